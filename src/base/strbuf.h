@@ -1,0 +1,28 @@
+/* Text builder on the heap (dumps, messages, object text). Owner calls tr_sb_fini. Always NUL-terminated;
+ * without memory it stops growing and sets `oom`. */
+#ifndef TR_BASE_STRBUF_H
+#define TR_BASE_STRBUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tr_sb {
+    char *d;
+    size_t n, cap;
+    bool oom;
+} tr_sb;
+
+void tr_sb_init(tr_sb *b);
+void tr_sb_fini(tr_sb *b);
+void tr_sb_reset(tr_sb *b);
+void tr_sb_putc(tr_sb *b, char c);
+void tr_sb_puts(tr_sb *b, const char *s);
+void tr_sb_write(tr_sb *b, const void *s, size_t n);
+void tr_sb_printf(tr_sb *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tr_sb_vprintf(tr_sb *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/* Shortest decimal text that reads back to the same value, always with a '.', 'e', 'inf' or 'nan'. */
+void tr_sb_f64(tr_sb *b, double x);
+void tr_sb_f32(tr_sb *b, float x);
+
+#endif

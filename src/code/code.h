@@ -1,0 +1,54 @@
+/* Code modules: relocatable objects loaded into memory, kept on disk, named for GDB and perf. No LLVM. */
+#ifndef TR_CODE_CODE_H
+#define TR_CODE_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "code/meta.h"
+#include "rt/layout.h"
+
+typedef int32_t (*tr_entry_fn)(tr_frame *frame, const tr_slot *args, tr_slot *ret);
+
+/* Loaded machine code. Counted; memory goes when the last reference does. Immutable after loading, so any thread may run it. */
+typedef struct tr_module tr_module;
+
+typedef struct tr_binding { /* symbols of this module alone: frozen arrays */
+    const char *name;
+    void *addr;
+} tr_binding;
+
+/* Maps, relocates and protects (RX, R, RW; never W and X at once). Copies meta. NULL with a message in err (size errn). */
+tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, const tr_binding *bind, size_t nbind, bool debug, char *err,
+                          size_t errn);
+void tr_module_ref(tr_module *m);
+void tr_module_unref(tr_module *m);
+tr_entry_fn tr_module_entry(const tr_module *m);
+const tr_meta *tr_module_meta(const tr_module *m);
+size_t tr_module_bytes(const tr_module *m);
+uint64_t tr_code_live_bytes(void); /* of all modules of the process */
+/* Any runtime symbol by name: rt.def, libm, and SLEEF (opened when first asked for). NULL when unknown. */
+void *tr_symbol_find(const char *name);
+
+/* --- cache.c: object files on disk, addressed by content --- */
+
+typedef struct tr_hash {
+    uint8_t b[32];
+} tr_hash; /* SHA-256 */
+typedef struct tr_hasher tr_hasher;
+/* Streaming: _new, _add*, _end (frees). */
+tr_hasher *tr_hasher_new(void);
+void tr_hasher_add(tr_hasher *h, const void *p, size_t n);
+void tr_hasher_end(tr_hasher *h, tr_hash *out);
+
+/* Directory to use: TREADLE_CACHE_DIR, else $XDG_CACHE_HOME/treadle, else ~/.cache/treadle. Created 0700; must be the
+ * user's own and not writable by others, else NULL with a reason. Result is malloc'ed. */
+char *tr_cache_dir(char *why, size_t whyn);
+/* A hit is verified (magic, version, key, checksum) before anything is used; everything else is a miss. elf is malloc'ed. */
+bool tr_cache_get(const char *dir, const tr_hash *key, tr_arena *a, uint8_t **elf, size_t *size, tr_meta *meta);
+/* Writes to a temporary file in the directory and renames. Failure is silent but counted: a cache is never fatal. */
+bool tr_cache_put(const char *dir, const tr_hash *key, const uint8_t *elf, size_t size, const tr_meta *meta);
+
+#endif

@@ -1,0 +1,37 @@
+/* The pipeline: snapshot in, code module out. driver/compile.c shows it on one screen. */
+#ifndef TR_DRIVER_DRIVER_H
+#define TR_DRIVER_DRIVER_H
+
+#include "code/code.h"
+#include "ir/prog.h"
+#include "jit/backend.h"
+
+/* What a caller asks for: code, or the text of a stage. */
+typedef struct tr_request {
+    uint32_t nargs;
+    const tr_ty *const *args;
+    const tr_ty *ret;         /* declared return type or NULL */
+    tr_stage upto;            /* TR_STAGE_TIME: all the way to code */
+    tr_want want;             /* texts of the back end */
+    const tr_binding *bind;   /* data of frozen arrays */
+    size_t nbind;
+    const char *cache_dir;    /* NULL: no cache */
+    tr_hash key;              /* with cache_dir */
+} tr_request;
+
+/* Result of a compile; ret and module outlive the context (types: when not local). */
+typedef struct tr_compiled {
+    tr_module *module;  /* one reference, the caller's */
+    const tr_ty *ret;
+    bool from_cache;
+} tr_compiled;
+
+/* ctx->oom is set here: on lack of memory reports MEMORY. Needs no GIL. */
+bool tr_compile(tr_prog *p, const tr_request *rq, tr_compiled *out);
+/* Front end alone for every function of the program. */
+bool tr_compile_front(tr_prog *p);
+/* Opens libtreadle_llvm.so once (thread-safe), from `dir`; NULL with a message. */
+const tr_backend *tr_backend_load(const char *dir, char *err, size_t errn);
+void tr_backend_dir(const char *dir); /* where the library lies; set once at import */
+
+#endif

@@ -1,0 +1,38 @@
+/* Bytecode to untyped SSA. Nothing after this folder knows a CPython version. */
+#ifndef TR_FRONT_FRONT_H
+#define TR_FRONT_FRONT_H
+
+#include "ir/prog.h"
+
+/* Normalised instruction. The table of ops: front/nop.def. */
+typedef struct tr_bc {
+    uint8_t op, aux;
+    uint16_t flags;
+    int32_t arg;
+    uint32_t off; /* byte offset of the original instruction */
+} tr_bc;
+typedef struct tr_bcexc {
+    uint32_t start, end, handler, depth; /* instruction numbers */
+    bool lasti;
+} tr_bcexc;
+typedef struct tr_decoded {
+    tr_bc *ins;
+    uint32_t n;
+    tr_bcexc *exc;
+    uint32_t nexc;
+} tr_decoded;
+
+/* Never crashes on any bytes: malformed code is an error in ctx. */
+bool tr_front_decode(tr_ctx *ctx, const tr_code *c, tr_decoded *out);
+void tr_front_print_code(tr_sb *b, const tr_code *c, const tr_decoded *d);
+/* Span of the instruction at byte offset off, from the location table. */
+tr_span tr_front_span(const tr_code *c, uint32_t off);
+/* Builds p->funcs.d[func].ssa, or its `refused`. False only for errors that end the compilation. */
+bool tr_front_build(tr_prog *p, uint32_t func);
+/* The next name chain a snapshot must resolve: calls cb(name index, chain of attribute names, n) for every global and free
+ * variable use that is followed by attribute loads. Used by ext/freeze.c. */
+typedef void (*tr_front_chain_cb)(void *user, bool is_free, uint32_t index, const char *const *attrs, uint32_t n);
+bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *user);
+bool tr_front_knows(int version);
+
+#endif

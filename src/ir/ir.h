@@ -1,0 +1,324 @@
+/* The intermediate representation: SSA with block arguments, one form for every stage.
+ *
+ * A function is a vector of instructions; an instruction's number is its value (tr_val). Blocks hold doubly linked lists
+ * of them. Constants (OBJ, CONST, UNDEF, CONSTARR) are instructions too, but live outside blocks (blk == TR_NOBLK),
+ * are interned per function and dominate everything; text shows them inline.
+ * Invariants (verified by ir/verify.c): each block ends in exactly one terminator; the number of edge arguments equals the target's
+ * number of params; definitions dominate uses; operand types follow op.def; front ops only in the front stage.
+ * Memory: all in the context's arena, freed with it.
+ * Edit through ir/build.c and ir/edit.c only. */
+#ifndef TR_IR_IR_H
+#define TR_IR_IR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ctx.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "ty/obj.h"
+#include "ty/ty.h"
+
+typedef uint32_t tr_val;
+typedef uint32_t tr_bid;
+#define TR_NOVAL UINT32_MAX
+#define TR_NOBLK UINT32_MAX
+
+enum { E_READ = 1, E_WRITE = 2, E_RAISE = 4, E_ALLOC = 8, E_TERM = 16, E_SIDE = 32 }; /* effects in op.def */
+enum { S_F = 1, S_T = 2 };                                                           /* stages in op.def */
+
+typedef enum tr_op {
+#define X(id, name, nargs, result, effects, stages) TR_OP_##id,
+#include "ir/op.def"
+#undef X
+    TR_OP__COUNT
+} tr_op;
+
+typedef struct tr_opinfo {
+    const char *name;
+    int8_t nargs;
+    char result;
+    uint8_t effects, stages;
+} tr_opinfo;
+extern const tr_opinfo tr_op_info[TR_OP__COUNT];
+
+#define TR_BINOPS(X)                                                                                             \
+    X(ADD, "add", "+")                                                                                           \
+    X(SUB, "sub", "-")                                                                                           \
+    X(MUL, "mul", "*")                                                                                           \
+    X(DIV, "div", "/")                                                                                           \
+    X(FLOORDIV, "floordiv", "//")                                                                                \
+    X(MOD, "mod", "%")                                                                                           \
+    X(POW, "pow", "**")                                                                                          \
+    X(MATMUL, "matmul", "@")                                                                                     \
+    X(AND, "and", "&")                                                                                           \
+    X(OR, "or", "|")                                                                                             \
+    X(XOR, "xor", "^")                                                                                           \
+    X(SHL, "shl", "<<")                                                                                          \
+    X(SHR, "shr", ">>")
+typedef enum tr_binop {
+#define X(id, name, sign) TR_BIN_##id,
+    TR_BINOPS(X)
+#undef X
+        TR_BIN__COUNT
+} tr_binop;
+
+#define TR_UNOPS(X)                                                                                              \
+    X(NEG, "neg", "-")                                                                                           \
+    X(POS, "pos", "+")                                                                                           \
+    X(INVERT, "invert", "~")                                                                                     \
+    X(NOT, "not", "not ")
+typedef enum tr_unop {
+#define X(id, name, sign) TR_UN_##id,
+    TR_UNOPS(X)
+#undef X
+        TR_UN__COUNT
+} tr_unop;
+
+#define TR_CMPOPS(X)                                                                                             \
+    X(LT, "lt", "<")                                                                                             \
+    X(LE, "le", "<=")                                                                                            \
+    X(EQ, "eq", "==")                                                                                            \
+    X(NE, "ne", "!=")                                                                                            \
+    X(GT, "gt", ">")                                                                                             \
+    X(GE, "ge", ">=") /* ORDER CMP: CPython's order */
+typedef enum tr_cmpop {
+#define X(id, name, sign) TR_CMP_##id,
+    TR_CMPOPS(X)
+#undef X
+        TR_CMP__COUNT
+} tr_cmpop;
+
+typedef enum tr_mathfn {
+#define X(id, name, arity, intr, f64, f32, cplx, res) TR_MATH_##id,
+#include "ir/math.def"
+#undef X
+    TR_MATH__COUNT
+} tr_mathfn;
+typedef struct tr_mathinfo {
+    const char *name;
+    uint8_t arity;
+    const char *intrinsic, *f64, *f32, *cplx;
+    char result; /* 's' as operand, 'b' i1 */
+} tr_mathinfo;
+extern const tr_mathinfo tr_math_info[TR_MATH__COUNT];
+
+typedef enum tr_exc {
+#define X(id, name) TR_EXC_##id,
+#include "ir/exc.def"
+#undef X
+    TR_EXC__COUNT
+} tr_exc;
+extern const char *const tr_exc_name[TR_EXC__COUNT];
+
+/* Keyword and star use of a front CALLPY: operands are callee, positional..., then keyword values. */
+typedef struct tr_callinfo {
+    uint32_t nkw;
+    const char *const *kwnames; /* of the last nkw operands */
+    bool star, starstar;        /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments; ** is refused */
+} tr_callinfo;
+
+/* Where compiled code may raise, and what. `text` may hold {0} {1} ...: the payload operands' values.
+ * With nargs >= 0 the exception is raised with these arguments: a constant object, or NULL for the next payload value. */
+typedef struct tr_site {
+    tr_exc exc;
+    const char *text;          /* message, or NULL when args are used */
+    int32_t nargs;             /* -1: use text */
+    const tr_obj *const *args;
+} tr_site;
+
+/* Reductions of a pattern. min and max propagate NaN as NumPy does; argmin/argmax give the first index, i64, in C order of the space. */
+#define TR_REDS(X)                                                                                               \
+    X(ADD, "add")                                                                                                \
+    X(MUL, "mul")                                                                                                \
+    X(MIN, "min")                                                                                                \
+    X(MAX, "max")                                                                                                \
+    X(AND, "and")                                                                                                \
+    X(OR, "or")                                                                                                  \
+    X(ARGMIN, "argmin")                                                                                          \
+    X(ARGMAX, "argmax")
+typedef enum tr_redk {
+#define X(id, name) TR_RED_##id,
+    TR_REDS(X)
+#undef X
+        TR_RED__COUNT
+} tr_redk;
+
+struct tr_fn;
+/* One parallel node. Operands of the PATTERN instruction, in order: nspace extents (i64); nin input arrays and nout
+ * output arrays, each of rank nspace, read and written at the node's index, shapes already checked to match (an
+ * extent-1 axis that broadcasts has been made a stride-0 view); nred initial values; ncap captured values.
+ * The lambda's params: nspace indices (i64), nin elements, ncap captures. It ends in YIELD: nout elements of the
+ * outputs' dtypes, then nred contributions. Iterations are independent but for the reductions. Sums of floats are
+ * associated in a tree that depends on the extents alone, with an error no worse than pairwise summation. */
+typedef struct tr_pat {
+    uint8_t nspace;
+    uint16_t nin, nout, nred, ncap;
+    tr_redk *reds;
+    struct tr_fn *lam;
+} tr_pat;
+
+typedef struct tr_rtcall {
+    uint16_t row;     /* tr_rt in rt/rt.def */
+    const char *text; /* a constant string passed as last argument (pointer), or NULL */
+} tr_rtcall;
+
+typedef struct tr_edge {
+    tr_bid to;
+    uint32_t n;
+    tr_val *args;
+} tr_edge;
+
+enum { F_NSW = 1, F_FAST = 2 }; /* tr_ins.flags: no signed wrap; fast-math as in ctx->opts.fastmath */
+
+typedef struct tr_ins {
+    uint16_t op; /* tr_op */
+    uint8_t sub, flags;
+    uint32_t nargs;
+    tr_val *args;
+    const tr_ty *ty; /* NULL: untyped (front) or no result */
+    union {
+        int64_t i;
+        double f;
+        double c[2];
+        const char *s;
+        const tr_obj *obj;
+        uint32_t fn;
+        tr_edge *succ; /* BR: 1, CBR: 2 */
+        const tr_callinfo *call;
+        const tr_site *site;
+        tr_pat *pat;
+        const tr_rtcall *rt;
+    } imm;
+    uint32_t loc; /* index into fn->locs; 0 = unknown */
+    tr_bid blk;
+    tr_val prev, next;
+} tr_ins;
+
+typedef struct tr_blk {
+    TR_VEC(tr_val) params;
+    tr_val first, last; /* last is the terminator once the block is finished */
+    tr_u32s preds;      /* filled by tr_cfg_compute */
+    uint32_t rpo;       /* position in fn->rpo; TR_NOBLK when unreachable */
+    tr_bid idom;        /* filled by tr_dom_compute */
+    bool dead;          /* removed */
+} tr_blk;
+
+typedef struct tr_loc {
+    tr_place place;
+    uint32_t parent; /* the call this was inlined at, 0 = none */
+} tr_loc;
+
+typedef struct tr_fn {
+    tr_ctx *ctx;
+    const char *name; /* unique in its program and stage: "f", "f.1" */
+    const char *file;
+    uint8_t stage; /* S_F or S_T */
+    bool is_lambda;
+    const tr_ty *ret; /* typed stage */
+    TR_VEC(tr_ins) ins;
+    TR_VEC(tr_blk) blks; /* 0 is the entry; its params are the function's */
+    TR_VEC(tr_loc) locs; /* 0 is "unknown" */
+    TR_VEC(const char *) names; /* names[v]: a user's name for a value, or NULL; may be shorter than ins */
+    tr_map consts;       /* interned constants */
+    tr_u32s rpo;         /* reachable blocks in reverse post-order; by tr_cfg_compute */
+    uint32_t func;       /* the user's function it comes from */
+} tr_fn;
+
+static inline tr_ins *tr_at(const tr_fn *f, tr_val v) { return &f->ins.d[v]; }
+static inline tr_blk *tr_blk_at(const tr_fn *f, tr_bid b) { return &f->blks.d[b]; }
+static inline tr_val tr_arg(const tr_fn *f, tr_val v, uint32_t i) { return f->ins.d[v].args[i]; }
+static inline uint8_t tr_effects(const tr_ins *i) { return tr_op_info[i->op].effects; }
+static inline bool tr_is_const(const tr_ins *i) {
+    return i->op == TR_OP_CONST || i->op == TR_OP_UNDEF || i->op == TR_OP_CONSTARR || i->op == TR_OP_OBJ;
+}
+static inline uint32_t tr_nsucc(const tr_ins *i) { return i->op == TR_OP_BR ? 1 : i->op == TR_OP_CBR ? 2 : 0; }
+/* Terminator of a finished block. */
+static inline tr_ins *tr_term(const tr_fn *f, tr_bid b) { return tr_at(f, f->blks.d[b].last); }
+
+/* --- build.c: making functions; the cursor appends at the end of a block, or before an instruction --- */
+
+typedef struct tr_bld {
+    tr_fn *fn;
+    tr_bid blk;
+    tr_val before; /* TR_NOVAL: append */
+    uint32_t loc;  /* given to what is emitted */
+} tr_bld;
+
+tr_fn *tr_fn_new(tr_ctx *ctx, const char *name, uint8_t stage);
+tr_bid tr_blk_new(tr_fn *f);
+tr_val tr_blk_param(tr_fn *f, tr_bid b, const tr_ty *ty, const char *name);
+uint32_t tr_loc_add(tr_fn *f, tr_place place, uint32_t parent);
+void tr_val_name(tr_fn *f, tr_val v, const char *name);
+
+tr_val tr_emit_v(tr_bld *b, tr_op op, const tr_ty *ty, uint32_t n, const tr_val *args);
+tr_val tr_emit0(tr_bld *b, tr_op op, const tr_ty *ty);
+tr_val tr_emit1(tr_bld *b, tr_op op, const tr_ty *ty, tr_val x);
+tr_val tr_emit2(tr_bld *b, tr_op op, const tr_ty *ty, tr_val x, tr_val y);
+tr_val tr_emit3(tr_bld *b, tr_op op, const tr_ty *ty, tr_val x, tr_val y, tr_val z);
+/* Terminators. Edge arguments are copied; more may be added with tr_edge_add while SSA is built. */
+tr_val tr_br(tr_bld *b, tr_bid to, uint32_t n, const tr_val *args);
+tr_val tr_cbr(tr_bld *b, tr_val cond, tr_bid t, uint32_t nt, const tr_val *targs, tr_bid e, uint32_t ne, const tr_val *eargs);
+void tr_edge_add(tr_fn *f, tr_edge *e, tr_val v);
+
+/* Interned constants. */
+tr_val tr_const_int(tr_fn *f, const tr_ty *ty, int64_t v); /* bool and ints: wrapped to the type's width */
+tr_val tr_const_float(tr_fn *f, const tr_ty *ty, double v);
+tr_val tr_const_complex(tr_fn *f, const tr_ty *ty, double re, double im);
+tr_val tr_const_undef(tr_fn *f, const tr_ty *ty);
+tr_val tr_const_obj(tr_fn *f, const tr_obj *o);              /* front */
+tr_val tr_const_arr(tr_fn *f, const tr_ty *ty, const tr_obj *o);
+/* True and the value for a CONST bool or int. */
+bool tr_get_int(const tr_fn *f, tr_val v, int64_t *out);
+
+/* --- edit.c --- */
+
+void tr_ins_remove(tr_fn *f, tr_val v);                          /* unlinks; operands' uses are not looked at */
+void tr_ins_move_before(tr_fn *f, tr_val v, tr_val before);      /* relink, possibly into another block */
+void tr_ins_move_end(tr_fn *f, tr_val v, tr_bid b);              /* before the terminator of b */
+/* Replacements are recorded in `r` (zeroed map of size nvals made by _new) and carried out in one sweep. */
+typedef struct tr_repl {
+    tr_val *to; /* to[v] or TR_NOVAL */
+    uint32_t n;
+    bool any;
+} tr_repl;
+tr_repl tr_repl_new(tr_fn *f);
+void tr_repl_set(tr_fn *f, tr_repl *r, tr_val from, tr_val to);
+tr_val tr_repl_get(const tr_repl *r, tr_val v); /* follows chains */
+void tr_repl_apply(tr_fn *f, tr_repl *r);
+/* Splits a block before `at`; returns the new block, which takes `at` and all after it; the old one gets no terminator. */
+tr_bid tr_blk_split(tr_fn *f, tr_val at);
+/* Copies the instructions of `src` reachable from its entry into `dst`: fills map[src value] and bmap[src block]. Types, sites, patterns' lambdas are
+ * shared or cloned; locs get parent `at_loc`. Used by inlining and loop versioning. */
+void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t nblks, tr_val *map, tr_bid *bmap, uint32_t at_loc);
+/* Unreachable blocks go; params that are always the same value go; empty forwarding blocks and straight lines merge. True if changed. */
+bool tr_simplify_cfg(tr_fn *f);
+bool tr_remove_params(tr_fn *f); /* trivial and unused block params */
+
+/* --- cfg.c --- */
+
+void tr_cfg_compute(tr_fn *f); /* preds, rpo */
+void tr_dom_compute(tr_fn *f); /* idom; needs cfg */
+bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b);
+typedef struct tr_loop {
+    tr_bid header;
+    uint32_t parent; /* index or UINT32_MAX */
+    uint32_t depth;
+    tr_u32s blks;    /* all blocks, header first, in rpo */
+    tr_bid preheader; /* the only outside predecessor of the header if it has one successor, else TR_NOBLK */
+    tr_bid latch;     /* the only in-loop predecessor, else TR_NOBLK */
+} tr_loop;
+typedef TR_VEC(tr_loop) tr_loops;
+void tr_loops_find(tr_fn *f, tr_loops *out, uint32_t *innermost /* [nblks], UINT32_MAX = none */); /* needs dom */
+uint32_t *tr_use_counts(const tr_fn *f); /* [nvals] in the arena */
+
+/* --- print.c, parse.c, verify.c --- */
+
+void tr_ir_print(tr_sb *out, const tr_fn *f); /* values renumbered in order of appearance; lambdas nested */
+/* Parses one or more functions. Fails with an error that names line and column. */
+struct tr_prog;
+bool tr_ir_parse(tr_ctx *ctx, const char *text, const char *file, struct tr_prog *out);
+/* Checks everything; false and a report (the program with the faults in place) in `out` when something is wrong. */
+bool tr_ir_verify(const tr_fn *f, tr_sb *out);
+
+#endif

@@ -1,0 +1,12 @@
+/* Our passes: what LLVM cannot know. Each is a row of passes.def and one file. */
+#ifndef TR_OPT_OPT_H
+#define TR_OPT_OPT_H
+
+#include "ir/prog.h"
+
+/* Runs all passes over every instance; skip, dump, time and verify as the context's dump says. */
+bool tr_opt_run(tr_prog *p);
+/* Runs the named passes ("fold,dce") over one function: for tests and treadlec. False for an unknown name. */
+bool tr_opt_run_named(tr_prog *p, tr_fn *f, const char *names);
+
+#endif

@@ -1,0 +1,65 @@
+/* What generated code and C agree on, in one place. `lower/` builds its LLVM types from here and pins every offset
+ * with a static assertion (lower/layout_check.c); `ext/` fills and reads the same structs.
+ *
+ * Entry of a compiled function, symbol "tr_entry":
+ *     int32_t tr_entry(tr_frame *frame, const tr_slot *args, tr_slot *ret)
+ * args: the parts (ty/ty.h) of all arguments, one slot each, in order; ret: room for the parts of the result.
+ * Returns 0, or 1 + the number of the raise site; payload values are then in frame->payload.
+ * A part narrower than 8 bytes lies in the slot's first bytes (little endian); a bool is a byte 0 or 1.
+ *
+ * Array parts: owner, data, shape[ndim], strides[ndim] in elements when the layout is "any".
+ * owner: NULL (a frozen constant), a tr_mem *, or a PyObject * with bit 0 set: borrowed from the caller for the time of the call;
+ * retain and release leave NULL and tagged owners alone.
+ *
+ * Exceptions and memory: every tr_mem allocated in a call is linked into the frame. When a call raises, none of them can have escaped,
+ * so the caller frees the whole list (tr_rt_frame_fini) and compiled code needs no clean-up paths. */
+#ifndef TR_RT_LAYOUT_H
+#define TR_RT_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef union tr_slot {
+    int64_t i;
+    uint64_t u;
+    double f;
+    float f32;
+    void *p;
+    uint8_t b;
+} tr_slot;
+_Static_assert(sizeof(tr_slot) == 8, "a slot is eight bytes");
+
+enum { TR_FRAME_PAYLOAD = 8, TR_FRAME_TRACE = 32, TR_MEM_ALIGN = 64 };
+
+/* Header of a counted block; data starts TR_MEM_ALIGN bytes after it, aligned to TR_MEM_ALIGN. */
+typedef struct tr_mem {
+    struct tr_mem *next, *prev; /* the frame's list while the call runs, self-linked after */
+    int64_t refs;
+    uint64_t size; /* bytes of data */
+    void *raw;     /* what to free */
+} tr_mem;
+_Static_assert(sizeof(tr_mem) <= TR_MEM_ALIGN, "header fits before the data");
+
+static inline void *tr_mem_data(tr_mem *m) { return (char *)m + TR_MEM_ALIGN; }
+
+/* What compiled code may ask of its host; filled by ext/ (or by treadlec). Called with or without the GIL: `write` takes it. */
+typedef struct tr_host {
+    void (*write)(void *self, const char *text, size_t n); /* print() */
+    void *self;
+} tr_host;
+
+typedef struct tr_frame {
+    tr_slot payload[TR_FRAME_PAYLOAD];
+    tr_mem mems;                     /* list head: allocations of this call */
+    const tr_host *host;
+    uint32_t ntrace;
+    uint32_t trace[TR_FRAME_TRACE];  /* call sites passed while an exception travelled up, innermost first */
+    uint32_t depth;                  /* nesting of calls of recursive functions; limit TR_MAX_DEPTH */
+    uint64_t nalloc, nfree;          /* counts for treadle.stats() */
+    char *out;                       /* pending print() text */
+    size_t nout, capout;
+} tr_frame;
+
+enum { TR_MAX_DEPTH = 20000 }; /* RecursionError beyond; each level of compiled code must fit 400 bytes of the smallest stack (8 MiB) */
+
+#endif

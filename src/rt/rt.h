@@ -1,0 +1,30 @@
+/* The runtime: what generated code calls (rt.def) and what its callers need around a call. libc and libm only. */
+#ifndef TR_RT_RT_H
+#define TR_RT_RT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rt/layout.h"
+
+typedef enum tr_rt {
+#define X(id, symbol, sig, effects) TR_RT_##id,
+#include "rt/rt.def"
+#undef X
+    TR_RT__COUNT
+} tr_rt;
+
+typedef struct tr_rtinfo {
+    const char *name, *symbol, *sig;
+    uint8_t effects;
+} tr_rtinfo;
+/* Needs E_* of ir/ir.h's values; rt/ repeats none of them: the table is expanded in ir/rtinfo.c for the compiler. */
+
+void tr_rt_frame_init(tr_frame *f, const tr_host *host);
+/* Frees what the call allocated and did not hand out, and pending text. Cheap when there is nothing. */
+void tr_rt_frame_fini(tr_frame *f);
+/* Takes a result's block out of the frame: from now on its count is the caller's. */
+void tr_rt_mem_detach(tr_frame *f, tr_mem *m);
+void tr_rt_mem_unref(tr_mem *m); /* a detached block; frees at zero */
+
+#endif

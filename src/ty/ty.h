@@ -1,0 +1,159 @@
+/* Types: immutable, interned, compared by pointer.
+ *
+ * Two tables exist: the process's (tr_tytab_new(NULL)), shared by all threads under a lock, and one per compilation on top
+ * of it for types that mention objects of one snapshot (TR_TY_LIT of a function, a module, a frozen array).
+ *
+ * Weak types (TR weak flag) are those of literals and frozen Python scalars inside one expression (decision D3). They
+ * exist during inference only; typed IR never holds one.
+ * TR_TY_LIT is a value known at compile time: it has no run-time representation (no parts). */
+#ifndef TR_TY_TY_H
+#define TR_TY_TY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+
+struct tr_obj;
+typedef struct tr_ty tr_ty;
+typedef struct tr_tytab tr_tytab;
+
+/* X(ID, IR name, user's name, bytes, class) - the scalars, in NumPy's order of kinds. ORDER TYK.
+ * class: b bool, i signed, u unsigned, f float, c complex */
+#define TR_SCALARS(X)                                                                                            \
+    X(BOOL, "i1", "bool", 1, 'b')                                                                                \
+    X(I8, "i8", "int8", 1, 'i')                                                                                  \
+    X(I16, "i16", "int16", 2, 'i')                                                                               \
+    X(I32, "i32", "int32", 4, 'i')                                                                               \
+    X(I64, "i64", "int64", 8, 'i')                                                                               \
+    X(U8, "u8", "uint8", 1, 'u')                                                                                 \
+    X(U16, "u16", "uint16", 2, 'u')                                                                              \
+    X(U32, "u32", "uint32", 4, 'u')                                                                              \
+    X(U64, "u64", "uint64", 8, 'u')                                                                              \
+    X(F32, "f32", "float32", 4, 'f')                                                                             \
+    X(F64, "f64", "float64", 8, 'f')                                                                             \
+    X(C64, "c64", "complex64", 8, 'c')                                                                           \
+    X(C128, "c128", "complex128", 16, 'c')
+
+typedef enum tr_tyk {
+#define X(id, ir, user, size, cls) TR_TY_##id,
+    TR_SCALARS(X)
+#undef X
+        TR_TY__SCALARS,
+    TR_TY_NONE = TR_TY__SCALARS, /* also "no result" */
+    TR_TY_TUPLE,                 /* items; `fields` names them for a named tuple */
+    TR_TY_ARRAY,                 /* elem, ndim, layout, readonly */
+    TR_TY_RANGE,                 /* start, stop, step as int64; `elem` is the item type; `n` = 1 when step is known to be 1 */
+    TR_TY_SLICE,                 /* items: types of start, stop, step (NONE or I64) */
+    TR_TY_LIT,                   /* a compile-time value: lit */
+    TR_TY_ITER,                  /* enumerate, zip, reversed, flat: sub says which; items are the underlying iterables */
+    TR_TY_CLOSURE,               /* an inner function: `func` of the program, items = types of the captured values */
+    TR_TY_METHOD,                /* a bound method: items[0] = self's type, `name` the method */
+    TR_TY_EXC,                   /* an exception instance about to be raised: lit = its class, items = its arguments' types */
+    TR_TY__COUNT
+} tr_tyk;
+
+typedef enum tr_layout { TR_LAYOUT_C, TR_LAYOUT_F, TR_LAYOUT_ANY } tr_layout;
+typedef enum tr_iterk { TR_ITER_ENUMERATE, TR_ITER_ZIP, TR_ITER_REVERSED, TR_ITER_FLAT } tr_iterk;
+
+enum { TR_MAX_NDIM = 32 };
+
+struct tr_ty {
+    uint8_t kind; /* tr_tyk */
+    uint8_t weak;
+    uint8_t ndim, layout, readonly; /* ARRAY */
+    uint8_t sub;                    /* ITER: tr_iterk */
+    uint16_t local;                 /* 1: belongs to a compilation's own table */
+    uint32_t id;                    /* dense number within its table; local ones start at 1 << 30 */
+    uint32_t n;                     /* number of items; RANGE: see above */
+    uint32_t func;                  /* CLOSURE */
+    const tr_ty *elem;              /* ARRAY, RANGE */
+    const tr_ty *const *items;      /* TUPLE, SLICE, ITER, CLOSURE, METHOD */
+    const char *const *fields;      /* named TUPLE: n field names, else NULL */
+    const char *name;               /* named TUPLE: class name; METHOD: method name */
+    const struct tr_obj *lit;       /* LIT */
+};
+
+tr_tytab *tr_tytab_new(tr_tytab *parent); /* NULL without memory */
+void tr_tytab_free(tr_tytab *t);
+
+const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind);
+const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind); /* I64, F64 or C128 */
+const tr_ty *tr_ty_none(tr_tytab *t);
+const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items);
+const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t n, const tr_ty *const *items,
+                               const char *const *fields);
+/* ndim <= 1 arrays of layout F become C (they are the same); 0-d is C. */
+const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
+const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1);
+const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, const tr_ty *step);
+const tr_ty *tr_ty_lit(tr_tytab *t, const struct tr_obj *lit); /* interned by value for scalars/strings, else by pointer */
+const tr_ty *tr_ty_iter(tr_tytab *t, tr_iterk sub, uint32_t n, const tr_ty *const *items);
+const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t n, const tr_ty *const *captured);
+const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name);
+const tr_ty *tr_ty_exc(tr_tytab *t, const struct tr_obj *cls, uint32_t n, const tr_ty *const *args);
+
+static inline bool tr_ty_is_scalar(const tr_ty *t) { return t->kind < TR_TY__SCALARS; }
+static inline bool tr_ty_is(const tr_ty *t, tr_tyk k) { return t->kind == (uint8_t)k; }
+/* 'b' 'i' 'u' 'f' 'c' for scalars, 0 else. */
+char tr_ty_class(const tr_ty *t);
+static inline bool tr_ty_is_int(const tr_ty *t) { return tr_ty_class(t) == 'i' || tr_ty_class(t) == 'u'; }
+static inline bool tr_ty_is_float(const tr_ty *t) { return t->kind == TR_TY_F32 || t->kind == TR_TY_F64; }
+static inline bool tr_ty_is_complex(const tr_ty *t) { return t->kind == TR_TY_C64 || t->kind == TR_TY_C128; }
+unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar in memory */
+const char *tr_tyk_ir_name(tr_tyk k);
+const char *tr_tyk_user_name(tr_tyk k); /* "float64" */
+
+/* Text: as in the IR ("f32[2c]", "(i64, f64)") and as users write and read it ("array(float32, 2d, C)"). */
+void tr_ty_print_ir(tr_sb *b, const tr_ty *t);
+void tr_ty_print_user(tr_sb *b, const tr_ty *t);
+const char *tr_ty_user(tr_arena *a, const tr_ty *t);
+/* Parses the IR's text for a type at *s and advances it; NULL on a syntax error. */
+const tr_ty *tr_ty_parse_ir(tr_tytab *t, const char **s);
+
+/* --- promotion (decision D3; research/frontend.md section 3) --- */
+
+/* NumPy's promotion of two strong scalars: promote_types. */
+tr_tyk tr_ty_promote(tr_tyk a, tr_tyk b);
+/* Result type of an arithmetic operation on scalars, weak or strong. `op` is the class of operation:
+ * '+' (+ - * // % **-like), '/' true division, '&' bitwise, '<' shifts. Integers come out at least 64 bits wide.
+ * `numba`: promotion="numba". The result may be weak when both are. NULL: not defined (e.g. '&' on floats). */
+const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, bool numba);
+/* Type both sides of a comparison are converted to. int64 with uint64 yields NULL: compare by sign (infer/rules.c). */
+const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
+/* Join at a block argument: weak becomes strong, scalars promote, arrays of equal dtype and rank join layouts and
+ * readonly. NULL: no common type. */
+const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b);
+/* A weak type's, or a literal int/float/complex/bool's strong twin (int64, float64, complex128, bool); tuples and slices by item; others unchanged. */
+const tr_ty *tr_ty_strong(tr_tytab *t, const tr_ty *a);
+
+/* --- parts: the scalars a value is made of at run time (see rt/layout.h) --- */
+
+typedef enum tr_part { TR_PART_I1, TR_PART_I8, TR_PART_I16, TR_PART_I32, TR_PART_I64, TR_PART_F32, TR_PART_F64, TR_PART_PTR } tr_part;
+
+/* Number of parts of a value of type t. scalar: 1, complex: 2 (re, im), none and LIT: 0, tuple: its items' in order,
+ * array: owner, data, ndim shapes, and ndim strides (in elements) unless layout is C or F, range: start, stop, step,
+ * slice: its items', closure: its items', enumerate: start (i64) then its item's, zip/reversed/flat: their items', method: self's, exc: its
+ * items'. */
+unsigned tr_ty_nparts(const tr_ty *t);
+/* Fills out[0 .. nparts). */
+void tr_ty_parts(const tr_ty *t, tr_part *out);
+
+/* --- signature text: "f8(i4, i4)", "void(f4[:])", "float64[:, ::1](...)" --- */
+
+typedef struct tr_sig {
+    const tr_ty *ret; /* NULL: not given */
+    uint32_t n;
+    const tr_ty **args;
+} tr_sig;
+
+/* Parses user's signature text (a full signature, a bare type, or a tuple of argument types in parentheses). On failure false, with a message that names the position. */
+bool tr_ty_parse_sig(tr_arena *a, tr_tytab *t, const char *text, tr_sig *out, const char **msg);
+/* Parses one user-level type text: "float32[:, ::1]", "f8", "intp", "none", "Tuple(...)" is not text. */
+const tr_ty *tr_ty_parse_user(tr_arena *a, tr_tytab *t, const char *text, const char **msg);
+
+/* The names users may call a scalar by: X("intp", I64) ... in ty/names.def, exported as treadle.types. */
+
+#endif
