@@ -1,0 +1,250 @@
+"""The developer's commands, behind `make`: demo, build, test, test-all, sanitize, check, format, bench, fuzz, wheel.
+
+`python3 tools/dev.py --help` lists them. What they stand on is in devenv.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import devenv
+from devenv import ROOT, SUPPORTED, Build, Interpreter, Stop, run, say
+
+PY_DIRS = ("python", "tools", "tests", "bench", "examples")
+
+
+# --- counting -----------------------------------------------------------------------------------------------------
+
+
+class Tally:
+    """Counts what passed and failed, prints it, and adds it to the file `$TREADLE_TALLY` names (for .ci/run)."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.passed, self.failed = name, 0, 0
+
+    def add(self, passed: int, failed: int) -> None:
+        self.passed += passed
+        self.failed += failed
+
+    def close(self) -> int:
+        say(f"{self.name}: {self.passed} passed, {self.failed} failed")
+        if os.environ.get("TREADLE_TALLY"):
+            with open(os.environ["TREADLE_TALLY"], "a") as f:
+                f.write(f"{self.passed} {self.failed}\n")
+        return 1 if self.failed else 0
+
+
+def c_tests(b: Build, tally: Tally, env: dict[str, str]) -> None:
+    """Run the C and text-IR tests that Meson knows."""
+    log = b.dir / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    code = run([b.py.python, "-m", "mesonbuild.mesonmain", "test", "-C", b.dir, "--no-rebuild", "--quiet",
+                "--print-errorlogs", "--num-processes", str(devenv.jobs())], env=env, check=False)
+    rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    failed = sum(r["result"] not in ("OK", "EXPECTEDFAIL") for r in rows)
+    tally.add(len(rows) - failed, failed if failed or code == 0 else 1)
+
+
+def py_tests(b: Build, tally: Tally, env: dict[str, str], args: list[str]) -> None:
+    """Run the Python suite and count it from pytest's own record."""
+    xml = b.dir / "pytest.xml"
+    xml.unlink(missing_ok=True)
+    command = [b.py.python, "-m", "pytest", f"--junitxml={xml}", "-q", *args]
+    code = run(command, env=env, check=False)
+    if not xml.exists():
+        tally.add(0, 1)
+        return
+    suite = ET.parse(xml).getroot().find("testsuite")
+    n, skipped = int(suite.get("tests")), int(suite.get("skipped"))
+    failed = int(suite.get("failures")) + int(suite.get("errors"))
+    if skipped:
+        say(f"{skipped} tests were skipped; the list above says why.")
+    tally.add(n - failed - skipped, failed if failed or code == 0 else 1)
+
+
+# --- commands -----------------------------------------------------------------------------------------------------
+
+
+def cmd_build(a: argparse.Namespace) -> int:
+    b = devenv.build(a.python)
+    say(f"Built. To use it: PYTHONPATH={b.stage} {b.py.python}")
+    return 0
+
+
+def cmd_demo(a: argparse.Namespace) -> int:
+    b = devenv.build(a.python)
+    say("Running examples/quickstart.py.")
+    return run([b.py.python, ROOT / "examples" / "quickstart.py"], env=b.env(), check=False)
+
+
+def test_one(py: Interpreter, extra: list[str]) -> int:
+    b = devenv.build(py)
+    numpy = subprocess.run([b.py.python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True)
+    tally = Tally(f"Python {py.version}, NumPy {numpy.stdout.strip()}")
+    c_tests(b, tally, b.env())
+    py_tests(b, tally, b.env(), [f"-n{devenv.jobs()}", *extra])
+    return tally.close()
+
+
+def cmd_test(a: argparse.Namespace) -> int:
+    return test_one(a.python, a.args)
+
+
+def cmd_test_all(a: argparse.Namespace) -> int:
+    code, absent = 0, []
+    for version in SUPPORTED:
+        if a.others and version == a.python.version:
+            continue
+        py = a.python if version == a.python.version else devenv.find(version)
+        if py is None:
+            absent.append(version)
+        else:
+            code |= test_one(py, a.args)
+    for version in absent:
+        say(f"Python {version} is not on this machine (neither on PATH nor under pyenv): NOT TESTED.")
+    return code
+
+
+def cmd_sanitize(a: argparse.Namespace) -> int:
+    """The C tests and the quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    b = devenv.build(a.python, name="sanitize", options=(
+        "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debug", "-Doptimization=1",
+        "-Db_ndebug=false", "-Dllvm=shared"))
+    # The interpreter is not instrumented, so the run-time libraries must come before everything else in the process;
+    # libstdc++ with them, or the sanitizer finds no __cxa_throw to wrap once LLVM is loaded.
+    libs = [subprocess.run(["gcc", f"-print-file-name={n}"], capture_output=True, text=True).stdout.strip()
+            for n in ("libasan.so", "libubsan.so", "libstdc++.so")]
+    env = b.env(
+        ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:abort_on_error=0:handle_segv=1",
+        UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1", PYTHONMALLOC="malloc", TREADLE_SANITIZED="1")
+    tally = Tally("sanitizers")
+    c_tests(b, tally, env)
+    py_tests(b, tally, {**env, "LD_PRELOAD": " ".join(libs)},
+             [f"-n{devenv.jobs()}", "-m", "not slow and not nosan", "-p", "no:cacheprovider", *a.args])
+    return tally.close()
+
+
+def c_files(*suffixes: str) -> list[Path]:
+    return sorted(p for d in ("src", "tests", "bench") for s in suffixes for p in (ROOT / d).rglob("*" + s)
+                  if ".venv" not in p.parts)
+
+
+def py_dirs() -> list[Path]:
+    return [ROOT / d for d in PY_DIRS if (ROOT / d).is_dir()]
+
+
+def cmd_format(a: argparse.Namespace) -> int:
+    devenv.need_venv(a.python)
+    paths = [Path(p).resolve() for p in a.args]
+    c = [p for p in c_files(".c", ".h", ".cpp") if not paths or any(p.is_relative_to(q) for q in paths)]
+    if c:
+        run([a.python.venv / "bin" / "clang-format", "-i", *c])
+    ruff = a.python.venv / "bin" / "ruff"
+    run([ruff, "check", "-q", "--fix", "--select", "I", *(paths or py_dirs())])
+    run([ruff, "format", "-q", *(paths or py_dirs())])
+    return 0
+
+
+def cmd_check(a: argparse.Namespace) -> int:
+    """Everything that can be said about the sources without building them."""
+    devenv.need_system(a.python)
+    devenv.need_venv(a.python)
+    bin_ = a.python.venv / "bin"
+    headers = [a.python.python, "tools/check_headers.py", "--numpy-include", devenv.numpy_include(a.python)]
+    checks = {
+        "C format": [bin_ / "clang-format", "--dry-run", "-Werror", "--ferror-limit=3", *c_files(".c", ".h", ".cpp")],
+        "Python format": [bin_ / "ruff", "format", "--check", *py_dirs()],
+        "Python lint": [bin_ / "ruff", "check", "-q", *py_dirs()],
+        "include rules": [a.python.python, "tools/check_includes.py"],
+        "headers compile alone (gcc)": [*headers, "--cc", "gcc"],
+    }
+    clang = next((c for c in ("clang-19", "clang") if shutil.which(c)), None)
+    if clang:
+        checks["sources and headers are clean under clang"] = [*headers, "--cc", clang, "--sources"]
+    else:
+        say("clang is not installed: its warnings were NOT CHECKED (apt-get install clang-19).")
+    tally = Tally("checks")
+    for name, command in checks.items():
+        ok = run(command, check=False) == 0
+        say(f"{name}: {'ok' if ok else 'FAILED'}")
+        tally.add(ok, not ok)
+    return tally.close()
+
+
+def cmd_wheel(a: argparse.Namespace) -> int:
+    """`pip install .` into a fresh environment, as a user would, and a first compiled call there."""
+    devenv.need_system(a.python)
+    where = devenv.build_root() / "wheel-check"
+    shutil.rmtree(where, ignore_errors=True)
+    say(f"Installing the package with pip into a fresh environment ({where}).")
+    run([a.python.path, "-m", "venv", where])
+    python = where / "bin" / "python"
+    tally = Tally("pip install")
+    code = "import treadle; f = treadle.njit(lambda a, b: a * b + 1); assert f(2.0, 3) == 7.0; print(treadle.__file__)"
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    ok = (run([python, "-m", "pip", "--disable-pip-version-check", "install", "-q", str(ROOT)], env=env, check=False) == 0
+          and run([python, "-c", code], env=env, cwd=where, check=False) == 0)
+    tally.add(ok, not ok)
+    return tally.close()
+
+
+def cmd_bench(a: argparse.Namespace) -> int:
+    b = devenv.build(a.python)
+    return run([b.py.python, ROOT / "bench" / "run.py", *(["--check"] if a.command == "bench-check" else []), *a.args],
+               env=b.env(), check=False)
+
+
+def cmd_fuzz(a: argparse.Namespace) -> int:
+    b = devenv.build(a.python)
+    return run([b.py.python, ROOT / "tests" / "fuzz" / "run.py", *a.args], env=b.env(), check=False)
+
+
+def cmd_run(a: argparse.Namespace) -> int:
+    """Run any program in the environment of a build that is already there."""
+    b = Build(a.python, devenv.build_root() / a.python.version)
+    return run(a.args or [b.py.python], env=b.env(), check=False)
+
+
+COMMANDS = {
+    "demo": (cmd_demo, "install what is missing, build, and run examples/quickstart.py"),
+    "build": (cmd_build, "build for one Python into build/<version>, importable from build/<version>/stage"),
+    "test": (cmd_test, "build, then the C tests and the Python tests (arguments go to pytest)"),
+    "test-all": (cmd_test_all, "the same on every supported Python of the machine"),
+    "sanitize": (cmd_sanitize, "C tests and a slice of the Python tests under ASan and UBSan"),
+    "check": (cmd_check, "formatting, include rules, headers that compile alone, clang's warnings"),
+    "format": (cmd_format, "format the C and Python sources (or only the paths given)"),
+    "wheel": (cmd_wheel, "pip install into a fresh environment and a first call there"),
+    "bench": (cmd_bench, "benchmarks beside the peers"),
+    "bench-check": (cmd_bench, "benchmarks; fails when a row is below its floor"),
+    "fuzz": (cmd_fuzz, "differential fuzzing (arguments go to tests/fuzz/run.py)"),
+    "run": (cmd_run, "run a program that finds the built package"),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tools/dev.py", description=__doc__.splitlines()[0])
+    sub = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (_, text) in COMMANDS.items():
+        p = sub.add_parser(name, help=text, description=text)
+        p.add_argument("--python", metavar="PROGRAM", help="interpreter to use instead of $PYTHON or python3")
+        if name == "test-all":
+            p.add_argument("--others", action="store_true", help="leave out the default Python")
+        p.add_argument("args", nargs="*", help="passed on, where the command passes anything on (after --)")
+    a = parser.parse_args()
+    a.args = [*a.args, *shlex.split(os.environ.get("ARGS", ""))]
+    if a.python:
+        os.environ["PYTHON"] = a.python
+    a.python = devenv.default()
+    return COMMANDS[a.command][0](a)
+
+
+if __name__ == "__main__":
+    devenv.main_guard(main)

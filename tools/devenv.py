@@ -1,0 +1,325 @@
+"""What the developer's commands stand on: interpreters, system packages, virtual environments and build folders.
+
+Uses the standard library alone, since it runs before anything is installed. Every step is idempotent, says what it
+does in one sentence, and ends in `Stop` with a sentence that names the missing thing when it cannot go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SUPPORTED = ("3.11", "3.12", "3.13")
+REQUIREMENTS = ROOT / "tools" / "requirements-dev.txt"
+LLVM_CONFIG = os.environ.get("LLVM_CONFIG", "llvm-config-19")
+
+
+class Stop(Exception):
+    """A command cannot go on; the text says what is missing and what to do about it."""
+
+
+def say(text: str) -> None:
+    """Print one line of progress at once, so that it stands before the output of what it announces."""
+    print(f"-- {text}", flush=True)
+
+
+def run(args: list[str | Path], *, env: dict[str, str] | None = None, cwd: Path = ROOT, check: bool = True) -> int:
+    """Run a program with its output on ours; with `check`, `Stop` when it fails."""
+    code = subprocess.call([str(a) for a in args], cwd=cwd, env=env, stdin=subprocess.DEVNULL)
+    if check and code != 0:
+        raise Stop(f"`{' '.join(str(a) for a in args[:4])} ...` failed with exit status {code}.")
+    return code
+
+
+def jobs() -> int:
+    """Return how many processes a build or a test run may use (`TREADLE_JOBS`, else all cores)."""
+    return int(os.environ.get("TREADLE_JOBS") or os.cpu_count() or 1)
+
+
+# --- interpreters -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A CPython that Treadle supports: its version ("3.11"), the real program, and what it was built with."""
+
+    version: str
+    path: Path
+    has_venv: bool
+    has_headers: bool
+
+    @property
+    def venv(self) -> Path:
+        return ROOT / f".venv-{self.version}"
+
+    @property
+    def python(self) -> Path:
+        """The interpreter inside the virtual environment."""
+        return self.venv / "bin" / "python"
+
+
+_PROBE = """
+import json, os, sys, sysconfig
+try:
+    import ensurepip, venv
+    v = True
+except ImportError:
+    v = False
+exe = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+h = os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))
+print(json.dumps([sys.implementation.name, "%d.%d" % sys.version_info[:2], exe, v, h]))
+"""
+
+
+def probe(program: str | Path) -> Interpreter | None:
+    """Return the interpreter that `program` really is (behind shims and environments), or None if it does not run."""
+    try:
+        out = subprocess.run([str(program), "-c", _PROBE], capture_output=True, text=True, timeout=60)
+        name, version, path, has_venv, has_headers = json.loads(out.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return Interpreter(version, Path(path), has_venv, has_headers) if name == "cpython" else None
+
+
+def find(version: str) -> Interpreter | None:
+    """Return an interpreter of this version from PATH or pyenv, or None."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+
+    def patch(p: Path) -> tuple[int, ...]:
+        tail = p.parent.parent.name.split(".")[2]
+        return (int(tail) if tail.isdigit() else -1,)
+
+    candidates: list[str | Path] = [p for p in (shutil.which(f"python{version}"),) if p]
+    candidates += sorted(pyenv.glob(f"{version}.*/bin/python3"), key=patch, reverse=True)
+    for c in candidates:
+        found = probe(c)
+        if found and found.version == version:
+            return found
+    return None
+
+
+def default() -> Interpreter:
+    """Return the interpreter to use when none is named: `$PYTHON` if it is supported, else the first that is."""
+    asked = os.environ.get("PYTHON") or "python3"
+    found = probe(asked)
+    if found and found.version in SUPPORTED:
+        return found
+    for version in SUPPORTED:
+        other = find(version)
+        if other:
+            seen = f"is Python {found.version}" if found else "does not run"
+            say(f"`{asked}` {seen}, which Treadle does not support; using {other.path}.")
+            return other
+    raise Stop(f"No supported Python was found (CPython {', '.join(SUPPORTED)}): apt-get install python3, or set PYTHON.")
+
+
+# --- what must be on the system -----------------------------------------------------------------------------------
+
+
+def _library(name: str) -> bool:
+    cc = shutil.which("gcc") or shutil.which("cc")
+    if not cc:
+        return False
+    out = subprocess.run([cc, f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip()
+    return os.path.isabs(out) and os.path.exists(out)
+
+
+def missing_packages(py: Interpreter) -> dict[str, str]:
+    """Return what the system lacks: Debian package name -> what it is in words."""
+    need: dict[str, str] = {}
+
+    def want(present: bool, package: str, what: str) -> None:
+        if not present:
+            need[package] = what
+
+    want(shutil.which("gcc") is not None, "gcc", "a C compiler")
+    want(shutil.which("g++") is not None, "g++", "a C++ compiler (LLVM is linked with it)")
+    want(os.path.exists("/usr/include/stdio.h"), "libc6-dev", "the C library's headers")
+    want(shutil.which(LLVM_CONFIG) is not None, "llvm-19-dev", "LLVM 19's development files")
+    want(_library("libsleef.so.3"), "libsleef-dev", "SLEEF, the vector math library")
+    want(_library("libz.so"), "zlib1g-dev", "zlib (LLVM needs it)")
+    want(_library("libzstd.so"), "libzstd-dev", "zstd (LLVM needs it)")
+    from_debian = py.path.is_relative_to("/usr/bin")
+    if from_debian:
+        want(py.has_venv, f"python{py.version}-venv", "Python's venv module")
+        want(py.has_headers, f"python{py.version}-dev", "Python's headers")
+    elif not (py.has_venv and py.has_headers):
+        raise Stop(f"{py.path} was installed without its {'headers' if py.has_venv else 'venv module'}; "
+                   "install a complete Python or name another with PYTHON=.")
+    return need
+
+
+def need_system(py: Interpreter) -> None:
+    """Make sure of the system's packages: install what is missing as root on Debian, else `Stop` with the exact line."""
+    need = missing_packages(py)
+    if not need:
+        return
+    names = sorted(need)
+    line = "apt-get install -y --no-install-recommends " + " ".join(names)
+    what = "; ".join(f"{need[n]} ({n})" for n in names)
+    if not shutil.which("apt-get"):
+        raise Stop(f"Missing: {what}. This is not a Debian system: install their like with your package manager.")
+    if os.geteuid() != 0:
+        raise Stop(f"Missing: {what}.\nRun this as root, then try again:\n    {line}")
+    say(f"Installing what the system lacks: {what}.")
+    env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+    run(["apt-get", "update", "-q"], env=env, check=False)
+    if run(line.split(), env=env, check=False) != 0 or missing_packages(py):
+        raise Stop(f"apt-get could not install everything. Missing: {'; '.join(missing_packages(py).values())}.\n"
+                   f"The line that was tried:\n    {line}")
+
+
+# --- virtual environments -----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock file while a folder is being made, so that two commands at once do not spoil it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as f:
+        try:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say(f"Waiting for another command that works on {path.name}.")
+            fcntl.flock(f, fcntl.LOCK_EX)
+        yield
+
+
+def need_venv(py: Interpreter) -> None:
+    """Make the interpreter's own virtual environment with everything in `requirements-dev.txt`, unless it is there."""
+    stamp = py.venv / "treadle-requirements"
+    state = hashlib.sha256(REQUIREMENTS.read_bytes() + str(py.path).encode()).hexdigest()
+    with locked(build_root() / f"venv-{py.version}.lock"):
+        if not (stamp.exists() and stamp.read_text() == state and py.python.exists()):
+            say(f"Making {py.venv.name} with {py.path} and installing what tools/requirements-dev.txt lists.")
+            shutil.rmtree(py.venv, ignore_errors=True)
+            run([py.path, "-m", "venv", py.venv])
+            pip = [py.python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+            if run([*pip, "-r", REQUIREMENTS], check=False) != 0:
+                raise Stop("pip could not install the packages of tools/requirements-dev.txt: is the package index "
+                           "reachable from here?")
+            # Treadle is always built against NumPy 2 headers, also where it is tested with NumPy 1.26.
+            if not _numpy_is_2(py):
+                run([*pip, "--no-deps", "--target", py.venv / "numpy2", "numpy>=2.0,<3"])
+            stamp.write_text(state)
+        link = ROOT / ".venv"
+        if py.version == default().version and (link.is_symlink() or not link.exists()):
+            with contextlib.suppress(FileNotFoundError):
+                if os.readlink(link) == py.venv.name:
+                    return
+                link.unlink()
+            link.symlink_to(py.venv.name)
+
+
+def _numpy_is_2(py: Interpreter) -> bool:
+    return run([py.python, "-c", "import numpy, sys; sys.exit(numpy.__version__ < '2')"], check=False) == 0
+
+
+def numpy_include(py: Interpreter) -> Path:
+    """Return the folder of the NumPy 2 headers that this interpreter's build uses."""
+    extra = py.venv / "numpy2"
+    env = dict(os.environ, PYTHONPATH=str(extra) if extra.exists() else "")
+    out = subprocess.run([str(py.python), "-c", "import numpy; print(numpy.get_include())"], env=env,
+                         capture_output=True, text=True, check=True)
+    return Path(out.stdout.strip())
+
+
+# --- builds -------------------------------------------------------------------------------------------------------
+
+
+def build_root() -> Path:
+    """Return the folder of all builds (`TREADLE_BUILD`, else build/)."""
+    return Path(os.environ.get("TREADLE_BUILD") or ROOT / "build").resolve()
+
+
+@dataclass(frozen=True)
+class Build:
+    """A configured and compiled tree, with a staged package that can be imported from `stage`."""
+
+    py: Interpreter
+    dir: Path
+
+    @property
+    def stage(self) -> Path:
+        return self.dir / "stage"
+
+    def env(self, **more: str) -> dict[str, str]:
+        """Return the environment in which programs and tests find this build."""
+        path = f"{self.py.venv / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+        return {**os.environ, "PATH": path, "PYTHONPATH": str(self.stage), "PYTHONNOUSERSITE": "1",
+                "TREADLE_STAGE": str(self.stage), "TREADLEC": str(self.dir / "treadlec"), **more}
+
+
+def build(py: Interpreter, *, name: str | None = None, options: tuple[str, ...] = ()) -> Build:
+    """Configure and compile Treadle for one interpreter, and stage the package.
+
+    Parameters
+    ----------
+    py
+        The interpreter to build for.
+    name
+        Folder under the build root; the interpreter's version if None.
+    options
+        Further arguments for `meson setup`. A change of these makes the folder anew.
+    """
+    need_system(py)
+    need_venv(py)
+    b = Build(py, build_root() / (name or py.version))
+    setup = [f"-Dnumpy_include={numpy_include(py)}", f"-Dllvm_config={LLVM_CONFIG}", "-Dplants=true", *options]
+    if os.environ.get("CI"):
+        setup.append("-Dwerror=true")
+    meson = [py.python, "-m", "mesonbuild.mesonmain"]
+    # Meson reads these lists only when it configures.
+    tests = sorted(str(p) for d, s in (("tests/c", ".c"), ("tests/ir", ".ir")) for p in (ROOT / d).rglob("*" + s))
+    with locked(build_root() / f"{b.dir.name}.lock"):
+        stamp = b.dir / "treadle-setup"
+        state = "\n".join([str(py.path), *setup])
+        listed = "\n".join(tests)
+        env = b.env()
+        env.pop("PYTHONPATH")
+        if not (stamp.exists() and stamp.read_text().split("\0")[0] == state):
+            say(f"Configuring {b.dir}.")
+            shutil.rmtree(b.dir, ignore_errors=True)
+            run([*meson, "setup", b.dir, ROOT, *setup], env=env)
+        elif stamp.read_text().split("\0")[1] != listed:
+            run([*meson, "setup", "--reconfigure", b.dir, ROOT], env=env)
+        stamp.write_text(f"{state}\0{listed}")
+        say(f"Building for Python {py.version} in {b.dir}.")
+        run(["ninja", "-C", b.dir, f"-j{jobs()}", "--quiet"], env=env)
+        _stage(b)
+    return b
+
+
+def _stage(b: Build) -> None:
+    """Lay out the package as it will be installed, by links, so that an edit of a Python file needs no build."""
+    source, target = ROOT / "python" / "treadle", b.stage / "treadle"
+    want = {p.relative_to(source): p for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
+    want |= {Path(p.name): p for p in b.dir.glob("*.so*") if p.is_file()}
+    for old in target.rglob("*"):
+        if old.is_symlink() and old.relative_to(target) not in want:
+            old.unlink()
+    for rel, origin in want.items():
+        link = target / rel
+        if not link.is_symlink():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(origin)
+
+
+def main_guard(main) -> None:
+    """Run `main` and exit with its status; a `Stop` is printed as a sentence."""
+    try:
+        sys.exit(main())
+    except Stop as e:
+        sys.stdout.flush()
+        print(f"treadle: {e}", file=sys.stderr)
+        sys.exit(1)
