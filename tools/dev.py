@@ -11,12 +11,11 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import devenv
-from devenv import ROOT, SUPPORTED, Build, Interpreter, Stop, run, say
+from devenv import ROOT, SUPPORTED, Build, Interpreter, run, say
 
 PY_DIRS = ("python", "tools", "tests", "bench", "examples")
 
@@ -46,8 +45,23 @@ def c_tests(b: Build, tally: Tally, env: dict[str, str]) -> None:
     """Run the C and text-IR tests that Meson knows."""
     log = b.dir / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    code = run([b.py.python, "-m", "mesonbuild.mesonmain", "test", "-C", b.dir, "--no-rebuild", "--quiet",
-                "--print-errorlogs", "--num-processes", str(devenv.jobs())], env=env, check=False)
+    code = run(
+        [
+            b.py.python,
+            "-m",
+            "mesonbuild.mesonmain",
+            "test",
+            "-C",
+            b.dir,
+            "--no-rebuild",
+            "--quiet",
+            "--print-errorlogs",
+            "--num-processes",
+            str(devenv.jobs()),
+        ],
+        env=env,
+        check=False,
+    )
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     failed = sum(r["result"] not in ("OK", "EXPECTEDFAIL") for r in rows)
     tally.add(len(rows) - failed, failed if failed or code == 0 else 1)
@@ -87,7 +101,9 @@ def cmd_demo(a: argparse.Namespace) -> int:
 
 def test_one(py: Interpreter, extra: list[str]) -> int:
     b = devenv.build(py)
-    numpy = subprocess.run([b.py.python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True)
+    numpy = subprocess.run(
+        [b.py.python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True
+    )
     tally = Tally(f"Python {py.version}, NumPy {numpy.stdout.strip()}")
     c_tests(b, tally, b.env())
     py_tests(b, tally, b.env(), [f"-n{devenv.jobs()}", *extra])
@@ -115,26 +131,49 @@ def cmd_test_all(a: argparse.Namespace) -> int:
 
 def cmd_sanitize(a: argparse.Namespace) -> int:
     """The C tests and the quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
-    b = devenv.build(a.python, name="sanitize", options=(
-        "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbuildtype=debug", "-Doptimization=1",
-        "-Db_ndebug=false", "-Dllvm=shared"))
+    b = devenv.build(
+        a.python,
+        name="sanitize",
+        options=(
+            "-Db_sanitize=address,undefined",
+            "-Db_lundef=false",
+            "-Dbuildtype=debug",
+            "-Doptimization=1",
+            "-Db_ndebug=false",
+            "-Dllvm=shared",
+        ),
+    )
     # The interpreter is not instrumented, so the run-time libraries must come before everything else in the process;
     # libstdc++ with them, or the sanitizer finds no __cxa_throw to wrap once LLVM is loaded.
-    libs = [subprocess.run(["gcc", f"-print-file-name={n}"], capture_output=True, text=True).stdout.strip()
-            for n in ("libasan.so", "libubsan.so", "libstdc++.so")]
+    libs = [
+        subprocess.run(["gcc", f"-print-file-name={n}"], capture_output=True, text=True).stdout.strip()
+        for n in ("libasan.so", "libubsan.so", "libstdc++.so")
+    ]
     env = b.env(
         ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:abort_on_error=0:handle_segv=1",
-        UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1", PYTHONMALLOC="malloc", TREADLE_SANITIZED="1")
+        UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
+        PYTHONMALLOC="malloc",
+        TREADLE_SANITIZED="1",
+    )
     tally = Tally("sanitizers")
     c_tests(b, tally, env)
-    py_tests(b, tally, {**env, "LD_PRELOAD": " ".join(libs)},
-             [f"-n{devenv.jobs()}", "-m", "not slow and not nosan", "-p", "no:cacheprovider", *a.args])
+    py_tests(
+        b,
+        tally,
+        {**env, "LD_PRELOAD": " ".join(libs)},
+        [f"-n{devenv.jobs()}", "-m", "not slow and not nosan", "-p", "no:cacheprovider", *a.args],
+    )
     return tally.close()
 
 
 def c_files(*suffixes: str) -> list[Path]:
-    return sorted(p for d in ("src", "tests", "bench") for s in suffixes for p in (ROOT / d).rglob("*" + s)
-                  if ".venv" not in p.parts)
+    return sorted(
+        p
+        for d in ("src", "tests", "bench")
+        for s in suffixes
+        for p in (ROOT / d).rglob("*" + s)
+        if ".venv" not in p.parts
+    )
 
 
 def py_dirs() -> list[Path]:
@@ -160,7 +199,13 @@ def cmd_check(a: argparse.Namespace) -> int:
     bin_ = a.python.venv / "bin"
     headers = [a.python.python, "tools/check_headers.py", "--numpy-include", devenv.numpy_include(a.python)]
     checks = {
-        "C format": [bin_ / "clang-format", "--dry-run", "-Werror", "--ferror-limit=3", *c_files(".c", ".h", ".cpp")],
+        "C format": [
+            bin_ / "clang-format",
+            "--dry-run",
+            "-Werror",
+            "--ferror-limit=3",
+            *c_files(".c", ".h", ".cpp"),
+        ],
         "Python format": [bin_ / "ruff", "format", "--check", *py_dirs()],
         "Python lint": [bin_ / "ruff", "check", "-q", *py_dirs()],
         "include rules": [a.python.python, "tools/check_includes.py"],
@@ -190,16 +235,31 @@ def cmd_wheel(a: argparse.Namespace) -> int:
     tally = Tally("pip install")
     code = "import treadle; f = treadle.njit(lambda a, b: a * b + 1); assert f(2.0, 3) == 7.0; print(treadle.__file__)"
     env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    ok = (run([python, "-m", "pip", "--disable-pip-version-check", "install", "-q", str(ROOT)], env=env, check=False) == 0
-          and run([python, "-c", code], env=env, cwd=where, check=False) == 0)
+    ok = (
+        run(
+            [python, "-m", "pip", "--disable-pip-version-check", "install", "-q", str(ROOT)],
+            env=env,
+            check=False,
+        )
+        == 0
+        and run([python, "-c", code], env=env, cwd=where, check=False) == 0
+    )
     tally.add(ok, not ok)
     return tally.close()
 
 
 def cmd_bench(a: argparse.Namespace) -> int:
     b = devenv.build(a.python)
-    return run([b.py.python, ROOT / "bench" / "run.py", *(["--check"] if a.command == "bench-check" else []), *a.args],
-               env=b.env(), check=False)
+    return run(
+        [
+            b.py.python,
+            ROOT / "bench" / "run.py",
+            *(["--check"] if a.command == "bench-check" else []),
+            *a.args,
+        ],
+        env=b.env(),
+        check=False,
+    )
 
 
 def cmd_fuzz(a: argparse.Namespace) -> int:

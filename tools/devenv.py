@@ -33,7 +33,9 @@ def say(text: str) -> None:
     print(f"-- {text}", flush=True)
 
 
-def run(args: list[str | Path], *, env: dict[str, str] | None = None, cwd: Path = ROOT, check: bool = True) -> int:
+def run(
+    args: list[str | Path], *, env: dict[str, str] | None = None, cwd: Path = ROOT, check: bool = True
+) -> int:
     """Run a program with its output on ours; with `check`, `Stop` when it fails."""
     code = subprocess.call([str(a) for a in args], cwd=cwd, env=env, stdin=subprocess.DEVNULL)
     if check and code != 0:
@@ -120,7 +122,9 @@ def default() -> Interpreter:
             seen = f"is Python {found.version}" if found else "does not run"
             say(f"`{asked}` {seen}, which Treadle does not support; using {other.path}.")
             return other
-    raise Stop(f"No supported Python was found (CPython {', '.join(SUPPORTED)}): apt-get install python3, or set PYTHON.")
+    raise Stop(
+        f"No supported Python was found (CPython {', '.join(SUPPORTED)}): apt-get install python3, or set PYTHON."
+    )
 
 
 # --- what must be on the system -----------------------------------------------------------------------------------
@@ -154,8 +158,10 @@ def missing_packages(py: Interpreter) -> dict[str, str]:
         want(py.has_venv, f"python{py.version}-venv", "Python's venv module")
         want(py.has_headers, f"python{py.version}-dev", "Python's headers")
     elif not (py.has_venv and py.has_headers):
-        raise Stop(f"{py.path} was installed without its {'headers' if py.has_venv else 'venv module'}; "
-                   "install a complete Python or name another with PYTHON=.")
+        raise Stop(
+            f"{py.path} was installed without its {'headers' if py.has_venv else 'venv module'}; "
+            "install a complete Python or name another with PYTHON=."
+        )
     return need
 
 
@@ -168,15 +174,19 @@ def need_system(py: Interpreter) -> None:
     line = "apt-get install -y --no-install-recommends " + " ".join(names)
     what = "; ".join(f"{need[n]} ({n})" for n in names)
     if not shutil.which("apt-get"):
-        raise Stop(f"Missing: {what}. This is not a Debian system: install their like with your package manager.")
+        raise Stop(
+            f"Missing: {what}. This is not a Debian system: install their like with your package manager."
+        )
     if os.geteuid() != 0:
         raise Stop(f"Missing: {what}.\nRun this as root, then try again:\n    {line}")
     say(f"Installing what the system lacks: {what}.")
     env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     run(["apt-get", "update", "-q"], env=env, check=False)
     if run(line.split(), env=env, check=False) != 0 or missing_packages(py):
-        raise Stop(f"apt-get could not install everything. Missing: {'; '.join(missing_packages(py).values())}.\n"
-                   f"The line that was tried:\n    {line}")
+        raise Stop(
+            f"apt-get could not install everything. Missing: {'; '.join(missing_packages(py).values())}.\n"
+            f"The line that was tried:\n    {line}"
+        )
 
 
 # --- virtual environments -----------------------------------------------------------------------------------------
@@ -206,18 +216,17 @@ def need_venv(py: Interpreter) -> None:
             run([py.path, "-m", "venv", py.venv])
             pip = [py.python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
             if run([*pip, "-r", REQUIREMENTS], check=False) != 0:
-                raise Stop("pip could not install the packages of tools/requirements-dev.txt: is the package index "
-                           "reachable from here?")
+                raise Stop(
+                    "pip could not install the packages of tools/requirements-dev.txt: is the package index "
+                    "reachable from here?"
+                )
             # Treadle is always built against NumPy 2 headers, also where it is tested with NumPy 1.26.
             if not _numpy_is_2(py):
                 run([*pip, "--no-deps", "--target", py.venv / "numpy2", "numpy>=2.0,<3"])
             stamp.write_text(state)
         link = ROOT / ".venv"
-        if py.version == default().version and (link.is_symlink() or not link.exists()):
-            with contextlib.suppress(FileNotFoundError):
-                if os.readlink(link) == py.venv.name:
-                    return
-                link.unlink()
+        if not link.exists():
+            link.unlink(missing_ok=True)
             link.symlink_to(py.venv.name)
 
 
@@ -229,8 +238,13 @@ def numpy_include(py: Interpreter) -> Path:
     """Return the folder of the NumPy 2 headers that this interpreter's build uses."""
     extra = py.venv / "numpy2"
     env = dict(os.environ, PYTHONPATH=str(extra) if extra.exists() else "")
-    out = subprocess.run([str(py.python), "-c", "import numpy; print(numpy.get_include())"], env=env,
-                         capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [str(py.python), "-c", "import numpy; print(numpy.get_include())"],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return Path(out.stdout.strip())
 
 
@@ -256,8 +270,15 @@ class Build:
     def env(self, **more: str) -> dict[str, str]:
         """Return the environment in which programs and tests find this build."""
         path = f"{self.py.venv / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
-        return {**os.environ, "PATH": path, "PYTHONPATH": str(self.stage), "PYTHONNOUSERSITE": "1",
-                "TREADLE_STAGE": str(self.stage), "TREADLEC": str(self.dir / "treadlec"), **more}
+        return {
+            **os.environ,
+            "PATH": path,
+            "PYTHONPATH": str(self.stage),
+            "PYTHONNOUSERSITE": "1",
+            "TREADLE_STAGE": str(self.stage),
+            "TREADLEC": str(self.dir / "treadlec"),
+            **more,
+        }
 
 
 def build(py: Interpreter, *, name: str | None = None, options: tuple[str, ...] = ()) -> Build:
@@ -275,12 +296,19 @@ def build(py: Interpreter, *, name: str | None = None, options: tuple[str, ...] 
     need_system(py)
     need_venv(py)
     b = Build(py, build_root() / (name or py.version))
-    setup = [f"-Dnumpy_include={numpy_include(py)}", f"-Dllvm_config={LLVM_CONFIG}", "-Dplants=true", *options]
+    setup = [
+        f"-Dnumpy_include={numpy_include(py)}",
+        f"-Dllvm_config={LLVM_CONFIG}",
+        "-Dplants=true",
+        *options,
+    ]
     if os.environ.get("CI"):
         setup.append("-Dwerror=true")
     meson = [py.python, "-m", "mesonbuild.mesonmain"]
     # Meson reads these lists only when it configures.
-    tests = sorted(str(p) for d, s in (("tests/c", ".c"), ("tests/ir", ".ir")) for p in (ROOT / d).rglob("*" + s))
+    tests = sorted(
+        str(p) for d, s in (("tests/c", ".c"), ("tests/ir", ".ir")) for p in (ROOT / d).rglob("*" + s)
+    )
     with locked(build_root() / f"{b.dir.name}.lock"):
         stamp = b.dir / "treadle-setup"
         state = "\n".join([str(py.path), *setup])
@@ -303,7 +331,9 @@ def build(py: Interpreter, *, name: str | None = None, options: tuple[str, ...] 
 def _stage(b: Build) -> None:
     """Lay out the package as it will be installed, by links, so that an edit of a Python file needs no build."""
     source, target = ROOT / "python" / "treadle", b.stage / "treadle"
-    want = {p.relative_to(source): p for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
+    want = {
+        p.relative_to(source): p for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts
+    }
     want |= {Path(p.name): p for p in b.dir.glob("*.so*") if p.is_file()}
     for old in target.rglob("*"):
         if old.is_symlink() and old.relative_to(target) not in want:

@@ -1,0 +1,117 @@
+"""The guard rails of the repository find what they are there to find: each is shown a planted fault."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load(name: str):
+    """Import one of the scripts in tools/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+includes = load("check_includes")
+headers = load("check_headers")
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "why"),
+    [
+        ("ir/a.c", '#include "front/front.h"', "front is not below ir"),
+        ("front/a.c", '#include "infer/infer.h"', "infer is not below front"),
+        ("lib/a.c", '#include "infer/infer.h"', "infer is not below lib"),
+        ("rt/a.c", '#include "ty/ty.h"', "ty is not below rt"),
+        ("base/a.h", '  #  include "ty/ty.h"', "ty is not below base"),
+        ("driver/a.c", '#include "lower/lower.h"', "lower is not below driver"),
+        ("lower/a.c", '#include "rt/pool.h"', "rt is not below lower"),
+        ("opt/a.c", "#include <llvm-c/Core.h>", "only lower and jit"),
+        ("driver/a.c", "#include <Python.h>", "only ext"),
+        ("driver/a.c", "#include <numpy/arrayobject.h>", "only ext"),
+        ("dev/emu.c", '#include "dev/cuda_api.def"', "reserved"),
+        ("ir/a.c", '#include "ir.h"', 'as "ir/ir.h"'),
+        ("novel/a.c", "", "no row"),
+    ],
+)
+def test_include_rule_finds_the_planted_fault(path: str, line: str, why: str) -> None:
+    faults = includes.faults_of(path, f"/* head */\n{line}\n")
+    assert len(faults) == 1
+    assert why in faults[0]
+    assert line == "" or f"src/{path}:2:" in faults[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("ir/a.c", '#include "base/arena.h"'),
+        ("infer/a.c", '#include "lib/em.h"'),
+        ("lower/a.c", '#include "rt/rt.def"'),
+        ("jit/a.c", '#include "lower/lower.h"'),
+        ("jit/a.c", "#include <llvm-c/Core.h>"),
+        ("ext/a.c", "#include <Python.h>"),
+        ("ext/a.c", '#include "base/vec.h"'),
+        ("main/a.c", '#include "driver/driver.h"'),
+        ("driver/a.c", '#include "jit/backend.h"'),
+        ("dev/cuda_mem.c", '#include "dev/cuda_api.def"'),
+        ("rt/a.c", "#include <math.h>"),
+    ],
+)
+def test_include_rule_allows_what_the_layers_allow(path: str, line: str) -> None:
+    assert includes.faults_of(path, line) == []
+
+
+def test_include_table_is_acyclic_and_complete() -> None:
+    for folder in includes.MAY_INCLUDE:
+        includes.reach(folder)  # a cycle would not end
+    assert {p.name for p in (ROOT / "src").iterdir() if p.is_dir()} <= set(includes.MAY_INCLUDE)
+
+
+def test_include_rule_walks_the_tree(tmp_path: Path) -> None:
+    (tmp_path / "ir").mkdir()
+    (tmp_path / "ir" / "deep").mkdir()
+    (tmp_path / "ir" / "deep" / "x.h").write_text('#include "opt/opt.h"\n')
+    assert len(includes.check(tmp_path)) == 1
+
+
+def test_headers_compile_alone_finds_the_planted_faults(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    good = "#ifndef A\n#define A\n#include <stddef.h>\nsize_t f(void);\n#endif\n"
+    (base / "good.h").write_text(good)
+    assert headers.check(tmp_path, "gcc", "", False) == []
+    (base / "needs.h").write_text("size_t g(void);\n")
+    (base / "guard.h").write_text("struct twice { int x; };\n")
+    (base / "warns.h").write_text("#ifndef B\n#define B\nstatic inline char h(int x) { return x; }\n#endif\n")
+    (base / "source.c").write_text("int f(int unused) { return 0; }\n")
+    assert [Path(t.split(":")[0]).name for t in headers.check(tmp_path, "gcc", "", False)] == [
+        "guard.h",
+        "needs.h",
+        "warns.h",
+    ]
+    assert any("source.c" in t for t in headers.check(tmp_path, "gcc", "", True))
+
+
+def test_meson_lists_every_source() -> None:
+    """A source that no meson.build names would be left out of the build without a word."""
+    for build in sorted((ROOT / "src").glob("*/meson.build")):
+        listed = set(re.findall(r"'([^']+\.(?:c|cpp))'", build.read_text()))
+        here = {str(p.relative_to(build.parent)) for s in ("*.c", "*.cpp") for p in build.parent.rglob(s)}
+        assert listed == here, build
+
+
+def test_installed_package_is_whole() -> None:
+    """What Meson installs by folder is what the package has: no folder grew that would carry byte code along."""
+    text = (ROOT / "meson.build").read_text()
+    package = ROOT / "python" / "treadle"
+    folders = {str(p.parent.relative_to(package)) for p in package.rglob("*.py")} - {"."}
+    assert all(f"'{f}/__pycache__'" in text for f in folders), folders
