@@ -1,0 +1,162 @@
+"""Child process: what a user waits for before code runs.
+
+`import`, `first` and `cached` measure one thing once, in this fresh process,
+after NumPy is imported; `compile` measures warm compiles, many times, peers
+taking turns; `large` and `memory` measure one peer.  Each prints one JSON
+object as its last line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import peers
+import sources
+
+MIB = 1 << 20
+
+
+def do_import(options: argparse.Namespace) -> dict[str, Any]:
+    """Seconds for `import PEER`, NumPy being there."""
+    start = time.perf_counter()
+    importlib.import_module(options.peer)
+    return {"seconds": time.perf_counter() - start}
+
+
+def do_first(options: argparse.Namespace) -> dict[str, Any]:
+    """Seconds from before `import PEER` to the first result of a trivial function."""
+    function = peers.define(sources.source("trivial", 1))
+    start = time.perf_counter()
+    answer = peers.decorator(options.peer)(function)(2.0)
+    seconds = time.perf_counter() - start
+    if answer != 3.0:
+        raise SystemExit(f"wrong result {answer}")
+    return {"seconds": seconds}
+
+
+def do_cached(options: argparse.Namespace) -> dict[str, Any]:
+    """Seconds for the first call of a `cache=True` function, PEER being imported.
+
+    The caller runs this twice on the same cache folder: the first run fills it.
+    """
+    njit = importlib.import_module(options.peer).njit
+    values = np.ones((3, 4))
+    start = time.perf_counter()
+    import cached_target
+
+    function = njit(cache=True)(cached_target.sum2d)
+    answer = function(values)
+    seconds = time.perf_counter() - start
+    if answer != 12.0:
+        raise SystemExit(f"wrong result {answer}")
+    return {"seconds": seconds, "loaded": loaded_from_cache(options.peer, function)}
+
+
+def loaded_from_cache(peer: str, function: Any) -> bool:
+    """Whether the peer says that this process took the code from its cache."""
+    if peer == "numba":
+        return sum(function.stats.cache_hits.values()) == 1
+    return importlib.import_module(peer).stats()["loaded"] == 1
+
+
+def compile_arguments(kind: str) -> tuple[Any, ...]:
+    if kind == "trivial":
+        return (1.0,)
+    if kind == "sum":
+        return (np.ones(4),)
+    return np.ones((4, 4)), np.ones((4, 4)), np.zeros((4, 4))
+
+
+def compile_once(variant: str, text: str, args: tuple[Any, ...]) -> float:
+    """Seconds from decorating a new function to the result of its first call."""
+    function = peers.define(text)
+    decorate = peers.decorator(variant)
+    gc.collect()
+    gc.disable()
+    start = time.perf_counter()
+    decorate(function)(*args)
+    seconds = time.perf_counter() - start
+    gc.enable()
+    return seconds
+
+
+def do_compile(options: argparse.Namespace) -> dict[str, Any]:
+    """Warm compiles of the three small functions."""
+    variants = options.variants.split(",")
+    samples: dict[str, dict[str, list[float]]] = {}
+    failed: dict[str, str] = {}
+    for kind in ("sum", "matmul", "medium"):
+        args = compile_arguments(kind)
+        alive = []
+        for variant in variants:
+            try:
+                compile_once(variant, sources.source(kind, 1), args)
+                alive.append(variant)
+            except Exception as error:  # a peer's failure is a result, not the end of the run
+                failed[f"{kind} {variant}"] = f"{type(error).__name__}: {error}"
+        samples[kind] = {variant: [] for variant in alive}
+        for number in range(options.rounds):
+            turn = number % max(1, len(alive))
+            for variant in alive[turn:] + alive[:turn]:
+                text = sources.source(kind, 2 + number)
+                samples[kind][variant].append(compile_once(variant, text, args))
+    return {"samples": samples, "failed": failed}
+
+
+def resident() -> int:
+    """Resident memory of this process in bytes."""
+    with open("/proc/self/statm", encoding="ascii") as handle:
+        return int(handle.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def do_memory(options: argparse.Namespace) -> dict[str, Any]:
+    """MiB that resident memory grows by, compiling and dropping functions."""
+    decorate = peers.decorator(options.peer)
+    values = np.ones(4)
+    after_warm_up = 0
+    for number in range(options.functions):
+        function = decorate(peers.define(sources.source("sum", number)))
+        if function(values) != 4.0 + number:
+            raise SystemExit("wrong result")
+        del function
+        if number + 1 == options.warm_up:
+            gc.collect()
+            after_warm_up = resident()
+    gc.collect()
+    return {"mib": (resident() - after_warm_up) / MIB}
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "import": do_import,
+    "first": do_first,
+    "cached": do_cached,
+    "compile": do_compile,
+    "memory": do_memory,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("action", choices=ACTIONS)
+    parser.add_argument("--peer", default="treadle")
+    parser.add_argument("--variants", default="treadle,numba", help="names, joined by commas")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--functions", type=int, default=1000)
+    parser.add_argument("--warm-up", type=int, default=100, dest="warm_up")
+    options = parser.parse_args()
+    report = ACTIONS[options.action](options)
+    sys.stdout.write(json.dumps(report) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Collects the samples of each group of rows, peers taking turns.
+
+A measuring function takes the harness and the set of measurements wanted, and
+adds samples to what is there: measuring again refines, it does not replace.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import creference
+import kernels
+from harness import HERE, ChildError, Harness, say
+from rows import Samples
+
+
+def add(samples: Samples, measurement: str, variant: str, values: list[float]) -> None:
+    samples.setdefault(measurement, {}).setdefault(variant, []).extend(values)
+
+
+def fresh_processes(harness: Harness, samples: Samples, action: str, measurement: str) -> None:
+    """One sample per process and peer; the first round warms the file cache and is dropped."""
+    alive = list(harness.jits)
+    for number in range(harness.rounds(11, 5) + 1):
+        for peer in list(alive):
+            try:
+                report = harness.child("child_waits", action, "--peer", peer)
+            except ChildError as error:
+                harness.notes.append(str(error))
+                alive.remove(peer)
+                continue
+            if number > 0:
+                add(samples, measurement, peer, [report["seconds"]])
+
+
+def measure_import(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    fresh_processes(harness, samples, "import", "import")
+
+
+def measure_first(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    fresh_processes(harness, samples, "first", "first call")
+
+
+def measure_cached(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """The first process fills the cache, the others must load from it."""
+    with tempfile.TemporaryDirectory(prefix="bench-cache-") as folder:
+        alive = list(harness.jits)
+        for peer in alive:
+            (Path(folder) / peer).mkdir(mode=0o700)
+        for number in range(harness.rounds(11, 5) + 2):
+            for peer in list(alive):
+                where = {f"{peer.upper()}_CACHE_DIR": str(Path(folder) / peer)}
+                try:
+                    report = harness.child("child_waits", "cached", "--peer", peer, env=where)
+                except ChildError as error:
+                    harness.notes.append(str(error))
+                    alive.remove(peer)
+                    continue
+                if number > 1 and report["loaded"]:
+                    add(samples, "cached call", peer, [report["seconds"]])
+                elif number > 1:
+                    harness.notes.append(f"cached call: {peer} did not load from its cache")
+                    alive.remove(peer)
+
+
+def measure_compile(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    if not harness.jits:
+        return
+    variants = ",".join(harness.jits)
+    rounds = str(harness.rounds(11, 5))
+    report = harness.child("child_waits", "compile", "--variants", variants, "--rounds", rounds)
+    for what, error in report["failed"].items():
+        harness.notes.append(f"compile/{what}: {error}")
+    for kind, by_variant in report["samples"].items():
+        for variant, values in by_variant.items():
+            add(samples, f"compile/{kind}", variant, values)
+
+
+def measure_calls(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    variants = ",".join([*harness.jits, "python"])
+    rounds = str(harness.rounds(25, 9))
+    for _ in range(harness.rounds(3, 1)):
+        report = harness.child("child_calls", "--variants", variants, "--rounds", rounds)
+        for kind, by_variant in report["samples"].items():
+            for variant, values in by_variant.items():
+                add(samples, f"call/{kind}", variant, values)
+    for what, error in report["failed"].items():
+        harness.notes.append(f"call/{what}: {error}")
+
+
+def c_libraries(harness: Harness) -> dict[str, str]:
+    """Build the C side; say what stands in for clang 19 where that is missing."""
+    cc = creference.compiler()
+    if cc is None:
+        harness.notes.append("no C compiler found (clang-19, clang, gcc): the rows against C are missing")
+        return {}
+    harness.versions["C compiler"] = creference.version(cc)
+    if "clang version 19" not in harness.versions["C compiler"]:
+        harness.notes.append(f"clang 19 is missing; C is compiled by: {harness.versions['C compiler']}")
+    return {name: str(path) for name, path in creference.build(cc, HERE / ".build").items()}
+
+
+def measure_run(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """One process per case and pass: code and data land elsewhere each time."""
+    libraries = c_libraries(harness)
+    variants = [*harness.jits, *libraries]
+    if "treadle" in harness.jits:
+        variants.insert(1, "treadle-unchecked")
+    if not variants:
+        return
+    names = [name for name in kernels.CASES if f"run/{name}" in wanted]
+    for number in range(harness.rounds(3, 1)):
+        for name in names:
+            say(f"bench: run/{name}, pass {number + 1}")
+            try:
+                report = harness.child(
+                    "child_runtime",
+                    name,
+                    "--variants",
+                    ",".join(variants),
+                    "--libraries",
+                    json.dumps(libraries),
+                    "--rounds",
+                    str(harness.rounds(25, 10)),
+                )
+            except ChildError as error:
+                harness.notes.append(str(error))
+                continue
+            for variant, text in report["wrong"].items():
+                harness.wrong.append(f"run/{name}: {variant}: {text}")
+            if number == 0:
+                for variant, text in report["failed"].items():
+                    harness.notes.append(f"run/{name}: {variant}: {text}")
+            for variant, values in report["samples"].items():
+                add(samples, f"run/{name}", variant, values)
+
+
+def measure_memory(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """Only Treadle: Numba would take minutes, and the row has no peer."""
+    if "treadle" not in harness.jits:
+        return
+    report = harness.child("child_waits", "memory", "--peer", "treadle")
+    add(samples, "memory", "treadle", [report["mib"]])
+
+
+Measure = Callable[[Harness, set[str], Samples], None]
+
+# measurement prefix -> what fills it, in the order of running
+MEASURES: dict[str, Measure] = {
+    "import": measure_import,
+    "first call": measure_first,
+    "compile": measure_compile,
+    "cached call": measure_cached,
+    "call": measure_calls,
+    "run": measure_run,
+    "memory": measure_memory,
+}
+
+
+def measure(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """Collect samples for the measurements in `wanted`."""
+    for prefix, function in MEASURES.items():
+        mine = {name for name in wanted if name.split("/")[0] == prefix}
+        if not mine:
+            continue
+        say(f"bench: {prefix}")
+        try:
+            function(harness, mine, samples)
+        except ChildError as error:
+            harness.notes.append(str(error))

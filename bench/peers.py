@@ -1,0 +1,43 @@
+"""The peers as a child process sees them: a name gives a decorator.
+
+`treadle` compiles with its defaults (indices checked), `treadle-unchecked`
+with `boundscheck=False`, `numba` with its defaults (unchecked), `python` not
+at all.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+JITS = ("treadle", "numba")
+
+
+def decorator(variant: str) -> Callable[..., Any]:
+    """The decorator of one variant; imports the peer.
+
+    Parameters
+    ----------
+    variant : str
+        'treadle', 'treadle-unchecked', 'numba' or 'python'.
+
+    Returns
+    -------
+    callable
+        Takes a function, returns it compiled (lazily) or as it was.
+    """
+    if variant == "python":
+        return lambda function: function
+    if variant == "treadle-unchecked":
+        return importlib.import_module("treadle").njit(boundscheck=False)
+    if variant in JITS:
+        return importlib.import_module(variant).njit
+    raise ValueError(f"no peer is called {variant!r}")
+
+
+def define(source: str, name: str = "f") -> Callable[..., Any]:
+    """Run `source` and return the function it defines: a fresh code object each time."""
+    scope: dict[str, Any] = {}
+    exec(compile(source, f"<bench {name}>", "exec"), scope)
+    return scope[name]
