@@ -149,20 +149,23 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
         subprocess.run(["gcc", f"-print-file-name={n}"], capture_output=True, text=True).stdout.strip()
         for n in ("libasan.so", "libubsan.so", "libstdc++.so")
     ]
+    # pytest swallows what a dying worker prints, so reports go to files and are shown at the end.
+    reports = b.dir / "reports"
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir()
     env = b.env(
-        ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:abort_on_error=0:handle_segv=1",
-        UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
+        ASAN_OPTIONS=f"detect_leaks=0:allocator_may_return_null=1:log_path={reports / 'asan'}",
+        UBSAN_OPTIONS=f"print_stacktrace=1:halt_on_error=1:log_path={reports / 'ubsan'}",
         PYTHONMALLOC="malloc",
         TREADLE_SANITIZED="1",
     )
     tally = Tally("sanitizers")
     c_tests(b, tally, env)
-    py_tests(
-        b,
-        tally,
-        {**env, "LD_PRELOAD": " ".join(libs)},
-        [f"-n{devenv.jobs()}", "-m", "not slow and not nosan", "-p", "no:cacheprovider", *a.args],
-    )
+    some = [f"-n{devenv.jobs()}", "-m", "not slow and not nosan", "-p", "no:cacheprovider"]
+    py_tests(b, tally, {**env, "LD_PRELOAD": " ".join(libs)}, [*some, *a.args])
+    for report in sorted(reports.iterdir()):
+        print(report.read_text(errors="replace"))
+        tally.add(0, 1)
     return tally.close()
 
 
