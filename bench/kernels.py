@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -62,14 +63,22 @@ class Case:
 
 
 CASES: dict[str, Case] = {}
+PAGE = 4096
+COLOUR = 5 * 64  # successive arrays start this far apart within a page
+_placed = count()
 
 
 def aligned(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
-    """An empty C-order array on a 64-byte boundary: alignment must not be luck."""
+    """A zeroed C-order array on a 64-byte boundary: placement must not be luck.
+
+    Arrays at equal offsets in their pages make the CPU take a load for one that
+    depends on a store to the other (saxpy then takes twice as long), so that
+    successive arrays start at different offsets.
+    """
     dims = (shape,) if isinstance(shape, int) else shape
     nbytes = math.prod(dims) * np.dtype(dtype).itemsize
-    raw = np.zeros(nbytes + 64, np.uint8)
-    start = -raw.ctypes.data % 64
+    raw = np.zeros(nbytes + 2 * PAGE, np.uint8)
+    start = -raw.ctypes.data % PAGE + next(_placed) * COLOUR % PAGE
     return raw[start : start + nbytes].view(dtype).reshape(dims)
 
 
@@ -214,7 +223,7 @@ def strided_rows(jit: Decorator) -> Any:
     return strided_rows
 
 
-# --- one-dimensional loops, in the first-level cache -----------------------
+# --- one-dimensional loops, all arrays together in the first-level cache ----
 
 
 def saxpy_expected(a: np.float32, x: np.ndarray, y: np.ndarray, reps: int) -> np.ndarray:
@@ -225,9 +234,9 @@ def saxpy_expected(a: np.float32, x: np.ndarray, y: np.ndarray, reps: int) -> np
 
 
 def saxpy_inputs(rng: np.random.Generator, full: bool) -> Arguments:
-    n = 4096 if full else 9
+    n = 2048 if full else 9
     x, y = (place(rng.random(n).astype(np.float32)) for _ in range(2))
-    return np.float32(1.25), x, y, 400 if full else 2
+    return np.float32(1.25), x, y, 800 if full else 2
 
 
 @case(inputs=saxpy_inputs, expected=saxpy_expected, observe=argument(2), contracted=1e-4)
@@ -242,8 +251,8 @@ def saxpy(jit: Decorator) -> Any:
 
 
 def vector_inputs(rng: np.random.Generator, full: bool) -> Arguments:
-    n = 4096 if full else 9
-    return place(rng.random(n)), aligned(n, np.float64), 200 if full else 2
+    n = 1024 if full else 9
+    return place(rng.random(n)), aligned(n, np.float64), 800 if full else 2
 
 
 @case(inputs=vector_inputs, expected=lambda a, out, reps: a[::-1], observe=argument(1))
@@ -271,9 +280,9 @@ def wrap_around(jit: Decorator) -> Any:
 
 
 def gather_inputs(rng: np.random.Generator, full: bool) -> Arguments:
-    n = 4096 if full else 9
+    n = 1024 if full else 9
     index = place(rng.integers(0, n, n, dtype=np.int64))
-    return place(rng.random(n)), index, aligned(n, np.float64), 200 if full else 2
+    return place(rng.random(n)), index, aligned(n, np.float64), 800 if full else 2
 
 
 @case(
