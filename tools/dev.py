@@ -149,19 +149,20 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
         subprocess.run(["gcc", f"-print-file-name={n}"], capture_output=True, text=True).stdout.strip()
         for n in ("libasan.so", "libubsan.so", "libstdc++.so")
     ]
-    # pytest swallows what a dying worker prints, so reports go to files and are shown at the end.
+    # What a dying worker prints is lost in pytest's capture: ASan's reports go to files that are shown at the end, and
+    # UBSan's, which knows no log file beside ASan, to standard error past a capture of Python's own streams only.
     reports = b.dir / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir()
     env = b.env(
         ASAN_OPTIONS=f"detect_leaks=0:allocator_may_return_null=1:log_path={reports / 'asan'}",
-        UBSAN_OPTIONS=f"print_stacktrace=1:halt_on_error=1:log_path={reports / 'ubsan'}",
+        UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
         PYTHONMALLOC="malloc",
         TREADLE_SANITIZED="1",
     )
     tally = Tally("sanitizers")
     c_tests(b, tally, env)
-    some = [f"-n{devenv.jobs()}", "-m", "not slow and not nosan", "-p", "no:cacheprovider"]
+    some = [f"-n{devenv.jobs()}", "-m", "not slow and not nosan", "--capture=sys", "-p", "no:cacheprovider"]
     py_tests(b, tally, {**env, "LD_PRELOAD": " ".join(libs)}, [*some, *a.args])
     for report in sorted(reports.iterdir()):
         print(report.read_text(errors="replace"))
