@@ -15,7 +15,6 @@ import timeit
 from typing import Any
 
 import numpy as np
-
 import peers
 
 VECTOR = np.ones(4)

@@ -20,10 +20,9 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import creference
 import kernels
+import numpy as np
 import peers
 
 SEED = 20240917

@@ -47,9 +47,9 @@ def compiler() -> str | None:
 
 def version(cc: str) -> str:
     """The compiler's first line about itself."""
-    return subprocess.run(
-        [cc, "--version"], check=True, capture_output=True, text=True
-    ).stdout.splitlines()[0]
+    return subprocess.run([cc, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[
+        0
+    ]
 
 
 def build(cc: str, folder: Path) -> dict[str, Path]:
@@ -65,9 +65,9 @@ def build(cc: str, folder: Path) -> dict[str, Path]:
     out: dict[str, Path] = {}
     for name, extra in VARIANTS.items():
         command = [cc, *FLAGS, *extra, str(source), "-lm"]
-        stamp = hashlib.sha256(
-            source.read_bytes() + "\0".join([version(cc), *command]).encode()
-        ).hexdigest()[:16]
+        stamp = hashlib.sha256(source.read_bytes() + "\0".join([version(cc), *command]).encode()).hexdigest()[
+            :16
+        ]
         library = folder / f"{name}-{stamp}.so"
         if not library.exists():
             partial = library.with_suffix(f".{os.getpid()}")

@@ -28,8 +28,7 @@ typedef void kernel(const cell *in, cell *out);
 
 #define EXPORT __attribute__((visibility("default")))
 
-EXPORT double bench_time(kernel *run, const cell *in, cell *out, int64_t reps)
-{
+EXPORT double bench_time(kernel *run, const cell *in, cell *out, int64_t reps) {
     struct timespec t0, t1;
     clock_gettime(CLOCK_MONOTONIC, &t0);
     for (int64_t r = 0; r < reps; r++) {
@@ -39,8 +38,7 @@ EXPORT double bench_time(kernel *run, const cell *in, cell *out, int64_t reps)
     return (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
 }
 
-EXPORT void k_sum2d(const cell *in, cell *out)
-{
+EXPORT void k_sum2d(const cell *in, cell *out) {
     const double *a = in[0].p;
     int64_t rows = in[1].i, cols = in[2].i;
     double s = 0.0;
@@ -52,8 +50,7 @@ EXPORT void k_sum2d(const cell *in, cell *out)
     out->d = s;
 }
 
-EXPORT void k_matmul_ijk(const cell *in, cell *out)
-{
+EXPORT void k_matmul_ijk(const cell *in, cell *out) {
     const double *a = in[0].p, *b = in[3].p;
     double *c = in[6].p;
     int64_t n = in[1].i, inner = in[2].i, m = in[5].i;
@@ -69,8 +66,7 @@ EXPORT void k_matmul_ijk(const cell *in, cell *out)
     }
 }
 
-EXPORT void k_matmul_ikj(const cell *in, cell *out)
-{
+EXPORT void k_matmul_ikj(const cell *in, cell *out) {
     const double *a = in[0].p, *b = in[3].p;
     double *c = in[6].p;
     int64_t n = in[1].i, inner = in[2].i, m = in[5].i;
@@ -88,8 +84,7 @@ EXPORT void k_matmul_ikj(const cell *in, cell *out)
     }
 }
 
-EXPORT void k_stencil(const cell *in, cell *out)
-{
+EXPORT void k_stencil(const cell *in, cell *out) {
     const double *u = in[0].p;
     double *v = in[3].p;
     int64_t rows = in[1].i, cols = in[2].i, reps = in[6].i;
@@ -104,8 +99,7 @@ EXPORT void k_stencil(const cell *in, cell *out)
     }
 }
 
-EXPORT void k_strided_rows(const cell *in, cell *out)
-{
+EXPORT void k_strided_rows(const cell *in, cell *out) {
     const double *a = in[0].p;
     int64_t rows = in[1].i, cols = in[2].i, s0 = in[3].i, s1 = in[4].i;
     double *b = in[5].p;
@@ -120,8 +114,7 @@ EXPORT void k_strided_rows(const cell *in, cell *out)
     }
 }
 
-EXPORT void k_saxpy(const cell *in, cell *out)
-{
+EXPORT void k_saxpy(const cell *in, cell *out) {
     float a = in[0].f;
     const float *x = in[1].p;
     float *y = in[3].p;
@@ -134,8 +127,7 @@ EXPORT void k_saxpy(const cell *in, cell *out)
     }
 }
 
-EXPORT void k_reversed_copy(const cell *in, cell *out)
-{
+EXPORT void k_reversed_copy(const cell *in, cell *out) {
     const double *a = in[0].p;
     double *b = in[2].p;
     int64_t n = in[1].i, reps = in[4].i;
@@ -147,8 +139,7 @@ EXPORT void k_reversed_copy(const cell *in, cell *out)
     }
 }
 
-EXPORT void k_wrap_around(const cell *in, cell *out)
-{
+EXPORT void k_wrap_around(const cell *in, cell *out) {
     const double *a = in[0].p;
     double *b = in[2].p;
     int64_t n = in[1].i, reps = in[4].i;
@@ -160,8 +151,7 @@ EXPORT void k_wrap_around(const cell *in, cell *out)
     }
 }
 
-EXPORT void k_gather(const cell *in, cell *out)
-{
+EXPORT void k_gather(const cell *in, cell *out) {
     const double *a = in[0].p;
     const int64_t *index = in[2].p;
     double *b = in[4].p;
@@ -174,8 +164,7 @@ EXPORT void k_gather(const cell *in, cell *out)
     }
 }
 
-static int64_t escape(double x, double y, int64_t limit)
-{
+static int64_t escape(double x, double y, int64_t limit) {
     c128 z = {0.0, 0.0};
     for (int64_t step = 0; step < limit; step++) {
         c128 square = {z.re * z.re - z.im * z.im, z.re * z.im + z.im * z.re};
@@ -188,8 +177,7 @@ static int64_t escape(double x, double y, int64_t limit)
     return limit;
 }
 
-EXPORT void k_mandelbrot(const cell *in, cell *out)
-{
+EXPORT void k_mandelbrot(const cell *in, cell *out) {
     int32_t *image = in[0].p;
     int64_t height = in[1].i, width = in[2].i, limit = in[7].i;
     double x0 = in[3].d, x1 = in[4].d, y0 = in[5].d, y1 = in[6].d;
@@ -203,8 +191,7 @@ EXPORT void k_mandelbrot(const cell *in, cell *out)
     }
 }
 
-EXPORT void k_bubble_sort(const cell *in, cell *out)
-{
+EXPORT void k_bubble_sort(const cell *in, cell *out) {
     const float *source = in[0].p;
     int64_t n = in[1].i;
     float *a = in[2].p;
@@ -223,8 +210,7 @@ EXPORT void k_bubble_sort(const cell *in, cell *out)
     }
 }
 
-static void sift(double *a, int64_t root, int64_t end)
-{
+static void sift(double *a, int64_t root, int64_t end) {
     double value = a[root];
     int64_t child = 2 * root + 1;
     while (child < end) {
@@ -241,8 +227,7 @@ static void sift(double *a, int64_t root, int64_t end)
     a[root] = value;
 }
 
-EXPORT void k_heap_sort(const cell *in, cell *out)
-{
+EXPORT void k_heap_sort(const cell *in, cell *out) {
     const double *source = in[0].p;
     int64_t n = in[1].i;
     double *a = in[2].p;
@@ -261,8 +246,7 @@ EXPORT void k_heap_sort(const cell *in, cell *out)
     }
 }
 
-EXPORT void k_collatz(const cell *in, cell *out)
-{
+EXPORT void k_collatz(const cell *in, cell *out) {
     int64_t limit = in[0].i, longest = 0;
     for (int64_t start = 1; start < limit; start++) {
         int64_t n = start, steps = 0;
@@ -281,13 +265,11 @@ EXPORT void k_collatz(const cell *in, cell *out)
     out->i = longest;
 }
 
-static int64_t min64(int64_t a, int64_t b)
-{
+static int64_t min64(int64_t a, int64_t b) {
     return b < a ? b : a;
 }
 
-EXPORT void k_edit_distance(const cell *in, cell *out)
-{
+EXPORT void k_edit_distance(const cell *in, cell *out) {
     const uint8_t *s = in[0].p, *t = in[2].p;
     int64_t n = in[1].i, m = in[3].i;
     int64_t *row = in[4].p;
@@ -307,8 +289,7 @@ EXPORT void k_edit_distance(const cell *in, cell *out)
     out->i = row[m];
 }
 
-EXPORT void k_nbody(const cell *in, cell *out)
-{
+EXPORT void k_nbody(const cell *in, cell *out) {
     const double *start = in[0].p, *speed = in[3].p, *mass = in[6].p;
     int64_t n = in[7].i, steps = in[14].i;
     double *pos = in[8].p, *vel = in[11].p, dt = in[15].d;
@@ -344,8 +325,7 @@ EXPORT void k_nbody(const cell *in, cell *out)
     }
 }
 
-EXPORT void k_fft(const cell *in, cell *out)
-{
+EXPORT void k_fft(const cell *in, cell *out) {
     const c128 *x = in[0].p, *roots = in[4].p;
     c128 *y = in[2].p;
     int64_t n = in[1].i, j = 0;

@@ -24,7 +24,9 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench/run.py", description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="exit 1 when a row is below its floor")
     parser.add_argument("--quick", action="store_true", help="fewer rounds: rough figures in a minute")
-    parser.add_argument("--only", action="append", metavar="PATTERN", help="rows by name, as call/* or run/fft")
+    parser.add_argument(
+        "--only", action="append", metavar="PATTERN", help="rows by name, as call/* or run/fft"
+    )
     parser.add_argument("--json", metavar="OUT", type=Path, help="write samples and verdicts to a file")
     parser.add_argument("--treadle", metavar="FOLDER", help="folder that holds the built package `treadle`")
     parser.add_argument("--retries", type=int, default=2, help="with --check: measure failing rows again")
@@ -103,7 +105,9 @@ def evaluate(samples: Any, patterns: list[str] | None) -> list[dict[str, Any]]:
 def show(table: list[dict[str, Any]], harness: harnesses.Harness) -> None:
     """Print the table, the peers' versions and what is missing."""
     facts = harnesses.machine()
-    print(f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']:.1f}; Python {facts['python']}; {facts['date']}")
+    print(
+        f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']:.1f}; Python {facts['python']}; {facts['date']}"
+    )
     print("; ".join(f"{name} {version}" for name, version in harness.versions.items()))
     print(f"{'row':34} {'Treadle':>12} {'peer':>12} {'':9} {'ratio':>8} {'floor':>7} {'goal':>7}  verdict")
     group = ""
