@@ -141,6 +141,7 @@ def _library(name: str) -> bool:
 def missing_packages(py: Interpreter) -> dict[str, str]:
     """Return what the system lacks: Debian package name -> what it is in words."""
     need: dict[str, str] = {}
+    py = probe(py.path) or py  # seen afresh: what it lacked may have been installed since
 
     def want(present: bool, package: str, what: str) -> None:
         if not present:
