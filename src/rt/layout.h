@@ -40,7 +40,9 @@ typedef struct tr_mem {
 } tr_mem;
 _Static_assert(sizeof(tr_mem) <= TR_MEM_ALIGN, "header fits before the data");
 
-static inline void *tr_mem_data(tr_mem *m) { return (char *)m + TR_MEM_ALIGN; }
+static inline void *tr_mem_data(tr_mem *m) {
+    return (char *)m + TR_MEM_ALIGN;
+}
 
 /* What compiled code may ask of its host; filled by ext/ (or by treadlec). Called with or without the GIL: `write` takes it. */
 typedef struct tr_host {
@@ -50,16 +52,17 @@ typedef struct tr_host {
 
 typedef struct tr_frame {
     tr_slot payload[TR_FRAME_PAYLOAD];
-    tr_mem mems;                     /* list head: allocations of this call */
+    tr_mem mems; /* list head: allocations of this call */
     const tr_host *host;
     uint32_t ntrace;
-    uint32_t trace[TR_FRAME_TRACE];  /* call sites passed while an exception travelled up, innermost first */
-    uint32_t depth;                  /* nesting of calls of recursive functions; limit TR_MAX_DEPTH */
-    uint64_t nalloc, nfree;          /* counts for treadle.stats() */
-    char *out;                       /* pending print() text */
+    uint32_t trace[TR_FRAME_TRACE]; /* call sites passed while an exception travelled up, innermost first */
+    uint32_t depth;                 /* nesting of calls of recursive functions; limit TR_MAX_DEPTH */
+    uint64_t nalloc, nfree;         /* counts for treadle.stats() */
+    char *out;                      /* pending print() text */
     size_t nout, capout;
 } tr_frame;
 
-enum { TR_MAX_DEPTH = 20000 }; /* RecursionError beyond; each level of compiled code must fit 400 bytes of the smallest stack (8 MiB) */
+/* RecursionError beyond; each level of compiled code must fit 400 bytes of the smallest stack (8 MiB). */
+enum { TR_MAX_DEPTH = 20000 };
 
 #endif

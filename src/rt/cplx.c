@@ -1,0 +1,75 @@
+/* Complex arithmetic. Quotient and power follow CPython's algorithms; where CPython raises for a zero divisor or base the
+ * values are NumPy's. The rest is C99's <complex.h>, whose special values cmath and NumPy share. */
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+#include "rt/fns.h"
+
+static void put(double out[2], double re, double im) {
+    out[0] = re;
+    out[1] = im;
+}
+
+void tr_rt_cdiv(double ar, double ai, double br, double bi, double out[2]) {
+    double mr = fabs(br), mi = fabs(bi);
+    if (mr == 0 && mi == 0) {
+        put(out, ar / mr, ai / mr);
+    } else if (mr >= mi) {
+        double t = bi / br, d = br + bi * t;
+        put(out, (ar + ai * t) / d, (ai - ar * t) / d);
+    } else if (mi >= mr) {
+        double t = br / bi, d = br * t + bi;
+        put(out, (ar * t + ai) / d, (ai * t - ar) / d);
+    } else {
+        put(out, (double)NAN, (double)NAN);
+    }
+}
+
+static void mul(double a[2], const double b[2]) {
+    double re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+    put(a, re, im);
+}
+
+/* Powers up to 100 by squaring, as CPython: faster and exact where the result is. */
+static void pow_int(double ar, double ai, long n, double out[2]) {
+    double r[2] = {1, 0}, p[2] = {ar, ai};
+    unsigned long u = (unsigned long)(n < 0 ? -n : n);
+    for (; u; u >>= 1) {
+        if (u & 1)
+            mul(r, p);
+        mul(p, (double[2]){p[0], p[1]});
+    }
+    if (n > 0)
+        put(out, r[0], r[1]);
+    else
+        tr_rt_cdiv(1, 0, r[0], r[1], out);
+}
+
+void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]) {
+    if (br == 0 && bi == 0) {
+        put(out, 1, 0);
+    } else if (ar == 0 && ai == 0) {
+        double z = br > 0 && bi == 0 ? 0.0 : (double)NAN;
+        put(out, z, z);
+    } else if (bi == 0 && br == floor(br) && fabs(br) <= 100) {
+        pow_int(ar, ai, (long)br, out);
+    } else {
+        double size = hypot(ar, ai), len = pow(size, br), at = atan2(ai, ar), phase = at * br;
+        if (bi != 0) {
+            len *= exp(-at * bi);
+            phase += bi * log(size);
+        }
+        put(out, len * cos(phase), len * sin(phase));
+    }
+}
+
+#define X(name, c99)                                                                                         \
+    void tr_rt_##name(double re, double im, double out[2]) {                                                 \
+        double complex z; /* laid out as double[2]; CMPLX keeps signs of zeros too, but clang 14 lacks it */ \
+        memcpy(&z, (double[2]){re, im}, sizeof z);                                                           \
+        z = c99(z);                                                                                          \
+        memcpy(out, &z, sizeof z);                                                                           \
+    }
+TR_RT_CFNS(X)
+#undef X

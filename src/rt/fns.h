@@ -1,0 +1,62 @@
+/* C prototypes of the rows of rt.def, for the files that define them and for C tests. Generated code reaches them by
+ * name through code/symbols.c. */
+#ifndef TR_RT_FNS_H
+#define TR_RT_FNS_H
+
+#include <stdint.h>
+
+#include "rt/layout.h"
+
+void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
+void tr_rt_free(tr_frame *f, void *mem);
+
+void tr_rt_print_i64(tr_frame *f, int64_t x);
+void tr_rt_print_u64(tr_frame *f, uint64_t x);
+void tr_rt_print_f64(tr_frame *f, double x);
+void tr_rt_print_f32(tr_frame *f, float x);
+void tr_rt_print_bool(tr_frame *f, uint8_t x);
+void tr_rt_print_c128(tr_frame *f, double re, double im);
+void tr_rt_print_str(tr_frame *f, const char *s);
+void tr_rt_print_end(tr_frame *f);
+
+int64_t tr_rt_ipow(int64_t base, int64_t exp);
+double tr_rt_floormod(double x, double y);
+double tr_rt_floordiv(double x, double y);
+float tr_rt_floormodf(float x, float y);
+float tr_rt_floordivf(float x, float y);
+double tr_rt_round(double x, int64_t ndigits);
+int64_t tr_rt_gcd(int64_t a, int64_t b);
+int64_t tr_rt_isqrt(int64_t x);
+double tr_rt_lgamma(double x);
+float tr_rt_lgammaf(float x);
+
+void tr_rt_cdiv(double ar, double ai, double br, double bi, double out[2]);
+void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]);
+/* The functions of <complex.h>: X(name, C99 function). */
+#define TR_RT_CFNS(X) \
+    X(csqrt, csqrt)   \
+    X(cexp, cexp)     \
+    X(clog, clog)     \
+    X(clog10, clog10) \
+    X(csin, csin)     \
+    X(ccos, ccos)     \
+    X(ctan, ctan)     \
+    X(casin, casin)   \
+    X(cacos, cacos)   \
+    X(catan, catan)   \
+    X(csinh, csinh)   \
+    X(ccosh, ccosh)   \
+    X(ctanh, ctanh)   \
+    X(casinh, casinh) \
+    X(cacosh, cacosh) \
+    X(catanh, catanh)
+#define X(name, c99) void tr_rt_##name(double re, double im, double out[2]);
+TR_RT_CFNS(X)
+#undef X
+
+/* Python's text for a float, without a final NUL; the room they need. `f32`: shortest for float32. `dot`: "1.0" rather
+ * than "1", as repr(float) does and repr(complex) does not. */
+enum { TR_RT_REPR_MAX = 40 };
+unsigned tr_rt_repr(double x, int f32, int dot, char *out);
+
+#endif

@@ -1,0 +1,111 @@
+/* Scalar arithmetic that has no single instruction and whose result Python or NumPy fix bit by bit. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/fns.h"
+
+int64_t tr_rt_ipow(int64_t base, int64_t exp) {
+    if (exp < 0) {
+        if (base == 1)
+            return 1;
+        return base == -1 ? (exp & 1 ? -1 : 1) : 0;
+    }
+    uint64_t r = 1, b = (uint64_t)base;
+    for (uint64_t e = (uint64_t)exp; e; e >>= 1) {
+        if (e & 1)
+            r *= b;
+        b *= b;
+    }
+    return (int64_t)r;
+}
+
+/* CPython's float_rem and float_floor_div, which NumPy shares; where CPython raises for a zero divisor these give
+ * NumPy's values (nan; the IEEE quotient). */
+#define FLOOR_OPS(T, mod_name, div_name, FMOD, FLOOR, COPYSIGN) \
+    T mod_name(T x, T y) {                                      \
+        T m = FMOD(x, y);                                       \
+        if (m == 0)                                             \
+            return COPYSIGN(0, y);                              \
+        return (y < 0) != (m < 0) ? m + y : m;                  \
+    }                                                           \
+    T div_name(T x, T y) {                                      \
+        if (y == 0)                                             \
+            return x / y;                                       \
+        T m = FMOD(x, y), q = (x - m) / y;                      \
+        if (m != 0 && (y < 0) != (m < 0))                       \
+            q -= 1;                                             \
+        if (q == 0)                                             \
+            return COPYSIGN(0, x / y);                          \
+        T r = FLOOR(q);                                         \
+        return q - r > (T)0.5 ? r + 1 : r;                      \
+    }
+FLOOR_OPS(double, tr_rt_floormod, tr_rt_floordiv, fmod, floor, copysign)
+FLOOR_OPS(float, tr_rt_floormodf, tr_rt_floordivf, fmodf, floorf, copysignf)
+
+/* x rounded to a multiple of 10**drop, drop > 0, halves to even. The digits of x's whole part are exact, so deciding on them is
+ * correct rounding; the fraction matters only to break ties. */
+static double round_left(double x, int64_t drop) {
+    char d[320];
+    double whole = floor(fabs(x));
+    int more = whole != fabs(x);
+    int64_t n = snprintf(d + 1, sizeof d - 1, "%.0f", whole), keep = n - drop;
+    if (keep < 0)
+        return copysign(0.0, x);
+    d[0] = '0'; /* room for a carry */
+    char *cut = d + 1 + keep, *last = cut - 1;
+    int up = *cut > '5' || (*cut == '5' && (more || strspn(cut + 1, "0") < strlen(cut + 1)));
+    if (!up && *cut == '5')
+        up = (*last - '0') & 1; /* an exact half */
+    memset(cut, '0', (size_t)drop);
+    while (up && *last == '9')
+        *last-- = '0';
+    *last = (char)(*last + up);
+    return copysign(strtod(d, NULL), x);
+}
+
+double tr_rt_round(double x, int64_t ndigits) {
+    if (!isfinite(x) || x == 0.0 || ndigits > 323)
+        return x;
+    if (ndigits < -308)
+        return 0.0 * x;
+    if (ndigits < 0)
+        return round_left(x, -ndigits);
+    char b[700];
+    snprintf(b, sizeof b, "%.*f", (int)ndigits, x);
+    return strtod(b, NULL);
+}
+
+int64_t tr_rt_gcd(int64_t a, int64_t b) {
+    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    while (y) {
+        uint64_t r = x % y;
+        x = y;
+        y = r;
+    }
+    return (int64_t)x;
+}
+
+int64_t tr_rt_isqrt(int64_t x) {
+    if (x <= 0)
+        return 0;
+    /* The float root is off by one at most. */
+    uint64_t n = (uint64_t)x, r = (uint64_t)sqrt((double)x);
+    while (r * r > n)
+        r--;
+    while ((r + 1) * (r + 1) <= n)
+        r++;
+    return (int64_t)r;
+}
+
+/* The plain ones write the global `signgam`. */
+double tr_rt_lgamma(double x) {
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
+float tr_rt_lgammaf(float x) {
+    int sign;
+    return lgammaf_r(x, &sign);
+}

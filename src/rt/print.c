@@ -1,0 +1,91 @@
+/* print() of compiled code: text gathers in the frame and goes to the host when a line is finished, so that one print()
+ * is one write. Without memory the text so far is handed over early; nothing is lost. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/fns.h"
+#include "rt/rt.h"
+
+static void hand_over(tr_frame *f, const char *s, size_t n) {
+    if (!n)
+        return;
+    if (f->host && f->host->write)
+        f->host->write(f->host->self, s, n);
+    else
+        fwrite(s, 1, n, stdout);
+}
+
+static void flush(tr_frame *f) {
+    hand_over(f, f->out, f->nout);
+    f->nout = 0;
+}
+
+static void put(tr_frame *f, const char *s, size_t n) {
+    if (f->capout - f->nout < n) {
+        size_t cap = (f->capout ? f->capout * 2 : 256) + n;
+        char *d = realloc(f->out, cap);
+        if (!d) {
+            flush(f);
+            hand_over(f, s, n);
+            return;
+        }
+        f->out = d;
+        f->capout = cap;
+    }
+    if (n)
+        memcpy(f->out + f->nout, s, n);
+    f->nout += n;
+}
+
+void tr_rt_print_i64(tr_frame *f, int64_t x) {
+    char b[24];
+    put(f, b, (size_t)snprintf(b, sizeof b, "%" PRId64, x));
+}
+
+void tr_rt_print_u64(tr_frame *f, uint64_t x) {
+    char b[24];
+    put(f, b, (size_t)snprintf(b, sizeof b, "%" PRIu64, x));
+}
+
+void tr_rt_print_f64(tr_frame *f, double x) {
+    char b[TR_RT_REPR_MAX];
+    put(f, b, tr_rt_repr(x, 0, 1, b));
+}
+
+void tr_rt_print_f32(tr_frame *f, float x) {
+    char b[TR_RT_REPR_MAX];
+    put(f, b, tr_rt_repr((double)x, 1, 1, b));
+}
+
+void tr_rt_print_bool(tr_frame *f, uint8_t x) {
+    put(f, x ? "True" : "False", x ? 4 : 5);
+}
+
+void tr_rt_print_c128(tr_frame *f, double re, double im) {
+    char b[2 * TR_RT_REPR_MAX + 4];
+    unsigned n = 0;
+    /* A positive zero real part is not shown; -0.0 is. */
+    int whole = re != 0.0 || signbit(re);
+    if (whole) {
+        b[n++] = '(';
+        n += tr_rt_repr(re, 0, 0, b + n);
+        if (isnan(im) || !signbit(im))
+            b[n++] = '+';
+    }
+    n += tr_rt_repr(im, 0, 0, b + n);
+    b[n++] = 'j';
+    if (whole)
+        b[n++] = ')';
+    put(f, b, n);
+}
+
+void tr_rt_print_str(tr_frame *f, const char *s) {
+    put(f, s, strlen(s));
+}
+
+void tr_rt_print_end(tr_frame *f) {
+    flush(f);
+}

@@ -1,0 +1,172 @@
+/* The runtime's functions against values taken from CPython and NumPy. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rt/fns.h"
+#include "rt/rt.h"
+
+static char printed[4096];
+static size_t nprinted;
+static int writes;
+
+static void capture(void *self, const char *text, size_t n) {
+    (void)self;
+    assert(nprinted + n < sizeof printed);
+    memcpy(printed + nprinted, text, n);
+    nprinted += n;
+    printed[nprinted] = 0;
+    writes++;
+}
+
+static const tr_host host = {.write = capture};
+
+static int same(double a, double b) {
+    return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b));
+}
+
+static void expect_repr(double x, int f32, int dot, const char *want) {
+    char b[TR_RT_REPR_MAX + 1];
+    b[tr_rt_repr(x, f32, dot, b)] = 0;
+    if (strcmp(b, want) != 0) {
+        fprintf(stderr, "repr: got %s, want %s\n", b, want);
+        assert(0);
+    }
+}
+
+static void test_repr(void) {
+    expect_repr(0.0, 0, 1, "0.0");
+    expect_repr(-0.0, 0, 1, "-0.0");
+    expect_repr(0.1, 0, 1, "0.1");
+    expect_repr(1e16, 0, 1, "1e+16");
+    expect_repr(9999999999999998.0, 0, 1, "9999999999999998.0");
+    expect_repr(1e15, 0, 1, "1000000000000000.0");
+    expect_repr(1e-4, 0, 1, "0.0001");
+    expect_repr(1.25e-5, 0, 1, "1.25e-05");
+    expect_repr(0x1p-44, 0, 1, "5.684341886080802e-14"); /* lopsided interval */
+    expect_repr(5e-324, 0, 1, "5e-324");
+    expect_repr(1.7976931348623157e308, 0, 1, "1.7976931348623157e+308");
+    expect_repr(-(double)INFINITY, 0, 1, "-inf");
+    expect_repr((double)NAN, 0, 1, "nan");
+    expect_repr(1.0, 0, 0, "1");
+    expect_repr((double)0.1f, 1, 1, "0.1");
+    expect_repr((double)16777216.0f, 1, 1, "16777216.0");
+    expect_repr((double)1e-45f, 1, 1, "1e-45");
+}
+
+static void test_print(void) {
+    tr_frame f;
+    tr_rt_frame_init(&f, &host);
+    tr_rt_print_i64(&f, INT64_MIN);
+    tr_rt_print_str(&f, " ");
+    tr_rt_print_u64(&f, UINT64_MAX);
+    tr_rt_print_str(&f, " ");
+    tr_rt_print_bool(&f, 1);
+    tr_rt_print_bool(&f, 0);
+    tr_rt_print_str(&f, " ");
+    tr_rt_print_f64(&f, 2.5);
+    tr_rt_print_str(&f, " ");
+    tr_rt_print_f32(&f, 0.2f);
+    tr_rt_print_str(&f, " ");
+    tr_rt_print_c128(&f, 0.0, 1.0);
+    tr_rt_print_c128(&f, -0.0, -1.0);
+    tr_rt_print_c128(&f, 1.0, (double)NAN);
+    tr_rt_print_str(&f, "\n");
+    tr_rt_print_end(&f);
+    assert(
+        !strcmp(printed, "-9223372036854775808 18446744073709551615 TrueFalse 2.5 0.2 1j(-0-1j)(1+nanj)\n"));
+    assert(writes == 1);
+    for (int i = 0; i < 300; i++)
+        tr_rt_print_i64(&f, i % 10);
+    tr_rt_print_end(&f);
+    assert(nprinted == strlen(printed) && writes == 2);
+    tr_rt_frame_fini(&f);
+}
+
+static void test_mem(void) {
+    tr_frame f;
+    tr_rt_frame_init(&f, &host);
+    tr_mem *m[5];
+    for (int i = 0; i < 5; i++) {
+        m[i] = tr_rt_alloc(&f, (uint64_t)i * 100);
+        assert(m[i] && m[i]->refs == 1 && m[i]->size == (uint64_t)i * 100);
+        assert((uintptr_t)tr_mem_data(m[i]) % TR_MEM_ALIGN == 0);
+        memset(tr_mem_data(m[i]), 0xab, m[i]->size);
+    }
+    tr_rt_free(&f, m[2]);
+    tr_rt_mem_detach(&f, m[4]);
+    assert(!tr_rt_alloc(&f, UINT64_MAX) && !tr_rt_alloc(&f, UINT64_C(1) << 50));
+    tr_rt_frame_fini(&f);
+    assert(f.nalloc == 5 && f.nfree == 4);
+    m[4]->refs++;
+    tr_rt_mem_unref(m[4]);
+    tr_rt_mem_unref(m[4]);
+}
+
+static void test_numbers(void) {
+    assert(tr_rt_ipow(3, 5) == 243 && tr_rt_ipow(2, 63) == INT64_MIN && tr_rt_ipow(2, 64) == 0);
+    assert(tr_rt_ipow(7, -1) == 0 && tr_rt_ipow(-1, -3) == -1 && tr_rt_ipow(1, -9) == 1 &&
+           tr_rt_ipow(0, 0) == 1);
+    assert(same(tr_rt_floormod(-7.5, 2.0), 0.5) && same(tr_rt_floormod(6.0, -2.0), -0.0));
+    assert(same(tr_rt_floormod(1.0, 0.0), (double)NAN));
+    assert(same(tr_rt_floordiv(-7.5, 2.0), -4.0) && same(tr_rt_floordiv(-0.0, 3.0), -0.0));
+    assert(same(tr_rt_floordiv(1.0, 0.1), 9.0) && same(tr_rt_floordiv(1.0, 0.0), (double)INFINITY));
+    assert(tr_rt_floormodf(-7.5f, 2.0f) == 0.5f && tr_rt_floordivf(-7.5f, 2.0f) == -4.0f);
+    static const struct {
+        double x;
+        int64_t n;
+        double want;
+    } rounds[] = {
+        {2.675, 2, 2.67},  {0.5, 0, 0.0},      {1.5, 0, 2.0},       {2.5, 0, 2.0},
+        {-0.4, 0, -0.0},   {1234.5, -2, 1200}, {1250, -2, 1200.0},  {1250.0001, -2, 1300},
+        {1350, -2, 1400.}, {5, -1, 0},         {15, -1, 20},        {5.5, -1, 10},
+        {-99, -2, -100},   {49, -2, 0},        {1e300, 400, 1e300}, {1e300, -400, 0},
+        {999.5, -3, 1000}, {4, -1, 0},         {1e22, -22, 1e22},   {1.005, 2, 1.0},
+    };
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++)
+        assert(same(tr_rt_round(rounds[i].x, rounds[i].n), rounds[i].want));
+    assert(tr_rt_gcd(12, -18) == 6 && tr_rt_gcd(0, 0) == 0 && tr_rt_gcd(INT64_MIN, 0) == INT64_MIN);
+    assert(tr_rt_isqrt(INT64_MAX) == 3037000499 && tr_rt_isqrt(24) == 4 && tr_rt_isqrt(25) == 5);
+    assert(fabs(tr_rt_lgamma(10.0) - 12.801827480081469) < 1e-14 && isinf(tr_rt_lgammaf(0.0f)));
+}
+
+static void expect_c(const double got[2], double re, double im) {
+    if (!same(got[0], re) || !same(got[1], im)) {
+        fprintf(stderr, "complex: got %.17g %.17g, want %.17g %.17g\n", got[0], got[1], re, im);
+        assert(0);
+    }
+}
+
+static void test_complex(void) {
+    double o[2], inf = (double)INFINITY;
+    tr_rt_cdiv(1, 2, 3, -4, o);
+    expect_c(o, -0.2, 0.4);
+    tr_rt_cdiv(1, 0, 0, 0, o);
+    expect_c(o, inf, (double)NAN);
+    tr_rt_cdiv(1e308, 1e308, 1e308, 1e308, o); /* overflows in CPython too */
+    expect_c(o, (double)NAN, 0);
+    tr_rt_cpow(0, 1, 2, 0, o);
+    expect_c(o, -1, 0);
+    tr_rt_cpow(0, 0, 0, 0, o);
+    expect_c(o, 1, 0);
+    tr_rt_cpow(2, 0, -1, 0, o);
+    expect_c(o, 0.5, 0.0);
+    tr_rt_csqrt(-4, -0.0, o);
+    expect_c(o, 0, -2);
+    tr_rt_cexp(-inf, inf, o);
+    expect_c(o, 0, 0);
+    tr_rt_clog(-0.0, 0.0, o);
+    assert(o[0] == -inf && fabs(o[1] - 3.141592653589793) < 1e-15);
+    tr_rt_ctanh(inf, 1, o);
+    expect_c(o, 1, 0);
+}
+
+int main(void) {
+    test_repr();
+    test_print();
+    test_mem();
+    test_numbers();
+    test_complex();
+    return 0;
+}
