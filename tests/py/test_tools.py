@@ -23,6 +23,8 @@ def load(name: str):
 
 includes = load("check_includes")
 headers = load("check_headers")
+devenv = load("devenv")
+dev = load("dev")
 
 
 @pytest.mark.parametrize(
@@ -115,3 +117,32 @@ def test_installed_package_is_whole() -> None:
     package = ROOT / "python" / "treadle"
     folders = {str(p.parent.relative_to(package)) for p in package.rglob("*.py")} - {"."}
     assert all(f"'{f}/__pycache__'" in text for f in folders), folders
+
+
+def test_probe_sees_through_the_environment() -> None:
+    found = devenv.probe(sys.executable)
+    assert found is not None
+    assert found.version == f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert not found.path.is_relative_to(ROOT), (
+        "the interpreter behind the virtual environment, not the one in it"
+    )
+    assert devenv.probe("/nonexistent/python3") is None
+    assert devenv.probe("/bin/false") is None
+
+
+def test_what_is_missing_is_named_with_the_line_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    py = devenv.probe(sys.executable)
+    monkeypatch.setattr(devenv, "LLVM_CONFIG", "llvm-config-that-is-not-there")
+    monkeypatch.setattr(devenv.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(devenv.shutil, "which", lambda name: None if "llvm" in name else f"/usr/bin/{name}")
+    with pytest.raises(devenv.Stop, match=r"LLVM 19.*\n.*\n +apt-get install -y .*llvm-19-dev"):
+        devenv.need_system(py)
+
+
+def test_tally_reaches_the_ci_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TREADLE_TALLY", str(tmp_path / "tally"))
+    good, bad = dev.Tally("good"), dev.Tally("bad")
+    good.add(3, 0)
+    bad.add(2, 1)
+    assert (good.close(), bad.close()) == (0, 1)
+    assert (tmp_path / "tally").read_text() == "3 0\n2 1\n"
