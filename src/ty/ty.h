@@ -48,7 +48,7 @@ typedef enum tr_tyk {
     TR_TY_RANGE,                 /* start, stop, step as int64; `elem` is the item type; `n` = 1 when step is known to be 1 */
     TR_TY_SLICE,                 /* items: types of start, stop, step (NONE or I64) */
     TR_TY_LIT,                   /* a compile-time value: lit */
-    TR_TY_ITER,                  /* enumerate, zip, reversed, flat: sub says which; items are the underlying iterables */
+    TR_TY_ITER,                  /* enumerate, zip, reversed, flat: sub says which; items are the underlying iterables (enumerate: int64 start, iterable) */
     TR_TY_CLOSURE,               /* an inner function: `func` of the program, items = types of the captured values */
     TR_TY_METHOD,                /* a bound method: items[0] = self's type, `name` the method */
     TR_TY_EXC,                   /* an exception instance about to be raised: lit = its class, items = its arguments' types */
@@ -135,7 +135,7 @@ typedef enum tr_part { TR_PART_I1, TR_PART_I8, TR_PART_I16, TR_PART_I32, TR_PART
 
 /* Number of parts of a value of type t. scalar: 1, complex: 2 (re, im), none and LIT: 0, tuple: its items' in order,
  * array: owner, data, ndim shapes, and ndim strides (in elements) unless layout is C or F, range: start, stop, step,
- * slice: its items', closure: its items', enumerate: start (i64) then its item's, zip/reversed/flat: their items', method: self's, exc: its
+ * slice: its items', closure: its items', iter: its items' (enumerate has two: start, int64, and the iterable), method: self's, exc: its
  * items'. */
 unsigned tr_ty_nparts(const tr_ty *t);
 /* Fills out[0 .. nparts). */

@@ -1,0 +1,317 @@
+/* a[i] and a[i] = v: basic indexing with integers, slices, Ellipsis and newaxis; tuples and ranges.
+ * Negative indices wrap once; out of range raises IndexError unless boundscheck is off (D22). */
+#include "lib/em.h"
+#include "lib/priv.h"
+
+typedef struct item {
+    char kind; /* i integer, s slice, f full slice, n newaxis */
+    tr_tv v;
+} item;
+
+static const tr_ty *i64_ty(tr_em *e) { return tr_ty_scalar(e->types, TR_TY_I64); }
+static tr_tv one(tr_em *e) { return tr_em_i64(e, 1); }
+static tr_tv zero(tr_em *e) { return tr_em_i64(e, 0); }
+static tr_tv add(tr_em *e, tr_tv x, tr_tv y) { return tr_em_nsw(e, TR_OP_ADD, x, y); }
+static tr_tv sub(tr_em *e, tr_tv x, tr_tv y) { return tr_em_nsw(e, TR_OP_SUB, x, y); }
+static tr_tv mul(tr_em *e, tr_tv x, tr_tv y) { return tr_em_nsw(e, TR_OP_MUL, x, y); }
+
+static bool is_index(tr_em *e, tr_tv x) {
+    const tr_ty *s = tr_lib_scalar(e, x.ty);
+    return s && tr_ty_is_int(s);
+}
+
+static bool is_full(tr_tv s) {
+    int64_t step;
+    return tr_tv_is_none((tr_tv){s.ty->items[0], s.v}) && tr_tv_is_none((tr_tv){s.ty->items[1], s.v}) &&
+           (tr_tv_is_none((tr_tv){s.ty->items[2], s.v}) || (tr_tv_lit_int((tr_tv){s.ty->items[2], s.v}, &step) && step == 1));
+}
+
+static bool classify(tr_em *e, tr_tv a, tr_tv x, item *out) {
+    if (is_index(e, x)) *out = (item){'i', x};
+    else if (x.ty->kind == TR_TY_SLICE) *out = (item){is_full(x) ? 'f' : 's', x};
+    else if (tr_tv_is_none(x)) *out = (item){'n', x};
+    else if (tr_lib_is_array(x)) return tr_em_unsupported(e, "fancy-index", "indexing %s with an array", tr_em_tyname(e, a.ty));
+    else {
+        tr_em_error(e, "%s cannot be indexed with %s", tr_em_tyname(e, a.ty), tr_em_tyname(e, x.ty));
+        if (tr_lib_scalar(e, x.ty) && tr_ty_is_float(tr_lib_scalar(e, x.ty))) tr_em_hint(e, "convert the index with int(), or divide with //");
+        return false;
+    }
+    return true;
+}
+
+static bool is_ellipsis(tr_tv x) { return x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_ELLIPSIS; }
+
+/* The index as one item per axis (and newaxes), Ellipsis expanded, missing axes full. */
+static bool collect(tr_em *e, tr_tv a, tr_tv idx, item *items, uint32_t *n) {
+    uint32_t k = idx.ty->kind == TR_TY_TUPLE ? idx.ty->n : 1, axes = 0, dots = 0;
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, k + 1u);
+    if (k > 2 * TR_MAX_NDIM) return tr_em_error(e, "too many indices: %u", k);
+    for (uint32_t i = 0; i < k; i++) {
+        x[i] = idx.ty->kind == TR_TY_TUPLE ? tr_em_item(e, idx, i) : idx;
+        if (is_ellipsis(x[i])) dots++;
+        else if (!tr_tv_is_none(x[i])) axes++;
+    }
+    if (dots > 1) return tr_em_error(e, "an index can only have a single ellipsis ('...')");
+    if (axes > a.ty->ndim)
+        return tr_em_error(e, "too many indices: the array is %u-dimensional, but %u were indexed", (unsigned)a.ty->ndim, axes);
+    *n = 0;
+    uint32_t missing = a.ty->ndim - axes;
+    for (uint32_t i = 0; i < k; i++) {
+        if (is_ellipsis(x[i])) {
+            for (; missing > 0; missing--) items[(*n)++] = (item){'f', x[i]};
+        } else if (!classify(e, a, x[i], &items[(*n)++])) {
+            return false;
+        }
+    }
+    for (; missing > 0; missing--) items[(*n)++] = (item){'f', idx};
+    return true;
+}
+
+/* An index into an axis of n items as an int64 in range. */
+static tr_tv checked(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what) {
+    int64_t lit;
+    bool known = tr_tv_lit_int(x, &lit) && lit >= 0;
+    bool is_unsigned = tr_ty_class(tr_lib_scalar(e, x.ty)) == 'u';
+    tr_tv i = tr_em_conv(e, x, i64_ty(e));
+    if (!known && !is_unsigned) i = tr_lib_emit(e, TR_OP_WRAP, i64_ty(e), 2, (tr_val[]){i.v, n.v});
+    if (e->ctx->opts.boundscheck && !e->dry) {
+        tr_val c = tr_emit2(&e->b, TR_OP_CHECKIDX, NULL, i.v, n.v);
+        const char *text = what ? what
+                                : tr_arena_printf(&e->ctx->arena, "index {w} is out of bounds for axis %u with size {1}", axis);
+        tr_at(e->b.fn, c)->imm.site = tr_lib_site(e, TR_EXC_INDEX, text);
+    }
+    return i;
+}
+
+static tr_tv clamp(tr_em *e, tr_tv x, tr_tv lo, tr_tv hi) {
+    tr_tv low = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, lo), lo, x);
+    return tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, low, hi), hi, low);
+}
+
+/* start or stop of a slice brought into [lo, hi]. */
+static tr_tv bound(tr_em *e, tr_tv x, tr_tv n, tr_tv lo, tr_tv hi) {
+    tr_tv i = tr_em_conv(e, x, i64_ty(e));
+    tr_tv w = tr_lib_emit(e, TR_OP_WRAP, i64_ty(e), 2, (tr_val[]){i.v, n.v});
+    return clamp(e, w, lo, hi);
+}
+
+static tr_tv at_least_0(tr_em *e, tr_tv x) {
+    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, zero(e)), zero(e), x);
+}
+
+/* Python's slice.indices: start, number of items, step. */
+static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, tr_tv *step) {
+    tr_tv b = tr_em_item(e, s, 0), t = tr_em_item(e, s, 1), k = tr_em_item(e, s, 2);
+    tr_tv *it[3] = {&b, &t, &k};
+    for (int i = 0; i < 3; i++)
+        if (!tr_tv_is_none(*it[i]) && !is_index(e, *it[i]))
+            return tr_em_error(e, "slice indices must be integers or None, not %s", tr_em_tyname(e, it[i]->ty));
+    int64_t lit = 1;
+    bool known = tr_tv_is_none(k) || tr_tv_lit_int(k, &lit);
+    if (known && lit == 0) return tr_em_error(e, "slice step cannot be zero");
+    if (known) {
+        *step = tr_em_i64(e, lit);
+        tr_tv lo = tr_em_i64(e, lit > 0 ? 0 : -1), hi = lit > 0 ? n : sub(e, n, one(e));
+        *start = tr_tv_is_none(b) ? (lit > 0 ? lo : hi) : bound(e, b, n, lo, hi);
+        tr_tv stop = tr_tv_is_none(t) ? (lit > 0 ? hi : lo) : bound(e, t, n, lo, hi);
+        tr_tv span = lit > 0 ? sub(e, stop, *start) : sub(e, *start, stop);
+        int64_t m = lit > 0 ? lit : lit == INT64_MIN ? INT64_MAX : -lit;
+        if (m != 1) span = tr_em_op2(e, TR_OP_QUOT, add(e, at_least_0(e, span), tr_em_i64(e, m - 1 < INT32_MAX ? m - 1 : INT32_MAX)), tr_em_i64(e, m));
+        *len = at_least_0(e, span);
+        return true;
+    }
+    tr_tv st = tr_em_conv(e, k, i64_ty(e));
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, st, zero(e)), TR_EXC_VALUE, "slice step cannot be zero", 0, NULL);
+    tr_tv neg = tr_em_cmp(e, TR_CMP_LT, st, zero(e)), n1 = sub(e, n, one(e));
+    tr_tv lo = tr_em_select(e, neg, tr_em_i64(e, -1), zero(e)), hi = tr_em_select(e, neg, n1, n);
+    *start = tr_tv_is_none(b) ? tr_em_select(e, neg, hi, lo) : bound(e, b, n, lo, hi);
+    tr_tv stop = tr_tv_is_none(t) ? tr_em_select(e, neg, lo, hi) : bound(e, t, n, lo, hi);
+    tr_tv d = sub(e, stop, *start);
+    tr_tv dist = at_least_0(e, tr_em_select(e, neg, tr_em_op1(e, TR_OP_NEG, d), d));
+    /* |step| through unsigned arithmetic, so that the most negative step is right too */
+    const tr_ty *u64 = tr_ty_scalar(e->types, TR_TY_U64);
+    tr_tv mag = tr_em_conv(e, tr_em_select(e, neg, tr_em_op1(e, TR_OP_NEG, st), st), u64);
+    tr_tv more = tr_em_cmp(e, TR_CMP_GT, dist, zero(e));
+    tr_tv q = tr_em_op2(e, TR_OP_QUOT, tr_em_conv(e, tr_em_op2(e, TR_OP_SUB, dist, one(e)), u64), mag);
+    *len = tr_em_select(e, more, tr_em_op2(e, TR_OP_ADD, tr_em_conv(e, q, i64_ty(e)), one(e)), zero(e));
+    *step = st;
+    return true;
+}
+
+/* Layout of the view: C when leading integers are followed by at most one partial step-1 slice and then full axes. */
+static tr_layout view_layout(tr_tv a, const item *it, uint32_t n) {
+    if (a.ty->layout == TR_LAYOUT_ANY) return TR_LAYOUT_ANY;
+    bool lead = true, ok_c = true, ok_f = a.ty->layout == TR_LAYOUT_F || a.ty->ndim <= 1;
+    int64_t step;
+    for (uint32_t i = 0; i < n; i++) {
+        if (it[i].kind == 'n' || it[i].kind == 'f') {
+            if (it[i].kind == 'f') lead = false;
+            continue;
+        }
+        ok_f = false;
+        if (!lead) ok_c = false;
+        if (it[i].kind == 's') {
+            tr_tv k = {it[i].v.ty->items[2], TR_NOVAL};
+            if (!tr_tv_is_none(k) && !(tr_tv_lit_int(k, &step) && step == 1)) ok_c = false;
+            lead = false;
+        }
+    }
+    if (a.ty->layout == TR_LAYOUT_C && ok_c) return TR_LAYOUT_C;
+    return a.ty->layout == TR_LAYOUT_F && ok_f ? TR_LAYOUT_F : TR_LAYOUT_ANY;
+}
+
+/* Resolves an index into either a scalar position (all integers) or a view. */
+typedef struct place {
+    bool scalar;
+    tr_tv idx[TR_MAX_NDIM];
+    tr_tv view;
+} place;
+
+static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
+    item it[4 * TR_MAX_NDIM];
+    uint32_t n, ax = 0, nd = 0;
+    if (!collect(e, a, idx, it, &n)) return false;
+    p->scalar = true;
+    for (uint32_t i = 0; i < n; i++) p->scalar = p->scalar && it[i].kind == 'i';
+    if (p->scalar && idx.ty->kind == TR_TY_TUPLE)
+        for (uint32_t i = 0; i < idx.ty->n; i++) p->scalar = p->scalar && !is_ellipsis((tr_tv){idx.ty->items[i], TR_NOVAL});
+    tr_tv off = zero(e), shape[2 * TR_MAX_NDIM], strides[2 * TR_MAX_NDIM];
+    for (uint32_t i = 0; i < n; i++) {
+        if (it[i].kind == 'n') {
+            if (nd >= TR_MAX_NDIM) return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
+            shape[nd] = one(e);
+            strides[nd++] = zero(e);
+            continue;
+        }
+        tr_tv dim = tr_em_dim(e, a, ax), start, len, step;
+        if (it[i].kind == 'i') {
+            tr_tv x = checked(e, it[i].v, dim, ax, NULL);
+            if (p->scalar) p->idx[ax] = x;
+            else off = add(e, off, mul(e, x, tr_em_stride(e, a, ax)));
+        } else {
+            tr_tv st = tr_em_stride(e, a, ax);
+            if (nd >= TR_MAX_NDIM) return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
+            if (it[i].kind == 'f') {
+                shape[nd] = dim;
+                strides[nd++] = st;
+            } else {
+                if (!slice_bounds(e, it[i].v, dim, &start, &len, &step)) return false;
+                off = add(e, off, mul(e, start, st));
+                shape[nd] = len;
+                strides[nd++] = mul(e, st, step);
+            }
+        }
+        ax++;
+    }
+    if (p->scalar) return true;
+    tr_layout lay = nd == 0 ? TR_LAYOUT_C : view_layout(a, it, n);
+    p->view = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, nd, lay, a.ty->readonly), a, off, shape, strides);
+    return true;
+}
+
+bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
+    if (a.ty->ndim == 0) return tr_em_error(e, "iteration over a 0-d array");
+    if (a.ty->ndim == 1) {
+        *out = tr_em_load(e, a, &i);
+        return true;
+    }
+    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
+    for (uint32_t k = 1; k < a.ty->ndim; k++) {
+        shape[k - 1] = tr_em_dim(e, a, k);
+        strides[k - 1] = tr_em_stride(e, a, k);
+    }
+    tr_layout lay = a.ty->layout == TR_LAYOUT_C ? TR_LAYOUT_C : TR_LAYOUT_ANY;
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim - 1u, lay, a.ty->readonly);
+    *out = tr_em_view(e, ty, a, mul(e, i, tr_em_stride(e, a, 0)), shape, strides);
+    return true;
+}
+
+/* --- tuples --- */
+
+static bool tuple_slice(tr_em *e, tr_tv t, tr_tv s, tr_tv *out) {
+    int64_t v[3] = {0, 0, 1}, n = t.ty->n;
+    bool none[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        tr_tv x = {s.ty->items[i], TR_NOVAL};
+        none[i] = tr_tv_is_none(x);
+        if (!none[i] && !tr_tv_lit_int(x, &v[i])) return tr_em_error(e, "a tuple can only be sliced with constants");
+    }
+    if (v[2] == 0) return tr_em_error(e, "slice step cannot be zero");
+    int64_t lo = v[2] > 0 ? 0 : -1, hi = v[2] > 0 ? n : n - 1;
+    for (int i = 0; i < 2; i++) {
+        if (none[i]) v[i] = (i == 0) == (v[2] > 0) ? lo : hi;
+        else {
+            if (v[i] < 0) v[i] += n;
+            v[i] = v[i] < lo ? lo : v[i] > hi ? hi : v[i];
+        }
+    }
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1);
+    uint32_t k = 0;
+    for (int64_t i = v[0]; v[2] > 0 ? i < v[1] : i > v[1]; i += v[2]) it[k++] = tr_em_item(e, t, (uint32_t)i);
+    *out = tr_em_tuple(e, k, it);
+    return true;
+}
+
+/* Item at a run-time position already in range: a chain of selects over the joined type. */
+bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
+    if (t.ty->n == 0) return tr_em_error(e, "an empty tuple has no items");
+    const tr_ty *j = NULL;
+    for (uint32_t k = 0; k < t.ty->n; k++) j = j ? tr_ty_join(e->types, j, t.ty->items[k]) : tr_ty_strong(e->types, t.ty->items[k]);
+    if (!j || (!tr_ty_is_scalar(j) && t.ty->n > 1 && j != t.ty->items[0])) {
+        tr_em_error(e, "the items of %s have no common type, so the index must be a constant", tr_em_tyname(e, t.ty));
+        return false;
+    }
+    if (!tr_em_coerce(e, tr_em_item(e, t, t.ty->n - 1), j, out)) return false;
+    for (uint32_t k = t.ty->n - 1; k-- > 0;) {
+        tr_tv x;
+        if (!tr_em_coerce(e, tr_em_item(e, t, k), j, &x)) return false;
+        *out = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, i, tr_em_i64(e, k)), x, *out);
+    }
+    return true;
+}
+
+static bool tuple_get(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
+    int64_t k;
+    if (i.ty->kind == TR_TY_SLICE) return tuple_slice(e, t, i, out);
+    if (tr_tv_lit_int(i, &k)) {
+        if (k < -(int64_t)t.ty->n || k >= (int64_t)t.ty->n)
+            return tr_em_error(e, "tuple index %lld out of range for %u items", (long long)k, t.ty->n);
+        *out = tr_em_item(e, t, (uint32_t)(k < 0 ? k + t.ty->n : k));
+        return true;
+    }
+    if (!is_index(e, i)) return tr_em_error(e, "tuple indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
+    return tr_lib_tuple_at(e, t, checked(e, i, tr_em_i64(e, t.ty->n), 0, "tuple index out of range"), out);
+}
+
+/* --- the two entry points --- */
+
+bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
+    if (a.ty->kind == TR_TY_TUPLE) return tuple_get(e, a, i, out);
+    if (a.ty->kind == TR_TY_RANGE && is_index(e, i)) {
+        tr_tv n;
+        if (!tr_em_iterlen(e, a, &n)) return false;
+        return tr_em_iterget(e, a, checked(e, i, n, 0, "range object index out of range"), out);
+    }
+    if (!tr_lib_is_array(a)) return tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, a.ty));
+    place p;
+    if (!resolve(e, a, i, &p)) return false;
+    *out = p.scalar ? tr_em_load(e, a, p.idx) : p.view;
+    return true;
+}
+
+bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v) {
+    if (!tr_lib_is_array(a)) return tr_em_error(e, "%s does not support item assignment", tr_em_tyname(e, a.ty));
+    if (a.ty->readonly) return tr_em_error(e, "cannot assign to a read-only array");
+    place p;
+    if (!resolve(e, a, i, &p)) return false;
+    if (!p.scalar) return tr_em_assign(e, p.view, v);
+    const tr_ty *s = tr_lib_scalar(e, v.ty);
+    if (!s && tr_lib_is_array(v) && v.ty->ndim == 0) {
+        v = tr_em_load(e, v, NULL);
+        s = v.ty;
+    }
+    if (!s || (tr_ty_is_complex(s) && !tr_ty_is_complex(a.ty->elem)))
+        return tr_em_error(e, "cannot store %s in an array of %s", tr_em_tyname(e, v.ty), tr_em_tyname(e, a.ty->elem));
+    tr_em_store(e, a, p.idx, v);
+    return true;
+}

@@ -1,0 +1,24 @@
+/* Shared by the files of lib/ only. */
+#ifndef TR_LIB_PRIV_H
+#define TR_LIB_PRIV_H
+
+#include "lib/em.h"
+
+/* Scalar type of a scalar or literal number (literals: weak), NULL for anything else. */
+const tr_ty *tr_lib_scalar(tr_em *e, const tr_ty *t);
+const tr_ty *tr_lib_complex_of(tr_em *e, const tr_ty *f);
+const tr_ty *tr_lib_real_of(tr_em *e, const tr_ty *c);
+tr_tv tr_lib_emit(tr_em *e, tr_op op, const tr_ty *ty, uint32_t n, const tr_val *v);
+tr_tv tr_lib_undef(tr_em *e, const tr_ty *t);
+const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text);
+/* a[i0] on the first axis without checks, for iteration: a scalar or a view. */
+bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out);
+/* Elementwise binary operation with NumPy's promotion; x or y is an array. inplace: into x. */
+bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, tr_tv *out);
+bool tr_lib_array_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
+bool tr_lib_array_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);
+/* Scalar operation on operands of any scalar types with error_model="numpy" when np is true. */
+bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool np, tr_tv *out);
+static inline bool tr_lib_is_array(tr_tv x) { return x.ty->kind == TR_TY_ARRAY; }
+
+#endif
