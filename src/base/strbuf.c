@@ -1,0 +1,125 @@
+/* Text builder on the heap; see strbuf.h. */
+#include "base/strbuf.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tr_sb_init(tr_sb *b) {
+    union {
+        const char *c;
+        char *v;
+    } empty = {""}; /* never written: cap is 0 */
+    *b = (tr_sb){.d = empty.v};
+}
+
+void tr_sb_fini(tr_sb *b) {
+    if (b->cap)
+        free(b->d);
+    tr_sb_init(b);
+}
+
+void tr_sb_reset(tr_sb *b) {
+    b->n = 0;
+    b->oom = false;
+    if (b->cap)
+        b->d[0] = 0;
+}
+
+static bool reserve(tr_sb *b, size_t more) {
+    if (b->cap && b->cap - b->n > more)
+        return true;
+    if (b->oom || more > (size_t)1 << 40)
+        return !(b->oom = true);
+    size_t cap = b->cap ? b->cap : 64;
+    while (cap - b->n <= more)
+        cap *= 2;
+    char *d = realloc(b->cap ? b->d : NULL, cap);
+    if (!d)
+        return !(b->oom = true);
+    b->d = d;
+    b->cap = cap;
+    return true;
+}
+
+void tr_sb_write(tr_sb *b, const void *s, size_t n) {
+    if (!reserve(b, n))
+        return;
+    if (n)
+        memcpy(b->d + b->n, s, n);
+    b->n += n;
+    b->d[b->n] = 0;
+}
+
+void tr_sb_putc(tr_sb *b, char c) {
+    tr_sb_write(b, &c, 1);
+}
+
+void tr_sb_puts(tr_sb *b, const char *s) {
+    tr_sb_write(b, s, strlen(s));
+}
+
+void tr_sb_vprintf(tr_sb *b, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    if (n > 0 && reserve(b, (size_t)n)) {
+        vsnprintf(b->d + b->n, (size_t)n + 1, fmt, again);
+        b->n += (size_t)n;
+    }
+    va_end(again);
+}
+
+void tr_sb_printf(tr_sb *b, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    tr_sb_vprintf(b, fmt, ap);
+    va_end(ap);
+}
+
+/* A locale may have put its own decimal point; text for machines has a '.'. */
+static void put_number(tr_sb *b, char *s) {
+    bool plain = true;
+    for (char *p = s; *p; p++) {
+        if (strchr("+-0123456789e", *p))
+            plain = plain && *p != 'e';
+        else
+            *p = '.', plain = false;
+    }
+    tr_sb_puts(b, s);
+    if (plain)
+        tr_sb_puts(b, ".0");
+}
+
+static bool put_special(tr_sb *b, double x) {
+    if (isfinite(x))
+        return false;
+    tr_sb_puts(b, signbit(x) ? "-" : "");
+    tr_sb_puts(b, isnan(x) ? "nan" : "inf");
+    return true;
+}
+
+void tr_sb_f64(tr_sb *b, double x) {
+    char s[40];
+    if (put_special(b, x))
+        return;
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(s, sizeof s, "%.*g", digits, x);
+        if (strtod(s, NULL) == x)
+            break;
+    }
+    put_number(b, s);
+}
+
+void tr_sb_f32(tr_sb *b, float x) {
+    char s[40];
+    if (put_special(b, (double)x))
+        return;
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(s, sizeof s, "%.*g", digits, (double)x);
+        if (strtof(s, NULL) == x)
+            break;
+    }
+    put_number(b, s);
+}
