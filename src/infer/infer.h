@@ -8,11 +8,4 @@
  * calls; fills p->insts and p->root. `ret`: declared return type, or NULL. On failure false, with every independent error. */
 bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret);
 
-/* What a row of nyi.def says. */
-typedef struct tr_nyi {
-    const char *id, *title, *text;
-} tr_nyi;
-extern const tr_nyi tr_nyi_rows[];
-extern const unsigned tr_nyi_count;
-
 #endif

@@ -35,6 +35,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
     }
 }
 
+int tr_em_member(tr_em *e, tr_tv x, const char *name) { return tr_builtin_member(class_of(e, x), name); }
+
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_MODULE) {
         const tr_obj *m = x.ty->lit;
@@ -51,7 +53,7 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
                 *out = tr_em_item(e, x, i);
                 return true;
             }
-    int row = tr_builtin_member(class_of(e, x), name);
+    int row = tr_em_member(e, x, name);
     if (row < 0) return tr_em_error(e, "%s has no attribute '%s'", tr_em_tyname(e, x.ty), name);
     if (tr_builtins[row].kind == TR_B_ATTR) return tr_em_builtin(e, (uint32_t)row, x, &(tr_args){0, NULL, 0, NULL}, out);
     *out = tr_em_make(e, tr_ty_method(e->types, x.ty, name), 1, &x);

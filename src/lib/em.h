@@ -134,6 +134,8 @@ bool tr_em_pattern(tr_em *e, const tr_pdesc *d, tr_tv *out);
 
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);
+/* Row of x's method or attribute `name` in builtins.def, or -1. */
+int tr_em_member(tr_em *e, tr_tv x, const char *name);
 bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out);                /* an iterable that can be indexed */
 bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n);
 bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out);

@@ -1,0 +1,55 @@
+/* Shared by the files of infer/ only. */
+#ifndef TR_INFER_PRIV_H
+#define TR_INFER_PRIV_H
+
+#include "infer/infer.h"
+#include "lib/em.h"
+
+/* What inference knows about one instance. The typed function is made in a second step, once all types are stable. */
+typedef struct istate {
+    uint32_t inst;           /* index into prog->insts */
+    tr_fn *src;
+    const tr_ty **ty;        /* per untyped value; NULL = nothing known yet (bottom) */
+    uint8_t *bad;            /* per untyped value: its operation failed, or its inputs have no common type */
+    uint8_t *live;           /* per untyped block */
+    const tr_ty *ret;        /* estimate of the result type; NULL = no return seen yet */
+    const tr_ty *declared;
+    bool running, done, consulted;
+    uint32_t seen;           /* value of infer.changes when last stable */
+    uint32_t caller;         /* for "called from" notes */
+    tr_place call_place;
+} istate;
+
+typedef struct infer {
+    tr_prog *p;
+    tr_ctx *ctx;
+    TR_VEC(istate) st;       /* parallel to prog->insts */
+    tr_map index;            /* hash of (func, args) -> first instance + 1 */
+    TR_VEC(uint32_t) chain;  /* next instance of the same hash + 1, parallel to st */
+    TR_VEC(uint32_t) queue;  /* instances to emit */
+    uint32_t changes;        /* how often any return estimate grew */
+    uint32_t hits;           /* how often a running instance's estimate was used */
+    uint32_t depth;
+    uint32_t cur;            /* instance being worked on */
+} infer;
+
+enum { MAX_DEPTH = 256, MAX_INSTANCES = 4096 };
+
+/* Makes or finds the instance; UINT32_MAX with an error when it cannot exist. */
+uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t nargs, const tr_ty *const *args);
+/* Brings the instance's types to a fixed point (or as far as recursion allows). False: errors were found while typing is impossible. */
+bool tr_infer_types(infer *f, uint32_t inst);
+/* Emits the typed function. */
+bool tr_infer_emit(infer *f, uint32_t inst);
+
+/* infer/step.c: one instruction, dry or real. `val` gives typed values of operands. */
+bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a, tr_tv *out);
+/* The place of an untyped instruction. */
+tr_place tr_infer_place(const tr_fn *src, const tr_ins *in);
+/* Payload and site of a raise of the value x. */
+bool tr_infer_raise(tr_em *e, tr_tv x);
+
+/* infer/calls.c: calls any callable value. */
+bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out);
+
+#endif
