@@ -1,0 +1,146 @@
+/* tr_meta as bytes and back: for the cache, and to copy it out of a compilation's arena.
+ *
+ * Format: fixed-width little-endian fields in the order of the structs; a text is its length + 1 (0: NULL) and its bytes.
+ * Reading checks every length against what is left, so any bytes are either a tr_meta or refused. All that is read lies
+ * in one block of tr_meta_room() bytes. */
+#include <string.h>
+
+#include "code/priv.h"
+
+/* --- writing --- */
+
+static void put_u32(tr_sb *b, uint32_t v) {
+    tr_sb_write(b, &v, sizeof v);
+}
+
+static void put_text(tr_sb *b, const char *s) {
+    size_t n = s ? strlen(s) : 0;
+    put_u32(b, s ? (uint32_t)n + 1 : 0);
+    tr_sb_write(b, s ? s : "", n);
+}
+
+static void put_site(tr_sb *b, const tr_msite *s) {
+    tr_sb_putc(b, (char)s->exc);
+    put_text(b, s->text);
+    put_u32(b, s->nargs);
+    for (uint32_t i = 0; i < s->nargs; i++) {
+        const tr_marg *a = &s->args[i];
+        tr_sb_putc(b, a->kind);
+        tr_sb_write(b, &a->i, sizeof a->i);
+        tr_sb_write(b, &a->d, sizeof a->d);
+        put_text(b, a->s);
+    }
+    put_u32(b, s->nplaces);
+    for (uint32_t i = 0; i < s->nplaces; i++) {
+        put_text(b, s->places[i].file);
+        put_text(b, s->places[i].fn);
+        tr_sb_write(b, &s->places[i].span, sizeof s->places[i].span);
+    }
+}
+
+void tr_meta_write(tr_sb *b, const tr_meta *m) {
+    put_u32(b, m->narrays);
+    put_text(b, m->entry);
+    put_text(b, m->ret);
+    put_text(b, m->title);
+    put_u32(b, m->nsites);
+    for (uint32_t i = 0; i < m->nsites; i++)
+        put_site(b, &m->sites[i]);
+}
+
+/* --- reading --- */
+
+/* Fewest bytes that one record takes in the text: what it takes in memory is at most GROWTH times as much. */
+enum { MIN_SITE = 1 + 4 + 4 + 4, MIN_ARG = 1 + 8 + 8 + 4, MIN_PLACE = 4 + 4 + 16, GROWTH = 4 };
+_Static_assert(sizeof(tr_msite) <= GROWTH * MIN_SITE && sizeof(tr_marg) <= GROWTH * MIN_ARG &&
+                   sizeof(tr_place) <= GROWTH * MIN_PLACE,
+               "tr_meta_room is enough");
+
+typedef struct rd {
+    const uint8_t *p, *end;
+    char *room;  /* records grow upwards from here, aligned to 8 */
+    char *texts; /* texts grow downwards from here */
+    bool bad;
+} rd;
+
+size_t tr_meta_room(size_t n) {
+    return GROWTH * n + 64;
+}
+
+static void get(rd *r, void *out, size_t n) {
+    if ((size_t)(r->end - r->p) < n) {
+        r->bad = true;
+        memset(out, 0, n);
+        r->p = r->end;
+        return;
+    }
+    memcpy(out, r->p, n);
+    r->p += n;
+}
+
+static uint32_t get_u32(rd *r) {
+    uint32_t v;
+    get(r, &v, sizeof v);
+    return v;
+}
+
+static const char *get_text(rd *r) {
+    uint32_t n = get_u32(r);
+    if (!n)
+        return NULL;
+    n--;
+    if ((size_t)(r->end - r->p) < n || (size_t)(r->texts - r->room) < (size_t)n + 1) {
+        r->bad = true;
+        return NULL;
+    }
+    r->texts -= (size_t)n + 1;
+    memcpy(r->texts, r->p, n);
+    r->texts[n] = 0;
+    r->p += n;
+    return r->texts;
+}
+
+/* Room for the records that a count promises; the count is refused when so many cannot follow. Counts that each could be
+ * true may lie together, hence the second test. */
+static void *get_records(rd *r, uint32_t *count, size_t min, size_t each) {
+    *count = get_u32(r);
+    if (*count > (size_t)(r->end - r->p) / min || *count > (size_t)(r->texts - r->room) / each) {
+        r->bad = true;
+        *count = 0;
+    }
+    void *at = r->room;
+    r->room += *count * each;
+    return at;
+}
+
+static void get_site(rd *r, tr_msite *s) {
+    get(r, &s->exc, 1);
+    s->text = get_text(r);
+    s->args = get_records(r, &s->nargs, MIN_ARG, sizeof *s->args);
+    for (uint32_t i = 0; i < s->nargs; i++) {
+        get(r, &s->args[i].kind, 1);
+        get(r, &s->args[i].i, 8);
+        get(r, &s->args[i].d, 8);
+        s->args[i].s = get_text(r);
+    }
+    s->places = get_records(r, &s->nplaces, MIN_PLACE, sizeof *s->places);
+    for (uint32_t i = 0; i < s->nplaces; i++) {
+        s->places[i].file = get_text(r);
+        s->places[i].fn = get_text(r);
+        get(r, &s->places[i].span, sizeof s->places[i].span);
+    }
+}
+
+bool tr_meta_read(const uint8_t *p, size_t n, void *room, tr_meta *m) {
+    /* Records and texts fill the block from both ends. */
+    rd r = {.p = p, .end = p + n, .room = room, .texts = (char *)room + tr_meta_room(n)};
+    *m = (tr_meta){0};
+    m->narrays = get_u32(&r);
+    m->entry = get_text(&r);
+    m->ret = get_text(&r);
+    m->title = get_text(&r);
+    m->sites = get_records(&r, &m->nsites, MIN_SITE, sizeof *m->sites);
+    for (uint32_t i = 0; i < m->nsites && !r.bad; i++)
+        get_site(&r, &m->sites[i]);
+    return !r.bad && r.p == r.end;
+}

@@ -1,0 +1,79 @@
+/* Names that compiled code may refer to, and their addresses.
+ *
+ * Runtime functions come from rt.def; the C library's memory functions are listed here because the code generator makes
+ * calls to them by itself; everything else is asked of libm, and "Sleef_*" of SLEEF, which is opened when first asked for:
+ * beside this library if it lies there (wheels bring it along), else from the system.
+ * The handles are process-wide and never closed: code modules hold addresses from them. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "code/code.h"
+
+/* Declared without their real types: only addresses matter here. */
+#define X(id, symbol, sig, effects) void symbol_##id(void) __asm__(symbol);
+#include "rt/rt.def"
+#undef X
+
+typedef struct sym {
+    const char *name;
+    void (*fn)(void);
+} sym;
+
+static const sym rt_syms[] = {
+#define X(id, symbol, sig, effects) {symbol, symbol_##id},
+#include "rt/rt.def"
+#undef X
+};
+
+static void *memory_fn(const char *name) {
+    static const struct {
+        const char *name;
+        void *(*fn)(void *, const void *, size_t);
+    } copies[] = {{"memcpy", memcpy}, {"memmove", memmove}};
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
+        if (!strcmp(name, copies[i].name))
+            return (void *)(uintptr_t)copies[i].fn;
+    if (!strcmp(name, "memset"))
+        return (void *)(uintptr_t)memset;
+    if (!strcmp(name, "memcmp") || !strcmp(name, "bcmp"))
+        return (void *)(uintptr_t)memcmp;
+    return NULL;
+}
+
+static pthread_once_t libm_once = PTHREAD_ONCE_INIT, sleef_once = PTHREAD_ONCE_INIT;
+static void *libm, *sleef; /* written once, under the guards above */
+
+static void open_libm(void) {
+    libm = dlopen("libm.so.6", RTLD_LAZY | RTLD_LOCAL);
+}
+
+static void open_sleef(void) {
+    static const char lib[] = "libsleef.so.3";
+    Dl_info here;
+    char path[4096];
+    if (dladdr((void *)(uintptr_t)open_sleef, &here) && here.dli_fname && strchr(here.dli_fname, '/')) {
+        int dir = (int)(strrchr(here.dli_fname, '/') - here.dli_fname);
+        int n = snprintf(path, sizeof path, "%.*s/%s", dir, here.dli_fname, lib);
+        if (n > 0 && (size_t)n < sizeof path)
+            sleef = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    }
+    if (!sleef)
+        sleef = dlopen(lib, RTLD_LAZY | RTLD_LOCAL);
+}
+
+void *tr_symbol_find(const char *name) {
+    for (size_t i = 0; i < sizeof rt_syms / sizeof *rt_syms; i++)
+        if (!strcmp(name, rt_syms[i].name))
+            return (void *)(uintptr_t)rt_syms[i].fn;
+    void *p = memory_fn(name);
+    if (p)
+        return p;
+    if (!strncmp(name, "Sleef_", 6)) {
+        pthread_once(&sleef_once, open_sleef);
+        return sleef ? dlsym(sleef, name) : NULL;
+    }
+    pthread_once(&libm_once, open_libm);
+    return libm ? dlsym(libm, name) : NULL;
+}
