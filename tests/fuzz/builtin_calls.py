@@ -1,0 +1,456 @@
+"""What the oracle knows of Python's builtins, ``math`` and NumPy: typing and values, one function per family."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rules import (
+    INTS,
+    STRONG,
+    WEAK,
+    Array,
+    Const,
+    IllTyped,
+    Tuple,
+    Unspecified,
+    common,
+    is_scalar,
+    klass,
+    strong,
+)
+from values import Approx, Raised, binary, compare, conv, from_item, int_range, to_f32, to_item, wrap
+
+if TYPE_CHECKING:
+    from oracle import Env, Fn, Frame, Instance
+
+Typed = tuple[Any, "Fn"]
+
+# Named functions: the result is compared within a few units in the last place.
+APPROX = {
+    "sin": math.sin, "cos": math.cos, "tan": math.tan, "exp": math.exp, "log": math.log, "log1p": math.log1p,
+    "expm1": math.expm1, "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "asin": math.asin,
+    "acos": math.acos, "atan": math.atan, "asinh": math.asinh, "acosh": math.acosh, "atanh": math.atanh,
+    "log2": math.log2, "log10": math.log10, "erf": math.erf, "erfc": math.erfc, "exp2": getattr(math, "exp2", None),
+    "cbrt": getattr(math, "cbrt", None), "atan2": math.atan2, "hypot": math.hypot,
+}  # fmt: skip
+NP_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
+            "arctanh": "atanh", "arctan2": "atan2"}  # fmt: skip
+EXACT = {"sqrt", "fabs", "copysign", "fmod", "isnan", "isinf", "isfinite"}
+TO_INT = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc}
+DTYPES = {t: t for t in STRONG if t != "bool"} | {"bool_": "bool", "intp": "int64", "uintp": "uint64"}
+RAISES = {
+    "ValueError",
+    "ZeroDivisionError",
+    "IndexError",
+    "RuntimeError",
+    "KeyError",
+    "OverflowError",
+    "TypeError",
+}
+
+
+def call(inst: Instance, node: ast.Call, env: Env) -> Typed:
+    """Type a call of something that is not a function of the program."""
+    func = node.func
+    if isinstance(func, ast.Name):
+        handler = _BUILTINS.get(func.id)
+        if handler is None:
+            raise IllTyped(f"call of {func.id}")
+        return handler(inst, _args(inst, node, env))
+    if isinstance(func, ast.Attribute):
+        if isinstance(func.value, ast.Name) and func.value.id in ("np", "math") and func.value.id not in env:
+            return _module_call(inst, func.value.id, func.attr, node, env)
+        ty, fn = inst.expr(func.value, env)
+        return _method(inst, ty, fn, func.attr, _args(inst, node, env))
+    raise IllTyped("call")
+
+
+def _args(inst: Instance, node: ast.Call, env: Env) -> list[Typed]:
+    if node.keywords:
+        raise IllTyped("keyword of a builtin")
+    return [inst.expr(a, env) for a in node.args]
+
+
+def attribute(inst: Instance, ty: Any, fn: Fn, name: str) -> Typed:
+    """Type an attribute of a value."""
+    if isinstance(ty, Array):
+        if name == "shape":
+            return Tuple(("int64",) * ty.ndim), lambda frame: fn(frame).data.shape
+        if name == "size":
+            return "int64", lambda frame: fn(frame).data.size
+        if name == "ndim":
+            return "wint" if not inst.numba else "int64", lambda frame: ty.ndim
+        if name == "T":
+            return ty, lambda frame: fn(frame).transposed()
+    if is_scalar(ty) and klass(ty) == "c" and name in ("real", "imag") and ty not in WEAK:
+        part = 0 if name == "real" else 1
+        return "float32" if ty == "complex64" else "float64", lambda frame: fn(frame)[part]
+    raise IllTyped(f"attribute {name}")
+
+
+# --- builtins ---
+
+
+def _one(args: list[Typed], kinds: str = "bifc") -> tuple[str, Fn]:
+    if len(args) != 1 or not is_scalar(args[0][0]) or klass(args[0][0]) not in kinds:
+        raise IllTyped("argument of a builtin")
+    return args[0]
+
+
+def _convert(name: str) -> Callable[[Instance, list[Typed]], Typed]:
+    """A conversion to the scalar type `name`."""
+
+    def handler(inst: Instance, args: list[Typed]) -> Typed:
+        ty, fn = _one(args)
+        if klass(ty) == "c" and name != "bool" and klass(name) != "c":
+            raise IllTyped("complex to real")
+        prog = inst.prog
+
+        def run(frame: Frame) -> Any:
+            prog.count("conv", ty, name)
+            value = fn(frame)
+            if ty == "wint" and name in INTS and not int_range(name)[0] <= value <= int_range(name)[1]:
+                raise Unspecified("literal out of range")
+            return conv(value, ty, name)
+
+        return name, run
+
+    return handler
+
+
+def _int(inst: Instance, args: list[Typed]) -> Typed:
+    ty, _ = _one(args, "bif")
+    if ty in WEAK:
+        raise Unspecified("int of a literal")
+    if inst.numba and ty in INTS:
+        return args[0]
+    return _convert("uint64" if ty.startswith("u") else "int64")(inst, args)
+
+
+def _float(inst: Instance, args: list[Typed]) -> Typed:
+    ty, _ = _one(args, "bif")
+    if ty in WEAK:
+        raise Unspecified("float of a literal")
+    if inst.numba and ty == "bool":
+        raise IllTyped("Numba's float(bool)")
+    return args[0] if inst.numba and ty == "float32" else _convert("float64")(inst, args)
+
+
+def _complex(inst: Instance, args: list[Typed]) -> Typed:
+    if len(args) == 1:
+        raise Unspecified("complex of one")
+    (ta, fa), (tb, fb) = args
+    if klass(ta) not in "bif" or klass(tb) not in "bif":
+        raise IllTyped("complex of complex")
+    if inst.numba:
+        raise Unspecified("Numba's complex")
+    return "complex128", lambda frame: (
+        _plain(conv(fa(frame), ta, "float64")),
+        _plain(conv(fb(frame), tb, "float64")),
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Approx):
+        raise Unspecified("approximate value used")
+    return value
+
+
+def _abs(inst: Instance, args: list[Typed]) -> Typed:
+    ty, fn = _one(args)
+    if ty in WEAK or ty == "bool":
+        raise Unspecified("abs of a literal or a bool")
+    prog = inst.prog
+    out = "float32" if ty == "complex64" else "float64" if ty == "complex128" else ty
+
+    def run(frame: Frame) -> Any:
+        prog.count("abs", ty)
+        value = _plain(fn(frame))
+        if klass(ty) == "c":
+            return Approx(_hypot(value[0], value[1], out))
+        return abs(value) if klass(ty) == "f" else wrap(abs(value), ty)
+
+    return out, run
+
+
+def _hypot(x: Any, y: Any, ty: str) -> Any:
+    out = math.hypot(float(x), float(y))
+    return to_f32(out) if ty == "float32" else out
+
+
+def _minmax(name: str) -> Callable[[Instance, list[Typed]], Typed]:
+    """``min`` or ``max`` of two or more scalars, as Python compares them from left to right."""
+    op = "<" if name == "min" else ">"
+
+    def handler(inst: Instance, args: list[Typed]) -> Typed:
+        if len(args) < 2 or any(not is_scalar(t) or klass(t) == "c" for t, _ in args):
+            raise IllTyped(name)
+        ty = strong(args[0][0]) if inst.numba else args[0][0]
+        for t, _ in args[1:]:
+            ty = common(ty, strong(t) if inst.numba else t)
+        if klass(ty) == "f" and all(klass(t) in "bi" for t, _ in args):
+            raise Unspecified("min of int64 and uint64")
+        prog = inst.prog
+
+        def run(frame: Frame) -> Any:
+            values = [conv(_plain(fn(frame)), t, ty) for t, fn in args]
+            for t, _ in args:
+                prog.count(name, t)
+            best = values[0]
+            for v in values[1:]:
+                if compare(op, v, ty, best, ty):
+                    best = v
+            return best
+
+        return ty, run
+
+    return handler
+
+
+def _round(inst: Instance, args: list[Typed]) -> Typed:
+    ty, fn = _one(args, "f")
+    if ty in WEAK:
+        raise Unspecified("round of a literal")
+    prog = inst.prog
+
+    def run(frame: Frame) -> int:
+        prog.count("round", ty)
+        value = _plain(fn(frame))
+        if not math.isfinite(value) or abs(value) >= 2.0**63:
+            raise Unspecified("round out of range")
+        return round(float(value))
+
+    return "int64", run
+
+
+def _divmod(inst: Instance, args: list[Typed]) -> Typed:
+    (ta, fa), (tb, fb) = args
+    if not is_scalar(ta) or not is_scalar(tb):
+        raise IllTyped("divmod")
+    from rules import arith
+
+    ty = arith("//", ta, tb, inst.numba)
+    if ty in WEAK or klass(ty) == "b":
+        raise Unspecified("divmod of literals")
+    prog, numba = inst.prog, inst.numba
+
+    def run(frame: Frame) -> tuple:
+        a, b = fa(frame), fb(frame)
+        prog.count("divmod", ta, tb)
+        return binary("//", a, ta, b, tb, numba), binary("%", a, ta, b, tb, numba)
+
+    return Tuple((ty, ty)), run
+
+
+def _len(inst: Instance, args: list[Typed]) -> Typed:
+    ty, fn = args[0]
+    if isinstance(ty, Array) and ty.ndim > 0:
+        return "int64", lambda frame: fn(frame).data.shape[0]
+    raise IllTyped("len")
+
+
+_BUILTINS: dict[str, Callable[[Instance, list[Typed]], Typed]] = {
+    "int": _int, "float": _float, "bool": _convert("bool"), "complex": _complex, "abs": _abs, "min": _minmax("min"),
+    "max": _minmax("max"), "round": _round, "divmod": _divmod, "len": _len,
+}  # fmt: skip
+
+
+# --- math and NumPy ---
+
+
+def _module_call(inst: Instance, module: str, name: str, node: ast.Call, env: Env) -> Typed:
+    if module == "np" and name in DTYPES:
+        return _convert(DTYPES[name])(inst, _args(inst, node, env))
+    if module == "np" and name in ("zeros", "ones", "full"):
+        return _alloc(inst, name, node, env)
+    args = _args(inst, node, env)
+    if module == "np":
+        name = NP_NAMES.get(name, name)
+        if any(is_scalar(t) and klass(t) != "f" or t in WEAK for t, _ in args):
+            raise Unspecified("NumPy function of an integer")
+    if any(not is_scalar(t) or klass(t) == "c" for t, _ in args):
+        raise IllTyped(name)
+    if any(t in WEAK for t, _ in args):
+        raise Unspecified("math function of a literal")
+    types = [t if klass(t) == "f" else "float64" for t, _ in args]
+    ty = types[0] if len(set(types)) == 1 else None
+    if ty is None:
+        raise Unspecified("math function of mixed floats")
+    values = [(t, fn) for t, fn in args]
+    if module == "math" and name in TO_INT:
+        return _to_int(inst, name, values)
+    if module == "np" and name in ("floor", "ceil", "trunc"):
+        return ty, _counted(inst, f"np.{name}", ty, values, lambda x: _np_round(name, x))
+    if name in EXACT:
+        out = "bool" if name.startswith("is") else ty
+        return out, _counted(inst, f"{module}.{name}", ty, values, lambda *x: _exact(name, ty, x))
+    if APPROX.get(name) is not None:
+        return ty, _counted(inst, f"{module}.{name}", ty, values, lambda *x: _approx(name, ty, x))
+    raise IllTyped(f"{module}.{name}")
+
+
+def _counted(inst: Instance, what: str, ty: str, args: list[Typed], fn: Callable) -> Fn:
+    prog = inst.prog
+
+    def run(frame: Frame) -> Any:
+        values = [_plain(conv(f(frame), t, ty)) for t, f in args]
+        prog.count(what, *[t for t, _ in args])
+        return fn(*values)
+
+    return run
+
+
+def _approx(name: str, ty: str, values: tuple) -> Approx:
+    try:
+        out = APPROX[name](*[float(v) for v in values])
+    except (ValueError, OverflowError):
+        raise Unspecified(f"domain or range of {name}") from None
+    if any(math.isinf(v) for v in values):
+        raise Unspecified(f"{name} of an infinity")
+    return Approx(to_f32(out) if ty == "float32" else out)
+
+
+def _exact(name: str, ty: str, values: tuple) -> Any:
+    cast = to_f32 if ty == "float32" else float
+    if name == "sqrt" and values[0] < 0:
+        raise Unspecified("sqrt of a negative number")
+    if name == "sqrt" and ty == "float32":
+        return np.sqrt(values[0])
+    try:
+        out = getattr(math, name)(*[float(v) for v in values])
+    except ValueError:
+        raise Unspecified(f"domain of {name}") from None
+    return out if isinstance(out, bool) else cast(out)
+
+
+def _np_round(name: str, value: Any) -> Any:
+    return type(value)(getattr(np, name)(value))
+
+
+def _to_int(inst: Instance, name: str, args: list[Typed]) -> Typed:
+    ty, fn = _one(args, "f")
+    prog = inst.prog
+
+    def run(frame: Frame) -> int:
+        prog.count(f"math.{name}", ty)
+        value = _plain(fn(frame))
+        if not math.isfinite(value) or abs(value) >= 2.0**63:
+            raise Unspecified(f"{name} out of range")
+        return TO_INT[name](float(value))
+
+    return "int64", run
+
+
+def _alloc(inst: Instance, name: str, node: ast.Call, env: Env) -> Typed:
+    """``np.zeros(shape, dtype)``, ``ones``, ``full(shape, value, dtype)``."""
+    args = list(node.args) + [k.value for k in node.keywords if k.arg == "dtype"]
+    if len(args) != (3 if name == "full" else 2):
+        raise IllTyped("allocation without a dtype")
+    dtype = args[-1]
+    if not isinstance(dtype, ast.Attribute) or dtype.attr not in DTYPES:
+        raise IllTyped("dtype")
+    elem = DTYPES[dtype.attr]
+    shape = args[0].elts if isinstance(args[0], ast.Tuple) else [args[0]]
+    dims = [inst.expr(s, env) for s in shape]
+    if not all(is_scalar(t) and "int" in t for t, _ in dims):
+        raise IllTyped("shape")
+    value: Typed = inst.expr(args[1], env) if name == "full" else ("wint", lambda frame: int(name == "ones"))
+
+    def run(frame: Frame) -> Any:
+        sizes = [fn(frame) for _, fn in dims]
+        item = to_item(_plain(conv(value[1](frame), value[0], elem)), elem)
+        if any(s < 0 for s in sizes):
+            raise Raised("ValueError")
+        if any(s > 10_000 for s in sizes):
+            raise Unspecified("large array")
+        return inst.new_array(np.full(sizes, item, dtype=elem))
+
+    return Array(elem, len(dims)), run
+
+
+# --- methods of arrays ---
+
+
+def _method(inst: Instance, ty: Any, fn: Fn, name: str, args: list[Typed]) -> Typed:
+    if not isinstance(ty, Array):
+        raise IllTyped(f"method {name}")
+    if name == "fill" and len(args) == 1 and is_scalar(args[0][0]):
+        return Const(None), lambda frame: fn(frame).fill(args[0][1](frame), args[0][0])
+    if args:
+        raise IllTyped(f"arguments of {name}")
+    dt = ty.dtype
+    if name == "copy":
+        return ty, lambda frame: inst.new_array(fn(frame).exact().copy())
+    if name in ("any", "all"):
+        return "bool", lambda frame: bool(getattr(fn(frame).exact(), name)())
+    if name in ("min", "max", "argmin", "argmax") and klass(dt) in "if":
+        return "int64" if name.startswith("arg") else dt, lambda frame: _extreme(name, dt, fn(frame).exact())
+    if name in ("sum", "prod") and klass(dt) in "bi":
+        out = "uint64" if dt.startswith("u") else "int64"
+        return out, lambda frame: _total(name, out, fn(frame).exact())
+    raise IllTyped(f"method {name}")
+
+
+def _extreme(name: str, dt: str, data: np.ndarray) -> Any:
+    if data.size == 0:
+        raise Raised("ValueError")
+    if klass(dt) == "f" and (np.isnan(data).any() or name in ("min", "max") and (data == 0).any()):
+        raise Unspecified("which nan or zero")
+    out = getattr(data, name)()
+    return int(out) if name.startswith("arg") else from_item(out, dt)
+
+
+def _total(name: str, out: str, data: np.ndarray) -> int:
+    total = 0 if name == "sum" else 1
+    for item in data.ravel():
+        total = total + int(item) if name == "sum" else total * int(item)
+    return wrap(total, out)
+
+
+# --- iteration ---
+
+
+def iterable(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Frame], Iterator]] | None:
+    """Item type and starter of ``range``, ``enumerate``, ``zip`` and ``reversed``; None for another call."""
+    name = node.func.id  # type: ignore[attr-defined]
+    if name == "range":
+        return _range(inst, node, env)
+    if name == "enumerate":
+        item, start = inst.iterable(node.args[0], env)
+        return Tuple(("int64", item)), lambda frame: enumerate(start(frame))
+    if name == "zip":
+        parts = [inst.iterable(a, env) for a in node.args]
+        return Tuple(tuple(t for t, _ in parts)), lambda frame: zip(*[s(frame) for _, s in parts])
+    if name == "reversed":
+        return _reversed(inst, node.args[0], env)
+    return None
+
+
+def _range(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Frame], Iterator]]:
+    args = [inst.expr(a, env) for a in node.args]
+    if not all(is_scalar(t) and (t == "wint" or t in INTS) for t, _ in args):
+        raise IllTyped("range")
+    if any(t.startswith("u") for t, _ in args):
+        raise Unspecified("range of an unsigned integer")
+
+    def run(frame: Frame) -> Iterator:
+        values = [fn(frame) for _, fn in args]
+        if len(values) == 3 and values[2] == 0:
+            raise Raised("ValueError")
+        return iter(range(*values))
+
+    return "int64", run
+
+
+def _reversed(inst: Instance, node: ast.expr, env: Env) -> tuple[Any, Callable[[Frame], Iterator]]:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+        item, start = _range(inst, node, env)
+        return item, lambda frame: iter(list(start(frame))[::-1])
+    ty, fn = inst.expr(node, env)
+    if not isinstance(ty, Array) or ty.ndim != 1:
+        raise IllTyped("reversed")
+    return ty.dtype, lambda frame: fn(frame).backwards()

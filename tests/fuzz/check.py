@@ -1,0 +1,259 @@
+"""Runs a case on an engine and compares it with the oracle, bit for bit.
+
+As a script it is the child process of `run.py`: requests come as JSON lines on stdin, answers leave as JSON lines on
+stdout. A request is ``{"seed": n}`` (generate and check) or ``{"source": ..., "calls": [[text, ...], ...]}`` (check). If
+the engine crashes the process, the parent sees the end of the stream and knows which request it was.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import math
+import os
+import struct
+import sys
+import warnings
+from collections import Counter
+from typing import Any
+
+import gen
+import memory
+import numpy as np
+import oracle
+from rules import Array, Const, IllTyped, Tuple, Unspecified, klass
+from values import Approx, to_item
+
+ULPS = 4
+
+
+class Refused(Exception):
+    """The engine would not compile the program."""
+
+
+def load_engine(name: str, promotion: str) -> Any:
+    """The decorator under test."""
+    if name == "treadle":
+        import treadle
+
+        return treadle.njit if promotion == "treadle" else treadle.njit(promotion=promotion)
+    if name == "numba":
+        import numba
+
+        return numba.njit(boundscheck=True)
+    if name == "python":
+        return lambda fn: fn
+    raise ValueError(f"unknown engine {name}")
+
+
+def compile_source(source: str, jit: Any, tag: str) -> dict[str, Any]:
+    """Run the program's text with `jit` as its decorator."""
+    filename = f"<fuzz {tag}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    space: dict[str, Any] = {"np": np, "math": math, "jit": jit}
+    exec(compile(source, filename, "exec"), space)
+    return space
+
+
+# --- comparison ---
+
+
+def ulp_key(value: float, ty: str) -> int:
+    """A number that orders floats as their values and counts the steps between them."""
+    fmt, size = ("<f", "<i") if ty in ("float32", "complex64") else ("<d", "<q")
+    bits = struct.unpack(size, struct.pack(fmt, float(value)))[0]
+    return bits if bits >= 0 else -(bits & ((1 << (31 if size == "<i" else 63)) - 1))
+
+
+def same_float(want: Any, got: Any, ty: str, ulps: int = 0) -> bool:
+    """True if the floats have the same bits (any NaN is a NaN), or lie within `ulps` steps."""
+    want, got = float(want), float(got)
+    if math.isnan(want) or math.isnan(got):
+        return math.isnan(want) and math.isnan(got)
+    if ulps and math.isfinite(want) and math.isfinite(got):
+        return abs(ulp_key(want, ty) - ulp_key(got, ty)) <= ulps
+    return struct.pack("<d", want) == struct.pack("<d", got)
+
+
+def same_scalar(want: Any, got: Any, ty: str) -> bool:
+    """True if an engine's scalar is the oracle's."""
+    kind = klass(ty)
+    if isinstance(want, Approx):
+        return isinstance(got, (float, np.floating)) and same_float(want.value, got, ty, ULPS)
+    if kind == "b":
+        return isinstance(got, (bool, np.bool_)) and bool(got) == want
+    if kind == "i":
+        return isinstance(got, (int, np.integer)) and not isinstance(got, bool) and int(got) == want
+    if kind == "f":
+        return isinstance(got, (float, np.floating)) and same_float(want, got, ty)
+    if not isinstance(got, (complex, np.complexfloating)):
+        return False
+    return same_float(want[0], got.real, ty) and same_float(want[1], got.imag, ty)
+
+
+def same_array(want: memory.ArrayValue, got: Any) -> str:
+    """Empty, or how an array differs from the oracle's."""
+    data = want.data
+    if not isinstance(got, np.ndarray) or got.dtype != data.dtype or got.shape != data.shape:
+        return f"array {data.dtype} {data.shape}, got {getattr(got, 'dtype', type(got))} {getattr(got, 'shape', '')}"
+    ty = data.dtype.name
+    for index in np.ndindex(data.shape):
+        a = memory.load_item(want, index)
+        if not same_scalar(a, got[index].item(), ty) and not same_scalar(a, got[index], ty):
+            return f"element {list(index)}: {show(a, ty)}, got {got[index]!r}"
+    return ""
+
+
+def show(value: Any, ty: Any) -> str:
+    """The oracle's value as text."""
+    if isinstance(value, Approx):
+        return f"about {value.value!r}"
+    if isinstance(ty, Tuple):
+        return f"({', '.join(show(v, t) for v, t in zip(value, ty.items))})"
+    if isinstance(ty, str):
+        return repr(to_item(value, ty))
+    return repr(value.data) if isinstance(value, memory.ArrayValue) else repr(value)
+
+
+def same_value(want: Any, ty: Any, got: Any) -> str:
+    """Empty, or how a returned value differs."""
+    if isinstance(ty, Tuple):
+        if not isinstance(got, tuple) or len(got) != len(ty.items):
+            return f"tuple of {len(ty.items)}, got {got!r}"
+        for k, (w, t, g) in enumerate(zip(want, ty.items, got)):
+            text = same_value(w, t, g)
+            if text:
+                return f"item {k}: {text}"
+        return ""
+    if isinstance(ty, Array):
+        return same_array(want, got)
+    if isinstance(ty, Const):
+        return "" if got is ty.value or got == ty.value else f"{ty.value!r}, got {got!r}"
+    return "" if same_scalar(want, got, ty) else f"{ty} {show(want, ty)}, got {type(got).__name__} {got!r}"
+
+
+def compare(
+    result: oracle.Result, wanted_args: list, got: Any, error: BaseException | None, args: list
+) -> str:
+    """Empty, or the first difference between the oracle's outcome and the engine's."""
+    if result.raised is not None:
+        want = result.raised
+        if error is None:
+            return f"raises {want.name}, got value {got!r}"
+        if type(error).__name__ != want.name:
+            return f"raises {want.name}, got {type(error).__name__}: {error}"
+        text = compare_payload(want.payload, error.args)
+        if text:
+            return text
+    elif error is not None:
+        return f"value {show(result.value, result.ty)}, got {type(error).__name__}: {error}"
+    else:
+        text = same_value(result.value, result.ty, got)
+        if text:
+            return f"returns {text}"
+    for k, (want_arg, model, arg) in enumerate(zip(wanted_args, result.args, args)):
+        if isinstance(arg, np.ndarray):
+            text = same_array(model, arg)
+            if not text and arg.base is not None and arg.base.tobytes() != want_arg.base.tobytes():
+                text = neighbours(want_arg, arg, model)
+            if text:
+                return f"argument {k}: {text}"
+    return ""
+
+
+def neighbours(want: np.ndarray, got: np.ndarray, model: memory.ArrayValue) -> str:
+    """Check the memory around a view: set both views to zero and compare what is left."""
+    a, b = want.base.copy(), got.base.copy()
+    for base, view, own in ((a, want, want.base), (b, got, got.base)):
+        start = view.__array_interface__["data"][0] - own.__array_interface__["data"][0]
+        np.ndarray(view.shape, view.dtype, base.data, start, view.strides)[...] = 0
+    return "" if a.tobytes() == b.tobytes() else "memory beside the view was written"
+
+
+def compare_payload(want: tuple | None, got: tuple) -> str:
+    """Empty, or how an exception's arguments differ."""
+    if want is None:
+        return ""
+    if len(want) != len(got):
+        return f"exception arguments {want}, got {got!r}"
+    for (ty, value), g in zip(want, got):
+        if isinstance(ty, Const) and g != value or isinstance(ty, str) and not same_scalar(value, g, ty):
+            return f"exception argument {value!r}, got {g!r}"
+    return ""
+
+
+# --- one case ---
+
+
+def check_case(case: gen.Case, results: list, jit: Any) -> dict[str, Any]:
+    """Run all calls of a case; a dict with ``status`` ok, diff or refused."""
+    space = compile_source(case.source, jit, str(case.seed))
+    for k, (call, (result, wanted)) in enumerate(zip(case.calls, results)):
+        args = call.build()
+        got, error = None, None
+        try:
+            got = space["main"](*args)
+        except Exception as err:  # the engine's own refusals are told apart by their class below
+            error = err
+        if error is not None and is_refusal(error):
+            return {"status": "refused", "why": f"{type(error).__name__}: {error}"[:600], "call": k}
+        text = compare(result, wanted, got, error, args)
+        if text:
+            return {"status": "diff", "why": text, "call": k}
+    return {"status": "ok"}
+
+
+def is_refusal(error: BaseException) -> bool:
+    """True for an exception that compiling raised, not the program."""
+    return (
+        type(error).__module__.split(".")[0] in ("treadle", "numba")
+        or type(error).__name__ == "LoweringError"
+    )
+
+
+def check_text(source: str, calls: list[list[str]], promotion: str, jit: Any) -> dict[str, Any]:
+    """Check a program given as text; ``status`` invalid if the oracle refuses it."""
+    case = gen.Case(0, source, [gen.Call(c) for c in calls], promotion)
+    results = []
+    for call in case.calls:
+        try:
+            args = call.build()
+            results.append((oracle.Program(source, promotion).call("main", args), args))
+        except (IllTyped, Unspecified, SyntaxError, TypeError, KeyError, AttributeError, IndexError) as err:
+            return {"status": "invalid", "why": f"{type(err).__name__}: {err}"}
+    return check_case(case, results, jit)
+
+
+def check_seed(seed: int, promotion: str, jit: Any) -> dict[str, Any]:
+    """Generate the program of a seed and check it."""
+    case, results, refused = gen.make_case(seed, promotion)
+    out = check_case(case, results, jit)
+    out["seed"] = seed
+    out["rejects"] = sum(refused.values())
+    out["ended"] = Counter(r.raised.name if r.raised else "value" for r, _ in results)
+    out["seen"] = [[*k, n] for k, n in case.seen.items()]  # type: ignore[attr-defined]
+    if out["status"] != "ok":
+        out["source"] = case.source
+        out["calls"] = [c.args for c in case.calls]
+    return out
+
+
+def main() -> None:
+    """Serve requests until stdin ends."""
+    engine, promotion = sys.argv[1], sys.argv[2]
+    warnings.simplefilter("ignore")
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what the program prints must not mix with the answers
+    jit = load_engine(engine, promotion)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "seed" in request:
+            answer = check_seed(request["seed"], promotion, jit)
+        else:
+            answer = check_text(request["source"], request["calls"], promotion, jit)
+        out.write(json.dumps(answer) + "\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

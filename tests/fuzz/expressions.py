@@ -1,0 +1,327 @@
+"""The oracle's expressions: typing rules applied to syntax, and the closures that compute the values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import builtin_calls
+from memory import check_index, each_item, load_item
+from rules import (
+    NONE,
+    WEAK,
+    Array,
+    Const,
+    IllTyped,
+    Tuple,
+    Unspecified,
+    arith,
+    common,
+    is_scalar,
+    join,
+    klass,
+    strong,
+    unary,
+)
+from values import binary, compare, conv, convert, from_python, negate, truth
+
+if TYPE_CHECKING:
+    from oracle import Program
+
+Frame = dict[str, Any]
+Fn = Callable[[Frame], Any]
+
+BIN = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+_CMP = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+_UN = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
+
+
+class Def:
+    """A definition of a variable: `ty` is None where the joined types do not fit together."""
+
+    __slots__ = ("ty", "const")
+
+    def __init__(self, ty: Any, const: object = None) -> None:
+        self.ty = ty
+        self.const = const
+
+
+Env = dict[str, Def]
+
+
+class Expressions:
+    """What `oracle.Instance` knows of expressions."""
+
+    prog: Program
+    numba: bool
+    trace: list[str] | None
+
+    def foldable(self, node: ast.expr, env: Env) -> bool:
+        """True if a test is made of literals alone, so that a compiler may drop one of the branches."""
+        leaves = [
+            n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Subscript, ast.Call, ast.Attribute))
+        ]
+        return all(isinstance(n, ast.Name) and self.literal_name(n.id, env) for n in leaves)
+
+    def literal_name(self, name: str, env: Env) -> bool:
+        """True for a variable or a global that holds a literal."""
+        if name in env:
+            return env[name].ty in WEAK or env[name].const is not None
+        return name in self.prog.globals
+
+    def truth(self, node: ast.expr, env: Env) -> Fn:
+        """A closure that gives the truth of an expression that is not known when the program is compiled."""
+        if self.foldable(node, env):
+            raise Unspecified("test of literals alone")
+        return self.test(node, env)
+
+    def test(self, node: ast.expr, env: Env) -> Fn:
+        """A closure that gives the truth of an expression."""
+        ty, fn = self.expr(node, env)
+        if not is_scalar(ty):
+            raise IllTyped("truth of a non-scalar")
+        return lambda frame: truth(fn(frame), ty)
+
+    def expr(self, node: ast.expr, env: Env) -> tuple[Any, Fn]:
+        """Type of an expression and the closure that computes it."""
+        return getattr(self, "ex_" + type(node).__name__)(node, env)
+
+    def ex_Constant(self, node: ast.Constant, env: Env) -> tuple[Any, Fn]:
+        """A literal."""
+        if node.value is None or isinstance(node.value, str):
+            return Const(node.value), lambda frame: node.value
+        ty, value = from_python(node.value)
+        return self.prog.weaken(ty), lambda frame: value
+
+    def ex_Name(self, node: ast.Name, env: Env) -> tuple[Any, Fn]:
+        """A variable or a frozen global."""
+        name = node.id
+        if name in env:
+            if env[name].ty is None:
+                raise Unspecified(f"{name} has no one type")
+            return env[name].ty, lambda frame: frame[name]
+        if name in self.prog.globals:
+            ty, value = self.prog.globals[name]
+            return ty, lambda frame: value
+        raise IllTyped(f"{name} may be undefined")
+
+    def ex_Tuple(self, node: ast.Tuple, env: Env) -> tuple[Any, Fn]:
+        """A tuple display."""
+        parts = [self.expr(e, env) for e in node.elts]
+        return Tuple(tuple(t for t, _ in parts)), lambda frame: tuple(fn(frame) for _, fn in parts)
+
+    def ex_BinOp(self, node: ast.BinOp, env: Env) -> tuple[Any, Fn]:
+        """A binary operation on scalars."""
+        op = BIN[type(node.op)]
+        (ta, fa), (tb, fb) = self.expr(node.left, env), self.expr(node.right, env)
+        if not (is_scalar(ta) and is_scalar(tb)):
+            raise IllTyped(f"{op} on non-scalars")
+        ty, prog, numba = arith(op, ta, tb, self.numba), self.prog, self.numba
+        power = self.literal_power(node.right, ta) if op == "**" else None
+        if power:
+            ty = power
+        self.note(ty)
+
+        def run(frame: Frame) -> Any:
+            a, b = fa(frame), fb(frame)
+            prog.count(op, ta, tb)
+            if power:
+                return binary("**", conv(a, ta, power), power, conv(b, tb, power), power, numba)
+            return binary(op, a, ta, b, tb, numba)
+
+        return ty, run
+
+    def note(self, ty: str) -> None:
+        """Keep the type of an operation while a loop's test is traced."""
+        if self.trace is not None:
+            self.trace.append(str(strong(ty)))
+
+    @staticmethod
+    def literal_power(right: ast.expr, ta: str) -> str | None:
+        """An integer to a literal negative power is a float."""
+        negative = isinstance(right, ast.UnaryOp) and isinstance(right.op, ast.USub)
+        if negative and isinstance(right.operand, ast.Constant) and isinstance(right.operand.value, int):
+            if not ta.startswith(("float", "complex", "wf", "wc")):
+                return "float64"
+        return None
+
+    def ex_UnaryOp(self, node: ast.UnaryOp, env: Env) -> tuple[Any, Fn]:
+        """``-``, ``+``, ``~`` and ``not``."""
+        if isinstance(node.op, ast.Not):
+            fn = self.test(node.operand, env)
+            return "bool", lambda frame: not fn(frame)
+        op = _UN[type(node.op)]
+        ty, fn = self.expr(node.operand, env)
+        if not is_scalar(ty):
+            raise IllTyped(f"{op} on a non-scalar")
+        out, prog, numba = unary(op, ty, self.numba), self.prog, self.numba
+
+        def run(frame: Frame) -> Any:
+            prog.count("u" + op, ty)
+            return negate(op, fn(frame), ty, numba)
+
+        return out, run
+
+    def ex_Compare(self, node: ast.Compare, env: Env) -> tuple[Any, Fn]:
+        """Comparisons, chained ones too: each operand is computed once, and only if it is reached."""
+        parts = [self.expr(e, env) for e in [node.left, *node.comparators]]
+        ops = [_CMP[type(o)] for o in node.ops]
+        if not all(is_scalar(t) for t, _ in parts):
+            raise IllTyped("comparison of non-scalars")
+        for (ta, _), (tb, _) in zip(parts, parts[1:]):
+            self.note("int" if klass(ta) in "bi" and klass(tb) in "bi" else common(ta, tb))
+        prog, numba = self.prog, self.numba
+
+        def run(frame: Frame) -> bool:
+            ta, fa = parts[0]
+            a = fa(frame)
+            for op, (tb, fb) in zip(ops, parts[1:]):
+                b = fb(frame)
+                prog.count(op, ta, tb)
+                if not compare(op, a, ta, b, tb, numba):
+                    return False
+                a, ta = b, tb
+            return True
+
+        return "bool", run
+
+    def ex_BoolOp(self, node: ast.BoolOp, env: Env) -> tuple[Any, Fn]:
+        """``and``/``or``: the value is an operand's, joined."""
+        parts = [self.expr(e, env) for e in node.values]
+        if any(t != "bool" for t, _ in parts) and any(self.foldable(v, env) for v in node.values):
+            raise Unspecified("literal operand of and/or")
+        ty = strong(parts[0][0])
+        for t, _ in parts[1:]:
+            ty = join(ty, t, self.numba)
+        stop = isinstance(node.op, ast.Or)
+
+        def run(frame: Frame) -> Any:
+            for t, fn in parts:
+                value = fn(frame)
+                if truth(value, t) is stop:
+                    break
+            return conv(value, t, ty)
+
+        return ty, run
+
+    def ex_IfExp(self, node: ast.IfExp, env: Env) -> tuple[Any, Fn]:
+        """``a if test else b``: a block argument on the stack."""
+        test = self.truth(node.test, env)
+        (ta, fa), (tb, fb) = self.expr(node.body, env), self.expr(node.orelse, env)
+        if isinstance(node.body, ast.Name) and isinstance(node.orelse, ast.Name):
+            if env.get(node.body.id) is not None and env.get(node.body.id) is env.get(node.orelse.id):
+                return ta, lambda frame: fa(frame) if test(frame) else fb(frame)
+        ty = join(ta, tb, self.numba)
+        return ty, lambda frame: convert(fa(frame), ta, ty) if test(frame) else convert(fb(frame), tb, ty)
+
+    def ex_Attribute(self, node: ast.Attribute, env: Env) -> tuple[Any, Fn]:
+        """Attributes of arrays and of complex numbers."""
+        ty, fn = self.expr(node.value, env)
+        return builtin_calls.attribute(self, ty, fn, node.attr)
+
+    def ex_Subscript(self, node: ast.Subscript, env: Env) -> tuple[Any, Fn]:
+        """An element, a view, or an item of a tuple."""
+        base_ty, base, key = self.place(node, env)
+        if isinstance(base_ty, Tuple):
+            return base_ty.items[key], lambda frame: base(frame)[key]
+        if key.view:
+            return Array(base_ty.dtype, key.ndim), lambda frame: base(frame).view(key.get(frame))
+
+        def run(frame: Frame) -> Any:
+            arr = base(frame)
+            return load_item(arr, check_index(arr, key.get(frame)))
+
+        return base_ty.dtype, run
+
+    def place(self, node: ast.Subscript, env: Env) -> tuple[Any, Fn, Any]:
+        """Base and key of a subscript; the key is a number for tuples, else a `Key`."""
+        ty, base = self.expr(node.value, env)
+        if isinstance(ty, Tuple):
+            index = ast.literal_eval(node.slice)
+            if not -len(ty.items) <= index < len(ty.items):
+                raise IllTyped("tuple index")
+            return ty, base, index
+        if not isinstance(ty, Array):
+            raise IllTyped("subscript of a scalar")
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return ty, base, Key(self, parts, ty.ndim, env)
+
+    def ex_Call(self, node: ast.Call, env: Env) -> tuple[Any, Fn]:
+        """A call of a function of the program, or of a builtin."""
+        if isinstance(node.func, ast.Name) and node.func.id in self.prog.funcs and node.func.id not in env:
+            return self.call_user(node, env)
+        return builtin_calls.call(self, node, env)
+
+    def call_user(self, node: ast.Call, env: Env) -> tuple[Any, Fn]:
+        """Positional, keyword and default arguments; all of them strong."""
+        name = node.func.id  # type: ignore[attr-defined]
+        spec = self.prog.funcs[name].args
+        names = [a.arg for a in spec.args]
+        given = dict(zip(names, [self.expr(a, env) for a in node.args]))
+        given.update({k.arg: self.expr(k.value, env) for k in node.keywords})  # type: ignore[misc]
+        order = list(given)
+        for param, default in zip(names[len(names) - len(spec.defaults) :], spec.defaults):
+            if param not in given:
+                given[param] = self.expr(default, {})
+        if set(given) != set(names):
+            raise IllTyped("arguments")
+        order += [n for n in names if n not in order]
+        types = {n: strong(given[n][0]) for n in names}
+        inst = self.prog.instance(name, tuple(types[n] for n in names))
+        prog = self.prog
+
+        def run(frame: Frame) -> Any:
+            prog.tick()
+            values = {n: convert(given[n][1](frame), given[n][0], types[n]) for n in order}
+            return inst.run([values[n] for n in names])
+
+        return inst.ret, run
+
+    def iterable(self, node: ast.expr, env: Env) -> tuple[Any, Callable[[Frame], Iterator]]:
+        """Item type of what a ``for`` runs over, and a closure that starts it."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found = builtin_calls.iterable(self, node, env)
+            if found is not None:
+                return found
+        ty, fn = self.expr(node, env)
+        if isinstance(ty, Tuple) and len(set(ty.items)) == 1:
+            return ty.items[0], lambda frame: iter(fn(frame))
+        if not isinstance(ty, Array) or ty.ndim != 1:
+            raise IllTyped("loop over something else")
+        return ty.dtype, lambda frame: each_item(fn(frame))
+
+
+class Key:
+    """The key of an array subscript: integers and slices, one per axis from the first."""
+
+    def __init__(self, inst: Expressions, parts: list[ast.expr], ndim: int, env: Env) -> None:
+        if len(parts) > ndim:
+            raise IllTyped("too many indices")
+        self.parts = [self.part(inst, p, env) for p in parts]
+        slices = sum(1 for is_slice, _ in self.parts if is_slice)
+        self.ndim = ndim - len(parts) + slices
+        self.view = self.ndim > 0
+
+    @staticmethod
+    def part(inst: Expressions, node: ast.expr, env: Env) -> tuple[bool, Fn]:
+        """One axis: a slice or an integer."""
+        if isinstance(node, ast.Slice):
+            bounds = []
+            for bound in (node.lower, node.upper, node.step):
+                ty, fn = (NONE, lambda frame: None) if bound is None else inst.expr(bound, env)
+                if ty is not NONE and (not is_scalar(ty) or not (ty == "wint" or "int" in ty)):
+                    raise IllTyped("slice bound")
+                bounds.append(fn)
+            return True, lambda frame: slice(*[fn(frame) for fn in bounds])
+        ty, fn = inst.expr(node, env)
+        if not is_scalar(ty) or "int" not in ty:
+            raise IllTyped("index")
+        return False, fn
+
+    def get(self, frame: Frame) -> tuple:
+        """The key as NumPy takes it."""
+        return tuple(fn(frame) for _, fn in self.parts)

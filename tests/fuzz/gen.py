@@ -1,0 +1,249 @@
+"""Generator of typed programs: Python source, argument sets, all from one seed.
+
+Expressions are made for a wanted type, top down: an operator that can give the type is chosen first and then, evenly, one
+of the pairs of operand types that make it so; this is what spreads the programs over op x dtype. Guards keep most
+programs alive (divisors away from zero, indices in range, floats within an integer's range before conversion) and are
+left out now and then. The generator's idea of types need not be perfect: the oracle has the last word and refuses what
+is ill-typed, and the caller asks for another program.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+import oracle
+from gen_expr import Helper, dtype_name
+from gen_stmt import Function
+from rules import FLOATS, STRONG, Array, IllTyped, Unspecified, klass
+
+
+@dataclass
+class Call:
+    """One set of arguments, each as Python text."""
+
+    args: list[str]
+
+    def build(self) -> list:
+        """The arguments themselves; made anew at each call."""
+        return [eval(a, {"np": np, "mk": make_array}) for a in self.args]
+
+
+@dataclass
+class Case:
+    """A program with its argument sets."""
+
+    seed: int
+    source: str
+    calls: list[Call] = field(default_factory=list)
+    promotion: str = "treadle"
+
+
+def make_array(dtype: str, shape: tuple, order: str, data: str, offset: int = 0) -> np.ndarray:
+    """An array from the hex text of its bytes in C order.
+
+    Parameters
+    ----------
+    dtype : str
+        Element type.
+    shape : tuple of int
+        The shape.
+    order : str
+        ``"C"``, ``"F"``, ``"S"`` (every second element of a larger array) or ``"R"`` (reversed along the first axis).
+    data : str
+        Bytes as hex digits.
+    offset : int
+        Unused elements before the first, so that the data starts off the allocation's alignment.
+
+    Returns
+    -------
+    numpy.ndarray
+        A writable array.
+    """
+    flat = np.frombuffer(bytes.fromhex(data), dtype=dtype).reshape(shape)
+    if order == "F":
+        return np.array(flat, order="F")
+    if order == "S":
+        big = np.zeros(shape[:-1] + (2 * shape[-1] + 1,), dtype=dtype)
+        out = big[..., 1::2]
+    elif order == "R":
+        out = np.zeros(shape, dtype=dtype)[::-1]
+    else:
+        base = np.zeros(flat.size + offset, dtype=dtype)
+        out = base[offset:].reshape(shape)
+    out[...] = flat
+    return out
+
+
+class Generator:
+    """Makes one program from a seed."""
+
+    def __init__(self, seed: int, promotion: str = "treadle") -> None:
+        self.seed = seed
+        self.rng = random.Random(seed)
+        self.promotion = promotion
+        self.numba = promotion == "numba"
+        self.globals: dict[str, str] = {}
+        self.helpers: list[Helper] = []
+        self.text: list[str] = []
+
+    def make(self) -> Case:
+        """The program and its argument sets."""
+        rng = self.rng
+        for k in range(rng.randint(0, 2)):
+            ty = rng.choice(["wint", "wfloat", "float32", "int8", "uint64", "float64"])
+            value = {"wint": "11", "wfloat": "0.3"}.get(ty, f"np.{ty}(6)")
+            self.globals[f"G{k}"] = (
+                ty if not self.numba else {"wint": "int64", "wfloat": "float64"}.get(ty, ty)
+            )
+            self.text.append(f"G{k} = {value}")
+        for k in range(rng.randint(0, 2)):
+            self.helper(f"h{k}")
+        params = self.params(rng.randint(1, 3), rng.randint(1, 3))
+        fn = Function(self, "main", params, rng.randint(4, 22))
+        fn.body(rng.randint(4, 12), 3)
+        fn.finish(rng.randint(1, 5))
+        self.add(fn, [n for n, _ in params])
+        case = Case(self.seed, "\n".join(self.text) + "\n", promotion=self.promotion)
+        kinds = {n: rng.choice("CCCFSR") for n, t in params if isinstance(t, Array)}
+        plain = {
+            n for n, t in params if t in ("bool", "int64", "float64", "complex128") and rng.random() < 0.6
+        }
+        for _ in range(3):
+            case.calls.append(Call([self.argument(n, t, kinds.get(n, ""), n in plain) for n, t in params]))
+        return case
+
+    def helper(self, name: str) -> None:
+        """Add a function for others to call, if it turns out well-typed."""
+        rng = self.rng
+        params = self.params(rng.choice([0, 0, 1]), rng.randint(1, 3), "p")
+        fn = Function(self, name, params, rng.randint(1, 5))
+        fn.body(rng.randint(1, 4), 1)
+        fn.finish(rng.choice([1, 1, 1, 2]))
+        specs: list[tuple[str, object, str | None]] = []
+        names = []
+        for n, t in params:
+            default = None
+            if t in ("int64", "float64", "bool") and (
+                specs and specs[-1][2] is not None or rng.random() < 0.4
+            ):
+                default = {"int64": "3", "float64": "0.5", "bool": "True"}[t]
+            elif specs and specs[-1][2] is not None:
+                specs = [(a, b, None) for a, b, _ in specs]
+            specs.append((n, t, default))
+        names = [n if d is None else f"{n}={d}" for n, _, d in specs]
+        mark = len(self.text)
+        self.add(fn, names)
+        try:
+            prog = oracle.Program("\n".join(self.text), self.promotion)
+            ret = prog.instance(name, tuple(t for _, t in params)).ret
+        except (IllTyped, Unspecified):
+            del self.text[mark:]
+            return
+        self.helpers.append(Helper(name, specs, ret))
+
+    def add(self, fn: Function, names: list[str]) -> None:
+        """Put a finished function into the program's text."""
+        self.text += ["", "", "@jit", f"def {fn.name}({', '.join(names)}):", *fn.lines]
+
+    def params(self, arrays: int, scalars: int, prefix: str = "") -> list[tuple[str, object]]:
+        """Parameters: arrays first. Those named ``o`` take approximate values."""
+        rng = self.rng
+        out: list[tuple[str, object]] = []
+        for k in range(arrays):
+            dtype = rng.choice(STRONG + ("float32", "float64", "int64", "uint8"))
+            out.append((f"{prefix}a{k}", Array(dtype, rng.choice([1, 1, 2]))))
+        if arrays and not prefix and rng.random() < 0.5:
+            out.append(("o0", Array(rng.choice(FLOATS), 1)))
+        for k in range(scalars):
+            out.append((f"{prefix}b{k}", rng.choice(STRONG + ("int64", "float64"))))
+        return out
+
+    # --- arguments ---
+
+    def argument(self, name: str, ty: object, kind: str, plain: bool) -> str:
+        """Text of one argument."""
+        rng = self.rng
+        if isinstance(ty, Array):
+            low = 0 if rng.random() < 0.03 else 2
+            shape = tuple(rng.randint(low, 9 if ty.ndim == 1 else 5) for _ in range(ty.ndim))
+            count = int(np.prod(shape))
+            data = np.array([self.value(ty.dtype) for _ in range(count)], dtype=ty.dtype).tobytes().hex()
+            offset = rng.choice([0, 0, 1]) if kind == "C" else 0
+            return f"mk({ty.dtype!r}, {shape}, {kind!r}, {data!r}, {offset})"
+        value = self.value(str(ty))
+        if ty == "complex128":
+            text = f"complex({float_text(value.real)}, {float_text(value.imag)})"
+        elif klass(str(ty)) == "f":
+            text = float_text(value)
+        else:
+            text = (
+                repr(value)
+                if klass(str(ty)) != "c"
+                else f"complex({float_text(value.real)}, {float_text(value.imag)})"
+            )
+        return text if plain else f"np.{dtype_name(str(ty))}({text})"
+
+    def value(self, ty: str) -> bool | int | float | complex:
+        """A value: mostly small, now and then at an edge of the type."""
+        rng = self.rng
+        kind = klass(ty)
+        if kind == "b":
+            return rng.random() < 0.5
+        if kind == "i":
+            info = np.iinfo(ty)
+            if rng.random() < 0.7:
+                return rng.randint(max(-20, int(info.min)), 20)
+            return rng.choice([int(info.min), int(info.max), int(info.max) - 1, int(info.min) + 1, int(info.max) // 3,
+                               rng.randint(int(info.min), int(info.max))])  # fmt: skip
+        if kind == "c":
+            part = "float32" if ty == "complex64" else "float64"
+            return complex(self.value(part), self.value(part))
+        if rng.random() < 0.8:
+            return rng.choice([rng.uniform(-10, 10), rng.randint(-8, 8) / 2, rng.uniform(-1e4, 1e4)])
+        big, tiny = (3e38, 1e-42) if ty == "float32" else (1.7e308, 5e-324)
+        return rng.choice([0.0, -0.0, float("inf"), float("-inf"), float("nan"), big, -big, tiny, 1e-10])
+
+
+def float_text(value: float) -> str:
+    """Text that gives the float back exactly."""
+    return repr(value) if np.isfinite(value) else f"float('{value}')"
+
+
+def make_case(seed: int, promotion: str = "treadle") -> tuple[Case, list, dict[str, int]]:
+    """The first well-formed program of a seed, with what the oracle says of each call.
+
+    Returns
+    -------
+    case : Case
+        Only the argument sets whose result the rules settle.
+    results : list of (oracle.Result, list)
+        The oracle's result and arguments after the call.
+    refused : dict of str to int
+        Why programs or calls were turned away, and how often.
+    """
+    refused: dict[str, int] = {}
+    for attempt in range(60):
+        case = Generator(seed * 1000 + attempt, promotion).make()
+        kept, results, seen = [], [], None
+        for call in case.calls:
+            try:
+                prog = oracle.Program(case.source, promotion)
+                args = call.build()
+                result = prog.call("main", args)
+            except (Unspecified, IllTyped) as err:
+                why = f"{type(err).__name__}: {err}"
+                refused[why] = refused.get(why, 0) + 1
+                if isinstance(err, IllTyped):
+                    break
+                continue
+            kept.append(call)
+            results.append((result, args))
+            seen = prog.seen if seen is None else seen + prog.seen
+        if kept:
+            case.calls = kept
+            case.seed = seed
+            case.seen = seen  # type: ignore[attr-defined]
+            return case, results, refused
+    raise RuntimeError(f"no program for seed {seed}: {refused}")

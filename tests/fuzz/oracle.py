@@ -1,0 +1,554 @@
+"""The oracle: runs a program by the rules of D3 and the semantics page, under CPython and without the compiler.
+
+A program is Python source. Each function is analysed once per tuple of argument types (an *instance*): every expression
+and statement becomes a Python closure, and its types are worked out on the way. What is not obvious in a plain
+interpreter is done here as the compiler's SSA form does it: each assignment makes a *definition*, copies share it, and
+where control flow meets with different definitions a new one is made whose type joins theirs, weak types made strong;
+values are converted on the edges. Constructs outside the generated language raise `rules.IllTyped`; what the rules leave
+open raises `rules.Unspecified`. Cost: about 1 us per node run.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from expressions import BIN, Def, Env, Expressions, Fn, Frame
+from memory import ArrayValue, check_index, load_item, store_array, store_fill, store_item
+from rules import NONE, Array, Const, IllTyped, Tuple, Unspecified, arith, is_scalar, join, strong
+from values import Raised, binary, convert, from_python
+
+MAX_STEPS = 200_000
+
+_BREAK, _CONTINUE = ("break", None), ("continue", None)
+
+
+class Edge:
+    """One way into a place where control flow meets; `convs` is filled when the place is known."""
+
+    __slots__ = ("env", "convs")
+
+    def __init__(self, env: Env) -> None:
+        self.env = dict(env)
+        self.convs: list[tuple[str, Any, Any]] = []
+
+    def take(self, frame: Frame) -> None:
+        """Convert the variables that become block arguments."""
+        for name, src, dst in self.convs:
+            frame[name] = convert(frame[name], src, dst)
+
+
+class Result:
+    """What a call gave: a value of a type, or an exception; and approximate places of the array arguments."""
+
+    def __init__(self, ty: Any, value: Any, raised: Raised | None, args: list[Any]) -> None:
+        self.ty = ty
+        self.value = value
+        self.raised = raised
+        self.args = args
+
+
+class Program:
+    """A module of functions, ready to be called with arguments.
+
+    Parameters
+    ----------
+    source : str
+        The module's text. Decorators are ignored; assignments at top level make frozen globals.
+    promotion : str
+        ``"treadle"`` or ``"numba"``.
+
+    Attributes
+    ----------
+    seen : collections.Counter
+        How often each (operator, type, type) was run.
+    """
+
+    def __init__(self, source: str, promotion: str = "treadle") -> None:
+        self.numba = promotion == "numba"
+        self.funcs: dict[str, ast.FunctionDef] = {}
+        self.globals: dict[str, tuple[Any, Any]] = {}
+        self.instances: dict[tuple, Instance] = {}
+        self.seen: Counter = Counter()
+        self.steps = 0
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.FunctionDef):
+                self.funcs[node.name] = node
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                value = eval(compile(ast.Expression(node.value), "<global>", "eval"), {"np": np})
+                self.globals[node.targets[0].id] = self._freeze(value)
+
+    def _freeze(self, value: Any) -> tuple[Any, Any]:
+        if isinstance(value, tuple):
+            items = [self._freeze(v) for v in value]
+            return Tuple(tuple(t for t, _ in items)), tuple(v for _, v in items)
+        ty, val = from_python(value)
+        return (self.weaken(ty), val) if not isinstance(value, np.generic) else (ty, val)
+
+    def weaken(self, ty: str) -> str:
+        """Type of a literal whose own type is `ty`."""
+        return (
+            ty if self.numba else {"int64": "wint", "float64": "wfloat", "complex128": "wcomplex"}.get(ty, ty)
+        )
+
+    def instance(self, name: str, types: tuple) -> Instance:
+        """The analysed function for these argument types."""
+        key = (name, types)
+        if key not in self.instances:
+            self.instances[key] = None  # type: ignore[assignment]
+            self.instances[key] = Instance(self, self.funcs[name], types)
+        found = self.instances[key]
+        if found is None:
+            raise IllTyped("recursion")
+        return found
+
+    def call(self, name: str, args: list[Any]) -> Result:
+        """Run function `name` on Python and NumPy arguments; arrays are changed in place."""
+        typed = [self._argument(a) for a in args]
+        frame_args = [v for _, v in typed]
+        self.steps = 0
+        with np.errstate(all="ignore"):
+            inst = self.instance(name, tuple(t for t, _ in typed))
+            try:
+                value = inst.run(frame_args)
+            except Raised as err:
+                return Result(None, None, err, frame_args)
+        return Result(inst.ret, value, None, frame_args)
+
+    def _argument(self, arg: Any) -> tuple[Any, Any]:
+        if isinstance(arg, np.ndarray):
+            return Array(arg.dtype.name, arg.ndim), ArrayValue(arg, set())
+        if isinstance(arg, tuple):
+            items = [self._argument(a) for a in arg]
+            return Tuple(tuple(t for t, _ in items)), tuple(v for _, v in items)
+        return from_python(arg)
+
+    def count(self, *key: str) -> None:
+        """Note that an operation ran; also the watchdog of endless programs."""
+        self.seen[key] += 1
+        self.tick()
+
+    def tick(self) -> None:
+        """One more step; too many end the program."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise Unspecified("too many steps")
+
+
+class Instance(Expressions):
+    """A function analysed for argument types."""
+
+    def __init__(self, prog: Program, node: ast.FunctionDef, types: tuple) -> None:
+        self.prog = prog
+        self.numba = prog.numba
+        self.params = [a.arg for a in node.args.args]
+        self.returns: list[tuple[Any, list]] = []
+        self.loops: list[tuple[list[Edge], list[Edge]]] = []
+        self.trace: list[str] | None = None
+        env: Env = {p: Def(t) for p, t in zip(self.params, types)}
+        body, end = self.block(node.body, env)
+        if end is not None:
+            self.returns.append((NONE, []))
+        self.body = body
+        self.ret = self.returns[0][0]
+        for ty, _ in self.returns[1:]:
+            self.ret = join(self.ret, ty, self.numba)
+        self.ret = strong(self.ret)
+        for ty, holder in self.returns:
+            holder.append((ty, self.ret))
+
+    def run(self, args: list[Any]) -> Any:
+        """Call with values of the argument types."""
+        signal = self.body(dict(zip(self.params, args)))
+        return None if signal is None else signal[1]
+
+    @staticmethod
+    def new_array(data: np.ndarray) -> ArrayValue:
+        """An array made by the program."""
+        return ArrayValue(data, set())
+
+    # --- control flow ---
+
+    def merge(self, edges: list[Edge]) -> Env | None:
+        """The definitions after `edges` meet; None if no edge arrives."""
+        if not edges:
+            return None
+        out: Env = {}
+        for name, first in edges[0].env.items():
+            if not all(name in e.env for e in edges):
+                continue
+            defs = [e.env[name] for e in edges]
+            out[name] = first if all(d is first for d in defs) else self.phi(defs)
+        for edge in edges:
+            edge.convs = self.conversions(edge.env, out)
+        return out
+
+    def phi(self, defs: list[Def]) -> Def:
+        """A block argument fed by `defs`."""
+        if any(d.ty is None for d in defs):
+            return Def(None)
+        try:
+            ty = strong(defs[0].ty)
+            for d in defs[1:]:
+                ty = join(ty, d.ty, self.numba)
+        except (IllTyped, Unspecified):
+            return Def(None)
+        first = defs[0]
+        if first.ty != strong(first.ty) and all(d.const is not None and d.const == first.const for d in defs):
+            return Def(
+                None
+            )  # equal literals on every edge: one value or a block argument, the rules do not say
+        return Def(ty)
+
+    @staticmethod
+    def conversions(src: Env, dst: Env) -> list[tuple[str, Any, Any]]:
+        """What an edge from `src` has to convert."""
+        return [
+            (n, src[n].ty, d.ty)
+            for n, d in dst.items()
+            if d.ty is not None and d is not src[n] and d.ty != src[n].ty
+        ]
+
+    def block(self, stmts: list[ast.stmt], env: Env) -> tuple[Fn, Env | None]:
+        """Analyse statements in order; the environment afterwards is None if the end is not reached."""
+        fns: list[Fn] = []
+        cur: Env | None = env
+        for stmt in stmts:
+            if cur is None:
+                raise IllTyped("unreachable statement")
+            fn, cur = getattr(self, "do_" + type(stmt).__name__)(stmt, cur)
+            fns.append(fn)
+
+        def run(frame: Frame) -> Any:
+            for f in fns:
+                signal = f(frame)
+                if signal is not None:
+                    return signal
+            return None
+
+        return run, cur
+
+    def do_If(self, node: ast.If, env: Env) -> tuple[Fn, Env | None]:
+        """``if``/``elif``/``else``."""
+        test = self.truth(node.test, env)
+        edges, arms = [], []
+        for stmts in (node.body, node.orelse):
+            body, end = self.block(stmts, dict(env))
+            edge = Edge(end) if end is not None else None
+            if edge is not None:
+                edges.append(edge)
+            arms.append((body, edge))
+        out = self.merge(edges)
+        (then, then_edge), (other, other_edge) = arms
+
+        def run(frame: Frame) -> Any:
+            body, edge = (then, then_edge) if test(frame) else (other, other_edge)
+            signal = body(frame)
+            if signal is None and edge is not None:
+                edge.take(frame)
+            return signal
+
+        return run, out
+
+    def loop(
+        self,
+        node: ast.While | ast.For,
+        env: Env,
+        assigned: set[str],
+        head: Callable[[Env], Any],
+        forever: bool = False,
+        known: bool = False,
+    ) -> tuple[Any, Fn, Fn, Edge, Edge | None, Edge, Env | None]:
+        """Find the types at a loop's head, and analyse its parts with them.
+
+        `head` analyses what stands at the head (test or target) and returns what the caller wants of it.
+        """
+        header: Env = {n: (Def(strong(d.ty)) if n in assigned else d) for n, d in env.items()}
+        for _ in range(12):
+            depth = len(self.returns)
+            entry, exits, conts = Edge(env), [], []
+            self.loops.append((exits, conts))
+            inner = dict(header)
+            extra = head(inner)
+            body, end = self.block(node.body, inner)
+            self.loops.pop()
+            back = Edge(end) if end is not None else None
+            new = self.header(entry, ([back] if back else []) + conts, header, assigned)
+            if new is None:
+                break
+            del self.returns[depth:]
+            header = new
+        else:
+            raise Unspecified("loop types do not settle")
+        for edge in [entry] + conts + ([back] if back else []):
+            edge.convs = self.conversions(edge.env, header)
+        other, end = self.block(node.orelse, dict(header))
+        last = Edge(end) if end is not None and not forever else None
+        out = self.merge(([last] if last else []) + exits)
+        if known and out is not None:
+            backs = conts + ([back] if back else [])
+            self.doubt(out, self.merge([Edge(e.env) for e in backs + exits]) or {})
+        return extra, body, other, entry, back, last, out
+
+    @staticmethod
+    def doubt(out: Env, other: Env) -> None:
+        """A first test of literals may be decided by the compiler: what then has another type is left open."""
+        for name, d in out.items():
+            if name not in other or other[name].ty != d.ty:
+                out[name] = Def(None)
+
+    def header(self, entry: Edge, backs: list[Edge], header: Env, assigned: set[str]) -> Env | None:
+        """The next guess of the definitions at a loop's head, or None if the guess holds."""
+        new, changed = dict(header), False
+        for name in list(header):
+            if name not in assigned or header[name] is entry.env[name]:
+                continue
+            if not all(name in e.env for e in backs):
+                del new[name]
+                changed = True
+                continue
+            defs = [e.env[name] for e in backs]
+            if all(d is header[name] or d is entry.env[name] for d in defs):
+                new[name] = entry.env[name]
+                changed = True
+                continue
+            ty = self.phi([entry.env[name]] + [d for d in defs if d is not header[name]]).ty
+            if ty != header[name].ty:
+                new[name] = Def(ty)
+                changed = True
+        return new if changed else None
+
+    def do_While(self, node: ast.While, env: Env) -> tuple[Fn, Env | None]:
+        """``while`` with ``else``."""
+        forever = isinstance(node.test, ast.Constant) and node.test.value is True
+        if forever and node.orelse:
+            raise IllTyped("while True with else")
+        before = [] if forever else self.traced(node.test, env)
+        known = not forever and self.foldable(node.test, env)
+        heads: list[Env] = []
+        test, body, other, entry, back, last, out = self.loop(
+            node,
+            env,
+            assigned_names(node.body),
+            lambda e: heads.append(dict(e)) or self.test(node.test, e),
+            forever,
+            known,
+        )
+        if not forever and before != self.traced(node.test, heads[-1]):
+            raise Unspecified("the test's types differ before the first turn")
+        return self.looper(
+            lambda frame: iter(lambda: test(frame), False), lambda f, v: None, body, other, entry, back, last
+        ), out
+
+    def traced(self, test: ast.expr, env: Env) -> list[str]:
+        """Types of the operations of a loop's test: the bytecode has it twice, before the loop and at its end."""
+        self.trace = []
+        self.test(test, env)
+        out, self.trace = self.trace, None
+        return out
+
+    def do_For(self, node: ast.For, env: Env) -> tuple[Fn, Env | None]:
+        """``for`` over range, an array, enumerate, zip or reversed."""
+        item, items = self.iterable(node.iter, env)
+        assigned = assigned_names(node.body) | assigned_names([node.target])
+        setter, body, other, entry, back, last, out = self.loop(
+            node, env, assigned, lambda e: self.target(node.target, item, e)
+        )
+        return self.looper(items, setter, body, other, entry, back, last), out
+
+    def looper(
+        self, items: Callable[[Frame], Iterator], setter: Callable, body: Fn, other: Fn, entry: Edge,
+        back: Edge | None, last: Edge | None,
+    ) -> Fn:  # fmt: skip
+        """The closure that runs a loop."""
+        prog = self.prog
+
+        def run(frame: Frame) -> Any:
+            it = items(frame)
+            entry.take(frame)
+            for value in it:
+                prog.tick()
+                setter(frame, value)
+                signal = body(frame)
+                if signal is None:
+                    if back is not None:
+                        back.take(frame)
+                elif signal is _BREAK:
+                    return None
+                elif signal is not _CONTINUE:
+                    return signal
+            signal = other(frame)
+            if signal is None and last is not None:
+                last.take(frame)
+            return signal
+
+        return run
+
+    def do_Break(self, node: ast.Break, env: Env) -> tuple[Fn, None]:
+        """``break``."""
+        edge = Edge(env)
+        self.loops[-1][0].append(edge)
+
+        def run(frame: Frame) -> Any:
+            edge.take(frame)
+            return _BREAK
+
+        return run, None
+
+    def do_Continue(self, node: ast.Continue, env: Env) -> tuple[Fn, None]:
+        """``continue``."""
+        edge = Edge(env)
+        self.loops[-1][1].append(edge)
+
+        def run(frame: Frame) -> Any:
+            edge.take(frame)
+            return _CONTINUE
+
+        return run, None
+
+    def do_Return(self, node: ast.Return, env: Env) -> tuple[Fn, None]:
+        """``return``."""
+        ty, fn = (NONE, lambda f: None) if node.value is None else self.expr(node.value, env)
+        holder: list = []
+        self.returns.append((ty, holder))
+        return lambda frame: ("return", convert(fn(frame), *holder[0]) if holder else fn(frame)), None
+
+    def do_Raise(self, node: ast.Raise, env: Env) -> tuple[Fn, None]:
+        """``raise Class(args)`` or ``raise Class``."""
+        call = node.exc
+        if isinstance(call, ast.Name):
+            name, parts = call.id, []
+        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            name, parts = call.func.id, [self.expr(a, env) for a in call.args]
+        else:
+            raise IllTyped("raise")
+
+        def run(frame: Frame) -> Any:
+            raise Raised(name, tuple((strong(t), convert(f(frame), t, strong(t))) for t, f in parts))
+
+        return run, None
+
+    def do_Assert(self, node: ast.Assert, env: Env) -> tuple[Fn, Env]:
+        """``assert test, "message"``."""
+        test = self.truth(node.test, env)
+        args = () if node.msg is None else ((Const(node.msg.value), node.msg.value),)  # type: ignore[attr-defined]
+
+        def run(frame: Frame) -> None:
+            if not test(frame):
+                raise Raised("AssertionError", args)
+
+        return run, env
+
+    def do_Pass(self, node: ast.Pass, env: Env) -> tuple[Fn, Env]:
+        """``pass``."""
+        return lambda frame: None, env
+
+    def do_Expr(self, node: ast.Expr, env: Env) -> tuple[Fn, Env]:
+        """An expression for its effects."""
+        _, fn = self.expr(node.value, env)
+
+        def run(frame: Frame) -> None:
+            fn(frame)
+
+        return run, env
+
+    # --- assignment ---
+
+    def do_Assign(self, node: ast.Assign, env: Env) -> tuple[Fn, Env]:
+        """``target = value``; a swap of plain names copies definitions, as the bytecode does."""
+        env = dict(env)
+        target = node.targets[0]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            return self.unpack_display(target, node.value, env)
+        ty, fn = self.expr(node.value, env)
+        known = self.definition(node.value, ty, env)
+        setter = self.target(target, ty, env, known)
+
+        def run(frame: Frame) -> None:
+            setter(frame, fn(frame))
+
+        return run, env
+
+    def unpack_display(self, target: ast.Tuple, value: ast.Tuple, env: Env) -> tuple[Fn, Env]:
+        parts = [self.expr(v, env) for v in value.elts]
+        known = [self.definition(v, t, env) for v, (t, _) in zip(value.elts, parts)]
+        setters = [self.target(t, ty, env, d) for t, (ty, _), d in zip(target.elts, parts, known)]
+
+        def run(frame: Frame) -> None:
+            for setter, item in zip(setters, [fn(frame) for _, fn in parts]):
+                setter(frame, item)
+
+        return run, env
+
+    def definition(self, value: ast.expr, ty: Any, env: Env) -> Def:
+        """The definition that a variable gets when `value` is assigned to it."""
+        if isinstance(value, ast.Name) and value.id in env:
+            return env[value.id]
+        return Def(ty, (type(value.value).__name__, value.value) if isinstance(value, ast.Constant) else None)
+
+    def do_AugAssign(self, node: ast.AugAssign, env: Env) -> tuple[Fn, Env]:
+        """``target op= value``: the target is read first, then the value, then it is stored."""
+        op = BIN[type(node.op)]
+        if isinstance(node.target, ast.Name):
+            load = ast.Name(node.target.id, ast.Load())
+            return self.do_Assign(ast.Assign([node.target], ast.BinOp(load, node.op, node.value)), env)
+        base_ty, base, key = self.place(node.target, env)
+        vty, value = self.expr(node.value, env)
+        if not isinstance(base_ty, Array) or key.view:
+            raise IllTyped("augmented assignment to a view")
+        ty, prog, numba = arith(op, base_ty.dtype, vty, self.numba), self.prog, self.numba
+
+        def run(frame: Frame) -> None:
+            arr = base(frame)
+            index = key.get(frame)
+            old = load_item(arr, check_index(arr, index))
+            new = value(frame)
+            prog.count(op, base_ty.dtype, vty)
+            store_item(arr, index, binary(op, old, base_ty.dtype, new, vty, numba), ty)
+
+        return run, env
+
+    def target(
+        self, node: ast.expr, ty: Any, env: Env, known: Def | None = None
+    ) -> Callable[[Frame, Any], None]:
+        """A closure that assigns a value of type `ty`; `env` is changed."""
+        if isinstance(node, ast.Name):
+            env[node.id] = known if known is not None else Def(ty)
+            name = node.id
+            return lambda frame, value: frame.__setitem__(name, value)
+        if isinstance(node, ast.Tuple):
+            if not isinstance(ty, Tuple) or len(ty.items) != len(node.elts):
+                raise IllTyped("unpacking")
+            setters = [self.target(t, s, env) for t, s in zip(node.elts, ty.items)]
+
+            def run(frame: Frame, value: Any) -> None:
+                for setter, item in zip(setters, value):
+                    setter(frame, item)
+
+            return run
+        if isinstance(node, ast.Subscript):
+            return self.store(node, ty, env)
+        raise IllTyped("assignment target")
+
+    def store(self, node: ast.Subscript, ty: Any, env: Env) -> Callable[[Frame, Any], None]:
+        """``base[key] = value`` for one element or a whole view."""
+        base_ty, base, key = self.place(node, env)
+        if not isinstance(base_ty, Array):
+            raise IllTyped("store")
+        if not key.view:
+            if not is_scalar(ty):
+                raise IllTyped("store of a non-scalar")
+            return lambda frame, value: store_item(base(frame), key.get(frame), value, ty)
+        if isinstance(ty, Array):
+            return lambda frame, value: store_array(base(frame).view(key.get(frame)), value)
+        return lambda frame, value: store_fill(base(frame).view(key.get(frame)), value, ty)
+
+
+def assigned_names(nodes: list) -> set[str]:
+    """Names that statements (or a target) assign."""
+    names = itertools.chain.from_iterable(ast.walk(n) for n in nodes)
+    return {n.id for n in names if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

@@ -1,0 +1,68 @@
+"""Which operations met which types: what the runs reached, and what no program ever did."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rules import BINOPS, COMPARES, FLOATS, INTS, SCALARS, STRONG, WEAK, IllTyped, arith, klass, unary
+
+
+class Coverage:
+    """Counts of (operator, type, type) over many programs."""
+
+    def __init__(self, promotion: str = "treadle") -> None:
+        self.seen: Counter = Counter()
+        self.numba = promotion == "numba"
+
+    def add(self, rows: list[list]) -> None:
+        """Add rows of operator, types..., count."""
+        for *key, n in rows:
+            self.seen[tuple(key)] += n
+
+    def possible(self) -> list[tuple[str, ...]]:
+        """Every combination that the language allows and the generator means to reach."""
+        types = STRONG if self.numba else SCALARS
+        out: list[tuple[str, ...]] = []
+        for a in types:
+            for b in types:
+                if a in WEAK and b in WEAK:
+                    continue
+                for op in BINOPS:
+                    try:
+                        arith(op, a, b, self.numba)
+                    except IllTyped:
+                        continue
+                    if op != "**" or klass(a) == "i" and klass(b) == "i" and a not in WEAK:
+                        out.append((op, a, b))
+                out += [
+                    (op, a, b) for op in COMPARES if "c" not in (klass(a), klass(b)) or op in ("==", "!=")
+                ]
+        for a in STRONG:
+            for op in "-+~":
+                try:
+                    unary(op, a)
+                except IllTyped:
+                    continue
+                out.append(("u" + op, a))
+            out += [("conv", a, b) for b in STRONG if klass(a) != "c" or klass(b) in "bc"]
+        out += [(f, t) for f in ("abs", "min", "max") for t in INTS + FLOATS]
+        out += [
+            (f"math.{f}", t) for f in ("sqrt", "floor", "ceil", "trunc", "sin", "exp", "log") for t in FLOATS
+        ]
+        return out
+
+    def report(self) -> str:
+        """A summary and the combinations never reached, by operator."""
+        possible = self.possible()
+        missing: dict[str, list[str]] = {}
+        for op, *types in possible:
+            if not self.seen[(op, *types)]:
+                missing.setdefault(op, []).append(" ".join(types))
+        lost = sum(len(v) for v in missing.values())
+        lines = [
+            f"coverage: {len(possible) - lost} of {len(possible)} combinations of operator and types reached"
+        ]
+        for op, items in missing.items():
+            shown = ", ".join(items[:12]) + (f", and {len(items) - 12} more" if len(items) > 12 else "")
+            lines.append(f"  never {op}: {shown}")
+        return "\n".join(lines)

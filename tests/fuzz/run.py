@@ -1,0 +1,224 @@
+"""The fuzz run: many programs against the oracle, in child processes; findings are shrunk and written down.
+
+    python tests/fuzz/run.py --n 10000 --seed 1 --jobs 2
+    python tests/fuzz/run.py --planted all
+
+Exits with 1 if there was a finding (or a planted fault that was not found).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from child import Child
+from reached import Coverage
+from shrink import shrink
+
+PLANTS = 10
+HEAD = '''"""{title}
+
+expected and got, call {call}: {why}
+"""
+
+import sys
+from pathlib import Path
+
+SOURCE = {source}
+CALLS = {calls}
+PROMOTION = {promotion!r}
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path({here!r}) if not (Path(__file__).parents[1] / "check.py").exists() else Path(__file__).parents[1]))
+    import check
+
+    print(check.check_text(SOURCE, CALLS, PROMOTION, check.load_engine("treadle", PROMOTION)))
+'''
+
+
+def signature(answer: dict[str, Any]) -> str:
+    """What makes two findings alike: the message without its numbers and names."""
+    why = answer.get("why", "").strip()
+    if answer["status"] == "crash":
+        why = (why.splitlines() or [""])[-1]
+    text = re.sub(r"0x[0-9a-f]+|-?\d+(\.\d+)?(e[+-]?\d+)?", "#", why.splitlines()[0] if why else "")
+    return f"{answer['status']}: {text[:110]}"
+
+
+class Run:
+    """One run's state, shared by its threads."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.lock = threading.Lock()
+        self.next_seed = options.seed
+        self.done = 0
+        self.deadline = time.monotonic() + options.time if options.time else None
+        self.status: Counter = Counter()
+        self.ended: Counter = Counter()
+        self.groups: Counter = Counter()
+        self.coverage = Coverage(options.promotion)
+        self.files: list[Path] = []
+        self.rejects = 0
+
+    def take(self) -> int | None:
+        """The next seed, or None at the end."""
+        with self.lock:
+            late = self.deadline is not None and time.monotonic() > self.deadline
+            if late or self.next_seed >= self.options.seed + self.options.n:
+                return None
+            self.next_seed += 1
+            return self.next_seed - 1
+
+    def note(self, answer: dict[str, Any]) -> bool:
+        """Count an answer; True if it is the first of its kind."""
+        with self.lock:
+            self.done += 1
+            self.status[answer["status"]] += 1
+            self.rejects += answer.get("rejects", 0)
+            self.ended.update(answer.get("ended", {}))
+            self.coverage.add(answer.get("seen", []))
+            if self.done % 500 == 0:
+                print(f"{self.done} programs, {dict(self.status)}", flush=True)
+            if answer["status"] == "ok":
+                return False
+            key = signature(answer)
+            self.groups[key] += 1
+            return self.groups[key] == 1 and len(self.groups) <= self.options.findings
+
+    def work(self) -> None:
+        """One thread: a child process and the seeds it is given."""
+        o = self.options
+        child = Child(o.engine, o.promotion, timeout=o.timeout)
+        try:
+            while (seed := self.take()) is not None:
+                answer = child.ask({"seed": seed})
+                answer.setdefault("seed", seed)
+                if self.note(answer):
+                    self.finding(child, answer)
+        finally:
+            child.stop()
+
+    def finding(self, child: Child, answer: dict[str, Any]) -> None:
+        """Shrink a failing program and write it down."""
+        if "source" not in answer:
+            import gen
+
+            case, _, _ = gen.make_case(answer["seed"], self.options.promotion)
+            answer["source"], answer["calls"] = case.source, [c.args for c in case.calls]
+        source, calls = answer["source"], answer["calls"]
+        kind = signature(answer)[:60] if answer["status"] == "refused" else answer["status"]
+        last = dict(answer)
+
+        def fails(text: str, args: list[list[str]]) -> bool:
+            got = child.ask({"source": text, "calls": args})
+            same = got["status"] == answer["status"] and (
+                got["status"] != "refused" or signature(got)[:60] == kind
+            )
+            if same:
+                last.update(got)
+            return same
+
+        if self.options.shrink:
+            source, calls = shrink(source, calls, fails, self.options.checks)
+        path = self.write(answer, last, source, calls)
+        with self.lock:
+            self.files.append(path)
+            print(
+                f"finding, seed {answer['seed']}, {last['status']}: {last['why'][:300]}\n  {path}", flush=True
+            )
+
+    def write(self, answer: dict[str, Any], last: dict[str, Any], source: str, calls: list) -> Path:
+        """A script that shows the finding by itself."""
+        folder = Path(self.options.out)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"seed_{self.options.promotion}_{answer['seed']}.py"
+        text = HEAD.format(
+            title=f"Found by seed {answer['seed']}: {last['status']}.",
+            call=last.get("call", 0),
+            why=last["why"][:400].replace("\\", "/").replace('"""', "'''"),
+            source='"""\\\n' + source.replace("\\", "\\\\") + '"""',
+            calls="[\n" + "".join(f"    {c!r},\n" for c in calls) + "]",
+            promotion=self.options.promotion,
+            here=str(Path(__file__).resolve().parent),
+        )
+        path.write_text(text)
+        return path
+
+
+def fuzz(options: argparse.Namespace) -> int:
+    """Run programs and print what happened."""
+    run = Run(options)
+    start = time.monotonic()
+    threads = [threading.Thread(target=run.work) for _ in range(options.jobs)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    spent = time.monotonic() - start
+    print(
+        f"{run.done} programs in {spent:.0f} s: " + ", ".join(f"{n} {s}" for s, n in run.status.most_common())
+    )
+    print("calls ended with: " + ", ".join(f"{k} {n}" for k, n in run.ended.most_common()))
+    print(f"programs or calls turned away because the rules leave something open: {run.rejects}")
+    if options.coverage:
+        print(run.coverage.report())
+    for key, n in run.groups.most_common():
+        print(f"{n:6d}  {key}")
+    return 1 if run.groups else 0
+
+
+def planted(options: argparse.Namespace) -> int:
+    """Switch on each planted fault and count the programs until it shows."""
+    wanted = range(1, PLANTS + 1) if options.planted == "all" else [int(options.planted)]
+    missed = 0
+    for plant in wanted:
+        child = Child(options.engine, options.promotion, {"TREADLE_PLANT": str(plant)}, options.timeout)
+        found = None
+        for k in range(options.n):
+            answer = child.ask({"seed": options.seed + k})
+            if answer["status"] in ("diff", "crash"):
+                found = k + 1
+                break
+        child.stop()
+        missed += found is None
+        if found is None:
+            print(f"planted fault {plant}: not found in {options.n} programs", flush=True)
+        else:
+            print(f"planted fault {plant}: found by program {found}: {answer['why'][:120]}", flush=True)
+    return 1 if missed else 0
+
+
+def main() -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument(
+        "--n", type=int, default=None, help="programs (default 10000; with --planted: bound, 1000)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="first seed")
+    parser.add_argument("--time", type=float, default=None, help="stop after this many seconds")
+    parser.add_argument("--jobs", type=int, default=1, help="child processes")
+    parser.add_argument("--engine", default="treadle", choices=["treadle", "numba", "python"])
+    parser.add_argument("--promotion", default="treadle", choices=["treadle", "numba"])
+    parser.add_argument("--out", default="fuzz-findings", help="folder for findings")
+    parser.add_argument("--findings", type=int, default=20, help="most findings to shrink and write")
+    parser.add_argument("--checks", type=int, default=600, help="most checks to shrink one finding")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one program")
+    parser.add_argument("--planted", default=None, help="number of a planted fault, or 'all'")
+    parser.add_argument("--coverage", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--shrink", action=argparse.BooleanOptionalAction, default=True)
+    options = parser.parse_args()
+    options.n = options.n or (1000 if options.planted else 10_000)
+    return planted(options) if options.planted else fuzz(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

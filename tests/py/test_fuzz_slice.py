@@ -1,0 +1,125 @@
+"""Differential fuzzing, a quick slice: programs against the oracle, kept findings again, and the oracle's own rules."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
+sys.path.insert(0, str(FUZZ))
+
+import gen  # noqa: E402
+import oracle  # noqa: E402
+import rules  # noqa: E402
+from child import Child  # noqa: E402
+from reached import Coverage  # noqa: E402
+
+SLICE = range(1, 151)
+FINDINGS = sorted((FUZZ / "findings").glob("*.py"))
+
+
+def run_oracle(source: str, *args: object) -> oracle.Result:
+    """Run `main` of a program by the rules."""
+    return oracle.Program(source).call("main", list(args))
+
+
+def test_slice() -> None:
+    """150 programs agree with the oracle."""
+    child = Child("treadle", "treadle")
+    try:
+        bad = [a for a in (child.ask({"seed": s}) for s in SLICE) if a["status"] != "ok"]
+    finally:
+        child.stop()
+    assert not bad, "\n\n".join(
+        f"seed {a.get('seed')}: {a['status']}: {a['why']}\n{a.get('source', '')}" for a in bad[:3]
+    )
+
+
+def test_findings() -> None:
+    """Programs that once failed agree now."""
+    child = Child("treadle", "treadle")
+    numba = Child("treadle", "numba")
+    bad = []
+    try:
+        for path in FINDINGS:
+            spec = importlib.util.spec_from_file_location(f"finding_{path.stem}", path)
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            runner = child if module.PROMOTION == "treadle" else numba
+            answer = runner.ask({"source": module.SOURCE, "calls": module.CALLS})
+            if answer["status"] != "ok":
+                bad.append(f"{path.name}: {answer['status']}: {answer['why']}")
+    finally:
+        child.stop()
+        numba.stop()
+    assert not bad, "\n".join(bad)
+
+
+def test_generator_is_deterministic() -> None:
+    """A seed always makes the same program, and it is Python."""
+    for seed in range(20):
+        a, b = gen.Generator(seed).make(), gen.Generator(seed).make()
+        assert (a.source, a.calls) == (b.source, b.calls)
+        compile(a.source, "<fuzz>", "exec")
+
+
+def test_coverage_grows() -> None:
+    """150 programs reach a good part of operator x type, and the report names what is left."""
+    cover = Coverage()
+    for seed in SLICE:
+        case, _, _ = gen.make_case(seed)
+        cover.seen.update(case.seen)
+    possible = cover.possible()
+    assert sum(cover.seen[k] > 0 for k in possible) > len(possible) // 4
+    assert "never" in cover.report()
+
+
+@pytest.mark.parametrize(
+    ("op", "a", "b", "out"),
+    [
+        ("+", "int8", "int8", "int64"),
+        ("+", "uint32", "uint32", "uint64"),
+        ("+", "int32", "uint32", "int64"),
+        ("+", "int64", "uint64", "int64"),
+        ("+", "uint64", "wint", "uint64"),
+        ("/", "int8", "int8", "float64"),
+        ("*", "float32", "wfloat", "float32"),
+        ("*", "float32", "wint", "float32"),
+        ("*", "float32", "int64", "float64"),
+        ("*", "float32", "wcomplex", "complex64"),
+        ("+", "bool", "bool", "int64"),
+        ("&", "bool", "bool", "bool"),
+        ("<<", "uint8", "int64", "uint64"),
+        ("+", "wint", "wfloat", "wfloat"),
+    ],
+)
+def test_rules(op: str, a: str, b: str, out: str) -> None:
+    """Rows of the table behind D3."""
+    assert rules.arith(op, a, b) == out
+
+
+def test_block_argument_makes_strong() -> None:
+    """A literal is weak in a straight line and strong where control flow meets."""
+    a = np.arange(4, dtype=np.float32)
+    straight = run_oracle("def main(a):\n    t = 0.5\n    x = a[1] * t\n    return x\n", a)
+    carried = run_oracle(
+        "def main(a):\n    s = 0.0\n    for v in a:\n        s += v * 0.5\n    return s\n", a
+    )
+    assert (straight.ty, carried.ty) == ("float32", "float64")
+
+
+def test_oracle_catches_a_wrong_result() -> None:
+    """Plain Python differs from the rules (its integers do not wrap), and the comparison says so."""
+    source = "@jit\ndef main(x):\n    return x * x\n"
+    child = Child("python", "treadle")
+    try:
+        same = child.ask({"source": source, "calls": [["3"]]})
+        wrong = child.ask({"source": source, "calls": [["2**40"]]})
+    finally:
+        child.stop()
+    assert (same["status"], wrong["status"]) == ("ok", "diff")
