@@ -1,0 +1,342 @@
+/* Neutral instructions to blocks: reachability, stack depths, live variables.
+ *
+ * After tr_front_flow the bytecode can be trusted: every argument of a reachable instruction is in range, the stack never
+ * runs under or over, depths agree where paths meet, and no path runs off the end.
+ * Cost: linear in the instructions, but for liveness, which sweeps bit sets until they are stable (2-3 sweeps). */
+#include "front/internal.h"
+
+const char *const tr_nop_name[TR_N__COUNT] = {
+#define X(id, name, pops, pushes, kind) name,
+#include "front/nop.def"
+#undef X
+};
+
+char tr_nop_kind(uint8_t op) {
+    static const char kinds[TR_N__COUNT] = {
+#define X(id, name, pops, pushes, kind) kind,
+#include "front/nop.def"
+#undef X
+    };
+    return kinds[op];
+}
+
+static uint32_t bits(uint32_t arg) {
+    return (arg & 1u) + (arg >> 1 & 1u) + (arg >> 2 & 1u) + (arg >> 3 & 1u);
+}
+
+void tr_nop_effect(const tr_bc *i, uint32_t *pops, uint32_t *pushes) {
+    uint32_t arg = (uint32_t)i->arg;
+    (void)arg;
+    switch ((tr_nop)i->op) {
+#define X(id, name, npop, npush, kind)                                                                            \
+    case TR_N_##id:                                                                                               \
+        *pops = (npop);                                                                                           \
+        *pushes = (npush);                                                                                        \
+        break;
+#include "front/nop.def"
+#undef X
+    case TR_N__COUNT: break;
+    }
+}
+
+static bool is_branch(uint8_t op) {
+    return op == TR_N_BRTRUE || op == TR_N_BRFALSE || op == TR_N_BRNONE || op == TR_N_BRNOTNONE || op == TR_N_FORITER;
+}
+static bool is_exit(uint8_t op) {
+    return op == TR_N_RETURN || op == TR_N_RAISE || op == TR_N_RERAISE;
+}
+static bool is_end(uint8_t op) {
+    return is_exit(op) || is_branch(op) || op == TR_N_JUMP;
+}
+
+/* All blocks, reachable or not, in the order of the code; blk_of[instruction] is its block. */
+typedef struct raw {
+    uint32_t *start, *blk_of, n; /* start[n] is the number of instructions */
+} raw;
+
+static raw find_leaders(tr_ctx *ctx, const tr_decoded *d) {
+    raw r = {TR_NEW_N(&ctx->arena, uint32_t, (size_t)d->n + 1), TR_NEW_N(&ctx->arena, uint32_t, (size_t)d->n + 1), 0};
+    tr_bits lead = tr_bits_new(&ctx->arena, d->n + 1);
+    tr_bits_set(&lead, 0);
+    for (uint32_t i = 0; i < d->n; i++) {
+        if (d->ins[i].flags & BC_JUMP)
+            tr_bits_set(&lead, (uint32_t)d->ins[i].arg);
+        if (is_end(d->ins[i].op))
+            tr_bits_set(&lead, i + 1);
+    }
+    for (uint32_t i = 0; i < d->n; i++) {
+        if (tr_bits_get(&lead, i))
+            r.start[r.n++] = i;
+        r.blk_of[i] = r.n - 1;
+    }
+    r.start[r.n] = d->n;
+    return r;
+}
+
+/* Successors of a raw block: what follows, then the jump's target. */
+static uint32_t successors(const tr_decoded *d, const raw *r, uint32_t b, uint32_t *out) {
+    const tr_bc *last = &d->ins[r->start[b + 1] - 1];
+    uint32_t n = 0;
+    if (last->op != TR_N_JUMP && !is_exit(last->op))
+        out[n++] = b + 1; /* r->n: off the end, found by the caller */
+    if (last->op == TR_N_JUMP || is_branch(last->op))
+        out[n++] = r->blk_of[last->arg];
+    return n;
+}
+
+/* Reverse post-order of the blocks that can be reached: order[0..n). False when a path runs off the end. */
+static bool find_order(tr_ctx *ctx, const tr_decoded *d, const raw *r, uint32_t *order, uint32_t *n) {
+    uint8_t *state = TR_NEW_N(&ctx->arena, uint8_t, r->n); /* 1 + number of successors visited */
+    uint32_t *stack = TR_NEW_N(&ctx->arena, uint32_t, r->n), sp = 0, count = 0;
+    stack[sp++] = 0;
+    state[0] = 1;
+    while (sp > 0) {
+        uint32_t b = stack[sp - 1], succ[2], ns = successors(d, r, b, succ);
+        uint32_t seen = state[b] - 1u;
+        if (seen == ns) {
+            order[count++] = b;
+            sp--;
+            continue;
+        }
+        state[b]++;
+        uint32_t to = succ[ns - 1 - seen]; /* the jump first: a loop's body then comes before what follows the loop */
+        if (to >= r->n)
+            return false;
+        if (state[to] == 0) {
+            state[to] = 1;
+            stack[sp++] = to;
+        }
+    }
+    for (uint32_t i = 0; i < count / 2; i++) {
+        uint32_t t = order[i];
+        order[i] = order[count - 1 - i];
+        order[count - 1 - i] = t;
+    }
+    *n = count;
+    return true;
+}
+
+static bool make_blocks(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
+    raw r = find_leaders(ctx, d);
+    uint32_t *order = TR_NEW_N(&ctx->arena, uint32_t, r.n), *number = TR_NEW_N(&ctx->arena, uint32_t, r.n);
+    if (!find_order(ctx, d, &r, order, &f->nblks))
+        return false;
+    for (uint32_t i = 0; i < f->nblks; i++)
+        number[order[i]] = i;
+    f->blks = TR_NEW_N(&ctx->arena, tr_bcblk, f->nblks);
+    for (uint32_t i = 0; i < f->nblks; i++) {
+        tr_bcblk *b = &f->blks[i];
+        b->start = r.start[order[i]];
+        b->end = r.start[order[i] + 1];
+        b->nsucc = successors(d, &r, order[i], b->succ);
+        for (uint32_t k = 0; k < b->nsucc; k++) {
+            b->succ[k] = number[b->succ[k]];
+            tr_bcblk *to = &f->blks[b->succ[k]];
+            tr_vec_push(&ctx->arena, &to->preds, i << 1 | k);
+            to->header |= b->succ[k] <= i;
+        }
+    }
+    return true;
+}
+
+/* --- checks --- */
+
+static bool arg_in_range(const tr_code *c, const tr_decoded *d, const tr_bc *i) {
+    uint32_t arg = (uint32_t)i->arg;
+    switch (tr_nop_kind(i->op)) {
+    case 'L': return arg < c->nlocalsplus;
+    case 'C': return arg < c->nconsts;
+    case 'N': return arg < c->nnames;
+    case 'S': return arg >= 1;
+    case 'J': return arg < d->n;
+    default:
+        if (i->op == TR_N_MAKEFN || i->op == TR_N_SETFNATTR)
+            return arg < 16;
+        if (i->op == TR_N_SLICE)
+            return arg == 2 || arg == 3;
+        if (i->op == TR_N_RAISE)
+            return arg <= 2;
+        return true;
+    }
+}
+
+/* A dict that only carries arguments or defaults is reported as what the user wrote. */
+static tr_nyi_id explain_dict(const tr_decoded *d, const tr_bcblk *b, uint32_t i) {
+    for (uint32_t k = i + 1; k < b->end; k++) {
+        if (d->ins[k].op == TR_N_REFUSED && d->ins[k].aux == TR_NYI_STARSTAR)
+            return TR_NYI_STARSTAR;
+        if (d->ins[k].op == TR_N_MAKEFN && (d->ins[k].arg & FN_KWDEFAULTS))
+            return TR_NYI_KWDEFAULTS;
+    }
+    return TR_NYI_DICT;
+}
+
+/* The row that an instruction runs into, or TR_NYI__COUNT. */
+static tr_nyi_id refuses(const tr_code *c, const tr_decoded *d, const tr_bcblk *b, uint32_t i) {
+    const tr_bc *ins = &d->ins[i];
+    switch (ins->op) {
+    case TR_N_REFUSED: return ins->aux == TR_NYI_DICT ? explain_dict(d, b, i) : (tr_nyi_id)ins->aux;
+    case TR_N_RERAISE:
+    case TR_N_PUSHEXC: return TR_NYI_TRY;
+    case TR_N_STOREDEREF: return c->kinds[ins->arg] & KIND_FREE ? TR_NYI_NONLOCAL : TR_NYI__COUNT;
+    case TR_N_RAISE: return ins->arg == 0 ? TR_NYI_RERAISE : TR_NYI__COUNT;
+    default: break;
+    }
+    for (uint32_t k = 0; k < d->nexc; k++)
+        if (i >= d->exc[k].start && i < d->exc[k].end)
+            return TR_NYI_TRY;
+    return TR_NYI__COUNT;
+}
+
+static bool check_instructions(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_flow *f, tr_refusal *why) {
+    uint32_t first = d->n;
+    for (uint32_t k = 0; k < f->nblks; k++) {
+        const tr_bcblk *b = &f->blks[k];
+        for (uint32_t i = b->start; i < b->end; i++) {
+            if (!arg_in_range(c, d, &d->ins[i]))
+                return tr_front_malformed(ctx, c, "an argument is out of range");
+            tr_nyi_id id = i < first ? refuses(c, d, b, i) : TR_NYI__COUNT;
+            if (id != TR_NYI__COUNT) {
+                first = i;
+                *why = (tr_refusal){true, id, d->ins[i].off};
+            }
+        }
+    }
+    return true;
+}
+
+static bool check_depths(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_flow *f) {
+    /* Expansion in decode needs at most one position more than the original. */
+    uint32_t limit = (c->stacksize < 1u << 20 ? c->stacksize : 1u << 20) + 2;
+    for (uint32_t k = 1; k < f->nblks; k++)
+        f->blks[k].depth = UINT32_MAX;
+    f->maxdepth = 0;
+    for (uint32_t k = 0; k < f->nblks; k++) {
+        tr_bcblk *b = &f->blks[k];
+        uint32_t depth = b->depth;
+        for (uint32_t i = b->start; i < b->end; i++) {
+            uint32_t pops = 0, pushes = 0;
+            const tr_bc *ins = &d->ins[i];
+            tr_nop_effect(ins, &pops, &pushes);
+            if (tr_nop_kind(ins->op) == 'S' ? (uint32_t)ins->arg > depth : pops > depth)
+                return tr_front_malformed(ctx, c, "the stack underflows");
+            if ((ins->op == TR_N_FORITER || ins->op == TR_N_FORNEXT) && depth < 1)
+                return tr_front_malformed(ctx, c, "a loop has no iterator");
+            depth = depth - pops;
+            if (pushes > limit || depth + pushes > limit)
+                return tr_front_malformed(ctx, c, "the stack overflows");
+            depth += pushes;
+            if (depth > f->maxdepth)
+                f->maxdepth = depth;
+        }
+        for (uint32_t s = 0; s < b->nsucc; s++) {
+            uint32_t at = d->ins[b->end - 1].op == TR_N_FORITER && s == 1 ? depth - 1 : depth;
+            tr_bcblk *to = &f->blks[b->succ[s]];
+            if (to->depth == UINT32_MAX)
+                to->depth = at;
+            else if (to->depth != at)
+                return tr_front_malformed(ctx, c, "stack depths differ where paths meet");
+        }
+    }
+    return true;
+}
+
+/* --- liveness --- */
+
+typedef struct uses {
+    tr_bits *def, *use; /* of the block so far; use: read before written */
+} uses;
+
+static void use(uses *u, uint32_t var) {
+    if (!tr_bits_get(u->def, var))
+        tr_bits_set(u->use, var);
+}
+static void use3(uses *u, uint32_t slot) {
+    for (uint32_t k = 0; k < 3; k++)
+        use(u, slot + k);
+}
+static void def3(uses *u, uint32_t slot) {
+    for (uint32_t k = 0; k < 3; k++)
+        tr_bits_set(u->def, slot + k);
+}
+
+/* What one instruction reads and writes; `depth` before it. Must say what ssa.c does. */
+static uint32_t touch(const tr_flow *f, const tr_bc *i, uint32_t depth, uses *u) {
+    uint32_t pops = 0, pushes = 0, arg = (uint32_t)i->arg;
+    tr_nop_effect(i, &pops, &pushes);
+    for (uint32_t k = 1; k <= pops; k++)
+        use(u, tr_flow_slot(f, depth - k));
+    switch (i->op) {
+    case TR_N_LOAD:
+    case TR_N_LOADDEREF: use(u, arg); break;
+    case TR_N_LOADCLEAR:
+        use(u, arg);
+        tr_bits_set(u->def, arg);
+        break;
+    case TR_N_STORE:
+    case TR_N_STOREDEREF:
+    case TR_N_DEL: tr_bits_set(u->def, arg); break;
+    case TR_N_COPY: use(u, tr_flow_slot(f, depth - arg)); break;
+    case TR_N_SWAP:
+        use3(u, tr_flow_slot(f, depth - 1));
+        use3(u, tr_flow_slot(f, depth - arg));
+        def3(u, tr_flow_slot(f, depth - 1));
+        def3(u, tr_flow_slot(f, depth - arg));
+        break;
+    case TR_N_FORITER:
+    case TR_N_FORNEXT:
+        use3(u, tr_flow_slot(f, depth - 1));
+        if (i->op == TR_N_FORNEXT)
+            tr_bits_set(u->def, tr_flow_slot(f, depth - 1) + 2);
+        break;
+    default: break;
+    }
+    depth -= pops;
+    for (uint32_t k = 0; k < pushes; k++)
+        def3(u, tr_flow_slot(f, depth + k));
+    return depth + pushes;
+}
+
+static void find_live(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
+    tr_bits *use_of = TR_NEW_N(&ctx->arena, tr_bits, f->nblks), out = tr_bits_new(&ctx->arena, f->nvars);
+    for (uint32_t k = 0; k < f->nblks; k++) {
+        tr_bcblk *b = &f->blks[k];
+        b->defs = tr_bits_new(&ctx->arena, f->nvars);
+        b->live = tr_bits_new(&ctx->arena, f->nvars);
+        use_of[k] = tr_bits_new(&ctx->arena, f->nvars);
+        uses u = {&b->defs, &use_of[k]};
+        uint32_t depth = b->depth;
+        for (uint32_t i = b->start; i < b->end; i++)
+            depth = touch(f, &d->ins[i], depth, &u);
+        tr_bits_assign(&b->live, &use_of[k]);
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t k = f->nblks; k-- > 0;) {
+            tr_bcblk *b = &f->blks[k];
+            tr_bits_zero(&out);
+            for (uint32_t s = 0; s < b->nsucc; s++)
+                tr_bits_union(&out, &f->blks[b->succ[s]].live);
+            for (uint32_t w = 0; w < out.n; w++)
+                out.w[w] &= ~b->defs.w[w];
+            changed |= tr_bits_union(&b->live, &out);
+        }
+    }
+}
+
+bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_flow *f, tr_refusal *why) {
+    *f = (tr_flow){0};
+    *why = (tr_refusal){0};
+    if (!d->n || !make_blocks(ctx, d, f))
+        return tr_front_malformed(ctx, c, "a path runs off the end");
+    if (!check_instructions(ctx, c, d, f, why))
+        return false;
+    if (why->is)
+        return true;
+    if (!check_depths(ctx, c, d, f))
+        return false;
+    f->nlocals = c->nlocalsplus;
+    f->nvars = f->nlocals + 3 * f->maxdepth;
+    find_live(ctx, d, f);
+    return true;
+}

@@ -1,0 +1,343 @@
+/* Bytecode of any supported CPython to neutral instructions.
+ *
+ * One table per version (bc_VVV.def, generated) says what each opcode becomes and by which transform; what does not fit in
+ * a table is the short list of quirks below. Instructions that do several things at once become several neutral ones.
+ * Any bytes decode to something or to an error: nothing here trusts the code object. Cost: one pass, some 10 ns per
+ * instruction. */
+#include "front/internal.h"
+
+#include "ty/obj.h"
+
+#define TRANSFORMS(X)                                                                                             \
+    X(SKIP)       /* no instruction */                                                                            \
+    X(EXT)        /* EXTENDED_ARG */                                                                              \
+    X(ARG)        /* the argument as it stands */                                                                 \
+    X(ZERO)       /* no argument */                                                                               \
+    X(LOADLOAD)   /* two in one; the argument holds two locals */                                                 \
+    X(STORESTORE)                                                                                                 \
+    X(STORELOAD)                                                                                                  \
+    X(GLOBAL)     /* bit 0: with a null beside it */                                                              \
+    X(ATTR)       /* from 3.12 on bit 0: a method call follows */                                                 \
+    X(METHOD)                                                                                                     \
+    X(POS)                                                                                                        \
+    X(NEG)                                                                                                        \
+    X(NOT)                                                                                                        \
+    X(INVERT)                                                                                                     \
+    X(BINOP)                                                                                                      \
+    X(CMP)                                                                                                        \
+    X(SLICED)     /* a slice of the two topmost values, then the operation */                                     \
+    X(ONTOP)      /* the list must be right below the item, else it is a comprehension's */                       \
+    X(INTRINSIC1)                                                                                                 \
+    X(FORMAT)                                                                                                     \
+    X(CONVERT)                                                                                                    \
+    X(CALLEX)                                                                                                     \
+    X(FORITER)                                                                                                    \
+    X(FORWARD)                                                                                                    \
+    X(BACKWARD)                                                                                                   \
+    X(ORPOP)      /* jumps and keeps the value, or drops it and goes on */                                        \
+    X(CONSTRET)
+enum {
+#define X(id) XF_##id,
+    TRANSFORMS(X)
+#undef X
+};
+
+typedef struct row {
+    const char *name;
+    uint8_t op, xf, nyi;
+} row;
+
+#define X(num, name, op, xf) [num] = {#name, TR_N_##op, XF_##xf, 0},
+#define R(num, name, why) [num] = {#name, TR_N_REFUSED, XF_ARG, TR_NYI_##why},
+static const row rows_311[256] = {
+#include "front/bc_311.def"
+};
+static const row rows_312[256] = {
+#include "front/bc_312.def"
+};
+static const row rows_313[256] = {
+#include "front/bc_313.def"
+};
+#undef X
+#undef R
+
+/* What differs between versions beyond the numbers. */
+typedef struct quirks {
+    int version;
+    const row *rows;
+    bool null_first;   /* LOAD_GLOBAL and LOAD_ATTR push the null below the callable */
+    bool attr_shift;   /* LOAD_ATTR's argument has the method bit */
+    uint8_t cmp_shift; /* COMPARE_OP's argument has flags below the operator */
+    uint8_t for_skip;  /* instructions at the target of an exhausted FOR_ITER that it has already done */
+} quirks;
+static const quirks all_quirks[] = {
+    {311, rows_311, true, false, 0, 0},
+    {312, rows_312, true, true, 4, 1},
+    {313, rows_313, false, true, 5, 2},
+};
+
+/* CPython's operator numbers of BINARY_OP; the in-place forms follow. */
+static const uint8_t binops[] = {TR_BIN_ADD,    TR_BIN_AND, TR_BIN_FLOORDIV, TR_BIN_SHL, TR_BIN_MATMUL,
+                                 TR_BIN_MUL,    TR_BIN_MOD, TR_BIN_OR,       TR_BIN_POW, TR_BIN_SHR,
+                                 TR_BIN_SUB,    TR_BIN_DIV, TR_BIN_XOR};
+enum { NBINOPS = sizeof binops };
+
+static const quirks *find_version(int version) {
+    for (size_t i = 0; i < sizeof all_quirks / sizeof *all_quirks; i++)
+        if (all_quirks[i].version == version)
+            return &all_quirks[i];
+    return NULL;
+}
+
+bool tr_front_knows(int version) {
+    return find_version(version) != NULL;
+}
+
+const char *tr_front_opcode_name(int version, uint32_t opcode) {
+    const quirks *q = find_version(version);
+    return q && opcode < 256 && q->rows[opcode].name ? q->rows[opcode].name : "unknown";
+}
+
+bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what) {
+    return tr_fail(ctx, TR_ERR_INTERNAL, "malformed bytecode (Python %d.%d): %s", c->version / 100, c->version % 100, what);
+}
+
+typedef struct decoder {
+    tr_ctx *ctx;
+    const tr_code *c;
+    const quirks *q;
+    tr_bc *ins;
+    uint32_t n, off;
+} decoder;
+
+static void put_aux(decoder *d, tr_nop op, uint32_t arg, uint8_t aux, uint16_t flags) {
+    d->ins[d->n++] = (tr_bc){(uint8_t)op, aux, flags, (int32_t)arg, d->off};
+}
+static void put(decoder *d, tr_nop op, uint32_t arg) {
+    put_aux(d, op, arg, 0, 0);
+}
+static void refuse(decoder *d, tr_nyi_id why, uint32_t opcode) {
+    put_aux(d, TR_N_REFUSED, opcode, (uint8_t)why, 0);
+}
+
+static void put_attr(decoder *d, uint32_t name, bool method) {
+    if (method && d->q->null_first) {
+        put(d, TR_N_PUSHNULL, 0);
+        put(d, TR_N_SWAP, 2);
+    }
+    put(d, TR_N_ATTR, name);
+    if (method && !d->q->null_first)
+        put(d, TR_N_PUSHNULL, 0);
+}
+
+static void put_global(decoder *d, uint32_t arg) {
+    if ((arg & 1) && d->q->null_first)
+        put(d, TR_N_PUSHNULL, 0);
+    put(d, TR_N_GLOBAL, arg >> 1);
+    if ((arg & 1) && !d->q->null_first)
+        put(d, TR_N_PUSHNULL, 0);
+}
+
+/* Jumps hold the code unit they go to until all units are known; a unit past the end becomes one that decode refuses. */
+static void put_jump(decoder *d, uint8_t op, int64_t unit) {
+    put_aux(d, (tr_nop)op, unit < 0 || unit > INT32_MAX ? (uint32_t)INT32_MAX : (uint32_t)unit, 0, BC_JUMP);
+}
+
+/* One instruction of CPython. `next` is the unit behind it and its inline caches. At most 4 neutral ones come out. */
+static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint32_t next) {
+    switch (r->xf) {
+    case XF_SKIP:
+    case XF_EXT: break;
+    case XF_ARG:
+        if (r->op == TR_N_REFUSED)
+            refuse(d, (tr_nyi_id)r->nyi, opcode);
+        else
+            put(d, (tr_nop)r->op, arg);
+        break;
+    case XF_ZERO: put(d, (tr_nop)r->op, 0); break;
+    case XF_LOADLOAD:
+        put(d, TR_N_LOAD, arg >> 4);
+        put(d, TR_N_LOAD, arg & 15);
+        break;
+    case XF_STORESTORE:
+        put(d, TR_N_STORE, arg >> 4);
+        put(d, TR_N_STORE, arg & 15);
+        break;
+    case XF_STORELOAD:
+        put(d, TR_N_STORE, arg >> 4);
+        put(d, TR_N_LOAD, arg & 15);
+        break;
+    case XF_GLOBAL: put_global(d, arg); break;
+    case XF_ATTR: put_attr(d, d->q->attr_shift ? arg >> 1 : arg, d->q->attr_shift && (arg & 1)); break;
+    case XF_METHOD: put_attr(d, arg, true); break;
+    case XF_POS: put(d, TR_N_UNOP, TR_UN_POS); break;
+    case XF_NEG: put(d, TR_N_UNOP, TR_UN_NEG); break;
+    case XF_NOT: put(d, TR_N_UNOP, TR_UN_NOT); break;
+    case XF_INVERT: put(d, TR_N_UNOP, TR_UN_INVERT); break;
+    case XF_BINOP:
+        if (arg >= 2 * NBINOPS)
+            refuse(d, TR_NYI_BYTECODE, opcode);
+        else
+            put_aux(d, TR_N_BINOP, binops[arg % NBINOPS], arg >= NBINOPS, 0);
+        break;
+    case XF_CMP:
+        arg >>= d->q->cmp_shift;
+        if (arg >= TR_CMP__COUNT)
+            refuse(d, TR_NYI_BYTECODE, opcode);
+        else
+            put(d, TR_N_CMP, arg);
+        break;
+    case XF_SLICED:
+        put(d, TR_N_SLICE, 2);
+        put(d, (tr_nop)r->op, 0);
+        break;
+    case XF_ONTOP:
+        if (arg != 1)
+            refuse(d, TR_NYI_COMPREHENSION, opcode);
+        else
+            put(d, (tr_nop)r->op, 0);
+        break;
+    case XF_INTRINSIC1:
+        if (arg == 5)
+            put(d, TR_N_UNOP, TR_UN_POS);
+        else if (arg == 6)
+            put(d, TR_N_LISTTUPLE, 0);
+        else
+            refuse(d, arg == 2 ? TR_NYI_IMPORT : arg == 3 || arg == 4 ? TR_NYI_GENERATOR : TR_NYI_ANNOTATION_SCOPE, opcode);
+        break;
+    case XF_FORMAT: /* bits 0-1: 0 plain, 1 !s; bit 2: with a specification */
+        if (arg > 1)
+            refuse(d, TR_NYI_FORMAT_SPEC, opcode);
+        else
+            put(d, TR_N_FORMAT, 0);
+        break;
+    case XF_CONVERT:
+        if (arg != 1)
+            refuse(d, TR_NYI_FORMAT_SPEC, opcode);
+        break; /* the FORMAT_SIMPLE that follows does it */
+    case XF_CALLEX:
+        if (arg & 1)
+            refuse(d, TR_NYI_STARSTAR, opcode);
+        else
+            put(d, TR_N_CALLEX, 0);
+        break;
+    case XF_FORITER:
+        put_jump(d, TR_N_FORITER, (int64_t)next + arg);
+        put(d, TR_N_FORNEXT, 0);
+        break;
+    case XF_FORWARD: put_jump(d, r->op, (int64_t)next + arg); break;
+    case XF_BACKWARD: put_jump(d, r->op, (int64_t)next - arg); break;
+    case XF_ORPOP:
+        put(d, TR_N_COPY, 1);
+        put_jump(d, r->op, (int64_t)next + arg);
+        put(d, TR_N_POP, 0);
+        break;
+    case XF_CONSTRET:
+        put(d, TR_N_CONST, arg);
+        put(d, TR_N_RETURN, 0);
+        break;
+    default: refuse(d, TR_NYI_BYTECODE, opcode);
+    }
+}
+
+/* The units become instructions; at[unit] is the first instruction of the unit, its prefixes included. */
+static bool decode_units(decoder *d, uint32_t *at, uint32_t nunits) {
+    const uint8_t *code = d->c->code;
+    for (uint32_t i = 0; i < nunits;) {
+        uint32_t start = i, arg = code[2 * i + 1], next;
+        const row *r = &d->q->rows[code[2 * i]];
+        while (r->xf == XF_EXT && r->name && i + 1 < nunits && i - start < 3) {
+            i++;
+            arg = arg << 8 | code[2 * i + 1];
+            r = &d->q->rows[code[2 * i]];
+        }
+        for (next = i + 1; next < nunits && code[2 * next] == 0;)
+            next++; /* inline caches are zeroed in co_code */
+        for (uint32_t k = start; k < next; k++)
+            at[k] = k <= i ? d->n : UINT32_MAX;
+        d->off = start * 2;
+        if (arg > INT32_MAX)
+            return tr_front_malformed(d->ctx, d->c, "an argument is too large");
+        if (r->name)
+            expand(d, code[2 * i], r, arg, next);
+        else
+            refuse(d, TR_NYI_BYTECODE, code[2 * i]);
+        i = next;
+    }
+    at[nunits] = d->n;
+    return true;
+}
+
+/* Jump targets become instruction numbers. An exhausted FOR_ITER goes past the clean-up that stands at its target. */
+static bool link_jumps(decoder *d, const uint32_t *at, uint32_t nunits) {
+    for (uint32_t i = 0; i < d->n; i++) {
+        tr_bc *b = &d->ins[i];
+        if (!(b->flags & BC_JUMP))
+            continue;
+        if ((uint32_t)b->arg >= nunits || at[b->arg] == UINT32_MAX)
+            return tr_front_malformed(d->ctx, d->c, "a jump goes nowhere");
+        uint32_t to = at[b->arg];
+        if (b->op == TR_N_FORITER && d->q->for_skip > 0) {
+            if (to + d->q->for_skip > d->n || d->ins[to].op != TR_N_ENDFOR ||
+                (d->q->for_skip > 1 && d->ins[to + 1].op != TR_N_POP))
+                return tr_front_malformed(d->ctx, d->c, "a loop has no end");
+            to += d->q->for_skip;
+        }
+        if (to >= d->n)
+            return tr_front_malformed(d->ctx, d->c, "a jump goes past the end");
+        b->arg = (int32_t)to;
+    }
+    return true;
+}
+
+/* A number of the exception table: six bits a byte, bit 6 says that more follow. */
+static bool exc_number(const tr_code *c, uint32_t *pos, uint32_t *out) {
+    uint64_t v = 0;
+    for (int k = 0; k < 6 && *pos < c->nexctab; k++) {
+        uint8_t b = c->exctab[(*pos)++];
+        v = v << 6 | (b & 63u);
+        if (!(b & 64)) {
+            *out = (uint32_t)v;
+            return v <= INT32_MAX;
+        }
+    }
+    return false;
+}
+
+/* Ranges whose handler is the user's. Handlers that only restore variables (inlined comprehensions) are no concern of
+ * ours: what they clean up is the interpreter's. */
+static bool decode_exceptions(decoder *d, const uint32_t *at, uint32_t nunits, tr_decoded *out) {
+    TR_VEC(tr_bcexc) v = {0};
+    for (uint32_t pos = 0; pos < d->c->nexctab;) {
+        uint32_t f[4];
+        for (int k = 0; k < 4; k++)
+            if (!exc_number(d->c, &pos, &f[k]))
+                return tr_front_malformed(d->ctx, d->c, "the exception table is broken");
+        uint64_t end = (uint64_t)f[0] + f[1];
+        if (end > nunits || f[2] >= nunits || at[f[0]] == UINT32_MAX || at[end] == UINT32_MAX || at[f[2]] >= d->n)
+            return tr_front_malformed(d->ctx, d->c, "the exception table points outside");
+        tr_bcexc e = {at[f[0]], at[end], at[f[2]], f[3] >> 1, f[3] & 1};
+        if (d->ins[e.handler].op == TR_N_PUSHEXC && e.start < e.end)
+            tr_vec_push(&d->ctx->arena, &v, e);
+    }
+    out->exc = v.d;
+    out->nexc = v.n;
+    return true;
+}
+
+bool tr_front_decode(tr_ctx *ctx, const tr_code *c, tr_decoded *out) {
+    *out = (tr_decoded){0};
+    decoder d = {.ctx = ctx, .c = c, .q = find_version(c->version)};
+    if (!d.q)
+        return tr_fail(ctx, TR_ERR_INTERNAL, "no bytecode table for Python %d.%d", c->version / 100, c->version % 100);
+    uint32_t nunits = c->ncode / 2;
+    if (nunits == 0 || c->ncode % 2)
+        return tr_front_malformed(ctx, c, "its length is odd or zero");
+    d.ins = TR_NEW_N(&ctx->arena, tr_bc, (size_t)nunits * 4);
+    uint32_t *at = TR_NEW_N(&ctx->arena, uint32_t, (size_t)nunits + 1);
+    if (!decode_units(&d, at, nunits) || !link_jumps(&d, at, nunits) || !decode_exceptions(&d, at, nunits, out))
+        return false;
+    out->ins = d.ins;
+    out->n = d.n;
+    return true;
+}

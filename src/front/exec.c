@@ -1,0 +1,511 @@
+/* What each neutral instruction does to the variables, and the IR it makes.
+ *
+ * Bytecode that passed tr_front_flow is well formed in arguments and depths; what remains to be checked here is what the
+ * stack holds: a place holder where a value belongs sets `bad`, and the function ends as malformed. */
+#include "front/ssa.h"
+
+static const tr_callinfo plain_call = {0};
+
+static tr_val emit(tr_ssa *s, tr_op op, uint32_t n, const tr_val *args) {
+    return tr_emit_v(&s->b, op, NULL, n, args);
+}
+static tr_val emit_sub(tr_ssa *s, tr_op op, int sub, uint32_t n, const tr_val *args) {
+    tr_val v = emit(s, op, n, args);
+    tr_at(s->ir, v)->sub = (uint8_t)sub;
+    return v;
+}
+static tr_val none(tr_ssa *s) {
+    return tr_const_obj(s->ir, tr_obj_none());
+}
+/* The first fault wins; a value to go on with is returned so that callers need no cases. */
+static tr_val bad(tr_ssa *s, const char *what) {
+    if (!s->bad)
+        s->bad = what;
+    return none(s);
+}
+static void refuse(tr_ssa *s, tr_nyi_id why) {
+    if (!s->why.is)
+        s->why = (tr_refusal){true, why, s->d->ins[s->at].off};
+}
+
+/* --- the stack --- */
+
+static tr_val *slot(tr_ssa *s, uint32_t depth) {
+    return &s->cur[tr_flow_slot(s->f, depth)];
+}
+static void push(tr_ssa *s, tr_val v) {
+    tr_val *p = slot(s, s->depth++);
+    p[0] = v;
+    p[1] = p[2] = TR_NOVAL;
+}
+static bool is_note(tr_val v) {
+    return v >= TR_NOTE && v < TR_NULLVAL;
+}
+static tr_val note(tr_ssa *s, tr_notek kind, tr_val prev, tr_val v) {
+    tr_vec_push(&s->ctx->arena, &s->notes, (tr_fnote){(uint8_t)kind, prev, v});
+    return TR_NOTE | (s->notes.n - 1);
+}
+static const tr_fnote *note_at(const tr_ssa *s, tr_val v) {
+    return &s->notes.d[v & ~TR_NOTE];
+}
+
+/* Items of a growing list, in order. `starred`: some part of it is another sequence, which ITEM cannot show. */
+static tr_val *list_items(tr_ssa *s, tr_val list, uint32_t *n, bool *starred) {
+    *n = 0;
+    *starred = false;
+    for (tr_val v = list; note_at(s, v)->kind != NOTE_EMPTY; v = note_at(s, v)->prev) {
+        *starred |= note_at(s, v)->kind == NOTE_EXTEND;
+        ++*n;
+    }
+    tr_val *items = TR_NEW_N(&s->ctx->arena, tr_val, *n + 1), *p = items + *n;
+    for (tr_val v = list; note_at(s, v)->kind != NOTE_EMPTY; v = note_at(s, v)->prev)
+        *--p = v;
+    return items;
+}
+
+/* A note becomes a value. */
+static tr_val settle(tr_ssa *s, tr_val v) {
+    if (note_at(s, v)->kind == NOTE_FORMAT)
+        return emit(s, TR_OP_FORMAT, 1, &note_at(s, v)->v);
+    uint32_t n;
+    bool starred;
+    tr_val *items = list_items(s, v, &n, &starred);
+    if (starred)
+        refuse(s, TR_NYI_STAR_DISPLAY);
+    for (uint32_t i = 0; i < n; i++)
+        items[i] = note_at(s, items[i])->v;
+    return emit(s, TR_OP_BUILDLIST, n, items);
+}
+/* The value at a stack position; stored back, so that copies of a list are the same list. */
+static tr_val value_at(tr_ssa *s, uint32_t depth) {
+    tr_val *p = slot(s, depth);
+    if (is_note(*p))
+        *p = settle(s, *p);
+    if (*p >= TR_NULLVAL)
+        return bad(s, "a place holder is used as a value");
+    return *p;
+}
+static tr_val pop(tr_ssa *s) {
+    return value_at(s, --s->depth);
+}
+/* The n topmost values, the deepest first. */
+static tr_val *pop_n(tr_ssa *s, uint32_t n) {
+    tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
+    s->depth -= n;
+    for (uint32_t i = 0; i < n; i++)
+        args[i] = value_at(s, s->depth + i);
+    return args;
+}
+static const tr_obj *obj_of(const tr_ssa *s, tr_val v) {
+    return tr_at(s->ir, v)->op == TR_OP_OBJ ? tr_at(s->ir, v)->imm.obj : NULL;
+}
+
+/* --- variables --- */
+
+tr_val tr_front_undef(tr_ssa *s, const char *name, uint8_t sub) {
+    tr_val v = emit_sub(s, TR_OP_UNDEFVAR, sub, 0, NULL);
+    tr_at(s->ir, v)->imm.s = name;
+    return v;
+}
+
+static tr_val read_var(tr_ssa *s, uint32_t var) {
+    tr_val v = s->cur[var];
+    if (v == TR_NOVAL)
+        return bad(s, "a variable has no value");
+    /* Its own instruction, so that the message points at the reading. */
+    if (tr_at(s->ir, v)->op == TR_OP_UNDEFVAR)
+        return tr_front_undef(s, tr_at(s->ir, v)->imm.s, tr_at(s->ir, v)->sub);
+    return v;
+}
+
+static void load(tr_ssa *s, const tr_bc *i) {
+    uint32_t var = (uint32_t)i->arg;
+    if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE)))
+        tr_vec_push(&s->ctx->arena, &s->captures, (tr_capture){s->blk, s->at, var});
+    push(s, read_var(s, var));
+    if (i->op == TR_N_LOADCLEAR)
+        s->cur[var] = tr_front_undef(s, s->c->localsplus[var], 0);
+}
+
+static void store(tr_ssa *s, uint32_t var) {
+    tr_val v = pop(s);
+    bool named = v < s->ir->names.n && s->ir->names.d[v];
+    if (!named && !tr_is_const(tr_at(s->ir, v)))
+        tr_val_name(s->ir, v, s->c->localsplus[var]);
+    s->cur[var] = v;
+}
+
+static void load_global(tr_ssa *s, uint32_t name) {
+    const tr_obj *o = s->c->globals[name];
+    push(s, o ? tr_const_obj(s->ir, o) : tr_front_undef(s, s->c->names[name], 1));
+}
+
+static void load_attr(tr_ssa *s, uint32_t name) {
+    tr_val x = pop(s), v = emit(s, TR_OP_GETATTR, 1, &x);
+    tr_at(s->ir, v)->imm.s = s->c->names[name];
+    push(s, v);
+}
+
+static void load_assertion_error(tr_ssa *s) {
+    tr_obj *o = TR_NEW(&s->ctx->arena, tr_obj);
+    o->kind = TR_OBJ_EXC;
+    o->repr = tr_exc_name[TR_EXC_ASSERT];
+    o->u.exc = TR_EXC_ASSERT;
+    push(s, tr_const_obj(s->ir, o));
+}
+
+static void swap(tr_ssa *s, uint32_t n) {
+    tr_val *a = slot(s, s->depth - 1), *b = slot(s, s->depth - n);
+    for (int k = 0; k < 3; k++) {
+        tr_val t = a[k];
+        a[k] = b[k];
+        b[k] = t;
+    }
+}
+
+/* --- operators --- */
+
+static void operate(tr_ssa *s, tr_op op, int sub, uint32_t n) {
+    push(s, emit_sub(s, op, sub, n, pop_n(s, n)));
+}
+
+/* A branch and `not` take the truth of any value, so only a TOBOOL whose value is used says anything: not not x. */
+static void to_bool(tr_ssa *s) {
+    const tr_bc *next = s->at + 1 < s->d->n ? &s->d->ins[s->at + 1] : NULL;
+    if (next && (next->op == TR_N_BRTRUE || next->op == TR_N_BRFALSE || (next->op == TR_N_UNOP && next->arg == TR_UN_NOT)))
+        return;
+    operate(s, TR_OP_UNARY, TR_UN_NOT, 1);
+    operate(s, TR_OP_UNARY, TR_UN_NOT, 1);
+}
+
+static void store_item(tr_ssa *s) {
+    tr_val *x = pop_n(s, 3), args[3] = {x[1], x[2], x[0]};
+    emit(s, TR_OP_SETITEM, 3, args);
+}
+
+static void build_slice(tr_ssa *s, uint32_t n) {
+    tr_val *x = pop_n(s, n), args[3] = {x[0], x[1], n == 3 ? x[2] : none(s)};
+    push(s, emit(s, TR_OP_BUILDSLICE, 3, args));
+}
+
+static void unpack(tr_ssa *s, uint32_t n) {
+    tr_val x = pop(s);
+    s->depth += n;
+    for (uint32_t i = 0; i < n; i++) {
+        tr_val v = emit(s, TR_OP_UNPACK, 1, &x), *p = slot(s, s->depth - 1 - i);
+        tr_at(s->ir, v)->imm.i = (int64_t)i | (int64_t)n << 32;
+        p[0] = v;
+        p[1] = p[2] = TR_NOVAL;
+    }
+}
+
+/* --- displays --- */
+
+static void build_list(tr_ssa *s, uint32_t n) {
+    tr_val *items = pop_n(s, n), list = note(s, NOTE_EMPTY, 0, 0);
+    for (uint32_t i = 0; i < n; i++)
+        list = note(s, NOTE_ITEM, list, items[i]);
+    push(s, list);
+}
+
+static void list_append(tr_ssa *s) {
+    tr_val item = pop(s), list = *slot(s, --s->depth);
+    if (!is_note(list) || note_at(s, list)->kind == NOTE_FORMAT)
+        bad(s, "an item is appended to no list");
+    else
+        push(s, note(s, NOTE_ITEM, list, item));
+}
+
+static void list_extend(tr_ssa *s) {
+    tr_val more = pop(s), list = *slot(s, --s->depth);
+    const tr_obj *o = obj_of(s, more);
+    if (!is_note(list) || note_at(s, list)->kind == NOTE_FORMAT) {
+        bad(s, "no list is extended");
+        return;
+    }
+    if (o && o->kind == TR_OBJ_TUPLE) {
+        for (uint32_t i = 0; i < o->u.t.n; i++)
+            list = note(s, NOTE_ITEM, list, tr_const_obj(s->ir, o->u.t.items[i]));
+    } else {
+        list = note(s, NOTE_EXTEND, list, more);
+    }
+    push(s, list);
+}
+
+/* (a, *b, c) is the sum of its parts: (a,) + b + (c,). */
+static void list_to_tuple(tr_ssa *s) {
+    tr_val list = *slot(s, --s->depth);
+    if (!is_note(list) || note_at(s, list)->kind == NOTE_FORMAT) {
+        bad(s, "no list becomes a tuple");
+        return;
+    }
+    uint32_t n, from = 0;
+    bool starred;
+    tr_val *items = list_items(s, list, &n, &starred), sum = TR_NOVAL;
+    for (uint32_t i = 0; i <= n; i++) {
+        bool extend = i < n && note_at(s, items[i])->kind == NOTE_EXTEND;
+        if (i < n && !extend) {
+            items[i] = note_at(s, items[i])->v;
+            continue;
+        }
+        tr_val parts[2] = {sum, TR_NOVAL};
+        if (i > from || sum == TR_NOVAL) {
+            parts[1] = emit(s, TR_OP_BUILDTUP, i - from, items + from);
+            sum = sum == TR_NOVAL ? parts[1] : emit_sub(s, TR_OP_BINARY, TR_BIN_ADD, 2, parts);
+        }
+        if (extend) {
+            tr_val both[2] = {sum, note_at(s, items[i])->v};
+            sum = emit_sub(s, TR_OP_BINARY, TR_BIN_ADD, 2, both);
+        }
+        from = i + 1;
+    }
+    push(s, sum);
+}
+
+static void format_string(tr_ssa *s, uint32_t n) {
+    tr_val *parts = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
+    s->depth -= n;
+    for (uint32_t i = 0; i < n; i++) {
+        tr_val v = *slot(s, s->depth + i);
+        parts[i] = is_note(v) && note_at(s, v)->kind == NOTE_FORMAT ? note_at(s, v)->v : value_at(s, s->depth + i);
+    }
+    push(s, emit(s, TR_OP_FORMAT, n, parts));
+}
+
+/* --- calls --- */
+
+/* `n` arguments, the last ones by keyword if `kw` names them. Below them stand a callable and a null in the version's
+ * order, or a callable and its first argument. */
+static void call(tr_ssa *s, uint32_t n, const tr_obj *kw) {
+    uint32_t nkw = kw && kw->kind == TR_OBJ_TUPLE ? kw->u.t.n : 0;
+    tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, n + 2);
+    s->depth -= n + 2;
+    tr_val below = *slot(s, s->depth), above = *slot(s, s->depth + 1);
+    uint32_t first = below == TR_NULLVAL ? 1 : 0, count = 0;
+    for (uint32_t i = first; i < n + 2; i++)
+        if (!(i == 1 && first == 0 && above == TR_NULLVAL))
+            args[count++] = value_at(s, s->depth + i);
+    if (nkw > n || (kw && kw->kind != TR_OBJ_TUPLE)) {
+        bad(s, "keyword names do not fit the call");
+        return;
+    }
+    tr_callinfo *info = TR_NEW(&s->ctx->arena, tr_callinfo);
+    const char **names = TR_NEW_N(&s->ctx->arena, const char *, nkw + 1);
+    for (uint32_t i = 0; i < nkw; i++) {
+        if (kw->u.t.items[i]->kind != TR_OBJ_STR) {
+            bad(s, "a keyword is no string");
+            return;
+        }
+        names[i] = kw->u.t.items[i]->u.s.d;
+    }
+    *info = (tr_callinfo){.nkw = nkw, .kwnames = names};
+    tr_val v = emit(s, TR_OP_CALLPY, count, args);
+    tr_at(s->ir, v)->imm.call = nkw ? info : &plain_call;
+    push(s, v);
+}
+
+static void call_kw(tr_ssa *s, uint32_t n) {
+    const tr_obj *kw = obj_of(s, pop(s));
+    if (!kw)
+        bad(s, "keyword names are not constant");
+    else
+        call(s, n, kw);
+}
+
+static void call_star(tr_ssa *s) {
+    tr_val tuple = pop(s);
+    s->depth -= 2;
+    uint32_t at = *slot(s, s->depth) == TR_NULLVAL ? s->depth + 1 : s->depth;
+    tr_val args[2] = {value_at(s, at), tuple};
+    tr_callinfo *info = TR_NEW(&s->ctx->arena, tr_callinfo);
+    info->star = true;
+    tr_val v = emit(s, TR_OP_CALLPY, 2, args);
+    tr_at(s->ir, v)->imm.call = info;
+    push(s, v);
+}
+
+/* --- inner functions --- */
+
+/* A comprehension is a function of its own before 3.12; it is refused as what the user wrote. */
+static bool refuse_hidden(tr_ssa *s, const char *name) {
+    if (name[0] != '<')
+        return false;
+    if (!strcmp(name, "<genexpr>"))
+        refuse(s, TR_NYI_GENERATOR);
+    else if (!strcmp(name, "<listcomp>") || !strcmp(name, "<setcomp>") || !strcmp(name, "<dictcomp>"))
+        refuse(s, TR_NYI_COMPREHENSION);
+    return s->why.is;
+}
+
+/* closure f, defaults, captured...; `captured` is the tuple of them or TR_NOVAL. */
+static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, tr_val captured) {
+    const tr_ins *tuple = captured == TR_NOVAL ? NULL : tr_at(s->ir, captured);
+    uint32_t n = tuple ? tuple->nargs : 0;
+    if (tuple && tuple->op != TR_OP_BUILDTUP) {
+        bad(s, "a closure is no tuple");
+        return;
+    }
+    tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
+    args[0] = defaults;
+    for (uint32_t i = 0; i < n; i++)
+        args[i + 1] = tuple->args[i];
+    tr_val v = emit(s, TR_OP_CLOSURE, n + 1, args);
+    tr_at(s->ir, v)->imm.fn = func;
+    push(s, v);
+}
+
+static void make_function(tr_ssa *s, uint32_t flags) {
+    const tr_obj *code = obj_of(s, pop(s));
+    if (!code || code->kind != TR_OBJ_CODE || code->u.func >= s->p->funcs.n) {
+        bad(s, "a function is made of no code");
+        return;
+    }
+    if (refuse_hidden(s, s->p->funcs.d[code->u.func].name))
+        return;
+    tr_val captured = flags & FN_CLOSURE ? pop(s) : TR_NOVAL;
+    if (flags & FN_ANNOTATIONS)
+        pop(s);
+    if (flags & FN_KWDEFAULTS) {
+        refuse(s, TR_NYI_KWDEFAULTS);
+        return;
+    }
+    tr_val defaults = flags & FN_DEFAULTS ? pop(s) : none(s);
+    push_closure(s, code->u.func, defaults, captured);
+}
+
+/* From 3.13 on a function gets its defaults and cells after it is made. */
+static void set_function_attr(tr_ssa *s, uint32_t flag) {
+    tr_val fn = pop(s), x = pop(s);
+    const tr_ins *i = tr_at(s->ir, fn);
+    if (i->op != TR_OP_CLOSURE)
+        bad(s, "an attribute is set on no function");
+    else if (flag == FN_ANNOTATIONS)
+        push(s, fn);
+    else if (flag == FN_DEFAULTS && i->nargs == 1)
+        push_closure(s, i->imm.fn, x, TR_NOVAL);
+    else if (flag == FN_CLOSURE)
+        push_closure(s, i->imm.fn, i->args[0], x);
+    else if (flag == FN_KWDEFAULTS)
+        refuse(s, TR_NYI_KWDEFAULTS);
+    else
+        bad(s, "a function's attributes come in no known order");
+}
+
+/* --- control --- */
+
+static void get_iter(tr_ssa *s) {
+    tr_val x = pop(s), z = emit(s, TR_OP_ITER, 1, &x);
+    push(s, z);
+    tr_val *p = slot(s, s->depth - 1);
+    p[1] = emit(s, TR_OP_ITERLEN, 1, &z);
+    p[2] = tr_const_obj(s->ir, tr_obj_int(&s->ctx->arena, 0));
+}
+
+static const tr_val *iterator(tr_ssa *s) {
+    const tr_val *p = slot(s, s->depth - 1);
+    if (p[0] < TR_NOTE && p[1] < TR_NOTE && p[2] < TR_NOTE)
+        return p;
+    bad(s, "a loop runs over no iterator");
+    return NULL;
+}
+
+static tr_bid succ(const tr_ssa *s, uint32_t k) {
+    return s->bid[s->f->blks[s->blk].succ[k]];
+}
+
+static void for_next(tr_ssa *s) {
+    const tr_val *p = iterator(s);
+    if (!p)
+        return;
+    tr_val item = emit(s, TR_OP_ITERGET, 2, (tr_val[]){p[0], p[2]});
+    slot(s, s->depth - 1)[2] = emit(s, TR_OP_ITERSTEP, 1, (tr_val[]){p[2]});
+    push(s, item);
+}
+
+static void branch(tr_ssa *s, const tr_bc *i) {
+    tr_val cond;
+    bool jump_if_true = i->op == TR_N_BRTRUE || i->op == TR_N_BRNONE;
+    if (i->op == TR_N_FORITER) {
+        const tr_val *p = iterator(s);
+        if (!p)
+            return;
+        cond = emit(s, TR_OP_ITERMORE, 2, (tr_val[]){p[2], p[1]});
+        s->depth--; /* as on the jump; the way on reads the slots as they are */
+    } else if (i->op == TR_N_BRNONE || i->op == TR_N_BRNOTNONE) {
+        cond = emit(s, TR_OP_IS, 2, (tr_val[]){pop(s), none(s)});
+    } else {
+        cond = pop(s);
+    }
+    s->swapped[s->blk] = jump_if_true;
+    tr_cbr(&s->b, cond, succ(s, jump_if_true), 0, NULL, succ(s, !jump_if_true), 0, NULL);
+}
+
+static void raise(tr_ssa *s, uint32_t n) {
+    tr_val *x = pop_n(s, n);
+    const tr_obj *cause = n == 2 ? obj_of(s, x[1]) : NULL;
+    if (n == 2 && !(cause && cause->kind == TR_OBJ_NONE))
+        refuse(s, TR_NYI_RAISE_FROM);
+    emit(s, TR_OP_RAISEPY, n > 0, x);
+}
+
+void tr_front_exec(tr_ssa *s, const tr_bc *i) {
+    uint32_t arg = (uint32_t)i->arg;
+    switch ((tr_nop)i->op) {
+    case TR_N_CONST: push(s, tr_const_obj(s->ir, s->c->consts[arg])); break;
+    case TR_N_ASSERTERR: load_assertion_error(s); break;
+    case TR_N_LOAD:
+    case TR_N_LOADCLEAR:
+    case TR_N_LOADDEREF: load(s, i); break;
+    case TR_N_STORE:
+    case TR_N_STOREDEREF: store(s, arg); break;
+    case TR_N_DEL: s->cur[arg] = tr_front_undef(s, s->c->localsplus[arg], 0); break;
+    case TR_N_GLOBAL: load_global(s, arg); break;
+    case TR_N_ATTR: load_attr(s, arg); break;
+    case TR_N_PUSHNULL: push(s, TR_NULLVAL); break;
+    case TR_N_POP: s->depth--; break;
+    case TR_N_COPY: push(s, value_at(s, s->depth - arg)); break;
+    case TR_N_SWAP: swap(s, arg); break;
+    case TR_N_UNOP: operate(s, TR_OP_UNARY, i->arg, 1); break;
+    case TR_N_TOBOOL: to_bool(s); break;
+    case TR_N_BINOP: operate(s, i->aux ? TR_OP_INPLACE : TR_OP_BINARY, i->arg, 2); break;
+    case TR_N_CMP: operate(s, TR_OP_COMPARE, i->arg, 2); break;
+    case TR_N_IS: operate(s, TR_OP_IS, i->arg & 1, 2); break;
+    case TR_N_IN: operate(s, TR_OP_IN, i->arg & 1, 2); break;
+    case TR_N_SUBSCR: operate(s, TR_OP_GETITEM, 0, 2); break;
+    case TR_N_STORESUBSCR: store_item(s); break;
+    case TR_N_SLICE: build_slice(s, arg); break;
+    case TR_N_TUPLE: operate(s, TR_OP_BUILDTUP, 0, arg); break;
+    case TR_N_LIST: build_list(s, arg); break;
+    case TR_N_LISTAPPEND: list_append(s); break;
+    case TR_N_LISTEXTEND: list_extend(s); break;
+    case TR_N_LISTTUPLE: list_to_tuple(s); break;
+    case TR_N_STRING: format_string(s, arg); break;
+    case TR_N_FORMAT: push(s, note(s, NOTE_FORMAT, 0, pop(s))); break;
+    case TR_N_UNPACK: unpack(s, arg); break;
+    case TR_N_KWNAMES: s->kwnames = s->c->consts[arg]; break;
+    case TR_N_CALL:
+        call(s, arg, s->kwnames);
+        s->kwnames = NULL;
+        break;
+    case TR_N_CALLKW: call_kw(s, arg); break;
+    case TR_N_CALLEX: call_star(s); break;
+    case TR_N_MAKEFN: make_function(s, arg); break;
+    case TR_N_SETFNATTR: set_function_attr(s, arg); break;
+    case TR_N_GETITER: get_iter(s); break;
+    case TR_N_FORNEXT: for_next(s); break;
+    case TR_N_FORITER:
+    case TR_N_BRTRUE:
+    case TR_N_BRFALSE:
+    case TR_N_BRNONE:
+    case TR_N_BRNOTNONE: branch(s, i); break;
+    case TR_N_JUMP: tr_br(&s->b, succ(s, 0), 0, NULL); break;
+    case TR_N_RETURN: emit(s, TR_OP_RET, 1, (tr_val[]){pop(s)}); break;
+    case TR_N_RAISE: raise(s, arg); break;
+    case TR_N_NOP:
+    case TR_N_ENDFOR: break;
+    case TR_N_REFUSED:
+    case TR_N_RERAISE:
+    case TR_N_PUSHEXC: /* tr_front_flow has refused them */
+    case TR_N__COUNT: bad(s, "an instruction out of place"); break;
+    }
+}

@@ -1,0 +1,61 @@
+/* What the files of front/ share with each other. */
+#ifndef TR_FRONT_INTERNAL_H
+#define TR_FRONT_INTERNAL_H
+
+#include "base/bitset.h"
+#include "front/front.h"
+#include "ir/nyi.h"
+
+typedef enum tr_nop {
+#define X(id, name, pops, pushes, kind) TR_N_##id,
+#include "front/nop.def"
+#undef X
+    TR_N__COUNT
+} tr_nop;
+
+enum { BC_JUMP = 1 }; /* tr_bc.flags: arg is the number of the instruction jumped to */
+enum { FN_DEFAULTS = 1, FN_KWDEFAULTS = 2, FN_ANNOTATIONS = 4, FN_CLOSURE = 8 }; /* MAKEFN, SETFNATTR */
+enum { KIND_LOCAL = 0x20, KIND_CELL = 0x40, KIND_FREE = 0x80 };                  /* tr_code.kinds */
+enum { CO_GENERATOR_FLAG = 0x20, CO_COROUTINE_FLAG = 0x80, CO_ASYNC_GENERATOR_FLAG = 0x200 };
+
+extern const char *const tr_nop_name[TR_N__COUNT];
+char tr_nop_kind(uint8_t op);
+void tr_nop_effect(const tr_bc *i, uint32_t *pops, uint32_t *pushes);
+const char *tr_front_opcode_name(int version, uint32_t opcode);
+/* spans[i] is the place of the code unit i (2 bytes each). */
+tr_span *tr_front_spans(tr_ctx *ctx, const tr_code *c);
+
+/* A stretch of instructions with one entry and one exit. Only reachable ones are kept, in reverse post-order. */
+typedef struct tr_bcblk {
+    uint32_t start, end; /* instructions [start, end) */
+    uint32_t nsucc, succ[2];
+    uint32_t depth;      /* of the stack at the start */
+    tr_u32s preds;       /* predecessor << 1 | number of its successor */
+    bool header;         /* some predecessor comes later in the order */
+    tr_bits defs;        /* variables written */
+    tr_bits live;        /* variables whose value on entry may be read */
+} tr_bcblk;
+
+/* Variables of SSA construction: locals, then three for each stack position: the value, and for iterators the number of
+ * items and the counter. */
+typedef struct tr_flow {
+    tr_bcblk *blks;
+    uint32_t nblks, nvars, nlocals, maxdepth;
+} tr_flow;
+
+static inline uint32_t tr_flow_slot(const tr_flow *f, uint32_t depth) { return f->nlocals + 3u * depth; }
+
+/* The first thing in a function that we do not compile: what, and the instruction that says so. */
+typedef struct tr_refusal {
+    bool is;
+    tr_nyi_id why;
+    uint32_t off; /* byte offset */
+} tr_refusal;
+
+/* Blocks, stack depths and live variables of a decoded function. When a reachable instruction is refused, `why` says so and
+ * `out` is not filled. False: the bytecode is malformed. */
+bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_flow *out, tr_refusal *why);
+/* Reports malformed bytecode; always false. */
+bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what);
+
+#endif

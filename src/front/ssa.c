@@ -1,0 +1,295 @@
+/* SSA construction.
+ *
+ * Blocks are visited in reverse post-order. Where paths meet, a variable gets a block parameter exactly when it is live and
+ * its values differ; at the head of a loop, when it is live and something in the loop writes it. So the result has no
+ * parameters to remove (on reducible code, which is all that CPython makes), and nothing here recurses, however many
+ * branches a function has. Stack positions are variables like any other: a loop's iterator is never a parameter, its
+ * counter always is, and `a and b` merges like an assignment.
+ * Cost: blocks x variables words of memory, one pass. */
+#include "front/ssa.h"
+
+/* --- where paths meet --- */
+
+/* What may be written between reaching block h and coming back to it: the blocks from which its later predecessors are
+ * reached without passing h. When that includes the entry (irreducible code), everything may be. */
+static void loop_writes(tr_ssa *s, uint32_t h, tr_bits *out) {
+    const tr_flow *f = s->f;
+    tr_bits seen = tr_bits_new(&s->ctx->arena, f->nblks);
+    tr_u32s work = {0};
+    tr_bits_set(&seen, h);
+    tr_bits_zero(out);
+    tr_bits_union(out, &f->blks[h].defs);
+    for (uint32_t i = 0; i < f->blks[h].preds.n; i++)
+        if (f->blks[h].preds.d[i] >> 1 >= h)
+            tr_vec_push(&s->ctx->arena, &work, f->blks[h].preds.d[i] >> 1);
+    while (work.n > 0) {
+        uint32_t b = work.d[--work.n];
+        if (tr_bits_get(&seen, b))
+            continue;
+        tr_bits_set(&seen, b);
+        tr_bits_union(out, &f->blks[b].defs);
+        if (b == 0)
+            memset(out->w, 0xff, out->n * sizeof *out->w);
+        for (uint32_t i = 0; i < f->blks[b].preds.n; i++)
+            tr_vec_push(&s->ctx->arena, &work, f->blks[b].preds.d[i] >> 1);
+    }
+}
+
+/* The value of `var` that all paths so far bring to block k: false when they differ. */
+static bool common_value(const tr_ssa *s, uint32_t k, uint32_t var, tr_val *out) {
+    const tr_bcblk *b = &s->f->blks[k];
+    bool have = false;
+    if (k == 0) {
+        *out = s->out[s->f->nblks][var];
+        have = true;
+    }
+    for (uint32_t i = 0; i < b->preds.n; i++) {
+        uint32_t p = b->preds.d[i] >> 1;
+        if (p >= k)
+            continue;
+        if (have && s->out[p][var] != *out)
+            return false;
+        *out = s->out[p][var];
+        have = true;
+    }
+    return have;
+}
+
+static const char *var_name(const tr_ssa *s, uint32_t var) {
+    return var < s->f->nlocals ? s->c->localsplus[var] : NULL;
+}
+
+static void start_block(tr_ssa *s, uint32_t k, tr_bits *writes) {
+    const tr_flow *f = s->f;
+    const tr_bcblk *b = &f->blks[k];
+    s->blk = k;
+    s->depth = b->depth;
+    s->b = (tr_bld){s->ir, s->bid[k], TR_NOVAL, 0};
+    s->cur = s->out[k];
+    s->kwnames = NULL;
+    memset(s->cur, 0xff, f->nvars * sizeof *s->cur);
+    if (b->header)
+        loop_writes(s, k, writes);
+    for (uint32_t w = 0; w < b->live.n; w++)
+        for (uint64_t set = b->live.w[w]; set; set &= set - 1) {
+            uint32_t var = w * 64 + (uint32_t)__builtin_ctzll(set);
+            tr_val v = TR_NOVAL;
+            bool same = common_value(s, k, var, &v);
+            if (same && (v == TR_NOVAL || !b->header || !tr_bits_get(writes, var))) {
+                s->cur[var] = v;
+                continue;
+            }
+            s->cur[var] = tr_blk_param(s->ir, s->bid[k], NULL, var_name(s, var));
+            tr_vec_push(&s->ctx->arena, &s->params[k], var);
+        }
+}
+
+/* Edge arguments, when every block's end is known. */
+static bool fill_edges(tr_ssa *s) {
+    const tr_flow *f = s->f;
+    for (uint32_t k = 0; k < f->nblks; k++) {
+        const tr_u32s *params = &s->params[k];
+        if (!params->n)
+            continue;
+        const tr_bcblk *b = &f->blks[k];
+        for (uint32_t i = 0; i < b->preds.n + (k == 0); i++) {
+            bool entry = i == b->preds.n;
+            uint32_t p = entry ? f->nblks : b->preds.d[i] >> 1, nth = entry ? 0 : b->preds.d[i] & 1;
+            if (!entry && s->swapped[p])
+                nth = 1 - nth;
+            tr_edge *e = &tr_term(s->ir, entry ? 0 : s->bid[p])->imm.succ[nth];
+            for (uint32_t j = 0; j < params->n; j++) {
+                tr_val v = s->out[p][params->d[j]];
+                if (v >= TR_NOTE)
+                    return tr_front_malformed(s->ctx, s->c, "the stack's contents differ where paths meet");
+                tr_edge_add(s->ir, e, v);
+            }
+        }
+    }
+    return true;
+}
+
+/* --- places --- */
+
+static uint32_t loc_of(tr_ssa *s, uint32_t off) {
+    uint32_t *known = &s->loc_of[off / 2];
+    if (!*known && s->spans[off / 2].line > 0)
+        *known = tr_loc_add(s->ir, (tr_place){s->func->file, s->func->name, s->spans[off / 2]}, 0);
+    return *known;
+}
+
+/* --- inner functions --- */
+
+static bool writes_var(const tr_decoded *d, uint32_t from, uint32_t to, uint32_t var) {
+    for (uint32_t i = from; i < to; i++) {
+        uint8_t op = d->ins[i].op;
+        if ((op == TR_N_STORE || op == TR_N_STOREDEREF || op == TR_N_DEL) && (uint32_t)d->ins[i].arg == var)
+            return true;
+    }
+    return false;
+}
+
+/* An inner function takes its variables by value when it is made, so none of them may be written after that. */
+static bool written_after(tr_ssa *s, const tr_capture *c) {
+    const tr_flow *f = s->f;
+    if (writes_var(s->d, c->ins, f->blks[c->blk].end, c->var))
+        return true;
+    tr_bits seen = tr_bits_new(&s->ctx->arena, f->nblks);
+    tr_u32s work = {0};
+    tr_vec_push(&s->ctx->arena, &work, c->blk);
+    while (work.n > 0) {
+        const tr_bcblk *b = &f->blks[work.d[--work.n]];
+        for (uint32_t k = 0; k < b->nsucc; k++) {
+            uint32_t to = b->succ[k];
+            if (tr_bits_get(&seen, to))
+                continue;
+            tr_bits_set(&seen, to);
+            if (writes_var(s->d, f->blks[to].start, f->blks[to].end, c->var))
+                return true;
+            tr_vec_push(&s->ctx->arena, &work, to);
+        }
+    }
+    return false;
+}
+
+static void check_captures(tr_ssa *s) {
+    for (uint32_t i = 0; i < s->captures.n && !s->why.is; i++)
+        if (written_after(s, &s->captures.d[i]))
+            s->why = (tr_refusal){true, TR_NYI_CLOSURE_LATE, s->d->ins[s->captures.d[i].ins].off};
+}
+
+/* --- the function --- */
+
+static void init_entry(tr_ssa *s) {
+    const tr_func *fn = s->func;
+    const tr_code *c = s->c;
+    tr_val *vars = s->out[s->f->nblks];
+    memset(vars, 0xff, s->f->nvars * sizeof *vars);
+    tr_bid entry = s->ir->blks.n ? 0 : tr_blk_new(s->ir);
+    s->b = (tr_bld){s->ir, entry, TR_NOVAL, 0};
+    for (uint32_t k = 0; k < fn->nfree; k++) {
+        uint32_t var = fn->freeidx[k];
+        vars[var] = tr_blk_param(s->ir, entry, NULL, c->localsplus[var]);
+    }
+    for (uint32_t i = 0; i < fn->nargs + fn->nkwonly + fn->varargs; i++)
+        vars[i] = tr_blk_param(s->ir, entry, NULL, c->localsplus[i]);
+    for (uint32_t i = 0; i < s->f->nlocals; i++) {
+        if (vars[i] != TR_NOVAL || !tr_bits_get(&s->f->blks[0].live, i))
+            continue;
+        bool is_free = c->kinds[i] & KIND_FREE;
+        vars[i] = is_free && c->free[i] ? tr_const_obj(s->ir, c->free[i])
+                                        : tr_front_undef(s, c->localsplus[i], is_free ? 2 : 0);
+    }
+}
+
+static const char *unique_name(tr_prog *p, uint32_t func) {
+    const tr_func *fn = &p->funcs.d[func];
+    for (uint32_t i = 0; i < func; i++)
+        if (!strcmp(p->funcs.d[i].name, fn->name))
+            return tr_arena_printf(&p->ctx->arena, "%s.%u", fn->name, func);
+    return fn->name;
+}
+
+/* Values that nothing reads and that have no effect: tuples that were taken apart, variables that are not yet assigned at
+ * the start. A read of an unassigned variable stays: inference reports it. */
+static void remove_unused(tr_fn *f) {
+    uint32_t *uses = tr_use_counts(f);
+    for (tr_val v = f->ins.n; v-- > 0;) { /* operands come before their users but for block params, which stay */
+        tr_ins *i = tr_at(f, v);
+        if (i->blk == TR_NOBLK || i->op == TR_OP_PARAM || uses[v] || tr_effects(i))
+            continue;
+        if (i->op == TR_OP_UNDEFVAR && i->loc)
+            continue;
+        for (uint32_t k = 0; k < i->nargs; k++)
+            uses[i->args[k]]--;
+        tr_ins_remove(f, v);
+    }
+}
+
+static bool ends_itself(uint8_t op) {
+    return tr_nop_kind(op) == 'J' || op == TR_N_RETURN || op == TR_N_RAISE;
+}
+
+static bool build_blocks(tr_ssa *s) {
+    const tr_flow *f = s->f;
+    tr_arena *a = &s->ctx->arena;
+    s->out = TR_NEW_N(a, tr_val *, (size_t)f->nblks + 1);
+    for (uint32_t k = 0; k <= f->nblks; k++)
+        s->out[k] = TR_NEW_N(a, tr_val, f->nvars);
+    s->bid = TR_NEW_N(a, tr_bid, f->nblks);
+    s->swapped = TR_NEW_N(a, bool, f->nblks);
+    s->params = TR_NEW_N(a, tr_u32s, f->nblks);
+    s->loc_of = TR_NEW_N(a, uint32_t, s->c->ncode / 2);
+    s->spans = tr_front_spans(s->ctx, s->c);
+    init_entry(s);
+    for (uint32_t k = 0; k < f->nblks; k++)
+        s->bid[k] = tr_blk_new(s->ir);
+    tr_br(&s->b, s->bid[0], 0, NULL);
+    tr_bits writes = tr_bits_new(a, f->nvars);
+    for (uint32_t k = 0; k < f->nblks; k++) {
+        start_block(s, k, &writes);
+        for (uint32_t i = f->blks[k].start; i < f->blks[k].end; i++) {
+            s->at = i;
+            s->b.loc = loc_of(s, s->d->ins[i].off);
+            tr_front_exec(s, &s->d->ins[i]);
+            if (s->bad)
+                return tr_front_malformed(s->ctx, s->c, s->bad);
+            if (s->why.is)
+                return true;
+        }
+        if (ends_itself(s->d->ins[f->blks[k].end - 1].op))
+            continue;
+        tr_br(&s->b, s->bid[f->blks[k].succ[0]], 0, NULL);
+    }
+    check_captures(s);
+    return s->why.is || fill_edges(s);
+}
+
+static tr_err *refusal(tr_prog *p, const tr_func *fn, tr_refusal why) {
+    const tr_nyi *row = &tr_nyi_rows[why.why];
+    tr_err *e = TR_NEW(&p->ctx->arena, tr_err);
+    e->kind = TR_ERR_UNSUPPORTED;
+    e->nyi = row->id;
+    e->hint = row->text;
+    e->text = tr_arena_printf(&p->ctx->arena, "Treadle does not compile %s", row->title);
+    e->place = (tr_place){fn->file, fn->name, tr_front_span(fn->code, why.off)};
+    if (e->place.span.line == 0)
+        e->place.span = (tr_span){(int32_t)fn->code->firstline, -1, (int32_t)fn->code->firstline, -1};
+    return e;
+}
+
+static tr_refusal whole_function(const tr_func *fn) {
+    if (fn->code->flags & (CO_COROUTINE_FLAG | CO_ASYNC_GENERATOR_FLAG))
+        return (tr_refusal){true, TR_NYI_ASYNC, 0};
+    if (fn->code->flags & CO_GENERATOR_FLAG)
+        return (tr_refusal){true, TR_NYI_GENERATOR, 0};
+    return (tr_refusal){fn->varkw, TR_NYI_VARKW, 0};
+}
+
+bool tr_front_build(tr_prog *p, uint32_t func) {
+    tr_func *fn = &p->funcs.d[func];
+    if (!fn->code || fn->ssa || fn->refused)
+        return true;
+    tr_decoded d;
+    tr_flow f;
+    tr_refusal why = whole_function(fn);
+    if (!why.is && (!tr_front_decode(p->ctx, fn->code, &d) || !tr_front_flow(p->ctx, fn->code, &d, &f, &why)))
+        return false;
+    if (!why.is) {
+        tr_ssa s = {.ctx = p->ctx, .p = p, .func = fn, .c = fn->code, .d = &d, .f = &f};
+        s.ir = tr_fn_new(p->ctx, unique_name(p, func), S_F);
+        s.ir->file = fn->file;
+        s.ir->func = func;
+        if (!build_blocks(&s))
+            return false;
+        why = s.why;
+        if (!why.is) {
+            remove_unused(s.ir);
+            tr_simplify_cfg(s.ir);
+            fn->ssa = s.ir;
+        }
+    }
+    if (why.is)
+        fn->refused = refusal(p, fn, why);
+    return true;
+}

@@ -1,0 +1,52 @@
+/* The state of one function's SSA construction; shared by ssa.c (blocks, edges) and exec.c (instructions). */
+#ifndef TR_FRONT_SSA_H
+#define TR_FRONT_SSA_H
+
+#include "front/internal.h"
+
+/* What a variable may hold besides an IR value. A note stands for something that is only put together when it is used:
+ * a list that grows, or a piece of an f-string. */
+#define TR_NULLVAL 0xfffffffeu /* PUSHNULL's place holder */
+#define TR_NOTE    0x80000000u /* | index into notes; never the two highest values */
+
+typedef enum tr_notek { NOTE_EMPTY, NOTE_ITEM, NOTE_EXTEND, NOTE_FORMAT } tr_notek;
+typedef struct tr_fnote {
+    uint8_t kind;
+    uint32_t prev; /* ITEM, EXTEND: the list before */
+    tr_val v;
+} tr_fnote;
+
+typedef struct tr_capture { /* a variable whose value went into a closure */
+    uint32_t blk, ins, var;
+} tr_capture;
+
+typedef struct tr_ssa {
+    tr_ctx *ctx;
+    tr_prog *p;
+    const tr_func *func;
+    const tr_code *c;
+    const tr_decoded *d;
+    const tr_flow *f;
+    tr_fn *ir;
+    tr_bld b;
+    tr_bid *bid;      /* IR block of each bytecode block */
+    tr_val **out;     /* variables at the end of each block; [nblks] is the entry's */
+    bool *swapped;    /* the block's branch has its successors the other way round in the IR */
+    tr_u32s *params;  /* per block: the variables its params stand for */
+    tr_val *cur;      /* variables here */
+    uint32_t blk, at; /* bytecode block and instruction at hand */
+    uint32_t depth;
+    const tr_obj *kwnames; /* of the next CALL */
+    TR_VEC(tr_fnote) notes;
+    TR_VEC(tr_capture) captures;
+    const tr_span *spans;
+    uint32_t *loc_of; /* per code unit */
+    tr_refusal why;
+    const char *bad;  /* malformed: what */
+} tr_ssa;
+
+/* One instruction; also the terminator, when it is the last of a block. */
+void tr_front_exec(tr_ssa *s, const tr_bc *i);
+tr_val tr_front_undef(tr_ssa *s, const char *name, uint8_t sub);
+
+#endif

@@ -1,0 +1,158 @@
+"""Generates src/front/bc_VVV.def, the table that maps one CPython version's opcodes to the neutral operations.
+
+Run it with the interpreter whose table is wanted::
+
+    python3.12 tools/gen_bc.py            # writes src/front/bc_312.def
+    python3.12 tools/gen_bc.py --check    # exit status 1 when the file is not current
+
+The rules are keyed by CPython's opcode names and shared by all versions, so a new version needs rules only for the
+names it adds; a name without a rule stops the generator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import opcode
+import sys
+from pathlib import Path
+
+# Neutral operation and transform (front/decode.c: XF_*) for each of CPython's names.
+MAP: dict[str, tuple[str, str]] = {}
+# Names that are refused, with the row of ir/nyi.def that says so.
+REFUSE: dict[str, str] = {}
+# Never in co_code: made at run time, or meaningful to the interpreter's own loop alone.
+INTERNAL = ("CACHE", "RESERVED", "INTERPRETER_EXIT", "ENTER_EXECUTOR", "EXIT_INIT_CHECK")
+
+
+def rule(op: str, transform: str, *names: str) -> None:
+    """Map CPython's `names` to the neutral `op`."""
+    MAP.update(dict.fromkeys(names, (op, transform)))
+
+
+def refuse(row: str, *names: str) -> None:
+    """Refuse CPython's `names` by a row of nyi.def."""
+    REFUSE.update(dict.fromkeys(names, row))
+
+
+rule("NOP", "SKIP", "NOP", "RESUME", "PRECALL", "COPY_FREE_VARS", "MAKE_CELL")
+rule("NOP", "EXT", "EXTENDED_ARG")
+rule("CONST", "ARG", "LOAD_CONST")
+rule("ASSERTERR", "ZERO", "LOAD_ASSERTION_ERROR")
+rule("LOAD", "ARG", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_CLOSURE")
+rule("LOAD", "LOADLOAD", "LOAD_FAST_LOAD_FAST")
+rule("STORE", "STORESTORE", "STORE_FAST_STORE_FAST")
+rule("STORE", "STORELOAD", "STORE_FAST_LOAD_FAST")
+rule("LOADCLEAR", "ARG", "LOAD_FAST_AND_CLEAR")
+rule("STORE", "ARG", "STORE_FAST")
+rule("DEL", "ARG", "DELETE_FAST")
+rule("LOADDEREF", "ARG", "LOAD_DEREF")
+rule("STOREDEREF", "ARG", "STORE_DEREF")
+rule("GLOBAL", "GLOBAL", "LOAD_GLOBAL")
+rule("ATTR", "ATTR", "LOAD_ATTR")
+rule("ATTR", "METHOD", "LOAD_METHOD")
+rule("PUSHNULL", "ZERO", "PUSH_NULL")
+rule("POP", "ZERO", "POP_TOP")
+rule("COPY", "ARG", "COPY")
+rule("SWAP", "ARG", "SWAP")
+rule("UNOP", "POS", "UNARY_POSITIVE")
+rule("UNOP", "NEG", "UNARY_NEGATIVE")
+rule("UNOP", "NOT", "UNARY_NOT")
+rule("UNOP", "INVERT", "UNARY_INVERT")
+rule("TOBOOL", "ZERO", "TO_BOOL")
+rule("BINOP", "BINOP", "BINARY_OP")
+rule("CMP", "CMP", "COMPARE_OP")
+rule("IS", "ARG", "IS_OP")
+rule("IN", "ARG", "CONTAINS_OP")
+rule("SUBSCR", "ZERO", "BINARY_SUBSCR")
+rule("SUBSCR", "SLICED", "BINARY_SLICE")
+rule("STORESUBSCR", "ZERO", "STORE_SUBSCR")
+rule("STORESUBSCR", "SLICED", "STORE_SLICE")
+rule("SLICE", "ARG", "BUILD_SLICE")
+rule("TUPLE", "ARG", "BUILD_TUPLE")
+rule("LIST", "ARG", "BUILD_LIST")
+rule("LISTAPPEND", "ONTOP", "LIST_APPEND")
+rule("LISTEXTEND", "ONTOP", "LIST_EXTEND")
+rule("LISTTUPLE", "ZERO", "LIST_TO_TUPLE")
+rule("NOP", "INTRINSIC1", "CALL_INTRINSIC_1")
+rule("STRING", "ARG", "BUILD_STRING")
+rule("FORMAT", "FORMAT", "FORMAT_VALUE")
+rule("FORMAT", "ZERO", "FORMAT_SIMPLE")
+rule("NOP", "CONVERT", "CONVERT_VALUE")
+rule("UNPACK", "ARG", "UNPACK_SEQUENCE")
+rule("KWNAMES", "ARG", "KW_NAMES")
+rule("CALL", "ARG", "CALL")
+rule("CALLKW", "ARG", "CALL_KW")
+rule("CALLEX", "CALLEX", "CALL_FUNCTION_EX")
+rule("MAKEFN", "ARG", "MAKE_FUNCTION")
+rule("SETFNATTR", "ARG", "SET_FUNCTION_ATTRIBUTE")
+rule("GETITER", "ZERO", "GET_ITER")
+rule("FORITER", "FORITER", "FOR_ITER")
+rule("ENDFOR", "ZERO", "END_FOR")
+rule("JUMP", "FORWARD", "JUMP_FORWARD")
+rule("JUMP", "BACKWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
+for _op, _cond in (("BRTRUE", "TRUE"), ("BRFALSE", "FALSE"), ("BRNONE", "NONE"), ("BRNOTNONE", "NOT_NONE")):
+    rule(_op, "FORWARD", f"POP_JUMP_IF_{_cond}", f"POP_JUMP_FORWARD_IF_{_cond}")
+    rule(_op, "BACKWARD", f"POP_JUMP_BACKWARD_IF_{_cond}")
+rule("BRTRUE", "ORPOP", "JUMP_IF_TRUE_OR_POP")
+rule("BRFALSE", "ORPOP", "JUMP_IF_FALSE_OR_POP")
+rule("RETURN", "ZERO", "RETURN_VALUE")
+rule("RETURN", "CONSTRET", "RETURN_CONST")
+rule("RAISE", "ARG", "RAISE_VARARGS")
+rule("RERAISE", "ZERO", "RERAISE")
+rule("PUSHEXC", "ZERO", "PUSH_EXC_INFO")
+
+refuse("TRY", "POP_EXCEPT", "CHECK_EXC_MATCH", "CHECK_EG_MATCH", "PREP_RERAISE_STAR", "CLEANUP_THROW")
+refuse("WITH", "BEFORE_WITH", "WITH_EXCEPT_START")
+refuse("ASYNC", "BEFORE_ASYNC_WITH", "GET_AITER", "GET_ANEXT", "GET_AWAITABLE", "END_ASYNC_FOR", "ASYNC_GEN_WRAP")
+refuse("GENERATOR", "RETURN_GENERATOR", "YIELD_VALUE", "SEND", "END_SEND", "GET_YIELD_FROM_ITER")
+refuse("MATCH", "GET_LEN", "MATCH_CLASS", "MATCH_KEYS", "MATCH_MAPPING", "MATCH_SEQUENCE")
+refuse("IMPORT", "IMPORT_NAME", "IMPORT_FROM", "IMPORT_STAR")
+refuse("CLASS", "LOAD_BUILD_CLASS", "LOAD_NAME", "STORE_NAME", "LOAD_CLASSDEREF", "LOAD_LOCALS", "SETUP_ANNOTATIONS",
+       "LOAD_FROM_DICT_OR_DEREF", "LOAD_FROM_DICT_OR_GLOBALS", "PRINT_EXPR")
+refuse("SUPER", "LOAD_SUPER_ATTR")
+refuse("DEL_ITEM", "DELETE_SUBSCR")
+refuse("DEL_NAME", "DELETE_ATTR", "DELETE_GLOBAL", "DELETE_NAME", "DELETE_DEREF")
+refuse("STORE_GLOBAL", "STORE_GLOBAL")
+refuse("STORE_ATTR", "STORE_ATTR")
+refuse("SET", "BUILD_SET", "SET_UPDATE")
+refuse("DICT", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "DICT_UPDATE")
+refuse("STARSTAR", "DICT_MERGE")
+refuse("COMPREHENSION", "SET_ADD", "MAP_ADD")
+refuse("STAR_UNPACK", "UNPACK_EX")
+refuse("FORMAT_SPEC", "FORMAT_WITH_SPEC")
+refuse("ANNOTATION_SCOPE", "CALL_INTRINSIC_2")
+
+
+def table() -> str:
+    """Text of the table for the running interpreter."""
+    real = {name: code for name, code in opcode.opmap.items() if code < 256}
+    rows = []
+    for name, code in sorted(real.items(), key=lambda item: item[1]):
+        if name in INTERNAL or name.startswith("INSTRUMENTED_"):
+            continue
+        if name in MAP:
+            rows.append(f"X({code}, {name}, {', '.join(MAP[name])})")
+        elif name in REFUSE:
+            rows.append(f"R({code}, {name}, {REFUSE[name]})")
+        else:
+            raise SystemExit(f"gen_bc.py: no rule for {name} of Python {sys.version_info.major}.{sys.version_info.minor}")
+    version = "{}.{}".format(*sys.version_info)
+    head = f"/* Opcodes of CPython {version}. Generated by tools/gen_bc.py; do not edit.\n"
+    head += " * X(number, NAME, neutral op, transform) and R(number, NAME, row of nyi.def). */\n"
+    return head + "\n".join(rows) + "\n"
+
+
+def main() -> int:
+    """Write or check the table of the running interpreter."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare only")
+    args = parser.parse_args()
+    path = Path(__file__).parents[1] / "src/front/bc_{}{}.def".format(*sys.version_info)
+    if args.check:
+        return 0 if path.read_text() == table() else 1
+    path.write_text(table())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
