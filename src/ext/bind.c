@@ -1,0 +1,175 @@
+/* From a call's arguments to values in the order of parameters, with Python's own rules and messages.
+ * Cost: nothing for plain positional calls (call.c does not come here); keyword names are interned, so a
+ * pointer comparison finds each. Defaults were evaluated by Python when the function was defined. */
+#include "ext/function.h"
+
+const char *tr_function_param(const tr_function *f, uint32_t i) {
+    if (i < (uint32_t)PyTuple_GET_SIZE(f->names)) {
+        const char *s = PyUnicode_AsUTF8(PyTuple_GET_ITEM(f->names, i));
+        if (s)
+            return s;
+        PyErr_Clear();
+        return "?";
+    }
+    return "*args";
+}
+
+static uint32_t nnames(const tr_function *f) { return (uint32_t)PyTuple_GET_SIZE(f->names); }
+
+static bool too_many(tr_function *f, Py_ssize_t given) {
+    uint32_t need = 0;
+    for (uint32_t i = 0; i < f->npos; i++)
+        need += !f->defaults[i];
+    if (need == f->npos)
+        PyErr_Format(PyExc_TypeError, "%U() takes %u positional argument%s but %zd %s given", f->qualname, f->npos,
+                     f->npos == 1 ? "" : "s", given, given == 1 ? "was" : "were");
+    else
+        PyErr_Format(PyExc_TypeError, "%U() takes from %u to %u positional arguments but %zd %s given", f->qualname, need,
+                     f->npos, given, given == 1 ? "was" : "were");
+    return false;
+}
+
+/* "'a'", "'a' and 'b'", "'a', 'b', and 'c'" as Python writes them. */
+static bool missing(tr_function *f, PyObject **v, uint32_t from, uint32_t to, const char *what) {
+    PyObject *text = PyUnicode_FromString("");
+    uint32_t n = 0, seen = 0;
+    for (uint32_t i = from; i < to; i++)
+        n += !v[i];
+    for (uint32_t i = from; text && i < to; i++) {
+        if (v[i])
+            continue;
+        const char *sep = seen == 0 ? "" : seen + 1 < n ? ", " : n == 2 ? " and " : ", and ";
+        PyObject *next = PyUnicode_FromFormat("%U%s'%U'", text, sep, PyTuple_GET_ITEM(f->names, i));
+        Py_SETREF(text, next);
+        seen++;
+    }
+    if (text)
+        PyErr_Format(PyExc_TypeError, "%U() missing %u required %s argument%s: %U", f->qualname, n, what, n == 1 ? "" : "s", text);
+    Py_XDECREF(text);
+    return false;
+}
+
+/* Index of the parameter called `name`, or -1. */
+static Py_ssize_t find_name(const tr_function *f, PyObject *name) {
+    Py_ssize_t n = PyTuple_GET_SIZE(f->names);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (PyTuple_GET_ITEM(f->names, i) == name)
+            return i;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(f->names, i), name) == 0)
+            return i;
+    return -1;
+}
+
+static bool take_keywords(tr_function *f, PyObject *const *values, PyObject *kwnames, PyObject **v) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k);
+        Py_ssize_t i = find_name(f, name);
+        if (i < 0) {
+            PyErr_Format(PyExc_TypeError, "%U() got an unexpected keyword argument '%U'", f->qualname, name);
+            return false;
+        }
+        if (i < (Py_ssize_t)f->nposonly) {
+            PyErr_Format(PyExc_TypeError, "%U() got some positional-only arguments passed as keyword arguments: '%U'",
+                         f->qualname, name);
+            return false;
+        }
+        if (v[i]) {
+            PyErr_Format(PyExc_TypeError, "%U() got multiple values for argument '%U'", f->qualname, name);
+            return false;
+        }
+        v[i] = values[k];
+    }
+    return true;
+}
+
+static bool fill_defaults(tr_function *f, PyObject **v) {
+    uint32_t n = nnames(f);
+    bool lacks_pos = false, lacks_kw = false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (v[i])
+            continue;
+        v[i] = f->defaults[i];
+        if (!v[i] && i < f->npos)
+            lacks_pos = true;
+        else if (!v[i])
+            lacks_kw = true;
+    }
+    if (lacks_pos)
+        return missing(f, v, 0, f->npos, "positional");
+    return !lacks_kw || missing(f, v, f->npos, n, "keyword-only");
+}
+
+bool tr_bind(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, tr_bound *b) {
+    uint32_t np = nnames(f);
+    b->v = b->stack;
+    b->star = NULL;
+    if (f->nparams > TR_STACK_ARGS) {
+        b->v = PyMem_Malloc(f->nparams * sizeof *b->v);
+        if (!b->v) {
+            PyErr_NoMemory();
+            return false;
+        }
+    }
+    Py_ssize_t pos = n < (Py_ssize_t)f->npos ? n : (Py_ssize_t)f->npos;
+    for (Py_ssize_t i = 0; i < pos; i++)
+        b->v[i] = args[i];
+    for (Py_ssize_t i = pos; i < (Py_ssize_t)np; i++)
+        b->v[i] = NULL;
+    bool ok = f->varargs || n <= (Py_ssize_t)f->npos || too_many(f, n);
+    ok = ok && (!kwnames || take_keywords(f, args + n, kwnames, b->v)) && fill_defaults(f, b->v);
+    if (ok && f->varargs) {
+        Py_ssize_t extra = n - pos;
+        b->star = PyTuple_New(extra);
+        ok = b->star != NULL;
+        for (Py_ssize_t i = 0; ok && i < extra; i++)
+            PyTuple_SET_ITEM(b->star, i, Py_NewRef(args[pos + i]));
+        b->v[np] = b->star;
+    }
+    if (!ok)
+        tr_bound_clear(b);
+    return ok;
+}
+
+void tr_bound_clear(tr_bound *b) {
+    Py_CLEAR(b->star);
+    if (b->v != b->stack)
+        PyMem_Free(b->v);
+    b->v = NULL;
+}
+
+/* --- reading the function --- */
+
+static bool take_defaults(tr_function *f) {
+    PyObject *d = PyFunction_GetDefaults(f->py_func), *kd = PyFunction_GetKwDefaults(f->py_func);
+    uint32_t n = nnames(f);
+    f->defaults = PyMem_Calloc(n + 1u, sizeof *f->defaults);
+    if (!f->defaults) {
+        PyErr_NoMemory();
+        return false;
+    }
+    Py_ssize_t nd = d && PyTuple_Check(d) ? PyTuple_GET_SIZE(d) : 0;
+    for (Py_ssize_t i = 0; i < nd && i < (Py_ssize_t)f->npos; i++)
+        f->defaults[(Py_ssize_t)f->npos - 1 - i] = Py_NewRef(PyTuple_GET_ITEM(d, nd - 1 - i));
+    for (uint32_t i = f->npos; kd && PyDict_Check(kd) && i < n; i++)
+        f->defaults[i] = Py_XNewRef(PyDict_GetItemWithError(kd, PyTuple_GET_ITEM(f->names, i)));
+    return !PyErr_Occurred();
+}
+
+bool tr_bind_init(tr_function *f) {
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GetCode(f->py_func);
+    if (code->co_flags & CO_VARKEYWORDS) {
+        PyErr_Format(PyExc_TypeError, "%U() takes **%s: compiled functions have no ** parameter", f->qualname, "kwargs");
+        return false;
+    }
+    uint32_t n = (uint32_t)(code->co_argcount + code->co_kwonlyargcount);
+    f->varargs = (code->co_flags & CO_VARARGS) != 0;
+    f->npos = (uint32_t)code->co_argcount;
+    f->nposonly = (uint32_t)code->co_posonlyargcount;
+    f->nparams = n + f->varargs;
+    f->nplain = f->varargs || code->co_kwonlyargcount ? -1 : (int32_t)n;
+    PyObject *locals = PyCode_GetVarnames(code);
+    f->names = locals ? PyTuple_GetSlice(locals, 0, n) : NULL;
+    Py_XDECREF(locals);
+    return f->names && take_defaults(f);
+}

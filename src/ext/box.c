@@ -1,0 +1,320 @@
+/* From slots to Python values. Scalars become Python's own numbers, tuples tuples, arrays ndarrays:
+ *   an argument that comes back untouched is the same object; a view of one has it as base;
+ *   a block allocated in the call is owned by a Memory object that is the array's base;
+ *   data of a frozen array has that array as base.
+ * A block leaves the frame's list (tr_rt_mem_detach) in the same step that gives it to a Memory object, so that an error
+ * half-way frees each block exactly once. */
+#include "ext/box.h"
+
+#include <string.h>
+
+typedef struct tr_memobj {
+    PyObject_HEAD
+    tr_state *st;
+    tr_mem *mem;
+} tr_memobj;
+
+static void mem_dealloc(PyObject *self) {
+    tr_memobj *m = (tr_memobj *)self;
+    PyTypeObject *tp = Py_TYPE(self);
+    if (m->mem) {
+        if (m->mem->refs == 1)
+            atomic_fetch_add_explicit(&m->st->freed, 1, memory_order_relaxed);
+        tr_rt_mem_unref(m->mem);
+    }
+    tp->tp_free(self);
+    Py_DECREF(tp); /* last: the type keeps the module and with it the state */
+}
+
+static PyObject *mem_sizeof(PyObject *self, PyObject *unused) {
+    (void)unused;
+    tr_memobj *m = (tr_memobj *)self;
+    return PyLong_FromSize_t(sizeof *m + (m->mem ? TR_MEM_ALIGN + m->mem->size : 0));
+}
+
+static PyMethodDef mem_methods[] = {
+    {"__sizeof__", mem_sizeof, METH_NOARGS, NULL},
+    {0},
+};
+
+PyDoc_STRVAR(mem_doc, "Memory that compiled code allocated; base of the arrays that lie in it.");
+
+static PyType_Slot mem_slots[] = {
+    {Py_tp_dealloc, mem_dealloc},
+    {Py_tp_methods, mem_methods},
+    {Py_tp_doc, (void *)mem_doc},
+    {0, NULL},
+};
+
+static PyType_Spec mem_spec = {
+    .name = "treadle._core.Memory",
+    .basicsize = sizeof(tr_memobj),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = mem_slots,
+};
+
+bool tr_box_add(PyObject *module) {
+    tr_state *st = tr_ext_state(module);
+    st->mem_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &mem_spec, NULL);
+    return st->mem_type && PyModule_AddType(module, st->mem_type) == 0;
+}
+
+bool tr_box_can(const tr_ty *ty) {
+    switch (ty->kind) {
+    case TR_TY_NONE:
+    case TR_TY_ARRAY:
+    case TR_TY_RANGE:
+    case TR_TY_SLICE: return true;
+    case TR_TY_TUPLE:
+        for (uint32_t i = 0; i < ty->n; i++)
+            if (!tr_box_can(ty->items[i]))
+                return false;
+        return true;
+    case TR_TY_LIT:
+        return ty->lit->kind <= TR_OBJ_FLOAT || ty->lit->kind == TR_OBJ_STR || ty->lit->kind == TR_OBJ_COMPLEX;
+    default: return tr_ty_is_scalar(ty);
+    }
+}
+
+static PyObject *box_scalar(const tr_ty *ty, const tr_slot **at) {
+    const tr_slot *s = (*at)++;
+    switch ((tr_tyk)ty->kind) {
+    case TR_TY_BOOL: return PyBool_FromLong(s->b != 0);
+    case TR_TY_I8: return PyLong_FromLong((int8_t)s->i);
+    case TR_TY_I16: return PyLong_FromLong((int16_t)s->i);
+    case TR_TY_I32: return PyLong_FromLong((int32_t)s->i);
+    case TR_TY_I64: return PyLong_FromLongLong(s->i);
+    case TR_TY_U8: return PyLong_FromLong((uint8_t)s->u);
+    case TR_TY_U16: return PyLong_FromLong((uint16_t)s->u);
+    case TR_TY_U32: return PyLong_FromUnsignedLong((uint32_t)s->u);
+    case TR_TY_U64: return PyLong_FromUnsignedLongLong(s->u);
+    case TR_TY_F32: return PyFloat_FromDouble((double)s->f32);
+    case TR_TY_F64: return PyFloat_FromDouble(s->f);
+    case TR_TY_C64: {
+        const tr_slot *im = (*at)++;
+        return PyComplex_FromDoubles((double)s->f32, (double)im->f32);
+    }
+    default: {
+        const tr_slot *im = (*at)++;
+        return PyComplex_FromDoubles(s->f, im->f);
+    }
+    }
+}
+
+/* --- arrays --- */
+
+typedef struct parts {
+    void *owner, *data;
+    npy_intp shape[TR_MAX_NDIM], strides[TR_MAX_NDIM]; /* strides in bytes */
+} parts;
+
+static void read_array(const tr_ty *ty, const tr_slot **at, parts *p) {
+    const tr_slot *s = *at;
+    unsigned nd = ty->ndim;
+    npy_intp step = (npy_intp)tr_ty_size(ty->elem);
+    p->owner = (s++)->p;
+    p->data = (s++)->p;
+    for (unsigned d = 0; d < nd; d++)
+        p->shape[d] = (npy_intp)(s++)->i;
+    if (ty->layout == TR_LAYOUT_ANY) {
+        for (unsigned d = 0; d < nd; d++)
+            p->strides[d] = (npy_intp)(s++)->i * step;
+    } else {
+        for (unsigned d = 0; d < nd; d++) {
+            unsigned axis = ty->layout == TR_LAYOUT_C ? nd - 1 - d : d;
+            p->strides[axis] = step;
+            step *= p->shape[axis] ? p->shape[axis] : 1;
+        }
+    }
+    *at = s;
+}
+
+static const int npy_num[TR_TY__SCALARS] = {NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,     NPY_UINT8,     NPY_UINT16,
+                                            NPY_UINT32, NPY_UINT64, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+
+/* `a` is just what the parts say. Contiguous layouts do not look at strides: those of axes of length 1 mean nothing. */
+static bool same_array(PyArrayObject *a, const tr_ty *ty, const parts *p) {
+    if (PyArray_DATA(a) != p->data || PyArray_NDIM(a) != ty->ndim ||
+        (unsigned)PyArray_TYPE(a) >= sizeof tr_value_npy_kind || tr_value_npy_kind[PyArray_TYPE(a)] != ty->elem->kind)
+        return false;
+    for (unsigned d = 0; d < ty->ndim; d++)
+        if (PyArray_DIM(a, (int)d) != p->shape[d] ||
+            (p->shape[d] > 1 && PyArray_STRIDE(a, (int)d) != p->strides[d]))
+            return false;
+    return true;
+}
+
+/* The frozen array whose memory holds `data`; borrowed. */
+static PyObject *frozen_owner(const tr_boxer *b, const void *data) {
+    for (Py_ssize_t i = 0; b->keep && i < PyList_GET_SIZE(b->keep); i++) {
+        PyObject *o = PyList_GET_ITEM(b->keep, i);
+        if (!PyArray_Check(o))
+            continue;
+        const char *lo = PyArray_DATA((PyArrayObject *)o), *hi = lo + PyArray_ITEMSIZE((PyArrayObject *)o);
+        for (int d = 0; d < PyArray_NDIM((PyArrayObject *)o); d++) {
+            npy_intp reach = (PyArray_DIM((PyArrayObject *)o, d) - 1) * PyArray_STRIDE((PyArrayObject *)o, d);
+            if (reach < 0)
+                lo += reach;
+            else
+                hi += reach;
+        }
+        if ((const char *)data >= lo && (const char *)data <= hi)
+            return o;
+    }
+    return NULL;
+}
+
+/* New reference to the base of the array; *writable is what the base allows. */
+static PyObject *array_base(const tr_boxer *b, const parts *p, bool *writable) {
+    uintptr_t owner = (uintptr_t)p->owner;
+    PyObject *o;
+    if (owner & 1u) {
+        o = (PyObject *)(owner & ~(uintptr_t)1);
+        *writable = PyArray_ISWRITEABLE((PyArrayObject *)o);
+        return Py_NewRef(o);
+    }
+    if (!owner) {
+        *writable = false;
+        if ((o = frozen_owner(b, p->data)))
+            return Py_NewRef(o);
+        PyErr_SetString(PyExc_SystemError, "compiled code returned an array without an owner");
+        return NULL;
+    }
+    *writable = true;
+    tr_memobj *m = (tr_memobj *)b->st->mem_type->tp_alloc(b->st->mem_type, 0);
+    if (m) {
+        m->st = b->st;
+        m->mem = p->owner;
+        tr_rt_mem_detach(b->frame, p->owner);
+    }
+    return (PyObject *)m;
+}
+
+static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    parts p;
+    bool writable;
+    read_array(ty, at, &p);
+    PyObject *base = array_base(b, &p, &writable);
+    if (!base)
+        return NULL;
+    if (PyArray_Check(base) && (writable || ty->readonly || !p.owner) && same_array((PyArrayObject *)base, ty, &p))
+        return base;
+    PyObject *a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(npy_num[ty->elem->kind]), ty->ndim, p.shape, p.strides,
+                                       p.data, writable && !ty->readonly ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    if (!a) {
+        Py_DECREF(base);
+        return NULL;
+    }
+    if (PyArray_SetBaseObject((PyArrayObject *)a, base) < 0) /* steals base, also on failure */
+        Py_CLEAR(a);
+    return a;
+}
+
+/* --- tuples and the rest --- */
+
+static bool class_fits(PyObject *cls, const tr_ty *ty) {
+    if (!PyType_Check(cls) || strcmp(((PyTypeObject *)cls)->tp_name, ty->name) != 0)
+        return false;
+    PyObject *fields = PyObject_GetAttrString(cls, "_fields");
+    bool ok = fields && PyTuple_CheckExact(fields) && PyTuple_GET_SIZE(fields) == (Py_ssize_t)ty->n;
+    for (uint32_t i = 0; ok && i < ty->n; i++) {
+        PyObject *f = PyTuple_GET_ITEM(fields, i);
+        ok = PyUnicode_Check(f) && PyUnicode_CompareWithASCIIString(f, ty->fields[i]) == 0;
+    }
+    Py_XDECREF(fields);
+    PyErr_Clear();
+    return ok;
+}
+
+/* Class of a named tuple among a value and its items; borrowed. */
+static PyObject *class_in(PyObject *o, const tr_ty *ty) {
+    if (!PyTuple_Check(o))
+        return NULL;
+    if (class_fits((PyObject *)Py_TYPE(o), ty))
+        return (PyObject *)Py_TYPE(o);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
+        PyObject *c = class_in(PyTuple_GET_ITEM(o, i), ty);
+        if (c)
+            return c;
+    }
+    return NULL;
+}
+
+static PyObject *ntuple_class(const tr_boxer *b, const tr_ty *ty) {
+    for (uint32_t i = 0; i < b->nargs; i++) {
+        PyObject *c = class_in(b->args[i], ty);
+        if (c)
+            return c;
+    }
+    for (Py_ssize_t i = 0; b->keep && i < PyList_GET_SIZE(b->keep); i++) {
+        PyObject *o = PyList_GET_ITEM(b->keep, i);
+        if (class_fits(o, ty))
+            return o;
+    }
+    PyErr_Format(PyExc_SystemError, "the class of named tuple %s is not known to its caller", ty->name);
+    return NULL;
+}
+
+static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    PyObject *t = PyTuple_New(ty->n);
+    for (uint32_t i = 0; t && i < ty->n; i++) {
+        PyObject *item = tr_box(b, ty->items[i], at);
+        if (!item)
+            Py_CLEAR(t);
+        else
+            PyTuple_SET_ITEM(t, i, item);
+    }
+    if (!t || !ty->fields)
+        return t;
+    PyObject *cls = ntuple_class(b, ty);
+    PyObject *r = cls ? PyObject_Call(cls, t, NULL) : NULL;
+    Py_DECREF(t);
+    return r;
+}
+
+static PyObject *box_range(const tr_slot **at) {
+    const tr_slot *s = *at;
+    *at += 3;
+    return PyObject_CallFunction((PyObject *)&PyRange_Type, "LLL", (long long)s[0].i, (long long)s[1].i, (long long)s[2].i);
+}
+
+static PyObject *box_slice(const tr_ty *ty, const tr_slot **at) {
+    PyObject *v[3] = {NULL, NULL, NULL}, *r = NULL;
+    bool ok = true;
+    for (unsigned i = 0; i < 3; i++) {
+        v[i] = tr_ty_is(ty->items[i], TR_TY_NONE) ? Py_NewRef(Py_None) : PyLong_FromLongLong((*at)++->i);
+        ok = ok && v[i];
+    }
+    if (ok)
+        r = PySlice_New(v[0], v[1], v[2]);
+    for (unsigned i = 0; i < 3; i++)
+        Py_XDECREF(v[i]);
+    return r;
+}
+
+static PyObject *box_constant(const tr_obj *o) {
+    switch (o->kind) {
+    case TR_OBJ_NONE: Py_RETURN_NONE;
+    case TR_OBJ_BOOL: return PyBool_FromLong(o->u.i != 0);
+    case TR_OBJ_INT: return PyLong_FromLongLong(o->u.i);
+    case TR_OBJ_UINT: return PyLong_FromUnsignedLongLong(o->u.u);
+    case TR_OBJ_FLOAT: return PyFloat_FromDouble(o->u.f);
+    case TR_OBJ_COMPLEX: return PyComplex_FromDoubles(o->u.c[0], o->u.c[1]);
+    case TR_OBJ_STR: return PyUnicode_FromStringAndSize(o->u.s.d, (Py_ssize_t)o->u.s.n);
+    default: PyErr_Format(PyExc_SystemError, "compiled code returned the constant %s", o->repr); return NULL;
+    }
+}
+
+PyObject *tr_box(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    if (tr_ty_is_scalar(ty))
+        return box_scalar(ty, at);
+    switch (ty->kind) {
+    case TR_TY_NONE: Py_RETURN_NONE;
+    case TR_TY_ARRAY: return box_array(b, ty, at);
+    case TR_TY_TUPLE: return box_tuple(b, ty, at);
+    case TR_TY_RANGE: return box_range(at);
+    case TR_TY_SLICE: return box_slice(ty, at);
+    case TR_TY_LIT: return box_constant(ty->lit);
+    default: PyErr_Format(PyExc_SystemError, "compiled code returned a value of type kind %d", ty->kind); return NULL;
+    }
+}

@@ -1,0 +1,24 @@
+/* From slots to Python values. */
+#ifndef TR_EXT_BOX_H
+#define TR_EXT_BOX_H
+
+#include "ext/value.h"
+#include "ty/obj.h"
+
+/* What boxing a result needs to know of the call. `keep`: list of the objects the code was made from (frozen arrays, named
+ * tuple classes), to find the owner of a frozen array's data and the class of a named tuple. */
+typedef struct tr_boxer {
+    tr_state *st;
+    tr_frame *frame;
+    PyObject *keep;  /* list or NULL */
+    PyObject *const *args;
+    uint32_t nargs;
+} tr_boxer;
+
+bool tr_box_add(PyObject *module); /* the class Memory */
+/* Values of this type can be returned to Python. */
+bool tr_box_can(const tr_ty *ty);
+/* New reference; advances *at over the value's parts. */
+PyObject *tr_box(const tr_boxer *b, const tr_ty *ty, const tr_slot **at);
+
+#endif

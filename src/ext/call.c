@@ -1,0 +1,244 @@
+/* The call path: from Python's vectorcall to compiled code and back.
+ *
+ * A plain positional call tries each variant in turn: every argument is looked at, checked and unboxed in one step, so
+ * the first variant that takes all of them is the right one. All else (keywords, defaults, *args, a miss) goes through
+ * bind.c and spec.c and comes back here with a variant that fits.
+ * No heap allocation happens below TR_STACK_SLOTS slots, but for the result object.
+ * `active` counts calls, so that recompile() does not free code under them. */
+#include "ext/box.h"
+#include "ext/function.h"
+#include "ext/pyerr.h"
+
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+typedef enum outcome { MISS, FAIL, HIT } outcome;
+
+/* int64 of an exact int; false when it does not fit. */
+static inline bool read_i64(PyObject *o, int64_t *out) {
+#if PY_VERSION_HEX >= 0x030C0000
+    if (LIKELY(PyUnstable_Long_IsCompact((PyLongObject *)o))) {
+        *out = PyUnstable_Long_CompactValue((PyLongObject *)o);
+        return true;
+    }
+#else
+    Py_ssize_t size = Py_SIZE(o);
+    if (LIKELY(size >= -1 && size <= 1)) {
+        *out = size * (int64_t)((PyLongObject *)o)->ob_digit[0];
+        return true;
+    }
+#endif
+    int over;
+    *out = PyLong_AsLongLongAndOverflow(o, &over);
+    return !over;
+}
+
+/* Parts of an array whose key matched. A stride that is no whole number of items is an error. */
+static inline bool read_array(PyArrayObject *a, const tr_varg *va, tr_slot **at) {
+    tr_slot *s = *at;
+    const npy_intp *dims = PyArray_DIMS(a);
+    (s++)->p = (void *)((uintptr_t)a | 1u);
+    (s++)->p = PyArray_DATA(a);
+    for (unsigned d = 0; d < va->ndim; d++)
+        (s++)->i = dims[d];
+    if (va->any) {
+        const npy_intp *strides = PyArray_STRIDES(a);
+        npy_intp mask = ((npy_intp)1 << va->shift) - 1;
+        for (unsigned d = 0; d < va->ndim; d++) {
+            if (UNLIKELY(strides[d] & mask))
+                return false;
+            (s++)->i = strides[d] >> va->shift;
+        }
+    }
+    *at = s;
+    return true;
+}
+
+/* An argument that is not one of the fast kinds, or needs a conversion. */
+static outcome take_other(tr_function *f, PyObject *o, const tr_varg *va, const tr_argk *pat, uint32_t i, tr_slot **at) {
+    if (pat ? !tr_value_matches(f->st, pat, o) : tr_value_key(f->st, o) != va->key)
+        return MISS;
+    if (!va->ty || tr_value_unbox(f->st, o, va->ty, f->text, tr_function_param(f, i), at))
+        return HIT;
+    return FAIL;
+}
+
+static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *const *args, tr_slot *s) {
+    for (uint32_t i = 0; i < v->nargs; i++) {
+        const tr_varg *va = &v->arg[i];
+        PyObject *o = args[i];
+        switch (va->op) {
+        case TR_U_FLOAT:
+            if (UNLIKELY(!PyFloat_CheckExact(o)))
+                return MISS;
+            (s++)->f = PyFloat_AS_DOUBLE(o);
+            break;
+        case TR_U_INT:
+            if (UNLIKELY(!PyLong_CheckExact(o)))
+                return MISS;
+            if (UNLIKELY(!read_i64(o, &(s++)->i))) {
+                tr_value_overflow(o, va->ty, f->text, tr_function_param(f, i));
+                return FAIL;
+            }
+            break;
+        case TR_U_BOOL:
+            if (UNLIKELY(!PyBool_Check(o)))
+                return MISS;
+            (s++)->u = o == Py_True;
+            break;
+        case TR_U_ARRAY:
+            if (UNLIKELY(!PyArray_CheckExact(o) || tr_value_array_key((PyArrayObject *)o) != va->key)) {
+                if (PyArray_CheckExact(o) || !PyArray_Check(o) || tr_value_key(f->st, o) != va->key)
+                    return MISS;
+            }
+            if (UNLIKELY(!read_array((PyArrayObject *)o, va, &s))) {
+                tr_value_unbox_array((PyArrayObject *)o, va->ty, f->text, tr_function_param(f, i), &s);
+                return FAIL;
+            }
+            break;
+        default: {
+            outcome r = take_other(f, o, va, va->deep, i, &s);
+            if (r != HIT)
+                return r;
+        }
+        }
+    }
+    return HIT;
+}
+
+static PyObject *box_result(tr_function *f, const tr_variant *v, PyObject *const *args, tr_frame *frame, const tr_slot *ret) {
+    switch (v->ret) {
+    case TR_R_NONE: Py_RETURN_NONE;
+    case TR_R_FLOAT: return PyFloat_FromDouble(ret->f);
+    case TR_R_INT: return PyLong_FromLongLong(ret->i);
+    case TR_R_BOOL: return Py_NewRef(ret->b ? Py_True : Py_False);
+    default: {
+        const tr_slot *at = ret;
+        tr_boxer b = {f->st, frame, v->spec->keep, args, v->nargs};
+        return tr_box(&b, v->spec->ret, &at);
+    }
+    }
+}
+
+/* What a call leaves behind beside its result: counts, blocks, pending text, an error that print() met. Returns the result or NULL. */
+static __attribute__((noinline)) PyObject *settle(tr_function *f, tr_frame *frame, PyObject *r) {
+    bool printed = frame->capout != 0;
+    atomic_fetch_add_explicit(&f->st->allocated, frame->nalloc, memory_order_relaxed);
+    uint64_t before = frame->nfree;
+    for (tr_mem *m = frame->mems.next; m != &frame->mems; m = m->next)
+        before++; /* what frame_fini is about to free */
+    atomic_fetch_add_explicit(&f->st->freed, before, memory_order_relaxed);
+    tr_rt_frame_fini(frame);
+    if (printed && r && PyErr_Occurred())
+        Py_CLEAR(r);
+    return r;
+}
+
+/* A locked instruction would cost as much as the rest of the bookkeeping; under the GIL plain loads and stores do. */
+static inline void add_active(tr_function *f, int by) {
+#ifdef Py_GIL_DISABLED
+    atomic_fetch_add_explicit(&f->active, (uint32_t)by, memory_order_relaxed);
+#else
+    atomic_store_explicit(&f->active, atomic_load_explicit(&f->active, memory_order_relaxed) + (uint32_t)by,
+                          memory_order_relaxed);
+#endif
+}
+
+static inline PyObject *run(tr_function *f, const tr_variant *v, PyObject *const *args, const tr_slot *slots, tr_slot *ret) {
+    tr_frame frame;
+    int32_t code;
+    tr_rt_frame_init(&frame, &f->st->host);
+    add_active(f, 1);
+    if (UNLIKELY(f->nogil)) {
+        PyThreadState *ts = PyEval_SaveThread();
+        code = v->entry(&frame, slots, ret);
+        PyEval_RestoreThread(ts);
+    } else {
+        code = v->entry(&frame, slots, ret);
+    }
+    PyObject *r;
+    if (LIKELY(code == 0)) {
+        r = box_result(f, v, args, &frame, ret);
+    } else {
+        r = NULL;
+        tr_pyerr_raise_site(f, tr_module_meta(v->spec->module), (uint32_t)code - 1, &frame);
+    }
+    add_active(f, -1);
+    if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout))
+        r = settle(f, &frame, r);
+    return r;
+}
+
+/* Runs v if the arguments are what it takes. */
+static inline outcome try_variant(tr_function *f, const tr_variant *v, PyObject *const *args, PyObject **result) {
+    tr_slot slots[TR_STACK_SLOTS], ret[TR_STACK_SLOTS];
+    outcome r = take_args(f, v, args, slots);
+    if (LIKELY(r == HIT))
+        *result = run(f, v, args, slots, ret);
+    return r;
+}
+
+/* The same for many slots. */
+static __attribute__((noinline)) outcome try_large(tr_function *f, const tr_variant *v, PyObject *const *args, PyObject **result) {
+    tr_slot *slots = PyMem_Malloc(((size_t)v->nslots + v->nret + 1) * sizeof *slots);
+    if (!slots) {
+        PyErr_NoMemory();
+        return FAIL;
+    }
+    outcome r = take_args(f, v, args, slots);
+    if (r == HIT)
+        *result = run(f, v, args, slots, slots + v->nslots);
+    PyMem_Free(slots);
+    return r;
+}
+
+static inline outcome try_list(tr_function *f, PyObject *const *args, PyObject **result) {
+    const tr_varlist *l = atomic_load_explicit(&f->list, memory_order_acquire);
+    *result = NULL;
+    if (UNLIKELY(!l))
+        return MISS;
+    for (uint32_t i = 0; i < l->n; i++) {
+        const tr_variant *v = l->v[i];
+        outcome r = LIKELY(v->nslots <= TR_STACK_SLOTS && v->nret <= TR_STACK_SLOTS) ? try_variant(f, v, args, result)
+                                                                                     : try_large(f, v, args, result);
+        if (LIKELY(r != MISS))
+            return r;
+    }
+    return MISS;
+}
+
+/* All parameters have values; compiles when no variant fits. */
+static PyObject *call_bound(tr_function *f, PyObject *const *args) {
+    PyObject *result;
+    if (try_list(f, args, &result) != MISS)
+        return result;
+    /* An array argument may change under us while another thread compiles, so a second miss is possible, if absurd. */
+    for (int tries = 0; tries < 8; tries++) {
+        if (!tr_spec_for(f, args))
+            return NULL;
+        if (try_list(f, args, &result) != MISS)
+            return result;
+    }
+    PyErr_Format(PyExc_RuntimeError, "%U(): the arguments keep changing while they are read", f->qualname);
+    return NULL;
+}
+
+static __attribute__((noinline)) PyObject *call_general(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    tr_bound b;
+    if (!kwnames && n == f->nplain)
+        return call_bound(f, args);
+    if (!tr_bind(f, args, n, kwnames, &b))
+        return NULL;
+    PyObject *r = call_bound(f, b.v);
+    tr_bound_clear(&b);
+    return r;
+}
+
+PyObject *tr_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    tr_function *f = (tr_function *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    PyObject *result;
+    if (LIKELY(!kwnames && n == f->nplain) && LIKELY(try_list(f, args, &result) != MISS))
+        return result;
+    return call_general(f, args, n, kwnames);
+}

@@ -1,0 +1,116 @@
+/* class Function: a Python function and its specialisations.
+ *
+ * A spec is compiled code for one tuple of argument types. A variant says when it applies and how arguments get into slots: one for
+ * the exact types, more where a declared signature converts. Variants are matched in order; the list is immutable and published
+ * with release, so a call reads it without a lock. Lists and specs that were replaced live until no call can see them (`active`). */
+#ifndef TR_EXT_FUNCTION_H
+#define TR_EXT_FUNCTION_H
+
+#include "ext/value.h"
+
+enum { TR_STACK_SLOTS = 48, TR_STACK_ARGS = 24 };
+
+/* How the first look at an argument goes; the fast ones are inlined in call.c. */
+enum { TR_U_FLOAT, TR_U_INT, TR_U_BOOL, TR_U_ARRAY, TR_U_OTHER };
+/* How a result is boxed. */
+enum { TR_R_NONE, TR_R_FLOAT, TR_R_INT, TR_R_BOOL, TR_R_OTHER };
+
+typedef struct tr_spec {
+    tr_module *module; /* one reference */
+    const tr_ty *ret;
+    tr_argk *pats;     /* nargs: the values it was made for; for declared signatures only key 0 */
+    const tr_ty **args; /* nargs: type of each; NULL: a constant, see pats */
+    uint32_t nargs, nret;
+    PyObject *types;   /* tuple of Type: the row of .signatures */
+    PyObject *keep;    /* list of what the code refers to: frozen arrays, functions, classes */
+    bool declared, from_cache;
+    uint64_t ns[TR_STAGE__COUNT], total_ns;
+} tr_spec;
+
+typedef struct tr_varg {
+    uint32_t key;
+    uint8_t op;    /* TR_U_* */
+    uint8_t shift; /* ARRAY of layout any: log2 of the item size */
+    uint8_t ndim;
+    uint8_t any;   /* ARRAY: strides are passed */
+    const tr_ty *ty; /* what it becomes; NULL: a constant, no slots */
+    tr_argk *deep;   /* kinds that the key does not settle; owned */
+} tr_varg;
+
+typedef struct tr_variant {
+    tr_entry_fn entry;
+    tr_spec *spec;
+    uint32_t nargs, nslots, nret;
+    uint8_t ret; /* TR_R_* */
+    tr_varg arg[];
+} tr_variant;
+
+typedef struct tr_varlist {
+    struct tr_varlist *retired; /* next older one */
+    uint32_t n;
+    tr_variant *v[];
+} tr_varlist;
+
+typedef struct tr_function {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    tr_state *st;
+    _Atomic(tr_varlist *) list; /* NULL: nothing compiled */
+    int32_t nplain;   /* arguments of a plain call; -1: none is plain (*args) */
+    bool nogil, sealed, cache;
+    uint8_t varargs;  /* 1: the last parameter is *args */
+    uint32_t nparams, npos, nposonly; /* all parameters, *args included; positional ones */
+    _Atomic uint32_t active;          /* calls and compiles in progress */
+    tr_opts opts;
+    PyObject *py_func;
+    PyObject *names;    /* tuple of str, interned: parameters but *args */
+    PyObject **defaults; /* per name, strong, NULL = required */
+    PyObject *options;  /* dict as the user gave them; for pickling and .options */
+    PyObject *dict, *weakrefs;
+    const char *text;   /* __qualname__ in UTF-8, for messages; owned by `qualname` */
+    PyObject *qualname;
+    tr_spec **specs;
+    uint32_t nspecs;
+    tr_spec **dead;     /* replaced by recompile(), not yet freed */
+    uint32_t ndead;
+    uint64_t ncompiled, nloaded;
+} tr_function;
+
+bool tr_function_add(PyObject *module);
+/* py_func of a Function, or NULL when `o` is none; borrowed. */
+PyObject *tr_function_unwrap(tr_state *st, PyObject *o);
+/* Name of parameter i, for messages. */
+const char *tr_function_param(const tr_function *f, uint32_t i);
+
+/* --- bind.c --- */
+
+/* Arguments in the order of parameters, defaults filled in, *args packed into a tuple. */
+typedef struct tr_bound {
+    PyObject *stack[TR_STACK_ARGS];
+    PyObject **v;    /* nparams; borrowed but for the *args tuple */
+    PyObject *star;  /* strong, or NULL */
+} tr_bound;
+bool tr_bind(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, tr_bound *b);
+void tr_bound_clear(tr_bound *b);
+/* Fills names, defaults, counts from py_func. */
+bool tr_bind_init(tr_function *f);
+
+/* --- call.c --- */
+
+PyObject *tr_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+
+/* --- spec.c --- */
+
+/* Finds or makes the variant for these arguments; borrowed. NULL with an exception. */
+const tr_variant *tr_spec_for(tr_function *f, PyObject *const *args);
+/* Compiles for declared types and publishes. */
+bool tr_spec_declare(tr_function *f, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret);
+/* Text of a stage for the types of `s`: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to str. */
+PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage);
+/* Drops all code; specialisations come again at the next call (declared ones at once). */
+bool tr_spec_drop_all(tr_function *f);
+void tr_spec_free_all(tr_function *f); /* at the end of the function */
+void tr_spec_sweep(tr_function *f);    /* frees what was replaced, if no call is in progress */
+int tr_spec_visit(const tr_spec *s, visitproc visit, void *arg);
+
+#endif

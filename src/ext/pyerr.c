@@ -1,0 +1,279 @@
+/* The one place where errors become Python exceptions.
+ *
+ * Errors of a compilation: one exception whose text holds every independent error, each in at most ten lines:
+ *     unsupported operand types for *: float64 and str
+ *       --> kern.py:34:14 in bad_add(array(float64, 1d, C), str, int64)
+ *        |
+ *     34 | s += a[i] * name
+ *        |      ~~~~^^^^^^
+ *        = note: argument 'name' is str
+ *        = help: ...
+ * Columns of spans are UTF-8 byte offsets; they are shown as characters, from 1. Without source there is no excerpt.
+ * Errors of a running function: the exception class and arguments of its raise site, with traceback entries made of empty code
+ * objects that carry the user's file, function and line. */
+#include "ext/pyerr.h"
+
+#include <string.h>
+
+enum { MAX_LINES = 10, MAX_ERRORS = 8 };
+
+PyObject *tr_ext_error_class(tr_state *st, const char *name) {
+    if (!st->errors && !(st->errors = PyImport_ImportModule("treadle.errors")))
+        return NULL;
+    PyObject *cls = PyObject_GetAttrString(st->errors, name);
+    Py_XDECREF(cls); /* the module keeps it */
+    return cls;
+}
+
+/* --- source lines --- */
+
+/* The line of source as UTF-8 (str in *hold), or NULL. Never fails aloud: no source is a normal state. */
+static const char *source_line(const char *file, int line, PyObject *globals, PyObject **hold) {
+    *hold = NULL;
+    PyObject *mod = file && line > 0 ? PyImport_ImportModule("linecache") : NULL;
+    if (mod)
+        *hold = PyObject_CallMethod(mod, "getline", "siO", file, line, globals ? globals : Py_None);
+    Py_XDECREF(mod);
+    PyErr_Clear();
+    if (!*hold || !PyUnicode_Check(*hold) || PyUnicode_GetLength(*hold) == 0)
+        return NULL;
+    const char *s = PyUnicode_AsUTF8(*hold);
+    PyErr_Clear();
+    return s;
+}
+
+/* Characters in the first n bytes. */
+static int chars_in(const char *s, int n) {
+    int c = 0;
+    for (int i = 0; i < n && s[i]; i++)
+        c += (s[i] & 0xc0) != 0x80;
+    return c;
+}
+
+typedef struct excerpt {
+    const char *text; /* without indentation and line end */
+    int len, indent;
+} excerpt;
+
+static excerpt trim(const char *s) {
+    excerpt e = {s, 0, 0};
+    while (s[e.indent] == ' ' || s[e.indent] == '\t' || s[e.indent] == '\f')
+        e.indent++;
+    e.text = s + e.indent;
+    e.len = (int)strcspn(e.text, "\r\n");
+    return e;
+}
+
+/* [from, to) of a span on its first line, in bytes of the excerpt; false when it is not known. */
+static bool span_range(const excerpt *e, tr_span sp, int *from, int *to) {
+    if (sp.line <= 0 || sp.col < 0)
+        return false;
+    int end = sp.end_line > sp.line || sp.end_col < 0 ? e->len : sp.end_col - e->indent;
+    *from = sp.col - e->indent;
+    *to = end > e->len ? e->len : end;
+    return *from >= 0 && *from < *to;
+}
+
+static void print_excerpt(tr_sb *b, const tr_err *e, const char *line, int width) {
+    excerpt x = trim(line);
+    int from, to, ofrom = 0, oto = 0;
+    tr_sb_printf(b, "\n%*s |\n%*d | ", width, "", width, e->place.span.line);
+    for (int i = 0; i < x.len; i++)
+        tr_sb_putc(b, x.text[i] == '\t' ? ' ' : x.text[i]);
+    if (!span_range(&x, e->place.span, &from, &to))
+        return;
+    bool op = e->op_span.line == e->place.span.line && span_range(&x, e->op_span, &ofrom, &oto);
+    int c0 = chars_in(x.text, from), c1 = chars_in(x.text, to);
+    int o0 = op ? chars_in(x.text, ofrom) : c0, o1 = op ? chars_in(x.text, oto) : c1;
+    tr_sb_printf(b, "\n%*s | %*s", width, "", c0, "");
+    for (int c = c0; c < c1; c++)
+        tr_sb_putc(b, c >= o0 && c < o1 ? '^' : '~');
+}
+
+static void print_error(tr_sb *b, const tr_err *e, PyObject *globals) {
+    PyObject *hold = NULL;
+    const tr_span sp = e->place.span;
+    const char *line = source_line(e->place.file, sp.line, globals, &hold);
+    char number[16];
+    int width = sp.line > 0 ? snprintf(number, sizeof number, "%d", sp.line) + 1 : 3;
+    int lines = 1;
+    tr_sb_puts(b, e->text);
+    if (e->place.file && sp.line > 0) {
+        tr_sb_printf(b, "\n%*s--> %s:%d", width, "", e->place.file, sp.line);
+        if (sp.col >= 0 && line)
+            tr_sb_printf(b, ":%d", chars_in(line, sp.col) + 1);
+        else if (sp.col >= 0)
+            tr_sb_printf(b, ":%d", sp.col + 1);
+        lines++;
+    }
+    if (e->where || e->place.fn)
+        tr_sb_printf(b, "%s in %s", lines == 1 ? "\n   -->" : "", e->where ? e->where : e->place.fn);
+    if (line) {
+        print_excerpt(b, e, line, width);
+        lines += 3;
+    }
+    for (const tr_note *n = e->notes; n && lines + (e->hint != NULL) < MAX_LINES; n = n->next, lines++) {
+        tr_sb_printf(b, "\n%*s = note: %s", width, "", n->text);
+        if (n->span.line > 0 && n->span.line != sp.line)
+            tr_sb_printf(b, " (line %d)", n->span.line);
+    }
+    if (e->hint)
+        tr_sb_printf(b, "\n%*s = help: %s", width, "", e->hint);
+    Py_XDECREF(hold);
+}
+
+static PyObject *class_of(tr_state *st, tr_errkind kind) {
+    static const char *const names[TR_ERR__COUNT] = {
+#define X(id, cls) cls,
+        TR_ERRKINDS(X)
+#undef X
+    };
+    switch (kind) {
+    case TR_ERR_SIGNATURE: return PyExc_TypeError;
+    case TR_ERR_VALUE: return PyExc_ValueError;
+    case TR_ERR_MEMORY: return PyExc_MemoryError;
+    default: return tr_ext_error_class(st, names[kind]);
+    }
+}
+
+PyObject *tr_pyerr_raise_ctx(tr_state *st, tr_ctx *ctx, PyObject *globals) {
+    if (PyErr_Occurred())
+        return NULL; /* the snapshot met an exception of the user's own */
+    if (!ctx->errs) {
+        PyErr_SetString(PyExc_SystemError, "a compilation failed without saying why");
+        return NULL;
+    }
+    PyObject *cls = class_of(st, ctx->errs->kind);
+    if (!cls)
+        return NULL;
+    tr_sb b;
+    tr_sb_init(&b);
+    uint32_t shown = 0;
+    for (const tr_err *e = ctx->errs; e && shown < MAX_ERRORS; e = e->next, shown++) {
+        if (shown)
+            tr_sb_puts(&b, "\n\n");
+        print_error(&b, e, globals);
+    }
+    if (ctx->nerrs > shown)
+        tr_sb_printf(&b, "\n\n(and %u more)", ctx->nerrs - shown);
+    PyObject *text = b.oom ? NULL : PyUnicode_DecodeUTF8(b.d, (Py_ssize_t)b.n, "replace");
+    tr_sb_fini(&b);
+    if (text)
+        PyErr_SetObject(cls, text);
+    else if (!PyErr_Occurred())
+        PyErr_NoMemory();
+    Py_XDECREF(text);
+    return NULL;
+}
+
+/* --- exceptions of running code --- */
+
+/* Value of argument i of the site. Payload slots are counted from the front; complex takes two. */
+static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *frame) {
+    uint32_t slot = 0;
+    for (uint32_t k = 0; k < i; k++)
+        slot += strchr("iudfb", site->args[k].kind) ? 1u : site->args[k].kind == 'C' ? 2u : 0u;
+    const tr_marg *a = &site->args[i];
+    const tr_slot *p = &frame->payload[slot < TR_FRAME_PAYLOAD - 1 ? slot : TR_FRAME_PAYLOAD - 2];
+    switch (a->kind) {
+    case 'i': return PyLong_FromLongLong(p->i);
+    case 'u': return PyLong_FromUnsignedLongLong(p->u);
+    case 'd': return PyFloat_FromDouble(p->f);
+    case 'f': return PyFloat_FromDouble((double)p->f32);
+    case 'b': return PyBool_FromLong(p->b != 0);
+    case 'C': return PyComplex_FromDoubles(p[0].f, p[1].f);
+    case 'I': return PyLong_FromLongLong(a->i);
+    case 'D': return PyFloat_FromDouble(a->d);
+    case 'B': return PyBool_FromLong(a->i != 0);
+    case 'S': return PyUnicode_DecodeUTF8(a->s, (Py_ssize_t)strlen(a->s), "replace");
+    default: Py_RETURN_NONE;
+    }
+}
+
+/* Replaces {0} {1} ... in the site's text. */
+static PyObject *site_text(const tr_msite *site, const tr_frame *frame) {
+    tr_sb b;
+    PyObject *r = NULL;
+    tr_sb_init(&b);
+    for (const char *s = site->text; *s; s++) {
+        if (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != '}' || (uint32_t)(s[1] - '0') >= site->nargs) {
+            tr_sb_putc(&b, *s);
+            continue;
+        }
+        PyObject *v = site_arg(site, (uint32_t)(s[1] - '0'), frame);
+        PyObject *t = v ? PyObject_Str(v) : NULL;
+        const char *u = t ? PyUnicode_AsUTF8(t) : NULL;
+        if (u)
+            tr_sb_puts(&b, u);
+        Py_XDECREF(t);
+        Py_XDECREF(v);
+        if (!u)
+            goto done;
+        s += 2;
+    }
+    r = PyUnicode_DecodeUTF8(b.d ? b.d : "", (Py_ssize_t)b.n, "replace");
+done:
+    tr_sb_fini(&b);
+    return r;
+}
+
+static PyObject *site_args(const tr_msite *site, const tr_frame *frame) {
+    PyObject *t;
+    if (site->text) {
+        PyObject *s = site_text(site, frame);
+        t = s ? PyTuple_Pack(1, s) : NULL;
+        Py_XDECREF(s);
+        return t;
+    }
+    t = PyTuple_New(site->nargs);
+    for (uint32_t i = 0; t && i < site->nargs; i++) {
+        PyObject *v = site_arg(site, i, frame);
+        if (!v)
+            Py_CLEAR(t);
+        else
+            PyTuple_SET_ITEM(t, i, v);
+    }
+    return t;
+}
+
+/* Adds a traceback entry to the current exception. Without memory the entry is left out. */
+static void add_entry(const tr_place *p, PyObject *globals) {
+    PyObject *type, *value, *tb;
+    PyErr_Fetch(&type, &value, &tb);
+    PyCodeObject *code = PyCode_NewEmpty(p->file ? p->file : "<unknown>", p->fn ? p->fn : "<unknown>", p->span.line > 0 ? p->span.line : 1);
+    PyFrameObject *fr = code ? PyFrame_New(PyThreadState_Get(), code, globals, NULL) : NULL;
+    PyErr_Clear();
+    PyErr_Restore(type, value, tb);
+    if (fr)
+        PyTraceBack_Here(fr);
+    Py_XDECREF(code);
+    Py_XDECREF(fr);
+}
+
+static void add_places(const tr_msite *site, PyObject *globals) {
+    for (uint32_t i = 0; i < site->nplaces; i++)
+        add_entry(&site->places[i], globals);
+}
+
+void tr_pyerr_raise_site(tr_function *f, const tr_meta *meta, uint32_t site, const tr_frame *frame) {
+    if (site >= meta->nsites) {
+        PyErr_Format(PyExc_SystemError, "compiled code of %U() raised at the unknown site %u", f->qualname, site);
+        return;
+    }
+    const tr_msite *s = &meta->sites[site];
+    PyObject *builtins = PyEval_GetBuiltins();
+    PyObject *cls = builtins && s->exc < TR_EXC__COUNT ? PyDict_GetItemString(builtins, tr_exc_name[s->exc]) : NULL;
+    PyObject *args = site_args(s, frame);
+    PyObject *exc = args ? PyObject_Call(cls ? cls : PyExc_RuntimeError, args, NULL) : NULL;
+    Py_XDECREF(args);
+    if (!exc)
+        return; /* the constructor's own exception stands */
+    PyErr_SetObject((PyObject *)Py_TYPE(exc), exc);
+    Py_DECREF(exc);
+    PyObject *globals = PyFunction_GetGlobals(f->py_func);
+    add_places(s, globals);
+    uint32_t n = frame->ntrace < TR_FRAME_TRACE ? frame->ntrace : TR_FRAME_TRACE;
+    for (uint32_t i = 0; i < n; i++)
+        if (frame->trace[i] < meta->nsites)
+            add_places(&meta->sites[frame->trace[i]], globals);
+}

@@ -1,0 +1,47 @@
+/* State of one import of the extension module, and what the files of this folder share.
+ *
+ * There is no static PyObject * and no static mutable data here: everything hangs on the module. Objects that the call path
+ * touches carry a pointer to the state, which the module keeps alive (each holds a reference to its heap type, and
+ * the type to the module).
+ * Under the GIL unless a comment says otherwise; counters are atomic because Memory objects die on any thread. */
+#ifndef TR_EXT_STATE_H
+#define TR_EXT_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "ext/py.h"
+
+#include "driver/driver.h"
+#include "rt/rt.h"
+#include "ty/ty.h"
+
+enum { TR_NPTYPES = 15 }; /* NumPy's scalar classes that have a type of ours (long long counts apart from long) */
+
+struct tr_pending;
+
+typedef struct tr_state {
+    tr_tytab *types;       /* the process's types; has its own lock */
+    PyTypeObject *type_type, *sig_type, *fn_type, *mem_type;
+    PyObject **type_objs;  /* Type objects by tr_ty.id, made on demand */
+    uint32_t ntype_objs;
+    PyObject *errors;      /* the module treadle.errors, imported at the first error */
+    PyTypeObject *np_scalar[TR_NPTYPES];
+    PyTypeObject *np_ufunc, *np_memmap;
+    tr_host host;
+    tr_dump dump;          /* TREADLE_DUMP as it was at import */
+    pthread_rwlock_t fork; /* held for reading while a compile runs without the GIL, for writing around fork() */
+    pthread_mutex_t lock;  /* guards `pending`; never held while waiting for the GIL */
+    pthread_cond_t done;
+    struct tr_pending *pending;
+    _Atomic uint64_t compiled, loaded, allocated, freed;
+} tr_state;
+
+tr_state *tr_ext_state(PyObject *module);
+/* State of the module that defines the heap type of `self`. */
+tr_state *tr_ext_state_of(PyObject *self);
+
+/* Class `name` of treadle.errors (borrowed); NULL with an exception when the package is broken. */
+PyObject *tr_ext_error_class(tr_state *st, const char *name);
+
+#endif

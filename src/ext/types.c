@@ -1,0 +1,689 @@
+/* Type and Signature objects. See types.h. */
+#include "ext/types.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static tr_typeobj *as_type(tr_state *st, PyObject *o) {
+    return Py_IS_TYPE(o, st->type_type) ? (tr_typeobj *)o : NULL;
+}
+
+/* --- making Type objects --- */
+
+static PyObject *type_alloc(tr_state *st, const tr_ty *ty, PyObject *value) {
+    tr_typeobj *t = (tr_typeobj *)st->type_type->tp_alloc(st->type_type, 0);
+    if (t) {
+        t->ty = ty;
+        t->value = Py_XNewRef(value);
+    }
+    return (PyObject *)t;
+}
+
+PyObject *tr_types_object(tr_state *st, const tr_ty *ty) {
+    if (!ty)
+        return PyErr_NoMemory();
+    if (ty->local) { /* mentions objects of one compilation; its text is all that outlives it */
+        tr_sb b;
+        tr_sb_init(&b);
+        tr_ty_print_user(&b, ty);
+        PyObject *text = PyUnicode_FromString(b.d ? b.d : "");
+        PyObject *t = text ? type_alloc(st, NULL, text) : NULL;
+        Py_XDECREF(text);
+        tr_sb_fini(&b);
+        return t;
+    }
+    if (ty->id >= st->ntype_objs) {
+        uint32_t n = ty->id + 64;
+        PyObject **p = PyMem_Realloc(st->type_objs, n * sizeof *p);
+        if (!p)
+            return PyErr_NoMemory();
+        memset(p + st->ntype_objs, 0, (n - st->ntype_objs) * sizeof *p);
+        st->type_objs = p;
+        st->ntype_objs = n;
+    }
+    if (!st->type_objs[ty->id])
+        st->type_objs[ty->id] = type_alloc(st, ty, NULL);
+    return Py_XNewRef(st->type_objs[ty->id]);
+}
+
+PyObject *tr_types_of_pattern(tr_state *st, const tr_argk *k) {
+    if (!tr_argk_has_const(k))
+        return tr_types_object(st, tr_argk_type(st->types, k, NULL, NULL));
+    if (k->n == 0)
+        return type_alloc(st, NULL, k->value);
+    PyObject *items = PyTuple_New(k->n); /* a tuple that holds constants */
+    for (uint32_t i = 0; items && i < k->n; i++) {
+        PyObject *item = tr_types_of_pattern(st, &k->items[i]);
+        if (!item)
+            Py_CLEAR(items);
+        else
+            PyTuple_SET_ITEM(items, i, item);
+    }
+    PyObject *t = items ? type_alloc(st, NULL, items) : NULL;
+    Py_XDECREF(items);
+    return t;
+}
+
+/* --- reading types --- */
+
+static const tr_ty *from_text(tr_state *st, PyObject *o) {
+    const char *text = PyUnicode_AsUTF8(o), *msg = NULL;
+    if (!text)
+        return NULL;
+    tr_arena a;
+    jmp_buf oom;
+    const tr_ty *ty = NULL;
+    tr_arena_init(&a, &oom);
+    if (setjmp(oom)) {
+        tr_arena_fini(&a);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    ty = tr_ty_parse_user(&a, st->types, text, &msg);
+    if (!ty)
+        PyErr_Format(PyExc_TypeError, "'%s' is not a type: %s", text, msg ? msg : "unknown name");
+    tr_arena_fini(&a);
+    return ty;
+}
+
+static const tr_ty *from_builtin(tr_state *st, PyObject *o) {
+    static const struct {
+        PyTypeObject *py;
+        tr_tyk kind;
+    } rows[] = {{&PyFloat_Type, TR_TY_F64}, {&PyLong_Type, TR_TY_I64}, {&PyBool_Type, TR_TY_BOOL}, {&PyComplex_Type, TR_TY_C128}};
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (o == (PyObject *)rows[i].py)
+            return tr_ty_scalar(st->types, rows[i].kind);
+    return NULL;
+}
+
+static const tr_ty *from_dtype(tr_state *st, PyObject *o) {
+    PyArray_Descr *d = (PyArray_Descr *)o;
+    unsigned num = (unsigned)d->type_num;
+    if (num < sizeof tr_value_npy_kind && tr_value_npy_kind[num] != 255 && d->byteorder != '>')
+        return tr_ty_scalar(st->types, tr_value_npy_kind[num]);
+    PyErr_Format(PyExc_TypeError, "dtype %R has no Treadle type", o);
+    return NULL;
+}
+
+static const tr_ty *from_tuple(tr_state *st, PyObject *o) {
+    uint32_t n = (uint32_t)PyTuple_GET_SIZE(o);
+    const tr_ty **items = PyMem_Calloc(n + 1u, sizeof *items), *ty = NULL;
+    bool ok = items != NULL;
+    for (uint32_t i = 0; ok && i < n; i++)
+        ok = (items[i] = tr_types_from(st, PyTuple_GET_ITEM(o, i))) != NULL;
+    if (ok)
+        ty = tr_ty_tuple(st->types, n, items);
+    PyMem_Free(items);
+    if (!ty && !PyErr_Occurred())
+        PyErr_NoMemory();
+    return ty;
+}
+
+const tr_ty *tr_types_from(tr_state *st, PyObject *o) {
+    tr_typeobj *t = as_type(st, o);
+    if (t && t->ty)
+        return t->ty;
+    if (o == Py_None)
+        return tr_ty_none(st->types);
+    if (PyUnicode_Check(o))
+        return from_text(st, o);
+    if (PyArray_DescrCheck(o))
+        return from_dtype(st, o);
+    if (PyTuple_CheckExact(o))
+        return from_tuple(st, o);
+    const tr_ty *ty = from_builtin(st, o);
+    if (ty)
+        return ty;
+    if (PyType_Check(o) && PyObject_IsSubclass(o, (PyObject *)&PyGenericArrType_Type) == 1) {
+        PyObject *d = (PyObject *)PyArray_DescrFromTypeObject(o);
+        ty = d ? from_dtype(st, d) : NULL;
+        Py_XDECREF(d);
+        return ty;
+    }
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError, "%R is not a type; write treadle.float64, \"float64\", treadle.float64[:] or the like", o);
+    return NULL;
+}
+
+void tr_csig_clear(tr_csig *s) {
+    PyMem_Free((void *)s->args);
+    *s = (tr_csig){0};
+}
+
+static bool csig_from_text(tr_state *st, PyObject *o, tr_csig *out) {
+    const char *text = PyUnicode_AsUTF8(o), *msg = NULL;
+    if (!text)
+        return false;
+    tr_arena a;
+    jmp_buf oom;
+    tr_sig sig = {0};
+    bool ok = false;
+    tr_arena_init(&a, &oom);
+    if (setjmp(oom)) {
+        tr_arena_fini(&a);
+        PyErr_NoMemory();
+        return false;
+    }
+    if (!tr_ty_parse_sig(&a, st->types, text, &sig, &msg)) {
+        PyErr_Format(PyExc_TypeError, "bad signature '%s': %s", text, msg ? msg : "syntax error");
+    } else if (!(out->args = PyMem_Calloc(sig.n + 1u, sizeof *out->args))) {
+        PyErr_NoMemory();
+    } else {
+        ok = true;
+        out->n = sig.n;
+        out->ret = sig.ret;
+        if (sig.n)
+            memcpy((void *)out->args, (const void *)sig.args, sig.n * sizeof *out->args);
+    }
+    tr_arena_fini(&a);
+    return ok;
+}
+
+bool tr_types_csig(tr_state *st, PyObject *o, tr_csig *out) {
+    PyObject *args = o;
+    *out = (tr_csig){0};
+    if (PyUnicode_Check(o))
+        return csig_from_text(st, o, out);
+    if (Py_IS_TYPE(o, st->sig_type)) {
+        tr_sigobj *s = (tr_sigobj *)o;
+        args = s->args;
+        if (s->ret != Py_None && !(out->ret = tr_types_from(st, s->ret)))
+            return false;
+    }
+    if (!PyTuple_Check(args)) {
+        PyErr_Format(PyExc_TypeError,
+                     "a signature is float64(int32, int32), \"f8(i4, i4)\" or a tuple of argument types, not %R", o);
+        return false;
+    }
+    out->args = PyMem_Calloc((size_t)PyTuple_GET_SIZE(args) + 1, sizeof *out->args);
+    if (!out->args) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+        out->args[i] = tr_types_from(st, PyTuple_GET_ITEM(args, i));
+        if (!out->args[i]) {
+            tr_csig_clear(out);
+            return false;
+        }
+    }
+    out->n = (uint32_t)PyTuple_GET_SIZE(args);
+    return true;
+}
+
+/* --- class Type --- */
+
+static void type_dealloc(PyObject *self) {
+    PyTypeObject *tp = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(((tr_typeobj *)self)->value);
+    tp->tp_free(self);
+    Py_DECREF(tp);
+}
+
+static int type_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((tr_typeobj *)self)->value);
+    return 0;
+}
+
+static PyObject *user_text(const tr_ty *ty) {
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_ty_print_user(&b, ty);
+    PyObject *s = b.oom ? PyErr_NoMemory() : PyUnicode_FromString(b.d ? b.d : "");
+    tr_sb_fini(&b);
+    return s;
+}
+
+static PyObject *type_repr(PyObject *self) {
+    tr_typeobj *t = (tr_typeobj *)self;
+    if (t->ty)
+        return user_text(t->ty);
+    if (PyTuple_Check(t->value))
+        return PyUnicode_FromFormat("Tuple%R", t->value);
+    if (PyUnicode_Check(t->value))
+        return PyUnicode_FromFormat("Literal[str](%U)", t->value);
+    PyObject *name = PyObject_GetAttrString(t->value, "__qualname__");
+    if (!name) {
+        PyErr_Clear();
+        return PyUnicode_FromFormat("%s(%R)", Py_TYPE(t->value)->tp_name, t->value);
+    }
+    PyObject *r = PyUnicode_FromFormat("%s(%U)", PyType_Check(t->value) ? "class" : "function", name);
+    Py_DECREF(name);
+    return r;
+}
+
+static Py_hash_t type_hash(PyObject *self) {
+    tr_typeobj *t = (tr_typeobj *)self;
+    if (t->value)
+        return PyObject_Hash(t->value);
+    return (Py_hash_t)((uintptr_t)t->ty >> 4);
+}
+
+static PyObject *type_compare(PyObject *a, PyObject *b, int op) {
+    if (Py_TYPE(a) != Py_TYPE(b) || (op != Py_EQ && op != Py_NE))
+        Py_RETURN_NOTIMPLEMENTED;
+    tr_typeobj *x = (tr_typeobj *)a, *y = (tr_typeobj *)b;
+    int same = x->ty == y->ty;
+    if (same && x->value)
+        same = PyObject_RichCompareBool(x->value, y->value, Py_EQ);
+    if (same < 0)
+        return NULL;
+    return PyBool_FromLong((op == Py_EQ) == same);
+}
+
+/* "::1" or ":" as one item of an array subscript: 0, 1 for a step of one, -1 for anything else. */
+static int slice_step(PyObject *o) {
+    if (!PySlice_Check(o))
+        return -1;
+    PySliceObject *s = (PySliceObject *)o;
+    if (s->start != Py_None || s->stop != Py_None)
+        return -1;
+    if (s->step == Py_None)
+        return 0;
+    return PyLong_CheckExact(s->step) && PyLong_AsLong(s->step) == 1 ? 1 : -1;
+}
+
+static PyObject *bad_subscript(void) {
+    PyErr_SetString(PyExc_TypeError, "an array type is written with slices: T[:] any layout, T[::1] contiguous, T[:, ::1] C order, "
+                                     "T[::1, :] Fortran order");
+    return NULL;
+}
+
+static PyObject *type_subscript(PyObject *self, PyObject *key) {
+    tr_state *st = tr_ext_state_of(self);
+    tr_typeobj *t = (tr_typeobj *)self;
+    bool many = PyTuple_Check(key);
+    Py_ssize_t nd = many ? PyTuple_GET_SIZE(key) : 1;
+    tr_layout layout = TR_LAYOUT_ANY;
+    if (!t->ty || !tr_ty_is_scalar(t->ty))
+        return PyErr_Format(PyExc_TypeError, "arrays of %R are not compiled", self);
+    if (nd < 1 || nd > TR_MAX_NDIM)
+        return PyErr_Format(PyExc_TypeError, "an array type has 1 to %d axes, not %zd", (int)TR_MAX_NDIM, nd);
+    for (Py_ssize_t i = 0; i < nd; i++) {
+        int step = slice_step(many ? PyTuple_GET_ITEM(key, i) : key);
+        if (step < 0 || (step == 1 && (layout != TR_LAYOUT_ANY || (i != 0 && i != nd - 1))))
+            return bad_subscript();
+        if (step == 1)
+            layout = i == nd - 1 ? TR_LAYOUT_C : TR_LAYOUT_F;
+    }
+    return tr_types_object(st, tr_ty_array(st->types, t->ty, (unsigned)nd, layout, false));
+}
+
+/* int32(x) of a value that is no type: the value converted, as NumPy converts it. */
+static PyObject *convert_value(const tr_ty *ty, PyObject *x) {
+    static const int npy[TR_TY__SCALARS] = {NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,     NPY_UINT8,     NPY_UINT16,
+                                            NPY_UINT32, NPY_UINT64, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+    PyArray_Descr *d = PyArray_DescrFromType(npy[ty->kind]);
+    if (!d)
+        return NULL;
+    PyObject *r = PyObject_CallOneArg((PyObject *)d->typeobj, x);
+    Py_DECREF(d);
+    return r;
+}
+
+static PyObject *type_call(PyObject *self, PyObject *args, PyObject *kw) {
+    tr_state *st = tr_ext_state_of(self);
+    tr_typeobj *t = (tr_typeobj *)self;
+    if (kw && PyDict_GET_SIZE(kw)) {
+        PyErr_SetString(PyExc_TypeError, "a type takes no keyword arguments");
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(args) == 1 && t->ty && tr_ty_is_scalar(t->ty)) {
+        PyObject *x = PyTuple_GET_ITEM(args, 0);
+        if (PyFloat_Check(x) || PyLong_Check(x) || PyComplex_Check(x) || PyArray_CheckScalar(x))
+            return convert_value(t->ty, x);
+    }
+    tr_sigobj *s = NULL;
+    PyObject *types = PyTuple_New(PyTuple_GET_SIZE(args));
+    for (Py_ssize_t i = 0; types && i < PyTuple_GET_SIZE(args); i++) {
+        const tr_ty *ty = tr_types_from(st, PyTuple_GET_ITEM(args, i));
+        PyObject *o = ty ? tr_types_object(st, ty) : NULL;
+        if (!o)
+            Py_CLEAR(types);
+        else
+            PyTuple_SET_ITEM(types, i, o);
+    }
+    if (types && (s = (tr_sigobj *)st->sig_type->tp_alloc(st->sig_type, 0))) {
+        s->args = Py_NewRef(types);
+        s->ret = Py_NewRef(self);
+    }
+    Py_XDECREF(types);
+    return (PyObject *)s;
+}
+
+static PyObject *type_reduce(PyObject *self, PyObject *unused) {
+    (void)unused;
+    tr_typeobj *t = (tr_typeobj *)self;
+    if (!t->ty) {
+        PyErr_SetString(PyExc_TypeError, "the type of a constant cannot be pickled");
+        return NULL;
+    }
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_ty_print_ir(&b, t->ty);
+    PyObject *module = PyImport_ImportModule("treadle._core");
+    PyObject *make = module ? PyObject_GetAttrString(module, "_type_from_ir") : NULL;
+    PyObject *r = make ? Py_BuildValue("O(s)", make, b.d) : NULL;
+    Py_XDECREF(make);
+    Py_XDECREF(module);
+    tr_sb_fini(&b);
+    return r;
+}
+
+static PyObject *get_name(PyObject *self, void *unused) {
+    (void)unused;
+    return type_repr(self);
+}
+
+static PyObject *get_dtype(PyObject *self, void *unused) {
+    (void)unused;
+    const tr_ty *ty = ((tr_typeobj *)self)->ty;
+    if (!ty || !tr_ty_is(ty, TR_TY_ARRAY)) {
+        PyErr_Format(PyExc_AttributeError, "%R is no array type", self);
+        return NULL;
+    }
+    return tr_types_object(tr_ext_state_of(self), ty->elem);
+}
+
+static PyObject *get_ndim(PyObject *self, void *unused) {
+    (void)unused;
+    const tr_ty *ty = ((tr_typeobj *)self)->ty;
+    return PyLong_FromLong(ty && tr_ty_is(ty, TR_TY_ARRAY) ? ty->ndim : 0);
+}
+
+static PyObject *get_layout(PyObject *self, void *unused) {
+    (void)unused;
+    const tr_ty *ty = ((tr_typeobj *)self)->ty;
+    if (!ty || !tr_ty_is(ty, TR_TY_ARRAY))
+        Py_RETURN_NONE;
+    return PyUnicode_FromStringAndSize(&"CFA"[ty->layout], 1);
+}
+
+static PyObject *get_mutable(PyObject *self, void *unused) {
+    (void)unused;
+    const tr_ty *ty = ((tr_typeobj *)self)->ty;
+    return PyBool_FromLong(ty && tr_ty_is(ty, TR_TY_ARRAY) && !ty->readonly);
+}
+
+static PyObject *get_bitwidth(PyObject *self, void *unused) {
+    (void)unused;
+    const tr_ty *ty = ((tr_typeobj *)self)->ty;
+    if (!ty || !tr_ty_is_scalar(ty))
+        return PyErr_Format(PyExc_AttributeError, "%R is no scalar type", self);
+    return PyLong_FromLong((long)tr_ty_size(ty) * 8);
+}
+
+static PyObject *get_types(PyObject *self, void *unused) {
+    (void)unused;
+    const tr_ty *ty = ((tr_typeobj *)self)->ty;
+    uint32_t n = ty && tr_ty_is(ty, TR_TY_TUPLE) ? ty->n : 0;
+    PyObject *r = PyTuple_New(n);
+    for (uint32_t i = 0; r && i < n; i++) {
+        PyObject *o = tr_types_object(tr_ext_state_of(self), ty->items[i]);
+        if (!o)
+            Py_CLEAR(r);
+        else
+            PyTuple_SET_ITEM(r, i, o);
+    }
+    return r;
+}
+
+static PyObject *get_literal(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *v = ((tr_typeobj *)self)->value;
+    if (!v)
+        return PyErr_Format(PyExc_AttributeError, "%R is not the type of a constant", self);
+    return Py_NewRef(v);
+}
+
+static PyGetSetDef type_getset[] = {
+    {"name", get_name, NULL, "The type as users write it.", NULL},
+    {"dtype", get_dtype, NULL, "Item type of an array type.", NULL},
+    {"ndim", get_ndim, NULL, "Rank of an array type; 0 for others.", NULL},
+    {"layout", get_layout, NULL, "'C', 'F' or 'A' (any) for an array type, else None.", NULL},
+    {"mutable", get_mutable, NULL, "True for an array type that may be written.", NULL},
+    {"bitwidth", get_bitwidth, NULL, "Bits of a scalar type.", NULL},
+    {"types", get_types, NULL, "Item types of a tuple type; () for others.", NULL},
+    {"literal_value", get_literal, NULL, "The constant that this is the type of.", NULL},
+    {0},
+};
+
+static PyMethodDef type_methods[] = {
+    {"__reduce__", type_reduce, METH_NOARGS, NULL},
+    {0},
+};
+
+PyDoc_STRVAR(type_doc, "A type of compiled code.\n\n"
+                       "``float64(int32, int32)`` is a signature, ``float32[:, ::1]`` an array type, ``int8(3)`` a converted value.\n"
+                       "Types are compared by identity.");
+
+static PyType_Slot type_slots[] = {
+    {Py_tp_dealloc, type_dealloc},
+    {Py_tp_traverse, type_traverse},
+    {Py_tp_repr, type_repr},
+    {Py_tp_hash, type_hash},
+    {Py_tp_richcompare, type_compare},
+    {Py_tp_call, type_call},
+    {Py_mp_subscript, type_subscript},
+    {Py_tp_getset, type_getset},
+    {Py_tp_methods, type_methods},
+    {Py_tp_doc, (void *)type_doc},
+    {0, NULL},
+};
+
+static PyType_Spec type_spec = {
+    .name = "treadle._core.Type",
+    .basicsize = sizeof(tr_typeobj),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = type_slots,
+};
+
+/* --- class Signature --- */
+
+static void sig_dealloc(PyObject *self) {
+    PyTypeObject *tp = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(((tr_sigobj *)self)->args);
+    Py_CLEAR(((tr_sigobj *)self)->ret);
+    tp->tp_free(self);
+    Py_DECREF(tp);
+}
+
+static int sig_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((tr_sigobj *)self)->args);
+    Py_VISIT(((tr_sigobj *)self)->ret);
+    return 0;
+}
+
+static PyObject *sig_repr(PyObject *self) {
+    tr_sigobj *s = (tr_sigobj *)self;
+    PyObject *parts = PyList_New(0), *sep = PyUnicode_FromString(", "), *inner = NULL, *r = NULL;
+    bool ok = parts && sep;
+    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(s->args); i++) {
+        PyObject *t = PyObject_Repr(PyTuple_GET_ITEM(s->args, i));
+        ok = t && PyList_Append(parts, t) == 0;
+        Py_XDECREF(t);
+    }
+    if (ok && (inner = PyUnicode_Join(sep, parts)))
+        r = s->ret == Py_None ? PyUnicode_FromFormat("(%U)", inner) : PyUnicode_FromFormat("%R(%U)", s->ret, inner);
+    Py_XDECREF(inner);
+    Py_XDECREF(sep);
+    Py_XDECREF(parts);
+    return r;
+}
+
+static PyObject *sig_compare(PyObject *a, PyObject *b, int op) {
+    if (Py_TYPE(a) != Py_TYPE(b) || (op != Py_EQ && op != Py_NE))
+        Py_RETURN_NOTIMPLEMENTED;
+    tr_sigobj *x = (tr_sigobj *)a, *y = (tr_sigobj *)b;
+    int same = PyObject_RichCompareBool(x->ret, y->ret, Py_EQ);
+    if (same > 0)
+        same = PyObject_RichCompareBool(x->args, y->args, Py_EQ);
+    return same < 0 ? NULL : PyBool_FromLong((op == Py_EQ) == same);
+}
+
+static Py_hash_t sig_hash(PyObject *self) {
+    Py_hash_t h = PyObject_Hash(((tr_sigobj *)self)->args);
+    return h == -1 ? -1 : h ^ 0x5167;
+}
+
+static PyMemberDef sig_members[] = {
+    {"args", T_OBJECT, offsetof(tr_sigobj, args), READONLY, "Argument types."},
+    {"return_type", T_OBJECT, offsetof(tr_sigobj, ret), READONLY, "Return type, or None when it is inferred."},
+    {0},
+};
+
+PyDoc_STRVAR(sig_doc, "Argument types and a return type, made by calling a type: ``float64(int32, int32)``.");
+
+static PyType_Slot sig_slots[] = {
+    {Py_tp_dealloc, sig_dealloc},     {Py_tp_traverse, sig_traverse}, {Py_tp_repr, sig_repr},
+    {Py_tp_richcompare, sig_compare}, {Py_tp_hash, sig_hash},         {Py_tp_members, sig_members},
+    {Py_tp_doc, (void *)sig_doc},     {0, NULL},
+};
+
+static PyType_Spec sig_spec = {
+    .name = "treadle._core.Signature",
+    .basicsize = sizeof(tr_sigobj),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = sig_slots,
+};
+
+/* --- module functions --- */
+
+static PyObject *py_typeof(PyObject *module, PyObject *x) {
+    tr_state *st = tr_ext_state(module);
+    tr_argk k;
+    if (!tr_value_pattern(st, x, NULL, NULL, &k))
+        return NULL;
+    PyObject *t = tr_types_of_pattern(st, &k);
+    tr_argk_clear(&k);
+    return t;
+}
+
+static PyObject *py_as_type(PyObject *module, PyObject *x) {
+    const tr_ty *ty = tr_types_from(tr_ext_state(module), x);
+    return ty ? tr_types_object(tr_ext_state(module), ty) : NULL;
+}
+
+static PyObject *py_signature(PyObject *module, PyObject *x) {
+    tr_state *st = tr_ext_state(module);
+    tr_csig c;
+    if (!tr_types_csig(st, x, &c))
+        return NULL;
+    tr_sigobj *s = (tr_sigobj *)st->sig_type->tp_alloc(st->sig_type, 0);
+    PyObject *args = s ? PyTuple_New(c.n) : NULL;
+    for (uint32_t i = 0; args && i < c.n; i++) {
+        PyObject *t = tr_types_object(st, c.args[i]);
+        if (!t)
+            Py_CLEAR(args);
+        else
+            PyTuple_SET_ITEM(args, i, t);
+    }
+    if (args) {
+        s->args = args;
+        s->ret = c.ret ? tr_types_object(st, c.ret) : Py_NewRef(Py_None);
+    }
+    if (!args || !s->ret)
+        Py_CLEAR(s);
+    tr_csig_clear(&c);
+    return (PyObject *)s;
+}
+
+static PyObject *py_array_type(PyObject *module, PyObject *args) {
+    tr_state *st = tr_ext_state(module);
+    PyObject *elem;
+    int ndim, readonly;
+    const char *layout;
+    if (!PyArg_ParseTuple(args, "Oisp", &elem, &ndim, &layout, &readonly))
+        return NULL;
+    const tr_ty *ty = tr_types_from(st, elem);
+    if (!ty)
+        return NULL;
+    size_t which = strlen(layout) == 1 ? strcspn("CFA", layout) : 3; /* tr_layout's order */
+    if (which == 3 || !tr_ty_is_scalar(ty) || ndim < 0 || ndim > TR_MAX_NDIM)
+        return PyErr_Format(PyExc_ValueError, "an array type needs a scalar item type, 0 to %d axes and layout 'C', 'F' or 'A'",
+                            (int)TR_MAX_NDIM);
+    return tr_types_object(st, tr_ty_array(st->types, ty, (unsigned)ndim, (tr_layout)which, readonly != 0));
+}
+
+static PyObject *py_ntuple_type(PyObject *module, PyObject *args) {
+    tr_state *st = tr_ext_state(module);
+    PyObject *types, *cls, *t = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &types, &PyType_Type, &cls))
+        return NULL;
+    PyObject *fields = PyObject_GetAttrString(cls, "_fields");
+    if (!fields || !PyTuple_CheckExact(fields) || PyTuple_GET_SIZE(fields) != PyTuple_GET_SIZE(types)) {
+        Py_XDECREF(fields);
+        PyErr_Clear();
+        return PyErr_Format(PyExc_TypeError, "%R is no named tuple class with %zd fields", cls, PyTuple_GET_SIZE(types));
+    }
+    uint32_t n = (uint32_t)PyTuple_GET_SIZE(types);
+    const tr_ty **items = PyMem_Calloc(n + 1u, sizeof *items);
+    const char **names = PyMem_Calloc(n + 1u, sizeof *names);
+    bool ok = items && names;
+    for (uint32_t i = 0; ok && i < n; i++)
+        ok = (items[i] = tr_types_from(st, PyTuple_GET_ITEM(types, i))) &&
+             (names[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields, i)));
+    if (ok)
+        t = tr_types_object(st, tr_ty_named_tuple(st->types, ((PyTypeObject *)cls)->tp_name, n, items, names));
+    else if (!PyErr_Occurred())
+        PyErr_NoMemory();
+    PyMem_Free(items);
+    PyMem_Free(names);
+    Py_DECREF(fields);
+    return t;
+}
+
+static PyObject *py_from_ir(PyObject *module, PyObject *text) {
+    tr_state *st = tr_ext_state(module);
+    const char *s = PyUnicode_AsUTF8(text);
+    const tr_ty *ty = s ? tr_ty_parse_ir(st->types, &s) : NULL;
+    if (!ty)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "%R is no type", text);
+    return tr_types_object(st, ty);
+}
+
+static PyObject *py_type_names(PyObject *module, PyObject *unused) {
+    (void)unused;
+    tr_state *st = tr_ext_state(module);
+    static const struct {
+        const char *name;
+        tr_tyk kind;
+    } rows[] = {
+#define X(name, id) {name, TR_TY_##id},
+#include "ty/names.def"
+#undef X
+    };
+    PyObject *d = PyDict_New();
+    for (unsigned i = 0; d && i < sizeof rows / sizeof *rows; i++) {
+        const tr_ty *ty = rows[i].kind == TR_TY_NONE ? tr_ty_none(st->types) : tr_ty_scalar(st->types, rows[i].kind);
+        PyObject *t = tr_types_object(st, ty);
+        if (!t || PyDict_SetItemString(d, rows[i].name, t) < 0)
+            Py_CLEAR(d);
+        Py_XDECREF(t);
+    }
+    return d;
+}
+
+static PyMethodDef functions[] = {
+    {"typeof", py_typeof, METH_O, "typeof(x)\n--\n\nType that compiled code gives to the argument x."},
+    {"as_type", py_as_type, METH_O, "as_type(x)\n--\n\nType that x (text, dtype, class, tuple, None) stands for."},
+    {"signature", py_signature, METH_O, "signature(x)\n--\n\nSignature from text, a tuple of types, or a signature."},
+    {"_array_type", py_array_type, METH_VARARGS, "_array_type(item, ndim, layout, readonly)\n--\n\n"},
+    {"_named_tuple_type", py_ntuple_type, METH_VARARGS, "_named_tuple_type(types, cls)\n--\n\n"},
+    {"_type_from_ir", py_from_ir, METH_O, "_type_from_ir(text)\n--\n\n"},
+    {"_type_names", py_type_names, METH_NOARGS, "_type_names()\n--\n\nAll names of scalar types."},
+    {0},
+};
+
+bool tr_types_add(PyObject *module) {
+    tr_state *st = tr_ext_state(module);
+    st->type_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &type_spec, NULL);
+    st->sig_type = st->type_type ? (PyTypeObject *)PyType_FromModuleAndSpec(module, &sig_spec, NULL) : NULL;
+    return st->sig_type && PyModule_AddType(module, st->type_type) == 0 && PyModule_AddType(module, st->sig_type) == 0 &&
+           PyModule_AddFunctions(module, functions) == 0;
+}

@@ -1,0 +1,301 @@
+/* From Python values to slots: conversions as by assignment, range checked.
+ * Cost: a few loads for exact scalars and arrays; NumPy scalars through their public structs. */
+#include "ext/value.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A number of any class, before it takes the form of a type. cls as tr_ty_class; uint64 values beyond int64 have cls 'u'. */
+typedef struct num {
+    char cls;
+    int64_t i;
+    uint64_t u;
+    double re, im;
+} num;
+
+static num num_int(int64_t v) { return (num){.cls = 'i', .i = v, .u = (uint64_t)v, .re = (double)v}; }
+static num num_uint(uint64_t v) {
+    return (num){.cls = v > INT64_MAX ? 'u' : 'i', .i = (int64_t)v, .u = v, .re = (double)v};
+}
+static num num_float(double v) { return (num){.cls = 'f', .re = v}; }
+
+bool tr_value_overflow(PyObject *o, const tr_ty *ty, const char *fn, const char *arg) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError))
+        return false;
+    PyErr_Clear();
+    PyObject *text = PyObject_Str(o);
+    if (!text)
+        PyErr_Clear();
+    const char *s = text ? PyUnicode_AsUTF8(text) : NULL;
+    PyErr_Clear();
+    bool brief = s && strlen(s) <= 40;
+    PyErr_Format(PyExc_OverflowError, "%s(): argument '%s': Python int %s%sdoes not fit %s", fn, arg, brief ? s : "",
+                 brief ? " " : "", tr_tyk_user_name((tr_tyk)ty->kind));
+    Py_XDECREF(text);
+    return false;
+}
+
+/* Reads a Python int that `ty` will take: int64, else uint64 where the type is uint64, else a float where it is float or complex. */
+static bool read_int(PyObject *o, const tr_ty *ty, const char *fn, const char *arg, num *n) {
+    int over = 0;
+    long long v = PyLong_AsLongLongAndOverflow(o, &over);
+    if (!over) {
+        *n = num_int(v);
+        return true;
+    }
+    if (ty->kind == TR_TY_U64 && over > 0) {
+        unsigned long long u = PyLong_AsUnsignedLongLong(o);
+        if (u != (unsigned long long)-1 || !PyErr_Occurred()) {
+            *n = num_uint(u);
+            return true;
+        }
+    } else if (tr_ty_is_float(ty) || tr_ty_is_complex(ty)) {
+        double d = PyLong_AsDouble(o);
+        if (d != -1.0 || !PyErr_Occurred()) {
+            *n = num_float(d);
+            return true;
+        }
+    }
+    return tr_value_overflow(o, ty, fn, arg);
+}
+
+static num read_np_scalar(tr_state *st, PyObject *o) {
+    switch (tr_key_tyk(tr_value_key(st, o))) {
+    case TR_TY_BOOL: return (num){.cls = 'b', .i = PyArrayScalar_VAL(o, Bool) != 0};
+    case TR_TY_I8: return num_int(PyArrayScalar_VAL(o, Byte));
+    case TR_TY_I16: return num_int(PyArrayScalar_VAL(o, Short));
+    case TR_TY_I32: return num_int(PyArrayScalar_VAL(o, Int));
+    case TR_TY_I64: return num_int(PyArrayScalar_VAL(o, Long)); /* long long has the same layout */
+    case TR_TY_U8: return num_uint(PyArrayScalar_VAL(o, UByte));
+    case TR_TY_U16: return num_uint(PyArrayScalar_VAL(o, UShort));
+    case TR_TY_U32: return num_uint(PyArrayScalar_VAL(o, UInt));
+    case TR_TY_U64: return num_uint(PyArrayScalar_VAL(o, ULong));
+    case TR_TY_F32: return num_float((double)PyArrayScalar_VAL(o, Float));
+    case TR_TY_F64: return num_float(PyArrayScalar_VAL(o, Double));
+    case TR_TY_C64: {
+        npy_cfloat c = PyArrayScalar_VAL(o, CFloat);
+        float f[2];
+        memcpy(f, &c, sizeof f);
+        return (num){.cls = 'c', .re = (double)f[0], .im = (double)f[1]};
+    }
+    default: {
+        npy_cdouble c = PyArrayScalar_VAL(o, CDouble);
+        double d[2];
+        memcpy(d, &c, sizeof d);
+        return (num){.cls = 'c', .re = d[0], .im = d[1]};
+    }
+    }
+}
+
+static bool read_num(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg, num *n) {
+    if (PyFloat_CheckExact(o))
+        *n = num_float(PyFloat_AS_DOUBLE(o));
+    else if (PyLong_CheckExact(o))
+        return read_int(o, ty, fn, arg, n);
+    else if (PyBool_Check(o))
+        *n = (num){.cls = 'b', .i = o == Py_True};
+    else if (PyComplex_CheckExact(o))
+        *n = (num){.cls = 'c', .re = PyComplex_RealAsDouble(o), .im = PyComplex_ImagAsDouble(o)};
+    else
+        *n = read_np_scalar(st, o);
+    if (n->cls == 'b') {
+        n->u = (uint64_t)n->i;
+        n->re = (double)n->i;
+    }
+    return true;
+}
+
+static bool int_fits(const num *n, const tr_ty *ty) {
+    unsigned bits = tr_ty_size(ty) * 8;
+    if (tr_ty_class(ty) == 'u')
+        return (n->cls == 'u' || n->i >= 0) && (bits == 64 || n->u >> bits == 0);
+    if (n->cls == 'u')
+        return false;
+    return bits == 64 || (n->i >= -(INT64_C(1) << (bits - 1)) && n->i < INT64_C(1) << (bits - 1));
+}
+
+/* Stores a number as type ty; the class of the number is not above the class of the type (tr_value_cost said so). */
+static bool store_num(PyObject *o, const num *n, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
+    tr_slot *s = (*at)++;
+    s->u = 0;
+    switch (tr_ty_class(ty)) {
+    case 'b': s->b = n->i != 0; break;
+    case 'i':
+    case 'u':
+        if (!int_fits(n, ty))
+            return tr_value_overflow(o, ty, fn, arg);
+        s->u = n->u; /* little endian: the low bytes are the value */
+        break;
+    case 'f':
+        if (ty->kind == TR_TY_F32)
+            s->f32 = (float)n->re;
+        else
+            s->f = n->re;
+        break;
+    default: {
+        tr_slot *im = (*at)++;
+        im->u = 0;
+        if (ty->kind == TR_TY_C64) {
+            s->f32 = (float)n->re;
+            im->f32 = (float)n->im;
+        } else {
+            s->f = n->re;
+            im->f = n->im;
+        }
+    }
+    }
+    return true;
+}
+
+bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
+    tr_slot *s = *at;
+    unsigned nd = ty->ndim;
+    const npy_intp *dims = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
+    (s++)->p = (void *)((uintptr_t)a | 1u);
+    (s++)->p = PyArray_DATA(a);
+    for (unsigned d = 0; d < nd; d++)
+        (s++)->i = dims[d];
+    if (ty->layout == TR_LAYOUT_ANY) {
+        unsigned size = tr_ty_size(ty->elem);
+        for (unsigned d = 0; d < nd; d++) {
+            if (strides[d] & (npy_intp)(size - 1)) { /* sizes are powers of two */
+                PyErr_Format(PyExc_TypeError,
+                             "%s(): argument '%s' is an array whose stride of %zd bytes on axis %u is no multiple of its item "
+                             "size, %u\n  help: copy it with np.ascontiguousarray",
+                             fn, arg, (Py_ssize_t)strides[d], d, size);
+                return false;
+            }
+            (s++)->i = strides[d] / (npy_intp)size;
+        }
+    }
+    *at = s;
+    return true;
+}
+
+/* Integer attribute of a range or slice. */
+static bool unbox_index(PyObject *o, const char *name, const char *fn, const char *arg, int64_t *out) {
+    PyObject *v = PyObject_GetAttrString(o, name);
+    if (!v)
+        return false;
+    int over = 0;
+    *out = PyLong_AsLongLongAndOverflow(v, &over);
+    Py_DECREF(v);
+    if (over)
+        PyErr_Format(PyExc_OverflowError, "%s(): argument '%s': %s of %s does not fit int64", fn, arg, name,
+                     Py_TYPE(o)->tp_name);
+    return !over && !PyErr_Occurred();
+}
+
+static bool unbox_range(PyObject *o, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
+    static const char *const names[3] = {"start", "stop", "step"};
+    (void)ty;
+    for (unsigned i = 0; i < 3; i++)
+        if (!unbox_index(o, names[i], fn, arg, &(*at)++->i))
+            return false;
+    return true;
+}
+
+static bool unbox_slice(PyObject *o, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
+    static const char *const names[3] = {"start", "stop", "step"};
+    for (unsigned i = 0; i < 3; i++)
+        if (!tr_ty_is(ty->items[i], TR_TY_NONE) && !unbox_index(o, names[i], fn, arg, &(*at)++->i))
+            return false;
+    return true;
+}
+
+bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
+    num n;
+    if (tr_ty_is_scalar(ty))
+        return read_num(st, o, ty, fn, arg, &n) && store_num(o, &n, ty, fn, arg, at);
+    switch (ty->kind) {
+    case TR_TY_ARRAY: return tr_value_unbox_array((PyArrayObject *)o, ty, fn, arg, at);
+    case TR_TY_RANGE: return unbox_range(o, ty, fn, arg, at);
+    case TR_TY_SLICE: return unbox_slice(o, ty, fn, arg, at);
+    case TR_TY_TUPLE:
+        for (uint32_t i = 0; i < ty->n; i++)
+            if (!tr_value_unbox(st, PyTuple_GET_ITEM(o, i), ty->items[i], fn, arg, at))
+                return false;
+        return true;
+    default: return true; /* None and constants have no parts */
+    }
+}
+
+/* --- conversions that a declared signature allows --- */
+
+/* Type kind of a scalar pattern, or -1. */
+static int scalar_kind(uint32_t key) {
+    switch (tr_key_kind(key)) {
+    case TR_K_FLOAT: return TR_TY_F64;
+    case TR_K_INT: return TR_TY_I64;
+    case TR_K_BOOL: return TR_TY_BOOL;
+    case TR_K_COMPLEX: return TR_TY_C128;
+    case TR_K_SCALAR: return (int)tr_key_tyk(key);
+    default: return -1;
+    }
+}
+
+static int class_rank(char cls) { return cls == 'b' ? 0 : cls == 'i' || cls == 'u' ? 1 : cls == 'f' ? 2 : 3; }
+
+static unsigned scalar_size(tr_tyk k) {
+    static const uint8_t size[TR_TY__SCALARS] = {
+#define X(id, ir, user, bytes, cls) bytes,
+        TR_SCALARS(X)
+#undef X
+    };
+    return size[k];
+}
+
+static char scalar_class(tr_tyk k) {
+    static const char cls[TR_TY__SCALARS] = {
+#define X(id, ir, user, bytes, c) c,
+        TR_SCALARS(X)
+#undef X
+    };
+    return cls[k];
+}
+
+/* 0 same type; 1 and 2 within the class, widening before narrowing; 3.. a class up each. */
+static int scalar_cost(tr_tyk from, const tr_ty *ty) {
+    if (from == (tr_tyk)ty->kind)
+        return 0;
+    int a = class_rank(scalar_class(from)), b = class_rank(tr_ty_class(ty));
+    if (a > b)
+        return -1;
+    if (a < b)
+        return 1 + 2 * (b - a) + (scalar_size(from) * (b == 3 ? 2 : 1) > tr_ty_size(ty));
+    return scalar_size(from) <= tr_ty_size(ty) ? 1 : 2;
+}
+
+static int array_cost(PyObject *o, const tr_argk *k, const tr_ty *ty) {
+    int flags = PyArray_FLAGS((PyArrayObject *)o);
+    bool ro = (k->key & TR_KEY_RO) != 0;
+    if (!tr_ty_is(ty, TR_TY_ARRAY) || ty->elem->kind != (uint8_t)tr_key_tyk(k->key) || ty->ndim != tr_key_ndim(k->key) ||
+        (ro && !ty->readonly))
+        return -1;
+    if ((ty->layout == TR_LAYOUT_C && !(flags & NPY_ARRAY_C_CONTIGUOUS)) ||
+        (ty->layout == TR_LAYOUT_F && !(flags & NPY_ARRAY_F_CONTIGUOUS)))
+        return -1;
+    return (tr_key_layout(k->key) != (tr_layout)ty->layout) + (ro != (bool)ty->readonly);
+}
+
+int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty) {
+    int kind = scalar_kind(k->key), total = 0;
+    if (kind >= 0)
+        return tr_ty_is_scalar(ty) ? scalar_cost((tr_tyk)kind, ty) : -1;
+    switch (tr_key_kind(k->key)) {
+    case TR_K_ARRAY: return array_cost(o, k, ty);
+    case TR_K_TUPLE:
+    case TR_K_NTUPLE:
+        if (!tr_ty_is(ty, TR_TY_TUPLE) || ty->n != k->n || (ty->fields && !k->value))
+            return -1;
+        for (uint32_t i = 0; i < k->n; i++) {
+            int c = tr_value_cost(st, PyTuple_GET_ITEM(o, i), &k->items[i], ty->items[i]);
+            if (c < 0)
+                return -1;
+            total += c;
+        }
+        return total;
+    case TR_K_NONE: return tr_ty_is(ty, TR_TY_NONE) ? 0 : -1;
+    default: return !tr_argk_has_const(k) && tr_argk_type(st->types, k, NULL, NULL) == ty ? 0 : -1;
+    }
+}

@@ -1,0 +1,357 @@
+/* Patterns of argument values: making them, comparing them, and their types. See value.h.
+ * Cost: a key is a few loads; a pattern allocates only for tuples. */
+#include "ext/value.h"
+
+#include <string.h>
+
+const uint8_t tr_value_npy_kind[24] = {
+    [NPY_BOOL] = TR_TY_BOOL,     [NPY_BYTE] = TR_TY_I8,       [NPY_UBYTE] = TR_TY_U8,
+    [NPY_SHORT] = TR_TY_I16,     [NPY_USHORT] = TR_TY_U16,    [NPY_INT] = TR_TY_I32,
+    [NPY_UINT] = TR_TY_U32,      [NPY_LONG] = TR_TY_I64,      [NPY_ULONG] = TR_TY_U64,
+    [NPY_LONGLONG] = TR_TY_I64,  [NPY_ULONGLONG] = TR_TY_U64, [NPY_FLOAT] = TR_TY_F32,
+    [NPY_DOUBLE] = TR_TY_F64,    [NPY_LONGDOUBLE] = 255,      [NPY_CFLOAT] = TR_TY_C64,
+    [NPY_CDOUBLE] = TR_TY_C128,  [NPY_CLONGDOUBLE] = 255,     [NPY_OBJECT] = 255,
+    [NPY_STRING] = 255,          [NPY_UNICODE] = 255,         [NPY_VOID] = 255,
+    [NPY_DATETIME] = 255,        [NPY_TIMEDELTA] = 255,       [NPY_HALF] = 255,
+};
+
+/* Same order as tr_state.np_scalar, which module.c fills. */
+static const uint8_t np_scalar_kind[TR_NPTYPES] = {TR_TY_F64, TR_TY_I64, TR_TY_F32,  TR_TY_I32, TR_TY_BOOL,
+                                                   TR_TY_U8,  TR_TY_I8,  TR_TY_I16,  TR_TY_U16, TR_TY_U32,
+                                                   TR_TY_U64, TR_TY_C64, TR_TY_C128, TR_TY_I64, TR_TY_U64};
+
+/* A subclass of ndarray that gives operators or functions a meaning of its own, so that its plain data would lie.
+ * np.memmap wraps items only to keep its class; its data are plain. */
+static bool array_overrides(tr_state *st, PyObject *o) {
+    static const char *const names[] = {"__array_ufunc__", "__array_function__", "__mul__", "__add__", "__getitem__"};
+    unsigned n = sizeof names / sizeof *names;
+    bool differs = false;
+    if (Py_IS_TYPE(o, st->np_memmap))
+        return false;
+    for (unsigned i = 0; i < n && !differs; i++) {
+        PyObject *mine = PyObject_GetAttrString((PyObject *)Py_TYPE(o), names[i]);
+        PyObject *base = PyObject_GetAttrString((PyObject *)&PyArray_Type, names[i]);
+        differs = mine != base;
+        Py_XDECREF(mine);
+        Py_XDECREF(base);
+    }
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    return differs;
+}
+
+static bool is_named_tuple(PyObject *o) {
+    if (!PyTuple_Check(o) || Py_TYPE(o)->tp_base != &PyTuple_Type)
+        return false;
+    PyObject *fields = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "_fields");
+    bool yes = fields && PyTuple_CheckExact(fields) && PyTuple_GET_SIZE(fields) == PyTuple_GET_SIZE(o);
+    Py_XDECREF(fields);
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    return yes;
+}
+
+static uint32_t range_key(PyObject *o) {
+    PyObject *step = PyObject_GetAttrString(o, "step");
+    long one = step ? PyLong_AsLong(step) : 0;
+    Py_XDECREF(step);
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    return TR_K_RANGE | (one == 1 ? 1u << 8 : 0u);
+}
+
+static uint32_t slice_key(PyObject *o) {
+    PySliceObject *s = (PySliceObject *)o;
+    PyObject *part[3] = {s->start, s->stop, s->step};
+    uint32_t key = TR_K_SLICE;
+    for (unsigned i = 0; i < 3; i++) {
+        if (part[i] == Py_None)
+            key |= 1u << (8 + i);
+        else if (!PyLong_CheckExact(part[i]))
+            return TR_K_OTHER;
+    }
+    return key;
+}
+
+static uint32_t scalar_key(tr_state *st, PyObject *o) {
+    PyTypeObject *t = Py_TYPE(o);
+    for (unsigned i = 0; i < TR_NPTYPES; i++)
+        if (st->np_scalar[i] == t)
+            return TR_K_SCALAR | (uint32_t)np_scalar_kind[i] << 8;
+    return TR_K_OTHER;
+}
+
+static bool is_ident(tr_state *st, PyObject *o) {
+    return PyFunction_Check(o) || PyCFunction_Check(o) || PyType_Check(o) || Py_IS_TYPE(o, st->fn_type) ||
+           Py_IS_TYPE(o, st->type_type) || PyObject_TypeCheck(o, st->np_ufunc);
+}
+
+uint32_t tr_value_key(tr_state *st, PyObject *o) {
+    PyTypeObject *t = Py_TYPE(o);
+    if (t == &PyFloat_Type)
+        return TR_K_FLOAT;
+    if (t == &PyLong_Type)
+        return TR_K_INT;
+    if (t == &PyArray_Type)
+        return tr_value_array_key((PyArrayObject *)o);
+    if (t == &PyBool_Type)
+        return TR_K_BOOL;
+    if (o == Py_None)
+        return TR_K_NONE;
+    if (t == &PyComplex_Type)
+        return TR_K_COMPLEX;
+    if (t == &PyTuple_Type)
+        return TR_K_TUPLE | (uint32_t)PyTuple_GET_SIZE(o) << 8;
+    if (t == &PyUnicode_Type)
+        return TR_K_STR;
+    if (PyArray_Check(o))
+        return array_overrides(st, o) ? TR_K_OTHER : tr_value_array_key((PyArrayObject *)o);
+    uint32_t key = scalar_key(st, o);
+    if (key != TR_K_OTHER)
+        return key;
+    if (t == &PyRange_Type)
+        return range_key(o);
+    if (t == &PySlice_Type)
+        return slice_key(o);
+    if (PyTuple_Check(o))
+        return is_named_tuple(o) ? TR_K_NTUPLE | (uint32_t)PyTuple_GET_SIZE(o) << 8 : TR_K_OTHER;
+    if (PyArray_DescrCheck(o))
+        return TR_K_DTYPE;
+    return is_ident(st, o) ? TR_K_IDENT : TR_K_OTHER;
+}
+
+/* --- patterns --- */
+
+void tr_argk_clear(tr_argk *k) {
+    for (uint32_t i = 0; i < k->n; i++)
+        tr_argk_clear(&k->items[i]);
+    PyMem_Free(k->items);
+    Py_CLEAR(k->value);
+    *k = (tr_argk){0};
+}
+
+bool tr_argk_copy(const tr_argk *from, tr_argk *to) {
+    *to = (tr_argk){.key = from->key, .value = Py_XNewRef(from->value)};
+    if (from->n == 0)
+        return true;
+    to->items = PyMem_Calloc(from->n, sizeof *to->items);
+    if (!to->items) {
+        tr_argk_clear(to);
+        PyErr_NoMemory();
+        return false;
+    }
+    for (; to->n < from->n; to->n++) {
+        if (!tr_argk_copy(&from->items[to->n], &to->items[to->n])) {
+            tr_argk_clear(to);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Two constants are the same: the same object, or equal texts or dtypes. */
+static bool same_value(unsigned kind, PyObject *a, PyObject *b) {
+    if (a == b)
+        return true;
+    if (kind == TR_K_STR)
+        return PyUnicode_Compare(a, b) == 0;
+    if (kind == TR_K_DTYPE)
+        return PyArray_EquivTypes((PyArray_Descr *)a, (PyArray_Descr *)b);
+    return false;
+}
+
+bool tr_argk_equal(const tr_argk *a, const tr_argk *b) {
+    if (a->key != b->key || a->n != b->n)
+        return false;
+    if (a->value && !same_value(tr_key_kind(a->key), a->value, b->value))
+        return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (!tr_argk_equal(&a->items[i], &b->items[i]))
+            return false;
+    return true;
+}
+
+int tr_argk_visit(const tr_argk *k, visitproc visit, void *arg) {
+    Py_VISIT(k->value);
+    for (uint32_t i = 0; i < k->n; i++) {
+        int r = tr_argk_visit(&k->items[i], visit, arg);
+        if (r)
+            return r;
+    }
+    return 0;
+}
+
+bool tr_argk_has_const(const tr_argk *k) {
+    unsigned kind = tr_key_kind(k->key);
+    if (kind == TR_K_STR || kind == TR_K_DTYPE || kind == TR_K_IDENT)
+        return true;
+    for (uint32_t i = 0; i < k->n; i++)
+        if (tr_argk_has_const(&k->items[i]))
+            return true;
+    return false;
+}
+
+bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
+    if (tr_value_key(st, o) != k->key)
+        return false;
+    unsigned kind = tr_key_kind(k->key);
+    if (kind < TR_K_DEEP)
+        return true;
+    if (kind == TR_K_NTUPLE && (PyObject *)Py_TYPE(o) != k->value)
+        return false;
+    if (kind > TR_K_NTUPLE)
+        return same_value(kind, k->value, o);
+    for (uint32_t i = 0; i < k->n; i++)
+        if (!tr_value_matches(st, &k->items[i], PyTuple_GET_ITEM(o, i)))
+            return false;
+    return true;
+}
+
+/* --- refusals --- */
+
+static const char *refused_dtype(PyArray_Descr *d, const char **hint) {
+    switch (d->type_num) {
+    case NPY_HALF: *hint = "convert it with .astype(np.float32)"; return "float16";
+    case NPY_LONGDOUBLE: *hint = "convert it with .astype(np.float64)"; return "longdouble";
+    case NPY_CLONGDOUBLE: *hint = "convert it with .astype(np.complex128)"; return "clongdouble";
+    case NPY_OBJECT: *hint = "convert it to a numeric dtype with .astype(...)"; return "object";
+    case NPY_STRING:
+    case NPY_UNICODE: *hint = "only numeric arrays can be passed"; return "str";
+    case NPY_VOID: *hint = "pass its fields one by one, each made contiguous with np.ascontiguousarray"; return "record";
+    case NPY_DATETIME:
+    case NPY_TIMEDELTA: *hint = "pass it as integers with .view(np.int64)"; return "datetime64 or timedelta64";
+    default: *hint = "convert it to a numeric dtype with .astype(...)"; return "a dtype that is not NumPy's own";
+    }
+}
+
+static void describe_array(PyArrayObject *a, char *what, size_t n, const char **hint) {
+    PyArray_Descr *d = PyArray_DESCR(a);
+    if ((unsigned)d->type_num >= sizeof tr_value_npy_kind || tr_value_npy_kind[d->type_num] == 255) {
+        snprintf(what, n, "an array of %s", refused_dtype(d, hint));
+    } else if (d->byteorder == '>') {
+        snprintf(what, n, "an array in big-endian byte order");
+        *hint = "convert it with a.astype(a.dtype.newbyteorder('='))";
+    } else if (!(PyArray_FLAGS(a) & NPY_ARRAY_ALIGNED)) {
+        snprintf(what, n, "a misaligned array");
+        *hint = "copy it with np.require(a, requirements='A') or a.copy()";
+    } else {
+        snprintf(what, n, "a %s", Py_TYPE(a)->tp_name);
+        *hint = strstr(Py_TYPE(a)->tp_name, "MaskedArray") ? "pass a.data and a.mask apart" : "pass np.asarray(a)";
+    }
+}
+
+static void describe(PyObject *o, char *what, size_t n, const char **hint) {
+    *hint = "pass numbers, NumPy arrays, tuples of these, None, strings or functions";
+    if (PyArray_Check(o)) {
+        describe_array((PyArrayObject *)o, what, n, hint);
+        return;
+    }
+    snprintf(what, n, "a value of type %.200s", Py_TYPE(o)->tp_name);
+    if (PyList_Check(o))
+        *hint = "pass a NumPy array (np.array(x)) or a tuple";
+    else if (PyLong_Check(o))
+        *hint = "pass int(x)";
+    else if (PyFloat_Check(o) || PyArray_IsScalar(o, Half) || PyArray_IsScalar(o, LongDouble))
+        *hint = "pass float(x)";
+    else if (PyDict_Check(o) || PyAnySet_Check(o))
+        *hint = "dicts and sets are not compiled; pass their numbers in arrays";
+    else if (PyModule_Check(o))
+        *hint = "modules are used as globals, not passed";
+    else if (PyTuple_Check(o))
+        *hint = "pass tuple(x)";
+}
+
+/* TypeError for a value that has no pattern. Always false. */
+static bool refuse(PyObject *o, const char *fn, const char *arg) {
+    char what[256];
+    const char *hint;
+    describe(o, what, sizeof what, &hint);
+    if (fn)
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' is %s, which cannot be passed to compiled code\n  help: %s",
+                     fn, arg, what, hint);
+    else
+        PyErr_Format(PyExc_TypeError, "%s has no Treadle type\n  help: %s", what, hint);
+    return false;
+}
+
+bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k) {
+    *k = (tr_argk){.key = tr_value_key(st, o)};
+    unsigned kind = tr_key_kind(k->key);
+    if (kind == TR_K_OTHER)
+        return refuse(o, fn, arg);
+    if (kind < TR_K_DEEP)
+        return true;
+    if (kind > TR_K_NTUPLE) {
+        k->value = Py_NewRef(o);
+        return true;
+    }
+    uint32_t n = (uint32_t)PyTuple_GET_SIZE(o);
+    if (kind == TR_K_NTUPLE)
+        k->value = Py_NewRef((PyObject *)Py_TYPE(o));
+    k->items = n ? PyMem_Calloc(n, sizeof *k->items) : NULL;
+    if (n && !k->items) {
+        tr_argk_clear(k);
+        PyErr_NoMemory();
+        return false;
+    }
+    if (Py_EnterRecursiveCall(" while reading a nested tuple")) {
+        tr_argk_clear(k);
+        return false;
+    }
+    bool ok = true;
+    for (; ok && k->n < n; k->n++)
+        ok = tr_value_pattern(st, PyTuple_GET_ITEM(o, k->n), fn, arg, &k->items[k->n]);
+    Py_LeaveRecursiveCall();
+    if (!ok)
+        tr_argk_clear(k);
+    return ok;
+}
+
+/* --- types --- */
+
+static const tr_ty *ntuple_type(tr_tytab *t, const tr_argk *k, const tr_ty **items) {
+    PyObject *fields = PyObject_GetAttrString(k->value, "_fields");
+    const char **names = PyMem_Calloc(k->n + 1u, sizeof *names);
+    const tr_ty *ty = NULL;
+    bool ok = fields && names;
+    for (uint32_t i = 0; ok && i < k->n; i++)
+        ok = (names[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields, i))) != NULL;
+    if (ok)
+        ty = tr_ty_named_tuple(t, ((PyTypeObject *)k->value)->tp_name, k->n, items, names);
+    PyMem_Free(names);
+    Py_XDECREF(fields);
+    return ty;
+}
+
+static const tr_ty *tuple_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant, void *user) {
+    const tr_ty **items = PyMem_Calloc(k->n + 1u, sizeof *items);
+    bool ok = items != NULL;
+    for (uint32_t i = 0; ok && i < k->n; i++)
+        ok = (items[i] = tr_argk_type(t, &k->items[i], constant, user)) != NULL;
+    const tr_ty *ty = !ok             ? NULL
+                      : k->value      ? ntuple_type(t, k, items)
+                                      : tr_ty_tuple(t, k->n, items);
+    PyMem_Free(items);
+    return ty;
+}
+
+const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant, void *user) {
+    const tr_ty *none = tr_ty_none(t), *i64 = tr_ty_scalar(t, TR_TY_I64);
+    switch (tr_key_kind(k->key)) {
+    case TR_K_FLOAT: return tr_ty_scalar(t, TR_TY_F64);
+    case TR_K_INT: return i64;
+    case TR_K_BOOL: return tr_ty_scalar(t, TR_TY_BOOL);
+    case TR_K_COMPLEX: return tr_ty_scalar(t, TR_TY_C128);
+    case TR_K_NONE: return none;
+    case TR_K_SCALAR: return tr_ty_scalar(t, tr_key_tyk(k->key));
+    case TR_K_ARRAY:
+        return tr_ty_array(t, tr_ty_scalar(t, tr_key_tyk(k->key)), tr_key_ndim(k->key), tr_key_layout(k->key),
+                           (k->key & TR_KEY_RO) != 0);
+    case TR_K_RANGE: return tr_ty_range(t, i64, (k->key >> 8) & 1u);
+    case TR_K_SLICE:
+        return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64, k->key >> 10 & 1u ? none : i64);
+    case TR_K_TUPLE:
+    case TR_K_NTUPLE: return tuple_type(t, k, constant, user);
+    default: return constant ? constant(user, k->value) : none;
+    }
+}

@@ -1,0 +1,88 @@
+/* Patterns of argument values: what a call looks at to pick compiled code.
+ *
+ * A key is 32 bits. For scalars, arrays, None, ranges and slices it says everything; for tuples, strings, functions, dtypes
+ * and classes ("deep" kinds) the rest of the pattern is compared too. A string, function, dtype or class is a constant of
+ * the specialisation: its value is part of the pattern.
+ *
+ * Key layout: bits 0-7 kind; SCALAR and ARRAY: 8-15 tr_tyk; ARRAY: 16-23 rank, 24 C-contiguous, 25 F-contiguous,
+ * 26 read-only; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start, stop, step are None; RANGE: 8 step is 1. */
+#ifndef TR_EXT_VALUE_H
+#define TR_EXT_VALUE_H
+
+#include "ext/state.h"
+
+enum {
+    TR_K_OTHER, /* matches nothing */
+    TR_K_FLOAT,
+    TR_K_INT,
+    TR_K_BOOL,
+    TR_K_COMPLEX,
+    TR_K_NONE,
+    TR_K_SCALAR, /* NumPy scalar */
+    TR_K_ARRAY,
+    TR_K_RANGE,
+    TR_K_SLICE,
+    TR_K_DEEP, /* kinds from here on need tr_value_matches */
+    TR_K_TUPLE = TR_K_DEEP,
+    TR_K_NTUPLE, /* value: its class */
+    TR_K_STR,
+    TR_K_DTYPE,
+    TR_K_IDENT /* function, class, builtin: the very object */
+};
+enum { TR_KEY_C = 1 << 24, TR_KEY_F = 1 << 25, TR_KEY_RO = 1 << 26 };
+
+static inline unsigned tr_key_kind(uint32_t key) { return key & 0xffu; }
+static inline tr_tyk tr_key_tyk(uint32_t key) { return (tr_tyk)((key >> 8) & 0xffu); }
+static inline unsigned tr_key_ndim(uint32_t key) { return (key >> 16) & 0xffu; }
+static inline tr_layout tr_key_layout(uint32_t key) {
+    return key & TR_KEY_C ? TR_LAYOUT_C : key & TR_KEY_F ? TR_LAYOUT_F : TR_LAYOUT_ANY;
+}
+
+typedef struct tr_argk {
+    uint32_t key, n;
+    struct tr_argk *items; /* of a tuple: n */
+    PyObject *value;       /* strong: the constant, or a named tuple's class */
+} tr_argk;
+
+/* tr_tyk of a NumPy type number, or 255. */
+extern const uint8_t tr_value_npy_kind[24];
+
+/* Key of an exact ndarray; TR_K_OTHER for what compiled code cannot read (dtype, byte order, alignment). */
+static inline uint32_t tr_value_array_key(PyArrayObject *a) {
+    PyArray_Descr *d = PyArray_DESCR(a);
+    unsigned num = (unsigned)d->type_num;
+    unsigned flags = (unsigned)PyArray_FLAGS(a);
+    if (num >= sizeof tr_value_npy_kind || tr_value_npy_kind[num] == 255 || d->byteorder == '>' ||
+        !(flags & NPY_ARRAY_ALIGNED))
+        return TR_K_OTHER;
+    return TR_K_ARRAY | (uint32_t)tr_value_npy_kind[num] << 8 | (uint32_t)PyArray_NDIM(a) << 16 |
+           (flags & 3u) << 24 | (flags & NPY_ARRAY_WRITEABLE ? 0u : (uint32_t)TR_KEY_RO);
+}
+
+/* Key of any value; TR_K_OTHER when it has none. Never sets an exception. */
+uint32_t tr_value_key(tr_state *st, PyObject *o);
+/* Value has this pattern. Never sets an exception. */
+bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o);
+/* Fills *k. False with TypeError that names argument `arg` of `fn` (NULL: no call is meant) and says what to do instead. */
+bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k);
+void tr_argk_clear(tr_argk *k);
+bool tr_argk_copy(const tr_argk *from, tr_argk *to);
+bool tr_argk_equal(const tr_argk *a, const tr_argk *b);
+int tr_argk_visit(const tr_argk *k, visitproc visit, void *arg);
+/* The pattern holds a constant, so that its type lives in one compilation only. */
+bool tr_argk_has_const(const tr_argk *k);
+/* Strong type of the pattern. `constant` gives the type of a constant; NULL when no constant can be (else TR_TY NONE stands in). */
+typedef const tr_ty *(*tr_argk_const)(void *user, PyObject *value);
+const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant, void *user);
+
+/* How far the conversion of a value to `ty` goes: 0 it is that type, more is farther, -1 it is not converted. */
+int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty);
+/* Writes the parts of `o` as a value of type `ty` (its own type, or one tr_value_cost allows) at *at and advances it. `o` matches the
+ * key's pattern already. False with an exception that names the argument. */
+bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at);
+/* Parts of an array: owner, data, shape and, for layout "any", strides. */
+bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at);
+/* int that does not fit int64: OverflowError that names the argument. Always false. */
+bool tr_value_overflow(PyObject *o, const tr_ty *ty, const char *fn, const char *arg);
+
+#endif
