@@ -1,0 +1,268 @@
+/* The pipeline: a snapshot goes in, a code module comes out.
+ *
+ *     cache? -> front -> infer -> opt -> back end -> load -> cache
+ *
+ * Each stage takes what the former made and reports errors into the context. The one handler for lack of memory is
+ * here: the arena jumps to it, so nothing that must be freed is held where arena calls are made. Needs no GIL. */
+#include "driver/driver.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/priv.h"
+#include "front/front.h"
+#include "infer/infer.h"
+#include "opt/opt.h"
+
+/* --- dumps: text gathers in the context and goes out when a stage ends --- */
+
+static bool wants(const tr_ctx *c, tr_stage s) {
+    return c->dump.stages & 1u << s;
+}
+
+static void flush_dump(tr_ctx *c) {
+    if (c->dump_text.n)
+        fwrite(c->dump_text.d, 1, c->dump_text.n, stderr);
+    tr_sb_reset(&c->dump_text);
+}
+
+static void head(tr_ctx *c, const char *stage, const char *name) {
+    tr_sb_printf(&c->dump_text, "; --- %s: %s\n", stage, name);
+}
+
+static void dump_front(tr_prog *p) {
+    tr_ctx *c = p->ctx;
+    for (uint32_t i = 0; i < p->funcs.n; i++) {
+        const tr_func *f = &p->funcs.d[i];
+        tr_decoded d;
+        if (f->code && tr_dump_wants(&c->dump, TR_STAGE_CODE, NULL, f->name) &&
+            tr_front_decode(c, f->code, &d)) {
+            head(c, "code", f->name);
+            tr_front_print_code(&c->dump_text, f->code, &d);
+        }
+        if (!tr_dump_wants(&c->dump, TR_STAGE_FRONT, NULL, f->name))
+            continue;
+        head(c, "front", f->name);
+        if (f->ssa)
+            tr_ir_print(&c->dump_text, f->ssa);
+        else if (f->refused)
+            tr_sb_printf(&c->dump_text, "; refused: %s\n", f->refused->text);
+    }
+}
+
+static void dump_typed(tr_prog *p, tr_stage s, const char *stage) {
+    tr_ctx *c = p->ctx;
+    for (uint32_t i = 0; i < p->insts.n; i++) {
+        const tr_fn *f = p->insts.d[i].fn;
+        if (!f || !tr_dump_wants(&c->dump, s, NULL, f->name))
+            continue;
+        head(c, stage, f->name);
+        tr_ir_print(&c->dump_text, f);
+    }
+}
+
+static void dump_times(tr_ctx *c, const char *title) {
+    static const char *const names[] = {
+#define X(id, name, help) name,
+        TR_STAGES(X)
+#undef X
+    };
+    for (uint32_t s = 0; s < TR_STAGE__COUNT; s++)
+        if (c->stage_ns[s])
+            tr_sb_printf(&c->dump_text, "; time %s %-8s %9.3f ms\n", title, names[s],
+                         (double)c->stage_ns[s] / 1e6);
+}
+
+/* --- stages --- */
+
+static bool end_stage(tr_ctx *c, tr_stage s, uint64_t start, bool ok) {
+    c->stage_ns[s] += tr_now_ns() - start;
+    flush_dump(c);
+    return ok;
+}
+
+static bool verify(tr_prog *p, const char *stage) {
+    tr_ctx *c = p->ctx;
+    for (uint32_t i = 0; c->dump.verify && i < p->insts.n; i++) {
+        tr_sb report;
+        tr_sb_init(&report);
+        bool ok = tr_ir_verify(p->insts.d[i].fn, &report);
+        const char *text = ok ? NULL : tr_arena_printf(&c->arena, "%s made wrong IR:\n%s", stage, report.d);
+        tr_sb_fini(&report);
+        if (!ok)
+            return tr_fail(c, TR_ERR_INTERNAL, "%s", text);
+    }
+    return true;
+}
+
+static bool run_front(tr_prog *p) {
+    uint64_t start = tr_now_ns();
+    bool ok = true;
+    for (uint32_t i = 0; i < p->funcs.n && ok; i++)
+        if (p->funcs.d[i].code && !p->funcs.d[i].ssa && !p->funcs.d[i].refused)
+            ok = tr_front_build(p, i);
+    if (wants(p->ctx, TR_STAGE_CODE) || wants(p->ctx, TR_STAGE_FRONT))
+        dump_front(p);
+    return end_stage(p->ctx, TR_STAGE_FRONT, start, ok);
+}
+
+/* A program that came as typed text has its instances already. */
+static bool run_infer(tr_prog *p, const tr_request *rq) {
+    uint64_t start = tr_now_ns();
+    bool ok = p->insts.n > 0 || tr_infer(p, rq->nargs, rq->args, rq->ret);
+    if (wants(p->ctx, TR_STAGE_INFER))
+        dump_typed(p, TR_STAGE_INFER, "infer");
+    return end_stage(p->ctx, TR_STAGE_INFER, start, ok && verify(p, "infer"));
+}
+
+static bool run_opt(tr_prog *p) {
+    uint64_t start = tr_now_ns();
+    bool ok = tr_opt_run(p);
+    return end_stage(p->ctx, TR_STAGE_OPT, start, ok);
+}
+
+/* Texts that the dump asks for go straight into the dump; those of the request win where both want one. */
+static bool run_backend(tr_prog *p, const tr_request *rq, tr_object *obj) {
+    tr_ctx *c = p->ctx;
+    char why[512];
+    const tr_backend *be = tr_backend_load(NULL, why, sizeof why);
+    if (!be)
+        return tr_fail(c, TR_ERR_LOWERING, "%s", why);
+    const char *name = p->insts.d[p->root].fn->name;
+    tr_want want = rq->want;
+    bool d[3] = {!want.llvm && tr_dump_wants(&c->dump, TR_STAGE_LLVM, NULL, name),
+                 !want.llvmopt && tr_dump_wants(&c->dump, TR_STAGE_LLVMOPT, NULL, name),
+                 !want.assembly && tr_dump_wants(&c->dump, TR_STAGE_ASM, NULL, name)};
+    if (d[0])
+        want.llvm = &c->dump_text;
+    if (d[1])
+        want.llvmopt = &c->dump_text;
+    if (d[2])
+        want.assembly = &c->dump_text;
+    if (d[0] || d[1] || d[2])
+        head(c, "back end", name);
+    bool ok = be->compile(p, &want, obj);
+    flush_dump(c);
+    return ok;
+}
+
+static bool load(tr_prog *p, const tr_request *rq, const uint8_t *elf, size_t size, const tr_meta *meta,
+                 char *why, size_t whyn, tr_compiled *out) {
+    out->module = tr_module_load(elf, size, meta, rq->bind, rq->nbind, p->ctx->opts.debug, why, whyn);
+    return out->module != NULL;
+}
+
+/* --- the cache --- */
+
+static bool use_cache(const tr_ctx *c, const tr_request *rq) {
+    uint32_t texts = c->dump.stages & ~(1u << TR_STAGE_TIME);
+    return rq->cache_dir && rq->upto == TR_STAGE_TIME && !texts && !rq->want.llvm && !rq->want.llvmopt &&
+           !rq->want.assembly;
+}
+
+static bool from_cache(tr_prog *p, const tr_request *rq, const tr_hash *key, tr_compiled *out) {
+    uint8_t *elf;
+    size_t size;
+    tr_meta meta;
+    char why[256];
+    if (!tr_cache_get(rq->cache_dir, key, &p->ctx->arena, &elf, &size, &meta))
+        return false;
+    bool ok = meta.narrays <= rq->nbind && load(p, rq, elf, size, &meta, why, sizeof why, out);
+    free(elf);
+    const char *text = meta.ret;
+    out->ret = ok && text ? tr_ty_parse_ir(p->ctx->types, &text) : NULL;
+    if (ok && !out->ret) { /* a type that the text does not name, such as that of one program's object */
+        tr_module_unref(out->module);
+        out->module = NULL;
+    }
+    return out->from_cache = out->module != NULL;
+}
+
+/* --- the whole way --- */
+
+static const char *type_text(tr_ctx *c, const tr_ty *t) {
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_ty_print_ir(&b, t);
+    const char *s = tr_arena_strdup(&c->arena, b.d ? b.d : "");
+    tr_sb_fini(&b);
+    return s;
+}
+
+static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
+    tr_ctx *c = p->ctx;
+    tr_hash key;
+    bool cached = use_cache(c, rq);
+    if (cached) {
+        tr_driver_key(p, rq, &key);
+        if (from_cache(p, rq, &key, out))
+            return true;
+    }
+    if (!run_front(p))
+        return false;
+    if (rq->upto <= TR_STAGE_FRONT)
+        return true;
+    if (!run_infer(p, rq))
+        return false;
+    out->ret = p->insts.d[p->root].ret;
+    if (rq->upto == TR_STAGE_INFER)
+        return true;
+    if (!run_opt(p))
+        return false;
+    if (rq->upto == TR_STAGE_OPT)
+        return true;
+
+    tr_object obj = {0};
+    if (!run_backend(p, rq, &obj))
+        return false;
+    if (rq->upto != TR_STAGE_TIME) {
+        free(obj.elf);
+        return true;
+    }
+    obj.meta.ret = type_text(c, out->ret);
+    if (!obj.meta.title)
+        obj.meta.title = p->insts.d[p->root].fn->name;
+    char why[256];
+    bool ok = load(p, rq, obj.elf, obj.size, &obj.meta, why, sizeof why, out);
+    if (ok && cached)
+        tr_cache_put(rq->cache_dir, &key, obj.elf, obj.size, &obj.meta);
+    free(obj.elf);
+    if (ok && wants(c, TR_STAGE_TIME)) {
+        dump_times(c, obj.meta.title);
+        flush_dump(c);
+    }
+    return ok || tr_fail(c, TR_ERR_LOWERING, "%s", why);
+}
+
+/* There is no memory to make an error from, so this one is a constant; it never becomes the list's tail that others are
+ * hung on. */
+static bool out_of_memory(tr_ctx *c) {
+    static const tr_err error = {.kind = TR_ERR_MEMORY, .text = "out of memory while compiling"};
+    c->arena.oom = NULL;
+    *(c->last_err ? &c->last_err->next : &c->errs) = (tr_err *)&error;
+    c->nerrs++;
+    return false;
+}
+
+bool tr_compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
+    tr_ctx *c = p->ctx;
+    *out = (tr_compiled){0};
+    if (setjmp(c->oom))
+        return out_of_memory(c);
+    c->arena.oom = &c->oom;
+    bool ok = compile(p, rq, out);
+    c->arena.oom = NULL;
+    return ok;
+}
+
+bool tr_compile_front(tr_prog *p) {
+    tr_ctx *c = p->ctx;
+    if (setjmp(c->oom))
+        return out_of_memory(c);
+    c->arena.oom = &c->oom;
+    bool ok = run_front(p);
+    c->arena.oom = NULL;
+    return ok;
+}

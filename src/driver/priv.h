@@ -1,0 +1,12 @@
+/* What the files of driver/ share. */
+#ifndef TR_DRIVER_PRIV_H
+#define TR_DRIVER_PRIV_H
+
+#include "driver/driver.h"
+
+/* key.c: what the caller hashed of the program, and everything else that changes the code. */
+void tr_driver_key(const tr_prog *p, const tr_request *rq, tr_hash *out);
+/* backend.c: path of libtreadle_llvm.so as it would be opened, "" when there is none. */
+void tr_driver_backend_path(char *out, size_t n);
+
+#endif
