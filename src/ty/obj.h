@@ -12,22 +12,22 @@
 typedef enum tr_objk {
     TR_OBJ_NONE,
     TR_OBJ_BOOL,
-    TR_OBJ_INT,     /* fits int64 */
-    TR_OBJ_UINT,    /* fits uint64 but not int64 */
-    TR_OBJ_BIGINT,  /* fits neither: text only */
+    TR_OBJ_INT,    /* fits int64 */
+    TR_OBJ_UINT,   /* fits uint64 but not int64 */
+    TR_OBJ_BIGINT, /* fits neither: text only */
     TR_OBJ_FLOAT,
     TR_OBJ_COMPLEX,
-    TR_OBJ_SCALAR,  /* a NumPy scalar: strong; `ty` its type, value in i/u/f/c */
+    TR_OBJ_SCALAR, /* a NumPy scalar: strong; `ty` its type, value in i/u/f/c */
     TR_OBJ_STR,
     TR_OBJ_ELLIPSIS,
-    TR_OBJ_SLICE,   /* a constant slice (3.14+) or frozen slice object: items start, stop, step */
+    TR_OBJ_SLICE, /* a constant slice (3.14+) or frozen slice object: items start, stop, step */
     TR_OBJ_TUPLE,
     TR_OBJ_ARRAY,   /* a frozen ndarray */
     TR_OBJ_FUNC,    /* a user's function: index into the program */
     TR_OBJ_CODE,    /* the body of an inner function or lambda: index into the program */
     TR_OBJ_BUILTIN, /* a row of builtins.def */
     TR_OBJ_MODULE,  /* attributes that the code may reach */
-    TR_OBJ_TYPE,    /* a dtype or a scalar type object used as a value: np.float32, np.dtype("f4"), treadle.int32 */
+    TR_OBJ_TYPE, /* a dtype or a scalar type object used as a value: np.float32, np.dtype("f4"), treadle.int32 */
     TR_OBJ_EXC,     /* an exception class: row of exc.def */
     TR_OBJ_NTCLASS, /* a namedtuple class: fields, name */
     TR_OBJ_OPAQUE   /* anything else: repr says what it was */
@@ -41,19 +41,35 @@ typedef struct tr_attr {
 } tr_attr;
 
 struct tr_obj {
-    uint8_t kind; /* tr_objk */
-    const char *repr;  /* short text for messages; never NULL */
-    const void *py;    /* identity of the Python object, or NULL */
-    const tr_ty *ty;   /* SCALAR, TYPE, ARRAY (its array type, readonly) */
+    uint8_t kind;     /* tr_objk */
+    const char *repr; /* short text for messages; never NULL */
+    const void *py;   /* identity of the Python object, or NULL */
+    const tr_ty *ty;  /* SCALAR, TYPE, ARRAY (its array type, readonly) */
     union {
-        int64_t i;     /* BOOL, INT */
-        uint64_t u;    /* UINT */
-        double f;      /* FLOAT */
-        double c[2];   /* COMPLEX */
-        struct { const char *d; uint32_t n; } s;                                             /* STR: UTF-8 */
-        struct { uint32_t n; const tr_obj *const *items; const char *const *fields; const char *name; } t; /* TUPLE, SLICE, NTCLASS */
-        struct { void *data; const int64_t *shape, *strides; uint32_t index; } a;            /* ARRAY: strides in elements; index among the program's constants */
-        struct { uint32_t n; const tr_attr *attrs; const char *name; } m;                     /* MODULE */
+        int64_t i;   /* BOOL, INT */
+        uint64_t u;  /* UINT */
+        double f;    /* FLOAT */
+        double c[2]; /* COMPLEX */
+        struct {
+            const char *d;
+            uint32_t n;
+        } s; /* STR: UTF-8 */
+        struct {
+            uint32_t n;
+            const tr_obj *const *items;
+            const char *const *fields;
+            const char *name;
+        } t; /* TUPLE, SLICE, NTCLASS */
+        struct {
+            void *data;
+            const int64_t *shape, *strides;
+            uint32_t index;
+        } a; /* ARRAY: strides in elements; index among the program's constants */
+        struct {
+            uint32_t n;
+            const tr_attr *attrs;
+            const char *name;
+        } m;              /* MODULE */
         uint32_t func;    /* FUNC, CODE */
         uint32_t builtin; /* BUILTIN: row */
         uint32_t exc;     /* EXC: row */
@@ -72,5 +88,10 @@ const tr_obj *tr_obj_float(tr_arena *a, double v);
 const tr_obj *tr_obj_bool(tr_arena *a, bool v);
 const tr_obj *tr_obj_str(tr_arena *a, const char *s);
 const tr_obj *tr_obj_none(void);
+
+/* The IR's text for an object (docs/ir.md), and back; what is neither number, string, tuple, slice, type nor array reads
+ * back as an OPAQUE object of that name. NULL on a syntax error. */
+void tr_obj_print_ir(tr_sb *b, const tr_obj *o);
+const tr_obj *tr_obj_parse_ir(tr_tytab *t, const char **s);
 
 #endif

@@ -22,19 +22,19 @@ typedef struct tr_tytab tr_tytab;
 
 /* X(ID, IR name, user's name, bytes, class) - the scalars, in NumPy's order of kinds. ORDER TYK.
  * class: b bool, i signed, u unsigned, f float, c complex */
-#define TR_SCALARS(X)                                                                                            \
-    X(BOOL, "i1", "bool", 1, 'b')                                                                                \
-    X(I8, "i8", "int8", 1, 'i')                                                                                  \
-    X(I16, "i16", "int16", 2, 'i')                                                                               \
-    X(I32, "i32", "int32", 4, 'i')                                                                               \
-    X(I64, "i64", "int64", 8, 'i')                                                                               \
-    X(U8, "u8", "uint8", 1, 'u')                                                                                 \
-    X(U16, "u16", "uint16", 2, 'u')                                                                              \
-    X(U32, "u32", "uint32", 4, 'u')                                                                              \
-    X(U64, "u64", "uint64", 8, 'u')                                                                              \
-    X(F32, "f32", "float32", 4, 'f')                                                                             \
-    X(F64, "f64", "float64", 8, 'f')                                                                             \
-    X(C64, "c64", "complex64", 8, 'c')                                                                           \
+#define TR_SCALARS(X)                  \
+    X(BOOL, "i1", "bool", 1, 'b')      \
+    X(I8, "i8", "int8", 1, 'i')        \
+    X(I16, "i16", "int16", 2, 'i')     \
+    X(I32, "i32", "int32", 4, 'i')     \
+    X(I64, "i64", "int64", 8, 'i')     \
+    X(U8, "u8", "uint8", 1, 'u')       \
+    X(U16, "u16", "uint16", 2, 'u')    \
+    X(U32, "u32", "uint32", 4, 'u')    \
+    X(U64, "u64", "uint64", 8, 'u')    \
+    X(F32, "f32", "float32", 4, 'f')   \
+    X(F64, "f64", "float64", 8, 'f')   \
+    X(C64, "c64", "complex64", 8, 'c') \
     X(C128, "c128", "complex128", 16, 'c')
 
 typedef enum tr_tyk {
@@ -45,13 +45,13 @@ typedef enum tr_tyk {
     TR_TY_NONE = TR_TY__SCALARS, /* also "no result" */
     TR_TY_TUPLE,                 /* items; `fields` names them for a named tuple */
     TR_TY_ARRAY,                 /* elem, ndim, layout, readonly */
-    TR_TY_RANGE,                 /* start, stop, step as int64; `elem` is the item type; `n` = 1 when step is known to be 1 */
-    TR_TY_SLICE,                 /* items: types of start, stop, step (NONE or I64) */
-    TR_TY_LIT,                   /* a compile-time value: lit */
-    TR_TY_ITER,                  /* enumerate, zip, reversed, flat: sub says which; items are the underlying iterables (enumerate: int64 start, iterable) */
-    TR_TY_CLOSURE,               /* an inner function: `func` of the program, items = types of the captured values */
-    TR_TY_METHOD,                /* a bound method: items[0] = self's type, `name` the method */
-    TR_TY_EXC,                   /* an exception instance about to be raised: lit = its class, items = its arguments' types */
+    TR_TY_RANGE, /* start, stop, step as int64; `elem` is the item type; `n` = 1 when step is known to be 1 */
+    TR_TY_SLICE, /* items: types of start, stop, step (NONE or I64) */
+    TR_TY_LIT,   /* a compile-time value: lit */
+    TR_TY_ITER, /* enumerate, zip, reversed, flat: sub says which; items are the underlying iterables (enumerate: int64 start, iterable) */
+    TR_TY_CLOSURE, /* an inner function: `func` of the program, items = types of the captured values */
+    TR_TY_METHOD,  /* a bound method: items[0] = self's type, `name` the method */
+    TR_TY_EXC, /* an exception instance about to be raised: lit = its class, items = its arguments' types */
     TR_TY__COUNT
 } tr_tyk;
 
@@ -78,6 +78,8 @@ struct tr_ty {
 
 tr_tytab *tr_tytab_new(tr_tytab *parent); /* NULL without memory */
 void tr_tytab_free(tr_tytab *t);
+/* Where to go without memory; NULL (as made) aborts. For a compilation's table; the shared one never jumps. */
+void tr_tytab_set_oom(tr_tytab *t, jmp_buf *oom);
 
 const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind);
 const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind); /* I64, F64 or C128 */
@@ -89,19 +91,30 @@ const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t n, const 
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
 const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1);
 const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, const tr_ty *step);
-const tr_ty *tr_ty_lit(tr_tytab *t, const struct tr_obj *lit); /* interned by value for scalars/strings, else by pointer */
+const tr_ty *tr_ty_lit(tr_tytab *t,
+                       const struct tr_obj *lit); /* interned by value for scalars/strings, else by pointer */
 const tr_ty *tr_ty_iter(tr_tytab *t, tr_iterk sub, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t n, const tr_ty *const *captured);
 const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name);
 const tr_ty *tr_ty_exc(tr_tytab *t, const struct tr_obj *cls, uint32_t n, const tr_ty *const *args);
 
-static inline bool tr_ty_is_scalar(const tr_ty *t) { return t->kind < TR_TY__SCALARS; }
-static inline bool tr_ty_is(const tr_ty *t, tr_tyk k) { return t->kind == (uint8_t)k; }
+static inline bool tr_ty_is_scalar(const tr_ty *t) {
+    return t->kind < TR_TY__SCALARS;
+}
+static inline bool tr_ty_is(const tr_ty *t, tr_tyk k) {
+    return t->kind == (uint8_t)k;
+}
 /* 'b' 'i' 'u' 'f' 'c' for scalars, 0 else. */
 char tr_ty_class(const tr_ty *t);
-static inline bool tr_ty_is_int(const tr_ty *t) { return tr_ty_class(t) == 'i' || tr_ty_class(t) == 'u'; }
-static inline bool tr_ty_is_float(const tr_ty *t) { return t->kind == TR_TY_F32 || t->kind == TR_TY_F64; }
-static inline bool tr_ty_is_complex(const tr_ty *t) { return t->kind == TR_TY_C64 || t->kind == TR_TY_C128; }
+static inline bool tr_ty_is_int(const tr_ty *t) {
+    return tr_ty_class(t) == 'i' || tr_ty_class(t) == 'u';
+}
+static inline bool tr_ty_is_float(const tr_ty *t) {
+    return t->kind == TR_TY_F32 || t->kind == TR_TY_F64;
+}
+static inline bool tr_ty_is_complex(const tr_ty *t) {
+    return t->kind == TR_TY_C64 || t->kind == TR_TY_C128;
+}
 unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar in memory */
 const char *tr_tyk_ir_name(tr_tyk k);
 const char *tr_tyk_user_name(tr_tyk k); /* "float64" */
@@ -131,7 +144,16 @@ const tr_ty *tr_ty_strong(tr_tytab *t, const tr_ty *a);
 
 /* --- parts: the scalars a value is made of at run time (see rt/layout.h) --- */
 
-typedef enum tr_part { TR_PART_I1, TR_PART_I8, TR_PART_I16, TR_PART_I32, TR_PART_I64, TR_PART_F32, TR_PART_F64, TR_PART_PTR } tr_part;
+typedef enum tr_part {
+    TR_PART_I1,
+    TR_PART_I8,
+    TR_PART_I16,
+    TR_PART_I32,
+    TR_PART_I64,
+    TR_PART_F32,
+    TR_PART_F64,
+    TR_PART_PTR
+} tr_part;
 
 /* Number of parts of a value of type t. scalar: 1, complex: 2 (re, im), none and LIT: 0, tuple: its items' in order,
  * array: owner, data, ndim shapes, and ndim strides (in elements) unless layout is C or F, range: start, stop, step,
@@ -146,14 +168,21 @@ void tr_ty_parts(const tr_ty *t, tr_part *out);
 typedef struct tr_sig {
     const tr_ty *ret; /* NULL: not given */
     uint32_t n;
-    const tr_ty **args;
+    const tr_ty **args; /* NULL: a bare type was given, which is in ret */
 } tr_sig;
 
 /* Parses user's signature text (a full signature, a bare type, or a tuple of argument types in parentheses). On failure false, with a message that names the position. */
 bool tr_ty_parse_sig(tr_arena *a, tr_tytab *t, const char *text, tr_sig *out, const char **msg);
-/* Parses one user-level type text: "float32[:, ::1]", "f8", "intp", "none", "Tuple(...)" is not text. */
+/* Parses one user-level type text: "float32[:, ::1]", "f8", "intp", "none", "(i4, f8)" for a tuple, and what
+ * tr_ty_print_user prints for these. */
 const tr_ty *tr_ty_parse_user(tr_arena *a, tr_tytab *t, const char *text, const char **msg);
 
 /* The names users may call a scalar by: X("intp", I64) ... in ty/names.def, exported as treadle.types. */
+typedef struct tr_tyname {
+    const char *name;
+    tr_tyk kind;
+} tr_tyname;
+extern const tr_tyname tr_ty_names[];
+extern const unsigned tr_ty_nnames;
 
 #endif

@@ -1,0 +1,179 @@
+/* Compile-time objects: comparing, copying, making, and the type inference gives them. */
+#include "ty/obj.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "ty/internal.h"
+
+static bool items_by_value(const tr_obj *o) {
+    for (uint32_t i = 0; i < o->u.t.n; i++)
+        if (!tr_obj_by_value(o->u.t.items[i]))
+            return false;
+    return true;
+}
+
+bool tr_obj_by_value(const tr_obj *o) {
+    switch ((tr_objk)o->kind) {
+    case TR_OBJ_NONE:
+    case TR_OBJ_BOOL:
+    case TR_OBJ_INT:
+    case TR_OBJ_UINT:
+    case TR_OBJ_BIGINT:
+    case TR_OBJ_FLOAT:
+    case TR_OBJ_COMPLEX:
+    case TR_OBJ_SCALAR:
+    case TR_OBJ_STR:
+    case TR_OBJ_ELLIPSIS:
+    case TR_OBJ_BUILTIN:
+    case TR_OBJ_TYPE:
+    case TR_OBJ_EXC: return true;
+    case TR_OBJ_SLICE:
+    case TR_OBJ_TUPLE: return items_by_value(o);
+    default: return false;
+    }
+}
+
+/* The bytes that make up a scalar's value; floats compare by bits so that 0.0, -0.0 and NaNs stay apart. */
+static size_t value_size(const tr_obj *o) {
+    switch ((tr_objk)o->kind) {
+    case TR_OBJ_BOOL:
+    case TR_OBJ_INT:
+    case TR_OBJ_UINT:
+    case TR_OBJ_FLOAT: return 8;
+    case TR_OBJ_COMPLEX: return 16;
+    case TR_OBJ_SCALAR: return tr_ty_is_complex(o->ty) ? 16 : 8;
+    case TR_OBJ_BUILTIN:
+    case TR_OBJ_EXC: return 4;
+    default: return 0;
+    }
+}
+
+uint64_t tr_obj_hash(const tr_obj *o) {
+    uint64_t h = o->kind;
+    if (!tr_obj_by_value(o))
+        return tr_hash_bytes(&o, sizeof o, h);
+    switch ((tr_objk)o->kind) {
+    case TR_OBJ_BIGINT: return tr_hash_bytes(o->repr, strlen(o->repr), h);
+    case TR_OBJ_STR: return tr_hash_bytes(o->u.s.d, o->u.s.n, h);
+    case TR_OBJ_TYPE: return tr_hash_bytes(&o->ty, sizeof o->ty, h);
+    case TR_OBJ_SLICE:
+    case TR_OBJ_TUPLE:
+        h += o->u.t.n;
+        for (uint32_t i = 0; i < o->u.t.n; i++)
+            h = h * UINT64_C(0x9e3779b97f4a7c15) + tr_obj_hash(o->u.t.items[i]);
+        return h;
+    default:
+        return tr_hash_bytes(&o->u, value_size(o),
+                             h ^ (uint64_t)(uintptr_t)(o->kind == TR_OBJ_SCALAR ? o->ty : NULL));
+    }
+}
+
+static bool same_items(const tr_obj *a, const tr_obj *b) {
+    if (a->u.t.n != b->u.t.n || !a->u.t.fields != !b->u.t.fields || !a->u.t.name != !b->u.t.name ||
+        (a->u.t.name && strcmp(a->u.t.name, b->u.t.name) != 0))
+        return false;
+    for (uint32_t i = 0; i < a->u.t.n; i++) {
+        if (!tr_obj_equal(a->u.t.items[i], b->u.t.items[i]))
+            return false;
+        if (a->u.t.fields && strcmp(a->u.t.fields[i], b->u.t.fields[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool tr_obj_equal(const tr_obj *a, const tr_obj *b) {
+    if (a == b)
+        return true;
+    if (a->kind != b->kind || !tr_obj_by_value(a) || !tr_obj_by_value(b))
+        return false;
+    switch ((tr_objk)a->kind) {
+    case TR_OBJ_BIGINT: return !strcmp(a->repr, b->repr);
+    case TR_OBJ_STR: return a->u.s.n == b->u.s.n && (!a->u.s.n || !memcmp(a->u.s.d, b->u.s.d, a->u.s.n));
+    case TR_OBJ_TYPE: return a->ty == b->ty;
+    case TR_OBJ_SLICE:
+    case TR_OBJ_TUPLE: return same_items(a, b);
+    default: return (a->kind != TR_OBJ_SCALAR || a->ty == b->ty) && !memcmp(&a->u, &b->u, value_size(a));
+    }
+}
+
+const tr_obj *tr_obj_copy(tr_arena *a, const tr_obj *o) {
+    if (!tr_obj_by_value(o))
+        return o;
+    tr_obj *c = tr_arena_copy(a, o, sizeof *o);
+    c->repr = tr_arena_strdup(a, o->repr);
+    c->py = NULL; /* an identity, and that object's owner may go */
+    if (o->kind == TR_OBJ_STR)
+        c->u.s.d = tr_arena_strndup(a, o->u.s.d, o->u.s.n);
+    if (o->kind != TR_OBJ_TUPLE && o->kind != TR_OBJ_SLICE)
+        return c;
+    const tr_obj **items = TR_NEW_N(a, const tr_obj *, o->u.t.n);
+    const char **fields = o->u.t.fields ? TR_NEW_N(a, const char *, o->u.t.n) : NULL;
+    for (uint32_t i = 0; i < o->u.t.n; i++) {
+        items[i] = tr_obj_copy(a, o->u.t.items[i]);
+        if (fields)
+            fields[i] = tr_arena_strdup(a, o->u.t.fields[i]);
+    }
+    c->u.t.items = items;
+    c->u.t.fields = fields;
+    c->u.t.name = o->u.t.name ? tr_arena_strdup(a, o->u.t.name) : NULL;
+    return c;
+}
+
+static const tr_ty *tuple_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
+    uint32_t n = o->u.t.n;
+    const tr_ty **items = TR_NEW_N(a, const tr_ty *, n);
+    for (uint32_t i = 0; i < n; i++)
+        items[i] = tr_obj_type(a, t, o->u.t.items[i]);
+    return o->u.t.name ? tr_ty_named_tuple(t, o->u.t.name, n, items, o->u.t.fields)
+                       : tr_ty_tuple(t, n, items);
+}
+
+const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
+    if (o->kind == TR_OBJ_ARRAY)
+        return o->ty;
+    return o->kind == TR_OBJ_TUPLE ? tuple_type(a, t, o) : tr_ty_lit(t, o);
+}
+
+static tr_obj *make(tr_arena *a, tr_objk kind, const char *repr) {
+    tr_obj *o = TR_NEW(a, tr_obj);
+    o->kind = (uint8_t)kind;
+    o->repr = repr;
+    return o;
+}
+
+const tr_obj *tr_obj_int(tr_arena *a, int64_t v) {
+    tr_obj *o = make(a, TR_OBJ_INT, tr_arena_printf(a, "%lld", (long long)v));
+    o->u.i = v;
+    return o;
+}
+
+const tr_obj *tr_obj_float(tr_arena *a, double v) {
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_sb_f64(&b, v);
+    tr_obj *o = make(a, TR_OBJ_FLOAT, NULL);
+    o->repr = tr_arena_strndup(a, b.d, b.n);
+    o->u.f = v;
+    tr_sb_fini(&b);
+    return o;
+}
+
+const tr_obj *tr_obj_bool(tr_arena *a, bool v) {
+    tr_obj *o = make(a, TR_OBJ_BOOL, v ? "True" : "False");
+    o->u.i = v;
+    return o;
+}
+
+const tr_obj *tr_obj_str(tr_arena *a, const char *s) {
+    size_t n = strlen(s);
+    tr_obj *o = make(a, TR_OBJ_STR, tr_arena_printf(a, "'%s'", s));
+    o->u.s.d = tr_arena_strndup(a, s, n);
+    o->u.s.n = (uint32_t)n;
+    return o;
+}
+
+const tr_obj *tr_obj_none(void) {
+    static const tr_obj none = {.kind = TR_OBJ_NONE, .repr = "None"};
+    return &none;
+}

@@ -1,0 +1,61 @@
+/* The scalars a value is made of at run time, in the order of rt/layout.h. */
+#include "ty/ty.h"
+
+static unsigned walk(const tr_ty *t, tr_part *out);
+
+static unsigned put(tr_part *out, unsigned at, tr_part p, unsigned n) {
+    for (unsigned i = 0; out && i < n; i++)
+        out[at + i] = p;
+    return at + n;
+}
+
+static tr_part scalar_part(const tr_ty *t) {
+    switch ((tr_tyk)t->kind) {
+    case TR_TY_BOOL: return TR_PART_I1;
+    case TR_TY_I8:
+    case TR_TY_U8: return TR_PART_I8;
+    case TR_TY_I16:
+    case TR_TY_U16: return TR_PART_I16;
+    case TR_TY_I32:
+    case TR_TY_U32: return TR_PART_I32;
+    case TR_TY_F32:
+    case TR_TY_C64: return TR_PART_F32;
+    case TR_TY_F64:
+    case TR_TY_C128: return TR_PART_F64;
+    default: return TR_PART_I64;
+    }
+}
+
+static unsigned walk_items(const tr_ty *t, tr_part *out) {
+    unsigned n = 0;
+    for (uint32_t i = 0; i < t->n; i++)
+        n += walk(t->items[i], out ? out + n : NULL);
+    return n;
+}
+
+static unsigned walk(const tr_ty *t, tr_part *out) {
+    if (tr_ty_is_scalar(t))
+        return put(out, 0, scalar_part(t), tr_ty_is_complex(t) ? 2 : 1);
+    switch ((tr_tyk)t->kind) {
+    case TR_TY_ARRAY: {
+        unsigned n = put(out, 0, TR_PART_PTR, 2);
+        return put(out, n, TR_PART_I64, t->layout == TR_LAYOUT_ANY ? 2u * t->ndim : t->ndim);
+    }
+    case TR_TY_RANGE: return put(out, 0, TR_PART_I64, 3);
+    case TR_TY_TUPLE:
+    case TR_TY_SLICE:
+    case TR_TY_ITER:
+    case TR_TY_CLOSURE:
+    case TR_TY_METHOD:
+    case TR_TY_EXC: return walk_items(t, out);
+    default: return 0;
+    }
+}
+
+unsigned tr_ty_nparts(const tr_ty *t) {
+    return walk(t, NULL);
+}
+
+void tr_ty_parts(const tr_ty *t, tr_part *out) {
+    walk(t, out);
+}

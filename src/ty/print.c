@@ -1,0 +1,229 @@
+/* Types and compile-time objects as text: the IR's (docs/ir.md) and the user's. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ty/obj.h"
+
+static const char *const iter_names[] = {"enumerate", "zip", "reversed", "flat"}; /* ORDER ITERK */
+
+/* --- the IR's text --- */
+
+static void print_items(tr_sb *b, const tr_ty *t, const char *before, void (*print)(tr_sb *, const tr_ty *)) {
+    for (uint32_t i = 0; i < t->n; i++) {
+        tr_sb_puts(b, i ? ", " : before);
+        print(b, t->items[i]);
+    }
+}
+
+static void print_tuple(tr_sb *b, const tr_ty *t) {
+    if (t->name)
+        tr_sb_printf(b, "nt %s", t->name);
+    tr_sb_putc(b, '(');
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (i)
+            tr_sb_puts(b, ", ");
+        if (t->fields)
+            tr_sb_printf(b, "%s: ", t->fields[i]);
+        tr_ty_print_ir(b, t->items[i]);
+    }
+    tr_sb_puts(b, t->n == 1 && !t->name ? ",)" : ")");
+}
+
+void tr_ty_print_ir(tr_sb *b, const tr_ty *t) {
+    switch ((tr_tyk)t->kind) {
+    case TR_TY_NONE: tr_sb_puts(b, "none"); return;
+    case TR_TY_TUPLE: print_tuple(b, t); return;
+    case TR_TY_ARRAY:
+        tr_ty_print_ir(b, t->elem);
+        tr_sb_printf(b, "[%u%c%s]", t->ndim, "cfa"[t->layout], t -> readonly ? ",ro" : "");
+        return;
+    case TR_TY_RANGE:
+        tr_sb_puts(b, t->n ? "range1(" : "range(");
+        tr_ty_print_ir(b, t->elem);
+        break;
+    case TR_TY_SLICE: print_items(b, t, "slice(", tr_ty_print_ir); break;
+    case TR_TY_LIT:
+        tr_sb_puts(b, "lit(");
+        tr_obj_print_ir(b, t->lit);
+        break;
+    case TR_TY_ITER:
+        tr_sb_puts(b, iter_names[t->sub]);
+        tr_sb_putc(b, '(');
+        print_items(b, t, "", tr_ty_print_ir);
+        break;
+    case TR_TY_CLOSURE:
+        tr_sb_printf(b, "closure(%" PRIu32, t->func);
+        print_items(b, t, ", ", tr_ty_print_ir);
+        break;
+    case TR_TY_METHOD:
+        tr_sb_puts(b, "method(");
+        tr_ty_print_ir(b, t->items[0]);
+        tr_sb_printf(b, ", %s", t->name);
+        break;
+    case TR_TY_EXC:
+        tr_sb_puts(b, "exc(");
+        tr_obj_print_ir(b, t->lit);
+        print_items(b, t, ", ", tr_ty_print_ir);
+        break;
+    default: tr_sb_printf(b, "%s%s", tr_tyk_ir_name((tr_tyk)t->kind), t->weak ? "~" : ""); return;
+    }
+    tr_sb_putc(b, ')');
+}
+
+static void print_quoted(tr_sb *b, const char *s, size_t n) {
+    tr_sb_putc(b, '"');
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\')
+            tr_sb_printf(b, "\\%c", c);
+        else if (c == '\n')
+            tr_sb_puts(b, "\\n");
+        else if (c < 32 || c == 127)
+            tr_sb_printf(b, "\\x%02x", c);
+        else
+            tr_sb_putc(b, (char)c);
+    }
+    tr_sb_putc(b, '"');
+}
+
+static bool is_word(const char *s) {
+    if (!*s || strspn(s, "0123456789."))
+        return false;
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+    return !s[n];
+}
+
+static void print_complex(tr_sb *b, const double *c, bool narrow) {
+    tr_sb_puts(b, "complex(");
+    for (int i = 0; i < 2; i++) {
+        if (i)
+            tr_sb_puts(b, ", ");
+        if (narrow)
+            tr_sb_f32(b, (float)c[i]);
+        else
+            tr_sb_f64(b, c[i]);
+    }
+    tr_sb_putc(b, ')');
+}
+
+static void print_scalar(tr_sb *b, const tr_obj *o) {
+    switch (tr_ty_class(o->ty)) {
+    case 'b': tr_sb_puts(b, o->u.i ? "True" : "False"); break;
+    case 'i': tr_sb_printf(b, "%" PRIi64, o->u.i); break;
+    case 'u': tr_sb_printf(b, "%" PRIu64, o->u.u); break;
+    case 'f':
+        if (o->ty->kind == TR_TY_F32)
+            tr_sb_f32(b, (float)o->u.f);
+        else
+            tr_sb_f64(b, o->u.f);
+        break;
+    default: print_complex(b, o->u.c, o->ty->kind == TR_TY_C64);
+    }
+    tr_sb_printf(b, ":%s", tr_tyk_ir_name((tr_tyk)o->ty->kind));
+}
+
+static void print_tuple_obj(tr_sb *b, const tr_obj *o) {
+    if (o->u.t.name)
+        tr_sb_printf(b, "nt %s", o->u.t.name);
+    tr_sb_putc(b, '(');
+    for (uint32_t i = 0; i < o->u.t.n; i++) {
+        if (i)
+            tr_sb_puts(b, ", ");
+        if (o->u.t.fields)
+            tr_sb_printf(b, "%s: ", o->u.t.fields[i]);
+        tr_obj_print_ir(b, o->u.t.items[i]);
+    }
+    tr_sb_puts(b, o->u.t.n == 1 && !o->u.t.name ? ",)" : ")");
+}
+
+static void print_array_obj(tr_sb *b, const tr_obj *o) {
+    tr_sb_printf(b, "array(%" PRIu32 ", ", o->u.a.index);
+    tr_ty_print_ir(b, o->ty);
+    for (unsigned i = 0; i < o->ty->ndim; i++)
+        tr_sb_printf(b, ", %" PRIi64 ":%" PRIi64, o->u.a.shape[i], o->u.a.strides[i]);
+    tr_sb_putc(b, ')');
+}
+
+void tr_obj_print_ir(tr_sb *b, const tr_obj *o) {
+    switch ((tr_objk)o->kind) {
+    case TR_OBJ_NONE: tr_sb_puts(b, "None"); return;
+    case TR_OBJ_BOOL: tr_sb_puts(b, o->u.i ? "True" : "False"); return;
+    case TR_OBJ_INT: tr_sb_printf(b, "%" PRIi64, o->u.i); return;
+    case TR_OBJ_UINT: tr_sb_printf(b, "%" PRIu64, o->u.u); return;
+    case TR_OBJ_BIGINT: tr_sb_puts(b, o->repr); return;
+    case TR_OBJ_FLOAT: tr_sb_f64(b, o->u.f); return;
+    case TR_OBJ_COMPLEX: print_complex(b, o->u.c, false); return;
+    case TR_OBJ_SCALAR: print_scalar(b, o); return;
+    case TR_OBJ_STR: print_quoted(b, o->u.s.d, o->u.s.n); return;
+    case TR_OBJ_ELLIPSIS: tr_sb_puts(b, "..."); return;
+    case TR_OBJ_SLICE:
+        tr_sb_puts(b, "slice(");
+        for (uint32_t i = 0; i < o->u.t.n; i++) {
+            tr_sb_puts(b, i ? ", " : "");
+            tr_obj_print_ir(b, o->u.t.items[i]);
+        }
+        tr_sb_putc(b, ')');
+        return;
+    case TR_OBJ_TUPLE: print_tuple_obj(b, o); return;
+    case TR_OBJ_TYPE:
+        tr_sb_puts(b, "type(");
+        tr_ty_print_ir(b, o->ty);
+        tr_sb_putc(b, ')');
+        return;
+    case TR_OBJ_ARRAY: print_array_obj(b, o); return;
+    default: break;
+    }
+    tr_sb_putc(b, '@');
+    if (is_word(o->repr))
+        tr_sb_puts(b, o->repr);
+    else
+        print_quoted(b, o->repr, strlen(o->repr));
+}
+
+/* --- the user's text --- */
+
+void tr_ty_print_user(tr_sb *b, const tr_ty *t) {
+    switch ((tr_tyk)t->kind) {
+    case TR_TY_NONE: tr_sb_puts(b, "none"); return;
+    case TR_TY_TUPLE:
+        tr_sb_printf(b, "%s(", t->name ? t->name : "");
+        print_items(b, t, "", tr_ty_print_user);
+        tr_sb_puts(b, t->n == 1 && !t->name ? ",)" : ")");
+        return;
+    case TR_TY_ARRAY:
+        tr_sb_puts(b, t->readonly ? "readonly array(" : "array(");
+        tr_ty_print_user(b, t->elem);
+        tr_sb_printf(b, ", %ud, %c)", t->ndim, "CFA"[t->layout]);
+        return;
+    case TR_TY_RANGE:
+        tr_sb_puts(b, "range(");
+        tr_ty_print_user(b, t->elem);
+        break;
+    case TR_TY_SLICE: tr_sb_puts(b, "slice"); return;
+    case TR_TY_LIT: tr_sb_puts(b, t->lit->repr); return;
+    case TR_TY_ITER:
+        tr_sb_printf(b, "%s(", iter_names[t->sub]);
+        print_items(b, t, "", tr_ty_print_user);
+        break;
+    case TR_TY_CLOSURE: tr_sb_puts(b, "function"); return;
+    case TR_TY_METHOD:
+        tr_sb_printf(b, "method %s of ", t->name);
+        tr_ty_print_user(b, t->items[0]);
+        return;
+    case TR_TY_EXC:
+        tr_sb_printf(b, "%s(", t->lit->repr);
+        print_items(b, t, "", tr_ty_print_user);
+        break;
+    default: tr_sb_puts(b, tr_tyk_user_name((tr_tyk)t->kind)); return;
+    }
+    tr_sb_putc(b, ')');
+}
+
+const char *tr_ty_user(tr_arena *a, const tr_ty *t) {
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_ty_print_user(&b, t);
+    const char *s = tr_arena_strndup(a, b.d, b.n);
+    tr_sb_fini(&b);
+    return s;
+}

@@ -1,0 +1,255 @@
+/* Promotion, and the join of block arguments (decision D3).
+ *
+ * Weak operands take the type of a strong one of their kind or above; integers then compute in at least 64 bits, as
+ * Numba does. With promotion="numba" there is nothing weak. */
+#include "ty/ty.h"
+
+#include <string.h>
+
+#include "ty/obj.h"
+
+static char class_of(tr_tyk k) {
+#define X(id, ir, user, size, cls) cls,
+    static const char classes[] = {TR_SCALARS(X)};
+#undef X
+    return classes[k];
+}
+
+static unsigned size_of(tr_tyk k) {
+#define X(id, ir, user, size, cls) size,
+    static const unsigned char sizes[] = {TR_SCALARS(X)};
+#undef X
+    return sizes[k];
+}
+
+static tr_tyk signed_of(unsigned size) {
+    return size <= 1 ? TR_TY_I8 : size == 2 ? TR_TY_I16 : size == 4 ? TR_TY_I32 : TR_TY_I64;
+}
+
+/* Smallest float that holds every value of an integer type of this size, as NumPy sees it. */
+static unsigned float_bytes(tr_tyk k) {
+    switch (class_of(k)) {
+    case 'b': return 2;
+    case 'i':
+    case 'u': return size_of(k) == 1 ? 2 : size_of(k) == 2 ? 4 : 8;
+    case 'f': return size_of(k);
+    default: return size_of(k) / 2;
+    }
+}
+
+tr_tyk tr_ty_promote(tr_tyk a, tr_tyk b) {
+    if (a == b)
+        return a;
+    char ca = class_of(a), cb = class_of(b);
+    if (ca == 'b' || cb == 'b')
+        return ca == 'b' ? b : a;
+    if ((ca == 'i' || ca == 'u') && (cb == 'i' || cb == 'u')) {
+        if (ca == cb)
+            return size_of(a) > size_of(b) ? a : b;
+        unsigned s = size_of(ca == 'i' ? a : b), u = size_of(ca == 'u' ? a : b);
+        if (s > u)
+            return signed_of(s);
+        return u == 8 ? TR_TY_F64 : signed_of(2 * u);
+    }
+    unsigned fa = float_bytes(a), fb = float_bytes(b);
+    bool wide = (fa > fb ? fa : fb) > 4;
+    if (ca == 'c' || cb == 'c')
+        return wide ? TR_TY_C128 : TR_TY_C64;
+    return wide ? TR_TY_F64 : TR_TY_F32;
+}
+
+/* --- arithmetic --- */
+
+/* An operand as a scalar type: literals of Python numbers are weak. NULL: not a number. */
+static const tr_ty *operand(tr_tytab *t, const tr_ty *a, bool numba) {
+    if (a->kind == TR_TY_LIT) {
+        switch ((tr_objk)a->lit->kind) {
+        case TR_OBJ_INT: a = tr_ty_weak(t, TR_TY_I64); break;
+        case TR_OBJ_FLOAT: a = tr_ty_weak(t, TR_TY_F64); break;
+        case TR_OBJ_COMPLEX: a = tr_ty_weak(t, TR_TY_C128); break;
+        default: a = tr_ty_strong(t, a);
+        }
+    }
+    if (!tr_ty_is_scalar(a))
+        return NULL;
+    return numba ? tr_ty_scalar(t, (tr_tyk)a->kind) : a;
+}
+
+static bool is_integral(tr_tyk k) {
+    char c = class_of(k);
+    return c == 'b' || c == 'i' || c == 'u';
+}
+
+static tr_tyk wide_int(const tr_ty *a, const tr_ty *b) {
+    bool au = class_of((tr_tyk)a->kind) == 'u', bu = class_of((tr_tyk)b->kind) == 'u';
+    bool am = au || class_of((tr_tyk)a->kind) == 'b', bm = bu || class_of((tr_tyk)b->kind) == 'b';
+    if (a->weak && !b->weak) /* the literal takes the other's type, but no bool's */
+        return bu ? TR_TY_U64 : TR_TY_I64;
+    if (b->weak && !a->weak)
+        return au ? TR_TY_U64 : TR_TY_I64;
+    return (au || bu) && am && bm ? TR_TY_U64 : TR_TY_I64;
+}
+
+/* Floats and complex: a weak operand adds only its kind, not its width. */
+static tr_tyk inexact(const tr_ty *a, const tr_ty *b, bool numba) {
+    tr_tyk ka = (tr_tyk)a->kind, kb = (tr_tyk)b->kind;
+    if (numba) { /* integers of any width count as float64 there */
+        ka = is_integral(ka) ? TR_TY_F64 : ka;
+        kb = is_integral(kb) ? TR_TY_F64 : kb;
+        return tr_ty_promote(ka, kb);
+    }
+    if (a->weak == b->weak)
+        return tr_ty_promote(ka, kb);
+    tr_tyk w = a->weak ? ka : kb, s = a->weak ? kb : ka;
+    if (is_integral(s))
+        return w;
+    if (class_of(w) == 'c' && class_of(s) == 'f')
+        return s == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128;
+    return s;
+}
+
+static const tr_ty *result(tr_tytab *t, tr_tyk k, bool weak) {
+    return weak && (k == TR_TY_I64 || k == TR_TY_F64 || k == TR_TY_C128) ? tr_ty_weak(t, k)
+                                                                         : tr_ty_scalar(t, k);
+}
+
+const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, bool numba) {
+    a = operand(t, a, numba);
+    b = operand(t, b, numba);
+    if (!a || !b)
+        return NULL;
+    bool weak = a->weak && b->weak;
+    tr_tyk ka = (tr_tyk)a->kind, kb = (tr_tyk)b->kind;
+    if (is_integral(ka) && is_integral(kb)) {
+        if (op == '/')
+            return result(t, TR_TY_F64, weak);
+        if (op == '&' && ka == TR_TY_BOOL && kb == TR_TY_BOOL)
+            return a;
+        if (op == '<')
+            return result(t, class_of(ka) == 'u' ? TR_TY_U64 : TR_TY_I64, weak);
+        return result(t, wide_int(a, b), weak);
+    }
+    if (op == '&' || op == '<')
+        return NULL;
+    return result(t, inexact(a, b, numba), weak);
+}
+
+const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    a = operand(t, a, numba);
+    b = operand(t, b, numba);
+    if (!a || !b)
+        return NULL;
+    tr_tyk ka = (tr_tyk)a->kind, kb = (tr_tyk)b->kind;
+    if (is_integral(ka) && is_integral(kb)) {
+        /* A literal's value may lie outside a narrow type, so it counts as int64 here. */
+        tr_tyk k = tr_ty_promote(ka, kb);
+        return k == TR_TY_F64 ? NULL : tr_ty_scalar(t, k);
+    }
+    return tr_ty_scalar(t, inexact(a, b, numba));
+}
+
+/* --- join --- */
+
+/* The same constructor over joined items; `key` is a's. NULL: an item has no common type. */
+static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+    if (a->n != b->n || a->sub != b->sub || a->func != b->func || !a->fields != !b->fields)
+        return NULL;
+    const tr_ty *few[16], **items = few;
+    tr_arena scratch;
+    tr_arena_init(&scratch, NULL);
+    if (a->n > 16)
+        items = TR_NEW_N(&scratch, const tr_ty *, a->n);
+    const tr_ty *r = NULL;
+    uint32_t i = 0;
+    while (i < a->n && (items[i] = tr_ty_join(t, a->items[i], b->items[i])))
+        i++;
+    if (i == a->n) {
+        switch ((tr_tyk)a->kind) {
+        case TR_TY_TUPLE:
+            r = a->name ? tr_ty_named_tuple(t, a->name, a->n, items, a->fields) : tr_ty_tuple(t, a->n, items);
+            break;
+        case TR_TY_SLICE: r = tr_ty_slice(t, items[0], items[1], items[2]); break;
+        case TR_TY_ITER: r = tr_ty_iter(t, (tr_iterk)a->sub, a->n, items); break;
+        case TR_TY_CLOSURE: r = tr_ty_closure(t, a->func, a->n, items); break;
+        default: break;
+        }
+    }
+    tr_arena_fini(&scratch);
+    return r;
+}
+
+static bool same_fields(const tr_ty *a, const tr_ty *b) {
+    if (a->n != b->n || !a->name != !b->name || !a->fields != !b->fields)
+        return false;
+    for (uint32_t i = 0; a->fields && i < a->n; i++)
+        if (strcmp(a->fields[i], b->fields[i]) != 0)
+            return false;
+    return !a->name || !strcmp(a->name, b->name);
+}
+
+static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+    switch ((tr_tyk)a->kind) {
+    case TR_TY_ARRAY:
+        if (a->elem != b->elem || a->ndim != b->ndim)
+            return NULL;
+        return tr_ty_array(t, a->elem, a->ndim, a->layout == b->layout ? (tr_layout)a->layout : TR_LAYOUT_ANY,
+                           a->readonly || b->readonly);
+    case TR_TY_RANGE: {
+        const tr_ty *elem = tr_ty_join(t, a->elem, b->elem);
+        return elem ? tr_ty_range(t, elem, a->n && b->n) : NULL;
+    }
+    case TR_TY_TUPLE: return same_fields(a, b) ? join_items(t, a, b) : NULL;
+    case TR_TY_SLICE:
+    case TR_TY_ITER:
+    case TR_TY_CLOSURE: return join_items(t, a, b);
+    default: return NULL;
+    }
+}
+
+const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+    a = tr_ty_strong(t, a);
+    b = tr_ty_strong(t, b);
+    if (a == b)
+        return a;
+    if (tr_ty_is_scalar(a) && tr_ty_is_scalar(b)) {
+        tr_tyk k = tr_ty_promote((tr_tyk)a->kind, (tr_tyk)b->kind);
+        /* int64 with uint64 would silently become a float: a cast must say what is meant */
+        if (!is_integral(k) && is_integral((tr_tyk)a->kind) && is_integral((tr_tyk)b->kind))
+            return NULL;
+        return tr_ty_scalar(t, k);
+    }
+    bool an = a->kind == TR_TY_NONE || (a->kind == TR_TY_LIT && a->lit->kind == TR_OBJ_NONE);
+    bool bn = b->kind == TR_TY_NONE || (b->kind == TR_TY_LIT && b->lit->kind == TR_OBJ_NONE);
+    if (an && bn)
+        return tr_ty_none(t);
+    return a->kind == b->kind ? join_same_kind(t, a, b) : NULL;
+}
+
+static const tr_ty *strong_lit(tr_tytab *t, const tr_ty *a) {
+    switch ((tr_objk)a->lit->kind) {
+    case TR_OBJ_BOOL: return tr_ty_scalar(t, TR_TY_BOOL);
+    case TR_OBJ_INT: return tr_ty_scalar(t, TR_TY_I64);
+    case TR_OBJ_UINT: return tr_ty_scalar(t, TR_TY_U64);
+    case TR_OBJ_FLOAT: return tr_ty_scalar(t, TR_TY_F64);
+    case TR_OBJ_COMPLEX: return tr_ty_scalar(t, TR_TY_C128);
+    case TR_OBJ_SCALAR: return a->lit->ty;
+    default: return a;
+    }
+}
+
+static const tr_ty *strong_items(tr_tytab *t, const tr_ty *a) {
+    bool same = true;
+    for (uint32_t i = 0; i < a->n; i++)
+        same = same && tr_ty_strong(t, a->items[i]) == a->items[i];
+    return same ? a : join_items(t, a, a);
+}
+
+const tr_ty *tr_ty_strong(tr_tytab *t, const tr_ty *a) {
+    if (a->weak)
+        return tr_ty_scalar(t, (tr_tyk)a->kind);
+    if (a->kind == TR_TY_LIT)
+        return strong_lit(t, a);
+    if (a->kind == TR_TY_TUPLE || a->kind == TR_TY_SLICE)
+        return strong_items(t, a);
+    return a;
+}

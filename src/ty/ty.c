@@ -1,0 +1,345 @@
+/* Interning of types and their constructors.
+ *
+ * Two kinds of table. The process's has a lock; what it holds lives as long as the process. A compilation's table holds the
+ * types that mention objects of its snapshot, and remembers those it got from the process's table, so that asking again
+ * needs no lock. Scalars are made with the table and read without a lock.
+ * Cost: one hash and one probe; a new type is one arena allocation. */
+#include "ty/ty.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "ty/internal.h"
+#include "ty/obj.h"
+
+enum { LOCAL_ID = 1 << 30 };
+
+struct tr_tytab {
+    tr_tytab *parent;
+    pthread_mutex_t lock; /* of a table without parent */
+    tr_arena arena;
+    jmp_buf *oom;
+    const tr_ty **slots;
+    uint64_t *hashes;
+    uint32_t n, cap, next_id;
+    const tr_ty *scalars[TR_TY__SCALARS], *weak[TR_TY__SCALARS], *none;
+    tr_smap opaque; /* objects that text names with @name */
+};
+
+static const struct {
+    const char *ir, *user;
+    uint8_t size;
+    char cls;
+} scalars[TR_TY__SCALARS] = {
+#define X(id, ir, user, size, cls) {ir, user, size, cls},
+    TR_SCALARS(X)
+#undef X
+};
+
+char tr_ty_class(const tr_ty *t) {
+    return tr_ty_is_scalar(t) ? scalars[t->kind].cls : 0;
+}
+
+unsigned tr_ty_size(const tr_ty *t) {
+    return tr_ty_is_scalar(t) ? scalars[t->kind].size : 0;
+}
+
+const char *tr_tyk_ir_name(tr_tyk k) {
+    return k < TR_TY__SCALARS ? scalars[k].ir : "none";
+}
+
+const char *tr_tyk_user_name(tr_tyk k) {
+    return k < TR_TY__SCALARS ? scalars[k].user : "none";
+}
+
+/* --- the table --- */
+
+static uint64_t hash_type(const tr_ty *k) {
+    uint64_t h = tr_hash_bytes(&(struct {
+        uint64_t a, b, c;
+    }){(uint64_t)k->kind | (uint64_t)k->weak << 8 | (uint64_t)k->ndim << 16 | (uint64_t)k->layout << 24 |
+                                   (uint64_t)k->readonly << 32 | (uint64_t)k->sub << 40,
+                               (uint64_t)k->n | (uint64_t)k->func << 32, (uint64_t)(uintptr_t)k->elem},
+                               24, 0);
+    if (k->items && k->n)
+        h = tr_hash_bytes(k->items, k->n * sizeof *k->items, h);
+    if (k->name)
+        h = tr_hash_bytes(k->name, strlen(k->name), h);
+    for (uint32_t i = 0; k->fields && i < k->n; i++)
+        h = tr_hash_bytes(k->fields[i], strlen(k->fields[i]), h);
+    return k->lit ? h ^ tr_obj_hash(k->lit) : h;
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_type(const tr_ty *a, const tr_ty *b) {
+    if (a->kind != b->kind || a->weak != b->weak || a->ndim != b->ndim || a->layout != b->layout ||
+        a->readonly != b->readonly || a->sub != b->sub || a->n != b->n || a->func != b->func ||
+        a->elem != b->elem || !a->fields != !b->fields || !a->lit != !b->lit || !same_text(a->name, b->name))
+        return false;
+    for (uint32_t i = 0; a->items && i < a->n; i++)
+        if (a->items[i] != b->items[i] || (a->fields && strcmp(a->fields[i], b->fields[i]) != 0))
+            return false;
+    return !a->lit || tr_obj_equal(a->lit, b->lit);
+}
+
+static const tr_ty *lookup(const tr_tytab *t, uint64_t h, const tr_ty *key) {
+    if (!t->cap)
+        return NULL;
+    for (uint32_t i = (uint32_t)h & (t->cap - 1); t->slots[i]; i = (i + 1) & (t->cap - 1))
+        if (t->hashes[i] == h && same_type(t->slots[i], key))
+            return t->slots[i];
+    return NULL;
+}
+
+static void put(tr_tytab *t, uint64_t h, const tr_ty *ty) {
+    uint32_t i = (uint32_t)h & (t->cap - 1);
+    while (t->slots[i])
+        i = (i + 1) & (t->cap - 1);
+    t->slots[i] = ty;
+    t->hashes[i] = h;
+}
+
+static void insert(tr_tytab *t, uint64_t h, const tr_ty *ty) {
+    if (t->n >= t->cap - t->cap / 4) {
+        uint32_t cap = t->cap ? t->cap * 2 : 64, old = t->cap;
+        const tr_ty **was = t->slots;
+        uint64_t *hashes = t->hashes;
+        const tr_ty **slots = TR_NEW_N(&t->arena, const tr_ty *, cap);
+        t->hashes = TR_NEW_N(&t->arena, uint64_t, cap);
+        t->slots = slots;
+        t->cap = cap;
+        for (uint32_t i = 0; i < old; i++)
+            if (was[i])
+                put(t, hashes[i], was[i]);
+    }
+    put(t, h, ty);
+    t->n++;
+}
+
+/* Copies the key with all it points to into the table. */
+static const tr_ty *add(tr_tytab *t, uint64_t h, const tr_ty *key) {
+    tr_arena *a = &t->arena;
+    tr_ty *ty = tr_arena_copy(a, key, sizeof *key);
+    ty->id = t->next_id;
+    ty->local = t->parent != NULL;
+    if (key->items)
+        ty->items = tr_arena_copy(a, key->items, key->n * sizeof *key->items);
+    if (key->fields) {
+        const char **fields = TR_NEW_N(a, const char *, key->n);
+        for (uint32_t i = 0; i < key->n; i++)
+            fields[i] = tr_arena_strdup(a, key->fields[i]);
+        ty->fields = fields;
+    }
+    if (key->name)
+        ty->name = tr_arena_strdup(a, key->name);
+    if (key->lit && !t->parent) /* the compilation that owns it may end first */
+        ty->lit = tr_obj_copy(a, key->lit);
+    insert(t, h, ty);
+    t->next_id++;
+    return ty;
+}
+
+static const tr_ty *intern_shared(tr_tytab *t, uint64_t h, const tr_ty *key) {
+    jmp_buf jump;
+    const tr_ty *volatile ty = NULL;
+    pthread_mutex_lock(&t->lock);
+    t->arena.oom = &jump;
+    if (!setjmp(jump)) {
+        ty = lookup(t, h, key);
+        if (!ty)
+            ty = add(t, h, key);
+    }
+    t->arena.oom = NULL;
+    pthread_mutex_unlock(&t->lock);
+    return ty;
+}
+
+static _Noreturn void no_memory(tr_tytab *t) {
+    if (t->oom)
+        longjmp(*t->oom, 1);
+    fputs("treadle: out of memory\n", stderr);
+    abort();
+}
+
+static bool mentions_local(const tr_ty *k) {
+    if (k->kind == TR_TY_LIT || k->kind == TR_TY_CLOSURE || k->kind == TR_TY_EXC ||
+        (k->elem && k->elem->local))
+        return true;
+    for (uint32_t i = 0; k->items && i < k->n; i++)
+        if (k->items[i]->local)
+            return true;
+    return false;
+}
+
+static const tr_ty *intern(tr_tytab *t, const tr_ty *key) {
+    uint64_t h = hash_type(key);
+    const tr_ty *ty;
+    if (!t->parent) {
+        ty = intern_shared(t, h, key);
+        if (!ty)
+            no_memory(t);
+        return ty;
+    }
+    ty = lookup(t, h, key);
+    if (ty)
+        return ty;
+    if (mentions_local(key))
+        return add(t, h, key);
+    ty = intern_shared(t->parent, h, key);
+    if (!ty)
+        no_memory(t);
+    insert(t, h, ty);
+    return ty;
+}
+
+static bool make_scalars(tr_tytab *t) {
+    jmp_buf jump;
+    t->arena.oom = &jump;
+    if (setjmp(jump))
+        return false;
+    for (unsigned k = 0; k < TR_TY__SCALARS; k++) {
+        tr_ty key = {.kind = (uint8_t)k};
+        t->scalars[k] = add(t, hash_type(&key), &key);
+        key.weak = 1;
+        if (k == TR_TY_I64 || k == TR_TY_F64 || k == TR_TY_C128)
+            t->weak[k] = add(t, hash_type(&key), &key);
+    }
+    tr_ty none = {.kind = TR_TY_NONE};
+    t->none = add(t, hash_type(&none), &none);
+    t->arena.oom = NULL;
+    return true;
+}
+
+tr_tytab *tr_tytab_new(tr_tytab *parent) {
+    tr_tytab *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    assert(!parent || !parent->parent);
+    tr_arena_init(&t->arena, NULL);
+    if (parent) {
+        t->parent = parent;
+        t->next_id = LOCAL_ID;
+        memcpy(t->scalars, parent->scalars, sizeof t->scalars);
+        memcpy(t->weak, parent->weak, sizeof t->weak);
+        t->none = parent->none;
+        return t;
+    }
+    if (pthread_mutex_init(&t->lock, NULL) == 0) {
+        if (make_scalars(t))
+            return t;
+        pthread_mutex_destroy(&t->lock);
+    }
+    tr_arena_fini(&t->arena);
+    free(t);
+    return NULL;
+}
+
+void tr_tytab_free(tr_tytab *t) {
+    if (!t)
+        return;
+    if (!t->parent)
+        pthread_mutex_destroy(&t->lock);
+    tr_arena_fini(&t->arena);
+    free(t);
+}
+
+void tr_tytab_set_oom(tr_tytab *t, jmp_buf *oom) {
+    t->oom = oom;
+    if (t->parent)
+        t->arena.oom = oom;
+}
+
+/* --- what the text reader needs (ty/internal.h) --- */
+
+tr_arena *tr_tytab_arena(tr_tytab *t) {
+    return &t->arena;
+}
+
+const tr_obj *tr_tytab_opaque(tr_tytab *t, const char *name, size_t n) {
+    const tr_obj *o = tr_smap_get(&t->opaque, name, n);
+    if (!o) {
+        tr_obj *made = TR_NEW(&t->arena, tr_obj);
+        made->kind = TR_OBJ_OPAQUE;
+        made->repr = tr_arena_strndup(&t->arena, name, n);
+        tr_smap_set(&t->arena, &t->opaque, name, n, made);
+        o = made;
+    }
+    return o;
+}
+
+/* --- constructors --- */
+
+const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind) {
+    assert(kind <= TR_TY__SCALARS);
+    return kind == TR_TY_NONE ? t->none : t->scalars[kind];
+}
+
+const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind) {
+    assert(kind < TR_TY__SCALARS && t->weak[kind]);
+    return t->weak[kind];
+}
+
+const tr_ty *tr_ty_none(tr_tytab *t) {
+    return t->none;
+}
+
+static const tr_ty *with_items(tr_tytab *t, tr_ty key, uint32_t n, const tr_ty *const *items) {
+    key.n = n;
+    key.items = n ? items : NULL;
+    return intern(t, &key);
+}
+
+const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items) {
+    return with_items(t, (tr_ty){.kind = TR_TY_TUPLE}, n, items);
+}
+
+const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t n, const tr_ty *const *items,
+                               const char *const *fields) {
+    return with_items(t, (tr_ty){.kind = TR_TY_TUPLE, .name = name, .fields = n ? fields : NULL}, n, items);
+}
+
+const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly) {
+    assert(ndim <= TR_MAX_NDIM);
+    if (!ndim || (ndim == 1 && layout == TR_LAYOUT_F))
+        layout = TR_LAYOUT_C;
+    return intern(t, &(tr_ty){.kind = TR_TY_ARRAY,
+                              .ndim = (uint8_t)ndim,
+                              .layout = (uint8_t)layout,
+                              .readonly = readonly,
+                              .elem = elem});
+}
+
+const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1) {
+    return intern(t, &(tr_ty){.kind = TR_TY_RANGE, .n = step1, .elem = elem});
+}
+
+const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, const tr_ty *step) {
+    return with_items(t, (tr_ty){.kind = TR_TY_SLICE}, 3, (const tr_ty *const[]){start, stop, step});
+}
+
+const tr_ty *tr_ty_lit(tr_tytab *t, const tr_obj *lit) {
+    return intern(t, &(tr_ty){.kind = TR_TY_LIT, .lit = lit});
+}
+
+const tr_ty *tr_ty_iter(tr_tytab *t, tr_iterk sub, uint32_t n, const tr_ty *const *items) {
+    return with_items(t, (tr_ty){.kind = TR_TY_ITER, .sub = (uint8_t)sub}, n, items);
+}
+
+const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t n, const tr_ty *const *captured) {
+    return with_items(t, (tr_ty){.kind = TR_TY_CLOSURE, .func = func}, n, captured);
+}
+
+const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name) {
+    return with_items(t, (tr_ty){.kind = TR_TY_METHOD, .name = name}, 1, &self);
+}
+
+const tr_ty *tr_ty_exc(tr_tytab *t, const tr_obj *cls, uint32_t n, const tr_ty *const *args) {
+    return with_items(t, (tr_ty){.kind = TR_TY_EXC, .lit = cls}, n, args);
+}
