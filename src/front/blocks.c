@@ -324,7 +324,30 @@ static void find_live(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
     }
 }
 
-bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_flow *f, tr_refusal *why) {
+/* Locals that are read where they may be unassigned get a second variable that says whether they are. It is live and
+ * written where the local itself is. */
+static void find_unbound(tr_ctx *ctx, const tr_decoded *d, const tr_bits *bound, tr_flow *f) {
+    f->maybe_unbound = tr_bits_new(&ctx->arena, f->nlocals);
+    for (uint32_t v = 0; v < f->nlocals; v++)
+        if (tr_bits_get(&f->blks[0].live, v) && !tr_bits_get(bound, v))
+            tr_bits_set(&f->maybe_unbound, v);
+    for (uint32_t k = 0; k < f->nblks; k++)
+        for (uint32_t i = f->blks[k].start; i < f->blks[k].end; i++)
+            if (d->ins[i].op == TR_N_DEL || d->ins[i].op == TR_N_LOADCLEAR)
+                tr_bits_set(&f->maybe_unbound, (uint32_t)d->ins[i].arg);
+    for (uint32_t v = 0; v < f->nlocals; v++) {
+        if (!tr_bits_get(&f->maybe_unbound, v))
+            continue;
+        for (uint32_t k = 0; k < f->nblks; k++) {
+            if (tr_bits_get(&f->blks[k].live, v))
+                tr_bits_set(&f->blks[k].live, tr_flow_bound(f, v));
+            if (tr_bits_get(&f->blks[k].defs, v))
+                tr_bits_set(&f->blks[k].defs, tr_flow_bound(f, v));
+        }
+    }
+}
+
+bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_bits *bound, tr_flow *f, tr_refusal *why) {
     *f = (tr_flow){0};
     *why = (tr_refusal){0};
     if (!d->n || !make_blocks(ctx, d, f))
@@ -336,7 +359,8 @@ bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_flow *
     if (!check_depths(ctx, c, d, f))
         return false;
     f->nlocals = c->nlocalsplus;
-    f->nvars = f->nlocals + 3 * f->maxdepth;
+    f->nvars = 2 * f->nlocals + 3 * f->maxdepth;
     find_live(ctx, d, f);
+    find_unbound(ctx, d, bound, f);
     return true;
 }

@@ -108,14 +108,35 @@ tr_val tr_front_undef(tr_ssa *s, const char *name, uint8_t sub) {
     return v;
 }
 
+static void set_bound(tr_ssa *s, uint32_t var, bool bound) {
+    if (tr_bits_get(&s->f->maybe_unbound, var))
+        s->cur[tr_flow_bound(s->f, var)] = tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, bound));
+}
+
+/* Reading a variable that is unassigned here is an instruction of its own, so that the message points at it; one that is
+ * assigned on some paths only is checked when the code runs. */
 static tr_val read_var(tr_ssa *s, uint32_t var) {
     tr_val v = s->cur[var];
     if (v == TR_NOVAL)
         return bad(s, "a variable has no value");
-    /* Its own instruction, so that the message points at the reading. */
     if (tr_at(s->ir, v)->op == TR_OP_UNDEFVAR)
         return tr_front_undef(s, tr_at(s->ir, v)->imm.s, tr_at(s->ir, v)->sub);
+    if (!tr_bits_get(&s->f->maybe_unbound, var))
+        return v;
+    tr_val flag = s->cur[tr_flow_bound(s->f, var)];
+    if (flag == TR_NOVAL)
+        return bad(s, "a variable has no value");
+    if (obj_of(s, flag))
+        return obj_of(s, flag)->u.i ? v : tr_front_undef(s, s->c->localsplus[var], 0);
+    tr_val check = emit(s, TR_OP_CHECKDEF, 1, &flag);
+    tr_at(s->ir, check)->imm.s = s->c->localsplus[var];
+    set_bound(s, var, true);
     return v;
+}
+
+static void unassign(tr_ssa *s, uint32_t var) {
+    s->cur[var] = tr_front_undef(s, s->c->localsplus[var], 0);
+    set_bound(s, var, false);
 }
 
 static void load(tr_ssa *s, const tr_bc *i) {
@@ -124,7 +145,7 @@ static void load(tr_ssa *s, const tr_bc *i) {
         tr_vec_push(&s->ctx->arena, &s->captures, (tr_capture){s->blk, s->at, var});
     push(s, read_var(s, var));
     if (i->op == TR_N_LOADCLEAR)
-        s->cur[var] = tr_front_undef(s, s->c->localsplus[var], 0);
+        unassign(s, var);
 }
 
 static void store(tr_ssa *s, uint32_t var) {
@@ -133,6 +154,7 @@ static void store(tr_ssa *s, uint32_t var) {
     if (!named && !tr_is_const(tr_at(s->ir, v)))
         tr_val_name(s->ir, v, s->c->localsplus[var]);
     s->cur[var] = v;
+    set_bound(s, var, true);
 }
 
 static void load_global(tr_ssa *s, uint32_t name) {
@@ -458,7 +480,7 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     case TR_N_LOADDEREF: load(s, i); break;
     case TR_N_STORE:
     case TR_N_STOREDEREF: store(s, arg); break;
-    case TR_N_DEL: s->cur[arg] = tr_front_undef(s, s->c->localsplus[arg], 0); break;
+    case TR_N_DEL: unassign(s, arg); break;
     case TR_N_GLOBAL: load_global(s, arg); break;
     case TR_N_ATTR: load_attr(s, arg); break;
     case TR_N_PUSHNULL: push(s, TR_NULLVAL); break;

@@ -36,14 +36,16 @@ typedef struct tr_bcblk {
     tr_bits live;        /* variables whose value on entry may be read */
 } tr_bcblk;
 
-/* Variables of SSA construction: locals, then three for each stack position: the value, and for iterators the number of
- * items and the counter. */
+/* Variables of SSA construction: locals; three for each stack position: the value, and for iterators the number of items and
+ * the counter; and for locals that some path leaves unassigned, whether they are assigned. */
 typedef struct tr_flow {
     tr_bcblk *blks;
     uint32_t nblks, nvars, nlocals, maxdepth;
+    tr_bits maybe_unbound; /* locals */
 } tr_flow;
 
 static inline uint32_t tr_flow_slot(const tr_flow *f, uint32_t depth) { return f->nlocals + 3u * depth; }
+static inline uint32_t tr_flow_bound(const tr_flow *f, uint32_t local) { return f->nlocals + 3u * f->maxdepth + local; }
 
 /* The first thing in a function that we do not compile: what, and the instruction that says so. */
 typedef struct tr_refusal {
@@ -52,9 +54,11 @@ typedef struct tr_refusal {
     uint32_t off; /* byte offset */
 } tr_refusal;
 
-/* Blocks, stack depths and live variables of a decoded function. When a reachable instruction is refused, `why` says so and
+/* Blocks, stack depths and live variables of a decoded function; the locals in `bound` have a
+ * value from the start. When a reachable instruction is refused, `why` says so and
  * `out` is not filled. False: the bytecode is malformed. */
-bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_flow *out, tr_refusal *why);
+bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_bits *bound, tr_flow *out,
+                   tr_refusal *why);
 /* Reports malformed bytecode; always false. */
 bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what);
 

@@ -56,7 +56,10 @@ static bool common_value(const tr_ssa *s, uint32_t k, uint32_t var, tr_val *out)
 }
 
 static const char *var_name(const tr_ssa *s, uint32_t var) {
-    return var < s->f->nlocals ? s->c->localsplus[var] : NULL;
+    uint32_t first = tr_flow_bound(s->f, 0);
+    if (var < s->f->nlocals)
+        return s->c->localsplus[var];
+    return var < first ? NULL : tr_arena_printf(&s->ctx->arena, "%s.bound", s->c->localsplus[var - first]);
 }
 
 static void start_block(tr_ssa *s, uint32_t k, tr_bits *writes) {
@@ -174,12 +177,25 @@ static void init_entry(tr_ssa *s) {
     for (uint32_t i = 0; i < fn->nargs + fn->nkwonly + fn->varargs; i++)
         vars[i] = tr_blk_param(s->ir, entry, NULL, c->localsplus[i]);
     for (uint32_t i = 0; i < s->f->nlocals; i++) {
+        if (tr_bits_get(&s->f->maybe_unbound, i))
+            vars[tr_flow_bound(s->f, i)] = tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, vars[i] != TR_NOVAL));
         if (vars[i] != TR_NOVAL || !tr_bits_get(&s->f->blks[0].live, i))
             continue;
         bool is_free = c->kinds[i] & KIND_FREE;
         vars[i] = is_free && c->free[i] ? tr_const_obj(s->ir, c->free[i])
                                         : tr_front_undef(s, c->localsplus[i], is_free ? 2 : 0);
     }
+}
+
+/* Locals that have a value when the function starts. */
+static tr_bits bound_at_start(tr_ctx *ctx, const tr_func *fn) {
+    tr_bits b = tr_bits_new(&ctx->arena, fn->code->nlocalsplus);
+    for (uint32_t i = 0; i < fn->nargs + fn->nkwonly + fn->varargs; i++)
+        tr_bits_set(&b, i);
+    for (uint32_t i = 0; i < fn->code->nlocalsplus; i++)
+        if (fn->code->kinds[i] & KIND_FREE)
+            tr_bits_set(&b, i); /* an empty cell is reported as such */
+    return b;
 }
 
 static const char *unique_name(tr_prog *p, uint32_t func) {
@@ -273,8 +289,11 @@ bool tr_front_build(tr_prog *p, uint32_t func) {
     tr_decoded d;
     tr_flow f;
     tr_refusal why = whole_function(fn);
-    if (!why.is && (!tr_front_decode(p->ctx, fn->code, &d) || !tr_front_flow(p->ctx, fn->code, &d, &f, &why)))
-        return false;
+    if (!why.is) {
+        tr_bits bound = bound_at_start(p->ctx, fn);
+        if (!tr_front_decode(p->ctx, fn->code, &d) || !tr_front_flow(p->ctx, fn->code, &d, &bound, &f, &why))
+            return false;
+    }
     if (!why.is) {
         tr_ssa s = {.ctx = p->ctx, .p = p, .func = fn, .c = fn->code, .d = &d, .f = &f};
         s.ir = tr_fn_new(p->ctx, unique_name(p, func), S_F);
