@@ -157,128 +157,177 @@ bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src) {
     return map_into(e, dst, b);
 }
 
-/* --- elementwise operators: broadcast, one map --- */
+/* --- elementwise functions: broadcast, one map --- */
+
+typedef struct mapped {
+    uint32_t n;
+    const bool *is_array; /* per operand: an element of an input, or a captured scalar */
+    tr_lib_eltfn fn;
+    const void *user;
+} mapped;
+
+static bool lam_mapped(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps, tr_tv *yields) {
+    (void)idx;
+    const mapped *m = d->user;
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, m->n + 1u), r;
+    for (uint32_t i = 0; i < m->n; i++) x[i] = m->is_array[i] ? *elems++ : *caps++;
+    if (!m->fn(e, m->user, x, &r)) return false;
+    yields[0] = tr_em_conv(e, r, d->out[0].ty->elem);
+    return true;
+}
+
+/* Adds an array to a common shape under broadcasting; raises ValueError at run time. */
+static void merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape) {
+    uint32_t skip = ndim - a.ty->ndim;
+    tr_tv one = tr_em_i64(e, 1);
+    for (uint32_t i = skip; i < ndim; i++) {
+        tr_tv d = tr_em_dim(e, a, i - skip), s = shape[i];
+        if (!s.ty) {
+            shape[i] = d;
+            continue;
+        }
+        tr_tv s1 = tr_em_cmp(e, TR_CMP_EQ, s, one);
+        tr_tv ok = tr_em_op2(e, TR_OP_OR, tr_em_cmp(e, TR_CMP_EQ, s, d), tr_em_op2(e, TR_OP_OR, s1, tr_em_cmp(e, TR_CMP_EQ, d, one)));
+        tr_em_check(e, ok, TR_EXC_VALUE, "operands could not be broadcast together: sizes {0} and {1}", 2, (tr_tv[]){s, d});
+        shape[i] = tr_em_select(e, s1, d, s);
+    }
+}
+
+bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const tr_tv *dst, tr_lib_eltfn fn, const void *user, tr_tv *out) {
+    tr_arena *a = &e->ctx->arena;
+    tr_tv shape[TR_MAX_NDIM] = {{NULL, TR_NOVAL}}, none;
+    tr_tv *in = TR_NEW_N(a, tr_tv, n + 1u), *caps = TR_NEW_N(a, tr_tv, n + 1u);
+    bool *is_array = TR_NEW_N(a, bool, n + 1u);
+    mapped *m = TR_NEW(a, mapped);
+    uint32_t nin = 0, ncap = 0, ndim = 0, narr = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        is_array[i] = tr_lib_is_array(x[i]);
+        narr += is_array[i];
+        if (is_array[i] && x[i].ty->ndim > ndim) ndim = x[i].ty->ndim;
+    }
+    if (dst) {
+        ndim = dst->ty->ndim;
+        shape_of(e, *dst, shape);
+    } else {
+        for (uint32_t i = 0; i < n; i++)
+            if (is_array[i]) merge_shape(e, x[i], ndim, shape);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_array[i]) {
+            caps[ncap++] = x[i];
+            continue;
+        }
+        in[nin] = x[i];
+        bool exact = dst ? x[i].v == dst->v && x[i].ty == dst->ty : narr == 1;
+        if (!exact && !tr_em_broadcast(e, x[i], ndim, shape, &in[nin])) return false;
+        nin++;
+    }
+    *out = dst ? *dst : tr_em_alloc(e, elem, ndim, TR_LAYOUT_C, shape);
+    *m = (mapped){n, is_array, fn, user};
+    tr_pdesc d = {.nspace = ndim, .nin = nin, .nout = 1, .ncap = ncap, .space = shape, .in = in, .out = out, .caps = caps,
+                  .lam = lam_mapped, .user = m};
+    return tr_em_pattern(e, &d, &none);
+}
+
+bool tr_lib_lift(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const void *user, tr_tv *out) {
+    bool any = false;
+    tr_em probe = *e;
+    tr_tv *el = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), r;
+    for (uint32_t i = 0; i < n; i++) {
+        any = any || tr_lib_is_array(x[i]);
+        el[i] = tr_lib_is_array(x[i]) ? (tr_tv){x[i].ty->elem, TR_NOVAL} : x[i];
+    }
+    if (!any) return fn(e, user, x, out);
+    probe.dry = true;
+    if (!fn(&probe, user, el, &r)) {
+        for (uint32_t i = 0; i < n && !e->dry; i++)
+            if (tr_lib_is_array(x[i])) el[i] = tr_lib_undef(e, el[i].ty);
+        return fn(e, user, el, &r) && tr_em_error(e, "internal: an elementwise function failed dry only");
+    }
+    const tr_ty *s = tr_lib_scalar(e, r.ty);
+    if (!s) return tr_em_unsupported(e, "elementwise", "a function with a result of %s on arrays", tr_em_tyname(e, r.ty));
+    return tr_lib_map(e, n, x, tr_ty_strong(e->types, s), NULL, fn, user, out);
+}
 
 typedef struct elementwise {
     tr_binop op;
     tr_cmpop cmp;
     tr_unop un;
-    char what; /* b c u */
-    const tr_ty *weak_x, *weak_y; /* scalar operands keep their weak type inside the lambda */
-    bool x_array, y_array;
+    const tr_ty *common; /* both operands are converted to it */
 } elementwise;
 
-static bool lam_elementwise(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps, tr_tv *yields) {
-    (void)idx;
-    const elementwise *w = d->user;
-    uint32_t k = 0, c = 0;
-    tr_tv x = w->x_array ? elems[k++] : caps[c++], y = {NULL, TR_NOVAL}, r;
-    const tr_ty *t = d->out[0].ty->elem;
-    if (w->what == 'u') {
-        if (!tr_em_unary(e, w->un, x, &r)) return false;
-    } else {
-        y = w->y_array ? elems[k] : caps[c];
-        bool ok = w->what == 'c' ? tr_em_compare(e, w->cmp, x, y, &r)
-                                 : tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x, w->weak_x), tr_em_conv(e, y, w->weak_y), true, &r);
-        if (!ok) return false;
-    }
-    yields[0] = tr_em_conv(e, r, t);
-    return true;
+static bool elt_binary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const elementwise *w = user;
+    return tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x[0], w->common), tr_em_conv(e, x[1], w->common), true, out);
 }
 
-/* Common shape of two arrays under broadcasting; raises ValueError at run time. */
-static void common_shape(tr_em *e, tr_tv x, tr_tv y, uint32_t ndim, tr_tv *shape) {
-    uint32_t sx = ndim - x.ty->ndim, sy = ndim - y.ty->ndim;
-    tr_tv one = tr_em_i64(e, 1);
-    for (uint32_t i = 0; i < ndim; i++) {
-        if (i < sx) {
-            shape[i] = tr_em_dim(e, y, i - sy);
-            continue;
-        }
-        tr_tv dx = tr_em_dim(e, x, i - sx);
-        if (i < sy) {
-            shape[i] = dx;
-            continue;
-        }
-        tr_tv dy = tr_em_dim(e, y, i - sy), x1 = tr_em_cmp(e, TR_CMP_EQ, dx, one);
-        tr_tv ok = tr_em_op2(e, TR_OP_OR, tr_em_cmp(e, TR_CMP_EQ, dx, dy), tr_em_op2(e, TR_OP_OR, x1, tr_em_cmp(e, TR_CMP_EQ, dy, one)));
-        tr_em_check(e, ok, TR_EXC_VALUE, "operands could not be broadcast together: sizes {0} and {1}", 2, (tr_tv[]){dx, dy});
-        shape[i] = tr_em_select(e, x1, dy, dx);
-    }
+static bool elt_compare(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    return tr_em_compare(e, ((const elementwise *)user)->cmp, x[0], x[1], out);
 }
 
-/* x op y over the broadcast shape, result elements of type t, into `dst` or a new array. */
-static bool map2(tr_em *e, const elementwise *w, tr_tv x, tr_tv y, const tr_ty *t, tr_tv *dst, tr_tv *out) {
-    tr_tv shape[TR_MAX_NDIM], in[2], caps[2], none, o;
-    uint32_t nin = 0, ncap = 0, ndim = w->x_array ? x.ty->ndim : 0;
-    if (y.ty && w->y_array && y.ty->ndim > ndim) ndim = y.ty->ndim;
-    if (dst) shape_of(e, *dst, shape);
-    else if (w->x_array && y.ty && w->y_array) common_shape(e, x, y, ndim, shape);
-    else shape_of(e, w->x_array ? x : y, shape);
-    if (dst) ndim = dst->ty->ndim;
-    bool exact = !dst && !(w->x_array && y.ty && w->y_array);
-    if (w->x_array) {
-        in[nin] = x;
-        if (!exact && !(dst && x.v == dst->v && x.ty == dst->ty) && !tr_em_broadcast(e, x, ndim, shape, &in[nin])) return false;
-        nin++;
-    } else caps[ncap++] = x;
-    if (y.ty) {
-        if (w->y_array) {
-            in[nin] = y;
-            if (!exact && !tr_em_broadcast(e, y, ndim, shape, &in[nin])) return false;
-            nin++;
-        } else caps[ncap++] = y;
-    }
-    o = dst ? *dst : tr_em_alloc(e, t, ndim, TR_LAYOUT_C, shape);
-    tr_pdesc d = {.nspace = ndim, .nin = nin, .nout = 1, .ncap = ncap, .space = shape, .in = in, .out = &o, .caps = caps,
-                  .lam = lam_elementwise, .user = w};
-    *out = o;
-    return tr_em_pattern(e, &d, &none);
+static bool elt_unary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    return tr_em_unary(e, ((const elementwise *)user)->un, x[0], out);
 }
 
-/* NumPy's result type: weak scalars do not widen, arrays keep their width. */
-static const tr_ty *np_result(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y) {
+const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y) {
     const tr_ty *xs = tr_ty_strong(e->types, x), *ys = tr_ty_strong(e->types, y);
-    tr_tyk k;
-    if (x->weak || y->weak) {
-        const tr_ty *strong = x->weak ? ys : xs, *weak = x->weak ? xs : ys;
-        char cs = tr_ty_class(strong), cw = tr_ty_class(weak);
-        if (cs == 'b') k = (tr_tyk)weak->kind;
-        else if (cw == 'i') k = (tr_tyk)strong->kind;
-        else if (cw == 'f') k = cs == 'i' || cs == 'u' ? TR_TY_F64 : (tr_tyk)strong->kind;
-        else k = cs == 'f' ? (strong->kind == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128) : cs == 'c' ? (tr_tyk)strong->kind : TR_TY_C128;
-    } else {
-        k = tr_ty_promote((tr_tyk)xs->kind, (tr_tyk)ys->kind);
-    }
-    if (op == TR_BIN_DIV && k < TR_TY_F32) k = TR_TY_F64;
+    if (x->weak && y->weak) return tr_ty_weak(e->types, xs->kind > ys->kind ? (tr_tyk)xs->kind : (tr_tyk)ys->kind);
+    if (!x->weak && !y->weak) return tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)xs->kind, (tr_tyk)ys->kind));
+    const tr_ty *strong = x->weak ? ys : xs, *weak = x->weak ? xs : ys;
+    char cs = tr_ty_class(strong), cw = tr_ty_class(weak);
+    tr_tyk k = (tr_tyk)strong->kind;
+    if (cs == 'b') k = (tr_tyk)weak->kind;
+    else if (cw == 'f' && (cs == 'i' || cs == 'u')) k = TR_TY_F64;
+    else if (cw == 'c' && cs != 'c') k = k == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128;
     return tr_ty_scalar(e->types, k);
+}
+
+/* Type of NumPy's result: that of the operands together, but for true division and for arithmetic on two bools. */
+static const tr_ty *np_result(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y) {
+    const tr_ty *t = tr_ty_strong(e->types, tr_lib_common(e, x, y));
+    if (op == TR_BIN_DIV && t->kind < TR_TY_F32) return tr_ty_scalar(e->types, TR_TY_F64);
+    bool wide = op == TR_BIN_FLOORDIV || op == TR_BIN_MOD || op == TR_BIN_POW || op == TR_BIN_SHL || op == TR_BIN_SHR;
+    return wide && t->kind == TR_TY_BOOL ? tr_ty_scalar(e->types, TR_TY_I8) : t;
 }
 
 static const tr_ty *elem_of(tr_em *e, tr_tv x) { return tr_lib_is_array(x) ? x.ty->elem : tr_lib_scalar(e, x.ty); }
 
+bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    const tr_ty *t = np_result(e, op, tr_lib_scalar(e, x.ty), tr_lib_scalar(e, y.ty));
+    if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
+        return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");
+    if (!tr_lib_scalar_binary(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t), true, out)) return false;
+    *out = tr_em_conv(e, *out, t);
+    return true;
+}
+
 bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, tr_tv *out) {
     if (op == TR_BIN_MATMUL) return tr_em_unsupported(e, "matmul", "@ between arrays");
-    const tr_ty *ex = elem_of(e, x), *ey = elem_of(e, y), *t = np_result(e, op, ex, ey);
-    elementwise w = {.op = op, .what = 'b', .weak_x = t, .weak_y = t, .x_array = tr_lib_is_array(x), .y_array = tr_lib_is_array(y)};
-    if (op == TR_BIN_POW && !tr_ty_is_int(t)) w.weak_x = w.weak_y = t;
-    if (!inplace) return map2(e, &w, x, y, t, NULL, out);
+    const tr_ty *t = np_result(e, op, elem_of(e, x), elem_of(e, y));
+    elementwise *w = TR_NEW(&e->ctx->arena, elementwise);
+    *w = (elementwise){.op = op, .common = t};
+    if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
+        return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");
+    if (!inplace) return tr_lib_map(e, 2, (tr_tv[]){x, y}, t, NULL, elt_binary, w, out);
     if (x.ty->readonly) return tr_em_error(e, "assignment destination is read-only");
     char ct = tr_ty_class(t), cx = tr_ty_class(x.ty->elem);
     if ((ct == 'c' && cx != 'c') || (ct == 'f' && (cx == 'i' || cx == 'u' || cx == 'b')))
         return tr_em_error(e, "cannot store a result of %s into an array of %s in place", tr_em_tyname(e, t), tr_em_tyname(e, x.ty->elem));
     tr_tv u = y;
-    if (w.y_array && !unaliased(e, x, y, &u)) return false;
-    return map2(e, &w, x, u, x.ty->elem, &x, out);
+    if (tr_lib_is_array(y) && !unaliased(e, x, y, &u)) return false;
+    return tr_lib_map(e, 2, (tr_tv[]){x, u}, x.ty->elem, &x, elt_binary, w, out);
 }
 
 bool tr_lib_array_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
-    elementwise w = {.cmp = op, .what = 'c', .x_array = tr_lib_is_array(x), .y_array = tr_lib_is_array(y)};
-    return map2(e, &w, x, y, tr_ty_scalar(e->types, TR_TY_BOOL), NULL, out);
+    elementwise *w = TR_NEW(&e->ctx->arena, elementwise);
+    w->cmp = op;
+    return tr_lib_map(e, 2, (tr_tv[]){x, y}, tr_ty_scalar(e->types, TR_TY_BOOL), NULL, elt_compare, w, out);
 }
 
 bool tr_lib_array_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
-    elementwise w = {.un = op, .what = 'u', .x_array = true};
     if (op == TR_UN_NEG && x.ty->elem->kind == TR_TY_BOOL)
         return tr_em_error(e, "bad operand type for unary -: an array of bool");
-    return map2(e, &w, x, (tr_tv){NULL, TR_NOVAL}, x.ty->elem, NULL, out);
+    elementwise *w = TR_NEW(&e->ctx->arena, elementwise);
+    w->un = op;
+    return tr_lib_map(e, 1, &x, x.ty->elem, NULL, elt_unary, w, out);
 }

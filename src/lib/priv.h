@@ -19,6 +19,19 @@ bool tr_lib_array_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
 bool tr_lib_array_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);
 /* Scalar operation on operands of any scalar types with error_model="numpy" when np is true. */
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool np, tr_tv *out);
+/* NumPy's operator on scalars of any types, with NumPy's result type: integers keep their width, nothing raises. */
+bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
+/* Common type of two scalars as NumPy 2 has it: weak ones do not widen. Weak when both are. */
+const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y);
+/* Item of a tuple at a run-time position in range. */
+bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
+
+/* A function of scalars; must depend on their types alone. */
+typedef bool (*tr_lib_eltfn)(tr_em *e, const void *user, const tr_tv *x, tr_tv *out);
+/* fn over the elements of x[0 .. n), arrays and scalars broadcast together, into a new array of `elem`, or into *dst. One pattern. */
+bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const tr_tv *dst, tr_lib_eltfn fn, const void *user, tr_tv *out);
+/* fn on scalars as it is; on arrays a map whose element type is fn's result. */
+bool tr_lib_lift(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const void *user, tr_tv *out);
 static inline bool tr_lib_is_array(tr_tv x) { return x.ty->kind == TR_TY_ARRAY; }
 
 #endif
