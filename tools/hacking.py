@@ -1,0 +1,72 @@
+"""Keeps the dumps in HACKING.md true: runs the page's program with TREADLE_DUMP and compares or rewrites the blocks.
+
+    python tools/hacking.py            says which blocks differ, exit status 1 if any
+    python tools/hacking.py --write    rewrites them
+
+A block is marked by a comment, `dump: STAGE` or `dump: STAGE VERSION`, the latter for what depends on the interpreter.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parent.parent / "HACKING.md"
+BLOCK = re.compile(r"<!-- dump: (\w+)(?: ([\d.]+))? -->\n```\n(.*?)```\n", re.S)
+PROGRAM = re.compile(r"```python\n# (\w+\.py)\n(.*?)```\n", re.S)
+
+
+def dump(stage: str, name: str, source: str) -> str:
+    """Return what the page's program prints of `stage`, the last function printed if a stage prints several times."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, name).write_text(source + "\nimport numpy as np\nf(np.arange(3.0))\n")
+        done = subprocess.run(
+            [sys.executable, name],
+            cwd=folder,
+            env={**os.environ, "TREADLE_DUMP": stage, "TREADLE_SKIP": "", "TREADLE_VERIFY": ""},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    text = done.stderr.strip()
+    if stage == "opt":
+        # One print per pass that changed something: the page shows the state after the last.
+        parts = re.split(r"(?m)^(?=; opt:)", text)
+        text = parts[-1].strip()
+    return text + "\n"
+
+
+def blocks(page: str) -> list[tuple[re.Match[str], str]]:
+    """Return each block that this interpreter can make, with what it should hold."""
+    name, source = PROGRAM.search(page).groups()
+    here = "{}.{}".format(*sys.version_info)
+    made = {}
+    found = []
+    for block in BLOCK.finditer(page):
+        stage, version, _ = block.groups()
+        if version and version != here:
+            continue
+        if stage not in made:
+            made[stage] = dump(stage, name, source)
+        found.append((block, made[stage]))
+    return found
+
+
+def main(write: bool) -> int:
+    page = PAGE.read_text()
+    stale = [(block, text) for block, text in blocks(page) if block.group(3) != text]
+    for block, text in reversed(stale):
+        print(f"HACKING.md: the dump of '{block.group(1)}' is not what the compiler prints")
+        page = page[: block.start(3)] + text + page[block.end(3) :]
+    if write:
+        PAGE.write_text(page)
+        return 0
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main("--write" in sys.argv[1:]))
