@@ -39,6 +39,7 @@ APPROX = {
 }  # fmt: skip
 NP_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
             "arctanh": "atanh", "arctan2": "atan2"}  # fmt: skip
+_NP_TWINS = {v: k for k, v in NP_NAMES.items()}
 EXACT = {"sqrt", "fabs", "copysign", "fmod", "isnan", "isinf", "isfinite"}
 TO_INT = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc}
 DTYPES = {t: t for t in STRONG if t != "bool"} | {"bool_": "bool", "intp": "int64", "uintp": "uint64"}
@@ -308,22 +309,22 @@ def _approx(name: str, ty: str, values: tuple) -> Approx:
     try:
         out = APPROX[name](*[float(v) for v in values])
     except (ValueError, OverflowError):
-        raise Unspecified(f"domain or range of {name}") from None
-    if any(math.isinf(v) for v in values):
-        raise Unspecified(f"{name} of an infinity")
+        out = float(
+            getattr(np, _NP_TWINS.get(name, name))(*[float(v) for v in values])
+        )  # nan or inf, as C has it
     return Approx(to_f32(out) if ty == "float32" else out)
 
 
 def _exact(name: str, ty: str, values: tuple) -> Any:
     cast = to_f32 if ty == "float32" else float
     if name == "sqrt" and values[0] < 0:
-        raise Unspecified("sqrt of a negative number")
+        return cast(math.nan)
     if name == "sqrt" and ty == "float32":
         return np.sqrt(values[0])
     try:
         out = getattr(math, name)(*[float(v) for v in values])
     except ValueError:
-        raise Unspecified(f"domain of {name}") from None
+        out = math.nan  # fmod of an infinity or by zero
     return out if isinstance(out, bool) else cast(out)
 
 

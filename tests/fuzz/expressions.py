@@ -6,8 +6,9 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import array_ops
 import builtin_calls
-from memory import check_index, each_item, load_item
+from memory import ArrayValue, check_index, each_item, load_item
 from rules import (
     NONE,
     WEAK,
@@ -24,7 +25,7 @@ from rules import (
     strong,
     unary,
 )
-from values import binary, compare, conv, convert, from_python, negate, truth
+from values import Raised, binary, compare, conv, convert, from_python, negate, truth
 
 if TYPE_CHECKING:
     from oracle import Program
@@ -118,6 +119,10 @@ class Expressions:
         """A binary operation on scalars."""
         op = BIN[type(node.op)]
         (ta, fa), (tb, fb) = self.expr(node.left, env), self.expr(node.right, env)
+        if isinstance(ta, Array) or isinstance(tb, Array):
+            return self.array_op(
+                array_ops.binary_type(op, ta, tb)[0], array_ops.binary, op, (ta, fa), (tb, fb)
+            )
         if not (is_scalar(ta) and is_scalar(tb)):
             raise IllTyped(f"{op} on non-scalars")
         ty, prog, numba = arith(op, ta, tb, self.numba), self.prog, self.numba
@@ -130,10 +135,28 @@ class Expressions:
             a, b = fa(frame), fb(frame)
             prog.count(op, ta, tb)
             if power:
+                if not a:
+                    raise Raised("ZeroDivisionError")
                 return binary("**", conv(a, ta, power), power, conv(b, tb, power), power, numba)
             return binary(op, a, ta, b, tb, numba)
 
         return ty, run
+
+    def array_op(self, out: Array, work: Callable, op: str, left: tuple, right: tuple) -> tuple[Array, Fn]:
+        """An operator with an array on at least one side; makes a new array."""
+        (ta, fa), (tb, fb) = left, right
+        if self.numba:
+            raise Unspecified("array expression by Numba's rules")
+        if not all(is_scalar(t) or isinstance(t, Array) for t in (ta, tb)):
+            raise IllTyped("operator on an array and something else")
+        prog = self.prog
+
+        def run(frame: Frame) -> ArrayValue:
+            a, b = fa(frame), fb(frame)
+            prog.count(f"array {op}", array_ops.element(ta), array_ops.element(tb))
+            return ArrayValue(work(op, a, ta, b, tb), set())
+
+        return out, run
 
     def note(self, ty: str) -> None:
         """Keep the type of an operation while a loop's test is traced."""
@@ -156,6 +179,8 @@ class Expressions:
             return "bool", lambda frame: not fn(frame)
         op = _UN[type(node.op)]
         ty, fn = self.expr(node.operand, env)
+        if isinstance(ty, Array) and not self.numba:
+            return ty, lambda frame: ArrayValue(array_ops.unary(op, fn(frame), ty), set())
         if not is_scalar(ty):
             raise IllTyped(f"{op} on a non-scalar")
         out, prog, numba = unary(op, ty, self.numba), self.prog, self.numba
@@ -170,6 +195,9 @@ class Expressions:
         """Comparisons, chained ones too: each operand is computed once, and only if it is reached."""
         parts = [self.expr(e, env) for e in [node.left, *node.comparators]]
         ops = [_CMP[type(o)] for o in node.ops]
+        if len(parts) == 2 and any(isinstance(t, Array) for t, _ in parts):
+            ndim = max(t.ndim for t, _ in parts if isinstance(t, Array))
+            return self.array_op(Array("bool", ndim), array_ops.compare_arrays, ops[0], *parts)
         if not all(is_scalar(t) for t, _ in parts):
             raise IllTyped("comparison of non-scalars")
         for (ta, _), (tb, _) in zip(parts, parts[1:]):

@@ -250,9 +250,9 @@ class Expressions:
         if op in ("/", "//", "%"):
             return self.divisor(b, depth)
         if op in ("<<", ">>"):
-            return self.small(b, 63, depth)
+            return self.expr(b, depth) if self.chance(0.1) else self.small(b, 63, depth)
         if op == "**":
-            return self.small(b, 7, depth)
+            return self.expr(b, depth) if self.chance(0.02) and b not in WEAK else self.small(b, 7, depth)
         if b == "wint" and a in UNSIGNED and self.chance(0.5):
             return self.rng.choice(["1", "3", "200"])
         return self.expr(b, depth)
@@ -284,7 +284,7 @@ class Expressions:
     def unary(self, ty: str, depth: int) -> str:
         """``-x``, ``~x``, ``+x``, ``abs(x)``."""
         if ty == "int64":
-            return f"{self.rng.choice('-+~')}{self.atom(self.rng.choice(SIGNED), depth)}"
+            return f"{self.rng.choice('-+~')}{self.atom(self.rng.choice(SIGNED + ('bool',)), depth)}"
         if ty == "uint64":
             return f"{self.rng.choice('-+~')}{self.atom(self.rng.choice(UNSIGNED), depth)}"
         if klass(ty) == "f" and self.chance(0.4):
@@ -340,7 +340,8 @@ class Expressions:
         x = self.expr(ty, depth)
         roll = self.rng.randrange(5)
         if roll == 0:
-            return f"{self.rng.choice(['math', 'np'])}.sqrt(max(np.{ty}(0.0), {x}))"
+            x = x if self.chance(0.2) else f"max(np.{ty}(0.0), {x})"
+            return f"{self.rng.choice(['math', 'np'])}.sqrt({x})"
         if roll == 1:
             return f"{self.rng.choice(['math', 'np'])}.fabs({x})"
         if roll == 2:
@@ -363,6 +364,8 @@ class Expressions:
     def compare(self, ty: str, depth: int) -> str:
         """A comparison, now and then chained."""
         a, b = self.rng.choice(STRONG), self.rng.choice(SCALARS)
+        if self.chance(0.3):
+            a, b = b, a
         ops = COMPARES
         if "c" in (klass(a), klass(b)):
             if self.chance(0.7):

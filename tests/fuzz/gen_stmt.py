@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import array_ops
 from gen_expr import REALS, Expressions, dtype_name, power_ok, producers
 from rules import (
     BINOPS,
@@ -51,6 +52,7 @@ class Function(Expressions):
         makers = [
             (5, self.st_assign), (4, self.st_update), (4, self.st_store), (1, self.st_unpack), (1, self.st_call),
             (1, self.st_slice), (0.8, self.st_approx), (0.5, self.st_raise), (0.4, self.st_alloc), (0.3, self.st_reduce),
+            (0.8, self.st_array),
         ]  # fmt: skip
         if depth > 0:
             makers += [(3, self.st_if)]
@@ -246,10 +248,11 @@ class Function(Expressions):
         """A named math function; its value only goes to the outputs."""
         ty = self.rng.choice(FLOATS)
         fn = self.rng.choice(UNARY_MATH)
-        x = f"min(max(np.{ty}(-40.0), {self.expr(ty, 2)}), np.{ty}(40.0))"
-        if fn in UNIT_DOMAIN:
+        wild = self.chance(0.15)
+        x = self.expr(ty, 2) if wild else f"min(max(np.{ty}(-40.0), {self.expr(ty, 2)}), np.{ty}(40.0))"
+        if fn in UNIT_DOMAIN and not wild:
             x = f"min(max(np.{ty}(-0.9), {x}), np.{ty}(0.9))"
-        elif fn in POSITIVE:
+        elif fn in POSITIVE and not wild:
             x = f"max(np.{ty}(0.01), {x})"
         if self.chance(0.2):
             text = (
@@ -314,6 +317,64 @@ class Function(Expressions):
             self.emit(f"{name} = np.{self.rng.choice(['zeros', 'ones'])}({size}, {keyword}np.{elem})")
         self.arrays[name] = Array(dtype, ndim)
         return None
+
+    def st_array(self, depth: int) -> None:
+        """Operators on whole arrays: new arrays (outside loops) and in place."""
+        if self.gen.numba or not self.arrays:
+            return self.st_assign(depth)
+        name = self.rng.choice(sorted(self.arrays))
+        arr = self.arrays[name]
+        if self.loops or self.chance(0.4):
+            pairs = [(op, b) for op in BINOPS for b in SCALARS if self.fits_inplace(op, arr.dtype, b)]
+            if not pairs:
+                return self.st_store(depth)
+            op, b = self.rng.choice(pairs)
+            key = f"[{', '.join(self.slice_text() for _ in range(arr.ndim))}]" if self.chance(0.4) else ""
+            value = self.expr(b, 1)
+            if self.chance(0.3):
+                value = self.rng.choice([n for n, a in self.arrays.items() if a == arr]) + key
+            self.emit(f"{name}{key} {op}= {value}")
+            return None
+        new = self.fresh("n")
+        others = [n for n, a in self.arrays.items() if a.ndim == arr.ndim]
+        op = self.rng.choice([o for o in BINOPS + COMPARES if o != "**"])
+        other = self.rng.choice([name, *others])
+        if self.chance(0.4):
+            other, ty = "", self.rng.choice(SCALARS)
+            left, right = name, self.expr(ty, 1)
+            pair = (arr.dtype, ty)
+        else:
+            left, right = name, other
+            pair = (arr.dtype, self.arrays[other].dtype)
+            if arr.ndim == 1 and other != name and self.chance(0.9):
+                n = f"min(len({name}), len({other}))"
+                left, right = f"{name}[:{n}]", f"{other}[:{n}]"
+        if self.chance(0.2):
+            op = self.rng.choice("-~")
+            text, dtype = f"{op}{name}", arr.dtype
+            bad = klass(dtype) in "fc" if op == "~" else dtype == "bool"
+        else:
+            text, dtype = f"{left} {op} {right}", self.array_result(op, *pair)
+            bad = dtype is None
+        if bad:
+            return self.st_store(depth)
+        self.emit(f"{new} = {text}")
+        self.arrays[new] = Array(str(dtype), arr.ndim)
+        return None
+
+    def array_result(self, op: str, a: str, b: str) -> str | None:
+        """Element type of an operation on arrays; None where it is refused."""
+        if op in COMPARES:
+            return "bool" if op in ("==", "!=") or "c" not in (klass(a), klass(b)) else None
+        try:
+            return array_ops.binary_type(op, Array(a, 1), b)[0].dtype
+        except (IllTyped, Unspecified):
+            return None
+
+    def fits_inplace(self, op: str, a: str, b: str) -> bool:
+        """True if ``array op= scalar`` is allowed."""
+        out = self.array_result(op, a, b) if op != "**" else None
+        return out is not None and "bifc".index(klass(out)) <= "bifc".index(klass(a))
 
     def st_reduce(self, depth: int) -> None:
         """A reduction whose value is exact."""

@@ -96,10 +96,10 @@ def store_array(arr: ArrayValue, value: ArrayValue) -> None:
     src = value.exact()
     if arr.marks:
         raise Unspecified("copy over approximate values")
-    if src.shape != arr.data.shape:
-        if src.ndim != arr.data.ndim or src.size == 1 or 1 in src.shape:
-            raise Unspecified("broadcast")
-        raise Raised("ValueError")
+    try:
+        src = np.broadcast_to(src, arr.data.shape)
+    except ValueError:
+        raise Raised("ValueError") from None
     ty, out = src.dtype.name, arr.data.dtype.name
     items = [to_item(conv(from_item(src[i], ty), ty, out), out) for i in np.ndindex(src.shape)]
     for i, item in zip(np.ndindex(src.shape), items):

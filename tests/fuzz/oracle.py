@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import array_ops
 import numpy as np
 from expressions import BIN, Def, Env, Expressions, Fn, Frame
 from memory import ArrayValue, check_index, load_item, store_array, store_fill, store_item
@@ -493,13 +494,22 @@ class Instance(Expressions):
     def do_AugAssign(self, node: ast.AugAssign, env: Env) -> tuple[Fn, Env]:
         """``target op= value``: the target is read first, then the value, then it is stored."""
         op = BIN[type(node.op)]
+        if (
+            isinstance(node.target, ast.Name)
+            and node.target.id in env
+            and isinstance(env[node.target.id].ty, Array)
+        ):
+            return self.inplace(op, node.target.id, node.value, env)
         if isinstance(node.target, ast.Name):
             load = ast.Name(node.target.id, ast.Load())
             return self.do_Assign(ast.Assign([node.target], ast.BinOp(load, node.op, node.value)), env)
         base_ty, base, key = self.place(node.target, env)
         vty, value = self.expr(node.value, env)
-        if not isinstance(base_ty, Array) or key.view:
-            raise IllTyped("augmented assignment to a view")
+        if not isinstance(base_ty, Array):
+            raise IllTyped("augmented assignment to an item")
+        if key.view:
+            view_ty = Array(base_ty.dtype, key.ndim)
+            return self.inplace_run(op, view_ty, lambda f: base(f).view(key.get(f)), vty, value), env
         ty, prog, numba = arith(op, base_ty.dtype, vty, self.numba), self.prog, self.numba
 
         def run(frame: Frame) -> None:
@@ -511,6 +521,26 @@ class Instance(Expressions):
             store_item(arr, index, binary(op, old, base_ty.dtype, new, vty, numba), ty)
 
         return run, env
+
+    def inplace(self, op: str, name: str, node: ast.expr, env: Env) -> tuple[Fn, Env]:
+        """``array op= value``."""
+        vty, value = self.expr(node, env)
+        return self.inplace_run(op, env[name].ty, lambda frame: frame[name], vty, value), env
+
+    def inplace_run(self, op: str, ty: Array, view: Fn, vty: Any, value: Fn) -> Fn:
+        """The closure of an operation on a whole array or view in place."""
+        if self.numba or not (is_scalar(vty) or isinstance(vty, Array) and vty.ndim <= ty.ndim):
+            raise Unspecified("in-place operation on an array")
+        prog = self.prog
+        array_ops.binary_type(op, ty, vty)
+
+        def run(frame: Frame) -> None:
+            arr = view(frame)
+            new = value(frame)
+            prog.count(f"array {op}=", ty.dtype, array_ops.element(vty))
+            array_ops.inplace(op, arr, ty, new, vty)
+
+        return run
 
     def target(
         self, node: ast.expr, ty: Any, env: Env, known: Def | None = None
@@ -543,6 +573,8 @@ class Instance(Expressions):
             if not is_scalar(ty):
                 raise IllTyped("store of a non-scalar")
             return lambda frame, value: store_item(base(frame), key.get(frame), value, ty)
+        if isinstance(ty, Array) and ty.ndim > key.ndim:
+            raise IllTyped("array of too many dimensions")
         if isinstance(ty, Array):
             return lambda frame, value: store_array(base(frame).view(key.get(frame)), value)
         return lambda frame, value: store_fill(base(frame).view(key.get(frame)), value, ty)

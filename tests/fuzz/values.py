@@ -147,9 +147,11 @@ def binary(op: str, a: Any, ta: str, b: Any, tb: str, numba: bool = False) -> An
         raise Unspecified("approximate value used")
     k = klass(ty)
     if op in ("<<", ">>"):
-        return _shift(op, conv(a, ta, ty), _count(b, tb, ty), ty)
+        return _shift(op, conv(a, ta, ty), int(b), ty, numba)
     if op == "**" and k in "bi" and b < 0:
-        raise Unspecified("negative exponent")
+        if numba or tb in WEAK:
+            raise Unspecified("negative exponent")
+        raise Raised("ValueError")
     if op == "**" and k == "f" and klass(tb) in "bi" and numba:
         raise Unspecified("Numba's float ** int")
     x, y = conv(a, ta, ty), conv(b, tb, ty)
@@ -170,14 +172,12 @@ def _fit(value: int, ty: str) -> int:
     return value
 
 
-def _count(b: Any, tb: str, ty: str) -> int:
-    count = int(b)
+def _shift(op: str, x: int, count: int, ty: str, numba: bool) -> int:
+    """Counts outside 0..63 push every bit out."""
     if not 0 <= count < 64:
-        raise Unspecified("shift count out of range")
-    return count
-
-
-def _shift(op: str, x: int, count: int, ty: str) -> int:
+        if numba or ty == "wint":
+            raise Unspecified("shift count out of range")
+        return -1 if op == ">>" and x < 0 else 0
     return _fit(x << count, ty) if op == "<<" else x >> count
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import operator
+import random
 import sys
 from pathlib import Path
 
@@ -12,13 +14,30 @@ import pytest
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 sys.path.insert(0, str(FUZZ))
 
+import array_ops  # noqa: E402
 import gen  # noqa: E402
 import oracle  # noqa: E402
 import rules  # noqa: E402
+from check import same_float  # noqa: E402
 from child import Child  # noqa: E402
+from memory import ArrayValue  # noqa: E402
 from reached import Coverage  # noqa: E402
+from values import binary  # noqa: E402
 
 SLICE = range(1, 151)
+OPERATORS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+}
 FINDINGS = sorted((FUZZ / "findings").glob("*.py"))
 
 
@@ -123,3 +142,45 @@ def test_oracle_catches_a_wrong_result() -> None:
     finally:
         child.stop()
     assert (same["status"], wrong["status"]) == ("ok", "diff")
+
+
+def test_array_operators_are_numpys() -> None:
+    """The oracle's element-by-element operators on arrays are what NumPy computes."""
+    rng = random.Random(5)
+    values = {t: gen.Generator(1) for t in rules.STRONG}
+    for op, fn in OPERATORS.items():
+        for a in rules.STRONG:
+            for b in rules.STRONG:
+                ta, tb = rules.Array(a, 1), rules.Array(b, 1)
+                try:
+                    array_ops.binary_type(op, ta, tb)
+                except (rules.IllTyped, rules.Unspecified):
+                    continue
+                if "complex" in a + b and op == "*":
+                    continue  # NumPy may contract products of complex numbers
+                x = np.array([values[a].value(a) for _ in range(6)], dtype=a)
+                y = np.array([values[b].value(b) for _ in range(6)], dtype=b)
+                if op in ("<<", ">>"):
+                    y = np.array([rng.randint(0, 9) for _ in y], dtype=b)
+                with np.errstate(all="ignore"):
+                    want = fn(x, y)
+                    got = array_ops.binary(op, ArrayValue(x, set()), ta, ArrayValue(y, set()), tb)
+                assert got.dtype == want.dtype, (op, a, b)
+                np.testing.assert_array_equal(got, want, err_msg=f"{a} {op} {b}: {x} {y}")
+                assert np.array_equal(np.signbit(got.real), np.signbit(want.real)) or np.isnan(want).any()
+
+
+def test_float_operators_are_pythons() -> None:
+    """Division, floor division and modulo of float64 and complex128 are CPython's, bit for bit."""
+    source = gen.Generator(3)
+    for _ in range(2000):
+        x, y = source.value("float64"), source.value("float64")
+        if y != 0:
+            for op in ("/", "//", "%"):
+                got = binary(op, x, "float64", y, "float64")
+                assert same_float(OPERATORS[op](x, y), got, "float64"), (x, op, y)
+        a, b = complex(source.value("float64"), x), complex(y, source.value("float64"))
+        if b != 0 and all(np.isfinite([a, b])):
+            re, im = binary("/", (a.real, a.imag), "complex128", (b.real, b.imag), "complex128")
+            want = a / b
+            assert same_float(want.real, re, "float64") and same_float(want.imag, im, "float64"), (a, b)
