@@ -15,8 +15,8 @@ struct tr_chunk;
 
 typedef struct tr_arena {
     struct tr_chunk *head;
-    size_t total;  /* bytes handed out, for statistics and the limit */
-    jmp_buf *oom;  /* where to go without memory; NULL aborts */
+    size_t total; /* bytes handed out, for statistics and the limit */
+    jmp_buf *oom; /* where to go without memory; NULL aborts */
 } tr_arena;
 
 void tr_arena_init(tr_arena *a, jmp_buf *oom);
@@ -28,7 +28,7 @@ char *tr_arena_strndup(tr_arena *a, const char *s, size_t n);
 char *tr_arena_printf(tr_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *tr_arena_vprintf(tr_arena *a, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
-#define TR_NEW(a, T) ((T *)tr_arena_alloc((a), sizeof(T)))
+#define TR_NEW(a, T)      ((T *)tr_arena_alloc((a), sizeof(T)))
 #define TR_NEW_N(a, T, n) ((T *)tr_arena_alloc((a), sizeof(T) * (size_t)(n)))
 
 #endif

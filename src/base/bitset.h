@@ -17,11 +17,21 @@ static inline tr_bits tr_bits_new(tr_arena *a, uint32_t nbits) {
     uint32_t n = (nbits + 63u) / 64u;
     return (tr_bits){TR_NEW_N(a, uint64_t, n ? n : 1u), n};
 }
-static inline bool tr_bits_get(const tr_bits *b, uint32_t i) { return (b->w[i / 64u] >> (i % 64u)) & 1u; }
-static inline void tr_bits_set(tr_bits *b, uint32_t i) { b->w[i / 64u] |= UINT64_C(1) << (i % 64u); }
-static inline void tr_bits_clear(tr_bits *b, uint32_t i) { b->w[i / 64u] &= ~(UINT64_C(1) << (i % 64u)); }
-static inline void tr_bits_zero(tr_bits *b) { memset(b->w, 0, b->n * sizeof *b->w); }
-static inline void tr_bits_assign(tr_bits *b, const tr_bits *o) { memcpy(b->w, o->w, b->n * sizeof *b->w); }
+static inline bool tr_bits_get(const tr_bits *b, uint32_t i) {
+    return (b->w[i / 64u] >> (i % 64u)) & 1u;
+}
+static inline void tr_bits_set(tr_bits *b, uint32_t i) {
+    b->w[i / 64u] |= UINT64_C(1) << (i % 64u);
+}
+static inline void tr_bits_clear(tr_bits *b, uint32_t i) {
+    b->w[i / 64u] &= ~(UINT64_C(1) << (i % 64u));
+}
+static inline void tr_bits_zero(tr_bits *b) {
+    memset(b->w, 0, b->n * sizeof *b->w);
+}
+static inline void tr_bits_assign(tr_bits *b, const tr_bits *o) {
+    memcpy(b->w, o->w, b->n * sizeof *b->w);
+}
 /* b |= o; true if b changed. */
 static inline bool tr_bits_union(tr_bits *b, const tr_bits *o) {
     uint64_t d = 0;

@@ -31,7 +31,8 @@ void tr_ctx_fini(tr_ctx *ctx);
 /* Adds an error and returns it so that the caller may hang notes and a hint on it. */
 tr_err *tr_err_add(tr_ctx *ctx, tr_errkind kind, tr_place place, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-void tr_err_note(tr_ctx *ctx, tr_err *e, tr_span span, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void tr_err_note(tr_ctx *ctx, tr_err *e, tr_span span, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Adds an error without a place; always returns false, for `return tr_fail(...)`. */
 bool tr_fail(tr_ctx *ctx, tr_errkind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 uint64_t tr_now_ns(void);

@@ -14,14 +14,14 @@
 #include "base/strbuf.h"
 
 /* ORDER STAGE: the order in which a function passes through them. */
-#define TR_STAGES(X)                                                                                             \
-    X(CODE, "code", "normalised bytecode")                                                                       \
-    X(FRONT, "front", "untyped SSA")                                                                             \
-    X(INFER, "infer", "typed SSA, Python's meaning made explicit")                                               \
-    X(OPT, "opt", "typed SSA after each pass, or after opt:PASS")                                                \
-    X(LLVM, "llvm", "the LLVM module before LLVM's passes")                                                      \
-    X(LLVMOPT, "llvmopt", "the LLVM module after LLVM's passes")                                                 \
-    X(ASM, "asm", "assembly")                                                                                    \
+#define TR_STAGES(X)                                               \
+    X(CODE, "code", "normalised bytecode")                         \
+    X(FRONT, "front", "untyped SSA")                               \
+    X(INFER, "infer", "typed SSA, Python's meaning made explicit") \
+    X(OPT, "opt", "typed SSA after each pass, or after opt:PASS")  \
+    X(LLVM, "llvm", "the LLVM module before LLVM's passes")        \
+    X(LLVMOPT, "llvmopt", "the LLVM module after LLVM's passes")   \
+    X(ASM, "asm", "assembly")                                      \
     X(TIME, "time", "time of each stage")
 
 typedef enum tr_stage {
@@ -32,16 +32,17 @@ typedef enum tr_stage {
 } tr_stage;
 
 typedef struct tr_dump {
-    uint32_t stages;    /* set of 1 << tr_stage */
-    char pass[32];      /* after "opt:"; empty = all passes */
-    char only[64];      /* after "@"; empty = every function */
-    char skip[128];     /* TREADLE_SKIP: comma-separated pass names */
-    bool verify;        /* TREADLE_VERIFY=1, or a test build */
+    uint32_t stages; /* set of 1 << tr_stage */
+    char pass[32];   /* after "opt:"; empty = all passes */
+    char only[64];   /* after "@"; empty = every function */
+    char skip[128];  /* TREADLE_SKIP: comma-separated pass names */
+    bool verify;     /* TREADLE_VERIFY=1, or a test build */
     bool help;
 } tr_dump;
 
 /* Parses the two variables' texts (NULL allowed). False with a message in `msg` for an unknown stage. */
-bool tr_dump_parse(tr_dump *d, const char *dump, const char *skip, const char *verify, char *msg, unsigned msg_size);
+bool tr_dump_parse(tr_dump *d, const char *dump, const char *skip, const char *verify, char *msg,
+                   unsigned msg_size);
 void tr_dump_help(tr_sb *out);
 bool tr_dump_wants(const tr_dump *d, tr_stage s, const char *pass, const char *fn);
 bool tr_dump_skips(const tr_dump *d, const char *pass);

@@ -14,13 +14,13 @@ typedef struct tr_span {
 } tr_span;
 
 /* ORDER ERRKIND: ext/pyerr.c has one exception class per row. */
-#define TR_ERRKINDS(X)                                                                                           \
-    X(TYPING, "TypingError")           /* the operation is not defined for these types */                        \
-    X(UNSUPPORTED, "UnsupportedError") /* Python that Treadle does not compile; a row of nyi.def */              \
-    X(LOWERING, "LoweringError")       /* the back end refused */                                                \
-    X(SIGNATURE, "TypeError")          /* a signature text or a call that cannot bind */                         \
-    X(VALUE, "ValueError")             /* a bad option value */                                                  \
-    X(MEMORY, "MemoryError")                                                                                     \
+#define TR_ERRKINDS(X)                                                                              \
+    X(TYPING, "TypingError")           /* the operation is not defined for these types */           \
+    X(UNSUPPORTED, "UnsupportedError") /* Python that Treadle does not compile; a row of nyi.def */ \
+    X(LOWERING, "LoweringError")       /* the back end refused */                                   \
+    X(SIGNATURE, "TypeError")          /* a signature text or a call that cannot bind */            \
+    X(VALUE, "ValueError")             /* a bad option value */                                     \
+    X(MEMORY, "MemoryError")                                                                        \
     X(INTERNAL, "InternalError") /* a broken invariant: a defect in Treadle */
 
 typedef enum tr_errkind {

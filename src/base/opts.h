@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 /* Fast-math flags, names as LLVM's. */
-#define TR_FASTMATH(X)                                                                                           \
-    X(NNAN, "nnan", 0)                                                                                           \
-    X(NINF, "ninf", 1)                                                                                           \
-    X(NSZ, "nsz", 2)                                                                                             \
-    X(ARCP, "arcp", 3)                                                                                           \
-    X(CONTRACT, "contract", 4)                                                                                   \
-    X(AFN, "afn", 5)                                                                                             \
+#define TR_FASTMATH(X)         \
+    X(NNAN, "nnan", 0)         \
+    X(NINF, "ninf", 1)         \
+    X(NSZ, "nsz", 2)           \
+    X(ARCP, "arcp", 3)         \
+    X(CONTRACT, "contract", 4) \
+    X(AFN, "afn", 5)           \
     X(REASSOC, "reassoc", 6)
 enum {
 #define X(id, name, bit) TR_FM_##id = 1u << (bit),
@@ -23,16 +23,16 @@ enum {
 };
 
 /* X(field, C type, default). All integers so that hashing and comparing need no cases. */
-#define TR_OPTS(X)                                                                                               \
-    X(fastmath, uint8_t, 0)        /* set of TR_FM_* */                                                          \
-    X(boundscheck, uint8_t, 1)     /* D22 */                                                                     \
-    X(error_numpy, uint8_t, 0)     /* error_model="numpy": division by zero gives inf/nan/0 */                   \
-    X(promote_numba, uint8_t, 0)   /* promotion="numba" */                                                       \
-    X(inline_always, uint8_t, 0)   /* inline="always" */                                                         \
-    X(debug, uint8_t, 0)           /* line tables, frame pointers, GDB and perf registration */                  \
-    X(nogil, uint8_t, 0)           /* call without the GIL; does not change code but the entry's contract */     \
-    X(opt_level, uint8_t, 2)       /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */       \
-    X(plant, uint8_t, 0)           /* test builds: which planted miscompile is on (0 = none) */
+#define TR_OPTS(X)                                                                                         \
+    X(fastmath, uint8_t, 0)      /* set of TR_FM_* */                                                      \
+    X(boundscheck, uint8_t, 1)   /* D22 */                                                                 \
+    X(error_numpy, uint8_t, 0)   /* error_model="numpy": division by zero gives inf/nan/0 */               \
+    X(promote_numba, uint8_t, 0) /* promotion="numba" */                                                   \
+    X(inline_always, uint8_t, 0) /* inline="always" */                                                     \
+    X(debug, uint8_t, 0)         /* line tables, frame pointers, GDB and perf registration */              \
+    X(nogil, uint8_t, 0)         /* call without the GIL; does not change code but the entry's contract */ \
+    X(opt_level, uint8_t, 2)     /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */   \
+    X(plant, uint8_t, 0)         /* test builds: which planted miscompile is on (0 = none) */
 
 typedef struct tr_opts {
 #define X(field, type, dflt) type field;
@@ -41,7 +41,9 @@ typedef struct tr_opts {
 } tr_opts;
 
 #define TR_OPTS_DEFAULT_FIELD(field, type, dflt) .field = (dflt),
-#define TR_OPTS_DEFAULT                                                                                          \
-    (tr_opts) { TR_OPTS(TR_OPTS_DEFAULT_FIELD) }
+#define TR_OPTS_DEFAULT                \
+    (tr_opts) {                        \
+        TR_OPTS(TR_OPTS_DEFAULT_FIELD) \
+    }
 
 #endif

@@ -21,8 +21,8 @@ typedef struct tr_binding { /* symbols of this module alone: frozen arrays */
 } tr_binding;
 
 /* Maps, relocates and protects (RX, R, RW; never W and X at once). Copies meta. NULL with a message in err (size errn). */
-tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, const tr_binding *bind, size_t nbind, bool debug, char *err,
-                          size_t errn);
+tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, const tr_binding *bind,
+                          size_t nbind, bool debug, char *err, size_t errn);
 void tr_module_ref(tr_module *m);
 void tr_module_unref(tr_module *m);
 tr_entry_fn tr_module_entry(const tr_module *m);
@@ -47,7 +47,8 @@ void tr_hasher_end(tr_hasher *h, tr_hash *out);
  * user's own and not writable by others, else NULL with a reason. Result is malloc'ed. */
 char *tr_cache_dir(char *why, size_t whyn);
 /* A hit is verified (magic, version, key, checksum) before anything is used; everything else is a miss. elf is malloc'ed. */
-bool tr_cache_get(const char *dir, const tr_hash *key, tr_arena *a, uint8_t **elf, size_t *size, tr_meta *meta);
+bool tr_cache_get(const char *dir, const tr_hash *key, tr_arena *a, uint8_t **elf, size_t *size,
+                  tr_meta *meta);
 /* Writes to a temporary file in the directory and renames. Failure is silent but counted: a cache is never fatal. */
 bool tr_cache_put(const char *dir, const tr_hash *key, const uint8_t *elf, size_t size, const tr_meta *meta);
 

@@ -9,24 +9,26 @@
 
 /* One value shown in a message or passed to an exception: a payload slot or a constant. */
 typedef struct tr_marg {
-    char kind;        /* payload: i int64, u uint64, d double, f float, b bool, C complex (two slots); constant: I int, D double, B bool, S text, N None */
+    char
+        kind; /* payload: i int64, u uint64, d double, f float, b bool, C complex (two slots); constant: I int, D double, B bool, S text, N None */
     int64_t i;
     double d;
     const char *s;
 } tr_marg;
 
 typedef struct tr_msite {
-    uint8_t exc;       /* tr_exc */
-    const char *text;  /* with {0} ...: indices into args; NULL: the exception gets args themselves */
+    uint8_t exc;      /* tr_exc */
+    const char *text; /* with {0} ...: indices into args; NULL: the exception gets args themselves */
     uint32_t nargs;
     tr_marg *args;
     uint32_t nplaces;
-    tr_place *places;  /* innermost first: the operation, then the calls it was inlined through */
+    tr_place *places; /* innermost first: the operation, then the calls it was inlined through */
 } tr_msite;
 
 typedef struct tr_meta {
     uint32_t nsites;
-    tr_msite *sites;   /* raise sites and call sites share the numbers: tr_entry returns 1 + index; frame->trace holds indices */
+    tr_msite *
+        sites; /* raise sites and call sites share the numbers: tr_entry returns 1 + index; frame->trace holds indices */
     uint32_t narrays;  /* symbols "tr_arr_0" ... are bound to the data of the program's frozen arrays */
     const char *entry; /* "tr_entry" */
     const char *ret;   /* result type in the IR's text, for boxing a result that came from the cache */

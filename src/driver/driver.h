@@ -10,18 +10,18 @@
 typedef struct tr_request {
     uint32_t nargs;
     const tr_ty *const *args;
-    const tr_ty *ret;         /* declared return type or NULL */
-    tr_stage upto;            /* TR_STAGE_TIME: all the way to code */
-    tr_want want;             /* texts of the back end */
-    const tr_binding *bind;   /* data of frozen arrays */
+    const tr_ty *ret;       /* declared return type or NULL */
+    tr_stage upto;          /* TR_STAGE_TIME: all the way to code */
+    tr_want want;           /* texts of the back end */
+    const tr_binding *bind; /* data of frozen arrays */
     size_t nbind;
-    const char *cache_dir;    /* NULL: no cache */
-    tr_hash key;              /* with cache_dir */
+    const char *cache_dir; /* NULL: no cache */
+    tr_hash key;           /* with cache_dir */
 } tr_request;
 
 /* Result of a compile; ret and module outlive the context (types: when not local). */
 typedef struct tr_compiled {
-    tr_module *module;  /* one reference, the caller's */
+    tr_module *module; /* one reference, the caller's */
     const tr_ty *ret;
     bool from_cache;
 } tr_compiled;

@@ -58,7 +58,7 @@ static inline bool read_array(PyArrayObject *a, const tr_varg *va, tr_slot **at)
 static outcome take_other(tr_function *f, PyObject *o, const tr_varg *va, const tr_argk *pat, uint32_t i, tr_slot **at) {
     if (pat ? !tr_value_matches(f->st, pat, o) : tr_value_key(f->st, o) != va->key)
         return MISS;
-    if (!va->ty || tr_value_unbox(f->st, o, va->ty, f->text, tr_function_param(f, i), at))
+    if (tr_value_unbox(f->st, o, va->ty, f->text, tr_function_param(f, i), at))
         return HIT;
     return FAIL;
 }

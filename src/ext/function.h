@@ -18,8 +18,9 @@ enum { TR_R_NONE, TR_R_FLOAT, TR_R_INT, TR_R_BOOL, TR_R_OTHER };
 typedef struct tr_spec {
     tr_module *module; /* one reference */
     const tr_ty *ret;
-    tr_argk *pats;     /* nargs: the values it was made for; for declared signatures only key 0 */
-    const tr_ty **args; /* nargs: type of each; NULL: a constant, see pats */
+    tr_argk *pats;      /* nargs: the values it was made for; for declared signatures all zero */
+    const tr_ty **args; /* nargs: type of each, where "none" stands for a constant */
+    const tr_ty *want_ret; /* the declared return type, or NULL */
     uint32_t nargs, nret;
     PyObject *types;   /* tuple of Type: the row of .signatures */
     PyObject *keep;    /* list of what the code refers to: frozen arrays, functions, classes */
@@ -33,7 +34,7 @@ typedef struct tr_varg {
     uint8_t shift; /* ARRAY of layout any: log2 of the item size */
     uint8_t ndim;
     uint8_t any;   /* ARRAY: strides are passed */
-    const tr_ty *ty; /* what it becomes; NULL: a constant, no slots */
+    const tr_ty *ty; /* what it becomes */
     tr_argk *deep;   /* kinds that the key does not settle; owned */
 } tr_varg;
 
@@ -107,8 +108,8 @@ const tr_variant *tr_spec_for(tr_function *f, PyObject *const *args);
 bool tr_spec_declare(tr_function *f, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret);
 /* Text of a stage for the types of `s`: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to str. */
 PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage);
-/* Drops all code; specialisations come again at the next call (declared ones at once). */
-bool tr_spec_drop_all(tr_function *f);
+/* Compiles every specialisation anew, from the function's globals as they are now; the old code stays if one fails. */
+bool tr_spec_recompile(tr_function *f);
 void tr_spec_free_all(tr_function *f); /* at the end of the function */
 void tr_spec_sweep(tr_function *f);    /* frees what was replaced, if no call is in progress */
 int tr_spec_visit(const tr_spec *s, visitproc visit, void *arg);

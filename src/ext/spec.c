@@ -9,6 +9,7 @@
 #include "ext/box.h"
 #include "ext/types.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,10 +86,11 @@ typedef struct job {
     tr_ctx ctx;
     tr_prog prog;
     tr_frozen frozen;
-    const tr_argk *pats;
-    const tr_ty **args; /* in: process types, NULL where pats has a constant; out: all */
+    const tr_argk *pats; /* what the argument types are made from; NULL: they are given */
+    const tr_ty **args;
     uint32_t n;
     tr_request rq;
+    char *cache_dir; /* malloc'ed */
     tr_compiled out;
 } job;
 
@@ -109,12 +111,22 @@ static bool snapshot(job *j) {
     if (!tr_freeze(&j->frozen, j->f->py_func))
         return false;
     for (uint32_t i = 0; i < j->n; i++) {
-        if (!j->args[i])
+        if (j->pats)
             j->args[i] = tr_argk_type(j->ctx.types, &j->pats[i], constant_type, j);
         if (!j->args[i])
             return false;
     }
     return true;
+}
+
+static void job_free(job *j) {
+    tr_freeze_fini(&j->frozen);
+    if (j->ctx.types)
+        tr_tytab_free(j->ctx.types);
+    tr_ctx_fini(&j->ctx);
+    free(j->cache_dir);
+    PyMem_Free((void *)j->args);
+    PyMem_Free(j);
 }
 
 static job *job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args, uint32_t n, const tr_ty *ret) {
@@ -128,28 +140,38 @@ static job *job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *arg
     j->f = f;
     j->pats = pats;
     j->n = n;
-    if (args)
+    if (!pats)
         memcpy((void *)j->args, (const void *)args, n * sizeof *args);
     tr_ctx_init(&j->ctx);
     j->ctx.opts = f->opts;
     j->ctx.dump = f->st->dump;
     j->ctx.types = tr_tytab_new(f->st->types);
-    tr_freeze_init(&j->frozen, f->st, &j->ctx, &j->prog);
     j->rq = (tr_request){.nargs = n, .args = j->args, .ret = ret, .upto = TR_STAGE_TIME};
-    if (!j->ctx.types) {
+    if (!j->ctx.types)
         PyErr_NoMemory();
+    if (!j->ctx.types || !tr_freeze_init(&j->frozen, &j->ctx, &j->prog, &f->st->freeze)) {
+        job_free(j);
         return NULL;
     }
     return j;
 }
 
-static void job_free(job *j) {
-    tr_freeze_fini(&j->frozen);
-    if (j->ctx.types)
-        tr_tytab_free(j->ctx.types);
-    tr_ctx_fini(&j->ctx);
-    PyMem_Free((void *)j->args);
-    PyMem_Free(j);
+/* Asks for the cache if the function wants it and everything it depends on can be told by content. */
+static void use_cache(job *j) {
+    char why[256];
+    tr_hasher *h = j->f->cache && !j->rq.want.llvm && !j->rq.want.llvmopt && !j->rq.want.assembly ? tr_hasher_new() : NULL;
+    if (!h)
+        return;
+    bool ok = tr_freeze_hash(&j->frozen, h);
+    tr_hasher_end(h, &j->rq.key);
+    if (!ok) {
+        PyErr_WarnFormat(PyExc_UserWarning, 1, "%U() is not cached: %s", j->f->qualname, j->frozen.why);
+        return;
+    }
+    j->cache_dir = tr_cache_dir(why, sizeof why);
+    if (!j->cache_dir)
+        PyErr_WarnFormat(PyExc_UserWarning, 1, "%U() is not cached: %s", j->f->qualname, why);
+    j->rq.cache_dir = j->cache_dir;
 }
 
 /* Snapshot and compile. On failure the exception is set. */
@@ -158,6 +180,9 @@ static bool job_run(job *j) {
     if (snapshot(j)) {
         j->rq.bind = j->frozen.bind;
         j->rq.nbind = j->frozen.nbind;
+        use_cache(j);
+    }
+    if (!PyErr_Occurred() && !j->ctx.nerrs) { /* a warning may have become an exception */
         Py_BEGIN_ALLOW_THREADS
         pthread_rwlock_rdlock(&j->st->fork);
         ok = tr_compile(&j->prog, &j->rq, &j->out);
@@ -167,4 +192,468 @@ static bool job_run(job *j) {
     if (!ok)
         tr_pyerr_raise_ctx(j->st, &j->ctx, PyFunction_GetGlobals(j->f->py_func));
     return ok;
+}
+
+/* --- specs --- */
+
+static void spec_free(tr_spec *s) {
+    if (s->module)
+        tr_module_unref(s->module);
+    for (uint32_t i = 0; s->pats && i < s->nargs; i++)
+        tr_argk_clear(&s->pats[i]);
+    PyMem_Free(s->pats);
+    PyMem_Free((void *)s->args);
+    Py_XDECREF(s->types);
+    Py_XDECREF(s->keep);
+    PyMem_Free(s);
+}
+
+int tr_spec_visit(const tr_spec *s, visitproc visit, void *arg) {
+    Py_VISIT(s->types);
+    Py_VISIT(s->keep);
+    for (uint32_t i = 0; s->pats && i < s->nargs; i++) {
+        int r = tr_argk_visit(&s->pats[i], visit, arg);
+        if (r)
+            return r;
+    }
+    return 0;
+}
+
+/* What running code and its results need of the snapshot: frozen arrays, and classes of named tuples. */
+static PyObject *keep_of(const job *j) {
+    PyObject *l = PyList_New(0);
+    for (Py_ssize_t i = 0; l && i < PyList_GET_SIZE(j->frozen.keep); i++) {
+        PyObject *o = PyList_GET_ITEM(j->frozen.keep, i);
+        if ((PyArray_Check(o) || PyType_Check(o)) && PyList_Append(l, o) < 0)
+            Py_CLEAR(l);
+    }
+    return l;
+}
+
+/* Tuple of Type objects, one per argument. */
+static PyObject *types_tuple(tr_state *st, const tr_spec *s) {
+    PyObject *t = PyTuple_New(s->nargs);
+    for (uint32_t i = 0; t && i < s->nargs; i++) {
+        PyObject *o = s->declared ? tr_types_object(st, s->args[i]) : tr_types_of_pattern(st, &s->pats[i]);
+        if (!o)
+            Py_CLEAR(t);
+        else
+            PyTuple_SET_ITEM(t, i, o);
+    }
+    return t;
+}
+
+static bool spec_fill(tr_spec *s, const job *j, uint64_t started) {
+    s->nargs = j->n;
+    s->args = PyMem_Calloc(j->n + 1u, sizeof *s->args);
+    s->pats = PyMem_Calloc(j->n + 1u, sizeof *s->pats);
+    if (!s->args || !s->pats) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (uint32_t i = 0; i < j->n; i++) {
+        /* A constant's type ends with the compilation; "none" has as many slots: none. */
+        s->args[i] = j->pats && tr_argk_has_const(&j->pats[i]) ? tr_argk_type(j->st->types, &j->pats[i], NULL, NULL) : j->args[i];
+        if (j->pats && !tr_argk_copy(&j->pats[i], &s->pats[i]))
+            return false;
+    }
+    s->declared = !j->pats;
+    s->ret = j->out.ret;
+    s->want_ret = j->rq.ret;
+    s->nret = tr_ty_nparts(s->ret);
+    s->from_cache = j->out.from_cache;
+    s->total_ns = tr_now_ns() - started;
+    memcpy(s->ns, j->ctx.stage_ns, sizeof s->ns);
+    return (s->keep = keep_of(j)) && (s->types = types_tuple(j->st, s));
+}
+
+/* The result must be something Python can hold. */
+static bool check_result(job *j) {
+    const tr_ty *ret = j->out.ret;
+    if (!ret->local && tr_box_can(ret))
+        return true;
+    tr_fail(&j->ctx, TR_ERR_TYPING, "the function returns a value of type %s, which cannot be given to Python",
+            tr_ty_user(&j->ctx.arena, ret));
+    tr_pyerr_raise_ctx(j->st, &j->ctx, NULL);
+    return false;
+}
+
+static tr_spec *spec_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args, uint32_t n, const tr_ty *ret) {
+    uint64_t started = tr_now_ns();
+    job *j = job_new(f, pats, args, n, ret);
+    if (!j)
+        return NULL;
+    tr_spec *s = NULL;
+    if (job_run(j)) {
+        s = PyMem_Calloc(1, sizeof *s);
+        if (s)
+            s->module = j->out.module;
+        else
+            tr_module_unref(j->out.module);
+        if (s && (!check_result(j) || !spec_fill(s, j, started))) {
+            spec_free(s);
+            s = NULL;
+        } else if (!s) {
+            PyErr_NoMemory();
+        }
+    }
+    if (s) {
+        f->ncompiled += !s->from_cache;
+        f->nloaded += s->from_cache;
+        atomic_fetch_add(s->from_cache ? &f->st->loaded : &f->st->compiled, 1);
+    }
+    job_free(j);
+    return s;
+}
+
+/* --- variants and their publication --- */
+
+static uint8_t return_op(const tr_ty *ret) {
+    switch (ret->kind) {
+    case TR_TY_NONE: return TR_R_NONE;
+    case TR_TY_F64: return TR_R_FLOAT;
+    case TR_TY_I64: return TR_R_INT;
+    case TR_TY_BOOL: return TR_R_BOOL;
+    default: return TR_R_OTHER;
+    }
+}
+
+static uint8_t arg_op(uint32_t key, const tr_ty *ty) {
+    switch (tr_key_kind(key)) {
+    case TR_K_FLOAT: return ty->kind == TR_TY_F64 ? TR_U_FLOAT : TR_U_OTHER;
+    case TR_K_INT: return ty->kind == TR_TY_I64 ? TR_U_INT : TR_U_OTHER;
+    case TR_K_BOOL: return ty->kind == TR_TY_BOOL ? TR_U_BOOL : TR_U_OTHER;
+    case TR_K_ARRAY: return TR_U_ARRAY;
+    default: return TR_U_OTHER;
+    }
+}
+
+static bool fill_arg(tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
+    *va = (tr_varg){.key = pat->key, .op = arg_op(pat->key, ty), .ty = ty};
+    if (va->op == TR_U_ARRAY) {
+        va->ndim = ty->ndim;
+        va->any = ty->layout == TR_LAYOUT_ANY;
+        va->shift = (uint8_t)__builtin_ctz(tr_ty_size(ty->elem));
+    }
+    if (tr_key_kind(pat->key) < TR_K_DEEP)
+        return true;
+    if (!(va->deep = PyMem_Calloc(1, sizeof *va->deep))) {
+        PyErr_NoMemory();
+        return false;
+    }
+    return tr_argk_copy(pat, va->deep);
+}
+
+static void variant_free(tr_variant *v) {
+    for (uint32_t i = 0; i < v->nargs; i++) {
+        if (v->arg[i].deep)
+            tr_argk_clear(v->arg[i].deep);
+        PyMem_Free(v->arg[i].deep);
+    }
+    PyMem_Free(v);
+}
+
+static tr_variant *variant_new(tr_spec *s, const tr_argk *pats) {
+    tr_variant *v = PyMem_Calloc(1, sizeof *v + s->nargs * sizeof v->arg[0]);
+    if (!v) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    v->entry = tr_module_entry(s->module);
+    v->spec = s;
+    v->nargs = s->nargs;
+    v->nret = s->nret;
+    v->ret = return_op(s->ret);
+    for (uint32_t i = 0; i < s->nargs; i++) {
+        v->nslots += tr_ty_nparts(s->args[i]);
+        if (!fill_arg(&v->arg[i], &pats[i], s->args[i])) {
+            variant_free(v);
+            return NULL;
+        }
+    }
+    return v;
+}
+
+/* Publishes the list with v at its end. Takes v. */
+static bool publish(tr_function *f, tr_variant *v) {
+    tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed);
+    uint32_t n = old ? old->n : 0;
+    tr_varlist *l = PyMem_Calloc(1, sizeof *l + (n + 1u) * sizeof l->v[0]);
+    if (!l) {
+        variant_free(v);
+        PyErr_NoMemory();
+        return false;
+    }
+    if (n)
+        memcpy(l->v, old->v, n * sizeof l->v[0]);
+    l->v[n] = v;
+    l->n = n + 1;
+    l->retired = old;
+    atomic_store_explicit(&f->list, l, memory_order_release);
+    return true;
+}
+
+static bool push_spec(tr_spec ***list, uint32_t *n, tr_spec *s) {
+    tr_spec **p = PyMem_Realloc(*list, (*n + 1u) * sizeof *p);
+    if (!p) {
+        PyErr_NoMemory();
+        return false;
+    }
+    *list = p;
+    p[(*n)++] = s;
+    return true;
+}
+
+/* --- which spec --- */
+
+/* The spec for exactly these values' types. */
+static tr_spec *find_exact(tr_function *f, const tr_argk *pats) {
+    for (uint32_t k = 0; k < f->nspecs; k++) {
+        tr_spec *s = f->specs[k];
+        uint32_t i = 0;
+        for (; i < s->nargs; i++) {
+            bool same = tr_argk_has_const(&s->pats[i]) || tr_argk_has_const(&pats[i])
+                            ? tr_argk_equal(&s->pats[i], &pats[i])
+                            : tr_argk_type(f->st->types, &pats[i], NULL, NULL) == s->args[i];
+            if (!same)
+                break;
+        }
+        if (i == s->nargs)
+            return s;
+    }
+    return NULL;
+}
+
+/* The declared spec that asks for the least conversion; the first of equals. */
+static tr_spec *find_declared(tr_function *f, PyObject *const *args, const tr_argk *pats) {
+    tr_spec *best = NULL;
+    int least = INT32_MAX;
+    for (uint32_t k = 0; k < f->nspecs; k++) {
+        tr_spec *s = f->specs[k];
+        int total = 0;
+        for (uint32_t i = 0; i < s->nargs && total >= 0; i++) {
+            int c = tr_value_cost(f->st, args[i], &pats[i], s->args[i]);
+            total = c < 0 ? -1 : total + c;
+        }
+        if (total >= 0 && total < least) {
+            least = total;
+            best = s;
+        }
+    }
+    return best;
+}
+
+/* TypeError for a function of declared signatures: what came, and what there is. Always NULL. */
+static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
+    PyObject *got = PyTuple_New(f->nparams), *list = PyUnicode_FromString("");
+    for (uint32_t i = 0; got && i < f->nparams; i++) {
+        PyObject *t = tr_types_of_pattern(f->st, &pats[i]);
+        if (!t)
+            Py_CLEAR(got);
+        else
+            PyTuple_SET_ITEM(got, i, t);
+    }
+    for (uint32_t k = 0; got && list && k < f->nspecs && k < 6; k++) {
+        PyObject *ret = tr_types_object(f->st, f->specs[k]->ret);
+        PyObject *next = ret ? PyUnicode_FromFormat("%U\n  %R%R", list, ret, f->specs[k]->types) : NULL;
+        Py_XDECREF(ret);
+        Py_SETREF(list, next);
+    }
+    if (got && list)
+        PyErr_Format(PyExc_TypeError, "%U() has no signature for arguments of types %R; it has%U%s", f->qualname, got, list,
+                     f->nspecs > 6 ? "\n  ..." : "");
+    Py_XDECREF(got);
+    Py_XDECREF(list);
+    return NULL;
+}
+
+/* Compiles for these values; another thread that does so already is waited for, then *again is set. */
+static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
+    tr_state *st = f->st;
+    const tr_pending *other = find_pending(st, f, pats, f->nparams);
+    if (other) {
+        *again = pending_wait(st, f, other);
+        return NULL;
+    }
+    tr_pending mine = {.f = f, .pats = pats, .n = f->nparams, .pid = getpid(), .thread = PyThread_get_thread_ident()};
+    pending_add(st, &mine);
+    tr_spec *s = spec_new(f, pats, NULL, f->nparams, NULL);
+    if (s && !push_spec(&f->specs, &f->nspecs, s)) {
+        spec_free(s);
+        s = NULL;
+    }
+    pending_remove(st, &mine);
+    return s;
+}
+
+static const tr_variant *variant_for(tr_function *f, PyObject *const *args, const tr_argk *pats) {
+    bool again = true;
+    tr_spec *s = NULL;
+    while (!s && again) {
+        again = false;
+        s = find_exact(f, pats);
+        if (!s && f->sealed)
+            s = find_declared(f, args, pats);
+        if (!s && f->sealed)
+            s = no_match(f, pats);
+        else if (!s)
+            s = compile_for(f, pats, &again);
+    }
+    tr_variant *v = s ? variant_new(s, pats) : NULL;
+    return v && publish(f, v) ? v : NULL;
+}
+
+const tr_variant *tr_spec_for(tr_function *f, PyObject *const *args) {
+    tr_argk *pats = PyMem_Calloc(f->nparams + 1u, sizeof *pats);
+    bool ok = pats != NULL;
+    uint32_t n = 0;
+    const tr_variant *v = NULL;
+    if (!ok)
+        PyErr_NoMemory();
+    for (; ok && n < f->nparams; n++)
+        ok = tr_value_pattern(f->st, args[n], f->text, tr_function_param(f, n), &pats[n]);
+    if (ok)
+        v = variant_for(f, args, pats);
+    for (uint32_t i = 0; i < n; i++)
+        tr_argk_clear(&pats[i]);
+    PyMem_Free(pats);
+    return v;
+}
+
+/* --- declared signatures --- */
+
+bool tr_spec_declare(tr_function *f, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret) {
+    if (nargs != f->nparams) {
+        PyErr_Format(PyExc_TypeError, "%U() has %u parameters, but its signature has %u argument types", f->qualname, f->nparams,
+                     nargs);
+        return false;
+    }
+    for (uint32_t k = 0; k < f->nspecs; k++) {
+        uint32_t i = 0;
+        while (i < nargs && f->specs[k]->args[i] == args[i])
+            i++;
+        if (i == nargs)
+            return true;
+    }
+    tr_spec *s = spec_new(f, NULL, args, nargs, ret);
+    if (!s)
+        return false;
+    if (!push_spec(&f->specs, &f->nspecs, s)) {
+        spec_free(s);
+        return false;
+    }
+    return true;
+}
+
+/* --- texts --- */
+
+PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
+    job *j = job_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
+    if (!j)
+        return NULL;
+    tr_sb b;
+    tr_sb_init(&b);
+    j->ctx.dump = (tr_dump){0};
+    bool back = stage >= TR_STAGE_LLVM;
+    j->rq.upto = back ? TR_STAGE_TIME : stage;
+    j->rq.want.llvm = stage == TR_STAGE_LLVM ? &b : NULL;
+    j->rq.want.llvmopt = stage == TR_STAGE_LLVMOPT ? &b : NULL;
+    j->rq.want.assembly = stage == TR_STAGE_ASM ? &b : NULL;
+    PyObject *r = NULL;
+    if (job_run(j)) {
+        if (!back)
+            tr_prog_print(&b, &j->prog, true);
+        if (j->out.module)
+            tr_module_unref(j->out.module);
+        r = PyUnicode_DecodeUTF8(b.d ? b.d : "", (Py_ssize_t)b.n, "replace");
+    }
+    tr_sb_fini(&b);
+    job_free(j);
+    return r;
+}
+
+/* --- the end of code --- */
+
+/* Frees l and all older lists. Each list holds the variants of the one before it and at most one more, which is its own;
+ * an empty list starts afresh. */
+static void free_lists(tr_varlist *l) {
+    while (l) {
+        tr_varlist *older = l->retired;
+        for (uint32_t i = older ? older->n : 0; i < l->n; i++)
+            variant_free(l->v[i]);
+        PyMem_Free(l);
+        l = older;
+    }
+}
+
+void tr_spec_sweep(tr_function *f) {
+    if (atomic_load(&f->active) || !f->ndead)
+        return;
+    tr_varlist *l = atomic_load(&f->list);
+    while (l && l->n)
+        l = l->retired;
+    if (l) { /* the newest empty list: what is older is of dead specs */
+        free_lists(l->retired);
+        l->retired = NULL;
+    }
+    for (uint32_t i = 0; i < f->ndead; i++)
+        spec_free(f->dead[i]);
+    f->ndead = 0;
+}
+
+/* Puts `fresh` in the place of all specs; what was there waits for the sweep. */
+static bool replace_specs(tr_function *f, tr_spec **fresh, uint32_t n) {
+    tr_spec **dead = PyMem_Realloc(f->dead, (f->ndead + f->nspecs + 1u) * sizeof *dead);
+    if (dead)
+        f->dead = dead;
+    tr_varlist *empty = PyMem_Calloc(1, sizeof *empty);
+    if (!dead || !empty) {
+        PyMem_Free(empty);
+        PyErr_NoMemory();
+        return false;
+    }
+    if (f->nspecs)
+        memcpy(f->dead + f->ndead, f->specs, f->nspecs * sizeof *dead);
+    f->ndead += f->nspecs;
+    PyMem_Free(f->specs);
+    f->specs = fresh;
+    f->nspecs = n;
+    empty->retired = atomic_load(&f->list);
+    atomic_store_explicit(&f->list, empty, memory_order_release);
+    return true;
+}
+
+bool tr_spec_recompile(tr_function *f) {
+    uint32_t n = f->nspecs, done = 0;
+    tr_spec **fresh = PyMem_Calloc(n + 1u, sizeof *fresh);
+    bool ok = fresh != NULL;
+    if (!ok)
+        PyErr_NoMemory();
+    for (; ok && done < n && done < f->nspecs; done++) { /* another thread may add one while the GIL is away */
+        const tr_spec *s = f->specs[done];
+        fresh[done] = spec_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
+        ok = fresh[done] != NULL;
+    }
+    ok = ok && replace_specs(f, fresh, done);
+    if (!ok) {
+        for (uint32_t i = 0; fresh && i < done; i++)
+            if (fresh[i])
+                spec_free(fresh[i]);
+        PyMem_Free(fresh);
+        return false;
+    }
+    tr_spec_sweep(f);
+    return true;
+}
+
+void tr_spec_free_all(tr_function *f) {
+    free_lists(atomic_exchange(&f->list, NULL));
+    for (uint32_t i = 0; i < f->nspecs; i++)
+        spec_free(f->specs[i]);
+    for (uint32_t i = 0; i < f->ndead; i++)
+        spec_free(f->dead[i]);
+    PyMem_Free(f->specs);
+    PyMem_Free(f->dead);
+    f->specs = f->dead = NULL;
+    f->nspecs = f->ndead = 0;
 }

@@ -31,7 +31,8 @@ tr_span tr_front_span(const tr_code *c, uint32_t off);
 bool tr_front_build(tr_prog *p, uint32_t func);
 /* The next name chain a snapshot must resolve: calls cb(name index, chain of attribute names, n) for every global and free
  * variable use that is followed by attribute loads. Used by ext/freeze.c. */
-typedef void (*tr_front_chain_cb)(void *user, bool is_free, uint32_t index, const char *const *attrs, uint32_t n);
+typedef void (*tr_front_chain_cb)(void *user, bool is_free, uint32_t index, const char *const *attrs,
+                                  uint32_t n);
 bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *user);
 bool tr_front_knows(int version);
 

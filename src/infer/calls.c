@@ -4,67 +4,89 @@
 #include "infer/priv.h"
 
 /* Arguments as the callee's SSA params: captured values, parameters, *args as one tuple. */
-static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, tr_tv defaults, const tr_args *args, tr_tv *out, uint32_t *nout) {
+static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, tr_tv defaults,
+                 const tr_args *args, tr_tv *out, uint32_t *nout) {
     uint32_t np = fn->nargs, nk = fn->nkwonly, npos = args->n - args->nkw, k = 0;
     tr_tv *slot = out + ncap;
-    for (uint32_t i = 0; i < ncap; i++) out[i] = cap[i];
-    for (; k < npos && k < np; k++) slot[k] = args->v[k];
+    for (uint32_t i = 0; i < ncap; i++)
+        out[i] = cap[i];
+    for (; k < npos && k < np; k++)
+        slot[k] = args->v[k];
     if (k < npos && !fn->varargs)
-        return tr_em_error(e, "%s() takes %u positional argument%s but %u %s given", fn->name, np, np == 1 ? "" : "s", npos,
-                           npos == 1 ? "was" : "were");
+        return tr_em_error(e, "%s() takes %u positional argument%s but %u %s given", fn->name, np,
+                           np == 1 ? "" : "s", npos, npos == 1 ? "was" : "were");
     for (uint32_t j = 0; j < args->nkw; j++) {
         uint32_t i = fn->nposonly;
-        while (i < np + nk && strcmp(fn->argnames[i], args->kw[j]) != 0) i++;
-        if (i == np + nk) return tr_em_error(e, "%s() got an unexpected keyword argument '%s'", fn->name, args->kw[j]);
-        if (slot[i].ty) return tr_em_error(e, "%s() got multiple values for argument '%s'", fn->name, args->kw[j]);
+        while (i < np + nk && strcmp(fn->argnames[i], args->kw[j]) != 0)
+            i++;
+        if (i == np + nk)
+            return tr_em_error(e, "%s() got an unexpected keyword argument '%s'", fn->name, args->kw[j]);
+        if (slot[i].ty)
+            return tr_em_error(e, "%s() got multiple values for argument '%s'", fn->name, args->kw[j]);
         slot[i] = args->v[npos + j];
     }
     for (uint32_t i = 0; i < np + nk; i++) {
-        if (slot[i].ty) continue;
-        if (fn->defaults && fn->defaults[i]) slot[i] = tr_em_obj(e, fn->defaults[i]);
+        if (slot[i].ty)
+            continue;
+        if (fn->defaults && fn->defaults[i])
+            slot[i] = tr_em_obj(e, fn->defaults[i]);
         else if (defaults.ty && defaults.ty->kind == TR_TY_TUPLE && i < np && i + defaults.ty->n >= np)
             slot[i] = tr_em_item(e, defaults, i + defaults.ty->n - np);
-        else return tr_em_error(e, "%s() is missing its argument '%s'", fn->name, fn->argnames[i]);
+        else
+            return tr_em_error(e, "%s() is missing its argument '%s'", fn->name, fn->argnames[i]);
     }
     *nout = ncap + np + nk;
-    if (fn->varargs) out[(*nout)++] = tr_em_tuple(e, npos > k ? npos - k : 0, args->v + k);
+    if (fn->varargs)
+        out[(*nout)++] = tr_em_tuple(e, npos > k ? npos - k : 0, args->v + k);
     /* Arguments are strong; literals that are not numbers stay known. */
-    for (uint32_t i = 0; i < *nout; i++) out[i] = tr_em_strong(e, out[i]);
+    for (uint32_t i = 0; i < *nout; i++)
+        out[i] = tr_em_strong(e, out[i]);
     return true;
 }
 
-static bool call_func(tr_em *e, uint32_t func, uint32_t ncap, const tr_tv *cap, tr_tv defaults, const tr_args *args, tr_tv *out) {
+static bool call_func(tr_em *e, uint32_t func, uint32_t ncap, const tr_tv *cap, tr_tv defaults,
+                      const tr_args *args, tr_tv *out) {
     infer *f = e->infer;
     const tr_func *fn = &f->p->funcs.d[func];
     uint32_t max = ncap + fn->nargs + fn->nkwonly + 2u, n = 0;
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, max);
-    if (!bind(e, fn, ncap, cap, defaults, args, v, &n)) return false;
+    if (!bind(e, fn, ncap, cap, defaults, args, v, &n))
+        return false;
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
-    for (uint32_t i = 0; i < n; i++) t[i] = v[i].ty;
+    for (uint32_t i = 0; i < n; i++)
+        t[i] = v[i].ty;
     uint32_t inst = tr_infer_instance(f, e, func, n, t);
-    if (inst == UINT32_MAX) return false;
-    if (!tr_infer_types(f, inst)) return false;
+    if (inst == UINT32_MAX)
+        return false;
+    if (!tr_infer_types(f, inst))
+        return false;
     istate *s = &f->st.d[inst];
     if (!s->ret) { /* recursion that has not returned yet, or a function that only raises */
         *out = (tr_tv){s->done ? tr_ty_none(e->types) : NULL, TR_NOVAL};
-        if (!s->done || e->dry) return true;
+        if (!s->done || e->dry)
+            return true;
     }
     const tr_ty *ret = s->ret ? s->ret : tr_ty_none(e->types);
     *out = (tr_tv){ret, TR_NOVAL};
-    if (e->dry) return true;
+    if (e->dry)
+        return true;
     tr_val *a = TR_NEW_N(&e->ctx->arena, tr_val, n + 1u);
-    for (uint32_t i = 0; i < n; i++) a[i] = v[i].v;
+    for (uint32_t i = 0; i < n; i++)
+        a[i] = v[i].v;
     out->v = tr_emit_v(&e->b, TR_OP_CALL, ret, n, a);
     tr_at(e->b.fn, out->v)->imm.fn = inst;
-    if (ret->kind == TR_TY_NONE || ret->kind == TR_TY_LIT) out->v = tr_const_undef(e->b.fn, ret);
+    if (ret->kind == TR_TY_NONE || ret->kind == TR_TY_LIT)
+        out->v = tr_const_undef(e->b.fn, ret);
     return true;
 }
 
 /* np.float32(x), int32(x): a conversion; of an array: astype through its method. */
 static bool call_type(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     const tr_ty *to = tr_tv_dtype(e, callee);
-    if (!to) return tr_em_error(e, "%s cannot be called in compiled code", callee.ty->lit->repr);
-    if (args->nkw || args->n > 1) return tr_em_error(e, "%s() takes one argument", tr_em_tyname(e, to));
+    if (!to)
+        return tr_em_error(e, "%s cannot be called in compiled code", callee.ty->lit->repr);
+    if (args->nkw || args->n > 1)
+        return tr_em_error(e, "%s() takes one argument", tr_em_tyname(e, to));
     if (args->n == 0) {
         *out = tr_em_num(e, to, 0.0);
         return true;
@@ -72,11 +94,13 @@ static bool call_type(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     tr_tv x = args->v[0];
     if (x.ty->kind == TR_TY_ARRAY) {
         tr_tv m;
-        if (!tr_em_getattr(e, x, "astype", &m)) return false;
+        if (!tr_em_getattr(e, x, "astype", &m))
+            return false;
         return tr_infer_call(e, m, &(tr_args){1, &callee, 0, NULL}, out);
     }
     const tr_ty *s = x.ty->kind == TR_TY_LIT ? tr_em_strong(e, x).ty : x.ty;
-    if (!tr_ty_is_scalar(s)) return tr_em_error(e, "cannot convert %s to %s", tr_em_tyname(e, x.ty), tr_em_tyname(e, to));
+    if (!tr_ty_is_scalar(s))
+        return tr_em_error(e, "cannot convert %s to %s", tr_em_tyname(e, x.ty), tr_em_tyname(e, to));
     if (tr_ty_is_complex(s) && !tr_ty_is_complex(to) && to->kind != TR_TY_BOOL)
         return tr_em_error(e, "cannot convert complex to %s", tr_em_tyname(e, to));
     *out = tr_em_conv(e, x, to);
@@ -84,7 +108,8 @@ static bool call_type(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
 }
 
 static bool call_exc(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
-    if (args->nkw) return tr_em_error(e, "an exception takes no keyword arguments");
+    if (args->nkw)
+        return tr_em_error(e, "an exception takes no keyword arguments");
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, args->n + 1u);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, args->n + 1u);
     for (uint32_t i = 0; i < args->n; i++) {
@@ -98,14 +123,18 @@ static bool call_exc(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
 static bool call_ntclass(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     const tr_obj *c = callee.ty->lit;
     uint32_t n = c->u.t.n, npos = args->n - args->nkw;
-    if (args->n != n) return tr_em_error(e, "%s() takes %u arguments but %u were given", c->u.t.name, n, args->n);
+    if (args->n != n)
+        return tr_em_error(e, "%s() takes %u arguments but %u were given", c->u.t.name, n, args->n);
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
-    for (uint32_t i = 0; i < npos; i++) v[i] = args->v[i];
+    for (uint32_t i = 0; i < npos; i++)
+        v[i] = args->v[i];
     for (uint32_t j = 0; j < args->nkw; j++) {
         uint32_t i = 0;
-        while (i < n && strcmp(c->u.t.fields[i], args->kw[j]) != 0) i++;
-        if (i == n || v[i].ty) return tr_em_error(e, "%s() got an unexpected keyword argument '%s'", c->u.t.name, args->kw[j]);
+        while (i < n && strcmp(c->u.t.fields[i], args->kw[j]) != 0)
+            i++;
+        if (i == n || v[i].ty)
+            return tr_em_error(e, "%s() got an unexpected keyword argument '%s'", c->u.t.name, args->kw[j]);
         v[i] = args->v[npos + j];
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -119,28 +148,31 @@ static bool call_ntclass(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out
 static bool call_closure(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     uint32_t n = callee.ty->n;
     tr_tv *cap = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
-    for (uint32_t i = 0; i < n; i++) cap[i] = tr_em_item(e, callee, i);
+    for (uint32_t i = 0; i < n; i++)
+        cap[i] = tr_em_item(e, callee, i);
     return call_func(e, callee.ty->func, n - 1, cap + 1, cap[0], args, out);
 }
 
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     const tr_ty *t = callee.ty;
-    if (t->kind == TR_TY_CLOSURE) return call_closure(e, callee, args, out);
+    if (t->kind == TR_TY_CLOSURE)
+        return call_closure(e, callee, args, out);
     if (t->kind == TR_TY_METHOD) {
         tr_tv self = tr_em_item(e, callee, 0);
         int row = tr_em_member(e, self, t->name);
-        if (row < 0) return tr_em_error(e, "%s has no method '%s'", tr_em_tyname(e, self.ty), t->name);
+        if (row < 0)
+            return tr_em_error(e, "%s has no method '%s'", tr_em_tyname(e, self.ty), t->name);
         return tr_em_builtin(e, (uint32_t)row, self, args, out);
     }
     if (t->kind == TR_TY_LIT) {
         switch (t->lit->kind) {
-            case TR_OBJ_FUNC: return call_func(e, t->lit->u.func, 0, NULL, (tr_tv){NULL, TR_NOVAL}, args, out);
-            case TR_OBJ_BUILTIN: return tr_em_builtin(e, t->lit->u.builtin, (tr_tv){NULL, TR_NOVAL}, args, out);
-            case TR_OBJ_TYPE: return call_type(e, callee, args, out);
-            case TR_OBJ_EXC: return call_exc(e, callee, args, out);
-            case TR_OBJ_NTCLASS: return call_ntclass(e, callee, args, out);
-            case TR_OBJ_OPAQUE: return tr_em_unsupported(e, "unknown-callable", "calling %s", t->lit->repr);
-            default: break;
+        case TR_OBJ_FUNC: return call_func(e, t->lit->u.func, 0, NULL, (tr_tv){NULL, TR_NOVAL}, args, out);
+        case TR_OBJ_BUILTIN: return tr_em_builtin(e, t->lit->u.builtin, (tr_tv){NULL, TR_NOVAL}, args, out);
+        case TR_OBJ_TYPE: return call_type(e, callee, args, out);
+        case TR_OBJ_EXC: return call_exc(e, callee, args, out);
+        case TR_OBJ_NTCLASS: return call_ntclass(e, callee, args, out);
+        case TR_OBJ_OPAQUE: return tr_em_unsupported(e, "unknown-callable", "calling %s", t->lit->repr);
+        default: break;
         }
     }
     return tr_em_error(e, "%s is not callable", tr_em_tyname(e, t));

@@ -11,32 +11,43 @@ typedef struct emission {
     istate *s;
     tr_fn *src, *dst;
     tr_em e;
-    tr_tv *val;     /* per untyped value; ty NULL = poison or not reached */
-    tr_bid *start;  /* per untyped block */
+    tr_tv *val;    /* per untyped value; ty NULL = poison or not reached */
+    tr_bid *start; /* per untyped block */
     bool failed;
 } emission;
 
-static tr_arena *arena(emission *m) { return &m->f->ctx->arena; }
+static tr_arena *arena(emission *m) {
+    return &m->f->ctx->arena;
+}
 
-static tr_place place_of(emission *m, const tr_ins *in) { return tr_infer_place(m->src, in); }
+static tr_place place_of(emission *m, const tr_ins *in) {
+    return tr_infer_place(m->src, in);
+}
 
 /* Notes on the operands' types, from the places they were made. */
 static void note_operands(emission *m, const tr_ins *in) {
     tr_err *err = m->f->ctx->last_err;
-    if (!err || err->notes) return;
+    if (!err || err->notes)
+        return;
     uint32_t shown = 0;
     for (uint32_t i = 0; i < in->nargs && shown < 3; i++) {
         tr_val a = in->args[i];
         const tr_ins *d = tr_at(m->src, a);
         const tr_ty *t = m->s->ty[a];
-        if (!t || d->op == TR_OP_OBJ || t->kind == TR_TY_LIT || t->kind == TR_TY_METHOD || t->kind == TR_TY_EXC) continue;
+        if (!t || d->op == TR_OP_OBJ || t->kind == TR_TY_LIT || t->kind == TR_TY_METHOD ||
+            t->kind == TR_TY_EXC)
+            continue;
         const char *name = a < m->src->names.n ? m->src->names.d[a] : NULL;
         tr_span span = d->op == TR_OP_PARAM ? (tr_span){0, -1, 0, -1} : place_of(m, d).span;
         const char *text = tr_em_tyname(&m->e, t);
-        if (d->op == TR_OP_PARAM && d->blk == 0 && name) tr_err_note(m->f->ctx, err, span, "argument '%s' is %s", name, text);
-        else if (name) tr_err_note(m->f->ctx, err, span, "'%s' is %s", name, text);
-        else if (span.line > 0 && span.col >= 0) tr_err_note(m->f->ctx, err, span, "$ is %s", text);
-        else continue;
+        if (d->op == TR_OP_PARAM && d->blk == 0 && name)
+            tr_err_note(m->f->ctx, err, span, "argument '%s' is %s", name, text);
+        else if (name)
+            tr_err_note(m->f->ctx, err, span, "'%s' is %s", name, text);
+        else if (span.line > 0 && span.col >= 0)
+            tr_err_note(m->f->ctx, err, span, "$ is %s", text);
+        else
+            continue;
         shown++;
     }
 }
@@ -72,21 +83,27 @@ static const char *var_name(emission *m, tr_val param) {
 
 static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
     tr_val p = tr_blk_at(m->src, to)->params.d[i];
-    if (m->s->bad[p] == 3 || m->s->bad[p] == 2) return;
+    if (m->s->bad[p] == 3 || m->s->bad[p] == 2)
+        return;
     m->s->bad[p] = 3; /* reported */
     const tr_ty *first = m->s->ty[p];
     m->e.place = place_of(m, term);
-    tr_em_error(&m->e, "%s has no single type where these paths meet", tr_arena_printf(arena(m), "'%s'", var_name(m, p)));
+    tr_em_error(&m->e, "%s has no single type where these paths meet",
+                tr_arena_printf(arena(m), "'%s'", var_name(m, p)));
     m->failed = true;
     for (uint32_t b = 0; b < m->src->blks.n; b++) {
-        if (!m->s->live[b] || tr_blk_at(m->src, b)->last == TR_NOVAL) continue;
+        if (!m->s->live[b] || tr_blk_at(m->src, b)->last == TR_NOVAL)
+            continue;
         const tr_ins *t = tr_term(m->src, b);
         for (uint32_t k = 0; k < tr_nsucc(t); k++) {
-            if (t->imm.succ[k].to != to) continue;
+            if (t->imm.succ[k].to != to)
+                continue;
             tr_val a = t->imm.succ[k].args[i];
             const tr_ty *ty = m->s->ty[a];
             const tr_ins *d = tr_at(m->src, a);
-            if (ty) tr_err_note(m->f->ctx, m->f->ctx->last_err, place_of(m, d).span, "here it is %s", tr_em_tyname(&m->e, ty));
+            if (ty)
+                tr_err_note(m->f->ctx, m->f->ctx->last_err, place_of(m, d).span, "here it is %s",
+                            tr_em_tyname(&m->e, ty));
         }
     }
     (void)first;
@@ -103,7 +120,8 @@ static bool edge_args(emission *m, const tr_ins *term, const tr_edge *ed, tr_val
         const tr_ins *d = tr_at(m->src, ed->args[i]);
         tr_tv x, y;
         out[i] = TR_NOVAL;
-        if (m->s->bad[p] == 1) conflict(m, ed->to, i, term);
+        if (m->s->bad[p] == 1)
+            conflict(m, ed->to, i, term);
         if (m->s->bad[p] || !want) {
             out[i] = tr_const_undef(m->dst, tr_ty_none(m->f->ctx->types));
             continue;
@@ -118,7 +136,8 @@ static bool edge_args(emission *m, const tr_ins *term, const tr_edge *ed, tr_val
         }
         m->e.place = place_of(m, term);
         if (!tr_em_coerce(&m->e, x, want, &y)) {
-            tr_em_error(&m->e, "'%s' cannot become %s here, it is %s", var_name(m, p), tr_em_tyname(&m->e, want), tr_em_tyname(&m->e, x.ty));
+            tr_em_error(&m->e, "'%s' cannot become %s here, it is %s", var_name(m, p),
+                        tr_em_tyname(&m->e, want), tr_em_tyname(&m->e, x.ty));
             fail_here(m, term);
             ok = false;
             continue;
@@ -130,7 +149,9 @@ static bool edge_args(emission *m, const tr_ins *term, const tr_edge *ed, tr_val
 
 /* --- terminators --- */
 
-static void end_unreachable(emission *m) { tr_emit0(&m->e.b, TR_OP_UNREACH, NULL); }
+static void end_unreachable(emission *m) {
+    tr_emit0(&m->e.b, TR_OP_UNREACH, NULL);
+}
 
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
@@ -141,11 +162,14 @@ static void emit_ret(emission *m, const tr_ins *in) {
     }
     if (!tr_em_coerce(&m->e, x, want, &y)) {
         if (tr_tv_is_none(x) || want->kind == TR_TY_NONE)
-            tr_em_error(&m->e, "the function returns both None and %s", tr_em_tyname(&m->e, tr_tv_is_none(x) ? want : x.ty));
+            tr_em_error(&m->e, "the function returns both None and %s",
+                        tr_em_tyname(&m->e, tr_tv_is_none(x) ? want : x.ty));
         else if (m->s->declared)
-            tr_em_error(&m->e, "the result is %s, but the signature declares %s", tr_em_tyname(&m->e, x.ty), tr_em_tyname(&m->e, want));
+            tr_em_error(&m->e, "the result is %s, but the signature declares %s", tr_em_tyname(&m->e, x.ty),
+                        tr_em_tyname(&m->e, want));
         else
-            tr_em_error(&m->e, "the function returns both %s and %s", tr_em_tyname(&m->e, want), tr_em_tyname(&m->e, x.ty));
+            tr_em_error(&m->e, "the function returns both %s and %s", tr_em_tyname(&m->e, want),
+                        tr_em_tyname(&m->e, x.ty));
         fail_here(m, in);
         end_unreachable(m);
         return;
@@ -157,7 +181,8 @@ static void emit_cbr(emission *m, const tr_ins *in) {
     tr_tv x, t;
     int64_t known;
     if (!use(m, in->args[0], &x) || !tr_em_truth(&m->e, x, &t)) {
-        if (x.ty) fail_here(m, in);
+        if (x.ty)
+            fail_here(m, in);
         end_unreachable(m);
         return;
     }
@@ -167,14 +192,18 @@ static void emit_cbr(emission *m, const tr_ins *in) {
     if (lit) {
         const tr_edge *only = known ? &s[0] : &s[1];
         tr_val *v = known ? a : b;
-        if (edge_args(m, in, only, v)) tr_br(&m->e.b, m->start[only->to], only->n, v);
-        else end_unreachable(m);
+        if (edge_args(m, in, only, v))
+            tr_br(&m->e.b, m->start[only->to], only->n, v);
+        else
+            end_unreachable(m);
         return;
     }
     bool ok = edge_args(m, in, &s[0], a);
     ok = edge_args(m, in, &s[1], b) && ok;
-    if (ok) tr_cbr(&m->e.b, t.v, m->start[s[0].to], s[0].n, a, m->start[s[1].to], s[1].n, b);
-    else end_unreachable(m);
+    if (ok)
+        tr_cbr(&m->e.b, t.v, m->start[s[0].to], s[0].n, a, m->start[s[1].to], s[1].n, b);
+    else
+        end_unreachable(m);
 }
 
 static void emit_raise(emission *m, const tr_ins *in) {
@@ -183,7 +212,8 @@ static void emit_raise(emission *m, const tr_ins *in) {
         tr_em_unsupported(&m->e, "reraise", "a bare 'raise'");
         fail_here(m, in);
     } else if (use(m, in->args[0], &x)) {
-        if (tr_infer_raise(&m->e, x)) return;
+        if (tr_infer_raise(&m->e, x))
+            return;
         fail_here(m, in);
     }
     end_unreachable(m);
@@ -191,16 +221,18 @@ static void emit_raise(emission *m, const tr_ins *in) {
 
 static void emit_term(emission *m, const tr_ins *in) {
     switch ((tr_op)in->op) {
-        case TR_OP_RET: emit_ret(m, in); break;
-        case TR_OP_CBR: emit_cbr(m, in); break;
-        case TR_OP_RAISEPY: emit_raise(m, in); break;
-        case TR_OP_BR: {
-            tr_val *a = TR_NEW_N(arena(m), tr_val, in->imm.succ[0].n + 1u);
-            if (edge_args(m, in, &in->imm.succ[0], a)) tr_br(&m->e.b, m->start[in->imm.succ[0].to], in->imm.succ[0].n, a);
-            else end_unreachable(m);
-            break;
-        }
-        default: end_unreachable(m);
+    case TR_OP_RET: emit_ret(m, in); break;
+    case TR_OP_CBR: emit_cbr(m, in); break;
+    case TR_OP_RAISEPY: emit_raise(m, in); break;
+    case TR_OP_BR: {
+        tr_val *a = TR_NEW_N(arena(m), tr_val, in->imm.succ[0].n + 1u);
+        if (edge_args(m, in, &in->imm.succ[0], a))
+            tr_br(&m->e.b, m->start[in->imm.succ[0].to], in->imm.succ[0].n, a);
+        else
+            end_unreachable(m);
+        break;
+    }
+    default: end_unreachable(m);
     }
 }
 
@@ -215,11 +247,14 @@ static void emit_ins(emission *m, tr_val v) {
         const tr_ins *d = tr_at(m->src, in->args[i]);
         if (d->op == TR_OP_UNDEFVAR) {
             use_undef(m, in, d);
-            if (tr_effects(in) & E_TERM) end_unreachable(m);
+            if (tr_effects(in) & E_TERM)
+                end_unreachable(m);
             return;
         }
-        if (tr_effects(in) & E_TERM) continue;
-        if (!use(m, in->args[i], &ops[i])) return;
+        if (tr_effects(in) & E_TERM)
+            continue;
+        if (!use(m, in->args[i], &ops[i]))
+            return;
     }
     if (tr_effects(in) & E_TERM) {
         emit_term(m, in);
@@ -227,28 +262,31 @@ static void emit_ins(emission *m, tr_val v) {
     }
     uint32_t errs = m->f->ctx->nerrs;
     if (!tr_infer_step(&m->e, m->src, in, ops, &out)) {
-        if (m->f->ctx->nerrs == errs) tr_em_error(&m->e, "internal: '%s' failed without a reason", tr_op_info[in->op].name);
+        if (m->f->ctx->nerrs == errs)
+            tr_em_error(&m->e, "internal: '%s' failed without a reason", tr_op_info[in->op].name);
         fail_here(m, in);
         return;
     }
-    if (!out.ty || !m->s->ty[v]) return;
+    if (!out.ty || !m->s->ty[v])
+        return;
     if (out.ty != m->s->ty[v] && tr_ty_strong(m->e.types, out.ty) != tr_ty_strong(m->e.types, m->s->ty[v]) &&
         !tr_em_coerce(&m->e, out, m->s->ty[v], &out)) {
-        tr_em_error(&m->e, "internal: '%s' was typed %s and is %s", tr_op_info[in->op].name, tr_em_tyname(&m->e, m->s->ty[v]),
-                    tr_em_tyname(&m->e, out.ty));
+        tr_em_error(&m->e, "internal: '%s' was typed %s and is %s", tr_op_info[in->op].name,
+                    tr_em_tyname(&m->e, m->s->ty[v]), tr_em_tyname(&m->e, out.ty));
         m->failed = true;
         return;
     }
     m->val[v] = out;
-    if (v < m->src->names.n && m->src->names.d[v] && out.v != TR_NOVAL && !tr_is_const(tr_at(m->dst, out.v)) &&
-        (out.v >= m->dst->names.n || !m->dst->names.d[out.v]))
+    if (v < m->src->names.n && m->src->names.d[v] && out.v != TR_NOVAL &&
+        !tr_is_const(tr_at(m->dst, out.v)) && (out.v >= m->dst->names.n || !m->dst->names.d[out.v]))
         tr_val_name(m->dst, out.v, m->src->names.d[v]);
 }
 
 static void make_blocks(emission *m) {
     for (uint32_t k = 0; k < m->src->rpo.n; k++) {
         tr_bid b = m->src->rpo.d[k];
-        if (!m->s->live[b]) continue;
+        if (!m->s->live[b])
+            continue;
         m->start[b] = tr_blk_new(m->dst);
         const tr_blk *sb = tr_blk_at(m->src, b);
         for (uint32_t i = 0; i < sb->params.n; i++) {
@@ -256,7 +294,8 @@ static void make_blocks(emission *m) {
             const tr_ty *t = m->s->bad[p] || !m->s->ty[p] ? NULL : m->s->ty[p];
             const char *name = p < m->src->names.n ? m->src->names.d[p] : NULL;
             tr_val v = tr_blk_param(m->dst, m->start[b], t ? t : tr_ty_none(m->f->ctx->types), name);
-            if (t) m->val[p] = (tr_tv){t, v};
+            if (t)
+                m->val[p] = (tr_tv){t, v};
         }
     }
 }
@@ -266,7 +305,8 @@ static const char *inst_name(emission *m, uint32_t inst) {
     uint32_t same = 0;
     for (uint32_t i = 0; i < m->f->p->insts.n; i++) {
         const tr_fn *o = m->f->p->insts.d[i].fn;
-        if (o && m->f->p->insts.d[i].func == m->f->p->insts.d[inst].func) same++;
+        if (o && m->f->p->insts.d[i].func == m->f->p->insts.d[inst].func)
+            same++;
     }
     return same ? tr_arena_printf(arena(m), "%s.%u", name, same) : name;
 }
@@ -274,16 +314,20 @@ static const char *inst_name(emission *m, uint32_t inst) {
 static void queue_calls(infer *f, const tr_fn *fn) {
     for (uint32_t v = 0; v < fn->ins.n; v++) {
         const tr_ins *in = &fn->ins.d[v];
-        if (in->op == TR_OP_CALL) tr_vec_push(&f->ctx->arena, &f->queue, in->imm.fn);
-        if (in->op == TR_OP_PATTERN) queue_calls(f, in->imm.pat->lam);
+        if (in->op == TR_OP_CALL)
+            tr_vec_push(&f->ctx->arena, &f->queue, in->imm.fn);
+        if (in->op == TR_OP_PATTERN)
+            queue_calls(f, in->imm.pat->lam);
     }
 }
 
 bool tr_infer_emit(infer *f, uint32_t inst) {
     emission m = {.f = f, .s = &f->st.d[inst], .src = f->st.d[inst].src};
-    if (!tr_infer_types(f, inst)) return false;
+    if (!tr_infer_types(f, inst))
+        return false;
     m.s = &f->st.d[inst];
-    if (!m.s->ret) m.s->ret = tr_ty_none(f->ctx->types);
+    if (!m.s->ret)
+        m.s->ret = tr_ty_none(f->ctx->types);
     m.dst = tr_fn_new(f->ctx, inst_name(&m, inst), S_T);
     m.dst->file = m.src->file;
     m.dst->func = f->p->insts.d[inst].func;
@@ -299,7 +343,8 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
     /* calls made while emitting may add instances: the state is found again each time */
     for (uint32_t k = 0; k < m.src->rpo.n; k++) {
         tr_bid b = m.src->rpo.d[k];
-        if (!m.s->live[b]) continue;
+        if (!m.s->live[b])
+            continue;
         m.e.b.blk = m.start[b];
         for (tr_val v = tr_blk_at(m.src, b)->first; v != TR_NOVAL; v = tr_at(m.src, v)->next) {
             m.s = &f->st.d[inst];

@@ -12,18 +12,23 @@
 
 #include "infer/priv.h"
 
-static const tr_ty *void_ret(infer *f, const tr_ty *t) { return t ? t : tr_ty_none(f->ctx->types); }
+static const tr_ty *void_ret(infer *f, const tr_ty *t) {
+    return t ? t : tr_ty_none(f->ctx->types);
+}
 
 /* --- instances --- */
 
-static uint64_t key_of(uint32_t func, uint32_t n, const tr_ty *const *args) { return tr_hash_bytes(args, n * sizeof *args, func + 1u); }
+static uint64_t key_of(uint32_t func, uint32_t n, const tr_ty *const *args) {
+    return tr_hash_bytes(args, n * sizeof *args, func + 1u);
+}
 
 uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t n, const tr_ty *const *args) {
     uint64_t key = key_of(func, n, args), first = 0;
     tr_map_get(&f->index, key, &first);
     for (uint64_t i = first; i; i = f->chain.d[i - 1]) {
         const tr_inst *t = &f->p->insts.d[i - 1];
-        if (t->func == func && t->nargs == n && memcmp(t->args, args, n * sizeof *args) == 0) return (uint32_t)(i - 1);
+        if (t->func == func && t->nargs == n && memcmp(t->args, args, n * sizeof *args) == 0)
+            return (uint32_t)(i - 1);
     }
     tr_func *fn = &f->p->funcs.d[func];
     if (fn->refused || !fn->ssa) {
@@ -32,11 +37,14 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t n, const 
             r->nyi = fn->refused->nyi;
             r->hint = fn->refused->hint;
             r->op_span = fn->refused->op_span;
-        } else if (e) tr_em_error(e, "%s() cannot be compiled", fn->name);
+        } else if (e)
+            tr_em_error(e, "%s() cannot be compiled", fn->name);
         return UINT32_MAX;
     }
     if (f->p->insts.n >= MAX_INSTANCES) {
-        if (e) tr_em_error(e, "more than %d specialisations: does %s() call itself with ever new types?", MAX_INSTANCES, fn->name);
+        if (e)
+            tr_em_error(e, "more than %d specialisations: does %s() call itself with ever new types?",
+                        MAX_INSTANCES, fn->name);
         return UINT32_MAX;
     }
     tr_arena *a = &f->ctx->arena;
@@ -45,7 +53,8 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t n, const 
     s.ty = TR_NEW_N(a, const tr_ty *, fn->ssa->ins.n + 1u);
     s.bad = TR_NEW_N(a, uint8_t, fn->ssa->ins.n + 1u);
     s.live = TR_NEW_N(a, uint8_t, fn->ssa->blks.n + 1u);
-    if (e) s.call_place = e->place;
+    if (e)
+        s.call_place = e->place;
     tr_vec_push(a, &f->p->insts, t);
     tr_vec_push(a, &f->st, s);
     tr_vec_push(a, &f->chain, (uint32_t)first);
@@ -63,14 +72,18 @@ typedef struct sweep {
     bool changed;
 } sweep;
 
-static istate *st(sweep *w) { return &w->f->st.d[w->inst]; }
+static istate *st(sweep *w) {
+    return &w->f->st.d[w->inst];
+}
 
 static void grow_ret(sweep *w, const tr_ty *t) {
     istate *s = st(w);
     const tr_ty *r = tr_ty_strong(w->f->ctx->types, t);
-    if (s->declared) r = s->declared;
+    if (s->declared)
+        r = s->declared;
     const tr_ty *j = s->ret ? tr_ty_join(w->f->ctx->types, s->ret, r) : r;
-    if (!j || j == s->ret) return; /* no common type: reported when emitting */
+    if (!j || j == s->ret)
+        return; /* no common type: reported when emitting */
     s->ret = j;
     w->f->changes++;
     w->changed = true;
@@ -78,12 +91,16 @@ static void grow_ret(sweep *w, const tr_ty *t) {
 
 static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
     istate *s = st(w);
-    if (s->bad[v]) return;
+    if (s->bad[v])
+        return;
     const tr_ty *strong = tr_ty_strong(w->f->ctx->types, t);
     const tr_ty *j = s->ty[v] ? tr_ty_join(w->f->ctx->types, s->ty[v], strong) : strong;
-    if (j == s->ty[v]) return;
-    if (!j) s->bad[v] = 1;
-    else s->ty[v] = j;
+    if (j == s->ty[v])
+        return;
+    if (!j)
+        s->bad[v] = 1;
+    else
+        s->ty[v] = j;
     w->changed = true;
 }
 
@@ -97,9 +114,11 @@ static void flow(sweep *w, const tr_edge *ed) {
     }
     for (uint32_t i = 0; i < ed->n; i++) {
         const tr_ins *d = tr_at(s->src, ed->args[i]);
-        if (d->op == TR_OP_UNDEFVAR) continue;
+        if (d->op == TR_OP_UNDEFVAR)
+            continue;
         if (s->bad[ed->args[i]]) {
-            if (!s->bad[to->params.d[i]]) w->changed = true;
+            if (!s->bad[to->params.d[i]])
+                w->changed = true;
             s->bad[to->params.d[i]] = 2; /* 2: because of an operand */
         } else if (s->ty[ed->args[i]])
             grow_param(w, to->params.d[i], s->ty[ed->args[i]]);
@@ -108,7 +127,8 @@ static void flow(sweep *w, const tr_edge *ed) {
 
 static void set_type(sweep *w, tr_val v, const tr_ty *t) {
     istate *s = st(w);
-    if (s->ty[v] == t) return;
+    if (s->ty[v] == t)
+        return;
     s->ty[v] = t;
     w->changed = true;
 }
@@ -124,11 +144,13 @@ static bool operands(sweep *w, tr_val v, const tr_ins *in) {
             s->ty[a] = o.ty;
         }
         if (s->bad[a] || d->op == TR_OP_UNDEFVAR) {
-            if (!s->bad[v]) w->changed = true;
+            if (!s->bad[v])
+                w->changed = true;
             s->bad[v] = 2;
             return false;
         }
-        if (!s->ty[a]) return false;
+        if (!s->ty[a])
+            return false;
         w->ops[i] = (tr_tv){s->ty[a], TR_NOVAL};
     }
     return true;
@@ -138,30 +160,36 @@ static void obj_args(sweep *w, const tr_edge *ed) {
     istate *s = st(w);
     for (uint32_t i = 0; i < ed->n; i++) {
         const tr_ins *d = tr_at(s->src, ed->args[i]);
-        if (d->op == TR_OP_OBJ && !s->ty[ed->args[i]]) s->ty[ed->args[i]] = tr_em_obj(&w->e, d->imm.obj).ty;
+        if (d->op == TR_OP_OBJ && !s->ty[ed->args[i]])
+            s->ty[ed->args[i]] = tr_em_obj(&w->e, d->imm.obj).ty;
     }
 }
 
 static void sweep_term(sweep *w, const tr_ins *in) {
     tr_tv t;
     int64_t known;
-    for (uint32_t i = 0; i < tr_nsucc(in); i++) obj_args(w, &in->imm.succ[i]);
+    for (uint32_t i = 0; i < tr_nsucc(in); i++)
+        obj_args(w, &in->imm.succ[i]);
     switch ((tr_op)in->op) {
-        case TR_OP_RET: grow_ret(w, w->ops[0].ty); break;
-        case TR_OP_BR: flow(w, &in->imm.succ[0]); break;
-        case TR_OP_CBR:
-            if (!tr_em_truth(&w->e, w->ops[0], &t)) break;
-            if (!tr_tv_lit_int(t, &known) || known) flow(w, &in->imm.succ[0]);
-            if (!tr_tv_lit_int(t, &known) || !known) flow(w, &in->imm.succ[1]);
+    case TR_OP_RET: grow_ret(w, w->ops[0].ty); break;
+    case TR_OP_BR: flow(w, &in->imm.succ[0]); break;
+    case TR_OP_CBR:
+        if (!tr_em_truth(&w->e, w->ops[0], &t))
             break;
-        default: break;
+        if (!tr_tv_lit_int(t, &known) || known)
+            flow(w, &in->imm.succ[0]);
+        if (!tr_tv_lit_int(t, &known) || !known)
+            flow(w, &in->imm.succ[1]);
+        break;
+    default: break;
     }
 }
 
 static void sweep_ins(sweep *w, tr_val v) {
     const tr_ins in = *tr_at(st(w)->src, v);
     if (!operands(w, v, &in)) {
-        if (in.op == TR_OP_BR) sweep_term(w, &in);
+        if (in.op == TR_OP_BR)
+            sweep_term(w, &in);
         return;
     }
     st(w)->bad[v] = st(w)->bad[v] == 2 ? 0 : st(w)->bad[v];
@@ -173,31 +201,37 @@ static void sweep_ins(sweep *w, tr_val v) {
     tr_tv *ops = TR_NEW_N(&w->f->ctx->arena, tr_tv, in.nargs + 1u), out;
     memcpy(ops, w->ops, in.nargs * sizeof *ops);
     if (!tr_infer_step(&w->e, st(w)->src, &in, ops, &out)) {
-        if (!st(w)->bad[v]) w->changed = true;
+        if (!st(w)->bad[v])
+            w->changed = true;
         st(w)->bad[v] = 1;
     } else {
         st(w)->bad[v] = 0;
-        if (out.ty) set_type(w, v, out.ty);
+        if (out.ty)
+            set_type(w, v, out.ty);
     }
 }
 
 static uint32_t max_args(const tr_fn *fn) {
     uint32_t m = 4;
     for (uint32_t i = 0; i < fn->ins.n; i++)
-        if (fn->ins.d[i].nargs > m) m = fn->ins.d[i].nargs;
+        if (fn->ins.d[i].nargs > m)
+            m = fn->ins.d[i].nargs;
     return m;
 }
 
 static tr_em emitter(infer *f, bool dry) {
-    return (tr_em){.ctx = f->ctx, .types = f->ctx->types, .prog = f->p, .dry = dry, .call = tr_infer_call, .infer = f};
+    return (tr_em){
+        .ctx = f->ctx, .types = f->ctx->types, .prog = f->p, .dry = dry, .call = tr_infer_call, .infer = f};
 }
 
 static void sweep_all(sweep *w) {
     const tr_fn *src = st(w)->src;
     for (uint32_t k = 0; k < src->rpo.n; k++) {
         tr_bid b = src->rpo.d[k];
-        if (!st(w)->live[b]) continue;
-        for (tr_val v = tr_blk_at(src, b)->first; v != TR_NOVAL; v = tr_at(src, v)->next) sweep_ins(w, v);
+        if (!st(w)->live[b])
+            continue;
+        for (tr_val v = tr_blk_at(src, b)->first; v != TR_NOVAL; v = tr_at(src, v)->next)
+            sweep_ins(w, v);
     }
 }
 
@@ -205,27 +239,34 @@ static bool enter(infer *f, uint32_t inst) {
     istate *s = &f->st.d[inst];
     const tr_inst *t = &f->p->insts.d[inst];
     tr_fn *src = s->src;
-    if (!src->rpo.n) tr_cfg_compute(src);
+    if (!src->rpo.n)
+        tr_cfg_compute(src);
     const tr_blk *entry = tr_blk_at(src, 0);
     if (entry->params.n != t->nargs)
-        return tr_fail(f->ctx, TR_ERR_INTERNAL, "%s has %u parameters, %u types given", src->name, entry->params.n, t->nargs);
+        return tr_fail(f->ctx, TR_ERR_INTERNAL, "%s has %u parameters, %u types given", src->name,
+                       entry->params.n, t->nargs);
     s->live[0] = 1;
     for (uint32_t i = 0; i < t->nargs; i++)
-        if (!s->ty[entry->params.d[i]]) s->ty[entry->params.d[i]] = t->args[i];
+        if (!s->ty[entry->params.d[i]])
+            s->ty[entry->params.d[i]] = t->args[i];
     return true;
 }
 
 bool tr_infer_types(infer *f, uint32_t inst) {
     istate *s = &f->st.d[inst];
-    if (s->done) return true;
+    if (s->done)
+        return true;
     if (s->running) {
         s->consulted = true;
         f->hits++;
         return true;
     }
-    if (s->seen == f->changes) return true; /* stable as far as the running ones allow */
-    if (f->depth >= MAX_DEPTH) return tr_fail(f->ctx, TR_ERR_TYPING, "calls nest more than %d deep", MAX_DEPTH);
-    if (!enter(f, inst)) return false;
+    if (s->seen == f->changes)
+        return true; /* stable as far as the running ones allow */
+    if (f->depth >= MAX_DEPTH)
+        return tr_fail(f->ctx, TR_ERR_TYPING, "calls nest more than %d deep", MAX_DEPTH);
+    if (!enter(f, inst))
+        return false;
     uint32_t outer = f->cur;
     f->cur = inst;
     f->depth++;
@@ -247,16 +288,19 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     s->seen = f->changes;
     s->done = f->hits == hits; /* no estimate of an unfinished function was used */
     bool none_running = true;
-    for (uint32_t i = 0; i < f->st.n; i++) none_running = none_running && !f->st.d[i].running;
+    for (uint32_t i = 0; i < f->st.n; i++)
+        none_running = none_running && !f->st.d[i].running;
     if (none_running)
-        for (uint32_t i = 0; i < f->st.n; i++) f->st.d[i].done = f->st.d[i].done || f->st.d[i].seen == f->changes;
+        for (uint32_t i = 0; i < f->st.n; i++)
+            f->st.d[i].done = f->st.d[i].done || f->st.d[i].seen == f->changes;
     return true;
 }
 
 /* --- entry --- */
 
 static bool report_nothing_typed(infer *f) {
-    if (f->ctx->nerrs) return false;
+    if (f->ctx->nerrs)
+        return false;
     return tr_fail(f->ctx, TR_ERR_INTERNAL, "inference ended without a result and without an error");
 }
 
@@ -266,7 +310,8 @@ static const char *instance_text(infer *f, uint32_t inst) {
     tr_sb_init(&b);
     tr_sb_printf(&b, "%s(", f->p->funcs.d[t->func].name);
     for (uint32_t i = 0; i < t->nargs; i++) {
-        if (i) tr_sb_puts(&b, ", ");
+        if (i)
+            tr_sb_puts(&b, ", ");
         tr_ty_print_user(&b, t->args[i]);
     }
     tr_sb_putc(&b, ')');
@@ -281,12 +326,16 @@ static bool emit_all(infer *f, uint32_t root) {
     for (uint32_t i = 0; i < f->queue.n; i++) {
         uint32_t inst = f->queue.d[i];
         bool seen = false;
-        for (uint32_t j = 0; j < i; j++) seen = seen || f->queue.d[j] == inst;
-        if (seen) continue;
+        for (uint32_t j = 0; j < i; j++)
+            seen = seen || f->queue.d[j] == inst;
+        if (seen)
+            continue;
         tr_err *last = f->ctx->last_err;
-        if (!tr_infer_emit(f, inst) && !f->ctx->nerrs) return report_nothing_typed(f);
+        if (!tr_infer_emit(f, inst) && !f->ctx->nerrs)
+            return report_nothing_typed(f);
         for (tr_err *e = last ? last->next : f->ctx->errs; e; e = e->next)
-            if (!e->where) e->where = instance_text(f, inst);
+            if (!e->where)
+                e->where = instance_text(f, inst);
     }
     return f->ctx->nerrs == 0;
 }
@@ -294,8 +343,10 @@ static bool emit_all(infer *f, uint32_t root) {
 static void renumber_calls(tr_fn *fn, const uint32_t *map) {
     for (uint32_t v = 0; v < fn->ins.n; v++) {
         tr_ins *in = &fn->ins.d[v];
-        if (in->op == TR_OP_CALL) in->imm.fn = map[in->imm.fn];
-        if (in->op == TR_OP_PATTERN) renumber_calls(in->imm.pat->lam, map);
+        if (in->op == TR_OP_CALL)
+            in->imm.fn = map[in->imm.fn];
+        if (in->op == TR_OP_PATTERN)
+            renumber_calls(in->imm.pat->lam, map);
     }
 }
 
@@ -305,26 +356,33 @@ static void compact(infer *f, uint32_t root) {
     uint32_t *map = TR_NEW_N(&f->ctx->arena, uint32_t, p->insts.n + 1u), n = 0;
     for (uint32_t i = 0; i < p->insts.n; i++) {
         map[i] = UINT32_MAX;
-        if (!p->insts.d[i].fn) continue;
+        if (!p->insts.d[i].fn)
+            continue;
         map[i] = n;
         p->insts.d[n++] = p->insts.d[i];
     }
     p->insts.n = n;
     p->root = map[root];
-    for (uint32_t i = 0; i < n; i++) renumber_calls(p->insts.d[i].fn, map);
+    for (uint32_t i = 0; i < n; i++)
+        renumber_calls(p->insts.d[i].fn, map);
 }
 
 bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret) {
     infer f = {.p = p, .ctx = p->ctx, .cur = UINT32_MAX};
     tr_em e = emitter(&f, false);
     const tr_func *fn = &p->funcs.d[p->root_func];
-    e.place = (tr_place){.file = fn->file, .fn = fn->name, .span = {fn->code ? (int32_t)fn->code->firstline : 0, -1, 0, -1}};
+    e.place = (tr_place){
+        .file = fn->file, .fn = fn->name, .span = {fn->code ? (int32_t)fn->code->firstline : 0, -1, 0, -1}};
     uint32_t root = tr_infer_instance(&f, &e, p->root_func, nargs, args);
-    if (root == UINT32_MAX) return report_nothing_typed(&f);
+    if (root == UINT32_MAX)
+        return report_nothing_typed(&f);
     f.st.d[root].declared = ret;
-    if (ret) f.st.d[root].ret = ret;
-    if (!tr_infer_types(&f, root)) return report_nothing_typed(&f);
-    if (!emit_all(&f, root)) return false;
+    if (ret)
+        f.st.d[root].ret = ret;
+    if (!tr_infer_types(&f, root))
+        return report_nothing_typed(&f);
+    if (!emit_all(&f, root))
+        return false;
     p->insts.d[root].ret = void_ret(&f, f.st.d[root].ret);
     compact(&f, root);
     return true;

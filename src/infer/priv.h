@@ -7,30 +7,30 @@
 
 /* What inference knows about one instance. The typed function is made in a second step, once all types are stable. */
 typedef struct istate {
-    uint32_t inst;           /* index into prog->insts */
+    uint32_t inst; /* index into prog->insts */
     tr_fn *src;
-    const tr_ty **ty;        /* per untyped value; NULL = nothing known yet (bottom) */
-    uint8_t *bad;            /* per untyped value: its operation failed, or its inputs have no common type */
-    uint8_t *live;           /* per untyped block */
-    const tr_ty *ret;        /* estimate of the result type; NULL = no return seen yet */
+    const tr_ty **ty; /* per untyped value; NULL = nothing known yet (bottom) */
+    uint8_t *bad;     /* per untyped value: its operation failed, or its inputs have no common type */
+    uint8_t *live;    /* per untyped block */
+    const tr_ty *ret; /* estimate of the result type; NULL = no return seen yet */
     const tr_ty *declared;
     bool running, done, consulted;
-    uint32_t seen;           /* value of infer.changes when last stable */
-    uint32_t caller;         /* for "called from" notes */
+    uint32_t seen;   /* value of infer.changes when last stable */
+    uint32_t caller; /* for "called from" notes */
     tr_place call_place;
 } istate;
 
 typedef struct infer {
     tr_prog *p;
     tr_ctx *ctx;
-    TR_VEC(istate) st;       /* parallel to prog->insts */
-    tr_map index;            /* hash of (func, args) -> first instance + 1 */
-    TR_VEC(uint32_t) chain;  /* next instance of the same hash + 1, parallel to st */
-    TR_VEC(uint32_t) queue;  /* instances to emit */
-    uint32_t changes;        /* how often any return estimate grew */
-    uint32_t hits;           /* how often a running instance's estimate was used */
+    TR_VEC(istate) st;      /* parallel to prog->insts */
+    tr_map index;           /* hash of (func, args) -> first instance + 1 */
+    TR_VEC(uint32_t) chain; /* next instance of the same hash + 1, parallel to st */
+    TR_VEC(uint32_t) queue; /* instances to emit */
+    uint32_t changes;       /* how often any return estimate grew */
+    uint32_t hits;          /* how often a running instance's estimate was used */
     uint32_t depth;
-    uint32_t cur;            /* instance being worked on */
+    uint32_t cur; /* instance being worked on */
 } infer;
 
 enum { MAX_DEPTH = 256, MAX_INSTANCES = 4096 };

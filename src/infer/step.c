@@ -5,20 +5,26 @@
 
 tr_place tr_infer_place(const tr_fn *src, const tr_ins *in) {
     tr_place p = in->loc < src->locs.n ? src->locs.d[in->loc].place : (tr_place){0};
-    if (!p.fn) p.fn = src->name;
-    if (!p.file) p.file = src->file;
+    if (!p.fn)
+        p.fn = src->name;
+    if (!p.file)
+        p.file = src->file;
     return p;
 }
 
 static bool step_call(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
     const tr_callinfo *ci = in->imm.call;
     tr_args args = {in->nargs - 1, a + 1, ci ? ci->nkw : 0, ci ? ci->kwnames : NULL};
-    if (!ci || (!ci->star && !ci->starstar)) return e->call(e, a[0], &args, out);
-    if (ci->starstar) return tr_em_unsupported(e, "call-starstar", "a call with **keywords");
-    if (a[1].ty->kind != TR_TY_TUPLE) return tr_em_error(e, "the argument after * must be a tuple, not %s", tr_em_tyname(e, a[1].ty));
+    if (!ci || (!ci->star && !ci->starstar))
+        return e->call(e, a[0], &args, out);
+    if (ci->starstar)
+        return tr_em_unsupported(e, "call-starstar", "a call with **keywords");
+    if (a[1].ty->kind != TR_TY_TUPLE)
+        return tr_em_error(e, "the argument after * must be a tuple, not %s", tr_em_tyname(e, a[1].ty));
     uint32_t n = a[1].ty->n;
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
-    for (uint32_t i = 0; i < n; i++) v[i] = tr_em_item(e, a[1], i);
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = tr_em_item(e, a[1], i);
     return e->call(e, a[0], &(tr_args){n, v, 0, NULL}, out);
 }
 
@@ -28,7 +34,8 @@ static tr_tv step_slice(tr_em *e, const tr_tv *a) {
     for (int i = 0; i < 3; i++) {
         int64_t v;
         it[i] = tr_tv_lit_int(a[i], &v) ? a[i] : tr_em_strong(e, a[i]);
-        if (tr_tv_is_none(a[i])) it[i] = tr_em_none(e);
+        if (tr_tv_is_none(a[i]))
+            it[i] = tr_em_none(e);
     }
     return tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
 }
@@ -45,8 +52,10 @@ static tr_tv step_closure(tr_em *e, const tr_ins *in, const tr_tv *a) {
 }
 
 static bool step_counter(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
-    if (in->op == TR_OP_ITERMORE) *out = tr_em_cmp(e, TR_CMP_LT, tr_em_strong(e, a[0]), a[1]);
-    else *out = tr_em_nsw(e, TR_OP_ADD, tr_em_strong(e, a[0]), tr_em_i64(e, 1));
+    if (in->op == TR_OP_ITERMORE)
+        *out = tr_em_cmp(e, TR_CMP_LT, tr_em_strong(e, a[0]), a[1]);
+    else
+        *out = tr_em_nsw(e, TR_OP_ADD, tr_em_strong(e, a[0]), tr_em_i64(e, 1));
     return true;
 }
 
@@ -54,42 +63,46 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a,
     (void)src;
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
     switch ((tr_op)in->op) {
-        case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;
-        case TR_OP_GETATTR: return tr_em_getattr(e, a[0], in->imm.s, out);
-        case TR_OP_GETITEM: return tr_em_getitem(e, a[0], a[1], out);
-        case TR_OP_SETITEM: return tr_em_setitem(e, a[0], a[1], a[2]);
-        case TR_OP_BINARY: return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
-        case TR_OP_INPLACE: return tr_em_inplace(e, (tr_binop)in->sub, a[0], a[1], out);
-        case TR_OP_UNARY: return tr_em_unary(e, (tr_unop)in->sub, a[0], out);
-        case TR_OP_COMPARE: return tr_em_compare(e, (tr_cmpop)in->sub, a[0], a[1], out);
-        case TR_OP_IS: return tr_em_is(e, in->sub != 0, a[0], a[1], out);
-        case TR_OP_IN: return tr_em_in(e, in->sub != 0, a[0], a[1], out);
-        case TR_OP_BUILDTUP:
-        case TR_OP_BUILDLIST: *out = tr_em_tuple(e, in->nargs, a); return true;
-        case TR_OP_BUILDSLICE: *out = step_slice(e, a); return true;
-        case TR_OP_UNPACK:
-            return tr_em_unpack(e, a[0], (uint32_t)(in->imm.i & 0xffffffff), (uint32_t)((uint64_t)in->imm.i >> 32), out);
-        case TR_OP_CALLPY: return step_call(e, in, a, out);
-        case TR_OP_ITER: return tr_em_iter(e, a[0], out);
-        case TR_OP_ITERLEN: return tr_em_iterlen(e, a[0], out);
-        case TR_OP_ITERGET: return tr_em_iterget(e, a[0], tr_em_strong(e, a[1]), out);
-        case TR_OP_ITERMORE:
-        case TR_OP_ITERSTEP: return step_counter(e, in, a, out);
-        case TR_OP_CLOSURE: *out = step_closure(e, in, a); return true;
-        case TR_OP_FORMAT: return tr_em_unsupported(e, "fstring", "an f-string");
-        case TR_OP_CHECKDEF: {
-            tr_tv ok = tr_em_strong(e, a[0]);
-            const char *text = tr_arena_printf(&e->ctx->arena, "local variable '%s' is used before it is assigned", in->imm.s);
-            tr_em_check(e, ok, TR_EXC_UNBOUND, text, 0, NULL);
-            return true;
-        }
-        default: return tr_em_error(e, "internal: no meaning for '%s'", tr_op_info[in->op].name);
+    case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;
+    case TR_OP_GETATTR: return tr_em_getattr(e, a[0], in->imm.s, out);
+    case TR_OP_GETITEM: return tr_em_getitem(e, a[0], a[1], out);
+    case TR_OP_SETITEM: return tr_em_setitem(e, a[0], a[1], a[2]);
+    case TR_OP_BINARY: return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
+    case TR_OP_INPLACE: return tr_em_inplace(e, (tr_binop)in->sub, a[0], a[1], out);
+    case TR_OP_UNARY: return tr_em_unary(e, (tr_unop)in->sub, a[0], out);
+    case TR_OP_COMPARE: return tr_em_compare(e, (tr_cmpop)in->sub, a[0], a[1], out);
+    case TR_OP_IS: return tr_em_is(e, in->sub != 0, a[0], a[1], out);
+    case TR_OP_IN: return tr_em_in(e, in->sub != 0, a[0], a[1], out);
+    case TR_OP_BUILDTUP:
+    case TR_OP_BUILDLIST: *out = tr_em_tuple(e, in->nargs, a); return true;
+    case TR_OP_BUILDSLICE: *out = step_slice(e, a); return true;
+    case TR_OP_UNPACK:
+        return tr_em_unpack(e, a[0], (uint32_t)(in->imm.i & 0xffffffff),
+                            (uint32_t)((uint64_t)in->imm.i >> 32), out);
+    case TR_OP_CALLPY: return step_call(e, in, a, out);
+    case TR_OP_ITER: return tr_em_iter(e, a[0], out);
+    case TR_OP_ITERLEN: return tr_em_iterlen(e, a[0], out);
+    case TR_OP_ITERGET: return tr_em_iterget(e, a[0], tr_em_strong(e, a[1]), out);
+    case TR_OP_ITERMORE:
+    case TR_OP_ITERSTEP: return step_counter(e, in, a, out);
+    case TR_OP_CLOSURE: *out = step_closure(e, in, a); return true;
+    case TR_OP_FORMAT: return tr_em_unsupported(e, "fstring", "an f-string");
+    case TR_OP_CHECKDEF: {
+        tr_tv ok = tr_em_strong(e, a[0]);
+        const char *text =
+            tr_arena_printf(&e->ctx->arena, "local variable '%s' is used before it is assigned", in->imm.s);
+        tr_em_check(e, ok, TR_EXC_UNBOUND, text, 0, NULL);
+        return true;
+    }
+    default: return tr_em_error(e, "internal: no meaning for '%s'", tr_op_info[in->op].name);
     }
 }
 
 /* --- raise --- */
 
-static bool is_payload(const tr_ty *t) { return tr_ty_is_scalar(t); }
+static bool is_payload(const tr_ty *t) {
+    return tr_ty_is_scalar(t);
+}
 
 bool tr_infer_raise(tr_em *e, tr_tv x) {
     const tr_obj *cls = NULL;
@@ -100,21 +113,25 @@ bool tr_infer_raise(tr_em *e, tr_tv x) {
     } else if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_EXC) {
         cls = x.ty->lit;
     }
-    if (!cls) return tr_em_error(e, "exceptions must derive from BaseException, not %s", tr_em_tyname(e, x.ty));
+    if (!cls)
+        return tr_em_error(e, "exceptions must derive from BaseException, not %s", tr_em_tyname(e, x.ty));
     const tr_obj **args = TR_NEW_N(&e->ctx->arena, const tr_obj *, n + 1u);
     tr_val pay[TR_FRAME_PAYLOAD];
     uint32_t np = 0, slots = 0;
     for (uint32_t i = 0; i < n; i++) {
         tr_tv v = tr_em_item(e, x, i);
-        if (tr_tv_is_none(v)) args[i] = tr_obj_none();
-        else if (v.ty->kind == TR_TY_LIT) args[i] = v.ty->lit;
+        if (tr_tv_is_none(v))
+            args[i] = tr_obj_none();
+        else if (v.ty->kind == TR_TY_LIT)
+            args[i] = v.ty->lit;
         else if (is_payload(v.ty) && slots + (tr_ty_is_complex(v.ty) ? 2u : 1u) <= TR_FRAME_PAYLOAD) {
             slots += tr_ty_is_complex(v.ty) ? 2u : 1u;
             pay[np++] = v.v;
         } else
             return tr_em_unsupported(e, "raise-args", "an exception argument of %s", tr_em_tyname(e, v.ty));
     }
-    if (e->dry) return true;
+    if (e->dry)
+        return true;
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
     s->exc = (tr_exc)cls->u.exc;
     s->nargs = (int32_t)n;

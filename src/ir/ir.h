@@ -25,7 +25,7 @@ typedef uint32_t tr_bid;
 #define TR_NOBLK UINT32_MAX
 
 enum { E_READ = 1, E_WRITE = 2, E_RAISE = 4, E_ALLOC = 8, E_TERM = 16, E_SIDE = 32 }; /* effects in op.def */
-enum { S_F = 1, S_T = 2 };                                                           /* stages in op.def */
+enum { S_F = 1, S_T = 2 };                                                            /* stages in op.def */
 
 typedef enum tr_op {
 #define X(id, name, nargs, result, effects, stages) TR_OP_##id,
@@ -42,19 +42,19 @@ typedef struct tr_opinfo {
 } tr_opinfo;
 extern const tr_opinfo tr_op_info[TR_OP__COUNT];
 
-#define TR_BINOPS(X)                                                                                             \
-    X(ADD, "add", "+")                                                                                           \
-    X(SUB, "sub", "-")                                                                                           \
-    X(MUL, "mul", "*")                                                                                           \
-    X(DIV, "div", "/")                                                                                           \
-    X(FLOORDIV, "floordiv", "//")                                                                                \
-    X(MOD, "mod", "%")                                                                                           \
-    X(POW, "pow", "**")                                                                                          \
-    X(MATMUL, "matmul", "@")                                                                                     \
-    X(AND, "and", "&")                                                                                           \
-    X(OR, "or", "|")                                                                                             \
-    X(XOR, "xor", "^")                                                                                           \
-    X(SHL, "shl", "<<")                                                                                          \
+#define TR_BINOPS(X)              \
+    X(ADD, "add", "+")            \
+    X(SUB, "sub", "-")            \
+    X(MUL, "mul", "*")            \
+    X(DIV, "div", "/")            \
+    X(FLOORDIV, "floordiv", "//") \
+    X(MOD, "mod", "%")            \
+    X(POW, "pow", "**")           \
+    X(MATMUL, "matmul", "@")      \
+    X(AND, "and", "&")            \
+    X(OR, "or", "|")              \
+    X(XOR, "xor", "^")            \
+    X(SHL, "shl", "<<")           \
     X(SHR, "shr", ">>")
 typedef enum tr_binop {
 #define X(id, name, sign) TR_BIN_##id,
@@ -63,10 +63,10 @@ typedef enum tr_binop {
         TR_BIN__COUNT
 } tr_binop;
 
-#define TR_UNOPS(X)                                                                                              \
-    X(NEG, "neg", "-")                                                                                           \
-    X(POS, "pos", "+")                                                                                           \
-    X(INVERT, "invert", "~")                                                                                     \
+#define TR_UNOPS(X)          \
+    X(NEG, "neg", "-")       \
+    X(POS, "pos", "+")       \
+    X(INVERT, "invert", "~") \
     X(NOT, "not", "not ")
 typedef enum tr_unop {
 #define X(id, name, sign) TR_UN_##id,
@@ -75,12 +75,12 @@ typedef enum tr_unop {
         TR_UN__COUNT
 } tr_unop;
 
-#define TR_CMPOPS(X)                                                                                             \
-    X(LT, "lt", "<")                                                                                             \
-    X(LE, "le", "<=")                                                                                            \
-    X(EQ, "eq", "==")                                                                                            \
-    X(NE, "ne", "!=")                                                                                            \
-    X(GT, "gt", ">")                                                                                             \
+#define TR_CMPOPS(X)  \
+    X(LT, "lt", "<")  \
+    X(LE, "le", "<=") \
+    X(EQ, "eq", "==") \
+    X(NE, "ne", "!=") \
+    X(GT, "gt", ">")  \
     X(GE, "ge", ">=") /* ORDER CMP: CPython's order */
 typedef enum tr_cmpop {
 #define X(id, name, sign) TR_CMP_##id,
@@ -115,27 +115,28 @@ extern const char *const tr_exc_name[TR_EXC__COUNT];
 typedef struct tr_callinfo {
     uint32_t nkw;
     const char *const *kwnames; /* of the last nkw operands */
-    bool star, starstar;        /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments; ** is refused */
+    bool star,
+        starstar; /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments; ** is refused */
 } tr_callinfo;
 
 /* Where compiled code may raise, and what. `text` may hold {0} {1} ...: the payload operands' values.
  * With nargs >= 0 the exception is raised with these arguments: a constant object, or NULL for the next payload value. */
 typedef struct tr_site {
     tr_exc exc;
-    const char *text;          /* message, or NULL when args are used */
-    int32_t nargs;             /* -1: use text */
+    const char *text; /* message, or NULL when args are used */
+    int32_t nargs;    /* -1: use text */
     const tr_obj *const *args;
 } tr_site;
 
 /* Reductions of a pattern. min and max propagate NaN as NumPy does; argmin/argmax give the first index, i64, in C order of the space. */
-#define TR_REDS(X)                                                                                               \
-    X(ADD, "add")                                                                                                \
-    X(MUL, "mul")                                                                                                \
-    X(MIN, "min")                                                                                                \
-    X(MAX, "max")                                                                                                \
-    X(AND, "and")                                                                                                \
-    X(OR, "or")                                                                                                  \
-    X(ARGMIN, "argmin")                                                                                          \
+#define TR_REDS(X)      \
+    X(ADD, "add")       \
+    X(MUL, "mul")       \
+    X(MIN, "min")       \
+    X(MAX, "max")       \
+    X(AND, "and")       \
+    X(OR, "or")         \
+    X(ARGMIN, "argmin") \
     X(ARGMAX, "argmax")
 typedef enum tr_redk {
 #define X(id, name) TR_RED_##id,
@@ -217,24 +218,36 @@ typedef struct tr_fn {
     bool is_lambda;
     const tr_ty *ret; /* typed stage */
     TR_VEC(tr_ins) ins;
-    TR_VEC(tr_blk) blks; /* 0 is the entry; its params are the function's */
-    TR_VEC(tr_loc) locs; /* 0 is "unknown" */
+    TR_VEC(tr_blk) blks;        /* 0 is the entry; its params are the function's */
+    TR_VEC(tr_loc) locs;        /* 0 is "unknown" */
     TR_VEC(const char *) names; /* names[v]: a user's name for a value, or NULL; may be shorter than ins */
-    tr_map consts;       /* interned constants */
-    tr_u32s rpo;         /* reachable blocks in reverse post-order; by tr_cfg_compute */
-    uint32_t func;       /* the user's function it comes from */
+    tr_map consts;              /* interned constants */
+    tr_u32s rpo;                /* reachable blocks in reverse post-order; by tr_cfg_compute */
+    uint32_t func;              /* the user's function it comes from */
 } tr_fn;
 
-static inline tr_ins *tr_at(const tr_fn *f, tr_val v) { return &f->ins.d[v]; }
-static inline tr_blk *tr_blk_at(const tr_fn *f, tr_bid b) { return &f->blks.d[b]; }
-static inline tr_val tr_arg(const tr_fn *f, tr_val v, uint32_t i) { return f->ins.d[v].args[i]; }
-static inline uint8_t tr_effects(const tr_ins *i) { return tr_op_info[i->op].effects; }
+static inline tr_ins *tr_at(const tr_fn *f, tr_val v) {
+    return &f->ins.d[v];
+}
+static inline tr_blk *tr_blk_at(const tr_fn *f, tr_bid b) {
+    return &f->blks.d[b];
+}
+static inline tr_val tr_arg(const tr_fn *f, tr_val v, uint32_t i) {
+    return f->ins.d[v].args[i];
+}
+static inline uint8_t tr_effects(const tr_ins *i) {
+    return tr_op_info[i->op].effects;
+}
 static inline bool tr_is_const(const tr_ins *i) {
     return i->op == TR_OP_CONST || i->op == TR_OP_UNDEF || i->op == TR_OP_CONSTARR || i->op == TR_OP_OBJ;
 }
-static inline uint32_t tr_nsucc(const tr_ins *i) { return i->op == TR_OP_BR ? 1 : i->op == TR_OP_CBR ? 2 : 0; }
+static inline uint32_t tr_nsucc(const tr_ins *i) {
+    return i->op == TR_OP_BR ? 1 : i->op == TR_OP_CBR ? 2 : 0;
+}
 /* Terminator of a finished block. */
-static inline tr_ins *tr_term(const tr_fn *f, tr_bid b) { return tr_at(f, f->blks.d[b].last); }
+static inline tr_ins *tr_term(const tr_fn *f, tr_bid b) {
+    return tr_at(f, f->blks.d[b].last);
+}
 
 /* --- build.c: making functions; the cursor appends at the end of a block, or before an instruction --- */
 
@@ -258,7 +271,8 @@ tr_val tr_emit2(tr_bld *b, tr_op op, const tr_ty *ty, tr_val x, tr_val y);
 tr_val tr_emit3(tr_bld *b, tr_op op, const tr_ty *ty, tr_val x, tr_val y, tr_val z);
 /* Terminators. Edge arguments are copied; more may be added with tr_edge_add while SSA is built. */
 tr_val tr_br(tr_bld *b, tr_bid to, uint32_t n, const tr_val *args);
-tr_val tr_cbr(tr_bld *b, tr_val cond, tr_bid t, uint32_t nt, const tr_val *targs, tr_bid e, uint32_t ne, const tr_val *eargs);
+tr_val tr_cbr(tr_bld *b, tr_val cond, tr_bid t, uint32_t nt, const tr_val *targs, tr_bid e, uint32_t ne,
+              const tr_val *eargs);
 void tr_edge_add(tr_fn *f, tr_edge *e, tr_val v);
 
 /* Interned constants. */
@@ -266,16 +280,16 @@ tr_val tr_const_int(tr_fn *f, const tr_ty *ty, int64_t v); /* bool and ints: wra
 tr_val tr_const_float(tr_fn *f, const tr_ty *ty, double v);
 tr_val tr_const_complex(tr_fn *f, const tr_ty *ty, double re, double im);
 tr_val tr_const_undef(tr_fn *f, const tr_ty *ty);
-tr_val tr_const_obj(tr_fn *f, const tr_obj *o);              /* front */
+tr_val tr_const_obj(tr_fn *f, const tr_obj *o); /* front */
 tr_val tr_const_arr(tr_fn *f, const tr_ty *ty, const tr_obj *o);
 /* True and the value for a CONST bool or int. */
 bool tr_get_int(const tr_fn *f, tr_val v, int64_t *out);
 
 /* --- edit.c --- */
 
-void tr_ins_remove(tr_fn *f, tr_val v);                          /* unlinks; operands' uses are not looked at */
-void tr_ins_move_before(tr_fn *f, tr_val v, tr_val before);      /* relink, possibly into another block */
-void tr_ins_move_end(tr_fn *f, tr_val v, tr_bid b);              /* before the terminator of b */
+void tr_ins_remove(tr_fn *f, tr_val v);                     /* unlinks; operands' uses are not looked at */
+void tr_ins_move_before(tr_fn *f, tr_val v, tr_val before); /* relink, possibly into another block */
+void tr_ins_move_end(tr_fn *f, tr_val v, tr_bid b);         /* before the terminator of b */
 /* Replacements are recorded in `r` (zeroed map of size nvals made by _new) and carried out in one sweep. */
 typedef struct tr_repl {
     tr_val *to; /* to[v] or TR_NOVAL */
@@ -290,7 +304,8 @@ void tr_repl_apply(tr_fn *f, tr_repl *r);
 tr_bid tr_blk_split(tr_fn *f, tr_val at);
 /* Copies the instructions of `src` reachable from its entry into `dst`: fills map[src value] and bmap[src block]. Types, sites, patterns' lambdas are
  * shared or cloned; locs get parent `at_loc`. Used by inlining and loop versioning. */
-void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t nblks, tr_val *map, tr_bid *bmap, uint32_t at_loc);
+void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t nblks, tr_val *map,
+                     tr_bid *bmap, uint32_t at_loc);
 /* Unreachable blocks go; params that are always the same value go; empty forwarding blocks and straight lines merge. True if changed. */
 bool tr_simplify_cfg(tr_fn *f);
 bool tr_remove_params(tr_fn *f); /* trivial and unused block params */
@@ -304,13 +319,14 @@ typedef struct tr_loop {
     tr_bid header;
     uint32_t parent; /* index or UINT32_MAX */
     uint32_t depth;
-    tr_u32s blks;    /* all blocks, header first, in rpo */
+    tr_u32s blks;     /* all blocks, header first, in rpo */
     tr_bid preheader; /* the only outside predecessor of the header if it has one successor, else TR_NOBLK */
     tr_bid latch;     /* the only in-loop predecessor, else TR_NOBLK */
 } tr_loop;
 typedef TR_VEC(tr_loop) tr_loops;
-void tr_loops_find(tr_fn *f, tr_loops *out, uint32_t *innermost /* [nblks], UINT32_MAX = none */); /* needs dom */
-uint32_t *tr_use_counts(const tr_fn *f); /* [nvals] in the arena */
+void tr_loops_find(tr_fn *f, tr_loops *out,
+                   uint32_t *innermost /* [nblks], UINT32_MAX = none */); /* needs dom */
+uint32_t *tr_use_counts(const tr_fn *f);                                  /* [nvals] in the arena */
 
 /* --- print.c, parse.c, verify.c --- */
 

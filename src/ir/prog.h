@@ -16,13 +16,14 @@ typedef struct tr_code {
     uint32_t nlinetab;
     uint32_t firstline;
     uint32_t nconsts, nnames, nlocalsplus, stacksize;
-    uint32_t flags;                  /* co_flags */
+    uint32_t flags; /* co_flags */
     const tr_obj *const *consts;
     const char *const *names;
-    const tr_obj **globals;          /* per name: the frozen global or builtin, NULL = not defined (or not a global) */
-    const char *const *localsplus;   /* locals, cells, free variables */
-    const uint8_t *kinds;            /* CO_FAST_LOCAL 0x20, CELL 0x40, FREE 0x80 */
-    const tr_obj **free;             /* per localsplus entry of kind FREE of a top-level function: frozen contents; NULL = empty or an enclosing function's local */
+    const tr_obj **globals; /* per name: the frozen global or builtin, NULL = not defined (or not a global) */
+    const char *const *localsplus; /* locals, cells, free variables */
+    const uint8_t *kinds;          /* CO_FAST_LOCAL 0x20, CELL 0x40, FREE 0x80 */
+    const tr_obj **
+        free; /* per localsplus entry of kind FREE of a top-level function: frozen contents; NULL = empty or an enclosing function's local */
 } tr_code;
 
 /* A user's function. */
@@ -30,31 +31,31 @@ typedef struct tr_func {
     const char *name, *qualname, *file;
     uint32_t nargs, nposonly, nkwonly; /* as co_argcount, co_posonlyargcount, co_kwonlyargcount */
     bool varargs, varkw;
-    const char *const *argnames;       /* nargs + nkwonly (+1 *args) */
-    const tr_obj *const *defaults;     /* per argument (nargs + nkwonly), NULL = required */
-    uint32_t nfree;                    /* inner functions: captured variables; they are the first params of its SSA */
+    const char *const *argnames;   /* nargs + nkwonly (+1 *args) */
+    const tr_obj *const *defaults; /* per argument (nargs + nkwonly), NULL = required */
+    uint32_t nfree; /* inner functions: captured variables; they are the first params of its SSA */
     const uint32_t *freeidx;
-    const tr_code *code;               /* NULL for functions that came as text IR */
-    tr_fn *ssa;                        /* by front; NULL when the front end refused it: then `refused` says why */
-    tr_err *refused;                   /* reported only if the function is really called */
-    const void *py;                    /* identity of the function object */
+    const tr_code *code; /* NULL for functions that came as text IR */
+    tr_fn *ssa;          /* by front; NULL when the front end refused it: then `refused` says why */
+    tr_err *refused;     /* reported only if the function is really called */
+    const void *py;      /* identity of the function object */
     uint8_t inline_always;
 } tr_func;
 
 /* A function specialised to argument types. */
 typedef struct tr_inst {
-    uint32_t func;      /* UINT32_MAX: came as text */
+    uint32_t func; /* UINT32_MAX: came as text */
     uint32_t nargs;
     const tr_ty **args; /* types of all params of the SSA function */
     const tr_ty *ret;
-    tr_fn *fn;          /* typed */
+    tr_fn *fn; /* typed */
 } tr_inst;
 
 typedef struct tr_prog {
     tr_ctx *ctx;
     TR_VEC(tr_func) funcs;
-    TR_VEC(tr_inst) insts;          /* insts[root] is what the caller asked for */
-    TR_VEC(const tr_obj *) arrays;  /* frozen arrays, by tr_obj.u.a.index */
+    TR_VEC(tr_inst) insts;         /* insts[root] is what the caller asked for */
+    TR_VEC(const tr_obj *) arrays; /* frozen arrays, by tr_obj.u.a.index */
     uint32_t root_func;
     uint32_t root;
 } tr_prog;

@@ -5,57 +5,74 @@
 #include "lib/em.h"
 #include "lib/priv.h"
 
-static const tr_ty *i64_ty(tr_em *e) { return tr_ty_scalar(e->types, TR_TY_I64); }
+static const tr_ty *i64_ty(tr_em *e) {
+    return tr_ty_scalar(e->types, TR_TY_I64);
+}
 
 static tr_tv axis_op(tr_em *e, tr_op op, tr_tv a, uint32_t axis) {
     tr_tv r = tr_lib_emit(e, op, i64_ty(e), 1, &a.v);
-    if (!e->dry) tr_at(e->b.fn, r.v)->imm.i = (int64_t)axis;
+    if (!e->dry)
+        tr_at(e->b.fn, r.v)->imm.i = (int64_t)axis;
     return r;
 }
 
-tr_tv tr_em_dim(tr_em *e, tr_tv a, uint32_t axis) { return axis_op(e, TR_OP_DIM, a, axis); }
-tr_tv tr_em_stride(tr_em *e, tr_tv a, uint32_t axis) { return axis_op(e, TR_OP_STRIDE, a, axis); }
+tr_tv tr_em_dim(tr_em *e, tr_tv a, uint32_t axis) {
+    return axis_op(e, TR_OP_DIM, a, axis);
+}
+tr_tv tr_em_stride(tr_em *e, tr_tv a, uint32_t axis) {
+    return axis_op(e, TR_OP_STRIDE, a, axis);
+}
 
 tr_tv tr_em_size(tr_em *e, tr_tv a) {
-    if (a.ty->ndim == 0) return tr_em_i64(e, 1);
+    if (a.ty->ndim == 0)
+        return tr_em_i64(e, 1);
     tr_tv n = tr_em_dim(e, a, 0);
-    for (uint32_t i = 1; i < a.ty->ndim; i++) n = tr_em_nsw(e, TR_OP_MUL, n, tr_em_dim(e, a, i));
+    for (uint32_t i = 1; i < a.ty->ndim; i++)
+        n = tr_em_nsw(e, TR_OP_MUL, n, tr_em_dim(e, a, i));
     return n;
 }
 
 tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx) {
     tr_val v[TR_MAX_NDIM + 1];
     v[0] = a.v;
-    for (uint32_t i = 0; i < a.ty->ndim; i++) v[i + 1] = idx[i].v;
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        v[i + 1] = idx[i].v;
     return tr_lib_emit(e, TR_OP_LOAD, a.ty->elem, a.ty->ndim + 1u, v);
 }
 
 void tr_em_store(tr_em *e, tr_tv a, const tr_tv *idx, tr_tv x) {
-    if (e->dry) return;
+    if (e->dry)
+        return;
     tr_val v[TR_MAX_NDIM + 2];
     v[0] = a.v;
-    for (uint32_t i = 0; i < a.ty->ndim; i++) v[i + 1] = idx[i].v;
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        v[i + 1] = idx[i].v;
     v[a.ty->ndim + 1] = tr_em_conv(e, x, a.ty->elem).v;
     tr_emit_v(&e->b, TR_OP_STORE, NULL, a.ty->ndim + 2u, v);
 }
 
 tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape, const tr_tv *strides) {
-    if (e->dry) return (tr_tv){ty, TR_NOVAL};
+    if (e->dry)
+        return (tr_tv){ty, TR_NOVAL};
     tr_val v[2 * TR_MAX_NDIM + 2];
     uint32_t n = 0;
     v[n++] = a.v;
     v[n++] = tr_em_strong(e, offset).v;
-    for (uint32_t i = 0; i < ty->ndim; i++) v[n++] = tr_em_strong(e, shape[i]).v;
+    for (uint32_t i = 0; i < ty->ndim; i++)
+        v[n++] = tr_em_strong(e, shape[i]).v;
     if (ty->layout == TR_LAYOUT_ANY)
-        for (uint32_t i = 0; i < ty->ndim; i++) v[n++] = tr_em_strong(e, strides[i]).v;
+        for (uint32_t i = 0; i < ty->ndim; i++)
+            v[n++] = tr_em_strong(e, strides[i]).v;
     return (tr_tv){ty, tr_emit_v(&e->b, TR_OP_VIEW, ty, n, v)};
 }
 
 tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout, const tr_tv *shape) {
     const tr_ty *ty = tr_ty_array(e->types, elem, ndim, layout, false);
-    if (e->dry) return (tr_tv){ty, TR_NOVAL};
+    if (e->dry)
+        return (tr_tv){ty, TR_NOVAL};
     tr_val v[TR_MAX_NDIM + 1] = {0};
-    for (uint32_t i = 0; i < ndim; i++) v[i] = tr_em_conv(e, shape[i], i64_ty(e)).v;
+    for (uint32_t i = 0; i < ndim; i++)
+        v[i] = tr_em_conv(e, shape[i], i64_ty(e)).v;
     tr_val r = tr_emit_v(&e->b, TR_OP_ALLOC, ty, ndim, v);
     tr_at(e->b.fn, r)->imm.site = tr_lib_site(e, TR_EXC_MEMORY, "cannot allocate an array of {0} bytes");
     return (tr_tv){ty, r};
@@ -65,7 +82,8 @@ tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout, 
 
 bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv *out) {
     if (a.ty->ndim > ndim)
-        return tr_em_error(e, "could not broadcast a %u-d array into %u dimensions", (unsigned)a.ty->ndim, ndim);
+        return tr_em_error(e, "could not broadcast a %u-d array into %u dimensions", (unsigned)a.ty->ndim,
+                           ndim);
     uint32_t skip = ndim - a.ty->ndim;
     tr_tv strides[TR_MAX_NDIM], zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1);
     for (uint32_t i = 0; i < ndim; i++) {
@@ -75,10 +93,12 @@ bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv
         }
         tr_tv d = tr_em_dim(e, a, i - skip), is1 = tr_em_cmp(e, TR_CMP_EQ, d, one);
         tr_tv ok = tr_em_op2(e, TR_OP_OR, is1, tr_em_cmp(e, TR_CMP_EQ, d, shape[i]));
-        tr_em_check(e, ok, TR_EXC_VALUE, "could not broadcast an axis of size {0} to size {1}", 2, (tr_tv[]){d, shape[i]});
+        tr_em_check(e, ok, TR_EXC_VALUE, "could not broadcast an axis of size {0} to size {1}", 2,
+                    (tr_tv[]){d, shape[i]});
         strides[i] = tr_em_select(e, is1, zero, tr_em_stride(e, a, i - skip));
     }
-    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, ndim, ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, a.ty->readonly);
+    const tr_ty *ty =
+        tr_ty_array(e->types, a.ty->elem, ndim, ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, a.ty->readonly);
     *out = tr_em_view(e, ty, a, zero, shape, strides);
     return true;
 }
@@ -86,10 +106,12 @@ bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv
 /* --- assignment, fill, copy --- */
 
 static void shape_of(tr_em *e, tr_tv a, tr_tv *shape) {
-    for (uint32_t i = 0; i < a.ty->ndim; i++) shape[i] = tr_em_dim(e, a, i);
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        shape[i] = tr_em_dim(e, a, i);
 }
 
-static bool lam_first(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps, tr_tv *yields) {
+static bool lam_first(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                      tr_tv *yields) {
     (void)idx;
     const tr_ty *to = d->out[0].ty->elem;
     yields[0] = tr_em_conv(e, d->nin ? elems[0] : caps[0], to);
@@ -100,14 +122,26 @@ bool tr_em_fill(tr_em *e, tr_tv dst, tr_tv x) {
     tr_tv shape[TR_MAX_NDIM], none;
     shape_of(e, dst, shape);
     x = tr_em_conv(e, x, dst.ty->elem);
-    tr_pdesc d = {.nspace = dst.ty->ndim, .nout = 1, .ncap = 1, .space = shape, .out = &dst, .caps = &x, .lam = lam_first};
+    tr_pdesc d = {.nspace = dst.ty->ndim,
+                  .nout = 1,
+                  .ncap = 1,
+                  .space = shape,
+                  .out = &dst,
+                  .caps = &x,
+                  .lam = lam_first};
     return tr_em_pattern(e, &d, &none);
 }
 
 static bool map_into(tr_em *e, tr_tv dst, tr_tv src) {
     tr_tv shape[TR_MAX_NDIM], none;
     shape_of(e, dst, shape);
-    tr_pdesc d = {.nspace = dst.ty->ndim, .nin = 1, .nout = 1, .space = shape, .in = &src, .out = &dst, .lam = lam_first};
+    tr_pdesc d = {.nspace = dst.ty->ndim,
+                  .nin = 1,
+                  .nout = 1,
+                  .space = shape,
+                  .in = &src,
+                  .out = &dst,
+                  .lam = lam_first};
     return tr_em_pattern(e, &d, &none);
 }
 
@@ -124,7 +158,8 @@ static bool unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
         *out = src;
         return true;
     }
-    const tr_ty *ty = tr_ty_array(e->types, src.ty->elem, src.ty->ndim, src.ty->ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, src.ty->readonly);
+    const tr_ty *ty = tr_ty_array(e->types, src.ty->elem, src.ty->ndim,
+                                  src.ty->ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, src.ty->readonly);
     tr_tv plain, copy;
     if (e->dry) {
         *out = (tr_tv){ty, TR_NOVAL};
@@ -132,11 +167,13 @@ static bool unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
     }
     tr_fn *f = e->b.fn;
     tr_bid slow = tr_blk_new(f), join = tr_blk_new(f);
-    if (!tr_em_coerce(e, src, ty, &plain)) return false;
+    if (!tr_em_coerce(e, src, ty, &plain))
+        return false;
     tr_val c = tr_emit2(&e->b, TR_OP_OVERLAP, tr_ty_scalar(e->types, TR_TY_BOOL), dst.v, src.v);
     tr_cbr(&e->b, c, slow, 0, NULL, join, 1, &plain.v);
     e->b.blk = slow;
-    if (!tr_em_copy(e, src, TR_LAYOUT_C, &copy) || !tr_em_coerce(e, copy, ty, &copy)) return false;
+    if (!tr_em_copy(e, src, TR_LAYOUT_C, &copy) || !tr_em_coerce(e, copy, ty, &copy))
+        return false;
     tr_br(&e->b, join, 1, &copy.v);
     e->b.blk = join;
     *out = (tr_tv){ty, tr_blk_param(f, join, ty, NULL)};
@@ -144,16 +181,21 @@ static bool unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
 }
 
 bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src) {
-    if (dst.ty->readonly) return tr_em_error(e, "assignment destination is read-only");
+    if (dst.ty->readonly)
+        return tr_em_error(e, "assignment destination is read-only");
     const tr_ty *s = tr_lib_scalar(e, src.ty);
     const tr_ty *from = s ? s : tr_lib_is_array(src) ? src.ty->elem : NULL;
-    if (!from) return tr_em_error(e, "cannot assign %s to an array of %s", tr_em_tyname(e, src.ty), tr_em_tyname(e, dst.ty->elem));
+    if (!from)
+        return tr_em_error(e, "cannot assign %s to an array of %s", tr_em_tyname(e, src.ty),
+                           tr_em_tyname(e, dst.ty->elem));
     if (tr_ty_is_complex(from) && !tr_ty_is_complex(dst.ty->elem))
         return tr_em_error(e, "cannot convert complex to %s", tr_em_tyname(e, dst.ty->elem));
-    if (s) return tr_em_fill(e, dst, src);
+    if (s)
+        return tr_em_fill(e, dst, src);
     tr_tv shape[TR_MAX_NDIM], u, b;
     shape_of(e, dst, shape);
-    if (!unaliased(e, dst, src, &u) || !tr_em_broadcast(e, u, dst.ty->ndim, shape, &b)) return false;
+    if (!unaliased(e, dst, src, &u) || !tr_em_broadcast(e, u, dst.ty->ndim, shape, &b))
+        return false;
     return map_into(e, dst, b);
 }
 
@@ -166,12 +208,15 @@ typedef struct mapped {
     const void *user;
 } mapped;
 
-static bool lam_mapped(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps, tr_tv *yields) {
+static bool lam_mapped(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                       tr_tv *yields) {
     (void)idx;
     const mapped *m = d->user;
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, m->n + 1u), r;
-    for (uint32_t i = 0; i < m->n; i++) x[i] = m->is_array[i] ? *elems++ : *caps++;
-    if (!m->fn(e, m->user, x, &r)) return false;
+    for (uint32_t i = 0; i < m->n; i++)
+        x[i] = m->is_array[i] ? *elems++ : *caps++;
+    if (!m->fn(e, m->user, x, &r))
+        return false;
     yields[0] = tr_em_conv(e, r, d->out[0].ty->elem);
     return true;
 }
@@ -187,13 +232,16 @@ static void merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape) {
             continue;
         }
         tr_tv s1 = tr_em_cmp(e, TR_CMP_EQ, s, one);
-        tr_tv ok = tr_em_op2(e, TR_OP_OR, tr_em_cmp(e, TR_CMP_EQ, s, d), tr_em_op2(e, TR_OP_OR, s1, tr_em_cmp(e, TR_CMP_EQ, d, one)));
-        tr_em_check(e, ok, TR_EXC_VALUE, "operands could not be broadcast together: sizes {0} and {1}", 2, (tr_tv[]){s, d});
+        tr_tv ok = tr_em_op2(e, TR_OP_OR, tr_em_cmp(e, TR_CMP_EQ, s, d),
+                             tr_em_op2(e, TR_OP_OR, s1, tr_em_cmp(e, TR_CMP_EQ, d, one)));
+        tr_em_check(e, ok, TR_EXC_VALUE, "operands could not be broadcast together: sizes {0} and {1}", 2,
+                    (tr_tv[]){s, d});
         shape[i] = tr_em_select(e, s1, d, s);
     }
 }
 
-bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const tr_tv *dst, tr_lib_eltfn fn, const void *user, tr_tv *out) {
+bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const tr_tv *dst, tr_lib_eltfn fn,
+                const void *user, tr_tv *out) {
     tr_arena *a = &e->ctx->arena;
     tr_tv shape[TR_MAX_NDIM] = {{NULL, TR_NOVAL}}, none;
     tr_tv *in = TR_NEW_N(a, tr_tv, n + 1u), *caps = TR_NEW_N(a, tr_tv, n + 1u);
@@ -203,14 +251,16 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
     for (uint32_t i = 0; i < n; i++) {
         is_array[i] = tr_lib_is_array(x[i]);
         narr += is_array[i];
-        if (is_array[i] && x[i].ty->ndim > ndim) ndim = x[i].ty->ndim;
+        if (is_array[i] && x[i].ty->ndim > ndim)
+            ndim = x[i].ty->ndim;
     }
     if (dst) {
         ndim = dst->ty->ndim;
         shape_of(e, *dst, shape);
     } else {
         for (uint32_t i = 0; i < n; i++)
-            if (is_array[i]) merge_shape(e, x[i], ndim, shape);
+            if (is_array[i])
+                merge_shape(e, x[i], ndim, shape);
     }
     for (uint32_t i = 0; i < n; i++) {
         if (!is_array[i]) {
@@ -219,13 +269,22 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
         }
         in[nin] = x[i];
         bool exact = dst ? x[i].v == dst->v && x[i].ty == dst->ty : narr == 1;
-        if (!exact && !tr_em_broadcast(e, x[i], ndim, shape, &in[nin])) return false;
+        if (!exact && !tr_em_broadcast(e, x[i], ndim, shape, &in[nin]))
+            return false;
         nin++;
     }
     *out = dst ? *dst : tr_em_alloc(e, elem, ndim, TR_LAYOUT_C, shape);
     *m = (mapped){n, is_array, fn, user};
-    tr_pdesc d = {.nspace = ndim, .nin = nin, .nout = 1, .ncap = ncap, .space = shape, .in = in, .out = out, .caps = caps,
-                  .lam = lam_mapped, .user = m};
+    tr_pdesc d = {.nspace = ndim,
+                  .nin = nin,
+                  .nout = 1,
+                  .ncap = ncap,
+                  .space = shape,
+                  .in = in,
+                  .out = out,
+                  .caps = caps,
+                  .lam = lam_mapped,
+                  .user = m};
     return tr_em_pattern(e, &d, &none);
 }
 
@@ -237,15 +296,19 @@ bool tr_lib_lift(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const vo
         any = any || tr_lib_is_array(x[i]);
         el[i] = tr_lib_is_array(x[i]) ? (tr_tv){x[i].ty->elem, TR_NOVAL} : x[i];
     }
-    if (!any) return fn(e, user, x, out);
+    if (!any)
+        return fn(e, user, x, out);
     probe.dry = true;
     if (!fn(&probe, user, el, &r)) {
         for (uint32_t i = 0; i < n && !e->dry; i++)
-            if (tr_lib_is_array(x[i])) el[i] = tr_lib_undef(e, el[i].ty);
+            if (tr_lib_is_array(x[i]))
+                el[i] = tr_lib_undef(e, el[i].ty);
         return fn(e, user, el, &r) && tr_em_error(e, "internal: an elementwise function failed dry only");
     }
     const tr_ty *s = tr_lib_scalar(e, r.ty);
-    if (!s) return tr_em_unsupported(e, "elementwise", "a function with a result of %s on arrays", tr_em_tyname(e, r.ty));
+    if (!s)
+        return tr_em_unsupported(e, "elementwise", "a function with a result of %s on arrays",
+                                 tr_em_tyname(e, r.ty));
     return tr_lib_map(e, n, x, tr_ty_strong(e->types, s), NULL, fn, user, out);
 }
 
@@ -258,7 +321,8 @@ typedef struct elementwise {
 
 static bool elt_binary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const elementwise *w = user;
-    return tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x[0], w->common), tr_em_conv(e, x[1], w->common), true, out);
+    return tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x[0], w->common), tr_em_conv(e, x[1], w->common),
+                                true, out);
 }
 
 static bool elt_compare(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
@@ -271,50 +335,65 @@ static bool elt_unary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 
 const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y) {
     const tr_ty *xs = tr_ty_strong(e->types, x), *ys = tr_ty_strong(e->types, y);
-    if (x->weak && y->weak) return tr_ty_weak(e->types, xs->kind > ys->kind ? (tr_tyk)xs->kind : (tr_tyk)ys->kind);
-    if (!x->weak && !y->weak) return tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)xs->kind, (tr_tyk)ys->kind));
+    if (x->weak && y->weak)
+        return tr_ty_weak(e->types, xs->kind > ys->kind ? (tr_tyk)xs->kind : (tr_tyk)ys->kind);
+    if (!x->weak && !y->weak)
+        return tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)xs->kind, (tr_tyk)ys->kind));
     const tr_ty *strong = x->weak ? ys : xs, *weak = x->weak ? xs : ys;
     char cs = tr_ty_class(strong), cw = tr_ty_class(weak);
     tr_tyk k = (tr_tyk)strong->kind;
-    if (cs == 'b') k = (tr_tyk)weak->kind;
-    else if (cw == 'f' && (cs == 'i' || cs == 'u')) k = TR_TY_F64;
-    else if (cw == 'c' && cs != 'c') k = k == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128;
+    if (cs == 'b')
+        k = (tr_tyk)weak->kind;
+    else if (cw == 'f' && (cs == 'i' || cs == 'u'))
+        k = TR_TY_F64;
+    else if (cw == 'c' && cs != 'c')
+        k = k == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128;
     return tr_ty_scalar(e->types, k);
 }
 
 /* Type of NumPy's result: that of the operands together, but for true division and for arithmetic on two bools. */
 static const tr_ty *np_result(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y) {
     const tr_ty *t = tr_ty_strong(e->types, tr_lib_common(e, x, y));
-    if (op == TR_BIN_DIV && t->kind < TR_TY_F32) return tr_ty_scalar(e->types, TR_TY_F64);
-    bool wide = op == TR_BIN_FLOORDIV || op == TR_BIN_MOD || op == TR_BIN_POW || op == TR_BIN_SHL || op == TR_BIN_SHR;
+    if (op == TR_BIN_DIV && t->kind < TR_TY_F32)
+        return tr_ty_scalar(e->types, TR_TY_F64);
+    bool wide =
+        op == TR_BIN_FLOORDIV || op == TR_BIN_MOD || op == TR_BIN_POW || op == TR_BIN_SHL || op == TR_BIN_SHR;
     return wide && t->kind == TR_TY_BOOL ? tr_ty_scalar(e->types, TR_TY_I8) : t;
 }
 
-static const tr_ty *elem_of(tr_em *e, tr_tv x) { return tr_lib_is_array(x) ? x.ty->elem : tr_lib_scalar(e, x.ty); }
+static const tr_ty *elem_of(tr_em *e, tr_tv x) {
+    return tr_lib_is_array(x) ? x.ty->elem : tr_lib_scalar(e, x.ty);
+}
 
 bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     const tr_ty *t = np_result(e, op, tr_lib_scalar(e, x.ty), tr_lib_scalar(e, y.ty));
     if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
         return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");
-    if (!tr_lib_scalar_binary(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t), true, out)) return false;
+    if (!tr_lib_scalar_binary(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t), true, out))
+        return false;
     *out = tr_em_conv(e, *out, t);
     return true;
 }
 
 bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, tr_tv *out) {
-    if (op == TR_BIN_MATMUL) return tr_em_unsupported(e, "matmul", "@ between arrays");
+    if (op == TR_BIN_MATMUL)
+        return tr_em_unsupported(e, "matmul", "@ between arrays");
     const tr_ty *t = np_result(e, op, elem_of(e, x), elem_of(e, y));
     elementwise *w = TR_NEW(&e->ctx->arena, elementwise);
     *w = (elementwise){.op = op, .common = t};
     if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
         return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");
-    if (!inplace) return tr_lib_map(e, 2, (tr_tv[]){x, y}, t, NULL, elt_binary, w, out);
-    if (x.ty->readonly) return tr_em_error(e, "assignment destination is read-only");
+    if (!inplace)
+        return tr_lib_map(e, 2, (tr_tv[]){x, y}, t, NULL, elt_binary, w, out);
+    if (x.ty->readonly)
+        return tr_em_error(e, "assignment destination is read-only");
     char ct = tr_ty_class(t), cx = tr_ty_class(x.ty->elem);
     if ((ct == 'c' && cx != 'c') || (ct == 'f' && (cx == 'i' || cx == 'u' || cx == 'b')))
-        return tr_em_error(e, "cannot store a result of %s into an array of %s in place", tr_em_tyname(e, t), tr_em_tyname(e, x.ty->elem));
+        return tr_em_error(e, "cannot store a result of %s into an array of %s in place", tr_em_tyname(e, t),
+                           tr_em_tyname(e, x.ty->elem));
     tr_tv u = y;
-    if (tr_lib_is_array(y) && !unaliased(e, x, y, &u)) return false;
+    if (tr_lib_is_array(y) && !unaliased(e, x, y, &u))
+        return false;
     return tr_lib_map(e, 2, (tr_tv[]){x, u}, x.ty->elem, &x, elt_binary, w, out);
 }
 

@@ -6,9 +6,9 @@
 #include "lib/priv.h"
 
 const tr_builtin tr_builtins[TR_B__COUNT] = {
-#define F(id, path, params, fn, aux) {#id, path, NULL, params, fn, aux, TR_B_FUNC},
+#define F(id, path, params, fn, aux)      {#id, path, NULL, params, fn, aux, TR_B_FUNC},
 #define M(id, cls, name, params, fn, aux) {#id, cls, name, params, fn, aux, TR_B_METHOD},
-#define A(id, cls, name, fn, aux) {#id, cls, name, "", fn, aux, TR_B_ATTR},
+#define A(id, cls, name, fn, aux)         {#id, cls, name, "", fn, aux, TR_B_ATTR},
 #include "lib/builtins.def"
 #undef F
 #undef M
@@ -17,31 +17,38 @@ const tr_builtin tr_builtins[TR_B__COUNT] = {
 
 int tr_builtin_member(const char *cls, const char *name) {
     for (int i = 0; i < TR_B__COUNT; i++)
-        if (tr_builtins[i].name && strcmp(tr_builtins[i].name, name) == 0 && strcmp(tr_builtins[i].path, cls) == 0) return i;
+        if (tr_builtins[i].name && strcmp(tr_builtins[i].name, name) == 0 &&
+            strcmp(tr_builtins[i].path, cls) == 0)
+            return i;
     return -1;
 }
 
 static const char *class_of(tr_em *e, tr_tv x) {
-    if (tr_lib_scalar(e, x.ty)) return "number";
+    if (tr_lib_scalar(e, x.ty))
+        return "number";
     switch (x.ty->kind) {
-        case TR_TY_ARRAY: return "array";
-        case TR_TY_TUPLE: return "tuple";
-        case TR_TY_RANGE: return "range";
-        case TR_TY_SLICE: return "slice";
-        case TR_TY_LIT:
-            if (tr_tv_dtype(e, x)) return "dtype";
-            return x.ty->lit->kind == TR_OBJ_STR ? "str" : "object";
-        default: return "object";
+    case TR_TY_ARRAY: return "array";
+    case TR_TY_TUPLE: return "tuple";
+    case TR_TY_RANGE: return "range";
+    case TR_TY_SLICE: return "slice";
+    case TR_TY_LIT:
+        if (tr_tv_dtype(e, x))
+            return "dtype";
+        return x.ty->lit->kind == TR_OBJ_STR ? "str" : "object";
+    default: return "object";
     }
 }
 
-int tr_em_member(tr_em *e, tr_tv x, const char *name) { return tr_builtin_member(class_of(e, x), name); }
+int tr_em_member(tr_em *e, tr_tv x, const char *name) {
+    return tr_builtin_member(class_of(e, x), name);
+}
 
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_MODULE) {
         const tr_obj *m = x.ty->lit;
         for (uint32_t i = 0; i < m->u.m.n; i++) {
-            if (strcmp(m->u.m.attrs[i].name, name) != 0) continue;
+            if (strcmp(m->u.m.attrs[i].name, name) != 0)
+                continue;
             *out = tr_em_obj(e, m->u.m.attrs[i].obj);
             return true;
         }
@@ -54,8 +61,10 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
                 return true;
             }
     int row = tr_em_member(e, x, name);
-    if (row < 0) return tr_em_error(e, "%s has no attribute '%s'", tr_em_tyname(e, x.ty), name);
-    if (tr_builtins[row].kind == TR_B_ATTR) return tr_em_builtin(e, (uint32_t)row, x, &(tr_args){0, NULL, 0, NULL}, out);
+    if (row < 0)
+        return tr_em_error(e, "%s has no attribute '%s'", tr_em_tyname(e, x.ty), name);
+    if (tr_builtins[row].kind == TR_B_ATTR)
+        return tr_em_builtin(e, (uint32_t)row, x, &(tr_args){0, NULL, 0, NULL}, out);
     *out = tr_em_make(e, tr_ty_method(e->types, x.ty, name), 1, &x);
     return true;
 }
@@ -68,17 +77,21 @@ static const struct {
 } dtype_rows[] = {{"INT", TR_TY_I64}, {"FLOAT", TR_TY_F64}, {"BOOL", TR_TY_BOOL}, {"COMPLEX", TR_TY_C128}};
 
 const tr_ty *tr_tv_dtype(tr_em *e, tr_tv x) {
-    if (!x.ty || x.ty->kind != TR_TY_LIT) return NULL;
+    if (!x.ty || x.ty->kind != TR_TY_LIT)
+        return NULL;
     const tr_obj *o = x.ty->lit;
-    if (o->kind == TR_OBJ_TYPE) return o->ty && tr_ty_is_scalar(o->ty) ? o->ty : NULL;
+    if (o->kind == TR_OBJ_TYPE)
+        return o->ty && tr_ty_is_scalar(o->ty) ? o->ty : NULL;
     if (o->kind == TR_OBJ_STR) {
         const char *msg;
         const tr_ty *t = tr_ty_parse_user(&e->ctx->arena, e->types, o->u.s.d, &msg);
         return t && tr_ty_is_scalar(t) ? t : NULL;
     }
-    if (o->kind != TR_OBJ_BUILTIN) return NULL;
+    if (o->kind != TR_OBJ_BUILTIN)
+        return NULL;
     for (unsigned i = 0; i < sizeof dtype_rows / sizeof *dtype_rows; i++)
-        if (strcmp(tr_builtins[o->u.builtin].id, dtype_rows[i].id) == 0) return tr_ty_scalar(e->types, dtype_rows[i].kind);
+        if (strcmp(tr_builtins[o->u.builtin].id, dtype_rows[i].id) == 0)
+            return tr_ty_scalar(e->types, dtype_rows[i].kind);
     return NULL;
 }
 
@@ -99,8 +112,10 @@ static uint32_t parse_params(const char *s, param *p) {
     while (*s && n < MAX_PARAMS) {
         s += strspn(s, " ,");
         uint32_t len = (uint32_t)strcspn(s, ",");
-        if (len == 0) break;
-        if (len == 1 && *s == '*') kwonly = true;
+        if (len == 0)
+            break;
+        if (len == 1 && *s == '*')
+            kwonly = true;
         else if (!(len == 1 && *s == '/')) {
             bool star = *s == '*', opt = s[len - 1] == '=';
             p[n++] = (param){s + star, len - star - opt, opt, star, kwonly};
@@ -110,7 +125,9 @@ static uint32_t parse_params(const char *s, param *p) {
     return n;
 }
 
-static const char *display(const tr_builtin *b) { return b->kind == TR_B_FUNC ? b->path : b->name; }
+static const char *display(const tr_builtin *b) {
+    return b->kind == TR_B_FUNC ? b->path : b->name;
+}
 
 bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_tv *out) {
     const tr_builtin *b = &tr_builtins[row];
@@ -119,26 +136,35 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
     tr_bcall c = {.row = (uint16_t)row, .aux = b->aux, .n = np + first};
     c.a = TR_NEW_N(&e->ctx->arena, tr_tv, np + first + 1u);
     c.var = TR_NEW_N(&e->ctx->arena, tr_tv, npos + 1u);
-    if (first) c.a[0] = self;
+    if (first)
+        c.a[0] = self;
     uint32_t k = 0;
     for (uint32_t i = 0; i < np && k < npos; i++) {
-        if (p[i].kwonly) break;
+        if (p[i].kwonly)
+            break;
         if (p[i].star) {
-            while (k < npos) c.var[c.nvar++] = args->v[k++];
+            while (k < npos)
+                c.var[c.nvar++] = args->v[k++];
         } else {
             c.a[first + i] = args->v[k++];
         }
     }
-    if (k < npos) return tr_em_error(e, "%s() takes at most %u arguments, %u were given", display(b), k, npos);
+    if (k < npos)
+        return tr_em_error(e, "%s() takes at most %u arguments, %u were given", display(b), k, npos);
     for (uint32_t j = 0; j < args->nkw; j++) {
         uint32_t i = 0;
-        while (i < np && (strlen(args->kw[j]) != p[i].len || memcmp(args->kw[j], p[i].name, p[i].len) != 0 || p[i].star)) i++;
-        if (i == np) return tr_em_error(e, "%s() got an unexpected keyword argument '%s'", display(b), args->kw[j]);
-        if (c.a[first + i].ty) return tr_em_error(e, "%s() got multiple values for argument '%s'", display(b), args->kw[j]);
+        while (i < np && (strlen(args->kw[j]) != p[i].len || memcmp(args->kw[j], p[i].name, p[i].len) != 0 ||
+                          p[i].star))
+            i++;
+        if (i == np)
+            return tr_em_error(e, "%s() got an unexpected keyword argument '%s'", display(b), args->kw[j]);
+        if (c.a[first + i].ty)
+            return tr_em_error(e, "%s() got multiple values for argument '%s'", display(b), args->kw[j]);
         c.a[first + i] = args->v[npos + j];
     }
     for (uint32_t i = 0; i < np; i++)
         if (!p[i].optional && !p[i].star && !c.a[first + i].ty)
-            return tr_em_error(e, "%s() is missing its argument '%.*s'", display(b), (int)p[i].len, p[i].name);
+            return tr_em_error(e, "%s() is missing its argument '%.*s'", display(b), (int)p[i].len,
+                               p[i].name);
     return b->fn(e, &c, out);
 }

@@ -12,7 +12,8 @@
 /* --- errors --- */
 
 static bool error_v(tr_em *e, tr_errkind kind, const char *nyi, const char *fmt, va_list ap) {
-    if (e->dry) return false;
+    if (e->dry)
+        return false;
     tr_err *err = tr_err_add(e->ctx, kind, e->place, "%s", tr_arena_vprintf(&e->ctx->arena, fmt, ap));
     err->op_span = e->op_span;
     err->nyi = nyi;
@@ -36,7 +37,8 @@ bool tr_em_unsupported(tr_em *e, const char *nyi, const char *fmt, ...) {
 }
 
 void tr_em_hint(tr_em *e, const char *fmt, ...) {
-    if (e->dry || !e->ctx->last_err) return;
+    if (e->dry || !e->ctx->last_err)
+        return;
     va_list ap;
     va_start(ap, fmt);
     e->ctx->last_err->hint = tr_arena_vprintf(&e->ctx->arena, fmt, ap);
@@ -44,19 +46,24 @@ void tr_em_hint(tr_em *e, const char *fmt, ...) {
 }
 
 void tr_em_note(tr_em *e, const char *fmt, ...) {
-    if (e->dry || !e->ctx->last_err) return;
+    if (e->dry || !e->ctx->last_err)
+        return;
     va_list ap;
     va_start(ap, fmt);
-    tr_err_note(e->ctx, e->ctx->last_err, (tr_span){0, -1, 0, -1}, "%s", tr_arena_vprintf(&e->ctx->arena, fmt, ap));
+    tr_err_note(e->ctx, e->ctx->last_err, (tr_span){0, -1, 0, -1}, "%s",
+                tr_arena_vprintf(&e->ctx->arena, fmt, ap));
     va_end(ap);
 }
 
 const char *tr_em_tyname(tr_em *e, const tr_ty *t) {
     if (t->kind == TR_TY_LIT) {
         const tr_ty *s = tr_lib_scalar(e, t);
-        if (s) return tr_ty_user(&e->ctx->arena, tr_ty_strong(e->types, s));
-        if (t->lit->kind == TR_OBJ_STR) return "str";
-        if (t->lit->kind == TR_OBJ_NONE) return "None";
+        if (s)
+            return tr_ty_user(&e->ctx->arena, tr_ty_strong(e->types, s));
+        if (t->lit->kind == TR_OBJ_STR)
+            return "str";
+        if (t->lit->kind == TR_OBJ_NONE)
+            return "None";
         return t->lit->repr;
     }
     return tr_ty_user(&e->ctx->arena, t->weak ? tr_ty_strong(e->types, t) : t);
@@ -65,23 +72,28 @@ const char *tr_em_tyname(tr_em *e, const tr_ty *t) {
 /* --- scalars seen through literals --- */
 
 const tr_ty *tr_lib_scalar(tr_em *e, const tr_ty *t) {
-    if (!t) return NULL;
-    if (tr_ty_is_scalar(t)) return t;
-    if (t->kind != TR_TY_LIT) return NULL;
+    if (!t)
+        return NULL;
+    if (tr_ty_is_scalar(t))
+        return t;
+    if (t->kind != TR_TY_LIT)
+        return NULL;
     switch (t->lit->kind) {
-        case TR_OBJ_BOOL: return tr_ty_scalar(e->types, TR_TY_BOOL);
-        case TR_OBJ_INT: return tr_ty_weak(e->types, TR_TY_I64);
-        case TR_OBJ_UINT: return tr_ty_scalar(e->types, TR_TY_U64);
-        case TR_OBJ_FLOAT: return tr_ty_weak(e->types, TR_TY_F64);
-        case TR_OBJ_COMPLEX: return tr_ty_weak(e->types, TR_TY_C128);
-        case TR_OBJ_SCALAR: return t->lit->ty;
-        default: return NULL;
+    case TR_OBJ_BOOL: return tr_ty_scalar(e->types, TR_TY_BOOL);
+    case TR_OBJ_INT: return tr_ty_weak(e->types, TR_TY_I64);
+    case TR_OBJ_UINT: return tr_ty_scalar(e->types, TR_TY_U64);
+    case TR_OBJ_FLOAT: return tr_ty_weak(e->types, TR_TY_F64);
+    case TR_OBJ_COMPLEX: return tr_ty_weak(e->types, TR_TY_C128);
+    case TR_OBJ_SCALAR: return t->lit->ty;
+    default: return NULL;
     }
 }
 
 /* --- constants --- */
 
-static tr_tv mk(const tr_ty *ty, tr_val v) { return (tr_tv){ty, v}; }
+static tr_tv mk(const tr_ty *ty, tr_val v) {
+    return (tr_tv){ty, v};
+}
 
 tr_tv tr_em_i64(tr_em *e, int64_t v) {
     const tr_ty *t = tr_ty_scalar(e->types, TR_TY_I64);
@@ -93,119 +105,164 @@ tr_tv tr_em_bool(tr_em *e, bool v) {
     return mk(t, e->dry ? TR_NOVAL : tr_const_int(e->b.fn, t, v));
 }
 
-tr_tv tr_em_f64(tr_em *e, double v) { return tr_em_num(e, tr_ty_scalar(e->types, TR_TY_F64), v); }
+tr_tv tr_em_f64(tr_em *e, double v) {
+    return tr_em_num(e, tr_ty_scalar(e->types, TR_TY_F64), v);
+}
 
 tr_tv tr_em_num(tr_em *e, const tr_ty *t, double v) {
     t = tr_ty_strong(e->types, t);
-    if (e->dry) return mk(t, TR_NOVAL);
-    if (tr_ty_is_float(t)) return mk(t, tr_const_float(e->b.fn, t, v));
-    if (tr_ty_is_complex(t)) return mk(t, tr_const_complex(e->b.fn, t, v, 0.0));
+    if (e->dry)
+        return mk(t, TR_NOVAL);
+    if (tr_ty_is_float(t))
+        return mk(t, tr_const_float(e->b.fn, t, v));
+    if (tr_ty_is_complex(t))
+        return mk(t, tr_const_complex(e->b.fn, t, v, 0.0));
     return mk(t, tr_const_int(e->b.fn, t, (int64_t)v));
 }
 
-tr_tv tr_lib_undef(tr_em *e, const tr_ty *t) { return mk(t, e->dry ? TR_NOVAL : tr_const_undef(e->b.fn, t)); }
+tr_tv tr_lib_undef(tr_em *e, const tr_ty *t) {
+    return mk(t, e->dry ? TR_NOVAL : tr_const_undef(e->b.fn, t));
+}
 
-tr_tv tr_em_none(tr_em *e) { return tr_lib_undef(e, tr_ty_none(e->types)); }
+tr_tv tr_em_none(tr_em *e) {
+    return tr_lib_undef(e, tr_ty_none(e->types));
+}
 
 tr_tv tr_em_lit(tr_em *e, const tr_obj *o) {
-    if (o->kind == TR_OBJ_NONE) return tr_em_none(e);
+    if (o->kind == TR_OBJ_NONE)
+        return tr_em_none(e);
     return tr_lib_undef(e, tr_ty_lit(e->types, o));
 }
 
 tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
     switch (o->kind) {
-        case TR_OBJ_ARRAY: return mk(o->ty, e->dry ? TR_NOVAL : tr_const_arr(e->b.fn, o->ty, o));
-        case TR_OBJ_TUPLE: {
-            tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, o->u.t.n);
-            const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, o->u.t.n);
-            for (uint32_t i = 0; i < o->u.t.n; i++) {
-                it[i] = tr_em_obj(e, o->u.t.items[i]);
-                ty[i] = it[i].ty;
-            }
-            if (!o->u.t.fields) return tr_em_tuple(e, o->u.t.n, it);
-            return tr_em_make(e, tr_ty_named_tuple(e->types, o->u.t.name, o->u.t.n, ty, o->u.t.fields), o->u.t.n, it);
+    case TR_OBJ_ARRAY: return mk(o->ty, e->dry ? TR_NOVAL : tr_const_arr(e->b.fn, o->ty, o));
+    case TR_OBJ_TUPLE: {
+        tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, o->u.t.n);
+        const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, o->u.t.n);
+        for (uint32_t i = 0; i < o->u.t.n; i++) {
+            it[i] = tr_em_obj(e, o->u.t.items[i]);
+            ty[i] = it[i].ty;
         }
-        case TR_OBJ_SLICE: {
-            tr_tv it[3];
-            for (int i = 0; i < 3; i++) it[i] = tr_em_strong(e, tr_em_obj(e, o->u.t.items[i]));
-            return tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
-        }
-        default: return tr_em_lit(e, o);
+        if (!o->u.t.fields)
+            return tr_em_tuple(e, o->u.t.n, it);
+        return tr_em_make(e, tr_ty_named_tuple(e->types, o->u.t.name, o->u.t.n, ty, o->u.t.fields), o->u.t.n,
+                          it);
+    }
+    case TR_OBJ_SLICE: {
+        tr_tv it[3];
+        for (int i = 0; i < 3; i++)
+            it[i] = tr_em_strong(e, tr_em_obj(e, o->u.t.items[i]));
+        return tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
+    }
+    default: return tr_em_lit(e, o);
     }
 }
 
 /* A literal number as a constant of scalar type `to`. */
 static tr_tv lit_const(tr_em *e, const tr_obj *o, const tr_ty *to) {
-    if (e->dry) return mk(to, TR_NOVAL);
+    if (e->dry)
+        return mk(to, TR_NOVAL);
     double re = 0, im = 0;
     int64_t i = 0;
     char cls = 'i';
     uint8_t kind = o->kind;
     if (kind == TR_OBJ_SCALAR) {
         cls = tr_ty_class(o->ty);
-        if (cls == 'f') kind = TR_OBJ_FLOAT;
-        else if (cls == 'c') kind = TR_OBJ_COMPLEX;
-        else kind = o->ty->kind == TR_TY_U64 ? TR_OBJ_UINT : TR_OBJ_INT;
+        if (cls == 'f')
+            kind = TR_OBJ_FLOAT;
+        else if (cls == 'c')
+            kind = TR_OBJ_COMPLEX;
+        else
+            kind = o->ty->kind == TR_TY_U64 ? TR_OBJ_UINT : TR_OBJ_INT;
     }
     switch (kind) {
-        case TR_OBJ_UINT:
-            i = (int64_t)o->u.u;
-            re = (double)o->u.u;
-            cls = 'u';
-            break;
-        case TR_OBJ_FLOAT: re = o->u.f; cls = 'f'; break;
-        case TR_OBJ_COMPLEX: re = o->u.c[0]; im = o->u.c[1]; cls = 'c'; break;
-        default: i = o->u.i; re = (double)i; cls = 'i'; break;
+    case TR_OBJ_UINT:
+        i = (int64_t)o->u.u;
+        re = (double)o->u.u;
+        cls = 'u';
+        break;
+    case TR_OBJ_FLOAT:
+        re = o->u.f;
+        cls = 'f';
+        break;
+    case TR_OBJ_COMPLEX:
+        re = o->u.c[0];
+        im = o->u.c[1];
+        cls = 'c';
+        break;
+    default:
+        i = o->u.i;
+        re = (double)i;
+        cls = 'i';
+        break;
     }
     tr_fn *f = e->b.fn;
-    if (tr_ty_is_float(to)) return mk(to, tr_const_float(f, to, re));
-    if (tr_ty_is_complex(to)) return mk(to, tr_const_complex(f, to, re, im));
-    if (to->kind == TR_TY_BOOL) return mk(to, tr_const_int(f, to, cls == 'f' || cls == 'c' ? (re != 0 || im != 0) : i != 0));
-    if (cls == 'f' || cls == 'c') i = fabs(re) < 9.2233720368547e18 ? (int64_t)re : INT64_MIN;
+    if (tr_ty_is_float(to))
+        return mk(to, tr_const_float(f, to, re));
+    if (tr_ty_is_complex(to))
+        return mk(to, tr_const_complex(f, to, re, im));
+    if (to->kind == TR_TY_BOOL)
+        return mk(to, tr_const_int(f, to, cls == 'f' || cls == 'c' ? (re != 0 || im != 0) : i != 0));
+    if (cls == 'f' || cls == 'c')
+        i = fabs(re) < 9.2233720368547e18 ? (int64_t)re : INT64_MIN;
     return mk(to, tr_const_int(f, to, i));
 }
 
 tr_tv tr_em_strong(tr_em *e, tr_tv x) {
     const tr_ty *s = tr_lib_scalar(e, x.ty);
     if (!s) {
-        if (x.ty->kind != TR_TY_TUPLE || tr_ty_strong(e->types, x.ty) == x.ty) return x;
+        if (x.ty->kind != TR_TY_TUPLE || tr_ty_strong(e->types, x.ty) == x.ty)
+            return x;
         tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n);
-        for (uint32_t i = 0; i < x.ty->n; i++) it[i] = tr_em_strong(e, tr_em_item(e, x, i));
+        for (uint32_t i = 0; i < x.ty->n; i++)
+            it[i] = tr_em_strong(e, tr_em_item(e, x, i));
         return tr_em_make(e, tr_ty_strong(e->types, x.ty), x.ty->n, it);
     }
-    if (x.ty->kind == TR_TY_LIT) return lit_const(e, x.ty->lit, tr_ty_strong(e->types, s));
+    if (x.ty->kind == TR_TY_LIT)
+        return lit_const(e, x.ty->lit, tr_ty_strong(e->types, s));
     return mk(tr_ty_strong(e->types, x.ty), x.v);
 }
 
 tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to) {
     to = tr_ty_strong(e->types, to);
-    if (x.ty->kind == TR_TY_LIT) return lit_const(e, x.ty->lit, to);
+    if (x.ty->kind == TR_TY_LIT)
+        return lit_const(e, x.ty->lit, to);
     x = tr_em_strong(e, x);
-    if (x.ty == to) return x;
-    if (tr_ty_is_complex(x.ty) && !tr_ty_is_complex(to) && to->kind != TR_TY_BOOL) x = tr_em_re(e, x);
-    if (x.ty == to) return x;
+    if (x.ty == to)
+        return x;
+    if (tr_ty_is_complex(x.ty) && !tr_ty_is_complex(to) && to->kind != TR_TY_BOOL)
+        x = tr_em_re(e, x);
+    if (x.ty == to)
+        return x;
     return mk(to, e->dry ? TR_NOVAL : tr_emit1(&e->b, TR_OP_CONV, to, x.v));
 }
 
 /* Array of another layout or writability: the same memory under a wider type. */
 static bool coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
-    if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim) return false;
-    if (x.ty->readonly && !to->readonly) return false;
-    if (x.ty->layout != to->layout && to->layout != TR_LAYOUT_ANY) return false;
+    if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim)
+        return false;
+    if (x.ty->readonly && !to->readonly)
+        return false;
+    if (x.ty->layout != to->layout && to->layout != TR_LAYOUT_ANY)
+        return false;
     tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
     for (uint32_t i = 0; i < to->ndim; i++) {
         shape[i] = tr_em_dim(e, x, i);
-        if (to->layout == TR_LAYOUT_ANY) strides[i] = tr_em_stride(e, x, i);
+        if (to->layout == TR_LAYOUT_ANY)
+            strides[i] = tr_em_stride(e, x, i);
     }
     *out = tr_em_view(e, to, x, tr_em_i64(e, 0), shape, to->layout == TR_LAYOUT_ANY ? strides : NULL);
     return true;
 }
 
 static bool coerce_items(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
-    if (x.ty->kind != to->kind || x.ty->n != to->n) return false;
+    if (x.ty->kind != to->kind || x.ty->n != to->n)
+        return false;
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, to->n + 1u);
     for (uint32_t i = 0; i < to->n; i++)
-        if (!tr_em_coerce(e, tr_em_item(e, x, i), to->items[i], &it[i])) return false;
+        if (!tr_em_coerce(e, tr_em_item(e, x, i), to->items[i], &it[i]))
+            return false;
     *out = tr_em_make(e, to, to->n, it);
     return true;
 }
@@ -220,33 +277,37 @@ bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
         return true;
     }
     switch (to->kind) {
-        case TR_TY_ARRAY: return coerce_array(e, x, to, out);
-        case TR_TY_TUPLE:
-        case TR_TY_SLICE:
-        case TR_TY_ITER:
-        case TR_TY_CLOSURE: return coerce_items(e, x, to, out);
-        case TR_TY_RANGE: {
-            if (x.ty->kind != TR_TY_RANGE) return false;
-            tr_tv it[3] = {tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};
-            *out = tr_em_make(e, to, 3, it);
-            return true;
-        }
-        default: return false;
+    case TR_TY_ARRAY: return coerce_array(e, x, to, out);
+    case TR_TY_TUPLE:
+    case TR_TY_SLICE:
+    case TR_TY_ITER:
+    case TR_TY_CLOSURE: return coerce_items(e, x, to, out);
+    case TR_TY_RANGE: {
+        if (x.ty->kind != TR_TY_RANGE)
+            return false;
+        tr_tv it[3] = {tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};
+        *out = tr_em_make(e, to, 3, it);
+        return true;
+    }
+    default: return false;
     }
 }
 
 /* --- compile-time knowledge --- */
 
 bool tr_tv_lit_int(tr_tv x, int64_t *out) {
-    if (!x.ty || x.ty->kind != TR_TY_LIT) return false;
+    if (!x.ty || x.ty->kind != TR_TY_LIT)
+        return false;
     const tr_obj *o = x.ty->lit;
-    if (o->kind != TR_OBJ_INT && o->kind != TR_OBJ_BOOL) return false;
+    if (o->kind != TR_OBJ_INT && o->kind != TR_OBJ_BOOL)
+        return false;
     *out = o->u.i;
     return true;
 }
 
 bool tr_tv_lit_str(tr_tv x, const char **out) {
-    if (!x.ty || x.ty->kind != TR_TY_LIT || x.ty->lit->kind != TR_OBJ_STR) return false;
+    if (!x.ty || x.ty->kind != TR_TY_LIT || x.ty->lit->kind != TR_OBJ_STR)
+        return false;
     *out = x.ty->lit->u.s.d;
     return true;
 }
@@ -274,7 +335,8 @@ tr_tv tr_em_op2(tr_em *e, tr_op op, tr_tv x, tr_tv y) {
 
 tr_tv tr_em_nsw(tr_em *e, tr_op op, tr_tv x, tr_tv y) {
     tr_tv r = tr_em_op2(e, op, x, y);
-    if (!e->dry) tr_at(e->b.fn, r.v)->flags |= F_NSW;
+    if (!e->dry)
+        tr_at(e->b.fn, r.v)->flags |= F_NSW;
     return r;
 }
 
@@ -282,7 +344,8 @@ tr_tv tr_em_cmp(tr_em *e, tr_cmpop pred, tr_tv x, tr_tv y) {
     x = tr_em_strong(e, x);
     y = tr_em_strong(e, y);
     tr_tv r = tr_lib_emit(e, TR_OP_CMP, tr_ty_scalar(e->types, TR_TY_BOOL), 2, (tr_val[]){x.v, y.v});
-    if (!e->dry) tr_at(e->b.fn, r.v)->sub = (uint8_t)pred;
+    if (!e->dry)
+        tr_at(e->b.fn, r.v)->sub = (uint8_t)pred;
     return r;
 }
 
@@ -296,10 +359,12 @@ tr_tv tr_em_select(tr_em *e, tr_tv c, tr_tv a, tr_tv b) {
 tr_tv tr_em_math(tr_em *e, tr_mathfn fn, uint32_t n, const tr_tv *x) {
     tr_val v[4] = {TR_NOVAL, TR_NOVAL, TR_NOVAL, TR_NOVAL};
     const tr_ty *t = tr_ty_strong(e->types, tr_lib_scalar(e, x[0].ty));
-    for (uint32_t i = 0; i < n && i < 4; i++) v[i] = tr_em_strong(e, x[i]).v;
+    for (uint32_t i = 0; i < n && i < 4; i++)
+        v[i] = tr_em_strong(e, x[i]).v;
     const tr_ty *r = tr_math_info[fn].result == 'b' ? tr_ty_scalar(e->types, TR_TY_BOOL) : t;
     tr_tv out = tr_lib_emit(e, TR_OP_MATH, r, n, v);
-    if (!e->dry) tr_at(e->b.fn, out.v)->sub = (uint8_t)fn;
+    if (!e->dry)
+        tr_at(e->b.fn, out.v)->sub = (uint8_t)fn;
     return out;
 }
 
@@ -319,20 +384,24 @@ tr_tv tr_em_cplx(tr_em *e, tr_tv re, tr_tv im) {
 
 tr_tv tr_em_re(tr_em *e, tr_tv x) {
     x = tr_em_strong(e, x);
-    if (!tr_ty_is_complex(x.ty)) return x;
+    if (!tr_ty_is_complex(x.ty))
+        return x;
     return tr_lib_emit(e, TR_OP_RE, tr_lib_real_of(e, x.ty), 1, &x.v);
 }
 
 tr_tv tr_em_im(tr_em *e, tr_tv x) {
     x = tr_em_strong(e, x);
-    if (!tr_ty_is_complex(x.ty)) return tr_em_num(e, x.ty, 0.0);
+    if (!tr_ty_is_complex(x.ty))
+        return tr_em_num(e, x.ty, 0.0);
     return tr_lib_emit(e, TR_OP_IM, tr_lib_real_of(e, x.ty), 1, &x.v);
 }
 
 tr_tv tr_em_make(tr_em *e, const tr_ty *ty, uint32_t n, const tr_tv *items) {
-    if (e->dry) return mk(ty, TR_NOVAL);
+    if (e->dry)
+        return mk(ty, TR_NOVAL);
     tr_val *v = TR_NEW_N(&e->ctx->arena, tr_val, n + 1u);
-    for (uint32_t i = 0; i < n; i++) v[i] = items[i].v;
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = items[i].v;
     return mk(ty, tr_emit_v(&e->b, TR_OP_TUPLE, ty, n, v));
 }
 
@@ -342,7 +411,8 @@ tr_tv tr_em_tuple(tr_em *e, uint32_t n, const tr_tv *x) {
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     for (uint32_t i = 0; i < n; i++) {
         it[i] = x[i];
-        if (x[i].ty->weak) it[i] = tr_em_strong(e, x[i]);
+        if (x[i].ty->weak)
+            it[i] = tr_em_strong(e, x[i]);
         t[i] = it[i].ty;
     }
     return tr_em_make(e, tr_ty_tuple(e->types, n, t), n, it);
@@ -350,10 +420,13 @@ tr_tv tr_em_tuple(tr_em *e, uint32_t n, const tr_tv *x) {
 
 tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i) {
     const tr_ty *t = agg.ty->kind == TR_TY_RANGE ? tr_ty_scalar(e->types, TR_TY_I64) : agg.ty->items[i];
-    if (t->kind == TR_TY_LIT || t->kind == TR_TY_NONE) return tr_lib_undef(e, t);
-    if (e->dry) return mk(t, TR_NOVAL);
+    if (t->kind == TR_TY_LIT || t->kind == TR_TY_NONE)
+        return tr_lib_undef(e, t);
+    if (e->dry)
+        return mk(t, TR_NOVAL);
     const tr_ins *d = tr_at(e->b.fn, agg.v);
-    if (d->op == TR_OP_TUPLE && tr_at(e->b.fn, d->args[i])->ty == t) return mk(t, d->args[i]);
+    if (d->op == TR_OP_TUPLE && tr_at(e->b.fn, d->args[i])->ty == t)
+        return mk(t, d->args[i]);
     tr_val v = tr_emit1(&e->b, TR_OP_EXTRACT, t, agg.v);
     tr_at(e->b.fn, v)->imm.i = (int64_t)i;
     return mk(t, v);
@@ -361,7 +434,8 @@ tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i) {
 
 tr_tv tr_em_callrt(tr_em *e, tr_rt row, const tr_ty *ret, const char *text, uint32_t n, const tr_tv *x) {
     tr_val v[8] = {0};
-    for (uint32_t i = 0; i < n && i < 8; i++) v[i] = tr_em_strong(e, x[i]).v;
+    for (uint32_t i = 0; i < n && i < 8; i++)
+        v[i] = tr_em_strong(e, x[i]).v;
     tr_tv out = tr_lib_emit(e, TR_OP_CALLRT, ret ? ret : tr_ty_none(e->types), n, v);
     if (!e->dry) {
         tr_rtcall *rt = TR_NEW(&e->ctx->arena, tr_rtcall);
@@ -383,10 +457,12 @@ const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text) {
 }
 
 void tr_em_check(tr_em *e, tr_tv cond, tr_exc exc, const char *text, uint32_t n, const tr_tv *payload) {
-    if (e->dry) return;
+    if (e->dry)
+        return;
     tr_val v[8];
     v[0] = tr_em_strong(e, cond).v;
-    for (uint32_t i = 0; i < n && i < 7; i++) v[i + 1] = tr_em_strong(e, payload[i]).v;
+    for (uint32_t i = 0; i < n && i < 7; i++)
+        v[i + 1] = tr_em_strong(e, payload[i]).v;
     tr_val c = tr_emit_v(&e->b, TR_OP_CHECK, NULL, n + 1, v);
     tr_at(e->b.fn, c)->imm.site = tr_lib_site(e, exc, text);
 }

@@ -26,8 +26,8 @@ typedef struct tr_em {
     tr_tytab *types;
     tr_prog *prog;
     bool dry;
-    tr_bld b;        /* real runs: where code goes; b.blk may change when a template makes blocks */
-    tr_place place;  /* of the operation being emitted */
+    tr_bld b;       /* real runs: where code goes; b.blk may change when a template makes blocks */
+    tr_place place; /* of the operation being emitted */
     tr_span op_span;
     /* Calls any callable value: set by infer/. */
     bool (*call)(struct tr_em *e, tr_tv callee, const struct tr_args *args, tr_tv *out);
@@ -36,16 +36,17 @@ typedef struct tr_em {
 
 /* Arguments of a call as written. */
 typedef struct tr_args {
-    uint32_t n;            /* positional first, then keyword values */
+    uint32_t n; /* positional first, then keyword values */
     const tr_tv *v;
     uint32_t nkw;
     const char *const *kw; /* names of the last nkw */
 } tr_args;
 
 /* --- errors --- */
-bool tr_em_error(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));                 /* TypingError */
-bool tr_em_unsupported(tr_em *e, const char *nyi, const char *fmt, ...) __attribute__((format(printf, 3, 4))); /* row of nyi.def */
-void tr_em_hint(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));                  /* to the last error */
+bool tr_em_error(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* TypingError */
+bool tr_em_unsupported(tr_em *e, const char *nyi, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));                                             /* row of nyi.def */
+void tr_em_hint(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* to the last error */
 void tr_em_note(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *tr_em_tyname(tr_em *e, const tr_ty *t); /* user's spelling; a literal as its strong type */
 
@@ -55,8 +56,8 @@ tr_tv tr_em_bool(tr_em *e, bool v);
 tr_tv tr_em_f64(tr_em *e, double v);
 tr_tv tr_em_num(tr_em *e, const tr_ty *scalar, double v); /* v as any scalar type */
 tr_tv tr_em_none(tr_em *e);
-tr_tv tr_em_lit(tr_em *e, const tr_obj *o);               /* a compile-time value */
-tr_tv tr_em_obj(tr_em *e, const tr_obj *o);               /* any frozen object: literal, tuple of values, frozen array */
+tr_tv tr_em_lit(tr_em *e, const tr_obj *o); /* a compile-time value */
+tr_tv tr_em_obj(tr_em *e, const tr_obj *o); /* any frozen object: literal, tuple of values, frozen array */
 /* Literal numbers become constants of their strong type, weak types strong; other values unchanged. */
 tr_tv tr_em_strong(tr_em *e, tr_tv x);
 /* Scalar to scalar, as NumPy's astype (explicit conversion; always defined but complex to real: drops the imaginary part). */
@@ -64,7 +65,7 @@ tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to);
 /* Implicit conversion to the joined type of a block argument, a declared return or argument type: scalars, tuples by item, array layout. False: not possible. */
 bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out);
 /* Compile-time knowledge. */
-bool tr_tv_lit_int(tr_tv x, int64_t *out);  /* literal int or bool */
+bool tr_tv_lit_int(tr_tv x, int64_t *out); /* literal int or bool */
 bool tr_tv_lit_str(tr_tv x, const char **out);
 bool tr_tv_is_none(tr_tv x); /* literal None or type none */
 /* A dtype argument: np.float32, "f4", float, np.dtype("f4"), treadle.float32, bool ... -> scalar type; NULL if it is none. */
@@ -73,15 +74,18 @@ const tr_ty *tr_tv_dtype(tr_em *e, tr_tv x);
 /* --- typed operations; operands must already have the types op.def asks for --- */
 tr_tv tr_em_op1(tr_em *e, tr_op op, tr_tv x);
 tr_tv tr_em_op2(tr_em *e, tr_op op, tr_tv x, tr_tv y);
-tr_tv tr_em_nsw(tr_em *e, tr_op op, tr_tv x, tr_tv y); /* add, sub, mul on i64 index arithmetic known not to wrap */
+tr_tv tr_em_nsw(tr_em *e, tr_op op, tr_tv x,
+                tr_tv y); /* add, sub, mul on i64 index arithmetic known not to wrap */
 tr_tv tr_em_cmp(tr_em *e, tr_cmpop pred, tr_tv x, tr_tv y);
 tr_tv tr_em_select(tr_em *e, tr_tv c, tr_tv a, tr_tv b);
-tr_tv tr_em_math(tr_em *e, tr_mathfn fn, uint32_t n, const tr_tv *x); /* float (or complex) operands of one type */
+tr_tv tr_em_math(tr_em *e, tr_mathfn fn, uint32_t n,
+                 const tr_tv *x); /* float (or complex) operands of one type */
 tr_tv tr_em_cplx(tr_em *e, tr_tv re, tr_tv im);
 tr_tv tr_em_re(tr_em *e, tr_tv x); /* also of reals: themselves */
 tr_tv tr_em_im(tr_em *e, tr_tv x); /* of reals: 0 */
 tr_tv tr_em_tuple(tr_em *e, uint32_t n, const tr_tv *x);
-tr_tv tr_em_make(tr_em *e, const tr_ty *ty, uint32_t n, const tr_tv *items); /* range, slice, iter, closure ... */
+tr_tv tr_em_make(tr_em *e, const tr_ty *ty, uint32_t n,
+                 const tr_tv *items); /* range, slice, iter, closure ... */
 tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i);
 tr_tv tr_em_callrt(tr_em *e, tr_rt row, const tr_ty *ret, const char *text, uint32_t n, const tr_tv *x);
 /* Leaves the function with an exception unless cond holds. text: "... {0} ..." shows payload values. */
@@ -104,7 +108,8 @@ tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx);
 void tr_em_store(tr_em *e, tr_tv a, const tr_tv *idx, tr_tv v);
 /* View of type `ty` on a's memory; strides may be NULL when ty's layout is C or F. */
 tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape, const tr_tv *strides);
-tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout, const tr_tv *shape); /* not initialised */
+tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout,
+                  const tr_tv *shape); /* not initialised */
 /* a[i], a[i] = v for any container and index. */
 bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out);
 bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v);
@@ -118,13 +123,14 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array w
 /* --- patterns (lib/patterns.c) --- */
 typedef struct tr_pdesc tr_pdesc;
 /* Builds the lambda's body: idx[nspace], elems[nin], caps[ncap] in; fills yields[nout + nred]. */
-typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps, tr_tv *yields);
+typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                        tr_tv *yields);
 struct tr_pdesc {
     uint32_t nspace, nin, nout, nred, ncap;
     const tr_tv *space; /* i64 extents */
     const tr_tv *in, *out;
     const tr_redk *reds;
-    const tr_tv *init;  /* initial values, fix the reductions' types (argmin: i64, ignored otherwise) */
+    const tr_tv *init; /* initial values, fix the reductions' types (argmin: i64, ignored otherwise) */
     const tr_tv *caps;
     tr_plam lam;
     const void *user;
@@ -136,7 +142,7 @@ bool tr_em_pattern(tr_em *e, const tr_pdesc *d, tr_tv *out);
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);
 /* Row of x's method or attribute `name` in builtins.def, or -1. */
 int tr_em_member(tr_em *e, tr_tv x, const char *name);
-bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out);                /* an iterable that can be indexed */
+bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out); /* an iterable that can be indexed */
 bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n);
 bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out);
 bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out); /* i-th of exactly n items */
@@ -146,10 +152,10 @@ bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out); /* i-t
 /* Arguments bound to a row's parameters: absent ones have ty NULL and stand for the default in the row's text. */
 typedef struct tr_bcall {
     uint16_t row;
-    int32_t aux;        /* the row's last column */
-    uint32_t n;         /* number of bound parameters */
-    tr_tv *a;           /* a[0] is self for methods */
-    uint32_t nvar;      /* *args of the row */
+    int32_t aux;   /* the row's last column */
+    uint32_t n;    /* number of bound parameters */
+    tr_tv *a;      /* a[0] is self for methods */
+    uint32_t nvar; /* *args of the row */
     tr_tv *var;
 } tr_bcall;
 typedef bool (*tr_bfn)(tr_em *e, const tr_bcall *c, tr_tv *out);
@@ -157,8 +163,8 @@ typedef bool (*tr_bfn)(tr_em *e, const tr_bcall *c, tr_tv *out);
 typedef enum tr_bkind { TR_B_FUNC, TR_B_METHOD, TR_B_ATTR } tr_bkind;
 typedef struct tr_builtin {
     const char *id;
-    const char *path;   /* "math.sqrt"; methods and attributes: "array", "number", "tuple", "dtype", "range" */
-    const char *name;   /* methods, attributes: the name; functions: NULL */
+    const char *path; /* "math.sqrt"; methods and attributes: "array", "number", "tuple", "dtype", "range" */
+    const char *name; /* methods, attributes: the name; functions: NULL */
     const char *params; /* "x, axis=, *, dtype=": '=' optional; "*args" any number; "/" allowed for reading */
     tr_bfn fn;
     int32_t aux;
@@ -166,9 +172,9 @@ typedef struct tr_builtin {
 } tr_builtin;
 
 typedef enum tr_bid_row {
-#define F(id, path, params, fn, aux) TR_B_##id,
+#define F(id, path, params, fn, aux)      TR_B_##id,
 #define M(id, cls, name, params, fn, aux) TR_B_##id,
-#define A(id, cls, name, fn, aux) TR_B_##id,
+#define A(id, cls, name, fn, aux)         TR_B_##id,
 #include "lib/builtins.def"
 #undef F
 #undef M

@@ -4,9 +4,9 @@
 
 #include "lib/em.h"
 
-#define F(id, path, params, fn, aux) bool fn(tr_em *e, const tr_bcall *c, tr_tv *out);
+#define F(id, path, params, fn, aux)      bool fn(tr_em *e, const tr_bcall *c, tr_tv *out);
 #define M(id, cls, name, params, fn, aux) bool fn(tr_em *e, const tr_bcall *c, tr_tv *out);
-#define A(id, cls, name, fn, aux) bool fn(tr_em *e, const tr_bcall *c, tr_tv *out);
+#define A(id, cls, name, fn, aux)         bool fn(tr_em *e, const tr_bcall *c, tr_tv *out);
 #include "lib/builtins.def"
 #undef F
 #undef M

@@ -8,12 +8,24 @@ typedef struct item {
     tr_tv v;
 } item;
 
-static const tr_ty *i64_ty(tr_em *e) { return tr_ty_scalar(e->types, TR_TY_I64); }
-static tr_tv one(tr_em *e) { return tr_em_i64(e, 1); }
-static tr_tv zero(tr_em *e) { return tr_em_i64(e, 0); }
-static tr_tv add(tr_em *e, tr_tv x, tr_tv y) { return tr_em_nsw(e, TR_OP_ADD, x, y); }
-static tr_tv sub(tr_em *e, tr_tv x, tr_tv y) { return tr_em_nsw(e, TR_OP_SUB, x, y); }
-static tr_tv mul(tr_em *e, tr_tv x, tr_tv y) { return tr_em_nsw(e, TR_OP_MUL, x, y); }
+static const tr_ty *i64_ty(tr_em *e) {
+    return tr_ty_scalar(e->types, TR_TY_I64);
+}
+static tr_tv one(tr_em *e) {
+    return tr_em_i64(e, 1);
+}
+static tr_tv zero(tr_em *e) {
+    return tr_em_i64(e, 0);
+}
+static tr_tv add(tr_em *e, tr_tv x, tr_tv y) {
+    return tr_em_nsw(e, TR_OP_ADD, x, y);
+}
+static tr_tv sub(tr_em *e, tr_tv x, tr_tv y) {
+    return tr_em_nsw(e, TR_OP_SUB, x, y);
+}
+static tr_tv mul(tr_em *e, tr_tv x, tr_tv y) {
+    return tr_em_nsw(e, TR_OP_MUL, x, y);
+}
 
 static bool is_index(tr_em *e, tr_tv x) {
     const tr_ty *s = tr_lib_scalar(e, x.ty);
@@ -23,47 +35,62 @@ static bool is_index(tr_em *e, tr_tv x) {
 static bool is_full(tr_tv s) {
     int64_t step;
     return tr_tv_is_none((tr_tv){s.ty->items[0], s.v}) && tr_tv_is_none((tr_tv){s.ty->items[1], s.v}) &&
-           (tr_tv_is_none((tr_tv){s.ty->items[2], s.v}) || (tr_tv_lit_int((tr_tv){s.ty->items[2], s.v}, &step) && step == 1));
+           (tr_tv_is_none((tr_tv){s.ty->items[2], s.v}) ||
+            (tr_tv_lit_int((tr_tv){s.ty->items[2], s.v}, &step) && step == 1));
 }
 
 static bool classify(tr_em *e, tr_tv a, tr_tv x, item *out) {
-    if (is_index(e, x)) *out = (item){'i', x};
-    else if (x.ty->kind == TR_TY_SLICE) *out = (item){is_full(x) ? 'f' : 's', x};
-    else if (tr_tv_is_none(x)) *out = (item){'n', x};
-    else if (tr_lib_is_array(x)) return tr_em_unsupported(e, "fancy-index", "indexing %s with an array", tr_em_tyname(e, a.ty));
+    if (is_index(e, x))
+        *out = (item){'i', x};
+    else if (x.ty->kind == TR_TY_SLICE)
+        *out = (item){is_full(x) ? 'f' : 's', x};
+    else if (tr_tv_is_none(x))
+        *out = (item){'n', x};
+    else if (tr_lib_is_array(x))
+        return tr_em_unsupported(e, "fancy-index", "indexing %s with an array", tr_em_tyname(e, a.ty));
     else {
         tr_em_error(e, "%s cannot be indexed with %s", tr_em_tyname(e, a.ty), tr_em_tyname(e, x.ty));
-        if (tr_lib_scalar(e, x.ty) && tr_ty_is_float(tr_lib_scalar(e, x.ty))) tr_em_hint(e, "convert the index with int(), or divide with //");
+        if (tr_lib_scalar(e, x.ty) && tr_ty_is_float(tr_lib_scalar(e, x.ty)))
+            tr_em_hint(e, "convert the index with int(), or divide with //");
         return false;
     }
     return true;
 }
 
-static bool is_ellipsis(tr_tv x) { return x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_ELLIPSIS; }
+static bool is_ellipsis(tr_tv x) {
+    return x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_ELLIPSIS;
+}
 
 /* The index as one item per axis (and newaxes), Ellipsis expanded, missing axes full. */
 static bool collect(tr_em *e, tr_tv a, tr_tv idx, item *items, uint32_t *n) {
     uint32_t k = idx.ty->kind == TR_TY_TUPLE ? idx.ty->n : 1, axes = 0, dots = 0;
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, k + 1u);
-    if (k > 2 * TR_MAX_NDIM) return tr_em_error(e, "too many indices: %u", k);
+    if (k > 2 * TR_MAX_NDIM)
+        return tr_em_error(e, "too many indices: %u", k);
     for (uint32_t i = 0; i < k; i++) {
         x[i] = idx.ty->kind == TR_TY_TUPLE ? tr_em_item(e, idx, i) : idx;
-        if (is_ellipsis(x[i])) dots++;
-        else if (!tr_tv_is_none(x[i])) axes++;
+        if (is_ellipsis(x[i]))
+            dots++;
+        else if (!tr_tv_is_none(x[i]))
+            axes++;
     }
-    if (dots > 1) return tr_em_error(e, "an index can only have a single ellipsis ('...')");
+    if (dots > 1)
+        return tr_em_error(e, "an index can only have a single ellipsis ('...')");
     if (axes > a.ty->ndim)
-        return tr_em_error(e, "too many indices: the array is %u-dimensional, but %u were indexed", (unsigned)a.ty->ndim, axes);
+        return tr_em_error(e, "too many indices: the array is %u-dimensional, but %u were indexed",
+                           (unsigned)a.ty->ndim, axes);
     *n = 0;
     uint32_t missing = a.ty->ndim - axes;
     for (uint32_t i = 0; i < k; i++) {
         if (is_ellipsis(x[i])) {
-            for (; missing > 0; missing--) items[(*n)++] = (item){'f', x[i]};
+            for (; missing > 0; missing--)
+                items[(*n)++] = (item){'f', x[i]};
         } else if (!classify(e, a, x[i], &items[(*n)++])) {
             return false;
         }
     }
-    for (; missing > 0; missing--) items[(*n)++] = (item){'f', idx};
+    for (; missing > 0; missing--)
+        items[(*n)++] = (item){'f', idx};
     return true;
 }
 
@@ -73,11 +100,14 @@ static tr_tv checked(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what
     bool known = tr_tv_lit_int(x, &lit) && lit >= 0;
     bool is_unsigned = tr_ty_class(tr_lib_scalar(e, x.ty)) == 'u';
     tr_tv i = tr_em_conv(e, x, i64_ty(e));
-    if (!known && !is_unsigned) i = tr_lib_emit(e, TR_OP_WRAP, i64_ty(e), 2, (tr_val[]){i.v, n.v});
+    if (!known && !is_unsigned)
+        i = tr_lib_emit(e, TR_OP_WRAP, i64_ty(e), 2, (tr_val[]){i.v, n.v});
     if (e->ctx->opts.boundscheck && !e->dry) {
         tr_val c = tr_emit2(&e->b, TR_OP_CHECKIDX, NULL, i.v, n.v);
-        const char *text = what ? what
-                                : tr_arena_printf(&e->ctx->arena, "index {w} is out of bounds for axis %u with size {1}", axis);
+        const char *text =
+            what ? what
+                 : tr_arena_printf(&e->ctx->arena, "index {w} is out of bounds for axis %u with size {1}",
+                                   axis);
         tr_at(e->b.fn, c)->imm.site = tr_lib_site(e, TR_EXC_INDEX, text);
     }
     return i;
@@ -105,10 +135,12 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
     tr_tv *it[3] = {&b, &t, &k};
     for (int i = 0; i < 3; i++)
         if (!tr_tv_is_none(*it[i]) && !is_index(e, *it[i]))
-            return tr_em_error(e, "slice indices must be integers or None, not %s", tr_em_tyname(e, it[i]->ty));
+            return tr_em_error(e, "slice indices must be integers or None, not %s",
+                               tr_em_tyname(e, it[i]->ty));
     int64_t lit = 1;
     bool known = tr_tv_is_none(k) || tr_tv_lit_int(k, &lit);
-    if (known && lit == 0) return tr_em_error(e, "slice step cannot be zero");
+    if (known && lit == 0)
+        return tr_em_error(e, "slice step cannot be zero");
     if (known) {
         *step = tr_em_i64(e, lit);
         tr_tv lo = tr_em_i64(e, lit > 0 ? 0 : -1), hi = lit > 0 ? n : sub(e, n, one(e));
@@ -116,7 +148,10 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
         tr_tv stop = tr_tv_is_none(t) ? (lit > 0 ? hi : lo) : bound(e, t, n, lo, hi);
         tr_tv span = lit > 0 ? sub(e, stop, *start) : sub(e, *start, stop);
         int64_t m = lit > 0 ? lit : lit == INT64_MIN ? INT64_MAX : -lit;
-        if (m != 1) span = tr_em_op2(e, TR_OP_QUOT, add(e, at_least_0(e, span), tr_em_i64(e, m - 1 < INT32_MAX ? m - 1 : INT32_MAX)), tr_em_i64(e, m));
+        if (m != 1)
+            span = tr_em_op2(e, TR_OP_QUOT,
+                             add(e, at_least_0(e, span), tr_em_i64(e, m - 1 < INT32_MAX ? m - 1 : INT32_MAX)),
+                             tr_em_i64(e, m));
         *len = at_least_0(e, span);
         return true;
     }
@@ -140,23 +175,28 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
 
 /* Layout of the view: C when leading integers are followed by at most one partial step-1 slice and then full axes. */
 static tr_layout view_layout(tr_tv a, const item *it, uint32_t n) {
-    if (a.ty->layout == TR_LAYOUT_ANY) return TR_LAYOUT_ANY;
+    if (a.ty->layout == TR_LAYOUT_ANY)
+        return TR_LAYOUT_ANY;
     bool lead = true, ok_c = true, ok_f = a.ty->layout == TR_LAYOUT_F || a.ty->ndim <= 1;
     int64_t step;
     for (uint32_t i = 0; i < n; i++) {
         if (it[i].kind == 'n' || it[i].kind == 'f') {
-            if (it[i].kind == 'f') lead = false;
+            if (it[i].kind == 'f')
+                lead = false;
             continue;
         }
         ok_f = false;
-        if (!lead) ok_c = false;
+        if (!lead)
+            ok_c = false;
         if (it[i].kind == 's') {
             tr_tv k = {it[i].v.ty->items[2], TR_NOVAL};
-            if (!tr_tv_is_none(k) && !(tr_tv_lit_int(k, &step) && step == 1)) ok_c = false;
+            if (!tr_tv_is_none(k) && !(tr_tv_lit_int(k, &step) && step == 1))
+                ok_c = false;
             lead = false;
         }
     }
-    if (a.ty->layout == TR_LAYOUT_C && ok_c) return TR_LAYOUT_C;
+    if (a.ty->layout == TR_LAYOUT_C && ok_c)
+        return TR_LAYOUT_C;
     return a.ty->layout == TR_LAYOUT_F && ok_f ? TR_LAYOUT_F : TR_LAYOUT_ANY;
 }
 
@@ -170,15 +210,19 @@ typedef struct place {
 static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
     item it[4 * TR_MAX_NDIM];
     uint32_t n, ax = 0, nd = 0;
-    if (!collect(e, a, idx, it, &n)) return false;
+    if (!collect(e, a, idx, it, &n))
+        return false;
     p->scalar = true;
-    for (uint32_t i = 0; i < n; i++) p->scalar = p->scalar && it[i].kind == 'i';
+    for (uint32_t i = 0; i < n; i++)
+        p->scalar = p->scalar && it[i].kind == 'i';
     if (p->scalar && idx.ty->kind == TR_TY_TUPLE)
-        for (uint32_t i = 0; i < idx.ty->n; i++) p->scalar = p->scalar && !is_ellipsis((tr_tv){idx.ty->items[i], TR_NOVAL});
+        for (uint32_t i = 0; i < idx.ty->n; i++)
+            p->scalar = p->scalar && !is_ellipsis((tr_tv){idx.ty->items[i], TR_NOVAL});
     tr_tv off = zero(e), shape[2 * TR_MAX_NDIM], strides[2 * TR_MAX_NDIM];
     for (uint32_t i = 0; i < n; i++) {
         if (it[i].kind == 'n') {
-            if (nd >= TR_MAX_NDIM) return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
+            if (nd >= TR_MAX_NDIM)
+                return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
             shape[nd] = one(e);
             strides[nd++] = zero(e);
             continue;
@@ -186,16 +230,20 @@ static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
         tr_tv dim = tr_em_dim(e, a, ax), start, len, step;
         if (it[i].kind == 'i') {
             tr_tv x = checked(e, it[i].v, dim, ax, NULL);
-            if (p->scalar) p->idx[ax] = x;
-            else off = add(e, off, mul(e, x, tr_em_stride(e, a, ax)));
+            if (p->scalar)
+                p->idx[ax] = x;
+            else
+                off = add(e, off, mul(e, x, tr_em_stride(e, a, ax)));
         } else {
             tr_tv st = tr_em_stride(e, a, ax);
-            if (nd >= TR_MAX_NDIM) return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
+            if (nd >= TR_MAX_NDIM)
+                return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
             if (it[i].kind == 'f') {
                 shape[nd] = dim;
                 strides[nd++] = st;
             } else {
-                if (!slice_bounds(e, it[i].v, dim, &start, &len, &step)) return false;
+                if (!slice_bounds(e, it[i].v, dim, &start, &len, &step))
+                    return false;
                 off = add(e, off, mul(e, start, st));
                 shape[nd] = len;
                 strides[nd++] = mul(e, st, step);
@@ -203,14 +251,17 @@ static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
         }
         ax++;
     }
-    if (p->scalar) return true;
+    if (p->scalar)
+        return true;
     tr_layout lay = nd == 0 ? TR_LAYOUT_C : view_layout(a, it, n);
-    p->view = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, nd, lay, a.ty->readonly), a, off, shape, strides);
+    p->view =
+        tr_em_view(e, tr_ty_array(e->types, a.ty->elem, nd, lay, a.ty->readonly), a, off, shape, strides);
     return true;
 }
 
 bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
-    if (a.ty->ndim == 0) return tr_em_error(e, "iteration over a 0-d array");
+    if (a.ty->ndim == 0)
+        return tr_em_error(e, "iteration over a 0-d array");
     if (a.ty->ndim == 1) {
         *out = tr_em_load(e, a, &i);
         return true;
@@ -234,37 +285,47 @@ static bool tuple_slice(tr_em *e, tr_tv t, tr_tv s, tr_tv *out) {
     for (uint32_t i = 0; i < 3; i++) {
         tr_tv x = {s.ty->items[i], TR_NOVAL};
         none[i] = tr_tv_is_none(x);
-        if (!none[i] && !tr_tv_lit_int(x, &v[i])) return tr_em_error(e, "a tuple can only be sliced with constants");
+        if (!none[i] && !tr_tv_lit_int(x, &v[i]))
+            return tr_em_error(e, "a tuple can only be sliced with constants");
     }
-    if (v[2] == 0) return tr_em_error(e, "slice step cannot be zero");
+    if (v[2] == 0)
+        return tr_em_error(e, "slice step cannot be zero");
     int64_t lo = v[2] > 0 ? 0 : -1, hi = v[2] > 0 ? n : n - 1;
     for (int i = 0; i < 2; i++) {
-        if (none[i]) v[i] = (i == 0) == (v[2] > 0) ? lo : hi;
+        if (none[i])
+            v[i] = (i == 0) == (v[2] > 0) ? lo : hi;
         else {
-            if (v[i] < 0) v[i] += n;
+            if (v[i] < 0)
+                v[i] += n;
             v[i] = v[i] < lo ? lo : v[i] > hi ? hi : v[i];
         }
     }
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1);
     uint32_t k = 0;
-    for (int64_t i = v[0]; v[2] > 0 ? i < v[1] : i > v[1]; i += v[2]) it[k++] = tr_em_item(e, t, (uint32_t)i);
+    for (int64_t i = v[0]; v[2] > 0 ? i < v[1] : i > v[1]; i += v[2])
+        it[k++] = tr_em_item(e, t, (uint32_t)i);
     *out = tr_em_tuple(e, k, it);
     return true;
 }
 
 /* Item at a run-time position already in range: a chain of selects over the joined type. */
 bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
-    if (t.ty->n == 0) return tr_em_error(e, "an empty tuple has no items");
+    if (t.ty->n == 0)
+        return tr_em_error(e, "an empty tuple has no items");
     const tr_ty *j = NULL;
-    for (uint32_t k = 0; k < t.ty->n; k++) j = j ? tr_ty_join(e->types, j, t.ty->items[k]) : tr_ty_strong(e->types, t.ty->items[k]);
+    for (uint32_t k = 0; k < t.ty->n; k++)
+        j = j ? tr_ty_join(e->types, j, t.ty->items[k]) : tr_ty_strong(e->types, t.ty->items[k]);
     if (!j || (!tr_ty_is_scalar(j) && t.ty->n > 1 && j != t.ty->items[0])) {
-        tr_em_error(e, "the items of %s have no common type, so the index must be a constant", tr_em_tyname(e, t.ty));
+        tr_em_error(e, "the items of %s have no common type, so the index must be a constant",
+                    tr_em_tyname(e, t.ty));
         return false;
     }
-    if (!tr_em_coerce(e, tr_em_item(e, t, t.ty->n - 1), j, out)) return false;
+    if (!tr_em_coerce(e, tr_em_item(e, t, t.ty->n - 1), j, out))
+        return false;
     for (uint32_t k = t.ty->n - 1; k-- > 0;) {
         tr_tv x;
-        if (!tr_em_coerce(e, tr_em_item(e, t, k), j, &x)) return false;
+        if (!tr_em_coerce(e, tr_em_item(e, t, k), j, &x))
+            return false;
         *out = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, i, tr_em_i64(e, k)), x, *out);
     }
     return true;
@@ -272,46 +333,57 @@ bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
 
 static bool tuple_get(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     int64_t k;
-    if (i.ty->kind == TR_TY_SLICE) return tuple_slice(e, t, i, out);
+    if (i.ty->kind == TR_TY_SLICE)
+        return tuple_slice(e, t, i, out);
     if (tr_tv_lit_int(i, &k)) {
         if (k < -(int64_t)t.ty->n || k >= (int64_t)t.ty->n)
             return tr_em_error(e, "tuple index %lld out of range for %u items", (long long)k, t.ty->n);
         *out = tr_em_item(e, t, (uint32_t)(k < 0 ? k + t.ty->n : k));
         return true;
     }
-    if (!is_index(e, i)) return tr_em_error(e, "tuple indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
+    if (!is_index(e, i))
+        return tr_em_error(e, "tuple indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     return tr_lib_tuple_at(e, t, checked(e, i, tr_em_i64(e, t.ty->n), 0, "tuple index out of range"), out);
 }
 
 /* --- the two entry points --- */
 
 bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
-    if (a.ty->kind == TR_TY_TUPLE) return tuple_get(e, a, i, out);
+    if (a.ty->kind == TR_TY_TUPLE)
+        return tuple_get(e, a, i, out);
     if (a.ty->kind == TR_TY_RANGE && is_index(e, i)) {
         tr_tv n;
-        if (!tr_em_iterlen(e, a, &n)) return false;
+        if (!tr_em_iterlen(e, a, &n))
+            return false;
         return tr_em_iterget(e, a, checked(e, i, n, 0, "range object index out of range"), out);
     }
-    if (!tr_lib_is_array(a)) return tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, a.ty));
+    if (!tr_lib_is_array(a))
+        return tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, a.ty));
     place p;
-    if (!resolve(e, a, i, &p)) return false;
+    if (!resolve(e, a, i, &p))
+        return false;
     *out = p.scalar ? tr_em_load(e, a, p.idx) : p.view;
     return true;
 }
 
 bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v) {
-    if (!tr_lib_is_array(a)) return tr_em_error(e, "%s does not support item assignment", tr_em_tyname(e, a.ty));
-    if (a.ty->readonly) return tr_em_error(e, "cannot assign to a read-only array");
+    if (!tr_lib_is_array(a))
+        return tr_em_error(e, "%s does not support item assignment", tr_em_tyname(e, a.ty));
+    if (a.ty->readonly)
+        return tr_em_error(e, "cannot assign to a read-only array");
     place p;
-    if (!resolve(e, a, i, &p)) return false;
-    if (!p.scalar) return tr_em_assign(e, p.view, v);
+    if (!resolve(e, a, i, &p))
+        return false;
+    if (!p.scalar)
+        return tr_em_assign(e, p.view, v);
     const tr_ty *s = tr_lib_scalar(e, v.ty);
     if (!s && tr_lib_is_array(v) && v.ty->ndim == 0) {
         v = tr_em_load(e, v, NULL);
         s = v.ty;
     }
     if (!s || (tr_ty_is_complex(s) && !tr_ty_is_complex(a.ty->elem)))
-        return tr_em_error(e, "cannot store %s in an array of %s", tr_em_tyname(e, v.ty), tr_em_tyname(e, a.ty->elem));
+        return tr_em_error(e, "cannot store %s in an array of %s", tr_em_tyname(e, v.ty),
+                           tr_em_tyname(e, a.ty->elem));
     tr_em_store(e, a, p.idx, v);
     return true;
 }

@@ -2,19 +2,24 @@
 #include "lib/em.h"
 #include "lib/priv.h"
 
-static tr_tv one(tr_em *e) { return tr_em_i64(e, 1); }
-static tr_tv zero(tr_em *e) { return tr_em_i64(e, 0); }
+static tr_tv one(tr_em *e) {
+    return tr_em_i64(e, 1);
+}
+static tr_tv zero(tr_em *e) {
+    return tr_em_i64(e, 0);
+}
 
 bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
     *out = x;
     switch (x.ty->kind) {
-        case TR_TY_RANGE:
-        case TR_TY_TUPLE:
-        case TR_TY_ITER: return true;
-        case TR_TY_ARRAY:
-            if (x.ty->ndim > 0) return true;
-            return tr_em_error(e, "iteration over a 0-d array");
-        default: return tr_em_error(e, "%s is not iterable", tr_em_tyname(e, x.ty));
+    case TR_TY_RANGE:
+    case TR_TY_TUPLE:
+    case TR_TY_ITER: return true;
+    case TR_TY_ARRAY:
+        if (x.ty->ndim > 0)
+            return true;
+        return tr_em_error(e, "iteration over a 0-d array");
+    default: return tr_em_error(e, "%s is not iterable", tr_em_tyname(e, x.ty));
     }
 }
 
@@ -27,31 +32,34 @@ static tr_tv range_len(tr_em *e, tr_tv r) {
     }
     const tr_ty *u64 = tr_ty_scalar(e->types, TR_TY_U64), *i64 = zero(e).ty;
     tr_tv up = tr_em_cmp(e, TR_CMP_GT, step, zero(e));
-    tr_tv some = tr_em_select(e, up, tr_em_cmp(e, TR_CMP_GT, stop, start), tr_em_cmp(e, TR_CMP_LT, stop, start));
+    tr_tv some =
+        tr_em_select(e, up, tr_em_cmp(e, TR_CMP_GT, stop, start), tr_em_cmp(e, TR_CMP_LT, stop, start));
     tr_tv d = tr_em_select(e, up, tr_em_op2(e, TR_OP_SUB, stop, start), tr_em_op2(e, TR_OP_SUB, start, stop));
     tr_tv mag = tr_em_select(e, up, step, tr_em_op1(e, TR_OP_NEG, step));
-    tr_tv q = tr_em_op2(e, TR_OP_QUOT, tr_em_conv(e, tr_em_op2(e, TR_OP_SUB, d, one(e)), u64), tr_em_conv(e, mag, u64));
+    tr_tv q = tr_em_op2(e, TR_OP_QUOT, tr_em_conv(e, tr_em_op2(e, TR_OP_SUB, d, one(e)), u64),
+                        tr_em_conv(e, mag, u64));
     return tr_em_select(e, some, tr_em_op2(e, TR_OP_ADD, tr_em_conv(e, q, i64), one(e)), zero(e));
 }
 
 bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
     switch (it.ty->kind) {
-        case TR_TY_RANGE: *n = range_len(e, it); return true;
-        case TR_TY_TUPLE: *n = tr_em_i64(e, it.ty->n); return true;
-        case TR_TY_ARRAY: *n = tr_em_dim(e, it, 0); return true;
-        case TR_TY_ITER: break;
-        default: return tr_em_error(e, "%s has no length", tr_em_tyname(e, it.ty));
+    case TR_TY_RANGE: *n = range_len(e, it); return true;
+    case TR_TY_TUPLE: *n = tr_em_i64(e, it.ty->n); return true;
+    case TR_TY_ARRAY: *n = tr_em_dim(e, it, 0); return true;
+    case TR_TY_ITER: break;
+    default: return tr_em_error(e, "%s has no length", tr_em_tyname(e, it.ty));
     }
     switch (it.ty->sub) {
-        case TR_ITER_ENUMERATE: return tr_em_iterlen(e, tr_em_item(e, it, 1), n);
-        case TR_ITER_REVERSED: return tr_em_iterlen(e, tr_em_item(e, it, 0), n);
-        case TR_ITER_FLAT: *n = tr_em_size(e, tr_em_item(e, it, 0)); return true;
-        default: break;
+    case TR_ITER_ENUMERATE: return tr_em_iterlen(e, tr_em_item(e, it, 1), n);
+    case TR_ITER_REVERSED: return tr_em_iterlen(e, tr_em_item(e, it, 0), n);
+    case TR_ITER_FLAT: *n = tr_em_size(e, tr_em_item(e, it, 0)); return true;
+    default: break;
     }
     *n = zero(e);
     for (uint32_t i = 0; i < it.ty->n; i++) {
         tr_tv k;
-        if (!tr_em_iterlen(e, tr_em_item(e, it, i), &k)) return false;
+        if (!tr_em_iterlen(e, tr_em_item(e, it, i), &k))
+            return false;
         *n = i == 0 ? k : tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, *n), k, *n);
     }
     return true;
@@ -72,52 +80,55 @@ static tr_tv flat_at(tr_em *e, tr_tv a, tr_tv i) {
     return tr_em_load(e, a, idx);
 }
 
-bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
-
 bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
     switch (it.ty->kind) {
-        case TR_TY_RANGE: {
-            tr_tv start = tr_em_item(e, it, 0);
-            tr_tv d = it.ty->n ? i : tr_em_nsw(e, TR_OP_MUL, i, tr_em_item(e, it, 2));
-            *out = tr_em_conv(e, tr_em_nsw(e, TR_OP_ADD, start, d), it.ty->elem);
-            return true;
-        }
-        case TR_TY_TUPLE: return tr_lib_tuple_at(e, it, i, out);
-        case TR_TY_ARRAY: return tr_lib_row(e, it, i, out);
-        case TR_TY_ITER: break;
-        default: return tr_em_error(e, "%s is not iterable", tr_em_tyname(e, it.ty));
+    case TR_TY_RANGE: {
+        tr_tv start = tr_em_item(e, it, 0);
+        tr_tv d = it.ty->n ? i : tr_em_nsw(e, TR_OP_MUL, i, tr_em_item(e, it, 2));
+        *out = tr_em_conv(e, tr_em_nsw(e, TR_OP_ADD, start, d), it.ty->elem);
+        return true;
+    }
+    case TR_TY_TUPLE: return tr_lib_tuple_at(e, it, i, out);
+    case TR_TY_ARRAY: return tr_lib_row(e, it, i, out);
+    case TR_TY_ITER: break;
+    default: return tr_em_error(e, "%s is not iterable", tr_em_tyname(e, it.ty));
     }
     tr_tv x[2], n, *parts;
     switch (it.ty->sub) {
-        case TR_ITER_ENUMERATE:
-            x[0] = tr_em_op2(e, TR_OP_ADD, tr_em_item(e, it, 0), i);
-            if (!tr_em_iterget(e, tr_em_item(e, it, 1), i, &x[1])) return false;
-            *out = tr_em_tuple(e, 2, x);
-            return true;
-        case TR_ITER_REVERSED:
-            x[0] = tr_em_item(e, it, 0);
-            if (!tr_em_iterlen(e, x[0], &n)) return false;
-            return tr_em_iterget(e, x[0], tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, n, one(e)), i), out);
-        case TR_ITER_FLAT: *out = flat_at(e, tr_em_item(e, it, 0), i); return true;
-        default: break;
+    case TR_ITER_ENUMERATE:
+        x[0] = tr_em_op2(e, TR_OP_ADD, tr_em_item(e, it, 0), i);
+        if (!tr_em_iterget(e, tr_em_item(e, it, 1), i, &x[1]))
+            return false;
+        *out = tr_em_tuple(e, 2, x);
+        return true;
+    case TR_ITER_REVERSED:
+        x[0] = tr_em_item(e, it, 0);
+        if (!tr_em_iterlen(e, x[0], &n))
+            return false;
+        return tr_em_iterget(e, x[0], tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, n, one(e)), i), out);
+    case TR_ITER_FLAT: *out = flat_at(e, tr_em_item(e, it, 0), i); return true;
+    default: break;
     }
     parts = TR_NEW_N(&e->ctx->arena, tr_tv, it.ty->n + 1u);
     for (uint32_t k = 0; k < it.ty->n; k++)
-        if (!tr_em_iterget(e, tr_em_item(e, it, k), i, &parts[k])) return false;
+        if (!tr_em_iterget(e, tr_em_item(e, it, k), i, &parts[k]))
+            return false;
     *out = tr_em_tuple(e, it.ty->n, parts);
     return true;
 }
 
 bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
     if (x.ty->kind == TR_TY_TUPLE) {
-        if (x.ty->n != n) return tr_em_error(e, "cannot unpack %u items into %u", x.ty->n, n);
+        if (x.ty->n != n)
+            return tr_em_error(e, "cannot unpack %u items into %u", x.ty->n, n);
         *out = tr_em_item(e, x, i);
         return true;
     }
     if (tr_lib_is_array(x) && x.ty->ndim > 0) {
         if (i == 0) {
             tr_tv d = tr_em_dim(e, x, 0), want = tr_em_i64(e, n);
-            tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, d, want), TR_EXC_VALUE, "cannot unpack {0} items into {1}", 2, (tr_tv[]){d, want});
+            tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, d, want), TR_EXC_VALUE, "cannot unpack {0} items into {1}",
+                        2, (tr_tv[]){d, want});
         }
         return tr_lib_row(e, x, tr_em_i64(e, i), out);
     }

@@ -21,7 +21,8 @@ static const char *const cmp_sign[] = {
 /* --- folding of literals --- */
 
 static bool lit_real(tr_tv x, double *f, int64_t *i, bool *is_int) {
-    if (x.ty->kind != TR_TY_LIT) return false;
+    if (x.ty->kind != TR_TY_LIT)
+        return false;
     const tr_obj *o = x.ty->lit;
     *is_int = o->kind == TR_OBJ_INT || o->kind == TR_OBJ_BOOL;
     if (*is_int) {
@@ -35,51 +36,56 @@ static bool lit_real(tr_tv x, double *f, int64_t *i, bool *is_int) {
 
 static bool fold_int(tr_binop op, int64_t a, int64_t b, int64_t *r) {
     switch (op) {
-        case TR_BIN_ADD: return !__builtin_add_overflow(a, b, r);
-        case TR_BIN_SUB: return !__builtin_sub_overflow(a, b, r);
-        case TR_BIN_MUL: return !__builtin_mul_overflow(a, b, r);
-        case TR_BIN_FLOORDIV:
-        case TR_BIN_MOD: {
-            if (b == 0 || (a == INT64_MIN && b == -1)) return false;
-            int64_t q = a / b, m = a % b;
-            if (m != 0 && (m < 0) != (b < 0)) {
-                q--;
-                m += b;
-            }
-            *r = op == TR_BIN_FLOORDIV ? q : m;
-            return true;
+    case TR_BIN_ADD: return !__builtin_add_overflow(a, b, r);
+    case TR_BIN_SUB: return !__builtin_sub_overflow(a, b, r);
+    case TR_BIN_MUL: return !__builtin_mul_overflow(a, b, r);
+    case TR_BIN_FLOORDIV:
+    case TR_BIN_MOD: {
+        if (b == 0 || (a == INT64_MIN && b == -1))
+            return false;
+        int64_t q = a / b, m = a % b;
+        if (m != 0 && (m < 0) != (b < 0)) {
+            q--;
+            m += b;
         }
-        case TR_BIN_AND: *r = a & b; return true;
-        case TR_BIN_OR: *r = a | b; return true;
-        case TR_BIN_XOR: *r = a ^ b; return true;
-        case TR_BIN_SHL:
-            if (b < 0 || b > 62 || (a << b) >> b != a) return false;
-            *r = (int64_t)((uint64_t)a << b);
-            return true;
-        case TR_BIN_SHR:
-            if (b < 0) return false;
-            *r = a >> (b > 63 ? 63 : b);
-            return true;
-        case TR_BIN_POW: {
-            int64_t p = 1;
-            if (b < 0) return false;
-            for (; b > 0; b--)
-                if (__builtin_mul_overflow(p, a, &p)) return false;
-            *r = p;
-            return true;
-        }
-        default: return false;
+        *r = op == TR_BIN_FLOORDIV ? q : m;
+        return true;
+    }
+    case TR_BIN_AND: *r = a & b; return true;
+    case TR_BIN_OR: *r = a | b; return true;
+    case TR_BIN_XOR: *r = a ^ b; return true;
+    case TR_BIN_SHL:
+        if (b < 0 || b > 62 || (a << b) >> b != a)
+            return false;
+        *r = (int64_t)((uint64_t)a << b);
+        return true;
+    case TR_BIN_SHR:
+        if (b < 0)
+            return false;
+        *r = a >> (b > 63 ? 63 : b);
+        return true;
+    case TR_BIN_POW: {
+        int64_t p = 1;
+        if (b < 0)
+            return false;
+        for (; b > 0; b--)
+            if (__builtin_mul_overflow(p, a, &p))
+                return false;
+        *r = p;
+        return true;
+    }
+    default: return false;
     }
 }
 
 static bool fold_float(tr_binop op, double a, double b, double *r) {
     switch (op) {
-        case TR_BIN_ADD: *r = a + b; return true;
-        case TR_BIN_SUB: *r = a - b; return true;
-        case TR_BIN_MUL: *r = a * b; return true;
-        case TR_BIN_DIV: *r = a / b; return b != 0;
-        case TR_BIN_POW: *r = pow(a, b); return a > 0;
-        default: return false;
+    case TR_BIN_ADD: *r = a + b; return true;
+    case TR_BIN_SUB: *r = a - b; return true;
+    case TR_BIN_MUL: *r = a * b; return true;
+    case TR_BIN_DIV: *r = a / b; return b != 0;
+    case TR_BIN_POW: *r = pow(a, b); return a > 0;
+    default: return false;
     }
 }
 
@@ -87,15 +93,20 @@ static bool fold_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     double fx, fy, fr;
     int64_t ix = 0, iy = 0, ir;
     bool xi, yi;
-    if (!lit_real(x, &fx, &ix, &xi) || !lit_real(y, &fy, &iy, &yi)) return false;
-    if (x.ty->lit->kind == TR_OBJ_BOOL && y.ty->lit->kind == TR_OBJ_BOOL) return false;
+    if (!lit_real(x, &fx, &ix, &xi) || !lit_real(y, &fy, &iy, &yi))
+        return false;
+    if (x.ty->lit->kind == TR_OBJ_BOOL && y.ty->lit->kind == TR_OBJ_BOOL)
+        return false;
     if (xi && yi && op != TR_BIN_DIV && !(op == TR_BIN_POW && iy < 0)) {
-        if (op == TR_BIN_POW && iy > 64) return false;
-        if (!fold_int(op, ix, iy, &ir)) return false;
+        if (op == TR_BIN_POW && iy > 64)
+            return false;
+        if (!fold_int(op, ix, iy, &ir))
+            return false;
         *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, ir));
         return true;
     }
-    if (!fold_float(op, fx, fy, &fr)) return false;
+    if (!fold_float(op, fx, fy, &fr))
+        return false;
     *out = tr_em_lit(e, tr_obj_float(&e->ctx->arena, fr));
     return true;
 }
@@ -103,16 +114,24 @@ static bool fold_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
 /* --- scalars --- */
 
 static bool op_error(tr_em *e, const char *sign, tr_tv x, tr_tv y) {
-    return tr_em_error(e, "unsupported operand types for %s: %s and %s", sign, tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty));
+    return tr_em_error(e, "unsupported operand types for %s: %s and %s", sign, tr_em_tyname(e, x.ty),
+                       tr_em_tyname(e, y.ty));
 }
 
-static tr_tv not_zero(tr_em *e, tr_tv y) { return tr_em_cmp(e, TR_CMP_NE, y, tr_em_num(e, y.ty, 0.0)); }
+static tr_tv not_zero(tr_em *e, tr_tv y) {
+    return tr_em_cmp(e, TR_CMP_NE, y, tr_em_num(e, y.ty, 0.0));
+}
 
 static const char *zero_text(tr_binop op, const tr_ty *t) {
-    if (tr_ty_is_complex(t)) return "complex division by zero";
+    if (tr_ty_is_complex(t))
+        return "complex division by zero";
     if (tr_ty_is_float(t))
-        return op == TR_BIN_DIV ? "float division by zero" : op == TR_BIN_MOD ? "float modulo" : "float floor division by zero";
-    return op == TR_BIN_DIV ? "division by zero" : op == TR_BIN_MOD ? "integer modulo by zero" : "integer division or modulo by zero";
+        return op == TR_BIN_DIV   ? "float division by zero"
+               : op == TR_BIN_MOD ? "float modulo"
+                                  : "float floor division by zero";
+    return op == TR_BIN_DIV   ? "division by zero"
+           : op == TR_BIN_MOD ? "integer modulo by zero"
+                              : "integer division or modulo by zero";
 }
 
 /* The zero check is on the divisor as written: an int divisor of `/` is tested as an int. */
@@ -122,10 +141,16 @@ static void check_zero(tr_em *e, tr_binop op, tr_tv y, const tr_ty *as) {
 
 static bool divide(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, bool np, tr_tv *out) {
     const tr_ty *xs = tr_lib_scalar(e, x.ty);
-    if (op != TR_BIN_DIV && tr_ty_is_complex(t)) return op_error(e, bin_sign[op], x, y);
+    if (op != TR_BIN_DIV && tr_ty_is_complex(t))
+        return op_error(e, bin_sign[op], x, y);
     tr_tv a = tr_em_conv(e, x, t), b = tr_em_conv(e, y, t);
-    if (!np) check_zero(e, op, b, op == TR_BIN_DIV && !tr_ty_is_float(xs) && !tr_ty_is_complex(t) ? xs : a.ty);
-    *out = tr_em_op2(e, op == TR_BIN_DIV ? TR_OP_DIV : op == TR_BIN_MOD ? TR_OP_FLOORMOD : TR_OP_FLOORDIV, a, b);
+    if (!np)
+        check_zero(e, op, b, op == TR_BIN_DIV && !tr_ty_is_float(xs) && !tr_ty_is_complex(t) ? xs : a.ty);
+    *out = tr_em_op2(e,
+                     op == TR_BIN_DIV   ? TR_OP_DIV
+                     : op == TR_BIN_MOD ? TR_OP_FLOORMOD
+                                        : TR_OP_FLOORDIV,
+                     a, b);
     return true;
 }
 
@@ -137,7 +162,9 @@ static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, bool np, tr_tv *ou
         if (ints && n < 0) { /* a literal negative exponent: float64, as Python's */
             const tr_ty *f = tr_ty_scalar(e->types, TR_TY_F64);
             tr_tv xf = tr_em_conv(e, x, f);
-            if (!np) tr_em_check(e, not_zero(e, xf), TR_EXC_ZERODIV, "0.0 cannot be raised to a negative power", 0, NULL);
+            if (!np)
+                tr_em_check(e, not_zero(e, xf), TR_EXC_ZERODIV, "0.0 cannot be raised to a negative power", 0,
+                            NULL);
             *out = tr_em_op2(e, TR_OP_POW, xf, tr_em_f64(e, (double)n));
             return true;
         }
@@ -157,48 +184,49 @@ static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, bool np, tr_tv *ou
 
 static char op_class(tr_binop op) {
     switch (op) {
-        case TR_BIN_DIV: return '/';
-        case TR_BIN_AND:
-        case TR_BIN_OR:
-        case TR_BIN_XOR: return '&';
-        case TR_BIN_SHL:
-        case TR_BIN_SHR: return '<';
-        default: return '+';
+    case TR_BIN_DIV: return '/';
+    case TR_BIN_AND:
+    case TR_BIN_OR:
+    case TR_BIN_XOR: return '&';
+    case TR_BIN_SHL:
+    case TR_BIN_SHR: return '<';
+    default: return '+';
     }
 }
 
 static tr_op plain_op(tr_binop op) {
     switch (op) {
-        case TR_BIN_ADD: return TR_OP_ADD;
-        case TR_BIN_SUB: return TR_OP_SUB;
-        case TR_BIN_MUL: return TR_OP_MUL;
-        case TR_BIN_AND: return TR_OP_AND;
-        case TR_BIN_OR: return TR_OP_OR;
-        case TR_BIN_XOR: return TR_OP_XOR;
-        case TR_BIN_SHL: return TR_OP_SHL;
-        case TR_BIN_SHR: return TR_OP_SHR;
-        default: return TR_OP__COUNT;
+    case TR_BIN_ADD: return TR_OP_ADD;
+    case TR_BIN_SUB: return TR_OP_SUB;
+    case TR_BIN_MUL: return TR_OP_MUL;
+    case TR_BIN_AND: return TR_OP_AND;
+    case TR_BIN_OR: return TR_OP_OR;
+    case TR_BIN_XOR: return TR_OP_XOR;
+    case TR_BIN_SHL: return TR_OP_SHL;
+    case TR_BIN_SHR: return TR_OP_SHR;
+    default: return TR_OP__COUNT;
     }
 }
 
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool np, tr_tv *out) {
     const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
-    if (op == TR_BIN_MATMUL) return op_error(e, bin_sign[op], x, y);
+    if (op == TR_BIN_MATMUL)
+        return op_error(e, bin_sign[op], x, y);
     const tr_ty *t = tr_ty_arith(e->types, op_class(op), xs, ys, e->ctx->opts.promote_numba);
-    if (!t) return op_error(e, bin_sign[op], x, y);
+    if (!t)
+        return op_error(e, bin_sign[op], x, y);
     bool weak = t->weak;
     const tr_ty *s = tr_ty_strong(e->types, t);
     bool ok;
     switch (op) {
-        case TR_BIN_DIV:
-        case TR_BIN_FLOORDIV:
-        case TR_BIN_MOD: ok = divide(e, op, x, y, s, np, out); break;
-        case TR_BIN_POW: ok = power(e, x, y, s, np, out); break;
-        default:
-            *out = tr_em_op2(e, plain_op(op), tr_em_conv(e, x, s), tr_em_conv(e, y, s));
-            ok = true;
+    case TR_BIN_DIV:
+    case TR_BIN_FLOORDIV:
+    case TR_BIN_MOD: ok = divide(e, op, x, y, s, np, out); break;
+    case TR_BIN_POW: ok = power(e, x, y, s, np, out); break;
+    default: *out = tr_em_op2(e, plain_op(op), tr_em_conv(e, x, s), tr_em_conv(e, y, s)); ok = true;
     }
-    if (ok && weak && out->ty == s) out->ty = t;
+    if (ok && weak && out->ty == s)
+        out->ty = t;
     return ok;
 }
 
@@ -207,32 +235,39 @@ bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool np, tr_t
 static bool tuple_concat(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     uint32_t n = x.ty->n + y.ty->n;
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
-    for (uint32_t i = 0; i < n; i++) it[i] = i < x.ty->n ? tr_em_item(e, x, i) : tr_em_item(e, y, i - x.ty->n);
+    for (uint32_t i = 0; i < n; i++)
+        it[i] = i < x.ty->n ? tr_em_item(e, x, i) : tr_em_item(e, y, i - x.ty->n);
     *out = tr_em_tuple(e, n, it);
     return true;
 }
 
 static bool tuple_repeat(tr_em *e, tr_tv x, int64_t k, tr_tv *out) {
     k = k < 0 ? 0 : k;
-    if ((uint64_t)k * x.ty->n > 1024) return tr_em_error(e, "a tuple of more than 1024 items");
+    if ((uint64_t)k * x.ty->n > 1024)
+        return tr_em_error(e, "a tuple of more than 1024 items");
     uint32_t n = (uint32_t)k * x.ty->n;
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
-    for (uint32_t i = 0; i < n; i++) it[i] = tr_em_item(e, x, i % x.ty->n);
+    for (uint32_t i = 0; i < n; i++)
+        it[i] = tr_em_item(e, x, i % x.ty->n);
     *out = tr_em_tuple(e, n, it);
     return true;
 }
 
 bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
-    if (fold_binary(e, op, x, y, out)) return true;
+    if (fold_binary(e, op, x, y, out))
+        return true;
     if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
         return tr_lib_scalar_binary(e, op, x, y, e->ctx->opts.error_numpy, out);
     bool arr = tr_lib_is_array(x) || tr_lib_is_array(y);
-    if (arr && (tr_lib_is_array(x) || tr_lib_scalar(e, x.ty)) && (tr_lib_is_array(y) || tr_lib_scalar(e, y.ty)))
+    if (arr && (tr_lib_is_array(x) || tr_lib_scalar(e, x.ty)) &&
+        (tr_lib_is_array(y) || tr_lib_scalar(e, y.ty)))
         return tr_lib_array_binary(e, op, x, y, false, out);
     int64_t k;
     const char *a, *b;
-    if (x.ty->kind == TR_TY_TUPLE && y.ty->kind == TR_TY_TUPLE && op == TR_BIN_ADD) return tuple_concat(e, x, y, out);
-    if (x.ty->kind == TR_TY_TUPLE && op == TR_BIN_MUL && tr_tv_lit_int(y, &k)) return tuple_repeat(e, x, k, out);
+    if (x.ty->kind == TR_TY_TUPLE && y.ty->kind == TR_TY_TUPLE && op == TR_BIN_ADD)
+        return tuple_concat(e, x, y, out);
+    if (x.ty->kind == TR_TY_TUPLE && op == TR_BIN_MUL && tr_tv_lit_int(y, &k))
+        return tuple_repeat(e, x, k, out);
     if (op == TR_BIN_ADD && tr_tv_lit_str(x, &a) && tr_tv_lit_str(y, &b)) {
         *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_arena_printf(&e->ctx->arena, "%s%s", a, b)));
         return true;
@@ -241,8 +276,10 @@ bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
 }
 
 bool tr_em_inplace(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
-    if (!tr_lib_is_array(x)) return tr_em_binary(e, op, x, y, out);
-    if (!tr_lib_is_array(y) && !tr_lib_scalar(e, y.ty)) return op_error(e, bin_sign[op], x, y);
+    if (!tr_lib_is_array(x))
+        return tr_em_binary(e, op, x, y, out);
+    if (!tr_lib_is_array(y) && !tr_lib_scalar(e, y.ty))
+        return op_error(e, bin_sign[op], x, y);
     return tr_lib_array_binary(e, op, x, y, true, out);
 }
 
@@ -252,15 +289,22 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
     if (op == TR_UN_NOT) {
         tr_tv t;
         int64_t v;
-        if (!tr_em_truth(e, x, &t)) return false;
-        if (tr_tv_lit_int(t, &v)) *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, !v));
-        else *out = tr_em_op1(e, TR_OP_NOT, t);
+        if (!tr_em_truth(e, x, &t))
+            return false;
+        if (tr_tv_lit_int(t, &v))
+            *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, !v));
+        else
+            *out = tr_em_op1(e, TR_OP_NOT, t);
         return true;
     }
-    if (tr_lib_is_array(x)) return tr_lib_array_unary(e, op, x, out);
+    if (tr_lib_is_array(x))
+        return tr_lib_array_unary(e, op, x, out);
     const tr_ty *s = tr_lib_scalar(e, x.ty);
     if (!s || (op == TR_UN_INVERT && !tr_ty_is_int(s) && s->kind != TR_TY_BOOL))
-        return tr_em_error(e, "bad operand type for unary %s: %s", op == TR_UN_NEG ? "-" : op == TR_UN_POS ? "+" : "~",
+        return tr_em_error(e, "bad operand type for unary %s: %s",
+                           op == TR_UN_NEG   ? "-"
+                           : op == TR_UN_POS ? "+"
+                                             : "~",
                            tr_em_tyname(e, x.ty));
     double f;
     int64_t i = 0;
@@ -274,10 +318,13 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
         return true;
     }
     /* integers compute in at least 64 bits: type of x + x */
-    const tr_ty *t = tr_ty_is_float(s) || tr_ty_is_complex(s) ? s : tr_ty_arith(e->types, '+', s, s, e->ctx->opts.promote_numba);
+    const tr_ty *t = tr_ty_is_float(s) || tr_ty_is_complex(s)
+                         ? s
+                         : tr_ty_arith(e->types, '+', s, s, e->ctx->opts.promote_numba);
     tr_tv v = tr_em_conv(e, x, t);
     *out = op == TR_UN_POS ? v : tr_em_op1(e, op == TR_UN_NEG ? TR_OP_NEG : TR_OP_NOT, v);
-    if (t->weak && out->ty == tr_ty_strong(e->types, t)) out->ty = t;
+    if (t->weak && out->ty == tr_ty_strong(e->types, t))
+        out->ty = t;
     return true;
 }
 
@@ -285,12 +332,12 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
 
 static bool cmp_fold(tr_cmpop op, int c) {
     switch (op) {
-        case TR_CMP_LT: return c < 0;
-        case TR_CMP_LE: return c <= 0;
-        case TR_CMP_EQ: return c == 0;
-        case TR_CMP_NE: return c != 0;
-        case TR_CMP_GT: return c > 0;
-        default: return c >= 0;
+    case TR_CMP_LT: return c < 0;
+    case TR_CMP_LE: return c <= 0;
+    case TR_CMP_EQ: return c == 0;
+    case TR_CMP_NE: return c != 0;
+    case TR_CMP_GT: return c > 0;
+    default: return c >= 0;
     }
 }
 
@@ -308,11 +355,13 @@ static bool cmp_scalar(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
     const tr_ty *t = tr_ty_compare(e->types, xs, ys, e->ctx->opts.promote_numba);
     if (!t) {
-        if (!tr_ty_is_int(xs) || !tr_ty_is_int(ys)) return op_error(e, cmp_sign[op], x, y);
+        if (!tr_ty_is_int(xs) || !tr_ty_is_int(ys))
+            return op_error(e, cmp_sign[op], x, y);
         *out = cmp_mixed(e, op, tr_em_strong(e, x), tr_em_strong(e, y));
         return true;
     }
-    if (tr_ty_is_complex(t) && op != TR_CMP_EQ && op != TR_CMP_NE) return op_error(e, cmp_sign[op], x, y);
+    if (tr_ty_is_complex(t) && op != TR_CMP_EQ && op != TR_CMP_NE)
+        return op_error(e, cmp_sign[op], x, y);
     t = tr_ty_strong(e->types, t);
     *out = tr_em_cmp(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t));
     return true;
@@ -330,7 +379,8 @@ static bool cmp_tuple(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     tr_cmpop strict = op == TR_CMP_LE ? TR_CMP_LT : op == TR_CMP_GE ? TR_CMP_GT : op;
     for (uint32_t i = n; i-- > 0;) {
         tr_tv a = tr_em_item(e, x, i), b = tr_em_item(e, y, i), ne, lt;
-        if (!tr_em_compare(e, TR_CMP_NE, a, b, &ne) || !tr_em_compare(e, strict, a, b, &lt)) return false;
+        if (!tr_em_compare(e, TR_CMP_NE, a, b, &ne) || !tr_em_compare(e, strict, a, b, &lt))
+            return false;
         r = tr_em_select(e, ne, lt, r);
     }
     *out = r;
@@ -344,9 +394,12 @@ bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     const char *a, *b;
     if (lit_real(x, &fx, &ix, &xi) && lit_real(y, &fy, &iy, &yi)) {
         bool r;
-        if (xi && yi) r = cmp_fold(op, (ix > iy) - (ix < iy));
-        else if (isnan(fx) || isnan(fy)) r = op == TR_CMP_NE;
-        else r = cmp_fold(op, (fx > fy) - (fx < fy));
+        if (xi && yi)
+            r = cmp_fold(op, (ix > iy) - (ix < iy));
+        else if (isnan(fx) || isnan(fy))
+            r = op == TR_CMP_NE;
+        else
+            r = cmp_fold(op, (fx > fy) - (fx < fy));
         *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, r));
         return true;
     }
@@ -354,13 +407,17 @@ bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
         *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, cmp_fold(op, strcmp(a, b))));
         return true;
     }
-    if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty)) return cmp_scalar(e, op, x, y, out);
-    if (x.ty->kind == TR_TY_TUPLE && y.ty->kind == TR_TY_TUPLE) return cmp_tuple(e, op, x, y, out);
+    if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
+        return cmp_scalar(e, op, x, y, out);
+    if (x.ty->kind == TR_TY_TUPLE && y.ty->kind == TR_TY_TUPLE)
+        return cmp_tuple(e, op, x, y, out);
     bool xa = tr_lib_is_array(x), ya = tr_lib_is_array(y);
     if ((xa || ya) && (xa || tr_lib_scalar(e, x.ty)) && (ya || tr_lib_scalar(e, y.ty)))
         return tr_lib_array_compare(e, op, x, y, out);
     if (op == TR_CMP_EQ || op == TR_CMP_NE) {
-        bool static_kinds = (tr_tv_is_none(x) || tr_tv_is_none(y) || x.ty->kind == TR_TY_LIT || y.ty->kind == TR_TY_LIT) && !xa && !ya;
+        bool static_kinds =
+            (tr_tv_is_none(x) || tr_tv_is_none(y) || x.ty->kind == TR_TY_LIT || y.ty->kind == TR_TY_LIT) &&
+            !xa && !ya;
         if (static_kinds) { /* None or a string against something else; dtypes and functions by identity */
             const tr_ty *dx = tr_tv_dtype(e, x), *dy = tr_tv_dtype(e, y);
             bool same = x.ty == y.ty || (dx && dx == dy) || (tr_tv_is_none(x) && tr_tv_is_none(y));
@@ -377,7 +434,8 @@ bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
     if (!nx && !ny && tr_lib_scalar(e, x.ty) == bool_ty && tr_lib_scalar(e, y.ty) == bool_ty)
         return tr_em_compare(e, negate ? TR_CMP_NE : TR_CMP_EQ, x, y, out);
     if (!nx && !ny && x.ty->kind != TR_TY_LIT && y.ty->kind != TR_TY_LIT)
-        return tr_em_unsupported(e, "identity", "'is' between %s and %s", tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty));
+        return tr_em_unsupported(e, "identity", "'is' between %s and %s", tr_em_tyname(e, x.ty),
+                                 tr_em_tyname(e, y.ty));
     bool same = (nx && ny) || (!nx && !ny && x.ty == y.ty);
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, same != negate));
     return true;
@@ -385,15 +443,19 @@ bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
 
 /* x in (tuple): any item equal. x in range, x in array: arrays only scalars. */
 bool tr_em_in(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
-    if (y.ty->kind != TR_TY_TUPLE) return tr_em_unsupported(e, "contains", "'in' on %s", tr_em_tyname(e, y.ty));
+    if (y.ty->kind != TR_TY_TUPLE)
+        return tr_em_unsupported(e, "contains", "'in' on %s", tr_em_tyname(e, y.ty));
     tr_tv r = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, false));
     for (uint32_t i = 0; i < y.ty->n; i++) {
         tr_tv eq;
         int64_t v;
-        if (!tr_em_compare(e, TR_CMP_EQ, x, tr_em_item(e, y, i), &eq)) return false;
+        if (!tr_em_compare(e, TR_CMP_EQ, x, tr_em_item(e, y, i), &eq))
+            return false;
         if (tr_tv_lit_int(eq, &v)) {
-            if (v) r = eq;
-            if (v) break;
+            if (v)
+                r = eq;
+            if (v)
+                break;
             continue;
         }
         r = tr_em_op2(e, TR_OP_OR, r, eq);
@@ -412,11 +474,16 @@ bool tr_em_truth(tr_em *e, tr_tv x, tr_tv *out) {
     int64_t i = 0;
     bool is_int;
     int known = -1;
-    if (lit_real(x, &f, &i, &is_int)) known = is_int ? i != 0 : f != 0;
-    else if (tr_tv_is_none(x)) known = 0;
-    else if (tr_tv_lit_str(x, &text)) known = *text != 0;
-    else if (x.ty->kind == TR_TY_TUPLE) known = x.ty->n != 0;
-    else if (x.ty->kind == TR_TY_LIT && !s) known = 1; /* functions, types, modules */
+    if (lit_real(x, &f, &i, &is_int))
+        known = is_int ? i != 0 : f != 0;
+    else if (tr_tv_is_none(x))
+        known = 0;
+    else if (tr_tv_lit_str(x, &text))
+        known = *text != 0;
+    else if (x.ty->kind == TR_TY_TUPLE)
+        known = x.ty->n != 0;
+    else if (x.ty->kind == TR_TY_LIT && !s)
+        known = 1; /* functions, types, modules */
     if (known >= 0) {
         *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, known));
         return true;
@@ -427,11 +494,13 @@ bool tr_em_truth(tr_em *e, tr_tv x, tr_tv *out) {
     }
     if (x.ty->kind == TR_TY_RANGE) {
         tr_tv n;
-        if (!tr_em_iterlen(e, x, &n)) return false;
+        if (!tr_em_iterlen(e, x, &n))
+            return false;
         *out = tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 0));
         return true;
     }
     tr_em_error(e, "the truth of %s is not defined", tr_em_tyname(e, x.ty));
-    if (tr_lib_is_array(x)) tr_em_hint(e, "use .any() or .all()");
+    if (tr_lib_is_array(x))
+        tr_em_hint(e, "use .any() or .all()");
     return false;
 }
