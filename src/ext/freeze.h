@@ -4,7 +4,8 @@
  * and constants too; attributes of modules as far as the code's chains of names go; functions that are reached are frozen in
  * turn, each once. What Treadle has no meaning for becomes an opaque object with a short description, so nothing fails here but
  * for lack of memory.
- * Use: tr_freeze_init, then tr_freeze_func and tr_freeze_value in any order, then tr_freeze_finish (also after failure). */
+ * Use: tr_freeze_init, then tr_freeze and tr_freeze_value in any order, then tr_freeze_fini (also after failure). Arena memory may run
+ * out in the two in the middle: the context's owner sets the jump. */
 #ifndef TR_EXT_FREEZE_H
 #define TR_EXT_FREEZE_H
 
@@ -20,36 +21,50 @@ typedef struct tr_builtin_map {
     bool filled;
 } tr_builtin_map;
 bool tr_builtin_map_fill(tr_builtin_map *m); /* false with a Python exception */
+bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row);
 void tr_builtin_map_clear(tr_builtin_map *m);
 int tr_builtin_map_visit(const tr_builtin_map *m, visitproc visit, void *arg);
 
-/* What the snapshot asks the rest of the extension. Both may be NULL; neither may leave an exception set. */
-typedef struct tr_freeze_hooks {
-    tr_builtin_map *builtins;
+/* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL and leave no exception set. */
+typedef struct tr_freeze_host {
     /* py_func of one of our own functions (borrowed) and whether it wants to be inlined; NULL: it is none. */
     PyObject *(*unwrap)(void *user, PyObject *o, bool *inline_always);
     /* Type that one of our own type objects stands for; NULL: it is none. */
     const tr_ty *(*as_type)(void *user, PyObject *o);
     void *user;
-} tr_freeze_hooks;
+    tr_builtin_map builtins; /* tr_builtin_map_clear and _visit in the module's own */
+} tr_freeze_host;
 
-typedef struct tr_freezer tr_freezer;
+struct tr_fscope;
 
-/* The freezer lives in the program's arena; its Python objects are let go by tr_freeze_finish. NULL with an exception. */
-tr_freezer *tr_freeze_init(tr_prog *p, const tr_freeze_hooks *hooks);
-/* Freezes a function (plain, or one that `unwrap` knows) and all it reaches; its index in the program. */
-bool tr_freeze_func(tr_freezer *z, PyObject *fn, uint32_t *func);
+/* A snapshot being taken, and what is left of it beside the program. */
+typedef struct tr_frozen {
+    PyObject *keep;         /* list: what the program refers to; code lives no longer than the arrays in it */
+    PyObject *deps;         /* list: what was read where, for tr_freeze_current */
+    const tr_binding *bind; /* data of the frozen arrays, in the arena */
+    size_t nbind;
+    const char *why;        /* set when tr_freeze_hash fails */
+    tr_ctx *ctx;
+    tr_prog *prog;
+    tr_freeze_host *host;
+    tr_map known;           /* PyObject * -> tr_obj * */
+    TR_VEC(struct tr_fscope) scopes;
+    uint32_t done, depth;
+    bool failed;            /* a Python exception is set */
+} tr_frozen;
+
+bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host);
+/* Freezes a function (plain, or one that `unwrap` knows) and all it reaches; it becomes the program's root. */
+bool tr_freeze(tr_frozen *z, PyObject *fn);
 /* Freezes one value: a constant argument, say. NULL with a Python exception. */
-const tr_obj *tr_freeze_value(tr_freezer *z, PyObject *o);
-/* Hands over (new references, either may be NULL) what the program refers to, which must live as long as compiled code does, and what
- * was read where, for tr_freeze_current. */
-void tr_freeze_finish(tr_freezer *z, PyObject **refs, PyObject **deps);
+const tr_obj *tr_freeze_value(tr_frozen *z, PyObject *o);
+void tr_freeze_fini(tr_frozen *z);
 
 /* Everything that was read still has the value it had: 1 yes, 0 no, -1 exception. */
 int tr_freeze_current(PyObject *deps);
 
-/* Adds all that determines the code of the program: bytecode, constants, globals by value, functions reached, places. False and a
- * reason when the program cannot be recognised by content (it freezes an array larger than 1 MiB). */
-bool tr_freeze_hash(const tr_prog *p, tr_hasher *h, const char **why);
+/* Adds all that determines the code of the program: bytecode, constants, globals by value, functions reached, places. False and
+ * z->why when the program cannot be recognised by content (it freezes an array larger than 1 MiB). */
+bool tr_freeze_hash(tr_frozen *z, tr_hasher *h);
 
 #endif

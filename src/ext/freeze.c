@@ -1,0 +1,673 @@
+/* Python objects to plain data.
+ *
+ * Each object is frozen once: a map from its address to its tr_obj, with a reference held so that the address stays its own. So
+ * shared and cyclic structures end, and recursion needs no case. Functions are queued, not descended into.
+ * No user code runs but for module attributes that a module computes (PEP 562). */
+#include "ext/freeze.h"
+
+#include "ext/value.h"
+#include "front/front.h"
+#include "lib/em.h"
+
+enum { MAX_TUPLE_DEPTH = 32, MAX_REPR = 60, FREE_VAR = 0x80 };
+
+/* Where a function's names are looked up. */
+typedef struct tr_fscope {
+    PyObject *code, *globals, *builtins, *closure; /* borrowed from objects that `keep` holds; closure NULL: an inner function */
+    uint32_t parent;                               /* inner: the function it stands in */
+} scope;
+
+static const tr_obj *freeze_value(tr_frozen *z, PyObject *o);
+
+static tr_arena *arena(tr_frozen *z) {
+    return &z->ctx->arena;
+}
+
+/* The one place where a failure of Python's is noted; the entry points report it. */
+static bool ok(tr_frozen *z, bool fine) {
+    z->failed |= !fine;
+    return fine;
+}
+static bool hold(tr_frozen *z, PyObject *o) {
+    return ok(z, PyList_Append(z->keep, o) == 0);
+}
+static bool note_read(tr_frozen *z, PyObject *where, PyObject *fallback, PyObject *name, PyObject *value) {
+    PyObject *t = value ? PyTuple_Pack(4, where, fallback ? fallback : Py_None, name ? name : Py_None, value)
+                        : PyTuple_Pack(3, where, fallback ? fallback : Py_None, name ? name : Py_None);
+    bool fine = t && PyList_Append(z->deps, t) == 0;
+    Py_XDECREF(t);
+    return ok(z, fine);
+}
+
+static const char *text_of(tr_frozen *z, PyObject *s) {
+    Py_ssize_t n = 0;
+    const char *d = s && PyUnicode_Check(s) ? PyUnicode_AsUTF8AndSize(s, &n) : NULL;
+    if (!d) {
+        PyErr_Clear(); /* a lone surrogate; names in messages need not be exact */
+        return "?";
+    }
+    return tr_arena_strndup(arena(z), d, (size_t)n);
+}
+
+static const char *repr_of(tr_frozen *z, PyObject *o) { /* of exact builtin types only: no user code runs */
+    PyObject *r = PyObject_Repr(o);
+    const char *s = text_of(z, r);
+    Py_XDECREF(r);
+    return strlen(s) > MAX_REPR ? tr_arena_printf(arena(z), "%.*s...", MAX_REPR - 3, s) : s;
+}
+
+static tr_obj *new_obj(tr_frozen *z, tr_objk kind, PyObject *py, const char *repr) {
+    tr_obj *o = TR_NEW(arena(z), tr_obj);
+    o->kind = (uint8_t)kind;
+    o->repr = repr;
+    o->py = py;
+    return o;
+}
+
+static tr_obj *opaque(tr_frozen *z, PyObject *o) {
+    const char *repr = PyType_Check(o) ? tr_arena_printf(arena(z), "class '%s'", ((PyTypeObject *)o)->tp_name)
+                                       : tr_arena_printf(arena(z), "an object of class '%s'", Py_TYPE(o)->tp_name);
+    return new_obj(z, TR_OBJ_OPAQUE, o, repr);
+}
+
+/* --- plain values --- */
+
+static tr_obj *freeze_int(tr_frozen *z, PyObject *o) {
+    int overflow;
+    tr_obj *r = new_obj(z, TR_OBJ_INT, o, repr_of(z, o));
+    long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    r->u.i = v;
+    if (overflow > 0) {
+        r->u.u = PyLong_AsUnsignedLongLong(o);
+        r->kind = TR_OBJ_UINT;
+    }
+    if (overflow < 0 || PyErr_Occurred()) {
+        PyErr_Clear();
+        r->kind = TR_OBJ_BIGINT;
+    }
+    return r;
+}
+
+static tr_obj *freeze_str(tr_frozen *z, PyObject *o) {
+    Py_ssize_t n;
+    const char *d = PyUnicode_AsUTF8AndSize(o, &n);
+    if (!d) {
+        PyErr_Clear();
+        return opaque(z, o);
+    }
+    tr_obj *r = new_obj(z, TR_OBJ_STR, o, repr_of(z, o));
+    r->u.s.d = tr_arena_strndup(arena(z), d, (size_t)n);
+    r->u.s.n = (uint32_t)n;
+    return r;
+}
+
+static tr_obj *freeze_number(tr_frozen *z, PyObject *o) {
+    if (PyBool_Check(o)) {
+        tr_obj *r = new_obj(z, TR_OBJ_BOOL, o, o == Py_True ? "True" : "False");
+        r->u.i = o == Py_True;
+        return r;
+    }
+    if (PyLong_CheckExact(o))
+        return freeze_int(z, o);
+    if (PyFloat_CheckExact(o)) {
+        tr_obj *r = new_obj(z, TR_OBJ_FLOAT, o, repr_of(z, o));
+        r->u.f = PyFloat_AS_DOUBLE(o);
+        return r;
+    }
+    if (PyComplex_CheckExact(o)) {
+        tr_obj *r = new_obj(z, TR_OBJ_COMPLEX, o, repr_of(z, o));
+        r->u.c[0] = PyComplex_RealAsDouble(o);
+        r->u.c[1] = PyComplex_ImagAsDouble(o);
+        return r;
+    }
+    return NULL;
+}
+
+/* --- sequences --- */
+
+static tr_obj *freeze_items(tr_frozen *z, PyObject *o, tr_objk kind, uint32_t n, PyObject *const *items) {
+    const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, n + 1);
+    tr_obj *r = new_obj(z, kind, o, kind == TR_OBJ_SLICE ? "slice" : "()");
+    r->u.t.n = n;
+    r->u.t.items = v;
+    size_t len = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        v[i] = freeze_value(z, items[i]);
+        if (!v[i])
+            return NULL;
+        len += strlen(v[i]->repr) + 2;
+    }
+    if (n && kind == TR_OBJ_TUPLE && len < MAX_REPR) {
+        const char *s = v[0]->repr;
+        for (uint32_t i = 1; i < n; i++)
+            s = tr_arena_printf(arena(z), "%s, %s", s, v[i]->repr);
+        r->repr = tr_arena_printf(arena(z), n == 1 ? "(%s,)" : "(%s)", s);
+    } else if (n && kind == TR_OBJ_TUPLE) {
+        r->repr = tr_arena_printf(arena(z), "a tuple of %u items", n);
+    }
+    return r;
+}
+
+/* Field names of a named tuple's class, or NULL. */
+static const char *const *field_names(tr_frozen *z, PyTypeObject *cls, uint32_t *n) {
+    PyObject *fields = PyType_IsSubtype(cls, &PyTuple_Type) && cls->tp_dict ? PyDict_GetItemString(cls->tp_dict, "_fields") : NULL;
+    if (!fields || !PyTuple_CheckExact(fields))
+        return NULL;
+    *n = (uint32_t)PyTuple_GET_SIZE(fields);
+    const char **names = TR_NEW_N(arena(z), const char *, *n + 1);
+    for (uint32_t i = 0; i < *n; i++) {
+        if (!PyUnicode_Check(PyTuple_GET_ITEM(fields, i)))
+            return NULL;
+        names[i] = text_of(z, PyTuple_GET_ITEM(fields, i));
+    }
+    return names;
+}
+
+static tr_obj *freeze_tuple(tr_frozen *z, PyObject *o) {
+    uint32_t n = (uint32_t)PyTuple_GET_SIZE(o), nfields = 0;
+    const char *const *fields = NULL;
+    if (!PyTuple_CheckExact(o) && (!(fields = field_names(z, Py_TYPE(o), &nfields)) || nfields != n))
+        return opaque(z, o);
+    if (z->depth >= MAX_TUPLE_DEPTH)
+        return opaque(z, o);
+    z->depth++;
+    tr_obj *r = freeze_items(z, o, TR_OBJ_TUPLE, n, &PyTuple_GET_ITEM(o, 0));
+    z->depth--;
+    if (r && fields) {
+        r->u.t.fields = fields;
+        r->u.t.name = tr_arena_strdup(arena(z), Py_TYPE(o)->tp_name);
+    }
+    return r;
+}
+
+/* A set in the constants comes from `x in {1, 2}`: for that its items are all there is to know. */
+static tr_obj *freeze_set(tr_frozen *z, PyObject *o) {
+    PyObject *t = PySequence_Tuple(o);
+    if (!ok(z, t != NULL))
+        return NULL;
+    bool held = hold(z, t);
+    Py_DECREF(t);
+    return held ? freeze_tuple(z, t) : NULL;
+}
+
+static tr_obj *freeze_slice(tr_frozen *z, PyObject *o) {
+    PySliceObject *s = (PySliceObject *)o;
+    return freeze_items(z, o, TR_OBJ_SLICE, 3, (PyObject *[]){s->start, s->stop, s->step});
+}
+
+/* --- NumPy --- */
+
+static const tr_ty *type_of_descr(tr_frozen *z, PyArray_Descr *d) {
+    unsigned num = (unsigned)d->type_num;
+    if (num >= sizeof tr_value_npy_kind || tr_value_npy_kind[num] == 255 || !PyArray_ISNBO(d->byteorder))
+        return NULL;
+    return tr_ty_scalar(z->ctx->types, (tr_tyk)tr_value_npy_kind[num]);
+}
+
+static tr_obj *freeze_dtype(tr_frozen *z, PyObject *o, PyArray_Descr *d) {
+    const tr_ty *ty = type_of_descr(z, d);
+    if (!ty)
+        return opaque(z, o);
+    tr_obj *r = new_obj(z, TR_OBJ_TYPE, o, tr_ty_user(arena(z), ty));
+    r->ty = ty;
+    return r;
+}
+
+static tr_obj *freeze_np_class(tr_frozen *z, PyObject *o) {
+    PyArray_Descr *d = PyArray_DescrFromTypeObject(o);
+    if (!d) {
+        PyErr_Clear();
+        return opaque(z, o);
+    }
+    /* An abstract class (np.floating) has a default dtype, which is not the class. */
+    tr_obj *r = (PyObject *)d->typeobj == o ? freeze_dtype(z, o, d) : opaque(z, o);
+    Py_DECREF(d);
+    return r;
+}
+
+static tr_obj *freeze_np_scalar(tr_frozen *z, PyObject *o) {
+    PyArray_Descr *d = PyArray_DescrFromScalar(o);
+    if (!d) {
+        PyErr_Clear();
+        return opaque(z, o);
+    }
+    const tr_ty *ty = type_of_descr(z, d);
+    union { int8_t i1; int16_t i2; int32_t i4; int64_t i8; uint8_t u1; uint16_t u2; uint32_t u4; uint64_t u8; float f4[2]; double f8[2]; } raw = {0};
+    if (ty)
+        PyArray_ScalarAsCtype(o, &raw);
+    Py_DECREF(d);
+    if (!ty)
+        return opaque(z, o);
+    tr_obj *r = new_obj(z, TR_OBJ_SCALAR, o, repr_of(z, o));
+    r->ty = ty;
+    switch ((tr_tyk)ty->kind) {
+    case TR_TY_BOOL: r->u.i = raw.u1 != 0; break;
+    case TR_TY_I8: r->u.i = raw.i1; break;
+    case TR_TY_I16: r->u.i = raw.i2; break;
+    case TR_TY_I32: r->u.i = raw.i4; break;
+    case TR_TY_I64: r->u.i = raw.i8; break;
+    case TR_TY_U8: r->u.u = raw.u1; break;
+    case TR_TY_U16: r->u.u = raw.u2; break;
+    case TR_TY_U32: r->u.u = raw.u4; break;
+    case TR_TY_U64: r->u.u = raw.u8; break;
+    case TR_TY_F32: r->u.f = (double)raw.f4[0]; break;
+    case TR_TY_F64: r->u.f = raw.f8[0]; break;
+    case TR_TY_C64:
+        r->u.c[0] = (double)raw.f4[0];
+        r->u.c[1] = (double)raw.f4[1];
+        break;
+    default:
+        r->u.c[0] = raw.f8[0];
+        r->u.c[1] = raw.f8[1];
+    }
+    return r;
+}
+
+/* The symbol of the array's data in compiled code (code/meta.h). */
+static void bind_array(tr_frozen *z, const tr_obj *o) {
+    tr_binding *b = TR_NEW_N(arena(z), tr_binding, z->nbind + 1);
+    if (z->nbind)
+        memcpy(b, z->bind, z->nbind * sizeof *b);
+    b[z->nbind++] = (tr_binding){tr_arena_printf(arena(z), "tr_arr_%u", o->u.a.index), o->u.a.data};
+    z->bind = b;
+}
+
+/* A frozen array is a copy, so that it keeps the values it had; one that nobody can write is taken as it is. */
+static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
+    PyArrayObject *a = (PyArrayObject *)o;
+    const tr_ty *elem = type_of_descr(z, PyArray_DESCR(a));
+    if (!elem || PyArray_NDIM(a) > TR_MAX_NDIM) {
+        PyArray_Descr *d = PyArray_DESCR(a);
+        return new_obj(z, TR_OBJ_OPAQUE, o, tr_arena_printf(arena(z), "an array of dtype %c%c%d", d->byteorder, d->kind, (int)PyArray_ITEMSIZE(a)));
+    }
+    bool constant = !PyArray_ISWRITEABLE(a) && PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA | NPY_ARRAY_ALIGNED);
+    if (!constant) {
+        a = (PyArrayObject *)PyArray_NewCopy(a, NPY_KEEPORDER);
+        if (!ok(z, a != NULL))
+            return NULL;
+        bool held = hold(z, (PyObject *)a);
+        Py_DECREF(a);
+        if (!held)
+            return NULL;
+    }
+    uint32_t ndim = (uint32_t)PyArray_NDIM(a);
+    int64_t *shape = TR_NEW_N(arena(z), int64_t, ndim + 1), *strides = TR_NEW_N(arena(z), int64_t, ndim + 1);
+    for (uint32_t i = 0; i < ndim; i++) {
+        shape[i] = PyArray_DIM(a, (int)i);
+        strides[i] = PyArray_STRIDE(a, (int)i) / (int64_t)PyArray_ITEMSIZE(a);
+        if (PyArray_STRIDE(a, (int)i) % (int64_t)PyArray_ITEMSIZE(a))
+            return opaque(z, o);
+    }
+    tr_layout layout = PyArray_IS_C_CONTIGUOUS(a) ? TR_LAYOUT_C : PyArray_IS_F_CONTIGUOUS(a) ? TR_LAYOUT_F : TR_LAYOUT_ANY;
+    tr_obj *r = new_obj(z, TR_OBJ_ARRAY, o, "");
+    r->ty = tr_ty_array(z->ctx->types, elem, ndim, layout, true);
+    r->repr = tr_ty_user(arena(z), r->ty);
+    r->u.a.data = PyArray_DATA(a);
+    r->u.a.shape = shape;
+    r->u.a.strides = strides;
+    r->u.a.index = z->prog->arrays.n;
+    tr_vec_push(arena(z), &z->prog->arrays, r);
+    bind_array(z, r);
+    return r;
+}
+
+/* --- functions, classes, modules --- */
+
+static void add_scope(tr_frozen *z, tr_func f, scope s) {
+    tr_vec_push(arena(z), &z->prog->funcs, f);
+    tr_vec_push(arena(z), &z->scopes, s);
+}
+
+/* What a code object alone says of its function. */
+static tr_func func_of_code(tr_frozen *z, PyCodeObject *c) {
+    tr_func f = {0};
+    f.name = text_of(z, c->co_name);
+    f.qualname = text_of(z, c->co_qualname);
+    f.file = text_of(z, c->co_filename);
+    f.nargs = (uint32_t)c->co_argcount;
+    f.nposonly = (uint32_t)c->co_posonlyargcount;
+    f.nkwonly = (uint32_t)c->co_kwonlyargcount;
+    f.varargs = (c->co_flags & CO_VARARGS) != 0;
+    f.varkw = (c->co_flags & CO_VARKEYWORDS) != 0;
+    uint32_t n = f.nargs + f.nkwonly;
+    const char **names = TR_NEW_N(arena(z), const char *, n + 2);
+    for (uint32_t i = 0; i < n + f.varargs; i++)
+        names[i] = text_of(z, PyTuple_GET_ITEM(c->co_localsplusnames, i));
+    f.argnames = names;
+    f.defaults = TR_NEW_N(arena(z), const tr_obj *, n + 1);
+    return f;
+}
+
+static bool freeze_defaults(tr_frozen *z, tr_func *f, PyFunctionObject *fn) {
+    const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, f->nargs + f->nkwonly + 1);
+    uint32_t n = fn->func_defaults && PyTuple_Check(fn->func_defaults) ? (uint32_t)PyTuple_GET_SIZE(fn->func_defaults) : 0;
+    for (uint32_t i = 0; i < n && n <= f->nargs; i++)
+        if (!(v[f->nargs - n + i] = freeze_value(z, PyTuple_GET_ITEM(fn->func_defaults, i))))
+            return false;
+    for (uint32_t i = f->nargs; fn->func_kwdefaults && i < f->nargs + f->nkwonly; i++) {
+        PyObject *d = PyDict_GetItemString(fn->func_kwdefaults, f->argnames[i]);
+        if (d && !(v[i] = freeze_value(z, d)))
+            return false;
+    }
+    f->defaults = v;
+    return true;
+}
+
+static tr_obj *freeze_function(tr_frozen *z, PyObject *o, bool inline_always) {
+    PyFunctionObject *fn = (PyFunctionObject *)o;
+    tr_func f = func_of_code(z, (PyCodeObject *)fn->func_code);
+    f.name = text_of(z, fn->func_name);
+    f.qualname = text_of(z, fn->func_qualname);
+    f.py = o;
+    f.inline_always = inline_always;
+    tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, tr_arena_printf(arena(z), "function '%s'", f.name));
+    r->u.func = z->prog->funcs.n;
+    tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o, (uint64_t)(uintptr_t)r); /* before defaults, which may refer to it */
+    /* Function objects can be given other code and globals while they live; what we read must not go with them. */
+    if (!hold(z, fn->func_code) || !hold(z, fn->func_globals) || !hold(z, fn->func_builtins) ||
+        (fn->func_closure && !hold(z, fn->func_closure)))
+        return NULL;
+    add_scope(z, f, (scope){fn->func_code, fn->func_globals, fn->func_builtins, fn->func_closure, UINT32_MAX});
+    if (!freeze_defaults(z, &f, fn))
+        return NULL;
+    z->prog->funcs.d[r->u.func].defaults = f.defaults;
+    return r;
+}
+
+/* The body of an inner function: it shares the names of the function it stands in. */
+static tr_obj *freeze_inner(tr_frozen *z, PyObject *o, uint32_t parent) {
+    PyCodeObject *c = (PyCodeObject *)o;
+    tr_func f = func_of_code(z, c);
+    uint32_t *idx = TR_NEW_N(arena(z), uint32_t, c->co_nfreevars + 1);
+    for (uint32_t i = 0; i < (uint32_t)c->co_nlocalsplus; i++)
+        if ((uint8_t)PyBytes_AS_STRING(c->co_localspluskinds)[i] & FREE_VAR)
+            idx[f.nfree++] = i;
+    f.freeidx = idx;
+    tr_obj *r = new_obj(z, TR_OBJ_CODE, o, tr_arena_printf(arena(z), "code of '%s'", f.name));
+    r->u.func = z->prog->funcs.n;
+    scope *s = &z->scopes.d[parent];
+    add_scope(z, f, (scope){o, s->globals, s->builtins, NULL, parent});
+    return r;
+}
+
+static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
+    uint32_t n = 0;
+    const char *const *fields = field_names(z, (PyTypeObject *)o, &n);
+    if (fields) {
+        tr_obj *r = new_obj(z, TR_OBJ_NTCLASS, o, tr_arena_printf(arena(z), "class '%s'", ((PyTypeObject *)o)->tp_name));
+        r->u.t.n = n;
+        r->u.t.fields = fields;
+        r->u.t.name = tr_arena_strdup(arena(z), ((PyTypeObject *)o)->tp_name);
+        return r;
+    }
+    if (PyExceptionClass_Check(o)) {
+        for (uint32_t i = 0; i < TR_EXC__COUNT; i++) {
+            PyObject *b = PyDict_GetItemString(PyEval_GetBuiltins(), tr_exc_name[i]);
+            if (b != o)
+                continue;
+            tr_obj *r = new_obj(z, TR_OBJ_EXC, o, tr_exc_name[i]);
+            r->u.exc = i;
+            return r;
+        }
+    }
+    if (PyType_IsSubtype((PyTypeObject *)o, &PyGenericArrType_Type))
+        return freeze_np_class(z, o);
+    return opaque(z, o);
+}
+
+static tr_obj *freeze_module(tr_frozen *z, PyObject *o) {
+    const char *name = PyModule_GetName(o);
+    if (!name)
+        PyErr_Clear();
+    tr_obj *r = new_obj(z, TR_OBJ_MODULE, o, tr_arena_printf(arena(z), "module '%s'", name ? name : "?"));
+    r->u.m.name = tr_arena_strdup(arena(z), name ? name : "?");
+    return r;
+}
+
+/* Attribute `name` of a frozen module becomes part of the snapshot. NULL without one; a Python failure sets `failed`. */
+static const tr_obj *freeze_attr(tr_frozen *z, const tr_obj *module, const char *name) {
+    for (uint32_t i = 0; i < module->u.m.n; i++)
+        if (!strcmp(module->u.m.attrs[i].name, name))
+            return module->u.m.attrs[i].obj;
+    PyObject *m = (PyObject *)(uintptr_t)module->py, *key = PyUnicode_FromString(name);
+    PyObject *v = key ? PyObject_GetAttr(m, key) : NULL;
+    if (!v && key)
+        PyErr_Clear(); /* inference reports the missing attribute where it is used */
+    bool fine = ok(z, key != NULL) && note_read(z, m, NULL, key, v) && (!v || hold(z, v));
+    const tr_obj *o = v && fine ? freeze_value(z, v) : NULL;
+    Py_XDECREF(v);
+    Py_XDECREF(key);
+    if (!o)
+        return NULL;
+    tr_obj *owner = (tr_obj *)(uintptr_t)module; /* ours: made by freeze_module */
+    tr_attr *attrs = TR_NEW_N(arena(z), tr_attr, owner->u.m.n + 1);
+    for (uint32_t i = 0; i < owner->u.m.n; i++)
+        attrs[i] = owner->u.m.attrs[i];
+    attrs[owner->u.m.n] = (tr_attr){tr_arena_strdup(arena(z), name), o};
+    owner->u.m.attrs = attrs;
+    owner->u.m.n++;
+    return o;
+}
+
+/* --- any value --- */
+
+static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
+    uint32_t row;
+    if (tr_builtin_map_find(&z->host->builtins, o, &row)) {
+        const char *path = tr_builtins[row].path;
+        tr_obj *r = new_obj(z, TR_OBJ_BUILTIN, o, strncmp(path, "builtins.", 9) ? path : path + 9);
+        r->u.builtin = row;
+        return r;
+    }
+    const tr_ty *ty = z->host->as_type ? z->host->as_type(z->host->user, o) : NULL;
+    if (ty) {
+        tr_obj *r = new_obj(z, TR_OBJ_TYPE, o, tr_ty_user(arena(z), ty));
+        r->ty = ty;
+        return r;
+    }
+    bool inline_always = false;
+    PyObject *fn = PyFunction_Check(o) ? o : z->host->unwrap ? z->host->unwrap(z->host->user, o, &inline_always) : NULL;
+    if (!fn || !PyFunction_Check(fn))
+        return NULL;
+    uint64_t old;
+    if (fn != o && tr_map_get(&z->known, (uint64_t)(uintptr_t)fn, &old)) {
+        z->prog->funcs.d[((tr_obj *)(uintptr_t)old)->u.func].inline_always |= inline_always;
+        return (tr_obj *)(uintptr_t)old;
+    }
+    return fn == o || hold(z, fn) ? freeze_function(z, fn, inline_always) : NULL;
+}
+
+static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
+    tr_obj *r = freeze_number(z, o);
+    if (r)
+        return r;
+    if (o == Py_Ellipsis)
+        return new_obj(z, TR_OBJ_ELLIPSIS, o, "...");
+    if (PyUnicode_CheckExact(o))
+        return freeze_str(z, o);
+    if (PyTuple_Check(o))
+        return freeze_tuple(z, o);
+    if (PySlice_Check(o))
+        return freeze_slice(z, o);
+    if (PyFrozenSet_CheckExact(o))
+        return freeze_set(z, o);
+    r = freeze_known(z, o);
+    if (r || z->failed)
+        return r;
+    if (PyArray_CheckExact(o))
+        return freeze_array(z, o);
+    if (PyArray_IsScalar(o, Generic))
+        return freeze_np_scalar(z, o);
+    if (PyArray_DescrCheck(o))
+        return freeze_dtype(z, o, (PyArray_Descr *)o);
+    if (PyType_Check(o))
+        return freeze_class(z, o);
+    if (PyModule_Check(o))
+        return freeze_module(z, o);
+    return opaque(z, o);
+}
+
+static const tr_obj *freeze_value(tr_frozen *z, PyObject *o) {
+    uint64_t old;
+    if (o == Py_None)
+        return tr_obj_none();
+    if (tr_map_get(&z->known, (uint64_t)(uintptr_t)o, &old))
+        return (const tr_obj *)(uintptr_t)old;
+    if (!hold(z, o))
+        return NULL;
+    tr_obj *r = freeze_any(z, o);
+    if (r)
+        tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o, (uint64_t)(uintptr_t)r);
+    return r;
+}
+
+/* --- code --- */
+
+static void *copy_bytes(tr_frozen *z, PyObject *b, uint32_t *n) {
+    *n = (uint32_t)PyBytes_GET_SIZE(b);
+    return tr_arena_copy(arena(z), PyBytes_AS_STRING(b), *n);
+}
+static const char *const *copy_names(tr_frozen *z, PyObject *t, uint32_t *n) {
+    *n = (uint32_t)PyTuple_GET_SIZE(t);
+    const char **v = TR_NEW_N(arena(z), const char *, *n + 1);
+    for (uint32_t i = 0; i < *n; i++)
+        v[i] = text_of(z, PyTuple_GET_ITEM(t, i));
+    return v;
+}
+
+static bool freeze_consts(tr_frozen *z, uint32_t func, PyObject *consts, tr_code *out) {
+    out->nconsts = (uint32_t)PyTuple_GET_SIZE(consts);
+    const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, out->nconsts + 1);
+    for (uint32_t i = 0; i < out->nconsts; i++) {
+        PyObject *o = PyTuple_GET_ITEM(consts, i);
+        v[i] = PyCode_Check(o) ? freeze_inner(z, o, func) : freeze_value(z, o);
+        if (!v[i])
+            return false;
+    }
+    out->consts = v;
+    return true;
+}
+
+/* What a free variable holds, looked up through the functions that enclose it; NULL: a local of one of them, or empty. */
+static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
+    const scope *s = &z->scopes.d[func];
+    PyCodeObject *c = (PyCodeObject *)s->code;
+    Py_ssize_t nth = 0;
+    for (Py_ssize_t i = 0; i < c->co_nlocalsplus; i++) {
+        bool is_free = (uint8_t)PyBytes_AS_STRING(c->co_localspluskinds)[i] & FREE_VAR;
+        PyObject *here = PyTuple_GET_ITEM(c->co_localsplusnames, i);
+        bool same = here == name || PyUnicode_Compare(here, name) == 0;
+        if (same && is_free && s->parent != UINT32_MAX)
+            return freeze_free(z, s->parent, name);
+        if (same && is_free && s->closure && nth < PyTuple_GET_SIZE(s->closure)) {
+            PyObject *cell = PyTuple_GET_ITEM(s->closure, nth), *v = PyCell_GET(cell);
+            return note_read(z, cell, NULL, NULL, v) && v ? freeze_value(z, v) : NULL;
+        }
+        if (same)
+            return NULL;
+        nth += is_free;
+    }
+    return NULL;
+}
+
+static const tr_obj *freeze_global(tr_frozen *z, uint32_t func, PyObject *name) {
+    scope s = z->scopes.d[func];
+    PyObject *v = PyDict_GetItemWithError(s.globals, name);
+    if (!v && !PyErr_Occurred() && PyDict_Check(s.builtins))
+        v = PyDict_GetItemWithError(s.builtins, name);
+    if (!ok(z, v || !PyErr_Occurred()) || !note_read(z, s.globals, s.builtins, name, v))
+        return NULL;
+    return v ? freeze_value(z, v) : NULL;
+}
+
+typedef struct reach {
+    tr_frozen *z;
+    uint32_t func;
+    tr_code *c;
+    PyObject *names, *locals;
+} reach;
+
+/* A name of the code and the attributes that follow it. */
+static void reached(void *user, bool is_free, uint32_t index, const char *const *attrs, uint32_t n) {
+    reach *r = user;
+    tr_frozen *z = r->z;
+    if (z->failed)
+        return;
+    const tr_obj *o = is_free ? freeze_free(z, r->func, PyTuple_GET_ITEM(r->locals, index))
+                              : freeze_global(z, r->func, PyTuple_GET_ITEM(r->names, index));
+    if (is_free && z->scopes.d[r->func].parent == UINT32_MAX)
+        r->c->free[index] = o;
+    if (!is_free)
+        r->c->globals[index] = o;
+    for (uint32_t i = 0; i < n && o && o->kind == TR_OBJ_MODULE; i++)
+        o = freeze_attr(z, o, attrs[i]);
+}
+
+static bool freeze_code(tr_frozen *z, uint32_t func) {
+    PyCodeObject *c = (PyCodeObject *)z->scopes.d[func].code;
+    PyObject *bytes = PyCode_GetCode(c);
+    if (!ok(z, bytes != NULL))
+        return false;
+    tr_code *out = TR_NEW(arena(z), tr_code);
+    uint32_t n;
+    out->version = PY_MAJOR_VERSION * 100 + PY_MINOR_VERSION;
+    out->code = copy_bytes(z, bytes, &out->ncode);
+    Py_DECREF(bytes);
+    out->exctab = copy_bytes(z, c->co_exceptiontable, &out->nexctab);
+    out->linetab = copy_bytes(z, c->co_linetable, &out->nlinetab);
+    out->firstline = (uint32_t)c->co_firstlineno;
+    out->stacksize = (uint32_t)c->co_stacksize;
+    out->flags = (uint32_t)c->co_flags;
+    out->names = copy_names(z, c->co_names, &out->nnames);
+    out->localsplus = copy_names(z, c->co_localsplusnames, &out->nlocalsplus);
+    out->kinds = copy_bytes(z, c->co_localspluskinds, &n);
+    out->globals = TR_NEW_N(arena(z), const tr_obj *, out->nnames + 1);
+    out->free = TR_NEW_N(arena(z), const tr_obj *, out->nlocalsplus + 1);
+    if (!freeze_consts(z, func, c->co_consts, out))
+        return false;
+    z->prog->funcs.d[func].code = out;
+    reach r = {z, func, out, c->co_names, c->co_localsplusnames};
+    /* Bytecode that cannot be decoded reaches nothing; the front end reports it. */
+    uint32_t errs = z->ctx->nerrs;
+    bool decoded = tr_front_chains(z->ctx, out, reached, &r);
+    return ok(z, decoded || z->ctx->nerrs > errs) && !z->failed;
+}
+
+static bool freeze_pending(tr_frozen *z) {
+    while (z->done < z->prog->funcs.n)
+        if (!freeze_code(z, z->done++))
+            return false;
+    return true;
+}
+
+bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host) {
+    *z = (tr_frozen){.ctx = ctx, .prog = prog, .host = host};
+    if (!host->builtins.filled && !tr_builtin_map_fill(&host->builtins))
+        return false;
+    z->keep = PyList_New(0);
+    z->deps = PyList_New(0);
+    if (z->keep && z->deps)
+        return true;
+    tr_freeze_fini(z);
+    return false;
+}
+
+void tr_freeze_fini(tr_frozen *z) {
+    Py_CLEAR(z->keep);
+    Py_CLEAR(z->deps);
+}
+
+const tr_obj *tr_freeze_value(tr_frozen *z, PyObject *o) {
+    const tr_obj *r = freeze_value(z, o);
+    return r && freeze_pending(z) ? r : NULL;
+}
+
+bool tr_freeze(tr_frozen *z, PyObject *fn) {
+    const tr_obj *o = tr_freeze_value(z, fn);
+    if (o && o->kind != TR_OBJ_FUNC)
+        PyErr_Format(PyExc_TypeError, "a Python function is needed, not %s", o->repr);
+    if (!o || o->kind != TR_OBJ_FUNC)
+        return false;
+    z->prog->root_func = o->u.func;
+    return true;
+}

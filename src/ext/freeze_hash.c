@@ -1,0 +1,188 @@
+/* What makes two snapshots the same program: the part of the cache key that depends on the user's code, and the test whether what was
+ * read has changed since. */
+#include "ext/freeze.h"
+
+#include "lib/em.h"
+
+enum { MAX_ARRAY_BYTES = 1 << 20 };
+
+typedef struct hashing {
+    tr_frozen *z;
+    tr_hasher *h;
+    tr_map seen; /* modules and tuples on the way: tr_obj * -> number, so that cycles end */
+    bool ok;
+} hashing;
+
+static void bytes(hashing *s, const void *p, size_t n) {
+    uint64_t len = n; /* lengths keep neighbours apart */
+    tr_hasher_add(s->h, &len, sizeof len);
+    if (n)
+        tr_hasher_add(s->h, p, n);
+}
+static void number(hashing *s, uint64_t v) {
+    tr_hasher_add(s->h, &v, sizeof v);
+}
+static void text(hashing *s, const char *t) {
+    bytes(s, t ? t : "", t ? strlen(t) : 0);
+}
+static void type(hashing *s, const tr_ty *t) {
+    text(s, t ? tr_ty_user(&s->z->ctx->arena, t) : NULL);
+}
+
+/* Copies what an array holds, so its bytes in memory order together with shape and strides say all. */
+static void array(hashing *s, const tr_obj *o) {
+    uint64_t n = tr_ty_size(o->ty->elem);
+    for (uint32_t i = 0; i < o->ty->ndim; i++) {
+        number(s, (uint64_t)o->u.a.shape[i]);
+        number(s, (uint64_t)o->u.a.strides[i]);
+        n *= (uint64_t)o->u.a.shape[i];
+    }
+    number(s, o->u.a.index);
+    if (n > MAX_ARRAY_BYTES) {
+        s->ok = false;
+        s->z->why = tr_arena_printf(&s->z->ctx->arena, "it freezes %s of %.1f MB, and only arrays up to 1 MiB are part of the cache's key",
+                                    o->repr, (double)n / 1e6);
+        return;
+    }
+    bytes(s, o->u.a.data, (size_t)n);
+}
+
+static void object(hashing *s, const tr_obj *o);
+
+static void items(hashing *s, const tr_obj *o) {
+    text(s, o->u.t.name);
+    number(s, o->u.t.n);
+    for (uint32_t i = 0; i < o->u.t.n; i++) {
+        text(s, o->u.t.fields ? o->u.t.fields[i] : NULL);
+        if (o->u.t.items)
+            object(s, o->u.t.items[i]);
+    }
+}
+
+static void module(hashing *s, const tr_obj *o) {
+    text(s, o->u.m.name);
+    number(s, o->u.m.n);
+    for (uint32_t i = 0; i < o->u.m.n; i++) {
+        text(s, o->u.m.attrs[i].name);
+        object(s, o->u.m.attrs[i].obj);
+    }
+}
+
+static void object(hashing *s, const tr_obj *o) {
+    number(s, o ? o->kind : 255u);
+    if (!o)
+        return;
+    uint64_t before;
+    bool can_recur = o->kind == TR_OBJ_MODULE || o->kind == TR_OBJ_TUPLE;
+    if (can_recur && tr_map_get(&s->seen, (uint64_t)(uintptr_t)o, &before)) {
+        number(s, before);
+        return;
+    }
+    if (can_recur)
+        tr_map_set(&s->z->ctx->arena, &s->seen, (uint64_t)(uintptr_t)o, s->seen.n);
+    type(s, o->ty);
+    switch ((tr_objk)o->kind) {
+    case TR_OBJ_NONE:
+    case TR_OBJ_ELLIPSIS: break;
+    case TR_OBJ_BOOL:
+    case TR_OBJ_INT:
+    case TR_OBJ_UINT: number(s, o->u.u); break;
+    case TR_OBJ_FLOAT: bytes(s, &o->u.f, sizeof o->u.f); break;
+    case TR_OBJ_COMPLEX: bytes(s, o->u.c, sizeof o->u.c); break;
+    case TR_OBJ_SCALAR: bytes(s, o->u.c, tr_ty_class(o->ty) == 'c' ? sizeof o->u.c : sizeof o->u.u); break;
+    case TR_OBJ_STR: bytes(s, o->u.s.d, o->u.s.n); break;
+    case TR_OBJ_SLICE:
+    case TR_OBJ_TUPLE:
+    case TR_OBJ_NTCLASS: items(s, o); break;
+    case TR_OBJ_ARRAY: array(s, o); break;
+    case TR_OBJ_FUNC:
+    case TR_OBJ_CODE: number(s, o->u.func); break;
+    case TR_OBJ_BUILTIN: text(s, tr_builtins[o->u.builtin].path); break;
+    case TR_OBJ_MODULE: module(s, o); break;
+    case TR_OBJ_EXC: text(s, tr_exc_name[o->u.exc]); break;
+    case TR_OBJ_TYPE: break;
+    case TR_OBJ_BIGINT:
+    case TR_OBJ_OPAQUE: text(s, o->repr); break;
+    }
+}
+
+static void objects(hashing *s, const tr_obj *const *v, uint32_t n) {
+    number(s, n);
+    for (uint32_t i = 0; i < n; i++)
+        object(s, v[i]);
+}
+static void names(hashing *s, const char *const *v, uint32_t n) {
+    number(s, n);
+    for (uint32_t i = 0; i < n; i++)
+        text(s, v[i]);
+}
+
+static void code(hashing *s, const tr_code *c) {
+    number(s, (uint64_t)c->version);
+    bytes(s, c->code, c->ncode);
+    bytes(s, c->exctab, c->nexctab);
+    bytes(s, c->linetab, c->nlinetab); /* places end up in the code: tracebacks */
+    number(s, c->firstline);
+    number(s, c->stacksize);
+    number(s, c->flags);
+    bytes(s, c->kinds, c->nlocalsplus);
+    names(s, c->names, c->nnames);
+    names(s, c->localsplus, c->nlocalsplus);
+    objects(s, c->consts, c->nconsts);
+    objects(s, c->globals, c->nnames);
+    objects(s, c->free, c->nlocalsplus);
+}
+
+bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
+    hashing s = {.z = z, .h = h, .ok = true};
+    const tr_prog *p = z->prog;
+    number(&s, p->root_func);
+    number(&s, p->funcs.n);
+    for (uint32_t i = 0; i < p->funcs.n; i++) {
+        const tr_func *f = &p->funcs.d[i];
+        text(&s, f->name);
+        text(&s, f->qualname);
+        text(&s, f->file);
+        number(&s, f->nargs);
+        number(&s, f->nposonly);
+        number(&s, f->nkwonly);
+        number(&s, (uint64_t)f->varargs << 2 | (uint64_t)f->varkw << 1 | (f->inline_always != 0));
+        objects(&s, f->defaults, f->nargs + f->nkwonly);
+        code(&s, f->code);
+    }
+    return s.ok;
+}
+
+/* --- has anything changed? --- */
+
+/* What stands now where `dep` was read: (where, fallback, name[, value]). New reference or NULL. */
+static PyObject *read_again(PyObject *dep) {
+    PyObject *where = PyTuple_GET_ITEM(dep, 0), *fallback = PyTuple_GET_ITEM(dep, 1), *name = PyTuple_GET_ITEM(dep, 2);
+    PyObject *v;
+    if (PyCell_Check(where)) {
+        v = PyCell_GET(where);
+    } else if (PyDict_Check(where)) {
+        v = PyDict_GetItemWithError(where, name);
+        if (!v && !PyErr_Occurred() && PyDict_Check(fallback))
+            v = PyDict_GetItemWithError(fallback, name);
+    } else {
+        v = PyObject_GetAttr(where, name);
+        if (!v && PyErr_ExceptionMatches(PyExc_AttributeError))
+            PyErr_Clear();
+        return v;
+    }
+    return Py_XNewRef(v);
+}
+
+int tr_freeze_current(PyObject *deps) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(deps); i++) {
+        PyObject *dep = PyList_GET_ITEM(deps, i), *now = read_again(dep);
+        if (!now && PyErr_Occurred())
+            return -1;
+        bool same = now == (PyTuple_GET_SIZE(dep) == 4 ? PyTuple_GET_ITEM(dep, 3) : NULL);
+        Py_XDECREF(now);
+        if (!same)
+            return 0;
+    }
+    return 1;
+}

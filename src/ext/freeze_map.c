@@ -1,0 +1,86 @@
+/* Which Python object is which row of builtins.def.
+ *
+ * A row names its object by a path ("math.sqrt"). A path that this Python or NumPy does not have is simply absent. Where two rows
+ * name one object (np.abs is np.absolute), the first counts. Filled once per module state, in some 100 us. */
+#include "ext/freeze.h"
+
+#include "lib/em.h"
+
+/* The object at a dotted path, or NULL without an exception. New reference. */
+static PyObject *resolve(const char *path) {
+    const char *dot = strchr(path, '.');
+    if (!dot)
+        return NULL;
+    PyObject *name = PyUnicode_FromStringAndSize(path, dot - path);
+    PyObject *o = name ? PyImport_Import(name) : NULL;
+    Py_XDECREF(name);
+    while (o && dot) {
+        const char *from = dot + 1, *to = strchr(from, '.');
+        PyObject *key = PyUnicode_FromStringAndSize(from, to ? to - from : (Py_ssize_t)strlen(from));
+        PyObject *next = key ? PyObject_GetAttr(o, key) : NULL;
+        Py_XDECREF(key);
+        Py_SETREF(o, next);
+        dot = to;
+    }
+    if (!o)
+        PyErr_Clear();
+    return o;
+}
+
+static uint32_t place_of(const tr_builtin_map *m, PyObject *o) {
+    uint32_t i = (uint32_t)(((uintptr_t)o >> 4) * 0x9e3779b1u) & (m->cap - 1);
+    while (m->keys[i] && m->keys[i] != o)
+        i = (i + 1) & (m->cap - 1);
+    return i;
+}
+
+bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row) {
+    if (!m->cap)
+        return false;
+    uint32_t i = place_of(m, o);
+    *row = m->rows[i];
+    return m->keys[i] != NULL;
+}
+
+bool tr_builtin_map_fill(tr_builtin_map *m) {
+    uint32_t cap = 64;
+    while (cap < 2u * TR_B__COUNT)
+        cap *= 2;
+    m->keys = PyMem_Calloc(cap, sizeof *m->keys);
+    m->rows = PyMem_Calloc(cap, sizeof *m->rows);
+    if (!m->keys || !m->rows) {
+        tr_builtin_map_clear(m);
+        PyErr_NoMemory();
+        return false;
+    }
+    m->cap = cap;
+    for (uint32_t row = 0; row < TR_B__COUNT; row++) {
+        if (tr_builtins[row].kind != TR_B_FUNC)
+            continue;
+        PyObject *o = resolve(tr_builtins[row].path);
+        uint32_t at = o ? place_of(m, o) : 0;
+        if (o && !m->keys[at]) {
+            m->keys[at] = o;
+            m->rows[at] = row;
+            m->n++;
+        } else {
+            Py_XDECREF(o);
+        }
+    }
+    m->filled = true;
+    return true;
+}
+
+void tr_builtin_map_clear(tr_builtin_map *m) {
+    for (uint32_t i = 0; i < m->cap; i++)
+        Py_CLEAR(m->keys[i]);
+    PyMem_Free(m->keys);
+    PyMem_Free(m->rows);
+    *m = (tr_builtin_map){0};
+}
+
+int tr_builtin_map_visit(const tr_builtin_map *m, visitproc visit, void *arg) {
+    for (uint32_t i = 0; i < m->cap; i++)
+        Py_VISIT(m->keys[i]);
+    return 0;
+}
