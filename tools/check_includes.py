@@ -16,7 +16,7 @@ from pathlib import Path
 MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "base": (),
     "ty": ("base",),
-    "ir": ("ty",),
+    "ir": ("ty", "rt/rt.h", "rt/rt.def", "rt/layout.h"),  # which run-time functions exist, and their effects
     "front": ("ir",),
     "lib": ("ir", "rt/rt.h", "rt/rt.def", "rt/layout.h"),  # which run-time functions exist, not the functions
     "infer": ("ir", "lib"),

@@ -110,6 +110,7 @@ typedef enum tr_exc {
     TR_EXC__COUNT
 } tr_exc;
 extern const char *const tr_exc_name[TR_EXC__COUNT];
+extern const char *const tr_bin_name[TR_BIN__COUNT], *const tr_un_name[TR_UN__COUNT], *const tr_cmp_name[TR_CMP__COUNT];
 
 /* Keyword and star use of a front CALLPY: operands are callee, positional..., then keyword values. */
 typedef struct tr_callinfo {
@@ -144,6 +145,7 @@ typedef enum tr_redk {
 #undef X
         TR_RED__COUNT
 } tr_redk;
+extern const char *const tr_red_name[TR_RED__COUNT];
 
 struct tr_fn;
 /* One parallel node. Operands of the PATTERN instruction, in order: nspace extents (i64); nin input arrays and nout
@@ -199,7 +201,7 @@ typedef struct tr_ins {
 typedef struct tr_blk {
     TR_VEC(tr_val) params;
     tr_val first, last; /* last is the terminator once the block is finished */
-    tr_u32s preds;      /* filled by tr_cfg_compute */
+    tr_u32s preds;      /* filled by tr_cfg_compute; one entry per edge, unreachable blocks left out */
     uint32_t rpo;       /* position in fn->rpo; TR_NOBLK when unreachable */
     tr_bid idom;        /* filled by tr_dom_compute */
     bool dead;          /* removed */
@@ -302,10 +304,13 @@ tr_val tr_repl_get(const tr_repl *r, tr_val v); /* follows chains */
 void tr_repl_apply(tr_fn *f, tr_repl *r);
 /* Splits a block before `at`; returns the new block, which takes `at` and all after it; the old one gets no terminator. */
 tr_bid tr_blk_split(tr_fn *f, tr_val at);
-/* Copies the instructions of `src` reachable from its entry into `dst`: fills map[src value] and bmap[src block]. Types, sites, patterns' lambdas are
- * shared or cloned; locs get parent `at_loc`. Used by inlining and loop versioning. */
+/* Copies blocks of `src` into `dst` (which may be `src`): fills map[src value] and bmap[src block] for all they define. The caller
+ * makes both arrays, filled with TR_NOVAL and TR_NOBLK but for what shall be something else in the copy (a value from outside, a block to
+ * leave to); what is neither copied nor set stays itself when dst == src. Types and sites are shared, patterns' lambdas cloned; locs
+ * get parent `at_loc`, unknown ones become it. Used by inlining and loop versioning. */
 void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t nblks, tr_val *map,
                      tr_bid *bmap, uint32_t at_loc);
+tr_fn *tr_fn_clone(const tr_fn *f); /* a function of its own, lambdas too */
 /* Unreachable blocks go; params that are always the same value go; empty forwarding blocks and straight lines merge. True if changed. */
 bool tr_simplify_cfg(tr_fn *f);
 bool tr_remove_params(tr_fn *f); /* trivial and unused block params */

@@ -1,0 +1,210 @@
+/* Control flow: predecessors, order, dominators, loops, use counts. Linear but for dominators, which are so in practice. */
+#include <string.h>
+
+#include "base/bitset.h"
+#include "ir/internal.h"
+
+static uint32_t edge_count(const tr_fn *f, tr_bid b) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    return blk->last == TR_NOVAL ? 0 : tr_nsucc(tr_at(f, blk->last));
+}
+
+tr_u32s tr_cfg_order(const tr_fn *f) {
+    tr_arena *a = &f->ctx->arena;
+    uint32_t n = f->blks.n, depth = 0, k = n;
+    tr_u32s out = {.d = TR_NEW_N(a, uint32_t, n + 1), .cap = n + 1};
+    if (!n)
+        return out;
+    tr_bits seen = tr_bits_new(a, n);
+    tr_bid *stack = TR_NEW_N(a, tr_bid, n);
+    uint8_t *left =
+        TR_NEW_N(a, uint8_t, n); /* edges of a block on the stack still to be followed; the true one last */
+    stack[depth++] = 0;
+    tr_bits_set(&seen, 0);
+    left[0] = (uint8_t)edge_count(f, 0);
+    while (depth) {
+        tr_bid b = stack[depth - 1];
+        if (!left[b]) {
+            out.d[--k] = b;
+            depth--;
+            continue;
+        }
+        tr_bid to = tr_term(f, b)->imm.succ[--left[b]].to;
+        if (to >= n || tr_bits_get(&seen, to))
+            continue;
+        tr_bits_set(&seen, to);
+        left[to] = (uint8_t)edge_count(f, to);
+        stack[depth++] = to;
+    }
+    out.n = n - k;
+    memmove(out.d, out.d + k, out.n * sizeof *out.d);
+    return out;
+}
+
+void tr_cfg_compute(tr_fn *f) {
+    f->rpo = tr_cfg_order(f);
+    for (tr_bid b = 0; b < f->blks.n; b++) {
+        f->blks.d[b].preds.n = 0;
+        f->blks.d[b].rpo = TR_NOBLK;
+    }
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        tr_bid b = f->rpo.d[i];
+        f->blks.d[b].rpo = i;
+        const tr_ins *t = f->blks.d[b].last == TR_NOVAL ? NULL : tr_term(f, b);
+        for (uint32_t s = 0; t && s < tr_nsucc(t); s++)
+            if (t->imm.succ[s].to < f->blks.n)
+                tr_vec_push(&f->ctx->arena, &f->blks.d[t->imm.succ[s].to].preds, b);
+    }
+}
+
+/* Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm". */
+static tr_bid intersect(const tr_fn *f, tr_bid a, tr_bid b) {
+    while (a != b) {
+        while (f->blks.d[a].rpo > f->blks.d[b].rpo)
+            a = f->blks.d[a].idom;
+        while (f->blks.d[b].rpo > f->blks.d[a].rpo)
+            b = f->blks.d[b].idom;
+    }
+    return a;
+}
+
+void tr_dom_compute(tr_fn *f) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        f->blks.d[b].idom = TR_NOBLK;
+    if (!f->rpo.n)
+        return;
+    f->blks.d[0].idom = 0;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 1; i < f->rpo.n; i++) {
+            tr_blk *blk = &f->blks.d[f->rpo.d[i]];
+            tr_bid dom = TR_NOBLK;
+            for (uint32_t p = 0; p < blk->preds.n; p++) {
+                tr_bid q = blk->preds.d[p];
+                if (f->blks.d[q].idom != TR_NOBLK)
+                    dom = dom == TR_NOBLK ? q : intersect(f, dom, q);
+            }
+            changed = changed || blk->idom != dom;
+            blk->idom = dom;
+        }
+    }
+    f->blks.d[0].idom = TR_NOBLK;
+}
+
+bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b) {
+    if (f->blks.d[b].rpo == TR_NOBLK)
+        return true;
+    uint32_t at = f->blks.d[a].rpo;
+    while (b != TR_NOBLK && f->blks.d[b].rpo > at)
+        b = f->blks.d[b].idom;
+    return a == b;
+}
+
+/* --- loops --- */
+
+typedef struct finder {
+    tr_fn *f;
+    tr_loops *out;
+    uint32_t *innermost;
+    tr_bid *stack;
+    uint32_t depth;
+} finder;
+
+/* Adds block b to loop l, or the whole loop around it that was found already. */
+static void join_loop(finder *s, uint32_t l, tr_bid b) {
+    uint32_t in = s->innermost[b];
+    if (in == UINT32_MAX) {
+        s->innermost[b] = l;
+    } else {
+        while (s->out->d[in].parent != UINT32_MAX && in != l)
+            in = s->out->d[in].parent;
+        if (in == l)
+            return;
+        s->out->d[in].parent = l;
+        b = s->out->d[in].header;
+    }
+    s->stack[s->depth++] = b;
+}
+
+static bool is_latch(const tr_fn *f, tr_bid header, tr_bid b) {
+    return f->blks.d[b].rpo != TR_NOBLK && tr_dominates(f, header, b);
+}
+
+static void find_body(finder *s, uint32_t l) {
+    tr_bid h = s->out->d[l].header;
+    const tr_blk *blk = tr_blk_at(s->f, h);
+    s->innermost[h] = l;
+    for (uint32_t p = 0; p < blk->preds.n; p++)
+        if (is_latch(s->f, h, blk->preds.d[p]) && blk->preds.d[p] != h)
+            join_loop(s, l, blk->preds.d[p]);
+    while (s->depth) {
+        const tr_blk *b = tr_blk_at(s->f, s->stack[--s->depth]);
+        for (uint32_t p = 0; p < b->preds.n; p++)
+            join_loop(s, l, b->preds.d[p]);
+    }
+}
+
+static void describe(tr_fn *f, tr_loop *l) {
+    const tr_blk *h = tr_blk_at(f, l->header);
+    tr_bid out = TR_NOBLK, in = TR_NOBLK;
+    bool many_out = false, many_in = false;
+    for (uint32_t p = 0; p < h->preds.n; p++) {
+        tr_bid b = h->preds.d[p];
+        if (is_latch(f, l->header, b)) {
+            many_in = many_in || (in != TR_NOBLK && in != b);
+            in = b;
+        } else {
+            many_out = many_out || out != TR_NOBLK;
+            out = b;
+        }
+    }
+    l->latch = many_in ? TR_NOBLK : in;
+    l->preheader = many_out || out == TR_NOBLK || tr_nsucc(tr_term(f, out)) != 1 ? TR_NOBLK : out;
+}
+
+static bool is_header(const tr_fn *f, tr_bid b) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    for (uint32_t p = 0; p < blk->preds.n; p++)
+        if (is_latch(f, b, blk->preds.d[p]))
+            return true;
+    return false;
+}
+
+/* Loops come out with an outer one before the loops inside it. */
+void tr_loops_find(tr_fn *f, tr_loops *out, uint32_t *innermost) {
+    tr_arena *a = &f->ctx->arena;
+    *out = (tr_loops){0};
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        innermost[b] = UINT32_MAX;
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        if (is_header(f, f->rpo.d[i]))
+            tr_vec_push(a, out, (tr_loop){.header = f->rpo.d[i], .parent = UINT32_MAX});
+    finder s = {
+        .f = f, .out = out, .innermost = innermost, .stack = TR_NEW_N(a, tr_bid, 2u * f->blks.n + 2u)};
+    for (uint32_t l = out->n; l-- > 0;)
+        find_body(&s, l);
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (uint32_t l = innermost[f->rpo.d[i]]; l != UINT32_MAX; l = out->d[l].parent)
+            tr_vec_push(a, &out->d[l].blks, f->rpo.d[i]);
+    for (uint32_t l = 0; l < out->n; l++) {
+        out->d[l].depth = out->d[l].parent == UINT32_MAX ? 1 : out->d[out->d[l].parent].depth + 1;
+        describe(f, &out->d[l]);
+    }
+}
+
+uint32_t *tr_use_counts(const tr_fn *f) {
+    uint32_t *n = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1);
+    for (tr_bid b = 0; b < f->blks.n; b++) {
+        if (f->blks.d[b].dead)
+            continue;
+        for (tr_val v = f->blks.d[b].first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *i = tr_at(f, v);
+            for (uint32_t k = 0; k < i->nargs; k++)
+                n[i->args[k]]++;
+            for (uint32_t s = 0; s < tr_nsucc(i); s++)
+                for (uint32_t k = 0; k < i->imm.succ[s].n; k++)
+                    n[i->imm.succ[s].args[k]]++;
+        }
+    }
+    return n;
+}

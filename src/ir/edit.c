@@ -1,0 +1,242 @@
+/* Changing functions: moving, replacing, splitting, cloning. simplify.c has the passes over control flow. */
+#include <assert.h>
+#include <string.h>
+
+#include "ir/internal.h"
+
+void tr_ins_remove(tr_fn *f, tr_val v) {
+    tr_ins *i = tr_at(f, v);
+    tr_blk *b = &f->blks.d[i->blk];
+    if (i->prev == TR_NOVAL)
+        b->first = i->next;
+    else
+        tr_at(f, i->prev)->next = i->next;
+    if (i->next == TR_NOVAL)
+        b->last = i->prev;
+    else
+        tr_at(f, i->next)->prev = i->prev;
+    i->blk = TR_NOBLK;
+    i->prev = i->next = TR_NOVAL;
+}
+
+void tr_ins_move_before(tr_fn *f, tr_val v, tr_val before) {
+    if (v == before)
+        return;
+    tr_ins_remove(f, v);
+    tr_ins_link(f, v, tr_at(f, before)->blk, before);
+}
+
+void tr_ins_move_end(tr_fn *f, tr_val v, tr_bid b) {
+    tr_val last = f->blks.d[b].last;
+    bool ended = last != TR_NOVAL && (tr_effects(tr_at(f, last)) & E_TERM);
+    if (v == last)
+        return;
+    tr_ins_remove(f, v);
+    tr_ins_link(f, v, b, ended ? last : TR_NOVAL);
+}
+
+/* --- replacement --- */
+
+tr_repl tr_repl_new(tr_fn *f) {
+    uint32_t n = f->ins.n;
+    tr_repl r = {.to = TR_NEW_N(&f->ctx->arena, tr_val, n + 1), .n = n};
+    memset(r.to, 0xff, (n + 1) * sizeof *r.to);
+    return r;
+}
+
+void tr_repl_set(tr_fn *f, tr_repl *r, tr_val from, tr_val to) {
+    if (from >= r->n) { /* made after the map */
+        tr_repl more = tr_repl_new(f);
+        memcpy(more.to, r->to, r->n * sizeof *r->to);
+        more.any = r->any;
+        *r = more;
+    }
+    assert(tr_repl_get(r, to) != from);
+    r->to[from] = to;
+    r->any = true;
+}
+
+tr_val tr_repl_get(const tr_repl *r, tr_val v) {
+    while (v < r->n && r->to[v] != TR_NOVAL)
+        v = r->to[v];
+    return v;
+}
+
+static void replace_in(const tr_repl *r, tr_val *args, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        args[i] = tr_repl_get(r, args[i]);
+}
+
+void tr_repl_apply(tr_fn *f, tr_repl *r) {
+    if (!r->any)
+        return;
+    for (tr_bid b = 0; b < f->blks.n; b++) {
+        if (f->blks.d[b].dead)
+            continue;
+        for (tr_val v = f->blks.d[b].first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            tr_ins *i = tr_at(f, v);
+            replace_in(r, i->args, i->nargs);
+            for (uint32_t s = 0; s < tr_nsucc(i); s++)
+                replace_in(r, i->imm.succ[s].args, i->imm.succ[s].n);
+        }
+    }
+}
+
+tr_bid tr_blk_split(tr_fn *f, tr_val at) {
+    tr_bid old = tr_at(f, at)->blk, b = tr_blk_new(f);
+    tr_val prev = tr_at(f, at)->prev;
+    f->blks.d[b].first = at;
+    f->blks.d[b].last = f->blks.d[old].last;
+    f->blks.d[old].last = prev;
+    if (prev == TR_NOVAL)
+        f->blks.d[old].first = TR_NOVAL;
+    else
+        tr_at(f, prev)->next = TR_NOVAL;
+    tr_at(f, at)->prev = TR_NOVAL;
+    for (tr_val v = at; v != TR_NOVAL; v = tr_at(f, v)->next)
+        tr_at(f, v)->blk = b;
+    return b;
+}
+
+/* --- cloning --- */
+
+typedef struct cloner {
+    tr_fn *dst;
+    const tr_fn *src;
+    tr_val *map;
+    tr_bid *bmap;
+    uint32_t at_loc, *locs; /* locs[src loc]: dst loc, UINT32_MAX = not yet */
+} cloner;
+
+static uint32_t clone_loc(cloner *c, uint32_t l) {
+    if (c->dst == c->src && !c->at_loc)
+        return l;
+    if (!l)
+        return c->at_loc;
+    if (c->locs[l] == UINT32_MAX) {
+        tr_loc from = c->src->locs.d[l];
+        uint32_t parent = clone_loc(c, from.parent);
+        c->locs[l] = tr_loc_add(c->dst, from.place, parent);
+    }
+    return c->locs[l];
+}
+
+static tr_val clone_val(cloner *c, tr_val v) {
+    if (c->map[v] != TR_NOVAL)
+        return c->map[v];
+    if (c->dst == c->src)
+        return v;
+    assert(tr_is_const(tr_at(c->src, v)));
+    c->map[v] = tr_const_import(c->dst, tr_at(c->src, v));
+    return c->map[v];
+}
+
+static tr_val *clone_vals(cloner *c, const tr_val *v, uint32_t n) {
+    tr_val *out = n ? TR_NEW_N(&c->dst->ctx->arena, tr_val, n) : NULL;
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = clone_val(c, v[i]);
+    return out;
+}
+
+static tr_edge *clone_edges(cloner *c, const tr_edge *e, uint32_t n) {
+    tr_edge *out = TR_NEW_N(&c->dst->ctx->arena, tr_edge, n);
+    for (uint32_t s = 0; s < n; s++) {
+        tr_bid to = c->bmap[e[s].to];
+        assert(to != TR_NOBLK || c->dst == c->src);
+        out[s] = tr_edge_make(c->dst, to == TR_NOBLK ? e[s].to : to, e[s].n, e[s].args);
+        for (uint32_t i = 0; i < e[s].n; i++)
+            out[s].args[i] = clone_val(c, e[s].args[i]);
+    }
+    return out;
+}
+
+/* The chain of calls that ends in dst's at_loc, as locs of a lambda. */
+static uint32_t import_chain(tr_fn *lam, const tr_fn *dst, uint32_t at_loc) {
+    if (!at_loc)
+        return 0;
+    uint32_t parent = import_chain(lam, dst, dst->locs.d[at_loc].parent);
+    return tr_loc_add(lam, dst->locs.d[at_loc].place, parent);
+}
+
+static tr_pat *clone_pattern(cloner *c, const tr_pat *p) {
+    tr_pat *out = tr_arena_copy(&c->dst->ctx->arena, p, sizeof *p);
+    out->reds = tr_arena_copy(&c->dst->ctx->arena, p->reds, p->nred * sizeof *p->reds);
+    out->lam = tr_fn_clone(p->lam);
+    uint32_t own = out->lam->locs.n, chain = import_chain(out->lam, c->dst, c->at_loc);
+    for (uint32_t l = 1; chain && l < own; l++)
+        if (!out->lam->locs.d[l].parent)
+            out->lam->locs.d[l].parent = chain;
+    return out;
+}
+
+static void clone_ins(cloner *c, tr_val v) {
+    tr_val w = c->map[v];
+    tr_ins from = *tr_at(c->src, v);
+    tr_val *args = clone_vals(c, from.args, from.nargs);
+    if (tr_nsucc(&from))
+        from.imm.succ = clone_edges(c, from.imm.succ, tr_nsucc(&from));
+    if (from.op == TR_OP_PATTERN)
+        from.imm.pat = clone_pattern(c, from.imm.pat);
+    uint32_t loc = clone_loc(c, from.loc);
+    tr_ins *to = tr_at(c->dst, w);
+    to->sub = from.sub;
+    to->flags = from.flags;
+    to->nargs = from.nargs;
+    to->args = args;
+    to->imm = from.imm;
+    to->loc = loc;
+}
+
+static const char *name_of(const tr_fn *f, tr_val v) {
+    return v < f->names.n ? f->names.d[v] : NULL;
+}
+
+/* First all blocks, params and results get their numbers, so that order does not matter; then operands follow. */
+void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t nblks, tr_val *map,
+                     tr_bid *bmap, uint32_t at_loc) {
+    cloner c = {.dst = dst, .src = src, .map = map, .bmap = bmap, .at_loc = at_loc};
+    c.locs = TR_NEW_N(&dst->ctx->arena, uint32_t, src->locs.n);
+    memset(c.locs, 0xff, src->locs.n * sizeof *c.locs);
+    for (uint32_t k = 0; k < nblks; k++) {
+        tr_bid b = tr_blk_new(dst);
+        bmap[blks[k]] = b;
+        for (uint32_t p = 0; p < src->blks.d[blks[k]].params.n; p++) {
+            tr_val v = src->blks.d[blks[k]].params.d[p];
+            map[v] = tr_blk_param(dst, b, tr_at(src, v)->ty, name_of(src, v));
+        }
+        for (tr_val v = src->blks.d[blks[k]].first; v != TR_NOVAL; v = tr_at(src, v)->next) {
+            map[v] = tr_ins_new(dst, (tr_op)tr_at(src, v)->op, tr_at(src, v)->ty);
+            tr_ins_link(dst, map[v], b, TR_NOVAL);
+            if (name_of(src, v))
+                tr_val_name(dst, map[v], name_of(src, v));
+        }
+    }
+    for (uint32_t k = 0; k < nblks; k++)
+        for (tr_val v = src->blks.d[blks[k]].first; v != TR_NOVAL; v = tr_at(src, v)->next)
+            clone_ins(&c, v);
+}
+
+tr_fn *tr_fn_clone(const tr_fn *f) {
+    tr_arena *a = &f->ctx->arena;
+    tr_fn *g = tr_fn_new(f->ctx, f->name, f->stage);
+    g->file = f->file;
+    g->is_lambda = f->is_lambda;
+    g->ret = f->ret;
+    g->func = f->func;
+    g->locs.n = 0;
+    for (uint32_t l = 0; l < f->locs.n; l++)
+        tr_vec_push(a, &g->locs, f->locs.d[l]);
+    tr_val *map = TR_NEW_N(a, tr_val, f->ins.n + 1);
+    tr_bid *bmap = TR_NEW_N(a, tr_bid, f->blks.n + 1);
+    memset(map, 0xff, f->ins.n * sizeof *map);
+    memset(bmap, 0xff, f->blks.n * sizeof *bmap);
+    tr_u32s live = {0};
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        if (!f->blks.d[b].dead)
+            tr_vec_push(a, &live, b);
+    tr_clone_blocks(g, f, live.d, live.n, map, bmap, 0);
+    for (uint32_t k = 0; k < live.n; k++) /* the locs are the same, one to one */
+        for (tr_val v = f->blks.d[live.d[k]].first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            tr_at(g, map[v])->loc = tr_at(f, v)->loc;
+    return g;
+}

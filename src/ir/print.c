@@ -1,0 +1,498 @@
+/* The IR as text (docs/ir.md). Blocks come in reverse post-order, unreachable ones last; values and blocks are renumbered
+ * in the order they appear, so that reading and printing again gives the same text. Never follows a number it has not
+ * checked: the verifier prints broken functions with this. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/bitset.h"
+#include "ir/internal.h"
+#include "ir/rtinfo.h"
+
+enum { MAX_CHAIN = 1000 }; /* calls inlined into each other: a longer chain is a defect */
+
+typedef struct printer {
+    tr_sb *out;
+    const tr_fn *f;
+    tr_u32s order;         /* blocks as they are printed */
+    uint32_t *blk_no;      /* per block: its number in the text */
+    const char **names;    /* per value: its name in the text, NULL = not defined in a block */
+    const char *file, *fn; /* the place that goes without saying */
+    int indent;
+    tr_print_note note;
+    void *user;
+} printer;
+
+static void print_body(printer *p);
+
+/* --- names --- */
+
+static bool is_word_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || (c & 0x80);
+}
+
+static bool is_word(const char *s) {
+    if (!*s || (*s >= '0' && *s <= '9') || *s == '.')
+        return false;
+    while (is_word_char(*s))
+        s++;
+    return !*s;
+}
+
+static void print_quoted(tr_sb *b, const char *s) {
+    tr_obj o = {.kind = TR_OBJ_STR, .repr = ""};
+    o.u.s.d = s;
+    o.u.s.n = (uint32_t)strlen(s);
+    tr_obj_print_ir(b, &o);
+}
+
+static void print_name(tr_sb *b, const char *s) {
+    if (is_word(s))
+        tr_sb_puts(b, s);
+    else
+        print_quoted(b, s);
+}
+
+/* A user's name as one of the text: odd characters become '_', a second use gets a number. */
+static const char *unique_name(printer *p, tr_smap *taken, const char *s) {
+    tr_arena *a = &p->f->ctx->arena;
+    char *name =
+        tr_arena_printf(a, "%s%s", is_word_char(*s) && *s != '.' && !(*s >= '0' && *s <= '9') ? "" : "_", s);
+    for (char *c = name; *c; c++)
+        if (!is_word_char(*c))
+            *c = '_';
+    const char *base = name;
+    uintptr_t k = (uintptr_t)tr_smap_get(taken, base, strlen(base)), next = k;
+    while (tr_smap_get(taken, name, strlen(name)))
+        name = tr_arena_printf(a, "%s.%u", base, (unsigned)next++);
+    if (name != base)
+        tr_smap_set(a, taken, base, strlen(base), (void *)next);
+    tr_smap_set(a, taken, name, strlen(name), (void *)1);
+    return name;
+}
+
+static void number_value(printer *p, tr_smap *taken, uint32_t *next, tr_val v) {
+    const char *name = v < p->f->names.n ? p->f->names.d[v] : NULL;
+    if (v >= p->f->ins.n || p->names[v])
+        return;
+    p->names[v] = name && *name ? unique_name(p, taken, name)
+                                : tr_arena_printf(&p->f->ctx->arena, "%" PRIu32, (*next)++);
+}
+
+static bool has_result(const tr_ins *i) {
+    return i->op < TR_OP__COUNT && tr_op_info[i->op].result != '-';
+}
+
+static void number_all(printer *p) {
+    tr_arena *a = &p->f->ctx->arena;
+    tr_smap taken = {0};
+    uint32_t next = 0;
+    p->names = TR_NEW_N(a, const char *, p->f->ins.n + 1);
+    p->blk_no = TR_NEW_N(a, uint32_t, p->f->blks.n + 1);
+    p->order = tr_cfg_order(p->f);
+    tr_bits seen = tr_bits_new(a, p->f->blks.n + 1);
+    for (uint32_t i = 0; i < p->order.n; i++)
+        tr_bits_set(&seen, p->order.d[i]);
+    for (tr_bid b = 0; b < p->f->blks.n; b++)
+        if (!tr_bits_get(&seen, b) && !p->f->blks.d[b].dead)
+            tr_vec_push(a, &p->order, b);
+    for (uint32_t i = 0; i < p->order.n; i++) {
+        const tr_blk *blk = tr_blk_at(p->f, p->order.d[i]);
+        p->blk_no[p->order.d[i]] = i;
+        for (uint32_t k = 0; k < blk->params.n; k++)
+            number_value(p, &taken, &next, blk->params.d[k]);
+        for (tr_val v = blk->first; v < p->f->ins.n; v = tr_at(p->f, v)->next)
+            if (has_result(tr_at(p->f, v)))
+                number_value(p, &taken, &next, v);
+    }
+}
+
+/* --- values --- */
+
+static void print_const(printer *p, const tr_ins *i) {
+    tr_sb *b = p->out;
+    tr_tyk k = (tr_tyk)i->ty->kind;
+    if (k == TR_TY_BOOL) {
+        tr_sb_puts(b, i->imm.i ? "true" : "false");
+        return;
+    }
+    tr_obj o = {.kind = TR_OBJ_SCALAR, .repr = "", .ty = i->ty};
+    bool plain = true;
+    switch (tr_ty_class(i->ty)) {
+    case 'i':
+        o.u.i = i->imm.i;
+        plain = k == TR_TY_I64;
+        o.kind = plain ? TR_OBJ_INT : TR_OBJ_SCALAR;
+        break;
+    case 'u': o.u.u = (uint64_t)i->imm.i; break;
+    case 'f':
+        o.u.f = i->imm.f;
+        o.kind = k == TR_TY_F64 ? TR_OBJ_FLOAT : TR_OBJ_SCALAR;
+        break;
+    case 'c':
+        memcpy(o.u.c, i->imm.c, sizeof o.u.c);
+        o.kind = k == TR_TY_C128 ? TR_OBJ_COMPLEX : TR_OBJ_SCALAR;
+        break;
+    default: tr_sb_puts(b, "?const"); return;
+    }
+    tr_obj_print_ir(b, &o);
+}
+
+static void print_val(printer *p, tr_val v) {
+    tr_sb *b = p->out;
+    if (v >= p->f->ins.n) {
+        tr_sb_puts(b, "?none");
+        return;
+    }
+    const tr_ins *i = tr_at(p->f, v);
+    if (p->names[v]) {
+        tr_sb_printf(b, "%%%s", p->names[v]);
+        return;
+    }
+    switch (i->op) {
+    case TR_OP_CONST: print_const(p, i); return;
+    case TR_OP_UNDEF:
+        tr_sb_puts(b, "undef:");
+        tr_ty_print_ir(b, i->ty);
+        return;
+    case TR_OP_OBJ: tr_obj_print_ir(b, i->imm.obj); return;
+    case TR_OP_CONSTARR:
+        tr_obj_print_ir(b, i->imm.obj);
+        tr_sb_putc(b, ':');
+        tr_ty_print_ir(b, i->ty);
+        return;
+    default: tr_sb_printf(b, "?%" PRIu32, v); /* stands in no block */
+    }
+}
+
+static void print_vals(printer *p, const tr_val *v, uint32_t n, const char *before) {
+    for (uint32_t i = 0; i < n; i++) {
+        tr_sb_puts(p->out, i ? ", " : before);
+        print_val(p, v[i]);
+    }
+}
+
+/* --- places --- */
+
+static void print_span(tr_sb *b, tr_span s) {
+    tr_sb_printf(b, "%" PRId32, s.line);
+    if (s.col >= 0)
+        tr_sb_printf(b, ":%" PRId32, s.col);
+    if (s.end_line <= 0)
+        return;
+    tr_sb_printf(b, "-%" PRId32, s.end_line);
+    if (s.end_col >= 0)
+        tr_sb_printf(b, ":%" PRId32, s.end_col);
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+static void print_loc(printer *p, uint32_t l) {
+    for (uint32_t depth = 0; l && l < p->f->locs.n && depth < MAX_CHAIN; depth++) {
+        const tr_loc *loc = &p->f->locs.d[l];
+        tr_sb_puts(p->out, depth ? " < @" : "  @");
+        print_span(p->out, loc->place.span);
+        if (loc->place.fn && !same_text(loc->place.fn, p->fn)) {
+            tr_sb_puts(p->out, " in ");
+            print_quoted(p->out, loc->place.fn);
+        }
+        if (loc->place.file && !same_text(loc->place.file, p->file)) {
+            tr_sb_puts(p->out, " of ");
+            print_quoted(p->out, loc->place.file);
+        }
+        l = loc->parent;
+    }
+}
+
+static bool loc_known(const tr_fn *f, uint32_t l) {
+    return l && l < f->locs.n && (f->locs.d[l].place.span.line > 0 || f->locs.d[l].parent);
+}
+
+/* --- instructions --- */
+
+static void print_edge(printer *p, const tr_edge *e) {
+    if (e->to < p->f->blks.n)
+        tr_sb_printf(p->out, "b%" PRIu32, p->blk_no[e->to]);
+    else
+        tr_sb_puts(p->out, "b?");
+    if (!e->n)
+        return;
+    print_vals(p, e->args, e->n, "(");
+    tr_sb_putc(p->out, ')');
+}
+
+static void print_site(printer *p, const tr_site *s) {
+    if (!s)
+        return;
+    tr_sb_printf(p->out, " ! %s", s->exc < TR_EXC__COUNT ? tr_exc_name[s->exc] : "?");
+    if (s->nargs < 0) {
+        if (!s->text)
+            return;
+        tr_sb_putc(p->out, ' ');
+        print_quoted(p->out, s->text);
+        return;
+    }
+    tr_sb_putc(p->out, '(');
+    for (int32_t i = 0; i < s->nargs; i++) {
+        tr_sb_puts(p->out, i ? ", " : "");
+        if (s->args[i])
+            tr_obj_print_ir(p->out, s->args[i]);
+        else
+            tr_sb_putc(p->out, '_');
+    }
+    tr_sb_putc(p->out, ')');
+}
+
+static void print_callpy(printer *p, const tr_ins *i) {
+    const tr_callinfo *c = i->imm.call;
+    tr_sb_putc(p->out, ' ');
+    print_val(p, i->nargs ? i->args[0] : TR_NOVAL);
+    tr_sb_putc(p->out, '(');
+    uint32_t nkw = c ? c->nkw : 0;
+    for (uint32_t k = 1; k < i->nargs; k++) {
+        tr_sb_puts(p->out, k > 1 ? ", " : c && c->star ? "*" : "");
+        if (k >= i->nargs - nkw)
+            tr_sb_printf(p->out, "%s=", c->kwnames[k - (i->nargs - nkw)]);
+        print_val(p, i->args[k]);
+    }
+    tr_sb_puts(p->out, c && c->starstar ? ", **)" : ")");
+}
+
+static void print_group(printer *p, const char *word, const tr_val *v, uint32_t n) {
+    if (!n)
+        return;
+    tr_sb_printf(p->out, " %s(", word);
+    print_vals(p, v, n, "");
+    tr_sb_putc(p->out, ')');
+}
+
+static void print_lambda(printer *p, const tr_fn *lam) {
+    printer q = {.out = p->out,
+                 .f = lam,
+                 .file = p->file,
+                 .fn = p->fn,
+                 .indent = p->indent + 4,
+                 .note = p->note,
+                 .user = p->user};
+    tr_sb_puts(p->out, " {\n");
+    number_all(&q);
+    print_body(&q);
+    tr_sb_printf(p->out, "%*s}", p->indent + 2, "");
+}
+
+static void print_pattern(printer *p, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    const tr_val *v = i->args;
+    if (!t || i->nargs != (uint32_t)t->nspace + t->nin + t->nout + t->nred + t->ncap) {
+        print_vals(p, v, i->nargs, " ?");
+        return;
+    }
+    print_vals(p, v, t->nspace, " [");
+    tr_sb_putc(p->out, t->nspace ? ']' : ' ');
+    v += t->nspace;
+    print_group(p, "in", v, t->nin);
+    print_group(p, "out", v + t->nin, t->nout);
+    v += t->nin + t->nout;
+    for (uint32_t k = 0; k < t->nred; k++) {
+        tr_sb_printf(p->out, "%s%s ", k ? ", " : " red(",
+                     t->reds[k] < TR_RED__COUNT ? tr_red_name[t->reds[k]] : "?");
+        print_val(p, v[k]);
+    }
+    tr_sb_puts(p->out, t->nred ? ")" : "");
+    print_group(p, "cap", v + t->nred, t->ncap);
+}
+
+static const char *sub_name(const tr_ins *i) {
+    switch (i->op) {
+    case TR_OP_BINARY:
+    case TR_OP_INPLACE: return i->sub < TR_BIN__COUNT ? tr_bin_name[i->sub] : "?";
+    case TR_OP_UNARY: return i->sub < TR_UN__COUNT ? tr_un_name[i->sub] : "?";
+    case TR_OP_COMPARE:
+    case TR_OP_CMP: return i->sub < TR_CMP__COUNT ? tr_cmp_name[i->sub] : "?";
+    case TR_OP_MATH: return i->sub < TR_MATH__COUNT ? tr_math_info[i->sub].name : "?";
+    case TR_OP_IS:
+    case TR_OP_IN: return i->sub ? "not" : NULL;
+    default: return NULL;
+    }
+}
+
+static void print_indexed(printer *p, const tr_ins *i, uint32_t nindex) {
+    tr_sb_putc(p->out, ' ');
+    print_val(p, i->args[0]);
+    tr_sb_putc(p->out, '[');
+    print_vals(p, i->args + 1, nindex, "");
+    tr_sb_putc(p->out, ']');
+}
+
+/* What follows the op's name. */
+static void print_operands(printer *p, const tr_ins *i) {
+    tr_sb *b = p->out;
+    switch (i->op) {
+    case TR_OP_BR:
+        tr_sb_putc(b, ' ');
+        print_edge(p, &i->imm.succ[0]);
+        return;
+    case TR_OP_CBR:
+        print_vals(p, i->args, i->nargs, " ");
+        tr_sb_puts(b, ", ");
+        print_edge(p, &i->imm.succ[0]);
+        tr_sb_puts(b, ", ");
+        print_edge(p, &i->imm.succ[1]);
+        return;
+    case TR_OP_CALLPY: print_callpy(p, i); return;
+    case TR_OP_CALL:
+    case TR_OP_CLOSURE:
+        tr_sb_printf(b, " #%" PRIu32 "(", i->imm.fn);
+        print_vals(p, i->args, i->nargs, "");
+        tr_sb_putc(b, ')');
+        return;
+    case TR_OP_CALLRT:
+        tr_sb_printf(b, " %s(",
+                     i->imm.rt && i->imm.rt->row < TR_RT__COUNT ? tr_rt_info[i->imm.rt->row].name : "?");
+        print_vals(p, i->args, i->nargs, "");
+        tr_sb_putc(b, ')');
+        if (i->imm.rt && i->imm.rt->text) {
+            tr_sb_putc(b, ' ');
+            print_quoted(b, i->imm.rt->text);
+        }
+        return;
+    case TR_OP_LOAD:
+        if (i->nargs) {
+            print_indexed(p, i, i->nargs - 1);
+            return;
+        }
+        break;
+    case TR_OP_STORE:
+        if (i->nargs > 1) {
+            print_indexed(p, i, i->nargs - 2);
+            print_vals(p, i->args + i->nargs - 1, 1, ", ");
+            return;
+        }
+        break;
+    case TR_OP_PATTERN: print_pattern(p, i); return;
+    default: break;
+    }
+    print_vals(p, i->args, i->nargs, " ");
+    const char *comma = i->nargs ? ", " : " ";
+    switch (i->op) {
+    case TR_OP_UNPACK:
+        tr_sb_printf(b, "%s%" PRIi64 " of %" PRIi64, comma, i->imm.i & 0xffffffff, i->imm.i >> 32);
+        break;
+    case TR_OP_EXTRACT:
+    case TR_OP_DIM:
+    case TR_OP_STRIDE: tr_sb_printf(b, "%s%" PRIi64, comma, i->imm.i); break;
+    case TR_OP_GETATTR:
+    case TR_OP_UNDEFVAR:
+    case TR_OP_CHECKDEF:
+        tr_sb_puts(b, comma);
+        print_quoted(b, i->imm.s ? i->imm.s : "");
+        break;
+    case TR_OP_ALLOC:
+    case TR_OP_CHECK:
+    case TR_OP_CHECKIDX:
+    case TR_OP_RAISE: print_site(p, i->imm.site); break;
+    default: break;
+    }
+}
+
+static void print_ins(printer *p, tr_val v) {
+    const tr_ins *i = tr_at(p->f, v);
+    tr_sb *b = p->out;
+    tr_sb_printf(b, "%*s", p->indent + 2, "");
+    if (i->op >= TR_OP__COUNT) {
+        tr_sb_printf(b, "?op%u\n", i->op);
+        return;
+    }
+    if (p->names[v] && i->ty) {
+        tr_sb_printf(b, "%%%s: ", p->names[v]);
+        tr_ty_print_ir(b, i->ty);
+        tr_sb_puts(b, " = ");
+    } else if (p->names[v]) {
+        tr_sb_printf(b, "%%%s = ", p->names[v]);
+    }
+    tr_sb_puts(b, tr_op_info[i->op].name);
+    if (i->flags & F_NSW)
+        tr_sb_puts(b, ".nsw");
+    if (i->flags & F_FAST)
+        tr_sb_puts(b, ".fast");
+    const char *sub = sub_name(i);
+    if (sub)
+        tr_sb_printf(b, " %s", sub);
+    print_operands(p, i);
+    if (loc_known(p->f, i->loc))
+        print_loc(p, i->loc);
+    if (i->op == TR_OP_PATTERN && i->imm.pat && i->imm.pat->lam)
+        print_lambda(p, i->imm.pat->lam);
+    tr_sb_putc(b, '\n');
+    if (p->note)
+        p->note(p->user, b, p->f, i->blk, v);
+}
+
+static void print_block(printer *p, tr_bid b) {
+    const tr_blk *blk = tr_blk_at(p->f, b);
+    tr_sb_printf(p->out, "%*sb%" PRIu32, p->indent, "", p->blk_no[b]);
+    for (uint32_t k = 0; k < blk->params.n; k++) {
+        tr_val v = blk->params.d[k];
+        tr_sb_puts(p->out, k ? ", " : "(");
+        print_val(p, v);
+        if (v < p->f->ins.n && tr_at(p->f, v)->ty) {
+            tr_sb_puts(p->out, ": ");
+            tr_ty_print_ir(p->out, tr_at(p->f, v)->ty);
+        }
+    }
+    tr_sb_puts(p->out, blk->params.n ? "):\n" : ":\n");
+    if (p->note)
+        p->note(p->user, p->out, p->f, b, TR_NOVAL);
+    for (tr_val v = blk->first; v < p->f->ins.n; v = tr_at(p->f, v)->next)
+        print_ins(p, v);
+}
+
+static void print_body(printer *p) {
+    for (uint32_t i = 0; i < p->order.n; i++)
+        print_block(p, p->order.d[i]);
+}
+
+/* The function that the first known place names; it goes without saying in the others. */
+static const char *own_name(const printer *p) {
+    for (uint32_t i = 0; i < p->order.n; i++)
+        for (tr_val v = tr_blk_at(p->f, p->order.d[i])->first; v < p->f->ins.n; v = tr_at(p->f, v)->next) {
+            uint32_t l = tr_at(p->f, v)->loc;
+            if (!loc_known(p->f, l))
+                continue;
+            for (uint32_t depth = 0; p->f->locs.d[l].parent && depth < MAX_CHAIN; depth++)
+                l = p->f->locs.d[l].parent;
+            return p->f->locs.d[l].place.fn;
+        }
+    return NULL;
+}
+
+void tr_ir_print_notes(tr_sb *out, const tr_fn *f, tr_print_note note, void *user) {
+    printer p = {.out = out, .f = f, .file = f->file, .note = note, .user = user};
+    number_all(&p);
+    p.fn = own_name(&p);
+    tr_sb_puts(out, f->stage == S_F ? "front @" : f->is_lambda ? "lambda @" : "fn @");
+    print_name(out, f->name ? f->name : "");
+    if (f->ret) {
+        tr_sb_puts(out, " -> ");
+        tr_ty_print_ir(out, f->ret);
+    }
+    if (p.fn && !same_text(p.fn, f->name)) {
+        tr_sb_puts(out, " in ");
+        print_quoted(out, p.fn);
+    }
+    if (!p.fn)
+        p.fn = f->name;
+    if (f->file) {
+        tr_sb_puts(out, " of ");
+        print_quoted(out, f->file);
+    }
+    tr_sb_puts(out, " {\n");
+    print_body(&p);
+    tr_sb_puts(out, "}\n");
+}
+
+void tr_ir_print(tr_sb *out, const tr_fn *f) {
+    tr_ir_print_notes(out, f, NULL, NULL);
+}

@@ -1,0 +1,10 @@
+/* What the compiler knows of the run-time functions: rt/rt.def as data. */
+#ifndef TR_IR_RTINFO_H
+#define TR_IR_RTINFO_H
+
+#include "ir/ir.h"
+#include "rt/rt.h"
+
+extern const tr_rtinfo tr_rt_info[TR_RT__COUNT]; /* `name` is the row's id, as the IR's text shows it */
+
+#endif

@@ -1,0 +1,272 @@
+/* Control flow made plain: unreachable blocks, useless block params, forwarding blocks and straight lines.
+ * Each sweep is linear; sweeps repeat until nothing changes, which takes two or three. */
+#include <string.h>
+
+#include "ir/internal.h"
+
+/* --- block params --- */
+
+/* The one value that arrives at param number p of block b on every edge but those that carry the param itself;
+ * TR_NOVAL when there are several or none. */
+static tr_val only_arrival(const tr_fn *f, const tr_repl *r, tr_bid b, uint32_t p) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    tr_val self = blk->params.d[p], only = TR_NOVAL;
+    for (uint32_t k = 0; k < blk->preds.n; k++) {
+        const tr_ins *t = tr_term(f, blk->preds.d[k]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            if (t->imm.succ[s].to != b)
+                continue;
+            tr_val v = tr_repl_get(r, t->imm.succ[s].args[p]);
+            if (v == self || v == only)
+                continue;
+            if (only != TR_NOVAL)
+                return TR_NOVAL;
+            only = v;
+        }
+    }
+    return only;
+}
+
+static bool find_trivial(tr_fn *f, tr_repl *r) {
+    bool any = false;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 1; i < f->rpo.n; i++) {
+            tr_bid b = f->rpo.d[i];
+            for (uint32_t p = 0; p < f->blks.d[b].params.n; p++) {
+                tr_val v = f->blks.d[b].params.d[p], only;
+                if (tr_repl_get(r, v) != v || (only = only_arrival(f, r, b, p)) == TR_NOVAL)
+                    continue;
+                tr_repl_set(f, r, v, only);
+                changed = any = true;
+            }
+        }
+    }
+    return any;
+}
+
+/* Params that something other than a dead param's edge argument uses. */
+static void mark_used(const tr_fn *f, const tr_repl *r, uint8_t *used) {
+    tr_u32s work = {0};
+    tr_arena *a = &f->ctx->arena;
+#define USE(x)                                   \
+    do {                                         \
+        tr_val u_ = tr_repl_get(r, (x));         \
+        if (!used[u_]) {                         \
+            used[u_] = 1;                        \
+            if (tr_at(f, u_)->op == TR_OP_PARAM) \
+                tr_vec_push(a, &work, u_);       \
+        }                                        \
+    } while (0)
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = f->blks.d[f->rpo.d[i]].first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)
+                USE(tr_arg(f, v, k));
+    while (work.n) {
+        tr_val v = work.d[--work.n];
+        tr_bid b = tr_at(f, v)->blk;
+        const tr_blk *blk = tr_blk_at(f, b);
+        uint32_t p = 0;
+        while (p < blk->params.n && blk->params.d[p] != v)
+            p++;
+        for (uint32_t k = 0; k < blk->preds.n; k++) {
+            const tr_ins *t = tr_term(f, blk->preds.d[k]);
+            for (uint32_t s = 0; s < tr_nsucc(t); s++)
+                if (t->imm.succ[s].to == b)
+                    USE(t->imm.succ[s].args[p]);
+        }
+    }
+#undef USE
+}
+
+/* Drops param p of block b and what the edges pass for it. */
+static void drop_param(tr_fn *f, tr_bid b, uint32_t p) {
+    tr_blk *blk = &f->blks.d[b];
+    tr_at(f, blk->params.d[p])->blk = TR_NOBLK;
+    blk->params.n--;
+    memmove(blk->params.d + p, blk->params.d + p + 1, (blk->params.n - p) * sizeof *blk->params.d);
+    for (uint32_t k = 0; k < blk->preds.n; k++) {
+        tr_ins *t = tr_term(f, blk->preds.d[k]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            tr_edge *e = &t->imm.succ[s];
+            if (e->to != b || e->n == blk->params.n) /* a branch with both edges here is met twice */
+                continue;
+            e->n--;
+            memmove(e->args + p, e->args + p + 1, (e->n - p) * sizeof *e->args);
+        }
+    }
+}
+
+bool tr_remove_params(tr_fn *f) {
+    tr_cfg_compute(f);
+    tr_repl r = tr_repl_new(f);
+    bool any = find_trivial(f, &r);
+    uint8_t *used = TR_NEW_N(&f->ctx->arena, uint8_t, f->ins.n + 1);
+    mark_used(f, &r, used);
+    for (uint32_t i = 1; i < f->rpo.n; i++) {
+        tr_bid b = f->rpo.d[i];
+        for (uint32_t p = f->blks.d[b].params.n; p-- > 0;) {
+            tr_val v = f->blks.d[b].params.d[p];
+            if (tr_repl_get(&r, v) == v && used[v])
+                continue;
+            drop_param(f, b, p);
+            any = true;
+        }
+    }
+    tr_repl_apply(f, &r);
+    return any;
+}
+
+/* --- blocks --- */
+
+static bool kill_unreachable(tr_fn *f) {
+    bool any = false;
+    tr_cfg_compute(f);
+    for (tr_bid b = 0; b < f->blks.n; b++) {
+        tr_blk *blk = &f->blks.d[b];
+        if (blk->rpo != TR_NOBLK || blk->dead)
+            continue;
+        for (tr_val v = blk->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            tr_at(f, v)->blk = TR_NOBLK;
+        for (uint32_t p = 0; p < blk->params.n; p++)
+            tr_at(f, blk->params.d[p])->blk = TR_NOBLK;
+        blk->first = blk->last = TR_NOVAL;
+        blk->params.n = 0;
+        blk->dead = any = true;
+    }
+    return any;
+}
+
+static bool same_edge(const tr_edge *a, const tr_edge *b) {
+    return a->to == b->to && a->n == b->n && (!a->n || !memcmp(a->args, b->args, a->n * sizeof *a->args));
+}
+
+/* A branch whose way is known, or the same both ways, becomes a jump. */
+static bool fold_branch(tr_fn *f, tr_bid b) {
+    tr_ins *t = f->blks.d[b].last == TR_NOVAL ? NULL : tr_term(f, b);
+    int64_t c;
+    if (!t || t->op != TR_OP_CBR)
+        return false;
+    if (tr_get_int(f, t->args[0], &c))
+        t->imm.succ = &t->imm.succ[c ? 0 : 1];
+    else if (!same_edge(&t->imm.succ[0], &t->imm.succ[1]))
+        return false;
+    t->op = TR_OP_BR;
+    t->nargs = 0;
+    t->args = NULL;
+    return true;
+}
+
+/* A block that only jumps on, and whose params nothing but that jump uses. */
+static const tr_edge *forwards(const tr_fn *f, const uint32_t *uses, tr_bid b) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    if (b == 0 || blk->first == TR_NOVAL || blk->first != blk->last || tr_at(f, blk->first)->op != TR_OP_BR)
+        return NULL;
+    const tr_edge *e = tr_at(f, blk->first)->imm.succ;
+    if (e->to == b)
+        return NULL;
+    for (uint32_t p = 0; p < blk->params.n; p++) {
+        uint32_t here = 0;
+        for (uint32_t k = 0; k < e->n; k++)
+            here += e->args[k] == blk->params.d[p];
+        if (uses[blk->params.d[p]] != here)
+            return NULL;
+    }
+    return e;
+}
+
+static tr_edge through(tr_fn *f, const tr_edge *in, const tr_edge *on) {
+    const tr_blk *mid = tr_blk_at(f, in->to);
+    tr_edge e = tr_edge_make(f, on->to, on->n, on->args);
+    for (uint32_t k = 0; k < e.n; k++)
+        for (uint32_t p = 0; p < mid->params.n; p++)
+            if (on->args[k] == mid->params.d[p])
+                e.args[k] = in->args[p];
+    return e;
+}
+
+static void count_edge(uint32_t *uses, const tr_edge *e, uint32_t by) {
+    for (uint32_t k = 0; k < e->n; k++)
+        uses[e->args[k]] += by;
+}
+
+static bool skip_forwarders(tr_fn *f) {
+    bool any = false;
+    uint32_t *uses = tr_use_counts(f);
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        tr_ins *t = tr_term(f, f->rpo.d[i]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            tr_edge *e = &t->imm.succ[s];
+            const tr_edge *on = forwards(f, uses, e->to);
+            if (!on)
+                continue;
+            tr_edge longer = through(f, e, on);
+            count_edge(uses, e, UINT32_MAX); /* minus one */
+            count_edge(uses, &longer, 1);
+            *e = longer;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Appends block `to` to its only predecessor. */
+static void absorb(tr_fn *f, tr_repl *r, tr_bid b, tr_bid to) {
+    tr_val jump = f->blks.d[b].last;
+    const tr_edge *e = tr_at(f, jump)->imm.succ;
+    tr_blk *t = &f->blks.d[to];
+    for (uint32_t p = 0; p < e->n; p++) {
+        tr_repl_set(f, r, t->params.d[p], tr_repl_get(r, e->args[p]));
+        tr_at(f, t->params.d[p])->blk = TR_NOBLK;
+    }
+    tr_ins_remove(f, jump);
+    for (tr_val v = t->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+        tr_at(f, v)->blk = b;
+    tr_val last = f->blks.d[b].last;
+    tr_at(f, t->first)->prev = last;
+    if (last == TR_NOVAL)
+        f->blks.d[b].first = t->first;
+    else
+        tr_at(f, last)->next = t->first;
+    f->blks.d[b].last = t->last;
+    t->first = t->last = TR_NOVAL;
+    t->params.n = 0;
+    t->dead = true;
+}
+
+static bool merge_lines(tr_fn *f) {
+    bool any = false;
+    tr_repl r = tr_repl_new(f);
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        tr_bid b = f->rpo.d[i];
+        while (!f->blks.d[b].dead && tr_term(f, b)->op == TR_OP_BR) {
+            tr_bid to = tr_term(f, b)->imm.succ->to;
+            if (to == 0 || to == b || f->blks.d[to].preds.n != 1)
+                break;
+            absorb(f, &r, b, to);
+            any = true;
+        }
+    }
+    tr_repl_apply(f, &r);
+    return any;
+}
+
+bool tr_simplify_cfg(tr_fn *f) {
+    bool any = false;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (tr_bid b = 0; b < f->blks.n; b++)
+            if (!f->blks.d[b].dead && fold_branch(f, b))
+                changed = true;
+        changed |= kill_unreachable(f);
+        changed |= tr_remove_params(f);
+        if (skip_forwarders(f)) {
+            kill_unreachable(f);
+            changed = true;
+        }
+        changed |= merge_lines(f);
+        any |= changed;
+    }
+    tr_cfg_compute(f);
+    return any;
+}

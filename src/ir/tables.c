@@ -1,0 +1,44 @@
+/* The .def tables of the IR as data. */
+#include "ir/ir.h"
+
+const tr_opinfo tr_op_info[TR_OP__COUNT] = {
+#define X(id, name, nargs, result, effects, stages) {name, nargs, result, effects, stages},
+#include "ir/op.def"
+#undef X
+};
+
+const tr_mathinfo tr_math_info[TR_MATH__COUNT] = {
+#define X(id, name, arity, intr, f64, f32, cplx, res) {name, arity, intr, f64, f32, cplx, res},
+#include "ir/math.def"
+#undef X
+};
+
+const char *const tr_exc_name[TR_EXC__COUNT] = {
+#define X(id, name) name,
+#include "ir/exc.def"
+#undef X
+};
+
+const char *const tr_bin_name[TR_BIN__COUNT] = {
+#define X(id, name, sign) name,
+    TR_BINOPS(X)
+#undef X
+};
+
+const char *const tr_un_name[TR_UN__COUNT] = {
+#define X(id, name, sign) name,
+    TR_UNOPS(X)
+#undef X
+};
+
+const char *const tr_cmp_name[TR_CMP__COUNT] = {
+#define X(id, name, sign) name,
+    TR_CMPOPS(X)
+#undef X
+};
+
+const char *const tr_red_name[TR_RED__COUNT] = {
+#define X(id, name) name,
+    TR_REDS(X)
+#undef X
+};
