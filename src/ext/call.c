@@ -134,21 +134,11 @@ static __attribute__((noinline)) PyObject *settle(tr_function *f, tr_frame *fram
     return r;
 }
 
-/* A locked instruction would cost as much as the rest of the bookkeeping; under the GIL plain loads and stores do. */
-static inline void add_active(tr_function *f, int by) {
-#ifdef Py_GIL_DISABLED
-    atomic_fetch_add_explicit(&f->active, (uint32_t)by, memory_order_relaxed);
-#else
-    atomic_store_explicit(&f->active, atomic_load_explicit(&f->active, memory_order_relaxed) + (uint32_t)by,
-                          memory_order_relaxed);
-#endif
-}
-
 static inline PyObject *run(tr_function *f, const tr_variant *v, PyObject *const *args, const tr_slot *slots, tr_slot *ret) {
     tr_frame frame;
     int32_t code;
     tr_rt_frame_init(&frame, &f->st->host);
-    add_active(f, 1);
+    tr_function_active(f, 1);
     if (UNLIKELY(f->nogil)) {
         PyThreadState *ts = PyEval_SaveThread();
         code = v->entry(&frame, slots, ret);
@@ -163,7 +153,7 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, PyObject *const
         r = NULL;
         tr_pyerr_raise_site(f, tr_module_meta(v->spec->module), (uint32_t)code - 1, &frame);
     }
-    add_active(f, -1);
+    tr_function_active(f, -1);
     if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout))
         r = settle(f, &frame, r);
     return r;

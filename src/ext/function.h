@@ -77,6 +77,16 @@ typedef struct tr_function {
     uint64_t ncompiled, nloaded;
 } tr_function;
 
+/* A locked instruction would cost as much as the rest of the bookkeeping; under the GIL plain loads and stores do. */
+static inline void tr_function_active(tr_function *f, int by) {
+#ifdef Py_GIL_DISABLED
+    atomic_fetch_add_explicit(&f->active, (uint32_t)by, memory_order_relaxed);
+#else
+    atomic_store_explicit(&f->active, atomic_load_explicit(&f->active, memory_order_relaxed) + (uint32_t)by,
+                          memory_order_relaxed);
+#endif
+}
+
 bool tr_function_add(PyObject *module);
 /* py_func of a Function, or NULL when `o` is none; borrowed. */
 PyObject *tr_function_unwrap(tr_state *st, PyObject *o);

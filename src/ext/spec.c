@@ -560,6 +560,7 @@ PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
     j->rq.want.llvmopt = stage == TR_STAGE_LLVMOPT ? &b : NULL;
     j->rq.want.assembly = stage == TR_STAGE_ASM ? &b : NULL;
     PyObject *r = NULL;
+    tr_function_active(f, 1); /* keeps s while the GIL is away */
     if (job_run(j)) {
         if (!back)
             tr_prog_print(&b, &j->prog, true);
@@ -567,6 +568,7 @@ PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
             tr_module_unref(j->out.module);
         r = PyUnicode_DecodeUTF8(b.d ? b.d : "", (Py_ssize_t)b.n, "replace");
     }
+    tr_function_active(f, -1);
     tr_sb_fini(&b);
     job_free(j);
     return r;
@@ -629,11 +631,13 @@ bool tr_spec_recompile(tr_function *f) {
     bool ok = fresh != NULL;
     if (!ok)
         PyErr_NoMemory();
+    tr_function_active(f, 1); /* keeps the old specs while the GIL is away */
     for (; ok && done < n && done < f->nspecs; done++) { /* another thread may add one while the GIL is away */
         const tr_spec *s = f->specs[done];
         fresh[done] = spec_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
         ok = fresh[done] != NULL;
     }
+    tr_function_active(f, -1);
     ok = ok && replace_specs(f, fresh, done);
     if (!ok) {
         for (uint32_t i = 0; fresh && i < done; i++)

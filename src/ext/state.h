@@ -31,7 +31,6 @@ typedef struct tr_state {
     PyTypeObject *np_ufunc, *np_memmap;
     tr_host host;
     tr_freeze_host freeze;
-    PyObject *builtin_map; /* for freeze.c */
     tr_dump dump;          /* TREADLE_DUMP as it was at import */
     pthread_rwlock_t fork; /* held for reading while a compile runs without the GIL, for writing around fork() */
     pthread_mutex_t lock;  /* guards `pending`; never held while waiting for the GIL */

@@ -1,0 +1,74 @@
+"""Treadle: a JIT compiler for numerical Python.
+
+>>> from treadle import njit
+>>> @njit
+... def hypot(x, y):
+...     return (x * x + y * y) ** 0.5
+>>> hypot(3.0, 4.0)
+5.0
+
+Names are loaded when they are first used, so that ``import treadle`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import config, errors, types
+    from ._core import Function, Signature, Type, stats, typeof
+    from .decorators import jit, njit
+    from .errors import InternalError, LoweringError, TreadleError, TypingError, UnsupportedError
+
+# Where each public name lives; types (int32, float64, ...) come from treadle.types.
+_WHERE = {
+    "jit": "decorators",
+    "njit": "decorators",
+    "stats": "_core",
+    "typeof": "_core",
+    "Function": "_core",
+    "Signature": "_core",
+    "Type": "_core",
+    "TreadleError": "errors",
+    "TypingError": "errors",
+    "UnsupportedError": "errors",
+    "LoweringError": "errors",
+    "InternalError": "errors",
+}
+_MODULES = ("config", "errors", "types")
+# Promised for later: they can be imported, and say so when they are used.
+_LATER = ("vectorize", "guvectorize", "cuda", "parallel", "prange")
+# Names of types that would hide Python's own at top level; treadle.types has them.
+_HIDDEN = ("bool", "char", "none")
+
+__version__ = "0.1.0"
+__all__ = ["config", "errors", "jit", "njit", "stats", "typeof", "types", *(k for k in _WHERE if k[0].isupper())]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    value: Any
+    if name in _WHERE:
+        value = getattr(import_module("." + _WHERE[name], __name__), name)
+    elif name in _MODULES:
+        value = import_module("." + name, __name__)
+    elif name in _LATER:
+        from ._standin import Missing
+
+        value = Missing("treadle." + name)
+    elif name.startswith("_") or name in _HIDDEN:
+        raise AttributeError(f"module 'treadle' has no attribute {name!r}")
+    else:
+        try:
+            value = getattr(import_module(".types", __name__), name)
+        except AttributeError:
+            raise AttributeError(f"module 'treadle' has no attribute {name!r}") from None
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    from . import types
+
+    return sorted({*globals(), *__all__, *_LATER, *(n for n in types.__all__ if n not in _HIDDEN)})

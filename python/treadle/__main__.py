@@ -1,0 +1,10 @@
+"""``python -m treadle run script.py [args]``: see treadle.run."""
+
+from __future__ import annotations
+
+import sys
+
+from .run import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""Stand-ins for what Treadle does not have: they can be imported and passed around, and fail with a clear message when used."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NoReturn
+
+from .errors import UnsupportedError
+
+__all__ = ["Missing", "MissingModule"]
+
+_SOON = {
+    "vectorize": "ufuncs come later; write a loop in an @njit function",
+    "guvectorize": "generalised ufuncs come later; write loops in an @njit function",
+    "prange": "parallel loops come later; use range",
+    "cuda": "CUDA kernels come later",
+    "parallel": "the data-parallel primitives come later",
+    "stencil": "write the stencil as loops in an @njit function",
+    "jitclass": "pass arrays and (named) tuples instead of objects",
+}
+
+
+class Missing:
+    """Something that Treadle does not have."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["_name"] = name
+        self.__dict__["__name__"] = name.rpartition(".")[2]
+
+    def _fail(self) -> NoReturn:
+        name = self.__dict__["_name"]
+        hints = [_SOON[part] for part in name.split(".") if part in _SOON]
+        raise UnsupportedError(f"Treadle does not have {name}" + (f": {hints[0]}" if hints else ""))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        self._fail()
+
+    def __getattr__(self, name: str) -> Missing:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Missing(f"{self.__dict__['_name']}.{name}")
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        self._fail()
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        self._fail()
+
+    def __iter__(self) -> NoReturn:
+        self._fail()
+
+    def __bool__(self) -> NoReturn:
+        self._fail()
+
+    def __enter__(self) -> NoReturn:
+        self._fail()
+
+    def __exit__(self, *exc: Any) -> NoReturn:
+        self._fail()
+
+    def __repr__(self) -> str:
+        return f"<{self.__dict__['_name']}, which Treadle does not have>"
+
+
+class MissingModule(ModuleType):
+    """A module whose names are what it was given, and stand-ins for the rest."""
+
+    __path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return Missing(f"{self.__name__}.{name}")

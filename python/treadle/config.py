@@ -1,0 +1,50 @@
+"""Settings, read from the environment when this module is first imported.
+
+Attributes
+----------
+DISABLE_JIT : bool
+    ``TREADLE_DISABLE_JIT``: decorators return the function as it is.
+BOUNDSCHECK : bool
+    ``TREADLE_BOUNDSCHECK`` (default 1): what ``boundscheck=None`` means.
+PROMOTION : str
+    ``TREADLE_PROMOTION`` (``"treadle"`` or ``"numba"``): what ``promotion=None`` means.
+OPT_LEVEL : int
+    ``TREADLE_OPT_LEVEL``: 0 quick code, 2 Treadle's own pipeline (default), 3 LLVM's default one.
+PLANT : int
+    ``TREADLE_PLANT``: which planted fault is on; only builds made to test the tests have any.
+
+``TREADLE_DUMP``, ``TREADLE_SKIP``, ``TREADLE_VERIFY`` and ``TREADLE_CACHE_DIR`` are read by the compiler itself.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["BOUNDSCHECK", "DISABLE_JIT", "OPT_LEVEL", "PLANT", "PROMOTION"]
+
+
+def _number(name: str, default: int, allowed: range | tuple[int, ...]) -> int:
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value not in allowed:
+        raise ValueError(f"{name}={text!r}: must be one of {', '.join(map(str, allowed))}")
+    return value
+
+
+def _choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
+    text = os.environ.get(name, "").strip() or default
+    if text not in allowed:
+        raise ValueError(f"{name}={text!r}: must be one of {', '.join(allowed)}")
+    return text
+
+
+DISABLE_JIT: bool = bool(_number("TREADLE_DISABLE_JIT", 0, (0, 1)))
+BOUNDSCHECK: bool = bool(_number("TREADLE_BOUNDSCHECK", 1, (0, 1)))
+PROMOTION: str = _choice("TREADLE_PROMOTION", "treadle", ("treadle", "numba"))
+OPT_LEVEL: int = _number("TREADLE_OPT_LEVEL", 2, (0, 2, 3))
+PLANT: int = _number("TREADLE_PLANT", 0, range(0, 33))

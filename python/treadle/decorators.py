@@ -1,0 +1,228 @@
+"""The decorators ``jit`` and ``njit``: they check options and signatures, and make a ``Function``."""
+
+from __future__ import annotations
+
+import types as _pytypes
+from typing import Any, Callable, TypeVar, overload
+
+from . import config
+from ._core import Function, Signature
+
+__all__ = ["jit", "njit"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# As TR_FASTMATH in src/base/opts.h.
+_FASTMATH = {"nnan": 1, "ninf": 2, "nsz": 4, "arcp": 8, "contract": 16, "afn": 32, "reassoc": 64, "fast": 127}
+
+
+def _bool(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise TypeError(f"{name} must be True or False, not {value!r}")
+
+
+def _fastmath(value: Any) -> int:
+    if isinstance(value, bool):
+        return 127 if value else 0
+    if isinstance(value, str):
+        value = {value}
+    if not isinstance(value, (set, frozenset, list, tuple)):
+        raise TypeError(f"fastmath must be True, False or a set of flags, not {value!r}")
+    unknown = [f for f in value if f not in _FASTMATH]
+    if unknown:
+        raise ValueError(f"fastmath has no flag {unknown[0]!r}; there are {', '.join(_FASTMATH)}")
+    flags = 0
+    for f in value:
+        flags |= _FASTMATH[f]
+    return flags
+
+
+def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")
+    return value
+
+
+def _nopython(value: Any) -> None:
+    if not _bool("nopython", value):
+        raise ValueError("nopython=False: Treadle has no object mode, it compiles a function or says why it cannot")
+
+
+# Each option: its default, and what it puts into the compiler's flags.
+_OPTIONS: dict[str, tuple[Any, Callable[[Any, dict[str, int]], None]]] = {
+    "nopython": (True, lambda v, f: _nopython(v)),
+    "nogil": (False, lambda v, f: f.update(nogil=_bool("nogil", v))),
+    "fastmath": (False, lambda v, f: f.update(fastmath=_fastmath(v))),
+    "boundscheck": (
+        None,
+        lambda v, f: f.update(boundscheck=config.BOUNDSCHECK if v is None else _bool("boundscheck", v)),
+    ),
+    "error_model": (
+        "python",
+        lambda v, f: f.update(error_numpy=_choice("error_model", v, ("python", "numpy")) == "numpy"),
+    ),
+    "cache": (False, lambda v, f: f.update(cache=_bool("cache", v))),
+    "inline": (
+        "never",
+        lambda v, f: f.update(inline_always=_choice("inline", v, ("never", "always")) == "always"),
+    ),
+    "debug": (False, lambda v, f: f.update(debug=_bool("debug", v))),
+    "promotion": (
+        None,
+        lambda v, f: f.update(
+            promote_numba=_choice("promotion", config.PROMOTION if v is None else v, ("treadle", "numba")) == "numba"
+        ),
+    ),
+}
+# Numba's options that have no meaning here, with the reason.
+_REFUSED = {
+    "parallel": "parallel execution is not there yet",
+    "forceobj": "Treadle has no object mode",
+    "looplift": "Treadle has no object mode",
+    "locals": "declare types with a signature, or convert values where they are made",
+    "target": "jit compiles for the CPU",
+}
+
+
+def _flags(options: dict[str, Any]) -> dict[str, int]:
+    flags: dict[str, int] = {"plant": config.PLANT, "opt_level": config.OPT_LEVEL}
+    for name in options:
+        if name in _REFUSED:
+            raise TypeError(f"option {name!r} is not supported: {_REFUSED[name]}")
+        if name not in _OPTIONS:
+            raise TypeError(f"unknown option {name!r}; there are {', '.join(_OPTIONS)}")
+    for name, (default, put) in _OPTIONS.items():
+        put(options.get(name, default), flags)
+    return {k: int(v) for k, v in flags.items()}
+
+
+def _signatures(given: Any) -> list[Any] | None:
+    """The list of signatures in the first argument of a decorator, or None."""
+    if given is None:
+        return None
+    if isinstance(given, list):
+        if not given:
+            raise ValueError("the list of signatures is empty")
+        return given
+    if isinstance(given, (str, tuple, Signature)):
+        return [given]
+    raise TypeError(
+        f"jit takes a function, or signatures like float64(int32, int32), \"f8(i4, i4)\", (int32, int32) "
+        f"or a list of these, not {given!r}"
+    )
+
+
+def _check_function(fn: Any) -> None:
+    if isinstance(fn, Function):
+        raise TypeError(f"{fn.__qualname__} is compiled already; decorate its .py_func to compile it otherwise")
+    if isinstance(fn, (staticmethod, classmethod, property)):
+        raise TypeError(f"put jit below @{type(fn).__name__}, next to the function")
+    if isinstance(fn, type):
+        raise TypeError(f"jit compiles functions, and {fn.__qualname__} is a class")
+    if not isinstance(fn, _pytypes.FunctionType):
+        raise TypeError(f"jit compiles Python functions, not {type(fn).__name__} {fn!r}")
+
+
+def _make(fn: Any, signatures: list[Any] | None, options: dict[str, Any], flags: dict[str, int]) -> Any:
+    _check_function(fn)
+    if config.DISABLE_JIT:
+        fn.py_func = fn
+        return fn
+    function = Function(fn, flags, options)
+    if signatures is not None:
+        for s in signatures:
+            function.compile(s)
+        function.disable_compile()
+    return function
+
+
+@overload
+def jit(signature_or_function: F, /) -> Function: ...
+@overload
+def jit(signature_or_function: Any = None, /, **options: Any) -> Callable[[F], Function]: ...
+def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
+    """Compile a function to machine code.
+
+    Without signatures a specialisation is compiled at the first call with new argument types. With signatures those are
+    compiled at once, and no other types are accepted: scalars convert as by assignment (bool, int, float, complex, in this
+    order), arrays must match in dtype, rank and layout.
+
+    Parameters
+    ----------
+    signature_or_function : function, signature or list of signatures, optional
+        A signature is ``float64(int32, int32)``, ``"f8(i4, i4)"``, ``"void(f4[:])"`` or a tuple of argument types.
+    nopython : bool
+        Only True: nothing is ever interpreted.
+    nogil : bool
+        Release the GIL while the function runs.
+    fastmath : bool or set of str
+        Allow rewriting of float arithmetic; a set of ``nnan ninf nsz arcp contract afn reassoc fast`` allows these alone.
+    boundscheck : bool, optional
+        Indices out of range raise IndexError (default True).
+    error_model : {'python', 'numpy'}
+        What division by zero does: raise ZeroDivisionError, or give inf, nan or 0.
+    cache : bool
+        Keep machine code on disk for later processes; see ``TREADLE_CACHE_DIR``.
+    inline : {'never', 'always'}
+        Copy the function into each compiled caller.
+    debug : bool
+        Keep line tables and frame pointers, and tell GDB and perf about the code.
+    promotion : {'treadle', 'numba'}, optional
+        Rules for the types of results: NumPy's (NEP 50), or Numba's bit for bit.
+
+    Returns
+    -------
+    Function or decorator
+
+    Raises
+    ------
+    TypeError
+        An unknown option, or a signature that does not fit the function.
+    ValueError
+        An option with a value it does not have.
+    TypingError, UnsupportedError, LoweringError
+        When a declared signature cannot be compiled. Without signatures these come at the first call.
+
+    Examples
+    --------
+    >>> @jit
+    ... def total(a):
+    ...     s = 0.0
+    ...     for i in range(len(a)):
+    ...         s += a[i]
+    ...     return s
+    """
+    flags = _flags(options)
+    if isinstance(signature_or_function, (_pytypes.FunctionType, _pytypes.BuiltinFunctionType, type, Function)) or (
+        isinstance(signature_or_function, (staticmethod, classmethod, property))
+    ):
+        return _make(signature_or_function, None, options, flags)
+    signatures = _signatures(signature_or_function)
+
+    def decorate(fn: Any) -> Any:
+        return _make(fn, signatures, options, flags)
+
+    return decorate
+
+
+def njit(signature_or_function: Any = None, /, **options: Any) -> Any:
+    """The same as `jit`, under Numba's other name for it."""
+    return jit(signature_or_function, **options)
+
+
+def _reduce(function: Function) -> Any:
+    """What pickle stores: the qualified name where it leads back to the function, else its parts."""
+    import sys
+
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if found is function:
+        return function.__qualname__
+    signatures = list(function.signatures) if function.sealed else None
+    return _rebuild, (function.py_func, signatures, function.options)
+
+
+def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any]) -> Any:
+    return _make(fn, signatures, options, _flags(options))

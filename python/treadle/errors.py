@@ -1,0 +1,29 @@
+"""Exceptions that Treadle raises of its own.
+
+A compiled function raises Python's own exceptions (``IndexError``, ``ZeroDivisionError``, what its ``raise`` statements say);
+those below come from compiling one.
+"""
+
+from __future__ import annotations
+
+__all__ = ["InternalError", "LoweringError", "TreadleError", "TypingError", "UnsupportedError"]
+
+
+class TreadleError(Exception):
+    """Base of what Treadle raises when it cannot compile a function."""
+
+
+class TypingError(TreadleError, TypeError):
+    """An operation is not defined for the types of its operands."""
+
+
+class UnsupportedError(TreadleError):
+    """Python that Treadle does not compile, or a feature that it does not have."""
+
+
+class LoweringError(TreadleError):
+    """The back end could not make machine code, though the program is well typed."""
+
+
+class InternalError(TreadleError):
+    """A broken invariant: a defect in Treadle, not in the program."""

@@ -1,0 +1,157 @@
+"""Running a script that was written for Numba or NumbaPro, with Treadle in their place.
+
+``python -m treadle run script.py [args]`` puts modules named ``numba`` and ``numbapro`` in front of any installed ones. What Treadle
+has answers under Numba's names, with Numba's rules for the types of results; what it lacks can be imported and fails with a clear message
+when it is used. Nothing is interpreted in silence. Variables ``NUMBA_*`` that have a meaning are honoured, as they are
+when the script first imports one of the modules.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Sequence
+
+from ._standin import MissingModule
+
+__all__ = ["install", "main"]
+
+_ROOTS = ("numba", "numbapro")
+# The version of Numba's interface that the stand-ins follow.
+_VERSION = "0.60.0+treadle"
+
+USAGE = """usage: python -m treadle run script.py [args ...]
+
+Runs a script written for numba or numbapro with Treadle in their place."""
+
+
+def _honour_environment() -> None:
+    """NUMBA_* variables with a counterpart; those of Treadle's own win."""
+    same = {"NUMBA_CACHE_DIR": "TREADLE_CACHE_DIR", "NUMBA_NUM_THREADS": "TREADLE_NUM_THREADS"}
+    for theirs, ours in same.items():
+        if theirs in os.environ:
+            os.environ.setdefault(ours, os.environ[theirs])
+    stages = {
+        "NUMBA_DUMP_BYTECODE": "code",
+        "NUMBA_DUMP_IR": "front",
+        "NUMBA_DUMP_LLVM": "llvm",
+        "NUMBA_DUMP_OPTIMIZED": "llvmopt",
+        "NUMBA_DUMP_ASSEMBLY": "asm",
+    }
+    asked = [s for name, s in stages.items() if os.environ.get(name, "0") not in ("", "0")]
+    if asked:
+        os.environ.setdefault("TREADLE_DUMP", ",".join(asked))
+
+    from . import config
+
+    if "TREADLE_PROMOTION" not in os.environ:
+        config.PROMOTION = "numba"
+    if "NUMBA_DISABLE_JIT" in os.environ and "TREADLE_DISABLE_JIT" not in os.environ:
+        config.DISABLE_JIT = os.environ["NUMBA_DISABLE_JIT"] not in ("", "0")
+    if "NUMBA_BOUNDSCHECK" in os.environ and "TREADLE_BOUNDSCHECK" not in os.environ:
+        config.BOUNDSCHECK = os.environ["NUMBA_BOUNDSCHECK"] not in ("", "0")
+
+
+def _jit(signature_or_function: Any = None, /, **options: Any) -> Any:
+    """numba.jit: nopython=False only ever allowed a fall-back to the interpreter, which there is none of."""
+    from .decorators import jit
+
+    options.pop("nopython", None)
+    for name in ("parallel", "forceobj", "looplift"):
+        if options.get(name) is False:
+            del options[name]
+    return jit(signature_or_function, **options)
+
+
+def _error_names() -> dict[str, Any]:
+    from . import errors
+
+    return {
+        "NumbaError": errors.TreadleError,
+        "TypingError": errors.TypingError,
+        "UnsupportedError": errors.UnsupportedError,
+        "LoweringError": errors.LoweringError,
+        "InternalError": errors.InternalError,
+        "NumbaWarning": Warning,
+        "NumbaPerformanceWarning": Warning,
+        "NumbaDeprecationWarning": DeprecationWarning,
+        "NumbaPendingDeprecationWarning": PendingDeprecationWarning,
+        "NumbaExperimentalFeatureWarning": Warning,
+    }
+
+
+def _type_names() -> dict[str, Any]:
+    from . import types
+
+    return {name: getattr(types, name) for name in types.__all__}
+
+
+def _names_of(module: str) -> dict[str, Any]:
+    """What the stand-in module has."""
+    path = module.split(".")[1:]
+    if not path:
+        from . import _core
+
+        top = {k: v for k, v in _type_names().items() if k not in ("bool", "char")}
+        return {"jit": _jit, "njit": _jit, "autojit": _jit, "typeof": _core.typeof, "__version__": _VERSION, **top}
+    if path in (["types"], ["core", "types"]):
+        return _type_names()
+    if path in (["errors"], ["core", "errors"]):
+        return _error_names()
+    if path in (["config"], ["core", "config"]):
+        from . import config
+
+        return {"DISABLE_JIT": config.DISABLE_JIT, "BOUNDSCHECK": config.BOUNDSCHECK}
+    return {}
+
+
+class _StandinFinder(MetaPathFinder, Loader):
+    """Finds numba, numbapro and all their submodules."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name.partition(".")[0] not in _ROOTS:
+            return None
+        return ModuleSpec(name, self, origin="treadle", is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return MissingModule(spec.name, "Treadle in the place of " + spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ in _ROOTS:
+            _honour_environment()
+        vars(module).update(_names_of(module.__name__))
+        if module.__name__ in _ROOTS: # modules that scripts reach as attributes, without an import of their own
+            from importlib import import_module
+
+            for sub in ("types", "core", "core.types", "core.errors", "errors", "config", "typed", "cuda"):
+                import_module(f"{module.__name__}.{sub}")
+
+
+def install() -> None:
+    """Put the stand-ins in front of what is installed, for this process."""
+    if not any(isinstance(f, _StandinFinder) for f in sys.meta_path):
+        sys.meta_path.insert(0, _StandinFinder())
+
+
+def main(argv: list[str]) -> int:
+    """Entry point of ``python -m treadle``; returns the exit status."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(USAGE, file=sys.stderr if not argv else sys.stdout)
+        return 2 if not argv else 0
+    if argv[0] != "run" or len(argv) < 2:
+        print(USAGE, file=sys.stderr)
+        return 2
+    script = argv[1]
+    if not os.path.isfile(script):
+        print(f"treadle run: there is no file {script!r}", file=sys.stderr)
+        return 2
+    import runpy
+
+    install()
+    sys.argv = argv[1:]
+    sys.path[0] = os.path.dirname(os.path.abspath(script))
+    runpy.run_path(script, run_name="__main__")
+    return 0

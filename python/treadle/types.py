@@ -1,0 +1,60 @@
+"""Types of compiled code, by name: ``int8`` ... ``complex128``, ``boolean``, ``void``, ``intp``, ``f8``, ``i4`` ...
+
+``float32[:]`` is an array type (any layout), ``float32[:, ::1]`` one in C order, ``float32[::1, :]`` in Fortran order.
+``float64(int32, int32)`` is a signature. ``int8(3.7)`` converts a value, as NumPy does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+from ._core import Signature, Type, as_type, signature, typeof
+
+_scalars: dict[str, Type] = _core._type_names()
+globals().update(_scalars)
+
+__all__ = [
+    "Array",
+    "NamedTuple",
+    "Signature",
+    "Tuple",
+    "Type",
+    "UniTuple",
+    "as_type",
+    "signature",
+    "typeof",
+    *_scalars,
+]
+
+
+def Array(dtype: Any, ndim: int, layout: str, readonly: bool = False) -> Type:
+    """Array type.
+
+    Parameters
+    ----------
+    dtype
+        Item type: a scalar type, its name, or a dtype.
+    ndim
+        Number of axes, 0 to 32.
+    layout
+        ``'C'``, ``'F'`` or ``'A'`` (any).
+    readonly
+        Code compiled for it may not store into the array.
+    """
+    return _core._array_type(dtype, ndim, layout, readonly)
+
+
+def Tuple(types: Any) -> Type:
+    """Tuple type of the given item types."""
+    return as_type(tuple(types))
+
+
+def UniTuple(dtype: Any, count: int) -> Type:
+    """Tuple type of ``count`` items of one type."""
+    return as_type((as_type(dtype),) * count)
+
+
+def NamedTuple(types: Any, cls: type) -> Type:
+    """Type of the named tuple class ``cls`` with the given item types."""
+    return _core._named_tuple_type(tuple(types), cls)

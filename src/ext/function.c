@@ -1,0 +1,438 @@
+/* class Function: construction, attributes, inspection. See function.h; the call path is call.c. */
+#include "ext/function.h"
+
+#include <string.h>
+
+#include "ext/types.h"
+
+PyObject *tr_function_unwrap(tr_state *st, PyObject *o) {
+    return Py_IS_TYPE(o, st->fn_type) ? ((tr_function *)o)->py_func : NULL;
+}
+
+/* --- construction --- */
+
+static bool set_option(tr_opts *o, const char *name, long v, bool *known) {
+    *known = true;
+#define X(field, type, dflt)                                                                                     \
+    if (strcmp(name, #field) == 0) {                                                                             \
+        o->field = (type)v;                                                                                      \
+        return true;                                                                                             \
+    }
+    TR_OPTS(X)
+#undef X
+    *known = false;
+    return false;
+}
+
+/* `flags`: dict of tr_opts fields (base/opts.h) and "cache", all small integers; checked by the decorators. */
+static bool read_flags(tr_function *f, PyObject *flags) {
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    f->opts = TR_OPTS_DEFAULT;
+    while (PyDict_Next(flags, &pos, &key, &value)) {
+        const char *name = PyUnicode_AsUTF8(key);
+        long v = PyLong_AsLong(value);
+        bool known;
+        if (!name || (v == -1 && PyErr_Occurred()))
+            return false;
+        if (strcmp(name, "cache") == 0) {
+            f->cache = v != 0;
+        } else if (!set_option(&f->opts, name, v, &known) && !known) {
+            PyErr_Format(PyExc_TypeError, "unknown flag '%s'", name);
+            return false;
+        }
+    }
+    f->nogil = f->opts.nogil;
+    return true;
+}
+
+/* Gives the object the face of the function it stands for, as functools.wraps would. */
+static bool copy_face(tr_function *f) {
+    static const char *const names[] = {"__name__", "__qualname__", "__module__", "__doc__", "__annotations__"};
+    f->dict = PyDict_New();
+    for (unsigned i = 0; f->dict && i < sizeof names / sizeof *names; i++) {
+        PyObject *v = PyObject_GetAttrString(f->py_func, names[i]);
+        if (!v || PyDict_SetItemString(f->dict, names[i], v) < 0)
+            Py_CLEAR(f->dict);
+        Py_XDECREF(v);
+    }
+    if (!f->dict || PyDict_SetItemString(f->dict, "__wrapped__", f->py_func) < 0)
+        return false;
+    f->qualname = PyObject_GetAttrString(f->py_func, "__qualname__");
+    f->text = f->qualname && PyUnicode_Check(f->qualname) ? PyUnicode_AsUTF8(f->qualname) : NULL;
+    return f->text != NULL;
+}
+
+static PyObject *fn_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
+    PyObject *py_func, *flags, *options;
+    static char *names[] = {"py_func", "flags", "options", NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "O!O!O!:Function", names, &PyFunction_Type, &py_func, &PyDict_Type, &flags,
+                                     &PyDict_Type, &options))
+        return NULL;
+    tr_function *f = (tr_function *)type->tp_alloc(type, 0);
+    if (!f)
+        return NULL;
+    f->vectorcall = tr_call;
+    f->st = PyType_GetModuleState(type);
+    f->py_func = Py_NewRef(py_func);
+    f->options = PyDict_Copy(options);
+    if (!f->options || !read_flags(f, flags) || !copy_face(f) || !tr_bind_init(f))
+        Py_CLEAR(f);
+    return (PyObject *)f;
+}
+
+static int fn_traverse(PyObject *self, visitproc visit, void *arg) {
+    tr_function *f = (tr_function *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(f->py_func);
+    Py_VISIT(f->options);
+    Py_VISIT(f->dict);
+    for (uint32_t i = 0; f->defaults && f->names && i < (uint32_t)PyTuple_GET_SIZE(f->names); i++)
+        Py_VISIT(f->defaults[i]);
+    for (uint32_t i = 0; i < f->nspecs + f->ndead; i++) {
+        int r = tr_spec_visit(i < f->nspecs ? f->specs[i] : f->dead[i - f->nspecs], visit, arg);
+        if (r)
+            return r;
+    }
+    return 0;
+}
+
+static int fn_clear(PyObject *self) {
+    tr_function *f = (tr_function *)self;
+    if (!atomic_load(&f->active))
+        tr_spec_free_all(f);
+    for (uint32_t i = 0; f->defaults && f->names && i < (uint32_t)PyTuple_GET_SIZE(f->names); i++)
+        Py_CLEAR(f->defaults[i]);
+    Py_CLEAR(f->options);
+    Py_CLEAR(f->dict);
+    return 0; /* py_func, names and qualname cannot hold a cycle alone and are used by calls in progress */
+}
+
+static void fn_dealloc(PyObject *self) {
+    tr_function *f = (tr_function *)self;
+    PyTypeObject *tp = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (f->weakrefs)
+        PyObject_ClearWeakRefs(self);
+    fn_clear(self);
+    PyMem_Free(f->defaults);
+    Py_CLEAR(f->names);
+    Py_CLEAR(f->qualname);
+    Py_CLEAR(f->py_func);
+    tp->tp_free(self);
+    Py_DECREF(tp);
+}
+
+static PyObject *fn_repr(PyObject *self) {
+    tr_function *f = (tr_function *)self;
+    return PyUnicode_FromFormat("<treadle function %U at %p>", f->qualname, self);
+}
+
+/* A method, like a plain function: self becomes the first argument. */
+static PyObject *fn_get(PyObject *self, PyObject *obj, PyObject *type) {
+    (void)type;
+    return !obj || obj == Py_None ? Py_NewRef(self) : PyMethod_New(self, obj);
+}
+
+/* --- compiling on request --- */
+
+static PyObject *fn_compile(PyObject *self, PyObject *sig) {
+    tr_function *f = (tr_function *)self;
+    tr_csig c;
+    if (!tr_types_csig(f->st, sig, &c))
+        return NULL;
+    bool ok = tr_spec_declare(f, c.n, c.args, c.ret);
+    tr_csig_clear(&c);
+    if (!ok)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *fn_recompile(PyObject *self, PyObject *unused) {
+    (void)unused;
+    if (!tr_spec_recompile((tr_function *)self))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *fn_disable_compile(PyObject *self, PyObject *unused) {
+    (void)unused;
+    ((tr_function *)self)->sealed = true;
+    Py_RETURN_NONE;
+}
+
+/* --- inspection --- */
+
+/* The spec whose types a signature names; borrowed, NULL with an exception. */
+static const tr_spec *spec_of(tr_function *f, PyObject *sig) {
+    tr_csig c;
+    const tr_spec *found = NULL;
+    for (uint32_t k = 0; k < f->nspecs && !found; k++) { /* a row of .signatures, constants included */
+        int same = PyTuple_Check(sig) ? PyObject_RichCompareBool(f->specs[k]->types, sig, Py_EQ) : 0;
+        if (same < 0)
+            return NULL;
+        found = same ? f->specs[k] : NULL;
+    }
+    if (found)
+        return found;
+    if (!tr_types_csig(f->st, sig, &c))
+        return NULL;
+    for (uint32_t k = 0; k < f->nspecs && !found; k++)
+        if (c.n == f->specs[k]->nargs && memcmp((const void *)c.args, (const void *)f->specs[k]->args, c.n * sizeof *c.args) == 0)
+            found = f->specs[k];
+    tr_csig_clear(&c);
+    if (!found)
+        PyErr_Format(PyExc_KeyError, "%U() is not compiled for %R", f->qualname, sig);
+    return found;
+}
+
+/* dict of texts by signature; one text when a signature is given. */
+static PyObject *inspect(tr_function *f, PyObject *sig, tr_stage stage) {
+    if (sig && sig != Py_None) {
+        const tr_spec *s = spec_of(f, sig);
+        return s ? tr_spec_text(f, s, stage) : NULL;
+    }
+    PyObject *d = PyDict_New();
+    for (uint32_t k = 0; d && k < f->nspecs; k++) {
+        PyObject *types = Py_NewRef(f->specs[k]->types);
+        PyObject *text = tr_spec_text(f, f->specs[k], stage);
+        if (!text || PyDict_SetItem(d, types, text) < 0)
+            Py_CLEAR(d);
+        Py_XDECREF(text);
+        Py_DECREF(types);
+    }
+    return d;
+}
+
+/* inspect(stage, signature=None): what inspect_types and its kin of Function are made of. */
+static PyObject *fn_inspect(PyObject *self, PyObject *args) {
+    static const struct {
+        const char *name;
+        tr_stage stage;
+    } rows[] = {{"infer", TR_STAGE_INFER}, {"opt", TR_STAGE_OPT}, {"llvm", TR_STAGE_LLVM}, {"llvmopt", TR_STAGE_LLVMOPT}, {"asm", TR_STAGE_ASM}};
+    const char *name;
+    PyObject *sig = NULL;
+    if (!PyArg_ParseTuple(args, "s|O:inspect", &name, &sig))
+        return NULL;
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return inspect((tr_function *)self, sig, rows[i].stage);
+    return PyErr_Format(PyExc_ValueError, "no stage '%s'; there are infer, opt, llvm, llvmopt, asm", name);
+}
+
+static PyObject *inspect_one(PyObject *self, PyObject *args, PyObject *kw, tr_stage stage) {
+    static char *names[] = {"signature", NULL};
+    PyObject *sig = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "|O", names, &sig))
+        return NULL;
+    return inspect((tr_function *)self, sig, stage);
+}
+
+static PyObject *fn_inspect_ir(PyObject *self, PyObject *args, PyObject *kw) {
+    return inspect_one(self, args, kw, TR_STAGE_OPT);
+}
+
+static PyObject *fn_inspect_llvm(PyObject *self, PyObject *args, PyObject *kw) {
+    return inspect_one(self, args, kw, TR_STAGE_LLVMOPT);
+}
+
+static PyObject *fn_inspect_asm(PyObject *self, PyObject *args, PyObject *kw) {
+    return inspect_one(self, args, kw, TR_STAGE_ASM);
+}
+
+/* The text of inspect_types is laid out in Python (treadle._inspect), from the typed program. */
+static PyObject *fn_inspect_types(PyObject *self, PyObject *args, PyObject *kw) {
+    static char *names[] = {"file", "signature", NULL};
+    PyObject *file = Py_None, *sig = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "|OO:inspect_types", names, &file, &sig))
+        return NULL;
+    PyObject *mod = PyImport_ImportModule("treadle._inspect");
+    PyObject *r = mod ? PyObject_CallMethod(mod, "print_types", "OOO", self, file, sig) : NULL;
+    Py_XDECREF(mod);
+    return r;
+}
+
+/* --- attributes --- */
+
+static PyObject *get_signatures(PyObject *self, void *unused) {
+    (void)unused;
+    tr_function *f = (tr_function *)self;
+    PyObject *l = PyList_New(f->nspecs);
+    for (uint32_t k = 0; l && k < f->nspecs; k++)
+        PyList_SET_ITEM(l, k, Py_NewRef(f->specs[k]->types));
+    return l;
+}
+
+/* Signatures with their return types. */
+static PyObject *get_overloads(PyObject *self, void *unused) {
+    (void)unused;
+    tr_function *f = (tr_function *)self;
+    PyObject *d = PyDict_New();
+    for (uint32_t k = 0; d && k < f->nspecs; k++) {
+        PyObject *ret = tr_types_object(f->st, f->specs[k]->ret);
+        if (!ret || PyDict_SetItem(d, f->specs[k]->types, ret) < 0)
+            Py_CLEAR(d);
+        Py_XDECREF(ret);
+    }
+    return d;
+}
+
+static bool set_number(PyObject *d, const char *key, uint64_t v) {
+    PyObject *o = PyLong_FromUnsignedLongLong(v);
+    bool ok = o && PyDict_SetItemString(d, key, o) == 0;
+    Py_XDECREF(o);
+    return ok;
+}
+
+static bool set_seconds(PyObject *d, const char *key, uint64_t ns) {
+    PyObject *o = PyFloat_FromDouble((double)ns * 1e-9);
+    bool ok = o && PyDict_SetItemString(d, key, o) == 0;
+    Py_XDECREF(o);
+    return ok;
+}
+
+/* {"seconds": ..., "code_bytes": ..., "loaded": bool, "front": ..., "infer": ...} */
+static PyObject *spec_stats(const tr_spec *s) {
+    static const char *const names[] = {
+#define X(id, name, help) name,
+        TR_STAGES(X)
+#undef X
+    };
+    PyObject *d = PyDict_New();
+    bool ok = d && set_seconds(d, "seconds", s->total_ns) && set_number(d, "code_bytes", tr_module_bytes(s->module)) &&
+              PyDict_SetItemString(d, "loaded", s->from_cache ? Py_True : Py_False) == 0;
+    for (uint32_t i = 0; ok && i < TR_STAGE__COUNT; i++)
+        ok = !s->ns[i] || set_seconds(d, names[i], s->ns[i]);
+    if (!ok)
+        Py_CLEAR(d);
+    return d;
+}
+
+static PyObject *get_stats(PyObject *self, void *unused) {
+    (void)unused;
+    tr_function *f = (tr_function *)self;
+    PyObject *d = PyDict_New(), *by = PyDict_New();
+    bool ok = d && by && set_number(d, "compiled", f->ncompiled) && set_number(d, "loaded", f->nloaded);
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; ok && k < f->nspecs; k++) {
+        PyObject *s = spec_stats(f->specs[k]);
+        bytes += tr_module_bytes(f->specs[k]->module);
+        ok = s && PyDict_SetItem(by, f->specs[k]->types, s) == 0;
+        Py_XDECREF(s);
+    }
+    ok = ok && set_number(d, "code_bytes", bytes) && PyDict_SetItemString(d, "signatures", by) == 0;
+    Py_XDECREF(by);
+    if (!ok)
+        Py_CLEAR(d);
+    return d;
+}
+
+static PyObject *get_options(PyObject *self, void *unused) {
+    (void)unused;
+    return PyDict_Copy(((tr_function *)self)->options);
+}
+
+static PyObject *get_signature(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *mod = PyImport_ImportModule("inspect");
+    PyObject *r = mod ? PyObject_CallMethod(mod, "signature", "O", ((tr_function *)self)->py_func) : NULL;
+    Py_XDECREF(mod);
+    return r;
+}
+
+static PyObject *get_code(PyObject *self, void *unused) {
+    (void)unused;
+    return Py_NewRef(PyFunction_GetCode(((tr_function *)self)->py_func));
+}
+
+static PyObject *get_sealed(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(((tr_function *)self)->sealed);
+}
+
+/* By qualified name where that leads back here, else by value (for cloudpickle and the like). */
+static PyObject *fn_reduce(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *mod = PyImport_ImportModule("treadle.decorators");
+    PyObject *r = mod ? PyObject_CallMethod(mod, "_reduce", "O", self) : NULL;
+    Py_XDECREF(mod);
+    return r;
+}
+
+static PyObject *fn_self(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return Py_NewRef(self);
+}
+
+static PyMethodDef methods[] = {
+    {"compile", fn_compile, METH_O, "compile(signature)\n--\n\nCompiles for declared argument types."},
+    {"recompile", fn_recompile, METH_NOARGS,
+     "recompile()\n--\n\nCompiles every specialisation anew, with globals and closure variables as they are now."},
+    {"disable_compile", fn_disable_compile, METH_NOARGS,
+     "disable_compile()\n--\n\nFrom now on only the signatures that exist are accepted."},
+    {"inspect", fn_inspect, METH_VARARGS,
+     "inspect(stage, signature=None)\n--\n\nText of a stage: 'infer', 'opt', 'llvm', 'llvmopt' or 'asm'."},
+    {"inspect_types", (PyCFunction)(void (*)(void))fn_inspect_types, METH_VARARGS | METH_KEYWORDS,
+     "inspect_types(file=None, signature=None)\n--\n\nPrints the source with the types of its variables."},
+    {"inspect_ir", (PyCFunction)(void (*)(void))fn_inspect_ir, METH_VARARGS | METH_KEYWORDS,
+     "inspect_ir(signature=None)\n--\n\nTreadle's own code after its passes: a text, or a dict of texts by signature."},
+    {"inspect_llvm", (PyCFunction)(void (*)(void))fn_inspect_llvm, METH_VARARGS | METH_KEYWORDS,
+     "inspect_llvm(signature=None)\n--\n\nLLVM's code after its passes: a text, or a dict of texts by signature."},
+    {"inspect_asm", (PyCFunction)(void (*)(void))fn_inspect_asm, METH_VARARGS | METH_KEYWORDS,
+     "inspect_asm(signature=None)\n--\n\nAssembly: a text, or a dict of texts by signature."},
+    {"__reduce__", fn_reduce, METH_NOARGS, NULL},
+    {"__copy__", fn_self, METH_NOARGS, NULL},
+    {"__deepcopy__", fn_self, METH_O, NULL},
+    {0},
+};
+
+static PyGetSetDef getset[] = {
+    {"signatures", get_signatures, NULL, "Argument types of each specialisation, in order of compilation.", NULL},
+    {"overloads", get_overloads, NULL, "Return type of each specialisation by its argument types.", NULL},
+    {"stats", get_stats, NULL, "Counts, and times of each specialisation's compilation in seconds.", NULL},
+    {"options", get_options, NULL, "Options given to the decorator.", NULL},
+    {"sealed", get_sealed, NULL, "True when only the declared signatures are accepted.", NULL},
+    {"__signature__", get_signature, NULL, NULL, NULL},
+    {"__code__", get_code, NULL, NULL, NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {0},
+};
+
+static PyMemberDef members[] = {
+    {"py_func", T_OBJECT, offsetof(tr_function, py_func), READONLY, "The plain Python function."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(tr_function, vectorcall), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(tr_function, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(tr_function, weakrefs), READONLY, NULL},
+    {0},
+};
+
+PyDoc_STRVAR(doc, "A function that is compiled for the types it is called with.\n\nMade by ``treadle.jit`` and ``treadle.njit``.");
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, fn_new},
+    {Py_tp_dealloc, fn_dealloc},
+    {Py_tp_traverse, fn_traverse},
+    {Py_tp_clear, fn_clear},
+    {Py_tp_repr, fn_repr},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_descr_get, fn_get},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {Py_tp_members, members},
+    {Py_tp_doc, (void *)doc},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "treadle._core.Function",
+    .basicsize = sizeof(tr_function),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+             Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+bool tr_function_add(PyObject *module) {
+    tr_state *st = tr_ext_state(module);
+    st->fn_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    return st->fn_type && PyModule_AddType(module, st->fn_type) == 0;
+}

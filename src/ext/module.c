@@ -1,0 +1,237 @@
+/* The extension module treadle._core: its state, made in the exec step of multi-phase initialisation.
+ * Py_mod_gil is not declared: the slots stand ready, but free-threaded builds are not tested yet. NumPy itself allows one
+ * interpreter only, so sub-interpreters are refused. */
+#define TR_EXT_IMPORTS_NUMPY
+#include "ext/box.h"
+#include "ext/function.h"
+#include "ext/selftest.h"
+#include "ext/types.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct PyModuleDef definition;
+
+tr_state *tr_ext_state(PyObject *module) { return PyModule_GetState(module); }
+
+tr_state *tr_ext_state_of(PyObject *self) { return PyType_GetModuleState(Py_TYPE(self)); }
+
+/* --- what compiled code asks of its host --- */
+
+/* print(): a finished line goes to sys.stdout. An exception stays set and is raised when the call returns (call.c);
+ * until then nothing more is written. */
+static void host_write(void *self, const char *text, size_t n) {
+    (void)self;
+    PyGILState_STATE g = PyGILState_Ensure();
+    if (!PyErr_Occurred()) {
+        PyObject *out = PySys_GetObject("stdout");
+        PyObject *s = PyUnicode_DecodeUTF8(text, (Py_ssize_t)n, "replace");
+        if (s && out && out != Py_None)
+            PyFile_WriteObject(s, out, Py_PRINT_RAW);
+        Py_XDECREF(s);
+    }
+    PyGILState_Release(g);
+}
+
+/* --- what the snapshot asks --- */
+
+static PyObject *freeze_unwrap(void *self, PyObject *o, bool *inline_always) {
+    PyObject *fn = tr_function_unwrap(self, o);
+    if (fn)
+        *inline_always = ((tr_function *)o)->opts.inline_always;
+    return fn;
+}
+
+static const tr_ty *freeze_type(void *self, PyObject *o) {
+    tr_state *st = self;
+    return Py_IS_TYPE(o, st->type_type) ? ((tr_typeobj *)o)->ty : NULL;
+}
+
+/* --- fork: no compile is half-way in the child --- */
+
+static PyObject *fork_before(PyObject *module, PyObject *unused) {
+    (void)unused;
+    pthread_rwlock_wrlock(&tr_ext_state(module)->fork); /* compiles end without the GIL, so this cannot wait for ever */
+    Py_RETURN_NONE;
+}
+
+static PyObject *fork_after(PyObject *module, PyObject *unused) {
+    (void)unused;
+    pthread_rwlock_unlock(&tr_ext_state(module)->fork);
+    Py_RETURN_NONE;
+}
+
+static PyObject *fork_child(PyObject *module, PyObject *unused) {
+    (void)unused;
+    tr_state *st = tr_ext_state(module);
+    pthread_rwlock_init(&st->fork, NULL);
+    pthread_mutex_init(&st->lock, NULL);
+    pthread_cond_init(&st->done, NULL);
+    st->pending = NULL; /* their threads are not here */
+    Py_RETURN_NONE;
+}
+
+static bool register_fork(PyObject *module) {
+    PyObject *os = PyImport_ImportModule("os");
+    PyObject *reg = os ? PyObject_GetAttrString(os, "register_at_fork") : NULL;
+    PyObject *before = PyObject_GetAttrString(module, "_fork_before"), *after = PyObject_GetAttrString(module, "_fork_after"),
+             *child = PyObject_GetAttrString(module, "_fork_child"), *args = PyTuple_New(0), *kw = NULL, *r = NULL;
+    if (reg && before && after && child && args)
+        kw = Py_BuildValue("{sOsOsO}", "before", before, "after_in_parent", after, "after_in_child", child);
+    if (kw)
+        r = PyObject_Call(reg, args, kw);
+    bool ok = r != NULL;
+    Py_XDECREF(r);
+    Py_XDECREF(kw);
+    Py_XDECREF(args);
+    Py_XDECREF(child);
+    Py_XDECREF(after);
+    Py_XDECREF(before);
+    Py_XDECREF(reg);
+    Py_XDECREF(os);
+    return ok;
+}
+
+/* --- statistics --- */
+
+static PyObject *py_stats(PyObject *module, PyObject *unused) {
+    (void)unused;
+    tr_state *st = tr_ext_state(module);
+    return Py_BuildValue("{sKsKsKsKsK}", "compiled", (unsigned long long)st->compiled, "loaded", (unsigned long long)st->loaded,
+                         "code_bytes", (unsigned long long)tr_code_live_bytes(), "arrays_allocated",
+                         (unsigned long long)st->allocated, "arrays_freed", (unsigned long long)st->freed);
+}
+
+/* --- initialisation --- */
+
+static PyMethodDef functions[] = {
+    {"stats", py_stats, METH_NOARGS, "stats()\n--\n\nCounts since the start of the process."},
+    {"_fork_before", fork_before, METH_NOARGS, NULL},
+    {"_fork_after", fork_after, METH_NOARGS, NULL},
+    {"_fork_child", fork_child, METH_NOARGS, NULL},
+    {0},
+};
+
+/* Same order as np_scalar_kind in value.c: most frequent first. */
+static void fill_np_scalars(tr_state *st) {
+    PyTypeObject *const t[TR_NPTYPES] = {
+        &PyDoubleArrType_Type, &PyLongArrType_Type,  &PyFloatArrType_Type,   &PyIntArrType_Type,      &PyBoolArrType_Type,
+        &PyUByteArrType_Type,  &PyByteArrType_Type,  &PyShortArrType_Type,   &PyUShortArrType_Type,   &PyUIntArrType_Type,
+        &PyULongArrType_Type,  &PyCFloatArrType_Type, &PyCDoubleArrType_Type, &PyLongLongArrType_Type, &PyULongLongArrType_Type,
+    };
+    for (unsigned i = 0; i < TR_NPTYPES; i++)
+        st->np_scalar[i] = t[i];
+}
+
+static bool find_numpy_classes(tr_state *st) {
+    PyObject *np = PyImport_ImportModule("numpy");
+    st->np_ufunc = np ? (PyTypeObject *)PyObject_GetAttrString(np, "ufunc") : NULL;
+    st->np_memmap = st->np_ufunc ? (PyTypeObject *)PyObject_GetAttrString(np, "memmap") : NULL;
+    Py_XDECREF(np);
+    return st->np_memmap != NULL;
+}
+
+/* TREADLE_DUMP and its kin. A mistake in them is told, and does not stop the import. */
+static void read_dump(tr_state *st) {
+    char msg[200] = "";
+    if (!tr_dump_parse(&st->dump, getenv("TREADLE_DUMP"), getenv("TREADLE_SKIP"), getenv("TREADLE_VERIFY"), msg, sizeof msg)) {
+        fprintf(stderr, "treadle: %s\n", msg);
+        st->dump = (tr_dump){0};
+    }
+    if (st->dump.help) {
+        tr_sb b;
+        tr_sb_init(&b);
+        tr_dump_help(&b);
+        fputs(b.d ? b.d : "", stderr);
+        tr_sb_fini(&b);
+    }
+}
+
+static int module_exec(PyObject *module) {
+    tr_state *st = tr_ext_state(module);
+    if (PyArray_ImportNumPyAPI() < 0)
+        return -1;
+    pthread_rwlock_init(&st->fork, NULL);
+    pthread_mutex_init(&st->lock, NULL);
+    pthread_cond_init(&st->done, NULL);
+    st->types = tr_tytab_new(NULL);
+    if (!st->types) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    st->host = (tr_host){host_write, st};
+    st->freeze = (tr_freeze_host){.unwrap = freeze_unwrap, .as_type = freeze_type, .user = st};
+    fill_np_scalars(st);
+    read_dump(st);
+    bool ok = find_numpy_classes(st) && tr_types_add(module) && tr_box_add(module) && tr_function_add(module) &&
+              register_fork(module) && tr_selftest_add(module) == 0 &&
+              PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0;
+    return ok ? 0 : -1;
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg) {
+    tr_state *st = tr_ext_state(module);
+    Py_VISIT(st->type_type);
+    Py_VISIT(st->sig_type);
+    Py_VISIT(st->fn_type);
+    Py_VISIT(st->mem_type);
+    Py_VISIT(st->np_ufunc);
+    Py_VISIT(st->np_memmap);
+    Py_VISIT(st->errors);
+    int r = tr_builtin_map_visit(&st->freeze.builtins, visit, arg);
+    if (r)
+        return r;
+    for (uint32_t i = 0; i < st->ntype_objs; i++)
+        Py_VISIT(st->type_objs[i]);
+    return 0;
+}
+
+static int module_clear(PyObject *module) {
+    tr_state *st = tr_ext_state(module);
+    for (uint32_t i = 0; i < st->ntype_objs; i++)
+        Py_CLEAR(st->type_objs[i]);
+    Py_CLEAR(st->errors);
+    tr_builtin_map_clear(&st->freeze.builtins);
+    Py_CLEAR(st->np_ufunc);
+    Py_CLEAR(st->np_memmap);
+    Py_CLEAR(st->type_type);
+    Py_CLEAR(st->sig_type);
+    Py_CLEAR(st->fn_type);
+    Py_CLEAR(st->mem_type);
+    return 0;
+}
+
+static void module_free(void *module) {
+    tr_state *st = tr_ext_state(module);
+    module_clear(module);
+    PyMem_Free(st->type_objs);
+    st->type_objs = NULL;
+    st->ntype_objs = 0;
+    if (st->types)
+        tr_tytab_free(st->types);
+    st->types = NULL;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+PyDoc_STRVAR(doc, "The compiler and its dispatcher; use the package treadle.");
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "treadle._core",
+    .m_doc = doc,
+    .m_size = sizeof(tr_state),
+    .m_methods = functions,
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }
