@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rules import (
     INTS,
+    SIGNED,
     STRONG,
     WEAK,
     Array,
     Const,
+    Dtype,
     IllTyped,
     Tuple,
     Unspecified,
@@ -74,6 +76,21 @@ def _args(inst: Instance, node: ast.Call, env: Env) -> list[Typed]:
     if node.keywords:
         raise IllTyped("keyword of a builtin")
     return [inst.expr(a, env) for a in node.args]
+
+
+CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
+
+
+def constant(inst: Instance, node: ast.Attribute, env: Env) -> Typed | None:
+    """``math.pi``, ``np.float32`` as a value; None for an attribute of something else."""
+    if not isinstance(node.value, ast.Name) or node.value.id not in ("np", "math") or node.value.id in env:
+        return None
+    if node.value.id == "np" and node.attr in DTYPES:
+        return Dtype(DTYPES[node.attr]), lambda frame: None
+    if node.attr not in CONSTANTS:
+        raise IllTyped(f"{node.value.id}.{node.attr}")
+    value = CONSTANTS[node.attr]
+    return inst.prog.weaken("float64"), lambda frame: value
 
 
 def attribute(inst: Instance, ty: Any, fn: Fn, name: str) -> Typed:
@@ -268,6 +285,10 @@ def _module_call(inst: Instance, module: str, name: str, node: ast.Call, env: En
         return _convert(DTYPES[name])(inst, _args(inst, node, env))
     if module == "np" and name in ("zeros", "ones", "full"):
         return _alloc(inst, name, node, env)
+    if module == "np" and name == "arange":
+        return _arange(inst, _args(inst, node, env))
+    if module == "np" and name in ("zeros_like", "ones_like", "full_like"):
+        return _like(inst, name, _args(inst, node, env))
     args = _args(inst, node, env)
     if module == "np":
         name = NP_NAMES.get(name, name)
@@ -373,6 +394,37 @@ def _alloc(inst: Instance, name: str, node: ast.Call, env: Env) -> Typed:
     return Array(elem, len(dims)), run
 
 
+def _like(inst: Instance, name: str, args: list[Typed]) -> Typed:
+    """``np.zeros_like(a)`` and its kind."""
+    ty, fn = args[0]
+    if not isinstance(ty, Array):
+        raise IllTyped(name)
+    value: Typed = args[1] if len(args) > 1 else ("wint", lambda frame: int(name == "ones_like"))
+
+    def run(frame: Frame) -> Any:
+        arr = fn(frame)
+        item = to_item(_plain(conv(value[1](frame), value[0], ty.dtype)), ty.dtype)
+        return inst.new_array(np.full(arr.data.shape, item, dtype=ty.dtype))
+
+    return ty, run
+
+
+def _arange(inst: Instance, args: list[Typed]) -> Typed:
+    """``np.arange`` of signed integers."""
+    if any(t != "wint" and t not in SIGNED for t, _ in args) or inst.numba:
+        raise Unspecified("arange of other than signed integers")
+
+    def run(frame: Frame) -> Any:
+        values = [fn(frame) for _, fn in args]
+        if len(values) == 3 and values[2] == 0:
+            raise Unspecified("arange with step 0")
+        if len(range(*values)) > 10_000:
+            raise Unspecified("large array")
+        return inst.new_array(np.array(list(range(*values)), dtype=np.int64))
+
+    return Array("int64", 1), run
+
+
 # --- methods of arrays ---
 
 
@@ -381,6 +433,8 @@ def _method(inst: Instance, ty: Any, fn: Fn, name: str, args: list[Typed]) -> Ty
         raise IllTyped(f"method {name}")
     if name == "fill" and len(args) == 1 and is_scalar(args[0][0]):
         return Const(None), lambda frame: fn(frame).fill(args[0][1](frame), args[0][0])
+    if name == "astype" and len(args) == 1 and isinstance(args[0][0], Dtype):
+        return _astype(inst, ty, fn, args[0][0].name)
     if args:
         raise IllTyped(f"arguments of {name}")
     dt = ty.dtype
@@ -394,6 +448,21 @@ def _method(inst: Instance, ty: Any, fn: Fn, name: str, args: list[Typed]) -> Ty
         out = "uint64" if dt.startswith("u") else "int64"
         return out, lambda frame: _total(name, out, fn(frame).exact())
     raise IllTyped(f"method {name}")
+
+
+def _astype(inst: Instance, ty: Array, fn: Fn, dtype: str) -> Typed:
+    """A converted copy."""
+    if klass(ty.dtype) == "c" and klass(dtype) != "c":
+        raise IllTyped("complex to real")
+
+    def run(frame: Frame) -> Any:
+        data = fn(frame).exact()
+        out = np.empty(data.shape, dtype=dtype)
+        for i in np.ndindex(data.shape):
+            out[i] = to_item(conv(from_item(data[i], ty.dtype), ty.dtype, dtype), dtype)
+        return inst.new_array(out)
+
+    return Array(dtype, ty.ndim), run
 
 
 def _extreme(name: str, dt: str, data: np.ndarray) -> Any:
@@ -422,13 +491,21 @@ def iterable(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[F
         return _range(inst, node, env)
     if name == "enumerate":
         item, start = inst.iterable(node.args[0], env)
-        return Tuple(("int64", item)), lambda frame: enumerate(start(frame))
+        ty, first = inst.expr(node.args[1], env) if len(node.args) > 1 else ("wint", lambda frame: 0)
+        if ty != "wint" and ty not in SIGNED:
+            raise IllTyped("start of enumerate")
+        return Tuple(("int64", item)), lambda frame: counted_from(start(frame), first(frame))
     if name == "zip":
         parts = [inst.iterable(a, env) for a in node.args]
         return Tuple(tuple(t for t, _ in parts)), lambda frame: zip(*[s(frame) for _, s in parts])
     if name == "reversed":
         return _reversed(inst, node.args[0], env)
     return None
+
+
+def counted_from(items: Iterator, first: int) -> Iterator:
+    """``enumerate``; its start is computed after its items."""
+    return enumerate(items, first)
 
 
 def _range(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Frame], Iterator]]:

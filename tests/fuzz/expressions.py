@@ -14,6 +14,7 @@ from rules import (
     WEAK,
     Array,
     Const,
+    Function,
     IllTyped,
     Tuple,
     Unspecified,
@@ -42,13 +43,18 @@ _UN = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 
 
 class Def:
-    """A definition of a variable: `ty` is None where the joined types do not fit together."""
+    """A definition of a variable.
 
-    __slots__ = ("ty", "const")
+    `ty` is None where the joined types do not fit together; `const` is the value of a literal; `maybe` says that some
+    path leaves the variable unassigned.
+    """
 
-    def __init__(self, ty: Any, const: object = None) -> None:
+    __slots__ = ("ty", "const", "maybe")
+
+    def __init__(self, ty: Any, const: object = None, maybe: bool = False) -> None:
         self.ty = ty
         self.const = const
+        self.maybe = maybe
 
 
 Env = dict[str, Def]
@@ -104,11 +110,15 @@ class Expressions:
         if name in env:
             if env[name].ty is None:
                 raise Unspecified(f"{name} has no one type")
+            if env[name].maybe:
+                return env[name].ty, lambda frame: assigned(frame, name)
             return env[name].ty, lambda frame: frame[name]
         if name in self.prog.globals:
             ty, value = self.prog.globals[name]
             return ty, lambda frame: value
-        raise IllTyped(f"{name} may be undefined")
+        if name in self.prog.funcs:
+            return Function(name), lambda frame: None
+        raise IllTyped(f"{name} is undefined")
 
     def ex_Tuple(self, node: ast.Tuple, env: Env) -> tuple[Any, Fn]:
         """A tuple display."""
@@ -247,7 +257,10 @@ class Expressions:
         return ty, lambda frame: convert(fa(frame), ta, ty) if test(frame) else convert(fb(frame), tb, ty)
 
     def ex_Attribute(self, node: ast.Attribute, env: Env) -> tuple[Any, Fn]:
-        """Attributes of arrays and of complex numbers."""
+        """Attributes of arrays and of complex numbers; constants of modules."""
+        found = builtin_calls.constant(self, node, env)
+        if found is not None:
+            return found
         ty, fn = self.expr(node.value, env)
         return builtin_calls.attribute(self, ty, fn, node.attr)
 
@@ -280,13 +293,23 @@ class Expressions:
 
     def ex_Call(self, node: ast.Call, env: Env) -> tuple[Any, Fn]:
         """A call of a function of the program, or of a builtin."""
-        if isinstance(node.func, ast.Name) and node.func.id in self.prog.funcs and node.func.id not in env:
-            return self.call_user(node, env)
+        if isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name in env and isinstance(env[name].ty, Function):
+                return self.call_user(env[name].ty.name, node, env)
+            if name in self.prog.funcs and name not in env:
+                return self.call_user(name, node, env)
         return builtin_calls.call(self, node, env)
 
-    def call_user(self, node: ast.Call, env: Env) -> tuple[Any, Fn]:
+    def none_test(self, node: ast.expr, env: Env) -> bool | None:
+        """The outcome of ``x is None`` or ``x is not None``; None for another test."""
+        if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            return None
+        ty, _ = self.expr(node.left, env)
+        return (ty == NONE) == isinstance(node.ops[0], ast.Is)
+
+    def call_user(self, name: str, node: ast.Call, env: Env) -> tuple[Any, Fn]:
         """Positional, keyword and default arguments; all of them strong."""
-        name = node.func.id  # type: ignore[attr-defined]
         spec = self.prog.funcs[name].args
         names = [a.arg for a in spec.args]
         given = dict(zip(names, [self.expr(a, env) for a in node.args]))
@@ -307,7 +330,7 @@ class Expressions:
             values = {n: convert(given[n][1](frame), given[n][0], types[n]) for n in order}
             return inst.run([values[n] for n in names])
 
-        return inst.ret, run
+        return inst.ret if inst.done else inst.estimate, run
 
     def iterable(self, node: ast.expr, env: Env) -> tuple[Any, Callable[[Frame], Iterator]]:
         """Item type of what a ``for`` runs over, and a closure that starts it."""
@@ -316,27 +339,42 @@ class Expressions:
             if found is not None:
                 return found
         ty, fn = self.expr(node, env)
-        if isinstance(ty, Tuple) and len(set(ty.items)) == 1:
+        if isinstance(ty, Tuple) and len(set(ty.items)) == 1 and ty.items[0] not in WEAK:
             return ty.items[0], lambda frame: iter(fn(frame))
-        if not isinstance(ty, Array) or ty.ndim != 1:
+        if not isinstance(ty, Array):
             raise IllTyped("loop over something else")
-        return ty.dtype, lambda frame: each_item(fn(frame))
+        return ty.dtype if ty.ndim == 1 else Array(ty.dtype, ty.ndim - 1), lambda frame: each_item(fn(frame))
+
+
+def assigned(frame: Frame, name: str) -> Any:
+    """A variable that may not have been assigned."""
+    if name not in frame:
+        raise Raised("UnboundLocalError")
+    return frame[name]
 
 
 class Key:
     """The key of an array subscript: integers and slices, one per axis from the first."""
 
     def __init__(self, inst: Expressions, parts: list[ast.expr], ndim: int, env: Env) -> None:
-        if len(parts) > ndim:
+        news = sum(1 for p in parts if isinstance(p, ast.Constant) and p.value is None)
+        dots = [k for k, p in enumerate(parts) if isinstance(p, ast.Constant) and p.value is Ellipsis]
+        given = len(parts) - news - len(dots)
+        if given > ndim or len(dots) > 1:
             raise IllTyped("too many indices")
+        if dots:
+            parts = parts[: dots[0]] + [ast.Slice()] * (ndim - given) + parts[dots[0] + 1 :]
+            given = ndim
         self.parts = [self.part(inst, p, env) for p in parts]
-        slices = sum(1 for is_slice, _ in self.parts if is_slice)
-        self.ndim = ndim - len(parts) + slices
-        self.view = self.ndim > 0
+        ints = sum(1 for kind, _ in self.parts if kind == "int")
+        self.ndim = ndim - ints + news
+        self.view = self.ndim > 0 or bool(dots)
 
     @staticmethod
-    def part(inst: Expressions, node: ast.expr, env: Env) -> tuple[bool, Fn]:
-        """One axis: a slice or an integer."""
+    def part(inst: Expressions, node: ast.expr, env: Env) -> tuple[str, Fn]:
+        """One axis: a slice, an integer or a new axis."""
+        if isinstance(node, ast.Constant) and node.value is None:
+            return "new", lambda frame: None
         if isinstance(node, ast.Slice):
             bounds = []
             for bound in (node.lower, node.upper, node.step):
@@ -344,11 +382,11 @@ class Key:
                 if ty is not NONE and (not is_scalar(ty) or not (ty == "wint" or "int" in ty)):
                     raise IllTyped("slice bound")
                 bounds.append(fn)
-            return True, lambda frame: slice(*[fn(frame) for fn in bounds])
+            return "slice", lambda frame: slice(*[fn(frame) for fn in bounds])
         ty, fn = inst.expr(node, env)
         if not is_scalar(ty) or "int" not in ty:
             raise IllTyped("index")
-        return False, fn
+        return "int", fn
 
     def get(self, frame: Frame) -> tuple:
         """The key as NumPy takes it."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import oracle
-from gen_expr import Helper, dtype_name
+from gen_expr import Func, Helper, dtype_name
 from gen_stmt import Function
 from rules import FLOATS, STRONG, Array, IllTyped, Unspecified, klass
 
@@ -100,6 +100,8 @@ class Generator:
             self.text.append(f"G{k} = {value}")
         for k in range(rng.randint(0, 2)):
             self.helper(f"h{k}")
+        if not self.numba and rng.random() < 0.25:
+            self.special()
         params = self.params(rng.randint(1, 3), rng.randint(1, 3))
         fn = Function(self, "main", params, rng.randint(4, 22))
         fn.body(rng.randint(4, 12), 3)
@@ -142,6 +144,49 @@ class Generator:
             del self.text[mark:]
             return
         self.helpers.append(Helper(name, specs, ret))
+
+    def special(self) -> None:
+        """A function of a fixed shape: recursive, taking a function, or with None as default."""
+        rng = self.rng
+        ty = rng.choice(["int64", "float64", "float32", "uint8", "complex128"])
+        op = rng.choice("+-*")
+        kind = rng.randrange(3)
+        if kind == 0:
+            name, params = "r0", [("n", "int64", None), ("x", ty, None)]
+            body = ["if n <= 0:", "    return x", f"return x {op} r0(n % 5 - 1, x)"]
+        elif kind == 1:
+            unary = [h for h in self.helpers if len(h.params) == 1 and isinstance(h.ret, str)]
+            if not unary or not isinstance(unary[0].params[0][1], str):
+                return
+            name, params = (
+                "f0",
+                [("g", Func([h.name for h in unary[:1]]), None), ("x", unary[0].params[0][1], None)],
+            )
+            body = [f"return g(x) {op} g(x)"]
+        else:
+            name, params = "o0", [("x", ty, None), ("k", "int64", "None")]
+            body = ["if k is None:", "    k = 4", f"return x {op} k"]
+            name = "u0"
+        text = [p if d is None else f"{p}={d}" for p, _, d in params]
+        self.text += ["", "", "@jit", f"def {name}({', '.join(text)}):", *["    " + line for line in body]]
+        if kind == 1:
+            source = ["", "def main(x):", f"    return {name}({params[0][1].names[0]}, x)"]
+            types: tuple = (params[1][1],)
+        else:
+            source = ["", "def main(n, x):", f"    return {name}({'n, x' if kind == 0 else 'x, n'})"]
+            types = ("int64", ty)
+        try:
+            ret = oracle.Program("\n".join(self.text + source), self.promotion).instance("main", types).ret
+            if kind == 2:
+                source[-1] = f"    return {name}(x)"
+                if (
+                    oracle.Program("\n".join(self.text + source), self.promotion).instance("main", types).ret
+                    != ret
+                ):
+                    return
+        except (IllTyped, Unspecified):
+            return
+        self.helpers.append(Helper(name, params, ret))
 
     def add(self, fn: Function, names: list[str]) -> None:
         """Put a finished function into the program's text."""

@@ -38,6 +38,13 @@ class Helper:
     ret: object
 
 
+@dataclass
+class Func:
+    """Type of a parameter that takes one of these functions."""
+
+    names: list[str]
+
+
 @functools.lru_cache(maxsize=None)
 def producers(ty: str, numba: bool) -> dict[str, list[tuple[str, str]]]:
     """For each operator that can give type `ty`: the pairs of operand types that make it so."""
@@ -77,6 +84,7 @@ class Expressions:
         self.indices: list[str] = []
         self.frozen: set[str] = set()
         self.approx: list[str] = []
+        self.perhaps: dict[str, str] = {}
         self.lines: list[str] = []
         self.indent = 1
         self.counter = 0
@@ -148,7 +156,21 @@ class Expressions:
             )
         if ty == "wfloat":
             return self.rng.choice(
-                ["0.5", "0.1", "1.5", "2.0", "3.0", "0.25", "1e-3", "1e10", "7.3", "0.0", "1e-40"]
+                [
+                    "0.5",
+                    "0.1",
+                    "1.5",
+                    "2.0",
+                    "3.0",
+                    "0.25",
+                    "1e-3",
+                    "1e10",
+                    "7.3",
+                    "0.0",
+                    "1e-40",
+                    "math.pi",
+                    "np.e",
+                ]
             )
         return self.rng.choice(["1j", "0.5j", "2.5j"])
 
@@ -387,6 +409,9 @@ class Expressions:
     def predicate(self, ty: str, depth: int) -> str:
         """isnan and its kind, or the truth of a number."""
         src = self.rng.choice(FLOATS)
+        if self.chance(0.2):
+            x = self.simple(self.rng.choice(FLOATS + COMPLEXES), depth)
+            return f"({x} {self.rng.choice(['!=', '=='])} {x})"
         if self.chance(0.5):
             return f"{self.rng.choice(['math', 'np'])}.{self.rng.choice(['isnan', 'isinf', 'isfinite'])}({self.expr(src, depth)})"
         return f"bool({self.simple(self.rng.choice(STRONG), depth)})"
@@ -409,6 +434,8 @@ class Expressions:
                     if fits
                     else f"np.zeros({(3,) * ty.ndim}, np.{dtype_name(ty.dtype)})"
                 )
+            elif isinstance(ty, Func):
+                text = self.rng.choice(ty.names)
             else:
                 weak = {v: k for k, v in (("wint", "int64"), ("wfloat", "float64"))}.get(ty)
                 text = self.expr(weak if weak and self.chance(0.2) else ty, depth)

@@ -6,9 +6,10 @@ import functools
 
 import array_ops
 from gen_expr import REALS, Expressions, dtype_name, power_ok, producers
-from rules import (
+from rules import (  # fmt: skip
     BINOPS,
     COMPARES,
+    COMPLEXES,
     FLOATS,
     NONE,
     SCALARS,
@@ -24,7 +25,7 @@ from rules import (
     join,
     klass,
     strong,
-)  # fmt: skip
+)
 
 UNARY_MATH = ("sin", "cos", "tan", "exp", "log", "log1p", "expm1", "sinh", "cosh", "tanh", "asin", "acos", "atan",
               "asinh", "atanh", "log2", "log10", "erf", "erfc")  # fmt: skip
@@ -68,7 +69,11 @@ class Function(Expressions):
         ty = self.rng.choice(STRONG + ("int64", "float64", "float32", "wint", "wfloat"))
         text = self.expr(ty, 3)
         name = self.fresh("v")
-        self.emit(f"{name} = {text}")
+        if self.chance(0.05) and self.mutable():
+            other = self.rng.choice(self.mutable())
+            self.emit(f"{name} = {other} = {text}" if ty == self.env[other] else f"{name} = {text}")
+        else:
+            self.emit(f"{name} = {text}")
         self.env[name] = ty
 
     def mutable(self) -> list[str]:
@@ -212,6 +217,18 @@ class Function(Expressions):
         roll = self.rng.random()
         if roll < 0.3 and self.loops == 0:
             new = self.fresh("w")
+            if self.chance(0.25):
+                forms = (
+                    ["{}.T", "{}[..., 0]", "{}[:, ::-1]", "{}[...]"]
+                    if arr.ndim == 2
+                    else ["{}[None, :]", "{}[:, None]", "{}[...]"]
+                )
+                form = self.rng.choice(forms)
+                self.emit(f"{new} = {form.format(name)}")
+                self.arrays[new] = Array(
+                    arr.dtype, 1 if "..., 0" in form else 2 if arr.ndim == 2 or "None" in form else 1
+                )
+                return None
             if arr.ndim == 2 and self.chance(0.6):
                 key = self.rng.choice([f"{self.index_part(name, 0, 2)}", f":, {self.index_part(name, 1, 2)}",
                                        f"{self.slice_text()}, {self.rng.choice('01')}"])  # fmt: skip
@@ -225,6 +242,8 @@ class Function(Expressions):
         if roll < 0.65:
             src = self.rng.choice([t for t in SCALARS if klass(t) == klass(arr.dtype) or t == arr.dtype])
             text = self.expr(src, 2)
+            if arr.ndim == 2 and self.chance(0.3):
+                key = self.index_part(name, 0, 2)
             self.emit(f"{name}.fill({text})" if self.chance(0.2) else f"{name}[{key}] = {text}")
             return None
         others = [
@@ -308,15 +327,34 @@ class Function(Expressions):
         if self.chance(0.3):
             src = self.rng.choice([t for t in SCALARS if klass(t) == klass(dtype)])
             self.emit(f"{name} = np.full({size}, {self.expr(src, 1)}, {keyword}np.{elem})")
-        elif self.chance(0.3) and any(True for a in self.arrays):
-            other = self.rng.choice(sorted(self.arrays))
-            self.emit(f"{name} = {other}.copy()")
-            self.arrays[name] = self.arrays[other]
-            return None
+        elif self.chance(0.4) and self.arrays:
+            return self.derived(name)
         else:
             self.emit(f"{name} = np.{self.rng.choice(['zeros', 'ones'])}({size}, {keyword}np.{elem})")
         self.arrays[name] = Array(dtype, ndim)
         return None
+
+    def derived(self, name: str) -> None:
+        """A new array made from another, or a range."""
+        other = self.rng.choice(sorted(self.arrays))
+        arr = self.arrays[other]
+        roll = self.rng.randrange(5)
+        if roll == 0 and not self.gen.numba:
+            self.emit(f"{name} = np.arange({self.rng.randint(-2, 3)}, {self.rng.randint(2, 7)})")
+            arr = Array("int64", 1)
+        elif roll == 1 and not self.gen.numba:
+            kinds = {"b": STRONG, "i": STRONG, "f": FLOATS + COMPLEXES, "c": COMPLEXES}[klass(arr.dtype)]
+            dtype = self.rng.choice(kinds)
+            self.emit(f"{name} = {other}.astype(np.{dtype_name(dtype)})")
+            arr = Array(dtype, arr.ndim)
+        elif roll == 2:
+            self.emit(f"{name} = np.{self.rng.choice(['zeros_like', 'ones_like'])}({other})")
+        elif roll == 3:
+            src = self.rng.choice([t for t in SCALARS if klass(t) == klass(arr.dtype)])
+            self.emit(f"{name} = np.full_like({other}, {self.expr(src, 1)})")
+        else:
+            self.emit(f"{name} = {other}.copy()")
+        self.arrays[name] = arr
 
     def st_array(self, depth: int) -> None:
         """Operators on whole arrays: new arrays (outside loops) and in place."""
@@ -403,6 +441,11 @@ class Function(Expressions):
         self.body(count, depth)
         self.indent -= 1
         out, self.env, self.arrays = self.env, saved, arrays
+        if not self.gen.numba and self.chance(0.02):
+            inner = [n for n, t in out.items() if n not in saved and n not in (names or {}) and t not in WEAK]
+            if inner:  # read later although a path may leave it unassigned
+                name = self.rng.choice(inner)
+                self.perhaps[name] = out[name]
         return out
 
     def st_if(self, depth: int) -> None:
@@ -495,6 +538,8 @@ class Function(Expressions):
         roll = self.rng.random()
         ones = [n for n, a in self.arrays.items() if a.ndim == 1]
         i = self.fresh("i")
+        if roll < 0.1 and not self.gen.numba:
+            return self.for_items(depth, carried, i, ones)
         if roll < 0.6 or not ones:
             text, trips = self.range_text()
             if self.chance(0.1) and not self.gen.numba:
@@ -522,6 +567,31 @@ class Function(Expressions):
             names[y] = self.arrays[other].dtype
             self.emit(f"for {v}, {y} in zip({name}, {other}):")
             self.in_loop(8, depth, names, carried, None)
+
+    def for_items(self, depth: int, carried: list[str], i: str, ones: list[str]) -> None:
+        """``for`` over a tuple, the rows of an array, or enumerate of zip with a start."""
+        twos = [n for n, a in self.arrays.items() if a.ndim == 2]
+        roll = self.rng.randrange(3)
+        v = self.fresh("x")
+        if roll == 0 and twos:
+            name = self.rng.choice(twos)
+            row = self.fresh("w")
+            self.emit(f"for {row} in {name}:")
+            held = dict(self.arrays)
+            self.arrays[row] = Array(self.arrays[name].dtype, 1)
+            self.in_loop(6, depth, {}, carried, None)
+            self.arrays = held
+        elif roll == 1 and ones:
+            a, b, y = self.rng.choice(ones), self.rng.choice(ones), self.fresh("y")
+            start = f", {self.rng.randint(-3, 9)}" if self.chance(0.6) else ""
+            self.emit(f"for {i}, ({v}, {y}) in enumerate(zip({a}, {b}){start}):")
+            names = {i: "int64", v: self.arrays[a].dtype, y: self.arrays[b].dtype}
+            self.in_loop(8, depth, names, carried, None)
+        else:
+            ty = self.rng.choice(STRONG)
+            items = ", ".join(self.expr(ty, 1) for _ in range(self.rng.randint(1, 4)))
+            self.emit(f"for {v} in ({items},):")
+            self.in_loop(4, depth, {v: ty}, carried, None)
 
     def range_text(self) -> tuple[str, int]:
         """A range of few turns."""
@@ -583,7 +653,7 @@ class Function(Expressions):
 
     def finish(self, count: int) -> None:
         """The return: plain names only, because CPython duplicates short tails."""
-        names = [n for n, t in self.env.items()]
+        names = [n for n, t in (self.env | self.perhaps).items()]
         self.rng.shuffle(names)
         out = names[:count]
         fresh = [n for n in self.arrays if n.startswith("n")]

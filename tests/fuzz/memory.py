@@ -21,7 +21,7 @@ class ArrayValue:
 
     def view(self, key: Any) -> ArrayValue:
         """A view by basic indexing."""
-        for i, n in zip(key, self.data.shape):
+        for i, n in zip([k for k in key if k is not None], self.data.shape):
             if isinstance(i, int) and not -n <= i < n:
                 raise Raised("IndexError")
             if isinstance(i, slice) and i.step == 0:
@@ -107,6 +107,6 @@ def store_array(arr: ArrayValue, value: ArrayValue) -> None:
 
 
 def each_item(arr: ArrayValue) -> Iterator:
-    """The elements of a 1-D array, each read when its turn comes."""
+    """The elements or rows of an array, each read when its turn comes."""
     for i in range(arr.data.shape[0]):
-        yield load_item(arr, (i,))
+        yield load_item(arr, (i,)) if arr.data.ndim == 1 else arr.view((i,))

@@ -20,8 +20,8 @@ import array_ops
 import numpy as np
 from expressions import BIN, Def, Env, Expressions, Fn, Frame
 from memory import ArrayValue, check_index, load_item, store_array, store_fill, store_item
-from rules import NONE, Array, Const, IllTyped, Tuple, Unspecified, arith, is_scalar, join, strong
-from values import Raised, binary, convert, from_python
+from rules import NONE, WEAK, Array, Const, IllTyped, Tuple, Unspecified, arith, is_scalar, join, strong
+from values import Raised, Unknown, binary, convert, from_python
 
 MAX_STEPS = 200_000
 
@@ -40,7 +40,8 @@ class Edge:
     def take(self, frame: Frame) -> None:
         """Convert the variables that become block arguments."""
         for name, src, dst in self.convs:
-            frame[name] = convert(frame[name], src, dst)
+            if name in frame:
+                frame[name] = convert(frame[name], src, dst)
 
 
 class Result:
@@ -100,11 +101,12 @@ class Program:
         """The analysed function for these argument types."""
         key = (name, types)
         if key not in self.instances:
-            self.instances[key] = None  # type: ignore[assignment]
-            self.instances[key] = Instance(self, self.funcs[name], types)
+            Instance(self, name, types)
         found = self.instances[key]
-        if found is None:
-            raise IllTyped("recursion")
+        if not found.done:
+            found.recursive = True
+            if found.estimate is None:
+                raise Unknown
         return found
 
     def call(self, name: str, args: list[Any]) -> Result:
@@ -143,22 +145,41 @@ class Program:
 class Instance(Expressions):
     """A function analysed for argument types."""
 
-    def __init__(self, prog: Program, node: ast.FunctionDef, types: tuple) -> None:
+    def __init__(self, prog: Program, name: str, types: tuple) -> None:
         self.prog = prog
         self.numba = prog.numba
+        self.node = node = prog.funcs[name]
         self.params = [a.arg for a in node.args.args]
-        self.returns: list[tuple[Any, list]] = []
-        self.loops: list[tuple[list[Edge], list[Edge]]] = []
+        self.done = False
+        prog.instances[name, types] = self
+        self.types = types
+        self.estimate: Any = None
+        self.recursive = False
         self.trace: list[str] | None = None
-        env: Env = {p: Def(t) for p, t in zip(self.params, types)}
-        body, end = self.block(node.body, env)
+        self.loops: list[tuple[list[Edge], list[Edge]]] = []
+        for _ in range(6):
+            self.returns: list[tuple[Any, list]] = []
+            self.analyse()
+            if not self.recursive or self.ret == self.estimate:
+                break
+            self.estimate = self.ret
+        else:
+            raise Unspecified("recursion does not settle")
+        self.done = True
+
+    def analyse(self) -> None:
+        """Make the closures and the result type, with what is known so far of recursive calls."""
+        env: Env = {p: Def(t) for p, t in zip(self.params, self.types)}
+        body, end = self.block(self.node.body, env)
         if end is not None:
             self.returns.append((NONE, []))
+        if not self.returns:
+            raise IllTyped("no return")
         self.body = body
-        self.ret = self.returns[0][0]
+        ret = self.returns[0][0]
         for ty, _ in self.returns[1:]:
-            self.ret = join(self.ret, ty, self.numba)
-        self.ret = strong(self.ret)
+            ret = join(ret, ty, self.numba)
+        self.ret = strong(ret)
         for ty, holder in self.returns:
             holder.append((ty, self.ret))
 
@@ -179,14 +200,24 @@ class Instance(Expressions):
         if not edges:
             return None
         out: Env = {}
-        for name, first in edges[0].env.items():
-            if not all(name in e.env for e in edges):
-                continue
-            defs = [e.env[name] for e in edges]
-            out[name] = first if all(d is first for d in defs) else self.phi(defs)
+        for name in dict.fromkeys(n for e in edges for n in e.env):
+            defs = [e.env[name] for e in edges if name in e.env]
+            if all(d is defs[0] for d in defs):
+                out[name] = defs[0] if len(defs) == len(edges) else self.perhaps(defs[0].ty)
+            else:
+                out[name] = self.phi(defs)
+                out[name].maybe |= len(defs) < len(edges) or any(d.maybe for d in defs)
+                if len(defs) < len(edges) and any(isinstance(d.ty, str) and d.ty in WEAK for d in defs):
+                    out[name] = Def(None)
         for edge in edges:
             edge.convs = self.conversions(edge.env, out)
         return out
+
+    @staticmethod
+    def perhaps(ty: Any) -> Def:
+        """A variable that some path leaves unassigned: reading it may raise."""
+        weak = isinstance(ty, str) and ty in WEAK
+        return Def(None if weak else ty, maybe=True)
 
     def phi(self, defs: list[Def]) -> Def:
         """A block argument fed by `defs`."""
@@ -200,9 +231,7 @@ class Instance(Expressions):
             return Def(None)
         first = defs[0]
         if first.ty != strong(first.ty) and all(d.const is not None and d.const == first.const for d in defs):
-            return Def(
-                None
-            )  # equal literals on every edge: one value or a block argument, the rules do not say
+            return Def(None)  # equal literals on every edge: one value or a block argument?
         return Def(ty)
 
     @staticmethod
@@ -211,7 +240,7 @@ class Instance(Expressions):
         return [
             (n, src[n].ty, d.ty)
             for n, d in dst.items()
-            if d.ty is not None and d is not src[n] and d.ty != src[n].ty
+            if n in src and d.ty is not None and d is not src[n] and d.ty != src[n].ty
         ]
 
     def block(self, stmts: list[ast.stmt], env: Env) -> tuple[Fn, Env | None]:
@@ -220,8 +249,11 @@ class Instance(Expressions):
         cur: Env | None = env
         for stmt in stmts:
             if cur is None:
-                raise IllTyped("unreachable statement")
-            fn, cur = getattr(self, "do_" + type(stmt).__name__)(stmt, cur)
+                break  # what follows is not reached
+            try:
+                fn, cur = getattr(self, "do_" + type(stmt).__name__)(stmt, cur)
+            except Unknown:  # a recursive call whose type comes with the next round
+                return lambda frame: None, None
             fns.append(fn)
 
         def run(frame: Frame) -> Any:
@@ -234,7 +266,10 @@ class Instance(Expressions):
         return run, cur
 
     def do_If(self, node: ast.If, env: Env) -> tuple[Fn, Env | None]:
-        """``if``/``elif``/``else``."""
+        """``if``/``elif``/``else``; ``x is None`` is decided by the type."""
+        none = self.none_test(node.test, env)
+        if none is not None:
+            return self.block(node.body if none else node.orelse, dict(env))
         test = self.truth(node.test, env)
         edges, arms = [], []
         for stmts in (node.body, node.orelse):
@@ -305,22 +340,21 @@ class Instance(Expressions):
     def header(self, entry: Edge, backs: list[Edge], header: Env, assigned: set[str]) -> Env | None:
         """The next guess of the definitions at a loop's head, or None if the guess holds."""
         new, changed = dict(header), False
-        for name in list(header):
-            if name not in assigned or header[name] is entry.env[name]:
+        for name in sorted(assigned):
+            first, guess = entry.env.get(name), header.get(name)
+            defs = [e.env[name] for e in backs if name in e.env]
+            if guess is not None and guess is first or not defs and first is None:
                 continue
-            if not all(name in e.env for e in backs):
-                del new[name]
-                changed = True
+            if first is not None and all(d is guess or d is first for d in defs):
+                new[name], changed = first, True
                 continue
-            defs = [e.env[name] for e in backs]
-            if all(d is header[name] or d is entry.env[name] for d in defs):
-                new[name] = entry.env[name]
-                changed = True
-                continue
-            ty = self.phi([entry.env[name]] + [d for d in defs if d is not header[name]]).ty
-            if ty != header[name].ty:
-                new[name] = Def(ty)
-                changed = True
+            fed = ([first] if first is not None else []) + [d for d in defs if d is not guess]
+            made = self.phi(fed) if fed else guess
+            if first is None:
+                made = self.perhaps(fed[0].ty if len(fed) == 1 else made.ty)
+            made.maybe |= any(d.maybe for d in fed)
+            if guess is None or (made.ty, made.maybe) != (guess.ty, guess.maybe):
+                new[name], changed = made, True
         return new if changed else None
 
     def do_While(self, node: ast.While, env: Env) -> tuple[Fn, Env | None]:
@@ -463,6 +497,8 @@ class Instance(Expressions):
         """``target = value``; a swap of plain names copies definitions, as the bytecode does."""
         env = dict(env)
         target = node.targets[0]
+        if len(node.targets) > 1:
+            return self.chained(node, env)
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             return self.unpack_display(target, node.value, env)
         ty, fn = self.expr(node.value, env)
@@ -471,6 +507,19 @@ class Instance(Expressions):
 
         def run(frame: Frame) -> None:
             setter(frame, fn(frame))
+
+        return run, env
+
+    def chained(self, node: ast.Assign, env: Env) -> tuple[Fn, Env]:
+        """``a = b = value``: one definition, stored from left to right."""
+        ty, fn = self.expr(node.value, env)
+        known = self.definition(node.value, ty, env)
+        setters = [self.target(t, ty, env, known) for t in node.targets]
+
+        def run(frame: Frame) -> None:
+            value = fn(frame)
+            for setter in setters:
+                setter(frame, value)
 
         return run, env
 
@@ -488,7 +537,7 @@ class Instance(Expressions):
     def definition(self, value: ast.expr, ty: Any, env: Env) -> Def:
         """The definition that a variable gets when `value` is assigned to it."""
         if isinstance(value, ast.Name) and value.id in env:
-            return env[value.id]
+            return env[value.id] if not env[value.id].maybe else Def(ty)
         return Def(ty, (type(value.value).__name__, value.value) if isinstance(value, ast.Constant) else None)
 
     def do_AugAssign(self, node: ast.AugAssign, env: Env) -> tuple[Fn, Env]:

@@ -54,6 +54,20 @@ class Const:
     value: object
 
 
+@dataclass(frozen=True)
+class Function:
+    """Type of a function of the program as a value."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Dtype:
+    """Type of a dtype as a value: ``np.float32``."""
+
+    name: str
+
+
 NONE = Const(None)
 
 

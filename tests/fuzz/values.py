@@ -37,6 +37,10 @@ class Raised(Exception):
         self.payload = args
 
 
+class Unknown(Exception):
+    """The type of a recursive call is not known yet."""
+
+
 def zero_division() -> Raised:
     """The exception of a division by zero."""
     return Raised("ZeroDivisionError")
