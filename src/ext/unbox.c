@@ -204,7 +204,7 @@ static bool unbox_slice(PyObject *o, const tr_ty *ty, const char *fn, const char
 }
 
 bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
-    num n;
+    num n = {0};
     if (tr_ty_is_scalar(ty))
         return read_num(st, o, ty, fn, arg, &n) && store_num(o, &n, ty, fn, arg, at);
     switch (ty->kind) {
