@@ -220,6 +220,12 @@ static PyObject *fn_inspect(PyObject *self, PyObject *args) {
     return PyErr_Format(PyExc_ValueError, "no stage '%s'; there are infer, opt, llvm, llvmopt, asm", name);
 }
 
+static PyObject *fn_variables(PyObject *self, PyObject *sig) {
+    tr_function *f = (tr_function *)self;
+    const tr_spec *s = spec_of(f, sig);
+    return s ? tr_spec_variables(f, s) : NULL;
+}
+
 static PyObject *inspect_one(PyObject *self, PyObject *args, PyObject *kw, tr_stage stage) {
     static char *names[] = {"signature", NULL};
     PyObject *sig = NULL;
@@ -372,6 +378,7 @@ static PyMethodDef methods[] = {
      "disable_compile()\n--\n\nFrom now on only the signatures that exist are accepted."},
     {"inspect", fn_inspect, METH_VARARGS,
      "inspect(stage, signature=None)\n--\n\nText of a stage: 'infer', 'opt', 'llvm', 'llvmopt' or 'asm'."},
+    {"_variables", fn_variables, METH_O, "_variables(signature)\n--\n\nList of (line, name, type)."},
     {"inspect_types", (PyCFunction)(void (*)(void))fn_inspect_types, METH_VARARGS | METH_KEYWORDS,
      "inspect_types(file=None, signature=None)\n--\n\nPrints the source with the types of its variables."},
     {"inspect_ir", (PyCFunction)(void (*)(void))fn_inspect_ir, METH_VARARGS | METH_KEYWORDS,

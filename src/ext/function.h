@@ -118,6 +118,8 @@ const tr_variant *tr_spec_for(tr_function *f, PyObject *const *args);
 bool tr_spec_declare(tr_function *f, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret);
 /* Text of a stage for the types of `s`: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to str. */
 PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage);
+/* List of (line, name, type) of the function's variables for the types of `s`. */
+PyObject *tr_spec_variables(tr_function *f, const tr_spec *s);
 /* Compiles every specialisation anew, from the function's globals as they are now; the old code stays if one fails. */
 bool tr_spec_recompile(tr_function *f);
 void tr_spec_free_all(tr_function *f); /* at the end of the function */

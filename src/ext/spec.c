@@ -574,6 +574,40 @@ PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
     return r;
 }
 
+/* (line, name, type) of the named values of f. */
+static bool add_variables(PyObject *list, const tr_fn *f) {
+    tr_sb b;
+    bool ok = true;
+    tr_sb_init(&b);
+    for (uint32_t v = 0; ok && v < f->ins.n && v < f->names.n; v++) {
+        const tr_ins *in = &f->ins.d[v];
+        if (!f->names.d[v] || !in->ty)
+            continue;
+        tr_sb_reset(&b);
+        tr_ty_print_user(&b, in->ty);
+        PyObject *row = Py_BuildValue("(iss)", in->loc < f->locs.n ? f->locs.d[in->loc].place.span.line : 0, f->names.d[v], b.d);
+        ok = row && PyList_Append(list, row) == 0;
+        Py_XDECREF(row);
+    }
+    tr_sb_fini(&b);
+    return ok;
+}
+
+PyObject *tr_spec_variables(tr_function *f, const tr_spec *s) {
+    job *j = job_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
+    if (!j)
+        return NULL;
+    j->ctx.dump = (tr_dump){0};
+    j->rq.upto = TR_STAGE_INFER;
+    tr_function_active(f, 1);
+    PyObject *r = job_run(j) ? PyList_New(0) : NULL;
+    if (r && !add_variables(r, j->prog.insts.d[j->prog.root].fn))
+        Py_CLEAR(r);
+    tr_function_active(f, -1);
+    job_free(j);
+    return r;
+}
+
 /* --- the end of code --- */
 
 /* Frees l and all older lists. Each list holds the variants of the one before it and at most one more, which is its own;
