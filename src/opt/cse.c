@@ -1,0 +1,132 @@
+/* Common subexpressions: equal pure operations are computed once, and a check that an equal one has passed is dropped.
+ *
+ * Value numbering scoped by the dominator tree: a walk in its order keeps a hash table of what the blocks above have
+ * computed, and forgets a block's entries when it leaves it. Cost: linear. */
+#include <string.h>
+
+#include "opt/priv.h"
+
+typedef struct entry {
+    uint64_t hash;
+    tr_val v;
+    uint32_t next; /* in its bucket */
+} entry;
+
+typedef struct table {
+    tr_fn *f;
+    tr_repl r;
+    tr_domtree dom;
+    uint32_t *bucket; /* index into entries, UINT32_MAX ends */
+    uint32_t mask;
+    TR_VEC(entry) entries;
+    bool changed;
+} table;
+
+static bool commutes(const tr_ins *in, const tr_fn *f) {
+    if (in->nargs != 2 || !tr_at(f, in->args[0])->ty || !tr_opt_is_int_type(tr_at(f, in->args[0])->ty))
+        return false;
+    switch ((tr_op)in->op) {
+    case TR_OP_ADD:
+    case TR_OP_MUL:
+    case TR_OP_AND:
+    case TR_OP_OR:
+    case TR_OP_XOR: return true;
+    case TR_OP_CMP: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
+    default: return false;
+    }
+}
+
+/* Checks leave the function or do nothing, so an equal one that has been passed says it all. */
+static bool is_check(const tr_ins *in) {
+    return in->op == TR_OP_CHECK || in->op == TR_OP_CHECKIDX;
+}
+
+/* What a check shows in its message does not matter: only its condition. */
+static uint32_t key_args(const tr_ins *in) {
+    return in->op == TR_OP_CHECK ? 1 : in->nargs;
+}
+
+/* Ops with an immediate operand beside their operands. */
+static int64_t imm_of(const tr_ins *in) {
+    return in->op == TR_OP_EXTRACT || in->op == TR_OP_DIM || in->op == TR_OP_STRIDE ? in->imm.i : 0;
+}
+
+static uint64_t hash_of(const tr_ins *in) {
+    struct {
+        uint64_t op;
+        int64_t imm;
+        const tr_ty *ty;
+    } head = {(uint64_t)in->op << 8 | in->sub, imm_of(in), in->ty};
+    return tr_hash_bytes(in->args, key_args(in) * sizeof *in->args, tr_hash_bytes(&head, sizeof head, 0));
+}
+
+static bool equal(const tr_ins *a, const tr_ins *b) {
+    return a->op == b->op && a->sub == b->sub && a->ty == b->ty && key_args(a) == key_args(b) &&
+           imm_of(a) == imm_of(b) && (a->flags & F_FAST) == (b->flags & F_FAST) &&
+           !memcmp(a->args, b->args, key_args(a) * sizeof *a->args);
+}
+
+static tr_val find(const table *t, const tr_ins *in, uint64_t h) {
+    for (uint32_t e = t->bucket[h & t->mask]; e != UINT32_MAX; e = t->entries.d[e].next)
+        if (t->entries.d[e].hash == h && equal(tr_at(t->f, t->entries.d[e].v), in))
+            return t->entries.d[e].v;
+    return TR_NOVAL;
+}
+
+static void add(table *t, tr_val v, uint64_t h) {
+    entry e = {h, v, t->bucket[h & t->mask]};
+    t->bucket[h & t->mask] = t->entries.n;
+    tr_vec_push(&t->f->ctx->arena, &t->entries, e);
+}
+
+static void number(table *t, tr_val v) {
+    tr_ins *in = tr_at(t->f, v);
+    for (uint32_t i = 0; i < in->nargs; i++)
+        in->args[i] = tr_repl_get(&t->r, in->args[i]);
+    if ((!tr_opt_is_pure(in) || !in->nargs) && !is_check(in))
+        return;
+    /* one order for both ways round; constants stay right, as fold leaves them */
+    if (commutes(in, t->f) && in->args[0] > in->args[1] && !tr_is_const(tr_at(t->f, in->args[1]))) {
+        tr_val x = in->args[0];
+        in->args[0] = in->args[1];
+        in->args[1] = x;
+    }
+    uint64_t h = hash_of(in);
+    tr_val same = find(t, in, h);
+    if (same == TR_NOVAL) {
+        add(t, v, h);
+        return;
+    }
+    tr_at(t->f, same)->flags &= in->flags; /* a promise holds for both only if both made it */
+    if (!is_check(in))
+        tr_repl_set(t->f, &t->r, v, same);
+    tr_ins_remove(t->f, v);
+    t->changed = true;
+}
+
+static void walk(table *t, tr_bid b) {
+    uint32_t mark = t->entries.n;
+    for (tr_val v = tr_blk_at(t->f, b)->first, next; v != TR_NOVAL; v = next) {
+        next = tr_at(t->f, v)->next;
+        number(t, v);
+    }
+    for (tr_bid c = t->dom.first[b]; c != TR_NOBLK; c = t->dom.next[c])
+        walk(t, c);
+    while (t->entries.n > mark) {
+        const entry *e = &t->entries.d[--t->entries.n];
+        t->bucket[e->hash & t->mask] = e->next;
+    }
+}
+
+bool tr_opt_cse(tr_prog *p, tr_fn *f) {
+    (void)p;
+    uint32_t n = 64;
+    while (n < f->ins.n)
+        n *= 2;
+    table t = {.f = f, .r = tr_repl_new(f), .dom = tr_opt_domtree(f), .mask = n - 1};
+    t.bucket = TR_NEW_N(&f->ctx->arena, uint32_t, n);
+    memset(t.bucket, 0xff, n * sizeof *t.bucket);
+    walk(&t, 0);
+    tr_repl_apply(f, &t.r);
+    return t.changed;
+}

@@ -1,0 +1,69 @@
+/* Dead code: an instruction stays if it has an effect that somebody may see, or if something that stays uses it.
+ * Block arguments count as used only if their param is, so a counter that feeds nothing but itself goes too. */
+#include "ir/rtinfo.h"
+#include "opt/priv.h"
+
+typedef struct marker {
+    tr_fn *f;
+    uint8_t *live;
+    tr_u32s work;
+} marker;
+
+static bool has_effect(const tr_ins *in) {
+    uint8_t e = in->op == TR_OP_CALLRT ? tr_rt_info[in->imm.rt->row].effects : tr_effects(in);
+    return e & (E_WRITE | E_RAISE | E_TERM | E_SIDE | E_ALLOC);
+}
+
+static void mark(marker *m, tr_val v) {
+    if (m->live[v])
+        return;
+    m->live[v] = 1;
+    tr_vec_push(&m->f->ctx->arena, &m->work, v);
+}
+
+/* What each edge into b passes for its param v. */
+static void mark_incoming(marker *m, tr_val v) {
+    const tr_blk *b = tr_blk_at(m->f, tr_at(m->f, v)->blk);
+    uint32_t p = 0;
+    while (b->params.d[p] != v)
+        p++;
+    for (uint32_t k = 0; k < b->preds.n; k++) {
+        const tr_ins *t = tr_term(m->f, b->preds.d[k]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++)
+            if (t->imm.succ[s].to == tr_at(m->f, v)->blk)
+                mark(m, t->imm.succ[s].args[p]);
+    }
+}
+
+static void mark_all(marker *m) {
+    tr_fn *f = m->f;
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (has_effect(tr_at(f, v)))
+                mark(m, v);
+    while (m->work.n) {
+        tr_val v = m->work.d[--m->work.n];
+        const tr_ins *in = tr_at(f, v);
+        if (in->op == TR_OP_PARAM)
+            mark_incoming(m, v);
+        for (uint32_t i = 0; i < in->nargs; i++)
+            mark(m, in->args[i]);
+    }
+}
+
+bool tr_opt_dce(tr_prog *p, tr_fn *f) {
+    (void)p;
+    marker m = {.f = f, .live = TR_NEW_N(&f->ctx->arena, uint8_t, f->ins.n + 1u)};
+    bool changed = false;
+    mark_all(&m);
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
+            next = tr_at(f, v)->next;
+            if (m.live[v])
+                continue;
+            tr_ins_remove(f, v);
+            changed = true;
+        }
+    /* Edges may still name what was removed, for params that nothing uses now; those params go with them. */
+    return tr_remove_params(f) || changed;
+}

@@ -1,0 +1,400 @@
+/* Constant folding and identities.
+ *
+ * Every rule keeps every bit: signed zeros, NaNs and wrap-around included. A rule returns the value that replaces the
+ * instruction, or TR_NOVAL. One sweep in reverse post-order: operands are simplified before their users, and branches that
+ * become known are left to `simplify`. A check that always holds is removed.
+ *
+ * To add a rule: a line or a small function in the section of its op; it may read operands' definitions and make constants,
+ * and must not look at users. */
+#include <math.h>
+#include <string.h>
+
+#include "opt/priv.h"
+
+typedef struct folder {
+    tr_fn *f;
+    tr_repl r;
+    bool changed;
+} folder;
+
+static const tr_ins *def(const folder *s, tr_val v) {
+    return tr_at(s->f, v);
+}
+static const tr_ty *type(const folder *s, tr_val v) {
+    return tr_at(s->f, v)->ty;
+}
+static bool is_op(const folder *s, tr_val v, tr_op op) {
+    return tr_at(s->f, v)->op == op;
+}
+
+/* A constant bool or integer operand. */
+static bool lit(const folder *s, tr_val v, int64_t *out) {
+    return type(s, v) && tr_opt_is_int_type(type(s, v)) && tr_get_int(s->f, v, out);
+}
+
+static bool is_lit(const folder *s, tr_val v, int64_t want) {
+    int64_t k;
+    return lit(s, v, &k) && k == want;
+}
+
+static bool is_float_lit(const folder *s, tr_val v, double want) {
+    const tr_ins *d = def(s, v);
+    return d->op == TR_OP_CONST && d->ty && tr_ty_is_float(d->ty) && !memcmp(&d->imm.f, &want, sizeof want);
+}
+
+static tr_val num(folder *s, const tr_ty *t, int64_t k) {
+    return tr_const_int(s->f, t, k);
+}
+
+/* --- integers --- */
+
+static bool all_ones(const folder *s, tr_val v) {
+    int64_t k;
+    const tr_ty *t = type(s, v);
+    return lit(s, v, &k) &&
+           (t->kind == TR_TY_BOOL   ? k == 1
+            : tr_ty_class(t) == 'i' ? k == -1
+                                    : k == (int64_t)(UINT64_MAX >> (64 - 8 * tr_ty_size(t))));
+}
+
+/* (x + a) + b, (x - a) + b ...: one constant. Wrapping arithmetic allows it; no-wrap promises are lost. */
+static tr_val join_constants(folder *s, tr_val v) {
+    int64_t a, b;
+    tr_ins in = *def(s, v);
+    const tr_ins *inner = def(s, in.args[0]);
+    if ((inner->op != TR_OP_ADD && inner->op != TR_OP_SUB) || !lit(s, in.args[1], &b) ||
+        !lit(s, inner->args[1], &a))
+        return TR_NOVAL;
+    uint64_t sum = (inner->op == TR_OP_ADD ? (uint64_t)a : 0 - (uint64_t)a) +
+                   (in.op == TR_OP_ADD ? (uint64_t)b : 0 - (uint64_t)b);
+    tr_val x = inner->args[0], c = num(s, in.ty, (int64_t)sum);
+    if (is_lit(s, c, 0))
+        return x;
+    tr_ins *w = tr_at(s->f, v);
+    w->op = TR_OP_ADD;
+    w->flags = 0;
+    w->args[0] = x;
+    w->args[1] = c;
+    s->changed = true;
+    return TR_NOVAL;
+}
+
+static tr_val fold_add(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    tr_val x = in->args[0], y = in->args[1];
+    if (is_lit(s, y, 0))
+        return x;
+    if (is_lit(s, x, 0))
+        return y;
+    return join_constants(s, v);
+}
+
+static tr_val fold_sub(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    tr_val x = in->args[0], y = in->args[1];
+    const tr_ins *dx = def(s, x), *dy = def(s, y);
+    if (is_lit(s, y, 0))
+        return x;
+    if (x == y)
+        return num(s, in->ty, 0);
+    if (dx->op == TR_OP_ADD && dx->args[0] == y) /* (y + k) - y */
+        return dx->args[1];
+    if (dx->op == TR_OP_ADD && dx->args[1] == y)
+        return dx->args[0];
+    if (dy->op == TR_OP_SUB && dy->args[0] == x) /* x - (x - k) */
+        return dy->args[1];
+    return join_constants(s, v);
+}
+
+static tr_val fold_mul(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    for (int i = 0; i < 2; i++) {
+        if (is_lit(s, in->args[i], 1))
+            return in->args[1 - i];
+        if (is_lit(s, in->args[i], 0))
+            return in->args[i];
+    }
+    return TR_NOVAL;
+}
+
+static tr_val fold_and_or(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    bool is_and = in->op == TR_OP_AND;
+    if (in->args[0] == in->args[1])
+        return in->args[0];
+    for (int i = 0; i < 2; i++) {
+        tr_val k = in->args[i], other = in->args[1 - i];
+        if (is_and ? all_ones(s, k) : is_lit(s, k, 0))
+            return other;
+        if (is_and ? is_lit(s, k, 0) : all_ones(s, k))
+            return k;
+    }
+    return TR_NOVAL;
+}
+
+static tr_val fold_int(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    tr_val x = in->args[0], y = in->nargs > 1 ? in->args[1] : TR_NOVAL;
+    switch ((tr_op)in->op) {
+    case TR_OP_ADD: return fold_add(s, v);
+    case TR_OP_SUB: return fold_sub(s, v);
+    case TR_OP_MUL: return fold_mul(s, v);
+    case TR_OP_AND:
+    case TR_OP_OR: return fold_and_or(s, v);
+    case TR_OP_XOR: return x == y ? num(s, in->ty, 0) : is_lit(s, y, 0) ? x : is_lit(s, x, 0) ? y : TR_NOVAL;
+    case TR_OP_SHL:
+    case TR_OP_SHR: return is_lit(s, y, 0) ? x : TR_NOVAL;
+    case TR_OP_QUOT:
+    case TR_OP_FLOORDIV: return is_lit(s, y, 1) ? x : TR_NOVAL;
+    case TR_OP_REM:
+    case TR_OP_FLOORMOD: return is_lit(s, y, 1) ? num(s, in->ty, 0) : TR_NOVAL;
+    case TR_OP_POW: return is_lit(s, y, 1) ? x : TR_NOVAL;
+    case TR_OP_NEG:
+    case TR_OP_NOT: return is_op(s, x, (tr_op)in->op) ? def(s, x)->args[0] : TR_NOVAL;
+    default: return TR_NOVAL;
+    }
+}
+
+/* --- floats: x + 0.0 is not x for x = -0.0, but x - 0.0 and x * 1.0 are --- */
+
+static tr_val fold_float(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    tr_val x = in->args[0], y = in->nargs > 1 ? in->args[1] : TR_NOVAL;
+    switch ((tr_op)in->op) {
+    case TR_OP_ADD: return is_float_lit(s, y, -0.0) ? x : is_float_lit(s, x, -0.0) ? y : TR_NOVAL;
+    case TR_OP_SUB: return is_float_lit(s, y, 0.0) ? x : TR_NOVAL;
+    case TR_OP_MUL: return is_float_lit(s, y, 1.0) ? x : is_float_lit(s, x, 1.0) ? y : TR_NOVAL;
+    case TR_OP_DIV: return is_float_lit(s, y, 1.0) ? x : TR_NOVAL;
+    case TR_OP_NEG: return is_op(s, x, TR_OP_NEG) ? def(s, x)->args[0] : TR_NOVAL;
+    case TR_OP_ABS: return is_op(s, x, TR_OP_ABS) && def(s, x)->ty == in->ty ? x : TR_NOVAL;
+    default: return TR_NOVAL;
+    }
+}
+
+/* --- comparisons and conditions --- */
+
+static tr_val fold_cmp(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    if (in->args[0] != in->args[1] || !tr_opt_is_int_type(type(s, in->args[0])))
+        return TR_NOVAL;
+    return num(s, in->ty, in->sub == TR_CMP_EQ || in->sub == TR_CMP_LE || in->sub == TR_CMP_GE);
+}
+
+/* not (a < b) is a >= b for integers; for floats it is not: NaN. */
+static void invert_cmp(folder *s, tr_val v) {
+    /* ORDER CMP: LT LE EQ NE GT GE */
+    static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT};
+    tr_ins *in = tr_at(s->f, v);
+    const tr_ins *c = def(s, in->args[0]);
+    if (c->op != TR_OP_CMP || !tr_opt_is_int_type(type(s, c->args[0])))
+        return;
+    in->op = TR_OP_CMP;
+    in->sub = inverse[c->sub];
+    in->nargs = 2;
+    in->args = tr_arena_copy(&s->f->ctx->arena, c->args, 2 * sizeof *c->args);
+    s->changed = true;
+}
+
+static tr_val fold_select(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    tr_val c = in->args[0], x = in->args[1], y = in->args[2];
+    int64_t k;
+    if (tr_get_int(s->f, c, &k))
+        return k ? x : y;
+    if (x == y)
+        return x;
+    if (in->ty->kind == TR_TY_BOOL && is_lit(s, x, 1) && is_lit(s, y, 0))
+        return c;
+    return TR_NOVAL;
+}
+
+/* --- conversions --- */
+
+/* Does the inner conversion keep every value of its operand apart, so that the outer one can start from there? */
+static bool widens(const tr_ty *from, const tr_ty *to) {
+    char a = tr_ty_class(from), b = tr_ty_class(to);
+    if (a == 'b')
+        return b == 'b' || b == 'i' || b == 'u';
+    if (a != 'i' && a != 'u')
+        return false;
+    if (b == a)
+        return tr_ty_size(to) >= tr_ty_size(from);
+    return a == 'u' && b == 'i' && tr_ty_size(to) > tr_ty_size(from);
+}
+
+static tr_val fold_conv(folder *s, tr_val v) {
+    tr_ins *in = tr_at(s->f, v);
+    tr_val x = in->args[0];
+    if (type(s, x) == in->ty)
+        return x;
+    const tr_ins *dx = def(s, x);
+    if (dx->op != TR_OP_CONV || !tr_ty_is_scalar(in->ty) || !tr_opt_is_int_type(type(s, dx->args[0])))
+        return TR_NOVAL;
+    const tr_ty *from = type(s, dx->args[0]);
+    bool same_width = tr_opt_is_int_type(dx->ty) && dx->ty->kind != TR_TY_BOOL && from->kind != TR_TY_BOOL &&
+                      tr_ty_size(dx->ty) == tr_ty_size(from);
+    /* int64 -> uint64 -> int64 gives the same bits back; a widened value converts as the value itself */
+    if (from == in->ty && (same_width || widens(from, dx->ty)))
+        return dx->args[0];
+    if (widens(from, dx->ty) && tr_opt_is_int_type(in->ty)) {
+        in->args[0] = dx->args[0];
+        s->changed = true;
+    }
+    return TR_NOVAL;
+}
+
+/* --- values made of parts --- */
+
+static tr_val fold_extract(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v), *t = def(s, in->args[0]);
+    return t->op == TR_OP_TUPLE && (uint64_t)in->imm.i < t->nargs && type(s, t->args[in->imm.i]) == in->ty
+               ? t->args[in->imm.i]
+               : TR_NOVAL;
+}
+
+static tr_val fold_dim(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v), *a = def(s, in->args[0]);
+    uint32_t axis = (uint32_t)in->imm.i;
+    if (a->op == TR_OP_VIEW)
+        return a->args[2 + axis];
+    if (a->op == TR_OP_ALLOC)
+        return a->args[axis];
+    if (a->op == TR_OP_CONSTARR)
+        return num(s, in->ty, a->imm.obj->u.a.shape[axis]);
+    return TR_NOVAL;
+}
+
+static tr_val fold_stride(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v), *a = def(s, in->args[0]);
+    const tr_ty *t = a->ty;
+    uint32_t axis = (uint32_t)in->imm.i;
+    if ((t->layout == TR_LAYOUT_C && axis + 1u == t->ndim) || (t->layout == TR_LAYOUT_F && axis == 0))
+        return num(s, in->ty, 1);
+    if (a->op == TR_OP_VIEW && t->layout == TR_LAYOUT_ANY)
+        return a->args[2u + t->ndim + axis];
+    return TR_NOVAL;
+}
+
+static tr_val fold_part(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v), *z = def(s, in->args[0]);
+    if (z->op == TR_OP_CPLX)
+        return z->args[in->op == TR_OP_RE ? 0 : 1];
+    return TR_NOVAL;
+}
+
+static tr_val fold_cplx(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v), *re = def(s, in->args[0]), *im = def(s, in->args[1]);
+    bool whole = re->op == TR_OP_RE && im->op == TR_OP_IM && re->args[0] == im->args[0] &&
+                 type(s, re->args[0]) == in->ty;
+    return whole ? re->args[0] : TR_NOVAL;
+}
+
+/* --- checks --- */
+
+static tr_val fold_wrap(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    int64_t i, n;
+    if (!lit(s, in->args[0], &i))
+        return TR_NOVAL;
+    if (i >= 0)
+        return in->args[0];
+    return lit(s, in->args[1], &n) ? num(s, in->ty, (int64_t)((uint64_t)i + (uint64_t)n)) : TR_NOVAL;
+}
+
+/* True for a check that always holds. */
+static bool always_holds(const folder *s, const tr_ins *in) {
+    int64_t i, n;
+    if (in->op == TR_OP_CHECKIDX)
+        return lit(s, in->args[0], &i) && lit(s, in->args[1], &n) && i >= 0 && i < n;
+    return in->op == TR_OP_CHECK && is_lit(s, in->args[0], 1);
+}
+
+/* --- order of operands: constants stand right, so that rules look for them there only --- */
+
+static bool is_const_val(const folder *s, tr_val v) {
+    return tr_is_const(def(s, v));
+}
+
+static void order_operands(folder *s, tr_val v) {
+    /* ORDER CMP: LT LE EQ NE GT GE */
+    static const uint8_t mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
+    tr_ins *in = tr_at(s->f, v);
+    bool commutes = in->op == TR_OP_ADD || in->op == TR_OP_MUL || in->op == TR_OP_AND || in->op == TR_OP_OR ||
+                    in->op == TR_OP_XOR;
+    if ((!commutes && in->op != TR_OP_CMP) || !tr_opt_is_int_type(type(s, in->args[0])) ||
+        !is_const_val(s, in->args[0]) || is_const_val(s, in->args[1]))
+        return;
+    tr_val x = in->args[0];
+    in->args[0] = in->args[1];
+    in->args[1] = x;
+    if (in->op == TR_OP_CMP)
+        in->sub = mirrored[in->sub];
+    s->changed = true;
+}
+
+/* --- dispatch --- */
+
+static tr_val simplify(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    switch ((tr_op)in->op) {
+    case TR_OP_CMP: return fold_cmp(s, v);
+    case TR_OP_SELECT: return fold_select(s, v);
+    case TR_OP_CONV: return fold_conv(s, v);
+    case TR_OP_EXTRACT: return fold_extract(s, v);
+    case TR_OP_DIM: return fold_dim(s, v);
+    case TR_OP_STRIDE: return fold_stride(s, v);
+    case TR_OP_RE:
+    case TR_OP_IM: return fold_part(s, v);
+    case TR_OP_CPLX: return fold_cplx(s, v);
+    case TR_OP_WRAP: return fold_wrap(s, v);
+    default: break;
+    }
+    if (!in->nargs || !in->ty || !tr_ty_is_scalar(in->ty) || !tr_opt_is_pure(in))
+        return TR_NOVAL;
+    if (in->op == TR_OP_NOT && in->ty->kind == TR_TY_BOOL)
+        invert_cmp(s, v);
+    if (tr_at(s->f, v)->op == TR_OP_CMP)
+        return TR_NOVAL;
+    if (tr_opt_is_int_type(in->ty) && type(s, in->args[0]) == in->ty)
+        return fold_int(s, v);
+    return tr_ty_is_float(in->ty) ? fold_float(s, v) : TR_NOVAL;
+}
+
+static void replace(folder *s, tr_val v, tr_val by) {
+    tr_repl_set(s->f, &s->r, v, by);
+    tr_ins_remove(s->f, v);
+    s->changed = true;
+}
+
+static void fold_ins(folder *s, tr_val v) {
+    tr_ins *in = tr_at(s->f, v);
+    for (uint32_t i = 0; i < in->nargs; i++)
+        in->args[i] = tr_repl_get(&s->r, in->args[i]);
+    if (always_holds(s, in)) {
+        tr_ins_remove(s->f, v);
+        s->changed = true;
+        return;
+    }
+    tr_val by;
+    if (tr_opt_is_pure(in) && tr_opt_eval(s->f, in, &by)) {
+        replace(s, v, by);
+        return;
+    }
+    if (tr_at(s->f, v)->nargs == 2)
+        order_operands(s, v);
+    by = simplify(s, v);
+    if (by != TR_NOVAL && by != v)
+        replace(s, v, by);
+}
+
+bool tr_opt_fold(tr_prog *p, tr_fn *f) {
+    (void)p;
+    folder s = {.f = f, .r = tr_repl_new(f)};
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
+            next = tr_at(f, v)->next;
+            fold_ins(&s, v);
+        }
+    tr_repl_apply(f, &s.r);
+    return s.changed;
+}

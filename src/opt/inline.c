@@ -1,0 +1,137 @@
+/* Inlining on our IR. LLVM inlines too; this is for what it cannot do afterwards: bounds and ownership see through a call
+ * only when its body stands here.
+ *
+ * Small instances are copied into their callers, larger ones when the user says inline="always" or there is one call alone.
+ * Functions that can call themselves never are: their depth is counted at run time. */
+#include <string.h>
+
+#include "opt/priv.h"
+
+enum { SMALL = 40, ONLY_CALL = 300, ALWAYS = 4000, MAX_CALLER = 5000 };
+
+typedef struct inliner {
+    tr_prog *p;
+    tr_fn *f;
+    uint32_t size;   /* instructions of f */
+    uint32_t *calls; /* per instance: calls of it in the whole program */
+    bool changed;
+} inliner;
+
+static uint32_t count_ins(const tr_fn *f) {
+    uint32_t n = 0;
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = f->blks.d[b].dead ? TR_NOVAL : f->blks.d[b].first; v != TR_NOVAL;
+             v = tr_at(f, v)->next)
+            n += tr_at(f, v)->op == TR_OP_PATTERN ? 1 + count_ins(tr_at(f, v)->imm.pat->lam) : 1;
+    return n;
+}
+
+/* Calls `each` with the instance of every call in f and its lambdas. */
+static void each_call(const tr_fn *f, void (*each)(void *, uint32_t), void *self) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = f->blks.d[b].dead ? TR_NOVAL : f->blks.d[b].first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            if (in->op == TR_OP_CALL)
+                each(self, in->imm.fn);
+            else if (in->op == TR_OP_PATTERN)
+                each_call(in->imm.pat->lam, each, self);
+        }
+}
+
+static void count_call(void *self, uint32_t inst) {
+    ((uint32_t *)self)[inst]++;
+}
+
+typedef struct search {
+    const tr_prog *p;
+    uint8_t *seen;
+} search;
+
+static void search_from(void *self, uint32_t inst) {
+    search *s = self;
+    if (s->seen[inst])
+        return;
+    s->seen[inst] = 1;
+    if (s->p->insts.d[inst].fn)
+        each_call(s->p->insts.d[inst].fn, search_from, s);
+}
+
+static bool calls_itself(const tr_prog *p, uint32_t inst) {
+    search s = {p, TR_NEW_N(&p->ctx->arena, uint8_t, p->insts.n + 1u)};
+    each_call(p->insts.d[inst].fn, search_from, &s);
+    return s.seen[inst];
+}
+
+static bool wanted(const inliner *s, uint32_t inst) {
+    const tr_inst *callee = &s->p->insts.d[inst];
+    const tr_fn *g = callee->fn;
+    if (!g || g == s->f)
+        return false;
+    uint32_t n = count_ins(g);
+    bool always = s->p->ctx->opts.inline_always ||
+                  (callee->func < s->p->funcs.n && s->p->funcs.d[callee->func].inline_always);
+    bool fits = n <= SMALL || (s->calls[inst] == 1 && n <= ONLY_CALL) || (always && n <= ALWAYS);
+    bool one_block = g->blks.n == 1; /* a lambda stays what its pattern expects: straight code */
+    return fits && s->size + n <= MAX_CALLER && (!s->f->is_lambda || one_block) && !calls_itself(s->p, inst);
+}
+
+static tr_u32s live_blocks(const tr_fn *g) {
+    tr_u32s out = {0};
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        if (!g->blks.d[b].dead)
+            tr_vec_push(&g->ctx->arena, &out, b);
+    return out;
+}
+
+/* The body of g in place of `call`; the result is a param of the block that follows. */
+static void put_body(inliner *s, tr_repl *r, tr_val call, const tr_fn *g) {
+    tr_fn *f = s->f;
+    tr_arena *a = &f->ctx->arena;
+    tr_val *map = TR_NEW_N(a, tr_val, g->ins.n + 1u);
+    tr_bid *bmap = TR_NEW_N(a, tr_bid, g->blks.n + 1u);
+    memset(map, 0xff, g->ins.n * sizeof *map);
+    memset(bmap, 0xff, g->blks.n * sizeof *bmap);
+    tr_ins c = *tr_at(f, call);
+    tr_bid head = c.blk, tail = tr_blk_split(f, c.next);
+    tr_val result = tr_blk_param(f, tail, c.ty, call < f->names.n ? f->names.d[call] : NULL);
+    tr_u32s blks = live_blocks(g);
+    tr_clone_blocks(f, g, blks.d, blks.n, map, bmap, c.loc);
+    tr_ins_remove(f, call);
+    tr_bld b = {.fn = f, .blk = head, .before = TR_NOVAL, .loc = c.loc};
+    tr_br(&b, bmap[0], c.nargs, c.args);
+    for (uint32_t i = 0; i < blks.n; i++) {
+        b.blk = bmap[blks.d[i]];
+        tr_val last = tr_blk_at(f, b.blk)->last, value;
+        if (tr_at(f, last)->op != TR_OP_RET)
+            continue;
+        value = tr_arg(f, last, 0);
+        b.loc = tr_at(f, last)->loc;
+        tr_ins_remove(f, last);
+        tr_br(&b, tail, 1, &value);
+    }
+    tr_repl_set(f, r, call, result);
+    s->size += count_ins(g);
+    s->changed = true;
+}
+
+bool tr_opt_inline(tr_prog *p, tr_fn *f) {
+    inliner s = {.p = p, .f = f, .size = count_ins(f)};
+    s.calls = TR_NEW_N(&f->ctx->arena, uint32_t, p->insts.n + 1u);
+    for (uint32_t i = 0; i < p->insts.n; i++)
+        if (p->insts.d[i].fn)
+            each_call(p->insts.d[i].fn, count_call, s.calls);
+    tr_u32s found = {0}; /* the calls as they stand now; those in copied bodies have had their turn */
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_at(f, v)->op == TR_OP_CALL)
+                tr_vec_push(&f->ctx->arena, &found, v);
+    tr_repl r = tr_repl_new(f);
+    for (uint32_t i = 0; i < found.n; i++)
+        if (wanted(&s, tr_at(f, found.d[i])->imm.fn))
+            put_body(&s, &r, found.d[i], p->insts.d[tr_at(f, found.d[i])->imm.fn].fn);
+    tr_repl_apply(f, &r);
+    if (s.changed)
+        tr_simplify_cfg(f);
+    return s.changed;
+}

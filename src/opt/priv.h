@@ -1,0 +1,32 @@
+/* What the passes share. */
+#ifndef TR_OPT_PRIV_H
+#define TR_OPT_PRIV_H
+
+#include "ir/ir.h"
+#include "ir/prog.h"
+
+enum { N_CFG = 1, N_DOM = 2 };
+
+/* Each pass changes one function and says whether it did. */
+#define X(name, needs, help) bool tr_opt_##name(tr_prog *p, tr_fn *f);
+#include "opt/passes.def"
+#undef X
+
+/* --- eval.c --- */
+
+/* The value of a scalar operation on constants, exactly as op.def defines it; false when an operand is not constant or the
+ * result is not known bit for bit (named functions of libm). */
+bool tr_opt_eval(tr_fn *f, const tr_ins *in, tr_val *out);
+
+/* --- small questions --- */
+
+/* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not asked. */
+bool tr_opt_is_pure(const tr_ins *in);
+bool tr_opt_is_int_type(const tr_ty *t); /* bool and the integers */
+/* Children of each block in the dominator tree: first[b], next[b]; TR_NOBLK ends. In reverse post-order. */
+typedef struct tr_domtree {
+    tr_bid *first, *next;
+} tr_domtree;
+tr_domtree tr_opt_domtree(tr_fn *f);
+
+#endif
