@@ -150,32 +150,25 @@ static bool arg_in_range(const tr_code *c, const tr_decoded *d, const tr_bc *i) 
     case 'S': return arg >= 1;
     case 'J': return arg < d->n;
     default:
+        if (arg > INT32_MAX / 4) /* so that stack effects cannot wrap */
+            return i->op == TR_N_REFUSED;
         if (i->op == TR_N_MAKEFN || i->op == TR_N_SETFNATTR)
             return arg < 16;
         if (i->op == TR_N_SLICE)
             return arg == 2 || arg == 3;
         if (i->op == TR_N_RAISE)
             return arg <= 2;
+        if (i->op == TR_N_CALLEX)
+            return arg <= 1;
         return true;
     }
 }
 
-/* A dict that only carries arguments or defaults is reported as what the user wrote. */
-static tr_nyi_id explain_dict(const tr_decoded *d, const tr_bcblk *b, uint32_t i) {
-    for (uint32_t k = i + 1; k < b->end; k++) {
-        if (d->ins[k].op == TR_N_REFUSED && d->ins[k].aux == TR_NYI_STARSTAR)
-            return TR_NYI_STARSTAR;
-        if (d->ins[k].op == TR_N_MAKEFN && (d->ins[k].arg & FN_KWDEFAULTS))
-            return TR_NYI_KWDEFAULTS;
-    }
-    return TR_NYI_DICT;
-}
-
 /* The row that an instruction runs into, or TR_NYI__COUNT. */
-static tr_nyi_id refuses(const tr_code *c, const tr_decoded *d, const tr_bcblk *b, uint32_t i) {
+static tr_nyi_id refuses(const tr_code *c, const tr_decoded *d, uint32_t i) {
     const tr_bc *ins = &d->ins[i];
     switch (ins->op) {
-    case TR_N_REFUSED: return ins->aux == TR_NYI_DICT ? explain_dict(d, b, i) : (tr_nyi_id)ins->aux;
+    case TR_N_REFUSED: return (tr_nyi_id)ins->aux;
     case TR_N_RERAISE:
     case TR_N_PUSHEXC: return TR_NYI_TRY;
     case TR_N_STOREDEREF: return c->kinds[ins->arg] & KIND_FREE ? TR_NYI_NONLOCAL : TR_NYI__COUNT;
@@ -195,7 +188,7 @@ static bool check_instructions(tr_ctx *ctx, const tr_code *c, const tr_decoded *
         for (uint32_t i = b->start; i < b->end; i++) {
             if (!arg_in_range(c, d, &d->ins[i]))
                 return tr_front_malformed(ctx, c, "an argument is out of range");
-            tr_nyi_id id = i < first ? refuses(c, d, b, i) : TR_NYI__COUNT;
+            tr_nyi_id id = i < first ? refuses(c, d, i) : TR_NYI__COUNT;
             if (id != TR_NYI__COUNT) {
                 first = i;
                 *why = (tr_refusal){true, id, d->ins[i].off};

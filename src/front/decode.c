@@ -30,7 +30,6 @@
     X(INTRINSIC1)                                                                                                 \
     X(FORMAT)                                                                                                     \
     X(CONVERT)                                                                                                    \
-    X(CALLEX)                                                                                                     \
     X(FORITER)                                                                                                    \
     X(FORWARD)                                                                                                    \
     X(BACKWARD)                                                                                                   \
@@ -215,12 +214,6 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
         if (arg != 1)
             refuse(d, TR_NYI_FORMAT_SPEC, opcode);
         break; /* the FORMAT_SIMPLE that follows does it */
-    case XF_CALLEX:
-        if (arg & 1)
-            refuse(d, TR_NYI_STARSTAR, opcode);
-        else
-            put(d, TR_N_CALLEX, 0);
-        break;
     case XF_FORITER:
         put_jump(d, TR_N_FORITER, (int64_t)next + arg);
         put(d, TR_N_FORNEXT, 0);

@@ -4,8 +4,6 @@
  * stack holds: a place holder where a value belongs sets `bad`, and the function ends as malformed. */
 #include "front/ssa.h"
 
-static const tr_callinfo plain_call = {0};
-
 static tr_val emit(tr_ssa *s, tr_op op, uint32_t n, const tr_val *args) {
     return tr_emit_v(&s->b, op, NULL, n, args);
 }
@@ -42,7 +40,7 @@ static bool is_note(tr_val v) {
     return v >= TR_NOTE && v < TR_NULLVAL;
 }
 static tr_val note(tr_ssa *s, tr_notek kind, tr_val prev, tr_val v) {
-    tr_vec_push(&s->ctx->arena, &s->notes, (tr_fnote){(uint8_t)kind, prev, v});
+    tr_vec_push(&s->ctx->arena, &s->notes, (tr_fnote){.kind = (uint8_t)kind, .prev = prev, .v = v});
     return TR_NOTE | (s->notes.n - 1);
 }
 static const tr_fnote *note_at(const tr_ssa *s, tr_val v) {
@@ -63,8 +61,16 @@ static tr_val *list_items(tr_ssa *s, tr_val list, uint32_t *n, bool *starred) {
     return items;
 }
 
-/* A note becomes a value. */
-static tr_val settle(tr_ssa *s, tr_val v) {
+static bool is_list(const tr_ssa *s, tr_val v) {
+    return is_note(v) && note_at(s, v)->kind != NOTE_FORMAT && note_at(s, v)->kind != NOTE_MAP;
+}
+
+tr_val tr_front_settle(tr_ssa *s, tr_val v) {
+    if (note_at(s, v)->kind == NOTE_MAP) {
+        if (!s->why.is)
+            s->why = (tr_refusal){true, TR_NYI_DICT, note_at(s, v)->off};
+        return none(s);
+    }
     if (note_at(s, v)->kind == NOTE_FORMAT)
         return emit(s, TR_OP_FORMAT, 1, &note_at(s, v)->v);
     uint32_t n;
@@ -80,7 +86,7 @@ static tr_val settle(tr_ssa *s, tr_val v) {
 static tr_val value_at(tr_ssa *s, uint32_t depth) {
     tr_val *p = slot(s, depth);
     if (is_note(*p))
-        *p = settle(s, *p);
+        *p = tr_front_settle(s, *p);
     if (*p >= TR_NULLVAL)
         return bad(s, "a place holder is used as a value");
     return *p;
@@ -232,7 +238,7 @@ static void build_list(tr_ssa *s, uint32_t n) {
 
 static void list_append(tr_ssa *s) {
     tr_val item = pop(s), list = *slot(s, --s->depth);
-    if (!is_note(list) || note_at(s, list)->kind == NOTE_FORMAT)
+    if (!is_list(s, list))
         bad(s, "an item is appended to no list");
     else
         push(s, note(s, NOTE_ITEM, list, item));
@@ -241,7 +247,7 @@ static void list_append(tr_ssa *s) {
 static void list_extend(tr_ssa *s) {
     tr_val more = pop(s), list = *slot(s, --s->depth);
     const tr_obj *o = obj_of(s, more);
-    if (!is_note(list) || note_at(s, list)->kind == NOTE_FORMAT) {
+    if (!is_list(s, list)) {
         bad(s, "no list is extended");
         return;
     }
@@ -257,7 +263,7 @@ static void list_extend(tr_ssa *s) {
 /* (a, *b, c) is the sum of its parts: (a,) + b + (c,). */
 static void list_to_tuple(tr_ssa *s) {
     tr_val list = *slot(s, --s->depth);
-    if (!is_note(list) || note_at(s, list)->kind == NOTE_FORMAT) {
+    if (!is_list(s, list)) {
         bad(s, "no list becomes a tuple");
         return;
     }
@@ -296,6 +302,22 @@ static void format_string(tr_ssa *s, uint32_t n) {
 
 /* --- calls --- */
 
+static void push_call(tr_ssa *s, uint32_t n, const tr_val *args, uint32_t nkw, const tr_obj *const *kw, bool star) {
+    tr_callinfo *info = TR_NEW(&s->ctx->arena, tr_callinfo);
+    const char **names = TR_NEW_N(&s->ctx->arena, const char *, nkw + 1);
+    for (uint32_t i = 0; i < nkw; i++) {
+        if (kw[i]->kind != TR_OBJ_STR) {
+            bad(s, "a keyword is no string");
+            return;
+        }
+        names[i] = kw[i]->u.s.d;
+    }
+    *info = (tr_callinfo){.nkw = nkw, .kwnames = names, .star = star};
+    tr_val v = emit(s, TR_OP_CALLPY, n, args);
+    tr_at(s->ir, v)->imm.call = info;
+    push(s, v);
+}
+
 /* `n` arguments, the last ones by keyword if `kw` names them. Below them stand a callable and a null in the version's
  * order, or a callable and its first argument. */
 static void call(tr_ssa *s, uint32_t n, const tr_obj *kw) {
@@ -307,23 +329,10 @@ static void call(tr_ssa *s, uint32_t n, const tr_obj *kw) {
     for (uint32_t i = first; i < n + 2; i++)
         if (!(i == 1 && first == 0 && above == TR_NULLVAL))
             args[count++] = value_at(s, s->depth + i);
-    if (nkw > n || (kw && kw->kind != TR_OBJ_TUPLE)) {
+    if (nkw > n || (kw && kw->kind != TR_OBJ_TUPLE))
         bad(s, "keyword names do not fit the call");
-        return;
-    }
-    tr_callinfo *info = TR_NEW(&s->ctx->arena, tr_callinfo);
-    const char **names = TR_NEW_N(&s->ctx->arena, const char *, nkw + 1);
-    for (uint32_t i = 0; i < nkw; i++) {
-        if (kw->u.t.items[i]->kind != TR_OBJ_STR) {
-            bad(s, "a keyword is no string");
-            return;
-        }
-        names[i] = kw->u.t.items[i]->u.s.d;
-    }
-    *info = (tr_callinfo){.nkw = nkw, .kwnames = names};
-    tr_val v = emit(s, TR_OP_CALLPY, count, args);
-    tr_at(s->ir, v)->imm.call = nkw ? info : &plain_call;
-    push(s, v);
+    else
+        push_call(s, count, args, nkw, nkw ? kw->u.t.items : NULL, false);
 }
 
 static void call_kw(tr_ssa *s, uint32_t n) {
@@ -334,16 +343,53 @@ static void call_kw(tr_ssa *s, uint32_t n) {
         call(s, n, kw);
 }
 
-static void call_star(tr_ssa *s) {
+/* Keyword arguments on the way to a call with more of them than CALL takes; a dict display otherwise, which is refused. */
+static void build_map(tr_ssa *s, uint32_t n, const tr_obj *keys) {
+    tr_val map = note(s, NOTE_MAP, n, 0);
+    tr_fnote m = *note_at(s, map);
+    m.keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, n + 1);
+    m.vals = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
+    m.off = s->d->ins[s->at].off;
+    tr_val *x = pop_n(s, keys ? n : 2 * n);
+    for (uint32_t i = 0; i < n; i++) {
+        m.keys[i] = keys ? keys->u.t.items[i] : obj_of(s, x[2 * i]);
+        m.vals[i] = x[keys ? i : 2 * i + 1];
+        if (!m.keys[i] || m.keys[i]->kind != TR_OBJ_STR)
+            refuse(s, TR_NYI_DICT);
+    }
+    s->notes.d[map & ~TR_NOTE] = m;
+    push(s, map);
+}
+
+static void build_keymap(tr_ssa *s, uint32_t n) {
+    const tr_obj *keys = obj_of(s, pop(s));
+    if (!keys || keys->kind != TR_OBJ_TUPLE || keys->u.t.n != n)
+        bad(s, "the keys of a map are no tuple");
+    else
+        build_map(s, n, keys);
+}
+
+/* f(*tuple, k=v). A tuple that was put together for this call is taken apart again. */
+static void call_star(tr_ssa *s, bool with_map) {
+    tr_val map = with_map ? *slot(s, --s->depth) : TR_NOVAL;
+    bool has_map = is_note(map) && note_at(s, map)->kind == NOTE_MAP;
+    if (with_map && !has_map) {
+        bad(s, "keyword arguments are no map");
+        return;
+    }
     tr_val tuple = pop(s);
     s->depth -= 2;
-    uint32_t at = *slot(s, s->depth) == TR_NULLVAL ? s->depth + 1 : s->depth;
-    tr_val args[2] = {value_at(s, at), tuple};
-    tr_callinfo *info = TR_NEW(&s->ctx->arena, tr_callinfo);
-    info->star = true;
-    tr_val v = emit(s, TR_OP_CALLPY, 2, args);
-    tr_at(s->ir, v)->imm.call = info;
-    push(s, v);
+    tr_val callee = value_at(s, *slot(s, s->depth) == TR_NULLVAL ? s->depth + 1 : s->depth);
+    const tr_ins *t = tr_at(s->ir, tuple);
+    bool star = t->op != TR_OP_BUILDTUP;
+    uint32_t nkw = has_map ? note_at(s, map)->prev : 0, npos = star ? 1 : t->nargs;
+    tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, npos + nkw + 1);
+    args[0] = callee;
+    for (uint32_t i = 0; i < npos; i++)
+        args[i + 1] = star ? tuple : t->args[i];
+    for (uint32_t i = 0; i < nkw; i++)
+        args[npos + 1 + i] = note_at(s, map)->vals[i];
+    push_call(s, npos + nkw + 1, args, nkw, has_map ? note_at(s, map)->keys : NULL, star);
 }
 
 /* --- inner functions --- */
@@ -388,6 +434,7 @@ static void make_function(tr_ssa *s, uint32_t flags) {
     if (flags & FN_ANNOTATIONS)
         pop(s);
     if (flags & FN_KWDEFAULTS) {
+        s->depth--;
         refuse(s, TR_NYI_KWDEFAULTS);
         return;
     }
@@ -397,7 +444,12 @@ static void make_function(tr_ssa *s, uint32_t flags) {
 
 /* From 3.13 on a function gets its defaults and cells after it is made. */
 static void set_function_attr(tr_ssa *s, uint32_t flag) {
-    tr_val fn = pop(s), x = pop(s);
+    tr_val fn = pop(s);
+    if (flag == FN_KWDEFAULTS) {
+        refuse(s, TR_NYI_KWDEFAULTS);
+        return;
+    }
+    tr_val x = pop(s);
     const tr_ins *i = tr_at(s->ir, fn);
     if (i->op != TR_OP_CLOSURE)
         bad(s, "an attribute is set on no function");
@@ -407,8 +459,6 @@ static void set_function_attr(tr_ssa *s, uint32_t flag) {
         push_closure(s, i->imm.fn, x, TR_NOVAL);
     else if (flag == FN_CLOSURE)
         push_closure(s, i->imm.fn, i->args[0], x);
-    else if (flag == FN_KWDEFAULTS)
-        refuse(s, TR_NYI_KWDEFAULTS);
     else
         bad(s, "a function's attributes come in no known order");
 }
@@ -501,6 +551,8 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     case TR_N_LISTAPPEND: list_append(s); break;
     case TR_N_LISTEXTEND: list_extend(s); break;
     case TR_N_LISTTUPLE: list_to_tuple(s); break;
+    case TR_N_MAP: build_map(s, arg, NULL); break;
+    case TR_N_KEYMAP: build_keymap(s, arg); break;
     case TR_N_STRING: format_string(s, arg); break;
     case TR_N_FORMAT: push(s, note(s, NOTE_FORMAT, 0, pop(s))); break;
     case TR_N_UNPACK: unpack(s, arg); break;
@@ -510,7 +562,7 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
         s->kwnames = NULL;
         break;
     case TR_N_CALLKW: call_kw(s, arg); break;
-    case TR_N_CALLEX: call_star(s); break;
+    case TR_N_CALLEX: call_star(s, arg == 1); break;
     case TR_N_MAKEFN: make_function(s, arg); break;
     case TR_N_SETFNATTR: set_function_attr(s, arg); break;
     case TR_N_GETITER: get_iter(s); break;

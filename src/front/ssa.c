@@ -62,6 +62,19 @@ static const char *var_name(const tr_ssa *s, uint32_t var) {
     return var < first ? NULL : tr_arena_printf(&s->ctx->arena, "%s.bound", s->c->localsplus[var - first]);
 }
 
+/* A note that meets a value becomes one at the end of the block it comes from. */
+static tr_val out_value(tr_ssa *s, uint32_t p, uint32_t var) {
+    tr_val v = s->out[p][var];
+    if (v < TR_NOTE || v >= TR_NULLVAL)
+        return v;
+    tr_bld here = s->b;
+    tr_bid b = p == s->f->nblks ? 0 : s->bid[p];
+    s->b = (tr_bld){s->ir, b, s->ir->blks.d[b].last, here.loc};
+    v = s->out[p][var] = tr_front_settle(s, v);
+    s->b = here;
+    return v;
+}
+
 static void start_block(tr_ssa *s, uint32_t k, tr_bits *writes) {
     const tr_flow *f = s->f;
     const tr_bcblk *b = &f->blks[k];
@@ -102,7 +115,7 @@ static bool fill_edges(tr_ssa *s) {
                 nth = 1 - nth;
             tr_edge *e = &tr_term(s->ir, entry ? 0 : s->bid[p])->imm.succ[nth];
             for (uint32_t j = 0; j < params->n; j++) {
-                tr_val v = s->out[p][params->d[j]];
+                tr_val v = out_value(s, p, params->d[j]);
                 if (v >= TR_NOTE)
                     return tr_front_malformed(s->ctx, s->c, "the stack's contents differ where paths meet");
                 tr_edge_add(s->ir, e, v);

@@ -5,15 +5,18 @@
 #include "front/internal.h"
 
 /* What a variable may hold besides an IR value. A note stands for something that is only put together when it is used:
- * a list that grows, or a piece of an f-string. */
+ * a list that grows, a piece of an f-string, the keyword arguments of a call. */
 #define TR_NULLVAL 0xfffffffeu /* PUSHNULL's place holder */
 #define TR_NOTE    0x80000000u /* | index into notes; never the two highest values */
 
-typedef enum tr_notek { NOTE_EMPTY, NOTE_ITEM, NOTE_EXTEND, NOTE_FORMAT } tr_notek;
+typedef enum tr_notek { NOTE_EMPTY, NOTE_ITEM, NOTE_EXTEND, NOTE_FORMAT, NOTE_MAP } tr_notek;
 typedef struct tr_fnote {
     uint8_t kind;
-    uint32_t prev; /* ITEM, EXTEND: the list before */
+    uint32_t prev; /* ITEM, EXTEND: the list before; MAP: number of entries */
     tr_val v;
+    const tr_obj **keys; /* MAP: names, and their values */
+    tr_val *vals;
+    uint32_t off;        /* MAP: where it stands */
 } tr_fnote;
 
 typedef struct tr_capture { /* a variable whose value went into a closure */
@@ -47,6 +50,8 @@ typedef struct tr_ssa {
 
 /* One instruction; also the terminator, when it is the last of a block. */
 void tr_front_exec(tr_ssa *s, const tr_bc *i);
+/* A note (below TR_NULLVAL) becomes a value where s->b stands. */
+tr_val tr_front_settle(tr_ssa *s, tr_val note);
 tr_val tr_front_undef(tr_ssa *s, const char *name, uint8_t sub);
 
 #endif

@@ -1,0 +1,302 @@
+"""Bytecode to SSA: golden dumps, refusals, the standard library, and broken bytecode.
+
+The dumps differ between Python versions where their compilers differ, so there is one golden file for each. To write
+them anew after a change, look at the difference, and commit: ``TREADLE_REGOLD=1 pytest tests/py/test_front.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+import sysconfig
+import textwrap
+import types
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from treadle import _core
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+CASES = "front_cases.py"
+GOLDEN = HERE / "golden" / "front-{}{}.txt".format(*sys.version_info)
+
+
+def load_cases() -> dict[str, types.FunctionType]:
+    """Functions of front_cases.py, under a file name that is the same everywhere."""
+    space: dict[str, object] = {"__name__": "front_cases"}
+    exec(compile((HERE / CASES).read_text(), CASES, "exec"), space)
+    return {n: f for n, f in space.items() if isinstance(f, types.FunctionType)}
+
+
+def function(code: types.CodeType) -> types.FunctionType:
+    """A function with this code, no globals and empty cells."""
+    return types.FunctionType(code, {}, None, None, tuple(types.CellType() for _ in code.co_freevars))
+
+
+def define(source: str, name: str = "f") -> types.FunctionType:
+    """The function `name` that `source` defines."""
+    space: dict[str, object] = {"__name__": "snippet"}
+    exec(compile(textwrap.dedent(source), "snippet.py", "exec"), space)
+    return space[name]
+
+
+def ssa(fn: object) -> str:
+    """SSA text of a function that must compile."""
+    kind, text = _core._front(fn)
+    assert kind == "ok", text
+    return text
+
+
+def functions_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Code objects of all functions under a module's code."""
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            if const.co_flags & 0x2:  # CO_NEWLOCALS: a function, not a class body
+                yield const
+            yield from functions_in(const)
+
+
+# --- golden dumps -------------------------------------------------------------------------------------------------
+
+
+def golden_text() -> str:
+    """What the golden file should hold."""
+    parts = []
+    for name, fn in load_cases().items():
+        kind, text = _core._front(fn)
+        assert kind == "ok", f"{name}: {kind} {text}"
+        parts.append(f"===== {name}\n{text}")
+    return "\n".join(parts)
+
+
+def test_golden() -> None:
+    text = golden_text()
+    if os.environ.get("TREADLE_REGOLD"):
+        GOLDEN.write_text(text)
+    assert text == GOLDEN.read_text()
+
+
+def test_code_dump_names_every_operation() -> None:
+    kind, text = _core._front(load_cases()["nested"], stage="code")
+    assert kind == "ok"
+    for word in ("getiter", "foriter", "fornext", "subscr", "storesubscr", "line 25", "const", "return"):
+        assert word in text
+
+
+def test_opcode_table_is_current() -> None:
+    done = subprocess.run([sys.executable, ROOT / "tools/gen_bc.py", "--check"])
+    assert done.returncode == 0, "run tools/gen_bc.py with this interpreter"
+
+
+# --- shape of the SSA ---------------------------------------------------------------------------------------------
+
+
+def test_loop_has_only_counter_and_sum_as_arguments() -> None:
+    text = ssa(load_cases()["sum_loop"])
+    heads = re.findall(r"^b\d+\((.*)\):", text, re.M)
+    assert len(heads[1].split(",")) == 2, text  # the counter and s; a, k, the range do not change
+
+
+def test_loop_variable_keeps_its_name() -> None:
+    assert "%i" in ssa(load_cases()["sum_loop"])
+
+
+def test_unassigned_variables() -> None:
+    assert "checkdef" in ssa(load_cases()["maybe"])
+    assert "undefvar" in ssa(load_cases()["unassigned"])
+    assert "checkdef" not in ssa(load_cases()["collatz"])
+
+
+def test_spans_are_precise() -> None:
+    text = ssa(define("""
+        def f(a, b):
+            return (a +
+                    b * 2)
+    """))
+    assert re.search(r"binary mul .* @4:12-4:17$", text, re.M), text
+    assert re.search(r"binary add .* @3:12-4:17$", text, re.M), text
+
+
+def test_empty_argument_list_and_many() -> None:
+    names = ", ".join(f"a{i}" for i in range(300))
+    text = ssa(define(f"def f({names}):\n    return g({names}, k=a1)\ndef g(*a, k): return k\n"))
+    assert "call" in text
+
+
+def test_thousand_branches() -> None:
+    lines = "".join(f"    if n == {i}:\n        s += {i}\n" for i in range(1000))
+    assert ssa(define(f"def f(n):\n    s = 0\n{lines}    return s\n")).count("cbr") == 1000
+
+
+def test_deep_expression() -> None:
+    ssa(define("def f(x):\n    return " + "(x + " * 80 + "1" + ")" * 80 + "\n"))
+
+
+def test_long_display_and_call() -> None:
+    items = ", ".join(f"x + {i}" for i in range(100))
+    assert "buildlist" in ssa(define(f"def f(x):\n    return [{items}]\n"))
+    assert "buildtuple" in ssa(define(f"def f(x):\n    return ({items})\n"))
+    assert ssa(define(f"def f(x, g):\n    return g({items})\n")).count("call") >= 1
+
+
+def test_closure_captures_values() -> None:
+    text = ssa(load_cases()["closure"])
+    assert text.count("closure") >= 2
+    assert "@inner of" in text and '@"<lambda>" of' in text
+
+
+def test_compiling_twice_gives_the_same() -> None:
+    fn = load_cases()["triple"]
+    before = ssa(fn)
+    for _ in range(2000):  # specialised in place by the interpreter
+        fn(5)
+    assert ssa(fn) == before
+
+
+# --- refusals -----------------------------------------------------------------------------------------------------
+
+REFUSED = [
+    ("try", 3, "def f(x):\n    y = x\n    try:\n        y = 1 / x\n    except ZeroDivisionError:\n        y = 0\n    return y\n"),
+    ("try", 2, "def f(x):\n    try:\n        return g(x)\n    finally:\n        g(0)\n"),
+    ("with", 2, "def f(x):\n    with x:\n        return 1\n"),
+    ("generator", 1, "def f(x):\n    yield x\n"),
+    ("generator", 2, "def f(x):\n    return sum(y for y in x)\n"),
+    ("async", 1, "async def f(x):\n    return x\n"),
+    ("match", 2, "def f(x):\n    match x:\n        case [1, 2]:\n            return 1\n    return 0\n"),
+    ("import", 2, "def f(x):\n    import math\n    return math.sin(x)\n"),
+    ("import", 2, "def f(x):\n    from math import sin\n    return sin(x)\n"),
+    ("class", 2, "def f(x):\n    class A:\n        pass\n    return A\n"),
+    ("del-item", 2, "def f(x):\n    del x[0]\n"),
+    ("del-name", 2, "def f(x):\n    del x.y\n"),
+    ("store-global", 3, "def f(x):\n    global G\n    G = x\n"),
+    ("store-attr", 2, "def f(x):\n    x.y = 1\n"),
+    ("varkw", 1, "def f(**kw):\n    return 1\n"),
+    ("call-starstar", 2, "def f(x, g, kw):\n    return g(x, **kw)\n"),
+    ("closure-late", 3, "def f(x):\n    k = 1\n    g = lambda: k + x\n    k = 2\n    return g()\n"),
+    ("closure-late", 4, "def f(n):\n    s = 0\n    for i in range(n):\n        g = lambda: i\n        s += g()\n    return s\n"),
+    ("kw-defaults", 2, "def f(x):\n    def g(*, k=x):\n        return k\n    return g()\n"),
+    ("comprehension", 2, "def f(x):\n    return [y * 2 for y in x]\n"),
+    ("comprehension", 2, "def f(x):\n    return {y for y in x}\n"),
+    ("comprehension", 2, "def f(x):\n    return {y: 1 for y in x}\n"),
+    ("star-unpack", 2, "def f(x):\n    a, *b = x\n    return a\n"),
+    ("star-display", 2, "def f(x):\n    return len([1, *x])\n"),
+    ("set", 2, "def f(x):\n    return {x, 1}\n"),
+    ("dict", 2, "def f(x):\n    return {'a': x}\n"),
+    ("format-spec", 2, "def f(x):\n    return f'{x:.3f}'\n"),
+    ("format-spec", 2, "def f(x):\n    return f'{x!r}'\n"),
+    ("raise-from", 2, "def f(x):\n    raise ValueError('a') from x\n"),
+    ("reraise", 2, "def f(x):\n    raise\n"),
+]
+
+
+@pytest.mark.parametrize("row, line, source", REFUSED, ids=[f"{r[0]}-{i}" for i, r in enumerate(REFUSED)])
+def test_refused(row: str, line: int, source: str) -> None:
+    kind, text = _core._front(define(source))
+    assert kind == "refused", text
+    assert text.startswith(f"{row}:"), text
+    assert int(text.split(":")[1]) in (line, line + 1), text  # a `try:` has no instruction of its own
+
+
+def test_nonlocal_is_refused_in_the_inner_function_only() -> None:
+    text = ssa(define("""
+        def f(x):
+            k = 0
+            def g():
+                nonlocal k
+                k += 1
+            return x
+    """))
+    assert "fn @g is refused: nonlocal" in text
+
+
+def test_super_is_refused() -> None:
+    kind, text = _core._front(define("class A:\n    def m(self):\n        return super().m()\n", "A").m)
+    assert kind in ("refused", "ok")
+    if sys.version_info >= (3, 12):
+        assert text.startswith("super:")
+
+
+def test_code_that_is_never_reached_is_not_refused() -> None:
+    ssa(define("def f(x):\n    return x\n    with x:\n        pass\n"))
+    ssa(define("def f(x):\n    if False:\n        yield_ = [y for y in x]\n    return x\n"))
+
+
+# --- everything that exists ---------------------------------------------------------------------------------------
+
+
+def stdlib() -> Iterator[tuple[str, types.CodeType]]:
+    """All functions of the standard library but its test suites."""
+    base = Path(sysconfig.get_paths()["stdlib"])
+    for path in sorted(base.rglob("*.py")):
+        if {"test", "tests", "site-packages", "idlelib", "lib2to3"} & set(path.parts):
+            continue
+        try:
+            module = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            continue
+        yield from ((f"{path}:{c.co_firstlineno}", c) for c in functions_in(module))
+
+
+def test_standard_library() -> None:
+    """Each function becomes SSA that the verifier accepts, or is refused by a row of nyi.def."""
+    limits = (ROOT / "src/ir/nyi.def").read_text()
+    seen: Counter[str] = Counter()
+    for where, code in stdlib():
+        kind, text = _core._front(function(code))
+        assert kind in ("ok", "refused"), f"{where}: {kind}: {text}"
+        row = text.split(":")[0] if kind == "refused" else "ok"
+        seen[row] += 1
+    assert all(f'"{row}"' in limits for row in seen if row != "ok")
+    assert sum(seen.values()) > 5000
+    # Refused for a listed construct, or SSA: nothing else happens. And nothing is refused for being unknown.
+    assert seen["bytecode"] == 0
+    assert seen["ok"] > 0.4 * sum(seen.values()), seen
+
+
+def mutants(code: types.CodeType, rng: random.Random) -> Iterator[dict[str, bytes]]:
+    """Broken versions of a code object's tables."""
+    for _ in range(12):
+        raw = bytearray(code.co_code)
+        for _ in range(rng.randint(1, 6)):
+            raw[rng.randrange(len(raw))] = rng.choice((0, 1, 255, rng.randrange(256)))
+        yield {"code": bytes(raw)}
+    cut = rng.randrange(1, len(code.co_code))
+    yield {"code": code.co_code[:cut]}
+    yield {"code": rng.randbytes(rng.randrange(2, 200) * 2)}
+    yield {"exctable": rng.randbytes(rng.randrange(0, 24)), "linetable": rng.randbytes(rng.randrange(0, 40))}
+    table = bytearray(code.co_linetable)
+    table[rng.randrange(len(table))] = rng.randrange(256)
+    yield {"linetable": bytes(table)}
+
+
+def test_broken_bytecode_is_an_error_at_worst() -> None:
+    rng = random.Random(20)
+    seeds = [f.__code__ for f in load_cases().values()]
+    seeds += [c for i, (_, c) in enumerate(stdlib()) if i % 60 == 0]
+    seen: Counter[str] = Counter()
+    for code in seeds:
+        fn = function(code)
+        for change in mutants(code, rng):
+            kind, text = _core._front(fn, **change)
+            assert kind in ("ok", "refused", "error"), f"{code.co_name} {change}: {text}"
+            seen[kind] += 1
+    assert min(seen["ok"], seen["refused"], seen["error"]) > 50, seen
+
+
+def test_every_id_in_use_has_a_row() -> None:
+    rows = set(re.findall(r'^X\(\w+, "([\w-]+)"', (ROOT / "src/ir/nyi.def").read_text(), re.M))
+    for path in (ROOT / "src").rglob("*.c"):
+        used = re.findall(r'tr_em_unsupported\([^,;]+, "([\w-]+)"', path.read_text())
+        assert set(used) <= rows, f"{path}: {set(used) - rows}"
+
+
+def test_page_of_limits_is_current() -> None:
+    done = subprocess.run([sys.executable, ROOT / "tools/gen_limits.py", "--check"])
+    assert done.returncode == 0, "run tools/gen_limits.py"
