@@ -132,7 +132,7 @@ bool tr_em_fill(tr_em *e, tr_tv dst, tr_tv x) {
     return tr_em_pattern(e, &d, &none);
 }
 
-static bool map_into(tr_em *e, tr_tv dst, tr_tv src) {
+bool tr_lib_map_into(tr_em *e, tr_tv dst, tr_tv src) {
     tr_tv shape[TR_MAX_NDIM], none;
     shape_of(e, dst, shape);
     tr_pdesc d = {.nspace = dst.ty->ndim,
@@ -149,7 +149,7 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out) {
     tr_tv shape[TR_MAX_NDIM];
     shape_of(e, a, shape);
     *out = tr_em_alloc(e, a.ty->elem, a.ty->ndim, layout, shape);
-    return map_into(e, *out, a);
+    return tr_lib_map_into(e, *out, a);
 }
 
 /* src, or a copy of it made at run time when dst and src may share memory. */
@@ -196,7 +196,7 @@ bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src) {
     shape_of(e, dst, shape);
     if (!unaliased(e, dst, src, &u) || !tr_em_broadcast(e, u, dst.ty->ndim, shape, &b))
         return false;
-    return map_into(e, dst, b);
+    return tr_lib_map_into(e, dst, b);
 }
 
 /* --- elementwise functions: broadcast, one map --- */

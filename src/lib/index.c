@@ -64,6 +64,7 @@ static bool is_ellipsis(tr_tv x) {
 /* The index as one item per axis (and newaxes), Ellipsis expanded, missing axes full. */
 static bool collect(tr_em *e, tr_tv a, tr_tv idx, item *items, uint32_t *n) {
     uint32_t k = idx.ty->kind == TR_TY_TUPLE ? idx.ty->n : 1, axes = 0, dots = 0;
+    *n = 0;
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, k + 1u);
     if (k > 2 * TR_MAX_NDIM)
         return tr_em_error(e, "too many indices: %u", k);
@@ -79,7 +80,6 @@ static bool collect(tr_em *e, tr_tv a, tr_tv idx, item *items, uint32_t *n) {
     if (axes > a.ty->ndim)
         return tr_em_error(e, "too many indices: the array is %u-dimensional, but %u were indexed",
                            (unsigned)a.ty->ndim, axes);
-    *n = 0;
     uint32_t missing = a.ty->ndim - axes;
     for (uint32_t i = 0; i < k; i++) {
         if (is_ellipsis(x[i])) {

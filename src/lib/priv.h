@@ -31,6 +31,8 @@ typedef bool (*tr_lib_eltfn)(tr_em *e, const void *user, const tr_tv *x, tr_tv *
 /* fn over the elements of x[0 .. n), arrays and scalars broadcast together, into a new array of `elem`, or into *dst. One pattern. */
 bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const tr_tv *dst, tr_lib_eltfn fn,
                 const void *user, tr_tv *out);
+/* dst[...] = src, both of one shape. */
+bool tr_lib_map_into(tr_em *e, tr_tv dst, tr_tv src);
 /* fn on scalars as it is; on arrays a map whose element type is fn's result. */
 bool tr_lib_lift(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const void *user, tr_tv *out);
 static inline bool tr_lib_is_array(tr_tv x) {

@@ -26,6 +26,20 @@ float tr_rt_floormodf(float x, float y);
 float tr_rt_floordivf(float x, float y);
 double tr_rt_round(double x, int64_t ndigits);
 int64_t tr_rt_gcd(int64_t a, int64_t b);
+int64_t tr_rt_roundi(int64_t x, int64_t ndigits);
+int64_t tr_rt_powmod(int64_t x, int64_t y, int64_t mod);
+/* These give -1 for a result that does not fit. */
+int64_t tr_rt_lcm(int64_t a, int64_t b);
+int64_t tr_rt_factorial(int64_t n);
+int64_t tr_rt_comb(int64_t n, int64_t k);
+int64_t tr_rt_perm(int64_t n, int64_t k);
+double tr_rt_ldexp(double x, int64_t exp);
+double tr_rt_frexpm(double x);
+int64_t tr_rt_frexpe(double x);
+double tr_rt_nextsteps(double x, double y, int64_t steps);
+/* An array's parts: owner, data, length. */
+double tr_rt_fsum(void *owner, const double *x, int64_t n);
+double tr_rt_sumprod(void *xo, const double *x, int64_t nx, void *yo, const double *y, int64_t ny);
 int64_t tr_rt_isqrt(int64_t x);
 double tr_rt_lgamma(double x);
 float tr_rt_lgammaf(float x);
