@@ -22,10 +22,12 @@ static bool step_call(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
     if (a[1].ty->kind != TR_TY_TUPLE)
         return tr_em_error(e, "the argument after * must be a tuple, not %s", tr_em_tyname(e, a[1].ty));
     uint32_t n = a[1].ty->n;
-    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + ci->nkw + 1u);
     for (uint32_t i = 0; i < n; i++)
         v[i] = tr_em_item(e, a[1], i);
-    return e->call(e, a[0], &(tr_args){n, v, 0, NULL}, out);
+    for (uint32_t i = 0; i < ci->nkw; i++)
+        v[n + i] = a[2 + i];
+    return e->call(e, a[0], &(tr_args){n + ci->nkw, v, ci->nkw, ci->kwnames}, out);
 }
 
 /* start:stop:step; literals stay in the type, so that a constant step is known. */
