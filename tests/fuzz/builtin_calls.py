@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rules import (
+    FLOATS,
     INTS,
     SIGNED,
     STRONG,
+    UNSIGNED,
     WEAK,
     Array,
     Const,
@@ -159,8 +161,8 @@ def _float(inst: Instance, args: list[Typed]) -> Typed:
 
 
 def _complex(inst: Instance, args: list[Typed]) -> Typed:
-    if len(args) == 1:
-        raise Unspecified("complex of one")
+    if len(args) == 1 and not inst.numba:
+        return _convert("complex128")(inst, args)
     (ta, fa), (tb, fb) = args
     if klass(ta) not in "bif" or klass(tb) not in "bif":
         raise IllTyped("complex of complex")
@@ -180,8 +182,10 @@ def _plain(value: Any) -> Any:
 
 def _abs(inst: Instance, args: list[Typed]) -> Typed:
     ty, fn = _one(args)
-    if ty in WEAK or ty == "bool":
-        raise Unspecified("abs of a literal or a bool")
+    if ty in WEAK or inst.numba and ty == "bool":
+        raise Unspecified("abs of a literal")
+    if ty == "bool":
+        return _convert("int64")(inst, args)
     prog = inst.prog
     out = "float32" if ty == "complex64" else "float64" if ty == "complex128" else ty
 
@@ -230,9 +234,13 @@ def _minmax(name: str) -> Callable[[Instance, list[Typed]], Typed]:
 
 
 def _round(inst: Instance, args: list[Typed]) -> Typed:
-    ty, fn = _one(args, "f")
-    if ty in WEAK:
+    ty, fn = _one(args[:1], "bif")
+    if ty in WEAK or inst.numba and (ty not in FLOATS or len(args) > 1):
         raise Unspecified("round of a literal")
+    if len(args) > 1:
+        return _round_digits(inst, ty, fn, args[1])
+    if ty not in FLOATS:
+        return args[0] if ty != "bool" else _convert("int64")(inst, args)
     prog = inst.prog
 
     def run(frame: Frame) -> int:
@@ -243,6 +251,23 @@ def _round(inst: Instance, args: list[Typed]) -> Typed:
         return round(float(value))
 
     return "int64", run
+
+
+def _round_digits(inst: Instance, ty: str, fn: Fn, digits: Typed) -> Typed:
+    if ty not in FLOATS or digits[0] != "wint" and digits[0] not in SIGNED:
+        raise Unspecified("round of an integer to digits")
+    prog = inst.prog
+
+    def run(frame: Frame) -> Any:
+        value, n = _plain(fn(frame)), digits[1](frame)
+        prog.count("round", ty, digits[0])
+        try:
+            out = round(float(value), n)
+        except OverflowError:
+            raise Unspecified("round overflows") from None
+        return to_f32(out) if ty == "float32" else out
+
+    return ty, run
 
 
 def _divmod(inst: Instance, args: list[Typed]) -> Typed:
@@ -264,6 +289,42 @@ def _divmod(inst: Instance, args: list[Typed]) -> Typed:
     return Tuple((ty, ty)), run
 
 
+def _total_of(inst: Instance, args: list[Typed]) -> Typed:
+    """``sum`` of an integer array."""
+    ty, fn = args[0]
+    if not isinstance(ty, Array) or ty.ndim != 1 or ty.dtype not in INTS or len(args) > 1 or inst.numba:
+        raise Unspecified("sum of something else")
+    out = "uint64" if ty.dtype in UNSIGNED else "int64"
+    return out, lambda frame: _total("sum", out, fn(frame).exact())
+
+
+def _truths(name: str) -> Callable[[Instance, list[Typed]], Typed]:
+    """``any`` or ``all`` of a 1-D array."""
+
+    def handler(inst: Instance, args: list[Typed]) -> Typed:
+        ty, fn = args[0]
+        if not isinstance(ty, Array) or ty.ndim != 1 or inst.numba:
+            raise Unspecified(f"{name} of something else")
+        return "bool", lambda frame: bool(getattr(fn(frame).exact(), name)())
+
+    return handler
+
+
+def _pow(inst: Instance, args: list[Typed]) -> Typed:
+    """``pow(x, y, m)`` of signed integers."""
+    if len(args) != 3 or any(t not in SIGNED and t != "wint" for t, _ in args) or inst.numba:
+        raise Unspecified("pow of something else")
+
+    def run(frame: Frame) -> int:
+        x, y, m = [fn(frame) for _, fn in args]
+        try:
+            return pow(x, y, m)
+        except ValueError:
+            raise Raised("ValueError") from None
+
+    return "int64", run
+
+
 def _len(inst: Instance, args: list[Typed]) -> Typed:
     ty, fn = args[0]
     if isinstance(ty, Array) and ty.ndim > 0:
@@ -274,6 +335,7 @@ def _len(inst: Instance, args: list[Typed]) -> Typed:
 _BUILTINS: dict[str, Callable[[Instance, list[Typed]], Typed]] = {
     "int": _int, "float": _float, "bool": _convert("bool"), "complex": _complex, "abs": _abs, "min": _minmax("min"),
     "max": _minmax("max"), "round": _round, "divmod": _divmod, "len": _len,
+    "sum": _total_of, "any": _truths("any"), "all": _truths("all"), "pow": _pow,
 }  # fmt: skip
 
 
@@ -512,16 +574,20 @@ def _range(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Fra
     args = [inst.expr(a, env) for a in node.args]
     if not all(is_scalar(t) and (t == "wint" or t in INTS) for t, _ in args):
         raise IllTyped("range")
-    if any(t.startswith("u") for t, _ in args):
-        raise Unspecified("range of an unsigned integer")
+    unsigned = [t for t, _ in args if t in UNSIGNED]
+    if unsigned and inst.numba:
+        raise Unspecified("Numba's range of an unsigned integer")
+    ty = "uint64" if "uint64" in unsigned and all(t in UNSIGNED or t == "wint" for t, _ in args) else "int64"
 
     def run(frame: Frame) -> Iterator:
         values = [fn(frame) for _, fn in args]
+        if any(v >= 2**63 for v in values) or ty == "uint64" and any(v < 0 for v in values):
+            raise Unspecified("range beyond int64")
         if len(values) == 3 and values[2] == 0:
             raise Raised("ValueError")
         return iter(range(*values))
 
-    return "int64", run
+    return ty, run
 
 
 def _reversed(inst: Instance, node: ast.expr, env: Env) -> tuple[Any, Callable[[Frame], Iterator]]:

@@ -329,6 +329,8 @@ class Expressions:
             makers += [lambda: f"abs({self.expr(ty, depth)})"]
         if ty == "int64":
             makers += [lambda: self.size_of(), lambda: self.float_to_int(depth)]
+            if not self.gen.numba:
+                makers += [lambda: self.int_builtin(depth)]
             makers += [
                 lambda: (
                     f"divmod({self.expr('int64', depth)}, {self.divisor('int64', 0)})[{self.rng.randint(0, 1)}]"
@@ -336,12 +338,27 @@ class Expressions:
             ]
         if kind == "f":
             makers += [lambda: self.exact_math(ty, depth), lambda: self.exact_math(ty, depth)]
+            if not self.gen.numba:
+                makers += [lambda: f"round({self.expr(ty, depth)}, {self.rng.randint(-2, 4)})"]
             makers += [
                 lambda: (
                     f"{self.expr('complex64' if ty == 'float32' else 'complex128', depth)}.{self.rng.choice(['real', 'imag'])}"
                 )
             ]
         return self.rng.choice(makers)()
+
+    def int_builtin(self, depth: int) -> str:
+        """abs and round of a bool, sum of an array, pow with a modulus."""
+        ints = [n for n, a in self.arrays.items() if a.dtype in SIGNED and a.ndim == 1]
+        roll = self.rng.randrange(4)
+        if roll == 0 and ints:
+            return f"sum({self.rng.choice(ints)})"
+        if roll == 1:
+            base, power = self.expr("int64", depth), self.small("int64", 15, depth)
+            return f"pow({base}, {power}, {self.divisor('int64', 0)})"
+        if roll == 2:
+            return f"round({self.expr('int64', depth)})"
+        return f"{self.rng.choice(['abs', 'round'])}({self.expr('bool', depth)})"
 
     def size_of(self) -> str:
         """Length or size of an array, or a literal one in its place."""

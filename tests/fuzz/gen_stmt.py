@@ -217,7 +217,7 @@ class Function(Expressions):
         roll = self.rng.random()
         if roll < 0.3 and self.loops == 0:
             new = self.fresh("w")
-            if self.chance(0.25):
+            if self.chance(0.25) and not self.gen.numba:
                 forms = (
                     ["{}.T", "{}[..., 0]", "{}[:, ::-1]", "{}[...]"]
                     if arr.ndim == 2
@@ -605,6 +605,9 @@ class Function(Expressions):
             ints = [n for n, t in self.env.items() if t in SIGNED]
             if ints:
                 return f"range({self.rng.choice(ints)} % 7)", 7
+        unsigned = [n for n, t in self.env.items() if t in UNSIGNED and t != "uint64"]
+        if roll < 0.65 and unsigned and not self.gen.numba:
+            return f"range({self.rng.choice(unsigned)} % 5)", 5
         start, step = self.rng.randint(-6, 6), self.rng.choice([1, 1, 2, 3, -1, -1, -2, -3])
         stop = start + self.rng.randint(-1, 6) * step + self.rng.choice([0, 0, 1])
         ints = [n for n, t in self.env.items() if t == "int64"]

@@ -165,7 +165,7 @@ def binary(op: str, a: Any, ta: str, b: Any, tb: str, numba: bool = False) -> An
         return _int(op, x, y, ty)
     if k == "f":
         return _float(op, x, y, ty)
-    return _complex(op, x, y, ty)
+    return _complex(op, x, y, ty, numba)
 
 
 def _fit(value: int, ty: str) -> int:
@@ -255,7 +255,7 @@ def _power(x: Any, y: Any, ty: str) -> Any:
     return Approx(_real(out, ty))
 
 
-def _complex(op: str, x: tuple, y: tuple, ty: str) -> tuple:
+def _complex(op: str, x: tuple, y: tuple, ty: str, numba: bool) -> tuple:
     (a, b), (c, d) = x, y
     if op == "+":
         return (a + c, b + d)
@@ -263,6 +263,8 @@ def _complex(op: str, x: tuple, y: tuple, ty: str) -> tuple:
         return (a - c, b - d)
     if op == "*":
         return (a * c - b * d, a * d + b * c)
+    if op == "/" and ty == "complex64" and not numba:  # computed in double precision, rounded once
+        return tuple(np.float32(p) for p in _complex_div(float(a), float(b), float(c), float(d)))
     if op == "/":
         return _complex_div(a, b, c, d)
     raise Unspecified("complex **")
@@ -280,7 +282,8 @@ def _complex_div(a: Any, b: Any, c: Any, d: Any) -> tuple:
         ratio = c / d
         den = c * ratio + d
         return ((a * ratio + b) / den, (b * ratio - a) / den)
-    raise Unspecified("complex division by nan")
+    nan = type(a)(math.nan)
+    return (nan, nan)
 
 
 def negate(op: str, a: Any, ty: str, numba: bool = False) -> Any:
@@ -291,6 +294,8 @@ def negate(op: str, a: Any, ty: str, numba: bool = False) -> Any:
     if numba and op in "-~" and ty in ("uint8", "uint16", "uint32"):
         raise Unspecified("Numba's sign of a narrow unsigned integer")
     x = conv(a, ty, out)
+    if numba and op == "-" and ty in ("int8", "int16", "int32") and x == int_range(ty)[0]:
+        raise Unspecified("Numba's sign of a narrow integer")
     if out == "bool":
         return not x
     if klass(out) == "c":
