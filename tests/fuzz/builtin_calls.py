@@ -44,7 +44,7 @@ APPROX = {
 NP_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
             "arctanh": "atanh", "arctan2": "atan2"}  # fmt: skip
 _NP_TWINS = {v: k for k, v in NP_NAMES.items()}
-EXACT = {"sqrt", "fabs", "copysign", "fmod", "isnan", "isinf", "isfinite"}
+EXACT = {"remainder", "nextafter", "sqrt", "fabs", "copysign", "fmod", "isnan", "isinf", "isfinite"}
 TO_INT = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc}
 DTYPES = {t: t for t in STRONG if t != "bool"} | {"bool_": "bool", "intp": "int64", "uintp": "uint64"}
 RAISES = {
@@ -358,6 +358,8 @@ def _module_call(inst: Instance, module: str, name: str, node: ast.Call, env: En
             raise Unspecified("NumPy function of an integer")
     if any(not is_scalar(t) or klass(t) == "c" for t, _ in args):
         raise IllTyped(name)
+    if module == "math" and name in ("gcd", "isqrt"):
+        return _integers(inst, name, args)
     if any(t in WEAK for t, _ in args):
         raise Unspecified("math function of a literal")
     types = [t if klass(t) == "f" else "float64" for t, _ in args]
@@ -402,6 +404,8 @@ def _exact(name: str, ty: str, values: tuple) -> Any:
     cast = to_f32 if ty == "float32" else float
     if name == "sqrt" and values[0] < 0:
         return cast(math.nan)
+    if name == "nextafter":
+        return cast(np.nextafter(*values))
     if name == "sqrt" and ty == "float32":
         return np.sqrt(values[0])
     try:
@@ -425,6 +429,24 @@ def _to_int(inst: Instance, name: str, args: list[Typed]) -> Typed:
         if not math.isfinite(value) or abs(value) >= 2.0**63:
             raise Unspecified(f"{name} out of range")
         return TO_INT[name](float(value))
+
+    return "int64", run
+
+
+def _integers(inst: Instance, name: str, args: list[Typed]) -> Typed:
+    """``math.gcd`` and ``math.isqrt`` of signed integers."""
+    if any(t not in SIGNED for t, _ in args):
+        raise Unspecified(f"{name} of other than signed integers")
+
+    def run(frame: Frame) -> int:
+        values = [fn(frame) for _, fn in args]
+        try:
+            out = getattr(math, name)(*values)
+        except ValueError:
+            raise Raised("ValueError") from None
+        if out >= 2**63:
+            raise Unspecified(f"{name} beyond int64")
+        return out
 
     return "int64", run
 

@@ -350,7 +350,11 @@ class Expressions:
     def int_builtin(self, depth: int) -> str:
         """abs and round of a bool, sum of an array, pow with a modulus."""
         ints = [n for n, a in self.arrays.items() if a.dtype in SIGNED and a.ndim == 1]
-        roll = self.rng.randrange(4)
+        roll = self.rng.randrange(6)
+        if roll == 4:
+            return f"math.gcd({self.expr('int64', depth)}, {self.expr(self.rng.choice(SIGNED), depth)})"
+        if roll == 5:
+            return f"math.isqrt({self.expr('int64', depth)} & {2**62 - 1})"
         if roll == 0 and ints:
             return f"sum({self.rng.choice(ints)})"
         if roll == 1:
@@ -383,6 +387,8 @@ class Expressions:
             return f"{self.rng.choice(['math', 'np'])}.sqrt({x})"
         if roll == 1:
             return f"{self.rng.choice(['math', 'np'])}.fabs({x})"
+        if roll == 2 and self.chance(0.3) and not self.gen.numba:
+            return f"math.{self.rng.choice(['remainder', 'nextafter'])}({x}, {self.expr(ty, depth)})"
         if roll == 2:
             return f"math.copysign({x}, {self.expr(ty, depth)})"
         if roll == 3 and not self.gen.numba:

@@ -162,6 +162,8 @@ def binary(op: str, a: Any, ta: str, b: Any, tb: str, numba: bool = False) -> An
     if k == "b":
         return {"&": x and y, "|": x or y, "^": x != y}[op]
     if k == "i":
+        if numba and y == -1 and op in ("//", "%") and x == I64_MIN:
+            raise Unspecified("Numba's quotient of the smallest integer and -1")
         return _int(op, x, y, ty)
     if k == "f":
         return _float(op, x, y, ty)
