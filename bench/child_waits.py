@@ -13,6 +13,7 @@ import gc
 import importlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -112,6 +113,63 @@ def do_compile(options: argparse.Namespace) -> dict[str, Any]:
     return {"samples": samples, "failed": failed}
 
 
+def instructions(blocks: int) -> int:
+    """LLVM instructions that `blocks` bodies make, before LLVM's passes."""
+    import treadle
+
+    function = treadle.njit(peers.define(sources.body_source(blocks, 1)))
+    function(*compile_arguments("medium"))
+    text = function.inspect("llvm")
+    if isinstance(text, dict):
+        (text,) = text.values()
+    bodies = re.findall(r"^define .*?^}", text, re.M | re.S)
+    return sum(line.startswith("  ") for body in bodies for line in body.splitlines())
+
+
+def blocks_for(wanted: int) -> int:
+    """How many bodies make about `wanted` LLVM instructions."""
+    one, two = instructions(1), instructions(2)
+    return 1 + max(1, round((wanted - one) / (two - one)))
+
+
+def large_once(blocks: int, salt: int, level: int) -> dict[str, float]:
+    """Compile `blocks` bodies at a level; seconds in all and by stage, as Treadle's own clock says."""
+    import treadle
+
+    treadle.config.OPT_LEVEL = level
+    function = treadle.njit(peers.define(sources.body_source(blocks, salt)))
+    args = compile_arguments("medium")
+    gc.collect()
+    start = time.perf_counter()
+    function(*args)
+    wall = time.perf_counter() - start
+    (stages,) = function.stats["signatures"].values()
+    llvm = stages["llvmopt"] + stages["asm"]
+    return {"wall": wall, "llvm": llvm, "own": (stages["seconds"] - llvm) / stages["seconds"]}
+
+
+def do_large(options: argparse.Namespace) -> dict[str, Any]:
+    """One big function: own stages, against LLVM's default<O3> on the same module, and doubled.
+
+    LLVM's side is its passes and code generation alone; Treadle's side is everything that
+    the user waits for, first call included.
+    """
+    blocks = blocks_for(6000)
+    samples: dict[str, list[float]] = {"own": [], "total": [], "O3": [], "twice": []}
+    for number in range(options.rounds + 1):
+        salt = 3 + 4 * blocks * number
+        usual = large_once(blocks, salt, 2)
+        reference = large_once(blocks, salt + blocks, 3)
+        twice = large_once(2 * blocks, salt + 2 * blocks, 2)
+        if number == 0:
+            continue
+        samples["own"].append(usual["own"])
+        samples["total"].append(usual["wall"])
+        samples["O3"].append(reference["llvm"])
+        samples["twice"].append(twice["wall"])
+    return {"samples": samples, "blocks": blocks, "instructions": instructions(blocks)}
+
+
 def resident() -> int:
     """Resident memory of this process in bytes."""
     with open("/proc/self/statm", encoding="ascii") as handle:
@@ -140,6 +198,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "first": do_first,
     "cached": do_cached,
     "compile": do_compile,
+    "large": do_large,
     "memory": do_memory,
 }
 

@@ -78,6 +78,8 @@ class Harness:
         The compiling peers that can be imported, Treadle first.
     quick : bool
         Fewer rounds; figures are rough.
+    facts : list of str
+        Worth knowing beside the figures.
     notes : list of str
         What is missing or went wrong, said at the end.
     wrong : list of str
@@ -89,6 +91,7 @@ class Harness:
     treadle: Path | None
     quick: bool = False
     jits: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)

@@ -79,6 +79,22 @@ def measure_compile(harness: Harness, wanted: set[str], samples: Samples) -> Non
             add(samples, f"compile/{kind}", variant, values)
 
 
+def measure_large(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """Only Treadle: its stages, and LLVM's default pipeline on the module that it makes."""
+    if "treadle" not in harness.jits:
+        return
+    report = harness.child("child_waits", "large", "--rounds", str(harness.rounds(7, 3)))
+    got = report["samples"]
+    harness.facts.append(
+        f"large: {report['blocks']} bodies, {report['instructions']:,} LLVM instructions before passes"
+    )
+    add(samples, "large/own share", "treadle", got["own"])
+    add(samples, "large/total", "treadle", got["total"])
+    add(samples, "large/total", "llvm-O3", got["O3"])
+    add(samples, "large/doubled", "once", got["total"])
+    add(samples, "large/doubled", "twice", got["twice"])
+
+
 def measure_calls(harness: Harness, wanted: set[str], samples: Samples) -> None:
     variants = ",".join([*harness.jits, "python"])
     rounds = str(harness.rounds(25, 9))
@@ -153,6 +169,7 @@ MEASURES: dict[str, Measure] = {
     "import": measure_import,
     "first call": measure_first,
     "compile": measure_compile,
+    "large": measure_large,
     "cached call": measure_cached,
     "call": measure_calls,
     "run": measure_run,

@@ -123,7 +123,7 @@ def show(table: list[dict[str, Any]], harness: harnesses.Harness) -> None:
             f"{row.get('peer', ''):9} {'-' if value is None or absolute else format(value, '.3f'):>8} "
             f"{limit(row['floor']):>7} {limit(row['goal']):>7}  {row['verdict']}"
         )
-    for title, lines in (("WRONG RESULT", harness.wrong), ("note", harness.notes)):
+    for title, lines in (("WRONG RESULT", harness.wrong), ("fact", harness.facts), ("note", harness.notes)):
         for line in dict.fromkeys(lines):
             print(f"{title}: {line}")
 
