@@ -1,0 +1,854 @@
+/* Reads the IR's text (docs/ir.md), the inverse of print.c. Syntax and names are checked here, meaning by verify.c: what
+ * is read may be wrong IR, but printing and verifying it is safe. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/internal.h"
+#include "ir/prog.h"
+#include "ir/rtinfo.h"
+
+enum { MAX_LAMBDAS = 16, MAX_CHAIN = 1000 };
+
+typedef TR_VEC(tr_val) vals;
+
+typedef struct forward {
+    const char *name, *at; /* first use of a value not yet defined */
+    tr_val v;
+} forward;
+
+/* Where reading stands, for all functions of a text. */
+typedef struct reader {
+    tr_ctx *ctx;
+    const char *text, *p, *file;
+    bool failed;
+    int depth;
+} reader;
+
+/* One function being read. */
+typedef struct fnreader {
+    reader *r;
+    tr_fn *f;
+    tr_smap values;  /* name -> number + 1 */
+    tr_map blocks;   /* number in the text -> block */
+    tr_u32s defined; /* blocks in the order of their definition */
+    TR_VEC(forward) forwards;
+    const char *place_fn, *place_file;
+    tr_bid b;
+} fnreader;
+
+static bool read_body(fnreader *k);
+
+/* --- characters --- */
+
+static bool fail_at(reader *r, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The first error is the one that says something. */
+static bool fail_at(reader *r, const char *at, const char *fmt, ...) {
+    if (r->failed)
+        return false;
+    r->failed = true;
+    tr_span span = {.line = 1, .end_line = 0, .end_col = -1};
+    const char *line = r->text;
+    for (const char *s = r->text; s < at; s++)
+        if (*s == '\n') {
+            span.line++;
+            line = s + 1;
+        }
+    span.col = (int32_t)(at - line);
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = tr_arena_vprintf(&r->ctx->arena, fmt, ap);
+    va_end(ap);
+    tr_err_add(r->ctx, TR_ERR_VALUE, (tr_place){.file = r->file, .span = span}, "%s", text);
+    return false;
+}
+
+static void skip_blank(reader *r) {
+    while (*r->p == ' ' || *r->p == '\t')
+        r->p++;
+}
+
+/* Blanks, comments and ends of lines. */
+static void skip_lines(reader *r) {
+    for (;; r->p++) {
+        if (*r->p == ';')
+            while (*r->p && *r->p != '\n')
+                r->p++;
+        if (!*r->p || !strchr(" \t\r\n", *r->p))
+            return;
+    }
+}
+
+static bool accept(reader *r, char c) {
+    skip_blank(r);
+    if (*r->p != c)
+        return false;
+    r->p++;
+    return true;
+}
+
+static bool expect(reader *r, char c) {
+    return accept(r, c) || fail_at(r, r->p, "expected '%c'", c);
+}
+
+static bool is_word_char(char c) {
+    return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
+}
+
+static size_t word_length(const char *p) {
+    size_t n = 0;
+    while (is_word_char(p[n]))
+        n++;
+    return n;
+}
+
+static bool accept_word(reader *r, const char *word) {
+    skip_blank(r);
+    size_t n = word_length(r->p);
+    if (n != strlen(word) || memcmp(r->p, word, n) != 0)
+        return false;
+    r->p += n;
+    return true;
+}
+
+static const char *read_word(reader *r, const char *what) {
+    skip_blank(r);
+    size_t n = word_length(r->p);
+    if (!n) {
+        fail_at(r, r->p, "expected %s", what);
+        return NULL;
+    }
+    r->p += n;
+    return tr_arena_strndup(&r->ctx->arena, r->p - n, n);
+}
+
+static bool read_int(reader *r, int64_t min, int64_t max, int64_t *out) {
+    skip_blank(r);
+    char *end;
+    const char *start = r->p;
+    bool number = isdigit((unsigned char)*start) || (*start == '-' && isdigit((unsigned char)start[1]));
+    long long v = number ? strtoll(start, &end, 10) : 0;
+    if (!number || v < min || v > max)
+        return fail_at(r, start, "expected a number of at least %lld", (long long)min);
+    r->p = end;
+    *out = v;
+    return true;
+}
+
+static bool at_quote(reader *r) {
+    skip_blank(r);
+    return *r->p == '"';
+}
+
+static const char *read_string(reader *r) {
+    const char *start = r->p;
+    const tr_obj *o = at_quote(r) ? tr_obj_parse_ir(r->ctx->types, &r->p) : NULL;
+    if (!o || o->kind != TR_OBJ_STR || memchr(o->u.s.d, 0, o->u.s.n)) {
+        fail_at(r, start, "expected a text in quotes");
+        return NULL;
+    }
+    return o->u.s.d;
+}
+
+/* A name as print.c writes it: a word with dots, or a quoted text. */
+static const char *read_name(reader *r) {
+    if (at_quote(r))
+        return read_string(r);
+    size_t n = 0;
+    while (is_word_char(r->p[n]) || r->p[n] == '.')
+        n++;
+    if (!n) {
+        fail_at(r, r->p, "expected a name");
+        return NULL;
+    }
+    r->p += n;
+    return tr_arena_strndup(&r->ctx->arena, r->p - n, n);
+}
+
+static const tr_ty *read_type(reader *r) {
+    skip_blank(r);
+    const char *start = r->p;
+    const tr_ty *t = tr_ty_parse_ir(r->ctx->types, &r->p);
+    if (!t)
+        fail_at(r, start, "expected a type");
+    return t;
+}
+
+static const tr_obj *read_obj(reader *r) {
+    skip_blank(r);
+    const char *start = r->p;
+    const tr_obj *o = tr_obj_parse_ir(r->ctx->types, &r->p);
+    if (!o)
+        fail_at(r, start, "expected a value");
+    return o;
+}
+
+/* --- values and blocks --- */
+
+static bool all_digits(const char *s) {
+    return s[strspn(s, "0123456789")] == 0;
+}
+
+static tr_val value_slot(fnreader *k, const char *name, const char *at) {
+    tr_arena *a = &k->r->ctx->arena;
+    uintptr_t known = (uintptr_t)tr_smap_get(&k->values, name, strlen(name));
+    if (known)
+        return (tr_val)(known - 1);
+    tr_val v = tr_ins_new(k->f, TR_OP_UNDEF, NULL);
+    tr_smap_set(a, &k->values, name, strlen(name), (void *)((uintptr_t)v + 1));
+    tr_vec_push(a, &k->forwards, (forward){name, at, v});
+    if (!all_digits(name))
+        tr_val_name(k->f, v, name);
+    return v;
+}
+
+/* The slot of a value that is being defined here. */
+static tr_val define(fnreader *k, const char *name, const char *at) {
+    tr_val v = value_slot(k, name, at);
+    for (uint32_t i = k->forwards.n; i-- > 0;)
+        if (k->forwards.d[i].v == v) {
+            k->forwards.d[i] = k->forwards.d[--k->forwards.n];
+            return v;
+        }
+    fail_at(k->r, at, "%%%s is defined twice", name);
+    return TR_NOVAL;
+}
+
+static bool number_const(fnreader *k, const tr_obj *o, const char *at, tr_val *out) {
+    tr_tytab *t = k->r->ctx->types;
+    const tr_ty *ty = o->ty;
+    switch ((tr_objk)o->kind) {
+    case TR_OBJ_INT: *out = tr_const_int(k->f, tr_ty_scalar(t, TR_TY_I64), o->u.i); return true;
+    case TR_OBJ_FLOAT: *out = tr_const_float(k->f, tr_ty_scalar(t, TR_TY_F64), o->u.f); return true;
+    case TR_OBJ_COMPLEX:
+        *out = tr_const_complex(k->f, tr_ty_scalar(t, TR_TY_C128), o->u.c[0], o->u.c[1]);
+        return true;
+    case TR_OBJ_SCALAR:
+        if (tr_ty_is_complex(ty))
+            *out = tr_const_complex(k->f, ty, o->u.c[0], o->u.c[1]);
+        else if (tr_ty_is_float(ty))
+            *out = tr_const_float(k->f, ty, o->u.f);
+        else
+            *out = tr_const_int(k->f, ty, o->u.i);
+        return true;
+    case TR_OBJ_ARRAY:
+        if (!expect(k->r, ':') || !(ty = read_type(k->r)))
+            return false;
+        if (ty->kind != TR_TY_ARRAY || ty->ndim != o->ty->ndim || ty->elem != o->ty->elem)
+            return fail_at(k->r, at, "the array is not of this type");
+        *out = tr_const_arr(k->f, ty, o);
+        return true;
+    default: return fail_at(k->r, at, "expected a number, a value or undef");
+    }
+}
+
+static bool read_val(fnreader *k, tr_val *out) {
+    reader *r = k->r;
+    skip_blank(r);
+    const char *at = r->p;
+    if (accept(r, '%')) {
+        const char *name = *r->p == '"' ? NULL : read_name(r);
+        if (!name)
+            return fail_at(r, at, "expected a value's name");
+        *out = value_slot(k, name, at);
+        return true;
+    }
+    if (k->f->stage == S_F) {
+        const tr_obj *o = read_obj(r);
+        if (o)
+            *out = tr_const_obj(k->f, o);
+        return o != NULL;
+    }
+    bool yes = accept_word(r, "true");
+    if (yes || accept_word(r, "false")) {
+        *out = tr_const_int(k->f, tr_ty_scalar(r->ctx->types, TR_TY_BOOL), yes);
+        return true;
+    }
+    if (accept_word(r, "undef")) {
+        const tr_ty *t = expect(r, ':') ? read_type(r) : NULL;
+        if (t)
+            *out = tr_const_undef(k->f, t);
+        return t != NULL;
+    }
+    const tr_obj *o = read_obj(r);
+    return o && number_const(k, o, at, out);
+}
+
+/* Values up to `end`, which is taken. */
+static bool read_vals(fnreader *k, char end, vals *out) {
+    uint32_t start = out->n;
+    while (!accept(k->r, end)) {
+        tr_val v;
+        if (out->n > start && !expect(k->r, ','))
+            return false;
+        if (!read_val(k, &v))
+            return false;
+        tr_vec_push(&k->r->ctx->arena, out, v);
+    }
+    return true;
+}
+
+static bool read_group(fnreader *k, const char *word, vals *out, uint32_t *n) {
+    uint32_t start = out->n;
+    if (accept_word(k->r, word) && !(expect(k->r, '(') && read_vals(k, ')', out)))
+        return false;
+    *n = out->n - start;
+    return *n <= UINT16_MAX || fail_at(k->r, k->r->p, "too many values");
+}
+
+static bool read_block_name(fnreader *k, tr_bid *out) {
+    reader *r = k->r;
+    int64_t n;
+    uint64_t b;
+    skip_blank(r);
+    if (*r->p != 'b' || !isdigit((unsigned char)r->p[1]))
+        return fail_at(r, r->p, "expected a block, as in b1");
+    r->p++;
+    if (!read_int(r, 0, UINT32_MAX, &n))
+        return false;
+    if (!tr_map_get(&k->blocks, (uint64_t)n, &b)) {
+        b = tr_blk_new(k->f);
+        tr_map_set(&r->ctx->arena, &k->blocks, (uint64_t)n, b);
+    }
+    *out = (tr_bid)b;
+    return true;
+}
+
+static bool read_edge(fnreader *k, tr_edge *e) {
+    vals args = {0};
+    tr_bid to;
+    if (!read_block_name(k, &to) || (accept(k->r, '(') && !read_vals(k, ')', &args)))
+        return false;
+    *e = tr_edge_make(k->f, to, args.n, args.d);
+    return true;
+}
+
+/* --- places --- */
+
+static bool read_span(reader *r, tr_span *s) {
+    int64_t n;
+    *s = (tr_span){.col = -1, .end_col = -1};
+    if (!read_int(r, 0, INT32_MAX, &n))
+        return false;
+    s->line = (int32_t)n;
+    if (accept(r, ':')) {
+        if (!read_int(r, 0, INT32_MAX, &n))
+            return false;
+        s->col = (int32_t)n;
+    }
+    if (!accept(r, '-'))
+        return true;
+    if (!read_int(r, 1, INT32_MAX, &n))
+        return false;
+    s->end_line = (int32_t)n;
+    if (accept(r, ':')) {
+        if (!read_int(r, 0, INT32_MAX, &n))
+            return false;
+        s->end_col = (int32_t)n;
+    }
+    return true;
+}
+
+static bool read_place(fnreader *k, tr_place *out) {
+    *out = (tr_place){.fn = k->place_fn, .file = k->place_file};
+    if (!read_span(k->r, &out->span))
+        return false;
+    if (accept_word(k->r, "in") && !(out->fn = read_string(k->r)))
+        return false;
+    return !accept_word(k->r, "of") || (out->file = read_string(k->r)) != NULL;
+}
+
+/* "@3:4-3:8 < @9:4 ...", innermost first. */
+static bool read_loc(fnreader *k, uint32_t *out) {
+    TR_VEC(tr_place) chain = {0};
+    *out = 0;
+    if (!accept(k->r, '@'))
+        return true;
+    do {
+        tr_place place;
+        if (!read_place(k, &place))
+            return false;
+        if (chain.n >= MAX_CHAIN)
+            return fail_at(k->r, k->r->p, "too many calls inlined into each other");
+        tr_vec_push(&k->r->ctx->arena, &chain, place);
+    } while (accept(k->r, '<') && expect(k->r, '@'));
+    for (uint32_t i = chain.n; i-- > 0;)
+        *out = tr_loc_add(k->f, chain.d[i], *out);
+    return !k->r->failed;
+}
+
+/* --- instructions --- */
+
+static bool read_site(fnreader *k, const tr_site **out) {
+    reader *r = k->r;
+    if (!accept(r, '!'))
+        return true;
+    tr_site *s = TR_NEW(&r->ctx->arena, tr_site);
+    const char *name = read_word(r, "an exception");
+    unsigned e = 0;
+    while (name && e < TR_EXC__COUNT && strcmp(tr_exc_name[e], name) != 0)
+        e++;
+    if (!name || e == TR_EXC__COUNT)
+        return fail_at(r, r->p, "no exception of this name");
+    *out = s;
+    s->exc = (tr_exc)e;
+    s->nargs = -1;
+    if (at_quote(r))
+        return (s->text = read_string(r)) != NULL;
+    if (!accept(r, '('))
+        return true;
+    TR_VEC(const tr_obj *) args = {0};
+    while (!accept(r, ')')) {
+        const tr_obj *o = NULL;
+        if (args.n && !expect(r, ','))
+            return false;
+        if (!accept_word(r, "_") && !(o = read_obj(r)))
+            return false;
+        tr_vec_push(&r->ctx->arena, &args, o);
+    }
+    s->nargs = (int32_t)args.n;
+    s->args = args.d;
+    return true;
+}
+
+static bool read_callpy(fnreader *k, tr_ins *i, vals *args) {
+    reader *r = k->r;
+    tr_arena *a = &r->ctx->arena;
+    tr_callinfo *c = TR_NEW(a, tr_callinfo);
+    TR_VEC(const char *) kw = {0};
+    tr_val v;
+    i->imm.call = c;
+    if (!read_val(k, &v) || !expect(r, '('))
+        return false;
+    tr_vec_push(a, args, v);
+    while (!accept(r, ')')) {
+        if (args->n > 1 && !expect(r, ','))
+            return false;
+        if (accept(r, '*')) {
+            if (accept(r, '*')) {
+                c->starstar = true;
+                return expect(r, ')');
+            }
+            if (args->n > 1)
+                return fail_at(r, r->p, "a star may only stand before the first argument");
+            c->star = true;
+        }
+        skip_blank(r);
+        size_t n = word_length(r->p);
+        if (n && r->p[n] == '=') {
+            tr_vec_push(a, &kw, tr_arena_strndup(a, r->p, n));
+            r->p += n + 1;
+        } else if (kw.n) {
+            return fail_at(r, r->p, "positional arguments come first");
+        }
+        if (!read_val(k, &v))
+            return false;
+        tr_vec_push(a, args, v);
+    }
+    c->nkw = kw.n;
+    c->kwnames = kw.d;
+    return true;
+}
+
+static bool read_callrt(fnreader *k, tr_ins *i, vals *args) {
+    reader *r = k->r;
+    tr_rtcall *rt = TR_NEW(&r->ctx->arena, tr_rtcall);
+    skip_blank(r);
+    const char *at = r->p, *name = read_word(r, "a function of the run-time library");
+    unsigned row = 0;
+    while (name && row < TR_RT__COUNT && strcmp(tr_rt_info[row].name, name) != 0)
+        row++;
+    if (!name || row == TR_RT__COUNT)
+        return fail_at(r, at, "no such function in the run-time library");
+    rt->row = (uint16_t)row;
+    i->imm.rt = rt;
+    if (!expect(r, '(') || !read_vals(k, ')', args))
+        return false;
+    return !at_quote(r) || (rt->text = read_string(r)) != NULL;
+}
+
+static bool read_indexed(fnreader *k, vals *args) {
+    tr_val v;
+    if (!read_val(k, &v))
+        return false;
+    tr_vec_push(&k->r->ctx->arena, args, v);
+    return expect(k->r, '[') && read_vals(k, ']', args);
+}
+
+static bool read_named(reader *r, const char *const *names, unsigned count, const char *what, unsigned *out) {
+    skip_blank(r);
+    const char *at = r->p, *word = read_word(r, what);
+    for (unsigned n = 0; word && n < count; n++)
+        if (!strcmp(names[n], word)) {
+            *out = n;
+            return true;
+        }
+    return fail_at(r, at, "expected %s", what);
+}
+
+static bool read_reductions(fnreader *k, tr_pat *p, vals *args) {
+    reader *r = k->r;
+    TR_VEC(tr_redk) reds = {0};
+    if (!accept_word(r, "red"))
+        return true;
+    if (!expect(r, '('))
+        return false;
+    while (!accept(r, ')')) {
+        unsigned which;
+        tr_val v;
+        if ((reds.n && !expect(r, ',')) ||
+            !read_named(r, tr_red_name, TR_RED__COUNT, "a reduction", &which) || !read_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, &reds, (tr_redk)which);
+        tr_vec_push(&r->ctx->arena, args, v);
+    }
+    if (reds.n > UINT16_MAX)
+        return fail_at(r, r->p, "too many reductions");
+    p->nred = (uint16_t)reds.n;
+    p->reds = reds.d;
+    return true;
+}
+
+static bool read_pattern(fnreader *k, tr_ins *i, vals *args) {
+    reader *r = k->r;
+    tr_pat *p = TR_NEW(&r->ctx->arena, tr_pat);
+    uint32_t n;
+    i->imm.pat = p;
+    if (accept(r, '[') && !read_vals(k, ']', args))
+        return false;
+    if (args->n > TR_MAX_NDIM)
+        return fail_at(r, r->p, "more than %d dimensions", TR_MAX_NDIM);
+    p->nspace = (uint8_t)args->n;
+    if (!read_group(k, "in", args, &n))
+        return false;
+    p->nin = (uint16_t)n;
+    if (!read_group(k, "out", args, &n))
+        return false;
+    p->nout = (uint16_t)n;
+    if (!read_reductions(k, p, args) || !read_group(k, "cap", args, &n))
+        return false;
+    p->ncap = (uint16_t)n;
+    return true;
+}
+
+/* "{ blocks }" after a pattern. */
+static bool read_lambda(fnreader *k, tr_pat *p) {
+    reader *r = k->r;
+    if (!expect(r, '{'))
+        return false;
+    if (r->depth >= MAX_LAMBDAS)
+        return fail_at(r, r->p, "patterns are nested too deeply");
+    fnreader in = {.r = r, .place_fn = k->place_fn, .place_file = k->place_file};
+    in.f = tr_fn_new(r->ctx, tr_arena_printf(&r->ctx->arena, "%s.lambda", k->f->name), k->f->stage);
+    in.f->is_lambda = true;
+    in.f->file = k->f->file;
+    p->lam = in.f;
+    r->depth++;
+    bool ok = read_body(&in);
+    r->depth--;
+    return ok;
+}
+
+static bool read_sub(reader *r, tr_ins *i) {
+    static const char *const math[] = {
+#define X(id, name, arity, intr, f64, f32, cplx, res) name,
+#include "ir/math.def"
+#undef X
+    };
+    unsigned n = i->sub;
+    bool ok = true;
+    switch (i->op) {
+    case TR_OP_BINARY:
+    case TR_OP_INPLACE: ok = read_named(r, tr_bin_name, TR_BIN__COUNT, "an operator", &n); break;
+    case TR_OP_UNARY: ok = read_named(r, tr_un_name, TR_UN__COUNT, "an operator", &n); break;
+    case TR_OP_COMPARE:
+    case TR_OP_CMP: ok = read_named(r, tr_cmp_name, TR_CMP__COUNT, "a comparison", &n); break;
+    case TR_OP_MATH: ok = read_named(r, math, TR_MATH__COUNT, "a function", &n); break;
+    case TR_OP_IS:
+    case TR_OP_IN: n = accept_word(r, "not"); break;
+    default: break;
+    }
+    i->sub = (uint8_t)n;
+    return ok;
+}
+
+/* Operands "a, b, c" to the end, or up to something that is not a value. */
+static bool read_plain(fnreader *k, const tr_ins *i, vals *args) {
+    reader *r = k->r;
+    int8_t want = tr_op_info[i->op].nargs;
+    skip_blank(r);
+    if (want == 0 || !*r->p || strchr("\r\n;!{}", *r->p) || (*r->p == '@' && isdigit((unsigned char)r->p[1])))
+        return true;
+    do {
+        tr_val v;
+        if (!read_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, args, v);
+    } while ((want < 0 || args->n < (uint32_t)want) && accept(r, ','));
+    return true;
+}
+
+/* The number or text after the operands. */
+static bool read_immediate(fnreader *k, tr_ins *i, bool any_args) {
+    reader *r = k->r;
+    int64_t n, of;
+    switch (i->op) {
+    case TR_OP_UNPACK:
+        if (!expect(r, ',') || !read_int(r, 0, UINT32_MAX, &n) || !accept_word(r, "of") ||
+            !read_int(r, 0, INT32_MAX, &of))
+            return fail_at(r, r->p, "expected a number as in '0 of 2'");
+        i->imm.i = n | of << 32;
+        return true;
+    case TR_OP_EXTRACT:
+    case TR_OP_DIM:
+    case TR_OP_STRIDE: return expect(r, ',') && read_int(r, 0, UINT32_MAX, &i->imm.i);
+    case TR_OP_GETATTR:
+    case TR_OP_UNDEFVAR:
+    case TR_OP_CHECKDEF: return (!any_args || expect(r, ',')) && (i->imm.s = read_string(r)) != NULL;
+    case TR_OP_ALLOC:
+    case TR_OP_CHECK:
+    case TR_OP_CHECKIDX:
+    case TR_OP_RAISE: return read_site(k, &i->imm.site);
+    default: return true;
+    }
+}
+
+static bool read_operands(fnreader *k, tr_ins *i, vals *args) {
+    reader *r = k->r;
+    int64_t n;
+    tr_val v;
+    switch (i->op) {
+    case TR_OP_BR: i->imm.succ = TR_NEW(&r->ctx->arena, tr_edge); return read_edge(k, i->imm.succ);
+    case TR_OP_CBR:
+        i->imm.succ = TR_NEW_N(&r->ctx->arena, tr_edge, 2);
+        if (!read_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, args, v);
+        return expect(r, ',') && read_edge(k, &i->imm.succ[0]) && expect(r, ',') &&
+               read_edge(k, &i->imm.succ[1]);
+    case TR_OP_CALLPY: return read_callpy(k, i, args);
+    case TR_OP_CALL:
+    case TR_OP_CLOSURE:
+        if (!expect(r, '#') || !read_int(r, 0, UINT32_MAX - 1, &n))
+            return false;
+        i->imm.fn = (uint32_t)n;
+        return expect(r, '(') && read_vals(k, ')', args);
+    case TR_OP_CALLRT: return read_callrt(k, i, args);
+    case TR_OP_LOAD: return read_indexed(k, args);
+    case TR_OP_STORE:
+        if (!read_indexed(k, args) || !expect(r, ',') || !read_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, args, v);
+        return true;
+    case TR_OP_PATTERN: return read_pattern(k, i, args);
+    default: return read_plain(k, i, args) && read_immediate(k, i, args->n > 0);
+    }
+}
+
+static bool read_op(fnreader *k, tr_ins *i) {
+    reader *r = k->r;
+    skip_blank(r);
+    const char *at = r->p, *name = read_word(r, "an instruction");
+    if (!name)
+        return false;
+    unsigned op = 0;
+    while (op < TR_OP__COUNT &&
+           (strcmp(tr_op_info[op].name, name) != 0 || !(tr_op_info[op].stages & k->f->stage)))
+        op++;
+    if (op == TR_OP__COUNT || op == TR_OP_PARAM || tr_is_const(&(tr_ins){.op = (uint16_t)op}))
+        return fail_at(r, at, "no instruction '%s' in this stage", name);
+    i->op = (uint16_t)op;
+    while (*r->p == '.') {
+        r->p++;
+        if (accept_word(r, "nsw"))
+            i->flags |= F_NSW;
+        else if (accept_word(r, "fast"))
+            i->flags |= F_FAST;
+        else
+            return fail_at(r, r->p, "expected nsw or fast");
+    }
+    return true;
+}
+
+/* One line: [%name [: type] =] op operands [place] [{ lambda }]. */
+static bool read_ins(fnreader *k) {
+    reader *r = k->r;
+    const char *at = r->p, *name = NULL;
+    tr_ins i = {.blk = TR_NOBLK};
+    memset(&i.imm, 0, sizeof i.imm);
+    vals args = {0};
+    if (accept(r, '%')) {
+        if (!(name = read_name(r)))
+            return false;
+        if (accept(r, ':') && !(i.ty = read_type(r)))
+            return false;
+        if (!expect(r, '='))
+            return false;
+    }
+    if (!read_op(k, &i))
+        return false;
+    bool result = tr_op_info[i.op].result != '-';
+    if (result != (name != NULL))
+        return fail_at(r, at, result ? "the result needs a name" : "this instruction has no result");
+    if (result && (i.ty != NULL) != (k->f->stage == S_T))
+        return fail_at(r, at, i.ty ? "values have no types in this stage" : "the result needs a type");
+    if (!read_sub(r, &i) || !read_operands(k, &i, &args) || !read_loc(k, &i.loc) ||
+        (i.op == TR_OP_PATTERN && !read_lambda(k, i.imm.pat)))
+        return false;
+    skip_blank(r);
+    if (*r->p && !strchr("\r\n;}", *r->p))
+        return fail_at(r, r->p, "expected the end of the line");
+    tr_val v = name ? define(k, name, at) : tr_ins_new(k->f, (tr_op)i.op, NULL);
+    if (v == TR_NOVAL)
+        return false;
+    i.args = args.d;
+    i.nargs = args.n;
+    i.prev = i.next = TR_NOVAL;
+    *tr_at(k->f, v) = i;
+    tr_ins_link(k->f, v, k->b, TR_NOVAL);
+    return true;
+}
+
+/* --- blocks and functions --- */
+
+static bool read_params(fnreader *k) {
+    reader *r = k->r;
+    do {
+        skip_blank(r);
+        const char *at = r->p, *name = expect(r, '%') ? read_name(r) : NULL;
+        const tr_ty *ty = NULL;
+        if (!name || (accept(r, ':') && !(ty = read_type(r))))
+            return false;
+        if ((ty != NULL) != (k->f->stage == S_T))
+            return fail_at(r, at, ty ? "values have no types in this stage" : "the param needs a type");
+        tr_val v = define(k, name, at);
+        if (v == TR_NOVAL)
+            return false;
+        tr_ins *i = tr_at(k->f, v);
+        i->op = TR_OP_PARAM;
+        i->ty = ty;
+        i->blk = k->b;
+        tr_vec_push(&r->ctx->arena, &k->f->blks.d[k->b].params, v);
+    } while (accept(r, ','));
+    return expect(r, ')');
+}
+
+static bool read_block(fnreader *k) {
+    reader *r = k->r;
+    const char *at = r->p;
+    if (!read_block_name(k, &k->b))
+        return false;
+    for (uint32_t i = 0; i < k->defined.n; i++)
+        if (k->defined.d[i] == k->b)
+            return fail_at(r, at, "this block is defined twice");
+    tr_vec_push(&r->ctx->arena, &k->defined, k->b);
+    if ((accept(r, '(') && !read_params(k)) || !expect(r, ':'))
+        return false;
+    for (skip_lines(r); *r->p && *r->p != '}'; skip_lines(r)) {
+        if (*r->p == 'b' && isdigit((unsigned char)r->p[1]))
+            return true;
+        if (!read_ins(k))
+            return false;
+    }
+    return true;
+}
+
+/* Blocks get the order of the text, whatever was mentioned first. */
+static void order_blocks(fnreader *k) {
+    tr_fn *f = k->f;
+    tr_bid *to = TR_NEW_N(&k->r->ctx->arena, tr_bid, f->blks.n + 1);
+    tr_blk *blks = TR_NEW_N(&k->r->ctx->arena, tr_blk, f->blks.n + 1);
+    for (uint32_t i = 0; i < k->defined.n; i++) {
+        to[k->defined.d[i]] = i;
+        blks[i] = f->blks.d[k->defined.d[i]];
+    }
+    for (tr_val v = 0; v < f->ins.n; v++) {
+        tr_ins *i = tr_at(f, v);
+        if (i->blk != TR_NOBLK)
+            i->blk = to[i->blk];
+        for (uint32_t s = 0; s < tr_nsucc(i); s++)
+            i->imm.succ[s].to = to[i->imm.succ[s].to];
+    }
+    memcpy(f->blks.d, blks, f->blks.n * sizeof *blks);
+}
+
+/* Blocks up to "}", which is taken. */
+static bool read_body(fnreader *k) {
+    reader *r = k->r;
+    const char *start = r->p;
+    for (skip_lines(r); !accept(r, '}'); skip_lines(r)) {
+        if (!*r->p)
+            return fail_at(r, r->p, "expected '}'");
+        if (!read_block(k))
+            return false;
+    }
+    if (k->forwards.n)
+        return fail_at(r, k->forwards.d[0].at, "%%%s is not defined", k->forwards.d[0].name);
+    if (!k->defined.n)
+        return fail_at(r, start, "a function needs a block");
+    if (k->defined.n != k->f->blks.n)
+        return fail_at(r, start, "a block that is gone to is not defined");
+    order_blocks(k);
+    return true;
+}
+
+static bool read_head(fnreader *k) {
+    reader *r = k->r;
+    bool front = accept_word(r, "front"), lambda = !front && accept_word(r, "lambda");
+    if (!front && !lambda && !accept_word(r, "fn"))
+        return fail_at(r, r->p, "expected fn, front or lambda");
+    const char *name = expect(r, '@') ? read_name(r) : NULL;
+    if (!name)
+        return false;
+    k->f = tr_fn_new(r->ctx, name, front ? S_F : S_T);
+    k->f->is_lambda = lambda;
+    k->place_fn = name;
+    if (accept(r, '-') && !(expect(r, '>') && (k->f->ret = read_type(r))))
+        return false;
+    if (accept_word(r, "in") && !(k->place_fn = read_string(r)))
+        return false;
+    if (accept_word(r, "of") && !(k->f->file = read_string(r)))
+        return false;
+    k->place_file = k->f->file;
+    return expect(r, '{');
+}
+
+static void add_function(tr_prog *p, tr_fn *f) {
+    tr_arena *a = &p->ctx->arena;
+    const tr_blk *entry = tr_blk_at(f, 0);
+    uint32_t n = entry->params.n;
+    if (f->stage == S_F) {
+        const char **names = TR_NEW_N(a, const char *, n);
+        for (uint32_t i = 0; i < n; i++) {
+            tr_val v = entry->params.d[i];
+            names[i] = v < f->names.n && f->names.d[v] ? f->names.d[v] : tr_arena_printf(a, "arg%u", i);
+        }
+        f->func = p->funcs.n;
+        tr_vec_push(a, &p->funcs,
+                    (tr_func){.name = f->name,
+                              .qualname = f->name,
+                              .file = f->file,
+                              .nargs = n,
+                              .argnames = names,
+                              .defaults = TR_NEW_N(a, const tr_obj *, n),
+                              .ssa = f});
+        return;
+    }
+    const tr_ty **args = TR_NEW_N(a, const tr_ty *, n);
+    for (uint32_t i = 0; i < n; i++)
+        args[i] = tr_at(f, entry->params.d[i])->ty;
+    tr_vec_push(a, &p->insts,
+                (tr_inst){.func = UINT32_MAX, .nargs = n, .args = args, .ret = f->ret, .fn = f});
+}
+
+bool tr_ir_parse(tr_ctx *ctx, const char *text, const char *file, tr_prog *out) {
+    reader r = {.ctx = ctx, .text = text, .p = text, .file = file};
+    for (skip_lines(&r); *r.p; skip_lines(&r)) {
+        fnreader k = {.r = &r};
+        if (!read_head(&k) || !read_body(&k))
+            return false;
+        add_function(out, k.f);
+    }
+    return true;
+}

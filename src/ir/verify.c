@@ -1,0 +1,680 @@
+/* Every rule of the IR, checked: links, dominance, stages, operand and result types. All faults are reported, each as a
+ * comment under the line it is about. Linear in the size of the function. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/bitset.h"
+#include "ir/internal.h"
+#include "ir/rtinfo.h"
+
+typedef struct fault {
+    const tr_fn *f;
+    tr_bid b;
+    tr_val v; /* TR_NOVAL: the block; with b TR_NOBLK the function */
+    const char *text;
+} fault;
+
+typedef struct checker {
+    tr_arena *a;
+    TR_VEC(fault) faults;
+    bool broken_links; /* printing would not end */
+} checker;
+
+typedef struct fnck {
+    checker *c;
+    const tr_fn *f;
+    tr_fn cfg;          /* f with control flow computed, f itself being const */
+    uint32_t *position; /* of an instruction in its block, from 1; params have 1; 0: defined nowhere */
+    tr_bid b;           /* what is being looked at */
+    tr_val v;
+    const tr_pat *pat; /* f is its lambda */
+} fnck;
+
+static void check_fn(checker *c, const tr_fn *f, const tr_pat *pat, const tr_fn *outer, tr_val at);
+
+static void __attribute__((format(printf, 2, 3))) bad(fnck *k, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fault x = {k->f, k->b, k->v, tr_arena_vprintf(k->c->a, fmt, ap)};
+    va_end(ap);
+    tr_vec_push(k->c->a, &k->c->faults, x);
+}
+
+static const char *show(fnck *k, const tr_ty *t) {
+    if (!t)
+        return "no type";
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_ty_print_ir(&b, t);
+    const char *s = tr_arena_strndup(k->c->a, b.d, b.n);
+    tr_sb_fini(&b);
+    return s;
+}
+
+/* --- operand types --- */
+
+static const tr_ty *arg_type(const fnck *k, const tr_ins *i, uint32_t n) {
+    return n < i->nargs && i->args[n] < k->f->ins.n ? tr_at(k->f, i->args[n])->ty : NULL;
+}
+
+static bool is_kind(const tr_ty *t, tr_tyk kind) {
+    return t && t->kind == (uint8_t)kind && !t->weak;
+}
+
+static void want_kind(fnck *k, const tr_ins *i, uint32_t n, tr_tyk kind) {
+    if (!is_kind(arg_type(k, i, n), kind))
+        bad(k, "operand %" PRIu32 " is %s, want %s", n, show(k, arg_type(k, i, n)), tr_tyk_ir_name(kind));
+}
+
+static void want_type(fnck *k, const tr_ty *got, const tr_ty *want, const char *what) {
+    if (got != want)
+        bad(k, "%s is %s, want %s", what, show(k, got), show(k, want));
+}
+
+static void want_class(fnck *k, const tr_ins *i, uint32_t n, const char *classes) {
+    const tr_ty *t = arg_type(k, i, n);
+    char c = t ? tr_ty_class(t) : 0;
+    if (!c || !strchr(classes, c))
+        bad(k, "operand %" PRIu32 " is %s, which this op does not take", n, show(k, t));
+}
+
+static void want_array(fnck *k, const tr_ins *i, uint32_t n) {
+    if (!is_kind(arg_type(k, i, n), TR_TY_ARRAY))
+        bad(k, "operand %" PRIu32 " is %s, want an array", n, show(k, arg_type(k, i, n)));
+}
+
+static void want_nargs(fnck *k, const tr_ins *i, uint32_t n) {
+    if (i->nargs != n)
+        bad(k, "%" PRIu32 " operands, want %" PRIu32, i->nargs, n);
+}
+
+static void want_i64s(fnck *k, const tr_ins *i, uint32_t from, uint32_t to) {
+    for (uint32_t n = from; n < to && n < i->nargs; n++)
+        want_kind(k, i, n, TR_TY_I64);
+}
+
+/* --- groups of ops --- */
+
+static const char *arith_classes(tr_op op) {
+    switch (op) {
+    case TR_OP_DIV: return "fc";
+    case TR_OP_FLOORDIV:
+    case TR_OP_FLOORMOD:
+    case TR_OP_REM: return "iuf";
+    case TR_OP_QUOT:
+    case TR_OP_SHL:
+    case TR_OP_SHR: return "iu";
+    case TR_OP_AND:
+    case TR_OP_OR:
+    case TR_OP_XOR:
+    case TR_OP_NOT: return "biu";
+    case TR_OP_CMP: return "biufc";
+    default: return "iufc";
+    }
+}
+
+static void check_arith(fnck *k, const tr_ins *i) {
+    want_class(k, i, 0, arith_classes((tr_op)i->op));
+    if (i->nargs == 2)
+        want_type(k, arg_type(k, i, 1), arg_type(k, i, 0), "operand 1");
+    const tr_ty *t = arg_type(k, i, 0);
+    if (i->op == TR_OP_CMP && t && tr_ty_is_complex(t) && i->sub != TR_CMP_EQ && i->sub != TR_CMP_NE)
+        bad(k, "complex numbers have no order");
+    if (i->op == TR_OP_CMP && i->sub >= TR_CMP__COUNT)
+        bad(k, "no such comparison");
+}
+
+static tr_tyk float_of(const tr_ty *t) {
+    return t && t->kind == TR_TY_C64 ? TR_TY_F32 : TR_TY_F64;
+}
+
+static void check_complex(fnck *k, const tr_ins *i) {
+    if (i->op == TR_OP_CPLX) {
+        want_class(k, i, 0, "f");
+        want_type(k, arg_type(k, i, 1), arg_type(k, i, 0), "operand 1");
+        if (!is_kind(i->ty, is_kind(arg_type(k, i, 0), TR_TY_F32) ? TR_TY_C64 : TR_TY_C128))
+            bad(k, "result is %s", show(k, i->ty));
+        return;
+    }
+    const tr_ty *t = arg_type(k, i, 0);
+    if (i->op == TR_OP_ABS && t && !tr_ty_is_complex(t)) {
+        want_class(k, i, 0, "iuf");
+        want_type(k, i->ty, t, "result");
+        return;
+    }
+    want_class(k, i, 0, "c");
+    if (!is_kind(i->ty, float_of(t)))
+        bad(k, "result is %s", show(k, i->ty));
+}
+
+static void check_math(fnck *k, const tr_ins *i) {
+    if (i->sub >= TR_MATH__COUNT) {
+        bad(k, "no such function");
+        return;
+    }
+    const tr_mathinfo *m = &tr_math_info[i->sub];
+    want_nargs(k, i, m->arity);
+    for (uint32_t n = 0; n < i->nargs; n++) {
+        want_class(k, i, n, m->cplx ? "fc" : "f");
+        want_type(k, arg_type(k, i, n), arg_type(k, i, 0), "operand");
+    }
+    if (m->result == 'b' ? !is_kind(i->ty, TR_TY_BOOL) : i->ty != arg_type(k, i, 0))
+        bad(k, "result is %s", show(k, i->ty));
+}
+
+static void check_convert(fnck *k, const tr_ins *i) {
+    const tr_ty *from = arg_type(k, i, 0), *to = i->ty;
+    want_class(k, i, 0, i->op == TR_OP_CONV ? "biufc" : "iuf");
+    if (!to || !tr_ty_is_scalar(to))
+        bad(k, "result is %s, want a scalar", show(k, to));
+    else if (i->op == TR_OP_BITCAST &&
+             (!strchr("iuf", tr_ty_class(to)) || (from && tr_ty_size(from) != tr_ty_size(to))))
+        bad(k, "%s has not the same bits as %s", show(k, to), show(k, from));
+}
+
+static bool has_items(const tr_ty *t) {
+    return t && (t->kind == TR_TY_TUPLE || t->kind == TR_TY_SLICE || t->kind == TR_TY_ITER ||
+                 t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_EXC);
+}
+
+static void check_tuple(fnck *k, const tr_ins *i) {
+    if (is_kind(i->ty, TR_TY_RANGE)) {
+        want_nargs(k, i, 3);
+        want_i64s(k, i, 0, 3);
+        return;
+    }
+    if (!has_items(i->ty)) {
+        bad(k, "%s is not made of items", show(k, i->ty));
+        return;
+    }
+    want_nargs(k, i, i->ty->n);
+    for (uint32_t n = 0; n < i->nargs && n < i->ty->n; n++)
+        want_type(k, arg_type(k, i, n), i->ty->items[n], "item");
+}
+
+static void check_extract(fnck *k, const tr_ins *i) {
+    const tr_ty *t = arg_type(k, i, 0);
+    int64_t n = is_kind(t, TR_TY_RANGE) ? 3 : has_items(t) ? t->n : 0;
+    if (i->imm.i < 0 || i->imm.i >= n)
+        bad(k, "%s has no item %" PRIi64, show(k, t), i->imm.i);
+    else if (is_kind(t, TR_TY_RANGE) ? !is_kind(i->ty, TR_TY_I64) : i->ty != t->items[i->imm.i])
+        bad(k, "result is %s", show(k, i->ty));
+}
+
+static void check_view(fnck *k, const tr_ins *i) {
+    want_array(k, i, 0);
+    if (!is_kind(i->ty, TR_TY_ARRAY)) {
+        bad(k, "result is %s, want an array", show(k, i->ty));
+        return;
+    }
+    want_nargs(k, i, 2u + i->ty->ndim * (i->ty->layout == TR_LAYOUT_ANY ? 2u : 1u));
+    want_i64s(k, i, 1, i->nargs);
+}
+
+static void check_alloc(fnck *k, const tr_ins *i) {
+    if (!is_kind(i->ty, TR_TY_ARRAY) || i->ty->layout == TR_LAYOUT_ANY) {
+        bad(k, "result is %s, want an array of layout c or f", show(k, i->ty));
+        return;
+    }
+    want_nargs(k, i, i->ty->ndim);
+    want_i64s(k, i, 0, i->nargs);
+}
+
+static void check_access(fnck *k, const tr_ins *i) {
+    const tr_ty *t = arg_type(k, i, 0);
+    uint32_t extra = i->op == TR_OP_STORE ? 2 : 1;
+    want_array(k, i, 0);
+    if (!is_kind(t, TR_TY_ARRAY))
+        return;
+    want_nargs(k, i, t->ndim + extra);
+    want_i64s(k, i, 1, t->ndim + 1u);
+    if (i->op == TR_OP_LOAD) {
+        want_type(k, i->ty, t->elem, "result");
+        return;
+    }
+    want_type(k, arg_type(k, i, i->nargs - 1), t->elem, "value");
+    if (t->readonly)
+        bad(k, "the array is read-only");
+}
+
+static void check_axis(fnck *k, const tr_ins *i) {
+    const tr_ty *t = arg_type(k, i, 0);
+    want_array(k, i, 0);
+    if (is_kind(t, TR_TY_ARRAY) && (i->imm.i < 0 || i->imm.i >= t->ndim))
+        bad(k, "axis %" PRIi64 " of a %u-dimensional array", i->imm.i, t->ndim);
+}
+
+static void check_site(fnck *k, const tr_ins *i, uint32_t first) {
+    const tr_site *s = i->imm.site;
+    if (!s) {
+        bad(k, "names no exception");
+        return;
+    }
+    if (s->exc >= TR_EXC__COUNT)
+        bad(k, "no such exception");
+    int64_t taken = 0;
+    for (int32_t n = 0; n < s->nargs; n++)
+        taken += s->args[n] == NULL;
+    if (s->nargs >= 0 && taken != (int64_t)i->nargs - first)
+        bad(k, "the exception takes %" PRIi64 " of %" PRIi64 " values", taken, (int64_t)i->nargs - first);
+    unsigned slots = 0;
+    for (uint32_t n = first; n < i->nargs; n++)
+        slots += arg_type(k, i, n) ? tr_ty_nparts(arg_type(k, i, n)) : 0;
+    if (slots > TR_FRAME_PAYLOAD)
+        bad(k, "%u parts of payload, at most %d fit", slots, TR_FRAME_PAYLOAD);
+}
+
+/* Type that a letter of rt.def stands for; NULL: no type of the IR (frame, pointers). */
+static const tr_ty *rt_type(fnck *k, char letter) {
+    static const struct {
+        char letter;
+        tr_tyk kind;
+    } rows[] = {{'i', TR_TY_I64}, {'u', TR_TY_U64},  {'I', TR_TY_I32},  {'d', TR_TY_F64},
+                {'f', TR_TY_F32}, {'b', TR_TY_BOOL}, {'C', TR_TY_C128}, {'v', TR_TY_NONE}};
+    for (unsigned r = 0; r < sizeof rows / sizeof *rows; r++)
+        if (rows[r].letter == letter)
+            return tr_ty_scalar(k->f->ctx->types, rows[r].kind);
+    return NULL;
+}
+
+static void check_callrt(fnck *k, const tr_ins *i) {
+    const tr_rtcall *rt = i->imm.rt;
+    if (!rt || rt->row >= TR_RT__COUNT) {
+        bad(k, "no such run-time function");
+        return;
+    }
+    const char *sig = tr_rt_info[rt->row].sig;
+    uint32_t n = 0;
+    bool text = false;
+    want_type(k, i->ty, rt_type(k, sig[0]), "result");
+    for (const char *p = sig + 2; *p && *p != ')'; p++) {
+        if (*p == 's')
+            text = true;
+        else if (*p != 'F') {
+            const tr_ty *t = n < i->nargs ? arg_type(k, i, n) : NULL;
+            if (n < i->nargs && rt_type(k, *p))
+                want_type(k, t, rt_type(k, *p), "operand");
+            else if (t && t->kind == TR_TY_ARRAY) /* an array is passed as its parts, a letter each */
+                for (unsigned part = tr_ty_nparts(t); part > 1 && p[1] && p[1] != ')'; part--)
+                    p++;
+            n++;
+        }
+    }
+    want_nargs(k, i, n);
+    if (text != (rt->text != NULL))
+        bad(k, text ? "a text is missing" : "takes no text");
+}
+
+static void check_yield(fnck *k, const tr_ins *i) {
+    const tr_pat *t = k->pat;
+    if (!k->f->is_lambda) {
+        bad(k, "stands outside of a lambda");
+        return;
+    }
+    if (!t)
+        return;
+    want_nargs(k, i, (uint32_t)t->nout + t->nred);
+}
+
+/* Operands of a pattern, and what its lambda takes. Types of YIELD are checked by check_yields. */
+static void check_pattern(fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    if (!t || !t->lam || !t->lam->is_lambda) {
+        bad(k, "has no lambda");
+        return;
+    }
+    want_nargs(k, i, (uint32_t)t->nspace + t->nin + t->nout + t->nred + t->ncap);
+    if (i->nargs != (uint32_t)t->nspace + t->nin + t->nout + t->nred + t->ncap || !t->lam->blks.n)
+        return;
+    uint32_t arrays = t->nspace, cap = arrays + t->nin + t->nout + t->nred, p = 0;
+    const tr_blk *entry = tr_blk_at(t->lam, 0);
+    if (entry->params.n != (uint32_t)t->nspace + t->nin + t->ncap) {
+        bad(k, "the lambda has %" PRIu32 " params, want %u", entry->params.n, t->nspace + t->nin + t->ncap);
+        return;
+    }
+#define PARAM_TYPE() tr_at(t->lam, entry->params.d[p])->ty
+    want_i64s(k, i, 0, t->nspace);
+    for (; p < t->nspace; p++)
+        if (!is_kind(PARAM_TYPE(), TR_TY_I64))
+            bad(k, "index %" PRIu32 " of the lambda is %s", p, show(k, PARAM_TYPE()));
+    for (uint32_t n = arrays; n < arrays + t->nin + t->nout; n++) {
+        const tr_ty *a = arg_type(k, i, n);
+        want_array(k, i, n);
+        if (!is_kind(a, TR_TY_ARRAY))
+            return;
+        if (a->ndim != t->nspace)
+            bad(k, "operand %" PRIu32 " has rank %u, the space %u", n, a->ndim, t->nspace);
+        if (n < arrays + t->nin)
+            want_type(k, PARAM_TYPE(), a->elem, "the lambda's element"), p++;
+        else if (a->readonly)
+            bad(k, "operand %" PRIu32 " is read-only", n);
+    }
+    for (uint32_t n = 0; n < t->ncap; n++, p++)
+        want_type(k, PARAM_TYPE(), arg_type(k, i, cap + n), "the lambda's captured value");
+#undef PARAM_TYPE
+    const tr_ty *res = i->ty;
+    if (t->nred == 0   ? !is_kind(res, TR_TY_NONE)
+        : t->nred == 1 ? res != arg_type(k, i, cap - 1)
+                       : !is_kind(res, TR_TY_TUPLE) || res->n != t->nred)
+        bad(k, "result is %s", show(k, res));
+    for (uint32_t r = 0; r < t->nred; r++) {
+        want_class(k, i, cap - t->nred + r, "biufc");
+        if (t->nred > 1 && is_kind(res, TR_TY_TUPLE) && r < res->n)
+            want_type(k, arg_type(k, i, cap - t->nred + r), res->items[r], "reduction");
+        if (t->reds[r] >= TR_RED__COUNT)
+            bad(k, "no such reduction");
+        if (t->reds[r] >= TR_RED_ARGMIN)
+            want_kind(k, i, cap - t->nred + r, TR_TY_I64);
+    }
+}
+
+/* The values that the lambda of pattern i yields. */
+static void check_yields(fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    if (!t || !t->lam || i->nargs != (uint32_t)t->nspace + t->nin + t->nout + t->nred + t->ncap)
+        return;
+    const tr_fn *lam = t->lam;
+    for (tr_bid b = 0; b < lam->blks.n; b++) {
+        const tr_blk *blk = tr_blk_at(lam, b);
+        if (blk->dead || blk->last >= lam->ins.n || tr_at(lam, blk->last)->op != TR_OP_YIELD)
+            continue;
+        const tr_ins *y = tr_at(lam, blk->last);
+        for (uint32_t n = 0; n < y->nargs && n < (uint32_t)t->nout + t->nred; n++) {
+            const tr_ty *got = y->args[n] < lam->ins.n ? tr_at(lam, y->args[n])->ty : NULL;
+            const tr_ty *want = arg_type(k, i, (uint32_t)t->nspace + t->nin + n);
+            if (n < t->nout)
+                want = is_kind(want, TR_TY_ARRAY) ? want->elem : NULL;
+            else if (t->reds[n - t->nout] >= TR_RED_ARGMIN)
+                continue; /* any scalar with an order */
+            if (want)
+                want_type(k, got, want, "what the lambda yields");
+        }
+    }
+}
+
+/* --- one instruction --- */
+
+static void check_result(fnck *k, const tr_ins *i) {
+    const tr_ty *t = i->ty;
+    switch (tr_op_info[i->op].result) {
+    case '-':
+    case 'v':
+        if (t)
+            bad(k, "has a type");
+        return;
+    case 's': want_type(k, t, arg_type(k, i, i->op == TR_OP_SELECT ? 1 : 0), "result"); break;
+    case 'b':
+        if (!is_kind(t, TR_TY_BOOL))
+            bad(k, "result is %s, want i1", show(k, t));
+        break;
+    case 'n':
+        if (!is_kind(t, TR_TY_I64))
+            bad(k, "result is %s, want i64", show(k, t));
+        break;
+    default: break;
+    }
+    if (k->f->stage == S_T && (!t || t->weak))
+        bad(k, "result is %s", t ? "weak" : "not typed");
+}
+
+static void check_typed(fnck *k, const tr_ins *i) {
+    switch ((tr_op)i->op) {
+    case TR_OP_CBR: want_kind(k, i, 0, TR_TY_BOOL); break;
+    case TR_OP_RET:
+        if (k->f->ret)
+            want_type(k, arg_type(k, i, 0), k->f->ret, "the returned value");
+        if (k->f->is_lambda)
+            bad(k, "stands in a lambda");
+        break;
+    case TR_OP_CONV:
+    case TR_OP_BITCAST: check_convert(k, i); break;
+    case TR_OP_SELECT:
+        want_kind(k, i, 0, TR_TY_BOOL);
+        want_type(k, arg_type(k, i, 2), arg_type(k, i, 1), "operand 2");
+        break;
+    case TR_OP_TUPLE: check_tuple(k, i); break;
+    case TR_OP_EXTRACT: check_extract(k, i); break;
+    case TR_OP_ADD:
+    case TR_OP_SUB:
+    case TR_OP_MUL:
+    case TR_OP_DIV:
+    case TR_OP_FLOORDIV:
+    case TR_OP_FLOORMOD:
+    case TR_OP_REM:
+    case TR_OP_QUOT:
+    case TR_OP_POW:
+    case TR_OP_NEG:
+    case TR_OP_AND:
+    case TR_OP_OR:
+    case TR_OP_XOR:
+    case TR_OP_NOT:
+    case TR_OP_SHL:
+    case TR_OP_SHR:
+    case TR_OP_CMP: check_arith(k, i); break;
+    case TR_OP_MATH: check_math(k, i); break;
+    case TR_OP_ABS:
+    case TR_OP_CPLX:
+    case TR_OP_RE:
+    case TR_OP_IM: check_complex(k, i); break;
+    case TR_OP_DIM:
+    case TR_OP_STRIDE: check_axis(k, i); break;
+    case TR_OP_VIEW: check_view(k, i); break;
+    case TR_OP_ALLOC:
+        check_alloc(k, i);
+        check_site(k, i, i->nargs);
+        break;
+    case TR_OP_LOAD:
+    case TR_OP_STORE: check_access(k, i); break;
+    case TR_OP_OVERLAP:
+        want_array(k, i, 0);
+        want_array(k, i, 1);
+        break;
+    case TR_OP_WRAP: want_i64s(k, i, 0, 2); break;
+    case TR_OP_CHECKIDX:
+        want_i64s(k, i, 0, 2);
+        check_site(k, i, i->nargs);
+        break;
+    case TR_OP_CHECK:
+        want_kind(k, i, 0, TR_TY_BOOL);
+        check_site(k, i, 1);
+        break;
+    case TR_OP_RAISE: check_site(k, i, 0); break;
+    case TR_OP_CALLRT: check_callrt(k, i); break;
+    case TR_OP_PATTERN:
+        check_pattern(k, i);
+        check_yields(k, i);
+        break;
+    case TR_OP_YIELD: check_yield(k, i); break;
+    default: break;
+    }
+}
+
+static void check_sub(fnck *k, const tr_ins *i) {
+    unsigned limit = i->op == TR_OP_BINARY || i->op == TR_OP_INPLACE ? TR_BIN__COUNT
+                     : i->op == TR_OP_UNARY                          ? TR_UN__COUNT
+                     : i->op == TR_OP_COMPARE                        ? TR_CMP__COUNT
+                                                                     : 256;
+    if (i->sub >= limit)
+        bad(k, "no such operator");
+}
+
+/* A constant, or defined before its use on every way. */
+static void check_use(fnck *k, tr_val v, uint32_t position) {
+    if (v >= k->f->ins.n) {
+        bad(k, "an operand is missing");
+        return;
+    }
+    const tr_ins *d = tr_at(k->f, v);
+    if (d->blk == TR_NOBLK && tr_is_const(d)) {
+        if (!(tr_op_info[d->op].stages & k->f->stage))
+            bad(k, "uses a constant of another stage");
+        else if (d->op != TR_OP_OBJ && (!d->ty || d->ty->weak))
+            bad(k, "uses a constant of type %s", show(k, d->ty));
+        return;
+    }
+    if (d->op >= TR_OP__COUNT || tr_op_info[d->op].result == '-') {
+        bad(k, "uses something without a value");
+        return;
+    }
+    if (!k->position[v]) {
+        bad(k, "uses a value that is defined nowhere");
+        return;
+    }
+    if (d->blk == k->b ? k->position[v] >= position : !tr_dominates(&k->cfg, d->blk, k->b))
+        bad(k, "uses a value that is not defined on every way here");
+}
+
+static void check_edges(fnck *k, const tr_ins *i, uint32_t position) {
+    for (uint32_t s = 0; s < tr_nsucc(i); s++) {
+        const tr_edge *e = &i->imm.succ[s];
+        for (uint32_t n = 0; n < e->n; n++)
+            check_use(k, e->args[n], position);
+        if (e->to >= k->f->blks.n || tr_blk_at(k->f, e->to)->dead || e->to == 0) {
+            bad(k, e->to ? "goes to no block" : "goes to the entry");
+            continue;
+        }
+        const tr_blk *to = tr_blk_at(k->f, e->to);
+        if (to->params.n != e->n) {
+            bad(k, "passes %" PRIu32 " values, the block takes %" PRIu32, e->n, to->params.n);
+            continue;
+        }
+        for (uint32_t n = 0; k->f->stage == S_T && n < e->n; n++)
+            if (e->args[n] < k->f->ins.n && to->params.d[n] < k->f->ins.n)
+                want_type(k, tr_at(k->f, e->args[n])->ty, tr_at(k->f, to->params.d[n])->ty, "what is passed");
+    }
+}
+
+static void check_ins(fnck *k, tr_val v) {
+    const tr_ins *i = tr_at(k->f, v);
+    k->v = v;
+    if (i->op >= TR_OP__COUNT || !(tr_op_info[i->op].stages & k->f->stage) || i->op == TR_OP_PARAM ||
+        tr_is_const(i)) {
+        bad(k, "may not stand here");
+        return;
+    }
+    const tr_opinfo *op = &tr_op_info[i->op];
+    if (op->nargs >= 0)
+        want_nargs(k, i, (uint32_t)op->nargs);
+    if ((op->effects & E_TERM) && v != tr_blk_at(k->f, k->b)->last)
+        bad(k, "ends the block before its end");
+    if (tr_nsucc(i) && !i->imm.succ) {
+        bad(k, "goes nowhere");
+        return;
+    }
+    if (i->loc >= k->f->locs.n)
+        bad(k, "has a place that is not in the table");
+    for (uint32_t n = 0; n < i->nargs; n++)
+        check_use(k, i->args[n], k->position[v]);
+    check_edges(k, i, k->position[v]);
+    check_sub(k, i);
+    if (op->nargs < 0 || i->nargs == (uint32_t)op->nargs) {
+        check_result(k, i);
+        if (k->f->stage == S_T)
+            check_typed(k, i);
+    }
+}
+
+/* --- a function --- */
+
+/* Chains forward and back agree and end; numbers every definition. */
+static bool check_links(fnck *k, tr_bid b) {
+    const tr_blk *blk = tr_blk_at(k->f, b);
+    uint32_t at = 1;
+    tr_val prev = TR_NOVAL;
+    k->b = b;
+    k->v = TR_NOVAL;
+    for (uint32_t p = 0; p < blk->params.n; p++) {
+        tr_val v = blk->params.d[p];
+        if (v >= k->f->ins.n || tr_at(k->f, v)->op != TR_OP_PARAM || tr_at(k->f, v)->blk != b ||
+            k->position[v]) {
+            bad(k, "param %" PRIu32 " is not one of this block", p);
+            continue;
+        }
+        k->position[v] = at;
+        if (k->f->stage == S_T && (!tr_at(k->f, v)->ty || tr_at(k->f, v)->ty->weak))
+            bad(k, "param %" PRIu32 " is %s", p, show(k, tr_at(k->f, v)->ty));
+    }
+    for (tr_val v = blk->first; v != TR_NOVAL; prev = v, v = tr_at(k->f, v)->next) {
+        if (v >= k->f->ins.n || k->position[v] || tr_at(k->f, v)->blk != b || tr_at(k->f, v)->prev != prev) {
+            bad(k, "the chain of instructions is broken");
+            return false;
+        }
+        k->position[v] = ++at;
+    }
+    if (blk->last != prev) {
+        bad(k, "the chain of instructions is broken at its end");
+        return false;
+    }
+    if (prev == TR_NOVAL || tr_at(k->f, prev)->op >= TR_OP__COUNT ||
+        !(tr_effects(tr_at(k->f, prev)) & E_TERM))
+        bad(k, "does not end in a terminator");
+    return true;
+}
+
+static bool check_all_links(fnck *k) {
+    bool ok = true;
+    for (tr_bid b = 0; b < k->f->blks.n; b++)
+        if (!tr_blk_at(k->f, b)->dead && !check_links(k, b))
+            ok = false;
+    return ok;
+}
+
+static void compute_cfg(fnck *k) {
+    k->cfg = *k->f;
+    k->cfg.blks.d = tr_arena_copy(k->c->a, k->f->blks.d, k->f->blks.n * sizeof *k->f->blks.d);
+    for (tr_bid b = 0; b < k->cfg.blks.n; b++)
+        k->cfg.blks.d[b].preds = (tr_u32s){0};
+    tr_cfg_compute(&k->cfg);
+    tr_dom_compute(&k->cfg);
+}
+
+static void check_fn(checker *c, const tr_fn *f, const tr_pat *pat, const tr_fn *outer, tr_val at) {
+    fnck k = {.c = c, .f = f, .b = TR_NOBLK, .v = TR_NOVAL, .pat = pat};
+    k.position = TR_NEW_N(c->a, uint32_t, f->ins.n + 1);
+    if (!f->blks.n || tr_blk_at(f, 0)->dead) {
+        fnck o = {.c = c, .f = outer ? outer : f, .b = TR_NOBLK, .v = at};
+        bad(&o, "has no entry block");
+        return;
+    }
+    if (!check_all_links(&k)) {
+        c->broken_links = true;
+        return;
+    }
+    compute_cfg(&k);
+    for (k.b = 0; k.b < f->blks.n; k.b++)
+        for (tr_val v = tr_blk_at(f, k.b)->dead ? TR_NOVAL : tr_blk_at(f, k.b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            check_ins(&k, v);
+            const tr_ins *i = tr_at(f, v);
+            if (i->op == TR_OP_PATTERN && i->imm.pat && i->imm.pat->lam)
+                check_fn(c, i->imm.pat->lam, i->imm.pat, f, v);
+        }
+}
+
+static void note(void *user, tr_sb *out, const tr_fn *f, tr_bid b, tr_val v) {
+    const checker *c = user;
+    for (uint32_t n = 0; n < c->faults.n; n++) {
+        const fault *x = &c->faults.d[n];
+        if (x->f == f && x->v == v && (v != TR_NOVAL || x->b == b))
+            tr_sb_printf(out, ";      ^ fault: %s\n", x->text);
+    }
+}
+
+bool tr_ir_verify(const tr_fn *f, tr_sb *out) {
+    checker c = {.a = &f->ctx->arena};
+    check_fn(&c, f, NULL, NULL, TR_NOVAL);
+    if (!c.faults.n)
+        return true;
+    tr_sb_printf(out, "; %" PRIu32 " fault%s in %s\n", c.faults.n, c.faults.n == 1 ? "" : "s",
+                 f->name ? f->name : "?");
+    for (uint32_t n = 0; n < c.faults.n; n++) {
+        const fault *x = &c.faults.d[n];
+        if (c.broken_links || (x->b == TR_NOBLK && x->v == TR_NOVAL))
+            tr_sb_printf(out, "; fault: block %" PRId32 ", value %" PRId32 ": %s\n", (int32_t)x->b,
+                         (int32_t)x->v, x->text);
+    }
+    if (!c.broken_links)
+        tr_ir_print_notes(out, f, note, &c);
+    return false;
+}
