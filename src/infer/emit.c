@@ -260,6 +260,8 @@ static void emit_ins(emission *m, tr_val v) {
         emit_term(m, in);
         return;
     }
+    if (in->op == TR_OP_UNDEFVAR)
+        return; /* an error only where it is used */
     uint32_t errs = m->f->ctx->nerrs;
     if (!tr_infer_step(&m->e, m->src, in, ops, &out)) {
         if (m->f->ctx->nerrs == errs)

@@ -54,7 +54,10 @@ static tr_tv step_closure(tr_em *e, const tr_ins *in, const tr_tv *a) {
 }
 
 static bool step_counter(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
-    if (in->op == TR_OP_ITERMORE)
+    int64_t n;
+    if (in->op == TR_OP_ITERMORE && tr_tv_lit_int(a[1], &n) && n == 0)
+        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, false)); /* the loop over () has no body to type */
+    else if (in->op == TR_OP_ITERMORE)
         *out = tr_em_cmp(e, TR_CMP_LT, tr_em_strong(e, a[0]), a[1]);
     else
         *out = tr_em_nsw(e, TR_OP_ADD, tr_em_strong(e, a[0]), tr_em_i64(e, 1));

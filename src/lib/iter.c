@@ -44,7 +44,7 @@ static tr_tv range_len(tr_em *e, tr_tv r) {
 bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
     switch (it.ty->kind) {
     case TR_TY_RANGE: *n = range_len(e, it); return true;
-    case TR_TY_TUPLE: *n = tr_em_i64(e, it.ty->n); return true;
+    case TR_TY_TUPLE: *n = tr_em_lit(e, tr_obj_int(&e->ctx->arena, it.ty->n)); return true;
     case TR_TY_ARRAY: *n = tr_em_dim(e, it, 0); return true;
     case TR_TY_ITER: break;
     default: return tr_em_error(e, "%s has no length", tr_em_tyname(e, it.ty));
@@ -60,6 +60,7 @@ bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
         tr_tv k;
         if (!tr_em_iterlen(e, tr_em_item(e, it, i), &k))
             return false;
+        k = tr_em_strong(e, k);
         *n = i == 0 ? k : tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, *n), k, *n);
     }
     return true;

@@ -200,7 +200,8 @@ REFUSED = [
 def test_refused(row: str, line: int, source: str) -> None:
     kind, text = _core._front(define(source))
     assert kind == "refused", text
-    assert text.startswith(f"{row}:"), text
+    rows = {row, "set"} if "{y for" in source else {row}  # from 3.12 on a set is seen first
+    assert text.split(":")[0] in rows, text
     assert int(text.split(":")[1]) in (line, line + 1), text  # a `try:` has no instruction of its own
 
 

@@ -8,6 +8,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
+import plain
 import treadle
 from treadle import njit
 
@@ -570,12 +571,7 @@ def test_raise_with_arguments():
 
 
 def test_assert_with_message():
-    @njit
-    def f(n):
-        assert n > 0, "n must be positive"
-        assert n < 10
-        return n
-
+    f = njit(plain.asserting)
     assert f(3) == 3
     with pytest.raises(AssertionError, match="n must be positive"):
         f(0)
