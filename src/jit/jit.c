@@ -1,0 +1,322 @@
+/* The back end behind jit/backend.h: lower, run LLVM's passes, emit an object. Stateless but for what each thread keeps.
+ *
+ * LLVM is set up once per process; a TargetMachine, which is costly and not shareable, once per thread and level, freed when the thread
+ * ends. Context and module live for one compile. Nothing of LLVM's is printed: diagnostics are collected and become part
+ * of the error. When LLVM gives up for good it ends the process; the handler says why on the way out.
+ * Out of memory (D18): the arena jumps to the handler here, no LLVM frame lies between, and the context is disposed of. */
+#include "jit/backend.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jit/compat.h"
+#include "jit/pipeline.h"
+#include "lower/lower.h"
+
+static bool compile(tr_prog *p, const tr_want *want, tr_object *out);
+static const char *target(void);
+
+/* --- once per process --- */
+
+typedef struct host {
+    LLVMTargetRef target;
+    char *triple, *cpu, *features, *layout;
+    unsigned vector_bits;
+    char version[64], name[4096]; /* name: CPU and features, for the cache key */
+    const char *failed;           /* NULL: fine */
+    tr_backend door;
+} host;
+
+static host the_host; /* written once under `once`, constant afterwards */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t machines_key;
+
+static void last_words(const char *reason) {
+    static const char before[] = "treadle: LLVM cannot go on: ";
+    ssize_t n = write(STDERR_FILENO, before, sizeof before - 1);
+    n = write(STDERR_FILENO, reason, strlen(reason));
+    n = write(STDERR_FILENO, "\n", 1);
+    (void)n;
+}
+
+/* Widest vectors that pay: 512 bits where the processor has all of AVX-512 that numerical code uses. */
+static unsigned widest(const char *features) {
+    return strstr(features, "+avx512dq") && strstr(features, "+avx512vl") ? 512 : 256;
+}
+
+static LLVMTargetMachineRef new_machine(int level) {
+    LLVMCodeGenOptLevel cg = level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
+    return LLVMCreateTargetMachine(the_host.target, the_host.triple, the_host.cpu, the_host.features, cg,
+                                   LLVMRelocPIC, LLVMCodeModelSmall);
+}
+
+typedef struct machines {
+    LLVMTargetMachineRef tm[2]; /* code generation level 0; default */
+} machines;
+
+static void free_machines(void *p) {
+    machines *m = p;
+    for (int i = 0; i < 2; i++)
+        if (m->tm[i])
+            LLVMDisposeTargetMachine(m->tm[i]);
+    free(m);
+}
+
+static void describe(host *h) {
+    unsigned major, minor, patch;
+    LLVMGetVersion(&major, &minor, &patch);
+    snprintf(h->version, sizeof h->version, "llvm %u.%u.%u, rec %d", major, minor, patch, TR_REC_VERSION);
+    snprintf(h->name, sizeof h->name, "%s %s v%u", h->cpu, h->features, h->vector_bits);
+}
+
+static void set_up(void) {
+    host *h = &the_host;
+    LLVMInstallFatalErrorHandler(last_words);
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    char *why = NULL, *found = LLVMGetHostCPUFeatures();
+    h->triple = LLVMGetDefaultTargetTriple();
+    h->cpu = LLVMGetHostCPUName();
+    /* Gathers are slow on every processor whose microcode guards them against speculation; three times on the test machine. */
+    size_t n = strlen(found) + 32;
+    h->features = malloc(n);
+    if (!h->features || pthread_key_create(&machines_key, free_machines)) {
+        h->failed = "not enough memory to set up LLVM";
+        return;
+    }
+    snprintf(h->features, n, "%s,+prefer-no-gather", found);
+    h->vector_bits = widest(found);
+    LLVMDisposeMessage(found);
+    if (LLVMGetTargetFromTriple(h->triple, &h->target, &why)) {
+        h->failed = "this LLVM has no code generator for the host";
+        LLVMDisposeMessage(why);
+        return;
+    }
+    LLVMTargetMachineRef tm = new_machine(0);
+    LLVMTargetDataRef data = LLVMCreateTargetDataLayout(tm);
+    h->layout = LLVMCopyStringRepOfTargetData(data);
+    LLVMDisposeTargetData(data);
+    LLVMDisposeTargetMachine(tm);
+    describe(h);
+}
+
+static void set_up_once(void) {
+    set_up();
+    the_host.door = (tr_backend){TR_BACKEND_ABI, the_host.version, compile, target};
+}
+
+/* --- once per thread --- */
+
+static LLVMTargetMachineRef machine(int level) {
+    machines *m = pthread_getspecific(machines_key);
+    if (!m) {
+        m = calloc(1, sizeof *m);
+        if (!m || pthread_setspecific(machines_key, m)) {
+            free(m);
+            return NULL;
+        }
+    }
+    int i = level != 0;
+    if (!m->tm[i])
+        m->tm[i] = new_machine(level);
+    return m->tm[i];
+}
+
+/* --- one compile --- */
+
+typedef struct job {
+    tr_prog *p;
+    tr_ctx *ctx;
+    const tr_want *want;
+    tr_object *out;
+    LLVMContextRef lc;
+    LLVMModuleRef mod;
+    LLVMTargetMachineRef tm;
+    char diag[512]; /* the first error LLVM reported */
+} job;
+
+static void on_diagnostic(LLVMDiagnosticInfoRef d, void *p) {
+    job *j = p;
+    if (LLVMGetDiagInfoSeverity(d) != LLVMDSError || j->diag[0])
+        return;
+    char *s = LLVMGetDiagInfoDescription(d);
+    snprintf(j->diag, sizeof j->diag, "%s", s);
+    LLVMDisposeMessage(s);
+}
+
+static bool refuse(job *j, const char *what, const char *why) {
+    return tr_fail(j->ctx, TR_ERR_LOWERING, "%s: %s", what, why && *why ? why : j->diag);
+}
+
+static bool verify(job *j, const char *when) {
+    char *why = NULL;
+    bool bad = LLVMVerifyModule(j->mod, LLVMReturnStatusAction, &why);
+    if (bad)
+        refuse(j, when, why);
+    LLVMDisposeMessage(why);
+    return !bad;
+}
+
+static void put_text(job *j, tr_stage stage, tr_sb *sink, const char *text) {
+    if (sink)
+        tr_sb_puts(sink, text);
+    if (tr_dump_wants(&j->ctx->dump, stage, NULL, j->p->insts.d[j->p->root].fn->name))
+        tr_sb_puts(&j->ctx->dump_text, text);
+}
+
+static bool text_wanted(const job *j, tr_stage stage, const tr_sb *sink) {
+    return sink || tr_dump_wants(&j->ctx->dump, stage, NULL, j->p->insts.d[j->p->root].fn->name);
+}
+
+static void show_module(job *j, tr_stage stage, tr_sb *sink) {
+    if (!text_wanted(j, stage, sink))
+        return;
+    char *s = LLVMPrintModuleToString(j->mod);
+    put_text(j, stage, sink, s);
+    LLVMDisposeMessage(s);
+}
+
+/* Code generation changes the module, so the text is made from a copy. */
+static bool show_assembly(job *j) {
+    if (!text_wanted(j, TR_STAGE_ASM, j->want ? j->want->assembly : NULL))
+        return true;
+    LLVMModuleRef copy = LLVMCloneModule(j->mod);
+    LLVMMemoryBufferRef buf = NULL;
+    char *why = NULL;
+    bool ok = !LLVMTargetMachineEmitToMemoryBuffer(j->tm, copy, LLVMAssemblyFile, &why, &buf);
+    if (ok) {
+        tr_sb text;
+        tr_sb_init(&text);
+        tr_sb_write(&text, LLVMGetBufferStart(buf), LLVMGetBufferSize(buf));
+        put_text(j, TR_STAGE_ASM, j->want ? j->want->assembly : NULL, text.d ? text.d : "");
+        tr_sb_fini(&text);
+        LLVMDisposeMemoryBuffer(buf);
+    } else {
+        refuse(j, "no assembly", why);
+        LLVMDisposeMessage(why);
+    }
+    LLVMDisposeModule(copy);
+    return ok;
+}
+
+static bool run_passes(job *j) {
+    uint8_t level = j->ctx->opts.opt_level;
+    const char *passes = level == 0                   ? TR_REC_STUB
+                         : level >= 3                 ? "default<O3>"
+                         : tr_lower_has_calls(j->mod) ? TR_REC_CALLS
+                                                      : TR_REC;
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMPassBuilderOptionsSetLoopVectorization(o, 1);
+    LLVMPassBuilderOptionsSetSLPVectorization(o, 1);
+    LLVMPassBuilderOptionsSetLoopInterleaving(o, 1);
+    LLVMPassBuilderOptionsSetLoopUnrolling(o, 1);
+    LLVMErrorRef err = LLVMRunPasses(j->mod, passes, j->tm, o);
+    LLVMDisposePassBuilderOptions(o);
+    if (!err)
+        return true;
+    char *why = LLVMGetErrorMessage(err);
+    refuse(j, "LLVM's passes failed", why);
+    LLVMDisposeErrorMessage(why);
+    return false;
+}
+
+static bool emit(job *j) {
+    char *why = NULL;
+    LLVMMemoryBufferRef buf = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(j->tm, j->mod, LLVMObjectFile, &why, &buf)) {
+        refuse(j, "no code could be generated", why);
+        LLVMDisposeMessage(why);
+        return false;
+    }
+    bool ok = j->diag[0] == 0 || refuse(j, "no code could be generated", j->diag);
+    size_t n = LLVMGetBufferSize(buf);
+    j->out->elf = ok ? malloc(n) : NULL;
+    if (j->out->elf) {
+        memcpy(j->out->elf, LLVMGetBufferStart(buf), n);
+        j->out->size = n;
+    } else if (ok) {
+        ok = tr_fail(j->ctx, TR_ERR_MEMORY, "not enough memory for %zu bytes of machine code", n);
+    }
+    LLVMDisposeMemoryBuffer(buf);
+    return ok;
+}
+
+static bool stages(job *j) {
+    tr_ctx *ctx = j->ctx;
+    const tr_want *t = j->want;
+    bool texts = text_wanted(j, TR_STAGE_LLVM, t ? t->llvm : NULL) ||
+                 text_wanted(j, TR_STAGE_LLVMOPT, t ? t->llvmopt : NULL);
+    tr_lower_want want = {.vector_bits = the_host.vector_bits, .names = texts};
+    LLVMContextSetDiscardValueNames(j->lc, !texts);
+    uint64_t t0 = tr_now_ns();
+    if (!tr_lower_program(j->p, j->lc, j->mod, &want, &j->out->meta))
+        return false;
+    uint64_t t1 = tr_now_ns();
+    ctx->stage_ns[TR_STAGE_LLVM] += t1 - t0;
+    show_module(j, TR_STAGE_LLVM, t ? t->llvm : NULL);
+    if (ctx->dump.verify && !verify(j, "lowering made a wrong module"))
+        return false;
+    t1 = tr_now_ns();
+    if (!run_passes(j))
+        return false;
+    uint64_t t2 = tr_now_ns();
+    ctx->stage_ns[TR_STAGE_LLVMOPT] += t2 - t1;
+    show_module(j, TR_STAGE_LLVMOPT, t ? t->llvmopt : NULL);
+    if (!show_assembly(j))
+        return false;
+    t2 = tr_now_ns();
+    bool ok = emit(j);
+    ctx->stage_ns[TR_STAGE_ASM] += tr_now_ns() - t2;
+    return ok;
+}
+
+static bool compile(tr_prog *p, const tr_want *want, tr_object *out) {
+    tr_ctx *ctx = p->ctx;
+    pthread_once(&once, set_up_once);
+    *out = (tr_object){0};
+    if (the_host.failed)
+        return tr_fail(ctx, TR_ERR_LOWERING, "%s", the_host.failed);
+    LLVMTargetMachineRef tm = machine(ctx->opts.opt_level);
+    if (!tm)
+        return tr_fail(ctx, TR_ERR_MEMORY, "not enough memory for LLVM");
+    LLVMContextRef lc = LLVMContextCreate();
+    LLVMModuleRef mod = LLVMModuleCreateWithNameInContext("treadle", lc);
+    LLVMSetTarget(mod, the_host.triple);
+    LLVMSetDataLayout(mod, the_host.layout);
+    job j = {.p = p, .ctx = ctx, .want = want, .out = out, .lc = lc, .mod = mod, .tm = tm};
+    LLVMContextSetDiagnosticHandler(lc, on_diagnostic, &j);
+    jmp_buf *outer = ctx->arena.oom, here;
+    bool ok;
+    if (setjmp(here)) {
+        LLVMContextDispose(lc); /* and the module with it */
+        ctx->arena.oom = outer;
+        if (outer)
+            longjmp(*outer, 1);
+        abort(); /* the arena's rule when nobody handles it */
+    }
+    ctx->arena.oom = &here;
+    ok = stages(&j);
+    ctx->arena.oom = outer;
+    LLVMDisposeModule(mod);
+    LLVMContextDispose(lc);
+    if (!ok && !ctx->nerrs)
+        tr_fail(ctx, TR_ERR_INTERNAL, "the back end failed without saying why");
+    return ok;
+}
+
+static const char *target(void) {
+    pthread_once(&once, set_up_once);
+    return the_host.failed ? NULL : the_host.name;
+}
+
+const tr_backend *tr_backend_get(uint32_t abi) {
+    if (abi != TR_BACKEND_ABI)
+        return NULL;
+    pthread_once(&once, set_up_once);
+    return &the_host.door;
+}

@@ -1,0 +1,264 @@
+/* Arrays: descriptors by parts, element access, views, allocation, counting, overlap.
+ *
+ * Strides are in elements and addresses are typed GEPs, so that LLVM's loop vectoriser sees unit strides. Index arithmetic
+ * carries nsw: an element that is accessed lies in the address space, and so do all partial sums. Views use plain GEPs,
+ * because the start of an empty slice may lie outside the array. Layouts C and F have no stride parts; their strides are
+ * products of extents, made where they are used (LLVM merges and hoists them). */
+#include "lower/internal.h"
+
+#include <string.h>
+
+/* One element in memory: complex is a pair. */
+static lt memory_type(const tr_lm *m, const tr_ty *t) {
+    lt e = tr_lower_elem(m, t);
+    return tr_ty_is_complex(t) ? LLVMArrayType2(e, 2) : e;
+}
+
+static void fill_strides(tr_lf *w, tr_larr *a) {
+    unsigned nd = a->ty->ndim;
+    lv s = l_int(w->m->i64, 1);
+    for (unsigned k = 0; k < nd; k++) {
+        unsigned i = a->ty->layout == TR_LAYOUT_C ? nd - 1 - k : k;
+        a->stride[i] = s;
+        if (k + 1 < nd)
+            s = k ? LLVMBuildNSWMul(w->b, s, a->shape[i], "") : a->shape[i];
+    }
+}
+
+static void arr_of_parts(tr_lf *w, const tr_ty *t, const lv *parts, tr_larr *a) {
+    a->ty = t;
+    a->owner = parts[0];
+    a->data = parts[1];
+    memcpy(a->shape, parts + 2, t->ndim * sizeof *parts);
+    if (t->layout == TR_LAYOUT_ANY)
+        memcpy(a->stride, parts + 2 + t->ndim, t->ndim * sizeof *parts);
+    else
+        fill_strides(w, a);
+}
+
+void tr_lower_arr(tr_lf *w, tr_val v, tr_larr *a) {
+    arr_of_parts(w, tr_lower_ty(w, v), tr_lower_parts(w, v), a);
+}
+
+/* --- elements --- */
+
+static lv address(tr_lf *w, const tr_larr *a, lv off) {
+    return LLVMBuildInBoundsGEP2(w->b, memory_type(w->m, a->ty->elem), a->data, &off, 1, "");
+}
+
+static lv component(tr_lf *w, const tr_larr *a, lv p, unsigned i) {
+    lv o = l_int(w->m->i64, i);
+    return i ? LLVMBuildInBoundsGEP2(w->b, tr_lower_elem(w->m, a->ty->elem), p, &o, 1, "") : p;
+}
+
+static unsigned align_of(const tr_ty *t) {
+    return tr_ty_is_complex(t) ? tr_ty_size(t) / 2 : tr_ty_size(t);
+}
+
+void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
+    lv p = address(w, a, off);
+    for (unsigned i = 0; i < (tr_ty_is_complex(a->ty->elem) ? 2u : 1u); i++) {
+        out[i] = LLVMBuildLoad2(w->b, tr_lower_elem(w->m, a->ty->elem), component(w, a, p, i), "");
+        LLVMSetAlignment(out[i], align_of(a->ty->elem));
+        tr_lower_tag(w->m, out[i], false);
+    }
+    if (a->ty->elem->kind ==
+        TR_TY_BOOL) /* any byte but 0 counts as true: it may be a view of another dtype */
+        out[0] = l_icmp(w->b, LLVMIntNE, out[0], l_int(w->m->i8, 0));
+}
+
+void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x) {
+    lv p = address(w, a, off);
+    for (unsigned i = 0; i < (tr_ty_is_complex(a->ty->elem) ? 2u : 1u); i++) {
+        lv y = a->ty->elem->kind == TR_TY_BOOL ? LLVMBuildZExt(w->b, x[i], w->m->i8, "") : x[i];
+        lv st = LLVMBuildStore(w->b, y, component(w, a, p, i));
+        LLVMSetAlignment(st, align_of(a->ty->elem));
+        tr_lower_tag(w->m, st, false);
+    }
+}
+
+/* Sum of index * stride over the axes; args: one index per axis. */
+static lv offset_of(tr_lf *w, const tr_larr *a, const tr_val *idx) {
+    lv off = NULL;
+    for (unsigned i = 0; i < a->ty->ndim; i++) {
+        lv x = tr_lower_parts(w, idx[i])[0];
+        bool unit = LLVMIsAConstantInt(a->stride[i]) && LLVMConstIntGetSExtValue(a->stride[i]) == 1;
+        lv t = unit ? x : LLVMBuildNSWMul(w->b, x, a->stride[i], "");
+        off = off ? LLVMBuildNSWAdd(w->b, off, t, "") : t;
+    }
+    return off ? off : l_int(w->m->i64, 0);
+}
+
+static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
+    tr_larr a;
+    lv out[2];
+    tr_lower_arr(w, in->args[0], &a);
+    tr_lower_load_at(w, &a, offset_of(w, &a, in->args + 1), out);
+    tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
+}
+
+static void lower_store(tr_lf *w, const tr_ins *in) {
+    tr_larr a;
+    tr_lower_arr(w, in->args[0], &a);
+    tr_lower_store_at(w, &a, offset_of(w, &a, in->args + 1), tr_lower_parts(w, in->args[in->nargs - 1]));
+}
+
+/* --- descriptors --- */
+
+static void lower_view(tr_lf *w, tr_val v, const tr_ins *in) {
+    const lv *base = tr_lower_parts(w, in->args[0]);
+    unsigned n = 2;
+    lv out[2 + 2 * TR_MAX_NDIM];
+    lv off = tr_lower_parts(w, in->args[1])[0];
+    out[0] = base[0];
+    bool here = LLVMIsAConstantInt(off) && LLVMConstIntGetSExtValue(off) == 0;
+    out[1] = here ? base[1] : LLVMBuildGEP2(w->b, memory_type(w->m, in->ty->elem), base[1], &off, 1, "");
+    for (uint32_t i = 2; i < in->nargs; i++)
+        out[n++] = tr_lower_parts(w, in->args[i])[0];
+    tr_lower_set(w, v, n, out);
+}
+
+/* Bytes of a new array, and a condition that holds unless an extent is negative or the size is past what int64 can count.
+ * As NumPy, extents of 0 do not hide that the others are too large. */
+static lv alloc_bytes(tr_lf *w, const tr_ins *in, lv *ok) {
+    lt i64 = w->m->i64;
+    unsigned size = tr_ty_size(in->ty->elem);
+    lv total = l_int(i64, 1), real = total, over = NULL;
+    for (uint32_t i = 0; i < in->nargs; i++) {
+        lv d = tr_lower_parts(w, in->args[i])[0];
+        if (in->nargs == 1) {
+            total = real = d;
+            break;
+        }
+        lv pair[2] = {total, l_select(w->b, l_icmp(w->b, LLVMIntEQ, d, l_int(i64, 0)), l_int(i64, 1), d)};
+        lv r = tr_lower_intrinsic(w, "llvm.umul.with.overflow", i64, 2, pair);
+        lv o = LLVMBuildExtractValue(w->b, r, 1, "");
+        total = LLVMBuildExtractValue(w->b, r, 0, "");
+        over = over ? l_or(w->b, over, o) : o;
+        real = l_mul(w->b, real, d);
+    }
+    /* A negative extent is a huge unsigned one. */
+    *ok = l_icmp(w->b, LLVMIntULE, total, l_int(i64, INT64_MAX / (int64_t)size));
+    if (over)
+        *ok = l_and(w->b, *ok, LLVMBuildNot(w->b, over, ""));
+    return l_mul(w->b, real, l_int(i64, size));
+}
+
+static void raise_bad_size(tr_lf *w, tr_val v, const tr_ins *in) {
+    static const tr_site negative = {TR_EXC_VALUE, "negative dimensions are not allowed", -1, NULL};
+    static const tr_site too_big = {
+        TR_EXC_VALUE,
+        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.", -1,
+        NULL};
+    lv fine = LLVMConstInt(w->m->i1, 1, 0);
+    for (uint32_t i = 0; i < in->nargs; i++)
+        fine = l_and(w->b, fine,
+                     l_icmp(w->b, LLVMIntSGE, tr_lower_parts(w, in->args[i])[0], l_int(w->m->i64, 0)));
+    lb rest = tr_lower_unless(w, fine);
+    tr_lower_raise(w, v, &negative, 0, NULL, NULL);
+    l_at_end(w->b, rest);
+    tr_lower_raise(w, v, &too_big, 0, NULL, NULL);
+}
+
+static void lower_alloc(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv out[2 + TR_MAX_NDIM], ok;
+    lv bytes = alloc_bytes(w, in, &ok);
+    lb go_on = tr_lower_unless(w, ok);
+    raise_bad_size(w, v, in);
+    l_at_end(w->b, go_on);
+    tr_lower_rt(w, TR_RT_ALLOC, 1, &bytes, NULL, &out[0]);
+    go_on = tr_lower_unless(w, LLVMBuildIsNotNull(w->b, out[0], ""));
+    const tr_ty *u64 = tr_ty_scalar(w->m->ctx->types, TR_TY_U64);
+    tr_lower_raise(w, v, in->imm.site, 1, &u64, (lv *[]){&bytes});
+    l_at_end(w->b, go_on);
+    lv o = l_int(w->m->i64, TR_MEM_ALIGN);
+    out[1] = LLVMBuildInBoundsGEP2(w->b, w->m->i8, out[0], &o, 1, "");
+    for (uint32_t i = 0; i < in->nargs; i++)
+        out[2 + i] = tr_lower_parts(w, in->args[i])[0];
+    tr_lower_set(w, v, 2 + in->nargs, out);
+}
+
+/* --- counting --- */
+
+static void count_one(tr_lf *w, lv owner, bool retain) {
+    tr_lm *m = w->m;
+    lv bits = LLVMBuildPtrToInt(w->b, owner, m->i64, "");
+    lv counted = l_and(w->b, LLVMBuildIsNotNull(w->b, owner, ""),
+                       l_icmp(w->b, LLVMIntEQ, l_and(w->b, bits, l_int(m->i64, 1)), l_int(m->i64, 0)));
+    lb yes = tr_lower_block(w, "counted"), done = tr_lower_block(w, "");
+    LLVMBuildCondBr(w->b, counted, yes, done);
+    l_at_end(w->b, yes);
+    lv o = l_int(m->i64, offsetof(tr_mem, refs)), at = LLVMBuildInBoundsGEP2(w->b, m->i8, owner, &o, 1, "");
+    lv n = LLVMBuildLoad2(w->b, m->i64, at, "");
+    tr_lower_tag(m, n, true);
+    n = l_add(w->b, n, l_int(m->i64, retain ? 1 : -1));
+    tr_lower_tag(m, LLVMBuildStore(w->b, n, at), true);
+    if (!retain) {
+        lb last = tr_lower_block(w, "free");
+        LLVMBuildCondBr(w->b, l_icmp(w->b, LLVMIntEQ, n, l_int(m->i64, 0)), last, done);
+        l_at_end(w->b, last);
+        tr_lower_rt(w, TR_RT_FREE, 1, &owner, NULL, NULL);
+    }
+    LLVMBuildBr(w->b, done);
+    l_at_end(w->b, done);
+}
+
+void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
+    if (t->kind == TR_TY_ARRAY) {
+        count_one(w, parts[0], retain);
+    } else if (!tr_ty_is_scalar(t) && t->items) {
+        for (uint32_t i = 0; i < t->n; i++) {
+            tr_lower_owners(w, t->items[i], parts, retain);
+            parts += tr_ty_nparts(t->items[i]);
+        }
+    }
+}
+
+/* --- overlap --- */
+
+/* Lowest address and one past the highest of an array that has elements. */
+static void span_of(tr_lf *w, const tr_larr *a, lv *lo, lv *hi, lv *empty) {
+    lt i64 = w->m->i64;
+    lv zero = l_int(i64, 0), first = zero, last = zero;
+    *empty = LLVMConstInt(w->m->i1, 0, 0);
+    for (unsigned i = 0; i < a->ty->ndim; i++) {
+        lv far = l_mul(w->b, l_sub(w->b, a->shape[i], l_int(i64, 1)), a->stride[i]);
+        lv down = l_icmp(w->b, LLVMIntSLT, far, zero);
+        first = l_add(w->b, first, l_select(w->b, down, far, zero));
+        last = l_add(w->b, last, l_select(w->b, down, zero, far));
+        *empty = l_or(w->b, *empty, l_icmp(w->b, LLVMIntEQ, a->shape[i], zero));
+    }
+    lv at = LLVMBuildPtrToInt(w->b, a->data, i64, ""), size = l_int(i64, tr_ty_size(a->ty->elem));
+    *lo = l_add(w->b, at, l_mul(w->b, first, size));
+    *hi = l_add(w->b, at, l_mul(w->b, l_add(w->b, last, l_int(i64, 1)), size));
+}
+
+static void lower_overlap(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv lo[2], hi[2], empty[2];
+    for (int i = 0; i < 2; i++) {
+        tr_larr a;
+        tr_lower_arr(w, in->args[i], &a);
+        span_of(w, &a, &lo[i], &hi[i], &empty[i]);
+    }
+    lv meet = l_and(w->b, l_icmp(w->b, LLVMIntULT, lo[0], hi[1]), l_icmp(w->b, LLVMIntULT, lo[1], hi[0]));
+    tr_lower_set1(w, v, l_and(w->b, meet, LLVMBuildNot(w->b, l_or(w->b, empty[0], empty[1]), "")));
+}
+
+void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
+    tr_larr a;
+    switch ((tr_op)in->op) {
+    case TR_OP_DIM: tr_lower_set1(w, v, tr_lower_parts(w, in->args[0])[2 + in->imm.i]); break;
+    case TR_OP_STRIDE:
+        tr_lower_arr(w, in->args[0], &a);
+        tr_lower_set1(w, v, a.stride[in->imm.i]);
+        break;
+    case TR_OP_VIEW: lower_view(w, v, in); break;
+    case TR_OP_ALLOC: lower_alloc(w, v, in); break;
+    case TR_OP_LOAD: lower_load(w, v, in); break;
+    case TR_OP_STORE: lower_store(w, in); break;
+    case TR_OP_OVERLAP: lower_overlap(w, v, in); break;
+    default:
+        tr_lower_owners(w, tr_lower_ty(w, in->args[0]), tr_lower_parts(w, in->args[0]),
+                        in->op == TR_OP_RETAIN);
+    }
+}

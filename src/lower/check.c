@@ -1,0 +1,160 @@
+/* Ways out of a function: failed checks, raises, and errors that come back from calls.
+ *
+ * A failing path stores its payload in the frame and returns 1 + the number of its site (meta.c). Its blocks stand at the
+ * end of the function behind branches marked unlikely. An error from a callee is passed on: the call's own site number is
+ * added to frame->trace by one small cold function per module, and the code goes up unchanged. */
+#include "lower/internal.h"
+
+#include <string.h>
+
+#include "lower/plant.h"
+
+lb tr_lower_unless(tr_lf *w, lv ok) {
+    lb go_on = tr_lower_block(w, ""), fail = tr_lower_block(w, "fail");
+    lv br = LLVMBuildCondBr(w->b, ok, go_on, fail);
+    LLVMSetMetadata(br, w->m->kind_prof, w->m->md_unlikely);
+    l_at_end(w->b, fail);
+    return go_on;
+}
+
+static void store_payload(tr_lf *w, unsigned slot, lv x) {
+    lv o = l_int(w->m->i64, (long long)(offsetof(tr_frame, payload) + slot * sizeof(tr_slot)));
+    lv at = LLVMBuildInBoundsGEP2(w->b, w->m->i8, w->frame, &o, 1, "");
+    tr_lower_tag(w->m, LLVMBuildStore(w->b, x, at), true);
+}
+
+/* A scalar as it lies in a payload slot: integers widened to 64 bits, a bool as a byte. */
+static lv payload_form(tr_lf *w, const tr_ty *t, lv x) {
+    switch (tr_ty_class(t)) {
+    case 'b': return LLVMBuildZExt(w->b, x, w->m->i8, "");
+    case 'i': return LLVMBuildSExtOrBitCast(w->b, x, w->m->i64, "");
+    case 'u': return LLVMBuildZExtOrBitCast(w->b, x, w->m->i64, "");
+    default: return x;
+    }
+}
+
+void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty,
+                    lv *const *parts) {
+    unsigned slot = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (!tr_ty_is_scalar(ty[i]))
+            continue;
+        bool wide = ty[i]->kind == TR_TY_C64;
+        for (unsigned k = 0; k < tr_ty_nparts(ty[i]); k++, slot++) {
+            if (slot >= TR_FRAME_PAYLOAD) {
+                tr_lower_error(w, v, "an exception carries more than %d values", TR_FRAME_PAYLOAD);
+                break;
+            }
+            lv x = payload_form(w, ty[i], parts[i][k]);
+            store_payload(w, slot, wide ? LLVMBuildFPExt(w->b, x, w->m->f64, "") : x);
+        }
+    }
+    tr_lower_leave(w, l_int(w->m->i32, 1 + (long long)tr_lower_site(w, v, site, n, ty)));
+}
+
+/* Raises with operands from `first` on as payload. */
+static void raise_from(tr_lf *w, tr_val v, const tr_ins *in, uint32_t first) {
+    const tr_ty *ty[16];
+    lv *parts[16];
+    unsigned n = 0;
+    for (uint32_t i = first; i < in->nargs && n < 16; i++, n++) {
+        ty[n] = tr_lower_ty(w, in->args[i]);
+        parts[n] = tr_lower_parts(w, in->args[i]);
+    }
+    tr_lower_raise(w, v, in->imm.site, n, ty, parts);
+}
+
+void tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv ok;
+    switch ((tr_op)in->op) {
+    case TR_OP_WRAP: {
+        lv i = tr_lower_parts(w, in->args[0])[0], n = tr_lower_parts(w, in->args[1])[0];
+        lv limit = l_int(w->m->i64, tr_plant(w->m->ctx, TR_PLANT_WRAP) ? -1 : 0);
+        lv neg = l_icmp(w->b, LLVMIntSLT, i, limit);
+        tr_lower_set1(w, v, l_select(w->b, neg, l_add(w->b, i, n), i));
+        return;
+    }
+    case TR_OP_RAISE: raise_from(w, v, in, 0); return;
+    case TR_OP_CHECKIDX:
+        /* One unsigned comparison: extents are not negative, so a negative index is too large. */
+        ok = l_icmp(w->b, LLVMIntULT, tr_lower_parts(w, in->args[0])[0], tr_lower_parts(w, in->args[1])[0]);
+        break;
+    default: ok = tr_lower_parts(w, in->args[0])[0];
+    }
+    if (LLVMIsAConstantInt(ok) && LLVMConstIntGetZExtValue(ok))
+        return;
+    lb go_on = tr_lower_unless(w, ok);
+    raise_from(w, v, in, in->op == TR_OP_CHECK ? 1 : 0);
+    l_at_end(w->b, go_on);
+}
+
+/* --- calls --- */
+
+/* void py_trace(frame, site): appends to frame->trace while there is room. */
+static lv trace_fn(tr_lm *m) {
+    if (m->trace_fn)
+        return m->trace_fn;
+    lt params[2] = {m->ptr, m->i32};
+    lv fn = m->trace_fn = LLVMAddFunction(m->mod, "trace", LLVMFunctionType(m->void_, params, 2, 0));
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    tr_lower_common_attrs(m, fn);
+    tr_lower_fn_attr(m, fn, TR_LA_COLD);
+    tr_lower_fn_attr(m, fn, TR_LA_NOINLINE);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(m->lc);
+    lb entry = LLVMAppendBasicBlockInContext(m->lc, fn, "entry");
+    lb room = LLVMAppendBasicBlockInContext(m->lc, fn, "room"),
+       done = LLVMAppendBasicBlockInContext(m->lc, fn, "done");
+    lv frame = LLVMGetParam(fn, 0), o = l_int(m->i64, offsetof(tr_frame, ntrace));
+    l_at_end(b, entry);
+    lv at = LLVMBuildInBoundsGEP2(b, m->i8, frame, &o, 1, ""), n = LLVMBuildLoad2(b, m->i32, at, "");
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntULT, n, l_int(m->i32, TR_FRAME_TRACE)), room, done);
+    l_at_end(b, room);
+    o = l_int(m->i64, offsetof(tr_frame, trace));
+    lv list = LLVMBuildInBoundsGEP2(b, m->i8, frame, &o, 1, ""), k = LLVMBuildZExt(b, n, m->i64, "");
+    LLVMBuildStore(b, LLVMGetParam(fn, 1), LLVMBuildInBoundsGEP2(b, m->i32, list, &k, 1, ""));
+    LLVMBuildStore(b, l_add(b, n, l_int(m->i32, 1)), at);
+    LLVMBuildBr(b, done);
+    l_at_end(b, done);
+    LLVMBuildRetVoid(b);
+    LLVMDisposeBuilder(b);
+    return fn;
+}
+
+static void pass_on(tr_lf *w, tr_val v, lv code) {
+    /* A call site has no exception of its own; only its places count. */
+    static const tr_site site = {TR_EXC_EXCEPTION, NULL, 0, NULL};
+    lt params[2] = {w->m->ptr, w->m->i32}, type = LLVMFunctionType(w->m->void_, params, 2, 0);
+    lv args[2] = {w->frame, l_int(w->m->i32, tr_lower_site(w, v, &site, 0, NULL))};
+    LLVMBuildCall2(w->b, type, trace_fn(w->m), args, 2, "");
+    tr_lower_leave(w, code);
+}
+
+void tr_lower_call(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_linst *callee = &w->m->insts[in->imm.fn];
+    unsigned n = LLVMCountParams(callee->fn), k = 1, nret = tr_ty_nparts(in->ty);
+    lv *args = TR_NEW_N(&w->m->ctx->arena, lv, n), *out = TR_NEW_N(&w->m->ctx->arena, lv, nret + 1);
+    args[0] = w->frame;
+    for (uint32_t i = 0; i < in->nargs; i++) {
+        const lv *x = tr_lower_parts(w, in->args[i]);
+        unsigned np = tr_ty_nparts(tr_lower_ty(w, in->args[i]));
+        if (k + np > n)
+            tr_lower_error(w, v, "a call's arguments do not fit the function");
+        else
+            memcpy(args + k, x, np * sizeof *x);
+        k += np;
+    }
+    if (k != n) {
+        tr_lower_error(w, v, "a call's arguments do not fit the function");
+        w->body->vals[v] = out;
+        return;
+    }
+    lv r = LLVMBuildCall2(w->b, callee->type, callee->fn, args, n, "");
+    LLVMSetInstructionCallConv(r, LLVMFastCallConv);
+    lv code = nret ? LLVMBuildExtractValue(w->b, r, 0, "") : r;
+    lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntEQ, code, l_int(w->m->i32, 0)));
+    pass_on(w, v, code);
+    l_at_end(w->b, go_on);
+    for (unsigned i = 0; i < nret; i++)
+        out[i] = LLVMBuildExtractValue(w->b, r, i + 1, "");
+    w->body->vals[v] = out;
+}

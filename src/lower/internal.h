@@ -1,0 +1,168 @@
+/* State of lowering, shared by the files of this folder.
+ *
+ * Three levels: tr_lm is a module, tr_lf an LLVM function being filled, tr_lbody an IR function whose blocks are lowered
+ * into it (the instance itself, or a pattern's lambda in place).
+ * A value of the IR is an array of LLVM values, one per part (ty/ty.h); LLVM aggregates stand only in the results of calls. */
+#ifndef TR_LOWER_INTERNAL_H
+#define TR_LOWER_INTERNAL_H
+
+#include <llvm-c/DebugInfo.h>
+
+#include "base/map.h"
+#include "lower/llvm.h"
+#include "lower/lower.h"
+#include "rt/layout.h"
+#include "rt/rt.h"
+
+typedef enum tr_lattr {
+    TR_LA_NOUNWIND,
+    TR_LA_WILLRETURN,
+    TR_LA_COLD,
+    TR_LA_NOINLINE,
+    TR_LA_NOALIAS,
+    TR_LA_READONLY,
+    TR_LA_PURE /* memory(none) */,
+    TR_LA_ARGWRITE /* memory(argmem: write) */,
+    TR_LA_ARGMEM /* memory(argmem: readwrite) */,
+    TR_LA_RUNTIME /* what tr_rt_* may touch: their arguments and what compiled code never looks at */,
+    TR_LA_NOCAPTURE,
+    TR_LA__COUNT
+} tr_lattr;
+
+/* One instance of the program. */
+typedef struct tr_linst {
+    lv fn;
+    lt type;
+    bool reached, recursive, called;
+} tr_linst;
+
+typedef struct tr_lm {
+    tr_ctx *ctx;
+    tr_prog *prog;
+    const tr_lower_want *want;
+    LLVMContextRef lc;
+    LLVMModuleRef mod;
+    lt i1, i8, i16, i32, i64, f32, f64, ptr, void_;
+    lt part[TR_PART_PTR + 1];
+    LLVMAttributeRef attr[TR_LA__COUNT];
+    unsigned kind_prof, kind_tbaa, kind_fmf;
+    lv md_unlikely, md_data, md_frame;
+    unsigned fmf; /* LLVM's fast-math bits of the context's options */
+    tr_linst *insts;
+    TR_VEC(tr_msite) sites;
+    lv trace_fn;
+    struct tr_ldebug *dbg; /* NULL unless opts.debug */
+    bool failed;
+} tr_lm;
+
+typedef struct tr_lbody {
+    struct tr_lbody *outer; /* lambda: the body its pattern stands in */
+    tr_fn *f;
+    lv **vals; /* parts of each value, NULL = not made yet */
+    lb *blks;
+    uint32_t at_loc; /* lambda: loc of its pattern in `outer` */
+    lv *yield;       /* lambda: parts of what it yielded */
+    lb yield_blk;    /* lambda with several YIELDs: where they meet, with phis in `yield` */
+} tr_lbody;
+
+typedef struct tr_lf {
+    tr_lm *m;
+    LLVMBuilderRef b, ab; /* ab: top of the entry block, for allocas */
+    lv fn, frame;
+    lv ret_slots; /* tr_entry: where results go; else NULL */
+    lt ret_type;  /* of the LLVM function */
+    lv depth;     /* recursive instance: the depth on entry */
+    int32_t inst;
+    lv cplx_out; /* double[2] for complex results of rt functions */
+    tr_lbody *body;
+} tr_lf;
+
+/* --- fn.c --- */
+bool tr_lower_inst(tr_lm *m, uint32_t inst, bool as_entry);
+/* Parts of an operand; constants are made on first use. */
+lv *tr_lower_parts(tr_lf *w, tr_val v);
+static inline const tr_ty *tr_lower_ty(const tr_lf *w, tr_val v) {
+    return w->body->f->ins.d[v].ty;
+}
+/* Sets the parts of a value (copied). */
+void tr_lower_set(tr_lf *w, tr_val v, unsigned n, const lv *parts);
+void tr_lower_set1(tr_lf *w, tr_val v, lv x);
+/* Lowers a lambda in place at the builder's position, params given as parts in order; its yields' parts. */
+lv *tr_lower_lambda(tr_lf *w, tr_fn *lam, uint32_t loc, const lv *params);
+lb tr_lower_block(tr_lf *w, const char *name);
+lv tr_lower_alloca(tr_lf *w, lt t, const char *name);
+/* Leaves the function with `code` (i32) without a result. */
+void tr_lower_leave(tr_lf *w, lv code);
+/* An error at instruction v; lowering goes on with undefined values and the module is thrown away. */
+void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* --- module.c --- */
+lv tr_lower_declare(tr_lm *m, const char *name, lt type, bool *fresh);
+void tr_lower_fn_attr(tr_lm *m, lv fn, tr_lattr a);
+void tr_lower_param_attr(tr_lm *m, lv fn, unsigned i, tr_lattr a);
+lv tr_lower_intrinsic(tr_lf *w, const char *name, lt t, unsigned n,
+                      const lv *args); /* overloaded on t alone */
+/* A scalar type as it lies in an array; complex: its component. */
+lt tr_lower_elem(const tr_lm *m, const tr_ty *t);
+void tr_lower_tag(tr_lm *m, lv access, bool frame);
+void tr_lower_common_attrs(tr_lm *m, lv fn);
+
+/* --- scalar.c, conv.c, math.c --- */
+lv tr_lower_fast(tr_lf *w,
+                 lv x); /* marks a new floating-point instruction with the context's fast-math flags */
+void tr_lower_cmul(tr_lf *w, const lv *x, const lv *y, lv *out); /* out may be x */
+void tr_lower_arith(tr_lf *w, tr_val v, const tr_ins *in);
+lv tr_lower_cmp(tr_lf *w, tr_cmpop p, const tr_ty *t, const lv *x, const lv *y);
+/* Converts a scalar; fills the parts of `to`. */
+void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv *out);
+void tr_lower_bitcast(tr_lf *w, tr_val v, const tr_ins *in);
+void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in);
+lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x); /* float operands */
+void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in);
+/* Calls a row of rt.def with arguments given as parts (frame and text are added); parts of the result in out. */
+void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char *text, lv *out);
+
+/* --- array.c --- */
+void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts, bool retain); /* of every array in a value */
+typedef struct tr_larr {
+    const tr_ty *ty;
+    lv owner, data;
+    lv shape[TR_MAX_NDIM], stride[TR_MAX_NDIM]; /* strides in elements, computed for layouts C and F */
+} tr_larr;
+void tr_lower_arr(tr_lf *w, tr_val v, tr_larr *a);
+void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in);
+/* Loads or stores the element at `off` elements from a's data. */
+void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out);
+void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x);
+
+/* --- check.c --- */
+void tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in);
+void tr_lower_call(tr_lf *w, tr_val v, const tr_ins *in);
+/* Branches to a new block when `ok` is false, which the builder then fills; returns where to go on. */
+lb tr_lower_unless(tr_lf *w, lv ok);
+/* Stores payload, leaves with the site's number. `ty`: type of each payload operand. */
+void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty,
+                    lv *const *parts);
+
+/* --- pattern.c, reduce.c --- */
+void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in);
+/* Pairwise sums of floats of type t over blocks of TR_SUM_BLOCK values. */
+enum { TR_SUM_BLOCK = 256, TR_SUM_LANES = 16, TR_SUM_LEVELS = 56 };
+lv tr_lower_sum_state(tr_lf *w, lt t); /* a new accumulator, empty */
+void tr_lower_sum_clear(tr_lf *w, lt t, lv state);
+void tr_lower_sum_block(tr_lf *w, lt t, lv state, lv data,
+                        lv n);                   /* adds n <= TR_SUM_BLOCK values in memory */
+lv tr_lower_sum_total(tr_lf *w, lt t, lv state); /* -0.0 when nothing was added */
+
+/* --- meta.c --- */
+/* Number of a new site for the instruction v: its exception, message and places. args: see rt. */
+uint32_t tr_lower_site(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty);
+void tr_lower_meta(tr_lm *m, tr_meta *meta);
+
+/* --- debug.c --- */
+void tr_lower_debug_open(tr_lm *m);
+void tr_lower_debug_close(tr_lm *m);
+void tr_lower_debug_fn(tr_lm *m, lv fn, const tr_fn *f);
+void tr_lower_debug_at(tr_lf *w, uint32_t loc);
+
+#endif

@@ -1,0 +1,244 @@
+/* Named mathematical functions and calls into the runtime.
+ *
+ * A function with an LLVM intrinsic that x86-64 has an instruction for uses it; the others call libm by name, marked as what
+ * they are: without side effects (errno is not Python's). The tests of a float's kind are comparisons, and never marked
+ * fast, so that isnan() means what it says under fastmath too.
+ * Vector variants: `variants` is the one place that knows them; a call with a text from there may be vectorised. */
+#include "lower/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/rtinfo.h"
+
+/* --- the runtime --- */
+
+/* LLVM type of a letter of rt.def's signatures. */
+static lt letter_type(const tr_lm *m, char c) {
+    switch (c) {
+    case 'i':
+    case 'u': return m->i64;
+    case 'I': return m->i32;
+    case 'd': return m->f64;
+    case 'f': return m->f32;
+    case 'b': return m->i8;
+    case 'v': return m->void_;
+    default: return m->ptr; /* p F s, and C as a result: where to put it */
+    }
+}
+
+static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
+    lt params[16];
+    unsigned n = 0;
+    for (const char *c = strchr(r->sig, '(') + 1; *c != ')' && n < 14; c++) {
+        if (*c == 'C')
+            params[n++] = m->f64;
+        params[n++] = *c == 'C' ? m->f64 : letter_type(m, *c);
+    }
+    bool complex_result = r->sig[0] == 'C';
+    if (complex_result)
+        params[n++] = m->ptr;
+    *type = LLVMFunctionType(complex_result ? m->void_ : letter_type(m, r->sig[0]), params, n, 0);
+    bool fresh;
+    lv fn = tr_lower_declare(m, r->symbol, *type, &fresh);
+    if (!fresh)
+        return fn;
+    tr_lower_fn_attr(m, fn, TR_LA_NOUNWIND);
+    tr_lower_fn_attr(m, fn, TR_LA_WILLRETURN);
+    tr_lower_fn_attr(m, fn, r->effects ? TR_LA_RUNTIME : complex_result ? TR_LA_ARGWRITE : TR_LA_PURE);
+    if (r->effects & E_ALLOC)
+        LLVMAddAttributeAtIndex(fn, LLVMAttributeReturnIndex, m->attr[TR_LA_NOALIAS]);
+    if (complex_result)
+        tr_lower_param_attr(m, fn, n - 1, TR_LA_NOCAPTURE);
+    return fn;
+}
+
+void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char *text, lv *out) {
+    tr_lm *m = w->m;
+    const tr_rtinfo *r = &tr_rt_info[row];
+    lt type;
+    lv fn = declare_rt(m, r, &type), a[16];
+    unsigned k = 0, used = 0;
+    for (const char *c = strchr(r->sig, '(') + 1; *c != ')' && k < 14; c++) {
+        if (*c == 'F') {
+            a[k++] = w->frame;
+        } else if (*c == 's') {
+            a[k++] = LLVMBuildGlobalStringPtr(w->b, text ? text : "", "");
+        } else {
+            for (int i = 0; i < (*c == 'C' ? 2 : 1) && used < n; i++)
+                a[k++] = args[used++];
+        }
+    }
+    if (r->sig[0] == 'C') {
+        lt pair = LLVMArrayType2(m->f64, 2);
+        if (!w->cplx_out)
+            w->cplx_out = tr_lower_alloca(w, pair, "pair");
+        a[k++] = w->cplx_out;
+        LLVMBuildCall2(w->b, type, fn, a, k, "");
+        for (unsigned i = 0; i < 2; i++) {
+            lv o = l_int(m->i64, i), p = LLVMBuildInBoundsGEP2(w->b, m->f64, w->cplx_out, &o, 1, "");
+            out[i] = LLVMBuildLoad2(w->b, m->f64, p, "");
+        }
+        return;
+    }
+    lv x = LLVMBuildCall2(w->b, type, fn, a, k, "");
+    if (r->sig[0] != 'v')
+        out[0] = r->sig[0] == 'b' ? l_icmp(w->b, LLVMIntNE, x, l_int(m->i8, 0)) : x;
+}
+
+void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_rtinfo *r = &tr_rt_info[in->imm.rt->row];
+    lv a[16], out[2] = {NULL, NULL};
+    unsigned n = 0;
+    for (uint32_t i = 0; i < in->nargs && n < 14; i++) {
+        const tr_ty *t = tr_lower_ty(w, in->args[i]);
+        const lv *x = tr_lower_parts(w, in->args[i]);
+        for (unsigned j = 0; j < tr_ty_nparts(t) && n < 14; j++) {
+            a[n] = x[j];
+            if (LLVMTypeOf(a[n]) == w->m->i1)
+                a[n] = LLVMBuildZExt(w->b, a[n], w->m->i8, "");
+            else if (t->kind == TR_TY_C64)
+                a[n] = LLVMBuildFPExt(w->b, a[n], w->m->f64, "");
+            n++;
+        }
+    }
+    unsigned want = 0, i = 0;
+    bool fits = true;
+    for (const char *c = strchr(r->sig, '(') + 1; *c != ')'; c++) {
+        if (*c == 'F' || *c == 's')
+            continue;
+        for (want += *c == 'C' ? 2 : 1; i < want && i < n; i++)
+            fits &= LLVMTypeOf(a[i]) == (*c == 'C' ? w->m->f64 : letter_type(w->m, *c));
+    }
+    if (!fits || want != n) {
+        tr_lower_error(w, v, "operands of '%s' do not fit its signature %s", r->name, r->sig);
+        tr_lower_set(w, v, 2, (lv[]){LLVMGetUndef(w->m->i64), LLVMGetUndef(w->m->i64)});
+        return;
+    }
+    tr_lower_rt(w, in->imm.rt->row, n, a, in->imm.rt->text, out);
+    if (in->ty && in->ty->kind == TR_TY_C64)
+        for (int k = 0; k < 2; k++)
+            out[k] = LLVMBuildFPTrunc(w->b, out[k], w->m->f32, "");
+    tr_lower_set(w, v, in->ty ? tr_ty_nparts(in->ty) : 0, out);
+}
+
+/* --- tests of a float's kind --- */
+
+static lv is_kind(tr_lf *w, tr_mathfn fn, lv x) {
+    lt t = LLVMTypeOf(x);
+    lv inf = LLVMConstReal(t, (double)INFINITY);
+    switch (fn) {
+    case TR_MATH_ISNAN: return l_fcmp(w->b, LLVMRealUNO, x, x);
+    case TR_MATH_ISINF: return l_fcmp(w->b, LLVMRealOEQ, tr_lower_intrinsic(w, "llvm.fabs", t, 1, &x), inf);
+    case TR_MATH_ISFINITE:
+        return l_fcmp(w->b, LLVMRealOLT, tr_lower_intrinsic(w, "llvm.fabs", t, 1, &x), inf);
+    default: {
+        lt bits = t == w->m->f32 ? w->m->i32 : w->m->i64;
+        return l_icmp(w->b, LLVMIntSLT, LLVMBuildBitCast(w->b, x, bits, ""), l_int(bits, 0));
+    }
+    }
+}
+
+/* --- named functions --- */
+
+/* Value of the attribute "vector-function-abi-variant" for a function of an element type, or NULL: not to be vectorised. */
+static const char *variants(const tr_lm *m, tr_mathfn fn, lt t) {
+    (void)m;
+    (void)fn;
+    (void)t;
+    return NULL;
+}
+
+/* A libm function of `arity` operands of one type. */
+static lv libm(tr_lf *w, const char *name, unsigned arity, const lv *x) {
+    lt t = LLVMTypeOf(x[0]), params[3] = {t, t, t}, type = LLVMFunctionType(t, params, arity, 0);
+    bool fresh;
+    lv f = tr_lower_declare(w->m, name, type, &fresh);
+    if (fresh) {
+        tr_lower_fn_attr(w->m, f, TR_LA_NOUNWIND);
+        tr_lower_fn_attr(w->m, f, TR_LA_WILLRETURN);
+        tr_lower_fn_attr(w->m, f, TR_LA_PURE);
+    }
+    return tr_lower_fast(w, LLVMBuildCall2(w->b, type, f, (lv *)x, arity, ""));
+}
+
+static lv call_math(tr_lf *w, tr_mathfn fn, lt t, const lv *x) {
+    tr_lm *m = w->m;
+    const tr_mathinfo *info = &tr_math_info[fn];
+    lv call = libm(w, t == m->f32 ? info->f32 : info->f64, info->arity, x);
+    const char *abi = variants(m, fn, t);
+    if (abi) {
+        LLVMAttributeRef a =
+            LLVMCreateStringAttribute(m->lc, "vector-function-abi-variant", 27, abi, (unsigned)strlen(abi));
+        LLVMAddCallSiteAttribute(call, L_ON_FUNCTION, a);
+    }
+    return call;
+}
+
+lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
+    const tr_mathinfo *info = &tr_math_info[fn];
+    lt t = LLVMTypeOf(x[0]);
+    if (info->result == 'b')
+        return is_kind(w, fn, x[0]);
+    if (info->intrinsic)
+        return tr_lower_fast(w, tr_lower_intrinsic(w, info->intrinsic, t, info->arity, x));
+    return call_math(w, fn, t, x);
+}
+
+static int rt_row(const char *name) {
+    for (int i = 0; name && i < TR_RT__COUNT; i++)
+        if (!strcmp(tr_rt_info[i].name, name))
+            return i;
+    return -1;
+}
+
+static void complex_math(tr_lf *w, tr_val v, const tr_ins *in, tr_mathfn fn) {
+    const tr_ty *t = tr_lower_ty(w, in->args[0]);
+    lv x[2] = {tr_lower_parts(w, in->args[0])[0], tr_lower_parts(w, in->args[0])[1]}, out[2] = {x[0], x[1]};
+    if (fn == TR_MATH_ISNAN || fn == TR_MATH_ISINF || fn == TR_MATH_ISFINITE) {
+        lv re = is_kind(w, fn, x[0]), im = is_kind(w, fn, x[1]);
+        tr_lower_set1(w, v, fn == TR_MATH_ISFINITE ? l_and(w->b, re, im) : l_or(w->b, re, im));
+        return;
+    }
+    int row = rt_row(tr_math_info[fn].cplx);
+    if (row < 0) {
+        tr_lower_error(w, v, "'%s' is not defined for complex numbers", tr_math_info[fn].name);
+    } else {
+        bool narrow = t->kind == TR_TY_C64;
+        for (int i = 0; i < 2 && narrow; i++)
+            x[i] = LLVMBuildFPExt(w->b, x[i], w->m->f64, "");
+        tr_lower_rt(w, (unsigned)row, 2, x, NULL, out);
+        for (int i = 0; i < 2 && narrow; i++)
+            out[i] = LLVMBuildFPTrunc(w->b, out[i], w->m->f32, "");
+    }
+    tr_lower_set(w, v, 2, out);
+}
+
+/* x ** 2 is one multiplication, which rounds correctly, as pow() does not always; every other power is pow(). */
+static lv float_pow(tr_lf *w, const lv *x) {
+    if (LLVMIsAConstantFP(x[1])) {
+        LLVMBool inexact;
+        if (LLVMConstRealGetDouble(x[1], &inexact) == 2.0)
+            return tr_lower_fast(w, LLVMBuildFMul(w->b, x[0], x[0], ""));
+    }
+    return libm(w, LLVMTypeOf(x[0]) == w->m->f32 ? "powf" : "pow", 2, x);
+}
+
+void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_ty *t = tr_lower_ty(w, in->args[0]);
+    tr_mathfn fn = (tr_mathfn)in->sub;
+    if (in->op == TR_OP_MATH && tr_ty_is_complex(t)) {
+        complex_math(w, v, in, fn);
+        return;
+    }
+    lv x[3] = {NULL, NULL, NULL};
+    for (uint32_t i = 0; i < in->nargs && i < 3; i++)
+        x[i] = tr_lower_parts(w, in->args[i])[0];
+    if (!tr_ty_is_float(t)) {
+        tr_lower_error(w, v, "'%s' cannot be compiled for operands of type %s", tr_math_info[fn].name,
+                       tr_ty_user(&w->m->ctx->arena, t));
+        tr_lower_set1(w, v, LLVMGetUndef(w->m->f64));
+        return;
+    }
+    tr_lower_set1(w, v, in->op == TR_OP_POW ? float_pow(w, x) : tr_lower_real_math(w, fn, x));
+}

@@ -1,0 +1,115 @@
+/* What goes with the machine code: raise and call sites with their places, names for messages, GDB and perf.
+ *
+ * A site's places run from the operation outwards through the calls it was inlined at, so a traceback shows the user's
+ * functions whatever was inlined. A lambda stands in the function of its pattern: its places go on with the calls that
+ * the pattern was inlined at. */
+#include "lower/internal.h"
+
+#include <string.h>
+
+static void add_chain(tr_lm *m, const tr_fn *f, uint32_t loc, tr_msite *s) {
+    for (; loc; loc = f->locs.d[loc].parent) {
+        tr_place *more = TR_NEW_N(&m->ctx->arena, tr_place, s->nplaces + 1);
+        if (s->nplaces)
+            memcpy(more, s->places, s->nplaces * sizeof *more);
+        more[s->nplaces++] = f->locs.d[loc].place;
+        s->places = more;
+    }
+}
+
+static void add_places(tr_lf *w, tr_val v, tr_msite *s) {
+    const tr_lbody *b = w->body;
+    uint32_t loc = v == TR_NOVAL ? 0 : tr_at(b->f, v)->loc;
+    add_chain(w->m, b->f, loc, s);
+    for (; b->outer; b = b->outer) {
+        const tr_fn *f = b->outer->f;
+        /* The pattern's own place repeats the lambda's function unless the lambda knows none. */
+        uint32_t at = s->nplaces && b->at_loc ? f->locs.d[b->at_loc].parent : b->at_loc;
+        add_chain(w->m, f, at, s);
+    }
+}
+
+static bool const_arg(const tr_obj *o, tr_marg *a) {
+    switch ((tr_objk)o->kind) {
+    case TR_OBJ_NONE: a->kind = 'N'; return true;
+    case TR_OBJ_BOOL:
+        a->kind = 'B';
+        a->i = o->u.i;
+        return true;
+    case TR_OBJ_INT:
+        a->kind = 'I';
+        a->i = o->u.i;
+        return true;
+    case TR_OBJ_FLOAT:
+        a->kind = 'D';
+        a->d = o->u.f;
+        return true;
+    case TR_OBJ_STR:
+        a->kind = 'S';
+        a->s = o->u.s.d;
+        return true;
+    default: return false;
+    }
+}
+
+/* The next payload operand as an argument; false when its type has no form at run time. */
+static bool payload_arg(const tr_ty *t, tr_marg *a) {
+    if (t->kind == TR_TY_LIT)
+        return const_arg(t->lit, a);
+    if (t->kind == TR_TY_NONE) {
+        a->kind = 'N';
+        return true;
+    }
+    switch (t->kind) {
+    case TR_TY_BOOL: a->kind = 'b'; return true;
+    case TR_TY_F32: a->kind = 'f'; return true;
+    case TR_TY_F64: a->kind = 'd'; return true;
+    case TR_TY_C64:
+    case TR_TY_C128: a->kind = 'C'; return true;
+    default: a->kind = tr_ty_class(t); return tr_ty_is_int(t);
+    }
+}
+
+static bool fill_args(tr_msite *s, const tr_site *site, unsigned n, const tr_ty *const *ty) {
+    unsigned next = 0;
+    for (uint32_t i = 0; i < s->nargs; i++) {
+        const tr_obj *o = site->text || !site->args ? NULL : site->args[i];
+        bool ok = o ? const_arg(o, &s->args[i]) : next < n && payload_arg(ty[next++], &s->args[i]);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+uint32_t tr_lower_site(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty) {
+    tr_lm *m = w->m;
+    tr_msite s = {.exc = (uint8_t)site->exc, .text = site->text};
+    s.nargs = site->text ? n : site->nargs > 0 ? (uint32_t)site->nargs : 0;
+    s.args = TR_NEW_N(&m->ctx->arena, tr_marg, s.nargs + 1);
+    if (!fill_args(&s, site, n, ty))
+        tr_lower_error(w, v, "an argument of this exception cannot leave compiled code");
+    add_places(w, v, &s);
+    tr_vec_push(&m->ctx->arena, &m->sites, s);
+    return m->sites.n - 1;
+}
+
+void tr_lower_meta(tr_lm *m, tr_meta *meta) {
+    const tr_inst *root = &m->prog->insts.d[m->prog->root];
+    const tr_fn *f = root->fn;
+    tr_sb title, ret;
+    tr_sb_init(&title);
+    tr_sb_init(&ret);
+    tr_sb_printf(&title, "%s(", f->name);
+    for (uint32_t i = 0; i < f->blks.d[0].params.n; i++) {
+        tr_sb_puts(&title, i ? ", " : "");
+        tr_ty_print_user(&title, tr_at(f, f->blks.d[0].params.d[i])->ty);
+    }
+    tr_sb_putc(&title, ')');
+    tr_ty_print_ir(&ret, f->ret);
+    *meta = (tr_meta){
+        .nsites = m->sites.n, .sites = m->sites.d, .narrays = m->prog->arrays.n, .entry = "tr_entry"};
+    meta->ret = tr_arena_strdup(&m->ctx->arena, ret.d);
+    meta->title = tr_arena_strdup(&m->ctx->arena, title.d);
+    tr_sb_fini(&title);
+    tr_sb_fini(&ret);
+}

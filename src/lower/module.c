@@ -1,0 +1,239 @@
+/* One LLVM module from a typed program: types, attributes, metadata, which instances are needed, the entry.
+ *
+ * Shape of the module: the root instance is lowered straight into "tr_entry", which reads its arguments from slots, so the
+ * common program is one LLVM function and needs no inliner. Instances that are called become internal functions of
+ * convention fastcc, signature {i32 code, parts...}(frame, parts...). A root that calls itself is both.
+ * User functions are named "py.NAME", so that no user can take the name of a C function.
+ * Memory is described by two unrelated TBAA types: array data, and everything of ours (frame, slots). There is none per dtype,
+ * because NumPy lets two arrays of different dtypes share memory (a.view(), a.real). */
+#include "lower/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bitset.h"
+
+/* --- attributes, declarations, metadata --- */
+
+static void init_attrs(tr_lm *m) {
+    /* Values of "memory": two bits a location (arguments', inaccessible, other), 1 = may read, 2 = may write. */
+    static const struct {
+        const char *name;
+        uint64_t value;
+    } rows[TR_LA__COUNT] = {
+        [TR_LA_NOUNWIND] = {"nounwind", 0},   [TR_LA_WILLRETURN] = {"willreturn", 0},
+        [TR_LA_COLD] = {"cold", 0},           [TR_LA_NOINLINE] = {"noinline", 0},
+        [TR_LA_NOALIAS] = {"noalias", 0},     [TR_LA_READONLY] = {"readonly", 0},
+        [TR_LA_PURE] = {"memory", 0},         [TR_LA_ARGWRITE] = {"memory", 2},
+        [TR_LA_NOCAPTURE] = {"nocapture", 0}, [TR_LA_RUNTIME] = {"memory", 15},
+        [TR_LA_ARGMEM] = {"memory", 3},
+    };
+    for (int i = 0; i < TR_LA__COUNT; i++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(rows[i].name, strlen(rows[i].name));
+        m->attr[i] = LLVMCreateEnumAttribute(m->lc, kind, rows[i].value);
+    }
+}
+
+void tr_lower_fn_attr(tr_lm *m, lv fn, tr_lattr a) {
+    LLVMAddAttributeAtIndex(fn, L_ON_FUNCTION, m->attr[a]);
+}
+
+void tr_lower_param_attr(tr_lm *m, lv fn, unsigned i, tr_lattr a) {
+    LLVMAddAttributeAtIndex(fn, i + 1, m->attr[a]);
+}
+
+void tr_lower_common_attrs(tr_lm *m, lv fn) {
+    char bits[16];
+    snprintf(bits, sizeof bits, "%u", m->want->vector_bits);
+    tr_lower_fn_attr(m, fn, TR_LA_NOUNWIND);
+    LLVMAddTargetDependentFunctionAttr(fn, "prefer-vector-width", bits);
+    if (m->ctx->opts.debug)
+        LLVMAddTargetDependentFunctionAttr(fn, "frame-pointer", "all");
+}
+
+lv tr_lower_declare(tr_lm *m, const char *name, lt type, bool *fresh) {
+    lv fn = LLVMGetNamedFunction(m->mod, name);
+    if (fresh)
+        *fresh = !fn;
+    return fn ? fn : LLVMAddFunction(m->mod, name, type);
+}
+
+lv tr_lower_intrinsic(tr_lf *w, const char *name, lt t, unsigned n, const lv *args) {
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    lv fn = LLVMGetIntrinsicDeclaration(w->m->mod, id, &t, 1);
+    lt type = LLVMIntrinsicGetType(w->m->lc, id, &t, 1);
+    return LLVMBuildCall2(w->b, type, fn, (lv *)args, n, "");
+}
+
+static lv tbaa_tag(tr_lm *m, LLVMMetadataRef root, const char *name) {
+    LLVMMetadataRef zero = LLVMValueAsMetadata(l_int(m->i64, 0));
+    LLVMMetadataRef type[3] = {LLVMMDStringInContext2(m->lc, name, strlen(name)), root, zero};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(m->lc, type, 3);
+    LLVMMetadataRef tag[3] = {node, node, zero};
+    return LLVMMetadataAsValue(m->lc, LLVMMDNodeInContext2(m->lc, tag, 3));
+}
+
+static void init_metadata(tr_lm *m) {
+    m->kind_prof = LLVMGetMDKindIDInContext(m->lc, "prof", 4);
+    m->kind_tbaa = LLVMGetMDKindIDInContext(m->lc, "tbaa", 4);
+    LLVMMetadataRef likely[3] = {LLVMMDStringInContext2(m->lc, "branch_weights", 14),
+                                 LLVMValueAsMetadata(l_int(m->i32, 1 << 20)),
+                                 LLVMValueAsMetadata(l_int(m->i32, 1))};
+    m->md_unlikely = LLVMMetadataAsValue(m->lc, LLVMMDNodeInContext2(m->lc, likely, 3));
+    LLVMMetadataRef name = LLVMMDStringInContext2(m->lc, "treadle", 7);
+    LLVMMetadataRef root = LLVMMDNodeInContext2(m->lc, &name, 1);
+    m->md_data = tbaa_tag(m, root, "array data");
+    m->md_frame = tbaa_tag(m, root, "frame and slots");
+}
+
+void tr_lower_tag(tr_lm *m, lv access, bool frame) {
+    LLVMSetMetadata(access, m->kind_tbaa, frame ? m->md_frame : m->md_data);
+}
+
+static unsigned llvm_fast(unsigned set) {
+    static const unsigned to[7] = {LLVMFastMathNoNaNs,        LLVMFastMathNoInfs,
+                                   LLVMFastMathNoSignedZeros, LLVMFastMathAllowReciprocal,
+                                   LLVMFastMathAllowContract, LLVMFastMathApproxFunc,
+                                   LLVMFastMathAllowReassoc};
+    unsigned r = 0;
+    for (unsigned i = 0; i < 7; i++)
+        if (set & (1u << i))
+            r |= to[i];
+    return r;
+}
+
+static void init_types(tr_lm *m) {
+    m->i1 = LLVMInt1TypeInContext(m->lc);
+    m->i8 = LLVMInt8TypeInContext(m->lc);
+    m->i16 = LLVMInt16TypeInContext(m->lc);
+    m->i32 = LLVMInt32TypeInContext(m->lc);
+    m->i64 = LLVMInt64TypeInContext(m->lc);
+    m->f32 = LLVMFloatTypeInContext(m->lc);
+    m->f64 = LLVMDoubleTypeInContext(m->lc);
+    m->ptr = LLVMPointerTypeInContext(m->lc, 0);
+    m->void_ = LLVMVoidTypeInContext(m->lc);
+    lt parts[] = {
+        [TR_PART_I1] = m->i1,   [TR_PART_I8] = m->i8,   [TR_PART_I16] = m->i16, [TR_PART_I32] = m->i32,
+        [TR_PART_I64] = m->i64, [TR_PART_F32] = m->f32, [TR_PART_F64] = m->f64, [TR_PART_PTR] = m->ptr};
+    memcpy(m->part, parts, sizeof parts);
+}
+
+lt tr_lower_elem(const tr_lm *m, const tr_ty *t) {
+    switch (t->kind) {
+    case TR_TY_BOOL:
+    case TR_TY_I8:
+    case TR_TY_U8: return m->i8;
+    case TR_TY_I16:
+    case TR_TY_U16: return m->i16;
+    case TR_TY_I32:
+    case TR_TY_U32: return m->i32;
+    case TR_TY_F32:
+    case TR_TY_C64: return m->f32;
+    case TR_TY_F64:
+    case TR_TY_C128: return m->f64;
+    default: return m->i64;
+    }
+}
+
+/* --- which instances are needed --- */
+
+typedef struct graph {
+    tr_bits *calls; /* per instance: those it calls, directly or (after closing) at any distance */
+    uint32_t n;
+} graph;
+
+static void add_calls(graph *g, uint32_t from, const tr_fn *f) {
+    for (uint32_t v = 0; v < f->ins.n; v++) {
+        const tr_ins *in = tr_at(f, v);
+        if (in->blk == TR_NOBLK)
+            continue;
+        if (in->op == TR_OP_CALL && in->imm.fn < g->n)
+            tr_bits_set(&g->calls[from], in->imm.fn);
+        if (in->op == TR_OP_PATTERN)
+            add_calls(g, from, in->imm.pat->lam);
+    }
+}
+
+/* Transitive closure by Warshall's method: a row operation per pair, cheap for the hundreds of instances a program has. */
+static void find_reached(tr_lm *m) {
+    graph g = {TR_NEW_N(&m->ctx->arena, tr_bits, m->prog->insts.n), m->prog->insts.n};
+    for (uint32_t i = 0; i < g.n; i++) {
+        g.calls[i] = tr_bits_new(&m->ctx->arena, g.n);
+        if (m->prog->insts.d[i].fn)
+            add_calls(&g, i, m->prog->insts.d[i].fn);
+    }
+    for (uint32_t k = 0; k < g.n; k++)
+        for (uint32_t i = 0; i < g.n; i++)
+            if (tr_bits_get(&g.calls[i], k))
+                tr_bits_union(&g.calls[i], &g.calls[k]);
+    uint32_t root = m->prog->root;
+    for (uint32_t i = 0; i < g.n; i++) {
+        m->insts[i].called = tr_bits_get(&g.calls[root], i);
+        m->insts[i].reached = i == root || m->insts[i].called;
+        m->insts[i].recursive = tr_bits_get(&g.calls[i], i);
+    }
+}
+
+/* --- functions --- */
+
+static void declare_inst(tr_lm *m, uint32_t i) {
+    const tr_inst *inst = &m->prog->insts.d[i];
+    const tr_blk *entry = tr_blk_at(inst->fn, 0);
+    unsigned n = 1, np = 0;
+    for (uint32_t k = 0; k < entry->params.n; k++)
+        np += tr_ty_nparts(tr_at(inst->fn, entry->params.d[k])->ty);
+    unsigned nret = tr_ty_nparts(inst->fn->ret);
+    lt *types = TR_NEW_N(&m->ctx->arena, lt, np + nret + 2);
+    tr_part *parts = TR_NEW_N(&m->ctx->arena, tr_part, np + nret + 1);
+    types[0] = m->ptr;
+    for (uint32_t k = 0; k < entry->params.n; k++) {
+        const tr_ty *t = tr_at(inst->fn, entry->params.d[k])->ty;
+        tr_ty_parts(t, parts);
+        for (unsigned j = 0; j < tr_ty_nparts(t); j++)
+            types[n++] = m->part[parts[j]];
+    }
+    lt *ret = types + n;
+    ret[0] = m->i32;
+    tr_ty_parts(inst->fn->ret, parts);
+    for (unsigned j = 0; j < nret; j++)
+        ret[j + 1] = m->part[parts[j]];
+    lt rt = nret ? LLVMStructTypeInContext(m->lc, ret, nret + 1, 0) : m->i32;
+    m->insts[i].type = LLVMFunctionType(rt, types, n, 0);
+    const char *name = tr_arena_printf(&m->ctx->arena, "py.%s", inst->fn->name);
+    lv fn = m->insts[i].fn = LLVMAddFunction(m->mod, name, m->insts[i].type);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    LLVMSetFunctionCallConv(fn, LLVMFastCallConv);
+    tr_lower_common_attrs(m, fn);
+    tr_lower_param_attr(m, fn, 0, TR_LA_NOALIAS);
+}
+
+bool tr_lower_has_calls(LLVMModuleRef mod) {
+    unsigned n = 0;
+    for (lv f = LLVMGetFirstFunction(mod); f; f = LLVMGetNextFunction(f))
+        n += !LLVMIsDeclaration(f);
+    return n > 1;
+}
+
+bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr_lower_want *want,
+                      tr_meta *meta) {
+    tr_lm m = {.ctx = p->ctx, .prog = p, .want = want, .lc = lc, .mod = mod};
+    m.insts = TR_NEW_N(&p->ctx->arena, tr_linst, p->insts.n);
+    m.fmf = llvm_fast(p->ctx->opts.fastmath);
+    init_types(&m);
+    init_attrs(&m);
+    init_metadata(&m);
+    find_reached(&m);
+    if (p->ctx->opts.debug)
+        tr_lower_debug_open(&m);
+    for (uint32_t i = 0; i < p->insts.n; i++)
+        if (m.insts[i].called)
+            declare_inst(&m, i);
+    bool ok = tr_lower_inst(&m, p->root, true);
+    for (uint32_t i = 0; i < p->insts.n && ok; i++)
+        if (m.insts[i].called)
+            ok = tr_lower_inst(&m, i, false);
+    if (m.dbg)
+        tr_lower_debug_close(&m);
+    tr_lower_meta(&m, meta);
+    return ok && !m.failed;
+}

@@ -1,0 +1,281 @@
+/* Arithmetic on scalars: exactly op.def's meaning, whatever LLVM leaves undefined.
+ *
+ * Integers wrap; F_NSW alone lets LLVM assume they do not. A division never traps: the divisor is replaced by 1 where it
+ * is 0 or where INT_MIN / -1 would overflow, and the result is put right by a select. LLVM drops each of these where it
+ * knows the divisor. Shifts by too much are undefined in LLVM, but a select that does not choose them hides them.
+ * Floats: no fast-math flag but those of the context; nothing is contracted. */
+#include "lower/internal.h"
+
+#include "lower/plant.h"
+
+lv tr_lower_fast(tr_lf *w, lv x) {
+    if (w->m->fmf && LLVMIsAInstruction(x) && LLVMCanValueUseFastMathFlags(x))
+        LLVMSetFastMathFlags(x, w->m->fmf);
+    return x;
+}
+
+static lv fbin(tr_lf *w, LLVMOpcode op, lv x, lv y) {
+    return tr_lower_fast(w, LLVMBuildBinOp(w->b, op, x, y, ""));
+}
+
+/* --- integer division --- */
+
+typedef struct divisor {
+    lv safe;            /* never 0; signed: never -1 either */
+    lv zero, minus_one; /* conditions; NULL when known to be false */
+    bool constant;
+    long long value;
+} divisor;
+
+static divisor guard(tr_lf *w, lv y, bool is_signed) {
+    lt t = LLVMTypeOf(y);
+    divisor d = {.safe = y};
+    if (LLVMIsAConstantInt(y)) {
+        d.constant = true;
+        d.value = LLVMConstIntGetSExtValue(y);
+        if (d.value != 0 && !(is_signed && d.value == -1))
+            return d;
+    }
+    lv one = l_int(t, 1);
+    d.zero = l_icmp(w->b, LLVMIntEQ, y, l_int(t, 0));
+    d.safe = l_select(w->b, d.zero, one, y);
+    if (is_signed) {
+        d.minus_one = l_icmp(w->b, LLVMIntEQ, y, l_int(t, -1));
+        d.safe = l_select(w->b, d.minus_one, one, d.safe);
+    }
+    return d;
+}
+
+/* The quotient computed with d.safe made into that of the real divisor. */
+static lv mend(tr_lf *w, const divisor *d, lv x, lv q) {
+    if (d->minus_one)
+        q = l_select(w->b, d->minus_one, LLVMBuildNeg(w->b, x, ""), q);
+    if (d->zero)
+        q = l_select(w->b, d->zero, l_int(LLVMTypeOf(x), 0), q);
+    return q;
+}
+
+static bool power_of_two(const divisor *d, unsigned *log2) {
+    if (!d->constant || d->value <= 0 || (d->value & (d->value - 1)))
+        return false;
+    *log2 = (unsigned)__builtin_ctzll((unsigned long long)d->value);
+    return true;
+}
+
+/* remainder != 0 and its sign is not the divisor's: the truncated result is off by one divisor. */
+static lv needs_fix(tr_lf *w, lv r, lv y) {
+    lv zero = l_int(LLVMTypeOf(r), 0);
+    lv differ = l_icmp(w->b, LLVMIntSLT, LLVMBuildXor(w->b, r, y, ""), zero);
+    return l_and(w->b, l_icmp(w->b, LLVMIntNE, r, zero), differ);
+}
+
+static lv floordiv_int(tr_lf *w, bool is_signed, lv x, lv y) {
+    lt t = LLVMTypeOf(x);
+    divisor d = guard(w, y, is_signed);
+    unsigned k;
+    if (is_signed && power_of_two(&d, &k))
+        return LLVMBuildAShr(w->b, x, l_int(t, k), "");
+    if (!is_signed) {
+        bool wrong = tr_plant(w->m->ctx, TR_PLANT_UDIV);
+        return mend(w, &d, x,
+                    wrong ? LLVMBuildSDiv(w->b, x, d.safe, "") : LLVMBuildUDiv(w->b, x, d.safe, ""));
+    }
+    lv q = LLVMBuildSDiv(w->b, x, d.safe, "");
+    if (!tr_plant(w->m->ctx, TR_PLANT_FLOORDIV)) {
+        lv r = l_sub(w->b, x, l_mul(w->b, q, d.safe));
+        q = l_sub(w->b, q, LLVMBuildZExt(w->b, needs_fix(w, r, d.safe), t, ""));
+    }
+    return mend(w, &d, x, q);
+}
+
+/* With the divisor replaced by 1 a remainder is 0, which is what op.def wants for 0 and what -1 gives: nothing to mend. */
+static lv floormod_int(tr_lf *w, bool is_signed, lv x, lv y) {
+    divisor d = guard(w, y, is_signed);
+    unsigned k;
+    if (!is_signed) {
+        return LLVMBuildURem(w->b, x, d.safe, "");
+    }
+    if (power_of_two(&d, &k))
+        return l_and(w->b, x, l_int(LLVMTypeOf(x), d.value - 1));
+    lv r = LLVMBuildSRem(w->b, x, d.safe, "");
+    return l_select(w->b, needs_fix(w, r, d.safe), l_add(w->b, r, d.safe), r);
+}
+
+static lv rem_int(tr_lf *w, bool is_signed, lv x, lv y) {
+    divisor d = guard(w, y, is_signed);
+    return is_signed ? LLVMBuildSRem(w->b, x, d.safe, "") : LLVMBuildURem(w->b, x, d.safe, "");
+}
+
+static lv quot_int(tr_lf *w, bool is_signed, lv x, lv y) {
+    divisor d = guard(w, y, is_signed);
+    lv q = is_signed ? LLVMBuildSDiv(w->b, x, d.safe, "") : LLVMBuildUDiv(w->b, x, d.safe, "");
+    return mend(w, &d, x, q);
+}
+
+/* --- shifts, powers, signs --- */
+
+static lv shift(tr_lf *w, tr_op op, bool is_signed, lv x, lv n) {
+    lt t = LLVMTypeOf(x);
+    unsigned width = LLVMGetIntTypeWidth(t);
+    bool known = LLVMIsAConstantInt(n) && LLVMConstIntGetZExtValue(n) < width;
+    lv fits = known ? NULL : l_icmp(w->b, LLVMIntULT, n, l_int(t, width));
+    if (op == TR_OP_SHR && is_signed && !tr_plant(w->m->ctx, TR_PLANT_SHR))
+        return LLVMBuildAShr(w->b, x, known ? n : l_select(w->b, fits, n, l_int(t, width - 1)), "");
+    lv r = op == TR_OP_SHL ? LLVMBuildShl(w->b, x, n, "") : LLVMBuildLShr(w->b, x, n, "");
+    return known ? r : l_select(w->b, fits, r, l_int(t, 0));
+}
+
+/* Widened to 64 bits, where the runtime squares and multiplies; the low bits are the narrow type's. A u64 exponent may look
+ * negative there, so it is halved: x ** e = (x ** (e / 2)) ** 2 * (x if e is odd). */
+static lv pow_int(tr_lf *w, const tr_ty *ty, lv x, lv e) {
+    lt t = LLVMTypeOf(x), i64 = w->m->i64;
+    bool is_signed = tr_ty_class(ty) == 'i', wide = ty->kind == TR_TY_U64;
+    lv a[2] = {
+        is_signed ? LLVMBuildSExtOrBitCast(w->b, x, i64, "") : LLVMBuildZExtOrBitCast(w->b, x, i64, ""),
+        is_signed ? LLVMBuildSExtOrBitCast(w->b, e, i64, "") : LLVMBuildZExtOrBitCast(w->b, e, i64, "")};
+    lv odd = NULL, r;
+    if (wide) {
+        odd = l_icmp(w->b, LLVMIntNE, l_and(w->b, e, l_int(t, 1)), l_int(t, 0));
+        a[1] = LLVMBuildLShr(w->b, a[1], l_int(t, 1), "");
+    }
+    tr_lower_rt(w, TR_RT_IPOW, 2, a, NULL, &r);
+    if (wide)
+        r = l_mul(w->b, l_mul(w->b, r, r), l_select(w->b, odd, x, l_int(t, 1)));
+    return LLVMBuildTruncOrBitCast(w->b, r, t, "");
+}
+
+static lv abs_scalar(tr_lf *w, const tr_ty *t, const lv *x) {
+    switch (tr_ty_class(t)) {
+    case 'i': {
+        lv neg = l_icmp(w->b, LLVMIntSLT, x[0], l_int(LLVMTypeOf(x[0]), 0));
+        return l_select(w->b, neg, LLVMBuildNeg(w->b, x[0], ""), x[0]);
+    }
+    case 'f': return tr_lower_fast(w, tr_lower_intrinsic(w, "llvm.fabs", LLVMTypeOf(x[0]), 1, x));
+    default: return x[0]; /* unsigned */
+    }
+}
+
+/* --- floats --- */
+
+static void float_op(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_ty *t = tr_lower_ty(w, in->args[0]);
+    bool f32 = t->kind == TR_TY_F32;
+    lv x[2] = {tr_lower_parts(w, in->args[0])[0], in->nargs > 1 ? tr_lower_parts(w, in->args[1])[0] : NULL},
+       r = NULL;
+    switch ((tr_op)in->op) {
+    case TR_OP_ADD: r = fbin(w, LLVMFAdd, x[0], x[1]); break;
+    case TR_OP_SUB: r = fbin(w, LLVMFSub, x[0], x[1]); break;
+    case TR_OP_MUL: r = fbin(w, LLVMFMul, x[0], x[1]); break;
+    case TR_OP_DIV: r = fbin(w, LLVMFDiv, x[0], x[1]); break;
+    case TR_OP_REM: r = fbin(w, LLVMFRem, x[0], x[1]); break;
+    case TR_OP_NEG: r = tr_lower_fast(w, LLVMBuildFNeg(w->b, x[0], "")); break;
+    case TR_OP_ABS: r = abs_scalar(w, t, x); break;
+    case TR_OP_FLOORDIV: tr_lower_rt(w, f32 ? TR_RT_FLOORDIVF : TR_RT_FLOORDIV, 2, x, NULL, &r); break;
+    case TR_OP_FLOORMOD: tr_lower_rt(w, f32 ? TR_RT_FLOORMODF : TR_RT_FLOORMOD, 2, x, NULL, &r); break;
+    default: r = x[0]; tr_lower_error(w, v, "'%s' is not defined for floats", tr_op_info[in->op].name);
+    }
+    tr_lower_set1(w, v, r);
+}
+
+/* --- complex: textbook formulas, as CPython and NumPy; quotient and power by the runtime --- */
+
+void tr_lower_cmul(tr_lf *w, const lv *x, const lv *y, lv *out) {
+    LLVMOpcode im = tr_plant(w->m->ctx, TR_PLANT_CMUL) ? LLVMFSub : LLVMFAdd;
+    lv re = fbin(w, LLVMFSub, fbin(w, LLVMFMul, x[0], y[0]), fbin(w, LLVMFMul, x[1], y[1]));
+    out[1] = fbin(w, im, fbin(w, LLVMFMul, x[0], y[1]), fbin(w, LLVMFMul, x[1], y[0]));
+    out[0] = re; /* last: out may be x */
+}
+
+/* The runtime computes in doubles. */
+static void complex_by_rt(tr_lf *w, unsigned row, const tr_ty *t, const lv *x, const lv *y, lv *out) {
+    lv a[4] = {x[0], x[1], y[0], y[1]};
+    bool narrow = t->kind == TR_TY_C64;
+    for (int i = 0; i < 4 && narrow; i++)
+        a[i] = LLVMBuildFPExt(w->b, a[i], w->m->f64, "");
+    tr_lower_rt(w, row, 4, a, NULL, out);
+    for (int i = 0; i < 2 && narrow; i++)
+        out[i] = LLVMBuildFPTrunc(w->b, out[i], w->m->f32, "");
+}
+
+static void complex_op(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_ty *t = tr_lower_ty(w, in->args[0]);
+    const lv *x = tr_lower_parts(w, in->args[0]), *y = in->nargs > 1 ? tr_lower_parts(w, in->args[1]) : NULL;
+    lv out[2] = {x[0], x[1]};
+    unsigned n = 2;
+    switch ((tr_op)in->op) {
+    case TR_OP_ADD:
+    case TR_OP_SUB:
+        for (int i = 0; i < 2; i++)
+            out[i] = fbin(w, in->op == TR_OP_ADD ? LLVMFAdd : LLVMFSub, x[i], y[i]);
+        break;
+    case TR_OP_MUL: tr_lower_cmul(w, x, y, out); break;
+    case TR_OP_DIV: complex_by_rt(w, TR_RT_CDIV, t, x, y, out); break;
+    case TR_OP_POW: complex_by_rt(w, TR_RT_CPOW, t, x, y, out); break;
+    case TR_OP_NEG:
+        for (int i = 0; i < 2; i++)
+            out[i] = tr_lower_fast(w, LLVMBuildFNeg(w->b, x[i], ""));
+        break;
+    case TR_OP_ABS:
+        out[0] = tr_lower_real_math(w, TR_MATH_HYPOT, x);
+        n = 1;
+        break;
+    default: tr_lower_error(w, v, "'%s' is not defined for complex numbers", tr_op_info[in->op].name);
+    }
+    tr_lower_set(w, v, n, out);
+}
+
+/* --- integers and bool --- */
+
+static lv wrapping(tr_lf *w, const tr_ins *in, lv x, lv y) {
+    bool nsw = in->flags & F_NSW;
+    switch ((tr_op)in->op) {
+    case TR_OP_ADD: return nsw ? LLVMBuildNSWAdd(w->b, x, y, "") : l_add(w->b, x, y);
+    case TR_OP_SUB: return nsw ? LLVMBuildNSWSub(w->b, x, y, "") : l_sub(w->b, x, y);
+    default: return nsw ? LLVMBuildNSWMul(w->b, x, y, "") : l_mul(w->b, x, y);
+    }
+}
+
+static void int_op(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_ty *t = tr_lower_ty(w, in->args[0]);
+    bool s = tr_ty_class(t) == 'i';
+    lv x = tr_lower_parts(w, in->args[0])[0], y = in->nargs > 1 ? tr_lower_parts(w, in->args[1])[0] : NULL,
+       r = x;
+    switch ((tr_op)in->op) {
+    case TR_OP_ADD:
+    case TR_OP_SUB:
+    case TR_OP_MUL: r = wrapping(w, in, x, y); break;
+    case TR_OP_FLOORDIV: r = floordiv_int(w, s, x, y); break;
+    case TR_OP_FLOORMOD: r = floormod_int(w, s, x, y); break;
+    case TR_OP_REM: r = rem_int(w, s, x, y); break;
+    case TR_OP_QUOT: r = quot_int(w, s, x, y); break;
+    case TR_OP_POW: r = pow_int(w, t, x, y); break;
+    case TR_OP_NEG: r = in->flags & F_NSW ? LLVMBuildNSWNeg(w->b, x, "") : LLVMBuildNeg(w->b, x, ""); break;
+    case TR_OP_ABS: r = abs_scalar(w, t, &x); break;
+    case TR_OP_AND: r = l_and(w->b, x, y); break;
+    case TR_OP_OR: r = l_or(w->b, x, y); break;
+    case TR_OP_XOR: r = LLVMBuildXor(w->b, x, y, ""); break;
+    case TR_OP_NOT: r = LLVMBuildNot(w->b, x, ""); break;
+    case TR_OP_SHL:
+    case TR_OP_SHR: r = shift(w, (tr_op)in->op, s, x, y); break;
+    default: tr_lower_error(w, v, "'%s' is not lowered", tr_op_info[in->op].name);
+    }
+    tr_lower_set1(w, v, r);
+}
+
+void tr_lower_arith(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_ty *t = tr_lower_ty(w, in->args[0]);
+    if (!tr_ty_is_scalar(t) || !tr_lower_legal((tr_op)in->op, (tr_tyk)t->kind)) {
+        tr_lower_error(w, v, "'%s' cannot be compiled for operands of type %s", tr_op_info[in->op].name,
+                       tr_ty_user(&w->m->ctx->arena, t));
+        tr_lower_set(w, v, 2, (lv[]){LLVMGetUndef(w->m->i64), LLVMGetUndef(w->m->i64)});
+        return;
+    }
+    if (in->op == TR_OP_POW && tr_ty_is_float(t))
+        tr_lower_math(w, v, in);
+    else if (tr_ty_is_float(t))
+        float_op(w, v, in);
+    else if (tr_ty_is_complex(t))
+        complex_op(w, v, in);
+    else
+        int_op(w, v, in);
+}
