@@ -64,9 +64,25 @@ static tr_obj *new_obj(tr_frozen *z, tr_objk kind, PyObject *py, const char *rep
     return o;
 }
 
+/* Name of a function written in C, or NULL. Asked of static classes only, so that no user code runs. */
+static const char *name_of(tr_frozen *z, PyObject *o) {
+    if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE)
+        return NULL;
+    PyObject *name = PyObject_GetAttrString(o, "__name__");
+    const char *s = name && PyUnicode_CheckExact(name) ? text_of(z, name) : NULL;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return s;
+}
+
 static tr_obj *opaque(tr_frozen *z, PyObject *o) {
-    const char *repr = PyType_Check(o) ? tr_arena_printf(arena(z), "class '%s'", ((PyTypeObject *)o)->tp_name)
-                                       : tr_arena_printf(arena(z), "an object of class '%s'", Py_TYPE(o)->tp_name);
+    const char *name = PyType_Check(o) ? ((PyTypeObject *)o)->tp_name : name_of(z, o), *repr;
+    if (PyType_Check(o))
+        repr = tr_arena_printf(arena(z), "class '%s'", name);
+    else if (name)
+        repr = tr_arena_printf(arena(z), "'%s' (%s)", name, Py_TYPE(o)->tp_name);
+    else
+        repr = tr_arena_printf(arena(z), "an object of class '%s'", Py_TYPE(o)->tp_name);
     return new_obj(z, TR_OBJ_OPAQUE, o, repr);
 }
 

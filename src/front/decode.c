@@ -67,12 +67,13 @@ typedef struct quirks {
     bool null_first;   /* LOAD_GLOBAL and LOAD_ATTR push the null below the callable */
     bool attr_shift;   /* LOAD_ATTR's argument has the method bit */
     uint8_t cmp_shift; /* COMPARE_OP's argument has flags below the operator */
+    bool wide_for;     /* GET_ITER and FOR_ITER have the place of the whole statement */
     uint8_t for_skip;  /* instructions at the target of an exhausted FOR_ITER that it has already done */
 } quirks;
 static const quirks all_quirks[] = {
-    {311, rows_311, true, false, 0, 0},
-    {312, rows_312, true, true, 4, 1},
-    {313, rows_313, false, true, 5, 2},
+    {311, rows_311, true, false, 0, true, 0},
+    {312, rows_312, true, true, 4, false, 1},
+    {313, rows_313, false, true, 5, false, 2},
 };
 
 /* CPython's operator numbers of BINARY_OP; the in-place forms follow. */
@@ -261,6 +262,15 @@ static bool decode_units(decoder *d, uint32_t *at, uint32_t nunits) {
     return true;
 }
 
+/* Gives the steps of a loop the place of what is iterated, as later versions do. */
+static void narrow_loops(decoder *d) {
+    for (uint32_t i = 1; d->q->wide_for && i < d->n; i++) {
+        uint8_t op = d->ins[i].op, before = d->ins[i - 1].op;
+        if (op == TR_N_GETITER || (op == TR_N_FORITER && before == TR_N_GETITER) || op == TR_N_FORNEXT)
+            d->ins[i].off = d->ins[i - 1].off;
+    }
+}
+
 /* Jump targets become instruction numbers. An exhausted FOR_ITER goes past the clean-up that stands at its target. */
 static bool link_jumps(decoder *d, const uint32_t *at, uint32_t nunits) {
     for (uint32_t i = 0; i < d->n; i++) {
@@ -330,6 +340,7 @@ bool tr_front_decode(tr_ctx *ctx, const tr_code *c, tr_decoded *out) {
     uint32_t *at = TR_NEW_N(&ctx->arena, uint32_t, (size_t)nunits + 1);
     if (!decode_units(&d, at, nunits) || !link_jumps(&d, at, nunits) || !decode_exceptions(&d, at, nunits, out))
         return false;
+    narrow_loops(&d);
     out->ins = d.ins;
     out->n = d.n;
     return true;

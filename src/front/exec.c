@@ -21,9 +21,12 @@ static tr_val bad(tr_ssa *s, const char *what) {
         s->bad = what;
     return none(s);
 }
-static void refuse(tr_ssa *s, tr_nyi_id why) {
+static void refuse_at(tr_ssa *s, tr_nyi_id why, uint32_t off) {
     if (!s->why.is)
-        s->why = (tr_refusal){true, why, s->d->ins[s->at].off};
+        s->why = (tr_refusal){true, why, off};
+}
+static void refuse(tr_ssa *s, tr_nyi_id why) {
+    refuse_at(s, why, s->d->ins[s->at].off);
 }
 
 /* --- the stack --- */
@@ -40,7 +43,8 @@ static bool is_note(tr_val v) {
     return v >= TR_NOTE && v < TR_NULLVAL;
 }
 static tr_val note(tr_ssa *s, tr_notek kind, tr_val prev, tr_val v) {
-    tr_vec_push(&s->ctx->arena, &s->notes, (tr_fnote){.kind = (uint8_t)kind, .prev = prev, .v = v});
+    tr_fnote n = {.kind = (uint8_t)kind, .prev = prev, .v = v, .off = s->d->ins[s->at].off, .loc = s->b.loc};
+    tr_vec_push(&s->ctx->arena, &s->notes, n);
     return TR_NOTE | (s->notes.n - 1);
 }
 static const tr_fnote *note_at(const tr_ssa *s, tr_val v) {
@@ -65,22 +69,28 @@ static bool is_list(const tr_ssa *s, tr_val v) {
     return is_note(v) && note_at(s, v)->kind != NOTE_FORMAT && note_at(s, v)->kind != NOTE_MAP;
 }
 
-tr_val tr_front_settle(tr_ssa *s, tr_val v) {
-    if (note_at(s, v)->kind == NOTE_MAP) {
-        if (!s->why.is)
-            s->why = (tr_refusal){true, TR_NYI_DICT, note_at(s, v)->off};
-        return none(s);
-    }
-    if (note_at(s, v)->kind == NOTE_FORMAT)
-        return emit(s, TR_OP_FORMAT, 1, &note_at(s, v)->v);
+static tr_val settle_list(tr_ssa *s, tr_val v) {
     uint32_t n;
     bool starred;
     tr_val *items = list_items(s, v, &n, &starred);
     if (starred)
-        refuse(s, TR_NYI_STAR_DISPLAY);
+        refuse_at(s, TR_NYI_STAR_DISPLAY, note_at(s, v)->off);
     for (uint32_t i = 0; i < n; i++)
         items[i] = note_at(s, items[i])->v;
     return emit(s, TR_OP_BUILDLIST, n, items);
+}
+
+tr_val tr_front_settle(tr_ssa *s, tr_val v) {
+    const tr_fnote *n = note_at(s, v);
+    uint32_t loc = s->b.loc;
+    if (n->kind == NOTE_MAP) {
+        refuse_at(s, TR_NYI_DICT, n->off);
+        return none(s);
+    }
+    s->b.loc = n->loc;
+    tr_val r = n->kind == NOTE_FORMAT ? emit(s, TR_OP_FORMAT, 1, &n->v) : settle_list(s, v);
+    s->b.loc = loc;
+    return r;
 }
 /* The value at a stack position; stored back, so that copies of a list are the same list. */
 static tr_val value_at(tr_ssa *s, uint32_t depth) {
@@ -349,7 +359,6 @@ static void build_map(tr_ssa *s, uint32_t n, const tr_obj *keys) {
     tr_fnote m = *note_at(s, map);
     m.keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, n + 1);
     m.vals = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
-    m.off = s->d->ins[s->at].off;
     tr_val *x = pop_n(s, keys ? n : 2 * n);
     for (uint32_t i = 0; i < n; i++) {
         m.keys[i] = keys ? keys->u.t.items[i] : obj_of(s, x[2 * i]);
@@ -405,21 +414,24 @@ static bool refuse_hidden(tr_ssa *s, const char *name) {
     return s->why.is;
 }
 
-/* closure f, defaults, captured...; `captured` is the tuple of them or TR_NOVAL. */
-static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, tr_val captured) {
-    const tr_ins *tuple = captured == TR_NOVAL ? NULL : tr_at(s->ir, captured);
-    uint32_t n = tuple ? tuple->nargs : 0;
-    if (tuple && tuple->op != TR_OP_BUILDTUP) {
-        bad(s, "a closure is no tuple");
-        return;
-    }
+/* closure f, defaults, captured... */
+static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, uint32_t n, const tr_val *captured) {
     tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
     args[0] = defaults;
     for (uint32_t i = 0; i < n; i++)
-        args[i + 1] = tuple->args[i];
+        args[i + 1] = captured[i];
     tr_val v = emit(s, TR_OP_CLOSURE, n + 1, args);
     tr_at(s->ir, v)->imm.fn = func;
     push(s, v);
+}
+
+/* The tuple of what a function captures, or NULL. */
+static const tr_ins *captured_tuple(tr_ssa *s, tr_val v, uint32_t func) {
+    const tr_ins *t = tr_at(s->ir, v);
+    if (t->op == TR_OP_BUILDTUP && t->nargs == s->p->funcs.d[func].nfree)
+        return t;
+    bad(s, "a closure is not the tuple its function needs");
+    return NULL;
 }
 
 static void make_function(tr_ssa *s, uint32_t flags) {
@@ -439,7 +451,8 @@ static void make_function(tr_ssa *s, uint32_t flags) {
         return;
     }
     tr_val defaults = flags & FN_DEFAULTS ? pop(s) : none(s);
-    push_closure(s, code->u.func, defaults, captured);
+    const tr_ins *t = captured == TR_NOVAL ? NULL : captured_tuple(s, captured, code->u.func);
+    push_closure(s, code->u.func, defaults, t ? t->nargs : 0, t ? t->args : NULL);
 }
 
 /* From 3.13 on a function gets its defaults and cells after it is made. */
@@ -455,12 +468,12 @@ static void set_function_attr(tr_ssa *s, uint32_t flag) {
         bad(s, "an attribute is set on no function");
     else if (flag == FN_ANNOTATIONS)
         push(s, fn);
-    else if (flag == FN_DEFAULTS && i->nargs == 1)
-        push_closure(s, i->imm.fn, x, TR_NOVAL);
-    else if (flag == FN_CLOSURE)
-        push_closure(s, i->imm.fn, i->args[0], x);
+    else if (flag == FN_DEFAULTS)
+        push_closure(s, i->imm.fn, x, i->nargs - 1, i->args + 1);
+    else if (flag == FN_CLOSURE && captured_tuple(s, x, i->imm.fn))
+        push_closure(s, i->imm.fn, i->args[0], tr_at(s->ir, x)->nargs, tr_at(s->ir, x)->args);
     else
-        bad(s, "a function's attributes come in no known order");
+        bad(s, "a function gets no known attribute");
 }
 
 /* --- control --- */

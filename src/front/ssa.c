@@ -235,6 +235,17 @@ static void remove_unused(tr_fn *f) {
     }
 }
 
+/* A function object that lacks some of the variables its code captures: no compiler makes that. */
+static bool closures_are_whole(const tr_ssa *s) {
+    const tr_fn *f = s->ir;
+    for (tr_val v = 0; v < f->ins.n; v++) {
+        const tr_ins *i = tr_at(f, v);
+        if (i->op == TR_OP_CLOSURE && i->blk != TR_NOBLK && i->nargs - 1 != s->p->funcs.d[i->imm.fn].nfree)
+            return false;
+    }
+    return true;
+}
+
 static bool ends_itself(uint8_t op) {
     return tr_nop_kind(op) == 'J' || op == TR_N_RETURN || op == TR_N_RAISE;
 }
@@ -317,6 +328,8 @@ bool tr_front_build(tr_prog *p, uint32_t func) {
         why = s.why;
         if (!why.is) {
             remove_unused(s.ir);
+            if (!closures_are_whole(&s))
+                return tr_front_malformed(p->ctx, fn->code, "a function is made without its closure");
             tr_simplify_cfg(s.ir);
             fn->ssa = s.ir;
         }

@@ -16,7 +16,7 @@ typedef struct tr_fnote {
     tr_val v;
     const tr_obj **keys; /* MAP: names, and their values */
     tr_val *vals;
-    uint32_t off;        /* MAP: where it stands */
+    uint32_t off, loc;   /* where it stands */
 } tr_fnote;
 
 typedef struct tr_capture { /* a variable whose value went into a closure */

@@ -106,7 +106,7 @@ def closure(a):
 
 
 def names(x):
-    return math.sqrt(x) + np.linalg.norm(WEIGHTS) + WIDTH + TABLE[0]
+    return math.sqrt(x) + np.sin(WEIGHTS[1]) + np.pi + WIDTH + TABLE[0]
 
 
 def undefined_name(x):
