@@ -49,8 +49,8 @@ def bubble_sort(a):
                 a[i], a[i + 1] = a[i + 1], a[i]
 
 
-@njit
 def escape_time(re, im, limit):
+    """Steps until the point leaves the circle of radius 2. Plain Python: compiled when a compiled function calls it."""
     x = 0.0
     y = 0.0
     for n in range(limit):

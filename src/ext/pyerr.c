@@ -191,16 +191,23 @@ static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *fram
 }
 
 /* Replaces {0} {1} ... in the site's text. */
+/* "{w}": the index as the user wrote it. Payload 0 is the index after wrapping, payload 1 the size: a negative one has had the size added. */
+static PyObject *written_index(const tr_frame *frame) {
+    int64_t i = frame->payload[0].i;
+    return PyLong_FromLongLong(i < 0 ? i - frame->payload[1].i : i);
+}
+
 static PyObject *site_text(const tr_msite *site, const tr_frame *frame) {
     tr_sb b;
     PyObject *r = NULL;
     tr_sb_init(&b);
     for (const char *s = site->text; *s; s++) {
-        if (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != '}' || (uint32_t)(s[1] - '0') >= site->nargs) {
+        bool written = strncmp(s, "{w}", 3) == 0 && site->nargs >= 2;
+        if (!written && (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != '}' || (uint32_t)(s[1] - '0') >= site->nargs)) {
             tr_sb_putc(&b, *s);
             continue;
         }
-        PyObject *v = site_arg(site, (uint32_t)(s[1] - '0'), frame);
+        PyObject *v = written ? written_index(frame) : site_arg(site, (uint32_t)(s[1] - '0'), frame);
         PyObject *t = v ? PyObject_Str(v) : NULL;
         const char *u = t ? PyUnicode_AsUTF8(t) : NULL;
         if (u)

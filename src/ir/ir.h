@@ -120,7 +120,8 @@ typedef struct tr_callinfo {
         starstar; /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments; ** is refused */
 } tr_callinfo;
 
-/* Where compiled code may raise, and what. `text` may hold {0} {1} ...: the payload operands' values.
+/* Where compiled code may raise, and what. `text` may hold {0} {1} ...: the payload operands' values;
+ * {w}: for a checkindex, the index before it was wrapped.
  * With nargs >= 0 the exception is raised with these arguments: a constant object, or NULL for the next payload value. */
 typedef struct tr_site {
     tr_exc exc;
