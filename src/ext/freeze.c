@@ -13,8 +13,9 @@ enum { MAX_TUPLE_DEPTH = 32, MAX_REPR = 60, FREE_VAR = 0x80 };
 
 /* Where a function's names are looked up. */
 typedef struct tr_fscope {
-    PyObject *code, *globals, *builtins, *closure; /* borrowed from objects that `keep` holds; closure NULL: an inner function */
-    uint32_t parent;                               /* inner: the function it stands in */
+    PyObject *code, *globals, *builtins,
+        *closure;    /* borrowed from objects that `keep` holds; closure NULL: an inner function */
+    uint32_t parent; /* inner: the function it stands in */
 } scope;
 
 static const tr_obj *freeze_value(tr_frozen *z, PyObject *o);
@@ -166,7 +167,9 @@ static tr_obj *freeze_items(tr_frozen *z, PyObject *o, tr_objk kind, uint32_t n,
 
 /* Field names of a named tuple's class, or NULL. */
 static const char *const *field_names(tr_frozen *z, PyTypeObject *cls, uint32_t *n) {
-    PyObject *fields = PyType_IsSubtype(cls, &PyTuple_Type) && cls->tp_dict ? PyDict_GetItemString(cls->tp_dict, "_fields") : NULL;
+    PyObject *fields = PyType_IsSubtype(cls, &PyTuple_Type) && cls->tp_dict
+                           ? PyDict_GetItemString(cls->tp_dict, "_fields")
+                           : NULL;
     if (!fields || !PyTuple_CheckExact(fields))
         return NULL;
     *n = (uint32_t)PyTuple_GET_SIZE(fields);
@@ -248,7 +251,18 @@ static tr_obj *freeze_np_scalar(tr_frozen *z, PyObject *o) {
         return opaque(z, o);
     }
     const tr_ty *ty = type_of_descr(z, d);
-    union { int8_t i1; int16_t i2; int32_t i4; int64_t i8; uint8_t u1; uint16_t u2; uint32_t u4; uint64_t u8; float f4[2]; double f8[2]; } raw = {0};
+    union {
+        int8_t i1;
+        int16_t i2;
+        int32_t i4;
+        int64_t i8;
+        uint8_t u1;
+        uint16_t u2;
+        uint32_t u4;
+        uint64_t u8;
+        float f4[2];
+        double f8[2];
+    } raw = {0};
     if (ty)
         PyArray_ScalarAsCtype(o, &raw);
     Py_DECREF(d);
@@ -272,9 +286,7 @@ static tr_obj *freeze_np_scalar(tr_frozen *z, PyObject *o) {
         r->u.c[0] = (double)raw.f4[0];
         r->u.c[1] = (double)raw.f4[1];
         break;
-    default:
-        r->u.c[0] = raw.f8[0];
-        r->u.c[1] = raw.f8[1];
+    default: r->u.c[0] = raw.f8[0]; r->u.c[1] = raw.f8[1];
     }
     return r;
 }
@@ -294,7 +306,9 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     const tr_ty *elem = type_of_descr(z, PyArray_DESCR(a));
     if (!elem || PyArray_NDIM(a) > TR_MAX_NDIM) {
         PyArray_Descr *d = PyArray_DESCR(a);
-        return new_obj(z, TR_OBJ_OPAQUE, o, tr_arena_printf(arena(z), "an array of dtype %c%c%d", d->byteorder, d->kind, (int)PyArray_ITEMSIZE(a)));
+        return new_obj(z, TR_OBJ_OPAQUE, o,
+                       tr_arena_printf(arena(z), "an array of dtype %c%c%d", d->byteorder, d->kind,
+                                       (int)PyArray_ITEMSIZE(a)));
     }
     bool constant = !PyArray_ISWRITEABLE(a) && PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA | NPY_ARRAY_ALIGNED);
     if (!constant) {
@@ -314,7 +328,9 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
         if (PyArray_STRIDE(a, (int)i) % (int64_t)PyArray_ITEMSIZE(a))
             return opaque(z, o);
     }
-    tr_layout layout = PyArray_IS_C_CONTIGUOUS(a) ? TR_LAYOUT_C : PyArray_IS_F_CONTIGUOUS(a) ? TR_LAYOUT_F : TR_LAYOUT_ANY;
+    tr_layout layout = PyArray_IS_C_CONTIGUOUS(a)   ? TR_LAYOUT_C
+                       : PyArray_IS_F_CONTIGUOUS(a) ? TR_LAYOUT_F
+                                                    : TR_LAYOUT_ANY;
     tr_obj *r = new_obj(z, TR_OBJ_ARRAY, o, "");
     r->ty = tr_ty_array(z->ctx->types, elem, ndim, layout, true);
     r->repr = tr_ty_user(arena(z), r->ty);
@@ -356,7 +372,9 @@ static tr_func func_of_code(tr_frozen *z, PyCodeObject *c) {
 
 static bool freeze_defaults(tr_frozen *z, tr_func *f, PyFunctionObject *fn) {
     const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, f->nargs + f->nkwonly + 1);
-    uint32_t n = fn->func_defaults && PyTuple_Check(fn->func_defaults) ? (uint32_t)PyTuple_GET_SIZE(fn->func_defaults) : 0;
+    uint32_t n = fn->func_defaults && PyTuple_Check(fn->func_defaults)
+                     ? (uint32_t)PyTuple_GET_SIZE(fn->func_defaults)
+                     : 0;
     for (uint32_t i = 0; i < n && n <= f->nargs; i++)
         if (!(v[f->nargs - n + i] = freeze_value(z, PyTuple_GET_ITEM(fn->func_defaults, i))))
             return false;
@@ -378,12 +396,14 @@ static tr_obj *freeze_function(tr_frozen *z, PyObject *o, bool inline_always) {
     f.inline_always = inline_always;
     tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, tr_arena_printf(arena(z), "function '%s'", f.name));
     r->u.func = z->prog->funcs.n;
-    tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o, (uint64_t)(uintptr_t)r); /* before defaults, which may refer to it */
+    tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o,
+               (uint64_t)(uintptr_t)r); /* before defaults, which may refer to it */
     /* Function objects can be given other code and globals while they live; what we read must not go with them. */
     if (!hold(z, fn->func_code) || !hold(z, fn->func_globals) || !hold(z, fn->func_builtins) ||
         (fn->func_closure && !hold(z, fn->func_closure)))
         return NULL;
-    add_scope(z, f, (scope){fn->func_code, fn->func_globals, fn->func_builtins, fn->func_closure, UINT32_MAX});
+    add_scope(z, f,
+              (scope){fn->func_code, fn->func_globals, fn->func_builtins, fn->func_closure, UINT32_MAX});
     if (!freeze_defaults(z, &f, fn))
         return NULL;
     z->prog->funcs.d[r->u.func].defaults = f.defaults;
@@ -410,7 +430,8 @@ static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
     uint32_t n = 0;
     const char *const *fields = field_names(z, (PyTypeObject *)o, &n);
     if (fields) {
-        tr_obj *r = new_obj(z, TR_OBJ_NTCLASS, o, tr_arena_printf(arena(z), "class '%s'", ((PyTypeObject *)o)->tp_name));
+        tr_obj *r = new_obj(z, TR_OBJ_NTCLASS, o,
+                            tr_arena_printf(arena(z), "class '%s'", ((PyTypeObject *)o)->tp_name));
         r->u.t.n = n;
         r->u.t.fields = fields;
         r->u.t.name = tr_arena_strdup(arena(z), ((PyTypeObject *)o)->tp_name);
@@ -482,7 +503,9 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
         return r;
     }
     bool inline_always = false;
-    PyObject *fn = PyFunction_Check(o) ? o : z->host->unwrap ? z->host->unwrap(z->host->user, o, &inline_always) : NULL;
+    PyObject *fn = PyFunction_Check(o) ? o
+                   : z->host->unwrap   ? z->host->unwrap(z->host->user, o, &inline_always)
+                                       : NULL;
     if (!fn || !PyFunction_Check(fn))
         return NULL;
     uint64_t old;

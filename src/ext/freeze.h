@@ -43,14 +43,14 @@ typedef struct tr_frozen {
     PyObject *deps;         /* list: what was read where, for tr_freeze_current */
     const tr_binding *bind; /* data of the frozen arrays, in the arena */
     size_t nbind;
-    const char *why;        /* set when tr_freeze_hash fails */
+    const char *why; /* set when tr_freeze_hash fails */
     tr_ctx *ctx;
     tr_prog *prog;
     tr_freeze_host *host;
-    tr_map known;           /* PyObject * -> tr_obj * */
+    tr_map known; /* PyObject * -> tr_obj * */
     TR_VEC(struct tr_fscope) scopes;
     uint32_t done, depth;
-    bool failed;            /* a Python exception is set */
+    bool failed; /* a Python exception is set */
 } tr_frozen;
 
 bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host);

@@ -40,8 +40,10 @@ static void array(hashing *s, const tr_obj *o) {
     number(s, o->u.a.index);
     if (n > MAX_ARRAY_BYTES) {
         s->ok = false;
-        s->z->why = tr_arena_printf(&s->z->ctx->arena, "it freezes %s of %.1f MB, and only arrays up to 1 MiB are part of the cache's key",
-                                    o->repr, (double)n / 1e6);
+        s->z->why = tr_arena_printf(
+            &s->z->ctx->arena,
+            "it freezes %s of %.1f MB, and only arrays up to 1 MiB are part of the cache's key", o->repr,
+            (double)n / 1e6);
         return;
     }
     bytes(s, o->u.a.data, (size_t)n);
@@ -157,7 +159,8 @@ bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
 
 /* What stands now where `dep` was read: (where, fallback, name[, value]). New reference or NULL. */
 static PyObject *read_again(PyObject *dep) {
-    PyObject *where = PyTuple_GET_ITEM(dep, 0), *fallback = PyTuple_GET_ITEM(dep, 1), *name = PyTuple_GET_ITEM(dep, 2);
+    PyObject *where = PyTuple_GET_ITEM(dep, 0), *fallback = PyTuple_GET_ITEM(dep, 1),
+             *name = PyTuple_GET_ITEM(dep, 2);
     PyObject *v;
     if (PyCell_Check(where)) {
         v = PyCell_GET(where);

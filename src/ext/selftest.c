@@ -63,7 +63,7 @@ typedef struct front_args {
     Py_buffer code, exctable, linetable;
 } front_args;
 
-static const uint8_t *override(session *s, const Py_buffer *b, const uint8_t *old, uint32_t *n) {
+static const uint8_t * override(session *s, const Py_buffer *b, const uint8_t *old, uint32_t *n) {
     if (!b->buf)
         return old;
     *n = (uint32_t)b->len;
@@ -103,8 +103,9 @@ static PyObject *ssa_text(session *s) {
             return errors(s);
     const tr_err *refused = s->prog.funcs.d[s->prog.root_func].refused;
     if (refused)
-        return Py_BuildValue("sN", "refused",
-                             PyUnicode_FromFormat("%s:%d: %s", refused->nyi, refused->place.span.line, refused->text));
+        return Py_BuildValue(
+            "sN", "refused",
+            PyUnicode_FromFormat("%s:%d: %s", refused->nyi, refused->place.span.line, refused->text));
     tr_sb b;
     tr_sb_init(&b);
     const char *kind = "ok";
@@ -137,8 +138,8 @@ static PyObject *selftest_front(PyObject *module, PyObject *args, PyObject *kw) 
     static const char *const names[] = {"fn", "stage", "code", "exctable", "linetable", NULL};
     PyObject *fn;
     front_args a = {.stage = "ssa"};
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|sz*z*z*", (char **)(uintptr_t)names, &fn, &a.stage, &a.code, &a.exctable,
-                                     &a.linetable))
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|sz*z*z*", (char **)(uintptr_t)names, &fn, &a.stage, &a.code,
+                                     &a.exctable, &a.linetable))
         return NULL;
     session *s = begin(module);
     PyObject *r = s ? guarded(s, fn, front_body, &a) : NULL;

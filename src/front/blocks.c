@@ -28,10 +28,10 @@ void tr_nop_effect(const tr_bc *i, uint32_t *pops, uint32_t *pushes) {
     uint32_t arg = (uint32_t)i->arg;
     (void)arg;
     switch ((tr_nop)i->op) {
-#define X(id, name, npop, npush, kind)                                                                            \
-    case TR_N_##id:                                                                                               \
-        *pops = (npop);                                                                                           \
-        *pushes = (npush);                                                                                        \
+#define X(id, name, npop, npush, kind) \
+    case TR_N_##id:                    \
+        *pops = (npop);                \
+        *pushes = (npush);             \
         break;
 #include "front/nop.def"
 #undef X
@@ -40,7 +40,8 @@ void tr_nop_effect(const tr_bc *i, uint32_t *pops, uint32_t *pushes) {
 }
 
 static bool is_branch(uint8_t op) {
-    return op == TR_N_BRTRUE || op == TR_N_BRFALSE || op == TR_N_BRNONE || op == TR_N_BRNOTNONE || op == TR_N_FORITER;
+    return op == TR_N_BRTRUE || op == TR_N_BRFALSE || op == TR_N_BRNONE || op == TR_N_BRNOTNONE ||
+           op == TR_N_FORITER;
 }
 static bool is_exit(uint8_t op) {
     return op == TR_N_RETURN || op == TR_N_RAISE || op == TR_N_RERAISE;
@@ -55,7 +56,8 @@ typedef struct raw {
 } raw;
 
 static raw find_leaders(tr_ctx *ctx, const tr_decoded *d) {
-    raw r = {TR_NEW_N(&ctx->arena, uint32_t, (size_t)d->n + 1), TR_NEW_N(&ctx->arena, uint32_t, (size_t)d->n + 1), 0};
+    raw r = {TR_NEW_N(&ctx->arena, uint32_t, (size_t)d->n + 1),
+             TR_NEW_N(&ctx->arena, uint32_t, (size_t)d->n + 1), 0};
     tr_bits lead = tr_bits_new(&ctx->arena, d->n + 1);
     tr_bits_set(&lead, 0);
     for (uint32_t i = 0; i < d->n; i++) {
@@ -99,7 +101,8 @@ static bool find_order(tr_ctx *ctx, const tr_decoded *d, const raw *r, uint32_t 
             continue;
         }
         state[b]++;
-        uint32_t to = succ[ns - 1 - seen]; /* the jump first: a loop's body then comes before what follows the loop */
+        uint32_t to =
+            succ[ns - 1 - seen]; /* the jump first: a loop's body then comes before what follows the loop */
         if (to >= r->n)
             return false;
         if (state[to] == 0) {
@@ -181,7 +184,8 @@ static tr_nyi_id refuses(const tr_code *c, const tr_decoded *d, uint32_t i) {
     return TR_NYI__COUNT;
 }
 
-static bool check_instructions(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_flow *f, tr_refusal *why) {
+static bool check_instructions(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_flow *f,
+                               tr_refusal *why) {
     uint32_t first = d->n;
     for (uint32_t k = 0; k < f->nblks; k++) {
         const tr_bcblk *b = &f->blks[k];
@@ -340,7 +344,8 @@ static void find_unbound(tr_ctx *ctx, const tr_decoded *d, const tr_bits *bound,
     }
 }
 
-bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_bits *bound, tr_flow *f, tr_refusal *why) {
+bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_bits *bound, tr_flow *f,
+                   tr_refusal *why) {
     *f = (tr_flow){0};
     *why = (tr_refusal){0};
     if (!d->n || !make_blocks(ctx, d, f))

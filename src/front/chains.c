@@ -11,7 +11,8 @@ bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *
         const tr_bc *b = &d.ins[i];
         uint32_t arg = (uint32_t)b->arg;
         bool is_global = b->op == TR_N_GLOBAL && arg < c->nnames;
-        bool is_free = (b->op == TR_N_LOADDEREF || b->op == TR_N_LOAD) && arg < c->nlocalsplus && (c->kinds[arg] & KIND_FREE);
+        bool is_free = (b->op == TR_N_LOADDEREF || b->op == TR_N_LOAD) && arg < c->nlocalsplus &&
+                       (c->kinds[arg] & KIND_FREE);
         if (!is_global && !is_free)
             continue;
         const char *attrs[MAX_CHAIN];

@@ -8,32 +8,32 @@
 
 #include "ty/obj.h"
 
-#define TRANSFORMS(X)                                                                                             \
-    X(SKIP)       /* no instruction */                                                                            \
-    X(EXT)        /* EXTENDED_ARG */                                                                              \
-    X(ARG)        /* the argument as it stands */                                                                 \
-    X(ZERO)       /* no argument */                                                                               \
-    X(LOADLOAD)   /* two in one; the argument holds two locals */                                                 \
-    X(STORESTORE)                                                                                                 \
-    X(STORELOAD)                                                                                                  \
-    X(GLOBAL)     /* bit 0: with a null beside it */                                                              \
-    X(ATTR)       /* from 3.12 on bit 0: a method call follows */                                                 \
-    X(METHOD)                                                                                                     \
-    X(POS)                                                                                                        \
-    X(NEG)                                                                                                        \
-    X(NOT)                                                                                                        \
-    X(INVERT)                                                                                                     \
-    X(BINOP)                                                                                                      \
-    X(CMP)                                                                                                        \
-    X(SLICED)     /* a slice of the two topmost values, then the operation */                                     \
-    X(ONTOP)      /* the list must be right below the item, else it is a comprehension's */                       \
-    X(INTRINSIC1)                                                                                                 \
-    X(FORMAT)                                                                                                     \
-    X(CONVERT)                                                                                                    \
-    X(FORITER)                                                                                                    \
-    X(FORWARD)                                                                                                    \
-    X(BACKWARD)                                                                                                   \
-    X(ORPOP)      /* jumps and keeps the value, or drops it and goes on */                                        \
+#define TRANSFORMS(X)                                                                   \
+    X(SKIP)     /* no instruction */                                                    \
+    X(EXT)      /* EXTENDED_ARG */                                                      \
+    X(ARG)      /* the argument as it stands */                                         \
+    X(ZERO)     /* no argument */                                                       \
+    X(LOADLOAD) /* two in one; the argument holds two locals */                         \
+    X(STORESTORE)                                                                       \
+    X(STORELOAD)                                                                        \
+    X(GLOBAL) /* bit 0: with a null beside it */                                        \
+    X(ATTR)   /* from 3.12 on bit 0: a method call follows */                           \
+    X(METHOD)                                                                           \
+    X(POS)                                                                              \
+    X(NEG)                                                                              \
+    X(NOT)                                                                              \
+    X(INVERT)                                                                           \
+    X(BINOP)                                                                            \
+    X(CMP)                                                                              \
+    X(SLICED) /* a slice of the two topmost values, then the operation */               \
+    X(ONTOP)  /* the list must be right below the item, else it is a comprehension's */ \
+    X(INTRINSIC1)                                                                       \
+    X(FORMAT)                                                                           \
+    X(CONVERT)                                                                          \
+    X(FORITER)                                                                          \
+    X(FORWARD)                                                                          \
+    X(BACKWARD)                                                                         \
+    X(ORPOP) /* jumps and keeps the value, or drops it and goes on */                   \
     X(CONSTRET)
 enum {
 #define X(id) XF_##id,
@@ -47,7 +47,7 @@ typedef struct row {
 } row;
 
 #define X(num, name, op, xf) [num] = {#name, TR_N_##op, XF_##xf, 0},
-#define R(num, name, why) [num] = {#name, TR_N_REFUSED, XF_ARG, TR_NYI_##why},
+#define R(num, name, why)    [num] = {#name, TR_N_REFUSED, XF_ARG, TR_NYI_##why},
 static const row rows_311[256] = {
 #include "front/bc_311.def"
 };
@@ -77,9 +77,9 @@ static const quirks all_quirks[] = {
 };
 
 /* CPython's operator numbers of BINARY_OP; the in-place forms follow. */
-static const uint8_t binops[] = {TR_BIN_ADD,    TR_BIN_AND, TR_BIN_FLOORDIV, TR_BIN_SHL, TR_BIN_MATMUL,
-                                 TR_BIN_MUL,    TR_BIN_MOD, TR_BIN_OR,       TR_BIN_POW, TR_BIN_SHR,
-                                 TR_BIN_SUB,    TR_BIN_DIV, TR_BIN_XOR};
+static const uint8_t binops[] = {TR_BIN_ADD, TR_BIN_AND, TR_BIN_FLOORDIV, TR_BIN_SHL, TR_BIN_MATMUL,
+                                 TR_BIN_MUL, TR_BIN_MOD, TR_BIN_OR,       TR_BIN_POW, TR_BIN_SHR,
+                                 TR_BIN_SUB, TR_BIN_DIV, TR_BIN_XOR};
 enum { NBINOPS = sizeof binops };
 
 static const quirks *find_version(int version) {
@@ -99,7 +99,8 @@ const char *tr_front_opcode_name(int version, uint32_t opcode) {
 }
 
 bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what) {
-    return tr_fail(ctx, TR_ERR_INTERNAL, "malformed bytecode (Python %d.%d): %s", c->version / 100, c->version % 100, what);
+    return tr_fail(ctx, TR_ERR_INTERNAL, "malformed bytecode (Python %d.%d): %s", c->version / 100,
+                   c->version % 100, what);
 }
 
 typedef struct decoder {
@@ -203,7 +204,11 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
         else if (arg == 6)
             put(d, TR_N_LISTTUPLE, 0);
         else
-            refuse(d, arg == 2 ? TR_NYI_IMPORT : arg == 3 || arg == 4 ? TR_NYI_GENERATOR : TR_NYI_ANNOTATION_SCOPE, opcode);
+            refuse(d,
+                   arg == 2               ? TR_NYI_IMPORT
+                   : arg == 3 || arg == 4 ? TR_NYI_GENERATOR
+                                          : TR_NYI_ANNOTATION_SCOPE,
+                   opcode);
         break;
     case XF_FORMAT: /* bits 0-1: 0 plain, 1 !s; bit 2: with a specification */
         if (arg > 1)
@@ -317,7 +322,8 @@ static bool decode_exceptions(decoder *d, const uint32_t *at, uint32_t nunits, t
             if (!exc_number(d->c, &pos, &f[k]))
                 return tr_front_malformed(d->ctx, d->c, "the exception table is broken");
         uint64_t end = (uint64_t)f[0] + f[1];
-        if (end > nunits || f[2] >= nunits || at[f[0]] == UINT32_MAX || at[end] == UINT32_MAX || at[f[2]] >= d->n)
+        if (end > nunits || f[2] >= nunits || at[f[0]] == UINT32_MAX || at[end] == UINT32_MAX ||
+            at[f[2]] >= d->n)
             return tr_front_malformed(d->ctx, d->c, "the exception table points outside");
         tr_bcexc e = {at[f[0]], at[end], at[f[2]], f[3] >> 1, f[3] & 1};
         if (d->ins[e.handler].op == TR_N_PUSHEXC && e.start < e.end)
@@ -332,13 +338,15 @@ bool tr_front_decode(tr_ctx *ctx, const tr_code *c, tr_decoded *out) {
     *out = (tr_decoded){0};
     decoder d = {.ctx = ctx, .c = c, .q = find_version(c->version)};
     if (!d.q)
-        return tr_fail(ctx, TR_ERR_INTERNAL, "no bytecode table for Python %d.%d", c->version / 100, c->version % 100);
+        return tr_fail(ctx, TR_ERR_INTERNAL, "no bytecode table for Python %d.%d", c->version / 100,
+                       c->version % 100);
     uint32_t nunits = c->ncode / 2;
     if (nunits == 0 || c->ncode % 2)
         return tr_front_malformed(ctx, c, "its length is odd or zero");
     d.ins = TR_NEW_N(&ctx->arena, tr_bc, (size_t)nunits * 4);
     uint32_t *at = TR_NEW_N(&ctx->arena, uint32_t, (size_t)nunits + 1);
-    if (!decode_units(&d, at, nunits) || !link_jumps(&d, at, nunits) || !decode_exceptions(&d, at, nunits, out))
+    if (!decode_units(&d, at, nunits) || !link_jumps(&d, at, nunits) ||
+        !decode_exceptions(&d, at, nunits, out))
         return false;
     narrow_loops(&d);
     out->ins = d.ins;

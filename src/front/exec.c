@@ -210,7 +210,8 @@ static void operate(tr_ssa *s, tr_op op, int sub, uint32_t n) {
 /* A branch and `not` take the truth of any value, so only a TOBOOL whose value is used says anything: not not x. */
 static void to_bool(tr_ssa *s) {
     const tr_bc *next = s->at + 1 < s->d->n ? &s->d->ins[s->at + 1] : NULL;
-    if (next && (next->op == TR_N_BRTRUE || next->op == TR_N_BRFALSE || (next->op == TR_N_UNOP && next->arg == TR_UN_NOT)))
+    if (next && (next->op == TR_N_BRTRUE || next->op == TR_N_BRFALSE ||
+                 (next->op == TR_N_UNOP && next->arg == TR_UN_NOT)))
         return;
     operate(s, TR_OP_UNARY, TR_UN_NOT, 1);
     operate(s, TR_OP_UNARY, TR_UN_NOT, 1);
@@ -305,14 +306,16 @@ static void format_string(tr_ssa *s, uint32_t n) {
     s->depth -= n;
     for (uint32_t i = 0; i < n; i++) {
         tr_val v = *slot(s, s->depth + i);
-        parts[i] = is_note(v) && note_at(s, v)->kind == NOTE_FORMAT ? note_at(s, v)->v : value_at(s, s->depth + i);
+        parts[i] =
+            is_note(v) && note_at(s, v)->kind == NOTE_FORMAT ? note_at(s, v)->v : value_at(s, s->depth + i);
     }
     push(s, emit(s, TR_OP_FORMAT, n, parts));
 }
 
 /* --- calls --- */
 
-static void push_call(tr_ssa *s, uint32_t n, const tr_val *args, uint32_t nkw, const tr_obj *const *kw, bool star) {
+static void push_call(tr_ssa *s, uint32_t n, const tr_val *args, uint32_t nkw, const tr_obj *const *kw,
+                      bool star) {
     tr_callinfo *info = TR_NEW(&s->ctx->arena, tr_callinfo);
     const char **names = TR_NEW_N(&s->ctx->arena, const char *, nkw + 1);
     for (uint32_t i = 0; i < nkw; i++) {

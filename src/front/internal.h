@@ -29,11 +29,11 @@ tr_span *tr_front_spans(tr_ctx *ctx, const tr_code *c);
 typedef struct tr_bcblk {
     uint32_t start, end; /* instructions [start, end) */
     uint32_t nsucc, succ[2];
-    uint32_t depth;      /* of the stack at the start */
-    tr_u32s preds;       /* predecessor << 1 | number of its successor */
-    bool header;         /* some predecessor comes later in the order */
-    tr_bits defs;        /* variables written */
-    tr_bits live;        /* variables whose value on entry may be read */
+    uint32_t depth; /* of the stack at the start */
+    tr_u32s preds;  /* predecessor << 1 | number of its successor */
+    bool header;    /* some predecessor comes later in the order */
+    tr_bits defs;   /* variables written */
+    tr_bits live;   /* variables whose value on entry may be read */
 } tr_bcblk;
 
 /* Variables of SSA construction: locals; three for each stack position: the value, and for iterators the number of items and
@@ -44,8 +44,12 @@ typedef struct tr_flow {
     tr_bits maybe_unbound; /* locals */
 } tr_flow;
 
-static inline uint32_t tr_flow_slot(const tr_flow *f, uint32_t depth) { return f->nlocals + 3u * depth; }
-static inline uint32_t tr_flow_bound(const tr_flow *f, uint32_t local) { return f->nlocals + 3u * f->maxdepth + local; }
+static inline uint32_t tr_flow_slot(const tr_flow *f, uint32_t depth) {
+    return f->nlocals + 3u * depth;
+}
+static inline uint32_t tr_flow_bound(const tr_flow *f, uint32_t local) {
+    return f->nlocals + 3u * f->maxdepth + local;
+}
 
 /* The first thing in a function that we do not compile: what, and the instruction that says so. */
 typedef struct tr_refusal {

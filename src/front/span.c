@@ -45,7 +45,7 @@ static uint32_t entry(reader *r, int64_t *line, tr_span *out) {
     int64_t end_line, col = -1, end_col = -1;
     if (!(head & 0x80))
         r->bad = true; /* every entry starts with a set top bit */
-    if (kind == 15) { /* no place at all */
+    if (kind == 15) {  /* no place at all */
         *out = (tr_span){0, -1, 0, -1};
         return units;
     }

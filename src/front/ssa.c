@@ -191,7 +191,8 @@ static void init_entry(tr_ssa *s) {
         vars[i] = tr_blk_param(s->ir, entry, NULL, c->localsplus[i]);
     for (uint32_t i = 0; i < s->f->nlocals; i++) {
         if (tr_bits_get(&s->f->maybe_unbound, i))
-            vars[tr_flow_bound(s->f, i)] = tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, vars[i] != TR_NOVAL));
+            vars[tr_flow_bound(s->f, i)] =
+                tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, vars[i] != TR_NOVAL));
         if (vars[i] != TR_NOVAL || !tr_bits_get(&s->f->blks[0].live, i))
             continue;
         bool is_free = c->kinds[i] & KIND_FREE;
@@ -223,7 +224,8 @@ static const char *unique_name(tr_prog *p, uint32_t func) {
  * the start. A read of an unassigned variable stays: inference reports it. */
 static void remove_unused(tr_fn *f) {
     uint32_t *uses = tr_use_counts(f);
-    for (tr_val v = f->ins.n; v-- > 0;) { /* operands come before their users but for block params, which stay */
+    for (tr_val v = f->ins.n;
+         v-- > 0;) { /* operands come before their users but for block params, which stay */
         tr_ins *i = tr_at(f, v);
         if (i->blk == TR_NOBLK || i->op == TR_OP_PARAM || uses[v] || tr_effects(i))
             continue;

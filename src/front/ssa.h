@@ -16,7 +16,7 @@ typedef struct tr_fnote {
     tr_val v;
     const tr_obj **keys; /* MAP: names, and their values */
     tr_val *vals;
-    uint32_t off, loc;   /* where it stands */
+    uint32_t off, loc; /* where it stands */
 } tr_fnote;
 
 typedef struct tr_capture { /* a variable whose value went into a closure */
@@ -45,7 +45,7 @@ typedef struct tr_ssa {
     const tr_span *spans;
     uint32_t *loc_of; /* per code unit */
     tr_refusal why;
-    const char *bad;  /* malformed: what */
+    const char *bad; /* malformed: what */
 } tr_ssa;
 
 /* One instruction; also the terminator, when it is the last of a block. */
