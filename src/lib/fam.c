@@ -7,7 +7,8 @@
 
 const char *tr_fam_name(const tr_bcall *c) {
     const tr_builtin *b = &tr_builtins[c->row];
-    if (b->kind != TR_B_FUNC) return b->name;
+    if (b->kind != TR_B_FUNC)
+        return b->name;
     return strncmp(b->path, "builtins.", 9) == 0 ? b->path + 9 : b->path;
 }
 
@@ -19,12 +20,17 @@ char tr_fam_class(tr_em *e, tr_tv x) {
 
 bool tr_fam_number(tr_em *e, const tr_bcall *c, tr_tv x, const char *classes) {
     char k = tr_fam_class(e, x);
-    if (k && strchr(classes, k)) return true;
-    const char *what = strchr(classes, 'c') ? "a number" : strchr(classes, 'f') ? "a real number" : "an integer";
+    if (k && strchr(classes, k))
+        return true;
+    const char *what = strchr(classes, 'c')   ? "a number"
+                       : strchr(classes, 'f') ? "a real number"
+                                              : "an integer";
     tr_em_error(e, "%s() takes %s, not %s", tr_fam_name(c), what, tr_em_tyname(e, x.ty));
     const char *path = tr_builtins[c->row].path;
-    if (k == 'c' && strncmp(path, "math.", 5) == 0) tr_em_hint(e, "module cmath has the functions of complex numbers");
-    if (tr_lib_is_array(x) && strncmp(path, "math.", 5) == 0) tr_em_hint(e, "NumPy's functions work on whole arrays");
+    if (k == 'c' && strncmp(path, "math.", 5) == 0)
+        tr_em_hint(e, "module cmath has the functions of complex numbers");
+    if (tr_lib_is_array(x) && strncmp(path, "math.", 5) == 0)
+        tr_em_hint(e, "NumPy's functions work on whole arrays");
     return false;
 }
 
@@ -37,10 +43,12 @@ tr_tv tr_fam_weaken(tr_em *e, tr_tv r, bool weak) {
 bool tr_fam_int(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, tr_tv *out) {
     char k = tr_fam_class(e, x);
     if (k != 'i' && k != 'b')
-        return tr_em_error(e, "%s(): %s must be an integer, not %s", tr_fam_name(c), what, tr_em_tyname(e, x.ty));
+        return tr_em_error(e, "%s(): %s must be an integer, not %s", tr_fam_name(c), what,
+                           tr_em_tyname(e, x.ty));
     *out = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I64));
     if (tr_lib_scalar(e, x.ty)->kind == TR_TY_U64)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, *out, tr_em_i64(e, 0)), TR_EXC_OVERFLOW, "an unsigned integer does not fit int64", 0, NULL);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, *out, tr_em_i64(e, 0)), TR_EXC_OVERFLOW,
+                    "an unsigned integer does not fit int64", 0, NULL);
     return true;
 }
 
@@ -53,7 +61,8 @@ bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool df
 }
 
 void tr_fam_shape(tr_em *e, tr_tv a, tr_tv *shape) {
-    for (uint32_t i = 0; i < a.ty->ndim; i++) shape[i] = tr_em_dim(e, a, i);
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        shape[i] = tr_em_dim(e, a, i);
 }
 
 /* --- folding an iterable --- */
@@ -64,7 +73,8 @@ bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out) {
     tr_tv x;
     if (!tr_em_iterget(&probe, (tr_tv){it.ty, TR_NOVAL}, tr_em_i64(&probe, 0), &x)) {
         tr_tv undef = tr_lib_undef(e, it.ty); /* once more, so that the reason is reported */
-        return tr_em_iterget(e, undef, tr_em_i64(e, 0), &x) && tr_em_error(e, "internal: an iterable failed dry only");
+        return tr_em_iterget(e, undef, tr_em_i64(e, 0), &x) &&
+               tr_em_error(e, "internal: an iterable failed dry only");
     }
     *out = x.ty;
     return true;
@@ -76,22 +86,29 @@ typedef struct fold {
     const void *user;
 } fold;
 
-static bool lam_fold(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps, tr_tv *yields) {
+static bool lam_fold(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                     tr_tv *yields) {
     const fold *f = d->user;
     tr_tv x;
-    if (f->direct) x = elems[0];
-    else if (!tr_em_iterget(e, caps[0], idx[0], &x)) return false;
-    if (f->item && !f->item(e, x, f->user, &x)) return false;
+    if (f->direct)
+        x = elems[0];
+    else if (!tr_em_iterget(e, caps[0], idx[0], &x))
+        return false;
+    if (f->item && !f->item(e, x, f->user, &x))
+        return false;
     bool arg = d->reds[0] == TR_RED_ARGMIN || d->reds[0] == TR_RED_ARGMAX;
     yields[0] = arg ? tr_em_strong(e, x) : tr_em_conv(e, x, d->init[0].ty);
     return true;
 }
 
-bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn item, const void *user, tr_tv *out) {
+bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn item, const void *user,
+                   tr_tv *out) {
     fold f = {.direct = tr_lib_is_array(it) && it.ty->ndim == 1, .item = item, .user = user};
     tr_tv n;
-    if (!tr_em_iterlen(e, it, &n)) return false;
-    tr_pdesc d = {.nspace = 1, .nred = 1, .space = &n, .reds = &red, .init = &init, .lam = lam_fold, .user = &f};
+    if (!tr_em_iterlen(e, it, &n))
+        return false;
+    tr_pdesc d = {
+        .nspace = 1, .nred = 1, .space = &n, .reds = &red, .init = &init, .lam = lam_fold, .user = &f};
     if (f.direct) {
         d.nin = 1;
         d.in = &it;
@@ -104,10 +121,13 @@ bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn it
 
 tr_tv tr_fam_extreme(tr_em *e, const tr_ty *t, bool largest) {
     char c = tr_ty_class(t);
-    if (c == 'f') return tr_em_num(e, t, largest ? HUGE_VAL : -HUGE_VAL);
-    if (c == 'b') return tr_em_bool(e, largest);
+    if (c == 'f')
+        return tr_em_num(e, t, largest ? HUGE_VAL : -HUGE_VAL);
+    if (c == 'b')
+        return tr_em_bool(e, largest);
     unsigned bits = 8 * tr_ty_size(t);
     uint64_t v = c == 'u' ? (largest ? UINT64_MAX >> (64 - bits) : 0) : (uint64_t)INT64_MAX >> (64 - bits);
-    if (c == 'i' && !largest) v = ~v;
+    if (c == 'i' && !largest)
+        v = ~v;
     return (tr_tv){t, e->dry ? TR_NOVAL : tr_const_int(e->b.fn, t, (int64_t)v)};
 }

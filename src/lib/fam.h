@@ -5,9 +5,13 @@
 #include "lib/em.h"
 #include "lib/priv.h"
 
-static inline const tr_ty *tr_fam_ty(tr_em *e, tr_tyk k) { return tr_ty_scalar(e->types, k); }
+static inline const tr_ty *tr_fam_ty(tr_em *e, tr_tyk k) {
+    return tr_ty_scalar(e->types, k);
+}
 /* The argument was given, and is not None. */
-static inline bool tr_fam_given(tr_tv x) { return x.ty && !tr_tv_is_none(x); }
+static inline bool tr_fam_given(tr_tv x) {
+    return x.ty && !tr_tv_is_none(x);
+}
 /* Name of the called function for messages: "math.sqrt", ".reshape". */
 const char *tr_fam_name(const tr_bcall *c);
 /* x is a scalar of one of the classes ("bifc"; i: signed and unsigned); else an error that says what the function takes. */
@@ -26,15 +30,26 @@ bool tr_fam_int(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, tr_tv *o
 bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool dflt, bool *out);
 /* Extents of an array argument. */
 void tr_fam_shape(tr_em *e, tr_tv a, tr_tv *shape);
-static inline tr_tv tr_fam_not(tr_em *e, tr_tv c) { return tr_em_op1(e, TR_OP_NOT, c); }
-static inline tr_tv tr_fam_and(tr_em *e, tr_tv a, tr_tv b) { return tr_em_op2(e, TR_OP_AND, a, b); }
-static inline tr_tv tr_fam_or(tr_em *e, tr_tv a, tr_tv b) { return tr_em_op2(e, TR_OP_OR, a, b); }
-static inline tr_tv tr_fam_math1(tr_em *e, tr_mathfn fn, tr_tv x) { return tr_em_math(e, fn, 1, &x); }
-static inline tr_tv tr_fam_math2(tr_em *e, tr_mathfn fn, tr_tv x, tr_tv y) { return tr_em_math(e, fn, 2, (tr_tv[]){x, y}); }
+static inline tr_tv tr_fam_not(tr_em *e, tr_tv c) {
+    return tr_em_op1(e, TR_OP_NOT, c);
+}
+static inline tr_tv tr_fam_and(tr_em *e, tr_tv a, tr_tv b) {
+    return tr_em_op2(e, TR_OP_AND, a, b);
+}
+static inline tr_tv tr_fam_or(tr_em *e, tr_tv a, tr_tv b) {
+    return tr_em_op2(e, TR_OP_OR, a, b);
+}
+static inline tr_tv tr_fam_math1(tr_em *e, tr_mathfn fn, tr_tv x) {
+    return tr_em_math(e, fn, 1, &x);
+}
+static inline tr_tv tr_fam_math2(tr_em *e, tr_mathfn fn, tr_tv x, tr_tv y) {
+    return tr_em_math(e, fn, 2, (tr_tv[]){x, y});
+}
 
 /* A 1-d sequence of scalars folded by one pattern: items of any iterable, mapped by `item` when it is not NULL. */
 typedef bool (*tr_fam_itemfn)(tr_em *e, tr_tv x, const void *user, tr_tv *out);
-bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn item, const void *user, tr_tv *out);
+bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn item, const void *user,
+                   tr_tv *out);
 /* Item type of an iterable, found dry. */
 bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out);
 /* Smallest (largest) value of a scalar type, or the infinity: what min (max) starts from. */

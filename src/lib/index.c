@@ -351,11 +351,13 @@ static bool tuple_get(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
 bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     if (a.ty->kind == TR_TY_TUPLE)
         return tuple_get(e, a, i, out);
-    if (a.ty->kind == TR_TY_RANGE && is_index(e, i)) {
+    bool flat = a.ty->kind == TR_TY_ITER && a.ty->sub == TR_ITER_FLAT;
+    if ((a.ty->kind == TR_TY_RANGE || flat) && is_index(e, i)) {
         tr_tv n;
+        const char *text = flat ? "index {w} is out of bounds for size {1}" : "range object index out of range";
         if (!tr_em_iterlen(e, a, &n))
             return false;
-        return tr_em_iterget(e, a, checked(e, i, n, 0, "range object index out of range"), out);
+        return tr_em_iterget(e, a, checked(e, i, n, 0, text), out);
     }
     if (!tr_lib_is_array(a))
         return tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, a.ty));

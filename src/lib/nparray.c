@@ -5,7 +5,9 @@
 #include "lib/fam.h"
 #include "lib/families.h"
 
-static const tr_ty *i64_ty(tr_em *e) { return tr_fam_ty(e, TR_TY_I64); }
+static const tr_ty *i64_ty(tr_em *e) {
+    return tr_fam_ty(e, TR_TY_I64);
+}
 
 /* --- arguments --- */
 
@@ -16,9 +18,11 @@ typedef struct shape {
 
 static bool one_extent(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     int64_t v;
-    if (!tr_fam_int(e, c, x, "a shape", out)) return false;
+    if (!tr_fam_int(e, c, x, "a shape", out))
+        return false;
     if (!tr_tv_lit_int(x, &v) || v < 0)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, *out, tr_em_i64(e, 0)), TR_EXC_VALUE, "negative dimensions are not allowed", 0, NULL);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, *out, tr_em_i64(e, 0)), TR_EXC_VALUE,
+                    "negative dimensions are not allowed", 0, NULL);
     return true;
 }
 
@@ -27,35 +31,45 @@ static bool shape_arg(tr_em *e, const tr_bcall *c, tr_tv x, shape *s) {
         s->ndim = 1;
         return one_extent(e, c, x, &s->n[0]);
     }
-    if (x.ty->n > TR_MAX_NDIM) return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
+    if (x.ty->n > TR_MAX_NDIM)
+        return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
     s->ndim = x.ty->n;
     for (uint32_t i = 0; i < s->ndim; i++)
-        if (!one_extent(e, c, tr_em_item(e, x, i), &s->n[i])) return false;
+        if (!one_extent(e, c, tr_em_item(e, x, i), &s->n[i]))
+            return false;
     return true;
 }
 
 /* dtype=: `dflt` when absent or None. */
 static bool dtype_arg(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dflt, const tr_ty **out) {
     *out = dflt;
-    if (!tr_fam_given(x)) return true;
+    if (!tr_fam_given(x))
+        return true;
     *out = tr_tv_dtype(e, x);
-    if (*out) return true;
-    return tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c), x.ty->kind == TR_TY_LIT ? x.ty->lit->repr : tr_em_tyname(e, x.ty));
+    if (*out)
+        return true;
+    return tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c),
+                       x.ty->kind == TR_TY_LIT ? x.ty->lit->repr : tr_em_tyname(e, x.ty));
 }
 
 /* order=: C and F by name; K and A keep the layout `like` of the original. */
 static bool order_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_layout like, tr_layout *out) {
     const char *s;
     *out = like;
-    if (!tr_fam_given(x)) return true;
+    if (!tr_fam_given(x))
+        return true;
     if (!tr_tv_lit_str(x, &s) || strlen(s) != 1 || !strchr("CFKAcfka", *s))
         return tr_em_error(e, "%s(): order must be a constant, 'C', 'F', 'A' or 'K'", tr_fam_name(c));
-    if (*s == 'C' || *s == 'c') *out = TR_LAYOUT_C;
-    if (*s == 'F' || *s == 'f') *out = TR_LAYOUT_F;
+    if (*s == 'C' || *s == 'c')
+        *out = TR_LAYOUT_C;
+    if (*s == 'F' || *s == 'f')
+        *out = TR_LAYOUT_F;
     return true;
 }
 
-static tr_layout layout_like(tr_tv a) { return a.ty->layout == TR_LAYOUT_F ? TR_LAYOUT_F : TR_LAYOUT_C; }
+static tr_layout layout_like(tr_tv a) {
+    return a.ty->layout == TR_LAYOUT_F ? TR_LAYOUT_F : TR_LAYOUT_C;
+}
 
 /* --- empty, zeros, ones, full and their _like twins --- */
 
@@ -64,17 +78,19 @@ enum { FILL_NONE, FILL_ZERO, FILL_ONE, FILL_VALUE };
 static bool filled(tr_em *e, int how, tr_tv value, tr_tv a, tr_tv *out) {
     *out = a;
     switch (how) {
-        case FILL_ZERO: return tr_em_fill(e, a, tr_em_num(e, a.ty->elem, 0.0));
-        case FILL_ONE: return tr_em_fill(e, a, tr_em_num(e, a.ty->elem, 1.0));
-        case FILL_VALUE: return tr_em_assign(e, a, value);
-        default: return true;
+    case FILL_ZERO: return tr_em_fill(e, a, tr_em_num(e, a.ty->elem, 0.0));
+    case FILL_ONE: return tr_em_fill(e, a, tr_em_num(e, a.ty->elem, 1.0));
+    case FILL_VALUE: return tr_em_assign(e, a, value);
+    default: return true;
     }
 }
 
 /* Type of a new array's items taken from a fill value. */
 static bool value_type(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty **out) {
     const tr_ty *s = tr_lib_is_array(x) ? x.ty->elem : tr_lib_scalar(e, x.ty);
-    if (!s) return tr_em_error(e, "%s(): fill_value must be a number, not %s", tr_fam_name(c), tr_em_tyname(e, x.ty));
+    if (!s)
+        return tr_em_error(e, "%s(): fill_value must be a number, not %s", tr_fam_name(c),
+                           tr_em_tyname(e, x.ty));
     *out = tr_ty_strong(e->types, s);
     return true;
 }
@@ -86,9 +102,12 @@ bool tr_lib_np_new(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *dt = tr_fam_ty(e, TR_TY_F64);
     shape s;
     tr_layout lay;
-    if (full && !value_type(e, c, value, &dt)) return false;
-    if (!shape_arg(e, c, c->a[0], &s) || !dtype_arg(e, c, c->a[full ? 2 : 1], dt, &dt)) return false;
-    if (!order_arg(e, c, c->a[full ? 3 : 2], TR_LAYOUT_C, &lay)) return false;
+    if (full && !value_type(e, c, value, &dt))
+        return false;
+    if (!shape_arg(e, c, c->a[0], &s) || !dtype_arg(e, c, c->a[full ? 2 : 1], dt, &dt))
+        return false;
+    if (!order_arg(e, c, c->a[full ? 3 : 2], TR_LAYOUT_C, &lay))
+        return false;
     return filled(e, c->aux, value, tr_em_alloc(e, dt, s.ndim, lay, s.n), out);
 }
 
@@ -100,10 +119,13 @@ bool tr_lib_np_like(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *dt;
     shape s;
     tr_layout lay;
-    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) || !dtype_arg(e, c, c->a[k], a.ty->elem, &dt)) return false;
-    if (!order_arg(e, c, c->a[k + 1], layout_like(a), &lay)) return false;
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) || !dtype_arg(e, c, c->a[k], a.ty->elem, &dt))
+        return false;
+    if (!order_arg(e, c, c->a[k + 1], layout_like(a), &lay))
+        return false;
     if (tr_fam_given(c->a[k + 2])) {
-        if (!shape_arg(e, c, c->a[k + 2], &s)) return false;
+        if (!shape_arg(e, c, c->a[k + 2], &s))
+            return false;
     } else {
         s.ndim = a.ty->ndim;
         tr_fam_shape(e, a, s.n);
@@ -116,13 +138,15 @@ bool tr_lib_np_like(tr_em *e, const tr_bcall *c, tr_tv *out) {
 static bool generate(tr_em *e, tr_tv a, tr_plam lam, uint32_t ncap, const tr_tv *caps, tr_tv *out) {
     tr_tv n[TR_MAX_NDIM], none;
     tr_fam_shape(e, a, n);
-    tr_pdesc d = {.nspace = a.ty->ndim, .nout = 1, .ncap = ncap, .space = n, .out = &a, .caps = caps, .lam = lam};
+    tr_pdesc d = {
+        .nspace = a.ty->ndim, .nout = 1, .ncap = ncap, .space = n, .out = &a, .caps = caps, .lam = lam};
     *out = a;
     return tr_em_pattern(e, &d, &none);
 }
 
 /* caps: k. One where column - row == k. */
-static bool lam_eye(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps, tr_tv *yields) {
+static bool lam_eye(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                    tr_tv *yields) {
     (void)elems;
     tr_tv on = tr_em_cmp(e, TR_CMP_EQ, tr_em_op2(e, TR_OP_SUB, idx[1], idx[0]), caps[0]);
     yields[0] = tr_em_conv(e, on, d->out[0].ty->elem);
@@ -134,22 +158,29 @@ bool tr_lib_np_eye(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv n[2], k = tr_em_i64(e, 0);
     bool full = c->aux == 1; /* np.eye has M and k, np.identity has not */
     tr_layout lay = TR_LAYOUT_C;
-    if (!one_extent(e, c, c->a[0], &n[0])) return false;
+    if (!one_extent(e, c, c->a[0], &n[0]))
+        return false;
     n[1] = n[0];
-    if (full && tr_fam_given(c->a[1]) && !one_extent(e, c, c->a[1], &n[1])) return false;
-    if (full && c->a[2].ty && !tr_fam_int(e, c, c->a[2], "k", &k)) return false;
-    if (!dtype_arg(e, c, c->a[full ? 3 : 1], tr_fam_ty(e, TR_TY_F64), &dt)) return false;
-    if (full && !order_arg(e, c, c->a[4], TR_LAYOUT_C, &lay)) return false;
+    if (full && tr_fam_given(c->a[1]) && !one_extent(e, c, c->a[1], &n[1]))
+        return false;
+    if (full && c->a[2].ty && !tr_fam_int(e, c, c->a[2], "k", &k))
+        return false;
+    if (!dtype_arg(e, c, c->a[full ? 3 : 1], tr_fam_ty(e, TR_TY_F64), &dt))
+        return false;
+    if (full && !order_arg(e, c, c->a[4], TR_LAYOUT_C, &lay))
+        return false;
     return generate(e, tr_em_alloc(e, dt, 2, lay, n), lam_eye, 1, &k, out);
 }
 
 /* caps: start, step, second value. NumPy's values: start + i * step, in the array's type, once two are set. */
-static bool lam_arange(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps, tr_tv *yields) {
+static bool lam_arange(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                       tr_tv *yields) {
     (void)elems;
     const tr_ty *t = caps[0].ty;
     tr_tv i = tr_em_conv(e, idx[0], t);
     tr_tv v = tr_em_op2(e, TR_OP_ADD, caps[0], tr_em_op2(e, TR_OP_MUL, i, caps[1]));
-    if (tr_ty_is_float(t)) v = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, idx[0], tr_em_i64(e, 1)), caps[2], v);
+    if (tr_ty_is_float(t))
+        v = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, idx[0], tr_em_i64(e, 1)), caps[2], v);
     yields[0] = tr_em_conv(e, v, d->out[0].ty->elem);
     return true;
 }
@@ -157,7 +188,8 @@ static bool lam_arange(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_t
 /* Number of items, for integers as range has it; a step of 0 raises. */
 static tr_tv arange_len_int(tr_em *e, const tr_tv *p) {
     tr_tv n;
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, p[2], tr_em_i64(e, 0)), TR_EXC_ZERODIV, "division by zero", 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, p[2], tr_em_i64(e, 0)), TR_EXC_ZERODIV, "division by zero", 0,
+                NULL);
     tr_tv r = tr_em_make(e, tr_ty_range(e->types, i64_ty(e), false), 3, p);
     tr_em_iterlen(e, r, &n);
     return n;
@@ -173,23 +205,32 @@ static tr_tv arange_len_float(tr_em *e, const tr_tv *p) {
 }
 
 bool tr_lib_np_arange(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    if (c->nvar < 1 || c->nvar > 4) return tr_em_error(e, "arange() takes one to four arguments");
-    tr_tv x[3] = {tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0)), c->var[0], tr_em_lit(e, tr_obj_int(&e->ctx->arena, 1))}, p[3];
+    if (c->nvar < 1 || c->nvar > 4)
+        return tr_em_error(e, "arange() takes one to four arguments");
+    tr_tv x[3] = {tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0)), c->var[0],
+                  tr_em_lit(e, tr_obj_int(&e->ctx->arena, 1))},
+          p[3];
     if (c->nvar > 1 && tr_fam_given(c->var[1])) {
         x[0] = c->var[0];
         x[1] = c->var[1];
     }
-    if (c->nvar > 2 && tr_fam_given(c->var[2])) x[2] = c->var[2];
+    if (c->nvar > 2 && tr_fam_given(c->var[2]))
+        x[2] = c->var[2];
     tr_tv dtype = c->a[1];
-    if (c->nvar > 3 && !dtype.ty) dtype = c->var[3];
+    if (c->nvar > 3 && !dtype.ty)
+        dtype = c->var[3];
     const tr_ty *t = i64_ty(e), *dt;
     for (int i = 0; i < 3; i++) {
-        if (!tr_fam_number(e, c, x[i], "bif")) return false;
+        if (!tr_fam_number(e, c, x[i], "bif"))
+            return false;
         t = tr_lib_common(e, t, tr_lib_scalar(e, x[i].ty));
     }
-    if (!dtype_arg(e, c, dtype, t, &dt)) return false;
-    if (dt->kind == TR_TY_BOOL || tr_ty_is_complex(dt)) return tr_em_error(e, "arange() of %s", tr_em_tyname(e, dt));
-    for (int i = 0; i < 3; i++) p[i] = tr_em_conv(e, x[i], t);
+    if (!dtype_arg(e, c, dtype, t, &dt))
+        return false;
+    if (dt->kind == TR_TY_BOOL || tr_ty_is_complex(dt))
+        return tr_em_error(e, "arange() of %s", tr_em_tyname(e, dt));
+    for (int i = 0; i < 3; i++)
+        p[i] = tr_em_conv(e, x[i], t);
     tr_tv n = tr_ty_is_float(t) ? arange_len_float(e, p) : arange_len_int(e, p);
     /* the step as NumPy has it: from the first two values once they are of the array's type */
     tr_tv start = tr_em_conv(e, p[0], dt), next = tr_em_conv(e, tr_em_op2(e, TR_OP_ADD, p[0], p[2]), dt);
@@ -198,16 +239,20 @@ bool tr_lib_np_arange(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 /* caps: start, stop, delta, step, number of steps, last index or -1. */
-static bool lam_linspace(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps, tr_tv *yields) {
+static bool lam_linspace(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                         tr_tv *yields) {
     (void)elems;
     const tr_ty *t = caps[0].ty;
     tr_tv i = tr_em_conv(e, idx[0], t), zero = tr_em_num(e, t, 0.0);
     tr_tv scaled = tr_em_op2(e, TR_OP_MUL, i, caps[3]);
-    tr_tv exact = tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_DIV, i, caps[4]), caps[2]); /* where the step underflows */
-    tr_tv y = tr_em_op2(e, TR_OP_ADD, tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, caps[3], zero), exact, scaled), caps[0]);
+    tr_tv exact =
+        tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_DIV, i, caps[4]), caps[2]); /* where the step underflows */
+    tr_tv y = tr_em_op2(e, TR_OP_ADD, tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, caps[3], zero), exact, scaled),
+                        caps[0]);
     y = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, idx[0], caps[5]), caps[1], y);
     const tr_ty *to = d->out[0].ty->elem;
-    if (tr_ty_is_int(to)) y = tr_fam_math1(e, TR_MATH_FLOOR, y); /* as NumPy since 1.20 */
+    if (tr_ty_is_int(to))
+        y = tr_fam_math1(e, TR_MATH_FLOOR, y); /* as NumPy since 1.20 */
     yields[0] = tr_em_conv(e, y, to);
     return true;
 }
@@ -215,27 +260,37 @@ static bool lam_linspace(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr
 bool tr_lib_np_linspace(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool endpoint, retstep;
     tr_tv n = tr_em_i64(e, 50), zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1);
-    if (!tr_fam_flag(e, c, c->a[3], "endpoint", true, &endpoint) || !tr_fam_flag(e, c, c->a[4], "retstep", false, &retstep)) return false;
-    if (c->a[2].ty && !tr_fam_int(e, c, c->a[2], "num", &n)) return false;
+    if (!tr_fam_flag(e, c, c->a[3], "endpoint", true, &endpoint) ||
+        !tr_fam_flag(e, c, c->a[4], "retstep", false, &retstep))
+        return false;
+    if (c->a[2].ty && !tr_fam_int(e, c, c->a[2], "num", &n))
+        return false;
     const tr_ty *t = tr_ty_weak(e->types, TR_TY_F64), *dt;
     for (int i = 0; i < 2; i++) {
-        if (!tr_fam_number(e, c, c->a[i], "bif")) return false;
+        if (!tr_fam_number(e, c, c->a[i], "bif"))
+            return false;
         t = tr_lib_common(e, t, tr_lib_scalar(e, c->a[i].ty));
     }
     t = tr_ty_strong(e->types, t);
-    if (!dtype_arg(e, c, c->a[5], t, &dt)) return false;
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, zero), TR_EXC_VALUE, "Number of samples, {0}, must be non-negative.", 1, &n);
-    tr_tv start = tr_em_conv(e, c->a[0], t), stop = tr_em_conv(e, c->a[1], t), delta = tr_em_op2(e, TR_OP_SUB, stop, start);
+    if (!dtype_arg(e, c, c->a[5], t, &dt))
+        return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, zero), TR_EXC_VALUE,
+                "Number of samples, {0}, must be non-negative.", 1, &n);
+    tr_tv start = tr_em_conv(e, c->a[0], t), stop = tr_em_conv(e, c->a[1], t),
+          delta = tr_em_op2(e, TR_OP_SUB, stop, start);
     tr_tv n1 = tr_em_op2(e, TR_OP_SUB, n, one), steps = endpoint ? n1 : n;
     /* one sample with the endpoint has no step: delta / 0 would be nan where NumPy has the start */
     tr_tv some = tr_em_cmp(e, TR_CMP_GT, steps, zero);
     tr_tv div = tr_em_conv(e, tr_em_select(e, some, steps, one), t);
     tr_tv step = tr_em_op2(e, TR_OP_DIV, delta, div);
-    tr_tv last = endpoint ? tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, n, one), n1, tr_em_i64(e, -1)) : tr_em_i64(e, -1);
+    tr_tv last =
+        endpoint ? tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, n, one), n1, tr_em_i64(e, -1)) : tr_em_i64(e, -1);
     tr_tv caps[6] = {start, stop, delta, step, div, last}, a;
-    if (!generate(e, tr_em_alloc(e, dt, 1, TR_LAYOUT_C, &n), lam_linspace, 6, caps, &a)) return false;
+    if (!generate(e, tr_em_alloc(e, dt, 1, TR_LAYOUT_C, &n), lam_linspace, 6, caps, &a))
+        return false;
     *out = a;
-    if (!retstep) return true;
+    if (!retstep)
+        return true;
     tr_tv nan = tr_em_num(e, t, 0.0);
     nan = tr_em_op2(e, TR_OP_DIV, nan, nan);
     tr_tv two[2] = {a, tr_em_select(e, some, step, nan)};
@@ -256,24 +311,30 @@ static bool nested_type(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t depth, ne
     if (x.ty->kind != TR_TY_TUPLE) {
         const tr_ty *t = tr_lib_scalar(e, x.ty);
         if (!t) {
-            if (tr_lib_is_array(x)) return tr_em_unsupported(e, "stack", "%s() of a sequence of arrays", tr_fam_name(c));
-            return tr_em_error(e, "%s(): items must be numbers, not %s", tr_fam_name(c), tr_em_tyname(e, x.ty));
+            if (tr_lib_is_array(x))
+                return tr_em_unsupported(e, "stack", "%s() of a sequence of arrays", tr_fam_name(c));
+            return tr_em_error(e, "%s(): items must be numbers, not %s", tr_fam_name(c),
+                               tr_em_tyname(e, x.ty));
         }
-        if (s->elem && depth != s->ndim) return tr_em_error(e, "%s(): the nested sequences have different depths", tr_fam_name(c));
+        if (s->elem && depth != s->ndim)
+            return tr_em_error(e, "%s(): the nested sequences have different depths", tr_fam_name(c));
         s->ndim = depth;
         s->elem = s->elem ? tr_lib_common(e, s->elem, t) : t;
         return true;
     }
-    if (depth >= TR_MAX_NDIM) return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
+    if (depth >= TR_MAX_NDIM)
+        return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
     if (s->n[depth] >= 0 && s->n[depth] != (int64_t)x.ty->n)
         return tr_em_error(e, "%s(): the nested sequences have different lengths", tr_fam_name(c));
     s->n[depth] = x.ty->n;
     if (x.ty->n == 0) {
-        if (!s->elem) s->ndim = depth + 1;
+        if (!s->elem)
+            s->ndim = depth + 1;
         return true;
     }
     for (uint32_t i = 0; i < x.ty->n; i++)
-        if (!nested_type(e, c, tr_em_item(e, x, i), depth + 1, s)) return false;
+        if (!nested_type(e, c, tr_em_item(e, x, i), depth + 1, s))
+            return false;
     return true;
 }
 
@@ -303,12 +364,15 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
     }
     nested s = {.elem = NULL};
     tr_tv n[TR_MAX_NDIM], idx[TR_MAX_NDIM];
-    for (int i = 0; i < TR_MAX_NDIM; i++) s.n[i] = -1;
-    if (!nested_type(e, c, x, 0, &s)) return false;
+    for (int i = 0; i < TR_MAX_NDIM; i++)
+        s.n[i] = -1;
+    if (!nested_type(e, c, x, 0, &s))
+        return false;
     const tr_ty *t = dtype ? dtype : s.elem ? tr_ty_strong(e->types, s.elem) : tr_fam_ty(e, TR_TY_F64);
     if (s.elem && tr_ty_is_complex(s.elem) && !tr_ty_is_complex(t))
         return tr_em_error(e, "%s(): cannot convert complex to %s", tr_fam_name(c), tr_em_tyname(e, t));
-    for (uint32_t i = 0; i < s.ndim; i++) n[i] = tr_em_i64(e, s.n[i]);
+    for (uint32_t i = 0; i < s.ndim; i++)
+        n[i] = tr_em_i64(e, s.n[i]);
     *out = tr_em_alloc(e, t, s.ndim, TR_LAYOUT_C, n);
     nested_store(e, *out, x, 0, idx);
     return true;
@@ -320,18 +384,25 @@ bool tr_lib_np_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool is_array = tr_lib_is_array(x), copy = c->aux == 1 || c->aux == 2;
     const tr_ty *dt = NULL;
     tr_layout keep = is_array ? layout_like(x) : TR_LAYOUT_C, lay;
-    if (c->aux != 2 && !dtype_arg(e, c, c->a[1], NULL, &dt)) return false;
-    if (!order_arg(e, c, c->aux == 2 ? c->a[1] : c->aux < 2 ? c->a[2] : (tr_tv){NULL, TR_NOVAL}, keep, &lay)) return false;
-    if (c->aux == 3) lay = TR_LAYOUT_C;
-    if (c->aux == 4) lay = TR_LAYOUT_F;
-    if (c->aux == 1 && !tr_fam_flag(e, c, c->a[3], "copy", true, &copy)) return false;
+    if (c->aux != 2 && !dtype_arg(e, c, c->a[1], NULL, &dt))
+        return false;
+    if (!order_arg(e, c, c->aux == 2 ? c->a[1] : c->aux < 2 ? c->a[2] : (tr_tv){NULL, TR_NOVAL}, keep, &lay))
+        return false;
+    if (c->aux == 3)
+        lay = TR_LAYOUT_C;
+    if (c->aux == 4)
+        lay = TR_LAYOUT_F;
+    if (c->aux == 1 && !tr_fam_flag(e, c, c->a[3], "copy", true, &copy))
+        return false;
     if (!is_array) {
-        if (!tr_fam_as_array(e, c, x, dt, &a)) return false;
+        if (!tr_fam_as_array(e, c, x, dt, &a))
+            return false;
         *out = a;
         return lay == TR_LAYOUT_C || a.ty->ndim < 2 || converted(e, a, a.ty->elem, lay, out);
     }
     bool wants_layout = c->aux >= 3 || (c->aux < 2 && tr_fam_given(c->a[2]));
-    bool same = (!dt || dt == x.ty->elem) && (!wants_layout || x.ty->layout == (uint8_t)lay || (x.ty->ndim < 2 && x.ty->layout == TR_LAYOUT_C));
+    bool same = (!dt || dt == x.ty->elem) && (!wants_layout || x.ty->layout == (uint8_t)lay ||
+                                              (x.ty->ndim < 2 && x.ty->layout == TR_LAYOUT_C));
     if (same && !copy) {
         *out = x;
         return true;
@@ -343,11 +414,13 @@ bool tr_lib_np_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_np_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_layout lay;
-    if (!order_arg(e, c, c->a[1], TR_LAYOUT_C, &lay)) return false;
+    if (!order_arg(e, c, c->a[1], TR_LAYOUT_C, &lay))
+        return false;
     if (c->a[1].ty && lay == TR_LAYOUT_C) { /* "K" of an F array keeps it */
         const char *s = "";
         tr_tv_lit_str(c->a[1], &s);
-        if (strchr("KAka", *s)) lay = layout_like(c->a[0]);
+        if (strchr("KAka", *s))
+            lay = layout_like(c->a[0]);
     }
     return converted(e, c->a[0], c->a[0].ty->elem, lay, out);
 }
@@ -356,9 +429,12 @@ bool tr_lib_np_astype(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *dt;
     bool copy;
     tr_layout lay;
-    if (!dtype_arg(e, c, c->a[1], NULL, &dt) || !tr_fam_flag(e, c, c->a[3], "copy", true, &copy)) return false;
-    if (!dt) return tr_em_error(e, "astype() needs a dtype");
-    if (!order_arg(e, c, c->a[2], layout_like(c->a[0]), &lay)) return false;
+    if (!dtype_arg(e, c, c->a[1], NULL, &dt) || !tr_fam_flag(e, c, c->a[3], "copy", true, &copy))
+        return false;
+    if (!dt)
+        return tr_em_error(e, "astype() needs a dtype");
+    if (!order_arg(e, c, c->a[2], layout_like(c->a[0]), &lay))
+        return false;
     if (!copy && dt == c->a[0].ty->elem && !tr_fam_given(c->a[2])) {
         *out = c->a[0];
         return true;

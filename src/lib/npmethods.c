@@ -5,15 +5,20 @@
 #include "lib/fam.h"
 #include "lib/families.h"
 
-static const tr_ty *i64_ty(tr_em *e) { return tr_fam_ty(e, TR_TY_I64); }
+static const tr_ty *i64_ty(tr_em *e) {
+    return tr_fam_ty(e, TR_TY_I64);
+}
 
 /* --- attributes --- */
 
-static tr_tv lit_int(tr_em *e, int64_t v) { return tr_em_lit(e, tr_obj_int(&e->ctx->arena, v)); }
+static tr_tv lit_int(tr_em *e, int64_t v) {
+    return tr_em_lit(e, tr_obj_int(&e->ctx->arena, v));
+}
 
 bool tr_lib_arr_shape(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv n[TR_MAX_NDIM], a;
-    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a)) return false;
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a))
+        return false;
     tr_fam_shape(e, a, n);
     *out = tr_em_tuple(e, a.ty->ndim, n);
     return true;
@@ -21,7 +26,8 @@ bool tr_lib_arr_shape(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_arr_strides(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv n[TR_MAX_NDIM], a = c->a[0], size = tr_em_i64(e, tr_ty_size(a.ty->elem));
-    for (uint32_t i = 0; i < a.ty->ndim; i++) n[i] = tr_em_nsw(e, TR_OP_MUL, tr_em_stride(e, a, i), size);
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        n[i] = tr_em_nsw(e, TR_OP_MUL, tr_em_stride(e, a, i), size);
     *out = tr_em_tuple(e, a.ty->ndim, n);
     return true;
 }
@@ -31,56 +37,15 @@ enum { COUNT_SIZE, COUNT_NDIM, COUNT_ITEMSIZE, COUNT_NBYTES };
 /* aux: what is counted. */
 bool tr_lib_arr_count(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
-    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a)) return false;
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a))
+        return false;
     unsigned item = tr_ty_size(a.ty->elem);
     switch (c->aux) {
-        case COUNT_NDIM: *out = lit_int(e, a.ty->ndim); break;
-        case COUNT_ITEMSIZE: *out = lit_int(e, item); break;
-        case COUNT_NBYTES: *out = tr_em_nsw(e, TR_OP_MUL, tr_em_size(e, a), tr_em_i64(e, item)); break;
-        default: *out = tr_em_size(e, a);
+    case COUNT_NDIM: *out = lit_int(e, a.ty->ndim); break;
+    case COUNT_ITEMSIZE: *out = lit_int(e, item); break;
+    case COUNT_NBYTES: *out = tr_em_nsw(e, TR_OP_MUL, tr_em_size(e, a), tr_em_i64(e, item)); break;
+    default: *out = tr_em_size(e, a);
     }
-    return true;
-}
-
-static tr_tv dtype_value(tr_em *e, const tr_ty *t) {
-    tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
-    t = tr_ty_strong(e->types, t);
-    o->kind = TR_OBJ_TYPE;
-    o->ty = t;
-    o->repr = tr_tyk_user_name((tr_tyk)t->kind);
-    return tr_em_lit(e, o);
-}
-
-bool tr_lib_arr_dtype(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    *out = dtype_value(e, tr_lib_is_array(c->a[0]) ? c->a[0].ty->elem : tr_lib_scalar(e, c->a[0].ty));
-    return true;
-}
-
-bool tr_lib_arr_flat(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_FLAT, 1, &c->a[0].ty), 1, &c->a[0]);
-    return true;
-}
-
-/* View with axes in another order: axis i of the result is axis perm[i] of a. */
-static tr_tv permuted(tr_em *e, tr_tv a, const uint32_t *perm, tr_layout lay) {
-    tr_tv n[TR_MAX_NDIM], st[TR_MAX_NDIM];
-    for (uint32_t i = 0; i < a.ty->ndim; i++) {
-        n[i] = tr_em_dim(e, a, perm[i]);
-        st[i] = tr_em_stride(e, a, perm[i]);
-    }
-    return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, a.ty->ndim, lay, a.ty->readonly), a, tr_em_i64(e, 0), n, st);
-}
-
-static tr_tv reversed_axes(tr_em *e, tr_tv a) {
-    uint32_t perm[TR_MAX_NDIM];
-    if (a.ty->ndim < 2) return a;
-    for (uint32_t i = 0; i < a.ty->ndim; i++) perm[i] = a.ty->ndim - 1u - i;
-    tr_layout lay = (tr_layout)a.ty->layout;
-    return permuted(e, a, perm, lay == TR_LAYOUT_C ? TR_LAYOUT_F : lay == TR_LAYOUT_F ? TR_LAYOUT_C : TR_LAYOUT_ANY);
-}
-
-bool tr_lib_arr_T(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    *out = reversed_axes(e, c->a[0]);
     return true;
 }
 
@@ -89,15 +54,18 @@ bool tr_lib_arr_T(tr_em *e, const tr_bcall *c, tr_tv *out) {
 typedef struct reduction {
     const tr_ty *t; /* type to convert items to, or NULL */
     bool truth;
-    bool square;    /* |x - caps[0]|**2 */
+    bool square; /* |x - caps[0]|**2 */
 } reduction;
 
-static bool lam_reduce(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps, tr_tv *yields) {
+static bool lam_reduce(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                       tr_tv *yields) {
     (void)idx;
     const reduction *r = d->user;
     tr_tv x = elems[0];
-    if (r->truth && !tr_em_truth(e, x, &x)) return false;
-    if (r->t) x = tr_em_conv(e, x, r->t);
+    if (r->truth && !tr_em_truth(e, x, &x))
+        return false;
+    if (r->t)
+        x = tr_em_conv(e, x, r->t);
     if (r->square) {
         x = tr_em_op2(e, TR_OP_SUB, x, caps[0]);
         tr_tv re = tr_em_re(e, x), im = tr_em_im(e, x), sq = tr_em_op2(e, TR_OP_MUL, re, re);
@@ -110,8 +78,17 @@ static bool lam_reduce(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_t
 static bool reduce(tr_em *e, tr_tv a, tr_redk red, tr_tv init, const reduction *r, tr_tv cap, tr_tv *out) {
     tr_tv n[TR_MAX_NDIM];
     tr_fam_shape(e, a, n);
-    tr_pdesc d = {.nspace = a.ty->ndim, .nin = 1, .nred = 1, .ncap = cap.ty ? 1 : 0, .space = n, .in = &a, .reds = &red, .init = &init,
-                  .caps = &cap, .lam = lam_reduce, .user = r};
+    tr_pdesc d = {.nspace = a.ty->ndim,
+                  .nin = 1,
+                  .nred = 1,
+                  .ncap = cap.ty ? 1 : 0,
+                  .space = n,
+                  .in = &a,
+                  .reds = &red,
+                  .init = &init,
+                  .caps = &cap,
+                  .lam = lam_reduce,
+                  .user = r};
     return tr_em_pattern(e, &d, out);
 }
 
@@ -120,8 +97,10 @@ static const tr_tv absent = {NULL, TR_NOVAL};
 /* axis=None is all there is; on a 1-d array its only axis means the same. */
 static bool all_axes(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv axis) {
     int64_t k;
-    if (!tr_fam_given(axis)) return true;
-    if (a.ty->ndim == 1 && tr_tv_lit_int(axis, &k) && (k == 0 || k == -1)) return true;
+    if (!tr_fam_given(axis))
+        return true;
+    if (a.ty->ndim == 1 && tr_tv_lit_int(axis, &k) && (k == 0 || k == -1))
+        return true;
     return tr_em_unsupported(e, "axis", "%s() along an axis", tr_fam_name(c));
 }
 
@@ -133,23 +112,28 @@ static bool operand(tr_em *e, const tr_bcall *c, tr_tv *a) {
 /* Type in which NumPy adds up: small integers in 64 bits. */
 static const tr_ty *sum_type(tr_em *e, const tr_ty *t) {
     char k = tr_ty_class(t);
-    if (k == 'b' || k == 'i') return i64_ty(e);
+    if (k == 'b' || k == 'i')
+        return i64_ty(e);
     return k == 'u' ? tr_fam_ty(e, TR_TY_U64) : t;
 }
 
 static bool dtype_or(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dflt, const tr_ty **t) {
     *t = dflt;
-    if (!tr_fam_given(x)) return true;
+    if (!tr_fam_given(x))
+        return true;
     *t = tr_tv_dtype(e, x);
-    return *t || tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c), tr_em_tyname(e, x.ty));
+    return *t || tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c),
+                             tr_em_tyname(e, x.ty));
 }
 
 /* sum, prod. Parameters: a, axis, dtype. aux: TR_RED_ADD or TR_RED_MUL. */
 bool tr_lib_arr_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     reduction r = {.t = NULL};
-    if (!operand(e, c, &a) || !dtype_or(e, c, c->a[2], sum_type(e, a.ty->elem), &r.t)) return false;
-    if (r.t->kind == TR_TY_BOOL) return tr_em_error(e, "%s() of bool items", tr_fam_name(c));
+    if (!operand(e, c, &a) || !dtype_or(e, c, c->a[2], sum_type(e, a.ty->elem), &r.t))
+        return false;
+    if (r.t->kind == TR_TY_BOOL)
+        return tr_em_error(e, "%s() of bool items", tr_fam_name(c));
     return reduce(e, a, (tr_redk)c->aux, tr_em_num(e, r.t, c->aux == TR_RED_MUL), &r, absent, out);
 }
 
@@ -160,15 +144,18 @@ static void check_some(tr_em *e, tr_tv a, tr_redk red) {
         [TR_RED_ARGMIN] = "attempt to get argmin of an empty sequence",
         [TR_RED_ARGMAX] = "attempt to get argmax of an empty sequence",
     };
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, tr_em_size(e, a), tr_em_i64(e, 0)), TR_EXC_VALUE, text[red], 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, tr_em_size(e, a), tr_em_i64(e, 0)), TR_EXC_VALUE, text[red], 0,
+                NULL);
 }
 
 static bool extreme(tr_em *e, const tr_bcall *c, tr_tv a, tr_redk red, tr_tv *out) {
     const tr_ty *t = a.ty->elem;
     reduction r = {.t = NULL};
-    if (tr_ty_is_complex(t)) return tr_em_unsupported(e, "complex-order", "%s() of complex items", tr_fam_name(c));
+    if (tr_ty_is_complex(t))
+        return tr_em_unsupported(e, "complex-order", "%s() of complex items", tr_fam_name(c));
     check_some(e, a, red);
-    if (t->kind == TR_TY_BOOL) red = red == TR_RED_MIN ? TR_RED_AND : TR_RED_OR;
+    if (t->kind == TR_TY_BOOL)
+        red = red == TR_RED_MIN ? TR_RED_AND : TR_RED_OR;
     return reduce(e, a, red, tr_fam_extreme(e, t, red == TR_RED_MIN || red == TR_RED_AND), &r, absent, out);
 }
 
@@ -180,9 +167,12 @@ bool tr_lib_arr_extreme(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_arr_ptp(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, lo, hi;
-    if (!operand(e, c, &a)) return false;
-    if (a.ty->elem->kind == TR_TY_BOOL) return tr_em_error(e, "%s() of bool items", tr_fam_name(c));
-    if (!extreme(e, c, a, TR_RED_MAX, &hi) || !extreme(e, c, a, TR_RED_MIN, &lo)) return false;
+    if (!operand(e, c, &a))
+        return false;
+    if (a.ty->elem->kind == TR_TY_BOOL)
+        return tr_em_error(e, "%s() of bool items", tr_fam_name(c));
+    if (!extreme(e, c, a, TR_RED_MAX, &hi) || !extreme(e, c, a, TR_RED_MIN, &lo))
+        return false;
     *out = tr_em_op2(e, TR_OP_SUB, hi, lo);
     return true;
 }
@@ -191,9 +181,12 @@ bool tr_lib_arr_ptp(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_arr_arg(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     reduction r = {.t = NULL};
-    if (!operand(e, c, &a)) return false;
-    if (tr_ty_is_complex(a.ty->elem)) return tr_em_unsupported(e, "complex-order", "%s() of complex items", tr_fam_name(c));
-    if (a.ty->elem->kind == TR_TY_BOOL) r.t = tr_fam_ty(e, TR_TY_U8);
+    if (!operand(e, c, &a))
+        return false;
+    if (tr_ty_is_complex(a.ty->elem))
+        return tr_em_unsupported(e, "complex-order", "%s() of complex items", tr_fam_name(c));
+    if (a.ty->elem->kind == TR_TY_BOOL)
+        r.t = tr_fam_ty(e, TR_TY_U8);
     check_some(e, a, (tr_redk)c->aux);
     return reduce(e, a, (tr_redk)c->aux, tr_em_i64(e, 0), &r, absent, out);
 }
@@ -202,19 +195,24 @@ bool tr_lib_arr_arg(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_arr_truth(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     reduction r = {.truth = true};
-    if (!operand(e, c, &a)) return false;
-    if (c->aux == TR_RED_ADD) r.t = i64_ty(e);
+    if (!operand(e, c, &a))
+        return false;
+    if (c->aux == TR_RED_ADD)
+        r.t = i64_ty(e);
     tr_tv init = c->aux == TR_RED_ADD ? tr_em_i64(e, 0) : tr_em_bool(e, c->aux == TR_RED_AND);
     return reduce(e, a, (tr_redk)c->aux, init, &r, absent, out);
 }
 
 /* The type NumPy averages in: float64 for integers, else the items' own. */
-static const tr_ty *mean_type(tr_em *e, const tr_ty *t) { return tr_ty_is_float(t) || tr_ty_is_complex(t) ? t : tr_fam_ty(e, TR_TY_F64); }
+static const tr_ty *mean_type(tr_em *e, const tr_ty *t) {
+    return tr_ty_is_float(t) || tr_ty_is_complex(t) ? t : tr_fam_ty(e, TR_TY_F64);
+}
 
 static bool mean(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out) {
     reduction r = {.t = t};
     tr_tv s;
-    if (!reduce(e, a, TR_RED_ADD, tr_em_num(e, t, 0.0), &r, absent, &s)) return false;
+    if (!reduce(e, a, TR_RED_ADD, tr_em_num(e, t, 0.0), &r, absent, &s))
+        return false;
     *out = tr_em_op2(e, TR_OP_DIV, s, tr_em_conv(e, tr_em_size(e, a), t));
     return true;
 }
@@ -222,8 +220,10 @@ static bool mean(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out) {
 bool tr_lib_arr_mean(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     const tr_ty *t;
-    if (!operand(e, c, &a) || !dtype_or(e, c, c->a[2], mean_type(e, a.ty->elem), &t)) return false;
-    if (!tr_ty_is_float(t) && !tr_ty_is_complex(t)) return tr_em_error(e, "%s() with a dtype that is not a float", tr_fam_name(c));
+    if (!operand(e, c, &a) || !dtype_or(e, c, c->a[2], mean_type(e, a.ty->elem), &t))
+        return false;
+    if (!tr_ty_is_float(t) && !tr_ty_is_complex(t))
+        return tr_em_error(e, "%s() with a dtype that is not a float", tr_fam_name(c));
     return mean(e, a, t, out);
 }
 
@@ -231,16 +231,66 @@ bool tr_lib_arr_mean(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_arr_var(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, m, s, ddof = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
     const tr_ty *t;
-    if (!operand(e, c, &a) || !dtype_or(e, c, c->a[2], mean_type(e, a.ty->elem), &t)) return false;
-    if (!tr_ty_is_float(t) && !tr_ty_is_complex(t)) return tr_em_error(e, "%s() with a dtype that is not a float", tr_fam_name(c));
-    if (c->a[3].ty) ddof = c->a[3];
-    if (!tr_fam_number(e, c, ddof, "bif")) return false;
+    if (!operand(e, c, &a) || !dtype_or(e, c, c->a[2], mean_type(e, a.ty->elem), &t))
+        return false;
+    if (!tr_ty_is_float(t) && !tr_ty_is_complex(t))
+        return tr_em_error(e, "%s() with a dtype that is not a float", tr_fam_name(c));
+    if (c->a[3].ty)
+        ddof = c->a[3];
+    if (!tr_fam_number(e, c, ddof, "bif"))
+        return false;
     reduction r = {.t = t, .square = true};
     const tr_ty *real = tr_ty_is_complex(t) ? tr_lib_real_of(e, t) : t, *f64 = tr_fam_ty(e, TR_TY_F64);
-    if (!mean(e, a, t, &m) || !reduce(e, a, TR_RED_ADD, tr_em_num(e, real, 0.0), &r, m, &s)) return false;
-    tr_tv n = tr_em_op2(e, TR_OP_SUB, tr_em_conv(e, tr_em_size(e, a), f64), tr_em_conv(e, ddof, f64)), zero = tr_em_f64(e, 0.0);
+    if (!mean(e, a, t, &m) || !reduce(e, a, TR_RED_ADD, tr_em_num(e, real, 0.0), &r, m, &s))
+        return false;
+    tr_tv n = tr_em_op2(e, TR_OP_SUB, tr_em_conv(e, tr_em_size(e, a), f64), tr_em_conv(e, ddof, f64)),
+          zero = tr_em_f64(e, 0.0);
     n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, zero), zero, n);
     s = tr_em_op2(e, TR_OP_DIV, s, tr_em_conv(e, n, real));
     *out = c->aux ? tr_fam_math1(e, TR_MATH_SQRT, s) : s;
     return true;
+}
+
+/* dot of two vectors. */
+static bool lam_dot(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                    tr_tv *yields) {
+    (void)idx;
+    (void)caps;
+    const tr_ty *t = d->init[0].ty;
+    tr_tv x = tr_em_conv(e, elems[0], t), y = tr_em_conv(e, elems[1], t);
+    bool conj = *(const bool *)d->user && tr_ty_is_complex(t);
+    if (conj)
+        x = tr_em_cplx(e, tr_em_re(e, x), tr_em_op1(e, TR_OP_NEG, tr_em_im(e, x)));
+    if (t->kind == TR_TY_BOOL)
+        yields[0] = tr_fam_and(e, x, y);
+    else
+        yields[0] = tr_em_op2(e, TR_OP_MUL, x, y);
+    return true;
+}
+
+/* dot, inner, vdot of one-dimensional arrays. aux 1: vdot, which conjugates the first. */
+bool tr_lib_arr_dot(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv in[2];
+    for (int i = 0; i < 2; i++) {
+        if (!tr_fam_as_array(e, c, c->a[i], NULL, &in[i]))
+            return false;
+        if (in[i].ty->ndim != 1)
+            return tr_em_unsupported(e, "matmul", "%s() of %s", tr_fam_name(c), tr_em_tyname(e, in[i].ty));
+    }
+    const tr_ty *t = tr_lib_common(e, in[0].ty->elem, in[1].ty->elem);
+    tr_tv n = tr_em_dim(e, in[0], 0), m = tr_em_dim(e, in[1], 0), init = tr_em_num(e, t, 0.0);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, m), TR_EXC_VALUE,
+                "vectors of {0} and {1} items have no product", 2, (tr_tv[]){n, m});
+    tr_redk red = t->kind == TR_TY_BOOL ? TR_RED_OR : TR_RED_ADD;
+    bool conj = c->aux == 1;
+    tr_pdesc d = {.nspace = 1,
+                  .nin = 2,
+                  .nred = 1,
+                  .space = &n,
+                  .in = in,
+                  .reds = &red,
+                  .init = &init,
+                  .lam = lam_dot,
+                  .user = &conj};
+    return tr_em_pattern(e, &d, out);
 }

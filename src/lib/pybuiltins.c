@@ -7,8 +7,12 @@
 #include "lib/fam.h"
 #include "lib/families.h"
 
-static const tr_ty *scalar_of(tr_em *e, tr_tv x) { return tr_lib_scalar(e, x.ty); }
-static bool is_tuple(tr_tv x) { return x.ty->kind == TR_TY_TUPLE; }
+static const tr_ty *scalar_of(tr_em *e, tr_tv x) {
+    return tr_lib_scalar(e, x.ty);
+}
+static bool is_tuple(tr_tv x) {
+    return x.ty->kind == TR_TY_TUPLE;
+}
 
 /* --- abs, round --- */
 
@@ -16,28 +20,36 @@ static bool elt_abs(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     (void)user;
     const tr_ty *s = scalar_of(e, *x);
     tr_tv v = tr_em_strong(e, *x);
-    if (tr_ty_class(s) == 'u') *out = v;
-    else if (tr_ty_is_complex(s)) *out = tr_lib_emit(e, TR_OP_ABS, tr_lib_real_of(e, v.ty), 1, &v.v);
-    else *out = tr_fam_weaken(e, tr_em_op1(e, TR_OP_ABS, v), s->weak);
+    if (tr_ty_class(s) == 'u')
+        *out = v;
+    else if (tr_ty_is_complex(s))
+        *out = tr_lib_emit(e, TR_OP_ABS, tr_lib_real_of(e, v.ty), 1, &v.v);
+    else
+        *out = tr_fam_weaken(e, tr_em_op1(e, TR_OP_ABS, v), s->weak);
     return true;
 }
 
 bool tr_lib_py_abs(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0];
     if (tr_lib_is_array(x)) {
-        if (x.ty->elem->kind == TR_TY_BOOL) return tr_em_copy(e, x, TR_LAYOUT_C, out);
+        if (x.ty->elem->kind == TR_TY_BOOL)
+            return tr_em_copy(e, x, TR_LAYOUT_C, out);
         return tr_lib_lift(e, 1, &x, elt_abs, NULL, out);
     }
-    if (!tr_fam_number(e, c, x, "bifc")) return false;
-    if (tr_fam_class(e, x) == 'b') *out = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I64));
-    else return elt_abs(e, NULL, &x, out);
+    if (!tr_fam_number(e, c, x, "bifc"))
+        return false;
+    if (tr_fam_class(e, x) == 'b')
+        *out = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I64));
+    else
+        return elt_abs(e, NULL, &x, out);
     return true;
 }
 
 /* round(x, n): correctly rounded in float64, then to x's width. */
 static bool round_digits(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     tr_tv n, v = tr_em_strong(e, x);
-    if (!tr_fam_int(e, c, c->a[1], "ndigits", &n)) return false;
+    if (!tr_fam_int(e, c, c->a[1], "ndigits", &n))
+        return false;
     const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
     if (tr_ty_is_float(v.ty)) {
         tr_tv r = tr_em_callrt(e, TR_RT_ROUND, f64, NULL, 2, (tr_tv[]){tr_em_conv(e, v, f64), n});
@@ -53,13 +65,15 @@ static bool round_digits(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
 
 bool tr_lib_py_round(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0];
-    if (!tr_fam_number(e, c, x, "bif")) return false;
-    if (tr_fam_given(c->a[1])) return round_digits(e, c, x, out);
+    if (!tr_fam_number(e, c, x, "bif"))
+        return false;
+    if (tr_fam_given(c->a[1]))
+        return round_digits(e, c, x, out);
     const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
     switch (tr_fam_class(e, x)) {
-        case 'f': *out = tr_em_conv(e, tr_fam_math1(e, TR_MATH_RINT, x), i64); return true;
-        case 'b': *out = tr_em_conv(e, x, i64); return true;
-        default: *out = x; return true;
+    case 'f': *out = tr_em_conv(e, tr_fam_math1(e, TR_MATH_RINT, x), i64); return true;
+    case 'b': *out = tr_em_conv(e, x, i64); return true;
+    default: *out = x; return true;
     }
 }
 
@@ -71,14 +85,17 @@ bool tr_lib_py_int(tr_em *e, const tr_bcall *c, tr_tv *out) {
         *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
         return true;
     }
-    if (!tr_fam_number(e, c, x, "bif")) return false;
+    if (!tr_fam_number(e, c, x, "bif"))
+        return false;
     if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_INT) {
         *out = x;
         return true;
     }
     bool is_unsigned = tr_ty_class(scalar_of(e, x)) == 'u';
-    if (e->ctx->opts.promote_numba && tr_fam_class(e, x) == 'i') *out = tr_em_strong(e, x);
-    else *out = tr_em_conv(e, x, tr_fam_ty(e, is_unsigned ? TR_TY_U64 : TR_TY_I64));
+    if (e->ctx->opts.promote_numba && tr_fam_class(e, x) == 'i')
+        *out = tr_em_strong(e, x);
+    else
+        *out = tr_em_conv(e, x, tr_fam_ty(e, is_unsigned ? TR_TY_U64 : TR_TY_I64));
     return true;
 }
 
@@ -98,20 +115,25 @@ static bool float_of_text(tr_em *e, const char *s, tr_tv *out) {
 bool tr_lib_py_float(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0];
     const char *text;
-    if (!x.ty || tr_tv_lit_str(x, &text)) return float_of_text(e, x.ty ? text : "0", out);
-    if (!tr_fam_number(e, c, x, "bif")) return false;
+    if (!x.ty || tr_tv_lit_str(x, &text))
+        return float_of_text(e, x.ty ? text : "0", out);
+    if (!tr_fam_number(e, c, x, "bif"))
+        return false;
     int64_t i;
     if (tr_tv_lit_int(x, &i)) {
         *out = tr_em_lit(e, tr_obj_float(&e->ctx->arena, (double)i));
         return true;
     }
-    if (tr_fam_class(e, x) == 'f' && (tr_fam_weak(e, x) || e->ctx->opts.promote_numba)) *out = x;
-    else *out = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_F64));
+    if (tr_fam_class(e, x) == 'f' && (tr_fam_weak(e, x) || e->ctx->opts.promote_numba))
+        *out = x;
+    else
+        *out = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_F64));
     return true;
 }
 
 bool tr_lib_py_bool(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    if (c->a[0].ty) return tr_em_truth(e, c->a[0], out);
+    if (c->a[0].ty)
+        return tr_em_truth(e, c->a[0], out);
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, false));
     return true;
 }
@@ -122,16 +144,21 @@ bool tr_lib_py_complex(tr_em *e, const tr_bcall *c, tr_tv *out) {
     for (int i = 0; i < 2; i++) {
         tr_tv x = c->a[i];
         part[i][0] = part[i][1] = zero;
-        if (!x.ty) continue;
-        if (!tr_fam_number(e, c, x, "bifc")) return false;
+        if (!x.ty)
+            continue;
+        if (!tr_fam_number(e, c, x, "bifc"))
+            return false;
         tr_tv z = tr_em_conv(e, x, tr_fam_class(e, x) == 'c' ? c128 : f64);
         part[i][0] = tr_em_re(e, z);
-        if (z.ty == c128) part[i][1] = tr_em_im(e, z);
+        if (z.ty == c128)
+            part[i][1] = tr_em_im(e, z);
     }
     /* real + imag * 1j, where either may be complex */
     bool re_c = tr_fam_class(e, c->a[0]) == 'c', im_c = tr_fam_class(e, c->a[1]) == 'c';
     tr_tv re = im_c ? tr_em_op2(e, TR_OP_SUB, part[0][0], part[1][1]) : part[0][0];
-    tr_tv im = !re_c ? part[1][0] : !c->a[1].ty ? part[0][1] : tr_em_op2(e, TR_OP_ADD, part[0][1], part[1][0]);
+    tr_tv im = !re_c         ? part[1][0]
+               : !c->a[1].ty ? part[0][1]
+                             : tr_em_op2(e, TR_OP_ADD, part[0][1], part[1][0]);
     *out = tr_em_cplx(e, re, im);
     return true;
 }
@@ -141,9 +168,11 @@ bool tr_lib_py_complex(tr_em *e, const tr_bcall *c, tr_tv *out) {
 static bool common_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, const tr_ty **t) {
     *t = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        if (!tr_fam_number(e, c, x[i], "bif")) return false;
+        if (!tr_fam_number(e, c, x[i], "bif"))
+            return false;
         const tr_ty *s = scalar_of(e, x[i]);
-        if (e->ctx->opts.promote_numba) s = tr_ty_strong(e->types, s);
+        if (e->ctx->opts.promote_numba)
+            s = tr_ty_strong(e->types, s);
         *t = *t ? tr_lib_common(e, *t, s) : s;
     }
     return true;
@@ -152,7 +181,8 @@ static bool common_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, c
 /* As CPython: a later item replaces the best so far only when it compares smaller (larger). */
 static bool extreme_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv *out) {
     const tr_ty *t;
-    if (!common_of(e, c, n, x, &t)) return false;
+    if (!common_of(e, c, n, x, &t))
+        return false;
     tr_cmpop op = c->aux ? TR_CMP_GT : TR_CMP_LT;
     tr_tv best = tr_em_conv(e, x[0], t);
     for (uint32_t i = 1; i < n; i++) {
@@ -174,28 +204,38 @@ static bool item_no_nan(tr_em *e, tr_tv x, const void *user, tr_tv *out) {
 static bool extreme_iter(tr_em *e, const tr_bcall *c, tr_tv it, tr_tv *out) {
     const tr_ty *t;
     tr_tv n, i;
-    if (!tr_em_iter(e, it, &it) || !tr_fam_item_type(e, it, &t) || !tr_em_iterlen(e, it, &n)) return false;
+    if (!tr_em_iter(e, it, &it) || !tr_fam_item_type(e, it, &t) || !tr_em_iterlen(e, it, &n))
+        return false;
     if (!tr_ty_is_scalar(t) || tr_ty_is_complex(t))
         return tr_em_error(e, "%s() of items of %s", tr_fam_name(c), tr_em_tyname(e, t));
     tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 0)), TR_EXC_VALUE,
                 c->aux ? "max() iterable argument is empty" : "min() iterable argument is empty", 0, NULL);
     if (!tr_ty_is_float(t))
-        return tr_fam_reduce(e, it, c->aux ? TR_RED_MAX : TR_RED_MIN, tr_fam_extreme(e, t, !c->aux), NULL, NULL, out);
-    if (!tr_fam_reduce(e, it, c->aux ? TR_RED_ARGMAX : TR_RED_ARGMIN, tr_em_i64(e, 0), item_no_nan, c->aux ? c : NULL, &i)) return false;
+        return tr_fam_reduce(e, it, c->aux ? TR_RED_MAX : TR_RED_MIN, tr_fam_extreme(e, t, !c->aux), NULL,
+                             NULL, out);
+    if (!tr_fam_reduce(e, it, c->aux ? TR_RED_ARGMAX : TR_RED_ARGMIN, tr_em_i64(e, 0), item_no_nan,
+                       c->aux ? c : NULL, &i))
+        return false;
     tr_tv first;
-    if (!tr_em_iterget(e, it, tr_em_i64(e, 0), &first)) return false;
+    if (!tr_em_iterget(e, it, tr_em_i64(e, 0), &first))
+        return false;
     i = tr_em_select(e, tr_fam_math1(e, TR_MATH_ISNAN, first), tr_em_i64(e, 0), i);
     return tr_em_iterget(e, it, i, out);
 }
 
 bool tr_lib_py_minmax(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    if (c->nvar == 0) return tr_em_error(e, "%s() expects at least one argument", tr_fam_name(c));
-    if (c->nvar > 1) return extreme_of(e, c, c->nvar, c->var, out);
+    if (c->nvar == 0)
+        return tr_em_error(e, "%s() expects at least one argument", tr_fam_name(c));
+    if (c->nvar > 1)
+        return extreme_of(e, c, c->nvar, c->var, out);
     tr_tv x = c->var[0];
-    if (!is_tuple(x)) return extreme_iter(e, c, x, out);
-    if (x.ty->n == 0) return tr_em_error(e, "%s() iterable argument is empty", tr_fam_name(c));
+    if (!is_tuple(x))
+        return extreme_iter(e, c, x, out);
+    if (x.ty->n == 0)
+        return tr_em_error(e, "%s() iterable argument is empty", tr_fam_name(c));
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n);
-    for (uint32_t i = 0; i < x.ty->n; i++) it[i] = tr_em_item(e, x, i);
+    for (uint32_t i = 0; i < x.ty->n; i++)
+        it[i] = tr_em_item(e, x, i);
     return extreme_of(e, c, x.ty->n, it, out);
 }
 
@@ -211,18 +251,22 @@ static const tr_ty *running_type(tr_em *e, const tr_ty *start, const tr_ty *item
 bool tr_lib_py_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it = c->a[0], start = c->a[1];
     tr_binop op = c->aux == TR_RED_MUL ? TR_BIN_MUL : TR_BIN_ADD;
-    if (!start.ty) start = tr_em_lit(e, tr_obj_int(&e->ctx->arena, op == TR_BIN_MUL));
+    if (!start.ty)
+        start = tr_em_lit(e, tr_obj_int(&e->ctx->arena, op == TR_BIN_MUL));
     if (is_tuple(it)) {
         for (uint32_t i = 0; i < it.ty->n; i++)
-            if (!tr_em_binary(e, op, start, tr_em_item(e, it, i), &start)) return false;
+            if (!tr_em_binary(e, op, start, tr_em_item(e, it, i), &start))
+                return false;
         *out = start;
         return true;
     }
     const tr_ty *t, *s = tr_lib_scalar(e, start.ty);
-    if (!tr_em_iter(e, it, &it) || !tr_fam_item_type(e, it, &t)) return false;
+    if (!tr_em_iter(e, it, &it) || !tr_fam_item_type(e, it, &t))
+        return false;
     if (!s || !tr_ty_is_scalar(t)) {
         tr_em_error(e, "%s() of items of %s", tr_fam_name(c), tr_em_tyname(e, t));
-        if (t->kind == TR_TY_ARRAY) tr_em_hint(e, "use np.sum for all elements of an array");
+        if (t->kind == TR_TY_ARRAY)
+            tr_em_hint(e, "use np.sum for all elements of an array");
         return false;
     }
     const tr_ty *r = running_type(e, s, t);
@@ -238,10 +282,12 @@ bool tr_lib_py_anyall(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it = c->a[0], t;
     bool all = c->aux == TR_RED_AND;
     if (!is_tuple(it))
-        return tr_em_iter(e, it, &it) && tr_fam_reduce(e, it, (tr_redk)c->aux, tr_em_bool(e, all), item_truth, NULL, out);
+        return tr_em_iter(e, it, &it) &&
+               tr_fam_reduce(e, it, (tr_redk)c->aux, tr_em_bool(e, all), item_truth, NULL, out);
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, all));
     for (uint32_t i = 0; i < it.ty->n; i++) {
-        if (!tr_em_truth(e, tr_em_item(e, it, i), &t)) return false;
+        if (!tr_em_truth(e, tr_em_item(e, it, i), &t))
+            return false;
         *out = i == 0 ? t : tr_em_op2(e, all ? TR_OP_AND : TR_OP_OR, *out, t);
     }
     return true;
@@ -250,13 +296,15 @@ bool tr_lib_py_anyall(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* --- iterables --- */
 
 bool tr_lib_py_range(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    if (c->nvar < 1 || c->nvar > 3) return tr_em_error(e, "range expected 1 to 3 arguments, got %u", c->nvar);
+    if (c->nvar < 1 || c->nvar > 3)
+        return tr_em_error(e, "range expected 1 to 3 arguments, got %u", c->nvar);
     tr_tv part[3] = {tr_em_i64(e, 0), tr_em_i64(e, 0), tr_em_i64(e, 1)};
     int64_t step = 1;
     bool all_u64 = false;
     for (uint32_t i = 0; i < c->nvar; i++) {
         tr_tv *to = &part[c->nvar == 1 ? 1 : i];
-        if (!tr_fam_int(e, c, c->var[i], "an argument", to)) return false;
+        if (!tr_fam_int(e, c, c->var[i], "an argument", to))
+            return false;
         const tr_ty *s = scalar_of(e, c->var[i]);
         all_u64 = all_u64 || s->kind == TR_TY_U64;
     }
@@ -266,8 +314,10 @@ bool tr_lib_py_range(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     bool known = c->nvar < 3 || tr_tv_lit_int(c->var[2], &step);
     if (!known || step == 0)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, part[2], tr_em_i64(e, 0)), TR_EXC_VALUE, "range() arg 3 must not be zero", 0, NULL);
-    const tr_ty *ty = tr_ty_range(e->types, tr_fam_ty(e, all_u64 ? TR_TY_U64 : TR_TY_I64), known && step == 1);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, part[2], tr_em_i64(e, 0)), TR_EXC_VALUE,
+                    "range() arg 3 must not be zero", 0, NULL);
+    const tr_ty *ty =
+        tr_ty_range(e->types, tr_fam_ty(e, all_u64 ? TR_TY_U64 : TR_TY_I64), known && step == 1);
     *out = tr_em_make(e, ty, 3, part);
     return true;
 }
@@ -281,20 +331,26 @@ bool tr_lib_py_len(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     if (tr_tv_lit_str(x, &s)) { /* characters: bytes that do not continue one */
         int64_t n = 0;
-        for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+        for (; *s; s++)
+            n += ((unsigned char)*s & 0xc0) != 0x80;
         *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, n));
         return true;
     }
-    bool ok = (tr_lib_is_array(x) && x.ty->ndim > 0) || x.ty->kind == TR_TY_RANGE || (x.ty->kind == TR_TY_ITER && x.ty->sub == TR_ITER_FLAT);
-    if (!ok) return tr_em_error(e, "%s has no len()", tr_em_tyname(e, x.ty));
+    bool ok = (tr_lib_is_array(x) && x.ty->ndim > 0) || x.ty->kind == TR_TY_RANGE ||
+              (x.ty->kind == TR_TY_ITER && x.ty->sub == TR_ITER_FLAT);
+    if (!ok)
+        return tr_em_error(e, "%s has no len()", tr_em_tyname(e, x.ty));
     return tr_em_iterlen(e, x, out);
 }
 
 bool tr_lib_py_enumerate(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it[2] = {tr_em_i64(e, 0), c->a[0]};
-    if (c->a[1].ty && !tr_fam_int(e, c, c->a[1], "start", &it[0])) return false;
-    if (!tr_em_iter(e, it[1], &it[1])) return false;
-    *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_ENUMERATE, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
+    if (c->a[1].ty && !tr_fam_int(e, c, c->a[1], "start", &it[0]))
+        return false;
+    if (!tr_em_iter(e, it[1], &it[1]))
+        return false;
+    *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_ENUMERATE, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2,
+                      it);
     return true;
 }
 
@@ -302,14 +358,21 @@ bool tr_lib_py_zip(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool strict;
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, c->nvar + 1u), n0, n;
     const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, c->nvar + 1u);
-    if (!tr_fam_flag(e, c, c->a[c->n - 1], "strict", false, &strict)) return false;
+    if (!tr_fam_flag(e, c, c->a[c->n - 1], "strict", false, &strict))
+        return false;
     for (uint32_t i = 0; i < c->nvar; i++) {
-        if (!tr_em_iter(e, c->var[i], &it[i])) return false;
+        if (!tr_em_iter(e, c->var[i], &it[i]))
+            return false;
         ty[i] = it[i].ty;
-        if (!strict) continue;
-        if (!tr_em_iterlen(e, it[i], &n)) return false;
-        if (i == 0) n0 = n;
-        else tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n0, n), TR_EXC_VALUE, "zip() arguments have different lengths: {0} and {1}", 2, (tr_tv[]){n0, n});
+        if (!strict)
+            continue;
+        if (!tr_em_iterlen(e, it[i], &n))
+            return false;
+        if (i == 0)
+            n0 = n;
+        else
+            tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n0, n), TR_EXC_VALUE,
+                        "zip() arguments have different lengths: {0} and {1}", 2, (tr_tv[]){n0, n});
     }
     *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_ZIP, c->nvar, ty), c->nvar, it);
     return true;
@@ -319,19 +382,23 @@ bool tr_lib_py_reversed(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it;
     if (c->a[0].ty->kind == TR_TY_ITER)
         return tr_em_error(e, "%s is not reversible", tr_em_tyname(e, c->a[0].ty));
-    if (!tr_em_iter(e, c->a[0], &it)) return false;
+    if (!tr_em_iter(e, c->a[0], &it))
+        return false;
     *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_REVERSED, 1, &it.ty), 1, &it);
     return true;
 }
 
 bool tr_lib_py_slice(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    if (c->nvar < 1 || c->nvar > 3) return tr_em_error(e, "slice expected 1 to 3 arguments, got %u", c->nvar);
+    if (c->nvar < 1 || c->nvar > 3)
+        return tr_em_error(e, "slice expected 1 to 3 arguments, got %u", c->nvar);
     tr_tv it[3] = {tr_em_none(e), tr_em_none(e), tr_em_none(e)};
     for (uint32_t i = 0; i < c->nvar; i++) {
         tr_tv x = c->var[i];
         int64_t v;
-        if (tr_tv_is_none(x)) continue;
-        if (!tr_fam_number(e, c, x, "bi")) return false;
+        if (tr_tv_is_none(x))
+            continue;
+        if (!tr_fam_number(e, c, x, "bi"))
+            return false;
         it[c->nvar == 1 ? 1 : i] = tr_tv_lit_int(x, &v) ? x : tr_em_strong(e, x);
     }
     *out = tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
@@ -340,9 +407,13 @@ bool tr_lib_py_slice(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_py_tuple(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0];
-    if (!x.ty) *out = tr_em_tuple(e, 0, NULL);
-    else if (is_tuple(x)) *out = x;
-    else return tr_em_unsupported(e, "tuple-length", "tuple() of %s, whose length is not part of its type", tr_em_tyname(e, x.ty));
+    if (!x.ty)
+        *out = tr_em_tuple(e, 0, NULL);
+    else if (is_tuple(x))
+        *out = x;
+    else
+        return tr_em_unsupported(e, "tuple-length", "tuple() of %s, whose length is not part of its type",
+                                 tr_em_tyname(e, x.ty));
     return true;
 }
 
@@ -350,19 +421,24 @@ bool tr_lib_py_tuple(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_py_divmod(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x[2];
-    if (!tr_em_binary(e, TR_BIN_FLOORDIV, c->a[0], c->a[1], &x[0]) || !tr_em_binary(e, TR_BIN_MOD, c->a[0], c->a[1], &x[1])) return false;
+    if (!tr_em_binary(e, TR_BIN_FLOORDIV, c->a[0], c->a[1], &x[0]) ||
+        !tr_em_binary(e, TR_BIN_MOD, c->a[0], c->a[1], &x[1]))
+        return false;
     *out = tr_em_tuple(e, 2, x);
     return true;
 }
 
 /* pow(x, y, m): integers; a negative exponent needs an inverse of x. */
 bool tr_lib_py_pow(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    if (!tr_fam_given(c->a[2])) return tr_em_binary(e, TR_BIN_POW, c->a[0], c->a[1], out);
+    if (!tr_fam_given(c->a[2]))
+        return tr_em_binary(e, TR_BIN_POW, c->a[0], c->a[1], out);
     tr_tv v[3], zero = tr_em_i64(e, 0);
     const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
     for (uint32_t i = 0; i < 3; i++)
-        if (!tr_fam_int(e, c, c->a[i], "with a modulus, every argument", &v[i])) return false;
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, v[2], zero), TR_EXC_VALUE, "pow() 3rd argument cannot be 0", 0, NULL);
+        if (!tr_fam_int(e, c, c->a[i], "with a modulus, every argument", &v[i]))
+            return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, v[2], zero), TR_EXC_VALUE, "pow() 3rd argument cannot be 0", 0,
+                NULL);
     tr_tv g = tr_em_callrt(e, TR_RT_GCD, i64, NULL, 2, (tr_tv[]){v[0], v[2]});
     tr_tv ok = tr_fam_or(e, tr_em_cmp(e, TR_CMP_GE, v[1], zero), tr_em_cmp(e, TR_CMP_EQ, g, tr_em_i64(e, 1)));
     tr_em_check(e, ok, TR_EXC_VALUE, "base is not invertible for the given modulus", 0, NULL);
@@ -375,26 +451,31 @@ bool tr_lib_py_pow(tr_em *e, const tr_bcall *c, tr_tv *out) {
 static int instance_of(tr_em *e, tr_tv x, tr_tv cls) {
     char k = tr_fam_class(e, x);
     const tr_ty *s = scalar_of(e, x);
-    if (tr_tv_is_none(cls)) return tr_tv_is_none(x);
-    if (cls.ty->kind != TR_TY_LIT) return -1;
+    if (tr_tv_is_none(cls))
+        return tr_tv_is_none(x);
+    if (cls.ty->kind != TR_TY_LIT)
+        return -1;
     const tr_obj *o = cls.ty->lit;
-    if (o->kind == TR_OBJ_TYPE) return s && tr_ty_strong(e->types, s) == o->ty;
-    if (o->kind == TR_OBJ_NTCLASS) return is_tuple(x) && x.ty->name && strcmp(x.ty->name, o->u.t.name) == 0;
-    if (o->kind != TR_OBJ_BUILTIN) return -1;
+    if (o->kind == TR_OBJ_TYPE)
+        return s && tr_ty_strong(e->types, s) == o->ty;
+    if (o->kind == TR_OBJ_NTCLASS)
+        return is_tuple(x) && x.ty->name && strcmp(x.ty->name, o->u.t.name) == 0;
+    if (o->kind != TR_OBJ_BUILTIN)
+        return -1;
     switch ((tr_bid_row)o->u.builtin) {
-        case TR_B_INT: return k == 'i' || k == 'b';
-        case TR_B_FLOAT: return k == 'f';
-        case TR_B_BOOL: return k == 'b';
-        case TR_B_COMPLEX: return k == 'c';
-        case TR_B_TUPLE: return is_tuple(x);
-        case TR_B_RANGE: return x.ty->kind == TR_TY_RANGE;
-        case TR_B_SLICE: return x.ty->kind == TR_TY_SLICE;
-        case TR_B_STR: return x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_STR;
-        case TR_B_NP_NDARRAY: return tr_lib_is_array(x);
-        case TR_B_NP_INTEGER: return k == 'i';
-        case TR_B_NP_FLOATING: return k == 'f';
-        case TR_B_NP_NUMBER: return k != 0 && k != 'b';
-        default: return -1;
+    case TR_B_INT: return k == 'i' || k == 'b';
+    case TR_B_FLOAT: return k == 'f';
+    case TR_B_BOOL: return k == 'b';
+    case TR_B_COMPLEX: return k == 'c';
+    case TR_B_TUPLE: return is_tuple(x);
+    case TR_B_RANGE: return x.ty->kind == TR_TY_RANGE;
+    case TR_B_SLICE: return x.ty->kind == TR_TY_SLICE;
+    case TR_B_STR: return x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_STR;
+    case TR_B_NP_NDARRAY: return tr_lib_is_array(x);
+    case TR_B_NP_INTEGER: return k == 'i';
+    case TR_B_NP_FLOATING: return k == 'f';
+    case TR_B_NP_NUMBER: return k != 0 && k != 'b';
+    default: return -1;
     }
 }
 
@@ -405,7 +486,9 @@ bool tr_lib_py_isinstance(tr_em *e, const tr_bcall *c, tr_tv *out) {
     for (uint32_t i = 0; i < n; i++) {
         tr_tv one = is_tuple(cls) ? tr_em_item(e, cls, i) : cls;
         int k = instance_of(e, c->a[0], one);
-        if (k < 0) return tr_em_error(e, "isinstance() with %s is not known when compiling", tr_em_tyname(e, one.ty));
+        if (k < 0)
+            return tr_em_error(e, "isinstance() with %s is not known when compiling",
+                               tr_em_tyname(e, one.ty));
         r |= k;
     }
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, r != 0));

@@ -16,6 +16,7 @@ void tr_rt_print_f64(tr_frame *f, double x);
 void tr_rt_print_f32(tr_frame *f, float x);
 void tr_rt_print_bool(tr_frame *f, uint8_t x);
 void tr_rt_print_c128(tr_frame *f, double re, double im);
+void tr_rt_print_c64(tr_frame *f, double re, double im);
 void tr_rt_print_str(tr_frame *f, const char *s);
 void tr_rt_print_end(tr_frame *f);
 

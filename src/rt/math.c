@@ -17,7 +17,9 @@ int64_t tr_rt_roundi(int64_t x, int64_t ndigits) {
         return 0;
     uint64_t m = magnitude(x);
     if (ndigits == -19) /* half of 10**19 is 5 * 10**18: halves go to even, which is 0 */
-        return (int64_t)(m > 5000000000000000000u ? (x < 0 ? 0 - 10000000000000000000u : 10000000000000000000u) : 0);
+        return (int64_t)(m > 5000000000000000000u
+                             ? (x < 0 ? 0 - 10000000000000000000u : 10000000000000000000u)
+                             : 0);
     uint64_t p = 1;
     for (int64_t i = ndigits; i < 0; i++)
         p *= 10;
@@ -98,7 +100,8 @@ int64_t tr_rt_comb(int64_t n, int64_t k) {
         return 0;
     if (k > n - k)
         k = n - k;
-    for (int64_t i = 1; i <= k; i++) { /* every step is a whole binomial and grows, so the first that is too large decides */
+    for (int64_t i = 1; i <= k;
+         i++) { /* every step is a whole binomial and grows, so the first that is too large decides */
         unsigned __int128 p = (unsigned __int128)r * (uint64_t)(n - k + i) / (uint64_t)i;
         if (p > INT64_MAX)
             return -1;

@@ -64,22 +64,30 @@ void tr_rt_print_bool(tr_frame *f, uint8_t x) {
     put(f, x ? "True" : "False", x ? 4 : 5);
 }
 
-void tr_rt_print_c128(tr_frame *f, double re, double im) {
+static void print_complex(tr_frame *f, double re, double im, int f32) {
     char b[2 * TR_RT_REPR_MAX + 4];
     unsigned n = 0;
     /* A positive zero real part is not shown; -0.0 is. */
     int whole = re != 0.0 || signbit(re);
     if (whole) {
         b[n++] = '(';
-        n += tr_rt_repr(re, 0, 0, b + n);
+        n += tr_rt_repr(re, f32, 0, b + n);
         if (isnan(im) || !signbit(im))
             b[n++] = '+';
     }
-    n += tr_rt_repr(im, 0, 0, b + n);
+    n += tr_rt_repr(im, f32, 0, b + n);
     b[n++] = 'j';
     if (whole)
         b[n++] = ')';
     put(f, b, n);
+}
+
+void tr_rt_print_c128(tr_frame *f, double re, double im) {
+    print_complex(f, re, im, 0);
+}
+
+void tr_rt_print_c64(tr_frame *f, double re, double im) {
+    print_complex(f, re, im, 1);
 }
 
 void tr_rt_print_str(tr_frame *f, const char *s) {

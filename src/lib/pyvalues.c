@@ -1,0 +1,124 @@
+/* Attributes and methods of numbers, tuples, ranges, slices and dtypes. */
+#include <string.h>
+
+#include "lib/fam.h"
+#include "lib/families.h"
+
+/* --- numbers --- */
+
+/* real, imag. aux 1: imag. */
+bool tr_lib_num_part(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x = tr_em_strong(e, c->a[0]);
+    bool weak = tr_fam_weak(e, c->a[0]);
+    if (x.ty->kind == TR_TY_BOOL)
+        x = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I64));
+    *out = tr_fam_weaken(e, c->aux ? tr_em_im(e, x) : tr_em_re(e, x), weak);
+    return true;
+}
+
+bool tr_lib_num_conjugate(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x = tr_em_strong(e, c->a[0]);
+    if (tr_ty_is_complex(x.ty))
+        x = tr_em_cplx(e, tr_em_re(e, x), tr_em_op1(e, TR_OP_NEG, tr_em_im(e, x)));
+    *out = tr_fam_weaken(e, x, tr_fam_weak(e, c->a[0]));
+    return true;
+}
+
+bool tr_lib_num_item(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    (void)e;
+    *out = c->a[0];
+    return true;
+}
+
+bool tr_lib_num_astype(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_ty *t = tr_tv_dtype(e, c->a[1]);
+    if (!t)
+        return tr_em_error(e, "astype() takes a dtype, not %s", tr_em_tyname(e, c->a[1].ty));
+    *out = tr_em_conv(e, c->a[0], t);
+    return true;
+}
+
+bool tr_lib_num_is_integer(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x = tr_em_strong(e, c->a[0]);
+    if (!tr_fam_number(e, c, x, "bif"))
+        return false;
+    if (!tr_ty_is_float(x.ty)) {
+        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, true));
+        return true;
+    }
+    tr_tv whole = tr_em_cmp(e, TR_CMP_EQ, tr_fam_math1(e, TR_MATH_FLOOR, x), x);
+    *out = tr_fam_and(e, whole, tr_fam_math1(e, TR_MATH_ISFINITE, x));
+    return true;
+}
+
+/* --- tuples --- */
+
+/* count(x), index(x). aux 1: index, which raises when there is none. */
+bool tr_lib_tuple_find(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv t = c->a[0], n = tr_em_i64(e, 0), at = tr_em_i64(e, -1), eq;
+    const tr_ty *bool_ty = tr_fam_ty(e, TR_TY_BOOL);
+    for (uint32_t i = t.ty->n; i-- > 0;) {
+        if (!tr_em_compare(e, TR_CMP_EQ, tr_em_item(e, t, i), c->a[1], &eq))
+            return false;
+        eq = tr_em_conv(e, eq, bool_ty);
+        if (c->aux)
+            at = tr_em_select(e, eq, tr_em_i64(e, i), at);
+        else
+            n = tr_em_op2(e, TR_OP_ADD, n, tr_em_conv(e, eq, n.ty));
+    }
+    if (c->aux)
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, at, n), TR_EXC_VALUE, "tuple.index(x): x not in tuple", 0,
+                    NULL);
+    *out = c->aux ? at : n;
+    return true;
+}
+
+bool tr_lib_tuple_fields(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv t = c->a[0], *it = TR_NEW_N(&e->ctx->arena, tr_tv, t.ty->n + 1u);
+    if (!t.ty->fields)
+        return tr_em_error(e, "a plain tuple has no attribute '_fields'");
+    for (uint32_t i = 0; i < t.ty->n; i++)
+        it[i] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, t.ty->fields[i]));
+    *out = tr_em_tuple(e, t.ty->n, it);
+    return true;
+}
+
+/* --- ranges, slices --- */
+
+/* aux: 0 start, 1 stop, 2 step. */
+bool tr_lib_range_part(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = tr_em_item(e, c->a[0], (uint32_t)c->aux);
+    if (c->a[0].ty->kind == TR_TY_RANGE)
+        *out = tr_em_conv(e, *out, c->a[0].ty->elem);
+    return true;
+}
+
+/* --- dtypes --- */
+
+static tr_tv dtype_value(tr_em *e, const tr_ty *t) {
+    tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
+    t = tr_ty_strong(e->types, t);
+    o->kind = TR_OBJ_TYPE;
+    o->ty = t;
+    o->repr = tr_tyk_user_name((tr_tyk)t->kind);
+    return tr_em_lit(e, o);
+}
+
+bool tr_lib_val_dtype(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = dtype_value(e, tr_lib_is_array(c->a[0]) ? c->a[0].ty->elem : tr_lib_scalar(e, c->a[0].ty));
+    return true;
+}
+
+enum { DT_TYPE, DT_ITEMSIZE, DT_NAME, DT_KIND };
+
+bool tr_lib_dtype_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_ty *t = tr_tv_dtype(e, c->a[0]);
+    char kind[2] = {tr_ty_class(t), 0};
+    switch (c->aux) {
+    case DT_TYPE: *out = dtype_value(e, t); break;
+    case DT_ITEMSIZE: *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, tr_ty_size(t))); break;
+    case DT_NAME: *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_tyk_user_name((tr_tyk)t->kind))); break;
+    default: *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_arena_strdup(&e->ctx->arena, kind)));
+    }
+    return true;
+}
