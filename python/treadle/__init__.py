@@ -42,7 +42,16 @@ _LATER = ("vectorize", "guvectorize", "cuda", "parallel", "prange")
 _HIDDEN = ("bool", "char", "none")
 
 __version__ = "0.1.0"
-__all__ = ["config", "errors", "jit", "njit", "stats", "typeof", "types", *(k for k in _WHERE if k[0].isupper())]
+__all__ = [
+    "config",
+    "errors",
+    "jit",
+    "njit",
+    "stats",
+    "typeof",
+    "types",
+    *(k for k in _WHERE if k[0].isupper()),
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -45,12 +45,16 @@ def print_types(function: Function, file: TextIO | None, signature: Any) -> None
     out = sys.stdout if file is None else file
     lines, first = _source(function.py_func)
     width = max((len(line) for line in lines), default=0)
-    rows = [(types, ret) for types, ret in function.overloads.items() if signature is None or types == signature]
+    rows = [
+        (types, ret) for types, ret in function.overloads.items() if signature is None or types == signature
+    ]
     for types, ret in rows:
         notes = _notes(function, types)
         print(f"{function.__qualname__}({', '.join(map(str, types))}) -> {ret}", file=out)
         print(f"# {function.py_func.__code__.co_filename}:{first}", file=out)
-        head = [text for line in sorted(notes) if not first <= line < first + len(lines) for text in notes[line]]
+        head = [
+            text for line in sorted(notes) if not first <= line < first + len(lines) for text in notes[line]
+        ]
         if head:
             print("# " + ", ".join(head), file=out)
         for number, line in enumerate(lines, first):

@@ -46,7 +46,9 @@ def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 def _nopython(value: Any) -> None:
     if not _bool("nopython", value):
-        raise ValueError("nopython=False: Treadle has no object mode, it compiles a function or says why it cannot")
+        raise ValueError(
+            "nopython=False: Treadle has no object mode, it compiles a function or says why it cannot"
+        )
 
 
 # Each option: its default, and what it puts into the compiler's flags.
@@ -71,7 +73,8 @@ _OPTIONS: dict[str, tuple[Any, Callable[[Any, dict[str, int]], None]]] = {
     "promotion": (
         None,
         lambda v, f: f.update(
-            promote_numba=_choice("promotion", config.PROMOTION if v is None else v, ("treadle", "numba")) == "numba"
+            promote_numba=_choice("promotion", config.PROMOTION if v is None else v, ("treadle", "numba"))
+            == "numba"
         ),
     ),
 }
@@ -108,14 +111,16 @@ def _signatures(given: Any) -> list[Any] | None:
     if isinstance(given, (str, tuple, Signature)):
         return [given]
     raise TypeError(
-        f"jit takes a function, or signatures like float64(int32, int32), \"f8(i4, i4)\", (int32, int32) "
+        f'jit takes a function, or signatures like float64(int32, int32), "f8(i4, i4)", (int32, int32) '
         f"or a list of these, not {given!r}"
     )
 
 
 def _check_function(fn: Any) -> None:
     if isinstance(fn, Function):
-        raise TypeError(f"{fn.__qualname__} is compiled already; decorate its .py_func to compile it otherwise")
+        raise TypeError(
+            f"{fn.__qualname__} is compiled already; decorate its .py_func to compile it otherwise"
+        )
     if isinstance(fn, (staticmethod, classmethod, property)):
         raise TypeError(f"put jit below @{type(fn).__name__}, next to the function")
     if isinstance(fn, type):
@@ -194,9 +199,9 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     ...     return s
     """
     flags = _flags(options)
-    if isinstance(signature_or_function, (_pytypes.FunctionType, _pytypes.BuiltinFunctionType, type, Function)) or (
-        isinstance(signature_or_function, (staticmethod, classmethod, property))
-    ):
+    if isinstance(
+        signature_or_function, (_pytypes.FunctionType, _pytypes.BuiltinFunctionType, type, Function)
+    ) or (isinstance(signature_or_function, (staticmethod, classmethod, property))):
         return _make(signature_or_function, None, options, flags)
     signatures = _signatures(signature_or_function)
 

@@ -96,7 +96,14 @@ def _names_of(module: str) -> dict[str, Any]:
         from . import _core
 
         top = {k: v for k, v in _type_names().items() if k not in ("bool", "char")}
-        return {"jit": _jit, "njit": _jit, "autojit": _jit, "typeof": _core.typeof, "__version__": _VERSION, **top}
+        return {
+            "jit": _jit,
+            "njit": _jit,
+            "autojit": _jit,
+            "typeof": _core.typeof,
+            "__version__": _VERSION,
+            **top,
+        }
     if path in (["types"], ["core", "types"]):
         return _type_names()
     if path in (["errors"], ["core", "errors"]):
@@ -111,7 +118,9 @@ def _names_of(module: str) -> dict[str, Any]:
 class _StandinFinder(MetaPathFinder, Loader):
     """Finds numba, numbapro and all their submodules."""
 
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name.partition(".")[0] not in _ROOTS:
             return None
         return ModuleSpec(name, self, origin="treadle", is_package=True)
@@ -123,7 +132,9 @@ class _StandinFinder(MetaPathFinder, Loader):
         if module.__name__ in _ROOTS:
             _honour_environment()
         vars(module).update(_names_of(module.__name__))
-        if module.__name__ in _ROOTS: # modules that scripts reach as attributes, without an import of their own
+        if (
+            module.__name__ in _ROOTS
+        ):  # modules that scripts reach as attributes, without an import of their own
             from importlib import import_module
 
             for sub in ("types", "core", "core.types", "core.errors", "errors", "config", "typed", "cuda"):

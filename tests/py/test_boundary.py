@@ -1,0 +1,234 @@
+"""Bad and odd input at the boundary: a clear exception or the right answer, never a crash."""
+
+from __future__ import annotations
+
+import array
+import datetime
+import decimal
+import enum
+import fractions
+import sys
+
+import numpy as np
+import pytest
+import treadle
+from treadle import njit
+
+
+def _first(a):
+    return a[0]
+
+
+@njit
+def first(a):
+    return a[0]
+
+
+@njit
+def ident(x):
+    return x
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+class MyFloat(float):
+    pass
+
+
+class MyTuple(tuple):
+    pass
+
+
+REFUSED = [
+    ([1, 2], "list.*np.array"),
+    ({1: 2}, "dict"),
+    ({1}, "set"),
+    (b"x", "bytes"),
+    (bytearray(3), "bytearray"),
+    (memoryview(b"abc"), "memoryview"),
+    (array.array("d", [1.0]), "array.array"),
+    (decimal.Decimal(1), "Decimal"),
+    (fractions.Fraction(1, 2), "Fraction"),
+    (datetime.date(2020, 1, 1), "date"),
+    (Colour.RED, r"Colour.*int\(x\)"),
+    (MyFloat(1), r"MyFloat.*float\(x\)"),
+    (MyTuple((1,)), r"MyTuple.*tuple\(x\)"),
+    (sys, "module"),
+    (object(), "object"),
+    (iter([]), "list_iterator"),
+    (np.float16(1), "float16"),
+    (np.longdouble(1), "longdouble|float128"),
+    (np.datetime64("2020-01-01"), "datetime64"),
+    (np.str_("x"), "str_"),
+    (np.zeros(3, "f2"), "float16.*astype"),
+    (np.zeros(3, np.longdouble), "longdouble.*astype"),
+    (np.zeros(3, object), "object.*astype"),
+    (np.zeros(3, "U4"), "str"),
+    (np.zeros(3, "S4"), "str"),
+    (np.zeros(3, "M8[s]"), "datetime64"),
+    (np.zeros(3, [("x", "f8")]), "record"),
+    (np.zeros(3, ">f8"), "big-endian.*newbyteorder"),
+    (np.ma.zeros(3), "MaskedArray.*a.data"),
+    (np.matrix([[1.0]]), r"matrix.*np.asarray\(a\)"),
+    ((1, [2]), "list"),
+    (slice("a", "b"), "slice"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize("value, text", REFUSED, ids=lambda v: v if isinstance(v, str) else type(v).__name__)
+def test_refused_with_a_reason(value, text):
+    with pytest.raises(TypeError, match=r"(?s)ident\(\): argument 'x' is .*" + text) as e:
+        ident(value)
+    assert "help:" in str(e.value)
+
+
+def test_misaligned_arrays():
+    raw = np.zeros(33, np.uint8)
+    a = raw[1:].view("f8")
+    assert not a.flags.aligned
+    with pytest.raises(TypeError, match="misaligned.*copy"):
+        first(a)
+    assert first(a.copy()) == 0
+
+
+def test_strides_that_are_no_whole_items():
+    rec = np.zeros(4, [("x", "f8"), ("y", "i4")])
+    packed = np.zeros(4, [("x", "f4"), ("y", "i2")])
+    with pytest.raises(TypeError, match="stride of 12 bytes on axis 0.*ascontiguousarray|misaligned"):
+        first(rec["x"])
+    with pytest.raises(TypeError, match="stride of 6 bytes|misaligned"):
+        first(packed["x"])
+    both = np.zeros(4, [("x", "f4"), ("y", "f4")])
+    both["y"] = [1, 2, 3, 4]
+    assert first(both["y"]) == 1.0
+    c = np.zeros(4, [("z", "c16"), ("w", "f8")])
+    with pytest.raises(TypeError, match="stride of 24 bytes on axis 0 that is|stride of 24 bytes"):
+        first(c["z"])
+
+
+def test_a_field_of_a_structured_array():
+    a = np.zeros((3, 2), [("x", "i8"), ("y", "i8")])
+    a["y"] = 7
+    assert njit(lambda a: a[2, 1])(a["y"]) == 7
+
+
+@pytest.mark.parametrize("x", [2**63, -(2**63) - 1, 10**100, -(10**5000)])
+def test_overflowing_ints(x):
+    with pytest.raises(OverflowError, match=r"ident\(\): argument 'x'") as e:
+        ident(x)
+    assert len(str(e.value)) < 300
+    with pytest.raises(OverflowError):
+        ident((1, x))
+    f = njit(lambda a=1, *, key: key)
+    with pytest.raises(OverflowError, match="'key'"):
+        f(key=x)
+
+
+def test_zero_dimensional_arrays():
+    f = njit(lambda a: a[()])
+    assert f(np.array(3.5)) == 3.5
+    a = np.array(2)
+    assert ident(a) is a and treadle.typeof(a).ndim == 0
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0, 0)])
+def test_empty_arrays(shape):
+    a = np.zeros(shape)
+    assert ident(a) is a
+    assert njit(lambda a: a.shape)(a) == shape
+    if len(shape) == 1:
+        with pytest.raises(IndexError):
+            first(a)
+
+
+@pytest.mark.parametrize("nd", [5, 16, 32])
+def test_many_axes(nd):
+    a = np.ones((1,) * (nd - 1) + (3,))
+    assert ident(a) is a
+    assert njit(lambda a: a.ndim)(a) == nd
+    assert ident(a[..., ::2]).shape == a[..., ::2].shape
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 1 has at most 32 axes")
+def test_too_many_axes():
+    with pytest.raises(TypeError):
+        ident(np.ones((1,) * 40))
+
+
+def test_broadcast_and_negative_strides():
+    total = njit(_total2)
+    a = np.broadcast_to(np.arange(3.0), (4, 3))
+    assert total(a) == 12.0
+    b = np.arange(6.0).reshape(2, 3)[::-1, ::-1]
+    assert total(b) == 15.0
+
+
+def _total2(a):
+    s = 0.0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s += a[i, j]
+    return s
+
+
+@pytest.mark.parametrize("n", [2**62, 2**63 - 1, 2**40])
+def test_absurd_sizes(n):
+    with pytest.raises((MemoryError, ValueError, OverflowError)):
+        njit(lambda n: np.zeros(n))(n)
+    with pytest.raises((MemoryError, ValueError, OverflowError)):
+        njit(lambda n: np.empty((n, n)))(n)
+
+
+def test_negative_sizes():
+    with pytest.raises(ValueError, match="negative dimensions"):
+        njit(lambda n: np.zeros(n))(-1)
+
+
+def test_a_string_with_odd_characters():
+    f = njit(lambda s: 1 if s == "ä€😀" else 0)
+    assert f("ä€😀") == 1 and f("") == 0 and f("\0") == 0
+    with pytest.raises(TypeError):
+        f("\ud800")
+
+
+def test_large_functions():
+    lines = ["def f(x):", "    y = 0"]
+    for i in range(1000):
+        lines.append(f"    if x == {i}: y += {i}")
+    lines.append("    return y")
+    namespace: dict = {}
+    exec("\n".join(lines), namespace)
+    f = njit(namespace["f"])
+    assert f(999) == 999 and f(5) == 5 and f(-1) == 0
+
+
+def test_an_exception_leaves_no_memory_behind():
+    @njit
+    def f(n, k):
+        a = np.zeros(n)
+        b = np.ones(n)
+        a[k] = b[0]
+        return a
+
+    f(10, 1)
+    before = treadle.stats()
+    for _ in range(50):
+        with pytest.raises(IndexError):
+            f(10, 10)
+    after = treadle.stats()
+    assert (
+        after["arrays_allocated"] - before["arrays_allocated"]
+        == after["arrays_freed"] - before["arrays_freed"]
+        == 100
+    )
+
+
+def test_a_call_while_arguments_are_wrong_does_not_compile():
+    before = treadle.stats()["compiled"]
+    for bad in ([], {}, np.zeros(2, object), 2**64):
+        with pytest.raises((TypeError, OverflowError)):
+            ident(bad)
+    assert treadle.stats()["compiled"] == before

@@ -1,0 +1,216 @@
+"""What errors look like: text, place, class, traceback."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+
+import numpy as np
+import pytest
+import treadle
+from treadle import njit
+
+
+def message(fn, *args, error=treadle.TreadleError):
+    with pytest.raises(error) as e:
+        njit(fn)(*args)
+    return str(e.value)
+
+
+def line_of(text):
+    """Number of the only line of this file that holds `text`."""
+    lines = linecache.getlines(__file__)
+    hits = [i for i, line in enumerate(lines, 1) if text in line and "line_of(" not in line]
+    assert len(hits) == 1
+    return hits[0]
+
+
+def bad_mul(a, name):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * name  # here: mul
+    return s
+
+
+def test_the_shape_of_an_error():
+    text = message(bad_mul, np.zeros(3), "x", error=treadle.TypingError)
+    n = line_of("# here: " + "mul")
+    lines = text.splitlines()
+    assert lines[0] == "unsupported operand types for *: float64 and str"
+    assert lines[1].strip().startswith(f"--> {__file__}:{n}:14 in bad_mul(array(float64, 1d, C), ")
+    assert lines[2].strip() == "|"
+    assert lines[3] == f" {n} | s += a[i] * name  # here: mul"
+    mark = lines[4].split("|", 1)[1]
+    source = lines[3].split("|", 1)[1]
+    covered = source[len(mark) - len(mark.lstrip()) : len(mark)]
+    assert covered == "a[i] * name" and set(mark.strip()) <= set("~^") and "^" in mark
+    assert len(lines) <= 10
+
+
+def test_errors_are_type_errors_where_python_would_raise_one():
+    assert issubclass(treadle.TypingError, TypeError) and issubclass(
+        treadle.TypingError, treadle.TreadleError
+    )
+    assert issubclass(treadle.UnsupportedError, treadle.TreadleError)
+    assert issubclass(treadle.LoweringError, treadle.TreadleError)
+    assert issubclass(treadle.InternalError, treadle.TreadleError)
+    with pytest.raises(TypeError):
+        njit(bad_mul)(np.zeros(3), "x")
+
+
+def test_all_independent_errors_are_told():
+    def f(a):
+        x = a.nope
+        y = a[0, 1, 2, 3]
+        return x + y
+
+    text = message(f, np.zeros(3), error=treadle.TypingError)
+    assert "nope" in text and "ind" in text and text.count("-->") == 2
+
+
+def test_columns_count_characters():
+    def f(a):
+        return len("éü€😀") + a.nope
+
+    text = message(f, np.zeros(3))
+    lines = text.splitlines()
+    mark = next(
+        line
+        for line in lines
+        if set(line.split("|")[-1].strip()) and set(line.split("|")[-1].strip()) <= set("~^")
+    )
+    source = lines[lines.index(mark) - 1]
+    start = len(mark) - len(mark.split("|", 1)[1].lstrip())
+    assert source[start : len(mark)] == "a.nope"
+
+
+def test_without_source():
+    namespace: dict = {}
+    exec(compile("def f(a):\n    return a.nope", "<nowhere>", "exec"), namespace)
+    text = message(namespace["f"], np.zeros(3))
+    assert "<nowhere>:2" in text and "nope" in text and "|" not in text
+
+
+def test_an_unknown_global():
+    def f(x):
+        return x + not_defined_anywhere  # noqa: F821
+
+    text = message(f, 1)
+    assert "not_defined_anywhere" in text
+
+
+def test_an_error_in_a_called_function():
+    @njit
+    def inner(x):
+        return x.nope
+
+    def f(x):
+        return inner(x) + 1
+
+    text = message(f, 1.0)
+    assert "nope" in text and "inner(float64)" in text
+
+
+@pytest.mark.parametrize(
+    "source, word",
+    [
+        ("with open(x) as f:\n        pass", "with"),
+        ("try:\n        x = 1\n    except ValueError:\n        x = 2", "try"),
+        ("yield x", "generator|yield"),
+        ("import os", "import"),
+        ("x = {1: 2}", "dict"),
+        ("global g\n    g = 1", "global"),
+        ("class A: pass", "class"),
+        ("del x[0]", "del"),
+    ],
+)
+def test_unsupported_python(source, word):
+    namespace: dict = {}
+    exec(compile(f"def f(x):\n    {source}\n    return x", "<t>", "exec"), namespace)
+    with pytest.raises(treadle.UnsupportedError, match=word):
+        njit(namespace["f"])(np.zeros(3))
+
+
+# --- exceptions of running code ---
+
+
+def raise_index(a, i):
+    return a[i]  # here: index
+
+
+def outer(a, i):
+    return raise_index(a, i) + 1  # here: outer
+
+
+def test_an_exception_has_the_users_line():
+    with pytest.raises(IndexError) as e:
+        njit(raise_index)(np.zeros(3), 5)
+    last = traceback.extract_tb(e.tb)[-1]
+    assert (last.filename, last.lineno, last.name) == (__file__, line_of("# here: " + "index"), "raise_index")
+    assert last.line == "return a[i]  # here: index"
+
+
+def test_a_traceback_goes_through_all_compiled_functions():
+    with pytest.raises(IndexError) as e:
+        njit(outer)(np.zeros(3), 5)
+    tail = [(f.name, f.lineno) for f in traceback.extract_tb(e.tb)[-2:]]
+    assert tail == [("outer", line_of("# here: " + "outer")), ("raise_index", line_of("# here: " + "index"))]
+
+
+def test_exceptions_with_arguments():
+    @njit
+    def f(k, x):
+        if k == 0:
+            raise ValueError("bad value", x, 3)
+        if k == 1:
+            raise KeyError(x)
+        if k == 2:
+            raise RuntimeError
+        if k == 3:
+            raise NotImplementedError("no")
+        assert k != 4, "four"
+        assert k != 5
+        return 1
+
+    for k, cls, args in [
+        (0, ValueError, ("bad value", 2.5, 3)),
+        (1, KeyError, (2.5,)),
+        (2, RuntimeError, ()),
+        (3, NotImplementedError, ("no",)),
+        (4, AssertionError, ("four",)),
+        (5, AssertionError, ()),
+    ]:
+        with pytest.raises(cls) as e:
+            f(k, 2.5)
+        assert e.value.args == args and type(e.value) is cls
+    assert f(6, 2.5) == 1
+
+
+def test_division_by_zero():
+    f = njit(lambda a, b: a // b)
+    with pytest.raises(ZeroDivisionError):
+        f(1, 0)
+    with pytest.raises(ZeroDivisionError):
+        njit(lambda a, b: a / b)(1.0, 0.0)
+    assert njit(error_model="numpy")(lambda a, b: a / b)(1.0, 0.0) == float("inf")
+
+
+def test_the_message_of_an_index_error():
+    with pytest.raises(IndexError) as e:
+        njit(raise_index)(np.zeros(3), -4)
+    assert "-4" in str(e.value) and "3" in str(e.value)
+
+
+def test_deep_recursion():
+    namespace = {"njit": njit}
+    exec("@njit\ndef f(n):\n    return 0 if n == 0 else 1 + f(n - 1)", namespace)
+    assert namespace["f"](1000) == 1000
+    with pytest.raises(RecursionError):
+        namespace["f"](10**9)
+
+
+def test_an_error_at_compile_time_leaves_the_function_usable():
+    f = njit(lambda x: x + 1)
+    with pytest.raises(treadle.TypingError):
+        f(None)
+    assert f(1) == 2 and len(f.signatures) == 1

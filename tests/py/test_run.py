@@ -1,0 +1,217 @@
+"""`python -m treadle run`: scripts written for Numba run with Treadle in its place."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+
+
+def run(*argv, env=None, cwd=None):
+    full = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")} | (env or {})
+    return subprocess.run(
+        [sys.executable, "-m", "treadle", *map(str, argv)],
+        capture_output=True,
+        text=True,
+        env=full,
+        cwd=cwd,
+        timeout=120,
+    )
+
+
+def script(tmp_path, text):
+    path = tmp_path / "script.py"
+    path.write_text(text)
+    return path
+
+
+def ok(result):
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+# The programs that must run as they stand live outside the repository (SNIPPETS in HACKING.md); these are their like.
+BUBBLESORT = """
+import os
+import numpy as np
+os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+from numba import jit, njit, vectorize, cuda, int32, float64
+
+def bubblesort(X):
+    N = len(X)
+    for end in range(N, 1, -1):
+        for i in range(end - 1):
+            cur = X[i]
+            if cur > X[i + 1]:
+                X[i] = X[i + 1]
+                X[i + 1] = cur
+
+data = np.arange(0.0, 10.0, 0.01, dtype="f4")
+for f in (jit(bubblesort), jit("void(f4[:])", nopython=True)(bubblesort), njit(bubblesort)):
+    a = data[::-1].copy()
+    assert f(a) is None and np.array_equal(a, data) and len(f.signatures) == 1
+try:
+    jit("void(f4[:])", nopython=True)(bubblesort)(data.astype("f8"))
+    raise SystemExit("accepted other types")
+except TypeError as e:
+    print(e)
+
+@jit(float64(int32, int32))
+def f(x, y):
+    return (x + y) / 3.14
+assert f(1, 3) == 4 / 3.14
+"""
+
+NUMBAPRO = """
+from numbapro import jit, autojit
+from numba import types, typeof
+from numba.core import types as t2
+from numba.core.errors import TypingError
+import numba, numba.core.types
+assert t2.int32 is types.int32 is numba.int32 and typeof(1) is types.int64
+assert numba.__version__.split(".")[0].isdigit()
+
+@autojit
+def f(x):
+    return x.nope
+try:
+    f(1)
+    raise SystemExit("no error")
+except TypingError as e:
+    print("nope" in str(e))
+"""
+
+PROMOTION = """
+import numpy as np
+from numba import njit
+
+@njit
+def f(x, y):
+    return x + y
+print(f.options, type(np.float32(1)).__name__, f(np.float32(0.1), 1))
+"""
+
+
+@pytest.mark.parametrize("text", [BUBBLESORT, NUMBAPRO], ids=["bubblesort", "numbapro"])
+def test_programs(tmp_path, text):
+    ok(run("run", script(tmp_path, text)))
+
+
+def test_numba_rules_of_promotion(tmp_path):
+    # Numba: float32 + int64 is float64; Treadle's own rule (NEP 50) knows no Python scalars among arguments either.
+    out = ok(
+        run(
+            "run",
+            script(
+                tmp_path,
+                "from numba import njit\nimport numpy as np\n"
+                "a = np.full(1, 0.1, np.float32)\nprint(njit(lambda a: a[0] * 0.5 + 1)(a))",
+            ),
+        )
+    )
+    import numpy as np
+
+    assert float(out) == float(np.float32(0.1)) * 0.5 + 1
+    out = ok(
+        run(
+            "run",
+            script(
+                tmp_path,
+                "from numba import njit\nimport numpy as np\n"
+                "a = np.full(1, 0.1, np.float32)\nprint(njit(lambda a: a[0] * 0.5 + 1)(a))",
+            ),
+            env={"TREADLE_PROMOTION": "treadle"},
+        )
+    )
+    assert float(out) == float(np.float32(0.1) * np.float32(0.5) + np.float32(1))
+
+
+@pytest.mark.parametrize(
+    "use, name",
+    [
+        ("@vectorize\ndef f(x): return x", "numba.vectorize"),
+        ("@guvectorize(['void(f8[:])'], '(n)')\ndef f(x): pass", "numba.guvectorize"),
+        ("@cuda.jit\ndef f(x): pass", "numba.cuda.jit"),
+        ("cuda.is_available()", "numba.cuda.is_available"),
+        ("for i in prange(3): pass", "numba.prange"),
+        ("from numba.typed import List; List()", "numba.typed.List"),
+        (
+            "import numba.cuda.random as r; r.create_xoroshiro128p_states(1, 2)",
+            "numba.cuda.random.create_xoroshiro128p_states",
+        ),
+        ("from numba.experimental import jitclass; jitclass([])", "numba.experimental.jitclass"),
+        ("cuda.threadIdx.x + 1", "unsupported operand"),
+        ("if prange: pass", "numba.prange"),
+    ],
+)
+def test_what_is_missing_fails_when_it_is_used(tmp_path, use, name):
+    imports = "from numba import vectorize, guvectorize, cuda, prange\nprint('imported')\n"
+    r = run("run", script(tmp_path, imports + use))
+    assert r.returncode == 1 and r.stdout == "imported\n"
+    assert name in r.stderr.splitlines()[-1]
+
+
+def test_prange_inside_a_function(tmp_path):
+    r = run(
+        "run",
+        script(
+            tmp_path,
+            "from numba import njit, prange\n@njit\ndef f(n):\n    s = 0\n"
+            "    for i in prange(n):\n        s += i\n    return s\nf(3)",
+        ),
+    )
+    assert r.returncode == 1 and "prange" in r.stderr
+
+
+def test_arguments_and_path(tmp_path):
+    (tmp_path / "helper.py").write_text("VALUE = 42\n")
+    s = script(tmp_path, "import sys, helper\nprint(sys.argv[1:], helper.VALUE, __name__)\nsys.exit(3)")
+    r = run("run", s, "-a", "b", cwd=tmp_path.parent)
+    assert r.returncode == 3 and r.stdout == "['-a', 'b'] 42 __main__\n"
+
+
+def test_usage(tmp_path):
+    assert run().returncode == 2 and "usage" in run().stderr
+    assert run("--help").returncode == 0
+    assert run("walk").returncode == 2
+    r = run("run", tmp_path / "nothing.py")
+    assert r.returncode == 2 and "there is no file" in r.stderr
+
+
+def test_disable_jit(tmp_path):
+    s = script(
+        tmp_path, "from numba import njit\n@njit\ndef f(x):\n    return [x]\nprint(f(1), f.py_func is f)"
+    )
+    assert ok(run("run", s, env={"NUMBA_DISABLE_JIT": "1"})) == "[1] True\n"
+    inside = script(tmp_path, "import os; os.environ['NUMBA_DISABLE_JIT'] = '1'\n" + s.read_text())
+    assert ok(run("run", inside)) == "[1] True\n"
+
+
+def test_cache_dir_and_boundscheck(tmp_path):
+    s = script(
+        tmp_path,
+        "from numba import njit\n@njit(cache=True)\ndef f(x):\n    return x + 1\nprint(f(1), f.stats['loaded'])",
+    )
+    env = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert ok(run("run", s, env=env)) == "2 0\n"
+    assert os.listdir(tmp_path / "cache")
+    assert ok(run("run", s, env=env)) == "2 1\n"
+    s = script(tmp_path, "from numba import njit, config\nprint(config.BOUNDSCHECK)")
+    assert ok(run("run", s, env={"NUMBA_BOUNDSCHECK": "0"})) == "False\n"
+
+
+def test_dump_variable(tmp_path):
+    s = script(tmp_path, "from numba import njit\nprint(njit(lambda x: x + 1)(1))")
+    r = run("run", s, env={"NUMBA_DUMP_LLVM": "1"})
+    assert r.returncode == 0 and "define" in r.stderr
+
+
+def test_treadles_own_names_that_come_later():
+    code = "import treadle; from treadle import vectorize, cuda, prange; print(vectorize); vectorize(3)"
+    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert r.returncode == 1 and "UnsupportedError: Treadle does not have treadle.vectorize" in r.stderr

@@ -1,0 +1,276 @@
+"""Decorators with declared signatures and options."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import treadle
+from treadle import float64, int32, jit, njit, void
+
+
+def add(x, y):
+    return (x + y) / 3.14
+
+
+FORMS = [
+    float64(int32, int32),
+    "f8(i4, i4)",
+    "float64(int32,\n        int32)",
+    (int32, int32),
+    "(i4, i4)",
+    [float64(int32, int32)],
+    ["f8(i4, i4)"],
+]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_forms_of_one_signature(form):
+    f = jit(form)(add)
+    assert f.signatures == [(int32, int32)] and f.sealed
+    assert f.overloads == {(int32, int32): float64}
+    assert f(1, 3) == 4 / 3.14
+    assert f(np.int8(1), True) == 2 / 3.14
+    assert f.signatures == [(int32, int32)]
+
+
+def test_declared_code_is_compiled_at_once():
+    before = treadle.stats()["compiled"]
+    f = njit("i8(i8)")(lambda x: x + 1)
+    assert treadle.stats()["compiled"] == before + 1
+    assert f(1) == 2
+    assert treadle.stats()["compiled"] == before + 1
+
+
+def test_no_other_types_are_accepted():
+    f = jit(["f8(i4, i4)", "f8(f8, f8)"])(add)
+    assert f(1.5, 3) == 4.5 / 3.14
+    with pytest.raises(TypeError) as e:
+        f(1j, 2)
+    text = str(e.value)
+    assert (
+        "(complex128, int64)" in text
+        and "float64(int32, int32)" in text
+        and "float64(float64, float64)" in text
+    )
+    assert len(f.signatures) == 2
+
+
+def test_the_nearest_signature_wins():
+    def which(x):
+        return x
+
+    f = njit(["i1(i1)", "i8(i8)", "f4(f4)", "f8(f8)", "c16(c16)"])(which)
+    assert type(f(1)) is int and f(2**40) == 2**40
+    assert f(0.1) == 0.1 and f(np.float32(0.1)) == float(np.float32(0.1))
+    assert f(np.int8(3)) == 3 and f(1 + 2j) == 1 + 2j
+    g = njit(["f4(f4)", "f8(f8)"])(which)
+    assert g(3) == 3.0 and g(True) == 1.0
+    assert g(2**53 + 0) == float(2**53)  # an int has a nearer home in float64
+
+
+def test_scalars_convert_as_by_assignment():
+    f = njit("f8(f8)")(lambda x: x)
+    for x in (True, 3, np.int8(3), np.uint64(2**63), np.float32(0.5), np.bool_(True), 2**70):
+        assert f(x) == float(x)
+    g = njit("c16(c16)")(lambda x: x)
+    assert g(3) == 3 and g(np.complex64(1j)) == 1j
+    h = njit("i4(i4)")(lambda x: x)
+    assert h(True) == 1 and h(np.int64(-(2**31))) == -(2**31)
+    for bad in (1.0, np.float32(1), 1j, "1", None):
+        with pytest.raises(TypeError):
+            h(bad)
+    b = njit("b1(b1)")(lambda x: x)
+    assert b(True) is True and b(np.bool_(False)) is False
+    with pytest.raises(TypeError):
+        b(1)
+
+
+@pytest.mark.parametrize(
+    "name, bits, signed", [("i1", 8, True), ("u1", 8, False), ("i4", 32, True), ("u8", 64, False)]
+)
+def test_conversions_are_range_checked(name, bits, signed):
+    f = njit(f"{name}({name})")(lambda x: x)
+    lo, hi = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    assert f(lo) == lo and f(hi) == hi
+    for bad in (lo - 1, hi + 1, 10**40, -(10**40)):
+        with pytest.raises(OverflowError, match="'x'"):
+            f(bad)
+    if name == "u1":
+        with pytest.raises(OverflowError):
+            f(np.int64(256))
+
+
+def test_arrays_must_match():
+    total = njit("f8(f8[:, ::1])")(lambda a: a[0, 0])
+    a = np.ones((3, 3))
+    assert total(a) == 1.0
+    for bad in (a.astype("f4"), a[0], a.T[:, :2], np.asfortranarray(np.ones((3, 2))), 1.0, None):
+        with pytest.raises(TypeError, match="has no signature"):
+            total(bad)
+    anything = njit("f8(f8[:, :])")(lambda a: a[0, 1])
+    b = np.arange(12.0).reshape(3, 4)
+    assert anything(b) == 1 and anything(b.T) == 4 and anything(b[::2, ::2]) == 2
+    fortran = njit("f8(f8[::1, :])")(lambda a: a[0, 1])
+    assert fortran(b.T) == 4
+    with pytest.raises(TypeError):
+        fortran(b)
+
+
+def test_an_array_that_is_both_c_and_fortran():
+    fortran = njit("i8(i8[::1, :])")(lambda a: a[0, 0])
+    c = njit("i8(i8[:, ::1])")(lambda a: a[0, 0])
+    both = np.full((1, 4), 7)
+    assert both.flags.c_contiguous and both.flags.f_contiguous
+    assert fortran(both) == 7 and c(both) == 7
+    with pytest.raises(TypeError):
+        fortran(np.zeros((2, 4), np.int64))
+
+
+def test_readonly_arrays_and_declared_types():
+    store = njit("void(f8[:])")(_store)
+    a = np.zeros(3)
+    assert store(a) is None and a[0] == 1
+    a.flags.writeable = False
+    with pytest.raises(TypeError, match="readonly|has no signature"):
+        store(a)
+    read = njit(float64(treadle.types.Array(float64, 1, "A", readonly=True)))(_first)
+    assert read(a) == 1 and read(np.ones(2)) == 1
+
+
+def _store(a):
+    a[0] = 1
+
+
+def _first(a):
+    return a[0]
+
+
+def test_the_result_converts_to_the_declared_type():
+    assert type(njit("f8(i8)")(lambda x: x + 1)(1)) is float
+    assert njit("i4(f8)")(lambda x: x)(2.7) == 2
+    assert njit("f4(f8)")(lambda x: x)(0.1) == float(np.float32(0.1))
+    assert njit(void(float64[:]))(_store)(np.zeros(1)) is None
+
+
+def test_signature_must_fit_the_function():
+    with pytest.raises(TypeError, match="2 parameters.*1 argument"):
+        njit("f8(f8)")(add)
+    with pytest.raises(TypeError):
+        njit("f8(f8, f8")(add)
+    with pytest.raises(ValueError, match="empty"):
+        njit([])(add)
+    with pytest.raises(treadle.TypingError):
+        njit("f8(f8[:], f8)")(lambda a, b: a.nothing)
+
+
+def test_compile_and_disable_compile():
+    f = njit(add)
+    f.compile("(f8, f8)")
+    assert f.signatures == [(float64, float64)]
+    before = treadle.stats()["compiled"]
+    f.compile((float64, float64))
+    assert f(1.0, 2.0) == 3 / 3.14
+    assert treadle.stats()["compiled"] == before
+    f(1, 2)
+    assert len(f.signatures) == 2
+    f.disable_compile()
+    with pytest.raises(TypeError):
+        f(1j, 2j)
+
+
+@pytest.mark.parametrize("deco", [jit, njit])
+def test_bare_and_called(deco):
+    for f in (deco(add), deco()(add), deco(nopython=True)(add)):
+        assert f(1.0, 2.0) == 3.0 / 3.14
+
+
+OPTIONS = [
+    {"nopython": True},
+    {"nogil": True},
+    {"nogil": False},
+    {"fastmath": True},
+    {"fastmath": {"nnan", "reassoc"}},
+    {"fastmath": "contract"},
+    {"boundscheck": True},
+    {"boundscheck": False},
+    {"boundscheck": None},
+    {"error_model": "python"},
+    {"error_model": "numpy"},
+    {"inline": "always"},
+    {"inline": "never"},
+    {"debug": True},
+    {"promotion": "numba"},
+    {"promotion": "treadle"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_options(options):
+    f = njit(**options)(add)
+    assert f(1.0, 2.0) == pytest.approx(3.0 / 3.14)
+    assert f.options == options
+    assert njit("f8(f8, f8)", **options)(add)(1.0, 2.0) == pytest.approx(3.0 / 3.14)
+
+
+@pytest.mark.parametrize(
+    "options, error, text",
+    [
+        ({"nopyhton": True}, TypeError, "unknown option 'nopyhton'; there are nopython"),
+        ({"parallel": True}, TypeError, "'parallel' is not supported"),
+        ({"forceobj": True}, TypeError, "no object mode"),
+        ({"nopython": False}, ValueError, "no object mode"),
+        ({"nogil": 1}, TypeError, "nogil must be True or False"),
+        ({"fastmath": {"fats"}}, ValueError, "no flag 'fats'"),
+        ({"fastmath": 3}, TypeError, "fastmath must be"),
+        ({"boundscheck": "yes"}, TypeError, "boundscheck must be"),
+        ({"error_model": "c"}, ValueError, "'python' or 'numpy'"),
+        ({"inline": "maybe"}, ValueError, "'never' or 'always'"),
+        ({"promotion": "numpy"}, ValueError, "'treadle' or 'numba'"),
+        ({"cache": "yes"}, TypeError, "cache must be"),
+        ({"debug": None}, TypeError, "debug must be"),
+    ],
+    ids=str,
+)
+def test_bad_options(options, error, text):
+    with pytest.raises(error, match=text.replace("(", r"\(")):
+        njit(**options)
+
+
+@pytest.mark.parametrize(
+    "thing, text",
+    [
+        (3, "jit takes a function"),
+        (float64, "jit takes a function"),
+        (math.sin, "builtin_function_or_method"),
+        (int, "is a class"),
+        (staticmethod(add), "below @staticmethod"),
+        ({}, "jit takes a function"),
+    ],
+    ids=str,
+)
+def test_what_jit_does_not_take(thing, text):
+    with pytest.raises(TypeError, match=text):
+        jit(thing)
+
+
+def test_a_compiled_function_is_not_decorated_again():
+    with pytest.raises(TypeError, match="py_func"):
+        njit(njit(add))
+
+
+def test_keyword_only_star_and_starstar():
+    @njit
+    def f(a, /, b, *args, c=3, d):
+        return a + b + c + d + len(args)
+
+    assert f(1, 2, d=4) == 10
+    assert f(1, b=2, d=4, c=0) == 7
+    assert f(1, 2, 3.0, 4, d=4) == 12
+    with pytest.raises(TypeError, match="positional-only"):
+        f(a=1, b=2, d=3)
+    with pytest.raises(TypeError, match="keyword-only argument: 'd'"):
+        f(1, 2)
+    with pytest.raises(TypeError, match=r"\*\*"):
+        njit(lambda **kw: 1)
