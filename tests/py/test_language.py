@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import namedtuple
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-import plain
 import treadle
 from treadle import njit
+
+sys.path.insert(0, str(Path(__file__).parent))
+import plain  # noqa: E402
 
 G_INT = 7
 G_FLOAT = 2.5
