@@ -265,8 +265,12 @@ def mutants(code: types.CodeType, rng: random.Random) -> Iterator[dict[str, byte
     """Broken versions of a code object's tables."""
     for _ in range(12):
         raw = bytearray(code.co_code)
-        for _ in range(rng.randint(1, 6)):
-            raw[rng.randrange(len(raw))] = rng.choice((0, 1, 255, rng.randrange(256)))
+        for _ in range(rng.choice((1, 1, 2, 6))):
+            at = rng.randrange(len(raw))
+            raw[at] = rng.choice((0, 1, 255, rng.randrange(256), (raw[at] + rng.choice((-2, -1, 1, 2))) % 256))
+            if rng.random() < 0.3:  # another instruction of the same function
+                at, other = (2 * rng.randrange(len(raw) // 2) for _ in range(2))
+                raw[at : at + 2] = raw[other : other + 2]
         yield {"code": bytes(raw)}
     cut = rng.randrange(1, len(code.co_code))
     yield {"code": code.co_code[:cut]}
@@ -280,7 +284,7 @@ def mutants(code: types.CodeType, rng: random.Random) -> Iterator[dict[str, byte
 def test_broken_bytecode_is_an_error_at_worst() -> None:
     rng = random.Random(20)
     seeds = [f.__code__ for f in load_cases().values()]
-    seeds += [c for i, (_, c) in enumerate(stdlib()) if i % 60 == 0]
+    seeds += [c for i, (_, c) in enumerate(stdlib()) if i % 30 == 0 and _core._front(function(c))[0] == "ok"]
     seen: Counter[str] = Counter()
     for code in seeds:
         fn = function(code)
