@@ -195,11 +195,6 @@ static int rt_row(const char *name) {
 static void complex_math(tr_lf *w, tr_val v, const tr_ins *in, tr_mathfn fn) {
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
     lv x[2] = {tr_lower_parts(w, in->args[0])[0], tr_lower_parts(w, in->args[0])[1]}, out[2] = {x[0], x[1]};
-    if (fn == TR_MATH_ISNAN || fn == TR_MATH_ISINF || fn == TR_MATH_ISFINITE) {
-        lv re = is_kind(w, fn, x[0]), im = is_kind(w, fn, x[1]);
-        tr_lower_set1(w, v, fn == TR_MATH_ISFINITE ? l_and(w->b, re, im) : l_or(w->b, re, im));
-        return;
-    }
     int row = rt_row(tr_math_info[fn].cplx);
     if (row < 0) {
         tr_lower_error(w, v, "'%s' is not defined for complex numbers", tr_math_info[fn].name);
