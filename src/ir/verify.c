@@ -156,7 +156,7 @@ static void check_math(fnck *k, const tr_ins *i) {
     const tr_mathinfo *m = &tr_math_info[i->sub];
     want_nargs(k, i, m->arity);
     for (uint32_t n = 0; n < i->nargs; n++) {
-        want_class(k, i, n, m->cplx ? "fc" : "f");
+        want_class(k, i, n, m->cplx || (m->result == 'b' && i->sub != TR_MATH_SIGNBIT) ? "fc" : "f");
         want_type(k, arg_type(k, i, n), arg_type(k, i, 0), "operand");
     }
     if (m->result == 'b' ? !is_kind(i->ty, TR_TY_BOOL) : i->ty != arg_type(k, i, 0))
@@ -265,17 +265,30 @@ static void check_site(fnck *k, const tr_ins *i, uint32_t first) {
         bad(k, "%u parts of payload, at most %d fit", slots, TR_FRAME_PAYLOAD);
 }
 
-/* Type that a letter of rt.def stands for; NULL: no type of the IR (frame, pointers). */
-static const tr_ty *rt_type(fnck *k, char letter) {
-    static const struct {
-        char letter;
-        tr_tyk kind;
-    } rows[] = {{'i', TR_TY_I64}, {'u', TR_TY_U64},  {'I', TR_TY_I32},  {'d', TR_TY_F64},
-                {'f', TR_TY_F32}, {'b', TR_TY_BOOL}, {'C', TR_TY_C128}, {'v', TR_TY_NONE}};
-    for (unsigned r = 0; r < sizeof rows / sizeof *rows; r++)
-        if (rows[r].letter == letter)
-            return tr_ty_scalar(k->f->ctx->types, rows[r].kind);
-    return NULL;
+/* Is `t` what a letter of rt.def stands for? Complex64 is widened on the way. */
+static bool is_letter(const tr_ty *t, char letter) {
+    switch (letter) {
+    case 'i': return is_kind(t, TR_TY_I64);
+    case 'u': return is_kind(t, TR_TY_U64);
+    case 'I': return is_kind(t, TR_TY_I32);
+    case 'd': return is_kind(t, TR_TY_F64);
+    case 'f': return is_kind(t, TR_TY_F32);
+    case 'b': return is_kind(t, TR_TY_BOOL);
+    case 'C': return is_kind(t, TR_TY_C64) || is_kind(t, TR_TY_C128);
+    case 'v': return is_kind(t, TR_TY_NONE);
+    default: return false;
+    }
+}
+
+/* An array takes a letter for each of its parts: pp, then an i for each size (and stride). */
+static const char *skip_array(const tr_ty *t, const char *p) {
+    tr_part parts[2 + 2 * TR_MAX_NDIM];
+    unsigned n = tr_ty_nparts(t);
+    tr_ty_parts(t, parts);
+    for (unsigned k = 0; k < n; k++, p++)
+        if (*p != (parts[k] == TR_PART_PTR ? 'p' : 'i'))
+            return NULL;
+    return p;
 }
 
 static void check_callrt(fnck *k, const tr_ins *i) {
@@ -284,24 +297,24 @@ static void check_callrt(fnck *k, const tr_ins *i) {
         bad(k, "no such run-time function");
         return;
     }
-    const char *sig = tr_rt_info[rt->row].sig;
+    const char *sig = tr_rt_info[rt->row].sig, *p = sig + 2;
+    bool text = false, fits = is_letter(i->ty, sig[0]);
     uint32_t n = 0;
-    bool text = false;
-    want_type(k, i->ty, rt_type(k, sig[0]), "result");
-    for (const char *p = sig + 2; *p && *p != ')'; p++) {
-        if (*p == 's')
-            text = true;
-        else if (*p != 'F') {
-            const tr_ty *t = n < i->nargs ? arg_type(k, i, n) : NULL;
-            if (n < i->nargs && rt_type(k, *p))
-                want_type(k, t, rt_type(k, *p), "operand");
-            else if (t && t->kind == TR_TY_ARRAY) /* an array is passed as its parts, a letter each */
-                for (unsigned part = tr_ty_nparts(t); part > 1 && p[1] && p[1] != ')'; part--)
-                    p++;
-            n++;
+    while (fits && *p && *p != ')') {
+        const tr_ty *t = arg_type(k, i, n);
+        if (*p == 'F' || *p == 's') {
+            text = text || *p == 's';
+            p++;
+            continue;
         }
+        n++;
+        if (is_kind(t, TR_TY_ARRAY))
+            fits = (p = skip_array(t, p)) != NULL;
+        else
+            fits = is_letter(t, *p++);
     }
-    want_nargs(k, i, n);
+    if (!fits || n != i->nargs)
+        bad(k, "does not fit %s", sig);
     if (text != (rt->text != NULL))
         bad(k, text ? "a text is missing" : "takes no text");
 }

@@ -1,0 +1,512 @@
+/* The interpreter's control flow, memory, checks, calls and patterns. */
+#include "ir/interp.h"
+
+#include <string.h>
+
+#include "ir/interp_ops.h"
+#include "ir/rtinfo.h"
+
+enum { MAX_DEPTH = 500, MAX_BYTES = 1 << 30, MAX_PARTS = 256 };
+
+/* A function while it runs. */
+typedef struct run {
+    tr_interp *in;
+    const tr_fn *f;
+    tr_slot **vals; /* per value its parts */
+} run;
+
+static bool run_fn(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret);
+static run begin(tr_interp *in, const tr_fn *f);
+static bool run_with(run *r, const tr_slot *args, tr_slot *ret);
+
+static bool fault(run *r, const tr_ins *i, const char *text) {
+    r->in->fault = text;
+    r->in->place = tr_fn_place(r->f, i ? i->loc : 0);
+    return false;
+}
+
+static const tr_ty *type_of(const run *r, tr_val v) {
+    return tr_at(r->f, v)->ty;
+}
+
+static tr_slot *parts_for(run *r, tr_val v) {
+    if (!r->vals[v])
+        r->vals[v] = TR_NEW_N(&r->in->ctx->arena, tr_slot, tr_ty_nparts(type_of(r, v)) + 2u);
+    return r->vals[v];
+}
+
+/* An array's data while it is needed; a frozen one of unknown data gives NULL. */
+static void const_array(const tr_ins *i, tr_slot *out) {
+    const tr_obj *o = i->imm.obj;
+    unsigned n = i->ty->ndim;
+    out[0].p = NULL;
+    out[1].p = o->u.a.data;
+    for (unsigned k = 0; k < n; k++) {
+        out[2 + k].i = o->u.a.shape[k];
+        if (i->ty->layout == TR_LAYOUT_ANY)
+            out[2 + n + k].i = o->u.a.strides[k];
+    }
+}
+
+static const tr_slot *value(run *r, tr_val v) {
+    const tr_ins *i = tr_at(r->f, v);
+    if (i->blk != TR_NOBLK || r->vals[v])
+        return r->vals[v];
+    tr_slot *s = parts_for(r, v);
+    if (i->op == TR_OP_CONST)
+        tr_interp_const(i, s);
+    else if (i->op == TR_OP_CONSTARR)
+        const_array(i, s);
+    return s;
+}
+
+static const tr_slot *arg(run *r, const tr_ins *i, uint32_t n) {
+    return value(r, i->args[n]);
+}
+
+static const tr_ty *arg_type(run *r, const tr_ins *i, uint32_t n) {
+    return type_of(r, i->args[n]);
+}
+
+static void copy_parts(const tr_ty *t, tr_slot *to, const tr_slot *from) {
+    memcpy(to, from, tr_ty_nparts(t) * sizeof *to);
+}
+
+/* --- arrays --- */
+
+static int64_t dim(const tr_slot *a, unsigned k) {
+    return a[2 + k].i;
+}
+
+static int64_t stride(const tr_ty *t, const tr_slot *a, unsigned k) {
+    if (t->layout == TR_LAYOUT_ANY)
+        return a[2 + t->ndim + k].i;
+    int64_t s = 1;
+    if (t->layout == TR_LAYOUT_C)
+        for (unsigned j = k + 1; j < t->ndim; j++)
+            s *= dim(a, j);
+    else
+        for (unsigned j = 0; j < k; j++)
+            s *= dim(a, j);
+    return s;
+}
+
+/* Address of an element; NULL when an index is out of range, which no correct program reaches. */
+static void *element(const tr_ty *t, const tr_slot *a, const int64_t *idx) {
+    int64_t off = 0;
+    for (unsigned k = 0; k < t->ndim; k++) {
+        if (idx[k] < 0 || idx[k] >= dim(a, k))
+            return NULL;
+        off += idx[k] * stride(t, a, k);
+    }
+    return a[1].p ? (char *)a[1].p + off * (int64_t)tr_ty_size(t->elem) : NULL;
+}
+
+static void *element_of(run *r, const tr_ins *i) {
+    const tr_ty *t = arg_type(r, i, 0);
+    int64_t idx[TR_MAX_NDIM];
+    for (unsigned k = 0; k < t->ndim; k++)
+        idx[k] = arg(r, i, 1 + k)->i;
+    return element(t, arg(r, i, 0), idx);
+}
+
+static void view(run *r, const tr_ins *i, tr_slot *out) {
+    const tr_slot *base = arg(r, i, 0);
+    out[0] = base[0];
+    out[1].p = (char *)base[1].p + arg(r, i, 1)->i * (int64_t)tr_ty_size(i->ty->elem);
+    for (uint32_t k = 2; k < i->nargs; k++)
+        out[k].i = arg(r, i, k)->i;
+}
+
+/* First and last address that an array spans; false when it is empty. */
+static bool span(const tr_ty *t, const tr_slot *a, char **lo, char **hi) {
+    int64_t size = tr_ty_size(t->elem);
+    *lo = a[1].p;
+    *hi = *lo + size;
+    for (unsigned k = 0; k < t->ndim; k++) {
+        int64_t far = (dim(a, k) - 1) * stride(t, a, k) * size;
+        if (dim(a, k) <= 0)
+            return false;
+        if (far < 0)
+            *lo += far;
+        else
+            *hi += far;
+    }
+    return true;
+}
+
+static bool overlap(run *r, const tr_ins *i) {
+    char *a, *b, *c, *d;
+    return span(arg_type(r, i, 0), arg(r, i, 0), &a, &b) && span(arg_type(r, i, 1), arg(r, i, 1), &c, &d) &&
+           a < d && c < b;
+}
+
+/* --- exceptions --- */
+
+static bool raise_site(run *r, const tr_ins *i, uint32_t first) {
+    tr_interp *in = r->in;
+    uint32_t slots = 0;
+    in->site = i->imm.site;
+    in->place = tr_fn_place(r->f, i->loc);
+    in->npayload = 0;
+    for (uint32_t n = first; n < i->nargs && in->npayload < TR_FRAME_PAYLOAD; n++) {
+        unsigned parts = tr_ty_nparts(arg_type(r, i, n));
+        if (slots + parts > TR_FRAME_PAYLOAD)
+            break;
+        memcpy(in->payload + slots, arg(r, i, n), parts * sizeof *in->payload);
+        in->payload_ty[in->npayload++] = arg_type(r, i, n);
+        slots += parts;
+    }
+    return false;
+}
+
+static bool alloc(run *r, const tr_ins *i, tr_slot *out) {
+    int64_t bytes = tr_ty_size(i->ty->elem);
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        int64_t n = arg(r, i, k)->i;
+        if (n < 0 || (n && bytes > MAX_BYTES / n))
+            return raise_site(r, i, i->nargs);
+        bytes *= n;
+        out[2 + k].i = n;
+    }
+    out[0].p = NULL;
+    out[1].p = tr_arena_alloc(&r->in->ctx->arena, (size_t)bytes + 1);
+    memset(out[1].p, 0xa5, (size_t)bytes); /* what nobody wrote shows */
+    return true;
+}
+
+/* --- calls --- */
+
+static bool call(run *r, const tr_ins *i, tr_slot *out) {
+    tr_interp *in = r->in;
+    if (!in->prog || i->imm.fn >= in->prog->insts.n || !in->prog->insts.d[i->imm.fn].fn)
+        return fault(r, i, "calls an instance that is not in the program");
+    tr_slot args[MAX_PARTS];
+    unsigned n = 0;
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        unsigned parts = tr_ty_nparts(arg_type(r, i, k));
+        if (n + parts > MAX_PARTS)
+            return fault(r, i, "too many arguments for the interpreter");
+        memcpy(args + n, arg(r, i, k), parts * sizeof *args);
+        n += parts;
+    }
+    return run_fn(in, in->prog->insts.d[i->imm.fn].fn, args, out);
+}
+
+/* The System V calling convention fills integer and vector registers apart, so one pair of types calls every row. */
+typedef int64_t (*int_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, double, double, double,
+                          double, double, double);
+typedef double (*float_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, double, double, double,
+                           double, double, double);
+
+static bool callrt(run *r, const tr_ins *i, tr_slot *out) {
+    const tr_rtinfo *row = &tr_rt_info[i->imm.rt->row];
+    void *sym = r->in->symbol ? r->in->symbol(row->symbol) : NULL;
+    int64_t a[6] = {0};
+    double d[6] = {0}, pair[2] = {0};
+    unsigned na = 0, nd = 0, k = 0, part = 0;
+    if (!sym)
+        return fault(r, i, "the run-time function is not linked");
+    for (const char *p = row->sig + 2; *p && *p != ')' && na < 6 && nd < 5; p++) {
+        if (*p == 'F') {
+            a[na++] = (int64_t)(intptr_t)r->in->frame;
+            continue;
+        }
+        if (*p == 's') {
+            a[na++] = (int64_t)(intptr_t)i->imm.rt->text;
+            continue;
+        }
+        const tr_ty *t = arg_type(r, i, k);
+        const tr_slot *s = arg(r, i, k) + part;
+        if (*p == 'd' || *p == 'f')
+            memcpy(&d[nd++], s, sizeof *d); /* a float lies in the low half, as in the register */
+        else if (*p == 'C')
+            for (part = 0; part < 2; part++)
+                d[nd++] = t->kind == TR_TY_C64 ? (double)s[part].f32 : s[part].f;
+        else
+            a[na++] = s->i;
+        part += *p != 'C';
+        if (part >= tr_ty_nparts(t)) {
+            part = 0;
+            k++;
+        }
+    }
+    char res = row->sig[0];
+    if (res == 'C')
+        a[na] = (int64_t)(intptr_t)pair;
+    if (res == 'd' || res == 'f') {
+        float_fn f;
+        memcpy(&f, &sym, sizeof f);
+        out->f = f(a[0], a[1], a[2], a[3], a[4], a[5], d[0], d[1], d[2], d[3], d[4], d[5]);
+        return true;
+    }
+    int_fn f;
+    memcpy(&f, &sym, sizeof f);
+    int64_t x = f(a[0], a[1], a[2], a[3], a[4], a[5], d[0], d[1], d[2], d[3], d[4], d[5]);
+    if (res == 'C') {
+        for (int n = 0; n < 2; n++)
+            if (i->ty->kind == TR_TY_C64)
+                out[n].f32 = (float)pair[n];
+            else
+                out[n].f = pair[n];
+    } else if (res != 'v') {
+        out->i = res == 'b' ? (x & 0xff) != 0 : x;
+    }
+    return true;
+}
+
+/* --- patterns --- */
+
+typedef struct space {
+    run *r;
+    const tr_ins *i;
+    const tr_pat *p;
+    run lam; /* kept from point to point: a lambda has no state of its own */
+    tr_slot *acc[256];
+    tr_slot best[256][2];
+    const tr_ty *best_ty[256]; /* NULL: nothing seen yet */
+    int64_t flat;
+} space;
+
+/* One point: gather the lambda's params, run it, spread what it yields. */
+static bool point(space *s, const int64_t *idx) {
+    run *r = s->r;
+    const tr_pat *p = s->p;
+    tr_slot args[MAX_PARTS], out[MAX_PARTS];
+    unsigned n = 0;
+    for (unsigned k = 0; k < p->nspace; k++)
+        args[n++].i = idx[k];
+    for (uint32_t k = 0; k < p->nin; k++) {
+        const tr_ty *t = arg_type(r, s->i, p->nspace + k);
+        void *at = element(t, arg(r, s->i, p->nspace + k), idx);
+        if (!at || n + 2 > MAX_PARTS)
+            return fault(r, s->i, "an input of the pattern is smaller than its space");
+        tr_interp_load(t->elem, at, args + n);
+        n += tr_ty_nparts(t->elem);
+    }
+    for (uint32_t k = 0; k < p->ncap; k++) {
+        uint32_t which = (uint32_t)p->nspace + p->nin + p->nout + p->nred + k;
+        unsigned parts = tr_ty_nparts(arg_type(r, s->i, which));
+        if (n + parts > MAX_PARTS)
+            return fault(r, s->i, "too many values for the interpreter");
+        memcpy(args + n, arg(r, s->i, which), parts * sizeof *args);
+        n += parts;
+    }
+    if (!run_with(&s->lam, args, out))
+        return false;
+    const tr_slot *y = out;
+    const tr_ins *yield = NULL; /* only its operands' types matter, and all yields agree on them */
+    for (tr_bid b = 0; b < p->lam->blks.n && !yield; b++)
+        if (!tr_blk_at(p->lam, b)->dead && tr_term(p->lam, b)->op == TR_OP_YIELD)
+            yield = tr_term(p->lam, b);
+    for (uint32_t k = 0; k < p->nout; k++) {
+        const tr_ty *t = arg_type(r, s->i, p->nspace + p->nin + k);
+        void *at = element(t, arg(r, s->i, p->nspace + p->nin + k), idx);
+        if (!at)
+            return fault(r, s->i, "an output of the pattern is smaller than its space");
+        tr_interp_store(t->elem, at, y);
+        y += tr_ty_nparts(t->elem);
+    }
+    for (uint32_t k = 0; k < p->nred; k++) {
+        const tr_ty *t = tr_at(p->lam, yield->args[p->nout + k])->ty;
+        if (p->reds[k] < TR_RED_ARGMIN) {
+            tr_interp_reduce(r->in, p->reds[k], t, s->acc[k], y);
+        } else if (!s->best_ty[k] || tr_interp_better(p->reds[k], t, s->best[k], y)) {
+            s->best_ty[k] = t;
+            memcpy(s->best[k], y, tr_ty_nparts(t) * sizeof *y);
+            s->acc[k]->i = s->flat;
+        }
+        y += tr_ty_nparts(t);
+    }
+    s->flat++;
+    return true;
+}
+
+/* The space in C order. */
+static bool walk(space *s, int64_t *idx, unsigned axis) {
+    if (axis == s->p->nspace)
+        return point(s, idx);
+    int64_t n = arg(s->r, s->i, axis)->i;
+    for (idx[axis] = 0; idx[axis] < n; idx[axis]++)
+        if (!walk(s, idx, axis + 1))
+            return false;
+    return true;
+}
+
+static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
+    const tr_pat *p = i->imm.pat;
+    space *s = TR_NEW(&r->in->ctx->arena, space);
+    int64_t idx[TR_MAX_NDIM + 1];
+    *s = (space){.r = r, .i = i, .p = p, .lam = begin(r->in, p->lam)};
+    if (p->nred > 256)
+        return fault(r, i, "too many reductions for the interpreter");
+    for (uint32_t k = 0; k < p->nred; k++) { /* the result's parts are the accumulators */
+        uint32_t which = (uint32_t)p->nspace + p->nin + p->nout + k;
+        s->acc[k] = out;
+        copy_parts(arg_type(r, i, which), out, arg(r, i, which));
+        out += tr_ty_nparts(arg_type(r, i, which));
+    }
+    return walk(s, idx, 0);
+}
+
+/* --- instructions --- */
+
+static void extract(run *r, const tr_ins *i, tr_slot *out) {
+    const tr_ty *t = arg_type(r, i, 0);
+    const tr_slot *s = arg(r, i, 0);
+    if (t->kind == TR_TY_RANGE) {
+        *out = s[i->imm.i];
+        return;
+    }
+    for (int64_t k = 0; k < i->imm.i; k++)
+        s += tr_ty_nparts(t->items[k]);
+    copy_parts(i->ty, out, s);
+}
+
+static void make_tuple(run *r, const tr_ins *i, tr_slot *out) {
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        copy_parts(arg_type(r, i, k), out, arg(r, i, k));
+        out += tr_ty_nparts(arg_type(r, i, k));
+    }
+}
+
+static bool index_ok(run *r, const tr_ins *i) {
+    int64_t at = arg(r, i, 0)->i, n = arg(r, i, 1)->i;
+    return at >= 0 && at < n;
+}
+
+static bool step(run *r, const tr_ins *i, tr_slot *out) {
+    const tr_ty *t = i->nargs ? arg_type(r, i, 0) : NULL;
+    const tr_slot *x = i->nargs ? arg(r, i, 0) : NULL, *y = i->nargs > 1 ? arg(r, i, 1) : NULL;
+    void *at;
+    switch ((tr_op)i->op) {
+    case TR_OP_CONV: tr_interp_conv(t, i->ty, x, out); return true;
+    case TR_OP_BITCAST:
+        out->i = 0;
+        memcpy(out, x, tr_ty_size(t));
+        if (tr_ty_is_int(i->ty))
+            out->i = tr_int_wrap(i->ty, out->i);
+        return true;
+    case TR_OP_SELECT: copy_parts(i->ty, out, x->b ? y : arg(r, i, 2)); return true;
+    case TR_OP_TUPLE: make_tuple(r, i, out); return true;
+    case TR_OP_EXTRACT: extract(r, i, out); return true;
+    case TR_OP_CMP: out->i = tr_interp_cmp((tr_cmpop)i->sub, t, x, y); return true;
+    case TR_OP_MATH: {
+        const tr_slot *args[3] = {x, y, i->nargs > 2 ? arg(r, i, 2) : NULL};
+        return tr_interp_math(r->in, (tr_mathfn)i->sub, t, args, out) ||
+               fault(r, i, "the function is not linked");
+    }
+    case TR_OP_CPLX:
+        out[0] = x[0];
+        out[1] = y[0];
+        return true;
+    case TR_OP_RE: out[0] = x[0]; return true;
+    case TR_OP_IM: out[0] = x[1]; return true;
+    case TR_OP_DIM: out->i = dim(x, (unsigned)i->imm.i); return true;
+    case TR_OP_STRIDE: out->i = stride(t, x, (unsigned)i->imm.i); return true;
+    case TR_OP_VIEW: view(r, i, out); return true;
+    case TR_OP_ALLOC: return alloc(r, i, out);
+    case TR_OP_LOAD:
+        if (!(at = element_of(r, i)))
+            return fault(r, i, "loads outside of an array");
+        tr_interp_load(i->ty, at, out);
+        return true;
+    case TR_OP_STORE:
+        if (!(at = element_of(r, i)))
+            return fault(r, i, "stores outside of an array");
+        tr_interp_store(t->elem, at, arg(r, i, i->nargs - 1));
+        return true;
+    case TR_OP_OVERLAP: out->i = overlap(r, i); return true;
+    case TR_OP_RETAIN:
+    case TR_OP_RELEASE: return true; /* memory lives until the context ends */
+    case TR_OP_WRAP: out->i = x->i < 0 ? (int64_t)((uint64_t)x->i + (uint64_t)y->i) : x->i; return true;
+    case TR_OP_CHECKIDX: return index_ok(r, i) || raise_site(r, i, i->nargs);
+    case TR_OP_CHECK: return x->b || raise_site(r, i, 1);
+    case TR_OP_CALL: return call(r, i, out);
+    case TR_OP_CALLRT: return callrt(r, i, out);
+    case TR_OP_RAISE: return raise_site(r, i, 0);
+    case TR_OP_PATTERN: return pattern(r, i, out);
+    case TR_OP_UNREACH: return fault(r, i, "reaches what cannot be reached");
+    default:
+        if (tr_op_info[i->op].stages & S_F)
+            return fault(r, i, "only typed IR can be interpreted");
+        return tr_interp_arith(r->in, (tr_op)i->op, t, x, y, out) ||
+               fault(r, i, "the function is not linked");
+    }
+}
+
+/* Params change all at once: an argument may be another param's old value. */
+static void take_edge(run *r, const tr_edge *e) {
+    const tr_blk *to = tr_blk_at(r->f, e->to);
+    tr_slot few[MAX_PARTS], *old = few;
+    size_t n = 0;
+    for (uint32_t k = 0; k < e->n; k++)
+        n += tr_ty_nparts(type_of(r, e->args[k]));
+    if (n > MAX_PARTS)
+        old = TR_NEW_N(&r->in->ctx->arena, tr_slot, n);
+    n = 0;
+    for (uint32_t k = 0; k < e->n; k++) {
+        copy_parts(type_of(r, e->args[k]), old + n, value(r, e->args[k]));
+        n += tr_ty_nparts(type_of(r, e->args[k]));
+    }
+    for (uint32_t k = 0; k < e->n; k++) {
+        copy_parts(type_of(r, to->params.d[k]), parts_for(r, to->params.d[k]), old);
+        old += tr_ty_nparts(type_of(r, to->params.d[k]));
+    }
+}
+
+/* From the entry to RET or YIELD. */
+static bool run_blocks(run *r, tr_slot *ret) {
+    tr_bid b = 0;
+    for (;;) {
+        for (tr_val v = tr_blk_at(r->f, b)->first; v != TR_NOVAL; v = tr_at(r->f, v)->next) {
+            const tr_ins *i = tr_at(r->f, v);
+            if (!r->in->steps--)
+                return fault(r, i, "takes too many steps");
+            if (i->op == TR_OP_RET || i->op == TR_OP_YIELD) {
+                make_tuple(r, i, ret);
+                return true;
+            }
+            if (tr_nsucc(i)) {
+                const tr_edge *e = &i->imm.succ[i->op == TR_OP_CBR && !arg(r, i, 0)->b];
+                take_edge(r, e);
+                b = e->to;
+                break;
+            }
+            if (!step(r, i, i->ty ? parts_for(r, v) : NULL))
+                return false;
+        }
+    }
+}
+
+static run begin(tr_interp *in, const tr_fn *f) {
+    return (run){in, f, TR_NEW_N(&in->ctx->arena, tr_slot *, f->ins.n + 1)};
+}
+
+static bool run_with(run *r, const tr_slot *args, tr_slot *ret) {
+    const tr_blk *entry = tr_blk_at(r->f, 0);
+    if (r->in->depth >= MAX_DEPTH)
+        return fault(r, NULL, "calls are nested too deeply");
+    for (uint32_t k = 0; k < entry->params.n; k++) {
+        copy_parts(type_of(r, entry->params.d[k]), parts_for(r, entry->params.d[k]), args);
+        args += tr_ty_nparts(type_of(r, entry->params.d[k]));
+    }
+    r->in->depth++;
+    bool ok = run_blocks(r, ret);
+    r->in->depth--;
+    return ok;
+}
+
+static bool run_fn(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret) {
+    run r = begin(in, f);
+    if (f->stage != S_T)
+        return fault(&r, NULL, "only typed IR can be interpreted");
+    return run_with(&r, args, ret);
+}
+
+bool tr_ir_interp(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret) {
+    in->site = NULL;
+    in->fault = NULL;
+    in->npayload = 0;
+    return run_fn(in, f, args, ret);
+}

@@ -1,0 +1,30 @@
+/* A slow, obvious interpreter of typed IR. It defines what each op means; tests hold passes and generated code against it.
+ *
+ * A value is the parts of its type (tr_ty_parts), one slot each, as in rt/layout.h; integers lie in a slot extended to
+ * 64 bits by their sign. Arrays that a program allocates live in the context's arena. Sums of floats inside a pattern
+ * are plain left-to-right sums: their last bits may differ from generated code. */
+#ifndef TR_IR_INTERP_H
+#define TR_IR_INTERP_H
+
+#include "ir/prog.h"
+#include "rt/layout.h"
+
+typedef struct tr_interp {
+    tr_ctx *ctx;
+    const tr_prog *prog;               /* for CALL */
+    void *(*symbol)(const char *name); /* functions of libm and rt.def */
+    tr_frame *frame;                   /* for CALLRT of functions that print; may be NULL when none does */
+    uint64_t steps;                    /* how many instructions it may still take */
+    const tr_site *site;               /* why it ended: an exception of the program, with */
+    tr_slot payload[TR_FRAME_PAYLOAD]; /*   the parts of its values and */
+    const tr_ty *payload_ty[TR_FRAME_PAYLOAD]; /* their types; */
+    uint32_t npayload;
+    tr_place place;    /*   where */
+    const char *fault; /* or a defect: an unchecked index out of range, no steps left, ... */
+    int depth;
+} tr_interp;
+
+/* `args`: the parts of all params. `ret`: room for the parts of the result. False: see site and fault. */
+bool tr_ir_interp(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret);
+
+#endif
