@@ -132,14 +132,15 @@ static void read_array(const tr_ty *ty, const tr_slot **at, parts *p) {
 static const int npy_num[TR_TY__SCALARS] = {NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,     NPY_UINT8,     NPY_UINT16,
                                             NPY_UINT32, NPY_UINT64, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
 
-/* `a` is just what the parts say. Contiguous layouts do not look at strides: those of axes of length 1 mean nothing. */
+/* `a` is just what the parts say. Strides of axes of length 1 mean nothing. */
 static bool same_array(PyArrayObject *a, const tr_ty *ty, const parts *p) {
     if (PyArray_DATA(a) != p->data || PyArray_NDIM(a) != ty->ndim ||
         (unsigned)PyArray_TYPE(a) >= sizeof tr_value_npy_kind || tr_value_npy_kind[PyArray_TYPE(a)] != ty->elem->kind)
         return false;
+    bool empty = PyArray_SIZE(a) == 0; /* its strides mean nothing */
     for (unsigned d = 0; d < ty->ndim; d++)
         if (PyArray_DIM(a, (int)d) != p->shape[d] ||
-            (p->shape[d] > 1 && PyArray_STRIDE(a, (int)d) != p->strides[d]))
+            (!empty && p->shape[d] > 1 && PyArray_STRIDE(a, (int)d) != p->strides[d]))
             return false;
     return true;
 }

@@ -231,6 +231,9 @@ static void describe_array(PyArrayObject *a, char *what, size_t n, const char **
     } else if (d->byteorder == '>') {
         snprintf(what, n, "an array in big-endian byte order");
         *hint = "convert it with a.astype(a.dtype.newbyteorder('='))";
+    } else if (PyArray_NDIM(a) > TR_MAX_NDIM) {
+        snprintf(what, n, "an array of %d axes", PyArray_NDIM(a));
+        *hint = "at most 32 axes are compiled; reshape it";
     } else if (!(PyArray_FLAGS(a) & NPY_ARRAY_ALIGNED)) {
         snprintf(what, n, "a misaligned array");
         *hint = "copy it with np.require(a, requirements='A') or a.copy()";

@@ -53,7 +53,7 @@ static inline uint32_t tr_value_array_key(PyArrayObject *a) {
     unsigned num = (unsigned)d->type_num;
     unsigned flags = (unsigned)PyArray_FLAGS(a);
     if (num >= sizeof tr_value_npy_kind || tr_value_npy_kind[num] == 255 || d->byteorder == '>' ||
-        !(flags & NPY_ARRAY_ALIGNED))
+        !(flags & NPY_ARRAY_ALIGNED) || PyArray_NDIM(a) > TR_MAX_NDIM)
         return TR_K_OTHER;
     return TR_K_ARRAY | (uint32_t)tr_value_npy_kind[num] << 8 | (uint32_t)PyArray_NDIM(a) << 16 |
            (flags & 3u) << 24 | (flags & NPY_ARRAY_WRITEABLE ? 0u : (uint32_t)TR_KEY_RO);

@@ -71,7 +71,7 @@ REFUSED = [
     (np.zeros(3, [("x", "f8")]), "record"),
     (np.zeros(3, ">f8"), "big-endian.*newbyteorder"),
     (np.ma.zeros(3), "MaskedArray.*a.data"),
-    (np.matrix([[1.0]]), r"matrix.*np.asarray\(a\)"),
+    (np.zeros((1, 1)).view(np.matrix), r"matrix.*np.asarray\(a\)"),
     ((1, [2]), "list"),
     (slice("a", "b"), "slice"),
 ]
@@ -89,7 +89,7 @@ def test_misaligned_arrays():
     raw = np.zeros(33, np.uint8)
     a = raw[1:].view("f8")
     assert not a.flags.aligned
-    with pytest.raises(TypeError, match="misaligned.*copy"):
+    with pytest.raises(TypeError, match="(?s)misaligned.*copy"):
         first(a)
     assert first(a.copy()) == 0
 
@@ -97,7 +97,7 @@ def test_misaligned_arrays():
 def test_strides_that_are_no_whole_items():
     rec = np.zeros(4, [("x", "f8"), ("y", "i4")])
     packed = np.zeros(4, [("x", "f4"), ("y", "i2")])
-    with pytest.raises(TypeError, match="stride of 12 bytes on axis 0.*ascontiguousarray|misaligned"):
+    with pytest.raises(TypeError, match="(?s)stride of 12 bytes on axis 0.*ascontiguousarray|misaligned"):
         first(rec["x"])
     with pytest.raises(TypeError, match="stride of 6 bytes|misaligned"):
         first(packed["x"])
@@ -115,7 +115,9 @@ def test_a_field_of_a_structured_array():
     assert njit(lambda a: a[2, 1])(a["y"]) == 7
 
 
-@pytest.mark.parametrize("x", [2**63, -(2**63) - 1, 10**100, -(10**5000)])
+@pytest.mark.parametrize(
+    "x", [2**63, -(2**63) - 1, 10**100, -(10**5000)], ids=["over", "under", "long", "huge"]
+)
 def test_overflowing_ints(x):
     with pytest.raises(OverflowError, match=r"ident\(\): argument 'x'") as e:
         ident(x)
@@ -190,8 +192,7 @@ def test_negative_sizes():
 def test_a_string_with_odd_characters():
     f = njit(lambda s: 1 if s == "ä€😀" else 0)
     assert f("ä€😀") == 1 and f("") == 0 and f("\0") == 0
-    with pytest.raises(TypeError):
-        f("\ud800")
+    assert f("\ud800") == 0
 
 
 def test_large_functions():
