@@ -75,7 +75,7 @@ class Harness:
     treadle : Path or None
         Folder to put on PYTHONPATH.
     jits : list of str
-        The compiling peers that can be imported, Treadle first.
+        The compiling peers that work, Treadle first.
     quick : bool
         Fewer rounds; figures are rough.
     facts : list of str
@@ -131,9 +131,10 @@ class Harness:
         return result
 
     def probe(self) -> None:
-        """Find out which peers can be imported, and say which cannot."""
+        """Find out which peers work, and say which do not."""
         for name in ("treadle", "numba", "numpy", "llvmlite"):
-            code = f"import {name}; print({name}.__version__)"
+            use = f"{name}.njit(lambda x: x + 1)(1)" if name in ("treadle", "numba") else name
+            code = f"import {name}; {use}; print({name}.__version__)"
             done = subprocess.run(
                 [sys.executable, "-c", code], env=self.environment(), capture_output=True, text=True
             )
@@ -143,7 +144,7 @@ class Harness:
                     self.jits.append(name)
             elif name != "treadle" or self.treadle is not None:
                 last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-                self.notes.append(f"{name} cannot be imported: {last}")
+                self.notes.append(f"{name} cannot be used: {last}")
         if self.treadle is None:
             self.notes.append(
                 "no built Treadle found: run `make build`, or give --treadle FOLDER or TREADLE_STAGE"

@@ -61,10 +61,14 @@ static bool call_func(tr_em *e, uint32_t func, uint32_t ncap, const tr_tv *cap, 
     if (!tr_infer_types(f, inst))
         return false;
     istate *s = &f->st.d[inst];
-    if (!s->ret) { /* recursion that has not returned yet, or a function that only raises */
-        *out = (tr_tv){s->done ? tr_ty_none(e->types) : NULL, TR_NOVAL};
-        if (!s->done || e->dry)
-            return true;
+    if (!e->dry && !s->queued) {
+        s->queued = true;
+        tr_vec_push(&e->ctx->arena, &f->queue, inst);
+    }
+    if (!s->ret && (!s->done || tr_infer_may_return(s))) {
+        /* recursion that has not returned yet, or a function with errors of its own: nothing is known of the result */
+        *out = (tr_tv){NULL, TR_NOVAL};
+        return true;
     }
     const tr_ty *ret = s->ret ? s->ret : tr_ty_none(e->types);
     *out = (tr_tv){ret, TR_NOVAL};

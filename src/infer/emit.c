@@ -156,7 +156,7 @@ static void end_unreachable(emission *m) {
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
     tr_tv x, y;
-    if (!use(m, in->args[0], &x)) {
+    if (!use(m, in->args[0], &x) || !want) {
         end_unreachable(m);
         return;
     }
@@ -313,33 +313,21 @@ static const char *inst_name(emission *m, uint32_t inst) {
     return same ? tr_arena_printf(arena(m), "%s.%u", name, same) : name;
 }
 
-static void queue_calls(infer *f, const tr_fn *fn) {
-    for (uint32_t v = 0; v < fn->ins.n; v++) {
-        const tr_ins *in = &fn->ins.d[v];
-        if (in->op == TR_OP_CALL)
-            tr_vec_push(&f->ctx->arena, &f->queue, in->imm.fn);
-        if (in->op == TR_OP_PATTERN)
-            queue_calls(f, in->imm.pat->lam);
-    }
-}
-
 bool tr_infer_emit(infer *f, uint32_t inst) {
     emission m = {.f = f, .s = &f->st.d[inst], .src = f->st.d[inst].src};
     if (!tr_infer_types(f, inst))
         return false;
     m.s = &f->st.d[inst];
-    if (!m.s->ret)
-        m.s->ret = tr_ty_none(f->ctx->types);
     m.dst = tr_fn_new(f->ctx, inst_name(&m, inst), S_T);
     m.dst->file = m.src->file;
     m.dst->func = f->p->insts.d[inst].func;
-    m.dst->ret = m.s->ret;
+    m.dst->ret = m.s->ret ? m.s->ret : tr_ty_none(f->ctx->types);
     m.val = TR_NEW_N(arena(&m), tr_tv, m.src->ins.n + 1u);
     m.start = TR_NEW_N(arena(&m), tr_bid, m.src->blks.n + 1u);
     m.e = (tr_em){.ctx = f->ctx, .types = f->ctx->types, .prog = f->p, .call = tr_infer_call, .infer = f};
     m.e.b = (tr_bld){m.dst, 0, TR_NOVAL, 0};
     f->p->insts.d[inst].fn = m.dst;
-    f->p->insts.d[inst].ret = m.s->ret;
+    f->p->insts.d[inst].ret = m.dst->ret;
     f->cur = inst;
     make_blocks(&m);
     /* calls made while emitting may add instances: the state is found again each time */
@@ -353,6 +341,5 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
             emit_ins(&m, v);
         }
     }
-    queue_calls(f, m.dst);
     return !m.failed && f->ctx->nerrs == 0;
 }

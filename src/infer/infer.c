@@ -320,23 +320,45 @@ static const char *instance_text(infer *f, uint32_t inst) {
     return r;
 }
 
+bool tr_infer_may_return(const istate *s) {
+    for (uint32_t b = 0; b < s->src->blks.n; b++)
+        if (s->live[b] && tr_blk_at(s->src, b)->last != TR_NOVAL && tr_term(s->src, b)->op == TR_OP_RET)
+            return true;
+    return false;
+}
+
+/* Functions whose result never became known although nothing failed: they call themselves on every path. */
+static void report_endless(infer *f) {
+    for (uint32_t i = 0; i < f->queue.n; i++) {
+        istate *s = &f->st.d[f->queue.d[i]];
+        if (s->ret || !tr_infer_may_return(s))
+            continue;
+        tr_em e = emitter(f, false);
+        const tr_func *fn = &f->p->funcs.d[f->p->insts.d[s->inst].func];
+        e.place = (tr_place){.file = fn->file,
+                             .fn = fn->name,
+                             .span = {fn->code ? (int32_t)fn->code->firstline : 0, -1, 0, -1}};
+        tr_em_error(&e, "the result of %s() cannot be known: every path calls the function again", fn->name);
+        tr_em_hint(&e, "add a path that returns a value without a call");
+        f->ctx->last_err->where = instance_text(f, s->inst);
+        return;
+    }
+}
+
 /* Emits the root and every instance it leads to. */
 static bool emit_all(infer *f, uint32_t root) {
+    f->st.d[root].queued = true;
     tr_vec_push(&f->ctx->arena, &f->queue, root);
     for (uint32_t i = 0; i < f->queue.n; i++) {
         uint32_t inst = f->queue.d[i];
-        bool seen = false;
-        for (uint32_t j = 0; j < i; j++)
-            seen = seen || f->queue.d[j] == inst;
-        if (seen)
-            continue;
         tr_err *last = f->ctx->last_err;
-        if (!tr_infer_emit(f, inst) && !f->ctx->nerrs)
-            return report_nothing_typed(f);
+        tr_infer_emit(f, inst);
         for (tr_err *e = last ? last->next : f->ctx->errs; e; e = e->next)
             if (!e->where)
                 e->where = instance_text(f, inst);
     }
+    if (!f->ctx->nerrs)
+        report_endless(f);
     return f->ctx->nerrs == 0;
 }
 

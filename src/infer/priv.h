@@ -14,7 +14,7 @@ typedef struct istate {
     uint8_t *live;    /* per untyped block */
     const tr_ty *ret; /* estimate of the result type; NULL = no return seen yet */
     const tr_ty *declared;
-    bool running, done, consulted;
+    bool running, done, consulted, queued;
     uint32_t seen;   /* value of infer.changes when last stable */
     uint32_t caller; /* for "called from" notes */
     tr_place call_place;
@@ -39,6 +39,8 @@ enum { MAX_DEPTH = 256, MAX_INSTANCES = 4096 };
 uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t nargs, const tr_ty *const *args);
 /* Brings the instance's types to a fixed point (or as far as recursion allows). False: errors were found while typing is impossible. */
 bool tr_infer_types(infer *f, uint32_t inst);
+/* A return is reachable; without an estimate of the result its value has failed, or waits for the function itself. */
+bool tr_infer_may_return(const istate *s);
 /* Emits the typed function. */
 bool tr_infer_emit(infer *f, uint32_t inst);
 
