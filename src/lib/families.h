@@ -4,6 +4,37 @@
 
 #include "lib/em.h"
 
+/* Numbers that drive templates, for the last column of builtins.def. */
+enum { TR_FILL_NONE, TR_FILL_ZERO, TR_FILL_ONE, TR_FILL_VALUE };
+enum { TR_COUNT_SIZE, TR_COUNT_NDIM, TR_COUNT_ITEMSIZE, TR_COUNT_NBYTES };
+enum { TR_DT_TYPE, TR_DT_ITEMSIZE, TR_DT_NAME, TR_DT_KIND };
+enum {
+    /* of one operand */
+    TR_UF_NEGATIVE,
+    TR_UF_POSITIVE,
+    TR_UF_ABS,
+    TR_UF_FABS,
+    TR_UF_SIGN,
+    TR_UF_SQUARE,
+    TR_UF_RECIPROCAL,
+    TR_UF_CONJ,
+    TR_UF_INVERT,
+    TR_UF_NOT,
+    TR_UF_DEG,
+    TR_UF_RAD,
+    TR_UF_SPACING,
+    /* of two */
+    TR_UF_LOGADDEXP,
+    TR_UF_LOGADDEXP2,
+    TR_UF_HEAVISIDE,
+    TR_UF_FMOD,
+    TR_UF_FLOAT_POWER,
+    TR_UF_MINIMUM,
+    TR_UF_MAXIMUM,
+    TR_UF_FMIN,
+    TR_UF_FMAX
+};
+
 #define F(id, path, params, fn, aux)      bool fn(tr_em *e, const tr_bcall *c, tr_tv *out);
 #define M(id, cls, name, params, fn, aux) bool fn(tr_em *e, const tr_bcall *c, tr_tv *out);
 #define A(id, cls, name, fn, aux)         bool fn(tr_em *e, const tr_bcall *c, tr_tv *out);

@@ -73,14 +73,12 @@ static tr_layout layout_like(tr_tv a) {
 
 /* --- empty, zeros, ones, full and their _like twins --- */
 
-enum { FILL_NONE, FILL_ZERO, FILL_ONE, FILL_VALUE };
-
 static bool filled(tr_em *e, int how, tr_tv value, tr_tv a, tr_tv *out) {
     *out = a;
     switch (how) {
-    case FILL_ZERO: return tr_em_fill(e, a, tr_em_num(e, a.ty->elem, 0.0));
-    case FILL_ONE: return tr_em_fill(e, a, tr_em_num(e, a.ty->elem, 1.0));
-    case FILL_VALUE: return tr_em_assign(e, a, value);
+    case TR_FILL_ZERO: return tr_em_fill(e, a, tr_em_num(e, a.ty->elem, 0.0));
+    case TR_FILL_ONE: return tr_em_fill(e, a, tr_em_num(e, a.ty->elem, 1.0));
+    case TR_FILL_VALUE: return tr_em_assign(e, a, value);
     default: return true;
     }
 }
@@ -97,7 +95,7 @@ static bool value_type(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty **out) 
 
 /* aux: how to fill. Parameters: shape, [fill_value,] dtype, order. */
 bool tr_lib_np_new(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    bool full = c->aux == FILL_VALUE;
+    bool full = c->aux == TR_FILL_VALUE;
     tr_tv value = full ? c->a[1] : (tr_tv){NULL, TR_NOVAL};
     const tr_ty *dt = tr_fam_ty(e, TR_TY_F64);
     shape s;
@@ -113,7 +111,7 @@ bool tr_lib_np_new(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* Parameters: prototype, [fill_value,] dtype, order, shape. */
 bool tr_lib_np_like(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    bool full = c->aux == FILL_VALUE;
+    bool full = c->aux == TR_FILL_VALUE;
     uint32_t k = full ? 2 : 1;
     tr_tv a, value = full ? c->a[1] : (tr_tv){NULL, TR_NOVAL};
     const tr_ty *dt;

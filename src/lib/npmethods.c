@@ -32,8 +32,6 @@ bool tr_lib_arr_strides(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-enum { COUNT_SIZE, COUNT_NDIM, COUNT_ITEMSIZE, COUNT_NBYTES };
-
 /* aux: what is counted. */
 bool tr_lib_arr_count(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
@@ -41,9 +39,9 @@ bool tr_lib_arr_count(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     unsigned item = tr_ty_size(a.ty->elem);
     switch (c->aux) {
-    case COUNT_NDIM: *out = lit_int(e, a.ty->ndim); break;
-    case COUNT_ITEMSIZE: *out = lit_int(e, item); break;
-    case COUNT_NBYTES: *out = tr_em_nsw(e, TR_OP_MUL, tr_em_size(e, a), tr_em_i64(e, item)); break;
+    case TR_COUNT_NDIM: *out = lit_int(e, a.ty->ndim); break;
+    case TR_COUNT_ITEMSIZE: *out = lit_int(e, item); break;
+    case TR_COUNT_NBYTES: *out = tr_em_nsw(e, TR_OP_MUL, tr_em_size(e, a), tr_em_i64(e, item)); break;
     default: *out = tr_em_size(e, a);
     }
     return true;

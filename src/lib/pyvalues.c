@@ -109,15 +109,15 @@ bool tr_lib_val_dtype(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-enum { DT_TYPE, DT_ITEMSIZE, DT_NAME, DT_KIND };
-
 bool tr_lib_dtype_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *t = tr_tv_dtype(e, c->a[0]);
     char kind[2] = {tr_ty_class(t), 0};
     switch (c->aux) {
-    case DT_TYPE: *out = dtype_value(e, t); break;
-    case DT_ITEMSIZE: *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, tr_ty_size(t))); break;
-    case DT_NAME: *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_tyk_user_name((tr_tyk)t->kind))); break;
+    case TR_DT_TYPE: *out = dtype_value(e, t); break;
+    case TR_DT_ITEMSIZE: *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, tr_ty_size(t))); break;
+    case TR_DT_NAME:
+        *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_tyk_user_name((tr_tyk)t->kind)));
+        break;
     default: *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_arena_strdup(&e->ctx->arena, kind)));
     }
     return true;
