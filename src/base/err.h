@@ -38,7 +38,7 @@ typedef struct tr_place {
 
 typedef struct tr_note {
     struct tr_note *next;
-    const char *text; /* "'a[i]' is float64" */
+    const char *text; /* "argument 'a' is float64"; a leading "$" stands for the source that the span covers */
     tr_span span;     /* line 0: no place */
 } tr_note;
 

@@ -90,6 +90,23 @@ static void print_excerpt(tr_sb *b, const tr_err *e, const char *line, int width
         tr_sb_putc(b, c >= o0 && c < o1 ? '^' : '~');
 }
 
+/* A note's text; "$" at its start stands for the source its span covers. */
+static void print_note(tr_sb *b, const tr_note *n, const char *file, PyObject *globals) {
+    int from, to;
+    PyObject *hold = NULL;
+    const char *line = n->text[0] == '$' ? source_line(file, n->span.line, globals, &hold) : NULL;
+    if (line) {
+        excerpt x = trim(line);
+        if (span_range(&x, n->span, &from, &to))
+            tr_sb_printf(b, "'%.*s'%s", to - from, x.text + from, n->text + 1);
+        else
+            line = NULL;
+    }
+    if (!line)
+        tr_sb_printf(b, "%s%s", n->text[0] == '$' ? "an operand" : "", n->text + (n->text[0] == '$'));
+    Py_XDECREF(hold);
+}
+
 static void print_error(tr_sb *b, const tr_err *e, PyObject *globals) {
     PyObject *hold = NULL;
     const tr_span sp = e->place.span;
@@ -113,7 +130,8 @@ static void print_error(tr_sb *b, const tr_err *e, PyObject *globals) {
         lines += 3;
     }
     for (const tr_note *n = e->notes; n && lines + (e->hint != NULL) < MAX_LINES; n = n->next, lines++) {
-        tr_sb_printf(b, "\n%*s = note: %s", width, "", n->text);
+        tr_sb_printf(b, "\n%*s = note: ", width, "");
+        print_note(b, n, e->place.file, globals);
         if (n->span.line > 0 && n->span.line != sp.line)
             tr_sb_printf(b, " (line %d)", n->span.line);
     }

@@ -245,17 +245,16 @@ static void emit_ins(emission *m, tr_val v) {
     m->e.b.loc = tr_loc_add(m->dst, m->e.place, 0);
     for (uint32_t i = 0; i < in->nargs; i++) {
         const tr_ins *d = tr_at(m->src, in->args[i]);
-        if (d->op == TR_OP_UNDEFVAR) {
-            use_undef(m, in, d);
-            if (tr_effects(in) & E_TERM)
-                end_unreachable(m);
-            return;
-        }
-        if (tr_effects(in) & E_TERM)
+        if (d->op != TR_OP_UNDEFVAR)
             continue;
+        use_undef(m, in, d);
+        if (tr_effects(in) & E_TERM)
+            end_unreachable(m);
+        return;
+    }
+    for (uint32_t i = 0; i < in->nargs && !(tr_effects(in) & E_TERM); i++)
         if (!use(m, in->args[i], &ops[i]))
             return;
-    }
     if (tr_effects(in) & E_TERM) {
         emit_term(m, in);
         return;
