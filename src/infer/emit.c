@@ -70,7 +70,12 @@ static bool use(emission *m, tr_val v, tr_tv *out) {
 
 static void use_undef(emission *m, const tr_ins *user, const tr_ins *d) {
     m->e.place = place_of(m, user);
-    tr_em_error(&m->e, "local variable '%s' is used before it is assigned", d->imm.s ? d->imm.s : "?");
+    if (d->sub == 1)
+        tr_em_error(&m->e, "name '%s' is not defined", d->imm.s);
+    else if (d->sub == 2)
+        tr_em_error(&m->e, "variable '%s' of the enclosing function has no value yet", d->imm.s);
+    else
+        tr_em_error(&m->e, "local variable '%s' is used before it is assigned", d->imm.s);
     m->failed = true;
 }
 
