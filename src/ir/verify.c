@@ -175,7 +175,8 @@ static void check_convert(fnck *k, const tr_ins *i) {
 
 static bool has_items(const tr_ty *t) {
     return t && (t->kind == TR_TY_TUPLE || t->kind == TR_TY_SLICE || t->kind == TR_TY_ITER ||
-                 t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_EXC);
+                 t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_EXC ||
+                 t->kind == TR_TY_TEXT);
 }
 
 static void check_tuple(fnck *k, const tr_ins *i) {
@@ -486,7 +487,7 @@ static void check_typed(fnck *k, const tr_ins *i) {
     case TR_OP_WRAP: want_i64s(k, i, 0, 2); break;
     case TR_OP_CHECKIDX:
         want_i64s(k, i, 0, 2);
-        check_site(k, i, i->nargs);
+        check_site(k, i, 0);
         break;
     case TR_OP_CHECK:
         want_kind(k, i, 0, TR_TY_BOOL);
