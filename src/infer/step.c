@@ -64,6 +64,27 @@ static bool step_counter(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out)
     return true;
 }
 
+/* An f-string: one text when all pieces are texts known now, else its pieces. */
+static bool step_format(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
+    const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, in->nargs + 1u);
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, in->nargs + 1u);
+    const char *all = "", *s;
+    for (uint32_t i = 0; i < in->nargs; i++) {
+        if (all && tr_tv_lit_str(a[i], &s))
+            all = tr_arena_printf(&e->ctx->arena, "%s%s", all, s);
+        else
+            all = NULL;
+        v[i] = tr_em_strong(e, a[i]);
+        t[i] = v[i].ty;
+        if (!tr_tv_lit_str(v[i], &s) && !tr_tv_is_none(v[i]) && !tr_ty_is_scalar(t[i]))
+            return tr_em_unsupported(e, "format-value", "an f-string with a value of %s",
+                                     tr_em_tyname(e, a[i].ty));
+    }
+    *out = all ? tr_em_lit(e, tr_obj_str(&e->ctx->arena, all))
+               : tr_em_make(e, tr_ty_text(e->types, in->nargs, t), in->nargs, v);
+    return true;
+}
+
 bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a, tr_tv *out) {
     (void)src;
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
@@ -91,7 +112,7 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a,
     case TR_OP_ITERMORE:
     case TR_OP_ITERSTEP: return step_counter(e, in, a, out);
     case TR_OP_CLOSURE: *out = step_closure(e, in, a); return true;
-    case TR_OP_FORMAT: return tr_em_unsupported(e, "fstring", "an f-string");
+    case TR_OP_FORMAT: return step_format(e, in, a, out);
     case TR_OP_CHECKDEF: {
         tr_tv ok = tr_em_strong(e, a[0]);
         const char *text =
@@ -120,6 +141,15 @@ bool tr_infer_raise(tr_em *e, tr_tv x) {
     }
     if (!cls)
         return tr_em_error(e, "exceptions must derive from BaseException, not %s", tr_em_tyname(e, x.ty));
+    const char *text = NULL;
+    if (n == 1 && x.ty->items[0]->kind == TR_TY_TEXT) { /* the message is the f-string */
+        x = tr_em_item(e, x, 0);
+        n = x.ty->n;
+        if (n > 10)
+            return tr_em_unsupported(e, "format-value",
+                                     "an f-string of more than ten pieces in an exception");
+        text = tr_arena_printf(&e->ctx->arena, "%.*s", (int)(3 * n), "{0}{1}{2}{3}{4}{5}{6}{7}{8}{9}");
+    }
     const tr_obj **args = TR_NEW_N(&e->ctx->arena, const tr_obj *, n + 1u);
     tr_val pay[TR_FRAME_PAYLOAD];
     uint32_t np = 0, slots = 0;
@@ -139,6 +169,7 @@ bool tr_infer_raise(tr_em *e, tr_tv x) {
         return true;
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
     s->exc = (tr_exc)cls->u.exc;
+    s->text = text;
     s->nargs = (int32_t)n;
     s->args = args;
     tr_val r = tr_emit_v(&e->b, TR_OP_RAISE, NULL, np, pay);

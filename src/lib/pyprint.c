@@ -105,6 +105,12 @@ static bool put(printer *p, tr_tv x, bool repr) {
         tr_sb_puts(&p->text, x.ty->n == 1 && !x.ty->fields ? ",)" : ")");
         return true;
     }
+    if (x.ty->kind == TR_TY_TEXT) {
+        for (uint32_t i = 0; i < x.ty->n; i++)
+            if (!put(p, tr_em_item(e, x, i), false))
+                return false;
+        return true;
+    }
     if (tr_lib_is_array(x))
         return tr_em_unsupported(e, "print-array", "print() of %s", tr_em_tyname(e, x.ty));
     return tr_em_error(e, "print() of %s", tr_em_tyname(e, x.ty));

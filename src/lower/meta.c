@@ -73,7 +73,7 @@ static bool payload_arg(const tr_ty *t, tr_marg *a) {
 static bool fill_args(tr_msite *s, const tr_site *site, unsigned n, const tr_ty *const *ty) {
     unsigned next = 0;
     for (uint32_t i = 0; i < s->nargs; i++) {
-        const tr_obj *o = site->text || !site->args ? NULL : site->args[i];
+        const tr_obj *o = !site->args ? NULL : site->args[i];
         bool ok = o ? const_arg(o, &s->args[i]) : next < n && payload_arg(ty[next++], &s->args[i]);
         if (!ok)
             return false;
@@ -84,7 +84,7 @@ static bool fill_args(tr_msite *s, const tr_site *site, unsigned n, const tr_ty 
 uint32_t tr_lower_site(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty) {
     tr_lm *m = w->m;
     tr_msite s = {.exc = (uint8_t)site->exc, .text = site->text};
-    s.nargs = site->text ? n : site->nargs > 0 ? (uint32_t)site->nargs : 0;
+    s.nargs = site->text && !site->args ? n : site->nargs > 0 ? (uint32_t)site->nargs : 0;
     s.args = TR_NEW_N(&m->ctx->arena, tr_marg, s.nargs + 1);
     if (!fill_args(&s, site, n, ty))
         tr_lower_error(w, v, "an argument of this exception cannot leave compiled code");

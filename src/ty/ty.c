@@ -340,6 +340,10 @@ const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name) {
     return with_items(t, (tr_ty){.kind = TR_TY_METHOD, .name = name}, 1, &self);
 }
 
+const tr_ty *tr_ty_text(tr_tytab *t, uint32_t n, const tr_ty *const *pieces) {
+    return with_items(t, (tr_ty){.kind = TR_TY_TEXT}, n, pieces);
+}
+
 const tr_ty *tr_ty_exc(tr_tytab *t, const tr_obj *cls, uint32_t n, const tr_ty *const *args) {
     return with_items(t, (tr_ty){.kind = TR_TY_EXC, .lit = cls}, n, args);
 }

@@ -52,6 +52,7 @@ typedef enum tr_tyk {
     TR_TY_CLOSURE, /* an inner function: `func` of the program, items = types of the captured values */
     TR_TY_METHOD,  /* a bound method: items[0] = self's type, `name` the method */
     TR_TY_EXC, /* an exception instance about to be raised: lit = its class, items = its arguments' types */
+    TR_TY_TEXT,    /* an f-string with run-time values: items are its pieces, literal texts or scalars */
     TR_TY__COUNT
 } tr_tyk;
 
@@ -96,6 +97,7 @@ const tr_ty *tr_ty_lit(tr_tytab *t,
 const tr_ty *tr_ty_iter(tr_tytab *t, tr_iterk sub, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t n, const tr_ty *const *captured);
 const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name);
+const tr_ty *tr_ty_text(tr_tytab *t, uint32_t n, const tr_ty *const *pieces);
 const tr_ty *tr_ty_exc(tr_tytab *t, const struct tr_obj *cls, uint32_t n, const tr_ty *const *args);
 
 static inline bool tr_ty_is_scalar(const tr_ty *t) {
@@ -157,8 +159,8 @@ typedef enum tr_part {
 
 /* Number of parts of a value of type t. scalar: 1, complex: 2 (re, im), none and LIT: 0, tuple: its items' in order,
  * array: owner, data, ndim shapes, and ndim strides (in elements) unless layout is C or F, range: start, stop, step,
- * slice: its items', closure: its items', iter: its items' (enumerate has two: start, int64, and the iterable), method: self's, exc: its
- * items'. */
+ * slice: its items', closure: its items', iter: its items' (enumerate has two: start, int64, and the iterable), method: self's, exc and text:
+ * their items'. */
 unsigned tr_ty_nparts(const tr_ty *t);
 /* Fills out[0 .. nparts). */
 void tr_ty_parts(const tr_ty *t, tr_part *out);

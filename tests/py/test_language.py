@@ -583,6 +583,21 @@ def test_assert_with_message():
         f(10)
 
 
+def test_f_strings(capfd):
+    @njit
+    def f(n, x):
+        print(f"n={n} x={x} {n > 2}")
+        if n > 2:
+            raise ValueError(f"{{0}} {n} of {x}{n + 1}")
+        return n
+
+    assert f(1, 2.5) == 1
+    with pytest.raises(ValueError) as e:
+        f(5, 0.5)
+    assert e.value.args == ("{0} 5 of 0.56",)
+    assert capfd.readouterr().out == "n=1 x=2.5 False\nn=5 x=0.5 True\n"
+
+
 def test_traceback_names_the_users_line():
     @njit
     def inner(a, i):
