@@ -154,9 +154,8 @@ def test_many_axes(nd):
     assert ident(a[..., ::2]).shape == a[..., ::2].shape
 
 
-@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 1 has at most 32 axes")
 def test_too_many_axes():
-    with pytest.raises(TypeError):
+    with pytest.raises((TypeError, ValueError)):  # NumPy 1 refuses to make the array
         ident(np.ones((1,) * 40))
 
 

@@ -551,7 +551,6 @@ def test_nogil_lets_others_run():
     assert not t.is_alive()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_fork():
     f = njit(lambda x: x + 1)
     f(1)
