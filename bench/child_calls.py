@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 import timeit
 from typing import Any
 
@@ -71,7 +72,7 @@ def main() -> None:
                 report["failed"][f"{kind} {variant}"] = f"wrong result {answers}"
                 continue
             scope["f"] = compiled
-            timers[variant] = timeit.Timer(statement, globals=scope)
+            timers[variant] = timeit.Timer(statement, timer=time.thread_time, globals=scope)
         samples: dict[str, list[float]] = {variant: [] for variant in timers}
         order = list(timers)
         for number in range(options.rounds):

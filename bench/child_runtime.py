@@ -6,7 +6,8 @@ Prints one JSON object: {"samples": {variant: [seconds per call, ...]},
 All variants share one set of arrays, so that alignment and page placement are
 the same for each, and take turns: round r starts at another variant than
 round r - 1.  A sample is the mean over enough calls to last `--sample`
-seconds; the caller takes the minimum over rounds and processes.
+seconds of this thread's CPU time (other programs may take the core away in between);
+the caller takes the minimum over rounds and processes.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ SEED = 20240917
 
 
 def call_timer(function: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[int], float]:
-    """A function that times `reps` calls from Python and returns seconds."""
+    """A function that times `reps` calls from Python and returns CPU seconds."""
 
     def run(reps: int) -> float:
-        clock = time.perf_counter
+        clock = time.thread_time
         start = clock()
         for _ in repeat(None, reps):
             function(*args)

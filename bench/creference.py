@@ -124,7 +124,7 @@ class Kernel:
         self._result = result
 
     def time(self, reps: int) -> float:
-        """Seconds for `reps` runs, timed inside C."""
+        """CPU seconds for `reps` runs, timed inside C."""
         return self._time(self._run, ctypes.addressof(self._cells), ctypes.addressof(self._out), reps)
 
     def __call__(self) -> Any:
