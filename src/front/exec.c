@@ -157,8 +157,10 @@ static void unassign(tr_ssa *s, uint32_t var) {
 
 static void load(tr_ssa *s, const tr_bc *i) {
     uint32_t var = (uint32_t)i->arg;
-    if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE)))
-        tr_vec_push(&s->ctx->arena, &s->captures, (tr_capture){s->blk, s->at, var});
+    if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE))) {
+        bool unbound = s->cur[var] != TR_NOVAL && tr_at(s->ir, s->cur[var])->op == TR_OP_UNDEFVAR;
+        tr_vec_push(&s->ctx->arena, &s->captures, (tr_capture){s->blk, s->at, var, unbound});
+    }
     push(s, read_var(s, var));
     if (i->op == TR_N_LOADCLEAR)
         unassign(s, var);

@@ -169,9 +169,12 @@ static bool written_after(tr_ssa *s, const tr_capture *c) {
 }
 
 static void check_captures(tr_ssa *s) {
-    for (uint32_t i = 0; i < s->captures.n && !s->why.is; i++)
-        if (written_after(s, &s->captures.d[i]))
-            s->why = (tr_refusal){true, TR_NYI_CLOSURE_LATE, s->d->ins[s->captures.d[i].ins].off};
+    for (uint32_t i = 0; i < s->captures.n && !s->why.is; i++) {
+        const tr_capture *c = &s->captures.d[i];
+        if (written_after(s, c))
+            s->why = (tr_refusal){true, c->unbound ? TR_NYI_CLOSURE_SELF : TR_NYI_CLOSURE_LATE,
+                                  s->d->ins[c->ins].off};
+    }
 }
 
 /* --- the function --- */
@@ -287,6 +290,13 @@ static bool build_blocks(tr_ssa *s) {
     return s->why.is || fill_edges(s);
 }
 
+/* The `try:` line is an instruction that does nothing, right before the ones it guards. */
+static uint32_t place_of(const tr_code *c, tr_refusal why) {
+    bool after_nop = why.why == TR_NYI_TRY && why.off >= 2 &&
+                     !strcmp(tr_front_opcode_name(c->version, c->code[why.off - 2]), "NOP");
+    return after_nop ? why.off - 2 : why.off;
+}
+
 static tr_err *refusal(tr_prog *p, const tr_func *fn, tr_refusal why) {
     const tr_nyi *row = &tr_nyi_rows[why.why];
     tr_err *e = TR_NEW(&p->ctx->arena, tr_err);
@@ -294,7 +304,7 @@ static tr_err *refusal(tr_prog *p, const tr_func *fn, tr_refusal why) {
     e->nyi = row->id;
     e->hint = row->text;
     e->text = tr_arena_printf(&p->ctx->arena, "Treadle does not compile %s", row->title);
-    e->place = (tr_place){fn->file, fn->name, tr_front_span(fn->code, why.off)};
+    e->place = (tr_place){fn->file, fn->name, tr_front_span(fn->code, place_of(fn->code, why))};
     if (e->place.span.line == 0)
         e->place.span = (tr_span){(int32_t)fn->code->firstline, -1, (int32_t)fn->code->firstline, -1};
     return e;
