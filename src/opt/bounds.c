@@ -34,6 +34,27 @@ typedef struct bounder {
     bool changed;
 } bounder;
 
+/* --- conditions --- */
+
+/* The branch that alone leads to b from outside what b dominates, and which way it goes there. Edges back to a loop's header do not
+ * count: the branch speaks of values from before the loop, and they do not change in it. */
+static bool leads_to(const tr_fn *f, tr_bid b, tr_val *cond, bool *truth) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    tr_bid from = TR_NOBLK;
+    for (uint32_t i = 0; i < blk->preds.n; i++) {
+        if (tr_dominates(f, b, blk->preds.d[i]))
+            continue;
+        if (from != TR_NOBLK)
+            return false;
+        from = blk->preds.d[i];
+    }
+    if (from == TR_NOBLK || tr_term(f, from)->op != TR_OP_CBR)
+        return false;
+    *cond = tr_term(f, from)->args[0];
+    *truth = tr_term(f, from)->imm.succ[0].to == b;
+    return true;
+}
+
 /* --- loop counters --- */
 
 /* Does p + k not wrap where it is computed? The branches between the header and there must say so: p < something. */
@@ -42,16 +63,14 @@ static bool step_is_exact(const bounder *s, tr_val next, tr_val p, int64_t k, tr
     if (tr_at(f, next)->flags & F_NSW)
         return true;
     for (tr_bid b = tr_at(f, next)->blk; b != header && b != TR_NOBLK; b = tr_blk_at(f, b)->idom) {
-        const tr_blk *blk = tr_blk_at(f, b);
-        if (blk->preds.n != 1)
-            continue;
-        const tr_ins *t = tr_term(f, blk->preds.d[0]);
-        if (t->op != TR_OP_CBR || tr_at(f, t->args[0])->op != TR_OP_CMP)
+        tr_val cond;
+        bool truth;
+        if (!leads_to(f, b, &cond, &truth) || tr_at(f, cond)->op != TR_OP_CMP)
             continue;
         /* ORDER CMP: LT LE EQ NE GT GE */
         static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT};
-        const tr_ins *c = tr_at(f, t->args[0]);
-        tr_cmpop op = (tr_cmpop)(t->imm.succ[0].to == b ? c->sub : inverse[c->sub]);
+        const tr_ins *c = tr_at(f, cond);
+        tr_cmpop op = (tr_cmpop)(truth ? c->sub : inverse[c->sub]);
         tr_wide lo, hi, room = (tr_wide)1 << 63;
         bool mirrored = c->args[1] == p;
         if (c->args[0] != p && !mirrored)
@@ -187,25 +206,25 @@ static bool slow_block(const bounder *s, tr_bid b) {
 }
 
 /* From the outermost loop inwards: the first that can be tested for. */
-static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n) {
+static bool plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n) {
     uint32_t chain[64], depth = 0;
     if (slow_block(s, b))
-        return;
+        return false;
     for (uint32_t l = s->innermost[b]; l != UINT32_MAX && depth < 64; l = s->loops.d[l].parent)
         chain[depth++] = l;
     while (depth-- > 0)
         if (!s->plans[chain[depth]].done && plan_goals(s, chain[depth], goals, n))
-            return;
+            return true;
+    return false;
 }
 
 /* 0 <= i and i < n, on trust that sums do not wrap: the second walk proves that too. */
-static void plan_check(bounder *s, tr_bid b, tr_val i, tr_val n) {
+static bool plan_check(bounder *s, tr_bid b, tr_val i, tr_val n) {
     s->pr.guess = true;
     tr_lin at = tr_linearize(&s->pr, i), goals[2] = {at, tr_linearize(&s->pr, n)};
     s->pr.guess = false;
     goals[1].c -= 1;
-    if (tr_lin_add(&goals[1], &at, -1))
-        plan_for(s, b, goals, 2);
+    return tr_lin_add(&goals[1], &at, -1) && plan_for(s, b, goals, 2);
 }
 
 static void plan_wrap(bounder *s, tr_bid b, tr_val i) {
@@ -245,10 +264,11 @@ static void visit_check(bounder *s, tr_val v) {
     bool sum = tr_lin_add(&room, &i, -1), proven = sum && tr_prove(&s->pr, &i) && tr_prove(&s->pr, &room);
     if (!proven) {
         const tr_ins *w = tr_at(s->f, in->args[0]);
-        plan_check(s, in->blk, w->op == TR_OP_WRAP ? w->args[0] : in->args[0], in->args[1]);
+        s->pr.soft = plan_check(s, in->blk, w->op == TR_OP_WRAP ? w->args[0] : in->args[0], in->args[1]);
         tr_assume(&s->pr, &i); /* past here it has held */
         if (sum)
             tr_assume(&s->pr, &room);
+        s->pr.soft = false;
         return;
     }
     tr_ins_remove(s->f, v);
@@ -274,11 +294,10 @@ static void walk(bounder *s, tr_bid b) {
     const tr_blk *blk = tr_blk_at(f, b);
     for (uint32_t i = 0; i < blk->params.n; i++)
         tr_prover_meet(&s->pr, blk->params.d[i]);
-    if (blk->preds.n == 1) {
-        const tr_ins *t = tr_term(f, blk->preds.d[0]);
-        if (t->op == TR_OP_CBR)
-            tr_assume_cond(&s->pr, t->args[0], t->imm.succ[0].to == b);
-    }
+    tr_val cond;
+    bool truth;
+    if (leads_to(f, b, &cond, &truth))
+        tr_assume_cond(&s->pr, cond, truth);
     assume_counters(s, b);
     for (tr_val v = tr_blk_at(f, b)->first, next; v != TR_NOVAL; v = next) {
         next = tr_at(f, v)->next;

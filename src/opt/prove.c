@@ -19,7 +19,7 @@ void tr_prover_meet(tr_prover *p, tr_val v) {
 }
 
 static void push(tr_prover *p, const tr_lin *e) {
-    tr_fact k = {.e = *e};
+    tr_fact k = {.e = *e, .soft = p->soft};
     for (uint32_t i = 0; i < e->n; i++) {
         if (e->t[i].v >= p->nvals)
             return; /* made after the walk began: nothing to say of it */
@@ -541,7 +541,7 @@ static bool derive(deriving *d, const tr_lin *e, int depth, tr_lin *out) {
         for (uint32_t j = 0; j < fact.e.n; j++)
             if (fact.e.t[j].v == v)
                 k = fact.next[j];
-        if (step(e, best, &fact.e, &next) && derive(d, &next, depth - 1, out))
+        if (!fact.soft && step(e, best, &fact.e, &next) && derive(d, &next, depth - 1, out))
             return true;
     }
     return step_range(d->p->f, e, best, &next) && derive(d, &next, depth - 1, out);

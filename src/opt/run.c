@@ -1,7 +1,7 @@
 /* The pass runner: order, skipping, dumps, verification.
  *
  * Functions are visited callees first, so that a caller inlines what has been cleaned up. A group of passes is finished for
- * every function before the next group starts. */
+ * every function before the next group starts: bounds sees all code that inlining brings. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,8 +9,9 @@
 #include "opt/priv.h"
 
 /* Names from passes.def; '|' ends a group. */
-static const char pipeline[] = "simplify,fold,cse,dce|"
-                               "inline,simplify,fold,cse,simplify,dce";
+static const char pipeline[] = "simplify,fold,hoist,cse,dce|"
+                               "inline,simplify,fold,hoist,cse,simplify,dce|"
+                               "bounds,fold,simplify,dce";
 
 typedef struct pass {
     const char *name;

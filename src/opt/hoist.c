@@ -1,0 +1,67 @@
+/* Moves pure operations up: what costs nothing (a size, an item of a tuple) to where its operand is made, and cheap arithmetic
+ * out of loops that do not change it. LLVM would move them too, but later; cse and bounds need to see one size as one value,
+ * and what does not vary as such. Nothing here can raise or trap, so doing it early is always allowed. */
+#include "opt/priv.h"
+
+/* Reads a part that is there already: no code at all. */
+static bool is_free(const tr_ins *in) {
+    return in->op == TR_OP_DIM || in->op == TR_OP_STRIDE || in->op == TR_OP_EXTRACT || in->op == TR_OP_RE ||
+           in->op == TR_OP_IM;
+}
+
+static bool is_cheap(const tr_ins *in) {
+    return tr_opt_is_pure(in) && in->op != TR_OP_MATH && in->op != TR_OP_POW && in->op != TR_OP_OVERLAP;
+}
+
+/* To just after the definition of its operand. */
+static bool move_up(tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v), *d = tr_at(f, in->args[0]);
+    if (d->blk == TR_NOBLK || d->blk == in->blk)
+        return false;
+    tr_ins_move_before(f, v, d->op == TR_OP_PARAM ? tr_blk_at(f, d->blk)->first : d->next);
+    return true;
+}
+
+static bool leave_loop(tr_fn *f, const tr_loop *l, const uint8_t *inside) {
+    bool changed = false;
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first, next; v != TR_NOVAL; v = next) {
+            const tr_ins *in = tr_at(f, v);
+            bool stays = !is_cheap(in);
+            next = in->next;
+            for (uint32_t k = 0; k < in->nargs && !stays; k++) {
+                tr_bid b = tr_at(f, in->args[k])->blk;
+                stays = b != TR_NOBLK && inside[b];
+            }
+            if (stays)
+                continue;
+            tr_ins_move_end(f, v, l->preheader);
+            changed = true;
+        }
+    return changed;
+}
+
+bool tr_opt_hoist(tr_prog *p, tr_fn *f) {
+    (void)p;
+    bool changed = false;
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
+            next = tr_at(f, v)->next;
+            changed |= is_free(tr_at(f, v)) && move_up(f, v);
+        }
+    tr_loops loops;
+    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
+    uint8_t *inside = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
+    for (uint32_t l = loops.n;
+         l-- > 0;) { /* inner loops first: what leaves them may leave the outer one too */
+        const tr_loop *loop = &loops.d[l];
+        if (loop->preheader == TR_NOBLK)
+            continue;
+        for (uint32_t i = 0; i < loop->blks.n; i++)
+            inside[loop->blks.d[i]] = 1;
+        changed |= leave_loop(f, loop, inside);
+        for (uint32_t i = 0; i < loop->blks.n; i++)
+            inside[loop->blks.d[i]] = 0;
+    }
+    return changed;
+}
