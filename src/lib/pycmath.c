@@ -76,6 +76,8 @@ bool tr_lib_cmath_rect(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv tiny = tr_fam_math2(e, TR_MATH_COPYSIGN, zero, x[1]);
     tr_tv neg = tr_fam_math1(e, TR_MATH_SIGNBIT, x[0]);
     tr_tv im0 = tr_em_select(e, neg, tr_em_op1(e, TR_OP_NEG, tiny), tiny);
+    tr_tv lost = tr_fam_and(e, tr_fam_math1(e, TR_MATH_ISINF, x[0]), tr_fam_math1(e, TR_MATH_ISNAN, x[1]));
+    re = tr_em_select(e, lost, tr_em_num(e, t, HUGE_VAL), re); /* an infinite radius in no direction */
     re = tr_em_select(e, flat, x[0], tr_em_select(e, none, zero, re));
     im = tr_em_select(e, flat, im0, tr_em_select(e, none, zero, im));
     *out = tr_em_cplx(e, re, im);

@@ -1,0 +1,508 @@
+"""Python's builtin functions against CPython: numbers of all types, iterables, print, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treadle import njit
+
+sys.path.insert(0, str(Path(__file__).parent))
+from builtins_check import check, close, f32s, floats, ints, plain, rejects, result_type, run  # noqa: E402
+
+INTS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+FLOATS = [np.float32, np.float64]
+Point = namedtuple("Point", "x y")
+
+
+# --- abs, round, conversions ---
+
+
+@given(x=st.one_of(st.integers(-(2**63) + 1, 2**63 - 1), floats, st.booleans()))
+def test_abs(x):
+    check("abs(a)", x)
+
+
+def test_abs_types():
+    for t in INTS + FLOATS:
+        assert result_type("abs(a)", t(3)) == t.__name__
+    assert run("abs(a)", np.int8(-128)) == -128
+    assert run("abs(a)", np.float32(-1.5)) == 1.5
+    assert run("abs(a)", np.uint8(200)) == 200
+    assert result_type("abs(a)", np.complex64(3 + 4j)) == "float32"
+    check("abs(a)", 3 + 4j)
+    check("abs(-3)")
+    assert result_type("a * abs(-2.0)", np.float32(1)) == "float32"
+
+
+def test_abs_of_arrays():
+    for t in [np.int16, np.float32, np.complex128]:
+        check("abs(a)", np.array([-1, 2, -3]).astype(t))
+
+
+@given(x=st.one_of(st.floats(-1e18, 1e18), st.integers(-(2**63), 2**63 - 1), st.booleans()))
+def test_round(x):
+    check("round(a)", x)
+    check("round(a, None)", x)
+
+
+@given(x=floats, n=st.integers(-330, 340))
+def test_round_digits(x, n):
+    try:
+        want = round(x, n)
+    except OverflowError:
+        return
+    close(run("round(a, b)", x, n), want)
+
+
+@given(x=ints, n=st.integers(-25, 5))
+def test_round_int_digits(x, n):
+    if abs(round(x, n)) < 2**63:
+        check("round(a, b)", x, n)
+
+
+def test_round_types():
+    for t in INTS:
+        assert result_type("round(a)", t(3)) == t.__name__
+        assert result_type("round(a, 1)", t(3)) == t.__name__
+    assert result_type("round(a)", np.float32(2.5)) == "int64"
+    assert result_type("round(a, 1)", np.float32(2.5)) == "float32"
+    assert run("round(a, 2)", np.float32(2.675)) == float(np.float32(2.67))
+    assert run("round(a, -1)", np.int8(25)) == 20
+
+
+@given(x=st.one_of(st.floats(-1e18, 1e18), ints, st.booleans()))
+def test_int(x):
+    check("int(a)", x)
+
+
+def test_conversion_types():
+    for t in INTS:
+        assert result_type("int(a)", t(3)) == ("uint64" if t.__name__.startswith("u") else "int64")
+        assert result_type("float(a)", t(3)) == "float64"
+    assert result_type("int(a)", np.float32(3.5)) == "int64"
+    assert result_type("float(a)", np.float32(3.5)) == "float64"
+    assert result_type("complex(a)", np.float32(3.5)) == "complex128"
+    assert result_type("a * float(2)", np.float32(3.5)) == "float32"
+    check("int()")
+    check("float()")
+    check("bool()")
+    check("complex()")
+
+
+@given(x=st.one_of(floats, ints, st.booleans()))
+def test_float_and_bool(x):
+    check("float(a)", x)
+    check("bool(a)", x)
+
+
+def test_float_of_text():
+    for text in ("'inf'", "'-inf'", "'nan'", "' 1.5e3 '", "'Infinity'"):
+        check(f"float({text})")
+    rejects("float('one')", match="could not convert string to float: 'one'")
+    rejects("float('0x10')", match="could not convert")
+
+
+@given(re=floats, im=floats)
+def test_complex(re, im):
+    check("complex(a, b)", re, im)
+    check("complex(a)", re)
+    check("complex(complex(a, b))", re, im)
+    check("complex(imag=a)", re)
+
+
+def test_complex_of_complex():
+    check("complex(a, b)", 1 + 2j, 3 + 4j)
+    check("complex(a, b)", 1.0, 3 + 4j)
+    check("complex(a, b)", 1 + 2j, 3.0)
+
+
+def test_bool_of_others():
+    check("bool(())")
+    check("bool((0,))")
+    check("bool('')")
+    check("bool(None)")
+    check("bool(range(a))", 0)
+    check("bool(a)", 0j)
+    rejects("bool(a)", np.ones(2), match="truth")
+
+
+def test_wrong_conversions():
+    rejects("int(a)", 1j, match="int\\(\\) takes a real number, not complex128")
+    rejects("float(a)", 1j, match="takes a real number")
+    rejects("round(a)", 1j, match="takes a real number")
+    rejects("abs('a')", match="takes a number, not str")
+    rejects("int(a)", np.ones(1), match="takes a real number, not array")
+
+
+# --- min, max, sum, any, all ---
+
+
+@pytest.mark.parametrize("name", ["min", "max"])
+@given(x=floats, y=floats, z=floats)
+def test_extremes(name, x, y, z):
+    check(f"{name}(a, b)", x, y)
+    check(f"{name}(a, b, c)", x, y, z)
+    check(f"{name}((a, b, c))", x, y, z)
+
+
+@pytest.mark.parametrize("name", ["min", "max"])
+@given(x=ints, y=ints)
+def test_extremes_of_ints(name, x, y):
+    check(f"{name}(a, b)", x, y)
+    check(f"{name}(a, b, 3)", x, y)
+
+
+@pytest.mark.parametrize("name", ["min", "max"])
+@given(v=st.lists(floats, max_size=9))
+def test_extremes_of_arrays(name, v):
+    a = np.array(v, dtype=np.float64)
+    if not v:
+        with pytest.raises(ValueError, match=f"{name}\\(\\) iterable argument is empty"):
+            run(f"{name}(a)", a)
+    else:
+        close(run(f"{name}(a)", a), float(plain(f"{name}(a)", a)))
+        close(run(f"{name}(a[::2])", a), float(plain(f"{name}(a)", a[::2])))
+
+
+def test_extreme_types():
+    for name in ("min", "max"):
+        assert result_type(f"{name}(a, 1)", np.int8(3)) == "int8"
+        assert result_type(f"{name}(a, 1.5)", np.float32(3)) == "float32"
+        assert result_type(f"{name}(a, b)", np.float32(3), 1.5) == "float64"
+        assert result_type(f"{name}(a, b)", np.int16(3), np.uint16(3)) == "int32"
+        assert result_type(f"{name}(a, b)", 1, 2.0) == "float64"
+        assert result_type(f"{name}(a, b)", True, False) == "bool"
+        assert result_type(f"{name}(a)", np.ones(2, dtype=np.uint8)) == "uint8"
+        check(f"{name}(range(a, 9, 2))", 3)
+        check(f"{name}(a)", (3, 1, 2))
+        rejects(f"{name}()", match="at least one argument")
+        rejects(f"{name}(a, 1)", 1j, match="takes a real number")
+        rejects(f"{name}(())", match="empty")
+        rejects(f"{name}(a)", np.ones((2, 2)), match="items of array")
+
+
+@given(v=st.lists(st.integers(-(2**62), 2**62), max_size=9), s=st.integers(-5, 5))
+def test_sum(v, s):
+    a = np.array(v, dtype=np.int64)
+    want = (sum(v) + s + 2**63) % 2**64 - 2**63
+    assert run("sum(a, b)", a, s) == want
+    assert run("sum(a[::-1], start=b)", a, s) == want
+
+
+def test_sum_of_others():
+    check("sum((a, b, 2.5))", 1, 2)
+    check("sum(())")
+    check("sum((a, b), c)", 1, 2, 0.5)
+    check("sum(range(a))", 10)
+    assert run("sum(a)", np.array([0.5, 1.5, 2.0])) == 4.0
+    assert result_type("sum(a)", np.ones(3, dtype=np.float32)) == "float32"
+    assert result_type("sum(a)", np.ones(3, dtype=np.int8)) == "int64"
+    assert result_type("sum(a)", np.ones(3, dtype=np.uint8)) == "uint64"
+    assert result_type("sum(a)", np.ones(3, dtype=bool)) == "int64"
+    assert result_type("sum(a, 0.0)", np.ones(3, dtype=np.int8)) == "float64"
+    assert run("sum(a)", np.array([1j, 2.0])) == 2 + 1j
+    rejects("sum(a)", np.ones((2, 2)), match="items of array")
+    rejects("sum(a)", 3, match="int64 is not iterable")
+
+
+@given(v=st.lists(st.sampled_from([0.0, -0.0, 1.0, math.nan]), max_size=5))
+def test_any_all(v):
+    a = np.array(v)
+    for name in ("any", "all"):
+        assert run(f"{name}(a)", a) is plain(f"{name}(a)", v)
+        assert run(f"{name}(a > 0)", a) is plain(f"{name}(a)", [x > 0 for x in v])
+
+
+def test_any_all_of_others():
+    for name in ("any", "all"):
+        check(f"{name}((a, b, 0))", 1, 2)
+        check(f"{name}((a, b))", True, 0.0)
+        check(f"{name}(())")
+        check(f"{name}(range(a))", 1)
+
+
+# --- iterables ---
+
+
+@given(x=st.integers(-30, 30), y=st.integers(-30, 30), z=st.integers(-7, 7))
+def test_range(x, y, z):
+    def count(a, b, c):
+        n, s = 0, 0
+        for i in range(a, b, c):
+            n += 1
+            s = (s * 31 + i) % 1000003
+        return n, s
+
+    f = counted(count)
+    if z == 0:
+        with pytest.raises(ValueError, match="range\\(\\) arg 3 must not be zero"):
+            f(x, y, z)
+    else:
+        assert f(x, y, z) == count(x, y, z)
+        check("len(range(a, b, c))", x, y, z)
+    check("len(range(a))", x)
+    check("len(range(a, b))", x, y)
+    check("len(range(a, b, -3))", x, y)
+
+
+_COUNT = {}
+
+
+def counted(fn):
+    return _COUNT.setdefault("count", njit(fn))
+
+
+def test_range_edges():
+    low, high = -(2**63), 2**63 - 1
+    assert run("len(range(a, b, c))", low, high, high) == len(range(low, high, high))
+    assert run("len(range(a, b, c))", high, low, low) == len(range(high, low, low))
+    check("range(a, b, c)[d]", 3, 40, 7, -2)
+    check("range(a)[b]", 3, 3)
+    check("(range(a, b, c).start, range(a, b, c).stop, range(a, b, c).step)", 1, 2, 3)
+    check("len(range(a, 10, 0))", 1)
+    rejects("range(a)", 2.0, match="an argument must be an integer, not float64")
+    rejects("range()", match="range expected 1 to 3 arguments, got 0")
+    with pytest.raises(OverflowError):
+        run("len(range(a))", np.uint64(2**63))
+
+
+def test_range_of_uint64():
+    @njit
+    def last(n):
+        r = n
+        for i in range(n):
+            r = i
+        return r
+
+    assert last(np.uint64(5)) == 4
+    assert str(last.overloads[last.signatures[0]]) == "uint64"
+    assert last(np.int8(5)) == 4
+
+
+def test_len():
+    check("len(a)", (1, 2.0, None))
+    check("len('größe')")
+    check("len(a)", np.ones((3, 2)))
+    check("len(a.flat)", np.ones((3, 2)))
+    rejects("len(a)", np.array(1.0), match="has no len")
+    rejects("len(a)", 3, match="int64 has no len")
+
+
+def test_enumerate_zip_reversed():
+    @njit
+    def f(a, t):
+        s = 0.0
+        for i, x in enumerate(a, 5):
+            s += i * x
+        for i, (x, y) in enumerate(zip(a, a[::2])):
+            s += 100 * i * x * y
+        for x in reversed(a):
+            s = s * 1.5 + x
+        for x in reversed(range(3, 9, 2)):
+            s = s * 0.5 + x
+        for x in t:
+            s = s * 2 + x
+        for x, y in zip(t, range(3)):
+            s += x * y
+        for x in reversed(t):
+            s = s + x
+        return s
+
+    a = np.array([1.0, 2.5, -3.0])
+    assert f(a, (1, 2.0, 3)) == f.py_func(a, (1, 2.0, 3))
+
+
+def test_iterables_bad():
+    rejects("enumerate(a)", 3, match="int64 is not iterable")
+    rejects("reversed(zip(a, a))", (1, 2), match="not reversible")
+    rejects("len(zip(a))", (1, 2), match="has no len")
+    rejects("enumerate((1, 2), 1.5)", match="start must be an integer")
+
+    @njit
+    def strict(a, b):
+        s = 0.0
+        for x, y in zip(a, b, strict=True):
+            s += x * y
+        return s
+
+    assert strict(np.ones(2), np.ones(2)) == 2.0
+    with pytest.raises(ValueError, match="different lengths"):
+        strict(np.ones(2), np.ones(3))
+
+
+def test_slices_and_tuples():
+    a = np.arange(10.0)
+    check("a[slice(2, 8, b)]", a, 3)
+    check("a[slice(b)]", a, 4)
+    check("a[slice(None, None, -1)]", a)
+    check("(slice(a, 5).start, slice(a, 5).stop, slice(a, 5).step)", 2)
+    check("tuple(a)", (1, 2.0))
+    check("tuple()")
+    rejects("slice(1.5)", match="takes an integer, not float64")
+    rejects("tuple(a)", a, match="length is not part of its type")
+
+
+# --- arithmetic ---
+
+small = st.integers(-50, 50)
+
+
+@given(x=st.one_of(small, ints, floats), y=st.one_of(small, floats))
+def test_divmod(x, y):
+    if x == -(2**63) and y == -1:
+        return
+    check("divmod(a, b)", x, y)
+
+
+@given(x=st.integers(-9, 9), y=st.integers(0, 15))
+def test_pow(x, y):
+    check("pow(a, b)", x, y)
+    check("pow(a, b)", float(x), y)
+
+
+@given(x=ints, y=st.one_of(st.integers(-20, 20), ints), m=st.one_of(st.integers(-20, 20), ints))
+def test_pow_mod(x, y, m):
+    check("pow(a, b, c)", x, y, m)
+
+
+def test_pow_bad():
+    rejects("pow(a, 2, 3)", 2.0, match="must be an integer")
+    check("pow(a, 3, None)", 2)
+
+
+# --- isinstance, class objects ---
+
+
+def test_isinstance():
+    for value in (1, 2.0, True, 1j, (1, 2), None, "text", range(3)):
+        for name in ("int", "float", "complex", "bool", "tuple", "str", "range", "(int, float)", "slice"):
+            if isinstance(value, str):
+                check(f"isinstance({value!r}, {name})")
+            elif value is None:
+                check(f"isinstance(None, {name})")
+            else:
+                check(f"isinstance(a, {name})", value)
+    check("isinstance(a, np.ndarray)", np.ones(2))
+    check("isinstance(a, np.ndarray)", 1)
+    check("isinstance(a, np.float32)", np.float32(1))
+    assert run("isinstance(a, np.float32)", 1.0) is False
+    assert run("isinstance(a, np.integer)", np.int8(1)) is True
+    assert run("isinstance(a, np.floating)", np.float32(1)) is True
+    assert run("isinstance(a, np.number)", np.float32(1)) is True
+    rejects("isinstance(a, 3)", 1, match="not known when compiling")
+
+
+def test_isinstance_selects_code():
+    @njit
+    def f(x):
+        if isinstance(x, tuple):
+            return x[0] + x[1]
+        return x * 2
+
+    assert f((1, 2)) == 3
+    assert f(2.5) == 5.0
+
+
+def test_class_calls():
+    rejects("str(a)", 1, match="calling str\\(\\)")
+    rejects("np.ndarray(a)", 1, match="calling numpy.ndarray\\(\\)")
+
+
+# --- attributes of values ---
+
+
+@given(x=floats, y=floats)
+def test_number_attributes(x, y):
+    check("(a.real, a.imag, a.conjugate())", complex(x, y))
+    check("(a.real, a.imag, a.conjugate())", x)
+    check("a.is_integer()", x)
+
+
+def test_number_methods():
+    check("(a.real, a.imag, a.conjugate())", 3)
+    check("(a.real, a.imag)", True)
+    check("(1.5).is_integer()")
+    check("a.real", np.complex64(1 + 2j))
+    assert result_type("a.real", np.complex64(1 + 2j)) == "float32"
+    assert result_type("a.conj()", np.complex64(1 + 2j)) == "complex64"
+    assert result_type("a.item()", np.float32(1)) == "float32"
+    assert result_type("a.astype(np.int8)", np.float32(1)) == "int8"
+    assert result_type("a.dtype.type(3)", np.float32(1)) == "float32"
+    assert run("a.dtype.itemsize", np.float32(1)) == 4
+    assert run("a.dtype == np.float32", np.float32(1)) is True
+    assert run("a.dtype == np.float64", np.float32(1)) is False
+    assert run("a.dtype.kind == 'f'", np.float32(1)) is True
+    assert run("a.dtype.name == 'float32'", np.float32(1)) is True
+    rejects("a.astype(3)", np.float32(1), match="takes a dtype")
+    rejects("a.shapes", 1.0, match="float64 has no attribute 'shapes'")
+
+
+def test_tuple_methods():
+    check("(a.count(2), a.index(2.0))", (1, 2, 2.0, 3))
+    check("a.index(b)", (1, 2, 3), 9)
+    assert run("a.x + a.y * a[1]", Point(1, 2.0)) == 5.0
+    assert run("a._fields[1] == 'y'", Point(1, 2.0)) is True
+    rejects("a._fields", (1, 2), match="plain tuple")
+
+
+# --- print ---
+
+
+def printed(capfd, fn, *args):
+    njit(fn)(*args)
+    ours = capfd.readouterr().out
+    fn(*args)
+    return ours, capfd.readouterr().out
+
+
+def test_print(capfd):
+    def f(i, x, b, z):
+        print()
+        print(i, x, b, z, None, "text")
+        print(i, x, sep=", ", end="!\n")
+        print("a", "b", sep="")
+        print((i, x), (b,), (), ((z, None), "it's", 'a "b"', "new\nline\\"), sep="|")
+        print(x, flush=True)
+        print(i, sep=None, end=None)
+        print(1, 2.0, True, 1e100, 1e16, 1e-5)
+
+    for args in ((1, 2.5, True, 1 + 2j), (-(2**63), math.nan, False, -0.0 - 1j), (0, -math.inf, True, complex(math.nan, math.inf))):
+        ours, theirs = printed(capfd, f, *args)
+        assert ours == theirs
+
+
+def test_print_widths(capfd):
+    @njit
+    def f(a, b, c, d):
+        print(a, b, c, d)
+
+    f(np.float32(0.1), np.uint64(2**64 - 1), np.complex64(0.1 + 0.2j), np.int8(-5))
+    assert capfd.readouterr().out == "0.1 18446744073709551615 (0.1+0.2j) -5\n"
+
+
+def test_print_named_tuple(capfd):
+    @njit
+    def f(p):
+        print(p)
+
+    f(Point(1, 2.5))
+    assert capfd.readouterr().out == "Point(x=1, y=2.5)\n"
+
+
+def test_print_bad():
+    rejects("print(a)", np.ones(2), match="print\\(\\) of array")
+    rejects("print(a, file=b)", 1, 2, match="print\\(\\) to a file")
+    rejects("print(a, sep=b)", 1, 2, match="sep must be a constant string")
+
+
+@given(x=f32s)
+def test_float32_survives(x):
+    close(run("a", x), x)
