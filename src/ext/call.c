@@ -9,6 +9,8 @@
 #include "ext/function.h"
 #include "ext/pyerr.h"
 
+#include <string.h>
+
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -54,6 +56,36 @@ static inline bool read_array(PyArrayObject *a, const tr_varg *va, tr_slot **at)
     return true;
 }
 
+/* int to a declared integer type. What does not fit goes to tr_value_unbox, which knows uint64 and makes the error. */
+static inline bool read_narrow(PyObject *o, const tr_varg *va, tr_slot *s) {
+    int64_t v;
+    if (UNLIKELY(!read_i64(o, &v)))
+        return false;
+    s->i = v;
+    if (va->any)
+        return va->shift == 64 ? v >= 0 : (uint64_t)v >> va->shift == 0;
+    unsigned rest = 64u - va->shift;
+    return (int64_t)((uint64_t)v << rest) >> rest == v;
+}
+
+/* Value of a NumPy scalar: it lies right behind the object's head, whatever its type. */
+_Static_assert(offsetof(PyBoolScalarObject, obval) == sizeof(PyObject) &&
+                   offsetof(PyDoubleScalarObject, obval) == sizeof(PyObject) &&
+                   offsetof(PyCDoubleScalarObject, obval) == sizeof(PyObject),
+               "NumPy scalars hold their value behind the head");
+static inline void read_scalar(PyObject *o, const tr_varg *va, tr_slot **at) {
+    const char *value = (const char *)o + sizeof(PyObject);
+    unsigned part = va->any ? va->shift / 2u : va->shift; /* complex: two parts */
+    tr_slot *s = *at;
+    s->u = 0;
+    memcpy(s++, value, part);
+    if (va->any) {
+        s->u = 0;
+        memcpy(s++, value + part, part);
+    }
+    *at = s;
+}
+
 /* An argument that is not one of the fast kinds, or needs a conversion. */
 static outcome take_other(tr_function *f, PyObject *o, const tr_varg *va, const tr_argk *pat, uint32_t i, tr_slot **at) {
     if (pat ? !tr_value_matches(f->st, pat, o) : tr_value_key(f->st, o) != va->key)
@@ -96,7 +128,34 @@ static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *c
                 return FAIL;
             }
             break;
-        default: {
+        case TR_U_SCALAR:
+            if (UNLIKELY(Py_TYPE(o) != va->cls))
+                goto other;
+            read_scalar(o, va, &s);
+            break;
+        case TR_U_INT_NARROW:
+            if (UNLIKELY(!PyLong_CheckExact(o)))
+                return MISS;
+            if (UNLIKELY(!read_narrow(o, va, s)))
+                goto other;
+            s++;
+            break;
+        case TR_U_INT_F64: {
+            int64_t n;
+            if (UNLIKELY(!PyLong_CheckExact(o)))
+                return MISS;
+            if (UNLIKELY(!read_i64(o, &n)))
+                goto other;
+            (s++)->f = (double)n;
+            break;
+        }
+        case TR_U_FLOAT_F32:
+            if (UNLIKELY(!PyFloat_CheckExact(o)))
+                return MISS;
+            (s++)->f32 = (float)PyFloat_AS_DOUBLE(o);
+            break;
+        default:
+        other : {
             outcome r = take_other(f, o, va, va->deep, i, &s);
             if (r != HIT)
                 return r;

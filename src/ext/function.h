@@ -10,8 +10,18 @@
 
 enum { TR_STACK_SLOTS = 48, TR_STACK_ARGS = 24 };
 
-/* How the first look at an argument goes; the fast ones are inlined in call.c. */
-enum { TR_U_FLOAT, TR_U_INT, TR_U_BOOL, TR_U_ARRAY, TR_U_OTHER };
+/* How an argument is looked at and unboxed; all but the last are inlined in call.c. */
+enum {
+    TR_U_FLOAT,
+    TR_U_INT,
+    TR_U_BOOL,
+    TR_U_ARRAY,
+    TR_U_SCALAR,     /* NumPy scalar of the very type */
+    TR_U_INT_NARROW, /* int to a declared integer type, range checked */
+    TR_U_INT_F64,
+    TR_U_FLOAT_F32,
+    TR_U_OTHER
+};
 /* How a result is boxed. */
 enum { TR_R_NONE, TR_R_FLOAT, TR_R_INT, TR_R_BOOL, TR_R_OTHER };
 
@@ -31,9 +41,10 @@ typedef struct tr_spec {
 typedef struct tr_varg {
     uint32_t key;
     uint8_t op;    /* TR_U_* */
-    uint8_t shift; /* ARRAY of layout any: log2 of the item size */
+    uint8_t shift; /* ARRAY of layout any: log2 of the item size; INT_NARROW: bits; SCALAR: bytes */
     uint8_t ndim;
-    uint8_t any;   /* ARRAY: strides are passed */
+    uint8_t any;   /* ARRAY: strides are passed; INT_NARROW: unsigned */
+    PyTypeObject *cls; /* SCALAR: the class; borrowed from the state */
     const tr_ty *ty; /* what it becomes */
     tr_argk *deep;   /* kinds that the key does not settle; owned */
 } tr_varg;

@@ -112,7 +112,7 @@ static PyMethodDef functions[] = {
     {0},
 };
 
-/* Same order as np_scalar_kind in value.c: most frequent first. */
+/* Same order as tr_value_np_kind in value.c: most frequent first. */
 static void fill_np_scalars(tr_state *st) {
     PyTypeObject *const t[TR_NPTYPES] = {
         &PyDoubleArrType_Type, &PyLongArrType_Type,  &PyFloatArrType_Type,   &PyIntArrType_Type,      &PyBoolArrType_Type,

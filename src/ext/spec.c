@@ -318,23 +318,55 @@ static uint8_t return_op(const tr_ty *ret) {
     }
 }
 
-static uint8_t arg_op(uint32_t key, const tr_ty *ty) {
-    switch (tr_key_kind(key)) {
-    case TR_K_FLOAT: return ty->kind == TR_TY_F64 ? TR_U_FLOAT : TR_U_OTHER;
-    case TR_K_INT: return ty->kind == TR_TY_I64 ? TR_U_INT : TR_U_OTHER;
-    case TR_K_BOOL: return ty->kind == TR_TY_BOOL ? TR_U_BOOL : TR_U_OTHER;
-    case TR_K_ARRAY: return TR_U_ARRAY;
-    default: return TR_U_OTHER;
-    }
+/* The class of NumPy scalars of a kind that comes first in the state's table. */
+static PyTypeObject *scalar_class(tr_state *st, uint32_t key) {
+    for (unsigned i = 0; i < TR_NPTYPES; i++)
+        if (tr_value_np_kind[i] == (uint8_t)tr_key_tyk(key))
+            return st->np_scalar[i];
+    return NULL;
 }
 
-static bool fill_arg(tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
-    *va = (tr_varg){.key = pat->key, .op = arg_op(pat->key, ty), .ty = ty};
-    if (va->op == TR_U_ARRAY) {
+static void choose_op(tr_state *st, tr_varg *va, const tr_ty *ty) {
+    char cls = tr_ty_class(ty);
+    va->op = TR_U_OTHER;
+    switch (tr_key_kind(va->key)) {
+    case TR_K_FLOAT:
+        if (tr_ty_is_float(ty))
+            va->op = ty->kind == TR_TY_F64 ? TR_U_FLOAT : TR_U_FLOAT_F32;
+        break;
+    case TR_K_INT:
+        va->op = ty->kind == TR_TY_I64 ? TR_U_INT : ty->kind == TR_TY_F64 ? TR_U_INT_F64 : TR_U_OTHER;
+        if (va->op == TR_U_OTHER && tr_ty_is_int(ty)) {
+            va->op = TR_U_INT_NARROW;
+            va->shift = (uint8_t)(tr_ty_size(ty) * 8);
+            va->any = cls == 'u';
+        }
+        break;
+    case TR_K_BOOL:
+        if (ty->kind == TR_TY_BOOL)
+            va->op = TR_U_BOOL;
+        break;
+    case TR_K_SCALAR:
+        if (ty->kind == (uint8_t)tr_key_tyk(va->key)) {
+            va->op = TR_U_SCALAR;
+            va->shift = (uint8_t)tr_ty_size(ty);
+            va->any = cls == 'c';
+            va->cls = scalar_class(st, va->key);
+        }
+        break;
+    case TR_K_ARRAY:
+        va->op = TR_U_ARRAY;
         va->ndim = ty->ndim;
         va->any = ty->layout == TR_LAYOUT_ANY;
         va->shift = (uint8_t)__builtin_ctz(tr_ty_size(ty->elem));
+        break;
+    default: break;
     }
+}
+
+static bool fill_arg(tr_state *st, tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
+    *va = (tr_varg){.key = pat->key, .ty = ty};
+    choose_op(st, va, ty);
     if (tr_key_kind(pat->key) < TR_K_DEEP)
         return true;
     if (!(va->deep = PyMem_Calloc(1, sizeof *va->deep))) {
@@ -353,7 +385,7 @@ static void variant_free(tr_variant *v) {
     PyMem_Free(v);
 }
 
-static tr_variant *variant_new(tr_spec *s, const tr_argk *pats) {
+static tr_variant *variant_new(tr_state *st, tr_spec *s, const tr_argk *pats) {
     tr_variant *v = PyMem_Calloc(1, sizeof *v + s->nargs * sizeof v->arg[0]);
     if (!v) {
         PyErr_NoMemory();
@@ -366,7 +398,7 @@ static tr_variant *variant_new(tr_spec *s, const tr_argk *pats) {
     v->ret = return_op(s->ret);
     for (uint32_t i = 0; i < s->nargs; i++) {
         v->nslots += tr_ty_nparts(s->args[i]);
-        if (!fill_arg(&v->arg[i], &pats[i], s->args[i])) {
+        if (!fill_arg(st, &v->arg[i], &pats[i], s->args[i])) {
             variant_free(v);
             return NULL;
         }
@@ -499,7 +531,7 @@ static const tr_variant *variant_for(tr_function *f, PyObject *const *args, cons
         else if (!s)
             s = compile_for(f, pats, &again);
     }
-    tr_variant *v = s ? variant_new(s, pats) : NULL;
+    tr_variant *v = s ? variant_new(f->st, s, pats) : NULL;
     return v && publish(f, v) ? v : NULL;
 }
 

@@ -16,7 +16,7 @@ const uint8_t tr_value_npy_kind[24] = {
 };
 
 /* Same order as tr_state.np_scalar, which module.c fills. */
-static const uint8_t np_scalar_kind[TR_NPTYPES] = {TR_TY_F64, TR_TY_I64, TR_TY_F32,  TR_TY_I32, TR_TY_BOOL,
+const uint8_t tr_value_np_kind[TR_NPTYPES] = {TR_TY_F64, TR_TY_I64, TR_TY_F32,  TR_TY_I32, TR_TY_BOOL,
                                                    TR_TY_U8,  TR_TY_I8,  TR_TY_I16,  TR_TY_U16, TR_TY_U32,
                                                    TR_TY_U64, TR_TY_C64, TR_TY_C128, TR_TY_I64, TR_TY_U64};
 
@@ -77,7 +77,7 @@ static uint32_t scalar_key(tr_state *st, PyObject *o) {
     PyTypeObject *t = Py_TYPE(o);
     for (unsigned i = 0; i < TR_NPTYPES; i++)
         if (st->np_scalar[i] == t)
-            return TR_K_SCALAR | (uint32_t)np_scalar_kind[i] << 8;
+            return TR_K_SCALAR | (uint32_t)tr_value_np_kind[i] << 8;
     return TR_K_OTHER;
 }
 

@@ -46,6 +46,8 @@ typedef struct tr_argk {
 
 /* tr_tyk of a NumPy type number, or 255. */
 extern const uint8_t tr_value_npy_kind[24];
+/* tr_tyk of the classes in tr_state.np_scalar. */
+extern const uint8_t tr_value_np_kind[TR_NPTYPES];
 
 /* Key of an exact ndarray; TR_K_OTHER for what compiled code cannot read (dtype, byte order, alignment). */
 static inline uint32_t tr_value_array_key(PyArrayObject *a) {
