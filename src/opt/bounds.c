@@ -57,31 +57,106 @@ static bool leads_to(const tr_fn *f, tr_bid b, tr_val *cond, bool *truth) {
 
 /* --- loop counters --- */
 
-/* Does p + k not wrap where it is computed? The branches between the header and there must say so: p < something. */
-static bool step_is_exact(const bounder *s, tr_val next, tr_val p, int64_t k, tr_bid header) {
+static bool in_loop(const bounder *s, uint32_t loop, tr_bid b) {
+    for (uint32_t l = s->innermost[b]; l != UINT32_MAX; l = s->loops.d[l].parent)
+        if (l == loop)
+            return true;
+    return false;
+}
+
+/* ORDER CMP: LT LE EQ NE GT GE */
+static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT};
+static const uint8_t mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
+
+/* A condition that compares v, as `v op other`. */
+static bool compares(const tr_fn *f, tr_val cond, bool truth, tr_val v, tr_cmpop *op, tr_val *other) {
+    const tr_ins *c = tr_at(f, cond);
+    if (c->op != TR_OP_CMP || (c->args[0] != v && c->args[1] != v))
+        return false;
+    bool left = c->args[0] == v;
+    *op = (tr_cmpop)(truth ? c->sub : inverse[c->sub]);
+    *op = left ? *op : (tr_cmpop)mirrored[*op];
+    *other = c->args[left ? 1 : 0];
+    return true;
+}
+
+/* x op y as an expression that is not negative; only for the four orders. */
+static bool order_of(const tr_lin *x, tr_cmpop op, const tr_lin *y, tr_lin *out) {
+    bool less = op == TR_CMP_LT || op == TR_CMP_LE;
+    *out = less ? *y : *x;
+    out->c -= op == TR_CMP_LT || op == TR_CMP_GT;
+    return op != TR_CMP_EQ && op != TR_CMP_NE && tr_lin_add(out, less ? x : y, -1);
+}
+
+/* A comparison of v with something that the loop does not change, true whenever the jump `from` -> header is taken. */
+static bool tested_on_way(const bounder *s, uint32_t loop, tr_bid from, tr_val v, tr_cmpop *op,
+                          tr_val *other) {
     tr_fn *f = s->f;
-    if (tr_at(f, next)->flags & F_NSW)
+    tr_bid h = s->loops.d[loop].header;
+    const tr_ins *t = tr_term(f, from);
+    tr_val cond = t->op == TR_OP_CBR ? t->args[0] : TR_NOVAL;
+    bool truth = cond != TR_NOVAL && t->imm.succ[0].to == h;
+    for (tr_bid b = from;; b = tr_blk_at(f, b)->idom) {
+        if (cond != TR_NOVAL && compares(f, cond, truth, v, op, other)) {
+            tr_bid d = tr_at(f, *other)->blk;
+            if (d == TR_NOBLK || !in_loop(s, loop, d))
+                return true;
+        }
+        if (b == h || b == TR_NOBLK)
+            return false;
+        if (!leads_to(f, b, &cond, &truth))
+            cond = TR_NOVAL;
+    }
+}
+
+/* A loop that is tested at its end: `p < n` holds at the header when it holds at first and each jump back has tested it for
+ * the next value of p. */
+static void assume_tested(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
+    tr_fn *f = s->f;
+    const tr_blk *h = tr_blk_at(f, s->loops.d[loop].header);
+    tr_cmpop op = TR_CMP_EQ, again;
+    tr_val bound = TR_NOVAL, other;
+    for (int back = 1; back >= 0; back--) /* first the jumps back, which say what to test, then the way in */
+        for (uint32_t i = 0; i < h->preds.n; i++) {
+            const tr_ins *t = tr_term(f, h->preds.d[i]);
+            if (in_loop(s, loop, h->preds.d[i]) != back)
+                continue;
+            if (tr_nsucc(t) == 2 && t->imm.succ[0].to == t->imm.succ[1].to)
+                return;
+            tr_val v = t->imm.succ[t->imm.succ[0].to == s->loops.d[loop].header ? 0 : 1].args[index];
+            if (!back) {
+                if (bound == TR_NOVAL)
+                    return;
+                tr_lin x = tr_linearize(&s->pr, v), y = tr_linearize(&s->pr, bound), e;
+                if (!order_of(&x, op, &y, &e) || !tr_prove(&s->pr, &e))
+                    return;
+            } else if (!tested_on_way(s, loop, h->preds.d[i], v, &again, &other) ||
+                       (bound != TR_NOVAL && (other != bound || again != op))) {
+                return;
+            } else {
+                bound = other;
+                op = again;
+            }
+        }
+    tr_lin x = tr_lin_val(p), y = bound == TR_NOVAL ? x : tr_linearize(&s->pr, bound), e;
+    if (bound != TR_NOVAL && order_of(&x, op, &y, &e))
+        tr_assume(&s->pr, &e);
+}
+
+/* Does p + k not wrap where it is computed? Either what is known at the header says so, or a branch between there and here. */
+static bool step_is_exact(bounder *s, tr_val next, tr_val p, int64_t k, tr_bid header) {
+    tr_fn *f = s->f;
+    tr_wide lo, hi, room = (tr_wide)1 << 63;
+    tr_lin rest = tr_lin_const(k > 0 ? room - 1 - k : room + k), v = tr_lin_val(p);
+    if (tr_at(f, next)->flags & F_NSW || (tr_lin_add(&rest, &v, k > 0 ? -1 : 1) && tr_prove(&s->pr, &rest)))
         return true;
     for (tr_bid b = tr_at(f, next)->blk; b != header && b != TR_NOBLK; b = tr_blk_at(f, b)->idom) {
-        tr_val cond;
+        tr_val cond, other;
+        tr_cmpop op;
         bool truth;
-        if (!leads_to(f, b, &cond, &truth) || tr_at(f, cond)->op != TR_OP_CMP)
+        if (!leads_to(f, b, &cond, &truth) || !compares(f, cond, truth, p, &op, &other))
             continue;
-        /* ORDER CMP: LT LE EQ NE GT GE */
-        static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT};
-        const tr_ins *c = tr_at(f, cond);
-        tr_cmpop op = (tr_cmpop)(truth ? c->sub : inverse[c->sub]);
-        tr_wide lo, hi, room = (tr_wide)1 << 63;
-        bool mirrored = c->args[1] == p;
-        if (c->args[0] != p && !mirrored)
-            continue;
-        if (mirrored)
-            op = op == TR_CMP_LT   ? TR_CMP_GT
-                 : op == TR_CMP_GT ? TR_CMP_LT
-                 : op == TR_CMP_LE ? TR_CMP_GE
-                 : op == TR_CMP_GE ? TR_CMP_LE
-                                   : op;
-        tr_range_of(f, c->args[mirrored ? 0 : 1], &lo, &hi);
+        tr_range_of(f, other, &lo, &hi);
         if (k > 0 && ((op == TR_CMP_LT && hi - 1 + k < room) || (op == TR_CMP_LE && hi + k < room)))
             return true;
         if (k < 0 && ((op == TR_CMP_GT && lo + 1 + k >= -room) || (op == TR_CMP_GE && lo + k >= -room)))
@@ -91,7 +166,7 @@ static bool step_is_exact(const bounder *s, tr_val next, tr_val p, int64_t k, tr
 }
 
 /* v as p + k; false for anything else. */
-static bool is_step(const bounder *s, tr_val v, tr_val p, int64_t *k, tr_bid header) {
+static bool is_step(bounder *s, tr_val v, tr_val p, int64_t *k, tr_bid header) {
     const tr_ins *in = tr_at(s->f, v);
     if (v == p) {
         *k = 0;
@@ -103,13 +178,6 @@ static bool is_step(const bounder *s, tr_val v, tr_val p, int64_t *k, tr_bid hea
     if (in->op == TR_OP_SUB)
         *k = -*k;
     return step_is_exact(s, v, p, *k, header);
-}
-
-static bool in_loop(const bounder *s, uint32_t loop, tr_bid b) {
-    for (uint32_t l = s->innermost[b]; l != UINT32_MAX; l = s->loops.d[l].parent)
-        if (l == loop)
-            return true;
-    return false;
 }
 
 /* A param that only grows (or only shrinks) never lies below (above) what it starts from. */
@@ -154,8 +222,10 @@ static void assume_counters(bounder *s, tr_bid b) {
         return;
     for (uint32_t i = 0; i < tr_blk_at(s->f, b)->params.n; i++) {
         tr_val p = tr_blk_at(s->f, b)->params.d[i];
-        if (tr_at(s->f, p)->ty->kind == TR_TY_I64)
-            assume_counter(s, l, p, i);
+        if (tr_at(s->f, p)->ty->kind != TR_TY_I64)
+            continue;
+        assume_tested(s, l, p, i);
+        assume_counter(s, l, p, i);
     }
 }
 
