@@ -23,7 +23,6 @@ typedef enum tr_lattr {
     TR_LA_READONLY,
     TR_LA_PURE /* memory(none) */,
     TR_LA_ARGWRITE /* memory(argmem: write) */,
-    TR_LA_ARGMEM /* memory(argmem: readwrite) */,
     TR_LA_RUNTIME /* what tr_rt_* may touch: their arguments and what compiled code never looks at */,
     TR_LA_NOCAPTURE,
     TR_LA__COUNT
@@ -146,13 +145,13 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
 
 /* --- pattern.c, reduce.c --- */
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in);
-/* Pairwise sums of floats of type t over blocks of TR_SUM_BLOCK values. */
-enum { TR_SUM_BLOCK = 256, TR_SUM_LANES = 16, TR_SUM_LEVELS = 56 };
-lv tr_lower_sum_state(tr_lf *w, lt t); /* a new accumulator, empty */
-void tr_lower_sum_clear(tr_lf *w, lt t, lv state);
-void tr_lower_sum_block(tr_lf *w, lt t, lv state, lv data,
-                        lv n);                   /* adds n <= TR_SUM_BLOCK values in memory */
-lv tr_lower_sum_total(tr_lf *w, lt t, lv state); /* -0.0 when nothing was added */
+/* Sums of floats of type t (rt/sum.c). */
+lv tr_lower_sum_state(tr_lf *w, lt t); /* room for an accumulator */
+void tr_lower_sum_clear(tr_lf *w, lv state);
+void tr_lower_sum_add(tr_lf *w, lt t, lv state, lv data,
+                      lv n);                       /* n <= TR_SUM_BLOCK; less only the last time */
+lv tr_lower_sum_total(tr_lf *w, lt t, lv state);   /* -0.0 when nothing was added */
+lv tr_lower_sum_of(tr_lf *w, lt t, lv data, lv n); /* of an array, in one go */
 
 /* --- meta.c --- */
 /* Number of a new site for the instruction v: its exception, message and places. args: see rt. */

@@ -45,11 +45,16 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
         return fn;
     tr_lower_fn_attr(m, fn, TR_LA_NOUNWIND);
     tr_lower_fn_attr(m, fn, TR_LA_WILLRETURN);
-    tr_lower_fn_attr(m, fn, r->effects ? TR_LA_RUNTIME : complex_result ? TR_LA_ARGWRITE : TR_LA_PURE);
+    bool pointers = strpbrk(strchr(r->sig, '('), "pFs");
+    tr_lower_fn_attr(m, fn,
+                     pointers || r->effects ? TR_LA_RUNTIME
+                     : complex_result       ? TR_LA_ARGWRITE
+                                            : TR_LA_PURE);
     if (r->effects & E_ALLOC)
         LLVMAddAttributeAtIndex(fn, LLVMAttributeReturnIndex, m->attr[TR_LA_NOALIAS]);
-    if (complex_result)
-        tr_lower_param_attr(m, fn, n - 1, TR_LA_NOCAPTURE);
+    for (unsigned i = 0; i < n; i++) /* nothing in rt/ keeps a pointer but the frame's own list */
+        if (params[i] == m->ptr)
+            tr_lower_param_attr(m, fn, i, TR_LA_NOCAPTURE);
     return fn;
 }
 

@@ -26,7 +26,6 @@ static void init_attrs(tr_lm *m) {
         [TR_LA_NOALIAS] = {"noalias", 0},     [TR_LA_READONLY] = {"readonly", 0},
         [TR_LA_PURE] = {"memory", 0},         [TR_LA_ARGWRITE] = {"memory", 2},
         [TR_LA_NOCAPTURE] = {"nocapture", 0}, [TR_LA_RUNTIME] = {"memory", 15},
-        [TR_LA_ARGMEM] = {"memory", 3},
     };
     for (int i = 0; i < TR_LA__COUNT; i++) {
         unsigned kind = LLVMGetEnumAttributeKindForName(rows[i].name, strlen(rows[i].name));

@@ -22,6 +22,7 @@ typedef struct red {
     redclass cls;
     unsigned carry;      /* PHI: first of its parts in st.carry; ARG: value, then index */
     lv buf[2], state[2]; /* BUFFERED: per component */
+    lv total;            /* BUFFERED: the sum, when no buffer was needed */
     lv *init;
 } red;
 
@@ -91,10 +92,6 @@ static lv next_of(st *s, lv i) {
 
 /* --- one element --- */
 
-static lv is_nan(st *s, const tr_ty *t, lv x) {
-    return tr_ty_is_float(t) ? l_fcmp(s->w->b, LLVMRealUNO, x, x) : NULL;
-}
-
 static lv extreme(st *s, const red *r, lv best, lv x) {
     bool min = r->kind == TR_RED_MIN;
     const char *name;
@@ -107,17 +104,29 @@ static lv extreme(st *s, const red *r, lv best, lv x) {
     return tr_lower_fast(s->w, tr_lower_intrinsic(s->w, name, LLVMTypeOf(x), 2, (lv[]){best, x}));
 }
 
-/* First index of the extreme; the first NaN beats every number. */
+/* First index of the extreme; the first NaN beats every number. Taking a new one is rare, so it is a branch: the next element
+ * does not wait for this one's comparison, as it would with a select. */
 static void arg_step(st *s, const red *r, lv x) {
-    LLVMBuilderRef b = s->w->b;
+    tr_lf *w = s->w;
+    LLVMBuilderRef b = w->b;
     lv *best = &s->carry[r->carry], *at = best + 1, flat = s->carry[s->flat];
-    tr_cmpop op = r->kind == TR_RED_ARGMIN ? TR_CMP_LT : TR_CMP_GT;
-    lv take = tr_lower_cmp(s->w, op, r->ty, &x, best), nan = is_nan(s, r->ty, x);
-    if (nan)
-        take = l_or(b, take, l_and(b, nan, LLVMBuildNot(b, is_nan(s, r->ty, *best), "")));
-    take = l_or(b, take, l_icmp(b, LLVMIntEQ, flat, l_int(s->w->m->i64, 0)));
-    *best = l_select(b, take, x, *best);
-    *at = l_select(b, take, flat, *at);
+    tr_cmpop op = r->kind == TR_RED_ARGMIN ? TR_CMP_GE : TR_CMP_LE;
+    lv keep = tr_lower_cmp(w, op, r->ty, &x, best);
+    lb from = l_here(b),
+       go_on = tr_lower_unless(w, l_and(b, keep, l_icmp(b, LLVMIntNE, flat, l_int(w->m->i64, 0))));
+    lv take = LLVMConstInt(w->m->i1, 1, 0);
+    if (tr_ty_is_float(r->ty)) /* here when x is better or either is NaN: an earlier NaN stays */
+        take = l_or(b, l_fcmp(b, LLVMRealORD, *best, *best), l_icmp(b, LLVMIntEQ, flat, l_int(w->m->i64, 0)));
+    lv new_best = l_select(b, take, x, *best), new_at = l_select(b, take, flat, *at);
+    lb end = l_here(b);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+    lv was[2] = {*best, *at}, now[2] = {new_best, new_at};
+    for (int i = 0; i < 2; i++) {
+        best[i] = LLVMBuildPhi(b, LLVMTypeOf(now[i]), "");
+        l_incoming(best[i], was[i], from);
+        l_incoming(best[i], now[i], end);
+    }
 }
 
 static void phi_step(st *s, const red *r, const lv *x) {
@@ -204,7 +213,7 @@ static void flush_buffers(st *s) {
     for (unsigned i = 0; i < s->p->nred; i++) {
         const red *r = &s->red[i];
         for (unsigned k = 0; r->cls == RED_BUFFERED && k < tr_ty_nparts(r->ty); k++)
-            tr_lower_sum_block(s->w, tr_lower_elem(s->w->m, r->ty), r->state[k], r->buf[k], *fill);
+            tr_lower_sum_add(s->w, tr_lower_elem(s->w->m, r->ty), r->state[k], r->buf[k], *fill);
     }
 }
 
@@ -280,15 +289,8 @@ static bool is_plain_sum(const st *s) {
 }
 
 static void plain_sum(st *s) {
-    tr_lf *w = s->w;
-    lt t = tr_lower_elem(w->m, s->red[0].ty), i64 = w->m->i64;
-    loop l;
-    loop_begin(s, &l, s->ext[0]);
-    lv left = l_sub(w->b, s->ext[0], l.iv), most = l_int(i64, TR_SUM_BLOCK);
-    lv len = l_select(w->b, l_icmp(w->b, LLVMIntSLT, left, most), left, most);
-    lv at = LLVMBuildInBoundsGEP2(w->b, t, s->arr[0].data, &l.iv, 1, "");
-    tr_lower_sum_block(w, t, s->red[0].state[0], at, len);
-    loop_end(s, &l, LLVMBuildNSWAdd(w->b, l.iv, most, ""));
+    red *r = &s->red[0];
+    r->total = tr_lower_sum_of(s->w, tr_lower_elem(s->w->m, r->ty), s->arr[0].data, s->ext[0]);
 }
 
 /* --- setting up --- */
@@ -359,7 +361,7 @@ static void setup_red(st *s, unsigned i, tr_val init, const tr_ty *t) {
         for (unsigned k = 0; k < tr_ty_nparts(t); k++) {
             r->buf[k] = tr_lower_alloca(w, LLVMArrayType2(e, TR_SUM_BLOCK), "values");
             r->state[k] = tr_lower_sum_state(w, e);
-            tr_lower_sum_clear(w, e, r->state[k]);
+            tr_lower_sum_clear(w, r->state[k]);
         }
     }
 }
@@ -435,7 +437,8 @@ static void finish(st *s) {
             break;
         default:
             for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
-                lv total = tr_lower_sum_total(w, tr_lower_elem(w->m, r->ty), r->state[k]);
+                lv total =
+                    r->total ? r->total : tr_lower_sum_total(w, tr_lower_elem(w->m, r->ty), r->state[k]);
                 out[n++] = LLVMBuildFAdd(w->b, r->init[k], total, "");
             }
         }

@@ -65,4 +65,15 @@ typedef struct tr_frame {
 /* RecursionError beyond; each level of compiled code must fit 400 bytes of the smallest stack (8 MiB). */
 enum { TR_MAX_DEPTH = 20000 };
 
+/* Accumulators of rt/sum.c: the number of blocks so far, then one partial sum per bit of it. Empty when count is 0. */
+enum { TR_SUM_BLOCK = 256, TR_SUM_LANES = 16, TR_SUM_LEVELS = 56 };
+typedef struct tr_sum_f64 {
+    uint64_t count;
+    double level[TR_SUM_LEVELS];
+} tr_sum_f64;
+typedef struct tr_sum_f32 {
+    uint64_t count;
+    float level[TR_SUM_LEVELS];
+} tr_sum_f32;
+
 #endif
