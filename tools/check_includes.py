@@ -24,8 +24,8 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "rt": ("base",),
     "code": ("rt",),
     "dev": ("rt", "code"),
-    "lower": ("ir", "rt/rt.h", "rt/rt.def", "rt/layout.h", "code/meta.h"),
-    "jit": ("lower",),  # lower fills code/meta.h: what a code module says about itself beside its object
+    "lower": ("ir", "rt/rt.h", "rt/rt.def", "rt/layout.h", "code/meta.h"),  # meta: what goes with the machine code
+    "jit": ("lower",),
     # The back end is a library of its own, opened at run time: the driver knows its door and nothing behind it.
     "driver": ("ir", "front", "infer", "lib", "opt", "rt", "code", "dev", "jit/backend.h"),
     "ext": ("driver",),
