@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import linecache
 import traceback
 
@@ -189,6 +190,34 @@ def test_exceptions_with_arguments():
             f(k, 2.5)
         assert e.value.args == args and type(e.value) is cls
     assert f(6, 2.5) == 1
+
+
+EXCEPTIONS = """ValueError IndexError ZeroDivisionError OverflowError TypeError KeyError AssertionError RuntimeError
+NotImplementedError MemoryError ArithmeticError LookupError FloatingPointError StopIteration AttributeError NameError
+UnboundLocalError OSError Exception RecursionError""".split()
+
+
+@pytest.mark.parametrize("name", EXCEPTIONS)
+def test_every_exception_class(name):
+    namespace: dict = {}
+    exec(f"def f(x):\n    if x > 1:\n        raise {name}('text', x)\n    return x", namespace)
+    f = njit(namespace["f"])
+    assert f(1) == 1
+    cls = getattr(builtins, name)
+    with pytest.raises(cls) as e:
+        f(2)
+    assert type(e.value) is cls and e.value.args == ("text", 2)
+
+
+def test_an_exception_class_of_the_users_own_is_refused():
+    class Mine(ValueError):
+        pass
+
+    def f(x):
+        raise Mine(x)
+
+    with pytest.raises(treadle.TreadleError, match="Mine"):
+        njit(f)(1)
 
 
 def test_division_by_zero():

@@ -35,7 +35,7 @@ def ok(result):
     return result.stdout
 
 
-# The programs that must run as they stand live outside the repository (SNIPPETS in HACKING.md); these are their like.
+# Like the programs that must run as they stand, but whole in themselves.
 BUBBLESORT = """
 import os
 import numpy as np
@@ -86,20 +86,29 @@ except TypingError as e:
     print("nope" in str(e))
 """
 
-PROMOTION = """
-import numpy as np
-from numba import njit
-
-@njit
-def f(x, y):
-    return x + y
-print(f.options, type(np.float32(1)).__name__, f(np.float32(0.1), 1))
-"""
-
 
 @pytest.mark.parametrize("text", [BUBBLESORT, NUMBAPRO], ids=["bubblesort", "numbapro"])
 def test_programs(tmp_path, text):
     ok(run("run", script(tmp_path, text)))
+
+
+def test_the_programs_that_must_run_as_they_stand():
+    """Those of the first issue, where the folder that holds them lies beside the repository."""
+    for path in sorted((HERE.parents[2] / "shared" / "snippets").glob("01-*.py")):
+        ok(run("run", path))
+
+
+def test_install_only_once():
+    from treadle.run import install, main
+
+    before = list(sys.meta_path)
+    try:
+        install()
+        install()
+        assert len(sys.meta_path) == len(before) + 1
+    finally:
+        sys.meta_path[:] = before
+    assert main(["--help"]) == 0
 
 
 def test_numba_rules_of_promotion(tmp_path):

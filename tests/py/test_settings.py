@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import treadle
+from treadle import config, njit
 
 
 def python(code, **env):
@@ -72,6 +73,24 @@ def test_dump():
     )
     r = python(code, TREADLE_DUMP="nonsense")
     assert r.stdout == "2\n" and "nonsense" in r.stderr
+
+
+def test_skip_and_verify():
+    code = "from treadle import njit\nprint(njit(lambda x: (x + 1) * (x + 1))(1))"
+    r = python(code, TREADLE_VERIFY="1", TREADLE_DUMP="opt")
+    assert r.stdout == "4\n" and "opt" in r.stderr, r.stderr
+    r = python(code, TREADLE_SKIP="cse,fold", TREADLE_VERIFY="1")
+    assert r.stdout == "4\n", r.stderr
+
+
+def test_settings_may_be_changed(monkeypatch):
+    monkeypatch.setattr(config, "DISABLE_JIT", True)
+    assert njit(lambda x: [x])(1) == [1]
+    monkeypatch.setattr(config, "DISABLE_JIT", False)
+    for level in (0, 3):
+        monkeypatch.setattr(config, "OPT_LEVEL", level)
+        assert njit(lambda x: x + level)(1) == 1 + level
+    assert config.PLANT == 0 and config.BOUNDSCHECK and config.PROMOTION == "treadle"
 
 
 def test_statistics():

@@ -29,27 +29,46 @@ def test_scalar_types_by_name(name):
     assert types.typeof(np.dtype(name).type(1)) is t
 
 
-@pytest.mark.parametrize(
-    "alias, name",
-    [
-        ("f8", "float64"),
-        ("f4", "float32"),
-        ("i4", "int32"),
-        ("u1", "uint8"),
-        ("intp", "int64"),
-        ("boolean", "bool"),
-    ]
-    + [
-        ("double", "float64"),
-        ("c16", "complex128"),
-        ("byte", "uint8"),
-        ("short", "int16"),
-        ("size_t", "uint64"),
-    ],
-)
-def test_aliases_are_the_same_objects(alias, name):
-    assert getattr(types, alias) is getattr(types, name)
-    assert types.as_type(alias) is getattr(types, name)
+ALIASES = {
+    "bool": "bool_ boolean b1",
+    "int8": "i1 char",
+    "int16": "i2 short",
+    "int32": "i4 intc",
+    "int64": "i8 intp int_ long_ longlong ssize_t",
+    "uint8": "u1 byte uchar ubyte",
+    "uint16": "u2 ushort",
+    "uint32": "u4 uintc",
+    "uint64": "u8 uintp uint ulong ulonglong size_t",
+    "float32": "f4 float_",
+    "float64": "f8 double",
+    "complex64": "c8",
+    "complex128": "c16",
+    "none": "void",
+}
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_aliases_are_the_same_objects(name):
+    for alias in ALIASES[name].split():
+        assert getattr(types, alias) is getattr(types, name)
+        assert types.as_type(alias) is getattr(types, name)
+        assert types.signature(f"void({alias}[:])") if name != "none" else types.signature(f"{alias}()")
+
+
+def test_no_name_is_left_out():
+    names = {*ALIASES, *" ".join(ALIASES.values()).split()}
+    functions = {
+        "Array",
+        "NamedTuple",
+        "Signature",
+        "Tuple",
+        "Type",
+        "UniTuple",
+        "as_type",
+        "signature",
+        "typeof",
+    }
+    assert set(types.__all__) == names | functions
 
 
 def test_top_level_exports():
