@@ -78,20 +78,6 @@ void tr_sb_printf(tr_sb *b, const char *fmt, ...) {
     va_end(ap);
 }
 
-/* A locale may have put its own decimal point; text for machines has a '.'. */
-static void put_number(tr_sb *b, char *s) {
-    bool plain = true;
-    for (char *p = s; *p; p++) {
-        if (strchr("+-0123456789e", *p))
-            plain = plain && *p != 'e';
-        else
-            *p = '.', plain = false;
-    }
-    tr_sb_puts(b, s);
-    if (plain)
-        tr_sb_puts(b, ".0");
-}
-
 static bool put_special(tr_sb *b, double x) {
     if (isfinite(x))
         return false;
@@ -100,26 +86,47 @@ static bool put_special(tr_sb *b, double x) {
     return true;
 }
 
+/* x with so many digits, as Python lays them out: plain from 1e-4 up to 1e16, else with an exponent. A locale may put its
+ * own decimal point; text for machines has a '.'. */
+static void put_digits(tr_sb *b, double x, int digits) {
+    char s[48];
+    snprintf(s, sizeof s, "%.*e", digits - 1, x);
+    const char *e = strchr(s, 'e');
+    int exp = atoi(e + 1);
+    bool plain = exp >= -4 && exp < 16;
+    if (plain)
+        snprintf(s, sizeof s, "%.*f", digits - 1 > exp ? digits - 1 - exp : 0, x);
+    for (char *p = s; *p; p++)
+        if (!strchr("+-0123456789e", *p))
+            *p = '.';
+    tr_sb_puts(b, s);
+    if (plain && !strchr(s, '.'))
+        tr_sb_puts(b, ".0");
+}
+
 void tr_sb_f64(tr_sb *b, double x) {
-    char s[40];
+    char s[48];
+    int digits = 1;
     if (put_special(b, x))
         return;
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(s, sizeof s, "%.*g", digits, x);
+    for (; digits < 17; digits++) {
+        snprintf(s, sizeof s, "%.*e", digits - 1, x);
         if (strtod(s, NULL) == x)
             break;
     }
-    put_number(b, s);
+    put_digits(b, x, digits);
 }
 
 void tr_sb_f32(tr_sb *b, float x) {
-    char s[40];
+    char s[48];
+    int digits = 1;
     if (put_special(b, (double)x))
         return;
-    for (int digits = 1; digits <= 9; digits++) {
-        snprintf(s, sizeof s, "%.*g", digits, (double)x);
+    for (; digits < 9; digits++) {
+        snprintf(s, sizeof s, "%.*e", digits - 1, (double)x);
         if (strtof(s, NULL) == x)
             break;
     }
-    put_number(b, s);
+    /* Digits beyond the shortest come from the exact value: pad the text, not the number. */
+    put_digits(b, digits < 9 ? strtod(s, NULL) : (double)x, digits);
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/driver.h"
@@ -94,10 +95,15 @@ static void show_result(call *c) {
     tr_sb_putc(c->out, '\n');
 }
 
-/* "{0}" and so on in a message stand for values. */
+/* "{0}" and so on in a message stand for values; "{w}" for the index as it was written: value 0 is the index after
+ * wrapping, value 1 the size, which a negative index has had added. */
 static void show_message(tr_sb *out, const char *text, const char *const *values, uint32_t n) {
     for (const char *s = text; *s; s++) {
-        if (s[0] == '{' && s[1] >= '0' && s[1] <= '9' && s[2] == '}' && (uint32_t)(s[1] - '0') < n) {
+        if (!strncmp(s, "{w}", 3) && n >= 2) {
+            long long i = strtoll(values[0], NULL, 10), size = strtoll(values[1], NULL, 10);
+            tr_sb_printf(out, "%lld", i < 0 ? i - size : i);
+            s += 2;
+        } else if (s[0] == '{' && s[1] >= '0' && s[1] <= '9' && s[2] == '}' && (uint32_t)(s[1] - '0') < n) {
             tr_sb_puts(out, values[s[1] - '0']);
             s += 2;
         } else {
@@ -168,9 +174,13 @@ static bool interpret(call *c) {
 
 /* --- compiled code --- */
 
-static const char *marg_text(tr_ctx *ctx, const tr_marg *a, const tr_frame *f) {
+/* Slots of the payload that a value of this kind takes; constants take none. */
+static unsigned slots_of(char kind) {
+    return kind == 'C' ? 2 : strchr("iudfb", kind) ? 1 : 0;
+}
+
+static const char *marg_text(tr_ctx *ctx, const tr_marg *a, const tr_slot *s) {
     tr_arena *m = &ctx->arena;
-    const tr_slot *s = &f->payload[a->i >= 0 && a->i < TR_FRAME_PAYLOAD - 1 ? a->i : 0];
     tr_tytab *t = ctx->types;
     switch (a->kind) {
     case 'i': return text_of(ctx, tr_ty_scalar(t, TR_TY_I64), s);
@@ -194,8 +204,11 @@ static void code_exception(call *c, const tr_meta *meta, int32_t rc, const tr_fr
         return;
     }
     const char **values = TR_NEW_N(&c->p->ctx->arena, const char *, s->nargs);
-    for (uint32_t i = 0; i < s->nargs; i++)
-        values[i] = marg_text(c->p->ctx, &s->args[i], f);
+    unsigned slot = 0;
+    for (uint32_t i = 0; i < s->nargs && slot < TR_FRAME_PAYLOAD; i++) {
+        values[i] = marg_text(c->p->ctx, &s->args[i], &f->payload[slot]);
+        slot += slots_of(s->args[i].kind);
+    }
     show_exception(c->out, (tr_exc)s->exc, s->text, values, s->nargs);
 }
 
