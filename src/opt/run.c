@@ -1,17 +1,19 @@
 /* The pass runner: order, skipping, dumps, verification.
  *
  * Functions are visited callees first, so that a caller inlines what has been cleaned up. A group of passes is finished for
- * every function before the next group starts: bounds sees all code that inlining brings. */
+ * every function before the next group starts: bounds sees all code that inlining brings, own sees the final code. */
 #include <stdio.h>
 #include <string.h>
 
 #include "opt/opt.h"
+#include "opt/own.h"
 #include "opt/priv.h"
 
 /* Names from passes.def; '|' ends a group. */
 static const char pipeline[] = "simplify,fold,hoist,cse,dce|"
                                "inline,simplify,fold,hoist,cse,simplify,dce|"
-                               "bounds,fold,simplify,dce";
+                               "bounds,fold,simplify,dce|"
+                               "own";
 
 typedef struct pass {
     const char *name;
@@ -62,6 +64,9 @@ static bool check(tr_prog *p, tr_fn *f, const char *name) {
     if (!ok)
         tr_fail(p->ctx, TR_ERR_INTERNAL, "%s made wrong IR:\n%s", name, report.d);
     tr_sb_fini(&report);
+    const char *why;
+    if (ok && !strcmp(name, "own") && !tr_own_check(f, &why))
+        ok = tr_fail(p->ctx, TR_ERR_INTERNAL, "%s: %s", f->name, why);
     return ok && (f->is_lambda || same_after_reading(p, f, name));
 }
 

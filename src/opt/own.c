@@ -1,0 +1,367 @@
+/* Reference counts of arrays made explicit: `retain` and `release`.
+ *
+ * Roots hold references, aliases do not (own.h). A root is released where it and all its aliases are dead: after the last use in
+ * a block, or on the edges into blocks that do not need it any more. Where a value goes into an owning block argument or is
+ * returned it is retained, unless it is a root that dies right there: then its reference moves. Arguments are borrowed, the
+ * caller holds them. An exception leaves everything to the frame, which frees what a call allocated.
+ *
+ * Runs last: other passes would have to know that a release ends a life. Cost: one data-flow problem over the roots. */
+#include "opt/own.h"
+
+#include <string.h>
+
+bool tr_own_has_arrays(const tr_ty *t) {
+    if (!t)
+        return false;
+    if (t->kind == TR_TY_ARRAY)
+        return true;
+    if (tr_ty_is_scalar(t) || !t->items)
+        return false;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (tr_own_has_arrays(t->items[i]))
+            return true;
+    return false;
+}
+
+/* --- roots --- */
+
+static void add_root(tr_own *o, tr_val v) {
+    o->root_no[v] = o->roots.n;
+    tr_vec_push(&o->f->ctx->arena, &o->roots, v);
+}
+
+bool tr_own_is_owner(const tr_own *o, tr_val v) {
+    return tr_at(o->f, v)->op == TR_OP_PARAM && o->root_no[v] != UINT32_MAX;
+}
+
+/* Candidates get numbers first, so that the sets have their final size: every block argument might own. */
+static bool number_roots(tr_own *o, tr_u32s *params) {
+    tr_fn *f = o->f;
+    bool any = false;
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        tr_bid b = f->rpo.d[i];
+        for (uint32_t k = 0; k < tr_blk_at(f, b)->params.n; k++) {
+            tr_val v = tr_blk_at(f, b)->params.d[k];
+            if (!tr_own_has_arrays(tr_at(f, v)->ty))
+                continue;
+            any = true;
+            if (b == 0)
+                continue; /* borrowed from the caller */
+            add_root(o, v);
+            tr_vec_push(&f->ctx->arena, params, v);
+        }
+        for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            bool has = tr_own_has_arrays(in->ty);
+            any = any || has || (in->op == TR_OP_RET && tr_own_has_arrays(tr_at(f, in->args[0])->ty));
+            if (has && (in->op == TR_OP_ALLOC || in->op == TR_OP_CALL))
+                add_root(o, v);
+        }
+    }
+    return any;
+}
+
+static tr_bits *set_of(tr_own *o, tr_val v) {
+    if (!o->of[v]) {
+        o->of[v] = TR_NEW(&o->f->ctx->arena, tr_bits);
+        *o->of[v] = tr_bits_new(&o->f->ctx->arena, o->roots.n);
+    }
+    return o->of[v];
+}
+
+static void join(tr_own *o, tr_bits *to, tr_val v, bool *changed) {
+    if (o->of[v])
+        *changed |= tr_bits_union(to, o->of[v]);
+}
+
+/* Joins what the jumps to p pass. */
+static bool flow_param(tr_own *o, tr_val p) {
+    tr_fn *f = o->f;
+    tr_bid b = tr_at(f, p)->blk;
+    const tr_blk *blk = tr_blk_at(f, b);
+    tr_bits *set = set_of(o, p);
+    bool changed = false;
+    uint32_t index = 0;
+    while (blk->params.d[index] != p)
+        index++;
+    for (uint32_t i = 0; i < blk->preds.n; i++) {
+        const tr_ins *t = tr_term(f, blk->preds.d[i]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++)
+            if (t->imm.succ[s].to == b)
+                join(o, set, t->imm.succ[s].args[index], &changed);
+    }
+    return changed;
+}
+
+/* An alias has the roots of everything it is made from. */
+static bool flow_ins(tr_own *o, tr_val v) {
+    const tr_ins *in = tr_at(o->f, v);
+    bool changed = false;
+    if (!tr_own_has_arrays(in->ty))
+        return false;
+    tr_bits *set = set_of(o, v);
+    if (o->root_no[v] != UINT32_MAX) {
+        changed = !tr_bits_get(set, o->root_no[v]);
+        tr_bits_set(set, o->root_no[v]);
+        return changed;
+    }
+    for (uint32_t i = 0; i < in->nargs; i++)
+        join(o, set, in->args[i], &changed);
+    return changed;
+}
+
+static void flow_all(tr_own *o, const uint8_t *owner) {
+    tr_fn *f = o->f;
+    for (tr_val v = 0; v < f->ins.n; v++)
+        if (o->of[v])
+            tr_bits_zero(o->of[v]);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < f->rpo.n; i++) {
+            const tr_blk *blk = tr_blk_at(f, f->rpo.d[i]);
+            for (uint32_t k = 0; i > 0 && k < blk->params.n; k++) {
+                tr_val p = blk->params.d[k];
+                if (o->root_no[p] == UINT32_MAX)
+                    continue;
+                if (owner[p])
+                    tr_bits_set(set_of(o, p), o->root_no[p]);
+                else
+                    changed |= flow_param(o, p);
+            }
+            for (tr_val v = blk->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+                changed |= flow_ins(o, v);
+        }
+    }
+}
+
+/* An argument is an alias as long as all roots it may come from are held wherever it is: they dominate its block. */
+static bool must_own(const tr_own *o, tr_val p) {
+    tr_bid b = tr_at(o->f, p)->blk;
+    for (uint32_t r = 0; r < o->roots.n; r++) {
+        tr_bid d = tr_at(o->f, o->roots.d[r])->blk;
+        if (tr_bits_get(o->of[p], r) && (d == b || !tr_dominates(o->f, d, b)))
+            return true;
+    }
+    return false;
+}
+
+/* An argument that owns ends the sets that went through it, so they are found anew until no argument changes its mind. */
+bool tr_own_find(tr_fn *f, tr_own *o) {
+    tr_arena *a = &f->ctx->arena;
+    tr_u32s params = {0};
+    *o = (tr_own){
+        .f = f, .root_no = TR_NEW_N(a, uint32_t, f->ins.n + 1u), .of = TR_NEW_N(a, tr_bits *, f->ins.n + 1u)};
+    memset(o->root_no, 0xff, f->ins.n * sizeof *o->root_no);
+    if (!number_roots(o, &params))
+        return false;
+    uint8_t *owner = TR_NEW_N(a, uint8_t, f->ins.n + 1u);
+    for (bool again = true; again;) {
+        again = false;
+        flow_all(o, owner);
+        for (uint32_t i = 0; i < params.n; i++)
+            if (!owner[params.d[i]] && must_own(o, params.d[i]))
+                owner[params.d[i]] = again = true;
+    }
+    for (uint32_t i = 0; i < params.n; i++) /* the candidates that turned out to be aliases */
+        if (!owner[params.d[i]])
+            o->root_no[params.d[i]] = UINT32_MAX;
+    return true;
+}
+
+/* --- lives --- */
+
+typedef struct owning {
+    tr_own o;
+    tr_bits *live_in; /* per block: roots needed from its start on */
+    bool changed;
+} owning;
+
+static void need(const owning *w, tr_bits *live, tr_val v) {
+    if (w->o.of[v])
+        tr_bits_union(live, w->o.of[v]);
+}
+
+/* What the end of block b needs before its terminator: what the blocks after it need, and what the terminator itself uses. */
+static void live_at_end(const owning *w, tr_bid b, tr_bits *live) {
+    tr_fn *f = w->o.f;
+    const tr_ins *t = tr_term(f, b);
+    tr_bits_zero(live);
+    for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+        tr_bits_union(live, &w->live_in[t->imm.succ[s].to]);
+        for (uint32_t i = 0; i < t->imm.succ[s].n; i++)
+            need(w, live, t->imm.succ[s].args[i]);
+    }
+    for (uint32_t i = 0; i < t->nargs; i++)
+        need(w, live, t->args[i]);
+}
+
+static void end_root(const owning *w, tr_bits *live, tr_val v) {
+    if (w->o.root_no[v] != UINT32_MAX)
+        tr_bits_clear(live, w->o.root_no[v]);
+}
+
+static void find_lives(owning *w) {
+    tr_fn *f = w->o.f;
+    tr_arena *a = &f->ctx->arena;
+    w->live_in = TR_NEW_N(a, tr_bits, f->blks.n + 1u);
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        w->live_in[b] = tr_bits_new(a, w->o.roots.n);
+    tr_bits live = tr_bits_new(a, w->o.roots.n);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = f->rpo.n; i-- > 0;) {
+            tr_bid b = f->rpo.d[i];
+            live_at_end(w, b, &live);
+            for (tr_val v = tr_at(f, tr_blk_at(f, b)->last)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
+                end_root(w, &live, v);
+                for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)
+                    need(w, &live, tr_at(f, v)->args[k]);
+            }
+            for (uint32_t k = 0; k < tr_blk_at(f, b)->params.n; k++)
+                end_root(w, &live, tr_blk_at(f, b)->params.d[k]);
+            changed |= tr_bits_union(&w->live_in[b], &live);
+        }
+    }
+}
+
+/* --- making it explicit --- */
+
+static void count(owning *w, tr_bld *b, tr_op op, tr_val v) {
+    tr_emit1(b, op, NULL, v);
+    w->changed = true;
+}
+
+/* What one jump does to counts. */
+typedef struct actions {
+    tr_u32s retain, release; /* values; roots by number */
+} actions;
+
+static void plan_edge(owning *w, tr_bid from, const tr_edge *e, const tr_bits *held, actions *out) {
+    tr_fn *f = w->o.f;
+    tr_arena *a = &f->ctx->arena;
+    tr_bits dying = tr_bits_new(a, w->o.roots.n);
+    (void)from;
+    tr_bits_assign(&dying, held);
+    for (uint32_t i = 0; i < dying.n; i++)
+        dying.w[i] &= ~w->live_in[e->to].w[i];
+    for (uint32_t i = 0; i < e->n; i++) {
+        tr_val v = e->args[i], p = tr_blk_at(f, e->to)->params.d[i];
+        if (!tr_own_is_owner(&w->o, p))
+            continue;
+        uint32_t r = w->o.root_no[v];
+        if (r != UINT32_MAX && tr_bits_get(&dying, r))
+            tr_bits_clear(&dying, r); /* moves; a second use of it on this edge is retained */
+        else
+            tr_vec_push(a, &out->retain, v);
+    }
+    for (uint32_t r = 0; r < w->o.roots.n; r++)
+        if (tr_bits_get(&dying, r))
+            tr_vec_push(a, &out->release, r);
+}
+
+static void act(owning *w, tr_bld *b, const actions *x) {
+    for (uint32_t i = 0; i < x->retain.n; i++)
+        count(w, b, TR_OP_RETAIN, x->retain.d[i]);
+    for (uint32_t i = 0; i < x->release.n; i++)
+        count(w, b, TR_OP_RELEASE, w->o.roots.d[x->release.d[i]]);
+}
+
+/* Where a jump's actions stand: before it when it is the only one, at its target when that has no other way in, else in a
+ * block of their own. */
+static void do_edge(owning *w, tr_bid from, uint32_t s, const actions *x) {
+    tr_fn *f = w->o.f;
+    tr_val t = tr_blk_at(f, from)->last;
+    tr_bld b = {.fn = f, .loc = tr_at(f, t)->loc};
+    if (!x->retain.n && !x->release.n)
+        return;
+    tr_edge e = tr_at(f, t)->imm.succ[s];
+    if (tr_nsucc(tr_at(f, t)) == 1) {
+        b.blk = from;
+        b.before = t;
+    } else if (tr_blk_at(f, e.to)->preds.n == 1) {
+        b.blk = e.to;
+        b.before = tr_blk_at(f, e.to)->first;
+    } else {
+        b.blk = tr_blk_new(f);
+        b.before =
+            tr_br(&(tr_bld){.fn = f, .blk = b.blk, .before = TR_NOVAL, .loc = b.loc}, e.to, e.n, e.args);
+        tr_at(f, t)->imm.succ[s] = (tr_edge){.to = b.blk};
+    }
+    act(w, &b, x);
+}
+
+/* A returned value takes a reference along: a root that is returned gives its own. */
+static void do_return(owning *w, tr_val ret, tr_bits *held) {
+    tr_fn *f = w->o.f;
+    tr_val v = tr_arg(f, ret, 0);
+    uint32_t r = w->o.root_no[v];
+    tr_bld b = {.fn = f, .blk = tr_at(f, ret)->blk, .before = ret, .loc = tr_at(f, ret)->loc};
+    if (r != UINT32_MAX)
+        tr_bits_clear(held, r);
+    else if (tr_own_has_arrays(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)))
+        count(w, &b, TR_OP_RETAIN, v);
+    for (uint32_t k = 0; k < w->o.roots.n; k++)
+        if (tr_bits_get(held, k))
+            count(w, &b, TR_OP_RELEASE, w->o.roots.d[k]);
+}
+
+static void do_end(owning *w, tr_bid b) {
+    tr_fn *f = w->o.f;
+    tr_arena *a = &f->ctx->arena;
+    tr_val t = tr_blk_at(f, b)->last;
+    tr_bits held = tr_bits_new(a, w->o.roots.n);
+    live_at_end(w, b, &held);
+    uint32_t n = tr_nsucc(tr_at(f, t));
+    for (uint32_t s = 0; s < n; s++) {
+        actions x = {{0}, {0}};
+        plan_edge(w, b, &tr_at(f, t)->imm.succ[s], &held, &x);
+        do_edge(w, b, s, &x);
+    }
+    if (tr_at(f, t)->op == TR_OP_RET)
+        do_return(w, t, &held);
+    /* `raise` leaves what is held to the frame */
+}
+
+/* Releases inside block b: after the last use of what its end does not need. Walks backwards. */
+static void do_body(owning *w, tr_bid b) {
+    tr_fn *f = w->o.f;
+    tr_arena *a = &f->ctx->arena;
+    tr_bits live = tr_bits_new(a, w->o.roots.n), used = tr_bits_new(a, w->o.roots.n);
+    live_at_end(w, b, &live);
+    tr_val next = tr_blk_at(f, b)->last;
+    for (tr_val v = tr_at(f, next)->prev; v != TR_NOVAL; next = v, v = tr_at(f, v)->prev) {
+        tr_bits_zero(&used);
+        for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)
+            need(w, &used, tr_at(f, v)->args[k]);
+        if (w->o.root_no[v] != UINT32_MAX)
+            tr_bits_set(&used, w->o.root_no[v]); /* made and never used: released at once */
+        tr_bld at = {.fn = f, .blk = b, .before = next, .loc = tr_at(f, v)->loc};
+        for (uint32_t r = 0; r < w->o.roots.n; r++)
+            if (tr_bits_get(&used, r) && !tr_bits_get(&live, r))
+                count(w, &at, TR_OP_RELEASE, w->o.roots.d[r]);
+        tr_bits_union(&live, &used);
+        end_root(w, &live, v);
+    }
+    /* an owning argument that is dead on arrival */
+    tr_bld at = {.fn = f, .blk = b, .before = tr_blk_at(f, b)->first};
+    for (uint32_t k = 0; k < tr_blk_at(f, b)->params.n; k++) {
+        tr_val p = tr_blk_at(f, b)->params.d[k];
+        if (tr_own_is_owner(&w->o, p) && !tr_bits_get(&live, w->o.root_no[p]))
+            count(w, &at, TR_OP_RELEASE, p);
+    }
+}
+
+bool tr_opt_own(tr_prog *p, tr_fn *f) {
+    owning w = {.changed = false};
+    (void)p;
+    if (!tr_own_find(f, &w.o))
+        return false;
+    find_lives(&w);
+    uint32_t n = f->rpo.n;
+    for (uint32_t i = 0; i < n;
+         i++) /* bodies first: what is put at the start of a block must stay before them */
+        do_body(&w, f->rpo.d[i]);
+    for (uint32_t i = 0; i < n; i++)
+        do_end(&w, f->rpo.d[i]);
+    return w.changed;
+}

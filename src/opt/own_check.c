@@ -1,0 +1,115 @@
+/* Checks what own.c made, by another way than it was made: a walk that counts the references held on each path.
+ *
+ * A value holds a reference when it is a root that was made, or was retained. Giving it to an owning argument, returning it or
+ * releasing it takes one back. Paths that meet must hold the same; a return must leave nothing; whatever uses an array needs
+ * its roots to be held. Runs when verification is on. */
+#include <string.h>
+
+#include "opt/own.h"
+
+typedef struct checker {
+    tr_own o;
+    uint8_t **at;  /* per block: references held per value at its start, NULL = not reached yet */
+    uint8_t *held; /* where the walk stands */
+    const char *why;
+} checker;
+
+static bool wrong(checker *c, tr_val v, const char *what) {
+    if (!c->why)
+        c->why = tr_arena_printf(&c->o.f->ctx->arena, "reference counts: %s (%s, value %u)", what,
+                                 tr_op_info[tr_at(c->o.f, v)->op].name, v);
+    return false;
+}
+
+static bool take(checker *c, tr_val v) {
+    if (!c->held[v])
+        return wrong(c, v, "given away but not held");
+    c->held[v]--;
+    return true;
+}
+
+static bool roots_held(checker *c, tr_val v) {
+    for (uint32_t r = 0; c->o.of[v] && r < c->o.roots.n; r++)
+        if (tr_bits_get(c->o.of[v], r) && !c->held[c->o.roots.d[r]])
+            return wrong(c, v, "used after its memory was released");
+    return true;
+}
+
+static bool check_ins(checker *c, tr_val v) {
+    const tr_ins *in = tr_at(c->o.f, v);
+    if (in->op == TR_OP_RELEASE)
+        return take(c, in->args[0]);
+    for (uint32_t i = 0; i < in->nargs; i++)
+        if (!roots_held(c, in->args[i]))
+            return false;
+    if (in->op == TR_OP_RETAIN)
+        c->held[in->args[0]]++;
+    if (c->o.root_no[v] != UINT32_MAX)
+        c->held[v]++;
+    return true;
+}
+
+static bool check_jump(checker *c, const tr_edge *e) {
+    tr_fn *f = c->o.f;
+    uint32_t n = f->ins.n;
+    uint8_t *before = tr_arena_copy(&f->ctx->arena, c->held, n);
+    bool ok = true;
+    for (uint32_t i = 0; i < e->n; i++) {
+        tr_val p = tr_blk_at(f, e->to)->params.d[i];
+        if (!tr_own_has_arrays(tr_at(f, p)->ty) || tr_is_const(tr_at(f, e->args[i])))
+            continue;
+        if (tr_own_is_owner(&c->o, p))
+            ok = ok && take(c, e->args[i]);
+    }
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!tr_own_is_owner(&c->o, tr_blk_at(f, e->to)->params.d[i]))
+            ok = ok && roots_held(c, e->args[i]);
+    if (!c->at[e->to])
+        c->at[e->to] = tr_arena_copy(&f->ctx->arena, c->held, n);
+    for (tr_val v = 0; ok && v < n; v++)
+        if (c->at[e->to][v] != c->held[v])
+            ok = wrong(c, v, "held on one way into a block and not on another");
+    memcpy(c->held, before, n);
+    return ok;
+}
+
+static bool check_block(checker *c, tr_bid b) {
+    tr_fn *f = c->o.f;
+    memcpy(c->held, c->at[b], f->ins.n);
+    for (uint32_t k = 0; k < tr_blk_at(f, b)->params.n; k++)
+        if (tr_own_is_owner(&c->o, tr_blk_at(f, b)->params.d[k]))
+            c->held[tr_blk_at(f, b)->params.d[k]]++;
+    tr_val t = tr_blk_at(f, b)->last;
+    for (tr_val v = tr_blk_at(f, b)->first; v != t; v = tr_at(f, v)->next)
+        if (!check_ins(c, v))
+            return false;
+    for (uint32_t s = 0; s < tr_nsucc(tr_at(f, t)); s++)
+        if (!check_jump(c, &tr_at(f, t)->imm.succ[s]))
+            return false;
+    if (tr_at(f, t)->op != TR_OP_RET)
+        return true;
+    tr_val v = tr_arg(f, t, 0);
+    if (tr_own_has_arrays(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)) && !take(c, v))
+        return false;
+    for (tr_val k = 0; k < f->ins.n; k++)
+        if (c->held[k])
+            return wrong(c, k, "still held at the return");
+    return true;
+}
+
+bool tr_own_check(tr_fn *f, const char **why) {
+    checker c = {.why = NULL};
+    tr_arena *a = &f->ctx->arena;
+    tr_cfg_compute(f);
+    tr_dom_compute(f);
+    if (!tr_own_find(f, &c.o))
+        return true;
+    c.at = TR_NEW_N(a, uint8_t *, f->blks.n + 1u);
+    c.held = TR_NEW_N(a, uint8_t, f->ins.n + 1u);
+    c.at[0] = TR_NEW_N(a, uint8_t, f->ins.n + 1u);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < f->rpo.n; i++)
+        ok = check_block(&c, f->rpo.d[i]);
+    *why = c.why;
+    return ok;
+}
