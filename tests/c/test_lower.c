@@ -12,7 +12,9 @@ static tr_module *from_text(const char *name, const char *text) {
     unit u;
     snprintf(now, 4096, "%s (level %u, debug %u)", name, opts.opt_level, opts.debug);
     unit_open(&u);
+    uint8_t plant = u.ctx.opts.plant;
     u.ctx.opts = opts;
+    u.ctx.opts.plant = plant;
     if (!tr_ir_parse(&u.ctx, text, "test.ir", &u.p)) {
         CHECK(0, "the test's text does not parse");
         unit_errors(&u);
