@@ -107,6 +107,14 @@ static void print_note(tr_sb *b, const tr_note *n, const char *file, PyObject *g
     Py_XDECREF(hold);
 }
 
+/* An operand that stands twice in an expression is explained once. */
+static bool said_before(const tr_err *e, const tr_note *n) {
+    for (const tr_note *m = e->notes; m != n; m = m->next)
+        if (m->span.line == n->span.line && strcmp(m->text, n->text) == 0)
+            return true;
+    return false;
+}
+
 static void print_error(tr_sb *b, const tr_err *e, PyObject *globals) {
     PyObject *hold = NULL;
     const tr_span sp = e->place.span;
@@ -129,7 +137,10 @@ static void print_error(tr_sb *b, const tr_err *e, PyObject *globals) {
         print_excerpt(b, e, line, width);
         lines += 3;
     }
-    for (const tr_note *n = e->notes; n && lines + (e->hint != NULL) < MAX_LINES; n = n->next, lines++) {
+    for (const tr_note *n = e->notes; n && lines + (e->hint != NULL) < MAX_LINES; n = n->next) {
+        if (said_before(e, n))
+            continue;
+        lines++;
         tr_sb_printf(b, "\n%*s = note: ", width, "");
         print_note(b, n, e->place.file, globals);
         if (n->span.line > 0 && n->span.line != sp.line)

@@ -100,13 +100,35 @@ static const tr_ty *constant_type(void *user, PyObject *value) {
     return o ? tr_obj_type(&j->ctx.arena, j->ctx.types, o) : NULL;
 }
 
-/* Takes the snapshot and types the arguments. Arena memory may run out here, under Python frames of our own that hold nothing. */
-static bool snapshot(job *j) {
-    j->ctx.arena.oom = &j->ctx.oom;
-    if (setjmp(j->ctx.oom)) {
-        PyErr_NoMemory();
-        return false;
+/* Which function of the program a constant argument is: its type's text has only the name. */
+static void hash_constants(job *j, tr_hasher *h, const tr_argk *k) {
+    if (tr_key_kind(k->key) == TR_K_IDENT) {
+        const tr_obj *o = tr_freeze_value(&j->frozen, k->value);
+        uint32_t id[2] = {o ? o->kind : 0, o && o->kind == TR_OBJ_FUNC ? o->u.func : o && o->kind == TR_OBJ_BUILTIN ? o->u.builtin : 0};
+        tr_hasher_add(h, id, sizeof id);
     }
+    for (uint32_t i = 0; i < k->n; i++)
+        hash_constants(j, h, &k->items[i]);
+}
+
+/* Asks for the cache if the function wants it and everything it depends on can be told by content; says so if not. False when the
+ * warning has become an exception. */
+static bool use_cache(job *j) {
+    char why[256];
+    tr_hasher *h = j->f->cache && !j->rq.want.llvm && !j->rq.want.llvmopt && !j->rq.want.assembly ? tr_hasher_new() : NULL;
+    if (!h)
+        return true;
+    for (uint32_t i = 0; j->pats && i < j->n; i++)
+        hash_constants(j, h, &j->pats[i]);
+    bool ok = tr_freeze_hash(&j->frozen, h);
+    tr_hasher_end(h, &j->rq.key);
+    if (ok)
+        j->rq.cache_dir = j->cache_dir = tr_cache_dir(why, sizeof why);
+    const char *reason = !ok ? j->frozen.why : !j->cache_dir ? why : NULL;
+    return !reason || PyErr_WarnFormat(PyExc_UserWarning, 1, "%U() is not cached: %s", j->f->qualname, reason) == 0;
+}
+
+static bool take_snapshot(job *j) {
     tr_prog_init(&j->prog, &j->ctx);
     if (!tr_freeze(&j->frozen, j->f->py_func))
         return false;
@@ -116,7 +138,20 @@ static bool snapshot(job *j) {
         if (!j->args[i])
             return false;
     }
-    return true;
+    return use_cache(j);
+}
+
+/* Takes the snapshot and types the arguments. Arena memory may run out here, under Python frames of our own that hold nothing. */
+static bool snapshot(job *j) {
+    j->ctx.arena.oom = &j->ctx.oom;
+    if (setjmp(j->ctx.oom)) {
+        j->ctx.arena.oom = NULL;
+        PyErr_NoMemory();
+        return false;
+    }
+    bool ok = take_snapshot(j);
+    j->ctx.arena.oom = NULL;
+    return ok;
 }
 
 static void job_free(job *j) {
@@ -156,33 +191,12 @@ static job *job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *arg
     return j;
 }
 
-/* Asks for the cache if the function wants it and everything it depends on can be told by content. */
-static void use_cache(job *j) {
-    char why[256];
-    tr_hasher *h = j->f->cache && !j->rq.want.llvm && !j->rq.want.llvmopt && !j->rq.want.assembly ? tr_hasher_new() : NULL;
-    if (!h)
-        return;
-    bool ok = tr_freeze_hash(&j->frozen, h);
-    tr_hasher_end(h, &j->rq.key);
-    if (!ok) {
-        PyErr_WarnFormat(PyExc_UserWarning, 1, "%U() is not cached: %s", j->f->qualname, j->frozen.why);
-        return;
-    }
-    j->cache_dir = tr_cache_dir(why, sizeof why);
-    if (!j->cache_dir)
-        PyErr_WarnFormat(PyExc_UserWarning, 1, "%U() is not cached: %s", j->f->qualname, why);
-    j->rq.cache_dir = j->cache_dir;
-}
-
 /* Snapshot and compile. On failure the exception is set. */
 static bool job_run(job *j) {
     bool ok = false;
     if (snapshot(j)) {
         j->rq.bind = j->frozen.bind;
         j->rq.nbind = j->frozen.nbind;
-        use_cache(j);
-    }
-    if (!PyErr_Occurred() && !j->ctx.nerrs) { /* a warning may have become an exception */
         Py_BEGIN_ALLOW_THREADS
         pthread_rwlock_rdlock(&j->st->fork);
         ok = tr_compile(&j->prog, &j->rq, &j->out);
@@ -272,9 +286,18 @@ static bool check_result(job *j) {
     const tr_ty *ret = j->out.ret;
     if (!ret->local && tr_box_can(ret))
         return true;
-    tr_fail(&j->ctx, TR_ERR_TYPING, "the function returns a value of type %s, which cannot be given to Python",
-            tr_ty_user(&j->ctx.arena, ret));
-    tr_pyerr_raise_ctx(j->st, &j->ctx, NULL);
+    j->ctx.arena.oom = &j->ctx.oom;
+    if (setjmp(j->ctx.oom)) {
+        PyErr_NoMemory();
+        return false;
+    }
+    const tr_func *fn = &j->prog.funcs.d[j->prog.root_func];
+    int32_t line = fn->code ? (int32_t)fn->code->firstline : 0;
+    tr_place place = {fn->file, fn->name, {line, -1, line, -1}};
+    tr_err *e = tr_err_add(&j->ctx, TR_ERR_TYPING, place, "the function returns a value of type %s, which Python cannot be given",
+                           tr_ty_user(&j->ctx.arena, ret));
+    e->hint = "return numbers, arrays, tuples of these, or None";
+    tr_pyerr_raise_ctx(j->st, &j->ctx, PyFunction_GetGlobals(j->f->py_func));
     return false;
 }
 

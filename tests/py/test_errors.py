@@ -248,3 +248,19 @@ def test_an_error_at_compile_time_leaves_the_function_usable():
     with pytest.raises(treadle.TypingError):
         f(None)
     assert f(1) == 2 and len(f.signatures) == 1
+
+
+def test_a_result_that_python_cannot_be_given():
+    def make(a):
+        def inner(x):
+            return x + a
+
+        return inner
+
+    text = message(make, 1, error=treadle.TypingError)
+    assert "returns a value of type" in text and "in make" in text and "= help: return numbers" in text
+
+
+def test_an_operand_is_explained_once():
+    text = message(lambda a: a @ a, np.zeros((2, 2)))
+    assert text.count("argument 'a' is") == 1

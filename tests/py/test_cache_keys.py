@@ -1,0 +1,142 @@
+"""What the cache takes for the same, seen from Python: it must never give the wrong code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PRELUDE = "import numpy as np\nfrom treadle import njit\n"
+
+
+@pytest.fixture
+def run(tmp_path):
+    def go(source, *argv):
+        """Standard output of the program in a fresh process; the cache stays from run to run."""
+        path = tmp_path / "program.py"
+        path.write_text(PRELUDE + source)
+        env = dict(os.environ, TREADLE_CACHE_DIR=str(tmp_path / "cache"))
+        r = subprocess.run(
+            [sys.executable, str(path), *argv], capture_output=True, text=True, env=env, timeout=120
+        )
+        assert r.returncode == 0, r.stderr
+        return r.stdout.strip()
+
+    return go
+
+
+BASE = """
+K = 1
+A = np.arange(3.0)
+def helper(x):
+    return x + 1
+@njit(cache=True)
+def f(x):
+    return helper(x) * K + A[0]
+print(f(2), f.stats["loaded"])
+"""
+
+
+def test_a_second_process_loads(run):
+    assert run(BASE) == "3.0 0"
+    assert run(BASE) == "3.0 1"
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        ("K = 1", "K = 2", "6.0 0"),
+        ("K = 1", "K = 1.0", "3.0 0"),
+        ("x + 1", "x + 5", "7.0 0"),
+        ("np.arange(3.0)", "np.arange(3.0) + 1", "4.0 0"),
+        ("np.arange(3.0)", "np.arange(3)", "3 0"),
+        ("cache=True", "cache=True, error_model='numpy'", "3.0 0"),
+        ("cache=True", "cache=True, boundscheck=False", "3.0 0"),
+        ("cache=True", "cache=True, fastmath=True", "3.0 0"),
+        ("cache=True", "cache=True, promotion='numba'", "3.0 0"),
+        ("f(2)", "f(2.0)", "3.0 0"),
+        ("f(2)", "f(np.int8(2))", "3.0 0"),
+        ("helper(x) * K", "helper(x) / K", "3.0 0"),
+    ],
+)
+def test_what_makes_a_difference(run, old, new, expected):
+    run(BASE)
+    changed = BASE.replace(old, new)
+    assert changed != BASE
+    assert run(changed) == expected
+    assert run(changed) == expected.replace(" 0", " 1")
+    assert run(BASE) == "3.0 1"
+
+
+def test_functions_as_arguments(run):
+    source = """
+up = lambda x: x + 1
+down = lambda x: x - 1
+both = (up, down)
+@njit(cache=True)
+def f(g, h, x):
+    return g(x) * 10 + h(x) + both[0](x) * 0 + both[1](x) * 0
+import sys
+g, h = (up, down) if sys.argv[1] == "a" else (down, up)
+print(f(g, h, 5), f.stats["loaded"])
+"""
+    assert run(source, "a") == "64 0" and run(source, "a") == "64 1"
+    assert run(source, "b") == "46 0" and run(source, "b") == "46 1"
+
+
+def test_strings_and_dtypes_as_arguments(run):
+    source = """
+import sys
+@njit(cache=True)
+def f(n, how, dt):
+    return np.full(n, 2 if how == "two" else 3, dt)
+r = f(2, sys.argv[1], np.dtype(sys.argv[2]))
+print(r[0], r.dtype, f.stats["loaded"])
+"""
+    for how, dt, text in [
+        ("two", "f4", "2.0 float32"),
+        ("six", "f4", "3.0 float32"),
+        ("two", "f8", "2.0 float64"),
+    ]:
+        assert run(source, how, dt) == text + " 0"
+        assert run(source, how, dt) == text + " 1"
+
+
+def test_results_of_every_kind_come_from_the_cache(run):
+    source = """
+from collections import namedtuple
+P = namedtuple("P", "x y")
+@njit(cache=True)
+def f(a):
+    return a, a[1:], np.zeros(2), P(1, a[0]), None, (True, 1j), 3
+print(f(np.ones(3)), f.stats["loaded"])
+@njit(cache=True)
+def g(i):
+    return np.zeros(3)[i]
+try:
+    g(5)
+except IndexError as e:
+    import traceback
+    print(e, traceback.extract_tb(e.__traceback__)[-1].line, g.stats["loaded"])
+"""
+    first = run(source)
+    assert first.count(" 0") >= 2
+    again = run(source)
+    assert again.splitlines()[0].endswith(" 1") and again.splitlines()[1].endswith(" 1")
+    assert [line[:-1] for line in first.splitlines()] == [line[:-1] for line in again.splitlines()]
+
+
+def test_a_large_frozen_array_is_not_cached(run):
+    source = """
+import warnings
+A = np.zeros(1 << 18)
+@njit(cache=True)
+def f(i):
+    return A[i]
+with warnings.catch_warnings(record=True) as w:
+    warnings.simplefilter("always")
+    print(f(1), f.stats["loaded"], len(w), "not cached" in str(w[0].message))
+"""
+    assert run(source) == "0.0 0 1 True" and run(source) == "0.0 0 1 True"
