@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 /* Options that every test runs under. */
 static tr_opts opts = TR_OPTS_DEFAULT;
@@ -640,9 +641,20 @@ static void test_texts(void) {
     unit_close(&u);
 }
 
+/* Sanitizers answer as malloc does. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "allocator_may_return_null=1";
+}
+
 static void test_no_memory(void) {
     unit u;
     jmp_buf here;
+    struct rlimit all_of_it, little;
+    getrlimit(RLIMIT_AS, &all_of_it);
+    little = all_of_it;
+    little.rlim_cur = (rlim_t)16 << 30;
+    setrlimit(RLIMIT_AS, &little);
     strcpy(now, "out of memory while lowering");
     unit_open(&u);
     if (tr_ir_parse(&u.ctx, "fn @f -> f64 {\nb0(%x: f64):\n  ret %x\n}\n", "t", &u.p)) {
@@ -660,6 +672,7 @@ static void test_no_memory(void) {
         CHECK(jumped && u.ctx.arena.oom == &here, "the handler was not reached");
         u.p.insts.n = n;
     }
+    setrlimit(RLIMIT_AS, &all_of_it);
     unit_close(&u);
 }
 
