@@ -237,6 +237,17 @@ static tr_tv sign_of_complex(tr_em *e, tr_tv v) {
     return tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, r, zero), tr_em_num(e, v.ty, 0.0), q);
 }
 
+/* 1 / v, scaled by the larger part, step by step as NumPy has it. */
+static tr_tv reciprocal_of_complex(tr_em *e, tr_tv v) {
+    tr_tv re = tr_em_re(e, v), im = tr_em_im(e, v), one = tr_em_num(e, re.ty, 1.0);
+    tr_tv wide = tr_em_cmp(e, TR_CMP_GE, tr_em_op1(e, TR_OP_ABS, re), tr_em_op1(e, TR_OP_ABS, im));
+    tr_tv big = tr_em_select(e, wide, re, im), small = tr_em_select(e, wide, im, re);
+    tr_tv r = tr_em_op2(e, TR_OP_DIV, small, big);
+    tr_tv d = tr_em_op2(e, TR_OP_ADD, big, tr_em_op2(e, TR_OP_MUL, small, r));
+    tr_tv p = tr_em_op2(e, TR_OP_DIV, one, d), q = tr_em_op2(e, TR_OP_DIV, r, d);
+    return tr_em_cplx(e, tr_em_select(e, wide, p, q), tr_em_op1(e, TR_OP_NEG, tr_em_select(e, wide, q, p)));
+}
+
 static tr_tv spacing(tr_em *e, tr_tv v) {
     tr_tv next = tr_fam_math2(e, TR_MATH_NEXTAFTER, v,
                               tr_fam_math2(e, TR_MATH_COPYSIGN, tr_em_num(e, v.ty, HUGE_VAL), v));
@@ -264,7 +275,10 @@ static bool unary_same(tr_em *e, const void *user, tr_tv v, tr_tv *out) {
         return true;
     case TR_UF_SQUARE: *out = tr_em_op2(e, TR_OP_MUL, v, v); return true;
     case TR_UF_RECIPROCAL:
-        *out = tr_em_op2(e, k == 'i' ? TR_OP_QUOT : TR_OP_DIV, tr_em_num(e, v.ty, 1.0), v);
+        if (complex_ty)
+            *out = reciprocal_of_complex(e, v);
+        else
+            *out = tr_em_op2(e, k == 'i' ? TR_OP_QUOT : TR_OP_DIV, tr_em_num(e, v.ty, 1.0), v);
         return true;
     case TR_UF_CONJ:
         *out = complex_ty ? tr_em_cplx(e, tr_em_re(e, v), tr_em_op1(e, TR_OP_NEG, tr_em_im(e, v))) : v;
@@ -304,7 +318,7 @@ static bool elt_unary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
                                     : scaled(e, v, how == TR_UF_DEG ? 180.0 / M_PI : M_PI / 180.0);
         return true;
     }
-    if (k == 'b' && (how == TR_UF_SQUARE || how == TR_UF_RECIPROCAL))
+    if (k == 'b' && (how == TR_UF_SQUARE || how == TR_UF_RECIPROCAL || how == TR_UF_CONJ))
         v = tr_em_conv(e, v, tr_fam_ty(e, TR_TY_I8));
     return unary_same(e, user, v, out);
 }

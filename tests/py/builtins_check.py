@@ -10,10 +10,10 @@ import math
 import struct
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-
 from treadle import TreadleError, njit
 
 NAMES = {"math": math, "cmath": cmath, "np": np}
@@ -23,6 +23,15 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-310, 1e300, -1e300, math.inf, -mat
 floats = st.one_of(st.sampled_from(SPECIAL), st.floats(-1e6, 1e6), st.floats())
 f32s = st.one_of(st.sampled_from(SPECIAL), st.floats(width=32)).map(np.float32)
 ints = st.one_of(st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1))
+
+
+def given(*args: Any, **kwargs: Any) -> Any:
+    """Hypothesis' ``given`` without a deadline: the first example of each expression compiles it."""
+
+    def decorate(fn: Any) -> Any:
+        return hypothesis.settings(deadline=None, max_examples=60)(hypothesis.given(*args, **kwargs)(fn))
+
+    return decorate
 
 
 @functools.cache

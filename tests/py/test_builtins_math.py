@@ -9,11 +9,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
-from builtins_check import LIBM, check, close, floats, f32s, ints, plain, rejects, result_type, run, ulps  # noqa: E402
+from builtins_check import (
+    LIBM,
+    check,
+    close,
+    f32s,
+    floats,
+    given,
+    ints,
+    plain,
+    rejects,
+    result_type,
+    run,
+    ulps,
+)  # noqa: E402
 
 ONE = """sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc
 cbrt fabs degrees radians""".split()
@@ -265,7 +277,9 @@ def test_integer_arguments_only():
 vectors = st.lists(st.floats(-1e200, 1e200), max_size=12)
 
 
-@given(v=st.lists(st.one_of(st.floats(-1e300, 1e300), st.sampled_from([1e16, 1.0, -1e16, 1e-16])), max_size=40))
+@given(
+    v=st.lists(st.one_of(st.floats(-1e300, 1e300), st.sampled_from([1e16, 1.0, -1e16, 1e-16])), max_size=40)
+)
 def test_fsum(v):
     want = math.fsum(v)
     close(run("math.fsum(a)", np.array(v, dtype=np.float64)), want)
@@ -275,7 +289,9 @@ def test_fsum(v):
 def test_fsum_of_others():
     check("math.fsum((a, b, 1e16, -1e16))", 0.1, 0.2)
     assert run("math.fsum(a)", np.array([1, 2, 3], dtype=np.int8)) == 6.0
-    assert run("math.fsum(a)", np.array([0.1] * 10, dtype=np.float32)) == math.fsum([float(np.float32(0.1))] * 10)
+    assert run("math.fsum(a)", np.array([0.1] * 10, dtype=np.float32)) == math.fsum(
+        [float(np.float32(0.1))] * 10
+    )
     assert math.isnan(run("math.fsum(a)", np.array([math.inf, -math.inf])))
     assert run("math.fsum(a)", np.array([math.inf, 1.0])) == math.inf
     rejects("math.fsum(a)", np.ones((2, 2)), match="one-dimensional")
@@ -305,7 +321,9 @@ def test_prod():
 
 if sys.version_info >= (3, 12):  # math.sumprod is new in Python 3.12
 
-    @given(v=st.lists(st.floats(-1e100, 1e100), max_size=12), w=st.lists(st.floats(-1e100, 1e100), max_size=12))
+    @given(
+        v=st.lists(st.floats(-1e100, 1e100), max_size=12), w=st.lists(st.floats(-1e100, 1e100), max_size=12)
+    )
     def test_sumprod(v, w):
         n = min(len(v), len(w))
         close(run("math.sumprod(a, b)", np.array(v[:n]), np.array(w[:n])), math.sumprod(v[:n], w[:n]), ulp=1)

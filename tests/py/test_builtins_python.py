@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
-
 from treadle import njit
 
 sys.path.insert(0, str(Path(__file__).parent))
-from builtins_check import check, close, f32s, floats, ints, plain, rejects, result_type, run  # noqa: E402
+from builtins_check import check, close, f32s, floats, given, ints, plain, rejects, result_type, run  # noqa: E402
 
 INTS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 FLOATS = [np.float32, np.float64]
@@ -474,7 +472,11 @@ def test_print(capfd):
         print(i, sep=None, end=None)
         print(1, 2.0, True, 1e100, 1e16, 1e-5)
 
-    for args in ((1, 2.5, True, 1 + 2j), (-(2**63), math.nan, False, -0.0 - 1j), (0, -math.inf, True, complex(math.nan, math.inf))):
+    for args in (
+        (1, 2.5, True, 1 + 2j),
+        (-(2**63), math.nan, False, -0.0 - 1j),
+        (0, -math.inf, True, complex(math.nan, math.inf)),
+    ):
         ours, theirs = printed(capfd, f, *args)
         assert ours == theirs
 
