@@ -253,7 +253,7 @@ def test_bad_options(options, error, text):
         (staticmethod(add), "below @staticmethod"),
         ({}, "jit takes a function"),
     ],
-    ids=str,
+    ids=["int", "type", "builtin", "class", "staticmethod", "dict"],
 )
 def test_what_jit_does_not_take(thing, text):
     with pytest.raises(TypeError, match=text):
