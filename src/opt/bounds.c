@@ -276,25 +276,25 @@ static bool slow_block(const bounder *s, tr_bid b) {
 }
 
 /* From the outermost loop inwards: the first that can be tested for. */
-static bool plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n) {
+static void plan_for(bounder *s, tr_bid b, const tr_lin *goals, uint32_t n) {
     uint32_t chain[64], depth = 0;
     if (slow_block(s, b))
-        return false;
+        return;
     for (uint32_t l = s->innermost[b]; l != UINT32_MAX && depth < 64; l = s->loops.d[l].parent)
         chain[depth++] = l;
     while (depth-- > 0)
         if (!s->plans[chain[depth]].done && plan_goals(s, chain[depth], goals, n))
-            return true;
-    return false;
+            return;
 }
 
 /* 0 <= i and i < n, on trust that sums do not wrap: the second walk proves that too. */
-static bool plan_check(bounder *s, tr_bid b, tr_val i, tr_val n) {
+static void plan_check(bounder *s, tr_bid b, tr_val i, tr_val n) {
     s->pr.guess = true;
     tr_lin at = tr_linearize(&s->pr, i), goals[2] = {at, tr_linearize(&s->pr, n)};
     s->pr.guess = false;
     goals[1].c -= 1;
-    return tr_lin_add(&goals[1], &at, -1) && plan_for(s, b, goals, 2);
+    if (tr_lin_add(&goals[1], &at, -1))
+        plan_for(s, b, goals, 2);
 }
 
 static void plan_wrap(bounder *s, tr_bid b, tr_val i) {
@@ -334,11 +334,12 @@ static void visit_check(bounder *s, tr_val v) {
     bool sum = tr_lin_add(&room, &i, -1), proven = sum && tr_prove(&s->pr, &i) && tr_prove(&s->pr, &room);
     if (!proven) {
         const tr_ins *w = tr_at(s->f, in->args[0]);
-        s->pr.soft = plan_check(s, in->blk, w->op == TR_OP_WRAP ? w->args[0] : in->args[0], in->args[1]);
+        plan_check(s, in->blk, w->op == TR_OP_WRAP ? w->args[0] : in->args[0], in->args[1]);
+        s->pr.leaf = true;
         tr_assume(&s->pr, &i); /* past here it has held */
         if (sum)
             tr_assume(&s->pr, &room);
-        s->pr.soft = false;
+        s->pr.leaf = false;
         return;
     }
     tr_ins_remove(s->f, v);

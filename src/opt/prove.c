@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { DEPTH = 8, BUDGET = 160, SPLITS = 2, EXPR_DEPTH = 6, DEF_DEPTH = 3 };
+enum { DEPTH = 8, BUDGET = 100, SPLITS = 2, EXPR_DEPTH = 6, DEF_DEPTH = 3 };
 
 tr_prover tr_prover_new(tr_fn *f) {
     tr_prover p = {.f = f, .nvals = f->ins.n, .budget = BUDGET};
@@ -19,11 +19,14 @@ void tr_prover_meet(tr_prover *p, tr_val v) {
 }
 
 static void push(tr_prover *p, const tr_lin *e) {
-    tr_fact k = {.e = *e, .soft = p->soft};
+    tr_fact k = {.e = *e, .leaf = p->leaf};
     for (uint32_t i = 0; i < e->n; i++) {
         if (e->t[i].v >= p->nvals)
             return; /* made after the walk began: nothing to say of it */
     }
+    for (uint32_t i = 0; i < e->n; i++)
+        if (p->head[e->t[i].v] != UINT32_MAX && tr_lin_same(&p->facts.d[p->head[e->t[i].v]].e, e))
+            return; /* the newest one says it already */
     for (uint32_t i = 0; i < e->n; i++) {
         k.next[i] = p->head[e->t[i].v];
         p->head[e->t[i].v] = p->facts.n;
@@ -264,6 +267,14 @@ static bool step(const tr_lin *e, uint32_t i, const tr_lin *fact, tr_lin *out) {
     return tr_lin_add(out, e, se) && tr_lin_add(out, fact, -sf);
 }
 
+/* The next older fact about v. */
+static uint32_t older(const tr_fact *fact, tr_val v) {
+    for (uint32_t j = 0; j < fact->e.n; j++)
+        if (fact->e.t[j].v == v)
+            return fact->next[j];
+    return UINT32_MAX;
+}
+
 /* e with term i at the end of its range; false when the range says nothing. */
 static bool step_range(const tr_fn *f, const tr_lin *e, uint32_t i, tr_lin *out) {
     tr_wide lo, hi, limit = (tr_wide)1 << 62;
@@ -329,13 +340,11 @@ static bool prove(tr_prover *p, const tr_lin *e, int depth, int splits) {
     tr_lin next;
     if (v >= p->nvals)
         return false;
-    for (uint32_t k = p->head[v]; k != UINT32_MAX;) {
-        const tr_fact fact = p->facts.d[k];
-        k = UINT32_MAX;
-        for (uint32_t j = 0; j < fact.e.n; j++)
-            if (fact.e.t[j].v == v)
-                k = fact.next[j];
-        if (step(e, i, &fact.e, &next) && prove(p, &next, depth - 1, splits))
+    for (uint32_t k = p->head[v], after; k != UINT32_MAX; k = after) {
+        const tr_fact *fact = &p->facts.d[k];
+        after = older(fact, v);
+        if (step(e, i, &fact->e, &next) &&
+            (fact->leaf ? least(p->f, &next) >= 0 : prove(p, &next, depth - 1, splits)))
             return true;
     }
     return (step_range(p->f, e, i, &next) && prove(p, &next, depth - 1, splits)) ||
@@ -535,13 +544,10 @@ static bool derive(deriving *d, const tr_lin *e, int depth, tr_lin *out) {
         return false;
     d->p->budget--;
     tr_lin next;
-    for (uint32_t k = d->p->head[v]; k != UINT32_MAX;) {
-        const tr_fact fact = d->p->facts.d[k];
-        k = UINT32_MAX;
-        for (uint32_t j = 0; j < fact.e.n; j++)
-            if (fact.e.t[j].v == v)
-                k = fact.next[j];
-        if (!fact.soft && step(e, best, &fact.e, &next) && derive(d, &next, depth - 1, out))
+    for (uint32_t k = d->p->head[v], after; k != UINT32_MAX; k = after) {
+        const tr_fact *fact = &d->p->facts.d[k];
+        after = older(fact, v);
+        if (!fact->leaf && step(e, best, &fact->e, &next) && derive(d, &next, depth - 1, out))
             return true;
     }
     return step_range(d->p->f, e, best, &next) && derive(d, &next, depth - 1, out);

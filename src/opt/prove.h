@@ -18,7 +18,8 @@
 typedef struct tr_fact {
     tr_lin e;                    /* >= 0 */
     uint32_t next[TR_LIN_TERMS]; /* the next older fact about e.t[i].v */
-    bool soft;                   /* from a check that is to be versioned away: no ground to plan on */
+    bool
+        leaf; /* from an index check: there may be many, so they only end a proof, and no plan is built on one */
 } tr_fact;
 
 typedef struct tr_prover {
@@ -28,7 +29,7 @@ typedef struct tr_prover {
     uint32_t *pos;  /* per value: when the walk met its definition; later values are eliminated first */
     uint32_t npos, nvals;
     uint32_t budget;
-    bool soft;  /* facts assumed now are */
+    bool leaf;  /* facts assumed now are */
     bool guess; /* linearize() takes it on trust that results fit: only to look for conditions to test */
 } tr_prover;
 
