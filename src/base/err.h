@@ -38,8 +38,9 @@ typedef struct tr_place {
 
 typedef struct tr_note {
     struct tr_note *next;
-    const char *text; /* "argument 'a' is float64"; a leading "$" stands for the source that the span covers */
-    tr_span span;     /* line 0: no place */
+    const char
+        *text;    /* "argument 'a' is float64"; a leading "$" stands for the source that the span covers */
+    tr_span span; /* line 0: no place */
 } tr_note;
 
 typedef struct tr_err {

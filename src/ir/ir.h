@@ -110,7 +110,9 @@ typedef enum tr_exc {
     TR_EXC__COUNT
 } tr_exc;
 extern const char *const tr_exc_name[TR_EXC__COUNT];
-extern const char *const tr_bin_name[TR_BIN__COUNT], *const tr_un_name[TR_UN__COUNT], *const tr_cmp_name[TR_CMP__COUNT];
+extern const char *const tr_bin_name[TR_BIN__COUNT];
+extern const char *const tr_un_name[TR_UN__COUNT];
+extern const char *const tr_cmp_name[TR_CMP__COUNT];
 
 /* Keyword and star use of a front CALLPY: operands are callee, positional..., then keyword values. */
 typedef struct tr_callinfo {
@@ -242,6 +244,8 @@ static inline tr_val tr_arg(const tr_fn *f, tr_val v, uint32_t i) {
 static inline uint8_t tr_effects(const tr_ins *i) {
     return tr_op_info[i->op].effects;
 }
+/* The same, but for CALLRT the effects of its row: what passes should ask. */
+uint8_t tr_ins_effects(const tr_ins *i);
 static inline bool tr_is_const(const tr_ins *i) {
     return i->op == TR_OP_CONST || i->op == TR_OP_UNDEF || i->op == TR_OP_CONSTARR || i->op == TR_OP_OBJ;
 }

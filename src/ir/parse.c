@@ -567,6 +567,7 @@ static bool read_sub(reader *r, tr_ins *i) {
     case TR_OP_MATH: ok = read_named(r, math, TR_MATH__COUNT, "a function", &n); break;
     case TR_OP_IS:
     case TR_OP_IN: n = accept_word(r, "not"); break;
+    case TR_OP_UNDEFVAR: n = accept_word(r, "global") ? 1 : accept_word(r, "free") ? 2 : 0; break;
     default: break;
     }
     i->sub = (uint8_t)n;

@@ -314,6 +314,7 @@ static const char *sub_name(const tr_ins *i) {
     case TR_OP_MATH: return i->sub < TR_MATH__COUNT ? tr_math_info[i->sub].name : "?";
     case TR_OP_IS:
     case TR_OP_IN: return i->sub ? "not" : NULL;
+    case TR_OP_UNDEFVAR: return i->sub == 1 ? "global" : i->sub == 2 ? "free" : NULL;
     default: return NULL;
     }
 }
@@ -403,6 +404,8 @@ static void print_ins(printer *p, tr_val v) {
     tr_sb_printf(b, "%*s", p->indent + 2, "");
     if (i->op >= TR_OP__COUNT) {
         tr_sb_printf(b, "?op%u\n", i->op);
+        if (p->note)
+            p->note(p->user, b, p->f, i->blk, v);
         return;
     }
     if (p->names[v] && i->ty) {

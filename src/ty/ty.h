@@ -51,8 +51,8 @@ typedef enum tr_tyk {
     TR_TY_ITER, /* enumerate, zip, reversed, flat: sub says which; items are the underlying iterables (enumerate: int64 start, iterable) */
     TR_TY_CLOSURE, /* an inner function: `func` of the program, items = types of the captured values */
     TR_TY_METHOD,  /* a bound method: items[0] = self's type, `name` the method */
-    TR_TY_EXC, /* an exception instance about to be raised: lit = its class, items = its arguments' types */
-    TR_TY_TEXT,    /* an f-string with run-time values: items are its pieces, literal texts or scalars */
+    TR_TY_EXC,  /* an exception instance about to be raised: lit = its class, items = its arguments' types */
+    TR_TY_TEXT, /* an f-string with run-time values: items are its pieces, literal texts or scalars */
     TR_TY__COUNT
 } tr_tyk;
 
