@@ -14,18 +14,20 @@ const char *tr_function_param(const tr_function *f, uint32_t i) {
     return "*args";
 }
 
-static uint32_t nnames(const tr_function *f) { return (uint32_t)PyTuple_GET_SIZE(f->names); }
+static uint32_t nnames(const tr_function *f) {
+    return (uint32_t)PyTuple_GET_SIZE(f->names);
+}
 
 static bool too_many(tr_function *f, Py_ssize_t given) {
     uint32_t need = 0;
     for (uint32_t i = 0; i < f->npos; i++)
         need += !f->defaults[i];
     if (need == f->npos)
-        PyErr_Format(PyExc_TypeError, "%U() takes %u positional argument%s but %zd %s given", f->qualname, f->npos,
-                     f->npos == 1 ? "" : "s", given, given == 1 ? "was" : "were");
+        PyErr_Format(PyExc_TypeError, "%U() takes %u positional argument%s but %zd %s given", f->qualname,
+                     f->npos, f->npos == 1 ? "" : "s", given, given == 1 ? "was" : "were");
     else
-        PyErr_Format(PyExc_TypeError, "%U() takes from %u to %u positional arguments but %zd %s given", f->qualname, need,
-                     f->npos, given, given == 1 ? "was" : "were");
+        PyErr_Format(PyExc_TypeError, "%U() takes from %u to %u positional arguments but %zd %s given",
+                     f->qualname, need, f->npos, given, given == 1 ? "was" : "were");
     return false;
 }
 
@@ -44,7 +46,8 @@ static bool missing(tr_function *f, PyObject **v, uint32_t from, uint32_t to, co
         seen++;
     }
     if (text)
-        PyErr_Format(PyExc_TypeError, "%U() missing %u required %s argument%s: %U", f->qualname, n, what, n == 1 ? "" : "s", text);
+        PyErr_Format(PyExc_TypeError, "%U() missing %u required %s argument%s: %U", f->qualname, n, what,
+                     n == 1 ? "" : "s", text);
     Py_XDECREF(text);
     return false;
 }
@@ -70,7 +73,8 @@ static bool take_keywords(tr_function *f, PyObject *const *values, PyObject *kwn
             return false;
         }
         if (i < (Py_ssize_t)f->nposonly) {
-            PyErr_Format(PyExc_TypeError, "%U() got some positional-only arguments passed as keyword arguments: '%U'",
+            PyErr_Format(PyExc_TypeError,
+                         "%U() got some positional-only arguments passed as keyword arguments: '%U'",
                          f->qualname, name);
             return false;
         }
@@ -159,7 +163,8 @@ static bool take_defaults(tr_function *f) {
 bool tr_bind_init(tr_function *f) {
     PyCodeObject *code = (PyCodeObject *)PyFunction_GetCode(f->py_func);
     if (code->co_flags & CO_VARKEYWORDS) {
-        PyErr_Format(PyExc_TypeError, "%U() takes **%s: compiled functions have no ** parameter", f->qualname, "kwargs");
+        PyErr_Format(PyExc_TypeError, "%U() takes **%s: compiled functions have no ** parameter", f->qualname,
+                     "kwargs");
         return false;
     }
     uint32_t n = (uint32_t)(code->co_argcount + code->co_kwonlyargcount);

@@ -1,9 +1,8 @@
-/* From slots to Python values. Scalars become Python's own numbers, tuples tuples, arrays ndarrays:
- *   an argument that comes back untouched is the same object; a view of one has it as base;
- *   a block allocated in the call is owned by a Memory object that is the array's base;
- *   data of a frozen array has that array as base.
- * A block leaves the frame's list (tr_rt_mem_detach) in the same step that gives it to a Memory object, so that an error
- * half-way frees each block exactly once. */
+/* From slots to Python values. Scalars become Python's own numbers, tuples tuples, arrays ndarrays: an
+ * argument that comes back untouched is the same object; a view of one has it as base; a block allocated
+ * in the call is owned by a Memory object that is the array's base; data of a frozen array has that array
+ * as base. A block leaves the frame's list (tr_rt_mem_detach) in the same step that gives it to a Memory
+ * object, so that an error half-way frees each block exactly once. */
 #include "ext/box.h"
 
 #include <string.h>
@@ -71,7 +70,8 @@ bool tr_box_can(const tr_ty *ty) {
                 return false;
         return true;
     case TR_TY_LIT:
-        return ty->lit->kind <= TR_OBJ_FLOAT || ty->lit->kind == TR_OBJ_STR || ty->lit->kind == TR_OBJ_COMPLEX;
+        return ty->lit->kind <= TR_OBJ_FLOAT || ty->lit->kind == TR_OBJ_STR ||
+               ty->lit->kind == TR_OBJ_COMPLEX;
     default: return tr_ty_is_scalar(ty);
     }
 }
@@ -129,13 +129,15 @@ static void read_array(const tr_ty *ty, const tr_slot **at, parts *p) {
     *at = s;
 }
 
-static const int npy_num[TR_TY__SCALARS] = {NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,     NPY_UINT8,     NPY_UINT16,
-                                            NPY_UINT32, NPY_UINT64, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+static const int npy_num[TR_TY__SCALARS] = {
+    NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,     NPY_UINT8,     NPY_UINT16,
+    NPY_UINT32, NPY_UINT64, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
 
 /* `a` is just what the parts say. Strides of axes of length 1 mean nothing. */
 static bool same_array(PyArrayObject *a, const tr_ty *ty, const parts *p) {
     if (PyArray_DATA(a) != p->data || PyArray_NDIM(a) != ty->ndim ||
-        (unsigned)PyArray_TYPE(a) >= sizeof tr_value_npy_kind || tr_value_npy_kind[PyArray_TYPE(a)] != ty->elem->kind)
+        (unsigned)PyArray_TYPE(a) >= sizeof tr_value_npy_kind ||
+        tr_value_npy_kind[PyArray_TYPE(a)] != ty->elem->kind)
         return false;
     bool empty = PyArray_SIZE(a) == 0; /* its strides mean nothing */
     for (unsigned d = 0; d < ty->ndim; d++)
@@ -198,10 +200,12 @@ static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     PyObject *base = array_base(b, &p, &writable);
     if (!base)
         return NULL;
-    if (PyArray_Check(base) && (writable || ty->readonly || !p.owner) && same_array((PyArrayObject *)base, ty, &p))
+    if (PyArray_Check(base) && (writable || ty->readonly || !p.owner) &&
+        same_array((PyArrayObject *)base, ty, &p))
         return base;
-    PyObject *a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(npy_num[ty->elem->kind]), ty->ndim, p.shape, p.strides,
-                                       p.data, writable && !ty->readonly ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    PyObject *a =
+        PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(npy_num[ty->elem->kind]), ty->ndim, p.shape,
+                             p.strides, p.data, writable && !ty->readonly ? NPY_ARRAY_WRITEABLE : 0, NULL);
     if (!a) {
         Py_DECREF(base);
         return NULL;
@@ -276,7 +280,8 @@ static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
 static PyObject *box_range(const tr_slot **at) {
     const tr_slot *s = *at;
     *at += 3;
-    return PyObject_CallFunction((PyObject *)&PyRange_Type, "LLL", (long long)s[0].i, (long long)s[1].i, (long long)s[2].i);
+    return PyObject_CallFunction((PyObject *)&PyRange_Type, "LLL", (long long)s[0].i, (long long)s[1].i,
+                                 (long long)s[2].i);
 }
 
 static PyObject *box_slice(const tr_ty *ty, const tr_slot **at) {
@@ -316,6 +321,8 @@ PyObject *tr_box(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     case TR_TY_RANGE: return box_range(at);
     case TR_TY_SLICE: return box_slice(ty, at);
     case TR_TY_LIT: return box_constant(ty->lit);
-    default: PyErr_Format(PyExc_SystemError, "compiled code returned a value of type kind %d", ty->kind); return NULL;
+    default:
+        PyErr_Format(PyExc_SystemError, "compiled code returned a value of type kind %d", ty->kind);
+        return NULL;
     }
 }

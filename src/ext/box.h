@@ -5,12 +5,13 @@
 #include "ext/value.h"
 #include "ty/obj.h"
 
-/* What boxing a result needs to know of the call. `keep`: list of the objects the code was made from (frozen arrays, named
- * tuple classes), to find the owner of a frozen array's data and the class of a named tuple. */
+/* What boxing a result needs to know of the call. `keep`: list of the objects the code was made from
+ * (frozen arrays, named tuple classes), to find the owner of a frozen array's data and the class of a
+ * named tuple. */
 typedef struct tr_boxer {
     tr_state *st;
     tr_frame *frame;
-    PyObject *keep;  /* list or NULL */
+    PyObject *keep; /* list or NULL */
     PyObject *const *args;
     uint32_t nargs;
 } tr_boxer;

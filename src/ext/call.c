@@ -1,10 +1,10 @@
 /* The call path: from Python's vectorcall to compiled code and back.
  *
- * A plain positional call tries each variant in turn: every argument is looked at, checked and unboxed in one step, so
- * the first variant that takes all of them is the right one. All else (keywords, defaults, *args, a miss) goes through
- * bind.c and spec.c and comes back here with a variant that fits.
- * No heap allocation happens below TR_STACK_SLOTS slots, but for the result object.
- * `active` counts calls, so that recompile() does not free code under them. */
+ * A plain positional call tries each variant in turn: every argument is looked at, checked and unboxed in
+ * one step, so the first variant that takes all of them is the right one. All else (keywords, defaults,
+ * *args, a miss) goes through bind.c and spec.c and comes back here with a variant that fits. No heap
+ * allocation happens below TR_STACK_SLOTS slots, but for the result object. `active` counts calls, so that
+ * recompile() does not free code under them. */
 #include "ext/box.h"
 #include "ext/function.h"
 #include "ext/pyerr.h"
@@ -56,7 +56,8 @@ static inline bool read_array(PyArrayObject *a, const tr_varg *va, tr_slot **at)
     return true;
 }
 
-/* int to a declared integer type. What does not fit goes to tr_value_unbox, which knows uint64 and makes the error. */
+/* int to a declared integer type. What does not fit goes to tr_value_unbox, which knows uint64 and makes
+ * the error. */
 static inline bool read_narrow(PyObject *o, const tr_varg *va, tr_slot *s) {
     int64_t v;
     if (UNLIKELY(!read_i64(o, &v)))
@@ -87,7 +88,8 @@ static inline void read_scalar(PyObject *o, const tr_varg *va, tr_slot **at) {
 }
 
 /* An argument that is not one of the fast kinds, or needs a conversion. */
-static outcome take_other(tr_function *f, PyObject *o, const tr_varg *va, const tr_argk *pat, uint32_t i, tr_slot **at) {
+static outcome take_other(tr_function *f, PyObject *o, const tr_varg *va, const tr_argk *pat, uint32_t i,
+                          tr_slot **at) {
     if (pat ? !tr_value_matches(f->st, pat, o) : tr_value_key(f->st, o) != va->key)
         return MISS;
     if (tr_value_unbox(f->st, o, va->ty, f->text, tr_function_param(f, i), at))
@@ -165,7 +167,8 @@ static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *c
     return HIT;
 }
 
-static PyObject *box_result(tr_function *f, const tr_variant *v, PyObject *const *args, tr_frame *frame, const tr_slot *ret) {
+static PyObject *box_result(tr_function *f, const tr_variant *v, PyObject *const *args, tr_frame *frame,
+                            const tr_slot *ret) {
     switch (v->ret) {
     case TR_R_NONE: Py_RETURN_NONE;
     case TR_R_FLOAT: return PyFloat_FromDouble(ret->f);
@@ -179,7 +182,8 @@ static PyObject *box_result(tr_function *f, const tr_variant *v, PyObject *const
     }
 }
 
-/* What a call leaves behind beside its result: counts, blocks, pending text, an error that print() met. Returns the result or NULL. */
+/* What a call leaves behind beside its result: counts, blocks, pending text, an error that print() met.
+ * Returns the result or NULL. */
 static __attribute__((noinline)) PyObject *settle(tr_function *f, tr_frame *frame, PyObject *r) {
     bool printed = frame->capout != 0;
     atomic_fetch_add_explicit(&f->st->allocated, frame->nalloc, memory_order_relaxed);
@@ -193,7 +197,8 @@ static __attribute__((noinline)) PyObject *settle(tr_function *f, tr_frame *fram
     return r;
 }
 
-static inline PyObject *run(tr_function *f, const tr_variant *v, PyObject *const *args, const tr_slot *slots, tr_slot *ret) {
+static inline PyObject *run(tr_function *f, const tr_variant *v, PyObject *const *args, const tr_slot *slots,
+                            tr_slot *ret) {
     tr_frame frame;
     int32_t code;
     tr_rt_frame_init(&frame, &f->st->host);
@@ -219,7 +224,8 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, PyObject *const
 }
 
 /* Runs v if the arguments are what it takes. */
-static inline outcome try_variant(tr_function *f, const tr_variant *v, PyObject *const *args, PyObject **result) {
+static inline outcome try_variant(tr_function *f, const tr_variant *v, PyObject *const *args,
+                                  PyObject **result) {
     tr_slot slots[TR_STACK_SLOTS], ret[TR_STACK_SLOTS];
     outcome r = take_args(f, v, args, slots);
     if (LIKELY(r == HIT))
@@ -228,7 +234,8 @@ static inline outcome try_variant(tr_function *f, const tr_variant *v, PyObject 
 }
 
 /* The same for many slots. */
-static __attribute__((noinline)) outcome try_large(tr_function *f, const tr_variant *v, PyObject *const *args, PyObject **result) {
+static __attribute__((noinline)) outcome try_large(tr_function *f, const tr_variant *v, PyObject *const *args,
+                                                   PyObject **result) {
     tr_slot *slots = PyMem_Malloc(((size_t)v->nslots + v->nret + 1) * sizeof *slots);
     if (!slots) {
         PyErr_NoMemory();
@@ -248,8 +255,9 @@ static inline outcome try_list(tr_function *f, PyObject *const *args, PyObject *
         return MISS;
     for (uint32_t i = 0; i < l->n; i++) {
         const tr_variant *v = l->v[i];
-        outcome r = LIKELY(v->nslots <= TR_STACK_SLOTS && v->nret <= TR_STACK_SLOTS) ? try_variant(f, v, args, result)
-                                                                                     : try_large(f, v, args, result);
+        outcome r = LIKELY(v->nslots <= TR_STACK_SLOTS && v->nret <= TR_STACK_SLOTS)
+                        ? try_variant(f, v, args, result)
+                        : try_large(f, v, args, result);
         if (LIKELY(r != MISS))
             return r;
     }
@@ -261,7 +269,8 @@ static PyObject *call_bound(tr_function *f, PyObject *const *args) {
     PyObject *result;
     if (try_list(f, args, &result) != MISS)
         return result;
-    /* An array argument may change under us while another thread compiles, so a second miss is possible, if absurd. */
+    /* An array argument may change under us while another thread compiles, so a second miss is possible,
+     * if absurd. */
     for (int tries = 0; tries < 8; tries++) {
         if (!tr_spec_for(f, args))
             return NULL;
@@ -272,7 +281,8 @@ static PyObject *call_bound(tr_function *f, PyObject *const *args) {
     return NULL;
 }
 
-static __attribute__((noinline)) PyObject *call_general(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+static __attribute__((noinline)) PyObject *call_general(tr_function *f, PyObject *const *args, Py_ssize_t n,
+                                                        PyObject *kwnames) {
     tr_bound b;
     if (!kwnames && n == f->nplain)
         return call_bound(f, args);

@@ -13,10 +13,10 @@ PyObject *tr_function_unwrap(tr_state *st, PyObject *o) {
 
 static bool set_option(tr_opts *o, const char *name, long v, bool *known) {
     *known = true;
-#define X(field, type, dflt)                                                                                     \
-    if (strcmp(name, #field) == 0) {                                                                             \
-        o->field = (type)v;                                                                                      \
-        return true;                                                                                             \
+#define X(field, type, dflt)         \
+    if (strcmp(name, #field) == 0) { \
+        o->field = (type)v;          \
+        return true;                 \
     }
     TR_OPTS(X)
 #undef X
@@ -48,7 +48,8 @@ static bool read_flags(tr_function *f, PyObject *flags) {
 
 /* Gives the object the face of the function it stands for, as functools.wraps would. */
 static bool copy_face(tr_function *f) {
-    static const char *const names[] = {"__name__", "__qualname__", "__module__", "__doc__", "__annotations__"};
+    static const char *const names[] = {"__name__", "__qualname__", "__module__", "__doc__",
+                                        "__annotations__"};
     f->dict = PyDict_New();
     for (unsigned i = 0; f->dict && i < sizeof names / sizeof *names; i++) {
         PyObject *v = PyObject_GetAttrString(f->py_func, names[i]);
@@ -66,8 +67,8 @@ static bool copy_face(tr_function *f) {
 static PyObject *fn_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     PyObject *py_func, *flags, *options;
     static char *names[] = {"py_func", "flags", "options", NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O!O!O!:Function", names, &PyFunction_Type, &py_func, &PyDict_Type, &flags,
-                                     &PyDict_Type, &options))
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "O!O!O!:Function", names, &PyFunction_Type, &py_func,
+                                     &PyDict_Type, &flags, &PyDict_Type, &options))
         return NULL;
     tr_function *f = (tr_function *)type->tp_alloc(type, 0);
     if (!f)
@@ -178,7 +179,8 @@ static const tr_spec *spec_of(tr_function *f, PyObject *sig) {
     if (!tr_types_csig(f->st, sig, &c))
         return NULL;
     for (uint32_t k = 0; k < f->nspecs && !found; k++)
-        if (c.n == f->specs[k]->nargs && memcmp((const void *)c.args, (const void *)f->specs[k]->args, c.n * sizeof *c.args) == 0)
+        if (c.n == f->specs[k]->nargs &&
+            memcmp((const void *)c.args, (const void *)f->specs[k]->args, c.n * sizeof *c.args) == 0)
             found = f->specs[k];
     tr_csig_clear(&c);
     if (!found)
@@ -209,7 +211,11 @@ static PyObject *fn_inspect(PyObject *self, PyObject *args) {
     static const struct {
         const char *name;
         tr_stage stage;
-    } rows[] = {{"infer", TR_STAGE_INFER}, {"opt", TR_STAGE_OPT}, {"llvm", TR_STAGE_LLVM}, {"llvmopt", TR_STAGE_LLVMOPT}, {"asm", TR_STAGE_ASM}};
+    } rows[] = {{"infer", TR_STAGE_INFER},
+                {"opt", TR_STAGE_OPT},
+                {"llvm", TR_STAGE_LLVM},
+                {"llvmopt", TR_STAGE_LLVMOPT},
+                {"asm", TR_STAGE_ASM}};
     const char *name;
     PyObject *sig = NULL;
     if (!PyArg_ParseTuple(args, "s|O:inspect", &name, &sig))
@@ -305,7 +311,8 @@ static PyObject *spec_stats(const tr_spec *s) {
 #undef X
     };
     PyObject *d = PyDict_New();
-    bool ok = d && set_seconds(d, "seconds", s->total_ns) && set_number(d, "code_bytes", tr_module_bytes(s->module)) &&
+    bool ok = d && set_seconds(d, "seconds", s->total_ns) &&
+              set_number(d, "code_bytes", tr_module_bytes(s->module)) &&
               PyDict_SetItemString(d, "loaded", s->from_cache ? Py_True : Py_False) == 0;
     for (uint32_t i = 0; ok && i < TR_STAGE__COUNT; i++)
         ok = !s->ns[i] || set_seconds(d, names[i], s->ns[i]);
@@ -373,7 +380,8 @@ static PyObject *fn_self(PyObject *self, PyObject *unused) {
 static PyMethodDef methods[] = {
     {"compile", fn_compile, METH_O, "compile(signature)\n--\n\nCompiles for declared argument types."},
     {"recompile", fn_recompile, METH_NOARGS,
-     "recompile()\n--\n\nCompiles every specialisation anew, with globals and closure variables as they are now."},
+     "recompile()\n--\n\nCompiles every specialisation anew, with globals and closure variables as they are "
+     "now."},
     {"disable_compile", fn_disable_compile, METH_NOARGS,
      "disable_compile()\n--\n\nFrom now on only the signatures that exist are accepted."},
     {"inspect", fn_inspect, METH_VARARGS,
@@ -382,9 +390,11 @@ static PyMethodDef methods[] = {
     {"inspect_types", (PyCFunction)(void (*)(void))fn_inspect_types, METH_VARARGS | METH_KEYWORDS,
      "inspect_types(file=None, signature=None)\n--\n\nPrints the source with the types of its variables."},
     {"inspect_ir", (PyCFunction)(void (*)(void))fn_inspect_ir, METH_VARARGS | METH_KEYWORDS,
-     "inspect_ir(signature=None)\n--\n\nTreadle's own code after its passes: a text, or a dict of texts by signature."},
+     "inspect_ir(signature=None)\n--\n\nTreadle's own code after its passes: a text, or a dict of texts by "
+     "signature."},
     {"inspect_llvm", (PyCFunction)(void (*)(void))fn_inspect_llvm, METH_VARARGS | METH_KEYWORDS,
-     "inspect_llvm(signature=None)\n--\n\nLLVM's code after its passes: a text, or a dict of texts by signature."},
+     "inspect_llvm(signature=None)\n--\n\nLLVM's code after its passes: a text, or a dict of texts by "
+     "signature."},
     {"inspect_asm", (PyCFunction)(void (*)(void))fn_inspect_asm, METH_VARARGS | METH_KEYWORDS,
      "inspect_asm(signature=None)\n--\n\nAssembly: a text, or a dict of texts by signature."},
     {"__reduce__", fn_reduce, METH_NOARGS, NULL},
@@ -394,7 +404,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getset[] = {
-    {"signatures", get_signatures, NULL, "Argument types of each specialisation, in order of compilation.", NULL},
+    {"signatures", get_signatures, NULL, "Argument types of each specialisation, in order of compilation.",
+     NULL},
     {"overloads", get_overloads, NULL, "Return type of each specialisation by its argument types.", NULL},
     {"stats", get_stats, NULL, "Counts, and times of each specialisation's compilation in seconds.", NULL},
     {"options", get_options, NULL, "Options given to the decorator.", NULL},
@@ -413,28 +424,21 @@ static PyMemberDef members[] = {
     {0},
 };
 
-PyDoc_STRVAR(doc, "A function that is compiled for the types it is called with.\n\nMade by ``treadle.jit`` and ``treadle.njit``.");
+PyDoc_STRVAR(doc, "A function that is compiled for the types it is called with.\n\nMade by ``treadle.jit`` "
+                  "and ``treadle.njit``.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, fn_new},
-    {Py_tp_dealloc, fn_dealloc},
-    {Py_tp_traverse, fn_traverse},
-    {Py_tp_clear, fn_clear},
-    {Py_tp_repr, fn_repr},
-    {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_descr_get, fn_get},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, getset},
-    {Py_tp_members, members},
-    {Py_tp_doc, (void *)doc},
-    {0, NULL},
+    {Py_tp_new, fn_new},       {Py_tp_dealloc, fn_dealloc}, {Py_tp_traverse, fn_traverse},
+    {Py_tp_clear, fn_clear},   {Py_tp_repr, fn_repr},       {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_descr_get, fn_get}, {Py_tp_methods, methods},    {Py_tp_getset, getset},
+    {Py_tp_members, members},  {Py_tp_doc, (void *)doc},    {0, NULL},
 };
 
 static PyType_Spec spec = {
     .name = "treadle._core.Function",
     .basicsize = sizeof(tr_function),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
-             Py_TPFLAGS_IMMUTABLETYPE,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
 

@@ -1,8 +1,9 @@
 /* class Function: a Python function and its specialisations.
  *
- * A spec is compiled code for one tuple of argument types. A variant says when it applies and how arguments get into slots: one for
- * the exact types, more where a declared signature converts. Variants are matched in order; the list is immutable and published
- * with release, so a call reads it without a lock. Lists and specs that were replaced live until no call can see them (`active`). */
+ * A spec is compiled code for one tuple of argument types. A variant says when it applies and how
+ * arguments get into slots: one for the exact types, more where a declared signature converts. Variants
+ * are matched in order; the list is immutable and published with release, so a call reads it without a
+ * lock. Lists and specs that were replaced live until no call can see them (`active`). */
 #ifndef TR_EXT_FUNCTION_H
 #define TR_EXT_FUNCTION_H
 
@@ -28,12 +29,12 @@ enum { TR_R_NONE, TR_R_FLOAT, TR_R_INT, TR_R_BOOL, TR_R_OTHER };
 typedef struct tr_spec {
     tr_module *module; /* one reference */
     const tr_ty *ret;
-    tr_argk *pats;      /* nargs: the values it was made for; for declared signatures all zero */
-    const tr_ty **args; /* nargs: type of each, where "none" stands for a constant */
+    tr_argk *pats;         /* nargs: the values it was made for; for declared signatures all zero */
+    const tr_ty **args;    /* nargs: type of each, where "none" stands for a constant */
     const tr_ty *want_ret; /* the declared return type, or NULL */
     uint32_t nargs, nret;
-    PyObject *types;   /* tuple of Type: the row of .signatures */
-    PyObject *keep;    /* list of what the code refers to: frozen arrays, functions, classes */
+    PyObject *types; /* tuple of Type: the row of .signatures */
+    PyObject *keep;  /* list of what the code refers to: frozen arrays, functions, classes */
     bool declared, from_cache;
     uint64_t ns[TR_STAGE__COUNT], total_ns;
 } tr_spec;
@@ -43,10 +44,10 @@ typedef struct tr_varg {
     uint8_t op;    /* TR_U_* */
     uint8_t shift; /* ARRAY of layout any: log2 of the item size; INT_NARROW: bits; SCALAR: bytes */
     uint8_t ndim;
-    uint8_t any;   /* ARRAY: strides are passed; INT_NARROW: unsigned */
+    uint8_t any;       /* ARRAY: strides are passed; INT_NARROW: unsigned */
     PyTypeObject *cls; /* SCALAR: the class; borrowed from the state */
-    const tr_ty *ty; /* what it becomes */
-    tr_argk *deep;   /* kinds that the key does not settle; owned */
+    const tr_ty *ty;   /* what it becomes */
+    tr_argk *deep;     /* kinds that the key does not settle; owned */
 } tr_varg;
 
 typedef struct tr_variant {
@@ -68,27 +69,28 @@ typedef struct tr_function {
     vectorcallfunc vectorcall;
     tr_state *st;
     _Atomic(tr_varlist *) list; /* NULL: nothing compiled */
-    int32_t nplain;   /* arguments of a plain call; -1: none is plain (*args) */
+    int32_t nplain;             /* arguments of a plain call; -1: none is plain (*args) */
     bool nogil, sealed, cache;
-    uint8_t varargs;  /* 1: the last parameter is *args */
+    uint8_t varargs;                  /* 1: the last parameter is *args */
     uint32_t nparams, npos, nposonly; /* all parameters, *args included; positional ones */
     _Atomic uint32_t active;          /* calls and compiles in progress */
     tr_opts opts;
     PyObject *py_func;
-    PyObject *names;    /* tuple of str, interned: parameters but *args */
+    PyObject *names;     /* tuple of str, interned: parameters but *args */
     PyObject **defaults; /* per name, strong, NULL = required */
-    PyObject *options;  /* dict as the user gave them; for pickling and .options */
+    PyObject *options;   /* dict as the user gave them; for pickling and .options */
     PyObject *dict, *weakrefs;
-    const char *text;   /* __qualname__ in UTF-8, for messages; owned by `qualname` */
+    const char *text; /* __qualname__ in UTF-8, for messages; owned by `qualname` */
     PyObject *qualname;
     tr_spec **specs;
     uint32_t nspecs;
-    tr_spec **dead;     /* replaced by recompile(), not yet freed */
+    tr_spec **dead; /* replaced by recompile(), not yet freed */
     uint32_t ndead;
     uint64_t ncompiled, nloaded;
 } tr_function;
 
-/* A locked instruction would cost as much as the rest of the bookkeeping; under the GIL plain loads and stores do. */
+/* A locked instruction would cost as much as the rest of the bookkeeping; under the GIL plain loads and
+ * stores do. */
 static inline void tr_function_active(tr_function *f, int by) {
 #ifdef Py_GIL_DISABLED
     atomic_fetch_add_explicit(&f->active, (uint32_t)by, memory_order_relaxed);
@@ -109,8 +111,8 @@ const char *tr_function_param(const tr_function *f, uint32_t i);
 /* Arguments in the order of parameters, defaults filled in, *args packed into a tuple. */
 typedef struct tr_bound {
     PyObject *stack[TR_STACK_ARGS];
-    PyObject **v;    /* nparams; borrowed but for the *args tuple */
-    PyObject *star;  /* strong, or NULL */
+    PyObject **v;   /* nparams; borrowed but for the *args tuple */
+    PyObject *star; /* strong, or NULL */
 } tr_bound;
 bool tr_bind(tr_function *f, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, tr_bound *b);
 void tr_bound_clear(tr_bound *b);
@@ -131,7 +133,8 @@ bool tr_spec_declare(tr_function *f, uint32_t nargs, const tr_ty *const *args, c
 PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage);
 /* List of (line, name, type) of the function's variables for the types of `s`. */
 PyObject *tr_spec_variables(tr_function *f, const tr_spec *s);
-/* Compiles every specialisation anew, from the function's globals as they are now; the old code stays if one fails. */
+/* Compiles every specialisation anew, from the function's globals as they are now; the old code stays if
+ * one fails. */
 bool tr_spec_recompile(tr_function *f);
 void tr_spec_free_all(tr_function *f); /* at the end of the function */
 void tr_spec_sweep(tr_function *f);    /* frees what was replaced, if no call is in progress */

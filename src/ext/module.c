@@ -1,6 +1,6 @@
 /* The extension module treadle._core: its state, made in the exec step of multi-phase initialisation.
- * Py_mod_gil is not declared: the slots stand ready, but free-threaded builds are not tested yet. NumPy itself allows one
- * interpreter only, so sub-interpreters are refused. */
+ * Py_mod_gil is not declared: the slots stand ready, but free-threaded builds are not tested yet. NumPy
+ * itself allows one interpreter only, so sub-interpreters are refused. */
 #define TR_EXT_IMPORTS_NUMPY
 #include "ext/box.h"
 #include "ext/function.h"
@@ -12,14 +12,18 @@
 
 static struct PyModuleDef definition;
 
-tr_state *tr_ext_state(PyObject *module) { return PyModule_GetState(module); }
+tr_state *tr_ext_state(PyObject *module) {
+    return PyModule_GetState(module);
+}
 
-tr_state *tr_ext_state_of(PyObject *self) { return PyType_GetModuleState(Py_TYPE(self)); }
+tr_state *tr_ext_state_of(PyObject *self) {
+    return PyType_GetModuleState(Py_TYPE(self));
+}
 
 /* --- what compiled code asks of its host --- */
 
-/* print(): a finished line goes to sys.stdout. An exception stays set and is raised when the call returns (call.c);
- * until then nothing more is written. */
+/* print(): a finished line goes to sys.stdout. An exception stays set and is raised when the call returns
+ * (call.c); until then nothing more is written. */
 static void host_write(void *self, const char *text, size_t n) {
     (void)self;
     PyGILState_STATE g = PyGILState_Ensure();
@@ -51,7 +55,8 @@ static const tr_ty *freeze_type(void *self, PyObject *o) {
 
 static PyObject *fork_before(PyObject *module, PyObject *unused) {
     (void)unused;
-    pthread_rwlock_wrlock(&tr_ext_state(module)->fork); /* compiles end without the GIL, so this cannot wait for ever */
+    pthread_rwlock_wrlock(
+        &tr_ext_state(module)->fork); /* compiles end without the GIL, so this cannot wait for ever */
     Py_RETURN_NONE;
 }
 
@@ -74,8 +79,10 @@ static PyObject *fork_child(PyObject *module, PyObject *unused) {
 static bool register_fork(PyObject *module) {
     PyObject *os = PyImport_ImportModule("os");
     PyObject *reg = os ? PyObject_GetAttrString(os, "register_at_fork") : NULL;
-    PyObject *before = PyObject_GetAttrString(module, "_fork_before"), *after = PyObject_GetAttrString(module, "_fork_after"),
-             *child = PyObject_GetAttrString(module, "_fork_child"), *args = PyTuple_New(0), *kw = NULL, *r = NULL;
+    PyObject *before = PyObject_GetAttrString(module, "_fork_before"),
+             *after = PyObject_GetAttrString(module, "_fork_after"),
+             *child = PyObject_GetAttrString(module, "_fork_child"), *args = PyTuple_New(0), *kw = NULL,
+             *r = NULL;
     if (reg && before && after && child && args)
         kw = Py_BuildValue("{sOsOsO}", "before", before, "after_in_parent", after, "after_in_child", child);
     if (kw)
@@ -97,8 +104,9 @@ static bool register_fork(PyObject *module) {
 static PyObject *py_stats(PyObject *module, PyObject *unused) {
     (void)unused;
     tr_state *st = tr_ext_state(module);
-    return Py_BuildValue("{sKsKsKsKsK}", "compiled", (unsigned long long)st->compiled, "loaded", (unsigned long long)st->loaded,
-                         "code_bytes", (unsigned long long)tr_code_live_bytes(), "arrays_allocated",
+    return Py_BuildValue("{sKsKsKsKsK}", "compiled", (unsigned long long)st->compiled, "loaded",
+                         (unsigned long long)st->loaded, "code_bytes",
+                         (unsigned long long)tr_code_live_bytes(), "arrays_allocated",
                          (unsigned long long)st->allocated, "arrays_freed", (unsigned long long)st->freed);
 }
 
@@ -115,9 +123,10 @@ static PyMethodDef functions[] = {
 /* Same order as tr_value_np_kind in value.c: most frequent first. */
 static void fill_np_scalars(tr_state *st) {
     PyTypeObject *const t[TR_NPTYPES] = {
-        &PyDoubleArrType_Type, &PyLongArrType_Type,  &PyFloatArrType_Type,   &PyIntArrType_Type,      &PyBoolArrType_Type,
-        &PyUByteArrType_Type,  &PyByteArrType_Type,  &PyShortArrType_Type,   &PyUShortArrType_Type,   &PyUIntArrType_Type,
-        &PyULongArrType_Type,  &PyCFloatArrType_Type, &PyCDoubleArrType_Type, &PyLongLongArrType_Type, &PyULongLongArrType_Type,
+        &PyDoubleArrType_Type,  &PyLongArrType_Type,     &PyFloatArrType_Type,     &PyIntArrType_Type,
+        &PyBoolArrType_Type,    &PyUByteArrType_Type,    &PyByteArrType_Type,      &PyShortArrType_Type,
+        &PyUShortArrType_Type,  &PyUIntArrType_Type,     &PyULongArrType_Type,     &PyCFloatArrType_Type,
+        &PyCDoubleArrType_Type, &PyLongLongArrType_Type, &PyULongLongArrType_Type,
     };
     for (unsigned i = 0; i < TR_NPTYPES; i++)
         st->np_scalar[i] = t[i];
@@ -134,7 +143,8 @@ static bool find_numpy_classes(tr_state *st) {
 /* TREADLE_DUMP and its kin. A mistake in them is told, and does not stop the import. */
 static void read_dump(tr_state *st) {
     char msg[200] = "";
-    if (!tr_dump_parse(&st->dump, getenv("TREADLE_DUMP"), getenv("TREADLE_SKIP"), getenv("TREADLE_VERIFY"), msg, sizeof msg)) {
+    if (!tr_dump_parse(&st->dump, getenv("TREADLE_DUMP"), getenv("TREADLE_SKIP"), getenv("TREADLE_VERIFY"),
+                       msg, sizeof msg)) {
         fprintf(stderr, "treadle: %s\n", msg);
         st->dump = (tr_dump){0};
     }
@@ -163,8 +173,8 @@ static int module_exec(PyObject *module) {
     st->freeze = (tr_freeze_host){.unwrap = freeze_unwrap, .as_type = freeze_type, .user = st};
     fill_np_scalars(st);
     read_dump(st);
-    bool ok = find_numpy_classes(st) && tr_types_add(module) && tr_box_add(module) && tr_function_add(module) &&
-              register_fork(module) && tr_selftest_add(module) &&
+    bool ok = find_numpy_classes(st) && tr_types_add(module) && tr_box_add(module) &&
+              tr_function_add(module) && register_fork(module) && tr_selftest_add(module) &&
               PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0;
     return ok ? 0 : -1;
 }
@@ -223,15 +233,11 @@ static PyModuleDef_Slot module_slots[] = {
 PyDoc_STRVAR(doc, "The compiler and its dispatcher; use the package treadle.");
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "treadle._core",
-    .m_doc = doc,
-    .m_size = sizeof(tr_state),
-    .m_methods = functions,
-    .m_slots = module_slots,
-    .m_traverse = module_traverse,
-    .m_clear = module_clear,
-    .m_free = module_free,
+    PyModuleDef_HEAD_INIT,         .m_name = "treadle._core", .m_doc = doc,
+    .m_size = sizeof(tr_state),    .m_methods = functions,    .m_slots = module_slots,
+    .m_traverse = module_traverse, .m_clear = module_clear,   .m_free = module_free,
 };
 
-PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }
+PyMODINIT_FUNC PyInit__core(void) {
+    return PyModuleDef_Init(&definition);
+}

@@ -220,7 +220,8 @@ static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *fram
 }
 
 /* Replaces {0} {1} ... in the site's text. */
-/* "{w}": the index as the user wrote it. Payload 0 is the index after wrapping, payload 1 the size: a negative one has had the size added. */
+/* "{w}": the index as the user wrote it. Payload 0 is the index after wrapping, payload 1 the size: a
+ * negative one has had the size added. */
 static PyObject *written_index(const tr_frame *frame) {
     int64_t i = frame->payload[0].i;
     return PyLong_FromLongLong(i < 0 ? i - frame->payload[1].i : i);
@@ -232,7 +233,8 @@ static PyObject *site_text(const tr_msite *site, const tr_frame *frame) {
     tr_sb_init(&b);
     for (const char *s = site->text; *s; s++) {
         bool written = strncmp(s, "{w}", 3) == 0 && site->nargs >= 2;
-        if (!written && (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != '}' || (uint32_t)(s[1] - '0') >= site->nargs)) {
+        if (!written && (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != '}' ||
+                         (uint32_t)(s[1] - '0') >= site->nargs)) {
             tr_sb_putc(&b, *s);
             continue;
         }
@@ -276,7 +278,8 @@ static PyObject *site_args(const tr_msite *site, const tr_frame *frame) {
 static void add_entry(const tr_place *p, PyObject *globals) {
     PyObject *type, *value, *tb;
     PyErr_Fetch(&type, &value, &tb);
-    PyCodeObject *code = PyCode_NewEmpty(p->file ? p->file : "<unknown>", p->fn ? p->fn : "<unknown>", p->span.line > 0 ? p->span.line : 1);
+    PyCodeObject *code = PyCode_NewEmpty(p->file ? p->file : "<unknown>", p->fn ? p->fn : "<unknown>",
+                                         p->span.line > 0 ? p->span.line : 1);
     PyFrameObject *fr = code ? PyFrame_New(PyThreadState_Get(), code, globals, NULL) : NULL;
     PyErr_Clear();
     PyErr_Restore(type, value, tb);
@@ -293,12 +296,14 @@ static void add_places(const tr_msite *site, PyObject *globals) {
 
 void tr_pyerr_raise_site(tr_function *f, const tr_meta *meta, uint32_t site, const tr_frame *frame) {
     if (site >= meta->nsites) {
-        PyErr_Format(PyExc_SystemError, "compiled code of %U() raised at the unknown site %u", f->qualname, site);
+        PyErr_Format(PyExc_SystemError, "compiled code of %U() raised at the unknown site %u", f->qualname,
+                     site);
         return;
     }
     const tr_msite *s = &meta->sites[site];
     PyObject *builtins = PyEval_GetBuiltins();
-    PyObject *cls = builtins && s->exc < TR_EXC__COUNT ? PyDict_GetItemString(builtins, tr_exc_name[s->exc]) : NULL;
+    PyObject *cls =
+        builtins && s->exc < TR_EXC__COUNT ? PyDict_GetItemString(builtins, tr_exc_name[s->exc]) : NULL;
     PyObject *args = site_args(s, frame);
     PyObject *exc = args ? PyObject_Call(cls ? cls : PyExc_RuntimeError, args, NULL) : NULL;
     Py_XDECREF(args);

@@ -1,19 +1,18 @@
 /* Specialisations: finding one for the arguments of a call, compiling it, publishing it, dropping it.
  *
- * Threads: everything here runs under the GIL but tr_compile itself. Whoever compiles puts a tr_pending into the state's list; who
- * wants the same waits for it without the GIL. A pending entry of another process (fork) is ignored. Nothing is
- * held while waiting, and a compile never asks for the GIL, so there is no order of locks to get wrong.
- * Cost: a miss is a few microseconds beside the compile. */
-#include "ext/freeze.h"
-#include "ext/pyerr.h"
-#include "ext/box.h"
-#include "ext/types.h"
+ * Threads: everything here runs under the GIL but tr_compile itself. Whoever compiles puts a tr_pending
+ * into the state's list; who wants the same waits for it without the GIL. A pending entry of another
+ * process (fork) is ignored. Nothing is held while waiting, and a compile never asks for the GIL, so there
+ * is no order of locks to get wrong. Cost: a miss is a few microseconds beside the compile. */
+#include "ext/job.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A specialisation that some thread is compiling. On the stack of that thread; in the list while `st->lock` says so. */
+#include "ext/types.h"
+
+/* A specialisation that some thread is compiling. On the stack of that thread; in the list while
+ * `st->lock` says so. */
 typedef struct tr_pending {
     struct tr_pending *next;
     const tr_function *f;
@@ -61,8 +60,10 @@ static void pending_remove(tr_state *st, tr_pending *p) {
 /* Waits, without the GIL, until `p` has left the list (or another has: the caller looks again anyway). */
 static bool pending_wait(tr_state *st, const tr_function *f, const tr_pending *p) {
     if (p->thread == PyThread_get_thread_ident()) {
-        PyErr_Format(PyExc_RuntimeError, "%U() was called with the types it is being compiled for, by code that its "
-                                         "compilation runs", f->qualname);
+        PyErr_Format(PyExc_RuntimeError,
+                     "%U() was called with the types it is being compiled for, by code that its "
+                     "compilation runs",
+                     f->qualname);
         return false;
     }
     Py_BEGIN_ALLOW_THREADS
@@ -76,136 +77,6 @@ static bool pending_wait(tr_state *st, const tr_function *f, const tr_pending *p
     pthread_mutex_unlock(&st->lock);
     Py_END_ALLOW_THREADS
     return true;
-}
-
-/* --- one compilation --- */
-
-typedef struct job {
-    tr_state *st;
-    tr_function *f;
-    tr_ctx ctx;
-    tr_prog prog;
-    tr_frozen frozen;
-    const tr_argk *pats; /* what the argument types are made from; NULL: they are given */
-    const tr_ty **args;
-    uint32_t n;
-    tr_request rq;
-    char *cache_dir; /* malloc'ed */
-    tr_compiled out;
-} job;
-
-static const tr_ty *constant_type(void *user, PyObject *value) {
-    job *j = user;
-    const tr_obj *o = tr_freeze_value(&j->frozen, value);
-    return o ? tr_obj_type(&j->ctx.arena, j->ctx.types, o) : NULL;
-}
-
-/* Which function of the program a constant argument is: its type's text has only the name. */
-static void hash_constants(job *j, tr_hasher *h, const tr_argk *k) {
-    if (tr_key_kind(k->key) == TR_K_IDENT) {
-        const tr_obj *o = tr_freeze_value(&j->frozen, k->value);
-        uint32_t id[2] = {o ? o->kind : 0, o && o->kind == TR_OBJ_FUNC ? o->u.func : o && o->kind == TR_OBJ_BUILTIN ? o->u.builtin : 0};
-        tr_hasher_add(h, id, sizeof id);
-    }
-    for (uint32_t i = 0; i < k->n; i++)
-        hash_constants(j, h, &k->items[i]);
-}
-
-/* Asks for the cache if the function wants it and everything it depends on can be told by content; says so if not. False when the
- * warning has become an exception. */
-static bool use_cache(job *j) {
-    char why[256];
-    tr_hasher *h = j->f->cache && !j->rq.want.llvm && !j->rq.want.llvmopt && !j->rq.want.assembly ? tr_hasher_new() : NULL;
-    if (!h)
-        return true;
-    for (uint32_t i = 0; j->pats && i < j->n; i++)
-        hash_constants(j, h, &j->pats[i]);
-    bool ok = tr_freeze_hash(&j->frozen, h);
-    tr_hasher_end(h, &j->rq.key);
-    if (ok)
-        j->rq.cache_dir = j->cache_dir = tr_cache_dir(why, sizeof why);
-    const char *reason = !ok ? j->frozen.why : !j->cache_dir ? why : NULL;
-    return !reason || PyErr_WarnFormat(PyExc_UserWarning, 1, "%U() is not cached: %s", j->f->qualname, reason) == 0;
-}
-
-static bool take_snapshot(job *j) {
-    tr_prog_init(&j->prog, &j->ctx);
-    if (!tr_freeze(&j->frozen, j->f->py_func))
-        return false;
-    for (uint32_t i = 0; i < j->n; i++) {
-        if (j->pats)
-            j->args[i] = tr_argk_type(j->ctx.types, &j->pats[i], constant_type, j);
-        if (!j->args[i])
-            return false;
-    }
-    return use_cache(j);
-}
-
-/* Takes the snapshot and types the arguments. Arena memory may run out here, under Python frames of our own that hold nothing. */
-static bool snapshot(job *j) {
-    j->ctx.arena.oom = &j->ctx.oom;
-    if (setjmp(j->ctx.oom)) {
-        j->ctx.arena.oom = NULL;
-        PyErr_NoMemory();
-        return false;
-    }
-    bool ok = take_snapshot(j);
-    j->ctx.arena.oom = NULL;
-    return ok;
-}
-
-static void job_free(job *j) {
-    tr_freeze_fini(&j->frozen);
-    if (j->ctx.types)
-        tr_tytab_free(j->ctx.types);
-    tr_ctx_fini(&j->ctx);
-    free(j->cache_dir);
-    PyMem_Free((void *)j->args);
-    PyMem_Free(j);
-}
-
-static job *job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args, uint32_t n, const tr_ty *ret) {
-    job *j = PyMem_Calloc(1, sizeof *j);
-    if (!j || !(j->args = PyMem_Calloc(n + 1u, sizeof *j->args))) {
-        PyMem_Free(j);
-        PyErr_NoMemory();
-        return NULL;
-    }
-    j->st = f->st;
-    j->f = f;
-    j->pats = pats;
-    j->n = n;
-    if (!pats)
-        memcpy((void *)j->args, (const void *)args, n * sizeof *args);
-    tr_ctx_init(&j->ctx);
-    j->ctx.opts = f->opts;
-    j->ctx.dump = f->st->dump;
-    j->ctx.types = tr_tytab_new(f->st->types);
-    j->rq = (tr_request){.nargs = n, .args = j->args, .ret = ret, .upto = TR_STAGE_TIME};
-    if (!j->ctx.types)
-        PyErr_NoMemory();
-    if (!j->ctx.types || !tr_freeze_init(&j->frozen, &j->ctx, &j->prog, &f->st->freeze)) {
-        job_free(j);
-        return NULL;
-    }
-    return j;
-}
-
-/* Snapshot and compile. On failure the exception is set. */
-static bool job_run(job *j) {
-    bool ok = false;
-    if (snapshot(j)) {
-        j->rq.bind = j->frozen.bind;
-        j->rq.nbind = j->frozen.nbind;
-        Py_BEGIN_ALLOW_THREADS
-        pthread_rwlock_rdlock(&j->st->fork);
-        ok = tr_compile(&j->prog, &j->rq, &j->out);
-        pthread_rwlock_unlock(&j->st->fork);
-        Py_END_ALLOW_THREADS
-    }
-    if (!ok)
-        tr_pyerr_raise_ctx(j->st, &j->ctx, PyFunction_GetGlobals(j->f->py_func));
-    return ok;
 }
 
 /* --- specs --- */
@@ -234,7 +105,7 @@ int tr_spec_visit(const tr_spec *s, visitproc visit, void *arg) {
 }
 
 /* What running code and its results need of the snapshot: frozen arrays, and classes of named tuples. */
-static PyObject *keep_of(const job *j) {
+static PyObject *keep_of(const tr_job *j) {
     PyObject *l = PyList_New(0);
     for (Py_ssize_t i = 0; l && i < PyList_GET_SIZE(j->frozen.keep); i++) {
         PyObject *o = PyList_GET_ITEM(j->frozen.keep, i);
@@ -257,7 +128,7 @@ static PyObject *types_tuple(tr_state *st, const tr_spec *s) {
     return t;
 }
 
-static bool spec_fill(tr_spec *s, const job *j, uint64_t started) {
+static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     s->nargs = j->n;
     s->args = PyMem_Calloc(j->n + 1u, sizeof *s->args);
     s->pats = PyMem_Calloc(j->n + 1u, sizeof *s->pats);
@@ -267,7 +138,9 @@ static bool spec_fill(tr_spec *s, const job *j, uint64_t started) {
     }
     for (uint32_t i = 0; i < j->n; i++) {
         /* A constant's type ends with the compilation; "none" has as many slots: none. */
-        s->args[i] = j->pats && tr_argk_has_const(&j->pats[i]) ? tr_argk_type(j->st->types, &j->pats[i], NULL, NULL) : j->args[i];
+        s->args[i] = j->pats && tr_argk_has_const(&j->pats[i])
+                         ? tr_argk_type(j->st->types, &j->pats[i], NULL, NULL)
+                         : j->args[i];
         if (j->pats && !tr_argk_copy(&j->pats[i], &s->pats[i]))
             return false;
     }
@@ -281,39 +154,20 @@ static bool spec_fill(tr_spec *s, const job *j, uint64_t started) {
     return (s->keep = keep_of(j)) && (s->types = types_tuple(j->st, s));
 }
 
-/* The result must be something Python can hold. */
-static bool check_result(job *j) {
-    const tr_ty *ret = j->out.ret;
-    if (!ret->local && tr_box_can(ret))
-        return true;
-    j->ctx.arena.oom = &j->ctx.oom;
-    if (setjmp(j->ctx.oom)) {
-        PyErr_NoMemory();
-        return false;
-    }
-    const tr_func *fn = &j->prog.funcs.d[j->prog.root_func];
-    int32_t line = fn->code ? (int32_t)fn->code->firstline : 0;
-    tr_place place = {fn->file, fn->name, {line, -1, line, -1}};
-    tr_err *e = tr_err_add(&j->ctx, TR_ERR_TYPING, place, "the function returns a value of type %s, which Python cannot be given",
-                           tr_ty_user(&j->ctx.arena, ret));
-    e->hint = "return numbers, arrays, tuples of these, or None";
-    tr_pyerr_raise_ctx(j->st, &j->ctx, PyFunction_GetGlobals(j->f->py_func));
-    return false;
-}
-
-static tr_spec *spec_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args, uint32_t n, const tr_ty *ret) {
+static tr_spec *spec_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args, uint32_t n,
+                         const tr_ty *ret) {
     uint64_t started = tr_now_ns();
-    job *j = job_new(f, pats, args, n, ret);
+    tr_job *j = tr_job_new(f, pats, args, n, ret);
     if (!j)
         return NULL;
     tr_spec *s = NULL;
-    if (job_run(j)) {
+    if (tr_job_run(j)) {
         s = PyMem_Calloc(1, sizeof *s);
         if (s)
             s->module = j->out.module;
         else
             tr_module_unref(j->out.module);
-        if (s && (!check_result(j) || !spec_fill(s, j, started))) {
+        if (s && (!tr_job_check_result(j) || !spec_fill(s, j, started))) {
             spec_free(s);
             s = NULL;
         } else if (!s) {
@@ -325,7 +179,7 @@ static tr_spec *spec_new(tr_function *f, const tr_argk *pats, const tr_ty *const
         f->nloaded += s->from_cache;
         atomic_fetch_add(s->from_cache ? &f->st->loaded : &f->st->compiled, 1);
     }
-    job_free(j);
+    tr_job_free(j);
     return s;
 }
 
@@ -515,8 +369,8 @@ static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
         Py_SETREF(list, next);
     }
     if (got && list)
-        PyErr_Format(PyExc_TypeError, "%U() has no signature for arguments of types %R; it has%U%s", f->qualname, got, list,
-                     f->nspecs > 6 ? "\n  ..." : "");
+        PyErr_Format(PyExc_TypeError, "%U() has no signature for arguments of types %R; it has%U%s",
+                     f->qualname, got, list, f->nspecs > 6 ? "\n  ..." : "");
     Py_XDECREF(got);
     Py_XDECREF(list);
     return NULL;
@@ -530,7 +384,8 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
         *again = pending_wait(st, f, other);
         return NULL;
     }
-    tr_pending mine = {.f = f, .pats = pats, .n = f->nparams, .pid = getpid(), .thread = PyThread_get_thread_ident()};
+    tr_pending mine = {
+        .f = f, .pats = pats, .n = f->nparams, .pid = getpid(), .thread = PyThread_get_thread_ident()};
     pending_add(st, &mine);
     tr_spec *s = spec_new(f, pats, NULL, f->nparams, NULL);
     if (s && !push_spec(&f->specs, &f->nspecs, s)) {
@@ -579,8 +434,8 @@ const tr_variant *tr_spec_for(tr_function *f, PyObject *const *args) {
 
 bool tr_spec_declare(tr_function *f, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret) {
     if (nargs != f->nparams) {
-        PyErr_Format(PyExc_TypeError, "%U() has %u parameters, but its signature has %u argument types", f->qualname, f->nparams,
-                     nargs);
+        PyErr_Format(PyExc_TypeError, "%U() has %u parameters, but its signature has %u argument types",
+                     f->qualname, f->nparams, nargs);
         return false;
     }
     for (uint32_t k = 0; k < f->nspecs; k++) {
@@ -600,73 +455,10 @@ bool tr_spec_declare(tr_function *f, uint32_t nargs, const tr_ty *const *args, c
     return true;
 }
 
-/* --- texts --- */
-
-PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
-    job *j = job_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
-    if (!j)
-        return NULL;
-    tr_sb b;
-    tr_sb_init(&b);
-    j->ctx.dump = (tr_dump){0};
-    bool back = stage >= TR_STAGE_LLVM;
-    j->rq.upto = back ? TR_STAGE_TIME : stage;
-    j->rq.want.llvm = stage == TR_STAGE_LLVM ? &b : NULL;
-    j->rq.want.llvmopt = stage == TR_STAGE_LLVMOPT ? &b : NULL;
-    j->rq.want.assembly = stage == TR_STAGE_ASM ? &b : NULL;
-    PyObject *r = NULL;
-    tr_function_active(f, 1); /* keeps s while the GIL is away */
-    if (job_run(j)) {
-        if (!back)
-            tr_prog_print(&b, &j->prog, true);
-        if (j->out.module)
-            tr_module_unref(j->out.module);
-        r = PyUnicode_DecodeUTF8(b.d ? b.d : "", (Py_ssize_t)b.n, "replace");
-    }
-    tr_function_active(f, -1);
-    tr_sb_fini(&b);
-    job_free(j);
-    return r;
-}
-
-/* (line, name, type) of the named values of f. */
-static bool add_variables(PyObject *list, const tr_fn *f) {
-    tr_sb b;
-    bool ok = true;
-    tr_sb_init(&b);
-    for (uint32_t v = 0; ok && v < f->ins.n && v < f->names.n; v++) {
-        const tr_ins *in = &f->ins.d[v];
-        if (!f->names.d[v] || !in->ty)
-            continue;
-        tr_sb_reset(&b);
-        tr_ty_print_user(&b, in->ty);
-        PyObject *row = Py_BuildValue("(iss)", in->loc < f->locs.n ? f->locs.d[in->loc].place.span.line : 0, f->names.d[v], b.d);
-        ok = row && PyList_Append(list, row) == 0;
-        Py_XDECREF(row);
-    }
-    tr_sb_fini(&b);
-    return ok;
-}
-
-PyObject *tr_spec_variables(tr_function *f, const tr_spec *s) {
-    job *j = job_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
-    if (!j)
-        return NULL;
-    j->ctx.dump = (tr_dump){0};
-    j->rq.upto = TR_STAGE_INFER;
-    tr_function_active(f, 1);
-    PyObject *r = job_run(j) ? PyList_New(0) : NULL;
-    if (r && !add_variables(r, j->prog.insts.d[j->prog.root].fn))
-        Py_CLEAR(r);
-    tr_function_active(f, -1);
-    job_free(j);
-    return r;
-}
-
 /* --- the end of code --- */
 
-/* Frees l and all older lists. Each list holds the variants of the one before it and at most one more, which is its own;
- * an empty list starts afresh. */
+/* Frees l and all older lists. Each list holds the variants of the one before it and at most one more,
+ * which is its own; an empty list starts afresh. */
 static void free_lists(tr_varlist *l) {
     while (l) {
         tr_varlist *older = l->retired;
@@ -721,7 +513,8 @@ bool tr_spec_recompile(tr_function *f) {
     if (!ok)
         PyErr_NoMemory();
     tr_function_active(f, 1); /* keeps the old specs while the GIL is away */
-    for (; ok && done < n && done < f->nspecs; done++) { /* another thread may add one while the GIL is away */
+    for (; ok && done < n && done < f->nspecs;
+         done++) { /* another thread may add one while the GIL is away */
         const tr_spec *s = f->specs[done];
         fresh[done] = spec_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
         ok = fresh[done] != NULL;

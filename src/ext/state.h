@@ -1,9 +1,9 @@
 /* State of one import of the extension module, and what the files of this folder share.
  *
- * There is no static PyObject * and no static mutable data here: everything hangs on the module. Objects that the call path
- * touches carry a pointer to the state, which the module keeps alive (each holds a reference to its heap type, and
- * the type to the module).
- * Under the GIL unless a comment says otherwise; counters are atomic because Memory objects die on any thread. */
+ * There is no static PyObject * and no static mutable data here: everything hangs on the module. Objects
+ * that the call path touches carry a pointer to the state, which the module keeps alive (each holds a
+ * reference to its heap type, and the type to the module). Under the GIL unless a comment says otherwise;
+ * counters are atomic because Memory objects die on any thread. */
 #ifndef TR_EXT_STATE_H
 #define TR_EXT_STATE_H
 
@@ -17,23 +17,26 @@
 #include "rt/rt.h"
 #include "ty/ty.h"
 
-enum { TR_NPTYPES = 15 }; /* NumPy's scalar classes that have a type of ours (long long counts apart from long) */
+enum {
+    TR_NPTYPES = 15
+}; /* NumPy's scalar classes that have a type of ours (long long counts apart from long) */
 
 struct tr_pending;
 
 typedef struct tr_state {
-    tr_tytab *types;       /* the process's types; has its own lock */
+    tr_tytab *types; /* the process's types; has its own lock */
     PyTypeObject *type_type, *sig_type, *fn_type, *mem_type;
-    PyObject **type_objs;  /* Type objects by tr_ty.id, made on demand */
+    PyObject **type_objs; /* Type objects by tr_ty.id, made on demand */
     uint32_t ntype_objs;
-    PyObject *errors;      /* the module treadle.errors, imported at the first error */
+    PyObject *errors; /* the module treadle.errors, imported at the first error */
     PyTypeObject *np_scalar[TR_NPTYPES];
     PyTypeObject *np_ufunc, *np_memmap;
     tr_host host;
     tr_freeze_host freeze;
-    tr_dump dump;          /* TREADLE_DUMP as it was at import */
-    pthread_rwlock_t fork; /* held for reading while a compile runs without the GIL, for writing around fork() */
-    pthread_mutex_t lock;  /* guards `pending`; never held while waiting for the GIL */
+    tr_dump dump; /* TREADLE_DUMP as it was at import */
+    pthread_rwlock_t
+        fork; /* held for reading while a compile runs without the GIL, for writing around fork() */
+    pthread_mutex_t lock; /* guards `pending`; never held while waiting for the GIL */
     pthread_cond_t done;
     struct tr_pending *pending;
     _Atomic uint64_t compiled, loaded, allocated, freed;

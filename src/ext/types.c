@@ -1,4 +1,4 @@
-/* Type and Signature objects. See types.h. */
+/* Type objects, and reading what users write where a type is meant. See types.h. */
 #include "ext/types.h"
 
 #include <stdint.h>
@@ -90,7 +90,10 @@ static const tr_ty *from_builtin(tr_state *st, PyObject *o) {
     static const struct {
         PyTypeObject *py;
         tr_tyk kind;
-    } rows[] = {{&PyFloat_Type, TR_TY_F64}, {&PyLong_Type, TR_TY_I64}, {&PyBool_Type, TR_TY_BOOL}, {&PyComplex_Type, TR_TY_C128}};
+    } rows[] = {{&PyFloat_Type, TR_TY_F64},
+                {&PyLong_Type, TR_TY_I64},
+                {&PyBool_Type, TR_TY_BOOL},
+                {&PyComplex_Type, TR_TY_C128}};
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
         if (o == (PyObject *)rows[i].py)
             return tr_ty_scalar(st->types, rows[i].kind);
@@ -142,74 +145,9 @@ const tr_ty *tr_types_from(tr_state *st, PyObject *o) {
         return ty;
     }
     PyErr_Clear();
-    PyErr_Format(PyExc_TypeError, "%R is not a type; write treadle.float64, \"float64\", treadle.float64[:] or the like", o);
+    PyErr_Format(PyExc_TypeError,
+                 "%R is not a type; write treadle.float64, \"float64\", treadle.float64[:] or the like", o);
     return NULL;
-}
-
-void tr_csig_clear(tr_csig *s) {
-    PyMem_Free((void *)s->args);
-    *s = (tr_csig){0};
-}
-
-static bool csig_from_text(tr_state *st, PyObject *o, tr_csig *out) {
-    const char *text = PyUnicode_AsUTF8(o), *msg = NULL;
-    if (!text)
-        return false;
-    tr_arena a;
-    jmp_buf oom;
-    tr_sig sig = {0};
-    bool ok = false;
-    tr_arena_init(&a, &oom);
-    if (setjmp(oom)) {
-        tr_arena_fini(&a);
-        PyErr_NoMemory();
-        return false;
-    }
-    if (!tr_ty_parse_sig(&a, st->types, text, &sig, &msg)) {
-        PyErr_Format(PyExc_TypeError, "bad signature '%s': %s", text, msg ? msg : "syntax error");
-    } else if (!(out->args = PyMem_Calloc(sig.n + 1u, sizeof *out->args))) {
-        PyErr_NoMemory();
-    } else {
-        ok = true;
-        out->n = sig.n;
-        out->ret = sig.ret;
-        if (sig.n)
-            memcpy((void *)out->args, (const void *)sig.args, sig.n * sizeof *out->args);
-    }
-    tr_arena_fini(&a);
-    return ok;
-}
-
-bool tr_types_csig(tr_state *st, PyObject *o, tr_csig *out) {
-    PyObject *args = o;
-    *out = (tr_csig){0};
-    if (PyUnicode_Check(o))
-        return csig_from_text(st, o, out);
-    if (Py_IS_TYPE(o, st->sig_type)) {
-        tr_sigobj *s = (tr_sigobj *)o;
-        args = s->args;
-        if (s->ret != Py_None && !(out->ret = tr_types_from(st, s->ret)))
-            return false;
-    }
-    if (!PyTuple_Check(args)) {
-        PyErr_Format(PyExc_TypeError,
-                     "a signature is float64(int32, int32), \"f8(i4, i4)\" or a tuple of argument types, not %R", o);
-        return false;
-    }
-    out->args = PyMem_Calloc((size_t)PyTuple_GET_SIZE(args) + 1, sizeof *out->args);
-    if (!out->args) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
-        out->args[i] = tr_types_from(st, PyTuple_GET_ITEM(args, i));
-        if (!out->args[i]) {
-            tr_csig_clear(out);
-            return false;
-        }
-    }
-    out->n = (uint32_t)PyTuple_GET_SIZE(args);
-    return true;
 }
 
 /* --- class Type --- */
@@ -287,8 +225,10 @@ static int slice_step(PyObject *o) {
 }
 
 static PyObject *bad_subscript(void) {
-    PyErr_SetString(PyExc_TypeError, "an array type is written with slices: T[:] any layout, T[::1] contiguous, T[:, ::1] C order, "
-                                     "T[::1, :] Fortran order");
+    PyErr_SetString(
+        PyExc_TypeError,
+        "an array type is written with slices: T[:] any layout, T[::1] contiguous, T[:, ::1] C order, "
+        "T[::1, :] Fortran order");
     return NULL;
 }
 
@@ -314,8 +254,9 @@ static PyObject *type_subscript(PyObject *self, PyObject *key) {
 
 /* int32(x) of a value that is no type: the value converted, as NumPy converts it. */
 static PyObject *convert_value(const tr_ty *ty, PyObject *x) {
-    static const int npy[TR_TY__SCALARS] = {NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,     NPY_UINT8,     NPY_UINT16,
-                                            NPY_UINT32, NPY_UINT64, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+    static const int npy[TR_TY__SCALARS] = {
+        NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,     NPY_UINT8,     NPY_UINT16,
+        NPY_UINT32, NPY_UINT64, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
     PyArray_Descr *d = PyArray_DescrFromType(npy[ty->kind]);
     if (!d)
         return NULL;
@@ -457,7 +398,8 @@ static PyMethodDef type_methods[] = {
 };
 
 PyDoc_STRVAR(type_doc, "A type of compiled code.\n\n"
-                       "``float64(int32, int32)`` is a signature, ``float32[:, ::1]`` an array type, ``int8(3)`` a converted value.\n"
+                       "``float64(int32, int32)`` is a signature, ``float32[:, ::1]`` an array type, "
+                       "``int8(3)`` a converted value.\n"
                        "Types are compared by identity.");
 
 static PyType_Slot type_slots[] = {
@@ -477,79 +419,9 @@ static PyType_Slot type_slots[] = {
 static PyType_Spec type_spec = {
     .name = "treadle._core.Type",
     .basicsize = sizeof(tr_typeobj),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+             Py_TPFLAGS_IMMUTABLETYPE,
     .slots = type_slots,
-};
-
-/* --- class Signature --- */
-
-static void sig_dealloc(PyObject *self) {
-    PyTypeObject *tp = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(((tr_sigobj *)self)->args);
-    Py_CLEAR(((tr_sigobj *)self)->ret);
-    tp->tp_free(self);
-    Py_DECREF(tp);
-}
-
-static int sig_traverse(PyObject *self, visitproc visit, void *arg) {
-    Py_VISIT(Py_TYPE(self));
-    Py_VISIT(((tr_sigobj *)self)->args);
-    Py_VISIT(((tr_sigobj *)self)->ret);
-    return 0;
-}
-
-static PyObject *sig_repr(PyObject *self) {
-    tr_sigobj *s = (tr_sigobj *)self;
-    PyObject *parts = PyList_New(0), *sep = PyUnicode_FromString(", "), *inner = NULL, *r = NULL;
-    bool ok = parts && sep;
-    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(s->args); i++) {
-        PyObject *t = PyObject_Repr(PyTuple_GET_ITEM(s->args, i));
-        ok = t && PyList_Append(parts, t) == 0;
-        Py_XDECREF(t);
-    }
-    if (ok && (inner = PyUnicode_Join(sep, parts)))
-        r = s->ret == Py_None ? PyUnicode_FromFormat("(%U)", inner) : PyUnicode_FromFormat("%R(%U)", s->ret, inner);
-    Py_XDECREF(inner);
-    Py_XDECREF(sep);
-    Py_XDECREF(parts);
-    return r;
-}
-
-static PyObject *sig_compare(PyObject *a, PyObject *b, int op) {
-    if (Py_TYPE(a) != Py_TYPE(b) || (op != Py_EQ && op != Py_NE))
-        Py_RETURN_NOTIMPLEMENTED;
-    tr_sigobj *x = (tr_sigobj *)a, *y = (tr_sigobj *)b;
-    int same = PyObject_RichCompareBool(x->ret, y->ret, Py_EQ);
-    if (same > 0)
-        same = PyObject_RichCompareBool(x->args, y->args, Py_EQ);
-    return same < 0 ? NULL : PyBool_FromLong((op == Py_EQ) == same);
-}
-
-static Py_hash_t sig_hash(PyObject *self) {
-    Py_hash_t h = PyObject_Hash(((tr_sigobj *)self)->args);
-    return h == -1 ? -1 : h ^ 0x5167;
-}
-
-static PyMemberDef sig_members[] = {
-    {"args", T_OBJECT, offsetof(tr_sigobj, args), READONLY, "Argument types."},
-    {"return_type", T_OBJECT, offsetof(tr_sigobj, ret), READONLY, "Return type, or None when it is inferred."},
-    {0},
-};
-
-PyDoc_STRVAR(sig_doc, "Argument types and a return type, made by calling a type: ``float64(int32, int32)``.");
-
-static PyType_Slot sig_slots[] = {
-    {Py_tp_dealloc, sig_dealloc},     {Py_tp_traverse, sig_traverse}, {Py_tp_repr, sig_repr},
-    {Py_tp_richcompare, sig_compare}, {Py_tp_hash, sig_hash},         {Py_tp_members, sig_members},
-    {Py_tp_doc, (void *)sig_doc},     {0, NULL},
-};
-
-static PyType_Spec sig_spec = {
-    .name = "treadle._core.Signature",
-    .basicsize = sizeof(tr_sigobj),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = sig_slots,
 };
 
 /* --- module functions --- */
@@ -569,30 +441,6 @@ static PyObject *py_as_type(PyObject *module, PyObject *x) {
     return ty ? tr_types_object(tr_ext_state(module), ty) : NULL;
 }
 
-static PyObject *py_signature(PyObject *module, PyObject *x) {
-    tr_state *st = tr_ext_state(module);
-    tr_csig c;
-    if (!tr_types_csig(st, x, &c))
-        return NULL;
-    tr_sigobj *s = (tr_sigobj *)st->sig_type->tp_alloc(st->sig_type, 0);
-    PyObject *args = s ? PyTuple_New(c.n) : NULL;
-    for (uint32_t i = 0; args && i < c.n; i++) {
-        PyObject *t = tr_types_object(st, c.args[i]);
-        if (!t)
-            Py_CLEAR(args);
-        else
-            PyTuple_SET_ITEM(args, i, t);
-    }
-    if (args) {
-        s->args = args;
-        s->ret = c.ret ? tr_types_object(st, c.ret) : Py_NewRef(Py_None);
-    }
-    if (!args || !s->ret)
-        Py_CLEAR(s);
-    tr_csig_clear(&c);
-    return (PyObject *)s;
-}
-
 static PyObject *py_array_type(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
     PyObject *elem;
@@ -605,7 +453,8 @@ static PyObject *py_array_type(PyObject *module, PyObject *args) {
         return NULL;
     size_t which = strlen(layout) == 1 ? strcspn("CFA", layout) : 3; /* tr_layout's order */
     if (which == 3 || !tr_ty_is_scalar(ty) || ndim < 0 || ndim > TR_MAX_NDIM)
-        return PyErr_Format(PyExc_ValueError, "an array type needs a scalar item type, 0 to %d axes and layout 'C', 'F' or 'A'",
+        return PyErr_Format(PyExc_ValueError,
+                            "an array type needs a scalar item type, 0 to %d axes and layout 'C', 'F' or 'A'",
                             (int)TR_MAX_NDIM);
     return tr_types_object(st, tr_ty_array(st->types, ty, (unsigned)ndim, (tr_layout)which, readonly != 0));
 }
@@ -619,7 +468,8 @@ static PyObject *py_ntuple_type(PyObject *module, PyObject *args) {
     if (!fields || !PyTuple_CheckExact(fields) || PyTuple_GET_SIZE(fields) != PyTuple_GET_SIZE(types)) {
         Py_XDECREF(fields);
         PyErr_Clear();
-        return PyErr_Format(PyExc_TypeError, "%R is no named tuple class with %zd fields", cls, PyTuple_GET_SIZE(types));
+        return PyErr_Format(PyExc_TypeError, "%R is no named tuple class with %zd fields", cls,
+                            PyTuple_GET_SIZE(types));
     }
     uint32_t n = (uint32_t)PyTuple_GET_SIZE(types);
     const tr_ty **items = PyMem_Calloc(n + 1u, sizeof *items);
@@ -629,7 +479,8 @@ static PyObject *py_ntuple_type(PyObject *module, PyObject *args) {
         ok = (items[i] = tr_types_from(st, PyTuple_GET_ITEM(types, i))) &&
              (names[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields, i)));
     if (ok)
-        t = tr_types_object(st, tr_ty_named_tuple(st->types, ((PyTypeObject *)cls)->tp_name, n, items, names));
+        t = tr_types_object(st,
+                            tr_ty_named_tuple(st->types, ((PyTypeObject *)cls)->tp_name, n, items, names));
     else if (!PyErr_Occurred())
         PyErr_NoMemory();
     PyMem_Free(items);
@@ -660,7 +511,8 @@ static PyObject *py_type_names(PyObject *module, PyObject *unused) {
     };
     PyObject *d = PyDict_New();
     for (unsigned i = 0; d && i < sizeof rows / sizeof *rows; i++) {
-        const tr_ty *ty = rows[i].kind == TR_TY_NONE ? tr_ty_none(st->types) : tr_ty_scalar(st->types, rows[i].kind);
+        const tr_ty *ty =
+            rows[i].kind == TR_TY_NONE ? tr_ty_none(st->types) : tr_ty_scalar(st->types, rows[i].kind);
         PyObject *t = tr_types_object(st, ty);
         if (!t || PyDict_SetItemString(d, rows[i].name, t) < 0)
             Py_CLEAR(d);
@@ -671,8 +523,8 @@ static PyObject *py_type_names(PyObject *module, PyObject *unused) {
 
 static PyMethodDef functions[] = {
     {"typeof", py_typeof, METH_O, "typeof(x)\n--\n\nType that compiled code gives to the argument x."},
-    {"as_type", py_as_type, METH_O, "as_type(x)\n--\n\nType that x (text, dtype, class, tuple, None) stands for."},
-    {"signature", py_signature, METH_O, "signature(x)\n--\n\nSignature from text, a tuple of types, or a signature."},
+    {"as_type", py_as_type, METH_O,
+     "as_type(x)\n--\n\nType that x (text, dtype, class, tuple, None) stands for."},
     {"_array_type", py_array_type, METH_VARARGS, "_array_type(item, ndim, layout, readonly)\n--\n\n"},
     {"_named_tuple_type", py_ntuple_type, METH_VARARGS, "_named_tuple_type(types, cls)\n--\n\n"},
     {"_type_from_ir", py_from_ir, METH_O, "_type_from_ir(text)\n--\n\n"},
@@ -683,7 +535,6 @@ static PyMethodDef functions[] = {
 bool tr_types_add(PyObject *module) {
     tr_state *st = tr_ext_state(module);
     st->type_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &type_spec, NULL);
-    st->sig_type = st->type_type ? (PyTypeObject *)PyType_FromModuleAndSpec(module, &sig_spec, NULL) : NULL;
-    return st->sig_type && PyModule_AddType(module, st->type_type) == 0 && PyModule_AddType(module, st->sig_type) == 0 &&
-           PyModule_AddFunctions(module, functions) == 0;
+    return st->type_type && PyModule_AddType(module, st->type_type) == 0 &&
+           PyModule_AddFunctions(module, functions) == 0 && tr_sig_add(module);
 }

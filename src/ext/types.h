@@ -1,11 +1,12 @@
-/* Python objects for types and signatures: treadle.int32, treadle.float32[:, ::1], treadle.float64(treadle.int32). */
+/* Python objects for types and signatures: treadle.int32, treadle.float32[:, ::1],
+ * treadle.float64(treadle.int32). */
 #ifndef TR_EXT_TYPES_H
 #define TR_EXT_TYPES_H
 
 #include "ext/value.h"
 
-/* A type of the process's table, or the type of a constant argument (then `value`, and `ty` is NULL). One object per
- * process type, so that identity, equality and hash agree. */
+/* A type of the process's table, or the type of a constant argument (then `value`, and `ty` is NULL). One
+ * object per process type, so that identity, equality and hash agree. */
 typedef struct tr_typeobj {
     PyObject_HEAD
     const tr_ty *ty;
@@ -25,10 +26,12 @@ typedef struct tr_csig {
     const tr_ty *ret;
 } tr_csig;
 
-bool tr_types_add(PyObject *module);                          /* classes and functions of this file */
-PyObject *tr_types_object(tr_state *st, const tr_ty *ty);     /* new reference */
+bool tr_types_add(PyObject *module); /* the classes Type and Signature, and their functions */
+bool tr_sig_add(PyObject *module);   /* sig.c's share of it */
+PyObject *tr_types_object(tr_state *st, const tr_ty *ty);      /* new reference */
 PyObject *tr_types_of_pattern(tr_state *st, const tr_argk *k); /* new reference; constants too */
-/* Type, or NULL with TypeError, from what users write where a type is meant: a Type, text, None, dtypes, int, float ... */
+/* Type, or NULL with TypeError, from what users write where a type is meant: a Type, text, None, dtypes,
+ * int, float ... */
 const tr_ty *tr_types_from(tr_state *st, PyObject *o);
 /* Signature object, text, or tuple of argument types. */
 bool tr_types_csig(tr_state *st, PyObject *o, tr_csig *out);

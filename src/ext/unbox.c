@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A number of any class, before it takes the form of a type. cls as tr_ty_class; uint64 values beyond int64 have cls 'u'. */
+/* A number of any class, before it takes the form of a type. cls as tr_ty_class; uint64 values beyond
+ * int64 have cls 'u'. */
 typedef struct num {
     char cls;
     int64_t i;
@@ -13,11 +14,15 @@ typedef struct num {
     double re, im;
 } num;
 
-static num num_int(int64_t v) { return (num){.cls = 'i', .i = v, .u = (uint64_t)v, .re = (double)v}; }
+static num num_int(int64_t v) {
+    return (num){.cls = 'i', .i = v, .u = (uint64_t)v, .re = (double)v};
+}
 static num num_uint(uint64_t v) {
     return (num){.cls = v > INT64_MAX ? 'u' : 'i', .i = (int64_t)v, .u = v, .re = (double)v};
 }
-static num num_float(double v) { return (num){.cls = 'f', .re = v}; }
+static num num_float(double v) {
+    return (num){.cls = 'f', .re = v};
+}
 
 bool tr_value_overflow(PyObject *o, const tr_ty *ty, const char *fn, const char *arg) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError))
@@ -29,13 +34,14 @@ bool tr_value_overflow(PyObject *o, const tr_ty *ty, const char *fn, const char 
     const char *s = text ? PyUnicode_AsUTF8(text) : NULL;
     PyErr_Clear();
     bool brief = s && strlen(s) <= 40;
-    PyErr_Format(PyExc_OverflowError, "%s(): argument '%s': Python int %s%sdoes not fit %s", fn, arg, brief ? s : "",
-                 brief ? " " : "", tr_tyk_user_name((tr_tyk)ty->kind));
+    PyErr_Format(PyExc_OverflowError, "%s(): argument '%s': Python int %s%sdoes not fit %s", fn, arg,
+                 brief ? s : "", brief ? " " : "", tr_tyk_user_name((tr_tyk)ty->kind));
     Py_XDECREF(text);
     return false;
 }
 
-/* Reads a Python int that `ty` will take: int64, else uint64 where the type is uint64, else a float where it is float or complex. */
+/* Reads a Python int that `ty` will take: int64, else uint64 where the type is uint64, else a float where
+ * it is float or complex. */
 static bool read_int(PyObject *o, const tr_ty *ty, const char *fn, const char *arg, num *n) {
     int over = 0;
     long long v = PyLong_AsLongLongAndOverflow(o, &over);
@@ -114,8 +120,10 @@ static bool int_fits(const num *n, const tr_ty *ty) {
     return bits == 64 || (n->i >= -(INT64_C(1) << (bits - 1)) && n->i < INT64_C(1) << (bits - 1));
 }
 
-/* Stores a number as type ty; the class of the number is not above the class of the type (tr_value_cost said so). */
-static bool store_num(PyObject *o, const num *n, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
+/* Stores a number as type ty; the class of the number is not above the class of the type (tr_value_cost
+ * said so). */
+static bool store_num(PyObject *o, const num *n, const tr_ty *ty, const char *fn, const char *arg,
+                      tr_slot **at) {
     tr_slot *s = (*at)++;
     s->u = 0;
     switch (tr_ty_class(ty)) {
@@ -160,7 +168,8 @@ bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, con
         for (unsigned d = 0; d < nd; d++) {
             if (strides[d] & (npy_intp)(size - 1)) { /* sizes are powers of two */
                 PyErr_Format(PyExc_TypeError,
-                             "%s(): argument '%s' is an array whose stride of %zd bytes on axis %u is no multiple of its item "
+                             "%s(): argument '%s' is an array whose stride of %zd bytes on axis %u is no "
+                             "multiple of its item "
                              "size, %u\n  help: copy it with np.ascontiguousarray",
                              fn, arg, (Py_ssize_t)strides[d], d, size);
                 return false;
@@ -203,7 +212,8 @@ static bool unbox_slice(PyObject *o, const tr_ty *ty, const char *fn, const char
     return true;
 }
 
-bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
+bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                    tr_slot **at) {
     num n = {0};
     if (tr_ty_is_scalar(ty))
         return read_num(st, o, ty, fn, arg, &n) && store_num(o, &n, ty, fn, arg, at);
@@ -234,7 +244,9 @@ static int scalar_kind(uint32_t key) {
     }
 }
 
-static int class_rank(char cls) { return cls == 'b' ? 0 : cls == 'i' || cls == 'u' ? 1 : cls == 'f' ? 2 : 3; }
+static int class_rank(char cls) {
+    return cls == 'b' ? 0 : cls == 'i' || cls == 'u' ? 1 : cls == 'f' ? 2 : 3;
+}
 
 static unsigned scalar_size(tr_tyk k) {
     static const uint8_t size[TR_TY__SCALARS] = {
@@ -269,8 +281,8 @@ static int scalar_cost(tr_tyk from, const tr_ty *ty) {
 static int array_cost(PyObject *o, const tr_argk *k, const tr_ty *ty) {
     int flags = PyArray_FLAGS((PyArrayObject *)o);
     bool ro = (k->key & TR_KEY_RO) != 0;
-    if (!tr_ty_is(ty, TR_TY_ARRAY) || ty->elem->kind != (uint8_t)tr_key_tyk(k->key) || ty->ndim != tr_key_ndim(k->key) ||
-        (ro && !ty->readonly))
+    if (!tr_ty_is(ty, TR_TY_ARRAY) || ty->elem->kind != (uint8_t)tr_key_tyk(k->key) ||
+        ty->ndim != tr_key_ndim(k->key) || (ro && !ty->readonly))
         return -1;
     if ((ty->layout == TR_LAYOUT_C && !(flags & NPY_ARRAY_C_CONTIGUOUS)) ||
         (ty->layout == TR_LAYOUT_F && !(flags & NPY_ARRAY_F_CONTIGUOUS)))

@@ -5,25 +5,26 @@
 #include <string.h>
 
 const uint8_t tr_value_npy_kind[24] = {
-    [NPY_BOOL] = TR_TY_BOOL,     [NPY_BYTE] = TR_TY_I8,       [NPY_UBYTE] = TR_TY_U8,
-    [NPY_SHORT] = TR_TY_I16,     [NPY_USHORT] = TR_TY_U16,    [NPY_INT] = TR_TY_I32,
-    [NPY_UINT] = TR_TY_U32,      [NPY_LONG] = TR_TY_I64,      [NPY_ULONG] = TR_TY_U64,
-    [NPY_LONGLONG] = TR_TY_I64,  [NPY_ULONGLONG] = TR_TY_U64, [NPY_FLOAT] = TR_TY_F32,
-    [NPY_DOUBLE] = TR_TY_F64,    [NPY_LONGDOUBLE] = 255,      [NPY_CFLOAT] = TR_TY_C64,
-    [NPY_CDOUBLE] = TR_TY_C128,  [NPY_CLONGDOUBLE] = 255,     [NPY_OBJECT] = 255,
-    [NPY_STRING] = 255,          [NPY_UNICODE] = 255,         [NPY_VOID] = 255,
-    [NPY_DATETIME] = 255,        [NPY_TIMEDELTA] = 255,       [NPY_HALF] = 255,
+    [NPY_BOOL] = TR_TY_BOOL,    [NPY_BYTE] = TR_TY_I8,       [NPY_UBYTE] = TR_TY_U8,
+    [NPY_SHORT] = TR_TY_I16,    [NPY_USHORT] = TR_TY_U16,    [NPY_INT] = TR_TY_I32,
+    [NPY_UINT] = TR_TY_U32,     [NPY_LONG] = TR_TY_I64,      [NPY_ULONG] = TR_TY_U64,
+    [NPY_LONGLONG] = TR_TY_I64, [NPY_ULONGLONG] = TR_TY_U64, [NPY_FLOAT] = TR_TY_F32,
+    [NPY_DOUBLE] = TR_TY_F64,   [NPY_LONGDOUBLE] = 255,      [NPY_CFLOAT] = TR_TY_C64,
+    [NPY_CDOUBLE] = TR_TY_C128, [NPY_CLONGDOUBLE] = 255,     [NPY_OBJECT] = 255,
+    [NPY_STRING] = 255,         [NPY_UNICODE] = 255,         [NPY_VOID] = 255,
+    [NPY_DATETIME] = 255,       [NPY_TIMEDELTA] = 255,       [NPY_HALF] = 255,
 };
 
 /* Same order as tr_state.np_scalar, which module.c fills. */
 const uint8_t tr_value_np_kind[TR_NPTYPES] = {TR_TY_F64, TR_TY_I64, TR_TY_F32,  TR_TY_I32, TR_TY_BOOL,
-                                                   TR_TY_U8,  TR_TY_I8,  TR_TY_I16,  TR_TY_U16, TR_TY_U32,
-                                                   TR_TY_U64, TR_TY_C64, TR_TY_C128, TR_TY_I64, TR_TY_U64};
+                                              TR_TY_U8,  TR_TY_I8,  TR_TY_I16,  TR_TY_U16, TR_TY_U32,
+                                              TR_TY_U64, TR_TY_C64, TR_TY_C128, TR_TY_I64, TR_TY_U64};
 
-/* A subclass of ndarray that gives operators or functions a meaning of its own, so that its plain data would lie.
- * np.memmap wraps items only to keep its class; its data are plain. */
+/* A subclass of ndarray that gives operators or functions a meaning of its own, so that its plain data
+ * would lie. np.memmap wraps items only to keep its class; its data are plain. */
 static bool array_overrides(tr_state *st, PyObject *o) {
-    static const char *const names[] = {"__array_ufunc__", "__array_function__", "__mul__", "__add__", "__getitem__"};
+    static const char *const names[] = {"__array_ufunc__", "__array_function__", "__mul__", "__add__",
+                                        "__getitem__"};
     unsigned n = sizeof names / sizeof *names;
     bool differs = false;
     if (Py_IS_TYPE(o, st->np_memmap))
@@ -217,10 +218,16 @@ static const char *refused_dtype(PyArray_Descr *d, const char **hint) {
     case NPY_OBJECT: *hint = "convert it to a numeric dtype with .astype(...)"; return "object";
     case NPY_STRING:
     case NPY_UNICODE: *hint = "only numeric arrays can be passed"; return "str";
-    case NPY_VOID: *hint = "pass its fields one by one, each made contiguous with np.ascontiguousarray"; return "record";
+    case NPY_VOID:
+        *hint = "pass its fields one by one, each made contiguous with np.ascontiguousarray";
+        return "record";
     case NPY_DATETIME:
-    case NPY_TIMEDELTA: *hint = "pass it as integers with .view(np.int64)"; return "datetime64 or timedelta64";
-    default: *hint = "convert it to a numeric dtype with .astype(...)"; return "a dtype that is not NumPy's own";
+    case NPY_TIMEDELTA:
+        *hint = "pass it as integers with .view(np.int64)";
+        return "datetime64 or timedelta64";
+    default:
+        *hint = "convert it to a numeric dtype with .astype(...)";
+        return "a dtype that is not NumPy's own";
     }
 }
 
@@ -239,7 +246,8 @@ static void describe_array(PyArrayObject *a, char *what, size_t n, const char **
         *hint = "copy it with np.require(a, requirements='A') or a.copy()";
     } else {
         snprintf(what, n, "a %s", Py_TYPE(a)->tp_name);
-        *hint = strstr(Py_TYPE(a)->tp_name, "MaskedArray") ? "pass a.data and a.mask apart" : "pass np.asarray(a)";
+        *hint = strstr(Py_TYPE(a)->tp_name, "MaskedArray") ? "pass a.data and a.mask apart"
+                                                           : "pass np.asarray(a)";
     }
 }
 
@@ -270,8 +278,9 @@ static bool refuse(PyObject *o, const char *fn, const char *arg) {
     const char *hint;
     describe(o, what, sizeof what, &hint);
     if (fn)
-        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' is %s, which cannot be passed to compiled code\n  help: %s",
-                     fn, arg, what, hint);
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): argument '%s' is %s, which cannot be passed to compiled code\n  help: %s", fn,
+                     arg, what, hint);
     else
         PyErr_Format(PyExc_TypeError, "%s has no Treadle type\n  help: %s", what, hint);
     return false;
@@ -331,9 +340,7 @@ static const tr_ty *tuple_type(tr_tytab *t, const tr_argk *k, tr_argk_const cons
     bool ok = items != NULL;
     for (uint32_t i = 0; ok && i < k->n; i++)
         ok = (items[i] = tr_argk_type(t, &k->items[i], constant, user)) != NULL;
-    const tr_ty *ty = !ok             ? NULL
-                      : k->value      ? ntuple_type(t, k, items)
-                                      : tr_ty_tuple(t, k->n, items);
+    const tr_ty *ty = !ok ? NULL : k->value ? ntuple_type(t, k, items) : tr_ty_tuple(t, k->n, items);
     PyMem_Free(items);
     return ty;
 }
@@ -352,7 +359,8 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
                            (k->key & TR_KEY_RO) != 0);
     case TR_K_RANGE: return tr_ty_range(t, i64, (k->key >> 8) & 1u);
     case TR_K_SLICE:
-        return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64, k->key >> 10 & 1u ? none : i64);
+        return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,
+                           k->key >> 10 & 1u ? none : i64);
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);
     default: return constant ? constant(user, k->value) : none;

@@ -1,11 +1,12 @@
 /* Patterns of argument values: what a call looks at to pick compiled code.
  *
- * A key is 32 bits. For scalars, arrays, None, ranges and slices it says everything; for tuples, strings, functions, dtypes
- * and classes ("deep" kinds) the rest of the pattern is compared too. A string, function, dtype or class is a constant of
- * the specialisation: its value is part of the pattern.
+ * A key is 32 bits. For scalars, arrays, None, ranges and slices it says everything; for tuples, strings,
+ * functions, dtypes and classes ("deep" kinds) the rest of the pattern is compared too. A string,
+ * function, dtype or class is a constant of the specialisation: its value is part of the pattern.
  *
- * Key layout: bits 0-7 kind; SCALAR and ARRAY: 8-15 tr_tyk; ARRAY: 16-23 rank, 24 C-contiguous, 25 F-contiguous,
- * 26 read-only; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start, stop, step are None; RANGE: 8 step is 1. */
+ * Key layout: bits 0-7 kind; SCALAR and ARRAY: 8-15 tr_tyk; ARRAY: 16-23 rank, 24 C-contiguous, 25
+ * F-contiguous, 26 read-only; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start, stop, step are
+ * None; RANGE: 8 step is 1. */
 #ifndef TR_EXT_VALUE_H
 #define TR_EXT_VALUE_H
 
@@ -31,9 +32,15 @@ enum {
 };
 enum { TR_KEY_C = 1 << 24, TR_KEY_F = 1 << 25, TR_KEY_RO = 1 << 26 };
 
-static inline unsigned tr_key_kind(uint32_t key) { return key & 0xffu; }
-static inline tr_tyk tr_key_tyk(uint32_t key) { return (tr_tyk)((key >> 8) & 0xffu); }
-static inline unsigned tr_key_ndim(uint32_t key) { return (key >> 16) & 0xffu; }
+static inline unsigned tr_key_kind(uint32_t key) {
+    return key & 0xffu;
+}
+static inline tr_tyk tr_key_tyk(uint32_t key) {
+    return (tr_tyk)((key >> 8) & 0xffu);
+}
+static inline unsigned tr_key_ndim(uint32_t key) {
+    return (key >> 16) & 0xffu;
+}
 static inline tr_layout tr_key_layout(uint32_t key) {
     return key & TR_KEY_C ? TR_LAYOUT_C : key & TR_KEY_F ? TR_LAYOUT_F : TR_LAYOUT_ANY;
 }
@@ -65,7 +72,8 @@ static inline uint32_t tr_value_array_key(PyArrayObject *a) {
 uint32_t tr_value_key(tr_state *st, PyObject *o);
 /* Value has this pattern. Never sets an exception. */
 bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o);
-/* Fills *k. False with TypeError that names argument `arg` of `fn` (NULL: no call is meant) and says what to do instead. */
+/* Fills *k. False with TypeError that names argument `arg` of `fn` (NULL: no call is meant) and says what
+ * to do instead. */
 bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k);
 void tr_argk_clear(tr_argk *k);
 bool tr_argk_copy(const tr_argk *from, tr_argk *to);
@@ -73,15 +81,18 @@ bool tr_argk_equal(const tr_argk *a, const tr_argk *b);
 int tr_argk_visit(const tr_argk *k, visitproc visit, void *arg);
 /* The pattern holds a constant, so that its type lives in one compilation only. */
 bool tr_argk_has_const(const tr_argk *k);
-/* Strong type of the pattern. `constant` gives the type of a constant; NULL when no constant can be (else TR_TY NONE stands in). */
+/* Strong type of the pattern. `constant` gives the type of a constant; NULL when no constant can be (else
+ * TR_TY NONE stands in). */
 typedef const tr_ty *(*tr_argk_const)(void *user, PyObject *value);
 const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant, void *user);
 
-/* How far the conversion of a value to `ty` goes: 0 it is that type, more is farther, -1 it is not converted. */
+/* How far the conversion of a value to `ty` goes: 0 it is that type, more is farther, -1 it is not
+ * converted. */
 int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty);
-/* Writes the parts of `o` as a value of type `ty` (its own type, or one tr_value_cost allows) at *at and advances it. `o` matches the
- * key's pattern already. False with an exception that names the argument. */
-bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at);
+/* Writes the parts of `o` as a value of type `ty` (its own type, or one tr_value_cost allows) at *at and
+ * advances it. `o` matches the key's pattern already. False with an exception that names the argument. */
+bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                    tr_slot **at);
 /* Parts of an array: owner, data, shape and, for layout "any", strides. */
 bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at);
 /* int that does not fit int64: OverflowError that names the argument. Always false. */

@@ -12,6 +12,8 @@ import sys
 import numpy as np
 import pytest
 import treadle
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from treadle import njit
 
 
@@ -232,3 +234,79 @@ def test_a_call_while_arguments_are_wrong_does_not_compile():
         with pytest.raises((TypeError, OverflowError)):
             ident(bad)
     assert treadle.stats()["compiled"] == before
+
+
+# --- any array that NumPy can make ---
+
+DTYPES = "?bhilqBHILQfdFD"
+
+
+@st.composite
+def arrays(draw):
+    """An array with random dtype, shape, order, strides and direction."""
+    shape = draw(st.lists(st.integers(0, 4), min_size=0, max_size=4))
+    dtype = np.dtype(draw(st.sampled_from(DTYPES)))
+    steps = [draw(st.sampled_from([1, 1, 2, 3, -1, -2])) for _ in shape]
+    base = np.arange(int(np.prod([n * abs(s) for n, s in zip(shape, steps, strict=True)])) or 1)
+    base = (base % 100).astype(dtype)[: int(np.prod([n * abs(s) for n, s in zip(shape, steps, strict=True)]))]
+    a = base.reshape(
+        [n * abs(s) for n, s in zip(shape, steps, strict=True)], order=draw(st.sampled_from("CF"))
+    )
+    a = a[(*(slice(None, None, s) for s in steps), ...)]
+    if draw(st.booleans()):
+        a = a.transpose(draw(st.permutations(range(a.ndim))))
+    if draw(st.booleans()):
+        a = a.view()
+        a.flags.writeable = False
+    return a
+
+
+@njit
+def whole(a):
+    return a
+
+
+@njit
+def describe(a):
+    return a.shape, a.strides, a.size, a.itemsize
+
+
+@njit
+def copied(a):
+    return a.copy()
+
+
+@njit
+def reversed_view(a):
+    return a[::-1]
+
+
+@given(arrays())
+@settings(max_examples=300, deadline=None)
+def test_any_array(a):
+    assert whole(a) is a
+    shape, strides, size, itemsize = describe(a)
+    assert shape == a.shape and size == a.size and itemsize == a.itemsize
+    if a.size:
+        assert all(x == y for x, y, n in zip(strides, a.strides, shape, strict=True) if n > 1)
+    c = copied(a)
+    assert c is not a and c.dtype == a.dtype and c.flags.writeable and not np.shares_memory(c, a)
+    np.testing.assert_array_equal(c, a)
+    if a.ndim:
+        r = reversed_view(a)
+        np.testing.assert_array_equal(r, a[::-1])
+        assert r.flags.writeable == a.flags.writeable and (not a.size or np.shares_memory(r, a))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.complex_numbers(),
+    lambda inner: st.lists(inner, max_size=4).map(tuple),
+    max_leaves=12,
+)
+
+
+@given(VALUES)
+@settings(max_examples=200, deadline=None)
+def test_any_nest_of_values(value):
+    got = whole(value)
+    assert repr(got) == repr(value) and type(got) is type(value)

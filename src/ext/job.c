@@ -1,0 +1,214 @@
+/* One compilation: the snapshot under the GIL, the compile without it, and the texts of inspect_*(). */
+#include "ext/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext/box.h"
+#include "ext/pyerr.h"
+
+static const tr_ty *constant_type(void *user, PyObject *value) {
+    tr_job *j = user;
+    const tr_obj *o = tr_freeze_value(&j->frozen, value);
+    return o ? tr_obj_type(&j->ctx.arena, j->ctx.types, o) : NULL;
+}
+
+/* Which function of the program a constant argument is: its type's text has only the name. */
+static void hash_constants(tr_job *j, tr_hasher *h, const tr_argk *k) {
+    if (tr_key_kind(k->key) == TR_K_IDENT) {
+        const tr_obj *o = tr_freeze_value(&j->frozen, k->value);
+        uint32_t id[2] = {o ? o->kind : 0, o && o->kind == TR_OBJ_FUNC      ? o->u.func
+                                           : o && o->kind == TR_OBJ_BUILTIN ? o->u.builtin
+                                                                            : 0};
+        tr_hasher_add(h, id, sizeof id);
+    }
+    for (uint32_t i = 0; i < k->n; i++)
+        hash_constants(j, h, &k->items[i]);
+}
+
+/* Asks for the cache if the function wants it and everything it depends on can be told by content; says so
+ * if not. False when the warning has become an exception. */
+static bool use_cache(tr_job *j) {
+    char why[256];
+    tr_hasher *h = j->f->cache && !j->rq.want.llvm && !j->rq.want.llvmopt && !j->rq.want.assembly
+                       ? tr_hasher_new()
+                       : NULL;
+    if (!h)
+        return true;
+    for (uint32_t i = 0; j->pats && i < j->n; i++)
+        hash_constants(j, h, &j->pats[i]);
+    bool ok = tr_freeze_hash(&j->frozen, h);
+    tr_hasher_end(h, &j->rq.key);
+    if (ok)
+        j->rq.cache_dir = j->cache_dir = tr_cache_dir(why, sizeof why);
+    const char *reason = !ok ? j->frozen.why : !j->cache_dir ? why : NULL;
+    return !reason ||
+           PyErr_WarnFormat(PyExc_UserWarning, 1, "%U() is not cached: %s", j->f->qualname, reason) == 0;
+}
+
+static bool take_snapshot(tr_job *j) {
+    tr_prog_init(&j->prog, &j->ctx);
+    if (!tr_freeze(&j->frozen, j->f->py_func))
+        return false;
+    for (uint32_t i = 0; i < j->n; i++) {
+        if (j->pats)
+            j->args[i] = tr_argk_type(j->ctx.types, &j->pats[i], constant_type, j);
+        if (!j->args[i])
+            return false;
+    }
+    return use_cache(j);
+}
+
+/* Takes the snapshot and types the arguments. Arena memory may run out here, under Python frames of our
+ * own that hold nothing. */
+static bool snapshot(tr_job *j) {
+    j->ctx.arena.oom = &j->ctx.oom;
+    if (setjmp(j->ctx.oom)) {
+        j->ctx.arena.oom = NULL;
+        PyErr_NoMemory();
+        return false;
+    }
+    bool ok = take_snapshot(j);
+    j->ctx.arena.oom = NULL;
+    return ok;
+}
+
+void tr_job_free(tr_job *j) {
+    tr_freeze_fini(&j->frozen);
+    if (j->ctx.types)
+        tr_tytab_free(j->ctx.types);
+    tr_ctx_fini(&j->ctx);
+    free(j->cache_dir);
+    PyMem_Free((void *)j->args);
+    PyMem_Free(j);
+}
+
+tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args, uint32_t n,
+                   const tr_ty *ret) {
+    tr_job *j = PyMem_Calloc(1, sizeof *j);
+    if (!j || !(j->args = PyMem_Calloc(n + 1u, sizeof *j->args))) {
+        PyMem_Free(j);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    j->st = f->st;
+    j->f = f;
+    j->pats = pats;
+    j->n = n;
+    if (!pats)
+        memcpy((void *)j->args, (const void *)args, n * sizeof *args);
+    tr_ctx_init(&j->ctx);
+    j->ctx.opts = f->opts;
+    j->ctx.dump = f->st->dump;
+    j->ctx.types = tr_tytab_new(f->st->types);
+    j->rq = (tr_request){.nargs = n, .args = j->args, .ret = ret, .upto = TR_STAGE_TIME};
+    if (!j->ctx.types)
+        PyErr_NoMemory();
+    if (!j->ctx.types || !tr_freeze_init(&j->frozen, &j->ctx, &j->prog, &f->st->freeze)) {
+        tr_job_free(j);
+        return NULL;
+    }
+    return j;
+}
+
+/* Snapshot and compile. On failure the exception is set. */
+bool tr_job_run(tr_job *j) {
+    bool ok = false;
+    if (snapshot(j)) {
+        j->rq.bind = j->frozen.bind;
+        j->rq.nbind = j->frozen.nbind;
+        Py_BEGIN_ALLOW_THREADS
+        pthread_rwlock_rdlock(&j->st->fork);
+        ok = tr_compile(&j->prog, &j->rq, &j->out);
+        pthread_rwlock_unlock(&j->st->fork);
+        Py_END_ALLOW_THREADS
+    }
+    if (!ok)
+        tr_pyerr_raise_ctx(j->st, &j->ctx, PyFunction_GetGlobals(j->f->py_func));
+    return ok;
+}
+
+/* The result must be something Python can hold. */
+bool tr_job_check_result(tr_job *j) {
+    const tr_ty *ret = j->out.ret;
+    if (!ret->local && tr_box_can(ret))
+        return true;
+    j->ctx.arena.oom = &j->ctx.oom;
+    if (setjmp(j->ctx.oom)) {
+        PyErr_NoMemory();
+        return false;
+    }
+    const tr_func *fn = &j->prog.funcs.d[j->prog.root_func];
+    int32_t line = fn->code ? (int32_t)fn->code->firstline : 0;
+    tr_place place = {fn->file, fn->name, {line, -1, line, -1}};
+    tr_err *e = tr_err_add(&j->ctx, TR_ERR_TYPING, place,
+                           "the function returns a value of type %s, which Python cannot be given",
+                           tr_ty_user(&j->ctx.arena, ret));
+    e->hint = "return numbers, arrays, tuples of these, or None";
+    tr_pyerr_raise_ctx(j->st, &j->ctx, PyFunction_GetGlobals(j->f->py_func));
+    return false;
+}
+
+/* --- texts --- */
+
+PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
+    tr_job *j = tr_job_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
+    if (!j)
+        return NULL;
+    tr_sb b;
+    tr_sb_init(&b);
+    j->ctx.dump = (tr_dump){0};
+    bool back = stage >= TR_STAGE_LLVM;
+    j->rq.upto = back ? TR_STAGE_TIME : stage;
+    j->rq.want.llvm = stage == TR_STAGE_LLVM ? &b : NULL;
+    j->rq.want.llvmopt = stage == TR_STAGE_LLVMOPT ? &b : NULL;
+    j->rq.want.assembly = stage == TR_STAGE_ASM ? &b : NULL;
+    PyObject *r = NULL;
+    tr_function_active(f, 1); /* keeps s while the GIL is away */
+    if (tr_job_run(j)) {
+        if (!back)
+            tr_prog_print(&b, &j->prog, true);
+        if (j->out.module)
+            tr_module_unref(j->out.module);
+        r = PyUnicode_DecodeUTF8(b.d ? b.d : "", (Py_ssize_t)b.n, "replace");
+    }
+    tr_function_active(f, -1);
+    tr_sb_fini(&b);
+    tr_job_free(j);
+    return r;
+}
+
+/* (line, name, type) of the named values of f. */
+static bool add_variables(PyObject *list, const tr_fn *f) {
+    tr_sb b;
+    bool ok = true;
+    tr_sb_init(&b);
+    for (uint32_t v = 0; ok && v < f->ins.n && v < f->names.n; v++) {
+        const tr_ins *in = &f->ins.d[v];
+        if (!f->names.d[v] || !in->ty)
+            continue;
+        tr_sb_reset(&b);
+        tr_ty_print_user(&b, in->ty);
+        PyObject *row = Py_BuildValue("(iss)", in->loc < f->locs.n ? f->locs.d[in->loc].place.span.line : 0,
+                                      f->names.d[v], b.d);
+        ok = row && PyList_Append(list, row) == 0;
+        Py_XDECREF(row);
+    }
+    tr_sb_fini(&b);
+    return ok;
+}
+
+PyObject *tr_spec_variables(tr_function *f, const tr_spec *s) {
+    tr_job *j = tr_job_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
+    if (!j)
+        return NULL;
+    j->ctx.dump = (tr_dump){0};
+    j->rq.upto = TR_STAGE_INFER;
+    tr_function_active(f, 1);
+    PyObject *r = tr_job_run(j) ? PyList_New(0) : NULL;
+    if (r && !add_variables(r, j->prog.insts.d[j->prog.root].fn))
+        Py_CLEAR(r);
+    tr_function_active(f, -1);
+    tr_job_free(j);
+    return r;
+}

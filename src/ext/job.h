@@ -1,0 +1,31 @@
+/* One compilation: a function, argument types, and all that lives from the snapshot to the code module. */
+#ifndef TR_EXT_JOB_H
+#define TR_EXT_JOB_H
+
+#include "ext/freeze.h"
+#include "ext/function.h"
+
+typedef struct tr_job {
+    tr_state *st;
+    tr_function *f;
+    tr_ctx ctx;
+    tr_prog prog;
+    tr_frozen frozen;
+    const tr_argk *pats; /* what the argument types are made from; NULL: they are given */
+    const tr_ty **args;
+    uint32_t n;
+    tr_request rq;
+    char *cache_dir; /* malloc'ed */
+    tr_compiled out;
+} tr_job;
+
+/* A job for the types of `pats`, or, where that is NULL, for `args`. NULL with an exception. */
+tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args, uint32_t n,
+                   const tr_ty *ret);
+/* Snapshot and compile. On failure the exception is set. Lets go of the GIL in between. */
+bool tr_job_run(tr_job *j);
+/* The result has a type that Python can be given; else a TypingError. */
+bool tr_job_check_result(tr_job *j);
+void tr_job_free(tr_job *j);
+
+#endif
