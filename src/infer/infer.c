@@ -119,7 +119,8 @@ static void flow(sweep *w, const tr_edge *ed) {
         if (s->bad[ed->args[i]]) {
             if (!s->bad[to->params.d[i]])
                 w->changed = true;
-            s->bad[to->params.d[i]] = 2; /* 2: because of an operand */
+            if (!s->bad[to->params.d[i]])
+                s->bad[to->params.d[i]] = 2; /* 2: because of an operand; a conflict of its own stays 1 */
         } else if (s->ty[ed->args[i]])
             grow_param(w, to->params.d[i], s->ty[ed->args[i]]);
     }

@@ -36,6 +36,8 @@ static tr_tv step_slice(tr_em *e, const tr_tv *a) {
     for (int i = 0; i < 3; i++) {
         int64_t v;
         it[i] = tr_tv_lit_int(a[i], &v) ? a[i] : tr_em_strong(e, a[i]);
+        if (tr_ty_is_int(it[i].ty))
+            it[i] = tr_em_conv(e, it[i], tr_ty_scalar(e->types, TR_TY_I64));
         if (tr_tv_is_none(a[i]))
             it[i] = tr_em_none(e);
     }

@@ -82,22 +82,25 @@ static bool is_integral(tr_tyk k) {
 
 static tr_tyk wide_int(const tr_ty *a, const tr_ty *b) {
     bool au = class_of((tr_tyk)a->kind) == 'u', bu = class_of((tr_tyk)b->kind) == 'u';
-    bool am = au || class_of((tr_tyk)a->kind) == 'b', bm = bu || class_of((tr_tyk)b->kind) == 'b';
     if (a->weak && !b->weak) /* the literal takes the other's type, but no bool's */
         return bu ? TR_TY_U64 : TR_TY_I64;
     if (b->weak && !a->weak)
         return au ? TR_TY_U64 : TR_TY_I64;
-    return (au || bu) && am && bm ? TR_TY_U64 : TR_TY_I64;
+    return au && bu ? TR_TY_U64 : TR_TY_I64; /* a bool counts as signed, as in Numba */
+}
+
+/* What an integer counts as beside a float in Numba (0.68.1, measured): those that float32 holds exactly count as float32, but for uint16. */
+static tr_tyk numba_inexact(tr_tyk k) {
+    if (!is_integral(k))
+        return k;
+    return k == TR_TY_BOOL || k == TR_TY_I8 || k == TR_TY_I16 || k == TR_TY_U8 ? TR_TY_F32 : TR_TY_F64;
 }
 
 /* Floats and complex: a weak operand adds only its kind, not its width. */
 static tr_tyk inexact(const tr_ty *a, const tr_ty *b, bool numba) {
     tr_tyk ka = (tr_tyk)a->kind, kb = (tr_tyk)b->kind;
-    if (numba) { /* integers of any width count as float64 there */
-        ka = is_integral(ka) ? TR_TY_F64 : ka;
-        kb = is_integral(kb) ? TR_TY_F64 : kb;
-        return tr_ty_promote(ka, kb);
-    }
+    if (numba)
+        return tr_ty_promote(numba_inexact(ka), numba_inexact(kb));
     if (a->weak == b->weak)
         return tr_ty_promote(ka, kb);
     tr_tyk w = a->weak ? ka : kb, s = a->weak ? kb : ka;
