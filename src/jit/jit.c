@@ -162,39 +162,24 @@ static bool verify(job *j, const char *when) {
     return !bad;
 }
 
-static void put_text(job *j, tr_stage stage, tr_sb *sink, const char *text) {
-    if (sink)
-        tr_sb_puts(sink, text);
-    if (tr_dump_wants(&j->ctx->dump, stage, NULL, j->p->insts.d[j->p->root].fn->name))
-        tr_sb_puts(&j->ctx->dump_text, text);
-}
-
-static bool text_wanted(const job *j, tr_stage stage, const tr_sb *sink) {
-    return sink || tr_dump_wants(&j->ctx->dump, stage, NULL, j->p->insts.d[j->p->root].fn->name);
-}
-
-static void show_module(job *j, tr_stage stage, tr_sb *sink) {
-    if (!text_wanted(j, stage, sink))
+static void show_module(const job *j, tr_sb *sink) {
+    if (!sink)
         return;
     char *s = LLVMPrintModuleToString(j->mod);
-    put_text(j, stage, sink, s);
+    tr_sb_puts(sink, s);
     LLVMDisposeMessage(s);
 }
 
 /* Code generation changes the module, so the text is made from a copy. */
-static bool show_assembly(job *j) {
-    if (!text_wanted(j, TR_STAGE_ASM, j->want ? j->want->assembly : NULL))
+static bool show_assembly(job *j, tr_sb *sink) {
+    if (!sink)
         return true;
     LLVMModuleRef copy = LLVMCloneModule(j->mod);
     LLVMMemoryBufferRef buf = NULL;
     char *why = NULL;
     bool ok = !LLVMTargetMachineEmitToMemoryBuffer(j->tm, copy, LLVMAssemblyFile, &why, &buf);
     if (ok) {
-        tr_sb text;
-        tr_sb_init(&text);
-        tr_sb_write(&text, LLVMGetBufferStart(buf), LLVMGetBufferSize(buf));
-        put_text(j, TR_STAGE_ASM, j->want ? j->want->assembly : NULL, text.d ? text.d : "");
-        tr_sb_fini(&text);
+        tr_sb_write(sink, LLVMGetBufferStart(buf), LLVMGetBufferSize(buf));
         LLVMDisposeMemoryBuffer(buf);
     } else {
         refuse(j, "no assembly", why);
@@ -248,9 +233,9 @@ static bool emit(job *j) {
 
 static bool stages(job *j) {
     tr_ctx *ctx = j->ctx;
-    const tr_want *t = j->want;
-    bool texts = text_wanted(j, TR_STAGE_LLVM, t ? t->llvm : NULL) ||
-                 text_wanted(j, TR_STAGE_LLVMOPT, t ? t->llvmopt : NULL);
+    static const tr_want nothing = {NULL, NULL, NULL};
+    const tr_want *t = j->want ? j->want : &nothing;
+    bool texts = t->llvm || t->llvmopt;
     tr_lower_want want = {.vector_bits = the_host.vector_bits, .names = texts};
     LLVMContextSetDiscardValueNames(j->lc, !texts);
     uint64_t t0 = tr_now_ns();
@@ -258,7 +243,7 @@ static bool stages(job *j) {
         return false;
     uint64_t t1 = tr_now_ns();
     ctx->stage_ns[TR_STAGE_LLVM] += t1 - t0;
-    show_module(j, TR_STAGE_LLVM, t ? t->llvm : NULL);
+    show_module(j, t->llvm);
     if (ctx->dump.verify && !verify(j, "lowering made a wrong module"))
         return false;
     t1 = tr_now_ns();
@@ -266,8 +251,8 @@ static bool stages(job *j) {
         return false;
     uint64_t t2 = tr_now_ns();
     ctx->stage_ns[TR_STAGE_LLVMOPT] += t2 - t1;
-    show_module(j, TR_STAGE_LLVMOPT, t ? t->llvmopt : NULL);
-    if (!show_assembly(j))
+    show_module(j, t->llvmopt);
+    if (!show_assembly(j, t->assembly))
         return false;
     t2 = tr_now_ns();
     bool ok = emit(j);

@@ -613,6 +613,28 @@ static void test_point(void) {
     done(m);
 }
 
+/* Fast-math: sums may be regrouped, but isnan() still means what it says. */
+static void test_fast(void) {
+    tr_module *m = from_text("fast", "fn @f -> (f64, i1) {\n"
+                                     "b0(%a: f64[1c], %y: f64):\n"
+                                     "  %n: i64 = dim %a, 0\n"
+                                     "  %r: f64 = pattern [%n] in(%a) red(add 0.0) {\n"
+                                     "    b0(%i: i64, %x: f64):\n"
+                                     "      yield %x\n"
+                                     "  }\n"
+                                     "  %nan: i1 = math isnan %y\n"
+                                     "  %t: (f64, i1) = tuple %r, %nan\n"
+                                     "  ret %t\n"
+                                     "}\n");
+    double a[100];
+    for (int i = 0; i < 100; i++)
+        a[i] = i * 0.125;
+    tr_slot args[4], ret[2];
+    put_arr(args, a, 1, &(int64_t){100}, NULL)->f = (double)NAN;
+    CHECK(run(m, args, ret) == 0 && ret[0].f == 618.75 && ret[1].b == 1, "got %g %d", ret[0].f, ret[1].b);
+    done(m);
+}
+
 /* --- the back end itself --- */
 
 static void test_texts(void) {
@@ -745,6 +767,9 @@ static void tests(void) {
     opts.debug = 1;
     all();
     opts.debug = 0;
+    opts.fastmath = TR_FM_ALL;
+    test_fast();
+    opts.fastmath = 0;
     test_texts();
     test_no_memory();
     test_threads();
