@@ -64,7 +64,7 @@ class Case:
 
 CASES: dict[str, Case] = {}
 PAGE = 4096
-COLOUR = 5 * 64  # successive arrays start this far apart within a page
+COLOUR = 22 * 64  # successive arrays start a third of a page apart
 _placed = count()
 
 
@@ -73,7 +73,7 @@ def aligned(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
 
     Arrays at equal offsets in their pages make the CPU take a load for one that
     depends on a store to the other (saxpy then takes twice as long), so that
-    successive arrays start at different offsets.
+    successive arrays start far apart within a page.
     """
     dims = (shape,) if isinstance(shape, int) else shape
     nbytes = math.prod(dims) * np.dtype(dtype).itemsize

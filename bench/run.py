@@ -17,6 +17,7 @@ from typing import Any
 
 import harness as harnesses
 
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 SCALE = {"ns": 1e9, "us": 1e6, "ms": 1e3, "MiB": 1.0, "": 1.0}
 
 
@@ -28,6 +29,7 @@ def parse() -> argparse.Namespace:
         "--only", action="append", metavar="PATTERN", help="rows by name, as call/* or run/fft"
     )
     parser.add_argument("--json", metavar="OUT", type=Path, help="write samples and verdicts to a file")
+    parser.add_argument("--readme", action="store_true", help="put the table into bench/README.md")
     parser.add_argument("--treadle", metavar="FOLDER", help="folder that holds the built package `treadle`")
     parser.add_argument("--retries", type=int, default=2, help="with --check: measure failing rows again")
     parser.add_argument("--list", action="store_true", help="print the names of the rows and stop")
@@ -102,30 +104,41 @@ def evaluate(samples: Any, patterns: list[str] | None) -> list[dict[str, Any]]:
     return table
 
 
-def show(table: list[dict[str, Any]], harness: harnesses.Harness) -> None:
-    """Print the table, the peers' versions and what is missing."""
+def render(table: list[dict[str, Any]], harness: harnesses.Harness) -> str:
+    """The table, the peers' versions and what is missing, as text."""
     facts = harnesses.machine()
-    print(
-        f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']:.1f}; Python {facts['python']}; {facts['date']}"
-    )
-    print("; ".join(f"{name} {version}" for name, version in harness.versions.items()))
-    print(f"{'row':34} {'Treadle':>12} {'peer':>12} {'':9} {'ratio':>8} {'floor':>7} {'goal':>7}  verdict")
+    lines = [
+        f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']:.1f}; "
+        f"Python {facts['python']}; {facts['date']}",
+        "; ".join(f"{name} {version}" for name, version in harness.versions.items()),
+        f"{'row':34} {'Treadle':>12} {'peer':>12} {'':9} {'ratio':>8} {'floor':>7} {'goal':>7}  verdict",
+    ]
     group = ""
     for row in table:
         if row["group"] != group:
             group = row["group"]
-            print("-" * 103)
+            lines.append("-" * 103)
         value = row["value"]
         unit = row.get("unit", "")
         absolute = "peer" in row and not row["peer"]
-        print(
+        lines.append(
             f"{row['name']:34} {number(row.get('ours'), unit):>12} {number(row.get('theirs'), unit):>12} "
             f"{row.get('peer', ''):9} {'-' if value is None or absolute else format(value, '.3f'):>8} "
-            f"{limit(row['floor']):>7} {limit(row['goal']):>7}  {row['verdict']}"
+            f"{limit(row['floor']):>7} {limit(row['goal']):>7}  {row['verdict']}".rstrip()
         )
-    for title, lines in (("WRONG RESULT", harness.wrong), ("fact", harness.facts), ("note", harness.notes)):
-        for line in dict.fromkeys(lines):
-            print(f"{title}: {line}")
+    for title, texts in (("WRONG RESULT", harness.wrong), ("fact", harness.facts), ("note", harness.notes)):
+        lines.extend(f"{title}: {text}" for text in dict.fromkeys(texts))
+    return "\n".join(lines)
+
+
+def write_readme(text: str) -> None:
+    """Replace the block between the marks in README.md."""
+    readme = harnesses.HERE / "README.md"
+    before, _, rest = readme.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    if not after:
+        raise SystemExit(f"bench: README.md lacks the marks {BEGIN} and {END}")
+    readme.write_text(f"{before}{BEGIN}\n\n```\n{text}\n```\n\n{END}{after}")
 
 
 def failing(table: list[dict[str, Any]]) -> set[str]:
@@ -165,7 +178,10 @@ def main() -> int:
         table = evaluate(samples, options.only)
     if not table:
         raise SystemExit("bench: no row matches; `bench/run.py --list` names them")
-    show(table, harness)
+    text = render(table, harness)
+    print(text)
+    if options.readme:
+        write_readme(text)
     if options.json:
         facts = {"machine": harnesses.machine(), "versions": harness.versions, "quick": options.quick}
         options.json.write_text(
