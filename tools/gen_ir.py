@@ -1,0 +1,66 @@
+"""Generates the table of ops in docs/ir.md from src/ir/op.def.
+
+``--check`` writes nothing and exits with 1 when the page is not current.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "src/ir/op.def"
+PAGE = ROOT / "docs/ir.md"
+MARK = "<!-- made from src/ir/op.def by tools/gen_ir.py; do not edit below -->\n"
+
+RESULTS = {"-": "", "v": "untyped", "s": "same", "b": "`i1`", "n": "`i64`", "t": "typed"}
+EFFECTS = {"E_READ": "r", "E_WRITE": "w", "E_RAISE": "!", "E_ALLOC": "a", "E_TERM": "t", "E_SIDE": "s"}
+ROW = re.compile(r'X\(\w+,\s*"([^"]+)",\s*(-?\d+),\s*\'(.)\',\s*([^,]+),\s*([^,]+)\)\s*(?:/\* (.*) \*/)?\s*')
+
+
+def row(line: str) -> str:
+    """The line of the page for a row of the table."""
+    m = ROW.fullmatch(line)
+    if not m:
+        raise SystemExit(f"gen_ir.py: cannot read the row {line!r}")
+    name, nargs, result, effects, stages, note = m.groups()
+    flags = "".join(EFFECTS[e.strip()] for e in effects.split("|") if e.strip() != "0")
+    where = {"S_F | S_T": "both", "S_F": "front", "S_T": "typed"}[stages.strip()]
+    text = (note or "").replace("|", r"\|")
+    return f"| `{name}` | {'*' if nargs == '-1' else nargs} | {RESULTS[result]} | {flags} | {where} | {text} |\n"
+
+
+def ops() -> str:
+    """All sections of the table."""
+    out = []
+    for line in TABLE.read_text().splitlines():
+        section = re.fullmatch(r"/\* --- (.*) --- \*/", line)
+        if section:
+            title = section[1].split(". ")[0]
+            out.append(f"\n### {title[0].upper()}{title[1:]}\n\n| op | nargs | result | effects | stage | meaning |\n|---|---|---|---|---|---|\n")
+        elif line.startswith("X("):
+            out.append(row(line))
+    return "".join(out)
+
+
+def page() -> str:
+    """Text of the page: what is written by hand up to the mark, then the table."""
+    head, mark, _ = PAGE.read_text().partition(MARK)
+    if not mark:
+        raise SystemExit("gen_ir.py: docs/ir.md has lost its mark")
+    return head + mark + ops()
+
+
+def main() -> int:
+    """Write or check the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare only")
+    if parser.parse_args().check:
+        return 0 if PAGE.read_text() == page() else 1
+    PAGE.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
