@@ -14,7 +14,7 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from treadle import TreadleError, njit
+from treadle import TreadleError, njit, typeof
 
 NAMES = {"math": math, "cmath": cmath, "np": np}
 LIBM = ctypes.CDLL("libm.so.6")
@@ -48,10 +48,9 @@ def run(expr: str, *args: Any, **options: Any) -> Any:
 
 def result_type(expr: str, *args: Any) -> str:
     """Name of the type that `expr` has for these arguments in compiled code."""
-    fn = njit(compiled(expr, len(args)).py_func)
+    fn = compiled(expr, len(args))
     fn(*args)
-    (ret,) = fn.overloads.values()
-    return str(ret)
+    return str(fn.overloads[tuple(typeof(x) for x in args)])
 
 
 def plain(expr: str, *args: Any) -> Any:

@@ -254,6 +254,8 @@ def test_attributes():
                 continue
             got, want = run(f"a.{name}", a), getattr(a, name)
             assert got == want and type(got) is type(want), name
+        if a.size and a.dtype.kind != "c":
+            assert (run("np.amin(a)", a), run("np.amax(a)", a)) == (a.min(), a.max())
         for fn in ("shape", "size", "ndim"):
             assert run(f"np.{fn}(a)", a) == getattr(np, fn)(a)
         array_equal(run("a.T", a), a.T)

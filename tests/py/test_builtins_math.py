@@ -326,7 +326,11 @@ if sys.version_info >= (3, 12):  # math.sumprod is new in Python 3.12
     )
     def test_sumprod(v, w):
         n = min(len(v), len(w))
-        close(run("math.sumprod(a, b)", np.array(v[:n]), np.array(w[:n])), math.sumprod(v[:n], w[:n]), ulp=1)
+        close(
+            run("math.sumprod(a, b)", np.array(v[:n]), np.array(w[:n])),
+            float(math.sumprod(v[:n], w[:n])),
+            ulp=1,
+        )
 
 
 if sys.version_info >= (3, 12):  # math.sumprod is new in Python 3.12
