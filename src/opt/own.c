@@ -351,10 +351,19 @@ static void do_body(owning *w, tr_bid b) {
     }
 }
 
+/* The pass has been here before. */
+static bool is_done(const tr_fn *f) {
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_at(f, v)->op == TR_OP_RETAIN || tr_at(f, v)->op == TR_OP_RELEASE)
+                return true;
+    return false;
+}
+
 bool tr_opt_own(tr_prog *p, tr_fn *f) {
     owning w = {.changed = false};
     (void)p;
-    if (!tr_own_find(f, &w.o))
+    if (is_done(f) || !tr_own_find(f, &w.o))
         return false;
     find_lives(&w);
     uint32_t n = f->rpo.n;
