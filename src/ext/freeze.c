@@ -426,6 +426,19 @@ static tr_obj *freeze_inner(tr_frozen *z, PyObject *o, uint32_t parent) {
     return r;
 }
 
+/* Fills the items of a named tuple's class: the defaults of its fields, NULL where there is none. */
+static bool field_defaults(tr_frozen *z, PyTypeObject *cls, tr_obj *r) {
+    PyObject *d = PyDict_GetItemString(cls->tp_dict, "_field_defaults");
+    const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, r->u.t.n + 1);
+    for (uint32_t i = 0; d && PyDict_Check(d) && i < r->u.t.n; i++) {
+        PyObject *x = PyDict_GetItemString(d, r->u.t.fields[i]);
+        if (x && !(v[i] = freeze_value(z, x)))
+            return false;
+    }
+    r->u.t.items = v;
+    return true;
+}
+
 static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
     uint32_t n = 0;
     const char *const *fields = field_names(z, (PyTypeObject *)o, &n);
@@ -435,7 +448,7 @@ static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
         r->u.t.n = n;
         r->u.t.fields = fields;
         r->u.t.name = tr_arena_strdup(arena(z), ((PyTypeObject *)o)->tp_name);
-        return r;
+        return field_defaults(z, (PyTypeObject *)o, r) ? r : NULL;
     }
     if (PyExceptionClass_Check(o)) {
         for (uint32_t i = 0; i < TR_EXC__COUNT; i++) {

@@ -127,7 +127,7 @@ static bool call_exc(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
 static bool call_ntclass(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     const tr_obj *c = callee.ty->lit;
     uint32_t n = c->u.t.n, npos = args->n - args->nkw;
-    if (args->n != n)
+    if (args->n > n)
         return tr_em_error(e, "%s() takes %u arguments but %u were given", c->u.t.name, n, args->n);
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
@@ -142,7 +142,9 @@ static bool call_ntclass(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out
         v[i] = args->v[npos + j];
     }
     for (uint32_t i = 0; i < n; i++) {
-        v[i] = tr_em_strong(e, v[i]);
+        if (!v[i].ty && !c->u.t.items[i])
+            return tr_em_error(e, "%s() misses the field '%s'", c->u.t.name, c->u.t.fields[i]);
+        v[i] = tr_em_strong(e, v[i].ty ? v[i] : tr_em_obj(e, c->u.t.items[i]));
         t[i] = v[i].ty;
     }
     *out = tr_em_make(e, tr_ty_named_tuple(e->types, c->u.t.name, n, t, c->u.t.fields), n, v);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/em.h"
+#include "lib/fam.h"
 #include "lib/priv.h"
 
 static const tr_ty *i64_ty(tr_em *e) {
@@ -180,9 +181,34 @@ static bool unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
     return true;
 }
 
+/* dst[...] = (a, b): numbers go straight to their places on an axis of their count; else a tuple is an array first. */
+static bool assign_tuple(tr_em *e, tr_tv dst, tr_tv src) {
+    uint32_t n = src.ty->n;
+    bool direct = dst.ty->ndim == 1 && n > 1;
+    for (uint32_t i = 0; i < n && direct; i++) {
+        const tr_ty *s = tr_lib_scalar(e, src.ty->items[i]);
+        direct = s && (!tr_ty_is_complex(s) || tr_ty_is_complex(dst.ty->elem));
+    }
+    if (!direct) {
+        tr_tv a;
+        tr_bcall c = {.row = TR_B_NP_ARRAY};
+        return tr_fam_as_array(e, &c, src, NULL, &a) && tr_em_assign(e, dst, a);
+    }
+    tr_tv d = tr_em_dim(e, dst, 0), want = tr_em_i64(e, n);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, d, want), TR_EXC_VALUE,
+                "could not broadcast an axis of size {0} to size {1}", 2, (tr_tv[]){want, d});
+    for (uint32_t i = 0; i < n; i++) {
+        tr_tv at = tr_em_i64(e, i);
+        tr_em_store(e, dst, &at, tr_em_item(e, src, i));
+    }
+    return true;
+}
+
 bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src) {
     if (dst.ty->readonly)
         return tr_em_error(e, "assignment destination is read-only");
+    if (src.ty->kind == TR_TY_TUPLE)
+        return assign_tuple(e, dst, src);
     const tr_ty *s = tr_lib_scalar(e, src.ty);
     const tr_ty *from = s ? s : tr_lib_is_array(src) ? src.ty->elem : NULL;
     if (!from)

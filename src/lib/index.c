@@ -315,7 +315,7 @@ bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     const tr_ty *j = NULL;
     for (uint32_t k = 0; k < t.ty->n; k++)
         j = j ? tr_ty_join(e->types, j, t.ty->items[k]) : tr_ty_strong(e->types, t.ty->items[k]);
-    if (!j || (!tr_ty_is_scalar(j) && t.ty->n > 1 && j != t.ty->items[0])) {
+    if (!j) {
         tr_em_error(e, "the items of %s have no common type, so the index must be a constant",
                     tr_em_tyname(e, t.ty));
         return false;
@@ -354,7 +354,8 @@ bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     bool flat = a.ty->kind == TR_TY_ITER && a.ty->sub == TR_ITER_FLAT;
     if ((a.ty->kind == TR_TY_RANGE || flat) && is_index(e, i)) {
         tr_tv n;
-        const char *text = flat ? "index {w} is out of bounds for size {1}" : "range object index out of range";
+        const char *text =
+            flat ? "index {w} is out of bounds for size {1}" : "range object index out of range";
         if (!tr_em_iterlen(e, a, &n))
             return false;
         return tr_em_iterget(e, a, checked(e, i, n, 0, text), out);

@@ -29,7 +29,7 @@ typedef enum tr_objk {
     TR_OBJ_MODULE,  /* attributes that the code may reach */
     TR_OBJ_TYPE, /* a dtype or a scalar type object used as a value: np.float32, np.dtype("f4"), treadle.int32 */
     TR_OBJ_EXC,     /* an exception class: row of exc.def */
-    TR_OBJ_NTCLASS, /* a namedtuple class: fields, name */
+    TR_OBJ_NTCLASS, /* a namedtuple class: fields, name; items: defaults, NULL for none */
     TR_OBJ_OPAQUE   /* anything else: repr says what it was */
 } tr_objk;
 
