@@ -56,13 +56,22 @@ def _honour_environment() -> None:
 
 
 def _jit(signature_or_function: Any = None, /, **options: Any) -> Any:
-    """numba.jit: nopython=False only ever allowed a fall-back to the interpreter, which there is none of."""
+    """numba.jit, with the options of old and new that ask for nothing Treadle would not do anyway.
+
+    nopython=False only ever allowed a fall-back to the interpreter, which there is none of.
+    """
     from .decorators import jit
 
     options.pop("nopython", None)
-    for name in ("parallel", "forceobj", "looplift"):
-        if options.get(name) is False:
+    for name, harmless in (("parallel", False), ("forceobj", False), ("looplift", False), ("target", "cpu")):
+        if options.get(name) == harmless:
             del options[name]
+    if "argtypes" in options:  # NumbaPro's way to declare a signature
+        from .types import as_type
+
+        arguments = tuple(options.pop("argtypes"))
+        ret = options.pop("restype", None)
+        signature_or_function = arguments if ret is None else as_type(ret)(*arguments)
     return jit(signature_or_function, **options)
 
 

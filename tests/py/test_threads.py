@@ -1,0 +1,92 @@
+"""Calls, compiles, recompiles, collections and forks from many threads at once, in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import gc, os, random, sys, threading, time, traceback
+import numpy as np
+import treadle
+from treadle import njit
+
+sys.setswitchinterval(1e-5)
+stop = time.time() + 3
+K = 1
+errors = []
+
+@njit
+def shared(x, y):
+    return x * y + K
+
+@njit(nogil=True)
+def total(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i]
+    return s
+
+@njit
+def make(n):
+    return np.zeros(n), np.ones(n)
+
+VALUES = [1, 2.0, True, 1j, np.float32(2), np.int8(3)]
+
+def fork():
+    pid = os.fork()
+    if pid == 0:
+        ok = shared(2, 3) == 7 and njit(lambda x: x * 2)(4) == 8
+        os._exit(0 if ok else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+def step(r, seed):
+    k = r.randrange(9)
+    if k == 0:
+        shared.recompile()
+    elif k == 1:
+        f = njit(lambda x: x + 1)
+        assert f(1) == 2 and f(2.5) == 3.5
+    elif k == 2:
+        assert total(np.ones(100)) == 100
+    elif k == 3:
+        total.recompile()
+    elif k == 4:
+        a, b = make(r.randrange(1, 100))
+        assert a.sum() == 0 and b.sum() == len(b)
+    elif k == 5:
+        gc.collect(0)
+    elif k == 6:
+        shared.signatures, shared.stats, shared.overloads
+    elif k == 7 and seed == 0:
+        fork()
+    else:
+        x, y = r.choice(VALUES), r.choice(VALUES)
+        assert shared(x, y) == x * y + 1, (x, y)
+
+def work(seed):
+    r = random.Random(seed)
+    try:
+        while time.time() < stop and not errors:
+            step(r, seed)
+    except BaseException:
+        errors.append(traceback.format_exc())
+
+threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+s = treadle.stats()
+print("".join(errors) or "fine", s["arrays_allocated"] - s["arrays_freed"])
+"""
+
+
+def test_everything_at_once():
+    r = subprocess.run(
+        [sys.executable, "-W", "ignore", "-X", "faulthandler", "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    assert (r.returncode, r.stdout) == (0, "fine 0\n"), r.stdout + r.stderr
