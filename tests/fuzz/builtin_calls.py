@@ -26,7 +26,7 @@ from rules import (
     klass,
     strong,
 )
-from values import Approx, Raised, binary, compare, conv, from_item, int_range, to_f32, to_item, wrap
+from values import Approx, Raised, compare, conv, from_item, int_range, to_f32, to_item, wrap
 
 if TYPE_CHECKING:
     from oracle import Env, Fn, Frame, Instance
@@ -279,12 +279,12 @@ def _divmod(inst: Instance, args: list[Typed]) -> Typed:
     ty = arith("//", ta, tb, inst.numba)
     if ty in WEAK or klass(ty) == "b":
         raise Unspecified("divmod of literals")
-    prog, numba = inst.prog, inst.numba
+    prog = inst.prog
 
     def run(frame: Frame) -> tuple:
         a, b = fa(frame), fb(frame)
         prog.count("divmod", ta, tb)
-        return binary("//", a, ta, b, tb, numba), binary("%", a, ta, b, tb, numba)
+        return inst.operate("//", a, ta, b, tb), inst.operate("%", a, ta, b, tb)
 
     return Tuple((ty, ty)), run
 

@@ -1,8 +1,8 @@
 """Runs a case on an engine and compares it with the oracle, bit for bit.
 
 As a script it is the child process of `run.py`: requests come as JSON lines on stdin, answers leave as JSON lines on
-stdout. A request is ``{"seed": n}`` (generate and check) or ``{"source": ..., "calls": [[text, ...], ...]}`` (check). If
-the engine crashes the process, the parent sees the end of the stream and knows which request it was.
+stdout. A request is ``{"seed": n}`` (generate and check) or ``{"source": ..., "calls": [[text, ...], ...], "options":
+{...}}`` (check). If the engine crashes the process, the parent sees the end of the stream and knows which request it was.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Refused(Exception):
     """The engine would not compile the program."""
 
 
-def load_engine(name: str, promotion: str) -> Any:
-    """The decorator under test."""
+def load_engine(name: str, promotion: str, options: dict[str, Any]) -> Any:
+    """The decorator under test, with its options."""
     if name == "treadle":
         import treadle
 
-        return treadle.njit if promotion == "treadle" else treadle.njit(promotion=promotion)
+        return treadle.njit(promotion=promotion, **options)
     if name == "numba":
         import numba
 
@@ -154,7 +154,10 @@ def compare(
     for k, (want_arg, model, arg) in enumerate(zip(wanted_args, result.args, args)):
         if isinstance(arg, np.ndarray):
             text = same_array(model, arg)
-            if not text and arg.base is not None and arg.base.tobytes() != want_arg.base.tobytes():
+            alone = not any(
+                o is not arg and np.may_share_memory(o, arg) for o in args if isinstance(o, np.ndarray)
+            )
+            if not text and arg.base is not None and alone and arg.base.tobytes() != want_arg.base.tobytes():
                 text = neighbours(want_arg, arg, model)
             if text:
                 return f"argument {k}: {text}"
@@ -185,8 +188,9 @@ def compare_payload(want: tuple | None, got: tuple) -> str:
 # --- one case ---
 
 
-def check_case(case: gen.Case, results: list, jit: Any) -> dict[str, Any]:
+def check_case(case: gen.Case, results: list, engine: str) -> dict[str, Any]:
     """Run all calls of a case; a dict with ``status`` ok, diff or refused."""
+    jit = load_engine(engine, case.promotion, case.options)
     space = compile_source(case.source, jit, str(case.seed))
     for k, (call, (result, wanted)) in enumerate(zip(case.calls, results)):
         args = call.build()
@@ -211,30 +215,33 @@ def is_refusal(error: BaseException) -> bool:
     )
 
 
-def check_text(source: str, calls: list[list[str]], promotion: str, jit: Any) -> dict[str, Any]:
-    """Check a program given as text; ``status`` invalid if the oracle refuses it."""
-    case = gen.Case(0, source, [gen.Call(c) for c in calls], promotion)
+def check_text(request: dict[str, Any], engine: str) -> dict[str, Any]:
+    """Check a program given as text (source, calls, promotion, options); ``status`` invalid if the oracle refuses it."""
+    calls = [gen.Call(c) for c in request["calls"]]
+    case = gen.Case(0, request["source"], calls, request["promotion"], request.get("options", {}))
     results = []
     for call in case.calls:
         try:
-            args = call.build()
-            results.append((oracle.Program(source, promotion).call("main", args), args))
+            results.append(case.run_oracle(call))
         except (IllTyped, Unspecified, SyntaxError, TypeError, KeyError, AttributeError, IndexError) as err:
             return {"status": "invalid", "why": f"{type(err).__name__}: {err}"}
-    return check_case(case, results, jit)
+    if case.options.get("boundscheck") is False and any(
+        r.raised and r.raised.name == "IndexError" for r, _ in results
+    ):
+        return {"status": "invalid", "why": "out of range with boundscheck=False"}
+    return check_case(case, results, engine)
 
 
-def check_seed(seed: int, promotion: str, jit: Any) -> dict[str, Any]:
+def check_seed(seed: int, promotion: str, engine: str) -> dict[str, Any]:
     """Generate the program of a seed and check it."""
     case, results, refused = gen.make_case(seed, promotion)
-    out = check_case(case, results, jit)
+    out = check_case(case, results, engine)
     out["seed"] = seed
     out["rejects"] = sum(refused.values())
     out["ended"] = Counter(r.raised.name if r.raised else "value" for r, _ in results)
-    out["seen"] = [[*k, n] for k, n in case.seen.items()]  # type: ignore[attr-defined]
+    out["seen"] = [[*k, n] for k, n in case.seen.items()]
     if out["status"] != "ok":
-        out["source"] = case.source
-        out["calls"] = [c.args for c in case.calls]
+        out |= {"source": case.source, "calls": [c.args for c in case.calls], "options": case.options}
     return out
 
 
@@ -244,13 +251,13 @@ def main() -> None:
     warnings.simplefilter("ignore")
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the program prints must not mix with the answers
-    jit = load_engine(engine, promotion)
+    load_engine(engine, promotion, {})
     for line in sys.stdin:
         request = json.loads(line)
         if "seed" in request:
-            answer = check_seed(request["seed"], promotion, jit)
+            answer = check_seed(request["seed"], promotion, engine)
         else:
-            answer = check_text(request["source"], request["calls"], promotion, jit)
+            answer = check_text({"promotion": promotion, **request}, engine)
         out.write(json.dumps(answer) + "\n")
         out.flush()
 

@@ -37,7 +37,7 @@ class Child:
         python: str = sys.executable,
     ) -> None:
         self.command = [python, str(HERE / "check.py"), engine, promotion]
-        self.env = {**os.environ, **(env or {}), "PYTHONHASHSEED": "0"}
+        self.env = {"TREADLE_VERIFY": "1", **os.environ, **(env or {}), "PYTHONHASHSEED": "0"}
         self.timeout = timeout
         self.served = 0
         self.proc: subprocess.Popen | None = None

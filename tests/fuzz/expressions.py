@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from rules import (
     strong,
     unary,
 )
-from values import Raised, binary, compare, conv, convert, from_python, negate, truth
+from values import Approx, Raised, binary, compare, conv, convert, from_python, negate, truth, unchecked
 
 if TYPE_CHECKING:
     from oracle import Program
@@ -145,12 +146,23 @@ class Expressions:
             a, b = fa(frame), fb(frame)
             prog.count(op, ta, tb)
             if power:
-                if not a:
+                if not a and not self.prog.error_numpy:
                     raise Raised("ZeroDivisionError")
+                if not a:
+                    return Approx(math.inf)
                 return binary("**", conv(a, ta, power), power, conv(b, tb, power), power, numba)
-            return binary(op, a, ta, b, tb, numba)
+            return self.operate(op, a, ta, b, tb)
 
         return ty, run
+
+    def operate(self, op: str, a: Any, ta: str, b: Any, tb: str) -> Any:
+        """Value of an operation on scalars, by the program's error model."""
+        try:
+            return binary(op, a, ta, b, tb, self.numba)
+        except Raised:
+            if not self.prog.error_numpy:
+                raise
+            return unchecked(op, a, ta, b, tb)
 
     def array_op(self, out: Array, work: Callable, op: str, left: tuple, right: tuple) -> tuple[Array, Fn]:
         """An operator with an array on at least one side; makes a new array."""

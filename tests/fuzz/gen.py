@@ -10,6 +10,7 @@ is ill-typed, and the caller asks for another program.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,8 +27,11 @@ class Call:
     args: list[str]
 
     def build(self) -> list:
-        """The arguments themselves; made anew at each call."""
-        return [eval(a, {"np": np, "mk": make_array}) for a in self.args]
+        """The arguments themselves; made anew at each call. A text may refer to earlier ones as ``A[0]``."""
+        out: list = []
+        for a in self.args:
+            out.append(eval(a, {"np": np, "mk": make_array, "A": out}))
+        return out
 
 
 @dataclass
@@ -38,6 +42,16 @@ class Case:
     source: str
     calls: list[Call] = field(default_factory=list)
     promotion: str = "treadle"
+    options: dict[str, object] = field(default_factory=dict)
+    seen: Counter = field(default_factory=Counter)
+
+    def run_oracle(self, call: Call) -> tuple[oracle.Result, list]:
+        """What the rules say of a call, and its arguments afterwards."""
+        prog = oracle.Program(self.source, self.promotion, str(self.options.get("error_model", "python")))
+        args = call.build()
+        result = prog.call("main", args)
+        self.seen += prog.seen
+        return result, args
 
 
 def make_array(dtype: str, shape: tuple, order: str, data: str, offset: int = 0) -> np.ndarray:
@@ -105,15 +119,17 @@ class Generator:
         params = self.params(rng.randint(1, 3), rng.randint(1, 3))
         fn = Function(self, "main", params, rng.randint(4, 22))
         fn.body(rng.randint(4, 12), 3)
-        fn.finish(rng.randint(1, 5))
+        fn.finish(rng.randint(2, 12))
         self.add(fn, [n for n, _ in params])
         case = Case(self.seed, "\n".join(self.text) + "\n", promotion=self.promotion)
         kinds = {n: rng.choice("CCCFSR") for n, t in params if isinstance(t, Array)}
         plain = {
             n for n, t in params if t in ("bool", "int64", "float64", "complex128") and rng.random() < 0.6
         }
-        for _ in range(3):
-            case.calls.append(Call([self.argument(n, t, kinds.get(n, ""), n in plain) for n, t in params]))
+        self.long = rng.random() < 0.08
+        for k in range(3):
+            texts = [self.argument(n, t, kinds.get(n, ""), n in plain) for n, t in params]
+            case.calls.append(Call(self.aliased(params, texts) if k == 2 and rng.random() < 0.4 else texts))
         return case
 
     def helper(self, name: str) -> None:
@@ -198,7 +214,7 @@ class Generator:
         out: list[tuple[str, object]] = []
         for k in range(arrays):
             dtype = rng.choice(STRONG + ("float32", "float64", "int64", "uint8"))
-            out.append((f"{prefix}a{k}", Array(dtype, rng.choice([1, 1, 2]))))
+            out.append((f"{prefix}a{k}", Array(dtype, rng.choice([1, 1, 1, 2, 2, 3]))))
         if arrays and not prefix and rng.random() < 0.5:
             out.append(("o0", Array(rng.choice(FLOATS), 1)))
         for k in range(scalars):
@@ -207,12 +223,22 @@ class Generator:
 
     # --- arguments ---
 
+    def aliased(self, params: list[tuple[str, object]], texts: list[str]) -> list[str]:
+        """The same arguments with an array that shares the memory of an earlier one of its type."""
+        out = list(texts)
+        for j, (_, t) in enumerate(params):
+            for i in range(j):
+                if isinstance(t, Array) and t == params[i][1] and "'C'" in texts[i] and "'C'" in texts[j]:
+                    out[j] = self.rng.choice([f"A[{i}]", f"A[{i}][1:]", f"A[{i}][:-1]"])
+        return out
+
     def argument(self, name: str, ty: object, kind: str, plain: bool) -> str:
         """Text of one argument."""
         rng = self.rng
         if isinstance(ty, Array):
             low = 0 if rng.random() < 0.03 else 2
-            shape = tuple(rng.randint(low, 9 if ty.ndim == 1 else 5) for _ in range(ty.ndim))
+            top = {1: 70 if self.long else 9, 2: 9 if self.long else 5}.get(ty.ndim, 4)
+            shape = tuple(rng.randint(low, top) for _ in range(ty.ndim))
             count = int(np.prod(shape))
             data = np.array([self.value(ty.dtype) for _ in range(count)], dtype=ty.dtype).tobytes().hex()
             offset = rng.choice([0, 0, 1]) if kind == "C" else 0
@@ -271,24 +297,24 @@ def make_case(seed: int, promotion: str = "treadle") -> tuple[Case, list, dict[s
     refused: dict[str, int] = {}
     for attempt in range(60):
         case = Generator(seed * 1000 + attempt, promotion).make()
-        kept, results, seen = [], [], None
+        case.seed = seed
+        if not case.promotion == "numba" and seed % 11 == 5:
+            case.options["error_model"] = "numpy"
+        kept, results = [], []
         for call in case.calls:
             try:
-                prog = oracle.Program(case.source, promotion)
-                args = call.build()
-                result = prog.call("main", args)
+                results.append(case.run_oracle(call))
+                kept.append(call)
             except (Unspecified, IllTyped) as err:
                 why = f"{type(err).__name__}: {err}"
                 refused[why] = refused.get(why, 0) + 1
                 if isinstance(err, IllTyped):
                     break
-                continue
-            kept.append(call)
-            results.append((result, args))
-            seen = prog.seen if seen is None else seen + prog.seen
         if kept:
             case.calls = kept
-            case.seed = seed
-            case.seen = seen  # type: ignore[attr-defined]
+            safe = not any(r.raised and r.raised.name == "IndexError" for r, _ in results)
+            if case.promotion == "treadle":
+                case.options |= {1: {"boundscheck": False} if safe else {}, 2: {"nogil": True},
+                                 3: {"inline": "always"}}.get(seed % 13, {})  # fmt: skip
             return case, results, refused
     raise RuntimeError(f"no program for seed {seed}: {refused}")

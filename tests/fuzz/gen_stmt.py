@@ -58,7 +58,7 @@ class Function(Expressions):
         if depth > 0:
             makers += [(3, self.st_if)]
             if self.weight < 100:
-                makers += [(3, self.st_for), (1.2, self.st_while)]
+                makers += [(3, self.st_for), (1.2, self.st_while), (1.5, self.st_stencil)]
         if self.loops:
             makers += [(0.8, self.st_jump)]
         maker = self.rng.choices([m for _, m in makers], [w for w, _ in makers])[0]
@@ -617,6 +617,66 @@ class Function(Expressions):
             f"range({start}, {stop}, {step})" if step != 1 or self.chance(0.3) else f"range({start}, {stop})"
         ), 7
 
+    def st_stencil(self, depth: int) -> None:
+        """A loop over neighbours, as real kernels have it; now and then it runs out of the array."""
+        ones = [n for n, a in self.arrays.items() if a.ndim == 1]
+        if not ones or self.weight > 30:
+            return self.st_store(depth)
+        i = self.fresh("i")
+        out, size = self.rng.choice(ones), self.rng.choice(ones)
+        low, high = self.rng.choice([0, 0, 1, 1, 2]), self.rng.choice([0, 0, 1, 1, 2])
+        n = f"len({size})" if self.chance(0.6) else f"min(len({size}), len({out}))"
+        step = self.rng.choice(["", "", "", ", 2", ", 3"])
+        if self.chance(0.2):
+            self.emit(f"for {i} in range({n} - 1 - {high}, {low} - 1, -1):")
+        else:
+            self.emit(
+                f"for {i} in range({low}, {n} - {high}{step}):"
+                if high
+                else f"for {i} in range({low}, {n}{step}):"
+            )
+        wild = self.chance(0.15)
+
+        def at(name: str) -> str:
+            d = self.rng.randint(-low, high) if not wild else self.rng.randint(-3, 3)
+            if self.chance(0.15):
+                return f"{name}[len({name}) - 1 - {i}]"
+            text = f"{i} + {d}" if d > 0 else f"{i} - {-d}" if d < 0 else i
+            return f"{name}[{text}]" if name == size or wild else f"{name}[({text}) % len({name})]"
+
+        dtype = self.arrays[out].dtype
+        held = dict(self.env)
+        self.env[i] = "int64"
+        self.indent += 1
+        self.weight *= 8
+        self.loops += 1
+        if self.chance(0.3):
+            self.emit(f"if {self.expr('bool', 2)}:")
+            self.emit(f"    {self.rng.choice(['continue', 'break', 'continue'])}")
+        near = [n for n in ones if self.arrays[n].dtype == dtype]
+        ops = [op for op in BINOPS if op not in ("**", "<<") and self.storable(op, dtype, dtype)]
+        value = at(self.rng.choice(near))
+        for _ in range(self.rng.randint(0, 3)):
+            other = at(self.rng.choice(near))
+            op = self.rng.choice(ops)
+            value = (
+                f"({value} {op} {other})"
+                if op not in ("/", "//", "%")
+                else f"({value} {op} max({other}, np.{dtype}(1)))"
+            )
+        if klass(dtype) == "c" or dtype == "bool":
+            value = at(self.rng.choice(near))
+        self.emit(
+            f"{at(out)} {self.rng.choice(['=', '=', '+=', '-='] if dtype != 'bool' else ['='])} {value}"
+        )
+        if self.chance(0.4):
+            self.st_store(depth)
+        self.loops -= 1
+        self.weight //= 8
+        self.indent -= 1
+        self.env = held
+        return None
+
     def st_while(self, depth: int) -> None:
         """``while`` with a counter."""
         carried = self.carried()
@@ -660,9 +720,8 @@ class Function(Expressions):
         self.rng.shuffle(names)
         out = names[:count]
         fresh = [n for n in self.arrays if n.startswith("n")]
-        if fresh and count > 1 and self.chance(0.5):
-            out.append(self.rng.choice(fresh))
-        out += self.approx[:2] if count > 1 else []
+        if count > 1:
+            out += fresh[:2] + self.approx[:2]
         if not out:
             out = ["None"]
         self.emit(f"return {', '.join(out)}")

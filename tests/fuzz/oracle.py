@@ -21,7 +21,7 @@ import numpy as np
 from expressions import BIN, Def, Env, Expressions, Fn, Frame
 from memory import ArrayValue, check_index, load_item, store_array, store_fill, store_item
 from rules import NONE, WEAK, Array, Const, IllTyped, Tuple, Unspecified, arith, is_scalar, join, strong
-from values import Raised, Unknown, binary, convert, from_python
+from values import Raised, Unknown, convert, from_python
 
 MAX_STEPS = 200_000
 
@@ -63,6 +63,8 @@ class Program:
         The module's text. Decorators are ignored; assignments at top level make frozen globals.
     promotion : str
         ``"treadle"`` or ``"numba"``.
+    error_model : str
+        ``"python"`` or ``"numpy"``.
 
     Attributes
     ----------
@@ -70,8 +72,9 @@ class Program:
         How often each (operator, type, type) was run.
     """
 
-    def __init__(self, source: str, promotion: str = "treadle") -> None:
+    def __init__(self, source: str, promotion: str = "treadle", error_model: str = "python") -> None:
         self.numba = promotion == "numba"
+        self.error_numpy = error_model == "numpy"
         self.funcs: dict[str, ast.FunctionDef] = {}
         self.globals: dict[str, tuple[Any, Any]] = {}
         self.instances: dict[tuple, Instance] = {}
@@ -111,7 +114,8 @@ class Program:
 
     def call(self, name: str, args: list[Any]) -> Result:
         """Run function `name` on Python and NumPy arguments; arrays are changed in place."""
-        typed = [self._argument(a) for a in args]
+        marks: set[int] = set()  # one for all: arguments may share memory
+        typed = [self._argument(a, marks) for a in args]
         frame_args = [v for _, v in typed]
         self.steps = 0
         with np.errstate(all="ignore"):
@@ -122,11 +126,11 @@ class Program:
                 return Result(None, None, err, frame_args)
         return Result(inst.ret, value, None, frame_args)
 
-    def _argument(self, arg: Any) -> tuple[Any, Any]:
+    def _argument(self, arg: Any, marks: set[int]) -> tuple[Any, Any]:
         if isinstance(arg, np.ndarray):
-            return Array(arg.dtype.name, arg.ndim), ArrayValue(arg, set())
+            return Array(arg.dtype.name, arg.ndim), ArrayValue(arg, marks)
         if isinstance(arg, tuple):
-            items = [self._argument(a) for a in arg]
+            items = [self._argument(a, marks) for a in arg]
             return Tuple(tuple(t for t, _ in items)), tuple(v for _, v in items)
         return from_python(arg)
 
@@ -559,7 +563,7 @@ class Instance(Expressions):
         if key.view:
             view_ty = Array(base_ty.dtype, key.ndim)
             return self.inplace_run(op, view_ty, lambda f: base(f).view(key.get(f)), vty, value), env
-        ty, prog, numba = arith(op, base_ty.dtype, vty, self.numba), self.prog, self.numba
+        ty, prog = arith(op, base_ty.dtype, vty, self.numba), self.prog
 
         def run(frame: Frame) -> None:
             arr = base(frame)
@@ -567,7 +571,7 @@ class Instance(Expressions):
             old = load_item(arr, check_index(arr, index))
             new = value(frame)
             prog.count(op, base_ty.dtype, vty)
-            store_item(arr, index, binary(op, old, base_ty.dtype, new, vty, numba), ty)
+            store_item(arr, index, self.operate(op, old, base_ty.dtype, new, vty), ty)
 
         return run, env
 

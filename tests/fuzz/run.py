@@ -35,21 +35,28 @@ from pathlib import Path
 SOURCE = {source}
 CALLS = {calls}
 PROMOTION = {promotion!r}
+OPTIONS = {options!r}
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path({here!r}) if not (Path(__file__).parents[1] / "check.py").exists() else Path(__file__).parents[1]))
+    here = Path(__file__).resolve().parents[1]
+    sys.path.insert(0, str(here) if (here / "check.py").exists() else {here!r})
     import check
 
-    print(check.check_text(SOURCE, CALLS, PROMOTION, check.load_engine("treadle", PROMOTION)))
+    request = {{"source": SOURCE, "calls": CALLS, "promotion": PROMOTION, "options": OPTIONS}}
+    print(check.check_text(request, "treadle"))
 '''
 
 
 def signature(answer: dict[str, Any]) -> str:
-    """What makes two findings alike: the message without its numbers and names."""
+    """What makes two findings alike: the kind of difference, or the engine's message, without numbers and names."""
     why = answer.get("why", "").strip()
     if answer["status"] == "crash":
         why = (why.splitlines() or [""])[-1]
-    text = re.sub(r"0x[0-9a-f]+|-?\d+(\.\d+)?(e[+-]?\d+)?", "#", why.splitlines()[0] if why else "")
+    unexpected = re.search(r"got ([A-Z]\w+: .*)", why)
+    if answer["status"] == "diff" and unexpected:
+        why = unexpected.group(1)
+    text = re.sub(r"0x[0-9a-f]+|-?\d+(\.\d+)?(e[+-]?\d+)?|'[^']*'", "#", why.splitlines()[0] if why else "")
+    text = re.sub(r"np\.\w+\(.*?\)(, got .*)?|\(.*", "#", text)
     return f"{answer['status']}: {text[:110]}"
 
 
@@ -102,6 +109,7 @@ class Run:
             while (seed := self.take()) is not None:
                 answer = child.ask({"seed": seed})
                 answer.setdefault("seed", seed)
+                answer["before"] = child.served
                 if self.note(answer):
                     self.finding(child, answer)
         finally:
@@ -113,13 +121,16 @@ class Run:
             import gen
 
             case, _, _ = gen.make_case(answer["seed"], self.options.promotion)
-            answer["source"], answer["calls"] = case.source, [c.args for c in case.calls]
+            answer |= {"source": case.source, "calls": [c.args for c in case.calls], "options": case.options}
         source, calls = answer["source"], answer["calls"]
-        kind = signature(answer)[:60] if answer["status"] == "refused" else answer["status"]
+        again = child.ask({"source": source, "calls": calls, "options": answer["options"]})
+        if again["status"] != answer["status"]:
+            answer["why"] += f" (alone: {again['status']}; seeds before it: {answer.get('before')})"
+        kind = signature(answer)[:60]
         last = dict(answer)
 
         def fails(text: str, args: list[list[str]]) -> bool:
-            got = child.ask({"source": text, "calls": args})
+            got = child.ask({"source": text, "calls": args, "options": answer["options"]})
             same = got["status"] == answer["status"] and (
                 got["status"] != "refused" or signature(got)[:60] == kind
             )
@@ -148,6 +159,7 @@ class Run:
             source='"""\\\n' + source.replace("\\", "\\\\") + '"""',
             calls="[\n" + "".join(f"    {c!r},\n" for c in calls) + "]",
             promotion=self.options.promotion,
+            options=answer["options"],
             here=str(Path(__file__).resolve().parent),
         )
         path.write_text(text)

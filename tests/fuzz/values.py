@@ -307,6 +307,23 @@ def negate(op: str, a: Any, ty: str, numba: bool = False) -> Any:
     return _fit({"-": -x, "+": x, "~": ~x}[op], out)
 
 
+def unchecked(op: str, a: Any, ta: str, b: Any, tb: str) -> Any:
+    """``a op b`` with ``error_model="numpy"``, where the plain rules raise for a zero divisor or a negative power."""
+    ty = arith(op, ta, tb)
+    x, y = conv(a, ta, ty), conv(b, tb, ty)
+    kind = klass(ty)
+    if op == "**" and kind == "i":
+        return 1 if x == 1 else (-1 if int(b) & 1 else 1) if x == -1 else 0
+    if op == "**" or kind == "c" or ty in WEAK:
+        raise Unspecified("division of complex numbers by zero")
+    if kind == "i":
+        return 0
+    if op == "%":
+        return _real(math.nan, ty)
+    sign = math.copysign(1.0, float(x)) * math.copysign(1.0, float(y))
+    return _real(math.nan if x == 0 or math.isnan(x) else math.copysign(math.inf, sign), ty)
+
+
 # --- comparisons ---
 
 _COMPARE = {
@@ -332,6 +349,8 @@ def compare(op: str, a: Any, ta: str, b: Any, tb: str, numba: bool = False) -> b
     x, y = conv(a, ta, ty), conv(b, tb, ty)
     if klass(ty) == "c" and op not in ("==", "!="):
         raise IllTyped("order of complex numbers")
+    if klass(ty) == "c":
+        return (x[0] == y[0] and x[1] == y[1]) == (op == "==")
     return bool(_COMPARE[op](x, y))
 
 

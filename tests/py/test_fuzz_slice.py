@@ -70,7 +70,7 @@ def test_findings() -> None:
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
             runner = child if module.PROMOTION == "treadle" else numba
-            answer = runner.ask({"source": module.SOURCE, "calls": module.CALLS})
+            answer = runner.ask({"source": module.SOURCE, "calls": module.CALLS, "options": module.OPTIONS})
             if answer["status"] != "ok":
                 bad.append(f"{path.name}: {answer['status']}: {answer['why']}")
     finally:
