@@ -42,8 +42,8 @@ void tr_lower_debug_open(tr_lm *m) {
     d->b = LLVMCreateDIBuilder(m->mod);
     LLVMMetadataRef file = file_of(m, m->prog->insts.d[m->prog->root].fn->file);
     d->unit = LLVMDIBuilderCreateCompileUnit(d->b, LLVMDWARFSourceLanguagePython, file, producer,
-                                             sizeof producer - 1, 1, "", 0, 0, "", 0,
-                                             LLVMDWARFEmissionLineTablesOnly, 0, 1, 0, "", 0, "", 0);
+                                             sizeof producer - 1, 1, "", 0, 0, "", 0, LLVMDWARFEmissionFull,
+                                             0, 1, 0, "", 0, "", 0);
     d->type = LLVMDIBuilderCreateSubroutineType(d->b, file, NULL, 0, LLVMDIFlagZero);
 }
 
@@ -52,8 +52,15 @@ void tr_lower_debug_close(tr_lm *m) {
     LLVMDisposeDIBuilder(m->dbg->b);
 }
 
+/* The function's place that comes first in the source: the IR does not say where its `def` stands. */
 static const tr_place *first_place(const tr_fn *f) {
-    return f->locs.n > 1 ? &f->locs.d[1].place : NULL;
+    const tr_place *first = NULL;
+    for (uint32_t i = 1; i < f->locs.n; i++) {
+        const tr_loc *l = &f->locs.d[i];
+        if (!l->parent && l->place.span.line > 0 && (!first || l->place.span.line < first->span.line))
+            first = &l->place;
+    }
+    return first;
 }
 
 void tr_lower_debug_fn(tr_lm *m, lv fn, const tr_fn *f) {
