@@ -175,6 +175,13 @@ def test_frozen_arrays_come_back_readonly():
     assert v.tolist() == [1, 2, 3] and not v.flags.writeable and not np.shares_memory(v, FROZEN)
 
 
+def test_a_frozen_array_in_the_ir():
+    """It is a constarr, which stands inline."""
+    f = njit(lambda i: FROZEN[i])
+    assert f(2) == 2.0
+    assert "array(0, f64[1c,ro], 4:1)" in f.inspect("infer", f.signatures[0])
+
+
 def test_subclasses_of_ndarray(tmp_path):
     class Plain(np.ndarray):
         pass
