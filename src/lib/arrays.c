@@ -266,6 +266,18 @@ static void merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape) {
     }
 }
 
+/* As NumPy: arrays without axes give a scalar. */
+static bool map_scalars(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, tr_lib_eltfn fn,
+                        const void *user, tr_tv *out) {
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = tr_lib_is_array(x[i]) ? tr_em_load(e, x[i], NULL) : x[i];
+    if (!fn(e, user, v, out))
+        return false;
+    *out = tr_em_conv(e, *out, elem);
+    return true;
+}
+
 bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const tr_tv *dst, tr_lib_eltfn fn,
                 const void *user, tr_tv *out) {
     tr_arena *a = &e->ctx->arena;
@@ -280,6 +292,8 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
         if (is_array[i] && x[i].ty->ndim > ndim)
             ndim = x[i].ty->ndim;
     }
+    if (!dst && ndim == 0)
+        return map_scalars(e, n, x, elem, fn, user, out);
     if (dst) {
         ndim = dst->ty->ndim;
         shape_of(e, *dst, shape);
@@ -361,6 +375,10 @@ static bool elt_unary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 
 const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y) {
     const tr_ty *xs = tr_ty_strong(e->types, x), *ys = tr_ty_strong(e->types, y);
+    if (e->ctx->opts.promote_numba) { /* only literal integers are weak, and only beside arrays and floats */
+        x = tr_ty_is_int(xs) ? x : xs;
+        y = tr_ty_is_int(ys) ? y : ys;
+    }
     if (x->weak && y->weak)
         return tr_ty_weak(e->types, xs->kind > ys->kind ? (tr_tyk)xs->kind : (tr_tyk)ys->kind);
     if (!x->weak && !y->weak)

@@ -315,6 +315,42 @@ def test_arrays_of_two(name):
         run(f"np.{name}(a, b)", a, a[:, :2])
 
 
+def test_arrays_and_literals():
+    a = np.array([1.5, -2.0], dtype=np.float32)
+    for expr in (
+        "np.add(a, 2.0)",
+        "np.maximum(a, 1)",
+        "np.arctan2(a, 2.0)",
+        "a * 2.0",
+        "a + 1",
+        "1 - a",
+        "a < 1.0",
+    ):
+        same_array(expr, a, ulp=2)
+    for expr in ("np.add(a, 2)", "a // 2", "a & 3", "np.left_shift(a, 1)", "a / 2"):
+        same_array(expr, np.array([5, -7], dtype=np.int8))
+    got = run("a * 2.0", a, promotion="numba")
+    assert got.dtype == np.float64  # Numba's literals are strong
+
+
+def test_arrays_without_axes():
+    """NumPy's functions and operators give scalars for them."""
+    a = np.array(1.5)
+    for expr in (
+        "np.sin(a)",
+        "np.add(a, 1)",
+        "np.maximum(a, b)",
+        "a + b",
+        "-a",
+        "a < b",
+    ):
+        got, want = (
+            run(expr, a, np.array(2.5)) if "b" in expr else run(expr, a),
+            plain(expr, a, np.array(2.5)),
+        )
+        close(got, want, ulp=1)
+
+
 def test_where():
     a = np.arange(6.0).reshape(2, 3)
     same_array("np.where(a > b, a, -a)", a, 2.0)
