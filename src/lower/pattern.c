@@ -1,9 +1,10 @@
 /* The pattern node as sequential loops: the index space in C order, the lambda in the innermost loop.
  *
- * Where no array has strides of its own and the lambda does not ask for indices, the space is walked as one line.
- * Reductions run in phis, but for sums of floats: their contributions go into a buffer of TR_SUM_BLOCK values that reduce.c adds up
- * whenever it is full, so the innermost loop has no chain of additions and LLVM vectorises it; a sum of a contiguous array's own elements is
- * added up where they lie. Both give the same bits. Under `reassoc` sums are plain phis and LLVM may regroup them.
+ * Where all arrays are C (or all F, if the order does not matter) and the lambda does not ask for indices, the space is
+ * walked as one line. Reductions run in phis, but for sums of floats: their contributions go into a buffer of
+ * TR_SUM_BLOCK values that is added up whenever it is full (rt/sum.c), so the innermost loop has no chain of additions
+ * and LLVM vectorises it; a contiguous array's own elements are added up where they lie. Both give the same bits.
+ * Under `reassoc` sums are plain phis and LLVM may regroup them.
  * Cost: one loop nest per pattern; each lambda is lowered once. */
 #include "lower/internal.h"
 
@@ -312,12 +313,36 @@ static bool uses_index(const tr_fn *lam, unsigned nspace) {
     return false;
 }
 
-/* One line: C order is address order for every array. */
+/* No iteration can tell in which order they run: nothing raises, and no reduction depends on it. */
+static bool is_orderless(const tr_pat *p, const tr_fn *lam) {
+    for (unsigned i = 0; i < p->nred; i++)
+        if (p->reds[i] == TR_RED_ARGMIN || p->reds[i] == TR_RED_ARGMAX)
+            return false;
+    for (uint32_t v = 0; v < lam->ins.n; v++) {
+        const tr_ins *in = tr_at(lam, v);
+        if (in->blk == TR_NOBLK)
+            continue;
+        if (tr_effects(in) & (E_RAISE | E_WRITE | E_ALLOC | E_SIDE))
+            return false;
+        for (unsigned i = 0; in->op == TR_OP_YIELD && i < p->nred; i++) {
+            const tr_ty *t = tr_at(lam, in->args[p->nout + i])->ty;
+            bool sums = p->reds[i] == TR_RED_ADD || p->reds[i] == TR_RED_MUL;
+            if (sums && (tr_ty_is_float(t) || tr_ty_is_complex(t)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* One line: C order is address order for every array, or F order is and the order does not matter. */
 static bool can_flatten(const st *s) {
     for (unsigned a = 0; a < s->narr; a++)
-        if (s->arr[a].ty->layout != TR_LAYOUT_C)
+        if (s->arr[a].ty->layout == TR_LAYOUT_ANY ||
+            (s->arr[a].ty->layout != s->arr[0].ty->layout && s->arr[a].ty->ndim > 1))
             return false;
-    return s->p->nspace > 0 && !uses_index(s->p->lam, s->p->nspace);
+    if (s->p->nspace == 0 || uses_index(s->p->lam, s->p->nspace))
+        return false;
+    return s->narr == 0 || s->arr[0].ty->layout == TR_LAYOUT_C || is_orderless(s->p, s->p->lam);
 }
 
 static redclass classify(const st *s, tr_redk k, const tr_ty *t) {

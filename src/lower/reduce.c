@@ -1,5 +1,5 @@
-/* Sums of floats inside patterns: calls of rt/sum.c, which says in which order values are added and why. The state of a sum and the
- * buffer before it are allocas that no call keeps, so LLVM knows that array accesses cannot touch them. */
+/* Sums of floats inside patterns: calls of rt/sum.c, which says in which order values are added and why. The state of a
+ * sum and the buffer before it are allocas that no call keeps, so LLVM knows that array accesses cannot touch them. */
 #include "lower/internal.h"
 
 static lv call(tr_lf *w, unsigned row, unsigned n, const lv *args) {

@@ -498,7 +498,34 @@ static void test_reductions(void) {
     done(m);
 }
 
-/* The sum that reduce.c describes, said once more in C. */
+static void test_f_order(void) {
+    tr_module *m = from_text("F order", "fn @f -> (f64, i64, i64) {\n"
+                                        "b0(%a: f64[2f]):\n"
+                                        "  %n: i64 = dim %a, 0\n"
+                                        "  %m: i64 = dim %a, 1\n"
+                                        "  %r: (f64, i64) = pattern [%n, %m] in(%a) red(max -inf, add 0) {\n"
+                                        "    b0(%i: i64, %j: i64, %x: f64):\n"
+                                        "      %k: i64 = conv %x\n"
+                                        "      yield %x, %k\n"
+                                        "  }\n"
+                                        "  %w: i64 = pattern [%n, %m] in(%a) red(argmax 0) {\n"
+                                        "    b0(%i: i64, %j: i64, %x: f64):\n"
+                                        "      yield %x\n"
+                                        "  }\n"
+                                        "  %max: f64 = extract %r, 0\n"
+                                        "  %sum: i64 = extract %r, 1\n"
+                                        "  %t: (f64, i64, i64) = tuple %max, %sum, %w\n"
+                                        "  ret %t\n"
+                                        "}\n");
+    double a[6] = {1, 7, 3, 9, 5, 9}; /* rows (1, 3, 5), (7, 9, 9) */
+    tr_slot args[4], ret[3];
+    put_arr(args, a, 2, (int64_t[]){2, 3}, NULL);
+    CHECK(run(m, args, ret) == 0 && ret[0].f == 9 && ret[1].i == 34 && ret[2].i == 4, "%g %lld %lld",
+          ret[0].f, (long long)ret[1].i, (long long)ret[2].i);
+    done(m);
+}
+
+/* The sum that rt/sum.c describes, said once more in C. */
 static double sum_block(const double *x, int64_t n) {
     double lane[16];
     for (int i = 0; i < 16; i++)
@@ -752,6 +779,7 @@ static void all(void) {
     test_map();
     test_check_in_lambda();
     test_reductions();
+    test_f_order();
     test_sums();
     test_point();
 }
