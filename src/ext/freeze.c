@@ -66,10 +66,10 @@ static tr_obj *new_obj(tr_frozen *z, tr_objk kind, PyObject *py, const char *rep
 }
 
 /* Name of a function written in C, or NULL. Asked of static classes only, so that no user code runs. */
-static const char *name_of(tr_frozen *z, PyObject *o) {
+static const char *name_of(tr_frozen *z, PyObject *o, const char *attr) {
     if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE)
         return NULL;
-    PyObject *name = PyObject_GetAttrString(o, "__name__");
+    PyObject *name = PyObject_GetAttrString(o, attr);
     const char *s = name && PyUnicode_CheckExact(name) ? text_of(z, name) : NULL;
     Py_XDECREF(name);
     PyErr_Clear();
@@ -77,9 +77,12 @@ static const char *name_of(tr_frozen *z, PyObject *o) {
 }
 
 static tr_obj *opaque(tr_frozen *z, PyObject *o) {
-    const char *name = PyType_Check(o) ? ((PyTypeObject *)o)->tp_name : name_of(z, o), *repr;
+    const char *name = PyType_Check(o) ? ((PyTypeObject *)o)->tp_name : name_of(z, o, "__name__"), *repr;
+    const char *module = name_of(z, o, "__module__");
     if (PyType_Check(o))
         repr = tr_arena_printf(arena(z), "class '%s'", name);
+    else if (name && module)
+        repr = tr_arena_printf(arena(z), "'%s.%s'", module, name);
     else if (name)
         repr = tr_arena_printf(arena(z), "'%s' (%s)", name, Py_TYPE(o)->tp_name);
     else
@@ -193,6 +196,8 @@ static tr_obj *freeze_tuple(tr_frozen *z, PyObject *o) {
     tr_obj *r = freeze_items(z, o, TR_OBJ_TUPLE, n, &PyTuple_GET_ITEM(o, 0));
     z->depth--;
     if (r && fields) {
+        if (!hold(z, (PyObject *)Py_TYPE(o))) /* a result of this type is made by its class */
+            return NULL;
         r->u.t.fields = fields;
         r->u.t.name = tr_arena_strdup(arena(z), Py_TYPE(o)->tp_name);
     }

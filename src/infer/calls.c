@@ -177,7 +177,7 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
         case TR_OBJ_TYPE: return call_type(e, callee, args, out);
         case TR_OBJ_EXC: return call_exc(e, callee, args, out);
         case TR_OBJ_NTCLASS: return call_ntclass(e, callee, args, out);
-        case TR_OBJ_OPAQUE: return tr_em_unsupported(e, "unknown-callable", "calling %s", t->lit->repr);
+        case TR_OBJ_OPAQUE: return tr_em_unsupported(e, "unknown-callable", "calls of %s", t->lit->repr);
         default: break;
         }
     }

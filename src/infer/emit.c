@@ -83,7 +83,7 @@ static void use_undef(emission *m, const tr_ins *user, const tr_ins *d) {
 
 static const char *var_name(emission *m, tr_val param) {
     const char *n = param < m->src->names.n ? m->src->names.d[param] : NULL;
-    return n ? n : "the value";
+    return n ? tr_arena_printf(arena(m), "'%s'", n) : "the value";
 }
 
 static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
@@ -93,9 +93,9 @@ static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
     m->s->bad[p] = 3; /* reported */
     const tr_ty *first = m->s->ty[p];
     m->e.place = place_of(m, term);
-    tr_em_error(&m->e, "%s has no single type where these paths meet",
-                tr_arena_printf(arena(m), "'%s'", var_name(m, p)));
+    tr_em_error(&m->e, "%s has no single type where these paths meet", var_name(m, p));
     m->failed = true;
+    bool text = false;
     for (uint32_t b = 0; b < m->src->blks.n; b++) {
         if (!m->s->live[b] || tr_blk_at(m->src, b)->last == TR_NOVAL)
             continue;
@@ -106,13 +106,15 @@ static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
             tr_val a = t->imm.succ[k].args[i];
             const tr_ty *ty = m->s->ty[a];
             const tr_ins *d = tr_at(m->src, a);
+            text = text || (ty && tr_tv_lit_str((tr_tv){ty, TR_NOVAL}, &(const char *){NULL}));
             if (ty)
                 tr_err_note(m->f->ctx, m->f->ctx->last_err, place_of(m, d).span, "here it is %s",
                             tr_em_tyname(&m->e, ty));
         }
     }
     (void)first;
-    tr_em_hint(&m->e, "give it one type, for instance by starting with 0.0 instead of 0 or None");
+    tr_em_hint(&m->e, text ? "strings are known when the function compiles: choose between numbers instead"
+                           : "give it one type, for instance by starting with 0.0 instead of 0 or None");
 }
 
 /* Edge arguments converted to the target's types. */
@@ -141,7 +143,7 @@ static bool edge_args(emission *m, const tr_ins *term, const tr_edge *ed, tr_val
         }
         m->e.place = place_of(m, term);
         if (!tr_em_coerce(&m->e, x, want, &y)) {
-            tr_em_error(&m->e, "'%s' cannot become %s here, it is %s", var_name(m, p),
+            tr_em_error(&m->e, "%s cannot become %s here, it is %s", var_name(m, p),
                         tr_em_tyname(&m->e, want), tr_em_tyname(&m->e, x.ty));
             fail_here(m, term);
             ok = false;

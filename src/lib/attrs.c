@@ -43,6 +43,16 @@ int tr_em_member(tr_em *e, tr_tv x, const char *name) {
     return tr_builtin_member(class_of(e, x), name);
 }
 
+/* Methods that a list has and a tuple has not. */
+static bool changes_list(const char *name) {
+    static const char *const names[] = {"append", "extend",  "insert", "pop", "remove",
+                                        "sort",   "reverse", "clear",  "copy"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_MODULE) {
         const tr_obj *m = x.ty->lit;
@@ -61,6 +71,8 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
                 return true;
             }
     int row = tr_em_member(e, x, name);
+    if (row < 0 && x.ty->kind == TR_TY_TUPLE && changes_list(name))
+        return tr_em_unsupported(e, "list", "%s() of a list", name);
     if (row < 0)
         return tr_em_error(e, "%s has no attribute '%s'", tr_em_tyname(e, x.ty), name);
     if (tr_builtins[row].kind == TR_B_ATTR)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/nyi.h"
 #include "lib/priv.h"
 
 /* --- errors --- */
@@ -31,8 +32,12 @@ bool tr_em_error(tr_em *e, const char *fmt, ...) {
 bool tr_em_unsupported(tr_em *e, const char *nyi, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    error_v(e, TR_ERR_UNSUPPORTED, nyi, fmt, ap);
+    const char *text = tr_arena_printf(&e->ctx->arena, "Treadle does not compile %s", fmt);
+    error_v(e, TR_ERR_UNSUPPORTED, nyi, text, ap);
     va_end(ap);
+    const tr_nyi *row = tr_nyi_find(nyi);
+    if (row)
+        tr_em_hint(e, "%s", row->text);
     return false;
 }
 

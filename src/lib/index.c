@@ -370,8 +370,13 @@ bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
 }
 
 bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v) {
-    if (!tr_lib_is_array(a))
-        return tr_em_error(e, "%s does not support item assignment", tr_em_tyname(e, a.ty));
+    if (!tr_lib_is_array(a)) {
+        tr_em_error(e, "%s does not support item assignment", tr_em_tyname(e, a.ty));
+        if (a.ty->kind == TR_TY_TUPLE)
+            tr_em_hint(e,
+                       "tuples, and lists here, keep their items: make an array with np.array or np.zeros");
+        return false;
+    }
     if (a.ty->readonly)
         return tr_em_error(e, "cannot assign to a read-only array");
     place p;

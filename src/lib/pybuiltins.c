@@ -409,9 +409,12 @@ bool tr_lib_py_tuple(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0];
     if (!x.ty)
         *out = tr_em_tuple(e, 0, NULL);
-    else if (is_tuple(x))
-        *out = x;
-    else
+    else if (is_tuple(x)) {
+        tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n + 1u);
+        for (uint32_t i = 0; i < x.ty->n; i++)
+            it[i] = tr_em_item(e, x, i);
+        *out = tr_em_tuple(e, x.ty->n, it); /* a named tuple loses its name */
+    } else
         return tr_em_unsupported(e, "tuple-length", "tuple() of %s, whose length is not part of its type",
                                  tr_em_tyname(e, x.ty));
     return true;
@@ -498,5 +501,5 @@ bool tr_lib_py_isinstance(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* Classes that stand in isinstance() only. */
 bool tr_lib_py_class(tr_em *e, const tr_bcall *c, tr_tv *out) {
     (void)out;
-    return tr_em_unsupported(e, "class-call", "calling %s()", tr_fam_name(c));
+    return tr_em_unsupported(e, "class-call", "calls of %s()", tr_fam_name(c));
 }

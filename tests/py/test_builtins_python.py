@@ -410,8 +410,8 @@ def test_isinstance_selects_code():
 
 
 def test_class_calls():
-    rejects("str(a)", 1, match="calling str\\(\\)")
-    rejects("np.ndarray(a)", 1, match="calling numpy.ndarray\\(\\)")
+    rejects("str(a)", 1, match="calls of str\\(\\)")
+    rejects("np.ndarray(a)", 1, match="calls of numpy.ndarray\\(\\)")
 
 
 # --- attributes of values ---

@@ -14,8 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import same  # noqa: E402
-
-from treadle import TypingError, njit  # noqa: E402
+from treadle import TreadleError, TypingError, njit  # noqa: E402
 
 # --- tuples into slices ---
 
@@ -105,3 +104,84 @@ def views_by_index(a, b):
 def test_tuples_under_a_loops_index():
     same(moves, np.arange(25).reshape(5, 5))
     same(views_by_index, np.arange(6.0), np.ones((3, 2))[:, 0])
+
+
+# --- classes of named tuples ---
+
+FROZEN = Pair(1, 2.5)
+
+
+def frozen_pair():
+    return FROZEN
+
+
+def without_names(p):
+    return tuple(p), p
+
+
+def test_classes_of_named_tuples():
+    same(frozen_pair)
+    same(without_names, Pair(1, 2.0))
+
+
+# --- what the errors say ---
+
+
+def appending(n):
+    out = []
+    for i in range(n):
+        out.append(i)
+    return out[0]
+
+
+def growing(n):
+    return ([0] * n)[0]
+
+
+def storing_into_a_list(n):
+    out = [0, 0]
+    out[1] = n
+    return out[0]
+
+
+def sorting(a):
+    return np.sort(a)
+
+
+def along_an_axis(a):
+    return a.sum(axis=0)
+
+
+def choosing_text(n):
+    kind = "even" if n % 2 == 0 else "odd"
+    return kind == "even"
+
+
+@pytest.mark.parametrize(
+    ("fn", "arg", "text", "help"),
+    [
+        (appending, 3, "does not compile append\\(\\) of a list", "make an array with np.empty"),
+        (growing, 3, "whose length is a variable", "make an array with np.empty"),
+        (storing_into_a_list, 3, "does not support item assignment", "tuples, and lists here, keep"),
+        (sorting, np.ones(2), "calls of 'numpy.sort'", "write the call out as a loop"),
+        (
+            along_an_axis,
+            np.ones((2, 2)),
+            "does not compile sum\\(\\) along an axis",
+            "loop over the other axes",
+        ),
+        (
+            choosing_text,
+            3,
+            "^'kind' has no single type|^the value has no single type",
+            "strings are known when",
+        ),
+    ],
+)
+def test_errors_name_the_line_and_a_way_out(fn, arg, text, help):
+    with pytest.raises(TreadleError, match=text) as info:
+        njit(fn)(arg)
+    message = str(info.value)
+    assert f"help: {help}" in message, message
+    lines = range(fn.__code__.co_firstlineno + 1, fn.__code__.co_firstlineno + 5)
+    assert any(f"test_programs_features.py:{n}:" in message for n in lines), message
