@@ -7,6 +7,7 @@
 #include "driver/driver.h"
 #include "infer/infer.h"
 #include "main/calls.h"
+#include "main/resolve.h"
 #include "opt/opt.h"
 
 static const char help[] =
@@ -173,6 +174,7 @@ static bool infer(tr_prog *p, const char *types) {
         return tr_fail(p->ctx, TR_ERR_VALUE, "--args is for untyped IR, and there is none");
     if (!tr_ty_parse_sig(&p->ctx->arena, p->ctx->types, types, &sig, &msg))
         return tr_fail(p->ctx, TR_ERR_SIGNATURE, "%s", msg);
+    tr_resolve_names(p);
     return tr_infer(p, sig.n, sig.args, sig.ret) && verify_all(p);
 }
 

@@ -87,11 +87,22 @@ static void print_quoted(tr_sb *b, const char *s, size_t n) {
     tr_sb_putc(b, '"');
 }
 
-static bool is_word(const char *s) {
-    if (!*s || strspn(s, "0123456789."))
+static bool is_word(const char *s, size_t n) {
+    if (!n || strchr("0123456789.", *s))
         return false;
-    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
-    return !s[n];
+    for (size_t i = 0; i < n; i++)
+        if (!s[i] || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.", s[i]))
+            return false;
+    return true;
+}
+
+/* What stands after "@": for a function or module its name, which messages show in quotes after the kind. */
+static const char *name_of(const tr_obj *o, size_t *n) {
+    const char *first = strchr(o->repr, '\''), *last = strrchr(o->repr, '\'');
+    bool quoted =
+        (o->kind == TR_OBJ_FUNC || o->kind == TR_OBJ_CODE || o->kind == TR_OBJ_MODULE) && last > first;
+    *n = quoted ? (size_t)(last - first - 1) : strlen(o->repr);
+    return quoted ? first + 1 : o->repr;
 }
 
 static void print_complex(tr_sb *b, const double *c, bool narrow) {
@@ -174,11 +185,13 @@ void tr_obj_print_ir(tr_sb *b, const tr_obj *o) {
     case TR_OBJ_ARRAY: print_array_obj(b, o); return;
     default: break;
     }
+    size_t n;
+    const char *name = name_of(o, &n);
     tr_sb_putc(b, '@');
-    if (is_word(o->repr))
-        tr_sb_puts(b, o->repr);
+    if (is_word(name, n))
+        tr_sb_write(b, name, n);
     else
-        print_quoted(b, o->repr, strlen(o->repr));
+        print_quoted(b, name, n);
 }
 
 /* --- the user's text --- */
