@@ -188,6 +188,8 @@ bool tr_lib_np_clip(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x[3];
     call *w = TR_NEW(&e->ctx->arena, call);
     *w = (call){.c = c};
+    if (!operands(e, c, 1))
+        return false;
     for (uint32_t i = 0; i < 3; i++) {
         if (!tr_fam_given(c->a[i]))
             continue;

@@ -1,0 +1,75 @@
+"""Every function, method and attribute that compiled code knows, called with values of every kind and in every number: a
+result or a clear error, never a crash, never an error that blames the compiler."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from treadle import TreadleError, njit
+
+TABLE = Path(__file__).parents[2] / "src" / "lib" / "builtins.def"
+ROWS = re.findall(
+    r'^([FMA])\(\w+,\s*"([^"]+)",\s*"([^"]*)"(?:,\s*"([^"]*)")?', TABLE.read_text(), re.MULTILINE
+)
+
+VALUES = {
+    "1": 1, "2.5": 2.5, "True": True, "1j": 1j, "None": None, "'text'": "text", "()": (), "(1, 2.0)": (1, 2.0), "np.float32": np.float32,
+    "vector": np.arange(3.0), "matrix": np.ones((2, 3), dtype=np.int8), "point": np.array(1.5), "complex": np.ones(2, dtype=np.complex64),
+    "range(3)": range(3), "math": None, "len": len, "slice(1)": slice(1), "flags": np.array([True, False]), "big": np.uint64(2**63),
+    "empty": np.zeros((0, 2)), "nested": ((1, 2), (3, 4)), "-1": -1,
+}  # fmt: skip
+SELVES = {"array": ["vector", "matrix", "point", "complex", "flags", "empty"], "number": ["1", "2.5", "True", "1j", "big"],
+          "tuple": ["()", "(1, 2.0)", "nested"], "range": ["range(3)"], "slice": ["slice(1)"], "dtype": ["np.float32"],
+          "str": ["'text'"], "object": ["len"]}  # fmt: skip
+FROZEN = {
+    "np": np,
+    **{k: v for k, v in VALUES.items() if k.isidentifier()},
+    "math": importlib.import_module("math"),
+}
+
+
+def attempt(source: str, names: dict) -> None:
+    fn = njit(eval(f"lambda: {source}", {**FROZEN, **names}))
+    try:
+        with np.errstate(all="ignore"):
+            fn()
+    except TreadleError as e:
+        assert "internal" not in str(e).lower(), f"{source}: {e}"
+        assert len(str(e)) > 20, source
+    except (ValueError, ZeroDivisionError, OverflowError, IndexError, MemoryError, TypeError):
+        pass
+
+
+def calls(head: str, nparams: int) -> list[str]:
+    """Calls with no argument, with one of each kind, and with rotating kinds up to two more than there are parameters."""
+    out = [f"{head}()"] + [f"{head}({v})" for v in VALUES]
+    for n in range(2, min(nparams, 4) + 3):
+        for k in range(len(VALUES)):
+            args = [list(VALUES)[(k * (i + 1) + i) % len(VALUES)] for i in range(n)]
+            out.append(f"{head}({', '.join(args)})")
+    return out
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r[1]}.{r[2]}" if r[0] != "F" else r[1])
+def test_any_arguments(row, capfd):
+    kind, path, name, params = row
+    if kind == "F":
+        module, fn = path.rsplit(".", 1)
+        target = getattr(importlib.import_module(module), fn, None)
+        if target is None:
+            return  # a name that this Python or NumPy lacks
+        for source in calls("target", name.count(",") + 1):
+            attempt(source, {"target": target})
+    else:
+        for own in SELVES[path]:
+            subject = f"({own}).{name}"
+            attempt(subject, {})
+            if kind == "M":
+                for source in calls(subject, params.count(",") + 1):
+                    attempt(source, {})
+    capfd.readouterr()
