@@ -167,6 +167,12 @@ static void emit_ret(emission *m, const tr_ins *in) {
         end_unreachable(m);
         return;
     }
+    if (tr_ty_has_list(want)) {
+        tr_em_unsupported(&m->e, "list-result", "returning a list");
+        fail_here(m, in);
+        end_unreachable(m);
+        return;
+    }
     if (!tr_em_coerce(&m->e, x, want, &y)) {
         if (tr_tv_is_none(x) || want->kind == TR_TY_NONE)
             tr_em_error(&m->e, "the function returns both None and %s",

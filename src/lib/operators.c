@@ -267,6 +267,8 @@ bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
         return tr_lib_array_binary(e, op, x, y, false, out);
     int64_t k;
     const char *a, *b;
+    if (tr_ty_is_list(x.ty) || tr_ty_is_list(y.ty))
+        return tr_em_unsupported(e, "list-result", "'%s' on a list", bin_sign[op]);
     if (x.ty->kind == TR_TY_TUPLE && y.ty->kind == TR_TY_TUPLE && op == TR_BIN_ADD)
         return tuple_concat(e, x, y, out);
     if (x.ty->kind == TR_TY_TUPLE && op == TR_BIN_MUL && tr_tv_lit_int(y, &k))

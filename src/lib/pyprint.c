@@ -91,9 +91,10 @@ static bool put(printer *p, tr_tv x, bool repr) {
         return true;
     }
     if (x.ty->kind == TR_TY_TUPLE) {
-        if (x.ty->name)
+        bool list = tr_ty_is_list(x.ty);
+        if (x.ty->name && !list)
             tr_sb_puts(&p->text, x.ty->name);
-        tr_sb_putc(&p->text, '(');
+        tr_sb_putc(&p->text, list ? '[' : '(');
         for (uint32_t i = 0; i < x.ty->n; i++) {
             if (i)
                 tr_sb_puts(&p->text, ", ");
@@ -102,7 +103,7 @@ static bool put(printer *p, tr_tv x, bool repr) {
             if (!put(p, tr_em_item(e, x, i), true))
                 return false;
         }
-        tr_sb_puts(&p->text, x.ty->n == 1 && !x.ty->fields ? ",)" : ")");
+        tr_sb_puts(&p->text, list ? "]" : x.ty->n == 1 && !x.ty->fields ? ",)" : ")");
         return true;
     }
     if (x.ty->kind == TR_TY_TEXT) {

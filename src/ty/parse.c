@@ -168,6 +168,8 @@ static const tr_ty *read_call(reader *r, const char *word) {
     }
     if (!read_items(r, &items, NULL))
         return NULL;
+    if (!strcmp(word, "list"))
+        return tr_ty_list(r->t, items.n, items.d);
     if (!strcmp(word, "text"))
         return tr_ty_text(r->t, items.n, items.d);
     if (!strcmp(word, "slice"))

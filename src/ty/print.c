@@ -16,7 +16,9 @@ static void print_items(tr_sb *b, const tr_ty *t, const char *before, void (*pri
 }
 
 static void print_tuple(tr_sb *b, const tr_ty *t) {
-    if (t->name)
+    if (tr_ty_is_list(t))
+        tr_sb_puts(b, "list");
+    else if (t->name)
         tr_sb_printf(b, "nt %s", t->name);
     tr_sb_putc(b, '(');
     for (uint32_t i = 0; i < t->n; i++) {

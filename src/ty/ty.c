@@ -305,6 +305,26 @@ const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t n, const 
     return with_items(t, (tr_ty){.kind = TR_TY_TUPLE, .name = name, .fields = n ? fields : NULL}, n, items);
 }
 
+/* Kept as a named tuple without field names. */
+static const char list_name[] = "list";
+
+const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items) {
+    return tr_ty_named_tuple(t, list_name, n, items, NULL);
+}
+
+bool tr_ty_is_list(const tr_ty *t) {
+    return t->kind == TR_TY_TUPLE && t->name && !t->fields && !strcmp(t->name, list_name);
+}
+
+bool tr_ty_has_list(const tr_ty *t) {
+    if (tr_ty_is_list(t))
+        return true;
+    for (uint32_t i = 0; t->items && i < t->n; i++)
+        if (tr_ty_has_list(t->items[i]))
+            return true;
+    return false;
+}
+
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly) {
     assert(ndim <= TR_MAX_NDIM);
     if (!ndim || (ndim == 1 && layout == TR_LAYOUT_F))

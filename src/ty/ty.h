@@ -89,6 +89,11 @@ const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t n, const tr_ty *const *items,
                                const char *const *fields);
 /* ndim <= 1 arrays of layout F become C (they are the same); 0-d is C. */
+/* A list display: a tuple that compiled code may read but not return or change (lists themselves are not compiled yet). */
+const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items);
+bool tr_ty_is_list(const tr_ty *t);
+/* Some part of t is a list display. */
+bool tr_ty_has_list(const tr_ty *t);
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
 const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1);
 const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, const tr_ty *step);

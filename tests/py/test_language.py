@@ -309,6 +309,23 @@ def test_swap_and_multiple_targets():
     same(f, np.arange(4))
 
 
+def test_list_displays():
+    def f(x):
+        s = 0
+        for k in [3, 1, 2]:
+            s = s * 10 + k
+        return s, x in [1, 2], np.array([x, 2 * x]).sum(), len([x])
+
+    same(f, 2)
+
+    @njit
+    def g(x):
+        return [x, x]
+
+    with pytest.raises(treadle.UnsupportedError, match="list"):
+        g(1)
+
+
 # --- slices and views ---
 
 
