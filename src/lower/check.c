@@ -150,6 +150,9 @@ void tr_lower_call(tr_lf *w, tr_val v, const tr_ins *in) {
     }
     lv r = LLVMBuildCall2(w->b, callee->type, callee->fn, args, n, "");
     LLVMSetInstructionCallConv(r, LLVMFastCallConv);
+    /* Inlined, its buffers would lie on the stack once a level instead of once. */
+    if (w->m->insts[w->inst].recursive && callee->large && !callee->recursive)
+        LLVMAddCallSiteAttribute(r, L_ON_FUNCTION, w->m->attr[TR_LA_NOINLINE]);
     lv code = nret ? LLVMBuildExtractValue(w->b, r, 0, "") : r;
     lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntEQ, code, l_int(w->m->i32, 0)));
     pass_on(w, v, code);

@@ -132,14 +132,11 @@ void tr_lower_leave(tr_lf *w, lv code) {
     LLVMBuildRet(w->b, r);
 }
 
-/* A level of a recursive function counts for more the more stack it may need; the estimate errs on the large side, so the
- * RecursionError comes before the stack ends. The smallest limit is TR_MAX_DEPTH / 20 = 1000 levels, Python's own. */
-static int depth_weight(const tr_fn *f) {
-    uint32_t n = f->ins.n / 32;
-    for (uint32_t v = 0; v < f->ins.n; v++)
-        if (f->ins.d[v].op == TR_OP_PATTERN)
-            n += 8;
-    return n < 19 ? 1 + (int)n : 20;
+/* A level of a recursive function counts for more the more stack it may need (TR_MAX_DEPTH levels of 400 bytes fit the
+ * smallest stack); the estimate errs on the large side. Registers spilled leave 1,000 levels at least, Python's own limit. */
+static unsigned depth_weight(const tr_fn *f) {
+    unsigned spills = f->ins.n / 32;
+    return 1 + (spills < 19 ? spills : 19) + (tr_lower_stack_bytes(f) + 399) / 400;
 }
 
 static void enter_recursive(tr_lf *w) {

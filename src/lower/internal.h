@@ -33,6 +33,7 @@ typedef struct tr_linst {
     lv fn;
     lt type;
     bool reached, recursive, called;
+    bool large; /* it, or something it calls, keeps buffers on the stack */
 } tr_linst;
 
 typedef struct tr_lm {
@@ -144,6 +145,7 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
                     lv *const *parts);
 
 /* --- pattern.c, reduce.c --- */
+unsigned tr_lower_stack_bytes(const tr_fn *f); /* that its patterns' buffers take */
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in);
 /* Sums of floats of type t (rt/sum.c). */
 lv tr_lower_sum_state(tr_lf *w, lt t); /* room for an accumulator */

@@ -157,14 +157,19 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f) {
 static void find_reached(tr_lm *m) {
     graph g = {TR_NEW_N(&m->ctx->arena, tr_bits, m->prog->insts.n), m->prog->insts.n};
     for (uint32_t i = 0; i < g.n; i++) {
+        const tr_fn *f = m->prog->insts.d[i].fn;
         g.calls[i] = tr_bits_new(&m->ctx->arena, g.n);
-        if (m->prog->insts.d[i].fn)
-            add_calls(&g, i, m->prog->insts.d[i].fn);
+        if (!f)
+            continue;
+        add_calls(&g, i, f);
+        m->insts[i].large = tr_lower_stack_bytes(f) > 0;
     }
     for (uint32_t k = 0; k < g.n; k++)
         for (uint32_t i = 0; i < g.n; i++)
-            if (tr_bits_get(&g.calls[i], k))
+            if (tr_bits_get(&g.calls[i], k)) {
                 tr_bits_union(&g.calls[i], &g.calls[k]);
+                m->insts[i].large |= m->insts[k].large;
+            }
     uint32_t root = m->prog->root;
     for (uint32_t i = 0; i < g.n; i++) {
         m->insts[i].called = tr_bits_get(&g.calls[root], i);

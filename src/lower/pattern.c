@@ -354,6 +354,23 @@ static redclass classify(const st *s, tr_redk k, const tr_ty *t) {
     return RED_PHI;
 }
 
+unsigned tr_lower_stack_bytes(const tr_fn *f) {
+    unsigned sum = 0;
+    for (uint32_t v = 0; v < f->ins.n; v++) {
+        const tr_ins *in = tr_at(f, v);
+        if (in->op != TR_OP_PATTERN || in->blk == TR_NOBLK)
+            continue;
+        const tr_pat *p = in->imm.pat;
+        sum += tr_lower_stack_bytes(p->lam);
+        for (unsigned i = 0; i < p->nred; i++) {
+            const tr_ty *t = tr_at(f, in->args[p->nspace + p->nin + p->nout + i])->ty;
+            if (p->reds[i] == TR_RED_ADD && (tr_ty_is_float(t) || tr_ty_is_complex(t)))
+                sum += (unsigned)(TR_SUM_BLOCK + TR_SUM_LEVELS + 1) * tr_ty_size(t);
+        }
+    }
+    return sum;
+}
+
 static bool reducible(tr_redk k, const tr_ty *t) {
     switch (k) {
     case TR_RED_ADD:
