@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from treadle import TreadleError, njit
 
 TABLE = Path(__file__).parents[2] / "src" / "lib" / "builtins.def"
