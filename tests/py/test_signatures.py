@@ -208,7 +208,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS)
 def test_options(options):
     f = njit(**options)(add)
     assert f(1.0, 2.0) == pytest.approx(3.0 / 3.14)
@@ -236,7 +236,7 @@ def test_options(options):
         ({"cache": "yes"}, TypeError, "cache must be"),
         ({"debug": None}, TypeError, "debug must be"),
     ],
-    ids=str,
+    ids=["int", "type", "builtin", "class", "staticmethod", "dict"],
 )
 def test_bad_options(options, error, text):
     with pytest.raises(error, match=text.replace("(", r"\(")):
