@@ -236,7 +236,7 @@ def test_options(options):
         ({"cache": "yes"}, TypeError, "cache must be"),
         ({"debug": None}, TypeError, "debug must be"),
     ],
-    ids=["int", "type", "builtin", "class", "staticmethod", "dict"],
+    ids=str,
 )
 def test_bad_options(options, error, text):
     with pytest.raises(error, match=text.replace("(", r"\(")):
