@@ -32,8 +32,8 @@ typedef enum tr_lattr {
 typedef struct tr_linst {
     lv fn;
     lt type;
-    bool reached, recursive, called;
-    bool large; /* it, or something it calls, keeps buffers on the stack */
+    bool called, recursive; /* by the root or what it calls; by itself */
+    bool large;             /* it, or something it calls, keeps buffers on the stack */
 } tr_linst;
 
 typedef struct tr_lm {
@@ -45,7 +45,7 @@ typedef struct tr_lm {
     lt i1, i8, i16, i32, i64, f32, f64, ptr, void_;
     lt part[TR_PART_PTR + 1];
     LLVMAttributeRef attr[TR_LA__COUNT];
-    unsigned kind_prof, kind_tbaa, kind_fmf;
+    unsigned kind_prof, kind_tbaa;
     lv md_unlikely, md_data, md_frame;
     unsigned fmf; /* LLVM's fast-math bits of the context's options */
     tr_linst *insts;

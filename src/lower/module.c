@@ -154,7 +154,7 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f) {
 }
 
 /* Transitive closure by Warshall's method: a row operation per pair, cheap for the hundreds of instances a program has. */
-static void find_reached(tr_lm *m) {
+static void find_called(tr_lm *m) {
     graph g = {TR_NEW_N(&m->ctx->arena, tr_bits, m->prog->insts.n), m->prog->insts.n};
     for (uint32_t i = 0; i < g.n; i++) {
         const tr_fn *f = m->prog->insts.d[i].fn;
@@ -173,7 +173,6 @@ static void find_reached(tr_lm *m) {
     uint32_t root = m->prog->root;
     for (uint32_t i = 0; i < g.n; i++) {
         m->insts[i].called = tr_bits_get(&g.calls[root], i);
-        m->insts[i].reached = i == root || m->insts[i].called;
         m->insts[i].recursive = tr_bits_get(&g.calls[i], i);
     }
 }
@@ -226,7 +225,7 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
     init_types(&m);
     init_attrs(&m);
     init_metadata(&m);
-    find_reached(&m);
+    find_called(&m);
     if (p->ctx->opts.debug)
         tr_lower_debug_open(&m);
     for (uint32_t i = 0; i < p->insts.n; i++)

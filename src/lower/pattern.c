@@ -363,7 +363,7 @@ unsigned tr_lower_stack_bytes(const tr_fn *f) {
         const tr_pat *p = in->imm.pat;
         sum += tr_lower_stack_bytes(p->lam);
         for (unsigned i = 0; i < p->nred; i++) {
-            const tr_ty *t = tr_at(f, in->args[p->nspace + p->nin + p->nout + i])->ty;
+            const tr_ty *t = tr_at(f, in->args[(unsigned)p->nspace + p->nin + p->nout + i])->ty;
             if (p->reds[i] == TR_RED_ADD && (tr_ty_is_float(t) || tr_ty_is_complex(t)))
                 sum += (unsigned)(TR_SUM_BLOCK + TR_SUM_LEVELS + 1) * tr_ty_size(t);
         }
