@@ -9,225 +9,9 @@
  * So a condition that is too strong costs speed, never correctness: nothing is dropped that the second walk cannot prove. */
 #include <string.h>
 
-#include "opt/prove.h"
-#include "opt/version.h"
+#include "opt/bounds.h"
 
-enum { MAX_CONDS = 16, MAX_LOOP = 600, MAX_GROWTH = 2000, ROUNDS = 3 };
-
-typedef struct plan { /* what to test before one loop */
-    tr_lin conds[MAX_CONDS];
-    uint32_t n;
-    bool done; /* versioned already */
-} plan;
-
-typedef struct bounder {
-    tr_fn *f;
-    tr_prover pr;
-    tr_domtree dom;
-    tr_loops loops;
-    uint32_t *innermost;
-    plan *plans;       /* per loop */
-    uint8_t *slow;     /* per block: in a checked copy, leave it */
-    uint32_t nslow;    /* blocks `slow` speaks of */
-    tr_u32s versioned; /* headers */
-    tr_repl r;
-    bool changed;
-} bounder;
-
-/* --- conditions --- */
-
-/* The branch that alone leads to b from outside what b dominates, and which way it goes there. Edges back to a loop's header do not
- * count: the branch speaks of values from before the loop, and they do not change in it. */
-static bool leads_to(const tr_fn *f, tr_bid b, tr_val *cond, bool *truth) {
-    const tr_blk *blk = tr_blk_at(f, b);
-    tr_bid from = TR_NOBLK;
-    for (uint32_t i = 0; i < blk->preds.n; i++) {
-        if (tr_dominates(f, b, blk->preds.d[i]))
-            continue;
-        if (from != TR_NOBLK)
-            return false;
-        from = blk->preds.d[i];
-    }
-    if (from == TR_NOBLK || tr_term(f, from)->op != TR_OP_CBR)
-        return false;
-    *cond = tr_term(f, from)->args[0];
-    *truth = tr_term(f, from)->imm.succ[0].to == b;
-    return true;
-}
-
-/* --- loop counters --- */
-
-static bool in_loop(const bounder *s, uint32_t loop, tr_bid b) {
-    for (uint32_t l = s->innermost[b]; l != UINT32_MAX; l = s->loops.d[l].parent)
-        if (l == loop)
-            return true;
-    return false;
-}
-
-/* ORDER CMP: LT LE EQ NE GT GE */
-static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT};
-static const uint8_t mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
-
-/* A condition that compares v, as `v op other`. */
-static bool compares(const tr_fn *f, tr_val cond, bool truth, tr_val v, tr_cmpop *op, tr_val *other) {
-    const tr_ins *c = tr_at(f, cond);
-    if (c->op != TR_OP_CMP || (c->args[0] != v && c->args[1] != v))
-        return false;
-    bool left = c->args[0] == v;
-    *op = (tr_cmpop)(truth ? c->sub : inverse[c->sub]);
-    *op = left ? *op : (tr_cmpop)mirrored[*op];
-    *other = c->args[left ? 1 : 0];
-    return true;
-}
-
-/* x op y as an expression that is not negative; only for the four orders. */
-static bool order_of(const tr_lin *x, tr_cmpop op, const tr_lin *y, tr_lin *out) {
-    bool less = op == TR_CMP_LT || op == TR_CMP_LE;
-    *out = less ? *y : *x;
-    out->c -= op == TR_CMP_LT || op == TR_CMP_GT;
-    return op != TR_CMP_EQ && op != TR_CMP_NE && tr_lin_add(out, less ? x : y, -1);
-}
-
-/* A comparison of v with something that the loop does not change, true whenever the jump `from` -> header is taken. */
-static bool tested_on_way(const bounder *s, uint32_t loop, tr_bid from, tr_val v, tr_cmpop *op,
-                          tr_val *other) {
-    tr_fn *f = s->f;
-    tr_bid h = s->loops.d[loop].header;
-    const tr_ins *t = tr_term(f, from);
-    tr_val cond = t->op == TR_OP_CBR ? t->args[0] : TR_NOVAL;
-    bool truth = cond != TR_NOVAL && t->imm.succ[0].to == h;
-    for (tr_bid b = from;; b = tr_blk_at(f, b)->idom) {
-        if (cond != TR_NOVAL && compares(f, cond, truth, v, op, other)) {
-            tr_bid d = tr_at(f, *other)->blk;
-            if (d == TR_NOBLK || !in_loop(s, loop, d))
-                return true;
-        }
-        if (b == h || b == TR_NOBLK)
-            return false;
-        if (!leads_to(f, b, &cond, &truth))
-            cond = TR_NOVAL;
-    }
-}
-
-/* A loop that is tested at its end: `p < n` holds at the header when it holds at first and each jump back has tested it for
- * the next value of p. */
-static void assume_tested(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
-    tr_fn *f = s->f;
-    const tr_blk *h = tr_blk_at(f, s->loops.d[loop].header);
-    tr_cmpop op = TR_CMP_EQ, again;
-    tr_val bound = TR_NOVAL, other;
-    for (int back = 1; back >= 0; back--) /* first the jumps back, which say what to test, then the way in */
-        for (uint32_t i = 0; i < h->preds.n; i++) {
-            const tr_ins *t = tr_term(f, h->preds.d[i]);
-            if (in_loop(s, loop, h->preds.d[i]) != back)
-                continue;
-            if (tr_nsucc(t) == 2 && t->imm.succ[0].to == t->imm.succ[1].to)
-                return;
-            tr_val v = t->imm.succ[t->imm.succ[0].to == s->loops.d[loop].header ? 0 : 1].args[index];
-            if (!back) {
-                if (bound == TR_NOVAL)
-                    return;
-                tr_lin x = tr_linearize(&s->pr, v), y = tr_linearize(&s->pr, bound), e;
-                if (!order_of(&x, op, &y, &e) || !tr_prove(&s->pr, &e))
-                    return;
-            } else if (!tested_on_way(s, loop, h->preds.d[i], v, &again, &other) ||
-                       (bound != TR_NOVAL && (other != bound || again != op))) {
-                return;
-            } else {
-                bound = other;
-                op = again;
-            }
-        }
-    tr_lin x = tr_lin_val(p), y = bound == TR_NOVAL ? x : tr_linearize(&s->pr, bound), e;
-    if (bound != TR_NOVAL && order_of(&x, op, &y, &e))
-        tr_assume(&s->pr, &e);
-}
-
-/* Does p + k not wrap where it is computed? Either what is known at the header says so, or a branch between there and here. */
-static bool step_is_exact(bounder *s, tr_val next, tr_val p, int64_t k, tr_bid header) {
-    tr_fn *f = s->f;
-    tr_wide lo, hi, room = (tr_wide)1 << 63;
-    tr_lin rest = tr_lin_const(k > 0 ? room - 1 - k : room + k), v = tr_lin_val(p);
-    if (tr_at(f, next)->flags & F_NSW || (tr_lin_add(&rest, &v, k > 0 ? -1 : 1) && tr_prove(&s->pr, &rest)))
-        return true;
-    for (tr_bid b = tr_at(f, next)->blk; b != header && b != TR_NOBLK; b = tr_blk_at(f, b)->idom) {
-        tr_val cond, other;
-        tr_cmpop op;
-        bool truth;
-        if (!leads_to(f, b, &cond, &truth) || !compares(f, cond, truth, p, &op, &other))
-            continue;
-        tr_range_of(f, other, &lo, &hi);
-        if (k > 0 && ((op == TR_CMP_LT && hi - 1 + k < room) || (op == TR_CMP_LE && hi + k < room)))
-            return true;
-        if (k < 0 && ((op == TR_CMP_GT && lo + 1 + k >= -room) || (op == TR_CMP_GE && lo + k >= -room)))
-            return true;
-    }
-    return false;
-}
-
-/* v as p + k; false for anything else. */
-static bool is_step(bounder *s, tr_val v, tr_val p, int64_t *k, tr_bid header) {
-    const tr_ins *in = tr_at(s->f, v);
-    if (v == p) {
-        *k = 0;
-        return true;
-    }
-    if ((in->op != TR_OP_ADD && in->op != TR_OP_SUB) || in->args[0] != p ||
-        !tr_get_int(s->f, in->args[1], k) || *k > TR_MAX_DIM || *k < -TR_MAX_DIM)
-        return false;
-    if (in->op == TR_OP_SUB)
-        *k = -*k;
-    return step_is_exact(s, v, p, *k, header);
-}
-
-/* A param that only grows (or only shrinks) never lies below (above) what it starts from. */
-static void assume_counter(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
-    tr_fn *f = s->f;
-    tr_bid h = s->loops.d[loop].header;
-    tr_val start = TR_NOVAL;
-    bool up = true, down = true;
-    for (uint32_t i = 0; i < tr_blk_at(f, h)->preds.n; i++) {
-        tr_bid from = tr_blk_at(f, h)->preds.d[i];
-        const tr_ins *t = tr_term(f, from);
-        for (uint32_t e = 0; e < tr_nsucc(t); e++) {
-            int64_t k;
-            tr_val v = t->imm.succ[e].to == h ? t->imm.succ[e].args[index] : TR_NOVAL;
-            if (v == TR_NOVAL)
-                continue;
-            if (!in_loop(s, loop, from)) {
-                if (start != TR_NOVAL && start != v)
-                    return;
-                start = v;
-            } else if (is_step(s, v, p, &k, h)) {
-                up = up && k >= 0;
-                down = down && k <= 0;
-            } else {
-                return;
-            }
-        }
-    }
-    tr_lin begin = start == TR_NOVAL ? tr_lin_const(0) : tr_linearize(&s->pr, start), low = tr_lin_val(p),
-           high = begin;
-    if (start == TR_NOVAL)
-        return;
-    if (up && tr_lin_add(&low, &begin, -1))
-        tr_assume(&s->pr, &low);
-    if (down && tr_lin_add(&high, &low, 0) && tr_lin_add(&high, &(tr_lin){.n = 1, .t = {{p, 1}}}, -1))
-        tr_assume(&s->pr, &high);
-}
-
-static void assume_counters(bounder *s, tr_bid b) {
-    uint32_t l = s->innermost[b];
-    if (l == UINT32_MAX || s->loops.d[l].header != b)
-        return;
-    for (uint32_t i = 0; i < tr_blk_at(s->f, b)->params.n; i++) {
-        tr_val p = tr_blk_at(s->f, b)->params.d[i];
-        if (tr_at(s->f, p)->ty->kind != TR_TY_I64)
-            continue;
-        assume_tested(s, l, p, i);
-        assume_counter(s, l, p, i);
-    }
-}
+enum { MAX_TRIES = 5 };
 
 /* --- conditions to test before a loop --- */
 
@@ -239,7 +23,7 @@ typedef struct scope {
 static bool varies(void *self, tr_val v) {
     const scope *c = self;
     tr_bid b = tr_at(c->s->f, v)->blk;
-    return b != TR_NOBLK && in_loop(c->s, c->loop, b);
+    return b != TR_NOBLK && tr_bounds_in_loop(c->s, c->loop, b);
 }
 
 static bool add_cond(plan *p, const tr_lin *e) {
@@ -327,23 +111,99 @@ static void visit_wrap(bounder *s, tr_val v) {
     }
 }
 
+/* Past a check it has held. */
+static void assume_check(bounder *s, const tr_lin *i, const tr_lin *room) {
+    s->pr.leaf = true;
+    tr_assume(&s->pr, i);
+    if (room)
+        tr_assume(&s->pr, room);
+    s->pr.leaf = false;
+}
+
 static void visit_check(bounder *s, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
     tr_lin i = tr_linearize(&s->pr, in->args[0]), n = tr_linearize(&s->pr, in->args[1]), room = n;
     room.c -= 1;
-    bool sum = tr_lin_add(&room, &i, -1), proven = sum && tr_prove(&s->pr, &i) && tr_prove(&s->pr, &room);
-    if (!proven) {
+    bool sum = tr_lin_add(&room, &i, -1);
+    if (s->dry || !sum || !tr_prove(&s->pr, &i) || !tr_prove(&s->pr, &room)) {
         const tr_ins *w = tr_at(s->f, in->args[0]);
-        plan_check(s, in->blk, w->op == TR_OP_WRAP ? w->args[0] : in->args[0], in->args[1]);
-        s->pr.leaf = true;
-        tr_assume(&s->pr, &i); /* past here it has held */
-        if (sum)
-            tr_assume(&s->pr, &room);
-        s->pr.leaf = false;
+        if (!s->dry)
+            plan_check(s, in->blk, w->op == TR_OP_WRAP ? w->args[0] : in->args[0], in->args[1]);
+        assume_check(s, &i, sum ? &room : NULL);
         return;
     }
     tr_ins_remove(s->f, v);
     s->changed = true;
+}
+
+/* Other checks on integers, such as that of a divisor: a comparison that always holds needs none. */
+static void visit_cond(bounder *s, tr_val v) {
+    const tr_ins *in = tr_at(s->f, v), *c = tr_at(s->f, in->args[0]);
+    if (!s->dry && c->op == TR_OP_CMP && tr_at(s->f, c->args[0])->ty->kind == TR_TY_I64) {
+        tr_lin x = tr_linearize(&s->pr, c->args[0]), y = tr_linearize(&s->pr, c->args[1]), up = x, down = y;
+        bool fit = tr_lin_add(&up, &y, -1) && tr_lin_add(&down, &x, -1); /* x - y, y - x */
+        bool below = c->sub == TR_CMP_LT || c->sub == TR_CMP_LE || c->sub == TR_CMP_NE;
+        bool above = c->sub == TR_CMP_GT || c->sub == TR_CMP_GE || c->sub == TR_CMP_NE;
+        int strict = c->sub == TR_CMP_LT || c->sub == TR_CMP_GT || c->sub == TR_CMP_NE;
+        up.c -= strict;
+        down.c -= strict;
+        if (fit && ((below && tr_prove(&s->pr, &down)) || (above && tr_prove(&s->pr, &up)))) {
+            tr_ins_remove(s->f, v);
+            s->changed = true;
+            return;
+        }
+    }
+    tr_assume_cond(&s->pr, in->args[0], true);
+}
+
+/* --- remainders --- */
+
+static bool at_least(bounder *s, const tr_lin *a, const tr_lin *b, int64_t k,
+                     tr_wide c) { /* a + k*b + c >= 0 */
+    tr_lin e = *a;
+    e.c += c;
+    return tr_lin_add(&e, b, k) && tr_prove(&s->pr, &e);
+}
+
+/* v becomes `x op bound ? x + sign*n : x` */
+static void remainder_as_select(bounder *s, tr_val v, tr_cmpop op, tr_val bound, tr_op sign) {
+    tr_fn *f = s->f;
+    tr_ins in = *tr_at(f, v);
+    tr_bld b = {.fn = f, .blk = in.blk, .before = v, .loc = in.loc};
+    tr_val c = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), in.args[0], bound);
+    tr_at(f, c)->sub = (uint8_t)op;
+    tr_val other = tr_emit2(&b, sign, in.ty, in.args[0], in.args[1]), args[] = {c, other, in.args[0]};
+    tr_ins *to = tr_at(f, v);
+    to->op = TR_OP_SELECT;
+    to->flags = 0;
+    to->nargs = 3;
+    to->args = tr_arena_copy(&f->ctx->arena, args, sizeof args);
+    s->changed = true;
+}
+
+/* x % n of Python for 0 <= x: no sign to mend; for x within one n of the range: no division at all, as in (i + 1) % n. */
+static void visit_floormod(bounder *s, tr_val v) {
+    tr_ins *in = tr_at(s->f, v);
+    tr_lin x = tr_linearize(&s->pr, in->args[0]), n = tr_linearize(&s->pr, in->args[1]), r = tr_lin_val(v),
+           room = n;
+    tr_lin zero = tr_lin_const(0);
+    room.c -= 1;
+    bool positive = at_least(s, &n, &zero, 1, -1), forward = at_least(s, &x, &zero, 1, 0);
+    if (in->ty->kind != TR_TY_I64 || tr_is_const(tr_at(s->f, in->args[1])) || !positive)
+        return;
+    if (tr_lin_add(&room, &r, -1)) {
+        tr_assume(&s->pr, &r);
+        tr_assume(&s->pr, &room);
+    }
+    tr_lin twice = zero;
+    if (forward && tr_lin_add(&twice, &n, 2) && at_least(s, &twice, &x, -1, -1))
+        remainder_as_select(s, v, TR_CMP_GE, in->args[1], TR_OP_SUB);
+    else if (!forward && at_least(s, &x, &n, 1, 0) && at_least(s, &n, &x, -1, -1))
+        remainder_as_select(s, v, TR_CMP_LT, tr_const_int(s->f, in->ty, 0), TR_OP_ADD);
+    else if (forward) {
+        in->op = TR_OP_REM;
+        s->changed = true;
+    }
 }
 
 static void visit(bounder *s, tr_val v) {
@@ -352,9 +212,16 @@ static void visit(bounder *s, tr_val v) {
         in->args[i] = tr_repl_get(&s->r, in->args[i]);
     tr_prover_meet(&s->pr, v);
     switch ((tr_op)in->op) {
-    case TR_OP_WRAP: visit_wrap(s, v); break;
+    case TR_OP_WRAP:
+        if (!s->dry)
+            visit_wrap(s, v);
+        break;
     case TR_OP_CHECKIDX: visit_check(s, v); break;
-    case TR_OP_CHECK: tr_assume_cond(&s->pr, in->args[0], true); break;
+    case TR_OP_FLOORMOD:
+        if (!s->dry)
+            visit_floormod(s, v);
+        break;
+    case TR_OP_CHECK: visit_cond(s, v); break;
     default: break;
     }
 }
@@ -367,16 +234,38 @@ static void walk(bounder *s, tr_bid b) {
         tr_prover_meet(&s->pr, blk->params.d[i]);
     tr_val cond;
     bool truth;
-    if (leads_to(f, b, &cond, &truth))
+    if (tr_bounds_leads_to(f, b, &cond, &truth))
         tr_assume_cond(&s->pr, cond, truth);
-    assume_counters(s, b);
+    tr_bounds_at_start(s, b);
     for (tr_val v = tr_blk_at(f, b)->first, next; v != TR_NOVAL; v = next) {
         next = tr_at(f, v)->next;
         visit(s, v);
     }
+    if (s->dry)
+        tr_bounds_at_end(s, b);
     for (tr_bid c = s->dom.first[b]; c != TR_NOBLK; c = s->dom.next[c])
         walk(s, c);
     tr_prover_pop(&s->pr, mark);
+}
+
+/* --- guesses --- */
+
+/* Walks until the guesses that are left hold together; after a few walks without an end all are dropped. */
+static void try_guesses(bounder *s) {
+    tr_bounds_make_guesses(s);
+    s->dry = true;
+    for (int k = 0; k < MAX_TRIES && s->guesses.n; k++) {
+        s->retry = false;
+        walk(s, 0);
+        if (!s->retry)
+            break;
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < s->guesses.n; i++)
+            if (!s->guesses.d[i].wrong)
+                s->guesses.d[n++] = s->guesses.d[i];
+        s->guesses.n = k + 1 < MAX_TRIES ? n : 0;
+    }
+    s->dry = false;
 }
 
 /* --- rounds --- */
@@ -448,6 +337,7 @@ bool tr_opt_bounds(tr_prog *p, tr_fn *f) {
     uint32_t growth = 0;
     for (int round = 0; round < ROUNDS && has_work(f); round++) {
         set_up(&s, &slow);
+        try_guesses(&s);
         walk(&s, 0);
         tr_repl_apply(f, &s.r);
         if (round + 1 == ROUNDS || !version_loops(&s, &growth, &slow))

@@ -205,6 +205,10 @@ static tr_val fold_select(folder *s, tr_val v) {
         return x;
     if (in->ty->kind == TR_TY_BOOL && is_lit(s, x, 1) && is_lit(s, y, 0))
         return c;
+    const tr_ins *cmp = def(s, c);
+    if (cmp->op == TR_OP_CMP && cmp->sub == TR_CMP_GT && is_op(s, x, TR_OP_DIM) && cmp->args[0] == x &&
+        is_lit(s, cmp->args[1], 0) && is_lit(s, y, 0))
+        return x; /* a size is never negative */
     return TR_NOVAL;
 }
 

@@ -242,11 +242,16 @@ tr_lin tr_linearize(tr_prover *p, tr_val v) {
 
 /* --- proofs --- */
 
+/* Values made during the walk have no place in it: first to go, and nothing is known of them. */
+static uint32_t pos_of(const tr_prover *p, tr_val v) {
+    return v < p->nvals ? p->pos[v] : UINT32_MAX;
+}
+
 /* The value that was defined last: bounds of later values speak of earlier ones, so this order comes to an end. */
 static uint32_t latest(const tr_prover *p, const tr_lin *e) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < e->n; i++)
-        if (p->pos[e->t[i].v] > p->pos[e->t[best].v])
+        if (pos_of(p, e->t[i].v) > pos_of(p, e->t[best].v))
             best = i;
     return best;
 }
@@ -263,7 +268,7 @@ static bool step(const tr_lin *e, uint32_t i, const tr_lin *fact, tr_lin *out) {
     int64_t se = kf > 0 ? kf : -kf, sf = k > 0 ? k : -k;
     if (se == sf)
         se = sf = 1;
-    *out = tr_lin_const(0);
+    *out = tr_lin_const(se - 1); /* e is whole: it is enough that se*e is greater than -se */
     return tr_lin_add(out, e, se) && tr_lin_add(out, fact, -sf);
 }
 
@@ -533,7 +538,7 @@ static bool derive(deriving *d, const tr_lin *e, int depth, tr_lin *out) {
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < e->n; i++)
         if (d->varies(d->self, e->t[i].v) &&
-            (best == UINT32_MAX || d->p->pos[e->t[i].v] > d->p->pos[e->t[best].v]))
+            (best == UINT32_MAX || pos_of(d->p, e->t[i].v) > pos_of(d->p, e->t[best].v)))
             best = i;
     if (best == UINT32_MAX) {
         *out = *e;

@@ -1,0 +1,54 @@
+/* What bounds.c and counters.c share: one walk over one function. */
+#ifndef TR_OPT_BOUNDS_H
+#define TR_OPT_BOUNDS_H
+
+#include "opt/prove.h"
+#include "opt/version.h"
+
+enum { MAX_CONDS = 16, MAX_LOOP = 600, MAX_GROWTH = 2000, ROUNDS = 3 };
+
+/* An invariant that is tried: an expression of a block's param (written TR_NOVAL in it) and of values from above that is never
+ * negative. It holds if every jump to the block makes it hold, given that it and all other guesses held before. */
+typedef struct tr_guess {
+    tr_bid blk;
+    uint32_t index; /* of the param */
+    tr_lin e;
+    bool wrong;
+} tr_guess;
+typedef TR_VEC(tr_guess) tr_guesses;
+
+typedef struct plan { /* what to test before one loop */
+    tr_lin conds[MAX_CONDS];
+    uint32_t n;
+    bool done; /* versioned already */
+} plan;
+
+typedef struct bounder {
+    tr_fn *f;
+    tr_prover pr;
+    tr_domtree dom;
+    tr_loops loops;
+    uint32_t *innermost;
+    plan *plans;       /* per loop */
+    uint8_t *slow;     /* per block: in a checked copy, leave it */
+    uint32_t nslow;    /* blocks `slow` speaks of */
+    tr_u32s versioned; /* headers */
+    tr_repl r;
+    tr_guesses guesses;
+    bool dry;   /* the walk only tries guesses, it changes nothing */
+    bool retry; /* a guess turned out wrong */
+    bool changed;
+} bounder;
+
+bool tr_bounds_in_loop(const bounder *s, uint32_t loop, tr_bid b);
+/* The branch that alone leads to b from outside what b dominates, and which way it goes there. Edges back to a loop's header do
+ * not count: the branch speaks of values from before the loop, and they do not change in it. */
+bool tr_bounds_leads_to(const tr_fn *f, tr_bid b, tr_val *cond, bool *truth);
+/* Assumes what holds of a block's params. */
+void tr_bounds_at_start(bounder *s, tr_bid b);
+/* In a dry walk: tries the guesses on the jumps that b makes. */
+void tr_bounds_at_end(bounder *s, tr_bid b);
+/* All guesses worth a try. */
+void tr_bounds_make_guesses(bounder *s);
+
+#endif
