@@ -1,4 +1,4 @@
-/* What differs between LLVM versions, in one place. Treadle is built with LLVM 19; a newer one is a change here. */
+/* LLVM's headers, and the one place for what differs between its versions. Built with LLVM 19, nothing differs yet. */
 #ifndef TR_JIT_COMPAT_H
 #define TR_JIT_COMPAT_H
 
@@ -9,7 +9,5 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
-
-/* LLVM 19's LLVM_VERSION_MAJOR is in llvm/Config, which the C headers do not include; its C API has LLVMGetVersion. */
 
 #endif
