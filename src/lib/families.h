@@ -23,6 +23,7 @@ enum {
     TR_UF_DEG,
     TR_UF_RAD,
     TR_UF_SPACING,
+    TR_UF_BITCOUNT,
     /* of two */
     TR_UF_LOGADDEXP,
     TR_UF_LOGADDEXP2,

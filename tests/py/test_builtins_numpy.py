@@ -224,6 +224,17 @@ def test_weak_literals():
     assert result_type("np.sin(2.0)") == "float64"
 
 
+@given(x=st.integers(-(2**63), 2**63 - 1))
+def test_bitwise_count(x):
+    if not hasattr(np, "bitwise_count"):
+        assert not NUMPY2
+        return
+    assert run("np.bitwise_count(a)", x) == abs(x).bit_count()
+    for t in TYPES[1:]:
+        same("np.bitwise_count(a)", np.array([x]).astype(t)[0])
+    rejects("np.bitwise_count(a)", 1.5, match="not defined for float64")
+
+
 def test_lcm():
     for x, y in ((4, 6), (-4, 6), (0, 5), (0, 0), (7, 1)):
         for t in (np.int8, np.int64, np.uint32):
