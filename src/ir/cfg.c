@@ -1,7 +1,6 @@
 /* Control flow: predecessors, order, dominators, loops, use counts. Linear but for dominators, which are so in practice. */
 #include <string.h>
 
-#include "base/bitset.h"
 #include "ir/internal.h"
 
 static uint32_t edge_count(const tr_fn *f, tr_bid b) {
@@ -9,40 +8,53 @@ static uint32_t edge_count(const tr_fn *f, tr_bid b) {
     return blk->last == TR_NOVAL ? 0 : tr_nsucc(tr_at(f, blk->last));
 }
 
-tr_u32s tr_cfg_order(const tr_fn *f) {
-    tr_arena *a = &f->ctx->arena;
+/* Room for n numbers in v, what it held is lost. */
+static void room(const tr_fn *f, tr_u32s *v, uint32_t n) {
+    if (v->cap < n) {
+        v->cap = n + n / 2;
+        v->d = TR_NEW_N(&f->ctx->arena, uint32_t, v->cap);
+    }
+    v->n = 0;
+}
+
+/* Depth first from the entry. `work` holds a stack and, per block, the edges still to be followed plus one (0: not seen);
+ * the true edge goes last, so that its target comes first in the order. */
+static void order(const tr_fn *f, tr_u32s *out, tr_u32s *work) {
     uint32_t n = f->blks.n, depth = 0, k = n;
-    tr_u32s out = {.d = TR_NEW_N(a, uint32_t, n + 1), .cap = n + 1};
-    if (!n)
-        return out;
-    tr_bits seen = tr_bits_new(a, n);
-    tr_bid *stack = TR_NEW_N(a, tr_bid, n);
-    uint8_t *left =
-        TR_NEW_N(a, uint8_t, n); /* edges of a block on the stack still to be followed; the true one last */
-    stack[depth++] = 0;
-    tr_bits_set(&seen, 0);
-    left[0] = (uint8_t)edge_count(f, 0);
+    room(f, out, n + 1);
+    room(f, work, 2 * n + 1);
+    tr_bid *stack = work->d;
+    uint32_t *left = work->d + n;
+    memset(left, 0, n * sizeof *left);
+    if (n) {
+        stack[depth++] = 0;
+        left[0] = edge_count(f, 0) + 1;
+    }
     while (depth) {
         tr_bid b = stack[depth - 1];
-        if (!left[b]) {
-            out.d[--k] = b;
+        if (left[b] == 1) {
+            out->d[--k] = b;
             depth--;
             continue;
         }
-        tr_bid to = tr_term(f, b)->imm.succ[--left[b]].to;
-        if (to >= n || tr_bits_get(&seen, to))
+        tr_bid to = tr_term(f, b)->imm.succ[--left[b] - 1].to;
+        if (to >= n || left[to])
             continue;
-        tr_bits_set(&seen, to);
-        left[to] = (uint8_t)edge_count(f, to);
+        left[to] = edge_count(f, to) + 1;
         stack[depth++] = to;
     }
-    out.n = n - k;
-    memmove(out.d, out.d + k, out.n * sizeof *out.d);
+    out->n = n - k;
+    memmove(out->d, out->d + k, out->n * sizeof *out->d);
+}
+
+tr_u32s tr_cfg_order(const tr_fn *f) {
+    tr_u32s out = {0}, work = {0};
+    order(f, &out, &work);
     return out;
 }
 
 void tr_cfg_compute(tr_fn *f) {
-    f->rpo = tr_cfg_order(f);
+    order(f, &f->rpo, &f->work);
     for (tr_bid b = 0; b < f->blks.n; b++) {
         f->blks.d[b].preds.n = 0;
         f->blks.d[b].rpo = TR_NOBLK;

@@ -636,6 +636,7 @@ static bool check_all_links(fnck *k) {
 
 static void compute_cfg(fnck *k) {
     k->cfg = *k->f;
+    k->cfg.rpo = k->cfg.work = (tr_u32s){0};
     k->cfg.blks.d = tr_arena_copy(k->c->a, k->f->blks.d, k->f->blks.n * sizeof *k->f->blks.d);
     for (tr_bid b = 0; b < k->cfg.blks.n; b++)
         k->cfg.blks.d[b].preds = (tr_u32s){0};
