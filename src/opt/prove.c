@@ -413,6 +413,12 @@ static void define(tr_prover *p, tr_val v, int depth) {
     const tr_ins *in = tr_at(p->f, v);
     if (!in->ty || !tr_opt_is_int_type(in->ty) || in->nargs != 2)
         return;
+    for (uint32_t i = 0; i < p->ndefining; i++)
+        if (p->defining[i] == v)
+            return; /* its facts speak of itself */
+    if (p->ndefining == sizeof p->defining / sizeof *p->defining)
+        return;
+    p->defining[p->ndefining++] = v;
     switch ((tr_op)in->op) {
     case TR_OP_QUOT:
     case TR_OP_FLOORDIV:
@@ -421,6 +427,7 @@ static void define(tr_prover *p, tr_val v, int depth) {
     case TR_OP_FLOORMOD: define_remainder(p, v, in, depth); break;
     default: break;
     }
+    p->ndefining--;
 }
 
 /* A fact e about a select s: when one arm would contradict it, the other was taken. That is what makes

@@ -29,6 +29,8 @@ typedef struct tr_prover {
     uint32_t *pos;  /* per value: when the walk met its definition; later values are eliminated first */
     uint32_t npos, nvals;
     uint32_t budget;
+    tr_val defining[4]; /* values whose definitions are being taken as facts */
+    uint32_t ndefining;
     bool leaf;  /* facts assumed now are */
     bool guess; /* linearize() takes it on trust that results fit: only to look for conditions to test */
 } tr_prover;
