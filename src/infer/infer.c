@@ -81,7 +81,7 @@ static void grow_ret(sweep *w, const tr_ty *t) {
     const tr_ty *r = tr_ty_strong(w->f->ctx->types, t);
     if (s->declared)
         r = s->declared;
-    const tr_ty *j = s->ret ? tr_ty_join(w->f->ctx->types, s->ret, r) : r;
+    const tr_ty *j = s->ret ? tr_ty_join(w->f->ctx->types, s->ret, r, w->f->ctx->opts.promote_numba) : r;
     if (!j || j == s->ret)
         return; /* no common type: reported when emitting */
     s->ret = j;
@@ -94,7 +94,8 @@ static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
     if (s->bad[v])
         return;
     const tr_ty *strong = tr_ty_strong(w->f->ctx->types, t);
-    const tr_ty *j = s->ty[v] ? tr_ty_join(w->f->ctx->types, s->ty[v], strong) : strong;
+    const tr_ty *j =
+        s->ty[v] ? tr_ty_join(w->f->ctx->types, s->ty[v], strong, w->f->ctx->opts.promote_numba) : strong;
     if (j == s->ty[v])
         return;
     if (!j)

@@ -314,7 +314,8 @@ bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
         return tr_em_error(e, "an empty tuple has no items");
     const tr_ty *j = NULL;
     for (uint32_t k = 0; k < t.ty->n; k++)
-        j = j ? tr_ty_join(e->types, j, t.ty->items[k]) : tr_ty_strong(e->types, t.ty->items[k]);
+        j = j ? tr_ty_join(e->types, j, t.ty->items[k], e->ctx->opts.promote_numba)
+              : tr_ty_strong(e->types, t.ty->items[k]);
     if (!j) {
         tr_em_error(e, "the items of %s have no common type, so the index must be a constant",
                     tr_em_tyname(e, t.ty));

@@ -154,7 +154,7 @@ const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool num
 /* --- join --- */
 
 /* The same constructor over joined items; `key` is a's. NULL: an item has no common type. */
-static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     if (a->n != b->n || a->sub != b->sub || a->func != b->func || !a->fields != !b->fields)
         return NULL;
     const tr_ty *few[16], **items = few;
@@ -164,7 +164,7 @@ static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
         items = TR_NEW_N(&scratch, const tr_ty *, a->n);
     const tr_ty *r = NULL;
     uint32_t i = 0;
-    while (i < a->n && (items[i] = tr_ty_join(t, a->items[i], b->items[i])))
+    while (i < a->n && (items[i] = tr_ty_join(t, a->items[i], b->items[i], numba)))
         i++;
     if (i == a->n) {
         switch ((tr_tyk)a->kind) {
@@ -190,7 +190,7 @@ static bool same_fields(const tr_ty *a, const tr_ty *b) {
     return !a->name || !strcmp(a->name, b->name);
 }
 
-static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     switch ((tr_tyk)a->kind) {
     case TR_TY_ARRAY:
         if (a->elem != b->elem || a->ndim != b->ndim)
@@ -198,18 +198,18 @@ static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b) 
         return tr_ty_array(t, a->elem, a->ndim, a->layout == b->layout ? (tr_layout)a->layout : TR_LAYOUT_ANY,
                            a->readonly || b->readonly);
     case TR_TY_RANGE: {
-        const tr_ty *elem = tr_ty_join(t, a->elem, b->elem);
+        const tr_ty *elem = tr_ty_join(t, a->elem, b->elem, numba);
         return elem ? tr_ty_range(t, elem, a->n && b->n) : NULL;
     }
-    case TR_TY_TUPLE: return same_fields(a, b) ? join_items(t, a, b) : NULL;
+    case TR_TY_TUPLE: return same_fields(a, b) ? join_items(t, a, b, numba) : NULL;
     case TR_TY_SLICE:
     case TR_TY_ITER:
-    case TR_TY_CLOSURE: return join_items(t, a, b);
+    case TR_TY_CLOSURE: return join_items(t, a, b, numba);
     default: return NULL;
     }
 }
 
-const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     a = tr_ty_strong(t, a);
     b = tr_ty_strong(t, b);
     if (a == b)
@@ -217,7 +217,7 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
     if (tr_ty_is_scalar(a) && tr_ty_is_scalar(b)) {
         tr_tyk k = tr_ty_promote((tr_tyk)a->kind, (tr_tyk)b->kind);
         /* int64 with uint64 would silently become a float: a cast must say what is meant */
-        if (!is_integral(k) && is_integral((tr_tyk)a->kind) && is_integral((tr_tyk)b->kind))
+        if (!numba && !is_integral(k) && is_integral((tr_tyk)a->kind) && is_integral((tr_tyk)b->kind))
             return NULL;
         return tr_ty_scalar(t, k);
     }
@@ -225,7 +225,7 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
     bool bn = b->kind == TR_TY_NONE || (b->kind == TR_TY_LIT && b->lit->kind == TR_OBJ_NONE);
     if (an && bn)
         return tr_ty_none(t);
-    return a->kind == b->kind ? join_same_kind(t, a, b) : NULL;
+    return a->kind == b->kind ? join_same_kind(t, a, b, numba) : NULL;
 }
 
 static const tr_ty *strong_lit(tr_tytab *t, const tr_ty *a) {
@@ -244,7 +244,7 @@ static const tr_ty *strong_items(tr_tytab *t, const tr_ty *a) {
     bool same = true;
     for (uint32_t i = 0; i < a->n; i++)
         same = same && tr_ty_strong(t, a->items[i]) == a->items[i];
-    return same ? a : join_items(t, a, a);
+    return same ? a : join_items(t, a, a, false);
 }
 
 const tr_ty *tr_ty_strong(tr_tytab *t, const tr_ty *a) {

@@ -353,8 +353,8 @@ static void test_join(void) {
         {"i64", "f64[1c]", "-"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        expect_text(text(tr_ty_join(tab, ir(rows[i][0]), ir(rows[i][1]))), rows[i][2]);
-        expect_text(text(tr_ty_join(tab, ir(rows[i][1]), ir(rows[i][0]))), rows[i][2]);
+        expect_text(text(tr_ty_join(tab, ir(rows[i][0]), ir(rows[i][1]), false)), rows[i][2]);
+        expect_text(text(tr_ty_join(tab, ir(rows[i][1]), ir(rows[i][0]), false)), rows[i][2]);
     }
     const tr_ty *many[40];
     for (int i = 0; i < 40; i++)
