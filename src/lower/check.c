@@ -64,18 +64,61 @@ static void raise_from(tr_lf *w, tr_val v, const tr_ins *in, uint32_t first) {
     tr_lower_raise(w, v, in->imm.site, n, ty, parts);
 }
 
+/* --- indices --- */
+
+static lv wrapped(tr_lf *w, const tr_ins *in) {
+    lv i = tr_lower_parts(w, in->args[0])[0], n = tr_lower_parts(w, in->args[1])[0];
+    lv limit = l_int(w->m->i64, tr_plant(w->m->ctx, TR_PLANT_WRAP) ? -1 : 0);
+    return l_select(w->b, l_icmp(w->b, LLVMIntSLT, i, limit), l_add(w->b, i, n), i);
+}
+
+/* The check that directly follows the wrap v of an index from memory and is done with it; TR_NOVAL when there is none. */
+static tr_val check_of(const tr_fn *f, tr_val v) {
+    const tr_ins *in = v == TR_NOVAL ? NULL : tr_at(f, v);
+    if (!in || in->op != TR_OP_WRAP || in->next == TR_NOVAL || !tr_lower_is_lookup(f, in->args[0]))
+        return TR_NOVAL;
+    const tr_ins *c = tr_at(f, in->next);
+    return c->op == TR_OP_CHECKIDX && c->args[0] == v && c->args[1] == in->args[1] ? in->next : TR_NOVAL;
+}
+
+/* An index from memory is hardly ever negative. A select would make the address wait for a comparison and an addition in
+ * every round; a branch is predicted. One test finds out that the index can be used as it is; wrap and check stand aside. */
+static void wrap_aside(tr_lf *w, tr_val v, const tr_ins *in) {
+    tr_val check = check_of(w->body->f, v);
+    lv i = tr_lower_parts(w, in->args[0])[0], n = tr_lower_parts(w, in->args[1])[0];
+    lb from = l_here(w->b);
+    bool checked = check != TR_NOVAL;
+    lb go_on = tr_lower_unless(w, checked ? l_icmp(w->b, LLVMIntULT, i, n)
+                                          : l_icmp(w->b, LLVMIntSGE, i, l_int(w->m->i64, 0)));
+    lv far = wrapped(w, in);
+    if (checked) {
+        tr_lower_set1(w, v, far);
+        lb fine = tr_lower_unless(w, l_icmp(w->b, LLVMIntULT, far, n));
+        raise_from(w, check, tr_at(w->body->f, check), 0);
+        l_at_end(w->b, fine);
+    }
+    lb aside = l_here(w->b);
+    LLVMBuildBr(w->b, go_on);
+    l_at_end(w->b, go_on);
+    lv phi = LLVMBuildPhi(w->b, w->m->i64, "");
+    l_incoming(phi, i, from);
+    l_incoming(phi, far, aside);
+    tr_lower_set1(w, v, phi);
+}
+
 void tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in) {
     lv ok;
     switch ((tr_op)in->op) {
-    case TR_OP_WRAP: {
-        lv i = tr_lower_parts(w, in->args[0])[0], n = tr_lower_parts(w, in->args[1])[0];
-        lv limit = l_int(w->m->i64, tr_plant(w->m->ctx, TR_PLANT_WRAP) ? -1 : 0);
-        lv neg = l_icmp(w->b, LLVMIntSLT, i, limit);
-        tr_lower_set1(w, v, l_select(w->b, neg, l_add(w->b, i, n), i));
+    case TR_OP_WRAP:
+        if (tr_lower_is_lookup(w->body->f, in->args[0]))
+            wrap_aside(w, v, in);
+        else
+            tr_lower_set1(w, v, wrapped(w, in));
         return;
-    }
     case TR_OP_RAISE: raise_from(w, v, in, 0); return;
     case TR_OP_CHECKIDX:
+        if (check_of(w->body->f, in->prev) != TR_NOVAL)
+            return;
         /* One unsigned comparison: extents are not negative, so a negative index is too large. */
         ok = l_icmp(w->b, LLVMIntULT, tr_lower_parts(w, in->args[0])[0], tr_lower_parts(w, in->args[1])[0]);
         break;

@@ -369,6 +369,7 @@ static void lower_body(tr_lf *w, const lv *params) {
         b->blks[bid] = tr_lower_block(w, "");
         make_phis(w, bid);
     }
+    tr_lower_loops(w);
     const tr_blk *entry = tr_blk_at(f, 0);
     for (uint32_t i = 0; i < entry->params.n; i++) {
         unsigned n = tr_ty_nparts(tr_lower_ty(w, entry->params.d[i]));
@@ -387,6 +388,8 @@ static void lower_body(tr_lf *w, const lv *params) {
         l_at_end(w->b, b->blks[bid]);
         for (tr_val v = f->blks.d[bid].first; v != TR_NOVAL; v = tr_at(f, v)->next)
             lower_ins(w, v);
+        if (b->loop_marks && b->loop_marks[bid])
+            LLVMSetMetadata(LLVMGetBasicBlockTerminator(l_here(w->b)), w->m->kind_loop, b->loop_marks[bid]);
     }
 }
 

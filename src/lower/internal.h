@@ -45,7 +45,7 @@ typedef struct tr_lm {
     lt i1, i8, i16, i32, i64, f32, f64, ptr, void_;
     lt part[TR_PART_PTR + 1];
     LLVMAttributeRef attr[TR_LA__COUNT];
-    unsigned kind_prof, kind_tbaa;
+    unsigned kind_prof, kind_tbaa, kind_loop;
     lv md_unlikely, md_data, md_frame;
     unsigned fmf; /* LLVM's fast-math bits of the context's options */
     tr_linst *insts;
@@ -60,6 +60,7 @@ typedef struct tr_lbody {
     tr_fn *f;
     lv **vals; /* parts of each value, NULL = not made yet */
     lb *blks;
+    lv *loop_marks; /* per block: metadata of the jump back to a loop's header that ends it; NULL = no loop has any */
     uint32_t at_loc; /* lambda: loc of its pattern in `outer` */
     lv *yield;       /* lambda: parts of what it yielded */
     lb yield_blk;    /* lambda with several YIELDs: where they meet, with phis in `yield` */
@@ -95,6 +96,11 @@ lv tr_lower_alloca(tr_lf *w, lt t, const char *name);
 void tr_lower_leave(tr_lf *w, lv code);
 /* An error at instruction v; lowering goes on with undefined values and the module is thrown away. */
 void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* --- loops.c --- */
+void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks */
+/* Was the index read from memory, so that nothing is known of it? */
+bool tr_lower_is_lookup(const tr_fn *f, tr_val index);
 
 /* --- module.c --- */
 lv tr_lower_declare(tr_lm *m, const char *name, lt type, bool *fresh);

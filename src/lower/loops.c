@@ -1,0 +1,93 @@
+/* What LLVM is told about single loops.
+ *
+ * A loop that looks elements up by an index from memory waits for one load after the other; four rounds at a time keep more of
+ * them under way. LLVM unrolls no loop of its own accord in our pipeline (jit/pipeline.h): it gains nothing elsewhere.
+ * Cost: one pass over the body; loops are looked for only where such an index was found. */
+#include "lower/internal.h"
+
+enum { UNROLL = 4, MAX_SIZE = 64 };
+
+bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
+    while (tr_at(f, index)->op == TR_OP_CONV)
+        index = tr_at(f, index)->args[0];
+    return tr_at(f, index)->op == TR_OP_LOAD;
+}
+
+/* Does the instruction use an index from memory? */
+static bool looks_up(const tr_fn *f, const tr_ins *in) {
+    switch ((tr_op)in->op) {
+    case TR_OP_WRAP:
+    case TR_OP_CHECKIDX: return tr_lower_is_lookup(f, in->args[0]);
+    case TR_OP_LOAD:
+    case TR_OP_STORE:
+        for (uint32_t i = 1; i < in->nargs - (in->op == TR_OP_STORE); i++)
+            if (tr_lower_is_lookup(f, in->args[i]))
+                return true;
+        return false;
+    default: return false;
+    }
+}
+
+static bool any_lookup(const tr_fn *f, tr_bid b) {
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+        if (looks_up(f, tr_at(f, v)))
+            return true;
+    return false;
+}
+
+/* !{itself, !{"llvm.loop.unroll.count", i32 4}}: a node that refers to itself is never merged with another. */
+static lv unroll_mark(tr_lm *m) {
+    static const char key[] = "llvm.loop.unroll.count";
+    LLVMMetadataRef count[2] = {LLVMMDStringInContext2(m->lc, key, sizeof key - 1),
+                                LLVMValueAsMetadata(l_int(m->i32, UNROLL))};
+    LLVMMetadataRef self = LLVMTemporaryMDNode(m->lc, NULL, 0);
+    LLVMMetadataRef node[2] = {self, LLVMMDNodeInContext2(m->lc, count, 2)};
+    LLVMMetadataRef mark = LLVMMDNodeInContext2(m->lc, node, 2);
+    LLVMMetadataReplaceAllUsesWith(self, mark);
+    return LLVMMetadataAsValue(m->lc, mark);
+}
+
+static uint32_t size_of(const tr_fn *f, const tr_loop *l) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            n++;
+    return n;
+}
+
+/* Innermost, small, with such an index in it, and one jump back that carries the mark. */
+static void mark_loops(tr_lf *w, const uint8_t *found) {
+    tr_fn *f = w->body->f;
+    tr_arena *a = &w->m->ctx->arena;
+    tr_loops loops = {0};
+    uint32_t *innermost = TR_NEW_N(a, uint32_t, f->blks.n + 1u);
+    tr_dom_compute(f);
+    tr_loops_find(f, &loops, innermost);
+    uint8_t *wanted = TR_NEW_N(a, uint8_t, loops.n + 1u);
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        if (found[f->rpo.d[i]] && innermost[f->rpo.d[i]] != UINT32_MAX)
+            wanted[innermost[f->rpo.d[i]]] = 1;
+    for (uint32_t l = 0; l < loops.n; l++)
+        if (loops.d[l].parent != UINT32_MAX)
+            wanted[loops.d[l].parent] = 0;
+    for (uint32_t l = 0; l < loops.n; l++) {
+        if (!wanted[l] || loops.d[l].latch == TR_NOBLK || size_of(f, &loops.d[l]) > MAX_SIZE)
+            continue;
+        if (!w->body->loop_marks)
+            w->body->loop_marks = TR_NEW_N(a, lv, f->blks.n + 1u);
+        w->body->loop_marks[loops.d[l].latch] = unroll_mark(w->m);
+    }
+}
+
+void tr_lower_loops(tr_lf *w) {
+    tr_fn *f = w->body->f;
+    uint8_t *found = NULL;
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        if (any_lookup(f, f->rpo.d[i])) {
+            if (!found)
+                found = TR_NEW_N(&w->m->ctx->arena, uint8_t, f->blks.n + 1u);
+            found[f->rpo.d[i]] = 1;
+        }
+    if (found)
+        mark_loops(w, found);
+}
