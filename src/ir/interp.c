@@ -160,14 +160,39 @@ static bool raise_site(run *r, const tr_ins *i, uint32_t first) {
     return false;
 }
 
+/* As NumPy: negative extents and sizes past int64 are ValueErrors, and extents of 0 do not hide that others are too large. */
+static const tr_site *bad_size(run *r, const tr_ins *i) {
+    static const tr_site negative = {TR_EXC_VALUE, "negative dimensions are not allowed", -1, NULL};
+    static const tr_site too_big = {
+        TR_EXC_VALUE,
+        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.", -1,
+        NULL};
+    int64_t room = INT64_MAX / (int64_t)tr_ty_size(i->ty->elem);
+    for (uint32_t k = 0; k < i->nargs; k++)
+        if (arg(r, i, k)->i < 0)
+            return &negative;
+    for (uint32_t k = 0; k < i->nargs; k++)
+        if (arg(r, i, k)->i)
+            room /= arg(r, i, k)->i;
+    return room ? NULL : &too_big;
+}
+
 static bool alloc(run *r, const tr_ins *i, tr_slot *out) {
     int64_t bytes = tr_ty_size(i->ty->elem);
-    for (uint32_t k = 0; k < i->nargs; k++) {
-        int64_t n = arg(r, i, k)->i;
-        if (n < 0 || (n && bytes > MAX_BYTES / n))
-            return raise_site(r, i, i->nargs);
-        bytes *= n;
-        out[2 + k].i = n;
+    const tr_site *bad = bad_size(r, i);
+    for (uint32_t k = 0; !bad && k < i->nargs; k++) {
+        out[2 + k].i = arg(r, i, k)->i;
+        bytes *= arg(r, i, k)->i;
+    }
+    if (bad || bytes > MAX_BYTES) {
+        raise_site(r, i, i->nargs);
+        if (bad) {
+            r->in->site = bad;
+        } else {
+            r->in->payload[0].i = bytes;
+            r->in->payload_ty[r->in->npayload++] = tr_ty_scalar(r->in->ctx->types, TR_TY_U64);
+        }
+        return false;
     }
     out[0].p = NULL;
     out[1].p = tr_arena_alloc(&r->in->ctx->arena, (size_t)bytes + 1);
