@@ -102,7 +102,9 @@ tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args
     j->ctx.dump = f->st->dump;
     j->ctx.types = tr_tytab_new(f->st->types);
     j->rq = (tr_request){.nargs = n, .args = j->args, .ret = ret, .upto = TR_STAGE_TIME};
-    if (!j->ctx.types)
+    if (j->ctx.types)
+        tr_tytab_follow(j->ctx.types, &j->ctx.arena);
+    else
         PyErr_NoMemory();
     if (!j->ctx.types || !tr_freeze_init(&j->frozen, &j->ctx, &j->prog, &f->st->freeze)) {
         tr_job_free(j);

@@ -38,7 +38,9 @@ static session *begin(PyObject *module) {
     tr_state *st = tr_ext_state(module);
     tr_ctx_init(&s->ctx);
     s->ctx.types = tr_tytab_new(st->types);
-    if (!s->ctx.types)
+    if (s->ctx.types)
+        tr_tytab_follow(s->ctx.types, &s->ctx.arena);
+    else
         PyErr_NoMemory();
     s->frozen_ready = s->ctx.types && tr_freeze_init(&s->frozen, &s->ctx, &s->prog, &st->freeze);
     if (s->frozen_ready)

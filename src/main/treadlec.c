@@ -282,6 +282,8 @@ int main(int argc, char **argv) {
     }
     tr_tytab *shared = ok ? tr_tytab_new(NULL) : NULL;
     ctx.types = shared ? tr_tytab_new(shared) : NULL;
+    if (ctx.types)
+        tr_tytab_follow(ctx.types, &ctx.arena);
     ok = ok && ctx.types && set_dump(&ctx) && read_input(&a, &text) && run(&ctx, &a, text.d);
     if (ctx.dump_text.n)
         fputs(ctx.dump_text.d, stderr);

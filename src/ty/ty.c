@@ -22,7 +22,7 @@ struct tr_tytab {
     tr_tytab *parent;
     pthread_mutex_t lock; /* of a table without parent */
     tr_arena arena;
-    jmp_buf *oom;
+    const tr_arena *owner; /* whose handler to use without memory */
     const tr_ty **slots;
     uint64_t *hashes;
     uint32_t n, cap, next_id;
@@ -162,8 +162,8 @@ static const tr_ty *intern_shared(tr_tytab *t, uint64_t h, const tr_ty *key) {
 }
 
 static _Noreturn void no_memory(tr_tytab *t) {
-    if (t->oom)
-        longjmp(*t->oom, 1);
+    if (t->owner && t->owner->oom)
+        longjmp(*t->owner->oom, 1);
     fputs("treadle: out of memory\n", stderr);
     abort();
 }
@@ -187,6 +187,7 @@ static const tr_ty *intern(tr_tytab *t, const tr_ty *key) {
             no_memory(t);
         return ty;
     }
+    t->arena.oom = t->owner ? t->owner->oom : NULL;
     ty = lookup(t, h, key);
     if (ty)
         return ty;
@@ -250,10 +251,9 @@ void tr_tytab_free(tr_tytab *t) {
     free(t);
 }
 
-void tr_tytab_set_oom(tr_tytab *t, jmp_buf *oom) {
-    t->oom = oom;
-    if (t->parent)
-        t->arena.oom = oom;
+void tr_tytab_follow(tr_tytab *t, const tr_arena *owner) {
+    assert(t->parent);
+    t->owner = owner;
 }
 
 /* --- what the text reader needs (ty/internal.h) --- */

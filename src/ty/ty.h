@@ -79,8 +79,8 @@ struct tr_ty {
 
 tr_tytab *tr_tytab_new(tr_tytab *parent); /* NULL without memory */
 void tr_tytab_free(tr_tytab *t);
-/* Where to go without memory; NULL (as made) aborts. For a compilation's table; the shared one never jumps. */
-void tr_tytab_set_oom(tr_tytab *t, jmp_buf *oom);
+/* Without memory a compilation's table goes where its arena goes at that moment; a table that follows none aborts. */
+void tr_tytab_follow(tr_tytab *t, const tr_arena *owner);
 
 const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind);
 const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind); /* I64, F64 or C128 */
