@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/reader.h"
 #include "ir/internal.h"
 #include "ir/prog.h"
 #include "ir/rtinfo.h"
@@ -19,10 +20,10 @@ typedef struct forward {
 
 /* Where reading stands, for all functions of a text. */
 typedef struct reader {
+    tr_reader in; /* its depth counts lambdas */
     tr_ctx *ctx;
-    const char *text, *p, *file;
+    const char *file;
     bool failed;
-    int depth;
 } reader;
 
 /* One function being read. */
@@ -49,8 +50,8 @@ static bool fail_at(reader *r, const char *at, const char *fmt, ...) {
         return false;
     r->failed = true;
     tr_span span = {.line = 1, .end_line = 0, .end_col = -1};
-    const char *line = r->text;
-    for (const char *s = r->text; s < at; s++)
+    const char *line = r->in.text;
+    for (const char *s = r->in.text; s < at; s++)
         if (*s == '\n') {
             span.line++;
             line = s + 1;
@@ -64,86 +65,40 @@ static bool fail_at(reader *r, const char *at, const char *fmt, ...) {
     return false;
 }
 
-static void skip_blank(reader *r) {
-    while (*r->p == ' ' || *r->p == '\t')
-        r->p++;
-}
-
 /* Blanks, comments and ends of lines. */
 static void skip_lines(reader *r) {
-    for (;; r->p++) {
-        if (*r->p == ';')
-            while (*r->p && *r->p != '\n')
-                r->p++;
-        if (!*r->p || !strchr(" \t\r\n", *r->p))
+    for (;; r->in.p++) {
+        if (*r->in.p == ';')
+            while (*r->in.p && *r->in.p != '\n')
+                r->in.p++;
+        if (!*r->in.p || !strchr(" \t\r\n", *r->in.p))
             return;
     }
 }
 
-static bool accept(reader *r, char c) {
-    skip_blank(r);
-    if (*r->p != c)
-        return false;
-    r->p++;
-    return true;
-}
-
 static bool expect(reader *r, char c) {
-    return accept(r, c) || fail_at(r, r->p, "expected '%c'", c);
+    return tr_rd_accept(&r->in, c) || fail_at(r, r->in.p, "expected '%c'", c);
 }
 
-static bool is_word_char(char c) {
-    return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
-}
-
-static size_t word_length(const char *p) {
-    size_t n = 0;
-    while (is_word_char(p[n]))
-        n++;
-    return n;
-}
-
-static bool accept_word(reader *r, const char *word) {
-    skip_blank(r);
-    size_t n = word_length(r->p);
-    if (n != strlen(word) || memcmp(r->p, word, n) != 0)
-        return false;
-    r->p += n;
-    return true;
-}
-
-static const char *read_word(reader *r, const char *what) {
-    skip_blank(r);
-    size_t n = word_length(r->p);
-    if (!n) {
-        fail_at(r, r->p, "expected %s", what);
-        return NULL;
-    }
-    r->p += n;
-    return tr_arena_strndup(&r->ctx->arena, r->p - n, n);
+static const char *need_word(reader *r, const char *what) {
+    const char *word = tr_rd_word(&r->in);
+    if (!word)
+        fail_at(r, r->in.p, "expected %s", what);
+    return word;
 }
 
 static bool read_int(reader *r, int64_t min, int64_t max, int64_t *out) {
-    skip_blank(r);
-    char *end;
-    const char *start = r->p;
-    bool number = isdigit((unsigned char)*start) || (*start == '-' && isdigit((unsigned char)start[1]));
-    long long v = number ? strtoll(start, &end, 10) : 0;
-    if (!number || v < min || v > max)
-        return fail_at(r, start, "expected a number of at least %lld", (long long)min);
-    r->p = end;
-    *out = v;
-    return true;
+    return tr_rd_int(&r->in, min, max, out) ||
+           fail_at(r, r->in.p, "expected a number of at least %lld", (long long)min);
 }
 
 static bool at_quote(reader *r) {
-    skip_blank(r);
-    return *r->p == '"';
+    return tr_rd_peek(&r->in) == '"';
 }
 
 static const char *read_string(reader *r) {
-    const char *start = r->p;
-    const tr_obj *o = at_quote(r) ? tr_obj_parse_ir(r->ctx->types, &r->p) : NULL;
+    const char *start = r->in.p;
+    const tr_obj *o = at_quote(r) ? tr_obj_parse_ir(r->ctx->types, &r->in.p) : NULL;
     if (!o || o->kind != TR_OBJ_STR || memchr(o->u.s.d, 0, o->u.s.n)) {
         fail_at(r, start, "expected a text in quotes");
         return NULL;
@@ -156,29 +111,29 @@ static const char *read_name(reader *r) {
     if (at_quote(r))
         return read_string(r);
     size_t n = 0;
-    while (is_word_char(r->p[n]) || r->p[n] == '.')
+    while (tr_rd_is_word_char(r->in.p[n]) || r->in.p[n] == '.')
         n++;
     if (!n) {
-        fail_at(r, r->p, "expected a name");
+        fail_at(r, r->in.p, "expected a name");
         return NULL;
     }
-    r->p += n;
-    return tr_arena_strndup(&r->ctx->arena, r->p - n, n);
+    r->in.p += n;
+    return tr_arena_strndup(&r->ctx->arena, r->in.p - n, n);
 }
 
 static const tr_ty *read_type(reader *r) {
-    skip_blank(r);
-    const char *start = r->p;
-    const tr_ty *t = tr_ty_parse_ir(r->ctx->types, &r->p);
+    tr_rd_skip(&r->in);
+    const char *start = r->in.p;
+    const tr_ty *t = tr_ty_parse_ir(r->ctx->types, &r->in.p);
     if (!t)
         fail_at(r, start, "expected a type");
     return t;
 }
 
 static const tr_obj *read_obj(reader *r) {
-    skip_blank(r);
-    const char *start = r->p;
-    const tr_obj *o = tr_obj_parse_ir(r->ctx->types, &r->p);
+    tr_rd_skip(&r->in);
+    const char *start = r->in.p;
+    const tr_obj *o = tr_obj_parse_ir(r->ctx->types, &r->in.p);
     if (!o)
         fail_at(r, start, "expected a value");
     return o;
@@ -245,10 +200,10 @@ static bool number_const(fnreader *k, const tr_obj *o, const char *at, tr_val *o
 
 static bool read_val(fnreader *k, tr_val *out) {
     reader *r = k->r;
-    skip_blank(r);
-    const char *at = r->p;
-    if (accept(r, '%')) {
-        const char *name = *r->p == '"' ? NULL : read_name(r);
+    tr_rd_skip(&r->in);
+    const char *at = r->in.p;
+    if (tr_rd_accept(&r->in, '%')) {
+        const char *name = *r->in.p == '"' ? NULL : read_name(r);
         if (!name)
             return fail_at(r, at, "expected a value's name");
         *out = value_slot(k, name, at);
@@ -260,12 +215,12 @@ static bool read_val(fnreader *k, tr_val *out) {
             *out = tr_const_obj(k->f, o);
         return o != NULL;
     }
-    bool yes = accept_word(r, "true");
-    if (yes || accept_word(r, "false")) {
+    bool yes = tr_rd_accept_word(&r->in, "true");
+    if (yes || tr_rd_accept_word(&r->in, "false")) {
         *out = tr_const_int(k->f, tr_ty_scalar(r->ctx->types, TR_TY_BOOL), yes);
         return true;
     }
-    if (accept_word(r, "undef")) {
+    if (tr_rd_accept_word(&r->in, "undef")) {
         const tr_ty *t = expect(r, ':') ? read_type(r) : NULL;
         if (t)
             *out = tr_const_undef(k->f, t);
@@ -278,7 +233,7 @@ static bool read_val(fnreader *k, tr_val *out) {
 /* Values up to `end`, which is taken. */
 static bool read_vals(fnreader *k, char end, vals *out) {
     uint32_t start = out->n;
-    while (!accept(k->r, end)) {
+    while (!tr_rd_accept(&k->r->in, end)) {
         tr_val v;
         if (out->n > start && !expect(k->r, ','))
             return false;
@@ -291,20 +246,20 @@ static bool read_vals(fnreader *k, char end, vals *out) {
 
 static bool read_group(fnreader *k, const char *word, vals *out, uint32_t *n) {
     uint32_t start = out->n;
-    if (accept_word(k->r, word) && !(expect(k->r, '(') && read_vals(k, ')', out)))
+    if (tr_rd_accept_word(&k->r->in, word) && !(expect(k->r, '(') && read_vals(k, ')', out)))
         return false;
     *n = out->n - start;
-    return *n <= UINT16_MAX || fail_at(k->r, k->r->p, "too many values");
+    return *n <= UINT16_MAX || fail_at(k->r, k->r->in.p, "too many values");
 }
 
 static bool read_block_name(fnreader *k, tr_bid *out) {
     reader *r = k->r;
     int64_t n;
     uint64_t b;
-    skip_blank(r);
-    if (*r->p != 'b' || !isdigit((unsigned char)r->p[1]))
-        return fail_at(r, r->p, "expected a block, as in b1");
-    r->p++;
+    tr_rd_skip(&r->in);
+    if (*r->in.p != 'b' || !isdigit((unsigned char)r->in.p[1]))
+        return fail_at(r, r->in.p, "expected a block, as in b1");
+    r->in.p++;
     if (!read_int(r, 0, UINT32_MAX, &n))
         return false;
     if (!tr_map_get(&k->blocks, (uint64_t)n, &b)) {
@@ -318,7 +273,7 @@ static bool read_block_name(fnreader *k, tr_bid *out) {
 static bool read_edge(fnreader *k, tr_edge *e) {
     vals args = {0};
     tr_bid to;
-    if (!read_block_name(k, &to) || (accept(k->r, '(') && !read_vals(k, ')', &args)))
+    if (!read_block_name(k, &to) || (tr_rd_accept(&k->r->in, '(') && !read_vals(k, ')', &args)))
         return false;
     *e = tr_edge_make(k->f, to, args.n, args.d);
     return true;
@@ -332,17 +287,17 @@ static bool read_span(reader *r, tr_span *s) {
     if (!read_int(r, 0, INT32_MAX, &n))
         return false;
     s->line = (int32_t)n;
-    if (accept(r, ':')) {
+    if (tr_rd_accept(&r->in, ':')) {
         if (!read_int(r, 0, INT32_MAX, &n))
             return false;
         s->col = (int32_t)n;
     }
-    if (!accept(r, '-'))
+    if (!tr_rd_accept(&r->in, '-'))
         return true;
     if (!read_int(r, 1, INT32_MAX, &n))
         return false;
     s->end_line = (int32_t)n;
-    if (accept(r, ':')) {
+    if (tr_rd_accept(&r->in, ':')) {
         if (!read_int(r, 0, INT32_MAX, &n))
             return false;
         s->end_col = (int32_t)n;
@@ -354,25 +309,25 @@ static bool read_place(fnreader *k, tr_place *out) {
     *out = (tr_place){.fn = k->place_fn, .file = k->place_file};
     if (!read_span(k->r, &out->span))
         return false;
-    if (accept_word(k->r, "in") && !(out->fn = read_string(k->r)))
+    if (tr_rd_accept_word(&k->r->in, "in") && !(out->fn = read_string(k->r)))
         return false;
-    return !accept_word(k->r, "of") || (out->file = read_string(k->r)) != NULL;
+    return !tr_rd_accept_word(&k->r->in, "of") || (out->file = read_string(k->r)) != NULL;
 }
 
 /* "@3:4-3:8 < @9:4 ...", innermost first. */
 static bool read_loc(fnreader *k, uint32_t *out) {
     TR_VEC(tr_place) chain = {0};
     *out = 0;
-    if (!accept(k->r, '@'))
+    if (!tr_rd_accept(&k->r->in, '@'))
         return true;
     do {
         tr_place place;
         if (!read_place(k, &place))
             return false;
         if (chain.n >= MAX_CHAIN)
-            return fail_at(k->r, k->r->p, "too many calls inlined into each other");
+            return fail_at(k->r, k->r->in.p, "too many calls inlined into each other");
         tr_vec_push(&k->r->ctx->arena, &chain, place);
-    } while (accept(k->r, '<') && expect(k->r, '@'));
+    } while (tr_rd_accept(&k->r->in, '<') && expect(k->r, '@'));
     for (uint32_t i = chain.n; i-- > 0;)
         *out = tr_loc_add(k->f, chain.d[i], *out);
     return !k->r->failed;
@@ -382,28 +337,28 @@ static bool read_loc(fnreader *k, uint32_t *out) {
 
 static bool read_site(fnreader *k, const tr_site **out) {
     reader *r = k->r;
-    if (!accept(r, '!'))
+    if (!tr_rd_accept(&r->in, '!'))
         return true;
     tr_site *s = TR_NEW(&r->ctx->arena, tr_site);
-    const char *name = read_word(r, "an exception");
+    const char *name = need_word(r, "an exception");
     unsigned e = 0;
     while (name && e < TR_EXC__COUNT && strcmp(tr_exc_name[e], name) != 0)
         e++;
     if (!name || e == TR_EXC__COUNT)
-        return fail_at(r, r->p, "no exception of this name");
+        return fail_at(r, r->in.p, "no exception of this name");
     *out = s;
     s->exc = (tr_exc)e;
     s->nargs = -1;
     if (at_quote(r))
         return (s->text = read_string(r)) != NULL;
-    if (!accept(r, '('))
+    if (!tr_rd_accept(&r->in, '('))
         return true;
     TR_VEC(const tr_obj *) args = {0};
-    while (!accept(r, ')')) {
+    while (!tr_rd_accept(&r->in, ')')) {
         const tr_obj *o = NULL;
         if (args.n && !expect(r, ','))
             return false;
-        if (!accept_word(r, "_") && !(o = read_obj(r)))
+        if (!tr_rd_accept_word(&r->in, "_") && !(o = read_obj(r)))
             return false;
         tr_vec_push(&r->ctx->arena, &args, o);
     }
@@ -422,25 +377,25 @@ static bool read_callpy(fnreader *k, tr_ins *i, vals *args) {
     if (!read_val(k, &v) || !expect(r, '('))
         return false;
     tr_vec_push(a, args, v);
-    while (!accept(r, ')')) {
+    while (!tr_rd_accept(&r->in, ')')) {
         if (args->n > 1 && !expect(r, ','))
             return false;
-        if (accept(r, '*')) {
-            if (accept(r, '*')) {
+        if (tr_rd_accept(&r->in, '*')) {
+            if (tr_rd_accept(&r->in, '*')) {
                 c->starstar = true;
                 return expect(r, ')');
             }
             if (args->n > 1)
-                return fail_at(r, r->p, "a star may only stand before the first argument");
+                return fail_at(r, r->in.p, "a star may only stand before the first argument");
             c->star = true;
         }
-        skip_blank(r);
-        size_t n = word_length(r->p);
-        if (n && r->p[n] == '=') {
-            tr_vec_push(a, &kw, tr_arena_strndup(a, r->p, n));
-            r->p += n + 1;
+        tr_rd_skip(&r->in);
+        size_t n = tr_rd_word_length(r->in.p);
+        if (n && r->in.p[n] == '=') {
+            tr_vec_push(a, &kw, tr_arena_strndup(a, r->in.p, n));
+            r->in.p += n + 1;
         } else if (kw.n) {
-            return fail_at(r, r->p, "positional arguments come first");
+            return fail_at(r, r->in.p, "positional arguments come first");
         }
         if (!read_val(k, &v))
             return false;
@@ -454,8 +409,8 @@ static bool read_callpy(fnreader *k, tr_ins *i, vals *args) {
 static bool read_callrt(fnreader *k, tr_ins *i, vals *args) {
     reader *r = k->r;
     tr_rtcall *rt = TR_NEW(&r->ctx->arena, tr_rtcall);
-    skip_blank(r);
-    const char *at = r->p, *name = read_word(r, "a function of the run-time library");
+    tr_rd_skip(&r->in);
+    const char *at = r->in.p, *name = need_word(r, "a function of the run-time library");
     unsigned row = 0;
     while (name && row < TR_RT__COUNT && strcmp(tr_rt_info[row].name, name) != 0)
         row++;
@@ -477,8 +432,8 @@ static bool read_indexed(fnreader *k, vals *args) {
 }
 
 static bool read_named(reader *r, const char *const *names, unsigned count, const char *what, unsigned *out) {
-    skip_blank(r);
-    const char *at = r->p, *word = read_word(r, what);
+    tr_rd_skip(&r->in);
+    const char *at = r->in.p, *word = need_word(r, what);
     for (unsigned n = 0; word && n < count; n++)
         if (!strcmp(names[n], word)) {
             *out = n;
@@ -490,11 +445,11 @@ static bool read_named(reader *r, const char *const *names, unsigned count, cons
 static bool read_reductions(fnreader *k, tr_pat *p, vals *args) {
     reader *r = k->r;
     TR_VEC(tr_redk) reds = {0};
-    if (!accept_word(r, "red"))
+    if (!tr_rd_accept_word(&r->in, "red"))
         return true;
     if (!expect(r, '('))
         return false;
-    while (!accept(r, ')')) {
+    while (!tr_rd_accept(&r->in, ')')) {
         unsigned which;
         tr_val v;
         if ((reds.n && !expect(r, ',')) ||
@@ -504,7 +459,7 @@ static bool read_reductions(fnreader *k, tr_pat *p, vals *args) {
         tr_vec_push(&r->ctx->arena, args, v);
     }
     if (reds.n > UINT16_MAX)
-        return fail_at(r, r->p, "too many reductions");
+        return fail_at(r, r->in.p, "too many reductions");
     p->nred = (uint16_t)reds.n;
     p->reds = reds.d;
     return true;
@@ -515,10 +470,10 @@ static bool read_pattern(fnreader *k, tr_ins *i, vals *args) {
     tr_pat *p = TR_NEW(&r->ctx->arena, tr_pat);
     uint32_t n;
     i->imm.pat = p;
-    if (accept(r, '[') && !read_vals(k, ']', args))
+    if (tr_rd_accept(&r->in, '[') && !read_vals(k, ']', args))
         return false;
     if (args->n > TR_MAX_NDIM)
-        return fail_at(r, r->p, "more than %d dimensions", TR_MAX_NDIM);
+        return fail_at(r, r->in.p, "more than %d dimensions", TR_MAX_NDIM);
     p->nspace = (uint8_t)args->n;
     if (!read_group(k, "in", args, &n))
         return false;
@@ -537,16 +492,16 @@ static bool read_lambda(fnreader *k, tr_pat *p) {
     reader *r = k->r;
     if (!expect(r, '{'))
         return false;
-    if (r->depth >= MAX_LAMBDAS)
-        return fail_at(r, r->p, "patterns are nested too deeply");
+    if (r->in.depth >= MAX_LAMBDAS)
+        return fail_at(r, r->in.p, "patterns are nested too deeply");
     fnreader in = {.r = r, .place_fn = k->place_fn, .place_file = k->place_file};
     in.f = tr_fn_new(r->ctx, tr_arena_printf(&r->ctx->arena, "%s.lambda", k->f->name), k->f->stage);
     in.f->is_lambda = true;
     in.f->file = k->f->file;
     p->lam = in.f;
-    r->depth++;
+    r->in.depth++;
     bool ok = read_body(&in);
-    r->depth--;
+    r->in.depth--;
     return ok;
 }
 
@@ -566,8 +521,10 @@ static bool read_sub(reader *r, tr_ins *i) {
     case TR_OP_CMP: ok = read_named(r, tr_cmp_name, TR_CMP__COUNT, "a comparison", &n); break;
     case TR_OP_MATH: ok = read_named(r, math, TR_MATH__COUNT, "a function", &n); break;
     case TR_OP_IS:
-    case TR_OP_IN: n = accept_word(r, "not"); break;
-    case TR_OP_UNDEFVAR: n = accept_word(r, "global") ? 1 : accept_word(r, "free") ? 2 : 0; break;
+    case TR_OP_IN: n = tr_rd_accept_word(&r->in, "not"); break;
+    case TR_OP_UNDEFVAR:
+        n = tr_rd_accept_word(&r->in, "global") ? 1 : tr_rd_accept_word(&r->in, "free") ? 2 : 0;
+        break;
     default: break;
     }
     i->sub = (uint8_t)n;
@@ -578,15 +535,16 @@ static bool read_sub(reader *r, tr_ins *i) {
 static bool read_plain(fnreader *k, const tr_ins *i, vals *args) {
     reader *r = k->r;
     int8_t want = tr_op_info[i->op].nargs;
-    skip_blank(r);
-    if (want == 0 || !*r->p || strchr("\r\n;!{}", *r->p) || (*r->p == '@' && isdigit((unsigned char)r->p[1])))
+    tr_rd_skip(&r->in);
+    if (want == 0 || !*r->in.p || strchr("\r\n;!{}", *r->in.p) ||
+        (*r->in.p == '@' && isdigit((unsigned char)r->in.p[1])))
         return true;
     do {
         tr_val v;
         if (!read_val(k, &v))
             return false;
         tr_vec_push(&r->ctx->arena, args, v);
-    } while ((want < 0 || args->n < (uint32_t)want) && accept(r, ','));
+    } while ((want < 0 || args->n < (uint32_t)want) && tr_rd_accept(&r->in, ','));
     return true;
 }
 
@@ -596,9 +554,9 @@ static bool read_immediate(fnreader *k, tr_ins *i, bool any_args) {
     int64_t n, of;
     switch (i->op) {
     case TR_OP_UNPACK:
-        if (!expect(r, ',') || !read_int(r, 0, UINT32_MAX, &n) || !accept_word(r, "of") ||
+        if (!expect(r, ',') || !read_int(r, 0, UINT32_MAX, &n) || !tr_rd_accept_word(&r->in, "of") ||
             !read_int(r, 0, INT32_MAX, &of))
-            return fail_at(r, r->p, "expected a number as in '0 of 2'");
+            return fail_at(r, r->in.p, "expected a number as in '0 of 2'");
         i->imm.i = n | of << 32;
         return true;
     case TR_OP_EXTRACT:
@@ -649,8 +607,8 @@ static bool read_operands(fnreader *k, tr_ins *i, vals *args) {
 
 static bool read_op(fnreader *k, tr_ins *i) {
     reader *r = k->r;
-    skip_blank(r);
-    const char *at = r->p, *name = read_word(r, "an instruction");
+    tr_rd_skip(&r->in);
+    const char *at = r->in.p, *name = need_word(r, "an instruction");
     if (!name)
         return false;
     unsigned op = 0;
@@ -660,14 +618,14 @@ static bool read_op(fnreader *k, tr_ins *i) {
     if (op == TR_OP__COUNT || op == TR_OP_PARAM || tr_is_const(&(tr_ins){.op = (uint16_t)op}))
         return fail_at(r, at, "no instruction '%s' in this stage", name);
     i->op = (uint16_t)op;
-    while (*r->p == '.') {
-        r->p++;
-        if (accept_word(r, "nsw"))
+    while (*r->in.p == '.') {
+        r->in.p++;
+        if (tr_rd_accept_word(&r->in, "nsw"))
             i->flags |= F_NSW;
-        else if (accept_word(r, "fast"))
+        else if (tr_rd_accept_word(&r->in, "fast"))
             i->flags |= F_FAST;
         else
-            return fail_at(r, r->p, "expected nsw or fast");
+            return fail_at(r, r->in.p, "expected nsw or fast");
     }
     return true;
 }
@@ -675,14 +633,14 @@ static bool read_op(fnreader *k, tr_ins *i) {
 /* One line: [%name [: type] =] op operands [place] [{ lambda }]. */
 static bool read_ins(fnreader *k) {
     reader *r = k->r;
-    const char *at = r->p, *name = NULL;
+    const char *at = r->in.p, *name = NULL;
     tr_ins i = {.blk = TR_NOBLK};
     memset(&i.imm, 0, sizeof i.imm);
     vals args = {0};
-    if (accept(r, '%')) {
+    if (tr_rd_accept(&r->in, '%')) {
         if (!(name = read_name(r)))
             return false;
-        if (accept(r, ':') && !(i.ty = read_type(r)))
+        if (tr_rd_accept(&r->in, ':') && !(i.ty = read_type(r)))
             return false;
         if (!expect(r, '='))
             return false;
@@ -697,9 +655,9 @@ static bool read_ins(fnreader *k) {
     if (!read_sub(r, &i) || !read_operands(k, &i, &args) || !read_loc(k, &i.loc) ||
         (i.op == TR_OP_PATTERN && !read_lambda(k, i.imm.pat)))
         return false;
-    skip_blank(r);
-    if (*r->p && !strchr("\r\n;}", *r->p))
-        return fail_at(r, r->p, "expected the end of the line");
+    tr_rd_skip(&r->in);
+    if (*r->in.p && !strchr("\r\n;}", *r->in.p))
+        return fail_at(r, r->in.p, "expected the end of the line");
     tr_val v = name ? define(k, name, at) : tr_ins_new(k->f, (tr_op)i.op, NULL);
     if (v == TR_NOVAL)
         return false;
@@ -716,10 +674,10 @@ static bool read_ins(fnreader *k) {
 static bool read_params(fnreader *k) {
     reader *r = k->r;
     do {
-        skip_blank(r);
-        const char *at = r->p, *name = expect(r, '%') ? read_name(r) : NULL;
+        tr_rd_skip(&r->in);
+        const char *at = r->in.p, *name = expect(r, '%') ? read_name(r) : NULL;
         const tr_ty *ty = NULL;
-        if (!name || (accept(r, ':') && !(ty = read_type(r))))
+        if (!name || (tr_rd_accept(&r->in, ':') && !(ty = read_type(r))))
             return false;
         if ((ty != NULL) != (k->f->stage == S_T))
             return fail_at(r, at, ty ? "values have no types in this stage" : "the param needs a type");
@@ -731,23 +689,23 @@ static bool read_params(fnreader *k) {
         i->ty = ty;
         i->blk = k->b;
         tr_vec_push(&r->ctx->arena, &k->f->blks.d[k->b].params, v);
-    } while (accept(r, ','));
+    } while (tr_rd_accept(&r->in, ','));
     return expect(r, ')');
 }
 
 static bool read_block(fnreader *k) {
     reader *r = k->r;
-    const char *at = r->p;
+    const char *at = r->in.p;
     if (!read_block_name(k, &k->b))
         return false;
     for (uint32_t i = 0; i < k->defined.n; i++)
         if (k->defined.d[i] == k->b)
             return fail_at(r, at, "this block is defined twice");
     tr_vec_push(&r->ctx->arena, &k->defined, k->b);
-    if ((accept(r, '(') && !read_params(k)) || !expect(r, ':'))
+    if ((tr_rd_accept(&r->in, '(') && !read_params(k)) || !expect(r, ':'))
         return false;
-    for (skip_lines(r); *r->p && *r->p != '}'; skip_lines(r)) {
-        if (*r->p == 'b' && isdigit((unsigned char)r->p[1]))
+    for (skip_lines(r); *r->in.p && *r->in.p != '}'; skip_lines(r)) {
+        if (*r->in.p == 'b' && isdigit((unsigned char)r->in.p[1]))
             return true;
         if (!read_ins(k))
             return false;
@@ -777,10 +735,10 @@ static void order_blocks(fnreader *k) {
 /* Blocks up to "}", which is taken. */
 static bool read_body(fnreader *k) {
     reader *r = k->r;
-    const char *start = r->p;
-    for (skip_lines(r); !accept(r, '}'); skip_lines(r)) {
-        if (!*r->p)
-            return fail_at(r, r->p, "expected '}'");
+    const char *start = r->in.p;
+    for (skip_lines(r); !tr_rd_accept(&r->in, '}'); skip_lines(r)) {
+        if (!*r->in.p)
+            return fail_at(r, r->in.p, "expected '}'");
         if (!read_block(k))
             return false;
     }
@@ -796,20 +754,20 @@ static bool read_body(fnreader *k) {
 
 static bool read_head(fnreader *k) {
     reader *r = k->r;
-    bool front = accept_word(r, "front"), lambda = !front && accept_word(r, "lambda");
-    if (!front && !lambda && !accept_word(r, "fn"))
-        return fail_at(r, r->p, "expected fn, front or lambda");
+    bool front = tr_rd_accept_word(&r->in, "front"), lambda = !front && tr_rd_accept_word(&r->in, "lambda");
+    if (!front && !lambda && !tr_rd_accept_word(&r->in, "fn"))
+        return fail_at(r, r->in.p, "expected fn, front or lambda");
     const char *name = expect(r, '@') ? read_name(r) : NULL;
     if (!name)
         return false;
     k->f = tr_fn_new(r->ctx, name, front ? S_F : S_T);
     k->f->is_lambda = lambda;
     k->place_fn = name;
-    if (accept(r, '-') && !(expect(r, '>') && (k->f->ret = read_type(r))))
+    if (tr_rd_accept(&r->in, '-') && !(expect(r, '>') && (k->f->ret = read_type(r))))
         return false;
-    if (accept_word(r, "in") && !(k->place_fn = read_string(r)))
+    if (tr_rd_accept_word(&r->in, "in") && !(k->place_fn = read_string(r)))
         return false;
-    if (accept_word(r, "of") && !(k->f->file = read_string(r)))
+    if (tr_rd_accept_word(&r->in, "of") && !(k->f->file = read_string(r)))
         return false;
     k->place_file = k->f->file;
     return expect(r, '{');
@@ -844,8 +802,8 @@ static void add_function(tr_prog *p, tr_fn *f) {
 }
 
 bool tr_ir_parse(tr_ctx *ctx, const char *text, const char *file, tr_prog *out) {
-    reader r = {.ctx = ctx, .text = text, .p = text, .file = file};
-    for (skip_lines(&r); *r.p; skip_lines(&r)) {
+    reader r = {.in = {.a = &ctx->arena, .text = text, .p = text, .blanks = " \t"}, .ctx = ctx, .file = file};
+    for (skip_lines(&r); *r.in.p; skip_lines(&r)) {
         fnreader k = {.r = &r};
         if (!read_head(&k) || !read_body(&k))
             return false;

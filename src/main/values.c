@@ -6,37 +6,26 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/reader.h"
 #include "base/vec.h"
 #include "ty/obj.h"
 
 typedef struct reader {
+    tr_reader in;
     tr_ctx *ctx;
-    const char *p, *msg;
+    const char *msg;
 } reader;
 
 static bool read_value(reader *r, const tr_ty *t, tr_slot *out);
 
-static void skip_blank(reader *r) {
-    while (isspace((unsigned char)*r->p))
-        r->p++;
-}
-
-static bool accept(reader *r, char c) {
-    skip_blank(r);
-    if (*r->p != c)
-        return false;
-    r->p++;
-    return true;
-}
-
 static bool fail(reader *r, const char *what) {
     if (!r->msg)
-        r->msg = tr_arena_printf(&r->ctx->arena, "expected %s at '%.20s'", what, r->p);
+        r->msg = tr_arena_printf(&r->ctx->arena, "expected %s at '%.20s'", what, r->in.p);
     return false;
 }
 
 static bool expect(reader *r, char c) {
-    return accept(r, c) || fail(r, (const char[]){'\'', c, '\'', 0});
+    return tr_rd_accept(&r->in, c) || fail(r, (const char[]){'\'', c, '\'', 0});
 }
 
 /* --- scalars --- */
@@ -84,25 +73,16 @@ static bool from_obj(reader *r, const tr_ty *t, const tr_obj *o, tr_slot *out) {
     return true;
 }
 
-static bool accept_word(reader *r, const char *word) {
-    size_t n = strlen(word);
-    skip_blank(r);
-    if (strncmp(r->p, word, n) != 0 || isalnum((unsigned char)r->p[n]))
-        return false;
-    r->p += n;
-    return true;
-}
-
 static bool read_scalar(reader *r, const tr_ty *t, tr_slot *out) {
     if (t->kind == TR_TY_BOOL) {
-        out->i = accept_word(r, "true");
-        return out->i || accept_word(r, "false") || fail(r, "true or false");
+        out->i = tr_rd_accept_word(&r->in, "true");
+        return out->i || tr_rd_accept_word(&r->in, "false") || fail(r, "true or false");
     }
-    skip_blank(r);
-    const char *start = r->p;
-    const tr_obj *o = tr_obj_parse_ir(r->ctx->types, &r->p);
+    tr_rd_skip(&r->in);
+    const char *start = r->in.p;
+    const tr_obj *o = tr_obj_parse_ir(r->ctx->types, &r->in.p);
     if (!o) {
-        r->p = start;
+        r->in.p = start;
         return fail(r, "a number");
     }
     return from_obj(r, t, o, out);
@@ -126,7 +106,7 @@ static bool read_list(reader *r, const tr_ty *t, unsigned axis, int64_t *shape, 
     if (!expect(r, '['))
         return false;
     int64_t n = 0;
-    while (!accept(r, ']')) {
+    while (!tr_rd_accept(&r->in, ']')) {
         if (n && !expect(r, ','))
             return false;
         if (!read_list(r, t, axis + 1, shape, out))
@@ -196,7 +176,7 @@ static bool read_items(reader *r, const tr_ty *t, tr_slot *out) {
             return false;
         out += tr_ty_nparts(t->items[i]);
     }
-    accept(r, ',');
+    tr_rd_accept(&r->in, ',');
     return expect(r, ')');
 }
 
@@ -204,7 +184,7 @@ static bool read_value(reader *r, const tr_ty *t, tr_slot *out) {
     if (tr_ty_is_scalar(t))
         return read_scalar(r, t, out);
     switch ((tr_tyk)t->kind) {
-    case TR_TY_NONE: return accept_word(r, "none") || fail(r, "none");
+    case TR_TY_NONE: return tr_rd_accept_word(&r->in, "none") || fail(r, "none");
     case TR_TY_ARRAY: return read_array(r, t, out);
     case TR_TY_TUPLE: return read_items(r, t, out);
     default: return fail(r, "a type that has a text; this one has none");
@@ -212,9 +192,9 @@ static bool read_value(reader *r, const tr_ty *t, tr_slot *out) {
 }
 
 bool tr_value_read(tr_ctx *ctx, const tr_ty *t, const char **s, tr_slot *out, const char **msg) {
-    reader r = {.ctx = ctx, .p = *s};
+    reader r = {.in = {.a = &ctx->arena, .text = *s, .p = *s, .blanks = " \t\n\v\f\r"}, .ctx = ctx};
     bool ok = read_value(&r, t, out);
-    *s = r.p;
+    *s = r.in.p;
     *msg = r.msg;
     return ok;
 }
