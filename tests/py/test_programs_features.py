@@ -135,7 +135,7 @@ def appending(n):
 
 
 def growing(n):
-    return ([0] * n)[0]
+    return ((0,) * n)[0]
 
 
 def storing_into_a_list(n):
