@@ -66,9 +66,14 @@ bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
     return true;
 }
 
-/* Element number i of an array in C order. */
+/* Element number i of an array in C order; no division where the elements lie so in memory. */
 static tr_tv flat_at(tr_em *e, tr_tv a, tr_tv i) {
     tr_tv idx[TR_MAX_NDIM];
+    if (a.ty->layout == TR_LAYOUT_C && a.ty->ndim > 1) {
+        tr_tv n = tr_em_size(e, a);
+        const tr_ty *row = tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_C, a.ty->readonly);
+        return tr_em_load(e, tr_em_view(e, row, a, zero(e), &n, NULL), &i);
+    }
     for (uint32_t k = a.ty->ndim; k-- > 0;) {
         if (k == 0) {
             idx[0] = i;

@@ -185,3 +185,19 @@ def test_errors_name_the_line_and_a_way_out(fn, arg, text, help):
     assert f"help: {help}" in message, message
     lines = range(fn.__code__.co_firstlineno + 1, fn.__code__.co_firstlineno + 5)
     assert any(f"test_programs_features.py:{n}:" in message for n in lines), message
+
+
+# --- flat, whatever the layout ---
+
+
+def through_flat(a):
+    total = 0.0
+    for k, v in enumerate(a.flat):
+        total += k * v
+    return total, a.flat[2], a.flat[-1], sum((a * 2).flat)
+
+
+def test_flat_of_every_layout():
+    a = np.arange(24.0).reshape(2, 3, 4)
+    for view in (a, a.T, a[:, 1:], a[0], a[0, :, ::-2], a[1, 1]):
+        same(through_flat, view)
