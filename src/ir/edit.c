@@ -200,6 +200,7 @@ void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t 
     for (uint32_t k = 0; k < nblks; k++) {
         tr_bid b = tr_blk_new(dst);
         bmap[blks[k]] = b;
+        dst->blks.d[b].cold = src->blks.d[blks[k]].cold;
         for (uint32_t p = 0; p < src->blks.d[blks[k]].params.n; p++) {
             tr_val v = src->blks.d[blks[k]].params.d[p];
             map[v] = tr_blk_param(dst, b, tr_at(src, v)->ty, name_of(src, v));

@@ -5,6 +5,8 @@
  * Cost: one pass over the body; loops are looked for only where such an index was found. */
 #include "lower/internal.h"
 
+#include <string.h>
+
 enum { UNROLL = 4, MAX_SIZE = 64 };
 
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
@@ -35,16 +37,20 @@ static bool any_lookup(const tr_fn *f, tr_bid b) {
     return false;
 }
 
-/* !{itself, !{"llvm.loop.unroll.count", i32 4}}: a node that refers to itself is never merged with another. */
-static lv unroll_mark(tr_lm *m) {
-    static const char key[] = "llvm.loop.unroll.count";
-    LLVMMetadataRef count[2] = {LLVMMDStringInContext2(m->lc, key, sizeof key - 1),
-                                LLVMValueAsMetadata(l_int(m->i32, UNROLL))};
+/* !{itself, !{key, value}}: a node that refers to itself is never merged with another. */
+static lv loop_mark(tr_lm *m, const char *key, lv value) {
+    LLVMMetadataRef count[2] = {LLVMMDStringInContext2(m->lc, key, strlen(key)), LLVMValueAsMetadata(value)};
     LLVMMetadataRef self = LLVMTemporaryMDNode(m->lc, NULL, 0);
     LLVMMetadataRef node[2] = {self, LLVMMDNodeInContext2(m->lc, count, 2)};
     LLVMMetadataRef mark = LLVMMDNodeInContext2(m->lc, node, 2);
     LLVMMetadataReplaceAllUsesWith(self, mark);
     return LLVMMetadataAsValue(m->lc, mark);
+}
+
+static void set_mark(tr_lf *w, tr_bid latch, lv mark) {
+    if (!w->body->loop_marks)
+        w->body->loop_marks = TR_NEW_N(&w->m->ctx->arena, lv, w->body->f->blks.n + 1u);
+    w->body->loop_marks[latch] = mark;
 }
 
 static uint32_t size_of(const tr_fn *f, const tr_loop *l) {
@@ -73,15 +79,27 @@ static void mark_loops(tr_lf *w, const uint8_t *found) {
     for (uint32_t l = 0; l < loops.n; l++) {
         if (!wanted[l] || loops.d[l].latch == TR_NOBLK || size_of(f, &loops.d[l]) > MAX_SIZE)
             continue;
-        if (!w->body->loop_marks)
-            w->body->loop_marks = TR_NEW_N(a, lv, f->blks.n + 1u);
-        w->body->loop_marks[loops.d[l].latch] = unroll_mark(w->m);
+        set_mark(w, loops.d[l].latch, loop_mark(w->m, "llvm.loop.unroll.count", l_int(w->m->i32, UNROLL)));
+    }
+}
+
+/* A checked copy of a loop runs when an index is about to be out of range: vectors for it cost time to compile and pay never.
+ * Its blocks are cold; the jump back is the one to a block that comes earlier. */
+static void mark_cold(tr_lf *w) {
+    const tr_fn *f = w->body->f;
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        tr_bid b = f->rpo.d[i];
+        const tr_ins *t = tr_term(f, b);
+        for (uint32_t s = 0; tr_blk_at(f, b)->cold && s < tr_nsucc(t); s++)
+            if (tr_blk_at(f, t->imm.succ[s].to)->rpo <= i)
+                set_mark(w, b, loop_mark(w->m, "llvm.loop.vectorize.enable", LLVMConstInt(w->m->i1, 0, 0)));
     }
 }
 
 void tr_lower_loops(tr_lf *w) {
     tr_fn *f = w->body->f;
     uint8_t *found = NULL;
+    mark_cold(w);
     for (uint32_t i = 0; i < f->rpo.n; i++)
         if (any_lookup(f, f->rpo.d[i])) {
             if (!found)

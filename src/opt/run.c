@@ -165,7 +165,8 @@ static void visit(order *o, uint32_t inst) {
 /* Instances that the root reaches, callees first (in a cycle: whichever is met first). */
 static tr_u32s callees_first(tr_prog *p) {
     order o = {.p = p, .seen = TR_NEW_N(&p->ctx->arena, uint8_t, p->insts.n + 1u)};
-    visit(&o, p->root);
+    if (p->root < p->insts.n)
+        visit(&o, p->root);
     return o.out;
 }
 

@@ -260,6 +260,7 @@ void tr_opt_version(tr_fn *f, const tr_loop *l, const tr_lin *conds, uint32_t n,
         r.where[l->blks.d[i]] = 1;
         r.where[bmap[l->blks.d[i]]] = 2;
         tr_vec_push(a, slow, bmap[l->blks.d[i]]);
+        tr_blk_at(f, bmap[l->blks.d[i]])->cold = true;
     }
     repair_uses(&r, map, nmap);
 }
