@@ -12,7 +12,9 @@
 #include "opt/lin.h"
 #include "opt/priv.h"
 
-/* No array has a longer axis (8 EiB of bools do not fit an address space); arguments are checked against it at the boundary. */
+/* No array whose elements lie apart has a longer axis: it would not fit an address space. An array without elements, or one whose
+ * axis has stride 0, may claim to; for the former every index fails on its empty axis, for the latter every index reads the
+ * same element, so nothing outside memory is ever reached. */
 #define TR_MAX_DIM ((int64_t)1 << 60)
 
 typedef struct tr_fact {
