@@ -25,7 +25,7 @@ enum {
 /* X(field, C type, default). All integers so that hashing and comparing need no cases. */
 #define TR_OPTS(X)                                                                                         \
     X(fastmath, uint8_t, 0)      /* set of TR_FM_* */                                                      \
-    X(boundscheck, uint8_t, 1)   /* D22 */                                                                 \
+    X(boundscheck, uint8_t, 1)   /* indices are checked; where that is proven or moved: opt/bounds.c */    \
     X(error_numpy, uint8_t, 0)   /* error_model="numpy": division by zero gives inf/nan/0 */               \
     X(promote_numba, uint8_t, 0) /* promotion="numba" */                                                   \
     X(inline_always, uint8_t, 0) /* inline="always" */                                                     \

@@ -3,7 +3,7 @@
  * LLVM is set up once per process; a TargetMachine, which is costly and not shareable, once per thread and level, freed when the thread
  * ends. Context and module live for one compile. Nothing of LLVM's is printed: diagnostics are collected and become part
  * of the error. When LLVM gives up for good it ends the process; the handler says why on the way out.
- * Out of memory (D18): the arena jumps to the handler here, no LLVM frame lies between, and the context is disposed of. */
+ * Out of memory: the arena jumps to the handler here, no LLVM frame lies between, and the context is disposed of. */
 #include "jit/backend.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Arrays: extents, element access, views, allocation, broadcasting, assignment, copies, and elementwise operators.
- * Whatever touches more than one element is a pattern (DESIGN, idea 2). */
+ * Whatever touches more than one element is a pattern (HACKING.md, "Decisions"). */
 #include <string.h>
 
 #include "lib/em.h"

@@ -1,5 +1,5 @@
 /* a[i] and a[i] = v: basic indexing with integers, slices, Ellipsis and newaxis; tuples and ranges.
- * Negative indices wrap once; out of range raises IndexError unless boundscheck is off (D22). */
+ * Negative indices wrap once; out of range raises IndexError unless boundscheck is off. */
 #include "lib/em.h"
 #include "lib/priv.h"
 

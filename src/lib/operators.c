@@ -1,5 +1,5 @@
 /* Python's operators on scalars, literals, tuples, strings known at compile time, and (through arrays.c) arrays.
- * Rules: decision D3; semantics of division, shifts and powers as in DESIGN's "Semantics that users rely on".
+ * Rules: docs/semantics.md.
  * Literals fold here, so that `2 * math.pi` stays weak. */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Python's builtin functions on numbers and iterables. print() and conversions to text are in pyprint.c.
- * Results have Python's meaning on D3's types: abs, min, max and round keep the width of their operands. */
+ * Results have Python's meaning on the types of docs/semantics.md: abs, min, max and round keep the width of their operands. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Indices in range (D22).
+/* Indices in range.
  *
  * A walk of the dominator tree collects what is known - conditions that were passed, loop counters, sizes - and asks the
  * prover (prove.h) about each wrap and each check. What it proves goes. For what it cannot, it looks for a condition

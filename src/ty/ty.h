@@ -3,7 +3,7 @@
  * Two tables exist: the process's (tr_tytab_new(NULL)), shared by all threads under a lock, and one per compilation on top
  * of it for types that mention objects of one snapshot (TR_TY_LIT of a function, a module, a frozen array).
  *
- * Weak types (TR weak flag) are those of literals and frozen Python scalars inside one expression (decision D3). They
+ * Weak types (TR weak flag) are those of literals and frozen Python scalars inside one expression (docs/semantics.md). They
  * exist during inference only; typed IR never holds one.
  * TR_TY_LIT is a value known at compile time: it has no run-time representation (no parts). */
 #ifndef TR_TY_TY_H
@@ -133,7 +133,7 @@ const char *tr_ty_user(tr_arena *a, const tr_ty *t);
 /* Parses the IR's text for a type at *s and advances it; NULL on a syntax error. */
 const tr_ty *tr_ty_parse_ir(tr_tytab *t, const char **s);
 
-/* --- promotion (decision D3; research/frontend.md section 3) --- */
+/* --- promotion (docs/semantics.md) --- */
 
 /* NumPy's promotion of two strong scalars: promote_types. */
 tr_tyk tr_ty_promote(tr_tyk a, tr_tyk b);

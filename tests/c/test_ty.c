@@ -1,4 +1,4 @@
-/* Types: interning, promotion against NumPy's facts, D3, joins, parts, texts, signatures; several threads at once. */
+/* Types: interning, promotion against NumPy's facts, Treadle's rules, joins, parts, texts, signatures; several threads at once. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -235,7 +235,7 @@ static void test_promote(void) {
 }
 
 static void test_arith(void) {
-    /* op, left, right, the result by D3, and by promotion="numba" */
+    /* op, left, right, the result by default, and by promotion="numba" */
     static const char *const rows[][5] = {
         {"+", "i8", "i8", "i64", "i64"},
         {"+", "i32", "i32", "i64", "i64"},

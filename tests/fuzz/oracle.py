@@ -1,4 +1,4 @@
-"""The oracle: runs a program by the rules of D3 and the semantics page, under CPython and without the compiler.
+"""The oracle: runs a program by the rules of docs/semantics.md, under CPython and without the compiler.
 
 A program is Python source. Each function is analysed once per tuple of argument types (an *instance*): every expression
 and statement becomes a Python closure, and its types are worked out on the way. What is not obvious in a plain

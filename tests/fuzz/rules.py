@@ -1,4 +1,4 @@
-"""Typing rules of Treadle (decision D3 of the design) and of Numba, as plain functions on type names.
+"""Typing rules of Treadle (docs/semantics.md) and of Numba, as plain functions on type names.
 
 A scalar type is its NumPy name (``"int8"`` ... ``"complex128"``, ``"bool"``). Three more stand for literals and frozen
 Python scalars inside one expression: ``"wint"``, ``"wfloat"`` and ``"wcomplex"`` (weak types). Arrays and tuples are

@@ -118,7 +118,7 @@ def test_coverage_grows() -> None:
     ],
 )
 def test_rules(op: str, a: str, b: str, out: str) -> None:
-    """Rows of the table behind D3."""
+    """Rows of the table in docs/semantics.md."""
     assert rules.arith(op, a, b) == out
 
 

@@ -666,7 +666,7 @@ def test_stores_before_an_exception_stay():
     assert a.tolist() == [1.0, 2.0, 3.0]
 
 
-# --- arithmetic rules of D3 ---
+# --- the rules of arithmetic ---
 
 
 def test_weak_literals():
