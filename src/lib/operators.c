@@ -157,6 +157,24 @@ static bool divide(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, bool
     return true;
 }
 
+/* Powers of floats up to this exponent are products, as in Numba: within 4 ULP of pow(), and many times faster. A product
+ * overflows or vanishes only where the power does. */
+enum { MAX_POWER = 8 };
+
+static tr_tv by_squaring(tr_em *e, tr_tv x, int64_t n) {
+    tr_tv r = x;
+    bool first = true;
+    for (; n; n >>= 1) {
+        if (n & 1) {
+            r = first ? x : tr_em_op2(e, TR_OP_MUL, r, x);
+            first = false;
+        }
+        if (n > 1)
+            x = tr_em_op2(e, TR_OP_MUL, x, x);
+    }
+    return r;
+}
+
 static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, bool np, tr_tv *out) {
     int64_t n;
     const tr_ty *ys = tr_lib_scalar(e, y.ty);
@@ -171,9 +189,8 @@ static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, bool np, tr_tv *ou
             *out = tr_em_op2(e, TR_OP_POW, xf, tr_em_f64(e, (double)n));
             return true;
         }
-        if (n == 2) {
-            tr_tv a = tr_em_conv(e, x, t);
-            *out = tr_em_op2(e, TR_OP_MUL, a, a);
+        if (n == 2 || (n > 2 && n <= (ints ? 64 : MAX_POWER) && !tr_ty_is_complex(t))) {
+            *out = by_squaring(e, tr_em_conv(e, x, t), n);
             return true;
         }
     }

@@ -816,3 +816,16 @@ def test_whole_array_operators():
 
     same(f, np.arange(4.0), np.array([3.0, 1.0, 2.0, 3.0]))
     same(f, np.arange(4, dtype=np.float32), np.arange(4, dtype=np.float32))
+
+
+def test_literal_powers_are_products():
+    @njit
+    def f(x):
+        return x**2, x**3, x**6, x**8, x**9
+
+    for x in (1.7, -0.3, 1e30, 1e-40, 0.0, -0.0, math.inf, -math.inf, math.nan):
+        for n, got in zip((2, 3, 6, 8, 9), f(x), strict=True):
+            want = math.pow(x, n) if x != 1e30 or n * 30 < 308 else math.inf
+            assert got == want or (got != got and want != want) or abs(got - want) <= 4 * math.ulp(want)
+    assert f(np.int64(-3)) == (9, -27, 729, 6561, -19683)
+    assert f(10**9)[2] == (10**54 + 2**63) % 2**64 - 2**63
