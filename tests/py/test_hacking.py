@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
 import hacking
 
 PAGE = hacking.PAGE.read_text()
@@ -33,3 +35,46 @@ def test_a_wrong_dump_is_noticed(monkeypatch):
     monkeypatch.setattr(hacking, "PAGE", hacking.PAGE)
     monkeypatch.setattr(hacking, "dump", lambda *_: "something else\n")
     assert hacking.main(write=False) == 1
+
+
+# --- what pages for developers name exists ---
+
+# The pages, and where a path that they name may start.
+PAGES = {
+    "HACKING.md": ("", "src"),
+    "STYLE.md": ("", "src"),
+    "docs/README.md": ("", "docs"),
+    "tests/README.md": ("", "tests", "tests/py", "tests/c"),
+    "tools/README.md": ("", "tools"),
+    **{
+        str(p.relative_to(ROOT)): ("", "src", str(p.parent.relative_to(ROOT)))
+        for p in ROOT.glob("src/*/README.md")
+    },
+}
+BARE = {p.name for f in ("src", "tests", "tools") for p in (ROOT / f).rglob("*.*")} | {"Python.h", "walk.py"}
+SOURCES = "\n".join(p.read_text() for p in ROOT.glob("src/**/*.[chd]*") if p.is_file())
+
+
+def names_that_do_not_exist(text: str, folders: tuple[str, ...]) -> list[str]:
+    text = re.sub(r"(?s)<!-- dump.*?```\n.*?```", "", text)
+    wrong = []
+    for path in re.findall(r"[\w./*<>-]+\.(?:c|h|cpp|def|py|md|ir)\b", text):
+        pattern = re.sub(r"<\w+>|VVV", "*", path)
+        if "/" not in pattern and (pattern in BARE or pattern.startswith("*")):
+            continue
+        if not any(any((ROOT / f).glob(pattern.removeprefix("../"))) for f in folders):
+            wrong.append(path)
+    for name in re.findall(r"\b(?:tr|TR)_\w+\b", text):
+        if not re.search(rf"\b{name}\b", SOURCES):
+            wrong.append(name)
+    return wrong
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_names_exists(page):
+    assert names_that_do_not_exist((ROOT / page).read_text(), PAGES[page]) == []
+
+
+def test_a_wrong_name_is_noticed():
+    text = "`opt/bounds.c` calls `tr_opt_bounds`, `opt/no_such.c` calls `tr_no_such_function`"
+    assert names_that_do_not_exist(text, ("src",)) == ["opt/no_such.c", "tr_no_such_function"]
