@@ -40,7 +40,7 @@ static bool parse_item(tr_dump *d, const char *s, size_t n, char *msg, unsigned 
             return true;
         if (i == TR_STAGE_OPT && copy(d->pass, sizeof d->pass, colon + 1, n - word - 1))
             return true;
-        snprintf(msg, size, "TREADLE_DUMP: only opt takes a pass, as in opt:licm; got '%.*s'", (int)n, s);
+        snprintf(msg, size, "TREADLE_DUMP: only opt takes a pass, as in opt:bounds; got '%.*s'", (int)n, s);
         return false;
     }
     snprintf(msg, size, "TREADLE_DUMP: no stage '%.*s'; TREADLE_DUMP=help lists them", (int)n, s);

@@ -189,12 +189,12 @@ static void test_dump(void) {
     tr_dump d;
     char msg[200];
     assert(tr_dump_parse(&d, NULL, NULL, NULL, msg, sizeof msg) && !d.stages && !d.verify);
-    assert(tr_dump_parse(&d, "front,opt:licm,asm@f", "cse,dce", "1", msg, sizeof msg));
+    assert(tr_dump_parse(&d, "front,opt:hoist,asm@f", "cse,dce", "1", msg, sizeof msg));
     assert(d.verify && !d.help &&
            d.stages == (1u << TR_STAGE_FRONT | 1u << TR_STAGE_OPT | 1u << TR_STAGE_ASM));
     assert(tr_dump_wants(&d, TR_STAGE_FRONT, NULL, "f") && tr_dump_wants(&d, TR_STAGE_FRONT, NULL, "f.1"));
     assert(!tr_dump_wants(&d, TR_STAGE_FRONT, NULL, "ff") && !tr_dump_wants(&d, TR_STAGE_INFER, NULL, "f"));
-    assert(tr_dump_wants(&d, TR_STAGE_OPT, "licm", "f") && !tr_dump_wants(&d, TR_STAGE_OPT, "cse", "f"));
+    assert(tr_dump_wants(&d, TR_STAGE_OPT, "hoist", "f") && !tr_dump_wants(&d, TR_STAGE_OPT, "cse", "f"));
     assert(tr_dump_skips(&d, "cse") && tr_dump_skips(&d, "dce") && !tr_dump_skips(&d, "cs") &&
            !tr_dump_skips(&d, ""));
     assert(tr_dump_parse(&d, "help", NULL, "0", msg, sizeof msg) && d.help && !d.verify);

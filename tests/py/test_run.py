@@ -14,7 +14,8 @@ HERE = pathlib.Path(__file__).parent
 
 
 def run(*argv, env=None, cwd=None):
-    full = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")} | (env or {})
+    ours = ("NUMBA_", "TREADLE_CACHE_DIR", "TREADLE_PROMOTION")
+    full = {k: v for k, v in os.environ.items() if not k.startswith(ours)} | (env or {})
     return subprocess.run(
         [sys.executable, "-m", "treadle", *map(str, argv)],
         capture_output=True,
