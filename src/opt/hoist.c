@@ -36,6 +36,7 @@ static bool leave_loop(tr_fn *f, const tr_loop *l, const uint8_t *inside) {
             if (stays)
                 continue;
             tr_ins_move_end(f, v, l->preheader);
+            tr_at(f, v)->flags &= (uint8_t)~F_NSW; /* promised where it stood, perhaps behind a check */
             changed = true;
         }
     return changed;
