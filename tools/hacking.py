@@ -32,7 +32,8 @@ def dump(stage: str, name: str, source: str) -> str:
             text=True,
             check=True,
         )
-    text = done.stderr.strip()
+        # The file is named as the page names it, wherever it was run.
+        text = done.stderr.replace(folder + os.sep, "").strip()
     if stage == "opt":
         # One print per pass that changed something: the page shows the state after the last.
         parts = re.split(r"(?m)^(?=; opt:)", text)
