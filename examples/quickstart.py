@@ -15,7 +15,6 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-
 from treadle import njit
 
 
@@ -131,7 +130,10 @@ def write_png(path, counts, limit):
     rows, cols = counts.shape
     header = struct.pack(">IIBBBBB", cols, rows, 8, 2, 0, 0, 0)
     Path(path).write_bytes(
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(raw, 6)) + chunk(b"IEND", b"")
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(raw, 6))
+        + chunk(b"IEND", b"")
     )
 
 

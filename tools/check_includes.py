@@ -24,7 +24,13 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "rt": ("base",),
     "code": ("rt",),
     "dev": ("rt", "code"),
-    "lower": ("ir", "rt/rt.h", "rt/rt.def", "rt/layout.h", "code/meta.h"),  # meta: what goes with the machine code
+    "lower": (
+        "ir",
+        "rt/rt.h",
+        "rt/rt.def",
+        "rt/layout.h",
+        "code/meta.h",
+    ),  # meta: what goes with the machine code
     "jit": ("lower",),
     # The back end is a library of its own, opened at run time: the driver knows its door and nothing behind it.
     "driver": ("ir", "front", "infer", "lib", "opt", "rt", "code", "dev", "jit/backend.h"),

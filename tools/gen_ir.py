@@ -28,7 +28,9 @@ def row(line: str) -> str:
     flags = "".join(EFFECTS[e.strip()] for e in effects.split("|") if e.strip() != "0")
     where = {"S_F | S_T": "both", "S_F": "front", "S_T": "typed"}[stages.strip()]
     text = (note or "").replace("|", r"\|")
-    return f"| `{name}` | {'*' if nargs == '-1' else nargs} | {RESULTS[result]} | {flags} | {where} | {text} |\n"
+    return (
+        f"| `{name}` | {'*' if nargs == '-1' else nargs} | {RESULTS[result]} | {flags} | {where} | {text} |\n"
+    )
 
 
 def ops() -> str:
@@ -38,7 +40,9 @@ def ops() -> str:
         section = re.fullmatch(r"/\* --- (.*) --- \*/", line)
         if section:
             title = section[1].split(". ")[0]
-            out.append(f"\n### {title[0].upper()}{title[1:]}\n\n| op | nargs | result | effects | stage | meaning |\n|---|---|---|---|---|---|\n")
+            out.append(
+                f"\n### {title[0].upper()}{title[1:]}\n\n| op | nargs | result | effects | stage | meaning |\n|---|---|---|---|---|---|\n"
+            )
         elif line.startswith("X("):
             out.append(row(line))
     return "".join(out)

@@ -29,7 +29,9 @@ def page() -> str:
     for line in TABLE.read_text().splitlines():
         section = re.fullmatch(r"/\* --- (.*) --- \*/", line)
         if section:
-            out.append(f"\n## {section[1][0].upper()}{section[1][1:]}\n\n| not compiled | instead | id |\n|---|---|---|\n")
+            out.append(
+                f"\n## {section[1][0].upper()}{section[1][1:]}\n\n| not compiled | instead | id |\n|---|---|---|\n"
+            )
         row = re.fullmatch(r'X\(\w+, "([^"]*)", "([^"]*)", "([^"]*)"\)', line)
         if row:
             ident, title, text = (part.replace("|", r"\|") for part in row.groups())

@@ -89,10 +89,14 @@ def read_expectations(text: str) -> Expectations:
     return e
 
 
-def treadlec(tool: str, path: str, *options: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+def treadlec(
+    tool: str, path: str, *options: str, stdin: str | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run treadlec over `path`; a crash or a hang is a failed process with a message."""
     try:
-        done = subprocess.run([tool, *options, path], input=stdin, capture_output=True, text=True, timeout=50, check=False)
+        done = subprocess.run(
+            [tool, *options, path], input=stdin, capture_output=True, text=True, timeout=50, check=False
+        )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess([tool], 124, "", "treadlec hangs")
     if done.returncode < 0:
@@ -108,7 +112,9 @@ def check_program(tool: str, path: str, options: list[str], e: Expectations) -> 
     faults = []
     again = treadlec(tool, "-", "--print", stdin=shown.stdout)
     if again.stdout != shown.stdout:
-        faults.append(f"does not read back as printed:\n{shown.stdout}\n--- but as\n{again.stdout}{again.stderr}")
+        faults.append(
+            f"does not read back as printed:\n{shown.stdout}\n--- but as\n{again.stdout}{again.stderr}"
+        )
     if e.program is not None and shown.stdout.rstrip() != e.program.rstrip():
         faults.append(f"the program is\n{shown.stdout}\n--- expected\n{e.program}")
     faults += [f"no line has '{t}':\n{shown.stdout}" for t in e.has if t not in shown.stdout]
@@ -143,7 +149,9 @@ def run_test(tool: str, path: Path) -> list[str]:
         done = treadlec(tool, str(path), *options, "--verify")
         if done.returncode != 1:
             return [f"exit status {done.returncode}, expected an error"]
-        return [f"the error is '{done.stderr.strip()}', expected '{t}'" for t in e.errors if t not in done.stderr]
+        return [
+            f"the error is '{done.stderr.strip()}', expected '{t}'" for t in e.errors if t not in done.stderr
+        ]
     return check_program(tool, str(path), options, e) + check_calls(tool, str(path), options, typed, e)
 
 

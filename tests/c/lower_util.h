@@ -45,7 +45,8 @@ static inline void unit_open(unit *u) {
     u->types = tr_tytab_new(NULL);
     u->ctx.types = u->types;
     u->ctx.dump.verify = true;
-    const char *plant = getenv("TREADLE_TEST_PLANT"); /* in builds with -Dplants=true these tests must then fail */
+    const char *plant =
+        getenv("TREADLE_TEST_PLANT"); /* in builds with -Dplants=true these tests must then fail */
     u->ctx.opts.plant = plant ? (uint8_t)atoi(plant) : 0;
     tr_prog_init(&u->p, &u->ctx);
 }

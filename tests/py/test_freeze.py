@@ -7,7 +7,6 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
-
 from treadle import _core
 
 Point = namedtuple("Point", "x y")
@@ -27,19 +26,47 @@ def ssa(fn: object) -> str:
     return text
 
 
-@pytest.mark.parametrize("value, text", [
-    (3, "3"), (True, "True"), (2.5, "2.5"), (1j, "complex(0.0, 1.0)"), ("s", '"s"'), (None, "None"), ((1, 2.0), "(1, 2.0)"), (2**64 - 1, str(2**64 - 1)),
-    (-7, "-7"), ((), "()"),
-])
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (3, "3"),
+        (True, "True"),
+        (2.5, "2.5"),
+        (1j, "complex(0.0, 1.0)"),
+        ("s", '"s"'),
+        (None, "None"),
+        ((1, 2.0), "(1, 2.0)"),
+        (2**64 - 1, str(2**64 - 1)),
+        (-7, "-7"),
+        ((), "()"),
+    ],
+)
 def test_plain_values(value: object, text: str) -> None:
     assert text in ssa(make("g + a", g=value)).split("binary add")[1]
 
 
-@pytest.mark.parametrize("value, part", [
-    (np.float32(2), "f"), (np.int8(-3), "-3"), (np.uint64(2**63), str(2**63)), (np.complex64(1j), ""), (np.bool_(True), ""), (np.float32, "type(f32)"),
-    (np.dtype("i2"), "type(i16)"), (np.zeros((2, 3), "f4"), "f32[2c,ro]"), (Point(1, 2), "1"), (Point, "Point"), (ValueError, "ValueError"),
-    (object(), "object"), (2**70, ""), (np.zeros(2, "f2"), "f2"), (np.zeros(2, ">f8"), ">f8"), (np.floating, "floating"), (slice(1, 2), "slice"),
-])
+@pytest.mark.parametrize(
+    "value, part",
+    [
+        (np.float32(2), "f"),
+        (np.int8(-3), "-3"),
+        (np.uint64(2**63), str(2**63)),
+        (np.complex64(1j), ""),
+        (np.bool_(True), ""),
+        (np.float32, "type(f32)"),
+        (np.dtype("i2"), "type(i16)"),
+        (np.zeros((2, 3), "f4"), "f32[2c,ro]"),
+        (Point(1, 2), "1"),
+        (Point, "Point"),
+        (ValueError, "ValueError"),
+        (object(), "object"),
+        (2**70, ""),
+        (np.zeros(2, "f2"), "f2"),
+        (np.zeros(2, ">f8"), ">f8"),
+        (np.floating, "floating"),
+        (slice(1, 2), "slice"),
+    ],
+)
 def test_values_of_other_kinds(value: object, part: str) -> None:
     text = ssa(make("h(g, a)", g=value, h=print))
     assert part in text.split("call")[1]
@@ -58,8 +85,11 @@ def test_modules_and_their_attributes() -> None:
 
 def test_functions_are_reached_once_each_and_may_recurse() -> None:
     space: dict[str, object] = {}
-    exec("def even(n):\n    return n == 0 or odd(n - 1)\ndef odd(n):\n    return n != 0 and even(n - 1)\n"
-         "def f(a):\n    return (even, odd)[0](a) + even(a)\n", space)
+    exec(
+        "def even(n):\n    return n == 0 or odd(n - 1)\ndef odd(n):\n    return n != 0 and even(n - 1)\n"
+        "def f(a):\n    return (even, odd)[0](a) + even(a)\n",
+        space,
+    )
     text = ssa(space["f"])
     assert text.count("front @even") == 1 and text.count("front @odd") == 1
 
@@ -141,11 +171,29 @@ def test_same_source_same_key() -> None:
     assert key(make("a + g", g=1)) == key(make("a + g", g=1))
 
 
-@pytest.mark.parametrize("one, other", [
-    (1, 2), (1, True), (1, 1.0), (0.0, -0.0), ("a", "b"), ((1, 2), (2, 1)), ((1,), ((1,),)), (np.float32(1), np.float64(1)), (np.float32, np.float64),
-    (np.zeros(3), np.ones(3)), (np.zeros(3), np.zeros(4)), (np.zeros((2, 3)), np.zeros((3, 2))), (np.zeros((2, 3)), np.zeros((2, 3), order="F")),
-    (Point(1, 2), (1, 2)), (abs, max), (1 + 0j, complex(1, -0.0)), (2**63, 2**63 + 1), (ValueError, IndexError),
-])
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        (1, 2),
+        (1, True),
+        (1, 1.0),
+        (0.0, -0.0),
+        ("a", "b"),
+        ((1, 2), (2, 1)),
+        ((1,), ((1,),)),
+        (np.float32(1), np.float64(1)),
+        (np.float32, np.float64),
+        (np.zeros(3), np.ones(3)),
+        (np.zeros(3), np.zeros(4)),
+        (np.zeros((2, 3)), np.zeros((3, 2))),
+        (np.zeros((2, 3)), np.zeros((2, 3), order="F")),
+        (Point(1, 2), (1, 2)),
+        (abs, max),
+        (1 + 0j, complex(1, -0.0)),
+        (2**63, 2**63 + 1),
+        (ValueError, IndexError),
+    ],
+)
 def test_different_globals_different_key(one: object, other: object) -> None:
     assert key(make("h(a, g)", g=one, h=print)) != key(make("h(a, g)", g=other, h=print))
 
@@ -162,7 +210,9 @@ def test_key_follows_called_functions_and_their_globals() -> None:
 def test_key_follows_defaults_constants_and_places() -> None:
     base = make("a + b")
     for change in ({"co_firstlineno": 7}, {"co_filename": "other.py"}, {"co_name": "h"}):
-        other = types.FunctionType(base.__code__.replace(**change), base.__globals__, base.__name__, base.__defaults__)
+        other = types.FunctionType(
+            base.__code__.replace(**change), base.__globals__, base.__name__, base.__defaults__
+        )
         other.__kwdefaults__ = base.__kwdefaults__
         if "co_name" not in change:
             assert key(other) != key(base)

@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from treadle import _core
 
 HERE = Path(__file__).parent
@@ -115,11 +114,13 @@ def test_unassigned_variables() -> None:
 
 
 def test_spans_are_precise() -> None:
-    text = ssa(define("""
+    text = ssa(
+        define("""
         def f(a, b):
             return (a +
                     b * 2)
-    """))
+    """)
+    )
     assert re.search(r"binary mul .* @4:12-4:17$", text, re.M), text
     assert re.search(r"binary add .* @3:12-4:17$", text, re.M), text
 
@@ -163,7 +164,11 @@ def test_compiling_twice_gives_the_same() -> None:
 # --- refusals -----------------------------------------------------------------------------------------------------
 
 REFUSED = [
-    ("try", 3, "def f(x):\n    y = x\n    try:\n        y = 1 / x\n    except ZeroDivisionError:\n        y = 0\n    return y\n"),
+    (
+        "try",
+        3,
+        "def f(x):\n    y = x\n    try:\n        y = 1 / x\n    except ZeroDivisionError:\n        y = 0\n    return y\n",
+    ),
     ("try", 2, "def f(x):\n    try:\n        return g(x)\n    finally:\n        g(0)\n"),
     ("with", 2, "def f(x):\n    with x:\n        return 1\n"),
     ("generator", 1, "def f(x):\n    yield x\n"),
@@ -180,7 +185,11 @@ REFUSED = [
     ("varkw", 1, "def f(**kw):\n    return 1\n"),
     ("call-starstar", 2, "def f(x, g, kw):\n    return g(x, **kw)\n"),
     ("closure-late", 3, "def f(x):\n    k = 1\n    g = lambda: k + x\n    k = 2\n    return g()\n"),
-    ("closure-late", 4, "def f(n):\n    s = 0\n    for i in range(n):\n        g = lambda: i\n        s += g()\n    return s\n"),
+    (
+        "closure-late",
+        4,
+        "def f(n):\n    s = 0\n    for i in range(n):\n        g = lambda: i\n        s += g()\n    return s\n",
+    ),
     ("closure-self", 2, "def f(x):\n    def g(n):\n        return g(n - 1) if n else 0\n    return g(x)\n"),
     ("kw-defaults", 2, "def f(x):\n    def g(*, k=x):\n        return k\n    return g()\n"),
     ("comprehension", 2, "def f(x):\n    return [y * 2 for y in x]\n"),
@@ -207,14 +216,16 @@ def test_refused(row: str, line: int, source: str) -> None:
 
 
 def test_nonlocal_is_refused_in_the_inner_function_only() -> None:
-    text = ssa(define("""
+    text = ssa(
+        define("""
         def f(x):
             k = 0
             def g():
                 nonlocal k
                 k += 1
             return x
-    """))
+    """)
+    )
     assert "fn @g is refused: nonlocal" in text
 
 
@@ -268,7 +279,9 @@ def mutants(code: types.CodeType, rng: random.Random) -> Iterator[dict[str, byte
         raw = bytearray(code.co_code)
         for _ in range(rng.choice((1, 1, 2, 6))):
             at = rng.randrange(len(raw))
-            raw[at] = rng.choice((0, 1, 255, rng.randrange(256), (raw[at] + rng.choice((-2, -1, 1, 2))) % 256))
+            raw[at] = rng.choice(
+                (0, 1, 255, rng.randrange(256), (raw[at] + rng.choice((-2, -1, 1, 2))) % 256)
+            )
             if rng.random() < 0.3:  # another instruction of the same function
                 at, other = (2 * rng.randrange(len(raw) // 2) for _ in range(2))
                 raw[at : at + 2] = raw[other : other + 2]

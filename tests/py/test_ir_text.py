@@ -34,7 +34,13 @@ def tool() -> str:
 def treadlec(tool: str, text: str, *options: str, **env: str) -> subprocess.CompletedProcess:
     """Run treadlec over a text."""
     return subprocess.run(
-        [tool, *options, "-"], input=text, capture_output=True, text=True, env={**os.environ, **env}, check=False, timeout=60
+        [tool, *options, "-"],
+        input=text,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **env},
+        check=False,
+        timeout=60,
     )
 
 
@@ -42,7 +48,9 @@ def run_test(tool: str, tmp_path: Path, text: str) -> subprocess.CompletedProces
     """Run the runner over one test."""
     path = tmp_path / "t.ir"
     path.write_text(text)
-    return subprocess.run([sys.executable, RUNNER, tool, path], capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(
+        [sys.executable, RUNNER, tool, path], capture_output=True, text=True, check=False, timeout=120
+    )
 
 
 def test_page_is_current() -> None:
@@ -141,7 +149,9 @@ def test_options(tool: str, tmp_path: Path) -> None:
         (["--set=frob"], "NAME=NUMBER"),
         ([str(tmp_path / "none.ir")], "cannot read"),
     ]:
-        done = subprocess.run([tool, *options], input="", capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(
+            [tool, *options], input="", capture_output=True, text=True, check=False, timeout=60
+        )
         assert done.returncode == 1 and what in done.stderr, (options, done.stderr)
     wrong = treadlec(tool, "fn @f {\nb0:\n  frob\n}\n")
     assert wrong.returncode == 1 and "-:3:3: ValueError: no instruction 'frob' in this stage" in wrong.stderr

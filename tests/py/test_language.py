@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import treadle
 from treadle import njit
 
@@ -63,7 +62,16 @@ def test_range_steps():
             s = s * 3 + i
         return s
 
-    for args in [(0, 10, 1), (10, 0, -1), (0, 10, 3), (10, 0, -3), (5, 5, 1), (5, 0, 1), (-4, 7, 2), (0, 1, 100)]:
+    for args in [
+        (0, 10, 1),
+        (10, 0, -1),
+        (0, 10, 3),
+        (10, 0, -3),
+        (5, 5, 1),
+        (5, 0, 1),
+        (-4, 7, 2),
+        (0, 1, 100),
+    ]:
         same(f, *args)
 
 
