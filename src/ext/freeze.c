@@ -111,7 +111,7 @@ static tr_obj *freeze_int(tr_frozen *z, PyObject *o) {
 static tr_obj *freeze_str(tr_frozen *z, PyObject *o) {
     Py_ssize_t n;
     const char *d = PyUnicode_AsUTF8AndSize(o, &n);
-    if (!d) {
+    if (!d || strlen(d) != (size_t)n) { /* a lone surrogate, or a NUL: texts end there from here on */
         PyErr_Clear();
         return opaque(z, o);
     }

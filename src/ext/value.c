@@ -46,6 +46,10 @@ static bool is_named_tuple(PyObject *o) {
         return false;
     PyObject *fields = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "_fields");
     bool yes = fields && PyTuple_CheckExact(fields) && PyTuple_GET_SIZE(fields) == PyTuple_GET_SIZE(o);
+    for (Py_ssize_t i = 0; yes && i < PyTuple_GET_SIZE(fields); i++) {
+        PyObject *name = PyTuple_GET_ITEM(fields, i);
+        yes = PyUnicode_Check(name) && PyUnicode_IsIdentifier(name) == 1;
+    }
     Py_XDECREF(fields);
     if (PyErr_Occurred())
         PyErr_Clear();
@@ -286,11 +290,32 @@ static bool refuse(PyObject *o, const char *fn, const char *arg) {
     return false;
 }
 
-bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k) {
+/* One argument being read. `left`: items its tuples may still have in all; code grows with each, and a tuple
+ * of tuples may be exponential in its depth. */
+typedef struct reading {
+    tr_state *st;
+    const char *fn, *arg;
+    uint32_t left;
+} reading;
+enum { MAX_ITEMS = 4096 };
+
+static bool refuse_long(const reading *r) {
+    const char *help = "help: pass a NumPy array";
+    if (r->fn)
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' is a tuple of more than %d items in all\n  %s",
+                     r->fn, r->arg, MAX_ITEMS, help);
+    else
+        PyErr_Format(PyExc_TypeError, "a tuple of more than %d items in all has no Treadle type\n  %s",
+                     MAX_ITEMS, help);
+    return false;
+}
+
+static bool pattern(reading *r, PyObject *o, tr_argk *k) {
+    tr_state *st = r->st;
     *k = (tr_argk){.key = tr_value_key(st, o)};
     unsigned kind = tr_key_kind(k->key);
     if (kind == TR_K_OTHER)
-        return refuse(o, fn, arg);
+        return refuse(o, r->fn, r->arg);
     if (kind < TR_K_DEEP)
         return true;
     if (kind > TR_K_NTUPLE) {
@@ -298,6 +323,9 @@ bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg
         return true;
     }
     uint32_t n = (uint32_t)PyTuple_GET_SIZE(o);
+    if (n > r->left)
+        return refuse_long(r);
+    r->left -= n;
     if (kind == TR_K_NTUPLE)
         k->value = Py_NewRef((PyObject *)Py_TYPE(o));
     k->items = n ? PyMem_Calloc(n, sizeof *k->items) : NULL;
@@ -312,11 +340,16 @@ bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg
     }
     bool ok = true;
     for (; ok && k->n < n; k->n++)
-        ok = tr_value_pattern(st, PyTuple_GET_ITEM(o, k->n), fn, arg, &k->items[k->n]);
+        ok = pattern(r, PyTuple_GET_ITEM(o, k->n), &k->items[k->n]);
     Py_LeaveRecursiveCall();
     if (!ok)
         tr_argk_clear(k);
     return ok;
+}
+
+bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k) {
+    reading r = {.st = st, .fn = fn, .arg = arg, .left = MAX_ITEMS};
+    return pattern(&r, o, k);
 }
 
 /* --- types --- */

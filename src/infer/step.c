@@ -101,8 +101,14 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a,
     case TR_OP_COMPARE: return tr_em_compare(e, (tr_cmpop)in->sub, a[0], a[1], out);
     case TR_OP_IS: return tr_em_is(e, in->sub != 0, a[0], a[1], out);
     case TR_OP_IN: return tr_em_in(e, in->sub != 0, a[0], a[1], out);
-    case TR_OP_BUILDTUP: *out = tr_em_tuple(e, in->nargs, a); return true;
+    case TR_OP_BUILDTUP:
+        if (!tr_em_tuple_fits(e, in->nargs, a))
+            return false;
+        *out = tr_em_tuple(e, in->nargs, a);
+        return true;
     case TR_OP_BUILDLIST:
+        if (!tr_em_tuple_fits(e, in->nargs, a))
+            return false;
         *out = tr_em_tuple(e, in->nargs, a);
         out->ty = tr_ty_list(e->types, out->ty->n, out->ty->items);
         if (!e->dry)

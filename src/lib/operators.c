@@ -252,23 +252,44 @@ bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool np, tr_t
 
 /* --- tuples and texts --- */
 
+/* What is put together when compiling has bounds: doubling thirty times is a short program. */
+enum { MAX_ITEMS = 1024, MAX_NESTED = 4096, MAX_TEXT = 1 << 16 };
+
+static bool too_many(tr_em *e) {
+    return tr_em_error(e, "a tuple of more than %d items", MAX_ITEMS);
+}
+
+bool tr_em_tuple_fits(tr_em *e, uint32_t n, const tr_tv *x) {
+    unsigned left = MAX_NESTED;
+    for (uint32_t i = 0; i < n; i++)
+        if (!tr_ty_fits(x[i].ty, &left))
+            return tr_em_error(e, "tuples of more than %d items in all", MAX_NESTED);
+    return true;
+}
+
 static bool tuple_concat(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     uint32_t n = x.ty->n + y.ty->n;
+    if (n > MAX_ITEMS)
+        return too_many(e);
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         it[i] = i < x.ty->n ? tr_em_item(e, x, i) : tr_em_item(e, y, i - x.ty->n);
+    if (!tr_em_tuple_fits(e, n, it))
+        return false;
     *out = tr_em_tuple(e, n, it);
     return true;
 }
 
 static bool tuple_repeat(tr_em *e, tr_tv x, int64_t k, tr_tv *out) {
     k = k < 0 ? 0 : k;
-    if ((uint64_t)k * x.ty->n > 1024)
-        return tr_em_error(e, "a tuple of more than 1024 items");
+    if (x.ty->n && k > MAX_ITEMS / (int64_t)x.ty->n)
+        return too_many(e);
     uint32_t n = (uint32_t)k * x.ty->n;
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         it[i] = tr_em_item(e, x, i % x.ty->n);
+    if (!tr_em_tuple_fits(e, n, it))
+        return false;
     *out = tr_em_tuple(e, n, it);
     return true;
 }
@@ -291,6 +312,8 @@ bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (x.ty->kind == TR_TY_TUPLE && op == TR_BIN_MUL && tr_tv_lit_int(y, &k))
         return tuple_repeat(e, x, k, out);
     if (op == TR_BIN_ADD && tr_tv_lit_str(x, &a) && tr_tv_lit_str(y, &b)) {
+        if (strlen(a) + strlen(b) > MAX_TEXT)
+            return tr_em_error(e, "a text of more than %d bytes", MAX_TEXT);
         *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_arena_printf(&e->ctx->arena, "%s%s", a, b)));
         return true;
     }

@@ -53,6 +53,18 @@ static unsigned walk(const tr_ty *t, tr_part *out) {
     }
 }
 
+bool tr_ty_fits(const tr_ty *t, unsigned *left) {
+    if (t->kind != TR_TY_TUPLE)
+        return true;
+    if (t->n > *left)
+        return false;
+    *left -= t->n;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (!tr_ty_fits(t->items[i], left))
+            return false;
+    return true;
+}
+
 unsigned tr_ty_nparts(const tr_ty *t) {
     return walk(t, NULL);
 }

@@ -167,6 +167,8 @@ typedef enum tr_part {
  * slice: its items', closure: its items', iter: its items' (enumerate has two: start, int64, and the iterable), method: self's, exc and text:
  * their items'. */
 unsigned tr_ty_nparts(const tr_ty *t);
+/* Takes the items of t, and theirs, from *left; false when there are more. Types share items: a count may be exponential. */
+bool tr_ty_fits(const tr_ty *t, unsigned *left);
 /* Fills out[0 .. nparts). */
 void tr_ty_parts(const tr_ty *t, tr_part *out);
 
