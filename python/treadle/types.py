@@ -41,6 +41,17 @@ def Array(dtype: Any, ndim: int, layout: str, readonly: bool = False) -> Type:
         ``'C'``, ``'F'`` or ``'A'`` (any).
     readonly
         Code compiled for it may not store into the array.
+
+    Returns
+    -------
+    Type
+
+    Raises
+    ------
+    TypeError
+        `dtype` is not a type.
+    ValueError
+        It is not a scalar type, or arrays have no such number of axes or layout.
     """
     return _core._array_type(dtype, ndim, layout, readonly)
 

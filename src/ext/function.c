@@ -377,26 +377,48 @@ static PyObject *fn_self(PyObject *self, PyObject *unused) {
     return Py_NewRef(self);
 }
 
+#define PARAMETERS "Parameters\n----------\n"
+#define A_SPECIALISATION \
+    "signature : tuple of Type, optional\n    A key of ``overloads``: this specialisation alone.\n"
+#define TEXTS \
+    PARAMETERS A_SPECIALISATION "\nReturns\n-------\nstr, or without a signature a dict of str by signature"
+
+PyDoc_STRVAR(
+    compile_doc,
+    "compile(signature)\n--\n\nCompiles for declared argument types.\n\n" PARAMETERS
+    "signature : Signature, str or tuple of types\n"
+    "    As for ``jit``: ``float64(int32)``, ``\"f8(i4)\"``, ``(int32,)``.\n\n"
+    "Raises\n------\n"
+    "TypingError, UnsupportedError, LoweringError\n    The function cannot be compiled for these types.\n"
+    "TypeError\n    The signature does not fit the function.");
+PyDoc_STRVAR(recompile_doc, "recompile()\n--\n\nCompiles every specialisation anew, with globals and closure "
+                            "variables as they are now.");
+PyDoc_STRVAR(disable_doc,
+             "disable_compile()\n--\n\nFrom now on only the signatures that exist are accepted; other "
+             "calls raise TypeError.");
+PyDoc_STRVAR(inspect_doc, "inspect(stage, signature=None)\n--\n\nText of a stage.\n\n" PARAMETERS
+                          "stage : {'infer', 'opt', 'llvm', 'llvmopt', 'asm'}\n" A_SPECIALISATION
+                          "\nReturns\n-------\nstr, or without a signature a dict of str by signature");
+PyDoc_STRVAR(types_doc, "inspect_types(file=None, signature=None)\n--\n\nPrints the source with the types of "
+                        "its variables.\n\n" PARAMETERS
+                        "file : text file, optional\n    Default ``sys.stdout``.\n" A_SPECIALISATION);
+PyDoc_STRVAR(ir_doc,
+             "inspect_ir(signature=None)\n--\n\nTreadle's own code after its passes (docs/ir.md).\n\n" TEXTS);
+PyDoc_STRVAR(llvm_doc, "inspect_llvm(signature=None)\n--\n\nLLVM's code after its passes.\n\n" TEXTS);
+PyDoc_STRVAR(asm_doc, "inspect_asm(signature=None)\n--\n\nThe assembly.\n\n" TEXTS);
+
+#define WITH_KEYWORDS(f) (PyCFunction)(void (*)(void))(f), METH_VARARGS | METH_KEYWORDS
+
 static PyMethodDef methods[] = {
-    {"compile", fn_compile, METH_O, "compile(signature)\n--\n\nCompiles for declared argument types."},
-    {"recompile", fn_recompile, METH_NOARGS,
-     "recompile()\n--\n\nCompiles every specialisation anew, with globals and closure variables as they are "
-     "now."},
-    {"disable_compile", fn_disable_compile, METH_NOARGS,
-     "disable_compile()\n--\n\nFrom now on only the signatures that exist are accepted."},
-    {"inspect", fn_inspect, METH_VARARGS,
-     "inspect(stage, signature=None)\n--\n\nText of a stage: 'infer', 'opt', 'llvm', 'llvmopt' or 'asm'."},
+    {"compile", fn_compile, METH_O, compile_doc},
+    {"recompile", fn_recompile, METH_NOARGS, recompile_doc},
+    {"disable_compile", fn_disable_compile, METH_NOARGS, disable_doc},
+    {"inspect", fn_inspect, METH_VARARGS, inspect_doc},
     {"_variables", fn_variables, METH_O, "_variables(signature)\n--\n\nList of (line, name, type)."},
-    {"inspect_types", (PyCFunction)(void (*)(void))fn_inspect_types, METH_VARARGS | METH_KEYWORDS,
-     "inspect_types(file=None, signature=None)\n--\n\nPrints the source with the types of its variables."},
-    {"inspect_ir", (PyCFunction)(void (*)(void))fn_inspect_ir, METH_VARARGS | METH_KEYWORDS,
-     "inspect_ir(signature=None)\n--\n\nTreadle's own code after its passes: a text, or a dict of texts by "
-     "signature."},
-    {"inspect_llvm", (PyCFunction)(void (*)(void))fn_inspect_llvm, METH_VARARGS | METH_KEYWORDS,
-     "inspect_llvm(signature=None)\n--\n\nLLVM's code after its passes: a text, or a dict of texts by "
-     "signature."},
-    {"inspect_asm", (PyCFunction)(void (*)(void))fn_inspect_asm, METH_VARARGS | METH_KEYWORDS,
-     "inspect_asm(signature=None)\n--\n\nAssembly: a text, or a dict of texts by signature."},
+    {"inspect_types", WITH_KEYWORDS(fn_inspect_types), types_doc},
+    {"inspect_ir", WITH_KEYWORDS(fn_inspect_ir), ir_doc},
+    {"inspect_llvm", WITH_KEYWORDS(fn_inspect_llvm), llvm_doc},
+    {"inspect_asm", WITH_KEYWORDS(fn_inspect_asm), asm_doc},
     {"__reduce__", fn_reduce, METH_NOARGS, NULL},
     {"__copy__", fn_self, METH_NOARGS, NULL},
     {"__deepcopy__", fn_self, METH_O, NULL},
