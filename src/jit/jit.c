@@ -140,6 +140,7 @@ typedef struct job {
     LLVMContextRef lc;
     LLVMModuleRef mod;
     LLVMTargetMachineRef tm;
+    tr_lower_made made;
     char diag[512]; /* the first error LLVM reported */
 } job;
 
@@ -192,18 +193,23 @@ static bool show_assembly(job *j, tr_sb *sink) {
     return ok;
 }
 
+static const char *pipeline(const job *j) {
+    if (j->ctx->opts.opt_level == 0)
+        return TR_REC_STUB;
+    if (j->ctx->opts.opt_level >= 3)
+        return "default<O3>";
+    if (j->made.complex)
+        return j->made.calls ? TR_REC_CALLS(TR_REC_COMPLEX) : TR_REC_COMPLEX;
+    return j->made.calls ? TR_REC_CALLS(TR_REC) : TR_REC;
+}
+
 static bool run_passes(job *j) {
-    uint8_t level = j->ctx->opts.opt_level;
-    const char *passes = level == 0                   ? TR_REC_STUB
-                         : level >= 3                 ? "default<O3>"
-                         : tr_lower_has_calls(j->mod) ? TR_REC_CALLS
-                                                      : TR_REC;
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
     LLVMPassBuilderOptionsSetLoopVectorization(o, 1);
     LLVMPassBuilderOptionsSetSLPVectorization(o, 1);
     LLVMPassBuilderOptionsSetLoopInterleaving(o, 1);
     LLVMPassBuilderOptionsSetLoopUnrolling(o, 1);
-    LLVMErrorRef err = LLVMRunPasses(j->mod, passes, j->tm, o);
+    LLVMErrorRef err = LLVMRunPasses(j->mod, pipeline(j), j->tm, o);
     LLVMDisposePassBuilderOptions(o);
     if (!err)
         return true;
@@ -242,7 +248,7 @@ static bool stages(job *j) {
     tr_lower_want want = {.vector_bits = the_host.vector_bits, .names = texts};
     LLVMContextSetDiscardValueNames(j->lc, !texts);
     uint64_t t0 = tr_now_ns();
-    if (!tr_lower_program(j->p, j->lc, j->mod, &want, &j->out->meta))
+    if (!tr_lower_program(j->p, j->lc, j->mod, &want, &j->made, &j->out->meta))
         return false;
     uint64_t t1 = tr_now_ns();
     ctx->stage_ns[TR_STAGE_LLVM] += t1 - t0;

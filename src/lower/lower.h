@@ -12,14 +12,19 @@ typedef struct tr_lower_want {
     bool names;           /* give LLVM values the user's names: only when someone will read the text */
 } tr_lower_want;
 
+/* What a module turned out to hold; it decides which of LLVM's passes pay. */
+typedef struct tr_lower_made {
+    bool calls; /* more than one LLVM function: inlining comes first */
+    bool
+        special; /* complex arithmetic, which the SLP pass knows how to pair, or loops marked to be unrolled */
+} tr_lower_made;
+
 /* Fills the empty module `mod` (context, triple and data layout set by the caller) with every instance that the root reaches and
  * the entry "tr_entry". False with errors in p->ctx. May jump to ctx's handler without memory: no LLVM frame stands above
  * that call, so the caller need only dispose of the context. */
 bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr_lower_want *want,
-                      tr_meta *meta);
+                      tr_lower_made *made, tr_meta *meta);
 /* May `op` be applied to scalars of kind `k`, by the table of what this target lowers? */
 bool tr_lower_legal(tr_op op, tr_tyk k);
-/* More than one LLVM function was made: the pipeline starts with inlining. */
-bool tr_lower_has_calls(LLVMModuleRef mod);
 
 #endif

@@ -211,7 +211,7 @@ static void declare_inst(tr_lm *m, uint32_t i) {
     tr_lower_param_attr(m, fn, 0, TR_LA_NOALIAS);
 }
 
-bool tr_lower_has_calls(LLVMModuleRef mod) {
+static bool has_calls(LLVMModuleRef mod) {
     unsigned n = 0;
     for (lv f = LLVMGetFirstFunction(mod); f; f = LLVMGetNextFunction(f))
         n += !LLVMIsDeclaration(f);
@@ -219,7 +219,7 @@ bool tr_lower_has_calls(LLVMModuleRef mod) {
 }
 
 bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr_lower_want *want,
-                      tr_meta *meta) {
+                      tr_lower_made *made, tr_meta *meta) {
     tr_lm m = {.ctx = p->ctx, .prog = p, .want = want, .lc = lc, .mod = mod};
     m.insts = TR_NEW_N(&p->ctx->arena, tr_linst, p->insts.n);
     m.fmf = llvm_fast(p->ctx->opts.fastmath);
@@ -239,5 +239,6 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
     if (m.dbg)
         tr_lower_debug_close(&m);
     tr_lower_meta(&m, meta);
+    *made = (tr_lower_made){.calls = has_calls(mod), .special = m.special};
     return ok && !m.failed;
 }
