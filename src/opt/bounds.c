@@ -206,6 +206,20 @@ static void visit_floormod(bounder *s, tr_val v) {
     }
 }
 
+/* --- sums --- */
+
+/* A sum that is known to fit says so: LLVM then sees how addresses move from round to round. */
+static void visit_sum(bounder *s, tr_val v) {
+    tr_ins *in = tr_at(s->f, v);
+    if (in->ty->kind != TR_TY_I64 || in->flags & F_NSW)
+        return;
+    tr_lin e = tr_linearize(&s->pr, v), whole = tr_lin_val(v);
+    if (!tr_lin_same(&e, &whole)) { /* it came apart */
+        in->flags |= F_NSW;
+        s->changed = true;
+    }
+}
+
 static void visit(bounder *s, tr_val v) {
     tr_ins *in = tr_at(s->f, v);
     for (uint32_t i = 0; i < in->nargs; i++)
@@ -222,6 +236,13 @@ static void visit(bounder *s, tr_val v) {
             visit_floormod(s, v);
         break;
     case TR_OP_CHECK: visit_cond(s, v); break;
+    case TR_OP_ADD:
+    case TR_OP_SUB:
+    case TR_OP_MUL:
+    case TR_OP_NEG:
+        if (!s->dry)
+            visit_sum(s, v);
+        break;
     default: break;
     }
 }
