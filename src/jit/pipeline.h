@@ -34,7 +34,7 @@ enum { TR_REC_VERSION = 5 }; /* part of the cache key: raise it with every chang
 /* A module with calls: callees are cleaned up a little, then inlined where that pays. */
 #define TR_REC_CALLS(then)                                                                              \
     "function<eager-inv>(sroa,early-cse<memssa>," TR_REC_CFG_EARLY "," TR_REC_COMBINE "),cgscc(inline)" \
-                                                                                      "," then
+    "," then
 
 /* Stubs (opt_level 0): nothing worth waiting for. */
 #define TR_REC_STUB "function(early-cse)"

@@ -52,7 +52,7 @@ typedef struct tr_lm {
     TR_VEC(tr_msite) sites;
     lv trace_fn;
     struct tr_ldebug *dbg; /* NULL unless opts.debug */
-    bool special;          /* tr_lower_made */
+    bool complex;          /* tr_lower_made */
     bool failed;
 } tr_lm;
 

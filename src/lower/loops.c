@@ -79,7 +79,6 @@ static void mark_loops(tr_lf *w, const uint8_t *found) {
     for (uint32_t l = 0; l < loops.n; l++) {
         if (!wanted[l] || loops.d[l].latch == TR_NOBLK || size_of(f, &loops.d[l]) > MAX_SIZE)
             continue;
-        w->m->special = true;
         set_mark(w, loops.d[l].latch, loop_mark(w->m, "llvm.loop.unroll.count", l_int(w->m->i32, UNROLL)));
     }
 }

@@ -239,6 +239,6 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
     if (m.dbg)
         tr_lower_debug_close(&m);
     tr_lower_meta(&m, meta);
-    *made = (tr_lower_made){.calls = has_calls(mod), .special = m.special};
+    *made = (tr_lower_made){.calls = has_calls(mod), .complex = m.complex};
     return ok && !m.failed;
 }

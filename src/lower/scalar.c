@@ -180,7 +180,7 @@ static void float_op(tr_lf *w, tr_val v, const tr_ins *in) {
 /* --- complex: textbook formulas, as CPython and NumPy; quotient and power by the runtime --- */
 
 void tr_lower_cmul(tr_lf *w, const lv *x, const lv *y, lv *out) {
-    w->m->special = true;
+    w->m->complex = true;
     LLVMOpcode im = tr_plant(w->m->ctx, TR_PLANT_CMUL) ? LLVMFSub : LLVMFAdd;
     lv re = fbin(w, LLVMFSub, fbin(w, LLVMFMul, x[0], y[0]), fbin(w, LLVMFMul, x[1], y[1]));
     out[1] = fbin(w, im, fbin(w, LLVMFMul, x[0], y[1]), fbin(w, LLVMFMul, x[1], y[0]));
