@@ -14,9 +14,8 @@ typedef struct tr_lower_want {
 
 /* What a module turned out to hold; it decides which of LLVM's passes pay. */
 typedef struct tr_lower_made {
-    bool calls; /* more than one LLVM function: inlining comes first */
-    bool
-        special; /* complex arithmetic, which the SLP pass knows how to pair, or loops marked to be unrolled */
+    bool calls;   /* more than one LLVM function: inlining comes first */
+    bool complex; /* products of complex numbers: the SLP pass knows how to pair them */
 } tr_lower_made;
 
 /* Fills the empty module `mod` (context, triple and data layout set by the caller) with every instance that the root reaches and
