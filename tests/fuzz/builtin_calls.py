@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy_calls
 from rules import (
     FLOATS,
     INTS,
@@ -352,6 +353,8 @@ def _module_call(inst: Instance, module: str, name: str, node: ast.Call, env: En
     if module == "np" and name in ("zeros_like", "ones_like", "full_like"):
         return _like(inst, name, _args(inst, node, env))
     args = _args(inst, node, env)
+    if module == "np" and not inst.numba and name in numpy_calls.ONE + numpy_calls.TWO + ("where",):
+        return _elementwise(inst, name, args)
     if module == "np":
         name = NP_NAMES.get(name, name)
         if any(is_scalar(t) and klass(t) != "f" or t in WEAK for t, _ in args):
@@ -379,6 +382,21 @@ def _module_call(inst: Instance, module: str, name: str, node: ast.Call, env: En
     raise IllTyped(f"{module}.{name}")
 
 
+def _elementwise(inst: Instance, name: str, args: list[Typed]) -> Typed:
+    types = [t for t, _ in args]
+    if not all(is_scalar(t) or isinstance(t, Array) for t in types):
+        raise IllTyped(name)
+    out = numpy_calls.call_type(name, types)
+    prog = inst.prog
+
+    def run(frame: Frame) -> Any:
+        values = [fn(frame) for _, fn in args]
+        prog.count(f"np.{name}", *[t if isinstance(t, str) else t.dtype for t in types])
+        return numpy_calls.call(name, values, types)
+
+    return out, run
+
+
 def _counted(inst: Instance, what: str, ty: str, args: list[Typed], fn: Callable) -> Fn:
     prog = inst.prog
 
@@ -404,6 +422,8 @@ def _exact(name: str, ty: str, values: tuple) -> Any:
     cast = to_f32 if ty == "float32" else float
     if name == "sqrt" and values[0] < 0:
         return cast(math.nan)
+    if name == "copysign" and values[1] != values[1]:
+        raise Unspecified("sign of a NaN")
     if name == "nextafter":
         return cast(np.nextafter(*values))
     if name == "sqrt" and ty == "float32":
@@ -531,7 +551,26 @@ def _method(inst: Instance, ty: Any, fn: Fn, name: str, args: list[Typed]) -> Ty
     if name in ("sum", "prod") and klass(dt) in "bi":
         out = "uint64" if dt.startswith("u") else "int64"
         return out, lambda frame: _total(name, out, fn(frame).exact())
+    if name in ("sum", "mean") and dt in FLOATS and not inst.numba:
+        return dt, lambda frame: _float_total(name, dt, fn(frame).exact())
     raise IllTyped(f"method {name}")
+
+
+def _float_total(name: str, dt: str, data: np.ndarray) -> Approx:
+    """Sum or mean of floats: no worse than pairwise summation; twice that is allowed here."""
+    items = [float(v) for v in data.ravel()]
+    size = sum(abs(v) for v in items) if all(map(math.isfinite, items)) else math.inf
+    limit = 1e300 if dt == "float64" else 1e37
+    if size > limit or not items:
+        raise Unspecified("sum of infinities, or mean of nothing")
+    total = math.fsum(items)
+    eps = 2.0 ** (-52 if dt == "float64" else -23)
+    error = size * eps * (2 + math.log2(len(items)))
+    if name == "mean":
+        total, error = total / len(items), error / len(items) + abs(total / len(items)) * eps
+    return Approx(
+        total if dt == "float64" else to_f32(total), error + 5e-324 + (2e-45 if dt == "float32" else 0)
+    )
 
 
 def _astype(inst: Instance, ty: Array, fn: Fn, dtype: str) -> Typed:

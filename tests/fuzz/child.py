@@ -7,6 +7,7 @@ import os
 import selectors
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ class Child:
     ) -> None:
         self.command = [python, str(HERE / "check.py"), engine, promotion]
         self.env = {"TREADLE_VERIFY": "1", **os.environ, **(env or {}), "PYTHONHASHSEED": "0"}
+        self.cache = tempfile.TemporaryDirectory(prefix="treadle-fuzz-")
+        self.env.setdefault("TREADLE_CACHE_DIR", self.cache.name)
         self.timeout = timeout
         self.served = 0
         self.proc: subprocess.Popen | None = None

@@ -43,6 +43,7 @@ class Case:
     calls: list[Call] = field(default_factory=list)
     promotion: str = "treadle"
     options: dict[str, object] = field(default_factory=dict)
+    signature: str = ""
     seen: Counter = field(default_factory=Counter)
 
     def run_oracle(self, call: Call) -> tuple[oracle.Result, list]:
@@ -116,13 +117,16 @@ class Generator:
             self.helper(f"h{k}")
         if not self.numba and rng.random() < 0.25:
             self.special()
-        params = self.params(rng.randint(1, 3), rng.randint(1, 3))
-        fn = Function(self, "main", params, rng.randint(4, 22))
-        fn.body(rng.randint(4, 12), 3)
+        many = rng.random() < 0.03
+        params = self.params(rng.randint(1, 3), rng.randint(10, 30) if many else rng.randint(1, 3))
+        huge = rng.random() < 0.02
+        fn = Function(self, "main", params, rng.randint(100, 250) if huge else rng.randint(4, 22))
+        fn.body(rng.randint(60, 120) if huge else rng.randint(4, 12), 3)
         fn.finish(rng.randint(2, 12))
         self.add(fn, [n for n, _ in params])
         case = Case(self.seed, "\n".join(self.text) + "\n", promotion=self.promotion)
         kinds = {n: rng.choice("CCCFSR") for n, t in params if isinstance(t, Array)}
+        case.signature = f"({', '.join(type_text(t, kinds.get(n, '')) for n, t in params)})"
         plain = {
             n for n, t in params if t in ("bool", "int64", "float64", "complex128") and rng.random() < 0.6
         }
@@ -277,6 +281,18 @@ class Generator:
         return rng.choice([0.0, -0.0, float("inf"), float("-inf"), float("nan"), big, -big, tiny, 1e-10])
 
 
+def type_text(ty: object, kind: str) -> str:
+    """The text of a type in a signature; `kind` says how `make_array` lays it out."""
+    if not isinstance(ty, Array):
+        return str(ty)
+    axes = [":"] * ty.ndim
+    if kind == "C" or kind == "F" and ty.ndim == 1:
+        axes[-1] = "::1"
+    elif kind == "F":
+        axes[0] = "::1"
+    return f"{ty.dtype}[{', '.join(axes)}]"
+
+
 def float_text(value: float) -> str:
     """Text that gives the float back exactly."""
     return repr(value) if np.isfinite(value) else f"float('{value}')"
@@ -315,6 +331,6 @@ def make_case(seed: int, promotion: str = "treadle") -> tuple[Case, list, dict[s
             safe = not any(r.raised and r.raised.name == "IndexError" for r, _ in results)
             if case.promotion == "treadle":
                 case.options |= {1: {"boundscheck": False} if safe else {}, 2: {"nogil": True},
-                                 3: {"inline": "always"}}.get(seed % 13, {})  # fmt: skip
+                                 3: {"inline": "always"}, 4: {"cache": True}, 5: {"signature": case.signature}}.get(seed % 13, {})  # fmt: skip
             return case, results, refused
     raise RuntimeError(f"no program for seed {seed}: {refused}")

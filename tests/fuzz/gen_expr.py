@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy_calls
 from rules import (
     BINOPS,
     COMPARES,
@@ -116,8 +117,10 @@ class Expressions:
         makers = [(6, self.binary)]
         if ty == "bool":
             makers = [(5, self.compare), (3, self.logic), (1, self.binary), (1, self.predicate)]
+            if not self.gen.numba:
+                makers += [(0.7, self.numpy_call)]
         elif ty in ("int8", "int16", "int32", "uint8", "uint16", "uint32"):
-            makers = [(5, self.leaf_of), (2, self.special)]
+            makers = [(5, self.leaf_of), (3, self.special)]
         else:
             makers += [(2, self.special), (1, self.unary)]
         makers += [(0.7, self.ternary), (0.5, self.user_call)]
@@ -186,8 +189,14 @@ class Expressions:
         src = self.rng.choice(near) if near and self.chance(0.7) else self.rng.choice(REALS)
         inner = self.simple(src, depth)
         if kind == "i" and src in FLOATS:
-            low = "0.0" if ty in UNSIGNED else "-100.0"
-            inner = f"min(max(np.{src}({low}), {inner}), np.{src}(100.0))"
+            top = self.rng.choice(
+                [
+                    "100.0",
+                    {"int64": "9e18", "uint64": "1.8e19", "int32": "2e9", "uint32": "4e9"}.get(ty, "100.0"),
+                ]
+            )
+            low = "0.0" if ty in UNSIGNED else f"-{top}"
+            inner = f"min(max(np.{src}({low}), {inner}), np.{src}({top}))"
         if ty == "int64" and (src in SIGNED + FLOATS or src == "bool") and self.chance(0.5):
             return f"int({inner})"
         if (
@@ -345,7 +354,17 @@ class Expressions:
                     f"{self.expr('complex64' if ty == 'float32' else 'complex128', depth)}.{self.rng.choice(['real', 'imag'])}"
                 )
             ]
+        if not self.gen.numba:
+            makers += [lambda: self.numpy_call(ty, depth)] * 2
         return self.rng.choice(makers)()
+
+    def numpy_call(self, ty: str, depth: int) -> str:
+        """A call of one of NumPy's elementwise functions."""
+        name, types = self.rng.choice(numpy_calls.makers(ty))
+        args = [self.expr(t, depth) for t in types]
+        if name in ("left_shift", "right_shift") and self.chance(0.9):
+            args[1] = self.small(types[1], 7, 0)
+        return f"np.{name}({', '.join(args)})"
 
     def int_builtin(self, depth: int) -> str:
         """abs and round of a bool, sum of an array, pow with a modulus."""
@@ -375,7 +394,8 @@ class Expressions:
     def float_to_int(self, depth: int) -> str:
         """round, floor, ceil or trunc of a float within range."""
         ty = self.rng.choice(FLOATS)
-        guard = f"min(max(np.{ty}(-1e6), {self.expr(ty, depth)}), np.{ty}(1e6))"
+        top = self.rng.choice(["1e6", "9e18", "3e9"])
+        guard = f"min(max(np.{ty}(-{top}), {self.expr(ty, depth)}), np.{ty}({top}))"
         return f"{self.rng.choice(['round', 'math.floor', 'math.ceil', 'math.trunc', 'int'])}({guard})"
 
     def exact_math(self, ty: str, depth: int) -> str:

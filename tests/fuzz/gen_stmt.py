@@ -58,7 +58,12 @@ class Function(Expressions):
         if depth > 0:
             makers += [(3, self.st_if)]
             if self.weight < 100:
-                makers += [(3, self.st_for), (1.2, self.st_while), (1.5, self.st_stencil)]
+                makers += [
+                    (3, self.st_for),
+                    (1.2, self.st_while),
+                    (1.5, self.st_stencil),
+                    (0.3, self.st_range),
+                ]
         if self.loops:
             makers += [(0.8, self.st_jump)]
         maker = self.rng.choices([m for _, m in makers], [w for w, _ in makers])[0]
@@ -206,6 +211,9 @@ class Function(Expressions):
     def slice_text(self) -> str:
         """One slice."""
         step = self.rng.choice(["", "", "", ":2", ":-1", ":3", ":-2", ":1"])
+        ints = [n for n, t in self.env.items() if t in SIGNED]
+        if ints and self.chance(0.06):
+            step = f":{self.rng.choice(ints)}"
         return f"{self.bound()}:{self.bound()}{step}"
 
     def st_slice(self, depth: int) -> None:
@@ -415,7 +423,14 @@ class Function(Expressions):
         return out is not None and "bifc".index(klass(out)) <= "bifc".index(klass(a))
 
     def st_reduce(self, depth: int) -> None:
-        """A reduction whose value is exact."""
+        """A reduction whose value is exact; sums and means of floats only go to the outputs."""
+        floats = [n for n, a in self.arrays.items() if a.dtype in FLOATS]
+        if floats and not self.gen.numba and self.chance(0.3):
+            name = self.fresh("m")
+            self.emit(f"{name} = {self.rng.choice(floats)}.{self.rng.choice(['sum', 'mean'])}()")
+            if self.indent == 1:
+                self.approx.append(name)
+            return None
         fits = [(n, a.dtype) for n, a in self.arrays.items() if klass(a.dtype) in "bi"]
         if not fits:
             return self.st_assign(depth)
@@ -616,6 +631,25 @@ class Function(Expressions):
         return (
             f"range({start}, {stop}, {step})" if step != 1 or self.chance(0.3) else f"range({start}, {stop})"
         ), 7
+
+    def st_range(self, depth: int) -> None:
+        """A loop over a range with any bounds and step, left after a few turns."""
+        ints = [n for n, t in self.env.items() if t in SIGNED]
+        edges = ["9223372036854775807", "-9223372036854775807 - 1", "0", "5", "-3", "9223372036854775800"]
+        parts = [
+            self.rng.choice(ints) if ints and self.chance(0.5) else self.rng.choice(edges) for _ in range(2)
+        ]
+        if self.chance(0.7):
+            parts.append(self.rng.choice([*ints, "2", "-1", "-3", "9223372036854775807", "1000000007"]))
+        i, count, total = self.fresh("i"), self.fresh("s"), self.fresh("s")
+        self.emit(f"{count} = 0")
+        self.emit(f"{total} = 0")
+        self.emit(f"for {i} in range({', '.join(parts)}):")
+        self.emit(f"    {count} += 1")
+        self.emit(f"    {total} ^= {i}")
+        self.emit(f"    if {count} > {self.rng.randint(0, 4)}:")
+        self.emit("        break")
+        self.env |= {count: "int64", total: "int64"}
 
     def st_stencil(self, depth: int) -> None:
         """A loop over neighbours, as real kernels have it; now and then it runs out of the array."""

@@ -20,12 +20,13 @@ I64_MIN, I64_MAX, U64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
 
 class Approx:
-    """A float that is right to a few units in the last place only."""
+    """A float that is right to a few units in the last place only, or within `error` if that is given."""
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "error")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, error: float | None = None) -> None:
         self.value = value
+        self.error = error
 
 
 class Raised(Exception):
@@ -100,7 +101,7 @@ def conv(value: Any, src: str, dst: str) -> Any:
     ks, kd = klass(src), klass(dst)
     if isinstance(value, Approx):
         if ks == "f" and kd == "f":
-            return Approx(_real(value.value, dst))
+            return Approx(_real(value.value, dst), value.error)
         raise Unspecified("approximate value used")
     if ks == "c":
         if kd == "c":
