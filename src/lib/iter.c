@@ -86,14 +86,37 @@ static tr_tv flat_at(tr_em *e, tr_tv a, tr_tv i) {
     return tr_em_load(e, a, idx);
 }
 
+static bool is_const(const tr_em *e, tr_tv x, int64_t *v) {
+    if (tr_tv_lit_int(x, v))
+        return true;
+    const tr_ins *d = e->dry ? NULL : tr_at(e->b.fn, x.v);
+    if (!d || d->op != TR_OP_CONST)
+        return false;
+    *v = d->imm.i;
+    return true;
+}
+
+/* A range from a known number >= 0 upwards, or down to one >= -1, spans less than 2**63: no offset from its start
+ * wraps. Others may span more, and their offsets wrap although their items do not. */
+static bool is_narrow(tr_em *e, tr_tv r) {
+    int64_t step, from;
+    if (r.ty->n)
+        return true;
+    if (!is_const(e, tr_em_item(e, r, 2), &step) || step == 0)
+        return false;
+    return is_const(e, tr_em_item(e, r, step > 0 ? 0 : 1), &from) && from >= (step > 0 ? 0 : -1);
+}
+
+static tr_tv range_at(tr_em *e, tr_tv r, tr_tv i) {
+    tr_tv start = tr_em_item(e, r, 0), step = tr_em_item(e, r, 2);
+    if (!is_narrow(e, r))
+        return tr_em_op2(e, TR_OP_ADD, start, tr_em_op2(e, TR_OP_MUL, i, step));
+    return tr_em_nsw(e, TR_OP_ADD, start, r.ty->n ? i : tr_em_nsw(e, TR_OP_MUL, i, step));
+}
+
 bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
     switch (it.ty->kind) {
-    case TR_TY_RANGE: {
-        tr_tv start = tr_em_item(e, it, 0);
-        tr_tv d = it.ty->n ? i : tr_em_nsw(e, TR_OP_MUL, i, tr_em_item(e, it, 2));
-        *out = tr_em_conv(e, tr_em_nsw(e, TR_OP_ADD, start, d), it.ty->elem);
-        return true;
-    }
+    case TR_TY_RANGE: *out = tr_em_conv(e, range_at(e, it, i), it.ty->elem); return true;
     case TR_TY_TUPLE: return tr_lib_tuple_at(e, it, i, out);
     case TR_TY_ARRAY: return tr_lib_row(e, it, i, out);
     case TR_TY_ITER: break;
