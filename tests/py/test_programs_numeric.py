@@ -244,7 +244,7 @@ def newton(f, df, x0, tol=1e-12, maxiter=50):
 
 
 def cubic(x):
-    return x**3 - 2 * x - 5
+    return x * x * x - 2 * x - 5
 
 
 def dcubic(x):
