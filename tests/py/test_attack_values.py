@@ -3,7 +3,6 @@
 import collections
 
 import pytest
-
 from treadle import TypingError, njit
 
 
