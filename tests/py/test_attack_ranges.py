@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-
 from treadle import njit
 
 LEAST, MOST = -(2**63), 2**63 - 1
