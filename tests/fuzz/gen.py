@@ -44,15 +44,22 @@ class Case:
     promotion: str = "treadle"
     options: dict[str, object] = field(default_factory=dict)
     signature: str = ""
-    seen: Counter = field(default_factory=Counter)
+    program: oracle.Program | None = field(default=None, repr=False, compare=False)
 
     def run_oracle(self, call: Call) -> tuple[oracle.Result, list]:
         """What the rules say of a call, and its arguments afterwards."""
-        prog = oracle.Program(self.source, self.promotion, str(self.options.get("error_model", "python")))
+        if self.program is None:
+            self.program = oracle.Program(
+                self.source, self.promotion, str(self.options.get("error_model", "python"))
+            )
         args = call.build()
-        result = prog.call("main", args)
-        self.seen += prog.seen
+        result = self.program.call("main", args)
         return result, args
+
+    @property
+    def seen(self) -> Counter:
+        """How often each operation ran with which types."""
+        return Counter() if self.program is None else self.program.seen
 
 
 def make_array(dtype: str, shape: tuple, order: str, data: str, offset: int = 0) -> np.ndarray:

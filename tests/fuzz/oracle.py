@@ -104,7 +104,11 @@ class Program:
         """The analysed function for these argument types."""
         key = (name, types)
         if key not in self.instances:
-            Instance(self, name, types)
+            try:
+                Instance(self, name, types)
+            except Exception:
+                self.instances.pop(key)
+                raise
         found = self.instances[key]
         if not found.done:
             found.recursive = True

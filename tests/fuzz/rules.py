@@ -8,6 +8,7 @@ compiler.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +101,7 @@ def strong(ty: object) -> object:
     return STRONG_OF.get(ty, ty) if isinstance(ty, str) else ty
 
 
+@functools.lru_cache(maxsize=None)
 def promote(a: str, b: str) -> str:
     """NumPy's promotion of two strong scalar types."""
     return np.promote_types(a, b).name
@@ -118,6 +120,7 @@ def _mixed(a: str, b: str) -> str:
     return STRONG_OF[weak]
 
 
+@functools.lru_cache(maxsize=None)
 def common(a: str, b: str) -> str:
     """Common type of two scalars as NumPy 2 has it, weak ones included."""
     return _mixed(a, b) if a in WEAK or b in WEAK else promote(a, b)
@@ -131,6 +134,7 @@ def _int_result(a: str, b: str) -> str:
     return "uint64" if unsigned else "int64"
 
 
+@functools.lru_cache(maxsize=None)
 def arith(op: str, a: str, b: str, numba: bool = False) -> str:
     """Result type of a binary operation on scalars.
 
