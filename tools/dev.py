@@ -165,8 +165,11 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
     some = [f"-n{devenv.jobs()}", "-m", "not slow and not nosan", "--capture=sys", "-p", "no:cacheprovider"]
     py_tests(b, tally, {**env, "LD_PRELOAD": " ".join(libs)}, [*some, *a.args])
     for report in sorted(reports.iterdir()):
-        print(report.read_text(errors="replace"))
-        tally.add(0, 1)
+        text = report.read_text(errors="replace")
+        print(text)
+        # Tests ask for absurd sizes, and ASan says aloud that it returned NULL: that is no fault.
+        faults = [t for t in text.splitlines() if t.strip() and "failed to allocate" not in t]
+        tally.add(0, 1 if faults else 0)
     return tally.close()
 
 
