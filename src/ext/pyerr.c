@@ -224,7 +224,8 @@ static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *fram
  * negative one has had the size added. */
 static PyObject *written_index(const tr_frame *frame) {
     int64_t i = frame->payload[0].i;
-    return PyLong_FromLongLong(i < 0 ? i - frame->payload[1].i : i);
+    /* unsigned: an index that was an uint64 may be any pattern of bits */
+    return PyLong_FromLongLong(i < 0 ? (int64_t)(frame->payload[0].u - frame->payload[1].u) : i);
 }
 
 static PyObject *site_text(const tr_msite *site, const tr_frame *frame) {
