@@ -646,7 +646,15 @@ def _range(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Fra
             raise Unspecified("range beyond int64")
         if len(values) == 3 and values[2] == 0:
             raise Raised("ValueError")
-        return iter(range(*values))
+        span = range(*values)
+        if (
+            len(values) == 3
+            and values[2] != 0
+            and abs(span.stop - span.start) >= 2**63
+            or span.stop - span.start >= 2**63
+        ):
+            raise Unspecified("range of 2**63 or more")
+        return iter(span)
 
     return ty, run
 

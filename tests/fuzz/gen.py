@@ -333,6 +333,16 @@ def make_case(seed: int, promotion: str = "treadle") -> tuple[Case, list, dict[s
                 refused[why] = refused.get(why, 0) + 1
                 if isinstance(err, IllTyped):
                     break
+            except (
+                TypeError,
+                AttributeError,
+                KeyError,
+                IndexError,
+                ValueError,
+            ) as err:  # the oracle's own fault
+                why = f"oracle: {type(err).__name__}: {err}"
+                refused[why] = refused.get(why, 0) + 1
+                break
         if kept:
             case.calls = kept
             safe = not any(r.raised and r.raised.name == "IndexError" for r, _ in results)

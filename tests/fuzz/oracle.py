@@ -567,6 +567,8 @@ class Instance(Expressions):
         if key.view:
             view_ty = Array(base_ty.dtype, key.ndim)
             return self.inplace_run(op, view_ty, lambda f: base(f).view(key.get(f)), vty, value), env
+        if not is_scalar(vty):
+            raise IllTyped("augmented assignment of a non-scalar")
         ty, prog = arith(op, base_ty.dtype, vty, self.numba), self.prog
 
         def run(frame: Frame) -> None:
