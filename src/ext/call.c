@@ -1,6 +1,6 @@
 /* The call path: from Python's vectorcall to compiled code and back.
  *
- * A plain positional call tries each variant in turn: every argument is looked at, checked and unboxed in
+ * A plain positional call tries the variant that fitted last, then each in turn: every argument is looked at, checked and unboxed in
  * one step, so the first variant that takes all of them is the right one. All else (keywords, defaults,
  * *args, a miss) goes through bind.c and spec.c and comes back here with a variant that fits. No heap
  * allocation happens below TR_STACK_SLOTS slots, but for the result object. `active` counts calls, so that
@@ -248,20 +248,34 @@ static __attribute__((noinline)) outcome try_large(tr_function *f, const tr_vari
     return r;
 }
 
-static inline outcome try_list(tr_function *f, PyObject *const *args, PyObject **result) {
-    const tr_varlist *l = atomic_load_explicit(&f->list, memory_order_acquire);
-    *result = NULL;
-    if (UNLIKELY(!l))
-        return MISS;
+static inline outcome try_any(tr_function *f, const tr_variant *v, PyObject *const *args, PyObject **result) {
+    return LIKELY(v->nslots <= TR_STACK_SLOTS && v->nret <= TR_STACK_SLOTS) ? try_variant(f, v, args, result)
+                                                                            : try_large(f, v, args, result);
+}
+
+/* The variants but the one at `tried`. */
+static __attribute__((noinline)) outcome try_rest(tr_function *f, const tr_varlist *l, uint32_t tried,
+                                                  PyObject *const *args, PyObject **result) {
     for (uint32_t i = 0; i < l->n; i++) {
-        const tr_variant *v = l->v[i];
-        outcome r = LIKELY(v->nslots <= TR_STACK_SLOTS && v->nret <= TR_STACK_SLOTS)
-                        ? try_variant(f, v, args, result)
-                        : try_large(f, v, args, result);
-        if (LIKELY(r != MISS))
-            return r;
+        outcome r = i == tried ? MISS : try_any(f, l->v[i], args, result);
+        if (r == MISS)
+            continue;
+        atomic_store_explicit(&f->last, i, memory_order_relaxed);
+        return r;
     }
     return MISS;
+}
+
+/* No two variants take the same arguments, so the order in which they are tried is free: first the one that fitted last
+ * time, as most callers go on with the types they began with. */
+static inline outcome try_list(tr_function *f, PyObject *const *args, PyObject **result) {
+    const tr_varlist *l = atomic_load_explicit(&f->list, memory_order_acquire);
+    uint32_t last = atomic_load_explicit(&f->last, memory_order_relaxed);
+    *result = NULL;
+    if (UNLIKELY(!l || last >= l->n))
+        return l ? try_rest(f, l, UINT32_MAX, args, result) : MISS;
+    outcome r = try_any(f, l->v[last], args, result);
+    return LIKELY(r != MISS) ? r : try_rest(f, l, last, args, result);
 }
 
 /* All parameters have values; compiles when no variant fits. */

@@ -69,6 +69,7 @@ typedef struct tr_function {
     vectorcallfunc vectorcall;
     tr_state *st;
     _Atomic(tr_varlist *) list; /* NULL: nothing compiled */
+    _Atomic uint32_t last;      /* index in the list of the variant that fitted last: tried first */
     int32_t nplain;             /* arguments of a plain call; -1: none is plain (*args) */
     bool nogil, sealed, cache;
     uint8_t varargs;                  /* 1: the last parameter is *args */
