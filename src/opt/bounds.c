@@ -307,13 +307,27 @@ static bool covered(const bounder *s, uint32_t l, const uint8_t *versioned) {
     return false;
 }
 
+/* A value of a loop that has got a copy in this round reaches what follows by other names now: the plan waits for the next
+ * round. */
+static bool outdated(const bounder *s, const plan *p, const uint8_t *versioned) {
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t k = 0; k < p->conds[i].n; k++) {
+            tr_bid b = tr_at(s->f, p->conds[i].t[k].v)->blk;
+            uint32_t l = b == TR_NOBLK ? UINT32_MAX : s->innermost[b];
+            if (l != UINT32_MAX && (versioned[l] || covered(s, l, versioned)))
+                return true;
+        }
+    return false;
+}
+
 static bool version_loops(bounder *s, uint32_t *growth, tr_u32s *slow) {
     tr_fn *f = s->f;
     uint8_t *versioned = TR_NEW_N(&f->ctx->arena, uint8_t, s->loops.n + 1u);
     bool any = false;
     for (uint32_t l = 0; l < s->loops.n; l++) {
         uint32_t size = loop_size(f, &s->loops.d[l]);
-        if (!s->plans[l].n || covered(s, l, versioned) || size > MAX_LOOP || *growth + size > MAX_GROWTH)
+        if (!s->plans[l].n || covered(s, l, versioned) || size > MAX_LOOP || *growth + size > MAX_GROWTH ||
+            outdated(s, &s->plans[l], versioned))
             continue;
         tr_opt_version(f, &s->loops.d[l], s->plans[l].conds, s->plans[l].n, slow);
         versioned[l] = 1;
