@@ -369,8 +369,8 @@ static void renumber_calls(tr_fn *fn, const uint32_t *map) {
         tr_ins *in = &fn->ins.d[v];
         if (in->op == TR_OP_CALL)
             in->imm.fn = map[in->imm.fn];
-        if (in->op == TR_OP_PATTERN)
-            renumber_calls(in->imm.pat->lam, map);
+        for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
+            renumber_calls(tr_pat_fn(in->imm.pat, k), map);
     }
 }
 

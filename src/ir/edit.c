@@ -158,14 +158,20 @@ static uint32_t import_chain(tr_fn *lam, const tr_fn *dst, uint32_t at_loc) {
     return tr_loc_add(lam, dst->locs.d[at_loc].place, parent);
 }
 
+static tr_fn *clone_lambda(cloner *c, const tr_fn *from) {
+    tr_fn *lam = tr_fn_clone(from);
+    uint32_t own = lam->locs.n, chain = import_chain(lam, c->dst, c->at_loc);
+    for (uint32_t l = 1; chain && l < own; l++)
+        if (!lam->locs.d[l].parent)
+            lam->locs.d[l].parent = chain;
+    return lam;
+}
+
 static tr_pat *clone_pattern(cloner *c, const tr_pat *p) {
     tr_pat *out = tr_arena_copy(&c->dst->ctx->arena, p, sizeof *p);
     out->reds = tr_arena_copy(&c->dst->ctx->arena, p->reds, p->nred * sizeof *p->reds);
-    out->lam = tr_fn_clone(p->lam);
-    uint32_t own = out->lam->locs.n, chain = import_chain(out->lam, c->dst, c->at_loc);
-    for (uint32_t l = 1; chain && l < own; l++)
-        if (!out->lam->locs.d[l].parent)
-            out->lam->locs.d[l].parent = chain;
+    out->lam = clone_lambda(c, p->lam);
+    out->epi = p->epi ? clone_lambda(c, p->epi) : NULL;
     return out;
 }
 

@@ -286,52 +286,86 @@ typedef struct space {
     run *r;
     const tr_ins *i;
     const tr_pat *p;
-    run lam; /* kept from point to point: a lambda has no state of its own */
-    tr_slot *acc[256];
+    run lam, epi; /* kept from point to point: a lambda has no state of its own */
+    tr_slot *acc[256], *accs;
     tr_slot best[256][2];
     const tr_ty *best_ty[256]; /* NULL: nothing seen yet */
     int64_t flat;
+    unsigned axis[TR_MAX_NDIM]; /* order of the loops: kept axes first */
 } space;
+
+typedef struct row {
+    tr_slot v[MAX_PARTS];
+    unsigned n;
+} row;
+
+static bool add_parts(space *s, row *to, const tr_slot *v, unsigned n) {
+    if (to->n + n > MAX_PARTS)
+        return fault(s->r, s->i, "too many values for the interpreter");
+    memcpy(to->v + to->n, v, n * sizeof *v);
+    to->n += n;
+    return true;
+}
+
+/* Elements at idx of n arrays from operand `first` on. */
+static bool add_elements(space *s, row *to, uint32_t first, uint32_t n, const int64_t *idx) {
+    for (uint32_t k = first; k < first + n; k++) {
+        const tr_ty *t = arg_type(s->r, s->i, k);
+        void *at = element(t, arg(s->r, s->i, k), idx);
+        tr_slot x[2];
+        if (!at)
+            return fault(s->r, s->i, "an input of the pattern is smaller than its space");
+        tr_interp_load(t->elem, at, x);
+        if (!add_parts(s, to, x, tr_ty_nparts(t->elem)))
+            return false;
+    }
+    return true;
+}
+
+static bool add_reduced(space *s, row *to, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++)
+        if (!add_parts(s, to, s->acc[k], tr_ty_nparts(arg_type(s->r, s->i, tr_pat_init(s->p) + k))))
+            return false;
+    return true;
+}
+
+static bool add_captures(space *s, row *to) {
+    for (uint32_t k = tr_pat_cap(s->p); k < tr_pat_ein(s->p); k++)
+        if (!add_parts(s, to, arg(s->r, s->i, k), tr_ty_nparts(arg_type(s->r, s->i, k))))
+            return false;
+    return true;
+}
+
+static bool store_elements(space *s, uint32_t first, uint32_t n, const int64_t *idx, const tr_slot **y) {
+    for (uint32_t k = first; k < first + n; k++) {
+        const tr_ty *t = arg_type(s->r, s->i, k);
+        void *at = element(t, arg(s->r, s->i, k), idx);
+        if (!at)
+            return fault(s->r, s->i, "an output of the pattern is smaller than its space");
+        tr_interp_store(t->elem, at, *y);
+        *y += tr_ty_nparts(t->elem);
+    }
+    return true;
+}
 
 /* One point: gather the lambda's params, run it, spread what it yields. */
 static bool point(space *s, const int64_t *idx) {
     run *r = s->r;
     const tr_pat *p = s->p;
-    tr_slot args[MAX_PARTS], out[MAX_PARTS];
-    unsigned n = 0;
+    row in = {.n = 0};
+    tr_slot out[MAX_PARTS];
     for (unsigned k = 0; k < p->nspace; k++)
-        args[n++].i = idx[k];
-    for (uint32_t k = 0; k < p->nin; k++) {
-        const tr_ty *t = arg_type(r, s->i, p->nspace + k);
-        void *at = element(t, arg(r, s->i, p->nspace + k), idx);
-        if (!at || n + 2 > MAX_PARTS)
-            return fault(r, s->i, "an input of the pattern is smaller than its space");
-        tr_interp_load(t->elem, at, args + n);
-        n += tr_ty_nparts(t->elem);
-    }
-    for (uint32_t k = 0; k < p->ncap; k++) {
-        uint32_t which = (uint32_t)p->nspace + p->nin + p->nout + p->nred + k;
-        unsigned parts = tr_ty_nparts(arg_type(r, s->i, which));
-        if (n + parts > MAX_PARTS)
-            return fault(r, s->i, "too many values for the interpreter");
-        memcpy(args + n, arg(r, s->i, which), parts * sizeof *args);
-        n += parts;
-    }
-    if (!run_with(&s->lam, args, out))
+        in.v[in.n++].i = idx[k];
+    if (!add_elements(s, &in, tr_pat_in(p), p->nin, idx) || !add_reduced(s, &in, p->nscan) ||
+        !add_captures(s, &in) || !run_with(&s->lam, in.v, out))
         return false;
     const tr_slot *y = out;
     const tr_ins *yield = NULL; /* only its operands' types matter, and all yields agree on them */
     for (tr_bid b = 0; b < p->lam->blks.n && !yield; b++)
         if (!tr_blk_at(p->lam, b)->dead && tr_term(p->lam, b)->op == TR_OP_YIELD)
             yield = tr_term(p->lam, b);
-    for (uint32_t k = 0; k < p->nout; k++) {
-        const tr_ty *t = arg_type(r, s->i, p->nspace + p->nin + k);
-        void *at = element(t, arg(r, s->i, p->nspace + p->nin + k), idx);
-        if (!at)
-            return fault(r, s->i, "an output of the pattern is smaller than its space");
-        tr_interp_store(t->elem, at, y);
-        y += tr_ty_nparts(t->elem);
-    }
+    if (!store_elements(s, tr_pat_out(p), p->nout, idx, &y))
+        return false;
     for (uint32_t k = 0; k < p->nred; k++) {
         const tr_ty *t = tr_at(p->lam, yield->args[p->nout + k])->ty;
         if (p->reds[k] < TR_RED_ARGMIN) {
@@ -347,30 +381,69 @@ static bool point(space *s, const int64_t *idx) {
     return true;
 }
 
-/* The space in C order. */
-static bool walk(space *s, int64_t *idx, unsigned axis) {
-    if (axis == s->p->nspace)
-        return point(s, idx);
+/* The reductions begin. */
+static void begin_reds(space *s) {
+    tr_slot *at = s->accs;
+    for (uint32_t k = 0; k < s->p->nred; k++) {
+        uint32_t which = tr_pat_init(s->p) + k;
+        s->acc[k] = at;
+        copy_parts(arg_type(s->r, s->i, which), at, arg(s->r, s->i, which));
+        at += tr_ty_nparts(arg_type(s->r, s->i, which));
+        s->best_ty[k] = NULL;
+    }
+    s->flat = 0;
+}
+
+static bool epilogue(space *s, const int64_t *idx) {
+    const tr_pat *p = s->p;
+    int64_t kept[TR_MAX_NDIM + 1];
+    row in = {.n = 0};
+    tr_slot out[MAX_PARTS];
+    const tr_slot *y = out;
+    if (!p->epi)
+        return true;
+    for (unsigned k = 0; k < p->nspace; k++)
+        if (p->keep >> k & 1) {
+            kept[in.n] = idx[k];
+            in.v[in.n++].i = idx[k];
+        }
+    return add_reduced(s, &in, p->nred) && add_elements(s, &in, tr_pat_ein(p), p->nein, kept) &&
+           add_captures(s, &in) && run_with(&s->epi, in.v, out) &&
+           store_elements(s, tr_pat_eout(p), p->neout, kept, &y);
+}
+
+/* The kept axes, then the others, each in C order. */
+static bool walk(space *s, int64_t *idx, unsigned level) {
+    bool first = s->p->keep && level == tr_pat_nkeep(s->p);
+    if (first)
+        begin_reds(s);
+    if (level == s->p->nspace)
+        return point(s, idx) && (!first || epilogue(s, idx));
+    unsigned axis = s->axis[level];
     int64_t n = arg(s->r, s->i, axis)->i;
     for (idx[axis] = 0; idx[axis] < n; idx[axis]++)
-        if (!walk(s, idx, axis + 1))
+        if (!walk(s, idx, level + 1))
             return false;
-    return true;
+    return !first || epilogue(s, idx);
 }
 
 static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     const tr_pat *p = i->imm.pat;
     space *s = TR_NEW(&r->in->ctx->arena, space);
     int64_t idx[TR_MAX_NDIM + 1];
+    unsigned n = 0;
     *s = (space){.r = r, .i = i, .p = p, .lam = begin(r->in, p->lam)};
+    if (p->epi)
+        s->epi = begin(r->in, p->epi);
     if (p->nred > 256)
         return fault(r, i, "too many reductions for the interpreter");
-    for (uint32_t k = 0; k < p->nred; k++) { /* the result's parts are the accumulators */
-        uint32_t which = (uint32_t)p->nspace + p->nin + p->nout + k;
-        s->acc[k] = out;
-        copy_parts(arg_type(r, i, which), out, arg(r, i, which));
-        out += tr_ty_nparts(arg_type(r, i, which));
-    }
+    for (unsigned pass = 2; pass-- > 0;)
+        for (unsigned k = 0; k < p->nspace; k++)
+            if ((p->keep >> k & 1) == pass)
+                s->axis[n++] = k;
+    /* without kept axes the result's parts are the accumulators */
+    s->accs = p->keep ? TR_NEW_N(&r->in->ctx->arena, tr_slot, 2u * p->nred + 1u) : out;
+    begin_reds(s);
     return walk(s, idx, 0);
 }
 

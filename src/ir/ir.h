@@ -154,16 +154,68 @@ extern const char *const tr_red_name[TR_RED__COUNT];
 struct tr_fn;
 /* One parallel node. Operands of the PATTERN instruction, in order: nspace extents (i64); nin input arrays and nout
  * output arrays, each of rank nspace, read and written at the node's index, shapes already checked to match (an
- * extent-1 axis that broadcasts has been made a stride-0 view); nred initial values; ncap captured values.
- * The lambda's params: nspace indices (i64), nin elements, ncap captures. It ends in YIELD: nout elements of the
+ * extent-1 axis that broadcasts has been made a stride-0 view); nred initial values; ncap captured values; then nein and neout
+ * arrays of the epilogue.
+ *
+ * The lambda's params: nspace indices (i64), nin elements, nscan running values, ncap captures. It ends in YIELD: nout elements of the
  * outputs' dtypes, then nred contributions. Iterations are independent but for the reductions. Sums of floats are
- * associated in a tree that depends on the extents alone, with an error no worse than pairwise summation. */
+ * associated in a tree that depends on the extents alone, with an error no worse than pairwise summation.
+ *
+ * keep: axes that the reductions leave in place, a bit each; 0: all are reduced and the result is a value per reduction. With keep
+ * there is a reduction of its own, over the other axes in C order, for each index of the kept axes. What becomes of its value says
+ * the epilogue: a second lambda with the kept axes as its space. Its params: their indices, nred values, nein elements of its
+ * inputs, ncap captures; it yields the elements of its neout outputs. Its arrays have one axis per kept one.
+ *
+ * The first nscan reductions are scans: the lambda is given their value before its own contribution, so the reduced axes
+ * are walked in C order, one by one. Sums of floats in scans are added in that order.
+ *
+ * A lambda that only computes is scalar; one that loads, stores, calls or allocates is a region: it is never copied and never
+ * merged. What memory it may touch is what its instructions say. */
 typedef struct tr_pat {
-    uint8_t nspace;
-    uint16_t nin, nout, nred, ncap;
+    uint8_t nspace, nscan;
+    bool par; /* may run on all cores: regions are, as far as memory goes, independent */
+    uint16_t nin, nout, nred, ncap, nein, neout;
+    uint32_t keep;
     tr_redk *reds;
-    struct tr_fn *lam;
+    struct tr_fn *lam, *epi; /* epi: NULL without keep, or when neither outputs nor reductions need one */
 } tr_pat;
+
+/* Where each group of operands begins. */
+static inline uint32_t tr_pat_in(const tr_pat *p) {
+    return p->nspace;
+}
+static inline uint32_t tr_pat_out(const tr_pat *p) {
+    return tr_pat_in(p) + p->nin;
+}
+static inline uint32_t tr_pat_init(const tr_pat *p) {
+    return tr_pat_out(p) + p->nout;
+}
+static inline uint32_t tr_pat_cap(const tr_pat *p) {
+    return tr_pat_init(p) + p->nred;
+}
+static inline uint32_t tr_pat_ein(const tr_pat *p) {
+    return tr_pat_cap(p) + p->ncap;
+}
+static inline uint32_t tr_pat_eout(const tr_pat *p) {
+    return tr_pat_ein(p) + p->nein;
+}
+static inline uint32_t tr_pat_nargs(const tr_pat *p) {
+    return tr_pat_eout(p) + p->neout;
+}
+static inline unsigned tr_pat_nkeep(const tr_pat *p) {
+    return (unsigned)__builtin_popcount(p->keep);
+}
+/* Number of params of the lambda; the first of a capture. */
+static inline uint32_t tr_pat_lam_cap(const tr_pat *p) {
+    return (uint32_t)p->nspace + p->nin + p->nscan;
+}
+static inline uint32_t tr_pat_epi_cap(const tr_pat *p) {
+    return tr_pat_nkeep(p) + p->nred + p->nein;
+}
+/* The functions of a pattern: for (i = 0; (g = tr_pat_fn(p, i)); i++). */
+static inline struct tr_fn *tr_pat_fn(const tr_pat *p, unsigned i) {
+    return i == 0 ? p->lam : i == 1 ? p->epi : NULL;
+}
 
 typedef struct tr_rtcall {
     uint16_t row;     /* tr_rt in rt/rt.def */

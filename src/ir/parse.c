@@ -445,6 +445,7 @@ static bool read_named(reader *r, const char *const *names, unsigned count, cons
 static bool read_reductions(fnreader *k, tr_pat *p, vals *args) {
     reader *r = k->r;
     TR_VEC(tr_redk) reds = {0};
+    uint32_t nscan = 0;
     if (!tr_rd_accept_word(&r->in, "red"))
         return true;
     if (!expect(r, '('))
@@ -452,57 +453,93 @@ static bool read_reductions(fnreader *k, tr_pat *p, vals *args) {
     while (!tr_rd_accept(&r->in, ')')) {
         unsigned which;
         tr_val v;
-        if ((reds.n && !expect(r, ',')) ||
-            !read_named(r, tr_red_name, TR_RED__COUNT, "a reduction", &which) || !read_val(k, &v))
+        if (reds.n && !expect(r, ','))
+            return false;
+        if (tr_rd_accept_word(&r->in, "scan") && nscan++ != reds.n)
+            return fail_at(r, r->in.p, "scans come before other reductions");
+        if (!read_named(r, tr_red_name, TR_RED__COUNT, "a reduction", &which) || !read_val(k, &v))
             return false;
         tr_vec_push(&r->ctx->arena, &reds, (tr_redk)which);
         tr_vec_push(&r->ctx->arena, args, v);
     }
-    if (reds.n > UINT16_MAX)
+    if (reds.n > UINT16_MAX || nscan > UINT8_MAX)
         return fail_at(r, r->in.p, "too many reductions");
     p->nred = (uint16_t)reds.n;
+    p->nscan = (uint8_t)nscan;
     p->reds = reds.d;
     return true;
+}
+
+/* "[keep %n, %m]" */
+static bool read_space(fnreader *k, tr_pat *p, vals *args) {
+    reader *r = k->r;
+    tr_val v;
+    if (!tr_rd_accept(&r->in, '['))
+        return true;
+    while (!tr_rd_accept(&r->in, ']')) {
+        if (args->n && !expect(r, ','))
+            return false;
+        if (args->n >= TR_MAX_NDIM)
+            return fail_at(r, r->in.p, "more than %d dimensions", TR_MAX_NDIM);
+        if (tr_rd_accept_word(&r->in, "keep"))
+            p->keep |= 1u << args->n;
+        if (!read_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, args, v);
+    }
+    p->nspace = (uint8_t)args->n;
+    return true;
+}
+
+static bool read_values(fnreader *k, const char *word, vals *args, uint16_t *n) {
+    uint32_t count;
+    if (!read_group(k, word, args, &count))
+        return false;
+    *n = (uint16_t)count;
+    return true;
+}
+
+static fnreader *lambda_reader(fnreader *k) {
+    fnreader *in = TR_NEW(&k->r->ctx->arena, fnreader);
+    *in = (fnreader){.r = k->r, .place_fn = k->place_fn, .place_file = k->place_file};
+    in->f = tr_fn_new(k->r->ctx, tr_arena_printf(&k->r->ctx->arena, "%s.lambda", k->f->name), k->f->stage);
+    in->f->is_lambda = true;
+    in->f->file = k->f->file;
+    return in;
 }
 
 static bool read_pattern(fnreader *k, tr_ins *i, vals *args) {
     reader *r = k->r;
     tr_pat *p = TR_NEW(&r->ctx->arena, tr_pat);
-    uint32_t n;
     i->imm.pat = p;
-    if (tr_rd_accept(&r->in, '[') && !read_vals(k, ']', args))
+    p->par = tr_rd_accept_word(&r->in, "par");
+    if (!read_space(k, p, args) || !read_values(k, "in", args, &p->nin) ||
+        !read_values(k, "out", args, &p->nout) || !read_reductions(k, p, args) ||
+        !read_values(k, "cap", args, &p->ncap))
         return false;
-    if (args->n > TR_MAX_NDIM)
-        return fail_at(r, r->in.p, "more than %d dimensions", TR_MAX_NDIM);
-    p->nspace = (uint8_t)args->n;
-    if (!read_group(k, "in", args, &n))
-        return false;
-    p->nin = (uint16_t)n;
-    if (!read_group(k, "out", args, &n))
-        return false;
-    p->nout = (uint16_t)n;
-    if (!read_reductions(k, p, args) || !read_group(k, "cap", args, &n))
-        return false;
-    p->ncap = (uint16_t)n;
-    return true;
+    if (!tr_rd_accept_word(&r->in, "then"))
+        return true;
+    p->epi = k->f; /* replaced when its text is read, after that of the lambda */
+    return read_values(k, "in", args, &p->nein) && read_values(k, "out", args, &p->neout);
 }
 
-/* "{ blocks }" after a pattern. */
-static bool read_lambda(fnreader *k, tr_pat *p) {
+static bool read_lambda(fnreader *k, tr_fn **out) {
     reader *r = k->r;
     if (!expect(r, '{'))
         return false;
     if (r->in.depth >= MAX_LAMBDAS)
         return fail_at(r, r->in.p, "patterns are nested too deeply");
-    fnreader in = {.r = r, .place_fn = k->place_fn, .place_file = k->place_file};
-    in.f = tr_fn_new(r->ctx, tr_arena_printf(&r->ctx->arena, "%s.lambda", k->f->name), k->f->stage);
-    in.f->is_lambda = true;
-    in.f->file = k->f->file;
-    p->lam = in.f;
+    fnreader *in = lambda_reader(k);
+    *out = in->f;
     r->in.depth++;
-    bool ok = read_body(&in);
+    bool ok = read_body(in);
     r->in.depth--;
     return ok;
+}
+
+/* "{ blocks }" after a pattern, and once more for its epilogue. */
+static bool read_lambdas(fnreader *k, tr_pat *p) {
+    return read_lambda(k, &p->lam) && (!p->epi || read_lambda(k, &p->epi));
 }
 
 static bool read_sub(reader *r, tr_ins *i) {
@@ -653,7 +690,7 @@ static bool read_ins(fnreader *k) {
     if (result && (i.ty != NULL) != (k->f->stage == S_T))
         return fail_at(r, at, i.ty ? "values have no types in this stage" : "the result needs a type");
     if (!read_sub(r, &i) || !read_operands(k, &i, &args) || !read_loc(k, &i.loc) ||
-        (i.op == TR_OP_PATTERN && !read_lambda(k, i.imm.pat)))
+        (i.op == TR_OP_PATTERN && !read_lambdas(k, i.imm.pat)))
         return false;
     tr_rd_skip(&r->in);
     if (*r->in.p && !strchr("\r\n;}", *r->in.p))

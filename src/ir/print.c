@@ -285,23 +285,31 @@ static void print_lambda(printer *p, const tr_fn *lam) {
 static void print_pattern(printer *p, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
     const tr_val *v = i->args;
-    if (!t || i->nargs != (uint32_t)t->nspace + t->nin + t->nout + t->nred + t->ncap) {
+    if (!t || i->nargs != tr_pat_nargs(t)) {
         print_vals(p, v, i->nargs, " ?");
         return;
     }
-    print_vals(p, v, t->nspace, " [");
-    tr_sb_putc(p->out, t->nspace ? ']' : ' ');
-    v += t->nspace;
-    print_group(p, "in", v, t->nin);
-    print_group(p, "out", v + t->nin, t->nout);
-    v += t->nin + t->nout;
-    for (uint32_t k = 0; k < t->nred; k++) {
-        tr_sb_printf(p->out, "%s%s ", k ? ", " : " red(",
-                     t->reds[k] < TR_RED__COUNT ? tr_red_name[t->reds[k]] : "?");
+    tr_sb_puts(p->out, t->par ? " par" : "");
+    for (uint32_t k = 0; k < t->nspace; k++) {
+        tr_sb_puts(p->out, k ? ", " : " [");
+        tr_sb_puts(p->out, t->keep >> k & 1 ? "keep " : "");
         print_val(p, v[k]);
     }
+    tr_sb_putc(p->out, t->nspace ? ']' : ' ');
+    print_group(p, "in", v + tr_pat_in(t), t->nin);
+    print_group(p, "out", v + tr_pat_out(t), t->nout);
+    for (uint32_t k = 0; k < t->nred; k++) {
+        tr_sb_printf(p->out, "%s%s%s ", k ? ", " : " red(", k < t->nscan ? "scan " : "",
+                     t->reds[k] < TR_RED__COUNT ? tr_red_name[t->reds[k]] : "?");
+        print_val(p, v[tr_pat_init(t) + k]);
+    }
     tr_sb_puts(p->out, t->nred ? ")" : "");
-    print_group(p, "cap", v + t->nred, t->ncap);
+    print_group(p, "cap", v + tr_pat_cap(t), t->ncap);
+    if (!t->epi)
+        return;
+    tr_sb_puts(p->out, " then");
+    print_group(p, "in", v + tr_pat_ein(t), t->nein);
+    print_group(p, "out", v + tr_pat_eout(t), t->neout);
 }
 
 static const char *sub_name(const tr_ins *i) {
@@ -426,8 +434,8 @@ static void print_ins(printer *p, tr_val v) {
     print_operands(p, i);
     if (loc_known(p->f, i->loc))
         print_loc(p, i->loc);
-    if (i->op == TR_OP_PATTERN && i->imm.pat && i->imm.pat->lam)
-        print_lambda(p, i->imm.pat->lam);
+    for (unsigned k = 0; i->op == TR_OP_PATTERN && i->imm.pat && tr_pat_fn(i->imm.pat, k); k++)
+        print_lambda(p, tr_pat_fn(i->imm.pat, k));
     tr_sb_putc(b, '\n');
     if (p->note)
         p->note(p->user, b, p->f, i->blk, v);

@@ -328,83 +328,140 @@ static void check_yield(fnck *k, const tr_ins *i) {
     }
     if (!t)
         return;
-    want_nargs(k, i, (uint32_t)t->nout + t->nred);
+    want_nargs(k, i, k->f == t->epi ? t->neout : (uint32_t)t->nout + t->nred);
 }
 
-/* Operands of a pattern, and what its lambda takes. Types of YIELD are checked by check_yields. */
+/* A param of one of the pattern's functions. */
+static void want_param(fnck *k, const tr_fn *g, uint32_t p, const tr_ty *want, const char *what) {
+    const tr_ty *t = tr_at(g, tr_blk_at(g, 0)->params.d[p])->ty;
+    if (want)
+        want_type(k, t, want, what);
+}
+
+/* n arrays of a pattern from operand `first` on, of the given rank; their elements are params of g from `p` on, unless they are
+ * written (g is NULL). */
+static bool check_arrays(fnck *k, const tr_ins *i, uint32_t first, uint32_t n, unsigned rank, const tr_fn *g,
+                         uint32_t p) {
+    for (uint32_t j = 0; j < n; j++) {
+        const tr_ty *a = arg_type(k, i, first + j);
+        want_array(k, i, first + j);
+        if (!is_kind(a, TR_TY_ARRAY))
+            return false;
+        if (a->ndim != rank)
+            bad(k, "operand %" PRIu32 " has rank %u, the space %u", first + j, a->ndim, rank);
+        if (g)
+            want_param(k, g, p + j, a->elem, "the lambda's element");
+        else if (a->readonly)
+            bad(k, "operand %" PRIu32 " is read-only", first + j);
+    }
+    return true;
+}
+
+static bool check_params(fnck *k, const tr_ins *i, const tr_fn *g, uint32_t n, unsigned nindex) {
+    const tr_pat *t = i->imm.pat;
+    if (!g->is_lambda || !g->blks.n) {
+        bad(k, "has no lambda");
+        return false;
+    }
+    uint32_t got = tr_blk_at(g, 0)->params.n;
+    if (got != n) {
+        bad(k, "the lambda has %" PRIu32 " params, want %" PRIu32, got, n);
+        return false;
+    }
+    for (unsigned p = 0; p < nindex; p++)
+        if (!is_kind(tr_at(g, tr_blk_at(g, 0)->params.d[p])->ty, TR_TY_I64))
+            bad(k, "index %u of the lambda is not i64", p);
+    for (uint32_t c = 0; c < t->ncap; c++)
+        want_param(k, g, n - t->ncap + c, arg_type(k, i, tr_pat_cap(t) + c), "the lambda's captured value");
+    return true;
+}
+
+static void check_reductions(fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    const tr_ty *res = i->ty;
+    uint32_t init = tr_pat_init(t);
+    unsigned n = t->keep ? 0 : t->nred;
+    if (n == 0   ? !is_kind(res, TR_TY_NONE)
+        : n == 1 ? res != arg_type(k, i, init)
+                 : !is_kind(res, TR_TY_TUPLE) || res->n != n)
+        bad(k, "result is %s", show(k, res));
+    for (uint32_t r = 0; r < t->nred; r++) {
+        want_class(k, i, init + r, "biufc");
+        if (n > 1 && is_kind(res, TR_TY_TUPLE) && r < res->n)
+            want_type(k, arg_type(k, i, init + r), res->items[r], "reduction");
+        if (t->reds[r] >= TR_RED__COUNT || (r < t->nscan && t->reds[r] >= TR_RED_ARGMIN))
+            bad(k, "no such reduction");
+        if (t->reds[r] >= TR_RED_ARGMIN)
+            want_kind(k, i, init + r, TR_TY_I64);
+    }
+    if (t->nscan > t->nred)
+        bad(k, "has more scans than reductions");
+}
+
+/* Operands of a pattern, and what its functions take. Types of YIELD are checked by check_yields. */
 static void check_pattern(fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
-    if (!t || !t->lam || !t->lam->is_lambda) {
+    if (!t || !t->lam) {
         bad(k, "has no lambda");
         return;
     }
-    want_nargs(k, i, (uint32_t)t->nspace + t->nin + t->nout + t->nred + t->ncap);
-    if (i->nargs != (uint32_t)t->nspace + t->nin + t->nout + t->nred + t->ncap || !t->lam->blks.n)
+    want_nargs(k, i, tr_pat_nargs(t));
+    if (i->nargs != tr_pat_nargs(t) || !check_params(k, i, t->lam, tr_pat_lam_cap(t) + t->ncap, t->nspace))
         return;
-    uint32_t arrays = t->nspace, cap = arrays + t->nin + t->nout + t->nred, p = 0;
-    const tr_blk *entry = tr_blk_at(t->lam, 0);
-    if (entry->params.n != (uint32_t)t->nspace + t->nin + t->ncap) {
-        bad(k, "the lambda has %" PRIu32 " params, want %u", entry->params.n, t->nspace + t->nin + t->ncap);
-        return;
-    }
-#define PARAM_TYPE() tr_at(t->lam, entry->params.d[p])->ty
     want_i64s(k, i, 0, t->nspace);
-    for (; p < t->nspace; p++)
-        if (!is_kind(PARAM_TYPE(), TR_TY_I64))
-            bad(k, "index %" PRIu32 " of the lambda is %s", p, show(k, PARAM_TYPE()));
-    for (uint32_t n = arrays; n < arrays + t->nin + t->nout; n++) {
-        const tr_ty *a = arg_type(k, i, n);
-        want_array(k, i, n);
-        if (!is_kind(a, TR_TY_ARRAY))
-            return;
-        if (a->ndim != t->nspace)
-            bad(k, "operand %" PRIu32 " has rank %u, the space %u", n, a->ndim, t->nspace);
-        if (n < arrays + t->nin)
-            want_type(k, PARAM_TYPE(), a->elem, "the lambda's element"), p++;
-        else if (a->readonly)
-            bad(k, "operand %" PRIu32 " is read-only", n);
-    }
-    for (uint32_t n = 0; n < t->ncap; n++, p++)
-        want_type(k, PARAM_TYPE(), arg_type(k, i, cap + n), "the lambda's captured value");
-#undef PARAM_TYPE
-    const tr_ty *res = i->ty;
-    if (t->nred == 0   ? !is_kind(res, TR_TY_NONE)
-        : t->nred == 1 ? res != arg_type(k, i, cap - 1)
-                       : !is_kind(res, TR_TY_TUPLE) || res->n != t->nred)
-        bad(k, "result is %s", show(k, res));
-    for (uint32_t r = 0; r < t->nred; r++) {
-        want_class(k, i, cap - t->nred + r, "biufc");
-        if (t->nred > 1 && is_kind(res, TR_TY_TUPLE) && r < res->n)
-            want_type(k, arg_type(k, i, cap - t->nred + r), res->items[r], "reduction");
-        if (t->reds[r] >= TR_RED__COUNT)
-            bad(k, "no such reduction");
-        if (t->reds[r] >= TR_RED_ARGMIN)
-            want_kind(k, i, cap - t->nred + r, TR_TY_I64);
-    }
+    if (t->keep >> t->nspace)
+        bad(k, "keeps an axis that the space does not have");
+    if (!check_arrays(k, i, tr_pat_in(t), t->nin, t->nspace, t->lam, t->nspace) ||
+        !check_arrays(k, i, tr_pat_out(t), t->nout, t->nspace, NULL, 0))
+        return;
+    for (uint32_t r = 0; r < t->nscan; r++)
+        want_param(k, t->lam, (uint32_t)t->nspace + t->nin + r, arg_type(k, i, tr_pat_init(t) + r),
+                   "the running value");
+    check_reductions(k, i);
+    if ((t->nein || t->neout) && !t->epi)
+        bad(k, "has arrays of an epilogue, but no epilogue");
+    if (!t->epi)
+        return;
+    if (!t->keep)
+        bad(k, "has an epilogue, but keeps no axis");
+    unsigned nkeep = tr_pat_nkeep(t);
+    if (!check_params(k, i, t->epi, tr_pat_epi_cap(t) + t->ncap, nkeep))
+        return;
+    for (uint32_t r = 0; r < t->nred; r++)
+        want_param(k, t->epi, nkeep + r, arg_type(k, i, tr_pat_init(t) + r), "the reduced value");
+    if (check_arrays(k, i, tr_pat_ein(t), t->nein, nkeep, t->epi, nkeep + t->nred))
+        check_arrays(k, i, tr_pat_eout(t), t->neout, nkeep, NULL, 0);
 }
 
-/* The values that the lambda of pattern i yields. */
-static void check_yields(fnck *k, const tr_ins *i) {
+/* The values that a function of pattern i yields: elements of nout arrays from operand `out` on, then contributions. */
+static void check_yields_of(fnck *k, const tr_ins *i, const tr_fn *lam, uint32_t out, uint32_t nout,
+                            uint32_t nred) {
     const tr_pat *t = i->imm.pat;
-    if (!t || !t->lam || i->nargs != (uint32_t)t->nspace + t->nin + t->nout + t->nred + t->ncap)
-        return;
-    const tr_fn *lam = t->lam;
     for (tr_bid b = 0; b < lam->blks.n; b++) {
         const tr_blk *blk = tr_blk_at(lam, b);
         if (blk->dead || blk->last >= lam->ins.n || tr_at(lam, blk->last)->op != TR_OP_YIELD)
             continue;
         const tr_ins *y = tr_at(lam, blk->last);
-        for (uint32_t n = 0; n < y->nargs && n < (uint32_t)t->nout + t->nred; n++) {
+        for (uint32_t n = 0; n < y->nargs && n < nout + nred; n++) {
             const tr_ty *got = y->args[n] < lam->ins.n ? tr_at(lam, y->args[n])->ty : NULL;
-            const tr_ty *want = arg_type(k, i, (uint32_t)t->nspace + t->nin + n);
-            if (n < t->nout)
+            const tr_ty *want = arg_type(k, i, n < nout ? out + n : tr_pat_init(t) + n - nout);
+            if (n < nout)
                 want = is_kind(want, TR_TY_ARRAY) ? want->elem : NULL;
-            else if (t->reds[n - t->nout] >= TR_RED_ARGMIN)
+            else if (t->reds[n - nout] >= TR_RED_ARGMIN)
                 continue; /* any scalar with an order */
             if (want)
                 want_type(k, got, want, "what the lambda yields");
         }
     }
+}
+
+static void check_yields(fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    if (!t || !t->lam || i->nargs != tr_pat_nargs(t))
+        return;
+    check_yields_of(k, i, t->lam, tr_pat_out(t), t->nout, t->nred);
+    if (t->epi)
+        check_yields_of(k, i, t->epi, tr_pat_eout(t), t->neout, 0);
 }
 
 /* --- one instruction --- */
@@ -662,8 +719,8 @@ static void check_fn(checker *c, const tr_fn *f, const tr_pat *pat, const tr_fn 
              v = tr_at(f, v)->next) {
             check_ins(&k, v);
             const tr_ins *i = tr_at(f, v);
-            if (i->op == TR_OP_PATTERN && i->imm.pat && i->imm.pat->lam)
-                check_fn(c, i->imm.pat->lam, i->imm.pat, f, v);
+            for (unsigned n = 0; i->op == TR_OP_PATTERN && i->imm.pat && tr_pat_fn(i->imm.pat, n); n++)
+                check_fn(c, tr_pat_fn(i->imm.pat, n), i->imm.pat, f, v);
         }
 }
 

@@ -124,7 +124,9 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array w
 
 /* --- patterns (lib/patterns.c) --- */
 typedef struct tr_pdesc tr_pdesc;
-/* Builds the lambda's body: idx[nspace], elems[nin], caps[ncap] in; fills yields[nout + nred]. */
+/* Builds the lambda's body: idx[nspace], elems[nin + nscan] (elements, then running values of scans), caps[ncap] in;
+ * fills yields[nout + nred]. As the epilogue's: idx per kept axis, elems[nred + nein] (reduced values, then elements), caps;
+ * fills yields[neout]. */
 typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields);
 struct tr_pdesc {
@@ -136,8 +138,12 @@ struct tr_pdesc {
     const tr_tv *caps;
     tr_plam lam;
     const void *user;
+    /* See tr_pat in ir.h. */
+    uint32_t nscan, keep, nein, neout;
+    const tr_tv *ein, *eout;
+    tr_plam epi;
 };
-/* out: none, the reduction, or a tuple of reductions. */
+/* out: none, the reduction, or a tuple of reductions; none with keep. */
 bool tr_em_pattern(tr_em *e, const tr_pdesc *d, tr_tv *out);
 
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */

@@ -9,29 +9,96 @@ static const tr_ty *i64_ty(tr_em *e) {
     return tr_ty_scalar(e->types, TR_TY_I64);
 }
 
-/* Opens the lambda's function and gives its params as typed values. */
-static void lambda_params(tr_em *in, const tr_pdesc *d, tr_tv *idx, tr_tv *elems, tr_tv *caps) {
-    tr_fn *f = in->b.fn;
-    for (uint32_t i = 0; i < d->nspace; i++)
-        idx[i] = (tr_tv){i64_ty(in), in->dry ? TR_NOVAL : tr_blk_param(f, 0, i64_ty(in), NULL)};
-    for (uint32_t i = 0; i < d->nin; i++) {
-        const tr_ty *t = d->in[i].ty->elem;
-        elems[i] = (tr_tv){t, in->dry ? TR_NOVAL : tr_blk_param(f, 0, t, NULL)};
-    }
+/* The params of one of the node's functions, in the groups that a template knows. */
+typedef struct params {
+    tr_tv *idx, *elems, *caps;
+    uint32_t nelems;
+} params;
+
+static tr_tv param(tr_em *in, const tr_ty *t) {
+    return (tr_tv){t, in->dry ? TR_NOVAL : tr_blk_param(in->b.fn, 0, t, NULL)};
+}
+
+/* A function of the node, opened for emission. */
+static tr_fn *open_lambda(tr_em *e, tr_em *in) {
+    *in = *e;
+    if (e->dry)
+        return NULL;
+    tr_fn *lam = tr_fn_new(e->ctx, "lambda", S_T);
+    lam->is_lambda = true;
+    lam->file = e->b.fn->file;
+    lam->func = e->b.fn->func;
+    in->b = (tr_bld){lam, tr_blk_new(lam), TR_NOVAL, 0};
+    in->b.loc = tr_loc_add(lam, e->place, 0);
+    return lam;
+}
+
+static params open_params(tr_em *in, const tr_pdesc *d, uint32_t nidx, uint32_t room) {
+    tr_arena *a = &in->ctx->arena;
+    params p = {TR_NEW_N(a, tr_tv, nidx + 1u), TR_NEW_N(a, tr_tv, room + 1u),
+                TR_NEW_N(a, tr_tv, d->ncap + 1u), 0};
+    for (uint32_t i = 0; i < nidx; i++)
+        p.idx[i] = param(in, i64_ty(in));
+    return p;
+}
+
+static void add_elements(tr_em *in, params *p, const tr_tv *arrays, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        p->elems[p->nelems++] = param(in, arrays[i].ty->elem);
+}
+
+static void add_values(tr_em *in, params *p, const tr_tv *v, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        p->elems[p->nelems++] = param(in, v[i].ty);
+}
+
+/* A literal stays known inside. */
+static void add_captures(tr_em *in, params *p, const tr_pdesc *d) {
     for (uint32_t i = 0; i < d->ncap; i++) {
         const tr_ty *t = d->caps[i].ty;
-        const tr_ty *ir = tr_ty_strong(in->types, t);
-        if (t->kind == TR_TY_LIT)
-            caps[i] = (tr_tv){t, TR_NOVAL};
-        else
-            caps[i] = (tr_tv){t, TR_NOVAL};
-        if (!in->dry)
-            caps[i].v = tr_blk_param(f, 0, t->kind == TR_TY_LIT ? t : ir, NULL);
+        p->caps[i] = param(in, t->kind == TR_TY_LIT ? t : tr_ty_strong(in->types, t));
+        p->caps[i].ty = t;
     }
 }
 
+static bool fill_lambda(tr_em *in, const tr_pdesc *d, const params *p, tr_plam body, uint32_t nyield) {
+    tr_tv *y = TR_NEW_N(&in->ctx->arena, tr_tv, nyield + 1u);
+    if (!body(in, d, p->idx, p->elems, p->caps, y))
+        return false;
+    if (in->dry)
+        return true;
+    tr_val *v = TR_NEW_N(&in->ctx->arena, tr_val, nyield + 1u);
+    for (uint32_t i = 0; i < nyield; i++)
+        v[i] = tr_em_strong(in, y[i]).v;
+    tr_emit_v(&in->b, TR_OP_YIELD, NULL, nyield, v);
+    return true;
+}
+
+static bool make_lambda(tr_em *e, const tr_pdesc *d, tr_fn **out) {
+    tr_em in;
+    *out = open_lambda(e, &in);
+    params p = open_params(&in, d, d->nspace, d->nin + d->nscan);
+    add_elements(&in, &p, d->in, d->nin);
+    add_values(&in, &p, d->init, d->nscan);
+    add_captures(&in, &p, d);
+    return fill_lambda(&in, d, &p, d->lam, d->nout + d->nred);
+}
+
+static bool make_epilogue(tr_em *e, const tr_pdesc *d, tr_fn **out) {
+    tr_em in;
+    *out = NULL;
+    if (!d->epi)
+        return true;
+    *out = open_lambda(e, &in);
+    params p = open_params(&in, d, (uint32_t)__builtin_popcount(d->keep), d->nred + d->nein);
+    add_values(&in, &p, d->init, d->nred);
+    add_elements(&in, &p, d->ein, d->nein);
+    add_captures(&in, &p, d);
+    return fill_lambda(&in, d, &p, d->epi, d->neout);
+}
+
 static const tr_ty *result_type(tr_em *e, const tr_pdesc *d) {
-    if (d->nred == 0)
+    if (d->nred == 0 || d->keep)
         return tr_ty_none(e->types);
     if (d->nred == 1)
         return d->init[0].ty;
@@ -41,62 +108,51 @@ static const tr_ty *result_type(tr_em *e, const tr_pdesc *d) {
     return tr_ty_tuple(e->types, d->nred, t);
 }
 
-static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, const tr_ty *ty) {
-    uint32_t n = d->nspace + d->nin + d->nout + d->nred + d->ncap, k = 0;
-    tr_val *v = TR_NEW_N(&e->ctx->arena, tr_val, n + 1u);
+static void put(tr_val *v, uint32_t *k, const tr_tv *x, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        v[(*k)++] = x[i].v;
+}
+
+static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, const tr_ty *ty) {
+    tr_arena *a = &e->ctx->arena;
+    tr_pat *p = TR_NEW(a, tr_pat);
+    *p = (tr_pat){.nspace = (uint8_t)d->nspace,
+                  .nscan = (uint8_t)d->nscan,
+                  .nin = (uint16_t)d->nin,
+                  .nout = (uint16_t)d->nout,
+                  .nred = (uint16_t)d->nred,
+                  .ncap = (uint16_t)d->ncap,
+                  .nein = (uint16_t)d->nein,
+                  .neout = (uint16_t)d->neout,
+                  .keep = d->keep,
+                  .lam = lam,
+                  .epi = epi};
+    p->reds = tr_arena_copy(a, d->reds, sizeof *d->reds * (d->nred + 0u));
+    tr_val *v = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 1u);
+    uint32_t k = 0;
     for (uint32_t i = 0; i < d->nspace; i++)
         v[k++] = tr_em_strong(e, d->space[i]).v;
-    for (uint32_t i = 0; i < d->nin; i++)
-        v[k++] = d->in[i].v;
-    for (uint32_t i = 0; i < d->nout; i++)
-        v[k++] = d->out[i].v;
-    for (uint32_t i = 0; i < d->nred; i++)
-        v[k++] = d->init[i].v;
-    for (uint32_t i = 0; i < d->ncap; i++)
-        v[k++] = d->caps[i].v;
-    tr_val r = tr_emit_v(&e->b, TR_OP_PATTERN, ty, n, v);
-    tr_pat *p = TR_NEW(&e->ctx->arena, tr_pat);
-    p->nspace = (uint8_t)d->nspace;
-    p->nin = (uint16_t)d->nin;
-    p->nout = (uint16_t)d->nout;
-    p->nred = (uint16_t)d->nred;
-    p->ncap = (uint16_t)d->ncap;
-    p->reds = tr_arena_copy(&e->ctx->arena, d->reds, sizeof *d->reds * (d->nred + 0u));
-    p->lam = lam;
+    put(v, &k, d->in, d->nin);
+    put(v, &k, d->out, d->nout);
+    put(v, &k, d->init, d->nred);
+    put(v, &k, d->caps, d->ncap);
+    put(v, &k, d->ein, d->nein);
+    put(v, &k, d->eout, d->neout);
+    tr_val r = tr_emit_v(&e->b, TR_OP_PATTERN, ty, k, v);
     tr_at(e->b.fn, r)->imm.pat = p;
     return r;
 }
 
 bool tr_em_pattern(tr_em *e, const tr_pdesc *desc, tr_tv *out) {
-    tr_arena *a = &e->ctx->arena;
     tr_pdesc d = *desc;
-    tr_tv *init = TR_NEW_N(a, tr_tv, d.nred + 1u);
+    tr_fn *lam, *epi;
+    tr_tv *init = TR_NEW_N(&e->ctx->arena, tr_tv, d.nred + 1u);
     for (uint32_t i = 0; i < d.nred; i++)
         init[i] = tr_em_strong(e, d.init[i]);
     d.init = init;
-    tr_em in = *e;
-    tr_fn *lam = NULL;
-    if (!e->dry) {
-        lam = tr_fn_new(e->ctx, "lambda", S_T);
-        lam->is_lambda = true;
-        lam->file = e->b.fn->file;
-        lam->func = e->b.fn->func;
-        in.b = (tr_bld){lam, tr_blk_new(lam), TR_NOVAL, 0};
-        in.b.loc = tr_loc_add(lam, e->place, 0);
-    }
-    tr_tv *idx = TR_NEW_N(a, tr_tv, d.nspace + 1u), *elems = TR_NEW_N(a, tr_tv, d.nin + 1u),
-          *caps = TR_NEW_N(a, tr_tv, d.ncap + 1u);
-    tr_tv *y = TR_NEW_N(a, tr_tv, d.nout + d.nred + 1u);
-    lambda_params(&in, &d, idx, elems, caps);
-    if (!d.lam(&in, &d, idx, elems, caps, y))
+    if (!make_lambda(e, &d, &lam) || !make_epilogue(e, &d, &epi))
         return false;
     const tr_ty *ty = result_type(e, &d);
-    if (!e->dry) {
-        tr_val *v = TR_NEW_N(a, tr_val, d.nout + d.nred + 1u);
-        for (uint32_t i = 0; i < d.nout + d.nred; i++)
-            v[i] = tr_em_strong(&in, y[i]).v;
-        tr_emit_v(&in.b, TR_OP_YIELD, NULL, d.nout + d.nred, v);
-    }
-    *out = (tr_tv){ty, e->dry ? TR_NOVAL : emit_node(e, &d, lam, ty)};
+    *out = (tr_tv){ty, e->dry ? TR_NOVAL : emit_node(e, &d, lam, epi, ty)};
     return true;
 }

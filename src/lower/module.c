@@ -149,8 +149,8 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f) {
             continue;
         if (in->op == TR_OP_CALL && in->imm.fn < g->n)
             tr_bits_set(&g->calls[from], in->imm.fn);
-        if (in->op == TR_OP_PATTERN)
-            add_calls(g, from, in->imm.pat->lam);
+        for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
+            add_calls(g, from, tr_pat_fn(in->imm.pat, k));
     }
 }
 
