@@ -204,7 +204,7 @@ static void float_op(tr_op op, const tr_ty *t, const tr_slot *x, const tr_slot *
         out->f = float_op_double(op, x->f, y ? y->f : 0);
 }
 
-/* --- complex: textbook formulas in the type's own width; quotient and power by the run-time library in doubles --- */
+/* --- complex: textbook formulas in the type's own width; power by the run-time library in doubles --- */
 
 typedef void (*complex2)(double, double, double, double, double *);
 typedef void (*complex1)(double, double, double *);
@@ -243,6 +243,41 @@ static void multiply(const tr_ty *t, const tr_slot *x, const tr_slot *y, tr_slot
     put_part(t, out + 1, ad + bc);
 }
 
+/* The quotient by the larger part of the divisor, in the type's own width: op.def's div (NumPy) multiplies by a reciprocal at
+ * the end, pydiv (CPython) divides. */
+#define QUOTIENT(T, name, FABS)                                                 \
+    static void name(bool np, T a, T b, T c, T d, T out[2]) {                   \
+        T mc = FABS(c), md = FABS(d);                                           \
+        if (mc == 0 && md == 0) {                                               \
+            out[0] = a / mc;                                                    \
+            out[1] = b / mc;                                                    \
+            return;                                                             \
+        }                                                                       \
+        bool by_c = mc >= md;                                                   \
+        T t = by_c ? d / c : c / d, den = by_c ? c + d * t : d + c * t;         \
+        T re = by_c ? a + b * t : a * t + b, im = by_c ? b - a * t : b * t - a; \
+        T by = np ? 1 / den : den;                                              \
+        out[0] = np ? re * by : re / by;                                        \
+        out[1] = np ? im * by : im / by;                                        \
+    }
+QUOTIENT(double, quotient_double, fabs)
+QUOTIENT(float, quotient_float, fabsf)
+#undef QUOTIENT
+
+static void complex_quotient(const tr_ty *t, bool np, const tr_slot *x, const tr_slot *y, tr_slot *out) {
+    if (t->kind == TR_TY_C64) {
+        float r[2];
+        quotient_float(np, x[0].f32, x[1].f32, y[0].f32, y[1].f32, r);
+        put_part(t, out, (double)r[0]);
+        put_part(t, out + 1, (double)r[1]);
+        return;
+    }
+    double r[2];
+    quotient_double(np, x[0].f, x[1].f, y[0].f, y[1].f, r);
+    put_part(t, out, r[0]);
+    put_part(t, out + 1, r[1]);
+}
+
 static bool complex_op(const tr_interp *in, tr_op op, const tr_ty *t, const tr_slot *x, const tr_slot *y,
                        tr_slot *out) {
     bool narrow = t->kind == TR_TY_C64;
@@ -259,7 +294,8 @@ static bool complex_op(const tr_interp *in, tr_op op, const tr_ty *t, const tr_s
         }
         return true;
     case TR_OP_MUL: multiply(t, x, y, out); return true;
-    case TR_OP_DIV: return call_complex(in, "tr_rt_cdiv", t, x, y, out);
+    case TR_OP_DIV:
+    case TR_OP_PYDIV: complex_quotient(t, op == TR_OP_DIV, x, y, out); return true;
     case TR_OP_POW: return call_complex(in, "tr_rt_cpow", t, x, y, out);
     case TR_OP_ABS:
         out->i = 0;

@@ -99,6 +99,7 @@ static void want_i64s(fnck *k, const tr_ins *i, uint32_t from, uint32_t to) {
 static const char *arith_classes(tr_op op) {
     switch (op) {
     case TR_OP_DIV: return "fc";
+    case TR_OP_PYDIV: return "c";
     case TR_OP_FLOORDIV:
     case TR_OP_FLOORMOD:
     case TR_OP_REM: return "iuf";
@@ -510,6 +511,7 @@ static void check_typed(fnck *k, const tr_ins *i) {
     case TR_OP_SUB:
     case TR_OP_MUL:
     case TR_OP_DIV:
+    case TR_OP_PYDIV:
     case TR_OP_FLOORDIV:
     case TR_OP_FLOORMOD:
     case TR_OP_REM:

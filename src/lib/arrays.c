@@ -362,7 +362,7 @@ typedef struct elementwise {
 static bool elt_binary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const elementwise *w = user;
     return tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x[0], w->common), tr_em_conv(e, x[1], w->common),
-                                true, out);
+                                TR_RULES_NUMPY, out);
 }
 
 static bool elt_compare(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
@@ -413,7 +413,7 @@ bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     const tr_ty *t = np_result(e, op, tr_lib_scalar(e, x.ty), tr_lib_scalar(e, y.ty));
     if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
         return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");
-    if (!tr_lib_scalar_binary(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t), true, out))
+    if (!tr_lib_scalar_binary(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t), TR_RULES_NUMPY, out))
         return false;
     *out = tr_em_conv(e, *out, t);
     return true;

@@ -142,18 +142,23 @@ static void check_zero(tr_em *e, tr_binop op, tr_tv y, const tr_ty *as) {
     tr_em_check(e, not_zero(e, tr_em_strong(e, y)), TR_EXC_ZERODIV, zero_text(op, as), 0, NULL);
 }
 
-static bool divide(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, bool np, tr_tv *out) {
+/* A complex128 is Python's own number; Python has no complex64. */
+static tr_op division(tr_binop op, const tr_ty *t, tr_rules rules) {
+    switch (op) {
+    case TR_BIN_MOD: return TR_OP_FLOORMOD;
+    case TR_BIN_FLOORDIV: return TR_OP_FLOORDIV;
+    default: return t->kind == TR_TY_C128 && rules != TR_RULES_NUMPY ? TR_OP_PYDIV : TR_OP_DIV;
+    }
+}
+
+static bool divide(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr_tv *out) {
     const tr_ty *xs = tr_lib_scalar(e, x.ty);
     if (op != TR_BIN_DIV && tr_ty_is_complex(t))
         return op_error(e, bin_sign[op], x, y);
     tr_tv a = tr_em_conv(e, x, t), b = tr_em_conv(e, y, t);
-    if (!np)
+    if (rules == TR_RULES_PYTHON)
         check_zero(e, op, b, op == TR_BIN_DIV && !tr_ty_is_float(xs) && !tr_ty_is_complex(t) ? xs : a.ty);
-    *out = tr_em_op2(e,
-                     op == TR_BIN_DIV   ? TR_OP_DIV
-                     : op == TR_BIN_MOD ? TR_OP_FLOORMOD
-                                        : TR_OP_FLOORDIV,
-                     a, b);
+    *out = tr_em_op2(e, division(op, t, rules), a, b);
     return true;
 }
 
@@ -175,7 +180,7 @@ static tr_tv by_squaring(tr_em *e, tr_tv x, int64_t n) {
     return r;
 }
 
-static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, bool np, tr_tv *out) {
+static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr_tv *out) {
     int64_t n;
     const tr_ty *ys = tr_lib_scalar(e, y.ty);
     bool ints = tr_ty_is_int(t);
@@ -183,7 +188,7 @@ static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, bool np, tr_tv *ou
         if (ints && n < 0) { /* a literal negative exponent: float64, as Python's */
             const tr_ty *f = tr_ty_scalar(e->types, TR_TY_F64);
             tr_tv xf = tr_em_conv(e, x, f);
-            if (!np)
+            if (rules == TR_RULES_PYTHON)
                 tr_em_check(e, not_zero(e, xf), TR_EXC_ZERODIV, "0.0 cannot be raised to a negative power", 0,
                             NULL);
             *out = tr_em_op2(e, TR_OP_POW, xf, tr_em_f64(e, (double)n));
@@ -195,7 +200,7 @@ static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, bool np, tr_tv *ou
         }
     }
     tr_tv a = tr_em_conv(e, x, t), b = tr_em_conv(e, y, t);
-    if (ints && tr_ty_class(ys) == 'i' && !tr_tv_lit_int(y, &n) && !np)
+    if (ints && tr_ty_class(ys) == 'i' && !tr_tv_lit_int(y, &n) && rules == TR_RULES_PYTHON)
         tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, b, tr_em_num(e, t, 0.0)), TR_EXC_VALUE,
                     "integers to negative integer powers are not allowed", 0, NULL);
     *out = tr_em_op2(e, TR_OP_POW, a, b);
@@ -228,7 +233,7 @@ static tr_op plain_op(tr_binop op) {
     }
 }
 
-bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool np, tr_tv *out) {
+bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out) {
     const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
     if (op == TR_BIN_MATMUL)
         return op_error(e, bin_sign[op], x, y);
@@ -241,8 +246,8 @@ bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool np, tr_t
     switch (op) {
     case TR_BIN_DIV:
     case TR_BIN_FLOORDIV:
-    case TR_BIN_MOD: ok = divide(e, op, x, y, s, np, out); break;
-    case TR_BIN_POW: ok = power(e, x, y, s, np, out); break;
+    case TR_BIN_MOD: ok = divide(e, op, x, y, s, rules, out); break;
+    case TR_BIN_POW: ok = power(e, x, y, s, rules, out); break;
     default: *out = tr_em_op2(e, plain_op(op), tr_em_conv(e, x, s), tr_em_conv(e, y, s)); ok = true;
     }
     if (ok && weak && out->ty == s)
@@ -298,7 +303,7 @@ bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (fold_binary(e, op, x, y, out))
         return true;
     if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
-        return tr_lib_scalar_binary(e, op, x, y, e->ctx->opts.error_numpy, out);
+        return tr_lib_scalar_binary(e, op, x, y, tr_lib_rules(e), out);
     bool arr = tr_lib_is_array(x) || tr_lib_is_array(y);
     if (arr && (tr_lib_is_array(x) || tr_lib_scalar(e, x.ty)) &&
         (tr_lib_is_array(y) || tr_lib_scalar(e, y.ty)))

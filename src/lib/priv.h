@@ -17,8 +17,13 @@ bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out);
 bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, tr_tv *out);
 bool tr_lib_array_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
 bool tr_lib_array_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);
-/* Scalar operation on operands of any scalar types with error_model="numpy" when np is true. */
-bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool np, tr_tv *out);
+/* Whose arithmetic: Python's, raising or (error_model="numpy") not; NumPy's, between arrays. */
+typedef enum tr_rules { TR_RULES_PYTHON, TR_RULES_QUIET, TR_RULES_NUMPY } tr_rules;
+static inline tr_rules tr_lib_rules(const tr_em *e) {
+    return e->ctx->opts.error_numpy ? TR_RULES_QUIET : TR_RULES_PYTHON;
+}
+/* Scalar operation on operands of any scalar types. */
+bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out);
 /* NumPy's operator on scalars of any types, with NumPy's result type: integers keep their width, nothing raises. */
 bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
 /* Common type of two scalars as NumPy 2 has it: weak ones do not widen. Weak when both are. */

@@ -33,8 +33,8 @@ bool tr_lib_cmath_log(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return true;
     if (!complex_arg(e, c, c->a[1], &base))
         return false;
-    return tr_lib_scalar_binary(e, TR_BIN_DIV, *out, tr_fam_math1(e, TR_MATH_LOG, base),
-                                e->ctx->opts.error_numpy, out);
+    return tr_lib_scalar_binary(e, TR_BIN_DIV, *out, tr_fam_math1(e, TR_MATH_LOG, base), tr_lib_rules(e),
+                                out);
 }
 
 static tr_tv magnitude(tr_em *e, tr_tv z) {

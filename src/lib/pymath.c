@@ -63,8 +63,8 @@ bool tr_lib_math_log(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!floats(e, c, base ? 2 : 1, c->a, v, &weak))
         return false;
     *out = tr_fam_math1(e, TR_MATH_LOG, v[0]);
-    if (base && !tr_lib_scalar_binary(e, TR_BIN_DIV, *out, tr_fam_math1(e, TR_MATH_LOG, v[1]),
-                                      e->ctx->opts.error_numpy, out))
+    if (base &&
+        !tr_lib_scalar_binary(e, TR_BIN_DIV, *out, tr_fam_math1(e, TR_MATH_LOG, v[1]), tr_lib_rules(e), out))
         return false;
     *out = tr_fam_weaken(e, *out, weak);
     return true;

@@ -21,7 +21,7 @@ static const char *const classes[TR_OP__COUNT] = {
     [TR_OP_OR] = "biu",        [TR_OP_XOR] = "biu",      [TR_OP_NOT] = "biu",  [TR_OP_SHL] = "iu",
     [TR_OP_SHR] = "iu",        [TR_OP_CMP] = "biufc",    [TR_OP_MATH] = "fc",  [TR_OP_CONV] = "biufc",
     [TR_OP_SELECT] = "biufc",  [TR_OP_CPLX] = "f",       [TR_OP_RE] = "c",     [TR_OP_IM] = "c",
-    [TR_OP_BITCAST] = "biufc",
+    [TR_OP_BITCAST] = "biufc", [TR_OP_PYDIV] = "c",
 };
 
 bool tr_lower_legal(tr_op op, tr_tyk k) {

@@ -177,7 +177,7 @@ static void float_op(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set1(w, v, r);
 }
 
-/* --- complex: textbook formulas, as CPython and NumPy; quotient and power by the runtime --- */
+/* --- complex: textbook formulas, as CPython and NumPy; power by the runtime --- */
 
 void tr_lower_cmul(tr_lf *w, const lv *x, const lv *y, lv *out) {
     w->m->complex = true;
@@ -187,13 +187,36 @@ void tr_lower_cmul(tr_lf *w, const lv *x, const lv *y, lv *out) {
     out[0] = re; /* last: out may be x */
 }
 
+/* Smith's quotient without branches, so that it vectorises: every operand is chosen by the larger part of the divisor. A zero
+ * divisor divides both parts by +0. At the end `np` multiplies by a reciprocal, as NumPy; else it divides, as CPython. */
+static void complex_div(tr_lf *w, bool np, const lv *x, const lv *y, lv *out) {
+    lt t = LLVMTypeOf(x[0]);
+    lv zero = LLVMConstReal(t, 0.0), mag[2];
+    for (int i = 0; i < 2; i++)
+        mag[i] = tr_lower_intrinsic(w, "llvm.fabs", t, 1, &y[i]);
+    lv by_re = l_fcmp(w->b, LLVMRealOGE, mag[0], mag[1]);
+    lv none = l_and(w->b, l_fcmp(w->b, LLVMRealOEQ, mag[0], zero), l_fcmp(w->b, LLVMRealOEQ, mag[1], zero));
+    lv p = l_select(w->b, by_re, y[0], y[1]), q = l_select(w->b, by_re, y[1], y[0]);
+    lv s = l_select(w->b, by_re, x[0], x[1]), u = l_select(w->b, by_re, x[1], x[0]);
+    lv ratio = fbin(w, LLVMFDiv, q, p), den = fbin(w, LLVMFAdd, p, fbin(w, LLVMFMul, q, ratio));
+    lv re = fbin(w, LLVMFAdd, s, fbin(w, LLVMFMul, u, ratio)), m = fbin(w, LLVMFMul, s, ratio);
+    lv im = fbin(w, LLVMFSub, l_select(w->b, by_re, u, m), l_select(w->b, by_re, m, u));
+    re = l_select(w->b, none, x[0], re);
+    im = l_select(w->b, none, x[1], im);
+    den = l_select(w->b, none, mag[0], den);
+    if (np)
+        den = fbin(w, LLVMFDiv, LLVMConstReal(t, 1.0), den);
+    out[0] = fbin(w, np ? LLVMFMul : LLVMFDiv, re, den);
+    out[1] = fbin(w, np ? LLVMFMul : LLVMFDiv, im, den);
+}
+
 /* The runtime computes in doubles. */
-static void complex_by_rt(tr_lf *w, unsigned row, const tr_ty *t, const lv *x, const lv *y, lv *out) {
+static void complex_pow(tr_lf *w, const tr_ty *t, const lv *x, const lv *y, lv *out) {
     lv a[4] = {x[0], x[1], y[0], y[1]};
     bool narrow = t->kind == TR_TY_C64;
     for (int i = 0; i < 4 && narrow; i++)
         a[i] = LLVMBuildFPExt(w->b, a[i], w->m->f64, "");
-    tr_lower_rt(w, row, 4, a, NULL, out);
+    tr_lower_rt(w, TR_RT_CPOW, 4, a, NULL, out);
     for (int i = 0; i < 2 && narrow; i++)
         out[i] = LLVMBuildFPTrunc(w->b, out[i], w->m->f32, "");
 }
@@ -210,8 +233,9 @@ static void complex_op(tr_lf *w, tr_val v, const tr_ins *in) {
             out[i] = fbin(w, in->op == TR_OP_ADD ? LLVMFAdd : LLVMFSub, x[i], y[i]);
         break;
     case TR_OP_MUL: tr_lower_cmul(w, x, y, out); break;
-    case TR_OP_DIV: complex_by_rt(w, TR_RT_CDIV, t, x, y, out); break;
-    case TR_OP_POW: complex_by_rt(w, TR_RT_CPOW, t, x, y, out); break;
+    case TR_OP_DIV:
+    case TR_OP_PYDIV: complex_div(w, in->op == TR_OP_DIV, x, y, out); break;
+    case TR_OP_POW: complex_pow(w, t, x, y, out); break;
     case TR_OP_NEG:
         for (int i = 0; i < 2; i++)
             out[i] = tr_lower_fast(w, LLVMBuildFNeg(w->b, x[i], ""));

@@ -1,5 +1,4 @@
-/* Complex arithmetic. Quotient and power follow CPython's algorithms; where CPython raises for a zero divisor or base the
- * values are NumPy's. The rest is C99's <complex.h>, whose special values cmath and NumPy share. */
+/* Complex functions. The power follows CPython's algorithm; where CPython raises for a zero base the values are NumPy's. The rest is C99's <complex.h>, whose special values cmath and NumPy share. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +10,8 @@ static void put(double out[2], double re, double im) {
     out[1] = im;
 }
 
-void tr_rt_cdiv(double ar, double ai, double br, double bi, double out[2]) {
+/* CPython's quotient, by the larger part of the divisor. */
+static void quotient(double ar, double ai, double br, double bi, double out[2]) {
     double mr = fabs(br), mi = fabs(bi);
     if (mr == 0 && mi == 0) {
         put(out, ar / mr, ai / mr);
@@ -43,7 +43,7 @@ static void pow_int(double ar, double ai, long n, double out[2]) {
     if (n > 0)
         put(out, r[0], r[1]);
     else
-        tr_rt_cdiv(1, 0, r[0], r[1], out);
+        quotient(1, 0, r[0], r[1], out);
 }
 
 void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]) {

@@ -53,7 +53,6 @@ void tr_rt_sum_add_f32(void *state, const float *x, int64_t n);
 double tr_rt_sum_total_f64(const void *state); /* -0.0 when nothing was added */
 float tr_rt_sum_total_f32(const void *state);
 
-void tr_rt_cdiv(double ar, double ai, double br, double bi, double out[2]);
 void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]);
 /* The functions of <complex.h>: X(name, C99 function). */
 #define TR_RT_CFNS(X) \

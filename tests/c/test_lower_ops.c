@@ -259,6 +259,23 @@ static val math_ref(const what *w, val x, val y) {
     return r;
 }
 
+/* Smith's quotient in the type's width; NumPy multiplies by a reciprocal, CPython divides. */
+static val quotient_ref(bool narrow, bool np, const double *a, const double *b) {
+    bool re = fabs(b[0]) >= fabs(b[1]);
+    double s = a[!re], u = a[re], p = b[!re], q = b[re];
+    if (p == 0 && q == 0)
+        return (val){0, {a[0] / 0.0, a[1] / 0.0}};
+    if (narrow) {
+        float t = (float)q / (float)p, d = (float)p + (float)q * t, st = (float)s * t, r[2];
+        r[0] = (float)s + (float)u * t;
+        r[1] = re ? (float)u - st : st - (float)u;
+        float by = np ? 1 / d : d;
+        return (val){0, {(double)(np ? r[0] * by : r[0] / by), (double)(np ? r[1] * by : r[1] / by)}};
+    }
+    double t = q / p, d = p + q * t, r[2] = {s + u * t, re ? u - s * t : s * t - u}, by = np ? 1 / d : d;
+    return (val){0, {np ? r[0] * by : r[0] / by, np ? r[1] * by : r[1] / by}};
+}
+
 static val complex_ref(const what *w, val x, val y) {
     val r = {0, {0, 0}};
     bool narrow = w->from == TR_TY_C64;
@@ -273,7 +290,8 @@ static val complex_ref(const what *w, val x, val y) {
         else
             r = (val){0, {a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]}};
         break;
-    case TR_OP_DIV: tr_rt_cdiv(a[0], a[1], b[0], b[1], r.f); break;
+    case TR_OP_DIV: r = quotient_ref(narrow, true, a, b); break;
+    case TR_OP_PYDIV: r = quotient_ref(narrow, false, a, b); break;
     case TR_OP_POW: tr_rt_cpow(a[0], a[1], b[0], b[1], r.f); break;
     case TR_OP_NEG: r = (val){0, {-a[0], -a[1]}}; break;
     case TR_OP_ABS: r.f[0] = narrow ? (double)hypotf(fa[0], fa[1]) : hypot(a[0], a[1]); break;
@@ -482,11 +500,13 @@ static void tests(void) {
         const char *classes;
         unsigned nargs;
     } rows[] = {
-        {TR_OP_ADD, "iufc", 2},     {TR_OP_SUB, "iufc", 2},     {TR_OP_MUL, "iufc", 2}, {TR_OP_DIV, "fc", 2},
-        {TR_OP_FLOORDIV, "iuf", 2}, {TR_OP_FLOORMOD, "iuf", 2}, {TR_OP_REM, "iuf", 2},  {TR_OP_QUOT, "iu", 2},
-        {TR_OP_POW, "iufc", 2},     {TR_OP_NEG, "iufc", 1},     {TR_OP_ABS, "iuf", 1},  {TR_OP_AND, "biu", 2},
-        {TR_OP_OR, "biu", 2},       {TR_OP_XOR, "biu", 2},      {TR_OP_NOT, "biu", 1},  {TR_OP_SHL, "iu", 2},
-        {TR_OP_SHR, "iu", 2},       {TR_OP_SELECT, "biufc", 2},
+        {TR_OP_ADD, "iufc", 2},     {TR_OP_SUB, "iufc", 2},     {TR_OP_MUL, "iufc", 2},
+        {TR_OP_DIV, "fc", 2},       {TR_OP_FLOORDIV, "iuf", 2}, {TR_OP_FLOORMOD, "iuf", 2},
+        {TR_OP_REM, "iuf", 2},      {TR_OP_QUOT, "iu", 2},      {TR_OP_PYDIV, "c", 2},
+        {TR_OP_POW, "iufc", 2},     {TR_OP_NEG, "iufc", 1},     {TR_OP_ABS, "iuf", 1},
+        {TR_OP_AND, "biu", 2},      {TR_OP_OR, "biu", 2},       {TR_OP_XOR, "biu", 2},
+        {TR_OP_NOT, "biu", 1},      {TR_OP_SHL, "iu", 2},       {TR_OP_SHR, "iu", 2},
+        {TR_OP_SELECT, "biufc", 2},
     };
     for (int k = 0; k < TR_TY__SCALARS; k++) {
         tr_tyk t = (tr_tyk)k, real = t == TR_TY_C64 ? TR_TY_F32 : TR_TY_F64;

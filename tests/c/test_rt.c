@@ -140,12 +140,6 @@ static void expect_c(const double got[2], double re, double im) {
 
 static void test_complex(void) {
     double o[2], inf = (double)INFINITY;
-    tr_rt_cdiv(1, 2, 3, -4, o);
-    expect_c(o, -0.2, 0.4);
-    tr_rt_cdiv(1, 0, 0, 0, o);
-    expect_c(o, inf, (double)NAN);
-    tr_rt_cdiv(1e308, 1e308, 1e308, 1e308, o); /* overflows in CPython too */
-    expect_c(o, (double)NAN, 0);
     tr_rt_cpow(0, 1, 2, 0, o);
     expect_c(o, -1, 0);
     tr_rt_cpow(0, 0, 0, 0, o);

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from memory import ArrayValue
 from rules import Array, IllTyped, Unspecified, common, klass
-from values import Approx, Raised, compare, conv, from_item, to_item, wrap
+from values import Approx, Raised, compare, conv, from_item, numpy_quotient, to_item, wrap
 from values import binary as scalar_binary
 
 
@@ -75,6 +75,8 @@ def one(op: str, x: Any, y: Any, ty: str) -> Any:
             return _real(math.nan, ty)
         sign = math.copysign(1.0, float(x)) * math.copysign(1.0, float(y))
         return _real(math.nan if x == 0 or math.isnan(x) else math.copysign(math.inf, sign), ty)
+    if op == "/" and kind == "c":
+        return numpy_quotient(x, y)
     if op in ("<<", ">>"):
         if not 0 <= y < 64:
             return -1 if op == ">>" and x < 0 else 0

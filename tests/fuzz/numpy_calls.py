@@ -28,7 +28,6 @@ TWO = (
 )  # fmt: skip
 INEXACT_COMPLEX = {
     "multiply",
-    "divide",
     "square",
     "absolute",
     "sign",

@@ -266,15 +266,24 @@ def _complex(op: str, x: tuple, y: tuple, ty: str, numba: bool) -> tuple:
         return (a - c, b - d)
     if op == "*":
         return (a * c - b * d, a * d + b * c)
-    if op == "/" and ty == "complex64" and not numba:  # computed in double precision, rounded once
-        return tuple(np.float32(p) for p in _complex_div(float(a), float(b), float(c), float(d)))
+    if op == "/" and ty == "complex64" and not numba:
+        if c == 0 and d == 0:
+            raise zero_division()
+        return numpy_quotient(x, y)
     if op == "/":
         return _complex_div(a, b, c, d)
     raise Unspecified("complex **")
 
 
+def numpy_quotient(x: tuple, y: tuple) -> tuple:
+    """NumPy's own quotient of two complex numbers."""
+    ty = "complex64" if isinstance(x[0], np.float32) else "complex128"
+    with np.errstate(all="ignore"):
+        return from_item(np.divide(to_item(x, ty), to_item(y, ty)), ty)
+
+
 def _complex_div(a: Any, b: Any, c: Any, d: Any) -> tuple:
-    """CPython's (and NumPy's) quotient by Smith's method."""
+    """CPython's quotient by Smith's method."""
     if c == 0 and d == 0:
         raise zero_division()
     if abs(c) >= abs(d):
