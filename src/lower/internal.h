@@ -151,15 +151,16 @@ lb tr_lower_unless(tr_lf *w, lv ok);
 void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty,
                     lv *const *parts);
 
-/* --- pattern.c, reduce.c --- */
+/* --- pattern.c, red.c, reduce.c --- */
 unsigned tr_lower_stack_bytes(const tr_fn *f); /* that its patterns' buffers take */
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in);
 /* Sums of floats of type t (rt/sum.c). */
 lv tr_lower_sum_state(tr_lf *w, lt t); /* room for an accumulator */
 void tr_lower_sum_clear(tr_lf *w, lv state);
 void tr_lower_sum_add(tr_lf *w, lt t, lv state, lv data,
-                      lv n);                       /* n <= TR_SUM_BLOCK; less only the last time */
-lv tr_lower_sum_total(tr_lf *w, lt t, lv state);   /* -0.0 when nothing was added */
+                      lv n); /* n <= TR_SUM_BLOCK; less only the last time */
+/* Adds the last n < TR_SUM_BLOCK and gives the sum; -0.0 when nothing was added. */
+lv tr_lower_sum_end(tr_lf *w, lt t, lv state, lv data, lv n);
 lv tr_lower_sum_of(tr_lf *w, lt t, lv data, lv n); /* of an array, in one go */
 
 /* --- meta.c --- */

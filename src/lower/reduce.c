@@ -29,8 +29,8 @@ void tr_lower_sum_add(tr_lf *w, lt t, lv state, lv data, lv n) {
     call(w, is_f32(w, t) ? TR_RT_SUM_ADD_F32 : TR_RT_SUM_ADD_F64, 3, (lv[]){state, data, n});
 }
 
-lv tr_lower_sum_total(tr_lf *w, lt t, lv state) {
-    return call(w, is_f32(w, t) ? TR_RT_SUM_TOTAL_F32 : TR_RT_SUM_TOTAL_F64, 1, &state);
+lv tr_lower_sum_end(tr_lf *w, lt t, lv state, lv data, lv n) {
+    return call(w, is_f32(w, t) ? TR_RT_SUM_END_F32 : TR_RT_SUM_END_F64, 3, (lv[]){state, data, n});
 }
 
 lv tr_lower_sum_of(tr_lf *w, lt t, lv data, lv n) {

@@ -50,8 +50,8 @@ double tr_rt_sum_f64(const double *x, int64_t n);
 float tr_rt_sum_f32(const float *x, int64_t n);
 void tr_rt_sum_add_f64(void *state, const double *x, int64_t n);
 void tr_rt_sum_add_f32(void *state, const float *x, int64_t n);
-double tr_rt_sum_total_f64(const void *state); /* -0.0 when nothing was added */
-float tr_rt_sum_total_f32(const void *state);
+double tr_rt_sum_end_f64(void *state, const double *x, int64_t n); /* -0.0 when nothing was added */
+float tr_rt_sum_end_f32(void *state, const float *x, int64_t n);
 
 void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]);
 /* The functions of <complex.h>: X(name, C99 function). */

@@ -69,9 +69,12 @@ BLOCK(block_f32_avx512, float, 16, ONE, AVX512)
             s->level[level] = sum;                                                                            \
         }                                                                                                     \
     }                                                                                                         \
-    T tr_rt_sum_total_##N(const void *state) {                                                                \
+    T tr_rt_sum_end_##N(void *state, const T *x, int64_t n) {                                                 \
         const tr_sum_##N *s = state;                                                                          \
         T total = -(T)0;                                                                                      \
+        if (s->count == 0 && n <= TR_SUM_BLOCK)                                                               \
+            return any_block_##N(x, n);                                                                       \
+        tr_rt_sum_add_##N(state, x, n);                                                                       \
         for (int level = 0; level < TR_SUM_LEVELS && s->count >> level; level++)                              \
             if (s->count >> level & 1)                                                                        \
                 total = s->level[level] + total;                                                              \
@@ -80,8 +83,7 @@ BLOCK(block_f32_avx512, float, 16, ONE, AVX512)
     T tr_rt_sum_##N(const T *x, int64_t n) {                                                                  \
         tr_sum_##N s;                                                                                         \
         s.count = 0;                                                                                          \
-        tr_rt_sum_add_##N(&s, x, n);                                                                          \
-        return tr_rt_sum_total_##N(&s);                                                                       \
+        return tr_rt_sum_end_##N(&s, x, n);                                                                   \
     }
 SUMS(f64, double)
 SUMS(f32, float)

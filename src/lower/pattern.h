@@ -1,0 +1,51 @@
+/* A pattern being lowered: shared by pattern.c (loops), red.c (reductions). */
+#ifndef TR_LOWER_PATTERN_H
+#define TR_LOWER_PATTERN_H
+
+#include "lower/internal.h"
+
+enum { TR_MAX_CARRY = 3 * 16 + 2 };
+
+typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG } tr_redclass;
+
+typedef struct tr_lred {
+    tr_redk kind;
+    const tr_ty *ty;      /* of the contribution */
+    const tr_ty *init_ty; /* of the value: i64 for argmin and argmax */
+    tr_redclass cls;
+    unsigned carry;      /* PHI: first of its parts in carry; ARG: value, then index */
+    lv buf[2], state[2]; /* BUFFERED: per component */
+    lv total;            /* BUFFERED: the sum, when no buffer was needed */
+    lv *init;
+} tr_lred;
+
+typedef struct tr_lpat {
+    tr_lf *w;
+    const tr_pat *p;
+    tr_val v;
+    uint32_t loc;
+    unsigned ndim;                         /* of the loops: p->nspace, or 1 when walked as one line */
+    unsigned axis[TR_MAX_NDIM];            /* of each loop, outermost first: kept axes come first */
+    lv ext[TR_MAX_NDIM], idx[TR_MAX_NDIM]; /* per axis */
+    bool line, open;                       /* open: within the reductions of an index of the kept axes */
+    tr_larr *arr, *earr;                   /* inputs, then outputs; the epilogue's */
+    lv *off; /* running offset of each array, per level: off[level * narr + a] */
+    unsigned narr;
+    tr_lred *red;
+    lv *caps;
+    unsigned ncaps;              /* parts */
+    bool buffered, counts;       /* some reduction is BUFFERED; is ARG */
+    lv *carry;                   /* values that the loops carry: reductions, then `flat`, then `fill` */
+    unsigned ncarry, flat, fill; /* UINT32_MAX: absent. flat: elements so far; fill: values in the buffers */
+} tr_lpat;
+
+/* red.c. A reduction is set up once, begins before its axes are walked, takes contributions, and ends as a value. */
+bool tr_red_setup(tr_lpat *s, const tr_val *init); /* false: a reduction is not defined for its type */
+void tr_red_begin(tr_lpat *s);
+void tr_red_step(tr_lpat *s, const lv *parts); /* the contributions of one element, then the counters */
+void tr_red_flush(tr_lpat *s);                 /* the buffers are full: adds them up; fill is 0 then */
+unsigned tr_red_end(tr_lpat *s, lv *out);      /* parts of all values; their number */
+/* Parts of the running values of the scans; their number. */
+unsigned tr_red_running(const tr_lpat *s, lv *out);
+
+#endif

@@ -1,0 +1,214 @@
+/* Reductions of a pattern. They run in values that the loops carry, but for sums of floats: their contributions go into a buffer of
+ * TR_SUM_BLOCK values that is added up whenever it is full (rt/sum.c), so the innermost loop has no chain of additions
+ * and LLVM vectorises it. Under `reassoc` sums are plain carried values and LLVM may regroup them. */
+#include "lower/pattern.h"
+
+#include <math.h>
+
+static lv extreme(tr_lpat *s, const tr_lred *r, lv best, lv x) {
+    bool min = r->kind == TR_RED_MIN;
+    const char *name;
+    switch (tr_ty_class(r->ty)) {
+    case 'f': name = min ? "llvm.minimum" : "llvm.maximum"; break; /* NaN wins, as in NumPy */
+    case 'i': name = min ? "llvm.smin" : "llvm.smax"; break;
+    case 'b': return min ? l_and(s->w->b, best, x) : l_or(s->w->b, best, x);
+    default: name = min ? "llvm.umin" : "llvm.umax";
+    }
+    return tr_lower_fast(s->w, tr_lower_intrinsic(s->w, name, LLVMTypeOf(x), 2, (lv[]){best, x}));
+}
+
+/* First index of the extreme; the first NaN beats every number. Taking a new one is rare, so it is a branch: the next element
+ * does not wait for this one's comparison, as it would with a select. */
+static void arg_step(tr_lpat *s, const tr_lred *r, lv x) {
+    tr_lf *w = s->w;
+    LLVMBuilderRef b = w->b;
+    lv *best = &s->carry[r->carry], *at = best + 1, flat = s->carry[s->flat];
+    tr_cmpop op = r->kind == TR_RED_ARGMIN ? TR_CMP_GE : TR_CMP_LE;
+    lv keep = tr_lower_cmp(w, op, r->ty, &x, best);
+    lb from = l_here(b),
+       go_on = tr_lower_unless(w, l_and(b, keep, l_icmp(b, LLVMIntNE, flat, l_int(w->m->i64, 0))));
+    lv take = LLVMConstInt(w->m->i1, 1, 0);
+    if (tr_ty_is_float(r->ty)) /* here when x is better or either is NaN: an earlier NaN stays */
+        take = l_or(b, l_fcmp(b, LLVMRealORD, *best, *best), l_icmp(b, LLVMIntEQ, flat, l_int(w->m->i64, 0)));
+    lv new_best = l_select(b, take, x, *best), new_at = l_select(b, take, flat, *at);
+    lb end = l_here(b);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+    lv was[2] = {*best, *at}, now[2] = {new_best, new_at};
+    for (int i = 0; i < 2; i++) {
+        best[i] = LLVMBuildPhi(b, LLVMTypeOf(now[i]), "");
+        l_incoming(best[i], was[i], from);
+        l_incoming(best[i], now[i], end);
+    }
+}
+
+static void phi_step(tr_lpat *s, const tr_lred *r, const lv *x) {
+    LLVMBuilderRef b = s->w->b;
+    lv *acc = &s->carry[r->carry];
+    char cls = tr_ty_class(r->ty);
+    switch (r->kind) {
+    case TR_RED_ADD:
+        for (unsigned i = 0; i < tr_ty_nparts(r->ty); i++)
+            acc[i] = cls == 'f' || cls == 'c' ? tr_lower_fast(s->w, LLVMBuildFAdd(b, acc[i], x[i], ""))
+                                              : l_add(b, acc[i], x[i]);
+        break;
+    case TR_RED_MUL:
+        if (cls == 'c')
+            tr_lower_cmul(s->w, acc, x, acc);
+        else
+            acc[0] =
+                cls == 'f' ? tr_lower_fast(s->w, LLVMBuildFMul(b, acc[0], x[0], "")) : l_mul(b, acc[0], x[0]);
+        break;
+    case TR_RED_MIN:
+    case TR_RED_MAX: acc[0] = extreme(s, r, acc[0], x[0]); break;
+    case TR_RED_AND: acc[0] = l_and(b, acc[0], x[0]); break;
+    default: acc[0] = l_or(b, acc[0], x[0]);
+    }
+}
+
+static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
+    switch (r->cls) {
+    case RED_PHI: phi_step(s, r, x); break;
+    case RED_ARG: arg_step(s, r, x[0]); break;
+    default:
+        for (unsigned i = 0; i < tr_ty_nparts(r->ty); i++) {
+            lv at = LLVMBuildInBoundsGEP2(s->w->b, LLVMTypeOf(x[i]), r->buf[i], &s->carry[s->fill], 1, "");
+            LLVMBuildStore(s->w->b, x[i], at);
+        }
+    }
+}
+
+void tr_red_step(tr_lpat *s, const lv *parts) {
+    lv one = l_int(s->w->m->i64, 1);
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        contribute(s, &s->red[i], parts);
+        parts += tr_ty_nparts(s->red[i].ty);
+    }
+    if (s->flat != UINT32_MAX)
+        s->carry[s->flat] = LLVMBuildNSWAdd(s->w->b, s->carry[s->flat], one, "");
+    if (s->fill != UINT32_MAX)
+        s->carry[s->fill] = LLVMBuildNUWAdd(s->w->b, s->carry[s->fill], one, "");
+}
+
+void tr_red_flush(tr_lpat *s) {
+    lv *fill = &s->carry[s->fill];
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        const tr_lred *r = &s->red[i];
+        for (unsigned k = 0; r->cls == RED_BUFFERED && k < tr_ty_nparts(r->ty); k++)
+            tr_lower_sum_add(s->w, tr_lower_elem(s->w->m, r->ty), r->state[k], r->buf[k], *fill);
+    }
+    *fill = l_int(s->w->m->i64, 0);
+}
+
+unsigned tr_red_running(const tr_lpat *s, lv *out) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->p->nscan; i++)
+        for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++)
+            out[n++] = s->carry[s->red[i].carry + k];
+    return n;
+}
+
+/* --- setting up --- */
+
+static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
+    tr_redk k = s->p->reds[i];
+    if (k == TR_RED_ARGMIN || k == TR_RED_ARGMAX)
+        return RED_ARG;
+    bool fp = tr_ty_is_float(t) || tr_ty_is_complex(t);
+    if (k == TR_RED_ADD && fp && i >= s->p->nscan && !(s->w->m->fmf & LLVMFastMathAllowReassoc) &&
+        s->p->nspace > 0)
+        return RED_BUFFERED;
+    return RED_PHI;
+}
+
+static bool reducible(tr_redk k, const tr_ty *t) {
+    switch (k) {
+    case TR_RED_ADD:
+    case TR_RED_MUL: return tr_ty_is_scalar(t) && t->kind != TR_TY_BOOL;
+    case TR_RED_AND:
+    case TR_RED_OR: return tr_ty_is_int(t) || t->kind == TR_TY_BOOL;
+    default: return tr_ty_is_scalar(t) && !tr_ty_is_complex(t);
+    }
+}
+
+static void setup_one(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
+    tr_lf *w = s->w;
+    tr_lred *r = &s->red[i];
+    *r = (tr_lred){
+        .kind = s->p->reds[i], .ty = t, .init_ty = tr_lower_ty(w, init), .init = tr_lower_parts(w, init)};
+    r->cls = classify(s, i, t);
+    lt e = tr_lower_elem(w->m, t);
+    s->counts = s->counts || r->cls == RED_ARG;
+    for (unsigned k = 0; r->cls == RED_BUFFERED && k < tr_ty_nparts(t); k++) {
+        s->buffered = true;
+        r->buf[k] = tr_lower_alloca(w, LLVMArrayType2(e, TR_SUM_BLOCK), "values");
+        r->state[k] = tr_lower_sum_state(w, e);
+    }
+}
+
+bool tr_red_setup(tr_lpat *s, const tr_val *init) {
+    const tr_fn *lam = s->p->lam;
+    const tr_ins *y = NULL;
+    unsigned carry = 2;
+    for (uint32_t v = 0; v < lam->ins.n && !y; v++)
+        if (lam->ins.d[v].op == TR_OP_YIELD && lam->ins.d[v].blk != TR_NOBLK)
+            y = tr_at(lam, v);
+    s->flat = s->fill = UINT32_MAX;
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        const tr_ty *t = y ? tr_at(lam, y->args[s->p->nout + i])->ty : NULL;
+        carry += 2;
+        if (!t || !reducible(s->p->reds[i], t) || carry > TR_MAX_CARRY)
+            return false;
+        setup_one(s, i, init[i], t);
+    }
+    return true;
+}
+
+static unsigned carry_new(tr_lpat *s, lv x) {
+    s->carry[s->ncarry] = x;
+    return s->ncarry++;
+}
+
+void tr_red_begin(tr_lpat *s) {
+    const tr_lm *m = s->w->m;
+    s->ncarry = 0;
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        tr_lred *r = &s->red[i];
+        unsigned n = tr_ty_nparts(r->ty);
+        r->carry = s->ncarry;
+        r->total = NULL;
+        if (r->cls == RED_ARG) {
+            carry_new(s, LLVMConstNull(r->ty->kind == TR_TY_BOOL ? m->i1 : tr_lower_elem(m, r->ty)));
+            carry_new(s, r->init[0]);
+        }
+        for (unsigned k = 0; k < n && r->cls == RED_PHI; k++)
+            carry_new(s, r->init[k]);
+        for (unsigned k = 0; k < n && r->cls == RED_BUFFERED; k++)
+            tr_lower_sum_clear(s->w, r->state[k]);
+    }
+    s->flat = s->counts ? carry_new(s, l_int(m->i64, 0)) : UINT32_MAX;
+    s->fill = s->buffered ? carry_new(s, l_int(m->i64, 0)) : UINT32_MAX;
+}
+
+unsigned tr_red_end(tr_lpat *s, lv *out) {
+    tr_lf *w = s->w;
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        const tr_lred *r = &s->red[i];
+        if (r->cls == RED_ARG) {
+            out[n++] = s->carry[r->carry + 1];
+            continue;
+        }
+        for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
+            if (r->cls == RED_PHI) {
+                out[n++] = s->carry[r->carry + k];
+                continue;
+            }
+            lv total = r->total ? r->total
+                                : tr_lower_sum_end(w, tr_lower_elem(w->m, r->ty), r->state[k], r->buf[k],
+                                                   s->carry[s->fill]);
+            out[n++] = LLVMBuildFAdd(w->b, r->init[k], total, "");
+        }
+    }
+    return n;
+}
