@@ -113,7 +113,8 @@ bool tr_lib_uf_op(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return operands(e, c, 2) && tr_lib_lift(e, 2, c->a, elt_op, c, out);
 }
 
-/* aux: tr_cmpop. Complex numbers are ordered by their real parts, then their imaginary ones, as NumPy does. */
+/* aux: tr_cmpop. Complex numbers are ordered by their real parts, then their imaginary ones, as NumPy does; one with a NaN in
+ * it has no order. */
 static bool elt_compare(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     tr_cmpop op = (tr_cmpop)bcall(user)->aux;
     const tr_ty *t = common(e, 2, x);
@@ -123,6 +124,10 @@ static bool elt_compare(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) 
     tr_cmpop strict = op == TR_CMP_LE ? TR_CMP_LT : op == TR_CMP_GE ? TR_CMP_GT : op;
     tr_tv re = tr_em_cmp(e, strict, tr_em_re(e, a), tr_em_re(e, b)),
           im = tr_em_cmp(e, op, tr_em_im(e, a), tr_em_im(e, b));
+    for (int i = 0; i < 2; i++) {
+        tr_tv y = tr_em_im(e, i ? b : a);
+        re = tr_fam_and(e, re, tr_em_cmp(e, TR_CMP_EQ, y, y));
+    }
     *out = tr_fam_or(e, re, tr_fam_and(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_re(e, a), tr_em_re(e, b)), im));
     return true;
 }
