@@ -102,6 +102,14 @@ static void *element(const tr_ty *t, const tr_slot *a, const int64_t *idx) {
     return a[1].p ? (char *)a[1].p + off * (int64_t)tr_ty_size(t->elem) : NULL;
 }
 
+/* The same for an input of a pattern, whose axes of extent 1 repeat. */
+static void *input_element(const tr_ty *t, const tr_slot *a, const int64_t *idx) {
+    int64_t at[TR_MAX_NDIM + 1];
+    for (unsigned k = 0; k < t->ndim; k++)
+        at[k] = dim(a, k) == 1 ? 0 : idx[k];
+    return element(t, a, at);
+}
+
 static void *element_of(run *r, const tr_ins *i) {
     const tr_ty *t = arg_type(r, i, 0);
     int64_t idx[TR_MAX_NDIM];
@@ -311,7 +319,7 @@ static bool add_parts(space *s, row *to, const tr_slot *v, unsigned n) {
 static bool add_elements(space *s, row *to, uint32_t first, uint32_t n, const int64_t *idx) {
     for (uint32_t k = first; k < first + n; k++) {
         const tr_ty *t = arg_type(s->r, s->i, k);
-        void *at = element(t, arg(s->r, s->i, k), idx);
+        void *at = input_element(t, arg(s->r, s->i, k), idx);
         tr_slot x[2];
         if (!at)
             return fault(s->r, s->i, "an input of the pattern is smaller than its space");
@@ -519,6 +527,10 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_RELEASE: return true; /* memory lives until the context ends */
     case TR_OP_WRAP: out->i = x->i < 0 ? (int64_t)((uint64_t)x->i + (uint64_t)y->i) : x->i; return true;
     case TR_OP_CHECKIDX: return index_ok(r, i) || raise_site(r, i, 0);
+    case TR_OP_BCAST:
+    case TR_OP_BCASTTO:
+        *out = x->i == 1 ? *y : *x;
+        return x->i == y->i || x->i == 1 || (y->i == 1 && i->op == TR_OP_BCAST) || raise_site(r, i, 0);
     case TR_OP_CHECK: return x->b || raise_site(r, i, 1);
     case TR_OP_CALL: return call(r, i, out);
     case TR_OP_CALLRT: return callrt(r, i, out);

@@ -154,7 +154,7 @@ extern const char *const tr_red_name[TR_RED__COUNT];
 struct tr_fn;
 /* One parallel node. Operands of the PATTERN instruction, in order: nspace extents (i64); nin input arrays and nout
  * output arrays, each of rank nspace, read and written at the node's index, shapes already checked to match (an
- * extent-1 axis that broadcasts has been made a stride-0 view); nred initial values; ncap captured values; then nein and neout
+ * axis of extent 1 of an input repeats); nred initial values; ncap captured values; then nein and neout
  * arrays of the epilogue.
  *
  * The lambda's params: nspace indices (i64), nin elements, nscan running values, ncap captures. It ends in YIELD: nout elements of the

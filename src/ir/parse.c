@@ -605,6 +605,8 @@ static bool read_immediate(fnreader *k, tr_ins *i, bool any_args) {
     case TR_OP_ALLOC:
     case TR_OP_CHECK:
     case TR_OP_CHECKIDX:
+    case TR_OP_BCAST:
+    case TR_OP_BCASTTO:
     case TR_OP_RAISE: return read_site(k, &i->imm.site);
     default: return true;
     }

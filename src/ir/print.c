@@ -401,6 +401,8 @@ static void print_operands(printer *p, const tr_ins *i) {
     case TR_OP_ALLOC:
     case TR_OP_CHECK:
     case TR_OP_CHECKIDX:
+    case TR_OP_BCAST:
+    case TR_OP_BCASTTO:
     case TR_OP_RAISE: print_site(p, i->imm.site); break;
     default: break;
     }

@@ -544,6 +544,8 @@ static void check_typed(fnck *k, const tr_ins *i) {
         want_array(k, i, 1);
         break;
     case TR_OP_WRAP: want_i64s(k, i, 0, 2); break;
+    case TR_OP_BCAST:
+    case TR_OP_BCASTTO:
     case TR_OP_CHECKIDX:
         want_i64s(k, i, 0, 2);
         check_site(k, i, 0);

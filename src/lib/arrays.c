@@ -81,27 +81,59 @@ tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout, 
 
 /* --- broadcasting --- */
 
+/* Sizes of one axis: BCAST or BCASTTO. */
+static tr_tv merge(tr_em *e, tr_op op, tr_tv x, tr_tv y, const char *text) {
+    const tr_ty *i64 = i64_ty(e);
+    if (e->dry)
+        return (tr_tv){i64, TR_NOVAL};
+    tr_val r = tr_emit2(&e->b, op, i64, tr_em_strong(e, x).v, tr_em_strong(e, y).v);
+    tr_at(e->b.fn, r)->imm.site = tr_lib_site(e, TR_EXC_VALUE, text);
+    return (tr_tv){i64, r};
+}
+
+static bool too_many_axes(tr_em *e, tr_tv a, uint32_t ndim) {
+    if (a.ty->ndim <= ndim)
+        return false;
+    return !tr_em_error(e, "could not broadcast a %u-d array into %u dimensions", (unsigned)a.ty->ndim, ndim);
+}
+
+/* Checks that the array broadcasts to the shape, whose last axes are the array's. */
+static void check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape) {
+    uint32_t skip = ndim - a.ty->ndim;
+    for (uint32_t i = skip; i < ndim; i++)
+        merge(e, TR_OP_BCASTTO, tr_em_dim(e, a, i - skip), shape[i],
+              "could not broadcast an axis of size {0} to size {1}");
+}
+
 bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv *out) {
-    if (a.ty->ndim > ndim)
-        return tr_em_error(e, "could not broadcast a %u-d array into %u dimensions", (unsigned)a.ty->ndim,
-                           ndim);
+    if (too_many_axes(e, a, ndim))
+        return false;
     uint32_t skip = ndim - a.ty->ndim;
     tr_tv strides[TR_MAX_NDIM], zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1);
-    for (uint32_t i = 0; i < ndim; i++) {
-        if (i < skip) {
-            strides[i] = zero;
-            continue;
-        }
-        tr_tv d = tr_em_dim(e, a, i - skip), is1 = tr_em_cmp(e, TR_CMP_EQ, d, one);
-        tr_tv ok = tr_em_op2(e, TR_OP_OR, is1, tr_em_cmp(e, TR_CMP_EQ, d, shape[i]));
-        tr_em_check(e, ok, TR_EXC_VALUE, "could not broadcast an axis of size {0} to size {1}", 2,
-                    (tr_tv[]){d, shape[i]});
-        strides[i] = tr_em_select(e, is1, zero, tr_em_stride(e, a, i - skip));
-    }
+    check_broadcast(e, a, ndim, shape);
+    for (uint32_t i = 0; i < ndim; i++)
+        strides[i] = i < skip ? zero
+                              : tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, a, i - skip), one), zero,
+                                             tr_em_stride(e, a, i - skip));
     const tr_ty *ty =
         tr_ty_array(e->types, a.ty->elem, ndim, ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, a.ty->readonly);
     *out = tr_em_view(e, ty, a, zero, shape, strides);
     return true;
+}
+
+/* As many axes as the others: new ones of extent 1 come first. */
+static tr_tv expand(tr_em *e, tr_tv a, uint32_t ndim) {
+    uint32_t skip = ndim - a.ty->ndim;
+    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM], zero = tr_em_i64(e, 0);
+    if (skip == 0)
+        return a;
+    for (uint32_t i = 0; i < ndim; i++) {
+        shape[i] = i < skip ? tr_em_i64(e, 1) : tr_em_dim(e, a, i - skip);
+        strides[i] = i < skip ? zero : tr_em_stride(e, a, i - skip);
+    }
+    tr_layout lay = a.ty->ndim == 0 ? TR_LAYOUT_C : (tr_layout)a.ty->layout;
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, ndim, lay, a.ty->readonly);
+    return tr_em_view(e, ty, a, zero, shape, strides);
 }
 
 /* --- assignment, fill, copy --- */
@@ -218,11 +250,12 @@ bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src) {
         return tr_em_error(e, "cannot convert complex to %s", tr_em_tyname(e, dst.ty->elem));
     if (s)
         return tr_em_fill(e, dst, src);
-    tr_tv shape[TR_MAX_NDIM], u, b;
+    tr_tv shape[TR_MAX_NDIM], u;
     shape_of(e, dst, shape);
-    if (!unaliased(e, dst, src, &u) || !tr_em_broadcast(e, u, dst.ty->ndim, shape, &b))
+    if (!unaliased(e, dst, src, &u) || too_many_axes(e, u, dst.ty->ndim))
         return false;
-    return tr_lib_map_into(e, dst, b);
+    check_broadcast(e, u, dst.ty->ndim, shape);
+    return tr_lib_map_into(e, dst, expand(e, u, dst.ty->ndim));
 }
 
 /* --- elementwise functions: broadcast, one map --- */
@@ -250,19 +283,11 @@ static bool lam_mapped(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_t
 /* Adds an array to a common shape under broadcasting; raises ValueError at run time. */
 static void merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape) {
     uint32_t skip = ndim - a.ty->ndim;
-    tr_tv one = tr_em_i64(e, 1);
     for (uint32_t i = skip; i < ndim; i++) {
-        tr_tv d = tr_em_dim(e, a, i - skip), s = shape[i];
-        if (!s.ty) {
-            shape[i] = d;
-            continue;
-        }
-        tr_tv s1 = tr_em_cmp(e, TR_CMP_EQ, s, one);
-        tr_tv ok = tr_em_op2(e, TR_OP_OR, tr_em_cmp(e, TR_CMP_EQ, s, d),
-                             tr_em_op2(e, TR_OP_OR, s1, tr_em_cmp(e, TR_CMP_EQ, d, one)));
-        tr_em_check(e, ok, TR_EXC_VALUE, "operands could not be broadcast together: sizes {0} and {1}", 2,
-                    (tr_tv[]){s, d});
-        shape[i] = tr_em_select(e, s1, d, s);
+        tr_tv d = tr_em_dim(e, a, i - skip);
+        shape[i] = shape[i].ty ? merge(e, TR_OP_BCAST, shape[i], d,
+                                       "operands could not be broadcast together: sizes {0} and {1}")
+                               : d;
     }
 }
 
@@ -285,10 +310,9 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
     tr_tv *in = TR_NEW_N(a, tr_tv, n + 1u), *caps = TR_NEW_N(a, tr_tv, n + 1u);
     bool *is_array = TR_NEW_N(a, bool, n + 1u);
     mapped *m = TR_NEW(a, mapped);
-    uint32_t nin = 0, ncap = 0, ndim = 0, narr = 0;
+    uint32_t nin = 0, ncap = 0, ndim = 0;
     for (uint32_t i = 0; i < n; i++) {
         is_array[i] = tr_lib_is_array(x[i]);
-        narr += is_array[i];
         if (is_array[i] && x[i].ty->ndim > ndim)
             ndim = x[i].ty->ndim;
     }
@@ -307,11 +331,11 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
             caps[ncap++] = x[i];
             continue;
         }
-        in[nin] = x[i];
-        bool exact = dst ? x[i].v == dst->v && x[i].ty == dst->ty : narr == 1;
-        if (!exact && !tr_em_broadcast(e, x[i], ndim, shape, &in[nin]))
+        if (too_many_axes(e, x[i], ndim))
             return false;
-        nin++;
+        if (dst && (e->dry || x[i].v != dst->v))
+            check_broadcast(e, x[i], ndim, shape);
+        in[nin++] = expand(e, x[i], ndim);
     }
     *out = dst ? *dst : tr_em_alloc(e, elem, ndim, TR_LAYOUT_C, shape);
     *m = (mapped){n, is_array, fn, user};

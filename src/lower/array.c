@@ -27,6 +27,7 @@ static void fill_strides(tr_lf *w, tr_larr *a) {
 
 static void arr_of_parts(tr_lf *w, const tr_ty *t, const lv *parts, tr_larr *a) {
     a->ty = t;
+    a->repeats = false;
     a->owner = parts[0];
     a->data = parts[1];
     memcpy(a->shape, parts + 2, t->ndim * sizeof *parts);

@@ -106,6 +106,18 @@ static void wrap_aside(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set1(w, v, phi);
 }
 
+/* Equal sizes, as a rule; the message of a failure shows both. */
+static lv broadcast_ok(tr_lf *w, tr_val v, const tr_ins *in) {
+    LLVMBuilderRef b = w->b;
+    lv x = tr_lower_parts(w, in->args[0])[0], y = tr_lower_parts(w, in->args[1])[0],
+       one = l_int(w->m->i64, 1);
+    lv x1 = l_icmp(b, LLVMIntEQ, x, one), ok = l_or(b, l_icmp(b, LLVMIntEQ, x, y), x1);
+    if (in->op == TR_OP_BCAST)
+        ok = l_or(b, ok, l_icmp(b, LLVMIntEQ, y, one));
+    tr_lower_set1(w, v, in->op == TR_OP_BCAST ? l_select(b, x1, y, x) : y);
+    return ok;
+}
+
 void tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in) {
     lv ok;
     switch ((tr_op)in->op) {
@@ -122,6 +134,8 @@ void tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in) {
         /* One unsigned comparison: extents are not negative, so a negative index is too large. */
         ok = l_icmp(w->b, LLVMIntULT, tr_lower_parts(w, in->args[0])[0], tr_lower_parts(w, in->args[1])[0]);
         break;
+    case TR_OP_BCAST:
+    case TR_OP_BCASTTO: ok = broadcast_ok(w, v, in); break;
     default: ok = tr_lower_parts(w, in->args[0])[0];
     }
     if (LLVMIsAConstantInt(ok) && LLVMConstIntGetZExtValue(ok))

@@ -317,6 +317,8 @@ static void lower_ins(tr_lf *w, tr_val v) {
     case TR_OP_RELEASE: tr_lower_array_op(w, v, in); break;
     case TR_OP_WRAP:
     case TR_OP_CHECKIDX:
+    case TR_OP_BCAST:
+    case TR_OP_BCASTTO:
     case TR_OP_CHECK:
     case TR_OP_RAISE: tr_lower_check_op(w, v, in); break;
     case TR_OP_CALL: tr_lower_call(w, v, in); break;

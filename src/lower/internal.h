@@ -135,6 +135,7 @@ typedef struct tr_larr {
     const tr_ty *ty;
     lv owner, data;
     lv shape[TR_MAX_NDIM], stride[TR_MAX_NDIM]; /* strides in elements, computed for layouts C and F */
+    bool repeats; /* an input of a pattern with an axis that is, or may be, shorter than the space */
 } tr_larr;
 void tr_lower_arr(tr_lf *w, tr_val v, tr_larr *a);
 void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in);

@@ -291,7 +291,7 @@ static bool can_flatten(const tr_lpat *s) {
     if (s->p->keep)
         return false;
     for (unsigned a = 0; a < s->narr; a++)
-        if (s->arr[a].ty->layout == TR_LAYOUT_ANY ||
+        if (s->arr[a].ty->layout == TR_LAYOUT_ANY || s->arr[a].repeats ||
             (s->arr[a].ty->layout != s->arr[0].ty->layout && s->arr[a].ty->ndim > 1))
             return false;
     if (s->p->nspace == 0 || uses_index(s->p->lam, s->p->nspace))
@@ -318,6 +318,23 @@ unsigned tr_lower_stack_bytes(const tr_fn *f) {
     return sum;
 }
 
+static bool is_one(lv x) {
+    return LLVMIsAConstantInt(x) && LLVMConstIntGetSExtValue(x) == 1;
+}
+
+/* An axis of extent 1 of an input repeats: stride 0. Known to be as long as the space where both are one value. */
+static void repeat_axes(tr_lpat *s, tr_larr *a, const unsigned *axis, unsigned n) {
+    LLVMBuilderRef b = s->w->b;
+    lv zero = l_int(s->w->m->i64, 0), one = l_int(s->w->m->i64, 1);
+    for (unsigned k = 0; k < n; k++) {
+        lv ext = a->shape[k];
+        if (ext == s->ext[axis ? axis[k] : k])
+            continue;
+        a->repeats = true;
+        a->stride[k] = is_one(ext) ? zero : l_select(b, l_icmp(b, LLVMIntEQ, ext, one), zero, a->stride[k]);
+    }
+}
+
 static void setup_axes(tr_lpat *s, const tr_ins *in) {
     const tr_pat *p = s->p;
     s->ndim = p->nspace;
@@ -328,6 +345,10 @@ static void setup_axes(tr_lpat *s, const tr_ins *in) {
                 s->axis[n++] = i;
     for (unsigned i = 0; i < p->nspace; i++)
         s->ext[i] = tr_lower_parts(s->w, in->args[i])[0];
+    for (unsigned i = 0; i < p->nin; i++)
+        repeat_axes(s, &s->arr[i], NULL, p->nspace);
+    for (unsigned i = 0; i < p->nein; i++)
+        repeat_axes(s, &s->earr[i], s->axis, tr_pat_nkeep(p));
     s->line = can_flatten(s);
     if (!s->line)
         return;

@@ -38,7 +38,8 @@ static bool commutes(const tr_ins *in, const tr_fn *f) {
 
 /* Checks leave the function or do nothing, so an equal one that has been passed says it all. */
 static bool is_check(const tr_ins *in) {
-    return in->op == TR_OP_CHECK || in->op == TR_OP_CHECKIDX;
+    return in->op == TR_OP_CHECK || in->op == TR_OP_CHECKIDX || in->op == TR_OP_BCAST ||
+           in->op == TR_OP_BCASTTO;
 }
 
 /* What a check shows in its message does not matter: only its condition. */
@@ -98,7 +99,7 @@ static void number(table *t, tr_val v) {
         return;
     }
     tr_at(t->f, same)->flags &= in->flags; /* a promise holds for both only if both made it */
-    if (!is_check(in))
+    if (in->ty)
         tr_repl_set(t->f, &t->r, v, same);
     tr_ins_remove(t->f, v);
     t->changed = true;

@@ -305,6 +305,15 @@ static tr_val fold_wrap(folder *s, tr_val v) {
     return lit(s, in->args[1], &n) ? num(s, in->ty, (int64_t)((uint64_t)i + (uint64_t)n)) : TR_NOVAL;
 }
 
+/* Sizes that are known to agree. */
+static tr_val fold_broadcast(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    tr_val x = in->args[0], y = in->args[1];
+    if (x == y || is_lit(s, x, 1))
+        return y;
+    return in->op == TR_OP_BCAST && is_lit(s, y, 1) ? x : TR_NOVAL;
+}
+
 /* True for a check that always holds. */
 static bool always_holds(const folder *s, const tr_ins *in) {
     int64_t i, n;
@@ -351,6 +360,8 @@ static tr_val simplify(folder *s, tr_val v) {
     case TR_OP_IM: return fold_part(s, v);
     case TR_OP_CPLX: return fold_cplx(s, v);
     case TR_OP_WRAP: return fold_wrap(s, v);
+    case TR_OP_BCAST:
+    case TR_OP_BCASTTO: return fold_broadcast(s, v);
     default: break;
     }
     if (!in->nargs || !in->ty || !tr_ty_is_scalar(in->ty) || !tr_opt_is_pure(in))
