@@ -185,8 +185,7 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out) {
     return tr_lib_map_into(e, *out, a);
 }
 
-/* src, or a copy of it made at run time when dst and src may share memory. */
-static bool unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
+bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
     if (!e->dry && tr_at(e->b.fn, src.v)->op == TR_OP_ALLOC) {
         *out = src;
         return true;
@@ -252,7 +251,7 @@ bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src) {
         return tr_em_fill(e, dst, src);
     tr_tv shape[TR_MAX_NDIM], u;
     shape_of(e, dst, shape);
-    if (!unaliased(e, dst, src, &u) || too_many_axes(e, u, dst.ty->ndim))
+    if (!tr_lib_unaliased(e, dst, src, &u) || too_many_axes(e, u, dst.ty->ndim))
         return false;
     check_broadcast(e, u, dst.ty->ndim, shape);
     return tr_lib_map_into(e, dst, expand(e, u, dst.ty->ndim));
@@ -289,6 +288,14 @@ static void merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape) {
                                        "operands could not be broadcast together: sizes {0} and {1}")
                                : d;
     }
+}
+
+/* Layout of a new array as NumPy chooses it: that of the operands of full rank, where all agree. */
+static tr_layout map_layout(uint32_t n, const tr_tv *x, uint32_t ndim) {
+    for (uint32_t i = 0; i < n; i++)
+        if (tr_lib_is_array(x[i]) && x[i].ty->ndim == ndim && x[i].ty->layout != TR_LAYOUT_F)
+            return TR_LAYOUT_C;
+    return ndim > 1 ? TR_LAYOUT_F : TR_LAYOUT_C;
 }
 
 /* As NumPy: arrays without axes give a scalar. */
@@ -337,7 +344,7 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
             check_broadcast(e, x[i], ndim, shape);
         in[nin++] = expand(e, x[i], ndim);
     }
-    *out = dst ? *dst : tr_em_alloc(e, elem, ndim, TR_LAYOUT_C, shape);
+    *out = dst ? *dst : tr_em_alloc(e, elem, ndim, map_layout(n, x, ndim), shape);
     *m = (mapped){n, is_array, fn, user};
     tr_pdesc d = {.nspace = ndim,
                   .nin = nin,
@@ -352,16 +359,12 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
     return tr_em_pattern(e, &d, &none);
 }
 
-bool tr_lib_lift(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const void *user, tr_tv *out) {
-    bool any = false;
+bool tr_lib_lift_type(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const void *user,
+                      const tr_ty **out) {
     tr_em probe = *e;
     tr_tv *el = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), r;
-    for (uint32_t i = 0; i < n; i++) {
-        any = any || tr_lib_is_array(x[i]);
+    for (uint32_t i = 0; i < n; i++)
         el[i] = tr_lib_is_array(x[i]) ? (tr_tv){x[i].ty->elem, TR_NOVAL} : x[i];
-    }
-    if (!any)
-        return fn(e, user, x, out);
     probe.dry = true;
     if (!fn(&probe, user, el, &r)) {
         for (uint32_t i = 0; i < n && !e->dry; i++)
@@ -373,7 +376,18 @@ bool tr_lib_lift(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const vo
     if (!s)
         return tr_em_unsupported(e, "elementwise", "a function with a result of %s on arrays",
                                  tr_em_tyname(e, r.ty));
-    return tr_lib_map(e, n, x, tr_ty_strong(e->types, s), NULL, fn, user, out);
+    *out = tr_ty_strong(e->types, s);
+    return true;
+}
+
+bool tr_lib_lift(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const void *user, tr_tv *out) {
+    bool any = false;
+    const tr_ty *t;
+    for (uint32_t i = 0; i < n; i++)
+        any = any || tr_lib_is_array(x[i]);
+    if (!any)
+        return fn(e, user, x, out);
+    return tr_lib_lift_type(e, n, x, fn, user, &t) && tr_lib_map(e, n, x, t, NULL, fn, user, out);
 }
 
 typedef struct elementwise {
@@ -383,14 +397,37 @@ typedef struct elementwise {
     const tr_ty *common; /* both operands are converted to it */
 } elementwise;
 
+/* Powers that NumPy computes otherwise where the exponent is a number beside an array: square roots and reciprocals. */
+static bool known_power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_tv *out) {
+    double k = y.ty->kind != TR_TY_LIT           ? 0.0
+               : y.ty->lit->kind == TR_OBJ_FLOAT ? y.ty->lit->u.f
+               : y.ty->lit->kind == TR_OBJ_INT   ? (double)y.ty->lit->u.i
+                                                 : 0.0;
+    x = tr_em_conv(e, x, t);
+    if (tr_ty_is_float(t) && k == 0.5)
+        *out = tr_fam_math1(e, TR_MATH_SQRT, x);
+    else if (tr_ty_is_float(t) && k == -1.0)
+        *out = tr_em_op2(e, TR_OP_DIV, tr_em_num(e, t, 1.0), x);
+    else if (k == 2.0)
+        *out = tr_em_op2(e, TR_OP_MUL, x, x);
+    else
+        return false;
+    return true;
+}
+
 static bool elt_binary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const elementwise *w = user;
+    if (w->op == TR_BIN_POW && known_power(e, x[0], x[1], w->common, out))
+        return true;
+    if (w->op == TR_BIN_POW && tr_ty_is_float(w->common) &&
+        x[1].ty->kind == TR_TY_LIT) /* small powers are products */
+        return tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x[0], w->common), x[1], true, out);
     return tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x[0], w->common), tr_em_conv(e, x[1], w->common),
                                 TR_RULES_NUMPY, out);
 }
 
 static bool elt_compare(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
-    return tr_em_compare(e, ((const elementwise *)user)->cmp, x[0], x[1], out);
+    return tr_lib_np_compare(e, ((const elementwise *)user)->cmp, x[0], x[1], out);
 }
 
 static bool elt_unary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
@@ -433,6 +470,77 @@ static const tr_ty *elem_of(tr_em *e, tr_tv x) {
     return tr_lib_is_array(x) ? x.ty->elem : tr_lib_scalar(e, x.ty);
 }
 
+bool tr_lib_np_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    const tr_ty *t = tr_ty_strong(e->types, tr_lib_common(e, elem_of(e, x), elem_of(e, y)));
+    if (!tr_ty_is_complex(t))
+        return tr_em_compare(e, op, x, y, out);
+    *out = tr_fam_cplx_compare(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t));
+    return true;
+}
+
+/* --- literals that the other operand's type cannot hold --- */
+
+bool tr_lib_int_fits(const tr_ty *t, int64_t v) {
+    unsigned bits = 8 * tr_ty_size(t);
+    if (tr_ty_class(t) == 'u')
+        return v >= 0 && (bits == 64 || v < (int64_t)1 << bits);
+    return bits == 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
+}
+
+bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x) {
+    const tr_ty *t = NULL;
+    int64_t v;
+    for (uint32_t i = 0; i < n; i++)
+        t = t ? tr_lib_common(e, t, elem_of(e, x[i])) : elem_of(e, x[i]);
+    t = tr_ty_strong(e->types, t);
+    for (uint32_t i = 0; i < n && tr_ty_is_int(t); i++)
+        if (tr_tv_lit_int(x[i], &v) && !tr_lib_int_fits(t, v))
+            tr_em_check(e, tr_em_bool(e, false), TR_EXC_OVERFLOW,
+                        tr_arena_printf(&e->ctx->arena, "Python integer %lld out of bounds for %s",
+                                        (long long)v, tr_em_tyname(e, t)),
+                        0, NULL);
+    return true;
+}
+
+/* --- integers to negative powers raise, as in NumPy; the exponents are looked at before --- */
+
+static bool lam_negative(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                         tr_tv *yields) {
+    (void)d;
+    (void)idx;
+    (void)caps;
+    yields[0] = tr_em_cmp(e, TR_CMP_LT, elems[0], tr_em_num(e, elems[0].ty, 0.0));
+    return true;
+}
+
+bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y) {
+    const tr_ty *xs = elem_of(e, x), *ys = elem_of(e, y);
+    tr_tv bad, shape[TR_MAX_NDIM], init = tr_em_bool(e, false);
+    tr_redk red = TR_RED_OR;
+    if (tr_ty_class(ys) != 'i' || (!tr_ty_is_int(xs) && xs->kind != TR_TY_BOOL))
+        return true;
+    if (tr_ty_is_float(np_result(e, TR_BIN_POW, xs, ys)))
+        return true;
+    if (!tr_lib_is_array(y)) {
+        bad = tr_em_cmp(e, TR_CMP_LT, y, tr_em_num(e, ys, 0.0));
+    } else {
+        shape_of(e, y, shape);
+        tr_pdesc d = {.nspace = y.ty->ndim,
+                      .nin = 1,
+                      .nred = 1,
+                      .space = shape,
+                      .in = &y,
+                      .reds = &red,
+                      .init = &init,
+                      .lam = lam_negative};
+        if (!tr_em_pattern(e, &d, &bad))
+            return false;
+    }
+    tr_em_check(e, tr_fam_not(e, bad), TR_EXC_VALUE, "Integers to negative integer powers are not allowed.",
+                0, NULL);
+    return true;
+}
+
 bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     const tr_ty *t = np_result(e, op, tr_lib_scalar(e, x.ty), tr_lib_scalar(e, y.ty));
     if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
@@ -451,16 +559,19 @@ bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, 
     *w = (elementwise){.op = op, .common = t};
     if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
         return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");
+    if (!tr_lib_check_literals(e, 2, (tr_tv[]){x, y}))
+        return false;
+    if (op == TR_BIN_POW && !tr_lib_check_power(e, x, y))
+        return false;
     if (!inplace)
         return tr_lib_map(e, 2, (tr_tv[]){x, y}, t, NULL, elt_binary, w, out);
     if (x.ty->readonly)
         return tr_em_error(e, "assignment destination is read-only");
-    char ct = tr_ty_class(t), cx = tr_ty_class(x.ty->elem);
-    if ((ct == 'c' && cx != 'c') || (ct == 'f' && (cx == 'i' || cx == 'u' || cx == 'b')))
+    if (!tr_fam_same_kind(t, x.ty->elem))
         return tr_em_error(e, "cannot store a result of %s into an array of %s in place", tr_em_tyname(e, t),
                            tr_em_tyname(e, x.ty->elem));
     tr_tv u = y;
-    if (tr_lib_is_array(y) && !unaliased(e, x, y, &u))
+    if (tr_lib_is_array(y) && !tr_lib_unaliased(e, x, y, &u))
         return false;
     return tr_lib_map(e, 2, (tr_tv[]){x, u}, x.ty->elem, &x, elt_binary, w, out);
 }
@@ -472,8 +583,8 @@ bool tr_lib_array_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
 }
 
 bool tr_lib_array_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
-    if (op == TR_UN_NEG && x.ty->elem->kind == TR_TY_BOOL)
-        return tr_em_error(e, "bad operand type for unary -: an array of bool");
+    if ((op == TR_UN_NEG || op == TR_UN_POS) && x.ty->elem->kind == TR_TY_BOOL)
+        return tr_em_error(e, "bad operand type for unary %s: an array of bool", op == TR_UN_NEG ? "-" : "+");
     elementwise *w = TR_NEW(&e->ctx->arena, elementwise);
     w->un = op;
     return tr_lib_map(e, 1, &x, x.ty->elem, NULL, elt_unary, w, out);

@@ -58,4 +58,24 @@ tr_tv tr_fam_extreme(tr_em *e, const tr_ty *t, bool largest);
 /* An array from what np.asarray takes: an array itself, a scalar, or nested tuples (lists) of scalars. dtype may be NULL. */
 bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, tr_tv *out);
 
+/* --- elementwise functions (npufunc.c) --- */
+
+/* The first n arguments are numbers or arrays of numbers; else an error. */
+bool tr_fam_operands(tr_em *e, const tr_bcall *c, uint32_t n);
+/* fn, with user `c`, over the first nin arguments of c; the two after them, where the row has them, are out= and dtype=. */
+bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr_tv *out);
+/* fn over x[0 .. n) into a new array, or into the argument out= where it is given. */
+bool tr_fam_map_out(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv dst, tr_lib_eltfn fn,
+                    const void *user, tr_tv *out);
+/* NumPy's "same_kind" casting, and signed to unsigned too: an int64 variable is the weak int of NumPy's caller. */
+bool tr_fam_same_kind(const tr_ty *from, const tr_ty *to);
+
+/* --- complex numbers (npcomplex.c); operands of one complex type --- */
+
+tr_tv tr_fam_cplx_compare(tr_em *e, tr_cmpop op, tr_tv a, tr_tv b); /* an order as NumPy has it */
+tr_tv tr_fam_cplx_isnan(tr_em *e, tr_tv x);
+tr_tv tr_fam_cplx_sign(tr_em *e, tr_tv v);
+tr_tv tr_fam_cplx_reciprocal(tr_em *e, tr_tv v);
+bool tr_fam_cplx_math(tr_em *e, tr_mathfn fn, tr_tv v, tr_tv *out); /* false, without an error: not defined */
+
 #endif

@@ -9,22 +9,11 @@
 typedef struct call {
     const tr_bcall *c;
     uint32_t n;
-    const tr_ty *t; /* common type of the operands, strong */
+    bool lo, hi; /* clip: which bounds there are */
 } call;
 
 static char cls(const tr_ty *t) {
     return tr_ty_class(t) == 'u' ? 'i' : tr_ty_class(t);
-}
-
-/* Arguments of one elementwise call: numbers or arrays of numbers. */
-static bool operands(tr_em *e, const tr_bcall *c, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        tr_tv x = c->a[i];
-        if (!tr_lib_is_array(x) && !tr_lib_scalar(e, x.ty))
-            return tr_em_error(e, "%s() takes numbers or arrays, not %s", tr_fam_name(c),
-                               tr_em_tyname(e, x.ty));
-    }
-    return true;
 }
 
 static const tr_ty *common(tr_em *e, uint32_t n, const tr_tv *x) {
@@ -41,6 +30,19 @@ static const tr_ty *float_type(tr_em *e, const tr_ty *t) {
     return tr_fam_ty(e, tr_ty_size(t) <= 2 ? TR_TY_F32 : TR_TY_F64);
 }
 
+/* The same for several operands: each fits the type by itself, so uint16 and int16 are float32. */
+static const tr_ty *common_float(tr_em *e, uint32_t n, const tr_tv *x) {
+    const tr_ty *t = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const tr_ty *s = tr_lib_scalar(e, x[i].ty);
+        if (s->weak)
+            return float_type(e, common(e, n, x));
+        s = float_type(e, s);
+        t = t ? tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)t->kind, (tr_tyk)s->kind)) : s;
+    }
+    return t;
+}
+
 static const tr_bcall *bcall(const void *user) {
     return user;
 }
@@ -52,20 +54,20 @@ static bool refuse(tr_em *e, const void *user, const tr_ty *t) {
 /* --- one function of ir/math.def: aux --- */
 
 static bool elt_float(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
-    const tr_bcall *c = user;
-    const tr_ty *t = float_type(e, common(e, c->n, x));
-    tr_mathfn fn = (tr_mathfn)c->aux;
+    tr_mathfn fn = (tr_mathfn)bcall(user)->aux;
+    uint32_t n = tr_math_info[fn].arity;
+    const tr_ty *t = common_float(e, n, x);
     tr_tv v[3];
-    if (tr_ty_is_complex(t) && !tr_math_info[fn].cplx)
-        return refuse(e, user, t);
-    for (uint32_t i = 0; i < c->n; i++)
+    for (uint32_t i = 0; i < n; i++)
         v[i] = tr_em_conv(e, x[i], t);
-    *out = tr_em_math(e, fn, c->n, v);
+    if (tr_ty_is_complex(t))
+        return (n == 1 && tr_fam_cplx_math(e, fn, v[0], out)) || refuse(e, user, t);
+    *out = tr_em_math(e, fn, n, v);
     return true;
 }
 
 bool tr_lib_uf_float(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, c->n) && tr_lib_lift(e, c->n, c->a, elt_float, c, out);
+    return tr_fam_ufunc(e, c, tr_math_info[c->aux].arity, elt_float, out);
 }
 
 /* floor, ceil, trunc: integers as they are. */
@@ -75,7 +77,7 @@ static bool elt_round(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 }
 
 bool tr_lib_uf_round(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, 1) && tr_lib_lift(e, 1, c->a, elt_round, c, out);
+    return tr_fam_ufunc(e, c, 1, elt_round, out);
 }
 
 /* isnan, isinf, isfinite, signbit: of complex numbers either part (both for isfinite); integers are plain. */
@@ -99,7 +101,7 @@ static bool elt_test(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 }
 
 bool tr_lib_uf_test(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, 1) && tr_lib_lift(e, 1, c->a, elt_test, c, out);
+    return tr_fam_ufunc(e, c, 1, elt_test, out);
 }
 
 /* --- operators --- */
@@ -110,30 +112,21 @@ static bool elt_op(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 }
 
 bool tr_lib_uf_op(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, 2) && tr_lib_lift(e, 2, c->a, elt_op, c, out);
+    if (!tr_fam_operands(e, c, 2))
+        return false;
+    bool power = c->aux == TR_BIN_POW;
+    if (power && (!tr_lib_check_literals(e, 2, c->a) || !tr_lib_check_power(e, c->a[0], c->a[1])))
+        return false;
+    return tr_fam_ufunc(e, c, 2, elt_op, out);
 }
 
-/* aux: tr_cmpop. Complex numbers are ordered by their real parts, then their imaginary ones, as NumPy does; one with a NaN in
- * it has no order. */
+/* aux: tr_cmpop */
 static bool elt_compare(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
-    tr_cmpop op = (tr_cmpop)bcall(user)->aux;
-    const tr_ty *t = common(e, 2, x);
-    if (!tr_ty_is_complex(t) || op == TR_CMP_EQ || op == TR_CMP_NE)
-        return tr_em_compare(e, op, x[0], x[1], out);
-    tr_tv a = tr_em_conv(e, x[0], t), b = tr_em_conv(e, x[1], t);
-    tr_cmpop strict = op == TR_CMP_LE ? TR_CMP_LT : op == TR_CMP_GE ? TR_CMP_GT : op;
-    tr_tv re = tr_em_cmp(e, strict, tr_em_re(e, a), tr_em_re(e, b)),
-          im = tr_em_cmp(e, op, tr_em_im(e, a), tr_em_im(e, b));
-    for (int i = 0; i < 2; i++) {
-        tr_tv y = tr_em_im(e, i ? b : a);
-        re = tr_fam_and(e, re, tr_em_cmp(e, TR_CMP_EQ, y, y));
-    }
-    *out = tr_fam_or(e, re, tr_fam_and(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_re(e, a), tr_em_re(e, b)), im));
-    return true;
+    return tr_lib_np_compare(e, (tr_cmpop)bcall(user)->aux, x[0], x[1], out);
 }
 
 bool tr_lib_uf_compare(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, 2) && tr_lib_lift(e, 2, c->a, elt_compare, c, out);
+    return tr_fam_ufunc(e, c, 2, elt_compare, out);
 }
 
 /* aux: tr_op, of the truths of two values. */
@@ -146,7 +139,7 @@ static bool elt_logical(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) 
 }
 
 bool tr_lib_uf_logical(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, 2) && tr_lib_lift(e, 2, c->a, elt_logical, c, out);
+    return tr_fam_ufunc(e, c, 2, elt_logical, out);
 }
 
 /* --- minimum and maximum --- */
@@ -156,53 +149,72 @@ static tr_tv pick(tr_em *e, int how, tr_tv a, tr_tv b) {
     bool max = how == TR_UF_MAXIMUM || how == TR_UF_FMAX;
     if (a.ty->kind == TR_TY_BOOL)
         return tr_em_op2(e, max ? TR_OP_OR : TR_OP_AND, a, b);
-    tr_tv first = tr_em_cmp(e, max ? TR_CMP_GE : TR_CMP_LE, a, b);
-    if (tr_ty_is_float(a.ty))
-        first = tr_fam_or(e, first, tr_fam_math1(e, TR_MATH_ISNAN, how >= TR_UF_FMIN ? b : a));
+    bool cplx = tr_ty_is_complex(a.ty);
+    tr_cmpop op = max ? TR_CMP_GE : TR_CMP_LE;
+    tr_tv first = cplx ? tr_fam_cplx_compare(e, op, a, b) : tr_em_cmp(e, op, a, b);
+    tr_tv special = how >= TR_UF_FMIN ? b : a;
+    if (cplx)
+        first = tr_fam_or(e, first, tr_fam_cplx_isnan(e, special));
+    else if (tr_ty_is_float(a.ty))
+        first = tr_fam_or(e, first, tr_fam_math1(e, TR_MATH_ISNAN, special));
     return tr_em_select(e, first, a, b);
 }
 
 static bool elt_pick(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const tr_ty *t = common(e, 2, x);
-    if (tr_ty_is_complex(t))
-        return tr_em_unsupported(e, "complex-order", "%s() of complex numbers", tr_fam_name(bcall(user)));
     *out = pick(e, bcall(user)->aux, tr_em_conv(e, x[0], t), tr_em_conv(e, x[1], t));
     return true;
 }
 
 bool tr_lib_uf_pick(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, 2) && tr_lib_lift(e, 2, c->a, elt_pick, c, out);
+    return tr_fam_ufunc(e, c, 2, elt_pick, out);
 }
 
-/* clip(a, lo, hi): min(max(a, lo), hi) with NaN kept. Absent bounds are None. */
+/* clip(a, lo, hi): min(max(a, lo), hi) with NaN kept. user: whether there is a lo. */
 static bool elt_clip(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const call *w = user;
     uint32_t k = 1;
     const tr_ty *t = common(e, w->n, x);
-    if (tr_ty_is_complex(t))
-        return tr_em_unsupported(e, "complex-order", "clip() of complex numbers");
     *out = tr_em_conv(e, x[0], t);
-    if (tr_fam_given(w->c->a[1]))
+    if (w->lo)
         *out = pick(e, TR_UF_MAXIMUM, *out, tr_em_conv(e, x[k++], t));
-    if (tr_fam_given(w->c->a[2]))
+    if (w->hi)
         *out = pick(e, TR_UF_MINIMUM, *out, tr_em_conv(e, x[k], t));
     return true;
 }
 
-bool tr_lib_np_clip(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv x[3];
-    call *w = TR_NEW(&e->ctx->arena, call);
-    *w = (call){.c = c};
-    if (!operands(e, c, 1))
+/* A literal bound that no number of integer type t passes bounds nothing. */
+static bool bounds_nothing(tr_em *e, tr_tv bound, const tr_ty *t, bool upper) {
+    int64_t v;
+    t = tr_ty_strong(e->types, t);
+    if (!tr_tv_lit_int(bound, &v) || !tr_ty_is_int(t))
         return false;
-    for (uint32_t i = 0; i < 3; i++) {
-        if (!tr_fam_given(c->a[i]))
+    return !tr_lib_int_fits(t, v) && (v > 0) == upper;
+}
+
+/* Parameters: a, a_min, a_max, out, and for the function once more min, max. */
+bool tr_lib_np_clip(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x[3], bound[2] = {c->a[1], c->a[2]};
+    call *w = TR_NEW(&e->ctx->arena, call);
+    *w = (call){.c = c, .n = 1};
+    if (!tr_fam_operands(e, c, 1))
+        return false;
+    x[0] = c->a[0];
+    const tr_ty *t = tr_lib_is_array(x[0]) ? x[0].ty->elem : tr_lib_scalar(e, x[0].ty);
+    for (uint32_t i = 0; i < 2; i++) {
+        if (c->n > 4 && c->a[4 + i].ty) {
+            if (bound[i].ty)
+                return tr_em_error(e, "clip() got two bounds for one side");
+            bound[i] = c->a[4 + i];
+        }
+        if (!tr_fam_given(bound[i]) || bounds_nothing(e, bound[i], t, i == 1))
             continue;
-        x[w->n++] = c->a[i];
-        if (!tr_lib_is_array(c->a[i]) && !tr_lib_scalar(e, c->a[i].ty))
-            return tr_em_error(e, "clip() takes numbers or arrays, not %s", tr_em_tyname(e, c->a[i].ty));
+        if (!tr_lib_is_array(bound[i]) && !tr_lib_scalar(e, bound[i].ty))
+            return tr_em_error(e, "clip() takes numbers or arrays, not %s", tr_em_tyname(e, bound[i].ty));
+        *(i ? &w->hi : &w->lo) = true;
+        x[w->n++] = bound[i];
     }
-    return tr_lib_lift(e, w->n, x, elt_clip, w, out);
+    return tr_lib_check_literals(e, w->n, x) && tr_fam_map_out(e, c, w->n, x, c->a[3], elt_clip, w, out);
 }
 
 /* --- where --- */
@@ -221,7 +233,7 @@ bool tr_lib_np_where(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!c->a[1].ty || !c->a[2].ty)
         return tr_em_error(
             e, "where() needs both values; with the condition alone its result has no fixed size");
-    return operands(e, c, 3) && tr_lib_lift(e, 3, c->a, elt_where, c, out);
+    return tr_fam_ufunc(e, c, 3, elt_where, out);
 }
 
 /* --- one operand --- */
@@ -234,25 +246,6 @@ static tr_tv sign_of(tr_em *e, tr_tv v) {
         return pos;
     pos = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, v, zero), tr_em_num(e, v.ty, -1.0), pos);
     return k == 'f' ? tr_em_select(e, tr_fam_math1(e, TR_MATH_ISNAN, v), v, pos) : pos;
-}
-
-/* A complex number's direction, 0 for 0, as NumPy 2. */
-static tr_tv sign_of_complex(tr_em *e, tr_tv v) {
-    tr_tv r = tr_lib_emit(e, TR_OP_ABS, tr_lib_real_of(e, v.ty), 1, &v.v), zero = tr_em_num(e, r.ty, 0.0);
-    tr_tv q =
-        tr_em_cplx(e, tr_em_op2(e, TR_OP_DIV, tr_em_re(e, v), r), tr_em_op2(e, TR_OP_DIV, tr_em_im(e, v), r));
-    return tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, r, zero), tr_em_num(e, v.ty, 0.0), q);
-}
-
-/* 1 / v, scaled by the larger part, step by step as NumPy has it. */
-static tr_tv reciprocal_of_complex(tr_em *e, tr_tv v) {
-    tr_tv re = tr_em_re(e, v), im = tr_em_im(e, v), one = tr_em_num(e, re.ty, 1.0);
-    tr_tv wide = tr_em_cmp(e, TR_CMP_GE, tr_em_op1(e, TR_OP_ABS, re), tr_em_op1(e, TR_OP_ABS, im));
-    tr_tv big = tr_em_select(e, wide, re, im), small = tr_em_select(e, wide, im, re);
-    tr_tv r = tr_em_op2(e, TR_OP_DIV, small, big);
-    tr_tv d = tr_em_op2(e, TR_OP_ADD, big, tr_em_op2(e, TR_OP_MUL, small, r));
-    tr_tv p = tr_em_op2(e, TR_OP_DIV, one, d), q = tr_em_op2(e, TR_OP_DIV, r, d);
-    return tr_em_cplx(e, tr_em_select(e, wide, p, q), tr_em_op1(e, TR_OP_NEG, tr_em_select(e, wide, q, p)));
 }
 
 static tr_tv spacing(tr_em *e, tr_tv v) {
@@ -301,12 +294,12 @@ static bool unary_same(tr_em *e, const void *user, tr_tv v, tr_tv *out) {
     case TR_UF_SIGN:
         if (k == 'b')
             return refuse(e, user, v.ty);
-        *out = complex_ty ? sign_of_complex(e, v) : sign_of(e, v);
+        *out = complex_ty ? tr_fam_cplx_sign(e, v) : sign_of(e, v);
         return true;
     case TR_UF_SQUARE: *out = tr_em_op2(e, TR_OP_MUL, v, v); return true;
     case TR_UF_RECIPROCAL:
         if (complex_ty)
-            *out = reciprocal_of_complex(e, v);
+            *out = tr_fam_cplx_reciprocal(e, v);
         else
             *out = tr_em_op2(e, k == 'i' ? TR_OP_QUOT : TR_OP_DIV, tr_em_num(e, v.ty, 1.0), v);
         return true;
@@ -314,7 +307,7 @@ static bool unary_same(tr_em *e, const void *user, tr_tv v, tr_tv *out) {
         *out = complex_ty ? tr_em_cplx(e, tr_em_re(e, v), tr_em_op1(e, TR_OP_NEG, tr_em_im(e, v))) : v;
         return true;
     case TR_UF_BITCOUNT:
-        if (k != 'i')
+        if (k != 'i' && k != 'b')
             return refuse(e, user, v.ty);
         *out = bitcount(e, v);
         return true;
@@ -359,12 +352,12 @@ static bool elt_unary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 }
 
 bool tr_lib_uf_unary(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, 1) && tr_lib_lift(e, 1, c->a, elt_unary, c, out);
+    return tr_fam_ufunc(e, c, 1, elt_unary, out);
 }
 
 /* real, imag: of an array views. aux 1: imag. */
 bool tr_lib_np_part(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    if (!operands(e, c, 1))
+    if (!tr_fam_operands(e, c, 1))
         return false;
     return tr_lib_is_array(c->a[0]) ? tr_lib_arr_part(e, c, out) : tr_lib_num_part(e, c, out);
 }
@@ -384,7 +377,7 @@ static bool elt_angle(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 bool tr_lib_np_angle(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool deg;
     call *w = TR_NEW(&e->ctx->arena, call);
-    if (!operands(e, c, 1) || !tr_fam_flag(e, c, c->a[1], "deg", false, &deg))
+    if (!tr_fam_operands(e, c, 1) || !tr_fam_flag(e, c, c->a[1], "deg", false, &deg))
         return false;
     *w = (call){.c = c, .n = deg};
     return tr_lib_lift(e, 1, c->a, elt_angle, w, out);
@@ -426,7 +419,7 @@ static bool elt_two(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
         *out = tr_em_op2(e, TR_OP_REM, tr_em_conv(e, x[0], t), tr_em_conv(e, x[1], t));
         return true;
     }
-    t = float_type(e, t);
+    t = common_float(e, 2, x);
     if (how == TR_UF_FLOAT_POWER)
         t = tr_fam_ty(e, tr_ty_is_complex(t) ? TR_TY_C128 : TR_TY_F64);
     else if (tr_ty_is_complex(t))
@@ -442,92 +435,164 @@ static bool elt_two(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 }
 
 bool tr_lib_uf_two(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, 2) && tr_lib_lift(e, 2, c->a, elt_two, c, out);
+    return tr_fam_ufunc(e, c, 2, elt_two, out);
 }
 
 /* ldexp(x, i) */
 static bool elt_ldexp(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const tr_ty *t = float_type(e, tr_ty_strong(e->types, tr_lib_scalar(e, x[0].ty))),
                 *f64 = tr_fam_ty(e, TR_TY_F64);
-    if (tr_ty_is_complex(t) || tr_fam_class(e, x[1]) == 'f' || tr_fam_class(e, x[1]) == 'c')
+    if (tr_ty_is_complex(t))
         return refuse(e, user, t);
+    const tr_ty *n = tr_ty_strong(e->types, tr_lib_scalar(e, x[1].ty));
+    if (tr_ty_is_float(n) || tr_ty_is_complex(n) || n->kind == TR_TY_U64)
+        return refuse(e, user, n);
     tr_tv v[2] = {tr_em_conv(e, tr_em_conv(e, x[0], t), f64), tr_em_conv(e, x[1], tr_fam_ty(e, TR_TY_I64))};
     *out = tr_em_conv(e, tr_em_callrt(e, TR_RT_LDEXP, f64, NULL, 2, v), t);
     return true;
 }
 
 bool tr_lib_uf_ldexp(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, 2) && tr_lib_lift(e, 2, c->a, elt_ldexp, c, out);
+    return tr_fam_ufunc(e, c, 2, elt_ldexp, out);
 }
 
-/* gcd, lcm of integers. aux 1: lcm. */
+/* gcd, lcm of integers by their magnitudes, as unsigned numbers; what does not fit wraps. aux 1: lcm. */
 static bool elt_gcd(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
-    const tr_ty *t = common(e, 2, x), *i64 = tr_fam_ty(e, TR_TY_I64);
-    if (!tr_ty_is_int(t) || t->kind == TR_TY_U64)
+    const tr_ty *t = common(e, 2, x), *u64 = tr_fam_ty(e, TR_TY_U64);
+    tr_tv v[2];
+    if (!tr_ty_is_int(t))
         return refuse(e, user, t);
-    tr_tv a = tr_em_conv(e, x[0], i64), b = tr_em_conv(e, x[1], i64);
-    tr_tv g = tr_em_callrt(e, TR_RT_GCD, i64, NULL, 2, (tr_tv[]){a, b});
-    /* lcm = |a / gcd * b|, which wraps as NumPy's does; gcd 0 means both are 0, and QUOT by 0 is 0 */
-    if (bcall(user)->aux)
-        g = tr_em_op1(e, TR_OP_ABS, tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_QUOT, a, g), b));
+    for (int i = 0; i < 2; i++) {
+        v[i] = tr_em_conv(e, x[i], t);
+        if (tr_ty_class(t) == 'i')
+            v[i] = tr_em_op1(e, TR_OP_ABS, tr_em_conv(e, v[i], tr_fam_ty(e, TR_TY_I64)));
+        v[i] = tr_em_conv(e, v[i], u64);
+    }
+    tr_tv g = tr_em_callrt(e, TR_RT_GCDU, u64, NULL, 2, v);
+    if (bcall(user)->aux) /* the gcd is 0 when both are, and QUOT by 0 is 0 */
+        g = tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_QUOT, v[0], g), v[1]);
     *out = tr_em_conv(e, g, t);
     return true;
 }
 
 bool tr_lib_uf_gcd(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return operands(e, c, 2) && tr_lib_lift(e, 2, c->a, elt_gcd, c, out);
+    return tr_fam_ufunc(e, c, 2, elt_gcd, out);
 }
 
-/* --- results of two parts: scalars only --- */
+/* --- results of two parts: two maps, which fusion makes one --- */
 
-bool tr_lib_uf_divmod(tr_em *e, const tr_bcall *c, tr_tv *out) {
+static bool two_parts(tr_em *e, const tr_bcall *c, uint32_t n, tr_lib_eltfn fn, int32_t aux0, int32_t aux1,
+                      tr_tv *out) {
     tr_tv q[2];
-    if (!operands(e, c, 2))
+    const int32_t aux[2] = {aux0, aux1};
+    if (!tr_fam_operands(e, c, n))
         return false;
-    if (!tr_lib_lift(e, 2, c->a, elt_op, &(tr_bcall){.row = c->row, .aux = TR_BIN_FLOORDIV}, &q[0]))
-        return false;
-    if (!tr_lib_lift(e, 2, c->a, elt_op, &(tr_bcall){.row = c->row, .aux = TR_BIN_MOD}, &q[1]))
-        return false;
+    for (int i = 0; i < 2; i++) {
+        tr_bcall *half = TR_NEW(&e->ctx->arena, tr_bcall);
+        *half = (tr_bcall){.row = c->row, .aux = aux[i]};
+        if (!tr_lib_lift(e, n, c->a, fn, half, &q[i]))
+            return false;
+    }
     *out = tr_em_tuple(e, 2, q);
     return true;
 }
 
-/* --- round --- */
+bool tr_lib_uf_divmod(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return two_parts(e, c, 2, elt_op, TR_BIN_FLOORDIV, TR_BIN_MOD, out);
+}
 
-/* round(a, decimals): whole numbers by rint; otherwise NumPy scales, rounds and scales back. */
-static bool elt_npround(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
-    const call *w = user;
-    int64_t d = (int64_t)w->n - 400;
-    tr_tv v = tr_em_strong(e, *x);
-    if (tr_ty_is_complex(v.ty))
-        return tr_em_error(e, "round() of complex numbers");
-    if (!tr_ty_is_float(v.ty)) {
-        *out = v;
-        if (d >= 0)
-            return true;
-        const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
-        *out = tr_em_conv(
-            e, tr_em_callrt(e, TR_RT_ROUNDI, i64, NULL, 2, (tr_tv[]){tr_em_conv(e, v, i64), tr_em_i64(e, d)}),
-            v.ty);
+/* modf: 0 the fraction, 1 the whole part, both with the sign of x; of an infinity 0 and itself. */
+static bool elt_modf(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const tr_ty *t = common_float(e, 1, x);
+    if (tr_ty_is_complex(t))
+        return refuse(e, user, t);
+    tr_tv v = tr_em_conv(e, *x, t), whole = tr_fam_math1(e, TR_MATH_TRUNC, v), zero = tr_em_num(e, t, 0.0);
+    *out = whole;
+    if (bcall(user)->aux)
         return true;
-    }
-    if (d == 0) {
-        *out = tr_fam_math1(e, TR_MATH_RINT, v);
-        return true;
-    }
-    tr_tv p = tr_em_num(e, v.ty, pow(10.0, (double)(d < 0 ? -d : d)));
-    tr_tv r = tr_fam_math1(e, TR_MATH_RINT, tr_em_op2(e, d < 0 ? TR_OP_DIV : TR_OP_MUL, v, p));
-    *out = tr_em_op2(e, d < 0 ? TR_OP_MUL : TR_OP_DIV, r, p);
+    tr_tv frac = tr_em_op2(e, TR_OP_SUB, v, whole);
+    frac = tr_em_select(e, tr_fam_math1(e, TR_MATH_ISINF, v), zero, frac);
+    *out = tr_fam_math2(e, TR_MATH_COPYSIGN, frac, v);
     return true;
 }
 
+bool tr_lib_uf_modf(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return two_parts(e, c, 1, elt_modf, 0, 1, out);
+}
+
+/* frexp: 0 the mantissa, 1 the exponent, an int32. */
+static bool elt_frexp(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const tr_ty *t = common_float(e, 1, x), *f64 = tr_fam_ty(e, TR_TY_F64);
+    if (tr_ty_is_complex(t))
+        return refuse(e, user, t);
+    tr_tv v = tr_em_conv(e, tr_em_conv(e, *x, t), f64);
+    if (bcall(user)->aux)
+        *out = tr_em_conv(e, tr_em_callrt(e, TR_RT_FREXPE, tr_fam_ty(e, TR_TY_I64), NULL, 1, &v),
+                          tr_fam_ty(e, TR_TY_I32));
+    else
+        *out = tr_em_conv(e, tr_em_callrt(e, TR_RT_FREXPM, f64, NULL, 1, &v), t);
+    return true;
+}
+
+bool tr_lib_uf_frexp(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return two_parts(e, c, 1, elt_frexp, 0, 1, out);
+}
+
+/* --- round --- */
+
+/* A float rounded to decimals: NumPy scales, rounds and scales back. known: decimals, or INT64_MIN and the value d. */
+static tr_tv round_float(tr_em *e, tr_tv v, int64_t known, tr_tv d) {
+    if (known == 0)
+        return tr_fam_math1(e, TR_MATH_RINT, v);
+    const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
+    tr_tv up, down, neg = {NULL, TR_NOVAL}, p;
+    if (known != INT64_MIN) {
+        p = tr_em_num(e, v.ty, pow(10.0, fabs((double)known)));
+    } else {
+        neg = tr_em_cmp(e, TR_CMP_LT, d, tr_em_i64(e, 0));
+        tr_tv ten = tr_em_f64(e, 10.0), k = tr_em_conv(e, tr_em_op1(e, TR_OP_ABS, d), f64);
+        p = tr_em_conv(e, tr_em_op2(e, TR_OP_POW, ten, k), v.ty);
+    }
+    up = tr_em_op2(e, TR_OP_DIV, tr_fam_math1(e, TR_MATH_RINT, tr_em_op2(e, TR_OP_MUL, v, p)), p);
+    if (known > 0)
+        return up;
+    down = tr_em_op2(e, TR_OP_MUL, tr_fam_math1(e, TR_MATH_RINT, tr_em_op2(e, TR_OP_DIV, v, p)), p);
+    return neg.ty ? tr_em_select(e, neg, down, up) : down;
+}
+
+/* x[1]: the decimals. */
+static bool elt_npround(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    int64_t known = INT64_MIN;
+    const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
+    tr_tv v = tr_em_strong(e, x[0]), d = tr_em_conv(e, x[1], i64);
+    (void)user;
+    tr_tv_lit_int(x[1], &known);
+    if (tr_ty_is_complex(v.ty)) {
+        *out =
+            tr_em_cplx(e, round_float(e, tr_em_re(e, v), known, d), round_float(e, tr_em_im(e, v), known, d));
+    } else if (tr_ty_is_float(v.ty)) {
+        *out = round_float(e, v, known, d);
+    } else if (known >= 0) {
+        *out = v;
+    } else {
+        tr_tv r = tr_em_callrt(e, TR_RT_ROUNDI, i64, NULL, 2, (tr_tv[]){tr_em_conv(e, v, i64), d});
+        *out = tr_em_conv(e, r, v.ty);
+    }
+    return true;
+}
+
+/* Parameters: a, decimals, out. */
 bool tr_lib_np_round(tr_em *e, const tr_bcall *c, tr_tv *out) {
     int64_t d = 0;
-    call *w = TR_NEW(&e->ctx->arena, call);
-    if (tr_fam_given(c->a[1]) && !tr_tv_lit_int(c->a[1], &d))
-        return tr_em_error(e, "%s(): decimals must be a constant", tr_fam_name(c));
-    if (d < -300 || d > 300)
-        return tr_em_error(e, "%s(): decimals must be between -300 and 300", tr_fam_name(c));
-    *w = (call){.c = c, .n = (uint32_t)(d + 400)};
-    return operands(e, c, 1) && tr_lib_lift(e, 1, c->a, elt_npround, w, out);
+    tr_tv x[2] = {c->a[0], tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0))};
+    if (!tr_fam_operands(e, c, 1))
+        return false;
+    if (c->a[1].ty) {
+        x[1] = c->a[1];
+        if (!tr_fam_number(e, c, x[1], "bi"))
+            return false;
+        if (tr_tv_lit_int(x[1], &d) && (d < -300 || d > 300))
+            return tr_em_error(e, "%s(): decimals must be between -300 and 300", tr_fam_name(c));
+    }
+    return tr_fam_map_out(e, c, 2, x, c->a[2], elt_npround, NULL, out);
 }

@@ -26,6 +26,8 @@ static inline tr_rules tr_lib_rules(const tr_em *e) {
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out);
 /* NumPy's operator on scalars of any types, with NumPy's result type: integers keep their width, nothing raises. */
 bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
+/* NumPy's comparison: complex numbers have an order. */
+bool tr_lib_np_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
 /* Common type of two scalars as NumPy 2 has it: weak ones do not widen. Weak when both are. */
 const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y);
 /* Item of a tuple at a run-time position in range. */
@@ -40,6 +42,16 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
 bool tr_lib_map_into(tr_em *e, tr_tv dst, tr_tv src);
 /* fn on scalars as it is; on arrays a map whose element type is fn's result. */
 bool tr_lib_lift(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const void *user, tr_tv *out);
+/* Element type of that map. */
+bool tr_lib_lift_type(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, const void *user,
+                      const tr_ty **out);
+/* src, or a copy of it made at run time when dst and src may share memory. */
+bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out);
+/* Raises ValueError when x ** y is of integers and y, or an item of it, is negative. */
+bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y);
+bool tr_lib_int_fits(const tr_ty *t, int64_t v); /* t: an integer type */
+/* Raises OverflowError, as NumPy does, when a literal integer among operands does not fit their common integer type. */
+bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x);
 static inline bool tr_lib_is_array(tr_tv x) {
     return x.ty->kind == TR_TY_ARRAY;
 }

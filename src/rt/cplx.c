@@ -50,7 +50,7 @@ void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]) {
     if (br == 0 && bi == 0) {
         put(out, 1, 0);
     } else if (ar == 0 && ai == 0) {
-        double z = br > 0 && bi == 0 ? 0.0 : (double)NAN;
+        double z = br > 0 ? 0.0 : (double)NAN; /* where CPython raises, for bi != 0, as NumPy 2 */
         put(out, z, z);
     } else if (bi == 0 && br == floor(br) && fabs(br) <= 100) {
         pow_int(ar, ai, (long)br, out);

@@ -77,14 +77,18 @@ double tr_rt_round(double x, int64_t ndigits) {
     return strtod(b, NULL);
 }
 
-int64_t tr_rt_gcd(int64_t a, int64_t b) {
-    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+uint64_t tr_rt_gcdu(uint64_t x, uint64_t y) {
     while (y) {
         uint64_t r = x % y;
         x = y;
         y = r;
     }
-    return (int64_t)x;
+    return x;
+}
+
+int64_t tr_rt_gcd(int64_t a, int64_t b) {
+    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    return (int64_t)tr_rt_gcdu(x, y);
 }
 
 int64_t tr_rt_isqrt(int64_t x) {
