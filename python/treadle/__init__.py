@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import config, errors, types
-    from ._core import Function, Signature, Type, stats, typeof
+    from ._core import Function, Signature, Type, empty_cache, stats, typeof
     from .decorators import jit, njit
     from .errors import InternalError, LoweringError, TreadleError, TypingError, UnsupportedError
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "jit": "decorators",
     "njit": "decorators",
+    "empty_cache": "_core",
     "stats": "_core",
     "typeof": "_core",
     "Function": "_core",
@@ -44,6 +45,7 @@ _HIDDEN = ("bool", "char", "none")
 __version__ = "0.1.0"
 __all__ = [
     "config",
+    "empty_cache",
     "errors",
     "jit",
     "njit",

@@ -73,6 +73,7 @@ static PyObject *fork_child(PyObject *module, PyObject *unused) {
     pthread_mutex_init(&st->lock, NULL);
     pthread_cond_init(&st->done, NULL);
     st->pending = NULL; /* their threads are not here */
+    tr_rt_blocks_after_fork(st->host.blocks);
     Py_RETURN_NONE;
 }
 
@@ -104,16 +105,30 @@ static bool register_fork(PyObject *module) {
 static PyObject *py_stats(PyObject *module, PyObject *unused) {
     (void)unused;
     tr_state *st = tr_ext_state(module);
-    return Py_BuildValue("{sKsKsKsKsK}", "compiled", (unsigned long long)st->compiled, "loaded",
+    return Py_BuildValue("{sKsKsKsKsKsK}", "compiled", (unsigned long long)st->compiled, "loaded",
                          (unsigned long long)st->loaded, "code_bytes",
                          (unsigned long long)tr_code_live_bytes(), "arrays_allocated",
-                         (unsigned long long)st->allocated, "arrays_freed", (unsigned long long)st->freed);
+                         (unsigned long long)st->allocated, "arrays_freed", (unsigned long long)st->freed,
+                         "cached_bytes", (unsigned long long)tr_rt_blocks_cached(st->host.blocks));
 }
+
+static PyObject *py_empty_cache(PyObject *module, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(tr_rt_blocks_empty(tr_ext_state(module)->host.blocks));
+}
+
+PyDoc_STRVAR(
+    empty_cache_doc,
+    "empty_cache()\n--\n\n"
+    "Return the memory of freed large arrays to the system now; the number of bytes.\n\n"
+    "Some of it is kept for the next arrays (``stats()['cached_bytes']``): at most 256 MiB, and at most a\n"
+    "sixteenth of the memory of the machine or container.");
 
 /* --- initialisation --- */
 
 static PyMethodDef functions[] = {
     {"stats", py_stats, METH_NOARGS, "stats()\n--\n\nCounts since the start of the process."},
+    {"empty_cache", py_empty_cache, METH_NOARGS, empty_cache_doc},
     {"_fork_before", fork_before, METH_NOARGS, NULL},
     {"_fork_after", fork_after, METH_NOARGS, NULL},
     {"_fork_child", fork_child, METH_NOARGS, NULL},
@@ -169,7 +184,7 @@ static int module_exec(PyObject *module) {
         PyErr_NoMemory();
         return -1;
     }
-    st->host = (tr_host){host_write, st};
+    st->host = (tr_host){host_write, st, tr_rt_blocks_new(0, 0)}; /* without memory there is no cache */
     st->freeze = (tr_freeze_host){.unwrap = freeze_unwrap, .as_type = freeze_type, .user = st};
     fill_np_scalars(st);
     read_dump(st);
@@ -220,6 +235,8 @@ static void module_free(void *module) {
     if (st->types)
         tr_tytab_free(st->types);
     st->types = NULL;
+    tr_rt_blocks_free(st->host.blocks); /* Memory objects keep the module, so there are none */
+    st->host.blocks = NULL;
 }
 
 static PyModuleDef_Slot module_slots[] = {

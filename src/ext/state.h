@@ -14,6 +14,7 @@
 
 #include "driver/driver.h"
 #include "ext/freeze.h"
+#include "rt/blocks.h"
 #include "rt/rt.h"
 #include "ty/ty.h"
 

@@ -35,8 +35,9 @@ enum { TR_FRAME_PAYLOAD = 8, TR_FRAME_TRACE = 32, TR_MEM_ALIGN = 64 };
 typedef struct tr_mem {
     struct tr_mem *next, *prev; /* the frame's list while the call runs, self-linked after */
     int64_t refs;
-    uint64_t size; /* bytes of data */
-    void *raw;     /* what to free */
+    uint64_t size;          /* bytes of data */
+    void *raw;              /* what to free */
+    struct tr_blocks *home; /* where a large block goes back to; NULL: to the system */
 } tr_mem;
 _Static_assert(sizeof(tr_mem) <= TR_MEM_ALIGN, "header fits before the data");
 
@@ -48,6 +49,7 @@ static inline void *tr_mem_data(tr_mem *m) {
 typedef struct tr_host {
     void (*write)(void *self, const char *text, size_t n); /* print() */
     void *self;
+    struct tr_blocks *blocks; /* cache of large blocks (rt/blocks.h); NULL: none */
 } tr_host;
 
 typedef struct tr_frame {

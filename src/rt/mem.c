@@ -2,12 +2,14 @@
  *
  * Every block is linked into the frame of the call that made it until it is detached (handed out as a result) or freed.
  * So when a call raises, tr_rt_frame_fini frees what is left and compiled code needs no clean-up paths.
- * Cost: one malloc per block; detach and free are O(1). Counts are not atomic while a block belongs to a frame; a
+ * Large blocks come from the host's cache (blocks.c) and go back to the one they came from. Cost: one malloc per small block; detach and
+ * free are O(1). Counts are not atomic while a block belongs to a frame; a
  * detached block's owner serialises (ext/ holds it in one Python object). */
 #include "rt/rt.h"
 
 #include <stdlib.h>
 
+#include "rt/blocks.h"
 #include "rt/fns.h"
 
 /* Past what x86-64 can address there is no point in asking; it also keeps the sums below from wrapping. */
@@ -19,15 +21,29 @@ static void unlink_mem(tr_mem *m) {
     m->next = m->prev = m;
 }
 
+static tr_mem *small_block(tr_blocks *home, uint64_t bytes, void **raw) {
+    *raw = malloc(bytes + 2 * TR_MEM_ALIGN);
+    if (!*raw && tr_rt_blocks_empty(home))
+        *raw = malloc(bytes + 2 * TR_MEM_ALIGN);
+    return (tr_mem *)(((uintptr_t)*raw + TR_MEM_ALIGN - 1) & ~(uintptr_t)(TR_MEM_ALIGN - 1));
+}
+
+static void drop(tr_mem *m) {
+    if (m->size < TR_BLOCK_MIN)
+        free(m->raw);
+    else
+        tr_rt_blocks_put(m->home, m, m->size, m->raw);
+}
+
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes) {
     if (bytes > max_bytes)
         return NULL;
-    void *raw = malloc(bytes + 2 * TR_MEM_ALIGN);
+    tr_blocks *home = f->host ? f->host->blocks : NULL;
+    void *raw;
+    tr_mem *m = bytes < TR_BLOCK_MIN ? small_block(home, bytes, &raw) : tr_rt_blocks_get(home, bytes, &raw);
     if (!raw)
         return NULL;
-    uintptr_t at = ((uintptr_t)raw + TR_MEM_ALIGN - 1) & ~(uintptr_t)(TR_MEM_ALIGN - 1);
-    tr_mem *m = (tr_mem *)at;
-    *m = (tr_mem){.next = f->mems.next, .prev = &f->mems, .refs = 1, .size = bytes, .raw = raw};
+    *m = (tr_mem){.next = f->mems.next, .prev = &f->mems, .refs = 1, .size = bytes, .raw = raw, .home = home};
     m->next->prev = m;
     f->mems.next = m;
     f->nalloc++;
@@ -38,7 +54,7 @@ void tr_rt_free(tr_frame *f, void *mem) {
     tr_mem *m = mem;
     unlink_mem(m);
     f->nfree++;
-    free(m->raw);
+    drop(m);
 }
 
 void tr_rt_frame_init(tr_frame *f, const tr_host *host) {
@@ -59,11 +75,11 @@ void tr_rt_frame_fini(tr_frame *f) {
 }
 
 void tr_rt_mem_detach(tr_frame *f, tr_mem *m) {
-    (void)f; /* part of the contract: a pooled allocator needs it */
+    (void)f;
     unlink_mem(m);
 }
 
 void tr_rt_mem_unref(tr_mem *m) {
     if (--m->refs == 0)
-        free(m->raw);
+        drop(m);
 }

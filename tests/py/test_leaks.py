@@ -130,6 +130,71 @@ print(s["arrays_allocated"] - s["arrays_freed"])
     )
 
 
+@pytest.mark.nosan  # nothing is cached under a sanitizer
+def test_memory_of_large_arrays_is_kept_for_others_and_no_more_than_that():
+    check(
+        """
+f = njit(lambda a: a + 1)
+a = np.zeros(1 << 20)
+b = f(a)
+assert treadle.stats()["cached_bytes"] == 0
+at = b.ctypes.data
+view = b[5:]
+del b
+assert treadle.stats()["cached_bytes"] == 0 and f(a).ctypes.data != at  # a view holds it
+del view
+held = treadle.stats()["cached_bytes"]
+assert 2 * a.nbytes <= held < 3 * a.nbytes
+b = f(a)
+assert b.ctypes.data == at and (b == 1).all()
+assert treadle.stats()["cached_bytes"] == held // 2
+assert treadle.empty_cache() == held // 2
+assert treadle.stats()["cached_bytes"] == 0 == treadle.empty_cache()
+def step(i):
+    f(a[: 1000 * i + 9000])
+growth(step, 1, 1000)
+assert 0 < treadle.stats()["cached_bytes"] <= 256 << 20
+treadle.empty_cache()
+before = rss()
+for i in range(5): f(a)
+assert rss() - before >= a.nbytes
+treadle.empty_cache()
+print(rss() - before)
+""",
+        1 << 20,
+    )
+
+
+@pytest.mark.nosan  # nothing is cached under a sanitizer
+def test_kept_memory_after_fork_and_in_threads():
+    check(
+        """
+import os, threading
+f = njit(lambda a, k: a + k, nogil=True)
+a = np.zeros(1 << 19)
+def work(k, wrong):
+    for i in range(50):
+        b, c = f(a, k), f(a[: 1 << 16], -k)
+        if not ((b == k).all() and (c == -k).all()): wrong.append(k)
+f(a, 1)
+wrong = []
+threads = [threading.Thread(target=work, args=(k, wrong)) for k in range(4)]
+for t in threads: t.start()
+for _ in range(5):
+    child = os.fork()
+    if not child:
+        ok = treadle.stats()["cached_bytes"] == 0 and (f(a, 7) == 7).all()
+        ok = ok and treadle.stats()["cached_bytes"] > 0
+        os._exit(0 if ok else 1)
+    assert os.waitpid(child, 0)[1] == 0
+for t in threads: t.join()
+assert not wrong
+print(0)
+""",
+        1,
+    )
+
+
 def test_a_function_that_is_dropped_frees_its_code():
     check(
         """

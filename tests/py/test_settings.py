@@ -95,7 +95,7 @@ def test_settings_may_be_changed(monkeypatch):
 
 def test_statistics():
     s = treadle.stats()
-    assert set(s) == {"compiled", "loaded", "code_bytes", "arrays_allocated", "arrays_freed"}
+    assert set(s) == {"compiled", "loaded", "code_bytes", "arrays_allocated", "arrays_freed", "cached_bytes"}
     assert all(isinstance(v, int) and v >= 0 for v in s.values())
     f = treadle.njit(lambda x: x)
     f(1)
