@@ -19,6 +19,7 @@
     X(FRONT, "front", "untyped SSA")                               \
     X(INFER, "infer", "typed SSA, Python's meaning made explicit") \
     X(OPT, "opt", "typed SSA after each pass, or after opt:PASS")  \
+    X(FUSE, "fuse", "which patterns were merged, and why others were not") \
     X(LLVM, "llvm", "the LLVM module before LLVM's passes")        \
     X(LLVMOPT, "llvmopt", "the LLVM module after LLVM's passes")   \
     X(ASM, "asm", "assembly")                                      \

@@ -1,0 +1,733 @@
+/* Merges patterns: what one writes and the next reads at the same index never has to go through memory.
+ *
+ * Within a block, a pattern moves down to one that follows and has the same space, if one reads what the other writes, or if both
+ * read the same array. The new lambda is the first one's followed by the second's. A pattern over what another's kept axes
+ * leave goes into its epilogue. A fresh array that nobody reads any more then is not made at all.
+ *
+ * Never merged: regions (lambdas with memory of their own), so no work is done twice and peak memory never grows; patterns whose
+ * arrays might overlap; more than MAX_ARRAYS arrays or MAX_SIZE instructions, since values would leave the registers.
+ * Cost: pairs of patterns within a block, MAX_BACK apart at most. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "opt/priv.h"
+
+enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16 };
+
+typedef struct fuser {
+    tr_prog *p;
+    tr_fn *f;
+    tr_u32s pats; /* of the block, in order */
+    tr_repl r;
+    bool changed, tells;
+} fuser;
+
+/* --- what is said of it: TREADLE_DUMP=fuse --- */
+
+static uint32_t line_of(const fuser *u, tr_val v) {
+    return (uint32_t)tr_fn_place(u->f, tr_at(u->f, v)->loc).span.line;
+}
+
+static __attribute__((format(printf, 4, 5))) void tell(fuser *u, tr_val p, tr_val c, const char *fmt, ...) {
+    if (!u->tells)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    tr_sb_printf(&u->p->ctx->dump_text, "%s: patterns of lines %u and %u: %s\n", u->f->name, line_of(u, p),
+                 line_of(u, c), tr_arena_vprintf(&u->p->ctx->arena, fmt, ap));
+    va_end(ap);
+}
+
+/* --- memory --- */
+
+/* The array whose memory v's is: through views. */
+static tr_val root_of(const tr_fn *f, tr_val v) {
+    while (tr_at(f, v)->op == TR_OP_VIEW)
+        v = tr_at(f, v)->args[0];
+    return v;
+}
+
+/* An array that was there before the block began, or that the block makes: what a call gives might be any of them. */
+static bool has_origin(const tr_fn *f, tr_val root, tr_bid b) {
+    const tr_ins *in = tr_at(f, root);
+    return in->op == TR_OP_ALLOC || in->op == TR_OP_PARAM || in->op == TR_OP_CONSTARR || in->blk != b;
+}
+
+/* Surely no common element. `b`: the block in which both are used. */
+static bool distinct(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
+    tr_val rx = root_of(f, x), ry = root_of(f, y);
+    if (rx == ry)
+        return false;
+    const tr_ins *ix = tr_at(f, rx), *iy = tr_at(f, ry);
+    bool fresh_x = ix->op == TR_OP_ALLOC && ix->blk == b, fresh_y = iy->op == TR_OP_ALLOC && iy->blk == b;
+    return (fresh_x && has_origin(f, ry, b)) || (fresh_y && has_origin(f, rx, b)) ||
+           (ix->op == TR_OP_ALLOC && iy->op == TR_OP_ALLOC) || ix->op == TR_OP_CONSTARR ||
+           iy->op == TR_OP_CONSTARR;
+}
+
+static bool distinct_from_all(const tr_fn *f, tr_val x, const tr_val *v, uint32_t n, tr_bid b) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!distinct(f, x, v[i], b))
+            return false;
+    return true;
+}
+
+static bool among(tr_val x, const tr_val *v, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (v[i] == x)
+            return true;
+    return false;
+}
+
+/* --- questions about one pattern --- */
+
+static bool is_scalar(const tr_fn *lam) {
+    for (tr_bid b = 0; b < lam->blks.n; b++)
+        for (tr_val v = tr_blk_at(lam, b)->dead ? TR_NOVAL : tr_blk_at(lam, b)->first; v != TR_NOVAL;
+             v = tr_at(lam, v)->next)
+            if (tr_effects(tr_at(lam, v)) & ~E_TERM)
+                return false;
+    return true;
+}
+
+static uint32_t size_of(const tr_fn *f) {
+    uint32_t n = 0;
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next)
+            n++;
+    return n;
+}
+
+static const tr_val *arrays_in(const tr_ins *i) {
+    return i->args + tr_pat_in(i->imm.pat);
+}
+static const tr_val *arrays_out(const tr_ins *i) {
+    return i->args + tr_pat_out(i->imm.pat);
+}
+static const tr_val *epi_in(const tr_ins *i) {
+    return i->args + tr_pat_ein(i->imm.pat);
+}
+static const tr_val *epi_out(const tr_ins *i) {
+    return i->args + tr_pat_eout(i->imm.pat);
+}
+
+static bool is_fresh(const tr_fn *f, tr_val a) {
+    return tr_at(f, a)->op == TR_OP_ALLOC;
+}
+
+static bool writes_fresh_only(const tr_fn *f, const tr_ins *i) {
+    const tr_pat *p = i->imm.pat;
+    for (uint32_t k = 0; k < p->nout; k++)
+        if (!is_fresh(f, arrays_out(i)[k]))
+            return false;
+    for (uint32_t k = 0; k < p->neout; k++)
+        if (!is_fresh(f, epi_out(i)[k]))
+            return false;
+    return true;
+}
+
+/* --- may p move down to just before c? --- */
+
+/* May q, which stands between, see or disturb what p reads and writes? */
+static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr_ins *q, bool fresh) {
+    const tr_fn *f = u->f;
+    const tr_pat *t = p->imm.pat;
+    tr_bid b = p->blk;
+    uint8_t e = tr_ins_effects(q);
+    for (uint32_t k = 0; k < q->nargs; k++) {
+        if (q->args[k] == pv)
+            return "the first one's result is used before the second";
+        tr_val a = q->args[k];
+        bool mine = among(a, arrays_out(p), t->nout) || among(a, epi_out(p), t->neout);
+        if (mine && q->op != TR_OP_DIM && q->op != TR_OP_STRIDE)
+            return "something between them uses the array";
+    }
+    if (e & E_SIDE && q->op != TR_OP_RELEASE && q->op != TR_OP_RETAIN)
+        return "there is a call between them";
+    if (!fresh && q->op != TR_OP_ALLOC && e & (E_RAISE | E_READ | E_WRITE))
+        return "what stands between them may see the first one's result, or raise before it";
+    if (!(e & E_WRITE))
+        return NULL;
+    if (q->op == TR_OP_STORE)
+        return distinct_from_all(f, q->args[0], arrays_in(p), t->nin, b) &&
+                       distinct_from_all(f, q->args[0], epi_in(p), t->nein, b)
+                   ? NULL
+                   : "an element of what the first one reads may be written between them";
+    if (q->op != TR_OP_PATTERN || !is_scalar(q->imm.pat->lam))
+        return "something between them writes memory";
+    for (uint32_t k = 0; k < q->imm.pat->nout + q->imm.pat->neout + 0u; k++) {
+        tr_val o = k < q->imm.pat->nout ? arrays_out(q)[k] : epi_out(q)[k - q->imm.pat->nout];
+        if (!distinct_from_all(f, o, arrays_in(p), t->nin, b) ||
+            !distinct_from_all(f, o, epi_in(p), t->nein, b))
+            return "what the first one reads may be written between them";
+    }
+    return NULL;
+}
+
+static const char *cannot_move(const fuser *u, tr_val p, tr_val c) {
+    const tr_ins *pi = tr_at(u->f, p);
+    bool fresh = writes_fresh_only(u->f, pi);
+    const char *why = NULL;
+    for (tr_val q = pi->next; q != c && !why; q = tr_at(u->f, q)->next)
+        why = obstacle(u, pi, p, tr_at(u->f, q), fresh);
+    return why;
+}
+
+/* May each round of one node do p's part and then c's, before the next round does p's? What either writes, the other must not
+ * read elsewhere: the same array at the same index is fine. */
+static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
+    const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
+    for (uint32_t k = 0; k < tc->nout; k++)
+        for (uint32_t j = 0; j < tp->nin; j++)
+            if (arrays_out(c)[k] != arrays_in(p)[j] &&
+                !distinct(f, arrays_out(c)[k], arrays_in(p)[j], p->blk))
+                return false;
+    for (uint32_t k = 0; k < tp->nout; k++) {
+        for (uint32_t j = 0; j < tc->nin; j++)
+            if (arrays_out(p)[k] != arrays_in(c)[j] &&
+                !distinct(f, arrays_out(p)[k], arrays_in(c)[j], p->blk))
+                return false;
+        for (uint32_t j = 0; j < tc->nout; j++)
+            if (!distinct(f, arrays_out(p)[k], arrays_out(c)[j], p->blk))
+                return false;
+    }
+    /* the epilogue runs when some rounds have not */
+    for (uint32_t k = 0; k < tc->neout; k++)
+        if (!distinct_from_all(f, epi_out(c)[k], arrays_in(p), tp->nin, p->blk) ||
+            !distinct_from_all(f, epi_out(c)[k], arrays_out(p), tp->nout, p->blk))
+            return false;
+    for (uint32_t k = 0; k < tp->nout; k++)
+        if (!distinct_from_all(f, arrays_out(p)[k], epi_in(c), tc->nein, p->blk))
+            return false;
+    return true;
+}
+
+/* The same for c as part of p's epilogue, which runs when some rounds have not: nothing that c writes may be read by p, and
+ * nothing that p writes by c, but what is handed on. */
+static bool epilogue_mixes(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
+    const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
+    for (uint32_t k = 0; k < tc->nout; k++)
+        if (!distinct_from_all(f, arrays_out(c)[k], arrays_in(p), (uint32_t)tp->nin + tp->nout, p->blk) ||
+            !distinct_from_all(f, arrays_out(c)[k], epi_in(p), (uint32_t)tp->nein + tp->neout, p->blk))
+            return false;
+    for (uint32_t k = 0; k < tc->nin; k++) {
+        tr_val x = arrays_in(c)[k];
+        if (!distinct_from_all(f, x, arrays_out(p), tp->nout, p->blk) ||
+            (!among(x, epi_out(p), tp->neout) && !distinct_from_all(f, x, epi_out(p), tp->neout, p->blk)))
+            return false;
+    }
+    return true;
+}
+
+/* Operands of c that are neither arrays nor extents must not come from p. */
+static bool needs_result(const tr_ins *c, tr_val p) {
+    return among(p, c->args, c->nargs);
+}
+
+static bool same_space(const tr_ins *p, const tr_ins *c) {
+    return p->imm.pat->nspace == c->imm.pat->nspace &&
+           !memcmp(p->args, c->args, p->imm.pat->nspace * sizeof *p->args);
+}
+
+/* An input that repeats along an axis is not what was written at the same index. */
+static bool reads_whole(const tr_fn *f, tr_val a, const tr_ins *c) {
+    const tr_ins *in = tr_at(f, a);
+    return in->op == TR_OP_ALLOC && in->nargs == c->imm.pat->nspace &&
+           !memcmp(in->args, c->args, in->nargs * sizeof *in->args);
+}
+
+/* --- composing --- */
+
+typedef struct group {
+    TR_VEC(tr_val) v;
+} group;
+
+static uint32_t put(tr_arena *a, group *g, tr_val v, bool once) {
+    for (uint32_t i = 0; once && i < g->v.n; i++)
+        if (g->v.d[i] == v)
+            return i;
+    tr_vec_push(a, &g->v, v);
+    return g->v.n - 1;
+}
+
+static void put_all(tr_arena *a, group *g, const tr_val *v, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        put(a, g, v[i], false);
+}
+
+static tr_u32s live_blocks(const tr_fn *g) {
+    tr_u32s out = {0};
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        if (!g->blks.d[b].dead)
+            tr_vec_push(&g->ctx->arena, &out, b);
+    return out;
+}
+
+static tr_fn *new_lambda(const tr_fn *like) {
+    tr_fn *g = tr_fn_new(like->ctx, like->name, S_T);
+    g->is_lambda = true;
+    g->file = like->file;
+    g->func = like->func;
+    tr_blk_new(g);
+    return g;
+}
+
+/* Appends a copy of `src`; its yields become jumps to a new block whose params are the values. Returns that block. */
+static tr_bid append(tr_fn *g, tr_bid from, const tr_fn *src, const tr_val *args) {
+    tr_arena *a = &g->ctx->arena;
+    tr_u32s blks = live_blocks(src);
+    tr_val *map = TR_NEW_N(a, tr_val, src->ins.n + 1u);
+    tr_bid *bmap = TR_NEW_N(a, tr_bid, src->blks.n + 1u), join = TR_NOBLK;
+    memset(map, 0xff, src->ins.n * sizeof *map);
+    memset(bmap, 0xff, src->blks.n * sizeof *bmap);
+    tr_clone_blocks(g, src, blks.d, blks.n, map, bmap, 0);
+    tr_bld b = {.fn = g, .blk = from, .before = TR_NOVAL};
+    tr_br(&b, bmap[0], tr_blk_at(src, 0)->params.n, args);
+    for (uint32_t i = 0; i < blks.n; i++) {
+        b.blk = bmap[blks.d[i]];
+        tr_val last = tr_blk_at(g, b.blk)->last;
+        if (tr_at(g, last)->op != TR_OP_YIELD)
+            continue;
+        tr_ins y = *tr_at(g, last);
+        if (join == TR_NOBLK) {
+            join = tr_blk_new(g);
+            for (uint32_t k = 0; k < y.nargs; k++)
+                tr_blk_param(g, join, tr_at(g, y.args[k])->ty, NULL);
+        }
+        tr_ins_remove(g, last);
+        tr_br(&b, join, y.nargs, y.args);
+    }
+    return join;
+}
+
+static const tr_val *params_of(const tr_fn *g, tr_bid b) {
+    return tr_blk_at(g, b)->params.d;
+}
+
+typedef struct arglist {
+    tr_val *v;
+    uint32_t n;
+} arglist;
+
+static void pass(arglist *j, tr_val v) {
+    j->v[j->n++] = v;
+}
+
+static tr_val entry_param(tr_fn *g, const tr_ty *t) {
+    return tr_blk_param(g, 0, t, NULL);
+}
+
+static const tr_ty *type_of(const tr_fn *f, tr_val v) {
+    return tr_at(f, v)->ty;
+}
+
+/* A new node with both parts. Its operands by group, then its lambda. */
+typedef struct builder {
+    fuser *u;
+    const tr_ins *p, *c;
+    group in, out, init, cap, ein, eout;
+    tr_pat *t;
+} builder;
+
+static tr_val make_node(builder *m, tr_val before, const tr_ty *ty) {
+    tr_fn *f = m->u->f;
+    tr_pat *t = m->t;
+    t->nin = (uint16_t)m->in.v.n;
+    t->nout = (uint16_t)m->out.v.n;
+    t->nred = (uint16_t)m->init.v.n;
+    t->ncap = (uint16_t)m->cap.v.n;
+    t->nein = (uint16_t)m->ein.v.n;
+    t->neout = (uint16_t)m->eout.v.n;
+    tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, tr_pat_nargs(t) + 1u);
+    uint32_t n = t->nspace;
+    memcpy(v, m->p->args, n * sizeof *v);
+    const group *all[] = {&m->in, &m->out, &m->init, &m->cap, &m->ein, &m->eout};
+    for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
+        for (uint32_t i = 0; i < all[k]->v.n; i++)
+            v[n++] = all[k]->v.d[i];
+    tr_bld b = {.fn = f, .blk = m->c->blk, .before = before, .loc = m->c->loc};
+    tr_val r = tr_emit_v(&b, TR_OP_PATTERN, ty, n, v);
+    tr_at(f, r)->imm.pat = t;
+    return r;
+}
+
+/* --- one node after another, at the same index --- */
+
+/* The lambda of both. in_at, cap_at: places of c's inputs and captures among all. */
+static tr_fn *compose(builder *m, const uint32_t *in_at, const uint32_t *cap_at) {
+    tr_fn *f = m->u->f;
+    tr_arena *a = &f->ctx->arena;
+    const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
+    tr_fn *g = new_lambda(tc->lam);
+    uint32_t ns = tp->nspace, nin = m->in.v.n, nscan = (uint32_t)tp->nscan + tc->nscan, ncap = m->cap.v.n,
+             n = 0;
+    tr_val *e = TR_NEW_N(a, tr_val, ns + nin + nscan + ncap + 1u);
+    for (uint32_t k = 0; k < ns; k++)
+        e[n++] = entry_param(g, tr_ty_scalar(f->ctx->types, TR_TY_I64));
+    for (uint32_t k = 0; k < nin; k++)
+        e[n++] = entry_param(g, type_of(f, m->in.v.d[k])->elem);
+    for (uint32_t k = 0; k < nscan; k++)
+        e[n++] = entry_param(g, type_of(f, m->init.v.d[k]));
+    for (uint32_t k = 0; k < ncap; k++)
+        e[n++] = entry_param(g, type_of(f, m->cap.v.d[k]));
+    arglist j = {TR_NEW_N(a, tr_val, tr_pat_lam_cap(tp) + tp->ncap + tr_pat_lam_cap(tc) + tc->ncap + 1u), 0};
+    for (uint32_t k = 0; k < ns + tp->nin; k++)
+        pass(&j, e[k]);
+    for (uint32_t k = 0; k < tp->ncap; k++)
+        pass(&j, e[ns + nin + nscan + k]);
+    tr_bid after = append(g, 0, tp->lam, j.v);
+    j.n = 0;
+    for (uint32_t k = 0; k < ns; k++)
+        pass(&j, e[k]);
+    for (uint32_t k = 0; k < tc->nin; k++) {
+        tr_val x = arrays_in(m->c)[k], linked = TR_NOVAL;
+        for (uint32_t o = 0; o < tp->nout; o++)
+            if (arrays_out(m->p)[o] == x)
+                linked = params_of(g, after)[o];
+        pass(&j, linked != TR_NOVAL ? linked : e[ns + in_at[k]]);
+    }
+    for (uint32_t k = 0; k < tc->nscan; k++)
+        pass(&j, e[ns + nin + k]);
+    for (uint32_t k = 0; k < tc->ncap; k++)
+        pass(&j, e[ns + nin + nscan + cap_at[k]]);
+    tr_bid end = append(g, after, tc->lam, j.v);
+    /* outputs of both, then reductions of both; scans of c first, as p has none */
+    tr_val *y = TR_NEW_N(a, tr_val, tp->nout + tp->nred + tc->nout + tc->nred + 1u);
+    const tr_val *py = params_of(g, after), *cy = params_of(g, end);
+    n = 0;
+    for (uint32_t k = 0; k < tp->nout; k++)
+        y[n++] = py[k];
+    for (uint32_t k = 0; k < tc->nout; k++)
+        y[n++] = cy[k];
+    for (uint32_t k = 0; k < tc->nred; k++)
+        y[n++] = cy[tc->nout + k];
+    for (uint32_t k = 0; k < tp->nred; k++)
+        y[n++] = py[tp->nout + k];
+    tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL, .loc = 0};
+    tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
+    tr_simplify_cfg(g);
+    return g;
+}
+
+/* Inputs of c but those that p writes. */
+static uint32_t *place_inputs(builder *m) {
+    tr_arena *a = &m->u->f->ctx->arena;
+    const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
+    uint32_t *at = TR_NEW_N(a, uint32_t, tc->nin + 1u);
+    put_all(a, &m->in, arrays_in(m->p), tp->nin);
+    for (uint32_t k = 0; k < tc->nin; k++)
+        if (!among(arrays_in(m->c)[k], arrays_out(m->p), tp->nout))
+            at[k] = put(a, &m->in, arrays_in(m->c)[k], true);
+    return at;
+}
+
+static const tr_ty *result_type(const builder *m) {
+    tr_fn *f = m->u->f;
+    uint32_t n = m->t->keep ? 0 : m->init.v.n;
+    if (n == 0)
+        return tr_ty_none(f->ctx->types);
+    if (n == 1)
+        return type_of(f, m->init.v.d[0]);
+    const tr_ty **t = TR_NEW_N(&f->ctx->arena, const tr_ty *, n);
+    for (uint32_t i = 0; i < n; i++)
+        t[i] = type_of(f, m->init.v.d[i]);
+    return tr_ty_tuple(f->ctx->types, n, t);
+}
+
+/* Uses of a merged pattern's reductions, which are items `first`... of the new one's now. */
+static void redirect(fuser *u, tr_val old, uint32_t nred, tr_val node, uint32_t first, uint32_t all) {
+    tr_fn *f = u->f;
+    tr_bld b = {
+        .fn = f, .blk = tr_at(f, node)->blk, .before = tr_at(f, node)->next, .loc = tr_at(f, node)->loc};
+    tr_val *x = TR_NEW_N(&f->ctx->arena, tr_val, nred + 1u);
+    if (nred == 0)
+        return;
+    if (nred == all) {
+        tr_repl_set(f, &u->r, old, node);
+        return;
+    }
+    for (uint32_t i = 0; i < nred; i++) {
+        const tr_ty *t = type_of(f, old);
+        x[i] = tr_emit1(&b, TR_OP_EXTRACT, nred == 1 ? t : t->items[i], node);
+        tr_at(f, x[i])->imm.i = first + i;
+    }
+    tr_repl_set(f, &u->r, old, nred == 1 ? x[0] : tr_emit_v(&b, TR_OP_TUPLE, type_of(f, old), nred, x));
+}
+
+static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
+    tr_fn *f = u->f;
+    tr_arena *a = &f->ctx->arena;
+    tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
+    const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
+    builder m = {.u = u, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
+    uint32_t *in_at = place_inputs(&m);
+    put_all(a, &m.out, arrays_out(&p), tp->nout);
+    put_all(a, &m.out, arrays_out(&c), tc->nout);
+    put_all(a, &m.init, c.args + tr_pat_init(tc), tc->nred);
+    put_all(a, &m.init, p.args + tr_pat_init(tp), tp->nred);
+    put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
+    uint32_t *cap_at = TR_NEW_N(a, uint32_t, tc->ncap + 1u);
+    for (uint32_t k = 0; k < tc->ncap; k++) /* c's epilogue takes them too: each has its place */
+        cap_at[k] = put(a, &m.cap, c.args[tr_pat_cap(tc) + k], false);
+    put_all(a, &m.ein, epi_in(&c), tc->nein);
+    put_all(a, &m.eout, epi_out(&c), tc->neout);
+    *m.t = (tr_pat){.nspace = tc->nspace, .nscan = tc->nscan, .par = tp->par && tc->par, .keep = tc->keep};
+    m.t->reds = TR_NEW_N(a, tr_redk, tp->nred + tc->nred + 1u);
+    memcpy(m.t->reds, tc->reds, tc->nred * sizeof *tc->reds);
+    memcpy(m.t->reds + tc->nred, tp->reds, tp->nred * sizeof *tp->reds);
+    m.t->lam = compose(&m, in_at, cap_at);
+    if (tc->epi) { /* the captures before its own are p's, which it does not know */
+        tr_fn *g = new_lambda(tc->epi);
+        uint32_t own = tr_pat_epi_cap(tc), n = 0;
+        tr_val *e = TR_NEW_N(a, tr_val, own + tc->ncap + 1u);
+        for (uint32_t k = 0; k < own; k++)
+            e[n++] = entry_param(g, type_of(tc->epi, params_of(tc->epi, 0)[k]));
+        for (uint32_t k = 0; k < tp->ncap; k++)
+            entry_param(g, type_of(f, m.cap.v.d[k]));
+        for (uint32_t k = 0; k < tc->ncap; k++)
+            e[n++] = entry_param(g, type_of(f, m.cap.v.d[tp->ncap + k]));
+        tr_bid end = append(g, 0, tc->epi, e);
+        tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
+        tr_emit_v(&b, TR_OP_YIELD, NULL, tc->neout, params_of(g, end));
+        tr_simplify_cfg(g);
+        m.t->epi = g;
+    }
+    tr_val node = make_node(&m, cv, result_type(&m));
+    uint32_t all = m.init.v.n;
+    if (!tc->keep) {
+        redirect(u, cv, tc->nred, node, 0, all);
+        redirect(u, pv, tp->nred, node, tc->nred, all);
+    }
+    tr_ins_remove(f, pv);
+    tr_ins_remove(f, cv);
+    return node;
+}
+
+/* --- a map over what kept axes leave, into the epilogue --- */
+
+static tr_val merge_epilogue(fuser *u, tr_val pv, tr_val cv) {
+    tr_fn *f = u->f;
+    tr_arena *a = &f->ctx->arena;
+    tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
+    const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
+    builder m = {.u = u, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
+    *m.t = *tp;
+    put_all(a, &m.in, arrays_in(&p), tp->nin);
+    put_all(a, &m.out, arrays_out(&p), tp->nout);
+    put_all(a, &m.init, p.args + tr_pat_init(tp), tp->nred);
+    put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
+    put_all(a, &m.cap, c.args + tr_pat_cap(tc), tc->ncap);
+    put_all(a, &m.ein, epi_in(&p), tp->nein);
+    put_all(a, &m.eout, epi_out(&p), tp->neout);
+    put_all(a, &m.eout, arrays_out(&c), tc->nout);
+    for (uint32_t k = 0; k < tc->nin; k++)
+        if (!among(arrays_in(&c)[k], epi_out(&p), tp->neout))
+            put(a, &m.ein, arrays_in(&c)[k], false);
+    /* the lambda has more captures now, which it does not use */
+    m.t->lam = tr_fn_clone(tp->lam);
+    for (uint32_t k = 0; k < tc->ncap; k++)
+        entry_param(m.t->lam, type_of(f, c.args[tr_pat_cap(tc) + k]));
+    tr_fn *g = new_lambda(tc->lam);
+    uint32_t nkeep = tr_pat_nkeep(tp), own = nkeep + tp->nred + tp->nein, n = 0, more = 0;
+    tr_val *e = TR_NEW_N(a, tr_val, own + tp->ncap + 1u), *x = TR_NEW_N(a, tr_val, tc->nin + 1u);
+    tr_val *y = TR_NEW_N(a, tr_val, nkeep + tc->nin + tc->ncap + tp->neout + tc->nout + 1u);
+    for (uint32_t k = 0; k < own; k++)
+        e[n++] = entry_param(g, type_of(tp->epi, params_of(tp->epi, 0)[k]));
+    for (uint32_t k = tp->nein; k < m.ein.v.n; k++)
+        x[more++] = entry_param(g, type_of(f, m.ein.v.d[k])->elem);
+    for (uint32_t k = 0; k < tp->ncap; k++)
+        e[n++] = entry_param(g, type_of(f, m.cap.v.d[k]));
+    tr_bid after = append(g, 0, tp->epi, e);
+    n = more = 0;
+    for (uint32_t k = 0; k < nkeep; k++)
+        y[n++] = e[k];
+    for (uint32_t k = 0; k < tc->nin; k++) {
+        tr_val linked = TR_NOVAL;
+        for (uint32_t o = 0; o < tp->neout; o++)
+            if (epi_out(&p)[o] == arrays_in(&c)[k])
+                linked = params_of(g, after)[o];
+        y[n++] = linked != TR_NOVAL ? linked : x[more++];
+    }
+    for (uint32_t k = 0; k < tc->ncap; k++)
+        y[n++] = entry_param(g, type_of(f, c.args[tr_pat_cap(tc) + k]));
+    tr_bid end = append(g, after, tc->lam, y);
+    n = 0;
+    for (uint32_t k = 0; k < tp->neout; k++)
+        y[n++] = params_of(g, after)[k];
+    for (uint32_t k = 0; k < tc->nout; k++)
+        y[n++] = params_of(g, end)[k];
+    tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
+    tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
+    tr_simplify_cfg(g);
+    m.t->epi = g;
+    tr_val node = make_node(&m, cv, tr_ty_none(f->ctx->types));
+    tr_ins_remove(f, pv);
+    tr_ins_remove(f, cv);
+    return node;
+}
+
+/* --- which --- */
+
+static uint32_t shared_inputs(const tr_ins *p, const tr_ins *c) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < c->imm.pat->nin; k++)
+        n += among(arrays_in(c)[k], arrays_in(p), p->imm.pat->nin);
+    return n;
+}
+
+/* Does c read, whole, something that p writes? False with `why` when it reads it otherwise. */
+static bool linked(const fuser *u, const tr_ins *p, const tr_ins *c, const tr_val *out, uint32_t nout,
+                   const char **why) {
+    bool any = false;
+    for (uint32_t k = 0; k < c->imm.pat->nin; k++) {
+        tr_val x = arrays_in(c)[k];
+        if (!among(x, out, nout)) {
+            for (uint32_t o = 0; o < nout; o++)
+                if (root_of(u->f, x) == root_of(u->f, out[o]))
+                    *why = "the second reads the array by another view";
+            continue;
+        }
+        if (is_fresh(u->f, x) && !reads_whole(u->f, x, c))
+            *why = "the array repeats in the second";
+        any = true;
+    }
+    (void)p;
+    return any;
+}
+
+static bool too_large(const tr_ins *p, const tr_ins *c) {
+    const tr_pat *a = p->imm.pat, *b = c->imm.pat;
+    return a->nin + a->nout + b->nin + b->nout + a->nein + a->neout + b->nein + b->neout > MAX_ARRAYS ||
+           size_of(a->lam) + size_of(b->lam) > MAX_SIZE || a->nred + b->nred > 12;
+}
+
+/* Merges p into c, or says why not. */
+static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
+    const tr_ins *p = tr_at(u->f, pv), *c = tr_at(u->f, cv);
+    const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
+    const char *why = NULL;
+    bool over = tp->epi && tp->keep && !tc->keep && !tc->nred && tc->nspace == tr_pat_nkeep(tp);
+    bool link =
+        over ? linked(u, p, c, epi_out(p), tp->neout, &why) : linked(u, p, c, arrays_out(p), tp->nout, &why);
+    bool beside = !link && !over && shared_inputs(p, c) > 0 && !tp->keep && tp->nspace > 0;
+    if (!link && !beside && !why)
+        return TR_NOVAL;
+    if (!why && !over && !same_space(p, c))
+        why = "their index spaces are not known to be equal";
+    if (!why && (tp->nscan || (tp->keep && !over)))
+        why = "the first one reduces or scans";
+    if (!why && tc->keep && tp->nred)
+        why = "they reduce different axes";
+    if (!why && (!is_scalar(tp->lam) || !is_scalar(tc->lam)))
+        why = "one of them does more than compute";
+    if (!why && needs_result(c, pv))
+        why = "the second needs the first one's result";
+    if (!why && !over && !rounds_mix(u->f, p, c))
+        why = "their arrays may overlap";
+    if (!why && over && !epilogue_mixes(u->f, p, c))
+        why = "their arrays may overlap";
+    if (!why && too_large(p, c))
+        why = "together they would be too large";
+    if (!why)
+        why = cannot_move(u, pv, cv);
+    if (why) {
+        tell(u, pv, cv, "not merged: %s", why);
+        return TR_NOVAL;
+    }
+    tell(u, pv, cv,
+         over   ? "the second goes into the first one's epilogue"
+         : link ? "merged, what the first writes is read at once"
+                : "merged, both read the same array");
+    u->changed = true;
+    return over ? merge_epilogue(u, pv, cv) : merge(u, pv, cv);
+}
+
+static void fuse_block(fuser *u, tr_bid b) {
+    tr_fn *f = u->f;
+    u->pats.n = 0;
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+        if (tr_at(f, v)->op == TR_OP_PATTERN)
+            tr_vec_push(&f->ctx->arena, &u->pats, v);
+    for (uint32_t c = 1; c < u->pats.n; c++)
+        for (uint32_t k = c, tried = 0; k-- > 0 && tried < MAX_BACK;) {
+            if (u->pats.d[k] == TR_NOVAL)
+                continue;
+            tried++;
+            tr_val node = try_pair(u, u->pats.d[k], u->pats.d[c]);
+            if (node == TR_NOVAL)
+                continue;
+            u->pats.d[k] = TR_NOVAL;
+            u->pats.d[c] = node;
+        }
+}
+
+/* --- arrays that nobody reads --- */
+
+/* Drops output k of the pattern, or output k of its epilogue. */
+static void drop_output(tr_fn *f, tr_val v, uint32_t arg, tr_fn *lam, uint32_t k, uint16_t *count) {
+    tr_ins *i = tr_at(f, v);
+    i->nargs--;
+    memmove(i->args + arg, i->args + arg + 1, (i->nargs - arg) * sizeof *i->args);
+    --*count;
+    for (tr_bid b = 0; b < lam->blks.n; b++) {
+        tr_ins *y = tr_blk_at(lam, b)->dead ? NULL : tr_term(lam, b);
+        if (!y || y->op != TR_OP_YIELD)
+            continue;
+        y->nargs--;
+        memmove(y->args + k, y->args + k + 1, (y->nargs - k) * sizeof *y->args);
+    }
+}
+
+static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
+    tr_pat *t = tr_at(f, v)->imm.pat;
+    bool any = false;
+    for (uint32_t k = t->nout; k-- > 0;) {
+        tr_val a = arrays_out(tr_at(f, v))[k];
+        if (!is_fresh(f, a) || uses[a] != 1)
+            continue;
+        drop_output(f, v, tr_pat_out(t) + k, t->lam, k, &t->nout);
+        any = true;
+    }
+    for (uint32_t k = t->neout; k-- > 0;) {
+        tr_val a = epi_out(tr_at(f, v))[k];
+        if (!is_fresh(f, a) || uses[a] != 1)
+            continue;
+        drop_output(f, v, tr_pat_eout(t) + k, t->epi, k, &t->neout);
+        any = true;
+    }
+    return any;
+}
+
+/* A pattern with nothing left to do, and arrays that nothing uses. */
+static bool drop_useless(tr_fn *f) {
+    uint32_t *uses = tr_use_counts(f);
+    bool any = false;
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
+            const tr_ins *in = tr_at(f, v);
+            next = in->next;
+            if (in->op == TR_OP_PATTERN) {
+                const tr_pat *t = in->imm.pat;
+                any |= drop_outputs(f, v, uses);
+                if (t->nout || t->neout || (uses[v] && t->nred) || !is_scalar(t->lam))
+                    continue;
+            } else if (in->op != TR_OP_ALLOC || uses[v]) {
+                continue;
+            }
+            tr_ins_remove(f, v);
+            any = true;
+        }
+    return any;
+}
+
+bool tr_opt_fuse(tr_prog *p, tr_fn *f) {
+    fuser u = {.p = p, .f = f, .r = tr_repl_new(f)};
+    u.tells = !f->is_lambda && tr_dump_wants(&p->ctx->dump, TR_STAGE_FUSE, NULL, f->name);
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        fuse_block(&u, f->rpo.d[i]);
+    tr_repl_apply(f, &u.r);
+    while (drop_useless(f))
+        u.changed = true;
+    return u.changed;
+}
