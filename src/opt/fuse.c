@@ -14,10 +14,18 @@
 
 enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16 };
 
+/* The reductions of a pattern that has been merged. */
+typedef struct result {
+    tr_val old, node;
+    uint32_t first, nred;
+} result;
+
 typedef struct fuser {
     tr_prog *p;
     tr_fn *f;
     tr_u32s pats; /* of the block, in order */
+    tr_u32s made; /* nodes made from others: their own values have no uses yet */
+    TR_VEC(result) results;
     tr_repl r;
     bool changed, tells;
 } fuser;
@@ -29,7 +37,7 @@ static uint32_t line_of(const fuser *u, tr_val v) {
 }
 
 static __attribute__((format(printf, 4, 5))) void tell(fuser *u, tr_val p, tr_val c, const char *fmt, ...) {
-    if (!u->tells)
+    if (!u->tells || tr_blk_at(u->f, tr_at(u->f, c)->blk)->cold)
         return;
     va_list ap;
     va_start(ap, fmt);
@@ -127,6 +135,21 @@ static bool writes_fresh_only(const tr_fn *f, const tr_ins *i) {
     return true;
 }
 
+/* Is v the value of the pattern p's reductions, or of those that it has taken in? */
+static bool is_result(const fuser *u, tr_val v, tr_val p) {
+    for (uint32_t i = 0; i < u->results.n; i++)
+        if (u->results.d[i].node == p && u->results.d[i].old == v)
+            return true;
+    return v == p;
+}
+
+static bool uses_result(const fuser *u, const tr_ins *in, tr_val p) {
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (is_result(u, in->args[k], p))
+            return true;
+    return false;
+}
+
 /* --- may p move down to just before c? --- */
 
 /* May q, which stands between, see or disturb what p reads and writes? */
@@ -135,9 +158,9 @@ static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr
     const tr_pat *t = p->imm.pat;
     tr_bid b = p->blk;
     uint8_t e = tr_ins_effects(q);
+    if (uses_result(u, q, pv))
+        return "the first one's result is used before the second";
     for (uint32_t k = 0; k < q->nargs; k++) {
-        if (q->args[k] == pv)
-            return "the first one's result is used before the second";
         tr_val a = q->args[k];
         bool mine = among(a, arrays_out(p), t->nout) || among(a, epi_out(p), t->neout);
         if (mine && q->op != TR_OP_DIM && q->op != TR_OP_STRIDE)
@@ -218,11 +241,6 @@ static bool epilogue_mixes(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
             return false;
     }
     return true;
-}
-
-/* Operands of c that are neither arrays nor extents must not come from p. */
-static bool needs_result(const tr_ins *c, tr_val p) {
-    return among(p, c->args, c->nargs);
 }
 
 static bool same_space(const tr_ins *p, const tr_ins *c) {
@@ -360,8 +378,7 @@ static tr_fn *compose(builder *m, const uint32_t *in_at, const uint32_t *cap_at)
     tr_arena *a = &f->ctx->arena;
     const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
     tr_fn *g = new_lambda(tc->lam);
-    uint32_t ns = tp->nspace, nin = m->in.v.n, nscan = (uint32_t)tp->nscan + tc->nscan, ncap = m->cap.v.n,
-             n = 0;
+    uint32_t ns = tp->nspace, nin = m->in.v.n, nscan = 0u + tp->nscan + tc->nscan, ncap = m->cap.v.n, n = 0;
     tr_val *e = TR_NEW_N(a, tr_val, ns + nin + nscan + ncap + 1u);
     for (uint32_t k = 0; k < ns; k++)
         e[n++] = entry_param(g, tr_ty_scalar(f->ctx->types, TR_TY_I64));
@@ -393,7 +410,7 @@ static tr_fn *compose(builder *m, const uint32_t *in_at, const uint32_t *cap_at)
         pass(&j, e[ns + nin + nscan + cap_at[k]]);
     tr_bid end = append(g, after, tc->lam, j.v);
     /* outputs of both, then reductions of both; scans of c first, as p has none */
-    tr_val *y = TR_NEW_N(a, tr_val, tp->nout + tp->nred + tc->nout + tc->nred + 1u);
+    tr_val *y = TR_NEW_N(a, tr_val, (uint32_t)tp->nout + tp->nred + tc->nout + tc->nred + 1u);
     const tr_val *py = params_of(g, after), *cy = params_of(g, end);
     n = 0;
     for (uint32_t k = 0; k < tp->nout; k++)
@@ -435,24 +452,40 @@ static const tr_ty *result_type(const builder *m) {
     return tr_ty_tuple(f->ctx->types, n, t);
 }
 
-/* Uses of a merged pattern's reductions, which are items `first`... of the new one's now. */
-static void redirect(fuser *u, tr_val old, uint32_t nred, tr_val node, uint32_t first, uint32_t all) {
+/* Values of a merged pattern's reductions: items `first`... of the node's now. */
+static void redirect(fuser *u, tr_val old, const tr_pat *t, bool made, tr_val node, uint32_t first) {
+    for (uint32_t i = 0; i < u->results.n; i++)
+        if (u->results.d[i].node == old) {
+            u->results.d[i].node = node;
+            u->results.d[i].first += first;
+        }
+    result r = {old, node, first, t->nred};
+    if (t->nred && !made)
+        tr_vec_push(&u->f->ctx->arena, &u->results, r);
+}
+
+/* Once a block's patterns have found their places: what used the old values uses the new ones'. */
+static void take_results(fuser *u) {
     tr_fn *f = u->f;
-    tr_bld b = {
-        .fn = f, .blk = tr_at(f, node)->blk, .before = tr_at(f, node)->next, .loc = tr_at(f, node)->loc};
-    tr_val *x = TR_NEW_N(&f->ctx->arena, tr_val, nred + 1u);
-    if (nred == 0)
-        return;
-    if (nred == all) {
-        tr_repl_set(f, &u->r, old, node);
-        return;
+    for (uint32_t i = 0; i < u->results.n; i++) {
+        result r = u->results.d[i];
+        const tr_ty *t = type_of(f, r.old);
+        if (tr_at(f, r.node)->imm.pat->nred == r.nred) {
+            tr_repl_set(f, &u->r, r.old, r.node);
+            continue;
+        }
+        tr_bld b = {.fn = f,
+                    .blk = tr_at(f, r.node)->blk,
+                    .before = tr_at(f, r.node)->next,
+                    .loc = tr_at(f, r.node)->loc};
+        tr_val *x = TR_NEW_N(&f->ctx->arena, tr_val, r.nred);
+        for (uint32_t k = 0; k < r.nred; k++) {
+            x[k] = tr_emit1(&b, TR_OP_EXTRACT, r.nred == 1 ? t : t->items[k], r.node);
+            tr_at(f, x[k])->imm.i = r.first + k;
+        }
+        tr_repl_set(f, &u->r, r.old, r.nred == 1 ? x[0] : tr_emit_v(&b, TR_OP_TUPLE, t, r.nred, x));
     }
-    for (uint32_t i = 0; i < nred; i++) {
-        const tr_ty *t = type_of(f, old);
-        x[i] = tr_emit1(&b, TR_OP_EXTRACT, nred == 1 ? t : t->items[i], node);
-        tr_at(f, x[i])->imm.i = first + i;
-    }
-    tr_repl_set(f, &u->r, old, nred == 1 ? x[0] : tr_emit_v(&b, TR_OP_TUPLE, type_of(f, old), nred, x));
+    u->results.n = 0;
 }
 
 static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
@@ -494,11 +527,11 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
         m.t->epi = g;
     }
     tr_val node = make_node(&m, cv, result_type(&m));
-    uint32_t all = m.init.v.n;
     if (!tc->keep) {
-        redirect(u, cv, tc->nred, node, 0, all);
-        redirect(u, pv, tp->nred, node, tc->nred, all);
+        redirect(u, cv, tc, among(cv, u->made.d, u->made.n), node, 0);
+        redirect(u, pv, tp, among(pv, u->made.d, u->made.n), node, tc->nred);
     }
+    tr_vec_push(a, &u->made, node);
     tr_ins_remove(f, pv);
     tr_ins_remove(f, cv);
     return node;
@@ -621,7 +654,7 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         why = "they reduce different axes";
     if (!why && (!is_scalar(tp->lam) || !is_scalar(tc->lam)))
         why = "one of them does more than compute";
-    if (!why && needs_result(c, pv))
+    if (!why && uses_result(u, c, pv))
         why = "the second needs the first one's result";
     if (!why && !over && !rounds_mix(u->f, p, c))
         why = "their arrays may overlap";
@@ -660,6 +693,7 @@ static void fuse_block(fuser *u, tr_bid b) {
             u->pats.d[k] = TR_NOVAL;
             u->pats.d[c] = node;
         }
+    take_results(u);
 }
 
 /* --- arrays that nobody reads --- */

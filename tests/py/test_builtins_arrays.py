@@ -599,5 +599,5 @@ def test_arrays_are_freed():
         g(10)
     after = treadle.stats()
     made = after["arrays_allocated"] - before["arrays_allocated"]
-    assert made >= 200
+    assert made >= 150  # what only the next operation reads is not made
     assert after["arrays_freed"] - before["arrays_freed"] == made

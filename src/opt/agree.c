@@ -1,0 +1,263 @@
+/* One test for sizes that must agree: array expressions run with sizes that are equal, though they might be 1 and repeat.
+ *
+ * A stretch of a block, from its first array to its last pattern, that asks for common sizes (broadcast, broadcastto) gets a copy.
+ * Before both stands one test: are all these sizes equal? If so the first runs, in which equal sizes are one value, no
+ * array repeats and nothing about sizes can raise; so its patterns have one space and fuse.c merges them, and inner
+ * loops walk memory in step. The copy is as the code was, and cold.
+ * A size takes part if it is known before the stretch, or comes from such sizes without an effect.
+ * Cost: linear; code grows by MAX_GROWTH instructions at most. */
+#include <string.h>
+
+#include "opt/priv.h"
+#include "opt/repair.h"
+
+enum { MAX_STRETCH = 2000, MAX_GROWTH = 8000, MAX_TESTS = 24, MAX_DEPTH = 8 };
+
+typedef struct pair {
+    tr_val x, y;
+} pair;
+
+typedef struct agreer {
+    tr_fn *f;
+    tr_twins twins;
+    uint32_t *order; /* per instruction of the block at hand: its position, from 1; else 0 */
+    tr_val *rep;     /* per value: another one that it equals in the stretch; TR_NOVAL = itself */
+    tr_u32s set;     /* values with an entry in rep */
+    tr_u32s moves;   /* what is computed before the stretch now */
+    TR_VEC(pair) tests;
+    uint32_t nvals, growth;
+    bool changed;
+} agreer;
+
+typedef struct stretch {
+    tr_bid blk;
+    tr_val first, last;
+    uint32_t size;
+} stretch;
+
+/* --- the stretch --- */
+
+static bool asks(const tr_ins *in) {
+    return in->op == TR_OP_BCAST || in->op == TR_OP_BCASTTO;
+}
+
+static uint32_t weight(const tr_ins *in) {
+    const tr_fn *g;
+    uint32_t n = 1;
+    for (unsigned k = 0; in->op == TR_OP_PATTERN && (g = tr_pat_fn(in->imm.pat, k)); k++)
+        n += g->ins.n;
+    return n;
+}
+
+static bool find_stretch(agreer *s, tr_bid b, stretch *out) {
+    tr_fn *f = s->f;
+    *out = (stretch){b, TR_NOVAL, TR_NOVAL, 0};
+    bool any = false;
+    uint32_t at = 0, size = 0;
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+        const tr_ins *in = tr_at(f, v);
+        s->order[v] = ++at;
+        any = any || asks(in);
+        bool inside = in->op == TR_OP_PATTERN || asks(in);
+        if (inside || in->op == TR_OP_ALLOC) /* with the arrays that its patterns fill */
+            out->first = out->first == TR_NOVAL ? v : out->first;
+        if (inside)
+            out->last = v;
+        size += out->first == TR_NOVAL ? 0 : weight(in);
+        out->size = out->last == v ? size : out->size;
+    }
+    return any && out->size <= MAX_STRETCH && s->growth + out->size <= MAX_GROWTH;
+}
+
+/* --- which sizes are equal in it --- */
+
+static tr_val rep_of(const agreer *s, tr_val v) {
+    while (v < s->nvals && s->rep[v] != TR_NOVAL)
+        v = s->rep[v];
+    return v;
+}
+
+/* Known before the stretch, or can be made so. */
+static bool is_known(agreer *s, tr_val v, const stretch *t, unsigned depth) {
+    const tr_ins *in = tr_at(s->f, v);
+    if (in->blk != t->blk || in->op == TR_OP_PARAM || s->order[v] < s->order[t->first])
+        return true;
+    if (depth > MAX_DEPTH || !tr_opt_is_pure(in) || in->op == TR_OP_OVERLAP)
+        return false;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (!is_known(s, in->args[k], t, depth + 1))
+            return false;
+    tr_vec_push(&s->f->ctx->arena, &s->moves, v); /* operands first */
+    return true;
+}
+
+static void unite(agreer *s, tr_val from, tr_val to) {
+    s->rep[from] = to;
+    tr_vec_push(&s->f->ctx->arena, &s->set, from);
+}
+
+static void assume(agreer *s, tr_val v, const stretch *t) {
+    const tr_ins *in = tr_at(s->f, v);
+    tr_val x = rep_of(s, in->args[0]), y = rep_of(s, in->args[1]);
+    uint32_t moves = s->moves.n;
+    if (x != y) {
+        if (s->tests.n >= MAX_TESTS || !is_known(s, x, t, 0) || !is_known(s, y, t, 0)) {
+            s->moves.n = moves;
+            return;
+        }
+        pair p = {x, y};
+        tr_vec_push(&s->f->ctx->arena, &s->tests, p);
+        if (tr_is_const(tr_at(s->f, x)))
+            unite(s, y, x);
+        else
+            unite(s, x, y);
+    }
+    unite(s, v, y == rep_of(s, y) ? y : rep_of(s, y));
+}
+
+/* --- the arrays: their sizes as the others have them --- */
+
+static tr_val size_value(const tr_fn *f, const tr_map *dims, tr_val a, unsigned axis) {
+    const tr_ins *in = tr_at(f, a);
+    uint64_t v;
+    if (in->op == TR_OP_ALLOC)
+        return in->args[axis];
+    if (in->op == TR_OP_VIEW)
+        return in->args[2 + axis];
+    return tr_map_get(dims, (uint64_t)a << 8 | axis, &v) ? (tr_val)v : TR_NOVAL;
+}
+
+static void find_dims(const tr_fn *f, tr_map *dims) {
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_at(f, v)->op == TR_OP_DIM)
+                tr_map_set(&f->ctx->arena, dims,
+                           (uint64_t)tr_at(f, v)->args[0] << 8 | (uint64_t)tr_at(f, v)->imm.i, v);
+}
+
+/* The array a with the sizes that the stretch knows for it; a itself where they are its own. */
+static tr_val resized(agreer *s, const tr_map *dims, tr_val a, tr_val before) {
+    tr_fn *f = s->f;
+    const tr_ty *ty = tr_at(f, a)->ty;
+    tr_val v[2 + 2 * TR_MAX_NDIM];
+    uint32_t n = 2;
+    bool differs = false;
+    for (unsigned k = 0; k < ty->ndim; k++) {
+        v[n] = size_value(f, dims, a, k);
+        differs = differs || (v[n] != TR_NOVAL && rep_of(s, v[n]) != v[n]);
+        n++;
+    }
+    if (!differs)
+        return a;
+    tr_bld b = {.fn = f, .blk = tr_at(f, before)->blk, .before = before, .loc = tr_at(f, before)->loc};
+    const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
+    v[0] = a;
+    v[1] = tr_const_int(f, i64, 0);
+    for (unsigned k = 0; k < ty->ndim; k++) {
+        if (v[2 + k] == TR_NOVAL) {
+            v[2 + k] = tr_emit1(&b, TR_OP_DIM, i64, a);
+            tr_at(f, v[2 + k])->imm.i = k;
+        }
+        v[2 + k] = rep_of(s, v[2 + k]);
+    }
+    for (unsigned k = 0; k < ty->ndim && ty->layout == TR_LAYOUT_ANY; k++) {
+        v[n] = tr_emit1(&b, TR_OP_STRIDE, i64, a);
+        tr_at(f, v[n++])->imm.i = k;
+    }
+    return tr_emit_v(&b, TR_OP_VIEW, ty, n, v);
+}
+
+/* Inputs of the patterns of block b. One view for each array, where it is first used. */
+static void resize_inputs(agreer *s, tr_bid b) {
+    tr_fn *f = s->f;
+    tr_map dims = {0}, done = {0};
+    find_dims(f, &dims);
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+        if (tr_at(f, v)->op != TR_OP_PATTERN)
+            continue;
+        const tr_pat *p = tr_at(f, v)->imm.pat;
+        uint32_t from[2] = {tr_pat_in(p), tr_pat_ein(p)}, n[2] = {p->nin, p->nein};
+        for (int g = 0; g < 2; g++)
+            for (uint32_t k = from[g]; k < from[g] + n[g]; k++) {
+                tr_val a = tr_arg(f, v, k);
+                uint64_t known;
+                if (!tr_map_get(&done, a, &known)) {
+                    known = resized(s, &dims, a, v);
+                    tr_map_set(&f->ctx->arena, &done, a, known);
+                }
+                tr_at(f, v)->args[k] = (tr_val)known;
+            }
+    }
+}
+
+/* --- the two versions --- */
+
+static tr_val make_test(agreer *s, tr_bid blk) {
+    tr_fn *f = s->f;
+    tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
+    const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+    tr_val all = TR_NOVAL;
+    for (uint32_t i = 0; i < s->tests.n; i++) {
+        tr_val eq = tr_emit2(&b, TR_OP_CMP, i1, s->tests.d[i].x, s->tests.d[i].y);
+        tr_at(f, eq)->sub = TR_CMP_EQ;
+        all = all == TR_NOVAL ? eq : tr_emit2(&b, TR_OP_AND, i1, all, eq);
+    }
+    return all;
+}
+
+static void make_versions(agreer *s, const stretch *t) {
+    tr_fn *f = s->f;
+    for (uint32_t i = 0; i < s->moves.n; i++) {
+        tr_val v = s->moves.d[i];
+        if (s->order[v] == 0)
+            continue;
+        s->order[v] = 0; /* once: what uses it comes after */
+        tr_ins_move_before(f, v, t->first);
+        tr_at(f, v)->flags &= (uint8_t)~F_NSW; /* promised where it stood */
+    }
+    tr_bid rest = tr_blk_split(f, tr_at(f, t->last)->next), fast = tr_blk_split(f, t->first);
+    tr_bld b = {.fn = f, .blk = fast, .before = TR_NOVAL};
+    tr_br(&b, rest, 0, NULL);
+    tr_bid copy = tr_twins_clone(&s->twins, &fast, 1);
+    tr_blk_at(f, copy)->cold = true;
+    for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+        for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)
+            tr_at(f, v)->args[k] = rep_of(s, tr_arg(f, v, k));
+    resize_inputs(s, fast);
+    tr_val test = make_test(s, t->blk);
+    b.blk = t->blk;
+    tr_cbr(&b, test, fast, 0, NULL, copy, 0, NULL);
+    s->growth += t->size;
+    s->changed = true;
+}
+
+static void visit(agreer *s, tr_bid b) {
+    tr_fn *f = s->f;
+    stretch t;
+    if (!find_stretch(s, b, &t))
+        return;
+    s->tests.n = s->moves.n = s->set.n = 0;
+    for (tr_val v = t.first; v != tr_at(f, t.last)->next; v = tr_at(f, v)->next)
+        if (asks(tr_at(f, v)))
+            assume(s, v, &t);
+    if (s->tests.n)
+        make_versions(s, &t);
+    for (uint32_t i = 0; i < s->set.n; i++)
+        s->rep[s->set.d[i]] = TR_NOVAL;
+}
+
+bool tr_opt_agree(tr_prog *p, tr_fn *f) {
+    (void)p;
+    agreer s = {.f = f, .nvals = f->ins.n};
+    uint32_t nblks = f->blks.n;
+    s.twins = tr_twins_new(f);
+    s.order = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1u);
+    s.rep = TR_NEW_N(&f->ctx->arena, tr_val, f->ins.n + 1u);
+    memset(s.rep, 0xff, f->ins.n * sizeof *s.rep);
+    for (tr_bid b = 0; b < nblks; b++)
+        if (!tr_blk_at(f, b)->dead && tr_blk_at(f, b)->rpo != TR_NOBLK)
+            visit(&s, b);
+    if (s.changed)
+        tr_twins_mend(&s.twins);
+    return s.changed;
+}
