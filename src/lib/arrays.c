@@ -536,6 +536,8 @@ bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y) {
         if (!tr_em_pattern(e, &d, &bad))
             return false;
     }
+    if (tr_lib_is_array(x)) /* nothing is computed without items */
+        bad = tr_fam_and(e, bad, tr_em_cmp(e, TR_CMP_NE, tr_em_size(e, x), tr_em_i64(e, 0)));
     tr_em_check(e, tr_fam_not(e, bad), TR_EXC_VALUE, "Integers to negative integer powers are not allowed.",
                 0, NULL);
     return true;
