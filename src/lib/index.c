@@ -357,7 +357,7 @@ bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
         tr_tv n;
         const char *text =
             flat ? "index {w} is out of bounds for size {1}" : "range object index out of range";
-        if (!tr_em_iterlen(e, a, &n))
+        if (!(flat ? tr_em_iterlen(e, a, &n) : tr_lib_range_size(e, a, &n)))
             return false;
         return tr_em_iterget(e, a, checked(e, i, n, 0, text), out);
     }

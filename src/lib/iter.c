@@ -23,22 +23,72 @@ bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
     }
 }
 
-/* Number of items of start, stop, step; step is never 0. Computed unsigned so that the largest spans are right. */
-static tr_tv range_len(tr_em *e, tr_tv r) {
+static bool is_const(const tr_em *e, tr_tv x, int64_t *v) {
+    if (tr_tv_lit_int(x, v))
+        return true;
+    const tr_ins *d = e->dry ? NULL : tr_at(e->b.fn, x.v);
+    if (!d || d->op != TR_OP_CONST)
+        return false;
+    *v = d->imm.i;
+    return true;
+}
+
+/* A range from a known number >= 0 upwards, or down to one >= -1, spans less than 2**63: neither its number of items nor an
+ * offset from its start wraps. */
+static bool is_narrow(tr_em *e, tr_tv r) {
+    int64_t step = 1, from;
+    if (!r.ty->n && (!is_const(e, tr_em_item(e, r, 2), &step) || step == 0))
+        return false;
+    return is_const(e, tr_em_item(e, r, step > 0 ? 0 : 1), &from) && from >= (step > 0 ? 0 : -1);
+}
+
+/* Number of items modulo 2**64 of a range that has some. Unsigned quotients, so that the largest spans are right. */
+static tr_tv range_count(tr_em *e, tr_tv r) {
     tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
-    if (r.ty->n) {
-        tr_tv d = tr_em_op2(e, TR_OP_SUB, stop, start);
-        return tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, stop, start), d, zero(e));
-    }
+    int64_t k;
+    if (r.ty->n)
+        return tr_em_op2(e, TR_OP_SUB, stop, start);
+    if (is_const(e, step, &k) && k == -1)
+        return tr_em_op2(e, TR_OP_SUB, start, stop);
     const tr_ty *u64 = tr_ty_scalar(e->types, TR_TY_U64), *i64 = zero(e).ty;
     tr_tv up = tr_em_cmp(e, TR_CMP_GT, step, zero(e));
-    tr_tv some =
-        tr_em_select(e, up, tr_em_cmp(e, TR_CMP_GT, stop, start), tr_em_cmp(e, TR_CMP_LT, stop, start));
     tr_tv d = tr_em_select(e, up, tr_em_op2(e, TR_OP_SUB, stop, start), tr_em_op2(e, TR_OP_SUB, start, stop));
     tr_tv mag = tr_em_select(e, up, step, tr_em_op1(e, TR_OP_NEG, step));
     tr_tv q = tr_em_op2(e, TR_OP_QUOT, tr_em_conv(e, tr_em_op2(e, TR_OP_SUB, d, one(e)), u64),
                         tr_em_conv(e, mag, u64));
-    return tr_em_select(e, some, tr_em_op2(e, TR_OP_ADD, tr_em_conv(e, q, i64), one(e)), zero(e));
+    return tr_em_op2(e, TR_OP_ADD, tr_em_conv(e, q, i64), one(e));
+}
+
+/* Whether the count of items may be 2**63 or more. */
+static bool may_be_huge(tr_em *e, tr_tv r) {
+    int64_t step = 1;
+    if (is_narrow(e, r))
+        return false;
+    return r.ty->n || !is_const(e, tr_em_item(e, r, 2), &step) || (step > -3 && step < 3);
+}
+
+/* Number of items; one beyond int64 counts as 2**63 - 1, which no loop reaches. opt/prove.c knows this shape. */
+static tr_tv range_len(tr_em *e, tr_tv r) {
+    tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
+    tr_tv some = tr_em_cmp(e, TR_CMP_GT, stop, start), n;
+    if (!r.ty->n)
+        some = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, step, zero(e)), some,
+                            tr_em_cmp(e, TR_CMP_LT, stop, start));
+    n = range_count(e, r);
+    if (may_be_huge(e, r))
+        n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, zero(e)), tr_em_i64(e, INT64_MAX), n);
+    return tr_em_select(e, some, n, zero(e));
+}
+
+bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n) {
+    *n = range_len(e, r);
+    if (may_be_huge(e, r)) {
+        tr_tv none = tr_em_cmp(e, TR_CMP_EQ, *n, zero(e));
+        tr_tv fits = tr_em_cmp(e, TR_CMP_GE, range_count(e, r), zero(e));
+        tr_em_check(e, tr_em_op2(e, TR_OP_OR, none, fits), TR_EXC_OVERFLOW,
+                    "Python int too large to convert to C ssize_t", 0, NULL);
+    }
+    return true;
 }
 
 bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
@@ -86,32 +136,22 @@ static tr_tv flat_at(tr_em *e, tr_tv a, tr_tv i) {
     return tr_em_load(e, a, idx);
 }
 
-static bool is_const(const tr_em *e, tr_tv x, int64_t *v) {
-    if (tr_tv_lit_int(x, v))
-        return true;
-    const tr_ins *d = e->dry ? NULL : tr_at(e->b.fn, x.v);
-    if (!d || d->op != TR_OP_CONST)
-        return false;
-    *v = d->imm.i;
-    return true;
-}
-
-/* A range from a known number >= 0 upwards, or down to one >= -1, spans less than 2**63: no offset from its start
- * wraps. Others may span more, and their offsets wrap although their items do not. */
-static bool is_narrow(tr_em *e, tr_tv r) {
-    int64_t step, from;
-    if (r.ty->n)
-        return true;
-    if (!is_const(e, tr_em_item(e, r, 2), &step) || step == 0)
-        return false;
-    return is_const(e, tr_em_item(e, r, step > 0 ? 0 : 1), &from) && from >= (step > 0 ? 0 : -1);
-}
-
+/* The item at a position in range; only offsets within a narrow range are sure not to wrap, but a step of 1 never leaves the
+ * items. */
 static tr_tv range_at(tr_em *e, tr_tv r, tr_tv i) {
     tr_tv start = tr_em_item(e, r, 0), step = tr_em_item(e, r, 2);
+    if (r.ty->n)
+        return tr_em_nsw(e, TR_OP_ADD, start, i);
     if (!is_narrow(e, r))
         return tr_em_op2(e, TR_OP_ADD, start, tr_em_op2(e, TR_OP_MUL, i, step));
-    return tr_em_nsw(e, TR_OP_ADD, start, r.ty->n ? i : tr_em_nsw(e, TR_OP_MUL, i, step));
+    return tr_em_nsw(e, TR_OP_ADD, start, tr_em_nsw(e, TR_OP_MUL, i, step));
+}
+
+/* The same from the end, exact for any number of items. */
+static tr_tv range_back_at(tr_em *e, tr_tv r, tr_tv i) {
+    if (r.ty->n)
+        return tr_em_nsw(e, TR_OP_SUB, tr_em_item(e, r, 1), tr_em_nsw(e, TR_OP_ADD, i, one(e)));
+    return range_at(e, r, tr_em_op2(e, TR_OP_SUB, tr_em_op2(e, TR_OP_SUB, range_count(e, r), one(e)), i));
 }
 
 bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
@@ -132,6 +172,10 @@ bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
         return true;
     case TR_ITER_REVERSED:
         x[0] = tr_em_item(e, it, 0);
+        if (x[0].ty->kind == TR_TY_RANGE) {
+            *out = tr_em_conv(e, range_back_at(e, x[0], i), x[0].ty->elem);
+            return true;
+        }
         if (!tr_em_iterlen(e, x[0], &n))
             return false;
         return tr_em_iterget(e, x[0], tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, n, one(e)), i), out);

@@ -30,6 +30,8 @@ bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
 bool tr_lib_np_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
 /* Common type of two scalars as NumPy 2 has it: weak ones do not widen. Weak when both are. */
 const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y);
+/* Number of items of a range, for len() and indices: OverflowError where int64 does not hold it. */
+bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n);
 /* Item of a tuple at a run-time position in range. */
 bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
 

@@ -340,7 +340,7 @@ bool tr_lib_py_len(tr_em *e, const tr_bcall *c, tr_tv *out) {
               (x.ty->kind == TR_TY_ITER && x.ty->sub == TR_ITER_FLAT);
     if (!ok)
         return tr_em_error(e, "%s has no len()", tr_em_tyname(e, x.ty));
-    return tr_em_iterlen(e, x, out);
+    return x.ty->kind == TR_TY_RANGE ? tr_lib_range_size(e, x, out) : tr_em_iterlen(e, x, out);
 }
 
 bool tr_lib_py_enumerate(tr_em *e, const tr_bcall *c, tr_tv *out) {

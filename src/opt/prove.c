@@ -430,6 +430,37 @@ static void define(tr_prover *p, tr_val v, int depth) {
     p->ndefining--;
 }
 
+/* v = (z < 0 ? INT64_MAX : z) for a wrapped sum z: the length of a range (lib/iter.c). */
+static bool is_clamped(const tr_fn *f, tr_val v, tr_val *z) {
+    const tr_ins *in = tr_at(f, v);
+    int64_t k;
+    if (in->op != TR_OP_SELECT || in->ty->kind != TR_TY_I64 || !tr_get_int(f, in->args[1], &k) ||
+        k != INT64_MAX)
+        return false;
+    const tr_ins *c = tr_at(f, in->args[0]);
+    *z = in->args[2];
+    tr_op op = (tr_op)tr_at(f, *z)->op;
+    return c->op == TR_OP_CMP && c->sub == TR_CMP_LT && c->args[0] == *z && tr_get_int(f, c->args[1], &k) &&
+           k == 0 && (op == TR_OP_ADD || op == TR_OP_SUB);
+}
+
+/* A fact e >= 0 that grows with a clamped sum v holds for the exact sum too when that is not negative: either the machine has it
+ * as it is, or it is 2**63 or more. */
+static void resolve_clamp(tr_prover *p, const tr_lin *e, tr_val v, int depth) {
+    tr_val z;
+    if (!is_clamped(p->f, v, &z))
+        return;
+    const tr_ins *in = tr_at(p->f, z);
+    tr_lin sum = linearize(p, in->args[0], EXPR_DEPTH), y = linearize(p, in->args[1], EXPR_DEPTH), exact = *e;
+    if (!tr_lin_add(&sum, &y, in->op == TR_OP_ADD ? 1 : -1) || !not_negative(p, &sum))
+        return;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (e->t[i].v == v && e->t[i].k > 0 && put(&exact, i, &sum)) {
+            assume(p, &exact, depth);
+            return;
+        }
+}
+
 /* A fact e about a select s: when one arm would contradict it, the other was taken. That is what makes
  * `c < (stop > start ? stop - start : 0)` with c >= 0 say `c < stop - start` and `stop > start`. */
 static void resolve_select(tr_prover *p, const tr_lin *e, uint32_t i, int depth) {
@@ -443,11 +474,14 @@ static void resolve_select(tr_prover *p, const tr_lin *e, uint32_t i, int depth)
         tr_lin v = tr_lin_val(taken);
         tr_wide k;
         assume_cond(p, in->args[0], arm == 0);
-        if (!const_of(p->f, taken, &k) && put(&whole, i, &v))
+        bool plain = !const_of(p->f, taken, &k) && put(&whole, i, &v);
+        if (plain)
             assume(p, &whole, depth);
         by = linearize(p, taken, EXPR_DEPTH); /* what is known by now may let it come apart */
         if (put(&parts, i, &by))
             assume(p, &parts, depth);
+        if (plain)
+            resolve_clamp(p, &whole, taken, depth);
         return;
     }
 }

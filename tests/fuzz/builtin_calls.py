@@ -611,7 +611,8 @@ def iterable(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[F
     """Item type and starter of ``range``, ``enumerate``, ``zip`` and ``reversed``; None for another call."""
     name = node.func.id  # type: ignore[attr-defined]
     if name == "range":
-        return _range(inst, node, env)
+        item, span = _range(inst, node, env)
+        return item, lambda frame: iter(span(frame))
     if name == "enumerate":
         item, start = inst.iterable(node.args[0], env)
         ty, first = inst.expr(node.args[1], env) if len(node.args) > 1 else ("wint", lambda frame: 0)
@@ -631,7 +632,7 @@ def counted_from(items: Iterator, first: int) -> Iterator:
     return enumerate(items, first)
 
 
-def _range(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Frame], Iterator]]:
+def _range(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Frame], range]]:
     args = [inst.expr(a, env) for a in node.args]
     if not all(is_scalar(t) and (t == "wint" or t in INTS) for t, _ in args):
         raise IllTyped("range")
@@ -640,29 +641,21 @@ def _range(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Fra
         raise Unspecified("Numba's range of an unsigned integer")
     ty = "uint64" if "uint64" in unsigned and all(t in UNSIGNED or t == "wint" for t, _ in args) else "int64"
 
-    def run(frame: Frame) -> Iterator:
+    def run(frame: Frame) -> range:
         values = [fn(frame) for _, fn in args]
         if any(v >= 2**63 for v in values) or ty == "uint64" and any(v < 0 for v in values):
             raise Unspecified("range beyond int64")
         if len(values) == 3 and values[2] == 0:
             raise Raised("ValueError")
-        span = range(*values)
-        if (
-            len(values) == 3
-            and values[2] != 0
-            and abs(span.stop - span.start) >= 2**63
-            or span.stop - span.start >= 2**63
-        ):
-            raise Unspecified("range of 2**63 or more")
-        return iter(span)
+        return range(*values)
 
     return ty, run
 
 
 def _reversed(inst: Instance, node: ast.expr, env: Env) -> tuple[Any, Callable[[Frame], Iterator]]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
-        item, start = _range(inst, node, env)
-        return item, lambda frame: iter(list(start(frame))[::-1])
+        item, span = _range(inst, node, env)
+        return item, lambda frame: reversed(span(frame))
     ty, fn = inst.expr(node, env)
     if not isinstance(ty, Array) or ty.ndim != 1:
         raise IllTyped("reversed")

@@ -644,7 +644,8 @@ class Function(Expressions):
         i, count, total = self.fresh("i"), self.fresh("s"), self.fresh("s")
         self.emit(f"{count} = 0")
         self.emit(f"{total} = 0")
-        self.emit(f"for {i} in range({', '.join(parts)}):")
+        span = f"range({', '.join(parts)})"
+        self.emit(f"for {i} in {f'reversed({span})' if self.chance(0.2) else span}:")
         self.emit(f"    {count} += 1")
         self.emit(f"    {total} ^= {i}")
         self.emit(f"    if {count} > {self.rng.randint(0, 4)}:")

@@ -87,3 +87,13 @@ def test_types_and_zeros():
         with pytest.raises(ZeroDivisionError, match="complex division by zero"):
             run("a / b", 1j, zero)
         assert bits(run("a / b", 1 + 2j, zero, error_model="numpy")) == bits(complex(math.inf, math.inf))
+
+
+@pytest.mark.parametrize("name", ["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"])
+@given(x=numbers, y=numbers)
+def test_order_is_numpys(name, x, y):
+    """A NaN in an imaginary part makes every order false."""
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(np.complex128(x), np.complex128(y))
+    assert run(f"np.{name}(a, b)", x, y) == want
+    assert run(f"np.{name}(a, b)", np.array([x]), y)[0] == want
