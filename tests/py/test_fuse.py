@@ -1,0 +1,166 @@
+"""Merged patterns give what NumPy gives step by step: any expression, any sizes that broadcast, arrays that overlap."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treadle import njit
+
+
+def expressions():
+    """Texts of array expressions over 2-d arrays a, b, c of one shape or sizes that broadcast."""
+    leaf = st.sampled_from(["a", "b", "c", "k"])
+    return st.recursive(
+        leaf,
+        lambda x: st.one_of(
+            st.tuples(x, st.sampled_from("+-*"), x).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+            x.map(lambda e: f"np.maximum({e}, a)"),
+            x.map(lambda e: f"np.where({e} > 0.5, {e}, -b)"),
+            x.map(lambda e: f"np.sqrt(np.abs({e}))"),
+        ),
+        max_leaves=8,
+    )
+
+
+def shapes():
+    """Three shapes that broadcast to (n, m)."""
+    return st.tuples(st.integers(0, 9), st.integers(0, 9)).flatmap(
+        lambda s: st.tuples(*[st.sampled_from([s, s, s, (1, s[1]), (s[0], 1), (1, 1)]) for _ in range(3)])
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(expressions(), min_size=1, max_size=3), shapes(), st.integers(0, 2**32))
+def test_expressions(texts, sizes, seed):
+    lines = [f"    t{i} = ({e}) + 0.0 * a" for i, e in enumerate(texts)]
+    out = ", ".join(f"t{i}" for i in range(len(texts)))
+    used = " + ".join(f"t{i}" for i in range(len(texts)))
+    source = "def f(a, b, c, k):\n" + "\n".join(lines) + f"\n    s = {used}\n    return s * 2.0, {out}\n"
+    space = {"np": np}
+    exec(source, space)
+    rng = np.random.default_rng(seed)
+    args = [rng.standard_normal(s) for s in sizes] + [rng.standard_normal()]
+    with np.errstate(all="ignore"):
+        want = space["f"](*args)
+    got = njit(space["f"])(*args)
+    for g, w in zip(got, want, strict=True):
+        np.testing.assert_array_equal(g, w)
+
+
+def test_sizes_that_do_not_agree():
+    @njit
+    def f(a, b, c):
+        t = a + b
+        return t * c
+
+    x, y = np.ones(3), np.ones(4)
+    np.testing.assert_array_equal(f(x, np.ones(1), x), x * 2)
+    np.testing.assert_array_equal(f(np.ones(1), y, y), y * 2)
+    for args in [(x, y, x), (x, x, y)]:
+        with pytest.raises(ValueError, match="3 and 4"):
+            f(*args)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 12),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.sampled_from(
+        [
+            "d[:] = s * 2.0 + 1.0",
+            "d += s",
+            "d[:] = s + d",
+            "d *= 2.0; d[:] = s - d",
+            "t = s * 3.0; d[:] = t; t += d",
+        ]
+    ),
+)
+def test_overlap(n, i, j, text):
+    """Views of one array, read and written: all is read before anything is written, statement by statement."""
+    source = f"def f(x, i, j, n):\n    d = x[i:i + n]\n    s = x[j:j + n]\n    {text}\n    return d.sum()\n"
+    space = {}
+    exec(source, space)
+    a = np.arange(20.0) ** 1.5
+    b = a.copy()
+    want = space["f"](a, i, j, n)
+    assert njit(space["f"])(b, i, j, n) == pytest.approx(want, rel=1e-12)
+    np.testing.assert_array_equal(a, b)
+
+
+def test_reductions_beside_each_other():
+    @njit
+    def f(a, b):
+        d = a - b
+        return d.sum(), (d * d).sum(), d.min(), d.max(), np.abs(d).max(), d.argmax(), d
+
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((2, 1000))
+    got, want = f(a, b), f.py_func(a, b)
+    for g, w in zip(got[2:], want[2:], strict=True):
+        np.testing.assert_array_equal(g, w)
+    np.testing.assert_allclose(got[:2], want[:2], rtol=1e-13)
+
+
+def test_written_between():
+    """What a pattern reads is changed before the one that it could be merged with."""
+
+    @njit
+    def f(a, b):
+        t = a * 2.0
+        a[0] = 100.0
+        u = t + b
+        b[:] = 7.0
+        v = u + t
+        return u, v
+
+    x, y = np.arange(4.0), np.ones(4)
+    p, q = x.copy(), y.copy()
+    for g, w in zip(f(x, y), f.py_func(p, q), strict=True):
+        np.testing.assert_array_equal(g, w)
+    np.testing.assert_array_equal(x, p)
+    np.testing.assert_array_equal(y, q)
+
+
+def test_arrays_that_are_not_made():
+    import treadle
+
+    @njit
+    def f(a, b):
+        return (a * 2.0 + b * 3.0 - a * b).sum()
+
+    a = np.ones(10)
+    f(a, a)
+    before = treadle.stats()["arrays_allocated"]
+    assert f(a, a) == 40.0
+    assert treadle.stats()["arrays_allocated"] == before
+
+
+PROGRAM = """
+import numpy as np
+from treadle import njit
+@njit
+def f(a, b):
+    t = a * 2.0
+    u = t + b
+    v = a[::-1] + u[::-1]
+    return v
+f(np.ones(4), np.ones(4))
+"""
+
+
+def test_dump_says_what_was_merged():
+    env = os.environ | {"TREADLE_DUMP": "fuse"}
+    r = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=True)
+    assert "patterns of lines 6 and 7: merged, what the first writes is read at once" in r.stderr
+    assert "not merged: the second reads the array by another view" in r.stderr
+    env = os.environ | {"TREADLE_DUMP": "fuse", "TREADLE_SKIP": "fuse"}
+    r = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=True)
+    assert "merged" not in r.stderr
