@@ -22,7 +22,8 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "infer": ("ir", "lib"),
     "opt": ("ir",),
     "rt": ("base",),
-    "code": ("rt",),
+    "vmath": ("base",),
+    "code": ("rt", "vmath"),
     "dev": ("rt", "code"),
     "lower": (
         "ir",
@@ -30,7 +31,8 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
         "rt/rt.def",
         "rt/layout.h",
         "code/meta.h",
-    ),  # meta: what goes with the machine code
+        "vmath/vmath.h",
+    ),  # meta: what goes with the machine code; vmath: names of vector variants
     "jit": ("lower",),
     # The back end is a library of its own, opened at run time: the driver knows its door and nothing behind it.
     "driver": ("ir", "front", "infer", "lib", "opt", "rt", "code", "dev", "jit/backend.h"),

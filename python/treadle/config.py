@@ -10,6 +10,9 @@ PROMOTION : str
     ``TREADLE_PROMOTION`` (``"treadle"`` or ``"numba"``): what ``promotion=None`` means.
 OPT_LEVEL : int
     ``TREADLE_OPT_LEVEL``: 0 quick code, 2 Treadle's own pipeline (default), 3 LLVM's default one.
+CPU : int
+    ``TREADLE_CPU``: the processor to make code for: ``"native"`` (0, default), or a level of the x86-64 ABI that this machine
+    has, ``"x86-64"`` (1) to ``"x86-64-v4"`` (4).
 PLANT : int
     ``TREADLE_PLANT``: which planted fault is on; only builds made to test the tests have any.
 
@@ -20,7 +23,7 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["BOUNDSCHECK", "DISABLE_JIT", "OPT_LEVEL", "PLANT", "PROMOTION"]
+__all__ = ["BOUNDSCHECK", "CPU", "DISABLE_JIT", "OPT_LEVEL", "PLANT", "PROMOTION"]
 
 
 def _number(name: str, default: int, allowed: range | tuple[int, ...]) -> int:
@@ -47,4 +50,6 @@ DISABLE_JIT: bool = bool(_number("TREADLE_DISABLE_JIT", 0, (0, 1)))
 BOUNDSCHECK: bool = bool(_number("TREADLE_BOUNDSCHECK", 1, (0, 1)))
 PROMOTION: str = _choice("TREADLE_PROMOTION", "treadle", ("treadle", "numba"))
 OPT_LEVEL: int = _number("TREADLE_OPT_LEVEL", 2, (0, 2, 3))
+_CPUS = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+CPU: int = _CPUS.index(_choice("TREADLE_CPU", "native", _CPUS))
 PLANT: int = _number("TREADLE_PLANT", 0, range(0, 33))

@@ -89,7 +89,7 @@ _REFUSED = {
 
 
 def _flags(options: dict[str, Any]) -> dict[str, int]:
-    flags: dict[str, int] = {"plant": config.PLANT, "opt_level": config.OPT_LEVEL}
+    flags: dict[str, int] = {"plant": config.PLANT, "opt_level": config.OPT_LEVEL, "cpu": config.CPU}
     for name in options:
         if name in _REFUSED:
             raise TypeError(f"option {name!r} is not supported: {_REFUSED[name]}")

@@ -22,6 +22,13 @@ enum {
         TR_FM_ALL = 127u
 };
 
+/* Processors that code can be made for, beside this machine's own: levels of the x86-64 ABI. */
+#define TR_CPUS(X)    \
+    X(1, "x86-64")    \
+    X(2, "x86-64-v2") \
+    X(3, "x86-64-v3") \
+    X(4, "x86-64-v4")
+
 /* X(field, C type, default). All integers so that hashing and comparing need no cases. */
 #define TR_OPTS(X)                                                                                         \
     X(fastmath, uint8_t, 0)      /* set of TR_FM_* */                                                      \
@@ -32,6 +39,7 @@ enum {
     X(debug, uint8_t, 0)         /* line tables, frame pointers, GDB and perf registration */              \
     X(nogil, uint8_t, 0)         /* call without the GIL; does not change code but the entry's contract */ \
     X(opt_level, uint8_t, 2)     /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */   \
+    X(cpu, uint8_t, 0)           /* 0: this machine; 1 to 4: a level of the x86-64 ABI, see TR_CPUS */     \
     X(plant, uint8_t, 0)         /* test builds: which planted miscompile is on (0 = none) */
 
 typedef struct tr_opts {

@@ -29,7 +29,7 @@ tr_entry_fn tr_module_entry(const tr_module *m);
 const tr_meta *tr_module_meta(const tr_module *m);
 size_t tr_module_bytes(const tr_module *m);
 uint64_t tr_code_live_bytes(void); /* of all modules of the process */
-/* Any runtime symbol by name: rt.def, libm, and SLEEF (opened when first asked for). NULL when unknown. */
+/* Any runtime symbol by name: rt.def, libm, and vector math (SLEEF is opened when first asked for). NULL when unknown. */
 void *tr_symbol_find(const char *name);
 
 /* --- cache.c: object files on disk, addressed by content --- */

@@ -253,6 +253,12 @@ static bool map_sections(ld *l) {
     return true;
 }
 
+static bool missing(ld *l, const char *name) {
+    bool sleef = !strncmp(name, "Sleef_", 6) || !strncmp(name, "tr_vm_", 6);
+    return fail(l, "code refers to `%s`, which %s does not have", name,
+                sleef ? "libsleef.so.3 (not found, or another version)" : "the runtime");
+}
+
 static bool resolve_symbols(ld *l) {
     for (uint32_t i = 1; i < l->nsym; i++) {
         const Elf64_Sym *y = &l->sym[i];
@@ -262,7 +268,7 @@ static bool resolve_symbols(ld *l) {
         if (x == SHN_UNDEF && used) {
             l->val[i] = (uint64_t)(uintptr_t)l->env->resolve(l->env->self, sym_name(l, i));
             if (!l->val[i])
-                return fail(l, "code refers to `%s`, which the runtime does not have", sym_name(l, i));
+                return missing(l, sym_name(l, i));
         } else if (x == SHN_COMMON || x == SHN_XINDEX || ELF64_ST_TYPE(y->st_info) == STT_GNU_IFUNC) {
             return fail(l, "object file: symbol `%s` is of a kind that is not loaded", sym_name(l, i));
         } else if (x < l->eh.e_shnum && l->grp[x] != G_SKIP) {

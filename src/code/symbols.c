@@ -1,15 +1,14 @@
 /* Names that compiled code may refer to, and their addresses.
  *
  * Runtime functions come from rt.def; the C library's memory functions are listed here because the code generator makes
- * calls to them by itself; everything else is asked of libm, and "Sleef_*" of SLEEF, which is opened when first asked for:
- * beside this library if it lies there (wheels bring it along), else from the system.
- * The handles are process-wide and never closed: code modules hold addresses from them. */
+ * calls to them by itself; vector math is vmath/'s, which opens SLEEF when first asked for; everything else is asked of libm.
+ * The handle is process-wide and never closed: code modules hold addresses from it. */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "code/code.h"
+#include "vmath/vmath.h"
 
 /* Declared without their real types: only addresses matter here. */
 #define X(id, symbol, sig, effects) void symbol_##id(void) __asm__(symbol);
@@ -42,25 +41,11 @@ static void *memory_fn(const char *name) {
     return NULL;
 }
 
-static pthread_once_t libm_once = PTHREAD_ONCE_INIT, sleef_once = PTHREAD_ONCE_INIT;
-static void *libm, *sleef; /* written once, under the guards above */
+static pthread_once_t libm_once = PTHREAD_ONCE_INIT;
+static void *libm; /* written once, under the guard above */
 
 static void open_libm(void) {
     libm = dlopen("libm.so.6", RTLD_LAZY | RTLD_LOCAL);
-}
-
-static void open_sleef(void) {
-    static const char lib[] = "libsleef.so.3";
-    Dl_info here;
-    char path[4096];
-    if (dladdr((void *)(uintptr_t)open_sleef, &here) && here.dli_fname && strchr(here.dli_fname, '/')) {
-        int dir = (int)(strrchr(here.dli_fname, '/') - here.dli_fname);
-        int n = snprintf(path, sizeof path, "%.*s/%s", dir, here.dli_fname, lib);
-        if (n > 0 && (size_t)n < sizeof path)
-            sleef = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    }
-    if (!sleef)
-        sleef = dlopen(lib, RTLD_LAZY | RTLD_LOCAL);
 }
 
 void *tr_symbol_find(const char *name) {
@@ -70,10 +55,10 @@ void *tr_symbol_find(const char *name) {
     void *p = memory_fn(name);
     if (p)
         return p;
-    if (!strncmp(name, "Sleef_", 6)) {
-        pthread_once(&sleef_once, open_sleef);
-        return sleef ? dlsym(sleef, name) : NULL;
-    }
+    bool foreign;
+    p = tr_vmath_symbol(name, &foreign);
+    if (!foreign)
+        return p;
     pthread_once(&libm_once, open_libm);
     return libm ? dlsym(libm, name) : NULL;
 }

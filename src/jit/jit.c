@@ -21,10 +21,17 @@ static const char *target(void);
 
 /* --- once per process --- */
 
+enum { CPUS = 5 }; /* this machine's, and the levels of TR_CPUS */
+
+typedef struct cpu {
+    const char *name, *features; /* NULL: this machine lacks something of it */
+    unsigned vector_bits;
+} cpu;
+
 typedef struct host {
     LLVMTargetRef target;
-    char *triple, *cpu, *features, *layout;
-    unsigned vector_bits;
+    char *triple, *layout;
+    cpu cpus[CPUS];
     char version[64], name[4096]; /* name: CPU and features, for the cache key */
     const char *failed;           /* NULL: fine */
     tr_backend door;
@@ -44,27 +51,64 @@ static void last_words(const char *reason) {
 
 /* Widest vectors that pay: 512 bits where the processor has all of AVX-512 that numerical code uses. Zen 4 computes them in two
  * halves: they are no faster there, and leave more of a short loop to the scalar remainder. */
-static unsigned widest(const char *cpu, const char *features) {
-    if (!strcmp(cpu, "znver4"))
+static unsigned widest(const char *name, const char *features) {
+    if (!strcmp(name, "znver4"))
         return 256;
     return strstr(features, "+avx512dq") && strstr(features, "+avx512vl") ? 512 : 256;
 }
 
-static LLVMTargetMachineRef new_machine(int level) {
+/* Gathers are slow on every processor whose microcode guards them against speculation; three times on the test machine. */
+#define NO_GATHER ",+prefer-no-gather"
+
+/* What of a level's features lowering asks for; LLVM knows the rest by the level's name. */
+static const cpu levels[CPUS] = {
+    [1] = {NULL, "+sse2" NO_GATHER, 128},
+    [2] = {NULL, "+sse2,+sse4.1,+sse4.2" NO_GATHER, 128},
+    [3] = {NULL, "+sse2,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi2" NO_GATHER, 256},
+    [4] = {NULL,
+           "+sse2,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi2,+avx512f,+avx512bw,+avx512cd,+avx512dq,+"
+           "avx512vl" NO_GATHER,
+           512},
+};
+
+/* Does `found` hold every feature that `wanted` names? */
+static bool covers(const char *found, const char *wanted) {
+    char one[32];
+    for (const char *s = wanted; *s; s += *s == ',') {
+        size_t n = strcspn(s, ",");
+        snprintf(one, sizeof one, "%.*s,", (int)n, s);
+        if (!strstr(found, one))
+            return false;
+        s += n;
+    }
+    return true;
+}
+
+/* `found` has the same last feature as the levels have. */
+static void name_cpus(host *h, const char *found) {
+#define X(number, text)                         \
+    h->cpus[number] = levels[number];           \
+    if (covers(found, levels[number].features)) \
+        h->cpus[number].name = text;
+    TR_CPUS(X)
+#undef X
+}
+
+static LLVMTargetMachineRef new_machine(const cpu *c, int level) {
     LLVMCodeGenOptLevel cg = level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
-    return LLVMCreateTargetMachine(the_host.target, the_host.triple, the_host.cpu, the_host.features, cg,
-                                   LLVMRelocPIC, LLVMCodeModelSmall);
+    return LLVMCreateTargetMachine(the_host.target, the_host.triple, c->name, c->features, cg, LLVMRelocPIC,
+                                   LLVMCodeModelSmall);
 }
 
 typedef struct machines {
-    LLVMTargetMachineRef tm[2]; /* code generation level 0; default */
+    LLVMTargetMachineRef tm[CPUS][2]; /* code generation level 0; default */
 } machines;
 
 static void free_machines(void *p) {
     machines *m = p;
-    for (int i = 0; i < 2; i++)
-        if (m->tm[i])
-            LLVMDisposeTargetMachine(m->tm[i]);
+    for (int i = 0; i < 2 * CPUS; i++)
+        if (m->tm[i / 2][i % 2])
+            LLVMDisposeTargetMachine(m->tm[i / 2][i % 2]);
     free(m);
 }
 
@@ -72,7 +116,8 @@ static void describe(host *h) {
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);
     snprintf(h->version, sizeof h->version, "llvm %u.%u.%u, rec %d", major, minor, patch, TR_REC_VERSION);
-    snprintf(h->name, sizeof h->name, "%s %s v%u", h->cpu, h->features, h->vector_bits);
+    snprintf(h->name, sizeof h->name, "%s %s v%u", h->cpus[0].name, h->cpus[0].features,
+             h->cpus[0].vector_bits);
 }
 
 static void set_up(void) {
@@ -84,23 +129,24 @@ static void set_up(void) {
     LLVMInitializeX86AsmPrinter();
     char *why = NULL, *found = LLVMGetHostCPUFeatures();
     h->triple = LLVMGetDefaultTargetTriple();
-    h->cpu = LLVMGetHostCPUName();
-    /* Gathers are slow on every processor whose microcode guards them against speculation; three times on the test machine. */
-    size_t n = strlen(found) + 32;
-    h->features = malloc(n);
-    if (!h->features || pthread_key_create(&machines_key, free_machines)) {
+    const char *name = LLVMGetHostCPUName();
+    size_t n = strlen(found) + sizeof NO_GATHER;
+    char *features = malloc(n + 1); /* room for the comma that covers() looks for */
+    if (!features || pthread_key_create(&machines_key, free_machines)) {
         h->failed = "not enough memory to set up LLVM";
         return;
     }
-    snprintf(h->features, n, "%s,+prefer-no-gather", found);
-    h->vector_bits = widest(h->cpu, found);
+    snprintf(features, n + 1, "%s" NO_GATHER ",", found);
+    name_cpus(h, features);
+    features[n - 1] = 0;
+    h->cpus[0] = (cpu){name, features, widest(name, found)};
     LLVMDisposeMessage(found);
     if (LLVMGetTargetFromTriple(h->triple, &h->target, &why)) {
         h->failed = "this LLVM has no code generator for the host";
         LLVMDisposeMessage(why);
         return;
     }
-    LLVMTargetMachineRef tm = new_machine(0);
+    LLVMTargetMachineRef tm = new_machine(&h->cpus[0], 0);
     LLVMTargetDataRef data = LLVMCreateTargetDataLayout(tm);
     h->layout = LLVMCopyStringRepOfTargetData(data);
     LLVMDisposeTargetData(data);
@@ -115,7 +161,7 @@ static void set_up_once(void) {
 
 /* --- once per thread --- */
 
-static LLVMTargetMachineRef machine(int level) {
+static LLVMTargetMachineRef machine(unsigned which, int level) {
     machines *m = pthread_getspecific(machines_key);
     if (!m) {
         m = calloc(1, sizeof *m);
@@ -124,10 +170,10 @@ static LLVMTargetMachineRef machine(int level) {
             return NULL;
         }
     }
-    int i = level != 0;
-    if (!m->tm[i])
-        m->tm[i] = new_machine(level);
-    return m->tm[i];
+    LLVMTargetMachineRef *tm = &m->tm[which][level != 0];
+    if (!*tm)
+        *tm = new_machine(&the_host.cpus[which], level);
+    return *tm;
 }
 
 /* --- one compile --- */
@@ -140,6 +186,7 @@ typedef struct job {
     LLVMContextRef lc;
     LLVMModuleRef mod;
     LLVMTargetMachineRef tm;
+    const cpu *cpu;
     tr_lower_made made;
     char diag[512]; /* the first error LLVM reported */
 } job;
@@ -245,7 +292,7 @@ static bool stages(job *j) {
     static const tr_want nothing = {NULL, NULL, NULL};
     const tr_want *t = j->want ? j->want : &nothing;
     bool texts = t->llvm || t->llvmopt;
-    tr_lower_want want = {.vector_bits = the_host.vector_bits, .names = texts};
+    tr_lower_want want = {.vector_bits = j->cpu->vector_bits, .features = j->cpu->features, .names = texts};
     LLVMContextSetDiscardValueNames(j->lc, !texts);
     uint64_t t0 = tr_now_ns();
     if (!tr_lower_program(j->p, j->lc, j->mod, &want, &j->made, &j->out->meta))
@@ -275,14 +322,25 @@ static bool compile(tr_prog *p, const tr_want *want, tr_object *out) {
     *out = (tr_object){0};
     if (the_host.failed)
         return tr_fail(ctx, TR_ERR_LOWERING, "%s", the_host.failed);
-    LLVMTargetMachineRef tm = machine(ctx->opts.opt_level);
+    unsigned which = ctx->opts.cpu;
+    if (which >= CPUS || !the_host.cpus[which].name)
+        return tr_fail(ctx, TR_ERR_LOWERING,
+                       "this machine cannot run code for the processor that TREADLE_CPU names");
+    LLVMTargetMachineRef tm = machine(which, ctx->opts.opt_level);
     if (!tm)
         return tr_fail(ctx, TR_ERR_MEMORY, "not enough memory for LLVM");
     LLVMContextRef lc = LLVMContextCreate();
     LLVMModuleRef mod = LLVMModuleCreateWithNameInContext("treadle", lc);
     LLVMSetTarget(mod, the_host.triple);
     LLVMSetDataLayout(mod, the_host.layout);
-    job j = {.p = p, .ctx = ctx, .want = want, .out = out, .lc = lc, .mod = mod, .tm = tm};
+    job j = {.p = p,
+             .ctx = ctx,
+             .want = want,
+             .out = out,
+             .lc = lc,
+             .mod = mod,
+             .tm = tm,
+             .cpu = &the_host.cpus[which]};
     LLVMContextSetDiagnosticHandler(lc, on_diagnostic, &j);
     jmp_buf *outer = ctx->arena.oom, here;
     bool ok;

@@ -25,6 +25,7 @@ typedef enum tr_lattr {
     TR_LA_ARGWRITE /* memory(argmem: write) */,
     TR_LA_RUNTIME /* what tr_rt_* may touch: their arguments and what compiled code never looks at */,
     TR_LA_NOCAPTURE,
+    TR_LA_SPECULATABLE,
     TR_LA__COUNT
 } tr_lattr;
 
@@ -51,6 +52,7 @@ typedef struct tr_lm {
     tr_linst *insts;
     TR_VEC(tr_msite) sites;
     lv trace_fn;
+    TR_VEC(lv) variants;   /* vector variants of functions, which nothing calls yet */
     struct tr_ldebug *dbg; /* NULL unless opts.debug */
     bool complex;          /* tr_lower_made */
     bool failed;
@@ -125,6 +127,7 @@ void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv
 void tr_lower_bitcast(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x); /* float operands */
+void tr_lower_keep_variants(tr_lm *m);                      /* when the module is complete */
 void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in);
 /* Calls a row of rt.def with arguments given as parts (frame and text are added); parts of the result in out. */
 void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char *text, lv *out);

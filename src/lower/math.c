@@ -1,15 +1,18 @@
 /* Named mathematical functions and calls into the runtime.
  *
- * A function with an LLVM intrinsic that x86-64 has an instruction for uses it; the others call libm by name, marked as what
- * they are: without side effects (errno is not Python's). The tests of a float's kind are comparisons, and never marked
- * fast, so that isnan() means what it says under fastmath too.
- * Vector variants: `variants` is the one place that knows them; a call with a text from there may be vectorised. */
+ * A function with an LLVM intrinsic that x86-64 has an instruction for uses it. Of the others, those with a row in vmath/ call
+ * its scalar twin, and say on the call which vector variants the machine has: LLVM's vectoriser takes these, the twin
+ * serves the rest of the loop and every other place, with the same bits. The remaining ones call libm by name. All are marked as
+ * what they are: without side effects (errno is not Python's). The tests of a float's kind are comparisons, and never
+ * marked fast, so that isnan() means what it says under fastmath too. */
 #include "lower/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ir/rtinfo.h"
+#include "vmath/vmath.h"
 
 /* --- the runtime --- */
 
@@ -146,38 +149,86 @@ static lv is_kind(tr_lf *w, tr_mathfn fn, lv x) {
 
 /* --- named functions --- */
 
-/* Value of the attribute "vector-function-abi-variant" for a function of an element type, or NULL: not to be vectorised. */
-static const char *variants(const tr_lm *m, tr_mathfn fn, lt t) {
-    (void)m;
-    (void)fn;
-    (void)t;
-    return NULL;
-}
-
-/* A libm function of `arity` operands of one type. */
-static lv libm(tr_lf *w, const char *name, unsigned arity, const lv *x) {
-    lt t = LLVMTypeOf(x[0]), params[3] = {t, t, t}, type = LLVMFunctionType(t, params, arity, 0);
-    bool fresh;
-    lv f = tr_lower_declare(w->m, name, type, &fresh);
-    if (fresh) {
-        tr_lower_fn_attr(w->m, f, TR_LA_NOUNWIND);
-        tr_lower_fn_attr(w->m, f, TR_LA_WILLRETURN);
-        tr_lower_fn_attr(w->m, f, TR_LA_PURE);
+/* Twins and variants may also run where the program would not call them: if-conversion needs that. libm's stay where they are. */
+static lv declare_math(tr_lm *m, const char *name, lt type, bool anywhere, bool *fresh) {
+    lv f = tr_lower_declare(m, name, type, fresh);
+    if (*fresh) {
+        tr_lower_fn_attr(m, f, TR_LA_NOUNWIND);
+        tr_lower_fn_attr(m, f, TR_LA_WILLRETURN);
+        tr_lower_fn_attr(m, f, TR_LA_PURE);
+        if (anywhere)
+            tr_lower_fn_attr(m, f, TR_LA_SPECULATABLE);
     }
-    return tr_lower_fast(w, LLVMBuildCall2(w->b, type, f, (lv *)x, arity, ""));
+    return f;
 }
 
-static lv call_math(tr_lf *w, tr_mathfn fn, lt t, const lv *x) {
+/* The attribute that lists a function's vector variants, which it also declares. NULL: there are none. */
+static LLVMAttributeRef variants(tr_lm *m, const tr_vmrow *r, const char *twin, lt t) {
+    char text[512], name[TR_VM_NAME];
+    size_t n = 0;
+    for (unsigned i = 0; i < tr_vmath_nlevels; i++) {
+        const tr_vmlevel *l = &tr_vmath_levels[i];
+        if (!tr_vmath_has(l, m->want->features, m->want->vector_bits))
+            continue;
+        tr_vmath_variant(r, l, name);
+        lt v = LLVMVectorType(t, tr_vmath_lanes(r, l)), params[2] = {v, v};
+        bool fresh;
+        lv f = declare_math(m, name, LLVMFunctionType(v, params, r->arity, 0), true, &fresh);
+        if (fresh)
+            tr_vec_push(&m->ctx->arena, &m->variants, f);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s_ZGV_LLVM_N%u%s_%s(%s)", n ? "," : "",
+                              tr_vmath_lanes(r, l), r->arity == 2 ? "vv" : "v", twin, name);
+    }
+    static const char key[] = "vector-function-abi-variant";
+    return n ? LLVMCreateStringAttribute(m->lc, key, sizeof key - 1, text, (unsigned)n) : NULL;
+}
+
+/* Nothing calls a variant before the vectoriser runs; this list keeps passes over whole modules from removing them. */
+void tr_lower_keep_variants(tr_lm *m) {
+    if (!m->variants.n)
+        return;
+    lt type = LLVMArrayType2(m->ptr, m->variants.n);
+    lv list = LLVMAddGlobal(m->mod, type, "llvm.compiler.used");
+    LLVMSetInitializer(list, LLVMConstArray2(m->ptr, m->variants.d, m->variants.n));
+    LLVMSetLinkage(list, LLVMAppendingLinkage);
+    LLVMSetSection(list, "llvm.metadata");
+}
+
+/* A function of float operands: `name` as in math.def, `libm` where vector math has no such row. */
+static lv call_math(tr_lf *w, const char *name, const char *libm, unsigned arity, const lv *x) {
     tr_lm *m = w->m;
-    const tr_mathinfo *info = &tr_math_info[fn];
-    lv call = libm(w, t == m->f32 ? info->f32 : info->f64, info->arity, x);
-    const char *abi = variants(m, fn, t);
-    if (abi) {
-        LLVMAttributeRef a =
-            LLVMCreateStringAttribute(m->lc, "vector-function-abi-variant", 27, abi, (unsigned)strlen(abi));
+    lt t = LLVMTypeOf(x[0]), params[3] = {t, t, t}, type = LLVMFunctionType(t, params, arity, 0);
+    char family = tr_vmath_family(m->want->features), twin[TR_VM_NAME];
+    const tr_vmrow *r = tr_vmath_find(name, t == m->f32, m->ctx->opts.fastmath & TR_FM_AFN, family);
+    if (r)
+        tr_vmath_twin(r, family, twin);
+    bool fresh;
+    lv f = declare_math(m, r ? twin : libm, type, r != NULL, &fresh);
+    lv call = LLVMBuildCall2(w->b, type, f, (lv *)x, arity, "");
+    LLVMAttributeRef a = r && m->ctx->opts.opt_level > 0 ? variants(m, r, twin, t) : NULL;
+    if (a)
         LLVMAddCallSiteAttribute(call, L_ON_FUNCTION, a);
+    return tr_lower_fast(w, call);
+}
+
+/* In doubles nothing over- or underflows, and the one rounding at the end decides: 0.5 ULP. An infinity wins over nan. */
+static lv hypot_f32(tr_lf *w, const lv *x) {
+    tr_lm *m = w->m;
+    lv sum = NULL, wild = NULL;
+    for (int i = 0; i < 2; i++) {
+        lv d = LLVMBuildFPExt(w->b, x[i], m->f64, ""), sq = LLVMBuildFMul(w->b, d, d, "");
+        lv inf = is_kind(w, TR_MATH_ISINF, x[i]);
+        sum = sum ? LLVMBuildFAdd(w->b, sum, sq, "") : sq;
+        wild = wild ? l_or(w->b, wild, inf) : inf;
     }
-    return call;
+    lv r = LLVMBuildFPTrunc(w->b, tr_lower_intrinsic(w, "llvm.sqrt", m->f64, 1, &sum), m->f32, "");
+    return l_select(w->b, wild, LLVMConstReal(m->f32, (double)INFINITY), r);
+}
+
+/* x - y where that is positive, else +0; nan stays. */
+static lv fdim_of(tr_lf *w, const lv *x) {
+    lv no = l_fcmp(w->b, LLVMRealOLE, x[0], x[1]);
+    return l_select(w->b, no, LLVMConstReal(LLVMTypeOf(x[0]), 0.0), LLVMBuildFSub(w->b, x[0], x[1], ""));
 }
 
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
@@ -187,7 +238,12 @@ lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
         return is_kind(w, fn, x[0]);
     if (info->intrinsic)
         return tr_lower_fast(w, tr_lower_intrinsic(w, info->intrinsic, t, info->arity, x));
-    return call_math(w, fn, t, x);
+    if (fn == TR_MATH_FDIM)
+        return fdim_of(w, x);
+    bool f32 = t == w->m->f32;
+    if (fn == TR_MATH_HYPOT && f32)
+        return hypot_f32(w, x);
+    return call_math(w, info->name, f32 ? info->f32 : info->f64, info->arity, x);
 }
 
 static int rt_row(const char *name) {
@@ -221,7 +277,7 @@ static lv float_pow(tr_lf *w, const lv *x) {
         if (LLVMConstRealGetDouble(x[1], &inexact) == 2.0)
             return tr_lower_fast(w, LLVMBuildFMul(w->b, x[0], x[0], ""));
     }
-    return libm(w, LLVMTypeOf(x[0]) == w->m->f32 ? "powf" : "pow", 2, x);
+    return call_math(w, "pow", LLVMTypeOf(x[0]) == w->m->f32 ? "powf" : "pow", 2, x);
 }
 
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in) {

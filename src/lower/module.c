@@ -21,11 +21,17 @@ static void init_attrs(tr_lm *m) {
         const char *name;
         uint64_t value;
     } rows[TR_LA__COUNT] = {
-        [TR_LA_NOUNWIND] = {"nounwind", 0},   [TR_LA_WILLRETURN] = {"willreturn", 0},
-        [TR_LA_COLD] = {"cold", 0},           [TR_LA_NOINLINE] = {"noinline", 0},
-        [TR_LA_NOALIAS] = {"noalias", 0},     [TR_LA_READONLY] = {"readonly", 0},
-        [TR_LA_PURE] = {"memory", 0},         [TR_LA_ARGWRITE] = {"memory", 2},
-        [TR_LA_NOCAPTURE] = {"nocapture", 0}, [TR_LA_RUNTIME] = {"memory", 15},
+        [TR_LA_NOUNWIND] = {"nounwind", 0},
+        [TR_LA_WILLRETURN] = {"willreturn", 0},
+        [TR_LA_COLD] = {"cold", 0},
+        [TR_LA_NOINLINE] = {"noinline", 0},
+        [TR_LA_NOALIAS] = {"noalias", 0},
+        [TR_LA_READONLY] = {"readonly", 0},
+        [TR_LA_PURE] = {"memory", 0},
+        [TR_LA_ARGWRITE] = {"memory", 2},
+        [TR_LA_NOCAPTURE] = {"nocapture", 0},
+        [TR_LA_RUNTIME] = {"memory", 15},
+        [TR_LA_SPECULATABLE] = {"speculatable", 0},
     };
     for (int i = 0; i < TR_LA__COUNT; i++) {
         unsigned kind = LLVMGetEnumAttributeKindForName(rows[i].name, strlen(rows[i].name));
@@ -236,6 +242,7 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
     for (uint32_t i = 0; i < p->insts.n && ok; i++)
         if (m.insts[i].called)
             ok = tr_lower_inst(&m, i, false);
+    tr_lower_keep_variants(&m);
     if (m.dbg)
         tr_lower_debug_close(&m);
     tr_lower_meta(&m, meta);

@@ -26,7 +26,14 @@ def test_disable_jit():
 
 @pytest.mark.parametrize(
     "name",
-    ["TREADLE_DISABLE_JIT", "TREADLE_BOUNDSCHECK", "TREADLE_PROMOTION", "TREADLE_OPT_LEVEL", "TREADLE_PLANT"],
+    [
+        "TREADLE_DISABLE_JIT",
+        "TREADLE_BOUNDSCHECK",
+        "TREADLE_PROMOTION",
+        "TREADLE_OPT_LEVEL",
+        "TREADLE_PLANT",
+        "TREADLE_CPU",
+    ],
 )
 def test_a_variable_with_a_bad_value_is_told(name):
     r = python("from treadle import njit", **{name: "perhaps"})
