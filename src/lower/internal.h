@@ -102,6 +102,8 @@ void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) __attribute__((for
 
 /* --- loops.c --- */
 void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks */
+/* Metadata for the jump back of a loop that hardly ever runs: vectors for it are not worth their compile time. */
+lv tr_lower_no_vectors(tr_lm *m);
 /* Was the index read from memory, so that nothing is known of it? */
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index);
 

@@ -83,6 +83,10 @@ static void mark_loops(tr_lf *w, const uint8_t *found) {
     }
 }
 
+lv tr_lower_no_vectors(tr_lm *m) {
+    return loop_mark(m, "llvm.loop.vectorize.enable", LLVMConstInt(m->i1, 0, 0));
+}
+
 /* A checked copy of a loop runs when an index is about to be out of range: vectors for it cost time to compile and pay never.
  * Its blocks are cold; the jump back is the one to a block that comes earlier. */
 static void mark_cold(tr_lf *w) {
@@ -92,7 +96,7 @@ static void mark_cold(tr_lf *w) {
         const tr_ins *t = tr_term(f, b);
         for (uint32_t s = 0; tr_blk_at(f, b)->cold && s < tr_nsucc(t); s++)
             if (tr_blk_at(f, t->imm.succ[s].to)->rpo <= i)
-                set_mark(w, b, loop_mark(w->m, "llvm.loop.vectorize.enable", LLVMConstInt(w->m->i1, 0, 0)));
+                set_mark(w, b, tr_lower_no_vectors(w->m));
     }
 }
 

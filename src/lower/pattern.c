@@ -45,7 +45,9 @@ static void loop_end(tr_lpat *s, loop *l, lv next) {
         l_incoming(l->phis[i], s->carry[i], from);
         s->carry[i] = l->phis[i];
     }
-    LLVMBuildBr(b, l->head);
+    lv back = LLVMBuildBr(b, l->head);
+    if (s->cold)
+        LLVMSetMetadata(back, s->w->m->kind_loop, tr_lower_no_vectors(s->w->m));
     LLVMMoveBasicBlockAfter(l->exit, from);
     l_at_end(b, l->exit);
 }
@@ -393,6 +395,7 @@ static void setup(tr_lpat *s, const tr_ins *in) {
 
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc};
+    s.cold = tr_blk_at(w->body->f, in->blk)->cold;
     lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * s.p->nred + 1u);
     w->body->vals[v] = out;
     setup(&s, in);

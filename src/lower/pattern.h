@@ -27,9 +27,10 @@ typedef struct tr_lpat {
     unsigned ndim;                         /* of the loops: p->nspace, or 1 when walked as one line */
     unsigned axis[TR_MAX_NDIM];            /* of each loop, outermost first: kept axes come first */
     lv ext[TR_MAX_NDIM], idx[TR_MAX_NDIM]; /* per axis */
-    bool line, open;                       /* open: within the reductions of an index of the kept axes */
-    tr_larr *arr, *earr;                   /* inputs, then outputs; the epilogue's */
-    lv *off; /* running offset of each array, per level: off[level * narr + a] */
+    bool cold;
+    bool line, open;     /* open: within the reductions of an index of the kept axes */
+    tr_larr *arr, *earr; /* inputs, then outputs; the epilogue's */
+    lv *off;             /* running offset of each array, per level: off[level * narr + a] */
     unsigned narr;
     tr_lred *red;
     lv *caps;
