@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from ._core import Function, Signature, Type, empty_cache, stats, typeof
     from .decorators import jit, njit
     from .errors import InternalError, LoweringError, TreadleError, TypingError, UnsupportedError
+    from .ufunc import UfuncInfo, guvectorize, ufunc_info, vectorize
 
 # Where each public name lives; types (int32, float64, ...) come from treadle.types.
 _WHERE = {
     "jit": "decorators",
     "njit": "decorators",
     "empty_cache": "_core",
+    "guvectorize": "ufunc",
+    "ufunc_info": "ufunc",
+    "vectorize": "ufunc",
+    "UfuncInfo": "ufunc",
     "stats": "_core",
     "typeof": "_core",
     "Function": "_core",
@@ -38,7 +43,7 @@ _WHERE = {
 }
 _MODULES = ("config", "errors", "types")
 # Promised for later: they can be imported, and say so when they are used.
-_LATER = ("vectorize", "guvectorize", "cuda", "parallel", "prange")
+_LATER = ("cuda", "parallel", "prange")
 # Names of types that would hide Python's own at top level; treadle.types has them.
 _HIDDEN = ("bool", "char", "none")
 
@@ -47,11 +52,14 @@ __all__ = [
     "config",
     "empty_cache",
     "errors",
+    "guvectorize",
     "jit",
     "njit",
     "stats",
     "typeof",
     "types",
+    "ufunc_info",
+    "vectorize",
     *(k for k in _WHERE if k[0].isupper()),
 ]
 

@@ -10,8 +10,6 @@ from .errors import UnsupportedError
 __all__ = ["Missing", "MissingModule"]
 
 _SOON = {
-    "vectorize": "ufuncs come later; write a loop in an @njit function",
-    "guvectorize": "generalised ufuncs come later; write loops in an @njit function",
     "prange": "parallel loops come later; use range",
     "cuda": "CUDA kernels come later",
     "parallel": "the data-parallel primitives come later",

@@ -75,6 +75,20 @@ def _jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     return jit(signature_or_function, **options)
 
 
+def _as_vectorize(decorator: Any) -> Any:
+    """numba.vectorize or guvectorize, without the options that ask for nothing Treadle would not do anyway."""
+
+    def stand_in(*args: Any, **options: Any) -> Any:
+        for name, harmless in (("nopython", None), ("forceobj", False), ("looplift", False), ("locals", {})):
+            if name == "nopython" or options.get(name) == harmless:
+                options.pop(name, None)
+        return decorator(*args, **options)
+
+    stand_in.__name__ = decorator.__name__
+    stand_in.__doc__ = decorator.__doc__
+    return stand_in
+
+
 def _error_names() -> dict[str, Any]:
     from . import errors
 
@@ -103,12 +117,15 @@ def _names_of(module: str) -> dict[str, Any]:
     path = module.split(".")[1:]
     if not path:
         from . import _core
+        from .ufunc import guvectorize, vectorize
 
         top = {k: v for k, v in _type_names().items() if k not in ("bool", "char")}
         return {
             "jit": _jit,
             "njit": _jit,
             "autojit": _jit,
+            "vectorize": _as_vectorize(vectorize),
+            "guvectorize": _as_vectorize(guvectorize),
             "typeof": _core.typeof,
             "__version__": _VERSION,
             **top,

@@ -109,9 +109,13 @@ static bool run_front(tr_prog *p) {
 }
 
 /* A program that came as typed text has its instances already. */
-static bool run_infer(tr_prog *p, const tr_request *rq) {
+static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     uint64_t start = tr_now_ns();
     bool ok = p->insts.n > 0 || tr_infer(p, rq->nargs, rq->args, rq->ret);
+    if (ok && p->root < p->insts.n)
+        out->ret = p->insts.d[p->root].ret;
+    if (ok && rq->kernel)
+        ok = tr_driver_kernel(p, rq->kernel);
     if (wants(p->ctx, TR_STAGE_INFER))
         dump_typed(p, TR_STAGE_INFER, "infer");
     return end_stage(p->ctx, TR_STAGE_INFER, start, ok && verify(p, "infer"));
@@ -204,9 +208,8 @@ static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         return false;
     if (rq->upto <= TR_STAGE_FRONT)
         return true;
-    if (!run_infer(p, rq))
+    if (!run_infer(p, rq, out))
         return false;
-    out->ret = p->insts.d[p->root].ret;
     if (rq->upto == TR_STAGE_INFER)
         return true;
     if (!run_opt(p))

@@ -6,11 +6,26 @@
 #include "ir/prog.h"
 #include "jit/backend.h"
 
+enum { TR_MAX_OPERANDS = 32 };
+
+/* A root around the user's function, for the inner loops of ufuncs (driver/kernel.c). It takes the operands as arrays, inputs first, and returns
+ * nothing; the first axis of each runs over the loop.
+ * MAP: 1-d arrays; the function takes one element of each input. CHAIN: two inputs and an output o: o[i] = f(o[i - 1], b[i]), where a[0] stands
+ * for o[-1]. CORE: the function takes a view of each operand, outputs included, or an element where it wants a scalar. */
+typedef enum tr_kernelk { TR_KERNEL_MAP, TR_KERNEL_CHAIN, TR_KERNEL_CORE } tr_kernelk;
+typedef struct tr_kernel {
+    uint8_t kind; /* tr_kernelk */
+    uint8_t nin, nout;
+    uint8_t core[TR_MAX_OPERANDS]; /* CORE: axes of each operand beside the first */
+} tr_kernel;
+
 /* What a caller asks for: code, or the text of a stage. */
 typedef struct tr_request {
     uint32_t nargs;
     const tr_ty *const *args;
-    const tr_ty *ret;       /* declared return type or NULL */
+    const tr_ty *ret; /* declared return type or NULL */
+    const tr_kernel *
+        kernel; /* NULL: the function itself is the root; else `args` and `ret` are the function's, not the root's */
     tr_stage upto;          /* TR_STAGE_TIME: all the way to code */
     tr_want want;           /* texts of the back end */
     const tr_binding *bind; /* data of frozen arrays */
@@ -19,7 +34,7 @@ typedef struct tr_request {
     tr_hash key;           /* with cache_dir */
 } tr_request;
 
-/* Result of a compile; ret and module outlive the context (types: when not local). */
+/* Result of a compile; ret (of the function, with a kernel too) and module outlive the context (types: when not local). */
 typedef struct tr_compiled {
     tr_module *module; /* one reference, the caller's */
     const tr_ty *ret;

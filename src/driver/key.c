@@ -73,6 +73,8 @@ void tr_driver_key(const tr_prog *p, const tr_request *rq, tr_hash *out) {
     for (uint32_t i = 0; i < rq->nargs; i++)
         add_type(h, rq->args[i]);
     add_type(h, rq->ret);
+    if (rq->kernel)
+        tr_hasher_add(h, rq->kernel, sizeof *rq->kernel);
 #define X(field, type, dflt) tr_hasher_add(h, &p->ctx->opts.field, sizeof p->ctx->opts.field);
     TR_OPTS(X)
 #undef X

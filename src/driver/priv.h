@@ -9,4 +9,7 @@ void tr_driver_key(const tr_prog *p, const tr_request *rq, tr_hash *out);
 /* backend.c: path of libtreadle_llvm.so as it would be opened, "" when there is none. */
 void tr_driver_backend_path(char *out, size_t n);
 
+/* kernel.c: puts a kernel's root over the typed program, whose root becomes a callee. False with an error. */
+bool tr_driver_kernel(tr_prog *p, const tr_kernel *k);
+
 #endif

@@ -130,6 +130,16 @@ bool tr_job_run(tr_job *j) {
     return ok;
 }
 
+PyObject *tr_job_keep(const tr_job *j) {
+    PyObject *l = PyList_New(0);
+    for (Py_ssize_t i = 0; l && i < PyList_GET_SIZE(j->frozen.keep); i++) {
+        PyObject *o = PyList_GET_ITEM(j->frozen.keep, i);
+        if ((PyArray_Check(o) || PyType_Check(o)) && PyList_Append(l, o) < 0)
+            Py_CLEAR(l);
+    }
+    return l;
+}
+
 /* The result must be something Python can hold. */
 bool tr_job_check_result(tr_job *j) {
     const tr_ty *ret = j->out.ret;
@@ -153,10 +163,7 @@ bool tr_job_check_result(tr_job *j) {
 
 /* --- texts --- */
 
-PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
-    tr_job *j = tr_job_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
-    if (!j)
-        return NULL;
+PyObject *tr_job_text(tr_job *j, tr_stage stage) {
     tr_sb b;
     tr_sb_init(&b);
     j->ctx.dump = (tr_dump){0};
@@ -166,7 +173,6 @@ PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
     j->rq.want.llvmopt = stage == TR_STAGE_LLVMOPT ? &b : NULL;
     j->rq.want.assembly = stage == TR_STAGE_ASM ? &b : NULL;
     PyObject *r = NULL;
-    tr_function_active(f, 1); /* keeps s while the GIL is away */
     if (tr_job_run(j)) {
         if (!back)
             tr_prog_print(&b, &j->prog, true);
@@ -174,8 +180,17 @@ PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
             tr_module_unref(j->out.module);
         r = PyUnicode_DecodeUTF8(b.d ? b.d : "", (Py_ssize_t)b.n, "replace");
     }
-    tr_function_active(f, -1);
     tr_sb_fini(&b);
+    return r;
+}
+
+PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
+    tr_job *j = tr_job_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
+    if (!j)
+        return NULL;
+    tr_function_active(f, 1); /* keeps s while the GIL is away */
+    PyObject *r = tr_job_text(j, stage);
+    tr_function_active(f, -1);
     tr_job_free(j);
     return r;
 }

@@ -6,6 +6,7 @@
 #include "ext/function.h"
 #include "ext/selftest.h"
 #include "ext/types.h"
+#include "ext/ufunc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,7 +175,7 @@ static void read_dump(tr_state *st) {
 
 static int module_exec(PyObject *module) {
     tr_state *st = tr_ext_state(module);
-    if (PyArray_ImportNumPyAPI() < 0)
+    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0)
         return -1;
     pthread_rwlock_init(&st->fork, NULL);
     pthread_mutex_init(&st->lock, NULL);
@@ -189,8 +190,8 @@ static int module_exec(PyObject *module) {
     fill_np_scalars(st);
     read_dump(st);
     bool ok = find_numpy_classes(st) && tr_types_add(module) && tr_box_add(module) &&
-              tr_function_add(module) && register_fork(module) && tr_selftest_add(module) &&
-              PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0;
+              tr_function_add(module) && tr_ufunc_add(module) && register_fork(module) &&
+              tr_selftest_add(module) && PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0;
     return ok ? 0 : -1;
 }
 
@@ -200,6 +201,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->sig_type);
     Py_VISIT(st->fn_type);
     Py_VISIT(st->mem_type);
+    Py_VISIT(st->ufunc_type);
     Py_VISIT(st->np_ufunc);
     Py_VISIT(st->np_memmap);
     Py_VISIT(st->errors);
@@ -223,6 +225,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->sig_type);
     Py_CLEAR(st->fn_type);
     Py_CLEAR(st->mem_type);
+    Py_CLEAR(st->ufunc_type);
     return 0;
 }
 

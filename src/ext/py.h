@@ -9,8 +9,10 @@
 #define NPY_NO_DEPRECATED_API NPY_1_23_API_VERSION
 #endif
 #define PY_ARRAY_UNIQUE_SYMBOL tr_ext_numpy_api
+#define PY_UFUNC_UNIQUE_SYMBOL tr_ext_ufunc_api
 #ifndef TR_EXT_IMPORTS_NUMPY
 #define NO_IMPORT_ARRAY
+#define NO_IMPORT_UFUNC
 #endif
 
 #pragma GCC diagnostic push
@@ -23,6 +25,8 @@
 #include <structmember.h>
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
+#include <numpy/ufuncobject.h>
+#include <numpy/dtype_api.h>
 #pragma GCC diagnostic pop
 
 #endif

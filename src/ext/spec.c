@@ -104,17 +104,6 @@ int tr_spec_visit(const tr_spec *s, visitproc visit, void *arg) {
     return 0;
 }
 
-/* What running code and its results need of the snapshot: frozen arrays, and classes of named tuples. */
-static PyObject *keep_of(const tr_job *j) {
-    PyObject *l = PyList_New(0);
-    for (Py_ssize_t i = 0; l && i < PyList_GET_SIZE(j->frozen.keep); i++) {
-        PyObject *o = PyList_GET_ITEM(j->frozen.keep, i);
-        if ((PyArray_Check(o) || PyType_Check(o)) && PyList_Append(l, o) < 0)
-            Py_CLEAR(l);
-    }
-    return l;
-}
-
 /* Tuple of Type objects, one per argument. */
 static PyObject *types_tuple(tr_state *st, const tr_spec *s) {
     PyObject *t = PyTuple_New(s->nargs);
@@ -151,7 +140,7 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     s->from_cache = j->out.from_cache;
     s->total_ns = tr_now_ns() - started;
     memcpy(s->ns, j->ctx.stage_ns, sizeof s->ns);
-    return (s->keep = keep_of(j)) && (s->types = types_tuple(j->st, s));
+    return (s->keep = tr_job_keep(j)) && (s->types = types_tuple(j->st, s));
 }
 
 static tr_spec *spec_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args, uint32_t n,

@@ -26,12 +26,13 @@ struct tr_pending;
 
 typedef struct tr_state {
     tr_tytab *types; /* the process's types; has its own lock */
-    PyTypeObject *type_type, *sig_type, *fn_type, *mem_type;
+    PyTypeObject *type_type, *sig_type, *fn_type, *mem_type, *ufunc_type;
     PyObject **type_objs; /* Type objects by tr_ty.id, made on demand */
     uint32_t ntype_objs;
     PyObject *errors; /* the module treadle.errors, imported at the first error */
     PyTypeObject *np_scalar[TR_NPTYPES];
     PyTypeObject *np_ufunc, *np_memmap;
+    vectorcallfunc np_call; /* of NumPy's ufuncs */
     tr_host host;
     tr_freeze_host freeze;
     tr_dump dump; /* TREADLE_DUMP as it was at import */

@@ -307,7 +307,11 @@ static void make_blocks(emission *m) {
             tr_val p = sb->params.d[i];
             const tr_ty *t = m->s->bad[p] || !m->s->ty[p] ? NULL : m->s->ty[p];
             const char *name = p < m->src->names.n ? m->src->names.d[p] : NULL;
-            tr_val v = tr_blk_param(m->dst, m->start[b], t ? t : tr_ty_none(m->f->ctx->types), name);
+            /* a parameter of the program's root may be weak: a Python number given to a ufunc */
+            const tr_ty *ir = !t        ? tr_ty_none(m->f->ctx->types)
+                              : t->weak ? tr_ty_strong(m->f->ctx->types, t)
+                                        : t;
+            tr_val v = tr_blk_param(m->dst, m->start[b], ir, name);
             if (t)
                 m->val[p] = (tr_tv){t, v};
         }

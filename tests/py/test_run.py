@@ -101,7 +101,7 @@ def test_programs(tmp_path, text):
 def test_the_programs_that_must_run_as_they_stand():
     """Scripts of users, kept in a folder beside the repository."""
     folder = HERE.parents[2] / "shared" / "snippets"
-    scripts = sorted(folder.glob("01-*.py"))
+    scripts = sorted([*folder.glob("01-*.py"), *folder.glob("02-*.py")])
     if not scripts:
         pytest.skip(f"no scripts of users beside the repository ({folder})")
     for path in scripts:

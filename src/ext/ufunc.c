@@ -1,0 +1,527 @@
+/* Making ufuncs, their loops, and looking into them. See ufunc.h. */
+#include "ext/ufunc.h"
+
+#include <string.h>
+
+#include "ext/job.h"
+#include "ext/pyerr.h"
+#include "ext/types.h"
+
+tr_ufunc *tr_ufunc_of(tr_state *st, PyObject *o) {
+    PyObject *rec = Py_IS_TYPE(o, st->np_ufunc) ? ((PyUFuncObject *)o)->obj : NULL;
+    return rec && Py_IS_TYPE(rec, st->ufunc_type) ? (tr_ufunc *)rec : NULL;
+}
+
+/* --- compiling --- */
+
+static void loop_free(tr_uloop *l) {
+    if (l->module)
+        tr_module_unref(l->module);
+    if (l->chain_module)
+        tr_module_unref(l->chain_module);
+    Py_XDECREF(l->keep);
+    Py_XDECREF(l->chain_keep);
+    PyMem_Free(l);
+}
+
+static tr_kernel kernel_of(const tr_ufunc *uf, tr_kernelk kind) {
+    tr_kernel k = {.kind = (uint8_t)kind, .nin = (uint8_t)uf->nin, .nout = (uint8_t)(uf->nop - uf->nin)};
+    memcpy(k.core, uf->ncore, sizeof k.core);
+    return k;
+}
+
+static tr_kernelk main_kind(const tr_ufunc *uf) {
+    return uf->core ? TR_KERNEL_CORE : TR_KERNEL_MAP;
+}
+
+static uint32_t nparams(const tr_ufunc *uf) {
+    return uf->core ? uf->nop : uf->nin;
+}
+
+static tr_job *job_of(const tr_uloop *l, const tr_kernel *k) {
+    if (!l->uf->fn) {
+        PyErr_Format(PyExc_RuntimeError, "%U() is being destroyed", l->uf->name);
+        return NULL;
+    }
+    tr_job *j = tr_job_new(l->uf->fn, NULL, l->args, nparams(l->uf), l->want_ret);
+    if (j)
+        j->rq.kernel = k;
+    return j;
+}
+
+bool tr_uloop_need_chain(tr_uloop *l) {
+    PyGILState_STATE g = PyGILState_Ensure();
+    tr_kernel k = kernel_of(l->uf, TR_KERNEL_CHAIN);
+    tr_job *j = job_of(l, &k);
+    bool ok = j && tr_job_run(j);
+    if (ok && !atomic_load(&l->chain)) {
+        l->chain_module = j->out.module;
+        l->chain_keep = tr_job_keep(j);
+        atomic_store_explicit(&l->chain, tr_module_entry(l->chain_module), memory_order_release);
+    } else if (ok) { /* another thread was first */
+        tr_module_unref(j->out.module);
+    }
+    if (j)
+        tr_job_free(j);
+    PyGILState_Release(g);
+    return ok;
+}
+
+/* float16 comes out where only such inputs, and types that do not widen them, went in. */
+static bool result_is_half(const tr_uloop *l) {
+    if (l->ret->kind != TR_TY_F32 || l->want_ret)
+        return false;
+    PyArray_Descr *t = PyArray_DescrFromType(NPY_BOOL);
+    for (uint32_t i = 0; t && i < l->uf->nin; i++) {
+        PyArray_Descr *d = PyArray_DescrFromType(l->num[i] == NPY_LONGLONG ? NPY_BOOL : l->num[i]),
+                      *both = PyArray_PromoteTypes(t, d);
+        Py_DECREF(d);
+        Py_SETREF(t, both);
+    }
+    bool half = t && t->type_num == NPY_HALF;
+    Py_XDECREF(t);
+    if (!t)
+        PyErr_Clear();
+    return half;
+}
+
+static void fill_outputs(tr_uloop *l) {
+    tr_ufunc *uf = l->uf;
+    for (uint32_t i = uf->nin; i < uf->nop; i++) {
+        const tr_ty *t = uf->core                      ? l->args[i]
+                         : l->ret->kind == TR_TY_TUPLE ? l->ret->items[i - uf->nin]
+                                                       : l->ret;
+        t = t->kind == TR_TY_ARRAY ? t->elem : t;
+        l->num[i] = tr_ufunc_npy_of((tr_tyk)t->kind);
+        if (!uf->core && uf->nop == uf->nin + 1 && result_is_half(l))
+            l->num[i] = NPY_HALF;
+    }
+}
+
+static void fill_sizes(tr_uloop *l) {
+    for (uint32_t i = 0; i < l->uf->nop; i++) {
+        PyArray_Descr *d = PyArray_DescrFromType(l->num[i]);
+        l->size[i] = (uint8_t)PyDataType_ELSIZE(d);
+        Py_DECREF(d);
+        l->half |= (l->num[i] == NPY_HALF ? 1u : 0u) << i;
+    }
+}
+
+static tr_uloop *find(const tr_ufunc *uf, const uint8_t *in) {
+    for (uint32_t k = 0; k < uf->nloops; k++)
+        if (memcmp(uf->loops[k]->num, in, uf->nin) == 0)
+            return uf->loops[k];
+    return NULL;
+}
+
+static bool push(tr_ufunc *uf, tr_uloop *l) {
+    tr_uloop **p = PyMem_Realloc(uf->loops, (uf->nloops + 1u) * sizeof *p);
+    if (!p) {
+        PyErr_NoMemory();
+        return false;
+    }
+    uf->loops = p;
+    p[uf->nloops++] = l;
+    if (tr_ufunc_publish(uf, l))
+        return true;
+    uf->nloops--;
+    return false;
+}
+
+/* Compiles l, whose args, want_ret and input numbers are set. Takes l; returns it, or the one that another thread made meanwhile. */
+static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l) {
+    uint64_t started = tr_now_ns();
+    tr_kernel k = kernel_of(uf, main_kind(uf));
+    tr_uloop *r = NULL;
+    tr_job *j = job_of(l, &k);
+    if (j && tr_job_run(j)) {
+        l->module = j->out.module;
+        l->entry = tr_module_entry(l->module);
+        l->ret = j->out.ret;
+        l->from_cache = j->out.from_cache;
+        l->keep = tr_job_keep(j);
+        fill_outputs(l);
+        fill_sizes(l);
+        l->ns = tr_now_ns() - started;
+        atomic_fetch_add(l->from_cache ? &uf->st->loaded : &uf->st->compiled, 1);
+        r = l->keep ? find(uf, l->num) : NULL;
+        if (l->keep && !r && push(uf, l))
+            r = l;
+    }
+    if (j)
+        tr_job_free(j);
+    if (r != l)
+        loop_free(l);
+    return r;
+}
+
+static tr_uloop *loop_new(tr_ufunc *uf) {
+    tr_uloop *l = PyMem_Calloc(1, sizeof *l);
+    if (l)
+        l->uf = uf;
+    else
+        PyErr_NoMemory();
+    return l;
+}
+
+static const tr_ty *type_of_num(tr_state *st, uint8_t num) {
+    if (num == NPY_LONGLONG)
+        return tr_ty_weak(st->types, TR_TY_I64);
+    return tr_ty_scalar(st->types, num == NPY_HALF ? TR_TY_F32 : (tr_tyk)tr_value_npy_kind[num]);
+}
+
+/* Type of a gufunc's operand: inputs without axes are numbers; outputs without are arrays of one element, so that they can be stored to. */
+static const tr_ty *core_type(const tr_ufunc *uf, uint32_t k, const tr_ty *elem) {
+    elem = tr_ty_strong(uf->st->types, elem);
+    if (k < uf->nin && !uf->ncore[k])
+        return elem;
+    return tr_ty_array(uf->st->types, elem, uf->ncore[k] ? uf->ncore[k] : 1, TR_LAYOUT_ANY, false);
+}
+
+/* Outputs of a lazy gufunc have the type of all inputs together. */
+static const tr_ty *common_elem(const tr_ufunc *uf, const uint8_t *in) {
+    tr_tyk k = TR_TY_BOOL;
+    for (uint32_t i = 0; i < uf->nin; i++)
+        k = tr_ty_promote(k, (tr_tyk)type_of_num(uf->st, in[i])->kind);
+    return tr_ty_scalar(uf->st->types, k);
+}
+
+tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *in) {
+    tr_uloop *l = find(uf, in);
+    if (l || !uf->lazy || !(l = loop_new(uf)))
+        return l;
+    memcpy(l->num, in, uf->nin);
+    for (uint32_t i = 0; i < nparams(uf); i++) {
+        const tr_ty *t = i < uf->nin ? type_of_num(uf->st, in[i]) : common_elem(uf, in);
+        l->args[i] = uf->core ? core_type(uf, i, t) : t;
+    }
+    return compile(uf, l);
+}
+
+/* --- declared signatures --- */
+
+static bool bad_operand(const tr_ufunc *uf, uint32_t i, const tr_ty *t, const char *why) {
+    PyObject *o = tr_types_object(uf->st, t);
+    if (o)
+        PyErr_Format(PyExc_TypeError, "%U(): %s %u is declared %R: %s", uf->name,
+                     i < uf->nin ? "argument" : "output", i < uf->nin ? i + 1 : i - uf->nin + 1, o, why);
+    Py_XDECREF(o);
+    return false;
+}
+
+static bool check_core(const tr_ufunc *uf, uint32_t i, const tr_ty *t) {
+    char why[160];
+    uint32_t want = uf->ncore[i], have = t->kind == TR_TY_ARRAY ? t->ndim : 0;
+    if (t->kind == TR_TY_ARRAY && t->ndim > 1 && t->layout != TR_LAYOUT_ANY)
+        return bad_operand(
+            uf, i, t,
+            "the operands of a gufunc may have any strides; declare plain axes, as in float64[:, :]");
+    if (t->kind == TR_TY_ARRAY ? have == want || (have == 1 && want == 0)
+                               : tr_ty_is_scalar(t) && want == 0 && i < uf->nin)
+        return true;
+    if (t->kind != TR_TY_ARRAY && want == 0 && i >= uf->nin)
+        return bad_operand(uf, i, t, "an output is stored to; declare it as an array, as in float64[:]");
+    snprintf(why, sizeof why, "the layout gives it %u %s, so it must be an array of as many", want,
+             want == 1 ? "axis" : "axes");
+    return bad_operand(uf, i, t, why);
+}
+
+static bool check_sig(const tr_ufunc *uf, const tr_csig *c) {
+    if (c->n != nparams(uf)) {
+        PyErr_Format(PyExc_TypeError, "%U() has %u %s%s, but its signature has %u argument type%s", uf->name,
+                     nparams(uf), uf->core ? "operand" : "parameter", nparams(uf) == 1 ? "" : "s", c->n,
+                     c->n == 1 ? "" : "s");
+        return false;
+    }
+    if (uf->core && c->ret && c->ret->kind != TR_TY_NONE) {
+        PyErr_Format(PyExc_TypeError, "%U(): the function of a gufunc returns nothing; declare it void(...)",
+                     uf->name);
+        return false;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (uf->core ? !check_core(uf, i, c->args[i])
+                     : !tr_ty_is_scalar(c->args[i]) &&
+                           !bad_operand(uf, i, c->args[i],
+                                        "a ufunc's function takes one element of each array; declare its "
+                                        "type alone, as in float64"))
+            return false;
+    }
+    return true;
+}
+
+static PyObject *py_compile(PyObject *module, PyObject *args) {
+    PyObject *u, *sig;
+    tr_state *st = tr_ext_state(module);
+    tr_csig c;
+    if (!PyArg_ParseTuple(args, "OO", &u, &sig))
+        return NULL;
+    tr_ufunc *uf = tr_ufunc_of(st, u);
+    if (!uf)
+        return PyErr_Format(PyExc_TypeError, "%R is no ufunc of Treadle's", u);
+    if (!tr_types_csig(st, sig, &c))
+        return NULL;
+    tr_uloop *l = check_sig(uf, &c) ? loop_new(uf) : NULL;
+    if (l) {
+        for (uint32_t i = 0; i < c.n; i++) {
+            const tr_ty *t = c.args[i], *elem = t->kind == TR_TY_ARRAY ? t->elem : t;
+            l->args[i] =
+                t->kind != TR_TY_ARRAY ? t : tr_ty_array(st->types, elem, t->ndim, TR_LAYOUT_ANY, false);
+            if (i < uf->nin)
+                l->num[i] = tr_ufunc_npy_of((tr_tyk)elem->kind);
+        }
+        l->want_ret = uf->core ? NULL : c.ret;
+        tr_uloop *have = find(uf, l->num);
+        if (have)
+            loop_free(l);
+        l = have ? have : compile(uf, l);
+    }
+    tr_csig_clear(&c);
+    return l ? Py_NewRef(Py_None) : NULL;
+}
+
+/* --- class Ufunc: the record --- */
+
+static int rec_traverse(PyObject *self, visitproc visit, void *arg) {
+    tr_ufunc *uf = (tr_ufunc *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(uf->fn);
+    Py_VISIT(uf->identity);
+    for (uint32_t k = 0; k < uf->nloops; k++) {
+        Py_VISIT(uf->loops[k]->keep);
+        Py_VISIT(uf->loops[k]->chain_keep);
+    }
+    return 0;
+}
+
+static int rec_clear(PyObject *self) {
+    Py_CLEAR(((tr_ufunc *)self)->fn);
+    return 0;
+}
+
+static void rec_dealloc(PyObject *self) {
+    tr_ufunc *uf = (tr_ufunc *)self;
+    PyTypeObject *tp = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    rec_clear(self);
+    while (uf->plans) {
+        tr_uplan *next = uf->plans->next;
+        PyMem_Free(uf->plans);
+        uf->plans = next;
+    }
+    for (uint32_t k = 0; k < uf->nloops; k++)
+        loop_free(uf->loops[k]);
+    for (uint32_t k = 0; k < uf->nretired; k++)
+        PyMem_Free(uf->retired[k]);
+    PyMem_Free(uf->loops);
+    PyMem_Free(uf->retired);
+    Py_XDECREF(uf->name);
+    Py_XDECREF(uf->doc);
+    Py_XDECREF(uf->signature);
+    Py_XDECREF(uf->identity);
+    tp->tp_free(self);
+    Py_DECREF(tp);
+}
+
+static PyType_Slot rec_slots[] = {
+    {Py_tp_dealloc, rec_dealloc}, {Py_tp_traverse, rec_traverse}, {Py_tp_clear, rec_clear}, {0, NULL}};
+
+static PyType_Spec rec_spec = {
+    .name = "treadle._core.Ufunc",
+    .basicsize = sizeof(tr_ufunc),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+             Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = rec_slots,
+};
+
+/* --- creation --- */
+
+/* None: no identity, and no reordering; "reorderable"; else a number. */
+static int identity_kind(PyObject *o) {
+    if (o == Py_None)
+        return PyUFunc_None;
+    return PyUnicode_Check(o) ? PyUFunc_ReorderableNone : PyUFunc_IdentityValue;
+}
+
+/* The slot is taken over only where it is what we know: a call of NumPy's through the object's own pointer. */
+static bool slot_as_expected(const tr_state *st, const PyUFuncObject *u) {
+    const PyTypeObject *t = Py_TYPE(u);
+    return st->np_call && (t->tp_flags & Py_TPFLAGS_HAVE_VECTORCALL) &&
+           t->tp_vectorcall_offset == (Py_ssize_t)offsetof(PyUFuncObject, vectorcall) &&
+           u->vectorcall == st->np_call;
+}
+
+/* Before NumPy 2 a ufunc without any loop never asks its resolver, so one for raw memory stands there first. The resolver refuses such arrays. */
+static void never(char **args, npy_intp const *dims, npy_intp const *steps, void *data) {
+    (void)args;
+    (void)dims;
+    (void)steps;
+    (void)data;
+}
+
+static PyObject *make(tr_ufunc *uf) {
+    static PyUFuncGenericFunction first_fn[1] = {never};
+    static void *const first_data[1];
+    static const char first_types[] = {[0 ... TR_MAX_OPERANDS - 1] = NPY_VOID};
+    const char *name = PyUnicode_AsUTF8(uf->name), *doc = uf->doc ? PyUnicode_AsUTF8(uf->doc) : NULL,
+               *sig = uf->signature ? PyUnicode_AsUTF8(uf->signature) : NULL;
+    if (!name || (uf->doc && !doc) || (uf->signature && !sig))
+        return NULL;
+    int id = identity_kind(uf->identity);
+    PyObject *u = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
+        first_fn, first_data, first_types, tr_ufunc_has_promoters() ? 0 : 1, (int)uf->nin,
+        (int)(uf->nop - uf->nin), id, name, doc, 0, sig, id == PyUFunc_IdentityValue ? uf->identity : NULL);
+    if (!u)
+        return NULL;
+    uf->u = (PyUFuncObject *)u;
+    uf->u->obj = Py_NewRef((PyObject *)uf);
+    if (!tr_ufunc_attach(uf)) {
+        Py_DECREF(u);
+        return NULL;
+    }
+    if (!uf->core && slot_as_expected(uf->st, uf->u)) {
+        uf->numpy = uf->u->vectorcall;
+        uf->u->vectorcall = tr_ufunc_call;
+    }
+    return u;
+}
+
+static bool read_axes(tr_ufunc *uf, PyObject *axes) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(axes); i++) {
+        long n = PyLong_AsLong(PyTuple_GET_ITEM(axes, i));
+        if (n < 0 || n >= TR_MAX_NDIM) {
+            if (!PyErr_Occurred())
+                PyErr_Format(PyExc_ValueError, "an operand of %ld axes", n);
+            return false;
+        }
+        uf->ncore[i] = (uint8_t)n;
+    }
+    return true;
+}
+
+/* ufunc(function, nin, nout, name, doc, identity, signature, axes, lazy, parallel, writable) */
+static PyObject *py_ufunc(PyObject *module, PyObject *args) {
+    tr_state *st = tr_ext_state(module);
+    PyObject *fn, *name, *doc, *identity, *signature, *axes, *writable;
+    int nin, nout, lazy, parallel;
+    if (!PyArg_ParseTuple(args, "O!iiUOOOO!ppO!", st->fn_type, &fn, &nin, &nout, &name, &doc, &identity,
+                          &signature, &PyTuple_Type, &axes, &lazy, &parallel, &PyTuple_Type, &writable))
+        return NULL;
+    if (nin < 1 || nout < 0 || nin + nout > TR_MAX_OPERANDS)
+        return PyErr_Format(PyExc_ValueError, "%U(): a ufunc has from 1 to %d operands, not %d", name,
+                            TR_MAX_OPERANDS - 1, nin + nout);
+    tr_ufunc *uf = (tr_ufunc *)st->ufunc_type->tp_alloc(st->ufunc_type, 0);
+    if (!uf)
+        return NULL;
+    uf->st = st;
+    uf->fn = (tr_function *)Py_NewRef(fn);
+    uf->nin = (uint32_t)nin;
+    uf->nop = (uint32_t)(nin + nout);
+    uf->lazy = lazy;
+    uf->parallel = parallel;
+    uf->core = signature != Py_None;
+    uf->name = Py_NewRef(name);
+    uf->doc = doc == Py_None ? NULL : Py_NewRef(doc);
+    uf->signature = uf->core ? Py_NewRef(signature) : NULL;
+    uf->identity = Py_NewRef(identity);
+    PyObject *u = !uf->core || read_axes(uf, axes) ? make(uf) : NULL;
+    for (Py_ssize_t i = 0; u && i < PyTuple_GET_SIZE(writable); i++)
+        uf->u->op_flags[PyLong_AsLong(PyTuple_GET_ITEM(writable, i))] =
+            NPY_ITER_READWRITE | NPY_ITER_UPDATEIFCOPY;
+    Py_DECREF(uf);
+    return u;
+}
+
+/* --- looking into one --- */
+
+static PyObject *loop_types(const tr_uloop *l) {
+    tr_state *st = l->uf->st;
+    uint32_t n = nparams(l->uf);
+    PyObject *t = PyTuple_New(n);
+    for (uint32_t i = 0; t && i < n; i++) {
+        PyObject *o = tr_types_object(st, tr_ty_strong(st->types, l->args[i]));
+        if (!o)
+            Py_CLEAR(t);
+        else
+            PyTuple_SET_ITEM(t, i, o);
+    }
+    return t;
+}
+
+static PyObject *loop_row(const tr_uloop *l) {
+    PyObject *types = loop_types(l), *ret = types ? tr_types_object(l->uf->st, l->ret) : NULL;
+    PyObject *row =
+        ret ? Py_BuildValue("(OOdOK)", types, ret, (double)l->ns * 1e-9, l->from_cache ? Py_True : Py_False,
+                            (unsigned long long)tr_module_bytes(l->module))
+            : NULL;
+    Py_XDECREF(types);
+    Py_XDECREF(ret);
+    return row;
+}
+
+/* ufunc_info(u): None, or (Function, lazy, parallel, generalized, loops); a loop is (argument types, result type, seconds, loaded, bytes). */
+static PyObject *py_info(PyObject *module, PyObject *u) {
+    tr_ufunc *uf = tr_ufunc_of(tr_ext_state(module), u);
+    if (!uf || !uf->fn)
+        Py_RETURN_NONE;
+    PyObject *rows = PyList_New(0);
+    for (uint32_t k = 0; rows && k < uf->nloops; k++) {
+        PyObject *row = loop_row(uf->loops[k]);
+        if (!row || PyList_Append(rows, row) < 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(row);
+    }
+    if (!rows)
+        return NULL;
+    return Py_BuildValue("(OOOON)", (PyObject *)uf->fn, uf->lazy ? Py_True : Py_False,
+                         uf->parallel ? Py_True : Py_False, uf->core ? Py_True : Py_False, rows);
+}
+
+/* ufunc_text(u, k, stage): text of a stage of loop k. */
+static PyObject *py_text(PyObject *module, PyObject *args) {
+    static const struct {
+        const char *name;
+        tr_stage stage;
+    } rows[] = {{"infer", TR_STAGE_INFER},
+                {"opt", TR_STAGE_OPT},
+                {"llvm", TR_STAGE_LLVM},
+                {"llvmopt", TR_STAGE_LLVMOPT},
+                {"asm", TR_STAGE_ASM}};
+    PyObject *u;
+    unsigned k;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "OIs", &u, &k, &name))
+        return NULL;
+    tr_ufunc *uf = tr_ufunc_of(tr_ext_state(module), u);
+    if (!uf || k >= uf->nloops)
+        return PyErr_Format(PyExc_IndexError, "no such loop");
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, name) != 0)
+            continue;
+        tr_kernel kernel = kernel_of(uf, main_kind(uf));
+        tr_job *j = job_of(uf->loops[k], &kernel);
+        PyObject *r = j ? tr_job_text(j, rows[i].stage) : NULL;
+        if (j)
+            tr_job_free(j);
+        return r;
+    }
+    return PyErr_Format(PyExc_ValueError, "no stage '%s'", name);
+}
+
+static PyMethodDef functions[] = {
+    {"_ufunc", py_ufunc, METH_VARARGS, NULL},
+    {"_ufunc_compile", py_compile, METH_VARARGS, NULL},
+    {"_ufunc_info", py_info, METH_O, NULL},
+    {"_ufunc_text", py_text, METH_VARARGS, NULL},
+    {0},
+};
+
+bool tr_ufunc_add(PyObject *module) {
+    tr_state *st = tr_ext_state(module);
+    PyObject *add = NULL, *np = PyImport_ImportModule("numpy");
+    add = np ? PyObject_GetAttrString(np, "add") : NULL;
+    st->np_call = add && Py_IS_TYPE(add, st->np_ufunc) ? ((PyUFuncObject *)add)->vectorcall : NULL;
+    Py_XDECREF(add);
+    Py_XDECREF(np);
+    st->ufunc_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &rec_spec, NULL);
+    return np && add && st->ufunc_type && PyModule_AddFunctions(module, functions) == 0;
+}

@@ -1,0 +1,96 @@
+/* Ufuncs: real numpy.ufunc objects whose inner loops are compiled code.
+ *
+ * A record (class Ufunc of the extension, never seen by users) hangs on the ufunc's `obj` field, which NumPy keeps alive and visits; it is the side
+ * table that a class without subclasses needs. A loop is compiled code for one tuple of input types; NumPy's type numbers name them, so that loops
+ * are what NumPy's own dispatch looks for. Two numbers mean more than they say: NPY_HALF is computed in float32, and NPY_LONGLONG, which no array
+ * has unless asked for by that name, stands for a Python integer: weak in inference, as NEP 50 wants.
+ *
+ * For given input types there is one loop and so one result type, whatever was called before.
+ * Loops are only ever added, under the GIL; they die with the ufunc. */
+#ifndef TR_EXT_UFUNC_H
+#define TR_EXT_UFUNC_H
+
+#include "ext/function.h"
+
+struct tr_ufunc;
+
+typedef struct tr_uloop {
+    struct tr_ufunc *uf; /* borrowed: the owner */
+    tr_module *module, *chain_module;
+    tr_entry_fn entry;
+    _Atomic(tr_entry_fn) chain;         /* reduce and accumulate: compiled when first needed */
+    PyObject *keep, *chain_keep;        /* lists of what the code refers to */
+    const tr_ty *ret, *want_ret;        /* as inferred; as declared or NULL */
+    const tr_ty *args[TR_MAX_OPERANDS]; /* of the user's function */
+    uint8_t num[TR_MAX_OPERANDS];       /* NumPy's type numbers, inputs first */
+    uint8_t size[TR_MAX_OPERANDS];      /* bytes of an item as stored */
+    uint32_t half;                      /* bit i: operand i is stored as float16 */
+    uint64_t ns;                        /* what compiling took */
+    bool from_cache;
+} tr_uloop;
+
+/* Which loop serves arguments of these codes: a type number, or 'i' 'f' 'c' with the top bit for a Python number. */
+typedef struct tr_uplan {
+    struct tr_uplan *next;
+    tr_uloop *loop;
+    uint8_t code[TR_MAX_OPERANDS];
+} tr_uplan;
+
+typedef struct tr_ufunc {
+    PyObject_HEAD
+    tr_state *st;
+    tr_function *fn;
+    PyUFuncObject *u;     /* borrowed: it owns this */
+    vectorcallfunc numpy; /* NumPy's own call; NULL: the slot was left alone */
+    uint32_t nin, nout, nop;
+    bool lazy, parallel, core;
+    uint8_t ncore[TR_MAX_OPERANDS]; /* core: axes of each operand */
+    PyObject *name, *doc, *signature, *identity;
+    tr_uloop **loops;
+    uint32_t nloops;
+    void **retired; /* arrays that NumPy was given before; freed at the end */
+    uint32_t nretired;
+    tr_uplan *plans;
+} tr_ufunc;
+
+/* --- ufunc.c --- */
+bool tr_ufunc_add(PyObject *module);
+/* The record of a ufunc of ours, or NULL. */
+tr_ufunc *tr_ufunc_of(tr_state *st, PyObject *o);
+/* The loop for input types, compiled when the ufunc is lazy. NULL with an exception; NULL without one: none is declared. */
+tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *in);
+/* Compiles l->chain. Takes the GIL. */
+bool tr_uloop_need_chain(tr_uloop *l);
+
+/* --- ufunc_types.c: which loop --- */
+
+/* What is known of an operand's type. */
+enum {
+    TR_UNUM_NONE = 254,
+    TR_UNUM_OTHER = 255
+}; /* no such operand or no wish; a type without compiled loops */
+typedef struct tr_ukind {
+    uint8_t num;
+    char weak; /* 'i' 'f' 'c': a Python number; else 0 */
+} tr_ukind;
+/* `want`: types that the caller asked for by name (dtype=, signature=), nop of them. NULL with an exception. */
+tr_uloop *tr_ufunc_pick(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want);
+/* Gives the ufunc its way of finding loops: a promoter, or before NumPy 2 a type resolver. */
+bool tr_ufunc_attach(tr_ufunc *uf);
+bool tr_ufunc_has_promoters(void);
+/* Tells NumPy of a new loop. */
+bool tr_ufunc_publish(tr_ufunc *uf, tr_uloop *l);
+uint8_t tr_ufunc_npy_of(tr_tyk k);
+
+/* --- ufunc_loop.c: running a loop --- */
+
+/* n items of each operand from args[k] in steps of steps[k] bytes; core: dims and steps as NumPy passes them. With or without the GIL. False
+ * with an exception set. */
+bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps);
+
+/* --- ufunc_call.c --- */
+
+/* Calls on plain arrays and scalars, without NumPy's machinery; all else goes there. */
+PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+
+#endif

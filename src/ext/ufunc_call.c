@@ -1,0 +1,526 @@
+/* A ufunc called on plain arrays and scalars, without NumPy's machinery.
+ *
+ * Taken are exact arrays that compiled code can read and scalars, with or without `out`; shapes broadcast, axes that can be walked as one are
+ * merged, and the loop runs over the longest stretch there is. The result has the order in memory that NumPy would give it. All else (where, casting,
+ * subclasses, objects with __array_ufunc__, operands that overlap) goes to NumPy's own call. */
+#include "ext/ufunc.h"
+
+#include <string.h>
+
+enum { RELEASE_GIL = 1000 }; /* elements from which on other threads may run meanwhile */
+
+typedef struct operand {
+    PyArrayObject *a; /* NULL: a scalar, which lies in `value` */
+    char *data;
+    union {
+        int64_t i;
+        uint64_t u;
+        double d[2];
+        float f[2];
+        char bytes[16];
+    } value;
+} operand;
+
+typedef struct call {
+    tr_ufunc *uf;
+    tr_uloop *l;
+    operand op[TR_MAX_OPERANDS];
+    int ndim; /* of the result */
+    npy_intp shape[NPY_MAXDIMS];
+    npy_intp step[TR_MAX_OPERANDS][NPY_MAXDIMS];
+    int perm[NPY_MAXDIMS]; /* axes, innermost first */
+} call;
+
+/* --- which loop --- */
+
+enum { WEAK = 0x80, NOT_OURS = 0xff };
+
+static inline uint8_t code_of_array(PyArrayObject *a) {
+    PyArray_Descr *d = PyArray_DESCR(a);
+    int num = d->type_num;
+    if (num > NPY_HALF || (tr_value_npy_kind[num] == 255 && num != NPY_HALF) || d->byteorder == '>' ||
+        !(PyArray_FLAGS(a) & NPY_ARRAY_ALIGNED))
+        return NOT_OURS;
+    return (uint8_t)num;
+}
+
+static uint8_t code_of_scalar(const tr_state *st, PyObject *o) {
+    if (PyFloat_CheckExact(o))
+        return WEAK | 'f';
+    if (PyLong_CheckExact(o))
+        return WEAK | 'i';
+    if (PyBool_Check(o))
+        return NPY_BOOL;
+    if (PyComplex_CheckExact(o))
+        return WEAK | 'c';
+    for (unsigned i = 0; i < TR_NPTYPES; i++)
+        if (Py_IS_TYPE(o, st->np_scalar[i]))
+            return tr_ufunc_npy_of((tr_tyk)tr_value_np_kind[i]);
+    return NOT_OURS;
+}
+
+/* The loop for these codes, from what was found before or through tr_ufunc_pick. NULL: leave it to NumPy, or an exception is set. */
+static __attribute__((noinline)) tr_uloop *plan(tr_ufunc *uf, const uint8_t *code) {
+    tr_ukind in[TR_MAX_OPERANDS];
+    uint8_t want[TR_MAX_OPERANDS];
+    memset(want, TR_UNUM_NONE, sizeof want);
+    for (uint32_t i = 0; i < uf->nin; i++)
+        in[i] = code[i] & WEAK ? (tr_ukind){TR_UNUM_NONE, (char)(code[i] & 0x7f)} : (tr_ukind){code[i], 0};
+    tr_uloop *l = tr_ufunc_pick(uf, in, want);
+    tr_uplan *p = l ? PyMem_Calloc(1, sizeof *p) : NULL;
+    if (!p) {
+        if (l)
+            PyErr_NoMemory();
+        return NULL;
+    }
+    p->loop = l;
+    memcpy(p->code, code, uf->nin);
+    p->next = uf->plans;
+    uf->plans = p;
+    return l;
+}
+
+static inline tr_uloop *loop_for(tr_ufunc *uf, const uint8_t *code) {
+    for (tr_uplan *p = uf->plans; p; p = p->next)
+        if (memcmp(p->code, code, uf->nin) == 0)
+            return p->loop;
+    return plan(uf, code);
+}
+
+/* --- operands --- */
+
+/* A Python or NumPy scalar as an item of the loop's type; false: leave it to NumPy. */
+static bool scalar_value(operand *op, PyObject *o, uint8_t code, uint8_t num) {
+    if (!(code & WEAK)) {
+        if (code != num && !(PyBool_Check(o) && num == NPY_BOOL))
+            return false;
+        if (PyBool_Check(o))
+            op->value.u = o == Py_True;
+        else
+            PyArray_ScalarAsCtype(o, &op->value);
+        return true;
+    }
+    double re, im = 0;
+    if (code == (WEAK | 'i')) {
+        int over;
+        int64_t v = PyLong_AsLongLongAndOverflow(o, &over);
+        if (over)
+            return false;
+        if (num == NPY_LONG || num == NPY_LONGLONG) {
+            op->value.i = v;
+            return true;
+        }
+        if (num != NPY_DOUBLE && num != NPY_CDOUBLE)
+            return false;
+        re = PyLong_AsDouble(o);
+    } else if (code == (WEAK | 'f')) {
+        re = PyFloat_AS_DOUBLE(o);
+    } else {
+        re = PyComplex_RealAsDouble(o);
+        im = PyComplex_ImagAsDouble(o);
+    }
+    switch (num) {
+    case NPY_DOUBLE:
+    case NPY_CDOUBLE:
+        op->value.d[0] = re;
+        op->value.d[1] = im;
+        return true;
+    case NPY_FLOAT:
+    case NPY_CFLOAT:
+        op->value.f[0] = (float)re;
+        op->value.f[1] = (float)im;
+        return true;
+    default: return false;
+    }
+}
+
+static bool take_inputs(call *c, PyObject *const *args) {
+    tr_ufunc *uf = c->uf;
+    uint8_t code[TR_MAX_OPERANDS];
+    for (uint32_t i = 0; i < uf->nin; i++) {
+        bool is_array = PyArray_CheckExact(args[i]);
+        c->op[i].a = is_array ? (PyArrayObject *)args[i] : NULL;
+        code[i] = is_array ? code_of_array((PyArrayObject *)args[i]) : code_of_scalar(uf->st, args[i]);
+        if (code[i] == NOT_OURS)
+            return false;
+    }
+    if (!(c->l = loop_for(uf, code)))
+        return false;
+    for (uint32_t i = 0; i < uf->nin; i++) {
+        operand *op = &c->op[i];
+        if (op->a ? code[i] != c->l->num[i] && !(code[i] == NPY_LONGLONG && c->l->num[i] == NPY_LONG)
+                  : !scalar_value(op, args[i], code[i], c->l->num[i]))
+            return false; /* NumPy converts */
+        op->data = op->a ? PyArray_DATA(op->a) : op->value.bytes;
+    }
+    return true;
+}
+
+/* Outputs as given: an array to store to, or NULL. */
+static bool take_output(call *c, uint32_t i, PyObject *o) {
+    operand *op = &c->op[i];
+    op->a = NULL;
+    if (!o || o == Py_None)
+        return true;
+    if (!PyArray_CheckExact(o) || code_of_array((PyArrayObject *)o) != c->l->num[i] ||
+        !PyArray_ISWRITEABLE((PyArrayObject *)o) ||
+        (PyArray_FLAGS((PyArrayObject *)o) & NPY_ARRAY_WRITEBACKIFCOPY))
+        return false;
+    op->a = (PyArrayObject *)o;
+    op->data = PyArray_DATA(op->a);
+    return true;
+}
+
+/* No keyword but `out`. */
+static bool plain_keywords(PyObject *kwnames) {
+    return !kwnames || (PyTuple_GET_SIZE(kwnames) == 1 &&
+                        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "out") == 0);
+}
+
+static bool take_outputs(call *c, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    uint32_t nin = c->uf->nin, nout = c->uf->nop - nin;
+    PyObject *out = kwnames ? args[n] : NULL;
+    bool several = out && PyTuple_CheckExact(out);
+    if (out && (n != (Py_ssize_t)nin || (several ? PyTuple_GET_SIZE(out) != (Py_ssize_t)nout : nout != 1)))
+        return false;
+    for (uint32_t i = 0; i < nout; i++) {
+        PyObject *o = n > (Py_ssize_t)(nin + i) ? args[nin + i] : NULL;
+        if (out)
+            o = several ? PyTuple_GET_ITEM(out, i) : out;
+        if (!take_output(c, nin + i, o))
+            return false;
+    }
+    return true;
+}
+
+/* --- shape --- */
+
+static bool broadcast(call *c) {
+    c->ndim = 0;
+    for (uint32_t k = 0; k < c->uf->nop; k++)
+        if (c->op[k].a && PyArray_NDIM(c->op[k].a) > c->ndim)
+            c->ndim = PyArray_NDIM(c->op[k].a);
+    for (int d = 0; d < c->ndim; d++)
+        c->shape[d] = 1;
+    for (uint32_t k = 0; k < c->uf->nop; k++) {
+        PyArrayObject *a = c->op[k].a;
+        int skip = a ? c->ndim - PyArray_NDIM(a) : c->ndim;
+        if (a && k >= c->uf->nin && skip)
+            return false;
+        for (int d = skip; d < c->ndim; d++) {
+            npy_intp n = PyArray_DIM(a, d - skip);
+            if (c->shape[d] == 1)
+                c->shape[d] = n;
+            else if (n != 1 && n != c->shape[d])
+                return false;
+        }
+    }
+    for (uint32_t k = c->uf->nin; k < c->uf->nop; k++) /* an output never broadcasts */
+        for (int d = 0; c->op[k].a && d < c->ndim; d++)
+            if (PyArray_DIM(c->op[k].a, d) != c->shape[d])
+                return false;
+    return true;
+}
+
+static void steps_of(call *c, uint32_t k) {
+    PyArrayObject *a = c->op[k].a;
+    int skip = a ? c->ndim - PyArray_NDIM(a) : c->ndim;
+    for (int d = 0; d < c->ndim; d++)
+        c->step[k][d] = d < skip || PyArray_DIM(a, d - skip) == 1 ? 0 : PyArray_STRIDE(a, d - skip);
+}
+
+/* Axis x should be walked inside axis y: decided by the operands that walk both; where they disagree C order wins. 0: they do not say. */
+static int inner(const call *c, uint32_t nop, int x, int y) {
+    int says = 0;
+    for (uint32_t k = 0; k < nop; k++) {
+        npy_intp sx = c->step[k][x], sy = c->step[k][y];
+        if (!c->op[k].a || !sx || !sy)
+            continue;
+        npy_intp ax = sx < 0 ? -sx : sx, ay = sy < 0 ? -sy : sy;
+        if (ay <= ax)
+            says = -1;
+        else if (says == 0)
+            says = 1;
+    }
+    return says;
+}
+
+/* The order of axes that NumPy's iterator would choose: an insertion sort from C order, innermost first. */
+static void order_axes(call *c) {
+    for (int i = 0; i < c->ndim; i++)
+        c->perm[i] = c->ndim - 1 - i;
+    for (int i = 1; i < c->ndim; i++) {
+        int axis = c->perm[i], at = i;
+        for (int j = i - 1; j >= 0; j--) {
+            int says = inner(c, c->uf->nop, axis, c->perm[j]);
+            if (says < 0)
+                break;
+            if (says > 0)
+                at = j;
+        }
+        memmove(c->perm + at + 1, c->perm + at, (size_t)(i - at) * sizeof *c->perm);
+        c->perm[at] = axis;
+    }
+}
+
+/* A new array whose memory order is that of the walk. */
+static bool new_output(call *c, uint32_t k) {
+    npy_intp strides[NPY_MAXDIMS], s = c->l->size[k];
+    bool plain = true;
+    for (int i = 0; i < c->ndim; i++) {
+        strides[c->perm[i]] = s;
+        s *= c->shape[c->perm[i]];
+        plain &= c->perm[i] == c->ndim - 1 - i;
+    }
+    PyArray_Descr *d = PyArray_DescrFromType(c->l->num[k]);
+    PyObject *o =
+        PyArray_NewFromDescr(&PyArray_Type, d, c->ndim, c->shape, plain ? NULL : strides, NULL, 0, NULL);
+    if (!o)
+        return false;
+    c->op[k].a = (PyArrayObject *)o;
+    c->op[k].data = PyArray_DATA(c->op[k].a);
+    return true;
+}
+
+/* --- overlap --- */
+
+static void extent(const call *c, uint32_t k, const char **from, const char **to) {
+    const char *lo = c->op[k].data, *hi = lo + c->l->size[k];
+    for (int d = 0; d < c->ndim; d++) {
+        npy_intp span = c->step[k][d] * (c->shape[d] - 1);
+        if (span < 0)
+            lo += span;
+        else
+            hi += span;
+    }
+    *from = lo;
+    *to = hi;
+}
+
+/* Operands may share memory only element for element. */
+static bool overlaps(const call *c, uint32_t k, uint32_t m) {
+    const char *a, *b, *x, *y;
+    if (!c->op[m].a)
+        return false;
+    extent(c, k, &a, &b);
+    extent(c, m, &x, &y);
+    if (b <= x || y <= a)
+        return false;
+    bool same = c->op[k].data == c->op[m].data && c->l->size[k] == c->l->size[m] && m < c->uf->nin;
+    for (int d = 0; same && d < c->ndim; d++)
+        same = c->shape[d] == 1 || c->step[k][d] == c->step[m][d];
+    return !same;
+}
+
+static bool output_is_alone(const call *c, uint32_t k) {
+    for (int d = 0; d < c->ndim; d++)
+        if (!c->step[k][d] && c->shape[d] > 1)
+            return false;
+    for (uint32_t m = 0; m < c->uf->nop; m++)
+        if (m != k && overlaps(c, k, m))
+            return false;
+    return true;
+}
+
+/* --- running --- */
+
+/* Merges axes of the walk that every operand steps over as one. */
+static void merge_axes(call *c) {
+    int n = 0;
+    for (int i = 0; i < c->ndim; i++) {
+        int axis = c->perm[i];
+        bool joins = n > 0;
+        for (uint32_t k = 0; joins && k < c->uf->nop; k++)
+            joins = c->step[k][axis] == c->step[k][c->perm[n - 1]] * c->shape[c->perm[n - 1]];
+        if (c->shape[axis] == 1)
+            continue;
+        if (joins)
+            c->shape[c->perm[n - 1]] *= c->shape[axis];
+        else
+            c->perm[n++] = axis;
+    }
+    c->ndim = n;
+}
+
+static bool walk(call *c, int level, char *const *at) {
+    npy_intp steps[TR_MAX_OPERANDS], n = level < 0 ? 1 : c->shape[c->perm[level]];
+    uint32_t nop = c->uf->nop;
+    for (uint32_t k = 0; k < nop; k++)
+        steps[k] = level < 0 ? c->l->size[k] : c->step[k][c->perm[level]];
+    if (level <= 0)
+        return tr_uloop_run(c->l, at, &n, steps);
+    char *here[TR_MAX_OPERANDS];
+    memcpy(here, at, nop * sizeof *here);
+    for (npy_intp i = 0; i < n; i++) {
+        if (!walk(c, level - 1, here))
+            return false;
+        for (uint32_t k = 0; k < nop; k++)
+            here[k] += steps[k];
+    }
+    return true;
+}
+
+static bool run(call *c) {
+    char *at[TR_MAX_OPERANDS];
+    npy_intp n = 1;
+    for (int d = 0; d < c->ndim; d++)
+        n *= c->shape[d];
+    if (n == 0)
+        return true;
+    for (uint32_t k = 0; k < c->uf->nop; k++)
+        at[k] = c->op[k].data;
+    merge_axes(c);
+    if (n < RELEASE_GIL)
+        return walk(c, c->ndim - 1, at);
+    PyThreadState *ts = PyEval_SaveThread();
+    bool ok = walk(c, c->ndim - 1, at);
+    PyEval_RestoreThread(ts);
+    return ok;
+}
+
+/* --- results --- */
+
+static PyObject *finish(const call *c, PyObject *const *made) {
+    uint32_t nin = c->uf->nin, nout = c->uf->nop - nin;
+    if (nout == 1)
+        return Py_NewRef(made[0]);
+    PyObject *t = PyTuple_New(nout);
+    for (uint32_t i = 0; t && i < nout; i++)
+        PyTuple_SET_ITEM(t, i, Py_NewRef(made[i]));
+    return t;
+}
+
+static PyObject *scalar_result(const call *c, uint32_t k) {
+    const operand *op = &c->op[k];
+    if (c->l->num[k] == NPY_DOUBLE) {
+        PyObject *o = PyArrayScalar_New(Double);
+        if (o)
+            PyArrayScalar_ASSIGN(o, Double, op->value.d[0]);
+        return o;
+    }
+    if (c->l->num[k] == NPY_BOOL)
+        PyArrayScalar_RETURN_BOOL_FROM_LONG(op->value.bytes[0]);
+    PyArray_Descr *d = PyArray_DescrFromType(c->l->num[k]);
+    PyObject *o = PyArray_Scalar((void *)(uintptr_t)op->value.bytes, d, NULL);
+    Py_DECREF(d);
+    return o;
+}
+
+/* No axes and no given output: numbers in, numbers out. */
+static PyObject *on_scalars(call *c) {
+    tr_ufunc *uf = c->uf;
+    char *at[TR_MAX_OPERANDS];
+    PyObject *made[TR_MAX_OPERANDS] = {NULL}, *r = NULL;
+    npy_intp steps[TR_MAX_OPERANDS], one = 1;
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < uf->nop; k++) {
+        at[k] = k < uf->nin ? c->op[k].data : c->op[k].value.bytes;
+        steps[k] = c->l->size[k];
+    }
+    if (!tr_uloop_run(c->l, at, &one, steps))
+        return NULL;
+    for (uint32_t k = uf->nin; k < uf->nop && (made[n] = scalar_result(c, k)); k++)
+        n++;
+    if (n == uf->nop - uf->nin)
+        r = finish(c, made);
+    while (n > 0)
+        Py_DECREF(made[--n]);
+    return r;
+}
+
+/* *ours is false when NumPy is to make the call. */
+static PyObject *on_arrays(call *c, bool *ours) {
+    tr_ufunc *uf = c->uf;
+    PyObject *made[TR_MAX_OPERANDS] = {NULL}, *r = NULL;
+    bool given[TR_MAX_OPERANDS];
+    uint32_t nin = uf->nin, n = nin;
+    for (uint32_t k = 0; k < uf->nop; k++)
+        steps_of(c, k);
+    for (uint32_t k = nin; k < uf->nop; k++) {
+        given[k] = c->op[k].a != NULL;
+        if (given[k] && !output_is_alone(c, k)) {
+            *ours = false;
+            return NULL;
+        }
+    }
+    order_axes(c);
+    for (; n < uf->nop && (given[n] ? (Py_INCREF(c->op[n].a), true) : new_output(c, n)); n++) {
+        made[n - nin] = (PyObject *)c->op[n].a;
+        steps_of(c, n);
+    }
+    if (n == uf->nop && run(c))
+        r = finish(c, made);
+    while (n > nin)
+        Py_DECREF(made[--n - nin]);
+    return r;
+}
+
+/* On arrays without axes NumPy returns scalars, unless they were given as output. */
+static bool all_scalars(const call *c) {
+    for (uint32_t k = 0; k < c->uf->nop; k++)
+        if (c->op[k].a && (PyArray_NDIM(c->op[k].a) || k >= c->uf->nin))
+            return false;
+    return true;
+}
+
+/* --- what goes to NumPy --- */
+
+/* Before NumPy 2 a Python number arrives at the type resolver as an array like any other. So it gets the type of its operand here. */
+static bool strengthen(tr_ufunc *uf, PyObject *const *args, PyObject **to) {
+    tr_ukind in[TR_MAX_OPERANDS];
+    uint8_t want[TR_MAX_OPERANDS];
+    bool weak = false;
+    memset(want, TR_UNUM_NONE, sizeof want);
+    for (uint32_t i = 0; i < uf->nin; i++) {
+        bool is_array = PyArray_CheckExact(args[i]);
+        uint8_t code = is_array ? code_of_array((PyArrayObject *)args[i]) : code_of_scalar(uf->st, args[i]);
+        if (code == NOT_OURS)
+            return true;
+        in[i] = code & WEAK ? (tr_ukind){TR_UNUM_NONE, (char)(code & 0x7f)} : (tr_ukind){code, 0};
+        weak |= in[i].weak != 0;
+    }
+    const tr_uloop *l = weak ? tr_ufunc_pick(uf, in, want) : NULL;
+    for (uint32_t i = 0; l && i < uf->nin; i++) {
+        if (!in[i].weak)
+            continue;
+        PyObject *a = PyArray_FromAny(args[i], PyArray_DescrFromType(l->num[i]), 0, 0, 0, NULL);
+        if (!a)
+            return false;
+        Py_SETREF(to[i], a);
+    }
+    return !weak || l;
+}
+
+static PyObject *by_old_numpy(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
+                              PyObject *kwnames) {
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *r = NULL, **copy = PyMem_Calloc((size_t)all + 1, sizeof *copy);
+    if (!copy)
+        return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < all; i++)
+        copy[i] = Py_NewRef(args[i]);
+    if (n < (Py_ssize_t)uf->nin || strengthen(uf, args, copy))
+        r = uf->numpy(self, copy, (size_t)n, kwnames);
+    for (Py_ssize_t i = 0; i < all; i++)
+        Py_DECREF(copy[i]);
+    PyMem_Free(copy);
+    return r;
+}
+
+PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    tr_ufunc *uf = (tr_ufunc *)((PyUFuncObject *)self)->obj;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    call c;
+    c.uf = uf;
+    bool ours = n >= (Py_ssize_t)uf->nin && n <= (Py_ssize_t)uf->nop && plain_keywords(kwnames) &&
+                take_inputs(&c, args) && take_outputs(&c, args, n, kwnames);
+    PyObject *r = NULL;
+    if (ours && all_scalars(&c))
+        return on_scalars(&c);
+    if (ours && (ours = broadcast(&c)))
+        r = on_arrays(&c, &ours);
+    if (ours || PyErr_Occurred())
+        return r;
+    return tr_ufunc_has_promoters() ? uf->numpy(self, args, nargsf, kwnames)
+                                    : by_old_numpy(uf, self, args, nargsf, kwnames);
+}
