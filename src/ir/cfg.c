@@ -204,6 +204,14 @@ void tr_loops_find(tr_fn *f, tr_loops *out, uint32_t *innermost) {
     }
 }
 
+uint32_t tr_loop_size(const tr_fn *f, const tr_loop *l) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            n++;
+    return n;
+}
+
 uint32_t *tr_use_counts(const tr_fn *f) {
     uint32_t *n = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1);
     for (tr_bid b = 0; b < f->blks.n; b++) {

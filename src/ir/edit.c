@@ -201,8 +201,10 @@ static const char *name_of(const tr_fn *f, tr_val v) {
 void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t nblks, tr_val *map,
                      tr_bid *bmap, uint32_t at_loc) {
     cloner c = {.dst = dst, .src = src, .map = map, .bmap = bmap, .at_loc = at_loc};
-    c.locs = TR_NEW_N(&dst->ctx->arena, uint32_t, src->locs.n);
-    memset(c.locs, 0xff, src->locs.n * sizeof *c.locs);
+    if (dst != src || at_loc) { /* else they stay as they are: many small clones must not cost a table each */
+        c.locs = TR_NEW_N(&dst->ctx->arena, uint32_t, src->locs.n);
+        memset(c.locs, 0xff, src->locs.n * sizeof *c.locs);
+    }
     for (uint32_t k = 0; k < nblks; k++) {
         tr_bid b = tr_blk_new(dst);
         bmap[blks[k]] = b;

@@ -367,7 +367,7 @@ tr_bid tr_blk_split(tr_fn *f, tr_val at);
 /* Copies blocks of `src` into `dst` (which may be `src`): fills map[src value] and bmap[src block] for all they define. The caller
  * makes both arrays, filled with TR_NOVAL and TR_NOBLK but for what shall be something else in the copy (a value from outside, a block to
  * leave to); what is neither copied nor set stays itself when dst == src. Types and sites are shared, patterns' lambdas cloned; locs
- * get parent `at_loc`, unknown ones become it. Used by inlining and loop versioning. */
+ * get parent `at_loc`, unknown ones become it. Used by inlining and opt/repair.h. */
 void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t nblks, tr_val *map,
                      tr_bid *bmap, uint32_t at_loc);
 tr_fn *tr_fn_clone(const tr_fn *f); /* a function of its own, lambdas too */
@@ -391,6 +391,7 @@ typedef struct tr_loop {
 typedef TR_VEC(tr_loop) tr_loops;
 void tr_loops_find(tr_fn *f, tr_loops *out,
                    uint32_t *innermost /* [nblks], UINT32_MAX = none */); /* needs dom */
+uint32_t tr_loop_size(const tr_fn *f, const tr_loop *l);                  /* instructions */
 uint32_t *tr_use_counts(const tr_fn *f);                                  /* [nvals] in the arena */
 
 /* --- print.c, parse.c, verify.c --- */

@@ -53,14 +53,6 @@ static void set_mark(tr_lf *w, tr_bid latch, lv mark) {
     w->body->loop_marks[latch] = mark;
 }
 
-static uint32_t size_of(const tr_fn *f, const tr_loop *l) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < l->blks.n; i++)
-        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            n++;
-    return n;
-}
-
 /* Innermost, small, with such an index in it, and one jump back that carries the mark. */
 static void mark_loops(tr_lf *w, const uint8_t *found) {
     tr_fn *f = w->body->f;
@@ -77,7 +69,7 @@ static void mark_loops(tr_lf *w, const uint8_t *found) {
         if (loops.d[l].parent != UINT32_MAX)
             wanted[loops.d[l].parent] = 0;
     for (uint32_t l = 0; l < loops.n; l++) {
-        if (!wanted[l] || loops.d[l].latch == TR_NOBLK || size_of(f, &loops.d[l]) > MAX_SIZE)
+        if (!wanted[l] || loops.d[l].latch == TR_NOBLK || tr_loop_size(f, &loops.d[l]) > MAX_SIZE)
             continue;
         set_mark(w, loops.d[l].latch, loop_mark(w->m, "llvm.loop.unroll.count", l_int(w->m->i32, UNROLL)));
     }

@@ -291,14 +291,6 @@ static void try_guesses(bounder *s) {
 
 /* --- rounds --- */
 
-static uint32_t loop_size(const tr_fn *f, const tr_loop *l) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < l->blks.n; i++)
-        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            n++;
-    return n;
-}
-
 /* Outer loops have smaller numbers; one that is versioned takes the loops inside it along. */
 static bool covered(const bounder *s, uint32_t l, const uint8_t *versioned) {
     for (uint32_t up = s->loops.d[l].parent; up != UINT32_MAX; up = s->loops.d[up].parent)
@@ -307,35 +299,27 @@ static bool covered(const bounder *s, uint32_t l, const uint8_t *versioned) {
     return false;
 }
 
-/* A value of a loop that has got a copy in this round reaches what follows by other names now: the plan waits for the next
- * round. */
-static bool outdated(const bounder *s, const plan *p, const uint8_t *versioned) {
-    for (uint32_t i = 0; i < p->n; i++)
-        for (uint32_t k = 0; k < p->conds[i].n; k++) {
-            tr_bid b = tr_at(s->f, p->conds[i].t[k].v)->blk;
-            uint32_t l = b == TR_NOBLK ? UINT32_MAX : s->innermost[b];
-            if (l != UINT32_MAX && (versioned[l] || covered(s, l, versioned)))
-                return true;
-        }
-    return false;
-}
-
+/* A test may use a value of another loop that is copied with this one: it is mended with all other uses. */
 static bool version_loops(bounder *s, uint32_t *growth, tr_u32s *slow) {
     tr_fn *f = s->f;
-    uint8_t *versioned = TR_NEW_N(&f->ctx->arena, uint8_t, s->loops.n + 1u);
-    bool any = false;
+    tr_arena *a = &f->ctx->arena;
+    uint8_t *versioned = TR_NEW_N(a, uint8_t, s->loops.n + 1u);
+    TR_VEC(tr_version) now = {0};
     for (uint32_t l = 0; l < s->loops.n; l++) {
-        uint32_t size = loop_size(f, &s->loops.d[l]);
-        if (!s->plans[l].n || covered(s, l, versioned) || size > MAX_LOOP || *growth + size > MAX_GROWTH ||
-            outdated(s, &s->plans[l], versioned))
+        if (!s->plans[l].n || covered(s, l, versioned))
             continue;
-        tr_opt_version(f, &s->loops.d[l], s->plans[l].conds, s->plans[l].n, slow);
+        uint32_t size = tr_loop_size(f, &s->loops.d[l]);
+        if (size > MAX_LOOP || *growth + size > MAX_GROWTH)
+            continue;
+        tr_version v = {&s->loops.d[l], s->plans[l].conds, s->plans[l].n};
         versioned[l] = 1;
-        tr_vec_push(&f->ctx->arena, &s->versioned, s->loops.d[l].header);
+        tr_vec_push(a, &now, v);
+        tr_vec_push(a, &s->versioned, s->loops.d[l].header);
         *growth += size;
-        any = true;
     }
-    return any;
+    if (now.n)
+        tr_opt_version(f, now.d, now.n, slow);
+    return now.n > 0;
 }
 
 static void set_up(bounder *s, const tr_u32s *slow) {

@@ -13,7 +13,7 @@
 static const char pipeline[] = "simplify,fold,hoist,cse,dce|"
                                "inline,simplify,fold,hoist,cse,simplify,dce|"
                                "agree,fold,cse,fuse,simplify,dce|"
-                               "bounds,fold,simplify,dce,latch|"
+                               "bounds,fold,simplify,dce,rotate|"
                                "own";
 
 typedef struct pass {

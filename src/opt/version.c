@@ -1,9 +1,8 @@
 /* Loop versioning; see version.h. */
 #include "opt/version.h"
 
-#include <string.h>
-
 #include "opt/prove.h"
+#include "opt/repair.h"
 
 /* Values that enter a sum are tested to lie within this; so sums of a few of them are exact. */
 #define LIMIT ((int64_t)1 << 60)
@@ -117,104 +116,6 @@ static tr_bid preheader(tr_fn *f, const tr_loop *l) {
     return ph;
 }
 
-/* --- values of the loop that are used after it --- */
-
-typedef struct use {
-    tr_val ins;
-    int32_t succ; /* edge, -1: operand */
-    uint32_t arg, next;
-} use;
-
-typedef struct repair {
-    tr_fn *f;
-    uint8_t *where; /* per block: 1 in the loop, 2 in its copy, 0 outside */
-    tr_val *at;     /* per block outside: the value at its start, TR_NOVAL = not known yet */
-    tr_val orig, copy;
-    tr_u32s touched;
-    TR_VEC(use) uses;
-    uint32_t *first; /* per value of the loop: its uses outside */
-} repair;
-
-static tr_val at_start(repair *r, tr_bid b);
-
-static tr_val at_end(repair *r, tr_bid b) {
-    return r->where[b] == 1 ? r->orig : r->where[b] == 2 ? r->copy : at_start(r, b);
-}
-
-static void pass_on(repair *r, tr_bid from, tr_bid to, tr_val v) {
-    for (uint32_t s = 0; s < tr_nsucc(tr_term(r->f, from)); s++)
-        if (tr_term(r->f, from)->imm.succ[s].to == to)
-            tr_edge_add(r->f, &tr_term(r->f, from)->imm.succ[s], v);
-}
-
-/* Where both versions meet the value becomes a block argument. */
-static tr_val at_start(repair *r, tr_bid b) {
-    tr_fn *f = r->f;
-    if (r->at[b] != TR_NOVAL)
-        return r->at[b];
-    tr_vec_push(&f->ctx->arena, &r->touched, b);
-    const tr_ty *ty = tr_at(f, r->orig)->ty;
-    uint32_t npreds = tr_blk_at(f, b)->preds.n;
-    if (npreds == 0) /* the entry: dominance says the value is not used on such a path */
-        return r->at[b] = tr_const_undef(f, ty);
-    if (npreds == 1)
-        return r->at[b] = at_end(r, tr_blk_at(f, b)->preds.d[0]);
-    tr_val p = r->at[b] = tr_blk_param(f, b, ty, r->orig < f->names.n ? f->names.d[r->orig] : NULL);
-    for (uint32_t k = 0; k < npreds; k++) {
-        tr_bid from = tr_blk_at(f, b)->preds.d[k];
-        bool seen = false; /* a branch with both edges here is listed twice */
-        for (uint32_t j = 0; j < k; j++)
-            seen = seen || tr_blk_at(f, b)->preds.d[j] == from;
-        if (!seen)
-            pass_on(r, from, b, at_end(r, from));
-    }
-    return p;
-}
-
-static void note_uses(repair *r, tr_val ins, int32_t succ, const tr_val *args, uint32_t n, const tr_val *map,
-                      uint32_t nmap) {
-    for (uint32_t i = 0; i < n; i++) {
-        if (args[i] >= nmap || map[args[i]] == TR_NOVAL)
-            continue;
-        use u = {ins, succ, i, r->first[args[i]]};
-        r->first[args[i]] = r->uses.n;
-        tr_vec_push(&r->f->ctx->arena, &r->uses, u);
-    }
-}
-
-static void find_uses(repair *r, tr_bid b, const tr_val *map, uint32_t nmap) {
-    tr_fn *f = r->f;
-    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
-        const tr_ins *in = tr_at(f, v);
-        note_uses(r, v, -1, in->args, in->nargs, map, nmap);
-        for (uint32_t s = 0; s < tr_nsucc(in); s++)
-            note_uses(r, v, (int32_t)s, in->imm.succ[s].args, in->imm.succ[s].n, map, nmap);
-    }
-}
-
-/* map: from each value of the loop to its copy. Needs predecessors. */
-static void repair_uses(repair *r, const tr_val *map, uint32_t nmap) {
-    tr_fn *f = r->f;
-    for (uint32_t i = 0; i < f->rpo.n; i++)
-        if (!r->where[f->rpo.d[i]])
-            find_uses(r, f->rpo.d[i], map, nmap);
-    for (tr_val v = 0; v < nmap; v++) {
-        if (map[v] == TR_NOVAL || r->first[v] == UINT32_MAX)
-            continue;
-        r->orig = v;
-        r->copy = map[v];
-        for (uint32_t u = r->first[v]; u != UINT32_MAX; u = r->uses.d[u].next) {
-            use w = r->uses.d[u];
-            tr_val now = at_start(r, tr_at(f, w.ins)->blk);
-            tr_ins *in = tr_at(f, w.ins);
-            (w.succ < 0 ? in->args : in->imm.succ[w.succ].args)[w.arg] = now;
-        }
-        for (uint32_t k = 0; k < r->touched.n; k++)
-            r->at[r->touched.d[k]] = TR_NOVAL;
-        r->touched.n = 0;
-    }
-}
-
 /* --- the whole --- */
 
 static tr_val make_test(tr_fn *f, tr_bid ph, const tr_lin *conds, uint32_t n) {
@@ -234,33 +135,30 @@ static tr_bid landing(tr_fn *f, tr_bid to, uint32_t n, const tr_val *args) {
     return b.blk;
 }
 
-void tr_opt_version(tr_fn *f, const tr_loop *l, const tr_lin *conds, uint32_t n, tr_u32s *slow) {
-    tr_arena *a = &f->ctx->arena;
-    tr_bid ph = preheader(f, l);
-    tr_val ok = make_test(f, ph, conds, n);
-    uint32_t nmap = f->ins.n;
-    tr_val *map = TR_NEW_N(a, tr_val, nmap + 1u);
-    tr_bid *bmap = TR_NEW_N(a, tr_bid, f->blks.n + 1u);
-    memset(map, 0xff, nmap * sizeof *map);
-    memset(bmap, 0xff, f->blks.n * sizeof *bmap);
-    tr_clone_blocks(f, f, l->blks.d, l->blks.n, map, bmap, 0);
+/* The copy beside the loop, and the test before both. */
+static void version(tr_twins *t, const tr_version *v, tr_bid ph, tr_u32s *slow) {
+    tr_fn *f = t->f;
+    tr_val ok = make_test(f, ph, v->conds, v->n);
+    tr_bid first = tr_twins_clone(t, v->loop->blks.d, v->loop->blks.n);
+    for (uint32_t i = 0; i < v->loop->blks.n; i++) {
+        tr_vec_push(&f->ctx->arena, slow, first + i);
+        tr_blk_at(f, first + i)->cold = true;
+    }
     tr_val jump = tr_blk_at(f, ph)->last;
     tr_edge e = tr_at(f, jump)->imm.succ[0];
-    tr_bid fast = landing(f, l->header, e.n, e.args), copy = landing(f, bmap[l->header], e.n, e.args);
+    tr_bid fast = landing(f, v->loop->header, e.n, e.args), copy = landing(f, first, e.n, e.args);
     tr_ins_remove(f, jump);
     tr_bld b = {.fn = f, .blk = ph, .before = TR_NOVAL};
     tr_cbr(&b, ok, fast, 0, NULL, copy, 0, NULL);
-    tr_cfg_compute(f);
-    repair r = {
-        .f = f, .where = TR_NEW_N(a, uint8_t, f->blks.n + 1u), .at = TR_NEW_N(a, tr_val, f->blks.n + 1u)};
-    r.first = TR_NEW_N(a, uint32_t, nmap + 1u);
-    memset(r.at, 0xff, f->blks.n * sizeof *r.at);
-    memset(r.first, 0xff, nmap * sizeof *r.first);
-    for (uint32_t i = 0; i < l->blks.n; i++) {
-        r.where[l->blks.d[i]] = 1;
-        r.where[bmap[l->blks.d[i]]] = 2;
-        tr_vec_push(a, slow, bmap[l->blks.d[i]]);
-        tr_blk_at(f, bmap[l->blks.d[i]])->cold = true;
-    }
-    repair_uses(&r, map, nmap);
+}
+
+/* All blocks before loops come first: a loop may lead straight to the head of another one, and so may its copy. */
+void tr_opt_version(tr_fn *f, const tr_version *v, uint32_t n, tr_u32s *slow) {
+    tr_bid *ph = TR_NEW_N(&f->ctx->arena, tr_bid, n + 1u);
+    tr_twins t = tr_twins_new(f);
+    for (uint32_t i = 0; i < n; i++)
+        ph[i] = preheader(f, v[i].loop);
+    for (uint32_t i = 0; i < n; i++)
+        version(&t, &v[i], ph[i], slow);
+    tr_twins_mend(&t);
 }

@@ -5,9 +5,15 @@
 #include "opt/lin.h"
 #include "opt/priv.h"
 
-/* Before the loop: if all of conds hold (>= 0), the loop as it stands; else a copy of it, whose blocks are added to slow.
- * Edges out of the loop and values used after it are mended. Analyses are out of date afterwards. */
-void tr_opt_version(tr_fn *f, const tr_loop *l, const tr_lin *conds, uint32_t n, tr_u32s *slow);
+/* If all of conds hold (>= 0) before the loop, the loop as it stands; else a copy of it. */
+typedef struct tr_version {
+    const tr_loop *loop; /* none of those given together lies in another */
+    const tr_lin *conds;
+    uint32_t n;
+} tr_version;
+/* Adds the copies' blocks to slow. Edges out of the loops and values used after them are mended. Loops and analyses are out of
+ * date afterwards. */
+void tr_opt_version(tr_fn *f, const tr_version *v, uint32_t n, tr_u32s *slow);
 /* Can the condition be tested without overflow? */
 bool tr_opt_testable(const tr_fn *f, const tr_lin *cond);
 
