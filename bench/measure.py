@@ -154,6 +154,19 @@ def measure_run(harness: Harness, wanted: set[str], samples: Samples) -> None:
                 add(samples, f"run/{name}", variant, values)
 
 
+def measure_pool(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """Only Treadle: a floor in microseconds, not a ratio."""
+    if "treadle" not in harness.jits:
+        return
+    for _ in range(harness.rounds(3, 1)):
+        report = harness.child("child_pool", "--rounds", str(harness.rounds(400, 100)))
+        if report["threads"] < 2:
+            harness.notes.append("pool/launch: this machine grants one processor, the pool has one thread")
+            return
+        add(samples, "pool/launch", "treadle", report["samples"])
+    harness.facts.append(f"pool: {report['threads']} threads")
+
+
 def measure_memory(harness: Harness, wanted: set[str], samples: Samples) -> None:
     """Only Treadle: Numba would take minutes, and the row has no peer."""
     if "treadle" not in harness.jits:
@@ -173,6 +186,7 @@ MEASURES: dict[str, Measure] = {
     "cached call": measure_cached,
     "call": measure_calls,
     "run": measure_run,
+    "pool": measure_pool,
     "memory": measure_memory,
 }
 

@@ -124,6 +124,7 @@ ROWS: list[Row] = [
         Row(f"c-strict/{name}", f"run/{name}", "treadle-unchecked", "c-strict", "min", "us", None, None)
         for name in kernels.CASES
     ),
+    Row("pool/launch", "pool/launch", "treadle", "", "median", "us", 5e-6, 2e-6),
     Row("memory/1,000 functions", "memory", "treadle", "", "min", "MiB", 4.0, 1.0),
 ]
 

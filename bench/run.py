@@ -121,10 +121,12 @@ def render(table: list[dict[str, Any]], harness: harnesses.Harness) -> str:
         value = row["value"]
         unit = row.get("unit", "")
         absolute = "peer" in row and not row["peer"]
+        scale = SCALE[unit] if absolute else 1.0
+        floor, goal = (None if x is None else x * scale for x in (row["floor"], row["goal"]))
         lines.append(
             f"{row['name']:34} {number(row.get('ours'), unit):>12} {number(row.get('theirs'), unit):>12} "
             f"{row.get('peer', ''):9} {'-' if value is None or absolute else format(value, '.3f'):>8} "
-            f"{limit(row['floor']):>7} {limit(row['goal']):>7}  {row['verdict']}".rstrip()
+            f"{limit(floor):>7} {limit(goal):>7}  {row['verdict']}".rstrip()
         )
     for title, texts in (("WRONG RESULT", harness.wrong), ("fact", harness.facts), ("note", harness.notes)):
         lines.extend(f"{title}: {text}" for text in dict.fromkeys(texts))

@@ -130,7 +130,7 @@ def cmd_test_all(a: argparse.Namespace) -> int:
 
 
 def cmd_sanitize(a: argparse.Namespace) -> int:
-    """The C tests and the quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    """C tests and quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer; the pool under ThreadSanitizer."""
     b = devenv.build(
         a.python,
         name="sanitize",
@@ -285,7 +285,10 @@ COMMANDS = {
     "build": (cmd_build, "build for one Python into build/<version>, importable from build/<version>/stage"),
     "test": (cmd_test, "build, then the C tests and the Python tests (arguments go to pytest)"),
     "test-all": (cmd_test_all, "the same on every supported Python of the machine"),
-    "sanitize": (cmd_sanitize, "C tests and a slice of the Python tests under ASan and UBSan"),
+    "sanitize": (
+        cmd_sanitize,
+        "C tests and a slice of the Python tests under ASan and UBSan, the thread pool under TSan",
+    ),
     "check": (cmd_check, "formatting, include rules, headers that compile alone, clang's warnings"),
     "format": (cmd_format, "format the C and Python sources (or only the paths given)"),
     "wheel": (cmd_wheel, "pip install into a fresh environment and a first call there"),

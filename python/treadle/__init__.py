@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import config, errors, types
-    from ._core import Function, Signature, Type, empty_cache, stats, typeof
+    from ._core import (
+        Function,
+        Signature,
+        Type,
+        empty_cache,
+        get_num_threads,
+        get_thread_id,
+        set_num_threads,
+        stats,
+        typeof,
+    )
     from .decorators import jit, njit
     from .errors import InternalError, LoweringError, TreadleError, TypingError, UnsupportedError
     from .ufunc import UfuncInfo, guvectorize, ufunc_info, vectorize
@@ -32,6 +42,9 @@ _WHERE = {
     "UfuncInfo": "ufunc",
     "stats": "_core",
     "typeof": "_core",
+    "get_num_threads": "_core",
+    "get_thread_id": "_core",
+    "set_num_threads": "_core",
     "Function": "_core",
     "Signature": "_core",
     "Type": "_core",
@@ -52,9 +65,12 @@ __all__ = [
     "config",
     "empty_cache",
     "errors",
+    "get_num_threads",
+    "get_thread_id",
     "guvectorize",
     "jit",
     "njit",
+    "set_num_threads",
     "stats",
     "typeof",
     "types",

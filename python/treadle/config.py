@@ -16,7 +16,7 @@ CPU : int
 PLANT : int
     ``TREADLE_PLANT``: which planted fault is on; only builds made to test the tests have any.
 
-``TREADLE_DUMP``, ``TREADLE_SKIP``, ``TREADLE_VERIFY`` and ``TREADLE_CACHE_DIR`` are read by the compiler itself.
+``TREADLE_NUM_THREADS`` (the size of the thread pool; see ``treadle.get_num_threads``), ``TREADLE_DUMP``, ``TREADLE_SKIP``, ``TREADLE_VERIFY`` and ``TREADLE_CACHE_DIR`` are read by the compiler itself.
 """
 
 from __future__ import annotations

@@ -30,10 +30,8 @@ Runs a script written for numba or numbapro with Treadle in their place."""
 
 def _honour_environment() -> None:
     """NUMBA_* variables with a counterpart; those of Treadle's own win."""
-    same = {"NUMBA_CACHE_DIR": "TREADLE_CACHE_DIR", "NUMBA_NUM_THREADS": "TREADLE_NUM_THREADS"}
-    for theirs, ours in same.items():
-        if theirs in os.environ:
-            os.environ.setdefault(ours, os.environ[theirs])
+    if "NUMBA_CACHE_DIR" in os.environ:
+        os.environ.setdefault("TREADLE_CACHE_DIR", os.environ["NUMBA_CACHE_DIR"])
     stages = {
         "NUMBA_DUMP_BYTECODE": "code",
         "NUMBA_DUMP_IR": "front",
@@ -45,8 +43,10 @@ def _honour_environment() -> None:
     if asked:
         os.environ.setdefault("TREADLE_DUMP", ",".join(asked))
 
-    from . import config
+    from . import _core, config
 
+    if "NUMBA_NUM_THREADS" in os.environ and "TREADLE_NUM_THREADS" not in os.environ:
+        _core._set_pool_size("NUMBA_NUM_THREADS", os.environ["NUMBA_NUM_THREADS"])
     if "TREADLE_PROMOTION" not in os.environ:
         config.PROMOTION = "numba"
     if "NUMBA_DISABLE_JIT" in os.environ and "TREADLE_DISABLE_JIT" not in os.environ:
@@ -127,6 +127,9 @@ def _names_of(module: str) -> dict[str, Any]:
             "vectorize": _as_vectorize(vectorize),
             "guvectorize": _as_vectorize(guvectorize),
             "typeof": _core.typeof,
+            "get_num_threads": _core.get_num_threads,
+            "get_thread_id": _core.get_thread_id,
+            "set_num_threads": _core.set_num_threads,
             "__version__": _VERSION,
             **top,
         }
@@ -135,9 +138,13 @@ def _names_of(module: str) -> dict[str, Any]:
     if path in (["errors"], ["core", "errors"]):
         return _error_names()
     if path in (["config"], ["core", "config"]):
-        from . import config
+        from . import _core, config
 
-        return {"DISABLE_JIT": config.DISABLE_JIT, "BOUNDSCHECK": config.BOUNDSCHECK}
+        return {
+            "DISABLE_JIT": config.DISABLE_JIT,
+            "BOUNDSCHECK": config.BOUNDSCHECK,
+            "NUMBA_NUM_THREADS": _core._pool_size(),
+        }
     return {}
 
 

@@ -215,7 +215,7 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, PyObject *const
         r = box_result(f, v, args, &frame, ret);
     } else {
         r = NULL;
-        tr_pyerr_raise_site(f, tr_module_meta(v->spec->module), (uint32_t)code - 1, &frame);
+        tr_pyerr_raise_code(f, tr_module_meta(v->spec->module), code, &frame);
     }
     tr_function_active(f, -1);
     if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout))

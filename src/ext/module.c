@@ -5,11 +5,14 @@
 #include "ext/box.h"
 #include "ext/function.h"
 #include "ext/selftest.h"
+#include "ext/threads.h"
 #include "ext/types.h"
 #include "ext/ufunc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static struct PyModuleDef definition;
 
@@ -36,6 +39,18 @@ static void host_write(void *self, const char *text, size_t n) {
         Py_XDECREF(s);
     }
     PyGILState_Release(g);
+}
+
+/* Parallel regions ask this now and then: may they go on? Only the main thread is given signals; it is the process's first one,
+ * or the one that forked. An exception that print() met ends them too. */
+static bool host_poll(void *self) {
+    (void)self;
+    if (syscall(SYS_gettid) != getpid())
+        return false;
+    PyGILState_STATE g = PyGILState_Ensure();
+    bool end = PyErr_Occurred() || PyErr_CheckSignals() < 0;
+    PyGILState_Release(g);
+    return end;
 }
 
 /* --- what the snapshot asks --- */
@@ -175,7 +190,7 @@ static void read_dump(tr_state *st) {
 
 static int module_exec(PyObject *module) {
     tr_state *st = tr_ext_state(module);
-    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0)
+    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 || !tr_threads_add(module))
         return -1;
     pthread_rwlock_init(&st->fork, NULL);
     pthread_mutex_init(&st->lock, NULL);
@@ -185,7 +200,10 @@ static int module_exec(PyObject *module) {
         PyErr_NoMemory();
         return -1;
     }
-    st->host = (tr_host){host_write, st, tr_rt_blocks_new(0, 0)}; /* without memory there is no cache */
+    st->host = (tr_host){.write = host_write,
+                         .self = st,
+                         .blocks = tr_rt_blocks_new(0, 0), /* without memory there is no cache */
+                         .poll = host_poll};
     st->freeze = (tr_freeze_host){.unwrap = freeze_unwrap, .as_type = freeze_type, .user = st};
     fill_np_scalars(st);
     read_dump(st);

@@ -295,13 +295,30 @@ static void add_places(const tr_msite *site, PyObject *globals) {
         add_entry(&site->places[i], globals);
 }
 
-void tr_pyerr_raise_site(tr_function *f, const tr_meta *meta, uint32_t site, const tr_frame *frame) {
-    if (site >= meta->nsites) {
-        PyErr_Format(PyExc_SystemError, "compiled code of %U() raised at the unknown site %u", f->qualname,
-                     site);
-        return;
-    }
-    const tr_msite *s = &meta->sites[site];
+void tr_pyerr_raise_reason(int32_t code) {
+    static const struct {
+        int32_t code;
+        const char *text;
+    } reasons[] = {
+#define X(id, code, text) {code, text},
+        TR_CODES(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].code == code && reasons[i].text) {
+            PyErr_SetString(PyExc_RuntimeError, reasons[i].text);
+            return;
+        }
+    if (code == TR_CODE_MEMORY)
+        PyErr_NoMemory();
+    else if (!PyErr_Occurred())
+        PyErr_Format(PyExc_SystemError, "compiled code ended with the unknown code %d", (int)code);
+}
+
+/* Makes the exception of a raise site; false when there is another one, as from its constructor. */
+static bool raise_site(const tr_msite *s, const tr_frame *frame) {
+    if (PyErr_Occurred())
+        return false; /* print() met one before */
     PyObject *builtins = PyEval_GetBuiltins();
     PyObject *cls =
         builtins && s->exc < TR_EXC__COUNT ? PyDict_GetItemString(builtins, tr_exc_name[s->exc]) : NULL;
@@ -309,11 +326,21 @@ void tr_pyerr_raise_site(tr_function *f, const tr_meta *meta, uint32_t site, con
     PyObject *exc = args ? PyObject_Call(cls ? cls : PyExc_RuntimeError, args, NULL) : NULL;
     Py_XDECREF(args);
     if (!exc)
-        return; /* the constructor's own exception stands */
+        return false;
     PyErr_SetObject((PyObject *)Py_TYPE(exc), exc);
     Py_DECREF(exc);
+    return true;
+}
+
+void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame) {
+    const tr_msite *s = code > 0 && (uint32_t)code <= meta->nsites ? &meta->sites[code - 1] : NULL;
+    if (!s)
+        tr_pyerr_raise_reason(code);
+    else if (!raise_site(s, frame))
+        return;
     PyObject *globals = PyFunction_GetGlobals(f->py_func);
-    add_places(s, globals);
+    if (s)
+        add_places(s, globals);
     uint32_t n = frame->ntrace < TR_FRAME_TRACE ? frame->ntrace : TR_FRAME_TRACE;
     for (uint32_t i = 0; i < n; i++)
         if (frame->trace[i] < meta->nsites)

@@ -6,8 +6,10 @@
 
 /* Raises what a compilation collected in ctx (one exception for all of its errors). Always NULL. */
 PyObject *tr_pyerr_raise_ctx(tr_state *st, tr_ctx *ctx, PyObject *globals);
-/* Raises the exception of a raise site of compiled code, with its arguments and traceback entries in the
- * user's files. */
-void tr_pyerr_raise_site(tr_function *f, const tr_meta *meta, uint32_t site, const tr_frame *frame);
+/* Raises what `code`, the result of compiled code, says: the exception of a raise site, with its arguments, or one of the
+ * runtime's own (TR_CODES). Traceback entries lie in the user's files. */
+void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame);
+/* The exception of a negative code, without traceback entries. */
+void tr_pyerr_raise_reason(int32_t code);
 
 #endif

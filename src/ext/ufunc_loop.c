@@ -36,7 +36,7 @@ static __attribute__((noinline)) bool raise_site(const tr_uloop *l, const tr_mod
                                                  const tr_frame *frame) {
     PyGILState_STATE g = PyGILState_Ensure();
     if (!PyErr_Occurred())
-        tr_pyerr_raise_site(l->uf->fn, tr_module_meta(m), (uint32_t)code - 1, frame);
+        tr_pyerr_raise_code(l->uf->fn, tr_module_meta(m), code, frame);
     PyGILState_Release(g);
     return false;
 }

@@ -26,7 +26,7 @@ static lt letter_type(const tr_lm *m, char c) {
     case 'f': return m->f32;
     case 'b': return m->i8;
     case 'v': return m->void_;
-    default: return m->ptr; /* p F s, and C as a result: where to put it */
+    default: return m->ptr; /* p F s x, and C as a result: where to put it */
     }
 }
 
@@ -49,10 +49,11 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
     tr_lower_fn_attr(m, fn, TR_LA_NOUNWIND);
     tr_lower_fn_attr(m, fn, TR_LA_WILLRETURN);
     bool pointers = strpbrk(strchr(r->sig, '('), "pFs");
-    tr_lower_fn_attr(m, fn,
-                     pointers || r->effects ? TR_LA_RUNTIME
-                     : complex_result       ? TR_LA_ARGWRITE
-                                            : TR_LA_PURE);
+    if (!strchr(r->sig, 'x')) /* what calls back does anything */
+        tr_lower_fn_attr(m, fn,
+                         pointers || r->effects ? TR_LA_RUNTIME
+                         : complex_result       ? TR_LA_ARGWRITE
+                                                : TR_LA_PURE);
     if (r->effects & E_ALLOC)
         LLVMAddAttributeAtIndex(fn, LLVMAttributeReturnIndex, m->attr[TR_LA_NOALIAS]);
     for (unsigned i = 0; i < n; i++) /* nothing in rt/ keeps a pointer but the frame's own list */

@@ -4,7 +4,8 @@
  * Entry of a compiled function, symbol "tr_entry":
  *     int32_t tr_entry(tr_frame *frame, const tr_slot *args, tr_slot *ret)
  * args: the parts (ty/ty.h) of all arguments, one slot each, in order; ret: room for the parts of the result.
- * Returns 0, or 1 + the number of the raise site; payload values are then in frame->payload.
+ * Returns 0, or 1 + the number of the raise site; payload values are then in frame->payload; or, negative, a reason of the
+ * runtime's own to end (TR_CODES), which code that calls passes on like a raise site.
  * A part narrower than 8 bytes lies in the slot's first bytes (little endian); a bool is a byte 0 or 1.
  *
  * Array parts: owner, data, shape[ndim], strides[ndim] in elements when the layout is "any".
@@ -16,6 +17,7 @@
 #ifndef TR_RT_LAYOUT_H
 #define TR_RT_LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,12 +47,27 @@ static inline void *tr_mem_data(tr_mem *m) {
     return (char *)m + TR_MEM_ALIGN;
 }
 
-/* What compiled code may ask of its host; filled by ext/ (or by treadlec). Called with or without the GIL: `write` takes it. */
+/* What compiled code may ask of its host; filled by ext/ (or by treadlec). Called with or without the GIL: the functions take it.
+ * Both are called by threads of the host's only, never by a worker of the pool. */
 typedef struct tr_host {
     void (*write)(void *self, const char *text, size_t n); /* print() */
     void *self;
     struct tr_blocks *blocks; /* cache of large blocks (rt/blocks.h); NULL: none */
+    bool (*poll)(void *self); /* true: end the call, the host has an exception to raise. May be NULL */
 } tr_host;
+
+/* Reasons to end that are no raise site. X(id, code, text); a text is the RuntimeError of it. */
+#define TR_CODES(X)                                                                                     \
+    X(HOST, -1, NULL)   /* the host has the exception (Ctrl-C) */                                       \
+    X(MEMORY, -2, NULL) /* MemoryError */                                                               \
+    X(FORKED, -3, "the process was forked inside a parallel region, while other threads worked for it") \
+    X(STOPPED, -4,                                                                                      \
+      "a parallel region ended without a reason") /* inside of a region only: it is coming to its end */
+enum {
+#define X(id, code, text) TR_CODE_##id = code,
+    TR_CODES(X)
+#undef X
+};
 
 typedef struct tr_frame {
     tr_slot payload[TR_FRAME_PAYLOAD];
@@ -63,6 +80,12 @@ typedef struct tr_frame {
     char *out;                      /* pending print() text */
     size_t nout, capout;
 } tr_frame;
+
+/* Body of a parallel region: does [lo, hi). `worker` is unique among the threads in it, 0 for the calling one, and less than
+ * tr_rt_num_threads was there. `frame` is the calling thread's, or a worker's with the same depth, whose blocks go to the calling thread's frame
+ * when the region ends. Result as tr_entry's. Counts of blocks are not atomic: a body borrows what it captures, and
+ * neither retains nor releases it. */
+typedef int32_t tr_par_fn(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker);
 
 /* RecursionError beyond; each level of compiled code must fit 400 bytes of the smallest stack (8 MiB). */
 enum { TR_MAX_DEPTH = 20000 };

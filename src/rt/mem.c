@@ -74,6 +74,19 @@ void tr_rt_frame_fini(tr_frame *f) {
     f->nout = f->capout = 0;
 }
 
+void tr_rt_frame_merge(tr_frame *into, tr_frame *from) {
+    if (from->mems.next != &from->mems) {
+        from->mems.next->prev = &into->mems;
+        from->mems.prev->next = into->mems.next;
+        into->mems.next->prev = from->mems.prev;
+        into->mems.next = from->mems.next;
+        from->mems.next = from->mems.prev = &from->mems;
+    }
+    into->nalloc += from->nalloc;
+    into->nfree += from->nfree;
+    from->nalloc = from->nfree = 0;
+}
+
 void tr_rt_mem_detach(tr_frame *f, tr_mem *m) {
     (void)f;
     unlink_mem(m);

@@ -9,13 +9,17 @@
 #include "rt/fns.h"
 #include "rt/rt.h"
 
-static void hand_over(tr_frame *f, const char *s, size_t n) {
+void tr_rt_host_write(const tr_host *host, const char *s, size_t n) {
     if (!n)
         return;
-    if (f->host && f->host->write)
-        f->host->write(f->host->self, s, n);
+    if (host && host->write)
+        host->write(host->self, s, n);
     else
         fwrite(s, 1, n, stdout);
+}
+
+static void hand_over(tr_frame *f, const char *s, size_t n) {
+    tr_rt_host_write(f->host, s, n);
 }
 
 static void flush(tr_frame *f) {

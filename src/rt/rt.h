@@ -23,6 +23,10 @@ typedef struct tr_rtinfo {
 void tr_rt_frame_init(tr_frame *f, const tr_host *host);
 /* Frees what the call allocated and did not hand out, and pending text. Cheap when there is nothing. */
 void tr_rt_frame_fini(tr_frame *f);
+/* Blocks and counts of `from` become those of `into`. */
+void tr_rt_frame_merge(tr_frame *into, tr_frame *from);
+/* Hands text to the host; to standard output where there is none. */
+void tr_rt_host_write(const tr_host *host, const char *s, size_t n);
 /* Takes a result's block out of the frame: from now on its count is the caller's. */
 void tr_rt_mem_detach(tr_frame *f, tr_mem *m);
 void tr_rt_mem_unref(tr_mem *m); /* a detached block; frees at zero */

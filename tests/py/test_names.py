@@ -105,7 +105,7 @@ def environment_variables() -> set[str]:
     for path in [*ROOT.glob("src/**/*.c"), *ROOT.glob("python/treadle/*.py")]:
         read.update(re.findall(r'"(TREADLE_[A-Z_]+)"', path.read_text()))
     assert len(read) > 5
-    return read - {"TREADLE_NUM_THREADS"}  # for the thread pool, which is not there yet
+    return read
 
 
 def test_environment_variables():
@@ -161,8 +161,8 @@ def test_exceptions_of_compiled_code():
 def test_stubs_match_the_module():
     tree = ast.parse((ROOT / "python/treadle/_core.pyi").read_text())
     stubs = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
-    # Hooks of the module itself and of the tests of the front end have no place in the stubs.
-    private = ("_fork_", "_freeze_", "_front")
+    # Hooks of the module itself and of tests have no place in the stubs.
+    private = ("_fork_", "_freeze_", "_front", "_pool_run", "_pool_launch")
     real = {n for n in dir(_core) if not n.startswith(("__", *private))}
     assert set(stubs) == real
     for name in ("Function", "Type", "Signature"):

@@ -1,0 +1,463 @@
+/* Parallel regions: a body over [0, n), by the calling thread and by workers of the pool.
+ *
+ * The partition into ranges depends on n and the grain alone, so a result that depends on it is the same for every number of
+ * threads. Ranges are handed out in order, a few at a time, fewer towards the end. Threads share one word:
+ *     how many units (of one range, mostly) are left to hand out | how many workers have joined | how many threads may work
+ * A worker joins by taking units, and leaves when there are none left; so whoever has joined holds the region open, one who is
+ * merely looking at it does not, and the region is over when nothing is left and all who joined have left. Until then nobody leaves, so
+ * the count at joining is the worker's number. A region lies in one of a fixed set of slots; where all are taken, or the thread is
+ * in a region already, it runs on the calling thread alone.
+ *
+ * Of the ranges that raise the lowest counts: what lies above it is no longer begun, what lies below ends. A worker's blocks join
+ * the calling thread's, its print()s are queued for the calling thread to write, so no worker ever waits for the host.
+ * The calling thread asks the host every 50 ms whether to go on, between ranges and while it waits for others.
+ *
+ * A fork's child has none of the workers. A region of the forking thread itself ends there with an error if workers held parts of it. */
+#include "rt/pool.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "rt/fns.h"
+#include "rt/rt.h"
+
+enum {
+    SLOTS = 64,   /* regions at once, a bit each */
+    RANGES = 256, /* where the caller leaves the grain to us */
+    BATCHES = 8,  /* units are handed out in this many batches for a thread, the last ones one by one */
+    LEFT_BITS = 40,
+    COUNT_BITS = 11
+};
+#define LEFT     ((UINT64_C(1) << LEFT_BITS) - 1)
+#define COUNT    ((UINT64_C(1) << COUNT_BITS) - 1)
+#define MEMBER   (UINT64_C(1) << LEFT_BITS)
+#define MEMBERS  (COUNT << LEFT_BITS)
+#define LIMIT_AT (LEFT_BITS + COUNT_BITS)
+#define WAITING  (UINT64_C(1) << 63) /* the calling thread sleeps until the last worker has left */
+_Static_assert(TR_POOL_MAX <= COUNT && LIMIT_AT + COUNT_BITS < 63, "the parts of a word");
+
+static const int64_t poll_ns = 50000000, linger_ns = 50000;
+
+/* Text that a worker printed. */
+typedef struct piece {
+    struct piece *next;
+    size_t n;
+    char text[];
+} piece;
+
+typedef struct region {
+    /* Written before the word opens the region; read by those who have joined. */
+    _Alignas(64) tr_par_fn *fn;
+    void *ctx;
+    int64_t n, grain;
+    uint64_t ranges, unit,
+        units; /* a unit is so many ranges; more than one where they would not fit the word */
+    uint32_t depth;
+    _Atomic int32_t stop;    /* TR_CODE_*: why to end */
+    _Atomic uint64_t failed; /* the lowest range that raised */
+    _Alignas(64) _Atomic uint64_t word;
+    _Atomic uint32_t bell; /* the calling thread sleeps on it */
+    /* Seldom touched. `lock` guards the frame. */
+    _Alignas(64) _Atomic uint32_t lock;
+    bool used;      /* something is in the frame */
+    int32_t code;   /* of `failed`; its payload and trace are in the frame */
+    tr_frame frame; /* what workers leave */
+    tr_host host;   /* theirs */
+    piece *_Atomic text;
+} region;
+
+static region slots[SLOTS];    /* of the process, as the pool is */
+static _Atomic uint64_t taken; /* slots, a bit each */
+
+/* Of a thread. */
+typedef struct here {
+    region *in; /* the region it takes part in */
+    bool owner; /* and began */
+    uint32_t number, limit, turn;
+    int64_t due; /* when to ask the host again */
+} here;
+static _Thread_local here me;
+
+/* A thread's part of the moment. */
+typedef struct part {
+    uint64_t from, n; /* units */
+    uint32_t number, limit;
+    bool more; /* there was more to have, for more threads */
+} part;
+
+/* --- ends --- */
+
+/* Nothing more is handed out. */
+static void close_word(region *r) {
+    atomic_fetch_and_explicit(&r->word, ~LEFT, memory_order_relaxed);
+}
+
+static void end_region(region *r, int32_t why) {
+    int32_t none = 0;
+    atomic_compare_exchange_strong_explicit(&r->stop, &none, why, memory_order_relaxed, memory_order_relaxed);
+    close_word(r);
+}
+
+static void lock(region *r) {
+    while (atomic_exchange_explicit(&r->lock, 1, memory_order_acquire))
+        tr_rt_relax();
+}
+
+static void unlock(region *r) {
+    atomic_store_explicit(&r->lock, 0, memory_order_release);
+}
+
+static tr_frame *shared_frame(region *r) {
+    if (!r->used)
+        tr_rt_frame_init(&r->frame, NULL);
+    r->used = true;
+    return &r->frame;
+}
+
+/* Range k gave `code`. */
+static void note(region *r, tr_frame *f, uint64_t k, int32_t code) {
+    if (code < 0) {
+        end_region(r, code);
+    } else {
+        lock(r);
+        if (k < atomic_load_explicit(&r->failed, memory_order_relaxed)) {
+            tr_frame *to = shared_frame(r);
+            atomic_store_explicit(&r->failed, k, memory_order_relaxed);
+            r->code = code;
+            memcpy(to->payload, f->payload, sizeof f->payload);
+            memcpy(to->trace, f->trace, sizeof f->trace);
+            to->ntrace = f->ntrace;
+        }
+        unlock(r);
+        close_word(r);
+    }
+    f->ntrace = 0;
+}
+
+/* --- the host --- */
+
+static int64_t coarse_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void queue_text(void *self, const char *s, size_t n) {
+    region *r = self;
+    piece *p = malloc(sizeof *p + n);
+    if (!p) {
+        end_region(r, TR_CODE_MEMORY);
+        return;
+    }
+    p->n = n;
+    memcpy(p->text, s, n);
+    p->next = atomic_load_explicit(&r->text, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&r->text, &p->next, p, memory_order_release,
+                                                  memory_order_relaxed)) {}
+}
+
+/* Gives the host what workers printed, in their order. */
+static void write_text(region *r, const tr_host *host) {
+    if (!atomic_load_explicit(&r->text, memory_order_relaxed))
+        return;
+    piece *p = atomic_exchange_explicit(&r->text, NULL, memory_order_acquire), *first = NULL;
+    while (p) {
+        piece *next = p->next;
+        p->next = first;
+        first = p;
+        p = next;
+    }
+    while ((p = first)) {
+        first = p->next;
+        tr_rt_host_write(host, p->text, p->n);
+        free(p);
+    }
+}
+
+/* Asks the host, if it is time. For the thread that began the region, or is in none. True: end. */
+static bool ask(here *h, const tr_host *host) {
+    int64_t now = coarse_now();
+    if (now < h->due)
+        return false;
+    h->due = now + poll_ns;
+    if (h->in)
+        write_text(h->in, host);
+    if (h->in && atomic_load_explicit(&h->in->stop, memory_order_relaxed))
+        return true;
+    if (!host || !host->poll || !host->poll(host->self))
+        return false;
+    if (h->in)
+        end_region(h->in, TR_CODE_HOST);
+    return true;
+}
+
+/* 0, or the code with which a body has to end here. */
+static int32_t check(here *h, const tr_frame *f) {
+    if (h->in && atomic_load_explicit(&h->in->stop, memory_order_relaxed))
+        return TR_CODE_STOPPED;
+    if ((h->in && !h->owner) || !ask(h, f->host))
+        return 0;
+    return h->in ? TR_CODE_STOPPED : TR_CODE_HOST;
+}
+
+int32_t tr_rt_stop(tr_frame *f) {
+    return check(&me, f);
+}
+
+/* --- handing out --- */
+
+static uint64_t batch(uint64_t left, unsigned limit) {
+    uint64_t n = left / (BATCHES * (uint64_t)limit);
+    return n ? n : 1;
+}
+
+/* Takes units; false when there are none, or no room for one who has not joined. */
+static bool take(region *r, bool join, part *out) {
+    uint64_t w = atomic_load_explicit(&r->word, memory_order_relaxed), left, n, members;
+    unsigned limit;
+    do {
+        left = w & LEFT;
+        members = (w & MEMBERS) >> LEFT_BITS;
+        limit = (unsigned)(w >> LIMIT_AT & COUNT);
+        if (!left || (join && members + 1 >= limit))
+            return false;
+        n = batch(left, limit);
+    } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, w - n + (join ? MEMBER : 0),
+                                                    memory_order_acquire, memory_order_relaxed));
+    out->from = r->units - left; /* what else the region holds may be read from here on */
+    out->n = n;
+    if (join) {
+        out->number = (uint32_t)members + 1;
+        out->limit = limit;
+        out->more = left > n && members + 2 < limit;
+    }
+    return true;
+}
+
+/* Runs the ranges of a part, below the lowest one that raised. */
+static void run_part(region *r, here *h, tr_frame *f, const part *p) {
+    uint64_t k = p->from * r->unit, end = k + p->n * r->unit;
+    for (end = end < r->ranges ? end : r->ranges; k < end; k++) {
+        if (k > atomic_load_explicit(&r->failed, memory_order_relaxed) ||
+            atomic_load_explicit(&r->stop, memory_order_relaxed) || (h->owner && ask(h, f->host)))
+            return;
+        int64_t lo = (int64_t)k * r->grain, hi = r->n - lo > r->grain ? lo + r->grain : r->n;
+        int32_t code = r->fn(f, r->ctx, lo, hi, p->number);
+        if (code)
+            note(r, f, k, code);
+    }
+}
+
+/* --- workers --- */
+
+static void leave(region *r) {
+    uint64_t w = atomic_fetch_sub_explicit(&r->word, MEMBER, memory_order_acq_rel);
+    /* From here on the region may be over and its slot another's: a bell too many wakes somebody who looks and sleeps again. */
+    if ((w & WAITING) && (w & MEMBERS) == MEMBER) {
+        atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
+        tr_rt_futex_wake(&r->bell, 1);
+    }
+}
+
+static bool work_for(region *r, here *h) {
+    part p;
+    tr_frame f;
+    if (!take(r, true, &p))
+        return false;
+    if (p.more)
+        tr_rt_pool_spread();
+    h->in = r;
+    h->number = p.number;
+    h->limit = p.limit;
+    tr_rt_frame_init(&f, &r->host);
+    f.depth = r->depth;
+    do
+        run_part(r, h, &f, &p);
+    while (take(r, false, &p));
+    if (f.nalloc || f.nfree) {
+        lock(r);
+        tr_rt_frame_merge(shared_frame(r), &f);
+        unlock(r);
+    }
+    tr_rt_frame_fini(&f);
+    h->in = NULL;
+    leave(r);
+    return true;
+}
+
+bool tr_rt_region_serve(void) {
+    here *h = &me;
+    bool any = false;
+    uint64_t open = atomic_load_explicit(&taken, memory_order_acquire);
+    /* Each time another slot first, so that none starves. */
+    unsigned turn = h->turn++ % SLOTS;
+    open = turn ? open >> turn | open << (SLOTS - turn) : open;
+    for (; open; open &= open - 1)
+        any |= work_for(&slots[((unsigned)__builtin_ctzll(open) + turn) % SLOTS], h);
+    return any;
+}
+
+/* --- the calling thread --- */
+
+static region *slot_take(void) {
+    uint64_t t = atomic_load_explicit(&taken, memory_order_relaxed);
+    while (t != UINT64_MAX) {
+        unsigned i = (unsigned)__builtin_ctzll(~t);
+        if (atomic_compare_exchange_weak_explicit(&taken, &t, t | UINT64_C(1) << i, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return &slots[i];
+    }
+    return NULL;
+}
+
+static void slot_free(region *r) {
+    atomic_fetch_and_explicit(&taken, ~(UINT64_C(1) << (r - slots)), memory_order_release);
+}
+
+/* Until all workers have left. */
+static void await(region *r, here *h, const tr_host *host) {
+    int64_t patience = tr_rt_pool_patience(), end = 0;
+    for (int i = 1; patience; i++) {
+        if (!(atomic_load_explicit(&r->word, memory_order_acquire) & MEMBERS))
+            return;
+        tr_rt_relax();
+        if (i % 16)
+            continue;
+        if (i % 256 == 0) /* one of them may wait for this very processor */
+            sched_yield();
+        int64_t now = tr_rt_now();
+        end = end ? end : now + linger_ns;
+        if (now >= end)
+            break;
+    }
+    for (;;) {
+        uint32_t bell = atomic_load_explicit(&r->bell, memory_order_acquire);
+        if (!(atomic_fetch_or_explicit(&r->word, WAITING, memory_order_acq_rel) & MEMBERS))
+            return;
+        tr_rt_futex_wait(&r->bell, bell, poll_ns);
+        ask(h, host);
+    }
+}
+
+/* What the region left, into the frame of its caller. */
+static int32_t settle(region *r, tr_frame *f) {
+    int32_t code = atomic_load_explicit(&r->stop, memory_order_relaxed);
+    if (r->used)
+        tr_rt_frame_merge(f, &r->frame);
+    if (!code && atomic_load_explicit(&r->failed, memory_order_relaxed) != UINT64_MAX) {
+        memcpy(f->payload, r->frame.payload, sizeof f->payload);
+        memcpy(f->trace, r->frame.trace, sizeof f->trace);
+        f->ntrace = r->frame.ntrace;
+        code = r->code;
+    }
+    return code;
+}
+
+static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsigned workers) {
+    r->depth = f->depth;
+    r->unit = (r->ranges - 1) / LEFT + 1;
+    r->units = (r->ranges - 1) / r->unit + 1;
+    r->used = false;
+    r->host = (tr_host){.write = queue_text, .self = r, .blocks = f->host ? f->host->blocks : NULL};
+    atomic_store_explicit(&r->stop, 0, memory_order_relaxed);
+    atomic_store_explicit(&r->failed, UINT64_MAX, memory_order_relaxed);
+    part p = {.n = batch(r->units, limit)};
+    h->in = r;
+    h->owner = true;
+    h->number = 0;
+    atomic_store_explicit(&r->word, (uint64_t)limit << LIMIT_AT | (r->units - p.n), memory_order_release);
+    tr_rt_pool_call(workers);
+    do
+        run_part(r, h, f, &p);
+    while (take(r, false, &p));
+    await(r, h, f->host);
+    write_text(r, f->host);
+    h->in = NULL;
+    h->owner = false;
+    int32_t code = settle(r, f);
+    slot_free(r);
+    return code;
+}
+
+static int32_t run_alone(here *h, tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain) {
+    for (int64_t lo = 0; lo < n;) {
+        int64_t hi = n - lo > grain ? lo + grain : n;
+        int32_t code = check(h, f);
+        if (!code)
+            code = fn(f, ctx, lo, hi, 0);
+        if (code)
+            return code;
+        lo = hi;
+    }
+    return 0;
+}
+
+static unsigned limit_of(const here *h) {
+    unsigned size = tr_rt_pool_size();
+    return h->limit && h->limit < size ? h->limit : size;
+}
+
+/* fn over [0, n), in ranges of `grain`, the last one shorter; 0 leaves the choice to us. A region of one range is a plain call. */
+int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain) {
+    if (n <= 0)
+        return 0;
+    if (grain <= 0)
+        grain = n / RANGES + (n % RANGES != 0);
+    if (n <= grain)
+        return fn(f, ctx, 0, n, 0);
+    here *h = &me;
+    uint64_t ranges = ((uint64_t)n - 1) / (uint64_t)grain + 1;
+    unsigned limit = h->in ? 1 : limit_of(h), workers = ranges < limit ? (unsigned)ranges - 1 : limit - 1;
+    region *r = workers && (workers = tr_rt_pool_start(workers)) ? slot_take() : NULL;
+    if (!r)
+        return run_alone(h, f, fn, ctx, n, grain);
+    r->fn = fn;
+    r->ctx = ctx;
+    r->n = n;
+    r->grain = grain;
+    r->ranges = ranges;
+    return run_shared(r, h, f, limit, workers);
+}
+
+/* --- settings of a thread --- */
+
+bool tr_rt_threads_limit(unsigned n) {
+    if (n < 1 || n > tr_rt_pool_size())
+        return false;
+    me.limit = n;
+    return true;
+}
+
+uint8_t tr_rt_set_num_threads(int64_t n) {
+    return n >= 1 && n <= TR_POOL_MAX && tr_rt_threads_limit((unsigned)n);
+}
+
+int64_t tr_rt_num_threads(void) {
+    return limit_of(&me);
+}
+
+int64_t tr_rt_thread_id(void) {
+    return me.in ? me.number : 0;
+}
+
+/* --- fork --- */
+
+void tr_rt_region_forked(void) {
+    region *mine = me.in && me.owner ? me.in : NULL;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        region *r = &slots[i];
+        if (atomic_exchange(&r->lock, 0))
+            r->used = false;          /* half a change is none */
+        atomic_store(&r->text, NULL); /* the parent writes it */
+        if (r != mine)
+            atomic_store(&r->word, 0);
+    }
+    atomic_store(&taken, mine ? UINT64_C(1) << (mine - slots) : 0);
+    if (!mine)
+        return;
+    if (atomic_fetch_and(&mine->word, ~MEMBERS) & MEMBERS)
+        end_region(mine, TR_CODE_FORKED);
+}
