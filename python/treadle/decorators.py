@@ -69,6 +69,7 @@ _OPTIONS: dict[str, tuple[Any, Callable[[Any, dict[str, int]], None]]] = {
         "never",
         lambda v, f: f.update(inline_always=_choice("inline", v, ("never", "always")) == "always"),
     ),
+    "parallel": (False, lambda v, f: f.update(parallel=_bool("parallel", v))),
     "debug": (False, lambda v, f: f.update(debug=_bool("debug", v))),
     "promotion": (
         None,
@@ -80,7 +81,6 @@ _OPTIONS: dict[str, tuple[Any, Callable[[Any, dict[str, int]], None]]] = {
 }
 # Numba's options that have no meaning here, with the reason.
 _REFUSED = {
-    "parallel": "parallel execution is not there yet",
     "forceobj": "Treadle has no object mode",
     "looplift": "Treadle has no object mode",
     "locals": "declare types with a signature, or convert values where they are made",

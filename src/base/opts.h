@@ -36,6 +36,7 @@ enum {
     X(error_numpy, uint8_t, 0)   /* error_model="numpy": division by zero gives inf/nan/0 */               \
     X(promote_numba, uint8_t, 0) /* promotion="numba" */                                                   \
     X(inline_always, uint8_t, 0) /* inline="always" */                                                     \
+    X(parallel, uint8_t, 0)      /* parallel=True: array expressions and prange loops on all cores */      \
     X(debug, uint8_t, 0)         /* line tables, frame pointers, GDB and perf registration */              \
     X(nogil, uint8_t, 0)         /* call without the GIL; does not change code but the entry's contract */ \
     X(opt_level, uint8_t, 2)     /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */   \

@@ -167,7 +167,8 @@ void tr_lower_sum_add(tr_lf *w, lt t, lv state, lv data,
                       lv n); /* n <= TR_SUM_BLOCK; less only the last time */
 /* Adds the last n < TR_SUM_BLOCK and gives the sum; -0.0 when nothing was added. */
 lv tr_lower_sum_end(tr_lf *w, lt t, lv state, lv data, lv n);
-lv tr_lower_sum_of(tr_lf *w, lt t, lv data, lv n); /* of an array, in one go */
+lv tr_lower_sum_join(tr_lf *w, lt t, lv data, lv n); /* of the sums of ranges */
+lv tr_lower_sum_of(tr_lf *w, lt t, lv data, lv n);   /* of an array, in one go */
 
 /* --- meta.c --- */
 /* Number of a new site for the instruction v: its exception, message and places. args: see rt. */

@@ -12,13 +12,7 @@
 
 /* --- a counted loop that carries values --- */
 
-typedef struct loop {
-    lb head, exit;
-    lv iv;
-    lv phis[TR_MAX_CARRY];
-} loop;
-
-static void loop_begin(tr_lpat *s, loop *l, lv n) {
+void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv start, lv n) {
     LLVMBuilderRef b = s->w->b;
     lb from = l_here(b), body = tr_lower_block(s->w, "");
     l->head = tr_lower_block(s->w, "loop");
@@ -27,7 +21,7 @@ static void loop_begin(tr_lpat *s, loop *l, lv n) {
     LLVMBuildBr(b, l->head);
     l_at_end(b, l->head);
     l->iv = LLVMBuildPhi(b, s->w->m->i64, "");
-    l_incoming(l->iv, l_int(s->w->m->i64, 0), from);
+    l_incoming(l->iv, start, from);
     for (unsigned i = 0; i < s->ncarry; i++) {
         l->phis[i] = LLVMBuildPhi(b, LLVMTypeOf(s->carry[i]), "");
         l_incoming(l->phis[i], s->carry[i], from);
@@ -37,7 +31,7 @@ static void loop_begin(tr_lpat *s, loop *l, lv n) {
     l_at_end(b, body);
 }
 
-static void loop_end(tr_lpat *s, loop *l, lv next) {
+void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
     LLVMBuilderRef b = s->w->b;
     lb from = l_here(b);
     l_incoming(l->iv, next, from);
@@ -131,6 +125,15 @@ static void advance(tr_lpat *s, unsigned k) {
     }
 }
 
+/* Where the loop of level k begins and ends. */
+static lv first_of(const tr_lpat *s, unsigned k) {
+    return k == 0 && s->first ? s->first : l_int(s->w->m->i64, 0);
+}
+
+static lv last_of(const tr_lpat *s, unsigned k) {
+    return k == 0 && s->end ? s->end : s->ext[s->axis[k]];
+}
+
 /* if (full) { flush; } */
 static void flush_if(tr_lpat *s, lv cond) {
     LLVMBuilderRef b = s->w->b;
@@ -153,21 +156,22 @@ static void stretches(tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
     unsigned x = s->axis[k];
-    loop outer, inner;
-    loop_begin(s, &outer, s->ext[x]);
-    lv room = l_sub(b, l_int(i64, TR_SUM_BLOCK), s->carry[s->fill]), left = l_sub(b, s->ext[x], outer.iv);
+    tr_lloop outer, inner;
+    lv zero = l_int(i64, 0), end = last_of(s, k);
+    tr_lloop_begin(s, &outer, first_of(s, k), end);
+    lv room = l_sub(b, l_int(i64, TR_SUM_BLOCK), s->carry[s->fill]), left = l_sub(b, end, outer.iv);
     lv len = l_select(b, l_icmp(b, LLVMIntSLT, left, room), left, room);
     lv fill = s->carry[s->fill];
-    loop_begin(s, &inner, len);
+    tr_lloop_begin(s, &inner, zero, len);
     s->idx[x] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
     /* Written as a sum so that LLVM sees the buffer walked in step with the arrays. */
     s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, inner.iv, "");
     advance(s, k);
     element(s);
-    loop_end(s, &inner, next_of(s, inner.iv));
+    tr_lloop_end(s, &inner, next_of(s, inner.iv));
     lv next = LLVMBuildNSWAdd(b, outer.iv, len, "");
     flush_if(s, l_icmp(b, LLVMIntEQ, s->carry[s->fill], l_int(i64, TR_SUM_BLOCK)));
-    loop_end(s, &outer, next);
+    tr_lloop_end(s, &outer, next);
 }
 
 static bool plain_sum(tr_lpat *s, unsigned k);
@@ -201,15 +205,15 @@ static void nest(tr_lpat *s, unsigned k) {
         stretches(s, k);
         return;
     }
-    lv n = s->ext[s->axis[k]];
+    lv n = last_of(s, k);
     if (k + 1 == s->ndim && tr_plant(s->w->m->ctx, TR_PLANT_PATTERN))
         n = l_sub(s->w->b, n, l_int(s->w->m->i64, 1));
-    loop l;
-    loop_begin(s, &l, n);
+    tr_lloop l;
+    tr_lloop_begin(s, &l, first_of(s, k), n);
     s->idx[s->axis[k]] = l.iv;
     advance(s, k);
     nest(s, k + 1);
-    loop_end(s, &l, next_of(s, l.iv));
+    tr_lloop_end(s, &l, next_of(s, l.iv));
 }
 
 /* --- a contiguous array's own sum, added up in place --- */
@@ -241,9 +245,14 @@ static bool plain_sum(tr_lpat *s, unsigned k) {
         return false;
     LLVMBuilderRef b = s->w->b;
     lt e = tr_lower_elem(s->w->m, s->red[0].ty);
-    lv n = l_int(s->w->m->i64, 1), at = LLVMBuildInBoundsGEP2(b, e, s->arr[0].data, &s->off[k], 1, "");
+    lv n = l_int(s->w->m->i64, 1), off = k == 0 && s->first ? s->first : s->off[k];
+    if (k == 0 && s->first && s->ndim > 1)
+        return false; /* some rows of a space that is no line */
     for (unsigned l = k; l < s->ndim; l++)
-        n = LLVMBuildNSWMul(b, n, s->ext[s->axis[l]], "");
+        n = LLVMBuildNSWMul(b, n, last_of(s, l), "");
+    if (k == 0 && s->first)
+        n = l_sub(b, n, s->first);
+    lv at = LLVMBuildInBoundsGEP2(b, e, s->arr[0].data, &off, 1, "");
     s->red[0].total = tr_lower_sum_of(s->w, e, at, n);
     return true;
 }
@@ -393,23 +402,27 @@ static void setup(tr_lpat *s, const tr_ins *in) {
         s->off[i] = l_int(w->m->i64, 0);
 }
 
+void tr_lower_nest(tr_lpat *s, lv *out) {
+    tr_red_setup(s);
+    if (s->p->keep) {
+        nest(s, 0);
+        return;
+    }
+    s->open = true;
+    tr_red_begin(s);
+    if (!plain_sum(s, 0))
+        nest(s, 0);
+    tr_red_end(s, out);
+}
+
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc};
     s.cold = tr_blk_at(w->body->f, in->blk)->cold;
     lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * s.p->nred + 1u);
     w->body->vals[v] = out;
     setup(&s, in);
-    if (!tr_red_setup(&s, in->args + tr_pat_init(s.p))) {
+    if (!tr_red_describe(&s, in->args + tr_pat_init(s.p)))
         tr_lower_error(w, v, "a reduction of this pattern is not defined for its type");
-        return;
-    }
-    if (s.p->keep) {
-        nest(&s, 0);
-        return;
-    }
-    s.open = true;
-    tr_red_begin(&s);
-    if (!plain_sum(&s, 0))
-        nest(&s, 0);
-    tr_red_end(&s, out);
+    else if (!s.p->par || s.cold || !tr_lower_parallel(&s, out))
+        tr_lower_nest(&s, out);
 }

@@ -16,7 +16,7 @@ typedef struct tr_lred {
     unsigned carry;      /* PHI: first of its parts in carry; ARG: value, then index */
     lv buf[2], state[2]; /* BUFFERED: per component */
     lv total;            /* BUFFERED: the sum, when no buffer was needed */
-    lv *init;
+    lv init[2];
 } tr_lred;
 
 typedef struct tr_lpat {
@@ -27,6 +27,7 @@ typedef struct tr_lpat {
     unsigned ndim;                         /* of the loops: p->nspace, or 1 when walked as one line */
     unsigned axis[TR_MAX_NDIM];            /* of each loop, outermost first: kept axes come first */
     lv ext[TR_MAX_NDIM], idx[TR_MAX_NDIM]; /* per axis */
+    lv first, end;                         /* of the outermost loop; NULL: all of it */
     bool cold;
     bool line, open;     /* open: within the reductions of an index of the kept axes */
     tr_larr *arr, *earr; /* inputs, then outputs; the epilogue's */
@@ -40,12 +41,32 @@ typedef struct tr_lpat {
     unsigned ncarry, flat, fill; /* UINT32_MAX: absent. flat: elements so far; fill: values in the buffers */
 } tr_lpat;
 
+/* A counted loop that carries values. */
+typedef struct tr_lloop {
+    lb head, exit;
+    lv iv;
+    lv phis[TR_MAX_CARRY];
+} tr_lloop;
+void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv from, lv to);
+void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next);
+/* The loops, and with kept axes the epilogue too; the outermost loop from `first` to `end` (NULL: all of it). Parts of the
+ * reduced values in out. */
+void tr_lower_nest(tr_lpat *s, lv *out);
+
+/* par.c: the same by all threads of the pool. False: this pattern can't be, nothing was made. */
+bool tr_lower_parallel(tr_lpat *s, lv *out);
+
 /* red.c. A reduction is set up once, begins before its axes are walked, takes contributions, and ends as a value. */
-bool tr_red_setup(tr_lpat *s, const tr_val *init); /* false: a reduction is not defined for its type */
+bool tr_red_describe(tr_lpat *s, const tr_val *init); /* false: a reduction is not defined for its type */
+void tr_red_setup(tr_lpat *s);                        /* makes room in the function that is being filled */
 void tr_red_begin(tr_lpat *s);
 void tr_red_step(tr_lpat *s, const lv *parts); /* the contributions of one element, then the counters */
 void tr_red_flush(tr_lpat *s);                 /* the buffers are full: adds them up; fill is 0 then */
 unsigned tr_red_end(tr_lpat *s, lv *out);      /* parts of all values; their number */
+/* One more contribution to reduction i, which is not BUFFERED or ARG: parts of another thread's value. */
+void tr_red_join(tr_lpat *s, unsigned i, const lv *parts);
+/* The value that changes nothing: what a thread begins with. */
+void tr_red_neutral(tr_lpat *s, unsigned i);
 /* Parts of the running values of the scans; their number. */
 unsigned tr_red_running(const tr_lpat *s, lv *out);
 

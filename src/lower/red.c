@@ -131,22 +131,18 @@ static bool reducible(tr_redk k, const tr_ty *t) {
     }
 }
 
-static void setup_one(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
-    tr_lf *w = s->w;
+static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     tr_lred *r = &s->red[i];
-    *r = (tr_lred){
-        .kind = s->p->reds[i], .ty = t, .init_ty = tr_lower_ty(w, init), .init = tr_lower_parts(w, init)};
+    *r = (tr_lred){.kind = s->p->reds[i], .ty = t, .init_ty = tr_lower_ty(s->w, init)};
+    const lv *parts = tr_lower_parts(s->w, init);
+    for (unsigned k = 0; k < tr_ty_nparts(r->init_ty); k++)
+        r->init[k] = parts[k];
     r->cls = classify(s, i, t);
-    lt e = tr_lower_elem(w->m, t);
     s->counts = s->counts || r->cls == RED_ARG;
-    for (unsigned k = 0; r->cls == RED_BUFFERED && k < tr_ty_nparts(t); k++) {
-        s->buffered = true;
-        r->buf[k] = tr_lower_alloca(w, LLVMArrayType2(e, TR_SUM_BLOCK), "values");
-        r->state[k] = tr_lower_sum_state(w, e);
-    }
+    s->buffered = s->buffered || r->cls == RED_BUFFERED;
 }
 
-bool tr_red_setup(tr_lpat *s, const tr_val *init) {
+bool tr_red_describe(tr_lpat *s, const tr_val *init) {
     const tr_fn *lam = s->p->lam;
     const tr_ins *y = NULL;
     unsigned carry = 2;
@@ -159,9 +155,38 @@ bool tr_red_setup(tr_lpat *s, const tr_val *init) {
         carry += 2;
         if (!t || !reducible(s->p->reds[i], t) || carry > TR_MAX_CARRY)
             return false;
-        setup_one(s, i, init[i], t);
+        describe(s, i, init[i], t);
     }
     return true;
+}
+
+void tr_red_setup(tr_lpat *s) {
+    tr_lf *w = s->w;
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        tr_lred *r = &s->red[i];
+        lt e = tr_lower_elem(w->m, r->ty);
+        for (unsigned k = 0; r->cls == RED_BUFFERED && k < tr_ty_nparts(r->ty); k++) {
+            r->buf[k] = tr_lower_alloca(w, LLVMArrayType2(e, TR_SUM_BLOCK), "values");
+            r->state[k] = tr_lower_sum_state(w, e);
+        }
+    }
+}
+
+void tr_red_join(tr_lpat *s, unsigned i, const lv *parts) {
+    phi_step(s, &s->red[i], parts);
+}
+
+void tr_red_neutral(tr_lpat *s, unsigned i) {
+    tr_lred *r = &s->red[i];
+    bool product = r->kind == TR_RED_MUL;
+    if (r->kind != TR_RED_ADD && !product)
+        return; /* its own initial value may come in more than once */
+    lt e = tr_lower_elem(s->w->m, r->ty);
+    bool fp = tr_ty_is_float(r->ty) || tr_ty_is_complex(r->ty);
+    for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
+        double x = product && k == 0 ? 1.0 : fp && !product && r->cls == RED_BUFFERED ? -0.0 : 0.0;
+        r->init[k] = fp ? LLVMConstReal(e, x) : l_int(e, (long long)x);
+    }
 }
 
 static unsigned carry_new(tr_lpat *s, lv x) {

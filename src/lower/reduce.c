@@ -33,6 +33,10 @@ lv tr_lower_sum_end(tr_lf *w, lt t, lv state, lv data, lv n) {
     return call(w, is_f32(w, t) ? TR_RT_SUM_END_F32 : TR_RT_SUM_END_F64, 3, (lv[]){state, data, n});
 }
 
+lv tr_lower_sum_join(tr_lf *w, lt t, lv data, lv n) {
+    return call(w, is_f32(w, t) ? TR_RT_SUM_JOIN_F32 : TR_RT_SUM_JOIN_F64, 2, (lv[]){data, n});
+}
+
 lv tr_lower_sum_of(tr_lf *w, lt t, lv data, lv n) {
     return call(w, is_f32(w, t) ? TR_RT_SUM_F32 : TR_RT_SUM_F64, 2, (lv[]){data, n});
 }

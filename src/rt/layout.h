@@ -90,6 +90,9 @@ typedef int32_t tr_par_fn(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, ui
 /* RecursionError beyond; each level of compiled code must fit 400 bytes of the smallest stack (8 MiB). */
 enum { TR_MAX_DEPTH = 20000 };
 
+/* Ranges at most of a pattern that runs on all cores. */
+enum { TR_PAR_RANGES = 256 };
+
 /* Accumulators of rt/sum.c: the number of blocks so far, then one partial sum per bit of it. Empty when count is 0. */
 enum { TR_SUM_BLOCK = 256, TR_SUM_LANES = 16, TR_SUM_LEVELS = 56 };
 typedef struct tr_sum_f64 {

@@ -1,0 +1,148 @@
+"""parallel=True: array expressions and reductions on all cores give the same bits for every number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import treadle
+from treadle import njit
+
+
+@pytest.fixture(params=sorted({1, treadle.get_num_threads()}))
+def threads(request):
+    before = treadle.get_num_threads()
+    treadle.set_num_threads(request.param)
+    yield request.param
+    treadle.set_num_threads(before)
+
+
+def both(fn):
+    return njit(parallel=True)(fn), njit(fn)
+
+
+SIZES = [0, 1, 255, 256, 257, 10_000, 300_001]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_maps(n, threads):
+    def f(a, b):
+        c = a * 2.0 + np.sin(b)
+        d = np.where(c > 1.0, c, -a)
+        return c, d
+
+    rng = np.random.default_rng(n)
+    a, b = rng.standard_normal((2, n))
+    par, seq = both(f)
+    for p, s in zip(par(a, b), seq(a, b), strict=True):
+        np.testing.assert_array_equal(p, s)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u8", "c16", "c8"])
+def test_sums(n, dtype, threads):
+    """Sums of floats too: a range is a node of the tree in which they are added."""
+
+    def f(a):
+        return a.sum(), (a * a).sum()
+
+    rng = np.random.default_rng(n)
+    a = (rng.standard_normal(n) * 1000).astype(dtype)
+    par, seq = both(f)
+    for p, s in zip(par(a), seq(a), strict=True):
+        assert np.array(p).tobytes() == np.array(s).tobytes()
+
+
+@pytest.mark.parametrize("n", SIZES[1:])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "u8"])
+def test_extremes(n, dtype, threads):
+    def f(a):
+        return a.min(), a.max(), (a + a).max(), a.argmax()
+
+    rng = np.random.default_rng(n)
+    a = (rng.standard_normal(n) * 1000).astype(dtype)
+    par, seq = both(f)
+    assert par(a) == seq(a)
+    if np.dtype(dtype).kind == "f":
+        a[n // 2] = np.nan
+        assert all(np.array_equal(p, s, equal_nan=True) for p, s in zip(par(a), seq(a), strict=True))
+
+
+def test_truths(threads):
+    def f(a):
+        return (a > 0).all(), (a > 5).any(), np.any(a == 17.0)
+
+    par, seq = both(f)
+    a = np.ones(100_000)
+    assert par(a) == seq(a) == (True, False, False)
+    a[99_999] = 17.0
+    a[5] = -1.0
+    assert par(a) == seq(a) == (False, True, True)
+
+
+def test_products(threads):
+    def f(a):
+        return a.prod()
+
+    par, _ = both(f)
+    a = 1.0 + np.random.default_rng(1).standard_normal(100_000) * 1e-3
+    want = float(np.prod(a))
+    got = par(a)
+    assert got == pytest.approx(want, rel=1e-11)
+    treadle.set_num_threads(1)
+    assert par(a) == got
+
+
+@pytest.mark.parametrize("shape", [(1000, 7), (3, 100_000), (50, 20, 30), (0, 5), (5, 0)])
+def test_spaces(shape, threads):
+    def f(a, b, out):
+        out[...] = a * b + 1.0
+        return (a - b).sum(), out
+
+    rng = np.random.default_rng(2)
+    a, b = rng.standard_normal(shape), rng.standard_normal(shape[::-1]).T
+    par, seq = both(f)
+    p, q = np.zeros(shape), np.zeros(shape)
+    s, _ = par(a, b, p)
+    t, _ = seq(a, b, q)
+    assert s == pytest.approx(t, rel=1e-12, abs=1e-9)
+    np.testing.assert_array_equal(p, q)
+    treadle.set_num_threads(1)
+    assert par(a, b, p)[0] == s
+
+
+def test_broadcasting(threads):
+    def f(a, b):
+        return a[:, None] * b[None, :] + a[:, None]
+
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal(700), rng.standard_normal(600)
+    par, _ = both(f)
+    np.testing.assert_array_equal(par(a, b), f(a, b))
+
+
+def test_sizes_that_do_not_agree(threads):
+    par, _ = both(lambda a, b: a + b)
+    with pytest.raises(ValueError, match="3 and 4"):
+        par(np.ones(3), np.ones(4))
+    np.testing.assert_array_equal(par(np.ones(100_000), np.ones(1)), np.full(100_000, 2.0))
+
+
+def test_fastmath(threads):
+    f = njit(parallel=True, fastmath=True)(lambda a: (a * a).sum())
+    a = np.random.default_rng(4).standard_normal(200_000)
+    assert f(a) == pytest.approx(float((a * a).sum()), rel=1e-12)
+
+
+def test_calls_inside_and_recursion(threads):
+    @njit
+    def g(a):
+        return a * 0.5 + 1.0
+
+    @njit(parallel=True)
+    def f(a, n):
+        if n == 0:
+            return a.sum()
+        return f(g(a), n - 1)
+
+    a = np.ones(50_000)
+    assert f(a, 3) == f.py_func(a, 3) or f(a, 3) == pytest.approx(1.875 * 50_000)
