@@ -1,9 +1,10 @@
-"""Keeps the dumps in HACKING.md true: runs the page's program with TREADLE_DUMP and compares or rewrites the blocks.
+"""Keeps the dumps in HACKING.md true: runs the page's programs with TREADLE_DUMP and compares or rewrites the blocks.
 
     python tools/hacking.py            says which blocks differ, exit status 1 if any
     python tools/hacking.py --write    rewrites them
 
-A block is marked by a comment, `dump: STAGE` or `dump: STAGE VERSION`, the latter for what depends on the interpreter.
+A program is followed by a comment that says how it is called, `call: EXPRESSION`. A block belongs to the program before
+it and is marked by a comment, `dump: STAGE` or `dump: STAGE VERSION`, the latter for what depends on the interpreter.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ import tempfile
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent.parent / "HACKING.md"
-BLOCK = re.compile(r"<!-- dump: (\w+)(?: ([\d.]+))? -->\n```\n(.*?)```\n", re.S)
-PROGRAM = re.compile(r"```python\n# (\w+\.py)\n(.*?)```\n", re.S)
+BLOCK = re.compile(r"<!-- dump: ([\w:]+)(?: ([\d.]+))? -->\n```\n(.*?)```\n", re.S)
+PROGRAM = re.compile(r"```python\n# (\w+\.py)\n(.*?)```\n<!-- call: (.*?) -->\n", re.S)
 
 
-def dump(stage: str, name: str, source: str) -> str:
-    """Return what the page's program prints of `stage`, the last function printed if a stage prints several times."""
+def dump(stage: str, name: str, source: str, call: str) -> str:
+    """Return what a program prints of `stage`, the last function printed if a stage prints several times."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, name).write_text(source + "\nimport numpy as np\nf(np.arange(3.0))\n")
+        Path(folder, name).write_text(f"{source}\nimport numpy as np\n{call}\n")
         done = subprocess.run(
             [sys.executable, name],
             cwd=folder,
@@ -34,26 +35,27 @@ def dump(stage: str, name: str, source: str) -> str:
         )
         # The file is named as the page names it, wherever it was run.
         text = done.stderr.replace(folder + os.sep, "").strip()
-    if stage == "opt":
+    if stage.startswith("opt"):
         # One print per pass that changed something: the page shows the state after the last.
-        parts = re.split(r"(?m)^(?=; opt:)", text)
+        parts = re.split(r"(?m)^(?=; --- opt:)", text)
         text = parts[-1].strip()
     return text + "\n"
 
 
 def blocks(page: str) -> list[tuple[re.Match[str], str]]:
     """Return each block that this interpreter can make, with what it should hold."""
-    name, source = PROGRAM.search(page).groups()
     here = "{}.{}".format(*sys.version_info)
+    programs = list(PROGRAM.finditer(page))
     made = {}
     found = []
     for block in BLOCK.finditer(page):
         stage, version, _ = block.groups()
         if version and version != here:
             continue
-        if stage not in made:
-            made[stage] = dump(stage, name, source)
-        found.append((block, made[stage]))
+        program = [p.groups() for p in programs if p.start() < block.start()][-1]
+        if (stage, program) not in made:
+            made[stage, program] = dump(stage, *program)
+        found.append((block, made[stage, program]))
     return found
 
 

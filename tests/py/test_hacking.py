@@ -22,7 +22,7 @@ def blocks():
 
 def test_every_stage_is_shown(blocks):
     stages = {b.group(1) for b in hacking.BLOCK.finditer(PAGE)}
-    assert stages == {"code", "front", "infer", "opt"}
+    assert stages == {"code", "front", "infer", "opt", "opt:agree", "opt:fuse", "fuse"}
     assert len(blocks) >= 3
 
 
