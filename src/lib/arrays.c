@@ -82,35 +82,35 @@ tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout, 
 /* --- broadcasting --- */
 
 /* Sizes of one axis: BCAST or BCASTTO. */
-static tr_tv merge(tr_em *e, tr_op op, tr_tv x, tr_tv y, const char *text) {
+static tr_tv merge(tr_em *e, tr_op op, tr_tv x, tr_tv y, tr_exc exc, const char *text) {
     const tr_ty *i64 = i64_ty(e);
     if (e->dry)
         return (tr_tv){i64, TR_NOVAL};
     tr_val r = tr_emit2(&e->b, op, i64, tr_em_strong(e, x).v, tr_em_strong(e, y).v);
-    tr_at(e->b.fn, r)->imm.site = tr_lib_site(e, TR_EXC_VALUE, text);
+    tr_at(e->b.fn, r)->imm.site = tr_lib_site(e, exc, text);
     return (tr_tv){i64, r};
 }
 
-static bool too_many_axes(tr_em *e, tr_tv a, uint32_t ndim) {
+bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim) {
     if (a.ty->ndim <= ndim)
         return false;
     return !tr_em_error(e, "could not broadcast a %u-d array into %u dimensions", (unsigned)a.ty->ndim, ndim);
 }
 
 /* Checks that the array broadcasts to the shape, whose last axes are the array's. */
-static void check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape) {
+void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape) {
     uint32_t skip = ndim - a.ty->ndim;
     for (uint32_t i = skip; i < ndim; i++)
-        merge(e, TR_OP_BCASTTO, tr_em_dim(e, a, i - skip), shape[i],
+        merge(e, TR_OP_BCASTTO, tr_em_dim(e, a, i - skip), shape[i], TR_EXC_VALUE,
               "could not broadcast an axis of size {0} to size {1}");
 }
 
 bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv *out) {
-    if (too_many_axes(e, a, ndim))
+    if (tr_lib_too_many_axes(e, a, ndim))
         return false;
     uint32_t skip = ndim - a.ty->ndim;
     tr_tv strides[TR_MAX_NDIM], zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1);
-    check_broadcast(e, a, ndim, shape);
+    tr_lib_check_broadcast(e, a, ndim, shape);
     for (uint32_t i = 0; i < ndim; i++)
         strides[i] = i < skip ? zero
                               : tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, a, i - skip), one), zero,
@@ -121,19 +121,19 @@ bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv
     return true;
 }
 
-/* As many axes as the others: new ones of extent 1 come first. */
-static tr_tv expand(tr_em *e, tr_tv a, uint32_t ndim) {
-    uint32_t skip = ndim - a.ty->ndim;
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM], zero = tr_em_i64(e, 0);
-    if (skip == 0)
+tr_tv tr_lib_expand_at(tr_em *e, tr_tv a, uint32_t end, uint32_t ndim) {
+    uint32_t first = end - a.ty->ndim;
+    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
+    if (a.ty->ndim == ndim)
         return a;
     for (uint32_t i = 0; i < ndim; i++) {
-        shape[i] = i < skip ? tr_em_i64(e, 1) : tr_em_dim(e, a, i - skip);
-        strides[i] = i < skip ? zero : tr_em_stride(e, a, i - skip);
+        bool own = i >= first && i < end;
+        shape[i] = own ? tr_em_dim(e, a, i - first) : tr_em_i64(e, 1);
+        strides[i] = own ? tr_em_stride(e, a, i - first) : tr_em_i64(e, 0);
     }
     tr_layout lay = a.ty->ndim == 0 ? TR_LAYOUT_C : (tr_layout)a.ty->layout;
     const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, ndim, lay, a.ty->readonly);
-    return tr_em_view(e, ty, a, zero, shape, strides);
+    return tr_em_view(e, ty, a, tr_em_i64(e, 0), shape, strides);
 }
 
 /* --- assignment, fill, copy --- */
@@ -251,10 +251,10 @@ bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src) {
         return tr_em_fill(e, dst, src);
     tr_tv shape[TR_MAX_NDIM], u;
     shape_of(e, dst, shape);
-    if (!tr_lib_unaliased(e, dst, src, &u) || too_many_axes(e, u, dst.ty->ndim))
+    if (!tr_lib_unaliased(e, dst, src, &u) || tr_lib_too_many_axes(e, u, dst.ty->ndim))
         return false;
-    check_broadcast(e, u, dst.ty->ndim, shape);
-    return tr_lib_map_into(e, dst, expand(e, u, dst.ty->ndim));
+    tr_lib_check_broadcast(e, u, dst.ty->ndim, shape);
+    return tr_lib_map_into(e, dst, tr_lib_expand_at(e, u, dst.ty->ndim, dst.ty->ndim));
 }
 
 /* --- elementwise functions: broadcast, one map --- */
@@ -279,14 +279,11 @@ static bool lam_mapped(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_t
     return true;
 }
 
-/* Adds an array to a common shape under broadcasting; raises ValueError at run time. */
-static void merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape) {
+void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text) {
     uint32_t skip = ndim - a.ty->ndim;
     for (uint32_t i = skip; i < ndim; i++) {
         tr_tv d = tr_em_dim(e, a, i - skip);
-        shape[i] = shape[i].ty ? merge(e, TR_OP_BCAST, shape[i], d,
-                                       "operands could not be broadcast together: sizes {0} and {1}")
-                               : d;
+        shape[i] = shape[i].ty ? merge(e, TR_OP_BCAST, shape[i], d, exc, text) : d;
     }
 }
 
@@ -331,18 +328,19 @@ bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const t
     } else {
         for (uint32_t i = 0; i < n; i++)
             if (is_array[i])
-                merge_shape(e, x[i], ndim, shape);
+                tr_lib_merge_shape(e, x[i], ndim, shape, TR_EXC_VALUE,
+                                   "operands could not be broadcast together: sizes {0} and {1}");
     }
     for (uint32_t i = 0; i < n; i++) {
         if (!is_array[i]) {
             caps[ncap++] = x[i];
             continue;
         }
-        if (too_many_axes(e, x[i], ndim))
+        if (tr_lib_too_many_axes(e, x[i], ndim))
             return false;
         if (dst && (e->dry || x[i].v != dst->v))
-            check_broadcast(e, x[i], ndim, shape);
-        in[nin++] = expand(e, x[i], ndim);
+            tr_lib_check_broadcast(e, x[i], ndim, shape);
+        in[nin++] = tr_lib_expand_at(e, x[i], ndim, ndim);
     }
     *out = dst ? *dst : tr_em_alloc(e, elem, ndim, map_layout(n, x, ndim), shape);
     *m = (mapped){n, is_array, fn, user};

@@ -60,6 +60,17 @@ bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool df
     return true;
 }
 
+bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *out) {
+    int64_t k, nd = ndim;
+    if (!tr_tv_lit_int(x, &k))
+        return tr_em_error(e, "%s(): axes must be constants", tr_fam_name(c));
+    if (k < -nd || k >= nd)
+        return tr_em_error(e, "%s(): axis %lld is out of bounds for %lld dimensions", tr_fam_name(c),
+                           (long long)k, (long long)nd);
+    *out = (uint32_t)(k < 0 ? k + nd : k);
+    return true;
+}
+
 void tr_fam_shape(tr_em *e, tr_tv a, tr_tv *shape) {
     for (uint32_t i = 0; i < a.ty->ndim; i++)
         shape[i] = tr_em_dim(e, a, i);

@@ -28,6 +28,8 @@ static inline bool tr_fam_weak(tr_em *e, tr_tv x) {
 bool tr_fam_int(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, tr_tv *out);
 /* A flag that must be known when compiling; `dflt` when absent. */
 bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool dflt, bool *out);
+/* An axis, a constant, of `ndim`; negative ones count from the end. */
+bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *out);
 /* Extents of an array argument. */
 void tr_fam_shape(tr_em *e, tr_tv a, tr_tv *shape);
 static inline tr_tv tr_fam_not(tr_em *e, tr_tv c) {

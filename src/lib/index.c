@@ -1,12 +1,6 @@
-/* a[i] and a[i] = v: basic indexing with integers, slices, Ellipsis and newaxis; tuples and ranges.
+/* a[i] and a[i] = v: basic indexing with integers, slices, Ellipsis and newaxis (arrays as indices: fancy.c); tuples, ranges.
  * Negative indices wrap once; out of range raises IndexError unless boundscheck is off. */
-#include "lib/em.h"
-#include "lib/priv.h"
-
-typedef struct item {
-    char kind; /* i integer, s slice, f full slice, n newaxis */
-    tr_tv v;
-} item;
+#include "lib/fam.h"
 
 static const tr_ty *i64_ty(tr_em *e) {
     return tr_ty_scalar(e->types, TR_TY_I64);
@@ -39,17 +33,23 @@ static bool is_full(tr_tv s) {
             (tr_tv_lit_int((tr_tv){s.ty->items[2], s.v}, &step) && step == 1));
 }
 
-static bool classify(tr_em *e, tr_tv a, tr_tv x, item *out) {
+static bool classify(tr_em *e, tr_tv a, tr_tv x, tr_idx *out) {
     if (is_index(e, x))
-        *out = (item){'i', x};
+        *out = (tr_idx){'i', x};
     else if (x.ty->kind == TR_TY_SLICE)
-        *out = (item){is_full(x) ? 'f' : 's', x};
+        *out = (tr_idx){is_full(x) ? 'f' : 's', x};
     else if (tr_tv_is_none(x))
-        *out = (item){'n', x};
-    else if (tr_lib_is_array(x))
-        return tr_em_unsupported(e, "fancy-index", "indexing %s with an array", tr_em_tyname(e, a.ty));
+        *out = (tr_idx){'n', x};
+    else if (tr_lib_is_array(x) && x.ty->ndim == 0 && tr_ty_is_int(x.ty->elem))
+        *out = (tr_idx){'i', tr_em_load(e, x, NULL)};
+    else if (tr_lib_is_array(x) && tr_ty_is_int(x.ty->elem))
+        *out = (tr_idx){'a', x};
+    else if (tr_lib_is_array(x) && x.ty->elem->kind == TR_TY_BOOL && x.ty->ndim > 0)
+        *out = (tr_idx){'m', x};
     else {
         tr_em_error(e, "%s cannot be indexed with %s", tr_em_tyname(e, a.ty), tr_em_tyname(e, x.ty));
+        if (tr_lib_is_array(x))
+            tr_em_hint(e, "arrays that index are of integers or bool, and have an axis");
         if (tr_lib_scalar(e, x.ty) && tr_ty_is_float(tr_lib_scalar(e, x.ty)))
             tr_em_hint(e, "convert the index with int(), or divide with //");
         return false;
@@ -61,19 +61,32 @@ static bool is_ellipsis(tr_tv x) {
     return x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_ELLIPSIS;
 }
 
+static bool is_mask(tr_tv x) {
+    return tr_lib_is_array(x) && x.ty->elem->kind == TR_TY_BOOL;
+}
+
+/* Lists [0, 2, 1] are arrays of integers. */
+static bool as_index(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_bcall c = {.row = TR_B_NP_ARRAY};
+    *out = x;
+    return !tr_ty_is_list(x.ty) || tr_fam_as_array(e, &c, x, NULL, out);
+}
+
 /* The index as one item per axis (and newaxes), Ellipsis expanded, missing axes full. */
-static bool collect(tr_em *e, tr_tv a, tr_tv idx, item *items, uint32_t *n) {
-    uint32_t k = idx.ty->kind == TR_TY_TUPLE ? idx.ty->n : 1, axes = 0, dots = 0;
+static bool collect(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n) {
+    bool many = idx.ty->kind == TR_TY_TUPLE && !tr_ty_is_list(idx.ty);
+    uint32_t k = many ? idx.ty->n : 1, axes = 0, dots = 0;
     *n = 0;
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, k + 1u);
     if (k > 2 * TR_MAX_NDIM)
         return tr_em_error(e, "too many indices: %u", k);
     for (uint32_t i = 0; i < k; i++) {
-        x[i] = idx.ty->kind == TR_TY_TUPLE ? tr_em_item(e, idx, i) : idx;
+        if (!as_index(e, many ? tr_em_item(e, idx, i) : idx, &x[i]))
+            return false;
         if (is_ellipsis(x[i]))
             dots++;
         else if (!tr_tv_is_none(x[i]))
-            axes++;
+            axes += is_mask(x[i]) ? x[i].ty->ndim : 1u;
     }
     if (dots > 1)
         return tr_em_error(e, "an index can only have a single ellipsis ('...')");
@@ -83,14 +96,16 @@ static bool collect(tr_em *e, tr_tv a, tr_tv idx, item *items, uint32_t *n) {
     uint32_t missing = a.ty->ndim - axes;
     for (uint32_t i = 0; i < k; i++) {
         if (is_ellipsis(x[i])) {
+            if (missing == 0)
+                items[(*n)++] = (tr_idx){'.', x[i]};
             for (; missing > 0; missing--)
-                items[(*n)++] = (item){'f', x[i]};
+                items[(*n)++] = (tr_idx){'f', x[i]};
         } else if (!classify(e, a, x[i], &items[(*n)++])) {
             return false;
         }
     }
     for (; missing > 0; missing--)
-        items[(*n)++] = (item){'f', idx};
+        items[(*n)++] = (tr_idx){'f', idx};
     return true;
 }
 
@@ -174,13 +189,13 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
 }
 
 /* Layout of the view: C when leading integers are followed by at most one partial step-1 slice and then full axes. */
-static tr_layout view_layout(tr_tv a, const item *it, uint32_t n) {
+static tr_layout view_layout(tr_tv a, const tr_idx *it, uint32_t n) {
     if (a.ty->layout == TR_LAYOUT_ANY)
         return TR_LAYOUT_ANY;
     bool lead = true, ok_c = true, ok_f = a.ty->layout == TR_LAYOUT_F || a.ty->ndim <= 1;
     int64_t step;
     for (uint32_t i = 0; i < n; i++) {
-        if (it[i].kind == 'n' || it[i].kind == 'f') {
+        if (it[i].kind == 'n' || it[i].kind == 'f' || it[i].kind == '.') {
             if (it[i].kind == 'f')
                 lead = false;
             continue;
@@ -200,63 +215,62 @@ static tr_layout view_layout(tr_tv a, const item *it, uint32_t n) {
     return a.ty->layout == TR_LAYOUT_F && ok_f ? TR_LAYOUT_F : TR_LAYOUT_ANY;
 }
 
-/* Resolves an index into either a scalar position (all integers) or a view. */
+/* Resolves an index into a scalar position (all integers) or a view. */
 typedef struct place {
-    bool scalar;
+    tr_idx it[4 * TR_MAX_NDIM];
+    uint32_t n;
+    bool scalar, fancy; /* fancy: some part is an array, nothing is resolved */
     tr_tv idx[TR_MAX_NDIM];
     tr_tv view;
 } place;
 
-static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
-    item it[4 * TR_MAX_NDIM];
-    uint32_t n, ax = 0, nd = 0;
-    if (!collect(e, a, idx, it, &n))
-        return false;
-    p->scalar = true;
-    for (uint32_t i = 0; i < n; i++)
-        p->scalar = p->scalar && it[i].kind == 'i';
-    if (p->scalar && idx.ty->kind == TR_TY_TUPLE)
-        for (uint32_t i = 0; i < idx.ty->n; i++)
-            p->scalar = p->scalar && !is_ellipsis((tr_tv){idx.ty->items[i], TR_NOVAL});
+bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *out) {
+    uint32_t ax = 0, nd = 0;
     tr_tv off = zero(e), shape[2 * TR_MAX_NDIM], strides[2 * TR_MAX_NDIM];
     for (uint32_t i = 0; i < n; i++) {
+        if (it[i].kind == '.')
+            continue;
+        if (it[i].kind != 'i' && nd >= TR_MAX_NDIM)
+            return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
         if (it[i].kind == 'n') {
-            if (nd >= TR_MAX_NDIM)
-                return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
             shape[nd] = one(e);
             strides[nd++] = zero(e);
             continue;
         }
-        tr_tv dim = tr_em_dim(e, a, ax), start, len, step;
+        tr_tv dim = tr_em_dim(e, a, ax), st = tr_em_stride(e, a, ax), start, len, step;
         if (it[i].kind == 'i') {
-            tr_tv x = checked(e, it[i].v, dim, ax, NULL);
-            if (p->scalar)
-                p->idx[ax] = x;
-            else
-                off = add(e, off, mul(e, x, tr_em_stride(e, a, ax)));
+            off = add(e, off, mul(e, checked(e, it[i].v, dim, ax, NULL), st));
+        } else if (it[i].kind == 'f') {
+            shape[nd] = dim;
+            strides[nd++] = st;
         } else {
-            tr_tv st = tr_em_stride(e, a, ax);
-            if (nd >= TR_MAX_NDIM)
-                return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
-            if (it[i].kind == 'f') {
-                shape[nd] = dim;
-                strides[nd++] = st;
-            } else {
-                if (!slice_bounds(e, it[i].v, dim, &start, &len, &step))
-                    return false;
-                off = add(e, off, mul(e, start, st));
-                shape[nd] = len;
-                strides[nd++] = mul(e, st, step);
-            }
+            if (!slice_bounds(e, it[i].v, dim, &start, &len, &step))
+                return false;
+            off = add(e, off, mul(e, start, st));
+            shape[nd] = len;
+            strides[nd++] = mul(e, st, step);
         }
         ax++;
     }
-    if (p->scalar)
-        return true;
     tr_layout lay = nd == 0 ? TR_LAYOUT_C : view_layout(a, it, n);
-    p->view =
-        tr_em_view(e, tr_ty_array(e->types, a.ty->elem, nd, lay, a.ty->readonly), a, off, shape, strides);
+    *out = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, nd, lay, a.ty->readonly), a, off, shape, strides);
     return true;
+}
+
+static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
+    if (!collect(e, a, idx, p->it, &p->n))
+        return false;
+    p->scalar = true;
+    p->fancy = false;
+    for (uint32_t i = 0; i < p->n; i++) {
+        p->scalar = p->scalar && p->it[i].kind == 'i';
+        p->fancy = p->fancy || p->it[i].kind == 'a' || p->it[i].kind == 'm';
+    }
+    if (p->fancy)
+        return true;
+    for (uint32_t i = 0; i < p->n && p->scalar; i++)
+        p->idx[i] = checked(e, p->it[i].v, tr_em_dim(e, a, i), i, NULL);
+    return p->scalar || tr_lib_index_view(e, a, p->it, p->n, &p->view);
 }
 
 bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
@@ -366,6 +380,8 @@ bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     place p;
     if (!resolve(e, a, i, &p))
         return false;
+    if (p.fancy)
+        return tr_lib_fancy_get(e, a, p.it, p.n, out);
     *out = p.scalar ? tr_em_load(e, a, p.idx) : p.view;
     return true;
 }
@@ -383,6 +399,8 @@ bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v) {
     place p;
     if (!resolve(e, a, i, &p))
         return false;
+    if (p.fancy)
+        return tr_lib_fancy_set(e, a, p.it, p.n, v);
     if (!p.scalar)
         return tr_em_assign(e, p.view, v);
     const tr_ty *s = tr_lib_scalar(e, v.ty);

@@ -230,10 +230,12 @@ static bool elt_where(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 }
 
 bool tr_lib_np_where(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (!c->a[1].ty && !c->a[2].ty)
+        return tr_lib_np_nonzero(e, c, out);
     if (!c->a[1].ty || !c->a[2].ty)
-        return tr_em_error(
-            e, "where() needs both values; with the condition alone its result has no fixed size");
-    return tr_fam_ufunc(e, c, 3, elt_where, out);
+        return tr_em_error(e, "where() takes both values or none");
+    return tr_fam_operands(e, c, 3) && tr_lib_check_literals(e, 2, c->a + 1) &&
+           tr_lib_lift(e, 3, c->a, elt_where, c, out);
 }
 
 /* --- one operand --- */

@@ -152,24 +152,13 @@ static tr_tv permuted(tr_em *e, tr_tv a, const uint32_t *perm) {
     return tr_em_view(e, with(e, a, a.ty->ndim, lay), a, tr_em_i64(e, 0), n, st);
 }
 
-static bool axis_number(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv x, uint32_t *out) {
-    int64_t k, nd = a.ty->ndim;
-    if (!tr_tv_lit_int(x, &k))
-        return tr_em_error(e, "%s(): axes must be constants", tr_fam_name(c));
-    if (k < -nd || k >= nd)
-        return tr_em_error(e, "%s(): axis %lld is out of bounds for %lld dimensions", tr_fam_name(c),
-                           (long long)k, (long long)nd);
-    *out = (uint32_t)(k < 0 ? k + nd : k);
-    return true;
-}
-
 static bool transpose(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, const tr_tv *x, tr_tv *out) {
     uint32_t perm[TR_MAX_NDIM], seen = 0;
     if (n && n != a.ty->ndim)
         return tr_em_error(e, "%s(): axes don't match array", tr_fam_name(c));
     for (uint32_t i = 0; i < a.ty->ndim; i++) {
         perm[i] = a.ty->ndim - 1u - i;
-        if (n && !axis_number(e, c, a, x[i], &perm[i]))
+        if (n && !tr_fam_axis(e, c, a.ty->ndim, x[i], &perm[i]))
             return false;
         if (seen & (1u << perm[i]))
             return tr_em_error(e, "%s(): repeated axis", tr_fam_name(c));
@@ -198,7 +187,7 @@ bool tr_lib_np_transpose(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_arr_swapaxes(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t perm[TR_MAX_NDIM], i, j;
     tr_tv a = c->a[0];
-    if (!axis_number(e, c, a, c->a[1], &i) || !axis_number(e, c, a, c->a[2], &j))
+    if (!tr_fam_axis(e, c, a.ty->ndim, c->a[1], &i) || !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &j))
         return false;
     for (uint32_t k = 0; k < a.ty->ndim; k++)
         perm[k] = k == i ? j : k == j ? i : k;

@@ -51,6 +51,27 @@ bool tr_lib_lift_type(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, con
 bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out);
 /* Raises ValueError when x ** y is of integers and y, or an item of it, is negative. */
 bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y);
+/* Broadcasting. A check that an array goes into a shape, whose last axes are the array's; the common shape of several (entries whose ty
+ * is NULL are open); an array with more axes, of extent 1, so that its own end before `end`. Inputs of patterns repeat those. */
+bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim); /* with an error */
+void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape);
+void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text);
+tr_tv tr_lib_expand_at(tr_em *e, tr_tv a, uint32_t end, uint32_t ndim);
+
+/* One part of an index. kind: i integer, s slice, f full slice, n newaxis, a array of integers, m mask (both of one axis or more), . an
+ * Ellipsis that stands for no axis. */
+typedef struct tr_idx {
+    char kind;
+    tr_tv v;
+} tr_idx;
+/* View of an array by parts without arrays. */
+bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *out);
+/* Indexing where some part is an array (lib/fancy.c). */
+bool tr_lib_fancy_get(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *out);
+bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v);
+/* Indices of the items that are true, in C order: an int64 array for each axis. */
+bool tr_lib_nonzero(tr_em *e, tr_tv mask, tr_tv *out);
+
 bool tr_lib_int_fits(const tr_ty *t, int64_t v); /* t: an integer type */
 /* Raises OverflowError, as NumPy does, when a literal integer among operands does not fit their common integer type. */
 bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x);

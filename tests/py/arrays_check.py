@@ -29,7 +29,7 @@ def given(*args: Any, **kwargs: Any) -> Any:
     """Hypothesis' ``given`` without a deadline: most examples compile something."""
 
     def decorate(fn: Any) -> Any:
-        return hypothesis.settings(deadline=None, max_examples=40)(hypothesis.given(*args, **kwargs)(fn))
+        return hypothesis.settings(deadline=None, max_examples=25)(hypothesis.given(*args, **kwargs)(fn))
 
     return decorate
 

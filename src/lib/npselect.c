@@ -1,0 +1,108 @@
+/* Functions that choose items: nonzero and its kin, take, compress, extract. They are names for indexing with arrays
+ * (fancy.c): the positions of true items, then a[...]. */
+#include "lib/fam.h"
+#include "lib/families.h"
+
+static bool array_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
+    if (tr_lib_scalar(e, x.ty))
+        return tr_em_error(e, "%s() takes an array, not %s", tr_fam_name(c), tr_em_tyname(e, x.ty));
+    return tr_fam_as_array(e, c, x, NULL, out);
+}
+
+static bool raveled(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv *out) {
+    tr_tv args[2] = {a, {NULL, TR_NOVAL}};
+    return tr_lib_arr_ravel(e, &(tr_bcall){.row = c->row, .n = 2, .a = args}, out);
+}
+
+static bool positions(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv *pos) {
+    if (a.ty->ndim == 0)
+        return tr_em_error(e, "%s() of an array without axes", tr_fam_name(c));
+    return tr_lib_nonzero(e, a, pos);
+}
+
+/* nonzero, where(condition): a tuple of arrays. */
+bool tr_lib_np_nonzero(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, pos[TR_MAX_NDIM];
+    if (!array_arg(e, c, c->a[0], &a) || !positions(e, c, a, pos))
+        return false;
+    *out = tr_em_tuple(e, a.ty->ndim, pos);
+    return true;
+}
+
+bool tr_lib_np_flatnonzero(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    return array_arg(e, c, c->a[0], &a) && raveled(e, c, a, &a) && tr_lib_nonzero(e, a, out);
+}
+
+/* argwhere: a row of indices for each item. */
+bool tr_lib_np_argwhere(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, pos[TR_MAX_NDIM], shape[2], column;
+    if (!array_arg(e, c, c->a[0], &a) || !positions(e, c, a, pos))
+        return false;
+    shape[0] = tr_em_dim(e, pos[0], 0);
+    shape[1] = tr_em_i64(e, a.ty->ndim);
+    *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 2, TR_LAYOUT_C, shape);
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        tr_tv st = shape[1];
+        const tr_ty *ty = tr_ty_array(e->types, out->ty->elem, 1, TR_LAYOUT_ANY, false);
+        column = tr_em_view(e, ty, *out, tr_em_i64(e, i), shape, &st);
+        if (!tr_lib_map_into(e, column, pos[i]))
+            return false;
+    }
+    return true;
+}
+
+/* a[:, ..., ix]: ix on the given axis. */
+static bool on_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv ix, tr_tv *out) {
+    tr_idx it[TR_MAX_NDIM];
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        it[i] = i == axis ? (tr_idx){tr_lib_is_array(ix) ? 'a' : 'i', ix} : (tr_idx){'f', a};
+    return tr_lib_is_array(ix) ? tr_lib_fancy_get(e, a, it, a.ty->ndim, out)
+                               : tr_lib_index_view(e, a, it, a.ty->ndim, out);
+}
+
+/* The axis= of a function that works on the flat array without it. */
+static bool axis_or_flat(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *a, uint32_t *axis) {
+    *axis = 0;
+    if (tr_fam_given(x))
+        return tr_fam_axis(e, c, a->ty->ndim, x, axis);
+    return raveled(e, c, *a, a);
+}
+
+/* Parameters: a, indices, axis. */
+bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, ix = c->a[1];
+    uint32_t axis;
+    if (!array_arg(e, c, c->a[0], &a) || !axis_or_flat(e, c, c->a[2], &a, &axis))
+        return false;
+    if (!tr_lib_scalar(e, ix.ty) && !tr_fam_as_array(e, c, ix, NULL, &ix))
+        return false;
+    if (tr_lib_is_array(ix) && ix.ty->ndim == 0)
+        ix = tr_em_load(e, ix, NULL);
+    const tr_ty *t = tr_lib_is_array(ix) ? ix.ty->elem : tr_lib_scalar(e, ix.ty);
+    if (!tr_ty_is_int(t))
+        return tr_em_error(e, "%s(): indices must be integers, not %s", tr_fam_name(c), tr_em_tyname(e, t));
+    if (!tr_lib_is_array(ix) && a.ty->ndim == 1)
+        return tr_em_getitem(e, a, ix, out);
+    return on_axis(e, a, axis, ix, out);
+}
+
+/* compress: parameters condition, a, axis for the function; a, condition, axis for the method (aux 1). The condition
+ * may be shorter than the axis. */
+bool tr_lib_np_compress(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, cond, pos;
+    uint32_t axis, first = c->aux == 1;
+    if (!array_arg(e, c, c->a[first], &cond) || !array_arg(e, c, c->a[1 - first], &a))
+        return false;
+    if (cond.ty->ndim != 1)
+        return tr_em_error(e, "%s(): condition must be a 1-d array", tr_fam_name(c));
+    return axis_or_flat(e, c, c->a[2], &a, &axis) && tr_lib_nonzero(e, cond, &pos) &&
+           on_axis(e, a, axis, pos, out);
+}
+
+/* extract(condition, arr): both flat. */
+bool tr_lib_np_extract(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, cond, pos;
+    return array_arg(e, c, c->a[0], &cond) && array_arg(e, c, c->a[1], &a) && raveled(e, c, cond, &cond) &&
+           raveled(e, c, a, &a) && tr_lib_nonzero(e, cond, &pos) && on_axis(e, a, 0, pos, out);
+}

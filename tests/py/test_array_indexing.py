@@ -1,0 +1,262 @@
+"""Arrays as indices, masks, and functions that choose items, on all dtypes, ranks and layouts, against NumPy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from treadle import TreadleError, njit
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arrays_check import ALL, INTS, LAYOUTS, REAL, agree, arrays, given, laid_out, shapes  # noqa: E402
+from builtins_check import rejects, run  # noqa: E402
+
+full = shapes(4).filter(lambda s: len(s) > 0)
+
+
+@st.composite
+def indices(draw, n, bad=True):
+    """An array of indices into an axis of n items, at times one out of range."""
+    shape = draw(shapes(2).filter(lambda s: len(s) > 0))
+    dtype = draw(st.sampled_from([np.int64, np.int32, np.int8, np.uint8, np.uint64, np.intp]))
+    low = 0 if np.dtype(dtype).kind == "u" else -n
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    if n == 0:
+        return np.zeros((0,), dtype=dtype)
+    ix = rng.integers(low, n, shape).astype(dtype)
+    if bad and ix.size and draw(st.integers(0, 9)) == 0:
+        ix.flat[0] = n
+    return laid_out(ix, draw(st.sampled_from(LAYOUTS)))
+
+
+@st.composite
+def index_text(draw, a):
+    """An index of `a` with one or two arrays, and its arguments."""
+    axes = list(range(a.ndim))
+    chosen = sorted(draw(st.lists(st.sampled_from(axes), min_size=1, max_size=min(3, a.ndim), unique=True)))
+    parts, args = [], []
+    shape = None
+    for k in axes:
+        if k in chosen:
+            ix = draw(indices(a.shape[k]))
+            if (
+                shape is not None and draw(st.booleans()) and a.shape[k]
+            ):  # of a shape that broadcasts with the first
+                rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+                ix = rng.integers(0, a.shape[k], shape[draw(st.integers(0, len(shape) - 1)) :])
+            shape = shape or ix.shape
+            parts.append("bcd"[len(args)])
+            args.append(ix)
+        else:
+            parts.append(draw(st.sampled_from([":", ":", "1:", "::-1", "0", "None, :", "...", "1:2"])))
+            if parts[-1] == "..." and "..." in parts[:-1]:
+                parts[-1] = ":"
+            if parts[-1] == "0" and a.shape[k] == 0:
+                parts[-1] = ":"
+    if draw(st.booleans()):
+        while parts and parts[-1] == ":":
+            parts.pop()
+    return ", ".join(parts), args
+
+
+def body(stmt, n):
+    space: dict = {"np": np}
+    exec(f"def f({', '.join('abcdefgh'[:n])}):\n    {stmt}\n    return a\n", space)
+    return space["f"]
+
+
+def same_after(stmt, *args):
+    """A statement does to its first argument what NumPy's does, or raises the same and leaves it alone."""
+    f = body(stmt, len(args))
+    want, got = args[0].copy(), args[0]
+    try:
+        with np.errstate(all="ignore"):
+            f(want, *args[1:])
+    except (IndexError, ValueError, OverflowError) as e:
+        before = got.copy()
+        with pytest.raises((type(e), TreadleError)):
+            njit(f)(got, *args[1:])
+        np.testing.assert_array_equal(got, before)
+        return
+    njit(f)(got, *args[1:])
+    np.testing.assert_array_equal(got, want)
+
+
+@given(data=st.data())
+def test_read_with_arrays(data):
+    a = data.draw(arrays(ALL, shape=full))
+    text, args = data.draw(index_text(a))
+    agree(f"a[{text}]", a, *args)
+
+
+@given(data=st.data())
+def test_assign_with_arrays(data):
+    a = data.draw(arrays([np.float64, np.int16], shape=full, layouts=LAYOUTS[:-1]))
+    text, args = data.draw(index_text(a))
+    for stmt in (f"a[{text}] = 7", f"a[{text}] += 1"):
+        same_after(stmt, a, *args)
+    try:
+        part = a[eval(f"np.s_[{text}]", {"np": np, **dict(zip("bcd", args, strict=False))})]
+    except IndexError:
+        return
+    values = np.arange(part.size, dtype=np.int64).reshape(part.shape)
+    value = values[tuple(slice(None, 1) if data.draw(st.booleans()) else slice(None) for _ in part.shape)]
+    name = "bcde"[len(args)]
+    same_after(f"a[{text}] = {name}", a, *args, value)
+
+
+@given(data=st.data())
+def test_read_with_a_mask(data):
+    a = data.draw(arrays(ALL, shape=full))
+    k = data.draw(st.integers(1, a.ndim))
+    mask = data.draw(arrays([np.bool_], shape=a.shape[:k]))
+    agree("a[b]", a, mask)
+    agree("a[b, ...]", a, mask)
+    agree("a[~b].sum()", a.astype(np.int64) if a.dtype.kind != "f" else np.zeros(a.shape), mask)
+    last = data.draw(arrays([np.bool_], shape=a.shape[-1:]))
+    agree("a[..., b]", a, last)
+    if a.ndim > 1 and a.shape[0] > 0:
+        agree("a[0, ..., b]", a, last)
+
+
+@given(data=st.data())
+def test_assign_with_a_mask(data):
+    a = data.draw(arrays([np.float32, np.int64, np.complex128], shape=full, layouts=LAYOUTS[:-1]))
+    mask = data.draw(arrays([np.bool_], shape=a.shape))
+    n = int(mask.sum())
+    same_after("a[b] = 5", a, mask)
+    same_after("a[b] *= 2", a, mask)
+    for m in {n, 1, n + 1}:
+        same_after("a[b] = c", a, mask, np.arange(m, dtype=np.int16))
+    same_after("a[b] = a[b][::-1]", a, mask)
+    part = data.draw(arrays([np.bool_], shape=a.shape[:1]))
+    same_after("a[b] = 3", a, part)
+    same_after("a[b, ...] += 3", a, part)
+
+
+def test_masks_made_on_the_spot():
+    def f(a):
+        a[a > 3] = 3
+        a[(a < 0) | np.isnan(a)] = 0
+        a[1:][a[:-1] == 3] += 1
+        return a[a > 0].mean(), (a == 4).sum()
+
+    x = np.array([1.0, -2.0, np.nan, 7.0, 3.5, 2.0, -1.0])
+    y = x.copy()
+    assert njit(f)(x) == f(y)
+    np.testing.assert_array_equal(x, y)
+
+
+def test_indices_that_are_the_array():
+    for stmt in ("a[a] = a[::-1]", "a[b] = a", "a[b] = a[::-1]", "a[b] = a[b] + a", "a[a[b]] = b"):
+        same_after(stmt, np.array([2, 0, 1]), np.array([1, 2, 0]))
+    same_after("a[a] = ~a[a]", np.array([True, False, True]))
+
+
+def test_repeated_indices_keep_the_last_value():
+    same_after("a[b] = c", np.zeros(3), np.array([1, 1, 0, 1]), np.arange(4.0))
+    same_after("a[b] += 1", np.zeros(3), np.array([1, 1, 0, 1]))
+
+
+def test_lists_and_tuples_as_indices():
+    a = np.arange(12.0).reshape(3, 4)
+    for expr in (
+        "a[[2, 0]]",
+        "a[[0, 1], [1, 2]]",
+        "a[:, [3, 3]]",
+        "a[[True, False, True]]",
+        "a[[[0], [1]], [2, 3]]",
+    ):
+        agree(expr, a)
+    agree("a[b]", a, (1, 2))
+    same_after("a[[2, 0]] = (1, 2, 3, 4)", a)
+    agree("a[b, 1]", a, np.array(2))
+
+
+def test_index_errors():
+    a = np.arange(6.0).reshape(2, 3)
+    with pytest.raises(IndexError, match="index 2 is out of bounds for axis 0 with size 2"):
+        run("a[b]", a, np.array([0, 2]))
+    with pytest.raises(IndexError, match="index -4 is out of bounds for axis 1 with size 3"):
+        run("a[:, b]", a, np.array([0, -4]))
+    with pytest.raises(IndexError, match="boolean index did not match indexed array along axis 1"):
+        run("a[b]", a, np.ones((2, 2), bool))
+    with pytest.raises(IndexError, match="could not be broadcast"):
+        run("a[b, c]", a, np.array([0, 1]), np.array([0, 1, 2]))
+    with pytest.raises(IndexError, match="out of bounds"):
+        run("a[b]", a, np.array([2**64 - 1], dtype=np.uint64))
+    with pytest.raises(ValueError, match="cannot assign 2 input values to the 3 output values"):
+        njit(body("a[b] = c", 3))(a, a > 2, np.arange(2.0))
+    rejects("a[b]", a, np.array([0.0]), match="cannot be indexed with")
+    rejects("a[b, b, b]", a, np.array([0]), match="too many indices")
+    rejects("a[b, 0]", a, a > 1, match="too many indices")
+    with pytest.raises(TreadleError, match="takes a number or a 1-d array"):
+        njit(body("a[b] = a", 2))(a, a > 2)
+    with pytest.raises(TreadleError, match="cannot store complex128"):
+        njit(body("a[b] = 1j", 2))(a, np.array([0]))
+    locked = a.copy()
+    locked.flags.writeable = False
+    with pytest.raises(TreadleError, match="read-only"):
+        njit(body("a[b] = 1", 2))(locked, np.array([0]))
+
+
+def test_without_bounds_checks():
+    np.testing.assert_array_equal(
+        run("a[b]", np.arange(4.0), np.array([3, -4]), boundscheck=False), [3.0, 0.0]
+    )
+
+
+# --- functions ---
+
+
+@given(a=arrays(ALL, shape=full))
+def test_nonzero(a):
+    for expr in ("np.nonzero(a)", "a.nonzero()", "np.where(a)", "np.flatnonzero(a)", "np.argwhere(a)"):
+        agree(expr, a)
+    agree("a[np.nonzero(a)]", a)
+
+
+@given(data=st.data())
+def test_take(data):
+    a = data.draw(arrays(REAL, shape=full))
+    k = data.draw(st.integers(-a.ndim, a.ndim - 1))
+    ix = data.draw(indices(a.shape[k], bad=a.size > 0))  # without items NumPy does not look at them
+    agree(f"np.take(a, b, axis={k})", a, ix)
+    agree(f"a.take(b, {k})", a, ix)
+    agree("np.take(a, b)", a, data.draw(indices(a.size)))
+    if a.size:
+        agree("a.take(0)", a)
+        agree(f"np.take(a, 0, axis={k})", a)
+
+
+@given(data=st.data())
+def test_compress_and_extract(data):
+    a = data.draw(arrays(REAL, shape=full))
+    k = data.draw(st.integers(0, a.ndim - 1))
+    cond = data.draw(arrays([np.bool_, np.int8], shape=(data.draw(st.integers(0, a.shape[k])),)))
+    agree(f"np.compress(b, a, axis={k})", a, cond)
+    agree(f"a.compress(b, {k})", a, cond)
+    agree("np.compress(b, a)", a, cond[: a.size])
+    agree("np.extract(b, a)", a, data.draw(arrays([np.bool_, *INTS], shape=a.shape)))
+
+
+def test_wrong_arguments():
+    a = np.arange(6.0)
+    rejects("np.nonzero(a)", np.array(1.0), match="without axes")
+    rejects("np.nonzero(a)", 1.0, match="takes an array, not float64")
+    rejects("np.take(a, b)", a, np.array([0.0]), match="indices must be integers")
+    rejects("np.take(a, b, axis=1)", a, np.array([0]), match="out of bounds for 1 dimensions")
+    rejects("np.take(a, b, axis=b)", a, 0, match="axes must be constants")
+    rejects("np.compress(a, a)", np.ones((2, 2)), match="1-d array")
+    rejects("np.where(a, 1)", a, match="both values or none")
+
+
+def test_many_items():
+    rng = np.random.default_rng(0)
+    a = rng.random((300, 70))
+    for expr in ("a[a > 0.5]", "a[a[:, 0] > 0.5]", "np.argwhere(a > 0.9)", "a[np.nonzero(a > 0.3)]"):
+        agree(expr, a)
+    agree("a[b]", a, rng.integers(0, 300, 1000))
