@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "ext/ntclass.h"
+
 typedef struct tr_memobj {
     PyObject_HEAD
     tr_state *st;
@@ -217,49 +219,6 @@ static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
 
 /* --- tuples and the rest --- */
 
-static bool class_fits(PyObject *cls, const tr_ty *ty) {
-    if (!PyType_Check(cls) || strcmp(((PyTypeObject *)cls)->tp_name, ty->name) != 0)
-        return false;
-    PyObject *fields = PyObject_GetAttrString(cls, "_fields");
-    bool ok = fields && PyTuple_CheckExact(fields) && PyTuple_GET_SIZE(fields) == (Py_ssize_t)ty->n;
-    for (uint32_t i = 0; ok && i < ty->n; i++) {
-        PyObject *f = PyTuple_GET_ITEM(fields, i);
-        ok = PyUnicode_Check(f) && PyUnicode_CompareWithASCIIString(f, ty->fields[i]) == 0;
-    }
-    Py_XDECREF(fields);
-    PyErr_Clear();
-    return ok;
-}
-
-/* Class of a named tuple among a value and its items; borrowed. */
-static PyObject *class_in(PyObject *o, const tr_ty *ty) {
-    if (!PyTuple_Check(o))
-        return NULL;
-    if (class_fits((PyObject *)Py_TYPE(o), ty))
-        return (PyObject *)Py_TYPE(o);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++) {
-        PyObject *c = class_in(PyTuple_GET_ITEM(o, i), ty);
-        if (c)
-            return c;
-    }
-    return NULL;
-}
-
-static PyObject *ntuple_class(const tr_boxer *b, const tr_ty *ty) {
-    for (uint32_t i = 0; i < b->nargs; i++) {
-        PyObject *c = class_in(b->args[i], ty);
-        if (c)
-            return c;
-    }
-    for (Py_ssize_t i = 0; b->keep && i < PyList_GET_SIZE(b->keep); i++) {
-        PyObject *o = PyList_GET_ITEM(b->keep, i);
-        if (class_fits(o, ty))
-            return o;
-    }
-    PyErr_Format(PyExc_SystemError, "the class of named tuple %s is not known to its caller", ty->name);
-    return NULL;
-}
-
 static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     PyObject *t = PyTuple_New(ty->n);
     for (uint32_t i = 0; t && i < ty->n; i++) {
@@ -271,8 +230,11 @@ static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     }
     if (!t || !ty->fields)
         return t;
-    PyObject *cls = ntuple_class(b, ty);
+    PyObject *cls = tr_ntclass_find(b->st, ty);
     PyObject *r = cls ? PyObject_Call(cls, t, NULL) : NULL;
+    if (!cls)
+        PyErr_Format(PyExc_SystemError, "the class of named tuple %s is gone", ty->name);
+    Py_XDECREF(cls);
     Py_DECREF(t);
     return r;
 }

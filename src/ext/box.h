@@ -5,15 +5,12 @@
 #include "ext/value.h"
 #include "ty/obj.h"
 
-/* What boxing a result needs to know of the call. `keep`: list of the objects the code was made from
- * (frozen arrays, named tuple classes), to find the owner of a frozen array's data and the class of a
- * named tuple. */
+/* What boxing a result needs to know of the call. `keep`: list of the arrays the code was made from, to find the owner of a
+ * frozen array's data. */
 typedef struct tr_boxer {
     tr_state *st;
     tr_frame *frame;
     PyObject *keep; /* list or NULL */
-    PyObject *const *args;
-    uint32_t nargs;
 } tr_boxer;
 
 bool tr_box_add(PyObject *module); /* the class Memory */

@@ -167,8 +167,7 @@ static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *c
     return HIT;
 }
 
-static PyObject *box_result(tr_function *f, const tr_variant *v, PyObject *const *args, tr_frame *frame,
-                            const tr_slot *ret) {
+static PyObject *box_result(tr_function *f, const tr_variant *v, tr_frame *frame, const tr_slot *ret) {
     switch (v->ret) {
     case TR_R_NONE: Py_RETURN_NONE;
     case TR_R_FLOAT: return PyFloat_FromDouble(ret->f);
@@ -176,7 +175,7 @@ static PyObject *box_result(tr_function *f, const tr_variant *v, PyObject *const
     case TR_R_BOOL: return Py_NewRef(ret->b ? Py_True : Py_False);
     default: {
         const tr_slot *at = ret;
-        tr_boxer b = {f->st, frame, v->spec->keep, args, v->nargs};
+        tr_boxer b = {f->st, frame, v->spec->keep};
         return tr_box(&b, v->spec->ret, &at);
     }
     }
@@ -197,8 +196,7 @@ static __attribute__((noinline)) PyObject *settle(tr_function *f, tr_frame *fram
     return r;
 }
 
-static inline PyObject *run(tr_function *f, const tr_variant *v, PyObject *const *args, const tr_slot *slots,
-                            tr_slot *ret) {
+static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *slots, tr_slot *ret) {
     tr_frame frame;
     int32_t code;
     tr_rt_frame_init(&frame, &f->st->host);
@@ -212,7 +210,7 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, PyObject *const
     }
     PyObject *r;
     if (LIKELY(code == 0)) {
-        r = box_result(f, v, args, &frame, ret);
+        r = box_result(f, v, &frame, ret);
     } else {
         r = NULL;
         tr_pyerr_raise_code(f, tr_module_meta(v->spec->module), code, &frame);
@@ -229,7 +227,7 @@ static inline outcome try_variant(tr_function *f, const tr_variant *v, PyObject 
     tr_slot slots[TR_STACK_SLOTS], ret[TR_STACK_SLOTS];
     outcome r = take_args(f, v, args, slots);
     if (LIKELY(r == HIT))
-        *result = run(f, v, args, slots, ret);
+        *result = run(f, v, slots, ret);
     return r;
 }
 
@@ -243,7 +241,7 @@ static __attribute__((noinline)) outcome try_large(tr_function *f, const tr_vari
     }
     outcome r = take_args(f, v, args, slots);
     if (r == HIT)
-        *result = run(f, v, args, slots, slots + v->nslots);
+        *result = run(f, v, slots, slots + v->nslots);
     PyMem_Free(slots);
     return r;
 }

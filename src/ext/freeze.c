@@ -185,6 +185,11 @@ static const char *const *field_names(tr_frozen *z, PyTypeObject *cls, uint32_t 
     return names;
 }
 
+static bool set_class(tr_frozen *z, tr_obj *r, PyObject *cls) {
+    r->u.t.name = tr_arena_strdup(arena(z), ((PyTypeObject *)cls)->tp_name);
+    return !z->host->serial || ok(z, z->host->serial(z->host->user, cls, &r->u.t.serial));
+}
+
 static tr_obj *freeze_tuple(tr_frozen *z, PyObject *o) {
     uint32_t n = (uint32_t)PyTuple_GET_SIZE(o), nfields = 0;
     const char *const *fields = NULL;
@@ -199,7 +204,8 @@ static tr_obj *freeze_tuple(tr_frozen *z, PyObject *o) {
         if (!hold(z, (PyObject *)Py_TYPE(o))) /* a result of this type is made by its class */
             return NULL;
         r->u.t.fields = fields;
-        r->u.t.name = tr_arena_strdup(arena(z), Py_TYPE(o)->tp_name);
+        if (!set_class(z, r, (PyObject *)Py_TYPE(o)))
+            return NULL;
     }
     return r;
 }
@@ -452,8 +458,7 @@ static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
                             tr_arena_printf(arena(z), "class '%s'", ((PyTypeObject *)o)->tp_name));
         r->u.t.n = n;
         r->u.t.fields = fields;
-        r->u.t.name = tr_arena_strdup(arena(z), ((PyTypeObject *)o)->tp_name);
-        return field_defaults(z, (PyTypeObject *)o, r) ? r : NULL;
+        return set_class(z, r, o) && field_defaults(z, (PyTypeObject *)o, r) ? r : NULL;
     }
     if (PyExceptionClass_Check(o)) {
         for (uint32_t i = 0; i < TR_EXC__COUNT; i++) {

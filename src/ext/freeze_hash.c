@@ -53,6 +53,7 @@ static void object(hashing *s, const tr_obj *o);
 
 static void items(hashing *s, const tr_obj *o) {
     text(s, o->u.t.name);
+    number(s, o->u.t.serial);
     number(s, o->u.t.n);
     for (uint32_t i = 0; i < o->u.t.n; i++) {
         text(s, o->u.t.fields ? o->u.t.fields[i] : NULL);

@@ -4,6 +4,7 @@
 #define TR_EXT_IMPORTS_NUMPY
 #include "ext/box.h"
 #include "ext/function.h"
+#include "ext/ntclass.h"
 #include "ext/selftest.h"
 #include "ext/threads.h"
 #include "ext/types.h"
@@ -65,6 +66,10 @@ static PyObject *freeze_unwrap(void *self, PyObject *o, bool *inline_always) {
 static const tr_ty *freeze_type(void *self, PyObject *o) {
     tr_state *st = self;
     return Py_IS_TYPE(o, st->type_type) ? ((tr_typeobj *)o)->ty : NULL;
+}
+
+static bool freeze_serial(void *self, PyObject *cls, uint32_t *out) {
+    return tr_ntclass_serial(self, cls, false, out);
 }
 
 /* --- fork: no compile is half-way in the child --- */
@@ -204,7 +209,8 @@ static int module_exec(PyObject *module) {
                          .self = st,
                          .blocks = tr_rt_blocks_new(0, 0), /* without memory there is no cache */
                          .poll = host_poll};
-    st->freeze = (tr_freeze_host){.unwrap = freeze_unwrap, .as_type = freeze_type, .user = st};
+    st->freeze = (tr_freeze_host){
+        .unwrap = freeze_unwrap, .as_type = freeze_type, .serial = freeze_serial, .user = st};
     fill_np_scalars(st);
     read_dump(st);
     bool ok = find_numpy_classes(st) && tr_types_add(module) && tr_box_add(module) &&
@@ -224,6 +230,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->np_memmap);
     Py_VISIT(st->errors);
     int r = tr_builtin_map_visit(&st->freeze.builtins, visit, arg);
+    if (!r)
+        r = tr_ntclass_visit(st, visit, arg);
     if (r)
         return r;
     for (uint32_t i = 0; i < st->ntype_objs; i++)
@@ -237,6 +245,7 @@ static int module_clear(PyObject *module) {
         Py_CLEAR(st->type_objs[i]);
     Py_CLEAR(st->errors);
     tr_builtin_map_clear(&st->freeze.builtins);
+    tr_ntclass_clear(st);
     Py_CLEAR(st->np_ufunc);
     Py_CLEAR(st->np_memmap);
     Py_CLEAR(st->type_type);

@@ -23,12 +23,15 @@ enum {
 }; /* NumPy's scalar classes that have a type of ours (long long counts apart from long) */
 
 struct tr_pending;
+struct tr_ntclass;
 
 typedef struct tr_state {
     tr_tytab *types; /* the process's types; has its own lock */
     PyTypeObject *type_type, *sig_type, *fn_type, *mem_type, *ufunc_type;
     PyObject **type_objs; /* Type objects by tr_ty.id, made on demand */
     uint32_t ntype_objs;
+    struct tr_ntclass *ntclasses; /* classes of named tuples: ntclass.h */
+    uint32_t nntclasses;
     PyObject *errors; /* the module treadle.errors, imported at the first error */
     PyTypeObject *np_scalar[TR_NPTYPES];
     PyTypeObject *np_ufunc, *np_memmap;

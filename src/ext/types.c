@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "ext/ntclass.h"
+
 static tr_typeobj *as_type(tr_state *st, PyObject *o) {
     return Py_IS_TYPE(o, st->type_type) ? (tr_typeobj *)o : NULL;
 }
@@ -464,28 +466,19 @@ static PyObject *py_ntuple_type(PyObject *module, PyObject *args) {
     PyObject *types, *cls, *t = NULL;
     if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &types, &PyType_Type, &cls))
         return NULL;
-    PyObject *fields = PyObject_GetAttrString(cls, "_fields");
-    if (!fields || !PyTuple_CheckExact(fields) || PyTuple_GET_SIZE(fields) != PyTuple_GET_SIZE(types)) {
-        Py_XDECREF(fields);
-        PyErr_Clear();
-        return PyErr_Format(PyExc_TypeError, "%R is no named tuple class with %zd fields", cls,
-                            PyTuple_GET_SIZE(types));
-    }
-    uint32_t n = (uint32_t)PyTuple_GET_SIZE(types);
-    const tr_ty **items = PyMem_Calloc(n + 1u, sizeof *items);
-    const char **names = PyMem_Calloc(n + 1u, sizeof *names);
-    bool ok = items && names;
+    uint32_t n = (uint32_t)PyTuple_GET_SIZE(types), serial;
+    if (!tr_ntclass_serial(st, cls, true,
+                           &serial)) /* nothing else may hold a class that only a signature names */
+        return NULL;
+    const tr_ty **items = PyMem_Calloc(n + 1u, sizeof *items), *ty = NULL;
+    bool ok = items != NULL;
     for (uint32_t i = 0; ok && i < n; i++)
-        ok = (items[i] = tr_types_from(st, PyTuple_GET_ITEM(types, i))) &&
-             (names[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields, i)));
-    if (ok)
-        t = tr_types_object(st,
-                            tr_ty_named_tuple(st->types, ((PyTypeObject *)cls)->tp_name, n, items, names));
-    else if (!PyErr_Occurred())
+        ok = (items[i] = tr_types_from(st, PyTuple_GET_ITEM(types, i))) != NULL;
+    if (ok && (ty = tr_ntclass_type(st->types, cls, serial, n, items)))
+        t = tr_types_object(st, ty);
+    else if (!items)
         PyErr_NoMemory();
     PyMem_Free(items);
-    PyMem_Free(names);
-    Py_DECREF(fields);
     return t;
 }
 

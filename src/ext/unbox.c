@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ext/ntclass.h"
+
 /* A number of any class, before it takes the form of a type. cls as tr_ty_class; uint64 values beyond
  * int64 have cls 'u'. */
 typedef struct num {
@@ -290,6 +292,12 @@ static int array_cost(PyObject *o, const tr_argk *k, const tr_ty *ty) {
     return (tr_key_layout(k->key) != (tr_layout)ty->layout) + (ro != (bool)ty->readonly);
 }
 
+static bool of_class(const tr_state *st, const tr_argk *k, const tr_ty *ty) {
+    PyObject *cls = k->value ? tr_ntclass_find(st, ty) : NULL;
+    Py_XDECREF(cls);
+    return cls && cls == k->value;
+}
+
 int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty) {
     int kind = scalar_kind(k->key), total = 0;
     if (kind >= 0)
@@ -298,7 +306,7 @@ int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty) 
     case TR_K_ARRAY: return array_cost(o, k, ty);
     case TR_K_TUPLE:
     case TR_K_NTUPLE:
-        if (!tr_ty_is(ty, TR_TY_TUPLE) || ty->n != k->n || (ty->fields && !k->value))
+        if (!tr_ty_is(ty, TR_TY_TUPLE) || ty->n != k->n || (ty->fields && !of_class(st, k, ty)))
             return -1;
         for (uint32_t i = 0; i < k->n; i++) {
             int c = tr_value_cost(st, PyTuple_GET_ITEM(o, i), &k->items[i], ty->items[i]);

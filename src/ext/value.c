@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ext/ntclass.h"
+
 const uint8_t tr_value_npy_kind[24] = {
     [NPY_BOOL] = TR_TY_BOOL,    [NPY_BYTE] = TR_TY_I8,       [NPY_UBYTE] = TR_TY_U8,
     [NPY_SHORT] = TR_TY_I16,    [NPY_USHORT] = TR_TY_U16,    [NPY_INT] = TR_TY_I32,
@@ -326,8 +328,11 @@ static bool pattern(reading *r, PyObject *o, tr_argk *k) {
     if (n > r->left)
         return refuse_long(r);
     r->left -= n;
-    if (kind == TR_K_NTUPLE)
+    if (kind == TR_K_NTUPLE) {
+        if (!tr_ntclass_serial(st, (PyObject *)Py_TYPE(o), false, &k->serial))
+            return false;
         k->value = Py_NewRef((PyObject *)Py_TYPE(o));
+    }
     k->items = n ? PyMem_Calloc(n, sizeof *k->items) : NULL;
     if (n && !k->items) {
         tr_argk_clear(k);
@@ -354,26 +359,14 @@ bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg
 
 /* --- types --- */
 
-static const tr_ty *ntuple_type(tr_tytab *t, const tr_argk *k, const tr_ty **items) {
-    PyObject *fields = PyObject_GetAttrString(k->value, "_fields");
-    const char **names = PyMem_Calloc(k->n + 1u, sizeof *names);
-    const tr_ty *ty = NULL;
-    bool ok = fields && names;
-    for (uint32_t i = 0; ok && i < k->n; i++)
-        ok = (names[i] = PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields, i))) != NULL;
-    if (ok)
-        ty = tr_ty_named_tuple(t, ((PyTypeObject *)k->value)->tp_name, k->n, items, names);
-    PyMem_Free(names);
-    Py_XDECREF(fields);
-    return ty;
-}
-
 static const tr_ty *tuple_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant, void *user) {
     const tr_ty **items = PyMem_Calloc(k->n + 1u, sizeof *items);
     bool ok = items != NULL;
     for (uint32_t i = 0; ok && i < k->n; i++)
         ok = (items[i] = tr_argk_type(t, &k->items[i], constant, user)) != NULL;
-    const tr_ty *ty = !ok ? NULL : k->value ? ntuple_type(t, k, items) : tr_ty_tuple(t, k->n, items);
+    const tr_ty *ty = !ok        ? NULL
+                      : k->value ? tr_ntclass_type(t, k->value, k->serial, k->n, items)
+                                 : tr_ty_tuple(t, k->n, items);
     PyMem_Free(items);
     return ty;
 }

@@ -49,6 +49,7 @@ typedef struct tr_argk {
     uint32_t key, n;
     struct tr_argk *items; /* of a tuple: n */
     PyObject *value;       /* strong: the constant, or a named tuple's class */
+    uint32_t serial;       /* of that class: ntclass.h */
 } tr_argk;
 
 /* tr_tyk of a NumPy type number, or 255. */

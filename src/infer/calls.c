@@ -147,7 +147,7 @@ static bool call_ntclass(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out
         v[i] = tr_em_strong(e, v[i].ty ? v[i] : tr_em_obj(e, c->u.t.items[i]));
         t[i] = v[i].ty;
     }
-    *out = tr_em_make(e, tr_ty_named_tuple(e->types, c->u.t.name, n, t, c->u.t.fields), n, v);
+    *out = tr_em_make(e, tr_ty_named_tuple(e->types, c->u.t.name, c->u.t.serial, n, t, c->u.t.fields), n, v);
     return true;
 }
 

@@ -151,8 +151,9 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
         }
         if (!o->u.t.fields)
             return tr_em_tuple(e, o->u.t.n, it);
-        return tr_em_make(e, tr_ty_named_tuple(e->types, o->u.t.name, o->u.t.n, ty, o->u.t.fields), o->u.t.n,
-                          it);
+        return tr_em_make(
+            e, tr_ty_named_tuple(e->types, o->u.t.name, o->u.t.serial, o->u.t.n, ty, o->u.t.fields), o->u.t.n,
+            it);
     }
     case TR_OBJ_SLICE: {
         tr_tv it[3];

@@ -461,8 +461,10 @@ static int instance_of(tr_em *e, tr_tv x, tr_tv cls) {
     const tr_obj *o = cls.ty->lit;
     if (o->kind == TR_OBJ_TYPE)
         return s && tr_ty_strong(e->types, s) == o->ty;
-    if (o->kind == TR_OBJ_NTCLASS)
-        return is_tuple(x) && x.ty->name && strcmp(x.ty->name, o->u.t.name) == 0;
+    if (o->kind == TR_OBJ_NTCLASS) {
+        tr_ty named = {.n = o->u.t.n, .fields = o->u.t.fields, .name = o->u.t.name, .serial = o->u.t.serial};
+        return is_tuple(x) && tr_ty_same_class(x.ty, &named);
+    }
     if (o->kind != TR_OBJ_BUILTIN)
         return -1;
     switch ((tr_bid_row)o->u.builtin) {

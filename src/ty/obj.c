@@ -70,8 +70,8 @@ uint64_t tr_obj_hash(const tr_obj *o) {
 }
 
 static bool same_items(const tr_obj *a, const tr_obj *b) {
-    if (a->u.t.n != b->u.t.n || !a->u.t.fields != !b->u.t.fields || !a->u.t.name != !b->u.t.name ||
-        (a->u.t.name && strcmp(a->u.t.name, b->u.t.name) != 0))
+    if (a->u.t.n != b->u.t.n || a->u.t.serial != b->u.t.serial || !a->u.t.fields != !b->u.t.fields ||
+        !a->u.t.name != !b->u.t.name || (a->u.t.name && strcmp(a->u.t.name, b->u.t.name) != 0))
         return false;
     for (uint32_t i = 0; i < a->u.t.n; i++) {
         if (!tr_obj_equal(a->u.t.items[i], b->u.t.items[i]))
@@ -125,7 +125,7 @@ static const tr_ty *tuple_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
     const tr_ty **items = TR_NEW_N(a, const tr_ty *, n);
     for (uint32_t i = 0; i < n; i++)
         items[i] = tr_obj_type(a, t, o->u.t.items[i]);
-    return o->u.t.name ? tr_ty_named_tuple(t, o->u.t.name, n, items, o->u.t.fields)
+    return o->u.t.name ? tr_ty_named_tuple(t, o->u.t.name, o->u.t.serial, n, items, o->u.t.fields)
                        : tr_ty_tuple(t, n, items);
 }
 

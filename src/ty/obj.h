@@ -59,7 +59,8 @@ struct tr_obj {
             const tr_obj *const *items;
             const char *const *fields;
             const char *name;
-        } t; /* TUPLE, SLICE, NTCLASS */
+            uint32_t serial; /* as a type's */
+        } t;                 /* TUPLE, SLICE, NTCLASS */
         struct {
             void *data;
             const int64_t *shape, *strides;

@@ -60,13 +60,24 @@ static bool read_items(reader *r, types *out, texts *names) {
     return what == END;
 }
 
+/* Point or Point#2 */
+static const char *read_class(reader *r, uint32_t *serial) {
+    const char *name = tr_rd_word(&r->in);
+    int64_t number = 1;
+    if (name && *r->in.p == '#' && (r->in.p++, !tr_rd_int(&r->in, 2, UINT32_MAX, &number)))
+        return NULL;
+    *serial = (uint32_t)(number - 1);
+    return name;
+}
+
 static const tr_ty *read_named(reader *r) {
     types items = {0};
     texts names = {0};
-    const char *name = tr_rd_word(&r->in);
+    uint32_t serial;
+    const char *name = read_class(r, &serial);
     if (!name || !tr_rd_accept(&r->in, '(') || !read_items(r, &items, &names))
         return NULL;
-    return tr_ty_named_tuple(r->t, name, items.n, items.d, names.d);
+    return tr_ty_named_tuple(r->t, name, serial, items.n, items.d, names.d);
 }
 
 static bool valid_slice_item(const tr_ty *t) {
@@ -328,7 +339,7 @@ static bool read_objs(reader *r, objs *out, texts *names) {
     return what == END;
 }
 
-static const tr_obj *read_seq(reader *r, tr_objk kind, const char *name, const char *start) {
+static tr_obj *read_seq(reader *r, tr_objk kind, const char *name, const char *start) {
     objs items = {0};
     texts names = {0};
     if (!tr_rd_accept(&r->in, '(') || !read_objs(r, &items, name ? &names : NULL) ||
@@ -337,7 +348,8 @@ static const tr_obj *read_seq(reader *r, tr_objk kind, const char *name, const c
     tr_obj *o = make(r, kind, start);
     o->u.t.n = items.n;
     o->u.t.items = items.d;
-    o->u.t.fields = name ? names.d : NULL;
+    static const char *const none[1];
+    o->u.t.fields = !name ? NULL : names.d ? names.d : none;
     o->u.t.name = name;
     return o;
 }
@@ -393,8 +405,12 @@ static const tr_obj *read_word_obj(reader *r, const char *start) {
     if (tr_rd_accept_word(&r->in, "array"))
         return read_array_obj(r, start);
     if (tr_rd_accept_word(&r->in, "nt")) {
-        const char *name = tr_rd_word(&r->in);
-        return name ? read_seq(r, TR_OBJ_TUPLE, name, start) : NULL;
+        uint32_t serial;
+        const char *name = read_class(r, &serial);
+        tr_obj *o = name ? read_seq(r, TR_OBJ_TUPLE, name, start) : NULL;
+        if (o)
+            o->u.t.serial = serial;
+        return o;
     }
     if (!tr_rd_accept_word(&r->in, "type"))
         return read_number(r); /* inf, nan */

@@ -15,11 +15,18 @@ static void print_items(tr_sb *b, const tr_ty *t, const char *before, void (*pri
     }
 }
 
+/* The second class of a name is "Point#2". */
+static void print_class(tr_sb *b, const char *before, const char *name, uint32_t serial) {
+    tr_sb_printf(b, "%s%s", before, name);
+    if (serial)
+        tr_sb_printf(b, "#%" PRIu32, serial + 1);
+}
+
 static void print_tuple(tr_sb *b, const tr_ty *t) {
     if (tr_ty_is_list(t))
         tr_sb_puts(b, "list");
     else if (t->name)
-        tr_sb_printf(b, "nt %s", t->name);
+        print_class(b, "nt ", t->name, t->serial);
     tr_sb_putc(b, '(');
     for (uint32_t i = 0; i < t->n; i++) {
         if (i)
@@ -138,7 +145,7 @@ static void print_scalar(tr_sb *b, const tr_obj *o) {
 
 static void print_tuple_obj(tr_sb *b, const tr_obj *o) {
     if (o->u.t.name)
-        tr_sb_printf(b, "nt %s", o->u.t.name);
+        print_class(b, "nt ", o->u.t.name, o->u.t.serial);
     tr_sb_putc(b, '(');
     for (uint32_t i = 0; i < o->u.t.n; i++) {
         if (i)
@@ -202,7 +209,9 @@ void tr_ty_print_user(tr_sb *b, const tr_ty *t) {
     switch ((tr_tyk)t->kind) {
     case TR_TY_NONE: tr_sb_puts(b, "none"); return;
     case TR_TY_TUPLE:
-        tr_sb_printf(b, "%s(", t->name ? t->name : "");
+        if (t->name)
+            print_class(b, "", t->name, t->serial);
+        tr_sb_putc(b, '(');
         print_items(b, t, "", tr_ty_print_user);
         tr_sb_puts(b, t->n == 1 && !t->name ? ",)" : ")");
         return;

@@ -169,7 +169,9 @@ static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool
     if (i == a->n) {
         switch ((tr_tyk)a->kind) {
         case TR_TY_TUPLE:
-            r = a->name ? tr_ty_named_tuple(t, a->name, a->n, items, a->fields) : tr_ty_tuple(t, a->n, items);
+            r = tr_ty_is_list(a) ? tr_ty_list(t, a->n, items)
+                : a->name        ? tr_ty_named_tuple(t, a->name, a->serial, a->n, items, a->fields)
+                                 : tr_ty_tuple(t, a->n, items);
             break;
         case TR_TY_SLICE: r = tr_ty_slice(t, items[0], items[1], items[2]); break;
         case TR_TY_ITER: r = tr_ty_iter(t, (tr_iterk)a->sub, a->n, items); break;
@@ -179,15 +181,6 @@ static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool
     }
     tr_arena_fini(&scratch);
     return r;
-}
-
-static bool same_fields(const tr_ty *a, const tr_ty *b) {
-    if (a->n != b->n || !a->name != !b->name || !a->fields != !b->fields)
-        return false;
-    for (uint32_t i = 0; a->fields && i < a->n; i++)
-        if (strcmp(a->fields[i], b->fields[i]) != 0)
-            return false;
-    return !a->name || !strcmp(a->name, b->name);
 }
 
 static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
@@ -201,7 +194,7 @@ static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, 
         const tr_ty *elem = tr_ty_join(t, a->elem, b->elem, numba);
         return elem ? tr_ty_range(t, elem, a->n && b->n) : NULL;
     }
-    case TR_TY_TUPLE: return same_fields(a, b) ? join_items(t, a, b, numba) : NULL;
+    case TR_TY_TUPLE: return tr_ty_same_class(a, b) ? join_items(t, a, b, numba) : NULL;
     case TR_TY_SLICE:
     case TR_TY_ITER:
     case TR_TY_CLOSURE: return join_items(t, a, b, numba);

@@ -59,12 +59,13 @@ const char *tr_tyk_user_name(tr_tyk k) {
 /* --- the table --- */
 
 static uint64_t hash_type(const tr_ty *k) {
-    uint64_t h = tr_hash_bytes(&(struct {
-        uint64_t a, b, c;
-    }){(uint64_t)k->kind | (uint64_t)k->weak << 8 | (uint64_t)k->ndim << 16 | (uint64_t)k->layout << 24 |
-                                   (uint64_t)k->readonly << 32 | (uint64_t)k->sub << 40,
-                               (uint64_t)k->n | (uint64_t)k->func << 32, (uint64_t)(uintptr_t)k->elem},
-                               24, 0);
+    uint64_t h =
+        tr_hash_bytes(&(struct {
+            uint64_t a, b, c;
+        }){(uint64_t)k->kind | (uint64_t)k->weak << 8 | (uint64_t)k->ndim << 16 | (uint64_t)k->layout << 24 |
+                          (uint64_t)k->readonly << 32 | (uint64_t)k->sub << 40,
+                      (uint64_t)k->n | (uint64_t)(k->func + k->serial) << 32, (uint64_t)(uintptr_t)k->elem},
+                      24, 0);
     if (k->items && k->n)
         h = tr_hash_bytes(k->items, k->n * sizeof *k->items, h);
     if (k->name)
@@ -81,7 +82,8 @@ static bool same_text(const char *a, const char *b) {
 static bool same_type(const tr_ty *a, const tr_ty *b) {
     if (a->kind != b->kind || a->weak != b->weak || a->ndim != b->ndim || a->layout != b->layout ||
         a->readonly != b->readonly || a->sub != b->sub || a->n != b->n || a->func != b->func ||
-        a->elem != b->elem || !a->fields != !b->fields || !a->lit != !b->lit || !same_text(a->name, b->name))
+        a->serial != b->serial || a->elem != b->elem || !a->fields != !b->fields || !a->lit != !b->lit ||
+        !same_text(a->name, b->name))
         return false;
     for (uint32_t i = 0; a->items && i < a->n; i++)
         if (a->items[i] != b->items[i] || (a->fields && strcmp(a->fields[i], b->fields[i]) != 0))
@@ -132,7 +134,7 @@ static const tr_ty *add(tr_tytab *t, uint64_t h, const tr_ty *key) {
     if (key->items)
         ty->items = tr_arena_copy(a, key->items, key->n * sizeof *key->items);
     if (key->fields) {
-        const char **fields = TR_NEW_N(a, const char *, key->n);
+        const char **fields = TR_NEW_N(a, const char *, key->n + 1u);
         for (uint32_t i = 0; i < key->n; i++)
             fields[i] = tr_arena_strdup(a, key->fields[i]);
         ty->fields = fields;
@@ -300,16 +302,27 @@ const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items) {
     return with_items(t, (tr_ty){.kind = TR_TY_TUPLE}, n, items);
 }
 
-const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t n, const tr_ty *const *items,
-                               const char *const *fields) {
-    return with_items(t, (tr_ty){.kind = TR_TY_TUPLE, .name = name, .fields = n ? fields : NULL}, n, items);
+const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, uint32_t n,
+                               const tr_ty *const *items, const char *const *fields) {
+    static const char *const none[1];
+    tr_ty key = {.kind = TR_TY_TUPLE, .name = name, .serial = serial, .fields = n ? fields : none};
+    return with_items(t, key, n, items);
 }
 
-/* Kept as a named tuple without field names. */
+bool tr_ty_same_class(const tr_ty *a, const tr_ty *b) {
+    if (a->n != b->n || a->serial != b->serial || !a->fields != !b->fields || !same_text(a->name, b->name))
+        return false;
+    for (uint32_t i = 0; a->fields && i < a->n; i++)
+        if (strcmp(a->fields[i], b->fields[i]) != 0)
+            return false;
+    return true;
+}
+
+/* Kept as a tuple with a name but without field names. */
 static const char list_name[] = "list";
 
 const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items) {
-    return tr_ty_named_tuple(t, list_name, n, items, NULL);
+    return with_items(t, (tr_ty){.kind = TR_TY_TUPLE, .name = list_name}, n, items);
 }
 
 bool tr_ty_is_list(const tr_ty *t) {

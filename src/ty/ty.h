@@ -74,7 +74,8 @@ struct tr_ty {
     const tr_ty *const *items;      /* TUPLE, SLICE, ITER, CLOSURE, METHOD */
     const char *const *fields;      /* named TUPLE: n field names, else NULL */
     const char *name;               /* named TUPLE: class name; METHOD: method name */
-    const struct tr_obj *lit;       /* LIT */
+    uint32_t serial;          /* named TUPLE: which of the classes with this name and these fields, from 0 */
+    const struct tr_obj *lit; /* LIT */
 };
 
 tr_tytab *tr_tytab_new(tr_tytab *parent); /* NULL without memory */
@@ -86,8 +87,10 @@ const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind);
 const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind); /* I64, F64 or C128 */
 const tr_ty *tr_ty_none(tr_tytab *t);
 const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items);
-const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t n, const tr_ty *const *items,
-                               const char *const *fields);
+const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, uint32_t n,
+                               const tr_ty *const *items, const char *const *fields);
+/* Both name one class, whatever their items are. */
+bool tr_ty_same_class(const tr_ty *a, const tr_ty *b);
 /* ndim <= 1 arrays of layout F become C (they are the same); 0-d is C. */
 /* A list display: a tuple that compiled code may read but not return or change (lists themselves are not compiled yet). */
 const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items);

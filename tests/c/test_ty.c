@@ -160,9 +160,14 @@ static void test_interning(void) {
     const tr_ty *t = tr_ty_tuple(tab, 2, items);
     assert(t == tr_ty_tuple(tab, 2, items) && t->items != items && !t->local && t->n == 2);
     const char *const xy[] = {"x", "y"}, *const xz[] = {"x", "z"};
-    const tr_ty *p = tr_ty_named_tuple(tab, "P", 2, items, xy);
-    assert(p != t && p == tr_ty_named_tuple(tab, "P", 2, items, xy) &&
-           p != tr_ty_named_tuple(tab, "P", 2, items, xz) && p != tr_ty_named_tuple(tab, "Q", 2, items, xy));
+    const tr_ty *p = tr_ty_named_tuple(tab, "P", 0, 2, items, xy);
+    assert(p != t && p == tr_ty_named_tuple(tab, "P", 0, 2, items, xy) &&
+           p != tr_ty_named_tuple(tab, "P", 0, 2, items, xz) &&
+           p != tr_ty_named_tuple(tab, "Q", 0, 2, items, xy));
+    const tr_ty *p2 = tr_ty_named_tuple(tab, "P", 1, 2, items, xy);
+    assert(p != p2 && !tr_ty_join(tab, p, p2, false) && !tr_ty_same_class(p, p2) && tr_ty_same_class(p, p));
+    const tr_ty *nothing = tr_ty_named_tuple(tab, "list", 0, 0, NULL, NULL);
+    assert(!tr_ty_is_list(nothing) && nothing != tr_ty_list(tab, 0, NULL));
 
     const tr_ty *three = tr_ty_lit(tab, tr_obj_int(&arena, 3));
     assert(three == tr_ty_lit(tab, tr_obj_int(&arena, 3)) && three->local && three->id >= 1u << 30);

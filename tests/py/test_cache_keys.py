@@ -128,6 +128,27 @@ except IndexError as e:
     assert [line[:-1] for line in first.splitlines()] == [line[:-1] for line in again.splitlines()]
 
 
+def test_classes_of_one_name_come_from_the_cache(run):
+    """The class in the key is a number among those of its name: swapped, they must not share code."""
+    source = """
+import sys
+from collections import namedtuple
+def pair():
+    return namedtuple("P", "x"), namedtuple("P", "x")
+A, B = pair()
+if sys.argv[1] == "swapped":
+    A, B = B, A
+@njit(cache=True)
+def f(p):
+    return B(p.x), A(p.x)
+b, a = f(A(1))
+print(type(b) is B, type(a) is A, f.stats["loaded"])
+"""
+    assert run(source, "plain") == "True True 0"
+    assert run(source, "plain") == "True True 1"
+    assert run(source, "swapped") == "True True 1"
+
+
 def test_a_large_frozen_array_is_not_cached(run):
     source = """
 import warnings

@@ -17,7 +17,8 @@ import pytest
 import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from treadle import njit, types
+from treadle import njit, typeof, types
+from treadle.errors import TypingError
 
 Point = namedtuple("Point", "x y")
 
@@ -96,6 +97,74 @@ def test_named_tuples_keep_their_class():
     Other = namedtuple("Point", "x y")
     q = ident(Other(1, 2.5))
     assert type(q) is Other
+
+
+def test_classes_of_one_name_stay_apart():
+    """Same name, same fields: the result has the class that the code names, not the one that an argument happens to have."""
+    One, Two = namedtuple("Point", "x y"), namedtuple("Point", "x y")
+    make = njit(lambda p: (Two(p.x, p.y), One(p.y, p.x), p))
+    for cls in (One, Two, One):
+        two, one, same = make(cls(1, 2))
+        assert type(two) is Two and type(one) is One and type(same) is cls
+        assert two == (1, 2) and one == (2, 1)
+    nested = njit(lambda a, b: ((b, a), [a, b][0]))
+    (b, a), first = nested(One(1, 2), Two(3, 4))
+    assert type(b) is Two and type(a) is One and type(first) is One
+    kinds = njit(lambda p: (isinstance(p, One), isinstance(p, Two)))
+    assert kinds(One(1, 2)) == (True, False) and kinds(Two(1, 2)) == (False, True)
+    assert typeof(One(1, 2)) is not typeof(Two(1, 2))
+    assert "Point#" in repr(typeof(One(1, 2))) + repr(typeof(Two(1, 2)))
+
+    def either(c):
+        p = One(1, 2)
+        if c:
+            p = Two(3, 4)
+        return p
+
+    with pytest.raises(TypingError, match="no single type"):
+        njit(either)(True)
+
+
+def test_a_declared_named_tuple_takes_its_own_class_only():
+    One, Two = namedtuple("Point", "x y"), namedtuple("Point", "x y")
+    one = types.NamedTuple((types.f8, types.f8), One)
+    f = njit([types.signature((one,))])(lambda p: p)
+    assert type(f(One(1.0, 2))) is One
+    with pytest.raises(TypeError):
+        f(Two(1.0, 2.0))
+    two = types.NamedTuple((types.f8, types.f8), Two)
+    g = njit([types.signature((one,)), types.signature((two,))])(lambda p: p)
+    assert type(g(Two(1.0, 2.0))) is Two and type(g(One(1.0, 2.0))) is One
+
+
+def test_a_class_of_a_signature_lives_as_long_as_it_is_needed():
+    def declare():
+        cls = namedtuple("Passing", "x y")
+        one = types.signature((types.NamedTuple((types.f8, types.f8), cls),))
+        return njit([one])(lambda p: p), cls(1.0, 2.0)
+
+    f, p = declare()
+    assert type(f(p)) is type(p)
+
+
+def test_classes_made_anew_take_each_others_place():
+    ids = set()
+    for _ in range(5):
+        cls = namedtuple("Fleeting", "x")
+        fn = njit(lambda x: x)
+        assert type(fn(cls(1))) is cls
+        ids.add(repr(typeof(cls(1))))
+        del cls, fn
+        gc.collect()
+    assert ids == {"Fleeting(int64)"}
+
+
+def test_named_tuples_with_odd_names():
+    empty = namedtuple("list", "")
+    assert type(ident(empty())) is empty
+    greek = namedtuple("Größe", "α β")
+    g = njit(lambda p: greek(p.β, p.α))(greek(1, 2.5))
+    assert type(g) is greek and g == (2.5, 1)
 
 
 def test_an_array_that_is_returned_is_the_same_object():
