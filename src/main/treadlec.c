@@ -9,6 +9,7 @@
 #include "main/calls.h"
 #include "main/resolve.h"
 #include "opt/opt.h"
+#include "rt/pool.h"
 
 static const char help[] =
     "usage: treadlec [OPTION...] [FILE]\n"
@@ -257,12 +258,15 @@ static bool run(tr_ctx *ctx, const args *a, const char *text) {
     return (!a->emit || emit(&p, a)) && make_calls(&p, a, text);
 }
 
-static bool set_dump(tr_ctx *ctx) {
+/* What the environment says. */
+static bool set_up(tr_ctx *ctx) {
     char msg[256];
     if (!tr_dump_parse(&ctx->dump, getenv("TREADLE_DUMP"), getenv("TREADLE_SKIP"), getenv("TREADLE_VERIFY"),
                        msg, sizeof msg))
         return complain(msg, NULL);
     ctx->dump.verify = true;
+    if (!tr_rt_pool_configure("TREADLE_NUM_THREADS", getenv("TREADLE_NUM_THREADS"), msg, sizeof msg))
+        return complain(msg, NULL);
     return true;
 }
 
@@ -284,7 +288,7 @@ int main(int argc, char **argv) {
     ctx.types = shared ? tr_tytab_new(shared) : NULL;
     if (ctx.types)
         tr_tytab_follow(ctx.types, &ctx.arena);
-    ok = ok && ctx.types && set_dump(&ctx) && read_input(&a, &text) && run(&ctx, &a, text.d);
+    ok = ok && ctx.types && set_up(&ctx) && read_input(&a, &text) && run(&ctx, &a, text.d);
     if (ctx.dump_text.n)
         fputs(ctx.dump_text.d, stderr);
     show_errors(&ctx);
