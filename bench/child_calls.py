@@ -1,4 +1,5 @@
-"""Child process: what a call costs, per kind of arguments, all peers side by side.
+"""Child process: what a call costs, per kind of arguments, all peers side by side: of a compiled function,
+or with `--ufuncs` of a ufunc.
 
 Prints one JSON object: {"samples": {kind: {variant: [seconds a call, ...]}},
 "failed": {"kind variant": error}}.
@@ -49,30 +50,55 @@ KINDS: dict[str, tuple[str, list[str], str]] = {
 }
 
 
+# kind -> statement, for a ufunc f(x, y) of two float64; `a` and `b` have ten elements.
+UFUNC_KINDS: dict[str, str] = {"10 elements": "f(a, b)", "2 scalars": "f(1.0, 2.0)"}
+
+
+def function_timer(kind: str, variant: str) -> timeit.Timer:
+    """A timer of one kind of call to a compiled function; raises what goes wrong."""
+    source, compiling, statement = KINDS[kind]
+    scope = {"a": VECTOR, "b": VECTOR.copy(), "c": VECTOR.copy()}
+    compiled = scope["f"] = peers.decorator(variant)(peers.define(source))
+    answers = [eval(call, scope) for call in compiling]
+    scope["f"] = peers.define(source)
+    if answers != [eval(call, scope) for call in compiling]:
+        raise ArithmeticError(f"wrong result {answers}")
+    scope["f"] = compiled
+    return timeit.Timer(statement, timer=time.thread_time, globals=scope)
+
+
+def ufunc_timer(kind: str, variant: str) -> timeit.Timer:
+    """A timer of one kind of call to a ufunc."""
+    scope: dict[str, Any] = {"a": np.arange(10.0), "b": np.ones(10)}
+    want = eval(UFUNC_KINDS[kind], scope | {"f": np.add})
+    if variant == "numpy":
+        scope["f"] = np.add
+    else:
+        vectorize = peers.vectorizer(variant, ["float64(float64, float64)"])
+        scope["f"] = vectorize(peers.define("def f(x, y):\n    return x + y\n"))
+    got = eval(UFUNC_KINDS[kind], scope)
+    if not np.array_equal(got, want):
+        raise ArithmeticError(f"wrong result {got}")
+    return timeit.Timer(UFUNC_KINDS[kind], timer=time.thread_time, globals=scope)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", required=True, help="names, joined by commas")
+    parser.add_argument("--ufuncs", action="store_true")
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--calls", type=int, default=20000, help="calls a sample")
     options = parser.parse_args()
 
     report: dict[str, Any] = {"samples": {}, "failed": {}}
-    for kind, (source, compiling, statement) in KINDS.items():
+    make = ufunc_timer if options.ufuncs else function_timer
+    for kind in UFUNC_KINDS if options.ufuncs else KINDS:
         timers: dict[str, timeit.Timer] = {}
         for variant in options.variants.split(","):
-            scope = {"a": VECTOR, "b": VECTOR.copy(), "c": VECTOR.copy()}
             try:
-                scope["f"] = peers.decorator(variant)(peers.define(source))
-                answers = [eval(call, scope) for call in compiling]
+                timers[variant] = make(kind, variant)
             except Exception as error:  # a peer's failure is a result, not the end of the run
                 report["failed"][f"{kind} {variant}"] = f"{type(error).__name__}: {error}"
-                continue
-            scope["f"], compiled = peers.define(source), scope["f"]
-            if answers != [eval(call, scope) for call in compiling]:
-                report["failed"][f"{kind} {variant}"] = f"wrong result {answers}"
-                continue
-            scope["f"] = compiled
-            timers[variant] = timeit.Timer(statement, timer=time.thread_time, globals=scope)
         samples: dict[str, list[float]] = {variant: [] for variant in timers}
         order = list(timers)
         for number in range(options.rounds):

@@ -1,8 +1,7 @@
 """Child process: what a user waits for before code runs.
 
 `import`, `first` and `cached` measure one thing once, in this fresh process,
-after NumPy is imported; `compile` measures warm compiles, many times, peers
-taking turns; `large` and `memory` measure one peer.  Each prints one JSON
+after NumPy is imported; `compile` and `first_use` measure warm compiles, many times; `large` and `memory` measure one peer.  Each prints one JSON
 object as its last line.
 """
 
@@ -116,6 +115,44 @@ def do_compile(options: argparse.Namespace) -> dict[str, Any]:
     return {"samples": samples, "failed": failed}
 
 
+def first_use(variant: str, kind: str, salt: int) -> float:
+    """Seconds from decorating a new function to its first result, which is checked: 'arrays' or 'ufunc'."""
+    function = peers.define(sources.source(kind, salt))
+    if kind == "ufunc":
+        decorate, args = peers.vectorizer(variant, []), (np.linspace(-1, 1, 100), np.ones(100))
+        want = np.exp(-(args[0] ** 2)) + salt
+    else:
+        decorate, args = peers.decorator(variant), (np.arange(12.0).reshape(3, 4), np.ones((3, 4)))
+        want = function(*args)
+    gc.collect()
+    gc.disable()
+    start = time.perf_counter()
+    got = decorate(function)(*args)
+    seconds = time.perf_counter() - start
+    gc.enable()
+    if not np.allclose(got, want, rtol=1e-13):
+        raise ArithmeticError(f"wrong result {got}")
+    return seconds
+
+
+def do_first_use(options: argparse.Namespace) -> dict[str, Any]:
+    """Warm first uses of array statements and lazy ufuncs; the first of each kind warms the compiler."""
+    samples: dict[str, dict[str, list[float]]] = {}
+    failed: dict[str, str] = {}
+    for kind in ("arrays", "ufunc"):
+        samples[kind] = {}
+        for variant in options.variants.split(","):
+            # Numba needs seconds for the arrays; it is so far away that few samples do.
+            rounds = 3 if variant == "numba" and kind == "arrays" else options.rounds
+            try:
+                seconds = [first_use(variant, kind, 1 + number) for number in range(rounds + 1)]
+            except Exception as error:  # a peer's failure is a result, not the end of the run
+                failed[f"{kind} {variant}"] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+                continue
+            samples[kind][variant] = seconds[1:]
+    return {"samples": samples, "failed": failed}
+
+
 def instructions(blocks: int) -> int:
     """LLVM instructions that `blocks` bodies make, before LLVM's passes."""
     import treadle
@@ -201,6 +238,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "first": do_first,
     "cached": do_cached,
     "compile": do_compile,
+    "first_use": do_first_use,
     "large": do_large,
     "memory": do_memory,
 }

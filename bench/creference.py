@@ -1,6 +1,6 @@
-"""The C side of the run-time cases: builds kernels.c and calls it by ctypes.
+"""The C side of the run-time cases: builds kernels.c and elementwise.c and calls them by ctypes.
 
-Built twice: as `-O3 -march=native` says (clang then contracts a*b+c inside an
+kernels.c is built twice: as `-O3 -march=native` says (clang then contracts a*b+c inside an
 expression to one FMA), and with contraction off, which is the arithmetic that
 Python, NumPy and Treadle promise.
 """
@@ -21,11 +21,12 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 FLAGS = ["-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden"]
 VARIANTS = {"c": [], "c-strict": ["-ffp-contract=off"]}
+ELEMENTWISE = {"elementwise": ["-lpthread", "-ldl"]}
 COMPILERS = ("clang-19", "/usr/lib/llvm-19/bin/clang", "clang", "gcc")
 
 
 class Cell(ctypes.Union):
-    """One argument of a C kernel (`cell` in kernels.c)."""
+    """One argument of a C kernel (`cell` in cells.h)."""
 
     _fields_ = [
         ("p", ctypes.c_void_p),
@@ -52,8 +53,10 @@ def version(cc: str) -> str:
     ]
 
 
-def build(cc: str, folder: Path) -> dict[str, Path]:
-    """Compile kernels.c in each variant; unchanged builds are kept.
+def build(
+    cc: str, folder: Path, source: str = "kernels.c", variants: dict[str, list[str]] = VARIANTS
+) -> dict[str, Path]:
+    """Compile a source in each of its variants (name to extra options); unchanged builds are kept.
 
     Returns
     -------
@@ -61,13 +64,12 @@ def build(cc: str, folder: Path) -> dict[str, Path]:
         Variant name to the path of its shared library.
     """
     folder.mkdir(exist_ok=True)
-    source = HERE / "kernels.c"
+    path = HERE / source
+    text = path.read_bytes() + (HERE / "cells.h").read_bytes()
     out: dict[str, Path] = {}
-    for name, extra in VARIANTS.items():
-        command = [cc, *FLAGS, *extra, str(source), "-lm"]
-        stamp = hashlib.sha256(source.read_bytes() + "\0".join([version(cc), *command]).encode()).hexdigest()[
-            :16
-        ]
+    for name, extra in variants.items():
+        command = [cc, *FLAGS, str(path), *extra, "-lm"]
+        stamp = hashlib.sha256(text + "\0".join([version(cc), *command]).encode()).hexdigest()[:16]
         library = folder / f"{name}-{stamp}.so"
         if not library.exists():
             partial = library.with_suffix(f".{os.getpid()}")
@@ -78,7 +80,7 @@ def build(cc: str, folder: Path) -> dict[str, Path]:
 
 
 def cells(args: tuple[Any, ...]) -> ctypes.Array[Cell]:
-    """Lay Python arguments out as kernels.c expects them."""
+    """Lay Python arguments out as cells.h says."""
     flat: list[Cell] = []
     for value in args:
         if isinstance(value, np.ndarray):
@@ -110,13 +112,17 @@ class Kernel:
         Its arguments; arrays are shared, not copied, and kept alive here.
     result : type or None
         int, float or None: how to read the returned cell.
+    wall : bool
+        Measure what passes, not the calling thread's CPU time.
     """
 
-    def __init__(self, library: Path, name: str, args: tuple[Any, ...], result: type | None) -> None:
+    def __init__(
+        self, library: Path, name: str, args: tuple[Any, ...], result: type | None, wall: bool = False
+    ) -> None:
         lib = ctypes.CDLL(str(library))
-        self._time: Callable[..., float] = lib.bench_time
-        lib.bench_time.restype = ctypes.c_double
-        lib.bench_time.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+        self._time: Callable[..., float] = lib.bench_wall if wall else lib.bench_time
+        self._time.restype = ctypes.c_double
+        self._time.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
         self._run = ctypes.cast(getattr(lib, f"k_{name}"), ctypes.c_void_p)
         self._args = args
         self._cells = cells(args)
@@ -124,7 +130,7 @@ class Kernel:
         self._result = result
 
     def time(self, reps: int) -> float:
-        """CPU seconds for `reps` runs, timed inside C."""
+        """Seconds for `reps` runs, timed inside C."""
         return self._time(self._run, ctypes.addressof(self._cells), ctypes.addressof(self._out), reps)
 
     def __call__(self) -> Any:

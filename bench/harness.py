@@ -132,7 +132,7 @@ class Harness:
 
     def probe(self) -> None:
         """Find out which peers work, and say which do not."""
-        for name in ("treadle", "numba", "numpy", "llvmlite"):
+        for name in ("treadle", "numba", "numpy", "llvmlite", "numexpr"):
             use = f"{name}.njit(lambda x: x + 1)(1)" if name in ("treadle", "numba") else name
             code = f"import {name}; {use}; print({name}.__version__)"
             done = subprocess.run(

@@ -4,39 +4,15 @@
  * first.  Complex numbers are pairs with the textbook product, which is what
  * Python computes (C's own `double complex` adds a NaN repair).
  *
- * Every kernel takes an array of argument cells; an array argument is a
- * pointer cell, then its shape, then (for strided arrays) its strides in
- * elements.  bench_time repeats a kernel through a pointer, so that the cost
- * of the foreign call is outside what is timed.
+ * cells.h says how arguments come in.
  */
 #include <math.h>
-#include <stdint.h>
-#include <time.h>
 
-typedef union {
-    void *p;
-    int64_t i;
-    double d;
-    float f;
-} cell;
+#include "cells.h"
 
 typedef struct {
     double re, im;
 } c128;
-
-typedef void kernel(const cell *in, cell *out);
-
-#define EXPORT __attribute__((visibility("default")))
-
-EXPORT double bench_time(kernel *run, const cell *in, cell *out, int64_t reps) {
-    struct timespec t0, t1;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t0);
-    for (int64_t r = 0; r < reps; r++) {
-        run(in, out);
-    }
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t1);
-    return (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
-}
 
 EXPORT void k_sum2d(const cell *in, cell *out) {
     const double *a = in[0].p;

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import creference
+import elementwise
 import kernels
 from harness import HERE, ChildError, Harness, say
 from rows import Samples
@@ -95,20 +96,40 @@ def measure_large(harness: Harness, wanted: set[str], samples: Samples) -> None:
     add(samples, "large/doubled", "twice", got["twice"])
 
 
-def measure_calls(harness: Harness, wanted: set[str], samples: Samples) -> None:
-    variants = ",".join([*harness.jits, "python"])
+def calls(harness: Harness, samples: Samples, prefix: str, variants: list[str], *options: str) -> None:
     rounds = str(harness.rounds(25, 9))
     for _ in range(harness.rounds(3, 1)):
-        report = harness.child("child_calls", "--variants", variants, "--rounds", rounds)
+        report = harness.child("child_calls", "--variants", ",".join(variants), "--rounds", rounds, *options)
         for kind, by_variant in report["samples"].items():
             for variant, values in by_variant.items():
-                add(samples, f"call/{kind}", variant, values)
+                add(samples, f"{prefix}/{kind}", variant, values)
     for what, error in report["failed"].items():
-        harness.notes.append(f"call/{what}: {error}")
+        harness.notes.append(f"{prefix}/{what}: {error}")
 
 
-def c_libraries(harness: Harness) -> dict[str, str]:
-    """Build the C side; say what stands in for clang 19 where that is missing."""
+def measure_calls(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    calls(harness, samples, "call", [*harness.jits, "python"])
+
+
+def measure_ufunc_calls(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    calls(harness, samples, "ufunc call", [*harness.jits, "numpy"], "--ufuncs")
+
+
+def measure_first_use(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    variants = ",".join(harness.jits)
+    rounds = str(harness.rounds(11, 3))
+    report = harness.child("child_waits", "first_use", "--variants", variants, "--rounds", rounds)
+    for what, error in report["failed"].items():
+        harness.notes.append(f"first use/{what}: {error}")
+    for kind, by_variant in report["samples"].items():
+        for variant, values in by_variant.items():
+            add(samples, f"first use/{kind}", variant, values)
+
+
+def c_libraries(
+    harness: Harness, source: str = "kernels.c", variants: dict[str, list[str]] = creference.VARIANTS
+) -> dict[str, str]:
+    """Build a C source; say what stands in for clang 19 where that is missing."""
     cc = creference.compiler()
     if cc is None:
         harness.notes.append("no C compiler found (clang-19, clang, gcc): the rows against C are missing")
@@ -116,7 +137,7 @@ def c_libraries(harness: Harness) -> dict[str, str]:
     harness.versions["C compiler"] = creference.version(cc)
     if "clang version 19" not in harness.versions["C compiler"]:
         harness.notes.append(f"clang 19 is missing; C is compiled by: {harness.versions['C compiler']}")
-    return {name: str(path) for name, path in creference.build(cc, HERE / ".build").items()}
+    return {name: str(path) for name, path in creference.build(cc, HERE / ".build", source, variants).items()}
 
 
 def measure_run(harness: Harness, wanted: set[str], samples: Samples) -> None:
@@ -167,6 +188,28 @@ def measure_pool(harness: Harness, wanted: set[str], samples: Samples) -> None:
     harness.facts.append(f"pool: {report['threads']} threads")
 
 
+def measure_elementwise(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """One process per case and pass."""
+    library = c_libraries(harness, "elementwise.c", creference.ELEMENTWISE).get("elementwise", "")
+    names = [name for name in elementwise.CASES if f"elementwise/{name}" in wanted]
+    rounds = str(harness.rounds(15, 7))
+    for number in range(harness.rounds(2, 1)):
+        for name in names:
+            say(f"bench: elementwise/{name}, pass {number + 1}")
+            try:
+                report = harness.child("child_elementwise", name, "--library", library, "--rounds", rounds)
+            except ChildError as error:
+                harness.notes.append(str(error))
+                continue
+            for variant, text in report["wrong"].items():
+                harness.wrong.append(f"{name}: {variant}: {text}")
+            if number == 0:
+                for variant, text in report["failed"].items():
+                    harness.notes.append(f"{name}: {variant}: {text}")
+            for variant, values in report["samples"].items():
+                add(samples, f"elementwise/{name}", variant, values)
+
+
 def measure_memory(harness: Harness, wanted: set[str], samples: Samples) -> None:
     """Only Treadle: Numba would take minutes, and the row has no peer."""
     if "treadle" not in harness.jits:
@@ -188,6 +231,9 @@ MEASURES: dict[str, Measure] = {
     "run": measure_run,
     "pool": measure_pool,
     "memory": measure_memory,
+    "elementwise": measure_elementwise,
+    "ufunc call": measure_ufunc_calls,
+    "first use": measure_first_use,
 }
 
 

@@ -8,8 +8,11 @@ at all.
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 JITS = ("treadle", "numba")
 
@@ -36,8 +39,26 @@ def decorator(variant: str) -> Callable[..., Any]:
     raise ValueError(f"no peer is called {variant!r}")
 
 
+def vectorizer(variant: str, signatures: list[str]) -> Callable[..., Any]:
+    """The `vectorize` of one variant, for these signatures (none: lazily).
+
+    Parameters
+    ----------
+    variant : str
+        'treadle' and 'numba' with their default target, or 'treadle-parallel' and 'numba-parallel'.
+    signatures : list of str
+        As `vectorize` takes them.
+    """
+    peer, _, target = variant.partition("-")
+    if peer not in JITS or target not in ("", "parallel"):
+        raise ValueError(f"no peer of ufuncs is called {variant!r}")
+    vectorize = importlib.import_module(peer).vectorize
+    options = {"target": target} if target else {}
+    return vectorize(signatures, **options) if signatures else vectorize(**options)
+
+
 def define(source: str, name: str = "f") -> Callable[..., Any]:
-    """Run `source` and return the function it defines: a fresh code object each time."""
-    scope: dict[str, Any] = {}
+    """Run `source` and return the function it defines: a fresh code object each time. It sees `math` and `np`."""
+    scope: dict[str, Any] = {"math": math, "np": np}
     exec(compile(source, f"<bench {name}>", "exec"), scope)
     return scope[name]

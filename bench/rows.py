@@ -12,8 +12,10 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import elementwise
 import kernels
-from child_calls import KINDS
+from child_calls import KINDS, UFUNC_KINDS
+from elementwise import PARALLEL
 
 Samples = dict[str, dict[str, list[float]]]
 
@@ -38,7 +40,7 @@ class Row:
     statistic : str
         'min' for run times, 'median' for waits.
     unit : str
-        'ns', 'us', 'ms', 'MiB' or '' (a plain number).
+        'ns', 'us', 'ms', 'MiB', 'ns/el' (for an element) or '' (a plain number).
     floor, goal : float or None
         Largest ratio (or figure) that passes; None where none is asked.
     """
@@ -56,6 +58,11 @@ class Row:
     def group(self) -> str:
         return self.name.split("/")[0]
 
+    @property
+    def measurements(self) -> tuple[str, ...]:
+        """What must be measured for it."""
+        return (self.measurement,)
+
     def figure(self, samples: Samples, variant: str) -> float | None:
         """The reduced figure of one side, None where it was not measured."""
         values = samples.get(self.measurement, {}).get(variant)
@@ -68,6 +75,27 @@ class Row:
             return ours
         theirs = self.figure(samples, self.theirs)
         return None if theirs is None else ours / theirs
+
+
+@dataclass(frozen=True)
+class Gain(Row):
+    """A row about two cores: each figure is a time with both as a share of the time with one.
+
+    `of` says where the peer's two times are: measurement, variant on both cores, variant on one;
+    ours are `ours` and the variant 'treadle' of the row's own measurement.
+    """
+
+    of: tuple[str, str, str] = ("", "", "")
+
+    @property
+    def measurements(self) -> tuple[str, ...]:
+        return self.measurement, self.of[0]
+
+    def figure(self, samples: Samples, variant: str) -> float | None:
+        mine = variant == self.ours
+        where, both, one = (self.measurement, self.ours, "treadle") if mine else self.of
+        times = [samples.get(where, {}).get(name) for name in (both, one)]
+        return REDUCE[self.statistic](times[0]) / REDUCE[self.statistic](times[1]) if all(times) else None
 
 
 @dataclass(frozen=True)
@@ -100,6 +128,133 @@ def call(kind: str) -> Row:
     return Row(f"call/{kind}", f"call/{kind}", "treadle", "numba", "min", "ns", 1 / 3, 1 / 5)
 
 
+def against(
+    name: str,
+    peers: dict[str, tuple[float | None, float | None]],
+    unit: str,
+    group: str,
+    ours: str = "treadle",
+) -> list[Row]:
+    """Rows of one elementwise case, one for each peer with its floor and goal."""
+    return [
+        Row(f"{group}/{name} ({peer})", f"elementwise/{name}", ours, peer, "min", unit, floor, goal)
+        for peer, (floor, goal) in peers.items()
+    ]
+
+
+def gain(
+    name: str, case: str, peer: str, of: tuple[str, str, str], floor: float | None, goal: float | None
+) -> Row:
+    """What the parallel target gains on two cores, against another gain."""
+    where = f"elementwise/two cores, {case}"
+    return Gain(f"two cores/{name}", where, PARALLEL, peer, "min", "", floor, goal, of)
+
+
+def gain_of_c(case: str) -> Row:
+    of = (f"elementwise/two cores, {case}", "c two threads", "c one thread")
+    return gain(case, case, "c", of, 1 / 0.92, 1 / 0.98)
+
+
+def gain_of_contiguous(case: str) -> Row:
+    of = ("elementwise/two cores, contiguous", PARALLEL, "treadle")
+    return gain(f"{case} (contiguous)", case, "contig.", of, None, SAME)
+
+
+# Where two programs should do the very same, the smaller of them is chance; this much is within it.
+SAME = 1.03
+TRIAD = 1 / 0.95
+NOTHING = (None, None)
+BOUND_BY_MEMORY = ("saxpy", "polynomial", "complex multiply", "select")
+
+# Ufuncs, array expressions and two cores: the second section of the table.
+ELEMENTWISE: list[Row] = [
+    *(
+        row
+        for bits in ("f64", "f32")
+        for row in against(
+            f"gaussian {bits}",
+            {"numba": (1 / 4, 1 / 8), "numpy": (1 / 1.5, 1 / 3), "numexpr": NOTHING},
+            "ns/el",
+            "ufunc",
+        )
+    ),
+    *(
+        row
+        for bits in ("f64", "f32")
+        for row in against(f"black-scholes {bits}", {"numba": (1 / 2.5, 1 / 8)}, "ns/el", "ufunc")
+    ),
+    *(
+        row
+        for name in elementwise.SHORT
+        for row in against(
+            name,
+            {"numba": (SAME, None)} | ({"c": (None, TRIAD)} if name in BOUND_BY_MEMORY else {}),
+            "ns/el",
+            "ufunc",
+        )
+    ),
+    *(
+        row
+        for name in elementwise.FUNCTIONS
+        for bits in ("f64", "f32")
+        for row in against(
+            f"{name} {bits}",
+            {"sleef": (SAME, None), "numpy": (None, 1.0), "numba": NOTHING},
+            "ns/el",
+            "math",
+        )
+    ),
+    *against("a*2 + b*c - d", {"numba": (1.0, 1 / 1.3), "numpy": (1 / 2.3, 1 / 3)}, "us", "array"),
+    *against("row norms", {"numpy": (1 / 2, 1 / 4), "numba": NOTHING}, "us", "array"),
+    *against("b = a + 1, loop in Python", {"numpy": (1 / 1.3, 1 / 2), "numba": NOTHING}, "us", "array"),
+    *against("b = a + 1, loop compiled", {"numpy": (1 / 1.3, 1 / 2), "numba": NOTHING}, "us", "array"),
+    gain_of_c("gaussian f64"),
+    gain_of_c("black-scholes f64"),
+    *(
+        row
+        for name in ("broadcast", "strided")
+        for row in (
+            Row(
+                f"two cores/{name}",
+                f"elementwise/two cores, {name}",
+                PARALLEL,
+                "treadle",
+                "min",
+                "us",
+                1 / 1.5,
+                None,
+            ),
+            gain_of_contiguous(name),
+        )
+    ),
+    Row(
+        "two cores/1,000 elements",
+        "elementwise/1,000 elements",
+        PARALLEL,
+        "treadle",
+        "min",
+        "ns",
+        1.15,
+        1.05,
+    ),
+    *(
+        Row(f"ufunc call/{kind} ({peer})", f"ufunc call/{kind}", "treadle", peer, "min", "ns", floor, goal)
+        for kind in UFUNC_KINDS
+        for peer, floor, goal in (("numpy", 0.7, 0.4), ("numba", None, None))
+    ),
+    Row(
+        "first use/ten array statements",
+        "first use/arrays",
+        "treadle",
+        "numba",
+        "median",
+        "ms",
+        1 / 15,
+        1 / 40,
+    ),
+    Row("first use/lazy ufunc", "first use/ufunc", "treadle", "numba", "median", "ms", 1 / 8, 1 / 15),
+]
+
 ROWS: list[Row] = [
     wait("import", 1 / 8, 1 / 30),
     wait("first call", 1 / 20, 1 / 60),
@@ -126,6 +281,7 @@ ROWS: list[Row] = [
     ),
     Row("pool/launch", "pool/launch", "treadle", "", "median", "us", 5e-6, 2e-6),
     Row("memory/1,000 functions", "memory", "treadle", "", "min", "MiB", 4.0, 1.0),
+    *ELEMENTWISE,
 ]
 
 

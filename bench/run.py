@@ -18,7 +18,7 @@ from typing import Any
 import harness as harnesses
 
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
-SCALE = {"ns": 1e9, "us": 1e6, "ms": 1e3, "MiB": 1.0, "": 1.0}
+SCALE = {"ns": 1e9, "ns/el": 1e9, "us": 1e6, "ms": 1e3, "MiB": 1.0, "": 1.0}
 
 
 def parse() -> argparse.Namespace:
@@ -76,7 +76,7 @@ def evaluate(samples: Any, patterns: list[str] | None) -> list[dict[str, Any]]:
                 {
                     "name": row.name,
                     "group": row.group,
-                    "measurement": row.measurement,
+                    "measurements": row.measurements,
                     "ours": row.figure(samples, row.ours),
                     "theirs": row.figure(samples, row.theirs),
                     "peer": row.theirs,
@@ -150,7 +150,7 @@ def failing(table: list[dict[str, Any]]) -> set[str]:
     for row in table:
         if row["verdict"] == "BELOW":
             members = row.get("members", (row["name"],))
-            out.update(by_name[m]["measurement"] for m in members if m in by_name)
+            out.update(x for m in members if m in by_name for x in by_name[m]["measurements"])
     return out
 
 
@@ -168,7 +168,7 @@ def main() -> int:
     for note in harness.notes:
         harnesses.say(f"bench: {note}")
     samples: rows.Samples = {}
-    wanted = {row.measurement for row in rows.ROWS if chosen(row.name, options.only)}
+    wanted = {x for row in rows.ROWS if chosen(row.name, options.only) for x in row.measurements}
     measure(harness, wanted, samples)
     table = evaluate(samples, options.only)
     for _ in range(options.retries if options.check else 0):

@@ -28,6 +28,26 @@ def f(a, b, c):
             c[i, j] = s
 """
 
+# Ten statements of array code, as a user writes them.
+ARRAYS = """\
+def f(a, b):
+    c = a + b * {salt}.0
+    d = np.sin(c) * np.exp(-a)
+    e = np.where(c > d, c, d)
+    g = e - e.mean()
+    h = np.sqrt(np.abs(g)) + 1.0
+    k = h / (1.0 + b ** 2)
+    m = np.maximum(k, a) - np.minimum(k, b)
+    p = m.sum(axis=1)
+    q = (p - p.min()) / (p.max() - p.min() + 1.0)
+    return np.cumsum(q)
+"""
+
+UFUNC = """\
+def f(x, y):
+    return math.exp(-x * x) * y + {salt}.0
+"""
+
 HEAD = """\
 def f(a, b, c):
     count = 0
@@ -83,10 +103,11 @@ def source(kind: str, salt: int) -> str:
     Parameters
     ----------
     kind : str
-        'trivial', 'sum', 'matmul' or 'medium'.
+        'trivial', 'sum', 'matmul', 'medium', 'arrays' or 'ufunc'.
     salt : int
         A constant in the code, so that no compiler can have seen it before.
     """
     if kind == "medium":
         return body_source(1, salt)
-    return {"trivial": TRIVIAL, "sum": SUM, "matmul": MATMUL}[kind].format(salt=salt)
+    texts = {"trivial": TRIVIAL, "sum": SUM, "matmul": MATMUL, "arrays": ARRAYS, "ufunc": UFUNC}
+    return texts[kind].format(salt=salt)

@@ -1,0 +1,525 @@
+"""The elementwise cases: ufuncs, array expressions and what two cores bring.
+
+A case has one maker for each variant, peers and NumPy alike: called in the measuring process, it
+returns the function to time, which takes the case's arguments and returns its result (`out` among
+the arguments is written and returned).  So what a variant cannot do fails in its maker or in its
+first call, is told with its reason, and leaves the others alone.  Each case knows its answer in
+float64, computed with NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import peers
+from kernels import aligned, place
+
+Arguments = tuple[Any, ...]
+Maker = Callable[[], Callable[..., Any]]
+
+SQRT_2PI = math.sqrt(2 * math.pi)
+SQRT_2PI_F = np.float32(SQRT_2PI)
+SQRT_HALF = math.sqrt(0.5)
+SQRT_HALF_F = np.float32(SQRT_HALF)
+MILLION = 1_000_000  # a multiple of every vector's width
+
+
+@dataclass(frozen=True)
+class InC:
+    """A C variant.
+
+    Attributes
+    ----------
+    kernel : str
+        `k_<kernel>` of elementwise.c; its last array argument is the result.
+    arguments : callable
+        Takes the case's arguments; returns the kernel's.
+    expected : callable or None
+        Takes the kernel's arguments; None: the case's result.
+    """
+
+    kernel: str
+    arguments: Callable[[Arguments], Arguments] = lambda args: args
+    expected: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One elementwise case.
+
+    Attributes
+    ----------
+    name : str
+        What rows call it.
+    inputs : callable
+        Takes a random generator and `full` (bool; False: small arrays); returns the arguments.
+    expected : callable
+        Takes the arguments; returns the right result in float64 or complex128.
+    variants : dict
+        Variant to maker.
+    in_c : dict
+        Variant to `InC`.
+    per : callable
+        Takes the arguments; returns what the time is divided by (elements, or 1).
+    rtol : float
+        Tolerance relative to the largest magnitude.
+    wall : bool
+        Measured in time that passes rather than in CPU time of the thread.
+    arrays : int or None
+        How many arrays Treadle may allocate in a call; None: not looked at.
+    every : int
+        Each so many-th element is checked; for large 1-D arrays.
+    seconds : float
+        Least length of a sample.
+    """
+
+    name: str
+    inputs: Callable[[np.random.Generator, bool], Arguments]
+    expected: Callable[..., Any]
+    variants: dict[str, Maker]
+    in_c: dict[str, InC] = field(default_factory=dict)
+    per: Callable[[Arguments], int] = lambda args: 1
+    rtol: float = 1e-13
+    wall: bool = False
+    arrays: int | None = None
+    every: int = 1
+    seconds: float = 0.003
+
+    # read by kernels.difference
+    contracted: float = 0.0
+    loose_share: float = 0.0
+
+
+CASES: dict[str, Case] = {}
+
+
+def add(name: str, **options: Any) -> None:
+    CASES[name] = Case(name=name, **options)
+
+
+def elements(args: Arguments) -> int:
+    """Number of elements of the last array, the result."""
+    return next(a.size for a in reversed(args) if isinstance(a, np.ndarray))
+
+
+def ufuncs(function: Callable[..., Any], signature: str, *more: str) -> dict[str, Maker]:
+    """Makers of the ufunc of `function` for Treadle, Numba and further variants of theirs."""
+
+    def maker(variant: str) -> Maker:
+        return lambda: peers.vectorizer(variant, [signature])(function)
+
+    return {variant: maker(variant) for variant in ("treadle", "numba", *more)}
+
+
+def jits(function: Callable[..., Any]) -> dict[str, Maker]:
+    """Makers for the compilers and for NumPy, which runs the function as it stands."""
+
+    def maker(variant: str) -> Maker:
+        return lambda: peers.decorator(variant)(function)
+
+    return {"treadle": maker("treadle"), "numba": maker("numba"), "numpy": lambda: function}
+
+
+def numexpr(text: str, *names: str) -> Maker:
+    """Maker of a numexpr evaluation on one thread; `names` are the arguments in order."""
+
+    def make() -> Callable[..., Any]:
+        module = importlib.import_module("numexpr")
+        module.set_num_threads(1)
+        return lambda *args: module.evaluate(text, local_dict=dict(zip(names, args)), global_dict={})
+
+    return make
+
+
+def signature(dtype: str, inputs: int) -> str:
+    return f"{dtype}({', '.join([dtype] * inputs)})"
+
+
+def random(rng: np.random.Generator, low: float, high: float, n: int, dtype: str) -> np.ndarray:
+    return place(rng.uniform(low, high, n).astype(dtype))
+
+
+def wide(*arrays: Any) -> list[Any]:
+    """The arguments in float64, to compute what is expected."""
+    return [np.asarray(a, np.float64) for a in arrays]
+
+
+# --- gaussian ------------------------------------------------------------------------------------
+
+
+def gaussian_f64(x, mean, sigma):
+    return math.exp(-0.5 * ((x - mean) / sigma) ** 2) / (sigma * SQRT_2PI)
+
+
+def gaussian_f32(x, mean, sigma):
+    return math.exp(-0.5 * ((x - mean) / sigma) ** 2) / (sigma * SQRT_2PI_F)
+
+
+def gaussian_numpy(x, mean, sigma):
+    return np.exp(-0.5 * ((x - mean) / sigma) ** 2) / (sigma * x.dtype.type(SQRT_2PI))
+
+
+GAUSSIANS = {"float64": gaussian_f64, "float32": gaussian_f32}
+
+
+def gaussian_expected(x: Any, mean: Any, sigma: Any) -> Any:
+    return gaussian_numpy(*wide(x, mean, sigma))
+
+
+def gaussian_inputs(dtype: str, n: int = MILLION) -> Callable[[np.random.Generator, bool], Arguments]:
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        kind = np.dtype(dtype).type
+        return random(rng, -3, 3, n if full else 97, dtype), kind(0.25), kind(1.5)
+
+    return inputs
+
+
+def gaussian_numexpr(dtype: str) -> Maker:
+    evaluate = numexpr(
+        "exp(half * ((x - mean) / sigma) ** 2) / (sigma * root)", *"x mean sigma half root".split()
+    )
+    kind = np.dtype(dtype).type
+
+    def make() -> Callable[..., Any]:
+        call = evaluate()
+        return lambda x, mean, sigma: call(x, mean, sigma, kind(-0.5), kind(SQRT_2PI))
+
+    return make
+
+
+for short, dtype in (("f64", "float64"), ("f32", "float32")):
+    add(
+        f"gaussian {short}",
+        inputs=gaussian_inputs(dtype),
+        expected=gaussian_expected,
+        variants=ufuncs(GAUSSIANS[dtype], signature(dtype, 3))
+        | {"numpy": lambda: gaussian_numpy, "numexpr": gaussian_numexpr(dtype)},
+        per=elements,
+        rtol=1e-14 if dtype == "float64" else 1e-6,
+    )
+
+# --- Black-Scholes: the price of a call ------------------------------------------------------------
+
+
+def black_scholes_f64(price, strike, years, rate, volatility):
+    root = volatility * math.sqrt(years)
+    d1 = (math.log(price / strike) + (rate + 0.5 * volatility * volatility) * years) / root
+    d2 = d1 - root
+    above = 0.5 + 0.5 * math.erf(d1 * SQRT_HALF)
+    below = 0.5 + 0.5 * math.erf(d2 * SQRT_HALF)
+    return price * above - strike * math.exp(-rate * years) * below
+
+
+def black_scholes_f32(price, strike, years, rate, volatility):
+    root = volatility * math.sqrt(years)
+    d1 = (math.log(price / strike) + (rate + 0.5 * volatility * volatility) * years) / root
+    d2 = d1 - root
+    above = 0.5 + 0.5 * math.erf(d1 * SQRT_HALF_F)
+    below = 0.5 + 0.5 * math.erf(d2 * SQRT_HALF_F)
+    return price * above - strike * math.exp(-rate * years) * below
+
+
+BLACK_SCHOLES = {"float64": black_scholes_f64, "float32": black_scholes_f32}
+
+
+def black_scholes_inputs(dtype: str, n: int = MILLION) -> Callable[[np.random.Generator, bool], Arguments]:
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        size = n if full else 97
+        arrays = [random(rng, low, high, size, dtype) for low, high in ((5, 30), (1, 100), (0.25, 10))]
+        return *arrays, np.dtype(dtype).type(0.02), np.dtype(dtype).type(0.3)
+
+    return inputs
+
+
+def black_scholes_expected(price: Any, strike: Any, years: Any, rate: Any, volatility: Any) -> Any:
+    price, strike, years, rate, volatility = wide(price, strike, years, rate, volatility)
+    erf = np.frompyfunc(math.erf, 1, 1)
+    root = volatility * np.sqrt(years)
+    d1 = (np.log(price / strike) + (rate + 0.5 * volatility**2) * years) / root
+    above, below = (0.5 + 0.5 * erf(d * SQRT_HALF).astype(float) for d in (d1, d1 - root))
+    return price * above - strike * np.exp(-rate * years) * below
+
+
+for short, dtype in (("f64", "float64"), ("f32", "float32")):
+    add(
+        f"black-scholes {short}",
+        inputs=black_scholes_inputs(dtype),
+        expected=black_scholes_expected,
+        variants=ufuncs(BLACK_SCHOLES[dtype], signature(dtype, 5)),
+        per=elements,
+        rtol=1e-13 if dtype == "float64" else 2e-6,
+    )
+
+# --- one function alone ----------------------------------------------------------------------------
+
+FUNCTIONS = {  # name: function, range of the arguments
+    "sin": (lambda x: math.sin(x), -10.0, 10.0),
+    "exp": (lambda x: math.exp(x), -10.0, 10.0),
+    "log": (lambda x: math.log(x), 0.01, 100.0),
+    "tanh": (lambda x: math.tanh(x), -5.0, 5.0),
+    "pow": (lambda x, y: x**y, 0.1, 10.0),
+}
+NUMPY_NAMES = {"pow": "power"}
+
+
+def function_inputs(name: str, dtype: str) -> Callable[[np.random.Generator, bool], Arguments]:
+    _, low, high = FUNCTIONS[name]
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        n = MILLION if full else 96
+        x = random(rng, low, high, n, dtype)
+        more = (random(rng, -3, 3, n, dtype),) if name == "pow" else ()
+        return x, *more, aligned(n, dtype)
+
+    return inputs
+
+
+def function_expected(name: str) -> Callable[..., Any]:
+    exact = getattr(np, NUMPY_NAMES.get(name, name))
+    return lambda *args: exact(*wide(*args[:-1]))
+
+
+def function_case(name: str, short: str, dtype: str) -> None:
+    add(
+        f"{name} {short}",
+        inputs=function_inputs(name, dtype),
+        expected=function_expected(name),
+        variants=ufuncs(FUNCTIONS[name][0], signature(dtype, 2 if name == "pow" else 1))
+        | {"numpy": lambda: getattr(np, NUMPY_NAMES.get(name, name))},
+        in_c={"sleef": InC(f"{name}_{short}")},
+        per=elements,
+        rtol=1e-15 if dtype == "float64" else 5e-7,
+    )
+
+
+for name in FUNCTIONS:
+    for short, dtype in (("f64", "float64"), ("f32", "float32")):
+        function_case(name, short, dtype)
+
+# --- short bodies, most of them bound by memory ----------------------------------------------------
+
+
+def saxpy(a, x, y):
+    return a * x + y
+
+
+def polynomial(x):
+    return ((0.5 * x - 1.25) * x + 3.0) * x - 0.75
+
+
+def hypot(x, y):
+    return math.hypot(x, y)
+
+
+def complex_multiply(a, b):
+    return a * b
+
+
+def select(x):
+    if x < 0.0:
+        return -x
+    if x < 1.0:
+        return x * x
+    return 2.0 * x - 1.0
+
+
+def arrays_inputs(count: int, dtype: str, *scalars: Any) -> Callable[[np.random.Generator, bool], Arguments]:
+    """Scalars, then `count` arrays between -3 and 3, then the result's."""
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        n = MILLION if full else 97
+        parts = [rng.uniform(-3, 3, n) for _ in range(count)]
+        if dtype == "complex128":
+            parts = [p + 1j * rng.uniform(-3, 3, n) for p in parts]
+        return *scalars, *(place(p.astype(dtype)) for p in parts), aligned(n, dtype)
+
+    return inputs
+
+
+SHORT = {  # name: function, dtype, scalars before the arrays, arrays, answer, whether there is a C loop
+    "saxpy": (saxpy, "float32", (np.float32(1.5),), 2, lambda a, x, y: float(a) * x + y, True),
+    "polynomial": (polynomial, "float64", (), 1, polynomial, True),
+    "hypot": (hypot, "float64", (), 2, np.hypot, False),
+    "complex multiply": (complex_multiply, "complex128", (), 2, np.multiply, True),
+    "select": (
+        select,
+        "float64",
+        (),
+        1,
+        lambda x: np.select([x < 0, x < 1], [-x, x * x], 2 * x - 1),
+        True,
+    ),
+}
+
+
+def short_case(name: str) -> None:
+    function, dtype, scalars, count, answer, in_c = SHORT[name]
+    to = np.complex128 if dtype == "complex128" else np.float64
+    add(
+        name,
+        inputs=arrays_inputs(count, dtype, *scalars),
+        expected=lambda *args: answer(*(np.asarray(a, to) for a in args[:-1])),
+        variants=ufuncs(function, signature(dtype, count + len(scalars))),
+        in_c={"c": InC(name.replace(" ", "_"))} if in_c else {},
+        per=elements,
+        rtol=1e-15 if dtype != "float32" else 2e-7,
+    )
+
+
+for name in SHORT:
+    short_case(name)
+
+# --- array expressions in a compiled function ------------------------------------------------------
+
+
+def expression(a, b, c, d):
+    return a * 2 + b * c - d
+
+
+def row_norms(a, b):
+    return np.sqrt(((a - b) ** 2).sum(axis=1))
+
+
+def renewed(a, times):
+    s = 0.0
+    for i in range(times):
+        b = a + i
+        s += b[i]
+    return s
+
+
+RENEWALS = 20
+
+
+def add_one(a):
+    return a + 1
+
+
+def renewed_outside(maker: Maker) -> Maker:
+    """The loop in Python, each result replacing the one before."""
+
+    def make() -> Callable[..., Any]:
+        function = maker()
+
+        def loop(a, times):
+            b = a
+            for _ in range(times):
+                b = function(a)
+            return b
+
+        return loop
+
+    return make
+
+
+add(
+    "a*2 + b*c - d",
+    inputs=lambda rng, full: tuple(
+        random(rng, -3, 3, 4 * MILLION if full else 97, "float64") for _ in range(4)
+    ),
+    expected=expression,
+    variants=jits(expression),
+    arrays=1,
+)
+add(
+    "row norms",
+    inputs=lambda rng, full: tuple(place(rng.random((200_000 if full else 7, 16))) for _ in range(2)),
+    expected=row_norms,
+    variants=jits(row_norms),
+    arrays=1,
+)
+add(
+    "b = a + 1, loop in Python",
+    inputs=lambda rng, full: (place(rng.random(MILLION if full else 97)), RENEWALS),
+    expected=lambda a, times: a + 1,
+    variants={name: renewed_outside(maker) for name, maker in jits(add_one).items()},
+    per=lambda args: RENEWALS,
+)
+add(
+    "b = a + 1, loop compiled",
+    inputs=lambda rng, full: (place(rng.random(MILLION if full else 97)), RENEWALS),
+    expected=renewed,
+    variants=jits(renewed),
+    per=lambda args: RENEWALS,
+)
+
+# --- two cores: time that passes -------------------------------------------------------------------
+
+TEN_MILLION = 10_000_000
+PARALLEL = "treadle-parallel"
+
+
+def in_c_on(threads: int) -> InC:
+    """A gaussian by C on so many threads, over as many elements as the case has."""
+
+    def arguments(args: Arguments) -> Arguments:
+        n = args[0].size // 16 * 16
+        return place(np.linspace(-3, 3, n)), aligned(n, np.float64), threads
+
+    return InC("gaussian_threads", arguments, lambda x, *rest: gaussian_numpy(x, 0.0, 1.0))
+
+
+def parallel_case(
+    name: str,
+    function: Callable[..., Any],
+    inputs: Callable[[np.random.Generator, bool], Arguments],
+    expected: Callable[..., Any],
+    **options: Any,
+) -> None:
+    """A ufunc's parallel target beside its cpu target."""
+    makers = ufuncs(function, signature("float64", function.__code__.co_argcount), PARALLEL)
+    del makers["numba"]
+    add(name, inputs=inputs, expected=expected, variants=makers, wall=True, **options)
+
+
+def addition(x, y):
+    return x + y
+
+
+def pairs(kind: str) -> Callable[[np.random.Generator, bool], Arguments]:
+    """Two inputs and a result of 1,000 x 1,000."""
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        n = 1000 if full else 7
+        if kind == "broadcast":
+            x, y = place(rng.random((n, 1))), place(rng.random((1, n)))
+        elif kind == "strided":
+            x, y = (place(rng.random((2 * n, 3 * n)))[::2, ::3] for _ in range(2))
+        else:
+            x, y = (place(rng.random((n, n))) for _ in range(2))
+        return x, y, aligned((n, n), np.float64)
+
+    return inputs
+
+
+IN_C = {"c one thread": in_c_on(1), "c two threads": in_c_on(2)}
+parallel_case(
+    "two cores, gaussian f64",
+    gaussian_f64,
+    gaussian_inputs("float64", TEN_MILLION),
+    gaussian_expected,
+    in_c=IN_C,
+    rtol=1e-14,
+)
+parallel_case(
+    "two cores, black-scholes f64",
+    black_scholes_f64,
+    black_scholes_inputs("float64", TEN_MILLION),
+    black_scholes_expected,
+    in_c=IN_C,
+    rtol=1e-13,
+    every=11,
+)
+parallel_case(
+    "1,000 elements",
+    addition,
+    lambda rng, full: (place(rng.random(1000)), place(rng.random(1000)), aligned(1000, np.float64)),
+    lambda x, y, out: x + y,
+)
+for kind in ("broadcast", "strided", "contiguous"):
+    parallel_case(f"two cores, {kind}", addition, pairs(kind), lambda x, y, out: x + y)
