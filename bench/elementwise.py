@@ -125,12 +125,12 @@ def jits(function: Callable[..., Any]) -> dict[str, Maker]:
     return {"treadle": maker("treadle"), "numba": maker("numba"), "numpy": lambda: function}
 
 
-def numexpr(text: str, *names: str) -> Maker:
-    """Maker of a numexpr evaluation on one thread; `names` are the arguments in order."""
+def numexpr(text: str, *names: str, threads: int | None) -> Maker:
+    """Maker of a numexpr evaluation on so many threads (None: all cores); `names` are the arguments in order."""
 
     def make() -> Callable[..., Any]:
         module = importlib.import_module("numexpr")
-        module.set_num_threads(1)
+        module.set_num_threads(threads or module.detect_number_of_cores())
         return lambda *args: module.evaluate(text, local_dict=dict(zip(names, args)), global_dict={})
 
     return make
@@ -179,10 +179,9 @@ def gaussian_inputs(dtype: str, n: int = MILLION) -> Callable[[np.random.Generat
     return inputs
 
 
-def gaussian_numexpr(dtype: str) -> Maker:
-    evaluate = numexpr(
-        "exp(half * ((x - mean) / sigma) ** 2) / (sigma * root)", *"x mean sigma half root".split()
-    )
+def gaussian_numexpr(dtype: str, threads: int | None = 1) -> Maker:
+    names = ("x", "mean", "sigma", "half", "root")
+    evaluate = numexpr("exp(half * ((x - mean) / sigma) ** 2) / (sigma * root)", *names, threads=threads)
     kind = np.dtype(dtype).type
 
     def make() -> Callable[..., Any]:
