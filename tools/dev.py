@@ -274,6 +274,15 @@ def cmd_fuzz(a: argparse.Namespace) -> int:
     return run([b.py.python, ROOT / "tests" / "fuzz" / "run.py", *a.args], env=b.env(), check=False)
 
 
+def cmd_fuzz_math(a: argparse.Namespace) -> int:
+    """Measure the functions of vector math on many random arguments: samples per function, and a seed."""
+    b = devenv.build(a.python)
+    program = b.dir / "tests" / "test_test_vmath"
+    code = run([program, *(a.args or ["3000000"])], env=b.env(), check=False)
+    say("Vector math: " + ("faults, see above" if code else "every function keeps its promise"))
+    return code
+
+
 def cmd_run(a: argparse.Namespace) -> int:
     """Run any program in the environment of a build that is already there."""
     b = Build(a.python, devenv.build_root() / a.python.version)
@@ -295,6 +304,7 @@ COMMANDS = {
     "bench": (cmd_bench, "benchmarks beside the peers"),
     "bench-check": (cmd_bench, "benchmarks; fails when a row is below its floor"),
     "fuzz": (cmd_fuzz, "differential fuzzing (arguments go to tests/fuzz/run.py)"),
+    "fuzz-math": (cmd_fuzz_math, "how far vector math is off (arguments: samples per function, seed)"),
     "run": (cmd_run, "run a program that finds the built package"),
 }
 

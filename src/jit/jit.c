@@ -25,7 +25,7 @@ enum { CPUS = 5 }; /* this machine's, and the levels of TR_CPUS */
 
 typedef struct cpu {
     const char *name, *features; /* NULL: this machine lacks something of it */
-    unsigned vector_bits;
+    unsigned vector_bits, math_bits;
 } cpu;
 
 typedef struct host {
@@ -50,9 +50,10 @@ static void last_words(const char *reason) {
 }
 
 /* Widest vectors that pay: 512 bits where the processor has all of AVX-512 that numerical code uses. Zen 4 computes them in two
- * halves: they are no faster there, and leave more of a short loop to the scalar remainder. */
-static unsigned widest(const char *name, const char *features) {
-    if (!strcmp(name, "znver4"))
+ * halves: they are no faster there, and leave more of a short loop to the scalar remainder. In functions of mathematics they
+ * are (half the instructions, no more time on each): half as fast again. */
+static unsigned widest(const char *name, const char *features, bool math) {
+    if (!strcmp(name, "znver4") && !math)
         return 256;
     return strstr(features, "+avx512dq") && strstr(features, "+avx512vl") ? 512 : 256;
 }
@@ -62,13 +63,13 @@ static unsigned widest(const char *name, const char *features) {
 
 /* What of a level's features lowering asks for; LLVM knows the rest by the level's name. */
 static const cpu levels[CPUS] = {
-    [1] = {NULL, "+sse2" NO_GATHER, 128},
-    [2] = {NULL, "+sse2,+sse4.1,+sse4.2" NO_GATHER, 128},
-    [3] = {NULL, "+sse2,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi2" NO_GATHER, 256},
+    [1] = {NULL, "+sse2" NO_GATHER, 128, 128},
+    [2] = {NULL, "+sse2,+sse4.1,+sse4.2" NO_GATHER, 128, 128},
+    [3] = {NULL, "+sse2,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi2" NO_GATHER, 256, 256},
     [4] = {NULL,
            "+sse2,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi2,+avx512f,+avx512bw,+avx512cd,+avx512dq,+"
            "avx512vl" NO_GATHER,
-           512},
+           512, 512},
 };
 
 /* Does `found` hold every feature that `wanted` names? */
@@ -139,7 +140,7 @@ static void set_up(void) {
     snprintf(features, n + 1, "%s" NO_GATHER ",", found);
     name_cpus(h, features);
     features[n - 1] = 0;
-    h->cpus[0] = (cpu){name, features, widest(name, found)};
+    h->cpus[0] = (cpu){name, features, widest(name, found, false), widest(name, found, true)};
     LLVMDisposeMessage(found);
     if (LLVMGetTargetFromTriple(h->triple, &h->target, &why)) {
         h->failed = "this LLVM has no code generator for the host";
@@ -292,7 +293,10 @@ static bool stages(job *j) {
     static const tr_want nothing = {NULL, NULL, NULL};
     const tr_want *t = j->want ? j->want : &nothing;
     bool texts = t->llvm || t->llvmopt;
-    tr_lower_want want = {.vector_bits = j->cpu->vector_bits, .features = j->cpu->features, .names = texts};
+    tr_lower_want want = {.vector_bits = j->cpu->vector_bits,
+                          .math_bits = j->cpu->math_bits,
+                          .features = j->cpu->features,
+                          .names = texts};
     LLVMContextSetDiscardValueNames(j->lc, !texts);
     uint64_t t0 = tr_now_ns();
     if (!tr_lower_program(j->p, j->lc, j->mod, &want, &j->made, &j->out->meta))

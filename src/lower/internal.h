@@ -77,7 +77,8 @@ typedef struct tr_lf {
     lt ret_type;  /* of the LLVM function */
     lv depth;     /* recursive instance: the depth on entry */
     int32_t inst;
-    lv cplx_out; /* double[2] for complex results of rt functions */
+    unsigned nmath; /* calls that may be vectorised, so far */
+    lv cplx_out;    /* double[2] for complex results of rt functions */
     tr_lbody *body;
 } tr_lf;
 
@@ -104,6 +105,7 @@ void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) __attribute__((for
 void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks */
 /* Metadata for the jump back of a loop that hardly ever runs: vectors for it are not worth their compile time. */
 lv tr_lower_no_vectors(tr_lm *m);
+lv tr_lower_one_vector(tr_lm *m); /* for a loop that takes one vector at a time */
 /* Was the index read from memory, so that nothing is known of it? */
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index);
 
@@ -117,6 +119,7 @@ lv tr_lower_intrinsic(tr_lf *w, const char *name, lt t, unsigned n,
 lt tr_lower_elem(const tr_lm *m, const tr_ty *t);
 void tr_lower_tag(tr_lm *m, lv access, bool frame);
 void tr_lower_common_attrs(tr_lm *m, lv fn);
+void tr_lower_vector_bits(lv fn, unsigned bits); /* how wide its vectors should be */
 
 /* --- scalar.c, conv.c, math.c --- */
 lv tr_lower_fast(tr_lf *w,
@@ -129,7 +132,7 @@ void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv
 void tr_lower_bitcast(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x); /* float operands */
-void tr_lower_keep_variants(tr_lm *m);                      /* when the module is complete */
+void tr_lower_end_math(tr_lm *m);                           /* when the module is complete */
 void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in);
 /* Calls a row of rt.def with arguments given as parts (frame and text are added); parts of the result in out. */
 void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char *text, lv *out);

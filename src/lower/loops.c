@@ -2,7 +2,9 @@
  *
  * A loop that looks elements up by an index from memory waits for one load after the other; four rounds at a time keep more of
  * them under way. LLVM unrolls no loop of its own accord in our pipeline (jit/pipeline.h): it gains nothing elsewhere.
- * Cost: one pass over the body; loops are looked for only where such an index was found. */
+ * A loop that calls functions of vector math takes one vector at a time: several would run one after the other all the same, and
+ * leave more of a short loop to the scalar twins.
+ * Cost: one pass over the body; loops are looked for only where one of these was found. */
 #include "lower/internal.h"
 
 #include <string.h>
@@ -30,11 +32,28 @@ static bool looks_up(const tr_fn *f, const tr_ins *in) {
     }
 }
 
-static bool any_lookup(const tr_fn *f, tr_bid b) {
-    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-        if (looks_up(f, tr_at(f, v)))
-            return true;
-    return false;
+static bool is_math(const tr_fn *f, const tr_ins *in) {
+    return (in->op == TR_OP_MATH || in->op == TR_OP_POW) && tr_ty_is_float(tr_at(f, in->args[0])->ty);
+}
+
+typedef bool (*ins_test)(const tr_fn *f, const tr_ins *in);
+
+/* Blocks that hold such an instruction; NULL: none does. */
+static uint8_t *find_blocks(tr_lf *w, ins_test test) {
+    const tr_fn *f = w->body->f;
+    uint8_t *found = NULL;
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        tr_bid b = f->rpo.d[i];
+        tr_val v = tr_blk_at(f, b)->first;
+        while (v != TR_NOVAL && !test(f, tr_at(f, v)))
+            v = tr_at(f, v)->next;
+        if (v == TR_NOVAL)
+            continue;
+        if (!found)
+            found = TR_NEW_N(&w->m->ctx->arena, uint8_t, f->blks.n + 1u);
+        found[b] = 1;
+    }
+    return found;
 }
 
 /* !{itself, !{key, value}}: a node that refers to itself is never merged with another. */
@@ -47,14 +66,18 @@ static lv loop_mark(tr_lm *m, const char *key, lv value) {
     return LLVMMetadataAsValue(m->lc, mark);
 }
 
+lv tr_lower_one_vector(tr_lm *m) {
+    return loop_mark(m, "llvm.loop.interleave.count", l_int(m->i32, 1));
+}
+
 static void set_mark(tr_lf *w, tr_bid latch, lv mark) {
     if (!w->body->loop_marks)
         w->body->loop_marks = TR_NEW_N(&w->m->ctx->arena, lv, w->body->f->blks.n + 1u);
     w->body->loop_marks[latch] = mark;
 }
 
-/* Innermost, small, with such an index in it, and one jump back that carries the mark. */
-static void mark_loops(tr_lf *w, const uint8_t *found) {
+/* Innermost loops with such a block in it, and one jump back that carries the mark. */
+static void mark_loops(tr_lf *w, const uint8_t *found, bool math) {
     tr_fn *f = w->body->f;
     tr_arena *a = &w->m->ctx->arena;
     tr_loops loops = {0};
@@ -69,9 +92,13 @@ static void mark_loops(tr_lf *w, const uint8_t *found) {
         if (loops.d[l].parent != UINT32_MAX)
             wanted[loops.d[l].parent] = 0;
     for (uint32_t l = 0; l < loops.n; l++) {
-        if (!wanted[l] || loops.d[l].latch == TR_NOBLK || tr_loop_size(f, &loops.d[l]) > MAX_SIZE)
+        tr_bid latch = loops.d[l].latch;
+        if (!wanted[l] || latch == TR_NOBLK)
             continue;
-        set_mark(w, loops.d[l].latch, loop_mark(w->m, "llvm.loop.unroll.count", l_int(w->m->i32, UNROLL)));
+        if (math && !tr_blk_at(f, latch)->cold)
+            set_mark(w, latch, tr_lower_one_vector(w->m));
+        if (!math && tr_loop_size(f, &loops.d[l]) <= MAX_SIZE)
+            set_mark(w, latch, loop_mark(w->m, "llvm.loop.unroll.count", l_int(w->m->i32, UNROLL)));
     }
 }
 
@@ -93,15 +120,10 @@ static void mark_cold(tr_lf *w) {
 }
 
 void tr_lower_loops(tr_lf *w) {
-    tr_fn *f = w->body->f;
-    uint8_t *found = NULL;
+    const uint8_t *math = find_blocks(w, is_math), *lookups = find_blocks(w, looks_up);
     mark_cold(w);
-    for (uint32_t i = 0; i < f->rpo.n; i++)
-        if (any_lookup(f, f->rpo.d[i])) {
-            if (!found)
-                found = TR_NEW_N(&w->m->ctx->arena, uint8_t, f->blks.n + 1u);
-            found[f->rpo.d[i]] = 1;
-        }
-    if (found)
-        mark_loops(w, found);
+    if (math)
+        mark_loops(w, math, true);
+    if (lookups)
+        mark_loops(w, lookups, false);
 }

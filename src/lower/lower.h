@@ -9,6 +9,7 @@
 
 typedef struct tr_lower_want {
     unsigned vector_bits; /* preferred vector width, written on every function */
+    unsigned math_bits;   /* the same for modules with vector math: calls pay where arithmetic does not */
     const char *features; /* of the processor, as LLVM writes them: which vector math it has */
     bool names;           /* give LLVM values the user's names: only when someone will read the text */
 } tr_lower_want;

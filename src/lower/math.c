@@ -169,7 +169,7 @@ static LLVMAttributeRef variants(tr_lm *m, const tr_vmrow *r, const char *twin, 
     size_t n = 0;
     for (unsigned i = 0; i < tr_vmath_nlevels; i++) {
         const tr_vmlevel *l = &tr_vmath_levels[i];
-        if (!tr_vmath_has(l, m->want->features, m->want->vector_bits))
+        if (!tr_vmath_has(l, m->want->features, m->want->math_bits))
             continue;
         tr_vmath_variant(r, l, name);
         lt v = LLVMVectorType(t, tr_vmath_lanes(r, l)), params[2] = {v, v};
@@ -184,8 +184,8 @@ static LLVMAttributeRef variants(tr_lm *m, const tr_vmrow *r, const char *twin, 
     return n ? LLVMCreateStringAttribute(m->lc, key, sizeof key - 1, text, (unsigned)n) : NULL;
 }
 
-/* Nothing calls a variant before the vectoriser runs; this list keeps passes over whole modules from removing them. */
-void tr_lower_keep_variants(tr_lm *m) {
+/* Nothing calls a variant before the vectoriser runs; the list keeps passes over whole modules from removing them. */
+void tr_lower_end_math(tr_lm *m) {
     if (!m->variants.n)
         return;
     lt type = LLVMArrayType2(m->ptr, m->variants.n);
@@ -193,6 +193,10 @@ void tr_lower_keep_variants(tr_lm *m) {
     LLVMSetInitializer(list, LLVMConstArray2(m->ptr, m->variants.d, m->variants.n));
     LLVMSetLinkage(list, LLVMAppendingLinkage);
     LLVMSetSection(list, "llvm.metadata");
+    for (lv f = LLVMGetFirstFunction(m->mod); f && m->want->math_bits != m->want->vector_bits;
+         f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f))
+            tr_lower_vector_bits(f, m->want->math_bits);
 }
 
 /* A function of float operands: `name` as in math.def, `libm` where vector math has no such row. */
@@ -207,8 +211,10 @@ static lv call_math(tr_lf *w, const char *name, const char *libm, unsigned arity
     lv f = declare_math(m, r ? twin : libm, type, r != NULL, &fresh);
     lv call = LLVMBuildCall2(w->b, type, f, (lv *)x, arity, "");
     LLVMAttributeRef a = r && m->ctx->opts.opt_level > 0 ? variants(m, r, twin, t) : NULL;
-    if (a)
+    if (a) {
         LLVMAddCallSiteAttribute(call, L_ON_FUNCTION, a);
+        w->nmath++;
+    }
     return tr_lower_fast(w, call);
 }
 
@@ -271,7 +277,8 @@ static void complex_math(tr_lf *w, tr_val v, const tr_ins *in, tr_mathfn fn) {
     tr_lower_set(w, v, 2, out);
 }
 
-/* x ** 2 is one multiplication, which rounds correctly, as pow() does not always; every other power is pow(). */
+/* x ** 2 is one multiplication, which rounds correctly; every other power is pow(), which gives the same where its exponent turns
+ * out to be 2. */
 static lv float_pow(tr_lf *w, const lv *x) {
     if (LLVMIsAConstantFP(x[1])) {
         LLVMBool inexact;

@@ -47,11 +47,15 @@ void tr_lower_param_attr(tr_lm *m, lv fn, unsigned i, tr_lattr a) {
     LLVMAddAttributeAtIndex(fn, i + 1, m->attr[a]);
 }
 
+void tr_lower_vector_bits(lv fn, unsigned bits) {
+    char text[16];
+    snprintf(text, sizeof text, "%u", bits);
+    LLVMAddTargetDependentFunctionAttr(fn, "prefer-vector-width", text);
+}
+
 void tr_lower_common_attrs(tr_lm *m, lv fn) {
-    char bits[16];
-    snprintf(bits, sizeof bits, "%u", m->want->vector_bits);
     tr_lower_fn_attr(m, fn, TR_LA_NOUNWIND);
-    LLVMAddTargetDependentFunctionAttr(fn, "prefer-vector-width", bits);
+    tr_lower_vector_bits(fn, m->want->vector_bits);
     if (m->ctx->opts.debug)
         LLVMAddTargetDependentFunctionAttr(fn, "frame-pointer", "all");
 }
@@ -242,7 +246,7 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
     for (uint32_t i = 0; i < p->insts.n && ok; i++)
         if (m.insts[i].called)
             ok = tr_lower_inst(&m, i, false);
-    tr_lower_keep_variants(&m);
+    tr_lower_end_math(&m);
     if (m.dbg)
         tr_lower_debug_close(&m);
     tr_lower_meta(&m, meta);

@@ -18,6 +18,7 @@ void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv start, lv n) {
     l->head = tr_lower_block(s->w, "loop");
     l->exit = tr_lower_block(s->w, "");
     LLVMMoveBasicBlockBefore(l->head, body);
+    l->nmath = s->w->nmath;
     LLVMBuildBr(b, l->head);
     l_at_end(b, l->head);
     l->iv = LLVMBuildPhi(b, s->w->m->i64, "");
@@ -42,6 +43,8 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
     lv back = LLVMBuildBr(b, l->head);
     if (s->cold)
         LLVMSetMetadata(back, s->w->m->kind_loop, tr_lower_no_vectors(s->w->m));
+    else if (s->w->nmath != l->nmath)
+        LLVMSetMetadata(back, s->w->m->kind_loop, tr_lower_one_vector(s->w->m));
     LLVMMoveBasicBlockAfter(l->exit, from);
     l_at_end(b, l->exit);
 }

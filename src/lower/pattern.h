@@ -45,6 +45,7 @@ typedef struct tr_lpat {
 typedef struct tr_lloop {
     lb head, exit;
     lv iv;
+    unsigned nmath; /* w->nmath when it began */
     lv phis[TR_MAX_CARRY];
 } tr_lloop;
 void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv from, lv to);

@@ -34,6 +34,7 @@
     static void *INNER(name, lanes, acc);                                                      \
     VM_TARGET static V FN(name, lanes, acc)(V x, V y) {                                        \
         V r = ((V(*)(V, V))INNER(name, lanes, acc))(x, y);                                     \
+        r = VM_PICK_##K(SQUARE_##rule(y, (T)(bound)), x * x, r);                               \
         V a = VM_ABS_##K(x), b = VM_ABS_##K(y), m = VM_ABS_##K(r);                             \
         unsigned back = VM_LANES_##K(BACK_##rule(x, a, b, m, (T)(bound), (T)INFINITY));        \
         if (__builtin_expect(back != 0, 0)) {                                                  \

@@ -42,6 +42,7 @@ REDO(float, double)
  * where there is one argument. */
 #define BACK_INF(x, a, b, r, bound, inf)      (((r) == (inf)) & ((a) < (inf)) & ((b) < (inf)))
 #define BACK_INF_TINY(x, a, b, r, bound, inf) BACK_INF(x, a, b, r, bound, inf)
+#define BACK_POWER(x, a, b, r, bound, inf)    BACK_INF(x, a, b, r, bound, inf)
 #define BACK_TINY(x, a, b, r, bound, inf)     ((a) < (a))
 #define BACK_SMALL(x, a, b, r, bound, inf)    (((a) < (bound)) & ((a) > 0.0F))
 #define BACK_BELOW(x, a, b, r, bound, inf)    ((x) < (bound))
@@ -51,6 +52,9 @@ REDO(float, double)
 #define SELF_TINY(a, bound)     ((a) < (bound))
 #define SELF_SMALL(a, bound)    ((a) < (a))
 #define SELF_BELOW(a, bound)    ((a) < (a))
+
+/* Which lanes are the first argument's square. */
+#define SQUARE_POWER(y, bound) ((y) == (bound))
 
 /* --- the levels --- */
 

@@ -229,6 +229,18 @@ def math_exp(x):
     return math.exp(x)
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_power_of_two_is_a_product(dtype, level):
+    if not runs(level):
+        return  # told by test_a_processor_that_is_not_there
+    loop, one = compiled("x ** y", level)
+    a, out = samples(dtype, 64), np.empty(64, dtype)
+    loop(a, np.full(64, 2, dtype), out)
+    with np.errstate(all="ignore"):
+        assert bits(out) == bits(a * a) == bits(np.array([one(x, dtype(2)) for x in a], dtype))
+
+
 def test_sleef_is_opened_by_code_that_needs_it():
     code = (
         "import math, numpy as np\nfrom treadle import njit\n"
