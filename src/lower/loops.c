@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "vmath/vmath.h"
+
 enum { UNROLL = 4, MAX_SIZE = 64 };
 
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
@@ -32,8 +34,13 @@ static bool looks_up(const tr_fn *f, const tr_ins *in) {
     }
 }
 
+/* Is it a call that vector math may serve on some processor? */
 static bool is_math(const tr_fn *f, const tr_ins *in) {
-    return (in->op == TR_OP_MATH || in->op == TR_OP_POW) && tr_ty_is_float(tr_at(f, in->args[0])->ty);
+    if (in->op != TR_OP_MATH && in->op != TR_OP_POW)
+        return false;
+    const tr_ty *t = tr_at(f, in->args[0])->ty;
+    const char *name = in->op == TR_OP_POW ? "pow" : tr_math_info[in->sub].name;
+    return tr_ty_is_float(t) && tr_vmath_find(name, t->kind == TR_TY_F32, false, 'f');
 }
 
 typedef bool (*ins_test)(const tr_fn *f, const tr_ins *in);
