@@ -14,15 +14,15 @@
 #include "base/strbuf.h"
 
 /* ORDER STAGE: the order in which a function passes through them. */
-#define TR_STAGES(X)                                               \
-    X(CODE, "code", "normalised bytecode")                         \
-    X(FRONT, "front", "untyped SSA")                               \
-    X(INFER, "infer", "typed SSA, Python's meaning made explicit") \
-    X(OPT, "opt", "typed SSA after each pass, or after opt:PASS")  \
+#define TR_STAGES(X)                                                       \
+    X(CODE, "code", "normalised bytecode")                                 \
+    X(FRONT, "front", "untyped SSA")                                       \
+    X(INFER, "infer", "typed SSA, Python's meaning made explicit")         \
+    X(OPT, "opt", "typed SSA after each pass, or after opt:PASS")          \
     X(FUSE, "fuse", "which patterns were merged, and why others were not") \
-    X(LLVM, "llvm", "the LLVM module before LLVM's passes")        \
-    X(LLVMOPT, "llvmopt", "the LLVM module after LLVM's passes")   \
-    X(ASM, "asm", "assembly")                                      \
+    X(LLVM, "llvm", "the LLVM module before LLVM's passes")                \
+    X(LLVMOPT, "llvmopt", "the LLVM module after LLVM's passes")           \
+    X(ASM, "asm", "assembly")                                              \
     X(TIME, "time", "time of each stage")
 
 typedef enum tr_stage {

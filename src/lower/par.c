@@ -194,8 +194,9 @@ static unsigned cost_of(const tr_fn *lam) {
 static lv call_grain(tr_lpat *s, lv n) {
     tr_lf *w = s->w;
     lv inner = l_int(w->m->i64, 1), out = NULL;
-    for (unsigned k = 1; k < s->ndim; k++)
-        inner = LLVMBuildNSWMul(w->b, inner, s->ext[s->axis[k]], "");
+    for (unsigned k = 0; k < s->ndim; k++)
+        if (s->axis[k] != s->outer)
+            inner = LLVMBuildNSWMul(w->b, inner, s->ext[s->axis[k]], "");
     unsigned cost = cost_of(s->p->lam) + s->narr;
     lv args[] = {n, inner, l_int(w->m->i64, cost)};
     tr_lower_rt(w, TR_RT_GRAIN, 3, args, NULL, &out);
@@ -250,7 +251,7 @@ bool tr_lower_parallel(tr_lpat *s, lv *out) {
     tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;
     share u = {w, NULL, FIRST};
-    lv fn = make_range(s), places = LLVMConstNull(m->ptr), n = s->ext[s->axis[0]], grain = call_grain(s, n),
+    lv fn = make_range(s), places = LLVMConstNull(m->ptr), n = s->ext[s->outer], grain = call_grain(s, n),
        code;
     unsigned nparts = count_parts(s);
     each_value(s, count, &u);

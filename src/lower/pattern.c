@@ -74,7 +74,7 @@ static const lv *store_elements(tr_lpat *s, const tr_larr *arr, const lv *off, u
     return y;
 }
 
-static void element(tr_lpat *s) {
+void tr_lower_element(tr_lpat *s, lv *out) {
     tr_lf *w = s->w;
     const tr_pat *p = s->p;
     lv *off = s->off + s->ndim * s->narr;
@@ -86,11 +86,18 @@ static void element(tr_lpat *s) {
     n += tr_red_running(s, params + n);
     memcpy(params + n, s->caps, s->ncaps * sizeof *params);
     const lv *y = tr_lower_lambda(w, p->lam, s->loc, params);
-    tr_red_step(s, store_elements(s, s->arr + p->nin, off + p->nin, p->nout, y));
+    y = store_elements(s, s->arr + p->nin, off + p->nin, p->nout, y);
+    if (!out) {
+        tr_red_step(s, y);
+        return;
+    }
+    n = 0;
+    for (unsigned i = 0; i < p->nred; i++)
+        n += tr_ty_nparts(s->red[i].ty);
+    memcpy(out, y, n * sizeof *out);
 }
 
-/* After the reductions of one index of the kept axes. */
-static void epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced) {
+void tr_lower_epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced) {
     tr_lf *w = s->w;
     LLVMBuilderRef b = w->b;
     const tr_pat *p = s->p;
@@ -100,12 +107,14 @@ static void epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced) {
     lv *params = TR_NEW_N(a, lv, nkeep + nreduced + 2u * p->nein + s->ncaps + 1u);
     for (unsigned i = 0; i < narr; i++) {
         off[i] = l_int(w->m->i64, 0);
-        for (unsigned k = 0; k < nkeep; k++)
-            off[i] = LLVMBuildNSWAdd(b, off[i],
-                                     LLVMBuildNSWMul(b, s->idx[s->axis[k]], s->earr[i].stride[k], ""), "");
+        for (unsigned x = 0, k = 0; x < p->nspace; x++)
+            if (p->keep >> x & 1)
+                off[i] =
+                    LLVMBuildNSWAdd(b, off[i], LLVMBuildNSWMul(b, s->idx[x], s->earr[i].stride[k++], ""), "");
     }
-    for (unsigned k = 0; k < nkeep; k++)
-        params[n++] = s->idx[s->axis[k]];
+    for (unsigned x = 0; x < p->nspace; x++)
+        if (p->keep >> x & 1)
+            params[n++] = s->idx[x];
     memcpy(params + n, reduced, nreduced * sizeof *params);
     n += nreduced;
     n += load_elements(s, s->earr, off, p->nein, params + n);
@@ -116,8 +125,8 @@ static void epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced) {
 
 /* --- loops --- */
 
-/* Offsets at level k + 1: those of level k plus the axis' index times its stride. */
-static void advance(tr_lpat *s, unsigned k) {
+/* Those of level k plus the axis' index times its stride. */
+void tr_lower_advance(tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
     unsigned x = s->axis[k];
     for (unsigned a = 0; a < s->narr; a++) {
@@ -169,8 +178,8 @@ static void stretches(tr_lpat *s, unsigned k) {
     s->idx[x] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
     /* Written as a sum so that LLVM sees the buffer walked in step with the arrays. */
     s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, inner.iv, "");
-    advance(s, k);
-    element(s);
+    tr_lower_advance(s, k);
+    tr_lower_element(s, NULL);
     tr_lloop_end(s, &inner, next_of(s, inner.iv));
     lv next = LLVMBuildNSWAdd(b, outer.iv, len, "");
     flush_if(s, l_icmp(b, LLVMIntEQ, s->carry[s->fill], l_int(i64, TR_SUM_BLOCK)));
@@ -192,7 +201,7 @@ static void row(tr_lpat *s, unsigned k) {
     s->open = false;
     s->ncarry = 0;
     if (s->p->epi)
-        epilogue(s, out, n);
+        tr_lower_epilogue(s, out, n);
 }
 
 static void nest(tr_lpat *s, unsigned k) {
@@ -201,7 +210,7 @@ static void nest(tr_lpat *s, unsigned k) {
         return;
     }
     if (k == s->ndim) {
-        element(s);
+        tr_lower_element(s, NULL);
         return;
     }
     if (s->open && s->buffered && k + 1 == s->ndim) {
@@ -214,7 +223,7 @@ static void nest(tr_lpat *s, unsigned k) {
     tr_lloop l;
     tr_lloop_begin(s, &l, first_of(s, k), n);
     s->idx[s->axis[k]] = l.iv;
-    advance(s, k);
+    tr_lower_advance(s, k);
     nest(s, k + 1);
     tr_lloop_end(s, &l, next_of(s, l.iv));
 }
@@ -325,8 +334,11 @@ unsigned tr_lower_stack_bytes(const tr_fn *f) {
             sum += tr_lower_stack_bytes(g);
         for (unsigned i = p->nscan; i < p->nred; i++) {
             const tr_ty *t = tr_at(f, in->args[tr_pat_init(p) + i])->ty;
-            if (p->reds[i] == TR_RED_ADD && (tr_ty_is_float(t) || tr_ty_is_complex(t)))
-                sum += (unsigned)(TR_SUM_BLOCK + TR_SUM_LEVELS + 1) * tr_ty_size(t);
+            unsigned values = TR_SUM_BLOCK + TR_SUM_LEVELS + 1;
+            if (p->keep) /* perhaps tiled */
+                values = TR_TILE * (TR_TILE_LEVELS + 1);
+            if (p->keep || (p->reds[i] == TR_RED_ADD && (tr_ty_is_float(t) || tr_ty_is_complex(t))))
+                sum += values * tr_ty_size(t);
         }
     }
     return sum;
@@ -406,6 +418,11 @@ static void setup(tr_lpat *s, const tr_ins *in) {
 }
 
 void tr_lower_nest(tr_lpat *s, lv *out) {
+    if (s->tiled) {
+        tr_tile_setup(s);
+        tr_tile_nest(s);
+        return;
+    }
     tr_red_setup(s);
     if (s->p->keep) {
         nest(s, 0);
@@ -426,6 +443,10 @@ void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
     setup(&s, in);
     if (!tr_red_describe(&s, in->args + tr_pat_init(s.p)))
         tr_lower_error(w, v, "a reduction of this pattern is not defined for its type");
-    else if (!s.p->par || s.cold || !tr_lower_parallel(&s, out))
-        tr_lower_nest(&s, out);
+    else {
+        /* Tiled, the last loop is over columns; the outermost one is over tiles if no other axis is kept. */
+        s.outer = tr_tile_wanted(&s) && tr_pat_nkeep(s.p) == 1 ? s.axis[s.ndim - 1] : s.axis[0];
+        if (!s.p->par || s.cold || !tr_lower_parallel(&s, out))
+            tr_lower_nest(&s, out);
+    }
 }

@@ -15,6 +15,7 @@ typedef struct tr_lred {
     tr_redclass cls;
     unsigned carry;      /* PHI: first of its parts in carry; ARG: value, then index */
     lv buf[2], state[2]; /* BUFFERED: per component */
+    lv acc[2];           /* in tiles: a value per column, per component */
     lv total;            /* BUFFERED: the sum, when no buffer was needed */
     lv init[2];
 } tr_lred;
@@ -28,7 +29,9 @@ typedef struct tr_lpat {
     unsigned axis[TR_MAX_NDIM];            /* of each loop, outermost first: kept axes come first */
     lv ext[TR_MAX_NDIM], idx[TR_MAX_NDIM]; /* per axis */
     lv first, end;                         /* of the outermost loop; NULL: all of it */
-    bool cold;
+    bool cold, tiled;
+    unsigned outer;      /* axis of the outermost loop */
+    lv *held;            /* in tiles: what one column's accumulators hold */
     bool line, open;     /* open: within the reductions of an index of the kept axes */
     tr_larr *arr, *earr; /* inputs, then outputs; the epilogue's */
     lv *off;             /* running offset of each array, per level: off[level * narr + a] */
@@ -53,6 +56,18 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next);
 /* The loops, and with kept axes the epilogue too; the outermost loop from `first` to `end` (NULL: all of it). Parts of the
  * reduced values in out. */
 void tr_lower_nest(tr_lpat *s, lv *out);
+
+/* One element: loads, the lambda, stores. Parts of its contributions in out; NULL: they go to the reductions. */
+void tr_lower_element(tr_lpat *s, lv *out);
+/* After the reductions of one index of the kept axes. */
+void tr_lower_epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced);
+/* Offsets behind the loop of level k. */
+void tr_lower_advance(tr_lpat *s, unsigned k);
+
+/* tile.c: reductions that leave the axis along which memory lies. */
+bool tr_tile_wanted(tr_lpat *s); /* changes the order of the loops */
+void tr_tile_setup(tr_lpat *s);
+void tr_tile_nest(tr_lpat *s);
 
 /* par.c: the same by all threads of the pool. False: this pattern can't be, nothing was made. */
 bool tr_lower_parallel(tr_lpat *s, lv *out);

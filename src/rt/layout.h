@@ -90,6 +90,17 @@ typedef int32_t tr_par_fn(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, ui
 /* RecursionError beyond; each level of compiled code must fit 400 bytes of the smallest stack (8 MiB). */
 enum { TR_MAX_DEPTH = 20000 };
 
+/* Columns reduced side by side, and their sums of floats: blocks of rows so far, then partial sums (rt/tile.c). */
+enum { TR_TILE = 256, TR_TILE_ROWS = 16, TR_TILE_LEVELS = 16 };
+typedef struct tr_tile_f64 {
+    uint64_t blocks;
+    double level[TR_TILE_LEVELS][TR_TILE];
+} tr_tile_f64;
+typedef struct tr_tile_f32 {
+    uint64_t blocks;
+    float level[TR_TILE_LEVELS][TR_TILE];
+} tr_tile_f32;
+
 /* Ranges at most of a pattern that runs on all cores. */
 enum { TR_PAR_RANGES = 256 };
 

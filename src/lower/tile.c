@@ -1,0 +1,223 @@
+/* Reductions that leave the axis along which memory lies: `x.sum(axis=0)` of a C array.
+ *
+ * Reducing each column on its own would jump through memory. Here TR_TILE columns are reduced side by side: an accumulator in
+ * memory for each, and for every row a loop over the columns of the tile, which walks memory in step and becomes vectors.
+ * Sums of floats are rt/tile.c's. The epilogue runs over the tile when all rows are done. */
+#include "lower/pattern.h"
+
+#include <string.h>
+
+/* The kept axis along which the first array that does not repeat lies; nspace: none. */
+static unsigned line_axis(const tr_lpat *s) {
+    unsigned n = s->p->nspace;
+    for (unsigned i = 0; i < s->p->nin; i++) {
+        const tr_larr *a = &s->arr[i];
+        if (a->repeats || a->ty->layout == TR_LAYOUT_ANY)
+            continue;
+        unsigned x = a->ty->layout == TR_LAYOUT_C ? n - 1 : 0;
+        return s->p->keep >> x & 1 ? x : n;
+    }
+    return n;
+}
+
+bool tr_tile_wanted(tr_lpat *s) {
+    const tr_pat *p = s->p;
+    unsigned x = p->keep ? line_axis(s) : p->nspace;
+    if (x == p->nspace || p->nscan || s->counts || !p->nred || p->nred > 12 || tr_pat_nkeep(p) == p->nspace)
+        return false;
+    /* kept axes but this one, reduced axes, this one */
+    unsigned n = 0;
+    for (unsigned kept = 2; kept-- > 0;)
+        for (unsigned i = 0; i < p->nspace; i++)
+            if ((p->keep >> i & 1) == kept && i != x)
+                s->axis[n++] = i;
+    s->axis[n] = x;
+    s->tiled = true;
+    return true;
+}
+
+void tr_tile_setup(tr_lpat *s) {
+    tr_lf *w = s->w;
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        tr_lred *r = &s->red[i];
+        for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
+            lt t = LLVMTypeOf(r->init[k]);
+            r->acc[k] = tr_lower_alloca(w, LLVMArrayType2(t == w->m->i1 ? w->m->i8 : t, TR_TILE), "columns");
+            LLVMSetAlignment(r->acc[k], 64);
+            if (r->cls != RED_BUFFERED)
+                continue;
+            size_t size = t == w->m->f32 ? sizeof(tr_tile_f32) : sizeof(tr_tile_f64);
+            r->state[k] = tr_lower_alloca(w, LLVMArrayType2(w->m->i8, size), "sums");
+            LLVMSetAlignment(r->state[k], 64);
+        }
+    }
+}
+
+/* --- accumulators --- */
+
+static lv address(tr_lpat *s, const tr_lred *r, unsigned k, lv j) {
+    tr_lm *m = s->w->m;
+    lt t = LLVMTypeOf(r->init[k]);
+    return LLVMBuildInBoundsGEP2(s->w->b, t == m->i1 ? m->i8 : t, r->acc[k], &j, 1, "");
+}
+
+static lv load(tr_lpat *s, const tr_lred *r, unsigned k, lv j) {
+    tr_lf *w = s->w;
+    lt t = LLVMTypeOf(r->init[k]);
+    lv x = LLVMBuildLoad2(w->b, t == w->m->i1 ? w->m->i8 : t, address(s, r, k, j), "");
+    return t == w->m->i1 ? l_icmp(w->b, LLVMIntNE, x, l_int(w->m->i8, 0)) : x;
+}
+
+static void store(tr_lpat *s, const tr_lred *r, unsigned k, lv j, lv x) {
+    tr_lf *w = s->w;
+    if (LLVMTypeOf(x) == w->m->i1)
+        x = LLVMBuildZExt(w->b, x, w->m->i8, "");
+    LLVMBuildStore(w->b, x, address(s, r, k, j));
+}
+
+static bool is_sum(const tr_lred *r) {
+    return r->cls == RED_BUFFERED;
+}
+
+static void each_sum(tr_lpat *s, unsigned f64, unsigned f32) {
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        const tr_lred *r = &s->red[i];
+        for (unsigned k = 0; is_sum(r) && k < tr_ty_nparts(r->ty); k++)
+            tr_lower_rt(s->w, LLVMTypeOf(r->init[k]) == s->w->m->f32 ? f32 : f64, 2,
+                        (lv[]){r->state[k], r->acc[k]}, NULL, NULL);
+    }
+}
+
+/* --- loops --- */
+
+static lv up(tr_lpat *s, lv i) {
+    return LLVMBuildNUWAdd(s->w->b, i, l_int(s->w->m->i64, 1), "");
+}
+
+static void begin(tr_lpat *s, lv len) {
+    tr_lloop l;
+    each_sum(s, TR_RT_TILE_CLEAR_F64, TR_RT_TILE_CLEAR_F32);
+    tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), len);
+    for (unsigned i = 0; i < s->p->nred; i++)
+        for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty) && !is_sum(&s->red[i]); k++)
+            store(s, &s->red[i], k, l.iv, s->red[i].init[k]);
+    tr_lloop_end(s, &l, up(s, l.iv));
+}
+
+/* One element, its contributions added to column j's accumulators. */
+static void contribute(tr_lpat *s, lv j) {
+    lv parts[2 * 16];
+    unsigned n = 0, saved = s->ncarry;
+    s->ncarry = 0;
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        s->red[i].carry = s->ncarry;
+        for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++)
+            s->held[s->ncarry++] = load(s, &s->red[i], k, j);
+    }
+    lv *carry = s->carry;
+    s->carry = s->held;
+    tr_lower_element(s, parts);
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        const tr_lred *r = &s->red[i];
+        unsigned np = tr_ty_nparts(r->ty);
+        if (is_sum(r))
+            for (unsigned k = 0; k < np; k++)
+                s->held[r->carry + k] = LLVMBuildFAdd(s->w->b, s->held[r->carry + k], parts[n + k], "");
+        else
+            tr_red_join(s, i, parts + n);
+        for (unsigned k = 0; k < np; k++)
+            store(s, r, k, j, s->held[r->carry + k]);
+        n += np;
+    }
+    s->carry = carry;
+    s->ncarry = saved;
+}
+
+/* The rows from level k on; carry[0] counts those in the accumulators. */
+static void rows(tr_lpat *s, unsigned k, lv from, lv len) {
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    tr_lloop l;
+    if (k + 1 < s->ndim) {
+        tr_lloop_begin(s, &l, l_int(i64, 0), s->ext[s->axis[k]]);
+        s->idx[s->axis[k]] = l.iv;
+        tr_lower_advance(s, k);
+        rows(s, k + 1, from, len);
+        tr_lloop_end(s, &l, up(s, l.iv));
+        return;
+    }
+    lv count = s->carry[0];
+    s->ncarry = 0;
+    tr_lloop_begin(s, &l, l_int(i64, 0), len);
+    s->idx[s->axis[k]] = LLVMBuildNSWAdd(b, from, l.iv, "");
+    tr_lower_advance(s, k);
+    contribute(s, l.iv);
+    tr_lloop_end(s, &l, up(s, l.iv));
+    s->ncarry = 1;
+    count = up(s, count);
+    lb here = l_here(b), full = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntEQ, count, l_int(i64, TR_TILE_ROWS)), full, go_on);
+    l_at_end(b, full);
+    each_sum(s, TR_RT_TILE_ADD_F64, TR_RT_TILE_ADD_F32);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+    s->carry[0] = LLVMBuildPhi(b, i64, "");
+    l_incoming(s->carry[0], count, here);
+    l_incoming(s->carry[0], l_int(i64, 0), full);
+}
+
+static void finish(tr_lpat *s, lv from, lv len) {
+    lv out[2 * 16];
+    tr_lloop l;
+    unsigned n = 0;
+    each_sum(s, TR_RT_TILE_END_F64, TR_RT_TILE_END_F32);
+    if (!s->p->epi)
+        return;
+    tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), len);
+    s->idx[s->axis[s->ndim - 1]] = LLVMBuildNSWAdd(s->w->b, from, l.iv, "");
+    for (unsigned i = 0; i < s->p->nred; i++)
+        for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++) {
+            lv x = load(s, &s->red[i], k, l.iv);
+            out[n++] = is_sum(&s->red[i]) ? LLVMBuildFAdd(s->w->b, s->red[i].init[k], x, "") : x;
+        }
+    tr_lower_epilogue(s, out, n);
+    tr_lloop_end(s, &l, up(s, l.iv));
+}
+
+static void tiles(tr_lpat *s, unsigned k) {
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    lv first = k == 0 && s->first ? s->first : l_int(i64, 0), step = l_int(i64, TR_TILE);
+    lv end = k == 0 && s->end ? s->end : s->ext[s->axis[s->ndim - 1]];
+    tr_lloop l;
+    tr_lloop_begin(s, &l, first, end);
+    lv left = l_sub(b, end, l.iv), len = l_select(b, l_icmp(b, LLVMIntSLT, left, step), left, step);
+    begin(s, len);
+    s->ncarry = 1;
+    s->carry[0] = l_int(i64, 0);
+    rows(s, k, l.iv, len);
+    s->ncarry = 0;
+    finish(s, l.iv, len);
+    tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, l.iv, step, ""));
+}
+
+static void kept(tr_lpat *s, unsigned k) {
+    if (k + 1 == tr_pat_nkeep(s->p)) {
+        tiles(s, k);
+        return;
+    }
+    lt i64 = s->w->m->i64;
+    tr_lloop l;
+    tr_lloop_begin(s, &l, k == 0 && s->first ? s->first : l_int(i64, 0),
+                   k == 0 && s->end ? s->end : s->ext[s->axis[k]]);
+    s->idx[s->axis[k]] = l.iv;
+    tr_lower_advance(s, k);
+    kept(s, k + 1);
+    tr_lloop_end(s, &l, up(s, l.iv));
+}
+
+void tr_tile_nest(tr_lpat *s) {
+    s->held = TR_NEW_N(&s->w->m->ctx->arena, lv, TR_MAX_CARRY);
+    s->ncarry = 0;
+    kept(s, 0);
+}
