@@ -232,15 +232,33 @@ typedef int64_t (*int_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, 
 typedef double (*float_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, double, double, double,
                            double, double, double);
 
+/* For those with more arguments than registers, integers all: what is too much lies on the stack and is not looked at. */
+typedef int64_t (*wide_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                           int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                           int64_t, int64_t);
+enum { INT_ARGS = 20 };
+
+static int64_t call_ints(void *sym, const int64_t *a, const double *d) {
+    if (d) {
+        int_fn f;
+        memcpy(&f, &sym, sizeof f);
+        return f(a[0], a[1], a[2], a[3], a[4], a[5], d[0], d[1], d[2], d[3], d[4], d[5]);
+    }
+    wide_fn f;
+    memcpy(&f, &sym, sizeof f);
+    return f(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14],
+             a[15], a[16], a[17], a[18], a[19]);
+}
+
 static bool callrt(run *r, const tr_ins *i, tr_slot *out) {
     const tr_rtinfo *row = &tr_rt_info[i->imm.rt->row];
     void *sym = r->in->symbol ? r->in->symbol(row->symbol) : NULL;
-    int64_t a[6] = {0};
+    int64_t a[INT_ARGS + 1] = {0};
     double d[6] = {0}, pair[2] = {0};
     unsigned na = 0, nd = 0, k = 0, part = 0;
     if (!sym)
         return fault(r, i, "the run-time function is not linked");
-    for (const char *p = row->sig + 2; *p && *p != ')' && na < 6 && nd < 5; p++) {
+    for (const char *p = row->sig + 2; *p && *p != ')' && na < INT_ARGS && nd < 5; p++) {
         if (*p == 'F') {
             a[na++] = (int64_t)(intptr_t)r->in->frame;
             continue;
@@ -273,9 +291,7 @@ static bool callrt(run *r, const tr_ins *i, tr_slot *out) {
         out->f = f(a[0], a[1], a[2], a[3], a[4], a[5], d[0], d[1], d[2], d[3], d[4], d[5]);
         return true;
     }
-    int_fn f;
-    memcpy(&f, &sym, sizeof f);
-    int64_t x = f(a[0], a[1], a[2], a[3], a[4], a[5], d[0], d[1], d[2], d[3], d[4], d[5]);
+    int64_t x = call_ints(sym, a, na > 6 ? NULL : d);
     if (res == 'C') {
         for (int n = 0; n < 2; n++)
             if (i->ty->kind == TR_TY_C64)

@@ -279,12 +279,14 @@ static bool lam_mapped(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_t
     return true;
 }
 
+void tr_lib_merge_size(tr_em *e, tr_tv n, tr_tv *size, tr_exc exc, const char *text) {
+    *size = size->ty ? merge(e, TR_OP_BCAST, *size, n, exc, text) : n;
+}
+
 void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text) {
     uint32_t skip = ndim - a.ty->ndim;
-    for (uint32_t i = skip; i < ndim; i++) {
-        tr_tv d = tr_em_dim(e, a, i - skip);
-        shape[i] = shape[i].ty ? merge(e, TR_OP_BCAST, shape[i], d, exc, text) : d;
-    }
+    for (uint32_t i = skip; i < ndim; i++)
+        tr_lib_merge_size(e, tr_em_dim(e, a, i - skip), &shape[i], exc, text);
 }
 
 /* Layout of a new array as NumPy chooses it: that of the operands of full rank, where all agree. */
@@ -551,9 +553,20 @@ bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     return true;
 }
 
+static bool matmul_into(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_tv r = *out;
+    *out = x;
+    if (!tr_lib_is_array(r) || r.ty->ndim != x.ty->ndim)
+        return tr_em_error(e, "@= cannot change the number of axes");
+    if (!tr_fam_same_kind(r.ty->elem, x.ty->elem))
+        return tr_em_error(e, "cannot store a result of %s into an array of %s in place",
+                           tr_em_tyname(e, r.ty->elem), tr_em_tyname(e, x.ty->elem));
+    return tr_em_assign(e, x, r);
+}
+
 bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, tr_tv *out) {
-    if (op == TR_BIN_MATMUL)
-        return tr_em_unsupported(e, "matmul", "@ between arrays");
+    if (op == TR_BIN_MATMUL) /* in place: the product first, then a copy into x */
+        return tr_lib_matmul(e, x, y, out) && (!inplace || matmul_into(e, x, out));
     const tr_ty *t = np_result(e, op, elem_of(e, x), elem_of(e, y));
     elementwise *w = TR_NEW(&e->ctx->arena, elementwise);
     *w = (elementwise){.op = op, .common = t};

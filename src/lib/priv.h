@@ -56,7 +56,11 @@ bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y);
 bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim); /* with an error */
 void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape);
 void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text);
+void tr_lib_merge_size(tr_em *e, tr_tv n, tr_tv *size, tr_exc exc, const char *text); /* one axis */
 tr_tv tr_lib_expand_at(tr_em *e, tr_tv a, uint32_t end, uint32_t ndim);
+
+/* a @ b (lib/npmatmul.c) */
+bool tr_lib_matmul(tr_em *e, tr_tv a, tr_tv b, tr_tv *out);
 
 /* One part of an index. kind: i integer, s slice, f full slice, n newaxis, a array of integers, m mask (both of one axis or more), . an
  * Ellipsis that stands for no axis. */

@@ -16,6 +16,8 @@
 
 /* --- the runtime --- */
 
+enum { MAX_ARGS = 24 }; /* of a run-time function, in parts */
+
 /* LLVM type of a letter of rt.def's signatures. */
 static lt letter_type(const tr_lm *m, char c) {
     switch (c) {
@@ -31,9 +33,9 @@ static lt letter_type(const tr_lm *m, char c) {
 }
 
 static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
-    lt params[16];
+    lt params[MAX_ARGS + 2];
     unsigned n = 0;
-    for (const char *c = strchr(r->sig, '(') + 1; *c != ')' && n < 14; c++) {
+    for (const char *c = strchr(r->sig, '(') + 1; *c != ')' && n < MAX_ARGS; c++) {
         if (*c == 'C')
             params[n++] = m->f64;
         params[n++] = *c == 'C' ? m->f64 : letter_type(m, *c);
@@ -66,9 +68,9 @@ void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char 
     tr_lm *m = w->m;
     const tr_rtinfo *r = &tr_rt_info[row];
     lt type;
-    lv fn = declare_rt(m, r, &type), a[16];
+    lv fn = declare_rt(m, r, &type), a[MAX_ARGS + 2];
     unsigned k = 0, used = 0;
-    for (const char *c = strchr(r->sig, '(') + 1; *c != ')' && k < 14; c++) {
+    for (const char *c = strchr(r->sig, '(') + 1; *c != ')' && k < MAX_ARGS; c++) {
         if (*c == 'F') {
             a[k++] = w->frame;
         } else if (*c == 's') {
@@ -97,12 +99,12 @@ void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char 
 
 void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in) {
     const tr_rtinfo *r = &tr_rt_info[in->imm.rt->row];
-    lv a[16], out[2] = {NULL, NULL};
+    lv a[MAX_ARGS + 2], out[2] = {NULL, NULL};
     unsigned n = 0;
-    for (uint32_t i = 0; i < in->nargs && n < 14; i++) {
+    for (uint32_t i = 0; i < in->nargs && n < MAX_ARGS; i++) {
         const tr_ty *t = tr_lower_ty(w, in->args[i]);
         const lv *x = tr_lower_parts(w, in->args[i]);
-        for (unsigned j = 0; j < tr_ty_nparts(t) && n < 14; j++) {
+        for (unsigned j = 0; j < tr_ty_nparts(t) && n < MAX_ARGS; j++) {
             a[n] = x[j];
             if (LLVMTypeOf(a[n]) == w->m->i1)
                 a[n] = LLVMBuildZExt(w->b, a[n], w->m->i8, "");

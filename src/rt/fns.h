@@ -93,6 +93,11 @@ void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]);
 TR_RT_CFNS(X)
 #undef X
 
+/* c = a * b (matmul.c). kind: TR_MAT_*; each matrix as owner, data, rows, columns, strides in items; c's items of a row are adjacent. */
+void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64_t crs, int64_t ccs, void *ao,
+                  const void *a, int64_t am, int64_t ak, int64_t ars, int64_t acs, void *bo, const void *b,
+                  int64_t bk, int64_t bn, int64_t brs, int64_t bcs);
+
 /* Python's text for a float, without a final NUL; the room they need. `f32`: shortest for float32. `dot`: "1.0" rather
  * than "1", as repr(float) does and repr(complex) does not. */
 enum { TR_RT_REPR_MAX = 40 };

@@ -87,6 +87,20 @@ typedef struct tr_frame {
  * neither retains nor releases it. */
 typedef int32_t tr_par_fn(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker);
 
+/* Types of items of tr_rt_matmul, the unsigned ones among the signed. */
+enum {
+    TR_MAT_BOOL,
+    TR_MAT_I8,
+    TR_MAT_I16,
+    TR_MAT_I32,
+    TR_MAT_I64,
+    TR_MAT_F32,
+    TR_MAT_F64,
+    TR_MAT_C64,
+    TR_MAT_C128,
+    TR_MAT__COUNT
+};
+
 /* RecursionError beyond; each level of compiled code must fit 400 bytes of the smallest stack (8 MiB). */
 enum { TR_MAX_DEPTH = 20000 };
 

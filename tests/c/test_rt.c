@@ -156,8 +156,31 @@ static void test_complex(void) {
     expect_c(o, 1, 0);
 }
 
+/* A matrix in rows times one in columns, with a gap after each; small and large. No BLAS is loaded here. */
+static void test_matmul(void) {
+    enum { N = 20 };
+    static double a[N * N], b[N * (N + 3)], c[N * N], one[4] = {1, 2, 3, 4}, two[4];
+    for (int i = 0; i < N * N; i++)
+        a[i] = i % 7;
+    for (int i = 0; i < N * (N + 3); i++)
+        b[i] = i % 5;
+    tr_rt_matmul(TR_MAT_F64, NULL, c, N, N, N, 1, NULL, a, N, N, N, 1, NULL, b, N, N, 1, N + 3);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            double want = 0;
+            for (int k = 0; k < N; k++)
+                want += a[i * N + k] * b[k + j * (N + 3)];
+            assert(c[i * N + j] == want);
+        }
+    tr_rt_matmul(TR_MAT_F64, NULL, two, 2, 2, 2, 1, NULL, one, 2, 2, 2, 1, NULL, one, 2, 2, 2, 1);
+    assert(two[0] == 7 && two[1] == 10 && two[2] == 15 && two[3] == 22);
+    tr_rt_matmul(TR_MAT_F64, NULL, two, 2, 2, 2, 1, NULL, one, 2, 0, 0, 1, NULL, one, 0, 2, 2, 1);
+    assert(two[0] == 0 && two[3] == 0);
+}
+
 int main(void) {
     test_repr();
+    test_matmul();
     test_print();
     test_mem();
     test_numbers();

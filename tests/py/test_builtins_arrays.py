@@ -570,7 +570,7 @@ def test_dot():
     assert result_type("np.dot(a, a)", b.astype(np.float32)) == "float32"
     with pytest.raises(ValueError):
         run("np.dot(a, b)", a, b[:2])
-    rejects("np.dot(a, a)", np.ones((2, 2)), match="array\\(float64, 2d, C\\)")
+    same("np.dot(a, a)", np.ones((2, 2)))
 
 
 # --- memory ---

@@ -51,7 +51,11 @@ PAGES = {
         for p in ROOT.glob("src/*/README.md")
     },
 }
-BARE = {p.name for f in ("src", "tests", "tools") for p in (ROOT / f).rglob("*.*")} | {"Python.h", "walk.py", "blend.py"}
+BARE = {p.name for f in ("src", "tests", "tools") for p in (ROOT / f).rglob("*.*")} | {
+    "Python.h",
+    "walk.py",
+    "blend.py",
+}
 SOURCES = "\n".join(p.read_text() for p in ROOT.glob("src/**/*.[chd]*") if p.is_file())
 
 

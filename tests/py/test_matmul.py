@@ -1,0 +1,205 @@
+"""Products of arrays, with the BLAS of NumPy and without one, against NumPy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from treadle import TreadleError, njit
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arrays_check import ALL, LAYOUTS, arrays, given, laid_out, writable  # noqa: E402
+from builtins_check import compiled, rejects, run  # noqa: E402
+
+sizes = st.sampled_from([0, 1, 2, 3, 5, 9, 20])
+
+
+@st.composite
+def factors(draw, shapes):
+    """Two arrays of the given shapes with small numbers, so that sums are exact."""
+    dtypes = [draw(st.sampled_from(ALL))]
+    dtypes.append(draw(st.sampled_from(ALL)) if draw(st.booleans()) else dtypes[0])
+    return tuple(draw(arrays([t], shape=s, special=False)) for t, s in zip(dtypes, shapes, strict=True))
+
+
+def close(got, want):
+    assert np.shape(got) == np.shape(want), (np.shape(got), np.shape(want))
+    if isinstance(want, np.ndarray):
+        assert got.dtype == want.dtype
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(
+            got, want, rtol=1e-4 if np.asarray(want).dtype.itemsize <= 8 else 1e-11, atol=1e-4
+        )
+
+
+def same(expr, *args):
+    with np.errstate(all="ignore"):
+        close(run(expr, *args), eval(expr, {"np": np, **dict(zip("abc", args, strict=False))}))
+
+
+@given(data=st.data())
+def test_matrices_and_vectors(data):
+    m, k, n = (data.draw(sizes) for _ in range(3))
+    shapes = data.draw(st.sampled_from([((m, k), (k, n)), ((m, k), (k,)), ((k,), (k, n)), ((k,), (k,))]))
+    a, b = data.draw(factors(shapes))
+    for expr in ("a @ b", "np.dot(a, b)", "a.dot(b)", "np.matmul(a, b)"):
+        same(expr, a, b)
+
+
+@given(data=st.data())
+def test_more_axes(data):
+    m, k, n = (data.draw(st.sampled_from([0, 1, 3, 12])) for _ in range(3))
+    p, q = data.draw(st.sampled_from([0, 1, 2, 3])), data.draw(st.sampled_from([1, 2]))
+    shapes = [((p, m, k), (k, n)), ((m, k), (p, k, n)), ((p, m, k), (p, k, n)), ((q, 1, m, k), (p, k, n)), ((k,), (p, k, n)),
+              ((p, m, k), (k,)), ((1, m, k), (p, k, n))]  # fmt: skip
+    a, b = data.draw(factors(data.draw(st.sampled_from(shapes))))
+    for expr in ("a @ b", "np.dot(a, b)"):
+        same(expr, a, b)
+
+
+@given(data=st.data())
+def test_inner_vdot_outer(data):
+    m, k, n = (data.draw(st.sampled_from([0, 1, 4, 10])) for _ in range(3))
+    a, b = data.draw(
+        factors(
+            data.draw(st.sampled_from([((m, k), (n, k)), ((k,), (n, k)), ((k,), (k,)), ((m, 2, k), (n, k))]))
+        )
+    )
+    same("np.inner(a, b)", a, b)
+    same("np.outer(a, b)", a, b)
+    a, b = data.draw(factors(((m, k), (m, k))))
+    same("np.vdot(a, b)", a, b)
+
+
+def test_numbers():
+    a = np.arange(6.0).reshape(2, 3)
+    for expr in ("np.dot(a, 2)", "np.dot(2.5, a)", "np.inner(a, 2)", "np.outer(a, 3)"):
+        same(expr, a)
+    assert run("np.dot(a, b)", 2, 3.5) == 7.0
+    rejects("a @ 2", a, match="@ takes arrays with axes")
+    rejects("np.matmul(a, 2)", a, match="@ takes arrays with axes")
+
+
+@pytest.mark.parametrize("name", ["dot", "matmul"])
+def test_out(name):
+    rng = np.random.default_rng(0)
+    for m, k, n in ((2, 3, 4), (30, 20, 40), (0, 2, 3), (3, 0, 2)):
+        a, b = rng.random((m, k)), rng.random((k, n))
+        for layout in LAYOUTS[:-1]:
+            c = writable(laid_out(np.full((m, n), np.nan), layout))
+            if c.flags.writeable:
+                got = run(f"np.{name}(a, b, out=c)", a, b, c)
+                assert got is c
+                np.testing.assert_allclose(c, a @ b)
+        x = np.full(m, np.nan)
+        run(f"np.{name}(a, b, c)", a, b[:, 0] if n else np.zeros(k), x)
+        np.testing.assert_allclose(x, a @ (b[:, 0] if n else np.zeros(k)))
+    square = rng.random((12, 12))
+    want = square @ square
+    run(f"np.{name}(a, a, out=a)", square)
+    np.testing.assert_allclose(square, want)
+    with pytest.raises(ValueError, match="output array is not acceptable"):
+        run(f"np.{name}(a, b, out=c)", np.ones((2, 3)), np.ones((3, 4)), np.ones((2, 3)))
+    rejects(
+        f"np.{name}(a, b, out=c)",
+        np.ones((2, 3)),
+        np.ones((3, 4)),
+        np.ones((2, 4), "f4"),
+        match="out is array",
+    )
+    rejects(f"np.{name}(a, a, out=a)", np.ones(3), match="a result that is a number")
+
+
+def test_outer_into():
+    c = np.zeros((3, 2))
+    assert run("np.outer(a, b, out=c)", np.arange(3.0), np.arange(2.0), c) is c
+    np.testing.assert_array_equal(c, np.outer(np.arange(3.0), np.arange(2.0)))
+
+
+def test_in_place():
+    def f(a, b):
+        a @= b
+        return a
+
+    a, b = np.random.default_rng(0).random((2, 9, 9))
+    want = a @ b
+    assert njit(f)(a, b) is a
+    np.testing.assert_allclose(a, want)
+    with pytest.raises(TreadleError, match="cannot change the number of axes"):
+        njit(f)(a, b[0])
+    with pytest.raises(TreadleError, match="cannot store a result of float64"):
+        njit(f)(np.ones((2, 2), np.int32), np.ones((2, 2)))
+
+
+def test_sizes_that_do_not_fit():
+    for expr, x, y in (
+        ("a @ b", (2, 3), (2, 3)),
+        ("a @ b", (3,), (2,)),
+        ("np.dot(a, b)", (2, 3), (4,)),
+        ("np.inner(a, b)", (2, 3), (4, 2)),
+        ("np.vdot(a, b)", (2, 3), (5,)),
+    ):
+        with pytest.raises(ValueError, match="summed over have different sizes"):
+            run(expr, np.ones(x), np.ones(y))
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        run("a @ b", np.ones((2, 3, 3)), np.ones((4, 3, 3)))
+
+
+def test_operands_that_are_expressions():
+    a = np.random.default_rng(0).random((20, 30))
+    for expr in (
+        "(a * 2) @ a.T",
+        "a.T @ (a + 1)",
+        "(a @ a.T + 1).sum()",
+        "a[::2, ::-1] @ a[3]",
+        "(a @ a.T) @ (a @ a.T)",
+    ):
+        same(expr, a)
+
+
+def test_nan_and_infinity():
+    a = np.ones((10, 10))
+    a[3, 4], a[5, 6] = np.nan, np.inf
+    same("a @ b", a, np.ones((10, 10)))
+    same("a @ b", np.zeros((10, 10)), a)
+
+
+def test_in_parallel_loops():
+    rng = np.random.default_rng(0)
+    a, b = rng.random((40, 8, 9)), rng.random((40, 9, 7))
+    got = compiled("a @ b", 2, parallel=True)(a, b)
+    np.testing.assert_allclose(got, a @ b)
+
+
+def test_without_blas():
+    """The loops alone: this file again, in a process that is told to use no BLAS."""
+    if os.environ.get("TREADLE_BLAS") == "none":
+        return
+    tests = [
+        "test_matrices_and_vectors",
+        "test_more_axes",
+        "test_out",
+        "test_nan_and_infinity",
+        "test_operands_that_are_expressions",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        __file__,
+        "-k",
+        " or ".join(tests),
+    ]
+    env = {**os.environ, "TREADLE_BLAS": "none"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
