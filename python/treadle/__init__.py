@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         empty_cache,
         get_num_threads,
         get_thread_id,
+        prange,
         set_num_threads,
         stats,
         typeof,
@@ -44,6 +45,7 @@ _WHERE = {
     "typeof": "_core",
     "get_num_threads": "_core",
     "get_thread_id": "_core",
+    "prange": "_core",
     "set_num_threads": "_core",
     "Function": "_core",
     "Signature": "_core",
@@ -56,7 +58,7 @@ _WHERE = {
 }
 _MODULES = ("config", "errors", "types")
 # Promised for later: they can be imported, and say so when they are used.
-_LATER = ("cuda", "parallel", "prange")
+_LATER = ("cuda", "parallel")
 # Names of types that would hide Python's own at top level; treadle.types has them.
 _HIDDEN = ("bool", "char", "none")
 
@@ -70,6 +72,7 @@ __all__ = [
     "guvectorize",
     "jit",
     "njit",
+    "prange",
     "set_num_threads",
     "stats",
     "typeof",

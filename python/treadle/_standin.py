@@ -10,7 +10,6 @@ from .errors import UnsupportedError
 __all__ = ["Missing", "MissingModule"]
 
 _SOON = {
-    "prange": "parallel loops come later; use range",
     "cuda": "CUDA kernels come later",
     "parallel": "the data-parallel primitives come later",
     "stencil": "write the stencil as loops in an @njit function",

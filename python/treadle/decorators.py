@@ -172,7 +172,8 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     inline : {'never', 'always'}
         Copy the function into each compiled caller.
     parallel : bool
-        Run array expressions on all cores (`set_num_threads`). Results are the same for every number of threads.
+        Run `prange` loops and array expressions on all cores (`set_num_threads`). Results are the same for every number of
+        threads.
     debug : bool
         Keep line tables and frame pointers, and tell GDB and perf about the code.
     promotion : {'treadle', 'numba'}, optional

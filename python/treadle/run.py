@@ -63,7 +63,9 @@ def _jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     from .decorators import jit
 
     options.pop("nopython", None)
-    for name, harmless in (("parallel", False), ("forceobj", False), ("looplift", False), ("target", "cpu")):
+    if isinstance(options.get("parallel"), dict):  # Numba's switches for single transformations
+        options["parallel"] = any(options["parallel"].values())
+    for name, harmless in (("forceobj", False), ("looplift", False), ("target", "cpu")):
         if options.get(name) == harmless:
             del options[name]
     if "argtypes" in options:  # NumbaPro's way to declare a signature
@@ -129,6 +131,7 @@ def _names_of(module: str) -> dict[str, Any]:
             "typeof": _core.typeof,
             "get_num_threads": _core.get_num_threads,
             "get_thread_id": _core.get_thread_id,
+            "prange": _core.prange,
             "set_num_threads": _core.set_num_threads,
             "__version__": _VERSION,
             **top,

@@ -398,13 +398,14 @@ static bool freeze_defaults(tr_frozen *z, tr_func *f, PyFunctionObject *fn) {
     return true;
 }
 
-static tr_obj *freeze_function(tr_frozen *z, PyObject *o, bool inline_always) {
+static tr_obj *freeze_function(tr_frozen *z, PyObject *o, tr_wishes wishes) {
     PyFunctionObject *fn = (PyFunctionObject *)o;
     tr_func f = func_of_code(z, (PyCodeObject *)fn->func_code);
     f.name = text_of(z, fn->func_name);
     f.qualname = text_of(z, fn->func_qualname);
     f.py = o;
-    f.inline_always = inline_always;
+    f.inline_always = wishes.inline_always;
+    f.parallel = wishes.parallel;
     tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, tr_arena_printf(arena(z), "function '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o,
@@ -433,6 +434,7 @@ static tr_obj *freeze_inner(tr_frozen *z, PyObject *o, uint32_t parent) {
     tr_obj *r = new_obj(z, TR_OBJ_CODE, o, tr_arena_printf(arena(z), "code of '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     scope *s = &z->scopes.d[parent];
+    f.parallel = z->prog->funcs.d[parent].parallel;
     add_scope(z, f, (scope){o, s->globals, s->builtins, NULL, parent});
     return r;
 }
@@ -525,18 +527,20 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
         r->ty = ty;
         return r;
     }
-    bool inline_always = false;
+    tr_wishes wishes = {false, z->ctx->opts.parallel != 0}; /* a plain function does as its caller does */
     PyObject *fn = PyFunction_Check(o) ? o
-                   : z->host->unwrap   ? z->host->unwrap(z->host->user, o, &inline_always)
+                   : z->host->unwrap   ? z->host->unwrap(z->host->user, o, &wishes)
                                        : NULL;
     if (!fn || !PyFunction_Check(fn))
         return NULL;
     uint64_t old;
     if (fn != o && tr_map_get(&z->known, (uint64_t)(uintptr_t)fn, &old)) {
-        z->prog->funcs.d[((tr_obj *)(uintptr_t)old)->u.func].inline_always |= inline_always;
+        tr_func *f = &z->prog->funcs.d[((tr_obj *)(uintptr_t)old)->u.func];
+        f->inline_always |= wishes.inline_always;
+        f->parallel |= wishes.parallel;
         return (tr_obj *)(uintptr_t)old;
     }
-    return fn == o || hold(z, fn) ? freeze_function(z, fn, inline_always) : NULL;
+    return fn == o || hold(z, fn) ? freeze_function(z, fn, wishes) : NULL;
 }
 
 static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {

@@ -25,11 +25,16 @@ bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row);
 void tr_builtin_map_clear(tr_builtin_map *m);
 int tr_builtin_map_visit(const tr_builtin_map *m, visitproc visit, void *arg);
 
+/* Options of a function that count wherever it is called from. */
+typedef struct tr_wishes {
+    bool inline_always, parallel;
+} tr_wishes;
+
 /* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL; only the one that says so
  * leaves an exception set. */
 typedef struct tr_freeze_host {
-    /* py_func of one of our own functions (borrowed) and whether it wants to be inlined; NULL: it is none. */
-    PyObject *(*unwrap)(void *user, PyObject *o, bool *inline_always);
+    /* py_func of one of our own functions (borrowed) and its wishes; NULL: it is none. */
+    PyObject *(*unwrap)(void *user, PyObject *o, tr_wishes *out);
     /* Type that one of our own type objects stands for; NULL: it is none. */
     const tr_ty *(*as_type)(void *user, PyObject *o);
     /* Number of a named tuple's class among those of its name; false with an exception. */

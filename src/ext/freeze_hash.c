@@ -149,7 +149,8 @@ bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
         number(&s, f->nargs);
         number(&s, f->nposonly);
         number(&s, f->nkwonly);
-        number(&s, (uint64_t)f->varargs << 2 | (uint64_t)f->varkw << 1 | (f->inline_always != 0));
+        number(&s, (uint64_t)f->parallel << 3 | (uint64_t)f->varargs << 2 | (uint64_t)f->varkw << 1 |
+                       (f->inline_always != 0));
         objects(&s, f->defaults, f->nargs + f->nkwonly);
         code(&s, f->code);
     }

@@ -56,10 +56,10 @@ static bool host_poll(void *self) {
 
 /* --- what the snapshot asks --- */
 
-static PyObject *freeze_unwrap(void *self, PyObject *o, bool *inline_always) {
+static PyObject *freeze_unwrap(void *self, PyObject *o, tr_wishes *out) {
     PyObject *fn = tr_function_unwrap(self, o);
     if (fn)
-        *inline_always = ((tr_function *)o)->opts.inline_always;
+        *out = (tr_wishes){((tr_function *)o)->opts.inline_always, ((tr_function *)o)->opts.parallel};
     return fn;
 }
 

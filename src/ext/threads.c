@@ -164,6 +164,12 @@ static PyObject *pool_launch(PyObject *module, PyObject *args) {
     return PyFloat_FromDouble((double)took * 1e-9);
 }
 
+/* prange as Python itself runs it. */
+static PyObject *prange(PyObject *module, PyObject *args) {
+    (void)module;
+    return PyObject_CallObject((PyObject *)&PyRange_Type, args);
+}
+
 /* --- the module --- */
 
 PyDoc_STRVAR(
@@ -185,11 +191,20 @@ PyDoc_STRVAR(
     "Returns\n-------\nint\n    From 0 to get_num_threads() - 1, different for each thread in one region; 0 "
     "outside of any.");
 
+PyDoc_STRVAR(prange_doc, "prange([start,] stop[, step])\n--\n\n"
+                         "A range whose loop runs on all cores in a function compiled with "
+                         "``parallel=True``; a plain range elsewhere.\n\n"
+                         "The index is a signed integer. Reductions with ``+ - * / & | min max and or`` are "
+                         "found; a loop whose iterations depend\n"
+                         "on each other is refused.\n\n"
+                         "Returns\n-------\nrange");
+
 bool tr_threads_add(PyObject *module) {
     static PyMethodDef methods[] = {
         {"get_num_threads", get_num_threads, METH_NOARGS, get_doc},
         {"set_num_threads", set_num_threads, METH_O, set_doc},
         {"get_thread_id", get_thread_id, METH_NOARGS, id_doc},
+        {"prange", prange, METH_VARARGS, prange_doc},
         {"_set_pool_size", set_pool_size, METH_VARARGS, NULL},
         {"_pool_size", pool_size, METH_NOARGS, NULL},
         {"_pool_run", pool_run, METH_VARARGS, NULL},

@@ -25,9 +25,9 @@ typedef struct tr_em {
     tr_ctx *ctx;
     tr_tytab *types;
     tr_prog *prog;
-    bool dry;
-    tr_bld b;       /* real runs: where code goes; b.blk may change when a template makes blocks */
-    tr_place place; /* of the operation being emitted */
+    bool dry, parallel; /* parallel: prange loops of this function run on all cores */
+    tr_bld b;           /* real runs: where code goes; b.blk may change when a template makes blocks */
+    tr_place place;     /* of the operation being emitted */
     tr_span op_span;
     /* Calls any callable value: set by infer/. */
     bool (*call)(struct tr_em *e, tr_tv callee, const struct tr_args *args, tr_tv *out);

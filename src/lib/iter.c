@@ -93,7 +93,11 @@ bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n) {
 
 bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
     switch (it.ty->kind) {
-    case TR_TY_RANGE: *n = range_len(e, it); return true;
+    case TR_TY_RANGE:
+        *n = range_len(e, it);
+        if (it.ty->sub && e->parallel)
+            *n = tr_em_op1(e, TR_OP_PRANGE, *n);
+        return true;
     case TR_TY_TUPLE: *n = tr_em_lit(e, tr_obj_int(&e->ctx->arena, it.ty->n)); return true;
     case TR_TY_ARRAY: *n = tr_em_dim(e, it, 0); return true;
     case TR_TY_ITER: break;

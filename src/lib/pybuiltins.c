@@ -297,7 +297,7 @@ bool tr_lib_py_anyall(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_py_range(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (c->nvar < 1 || c->nvar > 3)
-        return tr_em_error(e, "range expected 1 to 3 arguments, got %u", c->nvar);
+        return tr_em_error(e, "%s expected 1 to 3 arguments, got %u", c->aux ? "prange" : "range", c->nvar);
     tr_tv part[3] = {tr_em_i64(e, 0), tr_em_i64(e, 0), tr_em_i64(e, 1)};
     int64_t step = 1;
     bool all_u64 = false;
@@ -318,6 +318,8 @@ bool tr_lib_py_range(tr_em *e, const tr_bcall *c, tr_tv *out) {
                     "range() arg 3 must not be zero", 0, NULL);
     const tr_ty *ty =
         tr_ty_range(e->types, tr_fam_ty(e, all_u64 ? TR_TY_U64 : TR_TY_I64), known && step == 1);
+    if (c->aux) /* a prange: its index is always signed */
+        ty = tr_ty_prange(e->types, tr_fam_ty(e, TR_TY_I64), known && step == 1);
     *out = tr_em_make(e, ty, 3, part);
     return true;
 }

@@ -181,6 +181,22 @@ static void lower_alloc(tr_lf *w, tr_val v, const tr_ins *in) {
 
 /* --- counting --- */
 
+/* The count at `at` after adding or taking one. */
+static lv count_by_one(tr_lf *w, lv at, bool retain) {
+    tr_lm *m = w->m;
+    lv one = l_int(m->i64, retain ? 1 : -1), n;
+    if (m->atomic_counts) {
+        n = LLVMBuildAtomicRMW(w->b, LLVMAtomicRMWBinOpAdd, at, one, LLVMAtomicOrderingAcquireRelease, 0);
+        tr_lower_tag(m, n, true);
+        return l_add(w->b, n, one);
+    }
+    n = LLVMBuildLoad2(w->b, m->i64, at, "");
+    tr_lower_tag(m, n, true);
+    n = l_add(w->b, n, one);
+    tr_lower_tag(m, LLVMBuildStore(w->b, n, at), true);
+    return n;
+}
+
 static void count_one(tr_lf *w, lv owner, bool retain) {
     tr_lm *m = w->m;
     lv bits = LLVMBuildPtrToInt(w->b, owner, m->i64, "");
@@ -190,10 +206,7 @@ static void count_one(tr_lf *w, lv owner, bool retain) {
     LLVMBuildCondBr(w->b, counted, yes, done);
     l_at_end(w->b, yes);
     lv o = l_int(m->i64, offsetof(tr_mem, refs)), at = LLVMBuildInBoundsGEP2(w->b, m->i8, owner, &o, 1, "");
-    lv n = LLVMBuildLoad2(w->b, m->i64, at, "");
-    tr_lower_tag(m, n, true);
-    n = l_add(w->b, n, l_int(m->i64, retain ? 1 : -1));
-    tr_lower_tag(m, LLVMBuildStore(w->b, n, at), true);
+    lv n = count_by_one(w, at, retain);
     if (!retain) {
         lb last = tr_lower_block(w, "free");
         LLVMBuildCondBr(w->b, l_icmp(w->b, LLVMIntEQ, n, l_int(m->i64, 0)), last, done);

@@ -305,6 +305,7 @@ static void lower_ins(tr_lf *w, tr_val v) {
         break;
     case TR_OP_RE: tr_lower_set1(w, v, tr_lower_parts(w, in->args[0])[0]); break;
     case TR_OP_IM: tr_lower_set1(w, v, tr_lower_parts(w, in->args[0])[1]); break;
+    case TR_OP_PRANGE: tr_lower_set1(w, v, tr_lower_parts(w, in->args[0])[0]); break;
     case TR_OP_MATH: tr_lower_math(w, v, in); break;
     case TR_OP_DIM:
     case TR_OP_STRIDE:

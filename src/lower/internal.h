@@ -54,6 +54,7 @@ typedef struct tr_lm {
     lv trace_fn;
     TR_VEC(lv) variants;   /* vector variants of functions, which nothing calls yet */
     struct tr_ldebug *dbg; /* NULL unless opts.debug */
+    bool atomic_counts;    /* threads may count references of one block at the same time */
     bool complex;          /* tr_lower_made */
     bool failed;
 } tr_lm;

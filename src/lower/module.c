@@ -150,29 +150,32 @@ lt tr_lower_elem(const tr_lm *m, const tr_ty *t) {
 typedef struct graph {
     tr_bits *calls; /* per instance: those it calls, directly or (after closing) at any distance */
     uint32_t n;
+    bool atomic;
 } graph;
 
-static void add_calls(graph *g, uint32_t from, const tr_fn *f) {
+/* `threads`: f is run by several. What it captures is theirs together, so counting its references must be atomic then. */
+static void add_calls(graph *g, uint32_t from, const tr_fn *f, bool threads) {
     for (uint32_t v = 0; v < f->ins.n; v++) {
         const tr_ins *in = tr_at(f, v);
         if (in->blk == TR_NOBLK)
             continue;
         if (in->op == TR_OP_CALL && in->imm.fn < g->n)
             tr_bits_set(&g->calls[from], in->imm.fn);
+        g->atomic = g->atomic || (threads && (in->op == TR_OP_CALL || in->op == TR_OP_RETAIN));
         for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-            add_calls(g, from, tr_pat_fn(in->imm.pat, k));
+            add_calls(g, from, tr_pat_fn(in->imm.pat, k), threads || in->imm.pat->par);
     }
 }
 
 /* Transitive closure by Warshall's method: a row operation per pair, cheap for the hundreds of instances a program has. */
 static void find_called(tr_lm *m) {
-    graph g = {TR_NEW_N(&m->ctx->arena, tr_bits, m->prog->insts.n), m->prog->insts.n};
+    graph g = {TR_NEW_N(&m->ctx->arena, tr_bits, m->prog->insts.n), m->prog->insts.n, false};
     for (uint32_t i = 0; i < g.n; i++) {
         const tr_fn *f = m->prog->insts.d[i].fn;
         g.calls[i] = tr_bits_new(&m->ctx->arena, g.n);
         if (!f)
             continue;
-        add_calls(&g, i, f);
+        add_calls(&g, i, f, false);
         m->insts[i].large = tr_lower_stack_bytes(f) > 0;
     }
     for (uint32_t k = 0; k < g.n; k++)
@@ -182,6 +185,7 @@ static void find_called(tr_lm *m) {
                 m->insts[i].large |= m->insts[k].large;
             }
     uint32_t root = m->prog->root;
+    m->atomic_counts = g.atomic;
     for (uint32_t i = 0; i < g.n; i++) {
         m->insts[i].called = tr_bits_get(&g.calls[root], i);
         m->insts[i].recursive = tr_bits_get(&g.calls[i], i);

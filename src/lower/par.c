@@ -191,8 +191,35 @@ static unsigned cost_of(const tr_fn *lam) {
     return n;
 }
 
+/* Rounds of unknown length: a loop, a call, or a pattern in each. */
+static bool is_heavy(tr_fn *lam) {
+    tr_cfg_compute(lam);
+    for (uint32_t i = 0; i < lam->rpo.n; i++) {
+        const tr_ins *t = tr_term(lam, lam->rpo.d[i]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++)
+            if (tr_blk_at(lam, t->imm.succ[s].to)->rpo <= i)
+                return true;
+        for (tr_val v = tr_blk_at(lam, lam->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(lam, v)->next)
+            if (tr_at(lam, v)->op == TR_OP_CALL || tr_at(lam, v)->op == TR_OP_PATTERN)
+                return true;
+    }
+    return false;
+}
+
+/* A prange loop is no line of elements: any number of rounds may be a range, and a heavy one is a range by itself. */
+static lv region_grain(tr_lpat *s, lv n) {
+    tr_lf *w = s->w;
+    enum { ALONE = 1 << 20 };
+    lv args[] = {n, l_int(w->m->i64, 0), l_int(w->m->i64, is_heavy(s->p->lam) ? ALONE : cost_of(s->p->lam))};
+    lv out = NULL;
+    tr_lower_rt(w, TR_RT_GRAIN, 3, args, NULL, &out);
+    return out;
+}
+
 static lv call_grain(tr_lpat *s, lv n) {
     tr_lf *w = s->w;
+    if (s->p->nin + s->p->nout + s->p->neout == 0)
+        return region_grain(s, n);
     lv inner = l_int(w->m->i64, 1), out = NULL;
     for (unsigned k = 0; k < s->ndim; k++)
         if (s->axis[k] != s->outer)

@@ -86,10 +86,10 @@ static bool check_block(checker *c, tr_bid b) {
     for (uint32_t s = 0; s < tr_nsucc(tr_at(f, t)); s++)
         if (!check_jump(c, &tr_at(f, t)->imm.succ[s]))
             return false;
-    if (tr_at(f, t)->op != TR_OP_RET)
+    if (tr_at(f, t)->op != TR_OP_RET && tr_at(f, t)->op != TR_OP_YIELD)
         return true;
-    tr_val v = tr_arg(f, t, 0);
-    if (tr_own_has_arrays(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)) && !take(c, v))
+    tr_val v = tr_at(f, t)->op == TR_OP_RET ? tr_arg(f, t, 0) : TR_NOVAL;
+    if (v != TR_NOVAL && tr_own_has_arrays(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)) && !take(c, v))
         return false;
     for (tr_val k = 0; k < f->ins.n; k++)
         if (c->held[k])

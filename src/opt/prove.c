@@ -115,6 +115,7 @@ static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *
         *lo = 0;
         *hi = TR_MAX_DIM;
         break;
+    case TR_OP_PRANGE: range_in(f, in->args[0], depth - 1, lo, hi); break;
     case TR_OP_CONV:
         if (!tr_opt_is_int_type(tr_at(f, in->args[0])->ty))
             break;
@@ -222,6 +223,7 @@ static tr_lin linearize(tr_prover *p, tr_val v, int depth) {
         return tr_lin_val(v);
     switch ((tr_op)in->op) {
     case TR_OP_CONV: return lin_conv(p, v, depth);
+    case TR_OP_PRANGE: return linearize(p, in->args[0], depth);
     case TR_OP_ADD:
     case TR_OP_SUB: return lin_sum(p, v, depth);
     case TR_OP_NEG: return lin_scaled(p, v, in->args[0], -1, depth);

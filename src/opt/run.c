@@ -13,7 +13,7 @@
 static const char pipeline[] = "simplify,fold,hoist,cse,dce|"
                                "inline,simplify,fold,hoist,cse,simplify,dce|"
                                "agree,fold,cse,fuse,simplify,dce|"
-                               "bounds,fold,simplify,dce,rotate|"
+                               "bounds,fold,simplify,dce,prange,rotate|"
                                "own";
 
 typedef struct pass {
@@ -58,6 +58,17 @@ static bool same_after_reading(tr_prog *p, tr_fn *f, const char *name) {
     return ok;
 }
 
+static bool check_own(tr_prog *p, tr_fn *f) {
+    const char *why;
+    bool ok = tr_own_check(f, &why) || tr_fail(p->ctx, TR_ERR_INTERNAL, "%s: %s", f->name, why);
+    for (uint32_t i = 0; ok && i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            for (unsigned k = 0; ok && tr_at(f, v)->op == TR_OP_PATTERN && tr_pat_fn(tr_at(f, v)->imm.pat, k);
+                 k++)
+                ok = check_own(p, tr_pat_fn(tr_at(f, v)->imm.pat, k));
+    return ok;
+}
+
 static bool check(tr_prog *p, tr_fn *f, const char *name) {
     tr_sb report;
     tr_sb_init(&report);
@@ -65,9 +76,7 @@ static bool check(tr_prog *p, tr_fn *f, const char *name) {
     if (!ok)
         tr_fail(p->ctx, TR_ERR_INTERNAL, "%s made wrong IR:\n%s", name, report.d);
     tr_sb_fini(&report);
-    const char *why;
-    if (ok && !strcmp(name, "own") && !tr_own_check(f, &why))
-        ok = tr_fail(p->ctx, TR_ERR_INTERNAL, "%s: %s", f->name, why);
+    ok = ok && (strcmp(name, "own") || check_own(p, f));
     return ok && (f->is_lambda || same_after_reading(p, f, name));
 }
 
@@ -103,8 +112,11 @@ static bool run_nested(tr_prog *p, tr_fn *f, const pass *ps) {
 }
 
 static bool run_pass(tr_prog *p, tr_fn *f, const pass *ps) {
+    uint32_t errs = p->ctx->nerrs;
     if (tr_dump_skips(&p->ctx->dump, ps->name) || !run_nested(p, f, ps))
         return true;
+    if (p->ctx->nerrs > errs)
+        return false;
     dump(p, f, ps->name);
     return !p->ctx->dump.verify || check(p, f, ps->name);
 }

@@ -108,9 +108,11 @@ static const tr_ty *read_exc(reader *r) {
     return tr_ty_exc(r->t, cls, items.n, items.d);
 }
 
-static const tr_ty *read_range(reader *r, bool step1) {
+static const tr_ty *read_range(reader *r, bool step1, bool parallel) {
     const tr_ty *elem = read_type(r);
-    return elem && tr_ty_is_int(elem) && tr_rd_accept(&r->in, ')') ? tr_ty_range(r->t, elem, step1) : NULL;
+    if (!elem || !tr_ty_is_int(elem) || !tr_rd_accept(&r->in, ')'))
+        return NULL;
+    return parallel ? tr_ty_prange(r->t, elem, step1) : tr_ty_range(r->t, elem, step1);
 }
 
 /* word "(" ...: the types that look like calls. */
@@ -118,7 +120,9 @@ static const tr_ty *read_call(reader *r, const char *word) {
     static const char *const iters[] = {"enumerate", "zip", "reversed", "flat"}; /* ORDER ITERK */
     types items = {0};
     if (!strcmp(word, "range") || !strcmp(word, "range1"))
-        return read_range(r, word[5] != 0);
+        return read_range(r, word[5] != 0, false);
+    if (!strcmp(word, "prange") || !strcmp(word, "prange1"))
+        return read_range(r, word[6] != 0, true);
     if (!strcmp(word, "closure"))
         return read_closure(r);
     if (!strcmp(word, "method"))

@@ -353,6 +353,10 @@ const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1) {
     return intern(t, &(tr_ty){.kind = TR_TY_RANGE, .n = step1, .elem = elem});
 }
 
+const tr_ty *tr_ty_prange(tr_tytab *t, const tr_ty *elem, bool step1) {
+    return intern(t, &(tr_ty){.kind = TR_TY_RANGE, .n = step1, .sub = 1, .elem = elem});
+}
+
 const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, const tr_ty *step) {
     return with_items(t, (tr_ty){.kind = TR_TY_SLICE}, 3, (const tr_ty *const[]){start, stop, step});
 }

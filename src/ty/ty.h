@@ -45,7 +45,7 @@ typedef enum tr_tyk {
     TR_TY_NONE = TR_TY__SCALARS, /* also "no result" */
     TR_TY_TUPLE,                 /* items; `fields` names them for a named tuple */
     TR_TY_ARRAY,                 /* elem, ndim, layout, readonly */
-    TR_TY_RANGE, /* start, stop, step as int64; `elem` is the item type; `n` = 1 when step is known to be 1 */
+    TR_TY_RANGE, /* start, stop, step as int64; `elem` is the item type; `n` = 1 when step is known to be 1; `sub` = 1: a prange */
     TR_TY_SLICE, /* items: types of start, stop, step (NONE or I64) */
     TR_TY_LIT,   /* a compile-time value: lit */
     TR_TY_ITER, /* enumerate, zip, reversed, flat: sub says which; items are the underlying iterables (enumerate: int64 start, iterable) */
@@ -65,7 +65,7 @@ struct tr_ty {
     uint8_t kind; /* tr_tyk */
     uint8_t weak;
     uint8_t ndim, layout, readonly; /* ARRAY */
-    uint8_t sub;                    /* ITER: tr_iterk */
+    uint8_t sub;                    /* ITER: tr_iterk; RANGE: see above */
     uint16_t local;                 /* 1: belongs to a compilation's own table */
     uint32_t id;                    /* dense number within its table; local ones start at 1 << 30 */
     uint32_t n;                     /* number of items; RANGE: see above */
@@ -99,6 +99,7 @@ bool tr_ty_is_list(const tr_ty *t);
 bool tr_ty_has_list(const tr_ty *t);
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
 const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1);
+const tr_ty *tr_ty_prange(tr_tytab *t, const tr_ty *elem, bool step1);
 const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, const tr_ty *step);
 const tr_ty *tr_ty_lit(tr_tytab *t,
                        const struct tr_obj *lit); /* interned by value for scalars/strings, else by pointer */

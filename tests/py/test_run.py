@@ -139,7 +139,7 @@ def test_numba_rules_of_promotion(tmp_path):
     [
         ("@cuda.jit\ndef f(x): pass", "numba.cuda.jit"),
         ("cuda.is_available()", "numba.cuda.is_available"),
-        ("for i in prange(3): pass", "numba.prange"),
+        ("for i in cuda.devices(): pass", "numba.cuda.devices"),
         ("from numba.typed import List; List()", "numba.typed.List"),
         (
             "import numba.cuda.random as r; r.create_xoroshiro128p_states(1, 2)",
@@ -147,7 +147,7 @@ def test_numba_rules_of_promotion(tmp_path):
         ),
         ("from numba.experimental import jitclass; jitclass([])", "numba.experimental.jitclass"),
         ("cuda.threadIdx.x + 1", "unsupported operand"),
-        ("if prange: pass", "numba.prange"),
+        ("if cuda.gpus: pass", "numba.cuda.gpus"),
     ],
 )
 def test_what_is_missing_fails_when_it_is_used(tmp_path, use, name):
@@ -162,11 +162,12 @@ def test_prange_inside_a_function(tmp_path):
         "run",
         script(
             tmp_path,
-            "from numba import njit, prange\n@njit\ndef f(n):\n    s = 0\n"
-            "    for i in prange(n):\n        s += i\n    return s\nf(3)",
+            "import numba\nfrom numba import njit, prange\nfor options in ({}, {'parallel': True}, {'parallel': {'fusion': True}}):\n"
+            "    @njit(**options)\n    def f(n):\n        s = 0\n"
+            "        for i in numba.prange(n):\n            s += i\n        return s\n    print(f(5))\nprint(list(prange(1, 3)))",
         ),
     )
-    assert r.returncode == 1 and "prange" in r.stderr
+    assert r.returncode == 0 and r.stdout == "10\n10\n10\n[1, 2]\n"
 
 
 def test_arguments_and_path(tmp_path):
@@ -213,6 +214,6 @@ def test_dump_variable(tmp_path):
 
 
 def test_treadles_own_names_that_come_later():
-    code = "import treadle; from treadle import cuda, prange; print(prange); prange(3)"
+    code = "import treadle; from treadle import cuda, parallel; print(parallel); parallel.map(3)"
     r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert r.returncode == 1 and "UnsupportedError: Treadle does not have treadle.prange" in r.stderr
+    assert r.returncode == 1 and "UnsupportedError: Treadle does not have treadle.parallel.map" in r.stderr

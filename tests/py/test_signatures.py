@@ -220,7 +220,7 @@ def test_options(options):
     "options, error, text",
     [
         ({"nopyhton": True}, TypeError, "unknown option 'nopyhton'; there are nopython"),
-        ({"parallel": True}, TypeError, "'parallel' is not supported"),
+        ({"parallel": 2}, TypeError, "parallel must be True or False"),
         ({"forceobj": True}, TypeError, "no object mode"),
         ({"looplift": True}, TypeError, "no object mode"),
         ({"locals": {}}, TypeError, "declare types with a signature"),

@@ -1,0 +1,38 @@
+/* A loop over a prange, as prange.c hands it to its helpers: what is carried from one iteration to the next, through values
+ * (reduction.c) and through memory (depend.c). */
+#ifndef TR_OPT_PLOOP_H
+#define TR_OPT_PLOOP_H
+
+#include "opt/priv.h"
+
+typedef struct tr_ploop {
+    tr_prog *p;
+    tr_fn *f;
+    tr_bid header, body, exit; /* the header's terminator leads to the latter two */
+    tr_val counter, length;    /* param of the header, from 0 by 1; number of iterations */
+    uint32_t counter_at;       /* index of that param */
+    tr_u32s
+        blks; /* header first, then all that an iteration runs, in reverse post-order; blocks that end in `raise` included */
+    uint8_t *in;         /* per block: is it in blks? */
+    const tr_loop *loop; /* the natural loop, one of `loops` */
+    const tr_loops *loops;
+    const uint32_t *innermost; /* per block: its innermost loop */
+} tr_ploop;
+
+/* --- reduction.c --- */
+
+typedef struct tr_preduction {
+    tr_redk kind;
+    /* When it is none: an instruction that uses the iteration before's value (TR_NOVAL: there is no such use), and one that makes the next
+     * value (TR_NOVAL: a constant). */
+    tr_val read, write;
+    /* In the loop, every value in `chain` is the param and contributions, joined by `kind`. */
+    uint8_t *chain;
+} tr_preduction;
+
+/* Is param number `index` of the header a reduction? */
+bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out);
+/* What leaves the other side as it is: -0.0, 1, the largest number ... */
+tr_val tr_reduction_identity(tr_fn *f, tr_redk kind, const tr_ty *t);
+
+#endif

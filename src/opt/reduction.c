@@ -1,0 +1,429 @@
+/* Reductions of a prange loop: which params of its header only collect.
+ *
+ * A param p is a reduction when every value that is made from it is p joined with values that do not depend on it, by one and the same
+ * operation: sums and products directly, through branches and inner loops; `if x > p: p = x` and min(p, x); flags. So if p starts
+ * from the operation's neutral value, an iteration's last value is its contribution, and the loop's body serves as it stands.
+ *
+ * The set of values made from p (`chain`) is grown first; then each use of one must be of a known form. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "opt/ploop.h"
+
+enum { IN_CHAIN = 1, IS_TEST = 2 }; /* of a value: p and contributions; a comparison with such a value */
+
+typedef struct seen_edge {
+    tr_bid from;
+    uint32_t succ, at;
+} seen_edge;
+
+typedef struct red {
+    const tr_ploop *l;
+    tr_fn *f;
+    uint32_t index;
+    uint8_t *is; /* per value */
+    bool any;    /* kind is known */
+    tr_redk kind;
+    TR_VEC(seen_edge) fine; /* edges that pass another value where a chain value might be passed */
+    tr_val bad;
+} red;
+
+static bool in_chain(const red *r, tr_val v) {
+    return r->is[v] == IN_CHAIN;
+}
+
+static const tr_ty *type_of(const red *r, tr_val v) {
+    return tr_at(r->f, v)->ty;
+}
+
+/* --- growing --- */
+
+static bool is_joining(const tr_ins *in) {
+    switch ((tr_op)in->op) {
+    case TR_OP_ADD:
+    case TR_OP_SUB:
+    case TR_OP_MUL:
+    case TR_OP_DIV:
+    case TR_OP_AND:
+    case TR_OP_OR: return true;
+    default: return false;
+    }
+}
+
+static bool mark(red *r, tr_val v, uint8_t as) {
+    if (r->is[v])
+        return false;
+    r->is[v] = as;
+    return true;
+}
+
+static bool grow_ins(red *r, tr_val v) {
+    const tr_ins *in = tr_at(r->f, v);
+    bool changed = false;
+    if (in->nargs == 2 && (in_chain(r, in->args[0]) || in_chain(r, in->args[1]))) {
+        if (is_joining(in))
+            changed = mark(r, v, IN_CHAIN);
+        else if (in->op == TR_OP_CMP)
+            changed = mark(r, v, IS_TEST);
+    }
+    if (in->op == TR_OP_SELECT && (in_chain(r, in->args[1]) || in_chain(r, in->args[2]) ||
+                                   (in_chain(r, in->args[0]) && in->ty->kind == TR_TY_BOOL)))
+        changed |= mark(r, v, IN_CHAIN);
+    for (uint32_t s = 0; s < tr_nsucc(in); s++) {
+        const tr_edge *e = &in->imm.succ[s];
+        for (uint32_t k = 0; r->l->in[e->to] && e->to != r->l->header && k < e->n; k++)
+            if (in_chain(r, e->args[k]))
+                changed |= mark(r, tr_blk_at(r->f, e->to)->params.d[k], IN_CHAIN);
+    }
+    return changed;
+}
+
+static void grow(red *r) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < r->l->blks.n; i++)
+            for (tr_val v = tr_blk_at(r->f, r->l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(r->f, v)->next)
+                changed |= grow_ins(r, v);
+    }
+}
+
+/* --- forms --- */
+
+static bool set_kind(red *r, tr_redk k) {
+    if (r->any && r->kind != k)
+        return false;
+    r->any = true;
+    r->kind = k;
+    return true;
+}
+
+/* One operand is of the chain; the left one, where the order matters. */
+static bool check_join(red *r, const tr_ins *in) {
+    const tr_ty *t = in->ty;
+    bool left = in_chain(r, in->args[0]), right = in_chain(r, in->args[1]);
+    if (left && right)
+        return false;
+    switch ((tr_op)in->op) {
+    case TR_OP_ADD: return set_kind(r, TR_RED_ADD);
+    case TR_OP_SUB: return left && set_kind(r, TR_RED_ADD);
+    case TR_OP_MUL: return set_kind(r, TR_RED_MUL);
+    case TR_OP_DIV: return left && tr_ty_is_float(t) && set_kind(r, TR_RED_MUL);
+    case TR_OP_AND: return set_kind(r, TR_RED_AND);
+    default: return set_kind(r, TR_RED_OR);
+    }
+}
+
+/* `p = True`, `p = False` */
+static bool is_flag(red *r, tr_val v) {
+    int64_t k;
+    return type_of(r, v)->kind == TR_TY_BOOL && tr_get_int(r->f, v, &k) &&
+           set_kind(r, k ? TR_RED_OR : TR_RED_AND);
+}
+
+static bool writes_after(const tr_fn *f, tr_val v) {
+    for (v = tr_at(f, v)->next; v != TR_NOVAL; v = tr_at(f, v)->next)
+        if (tr_ins_effects(tr_at(f, v)) & (E_WRITE | E_SIDE))
+            return true;
+    return false;
+}
+
+/* Computed in the same way. Elements may be loaded twice, if `first` stands in the block that decides and nothing is written
+ * between; the block where `again` stands writes nothing. */
+static bool same(const tr_fn *f, tr_val first, tr_val again, int depth) {
+    const tr_ins *x = tr_at(f, first), *y = tr_at(f, again);
+    if (first == again)
+        return true;
+    if (depth == 0 || x->op != y->op || x->nargs != y->nargs || x->ty != y->ty || x->sub != y->sub)
+        return false;
+    bool load = x->op == TR_OP_LOAD && !writes_after(f, first);
+    bool pure = tr_opt_is_pure(x) &&
+                (!x->nargs || x->op == TR_OP_CONV || x->op == TR_OP_MATH || x->op == TR_OP_ABS ||
+                 x->op == TR_OP_NEG || x->op == TR_OP_ADD || x->op == TR_OP_SUB || x->op == TR_OP_MUL);
+    for (uint32_t i = 0; i < x->nargs && (load || pure); i++)
+        if (!same(f, x->args[i], y->args[i], depth - 1))
+            return false;
+    return load || pure;
+}
+
+/* The choice between `other` and the chain's value, by a comparison of both: `taken` says whether the comparison holds where `other`
+ * is chosen. */
+static bool check_extreme(red *r, tr_val test, bool taken, tr_val chain, tr_val other) {
+    const tr_ins *c = tr_at(r->f, test);
+    bool left = in_chain(r, c->args[0]);
+    if (r->is[test] != IS_TEST || (left && in_chain(r, c->args[1])) || c->args[left ? 0 : 1] != chain ||
+        !same(r->f, c->args[left ? 1 : 0], other, 4) || c->sub == TR_CMP_EQ || c->sub == TR_CMP_NE ||
+        tr_ty_is_complex(type_of(r, chain)))
+        return false;
+    bool less = c->sub == TR_CMP_LT || c->sub == TR_CMP_LE; /* args[0] is the smaller one when it holds */
+    return set_kind(r, (less == !left) == taken ? TR_RED_MIN : TR_RED_MAX);
+}
+
+static bool check_select(red *r, const tr_ins *in) {
+    tr_val c = in->args[0], x = in->args[1], y = in->args[2];
+    int64_t k;
+    if (r->is[c] == IS_TEST)
+        return in_chain(r, x) != in_chain(r, y) &&
+               (in_chain(r, y) ? check_extreme(r, c, true, y, x) : check_extreme(r, c, false, x, y));
+    if (in_chain(r, c) && in->ty->kind != TR_TY_BOOL)
+        return false;
+    if (in_chain(r, c)) { /* `p or y`, `p and x` */
+        if (!in_chain(r, y) && (x == c || (tr_get_int(r->f, x, &k) && k)))
+            return set_kind(r, TR_RED_OR);
+        return !in_chain(r, x) && (y == c || (tr_get_int(r->f, y, &k) && !k)) && set_kind(r, TR_RED_AND);
+    }
+    return (in_chain(r, x) || is_flag(r, x)) && (in_chain(r, y) || is_flag(r, y));
+}
+
+/* --- branches that depend on the chain --- */
+
+typedef struct way {
+    tr_bid from, to; /* the jump to where both ways meet */
+    uint32_t succ;
+    const tr_edge *e;
+} way;
+
+/* From edge s of block b: through one block that is there for this way alone and whose running or not makes no difference. */
+static way follow(const red *r, tr_bid b, uint32_t s, uint8_t effects) {
+    const tr_fn *f = r->f;
+    way w = {b, tr_term(f, b)->imm.succ[s].to, s, &tr_term(f, b)->imm.succ[s]};
+    const tr_blk *blk = tr_blk_at(f, w.to);
+    if (!r->l->in[w.to] || w.to == r->l->header || blk->preds.n != 1 || tr_term(f, w.to)->op != TR_OP_BR)
+        return w;
+    for (tr_val v = blk->first; v != blk->last; v = tr_at(f, v)->next)
+        if (tr_ins_effects(tr_at(f, v)) & ~effects)
+            return w;
+    return (way){w.to, tr_term(f, w.to)->imm.succ[0].to, 0, &tr_term(f, w.to)->imm.succ[0]};
+}
+
+static void accept(red *r, const way *w, uint32_t at) {
+    tr_vec_push(&r->f->ctx->arena, &r->fine, ((seen_edge){w->from, w->succ, at}));
+}
+
+/* Both ways meet at once and differ in nothing but one value: what the chain's goes on with. */
+static bool only_difference(const red *r, const way *t, const way *e, uint32_t *at) {
+    bool found = false;
+    if (t->to != e->to || !r->l->in[t->to])
+        return false;
+    for (uint32_t k = 0; k < t->e->n; k++) {
+        if (t->e->args[k] == e->e->args[k])
+            continue;
+        if (found ||
+            (t->to == r->l->header ? k != r->index : !in_chain(r, tr_blk_at(r->f, t->to)->params.d[k])))
+            return false;
+        found = true;
+        *at = k;
+    }
+    return found;
+}
+
+/* `if x > p: p = x` */
+static bool check_test_branch(red *r, tr_bid b, tr_val c) {
+    way t = follow(r, b, 0, E_READ), e = follow(r, b, 1, E_READ);
+    uint32_t at;
+    if (!only_difference(r, &t, &e, &at))
+        return false;
+    tr_val x = t.e->args[at], y = e.e->args[at];
+    if (in_chain(r, x) == in_chain(r, y))
+        return false;
+    bool other_first = in_chain(r, y);
+    if (!(other_first ? check_extreme(r, c, true, y, x) : check_extreme(r, c, false, x, y)))
+        return false;
+    accept(r, other_first ? &t : &e, at);
+    return true;
+}
+
+/* `p = p or x`, `p = p and x`: x is evaluated whatever p is. */
+static bool check_flag_branch(red *r, tr_bid b, tr_val p) {
+    way t = follow(r, b, 0, E_READ | E_RAISE), e = follow(r, b, 1, E_READ | E_RAISE);
+    uint32_t at;
+    int64_t k;
+    if (!only_difference(r, &t, &e, &at))
+        return false;
+    tr_val x = t.e->args[at], y = e.e->args[at];
+    if (!in_chain(r, y) && (x == p || (tr_get_int(r->f, x, &k) && k)) && set_kind(r, TR_RED_OR)) {
+        accept(r, &t, at);
+        accept(r, &e, at);
+        return true;
+    }
+    if (in_chain(r, x) || !(y == p || (tr_get_int(r->f, y, &k) && !k)) || !set_kind(r, TR_RED_AND))
+        return false;
+    accept(r, &t, at);
+    accept(r, &e, at);
+    return true;
+}
+
+/* --- all uses --- */
+
+static bool uses_any(const red *r, const tr_ins *in) {
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (r->is[in->args[k]])
+            return true;
+    return false;
+}
+
+static bool check_use(red *r, tr_val v) {
+    const tr_ins *in = tr_at(r->f, v);
+    if (!uses_any(r, in))
+        return true;
+    if (in->op == TR_OP_SELECT)
+        return check_select(r, in);
+    if (in->op == TR_OP_CBR)
+        return r->is[in->args[0]] == IS_TEST ? check_test_branch(r, in->blk, in->args[0])
+                                             : check_flag_branch(r, in->blk, in->args[0]);
+    if (in->op == TR_OP_CMP) /* its own uses are looked at where they stand */
+        return r->is[in->args[0]] != IS_TEST && r->is[in->args[1]] != IS_TEST;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (r->is[in->args[k]] == IS_TEST)
+            return false;
+    return is_joining(in) && check_join(r, in);
+}
+
+static bool is_fine(const red *r, tr_bid from, uint32_t succ, uint32_t at) {
+    for (uint32_t i = 0; i < r->fine.n; i++)
+        if (r->fine.d[i].from == from && r->fine.d[i].succ == succ && r->fine.d[i].at == at)
+            return true;
+    return false;
+}
+
+/* Values that jumps pass: a chain value where one belongs and nowhere else. */
+static bool check_edges(red *r, tr_bid b) {
+    const tr_ins *t = tr_term(r->f, b);
+    for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+        const tr_edge *e = &t->imm.succ[s];
+        if (!r->l->in[e->to])
+            continue;
+        for (uint32_t k = 0; k < e->n; k++) {
+            bool head = e->to == r->l->header;
+            bool wants = head ? k == r->index : in_chain(r, tr_blk_at(r->f, e->to)->params.d[k]);
+            bool has = in_chain(r, e->args[k]);
+            if (r->is[e->args[k]] == IS_TEST || (has && !wants) ||
+                (wants && !has && !is_fine(r, b, s, k) && !is_flag(r, e->args[k])))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool check(red *r) {
+    for (uint32_t i = 0; i < r->l->blks.n; i++) {
+        tr_bid b = r->l->blks.d[i];
+        for (tr_val v = tr_blk_at(r->f, b)->first; v != TR_NOVAL; v = tr_at(r->f, v)->next)
+            if (!check_use(r, v)) {
+                r->bad = v;
+                return false;
+            }
+    }
+    for (uint32_t i = 0; i < r->l->blks.n; i++)
+        if (!check_edges(r, r->l->blks.d[i])) {
+            r->bad = tr_blk_at(r->f, r->l->blks.d[i])->last;
+            return false;
+        }
+    return true;
+}
+
+/* --- what to say when it is none --- */
+
+/* The first instruction that takes p or a chain value for something. */
+static tr_val reader(const red *r) {
+    tr_val p = tr_blk_at(r->f, r->l->header)->params.d[r->index];
+    for (uint32_t i = 0; i < r->l->blks.n; i++)
+        for (tr_val v = tr_blk_at(r->f, r->l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(r->f, v)->next) {
+            const tr_ins *in = tr_at(r->f, v);
+            for (uint32_t k = 0; k < in->nargs; k++)
+                if (in->args[k] == p)
+                    return v;
+        }
+    return r->bad != TR_NOVAL && uses_any(r, tr_at(r->f, r->bad)) ? r->bad : TR_NOVAL;
+}
+
+/* What makes the value of the next iteration: through arguments of blocks to an instruction. */
+static tr_val writer(const red *r, tr_val v, uint8_t *met) {
+    const tr_ins *in = tr_at(r->f, v);
+    if (met[v] || tr_is_const(in) || !r->l->in[in->blk])
+        return TR_NOVAL;
+    met[v] = 1;
+    if (in->op != TR_OP_PARAM)
+        return v;
+    const tr_blk *b = tr_blk_at(r->f, in->blk);
+    uint32_t at = 0;
+    while (b->params.d[at] != v)
+        at++;
+    for (uint32_t i = 0; i < b->preds.n && in->blk != r->l->header; i++) {
+        const tr_ins *t = tr_term(r->f, b->preds.d[i]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            tr_val w = t->imm.succ[s].to == in->blk ? writer(r, t->imm.succ[s].args[at], met) : TR_NOVAL;
+            if (w != TR_NOVAL)
+                return w;
+        }
+    }
+    return TR_NOVAL;
+}
+
+static tr_val find_writer(const red *r) {
+    uint8_t *met = TR_NEW_N(&r->f->ctx->arena, uint8_t, r->f->ins.n + 1u);
+    const tr_blk *h = tr_blk_at(r->f, r->l->header);
+    for (uint32_t i = 0; i < h->preds.n; i++) {
+        const tr_ins *t = tr_term(r->f, h->preds.d[i]);
+        for (uint32_t s = 0; r->l->in[h->preds.d[i]] && s < tr_nsucc(t); s++) {
+            tr_val w =
+                t->imm.succ[s].to == r->l->header ? writer(r, t->imm.succ[s].args[r->index], met) : TR_NOVAL;
+            if (w != TR_NOVAL)
+                return w;
+        }
+    }
+    return TR_NOVAL;
+}
+
+static bool suits(tr_redk k, const tr_ty *t) {
+    switch (k) {
+    case TR_RED_ADD:
+    case TR_RED_MUL: return tr_ty_is_scalar(t) && t->kind != TR_TY_BOOL;
+    case TR_RED_AND:
+    case TR_RED_OR: return tr_opt_is_int_type(t);
+    default: return tr_ty_is_scalar(t) && !tr_ty_is_complex(t) && t->kind != TR_TY_BOOL;
+    }
+}
+
+bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out) {
+    tr_val p = tr_blk_at(l->f, l->header)->params.d[index];
+    red r = {.l = l, .f = l->f, .index = index, .bad = TR_NOVAL};
+    r.is = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
+    r.is[p] = IN_CHAIN;
+    grow(&r);
+    bool ok = check(&r) && r.any && suits(r.kind, type_of(&r, p));
+    for (tr_val v = 0; v < l->f->ins.n; v++) /* comparisons are no part of the chain */
+        if (r.is[v] == IS_TEST && ok)
+            r.is[v] = 0;
+    *out = (tr_preduction){.kind = r.kind, .read = TR_NOVAL, .write = TR_NOVAL, .chain = r.is};
+    if (!ok) {
+        out->read = reader(&r);
+        out->write = find_writer(&r);
+    }
+    return ok;
+}
+
+/* --- neutral values --- */
+
+static int64_t least_int(const tr_ty *t) {
+    return tr_ty_class(t) == 'u' ? 0 : (int64_t)(~UINT64_C(0) << (8 * tr_ty_size(t) - 1));
+}
+
+tr_val tr_reduction_identity(tr_fn *f, tr_redk kind, const tr_ty *t) {
+    char c = tr_ty_class(t);
+    bool real = c == 'f', complex = c == 'c';
+    switch (kind) {
+    case TR_RED_ADD: /* -0.0 + x is x, bit for bit */
+        return real      ? tr_const_float(f, t, -0.0)
+               : complex ? tr_const_complex(f, t, -0.0, -0.0)
+                         : tr_const_int(f, t, 0);
+    case TR_RED_MUL:
+        return real      ? tr_const_float(f, t, 1.0)
+               : complex ? tr_const_complex(f, t, 1.0, 0.0)
+                         : tr_const_int(f, t, 1);
+    case TR_RED_MIN: return real ? tr_const_float(f, t, HUGE_VAL) : tr_const_int(f, t, ~least_int(t));
+    case TR_RED_MAX: return real ? tr_const_float(f, t, -HUGE_VAL) : tr_const_int(f, t, least_int(t));
+    case TR_RED_AND: return tr_const_int(f, t, -1);
+    default: return tr_const_int(f, t, 0);
+    }
+}

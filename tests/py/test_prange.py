@@ -1,0 +1,562 @@
+"""prange loops against the same function run by Python, for every number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import treadle
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from treadle import UnsupportedError, njit, prange
+
+
+@pytest.fixture(params=sorted({1, treadle.get_num_threads()}))
+def threads(request):
+    before = treadle.get_num_threads()
+    treadle.set_num_threads(request.param)
+    yield request.param
+    treadle.set_num_threads(before)
+
+
+def parallel(fn):
+    return njit(parallel=True)(fn)
+
+
+def check(f, *args, rel=1e-12):
+    """Compare results and what is written into arrays with Python's."""
+    mine = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    theirs = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    with np.errstate(all="ignore"):
+        want = f.py_func(*theirs)
+    got = f(*mine)
+    for g, w in [
+        *zip(mine, theirs, strict=True),
+        *(zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]),
+    ]:
+        if want is not None or g is not got:
+            np.testing.assert_allclose(g, w, rtol=rel, atol=0)
+
+
+SIZES = [0, 1, 2, 7, 255, 1000, 30_001]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_maps(n, threads):
+    @parallel
+    def f(a, out):
+        for i in prange(len(a)):
+            out[i] = a[i] * 2 + i
+
+    check(f, np.random.default_rng(n).standard_normal(n), np.zeros(n))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_reductions(n, threads):
+    @parallel
+    def f(a):
+        s = 10.0
+        p = 1.0
+        d = 0.0
+        q = 3.0
+        k = 0
+        for i in prange(len(a)):
+            s += a[i]
+            p *= 1 + a[i] / 1e6
+            d -= a[i] * a[i]
+            q /= 1 + a[i] / 1e7
+            k += 1
+        return s, p, d, q, k
+
+    check(f, np.random.default_rng(n).random(n))
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "u8"])
+def test_extremes(n, dtype, threads):
+    @parallel
+    def f(a, low, high):
+        m = low
+        k = low
+        x = high
+        y = high
+        for i in prange(len(a)):
+            m = max(m, a[i])
+            k = max(a[i], k)
+            x = min(a[i], x)
+            if a[i] < y:
+                y = a[i]
+        return m, k, x, y
+
+    a = (np.random.default_rng(n).random(n) * 200).astype(dtype)
+    check(f, a, a.dtype.type(3), a.dtype.type(250))
+
+
+def test_extremes_in_branches_and_inner_loops(threads):
+    @parallel
+    def f(a):
+        m = -1.0
+        k = 0.0
+        for i in prange(a.shape[0]):
+            for j in range(a.shape[1]):
+                if (i + j) % 3 == 0:
+                    v = a[i, j]
+                    if v > m:
+                        m = v
+                elif j > 2:
+                    k += a[i, j]
+                else:
+                    k -= 1
+        return m, k
+
+    for shape in [(0, 3), (3, 0), (1, 1), (13, 7), (200, 31)]:
+        check(f, np.random.default_rng(1).random(shape))
+
+
+def test_extremes_skip_nan_where_python_does(threads):
+    @parallel
+    def f(a):
+        m = -9.0
+        k = 9.0
+        for i in prange(len(a)):
+            m = max(m, a[i])
+            if a[i] < k:
+                k = a[i]
+        return m, k
+
+    a = np.random.default_rng(1).random(5000)
+    a[::7] = np.nan
+    check(f, a)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_flags(n, threads):
+    @parallel
+    def f(a, limit):
+        any_above = False
+        all_below = True
+        seen = False
+        ok = True
+        bits = 0
+        for i in prange(len(a)):
+            any_above = any_above or a[i] > limit
+            all_below = all_below and a[i] < limit
+            if a[i] == limit:
+                seen = True
+            if a[i] < 0:
+                ok = False
+            bits |= 1 << int(a[i])
+        return any_above, all_below, seen, ok, bits
+
+    a = np.random.default_rng(n).integers(0, 50, n)
+    for limit in (-1, 49, 50, 25):
+        check(f, a, limit)
+
+
+def test_ranges(threads):
+    @parallel
+    def f(start, stop, step, out):
+        s = 0
+        for i in prange(start, stop, step):
+            out[i % 1000] = i
+            s += i
+        return s
+
+    for r in [(0, 1000, 1), (5, 900, 3), (900, 5, -7), (5, 5, 1), (9, 3, 1), (3, 9, -1), (-500, 400, 2)]:
+        check(f, *r, np.zeros(1000, dtype=np.int64))
+    with pytest.raises(ValueError, match="must not be zero"):
+        f(1, 2, 0, np.zeros(1000, dtype=np.int64))
+
+
+def test_the_index_is_signed(threads):
+    @parallel
+    def f(n, out):
+        for i in prange(n):
+            out[i] = i - 1
+
+    out = np.zeros(5)
+    f(np.uint64(5), out)
+    assert out.tolist() == [-1, 0, 1, 2, 3]
+
+    @njit
+    def item(n):
+        return prange(n)[0] - np.int64(1)
+
+    assert item(np.uint64(5)) == -1 and isinstance(item(np.uint64(5)), int)
+
+
+def test_a_prange_is_a_range():
+    @njit
+    def f(n):
+        r = prange(1, n, 2)
+        t = 0
+        for i in r:
+            t += i
+        return len(r), r[1], t, isinstance(r, range)
+
+    assert f(10) == (5, 3, 25, True) == f.py_func(10)
+    assert prange(2, 7) == range(2, 7) and parallel(f.py_func)(10) == f(10)
+
+
+def test_enumerate_and_order(threads):
+    @parallel
+    def f(n, out):
+        s = 0
+        for k, i in enumerate(prange(3, n)):
+            out[k] = i
+        for i in reversed(prange(n)):
+            s += i
+        return s
+
+    check(f, 100, np.zeros(97, dtype=np.int64))
+
+
+def test_nested_and_in_sequence(threads):
+    @parallel
+    def f(a, b):
+        t = 0
+        for r in range(3):
+            for i in prange(a.shape[0]):
+                for j in prange(a.shape[1]):
+                    a[i, j] += b[j] * r
+            s = 0
+            for j in prange(a.shape[1]):
+                s += a[0, j]
+            t += s
+            if t > 100:
+                break
+        return t
+
+    check(f, np.ones((40, 30)), np.arange(30.0))
+
+
+@njit
+def _helper(a, i):
+    s = 0.0
+    for k in range(i % 10):
+        s += a[k] * k
+    return s
+
+
+def test_calls(threads):
+    @parallel
+    def f(a, out):
+        for i in prange(len(out)):
+            out[i] = _helper(a, i)
+
+    check(f, np.arange(10.0), np.zeros(500))
+
+
+@njit(parallel=True)
+def _inner(a):
+    s = 0.0
+    for i in prange(len(a)):
+        s += a[i]
+    return s
+
+
+def test_a_parallel_function_called_in_a_loop(threads):
+    @parallel
+    def f(a, out):
+        for i in prange(len(out)):
+            out[i] = _inner(a[i:])
+
+    check(f, np.arange(300.0), np.zeros(50))
+
+    @njit
+    def g(a):
+        return _inner(a) * 2
+
+    check(g, np.arange(3000.0))
+    assert "pattern par" in "".join(g.inspect_ir().values())
+
+
+def test_only_functions_that_ask_for_it_run_in_parallel():
+    def f(a):
+        s = 0.0
+        for i in prange(len(a)):
+            s += a[i]
+        return s
+
+    one, two = njit(f), parallel(f)
+
+    @parallel
+    def through(a):
+        return one(a)
+
+    a = np.arange(10.0)
+    assert one(a) == two(a) == through(a) == 45
+    assert "pattern" not in "".join(one.inspect_ir().values())
+    assert "pattern" not in "".join(through.inspect_ir().values())
+    assert "pattern par" in "".join(two.inspect_ir().values())
+
+
+def test_views_and_layouts(threads):
+    @parallel
+    def f(a, out):
+        for i in prange(a.shape[0]):
+            row = a[i]
+            col = a.T[i % a.shape[1]]
+            out[i] = row[::2].sum() - col[-1]
+
+    base = np.random.default_rng(0).random((60, 40))
+    for a in (base, np.asfortranarray(base), base[::-1, ::2], base.T):
+        check(f, a, np.zeros(a.shape[0]))
+
+
+def test_row_assignments(threads):
+    @parallel
+    def f(a, out):
+        for i in prange(len(a)):
+            out[i] = a[i] * 2
+            out[i, 1:3] += i
+
+    check(f, np.random.default_rng(0).random((50, 8)), np.zeros((50, 8)))
+
+
+def test_arrays_made_inside_are_freed(threads):
+    @parallel
+    def f(n, out):
+        shared = np.arange(n) * 1.0
+        for i in prange(n):
+            t = np.zeros(i % 20 + 1)
+            for k in range(len(t)):
+                t[k] = i + k
+            if i % 3 == 0:
+                t = shared
+            elif i % 3 == 1:
+                t = t[::-1].copy()
+            out[i] = t[-1] + shared[i]
+
+    check(f, 2000, np.zeros(2000))
+    before = treadle.stats()
+    f(2000, np.zeros(2000))
+    after = treadle.stats()
+    made = after["arrays_allocated"] - before["arrays_allocated"]
+    assert made >= 2000 and made == after["arrays_freed"] - before["arrays_freed"]
+
+
+def test_exceptions_are_those_of_the_lowest_index(threads):
+    @parallel
+    def f(a, out):
+        for i in prange(len(a)):
+            t = np.zeros(3)
+            if a[i] < 0:
+                raise ValueError("negative", i)
+            out[i] = a[i] + t[0]
+
+    a, out = np.ones(20_000), np.zeros(20_000)
+    a[[137, 138, 9000, 19_999]] = -1
+    before = treadle.stats()
+    for _ in range(20):
+        out[:] = 0
+        with pytest.raises(ValueError) as e:
+            f(a, out)
+        assert e.value.args == ("negative", 137)
+        assert (out[:137] == 1).all()
+    after = treadle.stats()
+    assert (
+        after["arrays_allocated"] - before["arrays_allocated"]
+        == after["arrays_freed"] - before["arrays_freed"]
+    )
+
+
+def test_indices_are_checked(threads):
+    @parallel
+    def f(a, idx, out):
+        for i in prange(len(out)):
+            out[i] = a[idx[i]]
+
+    a, idx = np.arange(10.0), np.arange(5000) % 10
+    check(f, a, idx, np.zeros(5000))
+    idx[4000] = 10
+    with pytest.raises(IndexError, match="index 10 is out of bounds for axis 0 with size 10"):
+        f(a, idx, np.zeros(5000))
+    with pytest.raises(IndexError, match="index 5000 is out of bounds"):
+        f(a, idx % 10, np.zeros(5001))
+
+
+def test_no_checks_are_left_where_the_index_is_in_range():
+    @parallel
+    def f(a, b):
+        s = 0.0
+        for i in prange(1, len(a) - 1):
+            b[i] = a[i - 1] + a[i + 1]
+            s += b[i]
+        return s
+
+    check(f, np.random.default_rng(0).random(1000), np.zeros(1000))
+    fast = "".join(f.inspect_ir().values()).split("pattern par")[1]
+    assert "checkindex" not in fast and "wrap" not in fast
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.integers(-(2**62), 2**62), max_size=300),
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(1, 3),
+)
+def test_integers_are_exact(values, start, step):
+    got = _ints(np.array(values, dtype=np.int64), start, step)
+    with np.errstate(all="ignore"):
+        s = start
+        p = 1
+        for v in values[::step]:
+            s = (s + v + 2**63) % 2**64 - 2**63
+            p = (p * (v | 1) + 2**63) % 2**64 - 2**63
+    assert got == (s, p)
+
+
+@njit(parallel=True)
+def _ints(a, start, step):
+    s = start
+    p = 1
+    for i in prange(0, len(a), step):
+        s += a[i]
+        p *= a[i] | 1
+    return s, p
+
+
+def test_float_sums_do_not_depend_on_the_number_of_threads():
+    @parallel
+    def f(a):
+        s = 0.0
+        p = np.float32(1)
+        for i in prange(len(a)):
+            t = 0.0
+            for k in range(i % 4):
+                t += a[i] * k
+            s += t
+            p *= np.float32(1.00001)
+        return s, p
+
+    a = np.random.default_rng(0).standard_normal(20_000)
+    seen = set()
+    for n in range(1, treadle.get_num_threads() + 1):
+        treadle.set_num_threads(n)
+        seen |= {np.array(x).tobytes() for x in f(a)}
+    assert len(seen) == 2
+
+
+# --- what is refused ---
+
+
+def _last(a):
+    t = 0.0
+    for i in prange(len(a)):
+        t = a[i]
+    return t
+
+
+def _before(a):
+    t = 0.0
+    for i in prange(len(a)):
+        a[i] = t
+        t = a[i] + 1
+    return t
+
+
+def _after(a):
+    for i in prange(len(a)):
+        pass
+    return i
+
+
+def _both(a):
+    s = 0.0
+    for i in prange(len(a)):
+        s += a[i]
+        s *= 2
+    return s
+
+
+def _uses(a):
+    s = 0.0
+    for i in prange(len(a)):
+        s += a[i]
+        a[i] = s
+    return s
+
+
+def _where(a):
+    m = 0.0
+    at = 0
+    for i in prange(len(a)):
+        if a[i] > m:
+            m = a[i]
+            at = i
+    return m, at
+
+
+def _induction(a):
+    k = 0
+    for i in prange(len(a)):
+        a[k] = i
+        k += 2
+
+
+def _twice(a):
+    s = 1.0
+    for i in prange(len(a)):
+        s += s
+    return s
+
+
+def _rev(a):
+    s = 1.0
+    for i in prange(len(a)):
+        s = a[i] - s
+    return s
+
+
+@pytest.mark.parametrize(
+    "fn, name, lines",
+    [
+        (_last, "'t' is assigned in a prange loop and used after it", None),
+        (_before, "'t' is handed from one iteration", (2, 3)),
+        (_after, "'i' is assigned in a prange loop and used after it", None),
+        (_both, "'s' is handed from one iteration", (2, 3)),
+        (_uses, "'s' is handed from one iteration", (2, 2)),
+        (_where, "handed from one iteration", None),
+        (_induction, "'k' is handed from one iteration", (2, 3)),
+        (_twice, "'s' is handed from one iteration", (2, 2)),
+        (_rev, "'s' is handed from one iteration", (2, 2)),
+    ],
+)
+def test_carried_values_are_refused(fn, name, lines):
+    first = fn.__code__.co_firstlineno
+    with pytest.raises(UnsupportedError) as e:
+        parallel(fn)(np.ones(4))
+    assert name in str(e.value) and "help:" in str(e.value)
+    if lines:
+        loop = first + 2
+        assert f"read in line {loop + lines[0] - 1}, made in line {loop + lines[1] - 1}" in str(e.value)
+
+
+def test_leaving_a_loop_is_refused():
+    def f(a):
+        for i in prange(len(a)):
+            if a[i] > 2:
+                break
+            a[i] = 1
+
+    def g(a):
+        for i in prange(len(a)):
+            if a[i] > 2:
+                return i
+        return -1
+
+    for fn in (f, g):
+        with pytest.raises(UnsupportedError, match="cannot be left early"):
+            parallel(fn)(np.ones(4))
+
+
+def test_wrong_calls():
+    @parallel
+    def f(x):
+        for _i in prange(x, 1, 2, 3):
+            pass
+
+    with pytest.raises(treadle.TypingError, match="prange expected 1 to 3 arguments, got 4"):
+        f(1)
+    with pytest.raises(TypeError):
+        prange()
