@@ -17,7 +17,7 @@
     static void *INNER(name, lanes, acc);                                                  \
     VM_TARGET static V FN(name, lanes, acc)(V x) {                                         \
         V r = ((V(*)(V))INNER(name, lanes, acc))(x), a = VM_ABS_##K(x), m = VM_ABS_##K(r); \
-        unsigned back = VM_LANES_##K(BACK_##rule(x, a, a, m, (T)(bound), (T)INFINITY));    \
+        unsigned back = VM_LANES_##K(BACK_##rule(x, x, a, a, m, (T)(bound), (T)INFINITY)); \
         r = VM_PICK_##K(SELF_##rule(a, (T)(bound)), x, r);                                 \
         (void)m;                                                                           \
         if (__builtin_expect(back != 0, 0)) {                                              \
@@ -34,9 +34,9 @@
     static void *INNER(name, lanes, acc);                                                      \
     VM_TARGET static V FN(name, lanes, acc)(V x, V y) {                                        \
         V r = ((V(*)(V, V))INNER(name, lanes, acc))(x, y);                                     \
-        r = VM_PICK_##K(SQUARE_##rule(y, (T)(bound)), x * x, r);                               \
+        r = VM_PICK_##K(SQUARE_##rule(y), x * x, r);                                           \
         V a = VM_ABS_##K(x), b = VM_ABS_##K(y), m = VM_ABS_##K(r);                             \
-        unsigned back = VM_LANES_##K(BACK_##rule(x, a, b, m, (T)(bound), (T)INFINITY));        \
+        unsigned back = VM_LANES_##K(BACK_##rule(x, y, a, b, m, (T)(bound), (T)INFINITY));     \
         if (__builtin_expect(back != 0, 0)) {                                                  \
             T rs[sizeof(V) / sizeof(T)], xs[sizeof(V) / sizeof(T)], ys[sizeof(V) / sizeof(T)]; \
             memcpy(rs, &r, sizeof r);                                                          \

@@ -38,23 +38,23 @@ REDO(double, long double)
 REDO(float, double)
 #undef REDO
 
-/* What a rule sends back to libm, as a condition on each lane. a, b, r: magnitudes of the arguments and the result; b is a
- * where there is one argument. */
-#define BACK_INF(x, a, b, r, bound, inf)      (((r) == (inf)) & ((a) < (inf)) & ((b) < (inf)))
-#define BACK_INF_TINY(x, a, b, r, bound, inf) BACK_INF(x, a, b, r, bound, inf)
-#define BACK_POWER(x, a, b, r, bound, inf)    BACK_INF(x, a, b, r, bound, inf)
-#define BACK_TINY(x, a, b, r, bound, inf)     ((a) < (a))
-#define BACK_SMALL(x, a, b, r, bound, inf)    (((a) < (bound)) & ((a) > 0.0F))
-#define BACK_BELOW(x, a, b, r, bound, inf)    ((x) < (bound))
+/* What a rule sends back to libm, as a condition on each lane. a, b, r: magnitudes of the arguments and the result; y and b are x
+ * and a where there is one argument. */
+#define BACK_INF(x, y, a, b, r, bound, inf)      (((r) == (inf)) & ((a) < (inf)))
+#define BACK_INF_TINY(x, y, a, b, r, bound, inf) BACK_INF(x, y, a, b, r, bound, inf)
+#define BACK_TINY(x, y, a, b, r, bound, inf)     ((a) < (a))
+#define BACK_SMALL(x, y, a, b, r, bound, inf)    (((a) < (bound)) & ((a) > 0.0F))
+#define BACK_BELOW(x, y, a, b, r, bound, inf)    ((x) < (bound))
+#define BACK_POWER(x, y, a, b, r, bound, inf) \
+    ((((r) > (bound)) | (((r) < 1 / (bound)) & ((r) > 0.0F))) & ((a) < (inf)) & ((b) < (inf)) & ((y) != 2.0F))
 /* Which lanes are their own result. */
 #define SELF_INF(a, bound)      ((a) < (a))
 #define SELF_INF_TINY(a, bound) ((a) < (bound))
 #define SELF_TINY(a, bound)     ((a) < (bound))
 #define SELF_SMALL(a, bound)    ((a) < (a))
 #define SELF_BELOW(a, bound)    ((a) < (a))
-
 /* Which lanes are the first argument's square. */
-#define SQUARE_POWER(y, bound) ((y) == (bound))
+#define SQUARE_POWER(y) ((y) == 2.0F)
 
 /* --- the levels --- */
 

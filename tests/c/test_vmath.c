@@ -207,12 +207,12 @@ static double any_number(bool f32) {
     }
 }
 
-/* Pairs near where the result over- or underflows. */
+/* Pairs near where the result over- or underflows; powers that ask most of the logarithm have x near 0.75. */
 static void near_the_edge(const tr_vmrow *r, double *x, double *y) {
     int lo = r->f32 ? -149 : -1074, hi = r->f32 ? 127 : 1023;
     if (!strcmp(r->name, "pow")) {
         double edges[] = {lo - 0.2, lo + 1.0, r->f32 ? -126 : -1022, hi + 0.9, hi + 0.9999, hi * 0.5, 5};
-        *x = fabs(*x);
+        *x = draw() & 1 ? fabs(*x) : 0.70 + 0.1 * unit();
         *y = (edges[draw() % 7] + unit() * 0.2) / log2(*x);
         return;
     }
