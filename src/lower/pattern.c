@@ -56,6 +56,11 @@ static lv next_of(tr_lpat *s, lv i) {
 
 /* --- one element --- */
 
+/* Array number i as it is read and written now. */
+static const tr_larr *array(const tr_lpat *s, unsigned i) {
+    return s->chunk && s->chunk[i].used ? &s->chunk[i].now : &s->arr[i];
+}
+
 /* Elements of n arrays at the given offsets; the number of parts. */
 static unsigned load_elements(tr_lpat *s, const tr_larr *arr, const lv *off, unsigned n, lv *out) {
     unsigned k = 0;
@@ -82,11 +87,13 @@ void tr_lower_element(tr_lpat *s, lv *out) {
     unsigned n = 0;
     for (unsigned i = 0; i < p->nspace; i++)
         params[n++] = s->line ? l_int(w->m->i64, 0) : s->idx[i]; /* as one line: not used */
-    n += load_elements(s, s->arr, off, p->nin, params + n);
+    for (unsigned i = 0; i < p->nin; i++)
+        n += load_elements(s, array(s, i), &off[i], 1, params + n);
     n += tr_red_running(s, params + n);
     memcpy(params + n, s->caps, s->ncaps * sizeof *params);
     const lv *y = tr_lower_lambda(w, p->lam, s->loc, params);
-    y = store_elements(s, s->arr + p->nin, off + p->nin, p->nout, y);
+    for (unsigned i = p->nin; i < s->narr; i++)
+        y = store_elements(s, array(s, i), &off[i], 1, y);
     if (!out) {
         tr_red_step(s, y);
         return;
@@ -186,6 +193,45 @@ static void stretches(tr_lpat *s, unsigned k) {
     tr_lloop_end(s, &outer, next);
 }
 
+/* Offsets of the innermost level, j elements into a chunk. */
+static void chunk_offsets(tr_lpat *s, unsigned k, lv j) {
+    tr_lower_advance(s, k);
+    for (unsigned i = 0; i < s->narr; i++)
+        if (s->chunk[i].used)
+            s->off[(k + 1) * s->narr + i] = j;
+}
+
+/* The innermost axis in chunks; with buffers of sums a chunk ends where they are full, too. */
+static void chunks(tr_lpat *s, unsigned k) {
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    unsigned x = s->axis[k];
+    bool sums = s->open && s->buffered;
+    lv zero = l_int(i64, 0), end = last_of(s, k), first = first_of(s, k), fill = NULL;
+    lv limit = tr_chunk_begin(s, k, l_sub(b, end, first));
+    tr_lloop outer, inner;
+    tr_lloop_begin(s, &outer, first, end);
+    lv left = l_sub(b, end, outer.iv);
+    if (sums) {
+        fill = s->carry[s->fill];
+        limit = l_sub(b, l_int(i64, TR_SUM_BLOCK), fill);
+    }
+    lv len = l_select(b, l_icmp(b, LLVMIntSLT, left, limit), left, limit);
+    tr_chunk_enter(s, k, outer.iv, len);
+    tr_lloop_begin(s, &inner, zero, len);
+    s->idx[x] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
+    if (sums)
+        s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, inner.iv, "");
+    chunk_offsets(s, k, inner.iv);
+    tr_lower_element(s, NULL);
+    tr_lloop_end(s, &inner, next_of(s, inner.iv));
+    tr_chunk_leave(s, len);
+    lv next = LLVMBuildNSWAdd(b, outer.iv, len, "");
+    if (sums)
+        flush_if(s, l_icmp(b, LLVMIntEQ, s->carry[s->fill], l_int(i64, TR_SUM_BLOCK)));
+    tr_lloop_end(s, &outer, next);
+}
+
 static bool plain_sum(tr_lpat *s, unsigned k);
 
 static void nest(tr_lpat *s, unsigned k);
@@ -211,6 +257,10 @@ static void nest(tr_lpat *s, unsigned k) {
     }
     if (k == s->ndim) {
         tr_lower_element(s, NULL);
+        return;
+    }
+    if (k + 1 == s->ndim && s->chunk) {
+        chunks(s, k);
         return;
     }
     if (s->open && s->buffered && k + 1 == s->ndim) {
@@ -424,6 +474,8 @@ void tr_lower_nest(tr_lpat *s, lv *out) {
         return;
     }
     tr_red_setup(s);
+    if (tr_chunk_wanted(s))
+        tr_chunk_setup(s);
     if (s->p->keep) {
         nest(s, 0);
         return;

@@ -20,6 +20,16 @@ typedef struct tr_lred {
     lv init[2];
 } tr_lred;
 
+/* An array along the innermost axis, in chunks (chunk.c). */
+enum { TR_CHUNK = 512 };
+typedef struct tr_lchunk {
+    bool used;     /* its stride is known at run time only */
+    tr_larr buf;   /* TR_CHUNK elements */
+    lv unit, zero; /* its stride is 1; is 0 */
+    lv off;        /* of the chunk's first element */
+    tr_larr now;   /* the chunk, element by element */
+} tr_lchunk;
+
 typedef struct tr_lpat {
     tr_lf *w;
     const tr_pat *p;
@@ -34,6 +44,7 @@ typedef struct tr_lpat {
     lv *held;            /* in tiles: what one column's accumulators hold */
     bool line, open;     /* open: within the reductions of an index of the kept axes */
     tr_larr *arr, *earr; /* inputs, then outputs; the epilogue's */
+    tr_lchunk *chunk;    /* NULL: elements are addressed directly */
     lv *off;             /* running offset of each array, per level: off[level * narr + a] */
     unsigned narr;
     tr_lred *red;
@@ -68,6 +79,14 @@ void tr_lower_advance(tr_lpat *s, unsigned k);
 bool tr_tile_wanted(tr_lpat *s); /* changes the order of the loops */
 void tr_tile_setup(tr_lpat *s);
 void tr_tile_nest(tr_lpat *s);
+
+/* chunk.c: an innermost axis with strides that are known at run time only. */
+bool tr_chunk_wanted(tr_lpat *s);
+void tr_chunk_setup(tr_lpat *s);
+lv tr_chunk_begin(tr_lpat *s, unsigned k,
+                  lv n); /* before the axis of n elements, level k; the longest chunk */
+void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len);
+void tr_chunk_leave(tr_lpat *s, lv len);
 
 /* par.c: the same by all threads of the pool. False: this pattern can't be, nothing was made. */
 bool tr_lower_parallel(tr_lpat *s, lv *out);

@@ -163,3 +163,38 @@ def test_dump_says_what_was_merged():
     env = os.environ | {"TREADLE_DUMP": "fuse", "TREADLE_SKIP": "fuse"}
     r = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=True)
     assert "merged" not in r.stderr
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["f8", "f4", "i4", "c16", "?"]),
+    st.lists(st.sampled_from([1, 2, -1, 3, 0, -2]), min_size=3, max_size=3),
+    st.sampled_from([0, 1, 2, 511, 512, 513, 1100]),
+    st.booleans(),
+)
+def test_strides(dtype, steps, n, two):
+    """Slices, reversed ones, and what repeats: in chunks, through buffers or directly."""
+
+    @njit
+    def f(x, y, z):
+        z[...] = np.where(x == y, x, y)
+        return (x == y).sum(), z.sum()
+
+    rng = np.random.default_rng(n)
+
+    def strided(step):
+        base = (rng.standard_normal(max(n, 1) * max(abs(step), 1) * (3 if two else 1)) * 3).astype(dtype)
+        if two:
+            base = base.reshape(3, -1)
+        if step == 0:
+            return np.broadcast_to(base[..., :1], (*base.shape[:-1], n))
+        return base[..., ::step][..., :n]
+
+    x, y = strided(steps[0]), strided(steps[1])
+    z, w = (strided(steps[2] or 1).copy() for _ in range(2))
+    if steps[2] > 1:
+        z, w = (np.repeat(v, steps[2], -1)[..., :: steps[2]] for v in (z, w))
+    got, want = f(x, y, z), f.py_func(x, y, w)
+    np.testing.assert_array_equal(z, w)
+    assert got[0] == want[0]
+    np.testing.assert_allclose(got[1], want[1], rtol=1e-5, atol=1e-5)

@@ -1,0 +1,155 @@
+/* The innermost loop where the distance between elements is known at run time only: a slice's, or 0 for what repeats.
+ *
+ * LLVM makes vectors of loops that walk memory in step. So the axis is walked in chunks, and for a chunk every array is a pointer
+ * whose elements lie side by side: the array's own memory where its stride is 1, else a buffer of TR_CHUNK elements, filled before
+ * (once for the whole axis where the stride is 0) or emptied after the chunk. One loop serves all layouts; where no stride needs a
+ * buffer the chunk is the whole axis. */
+#include "lower/pattern.h"
+
+#include <string.h>
+
+static bool is_number(lv x) {
+    return LLVMIsAConstantInt(x) != NULL;
+}
+
+/* Does array a need a pointer of its own along the innermost axis? */
+static bool unknown(const tr_lpat *s, const tr_larr *a) {
+    return !s->line && !is_number(a->stride[s->axis[s->ndim - 1]]);
+}
+
+/* Two operands that are one array: LLVM must see that their elements are the same ones. */
+static bool in_place(const tr_lpat *s, unsigned out) {
+    for (unsigned i = 0; i < s->p->nin; i++)
+        if (s->arr[i].data == s->arr[out].data)
+            return true;
+    return false;
+}
+
+/* Nothing but its values matters: buffers are filled before the lambda runs, and emptied after. */
+static bool only_computes(const tr_fn *lam) {
+    for (uint32_t v = 0; v < lam->ins.n; v++)
+        if (tr_at(lam, v)->blk != TR_NOBLK && tr_effects(tr_at(lam, v)) & ~E_TERM)
+            return false;
+    return true;
+}
+
+bool tr_chunk_wanted(tr_lpat *s) {
+    bool any = false;
+    if (!only_computes(s->p->lam) || s->ndim == 0 || s->cold || s->p->nscan || s->tiled)
+        return false;
+    for (unsigned i = s->p->nin; i < s->narr; i++)
+        if (unknown(s, &s->arr[i]) && in_place(s, i))
+            return false;
+    for (unsigned i = 0; i < s->narr; i++)
+        any = any || unknown(s, &s->arr[i]);
+    return any;
+}
+
+static lt memory_type(const tr_lm *m, const tr_ty *t) {
+    lt e = tr_lower_elem(m, t);
+    return tr_ty_is_complex(t) ? LLVMArrayType2(e, 2) : e;
+}
+
+void tr_chunk_setup(tr_lpat *s) {
+    tr_lf *w = s->w;
+    s->chunk = TR_NEW_N(&w->m->ctx->arena, tr_lchunk, s->narr + 1u);
+    for (unsigned i = 0; i < s->narr; i++) {
+        tr_lchunk *c = &s->chunk[i];
+        *c = (tr_lchunk){.used = unknown(s, &s->arr[i])};
+        if (!c->used)
+            continue;
+        c->buf = s->arr[i];
+        c->buf.data =
+            tr_lower_alloca(w, LLVMArrayType2(memory_type(w->m, s->arr[i].ty->elem), TR_CHUNK), "chunk");
+        LLVMSetAlignment(c->buf.data, 64);
+    }
+}
+
+static lv stride_of(const tr_lpat *s, unsigned i) {
+    return s->arr[i].stride[s->axis[s->ndim - 1]];
+}
+
+/* for (j = 0; j < n; j++) to[j * to_step] = from[j * from_step], in elements */
+static void copy(tr_lpat *s, lv n, const tr_larr *from, lv from_off, lv from_step, const tr_larr *to,
+                 lv to_off, lv to_step) {
+    LLVMBuilderRef b = s->w->b;
+    lv x[2];
+    tr_lloop l;
+    unsigned saved = s->ncarry;
+    s->ncarry = 0;
+    tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), n);
+    tr_lower_load_at(s->w, from, LLVMBuildNSWAdd(b, from_off, LLVMBuildNSWMul(b, l.iv, from_step, ""), ""),
+                     x);
+    tr_lower_store_at(s->w, to, LLVMBuildNSWAdd(b, to_off, LLVMBuildNSWMul(b, l.iv, to_step, ""), ""), x);
+    tr_lloop_end(s, &l, LLVMBuildNUWAdd(b, l.iv, l_int(s->w->m->i64, 1), ""));
+    s->ncarry = saved;
+}
+
+/* Runs `then` code where cond holds: begins it; end_if closes. */
+static lb begin_if(tr_lpat *s, lv cond) {
+    lb yes = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
+    LLVMBuildCondBr(s->w->b, cond, yes, go_on);
+    l_at_end(s->w->b, yes);
+    return go_on;
+}
+
+static void end_if(tr_lpat *s, lb go_on) {
+    LLVMBuildBr(s->w->b, go_on);
+    l_at_end(s->w->b, go_on);
+}
+
+lv tr_chunk_begin(tr_lpat *s, unsigned k, lv n) {
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    lv zero = l_int(i64, 0), one = l_int(i64, 1), all = NULL;
+    lv limit = l_int(i64, TR_CHUNK), few = l_select(b, l_icmp(b, LLVMIntSLT, n, limit), n, limit);
+    for (unsigned i = 0; i < s->narr; i++) {
+        tr_lchunk *c = &s->chunk[i];
+        if (!c->used)
+            continue;
+        c->unit = l_icmp(b, LLVMIntEQ, stride_of(s, i), one);
+        c->zero = l_icmp(b, LLVMIntEQ, stride_of(s, i), zero);
+        all = all ? l_and(b, all, c->unit) : c->unit;
+        if (i >= s->p->nin)
+            continue;
+        lb go_on = begin_if(s, c->zero);
+        copy(s, few, &s->arr[i], s->off[k * s->narr + i], zero, &c->buf, zero, one);
+        end_if(s, go_on);
+    }
+    return l_select(b, all, n, limit);
+}
+
+void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len) {
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    lv zero = l_int(i64, 0), one = l_int(i64, 1);
+    for (unsigned i = 0; i < s->narr; i++) {
+        tr_lchunk *c = &s->chunk[i];
+        if (!c->used)
+            continue;
+        lv stride = stride_of(s, i);
+        c->off = LLVMBuildNSWAdd(b, s->off[k * s->narr + i], LLVMBuildNSWMul(b, at, stride, ""), "");
+        if (i < s->p->nin) {
+            lb go_on = begin_if(s, LLVMBuildNot(b, l_or(b, c->unit, c->zero), ""));
+            copy(s, len, &s->arr[i], c->off, stride, &c->buf, zero, one);
+            end_if(s, go_on);
+        }
+        lv own = LLVMBuildInBoundsGEP2(b, memory_type(s->w->m, s->arr[i].ty->elem), s->arr[i].data, &c->off,
+                                       1, "");
+        c->now = c->buf;
+        c->now.data = l_select(b, c->unit, own, c->buf.data);
+    }
+}
+
+void tr_chunk_leave(tr_lpat *s, lv len) {
+    LLVMBuilderRef b = s->w->b;
+    lv zero = l_int(s->w->m->i64, 0), one = l_int(s->w->m->i64, 1);
+    for (unsigned i = s->p->nin; i < s->narr; i++) {
+        tr_lchunk *c = &s->chunk[i];
+        if (!c->used)
+            continue;
+        lb go_on = begin_if(s, LLVMBuildNot(b, c->unit, ""));
+        copy(s, len, &c->buf, zero, one, &s->arr[i], c->off, stride_of(s, i));
+        end_if(s, go_on);
+    }
+}
