@@ -142,7 +142,7 @@ def test_operators(pair, op):
     k=st.sampled_from(["2", "0", "3", "-1", "2.5", "True"]),
 )
 def test_operators_with_literals(a, op, k):
-    assume(k != "-1" or a.dtype.kind != "u")  # NumPy refuses it
+    hypothesis.assume(k != "-1" or a.dtype.kind != "u")  # NumPy refuses it
     for expr in (f"a {op} {k}", f"{k} {op} a"):
         check(expr, a, ulp=2 if op == "/" else 0)
 
