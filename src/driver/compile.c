@@ -88,7 +88,7 @@ static bool verify(tr_prog *p, const char *stage) {
     for (uint32_t i = 0; c->dump.verify && i < p->insts.n; i++) {
         tr_sb report;
         tr_sb_init(&report);
-        bool ok = tr_ir_verify(p->insts.d[i].fn, &report);
+        bool ok = tr_ir_verify_in(p, p->insts.d[i].fn, &report);
         const char *text = ok ? NULL : tr_arena_printf(&c->arena, "%s made wrong IR:\n%s", stage, report.d);
         tr_sb_fini(&report);
         if (!ok)

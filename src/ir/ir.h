@@ -402,5 +402,9 @@ struct tr_prog;
 bool tr_ir_parse(tr_ctx *ctx, const char *text, const char *file, struct tr_prog *out);
 /* Checks everything; false and a report (the program with the faults in place) in `out` when something is wrong. */
 bool tr_ir_verify(const tr_fn *f, tr_sb *out);
+/* The same for a function of a program, with what it refers to there: functions that it calls or makes closures of. */
+bool tr_ir_verify_in(const struct tr_prog *p, const tr_fn *f, tr_sb *out);
+/* All functions of a program. */
+bool tr_ir_verify_program(const struct tr_prog *p, tr_sb *out);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/bitset.h"
 #include "ir/internal.h"
+#include "ir/prog.h"
 #include "ir/rtinfo.h"
 
 typedef struct fault {
@@ -17,6 +18,7 @@ typedef struct fault {
 
 typedef struct checker {
     tr_arena *a;
+    const tr_prog *prog; /* NULL: the function is looked at alone */
     TR_VEC(fault) faults;
     bool broken_links; /* printing would not end */
 } checker;
@@ -490,6 +492,35 @@ static void check_result(fnck *k, const tr_ins *i) {
         bad(k, "result is %s", t ? "weak" : "not typed");
 }
 
+/* --- references into the program --- */
+
+static void check_call(fnck *k, const tr_ins *i) {
+    const tr_prog *p = k->c->prog;
+    if (!p)
+        return;
+    const tr_fn *to = i->imm.fn < p->insts.n ? p->insts.d[i->imm.fn].fn : NULL;
+    if (!to || !to->blks.n) {
+        bad(k, "calls function #%" PRIu32 ", and the program has %" PRIu32, i->imm.fn, p->insts.n);
+        return;
+    }
+    const tr_blk *entry = tr_blk_at(to, 0);
+    const tr_ty *none = tr_ty_none(k->f->ctx->types);
+    if (entry->params.n != i->nargs) {
+        bad(k, "passes %" PRIu32 " values, @%s takes %" PRIu32, i->nargs, to->name, entry->params.n);
+        return;
+    }
+    for (uint32_t n = 0; n < i->nargs; n++)
+        if (entry->params.d[n] < to->ins.n)
+            want_type(k, arg_type(k, i, n), tr_at(to, entry->params.d[n])->ty, "what is passed");
+    want_type(k, i->ty ? i->ty : none, to->ret ? to->ret : none, "result");
+}
+
+static void check_closure(fnck *k, const tr_ins *i) {
+    const tr_prog *p = k->c->prog;
+    if (p && i->imm.fn >= p->funcs.n)
+        bad(k, "is of function #%" PRIu32 ", and the program has %" PRIu32, i->imm.fn, p->funcs.n);
+}
+
 static void check_typed(fnck *k, const tr_ins *i) {
     switch ((tr_op)i->op) {
     case TR_OP_CBR: want_kind(k, i, 0, TR_TY_BOOL); break;
@@ -556,6 +587,7 @@ static void check_typed(fnck *k, const tr_ins *i) {
         check_site(k, i, 1);
         break;
     case TR_OP_RAISE: check_site(k, i, 0); break;
+    case TR_OP_CALL: check_call(k, i); break;
     case TR_OP_CALLRT: check_callrt(k, i); break;
     case TR_OP_PATTERN:
         check_pattern(k, i);
@@ -648,6 +680,8 @@ static void check_ins(fnck *k, tr_val v) {
         check_result(k, i);
         if (k->f->stage == S_T)
             check_typed(k, i);
+        else if (i->op == TR_OP_CLOSURE)
+            check_closure(k, i);
     }
 }
 
@@ -738,8 +772,8 @@ static void note(void *user, tr_sb *out, const tr_fn *f, tr_bid b, tr_val v) {
     }
 }
 
-bool tr_ir_verify(const tr_fn *f, tr_sb *out) {
-    checker c = {.a = &f->ctx->arena};
+bool tr_ir_verify_in(const tr_prog *p, const tr_fn *f, tr_sb *out) {
+    checker c = {.a = &f->ctx->arena, .prog = p};
     check_fn(&c, f, NULL, NULL, TR_NOVAL);
     if (!c.faults.n)
         return true;
@@ -754,4 +788,17 @@ bool tr_ir_verify(const tr_fn *f, tr_sb *out) {
     if (!c.broken_links)
         tr_ir_print_notes(out, f, note, &c);
     return false;
+}
+
+bool tr_ir_verify(const tr_fn *f, tr_sb *out) {
+    return tr_ir_verify_in(NULL, f, out);
+}
+
+bool tr_ir_verify_program(const tr_prog *p, tr_sb *out) {
+    bool ok = true;
+    for (uint32_t i = 0; i < p->funcs.n; i++)
+        ok = (!p->funcs.d[i].ssa || tr_ir_verify_in(p, p->funcs.d[i].ssa, out)) && ok;
+    for (uint32_t i = 0; i < p->insts.n; i++)
+        ok = (!p->insts.d[i].fn || tr_ir_verify_in(p, p->insts.d[i].fn, out)) && ok;
+    return ok;
 }

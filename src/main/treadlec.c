@@ -157,12 +157,8 @@ static void show_errors(const tr_ctx *ctx) {
 
 static bool verify_all(const tr_prog *p) {
     tr_sb report;
-    bool ok = true;
     tr_sb_init(&report);
-    for (uint32_t i = 0; i < p->funcs.n; i++)
-        ok = (!p->funcs.d[i].ssa || tr_ir_verify(p->funcs.d[i].ssa, &report)) && ok;
-    for (uint32_t i = 0; i < p->insts.n; i++)
-        ok = tr_ir_verify(p->insts.d[i].fn, &report) && ok;
+    bool ok = tr_ir_verify_program(p, &report);
     fputs(report.d, stderr);
     tr_sb_fini(&report);
     return ok;

@@ -72,7 +72,7 @@ static bool check_own(tr_prog *p, tr_fn *f) {
 static bool check(tr_prog *p, tr_fn *f, const char *name) {
     tr_sb report;
     tr_sb_init(&report);
-    bool ok = tr_ir_verify(f, &report);
+    bool ok = f->is_lambda ? tr_ir_verify(f, &report) : tr_ir_verify_in(p, f, &report);
     if (!ok)
         tr_fail(p->ctx, TR_ERR_INTERNAL, "%s made wrong IR:\n%s", name, report.d);
     tr_sb_fini(&report);
@@ -194,9 +194,12 @@ static void drop_unreached(tr_prog *p, const tr_u32s *reached) {
 }
 
 bool tr_opt_run(tr_prog *p) {
-    for (const char *group = pipeline, *rest = group; *group; group = rest) {
+    const char *rest;
+    for (const char *group = pipeline; *group; group = rest) {
         tr_u32s fns = callees_first(p);
         drop_unreached(p, &fns);
+        rest = group + strcspn(group, "|"); /* without functions nobody else finds the end */
+        rest += *rest == '|';
         for (uint32_t i = 0; i < fns.n; i++)
             if (!run_group(p, p->insts.d[fns.d[i]].fn, group, &rest))
                 return false;
