@@ -60,6 +60,9 @@ tr_tv tr_fam_extreme(tr_em *e, const tr_ty *t, bool largest);
 /* An array from what np.asarray takes: an array itself, a scalar, or nested tuples (lists) of scalars. dtype may be NULL. */
 bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, tr_tv *out);
 
+/* Type in which NumPy adds up: small integers in 64 bits (npreduce.c). */
+const tr_ty *tr_fam_sum_type(tr_em *e, const tr_ty *t);
+
 /* --- elementwise functions (npufunc.c) --- */
 
 /* The first n arguments are numbers or arrays of numbers; else an error. */

@@ -1,0 +1,578 @@
+/* Reductions: sum, prod, min, max, mean, var, std, any, all, argmin, argmax, count_nonzero, ptp.
+ *
+ * Each is one pattern whose reductions run over the given axes. What is made of the reduced values (mean: the quotient by
+ * their number) is the pattern's epilogue when axes are kept, and plain code when none is. An axis that is no constant is
+ * moved to the end first, by a view. keepdims= is a view of the result; out= gets a copy of it.
+ * A new reduction is a row of builtins.def and a `reduction`: its item function, its kinds, and its end. */
+#include <string.h>
+
+#include "lib/fam.h"
+#include "lib/families.h"
+
+static const tr_tv absent = {NULL, TR_NOVAL};
+
+static tr_tv arg(const tr_bcall *c, uint32_t i) {
+    return i < c->n ? c->a[i] : absent;
+}
+
+/* --- axis=, keepdims= --- */
+
+typedef struct axes {
+    tr_tv a;       /* the array; with the axis last when that is no constant */
+    uint32_t keep; /* axes that stay, a bit each */
+    uint32_t nkeep;
+    bool keepdims;
+    tr_tv moved; /* the axis, when it is no constant; else absent */
+} axes;
+
+static bool is_reduced(const axes *x, uint32_t axis) {
+    return !(x->keep & (1u << axis));
+}
+
+/* a with axis k, a number at run time, moved to the end. */
+static bool move_axis(tr_em *e, const tr_bcall *c, tr_tv axis, axes *x) {
+    tr_tv a = x->a, k, shape[TR_MAX_NDIM], strides[TR_MAX_NDIM], nd = tr_em_i64(e, a.ty->ndim);
+    uint32_t last = a.ty->ndim - 1u;
+    if (!tr_fam_int(e, c, axis, "axis", &k))
+        return false;
+    tr_tv asked = k;
+    k = tr_lib_emit(e, TR_OP_WRAP, k.ty, 2, (tr_val[]){k.v, nd.v});
+    tr_tv ok = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, k, tr_em_i64(e, 0)), tr_em_cmp(e, TR_CMP_LT, k, nd));
+    tr_em_check(e, ok, TR_EXC_VALUE, "axis {0} is out of bounds for array of dimension {1}", 2,
+                (tr_tv[]){asked, nd});
+    shape[last] = tr_em_dim(e, a, last);
+    strides[last] = tr_em_stride(e, a, last);
+    for (uint32_t i = 0; i < last; i++) {
+        tr_tv before = tr_em_cmp(e, TR_CMP_LT, tr_em_i64(e, i), k),
+              here = tr_em_cmp(e, TR_CMP_EQ, tr_em_i64(e, i), k);
+        tr_tv n = tr_em_dim(e, a, i), st = tr_em_stride(e, a, i);
+        shape[last] = tr_em_select(e, here, n, shape[last]);
+        strides[last] = tr_em_select(e, here, st, strides[last]);
+        shape[i] = tr_em_select(e, before, n, tr_em_dim(e, a, i + 1));
+        strides[i] = tr_em_select(e, before, st, tr_em_stride(e, a, i + 1));
+    }
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim, TR_LAYOUT_ANY, a.ty->readonly);
+    x->a = tr_em_view(e, ty, a, tr_em_i64(e, 0), shape, strides);
+    x->moved = k;
+    x->keep = (1u << last) - 1u;
+    return true;
+}
+
+static bool one_axis(tr_em *e, const tr_bcall *c, tr_tv axis, axes *x) {
+    uint32_t k;
+    if (!tr_fam_axis(e, c, x->a.ty->ndim, axis, &k))
+        return false;
+    if (is_reduced(x, k))
+        return tr_em_error(e, "%s(): duplicate value in 'axis'", tr_fam_name(c));
+    x->keep &= ~(1u << k);
+    return true;
+}
+
+/* many: whether a tuple of axes will do. */
+static bool axes_arg(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv axis, tr_tv keepdims, bool many, axes *x) {
+    int64_t lit;
+    *x = (axes){.a = a, .moved = absent};
+    if (!tr_fam_flag(e, c, keepdims, "keepdims", false, &x->keepdims))
+        return false;
+    if (!tr_fam_given(axis))
+        return true;
+    x->keep = (1u << a.ty->ndim) - 1u;
+    if (axis.ty->kind == TR_TY_TUPLE && many) {
+        for (uint32_t i = 0; i < axis.ty->n; i++)
+            if (!one_axis(e, c, tr_em_item(e, axis, i), x))
+                return false;
+        if (axis.ty->n == 0)
+            return tr_em_error(e, "%s(): axis=() reduces nothing", tr_fam_name(c));
+    } else if (tr_tv_lit_int(axis, &lit)) {
+        if (!one_axis(e, c, axis, x))
+            return false;
+    } else if (a.ty->ndim == 0 || !move_axis(e, c, axis, x)) {
+        return tr_em_error(e, "%s(): axis must be an integer%s", tr_fam_name(c),
+                           many ? ", or a tuple of them" : "");
+    }
+    x->nkeep = (uint32_t)__builtin_popcount(x->keep);
+    return true;
+}
+
+/* Number of items that each value is reduced from, or of values. */
+static tr_tv extent_of(tr_em *e, const axes *x, bool reduced) {
+    tr_tv n = tr_em_i64(e, 1);
+    for (uint32_t i = 0; i < x->a.ty->ndim; i++)
+        if (is_reduced(x, i) == reduced)
+            n = tr_em_nsw(e, TR_OP_MUL, n, tr_em_dim(e, x->a, i));
+    return n;
+}
+
+/* Shape with the reduced axes as ones. */
+static void kept_shape(tr_em *e, const axes *x, tr_tv *shape) {
+    uint32_t n = x->a.ty->ndim;
+    tr_tv one = tr_em_i64(e, 1);
+    for (uint32_t i = 0; i < n; i++)
+        shape[i] = is_reduced(x, i) ? one : tr_em_dim(e, x->a, i);
+    if (!x->moved.ty)
+        return;
+    for (uint32_t i = n - 1; i > 0; i--) { /* the one goes from the end to where the axis was */
+        tr_tv after = tr_em_cmp(e, TR_CMP_GT, tr_em_i64(e, i), x->moved);
+        tr_tv before = tr_em_cmp(e, TR_CMP_LT, tr_em_i64(e, i), x->moved);
+        tr_tv same = tr_em_select(e, before, i < n - 1 ? tr_em_dim(e, x->a, i) : one, one);
+        shape[i] = tr_em_select(e, after, tr_em_dim(e, x->a, i - 1), same);
+    }
+    shape[0] =
+        tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, x->moved, tr_em_i64(e, 0)), one, tr_em_dim(e, x->a, 0));
+}
+
+/* --- the pattern --- */
+
+enum { MAX_RED = 2, MAX_IN = 2, MAX_CAP = 4 };
+
+typedef struct reduction reduction;
+struct reduction {
+    uint32_t nred, nin, ncap;
+    tr_redk reds[MAX_RED];
+    tr_tv init[MAX_RED], in[MAX_IN],
+        caps[MAX_CAP]; /* in[0]: set by reduce(), the array; others repeat along axes of extent 1 */
+    /* An item's contributions, in the types of init. NULL: the item, converted. */
+    bool (*item)(tr_em *e, const reduction *r, const tr_tv *elems, const tr_tv *caps, tr_tv *out);
+    /* The result from the reduced values. NULL: the first of them. */
+    bool (*end)(tr_em *e, const reduction *r, const tr_tv *values, const tr_tv *caps, tr_tv *out);
+    const tr_ty *result; /* its type */
+};
+
+static bool lam_item(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                     tr_tv *yields) {
+    const reduction *r = d->user;
+    (void)idx;
+    if (r->item)
+        return r->item(e, r, elems, caps, yields);
+    bool where = d->reds[0] == TR_RED_ARGMIN || d->reds[0] == TR_RED_ARGMAX;
+    yields[0] = where ? elems[0] : tr_em_conv(e, elems[0], d->init[0].ty);
+    return true;
+}
+
+static bool finished(tr_em *e, const reduction *r, const tr_tv *values, const tr_tv *caps, tr_tv *out) {
+    *out = values[0];
+    if (r->end && !r->end(e, r, values, caps, out))
+        return false;
+    *out = tr_em_conv(e, *out, r->result);
+    return true;
+}
+
+static bool lam_end(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                    tr_tv *yields) {
+    (void)idx;
+    return finished(e, d->user, elems, caps, yields);
+}
+
+/* The reduction of x->a: a number, or an array of the kept axes. */
+static bool reduce(tr_em *e, const axes *x, const reduction *given, tr_tv *out) {
+    reduction *r = tr_arena_copy(&e->ctx->arena, given, sizeof *given);
+    tr_tv space[TR_MAX_NDIM], kept[TR_MAX_NDIM], none, v, values[MAX_RED];
+    uint32_t k = 0;
+    r->in[0] = x->a;
+    r->nin = r->nin ? r->nin : 1;
+    tr_fam_shape(e, x->a, space);
+    for (uint32_t i = 0; i < x->a.ty->ndim; i++)
+        if (!is_reduced(x, i))
+            kept[k++] = space[i];
+    tr_pdesc d = {.nspace = x->a.ty->ndim,
+                  .nin = r->nin,
+                  .nred = r->nred,
+                  .ncap = r->ncap,
+                  .space = space,
+                  .in = r->in,
+                  .reds = r->reds,
+                  .init = r->init,
+                  .caps = r->caps,
+                  .lam = lam_item,
+                  .user = r};
+    if (x->nkeep) {
+        *out = tr_em_alloc(e, r->result, x->nkeep, TR_LAYOUT_C, kept);
+        d.keep = x->keep;
+        d.neout = 1;
+        d.eout = out;
+        d.epi = lam_end;
+        return tr_em_pattern(e, &d, &none);
+    }
+    if (!tr_em_pattern(e, &d, &v))
+        return false;
+    for (uint32_t i = 0; i < r->nred; i++)
+        values[i] = r->nred > 1 ? tr_em_item(e, v, i) : v;
+    return finished(e, r, values, r->caps, out);
+}
+
+/* keepdims: the result with axes of extent 1 where axes were reduced. */
+static bool with_axes(tr_em *e, const axes *x, tr_tv *r) {
+    tr_tv shape[TR_MAX_NDIM], one = tr_em_i64(e, 1);
+    uint32_t n = x->a.ty->ndim;
+    if (!tr_lib_is_array(*r)) {
+        for (uint32_t i = 0; i < n; i++)
+            shape[i] = one;
+        tr_tv v = *r;
+        *r = tr_em_alloc(e, v.ty, n, TR_LAYOUT_C, shape);
+        return tr_em_fill(e, *r, v);
+    }
+    kept_shape(e, x, shape);
+    *r = tr_em_view(e, tr_ty_array(e->types, r->ty->elem, n, TR_LAYOUT_C, false), *r, tr_em_i64(e, 0), shape,
+                    NULL);
+    return true;
+}
+
+/* keepdims= and out= of a result. */
+static bool delivered(tr_em *e, const tr_bcall *c, const axes *x, tr_tv dst, tr_tv *out) {
+    if (x->keepdims && x->a.ty->ndim && !with_axes(e, x, out))
+        return false;
+    if (!tr_fam_given(dst))
+        return true;
+    uint32_t ndim = tr_lib_is_array(*out) ? out->ty->ndim : 0;
+    const tr_ty *t = tr_lib_is_array(*out) ? out->ty->elem : tr_ty_strong(e->types, out->ty);
+    if (!tr_lib_is_array(dst) || dst.ty->ndim != ndim || dst.ty->readonly)
+        return tr_em_error(e, "%s(): out must be an array of %u dimensions that can be written to",
+                           tr_fam_name(c), ndim);
+    if (!tr_fam_same_kind(t, dst.ty->elem))
+        return tr_em_error(e, "%s(): cannot store a result of %s in out, an array of %s", tr_fam_name(c),
+                           tr_em_tyname(e, t), tr_em_tyname(e, dst.ty->elem));
+    tr_tv r = *out;
+    for (uint32_t i = 0; i < ndim; i++) {
+        tr_tv n = tr_em_dim(e, r, i), m = tr_em_dim(e, dst, i);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, m), TR_EXC_VALUE,
+                    "output array has an axis of size {0} where the result has {1}", 2, (tr_tv[]){m, n});
+    }
+    *out = dst;
+    return tr_em_assign(e, dst, r);
+}
+
+static bool array_arg(tr_em *e, const tr_bcall *c, tr_tv *a) {
+    return tr_fam_as_array(e, c, c->a[0], NULL, a);
+}
+
+static bool dtype_or(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dflt, const tr_ty **t) {
+    *t = dflt;
+    if (!tr_fam_given(x))
+        return true;
+    *t = tr_tv_dtype(e, x);
+    return *t || tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c),
+                             tr_em_tyname(e, x.ty));
+}
+
+/* --- sum, prod --- */
+
+const tr_ty *tr_fam_sum_type(tr_em *e, const tr_ty *t) {
+    char k = tr_ty_class(t);
+    if (k == 'b' || k == 'i')
+        return tr_fam_ty(e, TR_TY_I64);
+    return k == 'u' ? tr_fam_ty(e, TR_TY_U64) : t;
+}
+
+/* A first value given by the caller, in the reduction's type. */
+static bool initial(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *t, tr_tv *init) {
+    if (!tr_fam_given(x))
+        return true;
+    const tr_ty *s = tr_lib_scalar(e, x.ty);
+    if (!s || (!s->weak && !tr_fam_same_kind(s, t)) || (tr_ty_is_complex(s) && !tr_ty_is_complex(t)))
+        return tr_em_error(e, "%s(): initial must be a number that fits %s", tr_fam_name(c),
+                           tr_em_tyname(e, t));
+    *init = tr_em_conv(e, x, t);
+    return true;
+}
+
+/* Parameters: a, axis, dtype, out, keepdims, initial. aux: TR_RED_ADD or TR_RED_MUL. */
+bool tr_lib_arr_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    axes x;
+    const tr_ty *t;
+    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) ||
+        !dtype_or(e, c, arg(c, 2), tr_fam_sum_type(e, a.ty->elem), &t))
+        return false;
+    tr_redk red = (tr_redk)c->aux;
+    if (t->kind == TR_TY_BOOL)
+        red = red == TR_RED_ADD ? TR_RED_OR : TR_RED_AND;
+    reduction r = {.nred = 1, .reds = {red}, .init = {tr_em_num(e, t, c->aux == TR_RED_MUL)}, .result = t};
+    return initial(e, c, arg(c, 5), t, &r.init[0]) && reduce(e, &x, &r, out) &&
+           delivered(e, c, &x, arg(c, 3), out);
+}
+
+/* --- min, max, ptp, argmin, argmax --- */
+
+static void check_some(tr_em *e, const axes *x, tr_redk red) {
+    static const char *const text[TR_RED__COUNT] = {
+        [TR_RED_MIN] = "zero-size array to reduction operation minimum which has no identity",
+        [TR_RED_MAX] = "zero-size array to reduction operation maximum which has no identity",
+        [TR_RED_ARGMIN] = "attempt to get argmin of an empty sequence",
+        [TR_RED_ARGMAX] = "attempt to get argmax of an empty sequence",
+    };
+    tr_tv zero = tr_em_i64(e, 0), ok = tr_em_cmp(e, TR_CMP_NE, extent_of(e, x, true), zero);
+    if (red == TR_RED_MIN || red == TR_RED_MAX)
+        ok = tr_fam_or(e, ok, tr_em_cmp(e, TR_CMP_EQ, extent_of(e, x, false), zero));
+    tr_em_check(e, ok, TR_EXC_VALUE, text[red], 0, NULL);
+}
+
+static bool ordered(tr_em *e, const tr_bcall *c, tr_tv a) {
+    return !tr_ty_is_complex(a.ty->elem) ||
+           tr_em_unsupported(e, "complex-order", "%s() of complex items", tr_fam_name(c));
+}
+
+static tr_redk extreme_of(const tr_ty *t, tr_redk red) {
+    if (t->kind != TR_TY_BOOL)
+        return red;
+    return red == TR_RED_MIN ? TR_RED_AND : TR_RED_OR;
+}
+
+/* Parameters: a, axis, out, keepdims, initial. aux: TR_RED_MIN or TR_RED_MAX. */
+bool tr_lib_arr_extreme(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    axes x;
+    tr_redk red = (tr_redk)c->aux;
+    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), true, &x) || !ordered(e, c, a))
+        return false;
+    const tr_ty *t = a.ty->elem;
+    reduction r = {.nred = 1,
+                   .reds = {extreme_of(t, red)},
+                   .init = {tr_fam_extreme(e, t, red == TR_RED_MIN)},
+                   .result = t};
+    if (!tr_fam_given(arg(c, 4)))
+        check_some(e, &x, red);
+    return initial(e, c, arg(c, 4), t, &r.init[0]) && reduce(e, &x, &r, out) &&
+           delivered(e, c, &x, arg(c, 2), out);
+}
+
+static bool item_twice(tr_em *e, const reduction *r, const tr_tv *elems, const tr_tv *caps, tr_tv *out) {
+    (void)e;
+    (void)r;
+    (void)caps;
+    out[0] = out[1] = elems[0];
+    return true;
+}
+
+static bool end_difference(tr_em *e, const reduction *r, const tr_tv *values, const tr_tv *caps, tr_tv *out) {
+    (void)r;
+    (void)caps;
+    *out = tr_em_op2(e, TR_OP_SUB, values[1], values[0]);
+    return true;
+}
+
+/* Parameters: a, axis, out, keepdims. */
+bool tr_lib_arr_ptp(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    axes x;
+    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), true, &x) || !ordered(e, c, a))
+        return false;
+    const tr_ty *t = a.ty->elem;
+    if (t->kind == TR_TY_BOOL)
+        return tr_em_error(e, "%s() of bool items", tr_fam_name(c));
+    check_some(e, &x, TR_RED_MAX);
+    reduction r = {.nred = 2,
+                   .reds = {TR_RED_MIN, TR_RED_MAX},
+                   .init = {tr_fam_extreme(e, t, true), tr_fam_extreme(e, t, false)},
+                   .item = item_twice,
+                   .end = end_difference,
+                   .result = t};
+    return reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 2), out);
+}
+
+static bool item_byte(tr_em *e, const reduction *r, const tr_tv *elems, const tr_tv *caps, tr_tv *out) {
+    (void)r;
+    (void)caps;
+    *out = elems[0].ty->kind == TR_TY_BOOL ? tr_em_conv(e, elems[0], tr_fam_ty(e, TR_TY_U8)) : elems[0];
+    return true;
+}
+
+/* Parameters: a, axis, out, keepdims. The index is along the axis, or in C order of all. aux: TR_RED_ARGMIN or TR_RED_ARGMAX. */
+bool tr_lib_arr_arg(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    axes x;
+    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), false, &x) || !ordered(e, c, a))
+        return false;
+    check_some(e, &x, (tr_redk)c->aux);
+    reduction r = {.nred = 1,
+                   .reds = {(tr_redk)c->aux},
+                   .init = {tr_em_i64(e, 0)},
+                   .item = item_byte,
+                   .result = tr_fam_ty(e, TR_TY_I64)};
+    return reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 2), out);
+}
+
+/* --- any, all, count_nonzero --- */
+
+static bool item_truth(tr_em *e, const reduction *r, const tr_tv *elems, const tr_tv *caps, tr_tv *out) {
+    (void)caps;
+    if (!tr_em_truth(e, elems[0], out))
+        return false;
+    *out = tr_em_conv(e, *out, r->result);
+    return true;
+}
+
+/* Parameters: a, axis, out, keepdims; count_nonzero: a, axis, keepdims. aux: TR_RED_OR, TR_RED_AND or TR_RED_ADD. */
+bool tr_lib_arr_truth(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    axes x;
+    bool count = c->aux == TR_RED_ADD;
+    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, count ? 2 : 3), true, &x))
+        return false;
+    reduction r = {.nred = 1,
+                   .reds = {(tr_redk)c->aux},
+                   .init = {count ? tr_em_i64(e, 0) : tr_em_bool(e, c->aux == TR_RED_AND)},
+                   .item = item_truth,
+                   .result = tr_fam_ty(e, count ? TR_TY_I64 : TR_TY_BOOL)};
+    return reduce(e, &x, &r, out) && delivered(e, c, &x, count ? absent : arg(c, 2), out);
+}
+
+/* --- mean, var, std --- */
+
+/* The type NumPy averages in: float64 for integers, else the items' own. */
+static bool mean_type(tr_em *e, const tr_bcall *c, tr_tv dtype, const tr_ty *t, const tr_ty **out) {
+    bool own = tr_ty_is_float(t) || tr_ty_is_complex(t);
+    if (!dtype_or(e, c, dtype, own ? t : tr_fam_ty(e, TR_TY_F64), out))
+        return false;
+    return tr_ty_is_float(*out) || tr_ty_is_complex(*out) ||
+           tr_em_error(e, "%s() with a dtype that is not a float", tr_fam_name(c));
+}
+
+/* caps[0]: the number that the sum is divided by, a float of its own type. */
+static bool end_quotient(tr_em *e, const reduction *r, const tr_tv *values, const tr_tv *caps, tr_tv *out) {
+    (void)r;
+    *out = tr_em_op2(e, TR_OP_DIV, values[0], tr_em_conv(e, caps[0], values[0].ty));
+    return true;
+}
+
+static bool mean(tr_em *e, const axes *x, const tr_ty *t, tr_tv *out) {
+    reduction r = {.nred = 1,
+                   .reds = {TR_RED_ADD},
+                   .init = {tr_em_num(e, t, 0.0)},
+                   .ncap = 1,
+                   .caps = {tr_em_conv(e, extent_of(e, x, true), tr_fam_ty(e, TR_TY_F64))},
+                   .end = end_quotient,
+                   .result = t};
+    return reduce(e, x, &r, out);
+}
+
+/* Parameters: a, axis, dtype, out, keepdims. */
+bool tr_lib_arr_mean(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    axes x;
+    const tr_ty *t;
+    return array_arg(e, c, &a) && axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) &&
+           mean_type(e, c, arg(c, 2), a.ty->elem, &t) && mean(e, &x, t, out) &&
+           delivered(e, c, &x, arg(c, 3), out);
+}
+
+/* |item - mean|**2; the mean is the second element, or the second capture. */
+static bool item_square(tr_em *e, const reduction *r, const tr_tv *elems, const tr_tv *caps, tr_tv *out) {
+    tr_tv m = r->nin > 1 ? elems[1] : caps[1], x = tr_em_op2(e, TR_OP_SUB, tr_em_conv(e, elems[0], m.ty), m);
+    tr_tv re = tr_em_re(e, x), im = tr_em_im(e, x), sq = tr_em_op2(e, TR_OP_MUL, re, re);
+    *out = tr_ty_is_complex(x.ty) ? tr_em_op2(e, TR_OP_ADD, sq, tr_em_op2(e, TR_OP_MUL, im, im)) : sq;
+    return true;
+}
+
+static bool end_root(tr_em *e, const reduction *r, const tr_tv *values, const tr_tv *caps, tr_tv *out) {
+    if (!end_quotient(e, r, values, caps, out))
+        return false;
+    *out = tr_fam_math1(e, TR_MATH_SQRT, *out);
+    return true;
+}
+
+/* Number of items less ddof, not below 0, as float64. */
+static bool freedom(tr_em *e, const tr_bcall *c, const axes *x, tr_tv ddof, tr_tv *out) {
+    const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
+    tr_tv n = tr_em_conv(e, extent_of(e, x, true), f64), zero = tr_em_f64(e, 0.0);
+    if (ddof.ty) {
+        if (!tr_fam_number(e, c, ddof, "bif"))
+            return false;
+        n = tr_em_op2(e, TR_OP_SUB, n, tr_em_conv(e, ddof, f64));
+    }
+    *out = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, zero), zero, n);
+    return true;
+}
+
+/* Two passes, as NumPy: the mean, then the squares of the distances from it. Parameters: a, axis, dtype, out, ddof, keepdims,
+ * correction (another name for ddof). aux 1: the square root. */
+bool tr_lib_arr_var(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, m, ddof = arg(c, 4);
+    axes x;
+    const tr_ty *t;
+    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 5), true, &x) ||
+        !mean_type(e, c, arg(c, 2), a.ty->elem, &t))
+        return false;
+    if (arg(c, 6).ty && ddof.ty)
+        return tr_em_error(e, "%s(): ddof and correction are the same", tr_fam_name(c));
+    ddof = arg(c, 6).ty ? arg(c, 6) : ddof;
+    const tr_ty *real = tr_ty_is_complex(t) ? tr_lib_real_of(e, t) : t;
+    reduction r = {.nred = 1,
+                   .reds = {TR_RED_ADD},
+                   .init = {tr_em_num(e, real, 0.0)},
+                   .ncap = 1,
+                   .item = item_square,
+                   .end = c->aux ? end_root : end_quotient,
+                   .result = real};
+    if (!mean(e, &x, t, &m) || !freedom(e, c, &x, ddof, &r.caps[0]))
+        return false;
+    if (tr_lib_is_array(m)) {
+        tr_tv shape[TR_MAX_NDIM];
+        for (uint32_t i = 0; i < x.a.ty->ndim; i++)
+            shape[i] = is_reduced(&x, i) ? tr_em_i64(e, 1) : tr_em_dim(e, x.a, i);
+        r.nin = 2;
+        r.in[1] = tr_em_view(e, tr_ty_array(e->types, t, x.a.ty->ndim, TR_LAYOUT_C, false), m,
+                             tr_em_i64(e, 0), shape, NULL);
+    } else {
+        r.caps[r.ncap++] = m;
+    }
+    return reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 3), out);
+}
+
+/* --- cumsum, cumprod --- */
+
+/* elems: the item, the value so far. */
+static bool lam_running(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                        tr_tv *yields) {
+    const tr_ty *t = d->init[0].ty;
+    tr_op op = d->reds[0] == TR_RED_MUL   ? TR_OP_MUL
+               : d->reds[0] == TR_RED_ADD ? TR_OP_ADD
+               : d->reds[0] == TR_RED_OR  ? TR_OP_OR
+                                          : TR_OP_AND;
+    (void)idx;
+    (void)caps;
+    yields[1] = tr_em_conv(e, elems[0], t);
+    yields[0] = tr_em_op2(e, op, elems[1], yields[1]);
+    return true;
+}
+
+/* Parameters: a, axis, dtype, out. aux: TR_RED_ADD or TR_RED_MUL. Without an axis of the flat array. */
+bool tr_lib_arr_running(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, shape[TR_MAX_NDIM], none, dst = arg(c, 3);
+    axes x;
+    const tr_ty *t;
+    if (!array_arg(e, c, &a))
+        return false;
+    if (!tr_fam_given(arg(c, 1))) {
+        tr_tv args[2] = {a, absent};
+        if (!tr_lib_arr_ravel(e, &(tr_bcall){.row = c->row, .n = 2, .a = args}, &a))
+            return false;
+    }
+    if (!axes_arg(e, c, a, arg(c, 1), absent, false, &x) ||
+        !dtype_or(e, c, arg(c, 2), tr_fam_sum_type(e, a.ty->elem), &t))
+        return false;
+    if (x.moved.ty)
+        return tr_em_error(e, "%s(): axis must be a constant", tr_fam_name(c));
+    tr_redk red = (tr_redk)c->aux;
+    if (t->kind == TR_TY_BOOL)
+        red = red == TR_RED_ADD ? TR_RED_OR : TR_RED_AND;
+    tr_tv init = tr_em_num(e, t, c->aux == TR_RED_MUL);
+    tr_fam_shape(e, a, shape);
+    tr_tv r = tr_em_alloc(e, t, a.ty->ndim, TR_LAYOUT_C, shape);
+    tr_pdesc d = {.nspace = a.ty->ndim,
+                  .nin = 1,
+                  .nout = 1,
+                  .nred = 1,
+                  .nscan = 1,
+                  .space = shape,
+                  .in = &a,
+                  .out = &r,
+                  .reds = &red,
+                  .init = &init,
+                  .keep = x.keep,
+                  .lam = lam_running};
+    *out = r;
+    if (!tr_em_pattern(e, &d, &none))
+        return false;
+    x.keepdims = false;
+    return delivered(e, c, &x, dst, out);
+}

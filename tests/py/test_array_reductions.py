@@ -1,0 +1,252 @@
+"""Reductions and running sums over axes, on all dtypes, ranks and layouts, against NumPy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from treadle import TreadleError, njit
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arrays_check import ALL, FLOATS, INTS, REAL, agree, arrays, given  # noqa: E402
+from builtins_check import compiled, rejects, run  # noqa: E402
+
+REDUCTIONS = ["sum", "prod", "min", "max", "mean", "var", "std", "any", "all", "ptp", "count_nonzero"]
+OF_ONE_AXIS = ["argmin", "argmax", "cumsum", "cumprod"]
+METHODS = {
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "mean",
+    "var",
+    "std",
+    "any",
+    "all",
+    "argmin",
+    "argmax",
+    "cumsum",
+    "cumprod",
+}
+shapes = st.lists(st.sampled_from([0, 1, 2, 3, 5, 40]), min_size=0, max_size=4).map(tuple)
+
+
+def refused(name, dtype):
+    kind = np.dtype(dtype).kind
+    return (kind == "c" and name in ("min", "max", "argmin", "argmax", "ptp")) or (
+        kind == "b" and name == "ptp"
+    )
+
+
+def same(expr, *args, **options):
+    """As NumPy's, sums of floats within their rounding errors."""
+    with np.errstate(all="ignore"):
+        try:
+            want = eval(expr, {"np": np, **dict(zip("abc", args, strict=False))})
+        except ValueError as e:
+            with pytest.raises((ValueError, TreadleError)):
+                run(expr, *args)
+            return e
+    got = run(expr, *args)
+    assert np.shape(got) == np.shape(want), (np.shape(got), np.shape(want))
+    assert isinstance(got, np.ndarray) == isinstance(want, np.ndarray)
+    want = np.asarray(want)
+    if isinstance(got, np.ndarray):
+        assert got.dtype == want.dtype
+    if want.dtype.kind not in "fc":
+        np.testing.assert_array_equal(got, want)
+        return None
+    got, eps = np.asarray(got), 2e-5 if want.dtype in (np.float32, np.complex64) else 1e-12
+    for g, w in ((got.real, want.real), (got.imag, want.imag)):
+        np.testing.assert_allclose(g, w, rtol=eps, atol=eps * 100, equal_nan=True)
+    return None
+
+
+@st.composite
+def calls(draw):
+    """The text of a call of a reduction of `a`, and `a`."""
+    name = draw(st.sampled_from(REDUCTIONS + OF_ONE_AXIS))
+    a = draw(arrays([t for t in ALL if not refused(name, t)], shape=draw(shapes), special=False))
+    axes = [None, *range(-a.ndim, a.ndim)]
+    axis = draw(st.sampled_from(axes))
+    if a.ndim > 1 and name in REDUCTIONS and draw(st.booleans()):
+        axis = tuple(draw(st.lists(st.integers(0, a.ndim - 1), min_size=1, unique=True)))
+    words = [f"axis={axis}"]
+    if name not in ("cumsum", "cumprod") and draw(st.booleans()):
+        words.append("keepdims=True")
+    if name in ("sum", "prod", "cumsum", "cumprod") and draw(st.booleans()):
+        wide = [t for t in ALL[1:] if np.dtype(t).kind == "c" or a.dtype.kind != "c"]
+        words.append(f"dtype=np.{np.dtype(draw(st.sampled_from(wide))).name}")
+    if name == "mean" and draw(st.booleans()):
+        words.append("dtype=np.complex128" if a.dtype.kind == "c" else "dtype=np.float64")
+    if name in ("var", "std") and draw(st.booleans()):
+        words.append(f"ddof={draw(st.sampled_from(['1', '0.5', '2']))}")
+    if name in METHODS and draw(st.booleans()):
+        return f"a.{name}({', '.join(words)})", a
+    return f"np.{name}(a, {', '.join(words)})", a
+
+
+@given(call=calls())
+def test_reductions(call):
+    expr, a = call
+    if "prod" in expr and a.size > 100:
+        a = np.sign(a)
+    same(expr, a)
+
+
+@given(call=calls())
+def test_more_reductions(call):
+    test_reductions.hypothesis.inner_test(call)
+
+
+@given(data=st.data())
+def test_special_values(data):
+    name = data.draw(
+        st.sampled_from(["min", "max", "argmin", "argmax", "any", "all", "sum", "mean", "cumsum", "ptp"])
+    )
+    a = data.draw(arrays(FLOATS + INTS, shape=data.draw(shapes.filter(lambda s: len(s) > 0))))
+    same(f"np.{name}(a, axis={data.draw(st.integers(0, a.ndim - 1))})", a)
+
+
+@given(data=st.data())
+def test_axis_at_run_time(data):
+    name = data.draw(st.sampled_from(["sum", "max", "mean", "std", "argmin", "all"]))
+    a = data.draw(
+        arrays(REAL, shape=data.draw(shapes.filter(lambda s: len(s) > 0 and 0 not in s)), special=False)
+    )
+    k = data.draw(st.integers(-a.ndim, a.ndim - 1))
+    same(f"np.{name}(a, axis=b)", a, k)
+    same(f"np.{name}(a, axis=b, keepdims=True)", a, k)
+    with pytest.raises(ValueError, match="is out of bounds for array of dimension"):
+        run(f"np.{name}(a, axis=b)", a, a.ndim)
+
+
+def test_running_sums_are_added_in_order():
+    a = np.random.default_rng(0).random((50, 70)).astype(np.float32)
+    for expr in (
+        "np.cumsum(a)",
+        "np.cumsum(a, axis=0)",
+        "a.cumsum(1)",
+        "np.cumprod(a + 0.5, axis=1)",
+        "a.T.cumsum(0)",
+    ):
+        agree(expr, a)
+
+
+def test_out():
+    a = np.arange(24.0).reshape(2, 3, 4) % 7
+    for expr in (
+        "np.sum(a, axis=1, out=b)",
+        "np.mean(a, 1, None, b)",
+        "a.max(1, b)",
+        "a.min(1, out=b)",
+        "np.std(a, 1, out=b)",
+        "np.cumsum(a[:, 0], axis=1, out=b)",
+        "np.ptp(a, 1, out=b)",
+    ):
+        b = np.full((2, 4), np.nan)
+        assert run(expr, a, b) is b
+        np.testing.assert_allclose(b, eval(expr, {"np": np, "a": a, "b": np.zeros((2, 4))}), rtol=1e-15)
+    b = np.zeros((2, 1, 4))
+    assert run("np.sum(a, 1, out=b, keepdims=True)", a, b) is b
+    b = np.zeros((2, 4), dtype=np.int64)
+    assert run("np.argmax(a, 1, out=b)", a, b) is b
+    np.testing.assert_array_equal(b, a.argmax(1))
+    b = np.zeros((2, 4), dtype=bool)
+    run("np.any(a > 5, 1, b)", a, b)
+    np.testing.assert_array_equal(b, (a > 5).any(1))
+    b = np.zeros(())
+    run("np.sum(a, out=b)", a, b)
+    assert b == a.sum()
+    rejects(
+        "np.sum(a, axis=1, out=b)",
+        a,
+        np.zeros((2, 4), np.int32),
+        match="cannot store a result of float64 in out",
+    )
+    rejects("np.sum(a, axis=1, out=b)", a, np.zeros(4), match="out must be an array of 2 dimensions")
+    with pytest.raises(ValueError, match="output array has an axis of size 3 where the result has 4"):
+        run("np.sum(a, axis=1, out=b)", a, np.zeros((2, 3)))
+
+
+def test_first_values():
+    a = np.arange(24.0).reshape(2, 3, 4)
+    for expr in (
+        "a.sum(initial=5)",
+        "a.prod(0, initial=2)",
+        "np.min(a, initial=-3)",
+        "a[:0].max(initial=4)",
+        "a[:0].max(0, initial=4)",
+        "np.sum(a, axis=(0, 2), initial=1.5)",
+    ):
+        same(expr, a)
+    rejects("a.sum(initial=b)", np.arange(3), 1.5, match="initial must be a number that fits int64")
+
+
+def test_in_expressions():
+    a = np.random.default_rng(0).random((5, 6, 7))
+    for expr in (
+        "np.sqrt(((a - b) ** 2).sum(axis=1))",
+        "a - a.mean(axis=1, keepdims=True)",
+        "a / a.sum(axis=2, keepdims=True)",
+        "(a - a.mean(0)) / a.std(0)",
+        "a.sum(axis=1).sum(axis=0).max()",
+        "np.exp(a - a.max(-1, keepdims=True)).sum(-1)",
+        "a.argmax(axis=1).sum()",
+        "(a > 0.5).sum(axis=(0, 2))",
+        "(a * 2 + b).sum(axis=0)[1:].T",
+        "a[a > 0.5].sum()",
+        "np.cumsum(a, axis=1)[:, -1] - a.sum(axis=1)",
+        "a.cumsum(0).max(0)",
+    ):
+        same(expr, a, a[::-1])
+
+
+def test_parallel():
+    a = np.random.default_rng(0).random((300, 200))
+    for expr in (
+        "a.sum(axis=0)",
+        "a.sum(axis=1)",
+        "a.max(axis=0)",
+        "np.std(a, axis=1)",
+        "a.argmin(axis=1)",
+        "np.cumsum(a, axis=1)",
+    ):
+        one, many = compiled(expr, 1)(a), compiled(expr, 1, parallel=True)(a)
+        np.testing.assert_array_equal(one, many)
+
+
+def test_wrong_arguments():
+    a = np.ones((2, 3))
+    rejects("a.sum(axis=2)", a, match="axis 2 is out of bounds for 2 dimensions")
+    rejects("a.sum(axis=(0, 0))", a, match="duplicate value in 'axis'")
+    rejects("a.sum(axis=())", a, match="reduces nothing")
+    rejects("a.sum(axis=1.5)", a, match="axis must be an integer")
+    rejects("a.argmax(axis=(0, 1))", a, match="axis must be an integer")
+    rejects("a.sum(axis=b)", a, (0, 1), match="axes must be constants|constant")
+    rejects("a.sum(keepdims=b)", a, True, match="keepdims must be a constant")
+    rejects("a.cumsum(axis=b)", a, 1, match="axis must be a constant")
+    rejects("a.max()", a * 1j, match="complex items")
+    rejects("a.mean(dtype=np.int32)", a, match="a dtype that is not a float")
+    rejects("np.ptp(a)", a > 0, match="of bool items")
+    rejects("np.var(a, ddof=1, correction=1)", a, match="ddof and correction are the same")
+    assert run("np.var(a, correction=1)", np.array([1.0, 2.0, 3.0])) == 1.0
+    for expr in ("a.min(axis=0)", "a.max()", "np.argmin(a)", "np.ptp(a, axis=0)", "a.argmax(axis=0)"):
+        with pytest.raises(ValueError, match="zero-size array|empty sequence"):
+            run(expr, np.ones((0, 3)))
+
+
+def test_fused_with_what_they_read():
+    """The sum of squares of rows reads the array once: no array is made but the result."""
+
+    @njit
+    def f(a):
+        return np.sqrt(((a * 2 - 1) ** 2).sum(axis=1))
+
+    a = np.random.default_rng(0).random((20, 30))
+    np.testing.assert_allclose(f(a), np.sqrt(((a * 2 - 1) ** 2).sum(axis=1)))
+    (text,) = f.inspect_ir().values()
+    assert text.count("alloc ") == 1 and text.count("pattern ") == 1
