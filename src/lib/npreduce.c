@@ -94,11 +94,11 @@ static bool axes_arg(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv axis, tr_tv kee
     return true;
 }
 
-/* Number of items that each value is reduced from, or of values. */
-static tr_tv extent_of(tr_em *e, const axes *x, bool reduced) {
+/* Number of items that each value is reduced from. */
+static tr_tv extent_of(tr_em *e, const axes *x) {
     tr_tv n = tr_em_i64(e, 1);
     for (uint32_t i = 0; i < x->a.ty->ndim; i++)
-        if (is_reduced(x, i) == reduced)
+        if (is_reduced(x, i))
             n = tr_em_nsw(e, TR_OP_MUL, n, tr_em_dim(e, x->a, i));
     return n;
 }
@@ -300,10 +300,8 @@ static void check_some(tr_em *e, const axes *x, tr_redk red) {
         [TR_RED_ARGMIN] = "attempt to get argmin of an empty sequence",
         [TR_RED_ARGMAX] = "attempt to get argmax of an empty sequence",
     };
-    tr_tv zero = tr_em_i64(e, 0), ok = tr_em_cmp(e, TR_CMP_NE, extent_of(e, x, true), zero);
-    if (red == TR_RED_MIN || red == TR_RED_MAX)
-        ok = tr_fam_or(e, ok, tr_em_cmp(e, TR_CMP_EQ, extent_of(e, x, false), zero));
-    tr_em_check(e, ok, TR_EXC_VALUE, text[red], 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, extent_of(e, x), tr_em_i64(e, 0)), TR_EXC_VALUE, text[red], 0,
+                NULL);
 }
 
 static bool ordered(tr_em *e, const tr_bcall *c, tr_tv a) {
@@ -439,7 +437,7 @@ static bool mean(tr_em *e, const axes *x, const tr_ty *t, tr_tv *out) {
                    .reds = {TR_RED_ADD},
                    .init = {tr_em_num(e, t, 0.0)},
                    .ncap = 1,
-                   .caps = {tr_em_conv(e, extent_of(e, x, true), tr_fam_ty(e, TR_TY_F64))},
+                   .caps = {tr_em_conv(e, extent_of(e, x), tr_fam_ty(e, TR_TY_F64))},
                    .end = end_quotient,
                    .result = t};
     return reduce(e, x, &r, out);
@@ -473,7 +471,7 @@ static bool end_root(tr_em *e, const reduction *r, const tr_tv *values, const tr
 /* Number of items less ddof, not below 0, as float64. */
 static bool freedom(tr_em *e, const tr_bcall *c, const axes *x, tr_tv ddof, tr_tv *out) {
     const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
-    tr_tv n = tr_em_conv(e, extent_of(e, x, true), f64), zero = tr_em_f64(e, 0.0);
+    tr_tv n = tr_em_conv(e, extent_of(e, x), f64), zero = tr_em_f64(e, 0.0);
     if (ddof.ty) {
         if (!tr_fam_number(e, c, ddof, "bif"))
             return false;
