@@ -398,12 +398,14 @@ static bool freeze_defaults(tr_frozen *z, tr_func *f, PyFunctionObject *fn) {
     return true;
 }
 
-static tr_obj *freeze_function(tr_frozen *z, PyObject *o, tr_wishes wishes) {
-    PyFunctionObject *fn = (PyFunctionObject *)o;
+/* `o` is the function, or the ufunc made of it, which is another function to the program: its calls mean something else. */
+static tr_obj *freeze_function(tr_frozen *z, PyObject *o, PyObject *of, const tr_ufn *ufn, tr_wishes wishes) {
+    PyFunctionObject *fn = (PyFunctionObject *)of;
     tr_func f = func_of_code(z, (PyCodeObject *)fn->func_code);
     f.name = text_of(z, fn->func_name);
     f.qualname = text_of(z, fn->func_qualname);
     f.py = o;
+    f.ufn = ufn;
     f.inline_always = wishes.inline_always;
     f.parallel = wishes.parallel;
     tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, tr_arena_printf(arena(z), "function '%s'", f.name));
@@ -528,6 +530,10 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
         return r;
     }
     tr_wishes wishes = {false, z->ctx->opts.parallel != 0}; /* a plain function does as its caller does */
+    PyObject *of = NULL;
+    const tr_ufn *ufn = z->host->ufunc ? z->host->ufunc(z->host->user, arena(z), o, &of) : NULL;
+    if (ufn)
+        return freeze_function(z, o, of, ufn, wishes);
     PyObject *fn = PyFunction_Check(o) ? o
                    : z->host->unwrap   ? z->host->unwrap(z->host->user, o, &wishes)
                                        : NULL;
@@ -540,7 +546,7 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
         f->parallel |= wishes.parallel;
         return (tr_obj *)(uintptr_t)old;
     }
-    return fn == o || hold(z, fn) ? freeze_function(z, fn, wishes) : NULL;
+    return fn == o || hold(z, fn) ? freeze_function(z, fn, fn, NULL, wishes) : NULL;
 }
 
 static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {

@@ -35,6 +35,8 @@ typedef struct tr_wishes {
 typedef struct tr_freeze_host {
     /* py_func of one of our own functions (borrowed) and its wishes; NULL: it is none. */
     PyObject *(*unwrap)(void *user, PyObject *o, tr_wishes *out);
+    /* What a ufunc of ours says of the function it was made of (*fn, borrowed), in the arena; NULL: it is none. */
+    const tr_ufn *(*ufunc)(void *user, tr_arena *a, PyObject *o, PyObject **fn);
     /* Type that one of our own type objects stands for; NULL: it is none. */
     const tr_ty *(*as_type)(void *user, PyObject *o);
     /* Number of a named tuple's class among those of its name; false with an exception. */

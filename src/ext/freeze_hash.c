@@ -136,6 +136,18 @@ static void code(hashing *s, const tr_code *c) {
     objects(s, c->free, c->nlocalsplus);
 }
 
+static void ufunc(hashing *s, const tr_ufn *u) {
+    number(s, u ? 1 : 0);
+    if (!u)
+        return;
+    number(s, u->nin);
+    number(s, u->nout);
+    number(s, u->core);
+    number(s, u->nsigs);
+    for (uint32_t i = 0; i < u->nsigs * (u->nin + 1u); i++)
+        type(s, u->sigs[i]);
+}
+
 bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
     hashing s = {.z = z, .h = h, .ok = true};
     const tr_prog *p = z->prog;
@@ -152,6 +164,7 @@ bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
         number(&s, (uint64_t)f->parallel << 3 | (uint64_t)f->varargs << 2 | (uint64_t)f->varkw << 1 |
                        (f->inline_always != 0));
         objects(&s, f->defaults, f->nargs + f->nkwonly);
+        ufunc(&s, f->ufn);
         code(&s, f->code);
     }
     return s.ok;

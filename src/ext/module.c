@@ -63,6 +63,12 @@ static PyObject *freeze_unwrap(void *self, PyObject *o, tr_wishes *out) {
     return fn;
 }
 
+static const tr_ufn *freeze_ufunc(void *self, tr_arena *a, PyObject *o, PyObject **fn) {
+    tr_ufunc *uf = tr_ufunc_of(self, o);
+    *fn = uf && uf->fn ? uf->fn->py_func : NULL;
+    return *fn ? tr_ufunc_describe(uf, a) : NULL;
+}
+
 static const tr_ty *freeze_type(void *self, PyObject *o) {
     tr_state *st = self;
     return Py_IS_TYPE(o, st->type_type) ? ((tr_typeobj *)o)->ty : NULL;
@@ -209,8 +215,11 @@ static int module_exec(PyObject *module) {
                          .self = st,
                          .blocks = tr_rt_blocks_new(0, 0), /* without memory there is no cache */
                          .poll = host_poll};
-    st->freeze = (tr_freeze_host){
-        .unwrap = freeze_unwrap, .as_type = freeze_type, .serial = freeze_serial, .user = st};
+    st->freeze = (tr_freeze_host){.unwrap = freeze_unwrap,
+                                  .ufunc = freeze_ufunc,
+                                  .as_type = freeze_type,
+                                  .serial = freeze_serial,
+                                  .user = st};
     fill_np_scalars(st);
     read_dump(st);
     bool ok = find_numpy_classes(st) && tr_types_add(module) && tr_box_add(module) &&

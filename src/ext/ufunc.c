@@ -178,11 +178,12 @@ static const tr_ty *core_type(const tr_ufunc *uf, uint32_t k, const tr_ty *elem)
     return tr_ty_array(uf->st->types, elem, uf->ncore[k] ? uf->ncore[k] : 1, TR_LAYOUT_ANY, false);
 }
 
-/* Outputs of a lazy gufunc have the type of all inputs together. */
+/* Outputs of a lazy gufunc have the type of all inputs together; a Python int (there is one only beside other inputs) does not widen it. */
 static const tr_ty *common_elem(const tr_ufunc *uf, const uint8_t *in) {
     tr_tyk k = TR_TY_BOOL;
     for (uint32_t i = 0; i < uf->nin; i++)
-        k = tr_ty_promote(k, (tr_tyk)type_of_num(uf->st, in[i])->kind);
+        if (in[i] != NPY_LONGLONG)
+            k = tr_ty_promote(k, (tr_tyk)type_of_num(uf->st, in[i])->kind);
     return tr_ty_scalar(uf->st->types, k);
 }
 
@@ -277,6 +278,21 @@ static PyObject *py_compile(PyObject *module, PyObject *args) {
     }
     tr_csig_clear(&c);
     return l ? Py_NewRef(Py_None) : NULL;
+}
+
+/* --- in compiled code --- */
+
+const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
+    tr_ufn *u = TR_NEW(a, tr_ufn);
+    uint32_t row = uf->nin + 1, n = uf->lazy || uf->core ? 0 : uf->nloops;
+    const tr_ty **sigs = TR_NEW_N(a, const tr_ty *, (size_t)n *row + 1);
+    for (uint32_t k = 0; k < n; k++) {
+        memcpy(sigs + (size_t)k * row, uf->loops[k]->args, uf->nin * sizeof *sigs);
+        sigs[(size_t)k * row + uf->nin] = uf->loops[k]->want_ret;
+    }
+    const char *name = PyUnicode_AsUTF8(uf->name);
+    *u = (tr_ufn){tr_arena_strdup(a, name ? name : "?"), uf->nin, uf->nop - uf->nin, uf->core, n, sigs};
+    return u;
 }
 
 /* --- class Ufunc: the record --- */

@@ -59,6 +59,8 @@ bool tr_ufunc_add(PyObject *module);
 tr_ufunc *tr_ufunc_of(tr_state *st, PyObject *o);
 /* The loop for input types, compiled when the ufunc is lazy. NULL with an exception; NULL without one: none is declared. */
 tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *in);
+/* What compiled code must know to call it. */
+const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a);
 /* Compiles l->chain. Takes the GIL. */
 bool tr_uloop_need_chain(tr_uloop *l);
 

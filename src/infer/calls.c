@@ -38,9 +38,10 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     *nout = ncap + np + nk;
     if (fn->varargs)
         out[(*nout)++] = tr_em_tuple(e, npos > k ? npos - k : 0, args->v + k);
-    /* Arguments are strong; literals that are not numbers stay known. */
+    /* Arguments are strong; literals that are not numbers stay known. infer/ufuncs.c has said which are weak. */
     for (uint32_t i = 0; i < *nout; i++)
-        out[i] = tr_em_strong(e, out[i]);
+        if (!fn->ufn || !out[i].ty->weak)
+            out[i] = tr_em_strong(e, out[i]);
     return true;
 }
 
@@ -82,6 +83,10 @@ static bool call_func(tr_em *e, uint32_t func, uint32_t ncap, const tr_tv *cap, 
     if (ret->kind == TR_TY_NONE || ret->kind == TR_TY_LIT)
         out->v = tr_const_undef(e->b.fn, ret);
     return true;
+}
+
+bool tr_infer_call_func(tr_em *e, uint32_t func, uint32_t n, const tr_tv *x, tr_tv *out) {
+    return call_func(e, func, 0, NULL, (tr_tv){NULL, TR_NOVAL}, &(tr_args){n, x, 0, NULL}, out);
 }
 
 /* np.float32(x), int32(x): a conversion; of an array: astype through its method. */
@@ -172,7 +177,10 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     }
     if (t->kind == TR_TY_LIT) {
         switch (t->lit->kind) {
-        case TR_OBJ_FUNC: return call_func(e, t->lit->u.func, 0, NULL, (tr_tv){NULL, TR_NOVAL}, args, out);
+        case TR_OBJ_FUNC:
+            if (e->prog->funcs.d[t->lit->u.func].ufn)
+                return tr_infer_call_ufunc(e, t->lit->u.func, args, out);
+            return call_func(e, t->lit->u.func, 0, NULL, (tr_tv){NULL, TR_NOVAL}, args, out);
         case TR_OBJ_BUILTIN: return tr_em_builtin(e, t->lit->u.builtin, (tr_tv){NULL, TR_NOVAL}, args, out);
         case TR_OBJ_TYPE: return call_type(e, callee, args, out);
         case TR_OBJ_EXC: return call_exc(e, callee, args, out);

@@ -343,6 +343,7 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
     m.e = (tr_em){.ctx = f->ctx, .types = f->ctx->types, .prog = f->p, .call = tr_infer_call, .infer = f};
     m.e.b = (tr_bld){m.dst, 0, TR_NOVAL, 0};
     m.e.parallel = f->p->funcs.d[m.dst->func].parallel;
+    m.e.quiet = f->p->funcs.d[m.dst->func].ufn != NULL;
     f->p->insts.d[inst].fn = m.dst;
     f->p->insts.d[inst].ret = m.dst->ret;
     f->cur = inst;

@@ -274,6 +274,7 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     f->depth++;
     s->running = true;
     sweep w = {.f = f, .inst = inst, .e = emitter(f, true)};
+    w.e.quiet = f->p->funcs.d[f->p->insts.d[inst].func].ufn != NULL;
     w.ops = TR_NEW_N(&f->ctx->arena, tr_tv, max_args(s->src) + 1u);
     uint32_t before, hits = f->hits;
     do {

@@ -53,5 +53,10 @@ bool tr_infer_raise(tr_em *e, tr_tv x);
 
 /* infer/calls.c: calls any callable value. */
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out);
+/* Calls a function of the program with positional arguments. */
+bool tr_infer_call_func(tr_em *e, uint32_t func, uint32_t n, const tr_tv *x, tr_tv *out);
+
+/* infer/ufuncs.c: calls a function that a ufunc was made of: over the elements of arrays, with NumPy's casting. */
+bool tr_infer_call_ufunc(tr_em *e, uint32_t func, const tr_args *args, tr_tv *out);
 
 #endif

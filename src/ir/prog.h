@@ -26,6 +26,16 @@ typedef struct tr_code {
         free; /* per localsplus entry of kind FREE of a top-level function: frozen contents; NULL = empty or an enclosing function's local */
 } tr_code;
 
+/* What a ufunc adds to the function it was made of: called on arrays it runs over their elements, and nothing raises for a division. */
+typedef struct tr_ufn {
+    const char *name;
+    uint32_t nin, nout;
+    bool core;      /* a generalised one */
+    uint32_t nsigs; /* 0: any types */
+    const tr_ty *const
+        *sigs; /* nsigs rows of nin argument types and the declared result's, NULL when that is inferred */
+} tr_ufn;
+
 /* A user's function. */
 typedef struct tr_func {
     const char *name, *qualname, *file;
@@ -41,6 +51,7 @@ typedef struct tr_func {
     const void *py;      /* identity of the function object */
     uint8_t inline_always;
     bool parallel; /* its prange loops run on all cores */
+    const tr_ufn *ufn; /* NULL: a plain function */
 } tr_func;
 
 /* A function specialised to argument types. */

@@ -372,6 +372,8 @@ bool tr_lib_lift_type(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, con
                 el[i] = tr_lib_undef(e, el[i].ty);
         return fn(e, user, el, &r) && tr_em_error(e, "internal: an elementwise function failed dry only");
     }
+    if (!r.ty) /* of a function that is being inferred and has not returned yet */
+        return false;
     const tr_ty *s = tr_lib_scalar(e, r.ty);
     if (!s)
         return tr_em_unsupported(e, "elementwise", "a function with a result of %s on arrays",

@@ -26,8 +26,9 @@ typedef struct tr_em {
     tr_tytab *types;
     tr_prog *prog;
     bool dry, parallel; /* parallel: prange loops of this function run on all cores */
-    tr_bld b;           /* real runs: where code goes; b.blk may change when a template makes blocks */
-    tr_place place;     /* of the operation being emitted */
+    bool quiet;     /* nothing raises for a division, as under error_model="numpy": in functions of ufuncs */
+    tr_bld b;       /* real runs: where code goes; b.blk may change when a template makes blocks */
+    tr_place place; /* of the operation being emitted */
     tr_span op_span;
     /* Calls any callable value: set by infer/. */
     bool (*call)(struct tr_em *e, tr_tv callee, const struct tr_args *args, tr_tv *out);
@@ -145,6 +146,14 @@ struct tr_pdesc {
 };
 /* out: none, the reduction, or a tuple of reductions; none with keep. */
 bool tr_em_pattern(tr_em *e, const tr_pdesc *d, tr_tv *out);
+
+/* --- elementwise (lib/npufunc.c) --- */
+/* A function of scalars; must depend on their types alone. */
+typedef bool (*tr_eltfn)(tr_em *e, const void *user, const tr_tv *x, tr_tv *out);
+/* fn over x[0 .. n), numbers and arrays broadcast together: on numbers as it is, else into a new array, or into dst where that is given (not
+ * absent, not None). `name` is for messages. */
+bool tr_em_elementwise(tr_em *e, const char *name, uint32_t n, const tr_tv *x, tr_tv dst, tr_eltfn fn,
+                       const void *user, tr_tv *out);
 
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);

@@ -54,21 +54,21 @@ static bool elt_cast(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     return true;
 }
 
-bool tr_fam_map_out(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv dst, tr_lib_eltfn fn,
-                    const void *user, tr_tv *out) {
+bool tr_em_elementwise(tr_em *e, const char *name, uint32_t n, const tr_tv *x, tr_tv dst, tr_eltfn fn,
+                       const void *user, tr_tv *out) {
     const tr_ty *t;
-    tr_tv v[3];
     if (!tr_fam_given(dst))
         return tr_lib_lift(e, n, x, fn, user, out);
     if (!tr_lib_is_array(dst))
-        return tr_em_error(e, "%s(): out must be an array, not %s", tr_fam_name(c), tr_em_tyname(e, dst.ty));
+        return tr_em_error(e, "%s(): out must be an array, not %s", name, tr_em_tyname(e, dst.ty));
     if (dst.ty->readonly)
-        return tr_em_error(e, "%s(): out is read-only", tr_fam_name(c));
+        return tr_em_error(e, "%s(): out is read-only", name);
     if (!tr_lib_lift_type(e, n, x, fn, user, &t))
         return false;
     if (!tr_fam_same_kind(t, dst.ty->elem))
-        return tr_em_error(e, "%s(): cannot store a result of %s in out, an array of %s", tr_fam_name(c),
+        return tr_em_error(e, "%s(): cannot store a result of %s in out, an array of %s", name,
                            tr_em_tyname(e, t), tr_em_tyname(e, dst.ty->elem));
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     for (uint32_t i = 0; i < n; i++) {
         v[i] = x[i];
         bool itself = x[i].v == dst.v && x[i].ty == dst.ty;
@@ -76,6 +76,11 @@ bool tr_fam_map_out(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_
             return false;
     }
     return tr_lib_map(e, n, v, dst.ty->elem, &dst, fn, user, out);
+}
+
+bool tr_fam_map_out(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv dst, tr_lib_eltfn fn,
+                    const void *user, tr_tv *out) {
+    return tr_em_elementwise(e, tr_fam_name(c), n, x, dst, fn, user, out);
 }
 
 /* A comparison is exact whatever the literal. */

@@ -20,7 +20,7 @@ bool tr_lib_array_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);
 /* Whose arithmetic: Python's, raising or (error_model="numpy") not; NumPy's, between arrays. */
 typedef enum tr_rules { TR_RULES_PYTHON, TR_RULES_QUIET, TR_RULES_NUMPY } tr_rules;
 static inline tr_rules tr_lib_rules(const tr_em *e) {
-    return e->ctx->opts.error_numpy ? TR_RULES_QUIET : TR_RULES_PYTHON;
+    return e->ctx->opts.error_numpy || e->quiet ? TR_RULES_QUIET : TR_RULES_PYTHON;
 }
 /* Scalar operation on operands of any scalar types. */
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out);
@@ -35,8 +35,7 @@ bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n);
 /* Item of a tuple at a run-time position in range. */
 bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
 
-/* A function of scalars; must depend on their types alone. */
-typedef bool (*tr_lib_eltfn)(tr_em *e, const void *user, const tr_tv *x, tr_tv *out);
+typedef tr_eltfn tr_lib_eltfn;
 /* fn over the elements of x[0 .. n), arrays and scalars broadcast together, into a new array of `elem`, or into *dst. One pattern. */
 bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const tr_tv *dst, tr_lib_eltfn fn,
                 const void *user, tr_tv *out);

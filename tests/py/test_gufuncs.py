@@ -1,0 +1,283 @@
+"""Generalised ufuncs made by guvectorize: layouts, axes, write-back, lazy ones, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import treadle
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from treadle import float32, float64, guvectorize, int64, types, ufunc_info
+
+SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@guvectorize([(float64[:], float64[:]), "void(float32[:], float32[:])", "void(i8[:], i8[:])"], "(n)->()")
+def total(a, out):
+    """Sum of the last axis."""
+    s = a[0] * 0
+    for i in range(len(a)):
+        s += a[i]
+    out[0] = s
+
+
+@guvectorize("(m,n),(n,p)->(m,p)")
+def matmul(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            c[i, j] = 0
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+@guvectorize("(n),()->(n)")
+def scale(a, k, out):
+    for i in range(len(a)):
+        out[i] = a[i] * k
+
+
+def view(rng, shape, dtype):
+    """An array of this shape with strides of some kind."""
+    perm = rng.permutation(len(shape))
+    base = np.empty([shape[p] * 2 for p in perm], dtype).transpose(np.argsort(perm))
+    kind = rng.integers(4)
+    if kind == 0:
+        base = np.empty(base.shape, np.dtype([("pad", "u1"), ("v", dtype)]))["v"]
+    if kind == 1:
+        base = base.astype(base.dtype.newbyteorder())
+    base[...] = rng.integers(0, 20, base.shape)
+    return base[tuple(slice(None, None, 2) if rng.integers(2) else slice(None, n) for n in shape)][
+        tuple(slice(0, n) for n in shape)
+    ]
+
+
+def test_it_is_a_gufunc():
+    assert type(total) is np.ufunc and total.signature == "(n)->()" and "Sum of the last" in total.__doc__
+    assert total.types == ["d->d", "f->f", "l->l"] and not ufunc_info(total).lazy
+    info = ufunc_info(matmul)
+    assert info.generalized and info.lazy
+    assert matmul(np.ones((2, 2)), np.ones((2, 2))).tolist() == [[2, 2], [2, 2]]
+    assert "call" in info.inspect_ir((float64[:, :],) * 3) or "mul" in info.inspect_ir((float64[:, :],) * 3)
+
+
+@SETTINGS
+@given(st.integers(0, 10**6), st.sampled_from(["f8", "f4", "i8", "c16", "i2"]))
+def test_against_numpy(seed, dt):
+    rng = np.random.default_rng(seed)
+    m, n, p, outer = (int(rng.integers(1, 5)) for _ in range(4))
+    a, b = view(rng, (outer, m, n), dt), view(rng, (n, p) if rng.integers(2) else (outer, n, p), dt)
+    got = matmul(a, b)
+    assert got.dtype == np.result_type(a.dtype, b.dtype) and np.array_equal(
+        got, np.matmul(a, b).astype(got.dtype)
+    )
+    out = view(rng, got.shape, got.dtype.newbyteorder("="))
+    assert matmul(a, b, out) is out and np.array_equal(out, got)
+    if dt in ("f8", "f4", "i8"):
+        for axis in range(3):
+            assert np.array_equal(total(a, axis=axis), a.sum(axis))
+        assert total(a, keepdims=True).shape == (outer, m, 1)
+        assert np.array_equal(total(a, axes=[(0,)]), a.sum(0))
+    assert np.array_equal(scale(a, b[..., :1, :1].ravel()[0]), a * b[..., :1, :1].ravel()[0])
+
+
+def test_casting_and_types():
+    assert total(np.ones(3, "i4")).dtype == np.float64  # the first signature that is safe
+    assert total(np.ones(3, "i8")).dtype == np.int64  # an exact one comes before
+    assert total(np.ones(3, "f4")).dtype == np.float32
+    assert total(np.ones(3, "f2")).dtype == np.float64
+    assert total([1.0, 2.0]) == 3.0
+    assert scale(np.ones(3, "f4"), 2.5).dtype == np.float32
+    assert scale(np.ones(3, "f4"), 2).dtype == np.float32
+    assert scale(np.ones(3, "i4"), 2.5).dtype == np.float64
+    assert scale(np.ones(3, "f2"), 2.0).dtype == np.float32
+    assert scale(np.ones(3, "f4"), np.float64(2)).dtype == np.float64
+    assert matmul(np.ones((2, 2), "f4"), np.ones((2, 2)), dtype="f4", casting="same_kind").dtype == np.float32
+    with pytest.raises(TypeError, match="cannot be compiled for argument 1 of dtype str_"):
+        scale(np.array(["a"]), 1)
+    with pytest.raises(TypeError, match="has no signature"):
+        total(np.ones(3, "c16"))
+
+
+def test_several_outputs_and_numbers():
+    @guvectorize(
+        [(float64[:], float64, float64[:], float64[:], int64[:])], " ( n ) , ( ) -> ( ) ,\n () , ( )"
+    )
+    def stats(a, limit, low, high, count):
+        low[0], high[0] = a.min(), a.max()
+        count[0] = 0
+        for x in a:
+            count[0] += x > limit
+
+    m = np.arange(12.0).reshape(3, 4)
+    low, high, count = stats(m, [1.0, 5.0, 100.0])
+    assert (low.tolist(), high.tolist(), count.tolist()) == ([0, 4, 8], [3, 7, 11], [2, 2, 0])
+    assert stats.signature == "(n),()->(),(),()" and count.dtype == np.int64
+    assert [float(x) for x in stats(m[0], 0.5)] == [0, 3, 3]
+
+
+def test_constant_axes():
+    @guvectorize([(float64[:], float64[:], float64[:])], "(3),(3)->(3)")
+    def cross(a, b, c):
+        c[0] = a[1] * b[2] - a[2] * b[1]
+        c[1] = a[2] * b[0] - a[0] * b[2]
+        c[2] = a[0] * b[1] - a[1] * b[0]
+
+    a, b = np.random.default_rng(0).random((2, 5, 3))
+    assert np.allclose(cross(a, b), np.cross(a, b))
+    with pytest.raises(ValueError, match="core dimension"):
+        cross(np.ones(4), np.ones(4))
+
+
+def test_storing_into_inputs():
+    @guvectorize([(float64[:],)], "(n)")
+    def twice(a):
+        for i in range(len(a)):
+            a[i] *= 2
+
+    @guvectorize([(float64[:], float64[:], float64[:])], "(n),(n)->()", writable_args=("a",))
+    def shift(a, b, out):
+        out[0] = a.sum()
+        for i in range(len(a)):
+            a[i] += b[i]
+
+    m = np.arange(6.0).reshape(2, 3)
+    twice(m)
+    assert m.tolist() == [[0, 2, 4], [6, 8, 10]]
+    packed = np.zeros(3, np.dtype([("pad", "u1"), ("v", "f8")]))["v"]
+    packed[...] = [1, 2, 3]
+    twice(packed)
+    assert packed.tolist() == [2, 4, 6]
+    swapped = np.array([1.0, 2.0]).astype(">f8")
+    twice(swapped)
+    assert swapped.tolist() == [2, 4]
+    a = np.zeros((2, 3))
+    assert shift(a, np.ones(3)).tolist() == [0, 0] and a.tolist() == [[1, 1, 1], [1, 1, 1]]
+    frozen = np.zeros(3)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only|not writeable"):
+        twice(frozen)
+    for bad in ("c", 7):
+        with pytest.raises(ValueError, match="has no input"):
+            guvectorize("(n)->()", writable_args=(bad,))(lambda a, out: None)
+
+
+def test_empty_and_zero_d():
+    assert total(np.ones((0, 3))).shape == (0,)
+    assert scale(np.ones((2, 0)), 2.0).shape == (2, 0)
+    assert isinstance(total(np.ones(3)), np.float64)
+
+    @guvectorize("()->()")
+    def succ(a, out):
+        out[0] = a + 1
+
+    assert succ(1.5) == 2.5 and succ(np.arange(3)).tolist() == [1, 2, 3]
+
+
+def test_exceptions_reach_the_caller():
+    @guvectorize("(n)->()")
+    def first_after(a, out):
+        out[0] = a[5]
+
+    with pytest.raises(IndexError, match="index 5"):
+        first_after(np.ones((4, 3)))
+    assert first_after(np.arange(8.0)) == 5
+
+
+def test_arrays_made_inside():
+    @guvectorize("(n)->(n)")
+    def smooth(a, out):
+        t = np.empty(len(a) + 2)
+        t[0], t[-1] = a[0], a[-1]
+        t[1:-1] = a
+        out[:] = (t[:-2] + t[1:-1] + t[2:]) / 3
+
+    m = np.random.default_rng(1).random((50, 7))
+    t = np.pad(m, ((0, 0), (1, 1)), mode="edge")
+    before = treadle.stats()
+    assert np.allclose(smooth(m), (t[:, :-2] + t[:, 1:-1] + t[:, 2:]) / 3)
+    after = treadle.stats()
+    assert (
+        after["arrays_allocated"] - before["arrays_allocated"]
+        == after["arrays_freed"] - before["arrays_freed"]
+    )
+
+
+def test_what_does_not_compile():
+    with pytest.raises(treadle.TypingError, match="returns nothing"):
+        guvectorize([(float64[:], float64[:])], "(n)->()")(lambda a, out: a[0])
+    with pytest.raises(treadle.TypingError):
+        guvectorize([(float64[:], float64[:])], "(n)->()")(lambda a, out: a.nothing)
+    lazy = guvectorize("(n)->()")(lambda a, out: a.nothing)
+    for _ in range(2):
+        with pytest.raises(treadle.TypingError, match="nothing"):
+            lazy(np.ones(3))
+
+
+LAYOUTS = [
+    ("(n", r"',' or '\)' is expected here\n  \(n\n    \^"),
+    ("n->n", r"'\(' is expected here\n  n->n\n  \^"),
+    ("(n)->(m)", r"the size of 'm' is not known: no input has it\n  \(n\)->\(m\)\n        \^"),
+    ("(n)->(n))", r"nothing more is expected here\n  \(n\)->\(n\)\)\n          \^"),
+    ("(n)-(n)", r"',' or '->' is expected here\n  \(n\)-\(n\)\n     \^"),
+    ("(n,)->()", "the name or size of an axis is expected here"),
+    ("(n?)->()", "optional axes are not supported"),
+    ("(0)->()", "an axis of size 0 holds nothing"),
+    ("(n)\n->(n", r"',' or '\)' is expected here\n  ->\(n\n      \^"),
+    ("", r"'\(' is expected here"),
+]
+
+
+@pytest.mark.parametrize(("layout", "match"), LAYOUTS)
+def test_bad_layouts(layout, match):
+    with pytest.raises(ValueError, match="bad layout: " + match):
+        guvectorize(layout)
+
+
+def test_bad_decorations():
+    def f(a, out):
+        out[0] = a[0]
+
+    cases = [
+        (lambda: guvectorize(), TypeError, "takes signatures and a layout"),
+        (lambda: guvectorize([], "(n)->()", 3), TypeError, "takes signatures and a layout"),
+        (lambda: guvectorize([], 3), TypeError, "a layout is text"),
+        (
+            lambda: guvectorize("(n)->()")(lambda a: None),
+            TypeError,
+            r"1 parameters, but the layout '\(n\)->\(\)' has 2",
+        ),
+        (lambda: guvectorize([(float64, float64[:])], "(n)->()")(f), TypeError, "gives it 1 axis"),
+        (lambda: guvectorize([(float64[:, :], float64[:])], "(n)->()")(f), TypeError, "gives it 1 axis"),
+        (lambda: guvectorize([(float64[:], float64)], "(n)->()")(f), TypeError, "an output is stored to"),
+        (
+            lambda: guvectorize([(float64[:, ::1], float64[:])], "(m,n)->()")(f),
+            TypeError,
+            "may have any strides",
+        ),
+        (
+            lambda: guvectorize([(float64[:],) * 3], "(n)->()")(f),
+            TypeError,
+            "2 operands, but its signature has 3",
+        ),
+        (lambda: guvectorize(["f8(f8[:], f8[:])"], "(n)->()")(f), TypeError, r"declare it void\(...\)"),
+        (lambda: guvectorize(["void(f9[:], f8[:])"], "(n)->()"), TypeError, "unknown type 'f9'"),
+        (lambda: guvectorize("(n)->()", target="cuda"), treadle.UnsupportedError, "not there yet"),
+        (lambda: guvectorize("(n)->()", target="gpu"), treadle.UnsupportedError, "not there yet"),
+        (lambda: guvectorize("(n)->()", target="x"), ValueError, "'cpu' or 'parallel'"),
+        (lambda: guvectorize("(n)->()", shade=1), TypeError, "unknown option 'shade'"),
+    ]
+    for make, error, match in cases:
+        with pytest.raises(error, match=match):
+            make()
+
+
+def test_targets_and_types_as_objects():
+    for target in ("cpu", "parallel"):
+        g = guvectorize([types.void(float32[:, :], float32[:])], "(m,n)->(m)", target=target)(rows)
+        a = np.random.default_rng(2).random((2000, 3, 4)).astype("f4")
+        assert np.allclose(g(a), a.sum(-1), rtol=1e-5) and ufunc_info(g).target == target
+
+
+def rows(a, out):
+    for i in range(a.shape[0]):
+        out[i] = a[i].sum()
