@@ -25,6 +25,8 @@ typedef struct tr_uloop {
     uint8_t num[TR_MAX_OPERANDS];       /* NumPy's type numbers, inputs first */
     uint8_t size[TR_MAX_OPERANDS];      /* bytes of an item as stored */
     uint32_t half;                      /* bit i: operand i is stored as float16 */
+    _Atomic uint32_t calls;             /* short ones of a parallel ufunc */
+    _Atomic float item_ns;              /* what an item takes, as far as is known; 0: it is not */
     uint64_t ns;                        /* what compiling took */
     bool from_cache;
 } tr_uloop;
@@ -89,6 +91,16 @@ uint8_t tr_ufunc_npy_of(tr_tyk k);
 /* n items of each operand from args[k] in steps of steps[k] bytes; core: dims and steps as NumPy passes them. With or without the GIL. False
  * with an exception set. */
 bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps);
+
+/* The same in a frame of the caller's, by this thread alone; the code that compiled code returned. Then tr_uloop_end, once, which raises. */
+int32_t tr_uloop_serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
+                        const npy_intp *steps);
+bool tr_uloop_end(const tr_uloop *l, int32_t code, tr_frame *frame);
+/* fn over the first rows, and what an item took. */
+int32_t tr_uloop_timed(tr_uloop *l, tr_frame *frame, tr_par_fn *fn, void *ctx, npy_intp rows,
+                       npy_intp per_row);
+/* For `items` rows of `per_row` items: how many rows a thread should take at once; 0: they are not worth several threads. */
+npy_intp tr_uloop_grain(const tr_uloop *l, npy_intp items, npy_intp per_row);
 
 /* --- ufunc_call.c --- */
 

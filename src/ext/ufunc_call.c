@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "rt/fns.h"
+
 enum { RELEASE_GIL = 1000 }; /* elements from which on other threads may run meanwhile */
 
 typedef struct operand {
@@ -342,38 +344,90 @@ static void merge_axes(call *c) {
     c->ndim = n;
 }
 
-static bool walk(call *c, int level, char *const *at) {
-    npy_intp steps[TR_MAX_OPERANDS], n = level < 0 ? 1 : c->shape[c->perm[level]];
+/* Rows [lo, hi) of the walk: the innermost axis is a row, the others count them. */
+static int32_t walk(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    const call *c = ctx;
     uint32_t nop = c->uf->nop;
-    for (uint32_t k = 0; k < nop; k++)
-        steps[k] = level < 0 ? c->l->size[k] : c->step[k][c->perm[level]];
-    if (level <= 0)
-        return tr_uloop_run(c->l, at, &n, steps);
-    char *here[TR_MAX_OPERANDS];
-    memcpy(here, at, nop * sizeof *here);
-    for (npy_intp i = 0; i < n; i++) {
-        if (!walk(c, level - 1, here))
-            return false;
-        for (uint32_t k = 0; k < nop; k++)
-            here[k] += steps[k];
+    npy_intp at[NPY_MAXDIMS], left = lo, steps[TR_MAX_OPERANDS], n = c->ndim ? c->shape[c->perm[0]] : 1;
+    char *p[TR_MAX_OPERANDS];
+    (void)worker;
+    for (uint32_t k = 0; k < nop; k++) {
+        p[k] = c->op[k].data;
+        steps[k] = c->ndim ? c->step[k][c->perm[0]] : c->l->size[k];
     }
-    return true;
+    for (int i = 1; i < c->ndim; i++) {
+        npy_intp ext = c->shape[c->perm[i]];
+        at[i] = left % ext;
+        left /= ext;
+        for (uint32_t k = 0; k < nop; k++)
+            p[k] += at[i] * c->step[k][c->perm[i]];
+    }
+    int32_t code = 0;
+    for (int64_t row = lo; !code && row < hi; row++) {
+        code = tr_uloop_serial(c->l, frame, p, &n, steps);
+        for (int i = 1; i < c->ndim; i++) {
+            npy_intp back = ++at[i] == c->shape[c->perm[i]] ? at[i] : 0;
+            for (uint32_t k = 0; k < nop; k++)
+                p[k] += (1 - back) * c->step[k][c->perm[i]];
+            if (!back)
+                break;
+            at[i] = 0;
+        }
+    }
+    return code;
+}
+
+typedef struct rest {
+    call *c;
+    npy_intp first;
+} rest;
+
+static int32_t walk_rest(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    const rest *r = ctx;
+    return walk(frame, r->c, lo + r->first, hi + r->first, worker);
+}
+
+/* A walk of many rows: over all threads where the ufunc wants that and there is enough to do. */
+static bool rows(call *c, npy_intp n) {
+    tr_frame frame;
+    npy_intp per_row = c->shape[c->perm[0]], count = n / per_row, first = 0, grain = 0;
+    int32_t code = 0;
+    tr_rt_frame_init(&frame, &c->uf->st->host);
+    if (c->uf->parallel) {
+        first = per_row < 256 && count > 8 ? 8 : 1;
+        code = tr_uloop_timed(c->l, &frame, walk, c, first, per_row);
+        grain = tr_uloop_grain(c->l, count - first, per_row);
+    }
+    rest r = {c, first};
+    if (!code)
+        code = grain ? tr_rt_parallel(&frame, walk_rest, &r, count - first, grain)
+                     : walk(&frame, c, first, count, 0);
+    return tr_uloop_end(c->l, code, &frame);
+}
+
+static bool walk_all(call *c, npy_intp n) {
+    if (c->ndim > 1)
+        return rows(c, n);
+    npy_intp steps[TR_MAX_OPERANDS], len = c->ndim ? c->shape[c->perm[0]] : 1;
+    char *at[TR_MAX_OPERANDS];
+    for (uint32_t k = 0; k < c->uf->nop; k++) {
+        at[k] = c->op[k].data;
+        steps[k] = c->ndim ? c->step[k][c->perm[0]] : c->l->size[k];
+    }
+    return tr_uloop_run(c->l, at, &len, steps);
 }
 
 static bool run(call *c) {
-    char *at[TR_MAX_OPERANDS];
     npy_intp n = 1;
     for (int d = 0; d < c->ndim; d++)
         n *= c->shape[d];
     if (n == 0)
         return true;
-    for (uint32_t k = 0; k < c->uf->nop; k++)
-        at[k] = c->op[k].data;
     merge_axes(c);
     if (n < RELEASE_GIL)
-        return walk(c, c->ndim - 1, at);
+        return walk_all(c, n);
     PyThreadState *ts = PyEval_SaveThread();
-    bool ok = walk(c, c->ndim - 1, at);
+    bool ok = walk_all(c, n);
     PyEval_RestoreThread(ts);
     return ok;
 }

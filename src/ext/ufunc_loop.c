@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ext/pyerr.h"
+#include "rt/fns.h"
 
 enum { STRETCH = 512, MAX_ITEM = 16, SLOTS = 4 * TR_MAX_OPERANDS, CORE_SLOTS = 2 + 2 * (1 + TR_MAX_NDIM) };
 
@@ -16,41 +17,37 @@ enum { STRETCH = 512, MAX_ITEM = 16, SLOTS = 4 * TR_MAX_OPERANDS, CORE_SLOTS = 2
 
 /* --- calling compiled code --- */
 
-static __attribute__((noinline)) bool settle(tr_state *st, tr_frame *frame, bool ok) {
-    bool printed = frame->capout != 0;
+/* Ends a call: raises what `code` says, and counts what is left. */
+static __attribute__((noinline)) bool settle(const tr_uloop *l, const tr_module *m, int32_t code,
+                                             tr_frame *frame) {
+    tr_state *st = l->uf->st;
+    PyGILState_STATE g = PyGILState_Ensure();
+    if (code && !PyErr_Occurred())
+        tr_pyerr_raise_code(l->uf->fn, tr_module_meta(m), code, frame);
     uint64_t freed = frame->nfree;
-    for (tr_mem *m = frame->mems.next; m != &frame->mems; m = m->next)
+    for (tr_mem *b = frame->mems.next; b != &frame->mems; b = b->next)
         freed++;
     atomic_fetch_add_explicit(&st->allocated, frame->nalloc, memory_order_relaxed);
     atomic_fetch_add_explicit(&st->freed, freed, memory_order_relaxed);
+    bool ok = code == 0;
     tr_rt_frame_fini(frame);
-    if (printed && ok) { /* print() may have met an error */
-        PyGILState_STATE g = PyGILState_Ensure();
-        ok = !PyErr_Occurred();
-        PyGILState_Release(g);
-    }
-    return ok;
-}
-
-static __attribute__((noinline)) bool raise_site(const tr_uloop *l, const tr_module *m, int32_t code,
-                                                 const tr_frame *frame) {
-    PyGILState_STATE g = PyGILState_Ensure();
-    if (!PyErr_Occurred())
-        tr_pyerr_raise_code(l->uf->fn, tr_module_meta(m), code, frame);
+    if (ok && PyErr_Occurred()) /* print() met an error */
+        ok = false;
     PyGILState_Release(g);
-    return false;
+    return ok;
 }
 
-static bool enter(const tr_uloop *l, const tr_module *m, tr_entry_fn entry, const tr_slot *slots) {
-    tr_state *st = l->uf->st;
-    tr_frame frame;
+static inline bool end(const tr_uloop *l, const tr_module *m, int32_t code, tr_frame *frame) {
+    return code || frame->nalloc || frame->nfree || frame->capout ? settle(l, m, code, frame) : true;
+}
+
+bool tr_uloop_end(const tr_uloop *l, int32_t code, tr_frame *frame) {
+    return end(l, l->module, code, frame);
+}
+
+static inline int32_t enter(tr_frame *frame, tr_entry_fn entry, const tr_slot *slots) {
     tr_slot ret[1];
-    tr_rt_frame_init(&frame, &st->host);
-    int32_t code = entry(&frame, slots, ret);
-    bool ok = code == 0 || raise_site(l, m, code, &frame);
-    if (frame.nalloc || frame.nfree || frame.capout)
-        ok = settle(st, &frame, ok);
-    return ok;
+    return entry(frame, slots, ret);
 }
 
 static inline tr_slot *put_array(tr_slot *s, char *data, npy_intp n, npy_intp stride) {
@@ -65,11 +62,11 @@ static inline unsigned log2_of(const tr_uloop *l, uint32_t k) {
     return (unsigned)__builtin_ctz(l->size[k]);
 }
 
-static bool map(const tr_uloop *l, char *const *args, npy_intp n, const npy_intp *steps) {
+static int32_t map(const tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps) {
     tr_slot slots[SLOTS], *s = slots;
     for (uint32_t k = 0; k < l->uf->nop; k++)
         s = put_array(s, args[k], n, steps[k] >> log2_of(l, k));
-    return enter(l, l->module, l->entry, slots);
+    return enter(frame, l->entry, slots);
 }
 
 /* --- float16 --- */
@@ -128,16 +125,9 @@ static void buffer_out(const tr_uloop *l, uint32_t k, const char *buf, char *to,
         copy_items(to, step, buf, l->size[k], n, l->size[k]);
 }
 
-static bool no_memory(void) {
-    PyGILState_STATE g = PyGILState_Ensure();
-    PyErr_NoMemory();
-    PyGILState_Release(g);
-    return false;
-}
-
 /* One stretch of m items from item `at` on; buf[k] is NULL where the operand is used as it lies. */
-static bool stretch(const tr_uloop *l, char *const *args, const npy_intp *steps, char *const *buf,
-                    npy_intp at, npy_intp m) {
+static int32_t stretch(const tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *steps,
+                       char *const *buf, npy_intp at, npy_intp m) {
     tr_slot slots[SLOTS], *s = slots;
     uint32_t nin = l->uf->nin, nop = l->uf->nop;
     for (uint32_t k = 0; k < nop; k++) {
@@ -146,24 +136,25 @@ static bool stretch(const tr_uloop *l, char *const *args, const npy_intp *steps,
             buffer_in(l, k, buf[k], p, steps[k], m);
         s = put_array(s, buf[k] ? buf[k] : p, m, buf[k] ? 1 : steps[k] >> log2_of(l, k));
     }
-    bool ok = enter(l, l->module, l->entry, slots);
-    for (uint32_t k = nin; ok && k < nop; k++)
+    int32_t code = enter(frame, l->entry, slots);
+    for (uint32_t k = nin; !code && k < nop; k++)
         if (buf[k])
             buffer_out(l, k, buf[k], args[k] + at * steps[k], steps[k], m);
-    return ok;
+    return code;
 }
 
-static bool map_buffered(const tr_uloop *l, char *const *args, npy_intp n, const npy_intp *steps) {
+static int32_t map_buffered(const tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n,
+                            const npy_intp *steps) {
     char *buf[TR_MAX_OPERANDS], *room = PyMem_RawMalloc((size_t)l->uf->nop * STRETCH * MAX_ITEM);
     if (!room)
-        return no_memory();
+        return TR_CODE_MEMORY;
     for (uint32_t k = 0; k < l->uf->nop; k++)
         buf[k] = needs_buffer(l, k, args[k], steps[k]) ? room + (size_t)k * STRETCH * MAX_ITEM : NULL;
-    bool ok = true;
-    for (npy_intp at = 0; ok && at < n; at += STRETCH)
-        ok = stretch(l, args, steps, buf, at, n - at < STRETCH ? n - at : STRETCH);
+    int32_t code = 0;
+    for (npy_intp at = 0; !code && at < n; at += STRETCH)
+        code = stretch(l, frame, args, steps, buf, at, n - at < STRETCH ? n - at : STRETCH);
     PyMem_RawFree(room);
-    return ok;
+    return code;
 }
 
 /* --- chains: out[i] = f(out[i - 1], b[i]) --- */
@@ -173,43 +164,49 @@ static bool is_chain(const tr_uloop *l, char *const *args, npy_intp n, const npy
            args[0] == args[2] - steps[2] && l->num[0] == l->num[2];
 }
 
-static bool chain_direct(const tr_uloop *l, char *const *args, npy_intp n, const npy_intp *steps) {
+static int32_t chain_direct(const tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n,
+                            const npy_intp *steps) {
     tr_slot slots[SLOTS], *s = slots;
     for (uint32_t k = 0; k < 3; k++)
         s = put_array(s, args[k], n, steps[k] >> log2_of(l, k));
-    return enter(l, l->chain_module, l->chain, slots);
+    return enter(frame, l->chain, slots);
 }
 
 /* Everything through buffers; what goes from one stretch to the next is not rounded to float16 on the way. */
-static bool chain_buffered(const tr_uloop *l, char *const *args, npy_intp n, const npy_intp *steps) {
+static int32_t chain_buffered(const tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n,
+                              const npy_intp *steps) {
     char *room = PyMem_RawMalloc((size_t)3 * STRETCH * MAX_ITEM);
     if (!room)
-        return no_memory();
+        return TR_CODE_MEMORY;
     char *a = room, *b = room + STRETCH * MAX_ITEM, *out = b + STRETCH * MAX_ITEM;
     buffer_in(l, 0, a, args[0], 0, 1);
-    bool ok = true;
-    for (npy_intp at = 0; ok && at < n; at += STRETCH) {
+    int32_t code = 0;
+    for (npy_intp at = 0; !code && at < n; at += STRETCH) {
         npy_intp m = n - at < STRETCH ? n - at : STRETCH;
         tr_slot slots[12], *s = slots;
         buffer_in(l, 1, b, args[1] + at * steps[1], steps[1], m);
         s = put_array(s, a, m, 0);
         s = put_array(s, b, m, 1);
         put_array(s, out, m, 1);
-        ok = enter(l, l->chain_module, l->chain, slots);
+        code = enter(frame, l->chain, slots);
         memcpy(a, out + (m - 1) * item_size(l, 2), (size_t)item_size(l, 2));
-        if (ok && steps[2])
+        if (!code && steps[2])
             buffer_out(l, 2, out, args[2] + at * steps[2], steps[2], m);
     }
-    if (ok && !steps[2])
+    if (!code && !steps[2])
         buffer_out(l, 2, a, args[2], 0, 1);
     PyMem_RawFree(room);
-    return ok;
+    return code;
 }
 
 static bool chain(tr_uloop *l, char *const *args, npy_intp n, const npy_intp *steps, bool buffered) {
+    tr_frame frame;
     if (!atomic_load_explicit(&l->chain, memory_order_acquire) && !tr_uloop_need_chain(l))
         return false;
-    return buffered ? chain_buffered(l, args, n, steps) : chain_direct(l, args, n, steps);
+    tr_rt_frame_init(&frame, &l->uf->st->host);
+    int32_t code =
+        buffered ? chain_buffered(l, &frame, args, n, steps) : chain_direct(l, &frame, args, n, steps);
+    return end(l, l->chain_module, code, &frame);
 }
 
 /* --- gufuncs --- */
@@ -264,11 +261,12 @@ static bool core_needs_buffer(const tr_uloop *l, uint32_t k, const char *data, n
 }
 
 /* One outer index at a time, with copies; inputs are written back where the function may store into them. */
-static bool core_buffered(tr_uloop *l, char *const *args, npy_intp n, const npy_intp *steps, corearg *c) {
+static int32_t core_buffered(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n,
+                             const npy_intp *steps, corearg *c) {
     tr_ufunc *uf = l->uf;
     tr_slot slots[TR_MAX_OPERANDS * CORE_SLOTS];
-    bool ok = true;
-    for (npy_intp i = 0; ok && i < n; i++) {
+    int32_t code = 0;
+    for (npy_intp i = 0; !code && i < n; i++) {
         tr_slot *s = slots;
         for (uint32_t k = 0; k < uf->nop; k++) {
             char *p = args[k] + i * steps[k];
@@ -277,16 +275,16 @@ static bool core_buffered(tr_uloop *l, char *const *args, npy_intp n, const npy_
             s = put_core(l, k, s, c[k].buf ? c[k].buf : p, 1, 0, c[k].ext,
                          c[k].buf ? c[k].packed : c[k].step);
         }
-        ok = enter(l, l->module, l->entry, slots);
-        for (uint32_t k = 0; ok && k < uf->nop; k++)
+        code = enter(frame, l->entry, slots);
+        for (uint32_t k = 0; !code && k < uf->nop; k++)
             if (c[k].buf && (k >= uf->nin || (uf->u->op_flags[k] & NPY_ITER_READWRITE)))
                 pack(c[k].buf, args[k] + i * steps[k], uf->ncore[k], c[k].ext, c[k].step, l->size[k], true);
     }
-    return ok;
+    return code;
 }
 
-static bool core_with_buffers(tr_uloop *l, char *const *args, npy_intp n, const npy_intp *steps, corearg *c,
-                              const bool *bad) {
+static int32_t core_with_buffers(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n,
+                                 const npy_intp *steps, corearg *c, const bool *bad) {
     tr_ufunc *uf = l->uf;
     bool ok = true;
     for (uint32_t k = 0; ok && k < uf->nop; k++) {
@@ -295,13 +293,14 @@ static bool core_with_buffers(tr_uloop *l, char *const *args, npy_intp n, const 
             c[k].packed[d] = (npy_intp)bytes;
         ok = !bad[k] || (c[k].buf = PyMem_RawMalloc(bytes + 1));
     }
-    ok = ok ? core_buffered(l, args, n, steps, c) : no_memory();
+    int32_t code = ok ? core_buffered(l, frame, args, n, steps, c) : TR_CODE_MEMORY;
     for (uint32_t k = 0; k < uf->nop; k++)
         PyMem_RawFree(c[k].buf);
-    return ok;
+    return code;
 }
 
-static bool core(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps) {
+static int32_t core(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
+                    const npy_intp *steps) {
     tr_ufunc *uf = l->uf;
     tr_slot slots[TR_MAX_OPERANDS * CORE_SLOTS], *s = slots;
     corearg c[TR_MAX_OPERANDS];
@@ -314,21 +313,133 @@ static bool core(tr_uloop *l, char *const *args, const npy_intp *dims, const npy
         any |= bad[k] = core_needs_buffer(l, k, args[k], steps[k], &c[k]);
         s = put_core(l, k, s, args[k], dims[0], steps[k], c[k].ext, c[k].step);
     }
-    return any ? core_with_buffers(l, args, dims[0], steps, c, bad) : enter(l, l->module, l->entry, slots);
+    return any ? core_with_buffers(l, frame, args, dims[0], steps, c, bad) : enter(frame, l->entry, slots);
+}
+
+/* --- one thread --- */
+
+static bool any_needs_buffer(const tr_uloop *l, char *const *args, const npy_intp *steps) {
+    bool any = l->half != 0;
+    for (uint32_t k = 0; !any && k < l->uf->nop; k++)
+        any = needs_buffer(l, k, args[k], steps[k]);
+    return any;
+}
+
+int32_t tr_uloop_serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
+                        const npy_intp *steps) {
+    if (l->uf->core)
+        return core(l, frame, args, dims, steps);
+    return any_needs_buffer(l, args, steps) ? map_buffered(l, frame, args, dims[0], steps)
+                                            : map(l, frame, args, dims[0], steps);
+}
+
+/* --- all of them --- */
+
+/* What a thread must have to do before it is worth waking, and how long a trial runs before the time of an item is believed. */
+static const double worth_ns = 10e3, trial_ns = 500;
+
+/* What loops that may run in parallel take for an item; the mean of what was seen, weighted towards the last. */
+static void learn(tr_uloop *l, double ns, npy_intp items) {
+    float now = (float)(ns / (double)items), was = atomic_load_explicit(&l->item_ns, memory_order_relaxed);
+    atomic_store_explicit(&l->item_ns, was > 0 ? was * 0.75f + now * 0.25f : now, memory_order_relaxed);
+}
+
+npy_intp tr_uloop_grain(const tr_uloop *l, npy_intp items, npy_intp per_row) {
+    double row_ns = (double)atomic_load_explicit(&l->item_ns, memory_order_relaxed) * (double)per_row;
+    if (!(row_ns * (double)items >= 2 * worth_ns) || tr_rt_num_threads() < 2)
+        return 0;
+    npy_intp least = items / 256, grain = (npy_intp)(worth_ns / row_ns);
+    grain = grain > least ? grain : least;
+    return grain > 1 ? grain : 1;
+}
+
+int32_t tr_uloop_timed(tr_uloop *l, tr_frame *frame, tr_par_fn *fn, void *ctx, npy_intp rows,
+                       npy_intp per_row) {
+    uint64_t from = tr_now_ns();
+    int32_t code = fn(frame, ctx, 0, rows, 0);
+    learn(l, (double)(tr_now_ns() - from), rows * per_row);
+    return code;
+}
+
+typedef struct split {
+    tr_uloop *l;
+    char *const *args;
+    const npy_intp *dims, *steps;
+} split;
+
+static int32_t split_range(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    const split *p = ctx;
+    const tr_ufunc *uf = p->l->uf;
+    char *at[TR_MAX_OPERANDS];
+    npy_intp dims[1 + NPY_MAXDIMS];
+    (void)worker;
+    for (uint32_t k = 0; k < uf->nop; k++)
+        at[k] = p->args[k] + lo * p->steps[k];
+    memcpy(dims, p->dims, (1u + (uf->core ? (size_t)uf->u->core_num_dim_ix : 0)) * sizeof *dims);
+    dims[0] = hi - lo;
+    return tr_uloop_serial(p->l, frame, at, dims, p->steps);
+}
+
+static int32_t timed(split *p, tr_frame *frame, npy_intp lo, npy_intp hi, double *ns) {
+    uint64_t from = tr_now_ns();
+    int32_t code = split_range(frame, p, lo, hi, 0);
+    *ns = (double)(tr_now_ns() - from);
+    return code;
+}
+
+/* Runs the first items, as many as it takes to see what one takes now. */
+static int32_t trial(split *p, tr_frame *frame, npy_intp *done) {
+    npy_intp n = p->dims[0], m = p->l->uf->core ? 1 : 64;
+    int32_t code = 0;
+    for (double ns = 0; !code && ns < trial_ns && *done < n; m *= 2) {
+        npy_intp to = n - *done < m ? n : *done + m;
+        code = timed(p, frame, *done, to, &ns);
+        if (ns >= trial_ns || to == n)
+            learn(p->l, ns, to - *done);
+        *done = to;
+    }
+    return code;
+}
+
+static int32_t in_parallel(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
+                           const npy_intp *steps) {
+    split p = {l, args, dims, steps};
+    npy_intp done = 0, n = dims[0], few = l->uf->core ? 1 : 256;
+    float item = atomic_load_explicit(&l->item_ns, memory_order_relaxed);
+    if (n <= few)
+        return tr_uloop_serial(l, frame, args, dims, steps);
+    if (item > 0 &&
+        !tr_uloop_grain(l, n, 1)) { /* now and then with a look at the clock: it may depend on the data */
+        double ns;
+        if (atomic_fetch_add_explicit(&l->calls, 1, memory_order_relaxed) % 16)
+            return tr_uloop_serial(l, frame, args, dims, steps);
+        int32_t code = timed(&p, frame, 0, n, &ns);
+        learn(l, ns, n);
+        return code;
+    }
+    int32_t code = trial(&p, frame, &done);
+    npy_intp grain = tr_uloop_grain(l, n - done, 1);
+    if (code || done == n)
+        return code;
+    if (!grain)
+        return split_range(frame, &p, done, n, 0);
+    char *rest[TR_MAX_OPERANDS];
+    for (uint32_t k = 0; k < l->uf->nop; k++)
+        rest[k] = args[k] + done * steps[k];
+    p.args = rest;
+    return tr_rt_parallel(frame, split_range, &p, n - done, grain);
 }
 
 /* --- entry --- */
 
 bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps) {
-    npy_intp n = dims[0];
-    bool buffered = l->half != 0;
-    if (n == 0)
+    tr_frame frame;
+    if (dims[0] == 0)
         return true;
-    if (l->uf->core)
-        return core(l, args, dims, steps);
-    for (uint32_t k = 0; !buffered && k < l->uf->nop; k++)
-        buffered = needs_buffer(l, k, args[k], steps[k]);
-    if (is_chain(l, args, n, steps))
-        return chain(l, args, n, steps, buffered);
-    return buffered ? map_buffered(l, args, n, steps) : map(l, args, n, steps);
+    if (!l->uf->core && is_chain(l, args, dims[0], steps))
+        return chain(l, args, dims[0], steps, any_needs_buffer(l, args, steps));
+    tr_rt_frame_init(&frame, &l->uf->st->host);
+    int32_t code = l->uf->parallel && dims[0] > 1 ? in_parallel(l, &frame, args, dims, steps)
+                                                  : tr_uloop_serial(l, &frame, args, dims, steps);
+    return end(l, l->module, code, &frame);
 }

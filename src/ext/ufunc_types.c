@@ -153,6 +153,11 @@ static bool lazy_nums(const tr_ufunc *uf, const tr_ukind *in, const uint8_t *wan
     return true;
 }
 
+/* It has reduce and its kin. */
+static bool is_binary(const tr_ufunc *uf) {
+    return uf->nin == 2 && uf->nop == 3 && !uf->core;
+}
+
 static tr_uloop *same_types(tr_ufunc *uf, uint8_t num) {
     uint8_t all[TR_MAX_OPERANDS];
     memset(all, num, sizeof all);
@@ -180,7 +185,7 @@ static tr_uloop *pick_reduction(tr_ufunc *uf, uint8_t num, uint8_t want) {
 
 static tr_uloop *pick_lazy(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want) {
     uint8_t num[TR_MAX_OPERANDS], wanted = want[uf->nin];
-    bool binary = uf->nin == 2 && uf->nop == 3 && !uf->core;
+    bool binary = is_binary(uf);
     /* NumPy leaves the first operand of a reduction open, or asks for it alone to be what the result was. */
     if (binary && in[0].num == TR_UNUM_NONE && !in[0].weak)
         return pick_reduction(uf, in[1].num, want[0] != TR_UNUM_NONE ? want[0] : wanted);
@@ -338,8 +343,12 @@ static int strided_loop(PyArrayMethod_Context *c, char *const *args, const npy_i
         uint32_t i = 0;
         while (i < uf->nin && c->descriptors[i]->type_num == l->num[i])
             i++;
-        if (i == uf->nin)
-            return tr_uloop_run(l, args, dims, steps) ? 0 : -1;
+        if (i < uf->nin)
+            continue;
+        bool ok = tr_uloop_run(l, args, dims, steps);
+        if (uf->core) /* NumPy looks at the flags after a gufunc all the same */
+            feclearexcept(FE_ALL_EXCEPT);
+        return ok ? 0 : -1;
     }
     PyGILState_STATE g = PyGILState_Ensure();
     PyErr_Format(PyExc_SystemError, "%U(): NumPy asks for a loop that was never made", uf->name);
@@ -371,8 +380,7 @@ static bool add_loop(tr_ufunc *uf, const tr_uloop *l) {
         void *p;
     } f[2] = {{.loop = strided_loop}, {.initial = reduction_initial}};
     PyType_Slot slots[] = {{SLOT_STRIDED_LOOP, f[0].p}, {SLOT_REDUCTION_INITIAL, f[1].p}, {0, NULL}};
-    bool plain = uf->nin != 2 || uf->nop != 3 || uf->core;
-    if (plain)
+    if (!is_binary(uf))
         slots[1] = (PyType_Slot){0, NULL};
     for (uint32_t i = 0; i < uf->nop; i++)
         types[i] = dtype_of(l->num[i]);
@@ -386,15 +394,15 @@ static bool add_loop(tr_ufunc *uf, const tr_uloop *l) {
     return add((PyObject *)uf->u, &spec) == 0;
 }
 
-static bool add_promoter(tr_ufunc *uf) {
-    PyArray_DTypeMeta *any_dtype = (PyArray_DTypeMeta *)&PyArrayDescr_Type;
+/* For operands of any types; `reduction`: for reductions, whose first operand is open. */
+static bool add_promoter(tr_ufunc *uf, bool reduction) {
     union {
         int (*f)(PyObject *, PyArray_DTypeMeta *const *, PyArray_DTypeMeta *const *, PyArray_DTypeMeta **);
         void *p;
     } fn = {.f = promote};
     PyObject *types = PyTuple_New(uf->nop), *capsule = PyCapsule_New(fn.p, "numpy._ufunc_promoter", NULL);
     for (uint32_t i = 0; types && i < uf->nop; i++)
-        PyTuple_SET_ITEM(types, i, Py_NewRef((PyObject *)any_dtype));
+        PyTuple_SET_ITEM(types, i, Py_NewRef(reduction && i == 0 ? Py_None : (PyObject *)&PyArrayDescr_Type));
     add_promoter_fn add;
     memcpy(&add, &PyUFunc_API[API_ADD_PROMOTER], sizeof add);
     bool ok = types && capsule && add((PyObject *)uf->u, types, capsule) == 0;
@@ -518,7 +526,7 @@ bool tr_ufunc_publish(tr_ufunc *uf, tr_uloop *l) {
 
 bool tr_ufunc_attach(tr_ufunc *uf) {
     if (tr_ufunc_has_promoters())
-        return add_promoter(uf);
+        return add_promoter(uf, false) && (!is_binary(uf) || add_promoter(uf, true));
     uf->u->type_resolver = resolve;
     return true;
 }

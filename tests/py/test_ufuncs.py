@@ -438,6 +438,16 @@ def test_identity():
             vectorize(identity=bad)
 
 
+def test_reductions_after_loops_of_mixed_types():
+    f = vectorize(lambda x, y: x + y)
+    f(np.ones(2, "i8"), np.ones(2, "?"))
+    f(np.ones(2, "f8"), np.ones(2, "f4"))
+    for dt, want in (("?", "i8"), ("f4", "f4")):
+        a = np.ones(4, dt)
+        assert f.accumulate(a).tolist() == [1, 2, 3, 4] and f.accumulate(a).dtype == want
+        assert f.reduce(a).dtype == f.reduceat(a, [0, 2]).dtype == want
+
+
 def test_a_reduction_that_never_closes():
     f = vectorize(lambda x, y: x < y)
     assert f.reduce(np.array([True, False])).dtype == bool
