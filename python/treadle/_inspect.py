@@ -1,4 +1,4 @@
-"""Layout of ``Function.inspect_types()``: the source, and beside each line the types of the variables it sets."""
+"""Layout of ``Function.inspect_types()`` and ``Function.parallel_diagnostics()``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from ._core import Function
 
-__all__ = ["print_types"]
+__all__ = ["print_parallel", "print_types"]
 
 
 def _source(fn: Any) -> tuple[list[str], int]:
@@ -61,3 +61,33 @@ def print_types(function: Function, file: TextIO | None, signature: Any) -> None
             note = ", ".join(notes.get(number, []))
             print(f"{line:{width}}  # {note}" if note else line, file=out)
         print(file=out)
+
+
+def print_parallel(function: Function, signature: Any, level: int = 1) -> None:
+    """Print what runs on all cores, once for each specialisation.
+
+    Parameters
+    ----------
+    function
+        The compiled function.
+    signature
+        Only this specialisation; None is all.
+    level
+        1: loops and array expressions; 2: also which expressions were merged; 3 or 4: also why others were not.
+    """
+    if not isinstance(level, int) or not 1 <= level <= 4:
+        raise ValueError(f"level must be 1 to 4, not {level!r}")
+    texts = function.inspect("parallel", signature)
+    if signature is not None:
+        texts = {signature: texts}
+    for types, text in texts.items():
+        print(f"{function.__qualname__}({', '.join(map(str, types))})")
+        if not function.options.get("parallel", False):
+            print("  is compiled without parallel=True: all of it runs on one core")
+        lines = dict.fromkeys(text.splitlines())  # a loop that was copied says the same twice
+        merging = [line for line in lines if ": patterns of " in line]
+        kept = [line for line in lines if line not in merging]
+        if level > 1:
+            kept += [line for line in merging if level > 2 or ": not merged: " not in line]
+        for line in kept:
+            print("  " + line)

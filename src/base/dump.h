@@ -14,15 +14,16 @@
 #include "base/strbuf.h"
 
 /* ORDER STAGE: the order in which a function passes through them. */
-#define TR_STAGES(X)                                                       \
-    X(CODE, "code", "normalised bytecode")                                 \
-    X(FRONT, "front", "untyped SSA")                                       \
-    X(INFER, "infer", "typed SSA, Python's meaning made explicit")         \
-    X(OPT, "opt", "typed SSA after each pass, or after opt:PASS")          \
-    X(FUSE, "fuse", "which patterns were merged, and why others were not") \
-    X(LLVM, "llvm", "the LLVM module before LLVM's passes")                \
-    X(LLVMOPT, "llvmopt", "the LLVM module after LLVM's passes")           \
-    X(ASM, "asm", "assembly")                                              \
+#define TR_STAGES(X)                                                                           \
+    X(CODE, "code", "normalised bytecode")                                                     \
+    X(FRONT, "front", "untyped SSA")                                                           \
+    X(INFER, "infer", "typed SSA, Python's meaning made explicit")                             \
+    X(OPT, "opt", "typed SSA after each pass, or after opt:PASS")                              \
+    X(FUSE, "fuse", "which patterns were merged, and why others were not")                     \
+    X(PARALLEL, "parallel", "which loops run on all cores, and what might be wrong with that") \
+    X(LLVM, "llvm", "the LLVM module before LLVM's passes")                                    \
+    X(LLVMOPT, "llvmopt", "the LLVM module after LLVM's passes")                               \
+    X(ASM, "asm", "assembly")                                                                  \
     X(TIME, "time", "time of each stage")
 
 typedef enum tr_stage {
@@ -39,6 +40,7 @@ typedef struct tr_dump {
     char skip[128];  /* TREADLE_SKIP: comma-separated pass names */
     bool verify;     /* TREADLE_VERIFY=1, or a test build */
     bool help;
+    bool keep; /* text stays in the context: for inspection */
 } tr_dump;
 
 /* Parses the two variables' texts (NULL allowed). False with a message in `msg` for an unknown stage. */

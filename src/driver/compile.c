@@ -23,6 +23,8 @@ static bool wants(const tr_ctx *c, tr_stage s) {
 }
 
 static void flush_dump(tr_ctx *c) {
+    if (c->dump.keep)
+        return;
     if (c->dump_text.n)
         fwrite(c->dump_text.d, 1, c->dump_text.n, stderr);
     tr_sb_reset(&c->dump_text);

@@ -211,11 +211,8 @@ static PyObject *fn_inspect(PyObject *self, PyObject *args) {
     static const struct {
         const char *name;
         tr_stage stage;
-    } rows[] = {{"infer", TR_STAGE_INFER},
-                {"opt", TR_STAGE_OPT},
-                {"llvm", TR_STAGE_LLVM},
-                {"llvmopt", TR_STAGE_LLVMOPT},
-                {"asm", TR_STAGE_ASM}};
+    } rows[] = {{"infer", TR_STAGE_INFER}, {"opt", TR_STAGE_OPT},         {"parallel", TR_STAGE_PARALLEL},
+                {"llvm", TR_STAGE_LLVM},   {"llvmopt", TR_STAGE_LLVMOPT}, {"asm", TR_STAGE_ASM}};
     const char *name;
     PyObject *sig = NULL;
     if (!PyArg_ParseTuple(args, "s|O:inspect", &name, &sig))
@@ -223,7 +220,8 @@ static PyObject *fn_inspect(PyObject *self, PyObject *args) {
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0)
             return inspect((tr_function *)self, sig, rows[i].stage);
-    return PyErr_Format(PyExc_ValueError, "no stage '%s'; there are infer, opt, llvm, llvmopt, asm", name);
+    return PyErr_Format(PyExc_ValueError, "no stage '%s'; there are infer, opt, parallel, llvm, llvmopt, asm",
+                        name);
 }
 
 static PyObject *fn_variables(PyObject *self, PyObject *sig) {
@@ -260,6 +258,19 @@ static PyObject *fn_inspect_types(PyObject *self, PyObject *args, PyObject *kw) 
         return NULL;
     PyObject *mod = PyImport_ImportModule("treadle._inspect");
     PyObject *r = mod ? PyObject_CallMethod(mod, "print_types", "OOO", self, file, sig) : NULL;
+    Py_XDECREF(mod);
+    return r;
+}
+
+static PyObject *fn_parallel_diagnostics(PyObject *self, PyObject *args, PyObject *kw) {
+    static char *names[] = {"signature", "level", NULL};
+    PyObject *sig = Py_None, *level = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "|OO:parallel_diagnostics", names, &sig, &level))
+        return NULL;
+    PyObject *mod = PyImport_ImportModule("treadle._inspect");
+    PyObject *r = !mod    ? NULL
+                  : level ? PyObject_CallMethod(mod, "print_parallel", "OOO", self, sig, level)
+                          : PyObject_CallMethod(mod, "print_parallel", "OO", self, sig);
     Py_XDECREF(mod);
     return r;
 }
@@ -397,7 +408,7 @@ PyDoc_STRVAR(disable_doc,
              "disable_compile()\n--\n\nFrom now on only the signatures that exist are accepted; other "
              "calls raise TypeError.");
 PyDoc_STRVAR(inspect_doc, "inspect(stage, signature=None)\n--\n\nText of a stage.\n\n" PARAMETERS
-                          "stage : {'infer', 'opt', 'llvm', 'llvmopt', 'asm'}\n" A_SPECIALISATION
+                          "stage : {'infer', 'opt', 'parallel', 'llvm', 'llvmopt', 'asm'}\n" A_SPECIALISATION
                           "\nReturns\n-------\nstr, or without a signature a dict of str by signature");
 PyDoc_STRVAR(types_doc, "inspect_types(file=None, signature=None)\n--\n\nPrints the source with the types of "
                         "its variables.\n\n" PARAMETERS
@@ -405,6 +416,12 @@ PyDoc_STRVAR(types_doc, "inspect_types(file=None, signature=None)\n--\n\nPrints 
 PyDoc_STRVAR(ir_doc,
              "inspect_ir(signature=None)\n--\n\nTreadle's own code after its passes (docs/ir.md).\n\n" TEXTS);
 PyDoc_STRVAR(llvm_doc, "inspect_llvm(signature=None)\n--\n\nLLVM's code after its passes.\n\n" TEXTS);
+PyDoc_STRVAR(parallel_doc, "parallel_diagnostics(signature=None, level=1)\n--\n\nPrints what runs on all "
+                           "cores, and why the rest does "
+                           "not.\n\n" PARAMETERS A_SPECIALISATION
+                           "level : int\n    1: loops and array expressions; 2: also which expressions were "
+                           "merged; 3 or 4: also why others "
+                           "were not.\n\nRaises\n------\nValueError\n    The level is not 1 to 4.");
 PyDoc_STRVAR(asm_doc, "inspect_asm(signature=None)\n--\n\nThe assembly.\n\n" TEXTS);
 
 #define WITH_KEYWORDS(f) (PyCFunction)(void (*)(void))(f), METH_VARARGS | METH_KEYWORDS
@@ -415,6 +432,7 @@ static PyMethodDef methods[] = {
     {"disable_compile", fn_disable_compile, METH_NOARGS, disable_doc},
     {"inspect", fn_inspect, METH_VARARGS, inspect_doc},
     {"_variables", fn_variables, METH_O, "_variables(signature)\n--\n\nList of (line, name, type)."},
+    {"parallel_diagnostics", WITH_KEYWORDS(fn_parallel_diagnostics), parallel_doc},
     {"inspect_types", WITH_KEYWORDS(fn_inspect_types), types_doc},
     {"inspect_ir", WITH_KEYWORDS(fn_inspect_ir), ir_doc},
     {"inspect_llvm", WITH_KEYWORDS(fn_inspect_llvm), llvm_doc},

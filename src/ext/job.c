@@ -167,14 +167,18 @@ PyObject *tr_job_text(tr_job *j, tr_stage stage) {
     tr_sb b;
     tr_sb_init(&b);
     j->ctx.dump = (tr_dump){0};
-    bool back = stage >= TR_STAGE_LLVM;
-    j->rq.upto = back ? TR_STAGE_TIME : stage;
+    bool back = stage >= TR_STAGE_LLVM, said = stage == TR_STAGE_PARALLEL;
+    if (said)
+        j->ctx.dump = (tr_dump){.stages = 1u << TR_STAGE_FUSE | 1u << TR_STAGE_PARALLEL, .keep = true};
+    j->rq.upto = back ? TR_STAGE_TIME : said ? TR_STAGE_OPT : stage;
     j->rq.want.llvm = stage == TR_STAGE_LLVM ? &b : NULL;
     j->rq.want.llvmopt = stage == TR_STAGE_LLVMOPT ? &b : NULL;
     j->rq.want.assembly = stage == TR_STAGE_ASM ? &b : NULL;
     PyObject *r = NULL;
     if (tr_job_run(j)) {
-        if (!back)
+        if (said)
+            tr_sb_puts(&b, j->ctx.dump_text.n ? j->ctx.dump_text.d : "");
+        else if (!back)
             tr_prog_print(&b, &j->prog, true);
         if (j->out.module)
             tr_module_unref(j->out.module);

@@ -26,7 +26,7 @@ tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args
 bool tr_job_run(tr_job *j);
 /* The result has a type that Python can be given; else a TypingError. */
 bool tr_job_check_result(tr_job *j);
-/* Runs the job for the text of a stage: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to str. */
+/* Runs the job for the text of a stage: TR_STAGE_INFER, OPT, PARALLEL (with what fusion says), LLVM, LLVMOPT, ASM. New reference to str. */
 PyObject *tr_job_text(tr_job *j, tr_stage stage);
 /* What running code and its results need of the snapshot: list of frozen arrays, and classes of named tuples. */
 PyObject *tr_job_keep(const tr_job *j);

@@ -35,4 +35,18 @@ bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out);
 /* What leaves the other side as it is: -0.0, 1, the largest number ... */
 tr_val tr_reduction_identity(tr_fn *f, tr_redk kind, const tr_ty *t);
 
+/* --- depend.c --- */
+
+typedef struct tr_pdepend {
+    bool sure;         /* else only possible */
+    bool other_writes; /* the other one writes too */
+    bool dist_known;   /* `other` meets `write` so many iterations later */
+    bool every;        /* it is the same element in every iteration */
+    int64_t dist;
+    tr_val write, other, array; /* write TR_NOVAL: there are too many accesses to look at */
+} tr_pdepend;
+
+/* Do iterations meet in memory, or might they? The first sure meeting, else a possible one. */
+bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out);
+
 #endif

@@ -13,6 +13,23 @@
 #include "ir/nyi.h"
 #include "opt/ploop.h"
 
+/* --- what is said of it: TREADLE_DUMP=parallel --- */
+
+static uint32_t line_of(const tr_fn *f, tr_val v) {
+    return (uint32_t)tr_fn_place(f, tr_at(f, v)->loc).span.line;
+}
+
+static bool tells(const tr_fn *f) {
+    return !f->is_lambda && tr_dump_wants(&f->ctx->dump, TR_STAGE_PARALLEL, NULL, f->name);
+}
+
+static void tell(const tr_ploop *l, const char *what) {
+    const tr_fn *f = l->f;
+    if (tells(f) && !tr_blk_at(f, l->header)->cold)
+        tr_sb_printf(&f->ctx->dump_text, "%s: the loop of line %u: %s\n", f->name,
+                     line_of(f, tr_blk_at(f, l->header)->last), what);
+}
+
 /* --- errors --- */
 
 static tr_place place_of(const tr_fn *f, tr_val v) {
@@ -45,6 +62,49 @@ static bool refuse_carried(const tr_ploop *l, tr_val p, const tr_preduction *r) 
     if (r->read != TR_NOVAL && read > 0 && write > 0)
         text = tr_arena_printf(a, "%s, made in line %d", text, write);
     refuse(l, TR_NYI_PRANGE_CARRIED, r->read == TR_NOVAL ? r->write : r->read, text);
+    return false;
+}
+
+static const char *name_of(const tr_fn *f, tr_val v) {
+    const char *name = v < f->names.n ? f->names.d[v] : NULL;
+    return name ? tr_arena_printf(&f->ctx->arena, "'%s'", name) : "an array";
+}
+
+/* Both accesses in one sentence. */
+static const char *dependence(const tr_ploop *l, const tr_pdepend *d) {
+    tr_arena *a = &l->f->ctx->arena;
+    const char *array = name_of(l->f, d->array), *verb = d->other_writes ? "writes" : "reads";
+    int w = (int)place_of(l->f, d->write).span.line, o = (int)place_of(l->f, d->other).span.line;
+    if (!d->sure)
+        return tr_arena_printf(a,
+                               "line %d writes an element of %s that line %d perhaps %s in another iteration",
+                               w, array, o, verb);
+    if (d->every && d->write == d->other)
+        return tr_arena_printf(a, "line %d writes the same element of %s in every iteration", w, array);
+    if (d->every)
+        return tr_arena_printf(a,
+                               "line %d writes the same element of %s in every iteration, and line %d %s it",
+                               w, array, o, verb);
+    if (!d->dist_known)
+        return tr_arena_printf(a, "line %d writes an element of %s that line %d %s in other iterations", w,
+                               array, o, verb);
+    int64_t far = d->dist < 0 ? -d->dist : d->dist;
+    return tr_arena_printf(a, "line %d writes an element of %s that line %d %s %lld iteration%s %s", w, array,
+                           o, verb, (long long)far, far == 1 ? "" : "s", d->dist < 0 ? "earlier" : "later");
+}
+
+static bool check_memory(const tr_ploop *l) {
+    tr_pdepend d;
+    if (!tr_ploop_dependence(l, &d))
+        return true;
+    if (!d.sure) {
+        tell(l, d.write == TR_NOVAL ? "it has too many accesses to arrays to say whether iterations meet"
+                                    : dependence(l, &d));
+        return true;
+    }
+    refuse(l, TR_NYI_PRANGE_DEPENDS, d.write,
+           tr_arena_printf(&l->f->ctx->arena, "iterations of a prange loop depend on each other: %s",
+                           dependence(l, &d)));
     return false;
 }
 
@@ -333,7 +393,7 @@ static tr_val emit_pattern(turning *t, tr_bld *b) {
 }
 
 /* In the head, before all else; what stands there and after it sees the counter at its end and the reductions' results. */
-static void put_pattern(turning *t) {
+static tr_val put_pattern(turning *t) {
     tr_fn *f = t->f;
     const tr_ploop *l = t->l;
     tr_blk *h = tr_blk_at(f, l->header);
@@ -360,9 +420,22 @@ static void put_pattern(turning *t) {
         tr_repl_set(f, &r, param[k], by[k]);
     tr_repl_apply(f, &r);
     tr_at(f, v)->args = init; /* its own operands are the values before */
+    return v;
 }
 
-static bool turn(tr_ploop *l) {
+static void tell_reductions(const turning *t) {
+    const tr_fn *f = t->f;
+    const char *text = "runs on all cores";
+    uint32_t n = tr_blk_at(f, t->l->header)->params.n;
+    for (uint32_t k = 0, any = 0; k < n; k++)
+        if (k != t->l->counter_at)
+            text = tr_arena_printf(&f->ctx->arena, "%s%s %s (%s)", text,
+                                   any++ ? "," : ", reductions:", name_of(f, params_of(f, t->l->header)[k]),
+                                   tr_red_name[t->red[k].kind]);
+    tell(t->l, text);
+}
+
+static bool turn(tr_ploop *l, tr_u32s *made) {
     tr_fn *f = l->f;
     uint32_t n = tr_blk_at(f, l->header)->params.n;
     turning t = {.l = l, .f = f, .red = TR_NEW_N(&f->ctx->arena, tr_preduction, n + 1u)};
@@ -370,7 +443,8 @@ static bool turn(tr_ploop *l) {
         if (k != l->counter_at && !tr_ploop_reduction(l, k, &t.red[k]))
             return refuse_carried(l, params_of(f, l->header)[k], &t.red[k]);
     make_lambda(&t);
-    put_pattern(&t);
+    tell_reductions(&t);
+    tr_vec_push(&f->ctx->arena, made, put_pattern(&t));
     return true;
 }
 
@@ -400,7 +474,7 @@ static bool has_marks(const tr_fn *f) {
 }
 
 /* The first marked loop, outermost: true when there was one, and it was turned or refused. */
-static bool turn_one(tr_prog *p, tr_fn *f) {
+static bool turn_one(tr_prog *p, tr_fn *f, tr_u32s *made) {
     tr_loops loops = {0};
     uint32_t *innermost = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u);
     tr_cfg_compute(f);
@@ -415,7 +489,7 @@ static bool turn_one(tr_prog *p, tr_fn *f) {
                       .innermost = innermost};
         if (!is_marked(&l))
             continue;
-        if (!collect(&l) || !turn(&l))
+        if (!collect(&l) || !check_memory(&l) || !turn(&l, made))
             return false;
         tr_simplify_cfg(f);
         return true; /* blocks and values have moved: what is left is looked at anew */
@@ -423,13 +497,51 @@ static bool turn_one(tr_prog *p, tr_fn *f) {
     return false;
 }
 
+static bool is_among(tr_val v, const tr_u32s *made) {
+    for (uint32_t i = 0; i < made->n; i++)
+        if (made->d[i] == v)
+            return true;
+    return false;
+}
+
+/* Why the pattern runs on one core (lower/par.c decides); NULL: it does not. */
+static const char *one_core(const tr_pat *p) {
+    if (!p->par)
+        return "one core";
+    if (p->nscan)
+        return "one core: each element needs the one before";
+    for (uint32_t i = 0; i < p->nred && !p->keep; i++)
+        if (p->reds[i] == TR_RED_ARGMIN || p->reds[i] == TR_RED_ARGMAX)
+            return "one core: it looks for the place of an extreme";
+    return NULL;
+}
+
+/* Array expressions, as fusion has left them. Those in a prange loop run within its iterations. */
+static void tell_patterns(tr_fn *f, const tr_u32s *made) {
+    tr_cfg_compute(f);
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            if (in->op != TR_OP_PATTERN || tr_blk_at(f, in->blk)->cold || is_among(v, made))
+                continue;
+            const char *what = one_core(in->imm.pat);
+            tr_sb_printf(&f->ctx->dump_text, "%s: the array expression of line %u: runs on %s\n", f->name,
+                         line_of(f, v), what ? what : "all cores");
+        }
+}
+
 bool tr_opt_prange(tr_prog *p, tr_fn *f) {
     uint32_t errs = p->ctx->nerrs;
-    if (!has_marks(f))
-        return false;
-    tr_remove_params(f);
-    while (!f->is_lambda && turn_one(p, f))
+    bool marks = has_marks(f);
+    tr_u32s made = {0};
+    if (marks)
+        tr_remove_params(f);
+    while (marks && !f->is_lambda && turn_one(p, f, &made))
         ;
+    if (tells(f) && p->ctx->nerrs == errs)
+        tell_patterns(f, &made);
+    if (!marks)
+        return false;
     drop_marks(f);
     if (p->ctx->nerrs == errs)
         clean(p, f);

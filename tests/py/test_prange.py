@@ -532,6 +532,141 @@ def test_carried_values_are_refused(fn, name, lines):
         assert f"read in line {loop + lines[0] - 1}, made in line {loop + lines[1] - 1}" in str(e.value)
 
 
+def compiled(body, *args):
+    """Compile and call a function of a0, a1 ... with this body."""
+    names = ", ".join(f"a{k}" for k in range(len(args)))
+    scope = {"np": np, "prange": prange}
+    exec(f"def f({names}):\n" + "\n".join("  " + line for line in body.split("\n")), scope)
+    f = parallel(scope["f"])
+    f(*args)
+    return f
+
+
+LINE, GRID, INDEX = np.ones(50), np.ones((20, 20)), np.arange(50) % 7
+
+
+@pytest.mark.parametrize(
+    "body, text, args",
+    [
+        ("for i in prange(1, len(a0)):\n  a0[i] = a0[i-1]", "line 3 reads 1 iteration later", (LINE,)),
+        ("for i in prange(len(a0)):\n  a0[i] = a0[i-1]", "line 3 reads 1 iteration later", (LINE,)),
+        ("for i in prange(len(a0)-2):\n  a0[i] = a0[i+2]", "line 3 reads 2 iterations earlier", (LINE,)),
+        ("for i in prange(0, len(a0)-2, 2):\n  a0[i] = a0[i+2]", "1 iteration earlier", (LINE,)),
+        ("for i in prange(len(a0)-1):\n  a0[i] = 1\n  a0[i+1] = 2", "line 4 writes 1 iteration", (LINE,)),
+        ("for i in prange(25):\n  a0[i] = a0[i+24]", "24 iterations earlier", (LINE,)),
+        ("for i in prange(len(a0)):\n  a0[0] += i", "the same element of 'a0' in every iteration", (LINE,)),
+        ("for i in prange(len(a0)):\n  a0[2] = i", "the same element of 'a0' in every iteration", (LINE,)),
+        ("for i in prange(len(a0)):\n  a0[i] /= a0[0]", "line 3 reads in other iterations", (LINE,)),
+        (
+            "for i in prange(1, len(a0)):\n  for j in range(len(a0)):\n    a0[i, j] += a0[i-1, j]",
+            "line 4 writes an element of 'a0' that line 4 reads 1 iteration later",
+            (GRID,),
+        ),
+        (
+            "for i in prange(1, 19):\n  for j in range(1, 19):\n"
+            "    a0[i, j] = a0[i-1, j] + a0[i+1, j] + a0[i, j-1]",
+            "an element of 'a0' that line 4 reads 1 iteration",
+            (GRID,),
+        ),
+        (
+            "for i in prange(len(a0)):\n  for j in range(20):\n    a1[j] += a0[i, j]",
+            "line 4 writes the same element of 'a1' in every iteration, and line 4 reads it",
+            (GRID, LINE),
+        ),
+        ("for i in prange(1, len(a0)):\n  a0[i] = a0[i-1] * 2", "line 3 reads 1 iteration later", (GRID,)),
+        ("for i in prange(1, len(a0)):\n  r = a0[i]\n  p = a0[i-1]\n  r[0] = p[0]", "later", (GRID,)),
+        ("for i in prange(len(a0)):\n  a1 += a0[i]", "the same element of 'a1'", (GRID, LINE[:20])),
+        ("for i in prange(len(a0)):\n  a0[:] = i", "the same element of 'a0'", (LINE,)),
+        ("t = np.zeros(3)\nfor i in prange(len(a0)):\n  t[0] = a0[i]\n  a0[i] = t[0]", "of 't'", (LINE,)),
+    ],
+)
+def test_dependences_through_memory_are_refused(body, text, args):
+    with pytest.raises(UnsupportedError, match="iterations of a prange loop depend on each other") as e:
+        compiled(body, *[a.copy() for a in args])
+    assert text in str(e.value).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "body, perhaps, args",
+    [
+        ("for i in prange(len(a0)):\n  a0[i] = a0[i] * 2", False, (LINE,)),
+        ("for i in prange(0, len(a0)-1, 2):\n  a0[i] = a0[i+1]", False, (LINE,)),
+        ("for i in prange(25):\n  a0[i] = a0[i+25]", False, (LINE,)),
+        ("for i in prange(1):\n  a0[0] += i", False, (LINE,)),
+        ("for i in prange(len(a0)):\n  a0[3] = 1.5", False, (LINE,)),
+        ("for i in prange(1, len(a0)):\n  a0[i] /= a0[0]", False, (LINE,)),
+        ("for i in prange(len(a0)):\n  for j in range(1, 20):\n    a0[i, j] = a0[i, j-1]", False, (GRID,)),
+        ("for i in prange(len(a0)):\n  a0[i, 0] = a0[i, 1]", False, (GRID,)),
+        ("for i in prange(len(a0)):\n  a0[i] *= 2", False, (GRID,)),
+        (
+            "for i in prange(len(a0)):\n  r = a0[i]\n  for j in range(1, 20):\n    r[j] = r[j-1]",
+            False,
+            (GRID,),
+        ),
+        ("for i in prange(len(a0)):\n  t = np.zeros(3)\n  t[0] = i\n  a0[i] = t[0]", False, (LINE,)),
+        ("for i in prange(len(a0)):\n  a0[a1[i]] = i", True, (LINE, np.arange(50)[::-1])),
+        ("for i in prange(len(a0)):\n  a0[a1[i]] = 0", False, (LINE, INDEX)),
+        ("for i in prange(len(a0)//2):\n  a0[i] = a0[i+a1]", True, (LINE, 25)),
+        ("for i in prange(0, 49, a1):\n  a0[i] = a0[i+1]", True, (LINE, 2)),
+        ("for i in prange(5):\n  for j in range(a1):\n    a0[i*a1+j] = i", True, (LINE, 10)),
+        ("for i in prange(len(a0)):\n  if i > 60:\n    a0[i] = a0[i-1]", True, (LINE,)),
+    ],
+)
+def test_other_loops_run_and_say_what_is_possible(body, perhaps, args, capsys):
+    mine, theirs = ([a.copy() if isinstance(a, np.ndarray) else a for a in args] for _ in range(2))
+    f = compiled(body, *mine)
+    f.py_func(*theirs)
+    for g, w in zip(mine, theirs, strict=True):
+        np.testing.assert_array_equal(g, w)
+    assert f.parallel_diagnostics() is None
+    said = capsys.readouterr().out
+    assert ("perhaps" in said) == perhaps and "runs on all cores" in said
+
+
+def test_diagnostics(capsys):
+    @parallel
+    def f(a, h, idx):
+        s = 0.0
+        b = a * 2 + 1
+        c = b[::2] + 1
+        for i in prange(len(a)):
+            h[idx[i]] += 1
+            s = max(s, b[i])
+        return s, c.argmax()
+
+    f(np.ones(50), np.ones(7), INDEX)
+    first = f.py_func.__code__.co_firstlineno
+    f.parallel_diagnostics()
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].endswith("f(array(float64, 1d, C), array(float64, 1d, C), array(int64, 1d, C))")
+    loop = f"  f: the loop of line {first + 5}: "
+    line = first + 6
+    assert (
+        loop + f"line {line} writes an element of 'h' that line {line} perhaps reads in another iteration"
+        in said
+    )
+    assert loop + "runs on all cores, reductions: 's' (max)" in said
+    assert f"  f: the array expression of line {first + 3}: runs on all cores" in said
+    assert any("one core: it looks for the place of an extreme" in text for text in said)
+    assert not any("merged" in text for text in said)
+    f.parallel_diagnostics(level=2)
+    two = capsys.readouterr().out.splitlines()
+    f.parallel_diagnostics(f.signatures[0], 4)
+    four = capsys.readouterr().out.splitlines()
+    assert set(said) < set(two) < set(four)
+    assert any(": merged, " in text for text in two) and any(": not merged: " in text for text in four)
+    with pytest.raises(ValueError, match="1 to 4"):
+        f.parallel_diagnostics(level=5)
+
+    @njit
+    def g(n):
+        return n
+
+    g(1)
+    g.parallel_diagnostics()
+    assert "without parallel=True" in capsys.readouterr().out
+
+
 def test_leaving_a_loop_is_refused():
     def f(a):
         for i in prange(len(a)):
