@@ -132,24 +132,18 @@ void tr_lower_leave(tr_lf *w, lv code) {
     LLVMBuildRet(w->b, r);
 }
 
-/* A level of a recursive function counts for more the more stack it may need (TR_MAX_DEPTH levels of 400 bytes fit the
- * smallest stack); the estimate errs on the large side. Registers spilled leave 1,000 levels at least, Python's own limit. */
-static unsigned depth_weight(const tr_fn *f) {
-    unsigned spills = f->ins.n / 32;
-    return 1 + (spills < 19 ? spills : 19) + (tr_lower_stack_bytes(f) + 399) / 400;
-}
-
-static void enter_recursive(tr_lf *w) {
-    lv at = frame_field(w, offsetof(tr_frame, depth));
-    w->depth = LLVMBuildLoad2(w->b, w->m->i32, at, "depth");
-    tr_lower_tag(w->m, w->depth, true);
-    lv ok = l_icmp(w->b, LLVMIntULT, w->depth, l_int(w->m->i32, TR_MAX_DEPTH));
-    lb go_on = tr_lower_unless(w, ok);
+/* The stack pointer, against the end that the frame knows. It is read after the function has made room for itself. */
+static void check_stack(tr_lf *w) {
+    tr_lm *m = w->m;
+    LLVMMetadataRef name = LLVMMDStringInContext2(m->lc, "rsp", 3);
+    lv reg = LLVMMetadataAsValue(m->lc, LLVMMDNodeInContext2(m->lc, &name, 1));
+    lv sp = tr_lower_intrinsic(w, "llvm.read_register", m->i64, 1, &reg);
+    lv end = LLVMBuildLoad2(w->b, m->i64, frame_field(w, offsetof(tr_frame, stack)), "");
+    tr_lower_tag(m, end, true);
+    lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntUGE, sp, end));
     static const tr_site site = {TR_EXC_RECURSION, "maximum recursion depth exceeded", -1, NULL};
     tr_lower_raise(w, w->body->f->blks.d[0].first, &site, 0, NULL, NULL);
     l_at_end(w->b, go_on);
-    lv st = LLVMBuildStore(w->b, l_add(w->b, w->depth, l_int(w->m->i32, depth_weight(w->body->f))), at);
-    tr_lower_tag(w->m, st, true);
 }
 
 static lv slot_of(tr_lf *w, lv slots, unsigned i) {
@@ -158,8 +152,6 @@ static lv slot_of(tr_lf *w, lv slots, unsigned i) {
 }
 
 static void leave_with(tr_lf *w, unsigned n, const lv *x) {
-    if (w->depth)
-        tr_lower_tag(w->m, LLVMBuildStore(w->b, w->depth, frame_field(w, offsetof(tr_frame, depth))), true);
     lv zero = l_int(w->m->i32, 0);
     if (w->ret_slots) {
         for (unsigned i = 0; i < n; i++) {
@@ -508,6 +500,8 @@ bool tr_lower_inst(tr_lm *m, uint32_t inst, bool as_entry) {
     if (as_entry) {
         w.ret_slots = LLVMGetParam(w.fn, 2);
         args = entry_args(&w, LLVMGetParam(w.fn, 1));
+        if (m->checks_stack)
+            tr_lower_rt(&w, TR_RT_STACK, 0, NULL, NULL, NULL);
     } else {
         unsigned n = LLVMCountParams(w.fn);
         args = TR_NEW_N(&m->ctx->arena, lv, n + 1);
@@ -517,8 +511,8 @@ bool tr_lower_inst(tr_lm *m, uint32_t inst, bool as_entry) {
     if (as_entry && m->insts[inst].called) {
         call_self(&w, args);
     } else {
-        if (m->insts[inst].recursive)
-            enter_recursive(&w);
+        if (m->insts[inst].checked)
+            check_stack(&w);
         lower_body(&w, args);
     }
     LLVMDisposeBuilder(w.ab);

@@ -35,6 +35,7 @@ typedef struct tr_linst {
     lt type;
     bool called, recursive; /* by the root or what it calls; by itself */
     bool large;             /* it, or something it calls, keeps buffers on the stack */
+    bool checked;           /* looks whether there is room on the stack */
 } tr_linst;
 
 typedef struct tr_lm {
@@ -56,6 +57,7 @@ typedef struct tr_lm {
     struct tr_ldebug *dbg; /* NULL unless opts.debug */
     bool atomic_counts;    /* threads may count references of one block at the same time */
     bool complex;          /* tr_lower_made */
+    bool checks_stack;     /* some function that is needed does */
     bool failed;
 } tr_lm;
 
@@ -76,7 +78,6 @@ typedef struct tr_lf {
     lv fn, frame;
     lv ret_slots; /* tr_entry: where results go; else NULL */
     lt ret_type;  /* of the LLVM function */
-    lv depth;     /* recursive instance: the depth on entry */
     int32_t inst;
     unsigned nmath; /* calls that may be vectorised, so far */
     lv cplx_out;    /* double[2] for complex results of rt functions */

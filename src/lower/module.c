@@ -189,6 +189,10 @@ static void find_called(tr_lm *m) {
     for (uint32_t i = 0; i < g.n; i++) {
         m->insts[i].called = tr_bits_get(&g.calls[root], i);
         m->insts[i].recursive = tr_bits_get(&g.calls[i], i);
+        m->insts[i].checked =
+            m->insts[i].recursive ||
+            (m->prog->insts.d[i].fn && tr_lower_stack_bytes(m->prog->insts.d[i].fn) > TR_STACK_UNCHECKED);
+        m->checks_stack |= m->insts[i].checked && (i == root || m->insts[i].called);
     }
 }
 
@@ -222,6 +226,8 @@ static void declare_inst(tr_lm *m, uint32_t i) {
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     LLVMSetFunctionCallConv(fn, LLVMFastCallConv);
     tr_lower_common_attrs(m, fn);
+    if (m->insts[i].recursive) /* as a loop it would never run out of stack */
+        LLVMAddTargetDependentFunctionAttr(fn, "disable-tail-calls", "true");
     tr_lower_param_attr(m, fn, 0, TR_LA_NOALIAS);
 }
 

@@ -7,6 +7,10 @@
 
 #include "rt/layout.h"
 
+/* Lets the calls of a frame recurse as far as the stack of the present thread goes. */
+void tr_rt_stack(tr_frame *f);
+uintptr_t tr_rt_stack_limit(void);
+
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);
 

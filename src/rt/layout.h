@@ -75,14 +75,14 @@ typedef struct tr_frame {
     const tr_host *host;
     uint32_t ntrace;
     uint32_t trace[TR_FRAME_TRACE]; /* call sites passed while an exception travelled up, innermost first */
-    uint32_t depth;                 /* nesting of calls of recursive functions; limit TR_MAX_DEPTH */
+    uintptr_t stack;                /* recursive functions raise when the stack grows below; 0: no limit */
     uint64_t nalloc, nfree;         /* counts for treadle.stats() */
     char *out;                      /* pending print() text */
     size_t nout, capout;
 } tr_frame;
 
 /* Body of a parallel region: does [lo, hi). `worker` is unique among the threads in it, 0 for the calling one, and less than
- * tr_rt_num_threads was there. `frame` is the calling thread's, or a worker's with the same depth, whose blocks go to the calling thread's frame
+ * tr_rt_num_threads was there. `frame` is the calling thread's, or a worker's, whose blocks go to the calling thread's frame
  * when the region ends. Result as tr_entry's. Counts of blocks are not atomic: a body borrows what it captures, and
  * neither retains nor releases it. */
 typedef int32_t tr_par_fn(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker);
@@ -101,8 +101,8 @@ enum {
     TR_MAT__COUNT
 };
 
-/* RecursionError beyond; each level of compiled code must fit 400 bytes of the smallest stack (8 MiB). */
-enum { TR_MAX_DEPTH = 20000 };
+/* A function whose buffers take more of the stack looks whether there is room, as recursive ones do (rt/stack.c). */
+enum { TR_STACK_UNCHECKED = 8 << 10 };
 
 /* Columns reduced side by side, and their sums of floats: blocks of rows so far, then partial sums (rt/tile.c). */
 enum { TR_TILE = 256, TR_TILE_ROWS = 16, TR_TILE_LEVELS = 16 };

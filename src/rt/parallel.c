@@ -54,8 +54,7 @@ typedef struct region {
     void *ctx;
     int64_t n, grain;
     uint64_t ranges, unit,
-        units; /* a unit is so many ranges; more than one where they would not fit the word */
-    uint32_t depth;
+        units;               /* a unit is so many ranges; more than one where they would not fit the word */
     _Atomic int32_t stop;    /* TR_CODE_*: why to end */
     _Atomic uint64_t failed; /* the lowest range that raised */
     _Alignas(64) _Atomic uint64_t word;
@@ -273,7 +272,7 @@ static bool work_for(region *r, here *h) {
     h->number = p.number;
     h->limit = p.limit;
     tr_rt_frame_init(&f, &r->host);
-    f.depth = r->depth;
+    tr_rt_stack(&f);
     do
         run_part(r, h, &f, &p);
     while (take(r, false, &p));
@@ -357,7 +356,6 @@ static int32_t settle(region *r, tr_frame *f) {
 }
 
 static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsigned workers) {
-    r->depth = f->depth;
     r->unit = (r->ranges - 1) / LEFT + 1;
     r->units = (r->ranges - 1) / r->unit + 1;
     r->used = false;

@@ -53,8 +53,9 @@ typedef struct cover {
 
 static int32_t cover_body(tr_frame *f, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
     cover *c = ctx;
+    assert(f->mems.next == &f->mems);
     assert(0 <= lo && lo < hi && hi <= MOST && worker < THREADS);
-    assert((int64_t)worker == tr_rt_thread_id() && f->depth == 7);
+    assert((int64_t)worker == tr_rt_thread_id());
     for (int64_t i = lo; i < hi; i++)
         assert(atomic_fetch_add(&c->seen[i], 1) == 0);
     c->end_of[lo] = hi;
@@ -66,7 +67,6 @@ static void run_cover(cover *c, int64_t n, int64_t grain) {
     tr_frame f;
     memset(c, 0, sizeof *c);
     tr_rt_frame_init(&f, NULL);
-    f.depth = 7;
     assert(tr_rt_parallel(&f, cover_body, c, n, grain) == 0);
     for (int64_t i = 0; i < MOST; i++)
         assert(c->seen[i] == (i < n));

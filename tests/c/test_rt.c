@@ -1,6 +1,7 @@
 /* The runtime's functions against values taken from CPython and NumPy. */
 #include <assert.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -178,7 +179,36 @@ static void test_matmul(void) {
     assert(two[0] == 0 && two[3] == 0);
 }
 
+/* The end of this thread's stack lies below, with a reserve; on a stack of a few pages there may be no room at all. */
+static void *look_at_stack(void *out) {
+    tr_frame f;
+    tr_rt_frame_init(&f, NULL);
+    assert(f.stack == 0);
+    tr_rt_stack(&f);
+    assert(f.stack == tr_rt_stack_limit());
+    *(int64_t *)out = (int64_t)((uintptr_t)__builtin_frame_address(0) - f.stack);
+    tr_rt_frame_fini(&f);
+    return NULL;
+}
+
+static void test_stack(void) {
+    int64_t room[2];
+    const size_t sizes[2] = {64 << 10, 4 << 20};
+    for (int i = 0; i < 2; i++) {
+        pthread_t t;
+        pthread_attr_t a;
+        assert(pthread_attr_init(&a) == 0 && pthread_attr_setstacksize(&a, sizes[i]) == 0);
+        assert(pthread_create(&t, &a, look_at_stack, &room[i]) == 0 && pthread_join(t, NULL) == 0);
+        pthread_attr_destroy(&a);
+        assert(room[i] < (int64_t)sizes[i] - (16 << 10));
+    }
+    assert(room[1] > 3 << 20);
+    look_at_stack(&room[0]);
+    assert(room[0] > 0);
+}
+
 int main(void) {
+    test_stack();
     test_repr();
     test_matmul();
     test_print();

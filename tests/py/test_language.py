@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 from collections import namedtuple
 from pathlib import Path
 
@@ -548,6 +549,56 @@ def test_endless_recursion_is_an_exception():
 
     with pytest.raises(RecursionError):
         f(0)
+
+    @njit
+    def tail(n):
+        return tail(n + 1) if n >= 0 else 0
+
+    with pytest.raises(RecursionError):
+        tail(0)
+
+
+@njit
+def depth_of_sums(a, n):
+    if n == 0:
+        return 0.0
+    return depth_of_sums(a * 2.0, n - 1) + a.sum() + (a * a).sum()
+
+
+@njit
+def depth_of_numbers(a, b, c, d, n):
+    if n == 0:
+        return a + b
+    w, x, y, z = a * b + c, b * c + d, c * d + a, d * a + b
+    return depth_of_numbers(w, x, y, z, n - 1) + w * x + y * z + a + d
+
+
+@pytest.mark.parametrize("size", [64, 256, 1024])
+def test_recursion_on_a_small_stack(size):
+    """Threads may have less of it than the first one; what is too deep there is an exception, not a crash."""
+    a = np.ones(3)
+    assert depth_of_sums(a, 1) == 6 and depth_of_numbers(0.1, 0.2, 0.3, 0.4, 1) > 0
+    got = []
+
+    def work():
+        for fn, args in ((depth_of_sums, (a,)), (depth_of_numbers, (0.1, 0.2, 0.3, 0.4))):
+            n = 1
+            try:
+                while True:
+                    fn(*args, n)
+                    n *= 2
+            except RecursionError:
+                got.append(n)
+        got.append(is_even(11))
+
+    before = threading.stack_size(size * 1024)
+    try:
+        t = threading.Thread(target=work)
+        t.start()
+    finally:
+        threading.stack_size(before)
+    t.join()
+    assert len(got) == 3 and got[0] >= 2 and got[1] >= 64 and got[2] is False
 
 
 def test_closures_and_globals_are_frozen():
