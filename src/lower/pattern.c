@@ -43,7 +43,7 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
     lv back = LLVMBuildBr(b, l->head);
     if (s->cold)
         LLVMSetMetadata(back, s->w->m->kind_loop, tr_lower_no_vectors(s->w->m));
-    else if (s->w->nmath != l->nmath)
+    else if (s->w->nmath != l->nmath || (s->open && s->p->keep)) /* rows are often short */
         LLVMSetMetadata(back, s->w->m->kind_loop, tr_lower_one_vector(s->w->m));
     LLVMMoveBasicBlockAfter(l->exit, from);
     l_at_end(b, l->exit);
@@ -181,13 +181,16 @@ static void stretches(tr_lpat *s, unsigned k) {
     lv room = l_sub(b, l_int(i64, TR_SUM_BLOCK), s->carry[s->fill]), left = l_sub(b, end, outer.iv);
     lv len = l_select(b, l_icmp(b, LLVMIntSLT, left, room), left, room);
     lv fill = s->carry[s->fill];
+    /* Not carried but a sum, so that LLVM sees the buffer walked in step with the arrays. */
+    s->ncarry--;
     tr_lloop_begin(s, &inner, zero, len);
     s->idx[x] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
-    /* Written as a sum so that LLVM sees the buffer walked in step with the arrays. */
     s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, inner.iv, "");
     tr_lower_advance(s, k);
     tr_lower_element(s, NULL);
     tr_lloop_end(s, &inner, next_of(s, inner.iv));
+    s->ncarry++;
+    s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, len, "");
     lv next = LLVMBuildNSWAdd(b, outer.iv, len, "");
     flush_if(s, l_icmp(b, LLVMIntEQ, s->carry[s->fill], l_int(i64, TR_SUM_BLOCK)));
     tr_lloop_end(s, &outer, next);
@@ -218,6 +221,7 @@ static void chunks(tr_lpat *s, unsigned k) {
     }
     lv len = l_select(b, l_icmp(b, LLVMIntSLT, left, limit), left, limit);
     tr_chunk_enter(s, k, outer.iv, len);
+    s->ncarry -= sums; /* as in stretches */
     tr_lloop_begin(s, &inner, zero, len);
     s->idx[x] = LLVMBuildNSWAdd(b, outer.iv, inner.iv, "");
     if (sums)
@@ -225,6 +229,9 @@ static void chunks(tr_lpat *s, unsigned k) {
     chunk_offsets(s, k, inner.iv);
     tr_lower_element(s, NULL);
     tr_lloop_end(s, &inner, next_of(s, inner.iv));
+    s->ncarry += sums;
+    if (sums)
+        s->carry[s->fill] = LLVMBuildNSWAdd(b, fill, len, "");
     tr_chunk_leave(s, len);
     lv next = LLVMBuildNSWAdd(b, outer.iv, len, "");
     if (sums)

@@ -14,40 +14,66 @@
 #define TWO(M)   M(0) M(1)
 #define FOUR(M)  TWO(M) M(2) M(3)
 #define EIGHT(M) FOUR(M) M(4) M(5) M(6) M(7)
+#define ONE(M)   M(0)
 
-/* Sum of n <= TR_SUM_BLOCK values. REGS: registers that the lanes fill, WIDTH: values in each. */
-#define BLOCK(name, T, WIDTH, REGS, TARGET)                                                             \
+/* The lanes of REGS registers in a fixed tree: lane k and k + 8, then k + 4, k + 2, k + 1. First whole registers ... */
+#define JOIN_1
+#define JOIN_2 JOIN_1 a0 += a1;
+#define JOIN_4 \
+    a0 += a2;  \
+    a1 += a3;  \
+    JOIN_2
+#define JOIN_8 \
+    a0 += a4;  \
+    a1 += a5;  \
+    a2 += a6;  \
+    a3 += a7;  \
+    JOIN_4
+/* ... then the halves of one. */
+#define FOLD_2 a0 += __builtin_shufflevector(a0, a0, 1, 0);
+#define FOLD_4                                         \
+    a0 += __builtin_shufflevector(a0, a0, 2, 3, 0, 1); \
+    a0 += __builtin_shufflevector(a0, a0, 1, 0, 3, 2);
+#define FOLD_8                                                     \
+    a0 += __builtin_shufflevector(a0, a0, 4, 5, 6, 7, 0, 1, 2, 3); \
+    a0 += __builtin_shufflevector(a0, a0, 2, 3, 0, 1, 6, 7, 4, 5); \
+    a0 += __builtin_shufflevector(a0, a0, 1, 0, 3, 2, 5, 4, 7, 6);
+#define FOLD_16                                                                                  \
+    a0 += __builtin_shufflevector(a0, a0, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7); \
+    a0 += __builtin_shufflevector(a0, a0, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11); \
+    a0 += __builtin_shufflevector(a0, a0, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13); \
+    a0 += __builtin_shufflevector(a0, a0, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+
+/* Sum of n <= TR_SUM_BLOCK values. EACH: for each of REGS registers that the lanes fill, of WIDTH values. */
+#define BLOCK(name, T, WIDTH, REGS, EACH, TARGET)                                                       \
     TARGET static T name(const T *x, int64_t n) {                                                       \
         typedef T vec __attribute__((vector_size(sizeof(T) * (WIDTH)), aligned(sizeof(T)), may_alias)); \
-        T lane[TR_SUM_LANES];                                                                           \
         int64_t i = 0;                                                                                  \
-        REGS(INIT)                                                                                      \
+        EACH(INIT)                                                                                      \
         for (; i + TR_SUM_LANES <= n; i += TR_SUM_LANES) {                                              \
             const T *at = x + i;                                                                        \
-            REGS(ADD)                                                                                   \
+            EACH(ADD)                                                                                   \
         }                                                                                               \
-        REGS(SPILL)                                                                                     \
-        for (int k = 0; i < n; i++, k++)                                                                \
-            lane[k] += x[i];                                                                            \
-        for (int half = TR_SUM_LANES / 2; half; half /= 2)                                              \
-            for (int k = 0; k < half; k++)                                                              \
-                lane[k] += lane[k + half];                                                              \
-        return lane[0];                                                                                 \
+        if (i < n) {                                                                                    \
+            T at[TR_SUM_LANES];                                                                         \
+            for (int k = 0; k < TR_SUM_LANES; k++)                                                      \
+                at[k] = i + k < n ? x[i + k] : -(T)0;                                                   \
+            EACH(ADD)                                                                                   \
+        }                                                                                               \
+        JOIN_##REGS FOLD_##WIDTH return a0[0];                                                          \
     }
-#define INIT(r)  vec a##r = -(vec){0};
-#define ADD(r)   a##r += *(const vec *)(at + (r) * (sizeof(vec) / sizeof *at));
-#define SPILL(r) memcpy(lane + (r) * (sizeof(vec) / sizeof *lane), &a##r, sizeof(vec));
+#define INIT(r) vec a##r = -(vec){0};
+#define ADD(r)  a##r += *(const vec *)(at + (r) * (sizeof(vec) / sizeof *at));
 
 #define AVX2   __attribute__((target("avx2")))
 #define AVX512 __attribute__((target("avx512f")))
 
-BLOCK(block_f64, double, 2, EIGHT, )
-BLOCK(block_f64_avx2, double, 4, FOUR, AVX2)
-BLOCK(block_f64_avx512, double, 8, TWO, AVX512)
-BLOCK(block_f32, float, 4, FOUR, )
-BLOCK(block_f32_avx2, float, 8, TWO, AVX2)
-#define ONE(M) M(0)
-BLOCK(block_f32_avx512, float, 16, ONE, AVX512)
+BLOCK(block_f64, double, 2, 8, EIGHT, )
+BLOCK(block_f64_avx2, double, 4, 4, FOUR, AVX2)
+BLOCK(block_f64_avx512, double, 8, 2, TWO, AVX512)
+BLOCK(block_f32, float, 4, 4, FOUR, )
+BLOCK(block_f32_avx2, float, 8, 2, TWO, AVX2)
+BLOCK(block_f32_avx512, float, 16, 1, ONE, AVX512)
 
 /* X(type's name, type) */
 #define SUMS(N, T)                                                                                                \
