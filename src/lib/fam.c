@@ -71,6 +71,35 @@ bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *
     return true;
 }
 
+bool tr_fam_list(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out, uint32_t *n) {
+    *n = 1;
+    out[0] = x;
+    if (x.ty->kind != TR_TY_TUPLE)
+        return tr_fam_number(e, c, x, "bi");
+    if (x.ty->n > TR_MAX_NDIM)
+        return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
+    *n = x.ty->n;
+    for (uint32_t i = 0; i < *n; i++)
+        out[i] = tr_em_item(e, x, i);
+    return true;
+}
+
+bool tr_fam_axes(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *mask) {
+    tr_tv v[TR_MAX_NDIM];
+    uint32_t n, k;
+    *mask = 0;
+    if (!tr_fam_list(e, c, x, v, &n))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!tr_fam_axis(e, c, ndim, v[i], &k))
+            return false;
+        if (*mask & 1u << k)
+            return tr_em_error(e, "%s(): repeated axis", tr_fam_name(c));
+        *mask |= 1u << k;
+    }
+    return true;
+}
+
 void tr_fam_shape(tr_em *e, tr_tv a, tr_tv *shape) {
     for (uint32_t i = 0; i < a.ty->ndim; i++)
         shape[i] = tr_em_dim(e, a, i);

@@ -30,6 +30,14 @@ bool tr_fam_int(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, tr_tv *o
 bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool dflt, bool *out);
 /* An axis, a constant, of `ndim`; negative ones count from the end. */
 bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *out);
+/* An integer, or the items of a tuple (list) of at most TR_MAX_NDIM; axes given so, a bit each. */
+bool tr_fam_list(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out, uint32_t *n);
+bool tr_fam_axes(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *mask);
+/* a with its axes in another order (npshape.c); the diagonal k of two axes, as last axis (npviews.c); arrays stacked along a new axis
+ * (npjoin.c). */
+tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm);
+bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1, uint32_t ax2, tr_tv *out);
+bool tr_fam_stack(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t axis, const tr_ty *dtype, tr_tv *out);
 /* Extents of an array argument. */
 void tr_fam_shape(tr_em *e, tr_tv a, tr_tv *shape);
 static inline tr_tv tr_fam_not(tr_em *e, tr_tv c) {

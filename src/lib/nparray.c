@@ -355,6 +355,14 @@ static bool converted(tr_em *e, tr_tv a, const tr_ty *t, tr_layout lay, tr_tv *o
     return tr_lib_map_into(e, *out, a);
 }
 
+/* A sequence of arrays is stacked; numbers may stand among arrays without axes only. */
+static bool holds_arrays(tr_tv x) {
+    for (uint32_t i = 0; x.ty->kind == TR_TY_TUPLE && i < x.ty->n; i++)
+        if (x.ty->items[i]->kind == TR_TY_ARRAY)
+            return true;
+    return false;
+}
+
 bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, tr_tv *out) {
     if (tr_lib_is_array(x)) {
         *out = x;
@@ -364,6 +372,8 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
     tr_tv n[TR_MAX_NDIM], idx[TR_MAX_NDIM];
     for (int i = 0; i < TR_MAX_NDIM; i++)
         s.n[i] = -1;
+    if (holds_arrays(x))
+        return tr_fam_stack(e, c, x, 0, dtype, out);
     if (!nested_type(e, c, x, 0, &s))
         return false;
     const tr_ty *t = dtype ? dtype : s.elem ? tr_ty_strong(e->types, s.elem) : tr_fam_ty(e, TR_TY_F64);

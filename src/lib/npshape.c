@@ -51,6 +51,27 @@ static bool as_c(tr_em *e, tr_tv a, tr_tv *out) {
     return true;
 }
 
+/* --- order of axes --- */
+
+tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm) {
+    tr_tv n[TR_MAX_NDIM], st[TR_MAX_NDIM];
+    bool same = true, turned = true;
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        same = same && perm[i] == i;
+        turned = turned && perm[i] == a.ty->ndim - 1u - i;
+        n[i] = tr_em_dim(e, a, perm[i]);
+        st[i] = tr_em_stride(e, a, perm[i]);
+    }
+    if (same)
+        return a;
+    tr_layout lay = TR_LAYOUT_ANY;
+    if (turned && a.ty->layout == TR_LAYOUT_C)
+        lay = TR_LAYOUT_F;
+    if (turned && a.ty->layout == TR_LAYOUT_F)
+        lay = TR_LAYOUT_C;
+    return tr_em_view(e, with(e, a, a.ty->ndim, lay), a, tr_em_i64(e, 0), n, st);
+}
+
 /* --- reshape, ravel, flatten --- */
 
 /* Arguments that are either all of *args or one tuple. */
@@ -97,33 +118,48 @@ static bool new_shape(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, const tr
     return true;
 }
 
-static bool order_c(tr_em *e, const tr_bcall *c, tr_tv x) {
-    const char *s;
-    if (!tr_fam_given(x) || (tr_tv_lit_str(x, &s) && (*s == 'C' || *s == 'c')))
+/* order=: 'C' or 'F'. What is done in order F is done in order C to the transpose. */
+static bool order_arg(tr_em *e, const tr_bcall *c, tr_tv x, bool *f) {
+    const char *s = "C";
+    if (tr_fam_given(x) && !tr_tv_lit_str(x, &s))
+        return tr_em_error(e, "%s(): order must be a constant", tr_fam_name(c));
+    *f = *s == 'F' || *s == 'f';
+    if (*f || *s == 'C' || *s == 'c')
         return true;
-    return tr_em_unsupported(e, "order", "%s() in an order other than 'C'", tr_fam_name(c));
+    return tr_em_unsupported(e, "order", "%s() in an order other than 'C' and 'F'", tr_fam_name(c));
+}
+
+static tr_tv reversed(tr_em *e, tr_tv a) {
+    uint32_t perm[TR_MAX_NDIM];
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        perm[i] = a.ty->ndim - 1u - i;
+    return tr_fam_permuted(e, a, perm);
 }
 
 /* aux 0: method, a.reshape(*shape, order); 1: function, np.reshape(a, shape, order). */
 bool tr_lib_arr_reshape(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, shape[TR_MAX_NDIM];
     const tr_tv *x;
-    if (!order_c(e, c, c->a[2]) || !tr_fam_as_array(e, c, c->a[0], NULL, &a))
+    bool f;
+    if (!order_arg(e, c, c->a[2], &f) || !tr_fam_as_array(e, c, c->a[0], NULL, &a))
         return false;
     uint32_t n = c->aux ? spread(e, 1, &c->a[1], &x) : spread(e, c->nvar, c->var, &x);
     if (!c->aux && c->nvar == 0)
         return tr_em_error(e, "reshape() needs a shape");
-    if (!new_shape(e, c, a, n, x, shape) || !as_c(e, a, &a))
+    if (!new_shape(e, c, a, n, x, shape) || !as_c(e, f ? reversed(e, a) : a, &a))
         return false;
-    *out = tr_em_view(e, with(e, a, n, TR_LAYOUT_C), a, tr_em_i64(e, 0), shape, NULL);
+    *out = tr_em_view(e, with(e, a, n, f ? TR_LAYOUT_F : TR_LAYOUT_C), a, tr_em_i64(e, 0), shape, NULL);
     return true;
 }
 
 /* aux 1: flatten, which always copies. Parameters: a, order. */
 bool tr_lib_arr_ravel(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
-    if (!order_c(e, c, c->a[1]) || !tr_fam_as_array(e, c, c->a[0], NULL, &a))
+    bool f;
+    if (!order_arg(e, c, c->a[1], &f) || !tr_fam_as_array(e, c, c->a[0], NULL, &a))
         return false;
+    if (f)
+        a = reversed(e, a);
     if (!(c->aux ? tr_em_copy(e, a, TR_LAYOUT_C, &a) : as_c(e, a, &a)))
         return false;
     tr_tv n = tr_em_size(e, a);
@@ -132,25 +168,6 @@ bool tr_lib_arr_ravel(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 /* --- transpose, swapaxes --- */
-
-static tr_tv permuted(tr_em *e, tr_tv a, const uint32_t *perm) {
-    tr_tv n[TR_MAX_NDIM], st[TR_MAX_NDIM];
-    bool same = true, turned = true;
-    for (uint32_t i = 0; i < a.ty->ndim; i++) {
-        same = same && perm[i] == i;
-        turned = turned && perm[i] == a.ty->ndim - 1u - i;
-        n[i] = tr_em_dim(e, a, perm[i]);
-        st[i] = tr_em_stride(e, a, perm[i]);
-    }
-    if (same)
-        return a;
-    tr_layout lay = TR_LAYOUT_ANY;
-    if (turned && a.ty->layout == TR_LAYOUT_C)
-        lay = TR_LAYOUT_F;
-    if (turned && a.ty->layout == TR_LAYOUT_F)
-        lay = TR_LAYOUT_C;
-    return tr_em_view(e, with(e, a, a.ty->ndim, lay), a, tr_em_i64(e, 0), n, st);
-}
 
 static bool transpose(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, const tr_tv *x, tr_tv *out) {
     uint32_t perm[TR_MAX_NDIM], seen = 0;
@@ -164,7 +181,7 @@ static bool transpose(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, const tr
             return tr_em_error(e, "%s(): repeated axis", tr_fam_name(c));
         seen |= 1u << perm[i];
     }
-    *out = permuted(e, a, perm);
+    *out = tr_fam_permuted(e, a, perm);
     return true;
 }
 
@@ -186,12 +203,14 @@ bool tr_lib_np_transpose(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_arr_swapaxes(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t perm[TR_MAX_NDIM], i, j;
-    tr_tv a = c->a[0];
+    tr_tv a;
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a))
+        return false;
     if (!tr_fam_axis(e, c, a.ty->ndim, c->a[1], &i) || !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &j))
         return false;
     for (uint32_t k = 0; k < a.ty->ndim; k++)
         perm[k] = k == i ? j : k == j ? i : k;
-    *out = permuted(e, a, perm);
+    *out = tr_fam_permuted(e, a, perm);
     return true;
 }
 

@@ -188,7 +188,8 @@ def test_array_of_literals():
     rejects("np.array([[1, 2], [3]])", match="different lengths")
     rejects("np.array([1, [2]])", match="different depths")
     rejects("np.array(['a'])", match="items must be numbers, not str")
-    rejects("np.array([a, a])", np.ones(2), match="sequence of arrays")
+    same("np.array([a, a])", np.ones(2))
+    rejects("np.array([[a, a], [a, a]])", np.ones(2), match="sequence of arrays")
     rejects("np.array([1j], dtype=np.float64)", match="cannot convert complex")
 
 
@@ -363,7 +364,7 @@ def test_reshape_bad():
     with pytest.raises(ValueError):
         run("a.reshape(b, c)", np.zeros(0), 2**32, 2**32)
     rejects("a.reshape(2.0, 3)", a, match="a shape must be an integer")
-    rejects("a.reshape(3, 2, order='F')", a, match="order other than 'C'")
+    rejects("a.reshape(3, 2, order='A')", a, match="order other than 'C' and 'F'")
     rejects("a.reshape()", a, match="needs a shape")
 
 

@@ -1,0 +1,444 @@
+/* New arrays made of the items of others: joined, stacked, repeated, moved, triangles, differences. Each is an allocation and a pattern
+ * for every part, over views; nothing here looks at single items but repeat and tile. */
+#include "lib/fam.h"
+#include "lib/families.h"
+
+static tr_tv i64(tr_em *e, int64_t v) {
+    return tr_em_i64(e, v);
+}
+
+/* The part [from, from + n) of an axis. */
+static tr_tv part_of(tr_em *e, tr_tv a, uint32_t axis, tr_tv from, tr_tv n) {
+    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        shape[i] = i == axis ? n : tr_em_dim(e, a, i);
+        strides[i] = tr_em_stride(e, a, i);
+    }
+    tr_layout lay = a.ty->layout == TR_LAYOUT_C && axis == 0 ? TR_LAYOUT_C : TR_LAYOUT_ANY;
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim, lay, a.ty->readonly);
+    return tr_em_view(e, ty, a, tr_em_nsw(e, TR_OP_MUL, from, strides[axis]), shape, strides);
+}
+
+static bool raveled(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv *out) {
+    tr_tv args[2] = {a, {NULL, TR_NOVAL}};
+    return tr_lib_arr_ravel(e, &(tr_bcall){.row = c->row, .n = 2, .a = args}, out);
+}
+
+/* An array, or a number as one without axes. */
+static bool array_of(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
+    const tr_ty *s = tr_lib_scalar(e, x.ty);
+    if (!s)
+        return tr_fam_as_array(e, c, x, NULL, out);
+    *out = tr_em_alloc(e, tr_ty_strong(e->types, s), 0, TR_LAYOUT_C, NULL);
+    tr_em_store(e, *out, NULL, x);
+    return true;
+}
+
+/* --- joining --- */
+
+typedef struct parts {
+    uint32_t n;
+    tr_tv *a;
+} parts;
+
+/* The arrays in a tuple or list; an array is the sequence of its rows, whose number is not known, so it is refused. */
+static bool parts_of(tr_em *e, const tr_bcall *c, tr_tv x, parts *p) {
+    if (x.ty->kind != TR_TY_TUPLE) {
+        tr_em_error(e, "%s() takes a tuple or list of arrays, not %s", tr_fam_name(c), tr_em_tyname(e, x.ty));
+        return false;
+    }
+    if (x.ty->n == 0)
+        return tr_em_error(e, "%s() needs at least one array", tr_fam_name(c));
+    p->n = x.ty->n;
+    p->a = TR_NEW_N(&e->ctx->arena, tr_tv, p->n);
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!array_of(e, c, tr_em_item(e, x, i), &p->a[i]))
+            return false;
+    return true;
+}
+
+static const tr_ty *common_elem(tr_em *e, const parts *p) {
+    const tr_ty *t = p->a[0].ty->elem;
+    for (uint32_t i = 1; i < p->n; i++)
+        t = tr_lib_common(e, t, p->a[i].ty->elem);
+    return t;
+}
+
+/* Parts of one rank along an axis; dtype may be NULL. */
+static bool join(tr_em *e, const tr_bcall *c, const parts *p, uint32_t axis, const tr_ty *dtype, tr_tv *out) {
+    tr_tv shape[TR_MAX_NDIM], at = i64(e, 0);
+    uint32_t ndim = p->a[0].ty->ndim;
+    bool all_f = ndim > 1;
+    tr_fam_shape(e, p->a[0], shape);
+    for (uint32_t i = 0; i < p->n; i++) {
+        tr_tv a = p->a[i];
+        all_f = all_f && a.ty->layout == TR_LAYOUT_F;
+        if (a.ty->ndim != ndim)
+            return tr_em_error(e, "%s(): all arrays must have the same number of dimensions, not %u and %u",
+                               tr_fam_name(c), ndim, (unsigned)a.ty->ndim);
+        for (uint32_t k = 0; k < ndim && i > 0; k++) {
+            tr_tv n = tr_em_dim(e, a, k);
+            if (k == axis)
+                shape[k] = tr_em_nsw(e, TR_OP_ADD, shape[k], n);
+            else
+                tr_em_check(
+                    e, tr_em_cmp(e, TR_CMP_EQ, n, shape[k]), TR_EXC_VALUE,
+                    "all the input array dimensions except for the concatenation axis must match exactly: "
+                    "{0} and {1}",
+                    2, (tr_tv[]){shape[k], n});
+        }
+    }
+    *out = tr_em_alloc(e, dtype ? dtype : common_elem(e, p), ndim, all_f ? TR_LAYOUT_F : TR_LAYOUT_C, shape);
+    for (uint32_t i = 0; i < p->n; i++) {
+        tr_tv n = tr_em_dim(e, p->a[i], axis);
+        if (!tr_lib_map_into(e, part_of(e, *out, axis, at, n), p->a[i]))
+            return false;
+        at = tr_em_nsw(e, TR_OP_ADD, at, n);
+    }
+    return true;
+}
+
+static bool dtype_arg(tr_em *e, const tr_bcall *c, tr_tv x, const parts *p, const tr_ty **out) {
+    *out = NULL;
+    if (!tr_fam_given(x))
+        return true;
+    *out = tr_tv_dtype(e, x);
+    if (!*out)
+        return tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c),
+                           tr_em_tyname(e, x.ty));
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!tr_fam_same_kind(p->a[i].ty->elem, *out))
+            return tr_em_error(e, "%s(): cannot cast %s to %s as dtype= asks", tr_fam_name(c),
+                               tr_em_tyname(e, p->a[i].ty->elem), tr_em_tyname(e, *out));
+    return true;
+}
+
+/* Parameters: arrays, axis, *, dtype. axis=None: all of them flat. */
+bool tr_lib_np_concatenate(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    parts p;
+    const tr_ty *t;
+    uint32_t axis = 0;
+    if (!parts_of(e, c, c->a[0], &p) || !dtype_arg(e, c, c->a[2], &p, &t))
+        return false;
+    if (c->a[1].ty && tr_tv_is_none(c->a[1])) {
+        for (uint32_t i = 0; i < p.n; i++)
+            if (!raveled(e, c, p.a[i], &p.a[i]))
+                return false;
+    } else if (p.a[0].ty->ndim == 0) {
+        return tr_em_error(e, "zero-dimensional arrays cannot be concatenated");
+    } else if (c->a[1].ty && !tr_fam_axis(e, c, p.a[0].ty->ndim, c->a[1], &axis)) {
+        return false;
+    }
+    return join(e, c, &p, axis, t, out);
+}
+
+/* Each part with a new axis. */
+static bool new_axis(tr_em *e, const tr_bcall *c, parts *p, uint32_t axis) {
+    for (uint32_t i = 0; i < p->n; i++) {
+        tr_tv args[2] = {p->a[i], tr_em_lit(e, tr_obj_int(&e->ctx->arena, axis))};
+        if (!tr_lib_np_expand_dims(e, &(tr_bcall){.row = c->row, .n = 2, .a = args}, &p->a[i]))
+            return false;
+    }
+    return true;
+}
+
+bool tr_fam_stack(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t axis, const tr_ty *dtype, tr_tv *out) {
+    parts p;
+    return parts_of(e, c, x, &p) && new_axis(e, c, &p, axis) && join(e, c, &p, axis, dtype, out);
+}
+
+/* Parameters: arrays, axis, *, dtype. */
+bool tr_lib_np_stack(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    parts p;
+    const tr_ty *t;
+    uint32_t axis = 0;
+    if (!parts_of(e, c, c->a[0], &p) || !dtype_arg(e, c, c->a[2], &p, &t))
+        return false;
+    if (c->a[1].ty && !tr_fam_axis(e, c, p.a[0].ty->ndim + 1u, c->a[1], &axis))
+        return false;
+    return new_axis(e, c, &p, axis) && join(e, c, &p, axis, t, out);
+}
+
+/* vstack, hstack, dstack, column_stack. Parameters: tup, *, dtype. aux: 0 v, 1 h, 2 d, 3 columns. */
+bool tr_lib_np_xstack(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    parts p;
+    const tr_ty *t;
+    if (!parts_of(e, c, c->a[0], &p) ||
+        !dtype_arg(e, c, c->n > 1 ? c->a[1] : (tr_tv){NULL, TR_NOVAL}, &p, &t))
+        return false;
+    for (uint32_t i = 0; i < p.n; i++) {
+        tr_tv a = p.a[i];
+        tr_bcall one = {.row = c->row, .nvar = 1, .var = &a, .aux = c->aux == 0 ? 2 : c->aux == 1 ? 1 : 3};
+        if (c->aux < 3 && !tr_lib_np_atleast(e, &one, &p.a[i]))
+            return false;
+        if (c->aux == 3 && a.ty->ndim < 2) { /* vectors are columns */
+            parts q = {1, &p.a[i]};
+            if (a.ty->ndim == 0 && !new_axis(e, c, &q, 0))
+                return false;
+            if (!new_axis(e, c, &q, 1))
+                return false;
+        }
+    }
+    uint32_t axis = c->aux == 0 ? 0 : c->aux == 1 ? p.a[0].ty->ndim > 1 : c->aux == 2 ? 2 : 1;
+    return join(e, c, &p, axis, t, out);
+}
+
+/* Parameters: arr, values, axis. */
+bool tr_lib_np_append(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a[2];
+    parts p = {2, a};
+    uint32_t axis = 0;
+    for (int i = 0; i < 2; i++) {
+        if (!array_of(e, c, c->a[i], &a[i]))
+            return false;
+        if (!tr_fam_given(c->a[2]) && !raveled(e, c, a[i], &a[i]))
+            return false;
+    }
+    if (tr_fam_given(c->a[2]) && !tr_fam_axis(e, c, a[0].ty->ndim, c->a[2], &axis))
+        return false;
+    return join(e, c, &p, axis, NULL, out);
+}
+
+/* --- moving and repeating items --- */
+
+/* roll(a, shift, axis): two parts change places. */
+bool tr_lib_np_roll(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, flat, k, shape[TR_MAX_NDIM], zero = i64(e, 0);
+    uint32_t axis = 0;
+    bool whole = !tr_fam_given(c->a[2]);
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) || !tr_fam_int(e, c, c->a[1], "shift", &k))
+        return false;
+    if (!whole && !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &axis))
+        return false;
+    tr_fam_shape(e, a, shape);
+    *out = tr_em_alloc(e, a.ty->elem, a.ty->ndim, TR_LAYOUT_C, shape);
+    tr_tv dst = *out;
+    flat = a;
+    if (whole && (!raveled(e, c, a, &flat) || !raveled(e, c, dst, &dst)))
+        return false;
+    tr_tv n = tr_em_dim(e, flat, axis);
+    k = tr_em_op2(e, TR_OP_FLOORMOD, k, n); /* 0 when there are no items */
+    tr_tv rest = tr_em_nsw(e, TR_OP_SUB, n, k);
+    return tr_lib_map_into(e, part_of(e, dst, axis, zero, k), part_of(e, flat, axis, rest, k)) &&
+           tr_lib_map_into(e, part_of(e, dst, axis, k, rest), part_of(e, flat, axis, zero, rest));
+}
+
+/* An array seen with an axis more, of extent n, whose items are all the same. */
+static tr_tv spread_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv n) {
+    tr_tv shape[TR_MAX_NDIM + 1], strides[TR_MAX_NDIM + 1];
+    for (uint32_t i = 0; i <= a.ty->ndim; i++) {
+        uint32_t from = i < axis ? i : i - 1;
+        shape[i] = i == axis ? n : tr_em_dim(e, a, from);
+        strides[i] = i == axis ? i64(e, 0) : tr_em_stride(e, a, from);
+    }
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim + 1u, TR_LAYOUT_ANY, a.ty->readonly);
+    return tr_em_view(e, ty, a, i64(e, 0), shape, strides);
+}
+
+/* A new array whose axis `axis` is that of a times n: each item n times (after), or the whole n times (before). */
+static bool multiplied(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_tv n, bool after, tr_tv *out) {
+    tr_tv shape[TR_MAX_NDIM + 1], big, wide;
+    uint32_t nd = a.ty->ndim;
+    if (nd + 1u > TR_MAX_NDIM)
+        return tr_em_error(e, "%s() of an array of %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
+    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, i64(e, 0)), i64(e, 0), n);
+    tr_fam_shape(e, a, shape);
+    shape[axis] = tr_em_op2(e, TR_OP_MUL, shape[axis], n);
+    *out = tr_em_alloc(e, a.ty->elem, nd, TR_LAYOUT_C, shape);
+    wide = spread_axis(e, a, after ? axis + 1 : axis, n);
+    for (uint32_t i = 0; i <= nd; i++)
+        shape[i] = tr_em_dim(e, wide, i);
+    big = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, nd + 1u, TR_LAYOUT_C, false), *out, i64(e, 0),
+                     shape, NULL);
+    return tr_lib_map_into(e, big, wide);
+}
+
+/* repeat(a, repeats, axis): one number for all items. */
+bool tr_lib_np_repeat(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, n;
+    uint32_t axis = 0;
+    if (!array_of(e, c, c->a[0], &a))
+        return false;
+    if (!tr_lib_scalar(e, c->a[1].ty))
+        return tr_em_error(e, "repeat(): repeats must be one integer");
+    if (!tr_fam_int(e, c, c->a[1], "repeats", &n))
+        return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, i64(e, 0)), TR_EXC_VALUE,
+                "repeats may not contain negative values.", 0, NULL);
+    if (tr_fam_given(c->a[2]) ? !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &axis) : !raveled(e, c, a, &a))
+        return false;
+    return multiplied(e, c, a, axis, n, true, out);
+}
+
+/* tile(A, reps) */
+bool tr_lib_np_tile(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, x[TR_MAX_NDIM], n;
+    uint32_t reps;
+    if (!array_of(e, c, c->a[0], &a) || !tr_fam_list(e, c, c->a[1], x, &reps))
+        return false;
+    while (a.ty->ndim < reps) {
+        parts p = {1, &a};
+        if (!new_axis(e, c, &p, 0))
+            return false;
+    }
+    if (reps == 0)
+        return tr_em_copy(e, a, TR_LAYOUT_C, out);
+    *out = a;
+    for (uint32_t i = 0; i < reps; i++)
+        if (!tr_fam_int(e, c, x[i], "reps", &n) ||
+            !multiplied(e, c, *out, a.ty->ndim - reps + i, n, false, out))
+            return false;
+    return true;
+}
+
+/* meshgrid(*xi, indexing=): arrays of all, in full. */
+bool tr_lib_np_meshgrid(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    uint32_t n = c->nvar;
+    tr_tv *r = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *a = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u),
+          shape[TR_MAX_NDIM];
+    const char *how = "xy";
+    if (n == 0 || n > TR_MAX_NDIM)
+        return tr_em_error(e, "meshgrid() takes one to %d arrays", TR_MAX_NDIM);
+    if (c->a[1].ty && (!tr_tv_lit_str(c->a[1], &how) || how[2] ||
+                       ((how[0] != 'x' || how[1] != 'y') && (how[0] != 'i' || how[1] != 'j'))))
+        return tr_em_error(e, "meshgrid(): indexing must be 'xy' or 'ij'");
+    bool xy = how[0] == 'x' && n > 1;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!array_of(e, c, c->var[i], &a[i]) || !raveled(e, c, a[i], &a[i]))
+            return false;
+        shape[xy && i < 2 ? 1 - i : i] = tr_em_dim(e, a[i], 0);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t axis = xy && i < 2 ? 1 - i : i;
+        r[i] = tr_em_alloc(e, a[i].ty->elem, n, TR_LAYOUT_C, shape);
+        if (!tr_lib_map_into(e, r[i], tr_lib_expand_at(e, a[i], axis + 1, n)))
+            return false;
+    }
+    *out = tr_em_tuple(e, n, r);
+    return true;
+}
+
+/* --- triangles and diagonals --- */
+
+/* caps: k. Nothing of the item but where column - row is on the wanted side of k. user: 'l' or 'u'. */
+static bool lam_triangle(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                         tr_tv *yields) {
+    const char *side = d->user;
+    uint32_t n = d->nspace;
+    const tr_ty *t = d->out[0].ty->elem;
+    tr_tv x = tr_em_op2(e, TR_OP_SUB, idx[n - 1], idx[n - 2]);
+    tr_tv in = tr_em_cmp(e, *side == 'l' ? TR_CMP_LE : TR_CMP_GE, x, caps[0]);
+    yields[0] = tr_em_select(e, in, d->nin ? elems[0] : tr_em_num(e, t, 1.0), tr_em_num(e, t, 0.0));
+    return true;
+}
+
+static bool triangle(tr_em *e, uint32_t ndim, const tr_tv *shape, const tr_ty *t, const tr_tv *src, tr_tv k,
+                     bool lower, tr_tv *out) {
+    tr_tv none;
+    *out = tr_em_alloc(e, t, ndim, TR_LAYOUT_C, shape);
+    tr_pdesc d = {.nspace = ndim,
+                  .nin = src ? 1 : 0,
+                  .nout = 1,
+                  .ncap = 1,
+                  .space = shape,
+                  .in = src,
+                  .out = out,
+                  .caps = &k,
+                  .lam = lam_triangle,
+                  .user = lower ? "l" : "u"};
+    return tr_em_pattern(e, &d, &none);
+}
+
+static bool k_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *k) {
+    *k = i64(e, 0);
+    return !x.ty || tr_fam_int(e, c, x, "k", k);
+}
+
+/* tril, triu: parameters m, k. aux 1: upper. A vector is taken as the row of a square. */
+bool tr_lib_np_triangle(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, k, shape[TR_MAX_NDIM];
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) || !k_arg(e, c, c->a[1], &k))
+        return false;
+    if (a.ty->ndim == 0)
+        return tr_em_error(e, "%s() of an array without axes", tr_fam_name(c));
+    tr_fam_shape(e, a, shape);
+    if (a.ty->ndim == 1) {
+        shape[1] = shape[0];
+        a = tr_lib_expand_at(e, a, 2, 2);
+    }
+    return triangle(e, a.ty->ndim, shape, a.ty->elem, &a, k, c->aux == 0, out);
+}
+
+/* tri(N, M, k, dtype) */
+bool tr_lib_np_tri(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv n[2], k;
+    const tr_ty *t = tr_fam_ty(e, TR_TY_F64);
+    if (!tr_fam_int(e, c, c->a[0], "N", &n[0]) || !k_arg(e, c, c->a[2], &k))
+        return false;
+    n[1] = n[0];
+    if (tr_fam_given(c->a[1]) && !tr_fam_int(e, c, c->a[1], "M", &n[1]))
+        return false;
+    if (tr_fam_given(c->a[3]) && !(t = tr_tv_dtype(e, c->a[3])))
+        return tr_em_error(e, "tri(): %s is not a dtype that compiled code knows",
+                           tr_em_tyname(e, c->a[3].ty));
+    for (int i = 0; i < 2; i++)
+        n[i] = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n[i], i64(e, 0)), i64(e, 0), n[i]);
+    return triangle(e, 2, n, t, NULL, k, true, out);
+}
+
+/* diag(v, k): of a matrix its diagonal, copied; of a vector a matrix. */
+bool tr_lib_np_diag(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv v, k, n[2], line;
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &v) || !k_arg(e, c, c->a[1], &k))
+        return false;
+    if (v.ty->ndim == 2)
+        return tr_fam_diagonal(e, c, v, k, 0, 1, &line) && tr_em_copy(e, line, TR_LAYOUT_C, out);
+    if (v.ty->ndim != 1)
+        return tr_em_error(e, "diag() takes a vector or a matrix");
+    n[0] = n[1] = tr_em_op2(e, TR_OP_ADD, tr_em_dim(e, v, 0), tr_em_op1(e, TR_OP_ABS, k));
+    *out = tr_em_alloc(e, v.ty->elem, 2, TR_LAYOUT_C, n);
+    return tr_em_fill(e, *out, tr_em_num(e, v.ty->elem, 0.0)) &&
+           tr_fam_diagonal(e, c, *out, k, 0, 1, &line) && tr_lib_map_into(e, line, v);
+}
+
+/* trace(a, offset, axis1, axis2, dtype): the sum of the diagonal. */
+bool tr_lib_np_trace(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv d, args[6] = {{NULL, TR_NOVAL}};
+    tr_bcall four = *c;
+    four.n = 4;
+    if (!tr_lib_np_diagonal(e, &four, &d))
+        return false;
+    args[0] = d;
+    args[1] = tr_em_lit(e, tr_obj_int(&e->ctx->arena, -1));
+    args[2] = c->a[4];
+    return tr_lib_arr_sum(e, &(tr_bcall){.row = c->row, .aux = TR_RED_ADD, .n = 6, .a = args}, out);
+}
+
+/* --- differences --- */
+
+/* diff(a, n, axis): n must be a constant; of bools whether neighbours differ. */
+bool tr_lib_np_diff(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, one = i64(e, 1);
+    uint32_t axis;
+    int64_t n = 1;
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a))
+        return false;
+    if (a.ty->ndim == 0)
+        return tr_em_error(e, "diff() requires input that is at least one dimensional");
+    axis = a.ty->ndim - 1u;
+    if (c->a[1].ty && (!tr_tv_lit_int(c->a[1], &n) || n < 0 || n > 16))
+        return tr_em_error(e, "diff(): n must be a constant from 0 to 16");
+    if (c->a[2].ty && !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &axis))
+        return false;
+    *out = a;
+    for (; n > 0; n--) {
+        tr_tv len = tr_em_dim(e, *out, axis), some = tr_em_cmp(e, TR_CMP_GT, len, one);
+        tr_tv less = tr_em_select(e, some, tr_em_nsw(e, TR_OP_SUB, len, one), i64(e, 0));
+        tr_tv from = tr_em_select(e, some, one, i64(e, 0));
+        tr_tv after = part_of(e, *out, axis, from, less), before = part_of(e, *out, axis, i64(e, 0), less);
+        if (out->ty->elem->kind == TR_TY_BOOL ? !tr_em_compare(e, TR_CMP_NE, after, before, out)
+                                              : !tr_em_binary(e, TR_BIN_SUB, after, before, out))
+            return false;
+    }
+    return true;
+}

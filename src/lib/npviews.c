@@ -1,0 +1,305 @@
+/* Functions whose result is another view of an array's memory: axes moved, added, left out, turned round or repeated, diagonals.
+ * They copy nothing. Views that NumPy makes read-only (broadcast_to, diagonal) are read-only here. */
+#include "lib/fam.h"
+#include "lib/families.h"
+
+/* Extents and strides under way to a view. */
+typedef struct draft {
+    uint32_t n;
+    tr_tv shape[TR_MAX_NDIM + 1], strides[TR_MAX_NDIM + 1];
+} draft;
+
+static void add_axis(draft *d, tr_tv n, tr_tv stride) {
+    if (d->n <= TR_MAX_NDIM) {
+        d->shape[d->n] = n;
+        d->strides[d->n] = stride;
+    }
+    d->n++;
+}
+
+static void add_own(tr_em *e, draft *d, tr_tv a, uint32_t axis) {
+    add_axis(d, tr_em_dim(e, a, axis), tr_em_stride(e, a, axis));
+}
+
+static void add_new(tr_em *e, draft *d) {
+    add_axis(d, tr_em_i64(e, 1), tr_em_i64(e, 0));
+}
+
+static bool finish(tr_em *e, const tr_bcall *c, tr_tv a, const draft *d, tr_layout lay, tr_tv offset,
+                   tr_tv *out) {
+    if (d->n > TR_MAX_NDIM)
+        return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
+    if (d->n == 0)
+        lay = TR_LAYOUT_C;
+    *out = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, d->n, lay, a.ty->readonly), a, offset, d->shape,
+                      d->strides);
+    return true;
+}
+
+static bool array_arg(tr_em *e, const tr_bcall *c, tr_tv *a) {
+    return tr_fam_as_array(e, c, c->a[0], NULL, a);
+}
+
+static tr_layout own_layout(tr_tv a) {
+    return (tr_layout)a.ty->layout;
+}
+
+/* --- order of axes --- */
+
+/* Parameters: a, source, destination. */
+bool tr_lib_np_moveaxis(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, sx[TR_MAX_NDIM], dx[TR_MAX_NDIM];
+    uint32_t ns, nd, perm[TR_MAX_NDIM], taken = 0, used = 0;
+    if (!array_arg(e, c, &a))
+        return false;
+    if (!tr_fam_list(e, c, c->a[1], sx, &ns) || !tr_fam_list(e, c, c->a[2], dx, &nd))
+        return false;
+    if (ns != nd)
+        return tr_em_error(e, "moveaxis(): source and destination must have the same number of axes");
+    for (uint32_t i = 0; i < ns; i++) {
+        uint32_t s, d;
+        if (!tr_fam_axis(e, c, a.ty->ndim, sx[i], &s) || !tr_fam_axis(e, c, a.ty->ndim, dx[i], &d))
+            return false;
+        if ((used & 1u << s) || (taken & 1u << d))
+            return tr_em_error(e, "moveaxis(): repeated axis");
+        used |= 1u << s;
+        taken |= 1u << d;
+        perm[d] = s;
+    }
+    uint32_t next = 0;
+    for (uint32_t d = 0; d < a.ty->ndim; d++) {
+        if (taken & 1u << d)
+            continue;
+        while (used & 1u << next)
+            next++;
+        perm[d] = next++;
+    }
+    *out = tr_fam_permuted(e, a, perm);
+    return true;
+}
+
+/* --- axes of extent 1 --- */
+
+/* Parameters: a, axis. Which axes go must be known when compiling. */
+bool tr_lib_np_squeeze(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, one = tr_em_i64(e, 1);
+    uint32_t mask;
+    draft d = {0};
+    if (!array_arg(e, c, &a))
+        return false;
+    if (!tr_fam_given(c->a[1])) {
+        tr_em_error(e, "squeeze() without axis: the number of axes would depend on the sizes");
+        tr_em_hint(e, "say which axes to leave out: squeeze(axis=0)");
+        return false;
+    }
+    if (!tr_fam_axes(e, c, a.ty->ndim, c->a[1], &mask))
+        return false;
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        if (!(mask & 1u << i)) {
+            add_own(e, &d, a, i);
+            continue;
+        }
+        tr_tv n = tr_em_dim(e, a, i);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, one), TR_EXC_VALUE,
+                    "cannot select an axis to squeeze out which has size not equal to one: {0}", 1, &n);
+    }
+    return finish(e, c, a, &d, own_layout(a), tr_em_i64(e, 0), out);
+}
+
+/* Parameters: a, axis: places in the result. */
+bool tr_lib_np_expand_dims(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, x[TR_MAX_NDIM];
+    uint32_t n, mask, next = 0;
+    draft d = {0};
+    if (!array_arg(e, c, &a) || !tr_fam_list(e, c, c->a[1], x, &n) ||
+        !tr_fam_axes(e, c, a.ty->ndim + n, c->a[1], &mask))
+        return false;
+    for (uint32_t i = 0; i < a.ty->ndim + n; i++) {
+        if (mask & 1u << i)
+            add_new(e, &d);
+        else
+            add_own(e, &d, a, next++);
+    }
+    return finish(e, c, a, &d, own_layout(a), tr_em_i64(e, 0), out);
+}
+
+/* atleast_1d, 2d, 3d of one array. aux: the rank. */
+bool tr_lib_np_atleast(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    uint32_t want = (uint32_t)c->aux, n;
+    draft d = {0};
+    if (c->nvar != 1)
+        return tr_em_error(e, "%s() takes one array", tr_fam_name(c));
+    if (!tr_fam_as_array(e, c, c->var[0], NULL, &a))
+        return false;
+    n = a.ty->ndim;
+    if (n >= want) {
+        *out = a;
+        return true;
+    }
+    /* a vector is a row of a matrix, and the middle axis of three; a matrix has its new axis at the end */
+    uint32_t before = want == 3 ? n == 2 ? 0 : 1 : want - n;
+    for (uint32_t i = 0; i < want; i++) {
+        if (i < before || i - before >= n)
+            add_new(e, &d);
+        else
+            add_own(e, &d, a, i - before);
+    }
+    return finish(e, c, a, &d, own_layout(a), tr_em_i64(e, 0), out);
+}
+
+/* --- turned round --- */
+
+static bool turned(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t mask, tr_tv *out) {
+    tr_tv off = tr_em_i64(e, 0), one = tr_em_i64(e, 1), zero = off;
+    draft d = {0};
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        tr_tv n = tr_em_dim(e, a, i), st = tr_em_stride(e, a, i);
+        if (mask & 1u << i) {
+            tr_tv last = tr_em_nsw(e, TR_OP_SUB, n, one), none = tr_em_cmp(e, TR_CMP_EQ, n, zero);
+            off =
+                tr_em_nsw(e, TR_OP_ADD, off, tr_em_nsw(e, TR_OP_MUL, tr_em_select(e, none, zero, last), st));
+            st = tr_em_op1(e, TR_OP_NEG, st);
+        }
+        add_axis(&d, n, st);
+    }
+    return finish(e, c, a, &d, TR_LAYOUT_ANY, off, out);
+}
+
+/* Parameters: m, axis. aux: -1, or the axis. */
+bool tr_lib_np_flip(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    if (!array_arg(e, c, &a))
+        return false;
+    uint32_t mask = (1u << a.ty->ndim) - 1u;
+    if (c->aux >= 0) {
+        if (a.ty->ndim <= (uint32_t)c->aux)
+            return tr_em_error(e, "%s() takes an array of %d dimensions or more", tr_fam_name(c), c->aux + 1);
+        mask = 1u << c->aux;
+    } else if (tr_fam_given(c->a[1]) && !tr_fam_axes(e, c, a.ty->ndim, c->a[1], &mask)) {
+        return false;
+    }
+    return turned(e, c, a, mask, out);
+}
+
+/* rot90(m, k, axes): k must be a constant. */
+bool tr_lib_np_rot90(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, x[TR_MAX_NDIM];
+    uint32_t ax[2] = {0, 1}, n = 2, perm[TR_MAX_NDIM];
+    int64_t k = 1;
+    if (!array_arg(e, c, &a))
+        return false;
+    if (c->a[1].ty && !tr_tv_lit_int(c->a[1], &k))
+        return tr_em_error(e, "rot90(): k must be a constant");
+    if (c->a[2].ty && !tr_fam_list(e, c, c->a[2], x, &n))
+        return false;
+    if (n != 2 || a.ty->ndim < 2)
+        return tr_em_error(e, "rot90() turns two axes of an array of two or more");
+    for (uint32_t i = 0; i < 2 && c->a[2].ty; i++)
+        if (!tr_fam_axis(e, c, a.ty->ndim, x[i], &ax[i]))
+            return false;
+    if (ax[0] == ax[1])
+        return tr_em_error(e, "rot90(): axes must be different");
+    k &= 3;
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        perm[i] = k % 2 == 0 ? i : i == ax[0] ? ax[1] : i == ax[1] ? ax[0] : i;
+    /* once: the second axis turned round, then both swapped; three times: the other */
+    uint32_t mask = k == 0 ? 0 : k == 1 ? 1u << ax[1] : k == 2 ? 1u << ax[0] | 1u << ax[1] : 1u << ax[0];
+    if (mask && !turned(e, c, a, mask, &a))
+        return false;
+    *out = tr_fam_permuted(e, a, perm);
+    return true;
+}
+
+/* --- repeated --- */
+
+/* Parameters: array, shape. */
+bool tr_lib_np_broadcast_to(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, x[TR_MAX_NDIM], shape[TR_MAX_NDIM];
+    uint32_t n;
+    if (tr_lib_scalar(e, c->a[0].ty)) {
+        a = tr_em_alloc(e, tr_ty_strong(e->types, tr_lib_scalar(e, c->a[0].ty)), 0, TR_LAYOUT_C, shape);
+        tr_em_store(e, a, NULL, c->a[0]);
+    } else if (!array_arg(e, c, &a)) {
+        return false;
+    }
+    if (!tr_fam_list(e, c, c->a[1], x, &n))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!tr_fam_int(e, c, x[i], "a shape", &shape[i]))
+            return false;
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, shape[i], tr_em_i64(e, 0)), TR_EXC_VALUE,
+                    "all elements of broadcast shape must be non-negative", 0, NULL);
+    }
+    if (!tr_em_broadcast(e, a, n, shape, out))
+        return false;
+    return tr_em_coerce(e, *out, tr_ty_array(e->types, a.ty->elem, n, n ? TR_LAYOUT_ANY : TR_LAYOUT_C, true),
+                        out);
+}
+
+bool tr_lib_np_broadcast_arrays(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv *a = TR_NEW_N(&e->ctx->arena, tr_tv, c->nvar + 1u), shape[TR_MAX_NDIM] = {{NULL, TR_NOVAL}};
+    uint32_t ndim = 0;
+    for (uint32_t i = 0; i < c->nvar; i++) {
+        if (!tr_fam_as_array(e, c, c->var[i], NULL, &a[i]))
+            return false;
+        ndim = a[i].ty->ndim > ndim ? a[i].ty->ndim : ndim;
+    }
+    for (uint32_t i = 0; i < c->nvar; i++)
+        tr_lib_merge_shape(e, a[i], ndim, shape, TR_EXC_VALUE,
+                           "shape mismatch: sizes {0} and {1} cannot be broadcast together");
+    for (uint32_t i = 0; i < c->nvar; i++)
+        if (!tr_em_broadcast(e, a[i], ndim, shape, &a[i]))
+            return false;
+    *out = tr_em_tuple(e, c->nvar, a);
+    return true;
+}
+
+/* --- diagonals --- */
+
+static tr_tv at_least_0(tr_em *e, tr_tv x) {
+    tr_tv zero = tr_em_i64(e, 0);
+    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, zero), zero, x);
+}
+
+static tr_tv smaller(tr_em *e, tr_tv x, tr_tv y) {
+    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, y), x, y);
+}
+
+bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1, uint32_t ax2, tr_tv *out) {
+    draft d = {0};
+    tr_tv zero = tr_em_i64(e, 0), right = at_least_0(e, k), down = at_least_0(e, tr_em_op1(e, TR_OP_NEG, k));
+    tr_tv s1 = tr_em_stride(e, a, ax1), s2 = tr_em_stride(e, a, ax2);
+    if (ax1 == ax2)
+        return tr_em_error(e, "%s(): axis1 and axis2 cannot be the same", tr_fam_name(c));
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        if (i != ax1 && i != ax2)
+            add_own(e, &d, a, i);
+    tr_tv n = smaller(e, tr_em_op2(e, TR_OP_SUB, tr_em_dim(e, a, ax1), down),
+                      tr_em_op2(e, TR_OP_SUB, tr_em_dim(e, a, ax2), right));
+    n = at_least_0(e, n);
+    add_axis(&d, n, tr_em_nsw(e, TR_OP_ADD, s1, s2));
+    tr_tv off =
+        tr_em_op2(e, TR_OP_ADD, tr_em_op2(e, TR_OP_MUL, down, s1), tr_em_op2(e, TR_OP_MUL, right, s2));
+    off = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, n, zero), zero, off);
+    return finish(e, c, a, &d, TR_LAYOUT_ANY, off, out);
+}
+
+/* Parameters: a, offset, axis1, axis2. */
+bool tr_lib_np_diagonal(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, k = tr_em_i64(e, 0);
+    uint32_t ax1 = 0, ax2 = 1;
+    if (!array_arg(e, c, &a))
+        return false;
+    if (a.ty->ndim < 2)
+        return tr_em_error(e, "%s() takes an array of two dimensions or more", tr_fam_name(c));
+    if (c->a[1].ty && !tr_fam_int(e, c, c->a[1], "offset", &k))
+        return false;
+    if (c->a[2].ty && !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &ax1))
+        return false;
+    if (c->a[3].ty && !tr_fam_axis(e, c, a.ty->ndim, c->a[3], &ax2))
+        return false;
+    if (!tr_fam_diagonal(e, c, a, k, ax1, ax2, out))
+        return false;
+    return tr_em_coerce(e, *out, tr_ty_array(e->types, a.ty->elem, out->ty->ndim, TR_LAYOUT_ANY, true), out);
+}
