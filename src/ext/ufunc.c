@@ -394,7 +394,8 @@ static PyObject *make(tr_ufunc *uf) {
         Py_DECREF(u);
         return NULL;
     }
-    if (!uf->core && slot_as_expected(uf->st, uf->u)) {
+    /* A gufunc's calls are all NumPy's; before NumPy 2 they are only looked at for Python's numbers. */
+    if ((!uf->core || !tr_ufunc_has_promoters()) && slot_as_expected(uf->st, uf->u)) {
         uf->numpy = uf->u->vectorcall;
         uf->u->vectorcall = tr_ufunc_call;
     }

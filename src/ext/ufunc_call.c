@@ -526,8 +526,11 @@ static bool strengthen(tr_ufunc *uf, PyObject *const *args, PyObject **to) {
     bool weak = false;
     memset(want, TR_UNUM_NONE, sizeof want);
     for (uint32_t i = 0; i < uf->nin; i++) {
-        bool is_array = PyArray_CheckExact(args[i]);
-        uint8_t code = is_array ? code_of_array((PyArrayObject *)args[i]) : code_of_scalar(uf->st, args[i]);
+        bool is_array = PyArray_Check(args[i]); /* in any byte order and alignment */
+        int num = is_array ? PyArray_DESCR((PyArrayObject *)args[i])->type_num : 0;
+        uint8_t code = !is_array         ? code_of_scalar(uf->st, args[i])
+                       : num <= NPY_HALF ? (uint8_t)num
+                                         : NOT_OURS;
         if (code == NOT_OURS)
             return true;
         in[i] = code & WEAK ? (tr_ukind){TR_UNUM_NONE, (char)(code & 0x7f)} : (tr_ukind){code, 0};
@@ -566,8 +569,8 @@ PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, Py
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     call c;
     c.uf = uf;
-    bool ours = n >= (Py_ssize_t)uf->nin && n <= (Py_ssize_t)uf->nop && plain_keywords(kwnames) &&
-                take_inputs(&c, args) && take_outputs(&c, args, n, kwnames);
+    bool ours = !uf->core && n >= (Py_ssize_t)uf->nin && n <= (Py_ssize_t)uf->nop &&
+                plain_keywords(kwnames) && take_inputs(&c, args) && take_outputs(&c, args, n, kwnames);
     PyObject *r = NULL;
     if (ours && all_scalars(&c))
         return on_scalars(&c);

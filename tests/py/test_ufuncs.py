@@ -176,6 +176,31 @@ def test_a_python_int_stays_an_integer():
     assert np.array_equal(power(a, 3), a**3) and power(a, 3).dtype == np.float32
 
 
+def test_python_numbers_are_weak_whatever_numpy_promotes_by():
+    """The other tests ask NumPy 1.26 for the rules of NumPy 2 (conftest.py); a user does not."""
+    program = """
+import numpy as np
+from treadle import guvectorize, vectorize
+mul = vectorize(lambda x, y: x * y)
+only = vectorize(["float32(float32, float32)"])(lambda x, y: x * y)
+@guvectorize("(n),()->(n)")
+def scale(a, k, out):
+    for i in range(len(a)):
+        out[i] = a[i] * k
+f4, f2 = np.ones(3, "f4"), np.ones(3, "f2")
+for number in (2, 2.5):
+    for f in (mul, only, scale):
+        assert f(f4, number).dtype == f(f4, number, out=None).dtype == np.float32
+        assert f(f4.astype(">f4"), number).dtype == np.float32
+    assert mul(f4, number, where=True).dtype == only(f4, number, where=True).dtype == np.float32
+    assert mul(f2, number).dtype == np.float16
+assert mul(f4, np.float64(2)).dtype == mul(f4, np.float64(2), where=True).dtype == np.float64
+assert mul(f4, np.ones((), "f8")).dtype == mul(f4, np.ones((), "f8"), where=True).dtype == np.float64
+"""
+    r = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr
+
+
 CALLS = [
     lambda f: f(np.ones(2, "c16"), np.ones(2, "c16")).dtype,
     lambda f: f(np.ones(2, "f4"), 2).dtype,
