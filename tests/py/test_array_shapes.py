@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from treadle import TreadleError, njit
 sys.path.insert(0, str(Path(__file__).parent))
 from arrays_check import ALL, agree, arrays, given  # noqa: E402
 from builtins_check import rejects, run  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
 
 # Of any array of rank 1 to 4.
 ANY = """np.flip(a) | np.flip(a, 0) | np.expand_dims(a, 0) | np.expand_dims(a, -1) | np.atleast_1d(a) | np.atleast_2d(a) |
@@ -168,6 +171,11 @@ def test_sizes_that_do_not_fit():
         run("np.broadcast_arrays(a, a[:, 1:])", a)
     with pytest.raises(ValueError, match="negative"):
         run("np.repeat(a, b)", a, -1)
+
+
+def test_the_page_of_functions_is_current():
+    done = subprocess.run([sys.executable, ROOT / "tools/gen_numpy.py", "--check"])
+    assert done.returncode == 0, "run tools/gen_numpy.py"
 
 
 def test_wrong_arguments():

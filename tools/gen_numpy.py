@@ -1,0 +1,100 @@
+"""Generates docs/numpy.md, the page of what compiled code knows of NumPy, from src/lib/builtins.def.
+
+``--check`` writes nothing and exits with 1 when the page is not current.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "src/lib/builtins.def"
+PAGE = ROOT / "docs/numpy.md"
+
+HEAD = """\
+# NumPy in compiled code
+
+The lists are made from `src/lib/builtins.def` by `tools/gen_numpy.py`; the tests compare every entry with NumPy's own. Keywords that are not listed are errors
+when a function compiles.
+
+## Rules
+
+- Element types: bool, int8 to int64, uint8 to uint64, float32, float64, complex64, complex128. There is no float16: where NumPy's result is one, it is float32 here.
+- Result types, broadcasting, values and errors are NumPy 2's, with either NumPy installed. A literal is weak, an argument is not: `f(2)` receives an int64
+  (see [semantics.md](semantics.md)). A literal integer that the array's type cannot hold raises `OverflowError`; in place, int64 goes into unsigned arrays, and wraps.
+- Operators `+ - * / // % ** & | ^ << >> @ < <= == != > >= ~` and their in-place forms work on whole arrays. Views that overlap are handled: `a[1:] += a[:-1]` is what NumPy makes of it.
+- Indices: integers, slices, `...`, `np.newaxis`, arrays of integers and masks, in any mix, to read and to assign. Lists `[0, 2]` are arrays.
+- Expressions are fused: `np.sqrt(((a - b) ** 2).sum(axis=1))` reads both arrays once and makes one.
+- A new array has C order; F order when all operands of full rank are in F order. Results without axes are numbers.
+- Sums of floats are added in a tree (error no worse than NumPy's), running sums in order, both the same on one core or many.
+- `@`, `np.dot` and `np.matmul` call the BLAS that NumPy or SciPy has loaded, without copies for matrices in rows or in columns; `TREADLE_BLAS=none` uses loops of our own.
+
+## What differs
+
+| here | in NumPy |
+|---|---|
+| `reshape` and `ravel` copy an array that is not contiguous | a view, where strides allow one |
+| `squeeze` needs `axis` | takes all axes of extent 1 |
+| axes, `keepdims`, `n` of `diff` and `k` of `rot90` are constants; `axis` of a reduction may be a variable, but for running sums | any values |
+| `repeat` takes one number of repeats | an array too |
+| an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
+| no `where=` | everywhere |
+| min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
+"""
+
+
+def rows() -> tuple[dict[str, list[tuple[str, str]]], list[tuple[str, str]], list[str]]:
+    """Names and parameters of the functions by heading, and of the methods; the attributes."""
+    functions: dict[str, list[tuple[str, str]]] = {}
+    methods, attributes = [], []
+    heading = ""
+    for line in TABLE.read_text().splitlines():
+        if m := re.fullmatch(r"/\* --- (.*?)(?: \([\w., ]+\))? --- \*/", line):
+            heading = m[1]
+        if m := re.match(r'F\(\w+,\s*"numpy\.(\w+)",\s*"([^"]*)",\s*(\w+)', line):
+            if m[3] != "tr_lib_py_class":
+                functions.setdefault(heading, []).append((m[1], m[2]))
+        elif m := re.match(r'M\(\w+,\s*"array",\s*"(\w+)",\s*"([^"]*)"', line):
+            methods.append((m[1], m[2]))
+        elif m := re.match(r'A\(\w+,\s*"array",\s*"(\w+)"', line):
+            attributes.append(m[1])
+    return functions, methods, attributes
+
+
+def table(entries: list[tuple[str, str]]) -> str:
+    """A table whose rows are the names that take the same arguments."""
+    by: dict[str, list[str]] = {}
+    for name, params in entries:
+        by.setdefault(params, []).append(f"`{name}`")
+    lines = [f"| {' '.join(names)} | {f'`{params}`' if params else ''} |\n" for params, names in by.items()]
+    return "| | arguments |\n|---|---|\n" + "".join(lines)
+
+
+def page() -> str:
+    """Text of the page."""
+    functions, methods, attributes = rows()
+    out = [
+        HEAD,
+        "\n## Functions\n\nOther names of the same objects, such as `np.abs`, are known too. `x=` may be left out.\n",
+    ]
+    for heading, entries in functions.items():
+        out.append(f"\n### {heading[0].upper()}{heading[1:]}\n\n{table(entries)}")
+    out.append(f"\n## Methods of arrays\n\n{table(methods)}")
+    out.append(f"\n## Attributes of arrays\n\n{' '.join(f'`{a}`' for a in attributes)}\n")
+    return "".join(out)
+
+
+def main() -> int:
+    """Write or check the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare only")
+    if parser.parse_args().check:
+        return 0 if PAGE.exists() and PAGE.read_text() == page() else 1
+    PAGE.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
