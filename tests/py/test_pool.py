@@ -155,6 +155,7 @@ def test_an_error_of_print():
 INTERRUPT = """
 import os, signal, threading, time
 from treadle import _core
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
 {handler}
 def later():
     time.sleep(0.2)
