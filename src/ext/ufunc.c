@@ -54,13 +54,16 @@ bool tr_uloop_need_chain(tr_uloop *l) {
     tr_kernel k = kernel_of(l->uf, TR_KERNEL_CHAIN);
     tr_job *j = job_of(l, &k);
     bool ok = j && tr_job_run(j);
-    if (ok && !atomic_load(&l->chain)) {
+    PyObject *keep = ok ? tr_job_keep(j) : NULL;
+    if (keep && !atomic_load(&l->chain)) {
         l->chain_module = j->out.module;
-        l->chain_keep = tr_job_keep(j);
+        l->chain_keep = Py_NewRef(keep);
         atomic_store_explicit(&l->chain, tr_module_entry(l->chain_module), memory_order_release);
-    } else if (ok) { /* another thread was first */
+    } else if (ok) { /* another thread was first, or there is no memory */
         tr_module_unref(j->out.module);
     }
+    ok = keep != NULL;
+    Py_XDECREF(keep);
     if (j)
         tr_job_free(j);
     PyGILState_Release(g);
@@ -388,6 +391,12 @@ static PyObject *make(tr_ufunc *uf) {
         (int)(uf->nop - uf->nin), id, name, doc, 0, sig, id == PyUFunc_IdentityValue ? uf->identity : NULL);
     if (!u)
         return NULL;
+    if (((PyUFuncObject *)u)->core_num_dim_ix > TR_MAX_NDIM) {
+        PyErr_Format(PyExc_ValueError, "%U(): the layout has more than %d different axes", uf->name,
+                     TR_MAX_NDIM);
+        Py_DECREF(u);
+        return NULL;
+    }
     uf->u = (PyUFuncObject *)u;
     uf->u->obj = Py_NewRef((PyObject *)uf);
     if (!tr_ufunc_attach(uf)) {

@@ -22,7 +22,9 @@ static __attribute__((noinline)) bool settle(const tr_uloop *l, const tr_module 
                                              tr_frame *frame) {
     tr_state *st = l->uf->st;
     PyGILState_STATE g = PyGILState_Ensure();
-    if (code && !PyErr_Occurred())
+    if (code && !l->uf->fn)
+        PyErr_Format(PyExc_RuntimeError, "%U() is being destroyed", l->uf->name);
+    else if (code && !PyErr_Occurred())
         tr_pyerr_raise_code(l->uf->fn, tr_module_meta(m), code, frame);
     uint64_t freed = frame->nfree;
     for (tr_mem *b = frame->mems.next; b != &frame->mems; b = b->next)
@@ -371,7 +373,7 @@ static int32_t split_range(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, u
     const split *p = ctx;
     const tr_ufunc *uf = p->l->uf;
     char *at[TR_MAX_OPERANDS];
-    npy_intp dims[1 + NPY_MAXDIMS];
+    npy_intp dims[1 + TR_MAX_NDIM];
     (void)worker;
     for (uint32_t k = 0; k < uf->nop; k++)
         at[k] = p->args[k] + lo * p->steps[k];

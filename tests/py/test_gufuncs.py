@@ -237,6 +237,9 @@ def test_bad_decorations():
     def f(a, out):
         out[0] = a[0]
 
+    def three(a, b, out):
+        out[0] = 0
+
     cases = [
         (lambda: guvectorize(), TypeError, "takes signatures and a layout"),
         (lambda: guvectorize([], "(n)->()", 3), TypeError, "takes signatures and a layout"),
@@ -261,6 +264,13 @@ def test_bad_decorations():
         ),
         (lambda: guvectorize(["f8(f8[:], f8[:])"], "(n)->()")(f), TypeError, r"declare it void\(...\)"),
         (lambda: guvectorize(["void(f9[:], f8[:])"], "(n)->()"), TypeError, "unknown type 'f9'"),
+        (
+            lambda: guvectorize(
+                ",".join(f"({','.join(f'n{i}_{k}' for k in range(20))})" for i in range(2)) + "->()"
+            )(three),
+            ValueError,
+            "more than 32 different axes",
+        ),
         (lambda: guvectorize("(n)->()", target="cuda"), treadle.UnsupportedError, "not there yet"),
         (lambda: guvectorize("(n)->()", target="gpu"), treadle.UnsupportedError, "not there yet"),
         (lambda: guvectorize("(n)->()", target="x"), ValueError, "'cpu' or 'parallel'"),
