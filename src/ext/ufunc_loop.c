@@ -337,8 +337,9 @@ int32_t tr_uloop_serial(tr_uloop *l, tr_frame *frame, char *const *args, const n
 
 /* --- all of them --- */
 
-/* What a thread must have to do before it is worth waking, and how long a trial runs before the time of an item is believed. */
-static const double worth_ns = 10e3, trial_ns = 500;
+/* What a thread must have to do before it is worth waking; what it does at most before it looks up (Ctrl-C); and how long a trial runs before
+ * the time of an item is believed. */
+static const double worth_ns = 10e3, most_ns = 2e6, trial_ns = 500;
 
 /* What loops that may run in parallel take for an item; the mean of what was seen, weighted towards the last. */
 static void learn(tr_uloop *l, double ns, npy_intp items) {
@@ -350,9 +351,10 @@ npy_intp tr_uloop_grain(const tr_uloop *l, npy_intp items, npy_intp per_row) {
     double row_ns = (double)atomic_load_explicit(&l->item_ns, memory_order_relaxed) * (double)per_row;
     if (!(row_ns * (double)items >= 2 * worth_ns) || tr_rt_num_threads() < 2)
         return 0;
-    npy_intp least = items / 256, grain = (npy_intp)(worth_ns / row_ns);
-    grain = grain > least ? grain : least;
-    return grain > 1 ? grain : 1;
+    double grain = (double)items / 256;
+    grain = grain * row_ns > most_ns ? most_ns / row_ns : grain;
+    grain = grain * row_ns < worth_ns ? worth_ns / row_ns : grain;
+    return grain > 1 ? (npy_intp)grain : 1;
 }
 
 int32_t tr_uloop_timed(tr_uloop *l, tr_frame *frame, tr_par_fn *fn, void *ctx, npy_intp rows,
