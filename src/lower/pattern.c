@@ -389,8 +389,12 @@ unsigned tr_lower_stack_bytes(const tr_fn *f) {
         const tr_pat *p = in->imm.pat;
         for (unsigned k = 0; (g = tr_pat_fn(p, k)); k++)
             sum += tr_lower_stack_bytes(g);
+        if (p->par) /* the runtime's frames, the share, and a place for each range's values */
+            sum += 1024 + 8u * in->nargs;
         for (unsigned i = p->nscan; i < p->nred; i++) {
             const tr_ty *t = tr_at(f, in->args[tr_pat_init(p) + i])->ty;
+            if (p->par && !p->keep)
+                sum += 8u * TR_PAR_RANGES * tr_ty_nparts(t);
             unsigned values = TR_SUM_BLOCK + TR_SUM_LEVELS + 1;
             if (p->keep) /* perhaps tiled */
                 values = TR_TILE * (TR_TILE_LEVELS + 1);
