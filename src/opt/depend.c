@@ -143,7 +143,7 @@ static bool runs_always(const finder *s, tr_bid b) {
 static void add(finder *s, tr_val at, tr_val array, bool write, uint32_t nidx, const tr_val *idx,
                 tr_val value) {
     access x = {.at = at, .write = write, .value = TR_NOVAL};
-    if (s->all.n == MAX_ACCESSES || !push_views(s, &x, array))
+    if (s->all.n == MAX_ACCESSES || s->l->apart[root_of(s->f, array)] || !push_views(s, &x, array))
         return;
     x.always = runs_always(s, tr_at(s->f, at)->blk);
     if (value != TR_NOVAL && !varies(s, value))
@@ -160,7 +160,7 @@ static void add(finder *s, tr_val at, tr_val array, bool write, uint32_t nidx, c
 
 static void add_unknown(finder *s, tr_val at, tr_val array) {
     access x = {.at = at, .write = true, .value = TR_NOVAL};
-    if (s->all.n < MAX_ACCESSES && push_views(s, &x, array)) {
+    if (s->all.n < MAX_ACCESSES && !s->l->apart[root_of(s->f, array)] && push_views(s, &x, array)) {
         x.known = false;
         x.root = root_of(s->f, x.root);
         tr_vec_push(&s->f->ctx->arena, &s->all, x);

@@ -5,6 +5,15 @@
 
 #include "opt/priv.h"
 
+/* An array from outside into which the loop only accumulates. */
+typedef struct tr_paccum {
+    tr_val array, root; /* the value that all accesses go through; the array it is, or is a view of */
+    tr_redk kind;
+    bool rows; /* an iteration adds to whole rows */
+    tr_val *dims, size,
+        copies; /* once made: sizes of its axes; number of elements; copies along a first axis */
+} tr_paccum;
+
 typedef struct tr_ploop {
     tr_prog *p;
     tr_fn *f;
@@ -17,6 +26,9 @@ typedef struct tr_ploop {
     const tr_loop *loop; /* the natural loop, one of `loops` */
     const tr_loops *loops;
     const uint32_t *innermost; /* per block: its innermost loop */
+    uint8_t *apart;            /* per value: an array whose dependences are known and settled */
+    TR_VEC(tr_paccum) accums;
+    tr_u32s *made; /* patterns that stand for no expression of the user's */
 } tr_ploop;
 
 /* --- reduction.c --- */
@@ -48,5 +60,26 @@ typedef struct tr_pdepend {
 
 /* Do iterations meet in memory, or might they? The first sure meeting, else a possible one. */
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out);
+
+/* --- accumulate.c --- */
+
+/* Is the array of this dependence one that the loop only accumulates into? */
+bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out);
+/* Number of chunks for all of the loop's accumulated arrays, whose sizes it fills in; less than 2: not worth it. */
+tr_val tr_accumulate_chunks(tr_ploop *l, tr_bld *b);
+void tr_accumulate_copies(tr_ploop *l, tr_bld *b, tr_paccum *a, tr_val chunks); /* makes a->copies */
+/* The copy of a chunk, an array of type `array` but contiguous; all values are b's function's. */
+tr_val tr_accumulate_copy(tr_bld *b, const tr_ty *array, tr_val copies, tr_val size, tr_val chunk,
+                          const tr_val *dims);
+void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a,
+                        tr_val chunks); /* all copies into the array */
+
+/* --- ploop.c --- */
+
+/* Puts the pattern in the loop's place. Control flow is out of date then. */
+void tr_ploop_turn(tr_ploop *l, const tr_preduction *red);
+void tr_ploop_drop_marks(tr_fn *f); /* `prange` has nothing more to say */
+void tr_ploop_clean(tr_prog *p, tr_fn *f);
+tr_val tr_ploop_least(tr_bld *b, tr_val x, tr_val y); /* of two i64 */
 
 #endif

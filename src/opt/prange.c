@@ -2,10 +2,10 @@
  *
  * A marked loop (`cmp lt counter, prange n` at its head) turns into one PATTERN: space n, the body as its lambda, what the body
  * uses from outside as captures, and what iterations hand on to each other as reductions (reduction.c). Anything else that is
- * handed on is an error that names the lines, and so is a loop that is left early. Memory is depend.c's.
+ * handed on is an error that names the lines, and so is a loop that is left early. Memory: depend.c finds where iterations meet,
+ * accumulate.c the arrays in which that does no harm.
  *
- * The lambda is the head and the body as they stand, with neutral values where the reductions' were, and `yield` where the jumps back
- * were. The head stays in the function too: it runs once more, after the last iteration, as it did.
+ * How it is turned: ploop.c.
  * Runs after bounds, so that checks are gone or stand in a version of their own. A prange inside a prange stays a loop.
  * Cost: linear per loop; control flow is computed anew for each. */
 #include <string.h>
@@ -93,19 +93,30 @@ static const char *dependence(const tr_ploop *l, const tr_pdepend *d) {
                            o, verb, (long long)far, far == 1 ? "" : "s", d->dist < 0 ? "earlier" : "later");
 }
 
-static bool check_memory(const tr_ploop *l) {
+/* Arrays that the loop only accumulates into are set aside. What is only possible is told; what is sure, refused. */
+static bool check_memory(tr_ploop *l) {
     tr_pdepend d;
-    if (!tr_ploop_dependence(l, &d))
-        return true;
-    if (!d.sure) {
-        tell(l, d.write == TR_NOVAL ? "it has too many accesses to arrays to say whether iterations meet"
-                                    : dependence(l, &d));
-        return true;
+    tr_arena *a = &l->f->ctx->arena;
+    l->apart = TR_NEW_N(a, uint8_t, l->f->ins.n + 1u);
+    while (tr_ploop_dependence(l, &d)) {
+        tr_paccum accum;
+        if (d.write == TR_NOVAL) {
+            tell(l, "it has too many accesses to arrays to say whether iterations meet");
+            return true;
+        }
+        if (tr_ploop_accumulates(l, &d, &accum)) {
+            tr_vec_push(a, &l->accums, accum);
+        } else if (d.sure) {
+            refuse(l, TR_NYI_PRANGE_DEPENDS, d.write,
+                   tr_arena_printf(a, "iterations of a prange loop depend on each other: %s",
+                                   dependence(l, &d)));
+            return false;
+        } else {
+            tell(l, dependence(l, &d));
+        }
+        l->apart[d.array] = 1;
     }
-    refuse(l, TR_NYI_PRANGE_DEPENDS, d.write,
-           tr_arena_printf(&l->f->ctx->arena, "iterations of a prange loop depend on each other: %s",
-                           dependence(l, &d)));
-    return false;
+    return true;
 }
 
 /* --- finding the loop --- */
@@ -149,6 +160,8 @@ static bool is_marked(tr_ploop *l) {
     const tr_blk *h = tr_blk_at(f, l->header);
     l->counter = c->args[0];
     l->length = tr_arg(f, c->args[1], 0);
+    if (tr_at(f, l->length)->blk != TR_NOBLK && in_natural(l, tr_at(f, l->length)->blk))
+        return false;
     l->body = t->imm.succ[0].to;
     l->exit = t->imm.succ[1].to;
     for (l->counter_at = 0; l->counter_at < h->params.n; l->counter_at++)
@@ -184,7 +197,7 @@ static bool collect(tr_ploop *l) {
     tr_arena *a = &f->ctx->arena;
     const uint8_t *can = can_return(f);
     tr_u32s work = {0};
-    l->in = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
+    l->in = TR_NEW_N(a, uint8_t, f->blks.n + 8u); /* some blocks will be made beside it */
     l->in[l->header] = l->in[l->body] = 1;
     tr_vec_push(a, &work, l->body);
     while (work.n) {
@@ -211,259 +224,41 @@ static bool collect(tr_ploop *l) {
     return true;
 }
 
-/* --- the lambda --- */
-
-typedef struct turning {
-    tr_ploop *l;
-    tr_fn *f, *lam;
-    tr_pat *pat;
-    tr_preduction *red; /* per param of the header; not of the counter's */
-    tr_val *map;
-    tr_bid *bmap;
-    TR_VEC(tr_val) caps;
-} turning;
-
-static tr_val *params_of(const tr_fn *f, tr_bid b) {
-    return tr_blk_at(f, b)->params.d;
-}
-
-static const tr_ty *type_of(const tr_fn *f, tr_val v) {
-    return tr_at(f, v)->ty;
-}
-
-static void capture(turning *t, tr_val v) {
-    const tr_ins *in = tr_at(t->f, v);
-    if (t->map[v] != TR_NOVAL || tr_is_const(in) || t->l->in[in->blk])
-        return;
-    t->map[v] = tr_blk_param(t->lam, 0, in->ty, v < t->f->names.n ? t->f->names.d[v] : NULL);
-    tr_vec_push(&t->f->ctx->arena, &t->caps, v);
-}
-
-static void find_captures(turning *t) {
-    const tr_ploop *l = t->l;
-    for (uint32_t i = 0; i < l->blks.n; i++)
-        for (tr_val v = tr_blk_at(t->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(t->f, v)->next) {
-            const tr_ins *in = tr_at(t->f, v);
-            for (uint32_t k = 0; k < in->nargs; k++)
-                capture(t, in->args[k]);
-            for (uint32_t s = 0; s < tr_nsucc(in); s++)
-                for (uint32_t k = 0; l->in[in->imm.succ[s].to] && k < in->imm.succ[s].n; k++)
-                    capture(t, in->imm.succ[s].args[k]);
-        }
-}
-
-/* The copy, with the head leading straight into the body. Places in it end where the pattern's own goes on: at the call through
- * which the loop came into this function. */
-static void copy_body(turning *t) {
-    tr_fn *f = t->f;
-    const tr_ploop *l = t->l;
-    tr_val last = tr_blk_at(f, l->header)->last;
-    tr_ins term = *tr_at(f, last);
-    uint32_t outer = f->locs.d[term.loc].parent;
-    uint32_t *parents = TR_NEW_N(&f->ctx->arena, uint32_t, f->locs.n + 1u);
-    for (uint32_t i = 0; i < f->locs.n; i++) {
-        parents[i] = f->locs.d[i].parent;
-        if (parents[i] == outer)
-            f->locs.d[i].parent = 0;
-    }
-    tr_ins *jump = tr_at(f, last);
-    jump->op = TR_OP_BR;
-    jump->nargs = 0;
-    tr_clone_blocks(t->lam, f, l->blks.d, l->blks.n, t->map, t->bmap, 0);
-    *tr_at(f, last) = term;
-    for (uint32_t i = 0; i < f->locs.n && i < t->f->locs.n; i++)
-        f->locs.d[i].parent = parents[i];
-}
-
-/* Jumps back end the iteration: contributions in the order of the header's params. */
-static void end_rounds(turning *t) {
-    tr_fn *g = t->lam;
-    tr_arena *a = &g->ctx->arena;
-    tr_bid head = t->bmap[t->l->header], end = tr_blk_new(g);
-    uint32_t n = tr_blk_at(g, head)->params.n;
-    for (uint32_t k = 0; k < n; k++)
-        if (k != t->l->counter_at)
-            tr_blk_param(g, end, type_of(g, params_of(g, head)[k]), NULL);
-    for (uint32_t i = 0; i < t->l->blks.n; i++) {
-        tr_ins *term = tr_term(g, t->bmap[t->l->blks.d[i]]);
-        for (uint32_t s = 0; s < tr_nsucc(term); s++) {
-            tr_edge *e = &term->imm.succ[s];
-            if (e->to != head)
-                continue;
-            tr_val *v = TR_NEW_N(a, tr_val, n + 1u);
-            uint32_t m = 0;
-            for (uint32_t k = 0; k < n; k++)
-                if (k != t->l->counter_at)
-                    v[m++] = e->args[k];
-            *e = (tr_edge){.to = end, .n = m, .args = v};
-        }
-    }
-    tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
-    tr_emit_v(&b, TR_OP_YIELD, NULL, tr_blk_at(g, end)->params.n, params_of(g, end));
-}
-
-static void drop_marks(tr_fn *f);
-
-/* Neutral values fold away; the test and the step of the counter are used by nobody. */
-static void clean(tr_prog *p, tr_fn *f) {
-    tr_simplify_cfg(f);
-    tr_cfg_compute(f);
-    tr_opt_fold(p, f);
-    tr_cfg_compute(f);
-    tr_opt_dce(p, f);
-}
-
-static void drop_captures(turning *t) {
-    const uint32_t *uses = tr_use_counts(t->lam);
-    tr_blk *entry = tr_blk_at(t->lam, 0);
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < t->caps.n; k++) {
-        tr_val v = entry->params.d[1 + k];
-        if (!uses[v])
-            continue;
-        entry->params.d[1 + n] = v;
-        t->caps.d[n++] = t->caps.d[k];
-    }
-    t->caps.n = n;
-    entry->params.n = 1 + n;
-}
-
-static void make_lambda(turning *t) {
-    tr_fn *f = t->f, *g = tr_fn_new(f->ctx, f->name, S_T);
-    tr_arena *a = &f->ctx->arena;
-    const tr_ploop *l = t->l;
-    const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
-    uint32_t n = tr_blk_at(f, l->header)->params.n;
-    t->lam = g;
-    g->is_lambda = true;
-    g->file = f->file;
-    g->func = f->func;
-    tr_blk_new(g);
-    tr_val index = tr_blk_param(g, 0, i64, l->counter < f->names.n ? f->names.d[l->counter] : NULL);
-    t->map = TR_NEW_N(a, tr_val, f->ins.n + 1u);
-    t->bmap = TR_NEW_N(a, tr_bid, f->blks.n + 1u);
-    memset(t->map, 0xff, f->ins.n * sizeof *t->map);
-    memset(t->bmap, 0xff, f->blks.n * sizeof *t->bmap);
-    find_captures(t);
-    copy_body(t);
-    end_rounds(t);
-    tr_val *first = TR_NEW_N(a, tr_val, n + 1u);
-    for (uint32_t k = 0; k < n; k++) {
-        tr_val p = params_of(f, l->header)[k];
-        first[k] = k == l->counter_at ? index : tr_reduction_identity(g, t->red[k].kind, type_of(f, p));
-        for (tr_val v = 0; k != l->counter_at && v < f->ins.n; v++) /* sums start from elsewhere now */
-            if (t->red[k].chain[v] && t->map[v] != TR_NOVAL && !tr_is_const(tr_at(g, t->map[v])))
-                tr_at(g, t->map[v])->flags &= (uint8_t)~F_NSW;
-    }
-    tr_bld b = {.fn = g, .blk = 0, .before = TR_NOVAL};
-    tr_br(&b, t->bmap[l->header], n, first);
-    drop_marks(g);
-    clean(t->l->p, g);
-    drop_captures(t);
-}
-
-/* --- the pattern --- */
-
-static tr_val emit_pattern(turning *t, tr_bld *b) {
-    tr_fn *f = t->f;
-    tr_arena *a = &f->ctx->arena;
-    const tr_ploop *l = t->l;
-    uint32_t n = tr_blk_at(f, l->header)->params.n, k = 0;
-    tr_pat *p = TR_NEW(a, tr_pat);
-    *p = (tr_pat){
-        .nspace = 1, .par = true, .nred = (uint16_t)(n - 1), .ncap = (uint16_t)t->caps.n, .lam = t->lam};
-    p->reds = TR_NEW_N(a, tr_redk, n);
-    const tr_ty **types = TR_NEW_N(a, const tr_ty *, n);
-    tr_val *args = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 1u);
-    args[k++] = l->length;
-    for (uint32_t i = 0; i < n; i++) {
-        if (i == l->counter_at)
-            continue;
-        p->reds[k - 1] = t->red[i].kind;
-        types[k - 1] = type_of(f, params_of(f, l->header)[i]);
-        args[k++] = params_of(f, l->header)[i];
-    }
-    memcpy(args + k, t->caps.d, t->caps.n * sizeof *args);
-    const tr_ty *ty = p->nred == 0   ? tr_ty_none(f->ctx->types)
-                      : p->nred == 1 ? types[0]
-                                     : tr_ty_tuple(f->ctx->types, p->nred, types);
-    tr_val v = tr_emit_v(b, TR_OP_PATTERN, ty, k + t->caps.n, args);
-    tr_at(f, v)->imm.pat = p;
-    return v;
-}
-
-/* In the head, before all else; what stands there and after it sees the counter at its end and the reductions' results. */
-static tr_val put_pattern(turning *t) {
-    tr_fn *f = t->f;
-    const tr_ploop *l = t->l;
-    tr_blk *h = tr_blk_at(f, l->header);
-    tr_val last = h->last;
-    tr_bld b = {.fn = f, .blk = l->header, .before = h->first, .loc = tr_at(f, last)->loc};
-    tr_edge e = tr_at(f, last)->imm.succ[1];
-    uint32_t n = h->params.n, at = 0;
-    tr_val *param = tr_arena_copy(&f->ctx->arena, h->params.d, n * sizeof *param);
-    tr_val *by = TR_NEW_N(&f->ctx->arena, tr_val, n + 1u);
-    tr_val v = emit_pattern(t, &b);
-    for (uint32_t k = 0; k < n; k++) {
-        by[k] = k == l->counter_at ? l->length : v;
-        if (k == l->counter_at || n <= 2)
-            continue;
-        by[k] = tr_emit1(&b, TR_OP_EXTRACT, type_of(f, param[k]), v);
-        tr_at(f, by[k])->imm.i = at++;
-    }
-    tr_ins_remove(f, last);
-    b.before = TR_NOVAL;
-    tr_br(&b, l->exit, e.n, e.args);
-    tr_val *init = tr_arena_copy(&f->ctx->arena, tr_at(f, v)->args, tr_at(f, v)->nargs * sizeof *init);
-    tr_repl r = tr_repl_new(f);
-    for (uint32_t k = 0; k < n; k++)
-        tr_repl_set(f, &r, param[k], by[k]);
-    tr_repl_apply(f, &r);
-    tr_at(f, v)->args = init; /* its own operands are the values before */
-    return v;
-}
-
-static void tell_reductions(const turning *t) {
-    const tr_fn *f = t->f;
-    const char *text = "runs on all cores";
-    uint32_t n = tr_blk_at(f, t->l->header)->params.n;
-    for (uint32_t k = 0, any = 0; k < n; k++)
-        if (k != t->l->counter_at)
+static void tell_reductions(const tr_ploop *l, const tr_preduction *red) {
+    const tr_fn *f = l->f;
+    const tr_blk *h = tr_blk_at(f, l->header);
+    const char *text =
+        h->params.n > 9 ? "runs on one core: it has more than 8 reductions" : "runs on all cores";
+    for (uint32_t k = 0, any = 0; k < h->params.n; k++)
+        if (k != l->counter_at)
             text = tr_arena_printf(&f->ctx->arena, "%s%s %s (%s)", text,
-                                   any++ ? "," : ", reductions:", name_of(f, params_of(f, t->l->header)[k]),
-                                   tr_red_name[t->red[k].kind]);
-    tell(t->l, text);
+                                   any++ ? "," : ", reductions:", name_of(f, h->params.d[k]),
+                                   tr_red_name[red[k].kind]);
+    for (uint32_t k = 0; k < l->accums.n; k++)
+        text =
+            tr_arena_printf(&f->ctx->arena, "%s%s %s (%s)", text,
+                            k ? "," : ", copies for chunks of iterations:", name_of(f, l->accums.d[k].root),
+                            tr_red_name[l->accums.d[k].kind]);
+    tell(l, text);
 }
 
-static bool turn(tr_ploop *l, tr_u32s *made) {
+static bool turn(tr_ploop *l) {
     tr_fn *f = l->f;
-    uint32_t n = tr_blk_at(f, l->header)->params.n;
-    turning t = {.l = l, .f = f, .red = TR_NEW_N(&f->ctx->arena, tr_preduction, n + 1u)};
-    for (uint32_t k = 0; k < n; k++)
-        if (k != l->counter_at && !tr_ploop_reduction(l, k, &t.red[k]))
-            return refuse_carried(l, params_of(f, l->header)[k], &t.red[k]);
-    make_lambda(&t);
-    tell_reductions(&t);
-    tr_vec_push(&f->ctx->arena, made, put_pattern(&t));
+    const tr_blk *h = tr_blk_at(f, l->header);
+    tr_preduction *red = TR_NEW_N(&f->ctx->arena, tr_preduction, h->params.n + 1u);
+    for (uint32_t k = 0; k < h->params.n; k++)
+        if (k != l->counter_at && !tr_ploop_reduction(l, k, &red[k]))
+            return refuse_carried(l, h->params.d[k], &red[k]);
+    tell_reductions(l, red);
+    for (uint32_t i = 0; l->accums.n && i < l->blks.n; i++) /* the loop stays, beside the pattern */
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_at(f, v)->op == TR_OP_PATTERN)
+                tr_vec_push(&f->ctx->arena, l->made, v);
+    tr_ploop_turn(l, red);
     return true;
 }
 
 /* --- the pass --- */
-
-/* A mark that is left has nothing to say: a loop inside a lambda, or a length that no loop ends at. */
-static void drop_marks(tr_fn *f) {
-    tr_repl r = tr_repl_new(f);
-    for (tr_bid b = 0; b < f->blks.n; b++)
-        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first, next; v != TR_NOVAL;
-             v = next) {
-            next = tr_at(f, v)->next;
-            if (tr_at(f, v)->op != TR_OP_PRANGE)
-                continue;
-            tr_repl_set(f, &r, v, tr_arg(f, v, 0));
-            tr_ins_remove(f, v);
-        }
-    tr_repl_apply(f, &r);
-}
 
 static bool has_marks(const tr_fn *f) {
     for (uint32_t i = 0; i < f->rpo.n; i++)
@@ -486,10 +281,11 @@ static bool turn_one(tr_prog *p, tr_fn *f, tr_u32s *made) {
                       .header = loops.d[i].header,
                       .loop = &loops.d[i],
                       .loops = &loops,
-                      .innermost = innermost};
+                      .innermost = innermost,
+                      .made = made};
         if (!is_marked(&l))
             continue;
-        if (!collect(&l) || !check_memory(&l) || !turn(&l, made))
+        if (!collect(&l) || !check_memory(&l) || !turn(&l))
             return false;
         tr_simplify_cfg(f);
         return true; /* blocks and values have moved: what is left is looked at anew */
@@ -522,6 +318,10 @@ static void tell_patterns(tr_fn *f, const tr_u32s *made) {
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v);
+            if (in->op == TR_OP_PRANGE && !tr_blk_at(f, in->blk)->cold)
+                tr_sb_printf(&f->ctx->dump_text,
+                             "%s: the prange of line %u: runs on one core: no loop is over it alone\n",
+                             f->name, line_of(f, v));
             if (in->op != TR_OP_PATTERN || tr_blk_at(f, in->blk)->cold || is_among(v, made))
                 continue;
             const char *what = one_core(in->imm.pat);
@@ -538,12 +338,13 @@ bool tr_opt_prange(tr_prog *p, tr_fn *f) {
         tr_remove_params(f);
     while (marks && !f->is_lambda && turn_one(p, f, &made))
         ;
-    if (tells(f) && p->ctx->nerrs == errs)
+    if (p->ctx->nerrs > errs)
+        return true;
+    if (marks)
+        tr_ploop_clean(p, f);
+    if (tells(f))
         tell_patterns(f, &made);
-    if (!marks)
-        return false;
-    drop_marks(f);
-    if (p->ctx->nerrs == errs)
-        clean(p, f);
-    return true;
+    if (marks)
+        tr_ploop_drop_marks(f);
+    return marks;
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 import pytest
 import treadle
@@ -437,6 +439,126 @@ def test_float_sums_do_not_depend_on_the_number_of_threads():
     assert len(seen) == 2
 
 
+# --- arrays that are only accumulated into ---
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 10, 30, 100, 1000, 20_000])
+@pytest.mark.parametrize("size", [1, 50, 3000])
+def test_histograms(n, size, threads):
+    @parallel
+    def f(x, h, w):
+        k = 0
+        for i in prange(len(x)):
+            h[x[i]] += 1
+            if x[i] % 2:
+                w[x[i]] -= 0.5
+            k += x[i]
+        return k
+
+    rng = np.random.default_rng(n)
+    x = rng.integers(0, size, n)
+    check(f, x, rng.integers(0, 9, size), rng.random(size))
+
+
+def test_array_reductions(threads):
+    @parallel
+    def f(a, total, table, products, bits):
+        counts = np.zeros((4, 5), dtype=np.int64)
+        for i in prange(a.shape[0]):
+            total += a[i]
+            table[i % 3] -= a[i] * 2
+            products[1] *= a[i, 0]
+            bits[i % 2, 0] |= 1 << (i % 60)
+            for j in range(a.shape[1]):
+                counts[i % 4, j % 5] += j
+        return counts
+
+    a = 0.5 + np.random.default_rng(3).random((500, 12))
+    for total in (np.ones(12), np.ones(24)[::2]):
+        check(f, a, total, np.zeros((3, 12)), np.ones(3), np.zeros((2, 2), dtype=np.int64), rel=1e-11)
+
+
+def test_accumulation_does_not_depend_on_the_number_of_threads(capsys):
+    @parallel
+    def f(x, w, h):
+        for i in prange(len(x)):
+            h[x[i]] += w[i]
+
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(0, 100, 50_000), rng.standard_normal(50_000)
+    seen = set()
+    for n in range(1, treadle.get_num_threads() + 1):
+        treadle.set_num_threads(n)
+        h = np.zeros(100)
+        f(x, w, h)
+        seen.add(h.tobytes())
+    np.testing.assert_allclose(h, np.bincount(x, w, 100), rtol=1e-9)
+    assert len(seen) == 1
+    f.parallel_diagnostics()
+    assert "copies for chunks of iterations: 'h' (add)" in capsys.readouterr().out
+
+
+def test_accumulation_frees_its_copies_when_an_iteration_raises(threads):
+    @parallel
+    def f(x, h):
+        for i in prange(len(x)):
+            h[x[i]] += 1
+
+    x, h = np.arange(5000) % 50, np.zeros(50)
+    x[4321] = 50
+    before = treadle.stats()
+    with pytest.raises(IndexError, match="index 50 is out of bounds"):
+        f(x, h)
+    after = treadle.stats()
+    assert (
+        after["arrays_allocated"] - before["arrays_allocated"]
+        == after["arrays_freed"] - before["arrays_freed"]
+    )
+
+
+def test_arrays_that_are_also_read_are_not_accumulated(threads):
+    def f(x, h):
+        for i in prange(len(x)):
+            h[x[i]] += h[0]
+
+    def g(x, h):
+        for i in prange(len(x)):
+            h[x[i]] += 1
+            h[x[i]] *= 2
+
+    for fn in (f, g):
+        fn = parallel(fn)
+        fn(np.arange(3), np.zeros(3))
+        assert "alloc" not in "".join(fn.inspect_ir().values())
+
+
+def test_recursion_with_loops_ends_before_the_stack_does(threads):
+    @parallel
+    def f(n, a):
+        s = 0
+        t = 1
+        for i in prange(len(a)):
+            s += a[i]
+            t = max(t, a[i])
+        return s if n <= 0 else f(n - 1, a) + s + t
+
+    assert f(3, np.arange(10)) == f.py_func(3, np.arange(10))
+    with pytest.raises(RecursionError):
+        f(100_000, np.arange(10))
+
+    @parallel
+    def g(n):
+        s = 0
+        for i in prange(2):
+            if i == 1 and n > 0:
+                s += g(n - 1)
+        return s + 1
+
+    assert g(300) == 301
+    with pytest.raises(RecursionError):
+        g(100_000)
+
+
 # --- what is refused ---
 
 
@@ -554,7 +676,11 @@ LINE, GRID, INDEX = np.ones(50), np.ones((20, 20)), np.arange(50) % 7
         ("for i in prange(0, len(a0)-2, 2):\n  a0[i] = a0[i+2]", "1 iteration earlier", (LINE,)),
         ("for i in prange(len(a0)-1):\n  a0[i] = 1\n  a0[i+1] = 2", "line 4 writes 1 iteration", (LINE,)),
         ("for i in prange(25):\n  a0[i] = a0[i+24]", "24 iterations earlier", (LINE,)),
-        ("for i in prange(len(a0)):\n  a0[0] += i", "the same element of 'a0' in every iteration", (LINE,)),
+        (
+            "for i in prange(len(a0)):\n  a0[0] = i - a0[0]",
+            "the same element of 'a0' in every iteration",
+            (LINE,),
+        ),
         ("for i in prange(len(a0)):\n  a0[2] = i", "the same element of 'a0' in every iteration", (LINE,)),
         ("for i in prange(len(a0)):\n  a0[i] /= a0[0]", "line 3 reads in other iterations", (LINE,)),
         (
@@ -569,13 +695,13 @@ LINE, GRID, INDEX = np.ones(50), np.ones((20, 20)), np.arange(50) % 7
             (GRID,),
         ),
         (
-            "for i in prange(len(a0)):\n  for j in range(20):\n    a1[j] += a0[i, j]",
+            "for i in prange(len(a0)):\n  for j in range(20):\n    a1[j] = a0[i, j] - a1[j]",
             "line 4 writes the same element of 'a1' in every iteration, and line 4 reads it",
             (GRID, LINE),
         ),
         ("for i in prange(1, len(a0)):\n  a0[i] = a0[i-1] * 2", "line 3 reads 1 iteration later", (GRID,)),
         ("for i in prange(1, len(a0)):\n  r = a0[i]\n  p = a0[i-1]\n  r[0] = p[0]", "later", (GRID,)),
-        ("for i in prange(len(a0)):\n  a1 += a0[i]", "the same element of 'a1'", (GRID, LINE[:20])),
+        ("for i in prange(len(a0)):\n  a1[:] = a0[i] - a1", "the same element of 'a1'", (GRID, LINE[:20])),
         ("for i in prange(len(a0)):\n  a0[:] = i", "the same element of 'a0'", (LINE,)),
         ("t = np.zeros(3)\nfor i in prange(len(a0)):\n  t[0] = a0[i]\n  a0[i] = t[0]", "of 't'", (LINE,)),
     ],
@@ -630,7 +756,7 @@ def test_diagnostics(capsys):
         b = a * 2 + 1
         c = b[::2] + 1
         for i in prange(len(a)):
-            h[idx[i]] += 1
+            h[idx[i]] = i
             s = max(s, b[i])
         return s, c.argmax()
 
@@ -642,7 +768,7 @@ def test_diagnostics(capsys):
     loop = f"  f: the loop of line {first + 5}: "
     line = first + 6
     assert (
-        loop + f"line {line} writes an element of 'h' that line {line} perhaps reads in another iteration"
+        loop + f"line {line} writes an element of 'h' that line {line} perhaps writes in another iteration"
         in said
     )
     assert loop + "runs on all cores, reductions: 's' (max)" in said
@@ -665,6 +791,31 @@ def test_diagnostics(capsys):
     g(1)
     g.parallel_diagnostics()
     assert "without parallel=True" in capsys.readouterr().out
+
+
+def test_a_prange_that_no_loop_is_over_alone(capsys):
+    @parallel
+    def f(a):
+        s = 0.0
+        for i, x in zip(prange(len(a)), a):
+            s += x * i
+        return s
+
+    check(f, np.arange(10.0))
+    f.parallel_diagnostics()
+    assert "runs on one core: no loop is over it alone" in capsys.readouterr().out
+
+
+def test_the_page(capsys):
+    page = (pathlib.Path(__file__).parents[2] / "docs/parallel.md").read_text()
+    code, shown = (page.split("```python\n")[k].split("```")[0] for k in (1, 2))
+    scope = {}
+    exec(code, scope)
+    f = scope["mean_distance"]
+    points, counts = np.random.default_rng(0).random((1000, 3)), np.zeros(3, dtype=np.int64)
+    check(f, points, np.zeros(3), counts)
+    f.parallel_diagnostics()
+    assert capsys.readouterr().out.splitlines() == shown.splitlines()[1:]
 
 
 def test_leaving_a_loop_is_refused():

@@ -1,0 +1,303 @@
+/* Arrays that a prange loop only accumulates into: `a[k] += x`, `a += row`, wherever k may point.
+ *
+ * Iterations meet in such an array, but like a variable that is summed up it can have a copy per thread. Each chunk of iterations gets a
+ * copy filled with the operation's neutral value; when all are done the copies are added to the array, in order. The number of
+ * chunks depends on the loop's length and the array's size alone, and so do the results.
+ * It is worth it where the copies are small against the work; else the loop runs on one core. */
+#include "opt/ploop.h"
+
+#include <string.h>
+
+enum { MAX_CHUNKS = 32, MAX_ITEMS = 1 << 24, WORTH = 4 };
+
+/* --- is it one? --- */
+
+typedef struct search {
+    const tr_ploop *l;
+    tr_fn *f;
+    tr_val array, root; /* the value from outside that all accesses go through */
+    const uint32_t *uses;
+    uint8_t *fine; /* per value: a load that only makes the next value of its element */
+    bool any, views, rows;
+    tr_redk kind;
+} search;
+
+static bool is_inside(const search *s, tr_val v) {
+    tr_bid b = tr_at(s->f, v)->blk;
+    return b != TR_NOBLK && s->l->in[b];
+}
+
+/* Is v the array, or a view of it made inside? */
+static bool is_part(search *s, tr_val v, bool *view) {
+    *view = false;
+    while (is_inside(s, v) && tr_at(s->f, v)->op == TR_OP_VIEW) {
+        v = tr_at(s->f, v)->args[0];
+        *view = true;
+    }
+    return v == s->array;
+}
+
+static bool has_root(const search *s, tr_val v) {
+    while (tr_at(s->f, v)->op == TR_OP_VIEW)
+        v = tr_at(s->f, v)->args[0];
+    return v == s->root;
+}
+
+static bool set_kind(search *s, tr_redk k) {
+    if (s->any && s->kind != k)
+        return false;
+    s->any = true;
+    s->kind = k;
+    return true;
+}
+
+/* old `op` x, or x `op` old where the order does not matter. */
+static bool joins(search *s, const tr_ins *in, tr_val old) {
+    if (in->nargs != 2 || (in->args[0] == old) == (in->args[1] == old))
+        return false;
+    bool left = in->args[0] == old;
+    switch ((tr_op)in->op) {
+    case TR_OP_ADD: return set_kind(s, TR_RED_ADD);
+    case TR_OP_SUB: return left && set_kind(s, TR_RED_ADD);
+    case TR_OP_MUL: return set_kind(s, TR_RED_MUL);
+    case TR_OP_DIV: return left && tr_ty_is_float(in->ty) && set_kind(s, TR_RED_MUL);
+    case TR_OP_AND: return set_kind(s, TR_RED_AND);
+    case TR_OP_OR: return set_kind(s, TR_RED_OR);
+    default: return false;
+    }
+}
+
+/* a[k] = a[k] op x: the element's value goes nowhere else. Nothing of the array is touched between, as all accesses are such pairs and
+ * both stand in one block. */
+static bool check_store(search *s, const tr_ins *st) {
+    tr_val v = st->args[st->nargs - 1];
+    const tr_ins *sum = tr_at(s->f, v);
+    bool view;
+    if (!is_part(s, st->args[0], &view) || s->uses[v] != 1)
+        return false;
+    for (uint32_t k = 0; k < sum->nargs; k++) {
+        const tr_ins *ld = tr_at(s->f, sum->args[k]);
+        if (ld->op != TR_OP_LOAD || ld->blk != st->blk || ld->nargs + 1 != st->nargs ||
+            memcmp(ld->args, st->args, ld->nargs * sizeof *ld->args) || s->uses[sum->args[k]] != 1)
+            continue;
+        s->fine[sum->args[k]] = 1;
+        return joins(s, sum, sum->args[k]);
+    }
+    return false;
+}
+
+/* The same for whole arrays: the element read serves for the one written alone. */
+static bool check_pattern(search *s, const tr_ins *in) {
+    const tr_pat *p = in->imm.pat;
+    const tr_fn *g = p->lam;
+    uint32_t at_in = UINT32_MAX, at_out = UINT32_MAX;
+    for (uint32_t k = 0; k < in->nargs; k++) {
+        if (!tr_at(s->f, in->args[k])->ty || tr_at(s->f, in->args[k])->ty->kind != TR_TY_ARRAY ||
+            !has_root(s, in->args[k]))
+            continue;
+        uint32_t *at = k >= tr_pat_in(p) && k < tr_pat_out(p) ? &at_in : &at_out;
+        if (k < tr_pat_in(p) || k >= tr_pat_init(p) || *at != UINT32_MAX)
+            return false;
+        *at = k;
+    }
+    bool view;
+    if (at_in == UINT32_MAX || at_out == UINT32_MAX || in->args[at_in] != in->args[at_out] || p->nred ||
+        p->keep || g->blks.n != 1 || !is_part(s, in->args[at_in], &view))
+        return false;
+    const uint32_t *uses = tr_use_counts(g);
+    tr_val old = tr_blk_at(g, 0)->params.d[p->nspace + (at_in - tr_pat_in(p))];
+    tr_val next = tr_term(g, 0)->args[at_out - tr_pat_out(p)];
+    s->rows = true;
+    return uses[old] == 1 && uses[next] == 1 && joins(s, tr_at(g, next), old);
+}
+
+static bool check_use(search *s, tr_val v) {
+    const tr_ins *in = tr_at(s->f, v);
+    bool touches = false, view;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        touches = touches || has_root(s, in->args[k]);
+    for (uint32_t e = 0; e < tr_nsucc(in); e++)
+        for (uint32_t k = 0; k < in->imm.succ[e].n; k++)
+            if (s->l->in[in->imm.succ[e].to] && has_root(s, in->imm.succ[e].args[k]))
+                return false;
+    if (!touches)
+        return true;
+    switch ((tr_op)in->op) {
+    case TR_OP_LOAD: return s->fine[v]; /* stores come first, see below */
+    case TR_OP_STORE: return s->fine[v];
+    case TR_OP_PATTERN: return check_pattern(s, in);
+    case TR_OP_VIEW: s->views = true; return is_part(s, in->args[0], &view);
+    case TR_OP_STRIDE: s->views = true; return true;
+    case TR_OP_DIM:
+    case TR_OP_OVERLAP: return true;
+    default: return false;
+    }
+}
+
+/* The value from outside through which the first store or pattern writes. */
+static tr_val written_through(const search *s, tr_val at) {
+    const tr_ins *in = tr_at(s->f, at);
+    tr_val v = TR_NOVAL;
+    if (in->op == TR_OP_STORE)
+        v = in->args[0];
+    for (uint32_t k = 0; in->op == TR_OP_PATTERN && k < in->imm.pat->nout; k++)
+        if (has_root(s, in->args[tr_pat_out(in->imm.pat) + k]))
+            v = in->args[tr_pat_out(in->imm.pat) + k];
+    while (v != TR_NOVAL && is_inside(s, v) && tr_at(s->f, v)->op == TR_OP_VIEW)
+        v = tr_at(s->f, v)->args[0];
+    return v;
+}
+
+static bool check_all(search *s) {
+    const tr_ploop *l = s->l;
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(s->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
+            if (tr_at(s->f, v)->op == TR_OP_STORE && has_root(s, tr_at(s->f, v)->args[0]))
+                s->fine[v] = check_store(s, tr_at(s->f, v));
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(s->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
+            if (!check_use(s, v))
+                return false;
+    return s->any;
+}
+
+static bool suits(tr_redk k, const tr_ty *t) {
+    return k == TR_RED_AND || k == TR_RED_OR ? tr_opt_is_int_type(t) : t->kind != TR_TY_BOOL;
+}
+
+bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out) {
+    search s = {.l = l, .f = l->f, .root = d->array, .uses = tr_use_counts(l->f)};
+    s.fine = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
+    s.array = written_through(&s, d->write);
+    if (s.array == TR_NOVAL || is_inside(&s, s.array) || !check_all(&s))
+        return false;
+    const tr_ty *t = tr_at(l->f, s.array)->ty;
+    if (!t->ndim || t->ndim + 1u > TR_MAX_NDIM || (s.views && t->layout != TR_LAYOUT_C) ||
+        !suits(s.kind, t->elem))
+        return false;
+    *out = (tr_paccum){.array = s.array, .root = d->array, .kind = s.kind, .rows = s.rows};
+    return true;
+}
+
+/* --- how many chunks --- */
+
+static tr_val num(tr_bld *b, int64_t k) {
+    return tr_const_int(b->fn, tr_ty_scalar(b->fn->ctx->types, TR_TY_I64), k);
+}
+
+static tr_val op2(tr_bld *b, tr_op op, tr_val x, tr_val y) {
+    return tr_emit2(b, op, tr_ty_scalar(b->fn->ctx->types, TR_TY_I64), x, y);
+}
+
+static tr_val size_of(tr_bld *b, tr_paccum *a) {
+    uint32_t n = tr_at(b->fn, a->array)->ty->ndim;
+    a->dims = TR_NEW_N(&b->fn->ctx->arena, tr_val, n + 1u);
+    for (uint32_t k = 0; k < n; k++) {
+        a->dims[k] = tr_emit1(b, TR_OP_DIM, tr_ty_scalar(b->fn->ctx->types, TR_TY_I64), a->array);
+        tr_at(b->fn, a->dims[k])->imm.i = k;
+        a->size = k ? op2(b, TR_OP_MUL, a->size, a->dims[k]) : a->dims[k];
+    }
+    return a->size;
+}
+
+/* At most MAX_CHUNKS, each of WORTH elements of copies for an iteration (two iterations where one adds whole rows), and no more than
+ * MAX_ITEMS in all copies. */
+tr_val tr_accumulate_chunks(tr_ploop *l, tr_bld *b) {
+    tr_val total = TR_NOVAL, n = tr_ploop_least(b, l->length, num(b, (int64_t)1 << 40));
+    bool rows = false;
+    for (uint32_t k = 0; k < l->accums.n; k++) {
+        tr_val size = size_of(b, &l->accums.d[k]);
+        total = k ? op2(b, TR_OP_ADD, total, size) : size;
+        rows = rows || l->accums.d[k].rows;
+    }
+    tr_val worth = rows ? op2(b, TR_OP_QUOT, n, num(b, 2))
+                        : op2(b, TR_OP_QUOT, op2(b, TR_OP_MUL, n, num(b, WORTH)), total);
+    tr_val fit = tr_ploop_least(b, op2(b, TR_OP_QUOT, num(b, MAX_ITEMS), total), num(b, MAX_CHUNKS));
+    return tr_ploop_least(b, tr_ploop_least(b, worth, n), fit);
+}
+
+/* --- copies --- */
+
+static tr_fn *new_lambda(const tr_bld *b, uint32_t nindex) {
+    tr_fn *f = b->fn, *g = tr_fn_new(f->ctx, f->name, S_T);
+    g->is_lambda = true;
+    g->file = f->file;
+    g->func = f->func;
+    tr_blk_new(g);
+    for (uint32_t k = 0; k < nindex; k++)
+        tr_blk_param(g, 0, tr_ty_scalar(f->ctx->types, TR_TY_I64), NULL);
+    return g;
+}
+
+static void emit(tr_ploop *l, tr_bld *b, const tr_pat *p, uint32_t n, const tr_val *args) {
+    tr_val v = tr_emit_v(b, TR_OP_PATTERN, tr_ty_none(b->fn->ctx->types), n, args);
+    tr_at(b->fn, v)->imm.pat = tr_arena_copy(&b->fn->ctx->arena, p, sizeof *p);
+    tr_vec_push(&b->fn->ctx->arena, l->made, v);
+}
+
+static void yield(tr_fn *g, tr_val v) {
+    tr_bld b = {.fn = g, .blk = 0, .before = TR_NOVAL};
+    tr_emit_v(&b, TR_OP_YIELD, NULL, 1, &v);
+}
+
+/* One array with a copy for each chunk along its first axis, filled with the neutral value. */
+void tr_accumulate_copies(tr_ploop *l, tr_bld *b, tr_paccum *a, tr_val chunks) {
+    tr_fn *f = b->fn;
+    tr_arena *ar = &f->ctx->arena;
+    const tr_ty *t = tr_at(f, a->array)->ty;
+    uint32_t n = t->ndim;
+    tr_val *v = TR_NEW_N(ar, tr_val, n + 2u);
+    v[0] = chunks;
+    memcpy(v + 1, a->dims, n * sizeof *v);
+    a->copies =
+        tr_emit_v(b, TR_OP_ALLOC, tr_ty_array(f->ctx->types, t->elem, n + 1u, TR_LAYOUT_C, false), n + 1u, v);
+    tr_site *s = TR_NEW(ar, tr_site);
+    *s = (tr_site){TR_EXC_MEMORY, "cannot allocate an array of {0} bytes", -1, NULL};
+    tr_at(f, a->copies)->imm.site = s;
+    tr_fn *g = new_lambda(b, n + 1u);
+    yield(g, tr_reduction_identity(g, a->kind, t->elem));
+    v[n + 1] = a->copies;
+    emit(l, b, &(tr_pat){.nspace = (uint8_t)(n + 1), .par = true, .nout = 1, .lam = g}, n + 2u, v);
+}
+
+/* The copy of chunk number `chunk`, in the lambda that b fills. */
+tr_val tr_accumulate_copy(tr_bld *b, const tr_ty *array, tr_val copies, tr_val size, tr_val chunk,
+                          const tr_val *dims) {
+    uint32_t n = array->ndim;
+    tr_val *v = TR_NEW_N(&b->fn->ctx->arena, tr_val, n + 2u);
+    v[0] = copies;
+    v[1] = op2(b, TR_OP_MUL, chunk, size);
+    memcpy(v + 2, dims, n * sizeof *v);
+    const tr_ty *t = tr_ty_array(b->fn->ctx->types, array->elem, n, TR_LAYOUT_C, false);
+    return tr_emit_v(b, TR_OP_VIEW, t, n + 2u, v);
+}
+
+static tr_op op_of(tr_redk k) {
+    return k == TR_RED_ADD ? TR_OP_ADD : k == TR_RED_MUL ? TR_OP_MUL : k == TR_RED_AND ? TR_OP_AND : TR_OP_OR;
+}
+
+/* array = array op (all copies together), element by element. */
+void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a, tr_val chunks) {
+    tr_fn *f = b->fn;
+    const tr_ty *e = tr_at(f, a->array)->ty->elem;
+    uint32_t n = tr_at(f, a->array)->ty->ndim, k = 0;
+    tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, n + 6u);
+    tr_pat p = {.nspace = (uint8_t)(n + 1), .par = true, .nin = 1, .nred = 1, .nein = 1, .neout = 1};
+    p.keep = ((1u << n) - 1) << 1;
+    p.reds = TR_NEW_N(&f->ctx->arena, tr_redk, 1);
+    p.reds[0] = a->kind;
+    p.lam = new_lambda(b, n + 1u);
+    yield(p.lam, tr_blk_param(p.lam, 0, e, NULL));
+    p.epi = new_lambda(b, n);
+    tr_val sum = tr_blk_param(p.epi, 0, e, NULL), old = tr_blk_param(p.epi, 0, e, NULL);
+    tr_bld in = {.fn = p.epi, .blk = 0, .before = TR_NOVAL};
+    yield(p.epi, tr_emit2(&in, op_of(a->kind), e, old, sum));
+    v[k++] = chunks;
+    memcpy(v + 1, a->dims, n * sizeof *v);
+    k += n;
+    v[k++] = a->copies;
+    v[k++] = tr_reduction_identity(f, a->kind, e);
+    v[k++] = a->array;
+    v[k++] = a->array;
+    emit(l, b, &p, k, v);
+}
