@@ -50,7 +50,7 @@ typedef struct tr_func {
     tr_err *refused;     /* reported only if the function is really called */
     const void *py;      /* identity of the function object */
     uint8_t inline_always;
-    bool parallel; /* its prange loops run on all cores */
+    bool parallel;     /* its prange loops run on all cores */
     const tr_ufn *ufn; /* NULL: a plain function */
 } tr_func;
 
