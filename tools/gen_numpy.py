@@ -40,6 +40,7 @@ when a function compiles.
 | axes, `keepdims`, `n` of `diff` and `k` of `rot90` are constants; `axis` of a reduction may be a variable, but for running sums | any values |
 | `repeat` takes one number of repeats | an array too |
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
+| an index out of range raises where the result has no items, too | it is not looked at |
 | no `where=` | everywhere |
 | min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
 """

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from treadle import TreadleError, njit
 
 sys.path.insert(0, str(Path(__file__).parent))
-from arrays_check import ALL, INTS, LAYOUTS, REAL, agree, arrays, given, laid_out, shapes  # noqa: E402
+from arrays_check import ALL, INTS, LAYOUTS, NUMPY2, REAL, agree, arrays, given, laid_out, shapes  # noqa: E402
 from builtins_check import rejects, run  # noqa: E402
 
 full = shapes(4).filter(lambda s: len(s) > 0)
@@ -22,13 +22,15 @@ full = shapes(4).filter(lambda s: len(s) > 0)
 def indices(draw, n, bad=True):
     """An array of indices into an axis of n items, at times one out of range."""
     shape = draw(shapes(2).filter(lambda s: len(s) > 0))
-    dtype = draw(st.sampled_from([np.int64, np.int32, np.int8, np.uint8, np.uint64, np.intp]))
+    dtype = draw(
+        st.sampled_from([np.int64, np.int32, np.int8, np.uint8, np.uint64 if NUMPY2 else np.uint32, np.intp])
+    )
     low = 0 if np.dtype(dtype).kind == "u" else -n
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     if n == 0:
         return np.zeros((0,), dtype=dtype)
     ix = rng.integers(low, n, shape).astype(dtype)
-    if bad and ix.size and draw(st.integers(0, 9)) == 0:
+    if bad and NUMPY2 and ix.size and draw(st.integers(0, 9)) == 0:
         ix.flat[0] = n
     return laid_out(ix, draw(st.sampled_from(LAYOUTS)))
 
@@ -82,15 +84,26 @@ def same_after(stmt, *args):
             njit(f)(got, *args[1:])
         np.testing.assert_array_equal(got, before)
         return
-    njit(f)(got, *args[1:])
+    try:
+        njit(f)(got, *args[1:])
+    except IndexError:
+        assert nothing(stmt.split("] ")[0] + "]", *args)
     np.testing.assert_array_equal(got, want)
+
+
+def nothing(expr, *args):
+    """Whether an expression has no items: NumPy does not look at the indices then."""
+    return eval(expr, {"np": np, **dict(zip("abcde", args, strict=False))}).size == 0
 
 
 @given(data=st.data())
 def test_read_with_arrays(data):
     a = data.draw(arrays(ALL, shape=full))
     text, args = data.draw(index_text(a))
-    agree(f"a[{text}]", a, *args)
+    try:
+        agree(f"a[{text}]", a, *args)
+    except IndexError:
+        assert nothing(f"a[{text}]", a, *args)
 
 
 @given(data=st.data())
@@ -156,7 +169,10 @@ def test_masks_made_on_the_spot():
 
 
 def test_indices_that_are_the_array():
-    for stmt in ("a[a] = a[::-1]", "a[b] = a", "a[b] = a[::-1]", "a[b] = a[b] + a", "a[a[b]] = b"):
+    statements = ["a[b] = a[b] + a", "a[a[b]] = b"]
+    if NUMPY2:  # before, it reads what it has just written
+        statements += ["a[b] = a", "a[b] = a[::-1]", "a[a] = a[::-1]"]
+    for stmt in statements:
         same_after(stmt, np.array([2, 0, 1]), np.array([1, 2, 0]))
     same_after("a[a] = ~a[a]", np.array([True, False, True]))
 

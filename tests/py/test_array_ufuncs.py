@@ -192,7 +192,8 @@ def test_literals_that_do_not_fit():
     for expr in ("a - 65536", "a + -1"):
         with pytest.raises(OverflowError, match="out of bounds for uint16"):
             run(expr, u)
-    agree("a < 300", a)
+    if NUMPY2:
+        agree("a < 300", a)
     agree("a + 300", a.astype(np.float32))
     if NUMPY2:
         for expr in ("np.clip(a, 0, 300)", "np.clip(a, -300, 1)", "a.clip(-200, 2)", "np.clip(a, -1, 1)"):
@@ -382,5 +383,5 @@ def test_where(data):
     c = data.draw(arrays([np.bool_, np.int8, np.float64], shape=both[data.draw(st.integers(0, len(both))) :]))
     if both:  # NumPy's has no axes then, compiled code's is a number
         agree("np.where(a, b, c)", c, a, b)
-    if a.ndim:
+    if a.ndim and NUMPY2:  # before, its literals are strong
         agree("np.where(a != 0, a, 1)", a)
