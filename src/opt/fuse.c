@@ -507,8 +507,8 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
     put_all(a, &m.eout, epi_out(&c), tc->neout);
     *m.t = (tr_pat){.nspace = tc->nspace, .nscan = tc->nscan, .par = tp->par && tc->par, .keep = tc->keep};
     m.t->reds = TR_NEW_N(a, tr_redk, tp->nred + tc->nred + 1u);
-    memcpy(m.t->reds, tc->reds, tc->nred * sizeof *tc->reds);
-    memcpy(m.t->reds + tc->nred, tp->reds, tp->nred * sizeof *tp->reds);
+    for (uint32_t k = 0; k < (uint32_t)tc->nred + tp->nred; k++)
+        m.t->reds[k] = k < tc->nred ? tc->reds[k] : tp->reds[k - tc->nred];
     m.t->lam = compose(&m, in_at, cap_at);
     if (tc->epi) { /* the captures before its own are p's, which it does not know */
         tr_fn *g = new_lambda(tc->epi);
