@@ -271,3 +271,24 @@ bool tr_compile_front(tr_prog *p) {
     c->arena.oom = NULL;
     return ok;
 }
+
+bool tr_driver_check_dump(const tr_dump *d, char *msg, unsigned size) {
+    const char *names = tr_opt_pass_names(), *bad = NULL, *var = "TREADLE_SKIP";
+    size_t n = 0;
+    for (const char *p = d->skip; *p && !bad; p += n + (p[n] == ',')) {
+        n = strcspn(p, ",");
+        if (n && !tr_opt_is_pass(p, n))
+            bad = p;
+        if (bad)
+            break;
+    }
+    if (!bad && d->pass[0] && !tr_opt_is_pass(d->pass, strlen(d->pass))) {
+        bad = d->pass;
+        n = strlen(bad);
+        var = "TREADLE_DUMP";
+    }
+    if (bad)
+        snprintf(msg, size, "%s: no pass is called '%.*s'; there are %.*s", var, (int)n, bad,
+                 (int)strlen(names) - 2, names);
+    return !bad;
+}

@@ -184,9 +184,10 @@ static bool find_numpy_classes(tr_state *st) {
 
 /* TREADLE_DUMP and its kin. A mistake in them is told, and does not stop the import. */
 static void read_dump(tr_state *st) {
-    char msg[200] = "";
+    char msg[400] = "";
     if (!tr_dump_parse(&st->dump, getenv("TREADLE_DUMP"), getenv("TREADLE_SKIP"), getenv("TREADLE_VERIFY"),
-                       msg, sizeof msg)) {
+                       msg, sizeof msg) ||
+        !tr_driver_check_dump(&st->dump, msg, sizeof msg)) {
         fprintf(stderr, "treadle: %s\n", msg);
         st->dump = (tr_dump){0};
     }

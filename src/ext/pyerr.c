@@ -234,12 +234,16 @@ static PyObject *site_text(const tr_msite *site, const tr_frame *frame) {
     tr_sb_init(&b);
     for (const char *s = site->text; *s; s++) {
         bool written = strncmp(s, "{w}", 3) == 0 && site->nargs >= 2;
-        if (!written && (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != '}' ||
-                         (uint32_t)(s[1] - '0') >= site->nargs)) {
+        bool bits = strncmp(s, "{u}", 3) == 0 && site->nargs >= 1;
+        if (!written && !bits &&
+            (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != '}' ||
+             (uint32_t)(s[1] - '0') >= site->nargs)) {
             tr_sb_putc(&b, *s);
             continue;
         }
-        PyObject *v = written ? written_index(frame) : site_arg(site, (uint32_t)(s[1] - '0'), frame);
+        PyObject *v = written ? written_index(frame)
+                      : bits  ? PyLong_FromUnsignedLongLong(frame->payload[0].u)
+                              : site_arg(site, (uint32_t)(s[1] - '0'), frame);
         PyObject *t = v ? PyObject_Str(v) : NULL;
         const char *u = t ? PyUnicode_AsUTF8(t) : NULL;
         if (u)

@@ -254,6 +254,17 @@ static bool enter(infer *f, uint32_t inst) {
     return true;
 }
 
+/* Every call further out fails for the same reason: it is told once, where it was met first. */
+static bool report_depth(infer *f, const istate *s) {
+    if (f->too_deep)
+        return false;
+    f->too_deep = true;
+    tr_err *e = tr_err_add(f->ctx, TR_ERR_TYPING, s->call_place, "calls nest more than %d deep", MAX_DEPTH);
+    e->hint = "shorten the chain of functions; if it is one that calls itself, give it arguments of the same "
+              "types each time";
+    return false;
+}
+
 bool tr_infer_types(infer *f, uint32_t inst) {
     istate *s = &f->st.d[inst];
     if (s->done)
@@ -266,7 +277,7 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     if (s->seen == f->changes)
         return true; /* stable as far as the running ones allow */
     if (f->depth >= MAX_DEPTH)
-        return tr_fail(f->ctx, TR_ERR_TYPING, "calls nest more than %d deep", MAX_DEPTH);
+        return report_depth(f, s);
     if (!enter(f, inst))
         return false;
     uint32_t outer = f->cur;

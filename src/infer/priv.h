@@ -30,7 +30,8 @@ typedef struct infer {
     uint32_t changes;       /* how often any return estimate grew */
     uint32_t hits;          /* how often a running instance's estimate was used */
     uint32_t depth;
-    uint32_t cur; /* instance being worked on */
+    uint32_t cur;  /* instance being worked on */
+    bool too_deep; /* said already */
 } infer;
 
 enum { MAX_DEPTH = 256, MAX_INSTANCES = 4096 };

@@ -123,7 +123,7 @@ typedef struct tr_callinfo {
 } tr_callinfo;
 
 /* Where compiled code may raise, and what. `text` may hold {0} {1} ...: the payload operands' values;
- * {w}: for a checkindex, the index before it was wrapped.
+ * {w}: for a checkindex, the index before it was wrapped; {u}: an unsigned one.
  * With nargs >= 0 and no text the exception is raised with these arguments: a constant object, or NULL for the next payload value.
  * With both, the message is the text, and {0} {1} ... stand for the args. */
 typedef struct tr_site {

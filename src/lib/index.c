@@ -121,8 +121,8 @@ static tr_tv checked(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what
         tr_val c = tr_emit2(&e->b, TR_OP_CHECKIDX, NULL, i.v, n.v);
         const char *text =
             what ? what
-                 : tr_arena_printf(&e->ctx->arena, "index {w} is out of bounds for axis %u with size {1}",
-                                   axis);
+                 : tr_arena_printf(&e->ctx->arena, "index {%c} is out of bounds for axis %u with size {1}",
+                                   is_unsigned ? 'u' : 'w', axis);
         tr_at(e->b.fn, c)->imm.site = tr_lib_site(e, TR_EXC_INDEX, text);
     }
     return i;

@@ -162,6 +162,35 @@ static bool divide(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, tr_r
     return true;
 }
 
+/* x is NaN, infinite, or beyond int64 but for its least value. */
+static void check_cold(tr_em *e, tr_tv x) {
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, x, x), TR_EXC_VALUE, "cannot convert float NaN to integer", 0,
+                NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, x, tr_em_num(e, x.ty, -0x1p63)), TR_EXC_OVERFLOW,
+                "cannot convert float {0} to a 64-bit integer", 1, &x);
+}
+
+/* One test where it fits, the same that lowering makes to convert (lower/conv.c), so that LLVM makes it once. */
+tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x) {
+    const tr_ty *i64 = tr_ty_scalar(e->types, TR_TY_I64);
+    x = tr_em_strong(e, x);
+    if (e->dry || tr_lib_rules(e) != TR_RULES_PYTHON)
+        return tr_em_conv(e, x, i64);
+    tr_fn *f = e->b.fn;
+    tr_bid fine = tr_blk_new(f), cold = tr_blk_new(f), join = tr_blk_new(f);
+    tr_tv fits = tr_em_cmp(e, TR_CMP_LT, tr_em_op1(e, TR_OP_ABS, x), tr_em_num(e, x.ty, 0x1p63));
+    tr_cbr(&e->b, fits.v, fine, 0, NULL, cold, 0, NULL);
+    e->b.blk = fine;
+    tr_val r = tr_em_conv(e, x, i64).v;
+    tr_br(&e->b, join, 1, &r);
+    e->b.blk = cold;
+    check_cold(e, x);
+    r = tr_em_i64(e, INT64_MIN).v;
+    tr_br(&e->b, join, 1, &r);
+    e->b.blk = join;
+    return (tr_tv){i64, tr_blk_param(f, join, i64, NULL)};
+}
+
 /* Powers of floats up to this exponent are products, as in Numba: within 4 ULP of pow(), and many times faster. A product
  * overflows or vanishes only where the power does. */
 enum { MAX_POWER = 8 };

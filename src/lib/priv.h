@@ -32,6 +32,8 @@ bool tr_lib_np_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
 const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y);
 /* Number of items of a range, for len() and indices: OverflowError where int64 does not hold it. */
 bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n);
+/* A float as int64 the way Python converts: ValueError for NaN, OverflowError for what does not fit; with error_model="numpy" as astype. */
+tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x);
 /* Item of a tuple at a run-time position in range. */
 bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
 

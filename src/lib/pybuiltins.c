@@ -71,7 +71,7 @@ bool tr_lib_py_round(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return round_digits(e, c, x, out);
     const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
     switch (tr_fam_class(e, x)) {
-    case 'f': *out = tr_em_conv(e, tr_fam_math1(e, TR_MATH_RINT, x), i64); return true;
+    case 'f': *out = tr_lib_float_to_int(e, tr_fam_math1(e, TR_MATH_RINT, x)); return true;
     case 'b': *out = tr_em_conv(e, x, i64); return true;
     default: *out = x; return true;
     }
@@ -94,6 +94,8 @@ bool tr_lib_py_int(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool is_unsigned = tr_ty_class(scalar_of(e, x)) == 'u';
     if (e->ctx->opts.promote_numba && tr_fam_class(e, x) == 'i')
         *out = tr_em_strong(e, x);
+    else if (tr_fam_class(e, x) == 'f')
+        *out = tr_lib_float_to_int(e, x);
     else
         *out = tr_em_conv(e, x, tr_fam_ty(e, is_unsigned ? TR_TY_U64 : TR_TY_I64));
     return true;

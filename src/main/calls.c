@@ -96,12 +96,15 @@ static void show_result(call *c) {
 }
 
 /* "{0}" and so on in a message stand for values; "{w}" for the index as it was written: value 0 is the index after
- * wrapping, value 1 the size, which a negative index has had added. */
+ * wrapping, value 1 the size, which a negative index has had added; "{u}" for value 0 as an unsigned one. */
 static void show_message(tr_sb *out, const char *text, const char *const *values, uint32_t n) {
     for (const char *s = text; *s; s++) {
         if (!strncmp(s, "{w}", 3) && n >= 2) {
             long long i = strtoll(values[0], NULL, 10), size = strtoll(values[1], NULL, 10);
             tr_sb_printf(out, "%lld", i < 0 ? i - size : i);
+            s += 2;
+        } else if (!strncmp(s, "{u}", 3) && n >= 1) {
+            tr_sb_printf(out, "%llu", (unsigned long long)strtoll(values[0], NULL, 10));
             s += 2;
         } else if (s[0] == '{' && s[1] >= '0' && s[1] <= '9' && s[2] == '}' && (uint32_t)(s[1] - '0') < n) {
             tr_sb_puts(out, values[s[1] - '0']);

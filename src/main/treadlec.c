@@ -256,9 +256,10 @@ static bool run(tr_ctx *ctx, const args *a, const char *text) {
 
 /* What the environment says. */
 static bool set_up(tr_ctx *ctx) {
-    char msg[256];
+    char msg[400];
     if (!tr_dump_parse(&ctx->dump, getenv("TREADLE_DUMP"), getenv("TREADLE_SKIP"), getenv("TREADLE_VERIFY"),
-                       msg, sizeof msg))
+                       msg, sizeof msg) ||
+        !tr_driver_check_dump(&ctx->dump, msg, sizeof msg))
         return complain(msg, NULL);
     ctx->dump.verify = true;
     if (!tr_rt_pool_configure("TREADLE_NUM_THREADS", getenv("TREADLE_NUM_THREADS"), msg, sizeof msg))

@@ -6,6 +6,9 @@
 
 /* Runs all passes over every instance; skip, dump, time and verify as the context's dump says. */
 bool tr_opt_run(tr_prog *p);
+/* Is the text one of the passes? Their names, with commas between them. */
+bool tr_opt_is_pass(const char *name, size_t n);
+const char *tr_opt_pass_names(void);
 /* Runs the named passes ("fold,dce") over one function: for tests and treadlec. False for an unknown name. */
 bool tr_opt_run_named(tr_prog *p, tr_fn *f, const char *names);
 

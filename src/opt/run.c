@@ -35,6 +35,19 @@ static const pass *find_pass(const char *name, size_t n) {
     return NULL;
 }
 
+bool tr_opt_is_pass(const char *name, size_t n) {
+    return find_pass(name, n) != NULL;
+}
+
+const char *tr_opt_pass_names(void) {
+#define X(name, needs, help) #name ", "
+    static const char names[] =
+#include "opt/passes.def"
+        "";
+#undef X
+    return names;
+}
+
 /* --- checks after a pass --- */
 
 static bool same_after_reading(tr_prog *p, tr_fn *f, const char *name) {

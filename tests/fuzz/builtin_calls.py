@@ -27,7 +27,7 @@ from rules import (
     klass,
     strong,
 )
-from values import Approx, Raised, compare, conv, from_item, int_range, to_f32, to_item, wrap
+from values import Approx, Raised, compare, conv, from_item, int_range, python_int, to_f32, to_item, wrap
 
 if TYPE_CHECKING:
     from oracle import Env, Fn, Frame, Instance
@@ -143,12 +143,25 @@ def _convert(name: str) -> Callable[[Instance, list[Typed]], Typed]:
     return handler
 
 
+def _checked_int(inst: Instance, arg: Typed) -> Typed:
+    ty, fn = arg
+    prog = inst.prog
+
+    def run(frame: Frame) -> int:
+        prog.count("conv", ty, "int64")
+        return python_int(fn(frame))
+
+    return "int64", run
+
+
 def _int(inst: Instance, args: list[Typed]) -> Typed:
     ty, _ = _one(args, "bif")
     if ty in WEAK:
         raise Unspecified("int of a literal")
     if inst.numba and ty in INTS:
         return args[0]
+    if klass(ty) == "f" and not inst.numba and not inst.prog.error_numpy:
+        return _checked_int(inst, args[0])
     return _convert("uint64" if ty.startswith("u") else "int64")(inst, args)
 
 
@@ -247,9 +260,13 @@ def _round(inst: Instance, args: list[Typed]) -> Typed:
     def run(frame: Frame) -> int:
         prog.count("round", ty)
         value = _plain(fn(frame))
+        if math.isfinite(value):
+            value = float(round(float(value)))
+        if not prog.error_numpy and not inst.numba:
+            return python_int(value)
         if not math.isfinite(value) or abs(value) >= 2.0**63:
             raise Unspecified("round out of range")
-        return round(float(value))
+        return int(value)
 
     return "int64", run
 
@@ -446,9 +463,13 @@ def _to_int(inst: Instance, name: str, args: list[Typed]) -> Typed:
     def run(frame: Frame) -> int:
         prog.count(f"math.{name}", ty)
         value = _plain(fn(frame))
+        if math.isfinite(value):
+            value = float(TO_INT[name](float(value)))
+        if not prog.error_numpy and not inst.numba:
+            return python_int(value)
         if not math.isfinite(value) or abs(value) >= 2.0**63:
             raise Unspecified(f"{name} out of range")
-        return TO_INT[name](float(value))
+        return int(value)
 
     return "int64", run
 

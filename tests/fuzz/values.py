@@ -137,6 +137,17 @@ def _float_to_int(value: Any, dst: str) -> int:
     return out
 
 
+def python_int(value: Any) -> int:
+    """A float to int64 as Python's ``int`` does."""
+    if isinstance(value, Approx):
+        raise Unspecified("approximate value used")
+    if math.isnan(value):
+        raise Raised("ValueError")
+    if math.isinf(value) or not I64_MIN <= math.trunc(float(value)) <= I64_MAX:
+        raise Raised("OverflowError")
+    return math.trunc(float(value))
+
+
 def truth(value: Any, ty: str) -> bool:
     """Truth of a scalar."""
     return conv(value, ty, "bool")
@@ -249,12 +260,12 @@ def _floor_div_mod(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _power(x: Any, y: Any, ty: str) -> Any:
+    if x == 0 and y < 0:
+        raise Unspecified("0 ** negative")
     try:
         out = math.pow(float(x), float(y))
     except (ValueError, OverflowError):
         raise Unspecified("domain or range of **") from None
-    if x == 0 and y < 0:
-        raise Unspecified("0 ** negative")
     return Approx(_real(out, ty))
 
 

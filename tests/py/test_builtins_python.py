@@ -508,3 +508,51 @@ def test_print_bad():
 @given(x=f32s)
 def test_float32_survives(x):
     close(run("a", x), x)
+
+
+# --- floats to integers ---
+
+TO_INT = ["int(a)", "round(a)", "math.floor(a)", "math.ceil(a)", "math.trunc(a)"]
+EDGES = [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e15, 2.0**52 + 0.5, 2.0**62, -(2.0**62), -(2.0**63)]
+EDGES.append(math.nextafter(2.0**63, 0))
+
+
+@pytest.mark.parametrize("expr", TO_INT)
+@given(x=st.one_of(st.sampled_from(EDGES), st.floats(-1e18, 1e18)))
+def test_floats_to_integers(expr, x):
+    assert run(expr, x) == plain(expr, x)
+    small = np.float32(x)
+    if abs(small) < 2.0**63:
+        assert run(expr, small) == plain(expr, float(small))
+
+
+@pytest.mark.parametrize("expr", TO_INT)
+@pytest.mark.parametrize("kind", [float, np.float32])
+def test_floats_that_are_no_integers(expr, kind):
+    with pytest.raises(ValueError, match="cannot convert float NaN to integer"):
+        run(expr, kind(math.nan))
+    for x in (math.inf, -math.inf, 2.0**63, np.nextafter(-(2.0**63), -math.inf), 1e30):
+        if x == np.nextafter(-(2.0**63), -math.inf) and kind is np.float32:
+            continue
+        with pytest.raises(OverflowError, match="cannot convert float .* to a 64-bit integer"):
+            run(expr, kind(x))
+    assert run(expr, kind(-(2.0**63))) == -(2**63)
+    for x in (math.nan, math.inf, 1e30):
+        assert run(expr, kind(x), error_model="numpy") == -(2**63)
+
+
+def test_casts_stay_numpys():
+    for x in (math.nan, math.inf, 1e30):
+        assert run("np.int64(a)", x) == -(2**63)
+        assert run("a.astype(np.int64)", np.array([x]))[0] == -(2**63)
+
+
+@pytest.mark.parametrize("expr", ["a ** b", "pow(a, b)"])
+def test_zero_to_a_negative_power(expr):
+    """NumPy's values, so that loops over powers vectorise."""
+    for a, b in ((0.0, -1.0), (0.0, -0.5), (0.0, -2), (np.float32(0), -1.0), (0, -1.0), (0.0, -math.inf)):
+        assert run(expr, a, b) == math.inf
+    assert run(expr, -0.0, -1.0) == -math.inf
+    assert math.isnan(run(expr, 0j, -1.0).real)
+    with pytest.raises(ZeroDivisionError, match="0.0 cannot be raised to a negative power"):
+        run("a ** -1", 0)

@@ -235,6 +235,32 @@ def test_the_message_of_an_index_error():
     assert "-4" in str(e.value) and "3" in str(e.value)
 
 
+def test_the_message_of_an_unsigned_index():
+    f = njit(lambda a, i: a[i])
+    for i in (3, 2**63, 2**64 - 1):
+        with pytest.raises(IndexError, match=f"index {i} is out of bounds for axis 0 with size 3"):
+            f(np.zeros(3), np.uint64(i))
+
+
+def test_a_long_chain_of_calls_is_told_once(tmp_path):
+    lines = [f"def f{i}(x):\n    return f{i + 1}(x) + 1\n" for i in range(300)] + [
+        "def f300(x):\n    return x\n"
+    ]
+    path = tmp_path / "chain.py"
+    path.write_text("\n".join(lines))
+    namespace = {}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    text = message(namespace["f0"], 1, error=treadle.TypingError)
+    assert text.count("calls nest more than 256 deep") == 1, text
+    assert "chain.py" in text and "f256(x)" in text and "help:" in text, text
+
+    def grow(t):
+        return grow(t + (1,)) if len(t) < 400 else 0
+
+    text = message(grow, (1,), error=treadle.TypingError)
+    assert text.count("calls nest") == 1 and "same types" in text
+
+
 def test_deep_recursion():
     namespace = {"njit": njit}
     exec("@njit\ndef f(n):\n    return 0 if n == 0 else 1 + f(n - 1)", namespace)

@@ -87,7 +87,17 @@ def test_skip_and_verify():
     r = python(code, TREADLE_VERIFY="1", TREADLE_DUMP="opt")
     assert r.stdout == "4\n" and "opt" in r.stderr, r.stderr
     r = python(code, TREADLE_SKIP="cse,fold", TREADLE_VERIFY="1")
-    assert r.stdout == "4\n", r.stderr
+    assert r.stdout == "4\n" and r.stderr == "", r.stderr
+    for name, value in (
+        ("TREADLE_SKIP", "cse,folds"),
+        ("TREADLE_SKIP", "bound"),
+        ("TREADLE_DUMP", "opt:bound"),
+    ):
+        r = python(code, **{name: value})
+        assert r.stdout == "4\n" and r.stderr.count("\n") == 1, r.stderr
+        bad = value.split(",")[-1].split(":")[-1]
+        assert f"{name}: no pass is called '{bad}'; there are simplify, fold, " in r.stderr, r.stderr
+        assert r.stderr.endswith(", own\n"), r.stderr
 
 
 def test_settings_may_be_changed(monkeypatch):
