@@ -417,15 +417,42 @@ static bool known_power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_tv *out) 
     return true;
 }
 
+/* Operators on integers of one width stay in it; a division of 32 bits is cheaper than one of 64, and vectorises. */
+static tr_op narrow_op(tr_binop op) {
+    switch (op) {
+    case TR_BIN_ADD: return TR_OP_ADD;
+    case TR_BIN_SUB: return TR_OP_SUB;
+    case TR_BIN_MUL: return TR_OP_MUL;
+    case TR_BIN_FLOORDIV: return TR_OP_FLOORDIV;
+    case TR_BIN_MOD: return TR_OP_FLOORMOD;
+    case TR_BIN_AND: return TR_OP_AND;
+    case TR_BIN_OR: return TR_OP_OR;
+    case TR_BIN_XOR: return TR_OP_XOR;
+    case TR_BIN_SHL: return TR_OP_SHL;
+    case TR_BIN_SHR: return TR_OP_SHR;
+    default: return TR_OP__COUNT;
+    }
+}
+
+/* op on two scalars in type t, which NumPy computes in. */
+static bool binary_in(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, tr_tv *out) {
+    tr_op narrow = tr_ty_is_int(t) ? narrow_op(op) : TR_OP__COUNT;
+    x = tr_em_conv(e, x, t);
+    y = tr_em_conv(e, y, t);
+    if (narrow == TR_OP__COUNT)
+        return tr_lib_scalar_binary(e, op, x, y, TR_RULES_NUMPY, out);
+    *out = tr_em_op2(e, narrow, x, y);
+    return true;
+}
+
 static bool elt_binary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const elementwise *w = user;
     if (w->op == TR_BIN_POW && known_power(e, x[0], x[1], w->common, out))
         return true;
     if (w->op == TR_BIN_POW && tr_ty_is_float(w->common) &&
         x[1].ty->kind == TR_TY_LIT) /* small powers are products */
-        return tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x[0], w->common), x[1], true, out);
-    return tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x[0], w->common), tr_em_conv(e, x[1], w->common),
-                                TR_RULES_NUMPY, out);
+        return tr_lib_scalar_binary(e, w->op, tr_em_conv(e, x[0], w->common), x[1], TR_RULES_NUMPY, out);
+    return binary_in(e, w->op, x[0], x[1], w->common, out);
 }
 
 static bool elt_compare(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
@@ -549,7 +576,7 @@ bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     const tr_ty *t = np_result(e, op, tr_lib_scalar(e, x.ty), tr_lib_scalar(e, y.ty));
     if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
         return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");
-    if (!tr_lib_scalar_binary(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t), TR_RULES_NUMPY, out))
+    if (!binary_in(e, op, x, y, t, out))
         return false;
     *out = tr_em_conv(e, *out, t);
     return true;

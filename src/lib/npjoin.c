@@ -132,19 +132,59 @@ bool tr_lib_np_concatenate(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return join(e, c, &p, axis, t, out);
 }
 
-/* Each part with a new axis. */
-static bool new_axis(tr_em *e, const tr_bcall *c, parts *p, uint32_t axis) {
-    for (uint32_t i = 0; i < p->n; i++) {
-        tr_tv args[2] = {p->a[i], tr_em_lit(e, tr_obj_int(&e->ctx->arena, axis))};
-        if (!tr_lib_np_expand_dims(e, &(tr_bcall){.row = c->row, .n = 2, .a = args}, &p->a[i]))
-            return false;
+/* a with a new axis. */
+static bool with_axis(tr_em *e, const tr_bcall *c, uint32_t axis, tr_tv *a) {
+    tr_tv args[2] = {*a, tr_em_lit(e, tr_obj_int(&e->ctx->arena, axis))};
+    return tr_lib_np_expand_dims(e, &(tr_bcall){.row = c->row, .n = 2, .a = args}, a);
+}
+
+/* The part of an array at one place of an axis, without that axis. */
+static tr_tv slab_of(tr_em *e, tr_tv a, uint32_t axis, uint32_t at) {
+    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM],
+        off = tr_em_nsw(e, TR_OP_MUL, i64(e, at), tr_em_stride(e, a, axis));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        if (i == axis)
+            continue;
+        shape[n] = tr_em_dim(e, a, i);
+        strides[n++] = tr_em_stride(e, a, i);
     }
+    tr_layout lay = n == 0 || (a.ty->layout == TR_LAYOUT_C && axis == 0) ? TR_LAYOUT_C : TR_LAYOUT_ANY;
+    return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, n, lay, false), a, off, shape, strides);
+}
+
+/* Parts of one shape along a new axis, each a slab of the result. */
+static bool stack(tr_em *e, const tr_bcall *c, const parts *p, uint32_t axis, const tr_ty *dtype,
+                  tr_tv *out) {
+    tr_tv shape[TR_MAX_NDIM + 1];
+    uint32_t ndim = p->a[0].ty->ndim;
+    if (ndim + 1 > TR_MAX_NDIM)
+        return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->a[i].ty->ndim != ndim)
+            return tr_em_error(e, "%s(): all arrays must have the same number of dimensions, not %u and %u",
+                               tr_fam_name(c), ndim, (unsigned)p->a[i].ty->ndim);
+        for (uint32_t k = 0; k < ndim; k++) {
+            tr_tv n = tr_em_dim(e, p->a[i], k), *want = &shape[k + (k >= axis)];
+            if (i > 0)
+                tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, *want), TR_EXC_VALUE,
+                            "all input arrays must have the same shape: dimensions {0} and {1}", 2,
+                            (tr_tv[]){*want, n});
+            else
+                *want = n;
+        }
+    }
+    shape[axis] = i64(e, p->n);
+    *out = tr_em_alloc(e, dtype ? dtype : common_elem(e, p), ndim + 1, TR_LAYOUT_C, shape);
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!tr_lib_map_into(e, slab_of(e, *out, axis, i), p->a[i]))
+            return false;
     return true;
 }
 
 bool tr_fam_stack(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t axis, const tr_ty *dtype, tr_tv *out) {
     parts p;
-    return parts_of(e, c, x, &p) && new_axis(e, c, &p, axis) && join(e, c, &p, axis, dtype, out);
+    return parts_of(e, c, x, &p) && stack(e, c, &p, axis, dtype, out);
 }
 
 /* Parameters: arrays, axis, *, dtype. */
@@ -156,7 +196,7 @@ bool tr_lib_np_stack(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (c->a[1].ty && !tr_fam_axis(e, c, p.a[0].ty->ndim + 1u, c->a[1], &axis))
         return false;
-    return new_axis(e, c, &p, axis) && join(e, c, &p, axis, t, out);
+    return stack(e, c, &p, axis, t, out);
 }
 
 /* vstack, hstack, dstack, column_stack. Parameters: tup, *, dtype. aux: 0 v, 1 h, 2 d, 3 columns. */
@@ -171,13 +211,9 @@ bool tr_lib_np_xstack(tr_em *e, const tr_bcall *c, tr_tv *out) {
         tr_bcall one = {.row = c->row, .nvar = 1, .var = &a, .aux = c->aux == 0 ? 2 : c->aux == 1 ? 1 : 3};
         if (c->aux < 3 && !tr_lib_np_atleast(e, &one, &p.a[i]))
             return false;
-        if (c->aux == 3 && a.ty->ndim < 2) { /* vectors are columns */
-            parts q = {1, &p.a[i]};
-            if (a.ty->ndim == 0 && !new_axis(e, c, &q, 0))
+        while (c->aux == 3 && p.a[i].ty->ndim < 2) /* vectors are columns */
+            if (!with_axis(e, c, p.a[i].ty->ndim, &p.a[i]))
                 return false;
-            if (!new_axis(e, c, &q, 1))
-                return false;
-        }
     }
     uint32_t axis = c->aux == 0 ? 0 : c->aux == 1 ? p.a[0].ty->ndim > 1 : c->aux == 2 ? 2 : 1;
     return join(e, c, &p, axis, t, out);
@@ -276,11 +312,9 @@ bool tr_lib_np_tile(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t reps;
     if (!array_of(e, c, c->a[0], &a) || !tr_fam_list(e, c, c->a[1], x, &reps))
         return false;
-    while (a.ty->ndim < reps) {
-        parts p = {1, &a};
-        if (!new_axis(e, c, &p, 0))
+    while (a.ty->ndim < reps)
+        if (!with_axis(e, c, 0, &a))
             return false;
-    }
     if (reps == 0)
         return tr_em_copy(e, a, TR_LAYOUT_C, out);
     *out = a;
