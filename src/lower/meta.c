@@ -29,6 +29,17 @@ static void add_places(tr_lf *w, tr_val v, tr_msite *s) {
     }
 }
 
+/* A NumPy scalar leaves as Python's number, like a value of its type. */
+static bool scalar_arg(const tr_obj *o, tr_marg *a) {
+    char cls = tr_ty_class(o->ty);
+    a->kind = cls == 'f' ? 'D' : cls == 'b' ? 'B' : 'I';
+    if (cls == 'f')
+        a->d = o->u.f;
+    else
+        a->i = o->u.i;
+    return cls != 'c' && (cls != 'u' || o->u.i >= 0);
+}
+
 static bool const_arg(const tr_obj *o, tr_marg *a) {
     switch ((tr_objk)o->kind) {
     case TR_OBJ_NONE: a->kind = 'N'; return true;
@@ -44,6 +55,7 @@ static bool const_arg(const tr_obj *o, tr_marg *a) {
         a->kind = 'D';
         a->d = o->u.f;
         return true;
+    case TR_OBJ_SCALAR: return scalar_arg(o, a);
     case TR_OBJ_STR:
         a->kind = 'S';
         a->s = o->u.s.d;

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from memory import ArrayValue
-from rules import Array, IllTyped, Unspecified, common, klass
-from values import Approx, Raised, compare, conv, from_item, numpy_quotient, to_item, wrap
+from rules import INTS, Array, IllTyped, Unspecified, common, klass
+from values import Approx, Raised, compare, conv, from_item, int_range, numpy_quotient, to_item, wrap
 from values import binary as scalar_binary
 
 
@@ -91,9 +91,17 @@ def _real(value: float, ty: str) -> Any:
     return np.float32(value) if ty == "float32" else value
 
 
+def literal_fits(value: Any, ty: Any, work: str) -> None:
+    """A literal integer that the arrays' type does not hold is an error, and when it is raised is left open."""
+    if ty == "wint" and work in INTS and not int_range(work)[0] <= value <= int_range(work)[1]:
+        raise Unspecified("literal out of range")
+
+
 def binary(op: str, a: Any, ta: Any, b: Any, tb: Any) -> np.ndarray:
     """Value of ``a op b``."""
     _, work = binary_type(op, ta, tb)
+    literal_fits(a, ta, work)
+    literal_fits(b, tb, work)
     xs, ys, shape = operands(a, ta, b, tb)
     ea, eb = element(ta), element(tb)
     return build([one(op, conv(x, ea, work), conv(y, eb, work), work) for x, y in zip(xs, ys)], shape, work)
@@ -102,6 +110,7 @@ def binary(op: str, a: Any, ta: Any, b: Any, tb: Any) -> np.ndarray:
 def inplace(op: str, a: ArrayValue, ta: Array, b: Any, tb: Any) -> None:
     """``a op= b``: the result is converted to the array's own type."""
     _, work = binary_type(op, ta, tb)
+    literal_fits(b, tb, work)
     order = "bifc"
     if order.index(klass(work)) > order.index(klass(ta.dtype)):
         raise IllTyped("in-place operation does not fit the array")
