@@ -846,3 +846,79 @@ def test_wrong_calls():
         f(1)
     with pytest.raises(TypeError):
         prange()
+
+
+# --- loops made at random ---
+
+EXPRESSIONS = st.sampled_from(
+    [
+        "a[i]",
+        "a[i] * 2 - i",
+        "a[(i * 7) % n]",
+        "abs(a[n - 1 - i])",
+        "i",
+        "b[i] + 1",
+        "float(i % 5)",
+        "c[i, i % 3]",
+    ]
+)
+TESTS = st.sampled_from(["a[i] > 0", "i % 3 == 1", "b[i] < a[i]", "a[i] > 2.5", "i < n // 2"])
+# Each variable keeps to one operation.
+UPDATES = st.one_of(
+    EXPRESSIONS.map("s += {}".format),
+    EXPRESSIONS.map("s -= {}".format),
+    EXPRESSIONS.map("p *= 1 + {} * 1e-9".format),
+    EXPRESSIONS.map("m = max(m, {})".format),
+    EXPRESSIONS.map("m = max({}, m)".format),
+    EXPRESSIONS.map("t = {}\nif t < w:\n  w = t".format),
+    EXPRESSIONS.map("k += int({})".format),
+    EXPRESSIONS.map("e = e and {} > -50".format),
+    TESTS.map("f = f or {}".format),
+    TESTS.map("if {}:\n  g = True".format),
+    EXPRESSIONS.map("out[i] = {}".format),
+    EXPRESSIONS.map("h[i % 6] += {}".format),
+    EXPRESSIONS.map("z = np.full(3, float({}))\nout[i] += z[1]".format),
+    EXPRESSIONS.map("c2[i % 4] -= c[i] * {}".format),
+)
+
+
+def indented(text):
+    return "\n".join("  " + line for line in text.split("\n"))
+
+
+BODIES = st.recursive(
+    st.lists(UPDATES, min_size=1, max_size=4).map("\n".join),
+    lambda inner: st.one_of(
+        st.tuples(TESTS, inner).map(lambda x: f"if {x[0]}:\n{indented(x[1])}"),
+        st.tuples(TESTS, inner, inner).map(
+            lambda x: f"if {x[0]}:\n{indented(x[1])}\nelse:\n{indented(x[2])}"
+        ),
+        st.tuples(st.integers(0, 4), inner).map(lambda x: f"for j in range({x[0]}):\n{indented(x[1])}"),
+        st.tuples(inner, inner).map("\n".join),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(BODIES, st.integers(0, 3), st.sampled_from([0, 1, 5, 100, 2000]))
+def test_loops_made_at_random(body, start, n):
+    names = "s, p, m, w, k, e, f, g"
+    source = (
+        "def fn(a, b, c, out, h, c2):\n  n = len(a)\n  s, p, m, w, k = 0.5, 1.0, -1.0, 9.0, 3\n"
+        f"  e, f, g = True, False, False\n  for i in prange({start}, n):\n{indented(indented(body))}\n  return {names}\n"
+    )
+    scope = {"np": np, "prange": prange}
+    exec(source, scope)
+    rng = np.random.default_rng(n)
+    arrays = (
+        rng.normal(size=n), rng.normal(size=n), rng.normal(size=(n, 3)), np.zeros(n), np.zeros(6), np.zeros((4, 3))
+    )  # fmt: skip
+    fn = parallel(scope["fn"])
+    for threads in sorted({1, treadle.get_num_threads()}):
+        treadle.set_num_threads(threads)
+        mine = [x.copy() for x in arrays]
+        theirs = [x.copy() for x in arrays]
+        want, got = fn.py_func(*theirs), fn(*mine)
+        for g, w in [*zip(mine, theirs, strict=True), *zip(got, want, strict=True)]:
+            np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-9, err_msg=source)
