@@ -381,8 +381,11 @@ static void lower_body(tr_lf *w, const lv *params) {
     for (uint32_t i = 0; i < f->rpo.n; i++) {
         tr_bid bid = f->rpo.d[i];
         l_at_end(w->b, b->blks[bid]);
-        for (tr_val v = f->blks.d[bid].first; v != TR_NOVAL; v = tr_at(f, v)->next)
+        for (tr_val v = f->blks.d[bid].first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            if (b->ticks && b->ticks[bid] && v == f->blks.d[bid].last)
+                tr_lower_tick(w);
             lower_ins(w, v);
+        }
         if (b->loop_marks && b->loop_marks[bid])
             LLVMSetMetadata(LLVMGetBasicBlockTerminator(l_here(w->b)), w->m->kind_loop, b->loop_marks[bid]);
     }

@@ -67,6 +67,7 @@ typedef struct tr_lbody {
     lv **vals; /* parts of each value, NULL = not made yet */
     lb *blks;
     lv *loop_marks; /* per block: metadata of the jump back to a loop's header that ends it; NULL = no loop has any */
+    uint8_t *ticks;  /* per block: its jump back is a step of a long loop; NULL = none is */
     uint32_t at_loc; /* lambda: loc of its pattern in `outer` */
     lv *yield;       /* lambda: parts of what it yielded */
     lb yield_blk;    /* lambda with several YIELDs: where they meet, with phis in `yield` */
@@ -80,7 +81,9 @@ typedef struct tr_lf {
     lt ret_type;  /* of the LLVM function */
     int32_t inst;
     unsigned nmath; /* calls that may be vectorised, so far */
-    lv cplx_out;    /* double[2] for complex results of rt functions */
+    /* In a function over a range of a long loop: steps until it asks whether to go on, and how many it had; else NULL. */
+    lv steps, pace;
+    lv cplx_out; /* double[2] for complex results of rt functions */
     tr_lbody *body;
 } tr_lf;
 
@@ -104,6 +107,8 @@ void tr_lower_leave(tr_lf *w, lv code);
 void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* --- loops.c --- */
+/* One step of a long loop. Now and then the function leaves from here, when the region it is part of has to end. */
+void tr_lower_tick(tr_lf *w);
 void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks */
 /* Metadata for the jump back of a loop that hardly ever runs: vectors for it are not worth their compile time. */
 lv tr_lower_no_vectors(tr_lm *m);

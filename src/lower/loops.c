@@ -126,7 +126,48 @@ static void mark_cold(tr_lf *w) {
     }
 }
 
+/* --- loops that may take long, in a range of a parallel one --- */
+
+void tr_lower_tick(tr_lf *w) {
+    LLVMBuilderRef b = w->b;
+    lt i64 = w->m->i64;
+    lv zero = l_int(i64, 0), left = l_sub(b, LLVMBuildLoad2(b, i64, w->steps, ""), l_int(i64, 1)), next;
+    LLVMBuildStore(b, left, w->steps);
+    lb go_on = tr_lower_unless(w, l_icmp(b, LLVMIntSGT, left, zero));
+    tr_lower_rt(w, TR_RT_PACE, 1, (lv[]){LLVMBuildLoad2(b, i64, w->pace, "")}, NULL, &next);
+    lb stay = tr_lower_unless(w, l_icmp(b, LLVMIntSGT, next, zero));
+    tr_lower_leave(w, LLVMBuildTrunc(b, next, w->m->i32, ""));
+    l_at_end(b, stay);
+    LLVMBuildStore(b, next, w->steps);
+    LLVMBuildStore(b, next, w->pace);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+}
+
+/* Rounds with loops, calls or patterns in them. Innermost loops stay as they are: LLVM vectorises no loop with a call. */
+static void mark_ticks(tr_lf *w) {
+    tr_fn *f = w->body->f;
+    tr_arena *a = &w->m->ctx->arena;
+    tr_loops loops = {0};
+    tr_dom_compute(f);
+    tr_loops_find(f, &loops, TR_NEW_N(a, uint32_t, f->blks.n + 1u));
+    uint8_t *is_long = TR_NEW_N(a, uint8_t, loops.n + 1u);
+    for (uint32_t l = 0; l < loops.n; l++) {
+        if (loops.d[l].parent != UINT32_MAX)
+            is_long[loops.d[l].parent] = 1;
+        for (uint32_t i = 0; i < loops.d[l].blks.n; i++)
+            for (tr_val v = tr_blk_at(f, loops.d[l].blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+                is_long[l] |= tr_at(f, v)->op == TR_OP_CALL || tr_at(f, v)->op == TR_OP_PATTERN;
+    }
+    w->body->ticks = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
+    for (uint32_t l = 0; l < loops.n; l++)
+        if (is_long[l] && loops.d[l].latch != TR_NOBLK)
+            w->body->ticks[loops.d[l].latch] = 1;
+}
+
 void tr_lower_loops(tr_lf *w) {
+    if (w->steps && w->body->f->blks.n > 1)
+        mark_ticks(w);
     const uint8_t *math = find_blocks(w, is_math), *lookups = find_blocks(w, looks_up);
     mark_cold(w);
     if (math)

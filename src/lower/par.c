@@ -97,6 +97,25 @@ static unsigned count_parts(const tr_lpat *s) {
 
 /* --- the function over a range --- */
 
+/* Rounds of unknown length: a loop, a call, or a pattern in each. */
+static bool is_heavy(tr_fn *lam) {
+    tr_cfg_compute(lam);
+    for (uint32_t i = 0; i < lam->rpo.n; i++) {
+        const tr_ins *t = tr_term(lam, lam->rpo.d[i]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++)
+            if (tr_blk_at(lam, t->imm.succ[s].to)->rpo <= i)
+                return true;
+        for (tr_val v = tr_blk_at(lam, lam->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(lam, v)->next)
+            if (tr_at(lam, v)->op == TR_OP_CALL || tr_at(lam, v)->op == TR_OP_PATTERN)
+                return true;
+    }
+    return false;
+}
+
+static bool is_region(const tr_lpat *s) {
+    return s->p->nin + s->p->nout + s->p->neout == 0;
+}
+
 static lv new_function(tr_lf *w) {
     tr_lm *m = w->m;
     lt params[] = {m->ptr, m->ptr, m->i64, m->i64, m->i32};
@@ -151,6 +170,13 @@ static lv make_range(tr_lpat *s) {
     if (m->dbg)
         tr_lower_debug_at(&w, s->loc);
     tr_lpat c = copy_of(s, &w);
+    c.ticks = is_region(s) && is_heavy(s->p->lam);
+    if (c.ticks) {
+        w.steps = tr_lower_alloca(&w, m->i64, "steps");
+        w.pace = tr_lower_alloca(&w, m->i64, "pace");
+        LLVMBuildStore(w.b, l_int(m->i64, 1), w.steps);
+        LLVMBuildStore(w.b, l_int(m->i64, 1), w.pace);
+    }
     share u = {&w, LLVMGetParam(w.fn, 1), FIRST};
     each_value(&c, take, &u);
     for (unsigned i = 0; i < c.p->nred && !c.p->keep; i++)
@@ -191,21 +217,6 @@ static unsigned cost_of(const tr_fn *lam) {
     return n;
 }
 
-/* Rounds of unknown length: a loop, a call, or a pattern in each. */
-static bool is_heavy(tr_fn *lam) {
-    tr_cfg_compute(lam);
-    for (uint32_t i = 0; i < lam->rpo.n; i++) {
-        const tr_ins *t = tr_term(lam, lam->rpo.d[i]);
-        for (uint32_t s = 0; s < tr_nsucc(t); s++)
-            if (tr_blk_at(lam, t->imm.succ[s].to)->rpo <= i)
-                return true;
-        for (tr_val v = tr_blk_at(lam, lam->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(lam, v)->next)
-            if (tr_at(lam, v)->op == TR_OP_CALL || tr_at(lam, v)->op == TR_OP_PATTERN)
-                return true;
-    }
-    return false;
-}
-
 /* A prange loop is no line of elements: any number of rounds may be a range, and a heavy one is a range by itself. */
 static lv region_grain(tr_lpat *s, lv n) {
     tr_lf *w = s->w;
@@ -218,7 +229,7 @@ static lv region_grain(tr_lpat *s, lv n) {
 
 static lv call_grain(tr_lpat *s, lv n) {
     tr_lf *w = s->w;
-    if (s->p->nin + s->p->nout + s->p->neout == 0)
+    if (is_region(s))
         return region_grain(s, n);
     lv inner = l_int(w->m->i64, 1), out = NULL;
     for (unsigned k = 0; k < s->ndim; k++)

@@ -91,6 +91,8 @@ void tr_lower_element(tr_lpat *s, lv *out) {
         n += load_elements(s, array(s, i), &off[i], 1, params + n);
     n += tr_red_running(s, params + n);
     memcpy(params + n, s->caps, s->ncaps * sizeof *params);
+    if (s->ticks)
+        tr_lower_tick(w);
     const lv *y = tr_lower_lambda(w, p->lam, s->loc, params);
     for (unsigned i = p->nin; i < s->narr; i++)
         y = store_elements(s, array(s, i), &off[i], 1, y);

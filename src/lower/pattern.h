@@ -39,6 +39,7 @@ typedef struct tr_lpat {
     unsigned axis[TR_MAX_NDIM];            /* of each loop, outermost first: kept axes come first */
     lv ext[TR_MAX_NDIM], idx[TR_MAX_NDIM]; /* per axis */
     lv first, end;                         /* of the outermost loop; NULL: all of it */
+    bool ticks;                            /* a round is a step of a long loop (tr_lower_tick) */
     bool cold, tiled;
     unsigned outer;      /* axis of the outermost loop */
     lv *held;            /* in tiles: what one column's accumulators hold */

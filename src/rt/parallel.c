@@ -39,7 +39,7 @@ enum {
 #define WAITING  (UINT64_C(1) << 63) /* the calling thread sleeps until the last worker has left */
 _Static_assert(TR_POOL_MAX <= COUNT && LIMIT_AT + COUNT_BITS < 63, "the parts of a word");
 
-static const int64_t poll_ns = 50000000, linger_ns = 50000;
+static const int64_t poll_ns = 50000000, linger_ns = 50000, tick_ns = 4000000;
 
 /* Text that a worker printed. */
 typedef struct piece {
@@ -76,7 +76,8 @@ typedef struct here {
     region *in; /* the region it takes part in */
     bool owner; /* and began */
     uint32_t number, limit, turn;
-    int64_t due; /* when to ask the host again */
+    int64_t due;   /* when to ask the host again */
+    int64_t paced; /* when a loop last asked */
 } here;
 static _Thread_local here me;
 
@@ -204,6 +205,20 @@ static int32_t check(here *h, const tr_frame *f) {
 
 int32_t tr_rt_stop(tr_frame *f) {
     return check(&me, f);
+}
+
+/* Steps may take a nanosecond or a second: twice as many as long as the clock (it ticks every few milliseconds) does not move between two
+ * calls, fewer when that takes long. */
+int64_t tr_rt_pace(tr_frame *f, int64_t steps) {
+    enum { MOST = 1 << 20 };
+    int32_t code = check(&me, f);
+    if (code)
+        return code;
+    int64_t now = coarse_now(), took = now - me.paced;
+    me.paced = now;
+    if (took == 0)
+        return steps < MOST ? steps * 2 : steps;
+    return took <= 2 * tick_ns ? steps : steps / 8 + 1;
 }
 
 /* --- handing out --- */

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -922,3 +924,37 @@ def test_loops_made_at_random(body, start, n):
         want, got = fn.py_func(*theirs), fn(*mine)
         for g, w in [*zip(mine, theirs, strict=True), *zip(got, want, strict=True)]:
             np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-9, err_msg=source)
+
+
+INTERRUPT = """
+import os, signal, threading
+import numpy as np
+from treadle import njit, prange
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
+@njit(parallel=True, nogil=True)
+def f(n, m, k, out):
+    for i in prange(n):
+        t = 1.0
+        for j in range(m):
+            for l in range(k):
+                t = t * 0.999 + (l ^ j)
+        out[i] = t
+f(2, 2, 2, np.zeros(2))
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    f({0}, {1}, {2}, np.zeros({0}))
+except KeyboardInterrupt:
+    print("interrupted")
+out = np.zeros(3)
+f(3, 0, 0, out)
+print(out.tolist())
+"""
+
+
+@pytest.mark.parametrize("sizes", [(3, 10**6, 10**5), (10**6, 10, 10**6), (1, 10**9, 1000)])
+def test_ctrl_c_ends_a_loop(sizes):
+    """Each of these loops would run for minutes, and some of them for minutes in one iteration."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPT.format(*sizes)], capture_output=True, text=True, timeout=100
+    )
+    assert done.stdout.splitlines() == ["interrupted", "[1.0, 1.0, 1.0]"], done.stderr
