@@ -170,22 +170,26 @@ bool tr_lib_np_eye(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return generate(e, tr_em_alloc(e, dt, 2, lay, n), lam_eye, 1, &k, out);
 }
 
-/* caps: start, step, second value. NumPy's values: start + i * step, in the array's type, once two are set. */
+/* caps: start, step, second value. NumPy's values: two are set, and the others are start + i * step in the array's type. */
 static bool lam_arange(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                        tr_tv *yields) {
     (void)elems;
     const tr_ty *t = caps[0].ty;
     tr_tv i = tr_em_conv(e, idx[0], t);
     tr_tv v = tr_em_op2(e, TR_OP_ADD, caps[0], tr_em_op2(e, TR_OP_MUL, i, caps[1]));
-    if (tr_ty_is_float(t))
+    if (tr_ty_is_float(t)) {
+        v = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, idx[0], tr_em_i64(e, 0)), caps[0], v);
         v = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, idx[0], tr_em_i64(e, 1)), caps[2], v);
+    }
     yields[0] = tr_em_conv(e, v, d->out[0].ty->elem);
     return true;
 }
 
-/* Number of items, for integers as range has it; a step of 0 raises. */
-static tr_tv arange_len_int(tr_em *e, const tr_tv *p) {
-    tr_tv n;
+/* Number of items, for integers as range has it (NumPy rounds the quotient: beyond 2**53 it may differ by one); a step of 0 raises. */
+static tr_tv arange_len_int(tr_em *e, const tr_tv *x) {
+    tr_tv n, p[3];
+    for (int i = 0; i < 3; i++)
+        p[i] = tr_em_conv(e, x[i], i64_ty(e));
     tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, p[2], tr_em_i64(e, 0)), TR_EXC_ZERODIV, "division by zero", 0,
                 NULL);
     tr_tv r = tr_em_make(e, tr_ty_range(e->types, i64_ty(e), false), 3, p);
@@ -193,13 +197,28 @@ static tr_tv arange_len_int(tr_em *e, const tr_tv *p) {
     return n;
 }
 
-static tr_tv arange_len_float(tr_em *e, const tr_tv *p) {
-    tr_tv span = tr_em_op2(e, TR_OP_DIV, tr_em_op2(e, TR_OP_SUB, p[1], p[0]), p[2]);
-    tr_tv n = tr_fam_math1(e, TR_MATH_CEIL, span);
-    tr_tv ok = tr_em_cmp(e, TR_CMP_LT, n, tr_em_num(e, n.ty, 9.2e18)); /* false for NaN too */
-    tr_em_check(e, ok, TR_EXC_VALUE, "arange: the number of items is not finite or too large", 0, NULL);
-    tr_tv none = tr_em_cmp(e, TR_CMP_LE, n, tr_em_num(e, n.ty, 0.0));
-    return tr_em_select(e, none, tr_em_i64(e, 0), tr_em_conv(e, n, i64_ty(e)));
+/* x op y with the width that two scalars have in NumPy; integers as float64 or int64. */
+static tr_tv arange_op(tr_em *e, tr_op op, tr_tv x, tr_tv y, const tr_ty *ints) {
+    const tr_ty *t = tr_ty_strong(e->types, tr_lib_common(e, tr_lib_scalar(e, x.ty), tr_lib_scalar(e, y.ty)));
+    t = tr_ty_is_float(t) ? t : ints;
+    return tr_em_op2(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t));
+}
+
+/* The quotient rounded up; one item where it vanishes although stop is not start, zero where it is -0.0. */
+static tr_tv arange_len_float(tr_em *e, const tr_tv *x) {
+    const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
+    tr_tv zero = tr_em_f64(e, 0.0), none = tr_em_i64(e, 0), one = tr_em_i64(e, 1);
+    tr_tv step = tr_em_conv(e, x[2], f64), span = arange_op(e, TR_OP_SUB, x[1], x[0], f64);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, step, zero), TR_EXC_ZERODIV, "float division by zero", 0, NULL);
+    tr_tv q = tr_em_conv(e, arange_op(e, TR_OP_DIV, span, x[2], f64), f64),
+          n = tr_fam_math1(e, TR_MATH_CEIL, q);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, q, q), TR_EXC_VALUE, "arange: cannot compute length", 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, tr_em_op1(e, TR_OP_ABS, n), tr_em_f64(e, 9.2e18)), TR_EXC_VALUE,
+                "Maximum allowed size exceeded", 0, NULL);
+    tr_tv tiny = tr_fam_and(e, tr_em_cmp(e, TR_CMP_EQ, q, zero),
+                            tr_em_cmp(e, TR_CMP_NE, tr_em_conv(e, span, f64), zero));
+    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LE, n, zero), none, tr_em_conv(e, n, i64_ty(e)));
+    return tr_em_select(e, tiny, tr_em_select(e, tr_fam_math1(e, TR_MATH_SIGNBIT, q), none, one), n);
 }
 
 bool tr_lib_np_arange(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -207,7 +226,7 @@ bool tr_lib_np_arange(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "arange() takes one to four arguments");
     tr_tv x[3] = {tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0)), c->var[0],
                   tr_em_lit(e, tr_obj_int(&e->ctx->arena, 1))},
-          p[3];
+          n;
     if (c->nvar > 1 && tr_fam_given(c->var[1])) {
         x[0] = c->var[0];
         x[1] = c->var[1];
@@ -227,11 +246,10 @@ bool tr_lib_np_arange(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (dt->kind == TR_TY_BOOL || tr_ty_is_complex(dt))
         return tr_em_error(e, "arange() of %s", tr_em_tyname(e, dt));
-    for (int i = 0; i < 3; i++)
-        p[i] = tr_em_conv(e, x[i], t);
-    tr_tv n = tr_ty_is_float(t) ? arange_len_float(e, p) : arange_len_int(e, p);
+    n = tr_ty_is_float(t) ? arange_len_float(e, x) : arange_len_int(e, x);
     /* the step as NumPy has it: from the first two values once they are of the array's type */
-    tr_tv start = tr_em_conv(e, p[0], dt), next = tr_em_conv(e, tr_em_op2(e, TR_OP_ADD, p[0], p[2]), dt);
+    tr_tv start = tr_em_conv(e, x[0], dt),
+          next = tr_em_conv(e, arange_op(e, TR_OP_ADD, x[0], x[2], i64_ty(e)), dt);
     tr_tv caps[3] = {start, tr_em_op2(e, TR_OP_SUB, next, start), next};
     return generate(e, tr_em_alloc(e, dt, 1, TR_LAYOUT_C, &n), lam_arange, 3, caps, out);
 }
