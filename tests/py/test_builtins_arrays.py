@@ -137,9 +137,9 @@ def test_arange_types():
     same("np.arange(0, 5, 2, np.int16)")
     same("np.arange(0, 5, 0.5, dtype=np.int64)")
     same("np.arange(3.0, 0.0, -0.25)")
-    with pytest.raises(ValueError, match="arange"):
+    with pytest.raises(ValueError, match="Maximum allowed size exceeded"):
         run("np.arange(0.0, a, 1.0)", math.inf)
-    with pytest.raises(ValueError, match="arange"):
+    with pytest.raises(ZeroDivisionError, match="float division by zero"):
         run("np.arange(0.0, 1.0, a)", 0.0)
     with pytest.raises(ZeroDivisionError):
         run("np.arange(0, 1, a)", 0)
