@@ -322,7 +322,17 @@ static bool tuple_slice(tr_em *e, tr_tv t, tr_tv s, tr_tv *out) {
     return true;
 }
 
-/* Item at a run-time position already in range: a chain of selects over the joined type. */
+/* x[i] of n values of one type: a tree of selects by the bits of i, the highest first; is_set[b] asks for bit b. What follows
+ * takes long over deep chains, and over values that live long: so each half is made after the other. */
+static tr_tv by_bits(tr_em *e, uint32_t n, const tr_tv *x, const tr_tv *is_set) {
+    if (n == 1)
+        return x[0];
+    unsigned b = 31u - (unsigned)__builtin_clz(n - 1);
+    tr_tv low = by_bits(e, 1u << b, x, is_set), high = by_bits(e, n - (1u << b), x + (1u << b), is_set);
+    return tr_em_select(e, is_set[b], high, low);
+}
+
+/* Item at a run-time position already in range, of the joined type. */
 bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     if (t.ty->n == 0)
         return tr_em_error(e, "an empty tuple has no items");
@@ -335,14 +345,16 @@ bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
                     tr_em_tyname(e, t.ty));
         return false;
     }
-    if (!tr_em_coerce(e, tr_em_item(e, t, t.ty->n - 1), j, out))
-        return false;
-    for (uint32_t k = t.ty->n - 1; k-- > 0;) {
-        tr_tv x;
-        if (!tr_em_coerce(e, tr_em_item(e, t, k), j, &x))
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, t.ty->n);
+    for (uint32_t k = 0; k < t.ty->n; k++)
+        if (!tr_em_coerce(e, tr_em_item(e, t, k), j, &x[k]))
             return false;
-        *out = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, i, tr_em_i64(e, k)), x, *out);
+    tr_tv is_set[32];
+    for (unsigned b = 0; (1u << b) < t.ty->n; b++) {
+        tr_tv bit = tr_em_op2(e, TR_OP_AND, i, tr_em_i64(e, 1ll << b));
+        is_set[b] = tr_em_cmp(e, TR_CMP_NE, bit, zero(e));
     }
+    *out = by_bits(e, t.ty->n, x, is_set);
     return true;
 }
 

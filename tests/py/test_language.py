@@ -888,3 +888,27 @@ def test_literal_powers_are_products():
             assert got == want or (got != got and want != want) or abs(got - want) <= 4 * math.ulp(want)
     assert f(np.int64(-3)) == (9, -27, 729, 6561, -19683)
     assert f(10**9)[2] == (10**54 + 2**63) % 2**64 - 2**63
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 9, 31, 33, 1000])
+def test_items_of_tuples_at_positions_of_run_time(n):
+    items = tuple(k * k - 3 for k in range(n))
+    mixed = tuple(float(k) if k % 2 else k for k in range(n))
+
+    def constant(i):
+        return items[i]
+
+    def argument(t, i):
+        return t[i]
+
+    f, g = njit(constant), njit(argument)
+    for i in {0, 1, n // 2, n - 1, -1, -n}:
+        if -n <= i < n:
+            assert f(i) == items[i] and g(items, i) == items[i] and g(mixed, i) == float(mixed[i])
+    for i in (n, -n - 1):
+        for call in (lambda i: f(i), lambda i: g(items, i)):
+            with pytest.raises(IndexError, match="tuple index out of range"):
+                call(i)
+    arrays = (np.zeros(1), np.ones(2), np.full(3, 2.0))
+    h = njit(lambda t, i: t[i].sum())
+    assert [h(arrays, i) for i in (0, 1, 2, -1)] == [0.0, 2.0, 6.0, 6.0]
