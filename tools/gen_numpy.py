@@ -57,6 +57,8 @@ def rows() -> tuple[dict[str, list[tuple[str, str]]], list[tuple[str, str]], lis
         if m := re.match(r'F\(\w+,\s*"numpy\.(\w+)",\s*"([^"]*)",\s*(\w+)', line):
             if m[3] != "tr_lib_py_class":
                 functions.setdefault(heading, []).append((m[1], m[2]))
+        elif m := re.match(r'M\(\w+,\s*"ufunc",\s*"(\w+)",\s*"([^"]*)"', line):
+            functions.setdefault(heading, []).append((m[1], m[2]))
         elif m := re.match(r'M\(\w+,\s*"array",\s*"(\w+)",\s*"([^"]*)"', line):
             methods.append((m[1], m[2]))
         elif m := re.match(r'A\(\w+,\s*"array",\s*"(\w+)"', line):

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "lib/em.h"
+#include "lib/fam.h"
 #include "lib/families.h"
-#include "lib/priv.h"
 
 const tr_builtin tr_builtins[TR_B__COUNT] = {
 #define F(id, path, params, fn, aux)      {#id, path, NULL, params, fn, aux, TR_B_FUNC},
@@ -34,6 +34,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
     case TR_TY_LIT:
         if (tr_tv_dtype(e, x))
             return "dtype";
+        if (x.ty->lit->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(x.ty->lit->u.builtin))
+            return "ufunc";
         return x.ty->lit->kind == TR_OBJ_STR ? "str" : "object";
     default: return "object";
     }

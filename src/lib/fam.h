@@ -80,6 +80,8 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
 /* fn over x[0 .. n) into a new array, or into the argument out= where it is given. */
 bool tr_fam_map_out(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv dst, tr_lib_eltfn fn,
                     const void *user, tr_tv *out);
+/* The row is one of NumPy's ufuncs: those name their operands x, x1, x2. */
+bool tr_fam_is_ufunc(uint32_t row);
 /* NumPy's "same_kind" casting, and signed to unsigned too: an int64 variable is the weak int of NumPy's caller. */
 bool tr_fam_same_kind(const tr_ty *from, const tr_ty *to);
 

@@ -56,10 +56,12 @@ static tr_tv packed(tr_em *e, const tr_ty *elem, tr_tv n, tr_tv *room) {
     return tr_em_view(e, room->ty, *room, zero(e), &n, NULL);
 }
 
-/* in: mask, and an array whose items are packed, or none: the indices are, one array per axis. Running value: the place. */
+/* in: mask, and an array whose items are packed, or none: the indices are, one array per axis. Running value: the place, which does not
+ * pass the room even when another thread changes the mask. */
 static bool lam_pack(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                      tr_tv *yields) {
-    tr_tv at = elems[d->nin];
+    tr_tv at = elems[d->nin], last = tr_em_nsw(e, TR_OP_SUB, tr_em_dim(e, caps[0], 0), tr_em_i64(e, 1));
+    at = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, at, last), at, last);
     for (uint32_t i = 0; i < d->ncap; i++)
         tr_em_store(e, caps[i], &at, d->nin > 1 ? elems[1] : idx[i]);
     return lam_count(e, d, idx, elems, caps, yields);
@@ -204,6 +206,8 @@ typedef struct plan {
     tr_tv ix[TR_MAX_NDIM]; /* arrays expanded to the rank of the result, once planned */
     uint32_t ndim;         /* of the result */
     tr_tv shape[TR_MAX_NDIM];
+    tr_lib_eltfn update; /* assignment: NULL, or what is stored is update(item, value) */
+    const void *user;
 } plan;
 
 /* Masks become the indices of their true items. */
@@ -370,7 +374,13 @@ static bool lam_put(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *
     for (uint32_t i = 0; i < p->nix; i++)
         arrays += tr_lib_is_array(p->ix[i]);
     place_of(e, p, idx, elems, caps, at);
-    tr_em_store(e, caps[0], at, d->nin > arrays ? elems[arrays] : caps[d->ncap - 1]);
+    tr_tv v = d->nin > arrays ? elems[arrays] : caps[d->ncap - 1];
+    if (p->update) {
+        tr_tv x[2] = {tr_em_load(e, caps[0], at), v};
+        if (!p->update(e, p->user, x, &v))
+            return false;
+    }
+    tr_em_store(e, caps[0], at, v);
     return true;
 }
 
@@ -425,16 +435,17 @@ static bool value_of(tr_em *e, tr_tv a, tr_tv *v) {
     return true;
 }
 
-bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v) {
+static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, tr_lib_eltfn update,
+                const void *user) {
     tr_tv in[TR_MAX_NDIM + 1], caps[TR_MAX_NDIM + 2], none;
     uint32_t nin, ncap;
-    if (!value_of(e, a, &v))
-        return false;
-    if (is_whole_mask(a, it, n))
+    if (!update && is_whole_mask(a, it, n))
         return set_masked(e, a, it[0].v, v);
     plan *p = TR_NEW(&e->ctx->arena, plan);
     if (!make_plan(e, a, it, n, p))
         return false;
+    p->update = update;
+    p->user = user;
     for (uint32_t i = 0; i < p->nix; i++)
         if (tr_lib_is_array(p->ix[i]) && !tr_lib_unaliased(e, a, p->ix[i], &p->ix[i]))
             return false;
@@ -456,4 +467,15 @@ bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v) 
                   .lam = lam_put,
                   .user = p};
     return tr_em_pattern(e, &d, &none);
+}
+
+bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v) {
+    return value_of(e, a, &v) && put(e, a, it, n, v, NULL, NULL);
+}
+
+bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, tr_lib_eltfn fn,
+                         const void *user) {
+    if (tr_lib_is_array(v) && v.ty->ndim == 0)
+        v = tr_em_load(e, v, NULL);
+    return put(e, a, it, n, v, fn, user);
 }

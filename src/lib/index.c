@@ -257,6 +257,10 @@ bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *o
     return true;
 }
 
+bool tr_lib_index_parts(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n) {
+    return collect(e, a, idx, items, n);
+}
+
 static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
     if (!collect(e, a, idx, p->it, &p->n))
         return false;

@@ -3,6 +3,8 @@
  * dtype= is the type in which NumPy computes: operands are converted to it first, and the function must then have a result
  * of that type. out= is an array that the operands broadcast to; operands that may share memory with it are copied before,
  * but for one that is the same array, whose items are read before they are written. */
+#include <string.h>
+
 #include "lib/fam.h"
 #include "lib/families.h"
 
@@ -106,4 +108,132 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
         return false;
     }
     return tr_fam_map_out(e, c, nin, c->a, dst, fn, user, out);
+}
+
+/* --- methods of NumPy's own ufuncs: reduce, accumulate, outer, at; self is the function, known when compiling --- */
+
+bool tr_fam_is_ufunc(uint32_t row) {
+    const tr_builtin *b = &tr_builtins[row];
+    return strncmp(b->path, "numpy.", 6) == 0 && b->params[0] == 'x';
+}
+
+static uint16_t row_of(tr_tv self) {
+    return (uint16_t)self.ty->lit->u.builtin;
+}
+
+static bool no_method(tr_em *e, const tr_bcall *c) {
+    return tr_em_error(e, "%s has no %s() in compiled code", tr_builtins[row_of(c->a[0])].path,
+                       tr_fam_name(c));
+}
+
+static tr_tv first_axis(tr_em *e, tr_tv axis) {
+    return axis.ty ? axis : tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
+}
+
+/* Parameters: array, axis, dtype, out, keepdims, initial. */
+bool tr_lib_ufm_reduce(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv axis = first_axis(e, c->a[2]);
+    tr_tv six[6] = {c->a[1], axis, c->a[3], c->a[4], c->a[5], c->a[6]},
+          five[5] = {c->a[1], axis, c->a[4], c->a[5], c->a[6]};
+    bool plain = !tr_fam_given(c->a[3]), first = tr_fam_given(c->a[6]);
+    switch (row_of(c->a[0])) {
+    case TR_B_NP_ADD:
+        return tr_lib_arr_sum(e, &(tr_bcall){.row = c->row, .aux = TR_RED_ADD, .n = 6, .a = six}, out);
+    case TR_B_NP_MULTIPLY:
+        return tr_lib_arr_sum(e, &(tr_bcall){.row = c->row, .aux = TR_RED_MUL, .n = 6, .a = six}, out);
+    case TR_B_NP_MINIMUM:
+        return plain ? tr_lib_arr_extreme(e, &(tr_bcall){.row = c->row, .aux = TR_RED_MIN, .n = 5, .a = five},
+                                          out)
+                     : no_method(e, c);
+    case TR_B_NP_MAXIMUM:
+        return plain ? tr_lib_arr_extreme(e, &(tr_bcall){.row = c->row, .aux = TR_RED_MAX, .n = 5, .a = five},
+                                          out)
+                     : no_method(e, c);
+    case TR_B_NP_LOGICAL_AND:
+        return plain && !first ? tr_lib_arr_truth(
+                                     e, &(tr_bcall){.row = c->row, .aux = TR_RED_AND, .n = 4, .a = five}, out)
+                               : no_method(e, c);
+    case TR_B_NP_LOGICAL_OR:
+        return plain && !first
+                   ? tr_lib_arr_truth(e, &(tr_bcall){.row = c->row, .aux = TR_RED_OR, .n = 4, .a = five}, out)
+                   : no_method(e, c);
+    default: return no_method(e, c);
+    }
+}
+
+/* Parameters: array, axis, dtype, out. */
+bool tr_lib_ufm_accumulate(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv four[4] = {c->a[1], first_axis(e, c->a[2]), c->a[3], c->a[4]};
+    uint16_t row = row_of(c->a[0]);
+    if (row != TR_B_NP_ADD && row != TR_B_NP_MULTIPLY)
+        return no_method(e, c);
+    int32_t aux = row == TR_B_NP_ADD ? TR_RED_ADD : TR_RED_MUL;
+    return tr_lib_arr_running(e, &(tr_bcall){.row = c->row, .aux = aux, .n = 4, .a = four}, out);
+}
+
+/* The function itself of two operands; its row has out= and dtype= after them, or out= alone. */
+static bool call_itself(tr_em *e, tr_tv self, tr_tv x, tr_tv y, tr_tv *out) {
+    const tr_args args = {2, (tr_tv[]){x, y}, 0, NULL};
+    return tr_em_builtin(e, row_of(self), (tr_tv){NULL, TR_NOVAL}, &args, out);
+}
+
+static bool takes_two(tr_tv self) {
+    return strncmp(tr_builtins[row_of(self)].params, "x1, x2", 6) == 0;
+}
+
+static tr_tv strong(tr_em *e, tr_tv x) {
+    return tr_lib_scalar(e, x.ty) ? tr_em_strong(e, x) : x;
+}
+
+/* Parameters: A, B: every item of A with every one of B. */
+bool tr_lib_ufm_outer(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, b;
+    if (!takes_two(c->a[0]))
+        return no_method(e, c);
+    if (tr_lib_scalar(e, c->a[1].ty) || tr_lib_scalar(e, c->a[2].ty))
+        return call_itself(e, c->a[0], strong(e, c->a[1]), strong(e, c->a[2]),
+                           out); /* numbers are not weak here */
+    if (!tr_fam_as_array(e, c, c->a[1], NULL, &a) || !tr_fam_as_array(e, c, c->a[2], NULL, &b))
+        return false;
+    if (a.ty->ndim + b.ty->ndim > TR_MAX_NDIM)
+        return tr_em_error(e, "outer(): more than %d dimensions", TR_MAX_NDIM);
+    a = tr_lib_expand_at(e, a, a.ty->ndim, (uint32_t)a.ty->ndim + b.ty->ndim);
+    return call_itself(e, c->a[0], a, b, out);
+}
+
+static bool elt_itself(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    return call_itself(e, *(const tr_tv *)user, x[0], x[1], out);
+}
+
+/* Parameters: a, indices, b. Unbuffered: an index that comes twice counts twice. */
+bool tr_lib_ufm_at(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a = c->a[1], b = c->a[3], x[2];
+    tr_idx it[4 * TR_MAX_NDIM];
+    uint32_t n;
+    bool fancy = false;
+    const tr_ty *t;
+    if (!takes_two(c->a[0]) || !b.ty)
+        return no_method(e, c);
+    if (!tr_lib_is_array(a) || a.ty->readonly)
+        return tr_em_error(e, "at() takes an array that can be written to, not %s", tr_em_tyname(e, a.ty));
+    if (b.ty->kind == TR_TY_TUPLE && !tr_fam_as_array(e, c, b, NULL, &b))
+        return false;
+    if (!tr_lib_is_array(b) && !tr_lib_scalar(e, b.ty))
+        return tr_em_error(e, "at() takes numbers or arrays, not %s", tr_em_tyname(e, b.ty));
+    x[0] = a;
+    x[1] = b;
+    tr_tv *self = tr_arena_copy(&e->ctx->arena, &c->a[0], sizeof c->a[0]);
+    if (!tr_lib_lift_type(e, 2, x, elt_itself, self, &t) || !tr_lib_index_parts(e, a, c->a[2], it, &n))
+        return false;
+    if (!tr_fam_same_kind(t, a.ty->elem))
+        return tr_em_error(e, "at(): cannot store a result of %s in an array of %s", tr_em_tyname(e, t),
+                           tr_em_tyname(e, a.ty->elem));
+    *out = tr_em_none(e);
+    for (uint32_t i = 0; i < n; i++)
+        fancy = fancy || it[i].kind == 'a' || it[i].kind == 'm';
+    if (fancy)
+        return tr_lib_fancy_update(e, a, it, n, b, elt_itself, self);
+    tr_tv old, now;
+    return tr_em_getitem(e, a, c->a[2], &old) && call_itself(e, *self, old, b, &now) &&
+           tr_em_setitem(e, a, c->a[2], now);
 }

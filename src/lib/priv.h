@@ -74,6 +74,11 @@ bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *o
 /* Indexing where some part is an array (lib/fancy.c). */
 bool tr_lib_fancy_get(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *out);
 bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v);
+/* a[...] = fn(a[...], v), one place after the other: a place that comes twice is updated twice. */
+bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, tr_eltfn fn,
+                         const void *user);
+/* The parts of any index, as many as the array has axes and newaxes; room for 4 * TR_MAX_NDIM. */
+bool tr_lib_index_parts(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n);
 /* Indices of the items that are true, in C order: an int64 array for each axis. */
 bool tr_lib_nonzero(tr_em *e, tr_tv mask, tr_tv *out);
 

@@ -385,3 +385,66 @@ def test_where(data):
         agree("np.where(a, b, c)", c, a, b)
     if a.ndim and NUMPY2:  # before, its literals are strong
         agree("np.where(a != 0, a, 1)", a)
+
+
+# --- methods of ufuncs ---
+
+
+@given(data=st.data())
+def test_reduce_and_accumulate(data):
+    a = data.draw(
+        arrays(INTS + FLOATS, shape=shapes(3).filter(lambda s: len(s) > 0 and 0 not in s), special=False)
+    )
+    name = data.draw(st.sampled_from(["add", "multiply", "minimum", "maximum", "logical_and", "logical_or"]))
+    axis = data.draw(st.sampled_from([None, *range(-a.ndim, a.ndim)]))
+    for expr in (
+        f"np.{name}.reduce(a, {axis})",
+        f"np.{name}.reduce(a)",
+        f"np.{name}.reduce(a, axis={axis}, keepdims=True)",
+    ):
+        agree(expr, a, ulp=64)
+    if name in ("add", "multiply") and axis is not None:
+        agree(f"np.{name}.accumulate(a, {axis})", a)
+        agree(f"np.{name}.accumulate(a)", a)
+        agree(f"np.{name}.reduce(a, initial=2)", a, ulp=64)
+
+
+@given(a=arrays(ALL, shape=shapes(2), special=False), b=arrays(ALL, shape=shapes(2), special=False))
+def test_outer(a, b):
+    if a.ndim and b.ndim:
+        for expr in ("np.multiply.outer(a, b)", "np.less.outer(a, b)", "np.add.outer(a, 2)"):
+            agree(expr, a, b)
+
+
+@given(data=st.data())
+def test_at(data):
+    name = data.draw(st.sampled_from(["add", "subtract", "multiply", "maximum"]))
+    a = data.draw(arrays([np.float64, np.int32], shape=(5, 3), layouts=LAYOUTS[:-1], special=False))
+    rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    ix = rng.integers(-5, 5, data.draw(st.sampled_from([0, 1, 7])))
+    value = rng.integers(-9, 9, len(ix)).astype(a.dtype)
+    for index, v in (
+        ("b", "3"),
+        ("(b, 1)", "c"),
+        ("(slice(1, 3), b % 3)", "2"),
+        ("b", "c[:, None]"),
+        ("a > 2", "1"),
+        ("2", "5"),
+        ("(1, 2)", "5"),
+    ):
+        space: dict = {"np": np}
+        exec(f"def f(a, b, c):\n    np.{name}.at(a, {index}, {v})\n    return a\n", space)
+        want = space["f"](a.copy(), ix, value)
+        np.testing.assert_array_equal(njit(space["f"])(a.copy(), ix, value), want)
+
+
+def test_methods_that_are_not_there():
+    a = np.ones((2, 2))
+    rejects("np.hypot.reduce(a)", a, match="numpy.hypot has no reduce")
+    rejects("np.maximum.reduce(a, dtype=np.float32)", a, match="has no reduce")
+    rejects("np.maximum.accumulate(a)", a, match="has no accumulate")
+    rejects("np.sin.outer(a, a)", a, match="has no outer")
+    rejects("np.sin.at(a, 0)", a, match="has no at")
+    rejects("np.add.at(a, 0, 1j)", a, match="cannot store a result of complex128")
+    rejects("np.add.at(1, 0, 1)", match="takes an array that can be written to")
+    rejects("np.add.reduceat(a, 0)", a, match="has no attribute 'reduceat'")
