@@ -148,10 +148,6 @@ def sorting(a):
     return np.sort(a)
 
 
-def along_an_axis(a):
-    return a.sum(axis=0)
-
-
 def choosing_text(n):
     kind = "even" if n % 2 == 0 else "odd"
     return kind == "even"
@@ -164,12 +160,6 @@ def choosing_text(n):
         (growing, 3, "whose length is a variable", "make an array with np.empty"),
         (storing_into_a_list, 3, "does not support item assignment", "tuples, and lists here, keep"),
         (sorting, np.ones(2), "calls of 'numpy.sort'", "write the call out as a loop"),
-        (
-            along_an_axis,
-            np.ones((2, 2)),
-            "does not compile sum\\(\\) along an axis",
-            "loop over the other axes",
-        ),
         (
             choosing_text,
             3,
