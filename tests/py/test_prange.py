@@ -464,20 +464,31 @@ def test_histograms(n, size, threads):
 
 def test_array_reductions(threads):
     @parallel
-    def f(a, total, table, products, bits):
+    def f(a, total, table, products, bits, ones):
         counts = np.zeros((4, 5), dtype=np.int64)
+        tail = bits[2:]
         for i in prange(a.shape[0]):
             total += a[i]
+            tail[:] += i
             table[i % 3] -= a[i] * 2
             products[1] *= a[i, 0]
-            bits[i % 2, 0] |= 1 << (i % 60)
+            ones[i % 2, 0] |= 1 << (i % 60)
             for j in range(a.shape[1]):
                 counts[i % 4, j % 5] += j
         return counts
 
     a = 0.5 + np.random.default_rng(3).random((500, 12))
     for total in (np.ones(12), np.ones(24)[::2]):
-        check(f, a, total, np.zeros((3, 12)), np.ones(3), np.zeros((2, 2), dtype=np.int64), rel=1e-11)
+        check(
+            f,
+            a,
+            total,
+            np.zeros((3, 12)),
+            np.ones(3),
+            np.zeros(9),
+            np.zeros((2, 2), dtype=np.int64),
+            rel=1e-11,
+        )
 
 
 def test_accumulation_does_not_depend_on_the_number_of_threads(capsys):
