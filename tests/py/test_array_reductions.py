@@ -92,7 +92,7 @@ def calls(draw):
 @given(call=calls())
 def test_reductions(call):
     expr, a = call
-    if "prod" in expr and a.size > 100:
+    if "prod" in expr and a.size > 100 and a.dtype.kind != "b":
         a = np.sign(a)
     same(expr, a)
 
