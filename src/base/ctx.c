@@ -65,3 +65,20 @@ uint64_t tr_now_ns(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
+
+enum { POLL_NS = 50000000 };
+
+bool tr_ctx_stop(tr_ctx *ctx) {
+    if (!ctx->poll || ctx->stopped)
+        return ctx->stopped;
+    uint64_t now = tr_now_ns();
+    if (!ctx->poll_at)
+        ctx->poll_at = now + POLL_NS;
+    if (now < ctx->poll_at)
+        return false;
+    ctx->stopped = ctx->poll(ctx->poll_self);
+    ctx->poll_at = tr_now_ns() + POLL_NS;
+    if (ctx->stopped)
+        tr_fail(ctx, TR_ERR_INTERNAL, "the compilation was interrupted");
+    return ctx->stopped;
+}

@@ -24,6 +24,10 @@ typedef struct tr_ctx {
     tr_err *errs, *last_err;
     uint32_t nerrs;
     uint64_t stage_ns[TR_STAGE__COUNT]; /* time spent, for TREADLE_DUMP=time and .stats */
+    bool (*poll)(void *self);           /* true: the host wants the compilation to end. May be NULL */
+    void *poll_self;
+    uint64_t poll_at; /* when to ask next */
+    bool stopped;
 } tr_ctx;
 
 void tr_ctx_init(tr_ctx *ctx);
@@ -36,5 +40,8 @@ void tr_err_note(tr_ctx *ctx, tr_err *e, tr_span span, const char *fmt, ...)
 /* Adds an error without a place; always returns false, for `return tr_fail(...)`. */
 bool tr_fail(tr_ctx *ctx, tr_errkind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 uint64_t tr_now_ns(void);
+/* Shall the compilation end? Asks the host every 50 ms at most, which may run code of the user's: called where nothing is held. Once it
+ * is true there is an error, and it stays so. */
+bool tr_ctx_stop(tr_ctx *ctx);
 
 #endif

@@ -230,6 +230,10 @@ static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (!obj.meta.title)
         obj.meta.title = p->insts.d[p->root].fn->name;
     char why[256];
+    if (tr_ctx_stop(c)) {
+        free(obj.elf);
+        return false;
+    }
     bool ok = load(p, rq, obj.elf, obj.size, &obj.meta, why, sizeof why, out);
     if (ok && cached)
         tr_cache_put(rq->cache_dir, &key, obj.elf, obj.size, &obj.meta);

@@ -83,6 +83,16 @@ void tr_job_free(tr_job *j) {
     PyMem_Free(j);
 }
 
+/* May the compile go on? Only the main thread is asked for signals. Their handlers run here, and whatever they do must find
+ * the way free: a fork waits for compiles. */
+static bool poll_host(void *self) {
+    tr_job *j = self;
+    pthread_rwlock_unlock(&j->st->fork);
+    bool end = j->st->host.poll(j->st->host.self);
+    pthread_rwlock_rdlock(&j->st->fork);
+    return end;
+}
+
 tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args, uint32_t n,
                    const tr_ty *ret) {
     tr_job *j = PyMem_Calloc(1, sizeof *j);
@@ -100,6 +110,8 @@ tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args
     tr_ctx_init(&j->ctx);
     j->ctx.opts = f->opts;
     j->ctx.dump = f->st->dump;
+    j->ctx.poll = poll_host;
+    j->ctx.poll_self = j;
     j->ctx.types = tr_tytab_new(f->st->types);
     j->rq = (tr_request){.nargs = n, .args = j->args, .ret = ret, .upto = TR_STAGE_TIME};
     if (j->ctx.types)

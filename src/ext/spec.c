@@ -2,11 +2,12 @@
  *
  * Threads: everything here runs under the GIL but tr_compile itself. Whoever compiles puts a tr_pending
  * into the state's list; who wants the same waits for it without the GIL. A pending entry of another
- * process (fork) is ignored. Nothing is held while waiting, and a compile never asks for the GIL, so there
- * is no order of locks to get wrong. Cost: a miss is a few microseconds beside the compile. */
+ * process (fork) is ignored. Nothing is held while waiting, and a compile holds nothing where it asks for the GIL
+ * (tr_ctx_stop), so there is no order of locks to get wrong. Cost: a miss is a few microseconds beside the compile. */
 #include "ext/job.h"
 
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ext/types.h"
@@ -57,7 +58,7 @@ static void pending_remove(tr_state *st, tr_pending *p) {
     pthread_mutex_unlock(&st->lock);
 }
 
-/* Waits, without the GIL, until `p` has left the list (or another has: the caller looks again anyway). */
+/* Waits, without the GIL, until `p` has left the list, or another has, or for a moment: the caller looks again anyway. */
 static bool pending_wait(tr_state *st, const tr_function *f, const tr_pending *p) {
     if (p->thread == PyThread_get_thread_ident()) {
         PyErr_Format(PyExc_RuntimeError,
@@ -66,17 +67,22 @@ static bool pending_wait(tr_state *st, const tr_function *f, const tr_pending *p
                      f->qualname);
         return false;
     }
+    struct timespec moment;
+    clock_gettime(CLOCK_REALTIME, &moment);
+    moment.tv_nsec += 100000000;
+    moment.tv_sec += moment.tv_nsec / 1000000000;
+    moment.tv_nsec %= 1000000000;
     Py_BEGIN_ALLOW_THREADS
     pthread_mutex_lock(&st->lock);
     for (const tr_pending *q = st->pending; q; q = q->next) {
         if (q == p) {
-            pthread_cond_wait(&st->done, &st->lock);
+            pthread_cond_timedwait(&st->done, &st->lock, &moment);
             break;
         }
     }
     pthread_mutex_unlock(&st->lock);
     Py_END_ALLOW_THREADS
-    return true;
+    return PyErr_CheckSignals() == 0;
 }
 
 /* --- specs --- */

@@ -278,6 +278,8 @@ bool tr_infer_types(infer *f, uint32_t inst) {
         return true; /* stable as far as the running ones allow */
     if (f->depth >= MAX_DEPTH)
         return report_depth(f, s);
+    if (tr_ctx_stop(f->ctx))
+        return false;
     if (!enter(f, inst))
         return false;
     uint32_t outer = f->cur;
@@ -363,7 +365,7 @@ static void report_endless(infer *f) {
 static bool emit_all(infer *f, uint32_t root) {
     f->st.d[root].queued = true;
     tr_vec_push(&f->ctx->arena, &f->queue, root);
-    for (uint32_t i = 0; i < f->queue.n; i++) {
+    for (uint32_t i = 0; i < f->queue.n && !tr_ctx_stop(f->ctx); i++) {
         uint32_t inst = f->queue.d[i];
         tr_err *last = f->ctx->last_err;
         tr_infer_emit(f, inst);

@@ -311,7 +311,7 @@ static bool stages(job *j) {
     if (ctx->dump.verify && !verify(j, "lowering made a wrong module"))
         return false;
     t1 = tr_now_ns();
-    if (!run_passes(j))
+    if (tr_ctx_stop(ctx) || !run_passes(j))
         return false;
     uint64_t t2 = tr_now_ns();
     ctx->stage_ns[TR_STAGE_LLVMOPT] += t2 - t1;
@@ -319,6 +319,8 @@ static bool stages(job *j) {
     if (!show_assembly(j, t->assembly))
         return false;
     t2 = tr_now_ns();
+    if (tr_ctx_stop(ctx))
+        return false;
     bool ok = emit(j);
     ctx->stage_ns[TR_STAGE_ASM] += tr_now_ns() - t2;
     return ok;

@@ -125,6 +125,8 @@ static bool run_nested(tr_prog *p, tr_fn *f, const pass *ps) {
 }
 
 static bool run_pass(tr_prog *p, tr_fn *f, const pass *ps) {
+    if (tr_ctx_stop(p->ctx))
+        return false;
     uint32_t errs = p->ctx->nerrs;
     if (tr_dump_skips(&p->ctx->dump, ps->name) || !run_nested(p, f, ps))
         return true;

@@ -90,3 +90,35 @@ def test_everything_at_once():
         timeout=250,
     )
     assert (r.returncode, r.stdout) == (0, "fine 0\n"), r.stdout + r.stderr
+
+
+INTERRUPTED = """
+import signal
+import numpy as np
+from treadle import njit, stats
+
+N = 150
+step = "def f{i}(x, y):\\n    s = 0.0\\n    for k in range(len(x)):\\n        for j in range(3):\\n            s += x[k] * {i}.5 + y[k, j] / (s + {i}.25)\\n    return s + (f{n}(x, y) if x[0] > {i} else 0.0)\\n"
+names = {}
+exec("".join(step.format(i=i, n=i + 1) for i in range(N)) + f"def f{N}(x, y):\\n    return 0.0\\n", names)
+f, x, y = njit(names["f0"]), np.zeros(4), np.zeros((4, 3))
+small = njit(lambda n: n + 1)
+
+def handler(*_):
+    assert small(1) == 2  # compiles while the other compile waits
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+try:
+    f(x, y)
+except KeyboardInterrupt:
+    print(len(f.signatures), stats()["compiled"], len(small.signatures))
+print(f(x, y) == names["f0"](x, y), len(f.signatures), stats()["compiled"])
+"""
+
+
+def test_a_compile_is_interrupted():
+    """The exception comes before the compile is through, and leaves nothing behind."""
+    r = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=300)
+    assert r.stdout.splitlines() == ["0 1 1", "True 1 2"], r.stdout + r.stderr
