@@ -65,6 +65,8 @@ static bool use(emission *m, tr_val v, tr_tv *out) {
         return true;
     }
     *out = m->val[v];
+    if (!out->ty && m->s->bad[v])
+        m->f->lost = m->src->name;
     return out->ty != NULL;
 }
 

@@ -105,10 +105,12 @@ static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
     w->changed = true;
 }
 
-/* Marks the edge's target live and passes the arguments' types. */
-static void flow(sweep *w, const tr_edge *ed) {
+/* Marks the edge's target live and passes the arguments' types. What failed does not go round a loop: the operation that failed would count
+ * as one whose operand failed, and nobody would be left to say why. */
+static void flow(sweep *w, tr_bid from, const tr_edge *ed) {
     istate *s = st(w);
     const tr_blk *to = tr_blk_at(s->src, ed->to);
+    bool back = to->rpo <= tr_blk_at(s->src, from)->rpo;
     if (!s->live[ed->to]) {
         s->live[ed->to] = 1;
         w->changed = true;
@@ -118,10 +120,10 @@ static void flow(sweep *w, const tr_edge *ed) {
         if (d->op == TR_OP_UNDEFVAR)
             continue;
         if (s->bad[ed->args[i]]) {
-            if (!s->bad[to->params.d[i]])
-                w->changed = true;
-            if (!s->bad[to->params.d[i]])
-                s->bad[to->params.d[i]] = 2; /* 2: because of an operand; a conflict of its own stays 1 */
+            if (s->bad[to->params.d[i]] || back)
+                continue;
+            w->changed = true;
+            s->bad[to->params.d[i]] = 2; /* 2: because of an operand; a conflict of its own stays 1 */
         } else if (s->ty[ed->args[i]])
             grow_param(w, to->params.d[i], s->ty[ed->args[i]]);
     }
@@ -174,14 +176,14 @@ static void sweep_term(sweep *w, const tr_ins *in) {
         obj_args(w, &in->imm.succ[i]);
     switch ((tr_op)in->op) {
     case TR_OP_RET: grow_ret(w, w->ops[0].ty); break;
-    case TR_OP_BR: flow(w, &in->imm.succ[0]); break;
+    case TR_OP_BR: flow(w, in->blk, &in->imm.succ[0]); break;
     case TR_OP_CBR:
         if (!tr_em_truth(&w->e, w->ops[0], &t))
             break;
         if (!tr_tv_lit_int(t, &known) || known)
-            flow(w, &in->imm.succ[0]);
+            flow(w, in->blk, &in->imm.succ[0]);
         if (!tr_tv_lit_int(t, &known) || !known)
-            flow(w, &in->imm.succ[1]);
+            flow(w, in->blk, &in->imm.succ[1]);
         break;
     default: break;
     }
@@ -375,6 +377,8 @@ static bool emit_all(infer *f, uint32_t root) {
     }
     if (!f->ctx->nerrs)
         report_endless(f);
+    if (!f->ctx->nerrs && f->lost) /* code was left out because of an error that nobody told */
+        return tr_fail(f->ctx, TR_ERR_INTERNAL, "%s: an operation failed without a reason", f->lost);
     return f->ctx->nerrs == 0;
 }
 

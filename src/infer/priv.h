@@ -30,8 +30,9 @@ typedef struct infer {
     uint32_t changes;       /* how often any return estimate grew */
     uint32_t hits;          /* how often a running instance's estimate was used */
     uint32_t depth;
-    uint32_t cur;  /* instance being worked on */
-    bool too_deep; /* said already */
+    uint32_t cur;     /* instance being worked on */
+    bool too_deep;    /* said already */
+    const char *lost; /* a function of which something was left out, because what it needs failed */
 } infer;
 
 enum { MAX_DEPTH = 256, MAX_INSTANCES = 4096 };

@@ -69,6 +69,29 @@ def test_all_independent_errors_are_told():
     assert "nope" in text and "ind" in text and text.count("-->") == 2
 
 
+def test_an_error_that_goes_round_a_loop_is_told():
+    """What fails is what the loop carries: nothing else is left that could say so."""
+
+    def carried(a, x):
+        for i in range(len(x)):
+            a += x[i]
+
+    def twice(a, x):
+        for i in range(len(x)):
+            for k in range(i):
+                a *= x[k]
+            a -= x[i]
+        return a
+
+    def only(a, x):
+        while True:
+            a /= x[0]
+
+    for fn in (carried, twice, only):
+        text = message(fn, np.ones(3, "i4"), np.ones(3), error=treadle.TypingError)
+        assert text.startswith("cannot store a result of float64 into an array of int32 in place")
+
+
 def test_columns_count_characters():
     def f(a):
         return len("éü€😀") + a.nope
