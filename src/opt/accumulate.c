@@ -67,20 +67,83 @@ static bool joins(search *s, const tr_ins *in, tr_val old) {
     }
 }
 
+/* What a conversion to or from the array's type t is of; v itself where it is none. Code computes with 64 bits and stores fewer: as integers wrap,
+ * it is the same to narrow each sum or the last one. Floats are rounded at each step, in copies as in the array. */
+static tr_val unconverted(const tr_fn *f, const uint32_t *uses, tr_val v, const tr_ty *t) {
+    const tr_ins *in = tr_at(f, v);
+    if (in->op != TR_OP_CONV || uses[v] != 1)
+        return v;
+    const tr_ty *from = tr_at(f, in->args[0])->ty, *wide = in->ty == t ? from : in->ty;
+    bool alike = (tr_ty_is_int(t) && tr_ty_is_int(wide)) || tr_ty_class(t) == tr_ty_class(wide);
+    return (in->ty == t || from == t) && alike && tr_ty_size(t) <= tr_ty_size(wide) ? in->args[0] : v;
+}
+
+/* Both stand in one block, and nothing is written between them. */
+static bool nothing_written(const tr_fn *f, tr_val x, tr_val y) {
+    for (int turn = 0; turn < 2; turn++) {
+        for (tr_val v = turn ? y : x; v != TR_NOVAL && !(tr_ins_effects(tr_at(f, v)) & (E_WRITE | E_SIDE));
+             v = tr_at(f, v)->next)
+            if (v == (turn ? x : y))
+                return true;
+    }
+    return false;
+}
+
+/* The same number: `a[i[j]] = a[i[j]] + 1` reads i[j] twice. */
+static bool same_index(const tr_fn *f, tr_val x, tr_val y, int depth) {
+    const tr_ins *a = tr_at(f, x), *b = tr_at(f, y);
+    if (x == y)
+        return true;
+    if (!depth || a->op != b->op || a->ty != b->ty || a->sub != b->sub || a->nargs != b->nargs)
+        return false;
+    switch ((tr_op)a->op) {
+    case TR_OP_LOAD:
+        if (!nothing_written(f, x, y))
+            return false;
+        break;
+    case TR_OP_WRAP:
+    case TR_OP_CONV:
+    case TR_OP_ADD:
+    case TR_OP_SUB:
+    case TR_OP_MUL:
+    case TR_OP_AND:
+    case TR_OP_FLOORDIV:
+    case TR_OP_FLOORMOD: break;
+    default: return false;
+    }
+    for (uint32_t k = 0; k < a->nargs; k++)
+        if (!same_index(f, a->args[k], b->args[k], depth - 1))
+            return false;
+    return true;
+}
+
+static bool same_element(const tr_fn *f, const tr_ins *ld, const tr_ins *st) {
+    if (ld->nargs + 1 != st->nargs || ld->args[0] != st->args[0])
+        return false;
+    for (uint32_t k = 1; k < ld->nargs; k++)
+        if (!same_index(f, ld->args[k], st->args[k], 4))
+            return false;
+    return true;
+}
+
 /* a[k] = a[k] op x: the element's value goes nowhere else. Nothing of the array is touched between, as all accesses are such pairs and
  * both stand in one block. */
 static bool check_store(search *s, const tr_ins *st) {
+    const tr_ty *t = tr_at(s->f, st->args[0])->ty->elem;
     tr_val v = st->args[st->nargs - 1];
-    const tr_ins *sum = tr_at(s->f, v);
     bool view;
     if (!is_part(s, st->args[0], &view) || s->uses[v] != 1)
         return false;
+    v = unconverted(s->f, s->uses, v, t);
+    const tr_ins *sum = tr_at(s->f, v);
+    if (s->uses[v] != 1)
+        return false;
     for (uint32_t k = 0; k < sum->nargs; k++) {
-        const tr_ins *ld = tr_at(s->f, sum->args[k]);
-        if (ld->op != TR_OP_LOAD || ld->blk != st->blk || ld->nargs + 1 != st->nargs ||
-            memcmp(ld->args, st->args, ld->nargs * sizeof *ld->args) || s->uses[sum->args[k]] != 1)
+        tr_val old = unconverted(s->f, s->uses, sum->args[k], t);
+        const tr_ins *ld = tr_at(s->f, old);
+        if (ld->op != TR_OP_LOAD || ld->blk != st->blk || !same_element(s->f, ld, st) || s->uses[old] != 1)
             continue;
-        s->fine[sum->args[k]] = 1;
+        s->fine[old] = 1;
         return joins(s, sum, sum->args[k]);
     }
     return false;
@@ -107,8 +170,16 @@ static bool check_pattern(search *s, const tr_ins *in) {
     const uint32_t *uses = tr_use_counts(g);
     tr_val old = tr_blk_at(g, 0)->params.d[p->nspace + (at_in - tr_pat_in(p))];
     tr_val next = tr_term(g, 0)->args[at_out - tr_pat_out(p)];
+    const tr_ty *t = tr_at(s->f, in->args[at_out])->ty->elem;
+    if (uses[old] != 1 || uses[next] != 1)
+        return false;
+    next = unconverted(g, uses, next, t);
+    const tr_ins *sum = tr_at(g, next);
     s->rows = true;
-    return uses[old] == 1 && uses[next] == 1 && joins(s, tr_at(g, next), old);
+    for (uint32_t k = 0; k < sum->nargs && uses[next] == 1; k++)
+        if (unconverted(g, uses, sum->args[k], t) == old)
+            return joins(s, sum, sum->args[k]);
+    return false;
 }
 
 static bool check_use(search *s, tr_val v) {

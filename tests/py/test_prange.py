@@ -462,6 +462,33 @@ def test_histograms(n, size, threads):
     check(f, x, rng.integers(0, 9, size), rng.random(size))
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "u4", "u8", "f4", "c8"])
+def test_histograms_of_narrow_types(dtype, threads):
+    """Sums are computed in 64 bits and stored in fewer: that is no reason for threads to meet."""
+
+    @parallel
+    def f(x, h, products, rows):
+        for i in prange(len(x)):
+            h[x[i]] = 3 * i + h[x[i]]
+            h[x[i] // 2] -= x[i]
+            products[x[i] % 3] *= 1 - 2 * (i % 2)
+            rows += x[i]
+
+    x = np.random.default_rng(0).integers(0, 7, 3000)
+    types = [dtype, dtype, "i8" if dtype == "u8" else dtype]  # uint64 and int64 make float64
+    wide = {"f": "f8", "c": "c16"}.get(dtype[0], "i8")
+    want, got = ([np.ones(n, t) for n, t in zip((7, 3, 5), ts)] for ts in ([wide] * 3, types))
+    f.py_func(x, *want)
+    f(x, *got)
+    for w, g in zip(want, got, strict=True):
+        np.testing.assert_array_equal(g, w.astype(g.dtype))
+    said = f.inspect("parallel", f.signatures[0])
+    assert all(
+        name in said.split("copies for chunks")[1]
+        for name in ("'h' (add)", "'rows' (add)", "'products' (mul)")
+    )
+
+
 def test_array_reductions(threads):
     @parallel
     def f(a, total, table, products, bits, ones):
