@@ -4,6 +4,7 @@
  *   _pool_size() -> the most that set_num_threads() takes
  *   _pool_run(body, n, grain, nogil) -> (code, ranges run, threads that took part)
  *       one region; body "empty", "sleep" (1 ms a range), "print" (its first index) or "raise" (code 1 + first index)
+ *   _pool_grain(n)                                 ranges of n rounds wherever the runtime chooses; 0: its own choice
  *   _pool_launch(ranges, times) -> seconds that so many empty regions took */
 #include "ext/threads.h"
 
@@ -145,6 +146,19 @@ static PyObject *pool_run(PyObject *module, PyObject *args) {
     return Py_BuildValue("iLi", (int)code, (long long)t.ranges, __builtin_popcountll(t.threads));
 }
 
+static PyObject *pool_grain(PyObject *module, PyObject *args) {
+    long long n;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "L", &n))
+        return NULL;
+    if (n < 0) {
+        PyErr_Format(PyExc_ValueError, "ranges of %lld rounds", n);
+        return NULL;
+    }
+    tr_rt_fix_grain(n);
+    Py_RETURN_NONE;
+}
+
 static PyObject *pool_launch(PyObject *module, PyObject *args) {
     long long ranges, times;
     if (!PyArg_ParseTuple(args, "LL", &ranges, &times))
@@ -208,6 +222,7 @@ bool tr_threads_add(PyObject *module) {
         {"_set_pool_size", set_pool_size, METH_VARARGS, NULL},
         {"_pool_size", pool_size, METH_NOARGS, NULL},
         {"_pool_run", pool_run, METH_VARARGS, NULL},
+        {"_pool_grain", pool_grain, METH_VARARGS, NULL},
         {"_pool_launch", pool_launch, METH_VARARGS, NULL},
         {NULL, NULL, 0, NULL},
     };

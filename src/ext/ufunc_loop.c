@@ -9,6 +9,7 @@
 
 #include "ext/pyerr.h"
 #include "rt/fns.h"
+#include "rt/pool.h"
 
 enum { STRETCH = 512, MAX_ITEM = 16, SLOTS = 4 * TR_MAX_OPERANDS, CORE_SLOTS = 2 + 2 * (1 + TR_MAX_NDIM) };
 
@@ -349,6 +350,9 @@ static void learn(tr_uloop *l, double ns, npy_intp items) {
 
 npy_intp tr_uloop_grain(const tr_uloop *l, npy_intp items, npy_intp per_row) {
     double row_ns = (double)atomic_load_explicit(&l->item_ns, memory_order_relaxed) * (double)per_row;
+    int64_t fixed = tr_rt_fixed_grain();
+    if (fixed)
+        return items > fixed ? (npy_intp)fixed : 0;
     if (!(row_ns * (double)items >= 2 * worth_ns) || tr_rt_num_threads() < 2)
         return 0;
     double grain = (double)items / 256;
@@ -410,7 +414,10 @@ static int32_t in_parallel(tr_uloop *l, tr_frame *frame, char *const *args, cons
     split p = {l, args, dims, steps};
     npy_intp done = 0, n = dims[0], few = l->uf->core ? 1 : 256;
     float item = atomic_load_explicit(&l->item_ns, memory_order_relaxed);
-    if (n <= few)
+    bool fixed = tr_rt_fixed_grain() != 0;
+    if (fixed && tr_uloop_grain(l, n, 1))
+        return tr_rt_parallel(frame, split_range, &p, n, tr_uloop_grain(l, n, 1));
+    if (fixed || n <= few)
         return tr_uloop_serial(l, frame, args, dims, steps);
     if (item > 0 &&
         !tr_uloop_grain(l, n, 1)) { /* now and then with a look at the clock: it may depend on the data */

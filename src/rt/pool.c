@@ -37,6 +37,7 @@ static struct {
     _Atomic uint32_t busy;    /* someone starts or ends workers */
     _Atomic uint32_t refused; /* the system gives no more threads than there are */
     _Atomic uint32_t stopping;
+    _Atomic int64_t grain; /* of ranges, for tests; 0: not fixed */
     pthread_t threads[TR_POOL_MAX - 1];
 } pool;
 
@@ -92,6 +93,14 @@ unsigned tr_rt_pool_size(void) {
         atomic_store_explicit(&pool.size, n, memory_order_relaxed);
     }
     return n;
+}
+
+void tr_rt_fix_grain(int64_t n) {
+    atomic_store_explicit(&pool.grain, n, memory_order_relaxed);
+}
+
+int64_t tr_rt_fixed_grain(void) {
+    return atomic_load_explicit(&pool.grain, memory_order_relaxed);
 }
 
 /* With more threads than processors, one that waits awake takes the processor from one that works. */

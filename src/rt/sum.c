@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "rt/fns.h"
+#include "rt/pool.h"
 
 #define TWO(M)   M(0) M(1)
 #define FOUR(M)  TWO(M) M(2) M(3)
@@ -136,8 +137,10 @@ BLOCK(block_f32_avx512, float, 16, 1, ONE, AVX512)
 int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost) {
     int64_t grain = inner == 1 ? TR_SUM_BLOCK : 1, work = 80000 / cost;
     double each = inner > 1 ? (double)inner : 1.0;
+    int64_t fixed = tr_rt_fixed_grain();
     while ((double)grain * each < (double)work)
         grain *= 2;
+    grain = fixed ? fixed : grain;
     while (n / grain >= TR_PAR_RANGES)
         grain *= 2;
     return grain;

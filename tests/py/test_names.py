@@ -162,7 +162,7 @@ def test_stubs_match_the_module():
     tree = ast.parse((ROOT / "python/treadle/_core.pyi").read_text())
     stubs = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
     # Hooks of the module itself and of tests have no place in the stubs.
-    private = ("_fork_", "_freeze_", "_front", "_pool_run", "_pool_launch")
+    private = ("_fork_", "_freeze_", "_front", "_pool_run", "_pool_launch", "_pool_grain")
     real = {n for n in dir(_core) if not n.startswith(("__", *private))}
     assert set(stubs) == real
     for name in ("Function", "Type", "Signature"):

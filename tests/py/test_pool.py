@@ -125,6 +125,31 @@ def test_lowest_index_wins():
     assert [_core._pool_run("raise", n, 7, True)[0] for n in (7, 8, 1000)] == [0, 8, 8]
 
 
+def test_grain():
+    """Tests may have short loops split: sums of floats show where. Ufuncs of target parallel are split too."""
+    code = """
+    import numpy as np
+    from treadle import _core, njit, prange, vectorize
+    @njit(parallel=True)
+    def f(a):
+        s = 0.0
+        for i in prange(len(a)):
+            s += a[i]
+        return s
+    g = vectorize(["float64(float64)"], target="parallel")(lambda x: x * 2)
+    a = np.array([1e16, 1.0, -1e16, 1.0])
+    for grain in 0, 1, 2, 64:
+        _core._pool_grain(grain)
+        print(f(a), np.array_equal(g(a), a * 2), np.array_equal(g(a[:, None] + a)[::2], (a[:, None] + a)[::2] * 2))
+    try:
+        _core._pool_grain(-1)
+    except ValueError as e:
+        print(e)
+    """
+    sums = "2.0", "0.0", "0.0", "2.0"
+    assert lines(code) == [f"{s} True True" for s in sums] + ["ranges of -1 rounds"]
+
+
 def test_text_of_workers():
     """Comes while the GIL is held, and without it; whole lines, each once."""
     code = """
