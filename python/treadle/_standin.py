@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from .errors import UnsupportedError
 
-__all__ = ["Missing", "MissingModule"]
+__all__ = ["Missing", "MissingDecorator", "MissingModule", "MissingType"]
 
 _SOON = {
+    "generated_jit": "write a function for each type",
+    "cfunc": "pass the compiled function itself",
     "cuda": "CUDA kernels come later",
     "parallel": "the data-parallel primitives come later",
     "stencil": "write the stencil as loops in an @njit function",
@@ -59,6 +61,29 @@ class Missing:
         return f"<{self.__dict__['_name']}, which Treadle does not have>"
 
 
+class MissingDecorator(Missing):
+    """A decorator that Treadle does not have. What it decorates can be passed around, and fails when it is used."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = self.__dict__["_name"]
+        if len(args) == 1 and not kwargs and isinstance(args[0], (type, FunctionType)):
+            return Missing(f"{name}, which decorates {args[0].__qualname__}")
+        return MissingDecorator(name)
+
+
+class MissingType(Missing):
+    """A type that Treadle does not have; so are types made of it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self
+
+    def __getitem__(self, key: Any) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        return True
+
+
 class MissingModule(ModuleType):
     """A module whose names are what it was given, and stand-ins for the rest."""
 
@@ -67,4 +92,5 @@ class MissingModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return Missing(f"{self.__name__}.{name}")
+        kind = MissingType if self.__name__.endswith(".types") else Missing
+        return kind(f"{self.__name__}.{name}")

@@ -100,7 +100,7 @@ def _flags(options: dict[str, Any]) -> dict[str, int]:
     return {k: int(v) for k, v in flags.items()}
 
 
-def _signatures(given: Any) -> list[Any] | None:
+def as_signatures(given: Any) -> list[Any] | None:
     """The list of signatures in the first argument of a decorator, or None."""
     if given is None:
         return None
@@ -206,7 +206,7 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
         signature_or_function, (_pytypes.FunctionType, _pytypes.BuiltinFunctionType, type, Function)
     ) or (isinstance(signature_or_function, (staticmethod, classmethod, property))):
         return _make(signature_or_function, None, options, flags)
-    signatures = _signatures(signature_or_function)
+    signatures = as_signatures(signature_or_function)
 
     def decorate(fn: Any) -> Any:
         return _make(fn, signatures, options, flags)

@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Sequence
 
-from ._standin import MissingModule
+from ._standin import Missing, MissingDecorator, MissingModule, MissingType
 
 __all__ = ["install", "main"]
 
@@ -55,42 +55,6 @@ def _honour_environment() -> None:
         config.BOUNDSCHECK = os.environ["NUMBA_BOUNDSCHECK"] not in ("", "0")
 
 
-def _jit(signature_or_function: Any = None, /, **options: Any) -> Any:
-    """numba.jit, with the options of old and new that ask for nothing Treadle would not do anyway.
-
-    nopython=False only ever allowed a fall-back to the interpreter, which there is none of.
-    """
-    from .decorators import jit
-
-    options.pop("nopython", None)
-    if isinstance(options.get("parallel"), dict):  # Numba's switches for single transformations
-        options["parallel"] = any(options["parallel"].values())
-    for name, harmless in (("forceobj", False), ("looplift", False), ("target", "cpu")):
-        if options.get(name) == harmless:
-            del options[name]
-    if "argtypes" in options:  # NumbaPro's way to declare a signature
-        from .types import as_type
-
-        arguments = tuple(options.pop("argtypes"))
-        ret = options.pop("restype", None)
-        signature_or_function = arguments if ret is None else as_type(ret)(*arguments)
-    return jit(signature_or_function, **options)
-
-
-def _as_vectorize(decorator: Any) -> Any:
-    """numba.vectorize or guvectorize, without the options that ask for nothing Treadle would not do anyway."""
-
-    def stand_in(*args: Any, **options: Any) -> Any:
-        for name, harmless in (("nopython", None), ("forceobj", False), ("looplift", False), ("locals", {})):
-            if name == "nopython" or options.get(name) == harmless:
-                options.pop(name, None)
-        return decorator(*args, **options)
-
-    stand_in.__name__ = decorator.__name__
-    stand_in.__doc__ = decorator.__doc__
-    return stand_in
-
-
 def _error_names() -> dict[str, Any]:
     from . import errors
 
@@ -114,20 +78,40 @@ def _type_names() -> dict[str, Any]:
     return {name: getattr(types, name) for name in types.__all__}
 
 
+def _composed_types() -> dict[str, Any]:
+    """Types made of others, which may be such as Treadle lacks; and names of types that it lacks."""
+    from . import types
+
+    def composed(make: Any) -> Any:
+        def made(*args: Any, **options: Any) -> Any:
+            inside = args + tuple(args[0]) if args and isinstance(args[0], (tuple, list)) else args
+            return next((a for a in inside if isinstance(a, Missing)), None) or make(*args, **options)
+
+        return made
+
+    made = {name: composed(getattr(types, name)) for name in ("Array", "Tuple", "UniTuple", "NamedTuple")}
+    return {**made, "WrapperAddressProtocol": type("WrapperAddressProtocol", (), {})}
+
+
 def _names_of(module: str) -> dict[str, Any]:
     """What the stand-in module has."""
     path = module.split(".")[1:]
     if not path:
-        from . import _core
-        from .ufunc import guvectorize, vectorize
+        from . import _core, _numba
 
         top = {k: v for k, v in _type_names().items() if k not in ("bool", "char")}
         return {
-            "jit": _jit,
-            "njit": _jit,
-            "autojit": _jit,
-            "vectorize": _as_vectorize(vectorize),
-            "guvectorize": _as_vectorize(guvectorize),
+            "jit": _numba.jit,
+            "njit": _numba.jit,
+            "autojit": _numba.jit,
+            "vectorize": _numba.vectorize,
+            "guvectorize": _numba.guvectorize,
+            "stencil": MissingDecorator("numba.stencil"),
+            "generated_jit": MissingDecorator("numba.generated_jit"),
+            "cfunc": MissingDecorator("numba.cfunc"),
+            "jitclass": MissingDecorator("numba.jitclass"),
+            "optional": MissingType("numba.optional"),
+            "deferred_type": MissingType("numba.deferred_type"),
             "typeof": _core.typeof,
             "get_num_threads": _core.get_num_threads,
             "get_thread_id": _core.get_thread_id,
@@ -137,7 +121,7 @@ def _names_of(module: str) -> dict[str, Any]:
             **top,
         }
     if path in (["types"], ["core", "types"]):
-        return _type_names()
+        return {**_type_names(), **_composed_types()}
     if path in (["errors"], ["core", "errors"]):
         return _error_names()
     if path in (["config"], ["core", "config"]):
@@ -148,6 +132,25 @@ def _names_of(module: str) -> dict[str, Any]:
             "BOUNDSCHECK": config.BOUNDSCHECK,
             "NUMBA_NUM_THREADS": _core._pool_size(),
         }
+    if path == ["extending"]:
+        from . import _numba
+
+        return {
+            "overload": _numba.overload,
+            "register_jitable": _numba.register_jitable,
+            "get_cython_function_address": MissingType("numba.extending.get_cython_function_address"),
+            "intrinsic": MissingDecorator("numba.extending.intrinsic"),
+            "overload_attribute": MissingDecorator("numba.extending.overload_attribute"),
+            "overload_method": MissingDecorator("numba.extending.overload_method"),
+        }
+    if path == ["experimental"]:
+        return {"jitclass": MissingDecorator("numba.experimental.jitclass")}
+    if path in (["core", "registry"], ["core", "dispatcher"]):
+        from ._core import Function
+
+        return {"CPUDispatcher": Function, "Dispatcher": Function}
+    if path == ["cuda"]:
+        return {"is_available": lambda: False, "jit": MissingDecorator("numba.cuda.jit")}
     return {}
 
 

@@ -515,6 +515,13 @@ static const tr_obj *freeze_attr(tr_frozen *z, const tr_obj *module, const char 
 
 /* --- any value --- */
 
+/* A Python function that says why it may not be compiled: an opaque object with the reason for a name. NULL: compile it. */
+static tr_obj *freeze_reason(tr_frozen *z, PyObject *o) {
+    PyObject *d = ((PyFunctionObject *)o)->func_dict;
+    PyObject *why = d ? PyDict_GetItemString(d, TR_REASON_ATTR) : NULL;
+    return why && PyUnicode_CheckExact(why) ? new_obj(z, TR_OBJ_OPAQUE, o, text_of(z, why)) : NULL;
+}
+
 static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
     uint32_t row;
     if (tr_builtin_map_find(&z->host->builtins, o, &row)) {
@@ -539,6 +546,9 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
                                        : NULL;
     if (!fn || !PyFunction_Check(fn))
         return NULL;
+    tr_obj *refused = freeze_reason(z, fn);
+    if (refused)
+        return refused;
     uint64_t old;
     if (fn != o && tr_map_get(&z->known, (uint64_t)(uintptr_t)fn, &old)) {
         tr_func *f = &z->prog->funcs.d[((tr_obj *)(uintptr_t)old)->u.func];

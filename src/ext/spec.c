@@ -347,8 +347,13 @@ static tr_spec *find_declared(tr_function *f, PyObject *const *args, const tr_ar
     return best;
 }
 
-/* TypeError for a function of declared signatures: what came, and what there is. Always NULL. */
+/* TypeError for a function of declared signatures: what came, and what there is; or why a signature is missing. Always NULL. */
 static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
+    PyObject *why = f->dict ? PyDict_GetItemString(f->dict, TR_REASON_ATTR) : NULL;
+    if (why && PyExceptionInstance_Check(why)) {
+        PyErr_SetObject((PyObject *)Py_TYPE(why), why);
+        return NULL;
+    }
     PyObject *got = PyTuple_New(f->nparams), *list = PyUnicode_FromString("");
     for (uint32_t i = 0; got && i < f->nparams; i++) {
         PyObject *t = tr_types_of_pattern(f->st, &pats[i]);

@@ -137,24 +137,99 @@ def test_numba_rules_of_promotion(tmp_path):
 @pytest.mark.parametrize(
     "use, name",
     [
-        ("@cuda.jit\ndef f(x): pass", "numba.cuda.jit"),
-        ("cuda.is_available()", "numba.cuda.is_available"),
+        ("@cuda.jit\ndef f(x): pass\nf[1, 32](3)", "numba.cuda.jit, which decorates f"),
+        ("@cuda.jit('void(f4[:])', device=True)\ndef f(x): pass\nf(3)", "numba.cuda.jit, which decorates f"),
+        ("@stencil\ndef f(a): return a[0]\nf(3)", "numba.stencil, which decorates f"),
+        (
+            "@njit\ndef f(x): return x\n@stencil()\ndef g(x): return f(x)\nnjit(lambda x: g(x))(3)",
+            "write the call out",
+        ),
         ("for i in cuda.devices(): pass", "numba.cuda.devices"),
         ("from numba.typed import List; List()", "numba.typed.List"),
         (
             "import numba.cuda.random as r; r.create_xoroshiro128p_states(1, 2)",
             "numba.cuda.random.create_xoroshiro128p_states",
         ),
-        ("from numba.experimental import jitclass; jitclass([])", "numba.experimental.jitclass"),
+        (
+            "from numba.experimental import jitclass\n@jitclass([('x', types.ListType(types.f8))])\nclass C: pass\nC()",
+            "jitclass, which decorates C",
+        ),
         ("cuda.threadIdx.x + 1", "unsupported operand"),
         ("if cuda.gpus: pass", "numba.cuda.gpus"),
     ],
 )
 def test_what_is_missing_fails_when_it_is_used(tmp_path, use, name):
-    imports = "from numba import vectorize, guvectorize, cuda, prange\nprint('imported')\n"
+    imports = (
+        "from numba import njit, vectorize, guvectorize, cuda, prange, stencil, types\nprint('imported')\n"
+    )
     r = run("run", script(tmp_path, imports + use))
     assert r.returncode == 1 and r.stdout == "imported\n"
     assert name in r.stderr.splitlines()[-1]
+
+
+DECORATED = """
+import numpy as np
+from numba import njit, vectorize, guvectorize, cuda, float64, types, optional
+from numba.core.registry import CPUDispatcher
+from numba.errors import TypingError, UnsupportedError
+from numba.extending import overload, register_jitable, get_cython_function_address
+
+@njit([float64(float64[:]), types.ListType(float64)(float64)])
+def tidy(x):
+    return {x: x}
+
+@vectorize(["f8(f8)"])
+def v(x): return {x: 1}[x]
+
+@guvectorize(["(f8[:], f8[:])"], "(n)->(n)")
+def g(a, out): out[0] = {1: a}[1][0]
+
+@vectorize(["f4(f4)"], target="cuda")
+def c(x): return x
+
+def solve(a): return None
+@overload(solve)
+def ov_solve(a): return lambda a: a + 1
+
+@register_jitable
+def one(): return 1
+@register_jitable(inline="always")
+def two(x): return x + one()
+
+def words(**named): return 0
+words = njit(words)
+
+address = get_cython_function_address("scipy.special.cython_special", "ndtri")
+class Wrapper(types.WrapperAddressProtocol):
+    def __wrapper_address__(self): return address
+ndtri = Wrapper()
+
+assert not cuda.is_available() and isinstance(njit(two), CPUDispatcher)
+assert njit(fastmath=True)(two).targetoptions["fastmath"] and njit(signature_or_function="i8(i8)")(two)(1) == 2
+assert tidy.py_func(2) == {2: 2} and v.py_func(2) == 1 and "which Treadle cannot compile" in repr(v)
+assert solve(3) is None and njit(lambda x: two(x))(3) == 4 and two(3) == 4
+for call in (lambda: tidy(np.ones(3)), lambda: njit(lambda x: tidy(x))(1.0), lambda: v(1.0), lambda: g(np.ones(3)), lambda: c(1.0),
+             lambda: njit(lambda x: solve(x))(1.0), lambda: words(a=1), lambda: njit(lambda x: ndtri(x))(1.0)):
+    for again in range(2):
+        try:
+            call()
+            raise SystemExit("no error")
+        except UnsupportedError as e:
+            if not again:
+                print(str(e).splitlines()[0])
+"""
+
+
+def test_what_cannot_be_compiled_fails_when_it_is_called(tmp_path):
+    # A library compiles much that a program does not use.
+    out = ok(run("run", script(tmp_path, DECORATED))).splitlines()
+    assert len(out) == 8 and sum("Treadle does not" in line for line in out) == 7
+    assert "types.ListType" in out[0] and "dictionaries" in out[1] and "dictionaries" in out[3]
+    assert (
+        "target='cuda'" in out[4]
+        and "solve(), which numba.extending.overload redefines" in out[5]
+        and "**kwargs" in out[6]
+    )
 
 
 def test_prange_inside_a_function(tmp_path):

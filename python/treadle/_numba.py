@@ -1,0 +1,150 @@
+"""Numba's decorators as `treadle.run` offers them: Treadle's own, which take options of Numba's that ask for nothing Treadle would not do anyway.
+
+A library compiles and decorates a great deal when it is imported, of which a program may use little. So nothing here fails at decoration for
+what Treadle cannot do: what was decorated can be passed around, and fails with the reason when it is called.
+"""
+
+from __future__ import annotations
+
+import functools
+from inspect import CO_VARKEYWORDS
+from types import MappingProxyType
+from typing import Any, Callable, NoReturn
+
+import numpy as np
+
+from . import ufunc
+from ._core import Function, Signature
+from ._standin import Missing
+from .errors import TreadleError, UnsupportedError
+
+__all__ = ["Failed", "guvectorize", "jit", "overload", "register_jitable", "vectorize"]
+
+# Where the snapshot and calls look for the reason why a function may not be compiled: src/ext/freeze.h.
+_REASON = "__treadle_refused__"
+
+
+class Failed:
+    """What a decorator gave back for a function that cannot be compiled: calls raise the reason."""
+
+    def __init__(self, fn: Any, reason: BaseException) -> None:
+        functools.update_wrapper(self, fn)
+        self.py_func = fn
+        self.reason = reason
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise self.reason.with_traceback(None)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}, which Treadle cannot compile>"
+
+
+def _cut(options: dict[str, Any], harmless: dict[str, Any]) -> None:
+    """Take options away that ask for nothing special."""
+    for name, value in harmless.items():
+        if name in options and options[name] == value:
+            del options[name]
+
+
+def _lacking(signature: Any) -> Missing | None:
+    """A type in the signature that Treadle lacks."""
+    items = signature if isinstance(signature, tuple) else (signature,)
+    return next((item for item in items if isinstance(item, Missing)), None)
+
+
+def _declare(function: Function, signatures: list[Any]) -> Function:
+    """Compile what is declared; what cannot be compiled is the reason that calls raise which no other signature fits."""
+    for s in signatures:
+        lacking = _lacking(s)
+        try:
+            if lacking is not None:
+                raise UnsupportedError(f"Treadle does not have {lacking.__dict__['_name']}")
+            function.compile(s)
+        except TreadleError as reason:
+            vars(function)[_REASON] = reason
+    function.disable_compile()
+    return function
+
+
+def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
+    """numba.jit. nopython=False only ever allowed a fall-back to the interpreter, which there is none of."""
+    from . import decorators
+
+    if "signature_or_function" in options:
+        signature_or_function = options.pop("signature_or_function")
+    options.pop("nopython", None)
+    if isinstance(options.get("parallel"), dict):  # Numba's switches for single transformations
+        options["parallel"] = any(options["parallel"].values())
+    _cut(options, {"forceobj": False, "looplift": False, "target": "cpu", "locals": {}})
+    if "argtypes" in options:  # NumbaPro's way to declare a signature
+        from .types import as_type
+
+        arguments = tuple(options.pop("argtypes"))
+        ret = options.pop("restype", None)
+        signature_or_function = arguments if ret is None else as_type(ret)(*arguments)
+    if isinstance(signature_or_function, Missing):
+        signature_or_function = [signature_or_function]
+    fn, signatures = None, None
+    if isinstance(signature_or_function, (str, tuple, list, Signature)):
+        signatures = decorators.as_signatures(signature_or_function)
+    else:
+        fn = signature_or_function
+    decorate = decorators.jit(**options)
+
+    def decorated(fn: Any) -> Any:
+        if getattr(getattr(fn, "__code__", None), "co_flags", 0) & CO_VARKEYWORDS:
+            return Failed(
+                fn,
+                UnsupportedError(
+                    f"Treadle does not compile functions with a parameter like **kwargs: {fn.__qualname__}()"
+                ),
+            )
+        function = decorate(fn)
+        if isinstance(function, Function):
+            vars(function)["targetoptions"] = MappingProxyType({"nopython": True, **options})
+            return function if signatures is None else _declare(function, signatures)
+        return function
+
+    return decorated if fn is None else decorated(fn)
+
+
+def _as_vectorize(decorator: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(decorator)
+    def stand_in(*args: Any, **options: Any) -> Any:
+        options.pop("nopython", None)
+        _cut(options, {"forceobj": False, "looplift": False, "locals": {}})
+        try:
+            made = decorator(*args, **options)
+        except TreadleError as reason:
+            return functools.partial(Failed, reason=reason)
+        if isinstance(made, np.ufunc):  # @vectorize without parentheses
+            return made
+
+        def decorate(fn: Any) -> Any:
+            try:
+                return made(fn)
+            except TreadleError as reason:
+                return Failed(fn, reason)
+
+        return decorate
+
+    return stand_in
+
+
+vectorize = _as_vectorize(ufunc.vectorize)
+guvectorize = _as_vectorize(ufunc.guvectorize)
+
+
+def register_jitable(fn: Any = None, **options: Any) -> Any:
+    """numba.extending.register_jitable: Treadle compiles any plain function that compiled code reaches."""
+    return (lambda fn: fn) if fn is None else fn
+
+
+def overload(replaced: Any, *args: Any, **options: Any) -> Any:
+    """numba.extending.overload. What compiled code would do with the function is not known, so it may not call it at all."""
+    name = getattr(replaced, "__qualname__", repr(replaced))
+    try:
+        vars(replaced)[_REASON] = f"{name}(), which numba.extending.overload redefines"
+    except TypeError:  # not a Python function: Treadle gives it its own meaning, or none
+        pass
+    return lambda fn: fn
