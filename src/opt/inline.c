@@ -66,25 +66,35 @@ static bool calls_itself(const tr_prog *p, uint32_t inst) {
     return s.seen[inst];
 }
 
-static bool wanted(const inliner *s, uint32_t inst) {
-    const tr_inst *callee = &s->p->insts.d[inst];
-    const tr_fn *g = callee->fn;
-    if (!g || g == s->f)
-        return false;
-    uint32_t n = count_ins(g);
-    bool always = s->p->ctx->opts.inline_always ||
-                  (callee->func < s->p->funcs.n && s->p->funcs.d[callee->func].inline_always);
-    bool fits = n <= SMALL || (s->calls[inst] == 1 && n <= ONLY_CALL) || (always && n <= ALWAYS);
-    bool one_block = g->blks.n == 1; /* a lambda stays what its pattern expects: straight code */
-    return fits && s->size + n <= MAX_CALLER && (!s->f->is_lambda || one_block) && !calls_itself(s->p, inst);
-}
-
 static tr_u32s live_blocks(const tr_fn *g) {
     tr_u32s out = {0};
     for (tr_bid b = 0; b < g->blks.n; b++)
         if (!g->blks.d[b].dead)
             tr_vec_push(&g->ctx->arena, &out, b);
     return out;
+}
+
+/* What is put into a lambda stays what its pattern expects, straight code: g, or a copy with its branches made selects, or NULL. */
+static const tr_fn *straight(const tr_fn *g) {
+    if (live_blocks(g).n == 1)
+        return g;
+    tr_fn *h = tr_fn_clone(g);
+    return tr_opt_flatten_fn(h) && live_blocks(h).n == 1 ? h : NULL;
+}
+
+/* What to put in place of a call of the instance; NULL: it stays a call. */
+static const tr_fn *wanted(const inliner *s, uint32_t inst) {
+    const tr_inst *callee = &s->p->insts.d[inst];
+    const tr_fn *g = callee->fn;
+    if (!g || g == s->f)
+        return NULL;
+    uint32_t n = count_ins(g);
+    bool always = s->p->ctx->opts.inline_always ||
+                  (callee->func < s->p->funcs.n && s->p->funcs.d[callee->func].inline_always);
+    bool fits = n <= SMALL || (s->calls[inst] == 1 && n <= ONLY_CALL) || (always && n <= ALWAYS);
+    if (!fits || s->size + n > MAX_CALLER || calls_itself(s->p, inst))
+        return NULL;
+    return s->f->is_lambda ? straight(g) : g;
 }
 
 /* The body of g in place of `call`; the result is a param of the block that follows. */
@@ -130,9 +140,11 @@ bool tr_opt_inline(tr_prog *p, tr_fn *f) {
             if (tr_at(f, v)->op == TR_OP_CALL)
                 tr_vec_push(&f->ctx->arena, &found, v);
     tr_repl r = tr_repl_new(f);
-    for (uint32_t i = 0; i < found.n; i++)
-        if (wanted(&s, tr_at(f, found.d[i])->imm.fn))
-            put_body(&s, &r, found.d[i], p->insts.d[tr_at(f, found.d[i])->imm.fn].fn);
+    for (uint32_t i = 0; i < found.n; i++) {
+        const tr_fn *g = wanted(&s, tr_at(f, found.d[i])->imm.fn);
+        if (g)
+            put_body(&s, &r, found.d[i], g);
+    }
     tr_repl_apply(f, &r);
     if (s.changed)
         tr_simplify_cfg(f);

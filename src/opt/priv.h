@@ -18,6 +18,11 @@ enum { N_CFG = 1, N_DOM = 2 };
  * result is not known bit for bit (named functions of libm). */
 bool tr_opt_eval(tr_fn *f, const tr_ins *in, tr_val *out);
 
+/* --- flatten.c --- */
+
+/* Makes selects of short branches everywhere in f; true if changed. Leaves no analyses. */
+bool tr_opt_flatten_fn(tr_fn *f);
+
 /* --- small questions --- */
 
 /* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not asked. */

@@ -12,7 +12,7 @@
 /* Names from passes.def; '|' ends a group. */
 static const char pipeline[] = "simplify,fold,hoist,cse,dce|"
                                "inline,simplify,fold,hoist,cse,simplify,dce|"
-                               "agree,fold,cse,fuse,simplify,dce|"
+                               "agree,fold,cse,fuse,simplify,flatten,dce|"
                                "bounds,fold,simplify,dce,prange,rotate|"
                                "own";
 

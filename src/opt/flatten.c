@@ -1,0 +1,108 @@
+/* Short branches: both sides are computed and `select` takes one.
+ *
+ * For lambdas, the bodies of loops that are to run in vectors, where both sides are computed anyway: a chain of selects needs one mask
+ * for each test, where masks made from the paths need one for each path; and fusion takes straight code only. So inlining asks for it
+ * (inline.c), and the pass does it to lambdas that came with branches. Only pure scalar operations that every vector unit has are moved, a
+ * handful on each side. Inner branches first, so that a chain of tests becomes a chain of selects. Cost: one sweep. */
+#include "opt/priv.h"
+
+enum { MAX_SIDE = 16, MAX_VALUES = 4 };
+
+static bool is_cheap(const tr_ins *in) {
+    if (!tr_opt_is_pure(in) || !in->ty || !tr_ty_is_scalar(in->ty))
+        return false;
+    switch (in->op) {
+    case TR_OP_MATH:
+    case TR_OP_POW:
+    case TR_OP_FLOORDIV:
+    case TR_OP_FLOORMOD:
+    case TR_OP_REM:
+    case TR_OP_QUOT:
+    case TR_OP_PYDIV: return false;
+    case TR_OP_DIV: return tr_ty_is_float(in->ty);
+    default: return true;
+    }
+}
+
+static bool is_short(const tr_fn *f, tr_bid b) {
+    unsigned n = 0;
+    for (tr_val v = tr_blk_at(f, b)->first; v != tr_blk_at(f, b)->last; v = tr_at(f, v)->next)
+        if (!is_cheap(tr_at(f, v)) || ++n > MAX_SIDE)
+            return false;
+    return true;
+}
+
+/* Between a branch and where its ways meet again, or return: a block of its own, or none. */
+typedef struct side {
+    tr_bid blk, to; /* to: TR_NOBLK: returns */
+    uint32_t n;
+    const tr_val *x; /* what it brings */
+} side;
+
+static side side_of(const tr_fn *f, const tr_edge *e) {
+    const tr_blk *b = tr_blk_at(f, e->to);
+    const tr_ins *last = tr_at(f, b->last);
+    bool own = b->preds.n == 1 && b->params.n == 0;
+    if (own && last->op == TR_OP_BR)
+        return (side){e->to, last->imm.succ->to, last->imm.succ->n, last->imm.succ->args};
+    if (own && last->op == TR_OP_RET)
+        return (side){e->to, TR_NOBLK, 1, last->args};
+    return (side){TR_NOBLK, e->to, e->n, e->args};
+}
+
+/* Do the two ways meet at once, with scalars only? */
+static bool meet(const tr_fn *f, const side *yes, const side *no) {
+    if (yes->to != no->to || yes->n > MAX_VALUES)
+        return false;
+    for (uint32_t i = 0; i < yes->n; i++)
+        if (yes->x[i] != no->x[i] && !tr_ty_is_scalar(tr_at(f, yes->x[i])->ty))
+            return false;
+    return (yes->blk == TR_NOBLK || is_short(f, yes->blk)) && (no->blk == TR_NOBLK || is_short(f, no->blk));
+}
+
+static void take_in(tr_fn *f, tr_bid from, tr_val before) {
+    if (from == TR_NOBLK)
+        return;
+    for (tr_val v = tr_blk_at(f, from)->first, next; v != tr_blk_at(f, from)->last; v = next) {
+        next = tr_at(f, v)->next;
+        tr_ins_move_before(f, v, before);
+    }
+}
+
+static bool flatten(tr_fn *f, tr_bid b) {
+    tr_val last = tr_blk_at(f, b)->last, merged[MAX_VALUES];
+    if (tr_at(f, last)->op != TR_OP_CBR)
+        return false;
+    const tr_edge *succ = tr_at(f, last)->imm.succ;
+    side yes = side_of(f, &succ[0]), no = side_of(f, &succ[1]);
+    if (yes.to == b || !meet(f, &yes, &no))
+        return false;
+    take_in(f, yes.blk, last);
+    take_in(f, no.blk, last);
+    tr_bld bld = {f, b, last, tr_at(f, last)->loc};
+    tr_val cond = tr_arg(f, last, 0);
+    for (uint32_t i = 0; i < yes.n; i++) {
+        tr_val x = yes.x[i], y = no.x[i];
+        merged[i] = x == y ? x : tr_emit3(&bld, TR_OP_SELECT, tr_at(f, x)->ty, cond, x, y);
+    }
+    tr_ins_remove(f, last);
+    bld.before = TR_NOVAL;
+    if (yes.to == TR_NOBLK)
+        tr_emit1(&bld, TR_OP_RET, NULL, merged[0]);
+    else
+        tr_br(&bld, yes.to, yes.n, merged);
+    return true;
+}
+
+bool tr_opt_flatten_fn(tr_fn *f) {
+    bool changed = false;
+    tr_cfg_compute(f);
+    for (uint32_t i = f->rpo.n; i-- > 0;)
+        changed |= flatten(f, f->rpo.d[i]);
+    return changed && (tr_simplify_cfg(f), true);
+}
+
+bool tr_opt_flatten(tr_prog *p, tr_fn *f) {
+    (void)p;
+    return f->is_lambda && tr_opt_flatten_fn(f);
+}
