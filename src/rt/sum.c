@@ -5,7 +5,9 @@
  * sums are only ever added when they cover equally many blocks. A value takes part in at most 16 + 4 + log2(blocks)
  * additions (NumPy's pairwise sum: 16 + 3 + log2(n / 128)), and the lanes are vectors, so it is as fast as memory.
  * Empty places hold -0.0, the one value that changes nothing it is added to.
- * The same lanes are computed with 2, 4 or 8 doubles a register, chosen by the processor: the bits are the same. */
+ * The same lanes are computed with 2 or 4 doubles a register, chosen by the processor: the bits are the same. Not with 8: the values of a short
+ * row were just written by stores of half that width, and a load of two stores waits until both have left the store buffer (measured: rows
+ * of 16 took 22 ns instead of 8); from memory the rate is the same. */
 #include <stddef.h>
 #include <string.h>
 
@@ -15,7 +17,6 @@
 #define TWO(M)   M(0) M(1)
 #define FOUR(M)  TWO(M) M(2) M(3)
 #define EIGHT(M) FOUR(M) M(4) M(5) M(6) M(7)
-#define ONE(M)   M(0)
 
 /* The lanes of REGS registers in a fixed tree: lane k and k + 8, then k + 4, k + 2, k + 1. First whole registers ... */
 #define JOIN_1
@@ -39,11 +40,6 @@
     a0 += __builtin_shufflevector(a0, a0, 4, 5, 6, 7, 0, 1, 2, 3); \
     a0 += __builtin_shufflevector(a0, a0, 2, 3, 0, 1, 6, 7, 4, 5); \
     a0 += __builtin_shufflevector(a0, a0, 1, 0, 3, 2, 5, 4, 7, 6);
-#define FOLD_16                                                                                  \
-    a0 += __builtin_shufflevector(a0, a0, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7); \
-    a0 += __builtin_shufflevector(a0, a0, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11); \
-    a0 += __builtin_shufflevector(a0, a0, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13); \
-    a0 += __builtin_shufflevector(a0, a0, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
 
 /* Sum of n <= TR_SUM_BLOCK values. EACH: for each of REGS registers that the lanes fill, of WIDTH values. */
 #define BLOCK(name, T, WIDTH, REGS, EACH, TARGET)                                                       \
@@ -66,21 +62,16 @@
 #define INIT(r) vec a##r = -(vec){0};
 #define ADD(r)  a##r += *(const vec *)(at + (r) * (sizeof(vec) / sizeof *at));
 
-#define AVX2   __attribute__((target("avx2")))
-#define AVX512 __attribute__((target("avx512f")))
+#define AVX2 __attribute__((target("avx2")))
 
 BLOCK(block_f64, double, 2, 8, EIGHT, )
 BLOCK(block_f64_avx2, double, 4, 4, FOUR, AVX2)
-BLOCK(block_f64_avx512, double, 8, 2, TWO, AVX512)
 BLOCK(block_f32, float, 4, 4, FOUR, )
 BLOCK(block_f32_avx2, float, 8, 2, TWO, AVX2)
-BLOCK(block_f32_avx512, float, 16, 1, ONE, AVX512)
 
 /* X(type's name, type) */
 #define SUMS(N, T)                                                                                                \
     static T any_block_##N(const T *x, int64_t n) {                                                               \
-        if (__builtin_cpu_supports("avx512f"))                                                                    \
-            return block_##N##_avx512(x, n);                                                                      \
         if (__builtin_cpu_supports("avx2"))                                                                       \
             return block_##N##_avx2(x, n);                                                                        \
         return block_##N(x, n);                                                                                   \
