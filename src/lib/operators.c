@@ -228,6 +228,11 @@ static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr
             return true;
         }
     }
+    if (ints && ys->kind == TR_TY_U64 &&
+        tr_ty_class(t) == 'i') { /* as int64 a large exponent would be negative */
+        *out = tr_em_conv(e, tr_em_op2(e, TR_OP_POW, tr_em_conv(e, x, ys), tr_em_conv(e, y, ys)), t);
+        return true;
+    }
     tr_tv a = tr_em_conv(e, x, t), b = tr_em_conv(e, y, t);
     if (ints && tr_ty_class(ys) == 'i' && !tr_tv_lit_int(y, &n) && rules == TR_RULES_PYTHON)
         tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, b, tr_em_num(e, t, 0.0)), TR_EXC_VALUE,

@@ -13,6 +13,8 @@ typedef struct tr_lred {
     const tr_ty *ty;      /* of the contribution */
     const tr_ty *init_ty; /* of the value: i64 for argmin and argmax */
     tr_redclass cls;
+    bool
+        split; /* PHI, an extreme of floats: carried as three values (red.c), but in tiles and between threads as one */
     unsigned carry;      /* PHI: first of its parts in carry; ARG: value, then index */
     lv buf[2], state[2]; /* BUFFERED: per component */
     lv acc[2];           /* in tiles: a value per column, per component */

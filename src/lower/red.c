@@ -17,6 +17,45 @@ static lv extreme(tr_lpat *s, const tr_lred *r, lv best, lv x) {
     return tr_lower_fast(s->w, tr_lower_intrinsic(s->w, name, LLVMTypeOf(x), 2, (lv[]){best, x}));
 }
 
+/* --- extremes of floats: NaN wins and -0 < +0, as in `extreme`, but without its chain of five dependent operations. Three values are carried: the
+ * extreme of numbers; all bits set once a NaN came; and bits whose sign is that of a zero: an extreme of 0 is +0 for max if any value was without a
+ * sign, and -0 for min if any had one. The comparison may assume numbers, which makes it one instruction: after a NaN its result is poison
+ * and nobody looks at it. --- */
+
+enum { SPLIT = 3 };
+
+static lt bits_type(const tr_lpat *s, const tr_lred *r) {
+    return r->ty->kind == TR_TY_F64 ? s->w->m->i64 : s->w->m->i32;
+}
+
+static lv nan_mask(tr_lpat *s, const tr_lred *r, lv x) {
+    return LLVMBuildSExt(s->w->b, l_fcmp(s->w->b, LLVMRealUNO, x, x), bits_type(s, r), "");
+}
+
+static void split_step(tr_lpat *s, const tr_lred *r, lv x) {
+    LLVMBuilderRef b = s->w->b;
+    lv *acc = &s->carry[r->carry], bits = LLVMBuildBitCast(b, x, bits_type(s, r), "");
+    bool min = r->kind == TR_RED_MIN;
+    lv better = l_fcmp(b, min ? LLVMRealOLT : LLVMRealOGT, x, acc[0]);
+    acc[0] = l_select(b, better, x, acc[0]);
+    if (LLVMIsAFCmpInst(better)) { /* not folded */
+        LLVMSetFastMathFlags(better, LLVMFastMathNoNaNs | LLVMFastMathNoSignedZeros);
+        LLVMSetFastMathFlags(acc[0], LLVMFastMathNoNaNs | LLVMFastMathNoSignedZeros);
+    }
+    acc[1] = l_or(b, acc[1], nan_mask(s, r, x));
+    acc[2] = min ? l_or(b, acc[2], bits) : l_and(b, acc[2], bits);
+}
+
+static lv split_end(tr_lpat *s, const tr_lred *r) {
+    LLVMBuilderRef b = s->w->b;
+    lt i = bits_type(s, r), t = LLVMTypeOf(r->init[0]);
+    const lv *acc = &s->carry[r->carry];
+    lv sign = LLVMConstInt(i, i == s->w->m->i64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31, 0);
+    lv zero = LLVMBuildBitCast(b, l_and(b, acc[2], sign), t, "");
+    lv x = l_select(b, l_fcmp(b, LLVMRealOEQ, acc[0], LLVMConstReal(t, 0)), zero, acc[0]);
+    return l_select(b, l_icmp(b, LLVMIntNE, acc[1], l_int(i, 0)), LLVMConstReal(t, NAN), x);
+}
+
 /* First index of the extreme; the first NaN beats every number. Taking a new one is rare, so it is a branch: the next element
  * does not wait for this one's comparison, as it would with a select. */
 static void arg_step(tr_lpat *s, const tr_lred *r, lv x) {
@@ -68,7 +107,12 @@ static void phi_step(tr_lpat *s, const tr_lred *r, const lv *x) {
 
 static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
     switch (r->cls) {
-    case RED_PHI: phi_step(s, r, x); break;
+    case RED_PHI:
+        if (r->split)
+            split_step(s, r, x[0]);
+        else
+            phi_step(s, r, x);
+        break;
     case RED_ARG: arg_step(s, r, x[0]); break;
     default:
         for (unsigned i = 0; i < tr_ty_nparts(r->ty); i++) {
@@ -138,6 +182,7 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     for (unsigned k = 0; k < tr_ty_nparts(r->init_ty); k++)
         r->init[k] = parts[k];
     r->cls = classify(s, i, t);
+    r->split = (r->kind == TR_RED_MIN || r->kind == TR_RED_MAX) && tr_ty_is_float(t) && i >= s->p->nscan;
     s->counts = s->counts || r->cls == RED_ARG;
     s->buffered = s->buffered || r->cls == RED_BUFFERED;
 }
@@ -152,7 +197,7 @@ bool tr_red_describe(tr_lpat *s, const tr_val *init) {
     s->flat = s->fill = UINT32_MAX;
     for (unsigned i = 0; i < s->p->nred; i++) {
         const tr_ty *t = y ? tr_at(lam, y->args[s->p->nout + i])->ty : NULL;
-        carry += 2;
+        carry += SPLIT;
         if (!t || !reducible(s->p->reds[i], t) || carry > TR_MAX_CARRY)
             return false;
         describe(s, i, init[i], t);
@@ -208,6 +253,10 @@ void tr_red_begin(tr_lpat *s) {
         }
         for (unsigned k = 0; k < n && r->cls == RED_PHI; k++)
             carry_new(s, r->init[k]);
+        if (r->split) {
+            carry_new(s, nan_mask(s, r, r->init[0]));
+            carry_new(s, LLVMBuildBitCast(s->w->b, r->init[0], bits_type(s, r), ""));
+        }
         for (unsigned k = 0; k < n && r->cls == RED_BUFFERED; k++)
             tr_lower_sum_clear(s->w, r->state[k]);
     }
@@ -226,7 +275,7 @@ unsigned tr_red_end(tr_lpat *s, lv *out) {
         }
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
             if (r->cls == RED_PHI) {
-                out[n++] = s->carry[r->carry + k];
+                out[n++] = r->split ? split_end(s, r) : s->carry[r->carry + k];
                 continue;
             }
             lv total = r->total ? r->total
