@@ -126,9 +126,49 @@ static bool same_element(const tr_fn *f, const tr_ins *ld, const tr_ins *st) {
     return true;
 }
 
-/* a[k] = a[k] op x: the element's value goes nowhere else. Nothing of the array is touched between, as all accesses are such pairs and
- * both stand in one block. */
-static bool check_store(search *s, const tr_ins *st) {
+static bool writes_array(const search *s, tr_val v) {
+    const tr_ins *in = tr_at(s->f, v);
+    bool touches = false;
+    for (uint32_t k = 0; k < in->nargs && (tr_ins_effects(in) & E_WRITE); k++)
+        touches = touches || has_root(s, in->args[k]);
+    return touches;
+}
+
+/* No way from the load to the store leads over another store to the array, or this one again. */
+static bool nothing_between(const search *s, tr_val load, tr_val store) {
+    tr_fn *f = s->f;
+    tr_u32s work = {0};
+    uint8_t *seen = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
+    tr_bid first = tr_at(f, load)->blk, last = tr_at(f, store)->blk;
+    if (!tr_dominates(f, first, last))
+        return false;
+    for (tr_val v = tr_at(f, store)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
+        if (v == load)
+            return true;
+        if (writes_array(s, v))
+            return false;
+    }
+    tr_vec_push(&f->ctx->arena, &work, last);
+    while (work.n) {
+        const tr_blk *b = tr_blk_at(f, work.d[--work.n]);
+        for (uint32_t i = 0; i < b->preds.n; i++) {
+            tr_bid p = b->preds.d[i];
+            if (seen[p])
+                continue;
+            seen[p] = 1;
+            for (tr_val v = tr_blk_at(f, p)->last; v != TR_NOVAL && v != load; v = tr_at(f, v)->prev)
+                if (writes_array(s, v))
+                    return false;
+            if (p != first)
+                tr_vec_push(&f->ctx->arena, &work, p);
+        }
+    }
+    return true;
+}
+
+/* a[k] = a[k] op x: the element's value goes nowhere else, and nothing of the array is written between. */
+static bool check_store(search *s, tr_val at) {
+    const tr_ins *st = tr_at(s->f, at);
     const tr_ty *t = tr_at(s->f, st->args[0])->ty->elem;
     tr_val v = st->args[st->nargs - 1];
     bool view;
@@ -141,7 +181,8 @@ static bool check_store(search *s, const tr_ins *st) {
     for (uint32_t k = 0; k < sum->nargs; k++) {
         tr_val old = unconverted(s->f, s->uses, sum->args[k], t);
         const tr_ins *ld = tr_at(s->f, old);
-        if (ld->op != TR_OP_LOAD || ld->blk != st->blk || !same_element(s->f, ld, st) || s->uses[old] != 1)
+        if (ld->op != TR_OP_LOAD || !same_element(s->f, ld, st) || s->uses[old] != 1 ||
+            !nothing_between(s, old, at))
             continue;
         s->fine[old] = 1;
         return joins(s, sum, sum->args[k]);
@@ -224,7 +265,7 @@ static bool check_all(search *s) {
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(s->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
             if (tr_at(s->f, v)->op == TR_OP_STORE && has_root(s, tr_at(s->f, v)->args[0]))
-                s->fine[v] = check_store(s, tr_at(s->f, v));
+                s->fine[v] = check_store(s, v);
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(s->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
             if (!check_use(s, v))

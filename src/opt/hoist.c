@@ -3,10 +3,10 @@
  * and what does not vary as such. Nothing here can raise or trap, so doing it early is always allowed. */
 #include "opt/priv.h"
 
-/* Reads a part that is there already: no code at all. */
+/* Reads a part that is there already: no code at all. Parts of complex numbers stay where they are: one that a loop over a prange sums up must
+ * not be looked at inside. */
 static bool is_free(const tr_ins *in) {
-    return in->op == TR_OP_DIM || in->op == TR_OP_STRIDE || in->op == TR_OP_EXTRACT || in->op == TR_OP_RE ||
-           in->op == TR_OP_IM;
+    return in->op == TR_OP_DIM || in->op == TR_OP_STRIDE || in->op == TR_OP_EXTRACT;
 }
 
 static bool is_cheap(const tr_ins *in) {

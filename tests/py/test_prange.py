@@ -489,6 +489,48 @@ def test_histograms_of_narrow_types(dtype, threads):
     )
 
 
+def test_accumulation_through_branches(threads):
+    """What is added is found out in blocks of its own, between reading the element and writing it."""
+
+    @parallel
+    def f(x, h, w):
+        for i in prange(len(x)):
+            h[x[i]] += 1 if w[i] > 3 and x[i] > 2 else w[i]
+            for j in range(w[i]):
+                h[x[i] // 2] -= j
+
+    def not_one(x, h, w):
+        for i in prange(len(x)):
+            t = h[x[i]]
+            for j in range(3):
+                h[x[i]] = t + j
+
+    def nor_these(x, h, w):
+        for i in prange(len(x)):
+            t = h[x[i]]
+            h[w[i]] += 1
+            h[x[i]] = t + 5
+
+    rng = np.random.default_rng(2)
+    x, w = rng.integers(0, 7, 2000), rng.integers(0, 5, 2000)
+    check(f, x, np.zeros(7, "i8"), w)
+    assert "copies for chunks of iterations: 'h' (add)" in f.inspect("parallel", f.signatures[0])
+    for fn in map(parallel, (not_one, nor_these)):
+        fn(x, np.zeros(7, "i8"), w)
+        assert "copies" not in fn.inspect("parallel", fn.signatures[0])
+
+
+def test_parts_of_a_complex_sum(threads):
+    @parallel
+    def f(a):
+        s = 0j
+        for i in prange(len(a)):
+            s += a[i]
+        return s.imag, s.real
+
+    check(f, np.arange(300) * (2 - 3j))
+
+
 def test_array_reductions(threads):
     @parallel
     def f(a, total, table, products, bits, ones):
