@@ -9,6 +9,9 @@ from .errors import UnsupportedError
 
 __all__ = ["Missing", "MissingDecorator", "MissingModule", "MissingType"]
 
+# Attribute in which the snapshot and calls look for the reason why something may not be called: src/ext/freeze.h.
+REASON = "__treadle_refused__"
+
 _SOON = {
     "generated_jit": "write a function for each type",
     "cfunc": "pass the compiled function itself",
@@ -24,6 +27,7 @@ class Missing:
 
     def __init__(self, name: str) -> None:
         self.__dict__["_name"] = name
+        self.__dict__[REASON] = f"{name}, which Treadle does not have"
         self.__dict__["__name__"] = name.rpartition(".")[2]
 
     def _fail(self) -> NoReturn:

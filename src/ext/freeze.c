@@ -76,7 +76,20 @@ static const char *name_of(tr_frozen *z, PyObject *o, const char *attr) {
     return s;
 }
 
+/* What an object says of itself that may not be called: text in its own attribute. NULL: nothing. No user code runs. */
+static const char *reason_of(tr_frozen *z, PyObject *o) {
+    PyObject *d = PyType_Check(o) ? NULL : PyObject_GenericGetDict(o, NULL);
+    PyObject *why = d ? PyDict_GetItemString(d, TR_REASON_ATTR) : NULL;
+    const char *text = why && PyUnicode_CheckExact(why) ? text_of(z, why) : NULL;
+    Py_XDECREF(d);
+    PyErr_Clear();
+    return text;
+}
+
 static tr_obj *opaque(tr_frozen *z, PyObject *o) {
+    const char *why = reason_of(z, o);
+    if (why)
+        return new_obj(z, TR_OBJ_OPAQUE, o, why);
     const char *name = PyType_Check(o) ? ((PyTypeObject *)o)->tp_name : name_of(z, o, "__name__"), *repr;
     const char *module = name_of(z, o, "__module__");
     if (PyType_Check(o))
@@ -515,13 +528,6 @@ static const tr_obj *freeze_attr(tr_frozen *z, const tr_obj *module, const char 
 
 /* --- any value --- */
 
-/* A Python function that says why it may not be compiled: an opaque object with the reason for a name. NULL: compile it. */
-static tr_obj *freeze_reason(tr_frozen *z, PyObject *o) {
-    PyObject *d = ((PyFunctionObject *)o)->func_dict;
-    PyObject *why = d ? PyDict_GetItemString(d, TR_REASON_ATTR) : NULL;
-    return why && PyUnicode_CheckExact(why) ? new_obj(z, TR_OBJ_OPAQUE, o, text_of(z, why)) : NULL;
-}
-
 static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
     uint32_t row;
     if (tr_builtin_map_find(&z->host->builtins, o, &row)) {
@@ -546,9 +552,9 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
                                        : NULL;
     if (!fn || !PyFunction_Check(fn))
         return NULL;
-    tr_obj *refused = freeze_reason(z, fn);
-    if (refused)
-        return refused;
+    const char *why = reason_of(z, fn);
+    if (why)
+        return new_obj(z, TR_OBJ_OPAQUE, o, why);
     uint64_t old;
     if (fn != o && tr_map_get(&z->known, (uint64_t)(uintptr_t)fn, &old)) {
         tr_func *f = &z->prog->funcs.d[((tr_obj *)(uintptr_t)old)->u.func];

@@ -66,7 +66,7 @@ static bool call_func(tr_em *e, uint32_t func, uint32_t ncap, const tr_tv *cap, 
         s->queued = true;
         tr_vec_push(&e->ctx->arena, &f->queue, inst);
     }
-    if (!s->ret && (!s->done || tr_infer_may_return(s))) {
+    if (!s->ret && (!s->done || tr_infer_may_return(s) || tr_infer_failed(s))) {
         /* recursion that has not returned yet, or a function with errors of its own: nothing is known of the result */
         *out = (tr_tv){NULL, TR_NOVAL};
         return true;

@@ -345,6 +345,13 @@ bool tr_infer_may_return(const istate *s) {
     return false;
 }
 
+bool tr_infer_failed(const istate *s) {
+    for (uint32_t v = 0; v < s->src->ins.n; v++)
+        if (s->bad[v] == 1)
+            return true;
+    return false;
+}
+
 /* Functions whose result never became known although nothing failed: they call themselves on every path. */
 static void report_endless(infer *f) {
     for (uint32_t i = 0; i < f->queue.n; i++) {

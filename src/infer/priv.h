@@ -43,6 +43,8 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t nargs, co
 bool tr_infer_types(infer *f, uint32_t inst);
 /* A return is reachable; without an estimate of the result its value has failed, or waits for the function itself. */
 bool tr_infer_may_return(const istate *s);
+/* An operation of it failed, so what it returns is not known although nothing may be seen to return. */
+bool tr_infer_failed(const istate *s);
 /* Emits the typed function. */
 bool tr_infer_emit(infer *f, uint32_t inst);
 

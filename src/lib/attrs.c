@@ -31,6 +31,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
     case TR_TY_TUPLE: return "tuple";
     case TR_TY_RANGE: return "range";
     case TR_TY_SLICE: return "slice";
+    case TR_TY_METHOD: /* np.iinfo(t) is kept as a method of t that is only asked for attributes */
+        return x.ty->items[0]->kind == TR_TY_LIT ? x.ty->name : "object";
     case TR_TY_LIT:
         if (tr_tv_dtype(e, x))
             return "dtype";
@@ -49,6 +51,19 @@ int tr_em_member(tr_em *e, tr_tv x, const char *name) {
 static bool changes_list(const char *name) {
     static const char *const names[] = {"append", "extend",  "insert", "pop", "remove",
                                         "sort",   "reverse", "clear",  "copy"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* What arrays have in NumPy and not here: the rest of numpy.ndarray's names. */
+static bool is_of_numpy(const char *name) {
+    static const char *const names[] = {
+        "argpartition", "argsort", "base",   "byteswap",     "choose",   "ctypes",   "data",
+        "device",       "dump",    "dumps",  "flags",        "getfield", "mT",       "newbyteorder",
+        "partition",    "put",     "resize", "searchsorted", "setfield", "setflags", "sort",
+        "to_device",    "tobytes", "tofile", "tolist",       "tostring", "view"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
@@ -75,6 +90,8 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     int row = tr_em_member(e, x, name);
     if (row < 0 && x.ty->kind == TR_TY_TUPLE && changes_list(name))
         return tr_em_unsupported(e, "list", "%s() of a list", name);
+    if (row < 0 && x.ty->kind == TR_TY_ARRAY && is_of_numpy(name))
+        return tr_em_unsupported(e, "array-member", "'%s' of arrays", name);
     if (row < 0)
         return tr_em_error(e, "%s has no attribute '%s'", tr_em_tyname(e, x.ty), name);
     if (tr_builtins[row].kind == TR_B_ATTR)

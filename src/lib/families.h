@@ -7,6 +7,17 @@
 /* Numbers that drive templates, for the last column of builtins.def. */
 enum { TR_FILL_NONE, TR_FILL_ZERO, TR_FILL_ONE, TR_FILL_VALUE };
 enum { TR_COUNT_SIZE, TR_COUNT_NDIM, TR_COUNT_ITEMSIZE, TR_COUNT_NBYTES };
+enum {
+    TR_LIM_BITS,
+    TR_LIM_MIN,
+    TR_LIM_MAX,
+    TR_LIM_TINY,
+    TR_LIM_SUBNORMAL,
+    TR_LIM_EPS,
+    TR_LIM_EPSNEG,
+    TR_LIM_RESOLUTION,
+    TR_LIM_PRECISION
+};
 enum { TR_DT_TYPE, TR_DT_ITEMSIZE, TR_DT_NAME, TR_DT_KIND };
 enum {
     /* of one operand */

@@ -107,6 +107,11 @@ bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
     case TR_ITER_ENUMERATE: return tr_em_iterlen(e, tr_em_item(e, it, 1), n);
     case TR_ITER_REVERSED: return tr_em_iterlen(e, tr_em_item(e, it, 0), n);
     case TR_ITER_FLAT: *n = tr_em_size(e, tr_em_item(e, it, 0)); return true;
+    case TR_ITER_NDINDEX:
+        *n = one(e);
+        for (uint32_t i = 0; i < it.ty->n; i++)
+            *n = tr_em_op2(e, TR_OP_MUL, *n, tr_em_item(e, it, i));
+        return true;
     default: break;
     }
     *n = zero(e);
@@ -120,23 +125,27 @@ bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
     return true;
 }
 
+/* Position i in C order as an index for each axis. */
+static void split(tr_em *e, uint32_t ndim, const tr_tv *extents, tr_tv i, tr_tv *idx) {
+    for (uint32_t k = ndim; k-- > 1;) {
+        idx[k] = tr_em_op2(e, TR_OP_REM, i, extents[k]);
+        i = tr_em_op2(e, TR_OP_QUOT, i, extents[k]);
+    }
+    if (ndim > 0)
+        idx[0] = i;
+}
+
 /* Element number i of an array in C order; no division where the elements lie so in memory. */
 static tr_tv flat_at(tr_em *e, tr_tv a, tr_tv i) {
-    tr_tv idx[TR_MAX_NDIM];
+    tr_tv idx[TR_MAX_NDIM], extents[TR_MAX_NDIM];
     if (a.ty->layout == TR_LAYOUT_C && a.ty->ndim > 1) {
         tr_tv n = tr_em_size(e, a);
         const tr_ty *row = tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_C, a.ty->readonly);
         return tr_em_load(e, tr_em_view(e, row, a, zero(e), &n, NULL), &i);
     }
-    for (uint32_t k = a.ty->ndim; k-- > 0;) {
-        if (k == 0) {
-            idx[0] = i;
-            break;
-        }
-        tr_tv d = tr_em_dim(e, a, k);
-        idx[k] = tr_em_op2(e, TR_OP_REM, i, d);
-        i = tr_em_op2(e, TR_OP_QUOT, i, d);
-    }
+    for (uint32_t k = 0; k < a.ty->ndim; k++)
+        extents[k] = tr_em_dim(e, a, k);
+    split(e, a.ty->ndim, extents, i, idx);
     return tr_em_load(e, a, idx);
 }
 
@@ -184,6 +193,13 @@ bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
             return false;
         return tr_em_iterget(e, x[0], tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, n, one(e)), i), out);
     case TR_ITER_FLAT: *out = flat_at(e, tr_em_item(e, it, 0), i); return true;
+    case TR_ITER_NDINDEX:
+        parts = TR_NEW_N(&e->ctx->arena, tr_tv, 2 * it.ty->n + 1u);
+        for (uint32_t k = 0; k < it.ty->n; k++)
+            parts[k] = tr_em_item(e, it, k);
+        split(e, it.ty->n, parts, i, parts + it.ty->n);
+        *out = tr_em_tuple(e, it.ty->n, parts + it.ty->n);
+        return true;
     default: break;
     }
     parts = TR_NEW_N(&e->ctx->arena, tr_tv, it.ty->n + 1u);

@@ -229,6 +229,48 @@ bool tr_lib_arr_flat(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* --- indices of all items --- */
+
+static tr_tv all_indices(tr_em *e, uint32_t n, const tr_tv *extents) {
+    const tr_ty *ty[TR_MAX_NDIM];
+    if (n == 0) { /* of an array without axes: one */
+        tr_tv one = tr_em_tuple(e, 0, NULL);
+        return tr_em_tuple(e, 1, &one);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        ty[i] = extents[i].ty;
+    return tr_em_make(e, tr_ty_iter(e->types, TR_ITER_NDINDEX, n, ty), n, extents);
+}
+
+/* ndindex(2, 3) or ndindex((2, 3)). */
+bool tr_lib_np_ndindex(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv extents[TR_MAX_NDIM], zero = tr_em_i64(e, 0);
+    const tr_tv *x;
+    uint32_t n = spread(e, c->nvar, c->var, &x);
+    if (n > TR_MAX_NDIM)
+        return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!tr_fam_int(e, c, x[i], "an extent", &extents[i]))
+            return false;
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, extents[i], zero), TR_EXC_VALUE,
+                    "negative dimensions are not allowed", 0, NULL);
+    }
+    *out = all_indices(e, n, extents);
+    return true;
+}
+
+/* Pairs of an item's indices and the item. */
+bool tr_lib_np_ndenumerate(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a = c->a[0], extents[TR_MAX_NDIM], it[2];
+    if (!tr_lib_is_array(a))
+        return tr_em_error(e, "%s() takes an array, not %s", tr_fam_name(c), tr_em_tyname(e, a.ty));
+    tr_fam_shape(e, a, extents);
+    it[0] = all_indices(e, a.ty->ndim, extents);
+    it[1] = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_FLAT, 1, &a.ty), 1, &a);
+    *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_ZIP, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
+    return true;
+}
+
 /* item(): the only one; item(i): in C order; item(i, j, ...) or item((i, j, ...)): at that place. */
 bool tr_lib_arr_item(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a = c->a[0], idx[TR_MAX_NDIM], flat;

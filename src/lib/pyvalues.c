@@ -1,4 +1,5 @@
 /* Attributes and methods of numbers, tuples, ranges, slices and dtypes. */
+#include <float.h>
 #include <string.h>
 
 #include "lib/fam.h"
@@ -109,6 +110,15 @@ bool tr_lib_val_dtype(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* type(x) of a number: a class to call. A Python number is of the class that its array would have. */
+bool tr_lib_py_type(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_ty *t = tr_lib_scalar(e, c->a[0].ty);
+    if (!t)
+        return tr_em_unsupported(e, "class-value", "type() of %s", tr_em_tyname(e, c->a[0].ty));
+    *out = dtype_value(e, t);
+    return true;
+}
+
 bool tr_lib_dtype_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *t = tr_tv_dtype(e, c->a[0]);
     char kind[2] = {tr_ty_class(t), 0};
@@ -120,5 +130,63 @@ bool tr_lib_dtype_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
         break;
     default: *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_arena_strdup(&e->ctx->arena, kind)));
     }
+    return true;
+}
+
+/* --- limits of types: np.iinfo, np.finfo --- */
+
+/* A value that has attributes alone: the type's, kept as a method of it (aux: 0 iinfo, 1 finfo). */
+bool tr_lib_np_info(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_ty *t = tr_tv_dtype(e, c->a[0]);
+    if (!t)
+        t = tr_lib_is_array(c->a[0]) ? c->a[0].ty->elem : tr_lib_scalar(e, c->a[0].ty);
+    t = t ? tr_ty_strong(e->types, t) : NULL;
+    if (t && c->aux && tr_ty_is_complex(t))
+        t = tr_lib_real_of(e, t);
+    if (!t || !(c->aux ? tr_ty_is_float(t) : tr_ty_is_int(t)))
+        return tr_em_error(e, "%s() takes %s type, not %s", tr_fam_name(c), c->aux ? "a float" : "an integer",
+                           tr_em_tyname(e, c->a[0].ty));
+    tr_tv ty = dtype_value(e, t);
+    *out = tr_em_make(e, tr_ty_method(e->types, ty.ty, c->aux ? "finfo" : "iinfo"), 1, &ty);
+    return true;
+}
+
+static const tr_ty *type_of_info(tr_em *e, tr_tv info) {
+    return tr_tv_dtype(e, (tr_tv){info.ty->items[0], TR_NOVAL});
+}
+
+bool tr_lib_iinfo_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_ty *t = type_of_info(e, c->a[0]);
+    uint32_t bits = 8u * (uint32_t)tr_ty_size(t);
+    bool sign = tr_ty_class(t) == 'i';
+    int64_t most = (int64_t)(UINT64_MAX >> (64u - bits + sign));
+    if (c->aux == TR_LIM_MAX && most < 0) /* of uint64: no int64, so no weak number */
+        *out = tr_em_conv(e, tr_em_i64(e, -1), t);
+    else
+        *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, c->aux == TR_LIM_BITS  ? (int64_t)bits
+                                                       : c->aux == TR_LIM_MAX ? most
+                                                       : sign                 ? -most - 1
+                                                                              : 0));
+    return true;
+}
+
+bool tr_lib_finfo_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_ty *t = type_of_info(e, c->a[0]);
+    bool wide = t->kind == TR_TY_F64;
+    double v = 0.0;
+    switch (c->aux) {
+    case TR_LIM_MIN: v = wide ? -DBL_MAX : (double)-FLT_MAX; break;
+    case TR_LIM_MAX: v = wide ? DBL_MAX : (double)FLT_MAX; break;
+    case TR_LIM_TINY: v = wide ? DBL_MIN : (double)FLT_MIN; break;
+    case TR_LIM_SUBNORMAL: v = wide ? 0x1p-1074 : 0x1p-149; break;
+    case TR_LIM_EPS: v = wide ? DBL_EPSILON : (double)FLT_EPSILON; break;
+    case TR_LIM_EPSNEG: v = (wide ? DBL_EPSILON : (double)FLT_EPSILON) / 2; break;
+    case TR_LIM_RESOLUTION: v = wide ? 1e-15 : (double)1e-6f; break;
+    default:
+        *out = tr_em_lit(
+            e, tr_obj_int(&e->ctx->arena, c->aux == TR_LIM_BITS ? (wide ? 64 : 32) : (wide ? 15 : 6)));
+        return true;
+    }
+    *out = tr_em_num(e, t, v);
     return true;
 }

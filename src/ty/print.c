@@ -4,7 +4,7 @@
 
 #include "ty/obj.h"
 
-static const char *const iter_names[] = {"enumerate", "zip", "reversed", "flat"}; /* ORDER ITERK */
+static const char *const iter_names[] = {"enumerate", "zip", "reversed", "flat", "ndindex"}; /* ORDER ITERK */
 
 /* --- the IR's text --- */
 
@@ -233,6 +233,11 @@ void tr_ty_print_user(tr_sb *b, const tr_ty *t) {
         break;
     case TR_TY_CLOSURE: tr_sb_puts(b, "function"); return;
     case TR_TY_METHOD:
+        if (t->items[0]->kind == TR_TY_LIT) { /* np.iinfo(t) */
+            tr_sb_printf(b, "np.%s(", t->name);
+            tr_ty_print_user(b, t->items[0]);
+            break;
+        }
         tr_sb_printf(b, "method %s of ", t->name);
         tr_ty_print_user(b, t->items[0]);
         return;

@@ -48,7 +48,7 @@ typedef enum tr_tyk {
     TR_TY_RANGE, /* start, stop, step as int64; `elem` is the item type; `n` = 1 when step is known to be 1; `sub` = 1: a prange */
     TR_TY_SLICE, /* items: types of start, stop, step (NONE or I64) */
     TR_TY_LIT,   /* a compile-time value: lit */
-    TR_TY_ITER, /* enumerate, zip, reversed, flat: sub says which; items are the underlying iterables (enumerate: int64 start, iterable) */
+    TR_TY_ITER, /* enumerate, zip, reversed, flat, ndindex: sub says which; items are the underlying iterables (enumerate: int64 start, iterable; ndindex: extents) */
     TR_TY_CLOSURE, /* an inner function: `func` of the program, items = types of the captured values */
     TR_TY_METHOD,  /* a bound method: items[0] = self's type, `name` the method */
     TR_TY_EXC,  /* an exception instance about to be raised: lit = its class, items = its arguments' types */
@@ -57,7 +57,13 @@ typedef enum tr_tyk {
 } tr_tyk;
 
 typedef enum tr_layout { TR_LAYOUT_C, TR_LAYOUT_F, TR_LAYOUT_ANY } tr_layout;
-typedef enum tr_iterk { TR_ITER_ENUMERATE, TR_ITER_ZIP, TR_ITER_REVERSED, TR_ITER_FLAT } tr_iterk;
+typedef enum tr_iterk {
+    TR_ITER_ENUMERATE,
+    TR_ITER_ZIP,
+    TR_ITER_REVERSED,
+    TR_ITER_FLAT,
+    TR_ITER_NDINDEX
+} tr_iterk;
 
 enum { TR_MAX_NDIM = 32 };
 

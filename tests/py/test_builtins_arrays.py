@@ -304,6 +304,64 @@ def test_flat():
         run("a.flat[b]", np.ones((2, 2)), 4)
 
 
+def test_ndindex_and_ndenumerate():
+    @njit
+    def f(a):
+        s = 0.0
+        for i, j in np.ndindex(a.shape):
+            s += a[i, j] * i
+        for i in np.ndindex(*a.shape):
+            a[i] += 1.5 * s
+        for (i, j), v in np.ndenumerate(a):
+            s -= v * j
+        for k, i in enumerate(np.ndindex(2, a.shape[1], 3)):
+            s += k * (i[0] * 100 + i[1] * 10 + i[2])
+        for i in np.ndindex(4):
+            s += i[0]
+        for i in np.ndindex(()):
+            s += 1000
+            for j in zip(np.ndindex(3), a.flat):
+                s += j[0][0] * j[1]
+        return s + len(a.shape)
+
+    whole = np.arange(12.0).reshape(3, 4)
+    for make in (
+        lambda a: a,
+        lambda a: a.T,
+        lambda a: a[:, ::-2],
+        lambda a: a[:0],
+        lambda a: np.asfortranarray(a),
+    ):
+        a, b = make(whole.copy()), make(whole.copy())
+        assert f(a) == f.py_func(b)
+        np.testing.assert_array_equal(a, b)
+
+    @njit
+    def cube(a):
+        out = np.zeros(a.shape, np.int64)
+        for i, x in np.ndenumerate(a):
+            out[i] = x + i[0] * i[2] - i[1]
+        for (i,), x in np.ndenumerate(a[0, 0]):
+            out[0, 0, i] *= x
+        return out
+
+    a = np.arange(24).reshape(2, 3, 4).transpose(1, 2, 0)
+    np.testing.assert_array_equal(cube(a), cube.py_func(a))
+
+    @njit
+    def count(n):
+        k = 0
+        for _ in np.ndindex(n, 2):
+            k += 1
+        return k
+
+    assert count(3) == 6 and count(0) == 0
+    with pytest.raises(ValueError, match="negative dimensions"):
+        count(-1)
+    rejects("np.ndindex(a)", 1.5, match="integer")
+    rejects("np.ndenumerate(a)", 1, match="takes an array")
+
+
 # --- shapes ---
 
 

@@ -409,6 +409,45 @@ def test_isinstance_selects_code():
     assert f(2.5) == 5.0
 
 
+def test_type_is_a_class_to_call():
+    for x in (np.float32(1), 1.0, 2, np.int16(3), True, 1j):
+        want = np.asarray(x).dtype.type
+        assert run("type(a)(3.7)", x) == want(3.7)
+        assert result_type("type(a)(1)", x) == want.__name__
+    assert result_type("type(a)(0.5) * a", np.float32(3)) == "float32"
+    rejects("type(a)", np.ones(2), match="type\\(\\) of array")
+
+
+def test_limits_of_types():
+    for t in INTS:
+        for name in ("min", "max", "bits"):
+            assert run(f"np.iinfo(a).{name}", t(3)) == getattr(np.iinfo(t), name)
+            assert run(f"np.iinfo(np.{t.__name__}).{name}") == getattr(np.iinfo(t), name)
+    names = (
+        "eps",
+        "epsneg",
+        "min",
+        "max",
+        "tiny",
+        "smallest_normal",
+        "smallest_subnormal",
+        "resolution",
+        "precision",
+        "bits",
+    )
+    for t in FLOATS:
+        for name in names:
+            assert run(f"np.finfo(a.dtype).{name}", np.ones(2, t)) == getattr(np.finfo(t), name)
+        assert result_type("np.finfo(a).eps", t(3)) == t.__name__
+    assert run("np.finfo(a).max", np.complex64(1)) == np.finfo(np.float32).max
+    assert run("np.finfo(float).eps") == np.finfo(float).eps
+    assert result_type("a + np.iinfo(np.int32).max", np.float32(1)) == "float32"
+    rejects("np.finfo(a).eps", 3, match="takes a float type, not int64")
+    rejects("np.iinfo(a).max", 3.0, match="takes an integer type")
+    rejects("np.iinfo(a).eps", 3, match="no attribute 'eps'")
+    rejects("np.iinfo(a)", 3, match="cannot be given")
+
+
 def test_class_calls():
     rejects("str(a)", 1, match="calls of str\\(\\)")
     rejects("np.ndarray(a)", 1, match="calls of numpy.ndarray\\(\\)")

@@ -123,6 +123,32 @@ def test_an_unknown_global():
     assert "not_defined_anywhere" in text
 
 
+@njit
+def last_that_is_known(a):
+    for i in np.ndindex(a.shape):
+        for j in a.nope:
+            if j:
+                continue
+    return a * 2
+
+
+def test_an_error_in_a_called_function_is_told_alone():
+    # Nothing is known to be returned, which is not the same as None.
+    def caller(a):
+        b = last_that_is_known(a)
+        return b.shape[0] + b.sum()
+
+    text = message(caller, np.ones((2, 3)))
+    assert text.count("-->") == 1 and "no attribute 'nope'" in text
+
+
+def test_what_numpy_has_and_compiled_code_lacks_is_unsupported():
+    text = message(lambda a: a.argsort(), np.ones(3), error=treadle.UnsupportedError)
+    assert text.startswith("Treadle does not compile 'argsort' of arrays")
+    message(lambda a: a.argsor(), np.ones(3), error=treadle.TypingError)
+    assert "np.iinfo(int8) has no attribute" in message(lambda: np.iinfo(np.int8).nope)
+
+
 def test_an_error_in_a_called_function():
     @njit
     def inner(x):
@@ -217,7 +243,8 @@ def test_exceptions_with_arguments():
 
 EXCEPTIONS = """ValueError IndexError ZeroDivisionError OverflowError TypeError KeyError AssertionError RuntimeError
 NotImplementedError MemoryError ArithmeticError LookupError FloatingPointError StopIteration AttributeError NameError
-UnboundLocalError OSError Exception RecursionError""".split()
+UnboundLocalError OSError Exception RecursionError BufferError EOFError SystemError Warning UserWarning RuntimeWarning
+DeprecationWarning FutureWarning""".split()
 
 
 @pytest.mark.parametrize("name", EXCEPTIONS)
