@@ -1,7 +1,8 @@
 /* The root of a ufunc's inner loop: a function over arrays that calls the user's function for each element.
  *
  * It is an instance like any other, put on top of a program whose types are known; the passes that follow see no difference. A map is one
- * pattern. A chain (reduce, accumulate) and a gufunc's core are plain loops: in a chain each value needs the one before. */
+ * pattern of elements, a gufunc's core a region over the outer indices, the same that a call in compiled code makes (lib/npgufunc.c). Threads share
+ * a loop's range from outside (ext/ufunc_loop.c): NumPy hands over the range, and what a round costs is known by the clock alone. */
 #include "driver/priv.h"
 #include "lib/em.h"
 
@@ -138,34 +139,16 @@ static bool build_chain(build *b) {
     return true;
 }
 
-/* Operand k at outer index i: an element where the function takes a scalar, else a view; an operand without axes that the function takes as an
- * array has one axis of length 1. */
-static tr_tv core_operand(build *b, uint32_t k, tr_tv i, const tr_ty *want) {
-    tr_em *e = &b->e;
-    tr_tv a = b->op[k], shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
-    if (tr_ty_is_scalar(want))
-        return tr_em_load(e, a, &i);
-    uint32_t core = b->k->core[k];
-    for (uint32_t d = 0; d < core; d++) {
-        shape[d] = tr_em_dim(e, a, d + 1);
-        strides[d] = tr_em_stride(e, a, d + 1);
-    }
-    if (core == 0)
-        shape[0] = strides[0] = tr_em_i64(e, 1);
-    tr_tv offset = tr_em_nsw(e, TR_OP_MUL, i, tr_em_stride(e, a, 0));
-    return tr_em_view(e, want, a, offset, shape, strides);
+static bool call_core(tr_em *e, const void *user, const tr_tv *x) {
+    build *b = (build *)(uintptr_t)user;
+    call(b, e, (uint32_t)b->k->nin + b->k->nout, x);
+    return true;
 }
 
 static bool build_core(build *b) {
-    const tr_inst *t = &b->p->insts.d[b->callee];
-    uint32_t n = (uint32_t)b->k->nin + b->k->nout;
-    tr_tv x[TR_MAX_OPERANDS];
-    loop l = loop_begin(b, tr_em_dim(&b->e, b->op[0], 0), (tr_tv){NULL, TR_NOVAL});
-    for (uint32_t k = 0; k < n; k++)
-        x[k] = core_operand(b, k, l.i, t->args[k]);
-    call(b, &b->e, n, x);
-    loop_end(b, &l, (tr_tv){NULL, TR_NOVAL});
-    return true;
+    tr_tv n = tr_em_dim(&b->e, b->op[0], 0);
+    tr_core c = {(uint32_t)b->k->nin + b->k->nout, b->p->insts.d[b->callee].args, b->k->core, call_core, b};
+    return tr_em_core(&b->e, &c, 1, &n, b->op);
 }
 
 /* --- the root --- */

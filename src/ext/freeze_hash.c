@@ -142,9 +142,10 @@ static void ufunc(hashing *s, const tr_ufn *u) {
         return;
     number(s, u->nin);
     number(s, u->nout);
-    number(s, u->core);
+    number(s, u->core ? u->core->writable + UINT64_C(1) : 0);
+    text(s, u->core ? u->core->text : "");
     number(s, u->nsigs);
-    for (uint32_t i = 0; i < u->nsigs * (u->nin + 1u); i++)
+    for (uint32_t i = 0; i < u->nsigs * tr_ufn_row(u); i++)
         type(s, u->sigs[i]);
 }
 

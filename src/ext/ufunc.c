@@ -285,16 +285,41 @@ static PyObject *py_compile(PyObject *module, PyObject *args) {
 
 /* --- in compiled code --- */
 
-const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
-    tr_ufn *u = TR_NEW(a, tr_ufn);
-    uint32_t row = uf->nin + 1, n = uf->lazy || uf->core ? 0 : uf->nloops;
-    const tr_ty **sigs = TR_NEW_N(a, const tr_ty *, (size_t)n *row + 1);
-    for (uint32_t k = 0; k < n; k++) {
-        memcpy(sigs + (size_t)k * row, uf->loops[k]->args, uf->nin * sizeof *sigs);
-        sigs[(size_t)k * row + uf->nin] = uf->loops[k]->want_ret;
+static const tr_cores *describe_cores(const tr_ufunc *uf, tr_arena *a) {
+    const PyUFuncObject *u = uf->u;
+    uint8_t *n = tr_arena_copy(a, uf->ncore, sizeof uf->ncore),
+            *which = TR_NEW_N(a, uint8_t, (size_t)uf->nop * TR_MAX_NDIM);
+    int64_t *sizes = TR_NEW_N(a, int64_t, (size_t)u->core_num_dim_ix + 1);
+    const char *text = PyUnicode_AsUTF8(uf->signature);
+    tr_cores *c = TR_NEW(a, tr_cores);
+    *c = (tr_cores){tr_arena_strdup(a, text ? text : "?"), n, which, (uint32_t)u->core_num_dim_ix, sizes, 0};
+    for (uint32_t k = 0; k < uf->nop; k++) {
+        for (uint32_t d = 0; d < uf->ncore[k]; d++)
+            which[k * TR_MAX_NDIM + d] = (uint8_t)u->core_dim_ixs[u->core_offsets[k] + (int)d];
+        if (k < uf->nin && (u->op_flags[k] & NPY_ITER_READWRITE))
+            c->writable |= 1u << k;
     }
+    for (uint32_t i = 0; i < c->nsizes; i++)
+        sizes[i] = u->core_dim_sizes[i];
+    return c;
+}
+
+const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
     const char *name = PyUnicode_AsUTF8(uf->name);
-    *u = (tr_ufn){tr_arena_strdup(a, name ? name : "?"), uf->nin, uf->nop - uf->nin, uf->core, n, sigs};
+    tr_ufn *u = TR_NEW(a, tr_ufn);
+    *u = (tr_ufn){.name = tr_arena_strdup(a, name ? name : "?"),
+                  .nin = uf->nin,
+                  .nout = uf->nop - uf->nin,
+                  .core = uf->core ? describe_cores(uf, a) : NULL,
+                  .nsigs = uf->lazy ? 0 : uf->nloops};
+    uint32_t row = tr_ufn_row(u);
+    const tr_ty **sigs = TR_NEW_N(a, const tr_ty *, (size_t)u->nsigs *row + 1);
+    for (uint32_t k = 0; k < u->nsigs; k++) {
+        memcpy(sigs + (size_t)k * row, uf->loops[k]->args, nparams(uf) * sizeof *sigs);
+        if (!uf->core)
+            sigs[(size_t)k * row + uf->nin] = uf->loops[k]->want_ret;
+    }
+    u->sigs = sigs;
     return u;
 }
 

@@ -11,8 +11,11 @@ typedef struct ucall {
     const tr_ufn *u;
 } ucall;
 
+static const tr_tv absent = {NULL, TR_NOVAL};
+
+/* Of a number, or of an array's elements. */
 static const tr_ty *strong_type(tr_em *e, tr_tv x) {
-    return tr_ty_strong(e->types, x.ty);
+    return x.ty->kind == TR_TY_ARRAY ? x.ty->elem : tr_ty_strong(e->types, x.ty);
 }
 
 /* A literal, or the result of an operation between literals. */
@@ -68,13 +71,17 @@ static bool fits(tr_em *e, tr_tv x, const tr_ty *to, bool weak_counts) {
 
 typedef enum how { EXACT, AS_STRONG, AS_WEAK } how;
 
+static const tr_ty *elem_of(const tr_ty *t) {
+    return t->kind == TR_TY_ARRAY ? t->elem : t;
+}
+
 static const tr_ty *const *search(tr_em *e, const ucall *c, const tr_tv *x, how h) {
-    uint32_t row = c->u->nin + 1;
+    uint32_t row = tr_ufn_row(c->u);
     for (uint32_t k = 0; k < c->u->nsigs; k++) {
         const tr_ty *const *sig = c->u->sigs + (size_t)k * row;
         uint32_t i = 0;
-        while (i < c->u->nin && (h == EXACT ? !is_weak(x[i]) && strong_type(e, x[i]) == sig[i]
-                                            : fits(e, x[i], sig[i], h == AS_WEAK)))
+        while (i < c->u->nin && (h == EXACT ? !is_weak(x[i]) && strong_type(e, x[i]) == elem_of(sig[i])
+                                            : fits(e, x[i], elem_of(sig[i]), h == AS_WEAK)))
             i++;
         if (i == c->u->nin)
             return sig;
@@ -82,7 +89,8 @@ static const tr_ty *const *search(tr_em *e, const ucall *c, const tr_tv *x, how 
     return NULL;
 }
 
-static bool call_declared(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
+/* The signature for these arguments, or NULL with an error. */
+static const tr_ty *const *declared_for(tr_em *e, const ucall *c, const tr_tv *x) {
     bool all_weak = true;
     for (uint32_t i = 0; i < c->u->nin; i++)
         all_weak = all_weak && is_weak(x[i]);
@@ -91,18 +99,75 @@ static bool call_declared(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) 
         sig = search(e, c, x, AS_STRONG);
     if (!sig)
         sig = search(e, c, x, AS_WEAK);
-    if (!sig) {
-        const char *have = "";
-        for (uint32_t i = 0; i < c->u->nin; i++)
-            have = tr_arena_printf(&e->ctx->arena, "%s%s%s", have, i ? ", " : "", tr_em_tyname(e, x[i].ty));
-        return tr_em_error(e, "the ufunc %s() has no signature for (%s)", c->u->name, have);
-    }
+    if (sig)
+        return sig;
+    const char *have = "";
+    for (uint32_t i = 0; i < c->u->nin; i++)
+        have = tr_arena_printf(&e->ctx->arena, "%s%s%s", have, i ? ", " : "", tr_em_tyname(e, x[i].ty));
+    tr_em_error(e, "the ufunc %s() has no signature for (%s)", c->u->name, have);
+    return NULL;
+}
+
+static bool call_declared(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
+    const tr_ty *const *sig = declared_for(e, c, x);
+    if (!sig)
+        return false;
     tr_tv v[32];
     for (uint32_t i = 0; i < c->u->nin; i++)
         v[i] = tr_em_conv(e, x[i], sig[i]);
     if (!tr_infer_call_func(e, c->func, c->u->nin, v, out))
         return false;
     return !out->ty || !sig[c->u->nin] || tr_em_coerce(e, *out, sig[c->u->nin], out);
+}
+
+/* --- generalised ones --- */
+
+/* What the function takes for operand k of this element type (ext/ufunc.c has the same). */
+static const tr_ty *core_type(tr_em *e, const tr_ufn *u, uint32_t k, const tr_ty *elem) {
+    uint32_t n = u->core->n[k];
+    return k < u->nin && !n ? elem : tr_ty_array(e->types, elem, n ? n : 1, TR_LAYOUT_ANY, false);
+}
+
+/* The types of a lazy one: inputs as they are, weak ones as beside the others; outputs of all inputs together, which a weak integer does not widen. */
+static void lazy_types(tr_em *e, const tr_ufn *u, const tr_tv *x, const tr_ty **want) {
+    const tr_ty *common = common_type(e, u->nin, x), *result = NULL;
+    for (uint32_t k = 0; k < u->nin; k++) {
+        const tr_ty *t = is_weak(x[k]) ? weak_argument(e, x[k], common).ty : strong_type(e, x[k]);
+        if (!t->weak)
+            result =
+                result ? tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)result->kind, (tr_tyk)t->kind)) : t;
+        want[k] = core_type(e, u, k, tr_ty_strong(e->types, t));
+    }
+    for (uint32_t k = u->nin; k < u->nin + u->nout; k++)
+        want[k] = core_type(e, u, k, result);
+}
+
+static bool call_core(tr_em *e, const void *user, const tr_tv *x) {
+    const ucall *c = user;
+    tr_tv r;
+    if (!tr_infer_call_func(e, c->func, c->u->nin + c->u->nout, x, &r))
+        return false;
+    return !r.ty || tr_tv_is_none(r) ||
+           tr_em_error(e,
+                       "the function of the gufunc %s() returns %s; it must store its results into its last "
+                       "arguments and return nothing",
+                       c->u->name, tr_em_tyname(e, r.ty));
+}
+
+/* x: inputs and outputs, absent where they are not given. */
+static bool call_generalised(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
+    uint32_t n = c->u->nin + c->u->nout;
+    const tr_ty **want = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
+    if (c->u->nsigs) {
+        const tr_ty *const *sig = declared_for(e, c, x);
+        if (!sig)
+            return false;
+        memcpy(want, sig, n * sizeof *want);
+    } else {
+        lazy_types(e, c->u, x, want);
+    }
+    tr_core core = {n, want, c->u->core->n, call_core, c};
+    return tr_em_gufunc(e, c->u, &core, x, out);
 }
 
 /* --- the call --- */
@@ -112,27 +177,41 @@ static bool call_scalars(tr_em *e, const void *user, const tr_tv *x, tr_tv *out)
     return c->u->nsigs ? call_declared(e, c, x, out) : call_lazy(e, c, x, out);
 }
 
+/* Arguments as operands, nin + nout of them: inputs, then outputs by position or as out=, an array or a tuple. */
+static bool bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x) {
+    uint32_t npos = args->n - args->nkw;
+    if (args->nkw > 1 || (args->nkw == 1 && strcmp(args->kw[0], "out")))
+        return tr_em_error(e, "%s() takes no keyword arguments but out= in compiled code", u->name);
+    if (npos < u->nin || npos > u->nin + u->nout)
+        return tr_em_error(e, "%s() takes %u argument%s and an optional out, not %u", u->name, u->nin,
+                           u->nin == 1 ? "" : "s", npos);
+    for (uint32_t i = 0; i < u->nin + u->nout; i++)
+        x[i] = i < npos && (i < u->nin || !tr_tv_is_none(args->v[i])) ? args->v[i] : absent;
+    if (args->nkw && !tr_tv_is_none(args->v[npos])) {
+        tr_tv dst = args->v[npos];
+        bool several = dst.ty->kind == TR_TY_TUPLE;
+        if (npos > u->nin || (several ? dst.ty->n : 1) != u->nout)
+            return tr_em_error(e, "%s(): out must be %s", u->name,
+                               u->nout == 1 ? "an array, given once" : "a tuple of an array for each output");
+        for (uint32_t i = 0; i < u->nout; i++) {
+            tr_tv o = several ? tr_em_item(e, dst, i) : dst;
+            x[u->nin + i] = tr_tv_is_none(o) ? absent : o;
+        }
+    }
+    for (uint32_t i = 0; i < u->nin; i++) {
+        const tr_ty *t = tr_ty_strong(e->types, x[i].ty);
+        if (t->kind != TR_TY_ARRAY && !tr_ty_is_scalar(t))
+            return tr_em_error(e, "%s() takes numbers or arrays, not %s", u->name, tr_em_tyname(e, x[i].ty));
+    }
+    return true;
+}
+
 bool tr_infer_call_ufunc(tr_em *e, uint32_t func, const tr_args *args, tr_tv *out) {
     ucall *c = TR_NEW(&e->ctx->arena, ucall);
     *c = (ucall){func, e->prog->funcs.d[func].ufn};
-    uint32_t npos = args->n - args->nkw;
-    tr_tv dst = {NULL, TR_NOVAL};
-    if (c->u->core)
-        return tr_em_unsupported(e, "gufunc-call", "a call of the generalised ufunc %s()", c->u->name);
-    if (args->nkw == 1 && !strcmp(args->kw[0], "out") && npos == c->u->nin)
-        dst = args->v[npos];
-    else if (args->nkw)
-        return tr_em_error(e, "%s() takes no keyword arguments but out= in compiled code", c->u->name);
-    else if (npos == c->u->nin + 1)
-        dst = args->v[c->u->nin];
-    else if (npos != c->u->nin)
-        return tr_em_error(e, "%s() takes %u arguments and an optional out, not %u", c->u->name, c->u->nin,
-                           npos);
-    for (uint32_t i = 0; i < c->u->nin; i++) {
-        const tr_ty *t = tr_ty_strong(e->types, args->v[i].ty);
-        if (t->kind != TR_TY_ARRAY && !tr_ty_is_scalar(t))
-            return tr_em_error(e, "%s() takes numbers or arrays, not %s", c->u->name,
-                               tr_em_tyname(e, args->v[i].ty));
-    }
-    return tr_em_elementwise(e, c->u->name, c->u->nin, args->v, dst, call_scalars, c, out);
+    tr_tv x[64];
+    if (!bind_operands(e, c->u, args, x))
+        return false;
+    return c->u->core ? call_generalised(e, c, x, out)
+                      : tr_em_elementwise(e, c->u->name, c->u->nin, x, x[c->u->nin], call_scalars, c, out);
 }

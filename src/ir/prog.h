@@ -26,15 +26,29 @@ typedef struct tr_code {
         free; /* per localsplus entry of kind FREE of a top-level function: frozen contents; NULL = empty or an enclosing function's local */
 } tr_code;
 
+/* The layout of a generalised ufunc: which axes of its operands are the function's own, the last ones. */
+typedef struct tr_cores {
+    const char *text;     /* "(m,n),(n)->(m)" */
+    const uint8_t *n;     /* per operand: its axes */
+    const uint8_t *which; /* per operand, TR_MAX_NDIM entries: the size that each of them has */
+    uint32_t nsizes;
+    const int64_t *sizes; /* -1: what the operands have */
+    uint32_t writable;    /* bit i: input i is stored to */
+} tr_cores;
+
 /* What a ufunc adds to the function it was made of: called on arrays it runs over their elements, and nothing raises for a division. */
 typedef struct tr_ufn {
     const char *name;
     uint32_t nin, nout;
-    bool core;      /* a generalised one */
-    uint32_t nsigs; /* 0: any types */
-    const tr_ty *const
-        *sigs; /* nsigs rows of nin argument types and the declared result's, NULL when that is inferred */
+    const struct tr_cores *core; /* of a generalised one, or NULL */
+    uint32_t nsigs;              /* 0: any types */
+    /* nsigs rows: nin argument types and the declared result's, NULL when that is inferred; of a generalised one the types of all operands */
+    const tr_ty *const *sigs;
 } tr_ufn;
+
+static inline uint32_t tr_ufn_row(const tr_ufn *u) {
+    return u->core ? u->nin + u->nout : u->nin + 1;
+}
 
 /* A user's function. */
 typedef struct tr_func {

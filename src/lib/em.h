@@ -155,6 +155,21 @@ typedef bool (*tr_eltfn)(tr_em *e, const void *user, const tr_tv *x, tr_tv *out)
 bool tr_em_elementwise(tr_em *e, const char *name, uint32_t n, const tr_tv *x, tr_tv dst, tr_eltfn fn,
                        const void *user, tr_tv *out);
 
+/* --- generalised ufuncs (lib/npgufunc.c) --- */
+/* Calls a function over operands at one outer index. */
+typedef bool (*tr_corefn)(tr_em *e, const void *user, const tr_tv *x);
+typedef struct tr_core {
+    uint32_t n;               /* operands */
+    const tr_ty *const *want; /* what the function takes: a scalar, or an array of any layout */
+    const uint8_t *ncore;     /* how many axes of each are the function's, the last ones */
+    tr_corefn fn;
+    const void *user;
+} tr_core;
+/* fn at each index of a space, whose axes are those of the operands before the function's; numbers are the same everywhere. */
+bool tr_em_core(tr_em *e, const tr_core *c, uint32_t nouter, const tr_tv *space, const tr_tv *operands);
+/* A generalised ufunc called on inputs and then outputs, which are made where they are absent. Everything converts to c->want. */
+bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *c, const tr_tv *x, tr_tv *out);
+
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);
 /* Row of x's method or attribute `name` in builtins.def, or -1. */
