@@ -10,13 +10,15 @@ enum { TR_MAX_OPERANDS = 32 };
 
 /* A root around the user's function, for the inner loops of ufuncs (driver/kernel.c). It takes the operands as arrays, inputs first, and returns
  * nothing; the first axis of each runs over the loop.
- * MAP: 1-d arrays; the function takes one element of each input. CHAIN: two inputs and an output o: o[i] = f(o[i - 1], b[i]), where a[0] stands
+ * MAP: contiguous 1-d arrays; the function takes one element of each input. An output may share memory with an input only element for element.
+ * CHAIN: two inputs and an output o: o[i] = f(o[i - 1], b[i]), where a[0] stands
  * for o[-1]. CORE: the function takes a view of each operand, outputs included, or an element where it wants a scalar. */
 typedef enum tr_kernelk { TR_KERNEL_MAP, TR_KERNEL_CHAIN, TR_KERNEL_CORE } tr_kernelk;
 typedef struct tr_kernel {
     uint8_t kind; /* tr_kernelk */
     uint8_t nin, nout;
     uint8_t core[TR_MAX_OPERANDS]; /* CORE: axes of each operand beside the first */
+    uint32_t once;                 /* MAP: inputs of one item, the same for all, a bit each */
 } tr_kernel;
 
 /* What a caller asks for: code, or the text of a stage. */

@@ -19,8 +19,8 @@ static const tr_ty *i64_ty(build *b) {
     return tr_ty_scalar(b->p->ctx->types, TR_TY_I64);
 }
 
-static const tr_ty *array_of(build *b, const tr_ty *elem, uint32_t ndim) {
-    return tr_ty_array(b->p->ctx->types, elem, ndim, TR_LAYOUT_ANY, false);
+static const tr_ty *array_of(build *b, const tr_ty *elem, uint32_t ndim, tr_layout layout) {
+    return tr_ty_array(b->p->ctx->types, elem, ndim, layout, false);
 }
 
 static bool fail(build *b, const char *why) {
@@ -107,22 +107,35 @@ static void loop_end(build *b, const loop *l, tr_tv carry) {
 static bool lam_map(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                     tr_tv *yields) {
     build *b = (build *)(uintptr_t)d->user;
+    tr_tv x[TR_MAX_OPERANDS];
     (void)idx;
-    (void)caps;
-    tr_tv r = call(b, e, b->k->nin, elems);
+    for (uint32_t k = 0; k < b->k->nin; k++)
+        x[k] = b->k->once >> k & 1 ? *caps++ : *elems++;
+    tr_tv r = call(b, e, b->k->nin, x);
     for (uint32_t i = 0; i < b->k->nout; i++)
         yields[i] = tr_em_conv(e, b->ret->kind == TR_TY_TUPLE ? tr_em_item(e, r, i) : r, d->out[i].ty->elem);
     return true;
 }
 
 static bool build_map(build *b) {
-    tr_tv n = tr_em_dim(&b->e, b->op[b->k->nin], 0), none;
+    tr_em *e = &b->e;
+    tr_tv n = tr_em_dim(e, b->op[b->k->nin + b->k->nout - 1], 0), zero = tr_em_i64(e, 0), none;
+    tr_tv in[TR_MAX_OPERANDS], once[TR_MAX_OPERANDS];
+    uint32_t nin = 0, nonce = 0;
+    for (uint32_t k = 0; k < b->k->nin; k++)
+        if (b->k->once >> k & 1)
+            once[nonce++] = tr_em_load(e, b->op[k], &zero);
+        else /* all have one length, so none repeats */
+            in[nin++] = tr_em_view(e, b->op[k].ty, b->op[k], zero, &n, NULL);
     tr_pdesc d = {.nspace = 1,
-                  .nin = b->k->nin,
+                  .nin = nin,
                   .nout = b->k->nout,
+                  .ncap = nonce,
                   .space = &n,
-                  .in = b->op,
+                  .in = in,
                   .out = b->op + b->k->nin,
+                  .caps = once,
+                  .apart = true,
                   .lam = lam_map,
                   .user = b};
     return tr_em_pattern(&b->e, &d, &none);
@@ -157,9 +170,10 @@ static const tr_ty *param_type(build *b, uint32_t k) {
     const tr_inst *t = &b->p->insts.d[b->callee];
     if (b->k->kind == TR_KERNEL_CORE) {
         const tr_ty *elem = tr_ty_is_scalar(t->args[k]) ? t->args[k] : t->args[k]->elem;
-        return array_of(b, elem, b->k->core[k] + 1u);
+        return array_of(b, elem, b->k->core[k] + 1u, TR_LAYOUT_ANY);
     }
-    return array_of(b, k < b->k->nin ? t->args[k] : result(b, k - b->k->nin), 1);
+    return array_of(b, k < b->k->nin ? t->args[k] : result(b, k - b->k->nin), 1,
+                    b->k->kind == TR_KERNEL_MAP ? TR_LAYOUT_C : TR_LAYOUT_ANY);
 }
 
 bool tr_driver_kernel(tr_prog *p, const tr_kernel *k) {

@@ -337,7 +337,8 @@ static bool raise_site(const tr_msite *s, const tr_frame *frame) {
 }
 
 void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame) {
-    const tr_msite *s = code > 0 && (uint32_t)code <= meta->nsites ? &meta->sites[code - 1] : NULL;
+    const tr_meta *inner = frame->inner ? frame->inner : meta;
+    const tr_msite *s = code > 0 && (uint32_t)code <= inner->nsites ? &inner->sites[code - 1] : NULL;
     if (!s)
         tr_pyerr_raise_reason(code);
     else if (!raise_site(s, frame))
@@ -346,7 +347,9 @@ void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, cons
     if (s)
         add_places(s, globals);
     uint32_t n = frame->ntrace < TR_FRAME_TRACE ? frame->ntrace : TR_FRAME_TRACE;
-    for (uint32_t i = 0; i < n; i++)
-        if (frame->trace[i] < meta->nsites)
-            add_places(&meta->sites[frame->trace[i]], globals);
+    for (uint32_t i = 0; i < n; i++) {
+        const tr_meta *of = i < frame->ninner ? inner : meta;
+        if (frame->trace[i] < of->nsites)
+            add_places(&of->sites[frame->trace[i]], globals);
+    }
 }

@@ -15,6 +15,12 @@ tr_ufunc *tr_ufunc_of(tr_state *st, PyObject *o) {
 /* --- compiling --- */
 
 static void loop_free(tr_uloop *l) {
+    for (tr_uvariant *v = atomic_load(&l->variants), *next; v; v = next) {
+        next = v->next;
+        tr_module_unref(v->module);
+        Py_XDECREF(v->keep);
+        PyMem_Free(v);
+    }
     if (l->module)
         tr_module_unref(l->module);
     if (l->chain_module)
@@ -68,6 +74,29 @@ bool tr_uloop_need_chain(tr_uloop *l) {
         tr_job_free(j);
     PyGILState_Release(g);
     return ok;
+}
+
+void tr_uloop_add_variant(tr_uloop *l, uint32_t once) {
+    PyGILState_STATE g = PyGILState_Ensure();
+    tr_kernel k = kernel_of(l->uf, TR_KERNEL_MAP);
+    k.once = once;
+    tr_uvariant *v = PyMem_Calloc(1, sizeof *v);
+    tr_job *j = v ? job_of(l, &k) : NULL;
+    if (j && tr_job_run(j)) {
+        v->once = once;
+        v->module = j->out.module;
+        v->entry = tr_module_entry(v->module);
+        v->keep = tr_job_keep(j);
+        v->next = atomic_load(
+            &l->variants); /* perhaps another thread's, for the same: the first one found is as good */
+        atomic_store_explicit(&l->variants, v, memory_order_release);
+        v = NULL;
+    }
+    PyErr_Clear(); /* the loop that there is does it as well */
+    PyMem_Free(v);
+    if (j)
+        tr_job_free(j);
+    PyGILState_Release(g);
 }
 
 /* float16 comes out where only such inputs, and types that do not widen them, went in. */
@@ -333,6 +362,8 @@ static int rec_traverse(PyObject *self, visitproc visit, void *arg) {
     for (uint32_t k = 0; k < uf->nloops; k++) {
         Py_VISIT(uf->loops[k]->keep);
         Py_VISIT(uf->loops[k]->chain_keep);
+        for (tr_uvariant *v = atomic_load(&uf->loops[k]->variants); v; v = v->next)
+            Py_VISIT(v->keep);
     }
     return 0;
 }

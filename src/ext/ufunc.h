@@ -14,11 +14,22 @@
 
 struct tr_ufunc;
 
+/* A loop over operands of which some repeat one item. */
+typedef struct tr_uvariant {
+    struct tr_uvariant *next;
+    uint32_t once; /* which, a bit each */
+    tr_entry_fn entry;
+    tr_module *module;
+    PyObject *keep;
+} tr_uvariant;
+
 typedef struct tr_uloop {
     struct tr_ufunc *uf; /* borrowed: the owner */
     tr_module *module, *chain_module;
     tr_entry_fn entry;
     _Atomic(tr_entry_fn) chain;         /* reduce and accumulate: compiled when first needed */
+    _Atomic(tr_uvariant *) variants;    /* maps: compiled when they pay */
+    _Atomic uint64_t repeated;          /* items that came without one */
     PyObject *keep, *chain_keep;        /* lists of what the code refers to */
     const tr_ty *ret, *want_ret;        /* as inferred; as declared or NULL */
     const tr_ty *args[TR_MAX_OPERANDS]; /* of the user's function */
@@ -65,6 +76,8 @@ tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *in);
 const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a);
 /* Compiles l->chain. Takes the GIL. */
 bool tr_uloop_need_chain(tr_uloop *l);
+/* Compiles a variant. Takes the GIL; there is none where compiling fails. */
+void tr_uloop_add_variant(tr_uloop *l, uint32_t once);
 
 /* --- ufunc_types.c: which loop --- */
 
@@ -92,9 +105,21 @@ uint8_t tr_ufunc_npy_of(tr_tyk k);
  * with an exception set. */
 bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps);
 
-/* The same in a frame of the caller's, by this thread alone; the code that compiled code returned. Then tr_uloop_end, once, which raises. */
-int32_t tr_uloop_serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
-                        const npy_intp *steps);
+/* Room for the operands of a map that compiled code cannot take as they lie, a stretch at a time. `set` is 0 at first; one after the other, many rows
+ * may use it: what repeats is in it already. */
+enum { TR_UROOM = 16 << 10, TR_ULINE = 64 };
+typedef struct tr_ubuffers {
+    uint32_t set; /* operands with a buffer, a bit each */
+    npy_intp len; /* of a stretch */
+    char *at[TR_MAX_OPERANDS];
+    const char *repeated[TR_MAX_OPERANDS]; /* whose item the buffer is full of; NULL: none */
+    _Alignas(TR_ULINE) char room[TR_UROOM + TR_ULINE * TR_MAX_OPERANDS];
+} tr_ubuffers;
+/* No core: n items in a frame of the caller's, by this thread alone; the code that compiled code returned. Then tr_uloop_end, once, which raises. */
+/* For a host's thread before it runs so many items: compiles the variant for these steps if by now it would have paid. */
+void tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps);
+int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps,
+                     tr_ubuffers *b);
 bool tr_uloop_end(const tr_uloop *l, int32_t code, tr_frame *frame);
 /* fn over the first rows, and what an item took. */
 int32_t tr_uloop_timed(tr_uloop *l, tr_frame *frame, tr_par_fn *fn, void *ctx, npy_intp rows,

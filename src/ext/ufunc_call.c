@@ -350,7 +350,9 @@ static int32_t walk(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t
     uint32_t nop = c->uf->nop;
     npy_intp at[NPY_MAXDIMS], left = lo, steps[TR_MAX_OPERANDS], n = c->ndim ? c->shape[c->perm[0]] : 1;
     char *p[TR_MAX_OPERANDS];
+    tr_ubuffers b;
     (void)worker;
+    b.set = 0;
     for (uint32_t k = 0; k < nop; k++) {
         p[k] = c->op[k].data;
         steps[k] = c->ndim ? c->step[k][c->perm[0]] : c->l->size[k];
@@ -364,7 +366,7 @@ static int32_t walk(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t
     }
     int32_t code = 0;
     for (int64_t row = lo; !code && row < hi; row++) {
-        code = tr_uloop_serial(c->l, frame, p, &n, steps);
+        code = tr_uloop_row(c->l, frame, p, n, steps, &b);
         for (int i = 1; i < c->ndim; i++) {
             npy_intp back = ++at[i] == c->shape[c->perm[i]] ? at[i] : 0;
             for (uint32_t k = 0; k < nop; k++)
@@ -392,6 +394,10 @@ static bool rows(call *c, npy_intp n) {
     tr_frame frame;
     npy_intp per_row = c->shape[c->perm[0]], count = n / per_row, first = 0, grain = 0;
     int32_t code = 0;
+    npy_intp steps[TR_MAX_OPERANDS];
+    for (uint32_t k = 0; k < c->uf->nop; k++)
+        steps[k] = c->step[k][c->perm[0]];
+    tr_uloop_expect(c->l, n, steps);
     tr_rt_frame_init(&frame, &c->uf->st->host);
     if (c->uf->parallel) {
         first = per_row < 256 && count > 8 ? 8 : 1;

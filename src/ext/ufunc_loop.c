@@ -1,7 +1,7 @@
 /* Running an inner loop: operands go into the slots of the compiled entry.
  *
- * Operands that compiled code cannot walk (steps that are no whole number of items, addresses out of alignment, float16) go through buffers, a
- * stretch at a time. An output that the next element reads again (reduce, accumulate) runs in the chain, a loop of its own. No GIL is needed, none
+ * The compiled loop of a map knows one layout: items side by side. All else (other steps, addresses out of alignment, float16, an output that
+ * meets another item of an input) goes through buffers, a stretch at a time, which costs compile time nothing and run time little. An output that the next element reads again (reduce, accumulate) runs in the chain, a loop of its own. No GIL is needed, none
  * is taken but to raise. Cost: some 10 ns beside the loop itself. */
 #include "ext/ufunc.h"
 
@@ -65,11 +65,12 @@ static inline unsigned log2_of(const tr_uloop *l, uint32_t k) {
     return (unsigned)__builtin_ctz(l->size[k]);
 }
 
-static int32_t map(const tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps) {
-    tr_slot slots[SLOTS], *s = slots;
-    for (uint32_t k = 0; k < l->uf->nop; k++)
-        s = put_array(s, args[k], n, steps[k] >> log2_of(l, k));
-    return enter(frame, l->entry, slots);
+/* Items that lie side by side. */
+static inline tr_slot *put_packed(tr_slot *s, char *data, npy_intp n) {
+    (s++)->p = BORROWED;
+    (s++)->p = data;
+    (s++)->i = n;
+    return s;
 }
 
 /* --- float16 --- */
@@ -108,56 +109,155 @@ static bool needs_buffer(const tr_uloop *l, uint32_t k, const char *data, npy_in
     return is_half(l, k) || (step & (l->size[k] - 1)) || ((uintptr_t)data & (alignment(l, k) - 1));
 }
 
-static void copy_items(char *to, npy_intp to_step, const char *from, npy_intp from_step, npy_intp n,
-                       size_t size) {
-    for (npy_intp i = 0; i < n; i++)
-        memcpy(to + i * to_step, from + i * from_step, size);
-}
-
 static void buffer_in(const tr_uloop *l, uint32_t k, char *buf, const char *from, npy_intp step, npy_intp n) {
     if (is_half(l, k))
         halves_to_floats(from, step, (float *)(void *)buf, n);
     else
-        copy_items(buf, l->size[k], from, step, n, l->size[k]);
+        tr_rt_gather(buf, from, step, n, l->size[k]);
 }
 
 static void buffer_out(const tr_uloop *l, uint32_t k, const char *buf, char *to, npy_intp step, npy_intp n) {
     if (is_half(l, k))
         floats_to_halves((const float *)(const void *)buf, to, step, n);
     else
-        copy_items(to, step, buf, l->size[k], n, l->size[k]);
+        tr_rt_scatter(to, step, buf, n, l->size[k]);
 }
 
-/* One stretch of m items from item `at` on; buf[k] is NULL where the operand is used as it lies. */
-static int32_t stretch(const tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *steps,
-                       char *const *buf, npy_intp at, npy_intp m) {
+/* --- maps --- */
+
+static void span(const tr_uloop *l, uint32_t k, char *const *args, npy_intp n, const npy_intp *steps,
+                 const char **lo, const char **hi) {
+    npy_intp far = (n - 1) * steps[k];
+    *lo = args[k] + (far < 0 ? far : 0);
+    *hi = args[k] + (far > 0 ? far : 0) + l->size[k];
+}
+
+/* Does output k write items that input m has at another index? NumPy lets that happen where the input is ahead. */
+static inline bool meet(const tr_uloop *l, uint32_t k, uint32_t m, char *const *args, npy_intp n,
+                        const npy_intp *steps) {
+    const char *a, *b, *x, *y;
+    if (args[k] == args[m] && steps[k] == steps[m] && l->size[k] == l->size[m])
+        return false;
+    span(l, k, args, n, steps, &a, &b);
+    span(l, m, args, n, steps, &x, &y);
+    return a < y && x < b;
+}
+
+/* May the items be done in any order? */
+static bool is_apart(const tr_uloop *l, char *const *args, npy_intp n, const npy_intp *steps) {
+    for (uint32_t k = l->uf->nin; k < l->uf->nop; k++)
+        for (uint32_t m = 0; m < l->uf->nin; m++)
+            if (meet(l, k, m, args, n, steps))
+                return false;
+    return true;
+}
+
+/* Compiled code wants items side by side, or one for all, and inputs that no output of another index meets. */
+static uint32_t to_buffer(const tr_uloop *l, char *const *args, npy_intp n, const npy_intp *steps,
+                          uint32_t once) {
+    uint32_t set = 0, nin = l->uf->nin, nop = l->uf->nop;
+    for (uint32_t k = 0; k < nop; k++)
+        if ((n > 1 && steps[k] != l->size[k] && !(once >> k & 1)) ||
+            needs_buffer(l, k, args[k], n > 1 ? steps[k] : 0))
+            set |= 1u << k;
+    for (uint32_t k = nin; k < nop; k++)
+        for (uint32_t m = 0; m < nin; m++)
+            if (!(set >> m & 1) && meet(l, k, m, args, n, steps))
+                set |= 1u << m;
+    return set;
+}
+
+static int32_t map(const tr_uloop *l, tr_entry_fn entry, tr_frame *frame, char *const *args, npy_intp n) {
     tr_slot slots[SLOTS], *s = slots;
+    for (uint32_t k = 0; k < l->uf->nop; k++)
+        s = put_packed(s, args[k], n);
+    return enter(frame, entry, slots);
+}
+
+enum { PACKED = 3 }; /* slots of an operand */
+
+/* Operands with a buffer go through it. */
+static int32_t stretch(const tr_uloop *l, tr_entry_fn entry, tr_frame *frame, char *const *args,
+                       const npy_intp *steps, tr_ubuffers *b, tr_slot *slots, npy_intp at, npy_intp m) {
     uint32_t nin = l->uf->nin, nop = l->uf->nop;
     for (uint32_t k = 0; k < nop; k++) {
-        char *p = args[k] + at * steps[k];
-        if (buf[k] && k < nin)
-            buffer_in(l, k, buf[k], p, steps[k], m);
-        s = put_array(s, buf[k] ? buf[k] : p, m, buf[k] ? 1 : steps[k] >> log2_of(l, k));
+        tr_slot *s = slots + k * PACKED;
+        s[2].i = m;
+        if (!b->at[k]) {
+            s[1].p = args[k] + at * steps[k];
+        } else if (k < nin && (steps[k] || b->repeated[k] != args[k])) {
+            buffer_in(l, k, b->at[k], args[k] + at * steps[k], steps[k], m);
+            b->repeated[k] = steps[k] ? NULL : args[k];
+        }
     }
-    int32_t code = enter(frame, l->entry, slots);
+    int32_t code = enter(frame, entry, slots);
     for (uint32_t k = nin; !code && k < nop; k++)
-        if (buf[k])
-            buffer_out(l, k, buf[k], args[k] + at * steps[k], steps[k], m);
+        if (b->at[k])
+            buffer_out(l, k, b->at[k], args[k] + at * steps[k], steps[k], m);
     return code;
 }
 
-static int32_t map_buffered(const tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n,
-                            const npy_intp *steps) {
-    char *buf[TR_MAX_OPERANDS], *room = PyMem_RawMalloc((size_t)l->uf->nop * STRETCH * MAX_ITEM);
-    if (!room)
-        return TR_CODE_MEMORY;
+/* Divides the room; what repeats in it is still there if it is divided as before. */
+static void divide(const tr_uloop *l, tr_ubuffers *b, npy_intp n, uint32_t set) {
+    npy_intp bytes = 0, len = STRETCH;
     for (uint32_t k = 0; k < l->uf->nop; k++)
-        buf[k] = needs_buffer(l, k, args[k], steps[k]) ? room + (size_t)k * STRETCH * MAX_ITEM : NULL;
+        bytes += set >> k & 1 ? item_size(l, k) : 0;
+    len = TR_UROOM / bytes < len ? TR_UROOM / bytes : len;
+    len = len < n ? len : n;
+    if (b->set == set && b->len == len)
+        return;
+    b->set = set;
+    b->len = len;
+    char *p = b->room;
+    for (uint32_t k = 0; k < l->uf->nop; k++) {
+        b->at[k] = set >> k & 1 ? p : NULL;
+        b->repeated[k] = NULL;
+        p += set >> k & 1 ? (len * item_size(l, k) + TR_ULINE - 1) & -TR_ULINE : 0;
+    }
+}
+
+static int32_t map_buffered(const tr_uloop *l, tr_entry_fn entry, tr_frame *frame, char *const *args,
+                            npy_intp n, const npy_intp *steps, uint32_t set, tr_ubuffers *b) {
+    tr_slot slots[SLOTS], *s = slots;
+    divide(l, b, n, set);
+    for (uint32_t k = 0; k < l->uf->nop; k++)
+        s = put_packed(s, b->at[k], b->len);
     int32_t code = 0;
-    for (npy_intp at = 0; !code && at < n; at += STRETCH)
-        code = stretch(l, frame, args, steps, buf, at, n - at < STRETCH ? n - at : STRETCH);
-    PyMem_RawFree(room);
+    for (npy_intp at = 0; !code && at < n; at += b->len)
+        code = stretch(l, entry, frame, args, steps, b, slots, at, n - at < b->len ? n - at : b->len);
     return code;
+}
+
+/* --- variants of maps: what repeats is read once --- */
+
+/* Items after which a variant has paid, if a buffer costs a twentieth of a nanosecond for each; and how many variants at most. */
+static const uint64_t worth_items = 64u << 20;
+enum { MAX_VARIANTS = 8 };
+
+static inline uint32_t repeating(const tr_uloop *l, const npy_intp *steps) {
+    uint32_t once = 0;
+    for (uint32_t k = 0; k < l->uf->nin; k++)
+        once |= (steps[k] == 0 ? 1u : 0u) << k;
+    return once;
+}
+
+static inline tr_uvariant *variant(const tr_uloop *l, uint32_t once) {
+    tr_uvariant *v = atomic_load_explicit(&l->variants, memory_order_acquire);
+    while (v && v->once != once)
+        v = v->next;
+    return v;
+}
+
+void tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps) {
+    uint32_t once = repeating(l, steps), n = 0;
+    if (!once || l->uf->core || variant(l, once) ||
+        atomic_fetch_add_explicit(&l->repeated, (uint64_t)items, memory_order_relaxed) < worth_items)
+        return;
+    atomic_store_explicit(&l->repeated, 0, memory_order_relaxed); /* the next one has to pay again */
+    for (const tr_uvariant *v = atomic_load(&l->variants); v; v = v->next)
+        n++;
+    if (n < MAX_VARIANTS)
+        tr_uloop_add_variant(l, once);
 }
 
 /* --- chains: out[i] = f(out[i - 1], b[i]) --- */
@@ -328,12 +428,28 @@ static bool any_needs_buffer(const tr_uloop *l, char *const *args, const npy_int
     return any;
 }
 
-int32_t tr_uloop_serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
-                        const npy_intp *steps) {
+int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps,
+                     tr_ubuffers *b) {
+    uint32_t once = n > 1 ? repeating(l, steps) : 0;
+    const tr_uvariant *v = once ? variant(l, once) : NULL;
+    tr_entry_fn entry = v ? v->entry : l->entry;
+    uint32_t set = to_buffer(l, args, n, steps, v ? once : 0);
+    int32_t code =
+        set ? map_buffered(l, entry, frame, args, n, steps, set, b) : map(l, entry, frame, args, n);
+    if (code > 0 && v) {
+        frame->inner = tr_module_meta(v->module);
+        frame->ninner = frame->ntrace;
+    }
+    return code;
+}
+
+static int32_t serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
+                      const npy_intp *steps) {
+    tr_ubuffers b;
     if (l->uf->core)
         return core(l, frame, args, dims, steps);
-    return any_needs_buffer(l, args, steps) ? map_buffered(l, frame, args, dims[0], steps)
-                                            : map(l, frame, args, dims[0], steps);
+    b.set = 0;
+    return tr_uloop_row(l, frame, args, dims[0], steps, &b);
 }
 
 /* --- all of them --- */
@@ -385,7 +501,7 @@ static int32_t split_range(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, u
         at[k] = p->args[k] + lo * p->steps[k];
     memcpy(dims, p->dims, (1u + (uf->core ? (size_t)uf->u->core_num_dim_ix : 0)) * sizeof *dims);
     dims[0] = hi - lo;
-    return tr_uloop_serial(p->l, frame, at, dims, p->steps);
+    return serial(p->l, frame, at, dims, p->steps);
 }
 
 static int32_t timed(split *p, tr_frame *frame, npy_intp lo, npy_intp hi, double *ns) {
@@ -418,12 +534,12 @@ static int32_t in_parallel(tr_uloop *l, tr_frame *frame, char *const *args, cons
     if (fixed && tr_uloop_grain(l, n, 1))
         return tr_rt_parallel(frame, split_range, &p, n, tr_uloop_grain(l, n, 1));
     if (fixed || n <= few)
-        return tr_uloop_serial(l, frame, args, dims, steps);
+        return serial(l, frame, args, dims, steps);
     if (item > 0 &&
         !tr_uloop_grain(l, n, 1)) { /* now and then with a look at the clock: it may depend on the data */
         double ns;
         if (atomic_fetch_add_explicit(&l->calls, 1, memory_order_relaxed) % 16)
-            return tr_uloop_serial(l, frame, args, dims, steps);
+            return serial(l, frame, args, dims, steps);
         int32_t code = timed(&p, frame, 0, n, &ns);
         learn(l, ns, n);
         return code;
@@ -449,8 +565,9 @@ bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const np
         return true;
     if (!l->uf->core && is_chain(l, args, dims[0], steps))
         return chain(l, args, dims[0], steps, any_needs_buffer(l, args, steps));
+    tr_uloop_expect(l, dims[0], steps);
     tr_rt_frame_init(&frame, &l->uf->st->host);
-    int32_t code = l->uf->parallel && dims[0] > 1 ? in_parallel(l, &frame, args, dims, steps)
-                                                  : tr_uloop_serial(l, &frame, args, dims, steps);
+    bool many = l->uf->parallel && dims[0] > 1 && (l->uf->core || is_apart(l, args, dims[0], steps));
+    int32_t code = many ? in_parallel(l, &frame, args, dims, steps) : serial(l, &frame, args, dims, steps);
     return end(l, l->module, code, &frame);
 }

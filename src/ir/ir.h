@@ -174,6 +174,8 @@ struct tr_fn;
 typedef struct tr_pat {
     uint8_t nspace, nscan;
     bool par; /* may run on all cores: regions are, as far as memory goes, independent */
+    bool
+        apart; /* an element of an output lies where one of another index lies of no input: promised by the caller */
     uint16_t nin, nout, nred, ncap, nein, neout;
     uint32_t keep;
     tr_redk *reds;

@@ -513,6 +513,7 @@ static bool read_pattern(fnreader *k, tr_ins *i, vals *args) {
     tr_pat *p = TR_NEW(&r->ctx->arena, tr_pat);
     i->imm.pat = p;
     p->par = tr_rd_accept_word(&r->in, "par");
+    p->apart = tr_rd_accept_word(&r->in, "apart");
     if (!read_space(k, p, args) || !read_values(k, "in", args, &p->nin) ||
         !read_values(k, "out", args, &p->nout) || !read_reductions(k, p, args) ||
         !read_values(k, "cap", args, &p->ncap))

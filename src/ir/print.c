@@ -290,6 +290,7 @@ static void print_pattern(printer *p, const tr_ins *i) {
         return;
     }
     tr_sb_puts(p->out, t->par ? " par" : "");
+    tr_sb_puts(p->out, t->apart ? " apart" : "");
     for (uint32_t k = 0; k < t->nspace; k++) {
         tr_sb_puts(p->out, k ? ", " : " [");
         tr_sb_puts(p->out, t->keep >> k & 1 ? "keep " : "");

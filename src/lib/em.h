@@ -141,6 +141,7 @@ struct tr_pdesc {
     const void *user;
     /* See tr_pat in ir.h. */
     uint32_t nscan, keep, nein, neout;
+    bool apart;
     const tr_tv *ein, *eout;
     tr_plam epi;
 };

@@ -125,6 +125,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, con
                   .nein = (uint16_t)d->nein,
                   .neout = (uint16_t)d->neout,
                   .par = e->ctx->opts.parallel,
+                  .apart = d->apart,
                   .keep = d->keep,
                   .lam = lam,
                   .epi = epi};

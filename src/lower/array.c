@@ -27,7 +27,7 @@ static void fill_strides(tr_lf *w, tr_larr *a) {
 
 static void arr_of_parts(tr_lf *w, const tr_ty *t, const lv *parts, tr_larr *a) {
     a->ty = t;
-    a->repeats = false;
+    a->repeats = a->apart = false;
     a->owner = parts[0];
     a->data = parts[1];
     memcpy(a->shape, parts + 2, t->ndim * sizeof *parts);
@@ -62,6 +62,8 @@ void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
         out[i] = LLVMBuildLoad2(w->b, tr_lower_elem(w->m, a->ty->elem), component(w, a, p, i), "");
         LLVMSetAlignment(out[i], align_of(a->ty->elem));
         tr_lower_tag(w->m, out[i], false);
+        if (a->apart)
+            tr_lower_mark_apart(w->m, out[i]);
     }
     if (a->ty->elem->kind ==
         TR_TY_BOOL) /* any byte but 0 counts as true: it may be a view of another dtype */
@@ -75,6 +77,8 @@ void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x) {
         lv st = LLVMBuildStore(w->b, y, component(w, a, p, i));
         LLVMSetAlignment(st, align_of(a->ty->elem));
         tr_lower_tag(w->m, st, false);
+        if (a->apart)
+            tr_lower_mark_apart(w->m, st);
     }
 }
 

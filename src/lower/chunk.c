@@ -69,20 +69,27 @@ static lv stride_of(const tr_lpat *s, unsigned i) {
     return s->arr[i].stride[s->axis[s->ndim - 1]];
 }
 
-/* for (j = 0; j < n; j++) to[j * to_step] = from[j * from_step], in elements */
-static void copy(tr_lpat *s, lv n, const tr_larr *from, lv from_off, lv from_step, const tr_larr *to,
-                 lv to_off, lv to_step) {
-    LLVMBuilderRef b = s->w->b;
-    lv x[2];
-    tr_lloop l;
-    unsigned saved = s->ncarry;
-    s->ncarry = 0;
-    tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), n);
-    tr_lower_load_at(s->w, from, LLVMBuildNSWAdd(b, from_off, LLVMBuildNSWMul(b, l.iv, from_step, ""), ""),
-                     x);
-    tr_lower_store_at(s->w, to, LLVMBuildNSWAdd(b, to_off, LLVMBuildNSWMul(b, l.iv, to_step, ""), ""), x);
-    tr_lloop_end(s, &l, LLVMBuildNUWAdd(b, l.iv, l_int(s->w->m->i64, 1), ""));
-    s->ncarry = saved;
+static lv bytes_of(tr_lpat *s, unsigned i, lv n) {
+    return LLVMBuildNSWMul(s->w->b, n, l_int(s->w->m->i64, tr_ty_size(s->arr[i].ty->elem)), "");
+}
+
+static lv element(tr_lpat *s, unsigned i, lv off) {
+    return LLVMBuildInBoundsGEP2(s->w->b, memory_type(s->w->m, s->arr[i].ty->elem), s->arr[i].data, &off, 1,
+                                 "");
+}
+
+/* Array i's n elements from `off` on, `step` elements apart, to its buffer; or back. Each place where this was inlined cost as much
+ * compile time as the loop that it serves. */
+static void copy_in(tr_lpat *s, unsigned i, lv off, lv step, lv n) {
+    lv size = l_int(s->w->m->i64, tr_ty_size(s->arr[i].ty->elem));
+    lv args[] = {s->chunk[i].buf.data, element(s, i, off), bytes_of(s, i, step), n, size};
+    tr_lower_rt(s->w, TR_RT_GATHER, 5, args, NULL, NULL);
+}
+
+static void copy_out(tr_lpat *s, unsigned i, lv off, lv step, lv n) {
+    lv size = l_int(s->w->m->i64, tr_ty_size(s->arr[i].ty->elem));
+    lv args[] = {element(s, i, off), bytes_of(s, i, step), s->chunk[i].buf.data, n, size};
+    tr_lower_rt(s->w, TR_RT_SCATTER, 5, args, NULL, NULL);
 }
 
 /* Runs `then` code where cond holds: begins it; end_if closes. */
@@ -113,7 +120,7 @@ lv tr_chunk_begin(tr_lpat *s, unsigned k, lv n) {
         if (i >= s->p->nin)
             continue;
         lb go_on = begin_if(s, c->zero);
-        copy(s, few, &s->arr[i], s->off[k * s->narr + i], zero, &c->buf, zero, one);
+        copy_in(s, i, s->off[k * s->narr + i], zero, few);
         end_if(s, go_on);
     }
     return l_select(b, all, n, limit);
@@ -121,8 +128,6 @@ lv tr_chunk_begin(tr_lpat *s, unsigned k, lv n) {
 
 void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len) {
     LLVMBuilderRef b = s->w->b;
-    lt i64 = s->w->m->i64;
-    lv zero = l_int(i64, 0), one = l_int(i64, 1);
     for (unsigned i = 0; i < s->narr; i++) {
         tr_lchunk *c = &s->chunk[i];
         if (!c->used)
@@ -131,11 +136,10 @@ void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len) {
         c->off = LLVMBuildNSWAdd(b, s->off[k * s->narr + i], LLVMBuildNSWMul(b, at, stride, ""), "");
         if (i < s->p->nin) {
             lb go_on = begin_if(s, LLVMBuildNot(b, l_or(b, c->unit, c->zero), ""));
-            copy(s, len, &s->arr[i], c->off, stride, &c->buf, zero, one);
+            copy_in(s, i, c->off, stride, len);
             end_if(s, go_on);
         }
-        lv own = LLVMBuildInBoundsGEP2(b, memory_type(s->w->m, s->arr[i].ty->elem), s->arr[i].data, &c->off,
-                                       1, "");
+        lv own = element(s, i, c->off);
         c->now = c->buf;
         c->now.data = l_select(b, c->unit, own, c->buf.data);
     }
@@ -143,13 +147,12 @@ void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len) {
 
 void tr_chunk_leave(tr_lpat *s, lv len) {
     LLVMBuilderRef b = s->w->b;
-    lv zero = l_int(s->w->m->i64, 0), one = l_int(s->w->m->i64, 1);
     for (unsigned i = s->p->nin; i < s->narr; i++) {
         tr_lchunk *c = &s->chunk[i];
         if (!c->used)
             continue;
         lb go_on = begin_if(s, LLVMBuildNot(b, c->unit, ""));
-        copy(s, len, &c->buf, zero, one, &s->arr[i], c->off, stride_of(s, i));
+        copy_out(s, i, c->off, stride_of(s, i), len);
         end_if(s, go_on);
     }
 }

@@ -47,7 +47,7 @@ typedef struct tr_lm {
     lt i1, i8, i16, i32, i64, f32, f64, ptr, void_;
     lt part[TR_PART_PTR + 1];
     LLVMAttributeRef attr[TR_LA__COUNT];
-    unsigned kind_prof, kind_tbaa, kind_loop;
+    unsigned kind_prof, kind_tbaa, kind_loop, kind_apart;
     lv md_unlikely, md_data, md_frame;
     unsigned fmf; /* LLVM's fast-math bits of the context's options */
     tr_linst *insts;
@@ -110,9 +110,15 @@ void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) __attribute__((for
 /* One step of a long loop. Now and then the function leaves from here, when the region it is part of has to end. */
 void tr_lower_tick(tr_lf *w);
 void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks */
-/* Metadata for the jump back of a loop that hardly ever runs: vectors for it are not worth their compile time. */
-lv tr_lower_no_vectors(tr_lm *m);
-lv tr_lower_one_vector(tr_lm *m); /* for a loop that takes one vector at a time */
+/* Metadata for the jump back of a loop. */
+enum {
+    TR_LOOP_COLD = 1, /* hardly ever runs: vectors for it are not worth their compile time */
+    TR_LOOP_ONE = 2,  /* takes one vector at a time */
+    TR_LOOP_APART =
+        4 /* no round meets another in memory, as far as accesses are marked so (tr_lower_mark_apart) */
+};
+lv tr_lower_loop_mark(tr_lm *m, unsigned marks);
+void tr_lower_mark_apart(tr_lm *m, lv access);
 /* Was the index read from memory, so that nothing is known of it? */
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index);
 
@@ -151,6 +157,7 @@ typedef struct tr_larr {
     lv owner, data;
     lv shape[TR_MAX_NDIM], stride[TR_MAX_NDIM]; /* strides in elements, computed for layouts C and F */
     bool repeats; /* an input of a pattern with an axis that is, or may be, shorter than the space */
+    bool apart;   /* elements are accessed in a loop whose rounds do not meet in memory (loops.c) */
 } tr_larr;
 void tr_lower_arr(tr_lf *w, tr_val v, tr_larr *a);
 void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in);

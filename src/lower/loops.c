@@ -63,18 +63,41 @@ static uint8_t *find_blocks(tr_lf *w, ins_test test) {
     return found;
 }
 
-/* !{itself, !{key, value}}: a node that refers to itself is never merged with another. */
-static lv loop_mark(tr_lm *m, const char *key, lv value) {
-    LLVMMetadataRef count[2] = {LLVMMDStringInContext2(m->lc, key, strlen(key)), LLVMValueAsMetadata(value)};
-    LLVMMetadataRef self = LLVMTemporaryMDNode(m->lc, NULL, 0);
-    LLVMMetadataRef node[2] = {self, LLVMMDNodeInContext2(m->lc, count, 2)};
-    LLVMMetadataRef mark = LLVMMDNodeInContext2(m->lc, node, 2);
+/* --- marks --- */
+
+static LLVMMetadataRef option(tr_lm *m, const char *key, LLVMMetadataRef value) {
+    LLVMMetadataRef pair[2] = {LLVMMDStringInContext2(m->lc, key, strlen(key)), value};
+    return LLVMMDNodeInContext2(m->lc, pair, 2);
+}
+
+/* !{itself, !{key, value}...}: a node that refers to itself is never merged with another. */
+static lv loop_mark(tr_lm *m, unsigned n, const LLVMMetadataRef *options) {
+    LLVMMetadataRef self = LLVMTemporaryMDNode(m->lc, NULL, 0), node[4] = {self};
+    memcpy(node + 1, options, n * sizeof *options);
+    LLVMMetadataRef mark = LLVMMDNodeInContext2(m->lc, node, n + 1);
     LLVMMetadataReplaceAllUsesWith(self, mark);
     return LLVMMetadataAsValue(m->lc, mark);
 }
 
-lv tr_lower_one_vector(tr_lm *m) {
-    return loop_mark(m, "llvm.loop.interleave.count", l_int(m->i32, 1));
+/* Accesses are told apart by groups; one for all will do, where no loop with a mark lies in another pattern's. */
+static LLVMMetadataRef the_group(tr_lm *m) {
+    return LLVMMDNodeInContext2(m->lc, NULL, 0);
+}
+
+void tr_lower_mark_apart(tr_lm *m, lv access) {
+    LLVMSetMetadata(access, m->kind_apart, LLVMMetadataAsValue(m->lc, the_group(m)));
+}
+
+lv tr_lower_loop_mark(tr_lm *m, unsigned marks) {
+    LLVMMetadataRef o[3];
+    unsigned n = 0;
+    if (marks & TR_LOOP_COLD)
+        o[n++] = option(m, "llvm.loop.vectorize.enable", LLVMValueAsMetadata(LLVMConstInt(m->i1, 0, 0)));
+    if (marks & TR_LOOP_ONE)
+        o[n++] = option(m, "llvm.loop.interleave.count", LLVMValueAsMetadata(l_int(m->i32, 1)));
+    if (marks & TR_LOOP_APART)
+        o[n++] = option(m, "llvm.loop.parallel_accesses", the_group(m));
+    return loop_mark(m, n, o);
 }
 
 static void set_mark(tr_lf *w, tr_bid latch, lv mark) {
@@ -103,14 +126,13 @@ static void mark_loops(tr_lf *w, const uint8_t *found, bool math) {
         if (!wanted[l] || latch == TR_NOBLK)
             continue;
         if (math && !tr_blk_at(f, latch)->cold)
-            set_mark(w, latch, tr_lower_one_vector(w->m));
-        if (!math && tr_loop_size(f, &loops.d[l]) <= MAX_SIZE)
-            set_mark(w, latch, loop_mark(w->m, "llvm.loop.unroll.count", l_int(w->m->i32, UNROLL)));
+            set_mark(w, latch, tr_lower_loop_mark(w->m, TR_LOOP_ONE));
+        if (!math && tr_loop_size(f, &loops.d[l]) <= MAX_SIZE) {
+            LLVMMetadataRef count = LLVMValueAsMetadata(l_int(w->m->i32, UNROLL));
+            count = option(w->m, "llvm.loop.unroll.count", count);
+            set_mark(w, latch, loop_mark(w->m, 1, &count));
+        }
     }
-}
-
-lv tr_lower_no_vectors(tr_lm *m) {
-    return loop_mark(m, "llvm.loop.vectorize.enable", LLVMConstInt(m->i1, 0, 0));
 }
 
 /* A checked copy of a loop runs when an index is about to be out of range: vectors for it cost time to compile and pay never.
@@ -122,7 +144,7 @@ static void mark_cold(tr_lf *w) {
         const tr_ins *t = tr_term(f, b);
         for (uint32_t s = 0; tr_blk_at(f, b)->cold && s < tr_nsucc(t); s++)
             if (tr_blk_at(f, t->imm.succ[s].to)->rpo <= i)
-                set_mark(w, b, tr_lower_no_vectors(w->m));
+                set_mark(w, b, tr_lower_loop_mark(w->m, TR_LOOP_COLD));
     }
 }
 

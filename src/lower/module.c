@@ -85,6 +85,7 @@ static lv tbaa_tag(tr_lm *m, LLVMMetadataRef root, const char *name) {
 static void init_metadata(tr_lm *m) {
     m->kind_prof = LLVMGetMDKindIDInContext(m->lc, "prof", 4);
     m->kind_loop = LLVMGetMDKindIDInContext(m->lc, "llvm.loop", 9);
+    m->kind_apart = LLVMGetMDKindIDInContext(m->lc, "llvm.access.group", 17);
     m->kind_tbaa = LLVMGetMDKindIDInContext(m->lc, "tbaa", 4);
     LLVMMetadataRef likely[3] = {LLVMMDStringInContext2(m->lc, "branch_weights", 14),
                                  LLVMValueAsMetadata(l_int(m->i32, 1 << 20)),

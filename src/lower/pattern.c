@@ -41,10 +41,12 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
         s->carry[i] = l->phis[i];
     }
     lv back = LLVMBuildBr(b, l->head);
-    if (s->cold)
-        LLVMSetMetadata(back, s->w->m->kind_loop, tr_lower_no_vectors(s->w->m));
-    else if (s->w->nmath != l->nmath || (s->open && s->p->keep)) /* rows are often short */
-        LLVMSetMetadata(back, s->w->m->kind_loop, tr_lower_one_vector(s->w->m));
+    bool rows = s->open && s->p->keep; /* often short */
+    unsigned marks = s->cold ? TR_LOOP_COLD : s->w->nmath != l->nmath || rows ? TR_LOOP_ONE : 0;
+    if (s->p->apart)
+        marks |= TR_LOOP_APART;
+    if (marks)
+        LLVMSetMetadata(back, s->w->m->kind_loop, tr_lower_loop_mark(s->w->m, marks));
     LLVMMoveBasicBlockAfter(l->exit, from);
     l_at_end(b, l->exit);
 }
@@ -471,6 +473,8 @@ static void setup(tr_lpat *s, const tr_ins *in) {
     s->carry = TR_NEW_N(a, lv, TR_MAX_CARRY);
     for (unsigned i = 0; i < s->narr; i++)
         tr_lower_arr(w, in->args[tr_pat_in(p) + i], &s->arr[i]);
+    for (unsigned i = 0; i < s->narr; i++)
+        s->arr[i].apart = p->apart;
     for (unsigned i = 0; i < nearr; i++)
         tr_lower_arr(w, in->args[tr_pat_ein(p) + i], &s->earr[i]);
     setup_axes(s, in);

@@ -505,7 +505,11 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
         cap_at[k] = put(a, &m.cap, c.args[tr_pat_cap(tc) + k], false);
     put_all(a, &m.ein, epi_in(&c), tc->nein);
     put_all(a, &m.eout, epi_out(&c), tc->neout);
-    *m.t = (tr_pat){.nspace = tc->nspace, .nscan = tc->nscan, .par = tp->par && tc->par, .keep = tc->keep};
+    *m.t = (tr_pat){.nspace = tc->nspace,
+                    .nscan = tc->nscan,
+                    .par = tp->par && tc->par,
+                    .apart = tp->apart && tc->apart,
+                    .keep = tc->keep};
     m.t->reds = TR_NEW_N(a, tr_redk, tp->nred + tc->nred + 1u);
     for (uint32_t k = 0; k < (uint32_t)tc->nred + tp->nred; k++)
         m.t->reds[k] = k < tc->nred ? tc->reds[k] : tp->reds[k - tc->nred];

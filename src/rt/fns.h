@@ -103,6 +103,10 @@ void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64
                   const void *a, int64_t am, int64_t ak, int64_t ars, int64_t acs, void *bo, const void *b,
                   int64_t bk, int64_t bn, int64_t brs, int64_t bcs);
 
+/* n items of `size` bytes (1, 2, 4, 8 or 16) to lie side by side, from `step` bytes apart; and back (copy.c). */
+void tr_rt_gather(void *to, const void *from, int64_t step, int64_t n, int64_t size);
+void tr_rt_scatter(void *to, int64_t step, const void *from, int64_t n, int64_t size);
+
 /* Python's text for a float, without a final NUL; the room they need. `f32`: shortest for float32. `dot`: "1.0" rather
  * than "1", as repr(float) does and repr(complex) does not. */
 enum { TR_RT_REPR_MAX = 40 };

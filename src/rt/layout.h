@@ -79,6 +79,10 @@ typedef struct tr_frame {
     uint64_t nalloc, nfree;         /* counts for treadle.stats() */
     char *out;                      /* pending print() text */
     size_t nout, capout;
+    /* An exception raised by code of another module than the entry's, which was called through the host: what describes that module
+     * (code/meta.h), for the code and the first `ninner` of the trace. NULL: none. */
+    const void *inner;
+    uint32_t ninner;
 } tr_frame;
 
 /* Body of a parallel region: does [lo, hi). `worker` is unique among the threads in it, 0 for the calling one, and less than

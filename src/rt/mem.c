@@ -60,7 +60,8 @@ void tr_rt_free(tr_frame *f, void *mem) {
 void tr_rt_frame_init(tr_frame *f, const tr_host *host) {
     f->mems = (tr_mem){.next = &f->mems, .prev = &f->mems};
     f->host = host;
-    f->ntrace = 0;
+    f->ntrace = f->ninner = 0;
+    f->inner = NULL;
     f->stack = 0;
     f->nalloc = f->nfree = 0;
     f->out = NULL;

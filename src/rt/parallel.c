@@ -110,6 +110,15 @@ static void unlock(region *r) {
     atomic_store_explicit(&r->lock, 0, memory_order_release);
 }
 
+/* What says which exception it is, beside the code. */
+static void copy_exception(tr_frame *to, const tr_frame *from) {
+    memcpy(to->payload, from->payload, sizeof to->payload);
+    memcpy(to->trace, from->trace, sizeof to->trace);
+    to->ntrace = from->ntrace;
+    to->inner = from->inner;
+    to->ninner = from->ninner;
+}
+
 static tr_frame *shared_frame(region *r) {
     if (!r->used)
         tr_rt_frame_init(&r->frame, NULL);
@@ -127,14 +136,13 @@ static void note(region *r, tr_frame *f, uint64_t k, int32_t code) {
             tr_frame *to = shared_frame(r);
             atomic_store_explicit(&r->failed, k, memory_order_relaxed);
             r->code = code;
-            memcpy(to->payload, f->payload, sizeof f->payload);
-            memcpy(to->trace, f->trace, sizeof f->trace);
-            to->ntrace = f->ntrace;
+            copy_exception(to, f);
         }
         unlock(r);
         close_word(r);
     }
-    f->ntrace = 0;
+    f->ntrace = f->ninner = 0;
+    f->inner = NULL;
 }
 
 /* --- the host --- */
@@ -362,9 +370,7 @@ static int32_t settle(region *r, tr_frame *f) {
     if (r->used)
         tr_rt_frame_merge(f, &r->frame);
     if (!code && atomic_load_explicit(&r->failed, memory_order_relaxed) != UINT64_MAX) {
-        memcpy(f->payload, r->frame.payload, sizeof f->payload);
-        memcpy(f->trace, r->frame.trace, sizeof f->trace);
-        f->ntrace = r->frame.ntrace;
+        copy_exception(f, &r->frame);
         code = r->code;
     }
     return code;

@@ -179,6 +179,29 @@ static void test_matmul(void) {
     assert(two[0] == 0 && two[3] == 0);
 }
 
+/* Every size of items, any step, no alignment; what lies between stays as it is. */
+static void test_copy(void) {
+    static uint8_t from[2000], to[2000], back[2000];
+    for (int i = 0; i < 2000; i++)
+        from[i] = (uint8_t)(i * 7 + i / 256);
+    for (int64_t size = 1; size <= 16; size *= 2)
+        for (int64_t step = -3 * size; step <= 3 * size; step += size / 2 ? size / 2 : 1)
+            for (int64_t n = -1; n <= 37; n++) {
+                const uint8_t *first = from + 1 + (step < 0 ? -step * 40 : 0);
+                uint8_t *at = back + 1 + (step < 0 ? -step * 40 : 0);
+                memset(to, 0xaa, sizeof to);
+                memset(back, 0xaa, sizeof back);
+                tr_rt_gather(to + 3, first, step, n, size);
+                tr_rt_scatter(at, step, first, n, size);
+                for (int64_t i = 0; i < n; i++) {
+                    assert(!memcmp(to + 3 + i * size, first + i * step, (size_t)size));
+                    if (step >= size || -step >= size)
+                        assert(!memcmp(at + i * step, first + i * size, (size_t)size));
+                }
+                assert(to[2] == 0xaa && to[3 + (n > 0 ? n : 0) * size] == 0xaa);
+            }
+}
+
 /* The end of this thread's stack lies below, with a reserve; on a stack of a few pages there may be no room at all. */
 static void *look_at_stack(void *out) {
     tr_frame f;
@@ -211,6 +234,7 @@ int main(void) {
     test_stack();
     test_repr();
     test_matmul();
+    test_copy();
     test_print();
     test_mem();
     test_numbers();

@@ -1,0 +1,82 @@
+/* Items that lie any distance apart, moved side by side and back: what loops over chunks are fed with (lower/chunk.c, ext/ufunc_loop.c).
+ *
+ * Steps are in bytes and may be 0 or negative; addresses need no alignment. No item is touched when n <= 0.
+ * Cost: about a cycle an item; what repeats, a quarter of that. */
+#include <string.h>
+
+#include "rt/fns.h"
+
+/* Four at a time: the compiler's own loop counts after each. */
+#define MOVE(bytes, to, to_step, from, from_step)                      \
+    do {                                                               \
+        int64_t i = 0;                                                 \
+        for (; i + 4 <= n; i += 4) {                                   \
+            memcpy(to, from, bytes);                                   \
+            memcpy(to + (to_step), from + (from_step), bytes);         \
+            memcpy(to + 2 * (to_step), from + 2 * (from_step), bytes); \
+            memcpy(to + 3 * (to_step), from + 3 * (from_step), bytes); \
+            to += 4 * (to_step);                                       \
+            from += 4 * (from_step);                                   \
+        }                                                              \
+        for (; i < n; i++) {                                           \
+            memcpy(to, from, bytes);                                   \
+            to += (to_step);                                           \
+            from += (from_step);                                       \
+        }                                                              \
+    } while (0)
+
+/* Pairs of words fill a line in as few stores as any processor knows. */
+typedef uint64_t pair __attribute__((vector_size(16)));
+
+/* `word` is the item as often as it fits. */
+static void fill(char *to, uint64_t word, int64_t bytes) {
+    pair x = {word, word};
+    for (; bytes >= 64; bytes -= 64, to += 64)
+        for (int k = 0; k < 4; k++)
+            memcpy(to + 16 * k, &x, 16);
+    for (; bytes > 8; bytes -= 8, to += 8)
+        memcpy(to, &word, 8);
+    memcpy(to, &word, (size_t)bytes);
+}
+
+/* n times the item at `from`. */
+static void repeat(char *to, const char *from, int64_t n, int64_t size) {
+    uint64_t word = 0;
+    if (size > 8) {
+        MOVE(16, to, 16, from, 0);
+        return;
+    }
+    for (int64_t k = 0; k < 8; k += size)
+        memcpy((char *)&word + k, from, (size_t)size);
+    fill(to, word, n * size);
+}
+
+void tr_rt_gather(void *to_, const void *from_, int64_t step, int64_t n, int64_t size) {
+    char *to = to_;
+    const char *from = from_;
+    if (n <= 0)
+        return;
+    if (step == 0) {
+        repeat(to, from, n, size);
+        return;
+    }
+    switch (size) {
+    case 1: MOVE(1, to, 1, from, step); break;
+    case 2: MOVE(2, to, 2, from, step); break;
+    case 4: MOVE(4, to, 4, from, step); break;
+    case 8: MOVE(8, to, 8, from, step); break;
+    default: MOVE(16, to, 16, from, step);
+    }
+}
+
+void tr_rt_scatter(void *to_, int64_t step, const void *from_, int64_t n, int64_t size) {
+    char *to = to_;
+    const char *from = from_;
+    switch (size) {
+    case 1: MOVE(1, to, step, from, 1); break;
+    case 2: MOVE(2, to, step, from, 2); break;
+    case 4: MOVE(4, to, step, from, 4); break;
+    case 8: MOVE(8, to, step, from, 8); break;
+    default: MOVE(16, to, step, from, 16);
+    }
+}
