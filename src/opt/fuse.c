@@ -737,9 +737,34 @@ static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
     return any;
 }
 
+/* No array has an axis as long as this, whatever the machine's memory. */
+static const int64_t too_long = INT64_C(1) << 44;
+
+/* Before an array goes that would have been too large for any machine: its loop would run for years where NumPy raises at once. Sizes of
+ * other arrays are no such sizes. `tested`: per value, the block in which it has been looked at, plus one. */
+static void test_size(tr_fn *f, tr_val alloc, uint32_t *tested) {
+    static const tr_site site = {TR_EXC_MEMORY, "cannot allocate an array with an axis of {0} elements", -1,
+                                 NULL};
+    tr_bld b = {f, tr_at(f, alloc)->blk, alloc, tr_at(f, alloc)->loc};
+    for (uint32_t k = 0; k < tr_at(f, alloc)->nargs; k++) {
+        tr_val n = tr_arg(f, alloc, k);
+        const tr_ins *in = tr_at(f, n);
+        int64_t known;
+        if (in->op == TR_OP_DIM || in->op == TR_OP_BCAST || tested[n] == b.blk + 1u ||
+            (tr_get_int(f, n, &known) && known < too_long))
+            continue;
+        tested[n] = b.blk + 1u;
+        const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL), *i64 = in->ty;
+        tr_val ok = tr_emit2(&b, TR_OP_CMP, i1, n, tr_const_int(f, i64, too_long));
+        tr_at(f, ok)->sub = TR_CMP_LT;
+        tr_val check = tr_emit2(&b, TR_OP_CHECK, NULL, ok, n);
+        tr_at(f, check)->imm.site = &site;
+    }
+}
+
 /* A pattern with nothing left to do, and arrays that nothing uses. */
 static bool drop_useless(tr_fn *f) {
-    uint32_t *uses = tr_use_counts(f);
+    uint32_t *uses = tr_use_counts(f), *tested = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1u);
     bool any = false;
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
@@ -752,6 +777,8 @@ static bool drop_useless(tr_fn *f) {
                     continue;
             } else if (in->op != TR_OP_ALLOC || uses[v]) {
                 continue;
+            } else {
+                test_size(f, v, tested);
             }
             tr_ins_remove(f, v);
             any = true;

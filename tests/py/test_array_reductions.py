@@ -250,3 +250,28 @@ def test_fused_with_what_they_read():
     np.testing.assert_allclose(f(a), np.sqrt(((a * 2 - 1) ** 2).sum(axis=1)))
     (text,) = f.inspect_ir().values()
     assert text.count("alloc ") == 1 and text.count("pattern ") == 1
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_extremes_of_zeros_and_nan(dtype):
+    """max is +0 if there is any, min is -0 if there is any, and a NaN anywhere wins: in vectors, their rest, and along axes."""
+
+    @njit
+    def extremes(a):
+        return a.max(), a.min(), a.reshape(1, -1).max(axis=1)[0], a.reshape(-1, 1).min(axis=0)[0]
+
+    rng = np.random.default_rng(1)
+    for n in (1, 2, 3, 7, 16, 33, 64, 255, 257):
+        for _ in range(8):
+            a = rng.choice(np.array([-0.0, 0.0], dtype), n) if n < 200 else np.full(n, -0.0, dtype)
+            got = extremes(a)
+            assert [bool(np.signbit(x)) for x in got] == [
+                bool(np.signbit(a).all()),
+                bool(np.signbit(a).any()),
+            ] * 2
+        b = rng.standard_normal(n).astype(dtype)
+        assert extremes(b) == (b.max(), b.min()) * 2
+        b[rng.integers(n)] = np.nan
+        assert all(np.isnan(x) for x in extremes(b))
+        assert extremes(np.full(n, -np.inf, dtype)) == (-np.inf,) * 4
+        assert extremes(np.full(n, np.inf, dtype)) == (np.inf,) * 4

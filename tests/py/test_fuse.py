@@ -198,3 +198,25 @@ def test_strides(dtype, steps, n, two):
     np.testing.assert_array_equal(z, w)
     assert got[0] == want[0]
     np.testing.assert_allclose(got[1], want[1], rtol=1e-5, atol=1e-5)
+
+
+def test_absurd_sizes_raise_though_the_array_is_merged_away():
+    """Not a loop that runs for years."""
+
+    @njit
+    def total(n):
+        return np.zeros(n).sum()
+
+    @njit
+    def outer(n, m):
+        return np.full((n, m), 2.0).max(axis=0).shape
+
+    assert total(3) == 0
+    assert outer(2, 3) == (3,)
+    for n in (2**62, 2**50):
+        with pytest.raises(MemoryError, match=str(n)):
+            total(n)
+        with pytest.raises((MemoryError, ValueError)):
+            outer(n, 3)
+    with pytest.raises(ValueError, match="negative"):
+        total(-1)
