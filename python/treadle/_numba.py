@@ -15,7 +15,7 @@ import numpy as np
 
 from . import ufunc
 from ._core import Function, Signature
-from ._standin import REASON, Missing
+from ._standin import REASON, Missing, MissingType
 from .errors import TreadleError, UnsupportedError
 
 __all__ = ["Failed", "guvectorize", "jit", "overload", "register_jitable", "vectorize"]
@@ -75,7 +75,11 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     options.pop("nopython", None)
     if isinstance(options.get("parallel"), dict):  # Numba's switches for single transformations
         options["parallel"] = any(options["parallel"].values())
-    _cut(options, {"forceobj": False, "looplift": False, "target": "cpu", "locals": {}})
+    _cut(options, {"forceobj": False, "looplift": False, "target": "cpu"})
+    if isinstance(options.get("locals"), dict):  # types of lists and the like declare what is found anyway
+        options["locals"] = {
+            name: t for name, t in options["locals"].items() if not isinstance(t, MissingType)
+        }
     if "argtypes" in options:  # NumbaPro's way to declare a signature
         from .types import as_type
 
@@ -112,7 +116,7 @@ def _as_vectorize(decorator: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(decorator)
     def stand_in(*args: Any, **options: Any) -> Any:
         options.pop("nopython", None)
-        _cut(options, {"forceobj": False, "looplift": False, "locals": {}})
+        _cut(options, {"forceobj": False, "looplift": False})
         try:
             made = decorator(*args, **options)
         except TreadleError as reason:

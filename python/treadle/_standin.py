@@ -27,7 +27,7 @@ class Missing:
 
     def __init__(self, name: str) -> None:
         self.__dict__["_name"] = name
-        self.__dict__[REASON] = f"{name}, which Treadle does not have"
+        self.__dict__[REASON] = f"{name}, which Treadle does not have" if "," not in name else name
         self.__dict__["__name__"] = name.rpartition(".")[2]
 
     def _fail(self) -> NoReturn:

@@ -51,6 +51,22 @@ def _nopython(value: Any) -> None:
         )
 
 
+def _locals(value: Any) -> dict[str, Any] | None:
+    """The value of ``locals`` with types for what it says of them."""
+    if value is None:
+        return None
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        raise TypeError(f"locals must be a dict of types by variable, not {value!r}")
+    from .types import as_type
+
+    return {name: as_type(t) for name, t in value.items()}
+
+
+def as_options(options: dict[str, Any]) -> dict[str, Any]:
+    """What the class Function takes as options."""
+    return {**options, "locals": _locals(options["locals"])} if "locals" in options else options
+
+
 # Each option: its default, and what it puts into the compiler's flags.
 _OPTIONS: dict[str, tuple[Any, Callable[[Any, dict[str, int]], None]]] = {
     "nopython": (True, lambda v, f: _nopython(v)),
@@ -78,12 +94,12 @@ _OPTIONS: dict[str, tuple[Any, Callable[[Any, dict[str, int]], None]]] = {
             == "numba"
         ),
     ),
+    "locals": (None, lambda v, f: _locals(v)),
 }
 # Numba's options that have no meaning here, with the reason.
 _REFUSED = {
     "forceobj": "Treadle has no object mode",
     "looplift": "Treadle has no object mode",
-    "locals": "declare types with a signature, or convert values where they are made",
     "target": "jit compiles for the CPU",
 }
 
@@ -134,7 +150,7 @@ def _make(fn: Any, signatures: list[Any] | None, options: dict[str, Any], flags:
     if config.DISABLE_JIT:
         fn.py_func = fn
         return fn
-    function = Function(fn, flags, options)
+    function = Function(fn, flags, as_options(options))
     if signatures is not None:
         for s in signatures:
             function.compile(s)
@@ -174,6 +190,8 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     parallel : bool
         Run `prange` loops and array expressions on all cores (`set_num_threads`). Results are the same for every number of
         threads.
+    locals : dict of str to type, optional
+        Types of variables: what is assigned to them is converted, as NumPy's astype does it.
     debug : bool
         Keep line tables and frame pointers, and tell GDB and perf about the code.
     promotion : {'treadle', 'numba'}, optional

@@ -11,7 +11,7 @@ import types as _pytypes
 from typing import Any, Callable
 
 from . import _core
-from .decorators import _OPTIONS, _choice, _flags
+from .decorators import _OPTIONS, _choice, _flags, as_options
 from .errors import UnsupportedError
 
 __all__ = ["UfuncInfo", "guvectorize", "ufunc_info", "vectorize"]
@@ -55,9 +55,7 @@ def _compile_flags(options: dict[str, Any]) -> dict[str, int]:
     for name in options:
         if name in _NOT_HERE:
             raise TypeError(f"option {name!r} has no meaning for a ufunc: {_NOT_HERE[name]}")
-    unknown = [
-        n for n in options if n not in _OPTIONS and n not in ("locals", "forceobj", "looplift", "parallel")
-    ]
+    unknown = [n for n in options if n not in _OPTIONS and n not in ("forceobj", "looplift", "parallel")]
     if unknown:
         known = [*(n for n in _OPTIONS if n not in _NOT_HERE), "identity", "target"]
         raise TypeError(f"unknown option {unknown[0]!r}; there are {', '.join(known)}")
@@ -126,7 +124,7 @@ def _make_ufunc(
 ) -> Any:
     fn = _function(fn, "vectorize")
     parsed = [_read_signature(s) for s in signatures]
-    function = _core.Function(fn, flags, {**options, "target": target})
+    function = _core.Function(fn, flags, {**as_options(options), "target": target})
     u = _core._ufunc(
         function,
         fn.__code__.co_argcount,
@@ -304,7 +302,7 @@ def _make_gufunc(
             f"{fn.__qualname__}() has {fn.__code__.co_argcount} parameters, but the layout {layout.canonical()!r} has {len(operands)} operands"
         )
     parsed = [_read_signature(s) for s in signatures]
-    function = _core.Function(fn, flags, {**options, "target": target})
+    function = _core.Function(fn, flags, {**as_options(options), "target": target})
     u = _core._ufunc(
         function,
         len(layout.inputs),

@@ -13,8 +13,8 @@ enum { MAX_TUPLE_DEPTH = 32, MAX_REPR = 60, FREE_VAR = 0x80 };
 
 /* Where a function's names are looked up. */
 typedef struct tr_fscope {
-    PyObject *code, *globals, *builtins,
-        *closure;    /* borrowed from objects that `keep` holds; closure NULL: an inner function */
+    PyObject *code, *globals, *builtins, *closure,
+        *locals; /* borrowed from objects that `keep` holds; closure NULL: an inner function; locals: declared types or NULL */
     uint32_t parent; /* inner: the function it stands in */
 } scope;
 
@@ -427,10 +427,11 @@ static tr_obj *freeze_function(tr_frozen *z, PyObject *o, PyObject *of, const tr
                (uint64_t)(uintptr_t)r); /* before defaults, which may refer to it */
     /* Function objects can be given other code and globals while they live; what we read must not go with them. */
     if (!hold(z, fn->func_code) || !hold(z, fn->func_globals) || !hold(z, fn->func_builtins) ||
-        (fn->func_closure && !hold(z, fn->func_closure)))
+        (fn->func_closure && !hold(z, fn->func_closure)) || (wishes.locals && !hold(z, wishes.locals)))
         return NULL;
     add_scope(z, f,
-              (scope){fn->func_code, fn->func_globals, fn->func_builtins, fn->func_closure, UINT32_MAX});
+              (scope){fn->func_code, fn->func_globals, fn->func_builtins, fn->func_closure, wishes.locals,
+                      UINT32_MAX});
     if (!freeze_defaults(z, &f, fn))
         return NULL;
     z->prog->funcs.d[r->u.func].defaults = f.defaults;
@@ -450,7 +451,7 @@ static tr_obj *freeze_inner(tr_frozen *z, PyObject *o, uint32_t parent) {
     r->u.func = z->prog->funcs.n;
     scope *s = &z->scopes.d[parent];
     f.parallel = z->prog->funcs.d[parent].parallel;
-    add_scope(z, f, (scope){o, s->globals, s->builtins, NULL, parent});
+    add_scope(z, f, (scope){o, s->globals, s->builtins, NULL, NULL, parent});
     return r;
 }
 
@@ -542,9 +543,10 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
         r->ty = ty;
         return r;
     }
-    tr_wishes wishes = {false, z->ctx->opts.parallel != 0}; /* a plain function does as its caller does */
+    tr_wishes wishes = {false, z->ctx->opts.parallel != 0,
+                        NULL}; /* a plain function does as its caller does */
     PyObject *of = NULL;
-    const tr_ufn *ufn = z->host->ufunc ? z->host->ufunc(z->host->user, arena(z), o, &of) : NULL;
+    const tr_ufn *ufn = z->host->ufunc ? z->host->ufunc(z->host->user, arena(z), o, &of, &wishes) : NULL;
     if (ufn)
         return freeze_function(z, o, of, ufn, wishes);
     PyObject *fn = PyFunction_Check(o) ? o
@@ -556,6 +558,8 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
     if (why)
         return new_obj(z, TR_OBJ_OPAQUE, o, why);
     uint64_t old;
+    if (wishes.locals) /* not the same to the program as the plain function */
+        return hold(z, fn) ? freeze_function(z, o, fn, NULL, wishes) : NULL;
     if (fn != o && tr_map_get(&z->known, (uint64_t)(uintptr_t)fn, &old)) {
         tr_func *f = &z->prog->funcs.d[((tr_obj *)(uintptr_t)old)->u.func];
         f->inline_always |= wishes.inline_always;
@@ -660,9 +664,15 @@ static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
 
 static const tr_obj *freeze_global(tr_frozen *z, uint32_t func, PyObject *name) {
     scope s = z->scopes.d[func];
+    uint64_t self;
     PyObject *v = PyDict_GetItemWithError(s.globals, name);
     if (!v && !PyErr_Occurred() && PyDict_Check(s.builtins))
         v = PyDict_GetItemWithError(s.builtins, name);
+    /* While a decorator compiles, the function's name is not bound yet: it will be, to the function. */
+    if (!v && !PyErr_Occurred() &&
+        PyUnicode_CompareWithASCIIString(name, z->prog->funcs.d[func].qualname) == 0 &&
+        tr_map_get(&z->known, (uint64_t)(uintptr_t)z->prog->funcs.d[func].py, &self))
+        return (const tr_obj *)(uintptr_t)self;
     if (!ok(z, v || !PyErr_Occurred()) || !note_read(z, s.globals, s.builtins, name, v))
         return NULL;
     return v ? freeze_value(z, v) : NULL;
@@ -691,6 +701,20 @@ static void reached(void *user, bool is_free, uint32_t index, const char *const 
         o = freeze_attr(z, o, attrs[i]);
 }
 
+/* Types that the option `locals` declares for variables of the function. Those of arrays say what inference finds anyway. */
+static bool freeze_locals(tr_frozen *z, PyObject *locals, tr_code *c) {
+    c->declared = TR_NEW_N(arena(z), const tr_obj *, c->nlocalsplus + 1);
+    for (uint32_t i = 0; locals && i < c->nlocalsplus; i++) {
+        PyObject *t = PyDict_GetItemString(locals, c->localsplus[i]);
+        const tr_obj *o = t ? freeze_value(z, t) : NULL;
+        if (t && !o)
+            return false;
+        if (o && o->kind == TR_OBJ_TYPE && tr_ty_is_scalar(o->ty))
+            c->declared[i] = o;
+    }
+    return true;
+}
+
 static bool freeze_code(tr_frozen *z, uint32_t func) {
     PyCodeObject *c = (PyCodeObject *)z->scopes.d[func].code;
     PyObject *bytes = PyCode_GetCode(c);
@@ -711,7 +735,7 @@ static bool freeze_code(tr_frozen *z, uint32_t func) {
     out->kinds = copy_bytes(z, c->co_localspluskinds, &n);
     out->globals = TR_NEW_N(arena(z), const tr_obj *, out->nnames + 1);
     out->free = TR_NEW_N(arena(z), const tr_obj *, out->nlocalsplus + 1);
-    if (!freeze_consts(z, func, c->co_consts, out))
+    if (!freeze_consts(z, func, c->co_consts, out) || !freeze_locals(z, z->scopes.d[func].locals, out))
         return false;
     z->prog->funcs.d[func].code = out;
     reach r = {z, func, out, c->co_names, c->co_localsplusnames};

@@ -32,6 +32,7 @@ int tr_builtin_map_visit(const tr_builtin_map *m, visitproc visit, void *arg);
 /* Options of a function that count wherever it is called from. */
 typedef struct tr_wishes {
     bool inline_always, parallel;
+    PyObject *locals; /* dict of declared types by variable, borrowed; or NULL */
 } tr_wishes;
 
 /* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL; only the one that says so
@@ -39,8 +40,8 @@ typedef struct tr_wishes {
 typedef struct tr_freeze_host {
     /* py_func of one of our own functions (borrowed) and its wishes; NULL: it is none. */
     PyObject *(*unwrap)(void *user, PyObject *o, tr_wishes *out);
-    /* What a ufunc of ours says of the function it was made of (*fn, borrowed), in the arena; NULL: it is none. */
-    const tr_ufn *(*ufunc)(void *user, tr_arena *a, PyObject *o, PyObject **fn);
+    /* What a ufunc of ours says of the function it was made of (*fn, borrowed) and its wishes, in the arena; NULL: it is none. */
+    const tr_ufn *(*ufunc)(void *user, tr_arena *a, PyObject *o, PyObject **fn, tr_wishes *out);
     /* Type that one of our own type objects stands for; NULL: it is none. */
     const tr_ty *(*as_type)(void *user, PyObject *o);
     /* Number of a named tuple's class among those of its name; false with an exception. */

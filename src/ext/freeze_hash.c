@@ -134,6 +134,7 @@ static void code(hashing *s, const tr_code *c) {
     objects(s, c->consts, c->nconsts);
     objects(s, c->globals, c->nnames);
     objects(s, c->free, c->nlocalsplus);
+    objects(s, c->declared, c->nlocalsplus);
 }
 
 static void ufunc(hashing *s, const tr_ufn *u) {

@@ -9,6 +9,11 @@ PyObject *tr_function_unwrap(tr_state *st, PyObject *o) {
     return Py_IS_TYPE(o, st->fn_type) ? ((tr_function *)o)->py_func : NULL;
 }
 
+PyObject *tr_function_locals(const tr_function *f) {
+    PyObject *d = PyDict_GetItemString(f->options, "locals");
+    return d && PyDict_CheckExact(d) && PyDict_GET_SIZE(d) ? d : NULL;
+}
+
 /* --- construction --- */
 
 static bool set_option(tr_opts *o, const char *name, long v, bool *known) {

@@ -104,6 +104,8 @@ static inline void tr_function_active(tr_function *f, int by) {
 bool tr_function_add(PyObject *module);
 /* py_func of a Function, or NULL when `o` is none; borrowed. */
 PyObject *tr_function_unwrap(tr_state *st, PyObject *o);
+/* Declared types of its variables: a dict, borrowed, or NULL. */
+PyObject *tr_function_locals(const tr_function *f);
 /* Name of parameter i, for messages. */
 const char *tr_function_param(const tr_function *f, uint32_t i);
 

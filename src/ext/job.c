@@ -48,7 +48,8 @@ static bool use_cache(tr_job *j) {
 
 static bool take_snapshot(tr_job *j) {
     tr_prog_init(&j->prog, &j->ctx);
-    if (!tr_freeze(&j->frozen, j->f->py_func))
+    /* The Function itself only where that matters: the code would hold on to its own owner. */
+    if (!tr_freeze(&j->frozen, tr_function_locals(j->f) ? (PyObject *)j->f : j->f->py_func))
         return false;
     for (uint32_t i = 0; i < j->n; i++) {
         if (j->pats)

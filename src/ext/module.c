@@ -59,13 +59,15 @@ static bool host_poll(void *self) {
 static PyObject *freeze_unwrap(void *self, PyObject *o, tr_wishes *out) {
     PyObject *fn = tr_function_unwrap(self, o);
     if (fn)
-        *out = (tr_wishes){((tr_function *)o)->opts.inline_always, ((tr_function *)o)->opts.parallel};
+        *out = (tr_wishes){((tr_function *)o)->opts.inline_always, ((tr_function *)o)->opts.parallel,
+                           tr_function_locals((tr_function *)o)};
     return fn;
 }
 
-static const tr_ufn *freeze_ufunc(void *self, tr_arena *a, PyObject *o, PyObject **fn) {
+static const tr_ufn *freeze_ufunc(void *self, tr_arena *a, PyObject *o, PyObject **fn, tr_wishes *out) {
     tr_ufunc *uf = tr_ufunc_of(self, o);
     *fn = uf && uf->fn ? uf->fn->py_func : NULL;
+    out->locals = *fn ? tr_function_locals(uf->fn) : NULL;
     return *fn ? tr_ufunc_describe(uf, a) : NULL;
 }
 

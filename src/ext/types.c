@@ -267,6 +267,15 @@ static PyObject *convert_value(const tr_ty *ty, PyObject *x) {
     return r;
 }
 
+/* Says the object why compiled code cannot have it (TR_REASON_ATTR)? */
+static bool is_refused(PyObject *o) {
+    PyObject *d = PyType_Check(o) ? NULL : PyObject_GenericGetDict(o, NULL);
+    bool is = d && PyDict_GetItemString(d, TR_REASON_ATTR) != NULL;
+    Py_XDECREF(d);
+    PyErr_Clear();
+    return is;
+}
+
 static PyObject *type_call(PyObject *self, PyObject *args, PyObject *kw) {
     tr_state *st = tr_ext_state_of(self);
     tr_typeobj *t = (tr_typeobj *)self;
@@ -284,6 +293,10 @@ static PyObject *type_call(PyObject *self, PyObject *args, PyObject *kw) {
     for (Py_ssize_t i = 0; types && i < PyTuple_GET_SIZE(args); i++) {
         const tr_ty *ty = tr_types_from(st, PyTuple_GET_ITEM(args, i));
         PyObject *o = ty ? tr_types_object(st, ty) : NULL;
+        if (!ty && is_refused(PyTuple_GET_ITEM(args, i))) { /* so is a signature with such a type */
+            Py_DECREF(types);
+            return Py_NewRef(PyTuple_GET_ITEM(args, i));
+        }
         if (!o)
             Py_CLEAR(types);
         else

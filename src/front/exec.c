@@ -166,8 +166,17 @@ static void load(tr_ssa *s, const tr_bc *i) {
         unassign(s, var);
 }
 
+tr_val tr_front_declared(tr_ssa *s, uint32_t var, tr_val v) {
+    const tr_obj *type = s->c->declared ? s->c->declared[var] : NULL;
+    if (!type)
+        return v;
+    tr_val args[2] = {tr_const_obj(s->ir, type), v}, r = emit(s, TR_OP_CALLPY, 2, args);
+    tr_at(s->ir, r)->imm.call = TR_NEW(&s->ctx->arena, tr_callinfo);
+    return r;
+}
+
 static void store(tr_ssa *s, uint32_t var) {
-    tr_val v = pop(s);
+    tr_val v = tr_front_declared(s, var, pop(s));
     bool named = v < s->ir->names.n && s->ir->names.d[v];
     if (!named && !tr_is_const(tr_at(s->ir, v)))
         tr_val_name(s->ir, v, s->c->localsplus[var]);

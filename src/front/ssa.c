@@ -190,8 +190,11 @@ static void init_entry(tr_ssa *s) {
         uint32_t var = fn->freeidx[k];
         vars[var] = tr_blk_param(s->ir, entry, NULL, c->localsplus[var]);
     }
-    for (uint32_t i = 0; i < fn->nargs + fn->nkwonly + fn->varargs; i++)
+    uint32_t nparams = fn->nargs + fn->nkwonly + fn->varargs;
+    for (uint32_t i = 0; i < nparams; i++)
         vars[i] = tr_blk_param(s->ir, entry, NULL, c->localsplus[i]);
+    for (uint32_t i = 0; i < nparams; i++)
+        vars[i] = tr_front_declared(s, i, vars[i]);
     for (uint32_t i = 0; i < s->f->nlocals; i++) {
         if (tr_bits_get(&s->f->maybe_unbound, i))
             vars[tr_flow_bound(s->f, i)] =

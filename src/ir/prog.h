@@ -23,6 +23,8 @@ typedef struct tr_code {
     const char *const *localsplus; /* locals, cells, free variables */
     const uint8_t *kinds;          /* CO_FAST_LOCAL 0x20, CELL 0x40, FREE 0x80 */
     const tr_obj **
+        declared; /* per localsplus entry: the type that the user declared for it, or NULL; NULL: none at all */
+    const tr_obj **
         free; /* per localsplus entry of kind FREE of a top-level function: frozen contents; NULL = empty or an enclosing function's local */
 } tr_code;
 

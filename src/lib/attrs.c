@@ -90,6 +90,8 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     int row = tr_em_member(e, x, name);
     if (row < 0 && x.ty->kind == TR_TY_TUPLE && changes_list(name))
         return tr_em_unsupported(e, "list", "%s() of a list", name);
+    if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE)
+        return tr_em_unsupported(e, "unknown-member", "'%s' of %s", name, x.ty->lit->repr);
     if (row < 0 && x.ty->kind == TR_TY_ARRAY && is_of_numpy(name))
         return tr_em_unsupported(e, "array-member", "'%s' of arrays", name);
     if (row < 0)

@@ -391,6 +391,9 @@ bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
             return false;
         return tr_em_iterget(e, a, checked(e, i, n, 0, text), out);
     }
+    const char *s;
+    if (tr_tv_lit_str(a, &s))
+        return tr_em_unsupported(e, "string", "indexing of strings");
     if (!tr_lib_is_array(a))
         return tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, a.ty));
     place p;

@@ -10,7 +10,10 @@ static tr_tv zero(tr_em *e) {
 }
 
 bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
+    const char *text;
     *out = x;
+    if (tr_tv_lit_str(x, &text))
+        return tr_em_unsupported(e, "string", "iteration over strings");
     switch (x.ty->kind) {
     case TR_TY_RANGE:
     case TR_TY_TUPLE:

@@ -123,6 +123,13 @@ def test_an_unknown_global():
     assert "not_defined_anywhere" in text
 
 
+class Unknown:
+    nope = 3
+
+
+unknown_object = Unknown()
+
+
 @njit
 def last_that_is_known(a):
     for i in np.ndindex(a.shape):
@@ -145,6 +152,11 @@ def test_an_error_in_a_called_function_is_told_alone():
 def test_what_numpy_has_and_compiled_code_lacks_is_unsupported():
     text = message(lambda a: a.argsort(), np.ones(3), error=treadle.UnsupportedError)
     assert text.startswith("Treadle does not compile 'argsort' of arrays")
+    text = message(lambda s: s[0], "text", error=treadle.UnsupportedError)
+    assert text.startswith("Treadle does not compile indexing of strings")
+    message(lambda: sum("text"), error=treadle.UnsupportedError)
+    text = message(lambda: unknown_object.nope, error=treadle.UnsupportedError)
+    assert text.startswith("Treadle does not compile 'nope' of an object of class 'Unknown'")
     message(lambda a: a.argsor(), np.ones(3), error=treadle.TypingError)
     assert "np.iinfo(int8) has no attribute" in message(lambda: np.iinfo(np.int8).nope)
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import treadle
-from treadle import float64, int32, jit, njit, void
+from treadle import float32, float64, int32, jit, njit, types, vectorize, void
 
 
 def add(x, y):
@@ -216,6 +216,83 @@ def test_options(options):
     assert njit("f8(f8, f8)", **options)(add)(1.0, 2.0) == pytest.approx(3.0 / 3.14)
 
 
+def test_a_declared_function_that_calls_itself():
+    scope = {"njit": njit}
+    exec('@njit("i8(i8)")\ndef fact(n):\n    return n * fact(n - 1) if n > 1 else 1\n', scope)
+    assert scope["fact"](10) == math.factorial(10)
+    exec(
+        '@njit("i8(i8)", locals={"m": "i4"})\ndef down(n):\n    m = n\n    return down(m - 1) if n > 0 else m\n',
+        scope,
+    )
+    assert scope["down"](5) == 0
+    with pytest.raises(treadle.TypingError, match="name 'other' is not defined"):
+        exec('@njit("i8(i8)")\ndef f(n):\n    return other(n)\n', scope)
+
+
+def test_locals():
+    @njit(locals={"r": float32, "i": "u2", "a": types.float32[::1]})
+    def f(a, n):
+        r = 0.0
+        for i in range(n):
+            r += a[i] * 0.1
+        return r, i
+
+    a = np.arange(1000.0)
+    want = np.float32(0)
+    for x in a:
+        want = np.float32(want + x * 0.1)
+    assert f(a, 1000) == (want, 999)
+    assert [str(t) for t in next(iter(f.overloads.values())).types] == ["float32", "uint16"]
+
+    @njit(locals={"x": "i1", "y": np.float32, "unknown": "i8"})
+    def g(x, y=0.1):
+        x, z = x + 3, x
+        return x, z, y
+
+    assert g(126) == (-127, 126, np.float32(0.1)) and g(300)[:2] == (47, 44) and g(1.7)[:2] == (4, 1)
+    assert njit(lambda v: g(v))(126) == g(126)
+    assert g.py_func(126, 1) == (129, 126, 1)
+
+    @njit(locals={"t": float32})
+    def captured(x):
+        t = x
+
+        def inner():
+            return t
+
+        return inner()
+
+    assert captured(0.1) == np.float32(0.1)
+
+    @vectorize(locals={"t": float32})
+    def third(x):
+        t = x / 3
+        return t * 1.0
+
+    assert third(1.0) == np.float32(1 / 3) and njit(lambda x: third(x))(1.0) == third(1.0)
+    assert np.array_equal(third(np.ones(3)), np.full(3, np.float32(1 / 3)))
+
+    @njit(locals={"t": float32})
+    def bad(x):
+        t = (x, x)
+        return t
+
+    with pytest.raises(treadle.TypingError, match="cannot convert"):
+        bad(1)
+
+
+def test_locals_are_part_of_the_key(tmp_path, monkeypatch):
+    monkeypatch.setenv("TREADLE_CACHE_DIR", str(tmp_path))
+
+    def f(x):
+        t = x
+        return t
+
+    for kind, want in ((float32, np.float32(0.1)), (float64, 0.1), (float32, np.float32(0.1))):
+        assert njit(cache=True, locals={"t": kind})(f)(0.1) == want
+    assert njit(cache=True)(f)(0.1) == 0.1
+
+
 @pytest.mark.parametrize(
     "options, error, text",
     [
@@ -223,7 +300,9 @@ def test_options(options):
         ({"parallel": 2}, TypeError, "parallel must be True or False"),
         ({"forceobj": True}, TypeError, "no object mode"),
         ({"looplift": True}, TypeError, "no object mode"),
-        ({"locals": {}}, TypeError, "declare types with a signature"),
+        ({"locals": 3}, TypeError, "dict of types by variable"),
+        ({"locals": {3: "f8"}}, TypeError, "dict of types by variable"),
+        ({"locals": {"x": "f9"}}, TypeError, "unknown type 'f9'"),
         ({"target": "cuda"}, TypeError, "compiles for the CPU"),
         ({"nopython": False}, ValueError, "no object mode"),
         ({"nogil": 1}, TypeError, "nogil must be True or False"),
