@@ -11,6 +11,7 @@
 
 #include "opt/ploop.h"
 
+enum { MAX_WAYS = 8 };
 enum { IN_CHAIN = 1, IS_TEST = 2 }; /* of a value: p and contributions; a comparison with such a value */
 
 typedef struct seen_edge {
@@ -177,76 +178,152 @@ static bool check_select(red *r, const tr_ins *in) {
 
 /* --- branches that depend on the chain --- */
 
+/* A jump to where both ways meet. */
 typedef struct way {
-    tr_bid from, to; /* the jump to where both ways meet */
+    tr_bid from, to;
     uint32_t succ;
     const tr_edge *e;
 } way;
 
-/* From edge s of block b: through one block that is there for this way alone and whose running or not makes no difference. */
-static way follow(const red *r, tr_bid b, uint32_t s, uint8_t effects) {
+/* All jumps to which one side of a branch leads. */
+typedef struct ways {
+    way d[MAX_WAYS];
+    uint32_t n;
+    bool too_many;
+} ways;
+
+/* Is the block there for one way alone, and does it make no difference whether it runs? */
+static bool is_passage(const red *r, tr_bid b, uint8_t effects) {
     const tr_fn *f = r->f;
-    way w = {b, tr_term(f, b)->imm.succ[s].to, s, &tr_term(f, b)->imm.succ[s]};
-    const tr_blk *blk = tr_blk_at(f, w.to);
-    if (!r->l->in[w.to] || w.to == r->l->header || blk->preds.n != 1 || tr_term(f, w.to)->op != TR_OP_BR)
-        return w;
+    const tr_blk *blk = tr_blk_at(f, b);
+    if (!r->l->in[b] || b == r->l->header || blk->preds.n != 1 || tr_nsucc(tr_at(f, blk->last)) == 0 ||
+        (tr_nsucc(tr_at(f, blk->last)) == 2 && r->is[tr_arg(f, blk->last, 0)]))
+        return false;
     for (tr_val v = blk->first; v != blk->last; v = tr_at(f, v)->next)
         if (tr_ins_effects(tr_at(f, v)) & ~effects)
-            return w;
-    return (way){w.to, tr_term(f, w.to)->imm.succ[0].to, 0, &tr_term(f, w.to)->imm.succ[0]};
-}
-
-static void accept(red *r, const way *w, uint32_t at) {
-    tr_vec_push(&r->f->ctx->arena, &r->fine, ((seen_edge){w->from, w->succ, at}));
-}
-
-/* Both ways meet at once and differ in nothing but one value: what the chain's goes on with. */
-static bool only_difference(const red *r, const way *t, const way *e, uint32_t *at) {
-    bool found = false;
-    if (t->to != e->to || !r->l->in[t->to])
-        return false;
-    for (uint32_t k = 0; k < t->e->n; k++) {
-        if (t->e->args[k] == e->e->args[k])
-            continue;
-        if (found ||
-            (t->to == r->l->header ? k != r->index : !in_chain(r, tr_blk_at(r->f, t->to)->params.d[k])))
             return false;
-        found = true;
-        *at = k;
-    }
-    return found;
-}
-
-/* `if x > p: p = x` */
-static bool check_test_branch(red *r, tr_bid b, tr_val c) {
-    way t = follow(r, b, 0, E_READ), e = follow(r, b, 1, E_READ);
-    uint32_t at;
-    if (!only_difference(r, &t, &e, &at))
-        return false;
-    tr_val x = t.e->args[at], y = e.e->args[at];
-    if (in_chain(r, x) == in_chain(r, y))
-        return false;
-    bool other_first = in_chain(r, y);
-    if (!(other_first ? check_extreme(r, c, true, y, x) : check_extreme(r, c, false, x, y)))
-        return false;
-    accept(r, other_first ? &t : &e, at);
     return true;
 }
 
-/* `p = p or x`, `p = p and x`: x is evaluated whatever p is. */
-static bool check_flag_branch(red *r, tr_bid b, tr_val p) {
-    way t = follow(r, b, 0, E_READ | E_RAISE), e = follow(r, b, 1, E_READ | E_RAISE);
+/* From edge s of block b on. */
+static void follow(const red *r, tr_bid b, uint32_t s, uint8_t effects, ways *out) {
+    const tr_edge *e = &tr_term(r->f, b)->imm.succ[s];
+    if (is_passage(r, e->to, effects)) {
+        for (uint32_t k = 0; k < tr_nsucc(tr_term(r->f, e->to)); k++)
+            follow(r, e->to, k, effects, out);
+        return;
+    }
+    out->too_many = out->too_many || out->n == MAX_WAYS;
+    if (!out->too_many)
+        out->d[out->n++] = (way){b, e->to, s, e};
+}
+
+static void accept(red *r, const ways *w, uint32_t at) {
+    for (uint32_t i = 0; i < w->n; i++)
+        if (!in_chain(r, w->d[i].e->args[at]))
+            tr_vec_push(&r->f->ctx->arena, &r->fine, ((seen_edge){w->d[i].from, w->d[i].succ, at}));
+}
+
+/* Does way w bring anything else than `first` but at one place, `at` (UINT32_MAX: none yet): what the chain's value goes on with? */
+static bool one_difference(const red *r, const way *first, const way *w, uint32_t *at) {
+    if (w->to != first->to)
+        return false;
+    for (uint32_t k = 0; k < w->e->n; k++) {
+        if (w->e->args[k] == first->e->args[k] || k == *at)
+            continue;
+        bool right = w->to == r->l->header ? k == r->index : in_chain(r, tr_blk_at(r->f, w->to)->params.d[k]);
+        if (*at != UINT32_MAX || !right)
+            return false;
+        *at = k;
+    }
+    return true;
+}
+
+/* Both sides meet at once and differ in nothing but one value. */
+static bool only_difference(const red *r, const ways *t, const ways *e, uint32_t *at) {
+    *at = UINT32_MAX;
+    if (t->too_many || e->too_many || !r->l->in[t->d[0].to])
+        return false;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (!one_difference(r, &t->d[0], &t->d[i], at))
+            return false;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!one_difference(r, &t->d[0], &e->d[i], at))
+            return false;
+    return *at != UINT32_MAX;
+}
+
+/* The one value of the chain that the ways bring (TR_NOVAL: none, or several), and whether they bring others. */
+static tr_val of_chain(const red *r, const ways *w, uint32_t at, bool *others) {
+    tr_val chain = TR_NOVAL;
+    bool several = false;
+    *others = false;
+    for (uint32_t i = 0; i < w->n; i++) {
+        tr_val v = w->d[i].e->args[at];
+        if (!in_chain(r, v)) {
+            *others = true;
+            continue;
+        }
+        several = several || (chain != TR_NOVAL && chain != v);
+        chain = v;
+    }
+    return several ? TR_NOVAL : chain;
+}
+
+/* `if x > p: p = x`, perhaps under further conditions: `if x > p and c: p = x` */
+static bool check_test_branch(red *r, tr_bid b, tr_val c) {
+    ways t = {.n = 0}, e = {.n = 0};
     uint32_t at;
-    int64_t k;
+    bool others[2];
+    follow(r, b, 0, E_READ | E_RAISE, &t);
+    follow(r, b, 1, E_READ | E_RAISE, &e);
     if (!only_difference(r, &t, &e, &at))
         return false;
-    tr_val x = t.e->args[at], y = e.e->args[at];
-    if (!in_chain(r, y) && (x == p || (tr_get_int(r->f, x, &k) && k)) && set_kind(r, TR_RED_OR)) {
-        accept(r, &t, at);
-        accept(r, &e, at);
-        return true;
+    tr_val chain[2] = {of_chain(r, &t, at, &others[0]), of_chain(r, &e, at, &others[1])};
+    if (others[0] == others[1])
+        return false;
+    const ways *taken = others[0] ? &t : &e; /* where the other value is chosen, or the chain's is kept */
+    tr_val kept = chain[others[0] ? 1 : 0], there = chain[others[0] ? 0 : 1];
+    bool mixed = false;
+    for (uint32_t i = 0; i < taken->n; i++) {
+        tr_val x = taken->d[i].e->args[at];
+        if (in_chain(r, x))
+            mixed = true;
+        else if (!check_extreme(r, c, others[0], kept, x))
+            return false;
     }
-    if (in_chain(r, x) || !(y == p || (tr_get_int(r->f, y, &k) && !k)) || !set_kind(r, TR_RED_AND))
+    if (kept == TR_NOVAL || (mixed && there != kept))
+        return false;
+    accept(r, taken, at);
+    return true;
+}
+
+/* Do all ways bring p itself or the constant k? */
+static bool all_are(const red *r, const ways *w, uint32_t at, tr_val p, int64_t k) {
+    int64_t v;
+    for (uint32_t i = 0; i < w->n; i++)
+        if (w->d[i].e->args[at] != p && !(tr_get_int(r->f, w->d[i].e->args[at], &v) && (v != 0) == (k != 0)))
+            return false;
+    return true;
+}
+
+static bool none_of_chain(const red *r, const ways *w, uint32_t at) {
+    for (uint32_t i = 0; i < w->n; i++)
+        if (in_chain(r, w->d[i].e->args[at]))
+            return false;
+    return true;
+}
+
+/* `p = p or x`, `p = p and x`, where x may have branches of its own: x is evaluated whatever p is. */
+static bool check_flag_branch(red *r, tr_bid b, tr_val p) {
+    ways t = {.n = 0}, e = {.n = 0};
+    uint32_t at;
+    follow(r, b, 0, E_READ | E_RAISE, &t);
+    follow(r, b, 1, E_READ | E_RAISE, &e);
+    if (!only_difference(r, &t, &e, &at))
+        return false;
+    bool is_or = none_of_chain(r, &e, at) && all_are(r, &t, at, p, 1) && set_kind(r, TR_RED_OR);
+    if (!is_or && !(none_of_chain(r, &t, at) && all_are(r, &e, at, p, 0) && set_kind(r, TR_RED_AND)))
         return false;
     accept(r, &t, at);
     accept(r, &e, at);

@@ -116,6 +116,32 @@ def test_extremes_in_branches_and_inner_loops(threads):
         check(f, np.random.default_rng(1).random(shape))
 
 
+@pytest.mark.parametrize("n", [0, 1, 7, 3000])
+def test_conditions_of_several_parts(n, threads):
+    """Extremes under further conditions, and flags whose right side branches."""
+
+    @parallel
+    def f(x, c):
+        m, least, any_, all_ = -1e300, 1e300, False, True
+        for i in prange(len(x)):
+            if x[i] > m and c[i]:
+                m = x[i]
+            if c[i]:
+                if x[i] < least:
+                    least = x[i]
+            elif x[i] * 2 < least:
+                least = x[i] * 2
+            any_ = any_ or (x[i] > 0.999 and c[i])
+            all_ = all_ and (x[i] < 0.999 or c[i])
+        return m, least, any_, all_
+
+    rng = np.random.default_rng(n)
+    check(f, rng.random(n), rng.random(n) > 0.5)
+    if n:
+        with pytest.raises(IndexError):
+            f(rng.random(n) + 1, np.zeros(0, bool))
+
+
 def test_extremes_skip_nan_where_python_does(threads):
     @parallel
     def f(a):
