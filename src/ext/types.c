@@ -267,13 +267,22 @@ static PyObject *convert_value(const tr_ty *ty, PyObject *x) {
     return r;
 }
 
-/* Says the object why compiled code cannot have it (TR_REASON_ATTR)? */
+/* Says the object, which is no type, why compiled code cannot have it (TR_REASON_ATTR)? Then the exception about it goes. */
 static bool is_refused(PyObject *o) {
+    PyObject *cls, *value, *trace;
+    PyErr_Fetch(&cls, &value, &trace);
     PyObject *d = PyType_Check(o) ? NULL : PyObject_GenericGetDict(o, NULL);
     bool is = d && PyDict_GetItemString(d, TR_REASON_ATTR) != NULL;
     Py_XDECREF(d);
     PyErr_Clear();
-    return is;
+    if (!is) {
+        PyErr_Restore(cls, value, trace);
+        return false;
+    }
+    Py_XDECREF(cls);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return true;
 }
 
 static PyObject *type_call(PyObject *self, PyObject *args, PyObject *kw) {

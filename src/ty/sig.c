@@ -1,5 +1,5 @@
 /* What users write for types: "f8(i4, i4)", "void(f4[:])", "float64[:, ::1]", with blanks and newlines anywhere, and
- * what tr_ty_print_user prints. */
+ * what tr_ty_print_user prints. Arguments alone may stand without parentheses: "f8, i4[:]". */
 #include <string.h>
 
 #include "base/reader.h"
@@ -13,7 +13,7 @@ const tr_tyname tr_ty_names[] = {
 };
 const unsigned tr_ty_nnames = sizeof tr_ty_names / sizeof *tr_ty_names;
 
-enum { MAX_DEPTH = 32 };
+enum { MAX_DEPTH = 32, MAX_UNITUPLE = 1000 };
 
 typedef struct reader {
     tr_reader in;
@@ -124,6 +124,33 @@ static bool read_list(reader *r, types *out) {
     return true;
 }
 
+/* After "Tuple": "((f8, i4))". */
+static const tr_ty *read_tuple(reader *r) {
+    types items = {0};
+    if (!tr_rd_accept(&r->in, '(') || !tr_rd_accept(&r->in, '('))
+        return expected(r, "'((' as in Tuple((f8, i4))");
+    if (!read_list(r, &items))
+        return NULL;
+    return tr_rd_accept(&r->in, ')') ? tr_ty_tuple(r->t, items.n, items.d) : expected(r, "')'");
+}
+
+/* After "UniTuple": "(f8, 3)". */
+static const tr_ty *read_unituple(reader *r) {
+    const tr_ty *ty = tr_rd_accept(&r->in, '(') ? read_type(r) : expected(r, "'('");
+    int64_t n;
+    if (!ty)
+        return NULL;
+    if (!tr_rd_accept(&r->in, ','))
+        return expected(r, "','");
+    tr_rd_skip(&r->in);
+    if (!tr_rd_int(&r->in, 0, MAX_UNITUPLE, &n))
+        return expected(r, "a number of items");
+    const tr_ty **items = TR_NEW_N(r->in.a, const tr_ty *, (size_t)n + 1);
+    for (int64_t i = 0; i < n; i++)
+        items[i] = ty;
+    return tr_rd_accept(&r->in, ')') ? tr_ty_tuple(r->t, (uint32_t)n, items) : expected(r, "')'");
+}
+
 static const tr_ty *read_type(reader *r) {
     const tr_ty *ty = NULL;
     if (r->in.depth++ > MAX_DEPTH)
@@ -137,6 +164,10 @@ static const tr_ty *read_type(reader *r) {
         ty = tr_rd_accept_word(&r->in, "array") ? read_array(r, true) : expected(r, "'array'");
     } else if (tr_rd_accept_word(&r->in, "array")) {
         ty = read_array(r, false);
+    } else if (tr_rd_accept_word(&r->in, "Tuple")) {
+        ty = read_tuple(r);
+    } else if (tr_rd_accept_word(&r->in, "UniTuple")) {
+        ty = read_unituple(r);
     } else {
         ty = read_name(r);
     }
@@ -166,7 +197,18 @@ bool tr_ty_parse_sig(tr_arena *a, tr_tytab *t, const char *text, tr_sig *out, co
         out->ret = read_type(&r);
         parens = out->ret && tr_rd_accept(&r.in, '(');
     }
-    if (parens && !r.msg && read_list(&r, &args)) {
+    bool bare = !parens && out->ret && tr_rd_peek(&r.in) == ','; /* "f8, i4": arguments alone */
+    if (bare) {
+        tr_vec_push(a, &args, out->ret);
+        out->ret = NULL;
+    }
+    while (bare && tr_rd_accept(&r.in, ',') && tr_rd_peek(&r.in)) {
+        const tr_ty *ty = read_type(&r);
+        if (!ty)
+            break;
+        tr_vec_push(a, &args, ty);
+    }
+    if (bare || (parens && !r.msg && read_list(&r, &args))) {
         out->n = args.n;
         out->args = args.d ? args.d : TR_NEW_N(a, const tr_ty *, 1);
     }

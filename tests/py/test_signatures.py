@@ -20,6 +20,8 @@ FORMS = [
     "float64(int32,\n        int32)",
     (int32, int32),
     "(i4, i4)",
+    "i4, i4",
+    "int32,\n int32,",
     [float64(int32, int32)],
     ["f8(i4, i4)"],
 ]
@@ -33,6 +35,24 @@ def test_forms_of_one_signature(form):
     assert f(1, 3) == 4 / 3.14
     assert f(np.int8(1), True) == 2 / 3.14
     assert f.signatures == [(int32, int32)]
+
+
+def test_tuples_in_the_text_of_a_signature():
+    f = njit("Tuple((f4, i8))(UniTuple(f8, 3), Tuple(()))")(lambda x, y: (x[0] + x[2], len(x) + len(y)))
+    assert f((1.5, 2.0, 3.0), ()) == (4.5, 3)
+    assert f.signatures == [(types.UniTuple(float64, 3), types.Tuple(()))]
+    for text in (
+        "Tuple(f4)(f8)",
+        "UniTuple(f8)(f8)",
+        "UniTuple(f8, -1)(f8)",
+        "UniTuple(f8, x)(f8)",
+        "Tuple((f8)",
+        "UniTuple(f8, 3",
+        "f8, x9",
+        "f8,,",
+    ):
+        with pytest.raises(TypeError, match="at position"):
+            njit(text)(lambda x: x)
 
 
 def test_declared_code_is_compiled_at_once():
