@@ -317,16 +317,24 @@ static tr_bid block_before(turning *t) {
     return before;
 }
 
+/* The loop that stays runs on one core, and loops inside it too. */
+static void unmark(tr_fn *f, const tr_ploop *l) {
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_at(f, v)->op == TR_OP_CMP && tr_at(f, tr_arg(f, v, 1))->op == TR_OP_PRANGE)
+                tr_at(f, v)->args[1] = tr_arg(f, tr_arg(f, v, 1), 0);
+}
+
 /* Before the loop: is it worth chunks? If so they run, and the loop is entered with nothing left to do. */
 static void turn_chunks(turning *t) {
     tr_fn *f = t->f;
     tr_ploop *l = t->l;
     const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
-    tr_val last = tr_blk_at(f, l->header)->last, cond = tr_arg(f, last, 0), one = tr_const_int(f, i64, 1);
+    tr_val last = tr_blk_at(f, l->header)->last, one = tr_const_int(f, i64, 1);
     uint32_t n = tr_blk_at(f, l->header)->params.n;
     tr_bid before = block_before(t), par = tr_blk_new(f);
     tr_blk_at(f, par)->cold = tr_blk_at(f, l->header)->cold;
-    tr_at(f, cond)->args[1] = l->length; /* no longer marked */
+    unmark(f, l);
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, last)->loc};
     tr_val chunks = tr_accumulate_chunks(l, &b);
     tr_val worth = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), chunks, one);

@@ -258,6 +258,49 @@ static bool turn(tr_ploop *l) {
     return true;
 }
 
+/* --- what only passes through --- */
+
+/* Does the loop hand the param on as it is? */
+static bool is_kept(const tr_ploop *l, uint32_t k) {
+    const tr_fn *f = l->f;
+    const tr_blk *h = tr_blk_at(f, l->header);
+    for (uint32_t i = 0; i < h->preds.n; i++) {
+        const tr_ins *t = tr_term(f, h->preds.d[i]);
+        for (uint32_t s = 0; in_natural(l, h->preds.d[i]) && s < tr_nsucc(t); s++)
+            if (t->imm.succ[s].to == l->header && t->imm.succ[s].args[k] != h->params.d[k])
+                return false;
+    }
+    return true;
+}
+
+/* A value that is one of several before the loop and does not change in it, such as the sum of another loop that has two copies: the choice
+ * gets a block of its own in front. */
+static bool choose_before(tr_ploop *l) {
+    tr_fn *f = l->f;
+    uint32_t n = tr_blk_at(f, l->header)->params.n;
+    bool any = false;
+    for (uint32_t k = 0; k < n; k++)
+        any = any || is_kept(l, k);
+    if (!any)
+        return false;
+    tr_bid before = tr_blk_new(f);
+    tr_val *args = TR_NEW_N(&f->ctx->arena, tr_val, n + 1u);
+    tr_blk_at(f, before)->cold = tr_blk_at(f, l->header)->cold;
+    for (uint32_t k = 0; k < n; k++)
+        args[k] = tr_blk_param(f, before, tr_at(f, tr_blk_at(f, l->header)->params.d[k])->ty, NULL);
+    const tr_blk *h = tr_blk_at(f, l->header);
+    for (uint32_t i = 0; i < h->preds.n; i++) {
+        tr_ins *t = tr_term(f, h->preds.d[i]);
+        for (uint32_t s = 0; !in_natural(l, h->preds.d[i]) && s < tr_nsucc(t); s++)
+            if (t->imm.succ[s].to == l->header)
+                t->imm.succ[s].to = before;
+    }
+    tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, h->last)->loc};
+    tr_br(&b, l->header, n, args);
+    tr_remove_params(f);
+    return true;
+}
+
 /* --- the pass --- */
 
 static bool has_marks(const tr_fn *f) {
@@ -285,6 +328,8 @@ static bool turn_one(tr_prog *p, tr_fn *f, tr_u32s *made) {
                       .made = made};
         if (!is_marked(&l))
             continue;
+        if (choose_before(&l))
+            return true;
         if (!collect(&l) || !check_memory(&l) || !turn(&l))
             return false;
         tr_simplify_cfg(f);

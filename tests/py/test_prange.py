@@ -546,6 +546,41 @@ def test_accumulation_through_branches(threads):
         assert "copies" not in fn.inspect("parallel", fn.signatures[0])
 
 
+def test_loops_inside_one_that_accumulates(threads):
+    """The loop stays beside its pattern, for when copies are not worth it: it and what is in it are plain loops then."""
+
+    @parallel
+    def f(a, h, x):
+        for i in prange(a.shape[0]):
+            for k in prange(3):
+                for j in range(a.shape[1]):
+                    a[i, j] = a[i, j] // 2 + k
+            h[x[i]] += 1
+
+    a, x = np.arange(600.0).reshape(100, 6), np.arange(100) % 9
+    check(f, a, np.zeros(9), x)
+    check(f, a, np.zeros(9000), x)
+
+
+def test_a_sum_before_another_loop(threads):
+    """The first loop has two versions: which one's sum it is does not concern the second."""
+
+    @parallel
+    def f(a, b):
+        r = 1.0
+        for i in prange(len(a)):
+            a[i, 1] = b
+            r += b
+        k = 0
+        for i in prange(len(a)):
+            k += 1
+        return r, k
+
+    check(f, np.ones((300, 2)), 0.5)
+    with pytest.raises(IndexError):
+        f(np.ones((300, 1)), 0.5)
+
+
 def test_parts_of_a_complex_sum(threads):
     @parallel
     def f(a):
