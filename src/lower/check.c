@@ -3,11 +3,10 @@
  * A failing path stores its payload in the frame and returns 1 + the number of its site (meta.c). Its blocks stand at the
  * end of the function behind branches marked unlikely. An error from a callee is passed on: the call's own site number is
  * added to frame->trace by one small cold function per module, and the code goes up unchanged. */
+#include "base/plant.h"
 #include "lower/internal.h"
 
 #include <string.h>
-
-#include "lower/plant.h"
 
 lb tr_lower_unless(tr_lf *w, lv ok) {
     lb go_on = tr_lower_block(w, ""), fail = tr_lower_block(w, "fail");

@@ -4,6 +4,7 @@
  * whose elements lie side by side: the array's own memory where its stride is 1, else a buffer of TR_CHUNK elements, filled before
  * (once for the whole axis where the stride is 0) or emptied after the chunk. One loop serves all layouts; where no stride needs a
  * buffer the chunk is the whole axis. */
+#include "base/plant.h"
 #include "lower/pattern.h"
 
 #include <string.h>
@@ -147,6 +148,8 @@ void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len) {
 
 void tr_chunk_leave(tr_lpat *s, lv len) {
     LLVMBuilderRef b = s->w->b;
+    if (tr_plant(s->w->m->ctx, TR_PLANT_CHUNK))
+        len = l_sub(b, len, l_int(s->w->m->i64, 1));
     for (unsigned i = s->p->nin; i < s->narr; i++) {
         tr_lchunk *c = &s->chunk[i];
         if (!c->used)

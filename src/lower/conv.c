@@ -4,11 +4,10 @@
  * where the value does not fit or is NaN (32 bits for types up to 32 signed and up to 16 unsigned, 64 above; then the low
  * bits are taken). LLVM's own conversion is poison there, so a select replaces it: the result never depends on what
  * LLVM folds or vectorises. */
+#include "base/plant.h"
 #include "lower/internal.h"
 
 #include <string.h>
-
-#include "lower/plant.h"
 
 /* --- the legality table --- */
 

@@ -3,12 +3,11 @@
  * Blocks are lowered in reverse post-order, so every operand but those of back edges has been made before it is used;
  * parameters of blocks become phis, one per part, whose incoming values are added when the branch is lowered.
  * A lambda is lowered into the function that is being filled; its entry continues the current block. */
+#include "base/plant.h"
 #include "lower/internal.h"
 
 #include <stdarg.h>
 #include <string.h>
-
-#include "lower/plant.h"
 
 /* --- values --- */
 

@@ -5,6 +5,7 @@
  * reductions in a place of its own, and the calling thread joins them in order; so results do not depend on the number of
  * threads. Sums of floats over a line are the very ones of the sequential loop: a range is a node of their tree.
  * What the loops use of the function around them goes through an array of slots. */
+#include "base/plant.h"
 #include "lower/pattern.h"
 
 #include <string.h>
@@ -182,6 +183,10 @@ static lv make_range(tr_lpat *s) {
     for (unsigned i = 0; i < c.p->nred && !c.p->keep; i++)
         tr_red_neutral(&c, i);
     c.first = LLVMGetParam(w.fn, 2);
+    if (tr_plant(m->ctx, TR_PLANT_RANGE)) {
+        lv late = l_icmp(w.b, LLVMIntSGT, c.first, l_int(m->i64, 0));
+        c.first = LLVMBuildAdd(w.b, c.first, LLVMBuildZExt(w.b, late, m->i64, ""), "");
+    }
     c.end = LLVMGetParam(w.fn, 3);
     lv *out = TR_NEW_N(&m->ctx->arena, lv, 2u * c.p->nred + 1u);
     tr_lower_nest(&c, out);

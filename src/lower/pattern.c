@@ -4,11 +4,10 @@
  * walked as one line. Reductions are red.c's; a contiguous array's own elements are added up where they lie, with the same
  * bits. With kept axes the reductions begin and end at each of their indices, and the epilogue follows.
  * Cost: one loop nest per pattern; each function is lowered once. */
+#include "base/plant.h"
 #include "lower/pattern.h"
 
 #include <string.h>
-
-#include "lower/plant.h"
 
 /* --- a counted loop that carries values --- */
 

@@ -4,9 +4,8 @@
  * is 0 or where INT_MIN / -1 would overflow, and the result is put right by a select. LLVM drops each of these where it
  * knows the divisor. Shifts by too much are undefined in LLVM, but a select that does not choose them hides them.
  * Floats: no fast-math flag but those of the context; nothing is contracted. */
+#include "base/plant.h"
 #include "lower/internal.h"
-
-#include "lower/plant.h"
 
 lv tr_lower_fast(tr_lf *w, lv x) {
     if (w->m->fmf && LLVMIsAInstruction(x) && LLVMCanValueUseFastMathFlags(x))

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/plant.h"
 #include "opt/priv.h"
 
 enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16 };
@@ -170,7 +171,7 @@ static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr
         return "there is a call between them";
     if (!fresh && q->op != TR_OP_ALLOC && e & (E_RAISE | E_READ | E_WRITE))
         return "what stands between them may see the first one's result, or raise before it";
-    if (!(e & E_WRITE))
+    if (!(e & E_WRITE) || tr_plant(f->ctx, TR_PLANT_FUSE))
         return NULL;
     if (q->op == TR_OP_STORE)
         return distinct_from_all(f, q->args[0], arrays_in(p), t->nin, b) &&
