@@ -119,7 +119,9 @@ def inplace(op: str, a: ArrayValue, ta: Array, b: Any, tb: Any) -> None:
         raise Raised("ValueError")
     eb = element(tb)
     items = [one(op, conv(x, ta.dtype, work), conv(y, eb, work), work) for x, y in zip(xs, ys)]
-    a.data[...] = build([conv(v, work, ta.dtype) for v in items], shape, ta.dtype)
+    a.writable("in-place operation on")[...] = build(
+        [conv(v, work, ta.dtype) for v in items], shape, ta.dtype
+    )
 
 
 def compare_arrays(op: str, a: Any, ta: Any, b: Any, tb: Any) -> np.ndarray:

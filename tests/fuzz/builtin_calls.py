@@ -160,7 +160,7 @@ def _int(inst: Instance, args: list[Typed]) -> Typed:
         raise Unspecified("int of a literal")
     if inst.numba and ty in INTS:
         return args[0]
-    if klass(ty) == "f" and not inst.numba and not inst.prog.error_numpy:
+    if klass(ty) == "f" and not inst.numba and not inst.error_numpy:
         return _checked_int(inst, args[0])
     return _convert("uint64" if ty.startswith("u") else "int64")(inst, args)
 
@@ -262,7 +262,7 @@ def _round(inst: Instance, args: list[Typed]) -> Typed:
         value = _plain(fn(frame))
         if math.isfinite(value):
             value = float(round(float(value)))
-        if not prog.error_numpy and not inst.numba:
+        if not inst.error_numpy and not inst.numba:
             return python_int(value)
         if not math.isfinite(value) or abs(value) >= 2.0**63:
             raise Unspecified("round out of range")
@@ -465,7 +465,7 @@ def _to_int(inst: Instance, name: str, args: list[Typed]) -> Typed:
         value = _plain(fn(frame))
         if math.isfinite(value):
             value = float(TO_INT[name](float(value)))
-        if not prog.error_numpy and not inst.numba:
+        if not inst.error_numpy and not inst.numba:
             return python_int(value)
         if not math.isfinite(value) or abs(value) >= 2.0**63:
             raise Unspecified(f"{name} out of range")
@@ -529,7 +529,7 @@ def _like(inst: Instance, name: str, args: list[Typed]) -> Typed:
     def run(frame: Frame) -> Any:
         arr = fn(frame)
         item = to_item(_plain(conv(value[1](frame), value[0], ty.dtype)), ty.dtype)
-        return inst.new_array(np.full(arr.data.shape, item, dtype=ty.dtype))
+        return inst.new_array(np.full(arr.data.shape, item, dtype=arr.data.dtype))
 
     return ty, run
 
@@ -631,7 +631,7 @@ def _total(name: str, out: str, data: np.ndarray) -> int:
 def iterable(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Frame], Iterator]] | None:
     """Item type and starter of ``range``, ``enumerate``, ``zip`` and ``reversed``; None for another call."""
     name = node.func.id  # type: ignore[attr-defined]
-    if name == "range":
+    if name in ("range", "prange"):
         item, span = _range(inst, node, env)
         return item, lambda frame: iter(span(frame))
     if name == "enumerate":
@@ -660,7 +660,12 @@ def _range(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Fra
     unsigned = [t for t, _ in args if t in UNSIGNED]
     if unsigned and inst.numba:
         raise Unspecified("Numba's range of an unsigned integer")
-    ty = "uint64" if "uint64" in unsigned and all(t in UNSIGNED or t == "wint" for t, _ in args) else "int64"
+    signed = node.func.id == "prange"  # type: ignore[attr-defined]
+    ty = (
+        "uint64"
+        if not signed and "uint64" in unsigned and all(t in UNSIGNED or t == "wint" for t, _ in args)
+        else "int64"
+    )
 
     def run(frame: Frame) -> range:
         values = [fn(frame) for _, fn in args]
@@ -674,7 +679,7 @@ def _range(inst: Instance, node: ast.Call, env: Env) -> tuple[Any, Callable[[Fra
 
 
 def _reversed(inst: Instance, node: ast.expr, env: Env) -> tuple[Any, Callable[[Frame], Iterator]]:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", "prange"):
         item, span = _range(inst, node, env)
         return item, lambda frame: reversed(span(frame))
     ty, fn = inst.expr(node, env)

@@ -38,7 +38,13 @@ class Child:
         python: str = sys.executable,
     ) -> None:
         self.command = [python, str(HERE / "check.py"), engine, promotion]
-        self.env = {"TREADLE_VERIFY": "1", **os.environ, **(env or {}), "PYTHONHASHSEED": "0"}
+        self.env = {
+            "TREADLE_VERIFY": "1",
+            "TREADLE_NUM_THREADS": "3",
+            **os.environ,
+            **(env or {}),
+            "PYTHONHASHSEED": "0",
+        }
         self.cache = tempfile.TemporaryDirectory(prefix="treadle-fuzz-")
         self.env.setdefault("TREADLE_CACHE_DIR", self.cache.name)
         self.timeout = timeout

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import array_ops
 import builtin_calls
+import ufuncs
 from memory import ArrayValue, check_index, each_item, load_item
 from rules import (
     NONE,
@@ -66,6 +67,7 @@ class Expressions:
 
     prog: Program
     numba: bool
+    error_numpy: bool
     trace: list[str] | None
 
     def foldable(self, node: ast.expr, env: Env) -> bool:
@@ -146,7 +148,7 @@ class Expressions:
             a, b = fa(frame), fb(frame)
             prog.count(op, ta, tb)
             if power:
-                if not a and not self.prog.error_numpy:
+                if not a and not self.error_numpy:
                     raise Raised("ZeroDivisionError")
                 if not a:
                     return Approx(math.inf)
@@ -160,7 +162,7 @@ class Expressions:
         try:
             return binary(op, a, ta, b, tb, self.numba)
         except Raised:
-            if not self.prog.error_numpy:
+            if not self.error_numpy:
                 raise
             return unchecked(op, a, ta, b, tb)
 
@@ -176,7 +178,7 @@ class Expressions:
         def run(frame: Frame) -> ArrayValue:
             a, b = fa(frame), fb(frame)
             prog.count(f"array {op}", array_ops.element(ta), array_ops.element(tb))
-            return ArrayValue(work(op, a, ta, b, tb), set())
+            return ArrayValue(work(op, a, ta, b, tb), {})
 
         return out, run
 
@@ -202,7 +204,7 @@ class Expressions:
         op = _UN[type(node.op)]
         ty, fn = self.expr(node.operand, env)
         if isinstance(ty, Array) and not self.numba:
-            return ty, lambda frame: ArrayValue(array_ops.unary(op, fn(frame), ty), set())
+            return ty, lambda frame: ArrayValue(array_ops.unary(op, fn(frame), ty), {})
         if not is_scalar(ty):
             raise IllTyped(f"{op} on a non-scalar")
         out, prog, numba = unary(op, ty, self.numba), self.prog, self.numba
@@ -222,7 +224,9 @@ class Expressions:
             return self.array_op(Array("bool", ndim), array_ops.compare_arrays, ops[0], *parts)
         if not all(is_scalar(t) for t, _ in parts):
             raise IllTyped("comparison of non-scalars")
-        for (ta, _), (tb, _) in zip(parts, parts[1:]):
+        for op, (ta, _), (tb, _) in zip(ops, parts, parts[1:]):
+            if op not in ("==", "!=") and "c" in (klass(ta), klass(tb)):
+                raise IllTyped("order of complex numbers")
             self.note("int" if klass(ta) in "bi" and klass(tb) in "bi" else common(ta, tb))
         prog, numba = self.prog, self.numba
 
@@ -241,6 +245,10 @@ class Expressions:
 
     def ex_BoolOp(self, node: ast.BoolOp, env: Env) -> tuple[Any, Fn]:
         """``and``/``or``: the value is an operand's, joined."""
+        return self.bool_op(node, env)
+
+    def bool_op(self, node: ast.BoolOp, env: Env, whole: bool = False) -> tuple[Any, Fn]:
+        """``and``/``or``; `whole`: every operand is computed, whatever those before it are."""
         parts = [self.expr(e, env) for e in node.values]
         if any(t != "bool" for t, _ in parts) and any(self.foldable(v, env) for v in node.values):
             raise Unspecified("literal operand of and/or")
@@ -250,6 +258,10 @@ class Expressions:
         stop = isinstance(node.op, ast.Or)
 
         def run(frame: Frame) -> Any:
+            if whole:
+                values = [(t, fn(frame)) for t, fn in parts]
+                t, value = next(((t, v) for t, v in values if truth(v, t) is stop), values[-1])
+                return conv(value, t, ty)
             for t, fn in parts:
                 value = fn(frame)
                 if truth(value, t) is stop:
@@ -309,8 +321,14 @@ class Expressions:
             name = node.func.id
             if name in env and isinstance(env[name].ty, Function):
                 return self.call_user(env[name].ty.name, node, env)
+            if name in self.prog.ufuncs and name not in env:
+                return ufuncs.call(self, self.prog.ufuncs[name], "__call__", node, env)
             if name in self.prog.funcs and name not in env:
                 return self.call_user(name, node, env)
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            uf = self.prog.ufuncs.get(node.func.value.id)
+            if uf is not None and node.func.value.id not in env:
+                return ufuncs.call(self, uf, node.func.attr, node, env)
         return builtin_calls.call(self, node, env)
 
     def none_test(self, node: ast.expr, env: Env) -> bool | None:

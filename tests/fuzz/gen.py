@@ -12,11 +12,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import oracle
 from gen_expr import Func, Helper, dtype_name
 from gen_stmt import Function
+from gen_ufunc import KINDS, Ufuncs
 from rules import FLOATS, STRONG, Array, IllTyped, Unspecified, klass
 
 
@@ -72,7 +74,8 @@ def make_array(dtype: str, shape: tuple, order: str, data: str, offset: int = 0)
     shape : tuple of int
         The shape.
     order : str
-        ``"C"``, ``"F"``, ``"S"`` (every second element of a larger array) or ``"R"`` (reversed along the first axis).
+        ``"C"``, ``"F"``, ``"S"`` (every second element of a larger array), ``"R"`` (reversed along the first axis), ``"M"``
+        (out of alignment), ``"W"`` (the other byte order) or ``"B"`` (the first row repeated, read-only).
     data : str
         Bytes as hex digits.
     offset : int
@@ -81,9 +84,17 @@ def make_array(dtype: str, shape: tuple, order: str, data: str, offset: int = 0)
     Returns
     -------
     numpy.ndarray
-        A writable array.
+        The array.
     """
     flat = np.frombuffer(bytes.fromhex(data), dtype=dtype).reshape(shape)
+    if order == "B" and flat.size:
+        return np.broadcast_to(flat[:1], shape)
+    if order == "W":
+        return flat.astype(flat.dtype.newbyteorder(">"))
+    if order == "M":
+        out = np.zeros(shape, dtype=[("pad", "u1"), ("item", dtype)])["item"]
+        out[...] = flat
+        return out
     if order == "F":
         return np.array(flat, order="F")
     if order == "S":
@@ -109,6 +120,11 @@ class Generator:
         self.globals: dict[str, str] = {}
         self.helpers: list[Helper] = []
         self.text: list[str] = []
+        roll = 1.0 if self.numba else self.rng.random()
+        self.parallel = roll < 0.25
+        self.host = 0.25 <= roll < 0.42
+        self.long = False
+        self.ufuncs: dict[str, Any] = {}  # name: the oracle's ufunc; for compiled code to call
 
     def make(self) -> Case:
         """The program and its argument sets."""
@@ -124,10 +140,20 @@ class Generator:
             self.helper(f"h{k}")
         if not self.numba and rng.random() < 0.25:
             self.special()
+        made = Ufuncs(self)
+        if self.host:
+            return self.host_program(made)
+        if not self.numba and rng.random() < 0.2 and made.define("q0"):
+            self.ufuncs = made.known
+            helper = made.helper("q0")
+            self.helpers += [helper] if helper else []
         many = rng.random() < 0.03
         params = self.params(rng.randint(1, 3), rng.randint(10, 30) if many else rng.randint(1, 3))
         huge = rng.random() < 0.02
         fn = Function(self, "main", params, rng.randint(100, 250) if huge else rng.randint(4, 22))
+        fn.parallel = self.parallel
+        if fn.parallel and rng.random() < 0.7:
+            fn.st_prange(3)
         fn.body(rng.randint(60, 120) if huge else rng.randint(4, 12), 3)
         fn.finish(rng.randint(2, 12))
         self.add(fn, [n for n, _ in params])
@@ -143,11 +169,50 @@ class Generator:
             case.calls.append(Call(self.aliased(params, texts) if k == 2 and rng.random() < 0.4 else texts))
         return case
 
+    def host_program(self, made: Ufuncs) -> Case:
+        """Ufuncs, and a main that is plain Python."""
+        rng = self.rng
+        names = [f"q{k}" for k in range(rng.randint(1, 3))]
+        for name in names:
+            for _ in range(6):
+                if made.core(name) if rng.random() < 0.3 else made.define(name):
+                    break
+        while not made.known:
+            made.closed("q0")
+        made.main()
+        case = Case(self.seed, "\n".join(self.text) + "\n", promotion=self.promotion)
+        for k in range(3):
+            sizes = [rng.choice([0, 1, 2, 3, 3, 4, 5]) for _ in range(3)]
+            if rng.random() < 0.7:
+                sizes = [3 if rng.random() < 0.5 else max(1, sizes[0])] * 3
+            if rng.random() < 0.08:
+                sizes[2] = rng.choice([70, 513, 600])
+            texts = []
+            for name, ty in made.params:
+                if isinstance(ty, Array):
+                    texts.append(self.host_array(name, ty, sizes))
+                else:
+                    texts.append(self.argument(name, ty, "", rng.random() < 0.5))
+            case.calls.append(
+                Call(self.aliased(made.params, texts) if k == 2 and rng.random() < 0.4 else texts)
+            )
+        return case
+
+    def host_array(self, name: str, ty: Array, sizes: list[int]) -> str:
+        """An array whose shape fits those of the other arguments, of some layout."""
+        rng = self.rng
+        shape = tuple(sizes[3 - ty.ndim :])
+        shape = tuple(1 if n and rng.random() < 0.08 else n for n in shape)
+        data = np.array([self.value(ty.dtype) for _ in range(int(np.prod(shape)))], dtype=ty.dtype)
+        kind = rng.choice(KINDS) if shape else rng.choice("CMW")
+        return f"mk({ty.dtype!r}, {shape}, {kind!r}, {data.tobytes().hex()!r}, {rng.choice([0, 0, 1]) if kind == 'C' else 0})"
+
     def helper(self, name: str) -> None:
         """Add a function for others to call, if it turns out well-typed."""
         rng = self.rng
         params = self.params(rng.choice([0, 0, 1]), rng.randint(1, 3), "p")
         fn = Function(self, name, params, rng.randint(1, 5))
+        fn.parallel = self.parallel and rng.random() < 0.4
         fn.body(rng.randint(1, 4), 1)
         fn.finish(rng.choice([1, 1, 1, 2]))
         specs: list[tuple[str, object, str | None]] = []
@@ -217,15 +282,18 @@ class Generator:
 
     def add(self, fn: Function, names: list[str]) -> None:
         """Put a finished function into the program's text."""
-        self.text += ["", "", "@jit", f"def {fn.name}({', '.join(names)}):", *fn.lines]
+        top = "@parallel" if fn.parallel else "@jit"
+        self.text += ["", "", top, f"def {fn.name}({', '.join(names)}):", *fn.lines]
 
     def params(self, arrays: int, scalars: int, prefix: str = "") -> list[tuple[str, object]]:
         """Parameters: arrays first. Those named ``o`` take approximate values."""
         rng = self.rng
         out: list[tuple[str, object]] = []
         for k in range(arrays):
-            dtype = rng.choice(STRONG + ("float32", "float64", "int64", "uint8"))
-            out.append((f"{prefix}a{k}", Array(dtype, rng.choice([1, 1, 1, 2, 2, 3]))))
+            ty = Array(
+                rng.choice(STRONG + ("float32", "float64", "int64", "uint8")), rng.choice([1, 1, 1, 2, 2, 3])
+            )
+            out.append((f"{prefix}a{k}", ty if not k or rng.random() < 0.7 else out[k - 1][1]))
         if arrays and not prefix and rng.random() < 0.5:
             out.append(("o0", Array(rng.choice(FLOATS), 1)))
         for k in range(scalars):
@@ -349,5 +417,7 @@ def make_case(seed: int, promotion: str = "treadle") -> tuple[Case, list, dict[s
             if case.promotion == "treadle":
                 case.options |= {1: {"boundscheck": False} if safe else {}, 2: {"nogil": True},
                                  3: {"inline": "always"}, 4: {"cache": True}, 5: {"signature": case.signature}}.get(seed % 13, {})  # fmt: skip
+                if "parallel" in case.source:
+                    case.options["grain"] = (1, 2, 3, 1, 7, 0)[seed % 6]
             return case, results, refused
     raise RuntimeError(f"no program for seed {seed}: {refused}")

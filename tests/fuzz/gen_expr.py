@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy_calls
 from rules import (
@@ -37,6 +37,7 @@ class Helper:
     name: str
     params: list[tuple[str, object, str | None]]
     ret: object
+    ufunc: bool = False
 
 
 @dataclass
@@ -92,12 +93,27 @@ class Expressions:
         self.budget = size
         self.loops = 0
         self.weight = 1
+        self.parallel = False
+        self.readonly: set[str] = set()  # arrays that are only read
+        self.base: dict[str, str] = {}  # of a view: the array whose memory it shows
+        self.region: Any = None  # the prange loop around
 
     # --- small helpers ---
 
     def chance(self, p: float) -> bool:
         """True with probability `p`."""
         return self.rng.random() < p
+
+    def targets(self) -> list[str]:
+        """Arrays that may be stored to."""
+        return [n for n in sorted(self.arrays) if n not in self.readonly]
+
+    def callable_here(self, helper: Helper) -> bool:
+        """True for a function that may be called here: one that takes an array might store to it."""
+        arrays = self.region is not None or self.readonly
+        return helper.name != self.name and not (
+            arrays and any(isinstance(t, Array) for _, t, _ in helper.params)
+        )
 
     def fresh(self, prefix: str) -> str:
         """A new name."""
@@ -461,7 +477,7 @@ class Expressions:
 
     def user_call(self, ty: str, depth: int) -> str:
         """A call of another function that gives `ty`."""
-        found = [h for h in self.gen.helpers if h.ret == ty and h.name != self.name]
+        found = [h for h in self.gen.helpers if h.ret == ty and self.callable_here(h)]
         if not found:
             return self.leaf(ty, depth)
         return self.call_text(self.rng.choice(found), depth)
@@ -485,7 +501,9 @@ class Expressions:
             if default is not None and self.chance(0.5):
                 skip = True
                 continue
-            if skip or self.chance(0.15):
+            if helper.ufunc:
+                parts.append(text)
+            elif skip or self.chance(0.15):
                 skip = True
                 keywords.append(f"{name}={text}")
             else:

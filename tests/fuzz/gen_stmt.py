@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 
 import array_ops
-from gen_expr import REALS, Expressions, dtype_name, power_ok, producers
+from gen_arrays import Trees
+from gen_expr import REALS, dtype_name, power_ok, producers
+from gen_parallel import Regions
 from rules import (  # fmt: skip
     BINOPS,
     COMPARES,
@@ -34,7 +36,7 @@ UNIT_DOMAIN = {"asin", "acos", "atanh"}
 POSITIVE = {"log", "log1p", "log2", "log10"}
 
 
-class Function(Expressions):
+class Function(Regions, Trees):
     """Makes the text of one function."""
 
     def body(self, count: int, depth: int) -> None:
@@ -50,10 +52,13 @@ class Function(Expressions):
 
     def statement(self, depth: int) -> None:
         """One statement."""
+        if self.region is not None:
+            makers = self.region_makers(depth)
+            return self.rng.choices([m for _, m in makers], [w for w, _ in makers])[0](depth)
         makers = [
             (5, self.st_assign), (4, self.st_update), (4, self.st_store), (1, self.st_unpack), (1, self.st_call),
             (1, self.st_slice), (0.8, self.st_approx), (0.5, self.st_raise), (0.4, self.st_alloc), (0.3, self.st_reduce),
-            (0.8, self.st_array),
+            (0.8, self.st_array), (0.9, self.st_tree),
         ]  # fmt: skip
         if depth > 0:
             makers += [(3, self.st_if)]
@@ -64,10 +69,12 @@ class Function(Expressions):
                     (1.5, self.st_stencil),
                     (0.3, self.st_range),
                 ]
+            if self.parallel and self.loops < 2 and self.weight < 30:
+                makers += [(5, self.st_prange)]
         if self.loops:
             makers += [(0.8, self.st_jump)]
         maker = self.rng.choices([m for _, m in makers], [w for w, _ in makers])[0]
-        maker(depth)
+        return maker(depth)
 
     def st_assign(self, depth: int) -> None:
         """A new variable."""
@@ -118,7 +125,7 @@ class Function(Expressions):
 
     def st_store(self, depth: int) -> None:
         """Store to an element, perhaps augmented."""
-        names = sorted(self.arrays)
+        names = self.targets()
         if not names:
             return self.st_assign(depth)
         name = self.rng.choice(names)
@@ -184,7 +191,7 @@ class Function(Expressions):
 
     def st_call(self, depth: int) -> None:
         """Call another function; a tuple result is unpacked."""
-        found = [h for h in self.gen.helpers if h.name != self.name]
+        found = [h for h in self.gen.helpers if self.callable_here(h)]
         if not found:
             return self.st_assign(depth)
         helper = self.rng.choice(found)
@@ -218,13 +225,14 @@ class Function(Expressions):
 
     def st_slice(self, depth: int) -> None:
         """Views, fills and copies of slices."""
-        if not self.arrays:
+        if not self.targets():
             return self.st_assign(depth)
-        name = self.rng.choice(sorted(self.arrays))
+        name = self.rng.choice(self.targets())
         arr = self.arrays[name]
         roll = self.rng.random()
         if roll < 0.3 and self.loops == 0:
             new = self.fresh("w")
+            self.base[new] = self.base.get(name, name)
             if self.chance(0.25) and not self.gen.numba:
                 forms = (
                     ["{}.T", "{}[..., 0]", "{}[:, ::-1]", "{}[...]"]
@@ -297,7 +305,9 @@ class Function(Expressions):
         self.emit(f"{name} = {text}")
         if self.indent == 1:
             self.approx.append(name)
-        floats = [n for n, a in self.arrays.items() if a.dtype == ty and n.startswith("o")]
+        floats = [
+            n for n, a in self.arrays.items() if a.dtype == ty and n.startswith("o") and n in self.targets()
+        ]
         if floats and self.chance(0.7):
             out = self.rng.choice(floats)
             self.emit(f"{out}[{self.index(out, self.arrays[out])}] = {name}")
@@ -320,7 +330,7 @@ class Function(Expressions):
 
     def st_alloc(self, depth: int) -> None:
         """A new array."""
-        if self.loops:
+        if self.loops > (self.region.loops if self.region is not None else 0):
             return self.st_store(depth)
         dtype = self.rng.choice(STRONG)
         elem = dtype_name(dtype)
@@ -366,9 +376,9 @@ class Function(Expressions):
 
     def st_array(self, depth: int) -> None:
         """Operators on whole arrays: new arrays (outside loops) and in place."""
-        if self.gen.numba or not self.arrays:
+        if self.gen.numba or not self.targets():
             return self.st_assign(depth)
-        name = self.rng.choice(sorted(self.arrays))
+        name = self.rng.choice(self.targets())
         arr = self.arrays[name]
         if self.loops or self.chance(0.4):
             pairs = [(op, b) for op in BINOPS for b in SCALARS if self.fits_inplace(op, arr.dtype, b)]
@@ -456,7 +466,7 @@ class Function(Expressions):
         self.body(count, depth)
         self.indent -= 1
         out, self.env, self.arrays = self.env, saved, arrays
-        if not self.gen.numba and self.chance(0.02):
+        if not self.gen.numba and self.region is None and self.chance(0.02):
             inner = [n for n, t in out.items() if n not in saved and n not in (names or {}) and t not in WEAK]
             if inner:  # read later although a path may leave it unassigned
                 name = self.rng.choice(inner)
@@ -560,6 +570,8 @@ class Function(Expressions):
             if self.chance(0.1) and not self.gen.numba:
                 text = f"reversed({text})"
             names = {i: "int64"}
+            if self.region is not None and self.chance(0.3):
+                text = text.replace("range(", "prange(", 1)
             self.emit(f"for {i} in {text}:")
             self.in_loop(trips, depth, names, carried, i)
             return
@@ -591,6 +603,9 @@ class Function(Expressions):
         if roll == 0 and twos:
             name = self.rng.choice(twos)
             row = self.fresh("w")
+            self.base[row] = self.base.get(name, name)
+            if name in self.readonly:
+                self.readonly.add(row)
             self.emit(f"for {row} in {name}:")
             held = dict(self.arrays)
             self.arrays[row] = Array(self.arrays[name].dtype, 1)
@@ -655,10 +670,10 @@ class Function(Expressions):
     def st_stencil(self, depth: int) -> None:
         """A loop over neighbours, as real kernels have it; now and then it runs out of the array."""
         ones = [n for n, a in self.arrays.items() if a.ndim == 1]
-        if not ones or self.weight > 30:
+        if not set(ones) & set(self.targets()) or self.weight > 30:
             return self.st_store(depth)
         i = self.fresh("i")
-        out, size = self.rng.choice(ones), self.rng.choice(ones)
+        out, size = self.rng.choice([n for n in ones if n in self.targets()]), self.rng.choice(ones)
         low, high = self.rng.choice([0, 0, 1, 1, 2]), self.rng.choice([0, 0, 1, 1, 2])
         n = f"len({size})" if self.chance(0.6) else f"min(len({size}), len({out}))"
         step = self.rng.choice(["", "", "", ", 2", ", 3"])
@@ -747,7 +762,8 @@ class Function(Expressions):
     def st_jump(self, depth: int) -> None:
         """A guarded break or continue."""
         self.emit(f"if {self.expr('bool', 2)}:")
-        self.emit(f"    {self.rng.choice(['break', 'continue'])}")
+        leave = self.region is None or self.loops > self.region.loops
+        self.emit(f"    {self.rng.choice(['break', 'continue']) if leave else 'continue'}")
 
     def finish(self, count: int) -> None:
         """The return: plain names only, because CPython duplicates short tails."""

@@ -1,23 +1,45 @@
-"""Arrays as the oracle holds them, and what programs do to their elements."""
+"""Arrays as the oracle holds them, and what programs do to their elements.
+
+While a loop over a prange runs, everything that is read or written is told to `watch.region` (regions.py), which finds out whether
+iterations meet.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rules import Unspecified
 from values import Approx, Raised, conv, from_item, to_item
 
+if TYPE_CHECKING:
+    from regions import Region
+
+Marks = dict[int, float | None]
+OPEN = math.inf  # the bound of an element that may hold anything
+
+
+class Watch:
+    """The loop over a prange that runs now, if any."""
+
+    region: Region | None = None
+
+
+watch = Watch()
+
 
 class ArrayValue:
-    """An array as the oracle holds it: the real array, plus the bytes that hold approximate floats."""
+    """An array as the oracle holds it: the real array, plus the addresses that hold approximate floats."""
 
     __slots__ = ("data", "marks")
 
-    def __init__(self, data: np.ndarray, marks: set[int]) -> None:
+    def __init__(self, data: np.ndarray, marks: Marks) -> None:
         self.data = data
-        self.marks = marks  # addresses, shared by all views of the same memory
+        self.marks = marks  # address: error as in `Approx`; shared by all views of the same memory
+        if watch.region is not None:
+            watch.region.keep.append(data)
 
     def view(self, key: Any) -> ArrayValue:
         """A view by basic indexing."""
@@ -40,11 +62,33 @@ class ArrayValue:
         """``fill`` method."""
         store_fill(self, value, ty)
 
+    def marked(self) -> bool:
+        """True if an element is approximate."""
+        return bool(self.marks) and any(a in self.marks for a in addresses(self.data))
+
     def exact(self) -> np.ndarray:
         """The data, for an operation on the whole array."""
-        if self.marks:
+        if self.marked():
             raise Unspecified("approximate values in an array operation")
+        if watch.region is not None:
+            watch.region.read(addresses(self.data))
         return self.data
+
+    def writable(self, what: str) -> np.ndarray:
+        """The data, for an operation that writes all of it."""
+        if self.marked():
+            raise Unspecified(f"{what} an array with approximate values")
+        if watch.region is not None:
+            watch.region.write(self.data, addresses(self.data))
+        return self.data
+
+
+def addresses(data: np.ndarray) -> list[int]:
+    """Where the elements lie, in C order."""
+    at = np.asarray(data.ctypes.data)
+    for n, step in zip(data.shape, data.strides):
+        at = at[..., None] + np.arange(n) * step
+    return at.ravel().tolist()
 
 
 def check_index(arr: ArrayValue, index: tuple) -> tuple:
@@ -65,18 +109,27 @@ def address(arr: ArrayValue, index: tuple) -> int:
 
 def load_item(arr: ArrayValue, index: tuple) -> Any:
     """An element; `index` has been checked."""
+    if watch.region is not None:
+        watch.region.read([address(arr, index)])
     value = from_item(arr.data[index], arr.data.dtype.name)
-    return Approx(value) if arr.marks and address(arr, index) in arr.marks else value
+    if arr.marks:
+        at = address(arr, index)
+        if at in arr.marks:
+            return Approx(value, arr.marks[at])
+    return value
 
 
 def store_item(arr: ArrayValue, index: tuple, value: Any, ty: str) -> None:
     """Store one element, converted to the array's type."""
     index = check_index(arr, index)
     value = conv(value, ty, arr.data.dtype.name)
+    at = address(arr, index) if arr.marks or watch.region is not None or isinstance(value, Approx) else 0
+    if watch.region is not None:
+        watch.region.write(arr.data, [at])
     if arr.marks:
-        arr.marks.discard(address(arr, index))
+        arr.marks.pop(at, None)
     if isinstance(value, Approx):
-        arr.marks.add(address(arr, index))
+        arr.marks[at] = value.error
         value = value.value
     arr.data[index] = to_item(value, arr.data.dtype.name)
 
@@ -86,24 +139,20 @@ def store_fill(arr: ArrayValue, value: Any, ty: str) -> None:
     if isinstance(value, Approx):
         raise Unspecified("fill with an approximate value")
     item = to_item(conv(value, ty, arr.data.dtype.name), arr.data.dtype.name)
-    if arr.marks:
-        raise Unspecified("fill of an array with approximate values")
-    arr.data[...] = item
+    arr.writable("fill of")[...] = item
 
 
 def store_array(arr: ArrayValue, value: ArrayValue) -> None:
     """Copy an array into a view of the same shape, as if the source had been copied first."""
-    src = value.exact()
-    if arr.marks:
-        raise Unspecified("copy over approximate values")
+    src, data = value.exact(), arr.writable("copy over")
     try:
-        src = np.broadcast_to(src, arr.data.shape)
+        src = np.broadcast_to(src, data.shape)
     except ValueError:
         raise Raised("ValueError") from None
-    ty, out = src.dtype.name, arr.data.dtype.name
+    ty, out = src.dtype.name, data.dtype.name
     items = [to_item(conv(from_item(src[i], ty), ty, out), out) for i in np.ndindex(src.shape)]
     for i, item in zip(np.ndindex(src.shape), items):
-        arr.data[i] = item
+        data[i] = item
 
 
 def each_item(arr: ArrayValue) -> Iterator:

@@ -139,7 +139,7 @@ def call(name: str, values: list[Any], types: list[Any]) -> Any:
     for i in np.ndindex(shape):
         one = [from_item(w[i], e) if isinstance(w, np.ndarray) else w for w, e in zip(wide, elems)]
         out.append(apply(name, one, elems))
-    return ArrayValue(build(out, shape, call_type(name, types).dtype), set())
+    return ArrayValue(build(out, shape, call_type(name, types).dtype), {})
 
 
 @functools.lru_cache(maxsize=None)

@@ -18,9 +18,34 @@ from typing import Any
 
 import array_ops
 import numpy as np
+import regions
+import ufuncs
 from expressions import BIN, Def, Env, Expressions, Fn, Frame
-from memory import ArrayValue, check_index, load_item, store_array, store_fill, store_item
-from rules import NONE, WEAK, Array, Const, IllTyped, Tuple, Unspecified, arith, is_scalar, join, strong
+from memory import (
+    ArrayValue,
+    Marks,
+    address,
+    check_index,
+    load_item,
+    store_array,
+    store_fill,
+    store_item,
+    watch,
+)
+from rules import (
+    NONE,
+    WEAK,
+    Array,
+    Const,
+    IllTyped,
+    Tuple,
+    Unspecified,
+    arith,
+    is_scalar,
+    join,
+    klass,
+    strong,
+)
 from values import Raised, Unknown, convert, from_python
 
 MAX_STEPS = 200_000
@@ -80,9 +105,15 @@ class Program:
         self.instances: dict[tuple, Instance] = {}
         self.seen: Counter = Counter()
         self.steps = 0
+        self.ufuncs: dict[str, ufuncs.Ufunc] = {}
+        self.marks: Marks = {}  # of the arguments, all together: they may share memory
+        self.overlap = False
         for node in ast.parse(source).body:
             if isinstance(node, ast.FunctionDef):
                 self.funcs[node.name] = node
+                made = ufuncs.made(self, node)
+                if made is not None:
+                    self.ufuncs[node.name] = made
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 value = eval(compile(ast.Expression(node.value), "<global>", "eval"), {"np": np})
                 self.globals[node.targets[0].id] = self._freeze(value)
@@ -118,8 +149,10 @@ class Program:
 
     def call(self, name: str, args: list[Any]) -> Result:
         """Run function `name` on Python and NumPy arguments; arrays are changed in place."""
-        marks: set[int] = set()  # one for all: arguments may share memory
-        typed = [self._argument(a, marks) for a in args]
+        self.marks = {}
+        arrays = [a for a in args if isinstance(a, np.ndarray)]
+        self.overlap = any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2))
+        typed = [self._argument(a, self.marks, decorator(self.funcs[name]) == "host") for a in args]
         frame_args = [v for _, v in typed]
         self.steps = 0
         with np.errstate(all="ignore"):
@@ -130,13 +163,14 @@ class Program:
                 return Result(None, None, err, frame_args)
         return Result(inst.ret, value, None, frame_args)
 
-    def _argument(self, arg: Any, marks: set[int]) -> tuple[Any, Any]:
+    def _argument(self, arg: Any, marks: Marks, weak: bool = False) -> tuple[Any, Any]:
         if isinstance(arg, np.ndarray):
             return Array(arg.dtype.name, arg.ndim), ArrayValue(arg, marks)
         if isinstance(arg, tuple):
             items = [self._argument(a, marks) for a in arg]
             return Tuple(tuple(t for t, _ in items)), tuple(v for _, v in items)
-        return from_python(arg)
+        ty, value = from_python(arg)
+        return (self.weaken(ty) if weak and not isinstance(arg, np.generic) else ty), value
 
     def count(self, *key: str) -> None:
         """Note that an operation ran; also the watchdog of endless programs."""
@@ -165,6 +199,9 @@ class Instance(Expressions):
         self.recursive = False
         self.trace: list[str] | None = None
         self.loops: list[tuple[list[Edge], list[Edge]]] = []
+        self.kind = decorator(node)
+        self.error_numpy = prog.error_numpy or name in prog.ufuncs
+        self.region: regions.Loop | None = None
         for _ in range(6):
             self.returns: list[tuple[Any, list]] = []
             self.analyse()
@@ -199,7 +236,7 @@ class Instance(Expressions):
     @staticmethod
     def new_array(data: np.ndarray) -> ArrayValue:
         """An array made by the program."""
-        return ArrayValue(data, set())
+        return ArrayValue(data, {})
 
     # --- control flow ---
 
@@ -396,6 +433,8 @@ class Instance(Expressions):
 
     def do_For(self, node: ast.For, env: Env) -> tuple[Fn, Env | None]:
         """``for`` over range, an array, enumerate, zip or reversed."""
+        if self.kind == "parallel" and self.region is None and regions.is_prange(node.iter):
+            return regions.analyse(self, node, env, assigned_names(node.body))
         item, items = self.iterable(node.iter, env)
         assigned = assigned_names(node.body) | assigned_names([node.target])
         setter, body, other, entry, back, last, out = self.loop(
@@ -405,16 +444,17 @@ class Instance(Expressions):
 
     def looper(
         self, items: Callable[[Frame], Iterator], setter: Callable, body: Fn, other: Fn, entry: Edge,
-        back: Edge | None, last: Edge | None,
+        back: Edge | None, last: Edge | None, turn: Callable[[int], None] = lambda k: None,
     ) -> Fn:  # fmt: skip
-        """The closure that runs a loop."""
+        """The closure that runs a loop; `turn` is told the number of each iteration."""
         prog = self.prog
 
         def run(frame: Frame) -> Any:
             it = items(frame)
             entry.take(frame)
-            for value in it:
+            for k, value in enumerate(it):
                 prog.tick()
+                turn(k)
                 setter(frame, value)
                 signal = body(frame)
                 if signal is None:
@@ -509,7 +549,10 @@ class Instance(Expressions):
             return self.chained(node, env)
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             return self.unpack_display(target, node.value, env)
-        ty, fn = self.expr(node.value, env)
+        whole = (
+            self.region is not None and isinstance(target, ast.Name) and target.id in self.region.collected
+        )
+        ty, fn = self.collected(node, env) if whole else self.expr(node.value, env)
         known = self.definition(node.value, ty, env)
         setter = self.target(target, ty, env, known)
 
@@ -517,6 +560,21 @@ class Instance(Expressions):
             setter(frame, fn(frame))
 
         return run, env
+
+    def collected(self, node: ast.Assign, env: Env) -> tuple[Any, Fn]:
+        """The value of an assignment to a reduction of a prange loop."""
+        name, value = node.targets[0].id, node.value  # type: ignore[attr-defined]
+        if isinstance(value, ast.BoolOp) and isinstance(value.values[0], ast.Name):
+            return self.bool_op(value, env, whole=True)
+        ty, fn = self.expr(value, env)
+        floating = is_scalar(ty) and klass(ty) in "fc"
+        if isinstance(value, ast.Call) and getattr(value.func, "id", "") in ("min", "max"):
+            self.prog.count("prange " + value.func.id, str(ty))  # type: ignore[attr-defined]
+            if floating and getattr(value.args[0], "id", "") != name:
+                raise Unspecified("which nan or zero")
+        elif floating and isinstance(value, ast.BinOp):
+            raise Unspecified("a sum of floats in another form")
+        return ty, fn
 
     def chained(self, node: ast.Assign, env: Env) -> tuple[Fn, Env]:
         """``a = b = value``: one definition, stored from left to right."""
@@ -557,6 +615,9 @@ class Instance(Expressions):
             and isinstance(env[node.target.id].ty, Array)
         ):
             return self.inplace(op, node.target.id, node.value, env)
+        if isinstance(node.target, ast.Name) and self.region and node.target.id in self.region.collected:
+            fn, ty = regions.collect(self, op, node.target.id, node.value, env)
+            return fn, env | {node.target.id: Def(ty)}
         if isinstance(node.target, ast.Name):
             load = ast.Name(node.target.id, ast.Load())
             return self.do_Assign(ast.Assign([node.target], ast.BinOp(load, node.op, node.value)), env)
@@ -564,12 +625,22 @@ class Instance(Expressions):
         vty, value = self.expr(node.value, env)
         if not isinstance(base_ty, Array):
             raise IllTyped("augmented assignment to an item")
+        collects = self.collects(node.target)
         if key.view:
             view_ty = Array(base_ty.dtype, key.ndim)
-            return self.inplace_run(op, view_ty, lambda f: base(f).view(key.get(f)), vty, value), env
+            return self.inplace_run(
+                op, view_ty, lambda f: base(f).view(key.get(f)), vty, value, collects
+            ), env
         if not is_scalar(vty):
             raise IllTyped("augmented assignment of a non-scalar")
-        ty, prog = arith(op, base_ty.dtype, vty, self.numba), self.prog
+        if collects:
+
+            def place(frame: Frame) -> tuple[ArrayValue, tuple]:
+                arr = base(frame)
+                return arr, check_index(arr, key.get(frame))
+
+            return regions.accumulate(self, op, base_ty, place, vty, value), env
+        ty, prog, own = arith(op, base_ty.dtype, vty, self.numba), self.prog, self.owns(node.target)
 
         def run(frame: Frame) -> None:
             arr = base(frame)
@@ -578,20 +649,39 @@ class Instance(Expressions):
             new = value(frame)
             prog.count(op, base_ty.dtype, vty)
             store_item(arr, index, self.operate(op, old, base_ty.dtype, new, vty), ty)
+            if own and watch.region is not None:
+                watch.region.own.add(address(arr, check_index(arr, index)))
 
         return run, env
 
     def inplace(self, op: str, name: str, node: ast.expr, env: Env) -> tuple[Fn, Env]:
         """``array op= value``."""
         vty, value = self.expr(node, env)
-        return self.inplace_run(op, env[name].ty, lambda frame: frame[name], vty, value), env
+        collects = self.collects(ast.Name(name, ast.Store()))
+        return self.inplace_run(op, env[name].ty, lambda frame: frame[name], vty, value, collects), env
 
-    def inplace_run(self, op: str, ty: Array, view: Fn, vty: Any, value: Fn) -> Fn:
+    def collects(self, target: ast.expr) -> bool:
+        """True for a place in an array that the prange loop around accumulates into."""
+        base = target.value if isinstance(target, ast.Subscript) else target
+        return self.region is not None and getattr(base, "id", None) in self.region.arrays
+
+    def owns(self, target: ast.Subscript) -> bool:
+        """True for a place in an array of which each iteration of the prange loop around has its own elements."""
+        return self.region is not None and getattr(target.value, "id", None) in self.region.owned
+
+    def inplace_run(self, op: str, ty: Array, view: Fn, vty: Any, value: Fn, collects: bool = False) -> Fn:
         """The closure of an operation on a whole array or view in place."""
         if self.numba or not (is_scalar(vty) or isinstance(vty, Array) and vty.ndim <= ty.ndim):
             raise Unspecified("in-place operation on an array")
         prog = self.prog
         array_ops.binary_type(op, ty, vty)
+        if collects:
+
+            def work(frame: Frame) -> tuple[ArrayValue, Callable]:
+                arr, new = view(frame), value(frame)
+                return arr, lambda a: array_ops.inplace(op, a, ty, new, vty)
+
+            return regions.rows(self, op, work, ty, vty)
 
         def run(frame: Frame) -> None:
             arr = view(frame)
@@ -628,15 +718,33 @@ class Instance(Expressions):
         base_ty, base, key = self.place(node, env)
         if not isinstance(base_ty, Array):
             raise IllTyped("store")
+        if klass(array_ops.element(ty)) == "c" and klass(base_ty.dtype) not in "bc":
+            raise IllTyped("complex to real")
         if not key.view:
             if not is_scalar(ty):
                 raise IllTyped("store of a non-scalar")
-            return lambda frame, value: store_item(base(frame), key.get(frame), value, ty)
+            own = self.owns(node)
+
+            def put(frame: Frame, value: Any) -> None:
+                arr, index = base(frame), key.get(frame)
+                store_item(arr, index, value, ty)
+                if own and watch.region is not None:
+                    watch.region.own.add(address(arr, check_index(arr, index)))
+
+            return put
         if isinstance(ty, Array) and ty.ndim > key.ndim:
             raise IllTyped("array of too many dimensions")
         if isinstance(ty, Array):
             return lambda frame, value: store_array(base(frame).view(key.get(frame)), value)
         return lambda frame, value: store_fill(base(frame).view(key.get(frame)), value, ty)
+
+
+def decorator(node: ast.FunctionDef) -> str:
+    """Name of the decorator of a function: jit where there is none."""
+    if not node.decorator_list:
+        return "jit"
+    top = node.decorator_list[0]
+    return (top.func if isinstance(top, ast.Call) else top).id  # type: ignore[attr-defined]
 
 
 def assigned_names(nodes: list) -> set[str]:

@@ -1,10 +1,17 @@
-"""Which operations met which types: what the runs reached, and what no program ever did."""
+"""Which operations met which types, ufuncs which layouts, prange loops which reductions: what the runs reached, and what no program ever did."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+from gen_ufunc import LAYOUTS as CORES
 from rules import BINOPS, COMPARES, FLOATS, INTS, SCALARS, STRONG, WEAK, IllTyped, arith, klass, unary
+from ufuncs import LAYOUTS, METHODS
+
+REDUCED = {
+    "+": ("int64", "uint64", *FLOATS, "complex128"), "*": ("int64", "uint64", *FLOATS), "&": ("int64", "uint64"),
+    "|": ("int64", "uint64"), "min": INTS + FLOATS, "max": INTS + FLOATS,
+}  # fmt: skip
 
 
 class Coverage:
@@ -49,7 +56,32 @@ class Coverage:
         out += [
             (f"math.{f}", t) for f in ("sqrt", "floor", "ceil", "trunc", "sin", "exp", "log") for t in FLOATS
         ]
-        return out
+        return out if self.numba else out + self.wholes()
+
+    @staticmethod
+    def wholes() -> list[tuple[str, ...]]:
+        """What there is of ufuncs, array expressions and loops over a prange."""
+        arrays = [(f"array {op}", t, t) for op in ("+", "-", "*") for t in STRONG if t != "bool"]
+        arrays += [(f"array {op}=", t, t) for op in ("+", "-", "*") for t in STRONG if t != "bool"]
+        calls = [
+            ("ufunc " + m, target) for m in (*METHODS, "compiled", "gufunc") for target in ("cpu", "parallel")
+        ]
+        calls += [("ufunc in", layout) for layout in LAYOUTS]
+        calls += [
+            ("ufunc out", layout)
+            for layout in (*LAYOUTS, "overlapping")
+            if layout not in ("0-d", "repeating")
+        ]
+        calls += [
+            ("ufunc where", layout) for layout in ("scalar", "C", "F", "strided", "reversed", "repeating")
+        ]
+        calls += [("gufunc", core) for core in CORES]
+        loops = [("prange", place) for place in ("outer", "inner")]
+        loops += [("prange " + kind, t) for kind, types in REDUCED.items() for t in types]
+        loops += [("prange array +", t) for t in STRONG if t != "bool"]
+        loops += [("prange array *", t) for t in INTS + FLOATS]
+        loops += [("prange array " + kind, t) for kind in "&|" for t in ("bool", *INTS)]
+        return arrays + calls + loops + [("prange rows +", t) for t in INTS]
 
     def report(self) -> str:
         """A summary and the combinations never reached, by operator."""
@@ -60,7 +92,7 @@ class Coverage:
                 missing.setdefault(op, []).append(" ".join(types))
         lost = sum(len(v) for v in missing.values())
         lines = [
-            f"coverage: {len(possible) - lost} of {len(possible)} combinations of operator and types reached"
+            f"coverage: {len(possible) - lost} of {len(possible)} combinations of operations and types reached"
         ]
         for op, items in missing.items():
             shown = ", ".join(items[:12]) + (f", and {len(items) - 12} more" if len(items) > 12 else "")

@@ -23,7 +23,7 @@ from child import Child
 from reached import Coverage
 from shrink import shrink
 
-PLANTS = 10
+PLANTS = 13
 HEAD = '''"""{title}
 
 expected and got, call {call}: {why}

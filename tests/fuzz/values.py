@@ -101,7 +101,10 @@ def conv(value: Any, src: str, dst: str) -> Any:
     ks, kd = klass(src), klass(dst)
     if isinstance(value, Approx):
         if ks == "f" and kd == "f":
-            return Approx(_real(value.value, dst), value.error)
+            error = value.error
+            if error is not None and dst == "float32" and src != dst:
+                error += abs(float(value.value)) * 2.0**-23
+            return Approx(_real(value.value, dst), error)
         raise Unspecified("approximate value used")
     if ks == "c":
         if kd == "c":

@@ -16,6 +16,7 @@ sys.path.insert(0, str(FUZZ))
 
 import array_ops  # noqa: E402
 import gen  # noqa: E402
+import memory  # noqa: E402
 import oracle  # noqa: E402
 import rules  # noqa: E402
 from check import same_float  # noqa: E402
@@ -146,6 +147,53 @@ def test_block_argument_makes_strong() -> None:
     assert (straight.ty, carried.ty) == ("float32", "float64")
 
 
+def run_loop(body: str, *args: object, first: str = "s = 0") -> oracle.Result:
+    """Run a parallel function of a and h with this loop by the rules."""
+    lines = "\n".join("        " + line for line in body.split("\n"))
+    text = f"@parallel\ndef main(a, h):\n    {first}\n    for i in prange(len(a)):\n{lines}\n    return s\n"
+    return run_oracle(text, *args)
+
+
+def test_the_order_of_a_sum_may_show() -> None:
+    """Sums of numbers that are never rounded are exact; others have a bound; those of integers wrap."""
+    h = np.zeros(3)
+    exact = run_loop("s += a[i]", np.array([0.5, 4.0, -1.25]), h, first="s = 0.0")
+    assert (exact.ty, exact.value) == ("float64", 3.25)
+    loose = run_loop("s += a[i]", np.array([1e16, 1.0, -1e16]), h, first="s = 0.0")
+    assert loose.value.error is not None and loose.value.error > 1.0
+    product = run_loop("s *= a[i]", np.array([2.0, 0.25, -1.0]), h, first="s = 1.0")
+    assert product.value == -0.5
+    assert run_loop("s += a[i]", np.array([2**62, 2**62]), h).value == -(2**63)
+
+
+def test_iterations_that_meet_are_no_test() -> None:
+    """Two iterations at one element, unless both accumulate; and a variable that is handed on."""
+    a, h = np.arange(4.0), np.zeros(2, dtype=np.int8)
+    for body in (
+        "a[0] = i",
+        "a[i] = a[i - 1]",
+        "h[i % 2] = 1",
+        "h[i % 2] += 1\ns += h[0]",
+        "a[3 - i] = a[i]",
+    ):
+        with pytest.raises(rules.Unspecified):
+            run_loop(body, a.copy(), h.copy())
+    for body in ("a[i] = i", "a[3 - i] = i", "h[i % 2] += 1", "h[i % 2] -= len(h)", "a[i] += a[i]"):
+        run_loop(body, a.copy(), h.copy())
+    run_loop("h[i % 2] += 100", a, h)
+    assert h.tolist() == [-56, -56]
+
+
+def test_what_is_open_after_an_exception() -> None:
+    """Own elements of earlier iterations hold what they were given; later ones may hold anything."""
+    a = np.array([1.0, 2.0, -1.0, 3.0])
+    result = run_loop("h[i] = a[i]\nif a[i] < 0:\n    raise ValueError('x')", a, np.zeros(4))
+    marks = result.args[1].marks
+    assert result.raised is not None and result.raised.name == "ValueError"
+    places = memory.addresses(result.args[1].data)
+    assert [marks.get(p) for p in places] == [None, None, None, memory.OPEN]
+
+
 def test_oracle_catches_a_wrong_result() -> None:
     """Plain Python differs from the rules (its integers do not wrap), and the comparison says so."""
     source = "@jit\ndef main(x):\n    return x * x\n"
@@ -178,7 +226,7 @@ def test_array_operators_are_numpys() -> None:
                     y = np.array([rng.randint(0, 9) for _ in y], dtype=b)
                 with np.errstate(all="ignore"):
                     want = fn(x, y)
-                    got = array_ops.binary(op, ArrayValue(x, set()), ta, ArrayValue(y, set()), tb)
+                    got = array_ops.binary(op, ArrayValue(x, {}), ta, ArrayValue(y, {}), tb)
                 assert got.dtype == want.dtype, (op, a, b)
                 np.testing.assert_array_equal(got, want, err_msg=f"{a} {op} {b}: {x} {y}")
                 assert np.array_equal(np.signbit(got.real), np.signbit(want.real)) or np.isnan(want).any()
