@@ -76,7 +76,7 @@ bool tr_uloop_need_chain(tr_uloop *l) {
     return ok;
 }
 
-void tr_uloop_add_variant(tr_uloop *l, uint32_t once) {
+bool tr_uloop_add_variant(tr_uloop *l, uint32_t once) {
     PyGILState_STATE g = PyGILState_Ensure();
     tr_kernel k = kernel_of(l->uf, TR_KERNEL_MAP);
     k.once = once;
@@ -92,11 +92,14 @@ void tr_uloop_add_variant(tr_uloop *l, uint32_t once) {
         atomic_store_explicit(&l->variants, v, memory_order_release);
         v = NULL;
     }
-    PyErr_Clear(); /* the loop that there is does it as well */
+    bool stopped = j && j->ctx.stopped;
+    if (!stopped)
+        PyErr_Clear(); /* the loop that there is does it as well */
     PyMem_Free(v);
     if (j)
         tr_job_free(j);
     PyGILState_Release(g);
+    return !stopped;
 }
 
 /* float16 comes out where only such inputs, and types that do not widen them, went in. */

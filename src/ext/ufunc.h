@@ -76,8 +76,8 @@ tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *in);
 const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a);
 /* Compiles l->chain. Takes the GIL. */
 bool tr_uloop_need_chain(tr_uloop *l);
-/* Compiles a variant. Takes the GIL; there is none where compiling fails. */
-void tr_uloop_add_variant(tr_uloop *l, uint32_t once);
+/* Compiles a variant. Takes the GIL; there is none where compiling fails. False where it was interrupted, with the handler's exception set. */
+bool tr_uloop_add_variant(tr_uloop *l, uint32_t once);
 
 /* --- ufunc_types.c: which loop --- */
 
@@ -116,8 +116,9 @@ typedef struct tr_ubuffers {
     _Alignas(TR_ULINE) char room[TR_UROOM + TR_ULINE * TR_MAX_OPERANDS];
 } tr_ubuffers;
 /* No core: n items in a frame of the caller's, by this thread alone; the code that compiled code returned. Then tr_uloop_end, once, which raises. */
-/* For a host's thread before it runs so many items: compiles the variant for these steps if by now it would have paid. */
-void tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps);
+/* For a host's thread before it runs so many items: compiles the variant for these steps if by now it would have paid. False as
+ * above. */
+bool tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps);
 int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps,
                      tr_ubuffers *b);
 bool tr_uloop_end(const tr_uloop *l, int32_t code, tr_frame *frame);

@@ -397,7 +397,8 @@ static bool rows(call *c, npy_intp n) {
     npy_intp steps[TR_MAX_OPERANDS];
     for (uint32_t k = 0; k < c->uf->nop; k++)
         steps[k] = c->step[k][c->perm[0]];
-    tr_uloop_expect(c->l, n, steps);
+    if (!tr_uloop_expect(c->l, n, steps))
+        return false;
     tr_rt_frame_init(&frame, &c->uf->st->host);
     if (c->uf->parallel) {
         first = per_row < 256 && count > 8 ? 8 : 1;

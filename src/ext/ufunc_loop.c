@@ -248,16 +248,15 @@ static inline tr_uvariant *variant(const tr_uloop *l, uint32_t once) {
     return v;
 }
 
-void tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps) {
+bool tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps) {
     uint32_t once = repeating(l, steps), n = 0;
     if (!once || l->uf->core || variant(l, once) ||
         atomic_fetch_add_explicit(&l->repeated, (uint64_t)items, memory_order_relaxed) < worth_items)
-        return;
+        return true;
     atomic_store_explicit(&l->repeated, 0, memory_order_relaxed); /* the next one has to pay again */
     for (const tr_uvariant *v = atomic_load(&l->variants); v; v = v->next)
         n++;
-    if (n < MAX_VARIANTS)
-        tr_uloop_add_variant(l, once);
+    return n >= MAX_VARIANTS || tr_uloop_add_variant(l, once);
 }
 
 /* --- chains: out[i] = f(out[i - 1], b[i]) --- */
@@ -565,7 +564,8 @@ bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const np
         return true;
     if (!l->uf->core && is_chain(l, args, dims[0], steps))
         return chain(l, args, dims[0], steps, any_needs_buffer(l, args, steps));
-    tr_uloop_expect(l, dims[0], steps);
+    if (!tr_uloop_expect(l, dims[0], steps))
+        return false;
     tr_rt_frame_init(&frame, &l->uf->st->host);
     bool many = l->uf->parallel && dims[0] > 1 && (l->uf->core || is_apart(l, args, dims[0], steps));
     int32_t code = many ? in_parallel(l, &frame, args, dims, steps) : serial(l, &frame, args, dims, steps);
