@@ -21,7 +21,7 @@ __all__ = ["install", "main"]
 
 _ROOTS = ("numba", "numbapro")
 # The version of Numba's interface that the stand-ins follow.
-_VERSION = "0.60.0+treadle"
+_VERSION = "0.60.0"
 
 USAGE = """usage: python -m treadle run script.py [args ...]
 

@@ -142,9 +142,9 @@ static void fill_sizes(tr_uloop *l) {
     }
 }
 
-static tr_uloop *find(const tr_ufunc *uf, const uint8_t *in) {
+static tr_uloop *find(const tr_ufunc *uf, const uint8_t *num) {
     for (uint32_t k = 0; k < uf->nloops; k++)
-        if (memcmp(uf->loops[k]->num, in, uf->nin) == 0)
+        if (memcmp(uf->loops[k]->num, num, tr_ufunc_by_outputs(uf) ? uf->nop : uf->nin) == 0)
             return uf->loops[k];
     return NULL;
 }
@@ -222,15 +222,18 @@ static const tr_ty *common_elem(const tr_ufunc *uf, const uint8_t *in) {
     return tr_ty_scalar(uf->st->types, k);
 }
 
-tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *in) {
-    tr_uloop *l = find(uf, in);
+tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num) {
+    uint8_t all[TR_MAX_OPERANDS];
+    memcpy(all, num, sizeof all);
+    for (uint32_t i = uf->nin; tr_ufunc_by_outputs(uf) && i < uf->nop; i++)
+        if (num[i] == TR_UNUM_NONE)
+            all[i] = tr_ufunc_npy_of((tr_tyk)common_elem(uf, num)->kind);
+    tr_uloop *l = find(uf, all);
     if (l || !uf->lazy || !(l = loop_new(uf)))
         return l;
-    memcpy(l->num, in, uf->nin);
-    for (uint32_t i = 0; i < nparams(uf); i++) {
-        const tr_ty *t = i < uf->nin ? type_of_num(uf->st, in[i]) : common_elem(uf, in);
-        l->args[i] = uf->core ? core_type(uf, i, t) : t;
-    }
+    memcpy(l->num, all, nparams(uf));
+    for (uint32_t i = 0; i < nparams(uf); i++)
+        l->args[i] = uf->core ? core_type(uf, i, type_of_num(uf->st, all[i])) : type_of_num(uf->st, all[i]);
     return compile(uf, l);
 }
 
@@ -462,8 +465,8 @@ static PyObject *make(tr_ufunc *uf) {
         Py_DECREF(u);
         return NULL;
     }
-    /* A gufunc's calls are all NumPy's; before NumPy 2 they are only looked at for Python's numbers. */
-    if ((!uf->core || !tr_ufunc_has_promoters()) && slot_as_expected(uf->st, uf->u)) {
+    /* A gufunc's calls are all NumPy's; those of lazy ones are looked at for given outputs, and before NumPy 2 all for Python's numbers. */
+    if ((!uf->core || uf->lazy || !tr_ufunc_has_promoters()) && slot_as_expected(uf->st, uf->u)) {
         uf->numpy = uf->u->vectorcall;
         uf->u->vectorcall = tr_ufunc_call;
     }

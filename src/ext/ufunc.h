@@ -5,7 +5,8 @@
  * are what NumPy's own dispatch looks for. Two numbers mean more than they say: NPY_HALF is computed in float32, and NPY_LONGLONG, which no array
  * has unless asked for by that name, stands for a Python integer: weak in inference, as NEP 50 wants.
  *
- * For given input types there is one loop and so one result type, whatever was called before.
+ * For given input types there is one loop and so one result type, whatever was called before; a lazy gufunc that is given an output array has one
+ * for its type.
  * Loops are only ever added, under the GIL; they die with the ufunc. */
 #ifndef TR_EXT_UFUNC_H
 #define TR_EXT_UFUNC_H
@@ -70,8 +71,13 @@ typedef struct tr_ufunc {
 bool tr_ufunc_add(PyObject *module);
 /* The record of a ufunc of ours, or NULL. */
 tr_ufunc *tr_ufunc_of(tr_state *st, PyObject *o);
-/* The loop for input types, compiled when the ufunc is lazy. NULL with an exception; NULL without one: none is declared. */
-tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *in);
+/* A lazy gufunc's function is handed the arrays that results go to, so their types choose its loop too. */
+static inline bool tr_ufunc_by_outputs(const tr_ufunc *uf) {
+    return uf->lazy && uf->core;
+}
+/* The loop for input types, compiled when the ufunc is lazy. With tr_ufunc_by_outputs the types of outputs follow in `num`, TR_UNUM_NONE for one
+ * that is not given. NULL with an exception; NULL without one: none is declared. */
+tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num);
 /* What compiled code must know to call it. */
 const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a);
 /* Compiles l->chain. Takes the GIL. */
@@ -90,8 +96,9 @@ typedef struct tr_ukind {
     uint8_t num;
     char weak; /* 'i' 'f' 'c': a Python number; else 0 */
 } tr_ukind;
-/* `want`: types that the caller asked for by name (dtype=, signature=), nop of them. NULL with an exception. */
-tr_uloop *tr_ufunc_pick(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want);
+/* `kinds` of all operands, TR_UNUM_NONE for outputs that are not given. `want`: types that the caller asked for by name (dtype=, signature=), nop
+ * of them. NULL with an exception. */
+tr_uloop *tr_ufunc_pick(tr_ufunc *uf, const tr_ukind *kinds, const uint8_t *want);
 /* Gives the ufunc its way of finding loops: a promoter, or before NumPy 2 a type resolver. */
 bool tr_ufunc_attach(tr_ufunc *uf);
 bool tr_ufunc_has_promoters(void);

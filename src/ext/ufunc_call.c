@@ -66,6 +66,8 @@ static __attribute__((noinline)) tr_uloop *plan(tr_ufunc *uf, const uint8_t *cod
     tr_ukind in[TR_MAX_OPERANDS];
     uint8_t want[TR_MAX_OPERANDS];
     memset(want, TR_UNUM_NONE, sizeof want);
+    for (uint32_t i = uf->nin; i < uf->nop; i++)
+        in[i] = (tr_ukind){TR_UNUM_NONE, 0};
     for (uint32_t i = 0; i < uf->nin; i++)
         in[i] = code[i] & WEAK ? (tr_ukind){TR_UNUM_NONE, (char)(code[i] & 0x7f)} : (tr_ukind){code[i], 0};
     tr_uloop *l = tr_ufunc_pick(uf, in, want);
@@ -532,6 +534,8 @@ static bool strengthen(tr_ufunc *uf, PyObject *const *args, PyObject **to) {
     uint8_t want[TR_MAX_OPERANDS];
     bool weak = false;
     memset(want, TR_UNUM_NONE, sizeof want);
+    for (uint32_t i = uf->nin; i < uf->nop; i++)
+        in[i] = (tr_ukind){TR_UNUM_NONE, 0};
     for (uint32_t i = 0; i < uf->nin; i++) {
         bool is_array = PyArray_Check(args[i]); /* in any byte order and alignment */
         int num = is_array ? PyArray_DESCR((PyArrayObject *)args[i])->type_num : 0;
@@ -571,6 +575,91 @@ static PyObject *by_old_numpy(tr_ufunc *uf, PyObject *self, PyObject *const *arg
     return r;
 }
 
+/* --- lazy gufuncs --- */
+
+/* The type of output i, when it goes to a plain array to which the type of all inputs together converts: as a reference to NumPy's class. Else None. */
+static PyObject *output_class(PyArray_Descr *common, PyObject *out) {
+    if (!PyArray_Check(out) || PyArray_DESCR((PyArrayObject *)out)->type_num >= NPY_HALF ||
+        !PyArray_CanCastTypeTo(common, PyArray_DESCR((PyArrayObject *)out), NPY_SAME_KIND_CASTING))
+        return Py_NewRef(Py_None);
+    return Py_NewRef((PyObject *)Py_TYPE(PyArray_DESCR((PyArrayObject *)out)));
+}
+
+/* signature= for what the call gives as outputs; None: there is nothing to say. NULL with an exception. */
+static PyObject *signature_of(const tr_ufunc *uf, PyObject *const *args, Py_ssize_t n, PyObject *out) {
+    PyArrayObject *arrays[TR_MAX_OPERANDS];
+    npy_intp narrays = 0;
+    for (uint32_t i = 0; i < uf->nin; i++)
+        if (PyArray_Check(args[i]))
+            arrays[narrays++] = (PyArrayObject *)args[i];
+    PyArray_Descr *common = narrays ? PyArray_ResultType(narrays, arrays, 0, NULL) : NULL;
+    if (!common) {
+        PyErr_Clear();
+        return Py_NewRef(Py_None);
+    }
+    PyObject *t = PyTuple_New(uf->nop);
+    for (uint32_t i = 0; t && i < uf->nop; i++) {
+        Py_ssize_t k = (Py_ssize_t)(i - uf->nin);
+        PyObject *o = i < uf->nin          ? Py_None
+                      : !out               ? (Py_ssize_t)i < n ? args[i] : Py_None
+                      : PyTuple_Check(out) ? k < PyTuple_GET_SIZE(out) ? PyTuple_GET_ITEM(out, k) : Py_None
+                      : k == 0             ? out
+                                           : Py_None;
+        PyTuple_SET_ITEM(t, i, output_class(common, o));
+    }
+    Py_DECREF(common);
+    return t;
+}
+
+static PyObject *by_numpy(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
+                          PyObject *kwnames) {
+    return tr_ufunc_has_promoters() ? uf->numpy(self, args, nargsf, kwnames)
+                                    : by_old_numpy(uf, self, args, nargsf, kwnames);
+}
+
+/* The same call with one more keyword. */
+static PyObject *with_signature(tr_ufunc *uf, PyObject *self, PyObject *const *args, Py_ssize_t n,
+                                PyObject *kwnames, PyObject *sig) {
+    Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *one = Py_BuildValue("(s)", "signature"), *r = NULL;
+    PyObject *names = one && kwnames ? PySequence_Concat(kwnames, one) : Py_XNewRef(one);
+    PyObject **copy = PyMem_Malloc((size_t)(n + nkw + 1) * sizeof *copy);
+    if (!copy)
+        PyErr_NoMemory();
+    if (copy && names) {
+        memcpy(copy, args, (size_t)(n + nkw) * sizeof *copy);
+        copy[n + nkw] = sig;
+        r = by_numpy(uf, self, copy, (size_t)n, names);
+    }
+    PyMem_Free(copy);
+    Py_XDECREF(names);
+    Py_XDECREF(one);
+    return r;
+}
+
+/* NumPy looks for a loop by the types of inputs and of the signature; those of given outputs get there as such. */
+static PyObject *by_outputs(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
+                            PyObject *kwnames) {
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *out = NULL;
+    bool plain = n >= (Py_ssize_t)uf->nin;
+    for (Py_ssize_t i = 0; i < nkw; i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i);
+        if (PyUnicode_CompareWithASCIIString(name, "out") == 0)
+            out = args[n + i] == Py_None ? NULL : args[n + i];
+        plain = plain && PyUnicode_CompareWithASCIIString(name, "signature") != 0 &&
+                PyUnicode_CompareWithASCIIString(name, "dtype") != 0;
+    }
+    if (!plain || (!out && n == (Py_ssize_t)uf->nin))
+        return by_numpy(uf, self, args, nargsf, kwnames);
+    PyObject *sig = signature_of(uf, args, n, out);
+    PyObject *r = sig == Py_None ? by_numpy(uf, self, args, nargsf, kwnames)
+                  : sig          ? with_signature(uf, self, args, n, kwnames, sig)
+                                 : NULL;
+    Py_XDECREF(sig);
+    return r;
+}
+
 PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     tr_ufunc *uf = (tr_ufunc *)((PyUFuncObject *)self)->obj;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
@@ -585,6 +674,6 @@ PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, Py
         r = on_arrays(&c, &ours);
     if (ours || PyErr_Occurred())
         return r;
-    return tr_ufunc_has_promoters() ? uf->numpy(self, args, nargsf, kwnames)
-                                    : by_old_numpy(uf, self, args, nargsf, kwnames);
+    return tr_ufunc_by_outputs(uf) ? by_outputs(uf, self, args, nargsf, kwnames)
+                                   : by_numpy(uf, self, args, nargsf, kwnames);
 }

@@ -153,6 +153,25 @@ static bool lazy_nums(const tr_ufunc *uf, const tr_ukind *in, const uint8_t *wan
     return true;
 }
 
+/* The type of output i of a gufunc: what was asked for, or that of the array it goes to, where the type of all inputs together converts to it as NumPy
+ * would convert the result; else TR_UNUM_NONE. False with an exception. */
+static bool lazy_output(const tr_ufunc *uf, const tr_ukind *kinds, const uint8_t *want, uint32_t i,
+                        uint8_t *num) {
+    uint8_t to = want[i] != TR_UNUM_NONE ? want[i] : kinds[i].num, from;
+    num[i] = TR_UNUM_NONE;
+    if (to == TR_UNUM_NONE || !computes(to))
+        return true;
+    if (!common_of(uf, num, &from))
+        return false;
+    PyArray_Descr *a = PyArray_DescrFromType(from == TR_UNUM_NONE ? NPY_LONG : from),
+                  *b = PyArray_DescrFromType(to);
+    if (want[i] != TR_UNUM_NONE || PyArray_CanCastTypeTo(a, b, NPY_SAME_KIND_CASTING))
+        num[i] = normal(uf, to);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    return true;
+}
+
 /* It has reduce and its kin. */
 static bool is_binary(const tr_ufunc *uf) {
     return uf->nin == 2 && uf->nop == 3 && !uf->core;
@@ -194,6 +213,9 @@ static tr_uloop *pick_lazy(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want
         return pick_reduction(uf, in[1].num, want[0]);
     if (!lazy_nums(uf, in, want, num))
         return NULL;
+    for (uint32_t i = uf->nin; tr_ufunc_by_outputs(uf) && i < uf->nop; i++)
+        if (!lazy_output(uf, in, want, i, num))
+            return NULL;
     tr_uloop *l = tr_ufunc_loop(uf, num);
     if (!l || wanted == TR_UNUM_NONE || l->num[uf->nin] == normal(uf, wanted))
         return l;
@@ -323,8 +345,7 @@ static int promote(PyObject *ufunc, PyArray_DTypeMeta *const *op, PyArray_DTypeM
     uint8_t want[TR_MAX_OPERANDS];
     for (uint32_t i = 0; i < uf->nop; i++) {
         want[i] = num_of_dtype(sig[i]);
-        if (i < uf->nin)
-            in[i] = kind_of_dtype(op[i]);
+        in[i] = kind_of_dtype(op[i]);
     }
     const tr_uloop *l = tr_ufunc_pick(uf, in, want);
     if (!l)
@@ -340,10 +361,10 @@ static int strided_loop(PyArrayMethod_Context *c, char *const *args, const npy_i
     (void)unused;
     for (uint32_t k = 0; k < uf->nloops; k++) {
         tr_uloop *l = uf->loops[k];
-        uint32_t i = 0;
-        while (i < uf->nin && c->descriptors[i]->type_num == l->num[i])
+        uint32_t i = 0, n = tr_ufunc_by_outputs(uf) ? uf->nop : uf->nin;
+        while (i < n && c->descriptors[i]->type_num == l->num[i])
             i++;
-        if (i < uf->nin)
+        if (i < n)
             continue;
         bool ok = tr_uloop_run(l, args, dims, steps);
         if (uf->core) /* NumPy looks at the flags after a gufunc all the same */
@@ -453,8 +474,7 @@ static int resolve(PyUFuncObject *u, NPY_CASTING casting, PyArrayObject **ops, P
     uint8_t want[TR_MAX_OPERANDS];
     for (uint32_t i = 0; i < uf->nop; i++) {
         want[i] = num_wanted(types, i, uf->nop);
-        if (i < uf->nin)
-            in[i] = kind_of_array(ops[i]);
+        in[i] = ops[i] ? kind_of_array(ops[i]) : (tr_ukind){TR_UNUM_NONE, 0};
     }
     const tr_uloop *l = tr_ufunc_pick(uf, in, want);
     int r = l ? 0 : -1;

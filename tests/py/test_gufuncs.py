@@ -98,6 +98,40 @@ def test_casting_and_types():
         total(np.ones(3, "c16"))
 
 
+def test_given_outputs_of_a_lazy_one():
+    # The function is handed the array that was given: it has its own type, and what was in it is there.
+    @guvectorize("(n),(),(m)->(m),()")
+    def add(x, k, t, y, n):
+        for i in range(len(t)):
+            y[i] += x[0] * t[i] * k
+        n[0] += 1
+
+    x, t = np.full((5, 3), 2, np.float32), np.arange(4.0)
+    for y_type, n_type in ((np.float32, np.float64), (np.float64, np.float32), (np.complex64, np.float64)):
+        for how in range(4):
+            y, n = np.full((5, 4), 10, y_type), np.full(5, 100, n_type)
+            r = [
+                lambda: add(x, 3, t, y, n),
+                lambda: add(x, 3.0, t, out=(y, n)),
+                lambda: add(x, np.int8(3), t, out=(y, n), casting="same_kind"),
+                lambda: add(x.astype(">f4"), 3, t[::-1][::-1], y, n),
+            ][how]()
+            assert r[0] is y and r[1] is n
+            assert np.array_equal(y, np.broadcast_to(10 + 6 * t, (5, 4))) and np.array_equal(
+                n, np.full(5, 101)
+            )
+    # Nothing is promised about outputs that NumPy makes, or has to convert.
+    assert [a.dtype for a in add(x, 3, t)] == [np.float64, np.float64]
+    y = np.full((5, 4), 1, np.float32)
+    assert add(x, 3, t, out=(y, None))[0] is y and np.array_equal(y[0], 1 + 6 * t)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        add(x, 3, t, np.zeros((5, 4), int), np.zeros(5))
+    assert len({tuple(l) for l in ufunc_info(add).signatures}) == len(ufunc_info(add).signatures)
+    y, n = np.zeros((5, 4)), np.zeros(5)
+    add(x, 3, t, y, n, signature=(None, None, None, np.float64, np.float64))
+    assert np.array_equal(y[0], 6 * t)
+
+
 def test_several_outputs_and_numbers():
     @guvectorize(
         [(float64[:], float64, float64[:], float64[:], int64[:])], " ( n ) , ( ) -> ( ) ,\n () , ( )"
