@@ -219,7 +219,18 @@ static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *fram
     }
 }
 
-/* Replaces {0} {1} ... in the site's text. */
+/* The same for its place in a text: a float32 is written with as many digits as it needs. */
+static PyObject *site_piece(const tr_msite *site, uint32_t i, const tr_frame *frame) {
+    PyObject *v = site_arg(site, i, frame);
+    if (!v || site->args[i].kind != 'f')
+        return v;
+    float x = (float)PyFloat_AS_DOUBLE(v);
+    PyArray_Descr *d = PyArray_DescrFromType(NPY_FLOAT);
+    Py_SETREF(v, PyArray_Scalar(&x, d, NULL));
+    Py_DECREF(d);
+    return v;
+}
+
 /* "{w}": the index as the user wrote it. Payload 0 is the index after wrapping, payload 1 the size: a
  * negative one has had the size added. */
 static PyObject *written_index(const tr_frame *frame) {
@@ -228,6 +239,7 @@ static PyObject *written_index(const tr_frame *frame) {
     return PyLong_FromLongLong(i < 0 ? (int64_t)(frame->payload[0].u - frame->payload[1].u) : i);
 }
 
+/* Replaces {0} {1} ... in the site's text. */
 static PyObject *site_text(const tr_msite *site, const tr_frame *frame) {
     tr_sb b;
     PyObject *r = NULL;
@@ -243,7 +255,7 @@ static PyObject *site_text(const tr_msite *site, const tr_frame *frame) {
         }
         PyObject *v = written ? written_index(frame)
                       : bits  ? PyLong_FromUnsignedLongLong(frame->payload[0].u)
-                              : site_arg(site, (uint32_t)(s[1] - '0'), frame);
+                              : site_piece(site, (uint32_t)(s[1] - '0'), frame);
         PyObject *t = v ? PyObject_Str(v) : NULL;
         const char *u = t ? PyUnicode_AsUTF8(t) : NULL;
         if (u)

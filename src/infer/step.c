@@ -66,27 +66,6 @@ static bool step_counter(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out)
     return true;
 }
 
-/* An f-string: one text when all pieces are texts known now, else its pieces. */
-static bool step_format(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
-    const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, in->nargs + 1u);
-    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, in->nargs + 1u);
-    const char *all = "", *s;
-    for (uint32_t i = 0; i < in->nargs; i++) {
-        if (all && tr_tv_lit_str(a[i], &s))
-            all = tr_arena_printf(&e->ctx->arena, "%s%s", all, s);
-        else
-            all = NULL;
-        v[i] = tr_em_strong(e, a[i]);
-        t[i] = v[i].ty;
-        if (!tr_tv_lit_str(v[i], &s) && !tr_tv_is_none(v[i]) && !tr_ty_is_scalar(t[i]))
-            return tr_em_unsupported(e, "format-value", "an f-string with a value of %s",
-                                     tr_em_tyname(e, a[i].ty));
-    }
-    *out = all ? tr_em_lit(e, tr_obj_str(&e->ctx->arena, all))
-               : tr_em_make(e, tr_ty_text(e->types, in->nargs, t), in->nargs, v);
-    return true;
-}
-
 bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a, tr_tv *out) {
     (void)src;
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
@@ -125,7 +104,7 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a,
     case TR_OP_ITERMORE:
     case TR_OP_ITERSTEP: return step_counter(e, in, a, out);
     case TR_OP_CLOSURE: *out = step_closure(e, in, a); return true;
-    case TR_OP_FORMAT: return step_format(e, in, a, out);
+    case TR_OP_FORMAT: return tr_em_text(e, in->nargs, a, out);
     case TR_OP_CHECKDEF: {
         tr_tv ok = tr_em_strong(e, a[0]);
         const char *text =

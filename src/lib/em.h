@@ -65,6 +65,8 @@ tr_tv tr_em_strong(tr_em *e, tr_tv x);
 tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to);
 /* Implicit conversion to the joined type of a block argument, a declared return or argument type: scalars, tuples by item, array layout. False: not possible. */
 bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out);
+/* The text that the pieces make, as str() has each: known now when all are, else a value for messages and print(). */
+bool tr_em_text(tr_em *e, uint32_t n, const tr_tv *pieces, tr_tv *out);
 /* Compile-time knowledge. */
 bool tr_tv_lit_int(tr_tv x, int64_t *out); /* literal int or bool */
 bool tr_tv_lit_str(tr_tv x, const char **out);

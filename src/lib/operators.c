@@ -333,6 +333,11 @@ static bool tuple_repeat(tr_em *e, tr_tv x, int64_t k, tr_tv *out) {
     return true;
 }
 
+static bool is_text(tr_tv x) {
+    const char *s;
+    return x.ty->kind == TR_TY_TEXT || tr_tv_lit_str(x, &s);
+}
+
 bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (fold_binary(e, op, x, y, out))
         return true;
@@ -355,6 +360,15 @@ bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
             return tr_em_error(e, "a text of more than %d bytes", MAX_TEXT);
         *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_arena_printf(&e->ctx->arena, "%s%s", a, b)));
         return true;
+    }
+    if (op == TR_BIN_ADD && is_text(x) && is_text(y))
+        return tr_em_text(e, 2, (tr_tv[]){x, y}, out);
+    if (op == TR_BIN_ADD && x.ty->kind == TR_TY_TUPLE &&
+        y.ty->kind != TR_TY_TUPLE) { /* perhaps of f(a, *y) */
+        op_error(e, bin_sign[op], x, y);
+        tr_em_hint(
+            e, "only a tuple can follow * or be added to a tuple: the length must be known when compiling");
+        return false;
     }
     return op_error(e, bin_sign[op], x, y);
 }

@@ -1,9 +1,52 @@
-/* print(): text known when compiling is joined to one constant; numbers go through the runtime, which gathers a line.
+/* Text: what str() makes of values, and print(). In print() text known when compiling is joined to one constant; numbers go through the runtime, which gathers a line.
  * A tuple prints its items as repr() has them, everything else as str() has it. */
 #include <string.h>
 
 #include "lib/fam.h"
 #include "lib/families.h"
+
+/* --- text of pieces: f-strings, str(), + --- */
+
+/* Pieces with those of texts among them in their place. */
+static uint32_t flatten(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_text = x[i].ty->kind == TR_TY_TEXT;
+        for (uint32_t j = 0; j < (is_text ? x[i].ty->n : 1u); j++, k++)
+            if (out)
+                out[k] = is_text ? tr_em_item(e, x[i], j) : x[i];
+    }
+    return k;
+}
+
+bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
+    uint32_t n = flatten(e, npieces, pieces, NULL);
+    const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    const char *all = "", *s;
+    flatten(e, npieces, pieces, v);
+    for (uint32_t i = 0; i < n; i++) {
+        if (all && tr_tv_lit_str(v[i], &s))
+            all = tr_arena_printf(&e->ctx->arena, "%s%s", all, s);
+        else
+            all = NULL;
+        tr_tv x = v[i];
+        v[i] = tr_em_strong(e, x);
+        t[i] = v[i].ty;
+        if (!tr_tv_lit_str(v[i], &s) && !tr_tv_is_none(v[i]) && !tr_ty_is_scalar(t[i]))
+            return tr_em_unsupported(e, "format-value", "text made of a value of %s", tr_em_tyname(e, x.ty));
+    }
+    *out =
+        all ? tr_em_lit(e, tr_obj_str(&e->ctx->arena, all)) : tr_em_make(e, tr_ty_text(e->types, n, t), n, v);
+    return true;
+}
+
+/* str(): of a number at run time a text for messages and print() alone. */
+bool tr_lib_py_str(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_em_text(e, c->a[0].ty ? 1 : 0, &c->a[0], out);
+}
+
+/* --- print() --- */
 
 typedef struct printer {
     tr_em *e;

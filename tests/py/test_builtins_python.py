@@ -448,8 +448,38 @@ def test_limits_of_types():
     rejects("np.iinfo(a)", 3, match="cannot be given")
 
 
+def test_str_in_messages_and_print(capfd):
+    @njit
+    def f(n, x):
+        if n == 1:
+            raise ValueError("n is " + str(n) + ", x=" + str(x))
+        if n == 2:
+            raise ValueError(str(n))
+        if n == 3:
+            raise ValueError("a" + f"{n}" + str(True) + str(None) + str("q") + str())
+        m = "x" + str(n)
+        print(m, str(x) + "!", str(), str(n > 1))
+        if n == 4:
+            raise KeyError(m)
+        return n
+
+    for n in range(1, 6):
+        for x in (0.1, np.float32(0.1), 7, 1 + 2j, True):
+            results = []
+            for g in (f, f.py_func):
+                try:
+                    results.append(g(n, x))
+                except (ValueError, KeyError) as e:
+                    results.append(repr(e))
+                results.append(capfd.readouterr().out)
+            assert results[:2] == results[2:]
+    rejects("str(a)", np.ones(3), match="text made of a value of array")
+    rejects("str(a) + a", 3, match="unsupported operand types")
+    rejects("len(str(a))", 3, match="has no len")
+
+
 def test_class_calls():
-    rejects("str(a)", 1, match="calls of str\\(\\)")
+    rejects("str(a)", 1, match="type str, which Python cannot be given")
     rejects("np.ndarray(a)", 1, match="calls of numpy.ndarray\\(\\)")
 
 
