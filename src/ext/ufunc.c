@@ -470,6 +470,8 @@ static PyObject *make(tr_ufunc *uf) {
         uf->numpy = uf->u->vectorcall;
         uf->u->vectorcall = tr_ufunc_call;
     }
+    if (PyObject_IS_GC(u) && !PyObject_GC_IsTracked(u)) /* NumPy leaves that to whoever sets `obj` */
+        PyObject_GC_Track(u);
     return u;
 }
 

@@ -685,22 +685,23 @@ def test_pickle_by_name():
     assert pickle.loads(pickle.dumps(add)) is add
 
 
-def test_a_ufunc_goes_away():
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_ufunc_goes_away(declared):
+    """Its own attributes lead back to it, and so may its function."""
+
     class Token:
         pass
 
     def make():
-        token = Token()
-        holder = []
+        token, holder = Token(), []
 
         def f(x):
-            return x + (1 if holder is None else 2)
+            return x + 1 if holder is None else x + 2
 
         f.token = token
-        u = vectorize(lambda x, y: x + y)
-        u(1.0, 2.0)
-        v = vectorize(["float64(float64)"])(lambda x: x)
-        holder.append((u, v, f))
+        u = vectorize(["float64(float64)"])(f) if declared else vectorize(f)
+        assert u(1.0) == 3.0
+        holder.append(u)
         return weakref.ref(token)
 
     ref = make()
