@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "math.md"
-HEAD = """| function | float64 | float32 | float64, fastmath | float32, fastmath | mended |
+HEAD = """| function | float64 | float32 | float64, fastmath | float32, fastmath | whose |
 |---|---|---|---|---|---|
 """
 

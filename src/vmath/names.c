@@ -7,10 +7,13 @@
 enum { EXACT = 0, FAST = 1 };
 
 const tr_vmrow tr_vmath_rows[] = {
+#define VM_OWN(name, arity)                                \
+    {#name, "u10", arity, false, EXACT, false, true, "f"}, \
+        {#name, "u10", arity, true, EXACT, false, true, "f"},
 #define VM_FN(name, arity, acc, use, d, f) \
-    {#name, #acc, arity, false, use, false, d}, {#name, #acc, arity, true, use, false, f},
+    {#name, #acc, arity, false, use, false, false, d}, {#name, #acc, arity, true, use, false, false, f},
 #define VM_MENDED(name, arity, acc, use, d, f, rule, bd, bf) \
-    {#name, #acc, arity, false, use, true, d}, {#name, #acc, arity, true, use, true, f},
+    {#name, #acc, arity, false, use, true, false, d}, {#name, #acc, arity, true, use, true, false, f},
 #include "vmath/vmath_x86_64.def"
 };
 const unsigned tr_vmath_nrows = sizeof tr_vmath_rows / sizeof *tr_vmath_rows;
@@ -62,8 +65,12 @@ const tr_vmrow *tr_vmath_find(const char *name, bool f32, bool fast, char family
 
 static void spell(const tr_vmrow *r, char family, unsigned lanes, const char *isa, char out[TR_VM_NAME]) {
     size_t i = families[0].letter == family ? 0 : 1;
-    snprintf(out, TR_VM_NAME, "%s%s%s%c%u_%s%s", r->mended ? "tr_vm_" : "Sleef_", families[i].prefix, r->name,
-             r->f32 ? 'f' : 'd', lanes, r->accuracy, isa ? isa : families[i].twin);
+    snprintf(out, TR_VM_NAME, "%s%s%s%c%u_%s%s",
+             r->own      ? "tr_vk_"
+             : r->mended ? "tr_vm_"
+                         : "Sleef_",
+             r->own ? "" : families[i].prefix, r->name, r->f32 ? 'f' : 'd', lanes, r->accuracy,
+             isa ? isa : families[i].twin);
 }
 
 void tr_vmath_twin(const tr_vmrow *r, char family, char out[TR_VM_NAME]) {

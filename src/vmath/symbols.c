@@ -1,4 +1,4 @@
-/* Addresses of the functions of vector math. SLEEF is opened when the first of them is asked for: beside this library if it
+/* Addresses of the functions of vector math. SLEEF is opened when the first of its functions is asked for: beside this library if it
  * lies there (wheels bring it along), else from the system. The handle is process-wide and never closed, since code
  * modules hold addresses from it. */
 #include <dlfcn.h>
@@ -32,8 +32,21 @@ static void *in_sleef(const char *name) {
     return sleef ? dlsym(sleef, name) : NULL;
 }
 
+static void *kernel(const char *name) {
+    const tr_vmkernel *const levels[] = {tr_vmath_kernels_avx512f, tr_vmath_kernels_avx2,
+                                         tr_vmath_kernels_avx2128, tr_vmath_kernels_purecfma};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        for (const tr_vmkernel *k = levels[i]; k->name; k++)
+            if (!strcmp(k->name, name))
+                return (void *)(uintptr_t)k->fn;
+    return NULL;
+}
+
 void *tr_vmath_symbol(const char *name, bool *foreign) {
-    static const char ours[] = "tr_vm_", theirs[] = "Sleef_";
+    static const char kernels[] = "tr_vk_", ours[] = "tr_vm_", theirs[] = "Sleef_";
+    *foreign = false;
+    if (!strncmp(name, kernels, sizeof kernels - 1))
+        return kernel(name);
     bool wrapped = !strncmp(name, ours, sizeof ours - 1);
     *foreign = !wrapped && strncmp(name, theirs, sizeof theirs - 1) != 0;
     if (*foreign)

@@ -2,8 +2,8 @@
  *
  * A function of math is one *row* (name, type, accuracy) of vmath_x86_64.def. On a given machine it stands for one scalar function, the
  * twin, and a vector variant per level the machine has. Twin and variants give the same bits for the same arguments, so
- * a value never depends on where in a loop it was computed. The names belong to SLEEF ("Sleef_finz_sind8_u10avx512f") or
- * to a wrapper of ours round such a function ("tr_vm_finz_sinhd8_u10avx512f").
+ * a value never depends on where in a loop it was computed. The names belong to SLEEF ("Sleef_finz_sind8_u10avx512f"),
+ * to a wrapper of ours round such a function ("tr_vm_finz_sinhd8_u10avx512f") or to a kernel of ours ("tr_vk_expd8_u10avx512f").
  * names.c is pure and cheap; symbols.c opens SLEEF when the first of these names is looked up. */
 #ifndef TR_VMATH_VMATH_H
 #define TR_VMATH_VMATH_H
@@ -14,7 +14,7 @@
 typedef struct tr_vmrow {
     const char *name, *accuracy;
     unsigned arity;
-    bool f32, fast, mended;
+    bool f32, fast, mended, own;
     const char *families; /* letters of those where the row holds */
 } tr_vmrow;
 

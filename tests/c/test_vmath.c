@@ -221,10 +221,14 @@ static void near_the_edge(const tr_vmrow *r, double *x, double *y) {
     *y = sign() * ldexp(1 + unit(), e + (int)(draw() % 150) - 75 + (draw() % 3 ? 0 : hi));
 }
 
+/* Every other block is of ordinary numbers alone: a lane that is none takes the others along another way. */
 static void arguments(const tr_vmrow *r, unsigned long i, double *x, double *y) {
     if (i < (r->arity == 1 ? NCORNERS : NCORNERS * NCORNERS)) {
         *x = corners[i % NCORNERS];
         *y = corners[i / NCORNERS % NCORNERS];
+    } else if (i / BLOCK & 1) {
+        *x = unit() * 8 * (i / BLOCK & 2 ? sign() : 1);
+        *y = sign() * unit() * 8;
     } else {
         *x = any_number(r->f32);
         *y = any_number(r->f32);
@@ -286,10 +290,11 @@ static void call_level(const tr_vmrow *r, const tr_vmlevel *l, void *fn, const l
 
 static const char *features(void) { /* of this processor, as LLVM would write those that the table asks for */
     static char text[128];
-    snprintf(text, sizeof text, "+sse2%s%s%s%s%s", __builtin_cpu_supports("sse4.1") ? ",+sse4.1" : "",
+    snprintf(text, sizeof text, "+sse2%s%s%s%s%s%s", __builtin_cpu_supports("sse4.1") ? ",+sse4.1" : "",
              __builtin_cpu_supports("avx") ? ",+avx" : "", __builtin_cpu_supports("avx2") ? ",+avx2" : "",
              __builtin_cpu_supports("fma") ? ",+fma" : "",
-             __builtin_cpu_supports("avx512f") ? ",+avx512f" : "");
+             __builtin_cpu_supports("avx512f") ? ",+avx512f" : "",
+             __builtin_cpu_supports("avx512dq") ? ",+avx512dq" : "");
     return text;
 }
 
@@ -389,15 +394,35 @@ static void cell(const char *name, bool f32, bool fast, unsigned long samples) {
         printf(" %s / %s |", text[0], text[1]);
 }
 
+/* Whose it is, with FMA and without. */
+static void origin(const char *name) {
+    char text[2][32] = {"libm", "libm"};
+    for (int i = 0; i < 2; i++) {
+        const tr_vmrow *r = tr_vmath_find(name, false, false, "fc"[i]);
+        if (r)
+            strcpy(text[i], r->own ? "ours" : r->mended ? "SLEEF, mended" : "SLEEF");
+    }
+    if (!strcmp(text[0], text[1]))
+        printf(" %s |\n", text[0]);
+    else
+        printf(" %s / %s |\n", text[0], text[1]);
+}
+
+static bool is_first(unsigned row) {
+    for (unsigned i = 0; i < row; i++)
+        if (!strcmp(tr_vmath_rows[i].name, tr_vmath_rows[row].name))
+            return false;
+    return true;
+}
+
 static void table(unsigned long samples) {
     for (unsigned i = 0; i < tr_vmath_nrows; i++) {
-        const tr_vmrow *r = &tr_vmath_rows[i];
-        if (r->f32 || r->fast)
+        if (!is_first(i))
             continue;
-        printf("| `%s` |", r->name);
+        printf("| `%s` |", tr_vmath_rows[i].name);
         for (int k = 0; k < 4; k++)
-            cell(r->name, k & 1, k > 1, samples);
-        printf(" %s |\n", r->mended ? "yes" : "");
+            cell(tr_vmath_rows[i].name, k & 1, k > 1, samples);
+        origin(tr_vmath_rows[i].name);
     }
 }
 

@@ -1,0 +1,4 @@
+/* Our kernels (kern.h) for one number at a time. */
+#include "vmath/lanes_scalar.h"
+
+#include "vmath/kern.h"

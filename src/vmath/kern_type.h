@@ -1,0 +1,214 @@
+/* The kernels in one of both types: included twice by kern.h alone. There, with D for double and F for float, are
+ *
+ *   T, B, C      vectors of numbers, of their bits, of conditions       P(op), Q(op)   an operation on T, on C
+ *   S, BITS      the number's type, and of how many bits it is          NAME(x)        x with _d or _f behind
+ *   K(x), KB(x)  a constant of tables.def, as numbers and as bits       LIMIT(d, f)    d or f */
+#ifdef VK_TYPE
+
+/* The number or numbers of a table at a place, of which as many bits count as there are places. */
+#define LOOK(name, at, w)                                                            \
+    P(look)                                                                          \
+    (tr_vk.WIDE(name)[0], tr_vk.ROWS(name)[0], sizeof *tr_vk.WIDE(name) / sizeof(S), \
+     sizeof tr_vk.WIDE(name) / sizeof *tr_vk.WIDE(name), sizeof *tr_vk.ROWS(name) / sizeof(S), at, w)
+
+/* --- exp ---
+ *
+ * x = k log 2 / n + r; e^x = 2^(k/n) e^r, the former from a table of n numbers and what these lack. k is rounded by
+ * adding and taking away a large number, whose last bits then hold it. */
+
+typedef struct NAME(reduced) {
+    T n, k, r; /* n: k in its last bits */
+} NAME(reduced);
+
+/* c0 + c1 x + ... */
+VK_OP T NAME(polynomial)(const S (*c)[512 / BITS], int n, T x, T x2) {
+    T sum = n & 1 ? P(load)(c[n - 1]) : P(fma)(x, P(load)(c[n - 1]), P(load)(c[n - 2]));
+    VK_UNROLL
+    for (int i = n - 2 - !(n & 1); i > 0; i -= 2)
+        sum = P(fma)(x2, sum, P(fma)(x, P(load)(c[i]), P(load)(c[i - 1])));
+    return sum;
+}
+#define POLYNOMIAL(name, x, x2) \
+    NAME(polynomial)(tr_vk.NAME(name), (int)(sizeof tr_vk.NAME(name) / sizeof *tr_vk.NAME(name)), x, x2)
+
+VK_OP NAME(reduced) NAME(exp_reduce)(T x) {
+    T n = P(fma)(x, K(log2_e), K(exp_round)), k = n - K(exp_round);
+    return (NAME(reduced)){n, k, P(nfma)(k, K(ln2_low), P(nfma)(k, K(ln2_high), x))};
+}
+
+/* e^x but for a power of two, 1 <= result < 2 */
+VK_OP T NAME(exp_body)(NAME(reduced) e, T r2) {
+    T w[2]; /* 2^(k/n), its rest */
+    LOOK(exp2, P(bits)(e.n), w);
+    return P(fma)(w[0], P(fma)(r2, POLYNOMIAL(exp_rest, e.r, r2), e.r + w[1]), w[0]);
+}
+
+VK_COLD T NAME(exp_far)(T x) {
+    NAME(reduced) e = NAME(exp_reduce)(P(min)(K(exp_most), P(max)(K(exp_least), x)));
+    return P(scale)(NAME(exp_body)(e, e.r * e.r), e.n, e.k);
+}
+
+VK_FN T NAME(exp)(T x) {
+    NAME(reduced) e = NAME(exp_reduce)(x);
+    T r2 = e.r * e.r;
+    if (UNLIKELY(Q(any)(P(far)(x, r2))))
+        return NAME(exp_far)(x);
+    return P(scale_near)(NAME(exp_body)(e, r2), e.n, e.k);
+}
+
+/* --- log ---
+ *
+ * x = 2^k m, 0.73 < m < 1.47; c near m from a table, m / c = 1 + r + e: log x = k log 2 + log c + log(1 + r + e). The first two
+ * terms have an exact sum. Next to x = 1 both are 0. */
+
+typedef struct NAME(parts) {
+    B at; /* where to look up */
+    T k, m;
+} NAME(parts);
+
+VK_OP NAME(parts) NAME(split)(T x) {
+    B t = P(bits)(x) - KB(begin);
+    return (NAME(parts)){t >> LIMIT(48, 19), P(exponent)(t), P(from)(P(bits)(x) - (t & KB(exponent)))};
+}
+
+/* Denormal numbers too. */
+VK_OP NAME(parts) NAME(split_any)(T x) {
+    C small = P(less)(x, P(set)(LIMIT(0x1p-1022, 0x1p-126F)));
+    NAME(parts) p = NAME(split)(P(pick)(small, x * LIMIT(0x1p54, 0x1p24F), x));
+    p.k = P(pick)(small, p.k - LIMIT(54, 24), p.k);
+    return p;
+}
+
+VK_OP T NAME(log_body)(NAME(parts) s) {
+    T w[2]; /* 1 / c, log c */
+    LOOK(log, s.at, w);
+    T p = s.m * w[0], e = P(fms)(s.m, w[0], p), r = p - K(one), r2 = r * r;
+    T high = P(fma)(s.k, K(log_ln2_high), w[1]), sum = high + r, low = (high - sum) + r;
+    low += P(fma)(s.k, K(log_ln2_low), P(nfma)(r, e, e));
+    return sum + P(fma)(r2, POLYNOMIAL(log_rest, r, r2), low);
+}
+
+VK_COLD T NAME(log_rare)(T x) {
+    T r = NAME(log_body)(NAME(split_any)(x));
+    r = P(pick)(P(less)(x, P(set)((S)INFINITY)), r, x);
+    r = P(pick)(P(equal)(x, P(set)(0)), P(set)(-(S)INFINITY), r);
+    return P(pick)(P(less)(x, P(set)(0)), P(set)((S)NAN), r);
+}
+
+VK_FN T NAME(log)(T x) {
+    if (UNLIKELY(Q(any)(P(not_positive_normal)(x))))
+        return NAME(log_rare)(x);
+    return NAME(log_body)(NAME(split)(x));
+}
+
+/* --- pow ---
+ *
+ * 2^(y log2 x), with log2 x in two numbers: log2 x = k + log2 c + 2 atanh(s) / log 2, s = (m - c) / (m + c), where m - c is exact and the
+ * division's remainder gives s its second part. */
+
+typedef struct NAME(two) {
+    T high, low;
+} NAME(two);
+
+VK_OP NAME(two) NAME(pow_log2)(NAME(parts) p) {
+    T w[3]; /* c, log2 c, and in float what this lacks */
+    LOOK(pow, p.at, w);
+    T c = w[0], n = p.m - c, d = c + p.m, d_low = p.m - (d - c), inverse = K(one) / d;
+    T s = n * inverse, s_low = P(nfma)(s, d_low, P(nfma)(s, d, n)) * inverse, s2 = s * s;
+    T t = s * K(pow_factor_high), t_low = P(fms)(s, K(pow_factor_high), t);
+    t_low = P(fma)(s_low, K(pow_factor_high), P(fma)(s, K(pow_factor_low), t_low));
+    t_low = P(fma)(s * s2, POLYNOMIAL(pow_rest, s2, s2 * s2), t_low);
+    T whole = p.k + w[1], high = whole + t;
+    return (NAME(two)){high, (whole - high) + t + LIMIT(t_low, (t_low + w[2]))};
+}
+
+/* 2^(z + z_low) but for the scale by 2^k; z_low is small, but no mere rest: the series' later terms are in it. */
+VK_OP T NAME(pow_exp2)(T n, T k, T z, T z_low) {
+    T f = (z - k) + z_low, f2 = f * f;
+    T w[2];
+    LOOK(exp2, P(bits)(n), w);
+    return P(fma)(w[0], P(fma)(f2, POLYNOMIAL(exp2_rest, f, f2), P(fma)(f, K(ln2_high), w[1])), w[0]);
+}
+
+/* |x| to the power y where both are finite and x is not 0. */
+VK_OP T NAME(pow_wide)(T x, T y) {
+    NAME(two) l = NAME(pow_log2)(NAME(split_any)(x));
+    T z = y * l.high, z_low = P(fma)(y, l.low, P(fms)(y, l.high, z)), most = P(set)(LIMIT(1100, 200));
+    C inside = P(less)(P(abs)(z), most);
+    z = P(pick)(inside, z, P(min)(most, P(max)(-most, z)));
+    z_low = P(pick)(inside, z_low, P(set)(0));
+    T n = (z + z_low) + K(exp_round), k = n - K(exp_round);
+    return P(scale)(NAME(pow_exp2)(n, k, z, z_low), n, k);
+}
+
+VK_OP C NAME(is_whole)(T a) {       /* a >= 0 */
+    S all = LIMIT(0x1p52, 0x1p23F); /* from here on */
+    return Q(or)(P(not_less)(a, P(set)(all)), P(equal)((a + all) - all, a));
+}
+
+/* Where x is not positive, normal and finite, or the result may not be. In the order of C99's annex F; the last word counts. */
+VK_COLD T NAME(pow_rare)(T x, T y) {
+    T a = P(abs)(x), b = P(abs)(y), zero = P(set)(0), one = P(set)(1), inf = P(set)((S)INFINITY),
+      nan = P(set)((S)NAN);
+    T r = NAME(pow_wide)(a, y);
+    C rises = P(less)(zero, y);
+    r = P(pick)(P(equal)(a, zero), P(pick)(rises, zero, inf), r);
+    r = P(pick)(P(equal)(a, inf), P(pick)(rises, inf, zero), r);
+    C whole = NAME(is_whole)(b), odd = Q(and_not)(whole, NAME(is_whole)(b * (S)0.5)),
+      negative = P(negative)(x);
+    r = P(pick)(Q(and)(negative, odd), -r, r);
+    C finite = Q(and)(P(less)(a, inf), P(less)(zero, a));
+    r = P(pick)(Q(and_not)(Q(and)(negative, finite), whole), nan, r);
+    T far = P(pick)(P(less)(one, a), P(pick)(rises, inf, zero), P(pick)(rises, zero, inf));
+    r = P(pick)(P(equal)(b, inf), P(pick)(P(equal)(a, one), one, far), r);
+    r = P(pick)(P(unordered)(x, y), nan, r);
+    r = P(pick)(Q(or)(P(equal)(y, zero), P(equal)(x, one)), one, r);
+    return P(pick)(P(equal)(y, P(set)(2)), x * x, r);
+}
+
+VK_FN T NAME(pow)(T x, T y) {
+    NAME(two) l = NAME(pow_log2)(NAME(split)(x));
+    T z = y * l.high, z_low = P(fma)(y, l.low, P(fms)(y, l.high, z));
+    if (UNLIKELY(Q(any)(Q(or)(P(not_positive_normal)(x), P(not_less)(P(without)(z, K(sign)), K(pow_near))))))
+        return NAME(pow_rare)(x, y);
+    T n = (z + z_low) + K(exp_round), k = n - K(exp_round);
+    T r = P(scale_near)(NAME(pow_exp2)(n, k, z, z_low), n, k);
+    return P(pick)(P(equal)(y, K(two)), x * x, r);
+}
+
+/* --- tanh, erf: odd functions in pieces ---
+ *
+ * f(c + d) = v + d W(d): c, v = f(c) and the terms of W are those of the piece that |x| lies in. In the piece of zero f(d) = d + d W(d): there v = 0,
+ * and elsewhere v > d. The last operation's rounding is nearly all of the error. */
+
+#define ODD(name, CUT)                                                                          \
+    VK_FN T NAME(name)(T x) {                                                                   \
+        enum { TERMS = sizeof tr_vk.WIDE(name) / sizeof *tr_vk.WIDE(name) };                    \
+        T sign = K(sign), a = P(min)(K(name##_top), P(without)(x, sign)), w[TERMS];             \
+        LOOK(name, P(bits)(P(fma)(a, K(name##_scale), K(name##_begin))) >> CUT, w);             \
+        T d = a - w[0];                                                                         \
+        return P(signed)(P(fma)(d, NAME(wave)(w + 2, TERMS - 2, d), P(max)(w[1], d)), x, sign); \
+    }
+
+/* The terms' sum: in two strands where they are many. */
+VK_OP T NAME(wave)(const T *w, int n, T d) {
+    T s[2] = {w[n - 1], w[n - 2]};
+    if (n < 8) {
+        VK_UNROLL
+        for (int i = n - 2; i >= 0; i--)
+            s[0] = P(fma)(s[0], d, w[i]);
+        return s[0];
+    }
+    T d2 = d * d;
+    VK_UNROLL
+    for (int i = n - 3; i >= 0; i--) /* term i is in s[(n - 1 - i) & 1] */
+        s[(n - 1 - i) & 1] = P(fma)(s[(n - 1 - i) & 1], d2, w[i]);
+    return P(fma)(d, s[n & 1], s[(n & 1) ^ 1]);
+}
+ODD(tanh, NAME(tanh_cut))
+ODD(erf, NAME(erf_cut))
+#undef ODD
+#undef LOOK
+#undef POLYNOMIAL
+
+#endif

@@ -1,0 +1,41 @@
+/* What a level must define before kern.h, for vectors of its width. The types are D, U, M (doubles, their bits, a condition on each lane) and F, V, N
+ * (floats, and the same of them); each operation is there as d_ on doubles and f_ on floats, those on conditions as m_ and n_.
+ *
+ *   load, set          of a constant of tables.h, which stands there for every lane; of one number
+ *   bits, from         a number's bits, and back
+ *   fma, fms, nfma     a * b + c, a * b - c, c - a * b, rounded once
+ *   min, max           the second where either is nan
+ *   abs; without, signed    without(x, -0.0) is |x|, signed(r, x, -0.0) is r >= 0 with the sign of x
+ *   pick               pick(m, a, b): a where m, else b
+ *   less, not_less, equal, unordered, negative    conditions; not_less holds of nan too, negative is the sign's bit
+ *   not_positive_normal     zero, denormal, negative, infinite or nan
+ *   far                may e^x be anything but a normal number? r2: the square of what exp_reduce left of x
+ *   any, or, and, and_not   of conditions
+ *   exponent           the signed number in the bits above the mantissa's
+ *   scale              y * 2^floor(k), rounded once; n is k plus exp_round. scale_near: where the result is normal
+ *   look               looks up n numbers at one of 8 or 16 places, as many bits of `at` count; tables.h says what wide and rows are */
+#ifndef TR_VMATH_LANES_H
+#define TR_VMATH_LANES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vmath/tables.h"
+
+#define VK_OP   VK_TARGET static inline __attribute__((always_inline))
+#define VK_FN   VK_TARGET static
+#define VK_COLD VK_TARGET __attribute__((noinline, cold)) static
+#ifdef __clang__
+#define VK_UNROLL _Pragma("unroll")
+#else
+#define VK_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+/* An operation that is one expression. */
+#define VK_IS(type, name, arguments, value) \
+    VK_OP type name arguments {             \
+        return value;                       \
+    }
+
+#endif

@@ -1,0 +1,77 @@
+/* The operations of lanes.h on one number at a time: the scalar twins of processors with FMA. */
+#ifndef TR_VMATH_LANES_SCALAR_H
+#define TR_VMATH_LANES_SCALAR_H
+
+#include <string.h>
+
+#include "vmath/lanes.h"
+
+#define VK_ISA     purecfma
+#define VK_LANES_D d1
+#define VK_LANES_F f1
+#define VK_TARGET  __attribute__((target("avx2,fma")))
+
+typedef double D;
+typedef float F;
+typedef uint64_t U;
+typedef uint32_t V;
+typedef bool M;
+typedef bool N;
+
+/* scale: in two factors, the first of which gives no denormal number. */
+#define BOTH(T, B, SIGNED, p, q, s, mantissa, bias)                                                       \
+    VK_IS(T, p##_load, (const T *x), *x)                                                                  \
+    VK_IS(T, p##_set, (T x), x)                                                                           \
+    VK_OP B p##_bits(T x) {                                                                               \
+        B b;                                                                                              \
+        memcpy(&b, &x, sizeof b);                                                                         \
+        return b;                                                                                         \
+    }                                                                                                     \
+    VK_OP T p##_from(B b) {                                                                               \
+        T x;                                                                                              \
+        memcpy(&x, &b, sizeof x);                                                                         \
+        return x;                                                                                         \
+    }                                                                                                     \
+    VK_IS(T, p##_fma, (T a, T b, T c), __builtin_fma##s(a, b, c))                                         \
+    VK_IS(T, p##_fms, (T a, T b, T c), __builtin_fma##s(a, b, -c))                                        \
+    VK_IS(T, p##_nfma, (T a, T b, T c), __builtin_fma##s(-a, b, c))                                       \
+    VK_IS(T, p##_min, (T a, T b), a < b ? a : b)                                                          \
+    VK_IS(T, p##_max, (T a, T b), a > b ? a : b)                                                          \
+    VK_IS(T, p##_abs, (T x), __builtin_fabs##s(x))                                                        \
+    VK_IS(T, p##_without, (T x, T sign), p##_from(p##_bits(x) & ~p##_bits(sign)))                         \
+    VK_IS(T, p##_signed, (T r, T x, T sign), p##_from(p##_bits(r) | (p##_bits(x) & p##_bits(sign))))      \
+    VK_IS(T, p##_pick, (bool m, T a, T b), m ? a : b)                                                     \
+    VK_IS(bool, p##_less, (T a, T b), a < b)                                                              \
+    VK_IS(bool, p##_not_less, (T a, T b), !(a < b))                                                       \
+    VK_IS(bool, p##_equal, (T a, T b), a == b)                                                            \
+    VK_IS(bool, p##_unordered, (T a, T b), __builtin_isunordered(a, b))                                   \
+    VK_IS(bool, p##_negative, (T x), (SIGNED)p##_bits(x) < 0)                                             \
+    VK_IS(bool, p##_not_positive_normal, (T x),                                                           \
+          p##_bits(x) - ((B)1 << mantissa) >= (B)(2 * bias) << mantissa)                                  \
+    VK_IS(bool, q##_any, (bool m), m)                                                                     \
+    VK_IS(bool, q##_or, (bool a, bool b), a || b)                                                         \
+    VK_IS(bool, q##_and, (bool a, bool b), a &&b)                                                         \
+    VK_IS(bool, q##_and_not, (bool a, bool b), a && !b)                                                   \
+    VK_IS(T, p##_exponent, (B t), (T)((SIGNED)t >> mantissa))                                             \
+    VK_OP bool p##_far(T x, T r2) {                                                                       \
+        (void)r2;                                                                                         \
+        return p##_not_less(p##_abs(x), *tr_vk.exp_near_##p);                                             \
+    }                                                                                                     \
+    VK_OP T p##_scale_near(T y, T n, T k) {                                                               \
+        (void)k;                                                                                          \
+        return p##_from(p##_bits(y) + (p##_bits(n) >> exp_cut_##p << mantissa));                          \
+    }                                                                                                     \
+    VK_OP T p##_scale(T y, T n, T k) {                                                                    \
+        (void)k;                                                                                          \
+        B e = ((p##_bits(n) >> exp_cut_##p) + 2 * bias) & (4 * bias + 3), half = e >> 1;                  \
+        return y * p##_from(half << mantissa) * p##_from((e - half) << mantissa);                         \
+    }                                                                                                     \
+    VK_OP void p##_look(const T *wide, const T *rows, size_t places, size_t n, size_t room, B at, T *w) { \
+        (void)wide;                                                                                       \
+        memcpy(w, rows + (at & (places - 1)) * room, n * sizeof *w);                                      \
+    }
+BOTH(double, uint64_t, int64_t, d, m, , 52, 1023)
+BOTH(float, uint32_t, int32_t, f, n, f, 23, 127)
+#undef BOTH
+
+#endif
