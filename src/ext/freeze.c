@@ -86,6 +86,8 @@ static const char *reason_of(tr_frozen *z, PyObject *o) {
     return text;
 }
 
+#define ANONYMOUS "an object of class " /* what begins the name of an object that has none of its own */
+
 static tr_obj *opaque(tr_frozen *z, PyObject *o) {
     const char *why = reason_of(z, o);
     if (why)
@@ -99,7 +101,7 @@ static tr_obj *opaque(tr_frozen *z, PyObject *o) {
     else if (name)
         repr = tr_arena_printf(arena(z), "'%s' (%s)", name, Py_TYPE(o)->tp_name);
     else
-        repr = tr_arena_printf(arena(z), "an object of class '%s'", Py_TYPE(o)->tp_name);
+        repr = tr_arena_printf(arena(z), ANONYMOUS "'%s'", Py_TYPE(o)->tp_name);
     return new_obj(z, TR_OBJ_OPAQUE, o, repr);
 }
 
@@ -513,6 +515,8 @@ static const tr_obj *freeze_attr(tr_frozen *z, const tr_obj *module, const char 
         PyErr_Clear(); /* inference reports the missing attribute where it is used */
     bool fine = ok(z, key != NULL) && note_read(z, m, NULL, key, v) && (!v || hold(z, v));
     const tr_obj *o = v && fine ? freeze_value(z, v) : NULL;
+    if (o && o->kind == TR_OBJ_OPAQUE && strncmp(o->repr, ANONYMOUS, strlen(ANONYMOUS)) == 0)
+        o = new_obj(z, TR_OBJ_OPAQUE, v, tr_arena_printf(arena(z), "'%s.%s'", module->u.m.name, name));
     Py_XDECREF(v);
     Py_XDECREF(key);
     if (!o)

@@ -151,6 +151,18 @@ static void print_error(tr_sb *b, const tr_err *e, PyObject *globals) {
     Py_XDECREF(hold);
 }
 
+/* One slip may be met on several paths: it is told once. */
+static bool told_before(const tr_ctx *ctx, const tr_err *e) {
+    const tr_span *sp = &e->place.span;
+    for (const tr_err *o = ctx->errs; o != e; o = o->next) {
+        const tr_span *so = &o->place.span;
+        if (so->line == sp->line && so->col == sp->col && strcmp(o->text, e->text) == 0 &&
+            strcmp(o->where ? o->where : "", e->where ? e->where : "") == 0)
+            return true;
+    }
+    return false;
+}
+
 static PyObject *class_of(tr_state *st, tr_errkind kind) {
     static const char *const names[TR_ERR__COUNT] = {
 #define X(id, cls) cls,
@@ -177,14 +189,19 @@ PyObject *tr_pyerr_raise_ctx(tr_state *st, tr_ctx *ctx, PyObject *globals) {
         return NULL;
     tr_sb b;
     tr_sb_init(&b);
-    uint32_t shown = 0;
-    for (const tr_err *e = ctx->errs; e && shown < MAX_ERRORS; e = e->next, shown++) {
-        if (shown)
-            tr_sb_puts(&b, "\n\n");
+    uint32_t shown = 0, more = 0;
+    for (const tr_err *e = ctx->errs; e; e = e->next) {
+        if (told_before(ctx, e))
+            continue;
+        if (shown == MAX_ERRORS) {
+            more++;
+            continue;
+        }
+        tr_sb_puts(&b, shown++ ? "\n\n" : "");
         print_error(&b, e, globals);
     }
-    if (ctx->nerrs > shown)
-        tr_sb_printf(&b, "\n\n(and %u more)", ctx->nerrs - shown);
+    if (more)
+        tr_sb_printf(&b, "\n\n(and %u more)", more);
     PyObject *text = b.oom ? NULL : PyUnicode_DecodeUTF8(b.d, (Py_ssize_t)b.n, "replace");
     tr_sb_fini(&b);
     if (text)
@@ -203,7 +220,7 @@ static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *fram
     for (uint32_t k = 0; k < i; k++)
         slot += strchr("iudfb", site->args[k].kind) ? 1u : site->args[k].kind == 'C' ? 2u : 0u;
     const tr_marg *a = &site->args[i];
-    const tr_slot *p = &frame->payload[slot < TR_FRAME_PAYLOAD - 1 ? slot : TR_FRAME_PAYLOAD - 2];
+    const tr_slot *p = &frame->payload[slot < TR_FRAME_PAYLOAD ? slot : TR_FRAME_PAYLOAD - 1];
     switch (a->kind) {
     case 'i': return PyLong_FromLongLong(p->i);
     case 'u': return PyLong_FromUnsignedLongLong(p->u);

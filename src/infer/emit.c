@@ -30,6 +30,10 @@ static void note_operands(emission *m, const tr_ins *in) {
     if (!err || err->notes)
         return;
     uint32_t shown = 0;
+    for (uint32_t i = 0; i < in->nargs && !err->hint; i++)
+        if (m->s->ty[in->args[i]] && m->s->ty[in->args[i]]->kind == TR_TY_NONE &&
+            tr_at(m->src, in->args[i])->op == TR_OP_CALLPY)
+            tr_em_hint(&m->e, "what was called returns nothing: is a `return` missing there?");
     for (uint32_t i = 0; i < in->nargs && shown < 3; i++) {
         tr_val a = in->args[i];
         const tr_ins *d = tr_at(m->src, a);
@@ -88,16 +92,38 @@ static const char *var_name(emission *m, tr_val param) {
     return n ? tr_arena_printf(arena(m), "'%s'", n) : "the value";
 }
 
+/* What to do about two types that have no common one. */
+static const char *advice(const tr_ty *a, const tr_ty *b) {
+    bool numbers = tr_ty_is_scalar(a) && tr_ty_is_scalar(b);
+    const char *str;
+    if (tr_tv_lit_str((tr_tv){a, TR_NOVAL}, &str) || tr_tv_lit_str((tr_tv){b, TR_NOVAL}, &str))
+        return "strings are known when the function compiles: choose between numbers instead";
+    if (numbers)
+        return "convert one of them, with np.int64(x) or np.uint64(x)";
+    if (a->kind == TR_TY_TUPLE && b->kind == TR_TY_TUPLE)
+        return "the length of a tuple and the types of its items are part of its type: use an array, or two "
+               "variables";
+    if (a->kind != TR_TY_ARRAY && b->kind != TR_TY_ARRAY)
+        return "give it one type, for instance by starting with 0.0 instead of 0 or None";
+    if (a->kind != TR_TY_ARRAY || b->kind != TR_TY_ARRAY)
+        return "give it one type, for instance by starting with an array instead of a number or None";
+    if (a->ndim != b->ndim)
+        return "the number of dimensions is part of an array's type: use a variable of its own for the other "
+               "array";
+    return "convert the first with .astype(), or keep its dtype: numbers in variables are 64 bits wide, so "
+           "write "
+           "np.float32(x) * a";
+}
+
 static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
     tr_val p = tr_blk_at(m->src, to)->params.d[i];
     if (m->s->bad[p] == 3 || m->s->bad[p] == 2)
         return;
     m->s->bad[p] = 3; /* reported */
-    const tr_ty *first = m->s->ty[p];
+    const tr_ty *first = NULL, *other = NULL;
     m->e.place = place_of(m, term);
     tr_em_error(&m->e, "%s has no single type where these paths meet", var_name(m, p));
     m->failed = true;
-    bool text = false;
     for (uint32_t b = 0; b < m->src->blks.n; b++) {
         if (!m->s->live[b] || tr_blk_at(m->src, b)->last == TR_NOVAL)
             continue;
@@ -108,15 +134,17 @@ static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
             tr_val a = t->imm.succ[k].args[i];
             const tr_ty *ty = m->s->ty[a];
             const tr_ins *d = tr_at(m->src, a);
-            text = text || (ty && tr_tv_lit_str((tr_tv){ty, TR_NOVAL}, &(const char *){NULL}));
-            if (ty)
-                tr_err_note(m->f->ctx, m->f->ctx->last_err, place_of(m, d).span, "here it is %s",
-                            tr_em_tyname(&m->e, ty));
+            if (!ty)
+                continue;
+            tr_err_note(m->f->ctx, m->f->ctx->last_err, place_of(m, d).span, "here it is %s",
+                        tr_em_tyname(&m->e, ty));
+            first = first ? first : ty;
+            if (ty != first && (!other || !tr_ty_join(m->e.types, first, ty, m->f->ctx->opts.promote_numba)))
+                other = ty;
         }
     }
-    (void)first;
-    tr_em_hint(&m->e, text ? "strings are known when the function compiles: choose between numbers instead"
-                           : "give it one type, for instance by starting with 0.0 instead of 0 or None");
+    if (first && other)
+        tr_em_hint(&m->e, "%s", advice(first, other));
 }
 
 /* Edge arguments converted to the target's types. */
@@ -185,6 +213,11 @@ static void emit_ret(emission *m, const tr_ins *in) {
         else
             tr_em_error(&m->e, "the function returns both %s and %s", tr_em_tyname(&m->e, want),
                         tr_em_tyname(&m->e, x.ty));
+        if (!m->s->declared)
+            tr_em_hint(&m->e, "%s",
+                       tr_tv_is_none(x) || want->kind == TR_TY_NONE
+                           ? "a path ends without a value: return one there, or raise an exception"
+                           : "return one type on all paths");
         fail_here(m, in);
         end_unreachable(m);
         return;

@@ -118,8 +118,75 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a,
 
 /* --- raise --- */
 
-static bool is_payload(const tr_ty *t) {
-    return tr_ty_is_scalar(t);
+/* What a raise site is made of: the exception's arguments, or its message as one text with places for values. */
+typedef struct message {
+    tr_em *e;
+    const tr_obj **args; /* per argument: what is known now, or NULL for the next operand */
+    tr_val pay[TR_FRAME_PAYLOAD];
+    uint32_t n, npay, slots;
+    tr_sb text;
+} message;
+
+/* One more argument; false when it is no value that an exception can take. */
+static bool add_arg(message *m, tr_tv v) {
+    uint32_t slots = tr_ty_is_complex(v.ty) ? 2u : 1u;
+    if (tr_tv_is_none(v)) {
+        m->args[m->n++] = tr_obj_none();
+    } else if (v.ty->kind == TR_TY_LIT) {
+        m->args[m->n++] = v.ty->lit;
+    } else if (!tr_ty_is_scalar(v.ty)) {
+        return tr_em_unsupported(m->e, "raise-args", "an exception argument of %s", tr_em_tyname(m->e, v.ty));
+    } else {
+        if (m->slots + slots > TR_FRAME_PAYLOAD)
+            return tr_em_unsupported(m->e, "raise-args", "more than %d numbers in an exception",
+                                     TR_FRAME_PAYLOAD);
+        m->slots += slots;
+        m->pay[m->npay++] = v.v;
+        m->n++;
+    }
+    return true;
+}
+
+enum { MAX_HOLES = 10 };
+
+/* A piece of an f-string. Text with a brace is an argument, for it could be taken for a place of one. */
+static bool add_piece(message *m, tr_tv v, bool quoted) {
+    const char *s;
+    if (v.ty->kind == TR_TY_TUPLE) {
+        bool list = tr_ty_is_list(v.ty);
+        tr_sb_printf(&m->text, "%s%s", v.ty->name && !list ? v.ty->name : "", list ? "[" : "(");
+        for (uint32_t i = 0; i < v.ty->n; i++) {
+            tr_sb_puts(&m->text, i ? ", " : "");
+            if (v.ty->fields)
+                tr_sb_printf(&m->text, "%s=", v.ty->fields[i]);
+            if (!add_piece(m, tr_em_item(m->e, v, i), true))
+                return false;
+        }
+        tr_sb_puts(&m->text, list ? "]" : v.ty->n == 1 && !v.ty->fields ? ",)" : ")");
+        return true;
+    }
+    if (tr_tv_lit_str(v, &s) && !strpbrk(s, quoted ? "{'\\\n\r\t" : "{")) {
+        tr_sb_printf(&m->text, quoted ? "'%s'" : "%s", s);
+        return true;
+    }
+    if (v.ty->kind == TR_TY_LIT && v.ty->lit->kind == TR_OBJ_INT) {
+        tr_sb_printf(&m->text, "%lld", (long long)v.ty->lit->u.i);
+        return true;
+    }
+    if (quoted && tr_tv_lit_str(v, &s))
+        return tr_em_unsupported(m->e, "format-value",
+                                 "a text with special characters in a tuple in an f-string");
+    if (m->n == MAX_HOLES)
+        return tr_em_unsupported(m->e, "format-value", "an f-string of more than ten values in an exception");
+    tr_sb_printf(&m->text, "{%u}", m->n);
+    return add_arg(m, v);
+}
+
+static bool fill(message *m, tr_tv x, uint32_t n, bool format) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!(format ? add_piece(m, tr_em_item(m->e, x, i), false) : add_arg(m, tr_em_item(m->e, x, i))))
+            return false;
+    return true;
 }
 
 bool tr_infer_raise(tr_em *e, tr_tv x) {
@@ -133,38 +200,24 @@ bool tr_infer_raise(tr_em *e, tr_tv x) {
     }
     if (!cls)
         return tr_em_error(e, "exceptions must derive from BaseException, not %s", tr_em_tyname(e, x.ty));
-    const char *text = NULL;
-    if (n == 1 && x.ty->items[0]->kind == TR_TY_TEXT) { /* the message is the f-string */
+    bool format = n == 1 && x.ty->items[0]->kind == TR_TY_TEXT; /* the message is the f-string */
+    if (format) {
         x = tr_em_item(e, x, 0);
         n = x.ty->n;
-        if (n > 10)
-            return tr_em_unsupported(e, "format-value",
-                                     "an f-string of more than ten pieces in an exception");
-        text = tr_arena_printf(&e->ctx->arena, "%.*s", (int)(3 * n), "{0}{1}{2}{3}{4}{5}{6}{7}{8}{9}");
     }
-    const tr_obj **args = TR_NEW_N(&e->ctx->arena, const tr_obj *, n + 1u);
-    tr_val pay[TR_FRAME_PAYLOAD];
-    uint32_t np = 0, slots = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        tr_tv v = tr_em_item(e, x, i);
-        if (tr_tv_is_none(v))
-            args[i] = tr_obj_none();
-        else if (v.ty->kind == TR_TY_LIT)
-            args[i] = v.ty->lit;
-        else if (is_payload(v.ty) && slots + (tr_ty_is_complex(v.ty) ? 2u : 1u) <= TR_FRAME_PAYLOAD) {
-            slots += tr_ty_is_complex(v.ty) ? 2u : 1u;
-            pay[np++] = v.v;
-        } else
-            return tr_em_unsupported(e, "raise-args", "an exception argument of %s", tr_em_tyname(e, v.ty));
-    }
-    if (e->dry)
-        return true;
+    message m = {.e = e, .args = TR_NEW_N(&e->ctx->arena, const tr_obj *, n + MAX_HOLES + 1u)};
+    tr_sb_init(&m.text);
+    bool ok = fill(&m, x, n, format);
+    const char *text = format ? tr_arena_strdup(&e->ctx->arena, m.text.d ? m.text.d : "") : NULL;
+    tr_sb_fini(&m.text);
+    if (!ok || e->dry)
+        return ok;
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
     s->exc = (tr_exc)cls->u.exc;
     s->text = text;
-    s->nargs = (int32_t)n;
-    s->args = args;
-    tr_val r = tr_emit_v(&e->b, TR_OP_RAISE, NULL, np, pay);
+    s->nargs = (int32_t)m.n;
+    s->args = m.args;
+    tr_val r = tr_emit_v(&e->b, TR_OP_RAISE, NULL, m.npay, m.pay);
     tr_at(e->b.fn, r)->imm.site = s;
     return true;
 }

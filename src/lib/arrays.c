@@ -582,14 +582,21 @@ bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     return true;
 }
 
+static bool no_place(tr_em *e, const tr_ty *result, tr_tv x) {
+    tr_em_error(e, "cannot store a result of %s into an array of %s in place", tr_em_tyname(e, result),
+                tr_em_tyname(e, x.ty->elem));
+    tr_em_hint(e, "make a new array, as in b = a * x, or begin with a.astype(%s)",
+               tr_ty_is_complex(result) ? "complex" : "float");
+    return false;
+}
+
 static bool matmul_into(tr_em *e, tr_tv x, tr_tv *out) {
     tr_tv r = *out;
     *out = x;
     if (!tr_lib_is_array(r) || r.ty->ndim != x.ty->ndim)
         return tr_em_error(e, "@= cannot change the number of axes");
     if (!tr_fam_same_kind(r.ty->elem, x.ty->elem))
-        return tr_em_error(e, "cannot store a result of %s into an array of %s in place",
-                           tr_em_tyname(e, r.ty->elem), tr_em_tyname(e, x.ty->elem));
+        return no_place(e, r.ty->elem, x);
     return tr_em_assign(e, x, r);
 }
 
@@ -610,8 +617,7 @@ bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, 
     if (x.ty->readonly)
         return tr_em_error(e, "assignment destination is read-only");
     if (!tr_fam_same_kind(t, x.ty->elem))
-        return tr_em_error(e, "cannot store a result of %s into an array of %s in place", tr_em_tyname(e, t),
-                           tr_em_tyname(e, x.ty->elem));
+        return no_place(e, t, x);
     tr_tv u = y;
     if (tr_lib_is_array(y) && !tr_lib_unaliased(e, x, y, &u))
         return false;

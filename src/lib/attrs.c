@@ -70,6 +70,16 @@ static bool is_of_numpy(const char *name) {
     return false;
 }
 
+static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
+    const char *s;
+    tr_em_error(e, "%s has no attribute '%s'", tr_em_tyname(e, x.ty), name);
+    if (tr_tv_lit_str(x, &s) && strcmp(name, "format") == 0)
+        tr_em_hint(e, "write an f-string: messages of exceptions and print() may be f\"... {x}\"");
+    else
+        tr_lib_suggest_member(e, class_of(e, x), name);
+    return false;
+}
+
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_MODULE) {
         const tr_obj *m = x.ty->lit;
@@ -79,7 +89,9 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
             *out = tr_em_obj(e, m->u.m.attrs[i].obj);
             return true;
         }
-        return tr_em_error(e, "module '%s' has no attribute '%s'", m->u.m.name, name);
+        tr_em_error(e, "module '%s' has no attribute '%s'", m->u.m.name, name);
+        tr_lib_suggest_member(e, m->u.m.name, name);
+        return false;
     }
     if (x.ty->kind == TR_TY_TUPLE && x.ty->fields)
         for (uint32_t i = 0; i < x.ty->n; i++)
@@ -95,7 +107,7 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (row < 0 && x.ty->kind == TR_TY_ARRAY && is_of_numpy(name))
         return tr_em_unsupported(e, "array-member", "'%s' of arrays", name);
     if (row < 0)
-        return tr_em_error(e, "%s has no attribute '%s'", tr_em_tyname(e, x.ty), name);
+        return no_attribute(e, x, name);
     if (tr_builtins[row].kind == TR_B_ATTR)
         return tr_em_builtin(e, (uint32_t)row, x, &(tr_args){0, NULL, 0, NULL}, out);
     *out = tr_em_make(e, tr_ty_method(e->types, x.ty, name), 1, &x);
@@ -189,8 +201,11 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
         while (i < np && (strlen(args->kw[j]) != p[i].len || memcmp(args->kw[j], p[i].name, p[i].len) != 0 ||
                           p[i].star))
             i++;
-        if (i == np)
-            return tr_em_error(e, "%s() got an unexpected keyword argument '%s'", display(b), args->kw[j]);
+        if (i == np) {
+            tr_em_error(e, "%s() got an unexpected keyword argument '%s'", display(b), args->kw[j]);
+            tr_lib_suggest_keyword(e, b->params, args->kw[j]);
+            return false;
+        }
         if (c.a[first + i].ty)
             return tr_em_error(e, "%s() got multiple values for argument '%s'", display(b), args->kw[j]);
         c.a[first + i] = args->v[npos + j];

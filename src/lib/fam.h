@@ -70,9 +70,14 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
 
 /* Type in which NumPy adds up: small integers in 64 bits (npreduce.c). */
 const tr_ty *tr_fam_sum_type(tr_em *e, const tr_ty *t);
+/* Running values along an axis, in type t (NULL: the one sums have). c: array, axis, dtype, out. */
+bool tr_fam_running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, tr_tv *out);
+bool tr_lib_arr_bits(tr_em *e, const tr_bcall *c, tr_tv *out);
 
 /* --- elementwise functions (npufunc.c) --- */
 
+/* np.minimum and its kin (TR_UF_MINIMUM ...) of two numbers of one type. */
+tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b);
 /* The first n arguments are numbers or arrays of numbers; else an error. */
 bool tr_fam_operands(tr_em *e, const tr_bcall *c, uint32_t n);
 /* fn, with user `c`, over the first nin arguments of c; the two after them, where the row has them, are out= and dtype=. */

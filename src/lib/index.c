@@ -340,13 +340,15 @@ static tr_tv by_bits(tr_em *e, uint32_t n, const tr_tv *x, const tr_tv *is_set) 
 bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     if (t.ty->n == 0)
         return tr_em_error(e, "an empty tuple has no items");
-    const tr_ty *j = NULL;
-    for (uint32_t k = 0; k < t.ty->n; k++)
-        j = j ? tr_ty_join(e->types, j, t.ty->items[k], e->ctx->opts.promote_numba)
-              : tr_ty_strong(e->types, t.ty->items[k]);
+    const tr_ty *j = tr_ty_strong(e->types, t.ty->items[0]);
+    for (uint32_t k = 1; j && k < t.ty->n; k++)
+        j = tr_ty_join(e->types, j, t.ty->items[k], e->ctx->opts.promote_numba);
     if (!j) {
-        tr_em_error(e, "the items of %s have no common type, so the index must be a constant",
+        tr_em_error(e, "the items of %s have no common type, so one cannot be chosen at run time",
                     tr_em_tyname(e, t.ty));
+        tr_em_hint(
+            e,
+            "use constant indices: write the iterations of the loop out, or call a function for each item");
         return false;
     }
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, t.ty->n);

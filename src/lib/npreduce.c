@@ -516,28 +516,69 @@ bool tr_lib_arr_var(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 3), out);
 }
 
-/* --- cumsum, cumprod --- */
+/* --- bits: bitwise_and.reduce, bitwise_or.reduce --- */
 
-/* elems: the item, the value so far. */
+/* What `and` and `or` begin with: all bits, or none. */
+static tr_tv bits_start(tr_em *e, const tr_ty *t, tr_redk red) {
+    if (red == TR_RED_OR || tr_ty_class(t) == 'i')
+        return tr_em_num(e, t, red == TR_RED_OR ? 0 : -1);
+    return tr_fam_extreme(e, t, true);
+}
+
+static bool has_bits(tr_em *e, const tr_bcall *c, const tr_ty *t) {
+    return t->kind == TR_TY_BOOL || tr_ty_is_int(t) ||
+           tr_em_error(e, "%s() of the bits of %s", tr_fam_name(c), tr_em_tyname(e, t));
+}
+
+/* Parameters: a, axis, dtype, out, keepdims, initial. aux: TR_RED_AND or TR_RED_OR. */
+bool tr_lib_arr_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    axes x;
+    const tr_ty *t;
+    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) ||
+        !dtype_or(e, c, arg(c, 2), a.ty->elem, &t) || !has_bits(e, c, a.ty->elem) || !has_bits(e, c, t))
+        return false;
+    tr_redk red = (tr_redk)c->aux;
+    reduction r = {.nred = 1, .reds = {red}, .init = {bits_start(e, t, red)}, .result = t};
+    return initial(e, c, arg(c, 5), t, &r.init[0]) && reduce(e, &x, &r, out) &&
+           delivered(e, c, &x, arg(c, 3), out);
+}
+
+/* --- cumsum, cumprod, and other running values: np.maximum.accumulate --- */
+
+/* elems: the item, the value so far. An extreme contributes itself, so that what is carried is what was stored, with its sign of zero. */
 static bool lam_running(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields) {
-    const tr_ty *t = d->init[0].ty;
-    tr_op op = d->reds[0] == TR_RED_MUL   ? TR_OP_MUL
-               : d->reds[0] == TR_RED_ADD ? TR_OP_ADD
-               : d->reds[0] == TR_RED_OR  ? TR_OP_OR
-                                          : TR_OP_AND;
+    tr_redk red = d->reds[0];
     (void)idx;
     (void)caps;
-    yields[1] = tr_em_conv(e, elems[0], t);
+    yields[1] = tr_em_conv(e, elems[0], d->init[0].ty);
+    if (red == TR_RED_MIN || red == TR_RED_MAX) {
+        yields[0] = yields[1] =
+            tr_lib_pick(e, red == TR_RED_MIN ? TR_UF_MINIMUM : TR_UF_MAXIMUM, elems[1], yields[1]);
+        return true;
+    }
+    tr_op op = red == TR_RED_MUL   ? TR_OP_MUL
+               : red == TR_RED_ADD ? TR_OP_ADD
+               : red == TR_RED_OR  ? TR_OP_OR
+                                   : TR_OP_AND;
     yields[0] = tr_em_op2(e, op, elems[1], yields[1]);
     return true;
 }
 
-/* Parameters: a, axis, dtype, out. aux: TR_RED_ADD or TR_RED_MUL. Without an axis of the flat array. */
-bool tr_lib_arr_running(tr_em *e, const tr_bcall *c, tr_tv *out) {
+static tr_tv running_start(tr_em *e, const tr_ty *t, tr_redk red) {
+    switch (red) {
+    case TR_RED_ADD:
+    case TR_RED_MUL: return tr_em_num(e, t, red == TR_RED_MUL);
+    case TR_RED_MIN:
+    case TR_RED_MAX: return tr_fam_extreme(e, t, red == TR_RED_MIN);
+    default: return bits_start(e, t, red);
+    }
+}
+
+bool tr_fam_running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, tr_tv *out) {
     tr_tv a, shape[TR_MAX_NDIM], none, dst = arg(c, 3);
     axes x;
-    const tr_ty *t;
     if (!array_arg(e, c, &a))
         return false;
     if (!tr_fam_given(arg(c, 1))) {
@@ -546,14 +587,13 @@ bool tr_lib_arr_running(tr_em *e, const tr_bcall *c, tr_tv *out) {
             return false;
     }
     if (!axes_arg(e, c, a, arg(c, 1), absent, false, &x) ||
-        !dtype_or(e, c, arg(c, 2), tr_fam_sum_type(e, a.ty->elem), &t))
+        !dtype_or(e, c, arg(c, 2), t ? t : tr_fam_sum_type(e, a.ty->elem), &t))
         return false;
     if (x.moved.ty)
         return tr_em_error(e, "%s(): axis must be a constant", tr_fam_name(c));
-    tr_redk red = (tr_redk)c->aux;
     if (t->kind == TR_TY_BOOL)
-        red = red == TR_RED_ADD ? TR_RED_OR : TR_RED_AND;
-    tr_tv init = tr_em_num(e, t, c->aux == TR_RED_MUL);
+        red = red == TR_RED_ADD || red == TR_RED_MAX || red == TR_RED_OR ? TR_RED_OR : TR_RED_AND;
+    tr_tv init = running_start(e, t, red);
     tr_fam_shape(e, a, shape);
     tr_tv r = tr_em_alloc(e, t, a.ty->ndim, TR_LAYOUT_C, shape);
     tr_pdesc d = {.nspace = a.ty->ndim,
@@ -573,4 +613,9 @@ bool tr_lib_arr_running(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     x.keepdims = false;
     return delivered(e, c, &x, dst, out);
+}
+
+/* Parameters: a, axis, dtype, out. aux: TR_RED_ADD or TR_RED_MUL. Without an axis of the flat array. */
+bool tr_lib_arr_running(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_fam_running(e, c, (tr_redk)c->aux, NULL, out);
 }

@@ -145,7 +145,7 @@ bool tr_lib_uf_logical(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* --- minimum and maximum --- */
 
 /* minimum and maximum give NaN where there is one, fmin and fmax the other operand. */
-static tr_tv pick(tr_em *e, int how, tr_tv a, tr_tv b) {
+tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b) {
     bool max = how == TR_UF_MAXIMUM || how == TR_UF_FMAX;
     if (a.ty->kind == TR_TY_BOOL)
         return tr_em_op2(e, max ? TR_OP_OR : TR_OP_AND, a, b);
@@ -162,7 +162,7 @@ static tr_tv pick(tr_em *e, int how, tr_tv a, tr_tv b) {
 
 static bool elt_pick(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const tr_ty *t = common(e, 2, x);
-    *out = pick(e, bcall(user)->aux, tr_em_conv(e, x[0], t), tr_em_conv(e, x[1], t));
+    *out = tr_lib_pick(e, bcall(user)->aux, tr_em_conv(e, x[0], t), tr_em_conv(e, x[1], t));
     return true;
 }
 
@@ -177,9 +177,9 @@ static bool elt_clip(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const tr_ty *t = common(e, w->n, x);
     *out = tr_em_conv(e, x[0], t);
     if (w->lo)
-        *out = pick(e, TR_UF_MAXIMUM, *out, tr_em_conv(e, x[k++], t));
+        *out = tr_lib_pick(e, TR_UF_MAXIMUM, *out, tr_em_conv(e, x[k++], t));
     if (w->hi)
-        *out = pick(e, TR_UF_MINIMUM, *out, tr_em_conv(e, x[k], t));
+        *out = tr_lib_pick(e, TR_UF_MINIMUM, *out, tr_em_conv(e, x[k], t));
     return true;
 }
 

@@ -122,8 +122,9 @@ static uint16_t row_of(tr_tv self) {
 }
 
 static bool no_method(tr_em *e, const tr_bcall *c) {
-    return tr_em_error(e, "%s has no %s() in compiled code", tr_builtins[row_of(c->a[0])].path,
-                       tr_fam_name(c));
+    tr_em_error(e, "%s has no %s() in compiled code", tr_builtins[row_of(c->a[0])].path, tr_fam_name(c));
+    tr_em_hint(e, "write it as a loop over the items");
+    return false;
 }
 
 static tr_tv first_axis(tr_em *e, tr_tv axis) {
@@ -149,6 +150,10 @@ bool tr_lib_ufm_reduce(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return plain ? tr_lib_arr_extreme(e, &(tr_bcall){.row = c->row, .aux = TR_RED_MAX, .n = 5, .a = five},
                                           out)
                      : no_method(e, c);
+    case TR_B_NP_BITWISE_AND:
+        return tr_lib_arr_bits(e, &(tr_bcall){.row = c->row, .aux = TR_RED_AND, .n = 6, .a = six}, out);
+    case TR_B_NP_BITWISE_OR:
+        return tr_lib_arr_bits(e, &(tr_bcall){.row = c->row, .aux = TR_RED_OR, .n = 6, .a = six}, out);
     case TR_B_NP_LOGICAL_AND:
         return plain && !first ? tr_lib_arr_truth(
                                      e, &(tr_bcall){.row = c->row, .aux = TR_RED_AND, .n = 4, .a = five}, out)
@@ -163,12 +168,28 @@ bool tr_lib_ufm_reduce(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* Parameters: array, axis, dtype, out. */
 bool tr_lib_ufm_accumulate(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv four[4] = {c->a[1], first_axis(e, c->a[2]), c->a[3], c->a[4]};
-    uint16_t row = row_of(c->a[0]);
-    if (row != TR_B_NP_ADD && row != TR_B_NP_MULTIPLY)
-        return no_method(e, c);
-    int32_t aux = row == TR_B_NP_ADD ? TR_RED_ADD : TR_RED_MUL;
-    return tr_lib_arr_running(e, &(tr_bcall){.row = c->row, .aux = aux, .n = 4, .a = four}, out);
+    tr_tv a, four[4] = {c->a[1], first_axis(e, c->a[2]), c->a[3], c->a[4]};
+    const tr_bcall run = {.row = c->row, .n = 4, .a = four};
+    if (!tr_fam_as_array(e, &run, c->a[1], NULL, &a))
+        return false;
+    const tr_ty *t = a.ty->elem, *truth = tr_fam_ty(e, TR_TY_BOOL);
+    bool bits = t->kind == TR_TY_BOOL || tr_ty_is_int(t), plain = !tr_fam_given(c->a[3]);
+    switch (row_of(c->a[0])) {
+    case TR_B_NP_ADD: return tr_fam_running(e, &run, TR_RED_ADD, NULL, out);
+    case TR_B_NP_MULTIPLY: return tr_fam_running(e, &run, TR_RED_MUL, NULL, out);
+    case TR_B_NP_MINIMUM:
+        return !tr_ty_is_complex(t) && plain ? tr_fam_running(e, &run, TR_RED_MIN, t, out) : no_method(e, c);
+    case TR_B_NP_MAXIMUM:
+        return !tr_ty_is_complex(t) && plain ? tr_fam_running(e, &run, TR_RED_MAX, t, out) : no_method(e, c);
+    case TR_B_NP_BITWISE_AND:
+        return bits && plain ? tr_fam_running(e, &run, TR_RED_AND, t, out) : no_method(e, c);
+    case TR_B_NP_BITWISE_OR:
+        return bits && plain ? tr_fam_running(e, &run, TR_RED_OR, t, out) : no_method(e, c);
+    case TR_B_NP_LOGICAL_AND:
+        return plain ? tr_fam_running(e, &run, TR_RED_AND, truth, out) : no_method(e, c);
+    case TR_B_NP_LOGICAL_OR: return plain ? tr_fam_running(e, &run, TR_RED_OR, truth, out) : no_method(e, c);
+    default: return no_method(e, c);
+    }
 }
 
 /* The function itself of two operands; its row has out= and dtype= after them, or out= alone. */

@@ -117,8 +117,13 @@ static bool op_error(tr_em *e, const char *sign, tr_tv x, tr_tv y) {
     if (*sign == '*' && (x.ty->kind == TR_TY_TUPLE || y.ty->kind == TR_TY_TUPLE) &&
         (tr_lib_scalar(e, x.ty) || tr_lib_scalar(e, y.ty)))
         return tr_em_unsupported(e, "list", "a tuple whose length is a variable");
-    return tr_em_error(e, "unsupported operand types for %s: %s and %s", sign, tr_em_tyname(e, x.ty),
-                       tr_em_tyname(e, y.ty));
+    tr_em_error(e, "unsupported operand types for %s: %s and %s", sign, tr_em_tyname(e, x.ty),
+                tr_em_tyname(e, y.ty));
+    if ((*sign == '&' || *sign == '|') && tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
+        tr_em_hint(e, "%s binds tighter than comparisons: write (a > 0) %s (b > 0)", sign, sign);
+    else if (*sign == '%' && tr_tv_lit_str(x, &(const char *){NULL}))
+        tr_em_hint(e, "write an f-string: messages of exceptions and print() may be f\"... {x}\"");
+    return false;
 }
 
 static tr_tv not_zero(tr_em *e, tr_tv y) {
@@ -599,6 +604,6 @@ bool tr_em_truth(tr_em *e, tr_tv x, tr_tv *out) {
     }
     tr_em_error(e, "the truth of %s is not defined", tr_em_tyname(e, x.ty));
     if (tr_lib_is_array(x))
-        tr_em_hint(e, "use .any() or .all()");
+        tr_em_hint(e, "use .any() or .all(); for items, & and | instead of `and` and `or`, with parentheses");
     return false;
 }

@@ -60,6 +60,10 @@ void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc e
 void tr_lib_merge_size(tr_em *e, tr_tv n, tr_tv *size, tr_exc exc, const char *text); /* one axis */
 tr_tv tr_lib_expand_at(tr_em *e, tr_tv a, uint32_t end, uint32_t ndim);
 
+/* Hints to the last error (lib/suggest.c): the name that was meant, of what a class or module has or of a row's parameters. */
+void tr_lib_suggest_member(tr_em *e, const char *cls, const char *name);
+void tr_lib_suggest_keyword(tr_em *e, const char *params, const char *name);
+
 /* a @ b (lib/npmatmul.c) */
 bool tr_lib_matmul(tr_em *e, tr_tv a, tr_tv b, tr_tv *out);
 

@@ -19,6 +19,17 @@ static uint32_t flatten(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
     return k;
 }
 
+/* Numbers, None, strings known now, and tuples of these. */
+static bool has_text(tr_em *e, const tr_ty *t) {
+    const tr_tv x = {t, TR_NOVAL};
+    if (t->kind != TR_TY_TUPLE)
+        return tr_tv_lit_str(x, &(const char *){NULL}) || tr_tv_is_none(x) || tr_lib_scalar(e, t);
+    for (uint32_t i = 0; i < t->n; i++)
+        if (!has_text(e, t->items[i]))
+            return false;
+    return true;
+}
+
 bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
     uint32_t n = flatten(e, npieces, pieces, NULL);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
@@ -31,9 +42,9 @@ bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
         else
             all = NULL;
         tr_tv x = v[i];
-        v[i] = tr_em_strong(e, x);
+        v[i] = x.ty->weak ? tr_em_strong(e, x) : x;
         t[i] = v[i].ty;
-        if (!tr_tv_lit_str(v[i], &s) && !tr_tv_is_none(v[i]) && !tr_ty_is_scalar(t[i]))
+        if (!has_text(e, x.ty))
             return tr_em_unsupported(e, "format-value", "text made of a value of %s", tr_em_tyname(e, x.ty));
     }
     *out =

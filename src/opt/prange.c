@@ -191,6 +191,29 @@ static uint8_t *can_return(const tr_fn *f) {
     return can;
 }
 
+/* Does the code after the loop return there too? Then what leaves the loop is a `break` whose way out was copied. */
+static bool returns_after(const tr_ploop *l, tr_val ret) {
+    const tr_fn *f = l->f;
+    tr_arena *a = &f->ctx->arena;
+    uint8_t *seen = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
+    tr_u32s work = {0};
+    tr_span at = place_of(f, ret).span;
+    seen[l->exit] = 1;
+    tr_vec_push(a, &work, l->exit);
+    while (work.n) {
+        const tr_ins *t = tr_term(f, work.d[--work.n]);
+        tr_span here = tr_fn_place(f, t->loc).span;
+        if (t->op == TR_OP_RET && here.line == at.line && here.col == at.col)
+            return true;
+        for (uint32_t s = 0; s < tr_nsucc(t); s++)
+            if (!seen[t->imm.succ[s].to]) {
+                seen[t->imm.succ[s].to] = 1;
+                tr_vec_push(a, &work, t->imm.succ[s].to);
+            }
+    }
+    return false;
+}
+
 /* All blocks that an iteration runs; an error when one of them leaves the loop. */
 static bool collect(tr_ploop *l) {
     tr_fn *f = l->f;
@@ -208,10 +231,10 @@ static bool collect(tr_ploop *l) {
             if (l->in[to])
                 continue;
             if (in_natural(l, b) && !in_natural(l, to) && can[to]) {
-                bool returns = tr_term(f, to)->op == TR_OP_RET;
+                bool returns = tr_term(f, to)->op == TR_OP_RET && !returns_after(l, tr_blk_at(f, to)->last);
                 refuse(l, TR_NYI_PRANGE_EXIT, returns ? tr_blk_at(f, to)->last : tr_blk_at(f, b)->last,
                        returns ? "a prange loop cannot be left early, and this `return` is inside of one"
-                               : "a prange loop cannot be left early: this leaves it");
+                               : "a prange loop cannot be left early, and here a `break` leaves it");
                 return false;
             }
             l->in[to] = 1;

@@ -403,10 +403,21 @@ def test_reduce_and_accumulate(data):
         f"np.{name}.reduce(a, axis={axis}, keepdims=True)",
     ):
         agree(expr, a, ulp=64)
-    if name in ("add", "multiply") and axis is not None:
+    if axis is not None:
         agree(f"np.{name}.accumulate(a, {axis})", a)
         agree(f"np.{name}.accumulate(a)", a)
+    if name in ("add", "multiply") and axis is not None:
         agree(f"np.{name}.reduce(a, initial=2)", a, ulp=64)
+
+
+@given(data=st.data())
+def test_reduce_and_accumulate_bits(data):
+    a = data.draw(arrays([np.bool_, *INTS], shape=shapes(3).filter(lambda s: len(s) > 0)))
+    name = data.draw(st.sampled_from(["bitwise_and", "bitwise_or"]))
+    axis = data.draw(st.sampled_from(range(-a.ndim, a.ndim)))
+    agree(f"np.{name}.reduce(a, {axis})", a)
+    agree(f"np.{name}.reduce(a, axis=None)", a)
+    agree(f"np.{name}.accumulate(a, {axis})", a)
 
 
 @given(a=arrays(ALL, shape=shapes(2), special=False), b=arrays(ALL, shape=shapes(2), special=False))
@@ -442,7 +453,7 @@ def test_methods_that_are_not_there():
     a = np.ones((2, 2))
     rejects("np.hypot.reduce(a)", a, match="numpy.hypot has no reduce")
     rejects("np.maximum.reduce(a, dtype=np.float32)", a, match="has no reduce")
-    rejects("np.maximum.accumulate(a)", a, match="has no accumulate")
+    rejects("np.subtract.accumulate(a)", a, match="has no accumulate")
     rejects("np.sin.outer(a, a)", a, match="has no outer")
     rejects("np.sin.at(a, 0)", a, match="has no at")
     rejects("np.add.at(a, 0, 1j)", a, match="cannot store a result of complex128")
