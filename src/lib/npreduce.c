@@ -367,13 +367,6 @@ bool tr_lib_arr_ptp(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 2), out);
 }
 
-static bool item_byte(tr_em *e, const reduction *r, const tr_tv *elems, const tr_tv *caps, tr_tv *out) {
-    (void)r;
-    (void)caps;
-    *out = elems[0].ty->kind == TR_TY_BOOL ? tr_em_conv(e, elems[0], tr_fam_ty(e, TR_TY_U8)) : elems[0];
-    return true;
-}
-
 /* Parameters: a, axis, out, keepdims. The index is along the axis, or in C order of all. aux: TR_RED_ARGMIN or TR_RED_ARGMAX. */
 bool tr_lib_arr_arg(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
@@ -381,11 +374,8 @@ bool tr_lib_arr_arg(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), false, &x) || !ordered(e, c, a))
         return false;
     check_some(e, &x, (tr_redk)c->aux);
-    reduction r = {.nred = 1,
-                   .reds = {(tr_redk)c->aux},
-                   .init = {tr_em_i64(e, 0)},
-                   .item = item_byte,
-                   .result = tr_fam_ty(e, TR_TY_I64)};
+    reduction r = {
+        .nred = 1, .reds = {(tr_redk)c->aux}, .init = {tr_em_i64(e, 0)}, .result = tr_fam_ty(e, TR_TY_I64)};
     return reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 2), out);
 }
 

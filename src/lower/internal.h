@@ -186,6 +186,12 @@ void tr_lower_sum_add(tr_lf *w, lt t, lv state, lv data,
 lv tr_lower_sum_end(tr_lf *w, lt t, lv state, lv data, lv n);
 lv tr_lower_sum_join(tr_lf *w, lt t, lv data, lv n); /* of the sums of ranges */
 lv tr_lower_sum_of(tr_lf *w, lt t, lv data, lv n);   /* of an array, in one go */
+/* Places of extremes among items of type t (rt/arg.c), in the same way. */
+lv tr_lower_arg_state(tr_lf *w);
+void tr_lower_arg_clear(tr_lf *w, lv state);
+void tr_lower_arg_add(tr_lf *w, const tr_ty *t, bool max, lv state, lv data, lv n);
+lv tr_lower_arg_end(tr_lf *w, const tr_ty *t, bool max, lv state, lv data, lv n);
+lv tr_lower_arg_of(tr_lf *w, const tr_ty *t, bool max, lv data, lv n);
 
 /* --- meta.c --- */
 /* Number of a new site for the instruction v: its exception, message and places. args: see rt. */

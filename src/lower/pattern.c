@@ -242,7 +242,7 @@ static void chunks(tr_lpat *s, unsigned k) {
     tr_lloop_end(s, &outer, next);
 }
 
-static bool plain_sum(tr_lpat *s, unsigned k);
+static bool in_one_go(tr_lpat *s, unsigned k);
 
 static void nest(tr_lpat *s, unsigned k);
 
@@ -251,7 +251,7 @@ static void row(tr_lpat *s, unsigned k) {
     lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * s->p->nred + 1u);
     s->open = true;
     tr_red_begin(s);
-    if (!plain_sum(s, k))
+    if (!in_one_go(s, k))
         nest(s, k);
     unsigned n = tr_red_end(s, out);
     s->open = false;
@@ -288,7 +288,7 @@ static void nest(tr_lpat *s, unsigned k) {
     tr_lloop_end(s, &l, next_of(s, l.iv));
 }
 
-/* --- a contiguous array's own sum, added up in place --- */
+/* --- a contiguous array's own sum, or the place of its extreme, where it lies --- */
 
 /* The lambda gives the one element it is given. */
 static bool is_identity(const tr_pat *p) {
@@ -308,15 +308,15 @@ static bool is_stretch(const tr_lpat *s, unsigned k) {
     return s->arr[0].ty->layout == TR_LAYOUT_C && k > 0;
 }
 
-/* All loops from level k on as one call, where they add up a stretch of memory. */
-static bool plain_sum(tr_lpat *s, unsigned k) {
+/* All loops from level k on as one call, where they walk a stretch of memory. */
+static bool in_one_go(tr_lpat *s, unsigned k) {
     const tr_pat *p = s->p;
-    if (p->nin != 1 || p->nout || p->nred != 1 || s->red[0].cls != RED_BUFFERED ||
-        !tr_ty_is_float(s->red[0].ty) || s->arr[0].ty->elem != s->red[0].ty || !is_identity(p) ||
-        !is_stretch(s, k))
+    tr_lred *r = &s->red[0];
+    if (p->nin != 1 || p->nout || p->nred != 1 || r->cls == RED_PHI || tr_ty_is_complex(r->ty) ||
+        s->arr[0].ty->elem != r->ty || !is_identity(p) || !is_stretch(s, k))
         return false;
     LLVMBuilderRef b = s->w->b;
-    lt e = tr_lower_elem(s->w->m, s->red[0].ty);
+    lt e = tr_lower_elem(s->w->m, r->ty);
     lv n = l_int(s->w->m->i64, 1), off = k == 0 && s->first ? s->first : s->off[k];
     if (k == 0 && s->first && s->ndim > 1)
         return false; /* some rows of a space that is no line */
@@ -325,7 +325,8 @@ static bool plain_sum(tr_lpat *s, unsigned k) {
     if (k == 0 && s->first)
         n = l_sub(b, n, s->first);
     lv at = LLVMBuildInBoundsGEP2(b, e, s->arr[0].data, &off, 1, "");
-    s->red[0].total = tr_lower_sum_of(s->w, e, at, n);
+    r->total = r->cls == RED_ARG ? tr_lower_arg_of(s->w, r->ty, r->kind == TR_RED_ARGMAX, at, n)
+                                 : tr_lower_sum_of(s->w, e, at, n);
     return true;
 }
 
@@ -401,7 +402,8 @@ unsigned tr_lower_stack_bytes(const tr_fn *f) {
             unsigned values = TR_SUM_BLOCK + TR_SUM_LEVELS + 1;
             if (p->keep) /* perhaps tiled */
                 values = TR_TILE * (TR_TILE_LEVELS + 1);
-            if (p->keep || (p->reds[i] == TR_RED_ADD && (tr_ty_is_float(t) || tr_ty_is_complex(t))))
+            if (p->keep || p->reds[i] == TR_RED_ARGMIN || p->reds[i] == TR_RED_ARGMAX ||
+                (p->reds[i] == TR_RED_ADD && (tr_ty_is_float(t) || tr_ty_is_complex(t))))
                 sum += values * tr_ty_size(t);
         }
     }
@@ -498,7 +500,7 @@ void tr_lower_nest(tr_lpat *s, lv *out) {
     }
     s->open = true;
     tr_red_begin(s);
-    if (!plain_sum(s, 0))
+    if (!in_one_go(s, 0))
         nest(s, 0);
     tr_red_end(s, out);
 }

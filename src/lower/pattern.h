@@ -15,10 +15,10 @@ typedef struct tr_lred {
     tr_redclass cls;
     bool
         split; /* PHI, an extreme of floats: carried as three values (red.c), but in tiles and between threads as one */
-    unsigned carry;      /* PHI: first of its parts in carry; ARG: value, then index */
-    lv buf[2], state[2]; /* BUFFERED: per component */
+    unsigned carry;      /* PHI: first of its parts in carry */
+    lv buf[2], state[2]; /* BUFFERED: per component; ARG */
     lv acc[2];           /* in tiles: a value per column, per component */
-    lv total;            /* BUFFERED: the sum, when no buffer was needed */
+    lv total;            /* BUFFERED, ARG: the result, when no buffer was needed */
     lv init[2];
 } tr_lred;
 
@@ -52,10 +52,10 @@ typedef struct tr_lpat {
     unsigned narr;
     tr_lred *red;
     lv *caps;
-    unsigned ncaps;              /* parts */
-    bool buffered, counts;       /* some reduction is BUFFERED; is ARG */
-    lv *carry;                   /* values that the loops carry: reductions, then `flat`, then `fill` */
-    unsigned ncarry, flat, fill; /* UINT32_MAX: absent. flat: elements so far; fill: values in the buffers */
+    unsigned ncaps;        /* parts */
+    bool buffered, counts; /* some reduction has a buffer; is ARG */
+    lv *carry;             /* values that the loops carry: reductions, then `fill` */
+    unsigned ncarry, fill; /* fill: values in the buffers; UINT32_MAX: absent */
 } tr_lpat;
 
 /* A counted loop that carries values. */

@@ -1,6 +1,6 @@
-/* Reductions of a pattern. They run in values that the loops carry, but for sums of floats: their contributions go into a buffer of
- * TR_SUM_BLOCK values that is added up whenever it is full (rt/sum.c), so the innermost loop has no chain of additions
- * and LLVM vectorises it. Under `reassoc` sums are plain carried values and LLVM may regroup them. */
+/* Reductions of a pattern. They run in values that the loops carry, but for sums of floats and places of extremes: their contributions go into a
+ * buffer of TR_SUM_BLOCK values that is looked at whenever it is full (rt/sum.c, rt/arg.c), so the innermost loop has no chain of additions,
+ * and no branch, and LLVM vectorises it. Under `reassoc` sums are plain carried values and LLVM may regroup them. */
 #include "lower/pattern.h"
 
 #include <math.h>
@@ -56,31 +56,6 @@ static lv split_end(tr_lpat *s, const tr_lred *r) {
     return l_select(b, l_icmp(b, LLVMIntNE, acc[1], l_int(i, 0)), LLVMConstReal(t, NAN), x);
 }
 
-/* First index of the extreme; the first NaN beats every number. Taking a new one is rare, so it is a branch: the next element
- * does not wait for this one's comparison, as it would with a select. */
-static void arg_step(tr_lpat *s, const tr_lred *r, lv x) {
-    tr_lf *w = s->w;
-    LLVMBuilderRef b = w->b;
-    lv *best = &s->carry[r->carry], *at = best + 1, flat = s->carry[s->flat];
-    tr_cmpop op = r->kind == TR_RED_ARGMIN ? TR_CMP_GE : TR_CMP_LE;
-    lv keep = tr_lower_cmp(w, op, r->ty, &x, best);
-    lb from = l_here(b),
-       go_on = tr_lower_unless(w, l_and(b, keep, l_icmp(b, LLVMIntNE, flat, l_int(w->m->i64, 0))));
-    lv take = LLVMConstInt(w->m->i1, 1, 0);
-    if (tr_ty_is_float(r->ty)) /* here when x is better or either is NaN: an earlier NaN stays */
-        take = l_or(b, l_fcmp(b, LLVMRealORD, *best, *best), l_icmp(b, LLVMIntEQ, flat, l_int(w->m->i64, 0)));
-    lv new_best = l_select(b, take, x, *best), new_at = l_select(b, take, flat, *at);
-    lb end = l_here(b);
-    LLVMBuildBr(b, go_on);
-    l_at_end(b, go_on);
-    lv was[2] = {*best, *at}, now[2] = {new_best, new_at};
-    for (int i = 0; i < 2; i++) {
-        best[i] = LLVMBuildPhi(b, LLVMTypeOf(now[i]), "");
-        l_incoming(best[i], was[i], from);
-        l_incoming(best[i], now[i], end);
-    }
-}
-
 static void phi_step(tr_lpat *s, const tr_lred *r, const lv *x) {
     LLVMBuilderRef b = s->w->b;
     lv *acc = &s->carry[r->carry];
@@ -113,11 +88,11 @@ static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
         else
             phi_step(s, r, x);
         break;
-    case RED_ARG: arg_step(s, r, x[0]); break;
     default:
         for (unsigned i = 0; i < tr_ty_nparts(r->ty); i++) {
-            lv at = LLVMBuildInBoundsGEP2(s->w->b, LLVMTypeOf(x[i]), r->buf[i], &s->carry[s->fill], 1, "");
-            LLVMBuildStore(s->w->b, x[i], at);
+            lv v = LLVMTypeOf(x[i]) == s->w->m->i1 ? LLVMBuildZExt(s->w->b, x[i], s->w->m->i8, "") : x[i];
+            lv at = LLVMBuildInBoundsGEP2(s->w->b, LLVMTypeOf(v), r->buf[i], &s->carry[s->fill], 1, "");
+            LLVMBuildStore(s->w->b, v, at);
         }
     }
 }
@@ -128,8 +103,6 @@ void tr_red_step(tr_lpat *s, const lv *parts) {
         contribute(s, &s->red[i], parts);
         parts += tr_ty_nparts(s->red[i].ty);
     }
-    if (s->flat != UINT32_MAX)
-        s->carry[s->flat] = LLVMBuildNSWAdd(s->w->b, s->carry[s->flat], one, "");
     if (s->fill != UINT32_MAX)
         s->carry[s->fill] = LLVMBuildNUWAdd(s->w->b, s->carry[s->fill], one, "");
 }
@@ -138,6 +111,8 @@ void tr_red_flush(tr_lpat *s) {
     lv *fill = &s->carry[s->fill];
     for (unsigned i = 0; i < s->p->nred; i++) {
         const tr_lred *r = &s->red[i];
+        if (r->cls == RED_ARG)
+            tr_lower_arg_add(s->w, r->ty, r->kind == TR_RED_ARGMAX, r->state[0], r->buf[0], *fill);
         for (unsigned k = 0; r->cls == RED_BUFFERED && k < tr_ty_nparts(r->ty); k++)
             tr_lower_sum_add(s->w, tr_lower_elem(s->w->m, r->ty), r->state[k], r->buf[k], *fill);
     }
@@ -184,7 +159,7 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     r->cls = classify(s, i, t);
     r->split = (r->kind == TR_RED_MIN || r->kind == TR_RED_MAX) && tr_ty_is_float(t) && i >= s->p->nscan;
     s->counts = s->counts || r->cls == RED_ARG;
-    s->buffered = s->buffered || r->cls == RED_BUFFERED;
+    s->buffered = s->buffered || r->cls != RED_PHI;
 }
 
 bool tr_red_describe(tr_lpat *s, const tr_val *init) {
@@ -194,7 +169,7 @@ bool tr_red_describe(tr_lpat *s, const tr_val *init) {
     for (uint32_t v = 0; v < lam->ins.n && !y; v++)
         if (lam->ins.d[v].op == TR_OP_YIELD && lam->ins.d[v].blk != TR_NOBLK)
             y = tr_at(lam, v);
-    s->flat = s->fill = UINT32_MAX;
+    s->fill = UINT32_MAX;
     for (unsigned i = 0; i < s->p->nred; i++) {
         const tr_ty *t = y ? tr_at(lam, y->args[s->p->nout + i])->ty : NULL;
         carry += SPLIT;
@@ -210,9 +185,9 @@ void tr_red_setup(tr_lpat *s) {
     for (unsigned i = 0; i < s->p->nred; i++) {
         tr_lred *r = &s->red[i];
         lt e = tr_lower_elem(w->m, r->ty);
-        for (unsigned k = 0; r->cls == RED_BUFFERED && k < tr_ty_nparts(r->ty); k++) {
+        for (unsigned k = 0; r->cls != RED_PHI && k < tr_ty_nparts(r->ty); k++) {
             r->buf[k] = tr_lower_alloca(w, LLVMArrayType2(e, TR_SUM_BLOCK), "values");
-            r->state[k] = tr_lower_sum_state(w, e);
+            r->state[k] = r->cls == RED_ARG ? tr_lower_arg_state(w) : tr_lower_sum_state(w, e);
         }
     }
 }
@@ -247,10 +222,8 @@ void tr_red_begin(tr_lpat *s) {
         unsigned n = tr_ty_nparts(r->ty);
         r->carry = s->ncarry;
         r->total = NULL;
-        if (r->cls == RED_ARG) {
-            carry_new(s, LLVMConstNull(r->ty->kind == TR_TY_BOOL ? m->i1 : tr_lower_elem(m, r->ty)));
-            carry_new(s, r->init[0]);
-        }
+        if (r->cls == RED_ARG)
+            tr_lower_arg_clear(s->w, r->state[0]);
         for (unsigned k = 0; k < n && r->cls == RED_PHI; k++)
             carry_new(s, r->init[k]);
         if (r->split) {
@@ -260,7 +233,6 @@ void tr_red_begin(tr_lpat *s) {
         for (unsigned k = 0; k < n && r->cls == RED_BUFFERED; k++)
             tr_lower_sum_clear(s->w, r->state[k]);
     }
-    s->flat = s->counts ? carry_new(s, l_int(m->i64, 0)) : UINT32_MAX;
     s->fill = s->buffered ? carry_new(s, l_int(m->i64, 0)) : UINT32_MAX;
 }
 
@@ -270,7 +242,9 @@ unsigned tr_red_end(tr_lpat *s, lv *out) {
     for (unsigned i = 0; i < s->p->nred; i++) {
         const tr_lred *r = &s->red[i];
         if (r->cls == RED_ARG) {
-            out[n++] = s->carry[r->carry + 1];
+            bool max = r->kind == TR_RED_ARGMAX;
+            out[n++] = r->total ? r->total
+                                : tr_lower_arg_end(w, r->ty, max, r->state[0], r->buf[0], s->carry[s->fill]);
             continue;
         }
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {

@@ -1,5 +1,5 @@
-/* Sums of floats inside patterns: calls of rt/sum.c, which says in which order values are added and why. The state of a
- * sum and the buffer before it are allocas that no call keeps, so LLVM knows that array accesses cannot touch them. */
+/* Sums of floats and places of extremes inside patterns: calls of rt/sum.c, which says in which order values are added and why, and of
+ * rt/arg.c. The state and the buffer before it are allocas that no call keeps, so LLVM knows that array accesses cannot touch them. */
 #include "lower/internal.h"
 
 static lv call(tr_lf *w, unsigned row, unsigned n, const lv *args) {
@@ -39,4 +39,40 @@ lv tr_lower_sum_join(tr_lf *w, lt t, lv data, lv n) {
 
 lv tr_lower_sum_of(tr_lf *w, lt t, lv data, lv n) {
     return call(w, is_f32(w, t) ? TR_RT_SUM_F32 : TR_RT_SUM_F64, 2, (lv[]){data, n});
+}
+
+/* --- places of extremes --- */
+
+static lv what_of(const tr_lf *w, const tr_ty *t, bool max) {
+    static const uint8_t ids[TR_TY__SCALARS] = {
+        [TR_TY_BOOL] = TR_ARG_BOOL, [TR_TY_I8] = TR_ARG_I8,   [TR_TY_I16] = TR_ARG_I16,
+        [TR_TY_I32] = TR_ARG_I32,   [TR_TY_I64] = TR_ARG_I64, [TR_TY_U8] = TR_ARG_U8,
+        [TR_TY_U16] = TR_ARG_U16,   [TR_TY_U32] = TR_ARG_U32, [TR_TY_U64] = TR_ARG_U64,
+        [TR_TY_F32] = TR_ARG_F32,   [TR_TY_F64] = TR_ARG_F64};
+    return l_int(w->m->i64, ids[t->kind] * 2 + max);
+}
+
+lv tr_lower_arg_state(tr_lf *w) {
+    lv state = tr_lower_alloca(w, LLVMArrayType2(w->m->i64, sizeof(tr_extreme) / 8), "place");
+    LLVMSetAlignment(state, 8);
+    return state;
+}
+
+void tr_lower_arg_clear(tr_lf *w, lv state) {
+    LLVMBuildStore(w->b, LLVMConstNull(LLVMArrayType2(w->m->i64, sizeof(tr_extreme) / 8)), state);
+}
+
+void tr_lower_arg_add(tr_lf *w, const tr_ty *t, bool max, lv state, lv data, lv n) {
+    call(w, TR_RT_ARG_ADD, 4, (lv[]){what_of(w, t, max), state, data, n});
+}
+
+lv tr_lower_arg_end(tr_lf *w, const tr_ty *t, bool max, lv state, lv data, lv n) {
+    _Static_assert(offsetof(tr_extreme, at) == 8, "the place comes second");
+    lv one = l_int(w->m->i64, 1);
+    tr_lower_arg_add(w, t, max, state, data, n);
+    return LLVMBuildLoad2(w->b, w->m->i64, LLVMBuildInBoundsGEP2(w->b, w->m->i64, state, &one, 1, ""), "");
+}
+
+lv tr_lower_arg_of(tr_lf *w, const tr_ty *t, bool max, lv data, lv n) {
+    return call(w, TR_RT_ARG, 3, (lv[]){what_of(w, t, max), data, n});
 }

@@ -75,6 +75,10 @@ int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost);
 double tr_rt_sum_end_f64(void *state, const double *x, int64_t n); /* -0.0 when nothing was added */
 float tr_rt_sum_end_f32(void *state, const float *x, int64_t n);
 
+/* The place of the first extreme (arg.c), of the first NaN if there is one: of an array; of a sequence that comes in pieces. */
+int64_t tr_rt_arg(int64_t what, const void *x, int64_t n);
+void tr_rt_arg_add(int64_t what, void *state, const void *x, int64_t n);
+
 void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]);
 /* The functions of <complex.h>: X(name, C99 function). */
 #define TR_RT_CFNS(X) \

@@ -105,6 +105,30 @@ enum {
     TR_MAT__COUNT
 };
 
+/* Types of items of tr_rt_arg: X(name, id). Its `what` is twice such a number, and 1 more for the largest. */
+#define TR_ARG_TYPES(X) \
+    X(i8, I8)           \
+    X(i16, I16)         \
+    X(i32, I32)         \
+    X(i64, I64)         \
+    X(u8, U8)           \
+    X(u16, U16)         \
+    X(u32, U32)         \
+    X(u64, U64)         \
+    X(f32, F32)         \
+    X(f64, F64)
+enum {
+#define X(name, id) TR_ARG_##id,
+    TR_ARG_TYPES(X)
+#undef X
+        TR_ARG_BOOL
+};
+/* The extreme of a sequence that comes in pieces (rt/arg.c): all 0 at first. */
+typedef struct tr_extreme {
+    int64_t seen, at; /* items so far; where the extreme is */
+    tr_slot best;
+} tr_extreme;
+
 /* A function whose buffers take more of the stack looks whether there is room, as recursive ones do (rt/stack.c). */
 enum { TR_STACK_UNCHECKED = 8 << 10 };
 

@@ -130,6 +130,32 @@ def test_axis_at_run_time(data):
         run(f"np.{name}(a, axis=b)", a, a.ndim)
 
 
+@pytest.mark.parametrize("dt", ["f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"])
+def test_places_of_extremes(dt):
+    """Longer than the buffers; of what is computed, of strided arrays, with ties, NaN, and bytes that are true and not 1."""
+    rng = np.random.default_rng(5)
+    exprs = [
+        f"np.{f}({x})"
+        for f in ("argmin", "argmax")
+        for x in ("a", "a | a" if dt == "?" else "a + a", "a[::3]")
+    ]
+    exprs += [
+        "np.argmin(a.reshape(-1, 2), axis=0)",
+        "np.argmax(a.reshape(2, -1), axis=1)",
+        "np.argmax(a.reshape(2, -1).T)",
+    ]
+    for n in (2, 12, 30, 256, 258, 700, 3000):
+        for top in (3, 100):
+            a = rng.integers(0, top, n).astype(dt)
+            if dt[0] == "f" and top == 3:
+                a[rng.integers(n)] = np.nan
+            for expr in exprs:
+                agree(expr, a)
+    if dt == "?":
+        odd = np.array([0, 0, 2, 1], "u1").view(bool)
+        assert run("np.argmax(a)", odd) == 2 and run("np.argmin(a[2:])", odd) == 0
+
+
 def test_running_sums_are_added_in_order():
     a = np.random.default_rng(0).random((50, 70)).astype(np.float32)
     for expr in (
