@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "infer/priv.h"
+#include "lib/fam.h"
 
 typedef struct ucall {
     uint32_t func;
@@ -128,7 +129,8 @@ static const tr_ty *core_type(tr_em *e, const tr_ufn *u, uint32_t k, const tr_ty
     return k < u->nin && !n ? elem : tr_ty_array(e->types, elem, n ? n : 1, TR_LAYOUT_ANY, false);
 }
 
-/* The types of a lazy one: inputs as they are, weak ones as beside the others; outputs of all inputs together, which a weak integer does not widen. */
+/* The types of a lazy one: inputs as they are, weak ones as beside the others; given outputs as they are if
+ * NumPy would convert to them, others of all inputs together, which a weak integer does not widen. */
 static void lazy_types(tr_em *e, const tr_ufn *u, const tr_tv *x, const tr_ty **want) {
     const tr_ty *common = common_type(e, u->nin, x), *result = NULL;
     for (uint32_t k = 0; k < u->nin; k++) {
@@ -138,8 +140,10 @@ static void lazy_types(tr_em *e, const tr_ufn *u, const tr_tv *x, const tr_ty **
                 result ? tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)result->kind, (tr_tyk)t->kind)) : t;
         want[k] = core_type(e, u, k, tr_ty_strong(e->types, t));
     }
-    for (uint32_t k = u->nin; k < u->nin + u->nout; k++)
-        want[k] = core_type(e, u, k, result);
+    for (uint32_t k = u->nin; k < u->nin + u->nout; k++) {
+        bool given = x[k].ty && x[k].ty->kind == TR_TY_ARRAY && tr_fam_same_kind(result, x[k].ty->elem);
+        want[k] = core_type(e, u, k, given ? x[k].ty->elem : result);
+    }
 }
 
 static bool call_core(tr_em *e, const void *user, const tr_tv *x) {

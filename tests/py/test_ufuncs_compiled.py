@@ -222,6 +222,18 @@ def test_generalised_ufuncs_store_into_given_outputs():
         into(a, np.zeros((1, 4)))
 
 
+def test_given_outputs_of_a_lazy_one_are_handed_on():
+    @guvectorize("(n)->(n)")
+    def accumulate(a, out):
+        for i in range(len(a)):
+            out[i] += a[i] / 4
+
+    f = njit(lambda a, o: accumulate(a, o))
+    for dt in ("f4", "f8", "c16"):
+        o = np.ones((2, 3), dt)
+        assert f(np.full(3, 3, "f4"), o) is o and np.array_equal(o, np.full((2, 3), 1.75))
+
+
 def test_generalised_ufuncs_store_into_inputs():
     @njit
     def f(a, b):
