@@ -129,9 +129,9 @@ bool tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps);
 int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps,
                      tr_ubuffers *b);
 bool tr_uloop_end(const tr_uloop *l, int32_t code, tr_frame *frame);
-/* fn over the first rows, and what an item took. */
-int32_t tr_uloop_timed(tr_uloop *l, tr_frame *frame, tr_par_fn *fn, void *ctx, npy_intp rows,
-                       npy_intp per_row);
+/* fn over the first rows, as many as it takes to see what an item takes. */
+int32_t tr_uloop_trial(tr_uloop *l, tr_frame *frame, tr_par_fn *fn, void *ctx, npy_intp rows,
+                       npy_intp per_row, npy_intp *done);
 /* For `items` rows of `per_row` items: how many rows a thread should take at once; 0: they are not worth several threads. */
 npy_intp tr_uloop_grain(const tr_uloop *l, npy_intp items, npy_intp per_row);
 

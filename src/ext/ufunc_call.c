@@ -403,8 +403,7 @@ static bool rows(call *c, npy_intp n) {
         return false;
     tr_rt_frame_init(&frame, &c->uf->st->host);
     if (c->uf->parallel) {
-        first = per_row < 256 && count > 8 ? 8 : 1;
-        code = tr_uloop_timed(c->l, &frame, walk, c, first, per_row);
+        code = tr_uloop_trial(c->l, &frame, walk, c, count, per_row, &first);
         grain = tr_uloop_grain(c->l, count - first, per_row);
     }
     rest r = {c, first};

@@ -457,10 +457,12 @@ static int32_t serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy
  * the time of an item is believed. */
 static const double worth_ns = 10e3, most_ns = 2e6, trial_ns = 500;
 
-/* What loops that may run in parallel take for an item; the mean of what was seen, weighted towards the last. */
+/* What loops that may run in parallel take for an item; the mean of what was seen, weighted towards the last. What is far from it is taken at
+ * once: one of the two was a short run. */
 static void learn(tr_uloop *l, double ns, npy_intp items) {
     float now = (float)(ns / (double)items), was = atomic_load_explicit(&l->item_ns, memory_order_relaxed);
-    atomic_store_explicit(&l->item_ns, was > 0 ? was * 0.75f + now * 0.25f : now, memory_order_relaxed);
+    bool near = now < was * 4 && was < now * 4;
+    atomic_store_explicit(&l->item_ns, near ? was * 0.75f + now * 0.25f : now, memory_order_relaxed);
 }
 
 npy_intp tr_uloop_grain(const tr_uloop *l, npy_intp items, npy_intp per_row) {
@@ -476,11 +478,27 @@ npy_intp tr_uloop_grain(const tr_uloop *l, npy_intp items, npy_intp per_row) {
     return grain > 1 ? (npy_intp)grain : 1;
 }
 
-int32_t tr_uloop_timed(tr_uloop *l, tr_frame *frame, tr_par_fn *fn, void *ctx, npy_intp rows,
-                       npy_intp per_row) {
-    uint64_t from = tr_now_ns();
-    int32_t code = fn(frame, ctx, 0, rows, 0);
-    learn(l, (double)(tr_now_ns() - from), rows * per_row);
+/* With how many rows a trial begins: what is known to last is not done on one thread. */
+static npy_intp few_rows(const tr_uloop *l, npy_intp per_row) {
+    double item = (double)atomic_load_explicit(&l->item_ns, memory_order_relaxed);
+    npy_intp items = item > 0 && item * 64 < trial_ns ? 64 : item > 0 ? (npy_intp)(trial_ns / item) : 1;
+    return items > per_row ? items / per_row : 1;
+}
+
+int32_t tr_uloop_trial(tr_uloop *l, tr_frame *frame, tr_par_fn *fn, void *ctx, npy_intp rows,
+                       npy_intp per_row, npy_intp *done) {
+    int32_t code = 0;
+    npy_intp m = few_rows(l, per_row);
+    *done = 0;
+    for (double ns = 0; !code && ns < trial_ns && *done < rows; m *= 2) {
+        npy_intp from = *done, to = rows - from < m ? rows : from + m;
+        uint64_t start = tr_now_ns();
+        code = fn(frame, ctx, from, to, 0);
+        ns = (double)(tr_now_ns() - start);
+        if (ns >= trial_ns || to == rows)
+            learn(l, ns, (to - from) * per_row);
+        *done = to;
+    }
     return code;
 }
 
@@ -503,47 +521,20 @@ static int32_t split_range(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, u
     return serial(p->l, frame, at, dims, p->steps);
 }
 
-static int32_t timed(split *p, tr_frame *frame, npy_intp lo, npy_intp hi, double *ns) {
-    uint64_t from = tr_now_ns();
-    int32_t code = split_range(frame, p, lo, hi, 0);
-    *ns = (double)(tr_now_ns() - from);
-    return code;
-}
-
-/* Runs the first items, as many as it takes to see what one takes now. */
-static int32_t trial(split *p, tr_frame *frame, npy_intp *done) {
-    npy_intp n = p->dims[0], m = p->l->uf->core ? 1 : 64;
-    int32_t code = 0;
-    for (double ns = 0; !code && ns < trial_ns && *done < n; m *= 2) {
-        npy_intp to = n - *done < m ? n : *done + m;
-        code = timed(p, frame, *done, to, &ns);
-        if (ns >= trial_ns || to == n)
-            learn(p->l, ns, to - *done);
-        *done = to;
-    }
-    return code;
-}
-
 static int32_t in_parallel(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
                            const npy_intp *steps) {
     split p = {l, args, dims, steps};
-    npy_intp done = 0, n = dims[0], few = l->uf->core ? 1 : 256;
+    npy_intp done, n = dims[0];
     float item = atomic_load_explicit(&l->item_ns, memory_order_relaxed);
-    bool fixed = tr_rt_fixed_grain() != 0;
-    if (fixed && tr_uloop_grain(l, n, 1))
-        return tr_rt_parallel(frame, split_range, &p, n, tr_uloop_grain(l, n, 1));
-    if (fixed || n <= few)
-        return serial(l, frame, args, dims, steps);
-    if (item > 0 &&
-        !tr_uloop_grain(l, n, 1)) { /* now and then with a look at the clock: it may depend on the data */
-        double ns;
-        if (atomic_fetch_add_explicit(&l->calls, 1, memory_order_relaxed) % 16)
-            return serial(l, frame, args, dims, steps);
-        int32_t code = timed(&p, frame, 0, n, &ns);
-        learn(l, ns, n);
-        return code;
+    if (tr_rt_fixed_grain()) {
+        npy_intp fixed = tr_uloop_grain(l, n, 1);
+        return fixed ? tr_rt_parallel(frame, split_range, &p, n, fixed) : serial(l, frame, args, dims, steps);
     }
-    int32_t code = trial(&p, frame, &done);
+    /* Not worth it; now and then with a look at the clock, for it may depend on the data. */
+    if (item > 0 && !tr_uloop_grain(l, n, 1) &&
+        atomic_fetch_add_explicit(&l->calls, 1, memory_order_relaxed) % 16)
+        return serial(l, frame, args, dims, steps);
+    int32_t code = tr_uloop_trial(l, frame, split_range, &p, n, 1, &done);
     npy_intp grain = tr_uloop_grain(l, n - done, 1);
     if (code || done == n)
         return code;

@@ -224,6 +224,34 @@ def test_a_handler_that_returns():
     assert lines(code.replace("10**6", "2000")) == ["seen", "(0, 20)"]
 
 
+@pytest.mark.parametrize("shape", ["100", "(50, 2)"])
+def test_few_items_that_take_long(shape):
+    """A parallel ufunc shares them too, so a signal is heard between them."""
+    code = f"""
+    import signal
+    import numpy as np
+    from treadle import vectorize
+    @vectorize(target="parallel")
+    def slow(n):
+        s = 0.0
+        for k in range(int(n)):
+            s = s * 0.5 + k
+        return s
+    slow(np.ones(3))
+    def on_alarm(*a):
+        raise LookupError("alarm")
+    signal.signal(signal.SIGALRM, on_alarm)
+    a, out = np.full({shape}, 5e7), np.zeros({shape})
+    a = a if a.ndim == 1 else np.full((50, 4), 5e7)[:, ::2]
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        slow(a, out=out)
+    except LookupError:
+        print("alarm", (out == 0).any())
+    """
+    assert lines(code) == ["alarm True"]
+
+
 def test_many_python_threads():
     results = []
 
