@@ -166,28 +166,32 @@ static bool nothing_between(const search *s, tr_val load, tr_val store) {
     return true;
 }
 
-/* a[k] = a[k] op x: the element's value goes nowhere else, and nothing of the array is written between. */
-static bool check_store(search *s, tr_val at) {
-    const tr_ins *st = tr_at(s->f, at);
-    const tr_ty *t = tr_at(s->f, st->args[0])->ty->elem;
+/* Is v the element itself, or that joined with other values? The element's value goes nowhere else, and nothing of the array is written before
+ * the store. */
+static bool is_joined(search *s, tr_val v, tr_val store, int depth) {
+    const tr_ins *st = tr_at(s->f, store);
+    tr_val u = unconverted(s->f, s->uses, v, tr_at(s->f, st->args[0])->ty->elem);
+    const tr_ins *in = tr_at(s->f, u);
+    if (s->uses[u] != 1)
+        return false;
+    if (in->op == TR_OP_LOAD) {
+        if (!same_element(s->f, in, st) || !nothing_between(s, u, store))
+            return false;
+        s->fine[u] = 1;
+        return true;
+    }
+    for (uint32_t k = 0; k < in->nargs && depth > 0; k++)
+        if (is_joined(s, in->args[k], store, depth - 1))
+            return joins(s, in, in->args[k]);
+    return false;
+}
+
+/* a[k] = a[k] op x */
+static bool check_store(search *s, tr_val store) {
+    const tr_ins *st = tr_at(s->f, store);
     tr_val v = st->args[st->nargs - 1];
     bool view;
-    if (!is_part(s, st->args[0], &view) || s->uses[v] != 1)
-        return false;
-    v = unconverted(s->f, s->uses, v, t);
-    const tr_ins *sum = tr_at(s->f, v);
-    if (s->uses[v] != 1)
-        return false;
-    for (uint32_t k = 0; k < sum->nargs; k++) {
-        tr_val old = unconverted(s->f, s->uses, sum->args[k], t);
-        const tr_ins *ld = tr_at(s->f, old);
-        if (ld->op != TR_OP_LOAD || !same_element(s->f, ld, st) || s->uses[old] != 1 ||
-            !nothing_between(s, old, at))
-            continue;
-        s->fine[old] = 1;
-        return joins(s, sum, sum->args[k]);
-    }
-    return false;
+    return is_part(s, st->args[0], &view) && s->uses[v] == 1 && is_joined(s, v, store, 4);
 }
 
 /* The same for whole arrays: the element read serves for the one written alone. */
@@ -270,7 +274,7 @@ static bool check_all(search *s) {
         for (tr_val v = tr_blk_at(s->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
             if (!check_use(s, v))
                 return false;
-    return s->any;
+    return true;
 }
 
 static bool suits(tr_redk k, const tr_ty *t) {
@@ -284,6 +288,8 @@ bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out
     if (s.array == TR_NOVAL || is_inside(&s, s.array) || !check_all(&s))
         return false;
     const tr_ty *t = tr_at(l->f, s.array)->ty;
+    if (!s.any) /* `a[k] *= 1` and the like: elements are stored as they were */
+        s.kind = t->elem->kind == TR_TY_BOOL ? TR_RED_OR : TR_RED_ADD;
     if (!t->ndim || t->ndim + 1u > TR_MAX_NDIM || (s.views && t->layout != TR_LAYOUT_C) ||
         !suits(s.kind, t->elem))
         return false;

@@ -522,6 +522,8 @@ def test_accumulation_through_branches(threads):
     def f(x, h, w):
         for i in prange(len(x)):
             h[x[i]] += 1 if w[i] > 3 and x[i] > 2 else w[i]
+            h[w[i]] = 2 + h[w[i]] - x[i] + w[i]
+            h[x[i]] *= 1
             for j in range(w[i]):
                 h[x[i] // 2] -= j
 
