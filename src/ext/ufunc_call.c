@@ -93,6 +93,19 @@ static inline tr_uloop *loop_for(tr_ufunc *uf, const uint8_t *code) {
 
 /* --- operands --- */
 
+static bool int_fits(int64_t v, uint8_t num) {
+    switch (num) {
+    case NPY_BYTE: return v == (int8_t)v;
+    case NPY_SHORT: return v == (int16_t)v;
+    case NPY_INT: return v == (int32_t)v;
+    case NPY_UBYTE: return v == (uint8_t)v;
+    case NPY_USHORT: return v == (uint16_t)v;
+    case NPY_UINT: return v == (uint32_t)v;
+    case NPY_ULONG: return v >= 0;
+    default: return num == NPY_LONG || num == NPY_LONGLONG;
+    }
+}
+
 /* A Python or NumPy scalar as an item of the loop's type; false: leave it to NumPy. */
 static bool scalar_value(operand *op, PyObject *o, uint8_t code, uint8_t num) {
     if (!(code & WEAK)) {
@@ -110,8 +123,8 @@ static bool scalar_value(operand *op, PyObject *o, uint8_t code, uint8_t num) {
         int64_t v = PyLong_AsLongLongAndOverflow(o, &over);
         if (over)
             return false;
-        if (num == NPY_LONG || num == NPY_LONGLONG) {
-            op->value.i = v;
+        if (int_fits(v, num)) {
+            op->value.i = v; /* the low bytes come first */
             return true;
         }
         if (num != NPY_DOUBLE && num != NPY_CDOUBLE)

@@ -285,6 +285,16 @@ def test_declared_signatures_cast():
     assert only(np.arange(3.0), casting="same_kind", dtype="f4").dtype == np.float32
 
 
+def test_python_numbers_alone_take_what_is_declared():
+    """Where the types that NumPy stores them in fit no signature, they count by their kind."""
+    f = vectorize(["uint8(int8)", "uint32(uint32)"])(lambda x: x + 200)
+    assert f(-3) == 197 and f(-3).dtype == np.uint8
+    assert njit(lambda: f(-3))() == 197
+    assert f(np.ones(2, "i1")).dtype == np.uint8 and f(np.ones(2, "u2")).dtype == np.uint32
+    with pytest.raises((OverflowError, TypeError)):
+        f(1000)
+
+
 def test_the_result_converts_to_the_declared_type():
     f = vectorize(["float32(float32, float32)"])(lambda a, b: math.sqrt(a) * 1e10 + b)
     assert f(np.ones(3, "f4"), 2.0).dtype == np.float32
