@@ -68,6 +68,7 @@ class Expressions:
     prog: Program
     numba: bool
     error_numpy: bool
+    kind: str
     trace: list[str] | None
 
     def foldable(self, node: ast.expr, env: Env) -> bool:
@@ -127,6 +128,12 @@ class Expressions:
         """A tuple display."""
         parts = [self.expr(e, env) for e in node.elts]
         return Tuple(tuple(t for t, _ in parts)), lambda frame: tuple(fn(frame) for _, fn in parts)
+
+    def ex_List(self, node: ast.List, env: Env) -> tuple[Any, Fn]:
+        """A list that plain Python hands to NumPy."""
+        if self.kind != "host":
+            raise IllTyped("list")
+        return self.ex_Tuple(ast.Tuple(node.elts), env)
 
     def ex_BinOp(self, node: ast.BinOp, env: Env) -> tuple[Any, Fn]:
         """A binary operation on scalars."""

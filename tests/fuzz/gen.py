@@ -143,7 +143,11 @@ class Generator:
         made = Ufuncs(self)
         if self.host:
             return self.host_program(made)
-        if not self.numba and rng.random() < 0.2 and made.define("q0"):
+        if (
+            not self.numba
+            and rng.random() < 0.25
+            and (made.define("q0") if rng.random() < 0.7 else made.core("q0"))
+        ):
             self.ufuncs = made.known
             helper = made.helper("q0")
             self.helpers += [helper] if helper else []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import array_ops
 import numpy_calls
 from gen_expr import Expressions
-from rules import BINOPS, COMPARES, SCALARS, UNSIGNED, Array, IllTyped, Unspecified, klass
+from gufuncs import Gufunc
+from rules import BINOPS, COMPARES, SCALARS, STRONG, UNSIGNED, Array, IllTyped, Unspecified, klass
 
 OPERATORS = tuple(op for op in BINOPS if op != "**") + COMPARES
 CALLS = ("minimum", "maximum", "absolute", "negative", "square", "where", "equal", "logical_and", "add", "floor",
@@ -106,6 +107,8 @@ class Trees(Expressions):
         """A call of a ufunc of the program."""
         name = self.rng.choice(sorted(self.gen.ufuncs))
         uf = self.gen.ufuncs[name]
+        if isinstance(uf, Gufunc):
+            raise IllTyped("a generalised ufunc is no operation on elements")
         args, types = [left], [a.dtype]
         ndim = a.ndim
         while len(args) < uf.nin:
@@ -123,10 +126,39 @@ class Trees(Expressions):
             raise IllTyped("ufunc of several results")
         return f"{name}({', '.join(args)})", Array(outs[0], ndim)
 
+    def core_call(self, name: str, uf: Gufunc) -> None:
+        """A call of a generalised ufunc of the program."""
+        args, types, ndims = [], [], []
+        for axes in uf.ins:
+            fits = [n for n, a in self.arrays.items() if len(axes) <= a.ndim and n[0] != "o"]
+            fits = [n for n in fits if self.arrays[n].ndim] + [
+                n for n, t in self.env.items() if t in STRONG and not axes
+            ]
+            if not fits:
+                return
+            arg = self.rng.choice(fits)
+            args.append(arg)
+            types.append(self.arrays[arg].dtype if arg in self.arrays else self.env[arg])
+            ndims.append((self.arrays[arg].ndim if arg in self.arrays else 0) - len(axes))
+        names = [self.fresh("n") for _ in uf.outs]
+        outs = uf.types(types, [])[uf.nin :]
+        self.emit(f"{', '.join(names)} = {name}({', '.join(args)})")
+        for new, ty, axes in zip(names, outs, uf.outs):
+            if max(ndims) + len(axes):
+                self.arrays[new] = Array(ty, max(ndims) + len(axes))
+            else:
+                self.env[new] = ty
+
     def st_tree(self, depth: int) -> None:
         """Some array expressions in a row: new arrays, stores to a view, reductions."""
         if self.gen.numba or not self.arrays or self.weight > 8:
             return self.st_assign(depth)
+        cores = [(n, u) for n, u in self.gen.ufuncs.items() if isinstance(u, Gufunc)]
+        if cores and self.loops == 0 and self.chance(0.6):
+            try:
+                return self.core_call(*cores[0])
+            except (IllTyped, Unspecified):
+                pass
         leaves = self.leaves()
         if self.loops == 0 and self.chance(0.3):
             return self.hazard(leaves)

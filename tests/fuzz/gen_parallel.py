@@ -222,7 +222,7 @@ class Regions(Expressions):
             value = self.expr(self.rng.choice(types), 2)
             i = self.region.index if ty == "int64" else f"np.uint64({self.region.index} & 15)"
             # what is the same constant every time is no reduction
-            return value if kind == "+" else f"({value} | 1)" if kind == "*" else f"({value} ^ {i})"
+            return value if kind == "+" else f"({value} | 1)" if kind == "*" else f"({value} + 3 * {i})"
         if klass(ty) == "c":
             return f"complex({self.contribution('float64', '+', True)}, {self.contribution('float64', '+', True)})"
         if kind == "*" and exact:
@@ -308,6 +308,8 @@ class Regions(Expressions):
         else:
             fits = [t for t in INTS + ("bool", "wint") if klass(arr.dtype) == "i" or t == "bool"]
             value = self.expr(self.rng.choice(fits), 2)
+            if kind != "+" and klass(arr.dtype) == "i":
+                value = self.contribution("int64", kind, True)
         if klass(arr.dtype) == "i" and kind == "+" and self.chance(0.12):
             small = self.rng.choice([t for t in ("wint", arr.dtype) if t in WEAK or t not in UNSIGNED])
             self.emit(f"{name} {op}= {self.expr(small, 1)}")

@@ -130,6 +130,8 @@ class Ufuncs:
     def helper(self, name: str) -> Helper | None:
         """The ufunc as a function that compiled code may call on numbers."""
         uf = self.known[name]
+        if isinstance(uf, ufuncs.gufuncs.Gufunc):
+            return None
         if uf.declared:
             types = uf.declared[0][0]
         else:
@@ -152,7 +154,7 @@ class Ufuncs:
         types = [base if rng.random() < 0.6 else rng.choice(STRONG) for _ in ins]
         trial = ufuncs.gufuncs.Gufunc.__new__(ufuncs.gufuncs.Gufunc)
         trial.declared, trial.outs = [], outs
-        all_types = trial.types(types)
+        all_types = trial.types(types, [])
         declared = rng.random() < 0.5
         if declared and rng.random() < 0.3:
             all_types = (*types, *(rng.choice(STRONG) for _ in outs))
@@ -415,7 +417,7 @@ class Ufuncs:
         if not fits:
             return "", ""
         at = [self.rng.choice(["0", "1", "-1", "1", "0", "2"]) for _ in range(self.rng.randint(1, 5))]
-        parts = [self.rng.choice(fits), f"({', '.join(at)},)"]
+        parts = [self.rng.choice(fits), f"[{', '.join(at)}]"]  # a tuple would be one index of several axes
         if self.known[name].nin == 2:
             parts.append(self.rng.choice([n for n in self.env if self.env[n] != "bool"]))
         return f"{name}.at({', '.join(parts)})", ""
@@ -435,4 +437,7 @@ class Ufuncs:
             args.append("axis=0")
         if uf.layout == "(n)->()" and self.rng.random() < 0.2:
             args.append("keepdims=True")
+        if len(uf.outs) == 1 and self.rng.random() < 0.25:
+            fits = self.arrays(tuple(range(max(1, len(uf.outs[0])), 4)))
+            args.append(f"out={self.rng.choice(fits)}" if fits else "keepdims=False")
         return f"{name}({', '.join(args)})", ", ".join(self.fresh("n") for _ in uf.outs)

@@ -43,13 +43,15 @@ class Gufunc:
         self.declared = [tuple(re.findall(r"[a-z]+\d*(?=[\[,)])", s[s.index("(") :])) for s in signatures]
         self.target = options.get("target", "cpu")
 
-    def types(self, given: list[str]) -> tuple[str, ...]:
-        """Element types of all operands for inputs of these types."""
+    def types(self, given: list[str], outs: list[str]) -> tuple[str, ...]:
+        """Element types of all operands for inputs of these types; `outs` of the outputs that are given, if any."""
         if any(not t[-1].isdigit() and t != "bool" for t in given) or any(t.startswith("w") for t in given):
             raise Unspecified("a gufunc of a Python number")
         if not self.declared:
             common = functools.reduce(promote, given)
-            return tuple(given) + (common,) * len(self.outs)
+            if not all(np.can_cast(common, t, "same_kind") for t in outs):
+                raise IllTyped("out of another kind")
+            return tuple(given) + (tuple(outs) or (common,) * len(self.outs))
         for fits in (ufuncs.exact, ufuncs.as_weak):
             for row in self.declared:
                 if all(fits(t, p) for t, p in zip(given, row)):
@@ -69,7 +71,9 @@ def call(
     inst: Instance, uf: Gufunc, args: list[Typed], keys: dict[str, Typed], fixed: dict[str, Any]
 ) -> Typed:
     """``g(x, y)``, with ``out=``, ``axis=`` and ``keepdims=``."""
-    if set(keys) - {"out", "axis", "keepdims"} or not uf.nin <= len(args) <= uf.nin + len(uf.outs):
+    if set(keys) - ({"out", "axis", "keepdims"} if inst.kind == "host" else {"out"}) or not uf.nin <= len(
+        args
+    ) <= uf.nin + len(uf.outs):
         raise IllTyped("arguments of a gufunc")
     given = list(args[uf.nin :]) + ([keys["out"]] if "out" in keys else [])
     if given and (len(given) != len(uf.outs) or not all(isinstance(t, Array) for t, _ in given)):
@@ -77,7 +81,7 @@ def call(
     ins = args[: uf.nin]
     if not all(is_scalar(t) or isinstance(t, Array) for t, _ in ins):
         raise IllTyped("operand of a gufunc")
-    types = uf.types([ufuncs.element(t) for t, _ in ins])
+    types = uf.types([ufuncs.element(t) for t, _ in ins], [t.dtype for t, _ in given])
     layouts = uf.ins + uf.outs
     params = tuple(
         Array(t, max(1, len(axes))) if axes or k >= uf.nin else t
@@ -102,7 +106,9 @@ def call(
     def run(frame: Frame) -> Any:
         values = [fn(frame) for _, fn in ins]
         outs = [fn(frame) for _, fn in given]
-        ufuncs.note(prog, uf, "gufunc", values, outs[0] if outs else None)
+        ufuncs.note(
+            prog, uf, "gufunc" if inst.kind == "host" else "compiled", values, outs[0] if outs else None
+        )
         prog.count("gufunc", uf.layout)
         got = compute(uf, core, values, [t for t, _ in ins], types, outs, axis, keep)
         return got if len(got) > 1 else got[0]
@@ -162,7 +168,11 @@ def compute(
         ]
         for r, axes in zip(results, uf.outs):
             operands.append(ArrayValue(r.data[index] if axes else r.data[index + (None,)], r.marks))
-        outcome.take(lambda: core.run(operands))
+        core.prog.in_ufunc += 1
+        try:
+            outcome.take(lambda: core.run(operands))
+        finally:
+            core.prog.in_ufunc -= 1
     outcome.end(*outs)
     made = []
     for k, r in enumerate(results):

@@ -108,6 +108,7 @@ class Program:
         self.ufuncs: dict[str, ufuncs.Ufunc] = {}
         self.marks: Marks = {}  # of the arguments, all together: they may share memory
         self.overlap = False
+        self.in_ufunc = 0  # functions of ufuncs that run now
         for node in ast.parse(source).body:
             if isinstance(node, ast.FunctionDef):
                 self.funcs[node.name] = node
@@ -230,7 +231,16 @@ class Instance(Expressions):
 
     def run(self, args: list[Any]) -> Any:
         """Call with values of the argument types."""
-        signal = self.body(dict(zip(self.params, args)))
+        try:
+            signal = self.body(dict(zip(self.params, args)))
+        except Raised as err:
+            if (
+                self.prog.in_ufunc
+                and not self.error_numpy
+                and err.name in ("ZeroDivisionError", "ValueError", "OverflowError")
+            ):
+                raise Unspecified("the error model of a function that a ufunc calls") from None
+            raise
         return None if signal is None else signal[1]
 
     @staticmethod
@@ -674,7 +684,9 @@ class Instance(Expressions):
         if self.numba or not (is_scalar(vty) or isinstance(vty, Array) and vty.ndim <= ty.ndim):
             raise Unspecified("in-place operation on an array")
         prog = self.prog
-        array_ops.binary_type(op, ty, vty)
+        _, work_type = array_ops.binary_type(op, ty, vty)
+        if "bifc".index(klass(work_type)) > "bifc".index(klass(ty.dtype)):
+            raise IllTyped("in-place operation does not fit the array")
         if collects:
 
             def work(frame: Frame) -> tuple[ArrayValue, Callable]:
@@ -718,7 +730,7 @@ class Instance(Expressions):
         base_ty, base, key = self.place(node, env)
         if not isinstance(base_ty, Array):
             raise IllTyped("store")
-        if klass(array_ops.element(ty)) == "c" and klass(base_ty.dtype) not in "bc":
+        if klass(array_ops.element(ty)) == "c" and klass(base_ty.dtype) != "c":
             raise IllTyped("complex to real")
         if not key.view:
             if not is_scalar(ty):

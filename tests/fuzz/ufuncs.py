@@ -58,7 +58,11 @@ class Plan:
 
     def one(self, values: tuple, types: tuple[str, ...]) -> tuple:
         """The results for one element of each input."""
-        got = self.inst.run([conv(v, t, p) for v, t, p in zip(values, types, self.params)])
+        self.inst.prog.in_ufunc += 1
+        try:
+            got = self.inst.run([conv(v, t, p) for v, t, p in zip(values, types, self.params)])
+        finally:
+            self.inst.prog.in_ufunc -= 1
         rets = self.inst.ret.items if isinstance(self.inst.ret, Tuple) else (self.inst.ret,)
         vals = got if isinstance(self.inst.ret, Tuple) else (got,)
         return tuple(conv(v, r, o) for v, r, o in zip(vals, rets, self.outs))
@@ -105,6 +109,10 @@ class Ufunc:
                         raise IllTyped("result of a declared ufunc")
                     return Plan(params, inst, outs)
         raise IllTyped("no signature fits")
+
+    def fits_strong(self, types: tuple[str, ...]) -> bool:
+        """True if a signature takes the numbers as NumPy stores them."""
+        return any(all(as_strong(t, p) for t, p in zip(types, params)) for params, _ in self.declared)
 
     def reduction(self, ty: str) -> Plan:
         """The loop that a reduction of elements of type `ty` runs: it maps one type to itself."""
@@ -165,8 +173,8 @@ def call(inst: Instance, uf: Any, method: str, node: ast.Call, env: Env) -> Type
     keys = {str(k.arg): inst.expr(k.value, env) for k in node.keywords}
     constants = {str(k.arg): constant(k.value) for k in node.keywords}
     if isinstance(uf, gufuncs.Gufunc):
-        if not host or method != "__call__":
-            raise IllTyped("call of a generalised ufunc")
+        if method != "__call__":
+            raise IllTyped("method of a generalised ufunc")
         return gufuncs.call(inst, uf, args, keys, constants)
     if method == "__call__":
         return plain(inst, uf, args, keys)
@@ -215,6 +223,8 @@ def plain(inst: Instance, uf: Ufunc, args: list[Typed], keys: dict[str, Typed]) 
     prog, types = inst.prog, tuple(t for t, _ in ins)
 
     def run(frame: Frame) -> Any:
+        if mask and uf.declared and all(t in WEAK for t in types) and not uf.fits_strong(types):  # type: ignore
+            raise Unspecified("Python numbers alone, by their kind, through NumPy")
         values = [fn(frame) for _, fn in ins]
         out = outs[0][1](frame) if outs else None
         where = mask[1](frame) if mask else None
@@ -303,6 +313,8 @@ def common_shape(arrays: list[Any], out: ArrayValue | None) -> tuple:
         whole = shape if out is None else np.broadcast_shapes(shape, out.data.shape)
     except ValueError:
         raise Raised("ValueError") from None
+    if out is not None and not out.data.flags.writeable:
+        raise Unspecified("read-only output")
     if out is not None and whole != out.data.shape:
         raise Raised("ValueError")
     return whole
@@ -415,12 +427,12 @@ def reduce(
             shape if keep else tuple(n for k, n in enumerate(shape) if k not in axes)
         ):
             raise Unspecified("out of another shape")
+        if first is None and any(data.shape[k] == 0 for k in axes):
+            raise Raised("ValueError")
         outcome, items = Outcome(), {}
         for index in np.ndindex(shape):
             line = data[tuple(slice(None) if k in axes else i for k, i in enumerate(index))].ravel()
             xs = [conv(from_item(v, arr.dtype), arr.dtype, ty) for v in line]
-            if first is None and not xs:
-                raise Raised("ValueError")
             where = index if keep else tuple(i for k, i in enumerate(index) if k not in axes)
             items[where] = outcome.take(
                 lambda: fold(plan, *((first, xs) if first is not None else (xs[0], xs[1:])), ty)
@@ -545,8 +557,8 @@ def at(inst: Instance, uf: Ufunc, args: list[Typed], keys: dict[str, Typed], fix
     if any(t in WEAK for t in types):
         raise Unspecified("at with a Python number")
     plan = uf.plan(types)
-    if len(plan.outs) != 1 or not np.can_cast(plan.outs[0], arr.dtype, "same_kind"):
-        raise IllTyped("at of another kind")
+    if len(plan.outs) != 1 or klass(plan.outs[0]) == "c" and klass(arr.dtype) != "c":
+        raise IllTyped("at of another kind")  # all else NumPy converts, kind or not
     prog = inst.prog
 
     def run(frame: Frame) -> None:
