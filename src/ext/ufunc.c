@@ -497,8 +497,8 @@ static PyObject *py_ufunc(PyObject *module, PyObject *args) {
                           &signature, &PyTuple_Type, &axes, &lazy, &parallel, &PyTuple_Type, &writable))
         return NULL;
     if (nin < 1 || nout < 0 || nin + nout > TR_MAX_OPERANDS)
-        return PyErr_Format(PyExc_ValueError, "%U(): a ufunc has from 1 to %d operands, not %d", name,
-                            TR_MAX_OPERANDS - 1, nin + nout);
+        return PyErr_Format(PyExc_ValueError, "%U(): a ufunc has at most %d inputs and outputs, not %d", name,
+                            TR_MAX_OPERANDS, nin + nout);
     tr_ufunc *uf = (tr_ufunc *)st->ufunc_type->tp_alloc(st->ufunc_type, 0);
     if (!uf)
         return NULL;

@@ -41,6 +41,7 @@ typedef struct tr_uloop {
     _Atomic float item_ns;              /* what an item takes, as far as is known; 0: it is not */
     uint64_t ns;                        /* what compiling took */
     bool from_cache;
+    bool told; /* it is in NumPy's table */
 } tr_uloop;
 
 /* Which loop serves arguments of these codes: a type number, or 'i' 'f' 'c' with the top bit for a Python number. */

@@ -338,6 +338,8 @@ static tr_ukind kind_of_dtype(const PyArray_DTypeMeta *t) {
     return (tr_ukind){num_of_dtype(t), 0};
 }
 
+static bool tell(tr_ufunc *uf, tr_uloop *l);
+
 static int promote(PyObject *ufunc, PyArray_DTypeMeta *const *op, PyArray_DTypeMeta *const *sig,
                    PyArray_DTypeMeta **out) {
     tr_ufunc *uf = (tr_ufunc *)((PyUFuncObject *)ufunc)->obj;
@@ -347,8 +349,8 @@ static int promote(PyObject *ufunc, PyArray_DTypeMeta *const *op, PyArray_DTypeM
         want[i] = num_of_dtype(sig[i]);
         in[i] = kind_of_dtype(op[i]);
     }
-    const tr_uloop *l = tr_ufunc_pick(uf, in, want);
-    if (!l)
+    tr_uloop *l = tr_ufunc_pick(uf, in, want);
+    if (!l || !tell(uf, l))
         return -1;
     for (uint32_t i = 0; i < uf->nop; i++)
         out[i] = (PyArray_DTypeMeta *)Py_NewRef((PyObject *)(sig[i] ? sig[i] : dtype_of(l->num[i])));
@@ -413,6 +415,11 @@ static bool add_loop(tr_ufunc *uf, const tr_uloop *l) {
     add_loop_fn add;
     memcpy(&add, &PyUFunc_API[API_ADD_LOOP], sizeof add);
     return add((PyObject *)uf->u, &spec) == 0;
+}
+
+/* NumPy knows the loop from here on. */
+static bool tell(tr_ufunc *uf, tr_uloop *l) {
+    return l->told || (l->told = add_loop(uf, l));
 }
 
 /* For operands of any types; `reduction`: for reductions, whose first operand is open. */
@@ -540,8 +547,14 @@ static bool show_loops(tr_ufunc *uf) {
     return true;
 }
 
+/* NumPy takes a loop that fits before it asks. One that fits a reduction over the wrong type (`reduce` of integers with dtype=float64 where floats have
+ * met integers) is told only when NumPy asks for it. */
+static bool told_late(const tr_ufunc *uf, const tr_uloop *l) {
+    return uf->lazy && is_binary(uf) && l->num[0] == l->num[2] && l->num[1] != l->num[0];
+}
+
 bool tr_ufunc_publish(tr_ufunc *uf, tr_uloop *l) {
-    return (!tr_ufunc_has_promoters() || add_loop(uf, l)) && show_loops(uf);
+    return (!tr_ufunc_has_promoters() || told_late(uf, l) || tell(uf, l)) && show_loops(uf);
 }
 
 bool tr_ufunc_attach(tr_ufunc *uf) {

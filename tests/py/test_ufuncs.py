@@ -457,6 +457,24 @@ def test_methods_in_place_and_with_options():
     assert add.reduce(swapped) == 45 and add(swapped, 1)[3] == 4
 
 
+def test_out_of_another_type():
+    """NumPy wants one type for all operands of accumulate and reduceat: `dtype` says which."""
+    a = np.arange(5)
+    f = vectorize(lambda x, y: x + y)
+    assert f.accumulate(a, out=np.zeros(5), dtype=float).tolist() == [0, 1, 3, 6, 10]
+    assert f.reduceat(a, [0, 2], out=np.zeros(2), dtype=float).tolist() == [1, 9]
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_reductions_do_not_depend_on_calls_before(before):
+    a = np.full(3, 2**40)
+    f = vectorize(lambda x, y: x + y * y)
+    if before:
+        f(np.ones(3), a), f(1.5, a), f(a[0] * 1.0, a[0])
+    assert f.reduce(a, dtype=float) == 2**40 + 2.0**81
+    assert f.accumulate(a, dtype=float)[1] == 2**40 + 2.0**80
+
+
 def test_identity():
     none, zero, order = (vectorize(identity=i)(lambda x, y: x + y) for i in (None, 0, "reorderable"))
     m = np.ones((2, 3))
@@ -653,7 +671,7 @@ def test_bad_decorations():
         (
             lambda: vectorize(eval("lambda " + ", ".join(f"a{i}" for i in range(40)) + ": 1")),
             ValueError,
-            "operands",
+            "at most 32 inputs and outputs, not 41",
         ),
     ]
     for make, error, match in cases:
