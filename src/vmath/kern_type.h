@@ -37,23 +37,21 @@ VK_OP NAME(reduced) NAME(exp_reduce)(T x) {
 }
 
 /* e^x but for a power of two, 1 <= result < 2 */
-VK_OP T NAME(exp_body)(NAME(reduced) e, T r2) {
-    T w[2]; /* 2^(k/n), its rest */
+VK_OP T NAME(exp_body)(NAME(reduced) e) {
+    T r2 = e.r * e.r, w[2]; /* 2^(k/n), its rest */
     LOOK(exp2, P(bits)(e.n), w);
     return P(fma)(w[0], P(fma)(r2, POLYNOMIAL(exp_rest, e.r, r2), e.r + w[1]), w[0]);
 }
 
 VK_COLD T NAME(exp_far)(T x) {
     NAME(reduced) e = NAME(exp_reduce)(P(min)(K(exp_most), P(max)(K(exp_least), x)));
-    return P(scale)(NAME(exp_body)(e, e.r * e.r), e.n, e.k);
+    return P(scale)(NAME(exp_body)(e), e.n, e.k);
 }
 
 VK_FN T NAME(exp)(T x) {
     NAME(reduced) e = NAME(exp_reduce)(x);
-    T r2 = e.r * e.r;
-    if (UNLIKELY(Q(any)(P(far)(x, r2))))
-        return NAME(exp_far)(x);
-    return P(scale_near)(NAME(exp_body)(e, r2), e.n, e.k);
+    T r = P(scale_near)(NAME(exp_body)(e), e.n, e.k);
+    return UNLIKELY(Q(any)(P(outside)(x, K(exp_near), r))) ? NAME(exp_far)(x) : r;
 }
 
 /* --- log ---
@@ -103,8 +101,8 @@ VK_FN T NAME(log)(T x) {
 
 /* --- pow ---
  *
- * 2^(y log2 x), with log2 x in two numbers: log2 x = k + log2 c + 2 atanh(s) / log 2, s = (m - c) / (m + c), where m - c is exact and the
- * division's remainder gives s its second part. */
+ * 2^(y log2 x), with log2 x in two numbers: log2 x = k + log2 c + 2 atanh(s) / log 2, s = (m - c) / (m + c), where m - c is exact; t is
+ * 2 s / log 2, and the division's remainder gives its second part. */
 
 typedef struct NAME(two) {
     T high, low;
@@ -114,15 +112,15 @@ VK_OP NAME(two) NAME(pow_log2)(NAME(parts) p) {
     T w[3]; /* c, log2 c, and in float what this lacks */
     LOOK(pow, p.at, w);
     T c = w[0], n = p.m - c, d = c + p.m, d_low = p.m - (d - c), inverse = K(one) / d;
-    T s = n * inverse, s_low = P(nfma)(s, d_low, P(nfma)(s, d, n)) * inverse, s2 = s * s;
-    T t = s * K(pow_factor_high), t_low = P(fms)(s, K(pow_factor_high), t);
-    t_low = P(fma)(s_low, K(pow_factor_high), P(fma)(s, K(pow_factor_low), t_low));
-    t_low = P(fma)(s * s2, POLYNOMIAL(pow_rest, s2, s2 * s2), t_low);
+    T f = n * K(pow_factor_high), f_low = P(fma)(n, K(pow_factor_low), P(fms)(n, K(pow_factor_high), f));
+    T t = f * inverse, t2 = t * t, rest = P(nfma)(t, d, f) + P(nfma)(t, d_low, f_low);
+    T t_low = P(fma)(t * t2, POLYNOMIAL(pow_rest, t2, t2 * t2), rest * inverse);
     T whole = p.k + w[1], high = whole + t;
     return (NAME(two)){high, (whole - high) + t + LIMIT(t_low, (t_low + w[2]))};
 }
 
-/* 2^(z + z_low) but for the scale by 2^k; z_low is small, but no mere rest: the series' later terms are in it. */
+/* 2^(z + z_low) but for the scale by 2^k. The series' later terms are in z_low, which is up to 0.08: k goes by z alone, so as not to wait
+ * for them, and the polynomial is good for as much more. */
 VK_OP T NAME(pow_exp2)(T n, T k, T z, T z_low) {
     T f = (z - k) + z_low, f2 = f * f;
     T w[2];
@@ -136,9 +134,8 @@ VK_OP T NAME(pow_wide)(T x, T y) {
     T z = y * l.high, z_low = P(fma)(y, l.low, P(fms)(y, l.high, z)), most = P(set)(LIMIT(1100, 200));
     C inside = P(less)(P(abs)(z), most);
     z = P(pick)(inside, z, P(min)(most, P(max)(-most, z)));
-    z_low = P(pick)(inside, z_low, P(set)(0));
-    T n = (z + z_low) + K(exp_round), k = n - K(exp_round);
-    return P(scale)(NAME(pow_exp2)(n, k, z, z_low), n, k);
+    T n = z + K(exp_round), k = n - K(exp_round);
+    return P(scale)(NAME(pow_exp2)(n, k, z, P(pick)(inside, z_low, P(set)(0))), n, k);
 }
 
 VK_OP C NAME(is_whole)(T a) {       /* a >= 0 */
@@ -169,10 +166,10 @@ VK_COLD T NAME(pow_rare)(T x, T y) {
 VK_FN T NAME(pow)(T x, T y) {
     NAME(two) l = NAME(pow_log2)(NAME(split)(x));
     T z = y * l.high, z_low = P(fma)(y, l.low, P(fms)(y, l.high, z));
-    if (UNLIKELY(Q(any)(Q(or)(P(not_positive_normal)(x), P(not_less)(P(without)(z, K(sign)), K(pow_near))))))
-        return NAME(pow_rare)(x, y);
-    T n = (z + z_low) + K(exp_round), k = n - K(exp_round);
+    T n = z + K(exp_round), k = n - K(exp_round);
     T r = P(scale_near)(NAME(pow_exp2)(n, k, z, z_low), n, k);
+    if (UNLIKELY(Q(any)(Q(or)(P(not_positive_normal)(x), P(outside)(z, K(pow_near), r)))))
+        return NAME(pow_rare)(x, y);
     return P(pick)(P(equal)(y, K(two)), x * x, r);
 }
 

@@ -9,7 +9,8 @@
  *   pick               pick(m, a, b): a where m, else b
  *   less, not_less, equal, unordered, negative    conditions; not_less holds of nan too, negative is the sign's bit
  *   not_positive_normal     zero, denormal, negative, infinite or nan
- *   far                may e^x be anything but a normal number? r2: the square of what exp_reduce left of x
+ *   outside            outside(z, limit, r): may r be anything but normal, positive and right? Asked of |z| >= limit, or of r itself, where the
+ *                      level's scale_near makes 0, infinity or nan of all that is out of range
  *   any, or, and, and_not   of conditions
  *   exponent           the signed number in the bits above the mantissa's
  *   scale              y * 2^floor(k), rounded once; n is k plus exp_round. scale_near: where the result is normal

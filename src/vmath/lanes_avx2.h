@@ -55,9 +55,9 @@ typedef F N;
     VK_IS(C, q##_or, (C a, C b), MM(or_##S)(a, b))                                       \
     VK_IS(C, q##_and, (C a, C b), MM(and_##S)(a, b))                                     \
     VK_IS(C, q##_and_not, (C a, C b), MM(andnot_##S)(b, a))                              \
-    VK_OP C p##_far(T x, T r2) {                                                         \
-        (void)r2;                                                                        \
-        return p##_not_less(p##_abs(x), p##_load(tr_vk.exp_near_##p));                   \
+    VK_OP C p##_outside(T z, T limit, T r) {                                             \
+        (void)r;                                                                         \
+        return p##_not_less(p##_abs(z), limit);                                          \
     }                                                                                    \
     VK_OP T p##_scale_near(T y, T n, T k) {                                              \
         (void)k;                                                                         \

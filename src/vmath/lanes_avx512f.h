@@ -19,36 +19,36 @@ typedef __m512i I;
 typedef __mmask8 M;
 typedef __mmask16 N;
 
-#define BOTH(T, B, C, p, q, S, number)                                                   \
-    VK_IS(T, p##_load, (const number *x), _mm512_load_##S(x))                            \
-    VK_IS(T, p##_set, (number x), _mm512_set1_##S(x))                                    \
-    VK_IS(B, p##_bits, (T x), (B)x)                                                      \
-    VK_IS(T, p##_from, (B x), (T)x)                                                      \
-    VK_IS(T, p##_fma, (T a, T b, T c), _mm512_fmadd_##S(a, b, c))                        \
-    VK_IS(T, p##_fms, (T a, T b, T c), _mm512_fmsub_##S(a, b, c))                        \
-    VK_IS(T, p##_nfma, (T a, T b, T c), _mm512_fnmadd_##S(a, b, c))                      \
-    VK_IS(T, p##_min, (T a, T b), _mm512_min_##S(a, b))                                  \
-    VK_IS(T, p##_max, (T a, T b), _mm512_max_##S(a, b))                                  \
-    VK_IS(T, p##_abs, (T x), _mm512_abs_##S(x))                                          \
-    VK_IS(T, p##_without, (T x, T sign), _mm512_andnot_##S(sign, x))                     \
-    VK_IS(T, p##_pick, (C m, T a, T b), _mm512_mask_mov_##S(b, m, a))                    \
-    VK_IS(C, p##_less, (T a, T b), _mm512_cmp_##S##_mask(a, b, _CMP_LT_OQ))              \
-    VK_IS(C, p##_not_less, (T a, T b), _mm512_cmp_##S##_mask(a, b, _CMP_NLT_UQ))         \
-    VK_IS(C, p##_equal, (T a, T b), _mm512_cmp_##S##_mask(a, b, _CMP_EQ_OQ))             \
-    VK_IS(C, p##_unordered, (T a, T b), _mm512_cmp_##S##_mask(a, b, _CMP_UNORD_Q))       \
-    VK_IS(C, p##_not_positive_normal, (T x), _mm512_fpclass_##S##_mask(x, 0xff))         \
-    VK_IS(bool, q##_any, (C m), m)                                                       \
-    VK_IS(C, q##_or, (C a, C b), (C)(a | b))                                             \
-    VK_IS(C, q##_and, (C a, C b), (C)(a & b))                                            \
-    VK_IS(C, q##_and_not, (C a, C b), (C)(a & ~b))                                       \
-    VK_OP T p##_scale(T y, T n, T k) {                                                   \
-        (void)n;                                                                         \
-        return _mm512_scalef_##S(y, k);                                                  \
-    }                                                                                    \
-    VK_IS(T, p##_scale_near, (T y, T n, T k), p##_scale(y, n, k))                        \
-    VK_OP C p##_far(T x, T r2) { /* scaling sees to most of it; r is large where x is */ \
-        (void)x;                                                                         \
-        return p##_not_less(r2, p##_load(tr_vk.one_##p));                                \
+#define BOTH(T, B, C, p, q, S, number)                                             \
+    VK_IS(T, p##_load, (const number *x), _mm512_load_##S(x))                      \
+    VK_IS(T, p##_set, (number x), _mm512_set1_##S(x))                              \
+    VK_IS(B, p##_bits, (T x), (B)x)                                                \
+    VK_IS(T, p##_from, (B x), (T)x)                                                \
+    VK_IS(T, p##_fma, (T a, T b, T c), _mm512_fmadd_##S(a, b, c))                  \
+    VK_IS(T, p##_fms, (T a, T b, T c), _mm512_fmsub_##S(a, b, c))                  \
+    VK_IS(T, p##_nfma, (T a, T b, T c), _mm512_fnmadd_##S(a, b, c))                \
+    VK_IS(T, p##_min, (T a, T b), _mm512_min_##S(a, b))                            \
+    VK_IS(T, p##_max, (T a, T b), _mm512_max_##S(a, b))                            \
+    VK_IS(T, p##_abs, (T x), _mm512_abs_##S(x))                                    \
+    VK_IS(T, p##_without, (T x, T sign), _mm512_andnot_##S(sign, x))               \
+    VK_IS(T, p##_pick, (C m, T a, T b), _mm512_mask_mov_##S(b, m, a))              \
+    VK_IS(C, p##_less, (T a, T b), _mm512_cmp_##S##_mask(a, b, _CMP_LT_OQ))        \
+    VK_IS(C, p##_not_less, (T a, T b), _mm512_cmp_##S##_mask(a, b, _CMP_NLT_UQ))   \
+    VK_IS(C, p##_equal, (T a, T b), _mm512_cmp_##S##_mask(a, b, _CMP_EQ_OQ))       \
+    VK_IS(C, p##_unordered, (T a, T b), _mm512_cmp_##S##_mask(a, b, _CMP_UNORD_Q)) \
+    VK_IS(C, p##_not_positive_normal, (T x), _mm512_fpclass_##S##_mask(x, 0xff))   \
+    VK_IS(bool, q##_any, (C m), m)                                                 \
+    VK_IS(C, q##_or, (C a, C b), (C)(a | b))                                       \
+    VK_IS(C, q##_and, (C a, C b), (C)(a & b))                                      \
+    VK_IS(C, q##_and_not, (C a, C b), (C)(a & ~b))                                 \
+    VK_OP T p##_scale(T y, T n, T k) {                                             \
+        (void)n;                                                                   \
+        return _mm512_scalef_##S(y, k);                                            \
+    }                                                                              \
+    VK_IS(T, p##_scale_near, (T y, T n, T k), p##_scale(y, n, k))                  \
+    VK_OP C p##_outside(T z, T limit, T r) {                                       \
+        (void)z, (void)limit;                                                      \
+        return p##_not_positive_normal(r);                                         \
     }
 BOTH(D, U, M, d, m, pd, double)
 BOTH(F, V, N, f, n, ps, float)

@@ -53,9 +53,9 @@ typedef bool N;
     VK_IS(bool, q##_and, (bool a, bool b), a &&b)                                                         \
     VK_IS(bool, q##_and_not, (bool a, bool b), a && !b)                                                   \
     VK_IS(T, p##_exponent, (B t), (T)((SIGNED)t >> mantissa))                                             \
-    VK_OP bool p##_far(T x, T r2) {                                                                       \
-        (void)r2;                                                                                         \
-        return p##_not_less(p##_abs(x), *tr_vk.exp_near_##p);                                             \
+    VK_OP bool p##_outside(T z, T limit, T r) {                                                           \
+        (void)r;                                                                                          \
+        return p##_not_less(p##_abs(z), limit);                                                           \
     }                                                                                                     \
     VK_OP T p##_scale_near(T y, T n, T k) {                                                               \
         (void)k;                                                                                          \
