@@ -152,7 +152,7 @@ def compute(
         raise Raised("ValueError") from None
     shapes = [loop + tuple(sizes[a] for a in axes) + ((1,) if keep else ()) for axes in uf.outs]
     if any(o.shape != s for o, s in zip(targets, shapes)):
-        raise Raised("ValueError")
+        raise Unspecified("an output of another shape, which NumPy may take all the same")
     results = [
         ArrayValue(np.zeros(s[:-1] if keep else s, dtype=t), {}) for s, t in zip(shapes, types[uf.nin :])
     ]

@@ -311,6 +311,8 @@ def analyse(inst: Instance, node: ast.For, env: Env, assigned: set[str]) -> tupl
             total = frame.pop("total " + name)
             if isinstance(total, Total):
                 frame[name] = total.finish(frame[name])
+            elif frame[name] == 0:  # an extreme: which zero is open
+                frame[name] = Approx(frame[name], 0.0)
         return signal
 
     return run, out
