@@ -308,7 +308,9 @@ def exponentials(kind: str) -> str:
     round_ = single if single_ else double
     powers = [D(2) ** (D(j) / n) for j in range(n)]
     edge = LN2 / (2 * n)
-    wide = edge + LN2 * (D("0.011") if single_ else D("0.081"))  # pow's |z_low|: 128 or 1024 times the most of s^2 / 3
+    wide = edge + LN2 * (
+        D("0.011") if single_ else D("0.081")
+    )  # pow's |z_low|: 128 or 1024 times the most of s^2 / 3
     rest = minimax(lambda r: (r.exp() - 1 - r) / r**2, -edge, edge, terms)
     rest2 = minimax(lambda r: (r.exp() - 1 - r) / r**2, -wide, wide, terms if single_ else terms + 1)
     high = round_(LN2)
@@ -399,7 +401,9 @@ def powers(kind: str) -> str:
         + table("pow", kind, [points, logs, lows] if single_ else [points, logs])
         + constant(f"pow_factor_high_{kind}", high, single_)
         + constant(f"pow_factor_low_{kind}", factor - high, single_)
-        + polynomial(f"pow_rest_{kind}", [c / LN2 / factor ** (2 * i + 3) for i, c in enumerate(rest)], single_)
+        + polynomial(
+            f"pow_rest_{kind}", [c / LN2 / factor ** (2 * i + 3) for i, c in enumerate(rest)], single_
+        )
     )
 
 
