@@ -20,6 +20,8 @@ typedef struct search {
     uint8_t *fine; /* per value: a load that only makes the next value of its element */
     bool any, views, rows;
     tr_redk kind;
+    uint8_t *from; /* per value: the root, or what it was chosen from */
+    bool other;    /* an array that may be the root is used beside it */
 } search;
 
 static bool is_inside(const search *s, tr_val v) {
@@ -41,6 +43,44 @@ static bool has_root(const search *s, tr_val v) {
     while (tr_at(s->f, v)->op == TR_OP_VIEW)
         v = tr_at(s->f, v)->args[0];
     return v == s->root;
+}
+
+/* Marks what the array v may be: itself, what it is a view of, and what it was chosen from. What comes round a loop is left out: two arrays that
+ * change places in every step are two. */
+static void mark_sources(const tr_fn *f, tr_val v, uint8_t *from) {
+    while (tr_at(f, v)->op == TR_OP_VIEW)
+        v = tr_at(f, v)->args[0];
+    const tr_ins *in = tr_at(f, v);
+    if (from[v])
+        return;
+    from[v] = 1;
+    for (uint32_t k = 1; in->op == TR_OP_SELECT && k < 3; k++)
+        mark_sources(f, in->args[k], from);
+    const tr_blk *b = in->op == TR_OP_PARAM && in->blk != TR_NOBLK && in->blk ? tr_blk_at(f, in->blk) : NULL;
+    for (uint32_t i = 0; b && i < b->preds.n; i++) {
+        const tr_ins *t = tr_term(f, b->preds.d[i]);
+        for (uint32_t e = 0; e < tr_nsucc(t) && !tr_dominates(f, in->blk, b->preds.d[i]); e++)
+            for (uint32_t k = 0; t->imm.succ[e].to == in->blk && k < b->params.n; k++)
+                if (b->params.d[k] == v)
+                    mark_sources(f, t->imm.succ[e].args[k], from);
+    }
+}
+
+/* Is v not the root but perhaps the same array: `b = h if c else a`? */
+static bool may_be_root(const search *s, tr_val v) {
+    const tr_ty *t = tr_at(s->f, v)->ty;
+    if (!t || t->kind != TR_TY_ARRAY || has_root(s, v))
+        return false;
+    while (tr_at(s->f, v)->op == TR_OP_VIEW)
+        v = tr_at(s->f, v)->args[0];
+    if (tr_at(s->f, v)->op != TR_OP_SELECT && tr_at(s->f, v)->op != TR_OP_PARAM)
+        return s->from[v];
+    uint8_t *from = TR_NEW_N(&s->f->ctx->arena, uint8_t, s->f->ins.n + 1u);
+    mark_sources(s->f, v, from);
+    bool meet = false;
+    for (tr_val k = 0; k < s->f->ins.n; k++)
+        meet = meet || (from[k] && s->from[k]);
+    return meet;
 }
 
 static bool set_kind(search *s, tr_redk k) {
@@ -230,8 +270,10 @@ static bool check_pattern(search *s, const tr_ins *in) {
 static bool check_use(search *s, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
     bool touches = false, view;
-    for (uint32_t k = 0; k < in->nargs; k++)
+    for (uint32_t k = 0; k < in->nargs; k++) {
         touches = touches || has_root(s, in->args[k]);
+        s->other = s->other || ((tr_ins_effects(in) & (E_READ | E_WRITE)) && may_be_root(s, in->args[k]));
+    }
     for (uint32_t e = 0; e < tr_nsucc(in); e++)
         for (uint32_t k = 0; k < in->imm.succ[e].n; k++)
             if (s->l->in[in->imm.succ[e].to] && has_root(s, in->imm.succ[e].args[k]))
@@ -284,6 +326,8 @@ static bool suits(tr_redk k, const tr_ty *t) {
 bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out) {
     search s = {.l = l, .f = l->f, .root = d->array, .uses = tr_use_counts(l->f)};
     s.fine = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
+    s.from = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
+    mark_sources(l->f, d->array, s.from);
     s.array = written_through(&s, d->write);
     if (s.array == TR_NOVAL || is_inside(&s, s.array) || !check_all(&s))
         return false;
@@ -293,7 +337,7 @@ bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out
     if (!t->ndim || t->ndim + 1u > TR_MAX_NDIM || (s.views && t->layout != TR_LAYOUT_C) ||
         !suits(s.kind, t->elem))
         return false;
-    *out = (tr_paccum){.array = s.array, .root = d->array, .kind = s.kind, .rows = s.rows};
+    *out = (tr_paccum){.array = s.array, .root = d->array, .kind = s.kind, .rows = s.rows, .other = s.other};
     return true;
 }
 

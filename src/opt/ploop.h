@@ -9,7 +9,8 @@
 typedef struct tr_paccum {
     tr_val array, root; /* the value that all accesses go through; the array it is, or is a view of */
     tr_redk kind;
-    bool rows; /* an iteration adds to whole rows */
+    bool rows;  /* an iteration adds to whole rows */
+    bool other; /* the loop uses another array that may be the same: copies would hide that from it */
     tr_val *dims, size,
         copies; /* once made: sizes of its axes; number of elements; copies along a first axis */
 } tr_paccum;

@@ -104,7 +104,18 @@ static bool check_memory(tr_ploop *l) {
             tell(l, "it has too many accesses to arrays to say whether iterations meet");
             return true;
         }
-        if (tr_ploop_accumulates(l, &d, &accum)) {
+        bool accumulates = tr_ploop_accumulates(l, &d, &accum);
+        if (accumulates && accum.other) {
+            refuse(
+                l, TR_NYI_PRANGE_DEPENDS, d.write,
+                tr_arena_printf(
+                    a,
+                    "iterations of a prange loop may depend on each other: line %d accumulates into %s, and "
+                    "another array of the loop may be the same one",
+                    (int)place_of(l->f, d.write).span.line, name_of(l->f, d.array)));
+            return false;
+        }
+        if (accumulates) {
             tr_vec_push(a, &l->accums, accum);
         } else if (d.sure) {
             refuse(l, TR_NYI_PRANGE_DEPENDS, d.write,

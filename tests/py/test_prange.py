@@ -677,6 +677,31 @@ def test_arrays_that_are_also_read_are_not_accumulated(threads):
         assert "alloc" not in "".join(fn.inspect_ir().values())
 
 
+def test_an_array_that_may_be_the_accumulated_one(threads):
+    """Copies would hide from `b` what is added to `h`. Arrays that change places are two."""
+
+    @parallel
+    def chosen(h, a, k, c):
+        b = h if c else a
+        for i in prange(len(k)):
+            h[k[i]] += b[i]
+        return h
+
+    @parallel
+    def swapped(a, b, k, n):
+        src, dst = a, b
+        for _ in range(n):
+            for i in prange(len(k)):
+                dst[k[i]] += src[i]
+            src, dst = dst, src
+        return src
+
+    k, x = np.arange(500) % 7, np.arange(500.0)
+    with pytest.raises(UnsupportedError, match="line .* accumulates into 'h'.* may be the same one"):
+        chosen(x, x, k, True)
+    check(swapped, x, x * 2, k, 3)
+
+
 def test_recursion_with_loops_ends_before_the_stack_does(threads):
     @parallel
     def f(n, a):
