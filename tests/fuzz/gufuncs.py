@@ -106,6 +106,12 @@ def call(
     def run(frame: Frame) -> Any:
         values = [fn(frame) for _, fn in ins]
         outs = [fn(frame) for _, fn in given]
+        if any(
+            np.may_share_memory(o.data, v.data) for o in outs for v in values if isinstance(v, ArrayValue)
+        ):
+            raise Unspecified(
+                "a gufunc into one of its inputs"
+            )  # NumPy copies none that is the output itself
         ufuncs.note(
             prog, uf, "gufunc" if inst.kind == "host" else "compiled", values, outs[0] if outs else None
         )
