@@ -263,7 +263,8 @@ typedef struct tr_blk {
     uint32_t rpo;       /* position in fn->rpo; TR_NOBLK when unreachable */
     tr_bid idom;        /* filled by tr_dom_compute */
     bool dead;          /* removed */
-    bool cold;          /* hardly ever runs: a checked copy of a loop (opt/version.c); not part of the text */
+    uint8_t
+        cold; /* 1: hardly ever runs, a checked copy of a loop (opt/version.c); 2, 3: seldom, more so, where sizes do not agree (opt/agree.c); not part of the text */
 } tr_blk;
 
 typedef struct tr_loc {

@@ -121,6 +121,7 @@ lv tr_lower_loop_mark(tr_lm *m, unsigned marks);
 void tr_lower_mark_apart(tr_lm *m, lv access);
 /* Was the index read from memory, so that nothing is known of it? */
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index);
+bool tr_lower_is_math(const tr_fn *f, const tr_ins *in);
 
 /* --- module.c --- */
 lv tr_lower_declare(tr_lm *m, const char *name, lt type, bool *fresh);

@@ -35,7 +35,7 @@ static bool looks_up(const tr_fn *f, const tr_ins *in) {
 }
 
 /* Is it a call that vector math may serve on some processor? */
-static bool is_math(const tr_fn *f, const tr_ins *in) {
+bool tr_lower_is_math(const tr_fn *f, const tr_ins *in) {
     if (in->op != TR_OP_MATH && in->op != TR_OP_POW)
         return false;
     const tr_ty *t = tr_at(f, in->args[0])->ty;
@@ -190,7 +190,7 @@ static void mark_ticks(tr_lf *w) {
 void tr_lower_loops(tr_lf *w) {
     if (w->steps && w->body->f->blks.n > 1)
         mark_ticks(w);
-    const uint8_t *math = find_blocks(w, is_math), *lookups = find_blocks(w, looks_up);
+    const uint8_t *math = find_blocks(w, tr_lower_is_math), *lookups = find_blocks(w, looks_up);
     mark_cold(w);
     if (math)
         mark_loops(w, math, true);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+enum { SHORT = 4 }; /* instructions, the last of which yields */
+
 /* --- a counted loop that carries values --- */
 
 void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv start, lv n) {
@@ -505,18 +507,57 @@ void tr_lower_nest(tr_lpat *s, lv *out) {
     tr_red_end(s, out);
 }
 
+/* Where sizes do not agree, vectors pay for what they cost to compile if the function is short, or calls functions that have vectors. */
+static bool pays_seldom(const tr_pat *p, unsigned cold) {
+    const tr_fn *f = p->lam;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next, n++)
+            if (tr_lower_is_math(f, tr_at(f, v)))
+                return true;
+    return cold == 2 && n <= SHORT;
+}
+
+/* The loops of a pattern that is set up. */
+static void loops(tr_lpat *s, lv *out) {
+    /* Tiled, the last loop is over columns; the outermost one is over tiles if no other axis is kept. */
+    s->outer = s->tiled && tr_pat_nkeep(s->p) == 1 ? s->axis[s->ndim - 1] : s->axis[0];
+    if (!s->p->par || s->cold || !tr_lower_parallel(s, out))
+        tr_lower_nest(s, out);
+}
+
+static bool begin(tr_lpat *s, const tr_ins *in) {
+    setup(s, in);
+    return tr_red_describe(s, in->args + tr_pat_init(s->p));
+}
+
+/* Two versions of the loops of t, which has not been begun; s has, and stays as it is. */
+static void versions(tr_lpat *s, tr_lpat *t, const tr_ins *in, lv tiled, lv *out) {
+    LLVMBuilderRef b = s->w->b;
+    lb yes = tr_lower_block(s->w, ""), no = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
+    LLVMBuildCondBr(b, tiled, yes, no);
+    l_at_end(b, yes);
+    begin(t, in);
+    tr_tile_assume(t);
+    loops(t, out);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, no);
+    loops(s, out);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+}
+
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
-    tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc};
-    s.cold = tr_blk_at(w->body->f, in->blk)->cold;
-    lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * s.p->nred + 1u);
+    unsigned cold = tr_blk_at(w->body->f, in->blk)->cold;
+    tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc}, t;
+    s.cold = cold == 1 || (cold > 1 && !pays_seldom(s.p, cold));
+    t = s;
+    lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * s.p->nred + 1u), tiled;
     w->body->vals[v] = out;
-    setup(&s, in);
-    if (!tr_red_describe(&s, in->args + tr_pat_init(s.p)))
+    if (!begin(&s, in))
         tr_lower_error(w, v, "a reduction of this pattern is not defined for its type");
-    else {
-        /* Tiled, the last loop is over columns; the outermost one is over tiles if no other axis is kept. */
-        s.outer = tr_tile_wanted(&s) && tr_pat_nkeep(s.p) == 1 ? s.axis[s.ndim - 1] : s.axis[0];
-        if (!s.p->par || s.cold || !tr_lower_parallel(&s, out))
-            tr_lower_nest(&s, out);
-    }
+    else if (!tr_tile_wanted(&s) && (tiled = tr_tile_condition(&s)))
+        versions(&s, &t, in, tiled, out); /* nothing comes out: axes are kept */
+    else
+        loops(&s, out);
 }

@@ -80,6 +80,9 @@ void tr_lower_advance(tr_lpat *s, unsigned k);
 
 /* tile.c: reductions that leave the axis along which memory lies. */
 bool tr_tile_wanted(tr_lpat *s); /* changes the order of the loops */
+/* What says at run time that memory lies along a kept axis; NULL: known when compiling, or no help. Then where it holds. */
+lv tr_tile_condition(tr_lpat *s);
+void tr_tile_assume(tr_lpat *s);
 void tr_tile_setup(tr_lpat *s);
 void tr_tile_nest(tr_lpat *s);
 

@@ -8,33 +8,82 @@
 
 #include <string.h>
 
-/* The kept axis along which the first array that does not repeat lies; nspace: none. */
-static unsigned line_axis(const tr_lpat *s) {
+/* The axis along which the elements of an array lie side by side; nspace: not known when compiling. */
+static unsigned lies_along(const tr_lpat *s, const tr_larr *a) {
     unsigned n = s->p->nspace;
-    for (unsigned i = 0; i < s->p->nin; i++) {
-        const tr_larr *a = &s->arr[i];
-        if (a->repeats || a->ty->layout == TR_LAYOUT_ANY)
-            continue;
-        unsigned x = a->ty->layout == TR_LAYOUT_C ? n - 1 : 0;
-        return s->p->keep >> x & 1 ? x : n;
-    }
+    if (a->ty->layout != TR_LAYOUT_ANY)
+        return a->ty->layout == TR_LAYOUT_C ? n - 1 : 0;
+    for (unsigned x = 0; x < n; x++)
+        if (LLVMIsAConstantInt(a->stride[x]) && LLVMConstIntGetSExtValue(a->stride[x]) == 1)
+            return x;
     return n;
 }
 
-bool tr_tile_wanted(tr_lpat *s) {
+/* The first array that does not repeat: it says how memory is walked. */
+static const tr_larr *leader(const tr_lpat *s) {
+    for (unsigned i = 0; i < s->p->nin; i++)
+        if (!s->arr[i].repeats)
+            return &s->arr[i];
+    return NULL;
+}
+
+static bool can_tile(const tr_lpat *s) {
     const tr_pat *p = s->p;
-    unsigned x = p->keep ? line_axis(s) : p->nspace;
-    if (x == p->nspace || p->nscan || s->counts || !p->nred || p->nred > 12 || tr_pat_nkeep(p) == p->nspace)
-        return false;
-    /* kept axes but this one, reduced axes, this one */
+    return p->keep && !p->nscan && !s->counts && p->nred && p->nred <= 12 && tr_pat_nkeep(p) < p->nspace &&
+           leader(s);
+}
+
+/* Kept axes but x, reduced axes, x. */
+static void walk_along(tr_lpat *s, unsigned x) {
     unsigned n = 0;
     for (unsigned kept = 2; kept-- > 0;)
-        for (unsigned i = 0; i < p->nspace; i++)
-            if ((p->keep >> i & 1) == kept && i != x)
+        for (unsigned i = 0; i < s->p->nspace; i++)
+            if ((s->p->keep >> i & 1) == kept && i != x)
                 s->axis[n++] = i;
     s->axis[n] = x;
     s->tiled = true;
+}
+
+bool tr_tile_wanted(tr_lpat *s) {
+    unsigned x = can_tile(s) ? lies_along(s, leader(s)) : s->p->nspace;
+    if (x == s->p->nspace || !(s->p->keep >> x & 1))
+        return false;
+    walk_along(s, x);
     return true;
+}
+
+/* --- arrays of which only the running program knows how they lie --- */
+
+static unsigned last_kept(const tr_pat *p) {
+    unsigned x = p->nspace - 1u;
+    while (!(p->keep >> x & 1))
+        x--;
+    return x;
+}
+
+static bool is_open(const tr_lpat *s, const tr_larr *a) {
+    return !a->repeats && !LLVMIsAConstantInt(a->stride[last_kept(s->p)]);
+}
+
+lv tr_tile_condition(tr_lpat *s) {
+    if (s->cold || !can_tile(s) || lies_along(s, leader(s)) != s->p->nspace || !is_open(s, leader(s)))
+        return NULL;
+    lv all = NULL, one = l_int(s->w->m->i64, 1);
+    for (unsigned i = 0; i < s->p->nin; i++) {
+        if (!is_open(s, &s->arr[i]))
+            continue;
+        lv along = l_icmp(s->w->b, LLVMIntEQ, s->arr[i].stride[last_kept(s->p)], one);
+        all = all ? l_and(s->w->b, all, along) : along;
+    }
+    return all;
+}
+
+void tr_tile_assume(tr_lpat *s) {
+    unsigned x = last_kept(s->p);
+    for (unsigned i = 0; i < s->p->nin; i++)
+        if (is_open(s, &s->arr[i]))
+            s->arr[i].stride[x] = l_int(s->w->m->i64, 1);
+    walk_along(s, x);
 }
 
 void tr_tile_setup(tr_lpat *s) {

@@ -3,7 +3,7 @@
  * A stretch of a block, from its first array to its last pattern, that asks for common sizes (broadcast, broadcastto) gets a copy.
  * Before both stands one test: are all these sizes equal? If so the first runs, in which equal sizes are one value, no
  * array repeats and nothing about sizes can raise; so its patterns have one space and fuse.c merges them, and inner
- * loops walk memory in step. The copy is as the code was, and cold.
+ * loops walk memory in step. The copy is as the code was, and cold, the more so the less it is to be expected that a size is 1.
  * A size takes part if it is known before the stretch, or comes from such sizes without an effect.
  * Cost: linear; code grows by MAX_GROWTH instructions at most. */
 #include <string.h>
@@ -205,6 +205,38 @@ static tr_val make_test(agreer *s, tr_bid blk) {
     return all;
 }
 
+/* Is it an extent that is 1 by intention: of an axis that a reduction kept, known at run time only? */
+static bool is_kept(const tr_fn *f, tr_val v) {
+    int64_t k;
+    const tr_ins *in = tr_at(f, v);
+    if (in->op != TR_OP_SELECT)
+        return false;
+    for (uint32_t i = 1; i < 3; i++)
+        if ((tr_get_int(f, in->args[i], &k) && k == 1) || is_kept(f, in->args[i]))
+            return true;
+    return false;
+}
+
+/* An extent of an array that somebody passed in or that was read from elsewhere: columns (n, 1) are given like that. */
+static bool is_given(const tr_fn *f, tr_val v, unsigned ndim) {
+    const tr_ins *in = tr_at(f, v);
+    return in->op == TR_OP_DIM && tr_at(f, in->args[0])->ty->ndim >= ndim;
+}
+
+/* How seldom is one of these sizes 1 and repeats? As tr_blk.cold has it. */
+static uint8_t seldom(const agreer *s) {
+    uint8_t cold = 1;
+    for (uint32_t i = 0; i < s->tests.n; i++) {
+        tr_val x = s->tests.d[i].x, y = s->tests.d[i].y;
+        bool matrix = is_given(s->f, x, 2), other = is_given(s->f, y, 2);
+        if (is_kept(s->f, x) || is_kept(s->f, y) || (matrix && other))
+            return 2;
+        if ((matrix && is_given(s->f, y, 1)) || (other && is_given(s->f, x, 1)))
+            cold = 3;
+    }
+    return cold;
+}
+
 static void make_versions(agreer *s, const stretch *t) {
     tr_fn *f = s->f;
     for (uint32_t i = 0; i < s->moves.n; i++) {
@@ -219,7 +251,7 @@ static void make_versions(agreer *s, const stretch *t) {
     tr_bld b = {.fn = f, .blk = fast, .before = TR_NOVAL};
     tr_br(&b, rest, 0, NULL);
     tr_bid copy = tr_twins_clone(&s->twins, &fast, 1);
-    tr_blk_at(f, copy)->cold = true;
+    tr_blk_at(f, copy)->cold = seldom(s);
     for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
         for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)
             tr_at(f, v)->args[k] = rep_of(s, tr_arg(f, v, k));

@@ -218,6 +218,46 @@ def test_first_values():
     rejects("a.sum(initial=b)", np.arange(3), 1.5, match="initial must be a number that fits int64")
 
 
+@pytest.mark.parametrize("parallel", [False, True])
+def test_views_that_lie_along_a_kept_axis(parallel):
+    # Whether memory lies along the axis that stays is known when compiling, when running, or not so at all.
+    base = np.random.default_rng(0).integers(-9, 10, (40, 150, 90)).astype(np.float64)
+    expr = "(a.sum(0), a.max(1), a.std(axis=(0, 2)), a[:, 1:-1, 2:-1].sum(0), (a * 2 + a.mean(0)).min(axis=1, keepdims=True))"
+    expr = expr.replace("a.mean(0)", "a[0]")
+    for view in (
+        base[1:, 2:, 3:],
+        base[::2, ::3],
+        base[..., ::2],
+        base.transpose(2, 0, 1)[1:],
+        base[::-1, :, ::-1],
+    ):
+        got, want = run(expr, view, parallel=parallel), eval(expr, {"a": view})
+        for g, w in zip(got, want, strict=True):
+            np.testing.assert_allclose(g, w, rtol=1e-12, atol=1e-12)
+
+
+def test_sizes_that_repeat_at_run_time():
+    # (n, 1) with (n, m) and (1, m), as somebody passes them in; axes that are no constants
+    rng = np.random.default_rng(0)
+    full, column, line, row = (
+        rng.random((70, 600)),
+        rng.random((70, 1)),
+        rng.random((1, 600)),
+        rng.random(600),
+    )
+    for a, b in ((full, column), (full, line), (column, line), (column, row), (full[:, 3:], column[::-1])):
+        for expr in (
+            "a - b",
+            "np.exp(a - b) * 2",
+            "(np.sqrt(a + b) / a).sum(axis=1)",
+            "np.sin(a * b - a).max(0)",
+        ):
+            same(expr, a, b)
+            same(expr, a.astype(np.float32), b.astype(np.float32))
+    for axis in (0, 1):
+        same("np.exp(a - a.max(axis=b, keepdims=True)).sum(axis=b)", full, axis)
+
+
 def test_in_expressions():
     a = np.random.default_rng(0).random((5, 6, 7))
     for expr in (
