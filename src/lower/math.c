@@ -186,7 +186,9 @@ static LLVMAttributeRef variants(tr_lm *m, const tr_vmrow *r, const char *twin, 
     return n ? LLVMCreateStringAttribute(m->lc, key, sizeof key - 1, text, (unsigned)n) : NULL;
 }
 
-/* Nothing calls a variant before the vectoriser runs; the list keeps passes over whole modules from removing them. */
+/* Nothing calls a variant before the vectoriser runs; the list keeps passes over whole modules from removing them.
+ * Round each call, live vectors go to the stack. LLVM would put these slots where the caller's stack happens to lie, and a vector across two
+ * cache lines costs twice; "stackrealign" lets it align them. */
 void tr_lower_end_math(tr_lm *m) {
     if (!m->variants.n)
         return;
@@ -195,10 +197,13 @@ void tr_lower_end_math(tr_lm *m) {
     LLVMSetInitializer(list, LLVMConstArray2(m->ptr, m->variants.d, m->variants.n));
     LLVMSetLinkage(list, LLVMAppendingLinkage);
     LLVMSetSection(list, "llvm.metadata");
-    for (lv f = LLVMGetFirstFunction(m->mod); f && m->want->math_bits != m->want->vector_bits;
-         f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f))
+    for (lv f = LLVMGetFirstFunction(m->mod); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f))
+            continue;
+        LLVMAddTargetDependentFunctionAttr(f, "stackrealign", "");
+        if (m->want->math_bits != m->want->vector_bits)
             tr_lower_vector_bits(f, m->want->math_bits);
+    }
 }
 
 /* A function of float operands: `name` as in math.def, `libm` where vector math has no such row. */

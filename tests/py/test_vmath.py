@@ -186,6 +186,19 @@ def test_every_loop_is_vectorised(dtype):
         assert bool(found) == (family in (f if dtype is np.float32 else d)), name
 
 
+def test_vectors_round_calls_are_aligned_on_the_stack():
+    @njit(error_model="numpy")
+    def f(a, b, out):
+        for i in range(len(a)):
+            out[i] = a[i] * math.exp(b[i]) + b[i] * math.log(a[i]) - math.tanh(a[i])
+
+    a = np.linspace(1, 2, 40)
+    f(a, a, np.empty(40))
+    text = "".join(assembly(f))
+    assert re.search(r"vmova\w+\s+%[yz]mm\d+, \d*\(%rsp\)", text) or not runs("x86-64-v3")
+    assert not re.search(r"vmovu\w+\s+%[yz]mm\d+, \d*\(%rsp\)", text)
+
+
 def test_conditional_code_is_vectorised():
     @njit
     def f(a, out):
