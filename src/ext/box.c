@@ -71,6 +71,7 @@ bool tr_box_can(const tr_ty *ty) {
             if (!tr_box_can(ty->items[i]))
                 return false;
         return true;
+    case TR_TY_OPT: return tr_box_can(ty->items[1]);
     case TR_TY_LIT:
         return ty->lit->kind <= TR_OBJ_FLOAT || ty->lit->kind == TR_OBJ_STR ||
                ty->lit->kind == TR_OBJ_COMPLEX;
@@ -260,6 +261,14 @@ static PyObject *box_slice(const tr_ty *ty, const tr_slot **at) {
     return r;
 }
 
+static PyObject *box_optional(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    bool some = (*at)++->b != 0;
+    if (some)
+        return tr_box(b, ty->items[1], at);
+    *at += tr_ty_nparts(ty->items[1]);
+    Py_RETURN_NONE;
+}
+
 static PyObject *box_constant(const tr_obj *o) {
     switch (o->kind) {
     case TR_OBJ_NONE: Py_RETURN_NONE;
@@ -282,6 +291,7 @@ PyObject *tr_box(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     case TR_TY_TUPLE: return box_tuple(b, ty, at);
     case TR_TY_RANGE: return box_range(at);
     case TR_TY_SLICE: return box_slice(ty, at);
+    case TR_TY_OPT: return box_optional(b, ty, at);
     case TR_TY_LIT: return box_constant(ty->lit);
     default:
         PyErr_Format(PyExc_SystemError, "compiled code returned a value of type kind %d", ty->kind);

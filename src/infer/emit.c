@@ -104,7 +104,7 @@ static const char *advice(const tr_ty *a, const tr_ty *b) {
         return "the length of a tuple and the types of its items are part of its type: use an array, or two "
                "variables";
     if (a->kind != TR_TY_ARRAY && b->kind != TR_TY_ARRAY)
-        return "give it one type, for instance by starting with 0.0 instead of 0 or None";
+        return "give it one type on all paths";
     if (a->kind != TR_TY_ARRAY || b->kind != TR_TY_ARRAY)
         return "give it one type, for instance by starting with an array instead of a number or None";
     if (a->ndim != b->ndim)

@@ -189,6 +189,19 @@ static void sweep_term(sweep *w, const tr_ins *in) {
     }
 }
 
+/* Some operand is None so far, and may turn out to be a value as well: whether the operation fails is not known yet. If it does in the end, the
+ * real run says so. */
+static bool may_get_a_value(sweep *w, const tr_ins *in) {
+    istate *s = st(w);
+    for (uint32_t i = 0; i < in->nargs; i++) {
+        const tr_ins *d = tr_at(s->src, in->args[i]);
+        if (s->ty[in->args[i]]->kind == TR_TY_NONE && d->op != TR_OP_OBJ &&
+            !(d->op == TR_OP_PARAM && d->blk == 0))
+            return true;
+    }
+    return false;
+}
+
 static void sweep_ins(sweep *w, tr_val v) {
     const tr_ins in = *tr_at(st(w)->src, v);
     if (!operands(w, v, &in)) {
@@ -205,6 +218,8 @@ static void sweep_ins(sweep *w, tr_val v) {
     tr_tv *ops = TR_NEW_N(&w->f->ctx->arena, tr_tv, in.nargs + 1u), out;
     memcpy(ops, w->ops, in.nargs * sizeof *ops);
     if (!tr_infer_step(&w->e, st(w)->src, &in, ops, &out)) {
+        if (may_get_a_value(w, &in))
+            return;
         if (!st(w)->bad[v])
             w->changed = true;
         st(w)->bad[v] = 1;

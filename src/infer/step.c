@@ -66,8 +66,37 @@ static bool step_counter(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out)
     return true;
 }
 
-bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a, tr_tv *out) {
+/* May the operation be given what may be None? */
+static bool takes_optional(const tr_ins *in, const tr_tv *a) {
+    switch ((tr_op)in->op) {
+    case TR_OP_IS:
+    case TR_OP_BUILDTUP:
+    case TR_OP_CLOSURE: return true;
+    case TR_OP_UNARY: return in->sub == TR_UN_NOT;
+    case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
+    case TR_OP_CALLPY: /* of the user's own functions */
+        return a[0].ty->kind == TR_TY_CLOSURE ||
+               (a[0].ty->kind == TR_TY_LIT && a[0].ty->lit->kind == TR_OBJ_FUNC);
+    default: return false;
+    }
+}
+
+/* The operands, with what optional ones among them hold where the operation needs values. */
+static const tr_tv *values(tr_em *e, const tr_ins *in, const tr_tv *a) {
+    bool any = false;
+    for (uint32_t i = 0; i < in->nargs; i++)
+        any = any || a[i].ty->kind == TR_TY_OPT;
+    if (!any || takes_optional(in, a))
+        return a;
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, in->nargs);
+    for (uint32_t i = 0; i < in->nargs; i++)
+        v[i] = tr_em_value(e, a[i]);
+    return v;
+}
+
+bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *given, tr_tv *out) {
     (void)src;
+    const tr_tv *a = values(e, in, given);
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
     switch ((tr_op)in->op) {
     case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;

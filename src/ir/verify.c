@@ -179,7 +179,7 @@ static void check_convert(fnck *k, const tr_ins *i) {
 static bool has_items(const tr_ty *t) {
     return t && (t->kind == TR_TY_TUPLE || t->kind == TR_TY_SLICE || t->kind == TR_TY_ITER ||
                  t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_EXC ||
-                 t->kind == TR_TY_TEXT);
+                 t->kind == TR_TY_OPT || t->kind == TR_TY_TEXT);
 }
 
 static void check_tuple(fnck *k, const tr_ins *i) {

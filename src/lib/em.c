@@ -273,11 +273,46 @@ static bool coerce_items(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     return true;
 }
 
+/* Zeros, for the value of an optional that is None. */
+static tr_tv zeros(tr_em *e, const tr_ty *t) {
+    if (t->kind != TR_TY_TUPLE)
+        return tr_em_num(e, t, 0.0);
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, t->n + 1u);
+    for (uint32_t i = 0; i < t->n; i++)
+        it[i] = zeros(e, t->items[i]);
+    return tr_em_make(e, t, t->n, it);
+}
+
+static bool coerce_optional(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+    tr_tv it[2] = {tr_em_bool(e, !tr_tv_is_none(x)), {NULL, TR_NOVAL}};
+    if (tr_tv_is_none(x)) {
+        it[1] = zeros(e, to->items[1]);
+    } else {
+        if (x.ty->kind == TR_TY_OPT)
+            it[0] = tr_em_item(e, x, 0);
+        if (!tr_em_coerce(e, x.ty->kind == TR_TY_OPT ? tr_em_item(e, x, 1) : x, to->items[1], &it[1]))
+            return false;
+    }
+    *out = tr_em_make(e, to, 2, it);
+    return true;
+}
+
+tr_tv tr_em_value(tr_em *e, tr_tv x) {
+    if (x.ty->kind != TR_TY_OPT)
+        return x;
+    tr_em_check(e, tr_em_item(e, x, 0), TR_EXC_TYPE, "a value is needed here, and it is None", 0, NULL);
+    return tr_em_item(e, x, 1);
+}
+
 bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     if (x.ty == to) {
         *out = x;
         return true;
     }
+    if (to->kind == TR_TY_OPT)
+        return coerce_optional(e, x, to, out);
+    if (x.ty->kind == TR_TY_OPT)
+        return tr_em_coerce(e, tr_em_value(e, x), to, out);
     if (tr_lib_scalar(e, x.ty) && tr_ty_is_scalar(to)) {
         *out = tr_em_conv(e, x, to);
         return true;

@@ -67,6 +67,8 @@ tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to);
 bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out);
 /* The text that the pieces make, as str() has each: known now when all are, else a value for messages and print(). */
 bool tr_em_text(tr_em *e, uint32_t n, const tr_tv *pieces, tr_tv *out);
+/* What an optional value holds: TypeError at run time where it is None. Other values unchanged. */
+tr_tv tr_em_value(tr_em *e, tr_tv x);
 /* Compile-time knowledge. */
 bool tr_tv_lit_int(tr_tv x, int64_t *out); /* literal int or bool */
 bool tr_tv_lit_str(tr_tv x, const char **out);

@@ -490,7 +490,24 @@ static bool cmp_tuple(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     return true;
 }
 
+/* == of values one of which may be None, which equals itself alone. */
+static bool equal_optional(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
+    bool ox = x.ty->kind == TR_TY_OPT, oy = y.ty->kind == TR_TY_OPT;
+    tr_tv eq, hx = ox ? tr_em_item(e, x, 0) : tr_em_bool(e, true),
+              hy = oy ? tr_em_item(e, y, 0) : tr_em_bool(e, true);
+    if (tr_tv_is_none(x) || tr_tv_is_none(y))
+        return tr_em_is(e, false, x, y, out);
+    if (!tr_em_compare(e, TR_CMP_EQ, ox ? tr_em_item(e, x, 1) : x, oy ? tr_em_item(e, y, 1) : y, &eq))
+        return false;
+    eq = tr_em_conv(e, eq, hx.ty);
+    *out = tr_em_select(e, tr_em_op2(e, TR_OP_AND, hx, hy), eq, tr_em_cmp(e, TR_CMP_EQ, hx, hy));
+    return true;
+}
+
 bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    bool optional = x.ty->kind == TR_TY_OPT || y.ty->kind == TR_TY_OPT;
+    if (optional && (op == TR_CMP_EQ || op == TR_CMP_NE))
+        return equal_optional(e, x, y, out) && (op == TR_CMP_EQ || tr_em_unary(e, TR_UN_NOT, *out, out));
     double fx, fy;
     int64_t ix = 0, iy = 0;
     bool xi, yi;
@@ -533,6 +550,10 @@ bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
 
 bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
     bool nx = tr_tv_is_none(x), ny = tr_tv_is_none(y);
+    if ((x.ty->kind == TR_TY_OPT && ny) || (y.ty->kind == TR_TY_OPT && nx)) {
+        *out = tr_em_item(e, ny ? x : y, 0);
+        return negate || tr_em_unary(e, TR_UN_NOT, *out, out);
+    }
     const tr_ty *bool_ty = tr_ty_scalar(e->types, TR_TY_BOOL);
     if (!nx && !ny && tr_lib_scalar(e, x.ty) == bool_ty && tr_lib_scalar(e, y.ty) == bool_ty)
         return tr_em_compare(e, negate ? TR_CMP_NE : TR_CMP_EQ, x, y, out);
@@ -571,6 +592,13 @@ bool tr_em_in(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
 }
 
 bool tr_em_truth(tr_em *e, tr_tv x, tr_tv *out) {
+    if (x.ty->kind == TR_TY_OPT) {
+        if (!tr_em_truth(e, tr_em_item(e, x, 1), out))
+            return false;
+        *out = tr_em_op2(e, TR_OP_AND, tr_em_item(e, x, 0),
+                         tr_em_conv(e, *out, tr_ty_scalar(e->types, TR_TY_BOOL)));
+        return true;
+    }
     const tr_ty *s = tr_lib_scalar(e, x.ty);
     const char *text;
     double f;

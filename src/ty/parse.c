@@ -135,6 +135,8 @@ static const tr_ty *read_call(reader *r, const char *word) {
     }
     if (!read_items(r, &items, NULL))
         return NULL;
+    if (!strcmp(word, "opt"))
+        return items.n == 1 ? tr_ty_optional(r->t, items.d[0]) : NULL;
     if (!strcmp(word, "list"))
         return tr_ty_list(r->t, items.n, items.d);
     if (!strcmp(word, "text"))

@@ -47,6 +47,7 @@ static unsigned walk(const tr_ty *t, tr_part *out) {
     case TR_TY_ITER:
     case TR_TY_CLOSURE:
     case TR_TY_METHOD:
+    case TR_TY_OPT:
     case TR_TY_TEXT:
     case TR_TY_EXC: return walk_items(t, out);
     default: return 0;

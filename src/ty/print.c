@@ -51,6 +51,10 @@ void tr_ty_print_ir(tr_sb *b, const tr_ty *t) {
         tr_ty_print_ir(b, t->elem);
         break;
     case TR_TY_SLICE: print_items(b, t, "slice(", tr_ty_print_ir); break;
+    case TR_TY_OPT:
+        tr_sb_puts(b, "opt(");
+        tr_ty_print_ir(b, t->items[1]);
+        break;
     case TR_TY_TEXT: print_items(b, t, "text(", tr_ty_print_ir); break;
     case TR_TY_LIT:
         tr_sb_puts(b, "lit(");
@@ -225,6 +229,10 @@ void tr_ty_print_user(tr_sb *b, const tr_ty *t) {
         tr_ty_print_user(b, t->elem);
         break;
     case TR_TY_SLICE: tr_sb_puts(b, "slice"); return;
+    case TR_TY_OPT:
+        tr_sb_puts(b, "optional(");
+        tr_ty_print_user(b, t->items[1]);
+        break;
     case TR_TY_TEXT: tr_sb_puts(b, "str"); return;
     case TR_TY_LIT: tr_sb_puts(b, t->lit->repr); return;
     case TR_TY_ITER:

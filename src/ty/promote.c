@@ -173,7 +173,10 @@ static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool
                 : a->name        ? tr_ty_named_tuple(t, a->name, a->serial, a->n, items, a->fields)
                                  : tr_ty_tuple(t, a->n, items);
             break;
-        case TR_TY_SLICE: r = tr_ty_slice(t, items[0], items[1], items[2]); break;
+        case TR_TY_SLICE:
+            if (items[0]->kind != TR_TY_OPT && items[1]->kind != TR_TY_OPT && items[2]->kind != TR_TY_OPT)
+                r = tr_ty_slice(t, items[0], items[1], items[2]);
+            break;
         case TR_TY_ITER: r = tr_ty_iter(t, (tr_iterk)a->sub, a->n, items); break;
         case TR_TY_CLOSURE: r = tr_ty_closure(t, a->func, a->n, items); break;
         default: break;
@@ -220,6 +223,13 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba)
     bool bn = b->kind == TR_TY_NONE || (b->kind == TR_TY_LIT && b->lit->kind == TR_OBJ_NONE);
     if (an && bn)
         return tr_ty_none(t);
+    if (an || bn)
+        return tr_ty_optional(t, an ? b : a);
+    if (a->kind == TR_TY_OPT || b->kind == TR_TY_OPT) {
+        const tr_ty *of = tr_ty_join(t, a->kind == TR_TY_OPT ? a->items[1] : a,
+                                     b->kind == TR_TY_OPT ? b->items[1] : b, numba);
+        return of ? tr_ty_optional(t, of) : NULL;
+    }
     return a->kind == b->kind ? join_same_kind(t, a, b, numba) : NULL;
 }
 

@@ -338,6 +338,22 @@ bool tr_ty_has_list(const tr_ty *t) {
     return false;
 }
 
+static bool owns_nothing(const tr_ty *t) {
+    if (t->kind == TR_TY_OPT || tr_ty_is_list(t))
+        return false;
+    for (uint32_t i = 0; t->kind == TR_TY_TUPLE && i < t->n; i++)
+        if (!owns_nothing(t->items[i]))
+            return false;
+    return tr_ty_is_scalar(t) || t->kind == TR_TY_TUPLE;
+}
+
+const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of) {
+    if (of->kind == TR_TY_OPT || of->kind == TR_TY_NONE)
+        return of;
+    const tr_ty *items[2] = {tr_ty_scalar(t, TR_TY_BOOL), of};
+    return owns_nothing(of) ? with_items(t, (tr_ty){.kind = TR_TY_OPT}, 2, items) : NULL;
+}
+
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly) {
     assert(ndim <= TR_MAX_NDIM);
     if (!ndim || (ndim == 1 && layout == TR_LAYOUT_F))

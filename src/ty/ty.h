@@ -52,6 +52,7 @@ typedef enum tr_tyk {
     TR_TY_CLOSURE, /* an inner function: `func` of the program, items = types of the captured values */
     TR_TY_METHOD,  /* a bound method: items[0] = self's type, `name` the method */
     TR_TY_EXC,  /* an exception instance about to be raised: lit = its class, items = its arguments' types */
+    TR_TY_OPT,  /* None or a value, not known before run time: items are bool (there is one) and its type */
     TR_TY_TEXT, /* an f-string with run-time values: items are its pieces, literal texts or scalars */
     TR_TY__COUNT
 } tr_tyk;
@@ -103,6 +104,8 @@ const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 bool tr_ty_is_list(const tr_ty *t);
 /* Some part of t is a list display. */
 bool tr_ty_has_list(const tr_ty *t);
+/* None or a number (or a tuple of such: nothing that owns memory); NULL for other types. An optional type and None stay what they are. */
+const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of);
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
 const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1);
 const tr_ty *tr_ty_prange(tr_tytab *t, const tr_ty *elem, bool step1);
