@@ -465,8 +465,8 @@ static PyObject *make(tr_ufunc *uf) {
         Py_DECREF(u);
         return NULL;
     }
-    /* A gufunc's calls are all NumPy's; those of lazy ones are looked at for given outputs, and before NumPy 2 all for Python's numbers. */
-    if ((!uf->core || uf->lazy || !tr_ufunc_has_promoters()) && slot_as_expected(uf->st, uf->u)) {
+    /* A gufunc's calls are all NumPy's, but looked at for given outputs, and before NumPy 2 for Python's numbers. */
+    if (slot_as_expected(uf->st, uf->u)) {
         uf->numpy = uf->u->vectorcall;
         uf->u->vectorcall = tr_ufunc_call;
     }

@@ -672,6 +672,68 @@ static PyObject *by_outputs(tr_ufunc *uf, PyObject *self, PyObject *const *args,
     return r;
 }
 
+static PyObject *without_own_loop(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
+                                  PyObject *kwnames) {
+    return tr_ufunc_by_outputs(uf) ? by_outputs(uf, self, args, nargsf, kwnames)
+                                   : by_numpy(uf, self, args, nargsf, kwnames);
+}
+
+/* --- cores: an input that a given output overlaps is copied. NumPy's iterator does that too, but for an output that is the very same array as the
+ * input: it takes cores for elementwise --- */
+
+static void bounds(PyArrayObject *a, const char **lo, const char **hi) {
+    *lo = *hi = PyArray_BYTES(a);
+    for (int d = 0; d < PyArray_NDIM(a); d++) {
+        npy_intp far = (PyArray_DIM(a, d) - 1) * PyArray_STRIDE(a, d);
+        *(far < 0 ? lo : hi) += far;
+    }
+    *hi += PyArray_ITEMSIZE(a);
+}
+
+static bool overlap(PyObject *x, PyObject *y) {
+    const char *a, *b, *c, *d;
+    if (!PyArray_CheckExact(x) || !PyArray_CheckExact(y) || !PyArray_SIZE((PyArrayObject *)x) ||
+        !PyArray_SIZE((PyArrayObject *)y))
+        return false;
+    bounds((PyArrayObject *)x, &a, &b);
+    bounds((PyArrayObject *)y, &c, &d);
+    return a < d && c < b;
+}
+
+static PyObject *on_cores(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
+                          PyObject *kwnames) {
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, nout = 0;
+    PyObject *v[2 * TR_MAX_OPERANDS], *outs[TR_MAX_OPERANDS], *copies[TR_MAX_OPERANDS] = {NULL};
+    if (n + nkw > (Py_ssize_t)(sizeof v / sizeof *v) || n > (Py_ssize_t)uf->nop || n < (Py_ssize_t)uf->nin)
+        return without_own_loop(uf, self, args, nargsf, kwnames); /* NumPy says what is wrong */
+    for (Py_ssize_t k = uf->nin; k < n; k++)
+        outs[nout++] = args[k];
+    for (Py_ssize_t i = 0; i < nkw && n == (Py_ssize_t)uf->nin; i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") != 0)
+            continue;
+        PyObject *out = args[n + i];
+        bool many = PyTuple_CheckExact(out);
+        Py_ssize_t given = many ? PyTuple_GET_SIZE(out) : 1;
+        for (Py_ssize_t k = 0; k < given && nout < TR_MAX_OPERANDS; k++)
+            outs[nout++] = many ? PyTuple_GET_ITEM(out, k) : out;
+    }
+    bool ok = true;
+    memcpy((void *)v, (void *)args, (size_t)(n + nkw) * sizeof *v);
+    for (uint32_t k = 0; k < uf->nin && ok; k++) {
+        bool meets = false;
+        for (Py_ssize_t i = 0; i < nout; i++)
+            meets = meets || overlap(args[k], outs[i]);
+        if (!meets || (uf->u->op_flags[k] & NPY_ITER_READWRITE))
+            continue;
+        v[k] = copies[k] = PyArray_NewCopy((PyArrayObject *)args[k], NPY_KEEPORDER);
+        ok = copies[k] != NULL;
+    }
+    PyObject *r = ok ? without_own_loop(uf, self, v, (size_t)n, kwnames) : NULL;
+    for (uint32_t k = 0; k < uf->nin; k++)
+        Py_XDECREF(copies[k]);
+    return r;
+}
+
 PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     tr_ufunc *uf = (tr_ufunc *)((PyUFuncObject *)self)->obj;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
@@ -686,6 +748,6 @@ PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, Py
         r = on_arrays(&c, &ours);
     if (ours || PyErr_Occurred())
         return r;
-    return tr_ufunc_by_outputs(uf) ? by_outputs(uf, self, args, nargsf, kwnames)
-                                   : by_numpy(uf, self, args, nargsf, kwnames);
+    return uf->core ? on_cores(uf, self, args, nargsf, kwnames)
+                    : without_own_loop(uf, self, args, nargsf, kwnames);
 }

@@ -325,3 +325,24 @@ def test_targets_and_types_as_objects():
 def rows(a, out):
     for i in range(a.shape[0]):
         out[i] = a[i].sum()
+
+
+def test_an_output_that_is_an_input():
+    """The input is copied, as for any other overlap; what the function writes back into stays itself."""
+
+    @guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")
+    def backwards(a, c):
+        for i in range(len(a)):
+            c[i] = a[len(a) - 1 - i]
+
+    for out in (lambda a: (a, a), lambda a: (a[1:], a[:-1]), lambda a: (a[::-1], a)):
+        for named in (True, False):
+            x, y = out(np.arange(12.0).reshape(4, 3))
+            want = x[:, ::-1].copy()
+            got = backwards(x, out=y) if named else backwards(x, y)
+            assert got is y
+            np.testing.assert_array_equal(y, want)
+    with pytest.raises(TypeError):
+        backwards()
+    with pytest.raises(TypeError):
+        backwards(np.ones(3), np.ones(3), np.ones(3))
