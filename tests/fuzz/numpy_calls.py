@@ -12,7 +12,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from array_ops import build, element
+from array_ops import build, element, literal_fits
 from memory import ArrayValue
 from rules import FLOATS, INTS, STRONG, Array, IllTyped, Unspecified, common, klass, strong
 from values import Approx, Raised, conv, from_item, to_item
@@ -130,6 +130,8 @@ def call(name: str, values: list[Any], types: list[Any]) -> Any:
     elems = [element(t) for t in types]
     if not arrays:
         return apply(name, values, elems)
+    for value, ty in zip(values, types):
+        literal_fits(value, ty, call_type(name, types).dtype)
     try:
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
     except ValueError:
