@@ -86,6 +86,13 @@ class Total:
         self.times(x)
         self.lost |= abs(math.frexp(float(x))[0]) != 0.5
 
+    def size(self) -> float:
+        """Sum of the magnitudes; infinite where that is too large."""
+        try:
+            return math.fsum(self.sizes)
+        except OverflowError:
+            return math.inf
+
     def same_in_any_order(self) -> bool:
         """True if nothing is ever rounded and nothing overflows on the way, whatever is done first."""
         if self.lost and self.count:
@@ -93,7 +100,7 @@ class Total:
         if self.count <= 1:
             return True
         if self.kind == "+":
-            size = math.fsum(self.sizes)
+            size = self.size()
             return not self.sizes or size <= math.ldexp(1.0, min(1023, self.digits + int(self.low)))
         return self.bits <= self.digits and self.spread < self.range and not (self.ty.startswith("complex"))
 
@@ -106,7 +113,7 @@ class Total:
         eps = 2.0 ** (1 - self.digits)
         real, value = value, float(value)
         if self.kind == "+":
-            size = math.fsum(self.sizes)
+            size = self.size()
             if self.wild and size < (1e300 if self.digits == 53 else 1e37):
                 return real
             if not math.isfinite(value) or size > (1e300 if self.digits == 53 else 1e37):

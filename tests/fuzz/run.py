@@ -110,8 +110,12 @@ class Run:
                 answer = child.ask({"seed": seed})
                 answer.setdefault("seed", seed)
                 answer["before"] = child.served
-                if self.note(answer):
+                if not self.note(answer):
+                    continue
+                try:
                     self.finding(child, answer)
+                except Exception as error:  # the generator's own: it is counted, and the others go on
+                    print(f"finding, seed {answer['seed']}, cannot be made again: {error!r}", flush=True)
         finally:
             child.stop()
 
