@@ -94,15 +94,37 @@ static const tr_tv *values(tr_em *e, const tr_ins *in, const tr_tv *a) {
     return v;
 }
 
+/* One index, perhaps made twice: CPython 3.12 makes a slice for reading and one for writing. */
+static bool same_index(const tr_fn *f, tr_val x, tr_val y) {
+    const tr_ins *p = tr_at(f, x), *q = tr_at(f, y);
+    if (x == y)
+        return true;
+    if (p->op != q->op || p->nargs != q->nargs || (p->op != TR_OP_BUILDSLICE && p->op != TR_OP_BUILDTUP))
+        return false;
+    for (uint32_t k = 0; k < p->nargs; k++)
+        if (!same_index(f, p->args[k], q->args[k]))
+            return false;
+    return true;
+}
+
+/* `a[i] += x` ends by assigning what it has changed to where it stands. */
+static bool is_put_back(const tr_fn *f, const tr_ins *in) {
+    const tr_ins *changed = tr_at(f, in->args[2]);
+    if (changed->op != TR_OP_INPLACE)
+        return false;
+    const tr_ins *read = tr_at(f, changed->args[0]);
+    return read->op == TR_OP_GETITEM && read->args[0] == in->args[0] &&
+           same_index(f, read->args[1], in->args[1]);
+}
+
 bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *given, tr_tv *out) {
-    (void)src;
     const tr_tv *a = values(e, in, given);
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
     switch ((tr_op)in->op) {
     case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;
     case TR_OP_GETATTR: return tr_em_getattr(e, a[0], in->imm.s, out);
     case TR_OP_GETITEM: return tr_em_getitem(e, a[0], a[1], out);
-    case TR_OP_SETITEM: return tr_em_setitem(e, a[0], a[1], a[2]);
+    case TR_OP_SETITEM: return tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));
     case TR_OP_BINARY: return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
     case TR_OP_INPLACE: return tr_em_inplace(e, (tr_binop)in->sub, a[0], a[1], out);
     case TR_OP_UNARY: return tr_em_unary(e, (tr_unop)in->sub, a[0], out);

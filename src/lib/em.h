@@ -119,7 +119,8 @@ tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout,
                   const tr_tv *shape); /* not initialised */
 /* a[i], a[i] = v for any container and index. */
 bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out);
-bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v);
+/* itself: v is what an in-place operator gave for a[i]. */
+bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself);
 /* An array or scalar seen as an array of the given shape: stride-0 views where it broadcasts; raises ValueError when it does not. */
 bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv *out);
 /* dst[...] = src: one map pattern; src an array that broadcasts to dst, or a scalar. Overlap is handled by a copy of src when both may share memory. */

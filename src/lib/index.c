@@ -407,23 +407,7 @@ bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     return true;
 }
 
-/* Computed twice, by the same operations on the same values? */
-static bool same_value(const tr_fn *f, tr_val x, tr_val y, int depth) {
-    const tr_ins *p = tr_at(f, x), *q = tr_at(f, y);
-    if (x == y)
-        return true;
-    if (depth == 0 || p->op != q->op || p->op == TR_OP_PARAM || tr_is_const(p) || tr_effects(p) ||
-        p->ty != q->ty || p->sub != q->sub || p->nargs != q->nargs || !p->nargs)
-        return false;
-    if ((p->op == TR_OP_DIM || p->op == TR_OP_STRIDE || p->op == TR_OP_EXTRACT) && p->imm.i != q->imm.i)
-        return false;
-    for (uint32_t k = 0; k < p->nargs; k++)
-        if (!same_value(f, p->args[k], q->args[k], depth - 1))
-            return false;
-    return true;
-}
-
-bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v) {
+bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
     if (!tr_lib_is_array(a)) {
         tr_em_error(e, "%s does not support item assignment", tr_em_tyname(e, a.ty));
         if (a.ty->kind == TR_TY_TUPLE)
@@ -438,8 +422,8 @@ bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v) {
         return false;
     if (p.fancy)
         return tr_lib_fancy_set(e, a, p.it, p.n, v);
-    if (!p.scalar && !e->dry && same_value(e->b.fn, p.view.v, v.v, 8))
-        return true; /* `a[i] += row` ends by assigning what it has changed in place to where it stands */
+    if (!p.scalar && itself)
+        return true; /* what was changed in place stands there */
     if (!p.scalar)
         return tr_em_assign(e, p.view, v);
     const tr_ty *s = tr_lib_scalar(e, v.ty);

@@ -256,5 +256,5 @@ bool tr_lib_ufm_at(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_lib_fancy_update(e, a, it, n, b, elt_itself, self);
     tr_tv old, now;
     return tr_em_getitem(e, a, c->a[2], &old) && call_itself(e, *self, old, b, &now) &&
-           tr_em_setitem(e, a, c->a[2], now);
+           tr_em_setitem(e, a, c->a[2], now, false);
 }

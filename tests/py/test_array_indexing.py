@@ -9,7 +9,7 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from treadle import TreadleError, njit
+from treadle import TreadleError, njit, stats
 
 sys.path.insert(0, str(Path(__file__).parent))
 from arrays_check import ALL, INTS, LAYOUTS, NUMPY2, REAL, agree, arrays, given, laid_out, shapes  # noqa: E402
@@ -281,3 +281,39 @@ def test_many_items():
     for expr in ("a[a > 0.5]", "a[a[:, 0] > 0.5]", "np.argwhere(a > 0.9)", "a[np.nonzero(a > 0.3)]"):
         agree(expr, a)
     agree("a[b]", a, rng.integers(0, 300, 1000))
+
+
+def test_in_place_on_views_is_done_once():
+    # `a[i] += x` is not followed by a copy of a[i] to where it stands
+    def slices(a, k):
+        a[k:-1] += a[: -k - 1]
+        a[k:, :k] *= 2
+        a[..., k] /= 3
+        a[None] += 1
+        a[k:] += 1 if a[0, 0] > 0 else a[1, 1]
+        a[(k if a[0, 0] > 0 else 0) :] += 1
+        i = slice(k, None)
+        a[i, 0:2] += 2
+        a[:k] @= np.eye(4)[:, ::-1] * 2
+        return a
+
+    def arrays_as_indices(a, k):
+        a[[0, k]] += 5
+        a[a > 3] -= 1
+        a[k, [0, 1]] += 7
+        a[k, k] **= 2
+        b = a[k:]
+        b += 1
+        a[k:] = b
+        a[::-1] += a
+        return a
+
+    for fn in (slices, arrays_as_indices):
+        a = np.arange(16.0).reshape(4, 4) - 3
+        want = fn(a.copy(), 2)
+        np.testing.assert_array_equal(njit(fn)(a.copy(), 2), want)
+    f = njit(slices)
+    f(a, 2)
+    before = stats()["arrays_allocated"]
+    f(a, 2)
+    assert stats()["arrays_allocated"] - before == 3  # what overlaps, and the matrices
