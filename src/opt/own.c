@@ -246,8 +246,8 @@ static void plan_edge(owning *w, tr_bid from, const tr_edge *e, const tr_bits *h
         dying.w[i] &= ~w->live_in[e->to].w[i];
     for (uint32_t i = 0; i < e->n; i++) {
         tr_val v = e->args[i], p = tr_blk_at(f, e->to)->params.d[i];
-        if (!tr_own_is_owner(&w->o, p))
-            continue;
+        if (!tr_own_is_owner(&w->o, p) || tr_is_const(tr_at(f, v)))
+            continue; /* nobody holds a constant: what has no value yet, a frozen array */
         uint32_t r = w->o.root_no[v];
         if (r != UINT32_MAX && tr_bits_get(&dying, r))
             tr_bits_clear(&dying, r); /* moves; a second use of it on this edge is retained */
