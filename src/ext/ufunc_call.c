@@ -127,8 +127,6 @@ static bool scalar_value(operand *op, PyObject *o, uint8_t code, uint8_t num) {
             op->value.i = v; /* the low bytes come first */
             return true;
         }
-        if (num != NPY_DOUBLE && num != NPY_CDOUBLE)
-            return false;
         re = PyLong_AsDouble(o);
     } else if (code == (WEAK | 'f')) {
         re = PyFloat_AS_DOUBLE(o);

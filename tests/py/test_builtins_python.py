@@ -413,7 +413,7 @@ def test_type_is_a_class_to_call():
     for x in (np.float32(1), 1.0, 2, np.int16(3), True, 1j):
         want = np.asarray(x).dtype.type
         assert run("type(a)(3.7)", x) == want(3.7)
-        assert result_type("type(a)(1)", x) == want.__name__
+        assert result_type("type(a)(1)", x).rstrip("_") == want.__name__.rstrip("_")
     assert result_type("type(a)(0.5) * a", np.float32(3)) == "float32"
     rejects("type(a)", np.ones(2), match="type\\(\\) of array")
 

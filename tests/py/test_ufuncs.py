@@ -778,3 +778,15 @@ print(treadle.stats()["compiled"], treadle.stats()["loaded"])
         assert r.returncode == 0, r.stderr
         seen.append(r.stdout.split())
     assert seen[0] == ["2", "0"] and seen[1] == ["0", "2"]
+
+
+def test_a_python_int_finds_a_float32_signature():
+    """It fits float32, which comes first; another int does not change that."""
+    for signatures in (["int32(float32)", "int32(int32)"], ["int32(float32)", "int32(uint32)"]):
+
+        @vectorize(signatures)
+        def half(x):
+            return int(x) // 2
+
+        assert half(7) == 3
+        assert half(np.float32(7)) == 3
