@@ -146,3 +146,45 @@ def test_tally_reaches_the_ci_script(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     bad.add(2, 1)
     assert (good.close(), bad.close()) == (0, 1)
     assert (tmp_path / "tally").read_text() == "3 0\n2 1\n"
+
+
+# --- programs of others ---
+
+compat = load("compat")
+
+
+def test_compat_table_is_whole():
+    import tomllib
+
+    table = tomllib.loads(compat.TABLE.read_text())
+    repos = {r["name"]: r["commit"] for r in table["repository"]}
+    cases = [c for row in table["case"] for c in compat.expand(row)]
+    assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in repos.values())
+    assert {c["repo"] for c in cases} == set(repos)
+    for c in cases:
+        assert c["kind"] and c["path"] and c["what"], c
+        assert c.get("stops", "lists") in compat.CAUSES, c
+        compile(c["run"], c["path"], "exec")
+        assert "result" in c["run"], c
+    text = compat.PAGE.read_text()
+    assert all(f"## {name}\n\nCommit `{commit[:12]}`" in text for name, commit in repos.items())
+
+
+def test_compat_sees_differences():
+    import numpy as np
+
+    a = np.array([1.0, np.nan, 3.0])
+    same, other = compat.difference, [a, (1, "x", None, {"k": a})]
+    assert same(other, [a.copy(), (1, "x", None, {"k": a.copy()})], 0.0) == ""
+    assert "1 of 3 values of result[0] differ, first at (2,)" in same(
+        [a], [np.array([1.0, np.nan, 3.1])], 1e-9
+    )
+    assert same(a, a * (1 + 1e-12), 1e-9) == "" and "shape" in same(a, a[:2], 1.0)
+    assert (
+        "expected" in same(None, 0.0, 1.0)
+        and "expected" in same((1,), 1, 1.0)
+        and "expected" in same("x", "y", 1.0)
+    )
+    assert "differ" in same(np.float64(np.inf), np.float64(1.0), 1e-3)
+    record = np.zeros(2, [("x", "f8")])
+    assert same(record, record, 0.0) == "" and ".x" in same(record, np.ones(2, [("x", "f8")]), 0.0)
