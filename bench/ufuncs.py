@@ -24,7 +24,7 @@ import harness as harnesses
 OUT = harnesses.HERE.parent / "docs" / "ufuncs.png"
 SIZES = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
 DTYPES = ("float64", "float32")
-LOWEST = 0.05
+LOWEST, HIGHEST = 0.05, 20
 # variant: label, colour, dashes; in the order of the table.
 VARIANTS: dict[str, tuple[str, str, str]] = {
     "treadle-parallel": ("Treadle, parallel", "#c2410c", "-"),
@@ -143,7 +143,7 @@ def draw(figures: dict[str, Any], out: Path) -> None:
                     panel.plot(sizes, speed, dashes, color=colour, label=label, linewidth=1.8, marker=".")
             panel.set_xscale("log")
             panel.set_yscale("log")
-            panel.set_ylim(bottom=LOWEST)  # a thread pool on a hundred elements may be off the picture
+            panel.set_ylim(LOWEST, HIGHEST)  # a thread pool on a hundred elements may be off the picture
             panel.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
             panel.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda y, _: f"{y:g}x"))
             panel.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
