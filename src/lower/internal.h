@@ -80,7 +80,8 @@ typedef struct tr_lf {
     lv ret_slots; /* tr_entry: where results go; else NULL */
     lt ret_type;  /* of the LLVM function */
     int32_t inst;
-    unsigned nmath; /* calls that may be vectorised, so far */
+    unsigned nmath;   /* calls that may be vectorised, so far */
+    unsigned nseldom; /* patterns that hardly ever run and got vectors, so far */
     /* In a function over a range of a long loop: steps until it asks whether to go on, and how many it had; else NULL. */
     lv steps, pace;
     lv cplx_out; /* double[2] for complex results of rt functions */

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-enum { SHORT = 4 }; /* instructions, the last of which yields */
+enum { SHORT = 4 };      /* instructions, the last of which yields */
+enum { MAX_SELDOM = 1 }; /* long functions are not made to wait for what hardly ever runs */
 
 /* --- a counted loop that carries values --- */
 
@@ -550,7 +551,7 @@ static void versions(tr_lpat *s, tr_lpat *t, const tr_ins *in, lv tiled, lv *out
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
     unsigned cold = tr_blk_at(w->body->f, in->blk)->cold;
     tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc}, t;
-    s.cold = cold == 1 || (cold > 1 && !pays_seldom(s.p, cold));
+    s.cold = cold == 1 || (cold > 1 && (!pays_seldom(s.p, cold) || w->nseldom++ >= MAX_SELDOM));
     t = s;
     lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * s.p->nred + 1u), tiled;
     w->body->vals[v] = out;
