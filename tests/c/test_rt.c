@@ -192,11 +192,11 @@ static void test_copy(void) {
                 memset(to, 0xaa, sizeof to);
                 memset(back, 0xaa, sizeof back);
                 tr_rt_gather(to + 3, first, step, n, size);
-                tr_rt_scatter(at, step, first, n, size);
+                tr_rt_scatter(at, step, from + 1, n, size);
                 for (int64_t i = 0; i < n; i++) {
                     assert(!memcmp(to + 3 + i * size, first + i * step, (size_t)size));
                     if (step >= size || -step >= size)
-                        assert(!memcmp(at + i * step, first + i * size, (size_t)size));
+                        assert(!memcmp(at + i * step, from + 1 + i * size, (size_t)size));
                 }
                 assert(to[2] == 0xaa && to[3 + (n > 0 ? n : 0) * size] == 0xaa);
             }
