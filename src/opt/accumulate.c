@@ -261,6 +261,8 @@ static bool check_pattern(search *s, const tr_ins *in) {
     next = unconverted(g, uses, next, t);
     const tr_ins *sum = tr_at(g, next);
     s->rows = true;
+    if (next == old) /* `a += 0` */
+        return true;
     for (uint32_t k = 0; k < sum->nargs && uses[next] == 1; k++)
         if (unconverted(g, uses, sum->args[k], t) == old)
             return joins(s, sum, sum->args[k]);
