@@ -298,25 +298,6 @@ static void turn_plain(turning *t) {
     tr_at(f, v)->args = args; /* its own operands are the values before */
 }
 
-/* A block on all ways into the loop. */
-static tr_bid block_before(turning *t) {
-    tr_fn *f = t->f;
-    tr_bid h = t->l->header, before = tr_blk_new(f);
-    uint32_t n = tr_blk_at(f, h)->params.n;
-    tr_blk_at(f, before)->cold = tr_blk_at(f, h)->cold;
-    t->init = TR_NEW_N(&f->ctx->arena, tr_val, n + 1u);
-    for (uint32_t k = 0; k < n; k++)
-        t->init[k] = tr_blk_param(f, before, type_of(f, params_of(f, h)[k]), NULL);
-    for (uint32_t i = 0; i < tr_blk_at(f, h)->preds.n; i++) {
-        tr_bid from = tr_blk_at(f, h)->preds.d[i];
-        tr_ins *term = tr_term(f, from);
-        for (uint32_t s = 0; s < tr_nsucc(term) && !t->l->in[from]; s++)
-            if (term->imm.succ[s].to == h)
-                term->imm.succ[s].to = before;
-    }
-    return before;
-}
-
 /* The loop that stays runs on one core, and loops inside it too. */
 static void unmark(tr_fn *f, const tr_ploop *l) {
     for (uint32_t i = 0; i < l->blks.n; i++)
@@ -332,8 +313,9 @@ static void turn_chunks(turning *t) {
     const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
     tr_val last = tr_blk_at(f, l->header)->last, one = tr_const_int(f, i64, 1);
     uint32_t n = tr_blk_at(f, l->header)->params.n;
-    tr_bid before = block_before(t), par = tr_blk_new(f);
+    tr_bid before = tr_opt_block_before(f, l->header), par = tr_blk_new(f);
     tr_blk_at(f, par)->cold = tr_blk_at(f, l->header)->cold;
+    t->init = tr_arena_copy(&f->ctx->arena, params_of(f, before), n * sizeof *t->init);
     unmark(f, l);
     tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, last)->loc};
     tr_val chunks = tr_accumulate_chunks(l, &b);

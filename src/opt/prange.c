@@ -317,20 +317,11 @@ static bool choose_before(tr_ploop *l) {
         any = any || is_kept(l, k);
     if (!any)
         return false;
-    tr_bid before = tr_blk_new(f);
-    tr_val *args = TR_NEW_N(&f->ctx->arena, tr_val, n + 1u);
-    tr_blk_at(f, before)->cold = tr_blk_at(f, l->header)->cold;
-    for (uint32_t k = 0; k < n; k++)
-        args[k] = tr_blk_param(f, before, tr_at(f, tr_blk_at(f, l->header)->params.d[k])->ty, NULL);
-    const tr_blk *h = tr_blk_at(f, l->header);
-    for (uint32_t i = 0; i < h->preds.n; i++) {
-        tr_ins *t = tr_term(f, h->preds.d[i]);
-        for (uint32_t s = 0; !in_natural(l, h->preds.d[i]) && s < tr_nsucc(t); s++)
-            if (t->imm.succ[s].to == l->header)
-                t->imm.succ[s].to = before;
-    }
-    tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, h->last)->loc};
-    tr_br(&b, l->header, n, args);
+    tr_bld b = {.fn = f,
+                .blk = tr_opt_block_before(f, l->header),
+                .before = TR_NOVAL,
+                .loc = tr_term(f, l->header)->loc};
+    tr_br(&b, l->header, n, tr_blk_at(f, b.blk)->params.d);
     tr_remove_params(f);
     return true;
 }

@@ -1,4 +1,4 @@
-/* Small questions that several passes ask. */
+/* Small questions that several passes ask, and small changes that several make. */
 #include "opt/priv.h"
 
 bool tr_opt_is_int_type(const tr_ty *t) {
@@ -21,4 +21,19 @@ tr_domtree tr_opt_domtree(tr_fn *f) {
         t.first[up] = b;
     }
     return t;
+}
+
+tr_bid tr_opt_block_before(tr_fn *f, tr_bid h) {
+    tr_bid before = tr_blk_new(f);
+    tr_blk_at(f, before)->cold = tr_blk_at(f, h)->cold;
+    for (uint32_t k = 0; k < tr_blk_at(f, h)->params.n; k++)
+        tr_blk_param(f, before, tr_at(f, tr_blk_at(f, h)->params.d[k])->ty, NULL);
+    const tr_blk *head = tr_blk_at(f, h);
+    for (uint32_t i = 0; i < head->preds.n; i++) {
+        tr_ins *t = tr_term(f, head->preds.d[i]);
+        for (uint32_t s = 0; s < tr_nsucc(t) && !tr_dominates(f, h, head->preds.d[i]); s++)
+            if (t->imm.succ[s].to == h)
+                t->imm.succ[s].to = before;
+    }
+    return before;
 }

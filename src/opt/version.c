@@ -95,24 +95,9 @@ static void test(tester *t, const tr_lin *e) {
 static tr_bid preheader(tr_fn *f, const tr_loop *l) {
     if (l->preheader != TR_NOBLK)
         return l->preheader;
-    tr_arena *a = &f->ctx->arena;
-    tr_bid ph = tr_blk_new(f), h = l->header;
-    uint32_t n = tr_blk_at(f, h)->params.n;
-    tr_val *args = TR_NEW_N(a, tr_val, n + 1u);
-    for (uint32_t i = 0; i < n; i++)
-        args[i] = tr_blk_param(f, ph, tr_at(f, tr_blk_at(f, h)->params.d[i])->ty, NULL);
-    for (uint32_t k = 0; k < tr_blk_at(f, h)->preds.n; k++) {
-        tr_bid from = tr_blk_at(f, h)->preds.d[k];
-        bool inside = false;
-        for (uint32_t i = 0; i < l->blks.n; i++)
-            inside = inside || l->blks.d[i] == from;
-        tr_ins *t = tr_term(f, from);
-        for (uint32_t s = 0; s < tr_nsucc(t) && !inside; s++)
-            if (t->imm.succ[s].to == h)
-                t->imm.succ[s].to = ph;
-    }
+    tr_bid ph = tr_opt_block_before(f, l->header);
     tr_bld b = {.fn = f, .blk = ph, .before = TR_NOVAL};
-    tr_br(&b, h, n, args);
+    tr_br(&b, l->header, tr_blk_at(f, ph)->params.n, tr_blk_at(f, ph)->params.d);
     return ph;
 }
 
