@@ -3,6 +3,14 @@
 
 #include "ir/internal.h"
 
+tr_u32s tr_live_blocks(const tr_fn *f) {
+    tr_u32s out = {0};
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        if (!f->blks.d[b].dead)
+            tr_vec_push(&f->ctx->arena, &out, b);
+    return out;
+}
+
 static uint32_t edge_count(const tr_fn *f, tr_bid b) {
     const tr_blk *blk = tr_blk_at(f, b);
     return blk->last == TR_NOVAL ? 0 : tr_nsucc(tr_at(f, blk->last));

@@ -239,10 +239,7 @@ tr_fn *tr_fn_clone(const tr_fn *f) {
     tr_bid *bmap = TR_NEW_N(a, tr_bid, f->blks.n + 1);
     memset(map, 0xff, f->ins.n * sizeof *map);
     memset(bmap, 0xff, f->blks.n * sizeof *bmap);
-    tr_u32s live = {0};
-    for (tr_bid b = 0; b < f->blks.n; b++)
-        if (!f->blks.d[b].dead)
-            tr_vec_push(a, &live, b);
+    tr_u32s live = tr_live_blocks(f);
     tr_clone_blocks(g, f, live.d, live.n, map, bmap, 0);
     for (uint32_t k = 0; k < live.n; k++) /* the locs are the same, one to one */
         for (tr_val v = f->blks.d[live.d[k]].first; v != TR_NOVAL; v = tr_at(f, v)->next)

@@ -380,8 +380,9 @@ bool tr_remove_params(tr_fn *f); /* trivial and unused block params */
 
 /* --- cfg.c --- */
 
-void tr_cfg_compute(tr_fn *f); /* preds, rpo */
-void tr_dom_compute(tr_fn *f); /* idom; needs cfg */
+tr_u32s tr_live_blocks(const tr_fn *f); /* those that are not dead, in order of their numbers */
+void tr_cfg_compute(tr_fn *f);          /* preds, rpo */
+void tr_dom_compute(tr_fn *f);          /* idom; needs cfg */
 bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b);
 typedef struct tr_loop {
     tr_bid header;

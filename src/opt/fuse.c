@@ -275,14 +275,6 @@ static void put_all(tr_arena *a, group *g, const tr_val *v, uint32_t n) {
         put(a, g, v[i], false);
 }
 
-static tr_u32s live_blocks(const tr_fn *g) {
-    tr_u32s out = {0};
-    for (tr_bid b = 0; b < g->blks.n; b++)
-        if (!g->blks.d[b].dead)
-            tr_vec_push(&g->ctx->arena, &out, b);
-    return out;
-}
-
 static tr_fn *new_lambda(const tr_fn *like) {
     tr_fn *g = tr_fn_new(like->ctx, like->name, S_T);
     g->is_lambda = true;
@@ -295,7 +287,7 @@ static tr_fn *new_lambda(const tr_fn *like) {
 /* Appends a copy of `src`; its yields become jumps to a new block whose params are the values. Returns that block. */
 static tr_bid append(tr_fn *g, tr_bid from, const tr_fn *src, const tr_val *args) {
     tr_arena *a = &g->ctx->arena;
-    tr_u32s blks = live_blocks(src);
+    tr_u32s blks = tr_live_blocks(src);
     tr_val *map = TR_NEW_N(a, tr_val, src->ins.n + 1u);
     tr_bid *bmap = TR_NEW_N(a, tr_bid, src->blks.n + 1u), join = TR_NOBLK;
     memset(map, 0xff, src->ins.n * sizeof *map);
@@ -742,19 +734,21 @@ static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
 static const int64_t too_long = INT64_C(1) << 44;
 
 /* Before an array goes that would have been too large for any machine: its loop would run for years where NumPy raises at once. Sizes of
- * other arrays are no such sizes. `tested`: per value, the block in which it has been looked at, plus one. */
-static void test_size(tr_fn *f, tr_val alloc, uint32_t *tested) {
+ * other arrays are no such sizes. `tested`, made when it is needed: per value, the block in which it has been looked at, plus one. */
+static void test_size(tr_fn *f, tr_val alloc, uint32_t **tested) {
     static const tr_site site = {TR_EXC_MEMORY, "cannot allocate an array with an axis of {0} elements", -1,
                                  NULL};
     tr_bld b = {f, tr_at(f, alloc)->blk, alloc, tr_at(f, alloc)->loc};
+    if (!*tested)
+        *tested = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n);
     for (uint32_t k = 0; k < tr_at(f, alloc)->nargs; k++) {
         tr_val n = tr_arg(f, alloc, k);
         const tr_ins *in = tr_at(f, n);
         int64_t known;
-        if (in->op == TR_OP_DIM || in->op == TR_OP_BCAST || tested[n] == b.blk + 1u ||
+        if (in->op == TR_OP_DIM || in->op == TR_OP_BCAST || (*tested)[n] == b.blk + 1u ||
             (tr_get_int(f, n, &known) && known < too_long))
             continue;
-        tested[n] = b.blk + 1u;
+        (*tested)[n] = b.blk + 1u;
         const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL), *i64 = in->ty;
         tr_val ok = tr_emit2(&b, TR_OP_CMP, i1, n, tr_const_int(f, i64, too_long));
         tr_at(f, ok)->sub = TR_CMP_LT;
@@ -765,7 +759,7 @@ static void test_size(tr_fn *f, tr_val alloc, uint32_t *tested) {
 
 /* A pattern with nothing left to do, and arrays that nothing uses. */
 static bool drop_useless(tr_fn *f) {
-    uint32_t *uses = tr_use_counts(f), *tested = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1u);
+    uint32_t *uses = tr_use_counts(f), *tested = NULL;
     bool any = false;
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
@@ -779,7 +773,7 @@ static bool drop_useless(tr_fn *f) {
             } else if (in->op != TR_OP_ALLOC || uses[v]) {
                 continue;
             } else {
-                test_size(f, v, tested);
+                test_size(f, v, &tested);
             }
             tr_ins_remove(f, v);
             any = true;

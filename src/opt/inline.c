@@ -66,20 +66,12 @@ static bool calls_itself(const tr_prog *p, uint32_t inst) {
     return s.seen[inst];
 }
 
-static tr_u32s live_blocks(const tr_fn *g) {
-    tr_u32s out = {0};
-    for (tr_bid b = 0; b < g->blks.n; b++)
-        if (!g->blks.d[b].dead)
-            tr_vec_push(&g->ctx->arena, &out, b);
-    return out;
-}
-
 /* What is put into a lambda stays what its pattern expects, straight code: g, or a copy with its branches made selects, or NULL. */
 static const tr_fn *straight(const tr_fn *g) {
-    if (live_blocks(g).n == 1)
+    if (tr_live_blocks(g).n == 1)
         return g;
     tr_fn *h = tr_fn_clone(g);
-    return tr_opt_flatten_fn(h) && live_blocks(h).n == 1 ? h : NULL;
+    return tr_opt_flatten_fn(h) && tr_live_blocks(h).n == 1 ? h : NULL;
 }
 
 /* What to put in place of a call of the instance; NULL: it stays a call. */
@@ -108,7 +100,7 @@ static void put_body(inliner *s, tr_repl *r, tr_val call, const tr_fn *g) {
     tr_ins c = *tr_at(f, call);
     tr_bid head = c.blk, tail = tr_blk_split(f, c.next);
     tr_val result = tr_blk_param(f, tail, c.ty, call < f->names.n ? f->names.d[call] : NULL);
-    tr_u32s blks = live_blocks(g);
+    tr_u32s blks = tr_live_blocks(g);
     tr_clone_blocks(f, g, blks.d, blks.n, map, bmap, c.loc);
     tr_ins_remove(f, call);
     tr_bld b = {.fn = f, .blk = head, .before = TR_NOVAL, .loc = c.loc};
