@@ -276,20 +276,22 @@ bool tr_compile_front(tr_prog *p) {
     return ok;
 }
 
-bool tr_driver_check_dump(const tr_dump *d, char *msg, unsigned size) {
-    const char *names = tr_opt_pass_names(), *bad = NULL, *var = "TREADLE_SKIP";
-    size_t n = 0;
-    for (const char *p = d->skip; *p && !bad; p += n + (p[n] == ',')) {
-        n = strcspn(p, ",");
-        if (n && !tr_opt_is_pass(p, n))
-            bad = p;
-        if (bad)
-            break;
+/* The first of these names, which commas separate, that is no pass's, and its length; NULL: there is none. */
+static const char *unknown_pass(const char *names, size_t *n) {
+    for (; *names; names += *n + (names[*n] == ',')) {
+        *n = strcspn(names, ",");
+        if (*n && !tr_opt_is_pass(names, *n))
+            return names;
     }
-    if (!bad && d->pass[0] && !tr_opt_is_pass(d->pass, strlen(d->pass))) {
-        bad = d->pass;
-        n = strlen(bad);
+    return NULL;
+}
+
+bool tr_driver_check_dump(const tr_dump *d, char *msg, unsigned size) {
+    size_t n = 0;
+    const char *names = tr_opt_pass_names(), *var = "TREADLE_SKIP", *bad = unknown_pass(d->skip, &n);
+    if (!bad) {
         var = "TREADLE_DUMP";
+        bad = unknown_pass(d->pass, &n);
     }
     if (bad)
         snprintf(msg, size, "%s: no pass is called '%.*s'; there are %.*s", var, (int)n, bad,

@@ -81,19 +81,17 @@ static void phi_step(tr_lpat *s, const tr_lred *r, const lv *x) {
 }
 
 static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
-    switch (r->cls) {
-    case RED_PHI:
+    if (r->cls == RED_PHI) {
         if (r->split)
             split_step(s, r, x[0]);
         else
             phi_step(s, r, x);
-        break;
-    default:
-        for (unsigned i = 0; i < tr_ty_nparts(r->ty); i++) {
-            lv v = LLVMTypeOf(x[i]) == s->w->m->i1 ? LLVMBuildZExt(s->w->b, x[i], s->w->m->i8, "") : x[i];
-            lv at = LLVMBuildInBoundsGEP2(s->w->b, LLVMTypeOf(v), r->buf[i], &s->carry[s->fill], 1, "");
-            LLVMBuildStore(s->w->b, v, at);
-        }
+        return;
+    }
+    for (unsigned i = 0; i < tr_ty_nparts(r->ty); i++) {
+        lv v = LLVMTypeOf(x[i]) == s->w->m->i1 ? LLVMBuildZExt(s->w->b, x[i], s->w->m->i8, "") : x[i];
+        lv at = LLVMBuildInBoundsGEP2(s->w->b, LLVMTypeOf(v), r->buf[i], &s->carry[s->fill], 1, "");
+        LLVMBuildStore(s->w->b, v, at);
     }
 }
 
