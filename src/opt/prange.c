@@ -181,16 +181,19 @@ static bool is_marked(tr_ploop *l) {
     return false;
 }
 
-/* Blocks from which the function can return: all others end in an exception, or never. */
-static uint8_t *can_return(const tr_fn *f) {
+/* Blocks from which the function can return, or come to the loop again: all others end in an exception, or never. */
+static uint8_t *can_go_on(const tr_ploop *l) {
+    const tr_fn *f = l->f;
     tr_arena *a = &f->ctx->arena;
     uint8_t *can = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
     tr_u32s work = {0};
-    for (uint32_t i = 0; i < f->rpo.n; i++)
-        if (tr_term(f, f->rpo.d[i])->op == TR_OP_RET || tr_term(f, f->rpo.d[i])->op == TR_OP_YIELD) {
-            can[f->rpo.d[i]] = 1;
-            tr_vec_push(a, &work, f->rpo.d[i]);
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        tr_bid b = f->rpo.d[i];
+        if (b == l->header || tr_term(f, b)->op == TR_OP_RET || tr_term(f, b)->op == TR_OP_YIELD) {
+            can[b] = 1;
+            tr_vec_push(a, &work, b);
         }
+    }
     while (work.n) {
         const tr_blk *b = tr_blk_at(f, work.d[--work.n]);
         for (uint32_t i = 0; i < b->preds.n; i++)
@@ -229,7 +232,7 @@ static bool returns_after(const tr_ploop *l, tr_val ret) {
 static bool collect(tr_ploop *l) {
     tr_fn *f = l->f;
     tr_arena *a = &f->ctx->arena;
-    const uint8_t *can = can_return(f);
+    const uint8_t *can = can_go_on(l);
     tr_u32s work = {0};
     l->in = TR_NEW_N(a, uint8_t, f->blks.n + 8u); /* some blocks will be made beside it */
     l->in[l->header] = l->in[l->body] = 1;

@@ -1001,7 +1001,18 @@ def test_leaving_a_loop_is_refused():
                 return i
         return -1
 
-    for fn in (f, g):
+    def never_returns(a):
+        k = 0
+        while True:
+            for i in prange(len(a)):
+                if a[i] > 2:
+                    break
+                a[i] += 1
+            k += 1
+            if k > 4:
+                raise ValueError
+
+    for fn in (f, g, never_returns):
         with pytest.raises(UnsupportedError, match="cannot be left early"):
             parallel(fn)(np.ones(4))
 
