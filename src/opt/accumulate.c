@@ -118,92 +118,22 @@ static tr_val unconverted(const tr_fn *f, const uint32_t *uses, tr_val v, const 
     return (in->ty == t || from == t) && alike && tr_ty_size(t) <= tr_ty_size(wide) ? in->args[0] : v;
 }
 
-/* Both stand in one block, and nothing is written between them. */
-static bool nothing_written(const tr_fn *f, tr_val x, tr_val y) {
-    for (int turn = 0; turn < 2; turn++) {
-        for (tr_val v = turn ? y : x; v != TR_NOVAL && !(tr_ins_effects(tr_at(f, v)) & (E_WRITE | E_SIDE));
-             v = tr_at(f, v)->next)
-            if (v == (turn ? x : y))
-                return true;
-    }
-    return false;
-}
-
-/* The same number: `a[i[j]] = a[i[j]] + 1` reads i[j] twice. */
-static bool same_index(const tr_fn *f, tr_val x, tr_val y, int depth) {
-    const tr_ins *a = tr_at(f, x), *b = tr_at(f, y);
-    if (x == y)
-        return true;
-    if (!depth || a->op != b->op || a->ty != b->ty || a->sub != b->sub || a->nargs != b->nargs)
-        return false;
-    switch ((tr_op)a->op) {
-    case TR_OP_LOAD:
-        if (!nothing_written(f, x, y))
-            return false;
-        break;
-    case TR_OP_WRAP:
-    case TR_OP_CONV:
-    case TR_OP_ADD:
-    case TR_OP_SUB:
-    case TR_OP_MUL:
-    case TR_OP_AND:
-    case TR_OP_FLOORDIV:
-    case TR_OP_FLOORMOD: break;
-    default: return false;
-    }
-    for (uint32_t k = 0; k < a->nargs; k++)
-        if (!same_index(f, a->args[k], b->args[k], depth - 1))
-            return false;
-    return true;
-}
-
 static bool same_element(const tr_fn *f, const tr_ins *ld, const tr_ins *st) {
     if (ld->nargs + 1 != st->nargs || ld->args[0] != st->args[0])
         return false;
     for (uint32_t k = 1; k < ld->nargs; k++)
-        if (!same_index(f, ld->args[k], st->args[k], 4))
+        if (!tr_opt_same(f, ld->args[k], st->args[k]))
             return false;
     return true;
 }
 
-static bool writes_array(const search *s, tr_val v) {
+static bool writes_array(const void *self, tr_val v) {
+    const search *s = self;
     const tr_ins *in = tr_at(s->f, v);
     bool touches = false;
     for (uint32_t k = 0; k < in->nargs && (tr_ins_effects(in) & E_WRITE); k++)
         touches = touches || has_root(s, in->args[k]);
     return touches;
-}
-
-/* No way from the load to the store leads over another store to the array, or this one again. */
-static bool nothing_between(const search *s, tr_val load, tr_val store) {
-    tr_fn *f = s->f;
-    tr_u32s work = {0};
-    uint8_t *seen = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
-    tr_bid first = tr_at(f, load)->blk, last = tr_at(f, store)->blk;
-    if (!tr_dominates(f, first, last))
-        return false;
-    for (tr_val v = tr_at(f, store)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
-        if (v == load)
-            return true;
-        if (writes_array(s, v))
-            return false;
-    }
-    tr_vec_push(&f->ctx->arena, &work, last);
-    while (work.n) {
-        const tr_blk *b = tr_blk_at(f, work.d[--work.n]);
-        for (uint32_t i = 0; i < b->preds.n; i++) {
-            tr_bid p = b->preds.d[i];
-            if (seen[p])
-                continue;
-            seen[p] = 1;
-            for (tr_val v = tr_blk_at(f, p)->last; v != TR_NOVAL && v != load; v = tr_at(f, v)->prev)
-                if (writes_array(s, v))
-                    return false;
-            if (p != first)
-                tr_vec_push(&f->ctx->arena, &work, p);
-        }
-    }
-    return true;
 }
 
 /* Is v the element itself, or that joined with other values? The element's value goes nowhere else, and nothing of the array is written before
@@ -215,7 +145,7 @@ static bool is_joined(search *s, tr_val v, tr_val store, int depth) {
     if (s->uses[u] != 1)
         return false;
     if (in->op == TR_OP_LOAD) {
-        if (!same_element(s->f, in, st) || !nothing_between(s, u, store))
+        if (!same_element(s->f, in, st) || !tr_opt_nothing_between(s->f, u, store, writes_array, s))
             return false;
         s->fine[u] = 1;
         return true;

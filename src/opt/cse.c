@@ -47,23 +47,18 @@ static uint32_t key_args(const tr_ins *in) {
     return in->op == TR_OP_CHECK ? 1 : in->nargs;
 }
 
-/* Ops with an immediate operand beside their operands. */
-static int64_t imm_of(const tr_ins *in) {
-    return in->op == TR_OP_EXTRACT || in->op == TR_OP_DIM || in->op == TR_OP_STRIDE ? in->imm.i : 0;
-}
-
 static uint64_t hash_of(const tr_ins *in) {
     struct {
         uint64_t op;
         int64_t imm;
         const tr_ty *ty;
-    } head = {(uint64_t)in->op << 8 | in->sub, imm_of(in), in->ty};
+    } head = {(uint64_t)in->op << 8 | in->sub, tr_opt_imm(in), in->ty};
     return tr_hash_bytes(in->args, key_args(in) * sizeof *in->args, tr_hash_bytes(&head, sizeof head, 0));
 }
 
 static bool equal(const tr_ins *a, const tr_ins *b) {
     return a->op == b->op && a->sub == b->sub && a->ty == b->ty && key_args(a) == key_args(b) &&
-           imm_of(a) == imm_of(b) && (a->flags & F_FAST) == (b->flags & F_FAST) &&
+           tr_opt_imm(a) == tr_opt_imm(b) && (a->flags & F_FAST) == (b->flags & F_FAST) &&
            !memcmp(a->args, b->args, key_args(a) * sizeof *a->args);
 }
 

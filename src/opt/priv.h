@@ -28,6 +28,15 @@ bool tr_opt_flatten_fn(tr_fn *f);
 /* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not asked. */
 bool tr_opt_is_pure(const tr_ins *in);
 bool tr_opt_is_int_type(const tr_ty *t); /* bool and the integers */
+int64_t
+tr_opt_imm(const tr_ins *in); /* of a pure operation: the operand that is no value, 0 where there is none */
+/* Does no way from x to y, in a block that x's dominates, lead over an instruction that `writes`? One of both that is met again counts too. Needs
+ * dominators. */
+bool tr_opt_nothing_between(const tr_fn *f, tr_val x, tr_val y, bool (*writes)(const void *self, tr_val v),
+                            const void *self);
+/* Surely the same value: computed in the same way, in a few steps, from values that are the same or read from memory that is not written
+ * in between? Needs dominators. */
+bool tr_opt_same(const tr_fn *f, tr_val x, tr_val y);
 /* Children of each block in the dominator tree: first[b], next[b]; TR_NOBLK ends. In reverse post-order. */
 typedef struct tr_domtree {
     tr_bid *first, *next;

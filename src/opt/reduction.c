@@ -122,38 +122,13 @@ static bool is_flag(red *r, tr_val v) {
            set_kind(r, k ? TR_RED_OR : TR_RED_AND);
 }
 
-static bool writes_after(const tr_fn *f, tr_val v) {
-    for (v = tr_at(f, v)->next; v != TR_NOVAL; v = tr_at(f, v)->next)
-        if (tr_ins_effects(tr_at(f, v)) & (E_WRITE | E_SIDE))
-            return true;
-    return false;
-}
-
-/* Computed in the same way. Elements may be loaded twice, if `first` stands in the block that decides and nothing is written
- * between; the block where `again` stands writes nothing. */
-static bool same(const tr_fn *f, tr_val first, tr_val again, int depth) {
-    const tr_ins *x = tr_at(f, first), *y = tr_at(f, again);
-    if (first == again)
-        return true;
-    if (depth == 0 || x->op != y->op || x->nargs != y->nargs || x->ty != y->ty || x->sub != y->sub)
-        return false;
-    bool load = x->op == TR_OP_LOAD && !writes_after(f, first);
-    bool pure = tr_opt_is_pure(x) &&
-                (!x->nargs || x->op == TR_OP_CONV || x->op == TR_OP_MATH || x->op == TR_OP_ABS ||
-                 x->op == TR_OP_NEG || x->op == TR_OP_ADD || x->op == TR_OP_SUB || x->op == TR_OP_MUL);
-    for (uint32_t i = 0; i < x->nargs && (load || pure); i++)
-        if (!same(f, x->args[i], y->args[i], depth - 1))
-            return false;
-    return load || pure;
-}
-
 /* The choice between `other` and the chain's value, by a comparison of both: `taken` says whether the comparison holds where `other`
  * is chosen. */
 static bool check_extreme(red *r, tr_val test, bool taken, tr_val chain, tr_val other) {
     const tr_ins *c = tr_at(r->f, test);
     bool left = in_chain(r, c->args[0]);
     if (r->is[test] != IS_TEST || (left && in_chain(r, c->args[1])) || c->args[left ? 0 : 1] != chain ||
-        !same(r->f, c->args[left ? 1 : 0], other, 4) || c->sub == TR_CMP_EQ || c->sub == TR_CMP_NE ||
+        !tr_opt_same(r->f, c->args[left ? 1 : 0], other) || c->sub == TR_CMP_EQ || c->sub == TR_CMP_NE ||
         tr_ty_is_complex(type_of(r, chain)))
         return false;
     bool less = c->sub == TR_CMP_LT || c->sub == TR_CMP_LE; /* args[0] is the smaller one when it holds */

@@ -1,6 +1,8 @@
 /* Small questions that several passes ask, and small changes that several make. */
 #include "opt/priv.h"
 
+enum { MAX_DEPTH = 6 }; /* steps of a computation */
+
 bool tr_opt_is_int_type(const tr_ty *t) {
     char c = t ? tr_ty_class(t) : 0;
     return c == 'b' || c == 'i' || c == 'u';
@@ -8,6 +10,65 @@ bool tr_opt_is_int_type(const tr_ty *t) {
 
 bool tr_opt_is_pure(const tr_ins *in) {
     return in->op != TR_OP_PARAM && !tr_is_const(in) && tr_effects(in) == 0;
+}
+
+int64_t tr_opt_imm(const tr_ins *in) {
+    return in->op == TR_OP_EXTRACT || in->op == TR_OP_DIM || in->op == TR_OP_STRIDE ? in->imm.i : 0;
+}
+
+bool tr_opt_nothing_between(const tr_fn *f, tr_val x, tr_val y, bool (*writes)(const void *self, tr_val v),
+                            const void *self) {
+    tr_bid first = tr_at(f, x)->blk, last = tr_at(f, y)->blk;
+    for (tr_val v = tr_at(f, y)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
+        if (v == x)
+            return true;
+        if (writes(self, v))
+            return false;
+    }
+    if (first == last || !tr_dominates(f, first, last))
+        return false;
+    tr_u32s work = {0};
+    uint8_t *seen = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
+    tr_vec_push(&f->ctx->arena, &work, last);
+    while (work.n) {
+        const tr_blk *b = tr_blk_at(f, work.d[--work.n]);
+        for (uint32_t i = 0; i < b->preds.n; i++) {
+            tr_bid p = b->preds.d[i];
+            if (seen[p])
+                continue;
+            seen[p] = 1;
+            for (tr_val v = tr_blk_at(f, p)->last; v != TR_NOVAL && v != x; v = tr_at(f, v)->prev)
+                if (writes(self, v))
+                    return false;
+            if (p != first)
+                tr_vec_push(&f->ctx->arena, &work, p);
+        }
+    }
+    return true;
+}
+
+static bool writes_any(const void *f, tr_val v) {
+    return tr_ins_effects(tr_at(f, v)) & (E_WRITE | E_SIDE);
+}
+
+static bool is_same(const tr_fn *f, tr_val x, tr_val y, int depth) {
+    const tr_ins *a = tr_at(f, x), *b = tr_at(f, y);
+    if (x == y)
+        return true;
+    if (!depth || a->op != b->op || a->ty != b->ty || a->sub != b->sub || a->nargs != b->nargs)
+        return false;
+    if (a->op == TR_OP_LOAD ? !tr_opt_nothing_between(f, x, y, writes_any, f) &&
+                                  !tr_opt_nothing_between(f, y, x, writes_any, f)
+                            : !tr_opt_is_pure(a) || tr_opt_imm(a) != tr_opt_imm(b))
+        return false;
+    for (uint32_t k = 0; k < a->nargs; k++)
+        if (!is_same(f, a->args[k], b->args[k], depth - 1))
+            return false;
+    return true;
+}
+
+bool tr_opt_same(const tr_fn *f, tr_val x, tr_val y) {
+    return is_same(f, x, y, MAX_DEPTH);
 }
 
 tr_domtree tr_opt_domtree(tr_fn *f) {

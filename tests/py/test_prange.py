@@ -142,6 +142,26 @@ def test_conditions_of_several_parts(n, threads):
             f(rng.random(n) + 1, np.zeros(0, bool))
 
 
+@pytest.mark.parametrize("n", [0, 1, 7, 3000])
+def test_extremes_of_elements_found_by_elements(n, threads):
+    """What is compared and what is kept are computed twice, with indices of some steps."""
+
+    @parallel
+    def f(x, k, w):
+        most, least, far = -1.0, 2.0, 0.0
+        for i in prange(len(k)):
+            if x[k[i] % 7] > most:
+                most = x[k[i] % 7]
+            if w[i] and x[k[i] - 3] < least:
+                least = x[k[i] - 3]
+            if far < abs(x[i // 5 % 7] - 0.5):
+                far = abs(x[i // 5 % 7] - 0.5)
+        return most, least, far
+
+    rng = np.random.default_rng(n)
+    check(f, rng.random(7), rng.integers(0, 7, n), rng.random(n) > 0.5)
+
+
 def test_extremes_skip_nan_where_python_does(threads):
     @parallel
     def f(a):
@@ -524,6 +544,8 @@ def test_accumulation_through_branches(threads):
             h[x[i]] += 1 if w[i] > 3 and x[i] > 2 else w[i]
             h[w[i]] = 2 + h[w[i]] - x[i] + w[i]
             h[x[i]] *= 1
+            h[abs(x[i])] = h[abs(x[i])] + 1
+            h[max(w[i] % 3, x[i] >> 1) & 7] = h[max(w[i] % 3, x[i] >> 1) & 7] - 2
             for j in range(w[i]):
                 h[x[i] // 2] -= j
 
@@ -793,6 +815,27 @@ def _twice(a):
     return s
 
 
+def _changed(a):
+    m = 1.0
+    for i in prange(len(a)):
+        x = a[i]
+        if i > 3:
+            a[i] = 5.0
+        if x > m:
+            m = a[i]
+    return m
+
+
+def _changed_in_a_loop(a):
+    m = 1.0
+    for i in prange(len(a)):
+        x = a[i]
+        for _ in range(3):
+            a[i] += 1
+        m = a[i] if x > m else m
+    return m
+
+
 def _rev(a):
     s = 1.0
     for i in prange(len(a)):
@@ -811,6 +854,8 @@ def _rev(a):
         (_where, "handed from one iteration", None),
         (_induction, "'k' is handed from one iteration", (2, 3)),
         (_twice, "'s' is handed from one iteration", (2, 2)),
+        (_changed, "'m' is handed from one iteration", (5, 6)),
+        (_changed_in_a_loop, "'m' is handed from one iteration", (5, 5)),
         (_rev, "'s' is handed from one iteration", (2, 2)),
     ],
 )
