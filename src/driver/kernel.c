@@ -72,7 +72,7 @@ static void ret_none(build *b) {
     tr_emit1(&b->e.b, TR_OP_RET, NULL, tr_const_undef(b->e.b.fn, none));
 }
 
-/* for i in range(n), carrying one value where `carry` is one: opens the body. */
+/* for i in range(n), carrying one value: opens the body. */
 typedef struct loop {
     tr_bid head, exit;
     tr_tv i, carry;
@@ -81,12 +81,9 @@ typedef struct loop {
 static loop loop_begin(build *b, tr_tv n, tr_tv carry) {
     tr_fn *f = b->e.b.fn;
     loop l = {.head = tr_blk_new(f), .exit = TR_NOBLK};
-    tr_val first[2] = {tr_const_int(f, i64_ty(b), 0), carry.v};
-    tr_br(&b->e.b, l.head, carry.ty ? 2 : 1, first);
+    tr_br(&b->e.b, l.head, 2, (tr_val[]){tr_const_int(f, i64_ty(b), 0), carry.v});
     l.i = (tr_tv){i64_ty(b), tr_blk_param(f, l.head, i64_ty(b), "i")};
-    l.carry = carry;
-    if (carry.ty)
-        l.carry.v = tr_blk_param(f, l.head, carry.ty, NULL);
+    l.carry = (tr_tv){carry.ty, tr_blk_param(f, l.head, carry.ty, NULL)};
     tr_bid body = tr_blk_new(f);
     l.exit = tr_blk_new(f);
     b->e.b.blk = l.head;
@@ -97,8 +94,8 @@ static loop loop_begin(build *b, tr_tv n, tr_tv carry) {
 }
 
 static void loop_end(build *b, const loop *l, tr_tv carry) {
-    tr_val next[2] = {tr_em_nsw(&b->e, TR_OP_ADD, l->i, tr_em_i64(&b->e, 1)).v, carry.v};
-    tr_br(&b->e.b, l->head, l->carry.ty ? 2 : 1, next);
+    tr_tv next = tr_em_nsw(&b->e, TR_OP_ADD, l->i, tr_em_i64(&b->e, 1));
+    tr_br(&b->e.b, l->head, 2, (tr_val[]){next.v, carry.v});
     b->e.b.blk = l->exit;
 }
 
