@@ -420,17 +420,9 @@ static bool known_power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_tv *out) 
 /* Operators on integers of one width stay in it; a division of 32 bits is cheaper than one of 64, and vectorises. */
 static tr_op narrow_op(tr_binop op) {
     switch (op) {
-    case TR_BIN_ADD: return TR_OP_ADD;
-    case TR_BIN_SUB: return TR_OP_SUB;
-    case TR_BIN_MUL: return TR_OP_MUL;
     case TR_BIN_FLOORDIV: return TR_OP_FLOORDIV;
     case TR_BIN_MOD: return TR_OP_FLOORMOD;
-    case TR_BIN_AND: return TR_OP_AND;
-    case TR_BIN_OR: return TR_OP_OR;
-    case TR_BIN_XOR: return TR_OP_XOR;
-    case TR_BIN_SHL: return TR_OP_SHL;
-    case TR_BIN_SHR: return TR_OP_SHR;
-    default: return TR_OP__COUNT;
+    default: return tr_lib_plain_op(op);
     }
 }
 

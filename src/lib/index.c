@@ -277,6 +277,18 @@ static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
     return p->scalar || tr_lib_index_view(e, a, p->it, p->n, &p->view);
 }
 
+tr_tv tr_lib_without_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv off, tr_layout lay) {
+    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+        if (i == axis)
+            continue;
+        shape[n] = tr_em_dim(e, a, i);
+        strides[n++] = tr_em_stride(e, a, i);
+    }
+    return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, n, lay, a.ty->readonly), a, off, shape, strides);
+}
+
 bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     if (a.ty->ndim == 0)
         return tr_em_error(e, "iteration over a 0-d array");
@@ -284,14 +296,8 @@ bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
         *out = tr_em_load(e, a, &i);
         return true;
     }
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
-    for (uint32_t k = 1; k < a.ty->ndim; k++) {
-        shape[k - 1] = tr_em_dim(e, a, k);
-        strides[k - 1] = tr_em_stride(e, a, k);
-    }
-    tr_layout lay = a.ty->layout == TR_LAYOUT_C ? TR_LAYOUT_C : TR_LAYOUT_ANY;
-    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim - 1u, lay, a.ty->readonly);
-    *out = tr_em_view(e, ty, a, mul(e, i, tr_em_stride(e, a, 0)), shape, strides);
+    *out = tr_lib_without_axis(e, a, 0, mul(e, i, tr_em_stride(e, a, 0)),
+                               a.ty->layout == TR_LAYOUT_C ? TR_LAYOUT_C : TR_LAYOUT_ANY);
     return true;
 }
 

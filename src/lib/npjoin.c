@@ -140,17 +140,9 @@ static bool with_axis(tr_em *e, const tr_bcall *c, uint32_t axis, tr_tv *a) {
 
 /* The part of an array at one place of an axis, without that axis. */
 static tr_tv slab_of(tr_em *e, tr_tv a, uint32_t axis, uint32_t at) {
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM],
-        off = tr_em_nsw(e, TR_OP_MUL, i64(e, at), tr_em_stride(e, a, axis));
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < a.ty->ndim; i++) {
-        if (i == axis)
-            continue;
-        shape[n] = tr_em_dim(e, a, i);
-        strides[n++] = tr_em_stride(e, a, i);
-    }
-    tr_layout lay = n == 0 || (a.ty->layout == TR_LAYOUT_C && axis == 0) ? TR_LAYOUT_C : TR_LAYOUT_ANY;
-    return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, n, lay, false), a, off, shape, strides);
+    tr_tv off = tr_em_nsw(e, TR_OP_MUL, i64(e, at), tr_em_stride(e, a, axis));
+    bool whole = a.ty->layout == TR_LAYOUT_C && axis == 0;
+    return tr_lib_without_axis(e, a, axis, off, whole ? TR_LAYOUT_C : TR_LAYOUT_ANY);
 }
 
 /* Parts of one shape along a new axis, each a slab of the result. */

@@ -119,16 +119,7 @@ static tr_tv as_matrix(tr_em *e, tr_tv a, uint32_t new_axis) {
 
 /* The array without one of its axes, whose extent is 1. */
 static tr_tv without_axis(tr_em *e, tr_tv a, uint32_t axis) {
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < a.ty->ndim; i++) {
-        if (i == axis)
-            continue;
-        shape[n] = tr_em_dim(e, a, i);
-        strides[n++] = tr_em_stride(e, a, i);
-    }
-    return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, n, (tr_layout)a.ty->layout, a.ty->readonly), a,
-                      tr_em_i64(e, 0), shape, strides);
+    return tr_lib_without_axis(e, a, axis, tr_em_i64(e, 0), (tr_layout)a.ty->layout);
 }
 
 static bool converted(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out) {

@@ -258,7 +258,7 @@ static char op_class(tr_binop op) {
     }
 }
 
-static tr_op plain_op(tr_binop op) {
+tr_op tr_lib_plain_op(tr_binop op) {
     switch (op) {
     case TR_BIN_ADD: return TR_OP_ADD;
     case TR_BIN_SUB: return TR_OP_SUB;
@@ -287,7 +287,7 @@ bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rule
     case TR_BIN_FLOORDIV:
     case TR_BIN_MOD: ok = divide(e, op, x, y, s, rules, out); break;
     case TR_BIN_POW: ok = power(e, x, y, s, rules, out); break;
-    default: *out = tr_em_op2(e, plain_op(op), tr_em_conv(e, x, s), tr_em_conv(e, y, s)); ok = true;
+    default: *out = tr_em_op2(e, tr_lib_plain_op(op), tr_em_conv(e, x, s), tr_em_conv(e, y, s)); ok = true;
     }
     if (ok && weak && out->ty == s)
         out->ty = t;

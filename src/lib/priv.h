@@ -11,6 +11,8 @@ const tr_ty *tr_lib_real_of(tr_em *e, const tr_ty *c);
 tr_tv tr_lib_emit(tr_em *e, tr_op op, const tr_ty *ty, uint32_t n, const tr_val *v);
 tr_tv tr_lib_undef(tr_em *e, const tr_ty *t);
 const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text);
+/* The view that lacks an axis and begins `off` items further on; `lay` is the layout that this leaves. */
+tr_tv tr_lib_without_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv off, tr_layout lay);
 /* a[i0] on the first axis without checks, for iteration: a scalar or a view. */
 bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out);
 /* Elementwise binary operation with NumPy's promotion; x or y is an array. inplace: into x. */
@@ -22,6 +24,8 @@ typedef enum tr_rules { TR_RULES_PYTHON, TR_RULES_QUIET, TR_RULES_NUMPY } tr_rul
 static inline tr_rules tr_lib_rules(const tr_em *e) {
     return e->ctx->opts.error_numpy || e->quiet ? TR_RULES_QUIET : TR_RULES_PYTHON;
 }
+/* The op that is all an operator does, on two numbers of its result's type; TR_OP__COUNT where there is more to it. */
+tr_op tr_lib_plain_op(tr_binop op);
 /* Scalar operation on operands of any scalar types. */
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out);
 /* NumPy's operator on scalars of any types, with NumPy's result type: integers keep their width, nothing raises. */
