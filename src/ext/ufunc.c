@@ -82,15 +82,17 @@ bool tr_uloop_add_variant(tr_uloop *l, uint32_t once) {
     k.once = once;
     tr_uvariant *v = PyMem_Calloc(1, sizeof *v);
     tr_job *j = v ? job_of(l, &k) : NULL;
-    if (j && tr_job_run(j)) {
+    bool made = j && tr_job_run(j);
+    if (made && (v->keep = tr_job_keep(j))) {
         v->once = once;
         v->module = j->out.module;
         v->entry = tr_module_entry(v->module);
-        v->keep = tr_job_keep(j);
         v->next = atomic_load(
             &l->variants); /* perhaps another thread's, for the same: the first one found is as good */
         atomic_store_explicit(&l->variants, v, memory_order_release);
         v = NULL;
+    } else if (made) {
+        tr_module_unref(j->out.module);
     }
     bool stopped = j && j->ctx.stopped;
     if (!stopped)

@@ -123,10 +123,10 @@ typedef struct tr_ubuffers {
     const char *repeated[TR_MAX_OPERANDS]; /* whose item the buffer is full of; NULL: none */
     _Alignas(TR_ULINE) char room[TR_UROOM + TR_ULINE * TR_MAX_OPERANDS];
 } tr_ubuffers;
-/* No core: n items in a frame of the caller's, by this thread alone; the code that compiled code returned. Then tr_uloop_end, once, which raises. */
 /* For a host's thread before it runs so many items: compiles the variant for these steps if by now it would have paid. False as
  * above. */
 bool tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps);
+/* No core: n items in a frame of the caller's, by this thread alone; the code that compiled code returned. Then tr_uloop_end, once, which raises. */
 int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps,
                      tr_ubuffers *b);
 bool tr_uloop_end(const tr_uloop *l, int32_t code, tr_frame *frame);
