@@ -207,14 +207,6 @@ static const tr_ty *type_of_num(tr_state *st, uint8_t num) {
     return tr_ty_scalar(st->types, num == NPY_HALF ? TR_TY_F32 : (tr_tyk)tr_value_npy_kind[num]);
 }
 
-/* Type of a gufunc's operand: inputs without axes are numbers; outputs without are arrays of one element, so that they can be stored to. */
-static const tr_ty *core_type(const tr_ufunc *uf, uint32_t k, const tr_ty *elem) {
-    elem = tr_ty_strong(uf->st->types, elem);
-    if (k < uf->nin && !uf->ncore[k])
-        return elem;
-    return tr_ty_array(uf->st->types, elem, uf->ncore[k] ? uf->ncore[k] : 1, TR_LAYOUT_ANY, false);
-}
-
 /* Outputs of a lazy gufunc have the type of all inputs together; a Python int (there is one only beside other inputs) does not widen it. */
 static const tr_ty *common_elem(const tr_ufunc *uf, const uint8_t *in) {
     tr_tyk k = TR_TY_BOOL;
@@ -234,8 +226,10 @@ tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num) {
     if (l || !uf->lazy || !(l = loop_new(uf)))
         return l;
     memcpy(l->num, all, nparams(uf));
-    for (uint32_t i = 0; i < nparams(uf); i++)
-        l->args[i] = uf->core ? core_type(uf, i, type_of_num(uf->st, all[i])) : type_of_num(uf->st, all[i]);
+    for (uint32_t i = 0; i < nparams(uf); i++) {
+        const tr_ty *t = type_of_num(uf->st, all[i]);
+        l->args[i] = uf->core ? tr_ty_core(uf->st->types, t, uf->ncore[i], i >= uf->nin) : t;
+    }
     return compile(uf, l);
 }
 

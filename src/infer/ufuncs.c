@@ -123,12 +123,6 @@ static bool call_declared(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) 
 
 /* --- generalised ones --- */
 
-/* What the function takes for operand k of this element type (ext/ufunc.c has the same). */
-static const tr_ty *core_type(tr_em *e, const tr_ufn *u, uint32_t k, const tr_ty *elem) {
-    uint32_t n = u->core->n[k];
-    return k < u->nin && !n ? elem : tr_ty_array(e->types, elem, n ? n : 1, TR_LAYOUT_ANY, false);
-}
-
 /* The types of a lazy one: inputs as they are, weak ones as beside the others; given outputs as they are if
  * NumPy would convert to them, others of all inputs together, which a weak integer does not widen. */
 static void lazy_types(tr_em *e, const tr_ufn *u, const tr_tv *x, const tr_ty **want) {
@@ -138,11 +132,11 @@ static void lazy_types(tr_em *e, const tr_ufn *u, const tr_tv *x, const tr_ty **
         if (!t->weak)
             result =
                 result ? tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)result->kind, (tr_tyk)t->kind)) : t;
-        want[k] = core_type(e, u, k, tr_ty_strong(e->types, t));
+        want[k] = tr_ty_core(e->types, t, u->core->n[k], false);
     }
     for (uint32_t k = u->nin; k < u->nin + u->nout; k++) {
         bool given = x[k].ty && x[k].ty->kind == TR_TY_ARRAY && tr_fam_same_kind(result, x[k].ty->elem);
-        want[k] = core_type(e, u, k, given ? x[k].ty->elem : result);
+        want[k] = tr_ty_core(e->types, given ? x[k].ty->elem : result, u->core->n[k], true);
     }
 }
 

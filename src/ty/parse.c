@@ -117,7 +117,6 @@ static const tr_ty *read_range(reader *r, bool step1, bool parallel) {
 
 /* word "(" ...: the types that look like calls. */
 static const tr_ty *read_call(reader *r, const char *word) {
-    static const char *const iters[] = {"enumerate", "zip", "reversed", "flat", "ndindex"}; /* ORDER ITERK */
     types items = {0};
     if (!strcmp(word, "range") || !strcmp(word, "range1"))
         return read_range(r, word[5] != 0, false);
@@ -146,8 +145,8 @@ static const tr_ty *read_call(reader *r, const char *word) {
                        valid_slice_item(items.d[2])
                    ? tr_ty_slice(r->t, items.d[0], items.d[1], items.d[2])
                    : NULL;
-    for (unsigned i = 0; i < sizeof iters / sizeof *iters; i++)
-        if (!strcmp(word, iters[i]))
+    for (unsigned i = 0; i < TR_ITER__COUNT; i++)
+        if (!strcmp(word, tr_iterk_name((tr_iterk)i)))
             return (i == TR_ITER_ENUMERATE ? items.n == 2
                                            : i == TR_ITER_ZIP || i == TR_ITER_NDINDEX || items.n == 1)
                        ? tr_ty_iter(r->t, (tr_iterk)i, items.n, items.d)

@@ -4,8 +4,6 @@
 
 #include "ty/obj.h"
 
-static const char *const iter_names[] = {"enumerate", "zip", "reversed", "flat", "ndindex"}; /* ORDER ITERK */
-
 /* --- the IR's text --- */
 
 static void print_items(tr_sb *b, const tr_ty *t, const char *before, void (*print)(tr_sb *, const tr_ty *)) {
@@ -61,7 +59,7 @@ void tr_ty_print_ir(tr_sb *b, const tr_ty *t) {
         tr_obj_print_ir(b, t->lit);
         break;
     case TR_TY_ITER:
-        tr_sb_puts(b, iter_names[t->sub]);
+        tr_sb_puts(b, tr_iterk_name((tr_iterk)t->sub));
         tr_sb_putc(b, '(');
         print_items(b, t, "", tr_ty_print_ir);
         break;
@@ -236,7 +234,7 @@ void tr_ty_print_user(tr_sb *b, const tr_ty *t) {
     case TR_TY_TEXT: tr_sb_puts(b, "str"); return;
     case TR_TY_LIT: tr_sb_puts(b, t->lit->repr); return;
     case TR_TY_ITER:
-        tr_sb_printf(b, "%s(", iter_names[t->sub]);
+        tr_sb_printf(b, "%s(", tr_iterk_name((tr_iterk)t->sub));
         print_items(b, t, "", tr_ty_print_user);
         break;
     case TR_TY_CLOSURE: tr_sb_puts(b, "function"); return;

@@ -56,6 +56,15 @@ const char *tr_tyk_user_name(tr_tyk k) {
     return k < TR_TY__SCALARS ? scalars[k].user : "none";
 }
 
+const char *tr_iterk_name(tr_iterk k) {
+    static const char *const names[] = {
+#define X(id, name) name,
+        TR_ITERS(X)
+#undef X
+    };
+    return names[k];
+}
+
 /* --- the table --- */
 
 static uint64_t hash_type(const tr_ty *k) {
@@ -363,6 +372,11 @@ const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layou
                               .layout = (uint8_t)layout,
                               .readonly = readonly,
                               .elem = elem});
+}
+
+const tr_ty *tr_ty_core(tr_tytab *t, const tr_ty *elem, unsigned n, bool output) {
+    elem = tr_ty_strong(t, elem);
+    return n || output ? tr_ty_array(t, elem, n ? n : 1, TR_LAYOUT_ANY, false) : elem;
 }
 
 const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1) {

@@ -48,7 +48,7 @@ typedef enum tr_tyk {
     TR_TY_RANGE, /* start, stop, step as int64; `elem` is the item type; `n` = 1 when step is known to be 1; `sub` = 1: a prange */
     TR_TY_SLICE, /* items: types of start, stop, step (NONE or I64) */
     TR_TY_LIT,   /* a compile-time value: lit */
-    TR_TY_ITER, /* enumerate, zip, reversed, flat, ndindex: sub says which; items are the underlying iterables (enumerate: int64 start, iterable; ndindex: extents) */
+    TR_TY_ITER, /* a tr_iterk, which is `sub`; items are the underlying iterables (enumerate: int64 start, iterable; ndindex: extents) */
     TR_TY_CLOSURE, /* an inner function: `func` of the program, items = types of the captured values */
     TR_TY_METHOD,  /* a bound method: items[0] = self's type, `name` the method */
     TR_TY_EXC,  /* an exception instance about to be raised: lit = its class, items = its arguments' types */
@@ -58,12 +58,18 @@ typedef enum tr_tyk {
 } tr_tyk;
 
 typedef enum tr_layout { TR_LAYOUT_C, TR_LAYOUT_F, TR_LAYOUT_ANY } tr_layout;
+/* X(ID, name): the iterators, what TR_TY_ITER's `sub` says. */
+#define TR_ITERS(X)           \
+    X(ENUMERATE, "enumerate") \
+    X(ZIP, "zip")             \
+    X(REVERSED, "reversed")   \
+    X(FLAT, "flat")           \
+    X(NDINDEX, "ndindex")
 typedef enum tr_iterk {
-    TR_ITER_ENUMERATE,
-    TR_ITER_ZIP,
-    TR_ITER_REVERSED,
-    TR_ITER_FLAT,
-    TR_ITER_NDINDEX
+#define X(id, name) TR_ITER_##id,
+    TR_ITERS(X)
+#undef X
+        TR_ITER__COUNT
 } tr_iterk;
 
 enum { TR_MAX_NDIM = 32 };
@@ -107,6 +113,9 @@ bool tr_ty_has_list(const tr_ty *t);
 /* None or a number (or a tuple of such: nothing that owns memory); NULL for other types. An optional type and None stay what they are. */
 const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of);
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
+/* What a gufunc's function takes for an operand of n core axes: an input without any is a number, an output without any an array of one
+ * element, so that it can be stored to. */
+const tr_ty *tr_ty_core(tr_tytab *t, const tr_ty *elem, unsigned n, bool output);
 const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1);
 const tr_ty *tr_ty_prange(tr_tytab *t, const tr_ty *elem, bool step1);
 const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, const tr_ty *step);
@@ -138,6 +147,7 @@ static inline bool tr_ty_is_complex(const tr_ty *t) {
 unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar in memory */
 const char *tr_tyk_ir_name(tr_tyk k);
 const char *tr_tyk_user_name(tr_tyk k); /* "float64" */
+const char *tr_iterk_name(tr_iterk k);
 
 /* Text: as in the IR ("f32[2c]", "(i64, f64)") and as users write and read it ("array(float32, 2d, C)"). */
 void tr_ty_print_ir(tr_sb *b, const tr_ty *t);
