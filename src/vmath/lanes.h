@@ -39,4 +39,20 @@
         return value;                       \
     }
 
+/* The three of a level without instructions for them. `scale` in two factors, the first of which gives no denormal number. */
+#define VK_SCALES(T, B, C, p, mantissa, bias)                                            \
+    VK_OP C p##_outside(T z, T limit, T r) {                                             \
+        (void)r;                                                                         \
+        return p##_not_less(p##_abs(z), limit);                                          \
+    }                                                                                    \
+    VK_OP T p##_scale_near(T y, T n, T k) {                                              \
+        (void)k;                                                                         \
+        return p##_from(p##_bits(y) + (p##_bits(n) >> exp_cut_##p << mantissa));         \
+    }                                                                                    \
+    VK_OP T p##_scale(T y, T n, T k) {                                                   \
+        (void)k;                                                                         \
+        B e = ((p##_bits(n) >> exp_cut_##p) + 2 * bias) & (4 * bias + 3), half = e >> 1; \
+        return y * p##_from(half << mantissa) * p##_from((e - half) << mantissa);        \
+    }
+
 #endif

@@ -31,43 +31,30 @@ typedef uint32_t V __attribute__((vector_size(VK_BITS / 8)));
 typedef D M;
 typedef F N;
 
-/* scale: in two factors, the first of which gives no denormal number. */
-#define BOTH(T, B, C, p, q, S, number, mantissa, bias)                                   \
-    VK_IS(T, p##_load, (const number *x), MM(load_##S)(x))                               \
-    VK_IS(T, p##_set, (number x), MM(set1_##S)(x))                                       \
-    VK_IS(B, p##_bits, (T x), (B)x)                                                      \
-    VK_IS(T, p##_from, (B x), (T)x)                                                      \
-    VK_IS(T, p##_fma, (T a, T b, T c), MM(fmadd_##S)(a, b, c))                           \
-    VK_IS(T, p##_fms, (T a, T b, T c), MM(fmsub_##S)(a, b, c))                           \
-    VK_IS(T, p##_nfma, (T a, T b, T c), MM(fnmadd_##S)(a, b, c))                         \
-    VK_IS(T, p##_min, (T a, T b), MM(min_##S)(a, b))                                     \
-    VK_IS(T, p##_max, (T a, T b), MM(max_##S)(a, b))                                     \
-    VK_IS(T, p##_without, (T x, T sign), MM(andnot_##S)(sign, x))                        \
-    VK_IS(T, p##_abs, (T x), p##_without(x, p##_load(tr_vk.sign_##p)))                   \
-    VK_IS(T, p##_signed, (T r, T x, T sign), MM(or_##S)(r, MM(and_##S)(x, sign)))        \
-    VK_IS(T, p##_pick, (C m, T a, T b), MM(blendv_##S)(b, a, m))                         \
-    VK_IS(C, p##_less, (T a, T b), MM(cmp_##S)(a, b, _CMP_LT_OQ))                        \
-    VK_IS(C, p##_not_less, (T a, T b), MM(cmp_##S)(a, b, _CMP_NLT_UQ))                   \
-    VK_IS(C, p##_equal, (T a, T b), MM(cmp_##S)(a, b, _CMP_EQ_OQ))                       \
-    VK_IS(C, p##_unordered, (T a, T b), MM(cmp_##S)(a, b, _CMP_UNORD_Q))                 \
-    VK_IS(C, p##_negative, (T x), x)                                                     \
-    VK_IS(bool, q##_any, (C m), MM(movemask_##S)(m))                                     \
-    VK_IS(C, q##_or, (C a, C b), MM(or_##S)(a, b))                                       \
-    VK_IS(C, q##_and, (C a, C b), MM(and_##S)(a, b))                                     \
-    VK_IS(C, q##_and_not, (C a, C b), MM(andnot_##S)(b, a))                              \
-    VK_OP C p##_outside(T z, T limit, T r) {                                             \
-        (void)r;                                                                         \
-        return p##_not_less(p##_abs(z), limit);                                          \
-    }                                                                                    \
-    VK_OP T p##_scale_near(T y, T n, T k) {                                              \
-        (void)k;                                                                         \
-        return p##_from(p##_bits(y) + (p##_bits(n) >> exp_cut_##p << mantissa));         \
-    }                                                                                    \
-    VK_OP T p##_scale(T y, T n, T k) {                                                   \
-        (void)k;                                                                         \
-        B e = ((p##_bits(n) >> exp_cut_##p) + 2 * bias) & (4 * bias + 3), half = e >> 1; \
-        return y * p##_from(half << mantissa) * p##_from((e - half) << mantissa);        \
-    }
+#define BOTH(T, B, C, p, q, S, number, mantissa, bias)                            \
+    VK_IS(T, p##_load, (const number *x), MM(load_##S)(x))                        \
+    VK_IS(T, p##_set, (number x), MM(set1_##S)(x))                                \
+    VK_IS(B, p##_bits, (T x), (B)x)                                               \
+    VK_IS(T, p##_from, (B x), (T)x)                                               \
+    VK_IS(T, p##_fma, (T a, T b, T c), MM(fmadd_##S)(a, b, c))                    \
+    VK_IS(T, p##_fms, (T a, T b, T c), MM(fmsub_##S)(a, b, c))                    \
+    VK_IS(T, p##_nfma, (T a, T b, T c), MM(fnmadd_##S)(a, b, c))                  \
+    VK_IS(T, p##_min, (T a, T b), MM(min_##S)(a, b))                              \
+    VK_IS(T, p##_max, (T a, T b), MM(max_##S)(a, b))                              \
+    VK_IS(T, p##_without, (T x, T sign), MM(andnot_##S)(sign, x))                 \
+    VK_IS(T, p##_abs, (T x), p##_without(x, p##_load(tr_vk.sign_##p)))            \
+    VK_IS(T, p##_signed, (T r, T x, T sign), MM(or_##S)(r, MM(and_##S)(x, sign))) \
+    VK_IS(T, p##_pick, (C m, T a, T b), MM(blendv_##S)(b, a, m))                  \
+    VK_IS(C, p##_less, (T a, T b), MM(cmp_##S)(a, b, _CMP_LT_OQ))                 \
+    VK_IS(C, p##_not_less, (T a, T b), MM(cmp_##S)(a, b, _CMP_NLT_UQ))            \
+    VK_IS(C, p##_equal, (T a, T b), MM(cmp_##S)(a, b, _CMP_EQ_OQ))                \
+    VK_IS(C, p##_unordered, (T a, T b), MM(cmp_##S)(a, b, _CMP_UNORD_Q))          \
+    VK_IS(C, p##_negative, (T x), x)                                              \
+    VK_IS(bool, q##_any, (C m), MM(movemask_##S)(m))                              \
+    VK_IS(C, q##_or, (C a, C b), MM(or_##S)(a, b))                                \
+    VK_IS(C, q##_and, (C a, C b), MM(and_##S)(a, b))                              \
+    VK_IS(C, q##_and_not, (C a, C b), MM(andnot_##S)(b, a))                       \
+    VK_SCALES(T, B, C, p, mantissa, bias)
 BOTH(D, U, M, d, m, pd, double, 52, 1023)
 BOTH(F, V, N, f, n, ps, float, 23, 127)
 #undef BOTH

@@ -18,7 +18,6 @@ typedef uint32_t V;
 typedef bool M;
 typedef bool N;
 
-/* scale: in two factors, the first of which gives no denormal number. */
 #define BOTH(T, B, SIGNED, p, q, s, mantissa, bias)                                                       \
     VK_IS(T, p##_load, (const T *x), *x)                                                                  \
     VK_IS(T, p##_set, (T x), x)                                                                           \
@@ -53,19 +52,7 @@ typedef bool N;
     VK_IS(bool, q##_and, (bool a, bool b), a &&b)                                                         \
     VK_IS(bool, q##_and_not, (bool a, bool b), a && !b)                                                   \
     VK_IS(T, p##_exponent, (B t), (T)((SIGNED)t >> mantissa))                                             \
-    VK_OP bool p##_outside(T z, T limit, T r) {                                                           \
-        (void)r;                                                                                          \
-        return p##_not_less(p##_abs(z), limit);                                                           \
-    }                                                                                                     \
-    VK_OP T p##_scale_near(T y, T n, T k) {                                                               \
-        (void)k;                                                                                          \
-        return p##_from(p##_bits(y) + (p##_bits(n) >> exp_cut_##p << mantissa));                          \
-    }                                                                                                     \
-    VK_OP T p##_scale(T y, T n, T k) {                                                                    \
-        (void)k;                                                                                          \
-        B e = ((p##_bits(n) >> exp_cut_##p) + 2 * bias) & (4 * bias + 3), half = e >> 1;                  \
-        return y * p##_from(half << mantissa) * p##_from((e - half) << mantissa);                         \
-    }                                                                                                     \
+    VK_SCALES(T, B, bool, p, mantissa, bias)                                                              \
     VK_OP void p##_look(const T *wide, const T *rows, size_t places, size_t n, size_t room, B at, T *w) { \
         (void)wide;                                                                                       \
         memcpy(w, rows + (at & (places - 1)) * room, n * sizeof *w);                                      \
