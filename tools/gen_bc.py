@@ -11,10 +11,11 @@ names it adds; a name without a rule stops the generator.
 
 from __future__ import annotations
 
-import argparse
 import opcode
 import sys
 from pathlib import Path
+
+import made
 
 # Neutral operation and transform (front/decode.c: XF_*) for each of CPython's names.
 MAP: dict[str, tuple[str, str]] = {}
@@ -158,17 +159,6 @@ def table() -> str:
     return head + "\n".join(rows) + "\n"
 
 
-def main() -> int:
-    """Write or check the table of the running interpreter."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare only")
-    args = parser.parse_args()
-    path = Path(__file__).parents[1] / "src/front/bc_{}{}.def".format(*sys.version_info)
-    if args.check:
-        return 0 if path.read_text() == table() else 1
-    path.write_text(table())
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    OUT = Path(__file__).parents[1] / "src/front/bc_{}{}.def".format(*sys.version_info)
+    raise SystemExit(made.write_or_check(OUT, table(), __doc__))

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from pathlib import Path
+
+import made
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src/ir/nyi.def"
@@ -41,16 +42,5 @@ def page() -> str:
     return "".join(out)
 
 
-def main() -> int:
-    """Write or check the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare only")
-    if parser.parse_args().check:
-        return 0 if PAGE.exists() and PAGE.read_text() == page() else 1
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page())
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(made.write_or_check(PAGE, page(), __doc__))
