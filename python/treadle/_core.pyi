@@ -3,6 +3,7 @@
 from typing import Any, Callable, TextIO
 
 __version__: str
+_REASON: str
 
 class Type:
     name: str

@@ -14,8 +14,8 @@ from typing import Any, Callable, NoReturn
 import numpy as np
 
 from . import ufunc
-from ._core import Function, Signature
-from ._standin import REASON, Missing, MissingType
+from ._core import _REASON, Function, Signature
+from ._standin import Missing, MissingType
 from .errors import TreadleError, UnsupportedError
 
 __all__ = ["Failed", "guvectorize", "jit", "overload", "register_jitable", "vectorize"]
@@ -28,7 +28,7 @@ class Failed:
         functools.update_wrapper(self, fn)
         self.py_func = fn
         self.reason = reason
-        vars(self)[REASON] = (
+        vars(self)[_REASON] = (
             f"{fn.__qualname__}(), which cannot be compiled: {str(reason).partition(chr(10))[0]}"
         )
 
@@ -61,7 +61,7 @@ def _declare(function: Function, signatures: list[Any]) -> Function:
                 raise UnsupportedError(f"Treadle does not have {lacking.__dict__['_name']}")
             function.compile(s)
         except TreadleError as reason:
-            vars(function)[REASON] = reason
+            vars(function)[_REASON] = reason
     function.disable_compile()
     return function
 
@@ -148,7 +148,7 @@ def overload(replaced: Any, *args: Any, **options: Any) -> Any:
     """numba.extending.overload. What compiled code would do with the function is not known, so it may not call it at all."""
     name = getattr(replaced, "__qualname__", repr(replaced))
     try:
-        vars(replaced)[REASON] = f"{name}(), which numba.extending.overload redefines"
+        vars(replaced)[_REASON] = f"{name}(), which numba.extending.overload redefines"
     except TypeError:  # not a Python function: Treadle gives it its own meaning, or none
         pass
     return lambda fn: fn

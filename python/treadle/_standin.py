@@ -9,9 +9,6 @@ from .errors import UnsupportedError
 
 __all__ = ["Missing", "MissingDecorator", "MissingModule", "MissingType"]
 
-# Attribute in which the snapshot and calls look for the reason why something may not be called: src/ext/freeze.h.
-REASON = "__treadle_refused__"
-
 _SOON = {
     "generated_jit": "write a function for each type",
     "cfunc": "pass the compiled function itself",
@@ -26,8 +23,10 @@ class Missing:
     """Something that Treadle does not have."""
 
     def __init__(self, name: str) -> None:
+        from ._core import _REASON  # not before: its settings are read when it is first imported
+
         self.__dict__["_name"] = name
-        self.__dict__[REASON] = f"{name}, which Treadle does not have" if "," not in name else name
+        self.__dict__[_REASON] = f"{name}, which Treadle does not have" if "," not in name else name
         self.__dict__["__name__"] = name.rpartition(".")[2]
 
     def _fail(self) -> NoReturn:

@@ -15,7 +15,7 @@
 #include "ir/prog.h"
 
 /* Attribute of a function that may not be compiled: of a plain one, a text that says what it is; of a Function with declared signatures, the
- * exception for calls that no signature fits (python/treadle/_numba.py). */
+ * exception for calls that no signature fits (python/treadle/_numba.py). The module has the name as _REASON. */
 #define TR_REASON_ATTR "__treadle_refused__"
 
 /* Which Python object is which row of builtins.def; filled at the first snapshot, kept in the module's state. Zero is empty. */
