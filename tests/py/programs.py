@@ -24,6 +24,11 @@ def renew(value):
     return value
 
 
+def bytes_of(text):
+    """The bytes of a text as an array."""
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
 def same(fn, *args, rtol=0.0, atol=0.0, options=None):
     """Compile `fn`, run it and the plain function, and compare; returns the compiled result.
 

@@ -8,14 +8,6 @@ import treadle
 from treadle import njit
 
 
-@pytest.fixture(params=sorted({1, treadle.get_num_threads()}))
-def threads(request):
-    before = treadle.get_num_threads()
-    treadle.set_num_threads(request.param)
-    yield request.param
-    treadle.set_num_threads(before)
-
-
 def both(fn):
     return njit(parallel=True)(fn), njit(fn)
 

@@ -1,0 +1,218 @@
+"""prange loops that only accumulate into an array: each range of iterations has a copy of its own, which are added up."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+import treadle
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from prange_check import check, parallel  # noqa: E402
+from treadle import UnsupportedError, prange  # noqa: E402
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 10, 30, 100, 1000, 20_000])
+@pytest.mark.parametrize("size", [1, 50, 3000])
+def test_histograms(n, size, threads):
+    @parallel
+    def f(x, h, w):
+        k = 0
+        for i in prange(len(x)):
+            h[x[i]] += 1
+            if x[i] % 2:
+                w[x[i]] -= 0.5
+            k += x[i]
+        return k
+
+    rng = np.random.default_rng(n)
+    x = rng.integers(0, size, n)
+    check(f, x, rng.integers(0, 9, size), rng.random(size))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "u4", "u8", "f4", "c8"])
+def test_histograms_of_narrow_types(dtype, threads):
+    """Sums are computed in 64 bits and stored in fewer: that is no reason for threads to meet."""
+
+    @parallel
+    def f(x, h, products, rows):
+        for i in prange(len(x)):
+            h[x[i]] = 3 * i + h[x[i]]
+            h[x[i] // 2] -= x[i]
+            products[x[i] % 3] *= 1 - 2 * (i % 2)
+            rows += x[i]
+
+    x = np.random.default_rng(0).integers(0, 7, 3000)
+    types = [dtype, dtype, "i8" if dtype == "u8" else dtype]  # uint64 and int64 make float64
+    wide = {"f": "f8", "c": "c16"}.get(dtype[0], "i8")
+    want, got = ([np.ones(n, t) for n, t in zip((7, 3, 5), ts)] for ts in ([wide] * 3, types))
+    f.py_func(x, *want)
+    f(x, *got)
+    for w, g in zip(want, got, strict=True):
+        np.testing.assert_array_equal(g, w.astype(g.dtype))
+    said = f.inspect("parallel", f.signatures[0])
+    assert all(
+        name in said.split("copies for chunks")[1]
+        for name in ("'h' (add)", "'rows' (add)", "'products' (mul)")
+    )
+
+
+def test_accumulation_through_branches(threads):
+    """What is added is found out in blocks of its own, between reading the element and writing it."""
+
+    @parallel
+    def f(x, h, w):
+        for i in prange(len(x)):
+            h[x[i]] += 1 if w[i] > 3 and x[i] > 2 else w[i]
+            h[w[i]] = 2 + h[w[i]] - x[i] + w[i]
+            h[x[i]] *= 1
+            h[abs(x[i])] = h[abs(x[i])] + 1
+            h[max(w[i] % 3, x[i] >> 1) & 7] = h[max(w[i] % 3, x[i] >> 1) & 7] - 2
+            for j in range(w[i]):
+                h[x[i] // 2] -= j
+
+    def not_one(x, h, w):
+        for i in prange(len(x)):
+            t = h[x[i]]
+            for j in range(3):
+                h[x[i]] = t + j
+
+    def nor_these(x, h, w):
+        for i in prange(len(x)):
+            t = h[x[i]]
+            h[w[i]] += 1
+            h[x[i]] = t + 5
+
+    rng = np.random.default_rng(2)
+    x, w = rng.integers(0, 7, 2000), rng.integers(0, 5, 2000)
+    check(f, x, np.zeros(7, "i8"), w)
+    assert "copies for chunks of iterations: 'h' (add)" in f.inspect("parallel", f.signatures[0])
+    for fn in map(parallel, (not_one, nor_these)):
+        fn(x, np.zeros(7, "i8"), w)
+        assert "copies" not in fn.inspect("parallel", fn.signatures[0])
+
+
+def test_loops_inside_one_that_accumulates(threads):
+    """The loop stays beside its pattern, for when copies are not worth it: it and what is in it are plain loops then."""
+
+    @parallel
+    def f(a, h, x):
+        for i in prange(a.shape[0]):
+            for k in prange(3):
+                for j in range(a.shape[1]):
+                    a[i, j] = a[i, j] // 2 + k
+            h[x[i]] += 1
+
+    a, x = np.arange(600.0).reshape(100, 6), np.arange(100) % 9
+    check(f, a, np.zeros(9), x)
+    check(f, a, np.zeros(9000), x)
+
+
+def test_array_reductions(threads):
+    @parallel
+    def f(a, total, table, products, bits, ones):
+        counts = np.zeros((4, 5), dtype=np.int64)
+        tail = bits[2:]
+        for i in prange(a.shape[0]):
+            total += a[i]
+            tail[:] += i
+            table[i % 3] -= a[i] * 2
+            products[1] *= a[i, 0]
+            ones[i % 2, 0] |= 1 << (i % 60)
+            for j in range(a.shape[1]):
+                counts[i % 4, j % 5] += j
+        return counts
+
+    a = 0.5 + np.random.default_rng(3).random((500, 12))
+    for total in (np.ones(12), np.ones(24)[::2]):
+        check(
+            f,
+            a,
+            total,
+            np.zeros((3, 12)),
+            np.ones(3),
+            np.zeros(9),
+            np.zeros((2, 2), dtype=np.int64),
+            rel=1e-11,
+        )
+
+
+def test_accumulation_does_not_depend_on_the_number_of_threads(capsys):
+    @parallel
+    def f(x, w, h):
+        for i in prange(len(x)):
+            h[x[i]] += w[i]
+
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(0, 100, 50_000), rng.standard_normal(50_000)
+    seen = set()
+    for n in range(1, treadle.get_num_threads() + 1):
+        treadle.set_num_threads(n)
+        h = np.zeros(100)
+        f(x, w, h)
+        seen.add(h.tobytes())
+    np.testing.assert_allclose(h, np.bincount(x, w, 100), rtol=1e-9)
+    assert len(seen) == 1
+    f.parallel_diagnostics()
+    assert "copies for chunks of iterations: 'h' (add)" in capsys.readouterr().out
+
+
+def test_accumulation_frees_its_copies_when_an_iteration_raises(threads):
+    @parallel
+    def f(x, h):
+        for i in prange(len(x)):
+            h[x[i]] += 1
+
+    x, h = np.arange(5000) % 50, np.zeros(50)
+    x[4321] = 50
+    before = treadle.stats()
+    with pytest.raises(IndexError, match="index 50 is out of bounds"):
+        f(x, h)
+    after = treadle.stats()
+    assert (
+        after["arrays_allocated"] - before["arrays_allocated"]
+        == after["arrays_freed"] - before["arrays_freed"]
+    )
+
+
+def test_arrays_that_are_also_read_are_not_accumulated(threads):
+    def f(x, h):
+        for i in prange(len(x)):
+            h[x[i]] += h[0]
+
+    def g(x, h):
+        for i in prange(len(x)):
+            h[x[i]] += 1
+            h[x[i]] *= 2
+
+    for fn in (f, g):
+        fn = parallel(fn)
+        fn(np.arange(3), np.zeros(3))
+        assert "alloc" not in "".join(fn.inspect_ir().values())
+
+
+def test_an_array_that_may_be_the_accumulated_one(threads):
+    """Copies would hide from `b` what is added to `h`. Arrays that change places are two."""
+
+    @parallel
+    def chosen(h, a, k, c):
+        b = h if c else a
+        for i in prange(len(k)):
+            h[k[i]] += b[i]
+        return h
+
+    @parallel
+    def swapped(a, b, k, n):
+        src, dst = a, b
+        for _ in range(n):
+            for i in prange(len(k)):
+                dst[k[i]] += src[i]
+            src, dst = dst, src
+        return src
+
+    k, x = np.arange(500) % 7, np.arange(500.0)
+    with pytest.raises(UnsupportedError, match="line .* accumulates into 'h'.* may be the same one"):
+        chosen(x, x, k, True)
+    check(swapped, x, x * 2, k, 3)
