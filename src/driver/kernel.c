@@ -4,6 +4,7 @@
  * pattern of elements, a gufunc's core a region over the outer indices, the same that a call in compiled code makes (lib/npgufunc.c). Threads share
  * a loop's range from outside (ext/ufunc_loop.c): NumPy hands over the range, and what a round costs is known by the clock alone. */
 #include "driver/priv.h"
+#include "infer/infer.h"
 #include "lib/em.h"
 
 typedef struct build {
@@ -37,11 +38,12 @@ static const tr_ty *result(const build *b, uint32_t i) {
 }
 
 static bool check_results(build *b) {
-    if (b->k->kind == TR_KERNEL_CORE)
-        return b->ret->kind == TR_TY_NONE ||
-               fail(
-                   b,
-                   "the function of a gufunc stores its results into its last arguments and returns nothing");
+    if (b->k->kind == TR_KERNEL_CORE) {
+        if (b->ret->kind != TR_TY_NONE)
+            return fail(
+                b, "the function of a gufunc stores its results into its last arguments and returns nothing");
+        return tr_infer_check_outputs(b->p, b->p->insts.d[b->callee].func, b->k->nin, b->k->nout);
+    }
     uint32_t n = b->ret->kind == TR_TY_TUPLE ? b->ret->n : 1;
     if (b->ret->kind == TR_TY_NONE)
         return fail(b, "the function returns nothing; a ufunc needs a number for each element");

@@ -145,11 +145,13 @@ static bool call_core(tr_em *e, const void *user, const tr_tv *x) {
     tr_tv r;
     if (!tr_infer_call_func(e, c->func, c->u->nin + c->u->nout, x, &r))
         return false;
-    return !r.ty || tr_tv_is_none(r) ||
-           tr_em_error(e,
-                       "the function of the gufunc %s() returns %s; it must store its results into its last "
-                       "arguments and return nothing",
-                       c->u->name, tr_em_tyname(e, r.ty));
+    if (r.ty && !tr_tv_is_none(r))
+        return tr_em_error(
+            e,
+            "the function of the gufunc %s() returns %s; it must store its results into its last "
+            "arguments and return nothing",
+            c->u->name, tr_em_tyname(e, r.ty));
+    return e->dry || tr_infer_check_outputs(e->prog, c->func, c->u->nin, c->u->nout);
 }
 
 /* x: inputs and outputs, absent where they are not given. */

@@ -7,7 +7,7 @@ import pytest
 import treadle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from treadle import float32, float64, guvectorize, int64, types, ufunc_info
+from treadle import float32, float64, guvectorize, int64, njit, types, ufunc_info
 
 SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -245,6 +245,138 @@ def test_what_does_not_compile():
     for _ in range(2):
         with pytest.raises(treadle.TypingError, match="nothing"):
             lazy(np.ones(3))
+
+
+def _sum(a, out):
+    out = a.sum()  # noqa: F841
+
+
+def _constant(a, out):
+    out = 0.0  # noqa: F841
+
+
+def _loop(a, out):
+    for i in range(out.shape[0] + len(out) - 1):
+        out = out + a[i]
+
+
+def _branch(a, out):
+    if a[0] > 0:
+        out = a.max()
+    else:
+        out = a.min()
+    a[0] = out
+
+
+def _item(a, out):
+    last = out[0]
+    out = last + a[0]  # noqa: F841
+
+
+def _pass(a, out):
+    pass
+
+
+@pytest.mark.parametrize(
+    "fn, line, value",
+    [
+        (_sum, 1, "a.sum()"),
+        (_constant, 0, None),
+        (_loop, 2, "out + a[i]"),
+        (_branch, 2, "a.max()"),
+        (_item, 2, "last + a[0]"),
+        (_pass, 0, None),
+    ],
+)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_an_output_that_nothing_is_stored_to(fn, line, value, lazy):
+    """A value given to the name would be lost, and the output hold whatever was in memory."""
+    with pytest.raises(treadle.TypingError) as e:
+        if lazy:
+            guvectorize("(n)->()")(fn)(np.ones(3))
+        else:
+            guvectorize([(float64[:], float64[:])], "(n)->()")(fn)
+    text = str(e.value)
+    assert f"'out' is an output of {fn.__name__}(), and nothing is stored to it" in text
+    assert f":{fn.__code__.co_firstlineno + line}" in text
+    assert "write out[...] = ..." in text
+    if value:
+        assert text.split("\n")[-2].endswith("^" * len(value)) and "this gives 'out' another value" in text
+
+
+def test_one_of_several_outputs_is_forgotten():
+    def extent(a, lo, hi):
+        lo[...] = a.min()
+        hi = a.max()  # noqa: F841
+
+    def neither(a, lo, hi):
+        lo = hi = a[0]  # noqa: F841
+
+    with pytest.raises(treadle.TypingError, match="'hi' is an output") as e:
+        guvectorize("(n)->(),()")(extent)(np.ones(3))
+    assert "'lo'" not in str(e.value)
+    with pytest.raises(treadle.TypingError, match="(?s)'lo' is an output.*'hi' is an output"):
+        guvectorize("(n)->(),()")(neither)(np.ones(3))
+
+
+def test_a_forgotten_output_in_compiled_code():
+    lazy = guvectorize("(n)->()")(_sum)
+
+    @njit
+    def f(a):
+        return lazy(a) + lazy(a * 2)
+
+    with pytest.raises(treadle.TypingError, match="'out' is an output of _sum") as e:
+        f(np.ones(3))
+    assert str(e.value).count("'out' is an output") == 1
+
+
+@njit
+def _put(out, x):
+    out[0] = x
+
+
+def test_outputs_that_are_stored_to_in_other_ways():
+    def branch(a, out):
+        if a[0] > 100:
+            out[0] = a[0]
+
+    def helper(a, out):
+        _put(out, a.sum())
+
+    def view(a, out):
+        part = out[:]
+        part[0] = a.sum()
+
+    def transposed(a, out):
+        out.T[0] = a.sum()
+
+    def other_name(a, out):
+        b = out if a[0] > 0 else a
+        b[0] = a.sum()
+
+    def inplace(a, out):
+        out *= 0
+        out += a.sum()
+
+    def loop(a, out):
+        for i in range(3):
+            rows = out
+            rows[0] = a.sum()
+
+    def then_rebound(a, out):
+        out[...] = a.sum()
+        out = 5  # noqa: F841
+
+    def method(a, out):
+        out.fill(a.sum())
+
+    a = np.array([1.0, 2.0, 3.0])
+    kept = np.array([7.0])
+    guvectorize("(n)->()")(branch)(a, kept[0:1].reshape(()))
+    assert kept[0] == 7.0
+    for fn in (helper, view, transposed, other_name, inplace, loop, then_rebound, method):
+        assert guvectorize("(n)->()")(fn)(a) == 6.0, fn.__name__
 
 
 LAYOUTS = [
