@@ -299,27 +299,46 @@ static bool new_output(call *c, uint32_t k) {
 
 /* --- overlap --- */
 
-static void extent(const call *c, uint32_t k, const char **from, const char **to) {
-    const char *lo = c->op[k].data, *hi = lo + c->l->size[k];
-    for (int d = 0; d < c->ndim; d++) {
-        npy_intp span = c->step[k][d] * (c->shape[d] - 1);
-        if (span < 0)
-            lo += span;
+typedef struct extent {
+    const char *from, *to;
+} extent;
+
+static extent extent_of(const char *data, npy_intp size, int ndim, const npy_intp *shape,
+                        const npy_intp *steps) {
+    extent x = {data, data + size};
+    for (int d = 0; d < ndim; d++) {
+        npy_intp far = steps[d] * (shape[d] - 1);
+        if (far < 0)
+            x.from += far;
         else
-            hi += span;
+            x.to += far;
     }
-    *from = lo;
-    *to = hi;
+    return x;
+}
+
+static bool meet(extent x, extent y) {
+    return x.from < y.to && y.from < x.to;
+}
+
+static extent operand_extent(const call *c, uint32_t k) {
+    return extent_of(c->op[k].data, c->l->size[k], c->ndim, c->shape, c->step[k]);
+}
+
+static extent array_extent(PyArrayObject *a) {
+    return extent_of(PyArray_BYTES(a), PyArray_ITEMSIZE(a), PyArray_NDIM(a), PyArray_DIMS(a),
+                     PyArray_STRIDES(a));
+}
+
+/* Two objects are arrays with memory in common, by all that is seen from their ends. */
+static bool arrays_meet(PyObject *x, PyObject *y) {
+    return PyArray_CheckExact(x) && PyArray_CheckExact(y) && PyArray_SIZE((PyArrayObject *)x) &&
+           PyArray_SIZE((PyArrayObject *)y) &&
+           meet(array_extent((PyArrayObject *)x), array_extent((PyArrayObject *)y));
 }
 
 /* Operands may share memory only element for element. */
 static bool overlaps(const call *c, uint32_t k, uint32_t m) {
-    const char *a, *b, *x, *y;
-    if (!c->op[m].a)
-        return false;
-    extent(c, k, &a, &b);
-    extent(c, m, &x, &y);
-    if (b <= x || y <= a)
+    if (!c->op[m].a || !meet(operand_extent(c, k), operand_extent(c, m)))
         return false;
     bool same = c->op[k].data == c->op[m].data && c->l->size[k] == c->l->size[m] && m < c->uf->nin;
     for (int d = 0; same && d < c->ndim; d++)
@@ -585,18 +604,48 @@ static PyObject *by_old_numpy(tr_ufunc *uf, PyObject *self, PyObject *const *arg
     return r;
 }
 
-/* --- lazy gufuncs --- */
+static PyObject *by_numpy(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
+                          PyObject *kwnames) {
+    return tr_ufunc_has_promoters() ? uf->numpy(self, args, nargsf, kwnames)
+                                    : by_old_numpy(uf, self, args, nargsf, kwnames);
+}
 
-/* The type of output i, when it goes to a plain array to which the type of all inputs together converts: as a reference to NumPy's class. Else None. */
+/* --- gufuncs: NumPy calls them, but what is given as output matters first --- */
+
+/* The outputs that a call gives, NULL for each that it does not; NumPy refuses what is wrong about them. False: it gives none. */
+static bool given_outputs(const tr_ufunc *uf, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
+                          PyObject **outs) {
+    Py_ssize_t nin = (Py_ssize_t)uf->nin, nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *const *given = args + nin, *out = NULL;
+    Py_ssize_t ngiven = n - nin;
+    bool any = false;
+    for (Py_ssize_t i = 0; i < nkw; i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0)
+            out = args[n + i];
+    if (out && PyTuple_CheckExact(out)) {
+        given = &PyTuple_GET_ITEM(out, 0);
+        ngiven = PyTuple_GET_SIZE(out);
+    } else if (out) {
+        given = (PyObject *const *)&out;
+        ngiven = 1;
+    }
+    for (Py_ssize_t k = 0; k < (Py_ssize_t)uf->nop - nin; k++) {
+        outs[k] = k < ngiven && given[k] != Py_None ? given[k] : NULL;
+        any = any || outs[k];
+    }
+    return any;
+}
+
+/* The type of an output to which the type of all inputs together converts: as a reference to NumPy's class. Else None. */
 static PyObject *output_class(PyArray_Descr *common, PyObject *out) {
-    if (!PyArray_Check(out) || PyArray_DESCR((PyArrayObject *)out)->type_num >= NPY_HALF ||
+    if (!out || !PyArray_Check(out) || PyArray_DESCR((PyArrayObject *)out)->type_num >= NPY_HALF ||
         !PyArray_CanCastTypeTo(common, PyArray_DESCR((PyArrayObject *)out), NPY_SAME_KIND_CASTING))
         return Py_NewRef(Py_None);
     return Py_NewRef((PyObject *)Py_TYPE(PyArray_DESCR((PyArrayObject *)out)));
 }
 
-/* signature= for what the call gives as outputs; None: there is nothing to say. NULL with an exception. */
-static PyObject *signature_of(const tr_ufunc *uf, PyObject *const *args, Py_ssize_t n, PyObject *out) {
+/* signature= for what a call gives as outputs; None: there is nothing to say. NULL with an exception. */
+static PyObject *signature_of(const tr_ufunc *uf, PyObject *const *args, PyObject *const *outs) {
     PyArrayObject *arrays[TR_MAX_OPERANDS];
     npy_intp narrays = 0;
     for (uint32_t i = 0; i < uf->nin; i++)
@@ -608,23 +657,10 @@ static PyObject *signature_of(const tr_ufunc *uf, PyObject *const *args, Py_ssiz
         return Py_NewRef(Py_None);
     }
     PyObject *t = PyTuple_New(uf->nop);
-    for (uint32_t i = 0; t && i < uf->nop; i++) {
-        Py_ssize_t k = (Py_ssize_t)(i - uf->nin);
-        PyObject *o = i < uf->nin          ? Py_None
-                      : !out               ? (Py_ssize_t)i < n ? args[i] : Py_None
-                      : PyTuple_Check(out) ? k < PyTuple_GET_SIZE(out) ? PyTuple_GET_ITEM(out, k) : Py_None
-                      : k == 0             ? out
-                                           : Py_None;
-        PyTuple_SET_ITEM(t, i, output_class(common, o));
-    }
+    for (uint32_t i = 0; t && i < uf->nop; i++)
+        PyTuple_SET_ITEM(t, i, output_class(common, i < uf->nin ? NULL : outs[i - uf->nin]));
     Py_DECREF(common);
     return t;
-}
-
-static PyObject *by_numpy(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
-                          PyObject *kwnames) {
-    return tr_ufunc_has_promoters() ? uf->numpy(self, args, nargsf, kwnames)
-                                    : by_old_numpy(uf, self, args, nargsf, kwnames);
 }
 
 /* The same call with one more keyword. */
@@ -648,85 +684,43 @@ static PyObject *with_signature(tr_ufunc *uf, PyObject *self, PyObject *const *a
 }
 
 /* NumPy looks for a loop by the types of inputs and of the signature; those of given outputs get there as such. */
-static PyObject *by_outputs(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
-                            PyObject *kwnames) {
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    PyObject *out = NULL;
-    bool plain = n >= (Py_ssize_t)uf->nin;
-    for (Py_ssize_t i = 0; i < nkw; i++) {
+static PyObject *by_outputs(tr_ufunc *uf, PyObject *self, PyObject *const *args, Py_ssize_t n,
+                            PyObject *kwnames, PyObject *const *outs) {
+    bool says = !tr_ufunc_by_outputs(uf);
+    for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, i);
-        if (PyUnicode_CompareWithASCIIString(name, "out") == 0)
-            out = args[n + i] == Py_None ? NULL : args[n + i];
-        plain = plain && PyUnicode_CompareWithASCIIString(name, "signature") != 0 &&
-                PyUnicode_CompareWithASCIIString(name, "dtype") != 0;
+        says = says || PyUnicode_CompareWithASCIIString(name, "signature") == 0 ||
+               PyUnicode_CompareWithASCIIString(name, "dtype") == 0;
     }
-    if (!plain || (!out && n == (Py_ssize_t)uf->nin))
-        return by_numpy(uf, self, args, nargsf, kwnames);
-    PyObject *sig = signature_of(uf, args, n, out);
-    PyObject *r = sig == Py_None ? by_numpy(uf, self, args, nargsf, kwnames)
+    PyObject *sig = says ? Py_NewRef(Py_None) : signature_of(uf, args, outs);
+    PyObject *r = sig == Py_None ? by_numpy(uf, self, args, (size_t)n, kwnames)
                   : sig          ? with_signature(uf, self, args, n, kwnames, sig)
                                  : NULL;
     Py_XDECREF(sig);
     return r;
 }
 
-static PyObject *without_own_loop(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
-                                  PyObject *kwnames) {
-    return tr_ufunc_by_outputs(uf) ? by_outputs(uf, self, args, nargsf, kwnames)
-                                   : by_numpy(uf, self, args, nargsf, kwnames);
-}
-
-/* --- cores: an input that a given output overlaps is copied. NumPy's iterator does that too, but for an output that is the very same array as the
- * input: it takes cores for elementwise --- */
-
-static void bounds(PyArrayObject *a, const char **lo, const char **hi) {
-    *lo = *hi = PyArray_BYTES(a);
-    for (int d = 0; d < PyArray_NDIM(a); d++) {
-        npy_intp far = (PyArray_DIM(a, d) - 1) * PyArray_STRIDE(a, d);
-        *(far < 0 ? lo : hi) += far;
-    }
-    *hi += PyArray_ITEMSIZE(a);
-}
-
-static bool overlap(PyObject *x, PyObject *y) {
-    const char *a, *b, *c, *d;
-    if (!PyArray_CheckExact(x) || !PyArray_CheckExact(y) || !PyArray_SIZE((PyArrayObject *)x) ||
-        !PyArray_SIZE((PyArrayObject *)y))
-        return false;
-    bounds((PyArrayObject *)x, &a, &b);
-    bounds((PyArrayObject *)y, &c, &d);
-    return a < d && c < b;
-}
-
-static PyObject *on_cores(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
-                          PyObject *kwnames) {
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf), nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0, nout = 0;
+/* An input that a given output overlaps is copied. NumPy's iterator does that too, but for an output that is the very same array as the input: it
+ * takes cores for elementwise. */
+static __attribute__((noinline)) PyObject *on_cores(tr_ufunc *uf, PyObject *self, PyObject *const *args,
+                                                    size_t nargsf, PyObject *kwnames) {
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     PyObject *v[2 * TR_MAX_OPERANDS], *outs[TR_MAX_OPERANDS], *copies[TR_MAX_OPERANDS] = {NULL};
-    if (n + nkw > (Py_ssize_t)(sizeof v / sizeof *v) || n > (Py_ssize_t)uf->nop || n < (Py_ssize_t)uf->nin)
-        return without_own_loop(uf, self, args, nargsf, kwnames); /* NumPy says what is wrong */
-    for (Py_ssize_t k = uf->nin; k < n; k++)
-        outs[nout++] = args[k];
-    for (Py_ssize_t i = 0; i < nkw && n == (Py_ssize_t)uf->nin; i++) {
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") != 0)
-            continue;
-        PyObject *out = args[n + i];
-        bool many = PyTuple_CheckExact(out);
-        Py_ssize_t given = many ? PyTuple_GET_SIZE(out) : 1;
-        for (Py_ssize_t k = 0; k < given && nout < TR_MAX_OPERANDS; k++)
-            outs[nout++] = many ? PyTuple_GET_ITEM(out, k) : out;
-    }
+    if (all > (Py_ssize_t)(sizeof v / sizeof *v) || n > (Py_ssize_t)uf->nop || n < (Py_ssize_t)uf->nin ||
+        !given_outputs(uf, args, n, kwnames, outs))
+        return by_numpy(uf, self, args, nargsf, kwnames); /* it says what is wrong */
     bool ok = true;
-    memcpy((void *)v, (void *)args, (size_t)(n + nkw) * sizeof *v);
+    memcpy((void *)v, (const void *)args, (size_t)all * sizeof *v);
     for (uint32_t k = 0; k < uf->nin && ok; k++) {
         bool meets = false;
-        for (Py_ssize_t i = 0; i < nout; i++)
-            meets = meets || overlap(args[k], outs[i]);
+        for (uint32_t i = 0; i < uf->nop - uf->nin; i++)
+            meets = meets || (outs[i] && arrays_meet(args[k], outs[i]));
         if (!meets || (uf->u->op_flags[k] & NPY_ITER_READWRITE))
             continue;
         v[k] = copies[k] = PyArray_NewCopy((PyArrayObject *)args[k], NPY_KEEPORDER);
         ok = copies[k] != NULL;
     }
-    PyObject *r = ok ? without_own_loop(uf, self, v, (size_t)n, kwnames) : NULL;
+    PyObject *r = ok ? by_outputs(uf, self, v, n, kwnames, outs) : NULL;
     for (uint32_t k = 0; k < uf->nin; k++)
         Py_XDECREF(copies[k]);
     return r;
@@ -735,17 +729,16 @@ static PyObject *on_cores(tr_ufunc *uf, PyObject *self, PyObject *const *args, s
 PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     tr_ufunc *uf = (tr_ufunc *)((PyUFuncObject *)self)->obj;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (uf->core)
+        return on_cores(uf, self, args, nargsf, kwnames);
     call c;
     c.uf = uf;
-    bool ours = !uf->core && n >= (Py_ssize_t)uf->nin && n <= (Py_ssize_t)uf->nop &&
-                plain_keywords(kwnames) && take_inputs(&c, args) && take_outputs(&c, args, n, kwnames);
+    bool ours = n >= (Py_ssize_t)uf->nin && n <= (Py_ssize_t)uf->nop && plain_keywords(kwnames) &&
+                take_inputs(&c, args) && take_outputs(&c, args, n, kwnames);
     PyObject *r = NULL;
     if (ours && all_scalars(&c))
         return on_scalars(&c);
     if (ours && (ours = broadcast(&c)))
         r = on_arrays(&c, &ours);
-    if (ours || PyErr_Occurred())
-        return r;
-    return uf->core ? on_cores(uf, self, args, nargsf, kwnames)
-                    : without_own_loop(uf, self, args, nargsf, kwnames);
+    return ours || PyErr_Occurred() ? r : by_numpy(uf, self, args, nargsf, kwnames);
 }
