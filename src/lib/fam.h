@@ -65,6 +65,8 @@ bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out);
 /* Smallest (largest) value of a scalar type, or the infinity: what min (max) starts from. */
 tr_tv tr_fam_extreme(tr_em *e, const tr_ty *t, bool largest);
 
+/* A copy of an array with items of type `t`. */
+bool tr_fam_copy_as(tr_em *e, tr_tv a, const tr_ty *t, tr_layout lay, tr_tv *out);
 /* An array from what np.asarray takes: an array itself, a scalar, or nested tuples (lists) of scalars. dtype may be NULL. */
 bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, tr_tv *out);
 

@@ -365,8 +365,7 @@ static void nested_store(tr_em *e, tr_tv a, tr_tv x, uint32_t depth, tr_tv *idx)
     }
 }
 
-/* A copy of `a` with items of type `t`. */
-static bool converted(tr_em *e, tr_tv a, const tr_ty *t, tr_layout lay, tr_tv *out) {
+bool tr_fam_copy_as(tr_em *e, tr_tv a, const tr_ty *t, tr_layout lay, tr_tv *out) {
     tr_tv n[TR_MAX_NDIM];
     tr_fam_shape(e, a, n);
     *out = tr_em_alloc(e, t, a.ty->ndim, lay, n);
@@ -384,7 +383,7 @@ static bool holds_arrays(tr_tv x) {
 bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, tr_tv *out) {
     if (tr_lib_is_array(x)) {
         *out = x;
-        return !dtype || dtype == x.ty->elem || converted(e, x, dtype, layout_like(x), out);
+        return !dtype || dtype == x.ty->elem || tr_fam_copy_as(e, x, dtype, layout_like(x), out);
     }
     nested s = {.elem = NULL};
     tr_tv n[TR_MAX_NDIM], idx[TR_MAX_NDIM];
@@ -424,7 +423,7 @@ bool tr_lib_np_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
         if (!tr_fam_as_array(e, c, x, dt, &a))
             return false;
         *out = a;
-        return lay == TR_LAYOUT_C || a.ty->ndim < 2 || converted(e, a, a.ty->elem, lay, out);
+        return lay == TR_LAYOUT_C || a.ty->ndim < 2 || tr_fam_copy_as(e, a, a.ty->elem, lay, out);
     }
     bool wants_layout = c->aux >= 3 || (c->aux < 2 && tr_fam_given(c->a[2]));
     bool same = (!dt || dt == x.ty->elem) && (!wants_layout || x.ty->layout == (uint8_t)lay ||
@@ -433,7 +432,7 @@ bool tr_lib_np_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
         *out = x;
         return true;
     }
-    return converted(e, x, dt ? dt : x.ty->elem, lay, out);
+    return tr_fam_copy_as(e, x, dt ? dt : x.ty->elem, lay, out);
 }
 
 /* --- methods that make arrays --- */
@@ -448,7 +447,7 @@ bool tr_lib_np_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
         if (strchr("KAka", *s))
             lay = layout_like(c->a[0]);
     }
-    return converted(e, c->a[0], c->a[0].ty->elem, lay, out);
+    return tr_fam_copy_as(e, c->a[0], c->a[0].ty->elem, lay, out);
 }
 
 bool tr_lib_np_astype(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -465,5 +464,5 @@ bool tr_lib_np_astype(tr_em *e, const tr_bcall *c, tr_tv *out) {
         *out = c->a[0];
         return true;
     }
-    return converted(e, c->a[0], dt, lay, out);
+    return tr_fam_copy_as(e, c->a[0], dt, lay, out);
 }

@@ -150,17 +150,6 @@ static bool find_space(tr_em *e, gcall *g, const tr_tv *x) {
     return true;
 }
 
-/* a as an array of `elem`: itself or a new one. */
-static bool converted(tr_em *e, tr_tv a, const tr_ty *elem, tr_tv *out) {
-    tr_tv shape[TR_MAX_NDIM];
-    *out = a;
-    if (a.ty->elem == elem)
-        return true;
-    tr_fam_shape(e, a, shape);
-    *out = tr_em_alloc(e, elem, a.ty->ndim, TR_LAYOUT_C, shape);
-    return tr_lib_map_into(e, *out, a);
-}
-
 static bool number_as_array(tr_em *e, tr_tv x, tr_tv *out) {
     *out = tr_em_alloc(e, x.ty, 0, TR_LAYOUT_C, NULL);
     return tr_em_fill(e, *out, x);
@@ -184,7 +173,8 @@ static bool take_inputs(tr_em *e, const gcall *g, const tr_core *c, const tr_tv 
             if (m != k && x[m].ty && is_writable(g, m) && !is_writable(g, k) &&
                 !tr_lib_unaliased(e, x[m], v[k], &v[k]))
                 return false;
-        if (!converted(e, v[k], elem_of(c->want[k]), &v[k]))
+        const tr_ty *elem = elem_of(c->want[k]);
+        if (v[k].ty->elem != elem && !tr_fam_copy_as(e, v[k], elem, TR_LAYOUT_C, &v[k]))
             return false;
     }
     return true;

@@ -123,13 +123,9 @@ static tr_tv without_axis(tr_em *e, tr_tv a, uint32_t axis) {
 }
 
 static bool converted(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out) {
-    tr_tv shape[TR_MAX_NDIM];
     *out = a;
-    if (a.ty->elem == t)
-        return true;
-    tr_fam_shape(e, a, shape);
-    *out = tr_em_alloc(e, t, a.ty->ndim, a.ty->layout == TR_LAYOUT_F ? TR_LAYOUT_F : TR_LAYOUT_C, shape);
-    return tr_lib_map_into(e, *out, a);
+    return a.ty->elem == t ||
+           tr_fam_copy_as(e, a, t, a.ty->layout == TR_LAYOUT_F ? TR_LAYOUT_F : TR_LAYOUT_C, out);
 }
 
 typedef struct product {
