@@ -25,7 +25,10 @@ static tr_arena *arena(tr_frozen *z) {
 }
 
 /* The one place where a failure of Python's is noted; the entry points report it. */
+/* An exception ends the snapshot. It is put aside until then: what is still done may clear one of its own. */
 static bool ok(tr_frozen *z, bool fine) {
+    if (!fine && !z->failed)
+        PyErr_Fetch(&z->raised[0], &z->raised[1], &z->raised[2]);
     z->failed |= !fine;
     return fine;
 }
@@ -50,8 +53,11 @@ static const char *text_of(tr_frozen *z, PyObject *s) {
     return tr_arena_strndup(arena(z), d, (size_t)n);
 }
 
-static const char *repr_of(tr_frozen *z, PyObject *o) { /* of exact builtin types only: no user code runs */
+/* Of exact builtin types only: no user code runs, but repr() looks for signals, and what their handlers raise counts. An int may be too
+ * long to be written. */
+static const char *repr_of(tr_frozen *z, PyObject *o) {
     PyObject *r = PyObject_Repr(o);
+    ok(z, r || (PyLong_Check(o) && PyErr_ExceptionMatches(PyExc_ValueError)));
     const char *s = text_of(z, r);
     Py_XDECREF(r);
     return strlen(s) > MAX_REPR ? tr_arena_printf(arena(z), "%.*s...", MAX_REPR - 3, s) : s;
@@ -511,9 +517,11 @@ static const tr_obj *freeze_attr(tr_frozen *z, const tr_obj *module, const char 
             return module->u.m.attrs[i].obj;
     PyObject *m = (PyObject *)(uintptr_t)module->py, *key = PyUnicode_FromString(name);
     PyObject *v = key ? PyObject_GetAttr(m, key) : NULL;
-    if (!v && key)
-        PyErr_Clear(); /* inference reports the missing attribute where it is used */
-    bool fine = ok(z, key != NULL) && note_read(z, m, NULL, key, v) && (!v || hold(z, v));
+    /* Inference reports a missing attribute where it is used; a module's own __getattr__ may be interrupted. */
+    bool fine = ok(z, v || (key && PyErr_ExceptionMatches(PyExc_Exception)));
+    if (!v && fine)
+        PyErr_Clear();
+    fine = fine && note_read(z, m, NULL, key, v) && (!v || hold(z, v));
     const tr_obj *o = v && fine ? freeze_value(z, v) : NULL;
     if (o && o->kind == TR_OBJ_OPAQUE && strncmp(o->repr, ANONYMOUS, strlen(ANONYMOUS)) == 0)
         o = new_obj(z, TR_OBJ_OPAQUE, v, tr_arena_printf(arena(z), "'%s.%s'", module->u.m.name, name));
@@ -771,11 +779,18 @@ bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *ho
 void tr_freeze_fini(tr_frozen *z) {
     Py_CLEAR(z->keep);
     Py_CLEAR(z->deps);
+    for (int i = 0; i < 3; i++)
+        Py_CLEAR(z->raised[i]);
 }
 
 const tr_obj *tr_freeze_value(tr_frozen *z, PyObject *o) {
     const tr_obj *r = freeze_value(z, o);
-    return r && freeze_pending(z) ? r : NULL;
+    if (r && freeze_pending(z) && !z->failed)
+        return r;
+    if (z->raised[0])
+        PyErr_Restore(z->raised[0], z->raised[1], z->raised[2]);
+    memset(z->raised, 0, sizeof z->raised);
+    return NULL;
 }
 
 bool tr_freeze(tr_frozen *z, PyObject *fn) {

@@ -65,7 +65,8 @@ typedef struct tr_frozen {
     tr_map known; /* PyObject * -> tr_obj * */
     TR_VEC(struct tr_fscope) scopes;
     uint32_t done, depth;
-    bool failed; /* a Python exception is set */
+    bool failed;         /* by a Python exception: */
+    PyObject *raised[3]; /* its class, value and traceback */
 } tr_frozen;
 
 bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host);

@@ -6,7 +6,7 @@
 
 #include "lib/em.h"
 
-/* The object at a dotted path, or NULL without an exception. New reference. */
+/* The object at a dotted path. New reference; NULL without an exception where there is none, with one if a signal's handler raised it. */
 static PyObject *resolve(const char *path) {
     const char *dot = strchr(path, '.');
     if (!dot)
@@ -22,7 +22,7 @@ static PyObject *resolve(const char *path) {
         Py_SETREF(o, next);
         dot = to;
     }
-    if (!o)
+    if (!o && (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_ImportError)))
         PyErr_Clear();
     return o;
 }
@@ -42,19 +42,16 @@ bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row) {
     return m->keys[i] != NULL;
 }
 
-bool tr_builtin_map_fill(tr_builtin_map *m) {
+static bool fill(tr_builtin_map *m) {
     uint32_t cap = 64;
     while (cap < 2u * TR_B__COUNT)
         cap *= 2;
     m->keys = PyMem_Calloc(cap, sizeof *m->keys);
     m->rows = PyMem_Calloc(cap, sizeof *m->rows);
-    if (!m->keys || !m->rows) {
-        tr_builtin_map_clear(m);
+    m->cap = m->keys && m->rows ? cap : 0;
+    if (!m->cap)
         PyErr_NoMemory();
-        return false;
-    }
-    m->cap = cap;
-    for (uint32_t row = 0; row < TR_B__COUNT; row++) {
+    for (uint32_t row = 0; row < TR_B__COUNT && !PyErr_Occurred(); row++) {
         if (tr_builtins[row].kind != TR_B_FUNC)
             continue;
         PyObject *o = resolve(tr_builtins[row].path);
@@ -67,8 +64,19 @@ bool tr_builtin_map_fill(tr_builtin_map *m) {
             Py_XDECREF(o);
         }
     }
-    m->filled = true;
-    return true;
+    m->filled = !PyErr_Occurred();
+    return m->filled;
+}
+
+/* Imports let other threads and handlers of signals run, who may fill the map as well: it is put in place whole, once. */
+bool tr_builtin_map_fill(tr_builtin_map *m) {
+    tr_builtin_map new = {0};
+    bool ok = fill(&new);
+    if (ok && !m->filled)
+        *m = new;
+    else
+        tr_builtin_map_clear(&new);
+    return ok;
 }
 
 void tr_builtin_map_clear(tr_builtin_map *m) {
