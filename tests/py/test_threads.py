@@ -124,5 +124,7 @@ print(f(x, y) == names["f0"](x, y), len(f.signatures), stats()["compiled"])
 def test_a_compile_is_interrupted(after):
     """The exception comes before the compile is through, and leaves nothing behind; whatever Python is doing for the compiler
     when the signal arrives: importing, asking an object for its text."""
-    r = subprocess.run([sys.executable, "-c", INTERRUPTED, after], capture_output=True, text=True, timeout=300)
+    r = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, after], capture_output=True, text=True, timeout=300
+    )
     assert r.stdout.splitlines() == ["0 1 1", "True 1 2"], r.stdout + r.stderr
