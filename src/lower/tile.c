@@ -199,8 +199,20 @@ static void contribute(tr_lpat *s, unsigned k, lv row, unsigned n, lv j) {
 
 enum { GROUP = 4, SMALL = 24 };
 
+/* Are there enough rows in the accumulators for a block? It ends where a group of rows does, or with any row after the last group, those from
+ * `left` on: groups that are walked row by row make the same sums. */
+static lv ends_block(tr_lpat *s, lv count, lv row, unsigned n, lv left) {
+    LLVMBuilderRef b = s->w->b;
+    lt i64 = s->w->m->i64;
+    lv enough = l_icmp(b, LLVMIntSGE, count, l_int(i64, TR_TILE_ROWS));
+    if (n == GROUP)
+        return enough;
+    lv last = l_icmp(b, LLVMIntEQ, l_and(b, row, l_int(i64, GROUP - 1)), l_int(i64, GROUP - 1));
+    return l_and(b, enough, l_or(b, last, l_icmp(b, LLVMIntSGE, row, left)));
+}
+
 /* n rows from `row` on, level k; carry[0] counts those in the accumulators. */
-static void group(tr_lpat *s, unsigned k, lv row, unsigned n, lv from, lv len) {
+static void group(tr_lpat *s, unsigned k, lv row, unsigned n, lv left, lv from, lv len) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
     tr_lloop l;
@@ -213,7 +225,7 @@ static void group(tr_lpat *s, unsigned k, lv row, unsigned n, lv from, lv len) {
     s->ncarry = 1;
     count = LLVMBuildNUWAdd(b, count, l_int(i64, n), "");
     lb here = l_here(b), full = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
-    LLVMBuildCondBr(b, l_icmp(b, LLVMIntSGE, count, l_int(i64, TR_TILE_ROWS)), full, go_on);
+    LLVMBuildCondBr(b, ends_block(s, count, row, n, left), full, go_on);
     l_at_end(b, full);
     each_sum(s, TR_RT_TILE_ADD_F64, TR_RT_TILE_ADD_F32, len);
     LLVMBuildBr(b, go_on);
@@ -227,16 +239,16 @@ static void group(tr_lpat *s, unsigned k, lv row, unsigned n, lv from, lv len) {
 static void last_axis(tr_lpat *s, unsigned k, lv from, lv len) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
-    lv zero = l_int(i64, 0), end = s->ext[s->axis[k]], done = zero;
+    lv end = s->ext[s->axis[k]], left = l_and(b, end, l_int(i64, -GROUP)), done = l_int(i64, 0);
     tr_lloop l;
     if (s->p->lam->ins.n <= SMALL && !s->cold) {
-        done = l_and(b, end, LLVMConstInt(i64, ~(unsigned long long)(GROUP - 1), 1));
-        tr_lloop_begin(s, &l, zero, done);
-        group(s, k, l.iv, GROUP, from, len);
+        tr_lloop_begin(s, &l, done, left);
+        group(s, k, l.iv, GROUP, left, from, len);
         tr_lloop_end(s, &l, LLVMBuildNUWAdd(b, l.iv, l_int(i64, GROUP), ""));
+        done = left;
     }
     tr_lloop_begin(s, &l, done, end);
-    group(s, k, l.iv, 1, from, len);
+    group(s, k, l.iv, 1, left, from, len);
     tr_lloop_end(s, &l, up(s, l.iv));
 }
 

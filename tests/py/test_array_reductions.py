@@ -236,6 +236,26 @@ def test_views_that_lie_along_a_kept_axis(parallel):
             np.testing.assert_allclose(g, w, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_one_tree_in_all_versions_of_the_code(dtype):
+    # Rows are added up four at a time, one at a time where the expression is long or hardly ever runs: the sums are the same bits.
+    long = "(" * 14 + "a" + " * 1 + 0)" * 14
+    b, c = np.ones((1, 3)), np.ones((2, 3))
+    for shape in ((9, 7, 50), (3, 17, 300), (40, 5, 20), (30, 2, 7), (6, 16, 9), (4, 3, 11, 30)):
+        rng = np.random.default_rng(1)
+        a = ((rng.random(shape) - 0.5) * 10.0 ** rng.integers(-3, 4, shape)).astype(dtype)
+        view = np.zeros([n + 2 for n in shape], dtype)[(slice(1, -1),) * a.ndim]
+        view[:] = a
+        axis = (0, 1) if a.ndim == 3 else (0, 2)
+        want = run(f"a.sum(axis={axis})", a).tobytes()
+        assert run(f"({long}).sum(axis={axis})", a).tobytes() == want
+        assert run(f"(a.sum(axis={axis}), b + c)[0]", a, b, c).tobytes() == want
+        assert run(f"(a.sum(axis={axis}), (a * 3).sum(axis={axis}))[0]", a).tobytes() == want
+        assert run(f"({long}).sum(axis={axis})", a, parallel=True).tobytes() == want
+        assert run(f"a.sum(axis={axis})", view).tobytes() == want
+        assert run(f"({long}).sum(axis={axis})", view).tobytes() == want
+
+
 def test_sizes_that_repeat_at_run_time():
     # (n, 1) with (n, m) and (1, m), as somebody passes them in; axes that are no constants
     rng = np.random.default_rng(0)
