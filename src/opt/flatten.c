@@ -2,8 +2,9 @@
  *
  * For lambdas, the bodies of loops that are to run in vectors, where both sides are computed anyway: a chain of selects needs one mask
  * for each test, where masks made from the paths need one for each path; and fusion takes straight code only. So inlining asks for it
- * (inline.c), and the pass does it to lambdas that came with branches. Only pure scalar operations that every vector unit has are moved, a
- * handful on each side. Inner branches first, so that a chain of tests becomes a chain of selects. Cost: one sweep. */
+ * (inline.c), and the pass does it to the lambdas that prange.c makes of loops, but for those with a loop inside: they run in no vectors,
+ * and their branches may save work. Only pure scalar operations that every vector unit has are moved, a handful on each side. Inner branches
+ * first, so that a chain of tests becomes a chain of selects. Cost: one sweep. */
 #include "opt/priv.h"
 
 enum { MAX_SIDE = 16, MAX_VALUES = 4 };
@@ -102,7 +103,17 @@ bool tr_opt_flatten_fn(tr_fn *f) {
     return changed && (tr_simplify_cfg(f), true);
 }
 
+static bool has_loop(const tr_fn *f) {
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        const tr_ins *t = tr_term(f, f->rpo.d[i]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++)
+            if (tr_blk_at(f, t->imm.succ[s].to)->rpo <= i)
+                return true;
+    }
+    return false;
+}
+
 bool tr_opt_flatten(tr_prog *p, tr_fn *f) {
     (void)p;
-    return f->is_lambda && tr_opt_flatten_fn(f);
+    return f->is_lambda && !has_loop(f) && tr_opt_flatten_fn(f);
 }

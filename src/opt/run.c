@@ -12,8 +12,8 @@
 /* Names from passes.def; '|' ends a group. */
 static const char pipeline[] = "simplify,fold,hoist,cse,dce|"
                                "inline,simplify,fold,hoist,cse,simplify,dce|"
-                               "agree,fold,cse,fuse,simplify,flatten,dce|"
-                               "bounds,fold,simplify,dce,prange,rotate|"
+                               "agree,fold,cse,fuse,simplify,dce|"
+                               "bounds,fold,simplify,dce,prange,flatten,rotate|"
                                "own";
 
 typedef struct pass {
