@@ -705,7 +705,8 @@ static PyObject *by_outputs(tr_ufunc *uf, PyObject *self, PyObject *const *args,
 static __attribute__((noinline)) PyObject *on_cores(tr_ufunc *uf, PyObject *self, PyObject *const *args,
                                                     size_t nargsf, PyObject *kwnames) {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    PyObject *v[2 * TR_MAX_OPERANDS], *outs[TR_MAX_OPERANDS], *copies[TR_MAX_OPERANDS] = {NULL};
+    PyObject *v[2 * TR_MAX_OPERANDS], *outs[TR_MAX_OPERANDS], *copies[TR_MAX_OPERANDS];
+    uint32_t ncopies = 0;
     if (all > (Py_ssize_t)(sizeof v / sizeof *v) || n > (Py_ssize_t)uf->nop || n < (Py_ssize_t)uf->nin ||
         !given_outputs(uf, args, n, kwnames, outs))
         return by_numpy(uf, self, args, nargsf, kwnames); /* it says what is wrong */
@@ -717,12 +718,14 @@ static __attribute__((noinline)) PyObject *on_cores(tr_ufunc *uf, PyObject *self
             meets = meets || (outs[i] && arrays_meet(args[k], outs[i]));
         if (!meets || (uf->u->op_flags[k] & NPY_ITER_READWRITE))
             continue;
-        v[k] = copies[k] = PyArray_NewCopy((PyArrayObject *)args[k], NPY_KEEPORDER);
-        ok = copies[k] != NULL;
+        v[k] = PyArray_NewCopy((PyArrayObject *)args[k], NPY_KEEPORDER);
+        ok = v[k] != NULL;
+        if (ok)
+            copies[ncopies++] = v[k];
     }
     PyObject *r = ok ? by_outputs(uf, self, v, n, kwnames, outs) : NULL;
-    for (uint32_t k = 0; k < uf->nin; k++)
-        Py_XDECREF(copies[k]);
+    while (ncopies > 0)
+        Py_DECREF(copies[--ncopies]);
     return r;
 }
 
