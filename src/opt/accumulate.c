@@ -156,12 +156,23 @@ static bool is_joined(search *s, tr_val v, tr_val store, int depth) {
     return false;
 }
 
+/* Is v what the operation gives whatever the element was? `a[0] |= True` is `a[0] = True` by now. */
+static bool absorbs(const search *s, tr_val v) {
+    int64_t k;
+    if (!s->any || !tr_get_int(s->f, v, &k))
+        return false;
+    if (s->kind == TR_RED_OR)
+        return k == (tr_at(s->f, v)->ty->kind == TR_TY_BOOL ? 1 : -1);
+    return (s->kind == TR_RED_AND || s->kind == TR_RED_MUL) && k == 0;
+}
+
 /* a[k] = a[k] op x */
 static bool check_store(search *s, tr_val store) {
     const tr_ins *st = tr_at(s->f, store);
     tr_val v = st->args[st->nargs - 1];
     bool view;
-    return is_part(s, st->args[0], &view) && s->uses[v] == 1 && is_joined(s, v, store, 4);
+    return is_part(s, st->args[0], &view) &&
+           ((s->uses[v] == 1 && is_joined(s, v, store, 4)) || absorbs(s, v));
 }
 
 /* The same for whole arrays: the element read serves for the one written alone. */
@@ -191,8 +202,6 @@ static bool check_pattern(search *s, const tr_ins *in) {
     next = unconverted(g, uses, next, t);
     const tr_ins *sum = tr_at(g, next);
     s->rows = true;
-    if (next == old) /* `a += 0` */
-        return true;
     for (uint32_t k = 0; k < sum->nargs && uses[next] == 1; k++)
         if (unconverted(g, uses, sum->args[k], t) == old)
             return joins(s, sum, sum->args[k]);
@@ -240,9 +249,11 @@ static tr_val written_through(const search *s, tr_val at) {
 
 static bool check_all(search *s) {
     const tr_ploop *l = s->l;
-    for (uint32_t i = 0; i < l->blks.n; i++)
-        for (tr_val v = tr_blk_at(s->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
-            if (tr_at(s->f, v)->op == TR_OP_STORE && has_root(s, tr_at(s->f, v)->args[0]))
+    for (uint32_t i = 0; i < 2 * l->blks.n;
+         i++) /* twice: at first it may not be known yet which operation it is */
+        for (tr_val v = tr_blk_at(s->f, l->blks.d[i % l->blks.n])->first; v != TR_NOVAL;
+             v = tr_at(s->f, v)->next)
+            if (tr_at(s->f, v)->op == TR_OP_STORE && has_root(s, tr_at(s->f, v)->args[0]) && !s->fine[v])
                 s->fine[v] = check_store(s, v);
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(s->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)

@@ -710,12 +710,29 @@ static void drop_output(tr_fn *f, tr_val v, uint32_t arg, tr_fn *lam, uint32_t k
     }
 }
 
+/* Does the pattern store nothing but elements where it read them? That is left of `a += 0`. */
+static bool stores_what_was_there(const tr_ins *in) {
+    const tr_pat *t = in->imm.pat;
+    if (t->lam->blks.n != 1 || t->neout)
+        return false;
+    for (uint32_t k = 0; k < t->nout; k++) {
+        const tr_val *params = tr_blk_at(t->lam, 0)->params.d;
+        uint32_t i = 0;
+        while (i < t->nin && (params[t->nspace + i] != tr_term(t->lam, 0)->args[k] ||
+                              in->args[tr_pat_in(t) + i] != in->args[tr_pat_out(t) + k]))
+            i++;
+        if (i == t->nin)
+            return false;
+    }
+    return t->nout > 0;
+}
+
 static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
     tr_pat *t = tr_at(f, v)->imm.pat;
-    bool any = false;
+    bool any = false, useless = stores_what_was_there(tr_at(f, v));
     for (uint32_t k = t->nout; k-- > 0;) {
         tr_val a = arrays_out(tr_at(f, v))[k];
-        if (!is_fresh(f, a) || uses[a] != 1)
+        if (!useless && (!is_fresh(f, a) || uses[a] != 1))
             continue;
         drop_output(f, v, tr_pat_out(t) + k, t->lam, k, &t->nout);
         any = true;

@@ -177,6 +177,65 @@ def test_accumulation_frees_its_copies_when_an_iteration_raises(threads):
     )
 
 
+def test_constants_that_decide_the_result(threads):
+    """`|= True` and `*= 0` are stores of a constant when the loop is looked at, and a flag that is set is one from the start."""
+
+    @parallel
+    def f(x, found, inside, bits, products):
+        for i in prange(len(x)):
+            if x[i] > 3:
+                found[0] = True
+            found[1] |= x[i] == 2
+            if x[i] > 900:
+                inside[0, 1] = False
+            bits[x[i] % 4] |= 1 << (x[i] % 5)
+            bits[3] |= -1
+            products[x[i] % 3] *= np.uint64(1 + x[i] % 2)
+            products[1] *= 0
+
+    for top in (2, 4, 990):
+        x = np.random.default_rng(top).integers(0, top, 2000)
+        check(f, x, np.zeros(3, "?"), np.ones((2, 2), "?"), np.zeros(5, "i8"), np.ones(3, "u8"))
+
+    def another(x, a):
+        for i in prange(len(x)):
+            a[0] = 5
+            a[1] += x[i]
+
+    def read(x, a):
+        for i in prange(len(x)):
+            a[0] = 0
+            x[i] += a[1]
+            a[1] = -1
+
+    def both(x, a):
+        for i in prange(len(x)):
+            a[0] = -1
+            a[1] &= x[i]
+
+    for fn in (another, read, both):
+        with pytest.raises(UnsupportedError, match="the same element of 'a'"):
+            parallel(fn)(x, np.ones(2, "i8"))
+
+
+def test_elements_stored_where_they_were_read(threads):
+    @parallel
+    def f(x, rows, cells):
+        for i in prange(len(x)):
+            rows += 0
+            rows[1] *= 1
+            cells[0, 1] -= 0
+
+    @parallel
+    def nothing(rows):
+        rows += 0
+
+    rows = np.arange(12).reshape(3, 4)
+    check(f, np.arange(50), rows, np.ones((2, 2)))
+    check(nothing, rows)
+    assert "pattern" not in "".join(nothing.inspect_ir().values())
+
+
 def test_arrays_that_are_also_read_are_not_accumulated(threads):
     def f(x, h):
         for i in prange(len(x)):
