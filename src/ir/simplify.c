@@ -6,7 +6,68 @@
 
 /* --- block params --- */
 
-/* The one value that arrives at param number p of block b on every edge but those that carry the param itself;
+enum { MAX_ROUND = 32 }; /* params that hand a constant to each other */
+
+static bool is_block_param(const tr_fn *f, tr_val v) {
+    return tr_at(f, v)->op == TR_OP_PARAM && tr_at(f, v)->blk != 0;
+}
+
+static uint32_t index_of(const tr_blk *b, tr_val param) {
+    uint32_t p = 0;
+    while (p < b->params.n && b->params.d[p] != param)
+        p++;
+    return p;
+}
+
+/* What arrives at some params: params, and at most one constant. */
+typedef struct arrivals {
+    tr_val params[MAX_ROUND], constant;
+    uint32_t n;
+} arrivals;
+
+static bool take_arrival(const tr_fn *f, arrivals *s, tr_val v) {
+    if (!is_block_param(f, v)) {
+        bool fits = s->constant == TR_NOVAL ? tr_is_const(tr_at(f, v)) : s->constant == v;
+        s->constant = v;
+        return fits;
+    }
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->params[i] == v)
+            return true;
+    if (s->n == MAX_ROUND)
+        return false;
+    s->params[s->n++] = v;
+    return true;
+}
+
+/* The one constant that arrives at param v, be it through other params, and they may hand it to each other: a flag that is set before two
+ * loops and in the inner one. TR_NOVAL when anything else arrives. */
+static tr_val only_constant(const tr_fn *f, const tr_repl *r, tr_val v) {
+    arrivals all;
+    all.constant = TR_NOVAL;
+    all.params[0] = v;
+    all.n = 1;
+    for (uint32_t i = 0; i < all.n; i++) {
+        tr_bid b = tr_at(f, all.params[i])->blk;
+        const tr_blk *blk = tr_blk_at(f, b);
+        uint32_t p = index_of(blk, all.params[i]);
+        for (uint32_t k = 0; k < blk->preds.n; k++) {
+            const tr_ins *t = tr_term(f, blk->preds.d[k]);
+            for (uint32_t s = 0; s < tr_nsucc(t); s++)
+                if (t->imm.succ[s].to == b && !take_arrival(f, &all, tr_repl_get(r, t->imm.succ[s].args[p])))
+                    return TR_NOVAL;
+        }
+    }
+    return all.constant;
+}
+
+/* May two values that are not the same be one constant in the end? */
+static bool may_be_constant(const tr_fn *f, tr_val x, tr_val y) {
+    bool px = is_block_param(f, x), py = is_block_param(f, y);
+    return (px || py) && (px || tr_is_const(tr_at(f, x))) && (py || tr_is_const(tr_at(f, y)));
+}
+
+/* The one value that arrives at param number p of block b on every edge but those that carry the param itself, or in the end;
  * TR_NOVAL when there are several or none. */
 static tr_val only_arrival(const tr_fn *f, const tr_repl *r, tr_bid b, uint32_t p) {
     const tr_blk *blk = tr_blk_at(f, b);
@@ -20,7 +81,7 @@ static tr_val only_arrival(const tr_fn *f, const tr_repl *r, tr_bid b, uint32_t 
             if (v == self || v == only)
                 continue;
             if (only != TR_NOVAL)
-                return TR_NOVAL;
+                return may_be_constant(f, only, v) ? only_constant(f, r, self) : TR_NOVAL;
             only = v;
         }
     }
@@ -66,9 +127,7 @@ static void mark_used(const tr_fn *f, const tr_repl *r, uint8_t *used) {
         tr_val v = work.d[--work.n];
         tr_bid b = tr_at(f, v)->blk;
         const tr_blk *blk = tr_blk_at(f, b);
-        uint32_t p = 0;
-        while (p < blk->params.n && blk->params.d[p] != v)
-            p++;
+        uint32_t p = index_of(blk, v);
         for (uint32_t k = 0; k < blk->preds.n; k++) {
             const tr_ins *t = tr_term(f, blk->preds.d[k]);
             for (uint32_t s = 0; s < tr_nsucc(t); s++)

@@ -209,6 +209,26 @@ def test_the_index_is_signed(threads):
     assert item(np.uint64(5)) == -1 and isinstance(item(np.uint64(5)), int)
 
 
+def test_a_variable_that_some_path_leaves_unset(threads):
+    """Whether it is set is known in the loop, though only all loops together show it."""
+
+    @parallel
+    def f(n, m):
+        k = 0
+        while k < 3:
+            k += 1
+            step = 0.5
+            r = 0
+            for _ in prange(n):
+                for _ in range(6, m):
+                    r -= step
+        return r
+
+    check(f, 5, 8)
+    check(f, 0, 8)
+    check(f, 5, 0)
+
+
 def test_a_prange_is_a_range():
     @njit
     def f(n):
