@@ -27,8 +27,21 @@ void tr_module_ref(tr_module *m);
 void tr_module_unref(tr_module *m);
 tr_entry_fn tr_module_entry(const tr_module *m);
 const tr_meta *tr_module_meta(const tr_module *m);
-size_t tr_module_bytes(const tr_module *m);
-uint64_t tr_code_live_bytes(void); /* of all modules of the process */
+size_t tr_module_bytes(const tr_module *m); /* with the late parts that were reached */
+uint64_t tr_code_live_bytes(void);          /* of all modules of the process */
+
+/* Parts of a module that are compiled when they are first reached (rt/layout.h: tr_late; meta.h: their texts). One thread at a time adds one: the lock is
+ * held from the look whether it is there to the adding. What compiling needs is kept with the module. */
+void tr_module_lock_late(tr_module *m);
+void tr_module_unlock_late(tr_module *m);
+/* Makes `code` the code of l; takes the reference. */
+void tr_module_add_late(tr_late *l, tr_module *code);
+/* Keeps the first reason why there is none. */
+void tr_module_no_late(tr_late *l, const char *why);
+const tr_binding *tr_module_bindings(const tr_module *m, size_t *n);
+/* Where code is cached, NULL: nowhere. For a module with late parts; set by who loads it, once. */
+bool tr_module_set_cache(tr_module *m, const char *dir);
+const char *tr_module_cache(const tr_module *m);
 /* Any runtime symbol by name: rt.def, libm, and vector math (SLEEF is opened when first asked for). NULL when unknown. */
 void *tr_symbol_find(const char *name);
 

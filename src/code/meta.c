@@ -38,6 +38,11 @@ static void put_site(tr_sb *b, const tr_msite *s) {
     }
 }
 
+static void put_late(tr_sb *b, const tr_mlate *l) {
+    put_text(b, l->text);
+    put_u32(b, l->cold);
+}
+
 void tr_meta_write(tr_sb *b, const tr_meta *m) {
     put_u32(b, m->narrays);
     put_text(b, m->entry);
@@ -46,14 +51,27 @@ void tr_meta_write(tr_sb *b, const tr_meta *m) {
     put_u32(b, m->nsites);
     for (uint32_t i = 0; i < m->nsites; i++)
         put_site(b, &m->sites[i]);
+    put_u32(b, m->nlate);
+    for (uint32_t i = 0; i < m->nlate; i++)
+        put_late(b, &m->late[i]);
+#define X(field, type, dflt) put_u32(b, m->opts.field);
+    TR_OPTS(X)
+#undef X
+    put_u32(b, m->atomic_counts);
 }
 
 /* --- reading --- */
 
 /* Fewest bytes that one record takes in the text: what it takes in memory is at most GROWTH times as much. */
-enum { MIN_SITE = 1 + 4 + 4 + 4, MIN_ARG = 1 + 8 + 8 + 4, MIN_PLACE = 4 + 4 + 16, GROWTH = 4 };
+enum {
+    MIN_SITE = 1 + 4 + 4 + 4,
+    MIN_ARG = 1 + 8 + 8 + 4,
+    MIN_PLACE = 4 + 4 + 16,
+    MIN_LATE = 4 + 4,
+    GROWTH = 4
+};
 _Static_assert(sizeof(tr_msite) <= GROWTH * MIN_SITE && sizeof(tr_marg) <= GROWTH * MIN_ARG &&
-                   sizeof(tr_place) <= GROWTH * MIN_PLACE,
+                   sizeof(tr_place) <= GROWTH * MIN_PLACE && sizeof(tr_mlate) <= GROWTH * MIN_LATE,
                "tr_meta_room is enough");
 
 typedef struct rd {
@@ -131,6 +149,12 @@ static void get_site(rd *r, tr_msite *s) {
     }
 }
 
+static void get_late(rd *r, tr_mlate *l) {
+    l->text = get_text(r);
+    l->cold = get_u32(r);
+    r->bad = r->bad || !l->text || l->cold > UINT8_MAX;
+}
+
 bool tr_meta_read(const uint8_t *p, size_t n, void *room, tr_meta *m) {
     /* Records and texts fill the block from both ends. */
     rd r = {.p = p, .end = p + n, .room = room, .texts = (char *)room + tr_meta_room(n)};
@@ -142,5 +166,12 @@ bool tr_meta_read(const uint8_t *p, size_t n, void *room, tr_meta *m) {
     m->sites = get_records(&r, &m->nsites, MIN_SITE, sizeof *m->sites);
     for (uint32_t i = 0; i < m->nsites && !r.bad; i++)
         get_site(&r, &m->sites[i]);
+    m->late = get_records(&r, &m->nlate, MIN_LATE, sizeof *m->late);
+    for (uint32_t i = 0; i < m->nlate && !r.bad; i++)
+        get_late(&r, &m->late[i]);
+#define X(field, type, dflt) m->opts.field = (type)get_u32(&r);
+    TR_OPTS(X)
+#undef X
+    m->atomic_counts = get_u32(&r) != 0;
     return !r.bad && r.p == r.end;
 }

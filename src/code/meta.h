@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/opts.h"
 
 /* One value shown in a message or passed to an exception: a payload slot or a constant. */
 typedef struct tr_marg {
@@ -25,6 +26,12 @@ typedef struct tr_msite {
     tr_place *places; /* innermost first: the operation, then the calls it was inlined through */
 } tr_msite;
 
+/* A part that is compiled when it is first reached: its function in the IR's text, and how seldom it runs (tr_blk.cold). */
+typedef struct tr_mlate {
+    const char *text;
+    uint32_t cold;
+} tr_mlate;
+
 typedef struct tr_meta {
     uint32_t nsites;
     tr_msite *
@@ -33,6 +40,10 @@ typedef struct tr_meta {
     const char *entry; /* "tr_entry" */
     const char *ret;   /* result type in the IR's text, for boxing a result that came from the cache */
     const char *title; /* "f(float64[:])" for GDB, perf and error texts */
+    uint32_t nlate;    /* symbols "tr_late_0" ... are bound to their cells */
+    tr_mlate *late;    /* for these: */
+    tr_opts opts;
+    bool atomic_counts; /* threads may count references of one block at the same time */
 } tr_meta;
 
 #endif

@@ -1,4 +1,5 @@
 /* Code modules: an image, what must be known beside it, and a count. */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,18 +7,34 @@
 
 #include "code/priv.h"
 
+/* What late parts need. */
+typedef struct late {
+    pthread_mutex_t lock;
+    tr_binding *bind; /* names and all in one block */
+    size_t nbind;
+    char *cache_dir;
+    atomic_size_t bytes; /* of all code below */
+    struct {
+        tr_late cell;
+        tr_module *code; /* NULL: not compiled yet */
+        char *why;       /* of the cell */
+    } part[];
+} late;
+
 struct tr_module {
     atomic_uint refs;
     tr_image im;
     tr_meta meta; /* points into meta_room */
     void *meta_room;
     tr_gdb *gdb; /* NULL unless compiled with debug */
+    late *late;  /* NULL without late parts */
 };
 
 /* A statistic of the process, nothing reads it to decide. */
 static atomic_uint_fast64_t live_bytes;
 
 typedef struct loading {
+    tr_module *m;
     const tr_binding *bind;
     size_t nbind;
     const char *entry, *title;
@@ -25,9 +42,14 @@ typedef struct loading {
 
 static void *resolve(void *self, const char *name) {
     const loading *l = self;
+    static const char prefix[] = "tr_late_";
     for (size_t i = 0; i < l->nbind; i++)
         if (!strcmp(name, l->bind[i].name))
             return l->bind[i].addr;
+    if (!strncmp(name, prefix, sizeof prefix - 1)) {
+        unsigned long k = strtoul(name + sizeof prefix - 1, NULL, 10);
+        return k < l->m->meta.nlate ? &l->m->late->part[k].cell : NULL;
+    }
     return tr_symbol_find(name);
 }
 
@@ -48,7 +70,92 @@ static bool copy_meta(tr_module *m, const tr_meta *meta) {
     return ok;
 }
 
+/* --- late parts --- */
+
+static bool copy_bindings(late *l, const tr_binding *bind, size_t n) {
+    size_t bytes = n * sizeof *bind;
+    for (size_t i = 0; i < n; i++)
+        bytes += strlen(bind[i].name) + 1;
+    l->bind = malloc(bytes + 1);
+    if (!l->bind)
+        return false;
+    char *text = (char *)(l->bind + n);
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(bind[i].name) + 1;
+        memcpy(text, bind[i].name, len);
+        l->bind[i] = (tr_binding){text, bind[i].addr};
+        text += len;
+    }
+    l->nbind = n;
+    return true;
+}
+
+static bool make_late(tr_module *m, const tr_binding *bind, size_t nbind) {
+    uint32_t n = m->meta.nlate;
+    if (!n)
+        return true;
+    m->late = calloc(1, sizeof *m->late + n * sizeof m->late->part[0]);
+    if (!m->late)
+        return false;
+    pthread_mutex_init(&m->late->lock, NULL);
+    for (uint32_t k = 0; k < n; k++) {
+        m->late->part[k].cell.module = m;
+        m->late->part[k].cell.index = k;
+    }
+    return copy_bindings(m->late, bind, nbind);
+}
+
+static void free_late(tr_module *m) {
+    for (uint32_t k = 0; k < m->meta.nlate; k++) {
+        tr_module_unref(m->late->part[k].code);
+        free(m->late->part[k].why);
+    }
+    pthread_mutex_destroy(&m->late->lock);
+    free(m->late->bind);
+    free(m->late->cache_dir);
+    free(m->late);
+}
+
+void tr_module_lock_late(tr_module *m) {
+    pthread_mutex_lock(&m->late->lock);
+}
+
+void tr_module_unlock_late(tr_module *m) {
+    pthread_mutex_unlock(&m->late->lock);
+}
+
+void tr_module_add_late(tr_late *l, tr_module *code) {
+    late *all = ((tr_module *)l->module)->late;
+    all->part[l->index].code = code;
+    atomic_fetch_add_explicit(&all->bytes, code->im.size, memory_order_relaxed);
+    l->meta = &code->meta;
+    atomic_store_explicit(&l->entry, code->im.entry, memory_order_release);
+}
+
+void tr_module_no_late(tr_late *l, const char *why) {
+    char **kept = &((tr_module *)l->module)->late->part[l->index].why;
+    if (!*kept && (*kept = strdup(why)))
+        atomic_store_explicit(&l->why, *kept, memory_order_release);
+}
+
+const tr_binding *tr_module_bindings(const tr_module *m, size_t *n) {
+    *n = m->late ? m->late->nbind : 0;
+    return m->late ? m->late->bind : NULL;
+}
+
+bool tr_module_set_cache(tr_module *m, const char *dir) {
+    return !m->late || !dir || (m->late->cache_dir = strdup(dir));
+}
+
+const char *tr_module_cache(const tr_module *m) {
+    return m->late ? m->late->cache_dir : NULL;
+}
+
+/* --- the whole --- */
+
 static void destroy(tr_module *m) {
+    if (m->late)
+        free_late(m);
     if (m->gdb)
         tr_gdb_remove(m->gdb);
     atomic_fetch_sub(&live_bytes, m->im.size);
@@ -59,10 +166,11 @@ static void destroy(tr_module *m) {
 
 tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, const tr_binding *bind,
                           size_t nbind, bool debug, char *err, size_t errn) {
-    loading l = {bind, nbind, meta->entry ? meta->entry : "tr_entry", meta->title ? meta->title : "?"};
+    loading l = {NULL, bind, nbind, meta->entry ? meta->entry : "tr_entry", meta->title ? meta->title : "?"};
     tr_elf_env env = {.entry = l.entry, .resolve = resolve, .on_fn = debug ? note_fn : NULL, .self = &l};
     tr_module *m = calloc(1, sizeof *m);
-    if (!m || !copy_meta(m, meta)) {
+    l.m = m;
+    if (!m || !copy_meta(m, meta) || !make_late(m, bind, nbind)) {
         snprintf(err, errn, "out of memory while loading code");
         goto fail;
     }
@@ -98,7 +206,7 @@ const tr_meta *tr_module_meta(const tr_module *m) {
 }
 
 size_t tr_module_bytes(const tr_module *m) {
-    return m->im.size;
+    return m->im.size + (m->late ? atomic_load_explicit(&m->late->bytes, memory_order_relaxed) : 0);
 }
 
 uint64_t tr_code_live_bytes(void) {

@@ -110,6 +110,18 @@ static bool run_front(tr_prog *p) {
     return end_stage(p->ctx, TR_STAGE_FRONT, start, ok);
 }
 
+/* Late code comes as text that has been through all passes. */
+static bool read_late(tr_prog *p, const tr_request *rq, tr_compiled *out) {
+    if (!tr_ir_parse(p->ctx, rq->late->text, "late code", p) || !verify(p, "reading late code"))
+        return false;
+    const tr_inst *root = &p->insts.d[p->root];
+    for (tr_bid b = 0; b < root->fn->blks.n; b++)
+        tr_blk_at(root->fn, b)->cold = (uint8_t)rq->late->cold;
+    p->is_late = true;
+    out->ret = root->ret;
+    return true;
+}
+
 /* A program that came as typed text has its instances already. */
 static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     uint64_t start = tr_now_ns();
@@ -157,7 +169,12 @@ static bool run_backend(tr_prog *p, const tr_request *rq, tr_object *obj) {
 static bool load(tr_prog *p, const tr_request *rq, const uint8_t *elf, size_t size, const tr_meta *meta,
                  char *why, size_t whyn, tr_compiled *out) {
     out->module = tr_module_load(elf, size, meta, rq->bind, rq->nbind, p->ctx->opts.debug, why, whyn);
-    return out->module != NULL;
+    if (!out->module || tr_module_set_cache(out->module, rq->cache_dir))
+        return out->module != NULL;
+    tr_module_unref(out->module);
+    out->module = NULL;
+    snprintf(why, whyn, "out of memory while loading code");
+    return false;
 }
 
 /* --- the cache --- */
@@ -206,15 +223,17 @@ static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         if (from_cache(p, rq, &key, out))
             return true;
     }
-    if (!run_front(p))
+    if (rq->late && !read_late(p, rq, out))
+        return false;
+    if (!rq->late && !run_front(p))
         return false;
     if (rq->upto <= TR_STAGE_FRONT)
         return true;
-    if (!run_infer(p, rq, out))
+    if (!rq->late && !run_infer(p, rq, out))
         return false;
     if (rq->upto == TR_STAGE_INFER)
         return true;
-    if (!run_opt(p))
+    if (!rq->late && !run_opt(p))
         return false;
     if (rq->upto == TR_STAGE_OPT)
         return true;
@@ -238,6 +257,12 @@ static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (ok && cached)
         tr_cache_put(rq->cache_dir, &key, obj.elf, obj.size, &obj.meta);
     free(obj.elf);
+    if (ok && (rq->want.llvm || rq->want.llvmopt || rq->want.assembly) &&
+        !tr_driver_late_texts(out->module, &rq->want, why, sizeof why)) {
+        tr_module_unref(out->module);
+        out->module = NULL;
+        ok = false;
+    }
     if (ok && wants(c, TR_STAGE_TIME)) {
         dump_times(c, obj.meta.title);
         flush_dump(c);

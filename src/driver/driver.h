@@ -34,6 +34,8 @@ typedef struct tr_request {
     size_t nbind;
     const char *cache_dir; /* NULL: no cache */
     tr_hash key;           /* with cache_dir */
+    const tr_mlate
+        *late; /* a function that is late code: read instead of what the program holds; else NULL */
 } tr_request;
 
 /* Result of a compile; ret (of the function, with a kernel too) and module outlive the context (types: when not local). */
@@ -49,6 +51,11 @@ bool tr_compile(tr_prog *p, const tr_request *rq, tr_compiled *out);
 bool tr_compile_front(tr_prog *p);
 /* The passes that TREADLE_SKIP and TREADLE_DUMP=opt:PASS name exist; else false with a message that lists them. */
 bool tr_driver_check_dump(const tr_dump *d, char *msg, unsigned size);
+/* Compiles late code if nobody did before; its entry, or NULL, in which case l->why says why, or is NULL: there was no memory. Holds
+ * nothing that waits for another thread of the host's, so it may be called with the GIL and without. */
+void *tr_driver_late(tr_late *l, const tr_dump *dump);
+/* For a host that may fork: from now on fork() waits for such compiles. Before the first of them. */
+void tr_driver_watch_forks(void);
 /* Opens libtreadle_llvm.so once (thread-safe), from `dir`; NULL with a message. */
 const tr_backend *tr_backend_load(const char *dir, char *err, size_t errn);
 void tr_backend_dir(const char *dir); /* where the library lies; set once at import */

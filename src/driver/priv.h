@@ -9,6 +9,9 @@ void tr_driver_key(const tr_prog *p, const tr_request *rq, tr_hash *out);
 /* backend.c: path of libtreadle_llvm.so as it would be opened, "" when there is none. */
 void tr_driver_backend_path(char *out, size_t n);
 
+/* late.c: adds the texts of all late code of a module to those of the module. False: `why` says why. */
+bool tr_driver_late_texts(const tr_module *m, const tr_want *want, char *why, size_t n);
+
 /* kernel.c: puts a kernel's root over the typed program, whose root becomes a callee. False with an error. */
 bool tr_driver_kernel(tr_prog *p, const tr_kernel *k);
 

@@ -54,6 +54,12 @@ static bool host_poll(void *self) {
     return end;
 }
 
+/* What was left out of a function is reached: anywhere in compiled code, with the GIL or without. It stays as it is: code that was called
+ * with the GIL may count on being alone. */
+static void *host_compile(void *self, tr_late *l) {
+    return tr_driver_late(l, &((const tr_state *)self)->dump);
+}
+
 /* --- what the snapshot asks --- */
 
 static PyObject *freeze_unwrap(void *self, PyObject *o, tr_wishes *out) {
@@ -107,6 +113,7 @@ static PyObject *fork_child(PyObject *module, PyObject *unused) {
 }
 
 static bool register_fork(PyObject *module) {
+    tr_driver_watch_forks();
     PyObject *os = PyImport_ImportModule("os");
     PyObject *reg = os ? PyObject_GetAttrString(os, "register_at_fork") : NULL;
     PyObject *before = PyObject_GetAttrString(module, "_fork_before"),
@@ -217,7 +224,8 @@ static int module_exec(PyObject *module) {
     st->host = (tr_host){.write = host_write,
                          .self = st,
                          .blocks = tr_rt_blocks_new(0, 0), /* without memory there is no cache */
-                         .poll = host_poll};
+                         .poll = host_poll,
+                         .compile = host_compile};
     st->freeze = (tr_freeze_host){.unwrap = freeze_unwrap,
                                   .ufunc = freeze_ufunc,
                                   .as_type = freeze_type,

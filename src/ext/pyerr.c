@@ -365,10 +365,23 @@ static bool raise_site(const tr_msite *s, const tr_frame *frame) {
     return true;
 }
 
+/* What was left out of the function could not be compiled when it was needed. */
+static void raise_late(tr_function *f, const tr_late *l) {
+    const char *why = l ? atomic_load_explicit(&l->why, memory_order_acquire) : NULL;
+    PyObject *cls = why ? class_of(f->st, TR_ERR_LOWERING) : NULL;
+    if (cls)
+        PyErr_Format(cls, "%U(): a part that hardly ever runs could not be compiled when it was needed: %s",
+                     f->qualname, why);
+    else if (!why)
+        PyErr_NoMemory();
+}
+
 void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame) {
-    const tr_meta *inner = frame->inner ? frame->inner : meta;
-    const tr_msite *s = code > 0 && (uint32_t)code <= inner->nsites ? &inner->sites[code - 1] : NULL;
-    if (!s)
+    const tr_meta *inner = frame->inner ? frame->inner : meta, *own = frame->late ? frame->late->meta : inner;
+    const tr_msite *s = code > 0 && (uint32_t)code <= own->nsites ? &own->sites[code - 1] : NULL;
+    if (code == TR_CODE_LATE)
+        raise_late(f, frame->late);
+    else if (!s)
         tr_pyerr_raise_reason(code);
     else if (!raise_site(s, frame))
         return;

@@ -77,6 +77,8 @@ typedef struct tr_inst {
     const tr_ty **args; /* types of all params of the SSA function */
     const tr_ty *ret;
     tr_fn *fn; /* typed */
+    uint8_t
+        late; /* not 0: compiled when it is first called, on its own (opt/late.c); how seldom, as tr_blk.cold has it */
 } tr_inst;
 
 typedef struct tr_prog {
@@ -86,6 +88,9 @@ typedef struct tr_prog {
     TR_VEC(const tr_obj *) arrays; /* frozen arrays, by tr_obj.u.a.index */
     uint32_t root_func;
     uint32_t root;
+    bool is_late; /* the root was such an instance: it is called by compiled code */
+    bool
+        atomic_counts; /* references are counted by several threads at once, whatever this program alone would show */
 } tr_prog;
 
 void tr_prog_init(tr_prog *p, tr_ctx *ctx);

@@ -7,7 +7,7 @@
 #include "code/meta.h"
 #include "ir/prog.h"
 
-enum { TR_BACKEND_ABI = 1 };
+enum { TR_BACKEND_ABI = 2 };
 
 typedef struct tr_object {
     uint8_t *elf; /* malloc'ed relocatable object; the caller frees it */

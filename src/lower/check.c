@@ -186,6 +186,10 @@ static void pass_on(tr_lf *w, tr_val v, lv code) {
 }
 
 void tr_lower_call(tr_lf *w, tr_val v, const tr_ins *in) {
+    if (w->m->prog->insts.d[in->imm.fn].late) {
+        tr_lower_late_call(w, v, in);
+        return;
+    }
     const tr_linst *callee = &w->m->insts[in->imm.fn];
     unsigned n = LLVMCountParams(callee->fn), k = 1, nret = tr_ty_nparts(in->ty);
     lv *args = TR_NEW_N(&w->m->ctx->arena, lv, n), *out = TR_NEW_N(&w->m->ctx->arena, lv, nret + 1);

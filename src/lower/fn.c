@@ -488,7 +488,9 @@ bool tr_lower_inst(tr_lm *m, uint32_t inst, bool as_entry) {
     tr_fn *f = m->prog->insts.d[inst].fn;
     tr_lbody body = {.f = f};
     tr_lf w = {.m = m, .inst = (int32_t)inst, .body = &body};
-    w.fn = as_entry ? make_entry(m) : m->insts[inst].fn;
+    bool late = as_entry && m->prog->is_late;
+    lv *args;
+    w.fn = late ? tr_lower_late_entry(m, &w, &args) : as_entry ? make_entry(m) : m->insts[inst].fn;
     w.ret_type = LLVMGetReturnType(LLVMGlobalGetValueType(w.fn));
     w.frame = LLVMGetParam(w.fn, 0);
     w.b = LLVMCreateBuilderInContext(m->lc);
@@ -498,8 +500,10 @@ bool tr_lower_inst(tr_lm *m, uint32_t inst, bool as_entry) {
     l_at_end(w.b, tr_lower_block(&w, "entry"));
     if (m->dbg)
         tr_lower_debug_at(&w, f->locs.n > 1 ? 1 : 0);
-    lv *args;
-    if (as_entry) {
+    if (late) {
+        if (m->checks_stack)
+            tr_lower_rt(&w, TR_RT_STACK, 0, NULL, NULL, NULL);
+    } else if (as_entry) {
         w.ret_slots = LLVMGetParam(w.fn, 2);
         args = entry_args(&w, LLVMGetParam(w.fn, 1));
         if (m->checks_stack)

@@ -36,6 +36,7 @@ typedef struct tr_linst {
     bool called, recursive; /* by the root or what it calls; by itself */
     bool large;             /* it, or something it calls, keeps buffers on the stack */
     bool checked;           /* looks whether there is room on the stack */
+    lv late;                /* the cell of one that is compiled when it is called; NULL: not called yet */
 } tr_linst;
 
 typedef struct tr_lm {
@@ -52,6 +53,7 @@ typedef struct tr_lm {
     unsigned fmf; /* LLVM's fast-math bits of the context's options */
     tr_linst *insts;
     TR_VEC(tr_msite) sites;
+    TR_VEC(tr_mlate) late; /* late instances, in the order of their cells */
     lv trace_fn;
     TR_VEC(lv) variants;   /* vector variants of functions, which nothing calls yet */
     struct tr_ldebug *dbg; /* NULL unless opts.debug */
@@ -175,6 +177,12 @@ lb tr_lower_unless(tr_lf *w, lv ok);
 /* Stores payload, leaves with the site's number. `ty`: type of each payload operand. */
 void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty,
                     lv *const *parts);
+
+/* --- late.c --- */
+/* A call of an instance that is compiled when it is first called. */
+void tr_lower_late_call(tr_lf *w, tr_val v, const tr_ins *in);
+/* Such an instance as the module's entry: the LLVM function, with its arguments and result slots set in w. */
+lv tr_lower_late_entry(tr_lm *m, tr_lf *w, lv **args);
 
 /* --- pattern.c, red.c, reduce.c --- */
 unsigned tr_lower_stack_bytes(const tr_fn *f); /* that its patterns' buffers take */

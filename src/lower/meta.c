@@ -120,6 +120,10 @@ void tr_lower_meta(tr_lm *m, tr_meta *meta) {
     tr_ty_print_ir(&ret, f->ret);
     *meta = (tr_meta){
         .nsites = m->sites.n, .sites = m->sites.d, .narrays = m->prog->arrays.n, .entry = "tr_entry"};
+    meta->nlate = m->late.n;
+    meta->late = m->late.d;
+    meta->opts = m->ctx->opts;
+    meta->atomic_counts = m->atomic_counts;
     meta->ret = tr_arena_strdup(&m->ctx->arena, ret.d);
     meta->title = tr_arena_strdup(&m->ctx->arena, title.d);
     tr_sb_fini(&title);

@@ -149,7 +149,9 @@ lt tr_lower_elem(const tr_lm *m, const tr_ty *t) {
 /* --- which instances are needed --- */
 
 typedef struct graph {
-    tr_bits *calls; /* per instance: those it calls, directly or (after closing) at any distance */
+    const tr_prog *p;
+    tr_bits *
+        calls; /* per instance: those it calls that are in the module, directly or (after closing) at any distance */
     uint32_t n;
     bool atomic;
 } graph;
@@ -160,7 +162,7 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f, bool threads) {
         const tr_ins *in = tr_at(f, v);
         if (in->blk == TR_NOBLK)
             continue;
-        if (in->op == TR_OP_CALL && in->imm.fn < g->n)
+        if (in->op == TR_OP_CALL && in->imm.fn < g->n && !g->p->insts.d[in->imm.fn].late)
             tr_bits_set(&g->calls[from], in->imm.fn);
         g->atomic = g->atomic || (threads && (in->op == TR_OP_CALL || in->op == TR_OP_RETAIN));
         for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
@@ -170,7 +172,8 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f, bool threads) {
 
 /* Transitive closure by Warshall's method: a row operation per pair, cheap for the hundreds of instances a program has. */
 static void find_called(tr_lm *m) {
-    graph g = {TR_NEW_N(&m->ctx->arena, tr_bits, m->prog->insts.n), m->prog->insts.n, false};
+    graph g = {m->prog, TR_NEW_N(&m->ctx->arena, tr_bits, m->prog->insts.n), m->prog->insts.n,
+               m->prog->atomic_counts};
     for (uint32_t i = 0; i < g.n; i++) {
         const tr_fn *f = m->prog->insts.d[i].fn;
         g.calls[i] = tr_bits_new(&m->ctx->arena, g.n);

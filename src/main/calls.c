@@ -2,6 +2,7 @@
 #include "main/calls.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,7 +201,17 @@ static const char *marg_text(tr_ctx *ctx, const tr_marg *a, const tr_slot *s) {
     }
 }
 
+static void *compile_late(void *self, tr_late *l) {
+    const tr_ctx *ctx = self;
+    void *entry = tr_driver_late(l, &ctx->dump);
+    const char *why = entry ? NULL : atomic_load_explicit(&l->why, memory_order_acquire);
+    if (!entry)
+        fprintf(stderr, "treadlec: late code: %s\n", why ? why : "out of memory");
+    return entry;
+}
+
 static void code_exception(call *c, const tr_meta *meta, int32_t rc, const tr_frame *f) {
+    meta = rc > 0 && f->late ? f->late->meta : meta;
     const tr_msite *s = rc > 0 && (uint32_t)rc <= meta->nsites ? &meta->sites[rc - 1] : NULL;
     if (!s) {
         tr_sb_printf(c->out, "raises nothing known: code %" PRId32 "\n", rc);
@@ -216,7 +227,7 @@ static void code_exception(call *c, const tr_meta *meta, int32_t rc, const tr_fr
 }
 
 static bool execute(call *c) {
-    tr_host host = {.write = write_out};
+    tr_host host = {.write = write_out, .self = c->p->ctx, .compile = compile_late};
     tr_frame frame;
     tr_compiled code = {0};
     tr_request rq = {.upto = TR_STAGE_TIME};

@@ -178,7 +178,8 @@ static bool infer(tr_prog *p, const char *types) {
 static bool run_passes(tr_prog *p, const char *passes) {
     if (!strcmp(passes, "opt"))
         return tr_opt_run(p) && verify_all(p);
-    for (uint32_t i = 0; i < p->insts.n; i++)
+    uint32_t n = p->insts.n; /* those that `late` adds are done */
+    for (uint32_t i = 0; i < n; i++)
         if (!tr_opt_run_named(p, p->insts.d[i].fn, passes))
             return false;
     return verify_all(p);

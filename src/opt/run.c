@@ -14,7 +14,7 @@ static const char pipeline[] = "simplify,fold,hoist,cse,dce|"
                                "inline,simplify,fold,hoist,cse,simplify,dce|"
                                "agree,fold,cse,fuse,simplify,dce|"
                                "bounds,fold,simplify,dce,prange,flatten,rotate|"
-                               "own";
+                               "own,late";
 
 typedef struct pass {
     const char *name;
@@ -127,13 +127,18 @@ static bool run_nested(tr_prog *p, tr_fn *f, const pass *ps) {
 static bool run_pass(tr_prog *p, tr_fn *f, const pass *ps) {
     if (tr_ctx_stop(p->ctx))
         return false;
-    uint32_t errs = p->ctx->nerrs;
+    uint32_t errs = p->ctx->nerrs, insts = p->insts.n;
     if (tr_dump_skips(&p->ctx->dump, ps->name) || !run_nested(p, f, ps))
         return true;
     if (p->ctx->nerrs > errs)
         return false;
     dump(p, f, ps->name);
-    return !p->ctx->dump.verify || check(p, f, ps->name);
+    bool ok = !p->ctx->dump.verify || check(p, f, ps->name);
+    for (; ok && insts < p->insts.n; insts++) { /* new ones, of `late` */
+        dump(p, p->insts.d[insts].fn, ps->name);
+        ok = !p->ctx->dump.verify || check(p, p->insts.d[insts].fn, ps->name);
+    }
+    return ok;
 }
 
 /* Runs names up to '|' or the end; *rest is what follows. False with an error, or for an unknown name. */

@@ -14,6 +14,10 @@ uintptr_t tr_rt_stack_limit(void);
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);
 
+/* Late code (late.c): the address to call, and what to do with a code above 0 that it returned. */
+void *tr_rt_late(tr_frame *f, void *late);
+void tr_rt_late_raised(tr_frame *f, void *late);
+
 void tr_rt_print_i64(tr_frame *f, int64_t x);
 void tr_rt_print_u64(tr_frame *f, uint64_t x);
 void tr_rt_print_f64(tr_frame *f, double x);

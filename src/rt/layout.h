@@ -47,22 +47,36 @@ static inline void *tr_mem_data(tr_mem *m) {
     return (char *)m + TR_MEM_ALIGN;
 }
 
+/* Code that is compiled when it is first reached: a module has a row of these, which it calls through tr_rt_late. */
+typedef struct tr_late {
+    _Atomic(void *)
+        entry; /* NULL: not compiled yet. int32_t (tr_frame *, parts of the arguments ..., tr_slot *ret), result as tr_entry's */
+    const void *meta; /* with it: describes its raise sites (code/meta.h) */
+    _Atomic(const char *)
+        why;        /* it could not be compiled when it was first reached, and not for lack of memory */
+    void *module;   /* whose code this is part of (code/code.h) */
+    uint32_t index; /* in its row */
+} tr_late;
+
 /* What compiled code may ask of its host; filled by ext/ (or by treadlec). Called with or without the GIL: the functions take it.
- * Both are called by threads of the host's only, never by a worker of the pool. */
+ * write and poll are called by threads of the host's only, never by a worker of the pool. */
 typedef struct tr_host {
     void (*write)(void *self, const char *text, size_t n); /* print() */
     void *self;
     struct tr_blocks *blocks; /* cache of large blocks (rt/blocks.h); NULL: none */
     bool (*poll)(void *self); /* true: end the call, the host has an exception to raise. May be NULL */
+    /* Compiles late code, and returns its entry; NULL when that is not possible. The only one that workers call; needs no GIL. */
+    void *(*compile)(void *self, tr_late *l);
 } tr_host;
 
 /* Reasons to end that are no raise site. X(id, code, text); a text is the RuntimeError of it. */
-#define TR_CODES(X)                                                                                     \
-    X(HOST, -1, NULL)   /* the host has the exception (Ctrl-C) */                                       \
-    X(MEMORY, -2, NULL) /* MemoryError */                                                               \
-    X(FORKED, -3, "the process was forked inside a parallel region, while other threads worked for it") \
-    X(STOPPED, -4,                                                                                      \
-      "a parallel region ended without a reason") /* inside of a region only: it is coming to its end */
+#define TR_CODES(X)                                                                                      \
+    X(HOST, -1, NULL)   /* the host has the exception (Ctrl-C) */                                        \
+    X(MEMORY, -2, NULL) /* MemoryError */                                                                \
+    X(FORKED, -3, "the process was forked inside a parallel region, while other threads worked for it")  \
+    X(STOPPED, -4,                                                                                       \
+      "a parallel region ended without a reason") /* inside of a region only: it is coming to its end */ \
+    X(LATE, -5, "a part that hardly ever runs could not be compiled") /* frame->late says more */
 enum {
 #define X(id, code, text) TR_CODE_##id = code,
     TR_CODES(X)
@@ -83,6 +97,7 @@ typedef struct tr_frame {
      * (code/meta.h), for the code and the first `ninner` of the trace. NULL: none. */
     const void *inner;
     uint32_t ninner;
+    const tr_late *late; /* what raised, or could not be compiled. NULL: none */
 } tr_frame;
 
 /* Body of a parallel region: does [lo, hi). `worker` is unique among the threads in it, 0 for the calling one, and less than

@@ -62,6 +62,7 @@ void tr_rt_frame_init(tr_frame *f, const tr_host *host) {
     f->host = host;
     f->ntrace = f->ninner = 0;
     f->inner = NULL;
+    f->late = NULL;
     f->stack = 0;
     f->nalloc = f->nfree = 0;
     f->out = NULL;

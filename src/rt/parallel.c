@@ -65,6 +65,7 @@ typedef struct region {
     int32_t code;   /* of `failed`; its payload and trace are in the frame */
     tr_frame frame; /* what workers leave */
     tr_host host;   /* theirs */
+    const tr_host *owner_host;
     piece *_Atomic text;
 } region;
 
@@ -117,6 +118,7 @@ static void copy_exception(tr_frame *to, const tr_frame *from) {
     to->ntrace = from->ntrace;
     to->inner = from->inner;
     to->ninner = from->ninner;
+    to->late = from->late;
 }
 
 static tr_frame *shared_frame(region *r) {
@@ -129,6 +131,11 @@ static tr_frame *shared_frame(region *r) {
 /* Range k gave `code`. */
 static void note(region *r, tr_frame *f, uint64_t k, int32_t code) {
     if (code < 0) {
+        if (code == TR_CODE_LATE) {
+            lock(r);
+            shared_frame(r)->late = f->late;
+            unlock(r);
+        }
         end_region(r, code);
     } else {
         lock(r);
@@ -143,6 +150,7 @@ static void note(region *r, tr_frame *f, uint64_t k, int32_t code) {
     }
     f->ntrace = f->ninner = 0;
     f->inner = NULL;
+    f->late = NULL;
 }
 
 /* --- the host --- */
@@ -165,6 +173,11 @@ static void queue_text(void *self, const char *s, size_t n) {
     p->next = atomic_load_explicit(&r->text, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&r->text, &p->next, p, memory_order_release,
                                                   memory_order_relaxed)) {}
+}
+
+static void *compile_late(void *self, tr_late *l) {
+    const tr_host *h = ((region *)self)->owner_host;
+    return h->compile(h->self, l);
 }
 
 /* Gives the host what workers printed, in their order. */
@@ -369,6 +382,8 @@ static int32_t settle(region *r, tr_frame *f) {
     int32_t code = atomic_load_explicit(&r->stop, memory_order_relaxed);
     if (r->used)
         tr_rt_frame_merge(f, &r->frame);
+    if (code == TR_CODE_LATE && r->used)
+        f->late = r->frame.late;
     if (!code && atomic_load_explicit(&r->failed, memory_order_relaxed) != UINT64_MAX) {
         copy_exception(f, &r->frame);
         code = r->code;
@@ -380,7 +395,12 @@ static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsig
     r->unit = (r->ranges - 1) / LEFT + 1;
     r->units = (r->ranges - 1) / r->unit + 1;
     r->used = false;
-    r->host = (tr_host){.write = queue_text, .self = r, .blocks = f->host ? f->host->blocks : NULL};
+    r->owner_host = f->host;
+    r->host = (tr_host){.write = queue_text, .self = r};
+    if (f->host) {
+        r->host.blocks = f->host->blocks;
+        r->host.compile = f->host->compile ? compile_late : NULL;
+    }
     atomic_store_explicit(&r->stop, 0, memory_order_relaxed);
     atomic_store_explicit(&r->failed, UINT64_MAX, memory_order_relaxed);
     part p = {.n = batch(r->units, limit)};

@@ -42,6 +42,8 @@ uintptr_t tr_rt_stack_limit(void) {
     return sp - limit > ENOUGH && sp > limit ? sp - ENOUGH : limit;
 }
 
+/* Once a frame: it is told anew by code that was called from code, deeper down. */
 void tr_rt_stack(tr_frame *f) {
-    f->stack = tr_rt_stack_limit();
+    if (!f->stack)
+        f->stack = tr_rt_stack_limit();
 }

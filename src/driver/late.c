@@ -1,0 +1,162 @@
+/* Compiling what was left out (opt/late.c), now that it is reached: by any thread, with or without the GIL, from the middle of compiled code.
+ *
+ * The function lies with its module as text. Options are the module's; the cache is asked under a key of the text. Where the stack
+ * nears its end, as in a deep recursion, a thread of its own does it: LLVM needs some hundred KiB. Cost: one compile, once.
+ *
+ * Locks: of all late compiles (shared; a fork takes it alone), then the module's. Whoever holds them waits for nobody who may wait for him: it
+ * asks for no GIL and looks for no signals. The fork's is taken inside of fork(), not in the host's hooks before it: those
+ * run code that may need the GIL of a thread that waits here. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/priv.h"
+#include "rt/fns.h"
+
+enum { ROOM = 2 << 20, STACK = 8 << 20 };
+
+typedef struct job {
+    tr_late *l;
+    const tr_dump *dump;
+} job;
+
+/* --- forks: no late compile is half-way in the child --- */
+
+static pthread_rwlock_t forks = PTHREAD_RWLOCK_INITIALIZER;
+
+static void fork_before(void) {
+    pthread_rwlock_wrlock(&forks);
+}
+
+static void fork_after(void) {
+    pthread_rwlock_unlock(&forks);
+}
+
+/* Threads that waited for it are not here. */
+static void fork_child(void) {
+    pthread_rwlock_init(&forks, NULL);
+}
+
+static void watch_forks(void) {
+    pthread_atfork(fork_before, fork_after, fork_child);
+}
+
+void tr_driver_watch_forks(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+}
+
+/* --- one compile --- */
+
+static bool compile(tr_ctx *c, const tr_module *m, uint32_t index, const tr_want *want, tr_compiled *out) {
+    const tr_meta *meta = tr_module_meta(m);
+    tr_prog p;
+    tr_request rq = {.late = &meta->late[index], .upto = TR_STAGE_TIME, .cache_dir = tr_module_cache(m)};
+    rq.bind = tr_module_bindings(m, &rq.nbind);
+    if (want)
+        rq.want = *want;
+    if (rq.cache_dir) {
+        tr_hasher *h = tr_hasher_new();
+        tr_hasher_add(h, rq.late->text, strlen(rq.late->text));
+        tr_hasher_add(h, &rq.late->cold, sizeof rq.late->cold);
+        tr_hasher_add(h, &meta->atomic_counts, sizeof meta->atomic_counts);
+        tr_hasher_end(h, &rq.key);
+    }
+    c->opts = meta->opts;
+    tr_prog_init(&p, c);
+    p.atomic_counts = meta->atomic_counts;
+    return tr_compile(&p, &rq, out);
+}
+
+static bool begin(tr_ctx *c) {
+    tr_ctx_init(c);
+    c->types = tr_tytab_new(NULL);
+    return c->types != NULL;
+}
+
+static void end(tr_ctx *c) {
+    if (c->types)
+        tr_tytab_free(c->types);
+    tr_ctx_fini(c);
+}
+
+static void *work(void *arg) {
+    const job *j = arg;
+    tr_ctx c;
+    tr_compiled out;
+    if (begin(&c)) {
+        c.dump = *j->dump;
+        if (compile(&c, j->l->module, j->l->index, NULL, &out))
+            tr_module_add_late(j->l, out.module);
+        else if (c.errs && c.errs->kind != TR_ERR_MEMORY)
+            tr_module_no_late(j->l, c.errs->text);
+    }
+    end(&c);
+    return NULL;
+}
+
+/* The thread takes no signals: those are for the one that waits for it. */
+static void work_elsewhere(job *j) {
+    pthread_t t;
+    pthread_attr_t a;
+    sigset_t all, old;
+    if (pthread_attr_init(&a))
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool ok = pthread_attr_setstacksize(&a, STACK) == 0 && pthread_create(&t, &a, work, j) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&a);
+    if (ok)
+        pthread_join(t, NULL);
+    else
+        tr_module_no_late(j->l, "no thread could be started");
+}
+
+void *tr_driver_late(tr_late *l, const tr_dump *dump) {
+    job j = {l, dump};
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), limit = tr_rt_stack_limit();
+    pthread_rwlock_rdlock(&forks);
+    tr_module_lock_late(l->module);
+    void *entry = atomic_load(&l->entry);
+    if (!entry) {
+        if (here > limit && here - limit >= ROOM)
+            work(&j);
+        else
+            work_elsewhere(&j);
+        entry = atomic_load(&l->entry);
+    }
+    tr_module_unlock_late(l->module);
+    pthread_rwlock_unlock(&forks);
+    return entry;
+}
+
+/* --- texts --- */
+
+static void head(const tr_want *want, uint32_t k) {
+    static const char text[] = "%s late code %u: compiled when it is first reached\n";
+    if (want->llvm)
+        tr_sb_printf(want->llvm, text, "\n;", (unsigned)k);
+    if (want->llvmopt)
+        tr_sb_printf(want->llvmopt, text, "\n;", (unsigned)k);
+    if (want->assembly)
+        tr_sb_printf(want->assembly, text, "\n#", (unsigned)k);
+}
+
+bool tr_driver_late_texts(const tr_module *m, const tr_want *want, char *why, size_t n) {
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < tr_module_meta(m)->nlate; k++) {
+        tr_ctx c;
+        tr_compiled out;
+        head(want, k);
+        ok = begin(&c) && compile(&c, m, k, want, &out);
+        if (ok)
+            tr_module_unref(out.module);
+        else
+            snprintf(why, n, "%s", c.errs ? c.errs->text : "out of memory");
+        end(&c);
+    }
+    return ok;
+}
