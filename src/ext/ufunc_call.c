@@ -557,7 +557,7 @@ static bool all_scalars(const call *c) {
 
 /* --- what goes to NumPy --- */
 
-/* Before NumPy 2 a Python number arrives at the type resolver as an array like any other. So it gets the type of its operand here. */
+/* Gives Python numbers the types of their operands. */
 static bool strengthen(tr_ufunc *uf, PyObject *const *args, PyObject **to) {
     tr_ukind in[TR_MAX_OPERANDS];
     uint8_t want[TR_MAX_OPERANDS];
@@ -588,7 +588,7 @@ static bool strengthen(tr_ufunc *uf, PyObject *const *args, PyObject **to) {
     return !weak || l;
 }
 
-static PyObject *by_old_numpy(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
+static PyObject *strengthened(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames) {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     PyObject *r = NULL, **copy = PyMem_Calloc((size_t)all + 1, sizeof *copy);
@@ -604,10 +604,24 @@ static PyObject *by_old_numpy(tr_ufunc *uf, PyObject *self, PyObject *const *arg
     return r;
 }
 
+/* Before NumPy 2 a Python number arrives at the type resolver as an array like any other. Later, where there are no others, it is int64, float64 or
+ * complex128, which may be none of the declared signatures. */
+static bool needs_strength(const tr_ufunc *uf, PyObject *const *args, Py_ssize_t n) {
+    if (!tr_ufunc_has_promoters())
+        return true;
+    bool all = !uf->lazy && n >= (Py_ssize_t)uf->nin;
+    for (uint32_t i = 0; all && i < uf->nin; i++) {
+        uint8_t code = code_of_scalar(uf->st, args[i]);
+        all = code != NOT_OURS && (code & WEAK);
+    }
+    return all;
+}
+
 static PyObject *by_numpy(tr_ufunc *uf, PyObject *self, PyObject *const *args, size_t nargsf,
                           PyObject *kwnames) {
-    return tr_ufunc_has_promoters() ? uf->numpy(self, args, nargsf, kwnames)
-                                    : by_old_numpy(uf, self, args, nargsf, kwnames);
+    return needs_strength(uf, args, PyVectorcall_NARGS(nargsf))
+               ? strengthened(uf, self, args, nargsf, kwnames)
+               : uf->numpy(self, args, nargsf, kwnames);
 }
 
 /* --- gufuncs: NumPy calls them, but what is given as output matters first --- */

@@ -132,13 +132,26 @@ static bool find_exit(finder *r) {
 
 /* --- the function --- */
 
+/* Not handed over from outside. */
+static bool is_local(const finder *r, tr_val v) {
+    return tr_is_const(tr_at(r->f, v)) || inside(r, tr_at(r->f, v)->blk);
+}
+
+/* A length is asked for again: an array that spans a pattern's whole space is known by it. */
 static void take_in(finder *r, tr_val v) {
     const tr_ins *in = tr_at(r->f, v);
-    if (tr_is_const(in) || inside(r, in->blk) || r->map[v] != TR_NOVAL)
+    if (is_local(r, v) || r->map[v] != TR_NOVAL)
         return;
     const char *name = v < r->f->names.n ? r->f->names.d[v] : NULL;
-    r->map[v] = tr_blk_param(r->g, 0, in->ty, name);
-    tr_vec_push(&r->f->ctx->arena, &r->in, v);
+    if (in->op == TR_OP_DIM && !is_local(r, in->args[0])) {
+        tr_bld b = {.fn = r->g, .blk = 0, .before = TR_NOVAL};
+        take_in(r, in->args[0]);
+        r->map[v] = tr_emit1(&b, TR_OP_DIM, in->ty, r->map[in->args[0]]);
+        tr_at(r->g, r->map[v])->imm.i = in->imm.i;
+    } else {
+        r->map[v] = tr_blk_param(r->g, 0, in->ty, name);
+        tr_vec_push(&r->f->ctx->arena, &r->in, v);
+    }
 }
 
 static void take_all_in(finder *r) {
@@ -228,6 +241,8 @@ static void remove_blocks(finder *r) {
     tr_fn *f = r->f;
     if (r->exit != TR_NOBLK)
         r->bmap[r->exit] = TR_NOBLK;
+    for (uint32_t i = 0; i < r->in.n; i++)
+        forget(r, r->in.d[i]);
     for (uint32_t i = 0; i < r->blks.n; i++) {
         tr_blk *b = tr_blk_at(f, r->blks.d[i]);
         r->bmap[r->blks.d[i]] = TR_NOBLK;

@@ -261,7 +261,8 @@ def test_gcd_lcm(xs):
     names = ", ".join("abcd"[: len(xs)])
     for name in ("gcd", "lcm"):
         expr = f"math.{name}({names})"
-        if plain(expr, *xs) < 2**63:
+        whole = [x for x in xs if x] if name == "lcm" else xs  # a zero may come after what did not fit
+        if getattr(math, name)(*whole) < 2**63:
             check(expr, *xs)
         elif name == "gcd":
             with pytest.raises(OverflowError):

@@ -313,7 +313,11 @@ def test_from_left_to_right(target, arrays, data):
         steps = list(itertools.accumulate(rows, lambda x, y: x - y))
     want = np.stack(steps).astype(a.dtype.newbyteorder("="))
     if a.dtype == np.float16 and a.shape[axis] > 1:
-        np.testing.assert_allclose(f.reduce(a, axis).astype("f4"), want[-1].astype("f4"), rtol=0.01, atol=0.1)
+        fits = (
+            np.abs(steps).max(0) < 6e4
+        )  # ours are rounded at each step, and might step over the largest number
+        got = np.where(fits, f.reduce(a, axis), 0).astype("f4")
+        np.testing.assert_allclose(got, np.where(fits, want[-1], 0).astype("f4"), rtol=0.01, atol=0.1)
         return
     same(f.reduce(a, axis), want[-1])
     same(f.accumulate(a, axis), np.moveaxis(want, 0, axis))

@@ -790,3 +790,15 @@ def test_a_python_int_finds_a_float32_signature():
 
         assert half(7) == 3
         assert half(np.float32(7)) == 3
+
+
+def test_python_numbers_alone_through_numpy():
+    """NumPy is asked where a result is converted, or part of it left out; it takes 3 for int64, which is no signature here."""
+    above = vectorize(["bool_(uint32)", "bool_(float32)"])(lambda x: x > 1)
+    for number in (3, 1.5):
+        out = np.zeros(3, np.uint32)
+        assert above(number, out=out) is out and out.tolist() == [1, 1, 1]
+        flags = np.zeros(2, np.bool_)
+        assert above(number, out=flags, where=np.array([True, False])).tolist() == [True, False]
+    with pytest.raises(TypeError, match="no signature for arguments of types .complex"):
+        above(1j, out=np.zeros(1, np.uint32))

@@ -1,4 +1,4 @@
-"""A Python int alone did not find the one signature of a ufunc that takes it by its kind."""
+"""A Python int alone did not find the one signature of a ufunc that takes it by its kind; nor where the result is converted for `out`."""
 
 SOURCE = """\
 @vectorize(['int16(int8)'])
@@ -7,12 +7,13 @@ def q0(x):
 
 
 @host
-def main():
+def main(a0):
     n = q0(-3)
+    m = q0(3, out=a0)
     return n
 """
 CALLS = [
-    [],
+    ["np.zeros(3, np.float32)"],
 ]
 PROMOTION = 'treadle'
 OPTIONS = {}
