@@ -6,7 +6,8 @@
 
 NumPy evaluates the expression as it is written; numexpr takes it as text and uses all cores; Numba and
 Treadle compile the function as a ufunc, for one core and for all.  Times are minima of what passes on the
-wall, variants taking turns, with results checked first.  What fails is said and missing in the chart.
+wall, variants taking turns, with results checked first.  Before each turn the others' threads are given time
+to fall asleep, and a call wakes its own.  What fails is said and missing in the chart.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ OUT = harnesses.HERE.parent / "docs" / "ufuncs.png"
 SIZES = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
 DTYPES = ("float64", "float32")
 LOWEST, HIGHEST = 0.05, 20
+PAUSE = 0.005  # seconds for which no pool of threads is known to spin
 # variant: label, colour, dashes; in the order of the table.
 VARIANTS: dict[str, tuple[str, str, str]] = {
     "treadle-parallel": ("Treadle, parallel", "#c2410c", "-"),
@@ -51,6 +53,8 @@ def function(variant: str, dtype: str) -> Any:
 
 
 def seconds(call: Any, args: tuple[Any, ...], times: int) -> float:
+    time.sleep(PAUSE)
+    call(*args)
     start = time.perf_counter()
     for _ in range(times):
         call(*args)

@@ -25,6 +25,7 @@ typedef struct agreer {
     tr_u32s set;     /* values with an entry in rep */
     tr_u32s moves;   /* what is computed before the stretch now */
     TR_VEC(pair) tests;
+    tr_map sizes; /* array << 8 | axis -> its size in both versions of a stretch */
     uint32_t nvals, growth;
     bool changed;
 } agreer;
@@ -117,22 +118,33 @@ static void assume(agreer *s, tr_val v, const stretch *t) {
 
 /* --- the arrays: their sizes as the others have them --- */
 
-static tr_val size_value(const tr_fn *f, const tr_map *dims, tr_val a, unsigned axis) {
+static uint64_t size_key(tr_val a, unsigned axis) {
+    return (uint64_t)a << 8 | axis;
+}
+
+/* The size operands of an array that is made here; NULL: it is not. */
+static const tr_val *made_with(const tr_fn *f, tr_val a) {
     const tr_ins *in = tr_at(f, a);
+    return in->op == TR_OP_ALLOC ? in->args : in->op == TR_OP_VIEW ? in->args + 2 : NULL;
+}
+
+/* One that was made in an earlier stretch has other operands there than in its copy. */
+static tr_val size_value(const agreer *s, const tr_map *dims, tr_val a, unsigned axis, tr_bid here) {
+    const tr_val *made = made_with(s->f, a);
     uint64_t v;
-    if (in->op == TR_OP_ALLOC)
-        return in->args[axis];
-    if (in->op == TR_OP_VIEW)
-        return in->args[2 + axis];
-    return tr_map_get(dims, (uint64_t)a << 8 | axis, &v) ? (tr_val)v : TR_NOVAL;
+    if (made && tr_at(s->f, a)->blk != here && tr_map_get(&s->sizes, size_key(a, axis), &v))
+        return (tr_val)v;
+    if (made)
+        return made[axis];
+    return tr_map_get(dims, size_key(a, axis), &v) ? (tr_val)v : TR_NOVAL;
 }
 
 static void find_dims(const tr_fn *f, tr_map *dims) {
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
             if (tr_at(f, v)->op == TR_OP_DIM)
-                tr_map_set(&f->ctx->arena, dims,
-                           (uint64_t)tr_at(f, v)->args[0] << 8 | (uint64_t)tr_at(f, v)->imm.i, v);
+                tr_map_set(&f->ctx->arena, dims, size_key(tr_at(f, v)->args[0], (unsigned)tr_at(f, v)->imm.i),
+                           v);
 }
 
 /* The array a with the sizes that the stretch knows for it; a itself where they are its own. */
@@ -143,7 +155,7 @@ static tr_val resized(agreer *s, const tr_map *dims, tr_val a, tr_val before) {
     uint32_t n = 2;
     bool differs = false;
     for (unsigned k = 0; k < ty->ndim; k++) {
-        v[n] = size_value(f, dims, a, k);
+        v[n] = size_value(s, dims, a, k, tr_at(f, before)->blk);
         differs = differs || (v[n] != TR_NOVAL && rep_of(s, v[n]) != v[n]);
         n++;
     }
@@ -237,6 +249,14 @@ static uint8_t seldom(const agreer *s) {
     return cold;
 }
 
+static void note_sizes(agreer *s, tr_bid b) {
+    for (tr_val v = tr_blk_at(s->f, b)->first; v != TR_NOVAL; v = tr_at(s->f, v)->next) {
+        const tr_val *made = made_with(s->f, v);
+        for (unsigned k = 0; made && k < tr_at(s->f, v)->ty->ndim; k++)
+            tr_map_set(&s->f->ctx->arena, &s->sizes, size_key(v, k), made[k]);
+    }
+}
+
 static void make_versions(agreer *s, const stretch *t) {
     tr_fn *f = s->f;
     for (uint32_t i = 0; i < s->moves.n; i++) {
@@ -252,6 +272,7 @@ static void make_versions(agreer *s, const stretch *t) {
     tr_br(&b, rest, 0, NULL);
     tr_bid copy = tr_twins_clone(&s->twins, &fast, 1);
     tr_blk_at(f, copy)->cold = seldom(s);
+    note_sizes(s, fast);
     for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
         for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)
             tr_at(f, v)->args[k] = rep_of(s, tr_arg(f, v, k));

@@ -133,10 +133,13 @@ def compare_arrays(op: str, a: Any, ta: Any, b: Any, tb: Any) -> np.ndarray:
     return build([compare(op, x, ea, y, eb) for x, y in zip(xs, ys)], shape, "bool")
 
 
-def unary(op: str, a: ArrayValue, ty: Array) -> np.ndarray:
-    """``-a``, ``+a``, ``~a``: the element type stays."""
+def check_unary(op: str, ty: Array) -> None:
     kind = klass(ty.dtype)
     if op == "~" and kind in "fc" or op != "~" and kind == "b":
         raise IllTyped(f"{op} of an array of {ty.dtype}")
+
+
+def unary(op: str, a: ArrayValue) -> np.ndarray:
+    """``-a``, ``+a``, ``~a``: the element type stays."""
     with np.errstate(all="ignore"):
         return {"-": np.negative, "+": np.positive, "~": np.invert}[op](a.exact())

@@ -211,7 +211,8 @@ class Expressions:
         op = _UN[type(node.op)]
         ty, fn = self.expr(node.operand, env)
         if isinstance(ty, Array) and not self.numba:
-            return ty, lambda frame: ArrayValue(array_ops.unary(op, fn(frame), ty), {})
+            array_ops.check_unary(op, ty)
+            return ty, lambda frame: ArrayValue(array_ops.unary(op, fn(frame)), {})
         if not is_scalar(ty):
             raise IllTyped(f"{op} on a non-scalar")
         out, prog, numba = unary(op, ty, self.numba), self.prog, self.numba

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import ufuncs
-from memory import ArrayValue, addresses
+from memory import OPEN, ArrayValue, addresses
 from rules import Array, IllTyped, Tuple, Unspecified, is_scalar, promote
 from values import Approx, Raised, conv, from_item, to_item
 
@@ -149,6 +149,8 @@ def compute(
             if sizes.setdefault(a, n) != n:
                 raise Raised("ValueError")
         ins.append(data)
+    if not all(o.data.flags.writeable for o in outs):
+        raise Unspecified("read-only output")
     targets = [moved(o.data, axes or (("n",) if keep else ()), axis) for o, axes in zip(outs, uf.outs)]
     for o, axes in zip(targets, uf.outs):
         loops.append(split(o.shape, axes)[0] if not keep else o.shape[:-1])
@@ -162,6 +164,8 @@ def compute(
     results = [
         ArrayValue(np.zeros(s[:-1] if keep else s, dtype=t), {}) for s, t in zip(shapes, types[uf.nin :])
     ]
+    for r in results:  # NumPy clears none; what the core does not store to is whatever lay there
+        r.marks.update((at, OPEN) for at in addresses(r.data))
     wide = [
         np.broadcast_to(converted(d, ufuncs.element(t), to), loop + split(d.shape, axes)[1])
         for d, t, to, axes in zip(ins, given, types, uf.ins)
@@ -180,6 +184,8 @@ def compute(
         finally:
             core.prog.in_ufunc -= 1
     outcome.end(*outs)
+    if any(error == OPEN for r in results for error in r.marks.values()):
+        raise Unspecified("an output that the core does not fill")
     made = []
     for k, r in enumerate(results):
         whole = ArrayValue(r.data[..., None] if keep else r.data, r.marks)

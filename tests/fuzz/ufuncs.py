@@ -327,6 +327,12 @@ def compute(plan: Plan, values: list[Any], types: tuple, out: ArrayValue | None,
             conv(v, t, p)  # a number that does not fit is refused, even where there are no elements
     shape = common_shape([*values, where], out)
     gets = [operand(v, t, shape) for v, t in zip(values, types)]
+    masked = where is not None and where is not True
+    if out is not None and masked and plan.outs[0] != out.data.dtype.name:
+        if any(isinstance(v, ArrayValue) and np.may_share_memory(v.data, out.data) for v in values):
+            raise Unspecified(
+                "a masked result is converted over its own operand: NumPy converts all of it and back"
+            )
     mask = np.broadcast_to(
         where.exact() if isinstance(where, ArrayValue) else where is not False, shape
     ).copy()

@@ -67,6 +67,23 @@ def test_sizes_that_do_not_agree():
             f(*args)
 
 
+def test_sizes_of_an_earlier_expression():
+    """What is made in two versions, with sizes that agree and without, has no sizes of one of them in a later expression."""
+
+    @njit
+    def f(a, k):
+        first = a ^ a[0, :1]
+        x = a % a[0]
+        if k > 0:
+            k += 1
+        return first, x ^ (k != a[::-1])
+
+    for shape in ((4, 2, 4), (4, 1, 4), (1, 2, 3)):
+        a = (np.arange(np.prod(shape)) * 7919 % 251 + 1).reshape(shape)
+        for got, want in zip(f(a, 1), f.py_func(a, 1), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(2, 12),
