@@ -59,6 +59,7 @@ typedef struct tr_ufunc {
     vectorcallfunc numpy; /* NumPy's own call; NULL: the slot was left alone */
     uint32_t nin, nout, nop;
     bool lazy, parallel, core;
+    bool told_outputs;              /* NumPy knows loops that were chosen by the types of outputs too */
     uint8_t ncore[TR_MAX_OPERANDS]; /* core: axes of each operand */
     PyObject *name, *doc, *signature, *identity;
     tr_uloop **loops;

@@ -557,12 +557,9 @@ static bool all_scalars(const call *c) {
 
 /* --- what goes to NumPy --- */
 
-/* Gives Python numbers the types of their operands. */
-static bool strengthen(tr_ufunc *uf, PyObject *const *args, PyObject **to) {
-    tr_ukind in[TR_MAX_OPERANDS];
-    uint8_t want[TR_MAX_OPERANDS];
-    bool weak = false;
-    memset(want, TR_UNUM_NONE, sizeof want);
+/* What is known of the inputs of a call, and whether Python numbers are among them. False: some are neither arrays nor numbers. */
+static bool input_kinds(const tr_ufunc *uf, PyObject *const *args, tr_ukind *in, bool *weak) {
+    *weak = false;
     for (uint32_t i = uf->nin; i < uf->nop; i++)
         in[i] = (tr_ukind){TR_UNUM_NONE, 0};
     for (uint32_t i = 0; i < uf->nin; i++) {
@@ -572,10 +569,21 @@ static bool strengthen(tr_ufunc *uf, PyObject *const *args, PyObject **to) {
                        : num <= NPY_HALF ? (uint8_t)num
                                          : NOT_OURS;
         if (code == NOT_OURS)
-            return true;
+            return false;
         in[i] = code & WEAK ? (tr_ukind){TR_UNUM_NONE, (char)(code & 0x7f)} : (tr_ukind){code, 0};
-        weak |= in[i].weak != 0;
+        *weak |= in[i].weak != 0;
     }
+    return true;
+}
+
+/* Gives Python numbers the types of their operands. */
+static bool strengthen(tr_ufunc *uf, PyObject *const *args, PyObject **to) {
+    tr_ukind in[TR_MAX_OPERANDS];
+    uint8_t want[TR_MAX_OPERANDS];
+    bool weak;
+    memset(want, TR_UNUM_NONE, sizeof want);
+    if (!input_kinds(uf, args, in, &weak))
+        return true;
     const tr_uloop *l = weak ? tr_ufunc_pick(uf, in, want) : NULL;
     for (uint32_t i = 0; l && i < uf->nin; i++) {
         if (!in[i].weak)
@@ -650,6 +658,25 @@ static bool given_outputs(const tr_ufunc *uf, PyObject *const *args, Py_ssize_t 
     return any;
 }
 
+/* signature= for a call that gives no outputs, once NumPy knows loops for some that were given: those are not for this one. None: it is not known
+ * which loop it is. NULL with an exception. */
+static PyObject *usual_signature(tr_ufunc *uf, PyObject *const *args) {
+    tr_ukind in[TR_MAX_OPERANDS];
+    uint8_t want[TR_MAX_OPERANDS];
+    bool weak;
+    memset(want, TR_UNUM_NONE, sizeof want);
+    if (!input_kinds(uf, args, in, &weak))
+        return Py_NewRef(Py_None);
+    const tr_uloop *l = tr_ufunc_pick(uf, in, want);
+    PyObject *t = l ? PyTuple_New(uf->nop) : NULL;
+    for (uint32_t i = 0; t && i < uf->nop; i++) {
+        PyArray_Descr *d = i < uf->nin ? NULL : PyArray_DescrFromType(l->num[i]);
+        PyTuple_SET_ITEM(t, i, Py_NewRef(d ? (PyObject *)Py_TYPE(d) : Py_None));
+        Py_XDECREF(d);
+    }
+    return t;
+}
+
 /* The type of an output to which the type of all inputs together converts: as a reference to NumPy's class. Else None. */
 static PyObject *output_class(PyArray_Descr *common, PyObject *out) {
     if (!out || !PyArray_Check(out) || PyArray_DESCR((PyArrayObject *)out)->type_num >= NPY_HALF ||
@@ -697,7 +724,7 @@ static PyObject *with_signature(tr_ufunc *uf, PyObject *self, PyObject *const *a
     return r;
 }
 
-/* NumPy looks for a loop by the types of inputs and of the signature; those of given outputs get there as such. */
+/* NumPy looks for a loop by the types of inputs and of the signature; those of given outputs (NULL: none are) get there as such. */
 static PyObject *by_outputs(tr_ufunc *uf, PyObject *self, PyObject *const *args, Py_ssize_t n,
                             PyObject *kwnames, PyObject *const *outs) {
     bool says = !tr_ufunc_by_outputs(uf);
@@ -706,7 +733,9 @@ static PyObject *by_outputs(tr_ufunc *uf, PyObject *self, PyObject *const *args,
         says = says || PyUnicode_CompareWithASCIIString(name, "signature") == 0 ||
                PyUnicode_CompareWithASCIIString(name, "dtype") == 0;
     }
-    PyObject *sig = says ? Py_NewRef(Py_None) : signature_of(uf, args, outs);
+    PyObject *sig = says   ? Py_NewRef(Py_None)
+                    : outs ? signature_of(uf, args, outs)
+                           : usual_signature(uf, args);
     PyObject *r = sig == Py_None ? by_numpy(uf, self, args, (size_t)n, kwnames)
                   : sig          ? with_signature(uf, self, args, n, kwnames, sig)
                                  : NULL;
@@ -721,9 +750,11 @@ static __attribute__((noinline)) PyObject *on_cores(tr_ufunc *uf, PyObject *self
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     PyObject *v[2 * TR_MAX_OPERANDS], *outs[TR_MAX_OPERANDS], *copies[TR_MAX_OPERANDS];
     uint32_t ncopies = 0;
-    if (all > (Py_ssize_t)(sizeof v / sizeof *v) || n > (Py_ssize_t)uf->nop || n < (Py_ssize_t)uf->nin ||
-        !given_outputs(uf, args, n, kwnames, outs))
+    if (all > (Py_ssize_t)(sizeof v / sizeof *v) || n > (Py_ssize_t)uf->nop || n < (Py_ssize_t)uf->nin)
         return by_numpy(uf, self, args, nargsf, kwnames); /* it says what is wrong */
+    if (!given_outputs(uf, args, n, kwnames, outs))
+        return uf->told_outputs ? by_outputs(uf, self, args, n, kwnames, NULL)
+                                : by_numpy(uf, self, args, nargsf, kwnames);
     bool ok = true;
     memcpy((void *)v, (const void *)args, (size_t)all * sizeof *v);
     for (uint32_t k = 0; k < uf->nin && ok; k++) {

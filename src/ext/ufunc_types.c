@@ -345,13 +345,16 @@ static int promote(PyObject *ufunc, PyArray_DTypeMeta *const *op, PyArray_DTypeM
     tr_ufunc *uf = (tr_ufunc *)((PyUFuncObject *)ufunc)->obj;
     tr_ukind in[TR_MAX_OPERANDS];
     uint8_t want[TR_MAX_OPERANDS];
+    bool by_outputs = false;
     for (uint32_t i = 0; i < uf->nop; i++) {
         want[i] = num_of_dtype(sig[i]);
         in[i] = kind_of_dtype(op[i]);
+        by_outputs = by_outputs || (i >= uf->nin && (sig[i] || op[i]));
     }
     tr_uloop *l = tr_ufunc_pick(uf, in, want);
     if (!l || !tell(uf, l))
         return -1;
+    uf->told_outputs = uf->told_outputs || (by_outputs && tr_ufunc_by_outputs(uf));
     for (uint32_t i = 0; i < uf->nop; i++)
         out[i] = (PyArray_DTypeMeta *)Py_NewRef((PyObject *)(sig[i] ? sig[i] : dtype_of(l->num[i])));
     return 0;

@@ -285,6 +285,8 @@ class Expressions:
         if isinstance(node.body, ast.Name) and isinstance(node.orelse, ast.Name):
             if env.get(node.body.id) is not None and env.get(node.body.id) is env.get(node.orelse.id):
                 return ta, lambda frame: fa(frame) if test(frame) else fb(frame)
+        if ta in WEAK and ast.dump(node.body) == ast.dump(node.orelse):  # one literal, whichever it is
+            return ta, lambda frame: fa(frame) if test(frame) else fb(frame)
         ty = join(ta, tb, self.numba)
         return ty, lambda frame: convert(fa(frame), ta, ty) if test(frame) else convert(fb(frame), tb, ty)
 

@@ -478,3 +478,26 @@ def test_an_output_that_is_an_input():
         backwards()
     with pytest.raises(TypeError):
         backwards(np.ones(3), np.ones(3), np.ones(3))
+
+
+def test_given_outputs_do_not_decide_later_results():
+    """A loop that was made for the type of an output is not that of calls that give none, in whatever order they come."""
+
+    def make():
+        @guvectorize("(),(n)->(n)")
+        def scale(a, x, out):
+            for i in range(len(x)):
+                out[i] = a * x[i]
+
+        return scale
+
+    a, x = np.array(3, np.uint64), np.arange(4, dtype=np.complex64)
+    plain, mixed = make(), make()
+    for outs in ("c8", "c16", "c8"):
+        got = mixed(a, x, out=np.empty(4, outs))
+        assert got.dtype == outs and np.array_equal(got, 3 * x)
+        assert mixed(a, x).dtype == plain(a, x).dtype == np.complex128
+        assert mixed(3, x).dtype == plain(3, x).dtype == np.complex64
+        assert mixed(3, 2 * x.real.astype("i4")).dtype == plain(3, x.real.astype("i4")).dtype
+        np.testing.assert_array_equal(mixed(a, x[:, None]), plain(a, x[:, None]))
+    assert mixed(3.0, [1, 2]).tolist() == [3, 6]
