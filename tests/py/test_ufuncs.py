@@ -802,3 +802,24 @@ def test_python_numbers_alone_through_numpy():
         assert above(number, out=flags, where=np.array([True, False])).tolist() == [True, False]
     with pytest.raises(TypeError, match="no signature for arguments of types .complex"):
         above(1j, out=np.zeros(1, np.uint32))
+
+
+@pytest.mark.parametrize("target", ["cpu", "parallel"])
+def test_a_function_that_always_raises(target):
+    """Its result has a type and no value."""
+
+    @vectorize(target=target)
+    def never(x, y):
+        if np.uint64(37):
+            raise RuntimeError("never")
+        return x + y
+
+    @njit
+    def beside(x):
+        return never(x, 2) * 2 + x
+
+    for x in (7, np.ones(3), np.ones((2, 3))[:, ::2], np.broadcast_to(np.int8(1), (3, 3))):
+        for call in (lambda x: never(x, x), lambda x: never(7, x), beside):
+            with pytest.raises(RuntimeError, match="never"):
+                call(x)
+    assert never(np.ones(0), 1).shape == beside(np.ones(0)).shape == (0,)
