@@ -153,9 +153,7 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
             return tr_em_error(e, "slice indices must be integers or None, not %s",
                                tr_em_tyname(e, it[i]->ty));
     int64_t lit = 1;
-    bool known = tr_tv_is_none(k) || tr_tv_lit_int(k, &lit);
-    if (known && lit == 0)
-        return tr_em_error(e, "slice step cannot be zero");
+    bool known = tr_tv_is_none(k) || (tr_tv_lit_int(k, &lit) && lit != 0);
     if (known) {
         *step = tr_em_i64(e, lit);
         tr_tv lo = tr_em_i64(e, lit > 0 ? 0 : -1), hi = lit > 0 ? n : sub(e, n, one(e));

@@ -55,7 +55,10 @@ class Case:
                 self.source, self.promotion, str(self.options.get("error_model", "python"))
             )
         args = call.build()
-        result = self.program.call("main", args)
+        try:
+            result = self.program.call("main", args)
+        except RecursionError:
+            raise Unspecified("a recursion too deep for the rules") from None
         return result, args
 
     @property

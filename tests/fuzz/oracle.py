@@ -651,6 +651,8 @@ class Instance(Expressions):
 
             return regions.accumulate(self, op, base_ty, place, vty, value), env
         ty, prog, own = arith(op, base_ty.dtype, vty, self.numba), self.prog, self.owns(node.target)
+        if klass(ty) == "c" and klass(base_ty.dtype) != "c":
+            raise IllTyped("complex to real")
 
         def run(frame: Frame) -> None:
             arr = base(frame)

@@ -2,14 +2,21 @@
 
 The verifier and the round trip through text run after each pass (TREADLE_VERIFY). NumPy 1.26 is asked for the promotion
 rules of NumPy 2 (NEP 50), because those are the rules compiled code follows with either.
+
+Examples of properties are the same in every run, so that a test fails for a change and not by chance. TREADLE_RANDOM=1 looks for new ones.
 """
 
 from __future__ import annotations
 
 import os
 
+import hypothesis
 import numpy as np
 import pytest
+
+hypothesis.settings.register_profile("same", derandomize=True)
+if not os.environ.get("TREADLE_RANDOM"):
+    hypothesis.settings.load_profile("same")
 
 os.environ.setdefault("TREADLE_VERIFY", "1")  # read when treadle is first imported; subprocesses inherit it
 

@@ -30,7 +30,7 @@ def indices(draw, n, bad=True):
     if n == 0:
         return np.zeros((0,), dtype=dtype)
     ix = rng.integers(low, n, shape).astype(dtype)
-    if bad and NUMPY2 and ix.size and draw(st.integers(0, 9)) == 0:
+    if bad and NUMPY2 and ix.size and n <= np.iinfo(dtype).max and draw(st.integers(0, 9)) == 0:
         ix.flat[0] = n
     return laid_out(ix, draw(st.sampled_from(LAYOUTS)))
 
