@@ -482,11 +482,14 @@ static int resolve(PyUFuncObject *u, NPY_CASTING casting, PyArrayObject **ops, P
     tr_ufunc *uf = (tr_ufunc *)u->obj;
     tr_ukind in[TR_MAX_OPERANDS];
     uint8_t want[TR_MAX_OPERANDS];
+    bool by_outputs = false;
     for (uint32_t i = 0; i < uf->nop; i++) {
         want[i] = num_wanted(types, i, uf->nop);
         in[i] = ops[i] ? kind_of_array(ops[i]) : (tr_ukind){TR_UNUM_NONE, 0};
+        by_outputs = by_outputs || (i >= uf->nin && (ops[i] || want[i] != TR_UNUM_NONE));
     }
     const tr_uloop *l = tr_ufunc_pick(uf, in, want);
+    uf->told_outputs = uf->told_outputs || (by_outputs && tr_ufunc_by_outputs(uf));
     int r = l ? 0 : -1;
     for (uint32_t i = 0; i < uf->nop; i++)
         out[i] = r ? NULL : PyArray_DescrFromType(l->num[i]);
