@@ -25,7 +25,7 @@ import harness as harnesses
 OUT = harnesses.HERE.parent / "docs" / "ufuncs.png"
 SIZES = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
 DTYPES = ("float64", "float32")
-LOWEST, HIGHEST = 0.05, 20
+LOWEST, HIGHEST = 0.05, 30
 PAUSE = 0.005  # seconds for which no pool of threads is known to spin
 # variant: label, colour, dashes; in the order of the table.
 VARIANTS: dict[str, tuple[str, str, str]] = {
