@@ -214,6 +214,14 @@ static const char *type_text(tr_ctx *c, const tr_ty *t) {
     return s;
 }
 
+/* All that comes before the back end, or as much of it as was asked for. */
+static bool make_ir(tr_prog *p, const tr_request *rq, tr_compiled *out) {
+    if (rq->late)
+        return read_late(p, rq, out);
+    return run_front(p) && (rq->upto <= TR_STAGE_FRONT ||
+                            (run_infer(p, rq, out) && (rq->upto == TR_STAGE_INFER || run_opt(p))));
+}
+
 static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     tr_ctx *c = p->ctx;
     tr_hash key;
@@ -223,19 +231,9 @@ static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         if (from_cache(p, rq, &key, out))
             return true;
     }
-    if (rq->late && !read_late(p, rq, out))
+    if (!make_ir(p, rq, out))
         return false;
-    if (!rq->late && !run_front(p))
-        return false;
-    if (rq->upto <= TR_STAGE_FRONT)
-        return true;
-    if (!rq->late && !run_infer(p, rq, out))
-        return false;
-    if (rq->upto == TR_STAGE_INFER)
-        return true;
-    if (!rq->late && !run_opt(p))
-        return false;
-    if (rq->upto == TR_STAGE_OPT)
+    if (rq->upto <= TR_STAGE_FRONT || rq->upto == TR_STAGE_INFER || rq->upto == TR_STAGE_OPT)
         return true;
 
     tr_object obj = {0};

@@ -48,15 +48,18 @@ class Def:
     """A definition of a variable.
 
     `ty` is None where the joined types do not fit together; `const` is the value of a literal; `maybe` says that some
-    path leaves the variable unassigned.
+    path leaves the variable unassigned; `root` is the definition whose array it may be a part of, or itself.
     """
 
-    __slots__ = ("ty", "const", "maybe")
+    __slots__ = ("ty", "const", "maybe", "root")
 
-    def __init__(self, ty: Any, const: object = None, maybe: bool = False) -> None:
+    def __init__(
+        self, ty: Any, const: object = None, maybe: bool = False, part_of: Def | None = None
+    ) -> None:
         self.ty = ty
         self.const = const
         self.maybe = maybe
+        self.root: Def = part_of.root if part_of is not None else self
 
 
 Env = dict[str, Def]

@@ -614,6 +614,11 @@ class Instance(Expressions):
         """The definition that a variable gets when `value` is assigned to it."""
         if isinstance(value, ast.Name) and value.id in env:
             return env[value.id] if not env[value.id].maybe else Def(ty)
+        whole = value
+        while isinstance(whole, (ast.Subscript, ast.Attribute, ast.Call)):  # a[1:], a.T, a.reshape(n)
+            whole = whole.func if isinstance(whole, ast.Call) else whole.value
+        if isinstance(ty, Array) and isinstance(whole, ast.Name) and whole.id in env:
+            return Def(ty, part_of=env[whole.id])
         return Def(ty, (type(value.value).__name__, value.value) if isinstance(value, ast.Constant) else None)
 
     def do_AugAssign(self, node: ast.AugAssign, env: Env) -> tuple[Fn, Env]:

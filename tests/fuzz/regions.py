@@ -228,8 +228,8 @@ class Loop:
             n for n in arrays if self.stores(node, n) and all(map(self.is_own, self.stores(node, n)))
         }
         used = {n.id for b in node.body for n in ast.walk(b) if isinstance(n, ast.Name)}
-        if any(env[n] is env[m] for n in self.stored for m in used & set(arrays) if n != m):
-            raise IllTyped("two names of one array, which iterations may surely meet in")
+        if any(env[n].root is env[m].root for n in self.stored for m in used & set(arrays) if n != m):
+            raise IllTyped("two names of one array or of parts of it, in which iterations may surely meet")
         self.arrays = {
             n: kind for n in arrays if n not in self.owned and (kind := self.only_collects(node, n))
         }

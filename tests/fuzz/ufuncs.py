@@ -437,12 +437,17 @@ def reduce(
             raise Raised("ValueError")
         outcome, items = Outcome(), {}
         for index in np.ndindex(shape):
-            line = data[tuple(slice(None) if k in axes else i for k, i in enumerate(index))].ravel()
-            xs = [conv(from_item(v, arr.dtype), arr.dtype, ty) for v in line]
+            block = data[tuple(slice(None) if k in axes else i for k, i in enumerate(index))]
+
+            def folded(order: Any) -> Any:
+                xs = [conv(from_item(v, arr.dtype), arr.dtype, ty) for v in block.ravel(order)]
+                return fold(plan, *((first, xs) if first is not None else (xs[0], xs[1:])), ty)
+
             where = index if keep else tuple(i for k, i in enumerate(index) if k not in axes)
-            items[where] = outcome.take(
-                lambda: fold(plan, *((first, xs) if first is not None else (xs[0], xs[1:])), ty)
-            )
+            items[where] = outcome.take(lambda: folded("C"))
+            other = outcome.take(lambda: folded("F")) if len(axes) > 1 else items[where]
+            if not isinstance(other, Approx) and repr(other) != repr(items[where]):
+                raise Unspecified("the order of several axes")
         outcome.end(into)
         if into is not None:
             store(into, items, ty)

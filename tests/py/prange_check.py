@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
+import treadle
 from treadle import njit
 
 
@@ -23,3 +26,13 @@ def check(f, *args, rel=1e-12):
     ]:
         if want is not None or g is not got:
             np.testing.assert_allclose(g, w, rtol=rel, atol=0)
+
+
+@contextlib.contextmanager
+def no_array_lost(least=0):
+    """What compiled code makes inside is freed again; it makes at least so many arrays."""
+    before = treadle.stats()
+    yield
+    after = treadle.stats()
+    made = after["arrays_allocated"] - before["arrays_allocated"]
+    assert made >= least and made == after["arrays_freed"] - before["arrays_freed"]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from prange_check import check, parallel  # noqa: E402
+from prange_check import check, no_array_lost, parallel  # noqa: E402
 from treadle import UnsupportedError, njit, prange  # noqa: E402
 
 SIZES = [0, 1, 2, 7, 255, 1000, 30_001]
@@ -373,11 +373,8 @@ def test_arrays_made_inside_are_freed(threads):
             out[i] = t[-1] + shared[i]
 
     check(f, 2000, np.zeros(2000))
-    before = treadle.stats()
-    f(2000, np.zeros(2000))
-    after = treadle.stats()
-    made = after["arrays_allocated"] - before["arrays_allocated"]
-    assert made >= 2000 and made == after["arrays_freed"] - before["arrays_freed"]
+    with no_array_lost(least=2000):
+        f(2000, np.zeros(2000))
 
 
 def test_exceptions_are_those_of_the_lowest_index(threads):
@@ -391,18 +388,13 @@ def test_exceptions_are_those_of_the_lowest_index(threads):
 
     a, out = np.ones(20_000), np.zeros(20_000)
     a[[137, 138, 9000, 19_999]] = -1
-    before = treadle.stats()
-    for _ in range(20):
-        out[:] = 0
-        with pytest.raises(ValueError) as e:
-            f(a, out)
-        assert e.value.args == ("negative", 137)
-        assert (out[:137] == 1).all()
-    after = treadle.stats()
-    assert (
-        after["arrays_allocated"] - before["arrays_allocated"]
-        == after["arrays_freed"] - before["arrays_freed"]
-    )
+    with no_array_lost():
+        for _ in range(20):
+            out[:] = 0
+            with pytest.raises(ValueError) as e:
+                f(a, out)
+            assert e.value.args == ("negative", 137)
+            assert (out[:137] == 1).all()
 
 
 def test_indices_are_checked(threads):
