@@ -3,7 +3,8 @@
  *     cache? -> front -> infer -> opt -> back end -> load -> cache
  *
  * Each stage takes what the former made and reports errors into the context. The one handler for lack of memory is
- * here: the arena jumps to it, so nothing that must be freed is held where arena calls are made. Needs no GIL. */
+ * here: the arena jumps to it, so nothing that must be freed is held where arena calls are made. Needs no GIL; where the
+ * stack is short, it moves to a thread of its own (stack.c). */
 #include "driver/driver.h"
 
 #include <setjmp.h>
@@ -268,25 +269,60 @@ static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     return ok || tr_fail(c, TR_ERR_LOWERING, "%s", why);
 }
 
-/* There is no memory to make an error from, so this one is a constant; it never becomes the list's tail that others are
- * hung on. */
-static bool out_of_memory(tr_ctx *c) {
-    static const tr_err error = {.kind = TR_ERR_MEMORY, .text = "out of memory while compiling"};
-    c->arena.oom = NULL;
-    *(c->last_err ? &c->last_err->next : &c->errs) = (tr_err *)&error;
+/* Without a handler, or memory, to make an error from, it is a constant; it never becomes the list's tail that others are hung on. */
+static bool fail_with(tr_ctx *c, const tr_err *constant) {
+    *(c->last_err ? &c->last_err->next : &c->errs) = (tr_err *)constant;
     c->nerrs++;
     return false;
 }
 
-bool tr_compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
-    tr_ctx *c = p->ctx;
-    *out = (tr_compiled){0};
-    if (setjmp(c->oom))
-        return out_of_memory(c);
-    c->arena.oom = &c->oom;
-    bool ok = compile(p, rq, out);
+static bool out_of_memory(tr_ctx *c) {
+    static const tr_err error = {.kind = TR_ERR_MEMORY, .text = "out of memory while compiling"};
     c->arena.oom = NULL;
-    return ok;
+    return fail_with(c, &error);
+}
+
+typedef struct job {
+    tr_prog *p;
+    const tr_request *rq;
+    tr_compiled *out;
+    bool ok;
+} job;
+
+static void *work(void *arg) {
+    job *j = arg;
+    tr_ctx *c = j->p->ctx;
+    if (setjmp(c->oom)) {
+        j->ok = out_of_memory(c);
+        return NULL;
+    }
+    c->arena.oom = &c->oom;
+    j->ok = compile(j->p, j->rq, j->out);
+    c->arena.oom = NULL;
+    return NULL;
+}
+
+/* On a thread of its own nobody is asked whether to go on: the host answers its own threads. */
+static bool work_elsewhere(job *j) {
+    tr_ctx *c = j->p->ctx;
+    bool (*poll)(void *) = c->poll;
+    c->poll = NULL;
+    bool ran = tr_driver_elsewhere(work, j);
+    c->poll = poll;
+    static const tr_err error = {
+        .kind = TR_ERR_LOWERING,
+        .text = "this thread's stack is too small for the compiler, and no other thread could be started"};
+    return ran || fail_with(c, &error);
+}
+
+bool tr_compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
+    job j = {p, rq, out, false};
+    *out = (tr_compiled){0};
+    if (tr_driver_has_room())
+        work(&j);
+    else if (!work_elsewhere(&j))
+        return false;
+    return j.ok;
 }
 
 bool tr_compile_front(tr_prog *p) {

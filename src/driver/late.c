@@ -1,26 +1,17 @@
 /* Compiling what was left out (opt/late.c), now that it is reached: by any thread, with or without the GIL, from the middle of compiled code.
  *
- * The function lies with its module as text. Options are the module's; the cache is asked under a key of the text. Where the stack
- * nears its end, as in a deep recursion, a thread of its own does it: LLVM needs some hundred KiB. Cost: one compile, once.
+ * The function lies with its module as text. Options are the module's; the cache is asked under a key of the text. Cost: one compile,
+ * once.
  *
  * Locks: of all late compiles (shared; a fork takes it alone), then the module's. Whoever holds them waits for nobody who may wait for him: it
  * asks for no GIL and looks for no signals. The fork's is taken inside of fork(), not in the host's hooks before it: those
  * run code that may need the GIL of a thread that waits here. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "driver/priv.h"
-#include "rt/fns.h"
-
-enum { ROOM = 2 << 20, STACK = 8 << 20 };
-
-typedef struct job {
-    tr_late *l;
-    const tr_dump *dump;
-} job;
 
 /* --- forks: no late compile is half-way in the child --- */
 
@@ -82,50 +73,25 @@ static void end(tr_ctx *c) {
     tr_ctx_fini(c);
 }
 
-static void *work(void *arg) {
-    const job *j = arg;
+static void work(tr_late *l, const tr_dump *dump) {
     tr_ctx c;
     tr_compiled out;
     if (begin(&c)) {
-        c.dump = *j->dump;
-        if (compile(&c, j->l->module, j->l->index, NULL, &out))
-            tr_module_add_late(j->l, out.module);
+        c.dump = *dump;
+        if (compile(&c, l->module, l->index, NULL, &out))
+            tr_module_add_late(l, out.module);
         else if (c.errs && c.errs->kind != TR_ERR_MEMORY)
-            tr_module_no_late(j->l, c.errs->text);
+            tr_module_no_late(l, c.errs->text);
     }
     end(&c);
-    return NULL;
-}
-
-/* The thread takes no signals: those are for the one that waits for it. */
-static void work_elsewhere(job *j) {
-    pthread_t t;
-    pthread_attr_t a;
-    sigset_t all, old;
-    if (pthread_attr_init(&a))
-        return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool ok = pthread_attr_setstacksize(&a, STACK) == 0 && pthread_create(&t, &a, work, j) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&a);
-    if (ok)
-        pthread_join(t, NULL);
-    else
-        tr_module_no_late(j->l, "no thread could be started");
 }
 
 void *tr_driver_late(tr_late *l, const tr_dump *dump) {
-    job j = {l, dump};
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0), limit = tr_rt_stack_limit();
     pthread_rwlock_rdlock(&forks);
     tr_module_lock_late(l->module);
     void *entry = atomic_load(&l->entry);
     if (!entry) {
-        if (here > limit && here - limit >= ROOM)
-            work(&j);
-        else
-            work_elsewhere(&j);
+        work(l, dump);
         entry = atomic_load(&l->entry);
     }
     tr_module_unlock_late(l->module);

@@ -12,6 +12,11 @@ void tr_driver_backend_path(char *out, size_t n);
 /* late.c: adds the texts of all late code of a module to those of the module. False: `why` says why. */
 bool tr_driver_late_texts(const tr_module *m, const tr_want *want, char *why, size_t n);
 
+/* stack.c: has this thread's stack room for a compile? */
+bool tr_driver_has_room(void);
+/* Runs work(arg) on a thread that has, and waits. False: it could not be started. */
+bool tr_driver_elsewhere(void *(*work)(void *), void *arg);
+
 /* kernel.c: puts a kernel's root over the typed program, whose root becomes a callee. False with an error. */
 bool tr_driver_kernel(tr_prog *p, const tr_kernel *k);
 

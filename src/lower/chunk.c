@@ -60,9 +60,7 @@ void tr_chunk_setup(tr_lpat *s) {
         if (!c->used)
             continue;
         c->buf = s->arr[i];
-        c->buf.data =
-            tr_lower_alloca(w, LLVMArrayType2(memory_type(w->m, s->arr[i].ty->elem), TR_CHUNK), "chunk");
-        LLVMSetAlignment(c->buf.data, 64);
+        c->buf.data = tr_lower_buffer(w, (uint64_t)TR_CHUNK * tr_ty_size(s->arr[i].ty->elem), 64, "chunk");
     }
 }
 

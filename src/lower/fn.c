@@ -105,22 +105,7 @@ lb tr_lower_block(tr_lf *w, const char *name) {
     return LLVMAppendBasicBlockInContext(w->m->lc, w->fn, name);
 }
 
-lv tr_lower_alloca(tr_lf *w, lt t, const char *name) {
-    lb entry = LLVMGetEntryBasicBlock(w->fn);
-    lv first = LLVMGetFirstInstruction(entry);
-    if (first)
-        LLVMPositionBuilderBefore(w->ab, first);
-    else
-        l_at_end(w->ab, entry);
-    return LLVMBuildAlloca(w->ab, t, name);
-}
-
 /* --- leaving the function --- */
-
-static lv frame_field(tr_lf *w, size_t offset) {
-    lv o = l_int(w->m->i64, (long long)offset);
-    return LLVMBuildInBoundsGEP2(w->b, w->m->i8, w->frame, &o, 1, "");
-}
 
 void tr_lower_leave(tr_lf *w, lv code) {
     if (LLVMGetTypeKind(w->ret_type) == LLVMIntegerTypeKind) {
@@ -129,20 +114,6 @@ void tr_lower_leave(tr_lf *w, lv code) {
     }
     lv r = LLVMBuildInsertValue(w->b, LLVMGetPoison(w->ret_type), code, 0, "");
     LLVMBuildRet(w->b, r);
-}
-
-/* The stack pointer, against the end that the frame knows. It is read after the function has made room for itself. */
-static void check_stack(tr_lf *w) {
-    tr_lm *m = w->m;
-    LLVMMetadataRef name = LLVMMDStringInContext2(m->lc, "rsp", 3);
-    lv reg = LLVMMetadataAsValue(m->lc, LLVMMDNodeInContext2(m->lc, &name, 1));
-    lv sp = tr_lower_intrinsic(w, "llvm.read_register", m->i64, 1, &reg);
-    lv end = LLVMBuildLoad2(w->b, m->i64, frame_field(w, offsetof(tr_frame, stack)), "");
-    tr_lower_tag(m, end, true);
-    lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntUGE, sp, end));
-    static const tr_site site = {TR_EXC_RECURSION, "maximum recursion depth exceeded", -1, NULL};
-    tr_lower_raise(w, w->body->f->blks.d[0].first, &site, 0, NULL, NULL);
-    l_at_end(w->b, go_on);
 }
 
 static lv slot_of(tr_lf *w, lv slots, unsigned i) {
@@ -500,27 +471,21 @@ bool tr_lower_inst(tr_lm *m, uint32_t inst, bool as_entry) {
     l_at_end(w.b, tr_lower_block(&w, "entry"));
     if (m->dbg)
         tr_lower_debug_at(&w, f->locs.n > 1 ? 1 : 0);
-    if (late) {
-        if (m->checks_stack)
-            tr_lower_rt(&w, TR_RT_STACK, 0, NULL, NULL, NULL);
-    } else if (as_entry) {
+    if (as_entry && !late) {
         w.ret_slots = LLVMGetParam(w.fn, 2);
         args = entry_args(&w, LLVMGetParam(w.fn, 1));
-        if (m->checks_stack)
-            tr_lower_rt(&w, TR_RT_STACK, 0, NULL, NULL, NULL);
-    } else {
+    } else if (!late) {
         unsigned n = LLVMCountParams(w.fn);
         args = TR_NEW_N(&m->ctx->arena, lv, n + 1);
         LLVMGetParams(w.fn, args);
         args++;
     }
-    if (as_entry && m->insts[inst].called) {
+    bool passes_on = as_entry && m->insts[inst].called;
+    if (passes_on)
         call_self(&w, args);
-    } else {
-        if (m->insts[inst].checked)
-            check_stack(&w);
+    else
         lower_body(&w, args);
-    }
+    tr_lower_look_for_room(&w, as_entry, !passes_on);
     LLVMDisposeBuilder(w.ab);
     LLVMDisposeBuilder(w.b);
     return !m->failed;

@@ -34,8 +34,7 @@ typedef struct tr_linst {
     lv fn;
     lt type;
     bool called, recursive; /* by the root or what it calls; by itself */
-    bool large;             /* it, or something it calls, keeps buffers on the stack */
-    bool checked;           /* looks whether there is room on the stack */
+    bool large;             /* it, or something it calls, has patterns, which keep buffers on the stack */
     lv late;                /* the cell of one that is compiled when it is called; NULL: not called yet */
 } tr_linst;
 
@@ -59,7 +58,7 @@ typedef struct tr_lm {
     struct tr_ldebug *dbg; /* NULL unless opts.debug */
     bool atomic_counts;    /* threads may count references of one block at the same time */
     bool complex;          /* tr_lower_made */
-    bool checks_stack;     /* some function that is needed does */
+    bool checks_stack;     /* some function that was lowered looks whether there is room on the stack */
     bool failed;
 } tr_lm;
 
@@ -75,6 +74,11 @@ typedef struct tr_lbody {
     lb yield_blk;    /* lambda with several YIELDs: where they meet, with phis in `yield` */
 } tr_lbody;
 
+typedef struct tr_lbuf {
+    lv at;
+    uint64_t bytes;
+} tr_lbuf;
+
 typedef struct tr_lf {
     tr_lm *m;
     LLVMBuilderRef b, ab; /* ab: top of the entry block, for allocas */
@@ -86,7 +90,10 @@ typedef struct tr_lf {
     unsigned nseldom; /* patterns that hardly ever run and got vectors, so far */
     /* In a function over a range of a long loop: steps until it asks whether to go on, and how many it had; else NULL. */
     lv steps, pace;
-    lv cplx_out; /* double[2] for complex results of rt functions */
+    TR_VEC(tr_lbuf) bufs; /* room.c; the first in_use of them are taken */
+    uint32_t in_use;
+    uint64_t ranges; /* bytes of buffers that functions over ranges take below this one */
+    lv cplx_out;     /* double[2] for complex results of rt functions */
     tr_lbody *body;
 } tr_lf;
 
@@ -103,11 +110,19 @@ void tr_lower_set1(tr_lf *w, tr_val v, lv x);
 /* Lowers a lambda in place at the builder's position, params given as parts in order; its yields' parts. */
 lv *tr_lower_lambda(tr_lf *w, tr_fn *lam, uint32_t loc, const lv *params);
 lb tr_lower_block(tr_lf *w, const char *name);
-lv tr_lower_alloca(tr_lf *w, lt t, const char *name);
 /* Leaves the function with `code` (i32) without a result. */
 void tr_lower_leave(tr_lf *w, lv code);
 /* An error at instruction v; lowering goes on with undefined values and the module is thrown away. */
 void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* --- room.c --- */
+lv tr_lower_alloca(tr_lf *w, lt t, const char *name);
+/* A buffer until w->in_use is set back to what it was: the pattern that is being lowered has it. */
+lv tr_lower_buffer(tr_lf *w, uint64_t bytes, unsigned align, const char *name);
+uint64_t tr_lower_bytes(const tr_lm *m, lt t); /* of a scalar in a buffer; a bool takes one */
+uint64_t tr_lower_room(const tr_lf *w);        /* bytes of all buffers */
+/* Ends a function: the look at the stack where it needs one (`check`: it has a body), which callers of an entry prepare. */
+void tr_lower_look_for_room(tr_lf *w, bool as_entry, bool check);
 
 /* --- loops.c --- */
 /* One step of a long loop. Now and then the function leaves from here, when the region it is part of has to end. */
@@ -185,7 +200,6 @@ void tr_lower_late_call(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_late_entry(tr_lm *m, tr_lf *w, lv **args);
 
 /* --- pattern.c, red.c, reduce.c --- */
-unsigned tr_lower_stack_bytes(const tr_fn *f); /* that its patterns' buffers take */
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in);
 /* Sums of floats of type t (rt/sum.c). */
 lv tr_lower_sum_state(tr_lf *w, lt t); /* room for an accumulator */

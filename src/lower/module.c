@@ -170,6 +170,13 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f, bool threads) {
     }
 }
 
+static bool has_patterns(const tr_fn *f) {
+    for (uint32_t v = 0; v < f->ins.n; v++)
+        if (tr_at(f, v)->op == TR_OP_PATTERN && tr_at(f, v)->blk != TR_NOBLK)
+            return true;
+    return false;
+}
+
 /* Transitive closure by Warshall's method: a row operation per pair, cheap for the hundreds of instances a program has. */
 static void find_called(tr_lm *m) {
     graph g = {m->prog, TR_NEW_N(&m->ctx->arena, tr_bits, m->prog->insts.n), m->prog->insts.n,
@@ -180,7 +187,7 @@ static void find_called(tr_lm *m) {
         if (!f)
             continue;
         add_calls(&g, i, f, false);
-        m->insts[i].large = tr_lower_stack_bytes(f) > 0;
+        m->insts[i].large = has_patterns(f);
     }
     for (uint32_t k = 0; k < g.n; k++)
         for (uint32_t i = 0; i < g.n; i++)
@@ -193,10 +200,6 @@ static void find_called(tr_lm *m) {
     for (uint32_t i = 0; i < g.n; i++) {
         m->insts[i].called = tr_bits_get(&g.calls[root], i);
         m->insts[i].recursive = tr_bits_get(&g.calls[i], i);
-        m->insts[i].checked =
-            m->insts[i].recursive ||
-            (m->prog->insts.d[i].fn && tr_lower_stack_bytes(m->prog->insts.d[i].fn) > TR_STACK_UNCHECKED);
-        m->checks_stack |= m->insts[i].checked && (i == root || m->insts[i].called);
     }
 }
 
@@ -256,10 +259,12 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
     for (uint32_t i = 0; i < p->insts.n; i++)
         if (m.insts[i].called)
             declare_inst(&m, i);
-    bool ok = tr_lower_inst(&m, p->root, true);
+    bool ok = true;
     for (uint32_t i = 0; i < p->insts.n && ok; i++)
         if (m.insts[i].called)
             ok = tr_lower_inst(&m, i, false);
+    ok = ok &&
+         tr_lower_inst(&m, p->root, true); /* it tells the frame of the stack if any of the others look */
     tr_lower_end_math(&m);
     if (m.dbg)
         tr_lower_debug_close(&m);

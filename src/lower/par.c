@@ -193,6 +193,8 @@ static lv make_range(tr_lpat *s) {
     if (c.p->nred && !c.p->keep)
         leave_values(&c, &u, out);
     LLVMBuildRet(w.b, l_int(m->i32, 0));
+    uint64_t room = tr_lower_room(&w);
+    s->w->ranges = s->w->ranges > room ? s->w->ranges : room;
     LLVMDisposeBuilder(w.ab);
     LLVMDisposeBuilder(w.b);
     return w.fn;
@@ -298,11 +300,11 @@ bool tr_lower_parallel(tr_lpat *s, lv *out) {
        code;
     unsigned nparts = count_parts(s);
     each_value(s, count, &u);
-    u.slots = tr_lower_alloca(w, LLVMArrayType2(m->i64, u.n), "share");
+    u.slots = tr_lower_buffer(w, u.n * sizeof(tr_slot), 8, "share");
     u.n = FIRST;
     each_value(s, give, &u);
     if (nparts)
-        places = tr_lower_alloca(w, LLVMArrayType2(m->i64, (uint64_t)nparts * TR_PAR_RANGES), "places");
+        places = tr_lower_buffer(w, (uint64_t)nparts * TR_PAR_RANGES * sizeof(tr_slot), 8, "places");
     LLVMBuildStore(b, grain, slot(w, u.slots, GRAIN));
     LLVMBuildStore(b, places, slot(w, u.slots, PLACES));
     tr_lower_rt(w, TR_RT_PARALLEL, 4, (lv[]){fn, u.slots, n, grain}, NULL, &code);

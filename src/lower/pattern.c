@@ -386,33 +386,6 @@ static bool can_flatten(const tr_lpat *s) {
     return s->narr == 0 || s->arr[0].ty->layout == TR_LAYOUT_C || is_orderless(s->p, s->p->lam);
 }
 
-unsigned tr_lower_stack_bytes(const tr_fn *f) {
-    unsigned sum = 0;
-    const tr_fn *g;
-    for (uint32_t v = 0; v < f->ins.n; v++) {
-        const tr_ins *in = tr_at(f, v);
-        if (in->op != TR_OP_PATTERN || in->blk == TR_NOBLK)
-            continue;
-        const tr_pat *p = in->imm.pat;
-        for (unsigned k = 0; (g = tr_pat_fn(p, k)); k++)
-            sum += tr_lower_stack_bytes(g);
-        if (p->par) /* the runtime's frames, the share, and a place for each range's values */
-            sum += 1024 + 8u * in->nargs;
-        for (unsigned i = p->nscan; i < p->nred; i++) {
-            const tr_ty *t = tr_at(f, in->args[tr_pat_init(p) + i])->ty;
-            if (p->par && !p->keep)
-                sum += 8u * TR_PAR_RANGES * tr_ty_nparts(t);
-            unsigned values = TR_SUM_BLOCK + TR_SUM_LEVELS + 1;
-            if (p->keep) /* perhaps tiled */
-                values = TR_TILE * (TR_TILE_LEVELS + 1);
-            if (p->keep || p->reds[i] == TR_RED_ARGMIN || p->reds[i] == TR_RED_ARGMAX ||
-                (p->reds[i] == TR_RED_ADD && (tr_ty_is_float(t) || tr_ty_is_complex(t))))
-                sum += values * tr_ty_size(t);
-        }
-    }
-    return sum;
-}
-
 static bool is_one(lv x) {
     return LLVMIsAConstantInt(x) && LLVMConstIntGetSExtValue(x) == 1;
 }
@@ -521,10 +494,12 @@ static bool pays_seldom(const tr_pat *p, unsigned cold) {
 
 /* The loops of a pattern that is set up. */
 static void loops(tr_lpat *s, lv *out) {
+    uint32_t in_use = s->w->in_use;
     /* Tiled, the last loop is over columns; the outermost one is over tiles if no other axis is kept. */
     s->outer = s->tiled && tr_pat_nkeep(s->p) == 1 ? s->axis[s->ndim - 1] : s->axis[0];
     if (!s->p->par || s->cold || !tr_lower_parallel(s, out))
         tr_lower_nest(s, out);
+    s->w->in_use = in_use;
 }
 
 static bool begin(tr_lpat *s, const tr_ins *in) {

@@ -1,5 +1,5 @@
 /* Sums of floats and places of extremes inside patterns: calls of rt/sum.c, which says in which order values are added and why, and of
- * rt/arg.c. The state and the buffer before it are allocas that no call keeps, so LLVM knows that array accesses cannot touch them. */
+ * rt/arg.c. The state and the buffer before it are allocas (room.c) that no call keeps, so LLVM knows that array accesses cannot touch them. */
 #include "lower/internal.h"
 
 static lv call(tr_lf *w, unsigned row, unsigned n, const lv *args) {
@@ -14,9 +14,7 @@ static bool is_f32(const tr_lf *w, lt t) {
 
 lv tr_lower_sum_state(tr_lf *w, lt t) {
     size_t size = is_f32(w, t) ? sizeof(tr_sum_f32) : sizeof(tr_sum_f64);
-    lv state = tr_lower_alloca(w, LLVMArrayType2(w->m->i8, size), "sum");
-    LLVMSetAlignment(state, 8);
-    return state;
+    return tr_lower_buffer(w, size, 8, "sum");
 }
 
 void tr_lower_sum_clear(tr_lf *w, lv state) {
@@ -53,9 +51,7 @@ static lv what_of(const tr_lf *w, const tr_ty *t, bool max) {
 }
 
 lv tr_lower_arg_state(tr_lf *w) {
-    lv state = tr_lower_alloca(w, LLVMArrayType2(w->m->i64, sizeof(tr_extreme) / 8), "place");
-    LLVMSetAlignment(state, 8);
-    return state;
+    return tr_lower_buffer(w, sizeof(tr_extreme), 8, "place");
 }
 
 void tr_lower_arg_clear(tr_lf *w, lv state) {

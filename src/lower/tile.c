@@ -92,13 +92,11 @@ void tr_tile_setup(tr_lpat *s) {
         tr_lred *r = &s->red[i];
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
             lt t = LLVMTypeOf(r->init[k]);
-            r->acc[k] = tr_lower_alloca(w, LLVMArrayType2(t == w->m->i1 ? w->m->i8 : t, TR_TILE), "columns");
-            LLVMSetAlignment(r->acc[k], 64);
+            r->acc[k] = tr_lower_buffer(w, TR_TILE * tr_lower_bytes(w->m, t), 64, "columns");
             if (r->cls != RED_BUFFERED)
                 continue;
             size_t size = t == w->m->f32 ? sizeof(tr_tile_f32) : sizeof(tr_tile_f64);
-            r->state[k] = tr_lower_alloca(w, LLVMArrayType2(w->m->i8, size), "sums");
-            LLVMSetAlignment(r->state[k], 64);
+            r->state[k] = tr_lower_buffer(w, size, 64, "sums");
         }
     }
 }
