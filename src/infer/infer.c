@@ -367,11 +367,62 @@ bool tr_infer_failed(const istate *s) {
     return false;
 }
 
-/* Functions whose result never became known although nothing failed: they call themselves on every path. */
+/* The name of an unassigned variable that v, of no known type, comes from; NULL: it comes from elsewhere. */
+static const char *unassigned(const istate *s, tr_val v, uint8_t *seen) {
+    const tr_ins *in = tr_at(s->src, v);
+    const char *name = NULL;
+    if (in->op == TR_OP_UNDEFVAR)
+        return in->imm.s;
+    if (s->ty[v] || seen[v])
+        return NULL;
+    seen[v] = 1;
+    for (uint32_t i = 0; i < in->nargs && !name; i++)
+        name = unassigned(s, tr_arg(s->src, v, i), seen);
+    const tr_blk *to = in->op == TR_OP_PARAM ? tr_blk_at(s->src, in->blk) : NULL;
+    for (uint32_t i = 0; to && i < to->params.n; i++)
+        for (uint32_t b = 0; to->params.d[i] == v && b < s->src->blks.n; b++) {
+            const tr_ins *t =
+                s->live[b] && tr_blk_at(s->src, b)->last != TR_NOVAL ? tr_term(s->src, b) : NULL;
+            for (uint32_t k = 0; t && k < tr_nsucc(t) && !name; k++)
+                if (tr_blk_at(s->src, t->imm.succ[k].to) == to)
+                    name = unassigned(s, t->imm.succ[k].args[i], seen);
+        }
+    return name;
+}
+
+/* A result is of no type as it is made of a variable that is unassigned on all paths that are left: said where it is read. */
+static bool report_unassigned(infer *f, const istate *s) {
+    uint8_t *seen = TR_NEW_N(&f->ctx->arena, uint8_t, s->src->ins.n + 1u);
+    const char *name = NULL;
+    for (uint32_t b = 0; b < s->src->blks.n && !name; b++)
+        if (s->live[b] && tr_blk_at(s->src, b)->last != TR_NOVAL && tr_term(s->src, b)->op == TR_OP_RET)
+            name = unassigned(s, tr_blk_at(s->src, b)->last, seen);
+    for (uint32_t v = 0; name && v < s->src->ins.n; v++) {
+        const tr_ins *in = tr_at(s->src, v);
+        if (in->op != TR_OP_CHECKDEF || in->blk == TR_NOBLK || !s->live[in->blk] ||
+            strcmp(in->imm.s, name) != 0)
+            continue;
+        tr_em e = emitter(f, false);
+        e.place = tr_infer_place(s->src, in);
+        tr_em_error(&e, "local variable '%s' is used before it is assigned", name);
+        f->ctx->last_err->where = instance_text(f, s->inst);
+        return true;
+    }
+    return false;
+}
+
+static bool has_no_result(const istate *s) {
+    return !s->ret && tr_infer_may_return(s);
+}
+
+/* Functions whose result never became known although nothing failed: but for those above, they call themselves on every path. */
 static void report_endless(infer *f) {
+    for (uint32_t i = 0; i < f->queue.n; i++)
+        if (has_no_result(&f->st.d[f->queue.d[i]]) && report_unassigned(f, &f->st.d[f->queue.d[i]]))
+            return;
     for (uint32_t i = 0; i < f->queue.n; i++) {
         istate *s = &f->st.d[f->queue.d[i]];
-        if (s->ret || !tr_infer_may_return(s))
+        if (!has_no_result(s))
             continue;
         tr_em e = emitter(f, false);
         const tr_func *fn = &f->p->funcs.d[f->p->insts.d[s->inst].func];

@@ -331,6 +331,25 @@ def test_deep_recursion():
         namespace["f"](10**9)
 
 
+def test_a_variable_that_no_path_assigns():
+    """The branch that does is never taken: said where the variable is read, not as a result of unknown type."""
+
+    def f(n):
+        if bool(False):
+            k = 0
+        for i in range(n):
+            k += i  # here: read
+        return k
+
+    def g(n):
+        return f(n) + 1
+
+    for fn in f, g:
+        text = message(fn, 3, error=treadle.TypingError)
+        assert text.startswith("local variable 'k' is used before it is assigned")
+        assert f":{line_of('# here: ' + 'read')}:" in text and "in f(int64)" in text
+
+
 def test_an_error_at_compile_time_leaves_the_function_usable():
     f = njit(lambda x: x + 1)
     with pytest.raises(treadle.TypingError):
