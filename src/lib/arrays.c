@@ -600,7 +600,7 @@ bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, 
     *w = (elementwise){.op = op, .common = t};
     if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
         return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");
-    if (!tr_lib_check_literals(e, 2, (tr_tv[]){x, y}))
+    if (tr_ty_is_int(t) && !tr_lib_check_literals(e, 2, (tr_tv[]){x, y}))
         return false;
     if (op == TR_BIN_POW && !tr_lib_check_power(e, x, y))
         return false;

@@ -85,11 +85,6 @@ bool tr_fam_map_out(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_
     return tr_em_elementwise(e, tr_fam_name(c), n, x, dst, fn, user, out);
 }
 
-/* A comparison is exact whatever the literal. */
-static bool is_compare(tr_bfn fn) {
-    return fn == tr_lib_uf_compare || fn == tr_lib_uf_logical;
-}
-
 bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr_tv *out) {
     const void *user = c;
     tr_tv dst = c->n > nin ? c->a[nin] : (tr_tv){NULL, TR_NOVAL},
@@ -104,8 +99,12 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
                                tr_em_tyname(e, dtype.ty));
         user = w;
         fn = elt_cast;
-    } else if (!is_compare(tr_builtins[c->row].fn) && !tr_lib_check_literals(e, nin, c->a)) {
-        return false;
+    } else {
+        const tr_ty
+            *t; /* what computes in floats takes any number, and comparisons are exact whatever the literal */
+        if (!tr_lib_lift_type(e, nin, c->a, fn, user, &t) ||
+            (tr_ty_is_int(t) && !tr_lib_check_literals(e, nin, c->a)))
+            return false;
     }
     return tr_fam_map_out(e, c, nin, c->a, dst, fn, user, out);
 }

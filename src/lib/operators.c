@@ -272,8 +272,16 @@ tr_op tr_lib_plain_op(tr_binop op) {
     }
 }
 
+/* Type of an operand beside another. A literal takes an unsigned one's type; a negative one would wrap there, which only bits do not mind. */
+static const tr_ty *operand(tr_em *e, tr_binop op, tr_tv x, tr_tv beside) {
+    const tr_ty *t = tr_lib_scalar(e, x.ty), *b = tr_lib_scalar(e, beside.ty);
+    int64_t v;
+    bool wraps = b && op_class(op) != '&' && tr_ty_class(b) == 'u' && tr_tv_lit_int(x, &v) && v < 0;
+    return wraps ? tr_ty_scalar(e->types, TR_TY_I64) : t;
+}
+
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out) {
-    const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
+    const tr_ty *xs = operand(e, op, x, y), *ys = operand(e, op, y, x);
     if (op == TR_BIN_MATMUL)
         return op_error(e, bin_sign[op], x, y);
     const tr_ty *t = tr_ty_arith(e->types, op_class(op), xs, ys, e->ctx->opts.promote_numba);

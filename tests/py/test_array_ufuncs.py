@@ -190,6 +190,20 @@ def test_integers_to_negative_powers():
         run("np.power(a, b)", 2, -1)
 
 
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", "i1", "i4"])
+def test_literals_beside_what_computes_in_floats(dtype):
+    """They become floats at once, so they fit whatever the array's type."""
+    a = np.array([1, 2, 100], dtype=dtype)
+    for k in (65537, 2**40, -1):
+        for expr in (f"a / {k}", f"{k} / a", f"np.true_divide(a, {k})", f"np.float_power(a, {k})"):
+            agree(expr.replace("/ -1", "/ (-1)"), a)
+        for name in ("arctan2", "hypot", "copysign", "logaddexp", "heaviside"):
+            if a.itemsize > 1:  # NumPy's result is float16 there
+                agree(f"np.{name}(a, {k})", a)
+        for name in ("less", "equal", "logical_and"):
+            agree(f"np.{name}(a, {k})", a)
+
+
 def test_literals_that_do_not_fit():
     a, u = np.array([1, 2], dtype=np.int8), np.array([1, 2], dtype=np.uint16)
     for expr in ("a + 300", "300 - a", "np.maximum(a, 300)", "np.add(a, -200)", "np.where(a > 1, a, 1000)"):

@@ -7,6 +7,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import bytes_of, same  # noqa: E402
@@ -320,3 +321,21 @@ def test_dates():
         same(easter, year)
     same(add_days, Date(2023, 12, 30), 90)
     same(weekday, Date(2024, 5, 17))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("model", ["python", "numpy"])
+def test_negative_literals_beside_unsigned_elements(dtype, model):
+    """They do not wrap: the result is Python's, an int64. Bits stay unsigned."""
+    minus = -3
+
+    @njit(error_model=model)
+    def f(a):
+        x = a[0]
+        return x * -1, x // -2, -20 // x, x % -3, x - -1, -1 - x, x + minus, x + 3, x & -2, x | -1
+
+    for n in (5, 255):
+        want = f.py_func([n])
+        got = f(np.array([n], dtype))
+        assert got[:8] == want[:8]
+        assert got[8:] == (n & -2, 2**64 - 1)
