@@ -4,7 +4,7 @@
  *   _pool_size() -> the most that set_num_threads() takes
  *   _pool_run(body, n, grain, nogil) -> (code, ranges run, threads that took part)
  *       one region; body "empty", "sleep" (1 ms a range), "print" (its first index) or "raise" (code 1 + first index)
- *   _pool_grain(n)                                 ranges of n rounds wherever the runtime chooses; 0: its own choice
+ *   _pool_grain(n, backwards=False)                ranges of n rounds wherever the runtime chooses; 0: its own choice; the last first
  *   _pool_launch(ranges, times) -> seconds that so many empty regions took */
 #include "ext/threads.h"
 
@@ -148,14 +148,15 @@ static PyObject *pool_run(PyObject *module, PyObject *args) {
 
 static PyObject *pool_grain(PyObject *module, PyObject *args) {
     long long n;
+    int backwards = 0;
     (void)module;
-    if (!PyArg_ParseTuple(args, "L", &n))
+    if (!PyArg_ParseTuple(args, "L|p", &n, &backwards))
         return NULL;
     if (n < 0) {
         PyErr_Format(PyExc_ValueError, "ranges of %lld rounds", n);
         return NULL;
     }
-    tr_rt_fix_grain(n);
+    tr_rt_fix_grain(n, backwards);
     Py_RETURN_NONE;
 }
 

@@ -1,29 +1,30 @@
 /* Dependences of a prange loop through memory: do two iterations touch one element, of which at least one writes it?
  *
- * Every access to an array from outside is described by one linear expression per axis (and one for the offset of each view that is made
- * inside): over the loop's counter, counters of inner loops, and values from outside. A pair is independent when some axis
- * keeps iterations apart; dependent, for sure, when both happen in every iteration and all axes meet in different ones. All else is
- * only possible. Wrapping of negative indices is looked through: it concerns single iterations.
+ * Every access to an array from outside is described axis by axis, by those of the array that it is a view of in the end
+ * (coords.c): one index or a range of them, linear expressions over the loop's counter, counters of inner loops, and values from outside. A
+ * pair is independent when some axis keeps iterations apart; dependent, for sure, when both happen in every iteration and all axes
+ * meet in different ones. All else is only possible. Wrapping of negative indices is looked through: it concerns single iterations.
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
 #include <string.h>
 
+#include "opt/coords.h"
 #include "opt/ploop.h"
-#include "opt/prove.h"
 
-enum { MAX_AXES = 10, MAX_ACCESSES = 400, NEAR = 16, INNER_NEAR = 4 };
+enum { MAX_ACCESSES = 400, NEAR = 16, INNER_NEAR = 4 };
 
 typedef struct axis {
-    tr_val key; /* TR_NOVAL: of the array itself; else the stride that a view's offset is a multiple of */
-    tr_lin e;
-    bool whole; /* every index of the axis is touched; `key` is then its size */
+    tr_lin e;                   /* the index, or the first one */
+    bool range, exact, has_end; /* exact: the range starts at e, not perhaps later */
+    tr_lin end;
+    tr_val size; /* of a range: what says how many items it has */
 } axis;
 
 typedef struct access {
     tr_val at, root;
-    tr_val value; /* STORE: what is stored, if it comes from outside, else TR_NOVAL */
+    tr_val value; /* what is stored, if it comes from outside and is one number, else TR_NOVAL */
     bool write, always, known;
     uint32_t n;
-    axis ax[MAX_AXES];
+    axis ax[TR_MAX_NDIM];
 } access;
 
 typedef struct finder {
@@ -40,56 +41,28 @@ static bool varies(const finder *s, tr_val v) {
 
 /* --- describing an access --- */
 
-static tr_lin linear(finder *s, tr_val v) {
-    const tr_ins *in = tr_at(s->f, v);
-    return tr_linearize(&s->pr, in->op == TR_OP_WRAP ? in->args[0] : v);
+/* Is it a number or made of the counter, which starts at 0 and goes up? */
+static bool not_negative(const finder *s, const tr_lin *e) {
+    for (uint32_t i = 0; i < e->n; i++)
+        if (e->t[i].k < 0 || e->t[i].v != s->l->counter)
+            return false;
+    return e->c >= 0;
 }
 
-static bool push_axis(access *x, axis a) {
-    if (x->n == MAX_AXES)
-        return false;
-    x->ax[x->n++] = a;
-    return true;
-}
-
-/* An offset as i * stride and what does not vary: two axes. */
-static bool push_offset(finder *s, access *x, tr_val off) {
-    tr_lin rest = tr_linearize(&s->pr, off);
-    uint32_t found = UINT32_MAX;
-    for (uint32_t i = 0; i < rest.n; i++)
-        if (varies(s, rest.t[i].v)) {
-            if (found != UINT32_MAX)
-                return false;
-            found = i;
-        }
-    axis a = {.key = TR_NOVAL, .e = tr_lin_const(0)};
-    if (found != UINT32_MAX) {
-        tr_val v = rest.t[found].v;
-        const tr_ins *m = tr_at(s->f, v);
-        if (m->op != TR_OP_MUL || rest.t[found].k != 1)
-            return false;
-        uint32_t out = varies(s, m->args[0]) ? 1 : 0;
-        if (varies(s, m->args[out]))
-            return false;
-        tr_lin whole = tr_lin_val(v);
-        a = (axis){.key = m->args[out], .e = linear(s, m->args[1 - out])};
-        if (!tr_lin_add(&rest, &whole, -1))
-            return false;
+/* Axis c of the root for an access through `array`: by the index idx of its axis c.dim (TR_NOVAL: all of that axis). */
+static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axis *out) {
+    *out = (axis){.e = c->at, .size = TR_NOVAL, .exact = !c->loose || not_negative(s, &c->at)};
+    if (c->dim < 0 && out->exact)
+        return true;
+    if (c->dim >= 0 && idx != TR_NOVAL && out->exact) {
+        tr_lin e = tr_coords_index(&s->pr, idx);
+        return tr_lin_add(&out->e, &e, c->step);
     }
-    return push_axis(x, a) && push_axis(x, (axis){.key = TR_NOVAL, .e = rest});
-}
-
-/* Offsets of the views between `a` and an array from outside, that array last; false when it is none. */
-static bool push_views(finder *s, access *x, tr_val a) {
-    x->root = a;
-    x->known = true;
-    while (varies(s, x->root)) {
-        const tr_ins *v = tr_at(s->f, x->root);
-        if (v->op != TR_OP_VIEW)
-            return false;
-        x->known = x->known && push_offset(s, x, v->args[1]);
-        x->root = v->args[0];
-    }
+    const tr_ins *v = tr_at(s->f, array);
+    out->range = true;
+    out->has_end = c->has_end && c->step > 0;
+    out->end = c->end;
+    out->size = c->dim < 0 ? TR_NOVAL : v->op == TR_OP_VIEW ? v->args[2 + c->dim] : array;
     return true;
 }
 
@@ -140,39 +113,54 @@ static bool runs_always(const finder *s, tr_bid b) {
     return false;
 }
 
-static void add(finder *s, tr_val at, tr_val array, bool write, uint32_t nidx, const tr_val *idx,
-                tr_val value) {
-    access x = {.at = at, .write = write, .value = TR_NOVAL};
-    if (s->all.n == MAX_ACCESSES || s->l->apart[root_of(s->f, array)] || !push_views(s, &x, array))
-        return;
-    x.always = runs_always(s, tr_at(s->f, at)->blk);
-    if (value != TR_NOVAL && !varies(s, value))
-        x.value = value;
-    for (uint32_t k = 0; idx && k < nidx && x.known; k++)
-        x.known = push_axis(&x, (axis){.key = TR_NOVAL, .e = linear(s, idx[k])});
-    const tr_ins *v = tr_at(s->f, array);
-    for (uint32_t k = 0; !idx && k < v->ty->ndim && x.known;
-         k++) /* of an array from outside: the array is the size */
-        x.known = push_axis(&x, (axis){.key = varies(s, array) ? v->args[2 + k] : array, .whole = true});
-    x.root = root_of(s->f, x.root);
-    tr_vec_push(&s->f->ctx->arena, &s->all, x);
+/* Starts the description of an access; NULL: it is to an array of the iteration's own, or one that is settled, or there are too many. */
+static access *new_access(finder *s, tr_val at, tr_val array, bool write) {
+    tr_val root = root_of(s->f, array);
+    if (s->all.n == MAX_ACCESSES || s->l->apart[root] || varies(s, root))
+        return NULL;
+    tr_vec_push(&s->f->ctx->arena, &s->all,
+                (access){.at = at, .root = root, .write = write, .value = TR_NOVAL});
+    return &s->all.d[s->all.n - 1];
 }
 
-static void add_unknown(finder *s, tr_val at, tr_val array) {
-    access x = {.at = at, .write = true, .value = TR_NOVAL};
-    if (s->all.n < MAX_ACCESSES && !s->l->apart[root_of(s->f, array)] && push_views(s, &x, array)) {
-        x.known = false;
-        x.root = root_of(s->f, x.root);
-        tr_vec_push(&s->f->ctx->arena, &s->all, x);
-    }
+/* idx: of all axes of the array, or NULL: all of it. */
+static void add(finder *s, tr_val at, tr_val array, bool write, const tr_val *idx, tr_val value) {
+    access *x = new_access(s, at, array, write);
+    tr_coords c;
+    if (!x)
+        return;
+    x->always = runs_always(s, tr_at(s->f, at)->blk);
+    if (value != TR_NOVAL && !varies(s, value))
+        x->value = value;
+    x->known = tr_coords_of(&s->pr, array, &c);
+    x->n = x->known ? c.n : 0;
+    for (uint32_t r = 0; r < x->n && x->known; r++)
+        x->known =
+            describe(s, &c.ax[r], array, idx && c.ax[r].dim >= 0 ? idx[c.ax[r].dim] : TR_NOVAL, &x->ax[r]);
+}
+
+/* The value that all elements of output k become, if it is given from outside of the pattern. */
+static tr_val filled_with(const tr_ins *in, uint32_t k) {
+    const tr_pat *p = in->imm.pat;
+    const tr_fn *g = p->lam;
+    if (g->blks.n != 1 || p->nred || p->nscan)
+        return TR_NOVAL;
+    tr_val y = tr_term(g, 0)->args[k];
+    const tr_blk *b = tr_blk_at(g, 0);
+    for (uint32_t i = p->nspace + p->nin; i < b->params.n; i++)
+        if (b->params.d[i] == y)
+            return in->args[tr_pat_cap(p) + i - p->nspace - p->nin];
+    return TR_NOVAL;
 }
 
 static void add_pattern(finder *s, tr_val v, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
-    for (uint32_t k = 0; k < p->nin + 0u + p->nout; k++)
-        add(s, v, in->args[tr_pat_in(p) + k], k >= p->nin, 0, NULL, TR_NOVAL);
+    for (uint32_t k = 0; k < p->nin; k++)
+        add(s, v, in->args[tr_pat_in(p) + k], false, NULL, TR_NOVAL);
+    for (uint32_t k = 0; k < p->nout; k++)
+        add(s, v, in->args[tr_pat_out(p) + k], true, NULL, filled_with(in, k));
     for (uint32_t k = 0; k < p->nein + 0u + p->neout; k++)
-        add(s, v, in->args[tr_pat_ein(p) + k], k >= p->nein, 0, NULL, TR_NOVAL);
+        add(s, v, in->args[tr_pat_ein(p) + k], k >= p->nein, NULL, TR_NOVAL);
 }
 
 static bool is_array(const finder *s, tr_val v) {
@@ -182,16 +170,14 @@ static bool is_array(const finder *s, tr_val v) {
 static void add_ins(finder *s, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
     switch ((tr_op)in->op) {
-    case TR_OP_LOAD: add(s, v, in->args[0], false, in->nargs - 1, in->args + 1, TR_NOVAL); break;
-    case TR_OP_STORE:
-        add(s, v, in->args[0], true, in->nargs - 2, in->args + 1, in->args[in->nargs - 1]);
-        break;
+    case TR_OP_LOAD: add(s, v, in->args[0], false, in->args + 1, TR_NOVAL); break;
+    case TR_OP_STORE: add(s, v, in->args[0], true, in->args + 1, in->args[in->nargs - 1]); break;
     case TR_OP_PATTERN: add_pattern(s, v, in); break;
     case TR_OP_CALL:
     case TR_OP_CALLRT:
         for (uint32_t k = 0; k < in->nargs && tr_ins_effects(in) & E_WRITE; k++)
             if (is_array(s, in->args[k]) && !tr_at(s->f, in->args[k])->ty->readonly)
-                add_unknown(s, v, in->args[k]);
+                new_access(s, v, in->args[k], true);
         break;
     default: break;
     }
@@ -204,6 +190,7 @@ typedef enum relation { APART, POSSIBLE, SURE } relation;
 typedef struct meeting {
     bool sure, counts, dist_known, point; /* counts: some axis depends on the counter */
     tr_wide dist;                         /* x happens so many iterations after w */
+    int near; /* ranges that move meet in iterations that are so far apart, and perhaps in others; 0: none do */
 } meeting;
 
 /* The counter's part of e: its factor; *other: values that vary in another way; *scaled: multiples of the counter by a value from
@@ -278,14 +265,110 @@ static relation meet_at_point(const finder *s, tr_wide k, tr_wide c, meeting *m)
     return POSSIBLE;
 }
 
-static relation meet_on_axis(const finder *s, const axis *w, const axis *x, meeting *m) {
+/* e as m * x, m from outside of the loop; where m is known already, by that. */
+static bool as_multiple(finder *s, const tr_lin *e, tr_val *m, tr_lin *x) {
+    if (e->n != 1 || e->t[0].k != 1 || e->c != 0)
+        return false;
+    const tr_ins *p = tr_at(s->f, e->t[0].v);
+    for (uint32_t i = 0; p->op == TR_OP_MUL && i < 2; i++)
+        if (!varies(s, p->args[i]) && (*m == TR_NOVAL || *m == p->args[i])) {
+            *m = p->args[i];
+            *x = tr_coords_index(&s->pr, p->args[1 - i]);
+            return true;
+        }
+    return false;
+}
+
+/* Two ranges, or an index and a range; an index is a range of one. */
+typedef struct ranges {
+    tr_lin w, wend, x, xend;
+} ranges;
+
+static tr_lin next_of(tr_lin e) {
+    e.c++;
+    return e;
+}
+
+static bool ends_of(const axis *w, const axis *x, ranges *r) {
+    *r = (ranges){w->e, w->range ? w->end : next_of(w->e), x->e, x->range ? x->end : next_of(x->e)};
+    return (w->has_end || !w->range) && (x->has_end || !x->range);
+}
+
+/* The same in units of what all bounds are multiples of: blocks of m items. */
+static bool in_blocks(finder *s, const axis *w, const axis *x, ranges *r) {
+    tr_val m = TR_NOVAL;
+    if (!as_multiple(s, &r->w, &m, &r->w) || !as_multiple(s, &r->x, &m, &r->x))
+        return false;
+    if (!w->range)
+        r->wend = next_of(r->w);
+    if (!x->range)
+        r->xend = next_of(r->x);
+    return (!w->range || as_multiple(s, &r->wend, &m, &r->wend)) &&
+           (!x->range || as_multiple(s, &r->xend, &m, &r->xend));
+}
+
+/* Ranges that move alike: x is d items before w in the same iteration, both go k items on in each, and have nw and nx items. */
+typedef struct moving {
+    tr_wide k, d, nw, nx;
+} moving;
+
+static bool move_alike(const finder *s, const ranges *r, moving *m) {
+    bool ow, ox, sw, sx;
+    tr_lin d = r->w, nw = r->wend, nx = r->xend;
+    if (!tr_lin_add(&d, &r->x, -1) || !tr_lin_add(&nw, &r->w, -1) || !tr_lin_add(&nx, &r->x, -1))
+        return false;
+    *m = (moving){counter_part(s, &r->w, &ow, &sw), d.c, nw.c, nx.c};
+    counter_part(s, &r->x, &ox, &sx);
+    return !d.n && !nw.n && !nx.n && !ow && !ox && !sw && !sx;
+}
+
+/* Do they keep out of each other's way in different iterations? */
+static bool keep_apart(const moving *m) {
+    tr_wide k = m->k < 0 ? -m->k : m->k;
+    return k ? k + m->d >= m->nx && k - m->d >= m->nw : m->d >= m->nx || -m->d >= m->nw;
+}
+
+/* How many iterations after w's do they meet, for instance; 0: nothing is known. */
+static int meet_near(const moving *m) {
+    for (int i = 1; m->k && i <= NEAR; i++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            tr_wide far = m->d - sign * i * m->k;
+            if (far < m->nx && far > -m->nw)
+                return sign * i;
+        }
+    return 0;
+}
+
+static relation meet_in_range(finder *s, const axis *w, const axis *x, meeting *m) {
+    bool ow, ox, sw, sx;
+    int64_t kw = counter_part(s, &w->e, &ow, &sw), kx = counter_part(s, &x->e, &ox, &sx);
+    bool counts = kw || kx || sw || sx;
+    ranges r, blocks;
+    moving mv;
+    if (ends_of(w, x, &r)) {
+        blocks = r;
+        if (in_blocks(s, w, x, &blocks) && move_alike(s, &blocks, &mv) && keep_apart(&mv))
+            return APART;
+        if (move_alike(s, &r, &mv)) {
+            if (keep_apart(&mv))
+                return APART;
+            int near = !m->near && w->exact && x->exact ? meet_near(&mv) : 0;
+            m->near = near ? near : m->near;
+            if (near)
+                return POSSIBLE;
+        }
+    }
+    m->counts = m->counts || counts;
+    m->sure = m->sure && !counts && !ow && !ox && w->size == x->size && tr_lin_same(&w->e, &x->e);
+    return POSSIBLE;
+}
+
+static relation meet_on_axis(finder *s, const axis *w, const axis *x, meeting *m) {
     bool ow, ox, sw, sx;
     tr_lin d = w->e;
-    if (w->whole || x->whole) {
-        m->sure = m->sure && w->whole == x->whole && w->key == x->key;
-        return POSSIBLE;
-    }
-    if (w->key != x->key || !tr_lin_add(&d, &x->e, -1)) {
+    if (w->range || x->range)
+        return meet_in_range(s, w, x, m);
+    if (!tr_lin_add(&d, &x->e, -1)) {
         m->sure = false;
         return POSSIBLE;
     }
@@ -313,13 +396,13 @@ static relation meet_on_axis(const finder *s, const axis *w, const axis *x, meet
     return POSSIBLE;
 }
 
-static relation relate(const finder *s, const access *w, const access *x, meeting *m) {
+static relation relate(finder *s, const access *w, const access *x, meeting *m) {
     int64_t n;
     bool known = tr_get_int(s->f, s->l->length, &n);
     *m = (meeting){.sure = w->always && x->always};
     if (w->root != x->root || (known && n <= 1))
         return APART;
-    if (!w->known || !x->known || w->n != x->n)
+    if (!w->known || !x->known)
         return POSSIBLE;
     for (uint32_t k = 0; k < w->n; k++)
         if (meet_on_axis(s, &w->ax[k], &x->ax[k], m) == APART)
@@ -330,6 +413,8 @@ static relation relate(const finder *s, const access *w, const access *x, meetin
     if (!m->counts && x->write && w->value != TR_NOVAL && w->value == x->value)
         return APART; /* all store the same number */
     bool meets = m->dist_known ? known || far <= NEAR : m->point || !m->counts;
+    if (m->near) /* in which iterations another axis meets is not looked at */
+        meets = !m->dist_known && !m->point && !m->counts;
     return m->sure && meets ? SURE : POSSIBLE;
 }
 
@@ -356,9 +441,9 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
                                 .other = x->at,
                                 .array = w->root,
                                 .other_writes = x->write,
-                                .dist_known = m.dist_known,
-                                .dist = (int64_t)m.dist,
-                                .every = !m.counts};
+                                .dist_known = m.dist_known || m.near,
+                                .dist = m.near ? m.near : (int64_t)m.dist,
+                                .every = !m.counts && !m.near};
             if (r == SURE)
                 return true;
         }

@@ -422,14 +422,15 @@ static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsig
 }
 
 static int32_t run_alone(here *h, tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain) {
-    for (int64_t lo = 0; lo < n;) {
-        int64_t hi = n - lo > grain ? lo + grain : n;
+    int64_t ranges = (n - 1) / grain + 1;
+    bool backwards = tr_rt_backwards();
+    for (int64_t k = 0; k < ranges; k++) {
+        int64_t lo = (backwards ? ranges - 1 - k : k) * grain, hi = n - lo > grain ? lo + grain : n;
         int32_t code = check(h, f);
         if (!code)
             code = fn(f, ctx, lo, hi, 0);
         if (code)
             return code;
-        lo = hi;
     }
     return 0;
 }
@@ -449,7 +450,8 @@ int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t
         return fn(f, ctx, 0, n, 0);
     here *h = &me;
     uint64_t ranges = ((uint64_t)n - 1) / (uint64_t)grain + 1;
-    unsigned limit = h->in ? 1 : limit_of(h), workers = ranges < limit ? (unsigned)ranges - 1 : limit - 1;
+    unsigned limit = h->in || tr_rt_backwards() ? 1 : limit_of(h),
+             workers = ranges < limit ? (unsigned)ranges - 1 : limit - 1;
     region *r = workers && (workers = tr_rt_pool_start(workers)) ? slot_take() : NULL;
     if (!r)
         return run_alone(h, f, fn, ctx, n, grain);

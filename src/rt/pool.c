@@ -38,6 +38,7 @@ static struct {
     _Atomic uint32_t refused; /* the system gives no more threads than there are */
     _Atomic uint32_t stopping;
     _Atomic int64_t grain; /* of ranges, for tests; 0: not fixed */
+    _Atomic bool backwards;
     pthread_t threads[TR_POOL_MAX - 1];
 } pool;
 
@@ -95,8 +96,13 @@ unsigned tr_rt_pool_size(void) {
     return n;
 }
 
-void tr_rt_fix_grain(int64_t n) {
+void tr_rt_fix_grain(int64_t n, bool backwards) {
     atomic_store_explicit(&pool.grain, n, memory_order_relaxed);
+    atomic_store_explicit(&pool.backwards, backwards, memory_order_relaxed);
+}
+
+bool tr_rt_backwards(void) {
+    return atomic_load_explicit(&pool.backwards, memory_order_relaxed);
 }
 
 int64_t tr_rt_fixed_grain(void) {

@@ -20,9 +20,11 @@ void tr_rt_pool_stop(void);
 /* Limit for regions that the calling thread begins, 1 to the pool's size; false outside of that. */
 bool tr_rt_threads_limit(unsigned n);
 
-/* For tests: ranges of n rounds wherever the runtime chooses how long they are, so that short loops are split too. 0: its own choice. */
-void tr_rt_fix_grain(int64_t n);
+/* For tests: ranges of n rounds wherever the runtime chooses how long they are, so that short loops are split too. 0: its own choice.
+ * Backwards: one thread does them all, the last one first, which shows what depends on their order. */
+void tr_rt_fix_grain(int64_t n, bool backwards);
 int64_t tr_rt_fixed_grain(void);
+bool tr_rt_backwards(void);
 
 /* Processors that this process may use. `root` stands before /proc and /sys, for tests. */
 unsigned tr_rt_cpus(const char *root);

@@ -1,0 +1,28 @@
+/* Where a view lies in the array that it is a view of, axis by axis. */
+#ifndef TR_OPT_COORDS_H
+#define TR_OPT_COORDS_H
+
+#include "opt/prove.h"
+
+typedef struct tr_coord {
+    tr_lin at;    /* index of the view's first item */
+    int dim;      /* the view's axis that runs along this one; -1: it has one index here */
+    int64_t step; /* between neighbours on that axis */
+    tr_lin end;   /* has_end: all items lie before it */
+    bool has_end;
+    bool loose; /* `at` may be negative, and the view then starts at 0 */
+} tr_coord;
+
+typedef struct tr_coords {
+    tr_val root; /* not a view */
+    uint32_t n;
+    tr_coord ax[TR_MAX_NDIM];
+} tr_coords;
+
+/* False: it lies otherwise (reshaped, a diagonal, of another element type), or that is not to be seen; `root` is set all the same. */
+bool tr_coords_of(tr_prover *pr, tr_val v, tr_coords *out);
+
+/* Indices are as the user gave them: negative ones not wrapped, bounds of slices not clamped to the axis. */
+tr_lin tr_coords_index(tr_prover *pr, tr_val v);
+
+#endif

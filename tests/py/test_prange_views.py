@@ -1,0 +1,202 @@
+"""prange loops that reach one array through several views: what is apart runs as it is, what meets is refused, copied or told.
+
+Iterations run one by one, the last one first, so whatever depends on their order shows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+
+import numpy as np
+import pytest
+from treadle import UnsupportedError, _core, njit, prange
+
+LAYOUTS = ("C", "F", "A")
+
+
+@pytest.fixture(autouse=True)
+def backwards():
+    _core._pool_grain(1, True)
+    yield
+    _core._pool_grain(0)
+
+
+def laid_out(a, layout):
+    if layout == "A":
+        return np.repeat(a, 2, axis=-1)[..., ::2]
+    return a.copy() if layout == "C" else np.asfortranarray(a)
+
+
+def both(source):
+    """The function run by Python, and compiled."""
+    out = []
+    for over in range, prange:
+        names = {"np": np, "prange": over}
+        exec(source, names)
+        out.append(names["f"])
+    return out[0], njit(parallel=True)(out[1])
+
+
+def told(f):
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        f.parallel_diagnostics()
+    return text.getvalue()
+
+
+def verdict(source, shape, layout):
+    """apart, copies, perhaps or refused; results are compared where it is not `perhaps`."""
+    python, compiled = both(source)
+    base = np.arange(float(np.prod(shape))).reshape(shape) % 13
+    mine, theirs = laid_out(base, layout), laid_out(base, layout)
+    try:
+        compiled(mine)
+    except UnsupportedError as e:
+        assert "depend on each other: line" in str(e)
+        return "refused"
+    said = told(compiled)
+    if "perhaps" in said:
+        return "perhaps"
+    python(theirs)
+    np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+    return "copies" if "copies" in said else "apart"
+
+
+def loop(*body, over="len(a)", before=()):
+    lines = [*(f"    {x}" for x in before), f"    for i in prange({over}):", *(f"        {x}" for x in body)]
+    return "def f(a):\n" + "\n".join(lines) + "\n"
+
+
+ROWS = [
+    # a row and an element of it
+    ("apart", loop("a[i] -= 1", "a[i, 1] += 1")),
+    ("apart", loop("a[i, 1:3] += 1", "a[i, 2] *= 3")),
+    ("apart", loop("a[i][1] = a[i, 0] + 1")),
+    ("apart", loop("a[i][:] = 1", "a[i] += a[i, ::-1]")),
+    ("apart", loop("a[:, i] += 1", "a[0, i] *= 2", over="a.shape[1]")),
+    ("apart", loop("a[::-1, i] = a[:, i] + i", over="a.shape[1]")),
+    ("apart", loop("for j in range(4):", "    a[i][j] += a[i, j - 1]")),
+    # other views of one array
+    ("apart", loop("b[i] = a[i, 0] + 1", "a[i, 2] += b[i]", before=["b = a[:, 1]"])),
+    ("apart", loop("b[0, i] = a[i, 1] + 1", before=["b = a.T"])),
+    ("apart", loop("b[:, i] += a[i]", before=["b = a.T"])),
+    ("apart", loop("b[i, -1] = c[0, i] + 1", before=["b = a[:, 1:]", "c = a.T"])),
+    # rows that overlap
+    ("refused", loop("a[i:i + 2] = i", over="len(a) - 1")),
+    ("refused", loop("a[i:i + 2, 1] = i", over="len(a) - 1")),
+    ("refused", loop("b[i, 0] = a[i, 0] + 1", before=["b = a[1:]"], over="len(a) - 1")),
+    # the same number everywhere
+    ("apart", loop("a[i:i + 2] = 5", over="len(a) - 1")),
+]
+LINES = [
+    ("apart", loop("a[i * 4:(i + 1) * 4] += 1", over="len(a) // 4")),
+    ("apart", loop("a[i * m:(i + 1) * m] += a[i * m]", over="len(a) // m", before=["m = int(a[3])"])),
+    ("apart", loop("a[2 * i:2 * i + 2] += 1", "a[2 * i + 1] *= 3", over="len(a) // 2")),
+    ("apart", loop("a[::2][i] += 1", "a[1::2][i] *= 3", over="len(a) // 2")),
+    ("apart", loop("e[i] = o[i] + 1", before=["e, o = a[::2], a[1::2]"], over="len(a) // 2")),
+    ("apart", loop("b[i] = a[i + 1] + 1", before=["b = a[1:]"], over="len(b)")),
+    ("refused", loop("b[i] = a[i] + 1", before=["b = a[1:]"], over="len(b)")),
+    ("refused", loop("b[i] = a[i] + 1", before=["b = a[3:-2]"], over="len(b)")),
+    ("refused", loop("a[i:i + 2][1] = a[i] + 1", over="len(a) - 1")),
+    ("refused", loop("a[i:i + 2] = a[i]", over="len(a) - 1")),
+    ("refused", loop("a[i:i + 3] = i", over="len(a) - 2")),
+    ("perhaps", loop("a[::-1][i] = a[i] + 1")),
+    ("perhaps", loop("a[i * m:(i + 2) * m] = i", over="len(a) // m - 1", before=["m = int(a[3])"])),
+    ("perhaps", loop("a[max(i - 5, 0):][0] = i")),
+    ("perhaps", loop("a[min(i, 5)] = i")),
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("want", "source"), ROWS)
+def test_rows(want, source, layout):
+    assert verdict(source, (40, 4), layout) == want
+
+
+@pytest.mark.parametrize("layout", ("C", "A"))
+@pytest.mark.parametrize(("want", "source"), LINES)
+def test_lines(want, source, layout):
+    assert verdict(source, (40,), layout) == want
+
+
+def test_sums_in_rows_that_overlap():
+    """Each thread adds to a copy; strided arrays have none, and are refused."""
+    source = loop("a[i:i + 2] += 1", over="len(a) - 1")
+    assert [verdict(source, (40,), layout) for layout in ("C", "A")] == ["copies", "refused"]
+
+
+def test_the_reshaped_array_is_told():
+    source = loop("b[i] += 1", "a[4 * i] += 1", before=["b = a.reshape(-1, 4)"], over="len(b)")
+    assert verdict(source, (40,), "C") == "perhaps"
+
+
+# --- any two accesses ---
+
+INDICES = [
+    "i",
+    "i+1",
+    "0",
+    "1",
+    "-1",
+    ":",
+    "2*i",
+    "i:i+2",
+    "1:",
+    "::2",
+    "n-1-i",
+    "i*2:i*2+2",
+    "::-1",
+    "i*m:(i+1)*m",
+]
+INDICES += ["max(i-2,0):i+1", "i:"]
+SLICES = [":", "1:", ":-1", "::2", "::-1", "1::2", "2:6"]
+
+
+def make(r):
+    ndim = r.choice([1, 1, 2, 2, 3])
+    views, lines = ["a"], []
+    for name in "bc":
+        if r.random() < 0.7:
+            of = r.choice(views)
+            how = r.choice(["slice", "slice", ".T", "[:]"])
+            part = "[" + ", ".join(r.choice(SLICES) for _ in range(ndim)) + "]" if how == "slice" else how
+            lines.append(f"{name} = {of}{part}")
+            views.append(name)
+    body = []
+    for _ in range(r.choice([1, 2])):
+        to, of = (
+            "[".join((r.choice(views), ", ".join(r.choice(INDICES) for _ in range(ndim)))) + "]" for _ in "ab"
+        )
+        value = r.choice([f"np.sum({of}) + i", f"np.sum({of}) * 0.5 + 1", "i", "7"])
+        body.append(f"{to} {r.choice(['=', '=', '+='])} {value}")
+    return ndim, loop(*body, before=[*lines, f"n, m = {5 if ndim == 3 else 16}, 2"], over="n")
+
+
+def outcome(f, a):
+    try:
+        f(a)
+    except UnsupportedError:
+        return "refused"
+    except (IndexError, ValueError) as e:
+        return type(e).__name__
+    return "done"
+
+
+@pytest.mark.parametrize("seed", range(0, 120, 10))
+def test_any_two_accesses(seed):
+    for k in range(seed, seed + 10):
+        ndim, source = make(random.Random(k))
+        python, _ = both(source)
+        base = (
+            np.arange(14.0**ndim if ndim == 3 else 40.0**ndim).reshape((14 if ndim == 3 else 40,) * ndim) % 13
+        )
+        for layout in LAYOUTS:
+            _, compiled = both(source)
+            mine, theirs = laid_out(base, layout), laid_out(base, layout)
+            want, got = outcome(python, theirs), outcome(compiled, mine)
+            if got == "refused" or "perhaps" in told(compiled):
+                continue
+            assert got == want, source
+            if got == "done":
+                np.testing.assert_allclose(mine, theirs, rtol=1e-12, err_msg=f"{layout}\n{source}")
