@@ -22,9 +22,7 @@ import memory
 import numpy as np
 import oracle
 from rules import Array, Const, IllTyped, Tuple, Unspecified, klass
-from values import Approx, to_item
-
-ULPS = 4
+from values import ULPS, Approx, to_item
 
 
 class Refused(Exception):

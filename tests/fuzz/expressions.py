@@ -12,7 +12,10 @@ import builtin_calls
 import ufuncs
 from memory import ArrayValue, check_index, each_item, load_item
 from rules import (
+    BITS,
     NONE,
+    SHIFTS,
+    UNSIGNED,
     WEAK,
     Array,
     Const,
@@ -75,17 +78,44 @@ class Expressions:
     trace: list[str] | None
 
     def foldable(self, node: ast.expr, env: Env) -> bool:
-        """True if a test is made of literals alone, so that a compiler may drop one of the branches."""
-        leaves = [
-            n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Subscript, ast.Call, ast.Attribute))
-        ]
-        return all(isinstance(n, ast.Name) and self.literal_name(n.id, env) for n in leaves)
+        """True if an expression is made of literals alone, so that a compiler may know its value."""
+        if isinstance(node, ast.Call):
+            known = isinstance(node.func, ast.Name) and node.func.id == "bool" and not node.keywords
+            return known and all(self.foldable(a, env) for a in node.args)
+        if isinstance(node, ast.Name):
+            return self.literal_name(node.id, env)
+        if isinstance(node, (ast.Subscript, ast.Attribute)):
+            return False
+        return all(self.foldable(n, env) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
 
     def literal_name(self, name: str, env: Env) -> bool:
         """True for a variable or a global that holds a literal."""
         if name in env:
             return env[name].ty in WEAK or env[name].const is not None
         return name in self.prog.globals
+
+    def beside(self, op: str, ty: str, node: ast.expr, env: Env, other: str) -> str:
+        """Type of an operand beside another: a negative literal does not become unsigned but for its bits."""
+        if self.numba or ty != "wint" or other not in UNSIGNED or op in BITS + SHIFTS:
+            return ty
+        value = self.literal(node, env)
+        if value is None:
+            raise Unspecified("a literal of unknown sign beside an unsigned number")
+        return "int64" if value < 0 else ty
+
+    def literal(self, node: ast.expr, env: Env) -> int | None:
+        """Value of an integer literal, or of a global that holds one; None for what is computed from them."""
+        if (
+            isinstance(node, ast.UnaryOp)
+            and isinstance(node.op, ast.USub)
+            and isinstance(node.operand, ast.Constant)
+        ):
+            return -node.operand.value
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name) and node.id not in env and node.id in self.prog.globals:
+            return self.prog.globals[node.id][1]
+        return None
 
     def truth(self, node: ast.expr, env: Env) -> Fn:
         """A closure that gives the truth of an expression that is not known when the program is compiled."""
@@ -148,6 +178,9 @@ class Expressions:
             )
         if not (is_scalar(ta) and is_scalar(tb)):
             raise IllTyped(f"{op} on non-scalars")
+        if "bool" in (ta, tb) and self.foldable(node, env):
+            raise Unspecified("arithmetic of literals with a bool among them")
+        ta, tb = self.beside(op, ta, node.left, env, tb), self.beside(op, tb, node.right, env, ta)
         ty, prog, numba = arith(op, ta, tb, self.numba), self.prog, self.numba
         power = self.literal_power(node.right, ta) if op == "**" else None
         if power:

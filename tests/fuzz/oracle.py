@@ -655,6 +655,7 @@ class Instance(Expressions):
                 return arr, check_index(arr, key.get(frame))
 
             return regions.accumulate(self, op, base_ty, place, vty, value), env
+        vty = self.beside(op, vty, node.value, env, base_ty.dtype)
         ty, prog, own = arith(op, base_ty.dtype, vty, self.numba), self.prog, self.owns(node.target)
         if klass(ty) == "c" and klass(base_ty.dtype) != "c":
             raise IllTyped("complex to real")

@@ -19,8 +19,11 @@ _BITS = {f"{p}{n}": n for p in ("int", "uint") for n in (8, 16, 32, 64)}
 I64_MIN, I64_MAX, U64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
 
+ULPS = 4
+
+
 class Approx:
-    """A float that is right to a few units in the last place only, or within `error` if that is given."""
+    """A float that is right to `ULPS` units in the last place only, or within `error` if that is given."""
 
     __slots__ = ("value", "error")
 
@@ -104,6 +107,10 @@ def conv(value: Any, src: str, dst: str) -> Any:
             error = value.error
             if error is not None and dst == "float32" and src != dst:
                 error += abs(float(value.value)) * 2.0**-23
+            elif (
+                error is None and src == "float32" and math.isfinite(value.value)
+            ):  # units of the narrow type
+                error = ULPS * max(abs(float(value.value)) * 2.0**-23, 2.0**-149)
             return Approx(_real(value.value, dst), error)
         raise Unspecified("approximate value used")
     if ks == "c":
