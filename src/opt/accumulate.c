@@ -4,6 +4,7 @@
  * copy filled with the operation's neutral value; when all are done the copies are added to the array, in order. The number of
  * chunks depends on the loop's length and the array's size alone, and so do the results.
  * It is worth it where the copies are small against the work; else the loop runs on one core. */
+#include "opt/coords.h"
 #include "opt/ploop.h"
 
 #include <string.h>
@@ -45,27 +46,6 @@ static bool has_root(const search *s, tr_val v) {
     return v == s->root;
 }
 
-/* Marks what the array v may be: itself, what it is a view of, and what it was chosen from. What comes round a loop is left out: two arrays that
- * change places in every step are two. */
-static void mark_sources(const tr_fn *f, tr_val v, uint8_t *from) {
-    while (tr_at(f, v)->op == TR_OP_VIEW)
-        v = tr_at(f, v)->args[0];
-    const tr_ins *in = tr_at(f, v);
-    if (from[v])
-        return;
-    from[v] = 1;
-    for (uint32_t k = 1; in->op == TR_OP_SELECT && k < 3; k++)
-        mark_sources(f, in->args[k], from);
-    const tr_blk *b = in->op == TR_OP_PARAM && in->blk != TR_NOBLK && in->blk ? tr_blk_at(f, in->blk) : NULL;
-    for (uint32_t i = 0; b && i < b->preds.n; i++) {
-        const tr_ins *t = tr_term(f, b->preds.d[i]);
-        for (uint32_t e = 0; e < tr_nsucc(t) && !tr_dominates(f, in->blk, b->preds.d[i]); e++)
-            for (uint32_t k = 0; t->imm.succ[e].to == in->blk && k < b->params.n; k++)
-                if (b->params.d[k] == v)
-                    mark_sources(f, t->imm.succ[e].args[k], from);
-    }
-}
-
 /* Is v not the root but perhaps the same array: `b = h if c else a`? */
 static bool may_be_root(const search *s, tr_val v) {
     const tr_ty *t = tr_at(s->f, v)->ty;
@@ -76,7 +56,7 @@ static bool may_be_root(const search *s, tr_val v) {
     if (tr_at(s->f, v)->op != TR_OP_SELECT && tr_at(s->f, v)->op != TR_OP_PARAM)
         return s->from[v];
     uint8_t *from = TR_NEW_N(&s->f->ctx->arena, uint8_t, s->f->ins.n + 1u);
-    mark_sources(s->f, v, from);
+    tr_array_sources(s->f, v, from);
     bool meet = false;
     for (tr_val k = 0; k < s->f->ins.n; k++)
         meet = meet || (from[k] && s->from[k]);
@@ -270,7 +250,7 @@ bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out
     search s = {.l = l, .f = l->f, .root = d->array, .uses = tr_use_counts(l->f)};
     s.fine = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
     s.from = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
-    mark_sources(l->f, d->array, s.from);
+    tr_array_sources(l->f, d->array, s.from);
     s.array = written_through(&s, d->write);
     if (s.array == TR_NOVAL || is_inside(&s, s.array) || !check_all(&s))
         return false;

@@ -302,3 +302,24 @@ bool tr_coords_of(tr_prover *pr, tr_val v, tr_coords *out) {
         out->root = at(pr, out->root)->args[0];
     return of(pr, v, out, MAX_VIEWS);
 }
+
+/* --- which arrays --- */
+
+void tr_array_sources(const tr_fn *f, tr_val v, uint8_t *from) {
+    while (tr_at(f, v)->op == TR_OP_VIEW)
+        v = tr_at(f, v)->args[0];
+    const tr_ins *in = tr_at(f, v);
+    if (from[v])
+        return;
+    from[v] = 1;
+    for (uint32_t k = 1; in->op == TR_OP_SELECT && k < 3; k++)
+        tr_array_sources(f, in->args[k], from);
+    const tr_blk *b = in->op == TR_OP_PARAM && in->blk != TR_NOBLK && in->blk ? tr_blk_at(f, in->blk) : NULL;
+    for (uint32_t i = 0; b && i < b->preds.n; i++) {
+        const tr_ins *t = tr_term(f, b->preds.d[i]);
+        for (uint32_t e = 0; e < tr_nsucc(t) && !tr_dominates(f, in->blk, b->preds.d[i]); e++)
+            for (uint32_t k = 0; t->imm.succ[e].to == in->blk && k < b->params.n; k++)
+                if (b->params.d[k] == v)
+                    tr_array_sources(f, t->imm.succ[e].args[k], from);
+    }
+}

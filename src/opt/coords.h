@@ -22,6 +22,10 @@ typedef struct tr_coords {
 /* False: it lies otherwise (reshaped, a diagonal, of another element type), or that is not to be seen; `root` is set all the same. */
 bool tr_coords_of(tr_prover *pr, tr_val v, tr_coords *out);
 
+/* Marks (a byte per value) what the array v may be: itself, what it is a view of, and what it was chosen from. What comes round a loop is left out:
+ * two arrays that change places in every step are two. */
+void tr_array_sources(const tr_fn *f, tr_val v, uint8_t *from);
+
 /* Indices are as the user gave them: negative ones not wrapped, bounds of slices not clamped to the axis. */
 tr_lin tr_coords_index(tr_prover *pr, tr_val v);
 

@@ -27,11 +27,18 @@ typedef struct access {
     axis ax[TR_MAX_NDIM];
 } access;
 
+/* An array that some access goes to in the end, and which ones it may be (a byte per value). */
+typedef struct base {
+    tr_val v;
+    uint8_t *from;
+} base;
+
 typedef struct finder {
     const tr_ploop *l;
     tr_fn *f;
     tr_prover pr;
     TR_VEC(access) all;
+    TR_VEC(base) bases;
 } finder;
 
 static bool varies(const finder *s, tr_val v) {
@@ -185,7 +192,8 @@ static void add_ins(finder *s, tr_val v) {
 
 /* --- two accesses --- */
 
-typedef enum relation { APART, POSSIBLE, SURE } relation;
+/* PERHAPS_ONE: they go to different values, which may be one array. */
+typedef enum relation { APART, PERHAPS_ONE, POSSIBLE, SURE } relation;
 
 typedef struct meeting {
     bool sure, counts, dist_known, point; /* counts: some axis depends on the counter */
@@ -396,12 +404,39 @@ static relation meet_on_axis(finder *s, const axis *w, const axis *x, meeting *m
     return POSSIBLE;
 }
 
+static const uint8_t *sources_of(finder *s, tr_val v) {
+    for (uint32_t i = 0; i < s->bases.n; i++)
+        if (s->bases.d[i].v == v)
+            return s->bases.d[i].from;
+    base r = {v, TR_NEW_N(&s->f->ctx->arena, uint8_t, s->f->ins.n + 1u)};
+    tr_array_sources(s->f, v, r.from);
+    tr_vec_push(&s->f->ctx->arena, &s->bases, r);
+    return r.from;
+}
+
+static bool is_chosen(const finder *s, tr_val v) {
+    const tr_ins *in = tr_at(s->f, v);
+    return in->op == TR_OP_SELECT || (in->op == TR_OP_PARAM && in->blk != TR_NOBLK && in->blk);
+}
+
+static bool may_be_one(finder *s, tr_val a, tr_val b) {
+    if (a == b || (!is_chosen(s, a) && !is_chosen(s, b)))
+        return a == b;
+    const uint8_t *x = sources_of(s, a), *y = sources_of(s, b);
+    for (uint32_t v = 0; v < s->f->ins.n; v++)
+        if (x[v] && y[v])
+            return true;
+    return false;
+}
+
 static relation relate(finder *s, const access *w, const access *x, meeting *m) {
     int64_t n;
     bool known = tr_get_int(s->f, s->l->length, &n);
     *m = (meeting){.sure = w->always && x->always};
-    if (w->root != x->root || (known && n <= 1))
+    if ((known && n <= 1) || !may_be_one(s, w->root, x->root))
         return APART;
+    if (w->root != x->root)
+        return PERHAPS_ONE;
     if (!w->known || !x->known)
         return POSSIBLE;
     for (uint32_t k = 0; k < w->n; k++)
@@ -427,19 +462,20 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(l->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(l->f, v)->next)
             add_ins(&s, v);
-    bool any = s.all.n == MAX_ACCESSES;
+    relation found = s.all.n == MAX_ACCESSES ? POSSIBLE : APART;
     for (uint32_t i = 0; i < s.all.n; i++)
         for (uint32_t k = 0; k < s.all.n && s.all.d[i].write; k++) {
             const access *w = &s.all.d[i], *x = &s.all.d[k];
             meeting m;
             relation r = x->write && k < i ? APART : relate(&s, w, x, &m);
-            if (r == APART || (r == POSSIBLE && any))
+            if (r <= found)
                 continue;
-            any = true;
+            found = r;
             *out = (tr_pdepend){.sure = r == SURE,
                                 .write = w->at,
                                 .other = x->at,
                                 .array = w->root,
+                                .perhaps_one = r == PERHAPS_ONE,
                                 .other_writes = x->write,
                                 .dist_known = m.dist_known || m.near,
                                 .dist = m.near ? m.near : (int64_t)m.dist,
@@ -447,5 +483,5 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
             if (r == SURE)
                 return true;
         }
-    return any;
+    return found != APART;
 }

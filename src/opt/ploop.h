@@ -55,11 +55,12 @@ typedef struct tr_pdepend {
     bool other_writes; /* the other one writes too */
     bool dist_known;   /* `other` meets `write` so many iterations later */
     bool every;        /* it is the same element in every iteration */
+    bool perhaps_one;  /* `other` goes to another array, unless that is the same one */
     int64_t dist;
     tr_val write, other, array; /* write TR_NOVAL: there are too many accesses to look at */
 } tr_pdepend;
 
-/* Do iterations meet in memory, or might they? The first sure meeting, else a possible one. */
+/* Do iterations meet in memory, or might they? The first sure meeting, else a possible one, else one that depends on which arrays are one. */
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out);
 
 /* --- accumulate.c --- */

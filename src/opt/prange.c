@@ -75,6 +75,10 @@ static const char *dependence(const tr_ploop *l, const tr_pdepend *d) {
     tr_arena *a = &l->f->ctx->arena;
     const char *array = name_of(l->f, d->array), *verb = d->other_writes ? "writes" : "reads";
     int w = (int)place_of(l->f, d->write).span.line, o = (int)place_of(l->f, d->other).span.line;
+    if (d->perhaps_one)
+        return tr_arena_printf(
+            a, "line %d writes an element of %s, and line %d %s one of perhaps the same array", w, array, o,
+            verb);
     if (!d->sure)
         return tr_arena_printf(a,
                                "line %d writes an element of %s that line %d perhaps %s in another iteration",
@@ -104,7 +108,7 @@ static bool check_memory(tr_ploop *l) {
             tell(l, "it has too many accesses to arrays to say whether iterations meet");
             return true;
         }
-        bool accumulates = tr_ploop_accumulates(l, &d, &accum);
+        bool accumulates = !d.perhaps_one && tr_ploop_accumulates(l, &d, &accum);
         if (accumulates && accum.other) {
             refuse(
                 l, TR_NYI_PRANGE_DEPENDS, d.write,

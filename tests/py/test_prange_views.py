@@ -102,6 +102,11 @@ LINES = [
     ("refused", loop("a[i:i + 2] = a[i]", over="len(a) - 1")),
     ("refused", loop("a[i:i + 3] = i", over="len(a) - 2")),
     ("perhaps", loop("a[::-1][i] = a[i] + 1")),
+    ("perhaps", loop("b[i] = a[i] + 1", before=["b = a[1:] if a[1] > 0 else a"], over="len(b)")),
+    (
+        "perhaps",
+        loop("b[i + 1] = a[i] + 1", before=["b = a", "while b[0] > 9: b = b[1:]"], over="len(b) - 1"),
+    ),
     ("perhaps", loop("a[i * m:(i + 2) * m] = i", over="len(a) // m - 1", before=["m = int(a[3])"])),
     ("perhaps", loop("a[max(i - 5, 0):][0] = i")),
     ("perhaps", loop("a[min(i, 5)] = i")),
@@ -124,6 +129,19 @@ def test_sums_in_rows_that_overlap():
     """Each thread adds to a copy; strided arrays have none, and are refused."""
     source = loop("a[i:i + 2] += 1", over="len(a) - 1")
     assert [verdict(source, (40,), layout) for layout in ("C", "A")] == ["copies", "refused"]
+
+
+def test_arrays_that_change_places_are_two():
+    source = """\
+def f(a):
+    b = a.copy()
+    for k in range(3):
+        for i in prange(len(a)):
+            b[i] = a[i - 1] + k
+        a, b = b, a
+"""
+    assert verdict(source, (40,), "C") == "apart"
+    assert verdict(source.replace(".copy()", ""), (40,), "C") == "perhaps"
 
 
 def test_the_reshaped_array_is_told():
