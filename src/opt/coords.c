@@ -124,12 +124,17 @@ static bool add_index(tr_prover *pr, step *s, unsigned k, tr_val x, int64_t time
     return tr_lin_add(&a->at, &e, times);
 }
 
+static void add_number(step *s, unsigned k, tr_wide n) {
+    s->from[k] = TR_NOVAL;
+    s->ax[k].at.c += n;
+}
+
 static bool add_term(tr_prover *pr, step *s, tr_lterm t, int unit, int64_t units) {
     const tr_ins *m = at(pr, t.v);
     int k = stride_axis(pr, t.v, s->p);
     if (k >= 0) {
         s->named[k] = true;
-        s->ax[k].at.c += t.k;
+        add_number(s, (unsigned)k, t.k);
         return true;
     }
     for (unsigned i = 0; m->op == TR_OP_MUL && i < 2; i++)
@@ -153,7 +158,7 @@ static bool take_offset(tr_prover *pr, step *s, tr_val off) {
         return true;
     if (unit < 0 || e.c % units)
         return false;
-    s->ax[unit].at.c += e.c / units;
+    add_number(s, (unsigned)unit, e.c / units);
     return true;
 }
 

@@ -14,7 +14,7 @@ enum { MAX_ACCESSES = 400, NEAR = 16, INNER_NEAR = 4 };
 
 typedef struct axis {
     tr_lin e;                   /* the index, or the first one */
-    bool range, exact, has_end; /* exact: the range starts at e, not perhaps later */
+    bool range, exact, has_end; /* exact: all from e on, not perhaps from a later one or only some of them */
     tr_lin end;
     tr_val size; /* of a range: what says how many items it has */
 } axis;
@@ -67,6 +67,7 @@ static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axi
     }
     const tr_ins *v = tr_at(s->f, array);
     out->range = true;
+    out->exact = out->exact && c->step == 1;
     out->has_end = c->has_end && c->step > 0;
     out->end = c->end;
     out->size = c->dim < 0 ? TR_NOVAL : v->op == TR_OP_VIEW ? v->args[2 + c->dim] : array;
