@@ -4,8 +4,8 @@
  * copy filled with the operation's neutral value; when all are done the copies are added to the array, in order. The number of
  * chunks depends on the loop's length and the array's size alone, and so do the results.
  * It is worth it where the copies are small against the work; else the loop runs on one core. */
-#include "opt/coords.h"
 #include "opt/ploop.h"
+#include "opt/sources.h"
 
 #include <string.h>
 
@@ -48,12 +48,11 @@ static bool has_root(const search *s, tr_val v) {
 
 /* Is v not the root but perhaps the same array: `b = h if c else a`? */
 static bool may_be_root(const search *s, tr_val v) {
-    const tr_ty *t = tr_at(s->f, v)->ty;
-    if (!t || t->kind != TR_TY_ARRAY || has_root(s, v))
+    if (!tr_has_arrays(tr_at(s->f, v)->ty) || has_root(s, v))
         return false;
     while (tr_at(s->f, v)->op == TR_OP_VIEW)
         v = tr_at(s->f, v)->args[0];
-    if (tr_at(s->f, v)->op != TR_OP_SELECT && tr_at(s->f, v)->op != TR_OP_PARAM)
+    if (!tr_array_is_chosen(s->f, v))
         return s->from[v];
     uint8_t *from = TR_NEW_N(&s->f->ctx->arena, uint8_t, s->f->ins.n + 1u);
     tr_array_sources(s->f, v, from);

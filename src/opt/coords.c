@@ -3,14 +3,20 @@
  * A stride of the parent names an axis: the offset is a sum of indices times strides, and each of the view's strides a multiple of
  * one. Where neighbours lie side by side the stride is 1 and so no value; what has no stride belongs to that axis. Strides that the layout
  * implies are not written down; then the sizes have to say which axis is which, as reshaping makes views of the same form.
- * Bounds of slices are clamped to the axis, `min(max(x, 0), size)`; here they are what was clamped: a view that has an item starts
- * before the size, and `loose` says that the other clamp might matter. */
+ * Bounds of slices are clamped to the axis, `min(max(x, 0), size)`. A view that has an item starts before the size, so that clamp is looked
+ * through; the other one, and wrapping, only where x varies in the loop, and `loose` says that it might matter: else the bound is one number,
+ * whatever it is. */
 #include "opt/coords.h"
 
-enum { MAX_VIEWS = 16 }; /* of views */
+enum { MAX_VIEWS = 64 }; /* of views */
 
 static const tr_ins *at(const tr_prover *pr, tr_val v) {
     return tr_at(pr->f, v);
+}
+
+static bool varies(const tr_coords_loop *l, tr_val v) {
+    tr_bid b = tr_at(l->pr->f, v)->blk;
+    return b != TR_NOBLK && l->in[b];
 }
 
 static bool is_explicit(const tr_ins *v) {
@@ -66,12 +72,14 @@ typedef struct clamps {
     bool low, high; /* to 0; to the axis' size */
 } clamps;
 
-/* What a bound of a slice of axis k of p was before it was clamped. */
-static tr_val unclamped(const tr_prover *pr, tr_val x, tr_val p, unsigned k, clamps *found) {
+/* What a bound of a slice of axis k of p, or its size, was before it was clamped. from: where a view starts, which is not looked
+ * through the lower bound if it is one number. */
+static tr_val unclamped(const tr_coords_loop *l, tr_val x, tr_val p, unsigned k, bool from, clamps *found) {
+    const tr_prover *pr = l->pr;
     for (;;) {
         const tr_ins *in = at(pr, x);
         int64_t zero;
-        if (in->op == TR_OP_WRAP) {
+        if (in->op == TR_OP_WRAP && varies(l, x)) {
             x = in->args[0];
             continue;
         }
@@ -88,10 +96,10 @@ static tr_val unclamped(const tr_prover *pr, tr_val x, tr_val p, unsigned k, cla
         if (least && (is_dim(pr, a, p, k) || is_dim(pr, b, p, k))) {
             x = is_dim(pr, a, p, k) ? b : a;
             found->high = true;
-        } else if (!least && tr_get_int(pr->f, a, &zero) && zero == 0) {
+        } else if (!least && (!from || varies(l, x)) && tr_get_int(pr->f, a, &zero) && zero == 0) {
             x = b;
             found->low = true;
-        } else if (!least && tr_get_int(pr->f, b, &zero) && zero == 0) {
+        } else if (!least && (!from || varies(l, x)) && tr_get_int(pr->f, b, &zero) && zero == 0) {
             x = a;
             found->low = true;
         } else {
@@ -100,9 +108,15 @@ static tr_val unclamped(const tr_prover *pr, tr_val x, tr_val p, unsigned k, cla
     }
 }
 
-tr_lin tr_coords_index(tr_prover *pr, tr_val v) {
-    const tr_ins *in = at(pr, v);
-    return tr_linearize(pr, in->op == TR_OP_WRAP ? in->args[0] : v);
+/* The index -1 and its like are numbers from the end. */
+tr_lin tr_coords_index(const tr_coords_loop *l, tr_val v) {
+    const tr_ins *in = at(l->pr, v);
+    tr_lin e = tr_linearize(l->pr, in->op == TR_OP_WRAP ? in->args[0] : v);
+    if (in->op == TR_OP_WRAP && e.n == 0 && e.c < 0) {
+        tr_lin size = tr_linearize(l->pr, in->args[1]);
+        return tr_lin_add(&e, &size, 1) ? e : tr_lin_val(v);
+    }
+    return varies(l, v) ? e : tr_linearize(l->pr, v);
 }
 
 /* --- one view --- */
@@ -115,10 +129,10 @@ typedef struct step {
     bool named[TR_MAX_NDIM];  /* the offset has a multiple of the axis' stride */
 } step;
 
-static bool add_index(tr_prover *pr, step *s, unsigned k, tr_val x, int64_t times) {
+static bool add_index(const tr_coords_loop *l, step *s, unsigned k, tr_val x, int64_t times) {
     tr_coord *a = &s->ax[k];
     clamps found = {a->loose, false};
-    tr_lin e = tr_linearize(pr, unclamped(pr, x, s->p, k, &found));
+    tr_lin e = tr_linearize(l->pr, unclamped(l, x, s->p, k, true, &found));
     a->loose = found.low;
     s->from[k] = a->at.n == 0 && a->at.c == 0 && times == 1 ? x : TR_NOVAL;
     return tr_lin_add(&a->at, &e, times);
@@ -129,30 +143,30 @@ static void add_number(step *s, unsigned k, tr_wide n) {
     s->ax[k].at.c += n;
 }
 
-static bool add_term(tr_prover *pr, step *s, tr_lterm t, int unit, int64_t units) {
-    const tr_ins *m = at(pr, t.v);
-    int k = stride_axis(pr, t.v, s->p);
+static bool add_term(const tr_coords_loop *l, step *s, tr_lterm t, int unit, int64_t units) {
+    const tr_ins *m = at(l->pr, t.v);
+    int k = stride_axis(l->pr, t.v, s->p);
     if (k >= 0) {
         s->named[k] = true;
         add_number(s, (unsigned)k, t.k);
         return true;
     }
     for (unsigned i = 0; m->op == TR_OP_MUL && i < 2; i++)
-        if ((k = stride_axis(pr, m->args[i], s->p)) >= 0) {
+        if ((k = stride_axis(l->pr, m->args[i], s->p)) >= 0) {
             s->named[k] = true;
-            return add_index(pr, s, (unsigned)k, m->args[1 - i], t.k);
+            return add_index(l, s, (unsigned)k, m->args[1 - i], t.k);
         }
-    return unit >= 0 && t.k % units == 0 && add_index(pr, s, (unsigned)unit, t.v, t.k / units);
+    return unit >= 0 && t.k % units == 0 && add_index(l, s, (unsigned)unit, t.v, t.k / units);
 }
 
-static bool take_offset(tr_prover *pr, step *s, tr_val off) {
-    tr_lin e = tr_linearize(pr, off);
+static bool take_offset(const tr_coords_loop *l, step *s, tr_val off) {
+    tr_lin e = tr_linearize(l->pr, off);
     int unit;
     int64_t units;
-    if (!unit_axis(pr, s->p, &unit, &units))
+    if (!unit_axis(l->pr, s->p, &unit, &units))
         return false;
     for (uint32_t i = 0; i < e.n; i++)
-        if (!add_term(pr, s, e.t[i], unit, units))
+        if (!add_term(l, s, e.t[i], unit, units))
             return false;
     if (e.c == 0)
         return true;
@@ -163,22 +177,22 @@ static bool take_offset(tr_prover *pr, step *s, tr_val off) {
 }
 
 /* Along which axis of the parent, and how far apart, do items with that stride lie? False: along several. */
-static bool take_stride(tr_prover *pr, step *s, int j, tr_val stride) {
-    tr_lin e = tr_linearize(pr, stride);
+static bool take_stride(const tr_coords_loop *l, step *s, int j, tr_val stride) {
+    tr_lin e = tr_linearize(l->pr, stride);
     int unit, k = -1;
     int64_t units, by = 0;
     if (e.n == 0 && e.c == 0) /* one item, over and over */
         return true;
-    if (!unit_axis(pr, s->p, &unit, &units))
+    if (!unit_axis(l->pr, s->p, &unit, &units))
         return false;
     if (e.n == 0 && unit >= 0 && e.c % units == 0) {
         k = unit;
         by = (int64_t)(e.c / units);
     } else if (e.n == 1 && e.c == 0) {
-        k = stride_axis(pr, e.t[0].v, s->p);
+        k = stride_axis(l->pr, e.t[0].v, s->p);
         by = e.t[0].k;
     }
-    if (k < 0 || s->ax[k].dim >= 0)
+    if (k < 0 || s->ax[k].dim >= 0 || by > TR_LIN_COEF || by < -TR_LIN_COEF)
         return false;
     s->ax[k].dim = j;
     s->ax[k].step = by;
@@ -186,28 +200,29 @@ static bool take_stride(tr_prover *pr, step *s, int j, tr_val stride) {
 }
 
 /* Is the size that of a slice of axis k: end - start, or the end where it starts at 0, clamped? */
-static bool is_slice(const tr_prover *pr, tr_val size, tr_val p, unsigned k) {
+static bool is_slice(const tr_coords_loop *l, tr_val size, tr_val p, unsigned k) {
     clamps found = {0};
-    const tr_ins *d = at(pr, unclamped(pr, size, p, k, &found));
+    const tr_ins *d = at(l->pr, unclamped(l, size, p, k, false, &found));
     if (d->op != TR_OP_SUB)
         return found.high;
-    unclamped(pr, d->args[0], p, k, &found);
-    return found.high || is_dim(pr, d->args[0], p, k);
+    unclamped(l, d->args[0], p, k, false, &found);
+    return found.high || is_dim(l->pr, d->args[0], p, k);
 }
 
 /* Implied strides: the view's axis j is the parent's axis k, in full. One axis, the outermost, may be in part. */
-static bool take_whole(tr_prover *pr, step *s, const tr_ins *v, unsigned j, unsigned k, bool in_part) {
+static bool take_whole(const tr_coords_loop *l, step *s, const tr_ins *v, unsigned j, unsigned k,
+                       bool in_part) {
     s->ax[k].dim = (int)j;
-    return is_dim(pr, v->args[2 + j], s->p, k) || (in_part && is_slice(pr, v->args[2 + j], s->p, k));
+    return is_dim(l->pr, v->args[2 + j], s->p, k) || (in_part && is_slice(l, v->args[2 + j], s->p, k));
 }
 
-static bool take_axes(tr_prover *pr, step *s, const tr_ins *v) {
-    const tr_ty *t = v->ty, *pt = at(pr, s->p)->ty;
+static bool take_axes(const tr_coords_loop *l, step *s, const tr_ins *v) {
+    const tr_ty *t = v->ty, *pt = at(l->pr, s->p)->ty;
     unsigned n = t->ndim, np = pt->ndim;
     bool ok = true;
     if (n && is_explicit(v)) {
         for (unsigned j = 0; j < n && ok; j++)
-            ok = take_stride(pr, s, (int)j, v->args[2 + n + j]);
+            ok = take_stride(l, s, (int)j, v->args[2 + n + j]);
         return ok;
     }
     if (n > np || pt->layout == TR_LAYOUT_ANY)
@@ -218,7 +233,7 @@ static bool take_axes(tr_prover *pr, step *s, const tr_ins *v) {
     for (unsigned j = 0; j < n && ok; j++) {
         unsigned k = turned ? n - 1 - j : pc ? np - n + j : j;
         bool outer = !turned && j == (pc ? 0 : n - 1);
-        ok = take_whole(pr, s, v, j, k, outer);
+        ok = take_whole(l, s, v, j, k, outer);
         for (unsigned i = 0; !ok && outer && i < np; i++) /* an index of an axis that is gone: not reshaped */
             ok = s->named[i] && i != k && (pc ? i < k : i > k);
     }
@@ -226,15 +241,15 @@ static bool take_axes(tr_prover *pr, step *s, const tr_ins *v) {
 }
 
 /* Where the slices end: size is end - start. */
-static void take_ends(tr_prover *pr, step *s, const tr_ins *v) {
-    for (unsigned k = 0; k < at(pr, s->p)->ty->ndim; k++) {
+static void take_ends(const tr_coords_loop *l, step *s, const tr_ins *v) {
+    for (unsigned k = 0; k < at(l->pr, s->p)->ty->ndim; k++) {
         tr_coord *a = &s->ax[k];
         if (a->dim < 0 || a->step != 1)
             continue;
         clamps found = {0};
-        tr_val size = unclamped(pr, v->args[2 + a->dim], s->p, k, &found), to = size;
-        const tr_ins *d = at(pr, size);
-        tr_lin length = tr_linearize(pr, size);
+        tr_val size = unclamped(l, v->args[2 + a->dim], s->p, k, false, &found), to = size;
+        const tr_ins *d = at(l->pr, size);
+        tr_lin length = tr_linearize(l->pr, size);
         if (length.n == 0) {
             a->end = a->at;
             a->has_end = tr_lin_add(&a->end, &length, 1);
@@ -245,7 +260,7 @@ static void take_ends(tr_prover *pr, step *s, const tr_ins *v) {
             to = d->args[0];
         else if (!from_zero)
             continue;
-        a->end = tr_linearize(pr, unclamped(pr, to, s->p, k, &found));
+        a->end = tr_linearize(l->pr, unclamped(l, to, s->p, k, false, &found));
         a->has_end = true;
     }
 }
@@ -270,7 +285,9 @@ static bool compose(tr_coords *c, const step *s) {
         if (!tr_lin_add(&a->at, &b->at, a->step))
             return false;
         a->loose = was_loose || b->loose;
-        a->step *= b->step;
+        a->step *= b->step; /* both at most 2**20 */
+        if (a->step > TR_LIN_COEF || a->step < -TR_LIN_COEF)
+            return false;
         a->dim = b->dim;
     }
     return true;
@@ -281,50 +298,28 @@ static void own_axes(tr_coord *ax, unsigned n, bool all) {
         ax[k] = (tr_coord){.at = tr_lin_const(0), .dim = all ? (int)k : -1, .step = 1};
 }
 
-static bool of(tr_prover *pr, tr_val v, tr_coords *out, unsigned depth) {
-    const tr_ins *in = at(pr, v);
+static bool of(const tr_coords_loop *l, tr_val v, tr_coords *out, unsigned depth) {
+    v = v == l->chosen ? l->instead : v;
+    const tr_ins *in = at(l->pr, v);
     if (in->op != TR_OP_VIEW) {
+        out->root = v;
         out->n = in->ty->ndim;
         own_axes(out->ax, out->n, true);
         return true;
     }
     step s = {.p = in->args[0]};
-    const tr_ty *pt = at(pr, s.p)->ty;
-    if (depth == 0 || in->ty->elem != pt->elem || !of(pr, s.p, out, depth - 1))
+    const tr_ty *pt = at(l->pr, s.p)->ty;
+    if (depth == 0 || in->ty->elem != pt->elem || !of(l, s.p, out, depth - 1))
         return false;
     own_axes(s.ax, pt->ndim, false);
     for (unsigned k = 0; k < pt->ndim; k++)
         s.from[k] = TR_NOVAL;
-    if (!take_offset(pr, &s, in->args[1]) || !take_axes(pr, &s, in))
+    if (!take_offset(l, &s, in->args[1]) || !take_axes(l, &s, in))
         return false;
-    take_ends(pr, &s, in);
+    take_ends(l, &s, in);
     return compose(out, &s);
 }
 
-bool tr_coords_of(tr_prover *pr, tr_val v, tr_coords *out) {
-    out->root = v;
-    while (at(pr, out->root)->op == TR_OP_VIEW)
-        out->root = at(pr, out->root)->args[0];
-    return of(pr, v, out, MAX_VIEWS);
-}
-
-/* --- which arrays --- */
-
-void tr_array_sources(const tr_fn *f, tr_val v, uint8_t *from) {
-    while (tr_at(f, v)->op == TR_OP_VIEW)
-        v = tr_at(f, v)->args[0];
-    const tr_ins *in = tr_at(f, v);
-    if (from[v])
-        return;
-    from[v] = 1;
-    for (uint32_t k = 1; in->op == TR_OP_SELECT && k < 3; k++)
-        tr_array_sources(f, in->args[k], from);
-    const tr_blk *b = in->op == TR_OP_PARAM && in->blk != TR_NOBLK && in->blk ? tr_blk_at(f, in->blk) : NULL;
-    for (uint32_t i = 0; b && i < b->preds.n; i++) {
-        const tr_ins *t = tr_term(f, b->preds.d[i]);
-        for (uint32_t e = 0; e < tr_nsucc(t) && !tr_dominates(f, in->blk, b->preds.d[i]); e++)
-            for (uint32_t k = 0; t->imm.succ[e].to == in->blk && k < b->params.n; k++)
-                if (b->params.d[k] == v)
-                    tr_array_sources(f, t->imm.succ[e].args[k], from);
-    }
+bool tr_coords_of(const tr_coords_loop *l, tr_val v, tr_coords *out) {
+    return of(l, v, out, MAX_VIEWS);
 }

@@ -10,7 +10,7 @@ typedef struct tr_coord {
     int64_t step; /* between neighbours on that axis */
     tr_lin end;   /* has_end: all items lie before it */
     bool has_end;
-    bool loose; /* `at` may be negative, and the view then starts at 0 */
+    bool loose; /* `at` varies in the loop and may be negative, and the view then starts at 0 */
 } tr_coord;
 
 typedef struct tr_coords {
@@ -19,14 +19,17 @@ typedef struct tr_coords {
     tr_coord ax[TR_MAX_NDIM];
 } tr_coords;
 
-/* False: it lies otherwise (reshaped, a diagonal, of another element type), or that is not to be seen; `root` is set all the same. */
-bool tr_coords_of(tr_prover *pr, tr_val v, tr_coords *out);
+/* The loop in which views are compared. */
+typedef struct tr_coords_loop {
+    tr_prover *pr;
+    const uint8_t *in;      /* per block: is it in the loop? */
+    tr_val chosen, instead; /* the former is taken for the latter; TR_NOVAL: nothing is */
+} tr_coords_loop;
 
-/* Marks (a byte per value) what the array v may be: itself, what it is a view of, and what it was chosen from. What comes round a loop is left out:
- * two arrays that change places in every step are two. */
-void tr_array_sources(const tr_fn *f, tr_val v, uint8_t *from);
+/* False: it lies otherwise (reshaped, a diagonal, of another element type), or that is not to be seen. */
+bool tr_coords_of(const tr_coords_loop *l, tr_val v, tr_coords *out);
 
-/* Indices are as the user gave them: negative ones not wrapped, bounds of slices not clamped to the axis. */
-tr_lin tr_coords_index(tr_prover *pr, tr_val v);
+/* An index that varies is as the user gave it: not wrapped. */
+tr_lin tr_coords_index(const tr_coords_loop *l, tr_val v);
 
 #endif

@@ -3,18 +3,22 @@
  * Every access to an array from outside is described axis by axis, by those of the array that it is a view of in the end
  * (coords.c): one index or a range of them, linear expressions over the loop's counter, counters of inner loops, and values from outside. A
  * pair is independent when some axis keeps iterations apart; dependent, for sure, when both happen in every iteration and all axes
- * meet in different ones. All else is only possible. Wrapping of negative indices is looked through: it concerns single iterations.
+ * meet in different ones. All else is only possible. An index that is the counter's and may be negative counts from the end, so it keeps nothing
+ * apart; others are taken not to be negative.
+ * Not thought of: a loop of more iterations than the axis has items, in which `a[i - 1]` comes round to where it began.
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
 #include <string.h>
 
 #include "opt/coords.h"
 #include "opt/ploop.h"
+#include "opt/sources.h"
 
-enum { MAX_ACCESSES = 400, NEAR = 16, INNER_NEAR = 4 };
+enum { MAX_ACCESSES = 400, MAX_CHOICES = 8, NEAR = 16, INNER_NEAR = 4 };
 
 typedef struct axis {
     tr_lin e;                   /* the index, or the first one */
     bool range, exact, has_end; /* exact: all from e on, not perhaps from a later one or only some of them */
+    bool wraps;                 /* e may be negative, and then counts from the end */
     tr_lin end;
     tr_val size; /* of a range: what says how many items it has */
 } axis;
@@ -37,6 +41,7 @@ typedef struct finder {
     const tr_ploop *l;
     tr_fn *f;
     tr_prover pr;
+    tr_coords_loop views;
     TR_VEC(access) all;
     TR_VEC(base) bases;
 } finder;
@@ -56,18 +61,28 @@ static bool not_negative(const finder *s, const tr_lin *e) {
     return e->c >= 0;
 }
 
+/* Is it an index that is negative in some iteration, as far as can be seen? It then counts from the end. */
+static bool may_wrap(const finder *s, const tr_lin *e) {
+    for (uint32_t i = 0; i < e->n; i++)
+        if (e->t[i].v != s->l->counter)
+            return false;
+    return e->c < 0 || (e->n && e->t[0].k < 0);
+}
+
 /* Axis c of the root for an access through `array`: by the index idx of its axis c.dim (TR_NOVAL: all of that axis). */
 static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axis *out) {
     *out = (axis){.e = c->at, .size = TR_NOVAL, .exact = !c->loose || not_negative(s, &c->at)};
+    out->wraps = may_wrap(s, &c->at);
     if (c->dim < 0 && out->exact)
         return true;
     if (c->dim >= 0 && idx != TR_NOVAL && out->exact) {
-        tr_lin e = tr_coords_index(&s->pr, idx);
+        tr_lin e = tr_coords_index(&s->views, idx);
+        out->wraps = may_wrap(s, &e);
         return tr_lin_add(&out->e, &e, c->step);
     }
     const tr_ins *v = tr_at(s->f, array);
     out->range = true;
-    out->exact = out->exact && c->step == 1;
+    out->exact = out->exact && c->step == 1 && idx == TR_NOVAL;
     out->has_end = c->has_end && c->step > 0;
     out->end = c->end;
     out->size = c->dim < 0 ? TR_NOVAL : v->op == TR_OP_VIEW ? v->args[2 + c->dim] : array;
@@ -121,30 +136,85 @@ static bool runs_always(const finder *s, tr_bid b) {
     return false;
 }
 
+static const uint8_t *sources_of(finder *s, tr_val v) {
+    for (uint32_t i = 0; i < s->bases.n; i++)
+        if (s->bases.d[i].v == v)
+            return s->bases.d[i].from;
+    base r = {v, TR_NEW_N(&s->f->ctx->arena, uint8_t, s->f->ins.n + 1u)};
+    tr_array_sources(s->f, v, r.from);
+    for (uint32_t i = 0; i < s->f->ins.n; i++) /* what an iteration makes for itself */
+        r.from[i] = r.from[i] && !varies(s, i);
+    tr_vec_push(&s->f->ctx->arena, &s->bases, r);
+    return r.from;
+}
+
+/* An array that an iteration makes and no other sees. */
+static bool is_own(finder *s, tr_val root) {
+    if (!varies(s, root) || !tr_array_is_chosen(s->f, root))
+        return varies(s, root);
+    const uint8_t *from = sources_of(s, root);
+    for (uint32_t i = 0; i < s->f->ins.n; i++)
+        if (from[i])
+            return false;
+    return true;
+}
+
 /* Starts the description of an access; NULL: it is to an array of the iteration's own, or one that is settled, or there are too many. */
 static access *new_access(finder *s, tr_val at, tr_val array, bool write) {
     tr_val root = root_of(s->f, array);
-    if (s->all.n == MAX_ACCESSES || s->l->apart[root] || varies(s, root))
+    if (s->all.n == MAX_ACCESSES || s->l->apart[root] || is_own(s, root))
         return NULL;
     tr_vec_push(&s->f->ctx->arena, &s->all,
                 (access){.at = at, .root = root, .write = write, .value = TR_NOVAL});
     return &s->all.d[s->all.n - 1];
 }
 
-/* idx: of all axes of the array, or NULL: all of it. */
-static void add(finder *s, tr_val at, tr_val array, bool write, const tr_val *idx, tr_val value) {
-    access *x = new_access(s, at, array, write);
+/* idx: of all axes of the array, or NULL: all of it. Its root was chosen, and is taken for `leaf`. */
+static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write, bool always,
+                    const tr_val *idx, tr_val value) {
+    access *x = new_access(s, at, leaf, write);
     tr_coords c;
     if (!x)
         return;
-    x->always = runs_always(s, tr_at(s->f, at)->blk);
+    x->always = always && runs_always(s, tr_at(s->f, at)->blk);
     if (value != TR_NOVAL && !varies(s, value))
         x->value = value;
-    x->known = tr_coords_of(&s->pr, array, &c);
+    s->views.chosen = root_of(s->f, array);
+    s->views.instead = leaf;
+    x->known = !varies(s, x->root) && tr_coords_of(&s->views, array, &c);
     x->n = x->known ? c.n : 0;
     for (uint32_t r = 0; r < x->n && x->known; r++)
         x->known =
             describe(s, &c.ax[r], array, idx && c.ax[r].dim >= 0 ? idx[c.ax[r].dim] : TR_NOVAL, &x->ax[r]);
+}
+
+/* An access to any elements of what has arrays, if `array` has. */
+static void add_somewhere(finder *s, tr_val at, tr_val array, bool write) {
+    const tr_ty *t = tr_at(s->f, array)->ty;
+    if (tr_has_arrays(t))
+        new_access(s, at, array, write && !(t->kind == TR_TY_ARRAY && t->readonly));
+}
+
+/* An array that was chosen in this iteration, as where a copy is made of what overlaps: one access to each that it may be. */
+static void add(finder *s, tr_val at, tr_val array, bool write, const tr_val *idx, tr_val value) {
+    tr_val work[MAX_CHOICES + 1] = {root_of(s->f, array)}, more[MAX_CHOICES];
+    uint32_t n = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t nmore = varies(s, work[i]) ? tr_array_choices(s->f, work[i], more, MAX_CHOICES) : 0;
+        if (nmore == 0)
+            add_one(s, at, array, work[i], write, n == 1, idx, value);
+        for (uint32_t k = 0; k < nmore && nmore <= MAX_CHOICES && n <= MAX_CHOICES; k++) {
+            bool seen = false;
+            for (uint32_t j = 0; j < n; j++)
+                seen = seen || work[j] == more[k];
+            if (!seen)
+                work[n++] = more[k];
+        }
+        if (nmore > MAX_CHOICES || n > MAX_CHOICES) { /* wherever they are */
+            add_somewhere(s, at, array, write);
+            return;
+        }
+    }
 }
 
 /* The value that all elements of output k become, if it is given from outside of the pattern. */
@@ -161,18 +231,28 @@ static tr_val filled_with(const tr_ins *in, uint32_t k) {
     return TR_NOVAL;
 }
 
+static bool writes(const tr_fn *g) {
+    for (uint32_t v = 0; v < g->ins.n; v++)
+        if (tr_at(g, v)->blk != TR_NOBLK && (tr_ins_effects(tr_at(g, v)) & E_WRITE))
+            return true;
+    return false;
+}
+
 static void add_pattern(finder *s, tr_val v, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
+    bool write = false;
+    for (unsigned k = 0; tr_pat_fn(p, k); k++)
+        write = write || writes(tr_pat_fn(p, k));
+    for (uint32_t k = 0; k < in->nargs; k++) /* captures: it takes what it wants of them */
+        if (k < tr_pat_in(p) || k >= tr_pat_init(p))
+            if (k < tr_pat_ein(p) || k >= tr_pat_ein(p) + p->nein + p->neout)
+                add_somewhere(s, v, in->args[k], write);
     for (uint32_t k = 0; k < p->nin; k++)
         add(s, v, in->args[tr_pat_in(p) + k], false, NULL, TR_NOVAL);
     for (uint32_t k = 0; k < p->nout; k++)
         add(s, v, in->args[tr_pat_out(p) + k], true, NULL, filled_with(in, k));
     for (uint32_t k = 0; k < p->nein + 0u + p->neout; k++)
         add(s, v, in->args[tr_pat_ein(p) + k], k >= p->nein, NULL, TR_NOVAL);
-}
-
-static bool is_array(const finder *s, tr_val v) {
-    return tr_at(s->f, v)->ty && tr_at(s->f, v)->ty->kind == TR_TY_ARRAY;
 }
 
 static void add_ins(finder *s, tr_val v) {
@@ -183,9 +263,8 @@ static void add_ins(finder *s, tr_val v) {
     case TR_OP_PATTERN: add_pattern(s, v, in); break;
     case TR_OP_CALL:
     case TR_OP_CALLRT:
-        for (uint32_t k = 0; k < in->nargs && tr_ins_effects(in) & E_WRITE; k++)
-            if (is_array(s, in->args[k]) && !tr_at(s->f, in->args[k])->ty->readonly)
-                new_access(s, v, in->args[k], true);
+        for (uint32_t k = 0; k < in->nargs; k++)
+            add_somewhere(s, v, in->args[k], tr_ins_effects(in) & E_WRITE);
         break;
     default: break;
     }
@@ -282,7 +361,7 @@ static bool as_multiple(finder *s, const tr_lin *e, tr_val *m, tr_lin *x) {
     for (uint32_t i = 0; p->op == TR_OP_MUL && i < 2; i++)
         if (!varies(s, p->args[i]) && (*m == TR_NOVAL || *m == p->args[i])) {
             *m = p->args[i];
-            *x = tr_coords_index(&s->pr, p->args[1 - i]);
+            *x = tr_coords_index(&s->views, p->args[1 - i]);
             return true;
         }
     return false;
@@ -331,8 +410,10 @@ static bool move_alike(const finder *s, const ranges *r, moving *m) {
     return !d.n && !nw.n && !nx.n && !ow && !ox && !sw && !sx;
 }
 
-/* Do they keep out of each other's way in different iterations? */
+/* Do they keep out of each other's way in different iterations? (A range that ends before it starts may have one end that wraps.) */
 static bool keep_apart(const moving *m) {
+    if (m->nw < 0 || m->nx < 0)
+        return false;
     tr_wide k = m->k < 0 ? -m->k : m->k;
     return k ? k + m->d >= m->nx && k - m->d >= m->nw : m->d >= m->nx || -m->d >= m->nw;
 }
@@ -368,15 +449,14 @@ static relation meet_in_range(finder *s, const axis *w, const axis *x, meeting *
         }
     }
     m->counts = m->counts || counts;
-    m->sure = m->sure && !counts && !ow && !ox && w->size == x->size && tr_lin_same(&w->e, &x->e);
+    m->sure = m->sure && !counts && !ow && !ox && w->exact && x->exact && w->size == x->size &&
+              tr_lin_same(&w->e, &x->e);
     return POSSIBLE;
 }
 
-static relation meet_on_axis(finder *s, const axis *w, const axis *x, meeting *m) {
+static relation meet_at_index(const finder *s, const axis *w, const axis *x, meeting *m) {
     bool ow, ox, sw, sx;
     tr_lin d = w->e;
-    if (w->range || x->range)
-        return meet_in_range(s, w, x, m);
     if (!tr_lin_add(&d, &x->e, -1)) {
         m->sure = false;
         return POSSIBLE;
@@ -405,23 +485,17 @@ static relation meet_on_axis(finder *s, const axis *w, const axis *x, meeting *m
     return POSSIBLE;
 }
 
-static const uint8_t *sources_of(finder *s, tr_val v) {
-    for (uint32_t i = 0; i < s->bases.n; i++)
-        if (s->bases.d[i].v == v)
-            return s->bases.d[i].from;
-    base r = {v, TR_NEW_N(&s->f->ctx->arena, uint8_t, s->f->ins.n + 1u)};
-    tr_array_sources(s->f, v, r.from);
-    tr_vec_push(&s->f->ctx->arena, &s->bases, r);
-    return r.from;
-}
-
-static bool is_chosen(const finder *s, tr_val v) {
-    const tr_ins *in = tr_at(s->f, v);
-    return in->op == TR_OP_SELECT || (in->op == TR_OP_PARAM && in->blk != TR_NOBLK && in->blk);
+static relation meet_on_axis(finder *s, const axis *w, const axis *x, meeting *m) {
+    relation r = w->range || x->range ? meet_in_range(s, w, x, m) : meet_at_index(s, w, x, m);
+    if (r == APART && !tr_lin_same(&w->e, &x->e) && (w->wraps || x->wraps)) {
+        m->sure = false;
+        return POSSIBLE;
+    }
+    return r;
 }
 
 static bool may_be_one(finder *s, tr_val a, tr_val b) {
-    if (a == b || (!is_chosen(s, a) && !is_chosen(s, b)))
+    if (a == b || (!tr_array_is_chosen(s->f, a) && !tr_array_is_chosen(s->f, b)))
         return a == b;
     const uint8_t *x = sources_of(s, a), *y = sources_of(s, b);
     for (uint32_t v = 0; v < s->f->ins.n; v++)
@@ -459,6 +533,7 @@ static relation relate(finder *s, const access *w, const access *x, meeting *m) 
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
     finder s = {.l = l, .f = l->f, .pr = tr_prover_new(l->f)};
     s.pr.guess = true;
+    s.views = (tr_coords_loop){&s.pr, l->in, TR_NOVAL, TR_NOVAL};
     *out = (tr_pdepend){.write = TR_NOVAL};
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(l->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(l->f, v)->next)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import random
 
 import numpy as np
@@ -14,6 +15,15 @@ import pytest
 from treadle import UnsupportedError, _core, njit, prange
 
 LAYOUTS = ("C", "F", "A")
+
+HELPERS = """
+@njit
+def get(t, i, n):
+    return get(t, i, n - 1) if n > 0 else t[0][i]
+@njit
+def ident(a, n):
+    return ident(a, n - 1) if n > 0 else a
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -33,8 +43,8 @@ def both(source):
     """The function run by Python, and compiled."""
     out = []
     for over in range, prange:
-        names = {"np": np, "prange": over}
-        exec(source, names)
+        names = {"np": np, "math": math, "prange": over, "njit": (lambda f: f) if over is range else njit}
+        exec(HELPERS + source, names)
         out.append(names["f"])
     return out[0], njit(parallel=True)(out[1])
 
@@ -113,6 +123,57 @@ LINES = [
 ]
 
 
+K = "k = int(a[3])"
+STARTS = [  # known when the loop begins, wherever that is
+    ("apart", loop("b[i] = i", before=[K, "b = a[k:]"], over="10")),
+    ("apart", loop("b[i] = i", before=[K, "b = a[max(k - 1, 0):]"], over="10")),
+    ("apart", loop("b[i + 1] = i", before=[K, "b = a[k::2]"], over="10")),
+    ("apart", loop("b[i] = i", before=[K, "b = a[k:int(a[20])]"], over="len(b)")),
+    ("apart", loop("b[i] = i", before=["b = a[-10:]"], over="10")),
+    ("apart", loop("b[i] = i", before=["b = a[-1:0:1]"], over="len(b)")),
+    ("apart", loop("a[k:][i] = i", before=[K], over="10")),
+    ("refused", loop("b[i] = b[i - 1]", before=[K, "b = a[k:]"], over="1, 10")),
+    ("perhaps", loop("b[i] = a[i] + 1", before=[K, "b = a[k:]"], over="10")),
+    (
+        "perhaps",
+        loop("lo[i], hi[i] = hi[i], lo[i]", before=["h = len(a) // 2", "lo, hi = a[:h], a[h:]"], over="h"),
+    ),
+]
+IDX = "idx = np.arange(6) * 3 % 7"
+B = "b = a.copy()"
+ELSEWHERE = [  # accesses that are no load or store of the loop's own
+    ("perhaps", loop("a[i] = a[idx].sum()", before=[IDX], over="1, 12")),
+    ("perhaps", loop("a[i] = np.take(a, idx).sum()", before=[IDX], over="1, 12")),
+    ("perhaps", loop("a[idx] = i", before=[IDX], over="12")),
+    ("perhaps", loop("a[idx] += 1", before=[IDX], over="12")),
+    ("perhaps", loop("a[a > 3] = i * 1.0", over="1, 12")),
+    ("perhaps", loop("a[i] = math.fsum(a)", over="9")),
+    ("perhaps", loop("a[i] = get((a, b), i - 1, 1) + 1", before=[B], over="1, len(a)")),
+    ("refused", loop("h[i % 3] += get((h, b), i % 5, 1)", before=[B, "h = a"], over="1, len(a)")),
+    # arrays that were chosen
+    ("perhaps", loop("x = a if i % 2 else b", "x[0] = i", before=[B], over="10")),
+    ("perhaps", loop("s = a if b[i] > 6 else b", "a[i] = s[i - 1] * 0.5", before=[B], over="1, 39")),
+    ("perhaps", loop("for x in (a, b):", "    x[0] = i", before=[B], over="10")),
+    ("perhaps", loop("t[i % 2][0] = i", before=["t = (a, a[1:])"], over="10")),
+    ("perhaps", loop("b[i] = a[i - 1] + 1", before=["b = ident(a, 2)"], over="1, len(a)")),
+    ("refused", loop("h[i % 3] += g[i % 4] * 0.5", before=["h = a", "g = ident(h, 1)"])),
+    (
+        "perhaps",
+        loop("x[i] = y[i - 1] + 1", before=[B, "x, y = (a, b) if a[1] > 50 else (a, a)"], over="1, 10"),
+    ),
+    # indices that count from the end
+    ("perhaps", loop("a[i] = a[-1] + i")),
+    ("perhaps", loop("b[2 * i] = b[2 * i - 1] + 1", before=["b = a[1:]"], over="(len(b) + 1) // 2")),
+    ("perhaps", loop("a[i:i - 30] = i", over="31")),
+]
+
+
+@pytest.mark.parametrize("layout", ("C", "A"))
+@pytest.mark.parametrize(("want", "source"), STARTS + ELSEWHERE)
+def test_starts_and_what_is_elsewhere(want, source, layout):
+    assert verdict(source, (40,), layout) == want
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("want", "source"), ROWS)
 def test_rows(want, source, layout):
@@ -142,6 +203,7 @@ def f(a):
 """
     assert verdict(source, (40,), "C") == "apart"
     assert verdict(source.replace(".copy()", ""), (40,), "C") == "perhaps"
+    assert verdict(source.replace("a, b = b, a", "a = b"), (40,), "C") == "perhaps"
 
 
 def test_the_reshaped_array_is_told():

@@ -1,0 +1,155 @@
+/* Which arrays a value may be: a walk from uses to definitions, through choices, tuples and calls.
+ *
+ * What comes round a loop is followed, but for arrays that only change places: `a, b = b, a` makes no more of two. Cost: linear in
+ * the values on the way. */
+#include "opt/sources.h"
+
+enum { DEPTH = 16 }; /* of tuples in tuples, and of choices between them */
+
+bool tr_has_arrays(const tr_ty *t) {
+    if (!t || t->kind == TR_TY_ARRAY)
+        return t != NULL;
+    for (uint32_t i = 0; i < t->n; i++) /* a tuple, and all that is made of items */
+        if (tr_has_arrays(t->items[i]))
+            return true;
+    return false;
+}
+
+static bool is_entry_param(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    return in->op == TR_OP_PARAM && !in->blk;
+}
+
+bool tr_array_is_chosen(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    return in->op != TR_OP_ALLOC && in->op != TR_OP_CONSTARR &&
+           !(is_entry_param(f, v) && in->ty->kind == TR_TY_ARRAY);
+}
+
+static uint32_t index_of(const tr_blk *b, tr_val param) {
+    uint32_t k = 0;
+    while (k < b->params.n && b->params.d[k] != param)
+        k++;
+    return k;
+}
+
+/* Does param number k of the block come back to itself along this edge, by way of other params alone? */
+static bool changes_places(const tr_fn *f, tr_bid b, const tr_edge *edge, uint32_t k) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    uint32_t at = k;
+    for (uint32_t i = 0; i < blk->params.n; i++) {
+        const tr_ins *in = tr_at(f, edge->args[at]);
+        if (in->op != TR_OP_PARAM || in->blk != b)
+            return false;
+        at = index_of(blk, edge->args[at]);
+        if (at == k)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t choice(tr_val v, tr_val *out, uint32_t n, uint32_t max) {
+    if (n < max)
+        out[n] = v;
+    return n + 1;
+}
+
+uint32_t tr_array_choices(const tr_fn *f, tr_val v, tr_val *out, uint32_t max) {
+    const tr_ins *in = tr_at(f, v);
+    uint32_t n = 0;
+    for (uint32_t k = 1; in->op == TR_OP_SELECT && k < 3; k++)
+        n = choice(in->args[k], out, n, max);
+    if (in->op != TR_OP_PARAM || !in->blk)
+        return n;
+    const tr_blk *b = tr_blk_at(f, in->blk);
+    for (uint32_t i = 0; i < b->preds.n; i++) {
+        const tr_ins *t = tr_term(f, b->preds.d[i]);
+        for (uint32_t e = 0; e < tr_nsucc(t); e++)
+            if (t->imm.succ[e].to == in->blk)
+                n = choice(t->imm.succ[e].args[index_of(b, v)], out, n, max);
+    }
+    return n;
+}
+
+typedef struct walk {
+    const tr_fn *f;
+    uint8_t *from;
+} walk;
+
+static void whole(walk *w, tr_val v);
+static void item(walk *w, tr_val tuple, uint32_t k, int depth);
+
+/* Calls `visit` for what the param is given on each way into its block. */
+static void each_source(walk *w, tr_val param, uint32_t k, int depth,
+                        void (*visit)(walk *, tr_val, uint32_t, int)) {
+    tr_bid to = tr_at(w->f, param)->blk;
+    const tr_blk *b = tr_blk_at(w->f, to);
+    uint32_t at = index_of(b, param);
+    for (uint32_t i = 0; i < b->preds.n; i++) {
+        const tr_ins *t = tr_term(w->f, b->preds.d[i]);
+        for (uint32_t e = 0; e < tr_nsucc(t); e++)
+            if (t->imm.succ[e].to == to && !changes_places(w->f, to, &t->imm.succ[e], at))
+                visit(w, t->imm.succ[e].args[at], k, depth);
+    }
+}
+
+static void visit_whole(walk *w, tr_val v, uint32_t k, int depth) {
+    (void)k;
+    (void)depth;
+    whole(w, v);
+}
+
+static void everything(walk *w) {
+    for (uint32_t v = 0; v < w->f->ins.n; v++)
+        w->from[v] = 1;
+}
+
+/* Item k of a tuple. */
+static void item(walk *w, tr_val tuple, uint32_t k, int depth) {
+    const tr_ins *in = tr_at(w->f, tuple);
+    if (depth == 0) {
+        everything(w);
+    } else if (in->op == TR_OP_TUPLE) {
+        whole(w, in->args[k]);
+    } else if (in->op == TR_OP_SELECT) {
+        item(w, in->args[1], k, depth - 1);
+        item(w, in->args[2], k, depth - 1);
+    } else if (in->op == TR_OP_PARAM && in->blk) {
+        each_source(w, tuple, k, depth - 1, item);
+    } else if (!is_entry_param(w->f, tuple)) { /* passed in: an array of its own, which is marked already */
+        whole(w, tuple);
+    }
+}
+
+static void whole(walk *w, tr_val v) {
+    const tr_fn *f = w->f;
+    while (tr_at(f, v)->op == TR_OP_VIEW)
+        v = tr_at(f, v)->args[0];
+    const tr_ins *in = tr_at(f, v);
+    if (w->from[v] || !tr_has_arrays(in->ty))
+        return;
+    w->from[v] = 1;
+    switch ((tr_op)in->op) {
+    case TR_OP_EXTRACT: item(w, in->args[0], (uint32_t)in->imm.i, DEPTH); break;
+    case TR_OP_SELECT:
+    case TR_OP_TUPLE:
+    case TR_OP_CALL:
+    case TR_OP_CALLRT:
+        for (uint32_t k = 0; k < in->nargs; k++)
+            whole(w, in->args[k]);
+        break;
+    case TR_OP_PARAM:
+        if (in->blk)
+            each_source(w, v, 0, 0, visit_whole);
+        break;
+    default: break;
+    }
+    for (uint32_t x = 0; in->ty->kind != TR_TY_ARRAY && x < f->ins.n; x++) /* all items of a tuple */
+        if (tr_at(f, x)->op == TR_OP_EXTRACT && tr_at(f, x)->args[0] == v && tr_at(f, x)->blk != TR_NOBLK)
+            whole(w, x);
+}
+
+void tr_array_sources(const tr_fn *f, tr_val v, uint8_t *from) {
+    walk w = {f, from};
+    whole(&w, v);
+}
