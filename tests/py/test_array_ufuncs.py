@@ -200,8 +200,8 @@ def test_literals_beside_what_computes_in_floats(dtype):
         for name in ("arctan2", "hypot", "copysign", "logaddexp", "heaviside"):
             if a.itemsize > 1:  # NumPy's result is float16 there
                 agree(f"np.{name}(a, {k})", a)
-        for name in ("less", "equal", "logical_and"):
-            agree(f"np.{name}(a, {k})", a)
+        for sign in ("<", "==", ">="):  # NumPy 1's functions for these raise
+            agree(f"a {sign} {k}", a)
 
 
 def test_literals_that_do_not_fit():
