@@ -120,6 +120,28 @@ bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b) {
     return a == b;
 }
 
+bool tr_next_way(const tr_fn *f, tr_bid b, tr_way *w) {
+    const tr_u32s *preds = &tr_blk_at(f, b)->preds;
+    for (; w->pred < preds->n; w->pred++, w->succ = 0) {
+        w->from = preds->d[w->pred];
+        const tr_ins *t = tr_term(f, w->from);
+        while (w->succ < tr_nsucc(t)) {
+            w->edge = &t->imm.succ[w->succ++];
+            if (w->edge->to == b)
+                return true;
+        }
+    }
+    return false;
+}
+
+uint32_t tr_param_index(const tr_fn *f, tr_val param) {
+    const tr_blk *b = tr_blk_at(f, tr_at(f, param)->blk);
+    uint32_t k = 0;
+    while (b->params.d[k] != param)
+        k++;
+    return k;
+}
+
 /* --- loops --- */
 
 typedef struct finder {

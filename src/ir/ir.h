@@ -384,6 +384,14 @@ tr_u32s tr_live_blocks(const tr_fn *f); /* those that are not dead, in order of 
 void tr_cfg_compute(tr_fn *f);          /* preds, rpo */
 void tr_dom_compute(tr_fn *f);          /* idom; needs cfg */
 bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b);
+/* The edges into block b, one after the other: `for (tr_way w = {0}; tr_next_way(f, b, &w);)`. */
+typedef struct tr_way {
+    const tr_edge *edge;
+    tr_bid from;
+    uint32_t pred, succ; /* where to go on */
+} tr_way;
+bool tr_next_way(const tr_fn *f, tr_bid b, tr_way *w);
+uint32_t tr_param_index(const tr_fn *f, tr_val param); /* among those of its block */
 typedef struct tr_loop {
     tr_bid header;
     uint32_t parent; /* index or UINT32_MAX */

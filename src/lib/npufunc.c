@@ -85,6 +85,14 @@ bool tr_fam_map_out(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_
     return tr_em_elementwise(e, tr_fam_name(c), n, x, dst, fn, user, out);
 }
 
+static bool has_literal(uint32_t n, const tr_tv *x) {
+    int64_t v;
+    for (uint32_t i = 0; i < n; i++)
+        if (tr_tv_lit_int(x[i], &v))
+            return true;
+    return false;
+}
+
 bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr_tv *out) {
     const void *user = c;
     tr_tv dst = c->n > nin ? c->a[nin] : (tr_tv){NULL, TR_NOVAL},
@@ -99,9 +107,9 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
                                tr_em_tyname(e, dtype.ty));
         user = w;
         fn = elt_cast;
-    } else {
-        const tr_ty
-            *t; /* what computes in floats takes any number, and comparisons are exact whatever the literal */
+    } else if (has_literal(nin, c->a)) {
+        /* What computes in floats takes any number, and comparisons are exact whatever the literal. */
+        const tr_ty *t;
         if (!tr_lib_lift_type(e, nin, c->a, fn, user, &t) ||
             (tr_ty_is_int(t) && !tr_lib_check_literals(e, nin, c->a)))
             return false;

@@ -41,25 +41,19 @@ static bool is_part(search *s, tr_val v, bool *view) {
 }
 
 static bool has_root(const search *s, tr_val v) {
-    while (tr_at(s->f, v)->op == TR_OP_VIEW)
-        v = tr_at(s->f, v)->args[0];
-    return v == s->root;
+    return tr_array_root(s->f, v) == s->root;
 }
 
 /* Is v not the root but perhaps the same array: `b = h if c else a`? */
 static bool may_be_root(const search *s, tr_val v) {
     if (!tr_has_arrays(tr_at(s->f, v)->ty) || has_root(s, v))
         return false;
-    while (tr_at(s->f, v)->op == TR_OP_VIEW)
-        v = tr_at(s->f, v)->args[0];
+    v = tr_array_root(s->f, v);
     if (!tr_array_is_chosen(s->f, v))
         return s->from[v];
     uint8_t *from = TR_NEW_N(&s->f->ctx->arena, uint8_t, s->f->ins.n + 1u);
     tr_array_sources(s->f, v, from);
-    bool meet = false;
-    for (tr_val k = 0; k < s->f->ins.n; k++)
-        meet = meet || (from[k] && s->from[k]);
-    return meet;
+    return tr_sources_meet(s->f, from, s->from);
 }
 
 static bool set_kind(search *s, tr_redk k) {

@@ -111,12 +111,15 @@ static tr_val unclamped(const tr_coords_loop *l, tr_val x, tr_val p, unsigned k,
 /* The index -1 and its like are numbers from the end. */
 tr_lin tr_coords_index(const tr_coords_loop *l, tr_val v) {
     const tr_ins *in = at(l->pr, v);
-    tr_lin e = tr_linearize(l->pr, in->op == TR_OP_WRAP ? in->args[0] : v);
-    if (in->op == TR_OP_WRAP && e.n == 0 && e.c < 0) {
-        tr_lin size = tr_linearize(l->pr, in->args[1]);
-        return tr_lin_add(&e, &size, 1) ? e : tr_lin_val(v);
+    int64_t k;
+    if (in->op != TR_OP_WRAP)
+        return tr_linearize(l->pr, v);
+    if (tr_get_int(l->pr->f, in->args[0], &k) && k < 0) {
+        tr_lin e = tr_linearize(l->pr, in->args[1]);
+        e.c += k;
+        return e;
     }
-    return varies(l, v) ? e : tr_linearize(l->pr, v);
+    return tr_linearize(l->pr, varies(l, v) ? in->args[0] : v);
 }
 
 /* --- one view --- */

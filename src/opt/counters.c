@@ -272,16 +272,9 @@ static void follow(sources *q, tr_val v) {
             note_source(q, in->args[i]);
         break;
     case TR_OP_PARAM: {
-        const tr_blk *b = tr_blk_at(f, in->blk);
-        uint32_t index = 0;
-        while (b->params.d[index] != v)
-            index++;
-        for (uint32_t i = 0; i < b->preds.n; i++) {
-            const tr_ins *t = tr_term(f, b->preds.d[i]);
-            for (uint32_t e = 0; e < tr_nsucc(t); e++)
-                if (t->imm.succ[e].to == in->blk)
-                    note_source(q, t->imm.succ[e].args[index]);
-        }
+        uint32_t index = tr_param_index(f, v);
+        for (tr_way w = {0}; tr_next_way(f, in->blk, &w);)
+            note_source(q, w.edge->args[index]);
         break;
     }
     default: break;

@@ -89,12 +89,6 @@ static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axi
     return true;
 }
 
-static tr_val root_of(const tr_fn *f, tr_val v) {
-    while (tr_at(f, v)->op == TR_OP_VIEW)
-        v = tr_at(f, v)->args[0];
-    return v;
-}
-
 /* Is there a way from the loop's head back to it that meets neither block b nor a cold one (unless all of the
  * loop is cold)? */
 static bool way_around(const finder *s, const tr_loop *loop, tr_bid b) {
@@ -161,7 +155,7 @@ static bool is_own(finder *s, tr_val root) {
 
 /* Starts the description of an access; NULL: it is to an array of the iteration's own, or one that is settled, or there are too many. */
 static access *new_access(finder *s, tr_val at, tr_val array, bool write) {
-    tr_val root = root_of(s->f, array);
+    tr_val root = tr_array_root(s->f, array);
     if (s->all.n == MAX_ACCESSES || s->l->apart[root] || is_own(s, root))
         return NULL;
     tr_vec_push(&s->f->ctx->arena, &s->all,
@@ -179,7 +173,7 @@ static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write,
     x->always = always && runs_always(s, tr_at(s->f, at)->blk);
     if (value != TR_NOVAL && !varies(s, value))
         x->value = value;
-    s->views.chosen = root_of(s->f, array);
+    s->views.chosen = tr_array_root(s->f, array);
     s->views.instead = leaf;
     x->known = !varies(s, x->root) && tr_coords_of(&s->views, array, &c);
     x->n = x->known ? c.n : 0;
@@ -197,7 +191,7 @@ static void add_somewhere(finder *s, tr_val at, tr_val array, bool write) {
 
 /* An array that was chosen in this iteration, as where a copy is made of what overlaps: one access to each that it may be. */
 static void add(finder *s, tr_val at, tr_val array, bool write, const tr_val *idx, tr_val value) {
-    tr_val work[MAX_CHOICES + 1] = {root_of(s->f, array)}, more[MAX_CHOICES];
+    tr_val work[MAX_CHOICES + 1] = {tr_array_root(s->f, array)}, more[MAX_CHOICES];
     uint32_t n = 1;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t nmore = varies(s, work[i]) ? tr_array_choices(s->f, work[i], more, MAX_CHOICES) : 0;
@@ -243,10 +237,8 @@ static void add_pattern(finder *s, tr_val v, const tr_ins *in) {
     bool write = false;
     for (unsigned k = 0; tr_pat_fn(p, k); k++)
         write = write || writes(tr_pat_fn(p, k));
-    for (uint32_t k = 0; k < in->nargs; k++) /* captures: it takes what it wants of them */
-        if (k < tr_pat_in(p) || k >= tr_pat_init(p))
-            if (k < tr_pat_ein(p) || k >= tr_pat_ein(p) + p->nein + p->neout)
-                add_somewhere(s, v, in->args[k], write);
+    for (uint32_t k = tr_pat_cap(p); k < tr_pat_ein(p); k++) /* of captures it takes what it wants */
+        add_somewhere(s, v, in->args[k], write);
     for (uint32_t k = 0; k < p->nin; k++)
         add(s, v, in->args[tr_pat_in(p) + k], false, NULL, TR_NOVAL);
     for (uint32_t k = 0; k < p->nout; k++)
@@ -303,26 +295,18 @@ static int64_t counter_part(const finder *s, const tr_lin *e, bool *other, bool 
 static bool is_inner_counter(const finder *s, tr_val v) {
     const tr_fn *f = s->f;
     const tr_ins *in = tr_at(f, v);
-    uint32_t k = in->op == TR_OP_PARAM ? s->l->innermost[in->blk] : UINT32_MAX, at = 0;
+    uint32_t k = in->op == TR_OP_PARAM ? s->l->innermost[in->blk] : UINT32_MAX;
     if (k == UINT32_MAX || s->l->loops->d[k].header != in->blk)
         return false;
-    const tr_blk *h = tr_blk_at(f, in->blk);
-    while (h->params.d[at] != v)
-        at++;
-    for (uint32_t i = 0; i < h->preds.n; i++) {
-        const tr_ins *t = tr_term(f, h->preds.d[i]);
-        for (uint32_t e = 0; e < tr_nsucc(t); e++) {
-            if (t->imm.succ[e].to != in->blk)
-                continue;
-            tr_val next = t->imm.succ[e].args[at];
-            const tr_ins *sum = tr_at(f, next);
-            int64_t one;
-            bool inside = tr_dominates(f, in->blk, h->preds.d[i]);
-            if (inside ? sum->op != TR_OP_ADD || sum->args[0] != v || !tr_get_int(f, sum->args[1], &one) ||
-                             one != 1
-                       : varies(s, next))
-                return false;
-        }
+    for (tr_way w = {0}; tr_next_way(f, in->blk, &w);) {
+        tr_val next = w.edge->args[tr_param_index(f, v)];
+        const tr_ins *sum = tr_at(f, next);
+        int64_t one;
+        bool inside = tr_dominates(f, in->blk, w.from);
+        if (inside
+                ? sum->op != TR_OP_ADD || sum->args[0] != v || !tr_get_int(f, sum->args[1], &one) || one != 1
+                : varies(s, next))
+            return false;
     }
     return true;
 }
@@ -353,7 +337,7 @@ static relation meet_at_point(const finder *s, tr_wide k, tr_wide c, meeting *m)
     return POSSIBLE;
 }
 
-/* e as m * x, m from outside of the loop; where m is known already, by that. */
+/* e as m * x, m from outside of the loop; where m is known already, by that. It is taken to be positive: slices of other blocks are empty. */
 static bool as_multiple(finder *s, const tr_lin *e, tr_val *m, tr_lin *x) {
     if (e->n != 1 || e->t[0].k != 1 || e->c != 0)
         return false;
@@ -497,11 +481,7 @@ static relation meet_on_axis(finder *s, const axis *w, const axis *x, meeting *m
 static bool may_be_one(finder *s, tr_val a, tr_val b) {
     if (a == b || (!tr_array_is_chosen(s->f, a) && !tr_array_is_chosen(s->f, b)))
         return a == b;
-    const uint8_t *x = sources_of(s, a), *y = sources_of(s, b);
-    for (uint32_t v = 0; v < s->f->ins.n; v++)
-        if (x[v] && y[v])
-            return true;
-    return false;
+    return tr_sources_meet(s->f, sources_of(s, a), sources_of(s, b));
 }
 
 static relation relate(finder *s, const access *w, const access *x, meeting *m) {

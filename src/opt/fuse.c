@@ -12,6 +12,7 @@
 
 #include "base/plant.h"
 #include "opt/priv.h"
+#include "opt/sources.h"
 
 enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16 };
 
@@ -49,13 +50,6 @@ static __attribute__((format(printf, 4, 5))) void tell(fuser *u, tr_val p, tr_va
 
 /* --- memory --- */
 
-/* The array whose memory v's is: through views. */
-static tr_val root_of(const tr_fn *f, tr_val v) {
-    while (tr_at(f, v)->op == TR_OP_VIEW)
-        v = tr_at(f, v)->args[0];
-    return v;
-}
-
 /* An array that was there before the block began, or that the block makes: what a call gives might be any of them. */
 static bool has_origin(const tr_fn *f, tr_val root, tr_bid b) {
     const tr_ins *in = tr_at(f, root);
@@ -64,7 +58,7 @@ static bool has_origin(const tr_fn *f, tr_val root, tr_bid b) {
 
 /* Surely no common element. `b`: the block in which both are used. */
 static bool distinct(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
-    tr_val rx = root_of(f, x), ry = root_of(f, y);
+    tr_val rx = tr_array_root(f, x), ry = tr_array_root(f, y);
     if (rx == ry)
         return false;
     const tr_ins *ix = tr_at(f, rx), *iy = tr_at(f, ry);
@@ -614,7 +608,7 @@ static bool linked(const fuser *u, const tr_ins *p, const tr_ins *c, const tr_va
         tr_val x = arrays_in(c)[k];
         if (!among(x, out, nout)) {
             for (uint32_t o = 0; o < nout; o++)
-                if (root_of(u->f, x) == root_of(u->f, out[o]))
+                if (tr_array_root(u->f, x) == tr_array_root(u->f, out[o]))
                     *why = "the second reads the array by another view";
             continue;
         }

@@ -15,6 +15,12 @@ bool tr_has_arrays(const tr_ty *t) {
     return false;
 }
 
+tr_val tr_array_root(const tr_fn *f, tr_val v) {
+    while (tr_at(f, v)->op == TR_OP_VIEW)
+        v = tr_at(f, v)->args[0];
+    return v;
+}
+
 static bool is_entry_param(const tr_fn *f, tr_val v) {
     const tr_ins *in = tr_at(f, v);
     return in->op == TR_OP_PARAM && !in->blk;
@@ -26,22 +32,14 @@ bool tr_array_is_chosen(const tr_fn *f, tr_val v) {
            !(is_entry_param(f, v) && in->ty->kind == TR_TY_ARRAY);
 }
 
-static uint32_t index_of(const tr_blk *b, tr_val param) {
-    uint32_t k = 0;
-    while (k < b->params.n && b->params.d[k] != param)
-        k++;
-    return k;
-}
-
 /* Does param number k of the block come back to itself along this edge, by way of other params alone? */
 static bool changes_places(const tr_fn *f, tr_bid b, const tr_edge *edge, uint32_t k) {
-    const tr_blk *blk = tr_blk_at(f, b);
     uint32_t at = k;
-    for (uint32_t i = 0; i < blk->params.n; i++) {
+    for (uint32_t i = 0; i < tr_blk_at(f, b)->params.n; i++) {
         const tr_ins *in = tr_at(f, edge->args[at]);
         if (in->op != TR_OP_PARAM || in->blk != b)
             return false;
-        at = index_of(blk, edge->args[at]);
+        at = tr_param_index(f, edge->args[at]);
         if (at == k)
             return true;
     }
@@ -61,13 +59,8 @@ uint32_t tr_array_choices(const tr_fn *f, tr_val v, tr_val *out, uint32_t max) {
         n = choice(in->args[k], out, n, max);
     if (in->op != TR_OP_PARAM || !in->blk)
         return n;
-    const tr_blk *b = tr_blk_at(f, in->blk);
-    for (uint32_t i = 0; i < b->preds.n; i++) {
-        const tr_ins *t = tr_term(f, b->preds.d[i]);
-        for (uint32_t e = 0; e < tr_nsucc(t); e++)
-            if (t->imm.succ[e].to == in->blk)
-                n = choice(t->imm.succ[e].args[index_of(b, v)], out, n, max);
-    }
+    for (tr_way w = {0}; tr_next_way(f, in->blk, &w);)
+        n = choice(w.edge->args[tr_param_index(f, v)], out, n, max);
     return n;
 }
 
@@ -83,14 +76,10 @@ static void item(walk *w, tr_val tuple, uint32_t k, int depth);
 static void each_source(walk *w, tr_val param, uint32_t k, int depth,
                         void (*visit)(walk *, tr_val, uint32_t, int)) {
     tr_bid to = tr_at(w->f, param)->blk;
-    const tr_blk *b = tr_blk_at(w->f, to);
-    uint32_t at = index_of(b, param);
-    for (uint32_t i = 0; i < b->preds.n; i++) {
-        const tr_ins *t = tr_term(w->f, b->preds.d[i]);
-        for (uint32_t e = 0; e < tr_nsucc(t); e++)
-            if (t->imm.succ[e].to == to && !changes_places(w->f, to, &t->imm.succ[e], at))
-                visit(w, t->imm.succ[e].args[at], k, depth);
-    }
+    uint32_t at = tr_param_index(w->f, param);
+    for (tr_way way = {0}; tr_next_way(w->f, to, &way);)
+        if (!changes_places(w->f, to, way.edge, at))
+            visit(w, way.edge->args[at], k, depth);
 }
 
 static void visit_whole(walk *w, tr_val v, uint32_t k, int depth) {
@@ -123,8 +112,7 @@ static void item(walk *w, tr_val tuple, uint32_t k, int depth) {
 
 static void whole(walk *w, tr_val v) {
     const tr_fn *f = w->f;
-    while (tr_at(f, v)->op == TR_OP_VIEW)
-        v = tr_at(f, v)->args[0];
+    v = tr_array_root(f, v);
     const tr_ins *in = tr_at(f, v);
     if (w->from[v] || !tr_has_arrays(in->ty))
         return;
@@ -152,4 +140,11 @@ static void whole(walk *w, tr_val v) {
 void tr_array_sources(const tr_fn *f, tr_val v, uint8_t *from) {
     walk w = {f, from};
     whole(&w, v);
+}
+
+bool tr_sources_meet(const tr_fn *f, const uint8_t *a, const uint8_t *b) {
+    for (uint32_t v = 0; v < f->ins.n; v++)
+        if (a[v] && b[v])
+            return true;
+    return false;
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 from collections import namedtuple
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from treadle import njit
 
 sys.path.insert(0, str(Path(__file__).parent))
 import plain  # noqa: E402
+from on_stack import on_stack  # noqa: E402
 
 G_INT = 7
 G_FLOAT = 2.5
@@ -591,13 +591,7 @@ def test_recursion_on_a_small_stack(size):
                 got.append(n)
         got.append(is_even(11))
 
-    before = threading.stack_size(size * 1024)
-    try:
-        t = threading.Thread(target=work)
-        t.start()
-    finally:
-        threading.stack_size(before)
-    t.join()
+    on_stack(size, work)
     assert len(got) == 3 and got[0] >= 2 and got[1] >= 64 and got[2] is False
 
 

@@ -8,11 +8,15 @@ import subprocess
 import sys
 import threading
 import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
 import treadle
 from treadle import njit, prange
+
+sys.path.insert(0, str(Path(__file__).parent))
+from on_stack import on_stack  # noqa: E402
 
 FIXED = np.arange(5.0)
 
@@ -170,17 +174,9 @@ def test_deep_in_a_recursion():
             except RecursionError:
                 break
             deepest *= 2
-        found.append(down(np.ones(3), np.ones(1), deepest) - deepest)
+        return down(np.ones(3), np.ones(1), deepest) - deepest
 
-    found = []
-    old = threading.stack_size(256 << 10)
-    try:
-        t = threading.Thread(target=work)
-        t.start()
-        t.join()
-    finally:
-        threading.stack_size(old)
-    assert found == [6]
+    assert on_stack(256, work) == 6
 
 
 PROGRAM = """

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
+import pathlib
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
-from treadle import njit
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from on_stack import on_stack  # noqa: E402
+from treadle import njit  # noqa: E402
 
 STATEMENTS = 40
-
-
-def on_stack(kib: int, work) -> object:
-    """What `work()` returns, or the exception that ended it, on a thread with a stack of so many KiB."""
-    found: list[object] = []
-
-    def run() -> None:
-        try:
-            found.append(work())
-        except RecursionError as e:
-            found.append(e)
-
-    old = threading.stack_size(kib << 10)
-    try:
-        t = threading.Thread(target=run)
-        t.start()
-        t.join()
-    finally:
-        threading.stack_size(old)
-    return found[0]
 
 
 def many_statements(options: dict[str, object]):
