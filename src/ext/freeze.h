@@ -24,6 +24,9 @@ typedef struct tr_builtin_map {
     uint32_t *rows, cap, n;
     bool filled;
 } tr_builtin_map;
+/* Imports what the rows name, when this module is: amid a compile, an import can lose a Ctrl-C, as Python runs callbacks of weak
+ * references in it and drops what they raise. false with an exception. */
+bool tr_builtin_map_import(void);
 bool tr_builtin_map_fill(tr_builtin_map *m); /* false with a Python exception */
 bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row);
 void tr_builtin_map_clear(tr_builtin_map *m);

@@ -6,14 +6,34 @@
 
 #include "lib/em.h"
 
+/* The module a path starts in. New reference. */
+static PyObject *module_of(const char *path) {
+    PyObject *name = PyUnicode_FromStringAndSize(path, strchr(path, '.') - path);
+    PyObject *module = name ? PyImport_Import(name) : NULL;
+    Py_XDECREF(name);
+    return module;
+}
+
+bool tr_builtin_map_import(void) {
+    const char *last = "";
+    for (uint32_t row = 0; row < TR_B__COUNT; row++) {
+        const char *path = tr_builtins[row].path;
+        if (tr_builtins[row].kind != TR_B_FUNC || strncmp(path, last, strcspn(path, ".") + 1) == 0)
+            continue;
+        last = path;
+        PyObject *module = module_of(path);
+        if (!module && !PyErr_ExceptionMatches(PyExc_ImportError))
+            return false;
+        PyErr_Clear();
+        Py_XDECREF(module);
+    }
+    return true;
+}
+
 /* The object at a dotted path. New reference; NULL without an exception where there is none, with one if a signal's handler raised it. */
 static PyObject *resolve(const char *path) {
     const char *dot = strchr(path, '.');
-    if (!dot)
-        return NULL;
-    PyObject *name = PyUnicode_FromStringAndSize(path, dot - path);
-    PyObject *o = name ? PyImport_Import(name) : NULL;
-    Py_XDECREF(name);
+    PyObject *o = module_of(path);
     while (o && dot) {
         const char *from = dot + 1, *to = strchr(from, '.');
         PyObject *key = PyUnicode_FromStringAndSize(from, to ? to - from : (Py_ssize_t)strlen(from));

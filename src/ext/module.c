@@ -233,9 +233,10 @@ static int module_exec(PyObject *module) {
                                   .user = st};
     fill_np_scalars(st);
     read_dump(st);
-    bool ok = find_numpy_classes(st) && tr_types_add(module) && tr_box_add(module) &&
-              tr_function_add(module) && tr_ufunc_add(module) && register_fork(module) &&
-              tr_selftest_add(module) && PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 &&
+    bool ok = tr_builtin_map_import() && find_numpy_classes(st) && tr_types_add(module) &&
+              tr_box_add(module) && tr_function_add(module) && tr_ufunc_add(module) &&
+              register_fork(module) && tr_selftest_add(module) &&
+              PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 &&
               PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0;
     return ok ? 0 : -1;
 }
