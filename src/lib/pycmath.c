@@ -19,8 +19,7 @@ bool tr_lib_cmath_fn(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv z;
     if (!complex_arg(e, c, c->a[0], &z))
         return false;
-    *out = tr_fam_math1(e, (tr_mathfn)c->aux, z);
-    return true;
+    return tr_fam_cplx_math(e, (tr_mathfn)c->aux, z, out);
 }
 
 /* log(z[, base]): the quotient of two logarithms; log(1) divides by zero as in Python. */

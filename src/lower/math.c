@@ -255,7 +255,8 @@ lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
     if (fn == TR_MATH_FDIM)
         return fdim_of(w, x);
     bool f32 = t == w->m->f32;
-    if (fn == TR_MATH_HYPOT && f32)
+    if (fn == TR_MATH_HYPOT && f32 &&
+        !tr_vmath_find(info->name, true, false, tr_vmath_family(w->m->want->features)))
         return hypot_f32(w, x);
     return call_math(w, info->name, f32 ? info->f32 : info->f64, info->arity, x);
 }

@@ -156,9 +156,44 @@ static lv abs_scalar(tr_lf *w, const tr_ty *t, const lv *x) {
 
 /* --- floats --- */
 
+static lv real(lv like, double x) {
+    return LLVMConstReal(LLVMTypeOf(like), x);
+}
+
+static lv copysign_of(tr_lf *w, double x, lv sign) {
+    return tr_lower_real_math(w, TR_MATH_COPYSIGN, (lv[]){real(sign, x), sign});
+}
+
+/* x[0] less x[1] times their quotient's whole part; *off: its sign is not the divisor's, so the floor lies one lower. */
+static lv remainder_of(tr_lf *w, const lv *x, lv *off) {
+    lv m = tr_lower_real_math(w, TR_MATH_FMOD, x), zero = real(m, 0);
+    lv differ =
+        LLVMBuildXor(w->b, l_fcmp(w->b, LLVMRealOLT, x[1], zero), l_fcmp(w->b, LLVMRealOLT, m, zero), "");
+    *off = l_and(w->b, l_fcmp(w->b, LLVMRealUNE, m, zero), differ);
+    return m;
+}
+
+/* As CPython's float_rem, which NumPy shares. */
+static lv floormod_float(tr_lf *w, const lv *x) {
+    lv off, m = remainder_of(w, x, &off);
+    lv r = l_select(w->b, off, fbin(w, LLVMFAdd, m, x[1]), m);
+    return l_select(w->b, l_fcmp(w->b, LLVMRealOEQ, m, real(m, 0)), copysign_of(w, 0, x[1]), r);
+}
+
+/* As CPython's float_floor_div, which NumPy shares; where CPython raises for a zero divisor this is the IEEE quotient, as in NumPy. */
+static lv floordiv_float(tr_lf *w, const lv *x) {
+    lv off, m = remainder_of(w, x, &off), zero = real(m, 0), ratio = fbin(w, LLVMFDiv, x[0], x[1]);
+    lv q = fbin(w, LLVMFDiv, fbin(w, LLVMFSub, x[0], m), x[1]);
+    q = l_select(w->b, off, fbin(w, LLVMFSub, q, real(m, 1)), q);
+    lv r = tr_lower_real_math(w, TR_MATH_FLOOR, &q);
+    lv up = l_fcmp(w->b, LLVMRealOGT, fbin(w, LLVMFSub, q, r), real(m, 0.5));
+    r = l_select(w->b, up, fbin(w, LLVMFAdd, r, real(m, 1)), r);
+    r = l_select(w->b, l_fcmp(w->b, LLVMRealOEQ, q, zero), copysign_of(w, 0, ratio), r);
+    return l_select(w->b, l_fcmp(w->b, LLVMRealOEQ, x[1], zero), ratio, r);
+}
+
 static void float_op(tr_lf *w, tr_val v, const tr_ins *in) {
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
-    bool f32 = t->kind == TR_TY_F32;
     lv x[2] = {tr_lower_parts(w, in->args[0])[0], in->nargs > 1 ? tr_lower_parts(w, in->args[1])[0] : NULL},
        r = NULL;
     switch ((tr_op)in->op) {
@@ -166,11 +201,11 @@ static void float_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_SUB: r = fbin(w, LLVMFSub, x[0], x[1]); break;
     case TR_OP_MUL: r = fbin(w, LLVMFMul, x[0], x[1]); break;
     case TR_OP_DIV: r = fbin(w, LLVMFDiv, x[0], x[1]); break;
-    case TR_OP_REM: r = fbin(w, LLVMFRem, x[0], x[1]); break;
+    case TR_OP_REM: r = tr_lower_real_math(w, TR_MATH_FMOD, x); break;
     case TR_OP_NEG: r = tr_lower_fast(w, LLVMBuildFNeg(w->b, x[0], "")); break;
     case TR_OP_ABS: r = abs_scalar(w, t, x); break;
-    case TR_OP_FLOORDIV: tr_lower_rt(w, f32 ? TR_RT_FLOORDIVF : TR_RT_FLOORDIV, 2, x, NULL, &r); break;
-    case TR_OP_FLOORMOD: tr_lower_rt(w, f32 ? TR_RT_FLOORMODF : TR_RT_FLOORMOD, 2, x, NULL, &r); break;
+    case TR_OP_FLOORDIV: r = floordiv_float(w, x); break;
+    case TR_OP_FLOORMOD: r = floormod_float(w, x); break;
     default: r = x[0]; tr_lower_error(w, v, "'%s' is not defined for floats", tr_op_info[in->op].name);
     }
     tr_lower_set1(w, v, r);

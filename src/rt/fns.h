@@ -37,10 +37,6 @@ uint8_t tr_rt_set_num_threads(int64_t n);
 int64_t tr_rt_thread_id(void);
 
 int64_t tr_rt_ipow(int64_t base, int64_t exp);
-double tr_rt_floormod(double x, double y);
-double tr_rt_floordiv(double x, double y);
-float tr_rt_floormodf(float x, float y);
-float tr_rt_floordivf(float x, float y);
 double tr_rt_round(double x, int64_t ndigits);
 int64_t tr_rt_gcd(int64_t a, int64_t b);
 uint64_t tr_rt_gcdu(uint64_t a, uint64_t b);
@@ -86,8 +82,6 @@ void tr_rt_arg_add(int64_t what, void *state, const void *x, int64_t n);
 void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]);
 /* The functions of <complex.h>: X(name, C99 function). */
 #define TR_RT_CFNS(X) \
-    X(csqrt, csqrt)   \
-    X(cexp, cexp)     \
     X(clog, clog)     \
     X(clog10, clog10) \
     X(csin, csin)     \

@@ -21,29 +21,6 @@ int64_t tr_rt_ipow(int64_t base, int64_t exp) {
     return (int64_t)r;
 }
 
-/* CPython's float_rem and float_floor_div, which NumPy shares; where CPython raises for a zero divisor these give
- * NumPy's values (nan; the IEEE quotient). */
-#define FLOOR_OPS(T, mod_name, div_name, FMOD, FLOOR, COPYSIGN) \
-    T mod_name(T x, T y) {                                      \
-        T m = FMOD(x, y);                                       \
-        if (m == 0)                                             \
-            return COPYSIGN(0, y);                              \
-        return (y < 0) != (m < 0) ? m + y : m;                  \
-    }                                                           \
-    T div_name(T x, T y) {                                      \
-        if (y == 0)                                             \
-            return x / y;                                       \
-        T m = FMOD(x, y), q = (x - m) / y;                      \
-        if (m != 0 && (y < 0) != (m < 0))                       \
-            q -= 1;                                             \
-        if (q == 0)                                             \
-            return COPYSIGN(0, x / y);                          \
-        T r = FLOOR(q);                                         \
-        return q - r > (T)0.5 ? r + 1 : r;                      \
-    }
-FLOOR_OPS(double, tr_rt_floormod, tr_rt_floordiv, fmod, floor, copysign)
-FLOOR_OPS(float, tr_rt_floormodf, tr_rt_floordivf, fmodf, floorf, copysignf)
-
 /* x rounded to a multiple of 10**drop, drop > 0, halves to even. The digits of x's whole part are exact, so deciding on them is
  * correct rounding; the fraction matters only to break ties. */
 static double round_left(double x, int64_t drop) {

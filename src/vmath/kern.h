@@ -8,6 +8,7 @@
 #ifdef VK_ISA
 
 #include <math.h>
+#include <string.h>
 
 #include "vmath/priv.h"
 #include "vmath/tables.h"

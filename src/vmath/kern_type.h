@@ -205,6 +205,63 @@ VK_OP T NAME(wave)(const T *w, int n, T d) {
 ODD(tanh, NAME(tanh_cut))
 ODD(erf, NAME(erf_cut))
 #undef ODD
+
+/* --- fmod ---
+ *
+ * |x| - n |y|, n the quotient's whole part. The quotient is rounded, so n may be one too many where it is below 2^53; the difference is
+ * negative then. It is exact either way: a multiple of the last place of x or y, whichever is less, and no larger than y. */
+
+VK_COLD T NAME(fmod_rare)(T x, T y) {
+    S xs[sizeof x / sizeof(S)], ys[sizeof x / sizeof(S)];
+    memcpy(xs, &x, sizeof x);
+    memcpy(ys, &y, sizeof y);
+    for (size_t i = 0; i < sizeof xs / sizeof *xs; i++)
+        xs[i] = LIMIT(fmod, fmodf)(xs[i], ys[i]);
+    memcpy(&x, xs, sizeof x);
+    return x;
+}
+
+VK_FN T NAME(fmod)(T x, T y) {
+    T sign = K(sign), a = P(without)(x, sign), b = P(without)(y, sign), q = a / b;
+    if (UNLIKELY(Q(any)(P(not_less)(q, P(set)(LIMIT(0x1p53, 0x1p24F))))))
+        return NAME(fmod_rare)(x, y);
+    T r = P(nfma)(P(whole)(q), b, a);
+    r = P(pick)(P(negative)(r), r + b, r);
+    return P(signed)(P(pick)(P(less)(a, b), a, r), x, sign); /* y may be infinite */
+}
+
+/* --- hypot ---
+ *
+ * The root of s = x^2 + y^2, and a step of Newton's for what s and the root lack: e and s - h^2 are known but for their own rounding, and of
+ * 1 / 2h a guess from the bits will do, which is off by 3.5 % at most. */
+
+VK_OP T NAME(hypot_near)(T x, T y, T s, T p, T q) {
+    T h = P(root)(s), e = ((P(max)(p, q) - s) + P(min)(p, q)) + (P(fms)(x, x, p) + P(fms)(y, y, q));
+    T half = P(from)(LIMIT(0x5fd6eb50c7b537a9, 0x5eb759df) - (P(bits)(s) >> 1));
+    return P(fma)(P(nfma)(h, h, s) + e, half, h);
+}
+
+VK_COLD T NAME(hypot_far)(T x, T y) {
+    T a = P(abs)(x), b = P(abs)(y), top = P(max)(a, b), inf = P(set)((S)INFINITY), one = P(set)(1);
+    C big = P(not_less)(top, P(set)(LIMIT(0x1p500, 0x1p60F))),
+      small = P(less)(top, P(set)(LIMIT(0x1p-400, 0x1p-40F)));
+    T in = P(pick)(big, P(set)(LIMIT(0x1p-600, 0x1p-70F)),
+                   P(pick)(small, P(set)(LIMIT(0x1p600, 0x1p100F)), one));
+    T out = P(pick)(big, P(set)(LIMIT(0x1p600, 0x1p70F)),
+                    P(pick)(small, P(set)(LIMIT(0x1p-600, 0x1p-100F)), one));
+    T u = x * in, v = y * in, p = u * u, q = v * v, r = NAME(hypot_near)(u, v, p + q, p, q) * out;
+    r = P(pick)(P(unordered)(x, y), P(set)((S)NAN), r);
+    return P(pick)(Q(or)(P(equal)(a, inf), P(equal)(b, inf)), inf, r);
+}
+
+VK_FN T NAME(hypot)(T x, T y) {
+    T p = x * x, q = y * y, s = p + q;
+    if (UNLIKELY(Q(any)(Q(or)(P(not_less)(s, P(set)(LIMIT(0x1p1000, 0x1p120F))),
+                              P(less)(s, P(set)(LIMIT(0x1p-800, 0x1p-80F)))))))
+        return NAME(hypot_far)(x, y);
+    return NAME(hypot_near)(x, y, s, p, q);
+}
+
 #undef LOOK
 #undef POLYNOMIAL
 

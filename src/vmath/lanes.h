@@ -5,6 +5,7 @@
  *   bits, from         a number's bits, and back
  *   fma, fms, nfma     a * b + c, a * b - c, c - a * b, rounded once
  *   min, max           the second where either is nan
+ *   root, whole        the square root; what is left of a number without its fraction
  *   abs; without, signed    without(x, -0.0) is |x|, signed(r, x, -0.0) is r >= 0 with the sign of x
  *   pick               pick(m, a, b): a where m, else b
  *   less, not_less, equal, unordered, negative    conditions; not_less holds of nan too, negative is the sign's bit

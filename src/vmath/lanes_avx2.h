@@ -31,6 +31,7 @@ typedef uint32_t V __attribute__((vector_size(VK_BITS / 8)));
 typedef D M;
 typedef F N;
 
+#define TOWARDS_ZERO (_MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
 #define BOTH(T, B, C, p, q, S, number, mantissa, bias)                            \
     VK_IS(T, p##_load, (const number *x), MM(load_##S)(x))                        \
     VK_IS(T, p##_set, (number x), MM(set1_##S)(x))                                \
@@ -41,6 +42,8 @@ typedef F N;
     VK_IS(T, p##_nfma, (T a, T b, T c), MM(fnmadd_##S)(a, b, c))                  \
     VK_IS(T, p##_min, (T a, T b), MM(min_##S)(a, b))                              \
     VK_IS(T, p##_max, (T a, T b), MM(max_##S)(a, b))                              \
+    VK_IS(T, p##_root, (T x), MM(sqrt_##S)(x))                                    \
+    VK_IS(T, p##_whole, (T x), MM(round_##S)(x, TOWARDS_ZERO))                    \
     VK_IS(T, p##_without, (T x, T sign), MM(andnot_##S)(sign, x))                 \
     VK_IS(T, p##_abs, (T x), p##_without(x, p##_load(tr_vk.sign_##p)))            \
     VK_IS(T, p##_signed, (T r, T x, T sign), MM(or_##S)(r, MM(and_##S)(x, sign))) \
@@ -58,6 +61,7 @@ typedef F N;
 BOTH(D, U, M, d, m, pd, double, 52, 1023)
 BOTH(F, V, N, f, n, ps, float, 23, 127)
 #undef BOTH
+#undef TOWARDS_ZERO
 
 /* Less the bits of the least normal number, as signed: from those of infinity on it is not finite. */
 VK_OP M d_not_positive_normal(D x) {

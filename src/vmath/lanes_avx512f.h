@@ -19,6 +19,7 @@ typedef __m512i I;
 typedef __mmask8 M;
 typedef __mmask16 N;
 
+#define TOWARDS_ZERO (_MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
 #define BOTH(T, B, C, p, q, S, number)                                             \
     VK_IS(T, p##_load, (const number *x), _mm512_load_##S(x))                      \
     VK_IS(T, p##_set, (number x), _mm512_set1_##S(x))                              \
@@ -29,6 +30,8 @@ typedef __mmask16 N;
     VK_IS(T, p##_nfma, (T a, T b, T c), _mm512_fnmadd_##S(a, b, c))                \
     VK_IS(T, p##_min, (T a, T b), _mm512_min_##S(a, b))                            \
     VK_IS(T, p##_max, (T a, T b), _mm512_max_##S(a, b))                            \
+    VK_IS(T, p##_root, (T x), _mm512_sqrt_##S(x))                                  \
+    VK_IS(T, p##_whole, (T x), _mm512_roundscale_##S(x, TOWARDS_ZERO))             \
     VK_IS(T, p##_abs, (T x), _mm512_abs_##S(x))                                    \
     VK_IS(T, p##_without, (T x, T sign), _mm512_andnot_##S(sign, x))               \
     VK_IS(T, p##_pick, (C m, T a, T b), _mm512_mask_mov_##S(b, m, a))              \
@@ -53,6 +56,7 @@ typedef __mmask16 N;
 BOTH(D, U, M, d, m, pd, double)
 BOTH(F, V, N, f, n, ps, float)
 #undef BOTH
+#undef TOWARDS_ZERO
 
 /* One instruction each: r | (x & sign). */
 VK_IS(D, d_signed, (D r, D x, D sign), (D)_mm512_ternarylogic_epi64((I)r, (I)x, (I)sign, 0xf8))

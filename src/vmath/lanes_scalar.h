@@ -36,6 +36,8 @@ typedef bool N;
     VK_IS(T, p##_nfma, (T a, T b, T c), __builtin_fma##s(-a, b, c))                                       \
     VK_IS(T, p##_min, (T a, T b), a < b ? a : b)                                                          \
     VK_IS(T, p##_max, (T a, T b), a > b ? a : b)                                                          \
+    VK_IS(T, p##_root, (T x), __builtin_sqrt##s(x))                                                       \
+    VK_IS(T, p##_whole, (T x), __builtin_trunc##s(x))                                                     \
     VK_IS(T, p##_abs, (T x), __builtin_fabs##s(x))                                                        \
     VK_IS(T, p##_without, (T x, T sign), p##_from(p##_bits(x) & ~p##_bits(sign)))                         \
     VK_IS(T, p##_signed, (T r, T x, T sign), p##_from(p##_bits(r) | (p##_bits(x) & p##_bits(sign))))      \

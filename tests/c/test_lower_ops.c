@@ -304,6 +304,28 @@ static val complex_ref(const what *w, val x, val y) {
     return r;
 }
 
+/* CPython's float_rem and float_floor_div, with NumPy's values for a zero divisor: nan, the IEEE quotient. */
+#define FLOOR_OPS(T, mod_name, div_name, FMOD, FLOOR, COPYSIGN) \
+    static T mod_name(T x, T y) {                               \
+        T m = FMOD(x, y);                                       \
+        if (m == 0)                                             \
+            return COPYSIGN(0, y);                              \
+        return (y < 0) != (m < 0) ? m + y : m;                  \
+    }                                                           \
+    static T div_name(T x, T y) {                               \
+        if (y == 0)                                             \
+            return x / y;                                       \
+        T m = FMOD(x, y), q = (x - m) / y;                      \
+        if (m != 0 && (y < 0) != (m < 0))                       \
+            q -= 1;                                             \
+        if (q == 0)                                             \
+            return COPYSIGN(0, x / y);                          \
+        T r = FLOOR(q);                                         \
+        return q - r > (T)0.5 ? r + 1 : r;                      \
+    }
+FLOOR_OPS(double, floormod, floordiv, fmod, floor, copysign)
+FLOOR_OPS(float, floormodf, floordivf, fmodf, floorf, copysignf)
+
 static val float_ref(const what *w, val x, val y) {
     val r = {0, {0, 0}};
     double a = x.f[0], b = y.f[0];
@@ -314,8 +336,8 @@ static val float_ref(const what *w, val x, val y) {
     case TR_OP_SUB: r.f[0] = n ? (double)(fa - fb) : a - b; break;
     case TR_OP_MUL: r.f[0] = n ? (double)(fa * fb) : a * b; break;
     case TR_OP_DIV: r.f[0] = n ? (double)(fa / fb) : a / b; break;
-    case TR_OP_FLOORDIV: r.f[0] = n ? (double)tr_rt_floordivf(fa, fb) : tr_rt_floordiv(a, b); break;
-    case TR_OP_FLOORMOD: r.f[0] = n ? (double)tr_rt_floormodf(fa, fb) : tr_rt_floormod(a, b); break;
+    case TR_OP_FLOORDIV: r.f[0] = n ? (double)floordivf(fa, fb) : floordiv(a, b); break;
+    case TR_OP_FLOORMOD: r.f[0] = n ? (double)floormodf(fa, fb) : floormod(a, b); break;
     case TR_OP_REM: r.f[0] = n ? (double)fmodf(fa, fb) : fmod(a, b); break;
     case TR_OP_POW: r.f[0] = n ? (double)powf(fa, fb) : pow(a, b); break;
     case TR_OP_NEG: r.f[0] = -a; break;

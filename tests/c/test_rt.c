@@ -109,11 +109,6 @@ static void test_numbers(void) {
     assert(tr_rt_ipow(3, 5) == 243 && tr_rt_ipow(2, 63) == INT64_MIN && tr_rt_ipow(2, 64) == 0);
     assert(tr_rt_ipow(7, -1) == 0 && tr_rt_ipow(-1, -3) == -1 && tr_rt_ipow(1, -9) == 1 &&
            tr_rt_ipow(0, 0) == 1);
-    assert(same(tr_rt_floormod(-7.5, 2.0), 0.5) && same(tr_rt_floormod(6.0, -2.0), -0.0));
-    assert(same(tr_rt_floormod(1.0, 0.0), (double)NAN));
-    assert(same(tr_rt_floordiv(-7.5, 2.0), -4.0) && same(tr_rt_floordiv(-0.0, 3.0), -0.0));
-    assert(same(tr_rt_floordiv(1.0, 0.1), 9.0) && same(tr_rt_floordiv(1.0, 0.0), (double)INFINITY));
-    assert(tr_rt_floormodf(-7.5f, 2.0f) == 0.5f && tr_rt_floordivf(-7.5f, 2.0f) == -4.0f);
     static const struct {
         double x;
         int64_t n;
@@ -147,10 +142,6 @@ static void test_complex(void) {
     expect_c(o, 1, 0);
     tr_rt_cpow(2, 0, -1, 0, o);
     expect_c(o, 0.5, 0.0);
-    tr_rt_csqrt(-4, -0.0, o);
-    expect_c(o, 0, -2);
-    tr_rt_cexp(-inf, inf, o);
-    expect_c(o, 0, 0);
     tr_rt_clog(-0.0, 0.0, o);
     assert(o[0] == -inf && fabs(o[1] - 3.141592653589793) < 1e-15);
     tr_rt_ctanh(inf, 1, o);
