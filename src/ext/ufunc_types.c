@@ -203,7 +203,7 @@ static tr_uloop *pick_reduction(tr_ufunc *uf, uint8_t num, uint8_t want) {
 }
 
 static tr_uloop *pick_lazy(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want) {
-    uint8_t num[TR_MAX_OPERANDS], wanted = want[uf->nin];
+    uint8_t num[TR_MAX_OPERANDS], wanted = uf->nop > uf->nin ? want[uf->nin] : TR_UNUM_NONE;
     bool binary = is_binary(uf);
     /* NumPy leaves the first operand of a reduction open, or asks for it alone to be what the result was. */
     if (binary && in[0].num == TR_UNUM_NONE && !in[0].weak)

@@ -508,18 +508,22 @@ bool tr_lib_int_fits(const tr_ty *t, int64_t v) {
     return bits == 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
 }
 
+void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t) {
+    int64_t v;
+    if (tr_ty_is_int(t) && tr_tv_lit_int(x, &v) && !tr_lib_int_fits(t, v))
+        tr_em_check(e, tr_em_bool(e, false), TR_EXC_OVERFLOW,
+                    tr_arena_printf(&e->ctx->arena, "Python integer %lld out of bounds for %s", (long long)v,
+                                    tr_em_tyname(e, t)),
+                    0, NULL);
+}
+
 bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x) {
     const tr_ty *t = NULL;
-    int64_t v;
     for (uint32_t i = 0; i < n; i++)
         t = t ? tr_lib_common(e, t, elem_of(e, x[i])) : elem_of(e, x[i]);
     t = tr_ty_strong(e->types, t);
-    for (uint32_t i = 0; i < n && tr_ty_is_int(t); i++)
-        if (tr_tv_lit_int(x[i], &v) && !tr_lib_int_fits(t, v))
-            tr_em_check(e, tr_em_bool(e, false), TR_EXC_OVERFLOW,
-                        tr_arena_printf(&e->ctx->arena, "Python integer %lld out of bounds for %s",
-                                        (long long)v, tr_em_tyname(e, t)),
-                        0, NULL);
+    for (uint32_t i = 0; i < n; i++)
+        tr_lib_check_literal(e, x[i], t);
     return true;
 }
 

@@ -71,6 +71,12 @@ static tr_layout layout_like(tr_tv a) {
     return a.ty->layout == TR_LAYOUT_F ? TR_LAYOUT_F : TR_LAYOUT_C;
 }
 
+/* Of a new array literals raise where they do not fit, in NumPy and here; in Numba they wrap. */
+static void check_stored(tr_em *e, tr_tv x, tr_tv a) {
+    if (!e->ctx->opts.promote_numba)
+        tr_lib_check_literal(e, x, a.ty->elem);
+}
+
 /* --- empty, zeros, ones, full and their _like twins --- */
 
 static bool filled(tr_em *e, int how, tr_tv value, tr_tv a, tr_tv *out) {
@@ -78,7 +84,7 @@ static bool filled(tr_em *e, int how, tr_tv value, tr_tv a, tr_tv *out) {
     switch (how) {
     case TR_FILL_ZERO: return tr_em_fill(e, a, tr_em_num(e, a.ty->elem, 0.0));
     case TR_FILL_ONE: return tr_em_fill(e, a, tr_em_num(e, a.ty->elem, 1.0));
-    case TR_FILL_VALUE: return tr_em_assign(e, a, value);
+    case TR_FILL_VALUE: check_stored(e, value, a); return tr_em_assign(e, a, value);
     default: return true;
     }
 }
@@ -319,7 +325,7 @@ bool tr_lib_np_linspace(tr_em *e, const tr_bcall *c, tr_tv *out) {
 typedef struct nested {
     uint32_t ndim;
     int64_t n[TR_MAX_NDIM];
-    const tr_ty *elem; /* may be weak until all items have been seen */
+    const tr_ty *elem;
 } nested;
 
 /* Extents and common type of nested tuples. */
@@ -335,6 +341,7 @@ static bool nested_type(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t depth, ne
         if (s->elem && depth != s->ndim)
             return tr_em_error(e, "%s(): the nested sequences have different depths", tr_fam_name(c));
         s->ndim = depth;
+        t = tr_ty_strong(e->types, t); /* among items a literal counts as what it would be alone */
         s->elem = s->elem ? tr_lib_common(e, s->elem, t) : t;
         return true;
     }
@@ -356,6 +363,7 @@ static bool nested_type(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t depth, ne
 
 static void nested_store(tr_em *e, tr_tv a, tr_tv x, uint32_t depth, tr_tv *idx) {
     if (x.ty->kind != TR_TY_TUPLE) {
+        check_stored(e, x, a);
         tr_em_store(e, a, idx, x);
         return;
     }
@@ -393,7 +401,7 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
         return tr_fam_stack(e, c, x, 0, dtype, out);
     if (!nested_type(e, c, x, 0, &s))
         return false;
-    const tr_ty *t = dtype ? dtype : s.elem ? tr_ty_strong(e->types, s.elem) : tr_fam_ty(e, TR_TY_F64);
+    const tr_ty *t = dtype ? dtype : s.elem ? s.elem : tr_fam_ty(e, TR_TY_F64);
     if (s.elem && tr_ty_is_complex(s.elem) && !tr_ty_is_complex(t))
         return tr_em_error(e, "%s(): cannot convert complex to %s", tr_fam_name(c), tr_em_tyname(e, t));
     for (uint32_t i = 0; i < s.ndim; i++)

@@ -296,9 +296,14 @@ static bool array_args(tr_em *e, const tr_bcall *c, tr_tv *a) {
     return true;
 }
 
-/* With a number on one side it is a product of items. */
+/* With a number on one side it is a product of items. Literals are strong, as in an array of their own. */
 static bool times(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return tr_fam_operands(e, c, 2) && tr_em_binary(e, TR_BIN_MUL, c->a[0], c->a[1], out);
+    tr_tv x[2] = {c->a[0], c->a[1]};
+    if (!tr_fam_operands(e, c, 2))
+        return false;
+    for (int i = 0; i < 2; i++)
+        x[i] = tr_lib_is_array(x[i]) ? x[i] : tr_em_strong(e, x[i]);
+    return tr_em_binary(e, TR_BIN_MUL, x[0], x[1], out);
 }
 
 static bool is_number(tr_em *e, tr_tv x) {

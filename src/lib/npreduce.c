@@ -271,6 +271,7 @@ static bool initial(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *t, tr_tv 
     if (!s || (!s->weak && !tr_fam_same_kind(s, t)) || (tr_ty_is_complex(s) && !tr_ty_is_complex(t)))
         return tr_em_error(e, "%s(): initial must be a number that fits %s", tr_fam_name(c),
                            tr_em_tyname(e, t));
+    tr_lib_check_literal(e, x, t);
     *init = tr_em_conv(e, x, t);
     return true;
 }
@@ -558,8 +559,8 @@ static bool lam_running(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_
 
 static tr_tv running_start(tr_em *e, const tr_ty *t, tr_redk red) {
     switch (red) {
-    case TR_RED_ADD:
-    case TR_RED_MUL: return tr_em_num(e, t, red == TR_RED_MUL);
+    case TR_RED_ADD: return tr_em_num(e, t, tr_ty_is_float(t) ? -0.0 : 0.0); /* -0.0 + x is x */
+    case TR_RED_MUL: return tr_em_num(e, t, 1.0);
     case TR_RED_MIN:
     case TR_RED_MAX: return tr_fam_extreme(e, t, red == TR_RED_MIN);
     default: return bits_start(e, t, red);

@@ -2,6 +2,7 @@
  * Rules: docs/semantics.md.
  * Literals fold here, so that `2 * math.pi` stays weak. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/em.h"
@@ -111,6 +112,62 @@ static bool fold_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     return true;
 }
 
+bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out) {
+    if (x.ty->kind != TR_TY_LIT || x.ty->lit->kind != TR_OBJ_BIGINT)
+        return false;
+    char *end;
+    double v = strtod(x.ty->lit->repr, &end);
+    if (*end || !isfinite(v)) /* the text of a very long one is cut */
+        return false;
+    *out = tr_em_lit(e, tr_obj_float(&e->ctx->arena, v));
+    return true;
+}
+
+/* Beside a float, or an integer in a quotient. */
+static bool huge(tr_em *e, bool quotient, tr_tv x, tr_tv beside, tr_tv *out) {
+    const tr_ty *t = tr_lib_is_array(beside) ? beside.ty->elem : tr_lib_scalar(e, beside.ty);
+    return t && (quotient || tr_ty_is_float(t) || tr_ty_is_complex(t)) && tr_lib_huge_float(e, x, out);
+}
+
+/* size ** n in decimal digits, or NULL where these are more than any float has. */
+static char *power_text(tr_em *e, bool negative, uint64_t size, int64_t n) {
+    enum { DIGITS = 310 };
+    uint8_t d[DIGITS] = {1};
+    uint32_t used = 1;
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t carry = 0;
+        for (uint32_t i = 0; i < used; i++, carry /= 10) {
+            carry += d[i] * size;
+            d[i] = (uint8_t)(carry % 10);
+        }
+        for (; carry && used < DIGITS; carry /= 10)
+            d[used++] = (uint8_t)(carry % 10);
+        if (carry)
+            return NULL;
+    }
+    char *text = TR_NEW_N(&e->ctx->arena, char, DIGITS + 2), *at = text;
+    if (negative && n & 1)
+        *at++ = '-';
+    while (used)
+        *at++ = (char)('0' + d[--used]);
+    return text;
+}
+
+/* A power of literals that int64 does not hold: beside a float it is wanted, and never its last 64 bits. */
+static bool huge_power(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
+    int64_t base = 0, n = 0, fits;
+    if (!tr_tv_lit_int(x, &base) || !tr_tv_lit_int(y, &n))
+        return false;
+    uint64_t size = base < 0 ? 0 - (uint64_t)base : (uint64_t)base;
+    if (size < 2 || n <= 0 || fold_int(TR_BIN_POW, base, n, &fits))
+        return false;
+    const char *text = size >> 32 ? NULL : power_text(e, base < 0, size, n);
+    if (!text)
+        text = tr_arena_printf(&e->ctx->arena, "%lld ** %lld", (long long)base, (long long)n);
+    *out = tr_em_lit(e, tr_obj_bigint(&e->ctx->arena, text));
+    return true;
+}
+
 /* --- scalars --- */
 
 static bool op_error(tr_em *e, const char *sign, tr_tv x, tr_tv y) {
@@ -194,6 +251,16 @@ tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x) {
     tr_br(&e->b, join, 1, &r);
     e->b.blk = join;
     return (tr_tv){i64, tr_blk_param(f, join, i64, NULL)};
+}
+
+tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x) {
+    const tr_ty *i64 = tr_ty_scalar(e->types, TR_TY_I64);
+    x = tr_em_strong(e, x);
+    tr_tv r = tr_em_conv(e, x, i64);
+    if (x.ty->kind == TR_TY_U64 && tr_lib_rules(e) == TR_RULES_PYTHON)
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, r, tr_em_i64(e, 0)), TR_EXC_OVERFLOW,
+                    "uint64 {0} does not fit int64, which int is in compiled code", 1, &x);
+    return r;
 }
 
 /* Powers of floats up to this exponent are products, as in Numba: within 4 ULP of pow(), and many times faster. A product
@@ -354,6 +421,10 @@ static bool is_text(tr_tv x) {
 bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (fold_binary(e, op, x, y, out))
         return true;
+    if (op == TR_BIN_POW && !e->ctx->opts.promote_numba && huge_power(e, x, y, out))
+        return true;
+    if (huge(e, op == TR_BIN_DIV, x, y, &x) || huge(e, op == TR_BIN_DIV, y, x, &y))
+        return tr_em_binary(e, op, x, y, out);
     if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
         return tr_lib_scalar_binary(e, op, x, y, tr_lib_rules(e), out);
     bool arr = tr_lib_is_array(x) || tr_lib_is_array(y);
@@ -535,6 +606,8 @@ bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
         *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, cmp_fold(op, strcmp(a, b))));
         return true;
     }
+    if (huge(e, false, x, y, &x) || huge(e, false, y, x, &y))
+        return tr_em_compare(e, op, x, y, out);
     if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
         return cmp_scalar(e, op, x, y, out);
     if (x.ty->kind == TR_TY_TUPLE && y.ty->kind == TR_TY_TUPLE)

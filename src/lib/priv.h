@@ -38,6 +38,10 @@ const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y);
 bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n);
 /* A float as int64 the way Python converts: ValueError for NaN, OverflowError for what does not fit; with error_model="numpy" as astype. */
 tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x);
+/* A literal integer beyond 64 bits as the float next to it, which it is beside floats; false: x is none, or no float holds it. */
+bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out);
+/* An integer or bool as Python's int, which is an int64: OverflowError for what does not fit; with error_model="numpy" it wraps. */
+tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x);
 /* Item of a tuple at a run-time position in range. */
 bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
 
@@ -91,7 +95,9 @@ bool tr_lib_index_parts(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n
 bool tr_lib_nonzero(tr_em *e, tr_tv mask, tr_tv *out);
 
 bool tr_lib_int_fits(const tr_ty *t, int64_t v); /* t: an integer type */
-/* Raises OverflowError, as NumPy does, when a literal integer among operands does not fit their common integer type. */
+/* Raises OverflowError, as NumPy does, when x is a literal integer and t an integer type that does not hold it. */
+void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t);
+/* The same for operands and their common type. */
 bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x);
 static inline bool tr_lib_is_array(tr_tv x) {
     return x.ty->kind == TR_TY_ARRAY;

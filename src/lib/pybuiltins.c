@@ -1,5 +1,5 @@
 /* Python's builtin functions on numbers and iterables. print() and conversions to text are in pyprint.c.
- * Results have Python's meaning on the types of docs/semantics.md: abs, min, max and round keep the width of their operands. */
+ * Results have Python's meaning on the types of docs/semantics.md: abs, min, max and round keep the width of their operands where it holds the result. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,10 @@ bool tr_lib_py_round(tr_em *e, const tr_bcall *c, tr_tv *out) {
     switch (tr_fam_class(e, x)) {
     case 'f': *out = tr_lib_float_to_int(e, tr_fam_math1(e, TR_MATH_RINT, x)); return true;
     case 'b': *out = tr_em_conv(e, x, i64); return true;
-    default: *out = x; return true;
+    default:
+        *out =
+            tr_ty_class(scalar_of(e, x)) == 'u' && !e->ctx->opts.promote_numba ? tr_lib_int_to_int(e, x) : x;
+        return true;
     }
 }
 
@@ -91,13 +94,12 @@ bool tr_lib_py_int(tr_em *e, const tr_bcall *c, tr_tv *out) {
         *out = x;
         return true;
     }
-    bool is_unsigned = tr_ty_class(scalar_of(e, x)) == 'u';
     if (e->ctx->opts.promote_numba && tr_fam_class(e, x) == 'i')
         *out = tr_em_strong(e, x);
     else if (tr_fam_class(e, x) == 'f')
         *out = tr_lib_float_to_int(e, x);
     else
-        *out = tr_em_conv(e, x, tr_fam_ty(e, is_unsigned ? TR_TY_U64 : TR_TY_I64));
+        *out = tr_lib_int_to_int(e, x);
     return true;
 }
 
@@ -119,6 +121,8 @@ bool tr_lib_py_float(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const char *text;
     if (!x.ty || tr_tv_lit_str(x, &text))
         return float_of_text(e, x.ty ? text : "0", out);
+    if (tr_lib_huge_float(e, x, out))
+        return true;
     if (!tr_fam_number(e, c, x, "bif"))
         return false;
     int64_t i;
@@ -167,6 +171,19 @@ bool tr_lib_py_complex(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- min and max --- */
 
+/* Of integers alone, a type that holds each: int64 for literals that the others' type does not hold, and, as operators have it, for
+ * int64 beside uint64. */
+static const tr_ty *integers_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *t) {
+    int64_t v;
+    bool wide = !tr_ty_is_int(t);
+    for (uint32_t i = 0; i < n; i++) {
+        if (tr_ty_is_float(scalar_of(e, x[i])))
+            return t;
+        wide = wide || (tr_tv_lit_int(x[i], &v) ? !tr_lib_int_fits(t, v) : tr_fam_weak(e, x[i]));
+    }
+    return wide && t->kind != TR_TY_BOOL ? tr_fam_ty(e, TR_TY_I64) : t;
+}
+
 static bool common_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, const tr_ty **t) {
     *t = NULL;
     for (uint32_t i = 0; i < n; i++) {
@@ -177,6 +194,8 @@ static bool common_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, c
             s = tr_ty_strong(e->types, s);
         *t = *t ? tr_lib_common(e, *t, s) : s;
     }
+    if (!e->ctx->opts.promote_numba)
+        *t = integers_type(e, n, x, *t);
     return true;
 }
 
@@ -188,8 +207,10 @@ static bool extreme_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, 
     tr_cmpop op = c->aux ? TR_CMP_GT : TR_CMP_LT;
     tr_tv best = tr_em_conv(e, x[0], t);
     for (uint32_t i = 1; i < n; i++) {
-        tr_tv v = tr_em_conv(e, x[i], t);
-        best = tr_em_select(e, tr_em_cmp(e, op, v, best), v, best);
+        tr_tv v = tr_em_conv(e, x[i], t), better = tr_em_cmp(e, op, v, best);
+        if (tr_ty_is_int(t) && !tr_em_compare(e, op, x[i], best, &better)) /* uint64 against int64 */
+            return false;
+        best = tr_em_select(e, better, v, best);
     }
     *out = tr_fam_weaken(e, best, t->weak);
     return true;

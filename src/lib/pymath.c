@@ -86,11 +86,10 @@ bool tr_lib_math_toint(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0];
     if (!tr_fam_number(e, c, x, "bif"))
         return false;
-    const tr_ty *s = tr_lib_scalar(e, x.ty);
+    bool weak = tr_fam_weak(e, x);
     if (tr_fam_class(e, x) == 'f')
         x = tr_lib_float_to_int(e, tr_fam_math1(e, (tr_mathfn)c->aux, tr_em_strong(e, x)));
-    *out = tr_fam_weaken(e, tr_em_conv(e, x, tr_fam_ty(e, tr_ty_class(s) == 'u' ? TR_TY_U64 : TR_TY_I64)),
-                         s->weak);
+    *out = tr_fam_weaken(e, tr_lib_int_to_int(e, x), weak);
     return true;
 }
 

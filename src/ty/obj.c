@@ -148,6 +148,10 @@ const tr_obj *tr_obj_int(tr_arena *a, int64_t v) {
     return o;
 }
 
+const tr_obj *tr_obj_bigint(tr_arena *a, const char *digits) {
+    return make(a, TR_OBJ_BIGINT, digits);
+}
+
 const tr_obj *tr_obj_float(tr_arena *a, double v) {
     tr_sb b;
     tr_sb_init(&b);

@@ -85,6 +85,7 @@ bool tr_obj_equal(const tr_obj *a, const tr_obj *b);
  * object yields a tuple type of its items' types; an ARRAY object yields its array type. */
 const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o);
 const tr_obj *tr_obj_int(tr_arena *a, int64_t v);
+const tr_obj *tr_obj_bigint(tr_arena *a, const char *digits); /* which it keeps */
 const tr_obj *tr_obj_float(tr_arena *a, double v);
 const tr_obj *tr_obj_bool(tr_arena *a, bool v);
 const tr_obj *tr_obj_str(tr_arena *a, const char *s);

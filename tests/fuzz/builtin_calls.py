@@ -162,7 +162,22 @@ def _int(inst: Instance, args: list[Typed]) -> Typed:
         return args[0]
     if klass(ty) == "f" and not inst.numba and not inst.error_numpy:
         return _checked_int(inst, args[0])
-    return _convert("uint64" if ty.startswith("u") else "int64")(inst, args)
+    return _int_of_int(inst, args[0])
+
+
+def _int_of_int(inst: Instance, arg: Typed) -> Typed:
+    """An integer or bool as int64, which Python's int is."""
+    ty, fn = arg
+    prog = inst.prog
+
+    def run(frame: Frame) -> int:
+        prog.count("conv", ty, "int64")
+        value = int(fn(frame))
+        if value >= 2**63 and not inst.error_numpy:
+            raise Raised("OverflowError")
+        return wrap(value, "int64")
+
+    return "int64", run
 
 
 def _float(inst: Instance, args: list[Typed]) -> Typed:
@@ -218,6 +233,19 @@ def _hypot(x: Any, y: Any, ty: str) -> Any:
     return to_f32(out) if ty == "float32" else out
 
 
+def _too_narrow(ty: str, args: list[Typed]) -> bool:
+    """Is there a literal that the integer type does not hold?"""
+    low, high = int_range("int64" if ty == "wint" else ty)
+    return any(t == "wint" and not low <= _literal(fn) <= high for t, fn in args)
+
+
+def _literal(fn: Fn) -> int:
+    try:
+        return int(fn(None))
+    except (TypeError, AttributeError):
+        raise Unspecified("a weak integer that is no literal") from None
+
+
 def _minmax(name: str) -> Callable[[Instance, list[Typed]], Typed]:
     """``min`` or ``max`` of two or more scalars, as Python compares them from left to right."""
     op = "<" if name == "min" else ">"
@@ -228,14 +256,24 @@ def _minmax(name: str) -> Callable[[Instance, list[Typed]], Typed]:
         ty = strong(args[0][0]) if inst.numba else args[0][0]
         for t, _ in args[1:]:
             ty = common(ty, strong(t) if inst.numba else t)
-        if klass(ty) == "f" and all(klass(t) in "bi" for t, _ in args):
+        whole = all(klass(t) in "bi" for t, _ in args)
+        if klass(ty) == "f" and whole and inst.numba:
             raise Unspecified("min of int64 and uint64")
+        if whole and not inst.numba and klass(ty) != "b" and (klass(ty) == "f" or _too_narrow(ty, args)):
+            ty = "int64"
         prog = inst.prog
 
         def run(frame: Frame) -> Any:
-            values = [conv(_plain(fn(frame)), t, ty) for t, fn in args]
+            values = [_plain(fn(frame)) for _, fn in args]
             for t, _ in args:
                 prog.count(name, t)
+            if whole and not inst.numba:
+                best = conv(values[0], args[0][0], ty)
+                for v, (t, _) in zip(values[1:], args[1:], strict=True):
+                    if int(v) < int(best) if name == "min" else int(v) > int(best):
+                        best = conv(v, t, ty)
+                return best
+            values = [conv(v, t, ty) for v, (t, _) in zip(values, args, strict=True)]
             best = values[0]
             for v in values[1:]:
                 if compare(op, v, ty, best, ty):
@@ -254,7 +292,8 @@ def _round(inst: Instance, args: list[Typed]) -> Typed:
     if len(args) > 1:
         return _round_digits(inst, ty, fn, args[1])
     if ty not in FLOATS:
-        return args[0] if ty != "bool" else _convert("int64")(inst, args)
+        unsigned = ty.startswith("u") and not inst.numba
+        return _int_of_int(inst, args[0]) if unsigned or ty == "bool" else args[0]
     prog = inst.prog
 
     def run(frame: Frame) -> int:
@@ -509,14 +548,23 @@ def _alloc(inst: Instance, name: str, node: ast.Call, env: Env) -> Typed:
 
     def run(frame: Frame) -> Any:
         sizes = [fn(frame) for _, fn in dims]
-        item = to_item(_plain(conv(value[1](frame), value[0], elem)), elem)
         if any(s < 0 for s in sizes):
             raise Raised("ValueError")
+        _fits_or_raises(inst, elem, value, frame)
+        item = to_item(_plain(conv(value[1](frame), value[0], elem)), elem)
         if any(s > 10_000 for s in sizes):
             raise Unspecified("large array")
         return inst.new_array(np.full(sizes, item, dtype=elem))
 
     return Array(elem, len(dims)), run
+
+
+def _fits_or_raises(inst: Instance, elem: str, value: Typed, frame: Frame) -> None:
+    """A literal beyond an integer type is no value of a new array."""
+    if value[0] == "wint" and klass(elem) == "i" and not inst.numba:
+        low, high = int_range(elem)
+        if not low <= value[1](frame) <= high:
+            raise Raised("OverflowError")
 
 
 def _like(inst: Instance, name: str, args: list[Typed]) -> Typed:
@@ -528,6 +576,7 @@ def _like(inst: Instance, name: str, args: list[Typed]) -> Typed:
 
     def run(frame: Frame) -> Any:
         arr = fn(frame)
+        _fits_or_raises(inst, ty.dtype, value, frame)
         item = to_item(_plain(conv(value[1](frame), value[0], ty.dtype)), ty.dtype)
         return inst.new_array(np.full(arr.data.shape, item, dtype=arr.data.dtype))
 

@@ -144,7 +144,7 @@ def test_to_integer_types():
         assert result_type(f"math.{name}(a)", 1.5) == "int64"
         assert result_type(f"math.{name}(a)", np.float32(1.5)) == "int64"
         assert result_type(f"math.{name}(a)", np.int8(1)) == "int64"
-        assert result_type(f"math.{name}(a)", np.uint8(1)) == "uint64"
+        assert result_type(f"math.{name}(a)", np.uint8(1)) == "int64"
 
 
 @given(xs=st.lists(floats, max_size=5))

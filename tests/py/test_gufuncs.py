@@ -501,3 +501,18 @@ def test_given_outputs_do_not_decide_later_results():
         assert mixed(3, 2 * x.real.astype("i4")).dtype == plain(3, x.real.astype("i4")).dtype
         np.testing.assert_array_equal(mixed(a, x[:, None]), plain(a, x[:, None]))
     assert mixed(3.0, [1, 2]).tolist() == [3, 6]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1", "c16", ">f8"])
+def test_lazy_without_outputs(dtype):
+    """A layout without an arrow: the inputs with axes are stored into."""
+
+    @guvectorize("(n),()")
+    def add_to(a, x):
+        for i in range(len(a)):
+            a[i] += x
+
+    a = np.arange(6).astype(dtype).reshape(2, 3)
+    b = a.copy()
+    assert add_to(b, 2) == () and (b == a + 2).all()
+    assert add_to(b[:, ::2], 1) == () and b.tolist() == [[3, 3, 5], [6, 6, 8]]

@@ -1,0 +1,161 @@
+"""Literals beside narrow and unsigned integers: the value is Python's, or NumPy's exception is raised, and never a number that wrapped."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from treadle import TypingError, njit, vectorize
+
+INTS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+EDGES = sorted({s * 2**k + d for k in (0, 7, 8, 15, 16, 31, 32, 62) for s in (1, -1) for d in (-1, 0, 1)})
+SETTINGS = settings(max_examples=150, deadline=None)
+
+
+def compiled(text):
+    names = {"np": np, "math": math}
+    return njit(eval(text, names))
+
+
+@given(dtype=st.sampled_from(INTS), data=st.data(), low=st.sampled_from(EDGES), high=st.sampled_from(EDGES))
+@SETTINGS
+def test_min_and_max(dtype, data, low, high):
+    info = np.iinfo(dtype)
+    x = data.draw(
+        st.one_of(st.sampled_from([info.min, info.max, 0, 1]), st.integers(int(info.min), int(info.max)))
+    )
+    x = min(int(x), 2**63 - 1)  # beyond it an int64 cannot follow
+    text = f"lambda a: (min(a[0], {low}), max({high}, a[0]), max({low}, min({high}, a[0])), min((a[0], {low}, {high})))"
+    f = compiled(text)
+    assert f(np.array([x], dtype)) == tuple(map(int, f.py_func(np.array([x], dtype))))
+
+
+@given(x=st.integers(0, 2**64 - 1), y=st.integers(-(2**63), 2**63 - 1))
+@SETTINGS
+def test_int64_beside_uint64(x, y):
+    f = njit(lambda a, b: (min(a[0], b[0]), max(b[0], a[0])))
+    low, high = f(np.array([x], "u8"), np.array([y]))
+    wrapped = (max(x, y) + 2**63) % 2**64 - 2**63
+    assert (low, high) == (min(x, y), wrapped)
+
+
+def test_types_of_min_and_max():
+    f = vectorize(lambda x: max(0, min(127, x)))
+    assert [f(np.ones(2, t)).dtype for t in INTS] == [np.dtype(t) for t in INTS]
+    g = vectorize(lambda x: max(-1000, min(1000, x)))
+    assert [g(np.ones(2, t)).dtype.str[1:] for t in INTS] == ["i8", "i2", "i4", "i8", "i8", "i8", "i8", "i8"]
+    assert g(np.array([100, 7], "u4")).tolist() == [100, 7] and g(np.array([-128, 127], "i1")).tolist() == [
+        -128,
+        127,
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["int(a[0])", "round(a[0])", "math.floor(a[0])", "math.ceil(a[0])", "math.trunc(a[0])"]
+)
+def test_int_of_unsigned(text):
+    f = compiled(f"lambda a: ({text} - int(a[1]), -{text}, abs({text} - 7), {text} - 9)")
+    for dtype in INTS:
+        a = np.array([5, 7], dtype)
+        assert f(a) == (-2, -5, 2, -4)
+    g = compiled(f"lambda a: {text}")
+    assert g(np.array([2**63 - 1], "u8")) == 2**63 - 1
+    with pytest.raises(OverflowError, match="uint64 9223372036854775808 does not fit int64"):
+        g(np.array([2**63], "u8"))
+
+
+def test_an_index_from_a_hash():
+    f = njit(lambda a, x, n: a[int(x[0] % np.uint64(n)) - 1])
+    assert f(np.arange(5.0), np.array([10], "u8"), 5) == 4.0
+
+
+ARRAYS = [
+    "np.array([a[0], 300])",
+    "np.array([a[0], -1])",
+    "np.array([[a[0], 1000], [1, 2]])",
+    "np.array((a[0], 1.5))",
+    "np.asarray([a[0], True])",
+    "np.array([a[0], a[1]])",
+    "np.diff(np.array([a[0], 1000]))",
+    "np.dot(a, 200)",
+    "np.dot(300, a)",
+    "a.dot(2.5)",
+    "np.inner(a, 200)",
+    "np.full(2, 100, dtype=np.int8)",
+    "np.full_like(a, 100)",
+]
+
+
+@pytest.mark.parametrize("text", ARRAYS)
+@pytest.mark.parametrize("dtype", [*INTS, "f4", "f8"])
+def test_arrays_are_numpys(text, dtype):
+    f = compiled("lambda a: " + text)
+    a = np.array([7, 8], dtype)
+    want, got = f.py_func(a), f(a)
+    assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.min(initial=1000)",
+        "a.max(initial=-1000)",
+        "np.minimum.reduce(a, initial=1000)",
+        "np.full(3, 300, dtype=np.int8)",
+        "np.full(3, -1, dtype=np.uint8)",
+        "np.full_like(a, 300)",
+        "np.array([300, 1], dtype=np.int8)",
+        "np.array([[1], [-129]], dtype=np.int8)",
+    ],
+)
+def test_what_does_not_fit_raises(text):
+    f, a = compiled("lambda a: " + text), np.array([1, 2], "i1")
+    with pytest.raises(OverflowError, match="out of bounds for u?int8"):
+        f(a)
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        with pytest.raises(OverflowError):
+            f.py_func(a)
+
+
+def test_numba_wraps():
+    f = njit(lambda: np.full(2, -1, dtype=np.uint8), promotion="numba")
+    assert f().tolist() == [255, 255]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "x * 2**64",
+            "x / 2**64",
+            "x * 2**70",
+            "x / 2**65",
+            "x * 10**23",
+            "x * 10**40",
+            "x / 7**100",
+            "x + (-3)**41",
+        ),
+        *("x < 10**20", "x > -10**20", "x != 2**100", "1 / 2**80 * x", "float(10**30) + x", "2**-70 * x"),
+    ],
+)
+def test_large_powers_beside_floats(text):
+    f = compiled("lambda x: " + text)
+    assert f(1.5) == f.py_func(1.5)
+
+
+def test_large_powers_beside_integers():
+    for text in ("2**70 + x", "x % 2**64", "x * (2**40)**3"):
+        with pytest.raises(TypingError, match="unsupported operand types"):
+            compiled("lambda x: " + text)(3)
+    assert compiled("lambda x: x * 3**38")(2) == 2 * 3**38
+
+
+def test_running_sums_keep_the_sign_of_zero():
+    for axis in (0, 1):
+        for dtype in ("f4", "f8"):
+            a = np.array([[-0.0, -0.0, 1.0], [-0.0, 0.0, -0.0]], dtype)
+            got = njit(lambda a: np.cumsum(a, axis=0) if axis == 0 else np.cumsum(a, axis=1))(a)
+            assert got.tobytes() == np.cumsum(a, axis=axis).tobytes()
