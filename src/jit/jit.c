@@ -58,17 +58,17 @@ static unsigned widest(const char *name, const char *features, bool math) {
     return strstr(features, "+avx512dq") && strstr(features, "+avx512vl") ? 512 : 256;
 }
 
-/* Gathers are slow on every processor whose microcode guards them against speculation; three times on the test machine. */
-#define NO_GATHER ",+prefer-no-gather"
+/* Gathers are slow on every processor whose microcode guards them against speculation; three times on the test machine, and so are scatters. */
+#define ONE_BY_ONE ",+prefer-no-gather,+prefer-no-scatter"
 
 /* What of a level's features lowering asks for; LLVM knows the rest by the level's name. */
 static const cpu levels[CPUS] = {
-    [1] = {NULL, "+sse2" NO_GATHER, 128, 128},
-    [2] = {NULL, "+sse2,+sse4.1,+sse4.2" NO_GATHER, 128, 128},
-    [3] = {NULL, "+sse2,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi2" NO_GATHER, 256, 256},
+    [1] = {NULL, "+sse2" ONE_BY_ONE, 128, 128},
+    [2] = {NULL, "+sse2,+sse4.1,+sse4.2" ONE_BY_ONE, 128, 128},
+    [3] = {NULL, "+sse2,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi2" ONE_BY_ONE, 256, 256},
     [4] = {NULL,
            "+sse2,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi2,+avx512f,+avx512bw,+avx512cd,+avx512dq,+"
-           "avx512vl" NO_GATHER,
+           "avx512vl" ONE_BY_ONE,
            512, 512},
 };
 
@@ -135,13 +135,13 @@ static void set_up(void) {
     char *why = NULL, *found = LLVMGetHostCPUFeatures();
     h->triple = LLVMGetDefaultTargetTriple();
     const char *name = LLVMGetHostCPUName();
-    size_t n = strlen(found) + sizeof NO_GATHER;
+    size_t n = strlen(found) + sizeof ONE_BY_ONE;
     char *features = malloc(n + 1); /* room for the comma that covers() looks for */
     if (!features || pthread_key_create(&machines_key, free_machines)) {
         h->failed = "not enough memory to set up LLVM";
         return;
     }
-    snprintf(features, n + 1, "%s" NO_GATHER ",", found);
+    snprintf(features, n + 1, "%s" ONE_BY_ONE ",", found);
     name_cpus(h, features);
     features[n - 1] = 0;
     h->cpus[0] = (cpu){name, features, widest(name, found, false), widest(name, found, true)};
