@@ -9,6 +9,7 @@ float64, computed with NumPy.
 
 from __future__ import annotations
 
+import cmath
 import importlib
 import math
 from collections.abc import Callable
@@ -319,6 +320,18 @@ def complex_multiply(a, b):
     return a * b
 
 
+def remainder(x):
+    return x % 0.7
+
+
+def complex_exp(z):
+    return cmath.exp(z)
+
+
+def complex_sqrt(z):
+    return cmath.sqrt(z)
+
+
 def select(x):
     if x < 0.0:
         return -x
@@ -345,6 +358,9 @@ SHORT = {  # name: function, dtype, scalars before the arrays, arrays, answer, w
     "polynomial": (polynomial, "float64", (), 1, polynomial, True),
     "hypot": (hypot, "float64", (), 2, np.hypot, False),
     "complex multiply": (complex_multiply, "complex128", (), 2, np.multiply, True),
+    "remainder": (remainder, "float64", (), 1, lambda x: np.remainder(x, 0.7), False),
+    "complex exp": (complex_exp, "complex128", (), 1, np.exp, False),
+    "complex sqrt": (complex_sqrt, "complex128", (), 1, np.sqrt, False),
     "select": (
         select,
         "float64",

@@ -165,6 +165,8 @@ SAME = 1.03
 TRIAD = 1 / 0.95
 NOTHING = (None, None)
 BOUND_BY_MEMORY = ("saxpy", "polynomial", "complex multiply", "select")
+# What peers compute one number at a time.
+IN_VECTORS = {"remainder": (1 / 6, 1 / 12), "complex exp": (1 / 3, 1 / 6), "complex sqrt": (1 / 3, 1 / 6)}
 
 # Ufuncs, array expressions and two cores: the second section of the table.
 ELEMENTWISE: list[Row] = [
@@ -188,7 +190,8 @@ ELEMENTWISE: list[Row] = [
         for name in elementwise.SHORT
         for row in against(
             name,
-            {"numba": (SAME, None)} | ({"c": (None, TRIAD)} if name in BOUND_BY_MEMORY else {}),
+            {"numba": IN_VECTORS.get(name, (SAME, None))}
+            | ({"c": (None, TRIAD)} if name in BOUND_BY_MEMORY else {}),
             "ns/el",
             "ufunc",
         )
