@@ -93,8 +93,8 @@ static const char *var_name(emission *m, tr_val param) {
 }
 
 /* What to do about two types that have no common one. */
-static const char *advice(const tr_ty *a, const tr_ty *b) {
-    bool numbers = tr_ty_is_scalar(a) && tr_ty_is_scalar(b);
+static const char *advice(tr_tytab *types, const tr_ty *a, const tr_ty *b) {
+    bool numbers = tr_ty_is_scalar(tr_ty_strong(types, a)) && tr_ty_is_scalar(tr_ty_strong(types, b));
     const char *str;
     if (tr_tv_lit_str((tr_tv){a, TR_NOVAL}, &str) || tr_tv_lit_str((tr_tv){b, TR_NOVAL}, &str))
         return "strings are known when the function compiles: choose between numbers instead";
@@ -144,7 +144,7 @@ static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
         }
     }
     if (first && other)
-        tr_em_hint(&m->e, "%s", advice(first, other));
+        tr_em_hint(&m->e, "%s", advice(m->e.types, first, other));
 }
 
 /* Edge arguments converted to the target's types. */

@@ -49,6 +49,12 @@ def told(source, *args, error=TypingError, **options):
         ("def g(x):\n    x + 1\nreturn g(a) * 2", (V,), TypingError, "is none|is a `return` missing there?"),
         ("if b:\n    a = a[0]\nreturn a.sum()", (M, True), TypingError, "number of dimensions is part of"),
         (
+            "m = 0\nfor x in a:\n    if x > m:\n        m = x\nreturn m",
+            (V.astype("u8"),),
+            TypingError,
+            "with np.int64(x) or np.uint64(x)",
+        ),
+        (
             "x = None\nif a[0] > 0:\n    x = a\nreturn x",
             (V,),
             TypingError,
