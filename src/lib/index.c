@@ -400,6 +400,8 @@ bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     const char *s;
     if (tr_tv_lit_str(a, &s))
         return tr_em_unsupported(e, "string", "indexing of strings");
+    if (a.ty->kind == TR_TY_TEXT)
+        return tr_lib_no_text(e, "indexing of a string");
     if (!tr_lib_is_array(a))
         return tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, a.ty));
     place p;

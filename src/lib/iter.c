@@ -14,6 +14,8 @@ bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
     *out = x;
     if (tr_tv_lit_str(x, &text))
         return tr_em_unsupported(e, "string", "iteration over strings");
+    if (x.ty->kind == TR_TY_TEXT)
+        return tr_lib_no_text(e, "iteration over a string");
     switch (x.ty->kind) {
     case TR_TY_RANGE:
     case TR_TY_TUPLE:

@@ -583,6 +583,19 @@ static bool equal_optional(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     return true;
 }
 
+/* None, a constant or a string: what differs from every value of another kind. */
+static bool is_static(tr_tv x) {
+    return tr_tv_is_none(x) || x.ty->kind == TR_TY_LIT || x.ty->kind == TR_TY_TEXT;
+}
+
+/* A string made at run time beside y, which may be one too, or the name that a dtype answers to. */
+static bool cmp_text(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y) {
+    tr_tv other = x.ty->kind == TR_TY_TEXT ? y : x;
+    bool apart = (x.ty->kind != TR_TY_TEXT && y.ty->kind != TR_TY_TEXT) || tr_tv_is_none(other) ||
+                 tr_lib_scalar(e, other.ty) || other.ty->kind == TR_TY_TUPLE;
+    return apart || tr_lib_no_text(e, tr_arena_printf(&e->ctx->arena, "'%s' on a string", cmp_sign[op]));
+}
+
 bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     bool optional = x.ty->kind == TR_TY_OPT || y.ty->kind == TR_TY_OPT;
     if (optional && (op == TR_CMP_EQ || op == TR_CMP_NE))
@@ -615,10 +628,10 @@ bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     bool xa = tr_lib_is_array(x), ya = tr_lib_is_array(y);
     if ((xa || ya) && (xa || tr_lib_scalar(e, x.ty)) && (ya || tr_lib_scalar(e, y.ty)))
         return tr_lib_array_compare(e, op, x, y, out);
+    if (!cmp_text(e, op, x, y))
+        return false;
     if (op == TR_CMP_EQ || op == TR_CMP_NE) {
-        bool static_kinds =
-            (tr_tv_is_none(x) || tr_tv_is_none(y) || x.ty->kind == TR_TY_LIT || y.ty->kind == TR_TY_LIT) &&
-            !xa && !ya;
+        bool static_kinds = (is_static(x) || is_static(y)) && !xa && !ya;
         if (static_kinds) { /* None or a string against something else; dtypes and functions by identity */
             const tr_ty *dx = tr_tv_dtype(e, x), *dy = tr_tv_dtype(e, y);
             bool same = x.ty == y.ty || (dx && dx == dy) || (tr_tv_is_none(x) && tr_tv_is_none(y));
@@ -629,19 +642,49 @@ bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     return op_error(e, cmp_sign[op], x, y);
 }
 
+/* --- identity --- */
+
+/* The type of a value that may be None, where it is not. */
+static const tr_ty *held(const tr_ty *t) {
+    return t->kind == TR_TY_OPT ? t->items[1] : t;
+}
+
+/* What a value's Python object is an instance of, as far as it matters here: bool, int, float, complex or str; 0: anything else. */
+static char python_class(tr_em *e, const tr_ty *t) {
+    const tr_ty *s = tr_lib_scalar(e, held(t));
+    if (!s)
+        return is_text((tr_tv){t, TR_NOVAL}) ? 's' : 0;
+    return tr_ty_class(s) == 'u' ? 'i' : tr_ty_class(s);
+}
+
+/* Whether x and y are one object is known: one is a constant, and the other one too, or of another class. */
+static bool identity_known(tr_em *e, tr_tv x, tr_tv y) {
+    bool lx = x.ty->kind == TR_TY_LIT, ly = y.ty->kind == TR_TY_LIT;
+    char c = python_class(e, x.ty);
+    return (lx && ly) || ((lx || ly) && (!c || c != python_class(e, y.ty)));
+}
+
+/* Constants that are one object. A type is itself by whatever name (int is what type() of an int64 gives), but not the text of its name. */
+static bool same_object(tr_em *e, tr_tv x, tr_tv y) {
+    if (x.ty == y.ty)
+        return true;
+    const tr_ty *d = is_text(x) || is_text(y) ? NULL : tr_tv_dtype(e, x);
+    return d && d == tr_tv_dtype(e, y);
+}
+
 bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
     bool nx = tr_tv_is_none(x), ny = tr_tv_is_none(y);
     if ((x.ty->kind == TR_TY_OPT && ny) || (y.ty->kind == TR_TY_OPT && nx)) {
         *out = tr_em_item(e, ny ? x : y, 0);
         return negate || tr_em_unary(e, TR_UN_NOT, *out, out);
     }
-    const tr_ty *bool_ty = tr_ty_scalar(e->types, TR_TY_BOOL);
-    if (!nx && !ny && tr_lib_scalar(e, x.ty) == bool_ty && tr_lib_scalar(e, y.ty) == bool_ty)
+    bool none = nx || ny;
+    if (!none && python_class(e, x.ty) == 'b' && python_class(e, y.ty) == 'b')
         return tr_em_compare(e, negate ? TR_CMP_NE : TR_CMP_EQ, x, y, out);
-    if (!nx && !ny && x.ty->kind != TR_TY_LIT && y.ty->kind != TR_TY_LIT)
+    if (!none && !identity_known(e, x, y))
         return tr_em_unsupported(e, "identity", "'is' between %s and %s", tr_em_tyname(e, x.ty),
                                  tr_em_tyname(e, y.ty));
-    bool same = (nx && ny) || (!nx && !ny && x.ty == y.ty);
+    bool same = none ? nx && ny : same_object(e, x, y);
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, same != negate));
     return true;
 }
@@ -711,6 +754,8 @@ bool tr_em_truth(tr_em *e, tr_tv x, tr_tv *out) {
         *out = tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 0));
         return true;
     }
+    if (x.ty->kind == TR_TY_TEXT)
+        return tr_lib_no_text(e, "the truth of a string");
     tr_em_error(e, "the truth of %s is not defined", tr_em_tyname(e, x.ty));
     if (tr_lib_is_array(x))
         tr_em_hint(e, "use .any() or .all(); for items, & and | instead of `and` and `or`, with parentheses");

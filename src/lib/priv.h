@@ -42,6 +42,8 @@ tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x);
 bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out);
 /* An integer or bool as Python's int, which is an int64: OverflowError for what does not fit; with error_model="numpy" it wraps. */
 tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x);
+/* Refuses `what`, which ends in "a string", of a string made at run time. */
+bool tr_lib_no_text(tr_em *e, const char *what);
 /* Item of a tuple at a run-time position in range. */
 bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
 

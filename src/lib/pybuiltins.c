@@ -363,6 +363,8 @@ bool tr_lib_py_len(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     bool ok = (tr_lib_is_array(x) && x.ty->ndim > 0) || x.ty->kind == TR_TY_RANGE ||
               (x.ty->kind == TR_TY_ITER && x.ty->sub == TR_ITER_FLAT);
+    if (x.ty->kind == TR_TY_TEXT)
+        return tr_lib_no_text(e, "len() of a string");
     if (!ok)
         return tr_em_error(e, "%s has no len()", tr_em_tyname(e, x.ty));
     return x.ty->kind == TR_TY_RANGE ? tr_lib_range_size(e, x, out) : tr_em_iterlen(e, x, out);
@@ -500,7 +502,7 @@ static int instance_of(tr_em *e, tr_tv x, tr_tv cls) {
     case TR_B_TUPLE: return is_tuple(x);
     case TR_B_RANGE: return x.ty->kind == TR_TY_RANGE;
     case TR_B_SLICE: return x.ty->kind == TR_TY_SLICE;
-    case TR_B_STR: return x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_STR;
+    case TR_B_STR: return x.ty->kind == TR_TY_TEXT || tr_tv_lit_str(x, &(const char *){NULL});
     case TR_B_NP_NDARRAY: return tr_lib_is_array(x);
     case TR_B_NP_INTEGER: return k == 'i';
     case TR_B_NP_FLOATING: return k == 'f';

@@ -1,5 +1,6 @@
 /* Text: what str() makes of values, and print(). In print() text known when compiling is joined to one constant; numbers go through the runtime, which gathers a line.
  * A tuple prints its items as repr() has them, everything else as str() has it. */
+#include <math.h>
 #include <string.h>
 
 #include "lib/fam.h"
@@ -30,6 +31,25 @@ static bool has_text(tr_em *e, const tr_ty *t) {
     return true;
 }
 
+/* The text of a constant, so that what is made of constants alone is one; NULL where only run time knows it. */
+static const char *known_text(tr_em *e, tr_tv x) {
+    const char *s;
+    if (tr_tv_lit_str(x, &s))
+        return s;
+    if (tr_tv_is_none(x))
+        return "None";
+    if (x.ty->kind != TR_TY_LIT)
+        return NULL;
+    const tr_obj *o = x.ty->lit;
+    switch (o->kind) {
+    case TR_OBJ_BOOL: return o->u.i ? "True" : "False";
+    case TR_OBJ_INT: return tr_arena_printf(&e->ctx->arena, "%lld", (long long)o->u.i);
+    case TR_OBJ_UINT: return tr_arena_printf(&e->ctx->arena, "%llu", (unsigned long long)o->u.u);
+    case TR_OBJ_FLOAT: return isnan(o->u.f) ? "nan" : tr_obj_float(&e->ctx->arena, o->u.f)->repr;
+    default: return NULL;
+    }
+}
+
 bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
     uint32_t n = flatten(e, npieces, pieces, NULL);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
@@ -37,11 +57,9 @@ bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
     const char *all = "", *s;
     flatten(e, npieces, pieces, v);
     for (uint32_t i = 0; i < n; i++) {
-        if (all && tr_tv_lit_str(v[i], &s))
-            all = tr_arena_printf(&e->ctx->arena, "%s%s", all, s);
-        else
-            all = NULL;
         tr_tv x = v[i];
+        s = all ? known_text(e, x) : NULL;
+        all = s ? tr_arena_printf(&e->ctx->arena, "%s%s", all, s) : NULL;
         v[i] = x.ty->weak ? tr_em_strong(e, x) : x;
         t[i] = v[i].ty;
         if (!has_text(e, x.ty))
@@ -50,6 +68,12 @@ bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
     *out =
         all ? tr_em_lit(e, tr_obj_str(&e->ctx->arena, all)) : tr_em_make(e, tr_ty_text(e->types, n, t), n, v);
     return true;
+}
+
+bool tr_lib_no_text(tr_em *e, const char *what) {
+    return tr_em_unsupported(
+        e, "made-string",
+        "%s made of run-time values: compiled code makes strings only for print() and exceptions", what);
 }
 
 /* str(): of a number at run time a text for messages and print() alone. */
