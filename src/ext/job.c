@@ -153,6 +153,35 @@ PyObject *tr_job_keep(const tr_job *j) {
     return l;
 }
 
+/* Where the function returns; its first line where that is not known. Every `return` is as wrong: they have one type. */
+static tr_place place_of_return(const tr_job *j) {
+    const tr_func *fn = &j->prog.funcs.d[j->prog.root_func];
+    int32_t line = fn->code ? (int32_t)fn->code->firstline : 0;
+    tr_fn *f = j->prog.insts.d[j->prog.root].fn;
+    tr_cfg_compute(f);
+    for (uint32_t k = 0; k < f->rpo.n; k++) {
+        const tr_ins *t = tr_term(f, f->rpo.d[k]);
+        if (t->op == TR_OP_RET && t->loc < f->locs.n && f->locs.d[t->loc].place.span.line > 0)
+            return f->locs.d[t->loc].place;
+    }
+    return (tr_place){fn->file, fn->name, {line, -1, line, -1}};
+}
+
+/* The error for a result that Python cannot be given. A constant is named as what it is: as a type it would be hard to read. */
+static void refuse_result(tr_job *j, const tr_ty *ret) {
+    const tr_obj *o = ret->kind == TR_TY_LIT ? ret->lit : NULL;
+    bool text = ret->kind == TR_TY_TEXT || (o && o->kind == TR_OBJ_STR);
+    const char *what = text ? "a string" : o ? o->repr : NULL;
+    if (!what)
+        what = tr_arena_printf(&j->ctx.arena, "a value of type %s", tr_ty_user(&j->ctx.arena, ret));
+    tr_err *e = tr_err_add(&j->ctx, TR_ERR_TYPING, place_of_return(j),
+                           "the function returns %s, which compiled code cannot hand to Python", what);
+    e->hint = text ? "return a number that stands for it, and choose the string outside"
+              : o && (o->kind == TR_OBJ_UINT || o->kind == TR_OBJ_BIGINT)
+                  ? "integers have 64 bits in compiled code: return a float, or compute it outside"
+                  : "return numbers, arrays, tuples of these, or None";
+}
+
 /* The result must be something Python can hold. */
 bool tr_job_check_result(tr_job *j) {
     const tr_ty *ret = j->out.ret;
@@ -163,13 +192,7 @@ bool tr_job_check_result(tr_job *j) {
         PyErr_NoMemory();
         return false;
     }
-    const tr_func *fn = &j->prog.funcs.d[j->prog.root_func];
-    int32_t line = fn->code ? (int32_t)fn->code->firstline : 0;
-    tr_place place = {fn->file, fn->name, {line, -1, line, -1}};
-    tr_err *e = tr_err_add(&j->ctx, TR_ERR_TYPING, place,
-                           "the function returns a value of type %s, which Python cannot be given",
-                           tr_ty_user(&j->ctx.arena, ret));
-    e->hint = "return numbers, arrays, tuples of these, or None";
+    refuse_result(j, ret);
     tr_pyerr_raise_ctx(j->st, &j->ctx, PyFunction_GetGlobals(j->f->py_func));
     return false;
 }

@@ -192,6 +192,7 @@ static void end_unreachable(emission *m) {
 
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
+    const char *text;
     tr_tv x, y;
     if (!use(m, in->args[0], &x) || !want) {
         end_unreachable(m);
@@ -217,6 +218,8 @@ static void emit_ret(emission *m, const tr_ins *in) {
             tr_em_hint(&m->e, "%s",
                        tr_tv_is_none(x) || want->kind == TR_TY_NONE
                            ? "a path ends without a value: return one there, or raise an exception"
+                       : tr_tv_lit_str(x, &text) || tr_tv_lit_str((tr_tv){want, TR_NOVAL}, &text)
+                           ? "strings cannot be returned: return a number that stands for each"
                            : "return one type on all paths");
         fail_here(m, in);
         end_unreachable(m);

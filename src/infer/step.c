@@ -185,6 +185,12 @@ static bool add_arg(message *m, tr_tv v) {
         m->args[m->n++] = tr_obj_none();
     } else if (v.ty->kind == TR_TY_LIT) {
         m->args[m->n++] = v.ty->lit;
+    } else if (v.ty->kind == TR_TY_TEXT) {
+        tr_em_unsupported(m->e, "raise-args", "an f-string beside other arguments of an exception");
+        tr_em_hint(
+            m->e,
+            "make the f-string the only argument, or give constant texts and numbers, one argument each");
+        return false;
     } else if (!tr_ty_is_scalar(v.ty)) {
         return tr_em_unsupported(m->e, "raise-args", "an exception argument of %s", tr_em_tyname(m->e, v.ty));
     } else {

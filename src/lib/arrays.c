@@ -568,10 +568,17 @@ bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y) {
     return true;
 }
 
-bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
-    const tr_ty *t = np_result(e, op, tr_lib_scalar(e, x.ty), tr_lib_scalar(e, y.ty));
+/* The operator has a meaning where NumPy's result is a `t`. Said of the operands' own types: what they are converted to need not be theirs. */
+static bool check_operator(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y, const tr_ty *t) {
     if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
         return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");
+    return !tr_lib_is_bitwise(op) || tr_ty_is_int(t) || t->kind == TR_TY_BOOL || tr_lib_op_error(e, op, x, y);
+}
+
+bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty), *t = np_result(e, op, xs, ys);
+    if (!check_operator(e, op, xs, ys, t))
+        return false;
     if (!binary_in(e, op, x, y, t, out))
         return false;
     *out = tr_em_conv(e, *out, t);
@@ -602,8 +609,8 @@ bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, 
     const tr_ty *t = np_result(e, op, elem_of(e, x), elem_of(e, y));
     elementwise *w = TR_NEW(&e->ctx->arena, elementwise);
     *w = (elementwise){.op = op, .common = t};
-    if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
-        return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");
+    if (!check_operator(e, op, elem_of(e, x), elem_of(e, y), t))
+        return false;
     if (tr_ty_is_int(t) && !tr_lib_check_literals(e, 2, (tr_tv[]){x, y}))
         return false;
     if (op == TR_BIN_POW && !tr_lib_check_power(e, x, y))

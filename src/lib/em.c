@@ -69,6 +69,8 @@ const char *tr_em_tyname(tr_em *e, const tr_ty *t) {
             return "str";
         if (t->lit->kind == TR_OBJ_NONE)
             return "None";
+        if (t->lit->kind == TR_OBJ_TYPE) /* its bare name would read as a number's type */
+            return tr_arena_printf(&e->ctx->arena, "dtype %s", t->lit->repr);
         return t->lit->repr;
     }
     return tr_ty_user(&e->ctx->arena, t->weak ? tr_ty_strong(e->types, t) : t);

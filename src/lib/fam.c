@@ -52,6 +52,30 @@ bool tr_fam_int(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, tr_tv *o
     return true;
 }
 
+/* What to compute with instead of a dtype that compiled code lacks. */
+static const char *other_dtype(const char *name) {
+    static const struct {
+        const char *part, *instead;
+    } rows[] = {{"float16", "float32"},  {"Float16", "float32"},    {"'f2'", "float32"},
+                {"'e'", "float32"},      {"'half'", "float32"},     {"clongdouble", "complex128"},
+                {"CLong", "complex128"}, {"longdouble", "float64"}, {"LongDouble", "float64"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strstr(name, rows[i].part))
+            return rows[i].instead;
+    return NULL;
+}
+
+bool tr_fam_dtype(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty **out) {
+    *out = tr_tv_dtype(e, x);
+    if (*out)
+        return true;
+    const char *name = x.ty->kind == TR_TY_LIT ? x.ty->lit->repr : tr_em_tyname(e, x.ty);
+    tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c), name);
+    if (other_dtype(name))
+        tr_em_hint(e, "use %s, and convert the result outside", other_dtype(name));
+    return false;
+}
+
 bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool dflt, bool *out) {
     int64_t v = dflt;
     if (tr_fam_given(x) && !tr_tv_lit_int(x, &v))

@@ -26,6 +26,8 @@ static inline bool tr_fam_weak(tr_em *e, tr_tv x) {
 }
 /* An integer argument as int64; OverflowError at run time for a uint64 that does not fit. */
 bool tr_fam_int(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, tr_tv *out);
+/* The dtype that an argument names. */
+bool tr_fam_dtype(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty **out);
 /* A flag that must be known when compiling; `dflt` when absent. */
 bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool dflt, bool *out);
 /* An axis, a constant, of `ndim`; negative ones count from the end. */

@@ -383,27 +383,75 @@ static bool tuple_get(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     return tr_lib_tuple_at(e, t, checked(e, i, tr_em_i64(e, t.ty->n), 0, "tuple index out of range"), out);
 }
 
+/* --- ranges, flat --- */
+
+static bool is_flat(tr_tv a) {
+    return a.ty->kind == TR_TY_ITER && a.ty->sub == TR_ITER_FLAT;
+}
+
+/* An index into a range or a flat, checked, and from the beginning. */
+static bool sequence_index(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
+    tr_tv n;
+    const char *text =
+        is_flat(a) ? "index {w} is out of bounds for size {1}" : "range object index out of range";
+    if (!(is_flat(a) ? tr_em_iterlen(e, a, &n) : tr_lib_range_size(e, a, &n)))
+        return false;
+    *out = checked(e, i, n, 0, text);
+    return true;
+}
+
+/* a[idx] = v for a number v, or an array of no axes. */
+static bool store_item(tr_em *e, tr_tv a, const tr_tv *idx, tr_tv v) {
+    const tr_ty *s = tr_lib_scalar(e, v.ty);
+    if (!s && tr_lib_is_array(v) && v.ty->ndim == 0) {
+        v = tr_em_load(e, v, NULL);
+        s = v.ty;
+    }
+    if (!s || (tr_ty_is_complex(s) && !tr_ty_is_complex(a.ty->elem)))
+        return tr_em_error(e, "cannot store %s in an array of %s", tr_em_tyname(e, v.ty),
+                           tr_em_tyname(e, a.ty->elem));
+    tr_em_store(e, a, idx, v);
+    return true;
+}
+
+static bool read_only(tr_em *e) {
+    return tr_em_error(e, "cannot assign to a read-only array");
+}
+
+static bool flat_set(tr_em *e, tr_tv flat, tr_tv i, tr_tv v) {
+    tr_tv a = tr_em_item(e, flat, 0), idx[TR_MAX_NDIM];
+    if (a.ty->readonly)
+        return read_only(e);
+    if (!sequence_index(e, flat, i, &i))
+        return false;
+    a = tr_lib_flat_place(e, a, i, idx);
+    return store_item(e, a, idx, v);
+}
+
 /* --- the two entry points --- */
+
+static void advise_flat(tr_em *e, tr_tv a) {
+    if (is_flat(a))
+        tr_em_hint(
+            e, "a.flat takes one number: write a.ravel()[...], which is a view of the items of a contiguous "
+               "array, or loop over np.ndindex(a.shape)");
+}
 
 bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     if (a.ty->kind == TR_TY_TUPLE)
         return tuple_get(e, a, i, out);
-    bool flat = a.ty->kind == TR_TY_ITER && a.ty->sub == TR_ITER_FLAT;
-    if ((a.ty->kind == TR_TY_RANGE || flat) && is_index(e, i)) {
-        tr_tv n;
-        const char *text =
-            flat ? "index {w} is out of bounds for size {1}" : "range object index out of range";
-        if (!(flat ? tr_em_iterlen(e, a, &n) : tr_lib_range_size(e, a, &n)))
-            return false;
-        return tr_em_iterget(e, a, checked(e, i, n, 0, text), out);
-    }
+    if ((a.ty->kind == TR_TY_RANGE || is_flat(a)) && is_index(e, i))
+        return sequence_index(e, a, i, &i) && tr_em_iterget(e, a, i, out);
     const char *s;
     if (tr_tv_lit_str(a, &s))
         return tr_em_unsupported(e, "string", "indexing of strings");
     if (a.ty->kind == TR_TY_TEXT)
         return tr_lib_no_text(e, "indexing of a string");
-    if (!tr_lib_is_array(a))
-        return tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, a.ty));
+    if (!tr_lib_is_array(a)) {
+        tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, a.ty));
+        advise_flat(e, a);
+        return false;
+    }
     place p;
     if (!resolve(e, a, i, &p))
         return false;
@@ -414,15 +462,18 @@ bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
 }
 
 bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
+    if (is_flat(a) && is_index(e, i))
+        return flat_set(e, a, i, v);
     if (!tr_lib_is_array(a)) {
         tr_em_error(e, "%s does not support item assignment", tr_em_tyname(e, a.ty));
+        advise_flat(e, a);
         if (a.ty->kind == TR_TY_TUPLE)
             tr_em_hint(e,
                        "tuples, and lists here, keep their items: make an array with np.array or np.zeros");
         return false;
     }
     if (a.ty->readonly)
-        return tr_em_error(e, "cannot assign to a read-only array");
+        return read_only(e);
     place p;
     if (!resolve(e, a, i, &p))
         return false;
@@ -432,14 +483,5 @@ bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
         return true; /* what was changed in place stands there */
     if (!p.scalar)
         return tr_em_assign(e, p.view, v);
-    const tr_ty *s = tr_lib_scalar(e, v.ty);
-    if (!s && tr_lib_is_array(v) && v.ty->ndim == 0) {
-        v = tr_em_load(e, v, NULL);
-        s = v.ty;
-    }
-    if (!s || (tr_ty_is_complex(s) && !tr_ty_is_complex(a.ty->elem)))
-        return tr_em_error(e, "cannot store %s in an array of %s", tr_em_tyname(e, v.ty),
-                           tr_em_tyname(e, a.ty->elem));
-    tr_em_store(e, a, p.idx, v);
-    return true;
+    return store_item(e, a, p.idx, v);
 }

@@ -140,18 +140,23 @@ static void split(tr_em *e, uint32_t ndim, const tr_tv *extents, tr_tv i, tr_tv 
         idx[0] = i;
 }
 
-/* Element number i of an array in C order; no division where the elements lie so in memory. */
-static tr_tv flat_at(tr_em *e, tr_tv a, tr_tv i) {
-    tr_tv idx[TR_MAX_NDIM], extents[TR_MAX_NDIM];
+tr_tv tr_lib_flat_place(tr_em *e, tr_tv a, tr_tv i, tr_tv *idx) {
+    tr_tv extents[TR_MAX_NDIM];
     if (a.ty->layout == TR_LAYOUT_C && a.ty->ndim > 1) {
         tr_tv n = tr_em_size(e, a);
         const tr_ty *row = tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_C, a.ty->readonly);
-        return tr_em_load(e, tr_em_view(e, row, a, zero(e), &n, NULL), &i);
+        idx[0] = i;
+        return tr_em_view(e, row, a, zero(e), &n, NULL);
     }
     for (uint32_t k = 0; k < a.ty->ndim; k++)
         extents[k] = tr_em_dim(e, a, k);
     split(e, a.ty->ndim, extents, i, idx);
-    return tr_em_load(e, a, idx);
+    return a;
+}
+
+static tr_tv flat_at(tr_em *e, tr_tv a, tr_tv i) {
+    tr_tv idx[TR_MAX_NDIM];
+    return tr_em_load(e, tr_lib_flat_place(e, a, i, idx), idx);
 }
 
 /* The item at a position in range; only offsets within a narrow range are sure not to wrap, but a step of 1 never leaves the

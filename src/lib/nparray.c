@@ -45,11 +45,7 @@ static bool dtype_arg(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dflt, c
     *out = dflt;
     if (!tr_fam_given(x))
         return true;
-    *out = tr_tv_dtype(e, x);
-    if (*out)
-        return true;
-    return tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c),
-                       x.ty->kind == TR_TY_LIT ? x.ty->lit->repr : tr_em_tyname(e, x.ty));
+    return tr_fam_dtype(e, c, x, out);
 }
 
 /* order=: C and F by name; K and A keep the layout `like` of the original. */

@@ -102,10 +102,8 @@ static bool dtype_arg(tr_em *e, const tr_bcall *c, tr_tv x, const parts *p, cons
     *out = NULL;
     if (!tr_fam_given(x))
         return true;
-    *out = tr_tv_dtype(e, x);
-    if (!*out)
-        return tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c),
-                           tr_em_tyname(e, x.ty));
+    if (!tr_fam_dtype(e, c, x, out))
+        return false;
     for (uint32_t i = 0; i < p->n; i++)
         if (!tr_fam_same_kind(p->a[i].ty->elem, *out))
             return tr_em_error(e, "%s(): cannot cast %s to %s as dtype= asks", tr_fam_name(c),
@@ -404,9 +402,8 @@ bool tr_lib_np_tri(tr_em *e, const tr_bcall *c, tr_tv *out) {
     n[1] = n[0];
     if (tr_fam_given(c->a[1]) && !tr_fam_int(e, c, c->a[1], "M", &n[1]))
         return false;
-    if (tr_fam_given(c->a[3]) && !(t = tr_tv_dtype(e, c->a[3])))
-        return tr_em_error(e, "tri(): %s is not a dtype that compiled code knows",
-                           tr_em_tyname(e, c->a[3].ty));
+    if (tr_fam_given(c->a[3]) && !tr_fam_dtype(e, c, c->a[3], &t))
+        return false;
     for (int i = 0; i < 2; i++)
         n[i] = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n[i], i64(e, 0)), i64(e, 0), n[i]);
     return triangle(e, 2, n, t, NULL, k, true, out);

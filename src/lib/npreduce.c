@@ -249,9 +249,7 @@ static bool dtype_or(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dflt, co
     *t = dflt;
     if (!tr_fam_given(x))
         return true;
-    *t = tr_tv_dtype(e, x);
-    return *t || tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c),
-                             tr_em_tyname(e, x.ty));
+    return tr_fam_dtype(e, c, x, t);
 }
 
 /* --- sum, prod --- */

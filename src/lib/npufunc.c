@@ -101,10 +101,9 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
         return false;
     if (tr_fam_given(dtype)) {
         cast *w = TR_NEW(&e->ctx->arena, cast);
-        *w = (cast){c, nin, tr_tv_dtype(e, dtype), fn};
-        if (!w->t)
-            return tr_em_error(e, "%s(): %s is not a dtype that compiled code knows", tr_fam_name(c),
-                               tr_em_tyname(e, dtype.ty));
+        *w = (cast){c, nin, NULL, fn};
+        if (!tr_fam_dtype(e, c, dtype, &w->t))
+            return false;
         user = w;
         fn = elt_cast;
     } else if (has_literal(nin, c->a)) {

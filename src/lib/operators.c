@@ -176,11 +176,21 @@ static bool op_error(tr_em *e, const char *sign, tr_tv x, tr_tv y) {
         return tr_em_unsupported(e, "list", "a tuple whose length is a variable");
     tr_em_error(e, "unsupported operand types for %s: %s and %s", sign, tr_em_tyname(e, x.ty),
                 tr_em_tyname(e, y.ty));
-    if ((*sign == '&' || *sign == '|') && tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
+    const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
+    bool ints = xs && ys && tr_ty_is_int(xs) && tr_ty_is_int(ys);
+    if (ints && tr_ty_is_float(tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)xs->kind, (tr_tyk)ys->kind))))
+        tr_em_hint(e,
+                   "no integer type holds both: convert one, with .astype(np.int64) or .astype(np.uint64); "
+                   "the bits stay what they are");
+    else if ((*sign == '&' || *sign == '|') && xs && ys)
         tr_em_hint(e, "%s binds tighter than comparisons: write (a > 0) %s (b > 0)", sign, sign);
     else if (*sign == '%' && tr_tv_lit_str(x, &(const char *){NULL}))
         tr_em_hint(e, "write an f-string: messages of exceptions and print() may be f\"... {x}\"");
     return false;
+}
+
+bool tr_lib_op_error(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y) {
+    return op_error(e, bin_sign[op], (tr_tv){x, TR_NOVAL}, (tr_tv){y, TR_NOVAL});
 }
 
 static tr_tv not_zero(tr_em *e, tr_tv y) {
@@ -323,6 +333,10 @@ static char op_class(tr_binop op) {
     case TR_BIN_SHR: return '<';
     default: return '+';
     }
+}
+
+bool tr_lib_is_bitwise(tr_binop op) {
+    return op_class(op) == '&' || op_class(op) == '<';
 }
 
 tr_op tr_lib_plain_op(tr_binop op) {

@@ -26,6 +26,10 @@ static inline tr_rules tr_lib_rules(const tr_em *e) {
 }
 /* The op that is all an operator does, on two numbers of its result's type; TR_OP__COUNT where there is more to it. */
 tr_op tr_lib_plain_op(tr_binop op);
+/* The operator is one of & | ^ << >>. */
+bool tr_lib_is_bitwise(tr_binop op);
+/* The operator has no meaning for operands of these types. */
+bool tr_lib_op_error(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y);
 /* Scalar operation on operands of any scalar types. */
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out);
 /* NumPy's operator on scalars of any types, with NumPy's result type: integers keep their width, nothing raises. */
@@ -44,6 +48,8 @@ bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out);
 tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x);
 /* Refuses `what`, which ends in "a string", of a string made at run time. */
 bool tr_lib_no_text(tr_em *e, const char *what);
+/* Where element number i of an array in C order stands: an array and an index into it; no division where the elements lie so in memory. */
+tr_tv tr_lib_flat_place(tr_em *e, tr_tv a, tr_tv i, tr_tv *idx);
 /* Item of a tuple at a run-time position in range. */
 bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
 

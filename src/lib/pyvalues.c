@@ -32,9 +32,9 @@ bool tr_lib_num_item(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 bool tr_lib_num_astype(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    const tr_ty *t = tr_tv_dtype(e, c->a[1]);
-    if (!t)
-        return tr_em_error(e, "astype() takes a dtype, not %s", tr_em_tyname(e, c->a[1].ty));
+    const tr_ty *t;
+    if (!tr_fam_dtype(e, c, c->a[1], &t))
+        return false;
     *out = tr_em_conv(e, c->a[0], t);
     return true;
 }

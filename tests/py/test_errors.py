@@ -11,6 +11,8 @@ import pytest
 import treadle
 from treadle import njit
 
+HALF = np.dtype("f2")
+
 
 def message(fn, *args, error=treadle.TreadleError):
     with pytest.raises(error) as e:
@@ -366,6 +368,77 @@ def test_a_result_that_python_cannot_be_given():
 
     text = message(make, 1, error=treadle.TypingError)
     assert "returns a value of type" in text and "in make" in text and "= help: return numbers" in text
+
+
+def returns_text(x):
+    y = 1
+    return f"positive{y}"  # here: text
+
+
+def returns_big(x):
+    if x:
+        x = 2
+    return 10**20  # here: big
+
+
+def returns_either(x):
+    if x > 0:
+        return "positive"
+    return "negative"  # here: either
+
+
+def test_a_result_that_python_cannot_be_given_is_told_where_it_is_returned():
+    for fn, mark, what, advice in (
+        (returns_text, "text", "returns a string, which", "return a number that stands for it"),
+        (returns_big, "big", "returns 100000000000000000000, which", "integers have 64 bits"),
+        (returns_either, "either", "returns both str and str", "strings cannot be returned"),
+    ):
+        text = message(fn, 3, error=treadle.TypingError)
+        assert what in text and f"{__file__}:{line_of('# here: ' + mark)}:" in text
+        assert f"= help: {advice}" in text
+
+
+def test_bits_of_signed_and_unsigned_integers():
+    a, u = np.arange(3), np.arange(3, dtype=np.uint64)
+    for fn in (lambda a, u: a & u, lambda a, u: a | 0xFFFFFFFFFFFFFFFF, lambda a, u: np.left_shift(a, u)):
+        text = message(fn, a, u, error=treadle.TypingError)
+        assert "operand types for" in text and ": int64 and uint64" in text
+        assert "= help: no integer type holds both: convert one, with .astype(np.int64)" in text
+    text = message(lambda a, x: a & x, a, 1.5, error=treadle.TypingError)
+    assert "for &: int64 and float64" in text and "binds tighter" in text
+
+
+def test_a_dtype_is_called_one():
+    text = message(lambda x: x + 1, np.dtype("f8"), error=treadle.TypingError)
+    assert text.startswith("unsupported operand types for +: dtype float64 and int64")
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda a: a.astype(np.float16),
+        lambda a: a.astype("f2"),
+        lambda a: np.zeros(3, np.float16),
+        lambda a: np.tri(3, dtype=np.float16),
+        lambda a: np.sin(a, dtype=np.float16),
+        lambda a: a.sum(dtype=np.float16),
+        lambda a: np.concatenate((a, a), dtype=np.float16),
+        lambda a: a[0].astype(HALF),
+    ],
+)
+def test_float16_is_answered_by_float32(fn):
+    text = message(fn, np.ones(3), error=treadle.TypingError)
+    assert "is not a dtype that compiled code knows" in text and "= help: use float32" in text
+
+
+def test_an_f_string_is_the_only_argument_of_an_exception():
+    def f(n):
+        raise ValueError(f"bad {n}", n)
+
+    text = message(f, 3, error=treadle.UnsupportedError)
+    assert (
+        "an f-string beside other arguments" in text and "= help: make the f-string the only argument" in text
+    )
 
 
 def test_an_operand_is_explained_once():

@@ -528,6 +528,38 @@ def test_assignment_broadcasts():
     same(f, np.zeros((3, 4)), np.arange(4.0), np.arange(3.0)[:, None])
 
 
+def test_items_of_flat_are_assigned():
+    def f(a, i, v):
+        b, c = a.T, a[::2]
+        a.flat[i] = v
+        b.flat[0] += 1
+        b.flat[-2] -= v
+        c.flat[-1] *= v
+        return a.flat[i]
+
+    for a in (np.arange(12.0).reshape(3, 4), np.arange(5), np.ones((2, 3, 2), np.float32)):
+        for i in (0, 1, -1, 4):
+            same(f, a, i, 3)
+
+    def g(a, i):
+        a.flat[i] = 3
+
+    same(g, np.array(2.0), 0)
+    with pytest.raises(IndexError, match="index 12 is out of bounds for size 12"):
+        njit(g)(np.zeros((3, 4)), 12)
+    with pytest.raises(treadle.TypingError, match="read-only"):
+        njit(g)(np.broadcast_to(np.zeros(3), (2, 3)), 0)
+
+
+def test_slices_of_flat_are_refused():
+    def write(a):
+        a.flat[::2] = 1
+
+    for fn in (write, lambda a: a.flat[::2]):
+        with pytest.raises(treadle.TypingError, match=r"write a.ravel\(\)\[...\]"):
+            njit(fn)(np.zeros((2, 3)))
+
+
 def test_assignment_of_wrong_shape_raises():
     @njit
     def f(a, b):
