@@ -204,3 +204,23 @@ def test_wrong_arguments():
     rejects("np.atleast_1d(a, a)", a, match="takes one array")
     rejects("a.reshape(3, 2, order='A')", a, match="an order other than 'C' and 'F'")
     rejects("np.array([[a, a], [a, a]])", a, match="number of dimensions|sequence of arrays")
+
+
+@pytest.mark.parametrize("k", [-(2**63), 1 - 2**63, 2**63 - 1])
+def test_diagonals_far_outside(k):
+    """NumPy takes no number this large; they are what a smaller one gives that lies outside, too."""
+    a, near = np.arange(1.0, 10).reshape(3, 3), 5 if k > 0 else -5
+    for expr in (
+        "np.diag(a, {})",
+        "np.diagonal(a, {})",
+        "np.trace(a, {})",
+        "np.triu(a, {})",
+        "np.tril(a, {})",
+    ):
+        want = eval(expr.format(near), {"np": np, "a": a})
+        np.testing.assert_array_equal(run(expr.format("b"), a, k), want)
+        np.testing.assert_array_equal(run(expr.format(k), a), want)
+    for expr in ("np.eye(3, 3, a)", "np.tri(3, 3, a)"):
+        np.testing.assert_array_equal(run(expr, k), eval(expr, {"np": np, "a": near}))
+    with pytest.raises(ValueError):
+        run("np.diag(a[0], b)", a, k)
