@@ -9,7 +9,7 @@ void tr_csig_clear(tr_csig *s) {
 }
 
 static bool csig_from_text(tr_state *st, PyObject *o, tr_csig *out) {
-    const char *text = PyUnicode_AsUTF8(o), *msg = NULL;
+    const char *text = tr_types_text(o), *msg = NULL;
     if (!text)
         return false;
     tr_arena a;

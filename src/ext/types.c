@@ -68,8 +68,18 @@ PyObject *tr_types_of_pattern(tr_state *st, const tr_argk *k) {
 
 /* --- reading types --- */
 
+const char *tr_types_text(PyObject *o) {
+    Py_ssize_t n;
+    const char *text = PyUnicode_AsUTF8AndSize(o, &n);
+    if (text && strlen(text) != (size_t)n) {
+        PyErr_Format(PyExc_TypeError, "bad signature %R: there is a NUL in it", o);
+        return NULL;
+    }
+    return text;
+}
+
 static const tr_ty *from_text(tr_state *st, PyObject *o) {
-    const char *text = PyUnicode_AsUTF8(o), *msg = NULL;
+    const char *text = tr_types_text(o), *msg = NULL;
     if (!text)
         return NULL;
     tr_arena a;
@@ -506,7 +516,7 @@ static PyObject *py_ntuple_type(PyObject *module, PyObject *args) {
 
 static PyObject *py_from_ir(PyObject *module, PyObject *text) {
     tr_state *st = tr_ext_state(module);
-    const char *s = PyUnicode_AsUTF8(text);
+    const char *s = tr_types_text(text);
     const tr_ty *ty = s ? tr_ty_parse_ir(st->types, &s) : NULL;
     if (!ty)
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "%R is no type", text);

@@ -30,6 +30,8 @@ bool tr_types_add(PyObject *module); /* the classes Type and Signature, and thei
 bool tr_sig_add(PyObject *module);   /* sig.c's share of it */
 PyObject *tr_types_object(tr_state *st, const tr_ty *ty);      /* new reference */
 PyObject *tr_types_of_pattern(tr_state *st, const tr_argk *k); /* new reference; constants too */
+/* The text of a type or a signature: all of it, so one with a NUL in it is a TypeError. NULL with an exception. */
+const char *tr_types_text(PyObject *o);
 /* Type, or NULL with TypeError, from what users write where a type is meant: a Type, text, None, dtypes,
  * int, float ... */
 const tr_ty *tr_types_from(tr_state *st, PyObject *o);

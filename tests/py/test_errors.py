@@ -444,3 +444,11 @@ def test_an_f_string_is_the_only_argument_of_an_exception():
 def test_an_operand_is_explained_once():
     text = message(lambda a: a << a, np.zeros((2, 2)))
     assert text.count("argument 'a' is") == 1
+
+
+@pytest.mark.parametrize("declared", ["f8(f8)\0", "f8(f8)\0i4", ["f8(f8)\0"], ("f8\0",)])
+def test_a_signature_is_read_to_its_end(declared):
+    with pytest.raises(TypeError, match="bad signature '.*': there is a NUL in it"):
+        njit(declared)(lambda x: x)
+    with pytest.raises(TypeError, match="there is a NUL in it"):
+        njit(locals={"y": "f8\0"})(returns_big)(1)
