@@ -52,6 +52,13 @@ bool tr_fam_int(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, tr_tv *o
     return true;
 }
 
+tr_tv tr_fam_round_int(tr_em *e, tr_tv x, tr_tv ndigits) {
+    bool sign = tr_ty_class(x.ty) != 'u';
+    const tr_ty *t = tr_fam_ty(e, sign ? TR_TY_I64 : TR_TY_U64);
+    return tr_em_callrt(e, sign ? TR_RT_ROUNDI : TR_RT_ROUNDU, t, NULL, 2,
+                        (tr_tv[]){tr_em_conv(e, x, t), ndigits});
+}
+
 /* What to compute with instead of a dtype that compiled code lacks. */
 static const char *other_dtype(const char *name) {
     static const struct {

@@ -28,6 +28,8 @@ static inline bool tr_fam_weak(tr_em *e, tr_tv x) {
 bool tr_fam_int(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, tr_tv *out);
 /* The dtype that an argument names. */
 bool tr_fam_dtype(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty **out);
+/* An integer or bool rounded to so many digits, as 64 bits: uint64 for an unsigned one. What does not fit wraps. */
+tr_tv tr_fam_round_int(tr_em *e, tr_tv x, tr_tv ndigits);
 /* A flag that must be known when compiling; `dflt` when absent. */
 bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool dflt, bool *out);
 /* An axis, a constant, of `ndim`; negative ones count from the end. */

@@ -577,8 +577,7 @@ static bool elt_npround(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) 
     } else if (known >= 0) {
         *out = v;
     } else {
-        tr_tv r = tr_em_callrt(e, TR_RT_ROUNDI, i64, NULL, 2, (tr_tv[]){tr_em_conv(e, v, i64), d});
-        *out = tr_em_conv(e, r, v.ty);
+        *out = tr_em_conv(e, tr_fam_round_int(e, v, d), v.ty);
     }
     return true;
 }

@@ -55,9 +55,8 @@ static bool round_digits(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
         tr_tv r = tr_em_callrt(e, TR_RT_ROUND, f64, NULL, 2, (tr_tv[]){tr_em_conv(e, v, f64), n});
         *out = tr_em_conv(e, r, v.ty);
     } else {
-        const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
-        tr_tv r = tr_em_callrt(e, TR_RT_ROUNDI, i64, NULL, 2, (tr_tv[]){tr_em_conv(e, v, i64), n});
-        *out = tr_em_conv(e, r, v.ty->kind == TR_TY_BOOL ? i64 : v.ty);
+        tr_tv r = tr_fam_round_int(e, v, n);
+        *out = tr_em_conv(e, r, v.ty->kind == TR_TY_BOOL ? r.ty : v.ty);
     }
     *out = tr_fam_weaken(e, *out, tr_fam_weak(e, x));
     return true;

@@ -41,6 +41,7 @@ double tr_rt_round(double x, int64_t ndigits);
 int64_t tr_rt_gcd(int64_t a, int64_t b);
 uint64_t tr_rt_gcdu(uint64_t a, uint64_t b);
 int64_t tr_rt_roundi(int64_t x, int64_t ndigits);
+uint64_t tr_rt_roundu(uint64_t x, int64_t ndigits);
 int64_t tr_rt_powmod(int64_t x, int64_t y, int64_t mod);
 /* These give -1 for a result that does not fit. */
 int64_t tr_rt_lcm(int64_t a, int64_t b);

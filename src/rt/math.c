@@ -10,23 +10,23 @@ static uint64_t magnitude(int64_t x) {
     return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
 }
 
-int64_t tr_rt_roundi(int64_t x, int64_t ndigits) {
+/* Halves go to even. Half of 10**20 is beyond 64 bits, so everything is rounded to 0 there. */
+uint64_t tr_rt_roundu(uint64_t x, int64_t ndigits) {
     if (ndigits >= 0)
         return x;
     if (ndigits < -19)
         return 0;
-    uint64_t m = magnitude(x);
-    if (ndigits == -19) /* half of 10**19 is 5 * 10**18: halves go to even, which is 0 */
-        return (int64_t)(m > 5000000000000000000u
-                             ? (x < 0 ? 0 - 10000000000000000000u : 10000000000000000000u)
-                             : 0);
     uint64_t p = 1;
     for (int64_t i = ndigits; i < 0; i++)
         p *= 10;
-    uint64_t q = m / p, r = m % p;
+    uint64_t q = x / p, r = x % p;
     if (r > p - r || (r == p - r && (q & 1)))
         q++;
-    m = q * p;
+    return q * p;
+}
+
+int64_t tr_rt_roundi(int64_t x, int64_t ndigits) {
+    uint64_t m = tr_rt_roundu(magnitude(x), ndigits);
     return (int64_t)(x < 0 ? 0 - m : m);
 }
 

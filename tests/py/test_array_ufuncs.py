@@ -397,6 +397,21 @@ def test_round(a, d):
     agree("a.round()", a)
 
 
+@given(x=st.integers(0, 2**64 - 1), d=st.integers(-21, 1))
+def test_round_of_integers_is_exact(x, d):
+    """NumPy rounds them as floats. What does not fit wraps, as it does there for narrow integers."""
+    for t, v in ((np.uint64, x), (np.int64, x - 2**63), (np.uint32, x % 2**32), (np.int8, x % 256 - 128)):
+        want = round(v, d)
+        bits = 8 * t().itemsize
+        want = (
+            want % 2**bits if t().dtype.kind == "u" else (want + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+        )
+        assert run("np.round(a, b)", t(v), d) == want == run("round(a, b)", t(v), d)
+        got = run("np.round(a, b)", np.array([v, 0], t), d)
+        assert got.dtype == t and got.tolist() == [want, 0]
+    assert run("np.round(a, -1)", np.uint64(2**64 - 16)) == 2**64 - 16
+
+
 @given(data=st.data())
 def test_where(data):
     a, b = data.draw(broadcast_pair(ALL))
