@@ -171,10 +171,7 @@ static bool raise_site(run *r, const tr_ins *i, uint32_t first) {
 /* As NumPy: negative extents and sizes past int64 are ValueErrors, and extents of 0 do not hide that others are too large. */
 static const tr_site *bad_size(run *r, const tr_ins *i) {
     static const tr_site negative = {TR_EXC_VALUE, "negative dimensions are not allowed", -1, NULL};
-    static const tr_site too_big = {
-        TR_EXC_VALUE,
-        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.", -1,
-        NULL};
+    static const tr_site too_big = {TR_EXC_VALUE, TR_TOO_BIG, -1, NULL};
     int64_t room = INT64_MAX / (int64_t)tr_ty_size(i->ty->elem);
     for (uint32_t k = 0; k < i->nargs; k++)
         if (arg(r, i, k)->i < 0)

@@ -133,6 +133,12 @@ typedef struct tr_site {
     const tr_obj *const *args;
 } tr_site;
 
+/* NumPy's words for an array whose bytes int64 cannot count: a ValueError, made or not. */
+#define TR_TOO_BIG \
+    "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
+/* Where a product of extents is followed in float64: less than 2**63, so that no rounding lets a larger one pass. */
+#define TR_MOST_BYTES 0x1.fffffp62
+
 /* Reductions of a pattern. min and max propagate NaN as NumPy does; argmin/argmax give the first index, i64, in C order of the space. */
 #define TR_REDS(X)      \
     X(ADD, "add")       \

@@ -33,6 +33,48 @@ tr_tv tr_em_size(tr_em *e, tr_tv a) {
     return n;
 }
 
+/* --- extents that are computed --- */
+
+static void check_room(tr_em *e, tr_tv ok) {
+    tr_em_check(e, ok, TR_EXC_VALUE, TR_TOO_BIG, 0, NULL);
+}
+
+/* The sum itself is looked at: opt/prove.c then knows that it did not wrap. */
+tr_tv tr_em_extent_sum(tr_em *e, tr_tv x, tr_tv y) {
+    tr_tv n = tr_em_op2(e, TR_OP_ADD, x, y);
+    check_room(e, tr_em_cmp(e, TR_CMP_GE, n, tr_em_i64(e, 0)));
+    return n;
+}
+
+tr_tv tr_em_extent_product(tr_em *e, tr_tv x, tr_tv y) {
+    tr_tv none = tr_em_cmp(e, TR_CMP_EQ, y, tr_em_i64(e, 0));
+    tr_tv most = tr_em_op2(e, TR_OP_QUOT, tr_em_i64(e, INT64_MAX), y);
+    check_room(e, tr_fam_or(e, none, tr_em_cmp(e, TR_CMP_LE, x, most)));
+    return tr_em_op2(e, TR_OP_MUL, x, y);
+}
+
+tr_tv tr_lib_size_estimate(tr_em *e, uint32_t ndim, const tr_tv *shape) {
+    const tr_ty *f64 = tr_ty_scalar(e->types, TR_TY_F64);
+    tr_tv n = tr_em_f64(e, 1.0), zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1);
+    for (uint32_t i = 0; i < ndim; i++) {
+        tr_tv d = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, shape[i], zero), one, shape[i]);
+        n = tr_em_op2(e, TR_OP_MUL, n, tr_em_conv(e, d, f64));
+    }
+    return n;
+}
+
+tr_tv tr_lib_has_room(tr_em *e, const tr_ty *elem, tr_tv estimate) {
+    return tr_em_cmp(e, TR_CMP_LT, estimate, tr_em_f64(e, TR_MOST_BYTES / tr_ty_size(elem)));
+}
+
+void tr_em_check_size(tr_em *e, const tr_ty *elem, uint32_t ndim, const tr_tv *shape) {
+    check_room(e, ndim == 1
+                      ? tr_em_cmp(e, TR_CMP_LE, shape[0], tr_em_i64(e, INT64_MAX / (int64_t)tr_ty_size(elem)))
+                      : tr_lib_has_room(e, elem, tr_lib_size_estimate(e, ndim, shape)));
+}
+
+/* --- elements, views --- */
+
 tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx) {
     tr_val v[TR_MAX_NDIM + 1];
     v[0] = a.v;

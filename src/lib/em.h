@@ -110,7 +110,15 @@ bool tr_em_truth(tr_em *e, tr_tv x, tr_tv *out); /* bool(x): i1, or a literal bo
 /* --- arrays (lib/arrays.c) --- */
 tr_tv tr_em_dim(tr_em *e, tr_tv a, uint32_t axis);
 tr_tv tr_em_stride(tr_em *e, tr_tv a, uint32_t axis);
-tr_tv tr_em_size(tr_em *e, tr_tv a); /* number of elements */
+tr_tv tr_em_size(
+    tr_em *e,
+    tr_tv a); /* number of elements; it fits, since every array has been through one of the checks below */
+/* Sum and product of two numbers >= 0 that become an extent: ValueError where int64 has no room for them. An allocation looks at its
+ * extents' product, so it needs no other check; a view that repeats items needs tr_em_check_size. */
+tr_tv tr_em_extent_sum(tr_em *e, tr_tv x, tr_tv y);
+tr_tv tr_em_extent_product(tr_em *e, tr_tv x, tr_tv y);
+/* As NumPy: the extents' product, those of 0 left out, must leave room for its bytes. */
+void tr_em_check_size(tr_em *e, const tr_ty *elem, uint32_t ndim, const tr_tv *shape);
 tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx);
 void tr_em_store(tr_em *e, tr_tv a, const tr_tv *idx, tr_tv v);
 /* View of type `ty` on a's memory; strides may be NULL when ty's layout is C or F. */

@@ -79,7 +79,7 @@ static bool join(tr_em *e, const tr_bcall *c, const parts *p, uint32_t axis, con
         for (uint32_t k = 0; k < ndim && i > 0; k++) {
             tr_tv n = tr_em_dim(e, a, k);
             if (k == axis)
-                shape[k] = tr_em_nsw(e, TR_OP_ADD, shape[k], n);
+                shape[k] = tr_em_extent_sum(e, shape[k], n);
             else
                 tr_em_check(
                     e, tr_em_cmp(e, TR_CMP_EQ, n, shape[k]), TR_EXC_VALUE,
@@ -269,7 +269,7 @@ static bool multiplied(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_t
         return tr_em_error(e, "%s() of an array of %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
     n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, i64(e, 0)), i64(e, 0), n);
     tr_fam_shape(e, a, shape);
-    shape[axis] = tr_em_op2(e, TR_OP_MUL, shape[axis], n);
+    shape[axis] = tr_em_extent_product(e, shape[axis], n);
     *out = tr_em_alloc(e, a.ty->elem, nd, TR_LAYOUT_C, shape);
     wide = spread_axis(e, a, after ? axis + 1 : axis, n);
     for (uint32_t i = 0; i <= nd; i++)
@@ -418,7 +418,7 @@ bool tr_lib_np_diag(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_fam_diagonal(e, c, v, k, 0, 1, &line) && tr_em_copy(e, line, TR_LAYOUT_C, out);
     if (v.ty->ndim != 1)
         return tr_em_error(e, "diag() takes a vector or a matrix");
-    n[0] = n[1] = tr_em_op2(e, TR_OP_ADD, tr_em_dim(e, v, 0), tr_em_op1(e, TR_OP_ABS, k));
+    n[0] = n[1] = tr_em_extent_sum(e, tr_em_dim(e, v, 0), tr_em_op1(e, TR_OP_ABS, k));
     *out = tr_em_alloc(e, v.ty->elem, 2, TR_LAYOUT_C, n);
     return tr_em_fill(e, *out, tr_em_num(e, v.ty->elem, 0.0)) &&
            tr_fam_diagonal(e, c, *out, k, 0, 1, &line) && tr_lib_map_into(e, line, v);

@@ -88,21 +88,19 @@ static uint32_t spread(tr_em *e, uint32_t n, const tr_tv *x, const tr_tv **out) 
 }
 
 /* The extents of the result: one negative entry stands for what is left. The product is followed in float64 too, so that one that
- * wraps around cannot pass for the size. */
+ * wraps around cannot pass for the size, nor hide behind an extent of 0. */
 static bool new_shape(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, const tr_tv *x, tr_tv *shape) {
     tr_tv size = tr_em_size(e, a), zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1), prod = one, unknown = zero,
           neg[TR_MAX_NDIM];
-    const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
-    tr_tv wide = tr_em_f64(e, 1.0);
+    tr_tv known[TR_MAX_NDIM];
     if (n > TR_MAX_NDIM)
         return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
     for (uint32_t i = 0; i < n; i++) {
         if (!tr_fam_int(e, c, x[i], "a shape", &shape[i]))
             return false;
         neg[i] = tr_em_cmp(e, TR_CMP_LT, shape[i], zero);
-        tr_tv d = tr_em_select(e, neg[i], one, shape[i]);
-        prod = tr_em_op2(e, TR_OP_MUL, prod, d);
-        wide = tr_em_op2(e, TR_OP_MUL, wide, tr_em_conv(e, d, f64));
+        known[i] = tr_em_select(e, neg[i], one, shape[i]);
+        prod = tr_em_op2(e, TR_OP_MUL, prod, known[i]);
         unknown = tr_em_op2(e, TR_OP_ADD, unknown, tr_em_conv(e, neg[i], zero.ty));
     }
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, unknown, one), TR_EXC_VALUE,
@@ -110,7 +108,7 @@ static bool new_shape(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, const tr
     tr_tv whole = tr_em_cmp(e, TR_CMP_EQ, prod, size), any = tr_em_cmp(e, TR_CMP_NE, prod, zero);
     tr_tv fits = tr_fam_and(e, any, tr_em_cmp(e, TR_CMP_EQ, tr_em_op2(e, TR_OP_REM, size, prod), zero));
     tr_tv ok = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, unknown, zero), whole, fits);
-    ok = tr_fam_and(e, ok, tr_em_cmp(e, TR_CMP_LT, wide, tr_em_f64(e, 0x1p62)));
+    ok = tr_fam_and(e, ok, tr_lib_has_room(e, a.ty->elem, tr_lib_size_estimate(e, n, known)));
     tr_em_check(e, ok, TR_EXC_VALUE, "cannot reshape array of size {0} into another size", 1, &size);
     tr_tv rest = tr_em_op2(e, TR_OP_QUOT, size, prod);
     for (uint32_t i = 0; i < n; i++)
@@ -255,6 +253,7 @@ bool tr_lib_np_ndindex(tr_em *e, const tr_bcall *c, tr_tv *out) {
         tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, extents[i], zero), TR_EXC_VALUE,
                     "negative dimensions are not allowed", 0, NULL);
     }
+    tr_em_check_size(e, tr_fam_ty(e, TR_TY_BOOL), n, extents); /* their number is counted */
     *out = all_indices(e, n, extents);
     return true;
 }

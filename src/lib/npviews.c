@@ -231,6 +231,7 @@ bool tr_lib_np_broadcast_to(tr_em *e, const tr_bcall *c, tr_tv *out) {
         tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, shape[i], tr_em_i64(e, 0)), TR_EXC_VALUE,
                     "all elements of broadcast shape must be non-negative", 0, NULL);
     }
+    tr_em_check_size(e, a.ty->elem, n, shape);
     if (!tr_em_broadcast(e, a, n, shape, out))
         return false;
     return tr_em_coerce(e, *out, tr_ty_array(e->types, a.ty->elem, n, n ? TR_LAYOUT_ANY : TR_LAYOUT_C, true),
@@ -248,9 +249,11 @@ bool tr_lib_np_broadcast_arrays(tr_em *e, const tr_bcall *c, tr_tv *out) {
     for (uint32_t i = 0; i < c->nvar; i++)
         tr_lib_merge_shape(e, a[i], ndim, shape, TR_EXC_VALUE,
                            "shape mismatch: sizes {0} and {1} cannot be broadcast together");
-    for (uint32_t i = 0; i < c->nvar; i++)
+    for (uint32_t i = 0; i < c->nvar; i++) {
+        tr_em_check_size(e, a[i].ty->elem, ndim, shape);
         if (!tr_em_broadcast(e, a[i], ndim, shape, &a[i]))
             return false;
+    }
     *out = tr_em_tuple(e, c->nvar, a);
     return true;
 }

@@ -70,6 +70,9 @@ bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out);
 bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y);
 /* Broadcasting. A check that an array goes into a shape, whose last axes are the array's; the common shape of several (entries whose ty
  * is NULL are open); an array with more axes, of extent 1, so that its own end before `end`. Inputs of patterns repeat those. */
+/* The product of extents >= 0 in float64, those of 0 left out; whether it leaves room for the bytes. */
+tr_tv tr_lib_size_estimate(tr_em *e, uint32_t ndim, const tr_tv *shape);
+tr_tv tr_lib_has_room(tr_em *e, const tr_ty *elem, tr_tv estimate);
 bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim); /* with an error */
 void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape);
 void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text);

@@ -151,10 +151,7 @@ static lv alloc_bytes(tr_lf *w, const tr_ins *in, lv *ok) {
 
 static void raise_bad_size(tr_lf *w, tr_val v, const tr_ins *in) {
     static const tr_site negative = {TR_EXC_VALUE, "negative dimensions are not allowed", -1, NULL};
-    static const tr_site too_big = {
-        TR_EXC_VALUE,
-        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.", -1,
-        NULL};
+    static const tr_site too_big = {TR_EXC_VALUE, TR_TOO_BIG, -1, NULL};
     lv fine = LLVMConstInt(w->m->i1, 1, 0);
     for (uint32_t i = 0; i < in->nargs; i++)
         fine = l_and(w->b, fine,

@@ -176,3 +176,89 @@ def test_indices_over_ranges_between_variables():
                 sums(a, start, stop)
         else:
             assert sums(a, start, stop) == wrap(sums.py_func([int(x) for x in a], start, stop))
+
+
+# --- sizes that an int64 cannot count, or whose bytes it cannot ---
+
+TOO_BIG = r"array is too big; `arr\.size \* arr\.dtype\.itemsize` is larger"
+
+
+def repeats(n, *shape, dtype=np.int8):
+    """An array of one item that repeats."""
+    return np.broadcast_to(np.ones(1, dtype), (n, *shape) if shape else (n,))
+
+
+LONG, TALL, WIDE = repeats(2**62), repeats(2**62, 1), repeats(1, 2**62)
+
+
+@pytest.mark.parametrize(
+    "f, args",
+    [
+        (lambda a, n: np.repeat(a, n), (np.arange(8), 2**61 + 1)),
+        (lambda a, n: np.repeat(a, n), (np.arange(8), 2**61)),
+        (lambda a, n: a.repeat(n), (np.arange(8), 2**61 + 1)),
+        (lambda a, n: np.repeat(a, n).size, (np.arange(8), 2**61 + 1)),
+        (lambda a, n: np.repeat(a, n, axis=1), (np.ones((2, 4)), 2**62)),
+        (lambda a, n: np.repeat(a, n, axis=1), (np.zeros((0, 4)), 2**62)),
+        (lambda a, n: np.tile(a, n), (np.arange(8), 2**61 + 1)),
+        (lambda a, n: np.tile(a, (1, n)), (np.ones((2, 4)), 2**62 + 1)),
+        (lambda a: np.concatenate((a, a, a, a)), (LONG,)),
+        (lambda a, b: np.concatenate((a, a, a, a, b)), (LONG, np.ones(5, np.int8))),
+        (lambda a: np.hstack((a, a, a, a)), (LONG,)),
+        (lambda a: np.vstack((a, a, a, a)), (TALL,)),
+        (lambda a: np.vstack((a, a, a, a)), (LONG,)),
+        (lambda a: np.column_stack((a, a, a, a)), (WIDE,)),
+        (lambda a, k: np.diag(a, k), (np.ones(3), 2**63 - 1)),
+        (lambda a, k: np.diag(a, k), (np.ones(3), -(2**63))),
+    ],
+)
+def test_extents_that_are_computed(f, args):
+    """Not an array of what is left after the sum or the product wrapped around."""
+    with pytest.raises(ValueError, match=TOO_BIG):
+        njit(f)(*args)
+
+
+@pytest.mark.parametrize(
+    "f, args",
+    [
+        (lambda n: np.broadcast_to(np.ones(1), (n, n)).shape, (2**32,)),
+        (lambda n: np.broadcast_to(np.ones(1), (n, n)).ravel(), (2**32,)),
+        (lambda n: np.broadcast_to(np.ones(1), (0, n, n)).shape, (2**32,)),
+        (lambda n: np.broadcast_to(1.0, n).shape, (2**60,)),
+        (lambda a, b: np.broadcast_arrays(a, b)[0].size, (repeats(2**40, 1), repeats(1, 2**40))),
+        (lambda a, n: a.reshape(n, -1), (np.zeros(0), 2**61)),
+        (lambda a, n: a.reshape(n, n, 0), (np.zeros(0), 2**40)),
+    ],
+)
+def test_sizes_of_views(f, args):
+    with pytest.raises(ValueError, match="too big|cannot reshape"):
+        njit(f)(*args)
+
+
+@pytest.mark.parametrize(
+    "f, args",
+    [
+        (lambda n: np.broadcast_to(np.ones(1), (n, n)).size, (2**29,)),
+        (lambda n: np.broadcast_to(np.int8(1), (n,)).size, (2**63 - 1,)),
+        (lambda n: np.broadcast_to(1.0, (n,)).size, (2**60 - 1,)),
+        (lambda n: np.broadcast_to(1.0, ()).size, (0,)),
+        (lambda a, n: a.reshape(n, -1).shape, (np.zeros(0), 2**50)),
+        (lambda a, n: np.repeat(a, n, axis=1).shape, (np.zeros((0, 4)), 0)),
+        (lambda a, n: np.repeat(a, n, axis=1).shape, (np.zeros((0, 4)), 5)),
+    ],
+)
+def test_large_sizes_that_fit(f, args):
+    assert njit(f)(*args) == f(*args)
+
+
+def test_more_indices_than_can_be_counted():
+    @njit
+    def first(n):
+        for i in np.ndindex(n, n):
+            if i[1] == 2:
+                return i
+        return 0, 0
+
+    assert first(3) == (0, 2)
+    with pytest.raises(ValueError, match=TOO_BIG):
+        first(2**40)
