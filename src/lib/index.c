@@ -161,10 +161,12 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
         tr_tv stop = tr_tv_is_none(t) ? (lit > 0 ? hi : lo) : bound(e, t, n, lo, hi);
         tr_tv span = lit > 0 ? sub(e, stop, *start) : sub(e, *start, stop);
         int64_t m = lit > 0 ? lit : lit == INT64_MIN ? INT64_MAX : -lit;
-        if (m != 1)
-            span = tr_em_op2(e, TR_OP_QUOT,
-                             add(e, at_least_0(e, span), tr_em_i64(e, m - 1 < INT32_MAX ? m - 1 : INT32_MAX)),
-                             tr_em_i64(e, m));
+        if (m > INT32_MAX) /* the sum below might wrap */
+            span = add(e, tr_em_op2(e, TR_OP_QUOT, sub(e, span, one(e)), tr_em_i64(e, m)),
+                       tr_em_conv(e, tr_em_cmp(e, TR_CMP_GT, span, zero(e)), i64_ty(e)));
+        else if (m != 1)
+            span =
+                tr_em_op2(e, TR_OP_QUOT, add(e, at_least_0(e, span), tr_em_i64(e, m - 1)), tr_em_i64(e, m));
         *len = at_least_0(e, span);
         return true;
     }

@@ -271,9 +271,9 @@ static tr_tv smaller(tr_em *e, tr_tv x, tr_tv y) {
 
 bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1, uint32_t ax2, tr_tv *out) {
     draft d = {0};
-    /* the least int64 has no negative; no array is that long */
-    k = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, tr_em_i64(e, -INT64_MAX)), tr_em_i64(e, -INT64_MAX), k);
-    tr_tv zero = tr_em_i64(e, 0), right = at_least_0(e, k), down = at_least_0(e, tr_em_op1(e, TR_OP_NEG, k));
+    tr_tv zero = tr_em_i64(e, 0), least = tr_em_i64(e, -INT64_MAX);
+    k = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, least), least, k); /* -2**63 has no opposite */
+    tr_tv right = at_least_0(e, k), down = at_least_0(e, tr_em_op1(e, TR_OP_NEG, k));
     tr_tv s1 = tr_em_stride(e, a, ax1), s2 = tr_em_stride(e, a, ax2);
     if (ax1 == ax2)
         return tr_em_error(e, "%s(): axis1 and axis2 cannot be the same", tr_fam_name(c));

@@ -245,10 +245,20 @@ def test_sizes_of_views(f, args):
         (lambda a, n: a.reshape(n, -1).shape, (np.zeros(0), 2**50)),
         (lambda a, n: np.repeat(a, n, axis=1).shape, (np.zeros((0, 4)), 0)),
         (lambda a, n: np.repeat(a, n, axis=1).shape, (np.zeros((0, 4)), 5)),
+        (lambda a: a[:: 2**40].size, (np.arange(10),)),
+        (lambda a: a[:: -(2**63)].size, (np.arange(10),)),
+        (lambda a: a[: 0 : 2**40].size, (np.arange(10),)),
+        (lambda a: a[:: 2**31].size, (np.arange(10),)),
+        (lambda a: a[:: 2**33].size, (LONG,)),
     ],
 )
 def test_large_sizes_that_fit(f, args):
     assert njit(f)(*args) == f(*args)
+
+
+def test_far_diagonals():
+    f = njit(lambda a, k: np.diagonal(a, k).size)
+    assert [f(np.ones((3, 3)), k) for k in (-(2**63), -(2**63) + 1, 2**63 - 1, -1)] == [0, 0, 0, 2]
 
 
 def test_more_indices_than_can_be_counted():
