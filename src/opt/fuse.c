@@ -744,47 +744,125 @@ static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
 /* No array has an axis as long as this, whatever the machine's memory. */
 static const int64_t too_long = INT64_C(1) << 44;
 
-/* Before an array goes that would have been too large for any machine: its loop would run for years where NumPy raises at once. Sizes of
- * other arrays are no such sizes. `tested`, made when it is needed: per value, the block in which it has been looked at, plus one. */
-static void test_size(tr_fn *f, tr_val alloc, uint32_t **tested) {
+/* What has been looked at: per value the block in which it was, plus one (made when it is needed); the last array of several axes. */
+typedef struct tests {
+    uint32_t *in_block;
+    tr_bid blk;
+    const tr_ty *ty;
+    tr_val shape[TR_MAX_NDIM];
+} tests;
+
+static tr_val less_than(tr_bld *b, tr_val x, tr_val limit) {
+    tr_val ok = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL), x, limit);
+    tr_at(b->fn, ok)->sub = TR_CMP_LT;
+    return ok;
+}
+
+static bool is_size(const tr_ins *n) {
+    return n->op == TR_OP_DIM || n->op == TR_OP_BCAST;
+}
+
+/* An axis that no machine has room for: its loop would run for years where NumPy raises at once. Sizes of other arrays are no such
+ * sizes. */
+static void test_axis(tr_bld *b, tests *t, tr_val n) {
     static const tr_site site = {TR_EXC_MEMORY, "cannot allocate an array with an axis of {0} elements", -1,
                                  NULL};
-    tr_bld b = {f, tr_at(f, alloc)->blk, alloc, tr_at(f, alloc)->loc};
-    if (!*tested)
-        *tested = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n);
-    for (uint32_t k = 0; k < tr_at(f, alloc)->nargs; k++) {
-        tr_val n = tr_arg(f, alloc, k);
-        const tr_ins *in = tr_at(f, n);
+    tr_fn *f = b->fn;
+    int64_t known;
+    if (is_size(tr_at(f, n)) || t->in_block[n] == b->blk + 1u ||
+        (tr_get_int(f, n, &known) && known < too_long))
+        return;
+    t->in_block[n] = b->blk + 1u;
+    tr_val check =
+        tr_emit2(b, TR_OP_CHECK, NULL, less_than(b, n, tr_const_int(f, tr_at(f, n)->ty, too_long)), n);
+    tr_at(f, check)->imm.site = &site;
+}
+
+/* Bits that an extent takes at most, where test_axis has passed it. */
+static uint32_t bits_of(const tr_fn *f, tr_val n) {
+    int64_t known;
+    if (tr_get_int(f, n, &known))
+        return known > 0 ? 64u - (uint32_t)__builtin_clzll((uint64_t)known) : 0;
+    return is_size(tr_at(f, n)) ? 63 : 44;
+}
+
+static bool is_small(const tr_fn *f, const tr_ins *alloc) {
+    uint32_t bits = 4; /* of a complex number's bytes */
+    for (uint32_t k = 0; k < alloc->nargs; k++)
+        bits += bits_of(f, alloc->args[k]);
+    return bits < 63;
+}
+
+/* Axes of one array, each once, beside those of extent 1: that array's size fits. */
+static bool is_of_one_array(const tr_fn *f, const tr_ins *alloc) {
+    tr_val array = TR_NOVAL;
+    uint32_t axes = 0;
+    for (uint32_t k = 0; k < alloc->nargs; k++) {
+        const tr_ins *n = tr_at(f, alloc->args[k]);
         int64_t known;
-        if (in->op == TR_OP_DIM || in->op == TR_OP_BCAST || (*tested)[n] == b.blk + 1u ||
-            (tr_get_int(f, n, &known) && known < too_long))
+        if (tr_get_int(f, alloc->args[k], &known) && known == 1)
             continue;
-        (*tested)[n] = b.blk + 1u;
-        const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL), *i64 = in->ty;
-        tr_val ok = tr_emit2(&b, TR_OP_CMP, i1, n, tr_const_int(f, i64, too_long));
-        tr_at(f, ok)->sub = TR_CMP_LT;
-        tr_val check = tr_emit2(&b, TR_OP_CHECK, NULL, ok, n);
-        tr_at(f, check)->imm.site = &site;
+        if (n->op != TR_OP_DIM || (axes && n->args[0] != array) || axes & 1u << n->imm.i)
+            return false;
+        array = n->args[0];
+        axes |= 1u << n->imm.i;
     }
+    return true;
+}
+
+/* The extents' product, those of 0 left out as in an allocation: what counts the items must not wrap around. */
+static void test_product(tr_bld *b, tests *t, tr_val alloc) {
+    static const tr_site site = {TR_EXC_VALUE, TR_TOO_BIG, -1, NULL};
+    tr_fn *f = b->fn;
+    const tr_ins in = *tr_at(f, alloc);
+    if (is_small(f, &in) || is_of_one_array(f, &in) ||
+        (t->blk == b->blk && t->ty == in.ty && !memcmp(t->shape, in.args, in.nargs * sizeof *in.args)))
+        return;
+    t->blk = b->blk;
+    t->ty = in.ty;
+    memcpy(t->shape, in.args, in.nargs * sizeof *in.args);
+    const tr_ty *f64 = tr_ty_scalar(f->ctx->types, TR_TY_F64), *i64 = tr_at(f, in.args[0])->ty;
+    tr_val bytes = tr_const_float(f, f64, tr_ty_size(in.ty->elem));
+    for (uint32_t k = 0; k < in.nargs; k++) {
+        tr_val zero = tr_const_int(f, i64, 0);
+        tr_val none = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), in.args[k], zero);
+        tr_at(f, none)->sub = TR_CMP_EQ;
+        tr_val n = tr_emit3(b, TR_OP_SELECT, i64, none, tr_const_int(f, i64, 1), in.args[k]);
+        bytes = tr_emit2(b, TR_OP_MUL, f64, bytes, tr_emit1(b, TR_OP_CONV, f64, n));
+    }
+    tr_val ok = less_than(b, bytes, tr_const_float(f, f64, TR_MOST_BYTES));
+    tr_at(f, tr_emit1(b, TR_OP_CHECK, NULL, ok))->imm.site = &site;
+}
+
+/* Before an array goes: what its allocation would have found. */
+static void test_size(tr_fn *f, tr_val alloc, tests *t) {
+    tr_bld b = {f, tr_at(f, alloc)->blk, alloc, tr_at(f, alloc)->loc};
+    if (!t->in_block)
+        t->in_block = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n);
+    for (uint32_t k = 0; k < tr_at(f, alloc)->nargs; k++)
+        test_axis(&b, t, tr_arg(f, alloc, k));
+    if (tr_at(f, alloc)->nargs > 1)
+        test_product(&b, t, alloc);
 }
 
 /* A pattern with nothing left to do, and arrays that nothing uses. */
 static bool drop_useless(tr_fn *f) {
-    uint32_t *uses = tr_use_counts(f), *tested = NULL;
+    uint32_t *uses = tr_use_counts(f);
+    tests t = {.in_block = NULL};
     bool any = false;
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
             const tr_ins *in = tr_at(f, v);
             next = in->next;
             if (in->op == TR_OP_PATTERN) {
-                const tr_pat *t = in->imm.pat;
+                const tr_pat *p = in->imm.pat;
                 any |= drop_outputs(f, v, uses);
-                if (t->nout || t->neout || (uses[v] && t->nred) || !is_scalar(t->lam))
+                if (p->nout || p->neout || (uses[v] && p->nred) || !is_scalar(p->lam))
                     continue;
             } else if (in->op != TR_OP_ALLOC || uses[v]) {
                 continue;
             } else {
-                test_size(f, v, &tested);
+                test_size(f, v, &t);
             }
             tr_ins_remove(f, v);
             any = true;

@@ -228,9 +228,17 @@ def test_extents_that_are_computed(f, args):
         (lambda a, b: np.broadcast_arrays(a, b)[0].size, (repeats(2**40, 1), repeats(1, 2**40))),
         (lambda a, n: a.reshape(n, -1), (np.zeros(0), 2**61)),
         (lambda a, n: a.reshape(n, n, 0), (np.zeros(0), 2**40)),
+        (lambda n: len(np.zeros((n, n))), (2**40,)),
+        (lambda n: np.zeros((n, n)).size, (2**40,)),
+        (lambda n: np.zeros((n, 0, n)).size, (2**40,)),
+        (lambda n: np.full((n,) * 4, 1.0).size, (2**16,)),
+        (lambda n: (np.zeros((n, n)) + 1).sum(), (2**40,)),
+        (lambda a, b: (a + b).size, (repeats(2**40, 1), repeats(1, 2**40))),
+        (lambda a, b: (a + b).size, (TALL, np.ones(4))),
+        (lambda n: np.tri(n, n).size, (2**40,)),
     ],
 )
-def test_sizes_of_views(f, args):
+def test_sizes_of_arrays_that_are_not_made(f, args):
     with pytest.raises(ValueError, match="too big|cannot reshape"):
         njit(f)(*args)
 
@@ -254,6 +262,11 @@ def test_sizes_of_views(f, args):
 )
 def test_large_sizes_that_fit(f, args):
     assert njit(f)(*args) == f(*args)
+
+
+def test_large_sizes_of_arrays_that_are_merged_away():
+    assert njit(lambda n: np.full((n,) * 4, 1.0).size)(2**10) == 2**40
+    assert njit(lambda n: np.zeros((n, n)).size)(2**20) == 2**40
 
 
 def test_far_diagonals():
