@@ -301,11 +301,27 @@ static void own_axes(tr_coord *ax, unsigned n, bool all) {
         ax[k] = (tr_coord){.at = tr_lin_const(0), .dim = all ? (int)k : -1, .step = 1};
 }
 
+/* The items of p, whose coordinates `out` has, in other axes. All of an array's in one axis are the same whichever way they came there. */
+static bool reshaped(const tr_coords_loop *l, tr_val v, const tr_ins *in, tr_val p, tr_coords *out) {
+    int64_t zero;
+    if (is_explicit(in) || in->ty->layout == TR_LAYOUT_ANY) /* items might lie upon each other */
+        return false;
+    bool whole = p == out->root && !out->flat && at(l->pr, p)->ty->layout != TR_LAYOUT_ANY;
+    out->flat = whole && in->ty->ndim == 1 && tr_get_int(l->pr->f, in->args[1], &zero) && zero == 0;
+    if (!out->flat && varies(l, v))
+        return false;
+    out->root = out->flat ? p : v;
+    out->n = in->ty->ndim;
+    own_axes(out->ax, out->n, true);
+    return true;
+}
+
 static bool of(const tr_coords_loop *l, tr_val v, tr_coords *out, unsigned depth) {
     v = v == l->chosen ? l->instead : v;
     const tr_ins *in = at(l->pr, v);
     if (in->op != TR_OP_VIEW) {
         out->root = v;
+        out->flat = false;
         out->n = in->ty->ndim;
         own_axes(out->ax, out->n, true);
         return true;
@@ -318,7 +334,7 @@ static bool of(const tr_coords_loop *l, tr_val v, tr_coords *out, unsigned depth
     for (unsigned k = 0; k < pt->ndim; k++)
         s.from[k] = TR_NOVAL;
     if (!take_offset(l, &s, in->args[1]) || !take_axes(l, &s, in))
-        return false;
+        return reshaped(l, v, in, s.p, out);
     take_ends(l, &s, in);
     return compose(out, &s);
 }

@@ -1,4 +1,4 @@
-/* Where a view lies in the array that it is a view of, axis by axis. */
+/* Where a view lies in the array that it is a view of, axis by axis. Two places can be compared that have one root, and are flat or not. */
 #ifndef TR_OPT_COORDS_H
 #define TR_OPT_COORDS_H
 
@@ -13,8 +13,11 @@ typedef struct tr_coord {
     bool loose; /* `at` varies in the loop and may be negative, and the view then starts at 0 */
 } tr_coord;
 
+/* By whose axes: those of an array that is no view; of one with the same items in other axes, which ends the way to it; or one axis of
+ * all the array's items as they lie in memory (flat). */
 typedef struct tr_coords {
-    tr_val root; /* not a view */
+    tr_val root;
+    bool flat;
     uint32_t n;
     tr_coord ax[TR_MAX_NDIM];
 } tr_coords;
@@ -26,7 +29,7 @@ typedef struct tr_coords_loop {
     tr_val chosen, instead; /* the former is taken for the latter; TR_NOVAL: nothing is */
 } tr_coords_loop;
 
-/* False: it lies otherwise (reshaped, a diagonal, of another element type), or that is not to be seen. */
+/* False: it lies otherwise (a diagonal, of another element type), or that is not to be seen. */
 bool tr_coords_of(const tr_coords_loop *l, tr_val v, tr_coords *out);
 
 /* An index that varies is as the user gave it: not wrapped. */

@@ -25,6 +25,8 @@ typedef struct axis {
 
 typedef struct access {
     tr_val at, root;
+    tr_val space; /* known: by whose axes; and whether these are one (tr_coords) */
+    bool flat;
     tr_val value; /* what is stored, if it comes from outside and is one number, else TR_NOVAL */
     bool write, always, known;
     uint32_t n;
@@ -177,6 +179,8 @@ static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write,
     s->views.instead = leaf;
     x->known = !varies(s, x->root) && tr_coords_of(&s->views, array, &c);
     x->n = x->known ? c.n : 0;
+    x->space = x->known ? c.root : TR_NOVAL;
+    x->flat = x->known && c.flat;
     for (uint32_t r = 0; r < x->n && x->known; r++)
         x->known =
             describe(s, &c.ax[r], array, idx && c.ax[r].dim >= 0 ? idx[c.ax[r].dim] : TR_NOVAL, &x->ax[r]);
@@ -492,7 +496,7 @@ static relation relate(finder *s, const access *w, const access *x, meeting *m) 
         return APART;
     if (w->root != x->root)
         return PERHAPS_ONE;
-    if (!w->known || !x->known)
+    if (!w->known || !x->known || w->space != x->space || w->flat != x->flat)
         return POSSIBLE;
     for (uint32_t k = 0; k < w->n; k++)
         if (meet_on_axis(s, &w->ax[k], &x->ax[k], m) == APART)

@@ -206,6 +206,38 @@ def f(a):
     assert verdict(source.replace("a, b = b, a", "a = b"), (40,), "C") == "perhaps"
 
 
+@pytest.mark.parametrize(
+    "statement, want",
+    [
+        ("a.ravel()[i] = a.ravel()[i - 1] + 1", "refused"),
+        ("b[i] = b[i - 1] + 1", "refused"),
+        ("b[i] = c[i - 1] + 1", "refused"),
+        ("c[1:][i] = b[i] + 1", "refused"),
+        ("a.flat[i] = a.flat[i - 1] + 1", "refused"),
+        ("d[i % 10, 1] = d[i % 10, 0]", "perhaps"),
+        ("a.ravel()[i] += 1", "apart"),
+        ("a.flat[i] = c[i] * 2", "apart"),
+        ("c[2 * i] = b[2 * i + 1]", "apart"),
+        ("b[i:i + 2] += 1", "copies"),
+        ("a[0, 0] = b[i]", "refused"),
+        ("b[i] = a[i % 8, 3]", "perhaps"),
+    ],
+)
+def test_the_same_items_in_other_axes(statement, want):
+    """Items of an array in one axis are one by one the same however that was made; those of another shape if it is one view."""
+    source = loop(
+        statement,
+        before=["b = a.ravel()", "c = a.reshape(-1)", "d = a.reshape(-1, 4)"],
+        over="1, a.size // 2 - 1",
+    )
+    assert verdict(source, (8, 10), "C") == want
+
+
+def test_rows_of_a_reshaped_array():
+    for inside, want in (("b[i, 0] = b[i, 1]", "apart"), ("b[i, 0] = b[i - 1, 1] + b[i - 1, 0]", "refused")):
+        assert verdict(loop(inside, before=["b = a.reshape(-1, 4)"], over="1, len(b)"), (8, 10), "C") == want
+
+
 def test_the_reshaped_array_is_told():
     source = loop("b[i] += 1", "a[4 * i] += 1", before=["b = a.reshape(-1, 4)"], over="len(b)")
     assert verdict(source, (40,), "C") == "perhaps"
