@@ -9,8 +9,6 @@ tr_val tr_ins_new(tr_fn *f, tr_op op, const tr_ty *ty);
 /* Puts v into block b before `before`, or at the end (TR_NOVAL). */
 void tr_ins_link(tr_fn *f, tr_val v, tr_bid b, tr_val before);
 tr_edge tr_edge_make(tr_fn *f, tr_bid to, uint32_t n, const tr_val *args);
-/* A constant of another function as one of f. */
-tr_val tr_const_import(tr_fn *f, const tr_ins *c);
 /* v as the value of a bool or integer type. */
 int64_t tr_int_wrap(const tr_ty *ty, int64_t v);
 /* Reachable blocks in reverse post-order, true targets first; changes nothing in f. Edges to blocks that do not exist are left out. */

@@ -353,6 +353,7 @@ tr_val tr_const_complex(tr_fn *f, const tr_ty *ty, double re, double im);
 tr_val tr_const_undef(tr_fn *f, const tr_ty *ty);
 tr_val tr_const_obj(tr_fn *f, const tr_obj *o); /* front */
 tr_val tr_const_arr(tr_fn *f, const tr_ty *ty, const tr_obj *o);
+tr_val tr_const_import(tr_fn *f, const tr_ins *c); /* one of another function */
 /* True and the value for a CONST bool or int. */
 bool tr_get_int(const tr_fn *f, tr_val v, int64_t *out);
 

@@ -79,6 +79,7 @@ typedef struct tr_inst {
     tr_fn *fn; /* typed */
     uint8_t
         late; /* not 0: compiled when it is first called, on its own (opt/late.c); how seldom, as tr_blk.cold has it */
+    bool piece; /* a part of the function that calls it, taken out of one that is very long (opt/split.c) */
 } tr_inst;
 
 typedef struct tr_prog {
