@@ -11,7 +11,7 @@
 #include "opt/priv.h"
 #include "opt/repair.h"
 
-enum { MAX_STRETCH = 2000, MAX_GROWTH = 8000, MAX_TESTS = 24, MAX_DEPTH = 8 };
+enum { MAX_GROWTH = 40000, MAX_TESTS = 24, MAX_DEPTH = 8 };
 
 typedef struct pair {
     tr_val x, y;
@@ -67,7 +67,7 @@ static bool find_stretch(agreer *s, tr_bid b, stretch *out) {
         size += out->first == TR_NOVAL ? 0 : weight(in);
         out->size = out->last == v ? size : out->size;
     }
-    return any && out->size <= MAX_STRETCH && s->growth + out->size <= MAX_GROWTH;
+    return any && s->growth + out->size <= MAX_GROWTH;
 }
 
 /* --- which sizes are equal in it --- */
