@@ -111,16 +111,16 @@ static bool run_front(tr_prog *p) {
     return end_stage(p->ctx, TR_STAGE_FRONT, start, ok);
 }
 
-/* Late code comes as text that has been through all passes. */
+/* Late code comes as text that has been through all passes but the one that comes after it was taken out. */
 static bool read_late(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (!tr_ir_parse(p->ctx, rq->late->text, "late code", p) || !verify(p, "reading late code"))
         return false;
-    const tr_inst *root = &p->insts.d[p->root];
-    for (tr_bid b = 0; b < root->fn->blks.n; b++)
-        tr_blk_at(root->fn, b)->cold = (uint8_t)rq->late->cold;
+    tr_fn *root = p->insts.d[p->root].fn;
+    for (tr_bid b = 0; b < root->blks.n; b++)
+        tr_blk_at(root, b)->cold = (uint8_t)rq->late->cold;
     p->is_late = true;
-    out->ret = root->ret;
-    return true;
+    out->ret = p->insts.d[p->root].ret;
+    return tr_opt_run_named(p, root, "split");
 }
 
 /* A program that came as typed text has its instances already. */

@@ -215,7 +215,10 @@ void tr_lower_call(tr_lf *w, tr_val v, const tr_ins *in) {
         LLVMAddCallSiteAttribute(r, L_ON_FUNCTION, w->m->attr[TR_LA_NOINLINE]);
     lv code = nret ? LLVMBuildExtractValue(w->b, r, 0, "") : r;
     lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntEQ, code, l_int(w->m->i32, 0)));
-    pass_on(w, v, code);
+    if (w->m->prog->insts.d[in->imm.fn].piece)
+        tr_lower_leave(w, code); /* no call as far as the user's code goes */
+    else
+        pass_on(w, v, code);
     l_at_end(w->b, go_on);
     for (unsigned i = 0; i < nret; i++)
         out[i] = LLVMBuildExtractValue(w->b, r, i + 1, "");

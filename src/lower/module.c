@@ -236,13 +236,18 @@ static void declare_inst(tr_lm *m, uint32_t i) {
     if (m->insts[i].recursive) /* as a loop it would never run out of stack */
         LLVMAddTargetDependentFunctionAttr(fn, "disable-tail-calls", "true");
     tr_lower_param_attr(m, fn, 0, TR_LA_NOALIAS);
+    if (inst->piece)
+        tr_lower_fn_attr(m, fn, TR_LA_NOINLINE);
 }
 
-static bool has_calls(LLVMModuleRef mod) {
-    unsigned n = 0;
-    for (lv f = LLVMGetFirstFunction(mod); f; f = LLVMGetNextFunction(f))
+/* Is there something to inline? */
+static bool has_calls(const tr_lm *m) {
+    unsigned n = 0, pieces = 0;
+    for (lv f = LLVMGetFirstFunction(m->mod); f; f = LLVMGetNextFunction(f))
         n += !LLVMIsDeclaration(f);
-    return n > 1;
+    for (uint32_t i = 0; i < m->prog->insts.n; i++)
+        pieces += m->insts[i].called && m->prog->insts.d[i].piece;
+    return n - pieces > 1;
 }
 
 bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr_lower_want *want,
@@ -269,6 +274,6 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
     if (m.dbg)
         tr_lower_debug_close(&m);
     tr_lower_meta(&m, meta);
-    *made = (tr_lower_made){.calls = has_calls(mod), .complex = m.complex};
+    *made = (tr_lower_made){.calls = has_calls(&m), .complex = m.complex};
     return ok && !m.failed;
 }

@@ -14,7 +14,7 @@ static const char pipeline[] = "simplify,fold,hoist,cse,dce|"
                                "inline,simplify,fold,hoist,cse,simplify,dce|"
                                "agree,fold,cse,fuse,simplify,dce|"
                                "bounds,fold,simplify,dce,prange,flatten,rotate|"
-                               "own,late";
+                               "own,late,split";
 
 typedef struct pass {
     const char *name;
@@ -134,7 +134,7 @@ static bool run_pass(tr_prog *p, tr_fn *f, const pass *ps) {
         return false;
     dump(p, f, ps->name);
     bool ok = !p->ctx->dump.verify || check(p, f, ps->name);
-    for (; ok && insts < p->insts.n; insts++) { /* new ones, of `late` */
+    for (; ok && insts < p->insts.n; insts++) { /* new ones, of `late` and `split` */
         dump(p, p->insts.d[insts].fn, ps->name);
         ok = !p->ctx->dump.verify || check(p, p->insts.d[insts].fn, ps->name);
     }
