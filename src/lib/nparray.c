@@ -321,8 +321,32 @@ bool tr_lib_np_linspace(tr_em *e, const tr_bcall *c, tr_tv *out) {
 typedef struct nested {
     uint32_t ndim;
     int64_t n[TR_MAX_NDIM];
-    const tr_ty *elem;
+    const tr_ty *elem;           /* of the items that are no literal integers */
+    bool any, literal, negative; /* items; literal integers, and such below 0 */
 } nested;
+
+/* Among items a literal counts as what it would be alone, an int64; but uint64, which is the type of all arithmetic with unsigned numbers, holds
+ * what is not negative, and goes into int64 beside what is: NumPy's float64 would be neither. NULL: no items. */
+static const tr_ty *items_type(tr_em *e, const nested *s) {
+    const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
+    if (!s->literal || !s->elem)
+        return s->literal ? i64 : s->elem;
+    if (s->elem->kind == TR_TY_U64)
+        return s->negative ? i64 : s->elem;
+    return tr_lib_common(e, s->elem, i64);
+}
+
+static void note_item(tr_em *e, tr_tv x, const tr_ty *t, nested *s) {
+    int64_t v;
+    s->any = true;
+    t = tr_ty_strong(e->types, t);
+    if (t->kind == TR_TY_I64 && tr_tv_lit_int(x, &v)) {
+        s->literal = true;
+        s->negative = s->negative || v < 0;
+    } else {
+        s->elem = s->elem ? tr_lib_common(e, s->elem, t) : t;
+    }
+}
 
 /* Extents and common type of nested tuples. */
 static bool nested_type(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t depth, nested *s) {
@@ -334,11 +358,10 @@ static bool nested_type(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t depth, ne
             return tr_em_error(e, "%s(): items must be numbers, not %s", tr_fam_name(c),
                                tr_em_tyname(e, x.ty));
         }
-        if (s->elem && depth != s->ndim)
+        if (s->any && depth != s->ndim)
             return tr_em_error(e, "%s(): the nested sequences have different depths", tr_fam_name(c));
         s->ndim = depth;
-        t = tr_ty_strong(e->types, t); /* among items a literal counts as what it would be alone */
-        s->elem = s->elem ? tr_lib_common(e, s->elem, t) : t;
+        note_item(e, x, t, s);
         return true;
     }
     if (depth >= TR_MAX_NDIM)
@@ -347,7 +370,7 @@ static bool nested_type(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t depth, ne
         return tr_em_error(e, "%s(): the nested sequences have different lengths", tr_fam_name(c));
     s->n[depth] = x.ty->n;
     if (x.ty->n == 0) {
-        if (!s->elem)
+        if (!s->any)
             s->ndim = depth + 1;
         return true;
     }
@@ -397,8 +420,8 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
         return tr_fam_stack(e, c, x, 0, dtype, out);
     if (!nested_type(e, c, x, 0, &s))
         return false;
-    const tr_ty *t = dtype ? dtype : s.elem ? s.elem : tr_fam_ty(e, TR_TY_F64);
-    if (s.elem && tr_ty_is_complex(s.elem) && !tr_ty_is_complex(t))
+    const tr_ty *of = items_type(e, &s), *t = dtype ? dtype : of ? of : tr_fam_ty(e, TR_TY_F64);
+    if (of && tr_ty_is_complex(of) && !tr_ty_is_complex(t))
         return tr_em_error(e, "%s(): cannot convert complex to %s", tr_fam_name(c), tr_em_tyname(e, t));
     for (uint32_t i = 0; i < s.ndim; i++)
         n[i] = tr_em_i64(e, s.n[i]);
