@@ -198,18 +198,47 @@ static bool common_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, c
     return true;
 }
 
+/* uint64 numbers and others, whose result is an int64: the best of each kind, and exactly the better one. */
+static bool extreme_of_mixed(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv *out) {
+    const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
+    tr_cmpop op = c->aux ? TR_CMP_GT : TR_CMP_LT;
+    tr_tv best[2] = {{NULL, TR_NOVAL}, {NULL, TR_NOVAL}}, wins;
+    for (uint32_t i = 0; i < n; i++) {
+        bool u64 = tr_ty_strong(e->types, scalar_of(e, x[i]))->kind == TR_TY_U64;
+        if (u64 && c->aux && x[i].ty->kind == TR_TY_LIT)
+            return tr_em_error(e, "%s(): %s does not fit int64, which the result is", tr_fam_name(c),
+                               x[i].ty->lit->repr);
+        tr_tv v = tr_em_conv(e, x[i], u64 ? tr_fam_ty(e, TR_TY_U64) : i64), *b = &best[u64];
+        *b = b->ty ? tr_em_select(e, tr_em_cmp(e, op, v, *b), v, *b) : v;
+    }
+    if (!tr_em_compare(e, op, best[1], best[0], &wins))
+        return false;
+    *out = tr_em_select(e, wins, tr_em_conv(e, best[1], i64), best[0]);
+    return true;
+}
+
+static bool is_mixed(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *t) {
+    bool some = false, all = true;
+    for (uint32_t i = 0; i < n; i++) {
+        bool u64 = tr_ty_strong(e->types, scalar_of(e, x[i]))->kind == TR_TY_U64;
+        some |= u64;
+        all &= u64;
+    }
+    return some && !all && t->kind == TR_TY_I64;
+}
+
 /* As CPython: a later item replaces the best so far only when it compares smaller (larger). */
 static bool extreme_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv *out) {
     const tr_ty *t;
     if (!common_of(e, c, n, x, &t))
         return false;
+    if (!e->ctx->opts.promote_numba && is_mixed(e, n, x, t))
+        return extreme_of_mixed(e, c, n, x, out);
     tr_cmpop op = c->aux ? TR_CMP_GT : TR_CMP_LT;
     tr_tv best = tr_em_conv(e, x[0], t);
     for (uint32_t i = 1; i < n; i++) {
-        tr_tv v = tr_em_conv(e, x[i], t), better = tr_em_cmp(e, op, v, best);
-        if (tr_ty_is_int(t) && !tr_em_compare(e, op, x[i], best, &better)) /* uint64 against int64 */
-            return false;
-        best = tr_em_select(e, better, v, best);
+        tr_tv v = tr_em_conv(e, x[i], t);
+        best = tr_em_select(e, tr_em_cmp(e, op, v, best), v, best);
     }
     *out = tr_fam_weaken(e, best, t->weak);
     return true;

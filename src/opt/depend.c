@@ -5,7 +5,7 @@
  * pair is independent when some axis keeps iterations apart; dependent, for sure, when both happen in every iteration and all axes
  * meet in different ones. All else is only possible. An index that is the counter's and may be negative counts from the end, so it keeps nothing
  * apart; others are taken not to be negative.
- * Not thought of: a loop of more iterations than the axis has items, in which `a[i - 1]` comes round to where it began.
+ * Not thought of: a loop of more iterations than the axis has items, in which `a[i - k]` comes round to where it began, k from outside.
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
 #include <string.h>
 
@@ -19,6 +19,7 @@ typedef struct axis {
     tr_lin e;                   /* the index, or the first one */
     bool range, exact, has_end; /* exact: all from e on, not perhaps from a later one or only some of them */
     bool wraps;                 /* e may be negative, and then counts from the end */
+    tr_val around;              /* wraps: of so many items; TR_NOVAL: that is not to be seen */
     tr_lin end;
     tr_val size; /* of a range: what says how many items it has */
 } axis;
@@ -73,13 +74,16 @@ static bool may_wrap(const finder *s, const tr_lin *e) {
 
 /* Axis c of the root for an access through `array`: by the index idx of its axis c.dim (TR_NOVAL: all of that axis). */
 static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axis *out) {
-    *out = (axis){.e = c->at, .size = TR_NOVAL, .exact = !c->loose || not_negative(s, &c->at)};
+    *out = (axis){
+        .e = c->at, .size = TR_NOVAL, .around = TR_NOVAL, .exact = !c->loose || not_negative(s, &c->at)};
     out->wraps = may_wrap(s, &c->at);
     if (c->dim < 0 && out->exact)
         return true;
     if (c->dim >= 0 && idx != TR_NOVAL && out->exact) {
         tr_lin e = tr_coords_index(&s->views, idx);
+        const tr_ins *in = tr_at(s->f, idx);
         out->wraps = may_wrap(s, &e);
+        out->around = in->op == TR_OP_WRAP ? in->args[1] : TR_NOVAL;
         return tr_lin_add(&out->e, &e, c->step);
     }
     const tr_ins *v = tr_at(s->f, array);
@@ -473,9 +477,20 @@ static relation meet_at_index(const finder *s, const axis *w, const axis *x, mee
     return POSSIBLE;
 }
 
+/* May the counter's index, beginning below 0, reach the item where it began? Not in a loop over as many iterations as there are items. */
+static bool comes_round(finder *s, const axis *a) {
+    if (!a->wraps)
+        return false;
+    if (a->around == TR_NOVAL)
+        return true;
+    tr_lin n = tr_linearize(&s->pr, a->around), length = tr_linearize(&s->pr, s->l->length);
+    return !tr_lin_same(&n, &length);
+}
+
 static relation meet_on_axis(finder *s, const axis *w, const axis *x, meeting *m) {
     relation r = w->range || x->range ? meet_in_range(s, w, x, m) : meet_at_index(s, w, x, m);
-    if (r == APART && !tr_lin_same(&w->e, &x->e) && (w->wraps || x->wraps)) {
+    bool one = tr_lin_same(&w->e, &x->e) && !comes_round(s, w) && !comes_round(s, x);
+    if (r == APART && !one && (w->wraps || x->wraps)) {
         m->sure = false;
         return POSSIBLE;
     }

@@ -268,11 +268,8 @@ def _minmax(name: str) -> Callable[[Instance, list[Typed]], Typed]:
             for t, _ in args:
                 prog.count(name, t)
             if whole and not inst.numba:
-                best = conv(values[0], args[0][0], ty)
-                for v, (t, _) in zip(values[1:], args[1:], strict=True):
-                    if int(v) < int(best) if name == "min" else int(v) > int(best):
-                        best = conv(v, t, ty)
-                return best
+                best = (min if name == "min" else max)(map(int, values))
+                return bool(best) if ty == "bool" else wrap(best, "int64" if ty == "wint" else ty)
             values = [conv(v, t, ty) for v, (t, _) in zip(values, args, strict=True)]
             best = values[0]
             for v in values[1:]:

@@ -42,6 +42,20 @@ def test_int64_beside_uint64(x, y):
     assert (low, high) == (min(x, y), wrapped)
 
 
+def test_literals_beyond_int64():
+    a, u = np.array([3, 7], "i1"), np.array([2**64 - 2, 7], "u8")
+    assert compiled("lambda a: min(2**63, a[0])")(a) == 3
+    assert compiled("lambda a: (min(a[0], 2**63), max(a[0], 2**63))")(u) == (2**63, 2**64 - 2)
+    assert compiled("lambda a: (max(a[1], -5, 128), min(a[0], -5, 128), min(a[0], 300, 2**63))")(u) == (
+        128,
+        -5,
+        300,
+    )
+    for text in ("max(2**63 + 5, a[0], 4)", "max(-5, a[0], 2**63 + 5, 4)", "max(2**63, -1, 5)"):
+        with pytest.raises(TypingError, match=r"max\(\): 92233720368547758\d\d does not fit int64"):
+            compiled("lambda a: " + text)(a)
+
+
 def test_types_of_min_and_max():
     f = vectorize(lambda x: max(0, min(127, x)))
     assert [f(np.ones(2, t)).dtype for t in INTS] == [np.dtype(t) for t in INTS]
@@ -111,6 +125,9 @@ def test_arrays_are_numpys(text, dtype):
         "np.full_like(a, 300)",
         "np.array([300, 1], dtype=np.int8)",
         "np.array([[1], [-129]], dtype=np.int8)",
+        "np.full(2, 2**64 - 1, dtype=np.uint8)",
+        "np.array([2**63 + 1, a[0]], dtype=np.int8)",
+        "a.max(initial=2**64 - 1)",
     ],
 )
 def test_what_does_not_fit_raises(text):

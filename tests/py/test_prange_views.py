@@ -233,6 +233,17 @@ def test_the_same_items_in_other_axes(statement, want):
     assert verdict(source, (8, 10), "C") == want
 
 
+def test_an_index_that_comes_round():
+    """Beginning at -1 a loop reaches the last item again if it is longer than the axis."""
+    for over, want in (
+        ("len(a) + 1", "perhaps"),
+        ("len(a)", "apart"),
+        ("1, len(a)", "apart"),
+        ("a.shape[0]", "apart"),
+    ):
+        assert verdict(loop("a[i - 1] = i", over=over), (40,), "C") == want
+
+
 def test_rows_of_a_reshaped_array():
     for inside, want in (("b[i, 0] = b[i, 1]", "apart"), ("b[i, 0] = b[i - 1, 1] + b[i - 1, 0]", "refused")):
         assert verdict(loop(inside, before=["b = a.reshape(-1, 4)"], over="1, len(b)"), (8, 10), "C") == want
