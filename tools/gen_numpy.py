@@ -24,7 +24,8 @@ when a function compiles.
 
 - Element types: bool, int8 to int64, uint8 to uint64, float32, float64, complex64, complex128. There is no float16: where NumPy's result is one, it is float32 here.
 - Result types, broadcasting, values and errors are NumPy 2's, with either NumPy installed. A literal is weak, an argument is not: `f(2)` receives an int64
-  (see [semantics.md](semantics.md)). A literal integer that the array's type cannot hold raises `OverflowError`; in place, int64 goes into unsigned arrays, and wraps.
+  (see [semantics.md](semantics.md)). In `np.array([x, 300])` a literal is an int64, as in NumPy, but beside uint64: then
+  the array is uint64, and int64 with a negative one. A literal integer that the array's type cannot hold raises `OverflowError`; in place, int64 goes into unsigned arrays, and wraps.
 - Operators `+ - * / // % ** & | ^ << >> @ < <= == != > >= ~` and their in-place forms work on whole arrays. Views that overlap are handled: `a[1:] += a[:-1]` is what NumPy makes of it.
 - Indices: integers, slices, `...`, `np.newaxis`, arrays of integers and masks, in any mix, to read and to assign. Lists `[0, 2]` are arrays.
 - Expressions are fused: `np.sqrt(((a - b) ** 2).sum(axis=1))` reads both arrays once and makes one.
