@@ -552,9 +552,11 @@ bool tr_lib_int_fits(const tr_ty *t, int64_t v) {
 
 void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t) {
     int64_t v;
+    if (!tr_ty_is_int(t))
+        return;
     bool beyond = x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_UINT; /* int64 */
     bool fits = beyond ? t->kind == TR_TY_U64 : !tr_tv_lit_int(x, &v) || tr_lib_int_fits(t, v);
-    if (tr_ty_is_int(t) && !fits)
+    if (!fits)
         tr_em_check(e, tr_em_bool(e, false), TR_EXC_OVERFLOW,
                     tr_arena_printf(&e->ctx->arena, "Python integer %s out of bounds for %s", x.ty->lit->repr,
                                     tr_em_tyname(e, t)),
