@@ -110,9 +110,8 @@ bool tr_em_truth(tr_em *e, tr_tv x, tr_tv *out); /* bool(x): i1, or a literal bo
 /* --- arrays (lib/arrays.c) --- */
 tr_tv tr_em_dim(tr_em *e, tr_tv a, uint32_t axis);
 tr_tv tr_em_stride(tr_em *e, tr_tv a, uint32_t axis);
-tr_tv tr_em_size(
-    tr_em *e,
-    tr_tv a); /* number of elements; it fits, since every array has been through one of the checks below */
+/* Number of elements; it fits, since every array has been through one of the checks below. */
+tr_tv tr_em_size(tr_em *e, tr_tv a);
 /* Sum and product of two numbers >= 0 that become an extent: ValueError where int64 has no room for them. An allocation looks at its
  * extents' product, so it needs no other check; a view that repeats items needs tr_em_check_size. */
 tr_tv tr_em_extent_sum(tr_em *e, tr_tv x, tr_tv y);

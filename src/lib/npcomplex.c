@@ -68,9 +68,8 @@ static tr_tv times_if(tr_em *e, tr_tv cond, tr_tv x, double k) {
 static tr_tv exp_of(tr_em *e, tr_tv v) {
     tr_tv re = tr_em_re(e, v), im = tr_em_im(e, v), zero = tr_em_num(e, re.ty, 0.0), part[2];
     bool f32 = re.ty->kind == TR_TY_F32;
-    double half =
-        f32 ? 52
-            : 400; /* e^half squared overflows, and with e^half again takes the least number past the largest */
+    /* e^half squared overflows, and with e^half again takes the least number past the largest */
+    double half = f32 ? 52 : 400;
     tr_tv cut = tr_em_num(e, re.ty, 2 * half),
           far = tr_em_cmp(e, TR_CMP_GT, re, tr_em_num(e, re.ty, f32 ? 88 : 709));
     tr_tv len = tr_fam_math1(e, TR_MATH_EXP, tr_em_select(e, far, tr_em_op2(e, TR_OP_SUB, re, cut), re));

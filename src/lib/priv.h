@@ -68,11 +68,11 @@ bool tr_lib_lift_type(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, con
 bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out);
 /* Raises ValueError when x ** y is of integers and y, or an item of it, is negative. */
 bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y);
-/* Broadcasting. A check that an array goes into a shape, whose last axes are the array's; the common shape of several (entries whose ty
- * is NULL are open); an array with more axes, of extent 1, so that its own end before `end`. Inputs of patterns repeat those. */
 /* The product of extents >= 0 in float64, those of 0 left out; whether it leaves room for the bytes. */
 tr_tv tr_lib_size_estimate(tr_em *e, uint32_t ndim, const tr_tv *shape);
 tr_tv tr_lib_has_room(tr_em *e, const tr_ty *elem, tr_tv estimate);
+/* Broadcasting. A check that an array goes into a shape, whose last axes are the array's; the common shape of several (entries whose ty
+ * is NULL are open); an array with more axes, of extent 1, so that its own end before `end`. Inputs of patterns repeat those. */
 bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim); /* with an error */
 void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape);
 void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text);

@@ -198,13 +198,17 @@ static bool common_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, c
     return true;
 }
 
+static bool is_u64(tr_em *e, tr_tv x) {
+    return tr_ty_strong(e->types, scalar_of(e, x))->kind == TR_TY_U64;
+}
+
 /* uint64 numbers and others, whose result is an int64: the best of each kind, and exactly the better one. */
 static bool extreme_of_mixed(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv *out) {
     const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
     tr_cmpop op = c->aux ? TR_CMP_GT : TR_CMP_LT;
     tr_tv best[2] = {{NULL, TR_NOVAL}, {NULL, TR_NOVAL}}, wins;
     for (uint32_t i = 0; i < n; i++) {
-        bool u64 = tr_ty_strong(e->types, scalar_of(e, x[i]))->kind == TR_TY_U64;
+        bool u64 = is_u64(e, x[i]);
         if (u64 && c->aux && x[i].ty->kind == TR_TY_LIT)
             return tr_em_error(e, "%s(): %s does not fit int64, which the result is", tr_fam_name(c),
                                x[i].ty->lit->repr);
@@ -218,13 +222,10 @@ static bool extreme_of_mixed(tr_em *e, const tr_bcall *c, uint32_t n, const tr_t
 }
 
 static bool is_mixed(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *t) {
-    bool some = false, all = true;
-    for (uint32_t i = 0; i < n; i++) {
-        bool u64 = tr_ty_strong(e->types, scalar_of(e, x[i]))->kind == TR_TY_U64;
-        some |= u64;
-        all &= u64;
-    }
-    return some && !all && t->kind == TR_TY_I64;
+    for (uint32_t i = 0; i < n && t->kind == TR_TY_I64; i++) /* which uint64 alone are not */
+        if (is_u64(e, x[i]))
+            return true;
+    return false;
 }
 
 /* As CPython: a later item replaces the best so far only when it compares smaller (larger). */

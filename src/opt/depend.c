@@ -489,8 +489,8 @@ static bool comes_round(finder *s, const axis *a) {
 
 static relation meet_on_axis(finder *s, const axis *w, const axis *x, meeting *m) {
     relation r = w->range || x->range ? meet_in_range(s, w, x, m) : meet_at_index(s, w, x, m);
-    bool one = tr_lin_same(&w->e, &x->e) && !comes_round(s, w) && !comes_round(s, x);
-    if (r == APART && !one && (w->wraps || x->wraps)) {
+    if (r == APART && (w->wraps || x->wraps) &&
+        (!tr_lin_same(&w->e, &x->e) || comes_round(s, w) || comes_round(s, x))) {
         m->sure = false;
         return POSSIBLE;
     }
