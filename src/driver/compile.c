@@ -186,6 +186,10 @@ static bool use_cache(const tr_ctx *c, const tr_request *rq) {
            !rq->want.assembly;
 }
 
+static bool accepts(const tr_request *rq, const tr_ty *ret, bool report) {
+    return !rq->accept || rq->accept(rq->self, ret, report);
+}
+
 static bool from_cache(tr_prog *p, const tr_request *rq, const tr_hash *key, tr_compiled *out) {
     uint8_t *elf;
     size_t size;
@@ -197,7 +201,8 @@ static bool from_cache(tr_prog *p, const tr_request *rq, const tr_hash *key, tr_
     free(elf);
     const char *text = meta.ret;
     out->ret = ok && text ? tr_ty_parse_ir(p->ctx->types, &text) : NULL;
-    if (ok && !out->ret) { /* a type that the text does not name, such as that of one program's object */
+    /* no type: one that the text does not name, such as that of one program's object */
+    if (ok && (!out->ret || !accepts(rq, out->ret, false))) {
         tr_module_unref(out->module);
         out->module = NULL;
     }
@@ -236,6 +241,8 @@ static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         return false;
     if (rq->upto <= TR_STAGE_FRONT || rq->upto == TR_STAGE_INFER || rq->upto == TR_STAGE_OPT)
         return true;
+    if (!accepts(rq, out->ret, true))
+        return false;
 
     tr_object obj = {0};
     if (!run_backend(p, rq, &obj))

@@ -34,6 +34,10 @@ typedef struct tr_request {
     size_t nbind;
     const char *cache_dir; /* NULL: no cache */
     tr_hash key;           /* with cache_dir */
+    /* May whoever asks be given such a result? NULL: any. Asked of what the cache holds, where no is a miss, and of a program before it is
+     * compiled and kept, where no is a failure that the callback reports. */
+    bool (*accept)(void *self, const tr_ty *ret, bool report);
+    void *self;
     const tr_mlate
         *late; /* a function that is late code: read instead of what the program holds; else NULL */
 } tr_request;

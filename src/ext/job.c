@@ -182,19 +182,16 @@ static void refuse_result(tr_job *j, const tr_ty *ret) {
                   : "return numbers, arrays, tuples of these, or None";
 }
 
-/* The result must be something Python can hold. */
-bool tr_job_check_result(tr_job *j) {
-    const tr_ty *ret = j->out.ret;
-    if (!ret->local && tr_box_can(ret))
-        return true;
-    j->ctx.arena.oom = &j->ctx.oom;
-    if (setjmp(j->ctx.oom)) {
-        PyErr_NoMemory();
-        return false;
-    }
-    refuse_result(j, ret);
-    tr_pyerr_raise_ctx(j->st, &j->ctx, PyFunction_GetGlobals(j->f->py_func));
-    return false;
+static bool python_can_hold(void *self, const tr_ty *ret, bool report) {
+    bool can = !ret->local && tr_box_can(ret);
+    if (!can && report)
+        refuse_result(self, ret);
+    return can;
+}
+
+void tr_job_for_python(tr_job *j) {
+    j->rq.accept = python_can_hold;
+    j->rq.self = j;
 }
 
 /* --- texts --- */

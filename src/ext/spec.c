@@ -156,13 +156,14 @@ static tr_spec *spec_new(tr_function *f, const tr_argk *pats, const tr_ty *const
     if (!j)
         return NULL;
     tr_spec *s = NULL;
+    tr_job_for_python(j);
     if (tr_job_run(j)) {
         s = PyMem_Calloc(1, sizeof *s);
         if (s)
             s->module = j->out.module;
         else
             tr_module_unref(j->out.module);
-        if (s && (!tr_job_check_result(j) || !spec_fill(s, j, started))) {
+        if (s && !spec_fill(s, j, started)) {
             spec_free(s);
             s = NULL;
         } else if (!s) {

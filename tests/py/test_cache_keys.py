@@ -161,3 +161,53 @@ with warnings.catch_warnings(record=True) as w:
     print(f(1), f.stats["loaded"], len(w), "not cached" in str(w[0].message))
 """
     assert run(source) == "0.0 0 1 True" and run(source) == "0.0 0 1 True"
+
+
+@pytest.mark.parametrize(
+    "result",
+    ['"a"', 'f"{x}"', "(x, 'a', f)", "2**70", "up", "np.sin", "np.float32", "x if x else 'a'", "(x, range)", "a.sum"],
+)
+def test_a_refused_result_is_refused_again(run, result):
+    """Nothing is kept of it: the second call and the second process say the same as the first."""
+    source = f"""
+from treadle.errors import TypingError
+def up(x): return x + 1
+@njit(cache=True)
+def f(x, a):
+    return {result}
+texts = []
+for i in range(2):
+    try:
+        f(1, np.ones(2))
+    except TypingError as e:
+        texts.append(str(e))
+assert len(set(texts)) == 1, texts
+print(len(texts), f.stats["compiled"], f.stats["loaded"], texts[0].splitlines()[0])
+"""
+    first = run(source)
+    assert first.startswith("2 0 0 ")
+    assert run(source) == first
+
+
+@pytest.mark.parametrize(
+    "decorator", ['vectorize(cache=True)', 'vectorize(["i8(i8)"], cache=True)', 'njit("i8(i8)", cache=True)',
+                  'guvectorize(["void(i8[:], i8[:])"], "(n)->()", cache=True)']
+)
+def test_other_refusals_are_not_kept(run, decorator):
+    source = f"""
+from treadle import guvectorize, vectorize
+from treadle.errors import TreadleError
+def make():
+    @{decorator}
+    def f(x{', out' if 'gu' in decorator else ''}):
+        return "a"
+    return f
+for i in range(2):
+    try:
+        make()(np.arange(3))
+    except TreadleError as e:
+        print(str(e).splitlines()[0])
+"""
+    first = run(source)
+    assert len(set(first.splitlines())) == 1 and len(first.splitlines()) == 2
+    assert run(source) == first
