@@ -59,7 +59,7 @@ def _declare(function: Function, signatures: list[Any]) -> Function:
         try:
             if lacking is not None:
                 raise UnsupportedError(f"Treadle does not have {lacking.__dict__['_name']}")
-            function.compile(s)
+            function._declare(s)
         except TreadleError as reason:
             vars(function)[_REASON] = reason
     function.disable_compile()

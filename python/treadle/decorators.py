@@ -153,7 +153,7 @@ def _make(fn: Any, signatures: list[Any] | None, options: dict[str, Any], flags:
     function = Function(fn, flags, as_options(options))
     if signatures is not None:
         for s in signatures:
-            function.compile(s)
+            function._declare(s)
         function.disable_compile()
     return function
 

@@ -139,7 +139,7 @@ def _make_ufunc(
         (),
     )
     for s in parsed:
-        _core._ufunc_compile(u, s)
+        _core._ufunc_compile(u, s, True)
     return _remember(u, fn)
 
 
@@ -317,7 +317,7 @@ def _make_gufunc(
         _writable(writable_args, fn, layout),
     )
     for s in parsed:
-        _core._ufunc_compile(u, s)
+        _core._ufunc_compile(u, s, True)
     return _remember(u, fn)
 
 
@@ -445,7 +445,7 @@ class UfuncInfo:
             raise TypeError(
                 "the result type of a lazy ufunc follows from the function; give argument types alone, as in (float64, float64)"
             )
-        _core._ufunc_compile(self.ufunc, given)
+        _core._ufunc_compile(self.ufunc, given, False)
 
     def inspect(self, stage: str, signature: Any = None) -> Any:
         """Text of a stage (``infer opt llvm llvmopt asm``): of one loop, or a dict of all by argument types."""

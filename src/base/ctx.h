@@ -28,6 +28,7 @@ typedef struct tr_ctx {
     void *poll_self;
     uint64_t poll_at; /* when to ask next */
     bool stopped;
+    bool unbound; /* an error is of a name that the program uses and nobody has bound: that may still come */
 } tr_ctx;
 
 void tr_ctx_init(tr_ctx *ctx);

@@ -93,6 +93,7 @@ static int fn_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(f->py_func);
     Py_VISIT(f->options);
     Py_VISIT(f->dict);
+    Py_VISIT(f->waiting);
     for (uint32_t i = 0; f->defaults && f->names && i < (uint32_t)PyTuple_GET_SIZE(f->names); i++)
         Py_VISIT(f->defaults[i]);
     for (uint32_t i = 0; i < f->nspecs + f->ndead; i++) {
@@ -111,6 +112,7 @@ static int fn_clear(PyObject *self) {
         Py_CLEAR(f->defaults[i]);
     Py_CLEAR(f->options);
     Py_CLEAR(f->dict);
+    Py_CLEAR(f->waiting);
     return 0; /* py_func, names and qualname cannot hold a cycle alone and are used by calls in progress */
 }
 
@@ -144,14 +146,16 @@ static PyObject *fn_get(PyObject *self, PyObject *obj, PyObject *type) {
 
 static PyObject *fn_compile(PyObject *self, PyObject *sig) {
     tr_function *f = (tr_function *)self;
-    tr_csig c;
-    if (!tr_types_csig(f->st, sig, &c))
-        return NULL;
-    bool ok = tr_spec_declare(f, c.n, c.args, c.ret);
-    tr_csig_clear(&c);
-    if (!ok)
-        return NULL;
-    Py_RETURN_NONE;
+    if (f->sealed)
+        return PyErr_Format(PyExc_RuntimeError,
+                            "%U(): compilation is disabled; disable_compile(False) enables it again",
+                            f->qualname);
+    return tr_spec_settle(f) && tr_spec_declare(f, sig, false) ? Py_NewRef(Py_None) : NULL;
+}
+
+/* For decorators: compiles now or, where a name is not bound yet, when it is needed. */
+static PyObject *fn_declare(PyObject *self, PyObject *sig) {
+    return tr_spec_declare((tr_function *)self, sig, true) ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *fn_recompile(PyObject *self, PyObject *unused) {
@@ -161,9 +165,12 @@ static PyObject *fn_recompile(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-static PyObject *fn_disable_compile(PyObject *self, PyObject *unused) {
-    (void)unused;
-    ((tr_function *)self)->sealed = true;
+static PyObject *fn_disable_compile(PyObject *self, PyObject *args, PyObject *kw) {
+    static char *names[] = {"val", NULL};
+    int val = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "|p:disable_compile", names, &val))
+        return NULL;
+    ((tr_function *)self)->sealed = val;
     Py_RETURN_NONE;
 }
 
@@ -173,6 +180,8 @@ static PyObject *fn_disable_compile(PyObject *self, PyObject *unused) {
 static const tr_spec *spec_of(tr_function *f, PyObject *sig) {
     tr_csig c;
     const tr_spec *found = NULL;
+    if (!tr_spec_settle(f))
+        return NULL;
     for (uint32_t k = 0; k < f->nspecs && !found; k++) { /* a row of .signatures, constants included */
         int same = PyTuple_Check(sig) ? PyObject_RichCompareBool(f->specs[k]->types, sig, Py_EQ) : 0;
         if (same < 0)
@@ -199,7 +208,7 @@ static PyObject *inspect(tr_function *f, PyObject *sig, tr_stage stage) {
         const tr_spec *s = spec_of(f, sig);
         return s ? tr_spec_text(f, s, stage) : NULL;
     }
-    PyObject *d = PyDict_New();
+    PyObject *d = tr_spec_settle(f) ? PyDict_New() : NULL;
     for (uint32_t k = 0; d && k < f->nspecs; k++) {
         PyObject *types = Py_NewRef(f->specs[k]->types);
         PyObject *text = tr_spec_text(f, f->specs[k], stage);
@@ -288,6 +297,9 @@ static PyObject *get_signatures(PyObject *self, void *unused) {
     PyObject *l = PyList_New(f->nspecs);
     for (uint32_t k = 0; l && k < f->nspecs; k++)
         PyList_SET_ITEM(l, k, Py_NewRef(f->specs[k]->types));
+    for (Py_ssize_t i = 0; l && f->waiting && i < PyList_GET_SIZE(f->waiting); i++)
+        if (PyList_Append(l, ((tr_sigobj *)PyList_GET_ITEM(f->waiting, i))->args) < 0)
+            Py_CLEAR(l);
     return l;
 }
 
@@ -295,7 +307,7 @@ static PyObject *get_signatures(PyObject *self, void *unused) {
 static PyObject *get_overloads(PyObject *self, void *unused) {
     (void)unused;
     tr_function *f = (tr_function *)self;
-    PyObject *d = PyDict_New();
+    PyObject *d = tr_spec_settle(f) ? PyDict_New() : NULL;
     for (uint32_t k = 0; d && k < f->nspecs; k++) {
         PyObject *ret = tr_types_object(f->st, f->specs[k]->ret);
         if (!ret || PyDict_SetItem(d, f->specs[k]->types, ret) < 0)
@@ -406,12 +418,14 @@ PyDoc_STRVAR(
     "    As for ``jit``: ``float64(int32)``, ``\"f8(i4)\"``, ``(int32,)``.\n\n"
     "Raises\n------\n"
     "TypingError, UnsupportedError, LoweringError\n    The function cannot be compiled for these types.\n"
-    "TypeError\n    The signature does not fit the function.");
+    "TypeError\n    The signature does not fit the function.\n"
+    "RuntimeError\n    After ``disable_compile``, which declared signatures imply.");
 PyDoc_STRVAR(recompile_doc, "recompile()\n--\n\nCompiles every specialisation anew, with globals and closure "
                             "variables as they are now.");
 PyDoc_STRVAR(disable_doc,
-             "disable_compile()\n--\n\nFrom now on only the signatures that exist are accepted; other "
-             "calls raise TypeError.");
+             "disable_compile(val=True)\n--\n\nFrom now on only the signatures that exist are accepted: other "
+             "calls raise TypeError, ``compile`` raises RuntimeError.\n\n" PARAMETERS
+             "val : bool\n    False: new signatures are compiled again.");
 PyDoc_STRVAR(inspect_doc, "inspect(stage, signature=None)\n--\n\nText of a stage.\n\n" PARAMETERS
                           "stage : {'infer', 'opt', 'parallel', 'llvm', 'llvmopt', 'asm'}\n" A_SPECIALISATION
                           "\nReturns\n-------\nstr, or without a signature a dict of str by signature");
@@ -434,7 +448,8 @@ PyDoc_STRVAR(asm_doc, "inspect_asm(signature=None)\n--\n\nThe assembly.\n\n" TEX
 static PyMethodDef methods[] = {
     {"compile", fn_compile, METH_O, compile_doc},
     {"recompile", fn_recompile, METH_NOARGS, recompile_doc},
-    {"disable_compile", fn_disable_compile, METH_NOARGS, disable_doc},
+    {"_declare", fn_declare, METH_O, "_declare(signature)\n--\n\ncompile() for decorators."},
+    {"disable_compile", WITH_KEYWORDS(fn_disable_compile), disable_doc},
     {"inspect", fn_inspect, METH_VARARGS, inspect_doc},
     {"_variables", fn_variables, METH_O, "_variables(signature)\n--\n\nList of (line, name, type)."},
     {"parallel_diagnostics", WITH_KEYWORDS(fn_parallel_diagnostics), parallel_doc},
@@ -449,7 +464,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getset[] = {
-    {"signatures", get_signatures, NULL, "Argument types of each specialisation, in order of compilation.",
+    {"signatures", get_signatures, NULL, "Argument types of each specialisation, in order of compilation; then those declared and not compiled yet.",
      NULL},
     {"overloads", get_overloads, NULL, "Return type of each specialisation by its argument types.", NULL},
     {"stats", get_stats, NULL, "Counts, and times of each specialisation's compilation in seconds.", NULL},

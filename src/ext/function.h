@@ -83,6 +83,7 @@ typedef struct tr_function {
     PyObject *dict, *weakrefs;
     const char *text; /* __qualname__ in UTF-8, for messages; owned by `qualname` */
     PyObject *qualname;
+    PyObject *waiting; /* list of Signatures, declared, that use names nobody has bound yet, in order; or NULL */
     tr_spec **specs;
     uint32_t nspecs;
     tr_spec **dead; /* replaced by recompile(), not yet freed */
@@ -130,8 +131,12 @@ PyObject *tr_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
 
 /* Finds or makes the variant for these arguments; borrowed. NULL with an exception. */
 const tr_variant *tr_spec_for(tr_function *f, PyObject *const *args);
-/* Compiles for declared types and publishes. */
-bool tr_spec_declare(tr_function *f, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret);
+/* Compiles for a declared signature and publishes. `may_wait`: where that needs a name that is not bound yet, as the own one of a
+ * function in another is while its decorator runs, it is put off until tr_spec_settle; so are those that follow, which keeps
+ * their order. */
+bool tr_spec_declare(tr_function *f, PyObject *sig, bool may_wait);
+/* Compiles what was put off. Before anyone asks which specialisations there are. */
+bool tr_spec_settle(tr_function *f);
 /* Text of a stage for the types of `s`: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to str. */
 PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage);
 /* List of (line, name, type) of the function's variables for the types of `s`. */

@@ -147,8 +147,7 @@ static PyType_Spec sig_spec = {
 
 /* --- module functions --- */
 
-static PyObject *py_signature(PyObject *module, PyObject *x) {
-    tr_state *st = tr_ext_state(module);
+PyObject *tr_types_signature(tr_state *st, PyObject *x) {
     tr_csig c;
     if (!tr_types_csig(st, x, &c))
         return NULL;
@@ -169,6 +168,10 @@ static PyObject *py_signature(PyObject *module, PyObject *x) {
         Py_CLEAR(s);
     tr_csig_clear(&c);
     return (PyObject *)s;
+}
+
+static PyObject *py_signature(PyObject *module, PyObject *x) {
+    return tr_types_signature(tr_ext_state(module), x);
 }
 
 static PyMethodDef functions[] = {

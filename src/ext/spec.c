@@ -149,10 +149,12 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     return (s->keep = tr_job_keep(j)) && (s->types = types_tuple(j->st, s));
 }
 
+/* *unbound: it failed for a name that is not bound. */
 static tr_spec *spec_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args, uint32_t n,
-                         const tr_ty *ret) {
+                         const tr_ty *ret, bool *unbound) {
     uint64_t started = tr_now_ns();
     tr_job *j = tr_job_new(f, pats, args, n, ret);
+    *unbound = false;
     if (!j)
         return NULL;
     tr_spec *s = NULL;
@@ -175,6 +177,7 @@ static tr_spec *spec_new(tr_function *f, const tr_argk *pats, const tr_ty *const
         f->nloaded += s->from_cache;
         atomic_fetch_add(s->from_cache ? &f->st->loaded : &f->st->compiled, 1);
     }
+    *unbound = j->ctx.unbound;
     tr_job_free(j);
     return s;
 }
@@ -388,7 +391,8 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
     tr_pending mine = {
         .f = f, .pats = pats, .n = f->nparams, .pid = getpid(), .thread = PyThread_get_thread_ident()};
     pending_add(st, &mine);
-    tr_spec *s = spec_new(f, pats, NULL, f->nparams, NULL);
+    bool unbound;
+    tr_spec *s = spec_new(f, pats, NULL, f->nparams, NULL, &unbound);
     if (s && !push_spec(&f->specs, &f->nspecs, s)) {
         spec_free(s);
         s = NULL;
@@ -398,7 +402,7 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
 }
 
 static const tr_variant *variant_for(tr_function *f, PyObject *const *args, const tr_argk *pats) {
-    bool again = true;
+    bool again = tr_spec_settle(f);
     tr_spec *s = NULL;
     while (!s && again) {
         again = false;
@@ -433,27 +437,69 @@ const tr_variant *tr_spec_for(tr_function *f, PyObject *const *args) {
 
 /* --- declared signatures --- */
 
-bool tr_spec_declare(tr_function *f, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret) {
-    if (nargs != f->nparams) {
-        PyErr_Format(PyExc_TypeError, "%U() has %u parameters, but its signature has %u argument types",
-                     f->qualname, f->nparams, nargs);
-        return false;
-    }
+static bool is_declared(const tr_function *f, const tr_csig *c) {
     for (uint32_t k = 0; k < f->nspecs; k++) {
         uint32_t i = 0;
-        while (i < nargs && f->specs[k]->args[i] == args[i])
+        while (i < c->n && f->specs[k]->args[i] == c->args[i])
             i++;
-        if (i == nargs)
+        if (i == c->n)
             return true;
     }
-    tr_spec *s = spec_new(f, NULL, args, nargs, ret);
-    if (!s)
-        return false;
-    if (!push_spec(&f->specs, &f->nspecs, s)) {
-        spec_free(s);
+    return false;
+}
+
+static bool declare(tr_function *f, const tr_csig *c, bool *unbound) {
+    if (c->n != f->nparams) {
+        PyErr_Format(PyExc_TypeError, "%U() has %u parameters, but its signature has %u argument types",
+                     f->qualname, f->nparams, c->n);
         return false;
     }
-    return true;
+    if (is_declared(f, c))
+        return true;
+    tr_spec *s = spec_new(f, NULL, c->args, c->n, c->ret, unbound);
+    if (!s)
+        return false;
+    bool first = !is_declared(f, c); /* another thread may have settled the function meanwhile */
+    if (first && push_spec(&f->specs, &f->nspecs, s))
+        return true;
+    spec_free(s);
+    return !first;
+}
+
+static bool put_off(tr_function *f, PyObject *sig) {
+    PyObject *o = tr_types_signature(f->st, sig);
+    if (!f->waiting)
+        f->waiting = PyList_New(0);
+    bool ok = o && f->waiting && PyList_Append(f->waiting, o) == 0;
+    Py_XDECREF(o);
+    return ok;
+}
+
+bool tr_spec_declare(tr_function *f, PyObject *sig, bool may_wait) {
+    tr_csig c;
+    bool unbound = false;
+    if (!tr_types_csig(f->st, sig, &c))
+        return false;
+    bool behind = may_wait && c.n == f->nparams && f->waiting && PyList_GET_SIZE(f->waiting) > 0;
+    bool ok = !behind && declare(f, &c, &unbound);
+    tr_csig_clear(&c);
+    if (!behind && (ok || !may_wait || !unbound))
+        return ok;
+    PyErr_Clear();
+    return put_off(f, sig);
+}
+
+bool tr_spec_settle(tr_function *f) {
+    bool ok = true;
+    while (ok && f->waiting && PyList_GET_SIZE(f->waiting) > 0) {
+        PyObject *sig = Py_NewRef(PyList_GET_ITEM(f->waiting, 0));
+        ok = tr_spec_declare(f, sig, false);
+        /* it stays in the list until it is compiled: another thread that comes now must not miss it */
+        if (ok && f->waiting && PyList_GET_SIZE(f->waiting) > 0 && PyList_GET_ITEM(f->waiting, 0) == sig)
+            ok = PyList_SetSlice(f->waiting, 0, 1, NULL) == 0;
+        Py_DECREF(sig);
+    }
+    return ok;
 }
 
 /* --- the end of code --- */
@@ -510,14 +556,14 @@ static bool replace_specs(tr_function *f, tr_spec **fresh, uint32_t n) {
 bool tr_spec_recompile(tr_function *f) {
     uint32_t n = f->nspecs, done = 0;
     tr_spec **fresh = PyMem_Calloc(n + 1u, sizeof *fresh);
-    bool ok = fresh != NULL;
+    bool ok = fresh != NULL, unbound;
     if (!ok)
         PyErr_NoMemory();
     tr_function_active(f, 1); /* keeps the old specs while the GIL is away */
     for (; ok && done < n && done < f->nspecs;
          done++) { /* another thread may add one while the GIL is away */
         const tr_spec *s = f->specs[done];
-        fresh[done] = spec_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
+        fresh[done] = spec_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret, &unbound);
         ok = fresh[done] != NULL;
     }
     tr_function_active(f, -1);

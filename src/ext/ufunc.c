@@ -165,8 +165,9 @@ static bool push(tr_ufunc *uf, tr_uloop *l) {
     return false;
 }
 
-/* Compiles l, whose args, want_ret and input numbers are set. Takes l; returns it, or the one that another thread made meanwhile. */
-static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l) {
+/* Compiles l, whose args, want_ret and input numbers are set. Takes l; returns it, or the one that another thread made meanwhile. *unbound:
+ * it failed for a name that is not bound. */
+static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l, bool *unbound) {
     uint64_t started = tr_now_ns();
     tr_kernel k = kernel_of(uf, main_kind(uf));
     tr_uloop *r = NULL;
@@ -185,6 +186,7 @@ static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l) {
         if (l->keep && !r && push(uf, l))
             r = l;
     }
+    *unbound = j && j->ctx.unbound;
     if (j)
         tr_job_free(j);
     if (r != l)
@@ -230,7 +232,8 @@ tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num) {
         const tr_ty *t = type_of_num(uf->st, all[i]);
         l->args[i] = uf->core ? tr_ty_core(uf->st->types, t, uf->ncore[i], i >= uf->nin) : t;
     }
-    return compile(uf, l);
+    bool unbound;
+    return compile(uf, l, &unbound);
 }
 
 /* --- declared signatures --- */
@@ -284,34 +287,85 @@ static bool check_sig(const tr_ufunc *uf, const tr_csig *c) {
     return true;
 }
 
+/* The declared loop, not compiled. NULL with an exception. */
+static tr_uloop *declared(tr_ufunc *uf, const tr_csig *c) {
+    tr_uloop *l = check_sig(uf, c) ? loop_new(uf) : NULL;
+    for (uint32_t i = 0; l && i < c->n; i++) {
+        const tr_ty *t = c->args[i], *elem = t->kind == TR_TY_ARRAY ? t->elem : t;
+        l->args[i] =
+            t->kind != TR_TY_ARRAY ? t : tr_ty_array(uf->st->types, elem, t->ndim, TR_LAYOUT_ANY, false);
+        if (i < uf->nin)
+            l->num[i] = tr_ufunc_npy_of((tr_tyk)elem->kind);
+    }
+    if (l)
+        l->want_ret = uf->core ? NULL : c->ret;
+    return l;
+}
+
+/* Compiles the loop that `of` describes, if there is none for its types. */
+static bool settle(tr_ufunc *uf, const tr_uloop *of, bool *unbound) {
+    *unbound = false;
+    if (find(uf, of->num))
+        return true;
+    tr_uloop *l = loop_new(uf);
+    if (!l)
+        return false;
+    memcpy(l->args, of->args, sizeof l->args);
+    memcpy(l->num, of->num, sizeof l->num);
+    l->want_ret = of->want_ret;
+    return compile(uf, l, unbound) != NULL;
+}
+
+static bool put_off(tr_ufunc *uf, tr_uloop *l) {
+    tr_uloop **p = PyMem_Realloc(uf->waiting, (uf->nwaiting + 1u) * sizeof *p);
+    if (!p) {
+        loop_free(l);
+        PyErr_NoMemory();
+        return false;
+    }
+    uf->waiting = p;
+    p[uf->nwaiting++] = l;
+    return true;
+}
+
+/* Another thread may do the same meanwhile, so a loop counts as settled when it is compiled, and what describes it stays. */
+bool tr_ufunc_settle(tr_ufunc *uf) {
+    bool unbound;
+    while (uf->nsettled < uf->nwaiting) {
+        uint32_t k = uf->nsettled;
+        if (!settle(uf, uf->waiting[k], &unbound))
+            return false;
+        if (uf->nsettled == k)
+            uf->nsettled++;
+    }
+    return true;
+}
+
+/* ufunc_compile(u, signature, may_wait): may_wait as in tr_spec_declare. */
 static PyObject *py_compile(PyObject *module, PyObject *args) {
     PyObject *u, *sig;
+    int may_wait;
     tr_state *st = tr_ext_state(module);
     tr_csig c;
-    if (!PyArg_ParseTuple(args, "OO", &u, &sig))
+    if (!PyArg_ParseTuple(args, "OOp", &u, &sig, &may_wait))
         return NULL;
     tr_ufunc *uf = tr_ufunc_of(st, u);
     if (!uf)
         return PyErr_Format(PyExc_TypeError, "%R is no ufunc of Treadle's", u);
     if (!tr_types_csig(st, sig, &c))
         return NULL;
-    tr_uloop *l = check_sig(uf, &c) ? loop_new(uf) : NULL;
-    if (l) {
-        for (uint32_t i = 0; i < c.n; i++) {
-            const tr_ty *t = c.args[i], *elem = t->kind == TR_TY_ARRAY ? t->elem : t;
-            l->args[i] =
-                t->kind != TR_TY_ARRAY ? t : tr_ty_array(st->types, elem, t->ndim, TR_LAYOUT_ANY, false);
-            if (i < uf->nin)
-                l->num[i] = tr_ufunc_npy_of((tr_tyk)elem->kind);
-        }
-        l->want_ret = uf->core ? NULL : c.ret;
-        tr_uloop *have = find(uf, l->num);
-        if (have)
-            loop_free(l);
-        l = have ? have : compile(uf, l);
-    }
+    tr_uloop *l = declared(uf, &c);
     tr_csig_clear(&c);
-    return l ? Py_NewRef(Py_None) : NULL;
+    if (!l)
+        return NULL;
+    bool unbound = true, ok = (!may_wait || uf->nsettled == uf->nwaiting) && settle(uf, l, &unbound);
+    if (ok || !may_wait || !unbound) {
+        loop_free(l);
+    } else {
+        PyErr_Clear();
+        ok = put_off(uf, l);
+    }
+    return ok ? Py_NewRef(Py_None) : NULL;
 }
 
 /* --- in compiled code --- */
@@ -342,13 +396,15 @@ const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
                   .nin = uf->nin,
                   .nout = uf->nop - uf->nin,
                   .core = uf->core ? describe_cores(uf, a) : NULL,
-                  .nsigs = uf->lazy ? 0 : uf->nloops};
+                  .nsigs = uf->lazy ? 0 : uf->nloops + uf->nwaiting - uf->nsettled};
     uint32_t row = tr_ufn_row(u);
     const tr_ty **sigs = TR_NEW_N(a, const tr_ty *, (size_t)u->nsigs *row + 1);
     for (uint32_t k = 0; k < u->nsigs; k++) {
-        memcpy(sigs + (size_t)k * row, uf->loops[k]->args, nparams(uf) * sizeof *sigs);
+        const tr_uloop *l =
+            k < uf->nloops ? uf->loops[k] : uf->waiting[uf->nsettled + k - uf->nloops];
+        memcpy(sigs + (size_t)k * row, l->args, nparams(uf) * sizeof *sigs);
         if (!uf->core)
-            sigs[(size_t)k * row + uf->nin] = uf->loops[k]->want_ret;
+            sigs[(size_t)k * row + uf->nin] = l->want_ret;
     }
     u->sigs = sigs;
     return u;
@@ -387,6 +443,9 @@ static void rec_dealloc(PyObject *self) {
     }
     for (uint32_t k = 0; k < uf->nloops; k++)
         loop_free(uf->loops[k]);
+    for (uint32_t k = 0; k < uf->nwaiting; k++)
+        loop_free(uf->waiting[k]);
+    PyMem_Free(uf->waiting);
     for (uint32_t k = 0; k < uf->nretired; k++)
         PyMem_Free(uf->retired[k]);
     PyMem_Free(uf->loops);
@@ -549,7 +608,7 @@ static PyObject *py_info(PyObject *module, PyObject *u) {
     tr_ufunc *uf = tr_ufunc_of(tr_ext_state(module), u);
     if (!uf || !uf->fn)
         Py_RETURN_NONE;
-    PyObject *rows = PyList_New(0);
+    PyObject *rows = tr_ufunc_settle(uf) ? PyList_New(0) : NULL;
     for (uint32_t k = 0; rows && k < uf->nloops; k++) {
         PyObject *row = loop_row(uf->loops[k]);
         if (!row || PyList_Append(rows, row) < 0)
@@ -578,6 +637,8 @@ static PyObject *py_text(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OIs", &u, &k, &name))
         return NULL;
     tr_ufunc *uf = tr_ufunc_of(tr_ext_state(module), u);
+    if (uf && !tr_ufunc_settle(uf))
+        return NULL;
     if (!uf || k >= uf->nloops)
         return PyErr_Format(PyExc_IndexError, "no such loop");
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {

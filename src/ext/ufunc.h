@@ -64,6 +64,8 @@ typedef struct tr_ufunc {
     PyObject *name, *doc, *signature, *identity;
     tr_uloop **loops;
     uint32_t nloops;
+    tr_uloop **waiting; /* declared ones that use names nobody has bound yet, in order: types alone */
+    uint32_t nwaiting, nsettled; /* the first nsettled of them are among `loops` now */
     void **retired; /* arrays that NumPy was given before; freed at the end */
     uint32_t nretired;
     tr_uplan *plans;
@@ -80,6 +82,8 @@ static inline bool tr_ufunc_by_outputs(const tr_ufunc *uf) {
 /* The loop for input types, compiled when the ufunc is lazy. With tr_ufunc_by_outputs the types of outputs follow in `num`, TR_UNUM_NONE for one
  * that is not given. NULL with an exception; NULL without one: none is declared. */
 tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num);
+/* Compiles the declared loops that were put off. Before anyone looks at `loops`. */
+bool tr_ufunc_settle(tr_ufunc *uf);
 /* What compiled code must know to call it. */
 const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a);
 /* Compiles l->chain. Takes the GIL. */

@@ -299,7 +299,9 @@ static tr_uloop *pick_declared(tr_ufunc *uf, const tr_ukind *in, const uint8_t *
 }
 
 tr_uloop *tr_ufunc_pick(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want) {
-    return uf->lazy ? pick_lazy(uf, in, want) : pick_declared(uf, in, want);
+    if (uf->lazy)
+        return pick_lazy(uf, in, want);
+    return tr_ufunc_settle(uf) ? pick_declared(uf, in, want) : NULL;
 }
 
 /* --- NumPy 2: promoters --- */

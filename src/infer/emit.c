@@ -76,6 +76,7 @@ static bool use(emission *m, tr_val v, tr_tv *out) {
 
 static void use_undef(emission *m, const tr_ins *user, const tr_ins *d) {
     m->e.place = place_of(m, user);
+    m->f->ctx->unbound |= d->sub == 1 || d->sub == 2;
     if (d->sub == 1)
         tr_em_error(&m->e, "name '%s' is not defined", d->imm.s);
     else if (d->sub == 2)
