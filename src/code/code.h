@@ -15,7 +15,8 @@ typedef int32_t (*tr_entry_fn)(tr_frame *frame, const tr_slot *args, tr_slot *re
 /* Loaded machine code. Counted; memory goes when the last reference does. Immutable after loading, so any thread may run it. */
 typedef struct tr_module tr_module;
 
-typedef struct tr_binding { /* symbols of this module alone: frozen arrays */
+typedef struct
+    tr_binding { /* symbols of this module alone: frozen arrays, and the exceptions that its sites name (meta.h) */
     const char *name;
     void *addr;
 } tr_binding;

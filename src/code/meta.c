@@ -21,6 +21,7 @@ static void put_text(tr_sb *b, const char *s) {
 
 static void put_site(tr_sb *b, const tr_msite *s) {
     tr_sb_putc(b, (char)s->exc);
+    put_u32(b, s->own);
     put_text(b, s->text);
     put_u32(b, s->nargs);
     for (uint32_t i = 0; i < s->nargs; i++) {
@@ -64,7 +65,7 @@ void tr_meta_write(tr_sb *b, const tr_meta *m) {
 
 /* Fewest bytes that one record takes in the text: what it takes in memory is at most GROWTH times as much. */
 enum {
-    MIN_SITE = 1 + 4 + 4 + 4,
+    MIN_SITE = 1 + 4 + 4 + 4 + 4,
     MIN_ARG = 1 + 8 + 8 + 4,
     MIN_PLACE = 4 + 4 + 16,
     MIN_LATE = 4 + 4,
@@ -133,6 +134,8 @@ static void *get_records(rd *r, uint32_t *count, size_t min, size_t each) {
 
 static void get_site(rd *r, tr_msite *s) {
     get(r, &s->exc, 1);
+    s->own = get_u32(r);
+    s->obj = NULL;
     s->text = get_text(r);
     s->args = get_records(r, &s->nargs, MIN_ARG, sizeof *s->args);
     for (uint32_t i = 0; i < s->nargs; i++) {

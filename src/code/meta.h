@@ -11,14 +11,17 @@
 /* One value shown in a message or passed to an exception: a payload slot or a constant. */
 typedef struct tr_marg {
     char
-        kind; /* payload: i int64, u uint64, d double, f float, b bool, C complex (two slots); constant: I int, D double, B bool, S text, N None */
+        kind; /* payload: i int64, u uint64, d double, f float, b bool, C complex (two slots); constant: I int, U unsigned, D double, Z complex (d, and the bits of i), B bool, S text, N None; T: a tuple of the next i */
     int64_t i;
     double d;
     const char *s;
 } tr_marg;
 
 typedef struct tr_msite {
-    uint8_t exc;      /* tr_exc */
+    uint8_t exc;  /* tr_exc, where the exception is none of the program's own, */
+    uint32_t own; /* which are counted from 1; 0: it is none */
+    const void *
+        obj; /* with own: what the symbol "tr_exc_<own - 1>" was bound to; not kept, set when the module is loaded */
     const char *text; /* with {0} ...: indices into args; NULL: the exception gets args themselves */
     uint32_t nargs;
     tr_marg *args;

@@ -70,6 +70,24 @@ static bool copy_meta(tr_module *m, const tr_meta *meta) {
     return ok;
 }
 
+/* What the program's own exceptions are; false where one is not bound. */
+static bool bind_sites(tr_module *m, const tr_binding *bind, size_t n) {
+    for (uint32_t i = 0; i < m->meta.nsites; i++) {
+        tr_msite *s = &m->meta.sites[i];
+        char name[32];
+        size_t k = 0;
+        if (!s->own)
+            continue;
+        snprintf(name, sizeof name, "tr_exc_%u", (unsigned)(s->own - 1));
+        while (k < n && strcmp(bind[k].name, name) != 0)
+            k++;
+        if (k == n)
+            return false;
+        s->obj = bind[k].addr;
+    }
+    return true;
+}
+
 /* --- late parts --- */
 
 static bool copy_bindings(late *l, const tr_binding *bind, size_t n) {
@@ -172,6 +190,10 @@ tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, con
     l.m = m;
     if (!m || !copy_meta(m, meta) || !make_late(m, bind, nbind)) {
         snprintf(err, errn, "out of memory while loading code");
+        goto fail;
+    }
+    if (!bind_sites(m, bind, nbind)) {
+        snprintf(err, errn, "an exception of the program is not bound");
         goto fail;
     }
     if (!tr_elf_load(elf, size, &env, &m->im, err, errn))

@@ -323,12 +323,12 @@ static tr_obj *freeze_np_scalar(tr_frozen *z, PyObject *o) {
     return r;
 }
 
-/* The symbol of the array's data in compiled code (code/meta.h). */
-static void bind_array(tr_frozen *z, const tr_obj *o) {
+/* A symbol of compiled code or of its raise sites (code/meta.h). */
+static void bind_symbol(tr_frozen *z, const char *name, void *addr) {
     tr_binding *b = TR_NEW_N(arena(z), tr_binding, z->nbind + 1);
     if (z->nbind)
         memcpy(b, z->bind, z->nbind * sizeof *b);
-    b[z->nbind++] = (tr_binding){tr_arena_printf(arena(z), "tr_arr_%u", o->u.a.index), o->u.a.data};
+    b[z->nbind++] = (tr_binding){name, addr};
     z->bind = b;
 }
 
@@ -371,7 +371,7 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     r->u.a.strides = strides;
     r->u.a.index = z->prog->arrays.n;
     tr_vec_push(arena(z), &z->prog->arrays, r);
-    bind_array(z, r);
+    bind_symbol(z, tr_arena_printf(arena(z), "tr_arr_%u", r->u.a.index), r->u.a.data);
     return r;
 }
 
@@ -476,6 +476,20 @@ static bool field_defaults(tr_frozen *z, PyTypeObject *cls, tr_obj *r) {
     return true;
 }
 
+/* An exception of the program's own, a class or an exception that exists already: `keep` holds it as long as the code lives. */
+static tr_obj *freeze_own_exc(tr_frozen *z, tr_objk kind, PyObject *o) {
+    const char *name = (kind == TR_OBJ_EXC ? (PyTypeObject *)o : Py_TYPE(o))->tp_name,
+               *dot = strrchr(name, '.');
+    const char *repr = dot ? dot + 1 : name;
+    tr_obj *r = new_obj(z, kind, o,
+                        kind == TR_OBJ_EXC ? tr_arena_strdup(arena(z), repr)
+                                           : tr_arena_printf(arena(z), "exception '%s'", repr));
+    r->u.exc = TR_EXC__COUNT + z->prog->excs.n;
+    bind_symbol(z, tr_arena_printf(arena(z), "tr_exc_%u", z->prog->excs.n), o);
+    tr_vec_push(arena(z), &z->prog->excs, r);
+    return r;
+}
+
 static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
     uint32_t n = 0;
     const char *const *fields = field_names(z, (PyTypeObject *)o, &n);
@@ -495,6 +509,7 @@ static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
             r->u.exc = i;
             return r;
         }
+        return freeze_own_exc(z, TR_OBJ_EXC, o);
     }
     if (PyType_IsSubtype((PyTypeObject *)o, &PyGenericArrType_Type))
         return freeze_np_class(z, o);
@@ -608,6 +623,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
         return freeze_class(z, o);
     if (PyModule_Check(o))
         return freeze_module(z, o);
+    if (PyExceptionInstance_Check(o))
+        return freeze_own_exc(z, TR_OBJ_EXCVAL, o);
     return opaque(z, o);
 }
 

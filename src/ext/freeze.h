@@ -59,7 +59,7 @@ struct tr_fscope;
 typedef struct tr_frozen {
     PyObject *keep;         /* list: what the program refers to; code lives no longer than the arrays in it */
     PyObject *deps;         /* list: what was read where, for tr_freeze_current */
-    const tr_binding *bind; /* data of the frozen arrays, in the arena */
+    const tr_binding *bind; /* data of the frozen arrays, and exceptions of the program's own; in the arena */
     size_t nbind;
     const char *why; /* set when tr_freeze_hash fails */
     tr_ctx *ctx;

@@ -102,7 +102,10 @@ static void object(hashing *s, const tr_obj *o) {
     case TR_OBJ_CODE: number(s, o->u.func); break;
     case TR_OBJ_BUILTIN: text(s, tr_builtins[o->u.builtin].path); break;
     case TR_OBJ_MODULE: module(s, o); break;
-    case TR_OBJ_EXC: text(s, tr_exc_name[o->u.exc]); break;
+    case TR_OBJ_EXC:
+    case TR_OBJ_EXCVAL:
+        number(s, o->u.exc);
+        break; /* which class that is, no code depends on: it is bound anew */
     case TR_OBJ_TYPE: break;
     case TR_OBJ_BIGINT:
     case TR_OBJ_OPAQUE: text(s, o->repr); break;

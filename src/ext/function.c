@@ -422,10 +422,11 @@ PyDoc_STRVAR(
     "RuntimeError\n    After ``disable_compile``, which declared signatures imply.");
 PyDoc_STRVAR(recompile_doc, "recompile()\n--\n\nCompiles every specialisation anew, with globals and closure "
                             "variables as they are now.");
-PyDoc_STRVAR(disable_doc,
-             "disable_compile(val=True)\n--\n\nFrom now on only the signatures that exist are accepted: other "
-             "calls raise TypeError, ``compile`` raises RuntimeError.\n\n" PARAMETERS
-             "val : bool\n    False: new signatures are compiled again.");
+PyDoc_STRVAR(
+    disable_doc,
+    "disable_compile(val=True)\n--\n\nFrom now on only the signatures that exist are accepted: other "
+    "calls raise TypeError, ``compile`` raises RuntimeError.\n\n" PARAMETERS
+    "val : bool\n    False: new signatures are compiled again.");
 PyDoc_STRVAR(inspect_doc, "inspect(stage, signature=None)\n--\n\nText of a stage.\n\n" PARAMETERS
                           "stage : {'infer', 'opt', 'parallel', 'llvm', 'llvmopt', 'asm'}\n" A_SPECIALISATION
                           "\nReturns\n-------\nstr, or without a signature a dict of str by signature");
@@ -464,7 +465,9 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getset[] = {
-    {"signatures", get_signatures, NULL, "Argument types of each specialisation, in order of compilation; then those declared and not compiled yet.",
+    {"signatures", get_signatures, NULL,
+     "Argument types of each specialisation, in order of compilation; then those declared and not compiled "
+     "yet.",
      NULL},
     {"overloads", get_overloads, NULL, "Return type of each specialisation by its argument types.", NULL},
     {"stats", get_stats, NULL, "Counts, and times of each specialisation's compilation in seconds.", NULL},

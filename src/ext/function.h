@@ -83,7 +83,8 @@ typedef struct tr_function {
     PyObject *dict, *weakrefs;
     const char *text; /* __qualname__ in UTF-8, for messages; owned by `qualname` */
     PyObject *qualname;
-    PyObject *waiting; /* list of Signatures, declared, that use names nobody has bound yet, in order; or NULL */
+    PyObject
+        *waiting; /* list of Signatures, declared, that use names nobody has bound yet, in order; or NULL */
     tr_spec **specs;
     uint32_t nspecs;
     tr_spec **dead; /* replaced by recompile(), not yet freed */

@@ -19,6 +19,7 @@ static void hash_constants(tr_job *j, tr_hasher *h, const tr_argk *k) {
         const tr_obj *o = tr_freeze_value(&j->frozen, k->value);
         uint32_t id[2] = {o ? o->kind : 0, o && o->kind == TR_OBJ_FUNC      ? o->u.func
                                            : o && o->kind == TR_OBJ_BUILTIN ? o->u.builtin
+                                           : o && o->kind == TR_OBJ_EXC     ? o->u.exc
                                                                             : 0};
         tr_hasher_add(h, id, sizeof id);
     }
@@ -147,7 +148,7 @@ PyObject *tr_job_keep(const tr_job *j) {
     PyObject *l = PyList_New(0);
     for (Py_ssize_t i = 0; l && i < PyList_GET_SIZE(j->frozen.keep); i++) {
         PyObject *o = PyList_GET_ITEM(j->frozen.keep, i);
-        if ((PyArray_Check(o) || PyType_Check(o)) && PyList_Append(l, o) < 0)
+        if ((PyArray_Check(o) || PyType_Check(o) || PyExceptionInstance_Check(o)) && PyList_Append(l, o) < 0)
             Py_CLEAR(l);
     }
     return l;

@@ -214,13 +214,37 @@ PyObject *tr_pyerr_raise_ctx(tr_state *st, tr_ctx *ctx, PyObject *globals) {
 
 /* --- exceptions of running code --- */
 
-/* Value of argument i of the site. Payload slots are counted from the front; complex takes two. */
-static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *frame) {
-    uint32_t slot = 0;
-    for (uint32_t k = 0; k < i; k++)
-        slot += strchr("iudfb", site->args[k].kind) ? 1u : site->args[k].kind == 'C' ? 2u : 0u;
-    const tr_marg *a = &site->args[i];
-    const tr_slot *p = &frame->payload[slot < TR_FRAME_PAYLOAD ? slot : TR_FRAME_PAYLOAD - 1];
+/* The next argument of a site to be read: its number, and the payload's next slot. Complex takes two. */
+typedef struct sitepos {
+    uint32_t i, slot;
+} sitepos;
+
+static PyObject *next_arg(const tr_msite *site, const tr_frame *frame, sitepos *at);
+
+static PyObject *next_tuple(const tr_msite *site, const tr_frame *frame, uint32_t n, sitepos *at) {
+    PyObject *t = PyTuple_New(n);
+    for (uint32_t k = 0; t && k < n; k++) {
+        PyObject *v = next_arg(site, frame, at);
+        if (!v)
+            Py_CLEAR(t);
+        else
+            PyTuple_SET_ITEM(t, k, v);
+    }
+    return t;
+}
+
+static PyObject *constant_complex(const tr_marg *a) {
+    double im;
+    memcpy(&im, &a->i, sizeof im);
+    return PyComplex_FromDoubles(a->d, im);
+}
+
+static PyObject *next_arg(const tr_msite *site, const tr_frame *frame, sitepos *at) {
+    static const tr_marg none = {.kind = 'N'};
+    const tr_marg *a = at->i < site->nargs ? &site->args[at->i] : &none;
+    const tr_slot *p = &frame->payload[at->slot < TR_FRAME_PAYLOAD ? at->slot : TR_FRAME_PAYLOAD - 1];
+    at->i++;
+    at->slot += strchr("iudfb", a->kind) ? 1u : a->kind == 'C' ? 2u : 0u;
     switch (a->kind) {
     case 'i': return PyLong_FromLongLong(p->i);
     case 'u': return PyLong_FromUnsignedLongLong(p->u);
@@ -229,11 +253,23 @@ static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *fram
     case 'b': return PyBool_FromLong(p->b != 0);
     case 'C': return PyComplex_FromDoubles(p[0].f, p[1].f);
     case 'I': return PyLong_FromLongLong(a->i);
+    case 'U': return PyLong_FromUnsignedLongLong((uint64_t)a->i);
+    case 'Z': return constant_complex(a);
     case 'D': return PyFloat_FromDouble(a->d);
     case 'B': return PyBool_FromLong(a->i != 0);
     case 'S': return PyUnicode_DecodeUTF8(a->s, (Py_ssize_t)strlen(a->s), "replace");
+    case 'T': return next_tuple(site, frame, (uint32_t)a->i, at);
     default: Py_RETURN_NONE;
     }
+}
+
+/* Value of argument i of a site without tuples. */
+static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *frame) {
+    sitepos at = {0, 0};
+    PyObject *v = next_arg(site, frame, &at);
+    while (v && at.i <= i)
+        Py_SETREF(v, next_arg(site, frame, &at));
+    return v;
 }
 
 /* The same for its place in a text: a float32 is written with as many digits as it needs. */
@@ -297,14 +333,16 @@ static PyObject *site_args(const tr_msite *site, const tr_frame *frame) {
         Py_XDECREF(s);
         return t;
     }
-    t = PyTuple_New(site->nargs);
-    for (uint32_t i = 0; t && i < site->nargs; i++) {
-        PyObject *v = site_arg(site, i, frame);
-        if (!v)
-            Py_CLEAR(t);
-        else
-            PyTuple_SET_ITEM(t, i, v);
+    sitepos at = {0, 0};
+    PyObject *l = PyList_New(0);
+    while (l && at.i < site->nargs) {
+        PyObject *v = next_arg(site, frame, &at);
+        if (!v || PyList_Append(l, v) < 0)
+            Py_CLEAR(l);
+        Py_XDECREF(v);
     }
+    t = l ? PyList_AsTuple(l) : NULL;
+    Py_XDECREF(l);
     return t;
 }
 
@@ -348,20 +386,39 @@ void tr_pyerr_raise_reason(int32_t code) {
         PyErr_Format(PyExc_SystemError, "compiled code ended with the unknown code %d", (int)code);
 }
 
-/* Makes the exception of a raise site; false when there is another one, as from its constructor. */
-static bool raise_site(const tr_msite *s, const tr_frame *frame) {
-    if (PyErr_Occurred())
-        return false; /* print() met one before */
+/* The class of a site, or the exception itself, as Python knows it; borrowed. */
+static PyObject *site_exc(const tr_msite *s) {
+    if (s->own)
+        return (PyObject *)(uintptr_t)s->obj;
     PyObject *builtins = PyEval_GetBuiltins();
     PyObject *cls =
         builtins && s->exc < TR_EXC__COUNT ? PyDict_GetItemString(builtins, tr_exc_name[s->exc]) : NULL;
+    return cls ? cls : PyExc_RuntimeError;
+}
+
+/* The exception, as `raise` makes it. */
+static PyObject *make_exc(const tr_msite *s, const tr_frame *frame) {
+    PyObject *of = site_exc(s);
+    if (!PyType_Check(of))
+        return Py_NewRef(of);
     PyObject *args = site_args(s, frame);
-    PyObject *exc = args ? PyObject_Call(cls ? cls : PyExc_RuntimeError, args, NULL) : NULL;
+    PyObject *exc = args ? PyObject_Call(of, args, NULL) : NULL;
     Py_XDECREF(args);
-    if (!exc)
-        return false;
-    PyErr_SetObject((PyObject *)Py_TYPE(exc), exc);
-    Py_DECREF(exc);
+    if (exc && !PyExceptionInstance_Check(exc)) {
+        PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
+        Py_CLEAR(exc);
+    }
+    return exc;
+}
+
+/* Raises what the site says, or what its class raises instead; false when there is an exception already. */
+static bool raise_site(const tr_msite *s, const tr_frame *frame) {
+    if (PyErr_Occurred())
+        return false; /* print() met one before */
+    PyObject *exc = make_exc(s, frame);
+    if (exc)
+        PyErr_SetObject((PyObject *)Py_TYPE(exc), exc);
+    Py_XDECREF(exc);
     return true;
 }
 

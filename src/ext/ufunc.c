@@ -400,8 +400,7 @@ const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
     uint32_t row = tr_ufn_row(u);
     const tr_ty **sigs = TR_NEW_N(a, const tr_ty *, (size_t)u->nsigs *row + 1);
     for (uint32_t k = 0; k < u->nsigs; k++) {
-        const tr_uloop *l =
-            k < uf->nloops ? uf->loops[k] : uf->waiting[uf->nsettled + k - uf->nloops];
+        const tr_uloop *l = k < uf->nloops ? uf->loops[k] : uf->waiting[uf->nsettled + k - uf->nloops];
         memcpy(sigs + (size_t)k * row, l->args, nparams(uf) * sizeof *sigs);
         if (!uf->core)
             sigs[(size_t)k * row + uf->nin] = l->want_ret;

@@ -66,7 +66,7 @@ typedef struct tr_ufunc {
     uint32_t nloops;
     tr_uloop **waiting; /* declared ones that use names nobody has bound yet, in order: types alone */
     uint32_t nwaiting, nsettled; /* the first nsettled of them are among `loops` now */
-    void **retired; /* arrays that NumPy was given before; freed at the end */
+    void **retired;              /* arrays that NumPy was given before; freed at the end */
     uint32_t nretired;
     tr_uplan *plans;
 } tr_ufunc;

@@ -118,7 +118,7 @@ static bool call_type(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
 
 static bool call_exc(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     if (args->nkw)
-        return tr_em_error(e, "an exception takes no keyword arguments");
+        return tr_em_unsupported(e, "raise-args", "keyword arguments of an exception");
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, args->n + 1u);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, args->n + 1u);
     for (uint32_t i = 0; i < args->n; i++) {

@@ -172,36 +172,57 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *gi
 /* What a raise site is made of: the exception's arguments, or its message as one text with places for values. */
 typedef struct message {
     tr_em *e;
-    const tr_obj **args; /* per argument: what is known now, or NULL for the next operand */
+    TR_VEC(const tr_obj *) args; /* as tr_site has them */
     tr_val pay[TR_FRAME_PAYLOAD];
-    uint32_t n, npay, slots;
+    uint32_t npay, slots;
     tr_sb text;
 } message;
+
+enum { MAX_ARGS = 256 };
+
+static bool push_arg(message *m, const tr_obj *o) {
+    if (m->args.n == MAX_ARGS)
+        return tr_em_unsupported(m->e, "raise-args", "more than %d values in an exception", MAX_ARGS);
+    tr_vec_push(&m->e->ctx->arena, &m->args, o);
+    return true;
+}
+
+static bool add_arg(message *m, tr_tv v);
+
+/* A plain tuple: its length, then its items. */
+static bool add_tuple(message *m, tr_tv v) {
+    tr_obj *o = TR_NEW(&m->e->ctx->arena, tr_obj);
+    *o = (tr_obj){.kind = TR_OBJ_TUPLE, .repr = "tuple", .u.t.n = v.ty->n};
+    bool ok = push_arg(m, o);
+    for (uint32_t i = 0; ok && i < v.ty->n; i++)
+        ok = add_arg(m, tr_em_item(m->e, v, i));
+    return ok;
+}
 
 /* One more argument; false when it is no value that an exception can take. */
 static bool add_arg(message *m, tr_tv v) {
     uint32_t slots = tr_ty_is_complex(v.ty) ? 2u : 1u;
-    if (tr_tv_is_none(v)) {
-        m->args[m->n++] = tr_obj_none();
-    } else if (v.ty->kind == TR_TY_LIT) {
-        m->args[m->n++] = v.ty->lit;
-    } else if (v.ty->kind == TR_TY_TEXT) {
+    if (tr_tv_is_none(v))
+        return push_arg(m, tr_obj_none());
+    if (v.ty->kind == TR_TY_LIT)
+        return push_arg(m, v.ty->lit);
+    if (v.ty->kind == TR_TY_TUPLE && !v.ty->name)
+        return add_tuple(m, v);
+    if (v.ty->kind == TR_TY_TEXT) {
         tr_em_unsupported(m->e, "raise-args", "an f-string beside other arguments of an exception");
         tr_em_hint(
             m->e,
             "make the f-string the only argument, or give constant texts and numbers, one argument each");
         return false;
-    } else if (!tr_ty_is_scalar(v.ty)) {
-        return tr_em_unsupported(m->e, "raise-args", "an exception argument of %s", tr_em_tyname(m->e, v.ty));
-    } else {
-        if (m->slots + slots > TR_FRAME_PAYLOAD)
-            return tr_em_unsupported(m->e, "raise-args", "more than %d numbers in an exception",
-                                     TR_FRAME_PAYLOAD);
-        m->slots += slots;
-        m->pay[m->npay++] = v.v;
-        m->n++;
     }
-    return true;
+    if (!tr_ty_is_scalar(v.ty))
+        return tr_em_unsupported(m->e, "raise-args", "an exception argument of %s", tr_em_tyname(m->e, v.ty));
+    if (m->slots + slots > TR_FRAME_PAYLOAD)
+        return tr_em_unsupported(m->e, "raise-args", "more than %d numbers in an exception",
+                                 TR_FRAME_PAYLOAD);
+    m->slots += slots;
+    m->pay[m->npay++] = v.v;
+    return push_arg(m, NULL);
 }
 
 enum { MAX_HOLES = 10 };
@@ -233,9 +254,9 @@ static bool add_piece(message *m, tr_tv v, bool quoted) {
     if (quoted && tr_tv_lit_str(v, &s))
         return tr_em_unsupported(m->e, "format-value",
                                  "a text with special characters in a tuple in an f-string");
-    if (m->n == MAX_HOLES)
+    if (m->args.n == MAX_HOLES)
         return tr_em_unsupported(m->e, "format-value", "an f-string of more than ten values in an exception");
-    tr_sb_printf(&m->text, "{%u}", m->n);
+    tr_sb_printf(&m->text, "{%u}", m->args.n);
     return add_arg(m, v);
 }
 
@@ -252,7 +273,8 @@ bool tr_infer_raise(tr_em *e, tr_tv x) {
     if (x.ty->kind == TR_TY_EXC) {
         cls = x.ty->lit;
         n = x.ty->n;
-    } else if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_EXC) {
+    } else if (x.ty->kind == TR_TY_LIT &&
+               (x.ty->lit->kind == TR_OBJ_EXC || x.ty->lit->kind == TR_OBJ_EXCVAL)) {
         cls = x.ty->lit;
     }
     if (!cls)
@@ -262,7 +284,7 @@ bool tr_infer_raise(tr_em *e, tr_tv x) {
         x = tr_em_item(e, x, 0);
         n = x.ty->n;
     }
-    message m = {.e = e, .args = TR_NEW_N(&e->ctx->arena, const tr_obj *, n + MAX_HOLES + 1u)};
+    message m = {.e = e};
     tr_sb_init(&m.text);
     bool ok = fill(&m, x, n, format);
     const char *text = format ? tr_arena_strdup(&e->ctx->arena, m.text.d ? m.text.d : "") : NULL;
@@ -270,10 +292,10 @@ bool tr_infer_raise(tr_em *e, tr_tv x) {
     if (!ok || e->dry)
         return ok;
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
-    s->exc = (tr_exc)cls->u.exc;
+    s->exc = cls->u.exc;
     s->text = text;
-    s->nargs = (int32_t)m.n;
-    s->args = m.args;
+    s->nargs = (int32_t)m.args.n;
+    s->args = m.args.d;
     tr_val r = tr_emit_v(&e->b, TR_OP_RAISE, NULL, m.npay, m.pay);
     tr_at(e->b.fn, r)->imm.site = s;
     return true;

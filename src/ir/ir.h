@@ -107,7 +107,7 @@ typedef enum tr_exc {
 #define X(id, name) TR_EXC_##id,
 #include "ir/exc.def"
 #undef X
-    TR_EXC__COUNT
+    TR_EXC__COUNT /* and from here on the program's own: tr_prog.excs */
 } tr_exc;
 extern const char *const tr_exc_name[TR_EXC__COUNT];
 extern const char *const tr_bin_name[TR_BIN__COUNT];
@@ -122,12 +122,16 @@ typedef struct tr_callinfo {
         starstar; /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments; ** is refused */
 } tr_callinfo;
 
+/* Text of one in the IR: its name, or of a program's own "exc7". */
+const char *tr_exc_text(uint32_t exc, char buf[16]);
+
 /* Where compiled code may raise, and what. `text` may hold {0} {1} ...: the payload operands' values;
  * {w}: for a checkindex, the index before it was wrapped; {u}: an unsigned one.
- * With nargs >= 0 and no text the exception is raised with these arguments: a constant object, or NULL for the next payload value.
+ * With nargs >= 0 and no text the exception is raised with these arguments: a constant object, or NULL for the next payload value. A tuple is
+ * an object without items, and its items follow.
  * With both, the message is the text, and {0} {1} ... stand for the args. */
 typedef struct tr_site {
-    tr_exc exc;
+    uint32_t exc;     /* tr_exc */
     const char *text; /* message, or NULL when args are used */
     int32_t nargs;    /* -1: use text */
     const tr_obj *const *args;

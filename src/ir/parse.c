@@ -335,33 +335,63 @@ static bool read_loc(fnreader *k, uint32_t *out) {
 
 /* --- instructions --- */
 
+typedef TR_VEC(const tr_obj *) site_args;
+
+/* What stands up to a ")": *n of them, the items of tuples apart. */
+static bool read_site_args(reader *r, site_args *args, unsigned depth, uint32_t *n) {
+    for (uint32_t k = 0;; k++) {
+        const tr_obj *o = NULL;
+        tr_obj *tuple = NULL;
+        if (n)
+            *n = k;
+        if (tr_rd_accept(&r->in, ')'))
+            return true;
+        if (k && !expect(r, ','))
+            return false;
+        if (tr_rd_accept(&r->in, '(')) {
+            if (depth >= MAX_CHAIN)
+                return fail_at(r, r->in.p, "tuples nested too deep");
+            o = tuple = TR_NEW(&r->ctx->arena, tr_obj);
+            *tuple = (tr_obj){.kind = TR_OBJ_TUPLE, .repr = "tuple"};
+        } else if (!tr_rd_accept_word(&r->in, "_") && !(o = read_obj(r))) {
+            return false;
+        }
+        tr_vec_push(&r->ctx->arena, args, o);
+        if (tuple && !read_site_args(r, args, depth + 1, &tuple->u.t.n))
+            return false;
+    }
+}
+
+static bool read_exc(reader *r, uint32_t *exc) {
+    const char *name = need_word(r, "an exception");
+    int64_t number;
+    *exc = 0;
+    while (name && *exc < TR_EXC__COUNT && strcmp(tr_exc_name[*exc], name) != 0)
+        ++*exc;
+    if (!name || *exc < TR_EXC__COUNT)
+        return name != NULL;
+    char *end;
+    number = strncmp(name, "exc", 3) == 0 && name[3] ? strtoll(name + 3, &end, 10) : -1;
+    *exc = TR_EXC__COUNT + (uint32_t)number;
+    return number >= 0 && number < UINT16_MAX && !*end;
+}
+
 static bool read_site(fnreader *k, const tr_site **out) {
     reader *r = k->r;
     if (!tr_rd_accept(&r->in, '!'))
         return true;
     tr_site *s = TR_NEW(&r->ctx->arena, tr_site);
-    const char *name = need_word(r, "an exception");
-    unsigned e = 0;
-    while (name && e < TR_EXC__COUNT && strcmp(tr_exc_name[e], name) != 0)
-        e++;
-    if (!name || e == TR_EXC__COUNT)
+    if (!read_exc(r, &s->exc))
         return fail_at(r, r->in.p, "no exception of this name");
     *out = s;
-    s->exc = (tr_exc)e;
     s->nargs = -1;
-    if (at_quote(r))
-        return (s->text = read_string(r)) != NULL;
+    if (at_quote(r) && !(s->text = read_string(r)))
+        return false;
     if (!tr_rd_accept(&r->in, '('))
         return true;
-    TR_VEC(const tr_obj *) args = {0};
-    while (!tr_rd_accept(&r->in, ')')) {
-        const tr_obj *o = NULL;
-        if (args.n && !expect(r, ','))
-            return false;
-        if (!tr_rd_accept_word(&r->in, "_") && !(o = read_obj(r)))
-            return false;
-        tr_vec_push(&r->ctx->arena, &args, o);
-    }
+    site_args args = {0};
+    if (!read_site_args(r, &args, 0, NULL))
+        return false;
     s->nargs = (int32_t)args.n;
     s->args = args.d;
     return true;

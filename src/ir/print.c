@@ -223,24 +223,39 @@ static void print_edge(printer *p, const tr_edge *e) {
     tr_sb_putc(p->out, ')');
 }
 
+/* Argument i with what follows of a tuple; the number of the next one. */
+static int32_t print_site_arg(printer *p, const tr_site *s, int32_t i) {
+    const tr_obj *o = s->args[i++];
+    if (!o) {
+        tr_sb_putc(p->out, '_');
+    } else if (o->kind == TR_OBJ_TUPLE) {
+        tr_sb_putc(p->out, '(');
+        for (uint32_t k = 0; k < o->u.t.n && i < s->nargs; k++) {
+            tr_sb_puts(p->out, k ? ", " : "");
+            i = print_site_arg(p, s, i);
+        }
+        tr_sb_putc(p->out, ')');
+    } else {
+        tr_obj_print_ir(p->out, o);
+    }
+    return i;
+}
+
 static void print_site(printer *p, const tr_site *s) {
     if (!s)
         return;
-    tr_sb_printf(p->out, " ! %s", s->exc < TR_EXC__COUNT ? tr_exc_name[s->exc] : "?");
-    if (s->nargs < 0) {
-        if (!s->text)
-            return;
+    char buf[16];
+    tr_sb_printf(p->out, " ! %s", tr_exc_text(s->exc, buf));
+    if (s->text) {
         tr_sb_putc(p->out, ' ');
         print_quoted(p->out, s->text);
-        return;
     }
+    if (s->nargs < 0)
+        return;
     tr_sb_putc(p->out, '(');
-    for (int32_t i = 0; i < s->nargs; i++) {
+    for (int32_t i = 0; i < s->nargs;) {
         tr_sb_puts(p->out, i ? ", " : "");
-        if (s->args[i])
-            tr_obj_print_ir(p->out, s->args[i]);
-        else
-            tr_sb_putc(p->out, '_');
+        i = print_site_arg(p, s, i);
     }
     tr_sb_putc(p->out, ')');
 }

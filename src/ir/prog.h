@@ -87,6 +87,8 @@ typedef struct tr_prog {
     TR_VEC(tr_func) funcs;
     TR_VEC(tr_inst) insts;         /* insts[root] is what the caller asked for */
     TR_VEC(const tr_obj *) arrays; /* frozen arrays, by tr_obj.u.a.index */
+    TR_VEC(const tr_obj *)
+    excs; /* exceptions that exc.def does not have, by tr_obj.u.exc - TR_EXC__COUNT: classes and exceptions themselves */
     uint32_t root_func;
     uint32_t root;
     bool is_late; /* the root was such an instance: it is called by compiled code */

@@ -1,4 +1,6 @@
 /* The .def tables of the IR as data. */
+#include <stdio.h>
+
 #include "ir/ir.h"
 
 const tr_opinfo tr_op_info[TR_OP__COUNT] = {
@@ -18,6 +20,13 @@ const char *const tr_exc_name[TR_EXC__COUNT] = {
 #include "ir/exc.def"
 #undef X
 };
+
+const char *tr_exc_text(uint32_t exc, char buf[16]) {
+    if (exc < TR_EXC__COUNT)
+        return tr_exc_name[exc];
+    snprintf(buf, 16, "exc%u", (unsigned)(exc - TR_EXC__COUNT));
+    return buf;
+}
 
 const char *const tr_bin_name[TR_BIN__COUNT] = {
 #define X(id, name, sign) name,

@@ -255,11 +255,14 @@ static void check_site(fnck *k, const tr_ins *i, uint32_t first) {
         bad(k, "names no exception");
         return;
     }
-    if (s->exc >= TR_EXC__COUNT)
-        bad(k, "no such exception");
-    int64_t taken = 0;
-    for (int32_t n = 0; n < s->nargs; n++)
-        taken += s->args[n] == NULL;
+    int64_t taken = 0, due = 0; /* due: items of tuples that have not come */
+    for (int32_t n = 0; n < s->nargs; n++) {
+        const tr_obj *o = s->args[n];
+        taken += o == NULL;
+        due += (o && o->kind == TR_OBJ_TUPLE ? (int64_t)o->u.t.n : 0) - (due > 0);
+    }
+    if (due)
+        bad(k, "a tuple among the exception's arguments is not whole");
     if (s->nargs >= 0 && taken != (int64_t)i->nargs - first)
         bad(k, "the exception takes %" PRIi64 " of %" PRIi64 " values", taken, (int64_t)i->nargs - first);
     unsigned slots = 0;

@@ -29,15 +29,24 @@ static void add_places(tr_lf *w, tr_val v, tr_msite *s) {
     }
 }
 
+static void complex_arg(const tr_obj *o, tr_marg *a) {
+    a->kind = 'Z';
+    a->d = o->u.c[0];
+    memcpy(&a->i, &o->u.c[1], sizeof a->i);
+}
+
 /* A NumPy scalar leaves as Python's number, like a value of its type. */
-static bool scalar_arg(const tr_obj *o, tr_marg *a) {
+static void scalar_arg(const tr_obj *o, tr_marg *a) {
     char cls = tr_ty_class(o->ty);
-    a->kind = cls == 'f' ? 'D' : cls == 'b' ? 'B' : 'I';
-    if (cls == 'f')
+    if (cls == 'c') {
+        complex_arg(o, a);
+    } else if (cls == 'f') {
+        a->kind = 'D';
         a->d = o->u.f;
-    else
+    } else {
+        a->kind = cls == 'b' ? 'B' : cls == 'u' ? 'U' : 'I';
         a->i = o->u.i;
-    return cls != 'c' && (cls != 'u' || o->u.i >= 0);
+    }
 }
 
 static bool const_arg(const tr_obj *o, tr_marg *a) {
@@ -55,7 +64,16 @@ static bool const_arg(const tr_obj *o, tr_marg *a) {
         a->kind = 'D';
         a->d = o->u.f;
         return true;
-    case TR_OBJ_SCALAR: return scalar_arg(o, a);
+    case TR_OBJ_UINT:
+        a->kind = 'U';
+        a->i = o->u.i;
+        return true;
+    case TR_OBJ_COMPLEX: complex_arg(o, a); return true;
+    case TR_OBJ_SCALAR: scalar_arg(o, a); return true;
+    case TR_OBJ_TUPLE:
+        a->kind = 'T';
+        a->i = o->u.t.n;
+        return true;
     case TR_OBJ_STR:
         a->kind = 'S';
         a->s = o->u.s.d;
@@ -95,7 +113,11 @@ static bool fill_args(tr_msite *s, const tr_site *site, unsigned n, const tr_ty 
 
 uint32_t tr_lower_site(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty) {
     tr_lm *m = w->m;
-    tr_msite s = {.exc = (uint8_t)site->exc, .text = site->text};
+    tr_msite s = {.text = site->text};
+    if (site->exc < TR_EXC__COUNT)
+        s.exc = (uint8_t)site->exc;
+    else
+        s.own = site->exc - TR_EXC__COUNT + 1;
     s.nargs = site->text && !site->args ? n : site->nargs > 0 ? (uint32_t)site->nargs : 0;
     s.args = TR_NEW_N(&m->ctx->arena, tr_marg, s.nargs + 1);
     if (!fill_args(&s, site, n, ty))

@@ -116,8 +116,10 @@ static void show_message(tr_sb *out, const char *text, const char *const *values
     }
 }
 
-static void show_exception(tr_sb *out, tr_exc exc, const char *text, const char *const *values, uint32_t n) {
-    tr_sb_printf(out, "raises %s", tr_exc_name[exc]);
+static void show_exception(tr_sb *out, uint32_t exc, const char *text, const char *const *values,
+                           uint32_t n) {
+    char buf[16];
+    tr_sb_printf(out, "raises %s", tr_exc_text(exc, buf));
     if (text || n)
         tr_sb_puts(out, ": ");
     if (text)
@@ -155,7 +157,7 @@ static void interp_exception(call *c, const tr_interp *in) {
                        : next < in->npayload ? values[next++]
                                              : "?";
     }
-    show_exception(c->out, in->site->exc, in->site->nargs < 0 ? in->site->text : NULL, shown, n);
+    show_exception(c->out, in->site->exc, in->site->text, shown, n);
 }
 
 static bool interpret(call *c) {
@@ -195,8 +197,10 @@ static const char *marg_text(tr_ctx *ctx, const tr_marg *a, const tr_slot *s) {
     case 'C': return text_of(ctx, tr_ty_scalar(t, TR_TY_C128), s);
     case 'I': return tr_arena_printf(m, "%" PRIi64, a->i);
     case 'D': return text_of(ctx, tr_ty_scalar(t, TR_TY_F64), &(tr_slot){.f = a->d});
+    case 'U': return tr_arena_printf(m, "%" PRIu64, (uint64_t)a->i);
     case 'B': return a->i ? "True" : "False";
     case 'S': return a->s;
+    case 'T': return "tuple";
     default: return "None";
     }
 }
@@ -223,7 +227,7 @@ static void code_exception(call *c, const tr_meta *meta, int32_t rc, const tr_fr
         values[i] = marg_text(c->p->ctx, &s->args[i], &f->payload[slot]);
         slot += slots_of(s->args[i].kind);
     }
-    show_exception(c->out, (tr_exc)s->exc, s->text, values, s->nargs);
+    show_exception(c->out, s->own ? TR_EXC__COUNT + s->own - 1 : s->exc, s->text, values, s->nargs);
 }
 
 static bool execute(call *c) {

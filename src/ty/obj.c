@@ -27,7 +27,8 @@ bool tr_obj_by_value(const tr_obj *o) {
     case TR_OBJ_ELLIPSIS:
     case TR_OBJ_BUILTIN:
     case TR_OBJ_TYPE:
-    case TR_OBJ_EXC: return true;
+    case TR_OBJ_EXC:
+    case TR_OBJ_EXCVAL: return true;
     case TR_OBJ_SLICE:
     case TR_OBJ_TUPLE: return items_by_value(o);
     default: return false;
@@ -44,7 +45,8 @@ static size_t value_size(const tr_obj *o) {
     case TR_OBJ_COMPLEX: return 16;
     case TR_OBJ_SCALAR: return tr_ty_is_complex(o->ty) ? 16 : 8;
     case TR_OBJ_BUILTIN:
-    case TR_OBJ_EXC: return 4;
+    case TR_OBJ_EXC:
+    case TR_OBJ_EXCVAL: return 4;
     default: return 0;
     }
 }

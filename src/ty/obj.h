@@ -28,7 +28,8 @@ typedef enum tr_objk {
     TR_OBJ_BUILTIN, /* a row of builtins.def */
     TR_OBJ_MODULE,  /* attributes that the code may reach */
     TR_OBJ_TYPE, /* a dtype or a scalar type object used as a value: np.float32, np.dtype("f4"), treadle.int32 */
-    TR_OBJ_EXC,     /* an exception class: row of exc.def */
+    TR_OBJ_EXC,     /* an exception class: row of exc.def, or past them one of the program's */
+    TR_OBJ_EXCVAL,  /* an exception that exists already, of the program's */
     TR_OBJ_NTCLASS, /* a namedtuple class: fields, name; items: defaults, NULL for none */
     TR_OBJ_OPAQUE   /* anything else: repr says what it was */
 } tr_objk;
@@ -73,7 +74,7 @@ struct tr_obj {
         } m;              /* MODULE */
         uint32_t func;    /* FUNC, CODE */
         uint32_t builtin; /* BUILTIN: row */
-        uint32_t exc;     /* EXC: row */
+        uint32_t exc;     /* EXC, EXCVAL: row */
     } u;
 };
 

@@ -165,7 +165,18 @@ with warnings.catch_warnings(record=True) as w:
 
 @pytest.mark.parametrize(
     "result",
-    ['"a"', 'f"{x}"', "(x, 'a', f)", "2**70", "up", "np.sin", "np.float32", "x if x else 'a'", "(x, range)", "a.sum"],
+    [
+        '"a"',
+        'f"{x}"',
+        "(x, 'a', f)",
+        "2**70",
+        "up",
+        "np.sin",
+        "np.float32",
+        "x if x else 'a'",
+        "(x, range)",
+        "a.sum",
+    ],
 )
 def test_a_refused_result_is_refused_again(run, result):
     """Nothing is kept of it: the second call and the second process say the same as the first."""
@@ -190,8 +201,13 @@ print(len(texts), f.stats["compiled"], f.stats["loaded"], texts[0].splitlines()[
 
 
 @pytest.mark.parametrize(
-    "decorator", ['vectorize(cache=True)', 'vectorize(["i8(i8)"], cache=True)', 'njit("i8(i8)", cache=True)',
-                  'guvectorize(["void(i8[:], i8[:])"], "(n)->()", cache=True)']
+    "decorator",
+    [
+        "vectorize(cache=True)",
+        'vectorize(["i8(i8)"], cache=True)',
+        'njit("i8(i8)", cache=True)',
+        'guvectorize(["void(i8[:], i8[:])"], "(n)->()", cache=True)',
+    ],
 )
 def test_other_refusals_are_not_kept(run, decorator):
     source = f"""
@@ -199,7 +215,7 @@ from treadle import guvectorize, vectorize
 from treadle.errors import TreadleError
 def make():
     @{decorator}
-    def f(x{', out' if 'gu' in decorator else ''}):
+    def f(x{", out" if "gu" in decorator else ""}):
         return "a"
     return f
 for i in range(2):

@@ -273,17 +273,6 @@ def test_every_exception_class(name):
     assert type(e.value) is cls and e.value.args == ("text", 2)
 
 
-def test_an_exception_class_of_the_users_own_is_refused():
-    class Mine(ValueError):
-        pass
-
-    def f(x):
-        raise Mine(x)
-
-    with pytest.raises(treadle.TreadleError, match="Mine"):
-        njit(f)(1)
-
-
 def test_division_by_zero():
     f = njit(lambda a, b: a // b)
     with pytest.raises(ZeroDivisionError):
