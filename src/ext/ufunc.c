@@ -542,6 +542,14 @@ static bool read_axes(tr_ufunc *uf, PyObject *axes) {
     return true;
 }
 
+/* What NumPy makes of operands that are read and written. A core may leave items of its outputs as they are, so a copy that NumPy hands it begins
+ * as one of what was given. (For outputs these are all the flags, for inputs some more.) */
+enum {
+    READ_AND_WRITTEN = NPY_ITER_READWRITE | NPY_ITER_UPDATEIFCOPY,
+    CORE_OUTPUT = READ_AND_WRITTEN | NPY_ITER_ALIGNED | NPY_ITER_ALLOCATE | NPY_ITER_NO_BROADCAST |
+                  NPY_ITER_NO_SUBTYPE | NPY_ITER_OVERLAP_ASSUME_ELEMENTWISE
+};
+
 /* ufunc(function, nin, nout, name, doc, identity, signature, axes, lazy, parallel, writable) */
 static PyObject *py_ufunc(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
@@ -569,8 +577,9 @@ static PyObject *py_ufunc(PyObject *module, PyObject *args) {
     uf->identity = Py_NewRef(identity);
     PyObject *u = !uf->core || read_axes(uf, axes) ? make(uf) : NULL;
     for (Py_ssize_t i = 0; u && i < PyTuple_GET_SIZE(writable); i++)
-        uf->u->op_flags[PyLong_AsLong(PyTuple_GET_ITEM(writable, i))] =
-            NPY_ITER_READWRITE | NPY_ITER_UPDATEIFCOPY;
+        uf->u->op_flags[PyLong_AsLong(PyTuple_GET_ITEM(writable, i))] = READ_AND_WRITTEN;
+    for (uint32_t k = uf->nin; u && uf->core && k < uf->nop; k++)
+        uf->u->op_flags[k] = CORE_OUTPUT;
     Py_DECREF(uf);
     return u;
 }

@@ -4,6 +4,7 @@
  * here. Operands that the caller did not give are made; inputs of other types are converted into new arrays; what an output, or an input
  * that is stored to, may share memory with is copied before. Cost: a view of each operand per call of the function. */
 #include "lib/fam.h"
+#include "lib/families.h"
 
 /* --- one call per index --- */
 
@@ -180,8 +181,18 @@ static bool take_inputs(tr_em *e, const gcall *g, const tr_core *c, const tr_tv 
     return true;
 }
 
-/* Outputs: those given, where their type is the function's, else new ones. */
-static void take_outputs(tr_em *e, const gcall *g, const tr_core *c, const tr_tv *x, tr_tv *v) {
+/* Complex numbers become real ones by their real parts, as where NumPy converts. */
+static bool copy_given(tr_em *e, tr_tv dst, tr_tv given) {
+    tr_tv src = given;
+    tr_bcall part = {.a = &given};
+    if (!tr_ty_is_complex(dst.ty->elem) && !tr_lib_arr_part(e, &part, &src))
+        return false;
+    return tr_em_assign(e, dst, src);
+}
+
+/* Outputs: those given, where their type is the function's, else new ones, which begin as a copy of what was given: the function may leave items as
+ * they are. */
+static bool take_outputs(tr_em *e, const gcall *g, const tr_core *c, const tr_tv *x, tr_tv *v) {
     for (uint32_t k = g->u->nin; k < g->nop; k++) {
         tr_tv shape[2 * TR_MAX_NDIM];
         v[k] = x[k];
@@ -192,7 +203,10 @@ static void take_outputs(tr_em *e, const gcall *g, const tr_core *c, const tr_tv
         for (uint32_t d = 0; d < g->u->core->n[k]; d++)
             shape[g->nouter + d] = g->size[which(g, k, d)];
         v[k] = tr_em_alloc(e, elem_of(c->want[k]), g->nouter + g->u->core->n[k], TR_LAYOUT_C, shape);
+        if (x[k].ty && !copy_given(e, v[k], x[k]))
+            return false;
     }
+    return true;
 }
 
 /* An array with all outer axes of the space: those that it lacks, or has with extent 1, repeat. */
@@ -242,9 +256,8 @@ bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *given, const tr_tv *
                                tr_em_tyname(e, elem_of(c.want[k])), tr_em_tyname(e, x[k].ty->elem));
     }
     find_sizes(e, &g, x);
-    if (!find_space(e, &g, x) || !take_inputs(e, &g, &c, x, v))
+    if (!find_space(e, &g, x) || !take_inputs(e, &g, &c, x, v) || !take_outputs(e, &g, &c, x, v))
         return false;
-    take_outputs(e, &g, &c, x, v);
     tr_tv *all = TR_NEW_N(&e->ctx->arena, tr_tv, g.nop + 1u);
     for (uint32_t k = 0; k < g.nop; k++) {
         const tr_ty *t = c.want[k];

@@ -516,3 +516,90 @@ def test_lazy_without_outputs(dtype):
     b = a.copy()
     assert add_to(b, 2) == () and (b == a + 2).all()
     assert add_to(b[:, ::2], 1) == () and b.tolist() == [[3, 3, 5], [6, 6, 8]]
+
+
+# --- what the function leaves as it is ---
+
+
+@guvectorize("void(f8[:], u1[:])", "(n)->(n)")
+def mark(a, out):
+    for i in range(len(a)):
+        if a[i] > 0:
+            out[i] = 7
+
+
+@guvectorize("void(f8[:], u1[:])", "(n)->(n)", target="parallel")
+def mark_parallel(a, out):
+    for i in range(len(a)):
+        if a[i] > 0:
+            out[i] = 7
+
+
+@njit
+def mark_compiled(a, out):
+    return mark(a, out)
+
+
+@njit(parallel=True)
+def mark_compiled_parallel(a, out):
+    mark(a, out=out)
+    return out
+
+
+WAYS_TO_MARK = [mark, mark_parallel, mark_compiled, mark_compiled_parallel]
+
+
+def turned(a: np.ndarray) -> np.ndarray:
+    return a[::-1].copy()[::-1]
+
+
+def unaligned(a: np.ndarray) -> np.ndarray:
+    room = np.zeros(a.nbytes + 1, np.uint8)[1:].view(a.dtype).reshape(a.shape)
+    room[...] = a
+    return room
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+@pytest.mark.parametrize("f", WAYS_TO_MARK, ids=["numpy", "parallel", "compiled", "compiled parallel"])
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i2", "u8", "f4", "c16", ">i4", ">f8"])
+def test_an_output_keeps_what_is_not_stored(f, dtype):
+    """Outputs of other types and layouts go through copies, which hold what was there before."""
+    compiled = f in WAYS_TO_MARK[2:]
+    old = np.arange(50, 74).reshape(2, 3, 4).astype(dtype)
+    a = np.where(np.arange(24).reshape(2, 3, 4) % 5 == 0, 1.0, 0.0)
+    want = np.where(a > 0, 7, old)
+    for way in (np.copy, np.asfortranarray, turned, lambda x: np.repeat(x, 2, -1)[..., ::2], unaligned):
+        out = way(old)
+        if compiled and (not out.dtype.isnative or not out.flags.aligned):
+            continue
+        got = f(a, out)
+        assert got is out or compiled
+        np.testing.assert_array_equal(out, want)
+    if not compiled:
+        out = old.copy()
+        f(a, out=out, axis=1)
+        np.testing.assert_array_equal(out, want)
+
+
+def test_a_new_output_is_made_for_what_is_stored():
+    """Its items hold nothing in particular until they are stored to, as those of np.empty do; nothing is read from it."""
+    assert mark(np.ones((3, 4))).tolist() == [[7] * 4] * 3
+    assert mark(np.zeros((3, 4))).shape == (3, 4)
+
+
+def test_outputs_that_share_memory_with_inputs_are_kept_too():
+    @guvectorize("void(f8[:], f8[:])", "(n)->(n)")
+    def second(a, out):
+        out[1] = a[0] + 100
+
+    @njit
+    def compiled(a, out):
+        second(a, out)
+
+    for f in (second, compiled):
+        for view in (lambda x: x, lambda x: x[::-1]):
+            a = np.arange(5.0)
+            want = view(a.copy())
+            want[1] = 100
+            f(a, view(a))
+            np.testing.assert_array_equal(view(a), want)
