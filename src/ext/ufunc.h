@@ -114,20 +114,34 @@ uint8_t tr_ufunc_npy_of(tr_tyk k);
 
 /* --- ufunc_loop.c: running a loop --- */
 
+/* A look at the stack before it is used, by NumPy's code above all, which takes none itself. `bytes` is what was seen to be used, and some more.
+ * With or without the GIL; false with RecursionError set. */
+enum { TR_ROOM_CALL = 12 << 10, TR_ROOM_CORE = 20 << 10, TR_ROOM_LOOP = 8 << 10 };
+bool tr_ufunc_room(const tr_ufunc *uf, size_t bytes);
+
 /* n items of each operand from args[k] in steps of steps[k] bytes; core: dims and steps as NumPy passes them. With or without the GIL. False
  * with an exception set. */
 bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps);
 
-/* Room for the operands of a map that compiled code cannot take as they lie, a stretch at a time. `set` is 0 at first; one after the other, many rows
- * may use it: what repeats is in it already. */
-enum { TR_UROOM = 16 << 10, TR_ULINE = 64 };
+/* Room for the operands of a map that compiled code cannot take as they lie, a stretch at a time. All 0 at first; one after the other, many rows
+ * may use it: what repeats is in it already. The room is not on the stack, which may be a short one. */
 typedef struct tr_ubuffers {
     uint32_t set; /* operands with a buffer, a bit each */
     npy_intp len; /* of a stretch */
+    char *room;   /* NULL: none was needed yet */
+    size_t nroom;
     char *at[TR_MAX_OPERANDS];
     const char *repeated[TR_MAX_OPERANDS]; /* whose item the buffer is full of; NULL: none */
-    _Alignas(TR_ULINE) char room[TR_UROOM + TR_ULINE * TR_MAX_OPERANDS];
 } tr_ubuffers;
+static inline void tr_ubuffers_init(tr_ubuffers *b) {
+    b->set = 0;
+    b->room = NULL;
+    b->nroom = 0;
+}
+static inline void tr_ubuffers_fini(tr_ubuffers *b) {
+    if (b->room)
+        PyMem_RawFree(b->room);
+}
 /* For a host's thread before it runs so many items: compiles the variant for these steps if by now it would have paid. False as
  * above. */
 bool tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps);

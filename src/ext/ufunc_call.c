@@ -10,6 +10,7 @@
 #include "rt/fns.h"
 
 enum { RELEASE_GIL = 1000 }; /* elements from which on other threads may run meanwhile */
+enum { FEW_STEPS = 32 };     /* there may be 2048, too many for a short stack */
 
 typedef struct operand {
     PyArrayObject *a; /* NULL: a scalar, which lies in `value` */
@@ -29,8 +30,9 @@ typedef struct call {
     operand op[TR_MAX_OPERANDS];
     int ndim; /* of the result */
     npy_intp shape[NPY_MAXDIMS];
-    npy_intp step[TR_MAX_OPERANDS][NPY_MAXDIMS];
-    int perm[NPY_MAXDIMS]; /* axes, innermost first */
+    npy_intp *step[TR_MAX_OPERANDS]; /* of each operand along each axis */
+    npy_intp room[FEW_STEPS];        /* where they lie, if they are no more; else on the heap */
+    int perm[NPY_MAXDIMS];           /* axes, innermost first */
 } call;
 
 /* --- which loop --- */
@@ -384,7 +386,7 @@ static int32_t walk(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t
     char *p[TR_MAX_OPERANDS];
     tr_ubuffers b;
     (void)worker;
-    b.set = 0;
+    tr_ubuffers_init(&b);
     for (uint32_t k = 0; k < nop; k++) {
         p[k] = c->op[k].data;
         steps[k] = c->ndim ? c->step[k][c->perm[0]] : c->l->size[k];
@@ -408,6 +410,7 @@ static int32_t walk(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t
             at[i] = 0;
         }
     }
+    tr_ubuffers_fini(&b);
     return code;
 }
 
@@ -521,7 +524,7 @@ static PyObject *on_scalars(call *c) {
 }
 
 /* *ours is false when NumPy is to make the call. */
-static PyObject *on_arrays(call *c, bool *ours) {
+static PyObject *on_arrays_with_steps(call *c, bool *ours) {
     tr_ufunc *uf = c->uf;
     PyObject *made[TR_MAX_OPERANDS] = {NULL}, *r = NULL;
     bool given[TR_MAX_OPERANDS];
@@ -544,6 +547,18 @@ static PyObject *on_arrays(call *c, bool *ours) {
         r = finish(c, made);
     while (n > nin)
         Py_DECREF(made[--n - nin]);
+    return r;
+}
+
+static PyObject *on_arrays(call *c, bool *ours) {
+    size_t ndim = (size_t)c->ndim, n = c->uf->nop * ndim;
+    npy_intp *heap = n > FEW_STEPS ? PyMem_Malloc(n * sizeof *heap) : NULL;
+    if (n > FEW_STEPS && !heap)
+        return PyErr_NoMemory();
+    for (uint32_t k = 0; k < c->uf->nop; k++)
+        c->step[k] = (heap ? heap : c->room) + k * ndim;
+    PyObject *r = on_arrays_with_steps(c, ours);
+    PyMem_Free(heap);
     return r;
 }
 
@@ -777,6 +792,8 @@ static __attribute__((noinline)) PyObject *on_cores(tr_ufunc *uf, PyObject *self
 PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     tr_ufunc *uf = (tr_ufunc *)((PyUFuncObject *)self)->obj;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (!tr_ufunc_room(uf, uf->core ? TR_ROOM_CORE : TR_ROOM_CALL))
+        return NULL;
     if (uf->core)
         return on_cores(uf, self, args, nargsf, kwnames);
     call c;

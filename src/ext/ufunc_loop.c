@@ -11,7 +11,9 @@
 #include "rt/fns.h"
 #include "rt/pool.h"
 
-enum { STRETCH = 512, MAX_ITEM = 16, SLOTS = 4 * TR_MAX_OPERANDS, CORE_SLOTS = 2 + 2 * (1 + TR_MAX_NDIM) };
+enum { STRETCH = 512, MAX_ITEM = 16, SLOTS = 4 * TR_MAX_OPERANDS };
+/* Bytes of a stretch's buffers together, and of a line of the cache: each begins with one. */
+enum { ROOM = 16 << 10, LINE = 64 };
 
 /* Owner of the operands: the caller, for the time of the call (rt/layout.h). */
 #define BORROWED ((void *)(uintptr_t)1)
@@ -197,29 +199,43 @@ static int32_t stretch(const tr_uloop *l, tr_entry_fn entry, tr_frame *frame, ch
     return code;
 }
 
-/* Divides the room; what repeats in it is still there if it is divided as before. */
-static void divide(const tr_uloop *l, tr_ubuffers *b, npy_intp n, uint32_t set) {
+static size_t lines(npy_intp bytes) {
+    return (size_t)(bytes + LINE - 1) & ~(size_t)(LINE - 1);
+}
+
+/* Divides the room; what repeats in it is still there if it is divided as before. False without memory. */
+static bool divide(const tr_uloop *l, tr_ubuffers *b, npy_intp n, uint32_t set) {
     npy_intp bytes = 0, len = STRETCH;
+    size_t room = LINE; /* it may begin anywhere in one */
     for (uint32_t k = 0; k < l->uf->nop; k++)
         bytes += set >> k & 1 ? item_size(l, k) : 0;
-    len = TR_UROOM / bytes < len ? TR_UROOM / bytes : len;
+    len = ROOM / bytes < len ? ROOM / bytes : len;
     len = len < n ? len : n;
     if (b->set == set && b->len == len)
-        return;
-    b->set = set;
+        return true;
+    for (uint32_t k = 0; k < l->uf->nop; k++)
+        room += set >> k & 1 ? lines(len * item_size(l, k)) : 0;
+    if (room > b->nroom) {
+        tr_ubuffers_fini(b);
+        b->room = PyMem_RawMalloc(room);
+        b->nroom = b->room ? room : 0;
+    }
+    b->set = b->room ? set : 0;
     b->len = len;
-    char *p = b->room;
+    char *p = b->room + (-(uintptr_t)b->room & (LINE - 1));
     for (uint32_t k = 0; k < l->uf->nop; k++) {
         b->at[k] = set >> k & 1 ? p : NULL;
         b->repeated[k] = NULL;
-        p += set >> k & 1 ? (len * item_size(l, k) + TR_ULINE - 1) & -TR_ULINE : 0;
+        p += set >> k & 1 ? lines(len * item_size(l, k)) : 0;
     }
+    return b->room != NULL;
 }
 
 static int32_t map_buffered(const tr_uloop *l, tr_entry_fn entry, tr_frame *frame, char *const *args,
                             npy_intp n, const npy_intp *steps, uint32_t set, tr_ubuffers *b) {
     tr_slot slots[SLOTS], *s = slots;
-    divide(l, b, n, set);
+    if (!divide(l, b, n, set))
+        return TR_CODE_MEMORY;
     for (uint32_t k = 0; k < l->uf->nop; k++)
         s = put_packed(s, b->at[k], b->len);
     int32_t code = 0;
@@ -350,9 +366,36 @@ static char *pack(char *buf, char *data, uint32_t nd, const npy_intp *ext, const
 }
 
 typedef struct corearg {
-    npy_intp ext[TR_MAX_NDIM], step[TR_MAX_NDIM], packed[TR_MAX_NDIM];
-    char *buf; /* NULL: used as it lies */
+    npy_intp *ext, *step, *packed; /* of its axes */
+    char *buf;                     /* NULL: used as it lies */
 } corearg;
+
+/* One call of a core. What it needs room for depends on the layout and may be some 50 KiB, so it lies on the heap. */
+typedef struct corecall {
+    tr_slot *slots;
+    corearg arg[];
+} corecall;
+
+static corecall *core_new(const tr_uloop *l, const npy_intp *dims, const npy_intp *core_steps) {
+    const tr_ufunc *uf = l->uf;
+    size_t nop = uf->nop, axes = 0, head = sizeof(corecall) + nop * sizeof(corearg);
+    for (uint32_t k = 0; k < nop; k++)
+        axes += uf->ncore[k];
+    corecall *c =
+        PyMem_RawMalloc(head + 3 * axes * sizeof(npy_intp) + (4 * nop + 2 * axes) * sizeof(tr_slot));
+    if (!c)
+        return NULL;
+    npy_intp *p = (npy_intp *)(void *)((char *)c + head);
+    for (uint32_t k = 0; k < nop; k++) {
+        size_t n = uf->ncore[k];
+        c->arg[k] = (corearg){p, p + n, p + 2 * n, NULL};
+        core_axes(uf, k, dims, core_steps, c->arg[k].ext, c->arg[k].step);
+        core_steps += n;
+        p += 3 * n;
+    }
+    c->slots = (tr_slot *)(void *)p;
+    return c;
+}
 
 static bool core_needs_buffer(const tr_uloop *l, uint32_t k, const char *data, npy_intp outer,
                               const corearg *c) {
@@ -362,60 +405,59 @@ static bool core_needs_buffer(const tr_uloop *l, uint32_t k, const char *data, n
     return bad;
 }
 
-/* One outer index at a time, with copies; inputs are written back where the function may store into them. */
-static int32_t core_buffered(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n,
-                             const npy_intp *steps, corearg *c) {
+static bool core_give_buffer(const tr_uloop *l, uint32_t k, corearg *c) {
+    size_t bytes = l->size[k];
+    for (uint32_t d = l->uf->ncore[k]; d-- > 0; bytes *= (size_t)c->ext[d])
+        c->packed[d] = (npy_intp)bytes;
+    return (c->buf = PyMem_RawMalloc(bytes + 1)) != NULL;
+}
+
+/* One outer index at a time, with copies; inputs are written back where the function may store into them, and what it stored before it raised
+ * is there as it would be without a copy. */
+static int32_t core_buffered(const tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n,
+                             const npy_intp *steps, corecall *c) {
     tr_ufunc *uf = l->uf;
-    tr_slot slots[TR_MAX_OPERANDS * CORE_SLOTS];
     int32_t code = 0;
     for (npy_intp i = 0; !code && i < n; i++) {
-        tr_slot *s = slots;
+        tr_slot *s = c->slots;
         for (uint32_t k = 0; k < uf->nop; k++) {
+            const corearg *a = &c->arg[k];
             char *p = args[k] + i * steps[k];
-            if (c[k].buf)
-                pack(c[k].buf, p, uf->ncore[k], c[k].ext, c[k].step, l->size[k], false);
-            s = put_core(l, k, s, c[k].buf ? c[k].buf : p, 1, 0, c[k].ext,
-                         c[k].buf ? c[k].packed : c[k].step);
+            if (a->buf)
+                pack(a->buf, p, uf->ncore[k], a->ext, a->step, l->size[k], false);
+            s = put_core(l, k, s, a->buf ? a->buf : p, 1, 0, a->ext, a->buf ? a->packed : a->step);
         }
-        code = enter(frame, l->entry, slots);
-        for (uint32_t k = 0; !code && k < uf->nop; k++)
-            if (c[k].buf && (k >= uf->nin || (uf->u->op_flags[k] & NPY_ITER_READWRITE)))
-                pack(c[k].buf, args[k] + i * steps[k], uf->ncore[k], c[k].ext, c[k].step, l->size[k], true);
+        code = enter(frame, l->entry, c->slots);
+        for (uint32_t k = 0; k < uf->nop; k++)
+            if (c->arg[k].buf && (uf->u->op_flags[k] & NPY_ITER_READWRITE))
+                pack(c->arg[k].buf, args[k] + i * steps[k], uf->ncore[k], c->arg[k].ext, c->arg[k].step,
+                     l->size[k], true);
     }
     return code;
 }
 
-static int32_t core_with_buffers(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n,
-                                 const npy_intp *steps, corearg *c, const bool *bad) {
-    tr_ufunc *uf = l->uf;
-    bool ok = true;
-    for (uint32_t k = 0; ok && k < uf->nop; k++) {
-        size_t bytes = l->size[k];
-        for (uint32_t d = uf->ncore[k]; d-- > 0; bytes *= (size_t)c[k].ext[d])
-            c[k].packed[d] = (npy_intp)bytes;
-        ok = !bad[k] || (c[k].buf = PyMem_RawMalloc(bytes + 1));
-    }
-    int32_t code = ok ? core_buffered(l, frame, args, n, steps, c) : TR_CODE_MEMORY;
-    for (uint32_t k = 0; k < uf->nop; k++)
-        PyMem_RawFree(c[k].buf);
-    return code;
-}
-
-static int32_t core(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
+static int32_t core(const tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
                     const npy_intp *steps) {
     tr_ufunc *uf = l->uf;
-    tr_slot slots[TR_MAX_OPERANDS * CORE_SLOTS], *s = slots;
-    corearg c[TR_MAX_OPERANDS];
-    bool bad[TR_MAX_OPERANDS], any = false;
-    const npy_intp *core_steps = steps + uf->nop;
+    bool any = false, ok = true;
+    corecall *c = core_new(l, dims, steps + uf->nop);
+    if (!c)
+        return TR_CODE_MEMORY;
+    tr_slot *s = c->slots;
     for (uint32_t k = 0; k < uf->nop; k++) {
-        c[k].buf = NULL;
-        core_axes(uf, k, dims, core_steps, c[k].ext, c[k].step);
-        core_steps += uf->ncore[k];
-        any |= bad[k] = core_needs_buffer(l, k, args[k], steps[k], &c[k]);
-        s = put_core(l, k, s, args[k], dims[0], steps[k], c[k].ext, c[k].step);
+        corearg *a = &c->arg[k];
+        bool bad = core_needs_buffer(l, k, args[k], steps[k], a);
+        any |= bad;
+        ok = ok && (!bad || core_give_buffer(l, k, a));
+        s = put_core(l, k, s, args[k], dims[0], steps[k], a->ext, a->step);
     }
-    return any ? core_with_buffers(l, frame, args, dims[0], steps, c, bad) : enter(frame, l->entry, slots);
+    int32_t code = !ok   ? TR_CODE_MEMORY
+                   : any ? core_buffered(l, frame, args, dims[0], steps, c)
+                         : enter(frame, l->entry, c->slots);
+    for (uint32_t k = 0; k < uf->nop; k++)
+        PyMem_RawFree(c->arg[k].buf);
+    PyMem_RawFree(c);
+    return code;
 }
 
 /* --- one thread --- */
@@ -447,8 +489,10 @@ static int32_t serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy
     tr_ubuffers b;
     if (l->uf->core)
         return core(l, frame, args, dims, steps);
-    b.set = 0;
-    return tr_uloop_row(l, frame, args, dims[0], steps, &b);
+    tr_ubuffers_init(&b);
+    int32_t code = tr_uloop_row(l, frame, args, dims[0], steps, &b);
+    tr_ubuffers_fini(&b);
+    return code;
 }
 
 /* --- all of them --- */
@@ -549,10 +593,23 @@ static int32_t in_parallel(tr_uloop *l, tr_frame *frame, char *const *args, cons
 
 /* --- entry --- */
 
+static __attribute__((cold, noinline)) bool no_room(const tr_ufunc *uf) {
+    PyGILState_STATE g = PyGILState_Ensure();
+    PyErr_Format(PyExc_RecursionError, "the stack of this thread has no room for a call of %U()", uf->name);
+    PyGILState_Release(g);
+    return false;
+}
+
+bool tr_ufunc_room(const tr_ufunc *uf, size_t bytes) {
+    return tr_rt_stack_left() >= bytes || no_room(uf);
+}
+
 bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps) {
     tr_frame frame;
     if (dims[0] == 0)
         return true;
+    if (!tr_ufunc_room(l->uf, TR_ROOM_LOOP))
+        return false;
     if (!l->uf->core && is_chain(l, args, dims[0], steps))
         return chain(l, args, dims[0], steps, any_needs_buffer(l, args, steps));
     if (!tr_uloop_expect(l, dims[0], steps))

@@ -11,7 +11,7 @@
 
 #include "rt/pool.h"
 
-enum { PATH = 4096, MOST = 1 << 16 };
+enum { MOST = 1 << 16 };
 
 static unsigned affinity(void) {
     for (size_t most = 1024; most <= MOST; most *= 2) { /* the call fails while the mask is too short */
@@ -27,21 +27,37 @@ static unsigned affinity(void) {
     return 1;
 }
 
-/* First line of a file, without its end. */
-static bool first_line(const char *path, char *line, int room) {
-    FILE *in = fopen(path, "re");
+/* Three texts as one, on the heap and without printf: who asks first may be a thread with a short stack. NULL: there is no memory. */
+static char *join(const char *x, const char *y, const char *z) {
+    size_t a = strlen(x), b = strlen(y), c = strlen(z);
+    char *s = malloc(a + b + c + 1);
+    if (s) {
+        memcpy(s, x, a);
+        memcpy(s + a, y, b);
+        memcpy(s + a + b, z, c + 1);
+    }
+    return s;
+}
+
+static FILE *open_text(const char *dir, const char *file) {
+    char *path = join(dir, "/", file);
+    FILE *in = path ? fopen(path, "re") : NULL;
+    free(path);
+    return in;
+}
+
+/* First line of a file. */
+static bool first_line(const char *dir, const char *file, char *line, int room) {
+    FILE *in = open_text(dir, file);
     bool ok = in && fgets(line, room, in);
     if (in)
         fclose(in);
-    if (ok)
-        line[strcspn(line, "\n")] = 0;
     return ok;
 }
 
 static bool number_in(const char *dir, const char *file, int64_t *out) {
-    char path[PATH], line[64], *end;
-    if (snprintf(path, sizeof path, "%s/%s", dir, file) >= (int)sizeof path ||
-        !first_line(path, line, sizeof line))
+    char line[64], *end;
+    if (!first_line(dir, file, line, sizeof line))
         return false;
     *out = strtoll(line, &end, 10);
     return end != line;
@@ -49,35 +65,32 @@ static bool number_in(const char *dir, const char *file, int64_t *out) {
 
 /* Time granted per period, both in microseconds; false when there is no limit. */
 static bool quota_of(const char *dir, int64_t *quota, int64_t *period) {
-    char path[PATH], line[64];
+    char line[64];
     if (number_in(dir, "cpu.cfs_quota_us", quota)) /* version 1; -1: no limit */
         return number_in(dir, "cpu.cfs_period_us", period);
-    if (snprintf(path, sizeof path, "%s/cpu.max", dir) >= (int)sizeof path ||
-        !first_line(path, line, sizeof line))
-        return false;
-    return sscanf(line, "%" SCNd64 " %" SCNd64, quota, period) == 2; /* "max 100000" is no number */
+    return first_line(dir, "cpu.max", line, sizeof line) &&
+           sscanf(line, "%" SCNd64 " %" SCNd64, quota, period) == 2; /* "max 100000" is no number */
 }
 
 /* The least that `group`, below `mount`, and the groups around it grant. */
 static unsigned least(const char *mount, const char *group, unsigned cpus) {
-    char dir[PATH];
-    size_t base = strlen(mount);
     if (strstr(group, "..")) /* outside of what this container sees */
         group = "";
-    if (snprintf(dir, sizeof dir, "%s%s", mount, group) >= (int)sizeof dir)
-        return cpus;
-    for (;;) {
+    char *dir = join(mount, group, ""), *slash;
+    size_t base = strlen(mount);
+    do {
         int64_t quota, period;
-        if (quota_of(dir, &quota, &period) && quota > 0 && period > 0) {
+        if (dir && quota_of(dir, &quota, &period) && quota > 0 && period > 0) {
             int64_t whole = quota / period + (quota % period != 0);
             if (whole < cpus)
                 cpus = (unsigned)whole;
         }
-        char *slash = strrchr(dir + base, '/');
-        if (!slash)
-            return cpus;
-        *slash = 0;
-    }
+        slash = dir ? strrchr(dir + base, '/') : NULL;
+        if (slash)
+            *slash = 0;
+    } while (slash);
+    free(dir);
+    return cpus;
 }
 
 /* Is "cpu" one of the names in "cpu,cpuacct"? */
@@ -88,26 +101,33 @@ static bool has_cpu(const char *names) {
     return false;
 }
 
-unsigned tr_rt_cpus(const char *root) {
-    char path[PATH], line[PATH], mount[PATH];
-    unsigned cpus = affinity();
-    FILE *in = snprintf(path, sizeof path, "%s/proc/self/cgroup", root) < (int)sizeof path ? fopen(path, "re")
-                                                                                           : NULL;
-    while (in && fgets(line, sizeof line, in)) { /* number:controllers:path; no controllers in version 2 */
-        line[strcspn(line, "\n")] = 0;
-        char *names = strchr(line, ':'), *group = names ? strchr(names + 1, ':') : NULL;
-        if (!group)
-            continue;
-        *group++ = 0;
-        names++;
-        if (*names && !has_cpu(names))
-            continue;
-        const char *dirs[] = {names, "cpu"};
-        for (unsigned i = 0; i < (*names ? 2u : 1u); i++)
-            if (snprintf(mount, sizeof mount, "%s/sys/fs/cgroup%s%s", root, *names ? "/" : "", dirs[i]) <
-                (int)sizeof mount)
-                cpus = least(mount, group, cpus);
+/* A line of /proc/self/cgroup, number:controllers:path; no controllers in version 2. */
+static unsigned by_group(const char *root, char *line, unsigned cpus) {
+    line[strcspn(line, "\n")] = 0;
+    char *names = strchr(line, ':'), *group = names ? strchr(names + 1, ':') : NULL;
+    if (!group)
+        return cpus;
+    *group++ = 0;
+    names++;
+    if (*names && !has_cpu(names))
+        return cpus;
+    const char *dirs[] = {names, "cpu"};
+    for (unsigned i = 0; i < (*names ? 2u : 1u); i++) {
+        char *mount = join(root, *names ? "/sys/fs/cgroup/" : "/sys/fs/cgroup", dirs[i]);
+        cpus = mount ? least(mount, group, cpus) : cpus;
+        free(mount);
     }
+    return cpus;
+}
+
+unsigned tr_rt_cpus(const char *root) {
+    unsigned cpus = affinity();
+    FILE *in = open_text(root, "proc/self/cgroup");
+    char *line = NULL;
+    size_t room = 0;
+    while (in && getline(&line, &room, in) > 0)
+        cpus = by_group(root, line, cpus);
+    free(line);
     if (in)
         fclose(in);
     return cpus ? cpus : 1;

@@ -10,6 +10,8 @@
 /* Lets the calls of a frame recurse as far as the stack of the present thread goes. */
 void tr_rt_stack(tr_frame *f);
 uintptr_t tr_rt_stack_limit(void);
+/* Bytes to the end of the stack of the thread that runs, the reserve among them. */
+size_t tr_rt_stack_left(void);
 
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);

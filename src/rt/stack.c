@@ -42,6 +42,13 @@ uintptr_t tr_rt_stack_limit(void) {
     return sp - limit > ENOUGH && sp > limit ? sp - ENOUGH : limit;
 }
 
+size_t tr_rt_stack_left(void) {
+    uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+    if (!mine.high)
+        ask(&mine);
+    return sp < mine.low || sp >= mine.high ? UNKNOWN : sp - mine.low;
+}
+
 /* Once a frame: it is told anew by code that was called from code, deeper down. */
 void tr_rt_stack(tr_frame *f) {
     if (!f->stack)
