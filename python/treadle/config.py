@@ -3,7 +3,7 @@
 Attributes
 ----------
 DISABLE_JIT : bool
-    ``TREADLE_DISABLE_JIT``: decorators return the function as it is.
+    ``TREADLE_DISABLE_JIT``: ``jit`` returns the function as it is, and ufuncs call theirs.
 BOUNDSCHECK : bool
     ``TREADLE_BOUNDSCHECK`` (default 1): what ``boundscheck=None`` means.
 PROMOTION : str

@@ -10,7 +10,7 @@ import re
 import types as _pytypes
 from typing import Any, Callable
 
-from . import _core
+from . import _core, config
 from .decorators import _OPTIONS, _choice, _flags, as_options
 from .errors import UnsupportedError
 
@@ -137,6 +137,7 @@ def _make_ufunc(
         not signatures,
         target == "parallel",
         (),
+        config.DISABLE_JIT,
     )
     for s in parsed:
         _core._ufunc_compile(u, s, True)
@@ -315,6 +316,7 @@ def _make_gufunc(
         not signatures,
         target == "parallel",
         _writable(writable_args, fn, layout),
+        config.DISABLE_JIT,
     )
     for s in parsed:
         _core._ufunc_compile(u, s, True)

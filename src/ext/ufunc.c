@@ -165,6 +165,30 @@ static bool push(tr_ufunc *uf, tr_uloop *l) {
     return false;
 }
 
+/* What the function returns: as declared, or as inference says. */
+static bool find_result(tr_uloop *l, tr_job *j) {
+    l->ret = l->uf->core ? tr_ty_none(l->uf->st->types) : l->want_ret;
+    j->rq.upto = TR_STAGE_INFER;
+    if (!l->ret && tr_job_run(j))
+        l->ret = j->out.ret;
+    if (j->out.module) /* from the cache */
+        tr_module_unref(j->out.module);
+    l->keep = l->ret ? tr_job_keep(j) : NULL;
+    return l->keep != NULL;
+}
+
+static bool find_code(tr_uloop *l, tr_job *j) {
+    if (!tr_job_run(j))
+        return false;
+    l->module = j->out.module;
+    l->entry = tr_module_entry(l->module);
+    l->ret = j->out.ret;
+    l->from_cache = j->out.from_cache;
+    l->keep = tr_job_keep(j);
+    atomic_fetch_add(l->from_cache ? &l->uf->st->loaded : &l->uf->st->compiled, 1);
+    return l->keep != NULL;
+}
+
 /* Compiles l, whose args, want_ret and input numbers are set. Takes l; returns it, or the one that another thread made meanwhile. *unbound:
  * it failed for a name that is not bound. */
 static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l, bool *unbound) {
@@ -172,18 +196,12 @@ static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l, bool *unbound) {
     tr_kernel k = kernel_of(uf, main_kind(uf));
     tr_uloop *r = NULL;
     tr_job *j = job_of(l, &k);
-    if (j && tr_job_run(j)) {
-        l->module = j->out.module;
-        l->entry = tr_module_entry(l->module);
-        l->ret = j->out.ret;
-        l->from_cache = j->out.from_cache;
-        l->keep = tr_job_keep(j);
+    if (j && (uf->python ? find_result(l, j) : find_code(l, j))) {
         fill_outputs(l);
         fill_sizes(l);
         l->ns = tr_now_ns() - started;
-        atomic_fetch_add(l->from_cache ? &uf->st->loaded : &uf->st->compiled, 1);
-        r = l->keep ? find(uf, l->num) : NULL;
-        if (l->keep && !r && push(uf, l))
+        r = find(uf, l->num);
+        if (!r && push(uf, l))
             r = l;
     }
     *unbound = j && j->ctx.unbound;
@@ -550,13 +568,14 @@ enum {
                   NPY_ITER_NO_SUBTYPE | NPY_ITER_OVERLAP_ASSUME_ELEMENTWISE
 };
 
-/* ufunc(function, nin, nout, name, doc, identity, signature, axes, lazy, parallel, writable) */
+/* ufunc(function, nin, nout, name, doc, identity, signature, axes, lazy, parallel, writable, python) */
 static PyObject *py_ufunc(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
     PyObject *fn, *name, *doc, *identity, *signature, *axes, *writable;
-    int nin, nout, lazy, parallel;
-    if (!PyArg_ParseTuple(args, "O!iiUOOOO!ppO!", st->fn_type, &fn, &nin, &nout, &name, &doc, &identity,
-                          &signature, &PyTuple_Type, &axes, &lazy, &parallel, &PyTuple_Type, &writable))
+    int nin, nout, lazy, parallel, python;
+    if (!PyArg_ParseTuple(args, "O!iiUOOOO!ppO!p", st->fn_type, &fn, &nin, &nout, &name, &doc, &identity,
+                          &signature, &PyTuple_Type, &axes, &lazy, &parallel, &PyTuple_Type, &writable,
+                          &python))
         return NULL;
     if (nin < 1 || nout < 0 || nin + nout > TR_MAX_OPERANDS)
         return PyErr_Format(PyExc_ValueError, "%U(): a ufunc has at most %d inputs and outputs, not %d", name,
@@ -570,6 +589,7 @@ static PyObject *py_ufunc(PyObject *module, PyObject *args) {
     uf->nop = (uint32_t)(nin + nout);
     uf->lazy = lazy;
     uf->parallel = parallel;
+    uf->python = python;
     uf->core = signature != Py_None;
     uf->name = Py_NewRef(name);
     uf->doc = doc == Py_None ? NULL : Py_NewRef(doc);
@@ -604,7 +624,7 @@ static PyObject *loop_row(const tr_uloop *l) {
     PyObject *types = loop_types(l), *ret = types ? tr_types_object(l->uf->st, l->ret) : NULL;
     PyObject *row =
         ret ? Py_BuildValue("(OOdOK)", types, ret, (double)l->ns * 1e-9, l->from_cache ? Py_True : Py_False,
-                            (unsigned long long)tr_module_bytes(l->module))
+                            (unsigned long long)(l->module ? tr_module_bytes(l->module) : 0))
             : NULL;
     Py_XDECREF(types);
     Py_XDECREF(ret);

@@ -59,6 +59,7 @@ typedef struct tr_ufunc {
     vectorcallfunc numpy; /* NumPy's own call; NULL: the slot was left alone */
     uint32_t nin, nout, nop;
     bool lazy, parallel, core;
+    bool python;                    /* TREADLE_DISABLE_JIT: loops call the Python function */
     bool told_outputs;              /* NumPy knows loops that were chosen by the types of outputs too */
     uint8_t ncore[TR_MAX_OPERANDS]; /* core: axes of each operand */
     PyObject *name, *doc, *signature, *identity;
@@ -141,6 +142,12 @@ static inline void tr_ubuffers_init(tr_ubuffers *b) {
 static inline void tr_ubuffers_fini(tr_ubuffers *b) {
     if (b->room)
         PyMem_RawFree(b->room);
+}
+/* ufunc_python.c: the same, of Python code, by this thread alone. TR_CODE_HOST with an exception. */
+int32_t tr_uloop_python(const tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps);
+/* Does it run on all cores? */
+static inline bool tr_ufunc_spreads(const tr_ufunc *uf) {
+    return uf->parallel && !uf->python;
 }
 /* For a host's thread before it runs so many items: compiles the variant for these steps if by now it would have paid. False as
  * above. */

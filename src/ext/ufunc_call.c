@@ -435,7 +435,7 @@ static bool rows(call *c, npy_intp n) {
     if (!tr_uloop_expect(c->l, n, steps))
         return false;
     tr_rt_frame_init(&frame, &c->uf->st->host);
-    if (c->uf->parallel) {
+    if (tr_ufunc_spreads(c->uf)) {
         code = tr_uloop_trial(c->l, &frame, walk, c, count, per_row, &first);
         grain = tr_uloop_grain(c->l, count - first, per_row);
     }

@@ -266,7 +266,7 @@ static inline tr_uvariant *variant(const tr_uloop *l, uint32_t once) {
 
 bool tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps) {
     uint32_t once = repeating(l, steps), n = 0;
-    if (!once || l->uf->core || variant(l, once) ||
+    if (!once || l->uf->core || l->uf->python || variant(l, once) ||
         atomic_fetch_add_explicit(&l->repeated, (uint64_t)items, memory_order_relaxed) < worth_items)
         return true;
     atomic_store_explicit(&l->repeated, 0, memory_order_relaxed); /* the next one has to pay again */
@@ -471,6 +471,8 @@ static bool any_needs_buffer(const tr_uloop *l, char *const *args, const npy_int
 
 int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps,
                      tr_ubuffers *b) {
+    if (l->uf->python)
+        return tr_uloop_python(l, args, &n, steps);
     uint32_t once = n > 1 ? repeating(l, steps) : 0;
     const tr_uvariant *v = once ? variant(l, once) : NULL;
     tr_entry_fn entry = v ? v->entry : l->entry;
@@ -487,6 +489,8 @@ int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n
 static int32_t serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
                       const npy_intp *steps) {
     tr_ubuffers b;
+    if (l->uf->python)
+        return tr_uloop_python(l, args, dims, steps);
     if (l->uf->core)
         return core(l, frame, args, dims, steps);
     tr_ubuffers_init(&b);
@@ -610,12 +614,12 @@ bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const np
         return true;
     if (!tr_ufunc_room(l->uf, TR_ROOM_LOOP))
         return false;
-    if (!l->uf->core && is_chain(l, args, dims[0], steps))
+    if (!l->uf->core && !l->uf->python && is_chain(l, args, dims[0], steps))
         return chain(l, args, dims[0], steps, any_needs_buffer(l, args, steps));
     if (!tr_uloop_expect(l, dims[0], steps))
         return false;
     tr_rt_frame_init(&frame, &l->uf->st->host);
-    bool many = l->uf->parallel && dims[0] > 1 && (l->uf->core || is_apart(l, args, dims[0], steps));
+    bool many = tr_ufunc_spreads(l->uf) && dims[0] > 1 && (l->uf->core || is_apart(l, args, dims[0], steps));
     int32_t code = many ? in_parallel(l, &frame, args, dims, steps) : serial(l, &frame, args, dims, steps);
     return end(l, l->module, code, &frame);
 }
