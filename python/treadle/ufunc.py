@@ -11,7 +11,7 @@ import types as _pytypes
 from typing import Any, Callable
 
 from . import _core, config
-from .decorators import _OPTIONS, _choice, _flags, as_options
+from .decorators import _OPTIONS, _REFUSED, _choice, _flags, as_options
 from .errors import UnsupportedError
 
 __all__ = ["UfuncInfo", "guvectorize", "ufunc_info", "vectorize"]
@@ -51,13 +51,14 @@ def _function(fn: Any, decorator: str) -> Any:
     return fn
 
 
-def _compile_flags(options: dict[str, Any]) -> dict[str, int]:
+def _compile_flags(options: dict[str, Any], own: tuple[str, ...]) -> dict[str, int]:
+    """Flags of the options that `jit` has too; `own` are the decorator's others."""
     for name in options:
         if name in _NOT_HERE:
             raise TypeError(f"option {name!r} has no meaning for a ufunc: {_NOT_HERE[name]}")
-    unknown = [n for n in options if n not in _OPTIONS and n not in ("forceobj", "looplift", "parallel")]
+    unknown = [n for n in options if n not in _OPTIONS and n not in _REFUSED]
     if unknown:
-        known = [*(n for n in _OPTIONS if n not in _NOT_HERE), "identity", "target"]
+        known = [*(n for n in _OPTIONS if n not in _NOT_HERE), *own]
         raise TypeError(f"unknown option {unknown[0]!r}; there are {', '.join(known)}")
     return _flags({**options, "error_model": "numpy"})
 
@@ -184,7 +185,7 @@ def vectorize(
     """
     target = _target(target)
     identity = _identity(identity)
-    flags = _compile_flags(options)
+    flags = _compile_flags(options, ("identity", "target"))
     given = signatures_or_function
     if isinstance(given, (_pytypes.FunctionType, _core.Function, staticmethod, classmethod, property)):
         return _make_ufunc(given, [], identity, target, options, flags)
@@ -273,14 +274,16 @@ class _Layout:
 
 def _writable(names: Any, fn: Any, layout: _Layout) -> tuple[int, ...]:
     """Inputs that the function may store into."""
-    if not names:
+    if names is not None and not isinstance(names, (str, int, tuple, list, set, frozenset)):
+        raise TypeError(f"writable_args must be names or positions of inputs, not {names!r}")
+    if names is None or (not isinstance(names, int) and not names):
         return () if layout.arrow else tuple(i for i, op in enumerate(layout.inputs) if op)
     params = fn.__code__.co_varnames[: len(layout.inputs)]
     found = []
     for name in [names] if isinstance(names, (str, int)) else names:
         if name in params:
             found.append(params.index(name))
-        elif isinstance(name, int) and 0 <= name < len(params):
+        elif isinstance(name, int) and not isinstance(name, bool) and 0 <= name < len(params):
             found.append(name)
         else:
             raise ValueError(f"writable_args: {fn.__qualname__}() has no input {name!r}")
@@ -291,6 +294,7 @@ def _make_gufunc(
     fn: Any,
     signatures: list[Any],
     layout: _Layout,
+    identity: Any,
     writable_args: Any,
     target: str,
     options: dict[str, Any],
@@ -310,7 +314,7 @@ def _make_gufunc(
         len(layout.outputs),
         fn.__name__,
         fn.__doc__,
-        None,
+        identity,
         layout.canonical(),
         tuple(len(op) for op in operands),
         not signatures,
@@ -324,7 +328,11 @@ def _make_gufunc(
 
 
 def guvectorize(
-    *signatures_and_layout: Any, target: str = "cpu", writable_args: Any = (), **options: Any
+    *signatures_and_layout: Any,
+    identity: Any = None,
+    target: str = "cpu",
+    writable_args: Any = (),
+    **options: Any,
 ) -> Callable[[Any], Any]:
     """Make a generalised NumPy ufunc of a function over arrays.
 
@@ -338,6 +346,8 @@ def guvectorize(
         NumPy gives the inputs together.
     layout : str
         Axes of each operand: ``"(m,n),(n,p)->(m,p)"``; a number is an axis of that size. Without an arrow there are no outputs and inputs are stored to.
+    identity : None, 'reorderable' or number
+        What the attribute ``identity`` says; NumPy reduces no generalised ufuncs.
     target : {'cpu', 'parallel'}
         One core, or all of them for many outer indices.
     writable_args : names or positions
@@ -367,7 +377,8 @@ def guvectorize(
             'guvectorize takes signatures and a layout, as in guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")'
         )
     target = _target(target)
-    flags = _compile_flags(options)
+    identity = _identity(identity)
+    flags = _compile_flags(options, ("identity", "target", "writable_args"))
     layout = _Layout(signatures_and_layout[-1])
     given = signatures_and_layout[0] if len(signatures_and_layout) == 2 else []
     signatures = [] if given is None else _signature_list(given, "guvectorize")
@@ -375,7 +386,7 @@ def guvectorize(
         _read_signature(s)
 
     def decorate(fn: Any) -> Any:
-        return _make_gufunc(fn, signatures, layout, writable_args, target, options, flags)
+        return _make_gufunc(fn, signatures, layout, identity, writable_args, target, options, flags)
 
     return decorate
 

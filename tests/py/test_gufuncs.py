@@ -603,3 +603,49 @@ def test_outputs_that_share_memory_with_inputs_are_kept_too():
             want[1] = 100
             f(a, view(a))
             np.testing.assert_array_equal(view(a), want)
+
+
+def total_into(a, out):
+    out[0] = a.sum()
+
+
+@pytest.mark.parametrize("value", [None, 0, 1.5, "reorderable"])
+def test_identity(value):
+    f = guvectorize("(n)->()", identity=value)(total_into)
+    assert f.identity == (None if value == "reorderable" else value)
+    assert f(np.arange(4.0)) == 6
+    with pytest.raises(RuntimeError, match="signature"):
+        f.reduce(np.arange(4.0))
+
+
+@pytest.mark.parametrize(
+    "options, error, text",
+    [
+        ({"identity": "none"}, ValueError, "identity must be None, 'reorderable' or a number, not 'none'"),
+        ({"writable_args": 1.5}, TypeError, "writable_args must be names or positions of inputs, not 1.5"),
+        ({"writable_args": (True,)}, ValueError, "has no input True"),
+        (
+            {"writable": ("a",)},
+            TypeError,
+            "unknown option 'writable'; there are nopython, .*, identity, target, writable_args$",
+        ),
+        ({"forceobj": True}, TypeError, "no object mode"),
+    ],
+)
+def test_options_that_are_none(options, error, text):
+    with pytest.raises(error, match=text):
+        guvectorize("(n)->()", **options)(total_into)
+
+
+def test_the_first_input_may_be_the_writable_one():
+    """Position 0 is a position, alone too."""
+
+    @guvectorize("(n),()", writable_args=0)
+    def add_to(a, x):
+        for i in range(len(a)):
+            a[i] += x
+
+    for dtype in ("f8", ">f8", "i2"):
+        a = np.arange(3).astype(dtype)
+        add_to(a, 2)
+        assert a.tolist() == [2, 3, 4]
