@@ -5,7 +5,7 @@
  * chunks depends on the loop's length and the array's size alone, and so do the results.
  * It is worth it where the copies are small against the work; else the loop runs on one core. */
 #include "opt/ploop.h"
-#include "opt/sources.h"
+#include "ir/sources.h"
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ static bool has_root(const search *s, tr_val v) {
 
 /* Is v not the root but perhaps the same array: `b = h if c else a`? */
 static bool may_be_root(const search *s, tr_val v) {
-    if (!tr_has_arrays(tr_at(s->f, v)->ty) || has_root(s, v))
+    if (!tr_ty_has_arrays(tr_at(s->f, v)->ty) || has_root(s, v))
         return false;
     v = tr_array_root(s->f, v);
     if (!tr_array_is_chosen(s->f, v))

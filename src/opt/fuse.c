@@ -12,7 +12,7 @@
 
 #include "base/plant.h"
 #include "opt/priv.h"
-#include "opt/sources.h"
+#include "ir/sources.h"
 
 enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16 };
 

@@ -15,7 +15,6 @@ typedef struct tr_own {
     tr_bits **of;      /* per value that contains arrays: its roots; NULL else */
 } tr_own;
 
-bool tr_own_has_arrays(const tr_ty *t);
 /* Needs dominators. False when no value of f contains arrays. */
 bool tr_own_find(tr_fn *f, tr_own *out);
 /* Is v a block argument that owns what each jump passes for it? */

@@ -45,7 +45,7 @@ void tr_ty_print_ir(tr_sb *b, const tr_ty *t) {
         tr_sb_printf(b, "[%u%c%s]", t->ndim, "cfa"[t->layout], t -> readonly ? ",ro" : "");
         return;
     case TR_TY_RANGE:
-        tr_sb_printf(b, "%srange%s(", t->sub ? "p" : "", t->n ? "1" : "");
+        tr_sb_printf(b, "%srange%s(", t->sub & TR_RANGE_PAR ? "p" : "", t->sub & TR_RANGE_STEP1 ? "1" : "");
         tr_ty_print_ir(b, t->elem);
         break;
     case TR_TY_SLICE: print_items(b, t, "slice(", tr_ty_print_ir); break;
@@ -223,7 +223,7 @@ void tr_ty_print_user(tr_sb *b, const tr_ty *t) {
         tr_sb_printf(b, ", %ud, %c)", t->ndim, "CFA"[t->layout]);
         return;
     case TR_TY_RANGE:
-        tr_sb_puts(b, t->sub ? "prange(" : "range(");
+        tr_sb_puts(b, t->sub & TR_RANGE_PAR ? "prange(" : "range(");
         tr_ty_print_user(b, t->elem);
         break;
     case TR_TY_SLICE: tr_sb_puts(b, "slice"); return;

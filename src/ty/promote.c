@@ -195,9 +195,11 @@ static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, 
                            a->readonly || b->readonly);
     case TR_TY_RANGE: {
         const tr_ty *elem = tr_ty_join(t, a->elem, b->elem, numba);
-        if (a->sub && b->sub)
-            return elem ? tr_ty_prange(t, elem, a->n && b->n) : NULL;
-        return elem ? tr_ty_range(t, elem, a->n && b->n) : NULL;
+        unsigned both = a->sub & b->sub;
+        if (!elem)
+            return NULL;
+        return both & TR_RANGE_PAR ? tr_ty_prange(t, elem, both & TR_RANGE_STEP1)
+                                   : tr_ty_range(t, elem, both & TR_RANGE_STEP1);
     }
     case TR_TY_TUPLE: return tr_ty_same_class(a, b) ? join_items(t, a, b, numba) : NULL;
     case TR_TY_SLICE:

@@ -94,7 +94,7 @@ static bool same_type(const tr_ty *a, const tr_ty *b) {
         a->serial != b->serial || a->elem != b->elem || !a->fields != !b->fields || !a->lit != !b->lit ||
         !same_text(a->name, b->name))
         return false;
-    for (uint32_t i = 0; a->items && i < a->n; i++)
+    for (uint32_t i = 0; i < a->n; i++)
         if (a->items[i] != b->items[i] || (a->fields && strcmp(a->fields[i], b->fields[i]) != 0))
             return false;
     return !a->lit || tr_obj_equal(a->lit, b->lit);
@@ -183,7 +183,7 @@ static bool mentions_local(const tr_ty *k) {
     if (k->kind == TR_TY_LIT || k->kind == TR_TY_CLOSURE || k->kind == TR_TY_EXC ||
         (k->elem && k->elem->local))
         return true;
-    for (uint32_t i = 0; k->items && i < k->n; i++)
+    for (uint32_t i = 0; i < k->n; i++)
         if (k->items[i]->local)
             return true;
     return false;
@@ -341,8 +341,17 @@ bool tr_ty_is_list(const tr_ty *t) {
 bool tr_ty_has_list(const tr_ty *t) {
     if (tr_ty_is_list(t))
         return true;
-    for (uint32_t i = 0; t->items && i < t->n; i++)
+    for (uint32_t i = 0; i < t->n; i++)
         if (tr_ty_has_list(t->items[i]))
+            return true;
+    return false;
+}
+
+bool tr_ty_has_arrays(const tr_ty *t) {
+    if (!t || t->kind == TR_TY_ARRAY)
+        return t != NULL;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (tr_ty_has_arrays(t->items[i]))
             return true;
     return false;
 }
@@ -379,12 +388,16 @@ const tr_ty *tr_ty_core(tr_tytab *t, const tr_ty *elem, unsigned n, bool output)
     return n || output ? tr_ty_array(t, elem, n ? n : 1, TR_LAYOUT_ANY, false) : elem;
 }
 
+static const tr_ty *range_of(tr_tytab *t, const tr_ty *elem, unsigned flags) {
+    return intern(t, &(tr_ty){.kind = TR_TY_RANGE, .sub = (uint8_t)flags, .elem = elem});
+}
+
 const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1) {
-    return intern(t, &(tr_ty){.kind = TR_TY_RANGE, .n = step1, .elem = elem});
+    return range_of(t, elem, step1 ? TR_RANGE_STEP1 : 0u);
 }
 
 const tr_ty *tr_ty_prange(tr_tytab *t, const tr_ty *elem, bool step1) {
-    return intern(t, &(tr_ty){.kind = TR_TY_RANGE, .n = step1, .sub = 1, .elem = elem});
+    return range_of(t, elem, TR_RANGE_PAR | (step1 ? TR_RANGE_STEP1 : 0u));
 }
 
 const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, const tr_ty *step) {

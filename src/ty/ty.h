@@ -45,9 +45,9 @@ typedef enum tr_tyk {
     TR_TY_NONE = TR_TY__SCALARS, /* also "no result" */
     TR_TY_TUPLE,                 /* items; `fields` names them for a named tuple */
     TR_TY_ARRAY,                 /* elem, ndim, layout, readonly */
-    TR_TY_RANGE, /* start, stop, step as int64; `elem` is the item type; `n` = 1 when step is known to be 1; `sub` = 1: a prange */
-    TR_TY_SLICE, /* items: types of start, stop, step (NONE or I64) */
-    TR_TY_LIT,   /* a compile-time value: lit */
+    TR_TY_RANGE,                 /* start, stop, step as int64; `elem` is the item type; `sub`: TR_RANGE_* */
+    TR_TY_SLICE,                 /* items: types of start, stop, step (NONE or I64) */
+    TR_TY_LIT,                   /* a compile-time value: lit */
     TR_TY_ITER, /* a tr_iterk, which is `sub`; items are the underlying iterables (enumerate: int64 start, iterable; ndindex: extents) */
     TR_TY_CLOSURE, /* an inner function: `func` of the program, items = types of the captured values */
     TR_TY_METHOD,  /* a bound method: items[0] = self's type, `name` the method */
@@ -73,15 +73,16 @@ typedef enum tr_iterk {
 } tr_iterk;
 
 enum { TR_MAX_NDIM = 32 };
+enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 
 struct tr_ty {
     uint8_t kind; /* tr_tyk */
     uint8_t weak;
     uint8_t ndim, layout, readonly; /* ARRAY */
-    uint8_t sub;                    /* ITER: tr_iterk; RANGE: see above */
+    uint8_t sub;                    /* ITER: tr_iterk; RANGE: TR_RANGE_* */
     uint16_t local;                 /* 1: belongs to a compilation's own table */
     uint32_t id;                    /* dense number within its table; local ones start at 1 << 30 */
-    uint32_t n;                     /* number of items; RANGE: see above */
+    uint32_t n;                     /* number of items */
     uint32_t func;                  /* CLOSURE */
     const tr_ty *elem;              /* ARRAY, RANGE */
     const tr_ty *const *items;      /* TUPLE, SLICE, ITER, CLOSURE, METHOD */
@@ -108,6 +109,8 @@ bool tr_ty_same_class(const tr_ty *a, const tr_ty *b);
 /* A list display: a tuple that compiled code may read but not return or change (lists themselves are not compiled yet). */
 const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 bool tr_ty_is_list(const tr_ty *t);
+/* Is it an array, or made of items of which some have arrays? NULL, no type, is not. */
+bool tr_ty_has_arrays(const tr_ty *t);
 /* Some part of t is a list display. */
 bool tr_ty_has_list(const tr_ty *t);
 /* None or a number (or a tuple of such: nothing that owns memory); NULL for other types. An optional type and None stay what they are. */

@@ -2,18 +2,9 @@
  *
  * What comes round a loop is followed, but for arrays that only change places: `a, b = b, a` makes no more of two. Cost: linear in
  * the values on the way. */
-#include "opt/sources.h"
+#include "ir/sources.h"
 
 enum { DEPTH = 16 }; /* of tuples in tuples, and of choices between them */
-
-bool tr_has_arrays(const tr_ty *t) {
-    if (!t || t->kind == TR_TY_ARRAY)
-        return t != NULL;
-    for (uint32_t i = 0; i < t->n; i++) /* a tuple, and all that is made of items */
-        if (tr_has_arrays(t->items[i]))
-            return true;
-    return false;
-}
 
 tr_val tr_array_root(const tr_fn *f, tr_val v) {
     while (tr_at(f, v)->op == TR_OP_VIEW)
@@ -114,7 +105,7 @@ static void whole(walk *w, tr_val v) {
     const tr_fn *f = w->f;
     v = tr_array_root(f, v);
     const tr_ins *in = tr_at(f, v);
-    if (w->from[v] || !tr_has_arrays(in->ty))
+    if (w->from[v] || !tr_ty_has_arrays(in->ty))
         return;
     w->from[v] = 1;
     switch ((tr_op)in->op) {

@@ -1,6 +1,6 @@
 /* Which arrays a value may be. */
-#ifndef TR_OPT_SOURCES_H
-#define TR_OPT_SOURCES_H
+#ifndef TR_IR_SOURCES_H
+#define TR_IR_SOURCES_H
 
 #include "ir/ir.h"
 
@@ -18,7 +18,5 @@ uint32_t tr_array_choices(const tr_fn *f, tr_val v, tr_val *out, uint32_t max);
 
 /* Is it no array that was made here or passed in, so that it may be one of several? */
 bool tr_array_is_chosen(const tr_fn *f, tr_val v);
-
-bool tr_has_arrays(const tr_ty *t); /* is it an array, or a tuple with some? */
 
 #endif
