@@ -161,6 +161,14 @@ typedef enum tr_redk {
 } tr_redk;
 extern const char *const tr_red_name[TR_RED__COUNT];
 
+enum { TR_MAX_REDS = 12 }; /* that fusion gives a pattern, and that one may have to run on all cores */
+
+/* Whether several cores run a pattern's rounds. WISH: they are to if they may, which is not decided yet. PROVEN: they may, that follows from
+ * its functions (summary.h). PRANGE: it was a loop over a prange, and where its iterations were not seen to meet in memory the user says
+ * that they do not. */
+typedef enum tr_par { TR_PAR_NO, TR_PAR_WISH, TR_PAR_PROVEN, TR_PAR_PRANGE, TR_PAR__COUNT } tr_par;
+extern const char *const tr_par_name[TR_PAR__COUNT]; /* as the text has it */
+
 struct tr_fn;
 /* One parallel node. Operands of the PATTERN instruction, in order: nspace extents (i64); nin input arrays and nout
  * output arrays, each of rank nspace, read and written at the node's index, shapes already checked to match (an
@@ -180,10 +188,11 @@ struct tr_fn;
  * are walked in C order, one by one. Sums of floats in scans are added in that order.
  *
  * A lambda that only computes is scalar; one that loads, stores, calls or allocates is a region: it is never copied and never
- * merged. What memory it may touch is what its instructions say. */
+ * merged. What memory it may touch is what its instructions say (summary.h). Two operands that are different values share no memory if one of
+ * them is written, but an input and an output element for element; no two elements of what is written lie in one place. */
 typedef struct tr_pat {
     uint8_t nspace, nscan;
-    bool par; /* may run on all cores: regions are, as far as memory goes, independent */
+    uint8_t par; /* tr_par */
     bool
         apart; /* an element of an output lies where one of another index lies of no input: promised by the caller */
     uint16_t nin, nout, nred, ncap, nein, neout;
@@ -192,6 +201,9 @@ typedef struct tr_pat {
     struct tr_fn *lam, *epi; /* epi: NULL without keep, or when neither outputs nor reductions need one */
 } tr_pat;
 
+static inline bool tr_pat_is_parallel(const tr_pat *p) {
+    return p->par >= TR_PAR_PROVEN;
+}
 /* Where each group of operands begins. */
 static inline uint32_t tr_pat_in(const tr_pat *p) {
     return p->nspace;

@@ -542,7 +542,8 @@ static bool read_pattern(fnreader *k, tr_ins *i, vals *args) {
     reader *r = k->r;
     tr_pat *p = TR_NEW(&r->ctx->arena, tr_pat);
     i->imm.pat = p;
-    p->par = tr_rd_accept_word(&r->in, "par");
+    for (unsigned w = TR_PAR_NO + 1; w < TR_PAR__COUNT && !p->par; w++)
+        p->par = tr_rd_accept_word(&r->in, tr_par_name[w]) ? (uint8_t)w : TR_PAR_NO;
     p->apart = tr_rd_accept_word(&r->in, "apart");
     if (!read_space(k, p, args) || !read_values(k, "in", args, &p->nin) ||
         !read_values(k, "out", args, &p->nout) || !read_reductions(k, p, args) ||

@@ -304,7 +304,7 @@ static void print_pattern(printer *p, const tr_ins *i) {
         print_vals(p, v, i->nargs, " ?");
         return;
     }
-    tr_sb_puts(p->out, t->par ? " par" : "");
+    tr_sb_printf(p->out, "%s%s", t->par ? " " : "", t->par < TR_PAR__COUNT ? tr_par_name[t->par] : "?");
     tr_sb_puts(p->out, t->apart ? " apart" : "");
     for (uint32_t k = 0; k < t->nspace; k++) {
         tr_sb_puts(p->out, k ? ", " : " [");

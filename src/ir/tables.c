@@ -46,6 +46,8 @@ const char *const tr_cmp_name[TR_CMP__COUNT] = {
 #undef X
 };
 
+const char *const tr_par_name[TR_PAR__COUNT] = {"", "wish", "par", "prange"};
+
 const char *const tr_red_name[TR_RED__COUNT] = {
 #define X(id, name) name,
     TR_REDS(X)

@@ -8,6 +8,7 @@
 #include "ir/internal.h"
 #include "ir/prog.h"
 #include "ir/rtinfo.h"
+#include "ir/summary.h"
 
 typedef struct fault {
     const tr_fn *f;
@@ -424,6 +425,8 @@ static void check_pattern(fnck *k, const tr_ins *i) {
         want_param(k, t->lam, (uint32_t)t->nspace + t->nin + r, arg_type(k, i, tr_pat_init(t) + r),
                    "the running value");
     check_reductions(k, i);
+    if (tr_pat_is_parallel(t) && tr_pat_form(t))
+        bad(k, "may not run on all cores: %s", tr_pat_form(t));
     if ((t->nein || t->neout) && !t->epi)
         bad(k, "has arrays of an epilogue, but no epilogue");
     if (!t->epi)
@@ -775,9 +778,26 @@ static void note(void *user, tr_sb *out, const tr_fn *f, tr_bid b, tr_val v) {
     }
 }
 
+/* What is marked to run on all cores may; asked once all else is known to be right. */
+static void check_par(checker *c, const tr_fn *f) {
+    fnck k = {.c = c, .f = f};
+    for (k.b = 0; k.b < f->blks.n; k.b++)
+        for (k.v = tr_blk_at(f, k.b)->dead ? TR_NOVAL : tr_blk_at(f, k.b)->first; k.v != TR_NOVAL;
+             k.v = tr_at(f, k.v)->next) {
+            const tr_pat *t = tr_at(f, k.v)->op == TR_OP_PATTERN ? tr_at(f, k.v)->imm.pat : NULL;
+            const char *why = t && t->par == TR_PAR_PROVEN ? tr_pat_one_core(c->prog, t) : NULL;
+            if (why)
+                bad(&k, "may not run on all cores: %s", why);
+            for (unsigned n = 0; t && tr_pat_fn(t, n); n++)
+                check_par(c, tr_pat_fn(t, n));
+        }
+}
+
 bool tr_ir_verify_in(const tr_prog *p, const tr_fn *f, tr_sb *out) {
     checker c = {.a = &f->ctx->arena, .prog = p};
     check_fn(&c, f, NULL, NULL, TR_NOVAL);
+    if (p && !c.faults.n)
+        check_par(&c, f);
     if (!c.faults.n)
         return true;
     tr_sb_printf(out, "; %" PRIu32 " fault%s in %s\n", c.faults.n, c.faults.n == 1 ? "" : "s",

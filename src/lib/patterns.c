@@ -124,7 +124,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, con
                   .ncap = (uint16_t)d->ncap,
                   .nein = (uint16_t)d->nein,
                   .neout = (uint16_t)d->neout,
-                  .par = e->ctx->opts.parallel,
+                  .par = e->ctx->opts.parallel ? TR_PAR_WISH : TR_PAR_NO,
                   .apart = d->apart,
                   .keep = d->keep,
                   .lam = lam,

@@ -166,7 +166,7 @@ static void add_calls(graph *g, uint32_t from, const tr_fn *f, bool threads) {
             tr_bits_set(&g->calls[from], in->imm.fn);
         g->atomic = g->atomic || (threads && (in->op == TR_OP_CALL || in->op == TR_OP_RETAIN));
         for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-            add_calls(g, from, tr_pat_fn(in->imm.pat, k), threads || in->imm.pat->par);
+            add_calls(g, from, tr_pat_fn(in->imm.pat, k), threads || tr_pat_is_parallel(in->imm.pat));
     }
 }
 

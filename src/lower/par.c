@@ -285,13 +285,7 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
         }
 }
 
-static bool possible(const tr_lpat *s) {
-    return s->p->nspace > 0 && !s->p->nscan && (s->p->keep || !s->counts) && s->p->nred <= 8;
-}
-
-bool tr_lower_parallel(tr_lpat *s, lv *out) {
-    if (!possible(s))
-        return false;
+void tr_lower_parallel(tr_lpat *s, lv *out) {
     tr_lf *w = s->w;
     tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;
@@ -315,5 +309,4 @@ bool tr_lower_parallel(tr_lpat *s, lv *out) {
         lv up = LLVMBuildNSWAdd(b, n, l_sub(b, grain, l_int(m->i64, 1)), "");
         join(s, places, LLVMBuildUDiv(b, up, grain, ""), out);
     }
-    return true;
 }

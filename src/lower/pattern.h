@@ -94,8 +94,8 @@ lv tr_chunk_begin(tr_lpat *s, unsigned k,
 void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len);
 void tr_chunk_leave(tr_lpat *s, lv len);
 
-/* par.c: the same by all threads of the pool. False: this pattern can't be, nothing was made. */
-bool tr_lower_parallel(tr_lpat *s, lv *out);
+/* par.c: the same by all threads of the pool, where `par` says that they may. */
+void tr_lower_parallel(tr_lpat *s, lv *out);
 
 /* red.c. A reduction is set up once, begins before its axes are walked, takes contributions, and ends as a value. */
 bool tr_red_describe(tr_lpat *s, const tr_val *init); /* false: a reduction is not defined for its type */

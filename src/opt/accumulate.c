@@ -335,7 +335,7 @@ void tr_accumulate_copies(tr_ploop *l, tr_bld *b, tr_paccum *a, tr_val chunks) {
     tr_fn *g = new_lambda(b, n + 1u);
     yield(g, tr_reduction_identity(g, a->kind, t->elem));
     v[n + 1] = a->copies;
-    emit(l, b, &(tr_pat){.nspace = (uint8_t)(n + 1), .par = true, .nout = 1, .lam = g}, n + 2u, v);
+    emit(l, b, &(tr_pat){.nspace = (uint8_t)(n + 1), .par = TR_PAR_WISH, .nout = 1, .lam = g}, n + 2u, v);
 }
 
 /* The copy of chunk number `chunk`, in the lambda that b fills. */
@@ -360,7 +360,7 @@ void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a, tr_val chunk
     const tr_ty *e = tr_at(f, a->array)->ty->elem;
     uint32_t n = tr_at(f, a->array)->ty->ndim, k = 0;
     tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, n + 6u);
-    tr_pat p = {.nspace = (uint8_t)(n + 1), .par = true, .nin = 1, .nred = 1, .nein = 1, .neout = 1};
+    tr_pat p = {.nspace = (uint8_t)(n + 1), .par = TR_PAR_WISH, .nin = 1, .nred = 1, .nein = 1, .neout = 1};
     p.keep = ((1u << n) - 1) << 1;
     p.reds = TR_NEW_N(&f->ctx->arena, tr_redk, 1);
     p.reds[0] = a->kind;

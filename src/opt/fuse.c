@@ -494,7 +494,7 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
     put_all(a, &m.eout, epi_out(&c), tc->neout);
     *m.t = (tr_pat){.nspace = tc->nspace,
                     .nscan = tc->nscan,
-                    .par = tp->par && tc->par,
+                    .par = tp->par < tc->par ? tp->par : tc->par,
                     .apart = tp->apart && tc->apart,
                     .keep = tc->keep};
     m.t->reds = TR_NEW_N(a, tr_redk, tp->nred + tc->nred + 1u);
@@ -623,7 +623,7 @@ static bool linked(const fuser *u, const tr_ins *p, const tr_ins *c, const tr_va
 static bool too_large(const tr_ins *p, const tr_ins *c) {
     const tr_pat *a = p->imm.pat, *b = c->imm.pat;
     return a->nin + a->nout + b->nin + b->nout + a->nein + a->neout + b->nein + b->neout > MAX_ARRAYS ||
-           size_of(a->lam) + size_of(b->lam) > MAX_SIZE || a->nred + b->nred > 12;
+           size_of(a->lam) + size_of(b->lam) > MAX_SIZE || a->nred + b->nred > TR_MAX_REDS;
 }
 
 /* Merges p into c, or says why not. */

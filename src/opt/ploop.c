@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "ir/summary.h"
+
 /* --- the lambda --- */
 
 typedef struct turning {
@@ -235,8 +237,7 @@ static tr_val emit_pattern(turning *t, tr_bld *b) {
     const tr_ploop *l = t->l;
     uint32_t n = tr_blk_at(f, l->header)->params.n, k = 0;
     tr_pat *p = TR_NEW(a, tr_pat);
-    *p = (tr_pat){
-        .nspace = 1, .par = true, .nred = (uint16_t)(n - 1), .ncap = (uint16_t)t->caps.n, .lam = t->lam};
+    *p = (tr_pat){.nspace = 1, .nred = (uint16_t)(n - 1), .ncap = (uint16_t)t->caps.n, .lam = t->lam};
     p->reds = TR_NEW_N(a, tr_redk, n);
     const tr_ty **types = TR_NEW_N(a, const tr_ty *, n);
     tr_val *args = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 1u);
@@ -252,6 +253,7 @@ static tr_val emit_pattern(turning *t, tr_bld *b) {
     const tr_ty *ty = p->nred == 0   ? tr_ty_none(f->ctx->types)
                       : p->nred == 1 ? types[0]
                                      : tr_ty_tuple(f->ctx->types, p->nred, types);
+    p->par = tr_pat_form(p) ? TR_PAR_NO : TR_PAR_PRANGE;
     tr_val v = tr_emit_v(b, TR_OP_PATTERN, ty, k + t->caps.n, args);
     tr_at(f, v)->imm.pat = p;
     tr_vec_push(a, l->made, v);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ir/nyi.h"
+#include "ir/summary.h"
 #include "opt/ploop.h"
 
 /* --- what is said of it: TREADLE_DUMP=parallel --- */
@@ -269,7 +270,7 @@ static void tell_reductions(const tr_ploop *l, const tr_preduction *red) {
     const tr_fn *f = l->f;
     const tr_blk *h = tr_blk_at(f, l->header);
     const char *text =
-        h->params.n > 9 ? "runs on one core: it has more than 8 reductions" : "runs on all cores";
+        h->params.n - 1 > TR_MAX_REDS ? "runs on one core: it has too many reductions" : "runs on all cores";
     for (uint32_t k = 0, any = 0; k < h->params.n; k++)
         if (k != l->counter_at)
             text = tr_arena_printf(&f->ctx->arena, "%s%s %s (%s)", text,
@@ -377,20 +378,21 @@ static bool is_among(tr_val v, const tr_u32s *made) {
     return false;
 }
 
-/* Why the pattern runs on one core (lower/par.c decides); NULL: it does not. */
-static const char *one_core(const tr_pat *p) {
-    if (!p->par)
-        return "one core";
-    if (p->nscan)
-        return "one core: each element needs the one before";
-    for (uint32_t i = 0; i < p->nred && !p->keep; i++)
-        if (p->reds[i] == TR_RED_ARGMIN || p->reds[i] == TR_RED_ARGMAX)
-            return "one core: it looks for the place of an extreme";
-    return NULL;
+/* Lambdas are settled now: which patterns may run on all cores, those inside of others too. */
+static void decide(tr_prog *p, tr_fn *f) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            tr_pat *t = tr_at(f, v)->op == TR_OP_PATTERN ? tr_at(f, v)->imm.pat : NULL;
+            if (t && t->par == TR_PAR_WISH)
+                t->par = tr_pat_one_core(p, t) ? TR_PAR_NO : TR_PAR_PROVEN;
+            for (unsigned k = 0; t && tr_pat_fn(t, k); k++)
+                decide(p, tr_pat_fn(t, k));
+        }
 }
 
 /* Array expressions, as fusion has left them. Those in a prange loop run within its iterations. */
-static void tell_patterns(tr_fn *f, const tr_u32s *made) {
+static void tell_patterns(tr_prog *p, tr_fn *f, const tr_u32s *made) {
     tr_cfg_compute(f);
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
@@ -401,9 +403,11 @@ static void tell_patterns(tr_fn *f, const tr_u32s *made) {
                              f->name, line_of(f, v));
             if (in->op != TR_OP_PATTERN || tr_blk_at(f, in->blk)->cold || is_among(v, made))
                 continue;
-            const char *what = one_core(in->imm.pat);
-            tr_sb_printf(&f->ctx->dump_text, "%s: the array expression of line %u: runs on %s\n", f->name,
-                         line_of(f, v), what ? what : "all cores");
+            const tr_pat *t = in->imm.pat;
+            const char *why = t->par == TR_PAR_WISH ? tr_pat_one_core(p, t) : NULL;
+            tr_sb_printf(&f->ctx->dump_text, "%s: the array expression of line %u: runs on %s%s%s\n", f->name,
+                         line_of(f, v), t->par && !why ? "all cores" : "one core", why ? ": " : "",
+                         why ? why : "");
         }
 }
 
@@ -420,7 +424,9 @@ bool tr_opt_prange(tr_prog *p, tr_fn *f) {
     if (marks)
         tr_ploop_clean(p, f);
     if (tells(f))
-        tell_patterns(f, &made);
+        tell_patterns(p, f, &made);
+    if (!f->is_lambda)
+        decide(p, f);
     if (marks)
         tr_ploop_drop_marks(f);
     return marks;

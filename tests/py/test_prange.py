@@ -312,7 +312,7 @@ def test_a_parallel_function_called_in_a_loop(threads):
         return _inner(a) * 2
 
     check(g, np.arange(3000.0))
-    assert "pattern par" in "".join(g.inspect_ir().values())
+    assert "pattern prange" in "".join(g.inspect_ir().values())
 
 
 def test_only_functions_that_ask_for_it_run_in_parallel():
@@ -332,7 +332,7 @@ def test_only_functions_that_ask_for_it_run_in_parallel():
     assert one(a) == two(a) == through(a) == 45
     assert "pattern" not in "".join(one.inspect_ir().values())
     assert "pattern" not in "".join(through.inspect_ir().values())
-    assert "pattern par" in "".join(two.inspect_ir().values())
+    assert "pattern prange" in "".join(two.inspect_ir().values())
 
 
 def test_views_and_layouts(threads):
@@ -422,7 +422,7 @@ def test_no_checks_are_left_where_the_index_is_in_range():
         return s
 
     check(f, np.random.default_rng(0).random(1000), np.zeros(1000))
-    fast = "".join(f.inspect_ir().values()).split("pattern par")[1]
+    fast = "".join(f.inspect_ir().values()).split("pattern prange")[1]
     assert "checkindex" not in fast and "wrap" not in fast
 
 

@@ -1,0 +1,305 @@
+/* The summary of a pattern's effects (privatisation and dependence, in the field's words): one walk over its functions, in which every
+ * load, store, call and inner pattern says which captures it reaches, and where.
+ *
+ * An array that a round makes is its own. One that comes in by a capture is reached at the round's own elements where all of the
+ * pattern's indices are among the access' indices; or through a view that takes the round's part of each indexed axis and all of
+ * others, the form in which lib/npgufunc.c hands out operands. Everything else, a choice between arrays too, is anywhere.
+ * What a call does to its arguments is found the same way, once per instance; a recursive one may do anything.
+ * Cost: linear in the functions, but for arrays that were chosen (sources.c). */
+#include "ir/summary.h"
+
+#include "ir/sources.h"
+
+/* What an instance does to its params. */
+typedef struct called {
+    bool done; /* else: it is being looked at */
+    tr_access *params;
+    bool shows;
+} called;
+
+typedef struct walker {
+    const tr_prog *p; /* or NULL */
+    tr_arena *a;
+    called **known; /* per instance; NULL before the first call */
+} walker;
+
+/* A function being walked. */
+typedef struct body {
+    walker *w;
+    tr_fn *f;
+    const tr_pat *pat; /* it is its lambda; NULL: another function, whose places have no names */
+    tr_access *params; /* per param of the entry */
+    bool shows;
+} body;
+
+static const tr_ins *def(const body *b, tr_val v) {
+    return tr_at(b->f, v);
+}
+
+static bool is_entry_param(const body *b, tr_val v) {
+    return def(b, v)->op == TR_OP_PARAM && def(b, v)->blk == 0;
+}
+
+static uint64_t all_indices(const body *b) {
+    return (UINT64_C(1) << b->pat->nspace) - 1;
+}
+
+/* Which of the pattern's indices v is, or -1. */
+static int index_of(const body *b, tr_val v) {
+    for (unsigned k = 0; k < b->pat->nspace; k++)
+        if (tr_blk_at(b->f, 0)->params.d[k] == v)
+            return (int)k;
+    return -1;
+}
+
+/* --- a view that is the round's part of an array --- */
+
+typedef struct part {
+    const body *b;
+    tr_val array;
+    uint64_t indices, axes; /* met so far, a bit each */
+} part;
+
+/* The axis along which neighbours of an array lie side by side, as its layout says; -1: that is not known. */
+static int unit_axis(const tr_ty *t) {
+    return t->layout == TR_LAYOUT_ANY || !t->ndim ? -1 : t->layout == TR_LAYOUT_F ? 0 : t->ndim - 1;
+}
+
+/* The axis of the array whose stride v is, or -1. */
+static int stride_axis(const part *p, tr_val v) {
+    const tr_ins *in = def(p->b, v);
+    int64_t one;
+    if (in->op == TR_OP_STRIDE && in->args[0] == p->array)
+        return (int)in->imm.i;
+    return tr_get_int(p->b->f, v, &one) && one == 1 ? unit_axis(def(p->b, p->array)->ty) : -1;
+}
+
+static bool take(uint64_t *set, int k) {
+    if (k < 0 || *set >> k & 1u)
+        return false;
+    *set |= UINT64_C(1) << k;
+    return true;
+}
+
+/* Is v a sum of indices, each times the stride of an axis of its own? */
+static bool takes_indices(part *p, tr_val v) {
+    const tr_ins *in = def(p->b, v);
+    int64_t zero;
+    if (in->op == TR_OP_ADD)
+        return takes_indices(p, in->args[0]) && takes_indices(p, in->args[1]);
+    if (tr_get_int(p->b->f, v, &zero) && zero == 0)
+        return true;
+    if (in->op != TR_OP_MUL)
+        return take(&p->indices, index_of(p->b, v)) && take(&p->axes, unit_axis(def(p->b, p->array)->ty));
+    unsigned i = index_of(p->b, in->args[0]) < 0;
+    return take(&p->indices, index_of(p->b, in->args[i])) && take(&p->axes, stride_axis(p, in->args[1 - i]));
+}
+
+/* All of an axis that no index takes, or one element. */
+static bool takes_axis(part *p, tr_val size, tr_val stride) {
+    const tr_ins *in = def(p->b, size);
+    int64_t one;
+    if (tr_get_int(p->b->f, size, &one) && one == 1)
+        return true;
+    return in->op == TR_OP_DIM && in->args[0] == p->array && stride_axis(p, stride) == (int)in->imm.i &&
+           take(&p->axes, (int)in->imm.i);
+}
+
+static bool is_own_part(const body *b, const tr_ins *view) {
+    part p = {.b = b, .array = view->args[0]};
+    unsigned n = view->ty->ndim;
+    if (view->ty->elem != def(b, p.array)->ty->elem || !takes_indices(&p, view->args[1]) ||
+        p.indices != all_indices(b))
+        return false;
+    if (n && view->ty->layout != TR_LAYOUT_ANY)
+        return false;
+    for (unsigned k = 0; k < n; k++)
+        if (!takes_axis(&p, view->args[2 + k], view->args[2 + n + k]))
+            return false;
+    return true;
+}
+
+/* --- accesses --- */
+
+static bool names_all_indices(const body *b, const tr_val *idx, uint32_t n) {
+    uint64_t met = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        int k = index_of(b, idx[i]);
+        met |= k < 0 ? 0 : UINT64_C(1) << k;
+    }
+    return met == all_indices(b);
+}
+
+static void note(body *b, tr_val param, tr_reach reach, bool write) {
+    tr_access *x = &b->params[tr_param_index(b->f, param)];
+    uint8_t *r = write ? &x->writes : &x->reads;
+    *r = *r > reach ? *r : (uint8_t)reach;
+}
+
+/* Of what v may be or have, all that the function was given is reached anywhere. */
+static void anywhere(body *b, tr_val v, bool write) {
+    uint8_t *from = TR_NEW_N(b->w->a, uint8_t, b->f->ins.n + 1u);
+    tr_array_sources(b->f, v, from);
+    for (tr_val x = 0; x < b->f->ins.n; x++) {
+        tr_val whole = x;
+        while (from[x] && def(b, whole)->op == TR_OP_EXTRACT)
+            whole = def(b, whole)->args[0];
+        if (from[x] && is_entry_param(b, whole))
+            note(b, whole, TR_REACH_ANY, write);
+    }
+}
+
+/* An access to v at n indices, or (NULL) to all of it. */
+static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, bool write) {
+    tr_val root = v, view = TR_NOVAL;
+    if (!tr_ty_has_arrays(def(b, v)->ty))
+        return;
+    for (; def(b, root)->op == TR_OP_VIEW; root = def(b, root)->args[0])
+        view = root;
+    if (def(b, root)->op == TR_OP_ALLOC || def(b, root)->op == TR_OP_CONSTARR)
+        return;
+    bool own = b->pat && is_entry_param(b, root) && def(b, root)->ty->kind == TR_TY_ARRAY &&
+               (view != TR_NOVAL ? is_own_part(b, def(b, view)) : idx && names_all_indices(b, idx, n));
+    if (own)
+        note(b, root, TR_REACH_OWN, write);
+    else
+        anywhere(b, root, write);
+}
+
+static void reach_all(body *b, const tr_ins *in, const tr_access *x) {
+    for (uint32_t k = 0; k < in->nargs; k++) {
+        if (x[k].reads)
+            reach(b, in->args[k], NULL, 0, false);
+        if (x[k].writes)
+            reach(b, in->args[k], NULL, 0, true);
+    }
+}
+
+/* --- what calls and inner patterns do --- */
+
+static void walk(body *b);
+
+static const called *call_of(walker *w, uint32_t inst) {
+    tr_fn *f = w->p && inst < w->p->insts.n ? w->p->insts.d[inst].fn : NULL;
+    if (!f)
+        return NULL;
+    if (!w->known)
+        w->known = TR_NEW_N(w->a, called *, w->p->insts.n);
+    called *c = w->known[inst];
+    if (c)
+        return c->done ? c : NULL;
+    c = w->known[inst] = TR_NEW(w->a, called);
+    body b = {.w = w, .f = f, .params = TR_NEW_N(w->a, tr_access, tr_blk_at(f, 0)->params.n + 1u)};
+    walk(&b);
+    *c = (called){true, b.params, b.shows};
+    return c;
+}
+
+static void walk_call(body *b, const tr_ins *in) {
+    const called *c = call_of(b->w, in->imm.fn);
+    if (c) {
+        b->shows = b->shows || c->shows;
+        reach_all(b, in, c->params);
+        return;
+    }
+    b->shows = true;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        reach(b, in->args[k], NULL, 0, true);
+}
+
+static tr_summary summary_of(walker *w, const tr_pat *t);
+
+static void walk_pattern(body *b, const tr_ins *in) {
+    const tr_pat *t = in->imm.pat;
+    tr_access *x = TR_NEW_N(b->w->a, tr_access, in->nargs + 1u);
+    tr_summary s = summary_of(b->w, t);
+    b->shows = b->shows || s.shows;
+    for (uint32_t k = 0; k < t->nin; k++)
+        x[tr_pat_in(t) + k].reads = TR_REACH_ANY;
+    for (uint32_t k = 0; k < t->nout; k++)
+        x[tr_pat_out(t) + k].writes = TR_REACH_ANY;
+    for (uint32_t k = 0; k < t->ncap; k++)
+        x[tr_pat_cap(t) + k] = s.caps[k];
+    for (uint32_t k = 0; k < t->nein; k++)
+        x[tr_pat_ein(t) + k].reads = TR_REACH_ANY;
+    for (uint32_t k = 0; k < t->neout; k++)
+        x[tr_pat_eout(t) + k].writes = TR_REACH_ANY;
+    reach_all(b, in, x);
+}
+
+static void walk_ins(body *b, const tr_ins *in) {
+    uint8_t e = tr_ins_effects(in);
+    switch ((tr_op)in->op) {
+    case TR_OP_LOAD: reach(b, in->args[0], in->args + 1, in->nargs - 1, false); break;
+    case TR_OP_STORE: reach(b, in->args[0], in->args + 1, in->nargs - 2, true); break;
+    case TR_OP_CALL: walk_call(b, in); break;
+    case TR_OP_PATTERN: walk_pattern(b, in); break;
+    case TR_OP_RETAIN: /* counts are kept by several at once, if need be */
+    case TR_OP_RELEASE: break;
+    default:
+        b->shows = b->shows || (e & E_SIDE);
+        for (uint32_t k = 0; (e & (E_READ | E_WRITE)) && k < in->nargs; k++)
+            reach(b, in->args[k], NULL, 0, (e & E_WRITE) != 0);
+    }
+}
+
+static void walk(body *b) {
+    tr_cfg_compute(b->f);
+    for (uint32_t i = 0; i < b->f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(b->f, b->f->rpo.d[i])->first; v != TR_NOVAL; v = def(b, v)->next)
+            walk_ins(b, def(b, v));
+}
+
+/* --- together --- */
+
+static void walk_function(walker *w, const tr_pat *t, tr_fn *f, uint32_t first_cap, tr_summary *s) {
+    body b = {.w = w, .f = f, .params = TR_NEW_N(w->a, tr_access, tr_blk_at(f, 0)->params.n + 1u)};
+    b.pat = f == t->lam ? t : NULL;
+    walk(&b);
+    s->shows = s->shows || b.shows;
+    for (uint32_t k = 0; k < t->ncap; k++) {
+        const tr_access *x = &b.params[first_cap + k];
+        s->caps[k].reads = s->caps[k].reads > x->reads ? s->caps[k].reads : x->reads;
+        s->caps[k].writes = s->caps[k].writes > x->writes ? s->caps[k].writes : x->writes;
+    }
+}
+
+static tr_summary summary_of(walker *w, const tr_pat *t) {
+    tr_summary s = {.caps = TR_NEW_N(w->a, tr_access, t->ncap + 1u)};
+    walk_function(w, t, t->lam, tr_pat_lam_cap(t), &s);
+    if (t->epi)
+        walk_function(w, t, t->epi, tr_pat_epi_cap(t), &s);
+    return s;
+}
+
+tr_summary tr_pat_summary(const tr_prog *p, const tr_pat *t) {
+    walker w = {.p = p, .a = &t->lam->ctx->arena};
+    return summary_of(&w, t);
+}
+
+const char *tr_pat_form(const tr_pat *t) {
+    if (!t->nspace)
+        return "it has no axes";
+    if (t->nscan)
+        return "each element needs the one before";
+    if (t->nred > TR_MAX_REDS)
+        return "it has too many reductions";
+    for (uint32_t i = 0; i < t->nred && !t->keep; i++)
+        if (t->reds[i] == TR_RED_ARGMIN || t->reds[i] == TR_RED_ARGMAX)
+            return "it looks for the place of an extreme";
+    return NULL;
+}
+
+const char *tr_pat_one_core(const tr_prog *p, const tr_pat *t) {
+    const char *why = tr_pat_form(t);
+    if (why)
+        return why;
+    tr_summary s = tr_pat_summary(p, t);
+    for (uint32_t k = 0; k < t->ncap; k++) {
+        if (s.caps[k].writes == TR_REACH_ANY)
+            return "it may store to one element more than once";
+        if (s.caps[k].writes && s.caps[k].reads == TR_REACH_ANY)
+            return "it reads elements that it stores";
+    }
+    return s.shows ? "what it prints comes in order" : NULL;
+}
