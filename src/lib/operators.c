@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/em.h"
-#include "lib/priv.h"
+#include "lib/fam.h"
 
 static const char *const bin_sign[] = {
 #define X(id, name, sign) sign,
@@ -481,6 +480,27 @@ bool tr_em_inplace(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
 
 /* --- unary --- */
 
+/* Of literals, whose values are Python's; one that int64 does not hold becomes what a literal beyond it is. */
+static bool fold_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
+    double f;
+    int64_t i = 0;
+    bool is_int;
+    if (op != TR_UN_NEG || x.ty->kind != TR_TY_LIT)
+        return false;
+    if (x.ty->lit->kind == TR_OBJ_UINT) { /* from 2**63 on */
+        uint64_t u = x.ty->lit->u.u;
+        *out = tr_em_lit(e, u == UINT64_C(1) << 63 ? tr_obj_int(&e->ctx->arena, INT64_MIN)
+                                                   : tr_obj_bigint(&e->ctx->arena,
+                                                                   tr_arena_printf(&e->ctx->arena, "-%llu",
+                                                                                   (unsigned long long)u)));
+        return true;
+    }
+    if (!lit_real(x, &f, &i, &is_int) || i == INT64_MIN)
+        return false;
+    *out = tr_em_lit(e, is_int ? tr_obj_int(&e->ctx->arena, -i) : tr_obj_float(&e->ctx->arena, -f));
+    return true;
+}
+
 bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
     if (op == TR_UN_NOT) {
         tr_tv t;
@@ -502,25 +522,19 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
                            : op == TR_UN_POS ? "+"
                                              : "~",
                            tr_em_tyname(e, x.ty));
-    double f;
-    int64_t i = 0;
-    bool is_int;
-    if (op == TR_UN_NEG && lit_real(x, &f, &i, &is_int) && i != INT64_MIN) {
-        *out = tr_em_lit(e, is_int ? tr_obj_int(&e->ctx->arena, -i) : tr_obj_float(&e->ctx->arena, -f));
+    if (fold_unary(e, op, x, out))
         return true;
-    }
     if (op == TR_UN_INVERT && s->kind == TR_TY_BOOL) { /* NumPy's and Numba's ~ of a bool */
         *out = tr_em_op1(e, TR_OP_NOT, x);
         return true;
     }
-    /* integers compute in at least 64 bits: type of x + x */
-    const tr_ty *t = tr_ty_is_float(s) || tr_ty_is_complex(s)
-                         ? s
-                         : tr_ty_arith(e->types, '+', s, s, e->ctx->opts.promote_numba);
+    /* An integer stays in its type, as in NumPy, so that ~ of a uint8 is one. Numba computes there too, and widens what it gets. */
+    const tr_ty *t = s->kind == TR_TY_BOOL ? tr_ty_scalar(e->types, TR_TY_I64) : s;
     tr_tv v = tr_em_conv(e, x, t);
     *out = op == TR_UN_POS ? v : tr_em_op1(e, op == TR_UN_NEG ? TR_OP_NEG : TR_OP_NOT, v);
-    if (t->weak && out->ty == tr_ty_strong(e->types, t))
-        out->ty = t;
+    if (e->ctx->opts.promote_numba && tr_ty_is_int(t))
+        *out = tr_em_conv(e, *out, tr_ty_arith(e->types, '+', t, t, true));
+    *out = tr_fam_weaken(e, *out, t->weak);
     return true;
 }
 

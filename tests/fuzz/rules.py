@@ -209,6 +209,8 @@ def unary(op: str, a: str, numba: bool = False) -> str:
     k = klass(a)
     if op == "~" and k in "fc":
         raise IllTyped(f"~{a}")
-    if a in WEAK or k in "fc" or (op == "~" and a == "bool"):
+    if a == "bool":
+        return a if op == "~" else "int64"
+    if not numba or k in "fc":
         return a
     return "uint64" if a in UNSIGNED else "int64"

@@ -13,7 +13,7 @@ import struct
 from typing import Any
 
 import numpy as np
-from rules import WEAK, IllTyped, Tuple, Unspecified, arith, common, klass, strong, unary
+from rules import INTS, WEAK, IllTyped, Tuple, Unspecified, arith, common, klass, strong, unary
 
 _BITS = {f"{p}{n}": n for p in ("int", "uint") for n in (8, 16, 32, 64)}
 I64_MIN, I64_MAX, U64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
@@ -324,18 +324,15 @@ def negate(op: str, a: Any, ty: str, numba: bool = False) -> Any:
     if isinstance(a, Approx):
         raise Unspecified("approximate value used")
     out = unary(op, ty, numba)
-    if numba and op in "-~" and ty in ("uint8", "uint16", "uint32"):
-        raise Unspecified("Numba's sign of a narrow unsigned integer")
     x = conv(a, ty, out)
-    if numba and op == "-" and ty in ("int8", "int16", "int32") and x == int_range(ty)[0]:
-        raise Unspecified("Numba's sign of a narrow integer")
     if out == "bool":
         return not x
     if klass(out) == "c":
         return (-x[0], -x[1]) if op == "-" else x
     if klass(out) == "f":
         return -x if op == "-" else x
-    return _fit({"-": -x, "+": x, "~": ~x}[op], out)
+    value = {"-": -x, "+": x, "~": ~x}[op]
+    return _fit(wrap(value, ty) if ty in INTS else value, out)  # in the operand's own type, whatever comes of it
 
 
 def unchecked(op: str, a: Any, ta: str, b: Any, tb: str) -> Any:
