@@ -14,12 +14,53 @@ static bool complex_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     return true;
 }
 
+static tr_tv part_of(tr_em *e, char part, tr_tv z) {
+    return part == 'r' ? tr_em_re(e, z) : tr_em_im(e, z);
+}
+
+/* Signs that C99 leaves open and CPython does not, zeros' and infinities'. X(function, part of the argument, its test, part of the
+ * result, its sign there) */
+#define SIGNS(X)                   \
+    X(ACOS, 'i', ISNAN, 'i', 1.0)  \
+    X(ASIN, 'i', ISNAN, 'i', -1.0) \
+    X(ATAN, 'i', ISNAN, 'i', -1.0) \
+    X(SIN, 'r', ISNAN, 'i', -1.0)  \
+    X(COS, 'i', ISNAN, 'i', 1.0)   \
+    X(TAN, 'r', ISINF, 'r', 1.0)   \
+    X(SINH, 'i', ISNAN, 'r', 1.0)  \
+    X(COSH, 'r', ISNAN, 'i', 1.0)  \
+    X(TANH, 'i', ISINF, 'i', 1.0)
+
+static tr_tv signs_of(tr_em *e, tr_mathfn fn, tr_tv z, tr_tv r) {
+    static const struct {
+        uint8_t fn, test;
+        char where, part;
+        double sign;
+    } rows[] = {
+#define X(fn, where, test, part, sign) {TR_MATH_##fn, TR_MATH_##test, where, part, sign},
+        SIGNS(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].fn != fn)
+            continue;
+        tr_tv was = part_of(e, rows[i].part, r),
+              fixed = tr_fam_math2(e, TR_MATH_COPYSIGN, was, tr_em_num(e, was.ty, rows[i].sign));
+        fixed = tr_em_select(e, tr_fam_math1(e, (tr_mathfn)rows[i].test, part_of(e, rows[i].where, z)), fixed, was);
+        return rows[i].part == 'r' ? tr_em_cplx(e, fixed, tr_em_im(e, r)) : tr_em_cplx(e, tr_em_re(e, r), fixed);
+    }
+    return r;
+}
+
 /* One function of ir/math.def: aux. */
 bool tr_lib_cmath_fn(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv z;
     if (!complex_arg(e, c, c->a[0], &z))
         return false;
-    return tr_fam_cplx_math(e, (tr_mathfn)c->aux, z, out);
+    if (!tr_fam_cplx_math(e, (tr_mathfn)c->aux, z, out))
+        return false;
+    *out = signs_of(e, (tr_mathfn)c->aux, z, *out);
+    return true;
 }
 
 /* log(z[, base]): the quotient of two logarithms; log(1) divides by zero as in Python. */
@@ -53,7 +94,7 @@ bool tr_lib_cmath_polar(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* rect(r, phi). Zero and infinite radii and the angle 0 give exact parts, as CPython's. */
+/* rect(r, phi). Infinite radii, the angle 0, and a zero radius in no direction give exact parts, as CPython's. */
 bool tr_lib_cmath_rect(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x[2];
     const tr_ty *t = NULL;
@@ -70,11 +111,14 @@ bool tr_lib_cmath_rect(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv zero = tr_em_num(e, t, 0.0);
     tr_tv re = tr_em_op2(e, TR_OP_MUL, x[0], tr_fam_math1(e, TR_MATH_COS, x[1]));
     tr_tv im = tr_em_op2(e, TR_OP_MUL, x[0], tr_fam_math1(e, TR_MATH_SIN, x[1]));
-    tr_tv flat = tr_em_cmp(e, TR_CMP_EQ, x[1], zero), none = tr_em_cmp(e, TR_CMP_EQ, x[0], zero);
+    tr_tv flat = tr_em_cmp(e, TR_CMP_EQ, x[1], zero);
+    tr_tv none = tr_fam_and(e, tr_em_cmp(e, TR_CMP_EQ, x[0], zero),
+                            tr_fam_not(e, tr_fam_math1(e, TR_MATH_ISFINITE, x[1])));
     /* phi 0: r and r * phi, whose sign is right even where r is infinite */
     tr_tv tiny = tr_fam_math2(e, TR_MATH_COPYSIGN, zero, x[1]);
     tr_tv neg = tr_fam_math1(e, TR_MATH_SIGNBIT, x[0]);
     tr_tv im0 = tr_em_select(e, neg, tr_em_op1(e, TR_OP_NEG, tiny), tiny);
+    im0 = tr_em_select(e, tr_fam_math1(e, TR_MATH_ISNAN, x[0]), zero, im0);
     tr_tv lost = tr_fam_and(e, tr_fam_math1(e, TR_MATH_ISINF, x[0]), tr_fam_math1(e, TR_MATH_ISNAN, x[1]));
     re = tr_em_select(e, lost, tr_em_num(e, t, HUGE_VAL), re); /* an infinite radius in no direction */
     re = tr_em_select(e, flat, x[0], tr_em_select(e, none, zero, re));
