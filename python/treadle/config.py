@@ -11,8 +11,8 @@ PROMOTION : str
 OPT_LEVEL : int
     ``TREADLE_OPT_LEVEL``: 0 quick code, 2 Treadle's own pipeline (default), 3 LLVM's default one.
 CPU : int
-    ``TREADLE_CPU``: the processor to make code for: ``"native"`` (0, default), or a level of the x86-64 ABI that this machine
-    has, ``"x86-64"`` (1) to ``"x86-64-v4"`` (4).
+    ``TREADLE_CPU``: number of the processor to make code for, 0 for ``"native"``, this machine (default). A wrong name's error
+    lists the others. Code for one that has more than this machine can be inspected, not run.
 PLANT : int
     ``TREADLE_PLANT``: which planted fault is on; only builds made to test the tests have any.
 
@@ -22,6 +22,8 @@ PLANT : int
 from __future__ import annotations
 
 import os
+
+from ._core import _CPUS
 
 __all__ = ["BOUNDSCHECK", "CPU", "DISABLE_JIT", "OPT_LEVEL", "PLANT", "PROMOTION"]
 
@@ -50,6 +52,5 @@ DISABLE_JIT: bool = bool(_number("TREADLE_DISABLE_JIT", 0, (0, 1)))
 BOUNDSCHECK: bool = bool(_number("TREADLE_BOUNDSCHECK", 1, (0, 1)))
 PROMOTION: str = _choice("TREADLE_PROMOTION", "treadle", ("treadle", "numba"))
 OPT_LEVEL: int = _number("TREADLE_OPT_LEVEL", 2, (0, 2, 3))
-_CPUS = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 CPU: int = _CPUS.index(_choice("TREADLE_CPU", "native", _CPUS))
 PLANT: int = _number("TREADLE_PLANT", 0, range(0, 33))

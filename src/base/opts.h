@@ -22,12 +22,42 @@ enum {
         TR_FM_ALL = 127u
 };
 
-/* Processors that code can be made for, beside this machine's own: levels of the x86-64 ABI. */
-#define TR_CPUS(X)    \
-    X(1, "x86-64")    \
-    X(2, "x86-64-v2") \
-    X(3, "x86-64-v3") \
-    X(4, "x86-64-v4")
+/* Processors that code can be made for, as LLVM names them: this machine's own, the levels of the x86-64 ABI, and the kinds that are about. */
+#define TR_CPUS(X)                      \
+    X(NATIVE, "native")                 \
+    X(X86_64, "x86-64")                 \
+    X(X86_64_V2, "x86-64-v2")           \
+    X(X86_64_V3, "x86-64-v3")           \
+    X(X86_64_V4, "x86-64-v4")           \
+    X(NEHALEM, "nehalem")               \
+    X(SANDYBRIDGE, "sandybridge")       \
+    X(IVYBRIDGE, "ivybridge")           \
+    X(HASWELL, "haswell")               \
+    X(BROADWELL, "broadwell")           \
+    X(SKYLAKE, "skylake")               \
+    X(SKYLAKE_AVX512, "skylake-avx512") \
+    X(CASCADELAKE, "cascadelake")       \
+    X(COOPERLAKE, "cooperlake")         \
+    X(ICELAKE_CLIENT, "icelake-client") \
+    X(ICELAKE_SERVER, "icelake-server") \
+    X(TIGERLAKE, "tigerlake")           \
+    X(ROCKETLAKE, "rocketlake")         \
+    X(ALDERLAKE, "alderlake")           \
+    X(SAPPHIRERAPIDS, "sapphirerapids") \
+    X(EMERALDRAPIDS, "emeraldrapids")   \
+    X(GRANITERAPIDS, "graniterapids")   \
+    X(SIERRAFOREST, "sierraforest")     \
+    X(ZNVER1, "znver1")                 \
+    X(ZNVER2, "znver2")                 \
+    X(ZNVER3, "znver3")                 \
+    X(ZNVER4, "znver4")                 \
+    X(ZNVER5, "znver5")
+enum {
+#define X(id, name) TR_CPU_##id,
+    TR_CPUS(X)
+#undef X
+        TR_CPU__COUNT
+};
 
 /* X(field, C type, default). All integers so that hashing and comparing need no cases. */
 #define TR_OPTS(X)                                                                                         \
@@ -40,7 +70,7 @@ enum {
     X(debug, uint8_t, 0)         /* line tables, frame pointers, GDB and perf registration */              \
     X(nogil, uint8_t, 0)         /* call without the GIL; does not change code but the entry's contract */ \
     X(opt_level, uint8_t, 2)     /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */   \
-    X(cpu, uint8_t, 0)           /* 0: this machine; 1 to 4: a level of the x86-64 ABI, see TR_CPUS */     \
+    X(cpu, uint8_t, 0)           /* TR_CPU_*: the processor to make code for */                            \
     X(plant, uint8_t, 0)         /* test builds: which planted miscompile is on (0 = none) */
 
 typedef struct tr_opts {

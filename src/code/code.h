@@ -26,6 +26,8 @@ tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, con
                           size_t nbind, bool debug, char *err, size_t errn);
 void tr_module_ref(tr_module *m);
 void tr_module_unref(tr_module *m);
+/* From now on its entry only returns TR_CODE_CPU. For the one who loaded it, before anybody else has it. */
+void tr_module_forbid(tr_module *m);
 tr_entry_fn tr_module_entry(const tr_module *m);
 const tr_meta *tr_module_meta(const tr_module *m);
 size_t tr_module_bytes(const tr_module *m); /* with the late parts that were reached */

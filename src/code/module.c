@@ -218,6 +218,15 @@ void tr_module_unref(tr_module *m) {
         destroy(m);
 }
 
+static int32_t forbidden(tr_frame *frame, const tr_slot *args, tr_slot *ret) {
+    (void)frame, (void)args, (void)ret;
+    return TR_CODE_CPU;
+}
+
+void tr_module_forbid(tr_module *m) {
+    m->im.entry = (uint8_t *)(uintptr_t)forbidden;
+}
+
 /* A function pointer is not an object pointer to ISO C; POSIX says they convert. */
 tr_entry_fn tr_module_entry(const tr_module *m) {
     return (tr_entry_fn)(uintptr_t)m->im.entry;

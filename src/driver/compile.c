@@ -260,7 +260,9 @@ static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         return false;
     }
     bool ok = load(p, rq, obj.elf, obj.size, &obj.meta, why, sizeof why, out);
-    if (ok && cached)
+    if (ok && obj.foreign)
+        tr_module_forbid(out->module);
+    else if (ok && cached)
         tr_cache_put(rq->cache_dir, &key, obj.elf, obj.size, &obj.meta);
     free(obj.elf);
     if (ok && (rq->want.llvm || rq->want.llvmopt || rq->want.assembly) &&

@@ -209,6 +209,26 @@ static void read_dump(tr_state *st) {
     }
 }
 
+/* _CPUS: what TREADLE_CPU may be, in the order of their numbers. */
+static bool add_cpus(PyObject *module) {
+    static const char *const names[] = {
+#define X(id, name) name,
+        TR_CPUS(X)
+#undef X
+    };
+    PyObject *all = PyTuple_New(TR_CPU__COUNT);
+    for (Py_ssize_t i = 0; all && i < TR_CPU__COUNT; i++) {
+        PyObject *name = PyUnicode_InternFromString(names[i]);
+        if (name)
+            PyTuple_SET_ITEM(all, i, name);
+        else
+            Py_CLEAR(all);
+    }
+    bool ok = all && PyModule_AddObjectRef(module, "_CPUS", all) == 0;
+    Py_XDECREF(all);
+    return ok;
+}
+
 static int module_exec(PyObject *module) {
     tr_state *st = tr_ext_state(module);
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 || !tr_threads_add(module))
@@ -236,7 +256,7 @@ static int module_exec(PyObject *module) {
     bool ok = tr_builtin_map_import() && find_numpy_classes(st) && tr_types_add(module) &&
               tr_box_add(module) && tr_function_add(module) && tr_ufunc_add(module) &&
               register_fork(module) && tr_selftest_add(module) &&
-              PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 &&
+              PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 && add_cpus(module) &&
               PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0;
     return ok ? 0 : -1;
 }

@@ -7,11 +7,12 @@
 #include "code/meta.h"
 #include "ir/prog.h"
 
-enum { TR_BACKEND_ABI = 2 };
+enum { TR_BACKEND_ABI = 3 };
 
 typedef struct tr_object {
     uint8_t *elf; /* malloc'ed relocatable object; the caller frees it */
     size_t size;
+    bool foreign; /* made for a processor of which this machine lacks something: not to be run */
     tr_meta meta; /* raise sites, constants; in the context's arena */
 } tr_object;
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "jit/compat.h"
+#include "jit/cpus.h"
 #include "jit/pipeline.h"
 #include "lower/lower.h"
 
@@ -21,17 +22,10 @@ static const char *target(void);
 
 /* --- once per process --- */
 
-enum { CPUS = 5 }; /* this machine's, and the levels of TR_CPUS */
-
-typedef struct cpu {
-    const char *name, *features; /* NULL: this machine lacks something of it */
-    unsigned vector_bits, math_bits;
-} cpu;
-
 typedef struct host {
     LLVMTargetRef target;
     char *triple, *layout;
-    cpu cpus[CPUS];
+    tr_cpu cpu;
     char version[64], name[4096]; /* name: CPU and features, for the cache key */
     const char *failed;           /* NULL: fine */
     tr_backend door;
@@ -49,67 +43,21 @@ static void last_words(const char *reason) {
     (void)n;
 }
 
-/* Widest vectors that pay: 512 bits where the processor has all of AVX-512 that numerical code uses. Zen 4 computes them in two
- * halves: they are no faster there, and leave more of a short loop to the scalar remainder. In functions of mathematics they
- * are (half the instructions, no more time on each): half as fast again. */
-static unsigned widest(const char *name, const char *features, bool math) {
-    if (!strcmp(name, "znver4") && !math)
-        return 256;
-    return strstr(features, "+avx512dq") && strstr(features, "+avx512vl") ? 512 : 256;
-}
-
-/* Gathers are slow on every processor whose microcode guards them against speculation; three times on the test machine, and so are scatters. */
-#define ONE_BY_ONE ",+prefer-no-gather,+prefer-no-scatter"
-
-/* What of a level's features lowering asks for; LLVM knows the rest by the level's name. */
-static const cpu levels[CPUS] = {
-    [1] = {NULL, "+sse2" ONE_BY_ONE, 128, 128},
-    [2] = {NULL, "+sse2,+sse4.1,+sse4.2" ONE_BY_ONE, 128, 128},
-    [3] = {NULL, "+sse2,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi2" ONE_BY_ONE, 256, 256},
-    [4] = {NULL,
-           "+sse2,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi2,+avx512f,+avx512bw,+avx512cd,+avx512dq,+"
-           "avx512vl" ONE_BY_ONE,
-           512, 512},
-};
-
-/* Does `found` hold every feature that `wanted` names? */
-static bool covers(const char *found, const char *wanted) {
-    char one[32];
-    for (const char *s = wanted; *s; s += *s == ',') {
-        size_t n = strcspn(s, ",");
-        snprintf(one, sizeof one, "%.*s,", (int)n, s);
-        if (!strstr(found, one))
-            return false;
-        s += n;
-    }
-    return true;
-}
-
-/* `found` has the same last feature as the levels have. */
-static void name_cpus(host *h, const char *found) {
-#define X(number, text)                         \
-    h->cpus[number] = levels[number];           \
-    if (covers(found, levels[number].features)) \
-        h->cpus[number].name = text;
-    TR_CPUS(X)
-#undef X
-}
-
-static LLVMTargetMachineRef new_machine(const cpu *c, int level) {
-    LLVMCodeGenOptLevel cg = level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
-    return LLVMCreateTargetMachine(the_host.target, the_host.triple, c->name, c->features, cg, LLVMRelocPIC,
-                                   LLVMCodeModelSmall);
-}
-
-typedef struct machines {
-    LLVMTargetMachineRef tm[CPUS][2]; /* code generation level 0; default */
-} machines;
+/* What a thread keeps of each processor that it made code for. */
+typedef struct machine {
+    tr_cpu cpu;
+    LLVMTargetMachineRef tm[2]; /* code generation level 0; default */
+} machine;
 
 static void free_machines(void *p) {
-    machines *m = p;
-    for (int i = 0; i < 2 * CPUS; i++)
-        if (m->tm[i / 2][i % 2])
-            LLVMDisposeTargetMachine(m->tm[i / 2][i % 2]);
+    machine *m = p;
+    for (int i = 0; i < TR_CPU__COUNT; i++) {
+        for (int k = 0; k < 2; k++)
+            if (m[i].tm[k])
+                LLVMDisposeTargetMachine(m[i].tm[k]);
+        if (i != TR_CPU_NATIVE)
+            free(m[i].cpu.features);
+    }
     free(m);
 }
 
@@ -117,41 +65,36 @@ static void describe(host *h) {
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);
     snprintf(h->version, sizeof h->version, "llvm %u.%u.%u, rec %d", major, minor, patch, TR_REC_VERSION);
-    snprintf(h->name, sizeof h->name, "%s %s v%u", h->cpus[0].name, h->cpus[0].features,
-             h->cpus[0].vector_bits);
+    snprintf(h->name, sizeof h->name, "%s %s v%u", h->cpu.name, h->cpu.features, h->cpu.vector_bits);
 }
 
 static void set_up(void) {
     host *h = &the_host;
     LLVMInstallFatalErrorHandler(last_words);
-    /* This pass moves masks between kinds of registers. It looks at all uses of each register again and again, a tenth of the
-     * time that twice the code takes beyond twice the time, and changes none of the benchmarks. */
-    static const char *const options[] = {"treadle", "-disable-x86-domain-reassignment"};
-    LLVMParseCommandLineOptions(2, options, NULL);
+    /* The pass moves masks between kinds of registers. It looks at all uses of each register again and again, a tenth of the
+     * time that twice the code takes beyond twice the time, and changes none of the benchmarks.
+     * A conversion to float writes half a register, and so waits for whoever wrote the other half. LLVM clears the register where
+     * that was not long ago, but does not count what a callee writes: a loop that converts and calls a function of mathematics
+     * ran its rounds one after the other (2 to 3 times as long). Farther than any distance, it always clears; that takes no unit's time. */
+    static const char *const options[] = {"treadle", "-disable-x86-domain-reassignment",
+                                          "-undef-reg-clearance=4194304"};
+    LLVMParseCommandLineOptions(3, options, NULL);
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    char *why = NULL, *found = LLVMGetHostCPUFeatures();
+    char *why = NULL;
     h->triple = LLVMGetDefaultTargetTriple();
-    const char *name = LLVMGetHostCPUName();
-    size_t n = strlen(found) + sizeof ONE_BY_ONE;
-    char *features = malloc(n + 1); /* room for the comma that covers() looks for */
-    if (!features || pthread_key_create(&machines_key, free_machines)) {
+    if (!tr_cpus_host(&h->cpu) || pthread_key_create(&machines_key, free_machines)) {
         h->failed = "not enough memory to set up LLVM";
         return;
     }
-    snprintf(features, n + 1, "%s" ONE_BY_ONE ",", found);
-    name_cpus(h, features);
-    features[n - 1] = 0;
-    h->cpus[0] = (cpu){name, features, widest(name, found, false), widest(name, found, true)};
-    LLVMDisposeMessage(found);
     if (LLVMGetTargetFromTriple(h->triple, &h->target, &why)) {
         h->failed = "this LLVM has no code generator for the host";
         LLVMDisposeMessage(why);
         return;
     }
-    LLVMTargetMachineRef tm = new_machine(&h->cpus[0], 0);
+    LLVMTargetMachineRef tm = tr_cpus_machine(&h->cpu, h->target, h->triple, 0);
     LLVMTargetDataRef data = LLVMCreateTargetDataLayout(tm);
     h->layout = LLVMCopyStringRepOfTargetData(data);
     LLVMDisposeTargetData(data);
@@ -166,19 +109,24 @@ static void set_up_once(void) {
 
 /* --- once per thread --- */
 
-static LLVMTargetMachineRef machine(unsigned which, int level) {
-    machines *m = pthread_getspecific(machines_key);
-    if (!m) {
-        m = calloc(1, sizeof *m);
-        if (!m || pthread_setspecific(machines_key, m)) {
-            free(m);
+/* The processor, and how code is made for it at this level; NULL: no memory. */
+static const machine *machine_for(unsigned which, int level) {
+    const host *h = &the_host;
+    machine *all = pthread_getspecific(machines_key);
+    if (!all) {
+        all = calloc(TR_CPU__COUNT, sizeof *all);
+        if (!all || pthread_setspecific(machines_key, all)) {
+            free(all);
             return NULL;
         }
+        all[TR_CPU_NATIVE].cpu = h->cpu;
     }
-    LLVMTargetMachineRef *tm = &m->tm[which][level != 0];
-    if (!*tm)
-        *tm = new_machine(&the_host.cpus[which], level);
-    return *tm;
+    machine *m = &all[which];
+    if (!m->cpu.features && !tr_cpus_named(which, &h->cpu, h->target, h->triple, &m->cpu))
+        return NULL;
+    if (!m->tm[level != 0])
+        m->tm[level != 0] = tr_cpus_machine(&m->cpu, h->target, h->triple, level);
+    return m->tm[level != 0] ? m : NULL;
 }
 
 /* --- one compile --- */
@@ -191,7 +139,7 @@ typedef struct job {
     LLVMContextRef lc;
     LLVMModuleRef mod;
     LLVMTargetMachineRef tm;
-    const cpu *cpu;
+    const tr_cpu *cpu;
     tr_lower_made made;
     char diag[512]; /* the first error LLVM reported */
 } job;
@@ -332,13 +280,12 @@ static bool compile(tr_prog *p, const tr_want *want, tr_object *out) {
     *out = (tr_object){0};
     if (the_host.failed)
         return tr_fail(ctx, TR_ERR_LOWERING, "%s", the_host.failed);
-    unsigned which = ctx->opts.cpu;
-    if (which >= CPUS || !the_host.cpus[which].name)
-        return tr_fail(ctx, TR_ERR_LOWERING,
-                       "this machine cannot run code for the processor that TREADLE_CPU names");
-    LLVMTargetMachineRef tm = machine(which, ctx->opts.opt_level);
-    if (!tm)
+    if (ctx->opts.cpu >= TR_CPU__COUNT)
+        return tr_fail(ctx, TR_ERR_LOWERING, "TREADLE_CPU names no processor that is known");
+    const machine *m = machine_for(ctx->opts.cpu, ctx->opts.opt_level);
+    if (!m)
         return tr_fail(ctx, TR_ERR_MEMORY, "not enough memory for LLVM");
+    out->foreign = m->cpu.foreign;
     LLVMContextRef lc = LLVMContextCreate();
     LLVMModuleRef mod = LLVMModuleCreateWithNameInContext("treadle", lc);
     LLVMSetTarget(mod, the_host.triple);
@@ -349,8 +296,8 @@ static bool compile(tr_prog *p, const tr_want *want, tr_object *out) {
              .out = out,
              .lc = lc,
              .mod = mod,
-             .tm = tm,
-             .cpu = &the_host.cpus[which]};
+             .tm = m->tm[ctx->opts.opt_level != 0],
+             .cpu = &m->cpu};
     LLVMContextSetDiagnosticHandler(lc, on_diagnostic, &j);
     jmp_buf *outer = ctx->arena.oom, here;
     bool ok;

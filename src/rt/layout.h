@@ -76,7 +76,10 @@ typedef struct tr_host {
     X(FORKED, -3, "the process was forked inside a parallel region, while other threads worked for it")  \
     X(STOPPED, -4,                                                                                       \
       "a parallel region ended without a reason") /* inside of a region only: it is coming to its end */ \
-    X(LATE, -5, "a part that hardly ever runs could not be compiled") /* frame->late says more */
+    X(LATE, -5, "a part that hardly ever runs could not be compiled") /* frame->late says more */        \
+    X(CPU, -6,                                                                                           \
+      "this is code for the processor that TREADLE_CPU names, and this machine lacks some of its "       \
+      "instructions: it can be inspected, but not run")
 enum {
 #define X(id, code, text) TR_CODE_##id = code,
     TR_CODES(X)
