@@ -31,6 +31,12 @@ KINDS: dict[str, tuple[str, list[str], str]] = {
         ["f(a, b, c, 1.0)"],
         "f(a, b, c, 1.0)",
     ),
+    "tuple": ("def f(t):\n    return t[0] + t[1]\n", ["f((1.0, 2.0))"], "f((1.0, 2.0))"),
+    "nested tuple + float": (
+        "def f(t, x):\n    return t[0] + t[1][0] * t[1][1] + x\n",
+        ["f((1.0, (2, 3.0)), 3.0)"],
+        "f((1.0, (2, 3.0)), 3.0)",
+    ),
     "int by keyword": ("def f(n):\n    return n + 1\n", ["f(n=3)"], "f(n=3)"),
     "two defaults omitted": (
         "def f(x, y=1.0, z=2.0):\n    return x + y + z\n",

@@ -97,72 +97,91 @@ static outcome take_other(tr_function *f, PyObject *o, const tr_varg *va, const 
     return FAIL;
 }
 
+static outcome take_tuple(tr_function *f, PyObject *o, const tr_varg *va, uint32_t i, tr_slot **at);
+
+/* Argument i of the call, or an item of it. */
+static inline __attribute__((always_inline)) outcome take_one(tr_function *f, PyObject *o, const tr_varg *va,
+                                                              uint32_t i, tr_slot **at) {
+    switch (va->op) {
+    case TR_U_FLOAT:
+        if (UNLIKELY(!PyFloat_CheckExact(o)))
+            return MISS;
+        (*at)++->f = PyFloat_AS_DOUBLE(o);
+        break;
+    case TR_U_INT:
+        if (UNLIKELY(!PyLong_CheckExact(o)))
+            return MISS;
+        if (UNLIKELY(!read_i64(o, &(*at)++->i))) {
+            tr_value_overflow(o, va->ty, f->text, tr_function_param(f, i));
+            return FAIL;
+        }
+        break;
+    case TR_U_BOOL:
+        if (UNLIKELY(!PyBool_Check(o)))
+            return MISS;
+        (*at)++->u = o == Py_True;
+        break;
+    case TR_U_ARRAY:
+        if (UNLIKELY(!PyArray_CheckExact(o) || tr_value_array_key((PyArrayObject *)o) != va->key)) {
+            if (PyArray_CheckExact(o) || !PyArray_Check(o) || tr_value_key(f->st, o) != va->key)
+                return MISS;
+        }
+        if (UNLIKELY(!read_array((PyArrayObject *)o, va, at))) {
+            tr_value_unbox_array((PyArrayObject *)o, va->ty, f->text, tr_function_param(f, i), at);
+            return FAIL;
+        }
+        break;
+    case TR_U_SCALAR:
+        if (UNLIKELY(Py_TYPE(o) != va->cls))
+            goto other;
+        read_scalar(o, va, at);
+        break;
+    case TR_U_INT_NARROW:
+        if (UNLIKELY(!PyLong_CheckExact(o)))
+            return MISS;
+        if (UNLIKELY(!read_narrow(o, va, *at)))
+            goto other;
+        (*at)++;
+        break;
+    case TR_U_INT_F64: {
+        int64_t n;
+        if (UNLIKELY(!PyLong_CheckExact(o)))
+            return MISS;
+        if (UNLIKELY(!read_i64(o, &n)))
+            goto other;
+        (*at)++->f = (double)n;
+        break;
+    }
+    case TR_U_FLOAT_F32:
+        if (UNLIKELY(!PyFloat_CheckExact(o)))
+            return MISS;
+        (*at)++->f32 = (float)PyFloat_AS_DOUBLE(o);
+        break;
+    case TR_U_TUPLE: return take_tuple(f, o, va, i, at);
+    default:
+    other:
+        return take_other(f, o, va, va->deep, i, at);
+    }
+    return HIT;
+}
+
+static __attribute__((noinline)) outcome take_tuple(tr_function *f, PyObject *o, const tr_varg *va,
+                                                    uint32_t i, tr_slot **at) {
+    if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) != (Py_ssize_t)va->n)
+        return MISS;
+    for (uint32_t k = 0; k < va->n; k++) {
+        outcome r = take_one(f, PyTuple_GET_ITEM(o, k), &va->items[k], i, at);
+        if (UNLIKELY(r != HIT))
+            return r;
+    }
+    return HIT;
+}
+
 static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *const *args, tr_slot *s) {
     for (uint32_t i = 0; i < v->nargs; i++) {
-        const tr_varg *va = &v->arg[i];
-        PyObject *o = args[i];
-        switch (va->op) {
-        case TR_U_FLOAT:
-            if (UNLIKELY(!PyFloat_CheckExact(o)))
-                return MISS;
-            (s++)->f = PyFloat_AS_DOUBLE(o);
-            break;
-        case TR_U_INT:
-            if (UNLIKELY(!PyLong_CheckExact(o)))
-                return MISS;
-            if (UNLIKELY(!read_i64(o, &(s++)->i))) {
-                tr_value_overflow(o, va->ty, f->text, tr_function_param(f, i));
-                return FAIL;
-            }
-            break;
-        case TR_U_BOOL:
-            if (UNLIKELY(!PyBool_Check(o)))
-                return MISS;
-            (s++)->u = o == Py_True;
-            break;
-        case TR_U_ARRAY:
-            if (UNLIKELY(!PyArray_CheckExact(o) || tr_value_array_key((PyArrayObject *)o) != va->key)) {
-                if (PyArray_CheckExact(o) || !PyArray_Check(o) || tr_value_key(f->st, o) != va->key)
-                    return MISS;
-            }
-            if (UNLIKELY(!read_array((PyArrayObject *)o, va, &s))) {
-                tr_value_unbox_array((PyArrayObject *)o, va->ty, f->text, tr_function_param(f, i), &s);
-                return FAIL;
-            }
-            break;
-        case TR_U_SCALAR:
-            if (UNLIKELY(Py_TYPE(o) != va->cls))
-                goto other;
-            read_scalar(o, va, &s);
-            break;
-        case TR_U_INT_NARROW:
-            if (UNLIKELY(!PyLong_CheckExact(o)))
-                return MISS;
-            if (UNLIKELY(!read_narrow(o, va, s)))
-                goto other;
-            s++;
-            break;
-        case TR_U_INT_F64: {
-            int64_t n;
-            if (UNLIKELY(!PyLong_CheckExact(o)))
-                return MISS;
-            if (UNLIKELY(!read_i64(o, &n)))
-                goto other;
-            (s++)->f = (double)n;
-            break;
-        }
-        case TR_U_FLOAT_F32:
-            if (UNLIKELY(!PyFloat_CheckExact(o)))
-                return MISS;
-            (s++)->f32 = (float)PyFloat_AS_DOUBLE(o);
-            break;
-        default:
-        other : {
-            outcome r = take_other(f, o, va, va->deep, i, &s);
-            if (r != HIT)
-                return r;
-        }
-        }
+        outcome r = take_one(f, args[i], &v->arg[i], i, &s);
+        if (UNLIKELY(r != HIT))
+            return r;
     }
     return HIT;
 }

@@ -21,6 +21,7 @@ enum {
     TR_U_INT_NARROW, /* int to a declared integer type, range checked */
     TR_U_INT_F64,
     TR_U_FLOAT_F32,
+    TR_U_TUPLE, /* item by item */
     TR_U_OTHER
 };
 /* How a result is boxed. */
@@ -44,10 +45,12 @@ typedef struct tr_varg {
     uint8_t op;    /* TR_U_* */
     uint8_t shift; /* ARRAY of layout any: log2 of the item size; INT_NARROW: bits; SCALAR: bytes */
     uint8_t ndim;
-    uint8_t any;       /* ARRAY: strides are passed; INT_NARROW: unsigned */
-    PyTypeObject *cls; /* SCALAR: the class; borrowed from the state */
-    const tr_ty *ty;   /* what it becomes */
-    tr_argk *deep;     /* kinds that the key does not settle; owned */
+    uint8_t any;           /* ARRAY: strides are passed; INT_NARROW: unsigned */
+    PyTypeObject *cls;     /* SCALAR: the class; borrowed from the state */
+    const tr_ty *ty;       /* what it becomes */
+    tr_argk *deep;         /* kinds that the key does not settle; owned */
+    struct tr_varg *items; /* TUPLE: n; owned */
+    uint32_t n;
 } tr_varg;
 
 typedef struct tr_variant {

@@ -240,10 +240,40 @@ static void choose_op(tr_state *st, tr_varg *va, const tr_ty *ty) {
     }
 }
 
+static void clear_arg(tr_varg *va) {
+    for (uint32_t i = 0; i < va->n; i++)
+        clear_arg(&va->items[i]);
+    PyMem_Free(va->items);
+    if (va->deep)
+        tr_argk_clear(va->deep);
+    PyMem_Free(va->deep);
+}
+
+static bool fill_arg(tr_state *st, tr_varg *va, const tr_argk *pat, const tr_ty *ty);
+
+/* A tuple is taken item by item. One with named fields is not: its class is asked anew each time whether it still has them. */
+static bool fill_tuple(tr_state *st, tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
+    if (!(va->items = PyMem_Calloc(pat->n + 1u, sizeof *va->items))) {
+        PyErr_NoMemory();
+        return false;
+    }
+    va->op = TR_U_TUPLE;
+    for (; va->n < pat->n; va->n++)
+        if (!fill_arg(st, &va->items[va->n], &pat->items[va->n], ty->items[va->n])) {
+            va->n++;
+            return false;
+        }
+    return true;
+}
+
+/* On failure what it has is for clear_arg. */
 static bool fill_arg(tr_state *st, tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
     *va = (tr_varg){.key = pat->key, .ty = ty};
     choose_op(st, va, ty);
-    if (tr_key_kind(pat->key) < TR_K_DEEP)
+    unsigned kind = tr_key_kind(pat->key);
+    if (kind == TR_K_TUPLE)
+        return fill_tuple(st, va, pat, ty);
+    if (kind < TR_K_DEEP)
         return true;
     if (!(va->deep = PyMem_Calloc(1, sizeof *va->deep))) {
         PyErr_NoMemory();
@@ -253,11 +283,8 @@ static bool fill_arg(tr_state *st, tr_varg *va, const tr_argk *pat, const tr_ty 
 }
 
 static void variant_free(tr_variant *v) {
-    for (uint32_t i = 0; i < v->nargs; i++) {
-        if (v->arg[i].deep)
-            tr_argk_clear(v->arg[i].deep);
-        PyMem_Free(v->arg[i].deep);
-    }
+    for (uint32_t i = 0; i < v->nargs; i++)
+        clear_arg(&v->arg[i]);
     PyMem_Free(v);
 }
 

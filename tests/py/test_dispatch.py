@@ -396,6 +396,40 @@ def test_tuples_of_arrays():
     assert len(f.signatures) == 1
 
 
+def test_items_of_tuples_are_taken_as_arguments_are():
+    f = njit(lambda t: t[0] + t[1])
+    for t in ((1, 2), (1.0, 2), (True, 2.5), (np.float32(1), 2), (1j, 2), (np.int8(1), np.uint64(2))):
+        assert f(t) == f(t) == t[0] + t[1]
+        assert len(f.signatures[-1][0].types) == 2
+    with pytest.raises(OverflowError, match="'t'"):
+        f((1, 2**70))
+    with pytest.raises(OverflowError, match="'t'"):
+        f((2**70, 1))
+    assert len(f.signatures) == 6
+    g = njit(lambda t: len(t))
+    assert [g(t) for t in ((), (1,), (1, 2), (1,), (), ((),), ((1, 2), 3))] == [0, 1, 2, 1, 0, 1, 2]
+    h = njit(lambda t, x: t[1][1][0] * x)
+    a = np.arange(6.0)
+    assert h((1, (2.0, a[3:])), 2) == h((1, (2.0, a[3:])), 2) == 6.0
+    assert h((1, (2.0, a[::-1])), 2) == 10.0 and h((1, (2.0, a.astype(np.int8)[1:])), 2) == 2
+    with pytest.raises(TypeError, match="'t'"):
+        h((1, (2.0, [1])), 2)
+
+
+def test_items_of_declared_tuples_are_converted():
+    f = njit("f8(Tuple((f8, f4, i1, u1)), Tuple((c16, b1)))")(
+        lambda t, u: t[0] + t[1] + t[2] + t[3] + u[0].real + u[1]
+    )
+    assert f((1, 0.5, -2, 3), (1, True)) == f((1, 0.5, -2, 3), (1, True)) == 4.5
+    assert f((np.float64(1), np.float32(0.5), True, 3), (1j, False)) == 5.5
+    for wrong in ((1, 0.5, 128, 3), (1, 0.5, 1, -1), (1, 0.5, 1, 256), (1, 0.5, 2**65, 1)):
+        with pytest.raises(OverflowError, match="'t'"):
+            f(wrong, (1, True))
+    for wrong in ((1, 0.5, 1), (1, 0.5, 1.5, 1), [1, 0.5, 1, 1], (1, 0.5, 1, 1, 1), (1, (0.5,), 1, 1)):
+        with pytest.raises(TypeError):
+            f(wrong, (1, True))
+
+
 def test_deeply_nested_tuples():
     t = ()
     for _ in range(50):
