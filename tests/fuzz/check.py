@@ -21,6 +21,7 @@ import gen
 import memory
 import numpy as np
 import oracle
+import reach
 from rules import Array, Const, IllTyped, Tuple, Unspecified, klass
 from values import ULPS, Approx, to_item
 
@@ -36,7 +37,7 @@ def load_engine(name: str, promotion: str, options: dict[str, Any]) -> dict[str,
         import treadle
 
         signature = options.get("signature")
-        rest = {k: v for k, v in options.items() if k not in ("signature", "grain")}
+        rest = {k: v for k, v in options.items() if k not in ("signature", "grain", "way")}
 
         def jit(fn: Any, **more: Any) -> Any:
             declared = [signature] if signature and fn.__name__ == "main" else []
@@ -216,9 +217,20 @@ def check_case(case: gen.Case, results: list, engine: str) -> dict[str, Any]:
         if out["status"] != "ok":
             return out
         space = compile_source(case.source, decorators, str(case.seed))
+    if engine == "treadle" and "way" in case.options:
+        enter(case, space)
     if engine != "treadle" or "parallel" not in case.source:
         return run_calls(case, results, space)
     return run_threads(case, results, space)
+
+
+def enter(case: gen.Case, space: dict[str, Any]) -> None:
+    """Put the case's way in in front of main, where main is compiled."""
+    import treadle
+
+    if isinstance(space["main"], treadle.Function):
+        way, n = str(case.options["way"]), len(case.calls[0].args)
+        space["main"] = reach.reached(way, space["main"], n, case.options, case.promotion)
 
 
 def run_threads(case: gen.Case, results: list, space: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import oracle
 from gen_expr import Func, Helper, dtype_name
 from gen_stmt import Function
 from gen_ufunc import KINDS, Ufuncs
+from reach import WAYS
 from rules import FLOATS, STRONG, Array, IllTyped, Unspecified, klass
 
 
@@ -426,5 +427,9 @@ def make_case(seed: int, promotion: str = "treadle") -> tuple[Case, list, dict[s
                                  3: {"inline": "always"}, 4: {"cache": True}, 5: {"signature": case.signature}}.get(seed % 13, {})  # fmt: skip
                 if "parallel" in case.source:
                     case.options["grain"] = (1, 2, 3, 1, 7, 0)[seed % 6]
+                if seed % 3 == 0:
+                    way = WAYS[seed // 3 % len(WAYS)]
+                    case.options["way"] = way
+                    case.seen["way in", way] += 1
             return case, results, refused
     raise RuntimeError(f"no program for seed {seed}: {refused}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gen_ufunc import LAYOUTS as CORES
+from reach import WAYS
 from rules import BINOPS, COMPARES, FLOATS, INTS, SCALARS, STRONG, WEAK, IllTyped, arith, klass, unary
 from ufuncs import LAYOUTS, METHODS
 
@@ -76,6 +77,7 @@ class Coverage:
             ("ufunc where", layout) for layout in ("scalar", "C", "F", "strided", "reversed", "repeating")
         ]
         calls += [("gufunc", core) for core in CORES]
+        calls += [("way in", way) for way in WAYS]
         loops = [("prange", place) for place in ("outer", "inner")]
         loops += [("prange " + kind, t) for kind, types in REDUCED.items() for t in types]
         loops += [("prange array +", t) for t in STRONG if t != "bool"]

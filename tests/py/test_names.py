@@ -12,10 +12,14 @@ import functools
 import inspect
 import pathlib
 import re
+import sys
 
 import pytest
 import treadle
 from treadle import _core, config, decorators, errors, run, types
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import ways_features  # noqa: E402
 
 ROOT = pathlib.Path(__file__).parents[2]
 WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -57,6 +61,17 @@ def rows(path: str, pattern: str) -> list[tuple[str, ...]]:
     found = re.findall(pattern, text)
     assert found, path
     return found
+
+
+@functools.cache
+def words_of_the_matrix() -> set[str]:
+    """Words of the functions that test_ways_in.py reaches by every way."""
+    words: set[str] = set()
+    for node in ast.walk(ast.parse((ROOT / "tests/py/ways_features.py").read_text())):
+        words.update(_words_of(node))
+    for ft in ways_features.FEATURES.values():
+        words.update(ft.options, ft.function.__code__.co_names)
+    return words
 
 
 def missing(names, words) -> list[str]:
@@ -130,10 +145,24 @@ def test_passes():
     assert {p for p in names if not (ROOT / f"src/opt/{p}.c").exists()} == set(), "one file per pass"
 
 
-def test_rows_of_builtins():
+def builtin_names() -> list[str]:
     functions = [p.rpartition(".")[2] for p in rows("src/lib/builtins.def", r'(?m)^F\(\w+,\s*"([\w.]+)"')]
-    members = rows("src/lib/builtins.def", r'(?m)^[MA]\(\w+,\s*"\w+",\s*"(\w+)"')
-    assert not missing([*functions, *members], words_in_python())
+    return [*functions, *rows("src/lib/builtins.def", r'(?m)^[MA]\(\w+,\s*"\w+",\s*"(\w+)"')]
+
+
+def test_rows_of_builtins():
+    assert not missing(builtin_names(), words_in_python())
+
+
+def test_the_matrix_of_ways_in_has_every_feature():
+    words = words_of_the_matrix()
+    assert not missing(builtin_names(), words), "builtins"
+    assert not missing(decorators._OPTIONS, words), "options"
+    exceptions = rows("src/ir/exc.def", r'(?m)^X\(\w+,\s*"(\w+)"')
+    scalars = rows("src/ty/ty.h", r'X\([A-Z]+\d*, "\w+", "(\w+)", \d')
+    rows_of_it = set(ways_features.FEATURES)
+    assert not missing([f"raises_{e}" for e in exceptions], rows_of_it)
+    assert not missing([f"scalar_{t}" for t in scalars], rows_of_it)
 
 
 def test_ops():
@@ -197,7 +226,12 @@ def test_a_planted_name_is_missed(monkeypatch):
     name = "name_without_a" + "_test"
     monkeypatch.setattr(treadle, "__all__", [*treadle.__all__, name])
     monkeypatch.setitem(decorators._OPTIONS, name, (False, lambda v, f: None))
-    for test in (test_public_names, test_options, test_options_are_documented):
+    for test in (
+        test_public_names,
+        test_options,
+        test_options_are_documented,
+        test_the_matrix_of_ways_in_has_every_feature,
+    ):
         with pytest.raises(AssertionError, match=name):
             test()
 
@@ -223,6 +257,7 @@ def test_a_planted_row_is_missed(monkeypatch):
     monkeypatch.setattr(pathlib.Path, "read_text", planted)
     for test in (
         test_rows_of_builtins,
+        test_the_matrix_of_ways_in_has_every_feature,
         test_ops,
         test_exceptions_of_compiled_code,
         test_decorators_set_every_option_of_the_compiler,

@@ -1,0 +1,896 @@
+"""What the matrix of ways in (test_ways_in.py) tries: one row a feature, a plain function with the calls it is tried with.
+
+Functions stand in a module, so that a second process finds the same ones. A row says what the function does alone; how it is reached, `ways.py`
+knows. `test_names.py` fails for an option, an exception, a scalar type or a builtin that stands in no row.
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import math
+import re
+from collections import namedtuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import treadle
+from treadle import prange
+
+Point = namedtuple("Point", "x y")
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One row.
+
+    Attributes
+    ----------
+    name : str
+        The function's.
+    function : function
+        Plain Python.
+    calls : tuple of functions
+        Each makes the arguments of one call afresh.
+    signature : str, list of str or None
+        Declared types.
+    options : dict
+        Of ``njit``.
+    rtol : float
+        How far results may be off where the way in may change the order of float operations (``fastmath`` alone).
+    python : bool
+        CPython computes the same: false where the semantics differ, as docs/semantics.md says.
+    """
+
+    name: str
+    function: Callable
+    calls: tuple[Callable[[], tuple], ...]
+    signature: Any = None
+    options: dict[str, Any] = field(default_factory=dict)
+    rtol: float = 0.0
+    python: bool = True
+
+
+FEATURES: dict[str, Feature] = {}
+
+
+def feature(*calls: Any, signature: Any = None, rtol: float = 0.0, python: bool = True, **options: Any):
+    """A decorator that puts a function into the list; a call is a function that makes arguments, or a tuple of unchanging ones."""
+
+    def add(function: Callable) -> Callable:
+        made = tuple(c if callable(c) else (lambda c=c: c) for c in calls)
+        name = function.__name__
+        assert name not in FEATURES, name
+        FEATURES[name] = Feature(name, function, made, signature, options, rtol, python)
+        return function
+
+    return add
+
+
+def text_feature(name: str, source: str, *calls: Any, **more: Any) -> None:
+    """A row whose function is made of text."""
+    space = dict(globals())
+    exec(compile(source, f"<ways_features {name}>", "exec"), space)
+    feature(*calls, **more)(space[name])
+
+
+def _column(path: str, pattern: str) -> list[str]:
+    """Names from a table of the compiler."""
+    text = (Path(__file__).parents[2] / path).read_text()
+    return [name for name in re.findall(pattern, text) if name in np.__dict__ or hasattr(builtins, name)]
+
+
+def floats(n: int = 12, seed: int = 1) -> np.ndarray:
+    """Numbers of both signs with fractions, and not symmetric."""
+    return np.random.default_rng(seed).standard_normal(n) * 3
+
+
+def ints(n: int = 12, dtype: str = "i8", seed: int = 2) -> np.ndarray:
+    """Numbers from 0 to 9."""
+    return np.random.default_rng(seed).integers(0, 10, n).astype(dtype)
+
+
+def matrix(order: str = "C") -> np.ndarray:
+    """3 x 4 floats."""
+    return np.array(floats().reshape(3, 4), order=order)
+
+
+# --- kinds of scalars ---
+
+
+for _t in _column("src/ty/ty.h", r'X\([A-Z]+\d*, "\w+", "(\w+)", \d'):
+    _x, _y = (np.dtype(_t).type(k) for k in ((1, 0) if _t == "bool" else (7, 3)))
+    text_feature(
+        f"scalar_{_t}",
+        f"def scalar_{_t}(x, y):\n    return x + y, x * y, x == y, -(x + y)\n",
+        (_x, _y),
+        python=False,
+    )
+    text_feature(
+        f"array_of_{_t}",
+        f"def array_of_{_t}(a):\n    b = a[::-1] + a\n    a[0] = a[1]\n    return b, a[2], len(a)\n",
+        lambda t=_t: (ints(6, t),),
+        lambda t=_t: (ints(12, t)[::2],),
+    )
+    if _t != "bool":
+        text_feature(
+            f"declared_{_t}",
+            f"def declared_{_t}(x, y):\n    return x + y * y\n",
+            (_x, _y),
+            (3, True),
+            ("no number", 1),
+            signature=f"{_t}({_t}, {_t})",
+            python=False,
+        )
+
+
+@feature((3, 0.5, True, 2j), (-3, float("nan"), False, complex(0, -0.0)))
+def python_scalars(i, f, b, c):
+    return i * f, c * f, b and i > 0, i == 3
+
+
+@feature((2.5,))
+def returns_tuple(x):
+    return x, (int(x), x > 1), None
+
+
+@feature((2.5,))
+def returns_named_tuple(x):
+    return Point(x, Point(1, x * 2))
+
+
+@feature((2.5,), (-1.0,))
+def returns_optional(x):
+    if x > 0:
+        return x
+    return None
+
+
+@feature((2.5,))
+def returns_nothing(x):
+    x + 1
+
+
+@feature(lambda: (floats(),))
+def returns_argument(a):
+    return a
+
+
+@feature(lambda: (matrix(),), lambda: (matrix("F"),), lambda: (matrix()[::-1, ::2],))
+def returns_view(a):
+    return a.T, a[1], a[:, ::-1]
+
+
+@feature(lambda: (matrix(),), lambda: (np.zeros((0, 4)),))
+def returns_new_arrays(a):
+    return a + 1, a.astype(np.float32), np.zeros((2, 0)), np.array(3.5)
+
+
+# --- kinds of arguments ---
+
+
+@feature((None, 3), (4, 3))
+def argument_none(x, y):
+    if x is None:
+        return y
+    return x * y
+
+
+@feature(("sum", 5), ("other", 5))
+def argument_string(what, n):
+    if what == "sum":
+        return n * (n + 1) // 2
+    return n
+
+
+def triple(x):
+    return 3 * x
+
+
+@feature((triple, 5))
+def argument_function(f, n):
+    return f(n) + f(n + 1)
+
+
+@feature((treadle.njit(triple), 5))
+def argument_compiled_function(f, n):
+    return f(n) + 1
+
+
+@feature(((1, 2.5), (3, (4, 5j))), ((1, 2.5), (3, (4, 0j))))
+def argument_tuples(a, b):
+    return a[0] + b[0], a[1] * b[1][0], b[1][1]
+
+
+@feature((Point(1, 2.5),))
+def argument_named_tuple(p):
+    return p.x + p.y, p[0]
+
+
+@feature(lambda: ((floats(), ints()),))
+def argument_tuple_of_arrays(t):
+    return t[0].sum() + t[1][0]
+
+
+@feature(lambda: (np.array(2.5),))
+def argument_without_axes(a):
+    a[()] += 1
+    return a[()], a.ndim
+
+
+@feature(lambda: (np.zeros(0),), lambda: (np.zeros((0, 3))[:, 0],))
+def argument_empty(a):
+    return a.sum(), len(a), a * 2
+
+
+@feature(lambda: (floats(),), lambda: (floats(24)[::2],), lambda: (floats()[::-1],), lambda: (floats(36).reshape(12, 3)[:, 1],))  # fmt: skip
+def argument_layouts(a):
+    for i in range(1, len(a)):
+        a[i] += a[i - 1] * 0.5
+    return a[-1]
+
+
+def _overlapping() -> tuple:
+    a = floats(13)
+    return a[1:], a[:-1]
+
+
+@feature(_overlapping)
+def argument_overlapping(a, b):
+    a[:] = b * 2
+    return b.sum()
+
+
+def _read_only() -> tuple:
+    a = floats()
+    a.flags.writeable = False
+    return (a,)
+
+
+@feature(_read_only)
+def argument_read_only(a):
+    return a[2] + a.max()
+
+
+TABLE = np.arange(10.0) ** 2
+
+
+@feature((3,), (-1,))
+def frozen_global_array(i):
+    return TABLE[i] + TABLE.sum()
+
+
+def _with_default(x, k=3, *rest, scale=2.0):
+    s = x * k * scale
+    for r in rest:
+        s += r
+    return s
+
+
+@feature((1.5,))
+def keywords_and_defaults(x):
+    return _with_default(x), _with_default(x, 4, 5.0, 6), _with_default(k=2, x=x, scale=0.5)
+
+
+@feature((4, 2.5))
+def closures(n, x):
+    def inner(k):
+        return k * x
+
+    s = 0.0
+    for i in range(n):
+        s += inner(i)
+    return s
+
+
+# --- declared signatures ---
+
+
+@feature((250, 10), (255, 255), (300, 1), (2.5, 1), signature="u1(u1,u1)", python=False)
+def declared_wraps(a, b):
+    return a + b
+
+
+@feature(lambda: (floats(),), lambda: (ints(),), lambda: (3.0,), signature="f8(f8[:])", python=False)
+def declared_array(a):
+    return a.sum()
+
+
+@feature(lambda: (matrix(), 2), lambda: (matrix("F"), 2), lambda: (matrix()[:, ::2], 2), signature="f8[:](f8[:,::1], i8)", python=False)  # fmt: skip
+def declared_contiguous(a, k):
+    return a[:, 0] * k
+
+
+@feature((3,), (3.5,), (True,), (2j,), signature=["i8(i8)", "f8(f8)"], python=False)
+def declared_twice(x):
+    return x * 2
+
+
+@feature((7, 2), signature="f4(i4,i4)", python=False)
+def declared_result_converts(a, b):
+    return a * b
+
+
+@feature(lambda: (floats(), 2.0), signature="void(f8[:], f8)")
+def declared_void(a, x):
+    a += x
+
+
+@feature(((1, 2.5),), signature="f8(Tuple((i8, f8)))", python=False)
+def declared_tuple(t):
+    return t[0] + t[1]
+
+
+@feature((10,), signature="i8(i8)")
+def declared_recursion(n):
+    return n if n < 2 else declared_recursion(n - 1) + declared_recursion(n - 2)
+
+
+# --- options ---
+
+
+@feature((1.0, 0.0), (1.0, 2.0), error_model="numpy", python=False)
+def option_error_model(x, y):
+    return x / y, x // y, x % y
+
+
+@feature((1, 0), (7, 2), error_model="numpy", python=False)
+def option_error_model_of_integers(x, y):
+    return x // y, x % y
+
+
+@feature(lambda: (floats(), 1000), lambda: (floats(), -3), lambda: (floats(), -13), boundscheck=True)
+def option_boundscheck(a, i):
+    return a[i]
+
+
+@feature(lambda: (floats(), 5), lambda: (floats(), -3), boundscheck=False)
+def option_no_boundscheck(a, i):
+    s = a[i]
+    for k in range(len(a)):
+        s += a[k]
+    return s
+
+
+@feature(lambda: (np.array([1.0, 1e100, 1.0, -1e100] * 5),))
+def compensated_sum(a):
+    """Neumaier's: reassociation would take the compensation away."""
+    s = c = 0.0
+    for x in a:
+        t = s + x
+        c += (s - t) + x if abs(s) >= abs(x) else (x - t) + s
+        s = t
+    return s + c
+
+
+@feature((1e16, 1.0), (0.0, -0.0), (float("nan"), 1.0), (float("inf"), 1.0))
+def strict_floats(x, y):
+    return (x + y) - x, x * 0.0, x != x, x - x, y / 3.0 * 3.0
+
+
+@feature(lambda: (floats(1000),), fastmath=True, rtol=1e-9)
+def option_fastmath(a):
+    s = 0.0
+    for x in a:
+        s += x * 0.5
+    return s / 3.0
+
+
+@feature((3.0, 5.0), fastmath={"contract", "nsz"}, rtol=1e-12)
+def option_fastmath_flags(x, y):
+    return x * y + x
+
+
+@feature((np.int32(7), np.float32(2.5)), (np.int32(-7), np.float32(0.5)), promotion="numba", python=False)
+def option_promotion(i, f):
+    return i + f, i / f, f * 2, i * 3
+
+
+@feature((np.int32(7), np.float32(2.5)), promotion="treadle", python=False)
+def option_promotion_of_treadle(i, f):
+    return i + f, i / f, f * 2, i * 3
+
+
+@feature(lambda: (floats(),), locals={"s": treadle.float32}, python=False)
+def option_locals(a):
+    s = 0.0
+    for x in a:
+        s = s + x
+    return s
+
+
+@feature(lambda: (floats(2000),), parallel=True, rtol=1e-12)
+def option_parallel(a):
+    s = 0.0
+    for i in prange(len(a)):
+        s += a[i] * a[i]
+    return s
+
+
+@feature(lambda: (floats(), 2), nogil=True)
+def option_nogil(a, k):
+    return (a * k).sum()
+
+
+@feature(lambda: (floats(), 2), lambda: (floats(), 99), debug=True)
+def option_debug(a, k):
+    return a[k]
+
+
+@feature((3, 4), inline="always")
+def option_inline(x, y):
+    return x * x + y * y
+
+
+@feature(lambda: (floats(), 2), cache=True, nopython=True)
+def option_cache(a, k):
+    return (a * k).sum()
+
+
+# --- what raises ---
+
+
+@feature(lambda: (floats(), 12), lambda: (floats(), -13), lambda: (floats(), 2**62))
+def raises_index_of_a_store(a, i):
+    a[0] = 5.0
+    a[i] = 1.0
+
+
+@feature(lambda: (matrix(), 3, 0), lambda: (matrix(), 0, 4), lambda: (matrix(), -1, -1))
+def raises_index_of_two_axes(a, i, j):
+    return a[i, j]
+
+
+@feature(lambda: (floats(), 20), lambda: (floats(), 5))
+def raises_index_in_a_loop(a, n):
+    s = 0.0
+    for i in range(n):
+        s += a[i]
+    return s
+
+
+@feature((1, 0), (-7, 2))
+def raises_zero_division_of_integers(x, y):
+    return x // y + x % y
+
+
+@feature((1.0, 0.0), (-7.0, 2.0))
+def raises_zero_division_of_floats(x, y):
+    return x / y, divmod(x, y)
+
+
+@feature((float("nan"),), (float("inf"),), (1e300,), (2.5,), python=False)
+def raises_of_int(x):
+    return int(x)
+
+
+@feature(lambda: (floats(3), floats(4)), lambda: (floats(3), floats(3)))
+def raises_of_broadcast(a, b):
+    return a + b
+
+
+@feature(lambda: (np.zeros(0),), lambda: (floats(),))
+def raises_of_an_empty_maximum(a):
+    return a.max()
+
+
+@feature(lambda: (floats(), 5), lambda: (floats(), 3))
+def raises_of_reshape(a, n):
+    return a.reshape(n, 4)
+
+
+@feature((-1,), (2,))
+def raises_of_a_negative_size(n):
+    return np.zeros(n)
+
+
+@feature((1 << 60,), (1,), python=False)
+def raises_memory_error(n):
+    return np.ones(n).sum()
+
+
+@feature((0,), (1,))
+def raises_of_a_step_of_zero(k):
+    s = 0
+    for i in range(0, 9, k):
+        s += i
+    return s
+
+
+@feature((0,), (1,))
+def raises_unbound(k):
+    if k:
+        x = 3
+    return x
+
+
+@feature((-1,), (5,))
+def raises_assertion(n):
+    assert n > 0, "n must be positive"
+    return n
+
+
+@feature((1, 2.5), (-1, 2.5))
+def raises_with_arguments(n, x):
+    if n > 0:
+        raise ValueError("n is", n, x)
+    return x
+
+
+@feature((1,), (-1,))
+def raises_in_a_callee(n):
+    return raises_with_arguments(n, 2.5)
+
+
+for _e in _column("src/ir/exc.def", r'(?m)^X\(\w+,\s*"(\w+)"'):
+    text_feature(
+        f"raises_{_e}",
+        f"def raises_{_e}(n):\n    if n > 0:\n        raise {_e}('n is', n)\n    return n\n",
+        (3,),
+        (-3,),
+    )
+
+
+# --- reductions, scans, filters, scatters ---
+
+
+REDUCTIONS = ("sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "mean", "var", "std", "ptp")
+for _r in REDUCTIONS:
+    text_feature(
+        f"reduction_{_r}",
+        f"def reduction_{_r}(a):\n    return np.{_r}(a), np.{_r}(a, axis=0), np.{_r}(a, axis=1)\n",
+        lambda: (matrix(),),
+        lambda: (matrix("F"),),
+        lambda: (matrix()[::-1, ::2],),
+        rtol=1e-14,
+    )
+    if _r != "ptp":
+        text_feature(
+            f"reduction_method_{_r}",
+            f"def reduction_method_{_r}(a):\n    return a.{_r}(), (a * 2).{_r}(axis=0)\n",
+            lambda: (matrix(),),
+            lambda: (ints(),),
+            rtol=1e-14,
+        )
+
+
+@feature(lambda: (matrix(),), rtol=1e-14)
+def reduction_others(a):
+    return np.amin(a), np.amax(a), np.count_nonzero(a > 0), np.trace(a), a.trace()
+
+
+@feature(lambda: (matrix(),), python=False)
+def reduction_method_ptp(a):
+    """NumPy 2 has the function alone."""
+    return a.ptp(), a.ptp(axis=1)
+
+
+@feature(lambda: (floats(),), rtol=1e-14)
+def reduction_builtins(a):
+    return sum(a), min(a[0], a[1], 3), max(a[0], a[1]), any(a > 0), all(a > 0), math.prod(a), math.fsum(a)
+
+
+@feature(lambda: (floats(), floats(12, 5)), rtol=1e-14)
+def reduction_products(a, b):
+    return np.dot(a, b), np.inner(a, b), np.vdot(a, b), a.dot(b), math.sumprod(a, b) if False else 0.0
+
+
+@feature(lambda: (matrix(), np.ascontiguousarray(matrix().T)), rtol=1e-14)
+def reduction_matrices(a, b):
+    return np.matmul(a, b), a @ b, np.outer(a[0], b[0])
+
+
+@feature(lambda: (floats(), np.array([0.0])), rtol=1e-14)
+def reduction_of_ufuncs(a, out):
+    return (
+        np.add.reduce(a),
+        np.maximum.reduce(a),
+        np.multiply.reduce(a, keepdims=True),
+        np.subtract.outer(a, a),
+    )
+
+
+@feature(lambda: (matrix(),), lambda: (ints(),), rtol=1e-14)
+def scans(a):
+    return np.cumsum(a), np.cumprod(a), a.cumsum(), a.cumprod()
+
+
+@feature(lambda: (floats(),), rtol=1e-14)
+def scans_of_ufuncs(a):
+    return np.add.accumulate(a), np.maximum.accumulate(a), np.diff(a)
+
+
+@feature(lambda: (matrix(),))
+def filters(a):
+    m = a > 0
+    return a[m], np.flatnonzero(m), np.argwhere(m), np.extract(m, a), np.compress(m[0], a, axis=1)
+
+
+@feature(lambda: (floats(),))
+def filters_of_one_axis(a):
+    return a.nonzero()[0], np.nonzero(a)[0], a.compress(a > 0), a[a > 0].sum()
+
+
+@feature(lambda: (floats(), ints() % 12))
+def gathers(a, i):
+    return a[i], np.take(a, i), a.take(i)
+
+
+INDEX = "i = np.array([3, 1, 3, 0, 3, 1])"
+SCATTERS = {
+    "assign": "a[i] = v",
+    "assign_one": "a[i] = 2.0",
+    "add": "a[i] += v",
+    "at_add": "np.add.at(a, i, v)",
+    "at_multiply": "np.multiply.at(a, i, v)",
+    "at_maximum": "np.maximum.at(a, i, v)",
+    "mask": "a[a > 0] = -1.0",
+    "mask_add": "a[a > 0] += 1.0",
+    "mask_values": "a[a > 0] = a[a > 0] * 2",
+    "slice": "a[1:7] = v",
+    "slice_add": "a[1:7] += v",
+}
+for _n, _s in SCATTERS.items():
+    text_feature(
+        f"scatter_{_n}",
+        f"def scatter_{_n}(a, v):\n    {INDEX}\n    {_s}\n",
+        lambda: (floats(), floats(6, 7)),
+        lambda: (floats(24)[::2], floats(6, 7)[::-1]),
+    )
+
+
+@feature(lambda: (floats(4000), np.arange(4000) % 7, np.arange(4000.0)))
+def scatter_of_many(a, i, v):
+    a[i] = v
+    np.add.at(a, i, v)
+
+
+@feature(lambda: (np.zeros(5), 7), lambda: (np.zeros(5), 3))
+def scatter_out_of_range(a, k):
+    i = np.array([0, 1, 2])
+    i[2] = k
+    a[i] = 1.0
+
+
+# --- statements and iterables ---
+
+
+@feature((9,))
+def iterables(n):
+    s = 0
+    for i, (x, y) in enumerate(zip(range(n), reversed(range(n)), strict=True), start=2):
+        s += i * x - y
+    r = range(n, 0, -2)
+    return s, len(r), r.start, r.stop, r.step, sum(range(n))
+
+
+@feature(lambda: (matrix(),))
+def iterables_of_arrays(a):
+    s = 0.0
+    for row in a:
+        for x in row:
+            s += x
+    for (i, j), x in np.ndenumerate(a):
+        s += (i - j) * x
+    for i, j in np.ndindex(2, 3):
+        s -= a[i, j]
+    for x in a.flat:
+        s *= x
+    return s
+
+
+@feature((12,), (27,))
+def loops(n):
+    steps = 0
+    while n != 1:
+        if n % 2:
+            n = 3 * n + 1
+            continue
+        n //= 2
+        steps += 1
+        if steps > 100:
+            break
+    else:
+        steps = -steps
+    return steps
+
+
+@feature((3, "b"))
+def strings(n, key):
+    s = slice(1, n, None)
+    return key == "b", isinstance(n, int), s.start, s.stop, s.step, type(n) is int, str("a") == "a"
+
+
+def parallel_sum(n):
+    s = 0
+    for i in prange(n):
+        s += i
+    return s
+
+
+@feature((100,))
+def ranges_in_a_body(n):
+    return parallel_sum(n), sum(range(n))
+
+
+def two(x, y):
+    return x * 2 + y
+
+
+two_of = treadle.vectorize(two)
+
+
+@treadle.guvectorize(["void(f8[:], f8[:], f8[:])"], "(n),(n)->(n)")
+def running_product(a, b, out):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * b[i]
+        out[i] = s
+
+
+@feature(lambda: (floats(), 2.0))
+def calls_ufuncs(a, x):
+    return two_of(a, x), two_of(x, x), running_product(a, a)
+
+
+# --- every other function of the tables, many in a row ---
+
+
+def _group(name: str, params: str, items: list[str], *calls: Any, **more: Any) -> None:
+    """Rows of up to eight expressions each: a tuple of them is the result."""
+    for k in range(0, len(items), 8):
+        body = ",\n        ".join(items[k : k + 8])
+        full = f"{name}_{k // 8}"
+        text_feature(full, f"def {full}({params}):\n    return (\n        {body},\n    )\n", *calls, **more)
+
+
+MATH_1 = "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan atan sinh cosh tanh asinh erf erfc gamma lgamma cbrt fabs floor ceil trunc degrees radians isnan isinf isfinite ulp".split()  # fmt: skip
+_group("math_of_one", "x", [f"math.{f}(x)" for f in MATH_1], (1.25,), (1,), python=False)
+_group(
+    "math_of_more",
+    "x, y, n",
+    [
+        "math.asin(x / 9)", "math.acos(x / 9)", "math.atanh(x / 9)", "math.acosh(x)", "math.atan2(y, x)",
+        "math.fmod(x, y)", "math.copysign(x, -y)", "math.remainder(x, y)", "math.nextafter(x, y)",
+        "math.pow(x, y)", "math.hypot(x, y, 1.0)", "math.ldexp(x, n)", "math.frexp(x)", "math.modf(x)",
+        "math.isclose(x, y)", "math.factorial(n)", "math.isqrt(n)", "math.comb(n, 2)", "math.perm(n, 2)",
+        "math.gcd(n, 9)", "math.lcm(n, 9)", "math.dist((x, y), (y, x))", "math.log(x, 3.0)",
+    ],
+    (1.25, 3.5, 6),
+    python=False,
+)  # fmt: skip
+if hasattr(math, "fma"):
+    _group("math_fma", "x, y", ["math.fma(x, y, 1.0)"], (1.25, 3.5))
+if hasattr(math, "sumprod"):
+    _group("math_sumprod", "a, b", ["math.sumprod(a, b)"], lambda: (floats(), floats(12, 3)), rtol=1e-14)
+CMATH = "sqrt exp log log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh phase polar isnan isinf isfinite".split()  # fmt: skip
+_group("cmath_of_one", "z", [f"cmath.{f}(z)" for f in CMATH], (1.25 - 0.5j,), python=False)
+_group(
+    "cmath_of_more",
+    "z, x",
+    [
+        "cmath.rect(x, 0.5)",
+        "cmath.isclose(z, z + x)",
+        "cmath.log(z, 3.0)",
+        "z.conjugate()",
+        "z.real",
+        "z.imag",
+    ],
+    (1.25 - 0.5j, 2.5),
+    python=False,
+)
+_group(
+    "builtins",
+    "x, n",
+    [
+        "int(x)", "float(n)", "bool(n)", "complex(x, n)", "abs(-n)", "round(x)", "round(x, 1)", "divmod(n, 3)", "pow(n, 2)",
+        "x.is_integer()", "n.real", "n.conjugate()", "tuple((n, x))", "(n, x, n).count(n)", "(n, x, n).index(x)",
+        "Point(n, x)._fields == ('x', 'y')", "complex(x, n).conjugate()", "n.imag", "x.real", "treadle.get_thread_id() >= 0",
+    ],
+    (2.5, 7),
+    python=False,
+)  # fmt: skip
+_group(
+    "numpy_scalars",
+    "x",
+    ["x.item()", "x.astype(np.int64)", "x.dtype.itemsize", "x.dtype.kind == 'f'", "x.conj()", "x.dtype.name == 'float64'",
+     "isinstance(x, np.floating)", "isinstance(x, np.integer)", "isinstance(x, np.number)", "x.dtype.type(3)"],
+    (np.float64(2.5),),
+    python=False,
+)  # fmt: skip
+_group(
+    "numpy_limits",
+    "n",
+    [
+        "np.iinfo(np.int32).min + n", "np.iinfo(np.int32).max", "np.iinfo(np.int64).bits", "np.finfo(np.float64).eps",
+        "np.finfo(np.float32).max", "np.finfo(np.float64).min", "np.finfo(np.float64).tiny", "np.finfo(np.float64).bits",
+        "np.finfo(np.float64).smallest_normal", "np.finfo(np.float64).smallest_subnormal", "np.finfo(np.float64).epsneg",
+        "np.finfo(np.float64).resolution", "np.finfo(np.float64).precision",
+    ],
+    (3,),
+    python=False,
+)  # fmt: skip
+
+UNARY = "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arctan sinh cosh tanh arcsinh rint floor ceil trunc fix isnan isinf isfinite signbit negative positive absolute fabs sign square reciprocal conjugate logical_not rad2deg degrees deg2rad radians spacing real imag round around".split()  # fmt: skip
+_group("numpy_unary_array", "a", [f"np.{f}(a)" for f in UNARY], lambda: (np.abs(floats()),), python=False)
+_group("numpy_unary_scalar", "x", [f"np.{f}(x)" for f in UNARY], (1.25,), python=False)
+_group(
+    "numpy_unary_small",
+    "a",
+    [f"np.{f}(a)" for f in ("arcsin", "arccos", "arctanh", "modf", "frexp")]
+    + ["np.arccosh(a + 1)", "np.angle(a + 1j)"],
+    lambda: (np.linspace(0.1, 0.9, 7),),
+    python=False,
+)
+BINARY = "add subtract multiply divide floor_divide remainder power arctan2 hypot copysign nextafter less less_equal equal not_equal greater greater_equal logical_and logical_or logical_xor minimum maximum fmin fmax logaddexp logaddexp2 heaviside fmod float_power divmod".split()  # fmt: skip
+_group("numpy_binary_array", "a, b", [f"np.{f}(a, b)" for f in BINARY], lambda: (np.abs(floats()), np.abs(floats(12, 4))), python=False)  # fmt: skip
+_group("numpy_binary_mixed", "a, b", [f"np.{f}(a, b)" for f in BINARY], lambda: (np.abs(matrix()), np.abs(floats(4, 4))), lambda: (np.abs(matrix()), 2), python=False)  # fmt: skip
+BITS = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "gcd", "lcm"]
+_group("numpy_bits", "a, b", [f"np.{f}(a, b)" for f in BITS] + ["np.invert(a)", "np.ldexp(1.5, b)"], lambda: (ints(), ints(12, "i8", 9)), (12, 5))  # fmt: skip
+if hasattr(np, "bitwise_count"):
+    _group("numpy_bit_count", "a", ["np.bitwise_count(a)"], lambda: (ints(),))
+_group(
+    "numpy_choices",
+    "a, m",
+    ["np.where(m, a, 0.0)", "np.clip(a, -1.0, 1.0)", "a.clip(-1.0, 1.0)", "a.round(1)", "a.conj()", "a.conjugate()", "a.real", "a.imag"],
+    lambda: (floats(), floats() > 0),
+    python=False,
+)  # fmt: skip
+_group(
+    "numpy_attributes",
+    "a",
+    ["a.shape", "a.strides", "a.size", "a.ndim", "a.itemsize", "a.nbytes", "a.dtype.itemsize", "np.size(a)", "np.ndim(a)", "np.shape(a)", "a.item(3)", "isinstance(a, np.ndarray)"],
+    lambda: (matrix(),),
+)  # fmt: skip
+_group(
+    "numpy_shapes",
+    "a",
+    [
+        "a.reshape(4, 3)", "np.reshape(a, (2, 6))", "a.ravel()", "np.ravel(a)", "a.flatten()", "a.T", "a.transpose(1, 0)", "np.transpose(a)",
+        "a.swapaxes(0, 1)", "np.swapaxes(a, 0, 1)", "np.moveaxis(a, 0, 1)", "np.squeeze(a[:1], axis=0)", "a[:1].squeeze(axis=0)",
+        "np.expand_dims(a, 1)", "np.atleast_1d(a)", "np.atleast_2d(a[0])", "np.atleast_3d(a)", "np.flip(a)", "np.flipud(a)", "np.fliplr(a)",
+        "np.rot90(a)", "np.broadcast_to(a, (2, 3, 4))", "np.broadcast_arrays(a, a[0])[1]", "np.diagonal(a)", "a.diagonal()", "np.diag(a[0])",
+        "np.tril(a)", "np.triu(a)", "a.copy()", "a.repeat(2)",
+    ],
+    lambda: (matrix(),),
+)  # fmt: skip
+_group(
+    "numpy_joins",
+    "a, b",
+    [
+        "np.concatenate((a, b))", "np.stack((a, b))", "np.vstack((a, b))", "np.hstack((a, b))", "np.dstack((a, b))", "np.column_stack((a, b))",
+        "np.append(a, b)", "np.roll(a, 1)", "np.repeat(a, 2)", "np.tile(a, 2)", "np.meshgrid(a[0], b[0])[1]",
+    ],
+    lambda: (matrix(), matrix() * 2),
+)  # fmt: skip
+_group(
+    "numpy_new",
+    "n, x",
+    [
+        "np.zeros(n)", "np.ones((n, 2))", "np.full(n, x)", "np.zeros_like(np.ones(n))", "np.ones_like(np.zeros(n))", "np.full_like(np.zeros(n), x)",
+        "np.arange(n)", "np.arange(0.0, x, 0.5)", "np.linspace(0.0, x, n)", "np.eye(n)", "np.identity(n)", "np.tri(n)", "np.asarray(np.ones(n))",
+        "np.array([x, n])", "np.copy(np.ones(n))", "np.ascontiguousarray(np.ones((n, 2)).T)", "np.asfortranarray(np.ones((n, 2)))",
+        "np.empty((n, 0))", "np.empty_like(np.ones((n, 0)))",
+    ],
+    (3, 2.5),
+    python=False,
+)  # fmt: skip
+
+
+@feature(lambda: (floats(),))
+def fills(a):
+    a.fill(2.5)
+    return a
+
+
+@feature((5,))
+def prints_and_threads(n):
+    before = treadle.get_num_threads()
+    treadle.set_num_threads(1)
+    now = treadle.get_num_threads()
+    treadle.set_num_threads(before)
+    print("n is", n)
+    return now
