@@ -132,7 +132,7 @@ def c_libraries(
     """Build a C source; say what stands in for clang 19 where that is missing."""
     cc = creference.compiler()
     if cc is None:
-        harness.notes.append("no C compiler found (clang-19, clang, gcc): the rows against C are missing")
+        harness.notes.append("no C compiler found (clang-19, gcc): the rows against C are missing")
         return {}
     harness.versions["C compiler"] = creference.version(cc)
     if "clang version 19" not in harness.versions["C compiler"]:

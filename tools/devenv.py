@@ -138,7 +138,12 @@ def _library(name: str) -> bool:
     return os.path.isabs(out) and os.path.exists(out)
 
 
-def missing_packages(py: Interpreter) -> dict[str, str]:
+def clang() -> str | None:
+    """Return the program of clang 19, the second compiler that sources must be clean under; no other version stands in for it."""
+    return shutil.which("clang-19") or shutil.which("clang", path="/usr/lib/llvm-19/bin")
+
+
+def missing_packages(py: Interpreter, second_compiler: bool = False) -> dict[str, str]:
     """Return what the system lacks: Debian package name -> what it is in words."""
     need: dict[str, str] = {}
     py = probe(py.path) or py  # seen afresh: what it lacked may have been installed since
@@ -154,6 +159,8 @@ def missing_packages(py: Interpreter) -> dict[str, str]:
     want(_library("libsleef.so.3"), "libsleef-dev", "SLEEF, the vector math library")
     want(_library("libz.so"), "zlib1g-dev", "zlib (LLVM needs it)")
     want(_library("libzstd.so"), "libzstd-dev", "zstd (LLVM needs it)")
+    if second_compiler:
+        want(clang() is not None, "clang-19", "clang 19")
     from_debian = py.path.is_relative_to("/usr/bin")
     if from_debian:
         want(py.has_venv, f"python{py.version}-venv", "Python's venv module")
@@ -166,9 +173,9 @@ def missing_packages(py: Interpreter) -> dict[str, str]:
     return need
 
 
-def need_system(py: Interpreter) -> None:
+def need_system(py: Interpreter, second_compiler: bool = False) -> None:
     """Make sure of the system's packages: install what is missing as root on Debian, else `Stop` with the exact line."""
-    need = missing_packages(py)
+    need = missing_packages(py, second_compiler)
     if not need:
         return
     names = sorted(need)
@@ -183,10 +190,10 @@ def need_system(py: Interpreter) -> None:
     say(f"Installing what the system lacks: {what}.")
     env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     run(["apt-get", "update", "-q"], env=env, check=False)
-    if run(line.split(), env=env, check=False) != 0 or missing_packages(py):
+    if run(line.split(), env=env, check=False) != 0 or missing_packages(py, second_compiler):
+        left = "; ".join(missing_packages(py, second_compiler).values())
         raise Stop(
-            f"apt-get could not install everything. Missing: {'; '.join(missing_packages(py).values())}.\n"
-            f"The line that was tried:\n    {line}"
+            f"apt-get could not install everything. Missing: {left}.\nThe line that was tried:\n    {line}"
         )
 
 

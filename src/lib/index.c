@@ -363,7 +363,7 @@ bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
             return false;
     tr_tv is_set[32];
     for (unsigned b = 0; (1u << b) < t.ty->n; b++) {
-        tr_tv bit = tr_em_op2(e, TR_OP_AND, i, tr_em_i64(e, 1ll << b));
+        tr_tv bit = tr_em_op2(e, TR_OP_AND, i, tr_em_i64(e, (int64_t)1 << b));
         is_set[b] = tr_em_cmp(e, TR_CMP_NE, bit, zero(e));
     }
     *out = by_bits(e, t.ty->n, x, is_set);

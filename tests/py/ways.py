@@ -7,8 +7,6 @@ As a program (``python ways.py OUT``) it calls every function plainly and pickle
 from __future__ import annotations
 
 import functools
-import inspect
-import math
 import pickle
 import sys
 import warnings

@@ -7,8 +7,8 @@ knows. `test_names.py` fails for an option, an exception, a scalar type or a bui
 from __future__ import annotations
 
 import builtins
-import cmath
-import math
+import cmath  # noqa: F401 - texts of rows name it
+import math  # noqa: F401
 import re
 from collections import namedtuple
 from collections.abc import Callable
