@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         typeof,
     )
     from .decorators import jit, njit
-    from .errors import InternalError, LoweringError, TreadleError, TypingError, UnsupportedError
+    from .errors import AxisError, InternalError, LoweringError, TreadleError, TypingError, UnsupportedError
     from .ufunc import UfuncInfo, guvectorize, ufunc_info, vectorize
 
 # Where each public name lives; types (int32, float64, ...) come from treadle.types.
@@ -51,6 +51,7 @@ _WHERE = {
     "Signature": "_core",
     "Type": "_core",
     "TreadleError": "errors",
+    "AxisError": "errors",
     "TypingError": "errors",
     "UnsupportedError": "errors",
     "LoweringError": "errors",

@@ -6,7 +6,9 @@ those below come from compiling one.
 
 from __future__ import annotations
 
-__all__ = ["InternalError", "LoweringError", "TreadleError", "TypingError", "UnsupportedError"]
+from numpy.exceptions import AxisError as _AxisError
+
+__all__ = ["AxisError", "InternalError", "LoweringError", "TreadleError", "TypingError", "UnsupportedError"]
 
 
 class TreadleError(Exception):
@@ -15,6 +17,10 @@ class TreadleError(Exception):
 
 class TypingError(TreadleError, TypeError):
     """An operation is not defined for the types of its operands."""
+
+
+class AxisError(_AxisError, TypingError):
+    """An axis that the array does not have: NumPy's exception of that name, found while compiling."""
 
 
 class UnsupportedError(TreadleError):

@@ -16,6 +16,7 @@ typedef struct tr_span {
 /* ORDER ERRKIND: ext/pyerr.c has one exception class per row. */
 #define TR_ERRKINDS(X)                                                                              \
     X(TYPING, "TypingError")           /* the operation is not defined for these types */           \
+    X(AXIS, "AxisError")               /* a typing error: an axis that the array does not have */   \
     X(UNSUPPORTED, "UnsupportedError") /* Python that Treadle does not compile; a row of nyi.def */ \
     X(LOWERING, "LoweringError")       /* the back end refused */                                   \
     X(SIGNATURE, "TypeError")          /* a signature text or a call that cannot bind */            \

@@ -386,23 +386,29 @@ void tr_pyerr_raise_reason(int32_t code) {
         PyErr_Format(PyExc_SystemError, "compiled code ended with the unknown code %d", (int)code);
 }
 
-/* The class of a site, or the exception itself, as Python knows it; borrowed. */
+/* The class of that name. NULL with an exception. */
+static PyObject *exc_class(tr_exc exc) {
+    PyObject *own = PyDict_GetItemString(PyEval_GetBuiltins(), tr_exc_name[exc]);
+    PyObject *numpy = own ? NULL : PyImport_ImportModule("numpy.exceptions");
+    PyObject *cls = own ? Py_NewRef(own) : numpy ? PyObject_GetAttrString(numpy, tr_exc_name[exc]) : NULL;
+    Py_XDECREF(numpy);
+    return cls;
+}
+
+/* The class of a site, or the exception itself, as Python knows it. */
 static PyObject *site_exc(const tr_msite *s) {
-    if (s->own)
-        return (PyObject *)(uintptr_t)s->obj;
-    PyObject *builtins = PyEval_GetBuiltins();
-    PyObject *cls =
-        builtins && s->exc < TR_EXC__COUNT ? PyDict_GetItemString(builtins, tr_exc_name[s->exc]) : NULL;
-    return cls ? cls : PyExc_RuntimeError;
+    return s->own ? Py_NewRef((PyObject *)(uintptr_t)s->obj)
+                  : exc_class(s->exc < TR_EXC__COUNT ? (tr_exc)s->exc : TR_EXC_RUNTIME);
 }
 
 /* The exception, as `raise` makes it. */
 static PyObject *make_exc(const tr_msite *s, const tr_frame *frame) {
     PyObject *of = site_exc(s);
-    if (!PyType_Check(of))
-        return Py_NewRef(of);
+    if (!of || !PyType_Check(of))
+        return of;
     PyObject *args = site_args(s, frame);
     PyObject *exc = args ? PyObject_Call(of, args, NULL) : NULL;
+    Py_DECREF(of);
     Py_XDECREF(args);
     if (exc && !PyExceptionInstance_Check(exc)) {
         PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");

@@ -29,6 +29,14 @@ bool tr_em_error(tr_em *e, const char *fmt, ...) {
     return false;
 }
 
+bool tr_em_fail(tr_em *e, tr_errkind kind, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    error_v(e, kind, NULL, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
 bool tr_em_unsupported(tr_em *e, const char *nyi, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);

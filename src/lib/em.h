@@ -45,6 +45,7 @@ typedef struct tr_args {
 
 /* --- errors --- */
 bool tr_em_error(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* TypingError */
+bool tr_em_fail(tr_em *e, tr_errkind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool tr_em_unsupported(tr_em *e, const char *nyi, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));                                             /* row of nyi.def */
 void tr_em_hint(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* to the last error */

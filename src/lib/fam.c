@@ -96,8 +96,8 @@ bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *
     if (!tr_tv_lit_int(x, &k))
         return tr_em_error(e, "%s(): axes must be constants", tr_fam_name(c));
     if (k < -nd || k >= nd)
-        return tr_em_error(e, "%s(): axis %lld is out of bounds for %lld dimensions", tr_fam_name(c),
-                           (long long)k, (long long)nd);
+        return tr_em_fail(e, TR_ERR_AXIS, "%s(): axis %lld is out of bounds for array of dimension %lld",
+                          tr_fam_name(c), (long long)k, (long long)nd);
     *out = (uint32_t)(k < 0 ? k + nd : k);
     return true;
 }

@@ -38,7 +38,7 @@ static bool move_axis(tr_em *e, const tr_bcall *c, tr_tv axis, axes *x) {
     tr_tv asked = k;
     k = tr_lib_emit(e, TR_OP_WRAP, k.ty, 2, (tr_val[]){k.v, nd.v});
     tr_tv ok = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, k, tr_em_i64(e, 0)), tr_em_cmp(e, TR_CMP_LT, k, nd));
-    tr_em_check(e, ok, TR_EXC_VALUE, "axis {0} is out of bounds for array of dimension {1}", 2,
+    tr_em_check(e, ok, TR_EXC_AXIS, "axis {0} is out of bounds for array of dimension {1}", 2,
                 (tr_tv[]){asked, nd});
     shape[last] = tr_em_dim(e, a, last);
     strides[last] = tr_em_stride(e, a, last);
