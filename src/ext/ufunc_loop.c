@@ -178,6 +178,12 @@ static int32_t map(const tr_uloop *l, tr_entry_fn entry, tr_frame *frame, char *
 
 enum { PACKED = 3 }; /* slots of an operand */
 
+/* Code that may raise leaves items behind it as they are, in a buffer as in the output itself: the buffer begins as a copy. What was computed
+ * before the raise is written back. */
+static bool may_raise(const tr_module *m) {
+    return tr_module_meta(m)->nsites > 0;
+}
+
 /* Operands with a buffer go through it. */
 static int32_t stretch(const tr_uloop *l, tr_entry_fn entry, tr_frame *frame, char *const *args,
                        const npy_intp *steps, tr_ubuffers *b, tr_slot *slots, npy_intp at, npy_intp m) {
@@ -187,13 +193,13 @@ static int32_t stretch(const tr_uloop *l, tr_entry_fn entry, tr_frame *frame, ch
         s[2].i = m;
         if (!b->at[k]) {
             s[1].p = args[k] + at * steps[k];
-        } else if (k < nin && (steps[k] || b->repeated[k] != args[k])) {
+        } else if (k < nin ? steps[k] || b->repeated[k] != args[k] : may_raise(l->module)) {
             buffer_in(l, k, b->at[k], args[k] + at * steps[k], steps[k], m);
             b->repeated[k] = steps[k] ? NULL : args[k];
         }
     }
     int32_t code = enter(frame, entry, slots);
-    for (uint32_t k = nin; !code && k < nop; k++)
+    for (uint32_t k = nin; (!code || may_raise(l->module)) && k < nop; k++)
         if (b->at[k])
             buffer_out(l, k, b->at[k], args[k] + at * steps[k], steps[k], m);
     return code;
@@ -303,12 +309,14 @@ static int32_t chain_buffered(const tr_uloop *l, tr_frame *frame, char *const *a
         npy_intp m = n - at < STRETCH ? n - at : STRETCH;
         tr_slot slots[12], *s = slots;
         buffer_in(l, 1, b, args[1] + at * steps[1], steps[1], m);
+        if (steps[2] && may_raise(l->chain_module))
+            buffer_in(l, 2, out, args[2] + at * steps[2], steps[2], m);
         s = put_array(s, a, m, 0);
         s = put_array(s, b, m, 1);
         put_array(s, out, m, 1);
         code = enter(frame, l->chain, slots);
         memcpy(a, out + (m - 1) * item_size(l, 2), (size_t)item_size(l, 2));
-        if (!code && steps[2])
+        if (steps[2] && (!code || may_raise(l->chain_module)))
             buffer_out(l, 2, out, args[2] + at * steps[2], steps[2], m);
     }
     if (!code && !steps[2])
