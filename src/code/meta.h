@@ -11,11 +11,25 @@
 /* One value shown in a message or passed to an exception: a payload slot or a constant. */
 typedef struct tr_marg {
     char
-        kind; /* payload: i int64, u uint64, d double, f float, b bool, C complex (two slots); constant: I int, U unsigned, D double, Z complex (d, and the bits of i), B bool, S text, N None; T: a tuple of the next i */
+        kind; /* payload: i int64, u uint64, d double, f float, b bool, C complex, c complex64 (two double slots each); constant: I int, U unsigned, D double, F float, Z complex (d, and the bits of i), z complex64, B bool, S text, N None; T: a tuple of the next i */
     int64_t i;
     double d;
     const char *s;
 } tr_marg;
+
+/* Slots of the payload that an argument of this kind takes; constants take none. */
+static inline unsigned tr_marg_slots(char kind) {
+    switch (kind) {
+    case 'i':
+    case 'u':
+    case 'd':
+    case 'f':
+    case 'b': return 1;
+    case 'C':
+    case 'c': return 2;
+    default: return 0;
+    }
+}
 
 typedef struct tr_msite {
     uint8_t exc;  /* tr_exc, where the exception is none of the program's own, */

@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#include "rt/fns.h"
+
 enum { MAX_LINES = 10, MAX_ERRORS = 8 };
 
 PyObject *tr_ext_error_class(tr_state *st, const char *name) {
@@ -244,18 +246,21 @@ static PyObject *next_arg(const tr_msite *site, const tr_frame *frame, sitepos *
     const tr_marg *a = at->i < site->nargs ? &site->args[at->i] : &none;
     const tr_slot *p = &frame->payload[at->slot < TR_FRAME_PAYLOAD ? at->slot : TR_FRAME_PAYLOAD - 1];
     at->i++;
-    at->slot += strchr("iudfb", a->kind) ? 1u : a->kind == 'C' ? 2u : 0u;
+    at->slot += tr_marg_slots(a->kind);
     switch (a->kind) {
     case 'i': return PyLong_FromLongLong(p->i);
     case 'u': return PyLong_FromUnsignedLongLong(p->u);
     case 'd': return PyFloat_FromDouble(p->f);
     case 'f': return PyFloat_FromDouble((double)p->f32);
     case 'b': return PyBool_FromLong(p->b != 0);
-    case 'C': return PyComplex_FromDoubles(p[0].f, p[1].f);
+    case 'C':
+    case 'c': return PyComplex_FromDoubles(p[0].f, p[1].f);
     case 'I': return PyLong_FromLongLong(a->i);
     case 'U': return PyLong_FromUnsignedLongLong((uint64_t)a->i);
-    case 'Z': return constant_complex(a);
-    case 'D': return PyFloat_FromDouble(a->d);
+    case 'Z':
+    case 'z': return constant_complex(a);
+    case 'D':
+    case 'F': return PyFloat_FromDouble(a->d);
     case 'B': return PyBool_FromLong(a->i != 0);
     case 'S': return PyUnicode_DecodeUTF8(a->s, (Py_ssize_t)strlen(a->s), "replace");
     case 'T': return next_tuple(site, frame, (uint32_t)a->i, at);
@@ -272,15 +277,16 @@ static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *fram
     return v;
 }
 
-/* The same for its place in a text: a float32 is written with as many digits as it needs. */
+/* The same for its place in a text: what is made of float32 has as many digits as that needs, as in print(). */
 static PyObject *site_piece(const tr_msite *site, uint32_t i, const tr_frame *frame) {
+    char b[TR_RT_COMPLEX_MAX], kind = site->args[i].kind;
     PyObject *v = site_arg(site, i, frame);
-    if (!v || site->args[i].kind != 'f')
+    if (!v || !strchr("fFcz", kind))
         return v;
-    float x = (float)PyFloat_AS_DOUBLE(v);
-    PyArray_Descr *d = PyArray_DescrFromType(NPY_FLOAT);
-    Py_SETREF(v, PyArray_Scalar(&x, d, NULL));
-    Py_DECREF(d);
+    unsigned n = PyComplex_Check(v)
+                     ? tr_rt_complex_repr(PyComplex_RealAsDouble(v), PyComplex_ImagAsDouble(v), 1, b)
+                     : tr_rt_repr(PyFloat_AS_DOUBLE(v), 1, 1, b);
+    Py_SETREF(v, PyUnicode_FromStringAndSize(b, (Py_ssize_t)n));
     return v;
 }
 

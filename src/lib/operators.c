@@ -489,10 +489,10 @@ static bool fold_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
         return false;
     if (x.ty->lit->kind == TR_OBJ_UINT) { /* from 2**63 on */
         uint64_t u = x.ty->lit->u.u;
-        *out = tr_em_lit(e, u == UINT64_C(1) << 63 ? tr_obj_int(&e->ctx->arena, INT64_MIN)
-                                                   : tr_obj_bigint(&e->ctx->arena,
-                                                                   tr_arena_printf(&e->ctx->arena, "-%llu",
-                                                                                   (unsigned long long)u)));
+        *out = tr_em_lit(e, u == UINT64_C(1) << 63
+                                ? tr_obj_int(&e->ctx->arena, INT64_MIN)
+                                : tr_obj_bigint(&e->ctx->arena, tr_arena_printf(&e->ctx->arena, "-%llu",
+                                                                                (unsigned long long)u)));
         return true;
     }
     if (!lit_real(x, &f, &i, &is_int) || i == INT64_MIN)

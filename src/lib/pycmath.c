@@ -46,8 +46,10 @@ static tr_tv signs_of(tr_em *e, tr_mathfn fn, tr_tv z, tr_tv r) {
             continue;
         tr_tv was = part_of(e, rows[i].part, r),
               fixed = tr_fam_math2(e, TR_MATH_COPYSIGN, was, tr_em_num(e, was.ty, rows[i].sign));
-        fixed = tr_em_select(e, tr_fam_math1(e, (tr_mathfn)rows[i].test, part_of(e, rows[i].where, z)), fixed, was);
-        return rows[i].part == 'r' ? tr_em_cplx(e, fixed, tr_em_im(e, r)) : tr_em_cplx(e, tr_em_re(e, r), fixed);
+        fixed = tr_em_select(e, tr_fam_math1(e, (tr_mathfn)rows[i].test, part_of(e, rows[i].where, z)), fixed,
+                             was);
+        return rows[i].part == 'r' ? tr_em_cplx(e, fixed, tr_em_im(e, r))
+                                   : tr_em_cplx(e, tr_em_re(e, r), fixed);
     }
     return r;
 }

@@ -40,8 +40,9 @@ static void scalar_arg(const tr_obj *o, tr_marg *a) {
     char cls = tr_ty_class(o->ty);
     if (cls == 'c') {
         complex_arg(o, a);
+        a->kind = o->ty->kind == TR_TY_C64 ? 'z' : 'Z';
     } else if (cls == 'f') {
-        a->kind = 'D';
+        a->kind = o->ty->kind == TR_TY_F32 ? 'F' : 'D';
         a->d = o->u.f;
     } else {
         a->kind = cls == 'b' ? 'B' : cls == 'u' ? 'U' : 'I';
@@ -94,7 +95,7 @@ static bool payload_arg(const tr_ty *t, tr_marg *a) {
     case TR_TY_BOOL: a->kind = 'b'; return true;
     case TR_TY_F32: a->kind = 'f'; return true;
     case TR_TY_F64: a->kind = 'd'; return true;
-    case TR_TY_C64:
+    case TR_TY_C64: a->kind = 'c'; return true;
     case TR_TY_C128: a->kind = 'C'; return true;
     default: a->kind = tr_ty_class(t); return tr_ty_is_int(t);
     }

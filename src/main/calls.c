@@ -180,11 +180,6 @@ static bool interpret(call *c) {
 
 /* --- compiled code --- */
 
-/* Slots of the payload that a value of this kind takes; constants take none. */
-static unsigned slots_of(char kind) {
-    return kind == 'C' ? 2 : strchr("iudfb", kind) ? 1 : 0;
-}
-
 static const char *marg_text(tr_ctx *ctx, const tr_marg *a, const tr_slot *s) {
     tr_arena *m = &ctx->arena;
     tr_tytab *t = ctx->types;
@@ -194,9 +189,11 @@ static const char *marg_text(tr_ctx *ctx, const tr_marg *a, const tr_slot *s) {
     case 'd': return text_of(ctx, tr_ty_scalar(t, TR_TY_F64), s);
     case 'f': return text_of(ctx, tr_ty_scalar(t, TR_TY_F32), s);
     case 'b': return text_of(ctx, tr_ty_scalar(t, TR_TY_BOOL), s);
-    case 'C': return text_of(ctx, tr_ty_scalar(t, TR_TY_C128), s);
+    case 'C':
+    case 'c': return text_of(ctx, tr_ty_scalar(t, TR_TY_C128), s);
     case 'I': return tr_arena_printf(m, "%" PRIi64, a->i);
-    case 'D': return text_of(ctx, tr_ty_scalar(t, TR_TY_F64), &(tr_slot){.f = a->d});
+    case 'D':
+    case 'F': return text_of(ctx, tr_ty_scalar(t, TR_TY_F64), &(tr_slot){.f = a->d});
     case 'U': return tr_arena_printf(m, "%" PRIu64, (uint64_t)a->i);
     case 'B': return a->i ? "True" : "False";
     case 'S': return a->s;
@@ -225,7 +222,7 @@ static void code_exception(call *c, const tr_meta *meta, int32_t rc, const tr_fr
     unsigned slot = 0;
     for (uint32_t i = 0; i < s->nargs && slot < TR_FRAME_PAYLOAD; i++) {
         values[i] = marg_text(c->p->ctx, &s->args[i], &f->payload[slot]);
-        slot += slots_of(s->args[i].kind);
+        slot += tr_marg_slots(s->args[i].kind);
     }
     show_exception(c->out, s->own ? TR_EXC__COUNT + s->own - 1 : s->exc, s->text, values, s->nargs);
 }

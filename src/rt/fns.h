@@ -116,5 +116,7 @@ void tr_rt_scatter(void *to, int64_t step, const void *from, int64_t n, int64_t 
  * than "1", as repr(float) does and repr(complex) does not. */
 enum { TR_RT_REPR_MAX = 40 };
 unsigned tr_rt_repr(double x, int f32, int dot, char *out);
+enum { TR_RT_COMPLEX_MAX = 2 * TR_RT_REPR_MAX + 4 };
+unsigned tr_rt_complex_repr(double re, double im, int f32, char *out);
 
 #endif

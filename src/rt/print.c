@@ -69,21 +69,8 @@ void tr_rt_print_bool(tr_frame *f, uint8_t x) {
 }
 
 static void print_complex(tr_frame *f, double re, double im, int f32) {
-    char b[2 * TR_RT_REPR_MAX + 4];
-    unsigned n = 0;
-    /* A positive zero real part is not shown; -0.0 is. */
-    int whole = re != 0.0 || signbit(re);
-    if (whole) {
-        b[n++] = '(';
-        n += tr_rt_repr(re, f32, 0, b + n);
-        if (isnan(im) || !signbit(im))
-            b[n++] = '+';
-    }
-    n += tr_rt_repr(im, f32, 0, b + n);
-    b[n++] = 'j';
-    if (whole)
-        b[n++] = ')';
-    put(f, b, n);
+    char b[TR_RT_COMPLEX_MAX];
+    put(f, b, tr_rt_complex_repr(re, im, f32, b));
 }
 
 void tr_rt_print_c128(tr_frame *f, double re, double im) {

@@ -109,3 +109,20 @@ unsigned tr_rt_repr(double x, int f32, int dot, char *out) {
     }
     return (unsigned)(o - out);
 }
+
+unsigned tr_rt_complex_repr(double re, double im, int f32, char *out) {
+    unsigned n = 0;
+    /* A positive zero real part is not shown; -0.0 is. */
+    int whole = re != 0.0 || signbit(re);
+    if (whole) {
+        out[n++] = '(';
+        n += tr_rt_repr(re, f32, 0, out + n);
+        if (isnan(im) || !signbit(im))
+            out[n++] = '+';
+    }
+    n += tr_rt_repr(im, f32, 0, out + n);
+    out[n++] = 'j';
+    if (whole)
+        out[n++] = ')';
+    return n;
+}

@@ -231,7 +231,7 @@ static void test_raise(void) {
     args[4].b = 0;
     s = m ? site(m, run(m, args, ret)) : NULL;
     if (s) {
-        CHECK(s->exc == TR_EXC_VALUE && s->nargs == 2 && s->args[0].kind == 'f' && s->args[1].kind == 'C',
+        CHECK(s->exc == TR_EXC_VALUE && s->nargs == 2 && s->args[0].kind == 'f' && s->args[1].kind == 'c',
               "wrong site");
         CHECK(frame.payload[0].f32 == 0.25f && frame.payload[1].f == 1.5 && frame.payload[2].f == -2.0,
               "payload");

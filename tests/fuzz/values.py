@@ -332,7 +332,9 @@ def negate(op: str, a: Any, ty: str, numba: bool = False) -> Any:
     if klass(out) == "f":
         return -x if op == "-" else x
     value = {"-": -x, "+": x, "~": ~x}[op]
-    return _fit(wrap(value, ty) if ty in INTS else value, out)  # in the operand's own type, whatever comes of it
+    return _fit(
+        wrap(value, ty) if ty in INTS else value, out
+    )  # in the operand's own type, whatever comes of it
 
 
 def unchecked(op: str, a: Any, ta: str, b: Any, tb: str) -> Any:

@@ -625,3 +625,46 @@ def test_zero_to_a_negative_power(expr):
     assert math.isnan(run(expr, 0j, -1.0).real)
     with pytest.raises(ZeroDivisionError, match="0.0 cannot be raised to a negative power"):
         run("a ** -1", 0)
+
+
+SINGLE, DOUBLE = np.float32(0.1), np.float64(0.1)
+
+
+def test_float32_is_written_alike_everywhere(capfd):
+    """With the digits that it needs: by print, str and f-strings, in exceptions and assertions, frozen or not."""
+
+    @njit
+    def f(x, c):
+        print(x, c, SINGLE, DOUBLE)
+        print(f"{x} {c} {SINGLE} {DOUBLE}")
+        print(str(x), str(c), str(SINGLE), str(DOUBLE))
+        raise ValueError(f"{x} {c} {SINGLE} {DOUBLE}")
+
+    @njit
+    def g(x):
+        raise AssertionError(str(x))
+
+    @njit
+    def h(x, c):
+        raise ValueError(x, c, SINGLE)
+
+    for x, text in [
+        (0.1, "0.1"),
+        (3, "3.0"),
+        (123456789, "123456790.0"),
+        (1e16, "1e+16"),
+        (1e-5, "1e-05"),
+        (-0.0, "-0.0"),
+        (np.inf, "inf"),
+        (1e-45, "1e-45"),
+    ]:
+        line = f"{text} ({text.removesuffix('.0')}+0.1j) 0.1 0.1"
+        with pytest.raises(ValueError) as e:
+            f(np.float32(x), np.complex64(complex(x, 0.1)))
+        assert e.value.args == (line,) and capfd.readouterr().out == 3 * f"{line}\n"
+    with pytest.raises(AssertionError, match="^0.1$"):
+        g(SINGLE)
+    with pytest.raises(ValueError) as e:
+        h(SINGLE, np.complex64(0.1))
+    assert e.value.args == (float(SINGLE), complex(np.complex64(0.1)), float(SINGLE))
+    assert all(type(a) in (float, complex) for a in e.value.args)
