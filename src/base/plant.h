@@ -1,4 +1,4 @@
-/* Planted miscompiles, for one purpose: to show that the fuzzer finds such things. Compiled in with -DTR_PLANTS alone and
+/* Planted miscompiles, for one purpose: to show that the fuzzer finds such things, and (SCATTER) tests/py/test_parallel_stores.py. Compiled in with -DTR_PLANTS alone and
  * then chosen by opts.plant; every other build has `tr_plant` as the constant false. */
 #ifndef TR_BASE_PLANT_H
 #define TR_BASE_PLANT_H
@@ -19,7 +19,8 @@
     X(CMUL, 10, "the imaginary part of a complex product loses a term's sign")    \
     X(FUSE, 11, "fusion moves an array expression past a store to what it reads") \
     X(RANGE, 12, "every range of a parallel loop but the first begins one late")  \
-    X(CHUNK, 13, "of a chunk of strided results the last one is not stored")
+    X(CHUNK, 13, "of a chunk of strided results the last one is not stored")      \
+    X(SCATTER, 14, "patterns that store at computed places are taken to be independent")
 
 enum {
 #define X(id, number, what) TR_PLANT_##id = (number),

@@ -8,6 +8,7 @@
  * Cost: linear in the functions, but for arrays that were chosen (sources.c). */
 #include "ir/summary.h"
 
+#include "base/plant.h"
 #include "ir/sources.h"
 
 /* What an instance does to its params. */
@@ -295,7 +296,7 @@ const char *tr_pat_one_core(const tr_prog *p, const tr_pat *t) {
     if (why)
         return why;
     tr_summary s = tr_pat_summary(p, t);
-    for (uint32_t k = 0; k < t->ncap; k++) {
+    for (uint32_t k = 0; k < t->ncap && !tr_plant(t->lam->ctx, TR_PLANT_SCATTER); k++) {
         if (s.caps[k].writes == TR_REACH_ANY)
             return "it may store to one element more than once";
         if (s.caps[k].writes && s.caps[k].reads == TR_REACH_ANY)
