@@ -139,7 +139,7 @@ static tr_lpat copy_of(const tr_lpat *s, tr_lf *w) {
     c.earr = tr_arena_copy(a, s->earr, (nearr + 1u) * sizeof *s->earr);
     c.red = tr_arena_copy(a, s->red, (s->p->nred + 1u) * sizeof *s->red);
     c.caps = tr_arena_copy(a, s->caps, (s->ncaps + 1u) * sizeof *s->caps);
-    c.carry = TR_NEW_N(a, lv, TR_MAX_CARRY);
+    c.carry = TR_NEW_N(a, lv, tr_most_carried(s->p));
     c.off = TR_NEW_N(a, lv, (s->ndim + 1) * s->narr + 1);
     for (unsigned i = 0; i < s->narr; i++)
         c.off[i] = l_int(w->m->i64, 0);

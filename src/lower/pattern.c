@@ -25,6 +25,7 @@ void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv start, lv n) {
     l_at_end(b, l->head);
     l->iv = LLVMBuildPhi(b, s->w->m->i64, "");
     l_incoming(l->iv, start, from);
+    l->phis = TR_NEW_N(&s->w->m->ctx->arena, lv, s->ncarry + 1u);
     for (unsigned i = 0; i < s->ncarry; i++) {
         l->phis[i] = LLVMBuildPhi(b, LLVMTypeOf(s->carry[i]), "");
         l_incoming(l->phis[i], s->carry[i], from);
@@ -447,7 +448,7 @@ static void setup(tr_lpat *s, const tr_ins *in) {
     s->arr = TR_NEW_N(a, tr_larr, s->narr + 1);
     s->earr = TR_NEW_N(a, tr_larr, nearr + 1);
     s->red = TR_NEW_N(a, tr_lred, p->nred + 1u);
-    s->carry = TR_NEW_N(a, lv, TR_MAX_CARRY);
+    s->carry = TR_NEW_N(a, lv, tr_most_carried(p));
     for (unsigned i = 0; i < s->narr; i++)
         tr_lower_arr(w, in->args[tr_pat_in(p) + i], &s->arr[i]);
     for (unsigned i = 0; i < s->narr; i++)

@@ -4,7 +4,10 @@
 
 #include "lower/internal.h"
 
-enum { TR_MAX_CARRY = 3 * 16 + 2 };
+/* The values that a pattern's loops carry at most: an extreme of floats is three, a complex sum two; and the fill of the buffers. */
+static inline unsigned tr_most_carried(const tr_pat *p) {
+    return 3u * p->nred + 1;
+}
 
 typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG } tr_redclass;
 
@@ -63,7 +66,7 @@ typedef struct tr_lloop {
     lb head, exit;
     lv iv;
     unsigned nmath; /* w->nmath when it began */
-    lv phis[TR_MAX_CARRY];
+    lv *phis;
 } tr_lloop;
 void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv from, lv to);
 void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next);

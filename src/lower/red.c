@@ -22,8 +22,6 @@ static lv extreme(tr_lpat *s, const tr_lred *r, lv best, lv x) {
  * sign, and -0 for min if any had one. The comparison may assume numbers, which makes it one instruction: after a NaN its result is poison
  * and nobody looks at it. --- */
 
-enum { SPLIT = 3 };
-
 static lt bits_type(const tr_lpat *s, const tr_lred *r) {
     return r->ty->kind == TR_TY_F64 ? s->w->m->i64 : s->w->m->i32;
 }
@@ -163,15 +161,13 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
 bool tr_red_describe(tr_lpat *s, const tr_val *init) {
     const tr_fn *lam = s->p->lam;
     const tr_ins *y = NULL;
-    unsigned carry = 2;
     for (uint32_t v = 0; v < lam->ins.n && !y; v++)
         if (lam->ins.d[v].op == TR_OP_YIELD && lam->ins.d[v].blk != TR_NOBLK)
             y = tr_at(lam, v);
     s->fill = UINT32_MAX;
     for (unsigned i = 0; i < s->p->nred; i++) {
         const tr_ty *t = y ? tr_at(lam, y->args[s->p->nout + i])->ty : NULL;
-        carry += SPLIT;
-        if (!t || !reducible(s->p->reds[i], t) || carry > TR_MAX_CARRY)
+        if (!t || !reducible(s->p->reds[i], t))
             return false;
         describe(s, i, init[i], t);
     }

@@ -314,7 +314,7 @@ static void kept(tr_lpat *s, unsigned k) {
 }
 
 void tr_tile_nest(tr_lpat *s) {
-    s->held = TR_NEW_N(&s->w->m->ctx->arena, lv, TR_MAX_CARRY);
+    s->held = TR_NEW_N(&s->w->m->ctx->arena, lv, tr_most_carried(s->p));
     s->ncarry = 0;
     kept(s, 0);
 }

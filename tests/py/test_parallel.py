@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import treadle
-from treadle import njit
+from treadle import _core, njit, vectorize
 
 
 def both(fn):
@@ -138,3 +138,61 @@ def test_calls_inside_and_recursion(threads):
 
     a = np.ones(50_000)
     assert f(a, 3) == f.py_func(a, 3) or f(a, 3) == pytest.approx(1.875 * 50_000)
+
+
+def told(f, *args, capfd):
+    """What parallel_diagnostics() prints of a call with these arguments."""
+    f(*args)
+    capfd.readouterr()
+    f.parallel_diagnostics()
+    return capfd.readouterr().out
+
+
+@vectorize
+def _shown(x):
+    print(x)
+    return x
+
+
+# An expression, and what is said of it. The mark in the IR, which the loops are made by, must say the same.
+TOLD = {
+    "return a + b": "all cores",
+    "return a[:, None] + b": "all cores",
+    "a[a > 0] = 1\n    return a.sum()": "all cores",
+    "np.add.at(a, i, b)\n    return 0": "one core: it may store to one element more than once",
+    "a[i] = b\n    return 0": "one core: it may store to one element more than once",
+    "return a.cumsum()": "one core: each element needs the one before",
+    "return a.argmax()": "one core: it looks for the place of an extreme",
+    "return _shown(a)": "one core: what it prints comes in order",
+}
+
+
+@pytest.mark.parametrize("body", TOLD)
+def test_diagnostics_tell_the_truth(body, capfd):
+    space = {"np": np, "_shown": _shown}
+    exec(f"def f(a, b, i):\n    {body}\n", space)
+    f = njit(parallel=True)(space["f"])
+    said = told(f, np.arange(4.0), np.arange(4.0), np.array([3, 1, 1, 0]), capfd=capfd)
+    assert TOLD[body] in said
+    if "\n" not in body:
+        assert ("pattern par" in "".join(f.inspect_ir().values())) == ("all cores" in said)
+
+
+def test_what_is_printed_comes_in_order(threads, capfd):
+    f = njit(parallel=True)(lambda a: _shown(a))
+    _core._pool_grain(1, True)
+    try:
+        f(np.arange(5.0))
+    finally:
+        _core._pool_grain(0)
+    assert capfd.readouterr().out.split() == ["0.0", "1.0", "2.0", "3.0", "4.0"]
+
+
+def test_sizes_that_do_not_agree_run_on_all_cores(threads):
+    """The version for them is compiled when it is reached, and gives the same bits."""
+    par, seq = both(lambda a, b: ((a + b) * b).sum())
+    a = np.random.default_rng(5).standard_normal(100_000)
+    for b in np.full(100_000, 0.1), np.full(1, 0.1):
+        assert par(a, b) == seq(a, b)
+    ir = "".join(par.inspect_ir().values())
+    assert ir.count("pattern par") == ir.count("pattern ") > 1

@@ -962,3 +962,32 @@ def test_ctrl_c_ends_a_loop(sizes):
         [sys.executable, "-c", INTERRUPT.format(*sizes)], capture_output=True, text=True, timeout=100
     )
     assert done.stdout.splitlines() == ["interrupted", "[1.0, 1.0, 1.0]"], done.stderr
+
+
+@pytest.mark.parametrize("n", [8, 12, 13, 17, 40])
+def test_many_reductions(n, threads):
+    """More than a pattern's loops once had room for was a crash; more than ranges have places for run on one core, and that is said."""
+    names = [f"s{k}" for k in range(n)]
+    source = "def f(a):\n    " + " = ".join(names) + " = 0.0\n    for i in prange(len(a)):\n"
+    source += "".join(f"        {s} += a[i] * {k}\n" for k, s in enumerate(names))
+    space = {"prange": prange}
+    exec(source + f"    return {', '.join(names)}\n", space)
+    f = parallel(space["f"])
+    check(f, np.arange(3000.0))
+    check(f, np.zeros(0))
+
+
+def test_diagnostics_say_how_many_reductions_are_too_many(capfd):
+    for n, what in (12, "runs on all cores"), (13, "runs on one core: it has too many reductions"):
+        sums = "".join(f"        s{k} += a[i] * {k}\n" for k in range(n))
+        start = "".join(f"    s{k} = 0.0\n" for k in range(n))
+        space = {"prange": prange}
+        exec(
+            f"def f(a):\n{start}    for i in prange(len(a)):\n{sums}    return {' + '.join(f's{k}' for k in range(n))}\n",
+            space,
+        )
+        f = parallel(space["f"])
+        f(np.arange(5.0))
+        f.parallel_diagnostics()
+        assert what in capfd.readouterr().out
+        assert ("pattern prange" in "".join(f.inspect_ir().values())) == (n == 12)
