@@ -2,6 +2,8 @@
  *
  * A loop that looks elements up by an index from memory waits for one load after the other; four rounds at a time keep more of
  * them under way. LLVM unrolls no loop of its own accord in our pipeline (jit/pipeline.h): it gains nothing elsewhere.
+ * So does one that adds floats up: the order of its sums is Python's, so there are no vectors for it, and of the few instructions of a
+ * round half would be the loop's own.
  * A loop that calls functions of vector math takes one vector at a time: several would run one after the other all the same, and
  * leave more of a short loop to the scalar twins.
  * Cost: one pass over the body; loops are looked for only where one of these was found. */
@@ -11,7 +13,7 @@
 
 #include "vmath/vmath.h"
 
-enum { UNROLL = 4, MAX_SIZE = 64 };
+enum { UNROLL = 4, MAX_SIZE = 64, UNROLL_SUM = 2, MAX_SUM = 24 };
 
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
     while (tr_at(f, index)->op == TR_OP_CONV)
@@ -106,6 +108,12 @@ static void set_mark(tr_lf *w, tr_bid latch, lv mark) {
     w->body->loop_marks[latch] = mark;
 }
 
+static void mark_unrolled(tr_lf *w, tr_bid latch, int rounds) {
+    LLVMMetadataRef count = LLVMValueAsMetadata(l_int(w->m->i32, rounds));
+    count = option(w->m, "llvm.loop.unroll.count", count);
+    set_mark(w, latch, loop_mark(w->m, 1, &count));
+}
+
 /* Innermost loops with such a block in it, and one jump back that carries the mark. */
 static void mark_loops(tr_lf *w, const uint8_t *found, bool math) {
     tr_fn *f = w->body->f;
@@ -127,11 +135,67 @@ static void mark_loops(tr_lf *w, const uint8_t *found, bool math) {
             continue;
         if (math && !tr_blk_at(f, latch)->cold)
             set_mark(w, latch, tr_lower_loop_mark(w->m, TR_LOOP_ONE));
-        if (!math && tr_loop_size(f, &loops.d[l]) <= MAX_SIZE) {
-            LLVMMetadataRef count = LLVMValueAsMetadata(l_int(w->m->i32, UNROLL));
-            count = option(w->m, "llvm.loop.unroll.count", count);
-            set_mark(w, latch, loop_mark(w->m, 1, &count));
+        if (!math && tr_loop_size(f, &loops.d[l]) <= MAX_SIZE)
+            mark_unrolled(w, latch, UNROLL);
+    }
+}
+
+/* --- sums of floats --- */
+
+/* Is v a sum that the param is a term of? */
+static bool sums(const tr_fn *f, tr_val v, tr_val param, unsigned deep) {
+    const tr_ins *in = tr_at(f, v);
+    if ((in->op != TR_OP_ADD && in->op != TR_OP_SUB) || !deep)
+        return false;
+    for (unsigned i = 0; i < 2; i++)
+        if (in->args[i] == param || sums(f, in->args[i], param, deep - 1))
+            return true;
+    return false;
+}
+
+/* Does a float come round as a sum of itself? */
+static bool adds_up(const tr_fn *f, const tr_loop *l) {
+    const tr_blk *head = tr_blk_at(f, l->header);
+    const tr_ins *t = tr_term(f, l->latch);
+    for (uint32_t s = 0; s < tr_nsucc(t); s++)
+        for (uint32_t i = 0; t->imm.succ[s].to == l->header && i < head->params.n; i++)
+            if (tr_ty_is_float(tr_at(f, head->params.d[i])->ty) &&
+                sums(f, t->imm.succ[s].args[i], head->params.d[i], 4))
+                return true;
+    return false;
+}
+
+/* Does the round read along rows? Else each reads a line of its own from memory, and nothing but that counts. */
+static bool along_rows(const tr_fn *f, const tr_loop *l) {
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            if (in->op != TR_OP_LOAD)
+                continue;
+            unsigned last = tr_at(f, in->args[0])->ty->layout == TR_LAYOUT_F ? 1 : in->nargs - 1u;
+            for (unsigned k = 1; k < in->nargs; k++)
+                for (uint32_t b = 0; k != last && b < l->blks.n; b++)
+                    if (tr_at(f, in->args[k])->blk == l->blks.d[b])
+                        return false;
         }
+    return true;
+}
+
+/* Loops in loops, whose round is without branches: its head, and the block that jumps back. One that stands alone waits for its sum
+ * only, and so does a long one; of a short one the next sum is begun before the last is done, and all instructions count. Where sums may be made in another order, LLVM makes vectors. */
+static void mark_sums(tr_lf *w) {
+    tr_fn *f = w->body->f;
+    tr_loops loops = {0};
+    if (w->m->ctx->opts.fastmath & TR_FM_REASSOC)
+        return;
+    tr_dom_compute(f);
+    tr_loops_find(f, &loops, TR_NEW_N(&w->m->ctx->arena, uint32_t, f->blks.n + 1u));
+    for (uint32_t l = 0; l < loops.n; l++) {
+        tr_bid latch = loops.d[l].latch;
+        if (latch != TR_NOBLK && loops.d[l].depth > 1 && loops.d[l].blks.n <= 2 &&
+            !tr_blk_at(f, latch)->cold && !(w->body->loop_marks && w->body->loop_marks[latch]) &&
+            adds_up(f, &loops.d[l]) && tr_loop_size(f, &loops.d[l]) <= MAX_SUM && along_rows(f, &loops.d[l]))
+            mark_unrolled(w, latch, UNROLL_SUM);
     }
 }
 
@@ -196,4 +260,6 @@ void tr_lower_loops(tr_lf *w) {
         mark_loops(w, math, true);
     if (lookups)
         mark_loops(w, lookups, false);
+    if (w->body->f->blks.n > 1)
+        mark_sums(w);
 }

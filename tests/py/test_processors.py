@@ -162,3 +162,32 @@ def test_a_conversion_does_not_wait_for_a_callee(cpu):
     converted = re.findall(r"(.*)\n\tvcvtsi2sd\t.*, (%xmm\d+), %xmm\d+", text)
     assert converted
     assert all(re.match(rf"\tvxorp[sd]\t{r}, {r}, {r}", before) for before, r in converted), text
+
+
+SUMS = """
+@njit
+def f(x, y):
+    total = 0.0
+    for i in range(x.shape[0]):
+        for j in range(y.shape[0]):
+            s = 0.0
+            for k in range(x.shape[1]):
+                s += {term}
+            total += math.sqrt(s)
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("term", "sums"),
+    [
+        ("(x[i, k] - y[j, k]) ** 2", 4),
+        ("x[i, k] * y[k, j]", 2),
+    ],  # along rows: two rounds, and one that is left
+)
+def test_two_rounds_of_a_short_sum_at_a_time(term, sums):
+    text, result = shown(
+        SUMS.format(term=term), "f8(f8[:,::1],f8[:,::1])", "(np.full((3, 3), 2.0), np.ones((3, 3)))"
+    )
+    assert text.count("addsd") == sums, text
+    assert float(result) == pytest.approx(9 * (3**0.5 if sums == 4 else 6**0.5))
