@@ -10,12 +10,14 @@
  *   there for loops that lowering has marked (lower/loops.c);
  *   the SLP pass is for complex arithmetic alone, a quarter faster with it; a convex hull over pairs of floats took twice
  *   as long, and it costs a twentieth of the time;
+ *   LLVM makes a switch of tests of one integer, in which its vectoriser (until LLVM 20) sees no loop it could do: between the halves
+ *   jit/choices.c makes tests of short ones again, where there are any;
  *   instcombine's fixpoint is neither sought nor verified: a failed verification would end the process.
  * The text is constant, because LLVM reports a wrong one at run time. */
 #ifndef TR_JIT_PIPELINE_H
 #define TR_JIT_PIPELINE_H
 
-enum { TR_REC_VERSION = 8 }; /* part of the cache key: raise it with every change below */
+enum { TR_REC_VERSION = 9 }; /* part of the cache key: raise it with every change below */
 
 #define TR_REC_CFG_EARLY                                                                                  \
     "simplifycfg<bonus-inst-threshold=1;no-forward-switch-cond;switch-range-to-icmp;no-switch-to-lookup;" \
@@ -25,19 +27,21 @@ enum { TR_REC_VERSION = 8 }; /* part of the cache key: raise it with every chang
     "no-keep-loops;hoist-common-insts;sink-common-insts;speculate-blocks;simplify-cond-branch>"
 #define TR_REC_COMBINE "instcombine<max-iterations=1;no-verify-fixpoint>"
 
-#define TR_REC_UNCLOSED                                                                                     \
-    "function<eager-inv>(sroa,early-cse<memssa>," TR_REC_CFG_EARLY "," TR_REC_COMBINE ","                   \
-    "loop-mssa(loop-rotate,licm,simple-loop-unswitch)," TR_REC_CFG_EARLY "," TR_REC_COMBINE ","             \
-    "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn,loop-vectorize,loop-unroll<O2;no-runtime;" \
-    "no-partial;no-peeling;no-upperbound>," TR_REC_COMBINE "," TR_REC_CFG_LATE
+/* Until loops are as simple as they get; then vectors. */
+#define TR_REC_FIRST                                                                            \
+    "sroa,early-cse<memssa>," TR_REC_CFG_EARLY "," TR_REC_COMBINE ","                           \
+    "loop-mssa(loop-rotate,licm,simple-loop-unswitch)," TR_REC_CFG_EARLY "," TR_REC_COMBINE "," \
+    "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn"
+#define TR_REC_SECOND                                                                               \
+    "loop-vectorize,loop-unroll<O2;no-runtime;no-partial;no-peeling;no-upperbound>," TR_REC_COMBINE \
+    "," TR_REC_CFG_LATE
+#define TR_REC_PAIRS ",slp-vectorizer,vector-combine"
 
-#define TR_REC         TR_REC_UNCLOSED ")"
-#define TR_REC_COMPLEX TR_REC_UNCLOSED ",slp-vectorizer,vector-combine)"
+#define TR_REC_FN(passes) "function<eager-inv>(" passes ")"
 
 /* A module with calls: callees are cleaned up a little, then inlined where that pays. */
-#define TR_REC_CALLS(then)                                                                              \
-    "function<eager-inv>(sroa,early-cse<memssa>," TR_REC_CFG_EARLY "," TR_REC_COMBINE "),cgscc(inline)" \
-    "," then
+#define TR_REC_INLINE \
+    "function<eager-inv>(sroa,early-cse<memssa>," TR_REC_CFG_EARLY "," TR_REC_COMBINE "),cgscc(inline),"
 
 /* Stubs (opt_level 0): nothing worth waiting for. */
 #define TR_REC_STUB "function(early-cse)"

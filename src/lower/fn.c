@@ -156,10 +156,16 @@ static void feed(tr_lf *w, const tr_edge *e, lb from) {
     }
 }
 
+static bool is_choice(lv c) {
+    return LLVMIsAICmpInst(c) && LLVMGetICmpPredicate(c) <= LLVMIntNE &&
+           LLVMIsAConstantInt(LLVMGetOperand(c, 1));
+}
+
 static void lower_cbr(tr_lf *w, const tr_ins *in) {
     const tr_edge *t = &in->imm.succ[0], *e = &in->imm.succ[1];
     lv c = tr_lower_parts(w, in->args[0])[0];
     lb from = l_here(w->b), else_blk = w->body->blks[e->to];
+    w->m->choices += is_choice(c);
     /* Two edges into one block with different arguments need a block of their own on one of them. */
     bool same = t->to == e->to && e->n > 0;
     lb via = same ? tr_lower_block(w, "edge") : else_blk;

@@ -58,6 +58,7 @@ typedef struct tr_lm {
     struct tr_ldebug *dbg; /* NULL unless opts.debug */
     bool atomic_counts;    /* threads may count references of one block at the same time */
     bool complex;          /* tr_lower_made */
+    unsigned choices;      /* branches on whether an integer is a given one */
     bool checks_stack;     /* some function that was lowered looks whether there is room on the stack */
     bool failed;
 } tr_lm;
