@@ -512,6 +512,7 @@ static int32_t serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy
 /* What a thread must have to do before it is worth waking; what it does at most before it looks up (Ctrl-C); and how long a trial runs before
  * the time of an item is believed. */
 static const double worth_ns = 10e3, most_ns = 2e6, trial_ns = 500;
+enum { LOOK = 32 }; /* calls that are not worth it for one that is timed */
 
 /* What loops that may run in parallel take for an item; the mean of what was seen, weighted towards the last. What is far from it is taken at
  * once: one of the two was a short run. */
@@ -545,12 +546,14 @@ int32_t tr_uloop_trial(tr_uloop *l, tr_frame *frame, tr_par_fn *fn, void *ctx, n
                        npy_intp per_row, npy_intp *done) {
     int32_t code = 0;
     npy_intp m = few_rows(l, per_row);
+    uint64_t start = tr_now_ns();
     *done = 0;
     for (double ns = 0; !code && ns < trial_ns && *done < rows; m *= 2) {
         npy_intp from = *done, to = rows - from < m ? rows : from + m;
-        uint64_t start = tr_now_ns();
         code = fn(frame, ctx, from, to, 0);
-        ns = (double)(tr_now_ns() - start);
+        uint64_t end = tr_now_ns();
+        ns = (double)(end - start);
+        start = end;
         if (ns >= trial_ns || to == rows)
             learn(l, ns, (to - from) * per_row);
         *done = to;
@@ -586,10 +589,13 @@ static int32_t in_parallel(tr_uloop *l, tr_frame *frame, char *const *args, cons
         npy_intp fixed = tr_uloop_grain(l, n, 1);
         return fixed ? tr_rt_parallel(frame, split_range, &p, n, fixed) : serial(l, frame, args, dims, steps);
     }
-    /* Not worth it; now and then with a look at the clock, for it may depend on the data. */
-    if (item > 0 && !tr_uloop_grain(l, n, 1) &&
-        atomic_fetch_add_explicit(&l->calls, 1, memory_order_relaxed) % 16)
-        return serial(l, frame, args, dims, steps);
+    /* Not worth it; now and then with a look at the clock, for it may depend on the data. A call that another thread counts over is no loss. */
+    if (item > 0 && !tr_uloop_grain(l, n, 1)) {
+        unsigned calls = atomic_load_explicit(&l->calls, memory_order_relaxed);
+        atomic_store_explicit(&l->calls, calls + 1, memory_order_relaxed);
+        if (calls % LOOK)
+            return serial(l, frame, args, dims, steps);
+    }
     int32_t code = tr_uloop_trial(l, frame, split_range, &p, n, 1, &done);
     npy_intp grain = tr_uloop_grain(l, n - done, 1);
     if (code || done == n)
