@@ -4,7 +4,7 @@
  * one step, so the first variant that takes all of them is the right one. All else (keywords, defaults,
  * *args, a miss) goes through bind.c and spec.c and comes back here with a variant that fits. No heap
  * allocation happens below TR_STACK_SLOTS slots, but for the result object. `active` counts calls, so that
- * recompile() does not free code under them. */
+ * no code is freed under them. */
 #include "ext/box.h"
 #include "ext/function.h"
 #include "ext/pyerr.h"
@@ -219,7 +219,6 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *
     tr_frame frame;
     int32_t code;
     tr_rt_frame_init(&frame, &f->st->host);
-    tr_function_active(f, 1);
     if (UNLIKELY(f->nogil)) {
         PyThreadState *ts = PyEval_SaveThread();
         code = v->entry(&frame, slots, ret);
@@ -234,7 +233,6 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *
         r = NULL;
         tr_pyerr_raise_code(f, tr_module_meta(v->spec->module), code, &frame);
     }
-    tr_function_active(f, -1);
     if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout))
         r = settle(f, &frame, r);
     return r;
@@ -277,7 +275,7 @@ static __attribute__((noinline)) outcome try_rest(tr_function *f, const tr_varli
         outcome r = i == tried ? MISS : try_any(f, l->v[i], args, result);
         if (r == MISS)
             continue;
-        atomic_store_explicit(&f->last, i, memory_order_relaxed);
+        tr_spec_switch(f, l, tried, i);
         return r;
     }
     return MISS;
@@ -289,10 +287,14 @@ static inline outcome try_list(tr_function *f, PyObject *const *args, PyObject *
     const tr_varlist *l = atomic_load_explicit(&f->list, memory_order_acquire);
     uint32_t last = atomic_load_explicit(&f->last, memory_order_relaxed);
     *result = NULL;
-    if (UNLIKELY(!l || last >= l->n))
-        return l ? try_rest(f, l, UINT32_MAX, args, result) : MISS;
-    outcome r = try_any(f, l->v[last], args, result);
-    return LIKELY(r != MISS) ? r : try_rest(f, l, last, args, result);
+    if (UNLIKELY(!l))
+        return MISS;
+    tr_function_enter(f); /* a look at an argument may run code that makes variants go */
+    outcome r = LIKELY(last < l->n) ? try_any(f, l->v[last], args, result) : MISS;
+    if (UNLIKELY(r == MISS))
+        r = try_rest(f, l, last, args, result);
+    tr_function_leave(f);
+    return r;
 }
 
 /* All parameters have values; compiles when no variant fits. */

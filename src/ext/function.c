@@ -94,6 +94,7 @@ static int fn_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(f->options);
     Py_VISIT(f->dict);
     Py_VISIT(f->waiting);
+    Py_VISIT(f->died);
     for (uint32_t i = 0; f->defaults && f->names && i < (uint32_t)PyTuple_GET_SIZE(f->names); i++)
         Py_VISIT(f->defaults[i]);
     for (uint32_t i = 0; i < f->nspecs + f->ndead; i++) {
@@ -113,6 +114,7 @@ static int fn_clear(PyObject *self) {
     Py_CLEAR(f->options);
     Py_CLEAR(f->dict);
     Py_CLEAR(f->waiting);
+    Py_CLEAR(f->died);
     return 0; /* py_func, names and qualname cannot hold a cycle alone and are used by calls in progress */
 }
 
@@ -129,6 +131,33 @@ static void fn_dealloc(PyObject *self) {
     Py_CLEAR(f->py_func);
     tp->tp_free(self);
     Py_DECREF(tp);
+}
+
+/* Called with a weak reference of tr_function_undertaker's, whose referent is gone; `self` is one to the function. */
+static PyObject *value_died(PyObject *self, PyObject *unused) {
+    (void)unused;
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *f = NULL;
+    if (PyWeakref_GetRef(self, &f) < 0)
+        return NULL;
+#else
+    PyObject *f = PyWeakref_GET_OBJECT(self);
+    f = f == Py_None ? NULL : Py_NewRef(f);
+#endif
+    if (f)
+        tr_spec_bury((tr_function *)f);
+    Py_XDECREF(f);
+    Py_RETURN_NONE;
+}
+
+PyObject *tr_function_undertaker(tr_function *f) {
+    static PyMethodDef def = {"value_died", value_died, METH_O, NULL};
+    if (!f->died) {
+        PyObject *self = PyWeakref_NewRef((PyObject *)f, NULL);
+        f->died = self ? PyCFunction_New(&def, self) : NULL;
+        Py_XDECREF(self);
+    }
+    return Py_XNewRef(f->died);
 }
 
 static PyObject *fn_repr(PyObject *self) {
@@ -182,18 +211,21 @@ static const tr_spec *spec_of(tr_function *f, PyObject *sig) {
     const tr_spec *found = NULL;
     if (!tr_spec_settle(f))
         return NULL;
-    for (uint32_t k = 0; k < f->nspecs && !found; k++) { /* a row of .signatures, constants included */
-        int same = PyTuple_Check(sig) ? PyObject_RichCompareBool(f->specs[k]->types, sig, Py_EQ) : 0;
+    for (uint32_t k = 0; k < f->nspecs && !found && PyTuple_Check(sig); k++) {
+        const tr_spec *s = f->specs[k]; /* a row of .signatures, constants included */
+        PyObject *types = tr_spec_types(f, s);
+        int same = types ? PyObject_RichCompareBool(types, sig, Py_EQ) : -1;
+        Py_XDECREF(types);
         if (same < 0)
             return NULL;
-        found = same ? f->specs[k] : NULL;
+        found = same ? s : NULL;
     }
     if (found)
         return found;
     if (!tr_types_csig(f->st, sig, &c))
         return NULL;
     for (uint32_t k = 0; k < f->nspecs && !found; k++)
-        if (c.n == f->specs[k]->nargs &&
+        if (c.n == f->specs[k]->nargs && f->specs[k]->types &&
             memcmp((const void *)c.args, (const void *)f->specs[k]->args, c.n * sizeof *c.args) == 0)
             found = f->specs[k];
     tr_csig_clear(&c);
@@ -202,22 +234,37 @@ static const tr_spec *spec_of(tr_function *f, PyObject *sig) {
     return found;
 }
 
-/* dict of texts by signature; one text when a signature is given. */
-static PyObject *inspect(tr_function *f, PyObject *sig, tr_stage stage) {
-    if (sig && sig != Py_None) {
-        const tr_spec *s = spec_of(f, sig);
-        return s ? tr_spec_text(f, s, stage) : NULL;
-    }
-    PyObject *d = tr_spec_settle(f) ? PyDict_New() : NULL;
+/* Dict of what `value` says of each specialisation, by its types. */
+typedef PyObject *by_types_fn(tr_function *f, const tr_spec *s, const void *user);
+static PyObject *by_types(tr_function *f, by_types_fn *value, const void *user) {
+    PyObject *d = PyDict_New();
     for (uint32_t k = 0; d && k < f->nspecs; k++) {
-        PyObject *types = Py_NewRef(f->specs[k]->types);
-        PyObject *text = tr_spec_text(f, f->specs[k], stage);
-        if (!text || PyDict_SetItem(d, types, text) < 0)
+        const tr_spec *s = f->specs[k];
+        PyObject *types = tr_spec_types(f, s), *v = types ? value(f, s, user) : NULL;
+        if (!v || PyDict_SetItem(d, types, v) < 0)
             Py_CLEAR(d);
-        Py_XDECREF(text);
-        Py_DECREF(types);
+        Py_XDECREF(types);
+        Py_XDECREF(v);
     }
     return d;
+}
+
+static PyObject *text_of(tr_function *f, const tr_spec *s, const void *stage) {
+    return tr_spec_text(f, s, *(const tr_stage *)stage);
+}
+
+/* dict of texts by signature; one text when a signature is given. */
+static PyObject *inspect(tr_function *f, PyObject *sig, tr_stage stage) {
+    PyObject *r = NULL;
+    tr_function_enter(f);
+    if (sig && sig != Py_None) {
+        const tr_spec *s = spec_of(f, sig);
+        r = s ? tr_spec_text(f, s, stage) : NULL;
+    } else if (tr_spec_settle(f)) {
+        r = by_types(f, text_of, &stage);
+    }
+    tr_function_leave(f);
+    return r;
 }
 
 /* inspect(stage, signature=None): what inspect_types and its kin of Function are made of. */
@@ -240,8 +287,11 @@ static PyObject *fn_inspect(PyObject *self, PyObject *args) {
 
 static PyObject *fn_variables(PyObject *self, PyObject *sig) {
     tr_function *f = (tr_function *)self;
+    tr_function_enter(f);
     const tr_spec *s = spec_of(f, sig);
-    return s ? tr_spec_variables(f, s) : NULL;
+    PyObject *r = s ? tr_spec_variables(f, s) : NULL;
+    tr_function_leave(f);
+    return r;
 }
 
 static PyObject *inspect_one(PyObject *self, PyObject *args, PyObject *kw, tr_stage stage) {
@@ -294,26 +344,33 @@ static PyObject *fn_parallel_diagnostics(PyObject *self, PyObject *args, PyObjec
 static PyObject *get_signatures(PyObject *self, void *unused) {
     (void)unused;
     tr_function *f = (tr_function *)self;
-    PyObject *l = PyList_New(f->nspecs);
-    for (uint32_t k = 0; l && k < f->nspecs; k++)
-        PyList_SET_ITEM(l, k, Py_NewRef(f->specs[k]->types));
+    PyObject *l = PyList_New(0);
+    tr_function_enter(f);
+    for (uint32_t k = 0; l && k < f->nspecs; k++) {
+        PyObject *types = tr_spec_types(f, f->specs[k]);
+        if (!types || PyList_Append(l, types) < 0)
+            Py_CLEAR(l);
+        Py_XDECREF(types);
+    }
+    tr_function_leave(f);
     for (Py_ssize_t i = 0; l && f->waiting && i < PyList_GET_SIZE(f->waiting); i++)
         if (PyList_Append(l, ((tr_sigobj *)PyList_GET_ITEM(f->waiting, i))->args) < 0)
             Py_CLEAR(l);
     return l;
 }
 
+static PyObject *ret_of(tr_function *f, const tr_spec *s, const void *unused) {
+    (void)unused;
+    return tr_types_object(f->st, s->ret);
+}
+
 /* Signatures with their return types. */
 static PyObject *get_overloads(PyObject *self, void *unused) {
     (void)unused;
     tr_function *f = (tr_function *)self;
-    PyObject *d = tr_spec_settle(f) ? PyDict_New() : NULL;
-    for (uint32_t k = 0; d && k < f->nspecs; k++) {
-        PyObject *ret = tr_types_object(f->st, f->specs[k]->ret);
-        if (!ret || PyDict_SetItem(d, f->specs[k]->types, ret) < 0)
-            Py_CLEAR(d);
-        Py_XDECREF(ret);
-    }
+    tr_function_enter(f);
+    PyObject *d = tr_spec_settle(f) ? by_types(f, ret_of, NULL) : NULL;
+    tr_function_leave(f);
     return d;
 }
 
@@ -332,13 +389,15 @@ static bool set_seconds(PyObject *d, const char *key, uint64_t ns) {
 }
 
 /* {"seconds": ..., "code_bytes": ..., "loaded": bool, "front": ..., "infer": ...} */
-static PyObject *spec_stats(const tr_spec *s) {
+static PyObject *spec_stats(tr_function *f, const tr_spec *s, const void *unused) {
     static const char *const names[] = {
 #define X(id, name, help) name,
         TR_STAGES(X)
 #undef X
     };
     PyObject *d = PyDict_New();
+    (void)f;
+    (void)unused;
     bool ok = d && set_seconds(d, "seconds", s->total_ns) &&
               set_number(d, "code_bytes", tr_module_bytes(s->module)) &&
               PyDict_SetItemString(d, "loaded", s->from_cache ? Py_True : Py_False) == 0;
@@ -352,15 +411,13 @@ static PyObject *spec_stats(const tr_spec *s) {
 static PyObject *get_stats(PyObject *self, void *unused) {
     (void)unused;
     tr_function *f = (tr_function *)self;
-    PyObject *d = PyDict_New(), *by = PyDict_New();
+    tr_function_enter(f);
+    PyObject *d = PyDict_New(), *by = by_types(f, spec_stats, NULL);
     bool ok = d && by && set_number(d, "compiled", f->ncompiled) && set_number(d, "loaded", f->nloaded);
     uint64_t bytes = 0;
-    for (uint32_t k = 0; ok && k < f->nspecs; k++) {
-        PyObject *s = spec_stats(f->specs[k]);
+    for (uint32_t k = 0; ok && k < f->nspecs; k++)
         bytes += tr_module_bytes(f->specs[k]->module);
-        ok = s && PyDict_SetItem(by, f->specs[k]->types, s) == 0;
-        Py_XDECREF(s);
-    }
+    tr_function_leave(f);
     ok = ok && set_number(d, "code_bytes", bytes) && PyDict_SetItemString(d, "signatures", by) == 0;
     Py_XDECREF(by);
     if (!ok)

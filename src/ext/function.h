@@ -3,13 +3,16 @@
  * A spec is compiled code for one tuple of argument types. A variant says when it applies and how
  * arguments get into slots: one for the exact types, more where a declared signature converts. Variants
  * are matched in order; the list is immutable and published with release, so a call reads it without a
- * lock. Lists and specs that were replaced live until no call can see them (`active`). */
+ * lock. Lists, variants and specs that were replaced live until no call can see them (`active`).
+ *
+ * Specs of values that are constants (functions, strings ...) come and go: there are at most TR_VALUE_SPECS of them, and when a function or class
+ * that one was made for dies, it goes too; nothing here keeps those alive. */
 #ifndef TR_EXT_FUNCTION_H
 #define TR_EXT_FUNCTION_H
 
 #include "ext/value.h"
 
-enum { TR_STACK_SLOTS = 48, TR_STACK_ARGS = 24 };
+enum { TR_STACK_SLOTS = 48, TR_STACK_ARGS = 24, TR_VALUE_SPECS = 128 };
 
 /* How an argument is looked at and unboxed; all but the last are inlined in call.c. */
 enum {
@@ -34,8 +37,10 @@ typedef struct tr_spec {
     const tr_ty **args;    /* nargs: type of each, where "none" stands for a constant */
     const tr_ty *want_ret; /* the declared return type, or NULL */
     uint32_t nargs, nret;
-    PyObject *types; /* tuple of Type: the row of .signatures */
-    PyObject *keep;  /* list of what the code refers to: frozen arrays, functions, classes */
+    PyObject *types; /* tuple of Type: the row of .signatures; NULL where it holds constants: tr_spec_types */
+    uint64_t
+        used; /* when, by the function's clock, calls went over to it or from it: least is the one not used for longest */
+    PyObject *keep; /* list of what the code refers to: frozen arrays, functions, classes */
     bool declared, from_cache;
     uint64_t ns[TR_STAGE__COUNT], total_ns;
 } tr_spec;
@@ -54,6 +59,7 @@ typedef struct tr_varg {
 } tr_varg;
 
 typedef struct tr_variant {
+    struct tr_variant *dead; /* the next one that is in no list any more */
     tr_entry_fn entry;
     tr_spec *spec;
     uint32_t nargs, nslots, nret;
@@ -62,7 +68,7 @@ typedef struct tr_variant {
 } tr_variant;
 
 typedef struct tr_varlist {
-    struct tr_varlist *retired; /* next older one */
+    struct tr_varlist *retired; /* once it is replaced: the next such */
     uint32_t n;
     tr_variant *v[];
 } tr_varlist;
@@ -90,8 +96,13 @@ typedef struct tr_function {
         *waiting; /* list of Signatures, declared, that use names nobody has bound yet, in order; or NULL */
     tr_spec **specs;
     uint32_t nspecs;
-    tr_spec **dead; /* replaced by recompile(), not yet freed */
+    tr_spec **dead; /* dropped or replaced, not yet freed; with them: */
     uint32_t ndead;
+    tr_varlist *old_lists;
+    tr_variant *old_variants;
+    bool unswept;   /* there is something of these */
+    uint64_t clock; /* see tr_spec.used */
+    PyObject *died; /* what weak references to constants call; NULL: there were none */
     uint64_t ncompiled, nloaded;
 } tr_function;
 
@@ -107,6 +118,8 @@ static inline void tr_function_active(tr_function *f, int by) {
 }
 
 bool tr_function_add(PyObject *module);
+/* A callable for weak references: when one's referent dies, f drops what was made for it. New reference. */
+PyObject *tr_function_undertaker(tr_function *f);
 /* py_func of a Function, or NULL when `o` is none; borrowed. */
 PyObject *tr_function_unwrap(tr_state *st, PyObject *o);
 /* Declared types of its variables: a dict, borrowed, or NULL. */
@@ -133,15 +146,15 @@ PyObject *tr_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
 
 /* --- spec.c --- */
 
-/* Finds or makes the variant for these arguments; borrowed. NULL with an exception. */
-const tr_variant *tr_spec_for(tr_function *f, PyObject *const *args);
+/* Finds or makes the variant for these arguments. False with an exception. */
+bool tr_spec_for(tr_function *f, PyObject *const *args);
 /* Compiles for a declared signature and publishes. `may_wait`: where that needs a name that is not bound yet, as the own one of a
  * function in another is while its decorator runs, it is put off until tr_spec_settle; so are those that follow, which keeps
  * their order. */
 bool tr_spec_declare(tr_function *f, PyObject *sig, bool may_wait);
 /* Compiles what was put off. Before anyone asks which specialisations there are. */
 bool tr_spec_settle(tr_function *f);
-/* Text of a stage for the types of `s`: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to str. */
+/* Text of a stage for the types of `s`, between tr_function_enter and _leave: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to str. */
 PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage);
 /* List of (line, name, type) of the function's variables for the types of `s`. */
 PyObject *tr_spec_variables(tr_function *f, const tr_spec *s);
@@ -150,6 +163,20 @@ PyObject *tr_spec_variables(tr_function *f, const tr_spec *s);
 bool tr_spec_recompile(tr_function *f);
 void tr_spec_free_all(tr_function *f); /* at the end of the function */
 void tr_spec_sweep(tr_function *f);    /* frees what was replaced, if no call is in progress */
+void tr_spec_bury(tr_function *f);     /* drops the specs of constants that are gone */
+/* Calls go over from one variant of the list to another. */
+void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t to);
+/* The row of .signatures: new reference. */
+PyObject *tr_spec_types(tr_function *f, const tr_spec *s);
+/* Between the two, nothing that f's lists hold or held is freed. */
+static inline void tr_function_enter(tr_function *f) {
+    tr_function_active(f, 1);
+}
+static inline void tr_function_leave(tr_function *f) {
+    tr_function_active(f, -1);
+    if (__builtin_expect(f->unswept, 0))
+        tr_spec_sweep(f);
+}
 int tr_spec_visit(const tr_spec *s, visitproc visit, void *arg);
 
 #endif

@@ -9,14 +9,16 @@
 
 static const tr_ty *constant_type(void *user, PyObject *value) {
     tr_job *j = user;
-    const tr_obj *o = tr_freeze_value(&j->frozen, value);
+    if (!value)
+        PyErr_SetString(PyExc_ReferenceError, "a function or class that was an argument is gone");
+    const tr_obj *o = value ? tr_freeze_value(&j->frozen, value) : NULL;
     return o ? tr_obj_type(&j->ctx.arena, j->ctx.types, o) : NULL;
 }
 
 /* Which function of the program a constant argument is: its type's text has only the name. */
 static void hash_constants(tr_job *j, tr_hasher *h, const tr_argk *k) {
     if (tr_key_kind(k->key) == TR_K_IDENT) {
-        const tr_obj *o = tr_freeze_value(&j->frozen, k->value);
+        const tr_obj *o = tr_freeze_value(&j->frozen, tr_argk_constant(k)); /* that lives: it has a type */
         uint32_t id[2] = {o ? o->kind : 0, o && o->kind == TR_OBJ_FUNC      ? o->u.func
                                            : o && o->kind == TR_OBJ_BUILTIN ? o->u.builtin
                                            : o && o->kind == TR_OBJ_EXC     ? o->u.exc
@@ -52,6 +54,7 @@ static bool take_snapshot(tr_job *j) {
     /* The Function itself only where that matters: the code would hold on to its own owner. */
     if (!tr_freeze(&j->frozen, tr_function_locals(j->f) ? (PyObject *)j->f : j->f->py_func))
         return false;
+    j->nroot = PyList_GET_SIZE(j->frozen.keep);
     for (uint32_t i = 0; i < j->n; i++) {
         if (j->pats)
             j->args[i] = tr_argk_type(j->ctx.types, &j->pats[i], constant_type, j);
@@ -144,11 +147,27 @@ bool tr_job_run(tr_job *j) {
     return ok;
 }
 
+static bool is_constant(const tr_argk *k, const PyObject *o) {
+    bool is = tr_key_kind(k->key) == TR_K_IDENT && tr_argk_constant(k) == o;
+    for (uint32_t i = 0; !is && i < k->n; i++)
+        is = is_constant(&k->items[i], o);
+    return is;
+}
+
+/* A class that is there because it was passed: whoever calls the code has it. */
+static bool is_passed(const tr_job *j, Py_ssize_t i) {
+    bool is = false;
+    for (uint32_t k = 0; i >= j->nroot && j->pats && !is && k < j->n; k++)
+        is = is_constant(&j->pats[k], PyList_GET_ITEM(j->frozen.keep, i));
+    return is;
+}
+
 PyObject *tr_job_keep(const tr_job *j) {
     PyObject *l = PyList_New(0);
     for (Py_ssize_t i = 0; l && i < PyList_GET_SIZE(j->frozen.keep); i++) {
         PyObject *o = PyList_GET_ITEM(j->frozen.keep, i);
-        if ((PyArray_Check(o) || PyType_Check(o) || PyExceptionInstance_Check(o)) && PyList_Append(l, o) < 0)
+        if (!is_passed(j, i) && (PyArray_Check(o) || PyType_Check(o) || PyExceptionInstance_Check(o)) &&
+            PyList_Append(l, o) < 0)
             Py_CLEAR(l);
     }
     return l;
@@ -224,12 +243,9 @@ PyObject *tr_job_text(tr_job *j, tr_stage stage) {
 
 PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage) {
     tr_job *j = tr_job_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret);
-    if (!j)
-        return NULL;
-    tr_function_active(f, 1); /* keeps s while the GIL is away */
-    PyObject *r = tr_job_text(j, stage);
-    tr_function_active(f, -1);
-    tr_job_free(j);
+    PyObject *r = j ? tr_job_text(j, stage) : NULL;
+    if (j)
+        tr_job_free(j);
     return r;
 }
 
@@ -259,11 +275,9 @@ PyObject *tr_spec_variables(tr_function *f, const tr_spec *s) {
         return NULL;
     j->ctx.dump = (tr_dump){0};
     j->rq.upto = TR_STAGE_INFER;
-    tr_function_active(f, 1);
     PyObject *r = tr_job_run(j) ? PyList_New(0) : NULL;
     if (r && !add_variables(r, j->prog.insts.d[j->prog.root].fn))
         Py_CLEAR(r);
-    tr_function_active(f, -1);
     tr_job_free(j);
     return r;
 }

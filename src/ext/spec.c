@@ -123,6 +123,29 @@ static PyObject *types_tuple(tr_state *st, const tr_spec *s) {
     return t;
 }
 
+static bool has_constants(const tr_spec *s) {
+    bool has = false;
+    for (uint32_t i = 0; !s->declared && !has && i < s->nargs; i++)
+        has = tr_argk_has_const(&s->pats[i]);
+    return has;
+}
+
+PyObject *tr_spec_types(tr_function *f, const tr_spec *s) {
+    return s->types ? Py_NewRef(s->types) : types_tuple(f->st, s);
+}
+
+/* Patterns of a variant and a spec refer weakly to what the user passed. */
+static bool keep_pattern(tr_function *f, const tr_argk *from, tr_argk *to) {
+    if (!tr_argk_copy(from, to))
+        return false;
+    if (!tr_argk_has_const(to))
+        return true;
+    PyObject *died = tr_function_undertaker(f);
+    bool ok = died && tr_argk_weaken(to, died);
+    Py_XDECREF(died);
+    return ok;
+}
+
 static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     s->nargs = j->n;
     s->args = PyMem_Calloc(j->n + 1u, sizeof *s->args);
@@ -136,7 +159,7 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
         s->args[i] = j->pats && tr_argk_has_const(&j->pats[i])
                          ? tr_argk_type(j->st->types, &j->pats[i], NULL, NULL)
                          : j->args[i];
-        if (j->pats && !tr_argk_copy(&j->pats[i], &s->pats[i]))
+        if (j->pats && !keep_pattern(j->f, &j->pats[i], &s->pats[i]))
             return false;
     }
     s->declared = !j->pats;
@@ -146,7 +169,9 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     s->from_cache = j->out.from_cache;
     s->total_ns = tr_now_ns() - started;
     memcpy(s->ns, j->ctx.stage_ns, sizeof s->ns);
-    return (s->keep = tr_job_keep(j)) && (s->types = types_tuple(j->st, s));
+    if (!(s->keep = tr_job_keep(j)))
+        return false;
+    return has_constants(s) || (s->types = types_tuple(j->st, s));
 }
 
 /* *unbound: it failed for a name that is not bound. */
@@ -249,17 +274,17 @@ static void clear_arg(tr_varg *va) {
     PyMem_Free(va->deep);
 }
 
-static bool fill_arg(tr_state *st, tr_varg *va, const tr_argk *pat, const tr_ty *ty);
+static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty);
 
 /* A tuple is taken item by item. One with named fields is not: its class is asked anew each time whether it still has them. */
-static bool fill_tuple(tr_state *st, tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
+static bool fill_tuple(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
     if (!(va->items = PyMem_Calloc(pat->n + 1u, sizeof *va->items))) {
         PyErr_NoMemory();
         return false;
     }
     va->op = TR_U_TUPLE;
     for (; va->n < pat->n; va->n++)
-        if (!fill_arg(st, &va->items[va->n], &pat->items[va->n], ty->items[va->n])) {
+        if (!fill_arg(f, &va->items[va->n], &pat->items[va->n], ty->items[va->n])) {
             va->n++;
             return false;
         }
@@ -267,19 +292,19 @@ static bool fill_tuple(tr_state *st, tr_varg *va, const tr_argk *pat, const tr_t
 }
 
 /* On failure what it has is for clear_arg. */
-static bool fill_arg(tr_state *st, tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
+static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
     *va = (tr_varg){.key = pat->key, .ty = ty};
-    choose_op(st, va, ty);
+    choose_op(f->st, va, ty);
     unsigned kind = tr_key_kind(pat->key);
     if (kind == TR_K_TUPLE)
-        return fill_tuple(st, va, pat, ty);
+        return fill_tuple(f, va, pat, ty);
     if (kind < TR_K_DEEP)
         return true;
     if (!(va->deep = PyMem_Calloc(1, sizeof *va->deep))) {
         PyErr_NoMemory();
         return false;
     }
-    return tr_argk_copy(pat, va->deep);
+    return keep_pattern(f, pat, va->deep);
 }
 
 static void variant_free(tr_variant *v) {
@@ -288,7 +313,7 @@ static void variant_free(tr_variant *v) {
     PyMem_Free(v);
 }
 
-static tr_variant *variant_new(tr_state *st, tr_spec *s, const tr_argk *pats) {
+static tr_variant *variant_new(tr_function *f, tr_spec *s, const tr_argk *pats) {
     tr_variant *v = PyMem_Calloc(1, sizeof *v + s->nargs * sizeof v->arg[0]);
     if (!v) {
         PyErr_NoMemory();
@@ -301,7 +326,7 @@ static tr_variant *variant_new(tr_state *st, tr_spec *s, const tr_argk *pats) {
     v->ret = return_op(s->ret);
     for (uint32_t i = 0; i < s->nargs; i++) {
         v->nslots += tr_ty_nparts(s->args[i]);
-        if (!fill_arg(st, &v->arg[i], &pats[i], s->args[i])) {
+        if (!fill_arg(f, &v->arg[i], &pats[i], s->args[i])) {
             variant_free(v);
             return NULL;
         }
@@ -309,22 +334,38 @@ static tr_variant *variant_new(tr_state *st, tr_spec *s, const tr_argk *pats) {
     return v;
 }
 
+/* Makes l the list; the one before it waits for the sweep. */
+static void set_list(tr_function *f, tr_varlist *l) {
+    tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed);
+    atomic_store_explicit(&f->list, l, memory_order_release);
+    if (old) {
+        old->retired = f->old_lists;
+        f->old_lists = old;
+        f->unswept = true;
+    }
+}
+
+static tr_varlist *list_new(uint32_t n) {
+    tr_varlist *l = PyMem_Calloc(1, sizeof *l + (n + 1u) * sizeof l->v[0]);
+    if (!l)
+        PyErr_NoMemory();
+    return l;
+}
+
 /* Publishes the list with v at its end. Takes v. */
 static bool publish(tr_function *f, tr_variant *v) {
-    tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed);
+    const tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed);
     uint32_t n = old ? old->n : 0;
-    tr_varlist *l = PyMem_Calloc(1, sizeof *l + (n + 1u) * sizeof l->v[0]);
+    tr_varlist *l = list_new(n + 1);
     if (!l) {
         variant_free(v);
-        PyErr_NoMemory();
         return false;
     }
     if (n)
         memcpy(l->v, old->v, n * sizeof l->v[0]);
     l->v[n] = v;
     l->n = n + 1;
-    l->retired = old;
-    atomic_store_explicit(&f->list, l, memory_order_release);
+    set_list(f, l);
     return true;
 }
 
@@ -337,6 +378,117 @@ static bool push_spec(tr_spec ***list, uint32_t *n, tr_spec *s) {
     *list = p;
     p[(*n)++] = s;
     return true;
+}
+
+/* --- dropping specs --- */
+
+/* The specs and variants that `gone` says are in no list from now on; they wait for the sweep. Needs memory first, so it drops all or none. */
+static bool drop_specs(tr_function *f, bool (*gone)(const tr_spec *s, const void *user), const void *user) {
+    const tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed);
+    tr_varlist *l = list_new(old ? old->n : 0);
+    tr_spec **dead = l ? PyMem_Realloc(f->dead, (f->ndead + f->nspecs + 1u) * sizeof *dead) : NULL;
+    if (!dead) {
+        PyMem_Free(l);
+        PyErr_NoMemory();
+        return false;
+    }
+    f->dead = dead;
+    for (uint32_t i = 0; old && i < old->n; i++) {
+        if (gone(old->v[i]->spec, user)) {
+            old->v[i]->dead = f->old_variants;
+            f->old_variants = old->v[i];
+        } else {
+            l->v[l->n++] = old->v[i];
+        }
+    }
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < f->nspecs; k++) {
+        if (gone(f->specs[k], user))
+            f->dead[f->ndead++] = f->specs[k];
+        else
+            f->specs[kept++] = f->specs[k];
+    }
+    f->nspecs = kept;
+    f->unswept = true;
+    atomic_store_explicit(&f->last, 0, memory_order_relaxed);
+    set_list(f, l);
+    return true;
+}
+
+void tr_spec_sweep(tr_function *f) {
+    if (atomic_load(&f->active) || !f->unswept)
+        return;
+    /* What goes may run code of the user's, which may come back here: taken off before it is freed. */
+    tr_varlist *l = f->old_lists;
+    tr_variant *v = f->old_variants;
+    tr_spec **dead = f->dead;
+    uint32_t n = f->ndead;
+    PyObject *raised[3]; /* by the call that has just ended */
+    PyErr_Fetch(&raised[0], &raised[1], &raised[2]);
+    f->old_lists = NULL;
+    f->old_variants = NULL;
+    f->dead = NULL;
+    f->ndead = 0;
+    f->unswept = false;
+    for (tr_varlist *next; l; l = next) {
+        next = l->retired;
+        PyMem_Free(l);
+    }
+    for (tr_variant *next; v; v = next) {
+        next = v->dead;
+        variant_free(v);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        spec_free(dead[i]);
+    PyMem_Free(dead);
+    PyErr_Restore(raised[0], raised[1], raised[2]);
+}
+
+static bool is_dead(const tr_spec *s, const void *unused) {
+    (void)unused;
+    for (uint32_t i = 0; i < s->nargs; i++)
+        if (tr_argk_is_dead(&s->pats[i]))
+            return true;
+    return false;
+}
+
+void tr_spec_bury(tr_function *f) {
+    bool any = false;
+    for (uint32_t k = 0; k < f->nspecs && !any; k++)
+        any = is_dead(f->specs[k], NULL);
+    if (!any)
+        return;
+    if (!drop_specs(f, is_dead, NULL))
+        PyErr_Clear(); /* no memory: with the next one, or when it is the one not used for longest */
+    tr_spec_sweep(f);
+}
+
+static bool is_this(const tr_spec *s, const void *user) {
+    return s == user;
+}
+
+/* Room for one more spec of constants. */
+static bool make_room(tr_function *f) {
+    const tr_spec *oldest = NULL;
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < f->nspecs; k++) {
+        const tr_spec *s = f->specs[k];
+        if (!has_constants(s))
+            continue;
+        n++;
+        if (!oldest || s->used < oldest->used)
+            oldest = s;
+    }
+    return n < TR_VALUE_SPECS || drop_specs(f, is_this, oldest);
+}
+
+void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t to) {
+    if (l != atomic_load_explicit(&f->list, memory_order_relaxed))
+        return; /* replaced meanwhile: the numbers mean others there */
+    if (from < l->n)
+        l->v[from]->spec->used = ++f->clock;
+    l->v[to]->spec->used = ++f->clock;
+    atomic_store_explicit(&f->last, to, memory_order_relaxed);
 }
 
 /* --- which spec --- */
@@ -395,8 +547,10 @@ static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
     }
     for (uint32_t k = 0; got && list && k < f->nspecs && k < 6; k++) {
         PyObject *ret = tr_types_object(f->st, f->specs[k]->ret);
-        PyObject *next = ret ? PyUnicode_FromFormat("%U\n  %R%R", list, ret, f->specs[k]->types) : NULL;
+        PyObject *types = ret ? tr_spec_types(f, f->specs[k]) : NULL;
+        PyObject *next = types ? PyUnicode_FromFormat("%U\n  %R%R", list, ret, types) : NULL;
         Py_XDECREF(ret);
+        Py_XDECREF(types);
         Py_SETREF(list, next);
     }
     if (got && list)
@@ -420,7 +574,7 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
     pending_add(st, &mine);
     bool unbound;
     tr_spec *s = spec_new(f, pats, NULL, f->nparams, NULL, &unbound);
-    if (s && !push_spec(&f->specs, &f->nspecs, s)) {
+    if (s && ((has_constants(s) && !make_room(f)) || !push_spec(&f->specs, &f->nspecs, s))) {
         spec_free(s);
         s = NULL;
     }
@@ -428,7 +582,7 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
     return s;
 }
 
-static const tr_variant *variant_for(tr_function *f, PyObject *const *args, const tr_argk *pats) {
+static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pats) {
     bool again = tr_spec_settle(f);
     tr_spec *s = NULL;
     while (!s && again) {
@@ -441,25 +595,25 @@ static const tr_variant *variant_for(tr_function *f, PyObject *const *args, cons
         else if (!s)
             s = compile_for(f, pats, &again);
     }
-    tr_variant *v = s ? variant_new(f->st, s, pats) : NULL;
-    return v && publish(f, v) ? v : NULL;
+    tr_variant *v = s ? variant_new(f, s, pats) : NULL;
+    return v && publish(f, v);
 }
 
-const tr_variant *tr_spec_for(tr_function *f, PyObject *const *args) {
+bool tr_spec_for(tr_function *f, PyObject *const *args) {
+    tr_function_enter(f);
     tr_argk *pats = PyMem_Calloc(f->nparams + 1u, sizeof *pats);
     bool ok = pats != NULL;
     uint32_t n = 0;
-    const tr_variant *v = NULL;
     if (!ok)
         PyErr_NoMemory();
     for (; ok && n < f->nparams; n++)
         ok = tr_value_pattern(f->st, args[n], f->text, tr_function_param(f, n), &pats[n]);
-    if (ok)
-        v = variant_for(f, args, pats);
+    ok = ok && variant_for(f, args, pats);
     for (uint32_t i = 0; i < n; i++)
         tr_argk_clear(&pats[i]);
     PyMem_Free(pats);
-    return v;
+    tr_function_leave(f);
+    return ok;
 }
 
 /* --- declared signatures --- */
@@ -469,7 +623,7 @@ static bool is_declared(const tr_function *f, const tr_csig *c) {
         uint32_t i = 0;
         while (i < c->n && f->specs[k]->args[i] == c->args[i])
             i++;
-        if (i == c->n)
+        if (i == c->n && !has_constants(f->specs[k]))
             return true;
     }
     return false;
@@ -531,89 +685,61 @@ bool tr_spec_settle(tr_function *f) {
 
 /* --- the end of code --- */
 
-/* Frees l and all older lists. Each list holds the variants of the one before it and at most one more,
- * which is its own; an empty list starts afresh. */
-static void free_lists(tr_varlist *l) {
-    while (l) {
-        tr_varlist *older = l->retired;
-        for (uint32_t i = older ? older->n : 0; i < l->n; i++)
-            variant_free(l->v[i]);
-        PyMem_Free(l);
-        l = older;
-    }
-}
-
-void tr_spec_sweep(tr_function *f) {
-    if (atomic_load(&f->active) || !f->ndead)
-        return;
-    tr_varlist *l = atomic_load(&f->list);
-    while (l && l->n)
-        l = l->retired;
-    if (l) { /* the newest empty list: what is older is of dead specs */
-        free_lists(l->retired);
-        l->retired = NULL;
-    }
-    for (uint32_t i = 0; i < f->ndead; i++)
-        spec_free(f->dead[i]);
-    f->ndead = 0;
+static bool is_any(const tr_spec *s, const void *unused) {
+    (void)s;
+    (void)unused;
+    return true;
 }
 
 /* Puts `fresh` in the place of all specs; what was there waits for the sweep. */
 static bool replace_specs(tr_function *f, tr_spec **fresh, uint32_t n) {
-    tr_spec **dead = PyMem_Realloc(f->dead, (f->ndead + f->nspecs + 1u) * sizeof *dead);
-    if (dead)
-        f->dead = dead;
-    tr_varlist *empty = PyMem_Calloc(1, sizeof *empty);
-    if (!dead || !empty) {
-        PyMem_Free(empty);
-        PyErr_NoMemory();
+    if (!drop_specs(f, is_any, NULL))
         return false;
-    }
-    if (f->nspecs)
-        memcpy(f->dead + f->ndead, f->specs, f->nspecs * sizeof *dead);
-    f->ndead += f->nspecs;
     PyMem_Free(f->specs);
     f->specs = fresh;
     f->nspecs = n;
-    empty->retired = atomic_load(&f->list);
-    atomic_store_explicit(&f->list, empty, memory_order_release);
     return true;
 }
 
 bool tr_spec_recompile(tr_function *f) {
+    tr_function_enter(f); /* keeps the old specs while the GIL is away */
     uint32_t n = f->nspecs, done = 0;
-    tr_spec **fresh = PyMem_Calloc(n + 1u, sizeof *fresh);
-    bool ok = fresh != NULL, unbound;
+    tr_spec **fresh = PyMem_Calloc(n + 1u, sizeof *fresh), **old = PyMem_Calloc(n + 1u, sizeof *old);
+    bool ok = fresh && old, unbound;
+    if (ok && n) /* others may add and drop some meanwhile */
+        memcpy(old, f->specs, n * sizeof *old);
     if (!ok)
         PyErr_NoMemory();
-    tr_function_active(f, 1); /* keeps the old specs while the GIL is away */
-    for (; ok && done < n && done < f->nspecs;
-         done++) { /* another thread may add one while the GIL is away */
-        const tr_spec *s = f->specs[done];
+    for (uint32_t k = 0; ok && k < n; k++) {
+        const tr_spec *s = old[k];
+        if (is_dead(s, NULL))
+            continue;
         fresh[done] = spec_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret, &unbound);
         ok = fresh[done] != NULL;
+        done += ok;
     }
-    tr_function_active(f, -1);
     ok = ok && replace_specs(f, fresh, done);
-    if (!ok) {
-        for (uint32_t i = 0; fresh && i < done; i++)
-            if (fresh[i])
-                spec_free(fresh[i]);
+    for (uint32_t i = 0; !ok && i < done; i++)
+        spec_free(fresh[i]);
+    if (!ok)
         PyMem_Free(fresh);
-        return false;
-    }
-    tr_spec_sweep(f);
-    return true;
+    PyMem_Free(old);
+    tr_function_leave(f);
+    return ok;
 }
 
 void tr_spec_free_all(tr_function *f) {
-    free_lists(atomic_exchange(&f->list, NULL));
-    for (uint32_t i = 0; i < f->nspecs; i++)
-        spec_free(f->specs[i]);
-    for (uint32_t i = 0; i < f->ndead; i++)
-        spec_free(f->dead[i]);
-    PyMem_Free(f->specs);
-    PyMem_Free(f->dead);
-    f->specs = f->dead = NULL;
-    f->nspecs = f->ndead = 0;
+    tr_varlist *l = atomic_exchange(&f->list, NULL);
+    for (uint32_t i = 0; l && i < l->n; i++)
+        variant_free(l->v[i]);
+    PyMem_Free(l);
+    f->unswept = true;
+    tr_spec_sweep(f);
+    tr_spec **specs = f->specs;
+    uint32_t n = f->nspecs;
+    f->specs = NULL;
+    f->nspecs = 0;
+    for (uint32_t i = 0; i < n; i++)
+        spec_free(specs[i]);
+    PyMem_Free(specs);
 }

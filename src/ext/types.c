@@ -51,8 +51,12 @@ PyObject *tr_types_object(tr_state *st, const tr_ty *ty) {
 PyObject *tr_types_of_pattern(tr_state *st, const tr_argk *k) {
     if (!tr_argk_has_const(k))
         return tr_types_object(st, tr_argk_type(st->types, k, NULL, NULL));
-    if (k->n == 0)
-        return type_alloc(st, NULL, k->value);
+    if (k->n == 0) {
+        PyObject *value = tr_argk_constant(k);
+        if (!value)
+            PyErr_SetString(PyExc_ReferenceError, "a function or class that was an argument is gone");
+        return value ? type_alloc(st, NULL, value) : NULL;
+    }
     PyObject *items = PyTuple_New(k->n); /* a tuple that holds constants */
     for (uint32_t i = 0; items && i < k->n; i++) {
         PyObject *item = tr_types_of_pattern(st, &k->items[i]);

@@ -138,7 +138,8 @@ void tr_argk_clear(tr_argk *k) {
 }
 
 bool tr_argk_copy(const tr_argk *from, tr_argk *to) {
-    *to = (tr_argk){.key = from->key, .value = Py_XNewRef(from->value)};
+    *to = (tr_argk){
+        .key = from->key, .value = Py_XNewRef(from->value), .serial = from->serial, .weak = from->weak};
     if (from->n == 0)
         return true;
     to->items = PyMem_Calloc(from->n, sizeof *to->items);
@@ -156,10 +157,50 @@ bool tr_argk_copy(const tr_argk *from, tr_argk *to) {
     return true;
 }
 
+PyObject *tr_argk_constant(const tr_argk *k) {
+    if (!k->weak)
+        return k->value;
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *o = NULL;
+    if (PyWeakref_GetRef(k->value, &o) < 0)
+        PyErr_Clear();
+    Py_XDECREF(o); /* whoever asks has a reference of his own, or only compares */
+#else
+    PyObject *o = PyWeakref_GET_OBJECT(k->value);
+    o = o == Py_None ? NULL : o;
+#endif
+    return o;
+}
+
+bool tr_argk_is_dead(const tr_argk *k) {
+    bool dead = k->weak && !tr_argk_constant(k);
+    for (uint32_t i = 0; !dead && i < k->n; i++)
+        dead = tr_argk_is_dead(&k->items[i]);
+    return dead;
+}
+
+bool tr_argk_weaken(tr_argk *k, PyObject *died) {
+    for (uint32_t i = 0; i < k->n; i++)
+        if (!tr_argk_weaken(&k->items[i], died))
+            return false;
+    if (tr_key_kind(k->key) != TR_K_IDENT || k->weak)
+        return true;
+    PyObject *ref = PyWeakref_NewRef(k->value, died);
+    if (!ref) { /* NumPy's ufuncs and the like have no room for one */
+        bool cannot = PyErr_ExceptionMatches(PyExc_TypeError);
+        if (cannot)
+            PyErr_Clear();
+        return cannot;
+    }
+    Py_SETREF(k->value, ref);
+    k->weak = true;
+    return true;
+}
+
 /* Two constants are the same: the same object, or equal texts or dtypes. */
 static bool same_value(unsigned kind, PyObject *a, PyObject *b) {
     if (a == b)
-        return true;
+        return a != NULL;
     if (kind == TR_K_STR)
         return PyUnicode_Compare(a, b) == 0;
     if (kind == TR_K_DTYPE)
@@ -170,7 +211,7 @@ static bool same_value(unsigned kind, PyObject *a, PyObject *b) {
 bool tr_argk_equal(const tr_argk *a, const tr_argk *b) {
     if (a->key != b->key || a->n != b->n)
         return false;
-    if (a->value && !same_value(tr_key_kind(a->key), a->value, b->value))
+    if (a->value && !same_value(tr_key_kind(a->key), tr_argk_constant(a), tr_argk_constant(b)))
         return false;
     for (uint32_t i = 0; i < a->n; i++)
         if (!tr_argk_equal(&a->items[i], &b->items[i]))
@@ -207,7 +248,7 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
     if (kind == TR_K_NTUPLE && (PyObject *)Py_TYPE(o) != k->value)
         return false;
     if (kind > TR_K_NTUPLE)
-        return same_value(kind, k->value, o);
+        return same_value(kind, tr_argk_constant(k), o);
     for (uint32_t i = 0; i < k->n; i++)
         if (!tr_value_matches(st, &k->items[i], PyTuple_GET_ITEM(o, i)))
             return false;
@@ -389,6 +430,6 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
                            k->key >> 10 & 1u ? none : i64);
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);
-    default: return constant ? constant(user, k->value) : none;
+    default: return constant ? constant(user, tr_argk_constant(k)) : none;
     }
 }

@@ -50,6 +50,7 @@ typedef struct tr_argk {
     struct tr_argk *items; /* of a tuple: n */
     PyObject *value;       /* strong: the constant, or a named tuple's class */
     uint32_t serial;       /* of that class: ntclass.h */
+    bool weak;             /* value is a weak reference to the constant */
 } tr_argk;
 
 /* tr_tyk of a NumPy type number, or 255. */
@@ -78,6 +79,12 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o);
 bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k);
 void tr_argk_clear(tr_argk *k);
 bool tr_argk_copy(const tr_argk *from, tr_argk *to);
+/* Refers to functions and classes weakly from now on, where they can be; `died` is called with the reference when one goes. */
+bool tr_argk_weaken(tr_argk *k, PyObject *died);
+/* What it refers to is there no more; the pattern matches nothing. */
+bool tr_argk_is_dead(const tr_argk *k);
+/* The constant: borrowed, NULL when it is gone. */
+PyObject *tr_argk_constant(const tr_argk *k);
 bool tr_argk_equal(const tr_argk *a, const tr_argk *b);
 int tr_argk_visit(const tr_argk *k, visitproc visit, void *arg);
 /* The pattern holds a constant, so that its type lives in one compilation only. */
