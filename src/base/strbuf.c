@@ -130,3 +130,21 @@ void tr_sb_f32(tr_sb *b, float x) {
     /* Digits beyond the shortest come from the exact value: pad the text, not the number. */
     put_digits(b, digits < 9 ? strtod(s, NULL) : (double)x, digits);
 }
+
+static bool inside_char(char c) {
+    return (c & 0xc0) == 0x80;
+}
+
+void tr_sb_cut_middle(tr_sb *b, size_t from, size_t max) {
+    static const char dots[] = "...";
+    if (b->oom || b->n - from <= max)
+        return;
+    size_t head = from + max * 2 / 3, tail = b->n - max / 3;
+    while (head > from && inside_char(b->d[head]))
+        head--;
+    while (tail < b->n && inside_char(b->d[tail]))
+        tail++;
+    memcpy(b->d + head, dots, sizeof dots - 1);
+    memmove(b->d + head + sizeof dots - 1, b->d + tail, b->n - tail + 1);
+    b->n = head + sizeof dots - 1 + b->n - tail;
+}

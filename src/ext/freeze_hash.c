@@ -26,7 +26,12 @@ static void text(hashing *s, const char *t) {
     bytes(s, t ? t : "", t ? strlen(t) : 0);
 }
 static void type(hashing *s, const tr_ty *t) {
-    text(s, t ? tr_ty_user(&s->z->ctx->arena, t) : NULL);
+    tr_sb b;
+    tr_sb_init(&b);
+    if (t)
+        tr_ty_print_ir(&b, t); /* the user's text is shortened */
+    text(s, b.d);
+    tr_sb_fini(&b);
 }
 
 /* Copies what an array holds, so its bytes in memory order together with shape and strides say all. */

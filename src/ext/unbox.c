@@ -36,8 +36,9 @@ bool tr_value_overflow(PyObject *o, const tr_ty *ty, const char *fn, const char 
     const char *s = text ? PyUnicode_AsUTF8(text) : NULL;
     PyErr_Clear();
     bool brief = s && strlen(s) <= 40;
-    PyErr_Format(PyExc_OverflowError, "%s(): argument '%s': Python int %s%sdoes not fit %s", fn, arg,
-                 brief ? s : "", brief ? " " : "", tr_tyk_user_name((tr_tyk)ty->kind));
+    PyErr_Format(PyExc_OverflowError, "%s(): argument '%s': %s %s%sdoes not fit %s", fn, arg,
+                 PyLong_CheckExact(o) ? "Python int" : Py_TYPE(o)->tp_name, brief ? s : "", brief ? " " : "",
+                 tr_tyk_user_name((tr_tyk)ty->kind));
     Py_XDECREF(text);
     return false;
 }

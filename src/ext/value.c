@@ -298,14 +298,24 @@ static void describe_array(PyArrayObject *a, char *what, size_t n, const char **
     }
 }
 
+static bool is_enum(PyObject *o) {
+    for (PyTypeObject *t = Py_TYPE(Py_TYPE(o)); t; t = t->tp_base)
+        if (strcmp(t->tp_name, "EnumType") == 0)
+            return true;
+    return false;
+}
+
 static void describe(PyObject *o, char *what, size_t n, const char **hint) {
     *hint = "pass numbers, NumPy arrays, tuples of these, None, strings or functions";
     if (PyArray_Check(o)) {
         describe_array((PyArrayObject *)o, what, n, hint);
         return;
     }
-    snprintf(what, n, "a value of type %.200s", Py_TYPE(o)->tp_name);
-    if (PyList_Check(o))
+    snprintf(what, n, "a %s %.200s", is_enum(o) ? "member of the enum" : "value of type",
+             Py_TYPE(o)->tp_name);
+    if (is_enum(o))
+        *hint = PyLong_Check(o) ? "pass int(x)" : "pass its value, x.value";
+    else if (PyList_Check(o))
         *hint = "pass a NumPy array (np.array(x)) or a tuple";
     else if (PyLong_Check(o))
         *hint = "pass int(x)";
@@ -319,20 +329,6 @@ static void describe(PyObject *o, char *what, size_t n, const char **hint) {
         *hint = "pass tuple(x)";
 }
 
-/* TypeError for a value that has no pattern. Always false. */
-static bool refuse(PyObject *o, const char *fn, const char *arg) {
-    char what[256];
-    const char *hint;
-    describe(o, what, sizeof what, &hint);
-    if (fn)
-        PyErr_Format(PyExc_TypeError,
-                     "%s(): argument '%s' is %s, which cannot be passed to compiled code\n  help: %s", fn,
-                     arg, what, hint);
-    else
-        PyErr_Format(PyExc_TypeError, "%s has no Treadle type\n  help: %s", what, hint);
-    return false;
-}
-
 /* One argument being read. `left`: items its tuples may still have in all; code grows with each, and a tuple
  * of tuples may be exponential in its depth. */
 typedef struct reading {
@@ -341,6 +337,45 @@ typedef struct reading {
     uint32_t left;
 } reading;
 enum { MAX_ITEMS = 4096 };
+
+/* Where in the argument a value stands: item i of `tuple`, which stands at `outer`. */
+typedef struct step {
+    const struct step *outer;
+    PyObject *tuple;
+    uint32_t i;
+} step;
+
+/* Writes ".field" or "[i]" for each step; the name of a field is an identifier. */
+static size_t write_path(const step *at, char *to, size_t room) {
+    size_t n = at ? write_path(at->outer, to, room) : 0;
+    PyObject *fields = at && !PyTuple_CheckExact(at->tuple)
+                           ? PyObject_GetAttrString((PyObject *)Py_TYPE(at->tuple), "_fields")
+                           : NULL;
+    const char *name = fields && PyTuple_CheckExact(fields) && at->i < PyTuple_GET_SIZE(fields)
+                           ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields, at->i))
+                           : NULL;
+    int more = !at    ? 0
+               : name ? snprintf(to + n, room - n, ".%s", name)
+                      : snprintf(to + n, room - n, "[%u]", (unsigned)at->i);
+    PyErr_Clear();
+    Py_XDECREF(fields);
+    return n + (size_t)more < room ? n + (size_t)more : room - 1;
+}
+
+/* TypeError for a value that has no pattern. Always false. */
+static bool refuse(const reading *r, PyObject *o, const step *at) {
+    char what[256], path[256] = "";
+    const char *hint;
+    describe(o, what, sizeof what, &hint);
+    write_path(at, path, sizeof path);
+    if (r->fn)
+        PyErr_Format(PyExc_TypeError,
+                     "%s(): argument '%s%s' is %s, which cannot be passed to compiled code\n  help: %s",
+                     r->fn, r->arg, path, what, hint);
+    else
+        PyErr_Format(PyExc_TypeError, "%s has no Treadle type\n  help: %s", what, hint);
+    return false;
+}
 
 static bool refuse_long(const reading *r) {
     const char *help = "help: pass a NumPy array";
@@ -353,12 +388,12 @@ static bool refuse_long(const reading *r) {
     return false;
 }
 
-static bool pattern(reading *r, PyObject *o, tr_argk *k) {
+static bool pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     tr_state *st = r->st;
     *k = (tr_argk){.key = tr_value_key(st, o)};
     unsigned kind = tr_key_kind(k->key);
     if (kind == TR_K_OTHER)
-        return refuse(o, r->fn, r->arg);
+        return refuse(r, o, at);
     if (kind < TR_K_DEEP)
         return true;
     if (kind > TR_K_NTUPLE) {
@@ -385,8 +420,10 @@ static bool pattern(reading *r, PyObject *o, tr_argk *k) {
         return false;
     }
     bool ok = true;
-    for (; ok && k->n < n; k->n++)
-        ok = pattern(r, PyTuple_GET_ITEM(o, k->n), &k->items[k->n]);
+    for (; ok && k->n < n; k->n++) {
+        step here = {at, o, k->n};
+        ok = pattern(r, PyTuple_GET_ITEM(o, k->n), &here, &k->items[k->n]);
+    }
     Py_LeaveRecursiveCall();
     if (!ok)
         tr_argk_clear(k);
@@ -395,7 +432,7 @@ static bool pattern(reading *r, PyObject *o, tr_argk *k) {
 
 bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k) {
     reading r = {.st = st, .fn = fn, .arg = arg, .left = MAX_ITEMS};
-    return pattern(&r, o, k);
+    return pattern(&r, o, NULL, k);
 }
 
 /* --- types --- */

@@ -88,6 +88,10 @@ static void use_undef(emission *m, const tr_ins *user, const tr_ins *d) {
 
 /* --- edges --- */
 
+static bool is_string(const tr_ty *t) {
+    return t->kind == TR_TY_TEXT || (t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_STR);
+}
+
 static const char *var_name(emission *m, tr_val param) {
     const char *n = param < m->src->names.n ? m->src->names.d[param] : NULL;
     return n ? tr_arena_printf(arena(m), "'%s'", n) : "the value";
@@ -96,8 +100,7 @@ static const char *var_name(emission *m, tr_val param) {
 /* What to do about two types that have no common one. */
 static const char *advice(tr_tytab *types, const tr_ty *a, const tr_ty *b) {
     bool numbers = tr_ty_is_scalar(tr_ty_strong(types, a)) && tr_ty_is_scalar(tr_ty_strong(types, b));
-    const char *str;
-    if (tr_tv_lit_str((tr_tv){a, TR_NOVAL}, &str) || tr_tv_lit_str((tr_tv){b, TR_NOVAL}, &str))
+    if (is_string(a) || is_string(b))
         return "strings are known when the function compiles: choose between numbers instead";
     if (numbers)
         return "convert one of them, with np.int64(x) or np.uint64(x)";
@@ -138,7 +141,7 @@ static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
             if (!ty)
                 continue;
             tr_err_note(m->f->ctx, m->f->ctx->last_err, place_of(m, d).span, "here it is %s",
-                        tr_em_tyname(&m->e, ty));
+                        ty->kind == TR_TY_LIT && is_string(ty) ? ty->lit->repr : tr_em_tyname(&m->e, ty));
             first = first ? first : ty;
             if (ty != first && (!other || !tr_ty_join(m->e.types, first, ty, m->f->ctx->opts.promote_numba)))
                 other = ty;
@@ -193,7 +196,7 @@ static void end_unreachable(emission *m) {
 
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
-    const char *text;
+    const char *names[2];
     tr_tv x, y;
     if (!use(m, in->args[0], &x) || !want) {
         end_unreachable(m);
@@ -212,14 +215,15 @@ static void emit_ret(emission *m, const tr_ins *in) {
         else if (m->s->declared)
             tr_em_error(&m->e, "the result is %s, but the signature declares %s", tr_em_tyname(&m->e, x.ty),
                         tr_em_tyname(&m->e, want));
-        else
-            tr_em_error(&m->e, "the function returns both %s and %s", tr_em_tyname(&m->e, want),
-                        tr_em_tyname(&m->e, x.ty));
+        else {
+            tr_em_tynames(&m->e, want, x.ty, names);
+            tr_em_error(&m->e, "the function returns both %s and %s", names[0], names[1]);
+        }
         if (!m->s->declared)
             tr_em_hint(&m->e, "%s",
                        tr_tv_is_none(x) || want->kind == TR_TY_NONE
                            ? "a path ends without a value: return one there, or raise an exception"
-                       : tr_tv_lit_str(x, &text) || tr_tv_lit_str((tr_tv){want, TR_NOVAL}, &text)
+                       : is_string(x.ty) || is_string(want)
                            ? "strings cannot be returned: return a number that stands for each"
                            : "return one type on all paths");
         fail_here(m, in);
@@ -315,7 +319,7 @@ static void emit_ins(emission *m, tr_val v) {
         return; /* an error only where it is used */
     uint32_t errs = m->f->ctx->nerrs;
     if (!tr_infer_step(&m->e, m->src, in, ops, &out)) {
-        if (m->f->ctx->nerrs == errs)
+        if (m->f->ctx->nerrs == errs && !m->f->too_deep) /* that has been told, where it was met */
             tr_em_error(&m->e, "internal: '%s' failed without a reason", tr_op_info[in->op].name);
         fail_here(m, in);
         return;

@@ -22,6 +22,28 @@ static uint64_t key_of(uint32_t func, uint32_t n, const tr_ty *const *args) {
     return tr_hash_bytes(args, n * sizeof *args, func + 1u);
 }
 
+/* The function with most instances, of those being worked on if `running`; UINT32_MAX: each has one. */
+static uint32_t busiest(infer *f, bool running) {
+    uint32_t *n = TR_NEW_N(&f->ctx->arena, uint32_t, f->p->funcs.n + 1u), most = 1, func = UINT32_MAX;
+    for (uint32_t i = 0; i < f->st.n; i++) {
+        uint32_t k = f->p->insts.d[i].func;
+        if (k >= f->p->funcs.n || (running && !f->st.d[i].running) || ++n[k] <= most)
+            continue;
+        most = n[k];
+        func = k;
+    }
+    return func;
+}
+
+static void report_number(infer *f, tr_em *e) {
+    uint32_t func = busiest(f, false);
+    if (func == UINT32_MAX)
+        tr_em_error(e, "the program has more than %d functions", MAX_INSTANCES);
+    else
+        tr_em_error(e, "more than %d specialisations: does %s() call itself with ever new types?",
+                    MAX_INSTANCES, f->p->funcs.d[func].name);
+}
+
 uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t n, const tr_ty *const *args) {
     uint64_t key = key_of(func, n, args), first = 0;
     tr_map_get(&f->index, key, &first);
@@ -42,9 +64,8 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t n, const 
         return UINT32_MAX;
     }
     if (f->p->insts.n >= MAX_INSTANCES) {
-        if (e)
-            tr_em_error(e, "more than %d specialisations: does %s() call itself with ever new types?",
-                        MAX_INSTANCES, fn->name);
+        if (e && !f->too_deep)
+            report_number(f, e);
         return UINT32_MAX;
     }
     tr_arena *a = &f->ctx->arena;
@@ -276,9 +297,17 @@ static bool report_depth(infer *f, const istate *s) {
     if (f->too_deep)
         return false;
     f->too_deep = true;
-    tr_err *e = tr_err_add(f->ctx, TR_ERR_TYPING, s->call_place, "calls nest more than %d deep", MAX_DEPTH);
-    e->hint = "shorten the chain of functions; if it is one that calls itself, give it arguments of the same "
-              "types each time";
+    uint32_t func = busiest(f, true);
+    if (func == UINT32_MAX) {
+        tr_err_add(f->ctx, TR_ERR_TYPING, s->call_place,
+                   "a chain of more than %d functions that call each other", MAX_DEPTH)
+            ->hint = "shorten the chain: let one function do the work of several";
+        return false;
+    }
+    tr_err_add(f->ctx, TR_ERR_TYPING, s->call_place,
+               "%s() calls itself more than %d deep, with other types of arguments each time",
+               f->p->funcs.d[func].name, MAX_DEPTH)
+        ->hint = "give it arguments of the same types each time";
     return false;
 }
 
@@ -337,6 +366,8 @@ static bool report_nothing_typed(infer *f) {
     return tr_fail(f->ctx, TR_ERR_INTERNAL, "inference ended without a result and without an error");
 }
 
+enum { MAX_INSTANCE_TEXT = 600 };
+
 static const char *instance_text(infer *f, uint32_t inst) {
     const tr_inst *t = &f->p->insts.d[inst];
     tr_sb b;
@@ -347,6 +378,7 @@ static const char *instance_text(infer *f, uint32_t inst) {
             tr_sb_puts(&b, ", ");
         tr_ty_print_user(&b, t->args[i]);
     }
+    tr_sb_cut_middle(&b, 0, MAX_INSTANCE_TEXT);
     tr_sb_putc(&b, ')');
     const char *r = tr_arena_strdup(&f->ctx->arena, b.d);
     tr_sb_fini(&b);

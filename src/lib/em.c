@@ -84,6 +84,21 @@ const char *tr_em_tyname(tr_em *e, const tr_ty *t) {
     return tr_ty_user(&e->ctx->arena, t->weak ? tr_ty_strong(e->types, t) : t);
 }
 
+static const char *exact_name(tr_em *e, const tr_ty *t) {
+    if (t->kind == TR_TY_LIT)
+        return t->lit->repr;
+    return t->kind == TR_TY_TEXT ? "an f-string" : tr_em_tyname(e, t);
+}
+
+void tr_em_tynames(tr_em *e, const tr_ty *a, const tr_ty *b, const char *out[2]) {
+    out[0] = tr_em_tyname(e, a);
+    out[1] = tr_em_tyname(e, b);
+    if (strcmp(out[0], out[1]) != 0)
+        return;
+    out[0] = exact_name(e, a);
+    out[1] = strcmp(out[0], exact_name(e, b)) == 0 ? "another one" : exact_name(e, b);
+}
+
 /* --- scalars seen through literals --- */
 
 const tr_ty *tr_lib_scalar(tr_em *e, const tr_ty *t) {

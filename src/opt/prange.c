@@ -126,6 +126,13 @@ static bool check_memory(tr_ploop *l) {
             refuse(l, TR_NYI_PRANGE_DEPENDS, d.write,
                    tr_arena_printf(a, "iterations of a prange loop depend on each other: %s",
                                    dependence(l, &d)));
+            if (d.every)
+                l->f->ctx->last_err->hint = tr_arena_printf(
+                    a,
+                    "if %s is memory that an iteration works in, make it inside the loop; else "
+                    "write to an element of each iteration's own, sum up in a variable, or use "
+                    "range",
+                    name_of(l->f, d.array));
             return false;
         } else {
             tell(l, dependence(l, &d));

@@ -207,53 +207,78 @@ void tr_obj_print_ir(tr_sb *b, const tr_obj *o) {
 
 /* --- the user's text --- */
 
-void tr_ty_print_user(tr_sb *b, const tr_ty *t) {
+enum { MAX_USER_TEXT = 300, MIN_RUN = 4 };
+
+static void print_user(tr_sb *b, const tr_ty *t);
+
+/* Many equal items in a row are counted: "int64 x 2000". */
+static void print_user_items(tr_sb *b, const tr_ty *t) {
+    uint32_t run;
+    for (uint32_t i = 0; i < t->n; i += run) {
+        for (run = 1; i + run < t->n && t->items[i + run] == t->items[i];)
+            run++;
+        run = run < MIN_RUN ? 1 : run;
+        tr_sb_puts(b, i ? ", " : "");
+        print_user(b, t->items[i]);
+        if (run > 1)
+            tr_sb_printf(b, " x %" PRIu32, run);
+    }
+}
+
+static void print_user(tr_sb *b, const tr_ty *t) {
     switch ((tr_tyk)t->kind) {
     case TR_TY_NONE: tr_sb_puts(b, "none"); return;
     case TR_TY_TUPLE:
         if (t->name)
             print_class(b, "", t->name, t->serial);
         tr_sb_putc(b, '(');
-        print_items(b, t, "", tr_ty_print_user);
+        print_user_items(b, t);
         tr_sb_puts(b, t->n == 1 && !t->name ? ",)" : ")");
         return;
     case TR_TY_ARRAY:
         tr_sb_puts(b, t->readonly ? "readonly array(" : "array(");
-        tr_ty_print_user(b, t->elem);
+        print_user(b, t->elem);
         tr_sb_printf(b, ", %ud, %c)", t->ndim, "CFA"[t->layout]);
         return;
     case TR_TY_RANGE:
         tr_sb_puts(b, t->sub & TR_RANGE_PAR ? "prange(" : "range(");
-        tr_ty_print_user(b, t->elem);
+        print_user(b, t->elem);
         break;
     case TR_TY_SLICE: tr_sb_puts(b, "slice"); return;
     case TR_TY_OPT:
         tr_sb_puts(b, "optional(");
-        tr_ty_print_user(b, t->items[1]);
+        print_user(b, t->items[1]);
         break;
     case TR_TY_TEXT: tr_sb_puts(b, "str"); return;
     case TR_TY_LIT: tr_sb_puts(b, t->lit->repr); return;
     case TR_TY_ITER:
         tr_sb_printf(b, "%s(", tr_iterk_name((tr_iterk)t->sub));
-        print_items(b, t, "", tr_ty_print_user);
+        print_user_items(b, t);
         break;
     case TR_TY_CLOSURE: tr_sb_puts(b, "function"); return;
     case TR_TY_METHOD:
         if (t->items[0]->kind == TR_TY_LIT) { /* np.iinfo(t) */
             tr_sb_printf(b, "np.%s(", t->name);
-            tr_ty_print_user(b, t->items[0]);
+            print_user(b, t->items[0]);
             break;
         }
         tr_sb_printf(b, "method %s of ", t->name);
-        tr_ty_print_user(b, t->items[0]);
+        print_user(b, t->items[0]);
         return;
     case TR_TY_EXC:
         tr_sb_printf(b, "%s(", t->lit->repr);
-        print_items(b, t, "", tr_ty_print_user);
+        print_user_items(b, t);
         break;
     default: tr_sb_puts(b, tr_tyk_user_name((tr_tyk)t->kind)); return;
     }
     tr_sb_putc(b, ')');
+}
+
+/* Long ones are left out in the middle: this is for reading. */
+void tr_ty_print_user(tr_sb *b, const tr_ty *t) {
+    size_t from = b->n;
+    print_user(b, t);
+    tr_sb_cut_middle(b, from, MAX_USER_TEXT);
 }
 
 const char *tr_ty_user(tr_arena *a, const tr_ty *t) {

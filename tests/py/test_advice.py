@@ -82,7 +82,7 @@ def told(source, *args, error=TypingError, **options):
         ),
         ("return np.subtract.accumulate(a)", (V,), TypingError, "has no accumulate|write it as a loop"),
         ("return np.random.default_rng(0)", (), UnsupportedError, "default_rng'"),
-        ("raise ValueError('shape', a.shape)", (V,), UnsupportedError, "raise with numbers and strings"),
+        ("raise ValueError('array', a)", (V,), UnsupportedError, "raise with numbers and strings"),
     ],
 )
 def test_slips(source, args, error, words):
