@@ -574,7 +574,7 @@ def test_stats_of_a_function():
     s = f.stats
     assert s["compiled"] == 2 and s["loaded"] == 0 and s["code_bytes"] > 0
     row = s["signatures"][(types.int64,)]
-    assert 0 < row["seconds"] < 60 and row["infer"] > 0 and not row["loaded"]
+    assert row["seconds"] > 0 and row["infer"] > 0 and not row["loaded"]
 
 
 def test_inspection(capsys):

@@ -18,14 +18,21 @@ def rss():
         return int(f.read().split()[1]) * 4096
 
 def growth(step, warm, rounds):
+    # least growth of three stretches: what leaks grows in each, while the allocator and the system take and give as they please
     for i in range(warm):
         step(i)
-    gc.collect()
-    before = rss()
-    for i in range(warm, warm + rounds):
-        step(i)
-    gc.collect()
-    return rss() - before
+    least = None
+    for k in range(3):
+        gc.collect()
+        before = rss()
+        for i in range(warm + k * rounds, warm + (k + 1) * rounds):
+            step(i)
+        gc.collect()
+        grown = rss() - before
+        least = grown if least is None else min(least, grown)
+        if least < 1 << 19:
+            break
+    return least
 """
 
 
@@ -94,10 +101,11 @@ s = "constant string of a test"
 def g(x): return x
 f = njit(lambda a, s, g, x=a: (a, x[0]))
 f(a, s, g)
-def count():
+mine, shared = (a, s, g, f), (None, True, types.float64, types.float64[::1])
+def count(objects):
     gc.collect()
-    return [sys.getrefcount(o) for o in (a, s, g, None, True, types.float64, types.float64[::1], f)]
-before = count()
+    return [sys.getrefcount(o) for o in objects]
+before = count(mine), count(shared)
 for _ in range(1000):
     f(a, s, g)
     f(a=a, s=s, g=g)
@@ -105,10 +113,13 @@ for _ in range(1000):
     for bad in ((a, s), (a, s, g, a, 1), (a, s, [])):
         try: f(*bad)
         except TypeError: pass
-after = count()
-print(max(abs(x - y) for x, y in zip(before, after)))
+del bad
+after = count(mine), count(shared)
+assert before[0] == after[0], (before, after)
+# others hold these as well: an imbalance of ours comes once in each of the rounds
+print(max(abs(x - y) for x, y in zip(before[1], after[1])))
 """,
-        5,
+        500,
     )
 
 

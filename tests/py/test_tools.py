@@ -119,14 +119,14 @@ def test_installed_package_is_whole() -> None:
     assert all(f"'{f}/__pycache__'" in text for f in folders), folders
 
 
-def test_probe_sees_through_the_environment() -> None:
+def test_probe_sees_through_the_environment(tmp_path: Path) -> None:
     found = devenv.probe(sys.executable)
     assert found is not None
     assert found.version == f"{sys.version_info[0]}.{sys.version_info[1]}"
     assert not found.path.is_relative_to(ROOT), (
         "the interpreter behind the virtual environment, not the one in it"
     )
-    assert devenv.probe("/nonexistent/python3") is None
+    assert devenv.probe(str(tmp_path / "python3")) is None
     assert devenv.probe("/bin/false") is None
 
 

@@ -46,19 +46,19 @@ def test_what_a_closure_holds_goes_with_it():
     class Holder:
         pass
 
-    data = np.zeros(1000)
-    data.flags.writeable = False  # taken as it is
-    held = Holder()
-
     def make():
-        keep = held
-        return lambda x: data[x] if True else keep
+        data, held = np.zeros(1000), Holder()
+        data.flags.writeable = False  # taken as it is
 
-    refs = [weakref.ref(data), weakref.ref(held)]
-    f = fresh()
-    g = make()
-    assert f(g, 3) == 0.0
-    del g, data, held, make
+        def g(x):
+            return data[x] if x >= 0 else held
+
+        return g, [weakref.ref(data), weakref.ref(held)]
+
+    f = njit(lambda g, x: x)
+    g, refs = make()
+    assert f(g, 3) == 3
+    del g
     gc.collect()
     assert [r() for r in refs] == [None, None]
 
@@ -75,27 +75,21 @@ def test_specialisations_of_a_function_go_when_it_does():
 
 
 def test_functions_in_cycles():
-    f = fresh()
-
     def make():
+        f = fresh()
+
         def g(x):
             return x + 1 if x > 0 else f(g, x + 1)
 
-        return g
+        assert f(g, 3) == 4
+        return f, weakref.ref(f), weakref.ref(g)
 
-    g = make()
-    ref = weakref.ref(g)
-    assert f(g, 3) == 4
-    del g
+    f, _, ref = make()
     gc.collect()
     assert ref() is None and f.signatures == []
-    ref = weakref.ref(f)
-    g = make()
-    assert f(g, 3) == 4
-    del f, make
-    g = None
+    refs = make()[1:]
     gc.collect()
-    assert ref() is None
+    assert [r() for r in refs] == [None, None]
 
 
 def test_classes_that_were_passed_can_go():
@@ -177,33 +171,34 @@ def test_types_and_declared_signatures_are_not_counted():
     assert f.stats["compiled"] == compiled
 
 
-def test_code_that_runs_is_not_freed_under_it():
-    """A call without the GIL, while others push its specialisation out."""
-    started, go_on = np.zeros(1, np.int64), np.zeros(1, np.int64)
-
-    @njit(nogil=True)
-    def f(s, started, go_on, n):
-        started[0] = 1
-        turns = 0
-        while go_on[0] == 0 and n > 0:
-            turns += 1
-            if turns > 1 << 40:
-                break
-        return np.full(3, 7.0)
-
+def test_code_that_runs_is_not_freed_under_it(monkeypatch):
+    """A call stands in the middle of compiled code, in its print(), while others push its specialisation out."""
+    f = njit(lambda s, x: shout(s, x), nogil=True)
+    inside, go_on = threading.Event(), threading.Event()
     got = []
-    runner = threading.Thread(target=lambda: got.append(f("runs", started, go_on, 1)))
+
+    class Out:
+        def write(self, text):
+            if "runs" in text:
+                inside.set()
+                go_on.wait()
+            return len(text)
+
+        def flush(self):
+            pass
+
+    monkeypatch.setattr(sys, "stdout", Out())
+    runner = threading.Thread(target=lambda: got.append(f("runs", 41)))
     runner.start()
-    while not started[0]:
-        threading.Event().wait(0.001)
+    inside.wait()
     for k in range(MOST + 5):
-        f(f"text {k}", started, go_on, 0)
-    assert len(f.signatures) == MOST and not any("runs" in str(s) for s in f.signatures)
-    go_on[0] = 1
+        f(f"text {k}", 0)
+    rows = len(f.signatures)
+    go_on.set()
     runner.join()
-    assert got[0].tolist() == [7.0] * 3
-    f("text 1", started, go_on, 0)
-    assert len(f.signatures) == MOST
+    monkeypatch.undo()
+    assert rows == MOST and got == [42]
+    assert f("text 100", 0) == 1 and len(f.signatures) == MOST
 
 
 def test_a_call_within_a_call(monkeypatch):
