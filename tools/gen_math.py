@@ -1,4 +1,4 @@
-"""Measure the functions of vector math and write the table of docs/math.md: ``gen_math.py TEST_VMATH [SAMPLES]``.
+"""Measure the functions of mathematics and write the tables of docs/math.md: ``gen_math.py TEST_VMATH [SAMPLES]``.
 
 TEST_VMATH is the program made from tests/c/test_vmath.c (``build/3.11/tests/test_test_vmath``). Must run on a processor with FMA, or the
 figures for such would be missing.
@@ -11,9 +11,14 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "math.md"
-HEAD = """| function | float64 | float32 | float64, fastmath | float32, fastmath | whose |
+TABLES = {
+    "table": """| function | float64 | float32 | float64, fastmath | float32, fastmath | whose |
 |---|---|---|---|---|---|
-"""
+""",
+    "scalars": """| function | float64 | not the nearest | float32 | not the nearest | whose |
+|---|---|---|---|---|---|
+""",
+}
 
 
 def main() -> int:
@@ -21,13 +26,16 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     samples = sys.argv[2] if len(sys.argv) == 3 else "300000"
-    rows = subprocess.run([sys.argv[1], "--table", samples], capture_output=True, text=True)
-    if rows.returncode or "NOT TESTED" in rows.stdout:
-        print(rows.stderr or rows.stdout, file=sys.stderr)
-        return 1
-    before, rest = PAGE.read_text().split("<!-- table -->\n")
-    after = rest.split("<!-- end -->")[1]
-    PAGE.write_text(f"{before}<!-- table -->\n{HEAD}{rows.stdout}<!-- end -->{after}")
+    page = PAGE.read_text()
+    for name, head in TABLES.items():
+        rows = subprocess.run([sys.argv[1], f"--{name}", samples], capture_output=True, text=True)
+        if rows.returncode or "NOT TESTED" in rows.stdout:
+            print(rows.stderr or rows.stdout, file=sys.stderr)
+            return 1
+        before, rest = page.split(f"<!-- {name} -->\n")
+        after = rest.split("<!-- end -->", 1)[1]
+        page = f"{before}<!-- {name} -->\n{head}{rows.stdout}<!-- end -->{after}"
+    PAGE.write_text(page)
     return 0
 
 

@@ -4,6 +4,7 @@
  *
  *     test_vmath [SAMPLES [SEED]]      SAMPLES per row and family; a long campaign is only a larger number
  *     test_vmath --table SAMPLES       prints the largest error seen, as rows for docs/math.md
+ *     test_vmath --scalars SAMPLES     the same of calls on single numbers, the C library's included, and how many are not the nearest
  */
 #include <immintrin.h>
 #include <math.h>
@@ -417,6 +418,57 @@ static void origin(const char *name) {
         printf(" %s / %s |\n", text[0], text[1]);
 }
 
+/* --- the table of calls on single numbers --- */
+
+typedef struct single {
+    const char *name;
+    exact e;
+    void *f64, *f32;
+} single;
+
+/* Those of ir/math.def that are the C library's; remainder is exact, and the others that are not listed are instructions. */
+static const single libms[] = {
+#define LIBM(n) \
+    { #n, ONE(n), (void *)n, (void *)n##f }
+    LIBM(erfc),
+    LIBM(lgamma),
+    LIBM(asinh),
+    LIBM(acosh),
+};
+
+/* The largest error of calls on any numbers, and how many of those on ordinary ones (in -8 .. 8) are not the nearest number. */
+static void single_cell(const tr_vmrow *r, const exact *e, void *fn, unsigned long samples) {
+    double worst = 0;
+    unsigned long ordinary = 0, off = 0;
+    for (unsigned long i = 0; i < samples; i += BLOCK) {
+        lanes x, y, z;
+        for (unsigned long k = 0; k < BLOCK; k++) {
+            arguments(r, i + k, &x.d[k], &y.d[k]);
+            x.f[k] = (float)x.d[k];
+            y.f[k] = (float)y.d[k];
+        }
+        call_twin(r, fn, &x, &y, &z);
+        for (int k = 0; k < BLOCK; k++) {
+            ld want = reference(r, e, x.d[k], y.d[k]);
+            double err = error_of(r, want, r->f32 ? (double)z.f[k] : z.d[k]);
+            worst = err > worst ? err : worst;
+            ordinary += i / BLOCK & 1 && isfinite(want);
+            off += i / BLOCK & 1 && isfinite(want) && err > 0.5;
+        }
+    }
+    printf(" %.2f | %.2g %% |", worst, 100.0 * (double)off / (double)(ordinary ? ordinary : 1));
+}
+
+static void single_row(const char *name, unsigned arity, const exact *e, void *const fn[2], const char *whose,
+                       unsigned long samples) {
+    printf("| `%s` |", name);
+    for (int k = 0; k < 2; k++) {
+        tr_vmrow r = {.name = name, .arity = arity, .f32 = k};
+        single_cell(&r, e, fn[k], samples);
+    }
+    printf(" %s |\n", whose);
+}
+
 static bool is_first(unsigned row) {
     for (unsigned i = 0; i < row; i++)
         if (!strcmp(tr_vmath_rows[i].name, tr_vmath_rows[row].name))
@@ -435,8 +487,29 @@ static void table(unsigned long samples) {
     }
 }
 
+static void scalars(unsigned long samples) {
+    for (unsigned i = 0; i < tr_vmath_nrows; i++) {
+        const tr_vmrow *r = &tr_vmath_rows[i];
+        const exact *e = exact_of(r->name);
+        void *fn[2];
+        if (!is_first(i) || e->exact)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            const tr_vmrow *row = tr_vmath_find(r->name, k, false, 'f');
+            char name[TR_VM_NAME];
+            bool foreign;
+            tr_vmath_twin(row, 'f', name);
+            fn[k] = tr_vmath_symbol(name, &foreign);
+        }
+        single_row(r->name, r->arity, e, fn, r->own ? "ours" : "SLEEF", samples);
+    }
+    for (size_t i = 0; i < sizeof libms / sizeof *libms; i++)
+        single_row(libms[i].name, 1, &libms[i].e, (void *[]){libms[i].f64, libms[i].f32}, "libm", samples);
+}
+
 int main(int argc, char **argv) {
-    bool want_table = argc > 2 && !strcmp(argv[1], "--table");
+    bool singles = argc > 2 && !strcmp(argv[1], "--scalars");
+    bool want_table = singles || (argc > 2 && !strcmp(argv[1], "--table"));
     unsigned long samples = argc > 1 ? strtoul(argv[want_table ? 2 : 1], NULL, 10) : 20000;
     bool fma = tr_vmath_family(features()) == 'f';
     if (argc > 2 && !want_table)
@@ -444,7 +517,7 @@ int main(int argc, char **argv) {
     if (!fma)
         printf("this processor has no FMA: the rows for such are NOT TESTED\n");
     if (want_table) {
-        table(samples);
+        (singles ? scalars : table)(samples);
         return failures > 0;
     }
     for (unsigned i = 0; i < tr_vmath_nrows; i++)
