@@ -19,6 +19,7 @@ typedef struct tr_ctx {
     jmp_buf oom;
     struct tr_tytab *types; /* this compilation's view of the interned types */
     tr_opts opts;
+    int python; /* whose words exceptions use: 311, 312, ...; 0 without Python */
     tr_dump dump;
     tr_sb dump_text; /* what TREADLE_DUMP asked for; the driver writes it out at the end of a stage */
     tr_err *errs, *last_err;

@@ -6,6 +6,7 @@
  * allocation happens below TR_STACK_SLOTS slots, but for the result object. `active` counts calls, so that
  * no code is freed under them. */
 #include "ext/box.h"
+#include "ext/compat.h"
 #include "ext/function.h"
 #include "ext/pyerr.h"
 
@@ -18,18 +19,8 @@ typedef enum outcome { MISS, FAIL, HIT } outcome;
 
 /* int64 of an exact int; false when it does not fit. */
 static inline bool read_i64(PyObject *o, int64_t *out) {
-#if PY_VERSION_HEX >= 0x030C0000
-    if (LIKELY(PyUnstable_Long_IsCompact((PyLongObject *)o))) {
-        *out = PyUnstable_Long_CompactValue((PyLongObject *)o);
+    if (LIKELY(tr_py_small_int(o, out)))
         return true;
-    }
-#else
-    Py_ssize_t size = Py_SIZE(o);
-    if (LIKELY(size >= -1 && size <= 1)) {
-        *out = size * (int64_t)((PyLongObject *)o)->ob_digit[0];
-        return true;
-    }
-#endif
     int over;
     *out = PyLong_AsLongLongAndOverflow(o, &over);
     return !over;

@@ -5,6 +5,7 @@
  * No user code runs but for module attributes that a module computes (PEP 562). */
 #include "ext/freeze.h"
 
+#include "ext/compat.h"
 #include "ext/value.h"
 #include "front/front.h"
 #include "lib/em.h"
@@ -691,10 +692,20 @@ static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
     return NULL;
 }
 
+/* A lazy import among the globals is done now, as the interpreter does when it loads the name. Borrowed; NULL with an exception. */
+static PyObject *imported(PyObject *globals, PyObject *name, PyObject *lazy) {
+    PyObject *v = PyObject_CallMethod(lazy, "resolve", NULL);
+    bool stored = v && PyDict_SetItem(globals, name, v) == 0;
+    Py_XDECREF(v);
+    return stored ? v : NULL;
+}
+
 static const tr_obj *freeze_global(tr_frozen *z, uint32_t func, PyObject *name) {
     scope s = z->scopes.d[func];
     uint64_t self;
     PyObject *v = PyDict_GetItemWithError(s.globals, name);
+    if (v && tr_py_is_lazy_import(v))
+        v = imported(s.globals, name, v);
     if (!v && !PyErr_Occurred() && PyDict_Check(s.builtins))
         v = PyDict_GetItemWithError(s.builtins, name);
     /* While a decorator compiles, the function's name is not bound yet: it will be, to the function. */
@@ -751,7 +762,7 @@ static bool freeze_code(tr_frozen *z, uint32_t func) {
         return false;
     tr_code *out = TR_NEW(arena(z), tr_code);
     uint32_t n;
-    out->version = PY_MAJOR_VERSION * 100 + PY_MINOR_VERSION;
+    out->version = z->ctx->python;
     out->code = copy_bytes(z, bytes, &out->ncode);
     Py_DECREF(bytes);
     out->exctab = copy_bytes(z, c->co_exceptiontable, &out->nexctab);
@@ -783,6 +794,7 @@ static bool freeze_pending(tr_frozen *z) {
 
 bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host) {
     *z = (tr_frozen){.ctx = ctx, .prog = prog, .host = host};
+    ctx->python = PY_MAJOR_VERSION * 100 + PY_MINOR_VERSION;
     if (!host->builtins.filled && !tr_builtin_map_fill(&host->builtins))
         return false;
     z->keep = PyList_New(0);

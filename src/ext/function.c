@@ -53,8 +53,7 @@ static bool read_flags(tr_function *f, PyObject *flags) {
 
 /* Gives the object the face of the function it stands for, as functools.wraps would. */
 static bool copy_face(tr_function *f) {
-    static const char *const names[] = {"__name__", "__qualname__", "__module__", "__doc__",
-                                        "__annotations__"};
+    static const char *const names[] = {"__name__", "__qualname__", "__module__", "__doc__"};
     f->dict = PyDict_New();
     for (unsigned i = 0; f->dict && i < sizeof names / sizeof *names; i++) {
         PyObject *v = PyObject_GetAttrString(f->py_func, names[i]);
@@ -443,6 +442,15 @@ static PyObject *get_code(PyObject *self, void *unused) {
     return Py_NewRef(PyFunction_GetCode(((tr_function *)self)->py_func));
 }
 
+/* Annotations are the plain function's own, read when they are asked for: from 3.14 on that is when they are computed. */
+static PyObject *get_annotations(PyObject *self, void *name) {
+    return PyObject_GetAttrString(((tr_function *)self)->py_func, name);
+}
+
+static int set_annotations(PyObject *self, PyObject *value, void *name) {
+    return PyObject_SetAttrString(((tr_function *)self)->py_func, name, value);
+}
+
 static PyObject *get_sealed(PyObject *self, void *unused) {
     (void)unused;
     return PyBool_FromLong(((tr_function *)self)->sealed);
@@ -532,6 +540,8 @@ static PyGetSetDef getset[] = {
     {"sealed", get_sealed, NULL, "True when only the declared signatures are accepted.", NULL},
     {"__signature__", get_signature, NULL, NULL, NULL},
     {"__code__", get_code, NULL, NULL, NULL},
+    {"__annotations__", get_annotations, set_annotations, NULL, "__annotations__"},
+    {"__annotate__", get_annotations, set_annotations, NULL, "__annotate__"},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {0},
 };

@@ -3,6 +3,7 @@
  * itself allows one interpreter only, so sub-interpreters are refused. */
 #define TR_EXT_IMPORTS_NUMPY
 #include "ext/box.h"
+#include "ext/compat.h"
 #include "ext/function.h"
 #include "ext/ntclass.h"
 #include "ext/selftest.h"
@@ -313,10 +314,7 @@ static void module_free(void *module) {
 
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, module_exec},
-#if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
-#endif
-    {0, NULL},
+    TR_PY_ONE_INTERPRETER{0, NULL},
 };
 
 PyDoc_STRVAR(doc, "The compiler and its dispatcher; use the package treadle.");

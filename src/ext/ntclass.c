@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ext/compat.h"
+
 typedef struct tr_ntclass {
     PyObject *ref;    /* weak reference */
     PyObject *pin;    /* the class, or NULL */
@@ -14,15 +16,7 @@ typedef struct tr_ntclass {
 
 /* New reference; NULL when the class is gone. */
 static PyObject *alive(const ntclass *c) {
-#if PY_VERSION_HEX >= 0x030d0000
-    PyObject *o = NULL;
-    if (PyWeakref_GetRef(c->ref, &o) < 0)
-        PyErr_Clear();
-    return o;
-#else
-    PyObject *o = PyWeakref_GetObject(c->ref);
-    return o == Py_None ? NULL : Py_NewRef(o);
-#endif
+    return tr_py_weakref_get(c->ref);
 }
 
 static bool lives(const ntclass *c) {

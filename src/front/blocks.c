@@ -21,7 +21,7 @@ char tr_nop_kind(uint8_t op) {
 }
 
 static uint32_t bits(uint32_t arg) {
-    return (arg & 1u) + (arg >> 1 & 1u) + (arg >> 2 & 1u) + (arg >> 3 & 1u);
+    return (uint32_t)__builtin_popcount(arg);
 }
 
 void tr_nop_effect(const tr_bc *i, uint32_t *pops, uint32_t *pushes) {
@@ -156,7 +156,9 @@ static bool arg_in_range(const tr_code *c, const tr_decoded *d, const tr_bc *i) 
         if (arg > INT32_MAX / 4) /* so that stack effects cannot wrap */
             return i->op == TR_N_REFUSED;
         if (i->op == TR_N_MAKEFN || i->op == TR_N_SETFNATTR)
-            return arg < 16;
+            return arg < 32;
+        if (i->op == TR_N_COMMON)
+            return arg < TR_COMMON__COUNT;
         if (i->op == TR_N_SLICE)
             return arg == 2 || arg == 3;
         if (i->op == TR_N_RAISE)

@@ -13,6 +13,7 @@
     X(EXT)      /* EXTENDED_ARG */                                                      \
     X(ARG)      /* the argument as it stands */                                         \
     X(ZERO)     /* no argument */                                                       \
+    X(COMMON)   /* the version's number of an object */                                 \
     X(LOADLOAD) /* two in one; the argument holds two locals */                         \
     X(STORESTORE)                                                                       \
     X(STORELOAD)                                                                        \
@@ -30,7 +31,10 @@
     X(INTRINSIC1)                                                                       \
     X(FORMAT)                                                                           \
     X(CONVERT)                                                                          \
+    X(CALLEX)                                                                           \
+    X(GETITER)                                                                          \
     X(FORITER)                                                                          \
+    X(POPITER)                                                                          \
     X(FORWARD)                                                                          \
     X(BACKWARD)                                                                         \
     X(ORPOP) /* jumps and keeps the value, or drops it and goes on */                   \
@@ -48,6 +52,7 @@ typedef struct row {
 
 #define X(num, name, op, xf) [num] = {#name, TR_N_##op, XF_##xf, 0},
 #define R(num, name, why)    [num] = {#name, TR_N_REFUSED, XF_ARG, TR_NYI_##why},
+#define K(num, id)
 static const row rows_311[256] = {
 #include "front/bc_311.def"
 };
@@ -57,8 +62,28 @@ static const row rows_312[256] = {
 static const row rows_313[256] = {
 #include "front/bc_313.def"
 };
+static const row rows_314[256] = {
+#include "front/bc_314.def"
+};
+static const row rows_315[256] = {
+#include "front/bc_315.def"
+};
 #undef X
 #undef R
+#undef K
+/* The same tables' numbers of common objects. */
+#define X(num, name, op, xf)
+#define R(num, name, why)
+#define K(num, id) [num] = TR_COMMON_##id,
+static const uint8_t commons_314[] = {
+#include "front/bc_314.def"
+};
+static const uint8_t commons_315[] = {
+#include "front/bc_315.def"
+};
+#undef X
+#undef R
+#undef K
 
 /* What differs between versions beyond the numbers. */
 typedef struct quirks {
@@ -69,14 +94,20 @@ typedef struct quirks {
     uint8_t cmp_shift; /* COMPARE_OP's argument has flags below the operator */
     bool wide_for;     /* GET_ITER and FOR_ITER have the place of the whole statement */
     uint8_t for_skip;  /* instructions at the target of an exhausted FOR_ITER that it has already done */
+    bool ex_map;       /* CALL_FUNCTION_EX always has keyword arguments or a null on top */
+    bool iter_pair;    /* an iterator has two places on the stack */
+    uint8_t ncommons;
+    const uint8_t *commons; /* tr_common by number */
 } quirks;
 static const quirks all_quirks[] = {
-    {311, rows_311, true, false, 0, true, 0},
-    {312, rows_312, true, true, 4, false, 1},
-    {313, rows_313, false, true, 5, false, 2},
+    {311, rows_311, true, false, 0, true, 0, false, false, 0, NULL},
+    {312, rows_312, true, true, 4, false, 1, false, false, 0, NULL},
+    {313, rows_313, false, true, 5, false, 2, false, false, 0, NULL},
+    {314, rows_314, false, true, 5, false, 2, true, false, sizeof commons_314, commons_314},
+    {315, rows_315, false, true, 5, false, 2, true, true, sizeof commons_315, commons_315},
 };
 
-/* CPython's operator numbers of BINARY_OP; the in-place forms follow. */
+/* CPython's operator numbers of BINARY_OP; the in-place forms follow, and from 3.14 on the subscript. */
 static const uint8_t binops[] = {TR_BIN_ADD, TR_BIN_AND, TR_BIN_FLOORDIV, TR_BIN_SHL, TR_BIN_MATMUL,
                                  TR_BIN_MUL, TR_BIN_MOD, TR_BIN_OR,       TR_BIN_POW, TR_BIN_SHR,
                                  TR_BIN_SUB, TR_BIN_DIV, TR_BIN_XOR};
@@ -144,6 +175,30 @@ static void put_jump(decoder *d, uint8_t op, int64_t unit) {
     put_aux(d, (tr_nop)op, unit < 0 || unit > INT32_MAX ? (uint32_t)INT32_MAX : (uint32_t)unit, 0, BC_JUMP);
 }
 
+static void put_common(decoder *d, uint32_t opcode, uint32_t number) {
+    if (number >= d->q->ncommons)
+        refuse(d, TR_NYI_BYTECODE, opcode);
+    else if (d->q->commons[number] == TR_COMMON_CONSUMER)
+        refuse(d, TR_NYI_GENERATOR, opcode);
+    else
+        put(d, TR_N_COMMON, d->q->commons[number]);
+}
+
+/* The second place of an iterator, if there is one, is a null below it: what clears the stack up cares for their number
+ * alone, and FORITER finds the iterator on top in all versions. */
+static void put_getiter(decoder *d) {
+    if (d->q->iter_pair) {
+        put(d, TR_N_PUSHNULL, 0);
+        put(d, TR_N_SWAP, 2);
+    }
+    put(d, TR_N_GETITER, 0);
+}
+static void put_popiter(decoder *d) {
+    put(d, TR_N_POP, 0);
+    if (d->q->iter_pair)
+        put(d, TR_N_POP, 0);
+}
+
 /* One instruction of CPython. `next` is the unit behind it and its inline caches. At most 4 neutral ones come out. */
 static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint32_t next) {
     switch (r->xf) {
@@ -156,6 +211,7 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
             put(d, (tr_nop)r->op, arg);
         break;
     case XF_ZERO: put(d, (tr_nop)r->op, 0); break;
+    case XF_COMMON: put_common(d, opcode, arg); break;
     case XF_LOADLOAD:
         put(d, TR_N_LOAD, arg >> 4);
         put(d, TR_N_LOAD, arg & 15);
@@ -176,7 +232,9 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
     case XF_NOT: put(d, TR_N_UNOP, TR_UN_NOT); break;
     case XF_INVERT: put(d, TR_N_UNOP, TR_UN_INVERT); break;
     case XF_BINOP:
-        if (arg >= 2 * NBINOPS)
+        if (arg == 2 * NBINOPS)
+            put(d, TR_N_SUBSCR, 0);
+        else if (arg > 2 * NBINOPS)
             refuse(d, TR_NYI_BYTECODE, opcode);
         else
             put_aux(d, TR_N_BINOP, binops[arg % NBINOPS], arg >= NBINOPS, 0);
@@ -220,6 +278,14 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
         if (arg != 1)
             refuse(d, TR_NYI_FORMAT_SPEC, opcode);
         break; /* the FORMAT_SIMPLE that follows does it */
+    case XF_CALLEX: put(d, TR_N_CALLEX, d->q->ex_map ? 1 : arg); break;
+    case XF_GETITER:
+        if (arg) /* of `yield from` */
+            refuse(d, TR_NYI_GENERATOR, opcode);
+        else
+            put_getiter(d);
+        break;
+    case XF_POPITER: put_popiter(d); break;
     case XF_FORITER:
         put_jump(d, TR_N_FORITER, (int64_t)next + arg);
         put(d, TR_N_FORNEXT, 0);

@@ -159,7 +159,7 @@ static void load(tr_ssa *s, const tr_bc *i) {
     uint32_t var = (uint32_t)i->arg;
     if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE))) {
         bool unbound = s->cur[var] != TR_NOVAL && tr_at(s->ir, s->cur[var])->op == TR_OP_UNDEFVAR;
-        tr_vec_push(&s->ctx->arena, &s->captures, (tr_capture){s->blk, s->at, var, unbound});
+        tr_vec_push(&s->ctx->arena, &s->captures, (tr_capture){s->blk, s->at, var, unbound, TR_NOVAL});
     }
     push(s, read_var(s, var));
     if (i->op == TR_N_LOADCLEAR)
@@ -195,12 +195,28 @@ static void load_attr(tr_ssa *s, uint32_t name) {
     push(s, v);
 }
 
-static void load_assertion_error(tr_ssa *s) {
+static const tr_obj *exception_class(tr_ssa *s, tr_exc exc) {
     tr_obj *o = TR_NEW(&s->ctx->arena, tr_obj);
     o->kind = TR_OBJ_EXC;
-    o->repr = tr_exc_name[TR_EXC_ASSERT];
-    o->u.exc = TR_EXC_ASSERT;
-    push(s, tr_const_obj(s->ir, o));
+    o->repr = tr_exc_name[exc];
+    o->u.exc = exc;
+    return o;
+}
+
+static const tr_obj *common(tr_ssa *s, tr_common id) {
+    tr_arena *a = &s->ctx->arena;
+    switch (id) {
+    case TR_COMMON_ASSERTION_ERROR: return exception_class(s, TR_EXC_ASSERT);
+    case TR_COMMON_NOT_IMPLEMENTED_ERROR: return exception_class(s, TR_EXC_NOTIMPL);
+    case TR_COMMON_EMPTY_STRING: return tr_obj_str(a, "");
+    case TR_COMMON_TRUE:
+    case TR_COMMON_FALSE: return tr_obj_bool(a, id == TR_COMMON_TRUE);
+    case TR_COMMON_MINUS_ONE: return tr_obj_int(a, -1);
+    case TR_COMMON_NONE:
+    case TR_COMMON_CONSUMER: /* refused by decode */
+    case TR_COMMON__COUNT: break;
+    }
+    return tr_obj_none();
 }
 
 static void swap(tr_ssa *s, uint32_t n) {
@@ -394,9 +410,9 @@ static void build_keymap(tr_ssa *s, uint32_t n) {
 
 /* f(*tuple, k=v). A tuple that was put together for this call is taken apart again. */
 static void call_star(tr_ssa *s, bool with_map) {
-    tr_val map = with_map ? *slot(s, --s->depth) : TR_NOVAL;
+    tr_val map = with_map ? *slot(s, --s->depth) : TR_NULLVAL;
     bool has_map = is_note(map) && note_at(s, map)->kind == NOTE_MAP;
-    if (with_map && !has_map) {
+    if (map != TR_NULLVAL && !has_map) {
         bad(s, "keyword arguments are no map");
         return;
     }
@@ -439,6 +455,26 @@ static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, uint32_t n, 
     push(s, v);
 }
 
+/* The n variables that were loaded last are what the function on top captures. */
+static void note_captured(tr_ssa *s, uint32_t n) {
+    uint32_t all = s->captures.n;
+    for (uint32_t i = n < all ? all - n : 0; i < all; i++)
+        s->captures.d[i].fn = *slot(s, s->depth - 1);
+}
+
+/* A function that computes annotations is never called: what it captures may change, or have no value yet. */
+static void forget_annotate(tr_ssa *s, tr_val fn) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->captures.n; i++)
+        if (s->captures.d[i].fn != fn)
+            s->captures.d[n++] = s->captures.d[i];
+    s->captures.n = n;
+    const tr_ins *c = tr_at(s->ir, fn);
+    for (uint32_t i = 0; c->op == TR_OP_CLOSURE && i < c->nargs; i++)
+        if (tr_at(s->ir, c->args[i])->op == TR_OP_UNDEFVAR)
+            tr_at(s->ir, c->args[i])->loc = 0; /* so that it goes when nothing uses it */
+}
+
 /* The tuple of what a function captures, or NULL. */
 static const tr_ins *captured_tuple(tr_ssa *s, tr_val v, uint32_t func) {
     const tr_ins *t = tr_at(s->ir, v);
@@ -457,6 +493,8 @@ static void make_function(tr_ssa *s, uint32_t flags) {
     if (refuse_hidden(s, s->p->funcs.d[code->u.func].name))
         return;
     tr_val captured = flags & FN_CLOSURE ? pop(s) : TR_NOVAL;
+    if (flags & FN_ANNOTATE)
+        forget_annotate(s, pop(s));
     if (flags & FN_ANNOTATIONS)
         pop(s);
     if (flags & FN_KWDEFAULTS) {
@@ -467,9 +505,10 @@ static void make_function(tr_ssa *s, uint32_t flags) {
     tr_val defaults = flags & FN_DEFAULTS ? pop(s) : none(s);
     const tr_ins *t = captured == TR_NOVAL ? NULL : captured_tuple(s, captured, code->u.func);
     push_closure(s, code->u.func, defaults, t ? t->nargs : 0, t ? t->args : NULL);
+    note_captured(s, t ? t->nargs : 0);
 }
 
-/* From 3.13 on a function gets its defaults and cells after it is made. */
+/* From 3.13 on a function gets its defaults and cells after it is made; its cells first. */
 static void set_function_attr(tr_ssa *s, uint32_t flag) {
     tr_val fn = pop(s);
     if (flag == FN_KWDEFAULTS) {
@@ -482,11 +521,15 @@ static void set_function_attr(tr_ssa *s, uint32_t flag) {
         bad(s, "an attribute is set on no function");
     else if (flag == FN_ANNOTATIONS)
         push(s, fn);
-    else if (flag == FN_DEFAULTS)
+    else if (flag == FN_ANNOTATE) {
+        forget_annotate(s, x);
+        push(s, fn);
+    } else if (flag == FN_DEFAULTS)
         push_closure(s, i->imm.fn, x, i->nargs - 1, i->args + 1);
-    else if (flag == FN_CLOSURE && captured_tuple(s, x, i->imm.fn))
+    else if (flag == FN_CLOSURE && captured_tuple(s, x, i->imm.fn)) {
         push_closure(s, i->imm.fn, i->args[0], tr_at(s->ir, x)->nargs, tr_at(s->ir, x)->args);
-    else
+        note_captured(s, tr_at(s->ir, x)->nargs);
+    } else
         bad(s, "a function gets no known attribute");
 }
 
@@ -551,7 +594,8 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     uint32_t arg = (uint32_t)i->arg;
     switch ((tr_nop)i->op) {
     case TR_N_CONST: push(s, tr_const_obj(s->ir, s->c->consts[arg])); break;
-    case TR_N_ASSERTERR: load_assertion_error(s); break;
+    case TR_N_INT: push(s, tr_const_obj(s->ir, tr_obj_int(&s->ctx->arena, arg))); break;
+    case TR_N_COMMON: push(s, tr_const_obj(s->ir, common(s, (tr_common)arg))); break;
     case TR_N_LOAD:
     case TR_N_LOADCLEAR:
     case TR_N_LOADDEREF: load(s, i); break;

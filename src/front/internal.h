@@ -14,9 +14,33 @@ typedef enum tr_nop {
 } tr_nop;
 
 enum { BC_JUMP = 1 }; /* tr_bc.flags: arg is the number of the instruction jumped to */
-enum { FN_DEFAULTS = 1, FN_KWDEFAULTS = 2, FN_ANNOTATIONS = 4, FN_CLOSURE = 8 }; /* MAKEFN, SETFNATTR */
-enum { KIND_LOCAL = 0x20, KIND_CELL = 0x40, KIND_FREE = 0x80 };                  /* tr_code.kinds */
+enum {
+    FN_DEFAULTS = 1,
+    FN_KWDEFAULTS = 2,
+    FN_ANNOTATIONS = 4,
+    FN_CLOSURE = 8,
+    FN_ANNOTATE = 16
+};                                                              /* MAKEFN, SETFNATTR */
+enum { KIND_LOCAL = 0x20, KIND_CELL = 0x40, KIND_FREE = 0x80 }; /* tr_code.kinds */
 enum { CO_GENERATOR_FLAG = 0x20, CO_COROUTINE_FLAG = 0x80, CO_ASYNC_GENERATOR_FLAG = 0x200 };
+
+/* Objects that CPython loads by an instruction of their own instead of from co_consts; bc_VVV.def has each version's
+ * numbers. X(ID, "text in dumps") */
+#define TR_COMMONS(X)                                                                                      \
+    X(ASSERTION_ERROR, "AssertionError") /* the first: LOAD_ASSERTION_ERROR, before 3.14, has no number */ \
+    X(NOT_IMPLEMENTED_ERROR, "NotImplementedError")                                                        \
+    X(NONE, "None")                                                                                        \
+    X(EMPTY_STRING, "''")                                                                                  \
+    X(TRUE, "True")                                                                                        \
+    X(FALSE, "False")                                                                                      \
+    X(MINUS_ONE, "-1")                                                                                     \
+    X(CONSUMER, "a builtin that reads a generator expression")
+typedef enum tr_common {
+#define X(id, text) TR_COMMON_##id,
+    TR_COMMONS(X)
+#undef X
+        TR_COMMON__COUNT
+} tr_common;
 
 extern const char *const tr_nop_name[TR_N__COUNT];
 char tr_nop_kind(uint8_t op);

@@ -36,6 +36,13 @@ static void print_arg(tr_sb *b, const tr_code *c, const tr_bc *i) {
 #undef X
         };
         tr_sb_printf(b, " %s", names[arg]);
+    } else if (i->op == TR_N_COMMON) {
+        static const char *const names[] = {
+#define X(id, name) name,
+            TR_COMMONS(X)
+#undef X
+        };
+        tr_sb_printf(b, " %s", names[arg]);
     } else if (text)
         tr_sb_printf(b, " %s", text);
     else

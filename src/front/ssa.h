@@ -22,6 +22,7 @@ typedef struct tr_fnote {
 typedef struct tr_capture { /* a variable whose value went into a closure */
     uint32_t blk, ins, var;
     bool unbound; /* it had no value then */
+    tr_val fn;    /* the closure */
 } tr_capture;
 
 typedef struct tr_ssa {

@@ -183,7 +183,7 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
     case TR_OBJ_SLICE: {
         tr_tv it[3];
         for (int i = 0; i < 3; i++)
-            it[i] = tr_em_strong(e, tr_em_obj(e, o->u.t.items[i]));
+            it[i] = tr_em_obj(e, o->u.t.items[i]);
         return tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
     }
     default: return tr_em_lit(e, o);

@@ -192,8 +192,8 @@ static tr_tv arange_len_int(tr_em *e, const tr_tv *x) {
     tr_tv n, p[3];
     for (int i = 0; i < 3; i++)
         p[i] = tr_em_conv(e, x[i], i64_ty(e));
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, p[2], tr_em_i64(e, 0)), TR_EXC_ZERODIV, "division by zero", 0,
-                NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, p[2], tr_em_i64(e, 0)), TR_EXC_ZERODIV,
+                tr_lib_zero_text(e, TR_BIN_DIV, i64_ty(e)), 0, NULL);
     tr_tv r = tr_em_make(e, tr_ty_range(e->types, i64_ty(e), false), 3, p);
     tr_em_iterlen(e, r, &n);
     return n;
@@ -211,7 +211,8 @@ static tr_tv arange_len_float(tr_em *e, const tr_tv *x) {
     const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
     tr_tv zero = tr_em_f64(e, 0.0), none = tr_em_i64(e, 0), one = tr_em_i64(e, 1);
     tr_tv step = tr_em_conv(e, x[2], f64), span = arange_op(e, TR_OP_SUB, x[1], x[0], f64);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, step, zero), TR_EXC_ZERODIV, "float division by zero", 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, step, zero), TR_EXC_ZERODIV, tr_lib_zero_text(e, TR_BIN_DIV, f64),
+                0, NULL);
     tr_tv q = tr_em_conv(e, arange_op(e, TR_OP_DIV, span, x[2], f64), f64),
           n = tr_fam_math1(e, TR_MATH_CEIL, q);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, q, q), TR_EXC_VALUE, "arange: cannot compute length", 0, NULL);

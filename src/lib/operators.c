@@ -196,12 +196,16 @@ static tr_tv not_zero(tr_em *e, tr_tv y) {
     return tr_em_cmp(e, TR_CMP_NE, y, tr_em_num(e, y.ty, 0.0));
 }
 
-static const char *zero_text(tr_binop op, const tr_ty *t) {
+const char *tr_lib_zero_text(const tr_em *e, tr_binop op, const tr_ty *t) {
+    if (e->ctx->python >= 314)
+        return op == TR_BIN_POW ? "zero to a negative power" : "division by zero";
+    if (op == TR_BIN_POW)
+        return "0.0 cannot be raised to a negative power";
     if (tr_ty_is_complex(t))
         return "complex division by zero";
     if (tr_ty_is_float(t))
         return op == TR_BIN_DIV   ? "float division by zero"
-               : op == TR_BIN_MOD ? "float modulo"
+               : op == TR_BIN_MOD ? e->ctx->python >= 313 ? "float modulo by zero" : "float modulo"
                                   : "float floor division by zero";
     return op == TR_BIN_DIV   ? "division by zero"
            : op == TR_BIN_MOD ? "integer modulo by zero"
@@ -210,7 +214,7 @@ static const char *zero_text(tr_binop op, const tr_ty *t) {
 
 /* The zero check is on the divisor as written: an int divisor of `/` is tested as an int. */
 static void check_zero(tr_em *e, tr_binop op, tr_tv y, const tr_ty *as) {
-    tr_em_check(e, not_zero(e, tr_em_strong(e, y)), TR_EXC_ZERODIV, zero_text(op, as), 0, NULL);
+    tr_em_check(e, not_zero(e, tr_em_strong(e, y)), TR_EXC_ZERODIV, tr_lib_zero_text(e, op, as), 0, NULL);
 }
 
 /* A complex128 is Python's own number; Python has no complex64. */
@@ -223,12 +227,13 @@ static tr_op division(tr_binop op, const tr_ty *t, tr_rules rules) {
 }
 
 static bool divide(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr_tv *out) {
-    const tr_ty *xs = tr_lib_scalar(e, x.ty);
+    const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
     if (op != TR_BIN_DIV && tr_ty_is_complex(t))
         return op_error(e, bin_sign[op], x, y);
     tr_tv a = tr_em_conv(e, x, t), b = tr_em_conv(e, y, t);
     if (rules == TR_RULES_PYTHON)
-        check_zero(e, op, b, op == TR_BIN_DIV && !tr_ty_is_float(xs) && !tr_ty_is_complex(t) ? xs : a.ty);
+        check_zero(e, op, b,
+                   tr_ty_class(xs) != 'f' && tr_ty_class(ys) != 'f' && !tr_ty_is_complex(t) ? xs : t);
     *out = tr_em_op2(e, division(op, t, rules), a, b);
     return true;
 }
@@ -299,8 +304,7 @@ static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr
             const tr_ty *f = tr_ty_scalar(e->types, TR_TY_F64);
             tr_tv xf = tr_em_conv(e, x, f);
             if (rules == TR_RULES_PYTHON)
-                tr_em_check(e, not_zero(e, xf), TR_EXC_ZERODIV, "0.0 cannot be raised to a negative power", 0,
-                            NULL);
+                tr_em_check(e, not_zero(e, xf), TR_EXC_ZERODIV, tr_lib_zero_text(e, TR_BIN_POW, f), 0, NULL);
             *out = tr_em_op2(e, TR_OP_POW, xf, tr_em_f64(e, (double)n));
             return true;
         }

@@ -30,6 +30,8 @@ tr_op tr_lib_plain_op(tr_binop op);
 bool tr_lib_is_bitwise(tr_binop op);
 /* The operator has no meaning for operands of these types. */
 bool tr_lib_op_error(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y);
+/* Python's words for a division by zero in numbers of type t; for the power operator, for zero to a negative power. */
+const char *tr_lib_zero_text(const tr_em *e, tr_binop op, const tr_ty *t);
 /* Scalar operation on operands of any scalar types. */
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out);
 /* NumPy's operator on scalars of any types, with NumPy's result type: integers keep their width, nothing raises. */

@@ -183,7 +183,7 @@ static bool start_one(unsigned k) {
                 tr_rt_pool_size(), strerror(e));
         return false;
     }
-    snprintf(name, sizeof name, "treadle-%u", k + 1);
+    snprintf(name, sizeof name, "treadle-%u", (k + 1) % 10000000u); /* no more fits, and there are no more */
     pthread_setname_np(pool.threads[k], name);
     return true;
 }

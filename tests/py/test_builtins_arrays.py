@@ -139,7 +139,7 @@ def test_arange_types():
     same("np.arange(3.0, 0.0, -0.25)")
     with pytest.raises(ValueError, match="Maximum allowed size exceeded"):
         run("np.arange(0.0, a, 1.0)", math.inf)
-    with pytest.raises(ZeroDivisionError, match="float division by zero"):
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
         run("np.arange(0.0, 1.0, a)", 0.0)
     with pytest.raises(ZeroDivisionError):
         run("np.arange(0, 1, a)", 0)

@@ -623,7 +623,9 @@ def test_zero_to_a_negative_power(expr):
         assert run(expr, a, b) == math.inf
     assert run(expr, -0.0, -1.0) == -math.inf
     assert math.isnan(run(expr, 0j, -1.0).real)
-    with pytest.raises(ZeroDivisionError, match="0.0 cannot be raised to a negative power"):
+    with pytest.raises(ZeroDivisionError) as python:
+        0**-1
+    with pytest.raises(ZeroDivisionError, match=f"^{python.value}$"):
         run("a ** -1", 0)
 
 

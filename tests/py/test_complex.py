@@ -84,7 +84,7 @@ def test_types_and_zeros():
     assert result_type("a / 2", one) == "complex64"
     assert run("a / 2", one) == 0.5 + 1j
     for zero in (0j, complex(-0.0, 0.0), complex(0.0, -0.0)):
-        with pytest.raises(ZeroDivisionError, match="complex division by zero"):
+        with pytest.raises(ZeroDivisionError, match="division by zero"):
             run("a / b", 1j, zero)
         assert bits(run("a / b", 1 + 2j, zero, error_model="numpy")) == bits(complex(math.inf, math.inf))
 

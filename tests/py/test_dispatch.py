@@ -9,6 +9,7 @@ import os
 import pickle
 import sys
 import threading
+import typing
 import weakref
 from collections import namedtuple
 
@@ -476,6 +477,22 @@ def test_recompile_of_declared_signatures():
 
 
 # --- attributes ---
+
+
+def test_annotations_are_read_when_they_are_asked_for():
+    later = "Later" if sys.version_info >= (3, 14) else "'Later'"
+    space = {}
+    exec(
+        compile(f"def f(x: {later}) -> float:\n    return x + 1.0\n", "m.py", "exec", 0, dont_inherit=True),
+        space,
+    )
+    f = njit(space["f"])
+    assert f(1) == 2.0
+    space["Later"] = int
+    assert typing.get_type_hints(f) == {"x": int, "return": float}
+    assert f.__annotations__ == f.py_func.__annotations__
+    f.__annotations__ = {"x": bool}
+    assert f.py_func.__annotations__ == {"x": bool}
 
 
 def test_the_face_of_the_function():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections import namedtuple
 
@@ -43,6 +44,20 @@ def ssa(fn: object) -> str:
 )
 def test_plain_values(value: object, text: str) -> None:
     assert text in ssa(make("g + a", g=value)).split("binary add")[1]
+
+
+if sys.version_info >= (3, 15):
+
+    def test_lazy_imports_are_done_when_the_function_compiles() -> None:
+        space: dict[str, object] = {}
+        source = "lazy import math\nlazy from math import cos as c\nlazy import no_such_module\n"
+        source += "def f(a): return math.sin(a) + c(a)\ndef g(a): return no_such_module.x\n"
+        exec(compile(source, "m.py", "exec", dont_inherit=True), space)
+        text = ssa(space["f"])
+        assert "sin" in text and "cos" in text
+        assert isinstance(space["c"], types.BuiltinFunctionType)
+        with pytest.raises(ImportError):
+            _core._front(space["g"])
 
 
 @pytest.mark.parametrize(

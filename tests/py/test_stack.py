@@ -53,7 +53,7 @@ def work():
         columns(a)
     except RecursionError as e:
         print(e)
-threading.stack_size(32 << 10)
+threading.stack_size(52 << 10)
 t = threading.Thread(target=work)
 t.start()
 t.join()
@@ -62,7 +62,7 @@ print((columns(a) == 100).all())
 
 
 def test_no_room_is_an_exception():
-    """Sums down columns keep 34 KiB for partial sums: more than some threads have in all. (In a process of its own: stacks of threads that have
+    """Sums down columns keep 34 KiB for partial sums: more than a thread has whose stack is the least that all Pythons take, but for 24 KiB. (In a process of its own: stacks of threads that have
     ended are used again, and are larger.)"""
     done = subprocess.run([sys.executable, "-c", NO_ROOM], capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,55 @@
+/* What differs between CPython versions, in one place: each function has one meaning on all of them. */
+#ifndef TR_EXT_COMPAT_H
+#define TR_EXT_COMPAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "ext/py.h"
+
+/* The value of an exact int that fits one word of its digits, as nearly all do; false: ask PyLong. */
+static inline bool tr_py_small_int(PyObject *o, int64_t *out) {
+#if PY_VERSION_HEX >= 0x030C0000
+    bool small = PyUnstable_Long_IsCompact((PyLongObject *)o);
+    if (small)
+        *out = PyUnstable_Long_CompactValue((PyLongObject *)o);
+    return small;
+#else
+    Py_ssize_t size = Py_SIZE(o);
+    *out = size * (int64_t)((PyLongObject *)o)->ob_digit[0];
+    return size >= -1 && size <= 1;
+#endif
+}
+
+/* What a weak reference refers to, as a new reference; NULL without an exception when it is gone. */
+static inline PyObject *tr_py_weakref_get(PyObject *ref) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *o = NULL;
+    if (PyWeakref_GetRef(ref, &o) < 0)
+        PyErr_Clear();
+    return o;
+#else
+    PyObject *o = PyWeakref_GetObject(ref);
+    return o == Py_None ? NULL : Py_NewRef(o);
+#endif
+}
+
+/* From 3.15 on a global may stand for something that is imported when it is first used (PEP 810). */
+static inline bool tr_py_is_lazy_import(PyObject *o) {
+#if PY_VERSION_HEX >= 0x030F0000
+    return !(Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE) && strcmp(Py_TYPE(o)->tp_name, "lazy_import") == 0;
+#else
+    (void)o;
+    return false;
+#endif
+}
+
+/* Slots that a module has only on some versions; they stand in a list of slots. */
+#if PY_VERSION_HEX >= 0x030C0000
+#define TR_PY_ONE_INTERPRETER {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#else
+#define TR_PY_ONE_INTERPRETER
+#endif
+
+#endif
