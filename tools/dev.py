@@ -15,9 +15,12 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import devenv
+import root
 from devenv import ROOT, SUPPORTED, Build, Interpreter, run, say
 
 PY_DIRS = ("python", "tools", "tests", "bench", "examples")
+# The tests that see what differs between Pythons: bytecode, the language, objects on their way in and out, the cache.
+BRIEF = ("front", "language", "boundary", "cache_keys", "freeze", "dispatch", "leaks")
 
 
 # --- counting -----------------------------------------------------------------------------------------------------
@@ -84,6 +87,14 @@ def py_tests(b: Build, tally: Tally, env: dict[str, str], args: list[str]) -> No
     tally.add(n - failed - skipped, failed if failed or code == 0 else 1)
 
 
+def note(text: str) -> None:
+    """Say something that must not be overlooked: .ci/run repeats it at its end (`$TREADLE_NOTES`)."""
+    say(text)
+    if os.environ.get("TREADLE_NOTES"):
+        with open(os.environ["TREADLE_NOTES"], "a") as f:
+            f.write(f"{text}\n")
+
+
 # --- commands -----------------------------------------------------------------------------------------------------
 
 
@@ -100,6 +111,8 @@ def cmd_demo(a: argparse.Namespace) -> int:
 
 
 def test_one(py: Interpreter, extra: list[str]) -> int:
+    if py.root:
+        return root.dev(py, ["test", "--", *extra])
     b = devenv.build(py)
     numpy = subprocess.run(
         [b.py.python, "-c", "import numpy; print(numpy.__version__)"], capture_output=True, text=True
@@ -122,10 +135,13 @@ def cmd_test_all(a: argparse.Namespace) -> int:
         py = a.python if version == a.python.version else devenv.find(version)
         if py is None:
             absent.append(version)
+        elif a.brief and version not in (SUPPORTED[0], SUPPORTED[-1]):
+            code |= test_one(py, [*(f"tests/py/test_{name}.py" for name in BRIEF), *a.args])
         else:
             code |= test_one(py, a.args)
+    where = "PATH, pyenv" + (f", {os.environ['TREADLE_ROOT']}" if os.environ.get("TREADLE_ROOT") else "")
     for version in absent:
-        say(f"Python {version} is not on this machine (neither on PATH nor under pyenv): NOT TESTED.")
+        note(f"Python {version} was NOT TESTED: it is not on this machine ({where}).")
     return code
 
 
@@ -290,7 +306,10 @@ COMMANDS = {
     "demo": (cmd_demo, "install what is missing, build, and run examples/quickstart.py"),
     "build": (cmd_build, "build for one Python into build/<version>, importable from build/<version>/stage"),
     "test": (cmd_test, "build, then the C tests and the Python tests (arguments go to pytest)"),
-    "test-all": (cmd_test_all, "the same on every supported Python of the machine"),
+    "test-all": (
+        cmd_test_all,
+        "the same on every supported Python of the machine, and of the Debian root that $TREADLE_ROOT names (root.py)",
+    ),
     "sanitize": (
         cmd_sanitize,
         "C tests and a slice of the Python tests under ASan and UBSan, the thread pool under TSan",
@@ -314,12 +333,19 @@ def main() -> int:
         p.add_argument("--python", metavar="PROGRAM", help="interpreter to use instead of $PYTHON or python3")
         if name == "test-all":
             p.add_argument("--others", action="store_true", help="leave out the default Python")
+            p.add_argument(
+                "--brief",
+                action="store_true",
+                help="between the oldest and the newest Python only the tests that see what differs",
+            )
         p.add_argument("args", nargs="*", help="passed on, where the command passes anything on (after --)")
     a = parser.parse_args()
     a.args = [*a.args, *shlex.split(os.environ.get("ARGS", ""))]
     if a.python:
         os.environ["PYTHON"] = a.python
     a.python = devenv.default()
+    if a.python.root and a.command != "test-all":
+        return root.dev(a.python, [a.command, "--", *a.args])
     return COMMANDS[a.command][0](a)
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SUPPORTED = ("3.11", "3.12", "3.13")
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14", "3.15")
 REQUIREMENTS = ROOT / "tools" / "requirements-dev.txt"
 LLVM_CONFIG = os.environ.get("LLVM_CONFIG", "llvm-config-19")
 
@@ -53,12 +53,16 @@ def jobs() -> int:
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A CPython that Treadle supports: its version ("3.11"), the real program, and what it was built with."""
+    """A CPython that Treadle supports: its version ("3.11"), the real program, and what it was built with.
+
+    One that lives in a Debian root (root.py) has its path as seen from inside; programs run there by `root.dev` only.
+    """
 
     version: str
     path: Path
     has_venv: bool
     has_headers: bool
+    root: Path | None = None
 
     @property
     def venv(self) -> Path:
@@ -83,18 +87,46 @@ print(json.dumps([sys.implementation.name, "%d.%d" % sys.version_info[:2], exe, 
 """
 
 
-def probe(program: str | Path) -> Interpreter | None:
+def probe(program: str | Path, root: Path | None = None) -> Interpreter | None:
     """Return the interpreter that `program` really is (behind shims and environments), or None if it does not run."""
+    command, env = [str(program), "-c", _PROBE], None
+    if root:
+        command, env = [*enter(root), *command], root_env()
     try:
-        out = subprocess.run([str(program), "-c", _PROBE], capture_output=True, text=True, timeout=60)
+        out = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
         name, version, path, has_venv, has_headers = json.loads(out.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
-    return Interpreter(version, Path(path), has_venv, has_headers) if name == "cpython" else None
+    return Interpreter(version, Path(path), has_venv, has_headers, root) if name == "cpython" else None
 
 
-def find(version: str) -> Interpreter | None:
-    """Return an interpreter of this version from PATH or pyenv, or None."""
+def enter(root: Path, cwd: Path = Path("/")) -> list[str]:
+    """Return what a command begins with that runs inside a root, with a /proc that is there as long as it runs."""
+    script = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
+    return ["unshare", "--mount", "sh", "-c", script, str(root), "env", "-C", str(cwd)]
+
+
+def root_env() -> dict[str, str]:
+    """Return this environment as it fits a root: what names places of this machine stays behind."""
+    places = ("PYENV_", "VIRTUAL_ENV", "PYTHON", "ARGS", "LD_", "TREADLE_", "LLVM_CONFIG", "CCACHE_", "XDG_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(places)}
+    kept |= {k: v for k, v in os.environ.items() if k in ("TREADLE_JOBS", "TREADLE_RANDOM")}
+    return kept | {
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/root",
+        "LC_ALL": "C.UTF-8",
+        "TMPDIR": "/tmp",
+    }
+
+
+def find_in_root(root: Path, version: str) -> Interpreter | None:
+    """Return Debian's interpreter of this version in a root, or None."""
+    program = f"/usr/bin/python{version}"
+    return probe(program, root) if (root / program[1:]).exists() and os.geteuid() == 0 else None
+
+
+def find(version: str, *, roots: bool = True) -> Interpreter | None:
+    """Return an interpreter of this version from PATH, pyenv, or the root that `$TREADLE_ROOT` names, or None."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
 
     def patch(p: Path) -> tuple[int, ...]:
@@ -107,13 +139,16 @@ def find(version: str) -> Interpreter | None:
         found = probe(c)
         if found and found.version == version:
             return found
-    return None
+    root = os.environ.get("TREADLE_ROOT") if roots else None
+    return find_in_root(Path(root).resolve(), version) if root else None
 
 
 def default() -> Interpreter:
     """Return the interpreter to use when none is named: `$PYTHON` if it is supported, else the first that is."""
     asked = os.environ.get("PYTHON") or "python3"
     found = probe(asked)
+    if not found and asked.removeprefix("python") in SUPPORTED:
+        found = find(asked.removeprefix("python"))
     if found and found.version in SUPPORTED:
         return found
     for version in SUPPORTED:

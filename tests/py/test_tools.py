@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +26,7 @@ def load(name: str):
 includes = load("check_includes")
 headers = load("check_headers")
 devenv = load("devenv")
+debian = load("root")
 dev = load("dev")
 
 
@@ -151,6 +154,68 @@ def test_tally_reaches_the_ci_script(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 # --- programs of others ---
 
 compat = load("compat")
+
+
+def git(folder: Path, *args: str) -> None:
+    subprocess.run(["git", *args], cwd=folder, check=True, capture_output=True)
+
+
+def test_a_root_gets_the_files_of_the_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tree, root = tmp_path / "tree", tmp_path / "root"
+    (tree / "sub").mkdir(parents=True)
+    (tree / ".gitignore").write_text("build\n")
+    for name in ("a.txt", "sub/b.txt", "build"):
+        (tree / name).write_text(name)
+    monkeypatch.setattr(debian, "ROOT", tree)
+    with pytest.raises(devenv.Stop, match="no git clone"):
+        debian.copy_tree(root)
+    git(tree, "init", "-q")
+    copy = root / debian.copy_tree(root).relative_to("/")
+
+    def files() -> set[str]:
+        return {str(p.relative_to(copy)) for p in copy.rglob("*") if p.is_file()} - {".treadle-files"}
+
+    assert files() == {".gitignore", "a.txt", "sub/b.txt"}
+    (copy / "sub/made.o").write_text("by a build in there: it stays")
+    kept = (copy / "a.txt").stat().st_ino
+    (tree / "sub/b.txt").unlink()
+    (tree / "sub/c.txt").write_text("new")
+    debian.copy_tree(root)
+    assert files() == {".gitignore", "a.txt", "sub/c.txt", "sub/made.o"}
+    assert (copy / "a.txt").stat().st_ino == kept
+
+
+def test_a_root_is_made_from_the_machines_own_mirror(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lists = "|Packages|http://a\nDebian|Debian-Security|http://b\nDebian|Debian|http://c\n"
+    monkeypatch.setattr(debian.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, lists))
+    assert debian.mirror() == "http://c"
+    lists = "Others|Others|http://a\n"
+    monkeypatch.setattr(debian, "run", lambda *_, **__: 0)
+    with pytest.raises(devenv.Stop, match="knows no mirror of Debian"):
+        debian.mirror()
+
+
+def test_a_folder_of_others_is_no_root(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(devenv.Stop, match="was not made by this script"):
+        debian.strap(tmp_path)
+    assert (tmp_path / "mine").exists()
+    assert devenv.find_in_root(tmp_path, "3.15") is None
+
+
+def test_which_pythons_are_tested(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With --brief only the oldest and the newest in full; those that are not there are told of at the end."""
+    notes = tmp_path / "notes"
+    monkeypatch.setenv("TREADLE_NOTES", str(notes))
+    here = {v: devenv.Interpreter(v, Path("python"), True, True) for v in ("3.11", "3.12", "3.15")}
+    ran: dict[str, list[str]] = {}
+    monkeypatch.setattr(dev.devenv, "find", here.get)
+    monkeypatch.setattr(dev, "test_one", lambda py, args: ran.update({py.version: args}) or 0)
+    a = argparse.Namespace(python=here["3.11"], others=True, brief=True, args=["-x"])
+    assert dev.cmd_test_all(a) == 0
+    assert ran["3.15"] == ["-x"] and list(ran) == ["3.12", "3.15"]
+    assert "tests/py/test_front.py" in ran["3.12"] and all((ROOT / p).exists() for p in ran["3.12"][:-1])
+    assert [line.split()[1] for line in notes.read_text().splitlines()] == ["3.13", "3.14"]
 
 
 def test_compat_table_is_whole():
