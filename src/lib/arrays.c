@@ -499,7 +499,7 @@ static bool elt_unary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 
 const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y) {
     const tr_ty *xs = tr_ty_strong(e->types, x), *ys = tr_ty_strong(e->types, y);
-    if (e->ctx->opts.promote_numba) { /* only literal integers are weak, and only beside arrays and floats */
+    if (e->ctx->opts.promote_numba) { /* only literal integers are weak, and only beside floats */
         x = tr_ty_is_int(xs) ? x : xs;
         y = tr_ty_is_int(ys) ? y : ys;
     }
@@ -519,10 +519,16 @@ const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y) {
     return tr_ty_scalar(e->types, k);
 }
 
+const tr_ty *tr_lib_ufunc_type(tr_em *e, bool quotient, const tr_ty *x, const tr_ty *y) {
+    if (e->ctx->opts.promote_numba)
+        return tr_ty_arith(e->types, quotient ? 'q' : 'u', x, y, true);
+    return tr_lib_common(e, x, y);
+}
+
 /* Type of NumPy's result: that of the operands together, but for true division and for arithmetic on two bools. */
 static const tr_ty *np_result(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y) {
-    const tr_ty *t = tr_ty_strong(e->types, tr_lib_common(e, x, y));
-    if (op == TR_BIN_DIV && t->kind < TR_TY_F32)
+    const tr_ty *t = tr_ty_strong(e->types, tr_lib_ufunc_type(e, op == TR_BIN_DIV, x, y));
+    if (op == TR_BIN_DIV && !tr_ty_is_float(t) && !tr_ty_is_complex(t))
         return tr_ty_scalar(e->types, TR_TY_F64);
     bool wide =
         op == TR_BIN_FLOORDIV || op == TR_BIN_MOD || op == TR_BIN_POW || op == TR_BIN_SHL || op == TR_BIN_SHR;
@@ -534,7 +540,7 @@ static const tr_ty *elem_of(tr_em *e, tr_tv x) {
 }
 
 bool tr_lib_np_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
-    const tr_ty *t = tr_ty_strong(e->types, tr_lib_common(e, elem_of(e, x), elem_of(e, y)));
+    const tr_ty *t = tr_ty_strong(e->types, tr_lib_ufunc_type(e, false, elem_of(e, x), elem_of(e, y)));
     if (!tr_ty_is_complex(t))
         return tr_em_compare(e, op, x, y, out);
     *out = tr_fam_cplx_compare(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t));
@@ -566,7 +572,7 @@ void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t) {
 bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x) {
     const tr_ty *t = NULL;
     for (uint32_t i = 0; i < n; i++)
-        t = t ? tr_lib_common(e, t, elem_of(e, x[i])) : elem_of(e, x[i]);
+        t = t ? tr_lib_ufunc_type(e, false, t, elem_of(e, x[i])) : elem_of(e, x[i]);
     t = tr_ty_strong(e->types, t);
     for (uint32_t i = 0; i < n; i++)
         tr_lib_check_literal(e, x[i], t);

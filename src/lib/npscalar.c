@@ -23,6 +23,14 @@ static const tr_ty *common(tr_em *e, uint32_t n, const tr_tv *x) {
     return tr_ty_strong(e->types, t);
 }
 
+/* The same for a ufunc. */
+static const tr_ty *ufunc_type(tr_em *e, bool quotient, uint32_t n, const tr_tv *x) {
+    const tr_ty *t = tr_lib_scalar(e, x[0].ty);
+    for (uint32_t i = n == 1 ? 0 : 1; i < n; i++)
+        t = tr_lib_ufunc_type(e, quotient, t, tr_lib_scalar(e, x[i].ty));
+    return tr_ty_strong(e->types, t);
+}
+
 /* The float or complex type in which NumPy computes a function of t. */
 static const tr_ty *float_type(tr_em *e, const tr_ty *t) {
     if (tr_ty_is_float(t) || tr_ty_is_complex(t))
@@ -33,6 +41,8 @@ static const tr_ty *float_type(tr_em *e, const tr_ty *t) {
 /* The same for several operands: each fits the type by itself, so uint16 and int16 are float32. */
 static const tr_ty *common_float(tr_em *e, uint32_t n, const tr_tv *x) {
     const tr_ty *t = NULL;
+    if (e->ctx->opts.promote_numba)
+        return ufunc_type(e, true, n, x);
     for (uint32_t i = 0; i < n; i++) {
         const tr_ty *s = tr_lib_scalar(e, x[i].ty);
         if (s->weak)
@@ -161,7 +171,7 @@ tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b) {
 }
 
 static bool elt_pick(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
-    const tr_ty *t = common(e, 2, x);
+    const tr_ty *t = ufunc_type(e, false, 2, x);
     *out = tr_lib_pick(e, bcall(user)->aux, tr_em_conv(e, x[0], t), tr_em_conv(e, x[1], t));
     return true;
 }
@@ -174,7 +184,7 @@ bool tr_lib_uf_pick(tr_em *e, const tr_bcall *c, tr_tv *out) {
 static bool elt_clip(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const call *w = user;
     uint32_t k = 1;
-    const tr_ty *t = common(e, w->n, x);
+    const tr_ty *t = ufunc_type(e, false, w->n, x);
     *out = tr_em_conv(e, x[0], t);
     if (w->lo)
         *out = tr_lib_pick(e, TR_UF_MAXIMUM, *out, tr_em_conv(e, x[k++], t));

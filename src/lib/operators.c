@@ -97,7 +97,10 @@ static bool fold_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
         return false;
     if (x.ty->lit->kind == TR_OBJ_BOOL && y.ty->lit->kind == TR_OBJ_BOOL)
         return false;
-    if (xi && yi && op != TR_BIN_DIV && !(op == TR_BIN_POW && iy < 0)) {
+    bool inverse = op == TR_BIN_POW && xi && yi && iy < 0;
+    if (inverse && e->ctx->opts.promote_numba) /* an integer there */
+        return false;
+    if (xi && yi && op != TR_BIN_DIV && !inverse) {
         if (op == TR_BIN_POW && iy > 64)
             return false;
         if (!fold_int(op, ix, iy, &ir))
@@ -295,11 +298,28 @@ static tr_tv by_squaring(tr_em *e, tr_tv x, int64_t n) {
     return r;
 }
 
+/* promotion="numba": integer powers of integers are integers, 1 / x ** n cut to one where n is negative; those of a float have its type. */
+static void numba_power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr_tv *out) {
+    const tr_ty *by = tr_ty_is_int(t) ? t : tr_ty_scalar(e->types, TR_TY_F64);
+    tr_tv a = tr_em_conv(e, x, by), b = tr_em_conv(e, y, by);
+    if (rules == TR_RULES_PYTHON) {
+        tr_tv ok = tr_em_op2(e, TR_OP_OR, not_zero(e, a), tr_em_cmp(e, TR_CMP_GE, b, tr_em_num(e, by, 0.0)));
+        tr_em_check(e, ok, TR_EXC_ZERODIV, "0 cannot be raised to a negative power", 0, NULL);
+    }
+    *out = tr_em_conv(e, tr_em_op2(e, TR_OP_POW, a, b), t);
+}
+
 static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr_tv *out) {
     int64_t n;
     const tr_ty *ys = tr_lib_scalar(e, y.ty);
-    bool ints = tr_ty_is_int(t);
-    if (tr_tv_lit_int(y, &n)) {
+    bool ints = tr_ty_is_int(t), literal = tr_tv_lit_int(y, &n);
+    bool integral = tr_ty_is_int(ys) || ys->kind == TR_TY_BOOL;
+    if (e->ctx->opts.promote_numba && rules != TR_RULES_NUMPY && integral && !tr_ty_is_complex(t) &&
+        (tr_ty_class(ys) == 'i' || !ints) && !(literal && n >= 0 && n <= (ints ? 64 : MAX_POWER))) {
+        numba_power(e, x, y, t, rules, out);
+        return true;
+    }
+    if (literal) {
         if (ints && n < 0) { /* a literal negative exponent: float64, as Python's */
             const tr_ty *f = tr_ty_scalar(e->types, TR_TY_F64);
             tr_tv xf = tr_em_conv(e, x, f);
@@ -329,6 +349,7 @@ static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr
 static char op_class(tr_binop op) {
     switch (op) {
     case TR_BIN_DIV: return '/';
+    case TR_BIN_POW: return 'p';
     case TR_BIN_AND:
     case TR_BIN_OR:
     case TR_BIN_XOR: return '&';

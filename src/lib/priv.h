@@ -40,6 +40,8 @@ bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
 bool tr_lib_np_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
 /* Common type of two scalars as NumPy 2 has it: weak ones do not widen. Weak when both are. */
 const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y);
+/* The type in which a ufunc, or an operator of arrays, takes two operands: the same, but as promotion="numba" has it where that is asked for. */
+const tr_ty *tr_lib_ufunc_type(tr_em *e, bool quotient, const tr_ty *x, const tr_ty *y);
 /* Number of items of a range, for len() and indices: OverflowError where int64 does not hold it. */
 bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n);
 /* A float as int64 the way Python converts: ValueError for NaN, OverflowError for what does not fit; with error_model="numpy" as astype. */

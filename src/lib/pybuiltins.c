@@ -45,9 +45,11 @@ bool tr_lib_py_abs(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* round(x, n): correctly rounded in float64, then to x's width. */
+/* round(x, n): correctly rounded in float64, then to x's width. promotion="numba" makes an integer what it counts as beside a float. */
 static bool round_digits(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     tr_tv n, v = tr_em_strong(e, x);
+    if (e->ctx->opts.promote_numba)
+        v = tr_em_conv(e, v, tr_ty_arith(e->types, 'c', v.ty, v.ty, true));
     if (!tr_fam_int(e, c, c->a[1], "ndigits", &n))
         return false;
     const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
@@ -74,7 +76,7 @@ bool tr_lib_py_round(tr_em *e, const tr_bcall *c, tr_tv *out) {
     case 'b': *out = tr_em_conv(e, x, i64); return true;
     default:
         *out =
-            tr_ty_class(scalar_of(e, x)) == 'u' && !e->ctx->opts.promote_numba ? tr_lib_int_to_int(e, x) : x;
+            tr_ty_class(scalar_of(e, x)) == 'u' || e->ctx->opts.promote_numba ? tr_lib_int_to_int(e, x) : x;
         return true;
     }
 }
@@ -165,6 +167,8 @@ bool tr_lib_py_complex(tr_em *e, const tr_bcall *c, tr_tv *out) {
                : !c->a[1].ty ? part[0][1]
                              : tr_em_op2(e, TR_OP_ADD, part[0][1], part[1][0]);
     *out = tr_em_cplx(e, re, im);
+    if (e->ctx->opts.promote_numba && !c->a[1].ty && c->a[0].ty && scalar_of(e, c->a[0])->kind == TR_TY_F32)
+        *out = tr_em_conv(e, *out, tr_fam_ty(e, TR_TY_C64));
     return true;
 }
 
@@ -300,15 +304,29 @@ static const tr_ty *running_type(tr_em *e, const tr_ty *start, const tr_ty *item
     return t ? tr_ty_strong(e->types, tr_ty_arith(e->types, '+', t, item, numba)) : NULL;
 }
 
+/* promotion="numba": the type that numbers of a tuple are brought to before they are added, where one is no integer; else NULL. */
+static const tr_ty *numba_items(tr_em *e, const tr_ty *t) {
+    const tr_ty *all = t->n ? t->items[0] : NULL;
+    for (uint32_t i = 1; all && i < t->n; i++)
+        all = tr_ty_join(e->types, all, t->items[i], true);
+    bool inexact = false;
+    for (uint32_t i = 0; i < t->n; i++)
+        inexact = inexact || tr_ty_is_float(t->items[i]) || tr_ty_is_complex(t->items[i]);
+    return inexact && all && tr_ty_is_scalar(all) ? all : NULL;
+}
+
 bool tr_lib_py_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it = c->a[0], start = c->a[1];
     tr_binop op = c->aux == TR_RED_MUL ? TR_BIN_MUL : TR_BIN_ADD;
     if (!start.ty)
         start = tr_em_lit(e, tr_obj_int(&e->ctx->arena, op == TR_BIN_MUL));
     if (is_tuple(it)) {
-        for (uint32_t i = 0; i < it.ty->n; i++)
-            if (!tr_em_binary(e, op, start, tr_em_item(e, it, i), &start))
+        const tr_ty *all = e->ctx->opts.promote_numba ? numba_items(e, it.ty) : NULL;
+        for (uint32_t i = 0; i < it.ty->n; i++) {
+            tr_tv x = tr_em_item(e, it, i);
+            if (!tr_em_binary(e, op, start, all ? tr_em_conv(e, x, all) : x, &start))
                 return false;
+        }
         *out = start;
         return true;
     }
@@ -479,9 +497,13 @@ bool tr_lib_py_tuple(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* --- arithmetic --- */
 
 bool tr_lib_py_divmod(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv x[2];
-    if (!tr_em_binary(e, TR_BIN_FLOORDIV, c->a[0], c->a[1], &x[0]) ||
-        !tr_em_binary(e, TR_BIN_MOD, c->a[0], c->a[1], &x[1]))
+    tr_tv x[2], a[2] = {c->a[0], c->a[1]};
+    const tr_ty *xs = scalar_of(e, a[0]), *ys = scalar_of(e, a[1]);
+    if (e->ctx->opts.promote_numba && xs && ys)
+        for (int i = 0; i < 2; i++)
+            a[i] = tr_em_conv(e, c->a[i], tr_ty_arith(e->types, 'd', xs, ys, true));
+    if (!tr_em_binary(e, TR_BIN_FLOORDIV, a[0], a[1], &x[0]) ||
+        !tr_em_binary(e, TR_BIN_MOD, a[0], a[1], &x[1]))
         return false;
     *out = tr_em_tuple(e, 2, x);
     return true;

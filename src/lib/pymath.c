@@ -10,6 +10,12 @@ static const tr_ty *i64_ty(tr_em *e) {
     return tr_fam_ty(e, TR_TY_I64);
 }
 
+/* promotion="numba": copysign takes integers for what they count as beside a float, others for float64. */
+static const tr_ty *numba_float(tr_em *e, const tr_bcall *c, const tr_ty *a, const tr_ty *b) {
+    bool copysign = tr_builtins[c->row].fn == tr_lib_math_fn && c->aux == TR_MATH_COPYSIGN;
+    return tr_ty_arith(e->types, copysign ? 'c' : 'm', a, b, true);
+}
+
 /* Arguments brought to one float type; *weak says that all were literals. */
 static bool floats(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv *out, bool *weak) {
     const tr_ty *t = NULL;
@@ -17,7 +23,7 @@ static bool floats(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_t
         if (!tr_fam_number(e, c, x[i], "bif"))
             return false;
         const tr_ty *s = tr_lib_scalar(e, x[i].ty);
-        t = t ? tr_lib_common(e, t, s) : s;
+        t = !t ? s : e->ctx->opts.promote_numba ? numba_float(e, c, t, s) : tr_lib_common(e, t, s);
     }
     *weak = t->weak;
     if (!tr_ty_is_float(t))
@@ -87,6 +93,10 @@ bool tr_lib_math_toint(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_number(e, c, x, "bif"))
         return false;
     bool weak = tr_fam_weak(e, x);
+    if (e->ctx->opts.promote_numba && tr_ty_class(tr_lib_scalar(e, x.ty)) == 'u') {
+        *out = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_U64));
+        return true;
+    }
     if (tr_fam_class(e, x) == 'f')
         x = tr_lib_float_to_int(e, tr_fam_math1(e, (tr_mathfn)c->aux, tr_em_strong(e, x)));
     *out = tr_fam_weaken(e, tr_lib_int_to_int(e, x), weak);
@@ -132,6 +142,8 @@ bool tr_lib_math_frexp(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv d = tr_em_conv(e, v, f64);
     r[0] = tr_em_conv(e, tr_em_callrt(e, TR_RT_FREXPM, f64, NULL, 1, &d), v.ty);
     r[1] = tr_em_callrt(e, TR_RT_FREXPE, i64_ty(e), NULL, 1, &d);
+    if (e->ctx->opts.promote_numba)
+        r[1] = tr_em_conv(e, r[1], tr_fam_ty(e, TR_TY_I32));
     *out = tr_em_tuple(e, 2, r);
     return true;
 }

@@ -1,7 +1,7 @@
 /* Promotion, and the join of block arguments: docs/semantics.md, "Types of numbers".
  *
  * Weak operands take the type of a strong one of their kind or above; integers then compute in at least 64 bits, as
- * Numba does. With promotion="numba" there is nothing weak. */
+ * Numba does. With promotion="numba" there is nothing weak, and NUMBA_RULES has the types. */
 #include "ty/ty.h"
 
 #include <string.h>
@@ -89,18 +89,9 @@ static tr_tyk wide_int(const tr_ty *a, const tr_ty *b) {
     return au && bu ? TR_TY_U64 : TR_TY_I64; /* a bool counts as signed, as in Numba */
 }
 
-/* What an integer counts as beside a float in Numba (0.68.1, measured): those that float32 holds exactly count as float32, but for uint16. */
-static tr_tyk numba_inexact(tr_tyk k) {
-    if (!is_integral(k))
-        return k;
-    return k == TR_TY_BOOL || k == TR_TY_I8 || k == TR_TY_I16 || k == TR_TY_U8 ? TR_TY_F32 : TR_TY_F64;
-}
-
 /* Floats and complex: a weak operand adds only its kind, not its width. */
-static tr_tyk inexact(const tr_ty *a, const tr_ty *b, bool numba) {
+static tr_tyk inexact(const tr_ty *a, const tr_ty *b) {
     tr_tyk ka = (tr_tyk)a->kind, kb = (tr_tyk)b->kind;
-    if (numba)
-        return tr_ty_promote(numba_inexact(ka), numba_inexact(kb));
     if (a->weak == b->weak)
         return tr_ty_promote(ka, kb);
     tr_tyk w = a->weak ? ka : kb, s = a->weak ? kb : ka;
@@ -116,6 +107,105 @@ static const tr_ty *result(tr_tytab *t, tr_tyk k, bool weak) {
                                                                          : tr_ty_scalar(t, k);
 }
 
+/* --- promotion="numba": what Numba 0.68.1 was seen to do (tests/py/golden/numba.txt) --- */
+
+typedef enum ints {            /* the result of two integers, where bools are some */
+                    INTS_WIDE, /* 64 bits; unsigned when both are */
+                    INTS_BITS, /* the same, but a bool of two */
+                    INTS_LEFT, /* 64 bits, of the left one's signedness */
+                    INTS_HOLD, /* 64 bits that hold both, float64 where none do; a bool is of either kind */
+                    INTS_F64,
+                    INTS_FLOAT, /* float32 for two of 16 bits or less, else float64 */
+                    INTS_COUNT, /* of what they count as beside a float */
+                    INTS_NUMPY  /* NumPy's */
+} ints;
+
+typedef enum floats {               /* what an integer counts as beside a float or complex number */
+                      FLOATS_NONE,  /* refused */
+                      FLOATS_EXACT, /* float32 where that holds it exactly, but for uint16; else float64 */
+                      FLOATS_POWER, /* the same, but an integer exponent of a float as that float */
+                      FLOATS_OWN    /* as the other */
+} floats;
+
+/* X(op, two integers, an integer beside a float): the classes of operations of tr_ty_arith */
+#define NUMBA_RULES(X)               \
+    X('+', INTS_WIDE, FLOATS_EXACT)  \
+    X('p', INTS_WIDE, FLOATS_POWER)  \
+    X('/', INTS_F64, FLOATS_EXACT)   \
+    X('d', INTS_HOLD, FLOATS_EXACT)  \
+    X('&', INTS_BITS, FLOATS_NONE)   \
+    X('<', INTS_LEFT, FLOATS_NONE)   \
+    X('m', INTS_F64, FLOATS_EXACT)   \
+    X('c', INTS_COUNT, FLOATS_EXACT) \
+    X('u', INTS_NUMPY, FLOATS_OWN)   \
+    X('q', INTS_FLOAT, FLOATS_OWN)
+
+static tr_tyk counts_as(tr_tyk k) {
+    if (!is_integral(k))
+        return k;
+    return k == TR_TY_BOOL || k == TR_TY_I8 || k == TR_TY_I16 || k == TR_TY_U8 ? TR_TY_F32 : TR_TY_F64;
+}
+
+static tr_tyk numba_ints(ints rule, tr_tyk a, tr_tyk b) {
+    char ca = class_of(a), cb = class_of(b);
+    bool both = ca == 'u' && cb == 'u';
+    switch (rule) {
+    case INTS_BITS:
+        if (ca == 'b' && cb == 'b')
+            return TR_TY_BOOL;
+        return both ? TR_TY_U64 : TR_TY_I64;
+    case INTS_WIDE: return both ? TR_TY_U64 : TR_TY_I64;
+    case INTS_LEFT: return ca == 'u' ? TR_TY_U64 : TR_TY_I64;
+    case INTS_HOLD:
+        if (both || (ca == 'u' && cb == 'b') || (ca == 'b' && cb == 'u'))
+            return TR_TY_U64;
+        return a == TR_TY_U64 || b == TR_TY_U64 ? TR_TY_F64 : TR_TY_I64;
+    case INTS_FLOAT: return size_of(a) <= 2 && size_of(b) <= 2 ? TR_TY_F32 : TR_TY_F64;
+    case INTS_COUNT: return tr_ty_promote(counts_as(a), counts_as(b));
+    case INTS_NUMPY: return tr_ty_promote(a, b);
+    case INTS_F64: break;
+    }
+    return TR_TY_F64;
+}
+
+/* False: refused. */
+static bool numba_floats(floats rule, tr_tyk a, tr_tyk b, tr_tyk *out) {
+    switch (rule) {
+    case FLOATS_NONE: return false;
+    case FLOATS_OWN: *out = is_integral(a) ? b : is_integral(b) ? a : tr_ty_promote(a, b); return true;
+    case FLOATS_POWER:
+        if (class_of(a) == 'f' && is_integral(b)) {
+            *out = a;
+            return true;
+        }
+        break;
+    case FLOATS_EXACT: break;
+    }
+    *out = tr_ty_promote(counts_as(a), counts_as(b));
+    return true;
+}
+
+static const tr_ty *numba_arith(tr_tytab *t, char op, tr_tyk a, tr_tyk b) {
+    static const struct {
+        char op;
+        ints two;
+        floats beside;
+    } rows[] = {
+#define X(op, two, beside) {op, two, beside},
+        NUMBA_RULES(X)
+#undef X
+    };
+    size_t i = 0;
+    while (rows[i].op != op)
+        i++;
+    tr_tyk k;
+    if (is_integral(a) && is_integral(b))
+        k = numba_ints(rows[i].two, a, b);
+    else if (!numba_floats(rows[i].beside, a, b, &k))
+        return NULL;
+    return tr_ty_scalar(t, k);
+}
+
 const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, bool numba) {
     a = operand(t, a, numba);
     b = operand(t, b, numba);
@@ -123,6 +213,8 @@ const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, b
         return NULL;
     bool weak = a->weak && b->weak;
     tr_tyk ka = (tr_tyk)a->kind, kb = (tr_tyk)b->kind;
+    if (numba)
+        return numba_arith(t, op, ka, kb);
     if (is_integral(ka) && is_integral(kb)) {
         if (op == '/')
             return result(t, TR_TY_F64, weak);
@@ -134,7 +226,7 @@ const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, b
     }
     if (op == '&' || op == '<')
         return NULL;
-    return result(t, inexact(a, b, numba), weak);
+    return result(t, inexact(a, b), weak);
 }
 
 const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
@@ -148,7 +240,7 @@ const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool num
         tr_tyk k = tr_ty_promote(ka, kb);
         return k == TR_TY_F64 ? NULL : tr_ty_scalar(t, k);
     }
-    return tr_ty_scalar(t, inexact(a, b, numba));
+    return numba ? numba_arith(t, '+', ka, kb) : tr_ty_scalar(t, inexact(a, b));
 }
 
 /* --- join --- */

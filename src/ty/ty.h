@@ -164,8 +164,9 @@ const tr_ty *tr_ty_parse_ir(tr_tytab *t, const char **s);
 /* NumPy's promotion of two strong scalars: promote_types. */
 tr_tyk tr_ty_promote(tr_tyk a, tr_tyk b);
 /* Result type of an arithmetic operation on scalars, weak or strong. `op` is the class of operation:
- * '+' (+ - * // % **-like), '/' true division, '&' bitwise, '<' shifts. Integers come out at least 64 bits wide.
- * `numba`: promotion="numba". The result may be weak when both are. NULL: not defined (e.g. '&' on floats). */
+ * '+' (+ - * // % and their like), 'p' powers, '/' true division, '&' bitwise, '<' shifts. Integers come out at least 64 bits wide.
+ * The result may be weak when both are. NULL: not defined (e.g. '&' on floats). `numba`: promotion="numba", which has rules of its own for
+ * more: 'd' divmod, 'm' functions of two floats, 'c' copysign, 'u' ufuncs and operators of arrays, 'q' true division there. */
 const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, bool numba);
 /* Type both sides of a comparison are converted to. int64 with uint64 yields NULL: compare by sign (infer/rules.c). */
 const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
