@@ -220,12 +220,13 @@ static void check_zero(tr_em *e, tr_binop op, tr_tv y, const tr_ty *as) {
     tr_em_check(e, not_zero(e, tr_em_strong(e, y)), TR_EXC_ZERODIV, tr_lib_zero_text(e, op, as), 0, NULL);
 }
 
-/* A complex128 is Python's own number; Python has no complex64. */
-static tr_op division(tr_binop op, const tr_ty *t, tr_rules rules) {
+/* A complex128 is Python's own number; Python has no complex64, and Numba divides both alike. */
+static tr_op division(tr_em *e, tr_binop op, const tr_ty *t, tr_rules rules) {
+    bool python = t->kind == TR_TY_C128 || (t->kind == TR_TY_C64 && e->ctx->opts.promote_numba);
     switch (op) {
     case TR_BIN_MOD: return TR_OP_FLOORMOD;
     case TR_BIN_FLOORDIV: return TR_OP_FLOORDIV;
-    default: return t->kind == TR_TY_C128 && rules != TR_RULES_NUMPY ? TR_OP_PYDIV : TR_OP_DIV;
+    default: return python && rules != TR_RULES_NUMPY ? TR_OP_PYDIV : TR_OP_DIV;
     }
 }
 
@@ -237,7 +238,7 @@ static bool divide(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, tr_r
     if (rules == TR_RULES_PYTHON)
         check_zero(e, op, b,
                    tr_ty_class(xs) != 'f' && tr_ty_class(ys) != 'f' && !tr_ty_is_complex(t) ? xs : t);
-    *out = tr_em_op2(e, division(op, t, rules), a, b);
+    *out = tr_em_op2(e, division(e, op, t, rules), a, b);
     return true;
 }
 

@@ -175,17 +175,20 @@ def binary(op: str, a: Any, ta: str, b: Any, tb: str, numba: bool = False) -> An
     if op in ("<<", ">>"):
         return _shift(op, conv(a, ta, ty), int(b), ty, numba)
     if op == "**" and k in "bi" and b < 0:
-        if numba or tb in WEAK:
+        if tb in WEAK:
             raise Unspecified("negative exponent")
-        raise Raised("ValueError")
+        if not numba:
+            raise Raised("ValueError")
+        base = conv(a, ta, ty)
+        if base == 0:
+            raise zero_division()
+        return base ** (int(b) & 1) if base in (1, -1) else 0
     if op == "**" and k == "f" and klass(tb) in "bi" and numba:
         raise Unspecified("Numba's float ** int")
     x, y = conv(a, ta, ty), conv(b, tb, ty)
     if k == "b":
         return {"&": x and y, "|": x or y, "^": x != y}[op]
     if k == "i":
-        if numba and y == -1 and op in ("//", "%") and x == I64_MIN:
-            raise Unspecified("Numba's quotient of the smallest integer and -1")
         return _int(op, x, y, ty)
     if k == "f":
         return _float(op, x, y, ty)

@@ -167,7 +167,7 @@ def compare(key: str, e: str, got: list[str]) -> list[str]:
             return []
     out = []
     for g, w in zip(got[1:], want, strict=True):
-        same = g == w or w == "?" or (may_round(e) or ty[0] == "c" and "/" in e) and near(g, w, ty)
+        same = g == w or w == "?" or may_round(e) and near(g, w, ty)
         if not same and not meant(key, g, w):
             out.append(f"{key}: {got[0]} {g}; Numba: {ty} {w}")
     return out
