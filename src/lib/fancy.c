@@ -304,6 +304,8 @@ static bool make_plan(tr_em *e, tr_tv a, const tr_idx *given, uint32_t ngiven, p
         return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
     if (!tr_lib_index_view(e, a, basic, n, &p->view))
         return false;
+    if (nplain == 0) /* all axes are whole: passes know the array better by its own name */
+        p->view = a;
     bool placed = !are_adjacent(it, n); /* then they come first */
     uint32_t at = 0, next = placed ? nb : 0;
     p->nix = 0;

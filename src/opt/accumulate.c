@@ -1,4 +1,4 @@
-/* Arrays that a prange loop only accumulates into: `a[k] += x`, `a += row`, wherever k may point.
+/* Arrays that a prange loop only accumulates into: `a[k] += x`, `a += row`, `np.add.at(a, ks, xs)`, wherever k may point.
  *
  * Iterations meet in such an array, but like a variable that is summed up it can have a copy per thread. Each chunk of iterations gets a
  * copy filled with the operation's neutral value; when all are done the copies are added to the array, in order. The number of
@@ -181,6 +181,63 @@ static bool check_pattern(search *s, const tr_ins *in) {
     return false;
 }
 
+/* The lambda's param for a capture that has the array; TR_NOVAL: something else of the pattern has it. */
+static tr_val captured_as(search *s, const tr_ins *in) {
+    const tr_pat *p = in->imm.pat;
+    tr_val param = TR_NOVAL;
+    bool view;
+    for (uint32_t k = 0; k < in->nargs; k++) {
+        if (!tr_ty_has_arrays(tr_at(s->f, in->args[k])->ty) || !has_root(s, in->args[k]))
+            continue;
+        if (k < tr_pat_cap(p) || k >= tr_pat_ein(p) || param != TR_NOVAL || !is_part(s, in->args[k], &view))
+            return TR_NOVAL;
+        param = tr_blk_at(p->lam, 0)->params.d[tr_pat_lam_cap(p) + k - tr_pat_cap(p)];
+    }
+    return param;
+}
+
+/* A use of the array in a region: in its element's next value, or for its size. */
+static bool is_fine_in_region(const search *r, tr_val v) {
+    const tr_ins *in = tr_at(r->f, v);
+    bool touches = false;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        touches = touches || tr_array_root(r->f, in->args[k]) == r->root;
+    for (uint32_t e = 0; e < tr_nsucc(in); e++)
+        for (uint32_t k = 0; k < in->imm.succ[e].n; k++)
+            touches = touches || tr_array_root(r->f, in->imm.succ[e].args[k]) == r->root;
+    return !touches || in->op == TR_OP_DIM || r->fine[v];
+}
+
+/* The same for regions that store at computed places: np.add.at(a, k, x). */
+static bool check_region(search *s, const tr_ins *in) {
+    const tr_pat *p = in->imm.pat;
+    tr_fn *g = p->lam;
+    search r = *s;
+    r.f = g;
+    r.root = r.array = captured_as(s, in);
+    if (r.root == TR_NOVAL || p->nred || p->epi)
+        return false;
+    tr_cfg_compute(g);
+    tr_dom_compute(g);
+    r.uses = tr_use_counts(g);
+    r.fine = TR_NEW_N(&g->ctx->arena, uint8_t, g->ins.n + 1u);
+    for (uint32_t i = 0; i < g->rpo.n; i++)
+        for (tr_val v = tr_blk_at(g, g->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(g, v)->next) {
+            const tr_ins *st = tr_at(g, v);
+            tr_val x = st->nargs ? st->args[st->nargs - 1] : TR_NOVAL;
+            if (st->op == TR_OP_STORE && st->args[0] == r.root)
+                r.fine[v] = r.uses[x] == 1 && is_joined(&r, x, v, 4);
+        }
+    for (uint32_t i = 0; i < g->rpo.n; i++)
+        for (tr_val v = tr_blk_at(g, g->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(g, v)->next)
+            if (!is_fine_in_region(&r, v))
+                return false;
+    s->any = r.any;
+    s->kind = r.kind;
+    s->rows = true;
+    return true;
+}
+
 static bool check_use(search *s, tr_val v) {
     const tr_ins *in = tr_at(s->f, v);
     bool touches = false, view;
@@ -197,7 +254,7 @@ static bool check_use(search *s, tr_val v) {
     switch ((tr_op)in->op) {
     case TR_OP_LOAD: return s->fine[v]; /* stores come first, see below */
     case TR_OP_STORE: return s->fine[v];
-    case TR_OP_PATTERN: return check_pattern(s, in);
+    case TR_OP_PATTERN: return check_pattern(s, in) || check_region(s, in);
     case TR_OP_VIEW: s->views = true; return is_part(s, in->args[0], &view);
     case TR_OP_STRIDE: s->views = true; return true;
     case TR_OP_DIM:
@@ -212,9 +269,10 @@ static tr_val written_through(const search *s, tr_val at) {
     tr_val v = TR_NOVAL;
     if (in->op == TR_OP_STORE)
         v = in->args[0];
-    for (uint32_t k = 0; in->op == TR_OP_PATTERN && k < in->imm.pat->nout; k++)
-        if (has_root(s, in->args[tr_pat_out(in->imm.pat) + k]))
-            v = in->args[tr_pat_out(in->imm.pat) + k];
+    for (uint32_t k = 0; in->op == TR_OP_PATTERN && k < in->nargs; k++)
+        if (k >= tr_pat_out(in->imm.pat) && tr_ty_has_arrays(tr_at(s->f, in->args[k])->ty) &&
+            has_root(s, in->args[k]))
+            v = in->args[k];
     while (v != TR_NOVAL && is_inside(s, v) && tr_at(s->f, v)->op == TR_OP_VIEW)
         v = tr_at(s->f, v)->args[0];
     return v;

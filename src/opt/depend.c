@@ -12,6 +12,7 @@
 #include "opt/coords.h"
 #include "opt/ploop.h"
 #include "ir/sources.h"
+#include "ir/summary.h"
 
 enum { MAX_ACCESSES = 400, MAX_CHOICES = 8, NEAR = 16, INNER_NEAR = 4 };
 
@@ -233,20 +234,24 @@ static tr_val filled_with(const tr_ins *in, uint32_t k) {
     return TR_NOVAL;
 }
 
-static bool writes(const tr_fn *g) {
-    for (uint32_t v = 0; v < g->ins.n; v++)
-        if (tr_at(g, v)->blk != TR_NOBLK && (tr_ins_effects(tr_at(g, v)) & E_WRITE))
-            return true;
-    return false;
+/* A capture that a pattern reaches: some elements of it, which ones is not looked at. */
+static void add_capture(finder *s, tr_val v, tr_val x, const tr_access *a) {
+    uint32_t first = s->all.n;
+    if (!a->reads && !a->writes)
+        return;
+    if (tr_at(s->f, x)->ty->kind == TR_TY_ARRAY)
+        add(s, v, x, a->writes, NULL, TR_NOVAL);
+    else
+        add_somewhere(s, v, x, a->writes);
+    for (uint32_t i = first; i < s->all.n; i++)
+        s->all.d[i].always = false;
 }
 
 static void add_pattern(finder *s, tr_val v, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
-    bool write = false;
-    for (unsigned k = 0; tr_pat_fn(p, k); k++)
-        write = write || writes(tr_pat_fn(p, k));
-    for (uint32_t k = tr_pat_cap(p); k < tr_pat_ein(p); k++) /* of captures it takes what it wants */
-        add_somewhere(s, v, in->args[k], write);
+    tr_summary sum = tr_pat_summary(s->l->p, p);
+    for (uint32_t k = 0; k < p->ncap; k++)
+        add_capture(s, v, in->args[tr_pat_cap(p) + k], &sum.caps[k]);
     for (uint32_t k = 0; k < p->nin; k++)
         add(s, v, in->args[tr_pat_in(p) + k], false, NULL, TR_NOVAL);
     for (uint32_t k = 0; k < p->nout; k++)

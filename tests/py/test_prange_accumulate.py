@@ -269,3 +269,49 @@ def test_an_array_that_may_be_the_accumulated_one(threads):
     with pytest.raises(UnsupportedError, match="line .* accumulates into 'h'.* may be the same one"):
         chosen(x, x, k, True)
     check(swapped, x, x * 2, k, 3)
+
+
+# Array operations that store at computed places, in an iteration: into an array that all share, and how the loop comes out right.
+SCATTERS = {
+    "np.add.at(a, idx[i], v[i])": "copies for chunks of iterations: 'a' (add)",
+    "np.add.at(a, idx[0], v[i])": "copies for chunks of iterations: 'a' (add)",
+    "np.add.at(a, idx[i], 1.5)": "copies for chunks of iterations: 'a' (add)",
+    "np.subtract.at(a, idx[i], k[i])": "copies for chunks of iterations: 'a' (add)",
+    "np.multiply.at(a, idx[i], 1.0001)": "copies for chunks of iterations: 'a' (mul)",
+    "np.add.at(a[2:], idx[i] % 3, v[i])": "copies for chunks of iterations: 'a' (add)",
+    "np.add.at(a, idx[i], v[i]); np.add.at(a, idx[0], v[i])": "copies for chunks of iterations: 'a' (add)",
+    "np.add.at(a, idx[i], v[i]); a[0] += v[i, 0]": "copies for chunks of iterations: 'a' (add)",
+    "np.add.at(a, idx[i], v[i]); a += v[i, :8]": "copies for chunks of iterations: 'a' (add)",
+    "np.add.at(a, idx[i], a[idx[i]])": "perhaps reads",
+    "np.add.at(a, idx[i], v[i]); np.multiply.at(a, idx[i], v[i])": "perhaps writes",
+    "np.maximum.at(a, idx[i], v[i])": "perhaps writes",
+    "a[idx[i]] = 1.0": "perhaps writes",
+}
+
+
+@pytest.mark.parametrize("body", SCATTERS)
+@pytest.mark.parametrize("n", [0, 3, 300])
+def test_array_operations_that_scatter(body, n, threads, capsys):
+    space = {"np": np, "prange": prange}
+    exec(f"def f(a, idx, v, k):\n    for i in prange(len(idx)):\n        {body}\n", space)
+    f = parallel(space["f"])
+    rng = np.random.default_rng(n)
+    idx, v, k = rng.integers(0, 8, (n, 20)), rng.standard_normal((n, 20)), rng.integers(0, 9, (n, 20))
+    if "perhaps" in SCATTERS[body]:  # it is open which iteration comes last
+        f(np.ones(8), idx[:1], v[:1], k[:1])
+    else:
+        check(f, np.ones(8), idx, v, k, rel=1e-9)
+    f.parallel_diagnostics()
+    assert SCATTERS[body] in capsys.readouterr().out
+
+
+def test_scatters_into_rows_of_each_iteration_are_apart(threads, capsys):
+    @parallel
+    def f(a, idx, v):
+        for i in prange(a.shape[0]):
+            np.add.at(a[i], idx, v)
+            a[i][a[i] > 1.0] = 0.25
+
+    check(f, np.ones((50, 6)), np.array([0, 3, 3, 5]), np.arange(4.0))
+    f.parallel_diagnostics()
+    assert "perhaps" not in capsys.readouterr().out
