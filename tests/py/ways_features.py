@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import treadle
+from numpy.exceptions import AxisError  # noqa: F401
 from treadle import prange
 
 Point = namedtuple("Point", "x y")
@@ -80,7 +81,7 @@ def text_feature(name: str, source: str, *calls: Any, **more: Any) -> None:
 def _column(path: str, pattern: str) -> list[str]:
     """Names from a table of the compiler."""
     text = (Path(__file__).parents[2] / path).read_text()
-    return [name for name in re.findall(pattern, text) if name in np.__dict__ or hasattr(builtins, name)]
+    return [n for n in re.findall(pattern, text) if any(hasattr(m, n) for m in (np, builtins, np.exceptions))]
 
 
 def floats(n: int = 12, seed: int = 1) -> np.ndarray:
