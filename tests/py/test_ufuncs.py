@@ -139,7 +139,8 @@ def test_every_dtype(ours, numpys, dt):
 
 def test_integers_of_one_width():
     for dt in INTS:
-        assert neg(np.ones(3, dt)).dtype == (np.uint64 if dt[0] == "u" else np.int64)
+        assert neg(np.ones(3, dt)).dtype == (np.int64 if dt == "?" else dt)
+        assert add(np.ones(3, dt), np.ones(3, dt)).dtype == (np.uint64 if dt[0] == "u" else np.int64)
 
 
 # --- result types: NEP 50, and never a matter of order ---

@@ -109,7 +109,7 @@ def expected(name: str, *args: np.ndarray) -> np.ndarray:
         return np.asarray(numpys(*[a.astype(object) for a in args])).astype(bool)
     if ints and how == "bits" and all(d.kind == "b" for d in dtypes):
         work = np.dtype(bool)
-    if ints and how == "keep":
+    if ints and (how == "keep" or (how == "own" and dtypes[0].kind != "b")):
         work = dtypes[0].newbyteorder("=")
     if ints and how == "true":
         work = np.dtype("f8")
@@ -156,9 +156,9 @@ FUNCTIONS: dict[str, tuple[Callable, Callable, str, str]] = {
     "less": (lambda x, y: x < y, np.less, "biuf", "exact"),
     "equal": (lambda x, y: x == y, np.equal, "biufc", "exact"),
     "greater_equal": (lambda x, y: x >= y, np.greater_equal, "biuf", "exact"),
-    "negative": (lambda x: -x, np.negative, "biufc", ""),
+    "negative": (lambda x: -x, np.negative, "biufc", "own"),
     "absolute": (lambda x: abs(x), np.absolute, "iuf", "keep"),
-    "invert": (lambda x: ~x, np.invert, "biu", "bits"),
+    "invert": (lambda x: ~x, np.invert, "biu", "keep"),
     "square": (lambda x: x * x, np.square, "biuf", ""),
     "sqrt": (lambda x: math.sqrt(x), np.sqrt, "biuf", "true"),
 }
