@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ext/compat.h"
 #include "ext/types.h"
 
 PyObject *tr_function_unwrap(tr_state *st, PyObject *o) {
@@ -135,14 +136,7 @@ static void fn_dealloc(PyObject *self) {
 /* Called with a weak reference of tr_function_undertaker's, whose referent is gone; `self` is one to the function. */
 static PyObject *value_died(PyObject *self, PyObject *unused) {
     (void)unused;
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject *f = NULL;
-    if (PyWeakref_GetRef(self, &f) < 0)
-        return NULL;
-#else
-    PyObject *f = PyWeakref_GET_OBJECT(self);
-    f = f == Py_None ? NULL : Py_NewRef(f);
-#endif
+    PyObject *f = tr_py_weakref_get(self);
     if (f)
         tr_spec_bury((tr_function *)f);
     Py_XDECREF(f);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ext/compat.h"
 #include "ext/ntclass.h"
 
 const uint8_t tr_value_npy_kind[24] = {
@@ -160,15 +161,8 @@ bool tr_argk_copy(const tr_argk *from, tr_argk *to) {
 PyObject *tr_argk_constant(const tr_argk *k) {
     if (!k->weak)
         return k->value;
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject *o = NULL;
-    if (PyWeakref_GetRef(k->value, &o) < 0)
-        PyErr_Clear();
+    PyObject *o = tr_py_weakref_get(k->value);
     Py_XDECREF(o); /* whoever asks has a reference of his own, or only compares */
-#else
-    PyObject *o = PyWeakref_GET_OBJECT(k->value);
-    o = o == Py_None ? NULL : o;
-#endif
     return o;
 }
 

@@ -526,6 +526,34 @@ def raises_in_a_callee(n):
     return raises_with_arguments(n, 2.5)
 
 
+class Own(ValueError):
+    """An exception of the user's."""
+
+
+class OwnWithCode(Exception):
+    def __init__(self, code, what):
+        super().__init__(what, code)
+
+
+HELD = Own("held", 3)
+
+
+@feature((1, 2.5), (0, 2.5), (-1, 2.5))
+def raises_of_a_class_of_its_own(n, x):
+    if n > 0:
+        raise Own("n is", n, (x, ("and", n), ()))
+    if n == 0:
+        raise OwnWithCode(n, "zero")
+    return x
+
+
+@feature((1,), (-1,))
+def raises_what_a_global_holds(n):
+    if n > 0:
+        raise HELD
+    return n
+
+
 for _e in _column("src/ir/exc.def", r'(?m)^X\(\w+,\s*"(\w+)"'):
     text_feature(
         f"raises_{_e}",
