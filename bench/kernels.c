@@ -328,3 +328,80 @@ EXPORT void k_fft(const cell *in, cell *out) {
         }
     }
 }
+
+static int64_t within(int64_t i, int64_t n) {
+    return i < 0 ? 0 : i < n ? i : n - 1;
+}
+
+EXPORT void k_bilateral(const cell *in, cell *out) {
+    const double *img = in[0].p;
+    double *smooth = in[3].p, space = in[7].d, tone = in[8].d;
+    int64_t height = in[1].i, width = in[2].i, radius = in[6].i;
+    (void)out;
+    for (int64_t y = 0; y < height; y++) {
+        for (int64_t x = 0; x < width; x++) {
+            double here = img[y * width + x], total = 0.0, weights = 0.0;
+            for (int64_t dy = -radius; dy <= radius; dy++) {
+                for (int64_t dx = -radius; dx <= radius; dx++) {
+                    double near = img[within(y + dy, height) * width + within(x + dx, width)];
+                    double d = near - here;
+                    double weight = exp((double)-(dx * dx + dy * dy) * space - d * d * tone);
+                    total += weight * near;
+                    weights += weight;
+                }
+            }
+            smooth[y * width + x] = total / weights;
+        }
+    }
+}
+
+EXPORT void k_distances(const cell *in, cell *out) {
+    const double *a = in[0].p, *b = in[3].p;
+    double *d = in[6].p;
+    int64_t n = in[1].i, size = in[2].i, m = in[4].i;
+    (void)out;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < m; j++) {
+            double s = 0.0;
+            for (int64_t k = 0; k < size; k++) {
+                double x = a[i * size + k] - b[j * size + k];
+                s += x * x;
+            }
+            d[i * m + j] = sqrt(s);
+        }
+    }
+}
+
+EXPORT void k_life(const cell *in, cell *out) {
+    const uint8_t *a = in[0].p;
+    uint8_t *b = in[3].p;
+    int64_t height = in[1].i, width = in[2].i, reps = in[6].i;
+    (void)out;
+    for (int64_t r = 0; r < reps; r++) {
+        for (int64_t y = 1; y < height - 1; y++) {
+            for (int64_t x = 1; x < width - 1; x++) {
+                const uint8_t *up = a + (y - 1) * width + x, *at = up + width, *down = at + width;
+                int64_t n = up[-1] + up[0] + up[1] + at[-1] + at[1] + down[-1] + down[0] + down[1];
+                if (at[0] == 1 && (n == 2 || n == 3)) {
+                    b[y * width + x] = 1;
+                } else if (at[0] == 0 && n == 3) {
+                    b[y * width + x] = 1;
+                } else {
+                    b[y * width + x] = 0;
+                }
+            }
+        }
+    }
+}
+
+EXPORT void k_waiting_times(const cell *in, cell *out) {
+    int64_t n = in[0].i, seed = in[1].i, *counts = in[2].p;
+    double total = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        seed = (seed * 1103515245 + 12345) % 2147483648;
+        double wait = -log((double)(seed + 1) / 2147483649.0);
+        counts[(int64_t)(wait * 4.0) & 63] += 1;
+        total += wait;
+    }
+    out->d = total;
+}

@@ -594,6 +594,143 @@ def fft(jit: Decorator) -> Any:
     return fft
 
 
+# --- short inner loops, functions of mathematics one at a time ---------------
+
+
+def bilateral_expected(img: Any, out: Any, radius: Any, space: Any, tone: Any) -> Any:
+    height, width = img.shape
+    total, weights = np.zeros_like(img), np.zeros_like(img)
+    for dy in range(-radius, radius + 1):
+        for dx in range(-radius, radius + 1):
+            rows = np.clip(np.arange(height) + dy, 0, height - 1)
+            columns = np.clip(np.arange(width) + dx, 0, width - 1)
+            near = img[np.ix_(rows, columns)]
+            weight = np.exp(-(dx * dx + dy * dy) * space - (near - img) ** 2 * tone)
+            total += weight * near
+            weights += weight
+    return total / weights
+
+
+@case(
+    inputs=lambda rng, full: (
+        place(rng.random((48, 48) if full else (7, 9))),
+        aligned((48, 48) if full else (7, 9), np.float64),
+        3,
+        0.1,
+        5.0,
+    ),
+    expected=bilateral_expected,
+    observe=argument(1),
+    rtol=1e-13,
+)
+def bilateral(jit: Decorator) -> Any:
+    @jit
+    def bilateral(img, out, radius, space, tone):
+        height, width = img.shape
+        for y in range(height):
+            for x in range(width):
+                here = img[y, x]
+                total = 0.0
+                weights = 0.0
+                for dy in range(-radius, radius + 1):
+                    for dx in range(-radius, radius + 1):
+                        near = img[min(max(y + dy, 0), height - 1), min(max(x + dx, 0), width - 1)]
+                        d = near - here
+                        weight = math.exp(-(dx * dx + dy * dy) * space - d * d * tone)
+                        total += weight * near
+                        weights += weight
+                out[y, x] = total / weights
+
+    return bilateral
+
+
+@case(
+    inputs=lambda rng, full: (
+        place(rng.random((250 if full else 5, 8))),
+        place(rng.random((200 if full else 6, 8))),
+        aligned((250, 200) if full else (5, 6), np.float64),
+    ),
+    expected=lambda x, y, out: np.linalg.norm(x[:, None] - y[None], axis=-1),
+    observe=argument(2),
+    rtol=1e-13,
+)
+def distances(jit: Decorator) -> Any:
+    @jit
+    def distances(x, y, out):
+        n, m, size = x.shape[0], y.shape[0], x.shape[1]
+        for i in range(n):
+            for j in range(m):
+                s = 0.0
+                for k in range(size):
+                    d = x[i, k] - y[j, k]
+                    s += d * d
+                out[i, j] = math.sqrt(s)
+
+    return distances
+
+
+def life_expected(a: Any, b: Any, reps: Any) -> Any:
+    around = sum(np.roll(a, (dy, dx), (0, 1)) for dy in (-1, 0, 1) for dx in (-1, 0, 1)) - a
+    out = b.copy()
+    out[1:-1, 1:-1] = ((around == 3) | (a == 1) & (around == 2))[1:-1, 1:-1]
+    return out
+
+
+@case(
+    inputs=lambda rng, full: (
+        place((rng.random((200, 300) if full else (6, 9)) < 0.3).astype(np.uint8)),
+        aligned((200, 300) if full else (6, 9), np.uint8),
+        10 if full else 2,
+    ),
+    expected=life_expected,
+    observe=argument(1),
+)
+def life(jit: Decorator) -> Any:
+    @jit
+    def life(a, b, reps):
+        height, width = a.shape
+        for _ in range(reps):
+            for y in range(1, height - 1):
+                for x in range(1, width - 1):
+                    n = a[y - 1, x - 1] + a[y - 1, x] + a[y - 1, x + 1] + a[y, x - 1] + a[y, x + 1]
+                    n += a[y + 1, x - 1] + a[y + 1, x] + a[y + 1, x + 1]
+                    if a[y, x] == 1 and (n == 2 or n == 3):
+                        b[y, x] = 1
+                    elif a[y, x] == 0 and n == 3:
+                        b[y, x] = 1
+                    else:
+                        b[y, x] = 0
+
+    return life
+
+
+def waiting_expected(n: Any, seed: Any, counts: Any) -> Any:
+    seeds = [seed]
+    for _ in range(n):
+        seeds.append(seeds[-1] * 1103515245 + 12345 & 0x7FFFFFFF)
+    return -np.log((np.array(seeds[1:]) + 1) / 2147483649.0).sum()
+
+
+@case(
+    inputs=lambda rng, full: (50_000 if full else 40, 42, aligned(64, np.int64)),
+    expected=waiting_expected,
+    observe=returned,
+    rtol=1e-12,
+)
+def waiting_times(jit: Decorator) -> Any:
+    @jit
+    def waiting_times(n, seed, counts):
+        total = 0.0
+        for _ in range(n):
+            seed = (seed * 1103515245 + 12345) % 2147483648
+            wait = -math.log((seed + 1) / 2147483649.0)
+            counts[int(wait * 4.0) & 63] += 1
+            total += wait
+        return total
+
+    return waiting_times
+
+
 def difference(case: Case, got: Any, want: Any, contracted: bool) -> str | None:
     """Say how `got` differs from `want` beyond the case's tolerance, or None.
 

@@ -13,7 +13,7 @@
 
 #include "vmath/vmath.h"
 
-enum { UNROLL = 4, MAX_SIZE = 64, UNROLL_SUM = 2, MAX_SUM = 24 };
+enum { UNROLL = 4, MAX_SIZE = 64, MAX_SUM = 24 };
 
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
     while (tr_at(f, index)->op == TR_OP_CONV)
@@ -108,8 +108,8 @@ static void set_mark(tr_lf *w, tr_bid latch, lv mark) {
     w->body->loop_marks[latch] = mark;
 }
 
-static void mark_unrolled(tr_lf *w, tr_bid latch, int rounds) {
-    LLVMMetadataRef count = LLVMValueAsMetadata(l_int(w->m->i32, rounds));
+static void mark_unrolled(tr_lf *w, tr_bid latch) {
+    LLVMMetadataRef count = LLVMValueAsMetadata(l_int(w->m->i32, UNROLL));
     count = option(w->m, "llvm.loop.unroll.count", count);
     set_mark(w, latch, loop_mark(w->m, 1, &count));
 }
@@ -136,7 +136,7 @@ static void mark_loops(tr_lf *w, const uint8_t *found, bool math) {
         if (math && !tr_blk_at(f, latch)->cold)
             set_mark(w, latch, tr_lower_loop_mark(w->m, TR_LOOP_ONE));
         if (!math && tr_loop_size(f, &loops.d[l]) <= MAX_SIZE)
-            mark_unrolled(w, latch, UNROLL);
+            mark_unrolled(w, latch);
     }
 }
 
@@ -195,7 +195,7 @@ static void mark_sums(tr_lf *w) {
         if (latch != TR_NOBLK && loops.d[l].depth > 1 && loops.d[l].blks.n <= 2 &&
             !tr_blk_at(f, latch)->cold && !(w->body->loop_marks && w->body->loop_marks[latch]) &&
             adds_up(f, &loops.d[l]) && tr_loop_size(f, &loops.d[l]) <= MAX_SUM && along_rows(f, &loops.d[l]))
-            mark_unrolled(w, latch, UNROLL_SUM);
+            mark_unrolled(w, latch);
     }
 }
 
