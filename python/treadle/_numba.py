@@ -55,6 +55,9 @@ def _lacking(signature: Any) -> Missing | None:
 def _declare(function: Function, signatures: list[Any]) -> Function:
     """Compile what is declared; what cannot be compiled is the reason that calls raise which no other signature fits."""
     for s in signatures:
+        if _lacking(s) is None:
+            function._announce(s)
+    for s in signatures:
         lacking = _lacking(s)
         try:
             if lacking is not None:

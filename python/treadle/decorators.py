@@ -153,6 +153,8 @@ def _make(fn: Any, signatures: list[Any] | None, options: dict[str, Any], flags:
     function = Function(fn, flags, as_options(options))
     if signatures is not None:
         for s in signatures:
+            function._announce(s)
+        for s in signatures:
             function._declare(s)
         function.disable_compile()
     return function

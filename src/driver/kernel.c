@@ -188,7 +188,7 @@ bool tr_driver_kernel(tr_prog *p, const tr_kernel *k) {
     f->file = callee->fn->file;
     f->func = callee->fn->func;
     f->ret = tr_ty_none(p->ctx->types);
-    b.e = (tr_em){.ctx = p->ctx, .types = p->ctx->types, .prog = p};
+    b.e = (tr_em){.ctx = p->ctx, .types = p->ctx->types, .prog = p, .opts = tr_inst_opts(p, callee)};
     b.e.b = (tr_bld){f, tr_blk_new(f), TR_NOVAL, 0};
     tr_inst root = {
         .func = UINT32_MAX, .nargs = n, .args = TR_NEW_N(a, const tr_ty *, n + 1u), .ret = f->ret, .fn = f};

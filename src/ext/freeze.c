@@ -421,29 +421,61 @@ static bool freeze_defaults(tr_frozen *z, tr_func *f, PyFunctionObject *fn) {
 }
 
 /* `o` is the function, or the ufunc made of it, which is another function to the program: its calls mean something else. */
-static tr_obj *freeze_function(tr_frozen *z, PyObject *o, PyObject *of, const tr_ufn *ufn, tr_wishes wishes) {
+static tr_obj *freeze_function(tr_frozen *z, PyObject *o, PyObject *of, const tr_ufn *ufn, PyObject *locals) {
     PyFunctionObject *fn = (PyFunctionObject *)of;
     tr_func f = func_of_code(z, (PyCodeObject *)fn->func_code);
     f.name = text_of(z, fn->func_name);
     f.qualname = text_of(z, fn->func_qualname);
     f.py = o;
     f.ufn = ufn;
-    f.inline_always = wishes.inline_always;
-    f.parallel = wishes.parallel;
     tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, tr_arena_printf(arena(z), "function '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o,
                (uint64_t)(uintptr_t)r); /* before defaults, which may refer to it */
     /* Function objects can be given other code and globals while they live; what we read must not go with them. */
     if (!hold(z, fn->func_code) || !hold(z, fn->func_globals) || !hold(z, fn->func_builtins) ||
-        (fn->func_closure && !hold(z, fn->func_closure)) || (wishes.locals && !hold(z, wishes.locals)))
+        (fn->func_closure && !hold(z, fn->func_closure)) || (locals && !hold(z, locals)))
         return NULL;
-    add_scope(z, f,
-              (scope){fn->func_code, fn->func_globals, fn->func_builtins, fn->func_closure, wishes.locals,
-                      UINT32_MAX});
+    add_scope(
+        z, f,
+        (scope){fn->func_code, fn->func_globals, fn->func_builtins, fn->func_closure, locals, UINT32_MAX});
     if (!freeze_defaults(z, &f, fn))
         return NULL;
     z->prog->funcs.d[r->u.func].defaults = f.defaults;
+    return r;
+}
+
+static const tr_contract *contract(tr_frozen *z, const tr_wishes *w) {
+    tr_contract *k = TR_NEW(arena(z), tr_contract);
+    *k = (tr_contract){.id = z->prog->contracts.n,
+                       .opts = tr_prog_opts(z->prog, &w->opts),
+                       .sealed = w->sealed,
+                       .refused = w->refused,
+                       .nsigs = w->nsigs,
+                       .nargs = w->nargs,
+                       .sigs = w->sigs};
+    tr_vec_push(arena(z), &z->prog->contracts, k);
+    return k;
+}
+
+/* `o` is fn under a decorator. Its body is fn's own, but where variables have declared types. */
+static tr_obj *freeze_decorated(tr_frozen *z, PyObject *o, PyObject *fn, const tr_wishes *w) {
+    uint64_t known;
+    tr_obj *body = NULL;
+    if (w->locals)
+        body = hold(z, fn) ? freeze_function(z, o, fn, NULL, w->locals) : NULL;
+    else if (tr_map_get(&z->known, (uint64_t)(uintptr_t)fn, &known))
+        body = (tr_obj *)(uintptr_t)known;
+    else if (hold(z, fn))
+        body = freeze_function(z, fn, fn, NULL, NULL);
+    if (!body)
+        return NULL;
+    tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, body->repr);
+    r->u.func = body->u.func;
+    r->u.contract = contract(z, w);
+    tr_func *f = &z->prog->funcs.d[r->u.func];
+    if (f->py == fn)
+        f->py = o; /* the name that the function has for itself will mean this one */
     return r;
 }
 
@@ -459,7 +491,6 @@ static tr_obj *freeze_inner(tr_frozen *z, PyObject *o, uint32_t parent) {
     tr_obj *r = new_obj(z, TR_OBJ_CODE, o, tr_arena_printf(arena(z), "code of '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     scope *s = &z->scopes.d[parent];
-    f.parallel = z->prog->funcs.d[parent].parallel;
     add_scope(z, f, (scope){o, s->globals, s->builtins, NULL, NULL, parent});
     return r;
 }
@@ -571,30 +602,23 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
         r->ty = ty;
         return r;
     }
-    tr_wishes wishes = {false, z->ctx->opts.parallel != 0,
-                        NULL}; /* a plain function does as its caller does */
+    tr_wishes wishes = {0};
     PyObject *of = NULL;
     const tr_ufn *ufn = z->host->ufunc ? z->host->ufunc(z->host->user, arena(z), o, &of, &wishes) : NULL;
-    if (ufn)
-        return freeze_function(z, o, of, ufn, wishes);
-    PyObject *fn = PyFunction_Check(o) ? o
-                   : z->host->unwrap   ? z->host->unwrap(z->host->user, o, &wishes)
-                                       : NULL;
-    if (!fn || !PyFunction_Check(fn))
+    if (ufn) {
+        tr_obj *r = freeze_function(z, o, of, ufn, wishes.locals);
+        if (r)
+            r->u.contract = contract(z, &wishes);
+        return r;
+    }
+    PyObject *fn =
+        z->host->unwrap && !PyFunction_Check(o) ? z->host->unwrap(z->host->user, arena(z), o, &wishes) : NULL;
+    if (!fn && !PyFunction_Check(o))
         return NULL;
-    const char *why = reason_of(z, fn);
+    const char *why = reason_of(z, fn ? fn : o);
     if (why)
         return new_obj(z, TR_OBJ_OPAQUE, o, why);
-    uint64_t old;
-    if (wishes.locals) /* not the same to the program as the plain function */
-        return hold(z, fn) ? freeze_function(z, o, fn, NULL, wishes) : NULL;
-    if (fn != o && tr_map_get(&z->known, (uint64_t)(uintptr_t)fn, &old)) {
-        tr_func *f = &z->prog->funcs.d[((tr_obj *)(uintptr_t)old)->u.func];
-        f->inline_always |= wishes.inline_always;
-        f->parallel |= wishes.parallel;
-        return (tr_obj *)(uintptr_t)old;
-    }
-    return fn == o || hold(z, fn) ? freeze_function(z, fn, fn, NULL, wishes) : NULL;
+    return fn ? freeze_decorated(z, o, fn, &wishes) : freeze_function(z, o, o, NULL, NULL);
 }
 
 static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {

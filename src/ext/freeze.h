@@ -32,17 +32,21 @@ bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row);
 void tr_builtin_map_clear(tr_builtin_map *m);
 int tr_builtin_map_visit(const tr_builtin_map *m, visitproc visit, void *arg);
 
-/* Options of a function that count wherever it is called from. */
+/* What a function says of itself wherever it is called from: tr_contract's fields, and more. */
 typedef struct tr_wishes {
-    bool inline_always, parallel;
-    PyObject *locals; /* dict of declared types by variable, borrowed; or NULL */
+    tr_opts opts;
+    bool sealed;
+    const char *refused;
+    uint32_t nsigs, nargs;
+    const tr_ty *const *sigs; /* in the arena */
+    PyObject *locals;         /* dict of declared types by variable, borrowed; or NULL */
 } tr_wishes;
 
 /* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL; only the one that says so
  * leaves an exception set. */
 typedef struct tr_freeze_host {
-    /* py_func of one of our own functions (borrowed) and its wishes; NULL: it is none. */
-    PyObject *(*unwrap)(void *user, PyObject *o, tr_wishes *out);
+    /* py_func of one of our own functions (borrowed) and its wishes, in the arena; NULL: it is none. */
+    PyObject *(*unwrap)(void *user, tr_arena *a, PyObject *o, tr_wishes *out);
     /* What a ufunc of ours says of the function it was made of (*fn, borrowed) and its wishes, in the arena; NULL: it is none. */
     const tr_ufn *(*ufunc)(void *user, tr_arena *a, PyObject *o, PyObject **fn, tr_wishes *out);
     /* Type that one of our own type objects stands for; NULL: it is none. */

@@ -104,6 +104,9 @@ static void object(hashing *s, const tr_obj *o) {
     case TR_OBJ_NTCLASS: items(s, o); break;
     case TR_OBJ_ARRAY: array(s, o); break;
     case TR_OBJ_FUNC:
+        number(s, o->u.func);
+        number(s, o->u.contract ? o->u.contract->id + UINT64_C(1) : 0);
+        break;
     case TR_OBJ_CODE: number(s, o->u.func); break;
     case TR_OBJ_BUILTIN: text(s, tr_builtins[o->u.builtin].path); break;
     case TR_OBJ_MODULE: module(s, o); break;
@@ -158,6 +161,22 @@ static void ufunc(hashing *s, const tr_ufn *u) {
         type(s, u->sigs[i]);
 }
 
+static void contract(hashing *s, const tr_contract *k) {
+    number(s, k->opts);
+    number(s, k->sealed);
+    number(s, k->nargs);
+    number(s, k->nsigs);
+    for (uint32_t i = 0; i < k->nsigs * (k->nargs + 1); i++)
+        type(s, k->sigs[i]);
+}
+
+/* What driver/key.c adds are the root's alone. */
+static void options(hashing *s, const tr_opts *o) {
+#define X(field, type, dflt) number(s, o->field);
+    TR_OWN_OPTS(X)
+#undef X
+}
+
 bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
     hashing s = {.z = z, .h = h, .ok = true};
     const tr_prog *p = z->prog;
@@ -171,12 +190,17 @@ bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {
         number(&s, f->nargs);
         number(&s, f->nposonly);
         number(&s, f->nkwonly);
-        number(&s, (uint64_t)f->parallel << 3 | (uint64_t)f->varargs << 2 | (uint64_t)f->varkw << 1 |
-                       (f->inline_always != 0));
+        number(&s, (uint64_t)f->varargs << 1 | (uint64_t)f->varkw);
         objects(&s, f->defaults, f->nargs + f->nkwonly);
         ufunc(&s, f->ufn);
         code(&s, f->code);
     }
+    number(&s, p->contracts.n);
+    for (uint32_t i = 0; i < p->contracts.n; i++)
+        contract(&s, p->contracts.d[i]);
+    number(&s, p->opts.n);
+    for (uint32_t i = 0; i < p->opts.n; i++)
+        options(&s, p->opts.d[i]);
     return s.ok;
 }
 

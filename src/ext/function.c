@@ -10,9 +10,39 @@ PyObject *tr_function_unwrap(tr_state *st, PyObject *o) {
     return Py_IS_TYPE(o, st->fn_type) ? ((tr_function *)o)->py_func : NULL;
 }
 
-PyObject *tr_function_locals(const tr_function *f) {
+static PyObject *locals_of(const tr_function *f) {
     PyObject *d = PyDict_GetItemString(f->options, "locals");
     return d && PyDict_CheckExact(d) && PyDict_GET_SIZE(d) ? d : NULL;
+}
+
+/* Of the exception that says why a signature is missing, the first line. */
+static const char *refusal_of(const tr_function *f, tr_arena *a) {
+    PyObject *why = f->dict ? PyDict_GetItemString(f->dict, TR_REASON_ATTR) : NULL;
+    PyObject *text = why && PyExceptionInstance_Check(why) ? PyObject_Str(why) : NULL;
+    const char *s = text ? PyUnicode_AsUTF8(text) : NULL;
+    const char *r = s ? tr_arena_strndup(a, s, strcspn(s, "\n")) : NULL;
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return r;
+}
+
+/* What was compiled for values that came counts as declared once nothing else is taken. */
+void tr_function_wishes(const tr_function *f, tr_arena *a, tr_wishes *out) {
+    uint32_t row = f->nparams + 1, n = f->nsigs;
+    const tr_ty **sigs = TR_NEW_N(a, const tr_ty *, (n + f->nspecs) * (size_t)row + 1u);
+    if (n)
+        memcpy((void *)sigs, (const void *)f->sigs, n * (size_t)row * sizeof *sigs);
+    for (uint32_t k = 0; f->sealed && k < f->nspecs; k++)
+        if (!f->specs[k]->declared && !tr_spec_has_const(f->specs[k]))
+            memcpy((void *)(sigs + n++ * (size_t)row), (const void *)f->specs[k]->args,
+                   f->nparams * sizeof *sigs);
+    *out = (tr_wishes){.opts = f->opts,
+                       .sealed = f->sealed || f->closed,
+                       .refused = refusal_of(f, a),
+                       .nsigs = n,
+                       .nargs = f->nparams,
+                       .sigs = sigs,
+                       .locals = locals_of(f)};
 }
 
 /* --- construction --- */
@@ -126,6 +156,7 @@ static void fn_dealloc(PyObject *self) {
         PyObject_ClearWeakRefs(self);
     fn_clear(self);
     PyMem_Free(f->defaults);
+    PyMem_Free((void *)f->sigs);
     Py_CLEAR(f->names);
     Py_CLEAR(f->qualname);
     Py_CLEAR(f->py_func);
@@ -175,6 +206,11 @@ static PyObject *fn_compile(PyObject *self, PyObject *sig) {
     return tr_spec_settle(f) && tr_spec_declare(f, sig, false) ? Py_NewRef(Py_None) : NULL;
 }
 
+static PyObject *fn_announce(PyObject *self, PyObject *sig) {
+    ((tr_function *)self)->closed = true;
+    return tr_spec_announce((tr_function *)self, sig) ? Py_NewRef(Py_None) : NULL;
+}
+
 /* For decorators: compiles now or, where a name is not bound yet, when it is needed. */
 static PyObject *fn_declare(PyObject *self, PyObject *sig) {
     return tr_spec_declare((tr_function *)self, sig, true) ? Py_NewRef(Py_None) : NULL;
@@ -192,7 +228,9 @@ static PyObject *fn_disable_compile(PyObject *self, PyObject *args, PyObject *kw
     int val = 1;
     if (!PyArg_ParseTupleAndKeywords(args, kw, "|p:disable_compile", names, &val))
         return NULL;
-    ((tr_function *)self)->sealed = val;
+    tr_function *f = (tr_function *)self;
+    f->sealed = val;
+    f->closed = f->closed && val;
     Py_RETURN_NONE;
 }
 
@@ -507,6 +545,9 @@ PyDoc_STRVAR(asm_doc, "inspect_asm(signature=None)\n--\n\nThe assembly.\n\n" TEX
 
 static PyMethodDef methods[] = {
     {"compile", fn_compile, METH_O, compile_doc},
+    {"_announce", fn_announce, METH_O,
+     "_announce(signature)\n--\n\nSays that the signature will be compiled, and that there are none but "
+     "those said so."},
     {"recompile", fn_recompile, METH_NOARGS, recompile_doc},
     {"_declare", fn_declare, METH_O, "_declare(signature)\n--\n\ncompile() for decorators."},
     {"disable_compile", WITH_KEYWORDS(fn_disable_compile), disable_doc},

@@ -10,6 +10,7 @@
 #ifndef TR_EXT_FUNCTION_H
 #define TR_EXT_FUNCTION_H
 
+#include "ext/freeze.h"
 #include "ext/value.h"
 
 enum { TR_STACK_SLOTS = 48, TR_STACK_ARGS = 24, TR_VALUE_SPECS = 128 };
@@ -104,6 +105,11 @@ typedef struct tr_function {
     uint64_t clock; /* see tr_spec.used */
     PyObject *died; /* what weak references to constants call; NULL: there were none */
     uint64_t ncompiled, nloaded;
+    /* nsigs rows of nparams + 1: declared argument types, the result's or NULL; compiled or about to be. closed: there are no others, although
+     * `sealed` may not say so yet. */
+    const tr_ty **sigs;
+    uint32_t nsigs;
+    bool closed;
 } tr_function;
 
 /* A locked instruction would cost as much as the rest of the bookkeeping; under the GIL plain loads and
@@ -122,8 +128,8 @@ bool tr_function_add(PyObject *module);
 PyObject *tr_function_undertaker(tr_function *f);
 /* py_func of a Function, or NULL when `o` is none; borrowed. */
 PyObject *tr_function_unwrap(tr_state *st, PyObject *o);
-/* Declared types of its variables: a dict, borrowed, or NULL. */
-PyObject *tr_function_locals(const tr_function *f);
+/* What it says of itself to compiled callers; signatures in the arena. */
+void tr_function_wishes(const tr_function *f, tr_arena *a, tr_wishes *out);
 /* Name of parameter i, for messages. */
 const char *tr_function_param(const tr_function *f, uint32_t i);
 
@@ -148,6 +154,8 @@ PyObject *tr_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
 
 /* Finds or makes the variant for these arguments. False with an exception. */
 bool tr_spec_for(tr_function *f, PyObject *const *args);
+/* Notes a signature before it is compiled: what is compiled until then may call the function. */
+bool tr_spec_announce(tr_function *f, PyObject *sig);
 /* Compiles for a declared signature and publishes. `may_wait`: where that needs a name that is not bound yet, as the own one of a
  * function in another is while its decorator runs, it is put off until tr_spec_settle; so are those that follow, which keeps
  * their order. */
@@ -161,6 +169,8 @@ PyObject *tr_spec_variables(tr_function *f, const tr_spec *s);
 /* Compiles every specialisation anew, from the function's globals as they are now; the old code stays if
  * one fails. */
 bool tr_spec_recompile(tr_function *f);
+/* It was made for values that are part of its types. */
+bool tr_spec_has_const(const tr_spec *s);
 void tr_spec_free_all(tr_function *f); /* at the end of the function */
 void tr_spec_sweep(tr_function *f);    /* frees what was replaced, if no call is in progress */
 void tr_spec_bury(tr_function *f);     /* drops the specs of constants that are gone */

@@ -19,10 +19,15 @@ static const tr_ty *constant_type(void *user, PyObject *value) {
 static void hash_constants(tr_job *j, tr_hasher *h, const tr_argk *k) {
     if (tr_key_kind(k->key) == TR_K_IDENT) {
         const tr_obj *o = tr_freeze_value(&j->frozen, tr_argk_constant(k)); /* that lives: it has a type */
-        uint32_t id[2] = {o ? o->kind : 0, o && o->kind == TR_OBJ_FUNC      ? o->u.func
-                                           : o && o->kind == TR_OBJ_BUILTIN ? o->u.builtin
-                                           : o && o->kind == TR_OBJ_EXC     ? o->u.exc
-                                                                            : 0};
+        uint32_t id[3] = {o ? o->kind : 0};
+        if (o && o->kind == TR_OBJ_BUILTIN)
+            id[1] = o->u.builtin;
+        if (o && o->kind == TR_OBJ_EXC)
+            id[1] = o->u.exc;
+        if (o && o->kind == TR_OBJ_FUNC) {
+            id[1] = o->u.func;
+            id[2] = o->u.contract ? o->u.contract->id + 1 : 0;
+        }
         tr_hasher_add(h, id, sizeof id);
     }
     for (uint32_t i = 0; i < k->n; i++)
@@ -51,8 +56,7 @@ static bool use_cache(tr_job *j) {
 
 static bool take_snapshot(tr_job *j) {
     tr_prog_init(&j->prog, &j->ctx);
-    /* The Function itself only where that matters: the code would hold on to its own owner. */
-    if (!tr_freeze(&j->frozen, tr_function_locals(j->f) ? (PyObject *)j->f : j->f->py_func))
+    if (!tr_freeze(&j->frozen, (PyObject *)j->f))
         return false;
     j->nroot = PyList_GET_SIZE(j->frozen.keep);
     for (uint32_t i = 0; i < j->n; i++) {

@@ -63,18 +63,18 @@ static void *host_compile(void *self, tr_late *l) {
 
 /* --- what the snapshot asks --- */
 
-static PyObject *freeze_unwrap(void *self, PyObject *o, tr_wishes *out) {
+static PyObject *freeze_unwrap(void *self, tr_arena *a, PyObject *o, tr_wishes *out) {
     PyObject *fn = tr_function_unwrap(self, o);
     if (fn)
-        *out = (tr_wishes){((tr_function *)o)->opts.inline_always, ((tr_function *)o)->opts.parallel,
-                           tr_function_locals((tr_function *)o)};
+        tr_function_wishes((tr_function *)o, a, out);
     return fn;
 }
 
 static const tr_ufn *freeze_ufunc(void *self, tr_arena *a, PyObject *o, PyObject **fn, tr_wishes *out) {
     tr_ufunc *uf = tr_ufunc_of(self, o);
     *fn = uf && uf->fn ? uf->fn->py_func : NULL;
-    out->locals = *fn ? tr_function_locals(uf->fn) : NULL;
+    if (*fn)
+        tr_function_wishes(uf->fn, a, out);
     return *fn ? tr_ufunc_describe(uf, a) : NULL;
 }
 

@@ -123,7 +123,7 @@ static PyObject *types_tuple(tr_state *st, const tr_spec *s) {
     return t;
 }
 
-static bool has_constants(const tr_spec *s) {
+bool tr_spec_has_const(const tr_spec *s) {
     bool has = false;
     for (uint32_t i = 0; !s->declared && !has && i < s->nargs; i++)
         has = tr_argk_has_const(&s->pats[i]);
@@ -171,7 +171,7 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     memcpy(s->ns, j->ctx.stage_ns, sizeof s->ns);
     if (!(s->keep = tr_job_keep(j)))
         return false;
-    return has_constants(s) || (s->types = types_tuple(j->st, s));
+    return tr_spec_has_const(s) || (s->types = types_tuple(j->st, s));
 }
 
 /* *unbound: it failed for a name that is not bound. */
@@ -473,7 +473,7 @@ static bool make_room(tr_function *f) {
     uint32_t n = 0;
     for (uint32_t k = 0; k < f->nspecs; k++) {
         const tr_spec *s = f->specs[k];
-        if (!has_constants(s))
+        if (!tr_spec_has_const(s))
             continue;
         n++;
         if (!oldest || s->used < oldest->used)
@@ -511,23 +511,20 @@ static tr_spec *find_exact(tr_function *f, const tr_argk *pats) {
     return NULL;
 }
 
-/* The declared spec that asks for the least conversion; the first of equals. */
+typedef struct asked {
+    tr_function *f;
+    PyObject *const *args;
+    const tr_argk *pats;
+} asked;
+
+static int cost_of(void *user, uint32_t spec, uint32_t i) {
+    const asked *a = user;
+    return tr_value_cost(a->f->st, a->args[i], &a->pats[i], a->f->specs[spec]->args[i]);
+}
+
 static tr_spec *find_declared(tr_function *f, PyObject *const *args, const tr_argk *pats) {
-    tr_spec *best = NULL;
-    int least = INT32_MAX;
-    for (uint32_t k = 0; k < f->nspecs; k++) {
-        tr_spec *s = f->specs[k];
-        int total = 0;
-        for (uint32_t i = 0; i < s->nargs && total >= 0; i++) {
-            int c = tr_value_cost(f->st, args[i], &pats[i], s->args[i]);
-            total = c < 0 ? -1 : total + c;
-        }
-        if (total >= 0 && total < least) {
-            least = total;
-            best = s;
-        }
-    }
-    return best;
+    uint32_t k = tr_ty_choose(f->nspecs, f->nparams, cost_of, &(asked){f, args, pats});
+    return k == UINT32_MAX ? NULL : f->specs[k];
 }
 
 /* TypeError for a function of declared signatures: what came, and what there is; or why a signature is missing. Always NULL. */
@@ -574,7 +571,7 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
     pending_add(st, &mine);
     bool unbound;
     tr_spec *s = spec_new(f, pats, NULL, f->nparams, NULL, &unbound);
-    if (s && ((has_constants(s) && !make_room(f)) || !push_spec(&f->specs, &f->nspecs, s))) {
+    if (s && ((tr_spec_has_const(s) && !make_room(f)) || !push_spec(&f->specs, &f->nspecs, s))) {
         spec_free(s);
         s = NULL;
     }
@@ -618,33 +615,81 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
 
 /* --- declared signatures --- */
 
-static bool is_declared(const tr_function *f, const tr_csig *c) {
-    for (uint32_t k = 0; k < f->nspecs; k++) {
-        uint32_t i = 0;
-        while (i < c->n && f->specs[k]->args[i] == c->args[i])
-            i++;
-        if (i == c->n && !has_constants(f->specs[k]))
-            return true;
-    }
-    return false;
+static bool same_args(const tr_function *f, const tr_ty *const *a, const tr_ty *const *b) {
+    return memcmp((const void *)a, (const void *)b, f->nparams * sizeof *a) == 0;
 }
 
-static bool declare(tr_function *f, const tr_csig *c, bool *unbound) {
+/* Row k of the signatures that were announced. */
+static const tr_ty **row_of(const tr_function *f, uint32_t k) {
+    return f->sigs + k * (f->nparams + (size_t)1);
+}
+
+static bool announce(tr_function *f, const tr_csig *c) {
+    size_t row = f->nparams + (size_t)1;
     if (c->n != f->nparams) {
         PyErr_Format(PyExc_TypeError, "%U() has %u parameters, but its signature has %u argument types",
                      f->qualname, f->nparams, c->n);
         return false;
     }
-    if (is_declared(f, c))
+    for (uint32_t k = 0; k < f->nsigs; k++)
+        if (same_args(f, row_of(f, k), c->args))
+            return true;
+    const tr_ty **sigs = PyMem_Realloc((void *)f->sigs, (f->nsigs + 1u) * row * sizeof *sigs);
+    if (!sigs) {
+        PyErr_NoMemory();
+        return false;
+    }
+    f->sigs = sigs;
+    sigs = row_of(f, f->nsigs++);
+    memcpy((void *)sigs, (const void *)c->args, c->n * sizeof *sigs);
+    sigs[c->n] = c->ret;
+    return true;
+}
+
+/* What cannot be compiled is no signature. */
+static void withdraw(tr_function *f, const tr_csig *c) {
+    for (uint32_t k = 0; c->n == f->nparams && k < f->nsigs; k++)
+        if (same_args(f, row_of(f, k), c->args)) {
+            f->nsigs--;
+            memmove((void *)row_of(f, k), (const void *)row_of(f, k + 1),
+                    (f->nsigs - k) * (f->nparams + (size_t)1) * sizeof *f->sigs);
+            return;
+        }
+}
+
+bool tr_spec_announce(tr_function *f, PyObject *sig) {
+    tr_csig c;
+    if (!tr_types_csig(f->st, sig, &c))
+        return false;
+    bool ok = announce(f, &c);
+    tr_csig_clear(&c);
+    return ok;
+}
+
+static bool is_compiled(const tr_function *f, const tr_csig *c) {
+    for (uint32_t k = 0; k < f->nspecs; k++)
+        if (same_args(f, f->specs[k]->args, c->args) && !tr_spec_has_const(f->specs[k]))
+            return true;
+    return false;
+}
+
+static bool declare(tr_function *f, const tr_csig *c, bool *unbound) {
+    if (!announce(f, c))
+        return false;
+    if (is_compiled(f, c))
         return true;
     tr_spec *s = spec_new(f, NULL, c->args, c->n, c->ret, unbound);
     if (!s)
         return false;
-    bool first = !is_declared(f, c); /* another thread may have settled the function meanwhile */
+    bool first = !is_compiled(f, c); /* another thread may have settled the function meanwhile */
     if (first && push_spec(&f->specs, &f->nspecs, s))
         return true;
     spec_free(s);
     return !first;
+}
+
+static bool waits(const tr_function *f) {
+    return f->waiting && PyList_GET_SIZE(f->waiting) > 0;
 }
 
 static bool put_off(tr_function *f, PyObject *sig) {
@@ -661,22 +706,25 @@ bool tr_spec_declare(tr_function *f, PyObject *sig, bool may_wait) {
     bool unbound = false;
     if (!tr_types_csig(f->st, sig, &c))
         return false;
-    bool behind = may_wait && c.n == f->nparams && f->waiting && PyList_GET_SIZE(f->waiting) > 0;
-    bool ok = !behind && declare(f, &c, &unbound);
+    bool behind = may_wait && c.n == f->nparams && waits(f);
+    bool ok = behind ? announce(f, &c) && put_off(f, sig) : declare(f, &c, &unbound);
+    if (!ok && may_wait && unbound) {
+        PyErr_Clear();
+        ok = put_off(f, sig);
+    }
+    if (!ok && !waits(f))
+        withdraw(f, &c);
     tr_csig_clear(&c);
-    if (!behind && (ok || !may_wait || !unbound))
-        return ok;
-    PyErr_Clear();
-    return put_off(f, sig);
+    return ok;
 }
 
 bool tr_spec_settle(tr_function *f) {
     bool ok = true;
-    while (ok && f->waiting && PyList_GET_SIZE(f->waiting) > 0) {
+    while (ok && waits(f)) {
         PyObject *sig = Py_NewRef(PyList_GET_ITEM(f->waiting, 0));
         ok = tr_spec_declare(f, sig, false);
         /* it stays in the list until it is compiled: another thread that comes now must not miss it */
-        if (ok && f->waiting && PyList_GET_SIZE(f->waiting) > 0 && PyList_GET_ITEM(f->waiting, 0) == sig)
+        if (ok && waits(f) && PyList_GET_ITEM(f->waiting, 0) == sig)
             ok = PyList_SetSlice(f->waiting, 0, 1, NULL) == 0;
         Py_DECREF(sig);
     }

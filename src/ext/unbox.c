@@ -247,50 +247,13 @@ static int scalar_kind(uint32_t key) {
     }
 }
 
-static int class_rank(char cls) {
-    return cls == 'b' ? 0 : cls == 'i' || cls == 'u' ? 1 : cls == 'f' ? 2 : 3;
-}
-
-static unsigned scalar_size(tr_tyk k) {
-    static const uint8_t size[TR_TY__SCALARS] = {
-#define X(id, ir, user, bytes, cls) bytes,
-        TR_SCALARS(X)
-#undef X
-    };
-    return size[k];
-}
-
-static char scalar_class(tr_tyk k) {
-    static const char cls[TR_TY__SCALARS] = {
-#define X(id, ir, user, bytes, c) c,
-        TR_SCALARS(X)
-#undef X
-    };
-    return cls[k];
-}
-
-/* 0 same type; 1 and 2 within the class, widening before narrowing; 3.. a class up each. */
-static int scalar_cost(tr_tyk from, const tr_ty *ty) {
-    if (from == (tr_tyk)ty->kind)
-        return 0;
-    int a = class_rank(scalar_class(from)), b = class_rank(tr_ty_class(ty));
-    if (a > b)
-        return -1;
-    if (a < b)
-        return 1 + 2 * (b - a) + (scalar_size(from) * (b == 3 ? 2 : 1) > tr_ty_size(ty));
-    return scalar_size(from) <= tr_ty_size(ty) ? 1 : 2;
-}
-
 static int array_cost(PyObject *o, const tr_argk *k, const tr_ty *ty) {
     int flags = PyArray_FLAGS((PyArrayObject *)o);
-    bool ro = (k->key & TR_KEY_RO) != 0;
-    if (!tr_ty_is(ty, TR_TY_ARRAY) || ty->elem->kind != (uint8_t)tr_key_tyk(k->key) ||
-        ty->ndim != tr_key_ndim(k->key) || (ro && !ty->readonly))
-        return -1;
-    if ((ty->layout == TR_LAYOUT_C && !(flags & NPY_ARRAY_C_CONTIGUOUS)) ||
-        (ty->layout == TR_LAYOUT_F && !(flags & NPY_ARRAY_F_CONTIGUOUS)))
-        return -1;
-    return (tr_key_layout(k->key) != (tr_layout)ty->layout) + (ro != (bool)ty->readonly);
+    unsigned layouts = (flags & NPY_ARRAY_C_CONTIGUOUS ? 1u << TR_LAYOUT_C : 0) |
+                       (flags & NPY_ARRAY_F_CONTIGUOUS ? 1u << TR_LAYOUT_F : 0);
+    tr_arrk from = {tr_key_tyk(k->key), tr_key_ndim(k->key), tr_key_layout(k->key), layouts,
+                    (k->key & TR_KEY_RO) != 0};
+    return tr_ty_accept_array(&from, ty);
 }
 
 static bool of_class(const tr_state *st, const tr_argk *k, const tr_ty *ty) {
@@ -302,7 +265,7 @@ static bool of_class(const tr_state *st, const tr_argk *k, const tr_ty *ty) {
 int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty) {
     int kind = scalar_kind(k->key), total = 0;
     if (kind >= 0)
-        return tr_ty_is_scalar(ty) ? scalar_cost((tr_tyk)kind, ty) : -1;
+        return tr_ty_accept_scalar((tr_tyk)kind, ty);
     switch (tr_key_kind(k->key)) {
     case TR_K_ARRAY: return array_cost(o, k, ty);
     case TR_K_TUPLE:

@@ -45,18 +45,18 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     return true;
 }
 
-static bool call_func(tr_em *e, uint32_t func, uint32_t ncap, const tr_tv *cap, tr_tv defaults,
-                      const tr_args *args, tr_tv *out) {
+static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap, const tr_tv *cap,
+                      tr_tv defaults, const tr_args *args, tr_tv *out) {
     infer *f = e->infer;
-    const tr_func *fn = &f->p->funcs.d[func];
+    const tr_func *fn = &f->p->funcs.d[c.func];
     uint32_t max = ncap + fn->nargs + fn->nkwonly + 2u, n = 0;
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, max);
-    if (!bind(e, fn, ncap, cap, defaults, args, v, &n))
+    if (!bind(e, fn, ncap, cap, defaults, args, v, &n) || (k && !tr_infer_settle(e, fn, k, n, v, &c.ret)))
         return false;
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         t[i] = v[i].ty;
-    uint32_t inst = tr_infer_instance(f, e, func, n, t);
+    uint32_t inst = tr_infer_instance(f, e, c, n, t);
     if (inst == UINT32_MAX)
         return false;
     if (!tr_infer_types(f, inst))
@@ -85,8 +85,15 @@ static bool call_func(tr_em *e, uint32_t func, uint32_t ncap, const tr_tv *cap, 
     return true;
 }
 
-bool tr_infer_call_func(tr_em *e, uint32_t func, uint32_t n, const tr_tv *x, tr_tv *out) {
-    return call_func(e, func, 0, NULL, (tr_tv){NULL, TR_NOVAL}, &(tr_args){n, x, 0, NULL}, out);
+/* A decorated function has its own options, a plain one its caller's. */
+static bool call_object(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out) {
+    const tr_contract *k = fn->u.contract;
+    tr_callee c = {fn->u.func, k ? k->opts : e->opts_no, NULL};
+    return call_func(e, c, k, 0, NULL, (tr_tv){NULL, TR_NOVAL}, args, out);
+}
+
+bool tr_infer_call_func(tr_em *e, const tr_obj *fn, uint32_t n, const tr_tv *x, tr_tv *out) {
+    return call_object(e, fn, &(tr_args){n, x, 0, NULL}, out);
 }
 
 /* np.float32(x), int32(x): a conversion; of an array: astype through its method. */
@@ -161,7 +168,8 @@ static bool call_closure(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out
     tr_tv *cap = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         cap[i] = tr_em_item(e, callee, i);
-    return call_func(e, callee.ty->func, n - 1, cap + 1, cap[0], args, out);
+    return call_func(e, (tr_callee){callee.ty->func, callee.ty->opts, NULL}, NULL, n - 1, cap + 1, cap[0],
+                     args, out);
 }
 
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
@@ -178,9 +186,8 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     if (t->kind == TR_TY_LIT) {
         switch (t->lit->kind) {
         case TR_OBJ_FUNC:
-            if (e->prog->funcs.d[t->lit->u.func].ufn)
-                return tr_infer_call_ufunc(e, t->lit->u.func, args, out);
-            return call_func(e, t->lit->u.func, 0, NULL, (tr_tv){NULL, TR_NOVAL}, args, out);
+            return e->prog->funcs.d[t->lit->u.func].ufn ? tr_infer_call_ufunc(e, t->lit, args, out)
+                                                        : call_object(e, t->lit, args, out);
         case TR_OBJ_BUILTIN: return tr_em_builtin(e, t->lit->u.builtin, (tr_tv){NULL, TR_NOVAL}, args, out);
         case TR_OBJ_TYPE: return call_type(e, callee, args, out);
         case TR_OBJ_EXC: return call_exc(e, callee, args, out);

@@ -143,7 +143,7 @@ static void conflict(emission *m, tr_bid to, uint32_t i, const tr_ins *term) {
             tr_err_note(m->f->ctx, m->f->ctx->last_err, place_of(m, d).span, "here it is %s",
                         ty->kind == TR_TY_LIT && is_string(ty) ? ty->lit->repr : tr_em_tyname(&m->e, ty));
             first = first ? first : ty;
-            if (ty != first && (!other || !tr_ty_join(m->e.types, first, ty, m->f->ctx->opts.promote_numba)))
+            if (ty != first && (!other || !tr_ty_join(m->e.types, first, ty, m->e.opts->promote_numba)))
                 other = ty;
         }
     }
@@ -385,8 +385,8 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
     m.start = TR_NEW_N(arena(&m), tr_bid, m.src->blks.n + 1u);
     m.e = (tr_em){.ctx = f->ctx, .types = f->ctx->types, .prog = f->p, .call = tr_infer_call, .infer = f};
     m.e.b = (tr_bld){m.dst, 0, TR_NOVAL, 0};
-    m.e.parallel = f->p->funcs.d[m.dst->func].parallel;
-    m.e.quiet = f->p->funcs.d[m.dst->func].ufn != NULL;
+    m.e.opts = tr_infer_opts(f, inst);
+    m.e.opts_no = f->p->insts.d[inst].opts;
     f->p->insts.d[inst].fn = m.dst;
     f->p->insts.d[inst].ret = m.dst->ret;
     f->cur = inst;
@@ -402,5 +402,6 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
             emit_ins(&m, v);
         }
     }
+    tr_fn_mark_fast(m.dst, m.e.opts->fastmath);
     return !m.failed && f->ctx->nerrs == 0;
 }

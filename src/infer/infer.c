@@ -18,8 +18,8 @@ static const tr_ty *void_ret(infer *f, const tr_ty *t) {
 
 /* --- instances --- */
 
-static uint64_t key_of(uint32_t func, uint32_t n, const tr_ty *const *args) {
-    return tr_hash_bytes(args, n * sizeof *args, func + 1u);
+static uint64_t key_of(tr_callee c, uint32_t n, const tr_ty *const *args) {
+    return tr_hash_bytes(args, n * sizeof *args, (uint64_t)c.opts << 32 | (c.func + 1u));
 }
 
 /* The function with most instances, of those being worked on if `running`; UINT32_MAX: each has one. */
@@ -44,15 +44,16 @@ static void report_number(infer *f, tr_em *e) {
                     MAX_INSTANCES, f->p->funcs.d[func].name);
 }
 
-uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t n, const tr_ty *const *args) {
-    uint64_t key = key_of(func, n, args), first = 0;
+uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t n, const tr_ty *const *args) {
+    uint64_t key = key_of(c, n, args), first = 0;
     tr_map_get(&f->index, key, &first);
     for (uint64_t i = first; i; i = f->chain.d[i - 1]) {
         const tr_inst *t = &f->p->insts.d[i - 1];
-        if (t->func == func && t->nargs == n && memcmp(t->args, args, n * sizeof *args) == 0)
+        if (t->func == c.func && t->opts == c.opts && t->nargs == n && f->st.d[i - 1].declared == c.ret &&
+            memcmp(t->args, args, n * sizeof *args) == 0)
             return (uint32_t)(i - 1);
     }
-    tr_func *fn = &f->p->funcs.d[func];
+    tr_func *fn = &f->p->funcs.d[c.func];
     if (fn->refused || !fn->ssa) {
         if (e && !e->dry && fn->refused) {
             tr_err *r = tr_err_add(f->ctx, fn->refused->kind, fn->refused->place, "%s", fn->refused->text);
@@ -69,8 +70,12 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t n, const 
         return UINT32_MAX;
     }
     tr_arena *a = &f->ctx->arena;
-    tr_inst t = {.func = func, .nargs = n, .args = tr_arena_copy(a, args, n * sizeof *args + (n ? 0u : 1u))};
+    tr_inst t = {.func = c.func,
+                 .opts = c.opts,
+                 .nargs = n,
+                 .args = tr_arena_copy(a, args, n * sizeof *args + (n ? 0u : 1u))};
     istate s = {.inst = f->p->insts.n, .src = fn->ssa, .seen = UINT32_MAX, .caller = f->cur};
+    s.declared = s.ret = c.ret;
     s.ty = TR_NEW_N(a, const tr_ty *, fn->ssa->ins.n + 1u);
     s.bad = TR_NEW_N(a, uint8_t, fn->ssa->ins.n + 1u);
     s.live = TR_NEW_N(a, uint8_t, fn->ssa->blks.n + 1u);
@@ -102,7 +107,7 @@ static void grow_ret(sweep *w, const tr_ty *t) {
     const tr_ty *r = tr_ty_strong(w->f->ctx->types, t);
     if (s->declared)
         r = s->declared;
-    const tr_ty *j = s->ret ? tr_ty_join(w->f->ctx->types, s->ret, r, w->f->ctx->opts.promote_numba) : r;
+    const tr_ty *j = s->ret ? tr_ty_join(w->f->ctx->types, s->ret, r, w->e.opts->promote_numba) : r;
     if (!j || j == s->ret)
         return; /* no common type: reported when emitting */
     s->ret = j;
@@ -116,7 +121,7 @@ static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
         return;
     const tr_ty *strong = tr_ty_strong(w->f->ctx->types, t);
     const tr_ty *j =
-        s->ty[v] ? tr_ty_join(w->f->ctx->types, s->ty[v], strong, w->f->ctx->opts.promote_numba) : strong;
+        s->ty[v] ? tr_ty_join(w->f->ctx->types, s->ty[v], strong, w->e.opts->promote_numba) : strong;
     if (j == s->ty[v])
         return;
     if (!j)
@@ -259,9 +264,15 @@ static uint32_t max_args(const tr_fn *fn) {
     return m;
 }
 
-static tr_em emitter(infer *f, bool dry) {
-    return (tr_em){
-        .ctx = f->ctx, .types = f->ctx->types, .prog = f->p, .dry = dry, .call = tr_infer_call, .infer = f};
+static tr_em emitter(infer *f, bool dry, uint32_t opts) {
+    return (tr_em){.ctx = f->ctx,
+                   .types = f->ctx->types,
+                   .prog = f->p,
+                   .dry = dry,
+                   .opts = f->p->opts.d[opts],
+                   .opts_no = opts,
+                   .call = tr_infer_call,
+                   .infer = f};
 }
 
 static void sweep_all(sweep *w) {
@@ -332,8 +343,7 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     f->cur = inst;
     f->depth++;
     s->running = true;
-    sweep w = {.f = f, .inst = inst, .e = emitter(f, true)};
-    w.e.quiet = f->p->funcs.d[f->p->insts.d[inst].func].ufn != NULL;
+    sweep w = {.f = f, .inst = inst, .e = emitter(f, true, f->p->insts.d[inst].opts)};
     w.ops = TR_NEW_N(&f->ctx->arena, tr_tv, max_args(s->src) + 1u);
     uint32_t before, hits = f->hits;
     do {
@@ -434,7 +444,7 @@ static bool report_unassigned(infer *f, const istate *s) {
         if (in->op != TR_OP_CHECKDEF || in->blk == TR_NOBLK || !s->live[in->blk] ||
             strcmp(in->imm.s, name) != 0)
             continue;
-        tr_em e = emitter(f, false);
+        tr_em e = emitter(f, false, f->p->insts.d[s->inst].opts);
         e.place = tr_infer_place(s->src, in);
         tr_em_error(&e, "local variable '%s' is used before it is assigned", name);
         f->ctx->last_err->where = instance_text(f, s->inst);
@@ -456,7 +466,7 @@ static void report_endless(infer *f) {
         istate *s = &f->st.d[f->queue.d[i]];
         if (!has_no_result(s))
             continue;
-        tr_em e = emitter(f, false);
+        tr_em e = emitter(f, false, f->p->insts.d[s->inst].opts);
         const tr_func *fn = &f->p->funcs.d[f->p->insts.d[s->inst].func];
         e.place = (tr_place){.file = fn->file,
                              .fn = fn->name,
@@ -516,16 +526,14 @@ static void compact(infer *f, uint32_t root) {
 
 bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty *ret) {
     infer f = {.p = p, .ctx = p->ctx, .cur = UINT32_MAX};
-    tr_em e = emitter(&f, false);
+    tr_callee c = {p->root_func, tr_prog_opts(p, &p->ctx->opts), ret};
+    tr_em e = emitter(&f, false, c.opts);
     const tr_func *fn = &p->funcs.d[p->root_func];
     e.place = (tr_place){
         .file = fn->file, .fn = fn->name, .span = {fn->code ? (int32_t)fn->code->firstline : 0, -1, 0, -1}};
-    uint32_t root = tr_infer_instance(&f, &e, p->root_func, nargs, args);
+    uint32_t root = tr_infer_instance(&f, &e, c, nargs, args);
     if (root == UINT32_MAX)
         return report_nothing_typed(&f);
-    f.st.d[root].declared = ret;
-    if (ret)
-        f.st.d[root].ret = ret;
     if (!tr_infer_types(&f, root))
         return report_nothing_typed(&f);
     if (!emit_all(&f, root))

@@ -37,8 +37,16 @@ typedef struct infer {
 
 enum { MAX_DEPTH = 256, MAX_INSTANCES = 4096 };
 
+/* What is called: a function, with whose options, and the result that a signature declares (NULL: it is inferred). */
+typedef struct tr_callee {
+    uint32_t func, opts;
+    const tr_ty *ret;
+} tr_callee;
 /* Makes or finds the instance; UINT32_MAX with an error when it cannot exist. */
-uint32_t tr_infer_instance(infer *f, tr_em *e, uint32_t func, uint32_t nargs, const tr_ty *const *args);
+uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t nargs, const tr_ty *const *args);
+static inline const tr_opts *tr_infer_opts(const infer *f, uint32_t inst) {
+    return tr_inst_opts(f->p, &f->p->insts.d[inst]);
+}
 /* Brings the instance's types to a fixed point (or as far as recursion allows). False: errors were found while typing is impossible. */
 bool tr_infer_types(infer *f, uint32_t inst);
 /* A return is reachable; without an estimate of the result its value has failed, or waits for the function itself. */
@@ -57,10 +65,15 @@ bool tr_infer_raise(tr_em *e, tr_tv x);
 
 /* infer/calls.c: calls any callable value. */
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out);
-/* Calls a function of the program with positional arguments. */
-bool tr_infer_call_func(tr_em *e, uint32_t func, uint32_t n, const tr_tv *x, tr_tv *out);
+/* Calls a function of the program (a TR_OBJ_FUNC) with positional arguments. */
+bool tr_infer_call_func(tr_em *e, const tr_obj *fn, uint32_t n, const tr_tv *x, tr_tv *out);
+
+/* infer/contract.c: what a declared function makes of the n arguments in v, as at Python's boundary: they are converted to the signature that
+ * Python's own call would choose, and *ret becomes its result. False: there is none. */
+bool tr_infer_settle(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v,
+                     const tr_ty **ret);
 
 /* infer/ufuncs.c: calls a function that a ufunc was made of: over the elements of arrays, with NumPy's casting. */
-bool tr_infer_call_ufunc(tr_em *e, uint32_t func, const tr_args *args, tr_tv *out);
+bool tr_infer_call_ufunc(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out);
 
 #endif

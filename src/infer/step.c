@@ -52,7 +52,7 @@ static tr_tv step_closure(tr_em *e, const tr_ins *in, const tr_tv *a) {
         v[i] = a[i].ty->weak ? tr_em_strong(e, a[i]) : a[i];
         t[i] = v[i].ty;
     }
-    return tr_em_make(e, tr_ty_closure(e->types, in->imm.fn, in->nargs, t), in->nargs, v);
+    return tr_em_make(e, tr_ty_closure(e->types, in->imm.fn, e->opts_no, in->nargs, t), in->nargs, v);
 }
 
 static bool step_counter(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {

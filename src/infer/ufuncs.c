@@ -8,7 +8,7 @@
 #include "lib/fam.h"
 
 typedef struct ucall {
-    uint32_t func;
+    const tr_obj *fn;
     const tr_ufn *u;
 } ucall;
 
@@ -53,7 +53,7 @@ static bool call_lazy(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
     const tr_ty *common = common_type(e, c->u->nin, x);
     for (uint32_t i = 0; i < c->u->nin; i++)
         v[i] = is_weak(x[i]) ? weak_argument(e, x[i], common) : tr_em_strong(e, x[i]);
-    return tr_infer_call_func(e, c->func, c->u->nin, v, out);
+    return tr_infer_call_func(e, c->fn, c->u->nin, v, out);
 }
 
 /* --- declared signatures --- */
@@ -116,7 +116,7 @@ static bool call_declared(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) 
     tr_tv v[32];
     for (uint32_t i = 0; i < c->u->nin; i++)
         v[i] = tr_em_conv(e, x[i], sig[i]);
-    if (!tr_infer_call_func(e, c->func, c->u->nin, v, out))
+    if (!tr_infer_call_func(e, c->fn, c->u->nin, v, out))
         return false;
     return !out->ty || !sig[c->u->nin] || tr_em_coerce(e, *out, sig[c->u->nin], out);
 }
@@ -143,7 +143,7 @@ static void lazy_types(tr_em *e, const tr_ufn *u, const tr_tv *x, const tr_ty **
 static bool call_core(tr_em *e, const void *user, const tr_tv *x) {
     const ucall *c = user;
     tr_tv r;
-    if (!tr_infer_call_func(e, c->func, c->u->nin + c->u->nout, x, &r))
+    if (!tr_infer_call_func(e, c->fn, c->u->nin + c->u->nout, x, &r))
         return false;
     if (r.ty && !tr_tv_is_none(r))
         return tr_em_error(
@@ -151,7 +151,7 @@ static bool call_core(tr_em *e, const void *user, const tr_tv *x) {
             "the function of the gufunc %s() returns %s; it must store its results into its last "
             "arguments and return nothing",
             c->u->name, tr_em_tyname(e, r.ty));
-    return e->dry || tr_infer_check_outputs(e->prog, c->func, c->u->nin, c->u->nout);
+    return e->dry || tr_infer_check_outputs(e->prog, c->fn->u.func, c->u->nin, c->u->nout);
 }
 
 /* x: inputs and outputs, absent where they are not given. */
@@ -206,9 +206,9 @@ static bool bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv 
     return true;
 }
 
-bool tr_infer_call_ufunc(tr_em *e, uint32_t func, const tr_args *args, tr_tv *out) {
+bool tr_infer_call_ufunc(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out) {
     ucall *c = TR_NEW(&e->ctx->arena, ucall);
-    *c = (ucall){func, e->prog->funcs.d[func].ufn};
+    *c = (ucall){fn, e->prog->funcs.d[fn->u.func].ufn};
     tr_tv x[64];
     if (!bind_operands(e, c->u, args, x))
         return false;

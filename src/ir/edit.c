@@ -170,6 +170,7 @@ static tr_fn *clone_lambda(cloner *c, const tr_fn *from) {
 static tr_pat *clone_pattern(cloner *c, const tr_pat *p) {
     tr_pat *out = tr_arena_copy(&c->dst->ctx->arena, p, sizeof *p);
     out->reds = tr_arena_copy(&c->dst->ctx->arena, p->reds, p->nred * sizeof *p->reds);
+    out->fast = tr_arena_copy(&c->dst->ctx->arena, p->fast, p->nred * sizeof *p->fast);
     out->lam = clone_lambda(c, p->lam);
     out->epi = p->epi ? clone_lambda(c, p->epi) : NULL;
     return out;
@@ -245,4 +246,50 @@ tr_fn *tr_fn_clone(const tr_fn *f) {
         for (tr_val v = f->blks.d[live.d[k]].first; v != TR_NOVAL; v = tr_at(f, v)->next)
             tr_at(g, map[v])->loc = tr_at(f, v)->loc;
     return g;
+}
+
+/* --- fast-math --- */
+
+static bool is_real(const tr_fn *f, tr_val v) {
+    const tr_ty *t = tr_at(f, v)->ty;
+    return t && (tr_ty_is_float(t) || tr_ty_is_complex(t));
+}
+
+bool tr_ins_is_real(const tr_fn *f, const tr_ins *i) {
+    switch ((tr_op)i->op) {
+    case TR_OP_CONV: /* to bool: a comparison */
+    case TR_OP_ADD:
+    case TR_OP_SUB:
+    case TR_OP_MUL:
+    case TR_OP_DIV:
+    case TR_OP_PYDIV:
+    case TR_OP_FLOORDIV:
+    case TR_OP_FLOORMOD:
+    case TR_OP_REM:
+    case TR_OP_POW:
+    case TR_OP_NEG:
+    case TR_OP_ABS:
+    case TR_OP_CMP:
+    case TR_OP_MATH: return is_real(f, i->args[0]);
+    default: return false;
+    }
+}
+
+static void mark_pattern(tr_fn *f, const tr_ins *in, uint8_t fast) {
+    tr_pat *p = in->imm.pat;
+    for (uint32_t k = 0; k < p->nred; k++)
+        if (is_real(f, in->args[tr_pat_init(p) + k]))
+            p->fast[k] = fast;
+    for (unsigned k = 0; tr_pat_fn(p, k); k++)
+        tr_fn_mark_fast(tr_pat_fn(p, k), fast);
+}
+
+void tr_fn_mark_fast(tr_fn *f, uint8_t fast) {
+    for (uint32_t v = 0; fast && v < f->ins.n; v++) {
+        tr_ins *in = tr_at(f, v);
+        if (in->op == TR_OP_PATTERN)
+            mark_pattern(f, in, fast);
+        else if (tr_ins_is_real(f, in))
+            in->flags = (uint8_t)((in->flags & ~F_FAST) | fast << F_FAST_SHIFT);
+    }
 }

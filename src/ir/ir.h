@@ -198,6 +198,7 @@ typedef struct tr_pat {
     uint16_t nin, nout, nred, ncap, nein, neout;
     uint32_t keep;
     tr_redk *reds;
+    uint8_t *fast; /* per reduction: how sums and such of floats may be regrouped, a set of TR_FM_* */
     struct tr_fn *lam, *epi; /* epi: NULL without keep, or when neither outputs nor reductions need one */
 } tr_pat;
 
@@ -252,7 +253,9 @@ typedef struct tr_edge {
     tr_val *args;
 } tr_edge;
 
-enum { F_NSW = 1, F_FAST = 2 }; /* tr_ins.flags: no signed wrap; fast-math as in ctx->opts.fastmath */
+/* tr_ins.flags: no signed wrap; and, of arithmetic on floats, by which liberties it may be rewritten: a set of TR_FM_*, shifted. They are the
+ * instruction's own, so code of functions with different options may stand side by side. */
+enum { F_NSW = 1, F_FAST_SHIFT = 1, F_FAST = TR_FM_ALL << F_FAST_SHIFT };
 
 typedef struct tr_ins {
     uint16_t op; /* tr_op */
@@ -331,6 +334,13 @@ static inline bool tr_is_const(const tr_ins *i) {
 static inline uint32_t tr_nsucc(const tr_ins *i) {
     return i->op == TR_OP_BR ? 1 : i->op == TR_OP_CBR ? 2 : 0;
 }
+static inline uint8_t tr_ins_fast(const tr_ins *i) {
+    return (uint8_t)(i->flags >> F_FAST_SHIFT);
+}
+/* Arithmetic on floats or complex numbers, whose fast-math flags mean something. */
+bool tr_ins_is_real(const tr_fn *f, const tr_ins *i);
+/* Marks all of these in f and its lambdas, and reductions, with a set of TR_FM_*. */
+void tr_fn_mark_fast(tr_fn *f, uint8_t fast);
 /* Terminator of a finished block. */
 static inline tr_ins *tr_term(const tr_fn *f, tr_bid b) {
     return tr_at(f, f->blks.d[b].last);

@@ -472,9 +472,26 @@ static bool read_named(reader *r, const char *const *names, unsigned count, cons
     return fail_at(r, at, "expected %s", what);
 }
 
+/* "fast", or a part of it. */
+static bool read_fast(reader *r, uint8_t *set) {
+    if (tr_rd_accept_word(&r->in, "fast")) {
+        *set = TR_FM_ALL;
+        return true;
+    }
+#define X(id, name, bit)                   \
+    if (tr_rd_accept_word(&r->in, name)) { \
+        *set |= TR_FM_##id;                \
+        return true;                       \
+    }
+    TR_FASTMATH(X)
+#undef X
+    return false;
+}
+
 static bool read_reductions(fnreader *k, tr_pat *p, vals *args) {
     reader *r = k->r;
     TR_VEC(tr_redk) reds = {0};
+    TR_VEC(uint8_t) fast = {0};
     uint32_t nscan = 0;
     if (!tr_rd_accept_word(&r->in, "red"))
         return true;
@@ -482,14 +499,23 @@ static bool read_reductions(fnreader *k, tr_pat *p, vals *args) {
         return false;
     while (!tr_rd_accept(&r->in, ')')) {
         unsigned which;
+        uint8_t set = 0;
         tr_val v;
         if (reds.n && !expect(r, ','))
             return false;
         if (tr_rd_accept_word(&r->in, "scan") && nscan++ != reds.n)
             return fail_at(r, r->in.p, "scans come before other reductions");
-        if (!read_named(r, tr_red_name, TR_RED__COUNT, "a reduction", &which) || !read_val(k, &v))
+        if (!read_named(r, tr_red_name, TR_RED__COUNT, "a reduction", &which))
+            return false;
+        while (*r->in.p == '.') {
+            r->in.p++;
+            if (!read_fast(r, &set))
+                return fail_at(r, r->in.p, "expected fast, or one of its parts");
+        }
+        if (!read_val(k, &v))
             return false;
         tr_vec_push(&r->ctx->arena, &reds, (tr_redk)which);
+        tr_vec_push(&r->ctx->arena, &fast, set);
         tr_vec_push(&r->ctx->arena, args, v);
     }
     if (reds.n > UINT16_MAX || nscan > UINT8_MAX)
@@ -497,6 +523,7 @@ static bool read_reductions(fnreader *k, tr_pat *p, vals *args) {
     p->nred = (uint16_t)reds.n;
     p->nscan = (uint8_t)nscan;
     p->reds = reds.d;
+    p->fast = fast.d;
     return true;
 }
 
@@ -591,6 +618,7 @@ static bool read_sub(reader *r, tr_ins *i) {
     case TR_OP_MATH: ok = read_named(r, math, TR_MATH__COUNT, "a function", &n); break;
     case TR_OP_IS:
     case TR_OP_IN: n = tr_rd_accept_word(&r->in, "not"); break;
+    case TR_OP_WRAP: n = tr_rd_accept_word(&r->in, "unchecked"); break;
     case TR_OP_UNDEFVAR:
         n = tr_rd_accept_word(&r->in, "global") ? 1 : tr_rd_accept_word(&r->in, "free") ? 2 : 0;
         break;
@@ -691,12 +719,13 @@ static bool read_op(fnreader *k, tr_ins *i) {
     i->op = (uint16_t)op;
     while (*r->in.p == '.') {
         r->in.p++;
+        uint8_t fast = 0;
         if (tr_rd_accept_word(&r->in, "nsw"))
             i->flags |= F_NSW;
-        else if (tr_rd_accept_word(&r->in, "fast"))
-            i->flags |= F_FAST;
+        else if (read_fast(r, &fast))
+            i->flags |= (uint8_t)(fast << F_FAST_SHIFT);
         else
-            return fail_at(r, r->in.p, "expected nsw or fast");
+            return fail_at(r, r->in.p, "expected nsw or fast, or one of fast's parts");
     }
     return true;
 }

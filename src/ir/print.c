@@ -275,6 +275,18 @@ static void print_callpy(printer *p, const tr_ins *i) {
     tr_sb_puts(p->out, c && c->starstar ? ", **)" : ")");
 }
 
+static void print_fast(tr_sb *b, uint8_t set) {
+    if (set == TR_FM_ALL) {
+        tr_sb_puts(b, ".fast");
+        return;
+    }
+#define X(id, name, bit)  \
+    if (set & TR_FM_##id) \
+        tr_sb_puts(b, "." name);
+    TR_FASTMATH(X)
+#undef X
+}
+
 static void print_group(printer *p, const char *word, const tr_val *v, uint32_t n) {
     if (!n)
         return;
@@ -315,8 +327,10 @@ static void print_pattern(printer *p, const tr_ins *i) {
     print_group(p, "in", v + tr_pat_in(t), t->nin);
     print_group(p, "out", v + tr_pat_out(t), t->nout);
     for (uint32_t k = 0; k < t->nred; k++) {
-        tr_sb_printf(p->out, "%s%s%s ", k ? ", " : " red(", k < t->nscan ? "scan " : "",
+        tr_sb_printf(p->out, "%s%s%s", k ? ", " : " red(", k < t->nscan ? "scan " : "",
                      t->reds[k] < TR_RED__COUNT ? tr_red_name[t->reds[k]] : "?");
+        print_fast(p->out, t->fast[k]);
+        tr_sb_putc(p->out, ' ');
         print_val(p, v[tr_pat_init(t) + k]);
     }
     tr_sb_puts(p->out, t->nred ? ")" : "");
@@ -338,6 +352,7 @@ static const char *sub_name(const tr_ins *i) {
     case TR_OP_MATH: return i->sub < TR_MATH__COUNT ? tr_math_info[i->sub].name : "?";
     case TR_OP_IS:
     case TR_OP_IN: return i->sub ? "not" : NULL;
+    case TR_OP_WRAP: return i->sub ? "unchecked" : NULL;
     case TR_OP_UNDEFVAR: return i->sub == 1 ? "global" : i->sub == 2 ? "free" : NULL;
     default: return NULL;
     }
@@ -444,8 +459,7 @@ static void print_ins(printer *p, tr_val v) {
     tr_sb_puts(b, tr_op_info[i->op].name);
     if (i->flags & F_NSW)
         tr_sb_puts(b, ".nsw");
-    if (i->flags & F_FAST)
-        tr_sb_puts(b, ".fast");
+    print_fast(b, tr_ins_fast(i));
     const char *sub = sub_name(i);
     if (sub)
         tr_sb_printf(b, " %s", sub);

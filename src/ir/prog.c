@@ -8,6 +8,27 @@ void tr_prog_init(tr_prog *p, tr_ctx *ctx) {
     p->ctx = ctx;
 }
 
+static uint32_t find_opts(tr_prog *p, const tr_opts *want) {
+    for (uint32_t i = 0; i < p->opts.n; i++)
+        if (!memcmp(p->opts.d[i], want, sizeof *want))
+            return i;
+    tr_vec_push(&p->ctx->arena, &p->opts, tr_arena_copy(&p->ctx->arena, want, sizeof *want));
+    return p->opts.n - 1;
+}
+
+uint32_t tr_prog_opts(tr_prog *p, const tr_opts *own) {
+    tr_opts o = p->ctx->opts;
+    find_opts(p, &o);
+#define X(field, type, dflt) o.field = own->field;
+    TR_OWN_OPTS(X)
+#undef X
+    return find_opts(p, &o);
+}
+
+const tr_opts *tr_inst_opts(const tr_prog *p, const tr_inst *t) {
+    return t->opts < p->opts.n ? p->opts.d[t->opts] : &p->ctx->opts;
+}
+
 void tr_prog_print(tr_sb *out, const tr_prog *p, bool typed) {
     uint32_t n = typed ? p->insts.n : p->funcs.n;
     bool first = true;

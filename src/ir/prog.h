@@ -52,6 +52,21 @@ static inline uint32_t tr_ufn_row(const tr_ufn *u) {
     return u->core ? u->nin + u->nout : u->nin + 1;
 }
 
+/* What a decorated function keeps, whoever calls it: options and signatures. One body may stand under several. */
+typedef struct tr_contract {
+    uint32_t id;         /* number in its program */
+    uint32_t opts;       /* tr_prog_opts */
+    bool sealed;         /* no other types than those declared */
+    const char *refused; /* why one that was declared is missing, or NULL */
+    uint32_t nsigs, nargs;
+    /* nsigs rows: types of all parameters, *args as one tuple, and the declared result's, NULL when that is inferred */
+    const tr_ty *const *sigs;
+} tr_contract;
+
+static inline const tr_ty *const *tr_contract_row(const tr_contract *k, uint32_t sig) {
+    return k->sigs + (size_t)sig * (k->nargs + 1u);
+}
+
 /* A user's function. */
 typedef struct tr_func {
     const char *name, *qualname, *file;
@@ -65,14 +80,13 @@ typedef struct tr_func {
     tr_fn *ssa;          /* by front; NULL when the front end refused it: then `refused` says why */
     tr_err *refused;     /* reported only if the function is really called */
     const void *py;      /* identity of the function object */
-    uint8_t inline_always;
-    bool parallel;     /* its prange loops run on all cores */
-    const tr_ufn *ufn; /* NULL: a plain function */
+    const tr_ufn *ufn;   /* NULL: a plain function */
 } tr_func;
 
-/* A function specialised to argument types. */
+/* A function specialised to argument types, options and a declared result. */
 typedef struct tr_inst {
     uint32_t func; /* UINT32_MAX: came as text */
+    uint32_t opts; /* tr_prog_opts; of text: the root's */
     uint32_t nargs;
     const tr_ty **args; /* types of all params of the SSA function */
     const tr_ty *ret;
@@ -89,6 +103,8 @@ typedef struct tr_prog {
     TR_VEC(const tr_obj *) arrays; /* frozen arrays, by tr_obj.u.a.index */
     TR_VEC(const tr_obj *)
     excs; /* exceptions that exc.def does not have, by tr_obj.u.exc - TR_EXC__COUNT: classes and exceptions themselves */
+    TR_VEC(const tr_contract *) contracts;
+    TR_VEC(const tr_opts *) opts; /* each once; the first are the root's */
     uint32_t root_func;
     uint32_t root;
     bool is_late; /* the root was such an instance: it is called by compiled code */
@@ -97,6 +113,9 @@ typedef struct tr_prog {
 } tr_prog;
 
 void tr_prog_init(tr_prog *p, tr_ctx *ctx);
+/* Number of the options of a function in this compilation, whose own they are but for what holds for all of it. */
+uint32_t tr_prog_opts(tr_prog *p, const tr_opts *own);
+const tr_opts *tr_inst_opts(const tr_prog *p, const tr_inst *t);
 void tr_prog_print(tr_sb *out, const tr_prog *p, bool typed);
 tr_place tr_fn_place(const tr_fn *f, uint32_t loc);
 

@@ -396,6 +396,8 @@ static void check_reductions(fnck *k, const tr_ins *i) {
         want_class(k, i, init + r, "biufc");
         if (n > 1 && is_kind(res, TR_TY_TUPLE) && r < res->n)
             want_type(k, arg_type(k, i, init + r), res->items[r], "reduction");
+        if (t->fast[r])
+            want_class(k, i, init + r, "fc");
         if (t->reds[r] >= TR_RED__COUNT || (r < t->nscan && t->reds[r] >= TR_RED_ARGMIN))
             bad(k, "no such reduction");
         if (t->reds[r] >= TR_RED_ARGMIN)
@@ -528,6 +530,8 @@ static void check_closure(fnck *k, const tr_ins *i) {
 }
 
 static void check_typed(fnck *k, const tr_ins *i) {
+    if (tr_ins_fast(i) && !(i->nargs && tr_ins_is_real(k->f, i)))
+        bad(k, "fast-math flags on what is no arithmetic of floats");
     switch ((tr_op)i->op) {
     case TR_OP_CBR: want_kind(k, i, 0, TR_TY_BOOL); break;
     case TR_OP_RET:

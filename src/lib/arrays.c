@@ -499,7 +499,7 @@ static bool elt_unary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 
 const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y) {
     const tr_ty *xs = tr_ty_strong(e->types, x), *ys = tr_ty_strong(e->types, y);
-    if (e->ctx->opts.promote_numba) { /* only literal integers are weak, and only beside floats */
+    if (e->opts->promote_numba) { /* only literal integers are weak, and only beside floats */
         x = tr_ty_is_int(xs) ? x : xs;
         y = tr_ty_is_int(ys) ? y : ys;
     }
@@ -520,7 +520,7 @@ const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y) {
 }
 
 const tr_ty *tr_lib_ufunc_type(tr_em *e, bool quotient, const tr_ty *x, const tr_ty *y) {
-    if (e->ctx->opts.promote_numba)
+    if (e->opts->promote_numba)
         return tr_ty_arith(e->types, quotient ? 'q' : 'u', x, y, true);
     return tr_lib_common(e, x, y);
 }

@@ -25,10 +25,11 @@ typedef struct tr_em {
     tr_ctx *ctx;
     tr_tytab *types;
     tr_prog *prog;
-    bool dry, parallel; /* parallel: prange loops of this function run on all cores */
-    bool quiet;     /* nothing raises for a division, as under error_model="numpy": in functions of ufuncs */
-    tr_bld b;       /* real runs: where code goes; b.blk may change when a template makes blocks */
-    tr_place place; /* of the operation being emitted */
+    bool dry;
+    const tr_opts *opts; /* of the function that is emitted */
+    uint32_t opts_no;    /* their number in the program */
+    tr_bld b;            /* real runs: where code goes; b.blk may change when a template makes blocks */
+    tr_place place;      /* of the operation being emitted */
     tr_span op_span;
     /* Calls any callable value: set by infer/. */
     bool (*call)(struct tr_em *e, tr_tv callee, const struct tr_args *args, tr_tv *out);

@@ -247,7 +247,7 @@ static bool lam_range(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv
 static bool check_range(tr_em *e, tr_tv ix, tr_tv n, uint32_t axis) {
     tr_tv shape[TR_MAX_NDIM], init[2] = {zero(e), tr_em_i64(e, -1)}, r;
     const tr_redk reds[2] = {TR_RED_MIN, TR_RED_MAX};
-    if (!e->ctx->opts.boundscheck)
+    if (!e->opts->boundscheck)
         return true;
     if (tr_lib_is_array(ix)) {
         tr_fam_shape(e, ix, shape);
@@ -353,7 +353,7 @@ static void place_of(tr_em *e, const plan *p, const tr_tv *idx, const tr_tv *ele
         }
         tr_tv x = ix[p->of[k]], i = tr_em_conv(e, x, i64_ty(e));
         if (tr_ty_class(tr_lib_scalar(e, x.ty)) == 'i')
-            i = tr_lib_emit(e, TR_OP_WRAP, i64_ty(e), 2, (tr_val[]){i.v, tr_em_dim(e, view, k).v});
+            i = tr_lib_wrap(e, i, tr_em_dim(e, view, k));
         at[k] = i;
     }
 }

@@ -109,6 +109,13 @@ static bool collect(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n) {
     return true;
 }
 
+tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n) {
+    tr_tv w = tr_lib_emit(e, TR_OP_WRAP, i64_ty(e), 2, (tr_val[]){i.v, n.v});
+    if (!e->dry)
+        tr_at(e->b.fn, w.v)->sub = !e->opts->boundscheck;
+    return w;
+}
+
 /* An index into an axis of n items as an int64 in range. */
 static tr_tv checked(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what) {
     int64_t lit;
@@ -116,8 +123,8 @@ static tr_tv checked(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what
     bool is_unsigned = tr_ty_class(tr_lib_scalar(e, x.ty)) == 'u';
     tr_tv i = tr_em_conv(e, x, i64_ty(e));
     if (!known && !is_unsigned)
-        i = tr_lib_emit(e, TR_OP_WRAP, i64_ty(e), 2, (tr_val[]){i.v, n.v});
-    if (e->ctx->opts.boundscheck && !e->dry) {
+        i = tr_lib_wrap(e, i, n);
+    if (e->opts->boundscheck && !e->dry) {
         tr_val c = tr_emit2(&e->b, TR_OP_CHECKIDX, NULL, i.v, n.v);
         const char *text =
             what ? what
@@ -136,8 +143,7 @@ static tr_tv clamp(tr_em *e, tr_tv x, tr_tv lo, tr_tv hi) {
 /* start or stop of a slice brought into [lo, hi]. */
 static tr_tv bound(tr_em *e, tr_tv x, tr_tv n, tr_tv lo, tr_tv hi) {
     tr_tv i = tr_em_conv(e, x, i64_ty(e));
-    tr_tv w = tr_lib_emit(e, TR_OP_WRAP, i64_ty(e), 2, (tr_val[]){i.v, n.v});
-    return clamp(e, w, lo, hi);
+    return clamp(e, tr_lib_wrap(e, i, n), lo, hi);
 }
 
 static tr_tv at_least_0(tr_em *e, tr_tv x) {
@@ -348,7 +354,7 @@ bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
         return tr_em_error(e, "an empty tuple has no items");
     const tr_ty *j = tr_ty_strong(e->types, t.ty->items[0]);
     for (uint32_t k = 1; j && k < t.ty->n; k++)
-        j = tr_ty_join(e->types, j, t.ty->items[k], e->ctx->opts.promote_numba);
+        j = tr_ty_join(e->types, j, t.ty->items[k], e->opts->promote_numba);
     if (!j) {
         tr_em_error(e, "the items of %s have no common type, so one cannot be chosen at run time",
                     tr_em_tyname(e, t.ty));

@@ -100,7 +100,7 @@ bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
     switch (it.ty->kind) {
     case TR_TY_RANGE:
         *n = range_len(e, it);
-        if ((it.ty->sub & TR_RANGE_PAR) && e->parallel)
+        if ((it.ty->sub & TR_RANGE_PAR) && e->opts->parallel)
             *n = tr_em_op1(e, TR_OP_PRANGE, *n);
         return true;
     case TR_TY_TUPLE: *n = tr_em_lit(e, tr_obj_int(&e->ctx->arena, it.ty->n)); return true;

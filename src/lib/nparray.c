@@ -69,7 +69,7 @@ static tr_layout layout_like(tr_tv a) {
 
 /* Of a new array literals raise where they do not fit, in NumPy and here; in Numba they wrap. */
 static void check_stored(tr_em *e, tr_tv x, tr_tv a) {
-    if (!e->ctx->opts.promote_numba)
+    if (!e->opts->promote_numba)
         tr_lib_check_literal(e, x, a.ty->elem);
 }
 

@@ -41,7 +41,7 @@ static const tr_ty *float_type(tr_em *e, const tr_ty *t) {
 /* The same for several operands: each fits the type by itself, so uint16 and int16 are float32. */
 static const tr_ty *common_float(tr_em *e, uint32_t n, const tr_tv *x) {
     const tr_ty *t = NULL;
-    if (e->ctx->opts.promote_numba)
+    if (e->opts->promote_numba)
         return ufunc_type(e, true, n, x);
     for (uint32_t i = 0; i < n; i++) {
         const tr_ty *s = tr_lib_scalar(e, x[i].ty);

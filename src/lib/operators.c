@@ -98,7 +98,7 @@ static bool fold_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (x.ty->lit->kind == TR_OBJ_BOOL && y.ty->lit->kind == TR_OBJ_BOOL)
         return false;
     bool inverse = op == TR_BIN_POW && xi && yi && iy < 0;
-    if (inverse && e->ctx->opts.promote_numba) /* an integer there */
+    if (inverse && e->opts->promote_numba) /* an integer there */
         return false;
     if (xi && yi && op != TR_BIN_DIV && !inverse) {
         if (op == TR_BIN_POW && iy > 64)
@@ -222,7 +222,7 @@ static void check_zero(tr_em *e, tr_binop op, tr_tv y, const tr_ty *as) {
 
 /* A complex128 is Python's own number; Python has no complex64, and Numba divides both alike. */
 static tr_op division(tr_em *e, tr_binop op, const tr_ty *t, tr_rules rules) {
-    bool python = t->kind == TR_TY_C128 || (t->kind == TR_TY_C64 && e->ctx->opts.promote_numba);
+    bool python = t->kind == TR_TY_C128 || (t->kind == TR_TY_C64 && e->opts->promote_numba);
     switch (op) {
     case TR_BIN_MOD: return TR_OP_FLOORMOD;
     case TR_BIN_FLOORDIV: return TR_OP_FLOORDIV;
@@ -315,7 +315,7 @@ static bool power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr
     const tr_ty *ys = tr_lib_scalar(e, y.ty);
     bool ints = tr_ty_is_int(t), literal = tr_tv_lit_int(y, &n);
     bool integral = tr_ty_is_int(ys) || ys->kind == TR_TY_BOOL;
-    if (e->ctx->opts.promote_numba && rules != TR_RULES_NUMPY && integral && !tr_ty_is_complex(t) &&
+    if (e->opts->promote_numba && rules != TR_RULES_NUMPY && integral && !tr_ty_is_complex(t) &&
         (tr_ty_class(ys) == 'i' || !ints) && !(literal && n >= 0 && n <= (ints ? 64 : MAX_POWER))) {
         numba_power(e, x, y, t, rules, out);
         return true;
@@ -390,7 +390,7 @@ bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rule
     const tr_ty *xs = operand(e, op, x, y), *ys = operand(e, op, y, x);
     if (op == TR_BIN_MATMUL)
         return op_error(e, bin_sign[op], x, y);
-    const tr_ty *t = tr_ty_arith(e->types, op_class(op), xs, ys, e->ctx->opts.promote_numba);
+    const tr_ty *t = tr_ty_arith(e->types, op_class(op), xs, ys, e->opts->promote_numba);
     if (!t)
         return op_error(e, bin_sign[op], x, y);
     bool weak = t->weak;
@@ -460,7 +460,7 @@ static bool is_text(tr_tv x) {
 bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (fold_binary(e, op, x, y, out))
         return true;
-    if (op == TR_BIN_POW && !e->ctx->opts.promote_numba && huge_power(e, x, y, out))
+    if (op == TR_BIN_POW && !e->opts->promote_numba && huge_power(e, x, y, out))
         return true;
     if (huge(e, op == TR_BIN_DIV, x, y, &x) || huge(e, op == TR_BIN_DIV, y, x, &y))
         return tr_em_binary(e, op, x, y, out);
@@ -558,7 +558,7 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
     const tr_ty *t = s->kind == TR_TY_BOOL ? tr_ty_scalar(e->types, TR_TY_I64) : s;
     tr_tv v = tr_em_conv(e, x, t);
     *out = op == TR_UN_POS ? v : tr_em_op1(e, op == TR_UN_NEG ? TR_OP_NEG : TR_OP_NOT, v);
-    if (e->ctx->opts.promote_numba && tr_ty_is_int(t))
+    if (e->opts->promote_numba && tr_ty_is_int(t))
         *out = tr_em_conv(e, *out, tr_ty_arith(e->types, '+', t, t, true));
     *out = tr_fam_weaken(e, *out, t->weak);
     return true;
@@ -589,7 +589,7 @@ static tr_tv cmp_mixed(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y) {
 
 static bool cmp_scalar(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
-    const tr_ty *t = tr_ty_compare(e->types, xs, ys, e->ctx->opts.promote_numba);
+    const tr_ty *t = tr_ty_compare(e->types, xs, ys, e->opts->promote_numba);
     if (!t) {
         if (!tr_ty_is_int(xs) || !tr_ty_is_int(ys))
             return op_error(e, cmp_sign[op], x, y);

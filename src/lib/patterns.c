@@ -130,6 +130,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, con
                   .lam = lam,
                   .epi = epi};
     p->reds = tr_arena_copy(a, d->reds, sizeof *d->reds * (d->nred + 0u));
+    p->fast = TR_NEW_N(a, uint8_t, d->nred + 1u);
     tr_val *v = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 1u);
     uint32_t k = 0;
     for (uint32_t i = 0; i < d->nspace; i++)

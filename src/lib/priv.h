@@ -13,6 +13,8 @@ tr_tv tr_lib_undef(tr_em *e, const tr_ty *t);
 const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text);
 /* The view that lacks an axis and begins `off` items further on; `lay` is the layout that this leaves. */
 tr_tv tr_lib_without_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv off, tr_layout lay);
+/* An index of an axis of n items brought into range where it counts from the end. */
+tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n);
 /* a[i0] on the first axis without checks, for iteration: a scalar or a view. */
 bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out);
 /* Elementwise binary operation with NumPy's promotion; x or y is an array. inplace: into x. */
@@ -22,7 +24,7 @@ bool tr_lib_array_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);
 /* Whose arithmetic: Python's, raising or (error_model="numpy") not; NumPy's, between arrays. */
 typedef enum tr_rules { TR_RULES_PYTHON, TR_RULES_QUIET, TR_RULES_NUMPY } tr_rules;
 static inline tr_rules tr_lib_rules(const tr_em *e) {
-    return e->ctx->opts.error_numpy || e->quiet ? TR_RULES_QUIET : TR_RULES_PYTHON;
+    return e->opts->error_numpy ? TR_RULES_QUIET : TR_RULES_PYTHON;
 }
 /* The op that is all an operator does, on two numbers of its result's type; TR_OP__COUNT where there is more to it. */
 tr_op tr_lib_plain_op(tr_binop op);

@@ -48,7 +48,7 @@ bool tr_lib_py_abs(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* round(x, n): correctly rounded in float64, then to x's width. promotion="numba" makes an integer what it counts as beside a float. */
 static bool round_digits(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     tr_tv n, v = tr_em_strong(e, x);
-    if (e->ctx->opts.promote_numba)
+    if (e->opts->promote_numba)
         v = tr_em_conv(e, v, tr_ty_arith(e->types, 'c', v.ty, v.ty, true));
     if (!tr_fam_int(e, c, c->a[1], "ndigits", &n))
         return false;
@@ -75,8 +75,7 @@ bool tr_lib_py_round(tr_em *e, const tr_bcall *c, tr_tv *out) {
     case 'f': *out = tr_lib_float_to_int(e, tr_fam_math1(e, TR_MATH_RINT, x)); return true;
     case 'b': *out = tr_em_conv(e, x, i64); return true;
     default:
-        *out =
-            tr_ty_class(scalar_of(e, x)) == 'u' || e->ctx->opts.promote_numba ? tr_lib_int_to_int(e, x) : x;
+        *out = tr_ty_class(scalar_of(e, x)) == 'u' || e->opts->promote_numba ? tr_lib_int_to_int(e, x) : x;
         return true;
     }
 }
@@ -95,7 +94,7 @@ bool tr_lib_py_int(tr_em *e, const tr_bcall *c, tr_tv *out) {
         *out = x;
         return true;
     }
-    if (e->ctx->opts.promote_numba && tr_fam_class(e, x) == 'i')
+    if (e->opts->promote_numba && tr_fam_class(e, x) == 'i')
         *out = tr_em_strong(e, x);
     else if (tr_fam_class(e, x) == 'f')
         *out = tr_lib_float_to_int(e, x);
@@ -131,7 +130,7 @@ bool tr_lib_py_float(tr_em *e, const tr_bcall *c, tr_tv *out) {
         *out = tr_em_lit(e, tr_obj_float(&e->ctx->arena, (double)i));
         return true;
     }
-    if (tr_fam_class(e, x) == 'f' && (tr_fam_weak(e, x) || e->ctx->opts.promote_numba))
+    if (tr_fam_class(e, x) == 'f' && (tr_fam_weak(e, x) || e->opts->promote_numba))
         *out = x;
     else
         *out = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_F64));
@@ -167,7 +166,7 @@ bool tr_lib_py_complex(tr_em *e, const tr_bcall *c, tr_tv *out) {
                : !c->a[1].ty ? part[0][1]
                              : tr_em_op2(e, TR_OP_ADD, part[0][1], part[1][0]);
     *out = tr_em_cplx(e, re, im);
-    if (e->ctx->opts.promote_numba && !c->a[1].ty && c->a[0].ty && scalar_of(e, c->a[0])->kind == TR_TY_F32)
+    if (e->opts->promote_numba && !c->a[1].ty && c->a[0].ty && scalar_of(e, c->a[0])->kind == TR_TY_F32)
         *out = tr_em_conv(e, *out, tr_fam_ty(e, TR_TY_C64));
     return true;
 }
@@ -193,11 +192,11 @@ static bool common_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, c
         if (!tr_fam_number(e, c, x[i], "bif"))
             return false;
         const tr_ty *s = scalar_of(e, x[i]);
-        if (e->ctx->opts.promote_numba)
+        if (e->opts->promote_numba)
             s = tr_ty_strong(e->types, s);
         *t = *t ? tr_lib_common(e, *t, s) : s;
     }
-    if (!e->ctx->opts.promote_numba)
+    if (!e->opts->promote_numba)
         *t = integers_type(e, n, x, *t);
     return true;
 }
@@ -237,7 +236,7 @@ static bool extreme_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, 
     const tr_ty *t;
     if (!common_of(e, c, n, x, &t))
         return false;
-    if (!e->ctx->opts.promote_numba && is_mixed(e, n, x, t))
+    if (!e->opts->promote_numba && is_mixed(e, n, x, t))
         return extreme_of_mixed(e, c, n, x, out);
     tr_cmpop op = c->aux ? TR_CMP_GT : TR_CMP_LT;
     tr_tv best = tr_em_conv(e, x[0], t);
@@ -299,7 +298,7 @@ bool tr_lib_py_minmax(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* Type that a running sum or product settles on. */
 static const tr_ty *running_type(tr_em *e, const tr_ty *start, const tr_ty *item) {
-    bool numba = e->ctx->opts.promote_numba;
+    bool numba = e->opts->promote_numba;
     const tr_ty *t = tr_ty_arith(e->types, '+', start, item, numba);
     return t ? tr_ty_strong(e->types, tr_ty_arith(e->types, '+', t, item, numba)) : NULL;
 }
@@ -321,7 +320,7 @@ bool tr_lib_py_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!start.ty)
         start = tr_em_lit(e, tr_obj_int(&e->ctx->arena, op == TR_BIN_MUL));
     if (is_tuple(it)) {
-        const tr_ty *all = e->ctx->opts.promote_numba ? numba_items(e, it.ty) : NULL;
+        const tr_ty *all = e->opts->promote_numba ? numba_items(e, it.ty) : NULL;
         for (uint32_t i = 0; i < it.ty->n; i++) {
             tr_tv x = tr_em_item(e, it, i);
             if (!tr_em_binary(e, op, start, all ? tr_em_conv(e, x, all) : x, &start))
@@ -499,7 +498,7 @@ bool tr_lib_py_tuple(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_py_divmod(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x[2], a[2] = {c->a[0], c->a[1]};
     const tr_ty *xs = scalar_of(e, a[0]), *ys = scalar_of(e, a[1]);
-    if (e->ctx->opts.promote_numba && xs && ys)
+    if (e->opts->promote_numba && xs && ys)
         for (int i = 0; i < 2; i++)
             a[i] = tr_em_conv(e, c->a[i], tr_ty_arith(e->types, 'd', xs, ys, true));
     if (!tr_em_binary(e, TR_BIN_FLOORDIV, a[0], a[1], &x[0]) ||

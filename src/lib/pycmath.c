@@ -9,7 +9,7 @@ static bool complex_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     if (!tr_fam_number(e, c, x, "bifc"))
         return false;
     const tr_ty *s = tr_ty_strong(e->types, tr_lib_scalar(e, x.ty));
-    if (e->ctx->opts.promote_numba) /* what it counts as beside a float */
+    if (e->opts->promote_numba) /* what it counts as beside a float */
         s = tr_ty_arith(e->types, 'c', s, s, true);
     const tr_ty *t = tr_ty_is_complex(s) ? s : tr_fam_ty(e, s->kind == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128);
     *out = tr_em_conv(e, x, t);

@@ -23,7 +23,7 @@ static bool floats(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_t
         if (!tr_fam_number(e, c, x[i], "bif"))
             return false;
         const tr_ty *s = tr_lib_scalar(e, x[i].ty);
-        t = !t ? s : e->ctx->opts.promote_numba ? numba_float(e, c, t, s) : tr_lib_common(e, t, s);
+        t = !t ? s : e->opts->promote_numba ? numba_float(e, c, t, s) : tr_lib_common(e, t, s);
     }
     *weak = t->weak;
     if (!tr_ty_is_float(t))
@@ -93,7 +93,7 @@ bool tr_lib_math_toint(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_number(e, c, x, "bif"))
         return false;
     bool weak = tr_fam_weak(e, x);
-    if (e->ctx->opts.promote_numba && tr_ty_class(tr_lib_scalar(e, x.ty)) == 'u') {
+    if (e->opts->promote_numba && tr_ty_class(tr_lib_scalar(e, x.ty)) == 'u') {
         *out = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_U64));
         return true;
     }
@@ -142,7 +142,7 @@ bool tr_lib_math_frexp(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv d = tr_em_conv(e, v, f64);
     r[0] = tr_em_conv(e, tr_em_callrt(e, TR_RT_FREXPM, f64, NULL, 1, &d), v.ty);
     r[1] = tr_em_callrt(e, TR_RT_FREXPE, i64_ty(e), NULL, 1, &d);
-    if (e->ctx->opts.promote_numba)
+    if (e->opts->promote_numba)
         r[1] = tr_em_conv(e, r[1], tr_fam_ty(e, TR_TY_I32));
     *out = tr_em_tuple(e, 2, r);
     return true;

@@ -240,10 +240,7 @@ static void lower_select(tr_lf *w, tr_val v, const tr_ins *in) {
     w->body->vals[v] = out;
 }
 
-static void lower_ins(tr_lf *w, tr_val v) {
-    const tr_ins *in = tr_at(w->body->f, v);
-    if (w->m->dbg)
-        tr_lower_debug_at(w, in->loc);
+static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
     switch ((tr_op)in->op) {
     case TR_OP_BR:
         feed(w, &in->imm.succ[0], l_here(w->b));
@@ -299,6 +296,16 @@ static void lower_ins(tr_lf *w, tr_val v) {
         else
             tr_lower_error(w, v, "'%s' cannot stand in typed code", tr_op_info[in->op].name);
     }
+}
+
+static void lower_ins(tr_lf *w, tr_val v) {
+    const tr_ins *in = tr_at(w->body->f, v);
+    unsigned outer = w->fmf; /* of a pattern around a lambda */
+    if (w->m->dbg)
+        tr_lower_debug_at(w, in->loc);
+    w->fmf = tr_lower_fmf(tr_ins_fast(in));
+    lower_op(w, v, in);
+    w->fmf = outer;
 }
 
 /* --- bodies --- */

@@ -49,7 +49,6 @@ typedef struct tr_lm {
     LLVMAttributeRef attr[TR_LA__COUNT];
     unsigned kind_prof, kind_tbaa, kind_loop, kind_apart;
     lv md_unlikely, md_data, md_frame;
-    unsigned fmf; /* LLVM's fast-math bits of the context's options */
     tr_linst *insts;
     TR_VEC(tr_msite) sites;
     TR_VEC(tr_mlate) late; /* late instances, in the order of their cells */
@@ -87,6 +86,7 @@ typedef struct tr_lf {
     lv ret_slots; /* tr_entry: where results go; else NULL */
     lt ret_type;  /* of the LLVM function */
     int32_t inst;
+    unsigned fmf;     /* LLVM's fast-math bits of the instruction, or the reduction, that is being lowered */
     unsigned nmath;   /* calls that may be vectorised, so far */
     unsigned nseldom; /* patterns that hardly ever run and got vectors, so far */
     /* In a function over a range of a long loop: steps until it asks whether to go on, and how many it had; else NULL. */
@@ -155,8 +155,8 @@ void tr_lower_common_attrs(tr_lm *m, lv fn);
 void tr_lower_vector_bits(lv fn, unsigned bits); /* how wide its vectors should be */
 
 /* --- scalar.c, conv.c, math.c --- */
-lv tr_lower_fast(tr_lf *w,
-                 lv x); /* marks a new floating-point instruction with the context's fast-math flags */
+lv tr_lower_fast(tr_lf *w, lv x);    /* marks a new floating-point instruction with w->fmf */
+unsigned tr_lower_fmf(uint8_t fast); /* LLVM's bits for a set of TR_FM_* */
 void tr_lower_cmul(tr_lf *w, const lv *x, const lv *y, lv *out); /* out may be x */
 void tr_lower_arith(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_cmp(tr_lf *w, tr_cmpop p, const tr_ty *t, const lv *x, const lv *y);

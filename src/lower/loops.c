@@ -142,10 +142,10 @@ static void mark_loops(tr_lf *w, const uint8_t *found, bool math) {
 
 /* --- sums of floats --- */
 
-/* Is v a sum that the param is a term of? */
+/* Is v a sum that the param is a term of, made in this order alone? */
 static bool sums(const tr_fn *f, tr_val v, tr_val param, unsigned deep) {
     const tr_ins *in = tr_at(f, v);
-    if ((in->op != TR_OP_ADD && in->op != TR_OP_SUB) || !deep)
+    if ((in->op != TR_OP_ADD && in->op != TR_OP_SUB) || !deep || (tr_ins_fast(in) & TR_FM_REASSOC))
         return false;
     for (unsigned i = 0; i < 2; i++)
         if (in->args[i] == param || sums(f, in->args[i], param, deep - 1))
@@ -186,8 +186,6 @@ static bool along_rows(const tr_fn *f, const tr_loop *l) {
 static void mark_sums(tr_lf *w) {
     tr_fn *f = w->body->f;
     tr_loops loops = {0};
-    if (w->m->ctx->opts.fastmath & TR_FM_REASSOC)
-        return;
     tr_dom_compute(f);
     tr_loops_find(f, &loops, TR_NEW_N(&w->m->ctx->arena, uint32_t, f->blks.n + 1u));
     for (uint32_t l = 0; l < loops.n; l++) {

@@ -211,7 +211,7 @@ static lv call_math(tr_lf *w, const char *name, const char *libm, unsigned arity
     tr_lm *m = w->m;
     lt t = LLVMTypeOf(x[0]), params[3] = {t, t, t}, type = LLVMFunctionType(t, params, arity, 0);
     char family = tr_vmath_family(m->want->features), twin[TR_VM_NAME];
-    const tr_vmrow *r = tr_vmath_find(name, t == m->f32, m->ctx->opts.fastmath & TR_FM_AFN, family);
+    const tr_vmrow *r = tr_vmath_find(name, t == m->f32, w->fmf & LLVMFastMathApproxFunc, family);
     if (r)
         tr_vmath_twin(r, family, twin);
     bool fresh;

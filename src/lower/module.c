@@ -101,18 +101,6 @@ void tr_lower_tag(tr_lm *m, lv access, bool frame) {
     LLVMSetMetadata(access, m->kind_tbaa, frame ? m->md_frame : m->md_data);
 }
 
-static unsigned llvm_fast(unsigned set) {
-    static const unsigned to[7] = {LLVMFastMathNoNaNs,        LLVMFastMathNoInfs,
-                                   LLVMFastMathNoSignedZeros, LLVMFastMathAllowReciprocal,
-                                   LLVMFastMathAllowContract, LLVMFastMathApproxFunc,
-                                   LLVMFastMathAllowReassoc};
-    unsigned r = 0;
-    for (unsigned i = 0; i < 7; i++)
-        if (set & (1u << i))
-            r |= to[i];
-    return r;
-}
-
 static void init_types(tr_lm *m) {
     m->i1 = LLVMInt1TypeInContext(m->lc);
     m->i8 = LLVMInt8TypeInContext(m->lc);
@@ -254,7 +242,6 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
                       tr_lower_made *made, tr_meta *meta) {
     tr_lm m = {.ctx = p->ctx, .prog = p, .want = want, .lc = lc, .mod = mod};
     m.insts = TR_NEW_N(&p->ctx->arena, tr_linst, p->insts.n);
-    m.fmf = llvm_fast(p->ctx->opts.fastmath);
     init_types(&m);
     init_attrs(&m);
     init_metadata(&m);

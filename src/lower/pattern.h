@@ -13,6 +13,7 @@ typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG } tr_redclass;
 
 typedef struct tr_lred {
     tr_redk kind;
+    unsigned fmf;         /* LLVM's fast-math bits */
     const tr_ty *ty;      /* of the contribution */
     const tr_ty *init_ty; /* of the value: i64 for argmin and argmax */
     tr_redclass cls;

@@ -56,6 +56,8 @@ static lv split_end(tr_lpat *s, const tr_lred *r) {
 
 static void phi_step(tr_lpat *s, const tr_lred *r, const lv *x) {
     LLVMBuilderRef b = s->w->b;
+    unsigned outer = s->w->fmf;
+    s->w->fmf = r->fmf;
     lv *acc = &s->carry[r->carry];
     char cls = tr_ty_class(r->ty);
     switch (r->kind) {
@@ -76,6 +78,7 @@ static void phi_step(tr_lpat *s, const tr_lred *r, const lv *x) {
     case TR_RED_AND: acc[0] = l_and(b, acc[0], x[0]); break;
     default: acc[0] = l_or(b, acc[0], x[0]);
     }
+    s->w->fmf = outer;
 }
 
 static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
@@ -130,8 +133,7 @@ static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
     if (k == TR_RED_ARGMIN || k == TR_RED_ARGMAX)
         return RED_ARG;
     bool fp = tr_ty_is_float(t) || tr_ty_is_complex(t);
-    if (k == TR_RED_ADD && fp && i >= s->p->nscan && !(s->w->m->fmf & LLVMFastMathAllowReassoc) &&
-        s->p->nspace > 0)
+    if (k == TR_RED_ADD && fp && i >= s->p->nscan && !(s->p->fast[i] & TR_FM_REASSOC) && s->p->nspace > 0)
         return RED_BUFFERED;
     return RED_PHI;
 }
@@ -148,7 +150,10 @@ static bool reducible(tr_redk k, const tr_ty *t) {
 
 static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     tr_lred *r = &s->red[i];
-    *r = (tr_lred){.kind = s->p->reds[i], .ty = t, .init_ty = tr_lower_ty(s->w, init)};
+    *r = (tr_lred){.kind = s->p->reds[i],
+                   .fmf = tr_lower_fmf(s->p->fast[i]),
+                   .ty = t,
+                   .init_ty = tr_lower_ty(s->w, init)};
     const lv *parts = tr_lower_parts(s->w, init);
     for (unsigned k = 0; k < tr_ty_nparts(r->init_ty); k++)
         r->init[k] = parts[k];

@@ -3,13 +3,25 @@
  * Integers wrap; F_NSW alone lets LLVM assume they do not. A division never traps: the divisor is replaced by 1 where it
  * is 0 or where INT_MIN / -1 would overflow, and the result is put right by a select. LLVM drops each of these where it
  * knows the divisor. Shifts by too much are undefined in LLVM, but a select that does not choose them hides them.
- * Floats: no fast-math flag but those of the context; nothing is contracted. */
+ * Floats: no fast-math flag but those of the instruction; nothing is contracted. */
 #include "base/plant.h"
 #include "lower/internal.h"
 
+unsigned tr_lower_fmf(uint8_t fast) {
+    static const unsigned to[7] = {LLVMFastMathNoNaNs,        LLVMFastMathNoInfs,
+                                   LLVMFastMathNoSignedZeros, LLVMFastMathAllowReciprocal,
+                                   LLVMFastMathAllowContract, LLVMFastMathApproxFunc,
+                                   LLVMFastMathAllowReassoc};
+    unsigned r = 0;
+    for (unsigned i = 0; i < 7; i++)
+        if (fast & (1u << i))
+            r |= to[i];
+    return r;
+}
+
 lv tr_lower_fast(tr_lf *w, lv x) {
-    if (w->m->fmf && LLVMIsAInstruction(x) && LLVMCanValueUseFastMathFlags(x))
-        LLVMSetFastMathFlags(x, w->m->fmf);
+    if (w->fmf && LLVMIsAInstruction(x) && LLVMCanValueUseFastMathFlags(x))
+        LLVMSetFastMathFlags(x, w->fmf);
     return x;
 }
 

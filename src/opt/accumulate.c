@@ -21,6 +21,7 @@ typedef struct search {
     uint8_t *fine; /* per value: a load that only makes the next value of its element */
     bool any, views, rows;
     tr_redk kind;
+    uint8_t fast;  /* of the operations seen so far */
     uint8_t *from; /* per value: the root, or what it was chosen from */
     bool other;    /* an array that may be the root is used beside it */
 } search;
@@ -69,6 +70,7 @@ static bool joins(search *s, const tr_ins *in, tr_val old) {
     if (in->nargs != 2 || (in->args[0] == old) == (in->args[1] == old))
         return false;
     bool left = in->args[0] == old;
+    s->fast &= tr_ins_fast(in);
     switch ((tr_op)in->op) {
     case TR_OP_ADD: return set_kind(s, TR_RED_ADD);
     case TR_OP_SUB: return left && set_kind(s, TR_RED_ADD);
@@ -298,7 +300,7 @@ static bool suits(tr_redk k, const tr_ty *t) {
 }
 
 bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out) {
-    search s = {.l = l, .f = l->f, .root = d->array, .uses = tr_use_counts(l->f)};
+    search s = {.l = l, .f = l->f, .root = d->array, .uses = tr_use_counts(l->f), .fast = TR_FM_ALL};
     s.fine = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
     s.from = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
     tr_array_sources(l->f, d->array, s.from);
@@ -311,7 +313,13 @@ bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out
     if (!t->ndim || t->ndim + 1u > TR_MAX_NDIM || (s.views && t->layout != TR_LAYOUT_C) ||
         !suits(s.kind, t->elem))
         return false;
-    *out = (tr_paccum){.array = s.array, .root = d->array, .kind = s.kind, .rows = s.rows, .other = s.other};
+    bool real = tr_ty_is_float(t->elem) || tr_ty_is_complex(t->elem);
+    *out = (tr_paccum){.array = s.array,
+                       .root = d->array,
+                       .kind = s.kind,
+                       .fast = s.any && real ? s.fast : 0,
+                       .rows = s.rows,
+                       .other = s.other};
     return true;
 }
 
@@ -422,12 +430,14 @@ void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a, tr_val chunk
     p.keep = ((1u << n) - 1) << 1;
     p.reds = TR_NEW_N(&f->ctx->arena, tr_redk, 1);
     p.reds[0] = a->kind;
+    p.fast = tr_arena_copy(&f->ctx->arena, &a->fast, 1);
     p.lam = new_lambda(b, n + 1u);
     yield(p.lam, tr_blk_param(p.lam, 0, e, NULL));
     p.epi = new_lambda(b, n);
     tr_val sum = tr_blk_param(p.epi, 0, e, NULL), old = tr_blk_param(p.epi, 0, e, NULL);
     tr_bld in = {.fn = p.epi, .blk = 0, .before = TR_NOVAL};
     yield(p.epi, tr_emit2(&in, op_of(a->kind), e, old, sum));
+    tr_fn_mark_fast(p.epi, a->fast);
     v[k++] = chunks;
     memcpy(v + 1, a->dims, n * sizeof *v);
     k += n;

@@ -106,7 +106,7 @@ static void visit_wrap(bounder *s, tr_val v) {
         in->op = TR_OP_ADD;
         in->flags = 0;
         s->changed = true;
-    } else if (!s->f->ctx->opts.boundscheck) {
+    } else if (in->sub) {
         plan_wrap(s, in->blk, in->args[0]);
     }
 }

@@ -498,8 +498,11 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
                     .apart = tp->apart && tc->apart,
                     .keep = tc->keep};
     m.t->reds = TR_NEW_N(a, tr_redk, tp->nred + tc->nred + 1u);
-    for (uint32_t k = 0; k < (uint32_t)tc->nred + tp->nred; k++)
+    m.t->fast = TR_NEW_N(a, uint8_t, tp->nred + tc->nred + 1u);
+    for (uint32_t k = 0; k < (uint32_t)tc->nred + tp->nred; k++) {
         m.t->reds[k] = k < tc->nred ? tc->reds[k] : tp->reds[k - tc->nred];
+        m.t->fast[k] = k < tc->nred ? tc->fast[k] : tp->fast[k - tc->nred];
+    }
     m.t->lam = compose(&m, in_at, cap_at);
     if (tc->epi) { /* the captures before its own are p's, which it does not know */
         tr_fn *g = new_lambda(tc->epi);

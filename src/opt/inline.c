@@ -87,8 +87,7 @@ static const tr_fn *wanted(const inliner *s, uint32_t inst) {
     if (!g || g == s->f)
         return NULL;
     uint32_t n = count_ins(g);
-    bool always = s->p->ctx->opts.inline_always ||
-                  (callee->func < s->p->funcs.n && s->p->funcs.d[callee->func].inline_always);
+    bool always = tr_inst_opts(s->p, callee)->inline_always;
     bool fits = n <= SMALL || (s->calls[inst] == 1 && n <= ONLY_CALL) || (always && n <= ALWAYS);
     if (!fits || s->size + n > MAX_CALLER || calls_itself(s->p, inst))
         return NULL;

@@ -239,6 +239,7 @@ static tr_val emit_pattern(turning *t, tr_bld *b) {
     tr_pat *p = TR_NEW(a, tr_pat);
     *p = (tr_pat){.nspace = 1, .nred = (uint16_t)(n - 1), .ncap = (uint16_t)t->caps.n, .lam = t->lam};
     p->reds = TR_NEW_N(a, tr_redk, n);
+    p->fast = TR_NEW_N(a, uint8_t, n);
     const tr_ty **types = TR_NEW_N(a, const tr_ty *, n);
     tr_val *args = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 1u);
     args[k++] = t->rounds;
@@ -246,6 +247,7 @@ static tr_val emit_pattern(turning *t, tr_bld *b) {
         if (i == l->counter_at)
             continue;
         p->reds[k - 1] = t->red[i].kind;
+        p->fast[k - 1] = t->red[i].fast;
         types[k - 1] = type_of(f, params_of(f, l->header)[i]);
         args[k++] = t->init[i];
     }

@@ -9,8 +9,9 @@
 typedef struct tr_paccum {
     tr_val array, root; /* the value that all accesses go through; the array it is, or is a view of */
     tr_redk kind;
-    bool rows;  /* an iteration adds to whole rows */
-    bool other; /* the loop uses another array that may be the same: copies would hide that from it */
+    uint8_t fast; /* as a reduction's */
+    bool rows;    /* an iteration adds to whole rows */
+    bool other;   /* the loop uses another array that may be the same: copies would hide that from it */
     tr_val *dims, size,
         copies; /* once made: sizes of its axes; number of elements; copies along a first axis */
 } tr_paccum;
@@ -36,6 +37,7 @@ typedef struct tr_ploop {
 
 typedef struct tr_preduction {
     tr_redk kind;
+    uint8_t fast; /* what all the operations allow that join it: a set of TR_FM_* */
     /* When it is none: an instruction that uses the iteration before's value (TR_NOVAL: there is no such use), and one that makes the next
      * value (TR_NOVAL: a constant). */
     tr_val read, write;

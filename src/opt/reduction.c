@@ -26,6 +26,7 @@ typedef struct red {
     uint8_t *is; /* per value */
     bool any;    /* kind is known */
     tr_redk kind;
+    uint8_t fast;           /* of the operations seen so far */
     TR_VEC(seen_edge) fine; /* edges that pass another value where a chain value might be passed */
     tr_val bad;
 } red;
@@ -105,6 +106,7 @@ static bool check_join(red *r, const tr_ins *in) {
     bool left = in_chain(r, in->args[0]), right = in_chain(r, in->args[1]);
     if (left && right)
         return false;
+    r->fast &= tr_ins_fast(in);
     switch ((tr_op)in->op) {
     case TR_OP_ADD: return set_kind(r, TR_RED_ADD);
     case TR_OP_SUB: return left && set_kind(r, TR_RED_ADD);
@@ -131,6 +133,7 @@ static bool check_extreme(red *r, tr_val test, bool taken, tr_val chain, tr_val 
         !tr_opt_same(r->f, c->args[left ? 1 : 0], other) || c->sub == TR_CMP_EQ || c->sub == TR_CMP_NE ||
         tr_ty_is_complex(type_of(r, chain)))
         return false;
+    r->fast &= tr_ins_fast(c);
     bool less = c->sub == TR_CMP_LT || c->sub == TR_CMP_LE; /* args[0] is the smaller one when it holds */
     return set_kind(r, (less == !left) == taken ? TR_RED_MIN : TR_RED_MAX);
 }
@@ -439,7 +442,7 @@ static bool suits(tr_redk k, const tr_ty *t) {
 
 bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out) {
     tr_val p = tr_blk_at(l->f, l->header)->params.d[index];
-    red r = {.l = l, .f = l->f, .index = index, .bad = TR_NOVAL};
+    red r = {.l = l, .f = l->f, .index = index, .fast = TR_FM_ALL, .bad = TR_NOVAL};
     r.is = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
     r.is[p] = IN_CHAIN;
     grow(&r);
@@ -447,7 +450,12 @@ bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out) {
     for (tr_val v = 0; v < l->f->ins.n; v++) /* comparisons are no part of the chain */
         if (r.is[v] == IS_TEST && ok)
             r.is[v] = 0;
-    *out = (tr_preduction){.kind = r.kind, .read = TR_NOVAL, .write = TR_NOVAL, .chain = r.is};
+    char c = tr_ty_class(type_of(&r, p));
+    *out = (tr_preduction){.kind = r.kind,
+                           .fast = c == 'f' || c == 'c' ? r.fast : 0,
+                           .read = TR_NOVAL,
+                           .write = TR_NOVAL,
+                           .chain = r.is};
     if (!ok) {
         out->read = reader(&r);
         out->write = find_writer(&r);

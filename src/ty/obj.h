@@ -71,8 +71,11 @@ struct tr_obj {
             uint32_t n;
             const tr_attr *attrs;
             const char *name;
-        } m;              /* MODULE */
-        uint32_t func;    /* FUNC, CODE */
+        } m; /* MODULE */
+        struct {
+            uint32_t func;                      /* FUNC, CODE */
+            const struct tr_contract *contract; /* FUNC: of a decorated one (ir/prog.h), or NULL */
+        };
         uint32_t builtin; /* BUILTIN: row */
         uint32_t exc;     /* EXC, EXCVAL: row */
     } u;

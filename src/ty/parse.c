@@ -86,12 +86,13 @@ static bool valid_slice_item(const tr_ty *t) {
 
 static const tr_ty *read_closure(reader *r) {
     types items = {0};
-    int64_t func;
-    if (!tr_rd_int(&r->in, 0, UINT32_MAX, &func))
+    int64_t func, opts = 0;
+    if (!tr_rd_int(&r->in, 0, UINT32_MAX, &func) ||
+        (tr_rd_accept(&r->in, '/') && !tr_rd_int(&r->in, 0, UINT32_MAX, &opts)))
         return NULL;
     if (!tr_rd_accept(&r->in, ',') ? !tr_rd_accept(&r->in, ')') : !read_items(r, &items, NULL))
         return NULL;
-    return tr_ty_closure(r->t, (uint32_t)func, items.n, items.d);
+    return tr_ty_closure(r->t, (uint32_t)func, (uint32_t)opts, items.n, items.d);
 }
 
 static const tr_ty *read_method(reader *r) {

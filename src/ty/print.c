@@ -65,6 +65,8 @@ void tr_ty_print_ir(tr_sb *b, const tr_ty *t) {
         break;
     case TR_TY_CLOSURE:
         tr_sb_printf(b, "closure(%" PRIu32, t->func);
+        if (t->opts)
+            tr_sb_printf(b, "/%" PRIu32, t->opts);
         print_items(b, t, ", ", tr_ty_print_ir);
         break;
     case TR_TY_METHOD:

@@ -247,7 +247,8 @@ const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool num
 
 /* The same constructor over joined items; `key` is a's. NULL: an item has no common type. */
 static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
-    if (a->n != b->n || a->sub != b->sub || a->func != b->func || !a->fields != !b->fields)
+    if (a->n != b->n || a->sub != b->sub || a->func != b->func || a->opts != b->opts ||
+        !a->fields != !b->fields)
         return NULL;
     const tr_ty *few[16], **items = few;
     tr_arena scratch;
@@ -270,7 +271,7 @@ static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool
                 r = tr_ty_slice(t, items[0], items[1], items[2]);
             break;
         case TR_TY_ITER: r = tr_ty_iter(t, (tr_iterk)a->sub, a->n, items); break;
-        case TR_TY_CLOSURE: r = tr_ty_closure(t, a->func, a->n, items); break;
+        case TR_TY_CLOSURE: r = tr_ty_closure(t, a->func, a->opts, a->n, items); break;
         default: break;
         }
     }

@@ -68,13 +68,13 @@ const char *tr_iterk_name(tr_iterk k) {
 /* --- the table --- */
 
 static uint64_t hash_type(const tr_ty *k) {
-    uint64_t h =
-        tr_hash_bytes(&(struct {
-            uint64_t a, b, c;
-        }){(uint64_t)k->kind | (uint64_t)k->weak << 8 | (uint64_t)k->ndim << 16 | (uint64_t)k->layout << 24 |
-                          (uint64_t)k->readonly << 32 | (uint64_t)k->sub << 40,
-                      (uint64_t)k->n | (uint64_t)(k->func + k->serial) << 32, (uint64_t)(uintptr_t)k->elem},
-                      24, 0);
+    uint64_t h = tr_hash_bytes(&(struct {
+        uint64_t a, b, c;
+    }){(uint64_t)k->kind | (uint64_t)k->weak << 8 | (uint64_t)k->ndim << 16 | (uint64_t)k->layout << 24 |
+                                   (uint64_t)k->readonly << 32 | (uint64_t)k->sub << 40,
+                               (uint64_t)k->n | (uint64_t)(k->func + k->serial + k->opts) << 32,
+                               (uint64_t)(uintptr_t)k->elem},
+                               24, 0);
     if (k->items && k->n)
         h = tr_hash_bytes(k->items, k->n * sizeof *k->items, h);
     if (k->name)
@@ -91,8 +91,8 @@ static bool same_text(const char *a, const char *b) {
 static bool same_type(const tr_ty *a, const tr_ty *b) {
     if (a->kind != b->kind || a->weak != b->weak || a->ndim != b->ndim || a->layout != b->layout ||
         a->readonly != b->readonly || a->sub != b->sub || a->n != b->n || a->func != b->func ||
-        a->serial != b->serial || a->elem != b->elem || !a->fields != !b->fields || !a->lit != !b->lit ||
-        !same_text(a->name, b->name))
+        a->serial != b->serial || a->opts != b->opts || a->elem != b->elem || !a->fields != !b->fields ||
+        !a->lit != !b->lit || !same_text(a->name, b->name))
         return false;
     for (uint32_t i = 0; i < a->n; i++)
         if (a->items[i] != b->items[i] || (a->fields && strcmp(a->fields[i], b->fields[i]) != 0))
@@ -412,8 +412,9 @@ const tr_ty *tr_ty_iter(tr_tytab *t, tr_iterk sub, uint32_t n, const tr_ty *cons
     return with_items(t, (tr_ty){.kind = TR_TY_ITER, .sub = (uint8_t)sub}, n, items);
 }
 
-const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t n, const tr_ty *const *captured) {
-    return with_items(t, (tr_ty){.kind = TR_TY_CLOSURE, .func = func}, n, captured);
+const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t opts, uint32_t n,
+                           const tr_ty *const *captured) {
+    return with_items(t, (tr_ty){.kind = TR_TY_CLOSURE, .func = func, .opts = opts}, n, captured);
 }
 
 const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name) {

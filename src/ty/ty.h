@@ -49,8 +49,8 @@ typedef enum tr_tyk {
     TR_TY_SLICE,                 /* items: types of start, stop, step (NONE or I64) */
     TR_TY_LIT,                   /* a compile-time value: lit */
     TR_TY_ITER, /* a tr_iterk, which is `sub`; items are the underlying iterables (enumerate: int64 start, iterable; ndindex: extents) */
-    TR_TY_CLOSURE, /* an inner function: `func` of the program, items = types of the captured values */
-    TR_TY_METHOD,  /* a bound method: items[0] = self's type, `name` the method */
+    TR_TY_CLOSURE, /* an inner function: `func` of the program, its `opts`, items = types of the captured values */
+    TR_TY_METHOD, /* a bound method: items[0] = self's type, `name` the method */
     TR_TY_EXC,  /* an exception instance about to be raised: lit = its class, items = its arguments' types */
     TR_TY_OPT,  /* None or a value, not known before run time: items are bool (there is one) and its type */
     TR_TY_TEXT, /* an f-string with run-time values: items are its pieces, literal texts or scalars */
@@ -84,12 +84,13 @@ struct tr_ty {
     uint32_t id;                    /* dense number within its table; local ones start at 1 << 30 */
     uint32_t n;                     /* number of items */
     uint32_t func;                  /* CLOSURE */
-    const tr_ty *elem;              /* ARRAY, RANGE */
-    const tr_ty *const *items;      /* TUPLE, SLICE, ITER, CLOSURE, METHOD */
-    const char *const *fields;      /* named TUPLE: n field names, else NULL */
-    const char *name;               /* named TUPLE: class name; METHOD: method name */
-    uint32_t serial;          /* named TUPLE: which of the classes with this name and these fields, from 0 */
-    const struct tr_obj *lit; /* LIT */
+    uint32_t opts;     /* CLOSURE: number of the options it has from the function it stands in (ir/prog.h) */
+    const tr_ty *elem; /* ARRAY, RANGE */
+    const tr_ty *const *items; /* TUPLE, SLICE, ITER, CLOSURE, METHOD */
+    const char *const *fields; /* named TUPLE: n field names, else NULL */
+    const char *name;          /* named TUPLE: class name; METHOD: method name */
+    uint32_t serial;           /* named TUPLE: which of the classes with this name and these fields, from 0 */
+    const struct tr_obj *lit;  /* LIT */
 };
 
 tr_tytab *tr_tytab_new(tr_tytab *parent); /* NULL without memory */
@@ -125,7 +126,8 @@ const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, con
 const tr_ty *tr_ty_lit(tr_tytab *t,
                        const struct tr_obj *lit); /* interned by value for scalars/strings, else by pointer */
 const tr_ty *tr_ty_iter(tr_tytab *t, tr_iterk sub, uint32_t n, const tr_ty *const *items);
-const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t n, const tr_ty *const *captured);
+const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t opts, uint32_t n,
+                           const tr_ty *const *captured);
 const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name);
 const tr_ty *tr_ty_text(tr_tytab *t, uint32_t n, const tr_ty *const *pieces);
 const tr_ty *tr_ty_exc(tr_tytab *t, const struct tr_obj *cls, uint32_t n, const tr_ty *const *args);
@@ -175,6 +177,25 @@ const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool num
 const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
 /* A weak type's, or a literal int/float/complex/bool's strong twin (int64, float64, complex128, bool); tuples and slices by item; others unchanged. */
 const tr_ty *tr_ty_strong(tr_tytab *t, const tr_ty *a);
+
+/* --- declared signatures: what they accept (ty/accept.c). Scalars convert as by assignment, bool -> int -> float -> complex; arrays match in dtype,
+ * rank and layout; tuples by item. How far a conversion goes: 0, it is that type; more is farther; -1: there is none. --- */
+
+int tr_ty_accept_scalar(tr_tyk from, const tr_ty *to);
+/* What an array is: beside the layout that its type says, all that it has (a bit for each). */
+typedef struct tr_arrk {
+    tr_tyk elem;
+    unsigned ndim;
+    tr_layout layout;
+    unsigned layouts;
+    bool readonly;
+} tr_arrk;
+int tr_ty_accept_array(const tr_arrk *from, const tr_ty *to);
+int tr_ty_accept(const tr_ty *from, const tr_ty *to);
+/* How far argument i is from what signature `sig` says. */
+typedef int (*tr_accept_fn)(void *user, uint32_t sig, uint32_t i);
+/* The signature that asks for the least conversion, the first of equals; UINT32_MAX: none fits. */
+uint32_t tr_ty_choose(uint32_t nsigs, uint32_t nargs, tr_accept_fn cost, void *user);
 
 /* --- parts: the scalars a value is made of at run time (see rt/layout.h) --- */
 

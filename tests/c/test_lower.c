@@ -645,11 +645,11 @@ static void test_fast(void) {
     tr_module *m = from_text("fast", "fn @f -> (f64, i1) {\n"
                                      "b0(%a: f64[1c], %y: f64):\n"
                                      "  %n: i64 = dim %a, 0\n"
-                                     "  %r: f64 = pattern [%n] in(%a) red(add 0.0) {\n"
+                                     "  %r: f64 = pattern [%n] in(%a) red(add.fast 0.0) {\n"
                                      "    b0(%i: i64, %x: f64):\n"
                                      "      yield %x\n"
                                      "  }\n"
-                                     "  %nan: i1 = math isnan %y\n"
+                                     "  %nan: i1 = math.fast isnan %y\n"
                                      "  %t: (f64, i1) = tuple %r, %nan\n"
                                      "  ret %t\n"
                                      "}\n");
@@ -798,9 +798,7 @@ static void tests(void) {
     opts.debug = 1;
     all();
     opts.debug = 0;
-    opts.fastmath = TR_FM_ALL;
     test_fast();
-    opts.fastmath = 0;
     test_texts();
     test_no_memory();
     test_threads();

@@ -1,0 +1,96 @@
+/* What a function with declared signatures takes: which conversions there are, how far each goes, and which signature a call means. Python's calls
+ * (ext/spec.c) and those in compiled code (infer/contract.c) both ask here, so that they cannot differ. */
+#include "ty/ty.h"
+
+static int class_rank(char cls) {
+    return cls == 'b' ? 0 : cls == 'i' || cls == 'u' ? 1 : cls == 'f' ? 2 : 3;
+}
+
+static unsigned scalar_size(tr_tyk k) {
+    static const uint8_t size[TR_TY__SCALARS] = {
+#define X(id, ir, user, bytes, cls) bytes,
+        TR_SCALARS(X)
+#undef X
+    };
+    return size[k];
+}
+
+static char scalar_class(tr_tyk k) {
+    static const char cls[TR_TY__SCALARS] = {
+#define X(id, ir, user, bytes, c) c,
+        TR_SCALARS(X)
+#undef X
+    };
+    return cls[k];
+}
+
+/* 1 and 2 within the class, widening before narrowing; 3.. a class up each. */
+int tr_ty_accept_scalar(tr_tyk from, const tr_ty *to) {
+    if (!tr_ty_is_scalar(to))
+        return -1;
+    if (from == (tr_tyk)to->kind)
+        return 0;
+    int a = class_rank(scalar_class(from)), b = class_rank(tr_ty_class(to));
+    if (a > b)
+        return -1;
+    if (a < b)
+        return 1 + 2 * (b - a) + (scalar_size(from) * (b == 3 ? 2 : 1) > tr_ty_size(to));
+    return scalar_size(from) <= tr_ty_size(to) ? 1 : 2;
+}
+
+int tr_ty_accept_array(const tr_arrk *from, const tr_ty *to) {
+    if (!tr_ty_is(to, TR_TY_ARRAY) || (tr_tyk)to->elem->kind != from->elem || to->ndim != from->ndim ||
+        (from->readonly && !to->readonly))
+        return -1;
+    if (to->layout != TR_LAYOUT_ANY && !(from->layouts >> to->layout & 1))
+        return -1;
+    return (from->layout != (tr_layout)to->layout) + (from->readonly != (bool)to->readonly);
+}
+
+static int accept_items(const tr_ty *from, const tr_ty *to) {
+    int total = 0;
+    if (!tr_ty_is(to, TR_TY_TUPLE) || to->n != from->n || tr_ty_is_list(from) ||
+        (to->fields && !tr_ty_same_class(from, to)))
+        return -1;
+    for (uint32_t i = 0; i < to->n; i++) {
+        int c = tr_ty_accept(from->items[i], to->items[i]);
+        if (c < 0)
+            return -1;
+        total += c;
+    }
+    return total;
+}
+
+int tr_ty_accept(const tr_ty *from, const tr_ty *to) {
+    if (from == to)
+        return 0;
+    if (tr_ty_is_scalar(from))
+        return tr_ty_accept_scalar((tr_tyk)from->kind, to);
+    switch ((tr_tyk)from->kind) {
+    case TR_TY_ARRAY: {
+        tr_arrk k = {(tr_tyk)from->elem->kind, from->ndim, (tr_layout)from->layout, 1u << from->layout,
+                     from->readonly};
+        return tr_ty_accept_array(&k, to);
+    }
+    case TR_TY_TUPLE: return accept_items(from, to);
+    case TR_TY_OPT: return tr_ty_accept(from->items[1], to); /* where it is None, that is told at run time */
+    default: return -1;
+    }
+}
+
+uint32_t tr_ty_choose(uint32_t nsigs, uint32_t nargs, tr_accept_fn cost, void *user) {
+    uint32_t best = UINT32_MAX;
+    int least = INT32_MAX;
+    for (uint32_t k = 0; k < nsigs; k++) {
+        int total = 0;
+        for (uint32_t i = 0; i < nargs && total >= 0; i++) {
+            int c = cost(user, k, i);
+            total = c < 0 ? -1 : total + c;
+        }
+        if (total >= 0 && total < least) {
+            least = total;
+            best = k;
+        }
+    }
+    return best;
+}
