@@ -376,6 +376,11 @@ def storable(results: list) -> bool:
     return all(f is not None and all(a[1].size for _, a in f if a[0] == "array") for f in found)
 
 
+def asks_for_layout(ft: Feature) -> bool:
+    """Arrays that a way makes, or that a gufunc hands on, have another layout than the caller's."""
+    return "::1" in str(ft.signature)
+
+
 def of_a_gufunc(ft: Feature, args: tuple, results: list) -> bool:
     """Arguments are numbers and arrays with items; nothing is changed."""
     arrays = [a for a in args if isinstance(a, np.ndarray)]
@@ -383,7 +388,8 @@ def of_a_gufunc(ft: Feature, args: tuple, results: list) -> bool:
     before = [a.copy() for a in arrays]
     outcome(lambda: ft.function(*args), args)
     unchanged = all(map(np.array_equal, before, arrays))
-    return fits and bool(arrays) and unchanged and storable(results) and all(map(leaves, results))
+    kept = storable(results) and all(map(leaves, results))
+    return fits and bool(arrays) and unchanged and kept and not asks_for_layout(ft)
 
 
 def element(dtype: np.dtype, ndim: int) -> str:
@@ -405,11 +411,10 @@ def in_a_guvectorize(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     outs = [f"({', '.join(map(str, leaf[1].shape if leaf[0] == 'array' else ()))})" for _, leaf in kept]
     types = [element(np.asarray(a).dtype, np.ndim(a)) for a in args]
     types += [element(kind(leaf), leaf[1].ndim if leaf[0] == "array" else 1) for _, leaf in kept]
-    f = guvectorize([f"void({', '.join(types)})"], f"{','.join(core)}->{','.join(outs)}")(
-        made(text, f=compiled(ft.name))
-    )
+    decorate = guvectorize([f"void({', '.join(types)})"], f"{','.join(core)}->{','.join(outs)}")
+    way = made(text, f=compiled(ft.name))
     room = [np.zeros(leaf[1].shape if leaf[0] == "array" else (), kind(leaf)) for _, leaf in kept]
-    got = outcome(lambda: f(*args, *room), args)
+    got = outcome(lambda: decorate(way)(*args, *room), args)
     if got.error is None:
         got = Outcome(stored(want.result, list(room), ()), got.args)
     return [got]
@@ -419,7 +424,7 @@ def of_a_prange(ft: Feature, args: tuple, results: list) -> bool:
     """Array arguments can be rows of a larger array, and do not meet."""
     arrays = [a for a in args if isinstance(a, np.ndarray)]
     apart = not any(np.may_share_memory(a, b) for a in arrays for b in arrays if a is not b)
-    return apart and all(a.ndim for a in arrays) and storable(results)
+    return apart and all(a.ndim for a in arrays) and storable(results) and not asks_for_layout(ft)
 
 
 def stack(a: np.ndarray) -> np.ndarray:
