@@ -79,6 +79,9 @@ def copy_network(root: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.unlink(missing_ok=True)
             shutil.copyfile(f, target)
+    for folder in map(Path, os.environ.get("PIP_FIND_LINKS", "").split()):
+        if folder.is_dir():
+            shutil.copytree(folder, root / folder.relative_to("/"), dirs_exist_ok=True)
     (root / "etc/apt/apt.conf.d/90machine").write_text(apt_settings())
 
 
