@@ -157,12 +157,14 @@ class Harness:
 
 def machine() -> dict[str, Any]:
     """What the figures were measured on."""
-    model = "unknown"
+    told: dict[str, str] = {}
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as handle:
         for line in handle:
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
+            name, _, value = line.partition(":")
+            told.setdefault(name.strip(), value.strip())
+    model = told.get("model name", "unknown")
+    if "Processor" in model.split()[-1:]:  # a virtual machine's: it says no more than the maker
+        model = f"{model}, family {told['cpu family']}, model {told['model']}"
     return {
         "cpu": model,
         "cores": os.cpu_count(),

@@ -17,7 +17,7 @@ from typing import Any
 
 import harness as harnesses
 
-BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+BEGIN, END, HEAD = "<!-- tables: begin -->", "<!-- tables: end -->", "### "
 SCALE = {"ns": 1e9, "ns/el": 1e9, "us": 1e6, "ms": 1e3, "MiB": 1.0, "": 1.0}
 
 
@@ -133,14 +133,18 @@ def render(table: list[dict[str, Any]], harness: harnesses.Harness) -> str:
     return "\n".join(lines)
 
 
-def write_readme(text: str) -> None:
-    """Replace the block between the marks in README.md."""
+def write_readme(text: str, processor: str) -> None:
+    """Put the table between the marks in README.md, in the place of the one of this processor or behind the others."""
     readme = harnesses.HERE / "README.md"
     before, _, rest = readme.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
+    old, _, after = rest.partition(END)
     if not after:
         raise SystemExit(f"bench: README.md lacks the marks {BEGIN} and {END}")
-    readme.write_text(f"{before}{BEGIN}\n\n```\n{text}\n```\n\n{END}{after}")
+    _, *parts = old.split(HEAD)
+    tables = dict(part.split("\n", 1) for part in parts)
+    tables[processor] = f"\n```\n{text}\n```\n\n"
+    new = "".join(f"{HEAD}{name}\n{table}" for name, table in tables.items())
+    readme.write_text(f"{before}{BEGIN}\n\n{new}{END}{after}")
 
 
 def failing(table: list[dict[str, Any]]) -> set[str]:
@@ -183,7 +187,7 @@ def main() -> int:
     text = render(table, harness)
     print(text)
     if options.readme:
-        write_readme(text)
+        write_readme(text, harnesses.machine()["cpu"])
     if options.json:
         facts = {"machine": harnesses.machine(), "versions": harness.versions, "quick": options.quick}
         options.json.write_text(
