@@ -116,7 +116,7 @@ def test_without_the_jit(tmp_path):
 @pytest.mark.parametrize("env", [{"TREADLE_SKIP": "inline"}, {"TREADLE_OPT_LEVEL": "0"}], ids=["not inlined", "quick code"])  # fmt: skip
 def test_calls_that_stay_calls(env):
     lines = child("check", "from_a_caller", "from_an_opposite_caller", **env).splitlines()
-    assert lines[:-1] == [] and int(lines[-1].split()[0]) > 2 * len(FEATURES)
+    assert [line for line in lines if line.startswith("differs")] == [] and int(lines[-1].split()[0]) > 2 * len(FEATURES)
 
 
 # --- the matrix itself can fail ---

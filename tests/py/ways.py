@@ -485,7 +485,7 @@ def check(names: list[str]) -> None:
                 for got in WAYS[name][0](ft, call, want):
                     tried += 1
                     if text := compare(want, got, ft.rtol, ft.signature is not None):
-                        print(f"{ft.name} {name}, called with {call()}: {text}")
+                        print(f"differs: {ft.name} {name}, called with {call()}: {text}")
     print(f"{tried} tried")
 
 
