@@ -20,7 +20,19 @@ from devenv import ROOT, SUPPORTED, Build, Interpreter, run, say
 
 PY_DIRS = ("python", "tools", "tests", "bench", "examples")
 # The tests that see what differs between Pythons: bytecode, the language, objects on their way in and out, the cache.
-BRIEF = ("front", "language", "boundary", "cache_keys", "freeze", "dispatch", "leaks")
+BRIEF = (
+    "front",
+    "language",
+    "boundary",
+    "cache_keys",
+    "freeze",
+    "dispatch",
+    "leaks",
+    "exceptions",
+    "ways_in",
+)
+# Of the matrix of ways in each so manieth row, in runs that are one of several or slow.
+A_PART = {"TREADLE_WAYS": "7"}
 
 
 # --- counting -----------------------------------------------------------------------------------------------------
@@ -110,6 +122,17 @@ def cmd_demo(a: argparse.Namespace) -> int:
     return run([b.py.python, ROOT / "examples" / "quickstart.py"], env=b.env(), check=False)
 
 
+def test_briefly(py: Interpreter, extra: list[str]) -> int:
+    """The tests of BRIEF."""
+    before = dict(os.environ)
+    os.environ.update(A_PART)
+    try:
+        return test_one(py, [*(f"tests/py/test_{name}.py" for name in BRIEF), *extra])
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def test_one(py: Interpreter, extra: list[str]) -> int:
     if py.root:
         return root.dev(py, ["test", "--", *extra])
@@ -136,7 +159,7 @@ def cmd_test_all(a: argparse.Namespace) -> int:
         if py is None:
             absent.append(version)
         elif a.brief and version not in (SUPPORTED[0], SUPPORTED[-1]):
-            code |= test_one(py, [*(f"tests/py/test_{name}.py" for name in BRIEF), *a.args])
+            code |= test_briefly(py, a.args)
         else:
             code |= test_one(py, a.args)
     where = "PATH, pyenv" + (f", {os.environ['TREADLE_ROOT']}" if os.environ.get("TREADLE_ROOT") else "")
@@ -175,6 +198,7 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
         UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
         PYTHONMALLOC="malloc",
         TREADLE_SANITIZED="1",
+        **A_PART,
     )
     tally = Tally("sanitizers")
     c_tests(b, tally, env)

@@ -110,7 +110,7 @@ def root_env() -> dict[str, str]:
     """Return this environment as it fits a root: what names places of this machine stays behind."""
     places = ("PYENV_", "VIRTUAL_ENV", "PYTHON", "ARGS", "LD_", "TREADLE_", "LLVM_CONFIG", "CCACHE_", "XDG_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(places)}
-    kept |= {k: v for k, v in os.environ.items() if k in ("TREADLE_JOBS", "TREADLE_RANDOM")}
+    kept |= {k: v for k, v in os.environ.items() if k in ("TREADLE_JOBS", "TREADLE_RANDOM", "TREADLE_WAYS")}
     return kept | {
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/root",
