@@ -224,11 +224,18 @@ def check_case(case: gen.Case, results: list, engine: str) -> dict[str, Any]:
     return run_threads(case, results, space)
 
 
+def has_two_layouts(x: Any) -> bool:
+    """True for an array whose items lie in C's order and in Fortran's."""
+    return isinstance(x, np.ndarray) and x.ndim > 1 and x.flags.c_contiguous and x.flags.f_contiguous
+
+
 def enter(case: gen.Case, space: dict[str, Any]) -> None:
-    """Put the case's way in in front of main, where main is compiled."""
+    """Put the case's way in in front of main, where main is compiled. A compiled caller knows one layout of an array where Python sees that it has
+    two, so a declared signature with such an array is called plainly."""
     import treadle
 
-    if isinstance(space["main"], treadle.Function):
+    two = any(has_two_layouts(a) for call in case.calls for a in call.build())
+    if isinstance(space["main"], treadle.Function) and not (two and "signature" in case.options):
         way, n = str(case.options["way"]), len(case.calls[0].args)
         space["main"] = reach.reached(way, space["main"], n, case.options, case.promotion)
 
