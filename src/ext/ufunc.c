@@ -140,6 +140,7 @@ static void fill_sizes(tr_uloop *l) {
         PyArray_Descr *d = PyArray_DescrFromType(l->num[i]);
         l->size[i] = (uint8_t)PyDataType_ELSIZE(d);
         Py_DECREF(d);
+        l->odd[i] = (uint8_t)((l->size[i] > 8 || l->num[i] == NPY_CFLOAT ? l->size[i] / 2 : l->size[i]) - 1);
         l->half |= (l->num[i] == NPY_HALF ? 1u : 0u) << i;
     }
 }

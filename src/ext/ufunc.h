@@ -36,6 +36,7 @@ typedef struct tr_uloop {
     const tr_ty *args[TR_MAX_OPERANDS]; /* of the user's function */
     uint8_t num[TR_MAX_OPERANDS];       /* NumPy's type numbers, inputs first */
     uint8_t size[TR_MAX_OPERANDS];      /* bytes of an item as stored */
+    uint8_t odd[TR_MAX_OPERANDS];       /* bits of an address that only items out of alignment have */
     uint32_t half;                      /* bit i: operand i is stored as float16 */
     _Atomic uint32_t calls;             /* short ones of a parallel ufunc */
     _Atomic float item_ns;              /* what an item takes, as far as is known; 0: it is not */
@@ -121,7 +122,7 @@ enum { TR_ROOM_CALL = 12 << 10, TR_ROOM_CORE = 20 << 10, TR_ROOM_LOOP = 8 << 10 
 bool tr_ufunc_room(const tr_ufunc *uf, size_t bytes);
 
 /* n items of each operand from args[k] in steps of steps[k] bytes; core: dims and steps as NumPy passes them. With or without the GIL. False
- * with an exception set. */
+ * with an exception set. The caller has looked for TR_ROOM_LOOP; who looked for TR_ROOM_CALL has. */
 bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps);
 
 /* Room for the operands of a map that compiled code cannot take as they lie, a stretch at a time. All 0 at first; one after the other, many rows

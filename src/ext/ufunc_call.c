@@ -12,6 +12,8 @@
 enum { RELEASE_GIL = 1000 }; /* elements from which on other threads may run meanwhile */
 enum { FEW_STEPS = 32 };     /* there may be 2048, too many for a short stack */
 
+_Static_assert((int)FEW_STEPS >= (int)TR_MAX_OPERANDS, "one axis fits");
+
 typedef struct operand {
     PyArrayObject *a; /* NULL: a scalar, which lies in `value` */
     char *data;
@@ -28,7 +30,8 @@ typedef struct call {
     tr_ufunc *uf;
     tr_uloop *l;
     operand op[TR_MAX_OPERANDS];
-    int ndim; /* of the result */
+    PyArrayObject *like; /* all arrays are as this one, and walked as one axis; NULL: they are not */
+    int ndim;            /* of the walk: of the result, until axes are merged */
     npy_intp shape[NPY_MAXDIMS];
     npy_intp *step[TR_MAX_OPERANDS]; /* of each operand along each axis */
     npy_intp room[FEW_STEPS];        /* where they lie, if they are no more; else on the heap */
@@ -87,9 +90,13 @@ static __attribute__((noinline)) tr_uloop *plan(tr_ufunc *uf, const uint8_t *cod
 }
 
 static inline tr_uloop *loop_for(tr_ufunc *uf, const uint8_t *code) {
-    for (tr_uplan *p = uf->plans; p; p = p->next)
-        if (memcmp(p->code, code, uf->nin) == 0)
+    uint32_t nin = uf->nin, same = 0;
+    for (tr_uplan *p = uf->plans; p; p = p->next, same = 0) {
+        while (same < nin && p->code[same] == code[same])
+            same++;
+        if (same == nin)
             return p->loop;
+    }
     return plan(uf, code);
 }
 
@@ -212,7 +219,42 @@ static bool take_outputs(call *c, PyObject *const *args, Py_ssize_t n, PyObject 
 
 /* --- shape --- */
 
+/* Items in a row, none of them between others. */
+static inline bool is_row(PyArrayObject *a, PyArrayObject *like) {
+    int nd = PyArray_NDIM(like), same = PyArray_NDIM(a) == nd && PyArray_IS_C_CONTIGUOUS(a);
+    for (int d = 0; same && d < nd; d++)
+        same = PyArray_DIM(a, d) == PyArray_DIM(like, d);
+    return same;
+}
+
+/* The usual case: arrays of one shape that all lie in C order without gaps need no broadcasting and no order of axes. */
+static bool is_flat(call *c) {
+    uint32_t nop = c->uf->nop;
+    PyArrayObject *like = NULL;
+    for (uint32_t k = 0; k < nop; k++) {
+        PyArrayObject *a = c->op[k].a;
+        if (!a)
+            continue;
+        like = like ? like : a;
+        if (!is_row(a, like))
+            return false;
+    }
+    npy_intp n = 1;
+    for (int d = 0; d < PyArray_NDIM(like); d++)
+        n *= PyArray_DIM(like, d);
+    c->like = like;
+    c->ndim = 1;
+    c->perm[0] = 0;
+    c->shape[0] = n;
+    for (uint32_t k = 0; k < nop; k++) {
+        c->step[k] = c->room + k;
+        c->room[k] = c->op[k].a || k >= c->uf->nin ? c->l->size[k] : 0;
+    }
+    return true;
+}
+
 static bool broadcast(call *c) {
+    c->like = NULL;
     c->ndim = 0;
     for (uint32_t k = 0; k < c->uf->nop; k++)
         if (c->op[k].a && PyArray_NDIM(c->op[k].a) > c->ndim)
@@ -280,8 +322,14 @@ static void order_axes(call *c) {
     }
 }
 
+static PyObject *new_array(const call *c, uint32_t k, int ndim, const npy_intp *shape,
+                           const npy_intp *strides) {
+    return PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(c->l->num[k]), ndim, shape, strides,
+                                NULL, 0, NULL);
+}
+
 /* A new array whose memory order is that of the walk. */
-static bool new_output(call *c, uint32_t k) {
+static PyObject *new_in_order(call *c, uint32_t k) {
     npy_intp strides[NPY_MAXDIMS], s = c->l->size[k];
     bool plain = true;
     for (int i = 0; i < c->ndim; i++) {
@@ -289,13 +337,18 @@ static bool new_output(call *c, uint32_t k) {
         s *= c->shape[c->perm[i]];
         plain &= c->perm[i] == c->ndim - 1 - i;
     }
-    PyArray_Descr *d = PyArray_DescrFromType(c->l->num[k]);
+    return new_array(c, k, c->ndim, c->shape, plain ? NULL : strides);
+}
+
+static bool new_output(call *c, uint32_t k) {
     PyObject *o =
-        PyArray_NewFromDescr(&PyArray_Type, d, c->ndim, c->shape, plain ? NULL : strides, NULL, 0, NULL);
+        c->like ? new_array(c, k, PyArray_NDIM(c->like), PyArray_DIMS(c->like), NULL) : new_in_order(c, k);
     if (!o)
         return false;
     c->op[k].a = (PyArrayObject *)o;
     c->op[k].data = PyArray_DATA(c->op[k].a);
+    if (!c->like)
+        steps_of(c, k);
     return true;
 }
 
@@ -451,7 +504,7 @@ static bool walk_all(call *c, npy_intp n) {
         return rows(c, n);
     npy_intp steps[TR_MAX_OPERANDS], len = c->ndim ? c->shape[c->perm[0]] : 1;
     char *at[TR_MAX_OPERANDS];
-    for (uint32_t k = 0; k < c->uf->nop; k++) {
+    for (uint32_t k = 0, nop = c->uf->nop; k < nop; k++) {
         at[k] = c->op[k].data;
         steps[k] = c->ndim ? c->step[k][c->perm[0]] : c->l->size[k];
     }
@@ -464,7 +517,8 @@ static bool run(call *c) {
         n *= c->shape[d];
     if (n == 0)
         return true;
-    merge_axes(c);
+    if (!c->like)
+        merge_axes(c);
     if (n < RELEASE_GIL)
         return walk_all(c, n);
     PyThreadState *ts = PyEval_SaveThread();
@@ -505,7 +559,7 @@ static PyObject *scalar_result(const call *c, uint32_t k) {
 static PyObject *on_scalars(call *c) {
     tr_ufunc *uf = c->uf;
     char *at[TR_MAX_OPERANDS];
-    PyObject *made[TR_MAX_OPERANDS] = {NULL}, *r = NULL;
+    PyObject *made[TR_MAX_OPERANDS], *r = NULL;
     npy_intp steps[TR_MAX_OPERANDS], one = 1;
     uint32_t n = 0;
     for (uint32_t k = 0; k < uf->nop; k++) {
@@ -514,6 +568,7 @@ static PyObject *on_scalars(call *c) {
     }
     if (!tr_uloop_run(c->l, at, &one, steps))
         return NULL;
+    made[0] = NULL;
     for (uint32_t k = uf->nin; k < uf->nop && (made[n] = scalar_result(c, k)); k++)
         n++;
     if (n == uf->nop - uf->nin)
@@ -524,40 +579,37 @@ static PyObject *on_scalars(call *c) {
 }
 
 /* *ours is false when NumPy is to make the call. */
-static PyObject *on_arrays_with_steps(call *c, bool *ours) {
-    tr_ufunc *uf = c->uf;
-    PyObject *made[TR_MAX_OPERANDS] = {NULL}, *r = NULL;
-    bool given[TR_MAX_OPERANDS];
-    uint32_t nin = uf->nin, n = nin;
-    for (uint32_t k = 0; k < uf->nop; k++)
-        steps_of(c, k);
-    for (uint32_t k = nin; k < uf->nop; k++) {
-        given[k] = c->op[k].a != NULL;
-        if (given[k] && !output_is_alone(c, k)) {
-            *ours = false;
-            return NULL;
-        }
-    }
-    order_axes(c);
-    for (; n < uf->nop && (given[n] ? (Py_INCREF(c->op[n].a), true) : new_output(c, n)); n++) {
+static PyObject *on_steps(call *c, bool *ours) {
+    uint32_t nin = c->uf->nin, nop = c->uf->nop, n = nin;
+    PyObject *made[TR_MAX_OPERANDS], *r = NULL;
+    made[0] = NULL;
+    for (uint32_t k = nin; k < nop && *ours; k++)
+        *ours = !c->op[k].a || output_is_alone(c, k);
+    if (!*ours)
+        return NULL;
+    if (!c->like)
+        order_axes(c);
+    for (; n < nop && (c->op[n].a ? (Py_INCREF(c->op[n].a), true) : new_output(c, n)); n++)
         made[n - nin] = (PyObject *)c->op[n].a;
-        steps_of(c, n);
-    }
-    if (n == uf->nop && run(c))
+    if (n == nop && run(c))
         r = finish(c, made);
     while (n > nin)
         Py_DECREF(made[--n - nin]);
     return r;
 }
 
-static PyObject *on_arrays(call *c, bool *ours) {
+static __attribute__((noinline)) PyObject *on_broadcast(call *c, bool *ours) {
+    if (!(*ours = broadcast(c)))
+        return NULL;
     size_t ndim = (size_t)c->ndim, n = c->uf->nop * ndim;
     npy_intp *heap = n > FEW_STEPS ? PyMem_Malloc(n * sizeof *heap) : NULL;
     if (n > FEW_STEPS && !heap)
         return PyErr_NoMemory();
-    for (uint32_t k = 0; k < c->uf->nop; k++)
+    for (uint32_t k = 0; k < c->uf->nop; k++) {
         c->step[k] = (heap ? heap : c->room) + k * ndim;
-    PyObject *r = on_arrays_with_steps(c, ours);
+        steps_of(c, k);
+    }
+    PyObject *r = on_steps(c, ours);
     PyMem_Free(heap);
     return r;
 }
@@ -803,7 +855,7 @@ PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, Py
     PyObject *r = NULL;
     if (ours && all_scalars(&c))
         return on_scalars(&c);
-    if (ours && (ours = broadcast(&c)))
-        r = on_arrays(&c, &ours);
+    if (ours)
+        r = is_flat(&c) ? on_steps(&c, &ours) : on_broadcast(&c, &ours);
     return ours || PyErr_Occurred() ? r : by_numpy(uf, self, args, nargsf, kwnames);
 }

@@ -103,12 +103,8 @@ static npy_intp item_size(const tr_uloop *l, uint32_t k) {
     return is_half(l, k) ? (npy_intp)sizeof(float) : l->size[k];
 }
 
-static uintptr_t alignment(const tr_uloop *l, uint32_t k) {
-    return l->size[k] > 8 || l->num[k] == NPY_CFLOAT ? l->size[k] / 2u : l->size[k];
-}
-
 static bool needs_buffer(const tr_uloop *l, uint32_t k, const char *data, npy_intp step) {
-    return is_half(l, k) || (step & (l->size[k] - 1)) || ((uintptr_t)data & (alignment(l, k) - 1));
+    return is_half(l, k) || (step & (l->size[k] - 1)) || ((uintptr_t)data & l->odd[k]);
 }
 
 static void buffer_in(const tr_uloop *l, uint32_t k, char *buf, const char *from, npy_intp step, npy_intp n) {
@@ -171,7 +167,7 @@ static uint32_t to_buffer(const tr_uloop *l, char *const *args, npy_intp n, cons
 
 static int32_t map(const tr_uloop *l, tr_entry_fn entry, tr_frame *frame, char *const *args, npy_intp n) {
     tr_slot slots[SLOTS], *s = slots;
-    for (uint32_t k = 0; k < l->uf->nop; k++)
+    for (uint32_t k = 0, nop = l->uf->nop; k < nop; k++)
         s = put_packed(s, args[k], n);
     return enter(frame, entry, slots);
 }
@@ -258,8 +254,8 @@ enum { MAX_VARIANTS = 8 };
 
 static inline uint32_t repeating(const tr_uloop *l, const npy_intp *steps) {
     uint32_t once = 0;
-    for (uint32_t k = 0; k < l->uf->nin; k++)
-        once |= (steps[k] == 0 ? 1u : 0u) << k;
+    for (uint32_t k = 0, nin = l->uf->nin; k < nin; k++)
+        once |= steps[k] == 0 ? 1u << k : 0;
     return once;
 }
 
@@ -477,10 +473,8 @@ static bool any_needs_buffer(const tr_uloop *l, char *const *args, const npy_int
     return any;
 }
 
-int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps,
-                     tr_ubuffers *b) {
-    if (l->uf->python)
-        return tr_uloop_python(l, args, &n, steps);
+static inline int32_t row(const tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n,
+                          const npy_intp *steps, tr_ubuffers *b) {
     uint32_t once = n > 1 ? repeating(l, steps) : 0;
     const tr_uvariant *v = once ? variant(l, once) : NULL;
     tr_entry_fn entry = v ? v->entry : l->entry;
@@ -494,6 +488,11 @@ int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n
     return code;
 }
 
+int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps,
+                     tr_ubuffers *b) {
+    return l->uf->python ? tr_uloop_python(l, args, &n, steps) : row(l, frame, args, n, steps, b);
+}
+
 static int32_t serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy_intp *dims,
                       const npy_intp *steps) {
     tr_ubuffers b;
@@ -502,7 +501,7 @@ static int32_t serial(tr_uloop *l, tr_frame *frame, char *const *args, const npy
     if (l->uf->core)
         return core(l, frame, args, dims, steps);
     tr_ubuffers_init(&b);
-    int32_t code = tr_uloop_row(l, frame, args, dims[0], steps, &b);
+    int32_t code = row(l, frame, args, dims[0], steps, &b);
     tr_ubuffers_fini(&b);
     return code;
 }
@@ -626,8 +625,6 @@ bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const np
     tr_frame frame;
     if (dims[0] == 0)
         return true;
-    if (!tr_ufunc_room(l->uf, TR_ROOM_LOOP))
-        return false;
     if (!l->uf->core && !l->uf->python && is_chain(l, args, dims[0], steps))
         return chain(l, args, dims[0], steps, any_needs_buffer(l, args, steps));
     if (!tr_uloop_expect(l, dims[0], steps))

@@ -373,7 +373,7 @@ static int strided_loop(PyArrayMethod_Context *c, char *const *args, const npy_i
             i++;
         if (i < n)
             continue;
-        bool ok = tr_uloop_run(l, args, dims, steps);
+        bool ok = tr_ufunc_room(uf, TR_ROOM_LOOP) && tr_uloop_run(l, args, dims, steps);
         if (uf->core) /* NumPy looks at the flags after a gufunc all the same */
             feclearexcept(FE_ALL_EXCEPT);
         return ok ? 0 : -1;
@@ -508,7 +508,9 @@ static int resolve(PyUFuncObject *u, NPY_CASTING casting, PyArrayObject **ops, P
 
 /* An inner loop as NumPy 1 calls it. Vector code raises floating-point flags that mean nothing. */
 static void old_loop(char **args, npy_intp const *dims, npy_intp const *steps, void *data) {
-    tr_uloop_run(data, args, dims, steps);
+    tr_uloop *l = data;
+    if (tr_ufunc_room(l->uf, TR_ROOM_LOOP))
+        tr_uloop_run(l, args, dims, steps);
     feclearexcept(FE_ALL_EXCEPT);
 }
 
