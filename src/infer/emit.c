@@ -194,9 +194,32 @@ static void end_unreachable(emission *m) {
     tr_emit0(&m->e.b, TR_OP_UNREACH, NULL);
 }
 
+/* The error of a result that does not become what the other paths return, or what the signature says. */
+static void bad_result(emission *m, tr_tv x) {
+    const tr_ty *want = m->s->ret;
+    bool void_wanted = want->kind == TR_TY_NONE, none = tr_tv_is_none(x);
+    const char *names[2];
+    if (m->s->declared)
+        tr_em_error(&m->e, "the result is %s, but the signature declares %s",
+                    none ? "None" : tr_em_tyname(&m->e, x.ty),
+                    void_wanted ? "void" : tr_em_tyname(&m->e, want));
+    else if (none || void_wanted)
+        tr_em_error(&m->e, "the function returns both None and %s", tr_em_tyname(&m->e, none ? want : x.ty));
+    else {
+        tr_em_tynames(&m->e, want, x.ty, names);
+        tr_em_error(&m->e, "the function returns both %s and %s", names[0], names[1]);
+    }
+    if (none || (void_wanted && !m->s->declared))
+        tr_em_hint(&m->e, "a path ends without a value: return one there, or raise an exception");
+    else if (!m->s->declared)
+        tr_em_hint(&m->e, "%s",
+                   is_string(x.ty) || is_string(want)
+                       ? "strings cannot be returned: return a number that stands for each"
+                       : "return one type on all paths");
+}
+
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
-    const char *names[2];
     tr_tv x, y;
     if (!use(m, in->args[0], &x) || !want) {
         end_unreachable(m);
@@ -209,23 +232,7 @@ static void emit_ret(emission *m, const tr_ins *in) {
         return;
     }
     if (!tr_em_coerce(&m->e, x, want, &y)) {
-        if (tr_tv_is_none(x) || want->kind == TR_TY_NONE)
-            tr_em_error(&m->e, "the function returns both None and %s",
-                        tr_em_tyname(&m->e, tr_tv_is_none(x) ? want : x.ty));
-        else if (m->s->declared)
-            tr_em_error(&m->e, "the result is %s, but the signature declares %s", tr_em_tyname(&m->e, x.ty),
-                        tr_em_tyname(&m->e, want));
-        else {
-            tr_em_tynames(&m->e, want, x.ty, names);
-            tr_em_error(&m->e, "the function returns both %s and %s", names[0], names[1]);
-        }
-        if (!m->s->declared)
-            tr_em_hint(&m->e, "%s",
-                       tr_tv_is_none(x) || want->kind == TR_TY_NONE
-                           ? "a path ends without a value: return one there, or raise an exception"
-                       : is_string(x.ty) || is_string(want)
-                           ? "strings cannot be returned: return a number that stands for each"
-                           : "return one type on all paths");
+        bad_result(m, x);
         fail_here(m, in);
         end_unreachable(m);
         return;

@@ -338,7 +338,10 @@ bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
         return coerce_optional(e, x, to, out);
     if (x.ty->kind == TR_TY_OPT)
         return tr_em_coerce(e, tr_em_value(e, x), to, out);
-    if (tr_lib_scalar(e, x.ty) && tr_ty_is_scalar(to)) {
+    const tr_ty *from = tr_lib_scalar(e, x.ty);
+    if (from && tr_ty_is_scalar(to)) {
+        if (tr_ty_is_complex(from) && !tr_ty_is_complex(to)) /* what is imaginary is not dropped in silence */
+            return false;
         *out = tr_em_conv(e, x, to);
         return true;
     }

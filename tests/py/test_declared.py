@@ -263,3 +263,58 @@ def test_compile_after_disable_compile(declare):
     f.disable_compile(val=True)
     with pytest.raises(RuntimeError):
         f.compile("f4(f4)")
+
+
+def keeps(z):
+    return z
+
+
+def pair(z):
+    return z, 1
+
+
+@pytest.mark.parametrize(
+    "make, fn, signature, words",
+    [
+        (njit, keeps, "f8(c16)", "the result is complex128, but the signature declares float64"),
+        (njit, keeps, "i8(c8)", "the result is complex64, but the signature declares int64"),
+        (njit, keeps, "b1(c16)", "the result is complex128, but the signature declares bool"),
+        (njit, lambda z: 1j, "f8(i8)", "the result is complex128, but the signature declares float64"),
+        (vectorize, keeps, ["f8(c16)"], "the result is complex128, but the signature declares float64"),
+        (
+            njit,
+            pair,
+            types.Tuple((types.float64, types.int64))(types.complex128),
+            r"the result is \(complex128, 1\), but the signature declares \(float64, int64\)",
+        ),
+        (njit, lambda z: None, "f8(f8)", "the result is None, but the signature declares float64"),
+        (njit, keeps, "void(f8)", "the result is float64, but the signature declares void"),
+        (njit, keeps, "f8(f8[:])", r"is array\(float64, 1d, A\), but the signature declares float64"),
+    ],
+)
+def test_results_that_do_not_convert(make, fn, signature, words):
+    """What is imaginary is not dropped, and what stands in the signature is not called a path of the function."""
+    with pytest.raises(TypingError, match=words) as e:
+        make(signature)(fn)
+    assert "both" not in str(e.value)
+
+
+def test_results_that_convert():
+    assert njit("c16(f8)")(keeps)(2.0) == 2 + 0j
+    assert njit("i8(f8)")(keeps)(-2.7) == -2  # as by assignment to an array
+    assert njit("u1(i8)")(keeps)(257) == 1
+    assert njit("c16(c8)")(pair_of)(1j) == 1j
+
+
+def pair_of(z):
+    return pair(z)[0]
+
+
+def test_what_no_signature_fits_is_told_alike_by_python_and_by_compiled_code():
+    f = njit("f8(f8[:,::1])")(lambda a: a.sum())
+    told = r"for arguments of types \(array\(float64, 2d, F\)\); it has\s+float64\(array\(float64, 2d, C\)\)"
+    a = np.ones((3, 2)).T
+    with pytest.raises(TypeError, match=told):
+        f(a)
+    with pytest.raises(TypingError, match=told):
+        njit(lambda a: f(a))(a)
