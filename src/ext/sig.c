@@ -88,22 +88,25 @@ static int sig_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
-static PyObject *sig_repr(PyObject *self) {
-    tr_sigobj *s = (tr_sigobj *)self;
+PyObject *tr_sig_text(PyObject *ret, PyObject *args) {
     PyObject *parts = PyList_New(0), *sep = PyUnicode_FromString(", "), *inner = NULL, *r = NULL;
     bool ok = parts && sep;
-    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(s->args); i++) {
-        PyObject *t = PyObject_Repr(PyTuple_GET_ITEM(s->args, i));
+    for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(args); i++) {
+        PyObject *t = PyObject_Repr(PyTuple_GET_ITEM(args, i));
         ok = t && PyList_Append(parts, t) == 0;
         Py_XDECREF(t);
     }
     if (ok && (inner = PyUnicode_Join(sep, parts)))
-        r = s->ret == Py_None ? PyUnicode_FromFormat("(%U)", inner)
-                              : PyUnicode_FromFormat("%R(%U)", s->ret, inner);
+        r = ret == Py_None ? PyUnicode_FromFormat("(%U)", inner) : PyUnicode_FromFormat("%R(%U)", ret, inner);
     Py_XDECREF(inner);
     Py_XDECREF(sep);
     Py_XDECREF(parts);
     return r;
+}
+
+static PyObject *sig_repr(PyObject *self) {
+    const tr_sigobj *s = (tr_sigobj *)self;
+    return tr_sig_text(s->ret, s->args);
 }
 
 static PyObject *sig_compare(PyObject *a, PyObject *b, int op) {

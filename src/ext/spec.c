@@ -545,14 +545,18 @@ static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
     for (uint32_t k = 0; got && list && k < f->nspecs && k < 6; k++) {
         PyObject *ret = tr_types_object(f->st, f->specs[k]->ret);
         PyObject *types = ret ? tr_spec_types(f, f->specs[k]) : NULL;
-        PyObject *next = types ? PyUnicode_FromFormat("%U\n  %R%R", list, ret, types) : NULL;
+        PyObject *one = types ? tr_sig_text(ret, types) : NULL;
+        PyObject *next = one ? PyUnicode_FromFormat("%U\n  %U", list, one) : NULL;
         Py_XDECREF(ret);
         Py_XDECREF(types);
+        Py_XDECREF(one);
         Py_SETREF(list, next);
     }
-    if (got && list)
-        PyErr_Format(PyExc_TypeError, "%U() has no signature for arguments of types %R; it has%U%s",
-                     f->qualname, got, list, f->nspecs > 6 ? "\n  ..." : "");
+    PyObject *types = got && list ? tr_sig_text(Py_None, got) : NULL;
+    if (types)
+        PyErr_Format(PyExc_TypeError, "%U() has no signature for arguments of types %U; it has%U%s",
+                     f->qualname, types, list, f->nspecs > 6 ? "\n  ..." : "");
+    Py_XDECREF(types);
     Py_XDECREF(got);
     Py_XDECREF(list);
     return NULL;
