@@ -74,8 +74,10 @@ static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
     const char *s;
     if (x.ty->kind == TR_TY_TEXT)
         return tr_lib_no_text(e, tr_arena_printf(&e->ctx->arena, "'%s' of a string", name));
+    if (tr_tv_lit_str(x, &s) && strcmp(name, "format") != 0)
+        return tr_em_unsupported(e, "string-member", "'%s' of strings", name);
     tr_em_error(e, "%s has no attribute '%s'", tr_em_tyname(e, x.ty), name);
-    if (tr_tv_lit_str(x, &s) && strcmp(name, "format") == 0)
+    if (tr_tv_lit_str(x, &s))
         tr_em_hint(e, "write an f-string: messages of exceptions and print() may be f\"... {x}\"");
     else
         tr_lib_suggest_member(e, class_of(e, x), name);

@@ -745,6 +745,15 @@ bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
 
 /* x in (tuple): any item equal. x in range, x in array: arrays only scalars. */
 bool tr_em_in(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
+    const char *part, *whole;
+    if (tr_tv_lit_str(y, &whole) && tr_tv_lit_str(x, &part)) {
+        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, (strstr(whole, part) != NULL) != negate));
+        return true;
+    }
+    if (is_text(y) && is_text(x)) /* one of them is made at run time */
+        return tr_lib_no_text(e, "'in' on a string");
+    if (is_text(y))
+        return tr_em_error(e, "only a string can be 'in' a string, not %s", tr_em_tyname(e, x.ty));
     if (y.ty->kind != TR_TY_TUPLE)
         return tr_em_unsupported(e, "contains", "'in' on %s", tr_em_tyname(e, y.ty));
     tr_tv r = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, false));

@@ -944,3 +944,22 @@ def test_items_of_tuples_at_positions_of_run_time(n):
     arrays = (np.zeros(1), np.ones(2), np.full(3, 2.0))
     h = njit(lambda t, i: t[i].sum())
     assert [h(arrays, i) for i in (0, 1, 2, -1)] == [0.0, 2.0, 6.0, 6.0]
+
+
+def test_a_string_in_a_string():
+    """Strings are known while compiling, so whether one holds another chooses a branch that alone is compiled."""
+
+    def mode(kind, x):
+        if "log" in kind:
+            return math.log(x)
+        return x.shape if "exp" not in kind else math.exp(x)
+
+    def caller(x):
+        return mode("semilog", x) + mode("exp", x)
+
+    for kind in ("log", "semilogx", "exp", "é-exp"):
+        same(mode, kind, 2.0)
+    same(caller, 2.0)
+    for part, whole in (("", ""), ("", "a"), ("a", ""), ("ab", "cab"), ("ba", "cab"), ("é", "caf\u0301é")):
+        same(lambda a, b: a in b, part, whole)
+        same(lambda a, b: (a in b, a not in b), part, whole)
