@@ -60,6 +60,12 @@ class Missing:
     def __exit__(self, *exc: Any) -> NoReturn:
         self._fail()
 
+    def __instancecheck__(self, instance: Any) -> NoReturn:
+        self._fail()
+
+    def __subclasscheck__(self, subclass: Any) -> NoReturn:
+        self._fail()
+
     def __repr__(self) -> str:
         return f"<{self.__dict__['_name']}, which Treadle does not have>"
 

@@ -156,6 +156,8 @@ def test_numba_rules_of_promotion(tmp_path):
         ),
         ("cuda.threadIdx.x + 1", "unsupported operand"),
         ("if cuda.gpus: pass", "numba.cuda.gpus"),
+        ("from numba.typed import List\nisinstance((), List)", "Treadle does not have numba.typed.List"),
+        ("import numba.core.base as b\nissubclass(int, b.BaseContext)", "numba.core.base.BaseContext"),
     ],
 )
 def test_what_is_missing_fails_when_it_is_used(tmp_path, use, name):
