@@ -71,6 +71,7 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
         *out = (tr_tv){NULL, TR_NOVAL};
         return true;
     }
+    e->ends = !s->ret;
     const tr_ty *ret = s->ret ? s->ret : tr_ty_none(e->types);
     *out = (tr_tv){ret, TR_NOVAL};
     if (e->dry)

@@ -404,10 +404,13 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
         if (!m.s->live[b])
             continue;
         m.e.b.blk = m.start[b];
-        for (tr_val v = tr_blk_at(m.src, b)->first; v != TR_NOVAL; v = tr_at(m.src, v)->next) {
+        m.e.ends = false;
+        for (tr_val v = tr_blk_at(m.src, b)->first; v != TR_NOVAL && !m.e.ends; v = tr_at(m.src, v)->next) {
             m.s = &f->st.d[inst];
             emit_ins(&m, v);
         }
+        if (m.e.ends)
+            end_unreachable(&m);
     }
     tr_fn_mark_fast(m.dst, m.e.opts->fastmath);
     return !m.failed && f->ctx->nerrs == 0;

@@ -78,6 +78,7 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t n, const tr
     s.declared = s.ret = c.ret;
     s.ty = TR_NEW_N(a, const tr_ty *, fn->ssa->ins.n + 1u);
     s.bad = TR_NEW_N(a, uint8_t, fn->ssa->ins.n + 1u);
+    s.ends = TR_NEW_N(a, uint8_t, fn->ssa->blks.n + 1u);
     s.live = TR_NEW_N(a, uint8_t, fn->ssa->blks.n + 1u);
     if (e)
         s.call_place = e->place;
@@ -281,8 +282,10 @@ static void sweep_all(sweep *w) {
         tr_bid b = src->rpo.d[k];
         if (!st(w)->live[b])
             continue;
-        for (tr_val v = tr_blk_at(src, b)->first; v != TR_NOVAL; v = tr_at(src, v)->next)
+        w->e.ends = false;
+        for (tr_val v = tr_blk_at(src, b)->first; v != TR_NOVAL && !w->e.ends; v = tr_at(src, v)->next)
             sweep_ins(w, v);
+        st(w)->ends[b] = w->e.ends;
     }
 }
 
@@ -395,9 +398,14 @@ static const char *instance_text(infer *f, uint32_t inst) {
     return r;
 }
 
+static bool returns_at(const istate *s, tr_bid b) {
+    return s->live[b] && !s->ends[b] && tr_blk_at(s->src, b)->last != TR_NOVAL &&
+           tr_term(s->src, b)->op == TR_OP_RET;
+}
+
 bool tr_infer_may_return(const istate *s) {
     for (uint32_t b = 0; b < s->src->blks.n; b++)
-        if (s->live[b] && tr_blk_at(s->src, b)->last != TR_NOVAL && tr_term(s->src, b)->op == TR_OP_RET)
+        if (returns_at(s, b))
             return true;
     return false;
 }
@@ -437,7 +445,7 @@ static bool report_unassigned(infer *f, const istate *s) {
     uint8_t *seen = TR_NEW_N(&f->ctx->arena, uint8_t, s->src->ins.n + 1u);
     const char *name = NULL;
     for (uint32_t b = 0; b < s->src->blks.n && !name; b++)
-        if (s->live[b] && tr_blk_at(s->src, b)->last != TR_NOVAL && tr_term(s->src, b)->op == TR_OP_RET)
+        if (returns_at(s, b))
             name = unassigned(s, tr_blk_at(s->src, b)->last, seen);
     for (uint32_t v = 0; name && v < s->src->ins.n; v++) {
         const tr_ins *in = tr_at(s->src, v);

@@ -12,6 +12,7 @@ typedef struct istate {
     const tr_ty **ty; /* per untyped value; NULL = nothing known yet (bottom) */
     uint8_t *bad;     /* per untyped value: its operation failed, or its inputs have no common type */
     uint8_t *live;    /* per untyped block */
+    uint8_t *ends;    /* per untyped block: a call in it never returns, so its end is not reached */
     const tr_ty *ret; /* estimate of the result type; NULL = no return seen yet */
     const tr_ty *declared;
     bool running, done, consulted, queued;

@@ -12,6 +12,13 @@ tr_place tr_infer_place(const tr_fn *src, const tr_ins *in) {
     return p;
 }
 
+/* A function of the user's that is called once, here; what a builtin or a ufunc calls may run for no element. */
+static bool is_own(const tr_em *e, const tr_ty *callee) {
+    return callee->kind == TR_TY_CLOSURE ||
+           (callee->kind == TR_TY_LIT && callee->lit->kind == TR_OBJ_FUNC &&
+            !e->prog->funcs.d[callee->lit->u.func].ufn);
+}
+
 static bool step_call(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
     const tr_callinfo *ci = in->imm.call;
     tr_args args = {in->nargs - 1, a + 1, ci ? ci->nkw : 0, ci ? ci->kwnames : NULL};
@@ -148,7 +155,12 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *gi
     case TR_OP_UNPACK:
         return tr_em_unpack(e, a[0], (uint32_t)(in->imm.i & 0xffffffff),
                             (uint32_t)((uint64_t)in->imm.i >> 32), out);
-    case TR_OP_CALLPY: return step_call(e, in, a, out);
+    case TR_OP_CALLPY: {
+        e->ends = false;
+        bool ok = step_call(e, in, a, out);
+        e->ends = e->ends && ok && is_own(e, a[0].ty);
+        return ok;
+    }
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
     case TR_OP_ITERLEN: return tr_em_iterlen(e, a[0], out);
     case TR_OP_ITERGET: return tr_em_iterget(e, a[0], tr_em_strong(e, a[1]), out);

@@ -415,3 +415,84 @@ except Mine as e:
     env = dict(os.environ, TREADLE_DISABLE_JIT="1")
     r = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=env, timeout=120)
     assert r.stdout.strip() == "(1, (1, 'a'))", r.stderr
+
+
+class Never(Exception):
+    pass
+
+
+@njit
+def no_return(*args):
+    if len(args) == 2:
+        raise Never(args[0], args[1])
+    raise Never(args[0])
+
+
+@njit
+def by_name(x, kind):
+    if kind == "twice":
+        return x * 2
+    raise KeyError(kind)
+
+
+def raised(fn, *args):
+    with pytest.raises((Never, KeyError)) as e:
+        fn(*args)
+    return type(e.value), e.value.args
+
+
+@pytest.mark.parametrize(
+    "fn, good, bad",
+    [
+        (lambda x, k: by_name(x, k) + 1, (1.5, "twice"), (1.5, "thrice")),
+        (lambda x, k: np.sqrt(by_name(x, k))[::-1].sum(), (np.ones(3), "twice"), (np.ones(3), "thrice")),
+        (lambda a, k: by_name(a, k) if a.size > 2 else a, (np.ones(2), "thrice"), (np.ones(3), "thrice")),
+        (lambda x, k: (1 if x > 0 else no_return(x, k)) + 1, (1, 2), (-1, 2)),
+        (lambda x, k: (lambda y: no_return(y))(x) * 2 if k else 3, (1, False), (1, True)),
+        (lambda f, x: f(x)[0] if x else -1, (no_return, 0), (no_return, 4)),
+        (lambda x, k: no_return(*(x, k)) + 1 if k else 0, (1, 0), (1, 5)),
+    ],
+)
+def test_what_is_called_never_returns(fn, good, bad):
+    """A call of a function that raises on every path, for these types and constants, has a value of no type: the other paths say it."""
+    assert np.array_equal(njit(fn)(*good), fn(*good))
+    assert raised(njit(fn), *bad) == raised(fn, *bad)
+    outer = njit(lambda *args: njit_fn(*args))
+    njit_fn = njit(fn, inline="always")
+    assert raised(outer, *bad) == raised(fn, *bad)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_what_never_returns_in_loops(parallel):
+    @njit(parallel=parallel)
+    def f(a):
+        o = np.empty_like(a)
+        for i in prange(len(a)):
+            if a[i] < 0:
+                t = a * 2  # freed on the way out
+                o[i] = no_return(i, t[i])
+            else:
+                o[i] = a[i]
+        return o
+
+    a = np.arange(1.0, 1001.0)
+    np.testing.assert_array_equal(f(a), a)
+    a[[900, 20]] = -1
+    before = treadle.stats()
+    assert raised(f, a) == (Never, (20, -2.0))
+    after = treadle.stats()
+    made, freed = (after[k] - before[k] for k in ("arrays_allocated", "arrays_freed"))
+    assert made == freed
+
+
+def test_what_never_returns_in_ufuncs():
+    @vectorize
+    def u(x):
+        return no_return(1) if x < 0 else x * 2
+
+    @njit
+    def none_of_them(a):
+        return u(a).sum()
+
+    assert u(np.ones(3)).tolist() == [2.0] * 3 and none_of_them(np.empty(0)) == 0
+    assert raised(u, -np.ones(3)) == raised(none_of_them, -np.ones(3)) == (Never, (1,))
