@@ -236,14 +236,12 @@ static PyObject *fn_disable_compile(PyObject *self, PyObject *args, PyObject *kw
 
 /* --- inspection --- */
 
-/* The spec whose types a signature names; borrowed, NULL with an exception. */
-static const tr_spec *spec_of(tr_function *f, PyObject *sig) {
+/* The spec of a roll whose types a signature names; borrowed, NULL with an exception. */
+static const tr_spec *spec_of(tr_function *f, const tr_roll *all, PyObject *sig) {
     tr_csig c;
     const tr_spec *found = NULL;
-    if (!tr_spec_settle(f))
-        return NULL;
-    for (uint32_t k = 0; k < f->nspecs && !found && PyTuple_Check(sig); k++) {
-        const tr_spec *s = f->specs[k]; /* a row of .signatures, constants included */
+    for (uint32_t k = 0; k < all->n && !found && PyTuple_Check(sig); k++) {
+        const tr_spec *s = all->d[k]; /* a row of .signatures, constants included */
         PyObject *types = tr_spec_types(f, s);
         int same = types ? PyObject_RichCompareBool(types, sig, Py_EQ) : -1;
         Py_XDECREF(types);
@@ -255,10 +253,10 @@ static const tr_spec *spec_of(tr_function *f, PyObject *sig) {
         return found;
     if (!tr_types_csig(f->st, sig, &c))
         return NULL;
-    for (uint32_t k = 0; k < f->nspecs && !found; k++)
-        if (c.n == f->specs[k]->nargs && f->specs[k]->types &&
-            memcmp((const void *)c.args, (const void *)f->specs[k]->args, c.n * sizeof *c.args) == 0)
-            found = f->specs[k];
+    for (uint32_t k = 0; k < all->n && !found; k++)
+        if (c.n == all->d[k]->nargs && all->d[k]->types &&
+            memcmp((const void *)c.args, (const void *)all->d[k]->args, c.n * sizeof *c.args) == 0)
+            found = all->d[k];
     tr_csig_clear(&c);
     if (!found)
         PyErr_Format(PyExc_KeyError, "%U() is not compiled for %R", f->qualname, sig);
@@ -268,16 +266,29 @@ static const tr_spec *spec_of(tr_function *f, PyObject *sig) {
 /* Dict of what `value` says of each specialisation, by its types. */
 typedef PyObject *by_types_fn(tr_function *f, const tr_spec *s, const void *user);
 static PyObject *by_types(tr_function *f, by_types_fn *value, const void *user) {
-    PyObject *d = PyDict_New();
-    for (uint32_t k = 0; d && k < f->nspecs; k++) {
-        const tr_spec *s = f->specs[k];
+    tr_roll all;
+    PyObject *d = tr_spec_roll(f, &all) ? PyDict_New() : NULL;
+    for (uint32_t k = 0; d && k < all.n; k++) {
+        const tr_spec *s = all.d[k];
         PyObject *types = tr_spec_types(f, s), *v = types ? value(f, s, user) : NULL;
         if (!v || PyDict_SetItem(d, types, v) < 0)
             Py_CLEAR(d);
         Py_XDECREF(types);
         Py_XDECREF(v);
     }
+    tr_spec_unroll(f, &all);
     return d;
+}
+
+/* What `value` says of the specialisation for `sig`. */
+static PyObject *by_type(tr_function *f, PyObject *sig, by_types_fn *value, const void *user) {
+    tr_roll all;
+    if (!tr_spec_settle(f))
+        return NULL;
+    const tr_spec *s = tr_spec_roll(f, &all) ? spec_of(f, &all, sig) : NULL;
+    PyObject *r = s ? value(f, s, user) : NULL;
+    tr_spec_unroll(f, &all);
+    return r;
 }
 
 static PyObject *text_of(tr_function *f, const tr_spec *s, const void *stage) {
@@ -286,16 +297,9 @@ static PyObject *text_of(tr_function *f, const tr_spec *s, const void *stage) {
 
 /* dict of texts by signature; one text when a signature is given. */
 static PyObject *inspect(tr_function *f, PyObject *sig, tr_stage stage) {
-    PyObject *r = NULL;
-    tr_function_enter(f);
-    if (sig && sig != Py_None) {
-        const tr_spec *s = spec_of(f, sig);
-        r = s ? tr_spec_text(f, s, stage) : NULL;
-    } else if (tr_spec_settle(f)) {
-        r = by_types(f, text_of, &stage);
-    }
-    tr_function_leave(f);
-    return r;
+    if (sig && sig != Py_None)
+        return by_type(f, sig, text_of, &stage);
+    return tr_spec_settle(f) ? by_types(f, text_of, &stage) : NULL;
 }
 
 /* inspect(stage, signature=None): what inspect_types and its kin of Function are made of. */
@@ -316,13 +320,13 @@ static PyObject *fn_inspect(PyObject *self, PyObject *args) {
                         name);
 }
 
+static PyObject *variables_of(tr_function *f, const tr_spec *s, const void *unused) {
+    (void)unused;
+    return tr_spec_variables(f, s);
+}
+
 static PyObject *fn_variables(PyObject *self, PyObject *sig) {
-    tr_function *f = (tr_function *)self;
-    tr_function_enter(f);
-    const tr_spec *s = spec_of(f, sig);
-    PyObject *r = s ? tr_spec_variables(f, s) : NULL;
-    tr_function_leave(f);
-    return r;
+    return by_type((tr_function *)self, sig, variables_of, NULL);
 }
 
 static PyObject *inspect_one(PyObject *self, PyObject *args, PyObject *kw, tr_stage stage) {
@@ -375,15 +379,15 @@ static PyObject *fn_parallel_diagnostics(PyObject *self, PyObject *args, PyObjec
 static PyObject *get_signatures(PyObject *self, void *unused) {
     (void)unused;
     tr_function *f = (tr_function *)self;
-    PyObject *l = PyList_New(0);
-    tr_function_enter(f);
-    for (uint32_t k = 0; l && k < f->nspecs; k++) {
-        PyObject *types = tr_spec_types(f, f->specs[k]);
+    tr_roll all;
+    PyObject *l = tr_spec_roll(f, &all) ? PyList_New(0) : NULL;
+    for (uint32_t k = 0; l && k < all.n; k++) {
+        PyObject *types = tr_spec_types(f, all.d[k]);
         if (!types || PyList_Append(l, types) < 0)
             Py_CLEAR(l);
         Py_XDECREF(types);
     }
-    tr_function_leave(f);
+    tr_spec_unroll(f, &all);
     for (Py_ssize_t i = 0; l && f->waiting && i < PyList_GET_SIZE(f->waiting); i++)
         if (PyList_Append(l, ((tr_sigobj *)PyList_GET_ITEM(f->waiting, i))->args) < 0)
             Py_CLEAR(l);
@@ -399,10 +403,7 @@ static PyObject *ret_of(tr_function *f, const tr_spec *s, const void *unused) {
 static PyObject *get_overloads(PyObject *self, void *unused) {
     (void)unused;
     tr_function *f = (tr_function *)self;
-    tr_function_enter(f);
-    PyObject *d = tr_spec_settle(f) ? by_types(f, ret_of, NULL) : NULL;
-    tr_function_leave(f);
-    return d;
+    return tr_spec_settle(f) ? by_types(f, ret_of, NULL) : NULL;
 }
 
 static bool set_number(PyObject *d, const char *key, uint64_t v) {
@@ -442,13 +443,11 @@ static PyObject *spec_stats(tr_function *f, const tr_spec *s, const void *unused
 static PyObject *get_stats(PyObject *self, void *unused) {
     (void)unused;
     tr_function *f = (tr_function *)self;
-    tr_function_enter(f);
     PyObject *d = PyDict_New(), *by = by_types(f, spec_stats, NULL);
     bool ok = d && by && set_number(d, "compiled", f->ncompiled) && set_number(d, "loaded", f->nloaded);
     uint64_t bytes = 0;
     for (uint32_t k = 0; ok && k < f->nspecs; k++)
         bytes += tr_module_bytes(f->specs[k]->module);
-    tr_function_leave(f);
     ok = ok && set_number(d, "code_bytes", bytes) && PyDict_SetItemString(d, "signatures", by) == 0;
     Py_XDECREF(by);
     if (!ok)

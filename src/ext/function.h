@@ -162,7 +162,7 @@ bool tr_spec_announce(tr_function *f, PyObject *sig);
 bool tr_spec_declare(tr_function *f, PyObject *sig, bool may_wait);
 /* Compiles what was put off. Before anyone asks which specialisations there are. */
 bool tr_spec_settle(tr_function *f);
-/* Text of a stage for the types of `s`, between tr_function_enter and _leave: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to str. */
+/* Text of a stage for the types of `s`, of a roll: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to str. */
 PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage);
 /* List of (line, name, type) of the function's variables for the types of `s`. */
 PyObject *tr_spec_variables(tr_function *f, const tr_spec *s);
@@ -176,6 +176,15 @@ void tr_spec_sweep(tr_function *f);    /* frees what was replaced, if no call is
 void tr_spec_bury(tr_function *f);     /* drops the specs of constants that are gone */
 /* Calls go over from one variant of the list to another. */
 void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t to);
+/* The specs as they are when it is taken, whatever comes and goes while they are looked at: what they were made for lives, and nothing of the
+ * function is freed, until tr_spec_unroll. That must follow even where tr_spec_roll fails. */
+typedef struct tr_roll {
+    tr_spec **d;
+    uint32_t n;
+    PyObject *hold; /* list */
+} tr_roll;
+bool tr_spec_roll(tr_function *f, tr_roll *r);
+void tr_spec_unroll(tr_function *f, tr_roll *r);
 /* The row of .signatures: new reference. */
 PyObject *tr_spec_types(tr_function *f, const tr_spec *s);
 /* Between the two, nothing that f's lists hold or held is freed. */

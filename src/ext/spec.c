@@ -304,7 +304,7 @@ static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_t
         PyErr_NoMemory();
         return false;
     }
-    return keep_pattern(f, pat, va->deep);
+    return tr_argk_copy(pat, va->deep);
 }
 
 static void variant_free(tr_variant *v) {
@@ -313,6 +313,7 @@ static void variant_free(tr_variant *v) {
     PyMem_Free(v);
 }
 
+/* `pats` are keep_pattern's. Makes no Python object: a garbage collection could run code that drops s. */
 static tr_variant *variant_new(tr_function *f, tr_spec *s, const tr_argk *pats) {
     tr_variant *v = PyMem_Calloc(1, sizeof *v + s->nargs * sizeof v->arg[0]);
     if (!v) {
@@ -463,6 +464,38 @@ void tr_spec_bury(tr_function *f) {
     tr_spec_sweep(f);
 }
 
+/* 1: what s was made for lives, and is held. */
+static int hold_constants(const tr_spec *s, PyObject *list) {
+    int r = 1;
+    for (uint32_t i = 0; r > 0 && i < s->nargs; i++)
+        r = tr_argk_hold(&s->pats[i], list);
+    return r;
+}
+
+bool tr_spec_roll(tr_function *f, tr_roll *r) {
+    tr_function_enter(f);
+    *r = (tr_roll){.hold = PyList_New(0)};
+    uint32_t n = f->nspecs;
+    int lives = 1;
+    r->d = r->hold ? PyMem_Calloc(n + 1u, sizeof *r->d) : NULL;
+    if (!r->d) {
+        PyErr_NoMemory();
+        return false;
+    }
+    if (n)
+        memcpy(r->d, f->specs, n * sizeof *r->d);
+    for (uint32_t i = 0; lives >= 0 && i < n; i++)
+        if ((lives = hold_constants(r->d[i], r->hold)) > 0)
+            r->d[r->n++] = r->d[i];
+    return lives >= 0;
+}
+
+void tr_spec_unroll(tr_function *f, tr_roll *r) {
+    Py_CLEAR(r->hold);
+    PyMem_Free(r->d);
+    tr_function_leave(f);
+}
+
 static bool is_this(const tr_spec *s, const void *user) {
     return s == user;
 }
@@ -534,7 +567,9 @@ static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
         PyErr_SetObject((PyObject *)Py_TYPE(why), why);
         return NULL;
     }
-    PyObject *got = PyTuple_New(f->nparams), *list = PyUnicode_FromString("");
+    tr_roll all;
+    bool ok = tr_spec_roll(f, &all);
+    PyObject *got = ok ? PyTuple_New(f->nparams) : NULL, *list = got ? PyUnicode_FromString("") : NULL;
     for (uint32_t i = 0; got && i < f->nparams; i++) {
         PyObject *t = tr_types_of_pattern(f->st, &pats[i]);
         if (!t)
@@ -542,9 +577,9 @@ static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
         else
             PyTuple_SET_ITEM(got, i, t);
     }
-    for (uint32_t k = 0; got && list && k < f->nspecs && k < 6; k++) {
-        PyObject *ret = tr_types_object(f->st, f->specs[k]->ret);
-        PyObject *types = ret ? tr_spec_types(f, f->specs[k]) : NULL;
+    for (uint32_t k = 0; got && list && k < all.n && k < 6; k++) {
+        PyObject *ret = tr_types_object(f->st, all.d[k]->ret);
+        PyObject *types = ret ? tr_spec_types(f, all.d[k]) : NULL;
         PyObject *one = types ? tr_sig_text(ret, types) : NULL;
         PyObject *next = one ? PyUnicode_FromFormat("%U\n  %U", list, one) : NULL;
         Py_XDECREF(ret);
@@ -555,8 +590,9 @@ static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
     PyObject *types = got && list ? tr_sig_text(Py_None, got) : NULL;
     if (types)
         PyErr_Format(PyExc_TypeError, "%U() has no signature for arguments of types %U; it has%U%s",
-                     f->qualname, types, list, f->nspecs > 6 ? "\n  ..." : "");
+                     f->qualname, types, list, all.n > 6 ? "\n  ..." : "");
     Py_XDECREF(types);
+    tr_spec_unroll(f, &all);
     Py_XDECREF(got);
     Py_XDECREF(list);
     return NULL;
@@ -579,11 +615,14 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
         spec_free(s);
         s = NULL;
     }
+    if (s)
+        s->used = ++f->clock; /* the call it is made for comes now */
     pending_remove(st, &mine);
     return s;
 }
 
-static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pats) {
+/* `kept`: the patterns as a variant has them. From where the spec is found to where the variant is published nothing runs that could drop it. */
+static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pats, const tr_argk *kept) {
     bool again = tr_spec_settle(f);
     tr_spec *s = NULL;
     while (!s && again) {
@@ -596,21 +635,22 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
         else if (!s)
             s = compile_for(f, pats, &again);
     }
-    tr_variant *v = s ? variant_new(f, s, pats) : NULL;
+    tr_variant *v = s ? variant_new(f, s, kept) : NULL;
     return v && publish(f, v);
 }
 
 bool tr_spec_for(tr_function *f, PyObject *const *args) {
     tr_function_enter(f);
-    tr_argk *pats = PyMem_Calloc(f->nparams + 1u, sizeof *pats);
+    uint32_t n = f->nparams;
+    tr_argk *pats = PyMem_Calloc(2 * (size_t)n + 1, sizeof *pats), *kept = pats + n;
     bool ok = pats != NULL;
-    uint32_t n = 0;
     if (!ok)
         PyErr_NoMemory();
-    for (; ok && n < f->nparams; n++)
-        ok = tr_value_pattern(f->st, args[n], f->text, tr_function_param(f, n), &pats[n]);
-    ok = ok && variant_for(f, args, pats);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; ok && i < n; i++)
+        ok = tr_value_pattern(f->st, args[i], f->text, tr_function_param(f, i), &pats[i]) &&
+             keep_pattern(f, &pats[i], &kept[i]);
+    ok = ok && variant_for(f, args, pats, kept);
+    for (uint32_t i = 0; pats && i < 2 * n; i++)
         tr_argk_clear(&pats[i]);
     PyMem_Free(pats);
     tr_function_leave(f);
@@ -754,18 +794,15 @@ static bool replace_specs(tr_function *f, tr_spec **fresh, uint32_t n) {
 }
 
 bool tr_spec_recompile(tr_function *f) {
-    tr_function_enter(f); /* keeps the old specs while the GIL is away */
-    uint32_t n = f->nspecs, done = 0;
-    tr_spec **fresh = PyMem_Calloc(n + 1u, sizeof *fresh), **old = PyMem_Calloc(n + 1u, sizeof *old);
-    bool ok = fresh && old, unbound;
-    if (ok && n) /* others may add and drop some meanwhile */
-        memcpy(old, f->specs, n * sizeof *old);
-    if (!ok)
+    tr_roll old; /* others may add and drop some while the GIL is away */
+    uint32_t done = 0;
+    bool ok = tr_spec_roll(f, &old), unbound;
+    tr_spec **fresh = ok ? PyMem_Calloc(old.n + 1u, sizeof *fresh) : NULL;
+    if (ok && !fresh)
         PyErr_NoMemory();
-    for (uint32_t k = 0; ok && k < n; k++) {
-        const tr_spec *s = old[k];
-        if (is_dead(s, NULL))
-            continue;
+    ok = fresh != NULL;
+    for (uint32_t k = 0; ok && k < old.n; k++) {
+        const tr_spec *s = old.d[k];
         fresh[done] = spec_new(f, s->declared ? NULL : s->pats, s->args, s->nargs, s->want_ret, &unbound);
         ok = fresh[done] != NULL;
         done += ok;
@@ -775,8 +812,7 @@ bool tr_spec_recompile(tr_function *f) {
         spec_free(fresh[i]);
     if (!ok)
         PyMem_Free(fresh);
-    PyMem_Free(old);
-    tr_function_leave(f);
+    tr_spec_unroll(f, &old);
     return ok;
 }
 

@@ -173,6 +173,15 @@ bool tr_argk_is_dead(const tr_argk *k) {
     return dead;
 }
 
+int tr_argk_hold(const tr_argk *k, PyObject *list) {
+    PyObject *o = k->weak ? tr_py_weakref_get(k->value) : NULL;
+    int r = !k->weak ? 1 : !o ? 0 : PyList_Append(list, o) < 0 ? -1 : 1;
+    Py_XDECREF(o);
+    for (uint32_t i = 0; r > 0 && i < k->n; i++)
+        r = tr_argk_hold(&k->items[i], list);
+    return r;
+}
+
 bool tr_argk_weaken(tr_argk *k, PyObject *died) {
     for (uint32_t i = 0; i < k->n; i++)
         if (!tr_argk_weaken(&k->items[i], died))

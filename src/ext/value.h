@@ -83,6 +83,8 @@ bool tr_argk_copy(const tr_argk *from, tr_argk *to);
 bool tr_argk_weaken(tr_argk *k, PyObject *died);
 /* What it refers to is there no more; the pattern matches nothing. */
 bool tr_argk_is_dead(const tr_argk *k);
+/* Puts what it refers to weakly into a list: 1; 0 where some of it is gone; -1 with an exception. */
+int tr_argk_hold(const tr_argk *k, PyObject *list);
 /* The constant: borrowed, NULL when it is gone. */
 PyObject *tr_argk_constant(const tr_argk *k);
 bool tr_argk_equal(const tr_argk *a, const tr_argk *b);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
 import sys
 import threading
 import weakref
@@ -288,3 +290,57 @@ def test_recompile_of_classes_of_one_name():
     f.recompile()
     assert type(f(One(1, 2))) is One and type(f(Two(1, 2))) is Two
     assert len(f.signatures) == 2
+
+
+def test_what_dies_while_someone_looks():
+    """A callback of g's runs before the function's own: there is a specialisation then whose g is gone."""
+    f, g, seen = fresh(), adder(1), []
+
+    def look(_):
+        seen.extend([f.signatures, f.overloads, f.stats["signatures"], f.inspect_ir()])
+        f.disable_compile()
+        with pytest.raises(TypeError, match="has no signature for arguments of types"):
+            f(1, 1)
+
+    assert f(g, 1) == 2
+    ref = weakref.ref(g, look)
+    del g
+    gc.collect()
+    assert ref() is None and seen == [[], {}, {}, {}]
+
+
+COLLECTED = """
+import gc
+from treadle import njit
+
+@njit
+def ap(g, x):
+    return g(x)
+
+on = True
+
+class Again:
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        global on
+        if on:
+            on = False
+            ap.recompile()
+            on = True
+            Again()
+
+gs = [eval(f"lambda y: y * {k}.0") for k in range(6)]
+Again()
+gc.set_threshold(1, 1, 1)
+for k, g in enumerate(gs):
+    assert [ap(g, 3.0) for _ in range(3)] == [3.0 * k] * 3
+on = False
+"""
+
+
+def test_a_collection_that_drops_the_specialisation_being_made():
+    env = {**os.environ, "PYTHONMALLOC": "debug"}
+    r = subprocess.run([sys.executable, "-c", COLLECTED], env=env, capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr
