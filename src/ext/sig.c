@@ -37,7 +37,21 @@ static bool csig_from_text(tr_state *st, PyObject *o, tr_csig *out) {
     return ok;
 }
 
-bool tr_types_csig(tr_state *st, PyObject *o, tr_csig *out) {
+/* Declared types may have as many items as arguments (value.c). */
+static bool few_items(const tr_csig *s) {
+    for (uint32_t i = 0; i < s->n + (s->ret != NULL); i++) {
+        unsigned left = TR_MAX_ITEMS;
+        if (tr_ty_fits(i < s->n ? s->args[i] : s->ret, &left))
+            continue;
+        PyErr_Format(PyExc_TypeError,
+                     "%s of the signature is a tuple of more than %d items in all\n  help: declare an array",
+                     i < s->n ? "an argument type" : "the return type", TR_MAX_ITEMS);
+        return false;
+    }
+    return true;
+}
+
+static bool read_csig(tr_state *st, PyObject *o, tr_csig *out) {
     PyObject *args = o;
     *out = (tr_csig){0};
     if (PyUnicode_Check(o))
@@ -68,6 +82,13 @@ bool tr_types_csig(tr_state *st, PyObject *o, tr_csig *out) {
     }
     out->n = (uint32_t)PyTuple_GET_SIZE(args);
     return true;
+}
+
+bool tr_types_csig(tr_state *st, PyObject *o, tr_csig *out) {
+    bool ok = read_csig(st, o, out) && few_items(out);
+    if (!ok)
+        tr_csig_clear(out);
+    return ok;
 }
 
 /* --- class Signature --- */

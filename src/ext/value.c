@@ -332,14 +332,12 @@ static void describe(PyObject *o, char *what, size_t n, const char **hint) {
         *hint = "pass tuple(x)";
 }
 
-/* One argument being read. `left`: items its tuples may still have in all; code grows with each, and a tuple
- * of tuples may be exponential in its depth. */
+/* One argument being read. `left`: items its tuples may still have in all. */
 typedef struct reading {
     tr_state *st;
     const char *fn, *arg;
     uint32_t left;
 } reading;
-enum { MAX_ITEMS = 4096 };
 
 /* Where in the argument a value stands: item i of `tuple`, which stands at `outer`. */
 typedef struct step {
@@ -384,10 +382,10 @@ static bool refuse_long(const reading *r) {
     const char *help = "help: pass a NumPy array";
     if (r->fn)
         PyErr_Format(PyExc_TypeError, "%s(): argument '%s' is a tuple of more than %d items in all\n  %s",
-                     r->fn, r->arg, MAX_ITEMS, help);
+                     r->fn, r->arg, TR_MAX_ITEMS, help);
     else
         PyErr_Format(PyExc_TypeError, "a tuple of more than %d items in all has no Treadle type\n  %s",
-                     MAX_ITEMS, help);
+                     TR_MAX_ITEMS, help);
     return false;
 }
 
@@ -434,7 +432,7 @@ static bool pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
 }
 
 bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k) {
-    reading r = {.st = st, .fn = fn, .arg = arg, .left = MAX_ITEMS};
+    reading r = {.st = st, .fn = fn, .arg = arg, .left = TR_MAX_ITEMS};
     return pattern(&r, o, NULL, k);
 }
 

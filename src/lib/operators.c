@@ -411,17 +411,17 @@ bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rule
 /* --- tuples and texts --- */
 
 /* What is put together when compiling has bounds: doubling thirty times is a short program. */
-enum { MAX_ITEMS = 1024, MAX_NESTED = 4096, MAX_TEXT = 1 << 16 };
+enum { MAX_ITEMS = 1024, MAX_TEXT = 1 << 16 };
 
 static bool too_many(tr_em *e) {
     return tr_em_error(e, "a tuple of more than %d items", MAX_ITEMS);
 }
 
 bool tr_em_tuple_fits(tr_em *e, uint32_t n, const tr_tv *x) {
-    unsigned left = MAX_NESTED;
+    unsigned left = TR_MAX_ITEMS;
     for (uint32_t i = 0; i < n; i++)
         if (!tr_ty_fits(x[i].ty, &left))
-            return tr_em_error(e, "tuples of more than %d items in all", MAX_NESTED);
+            return tr_em_error(e, "tuples of more than %d items in all", TR_MAX_ITEMS);
     return true;
 }
 

@@ -13,7 +13,7 @@ const tr_tyname tr_ty_names[] = {
 };
 const unsigned tr_ty_nnames = sizeof tr_ty_names / sizeof *tr_ty_names;
 
-enum { MAX_DEPTH = 32, MAX_UNITUPLE = 1000 };
+enum { MAX_DEPTH = 32 };
 
 typedef struct reader {
     tr_reader in;
@@ -143,8 +143,11 @@ static const tr_ty *read_unituple(reader *r) {
     if (!tr_rd_accept(&r->in, ','))
         return expected(r, "','");
     tr_rd_skip(&r->in);
-    if (!tr_rd_int(&r->in, 0, MAX_UNITUPLE, &n))
+    const char *at = r->in.p;
+    if (!tr_rd_int(&r->in, 0, INT64_MAX, &n))
         return expected(r, "a number of items");
+    if (n > TR_MAX_ITEMS)
+        return fail(r, at, tr_arena_printf(r->in.a, "a tuple of more than %d items", TR_MAX_ITEMS));
     const tr_ty **items = TR_NEW_N(r->in.a, const tr_ty *, (size_t)n + 1);
     for (int64_t i = 0; i < n; i++)
         items[i] = ty;

@@ -365,6 +365,20 @@ def test_a_compiled_function_is_not_decorated_again():
         njit(njit(add))
 
 
+def test_tuples_of_too_many_items():
+    """As many as arguments may have: the code for a million took hours."""
+    nested = types.UniTuple(types.UniTuple(types.f8, 1000), 1000)
+    for sig in ["i8(UniTuple(UniTuple(f8, 1000), 1000))", (nested,), types.f8(nested), nested(types.i8)]:
+        with pytest.raises(TypeError, match="more than 4096 items"):
+            njit(sig)(lambda t: 7)
+    with pytest.raises(
+        TypeError, match="'i8.UniTuple.f8, 5000..': a tuple of more than 4096 items at position 17"
+    ):
+        njit("i8(UniTuple(f8, 5000))")(lambda t: 7)
+    f = njit("f8(UniTuple(f8, 4096))")(lambda t: t[0] + t[-1])
+    assert f(tuple(range(4096))) == 4095.0
+
+
 def test_keyword_only_star_and_starstar():
     @njit
     def f(a, /, b, *args, c=3, d):
