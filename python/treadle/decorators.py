@@ -145,7 +145,9 @@ def _check_function(fn: Any) -> None:
         raise TypeError(f"jit compiles Python functions, not {type(fn).__name__} {fn!r}")
 
 
-def _make(fn: Any, signatures: list[Any] | None, options: dict[str, Any], flags: dict[str, int]) -> Any:
+def _make(
+    fn: Any, signatures: list[Any] | None, options: dict[str, Any], flags: dict[str, int], sealed: bool = True
+) -> Any:
     _check_function(fn)
     if config.DISABLE_JIT:
         fn.py_func = fn
@@ -156,7 +158,7 @@ def _make(fn: Any, signatures: list[Any] | None, options: dict[str, Any], flags:
             function._announce(s)
         for s in signatures:
             function._declare(s)
-        function.disable_compile()
+        function.disable_compile(sealed)
     return function
 
 
@@ -248,9 +250,11 @@ def _reduce(function: Function) -> Any:
         found = getattr(found, part, None)
     if found is function:
         return function.__qualname__
-    signatures = list(function.signatures) if function.sealed else None
-    return _rebuild, (function.py_func, signatures, function.options)
+    declared = {s.args: s for s in function._declared}
+    signatures = [declared.get(s, s) for s in function.signatures if function.sealed or s in declared]
+    some = signatures if signatures or function.sealed else None
+    return _rebuild, (function.py_func, some, function.options, function.sealed)
 
 
-def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any]) -> Any:
-    return _make(fn, signatures, options, _flags(options))
+def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any], sealed: bool = True) -> Any:
+    return _make(fn, signatures, options, _flags(options), sealed)

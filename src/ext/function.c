@@ -406,6 +406,20 @@ static PyObject *get_overloads(PyObject *self, void *unused) {
     return tr_spec_settle(f) ? by_types(f, ret_of, NULL) : NULL;
 }
 
+static PyObject *get_declared(PyObject *self, void *unused) {
+    (void)unused;
+    tr_function *f = (tr_function *)self;
+    PyObject *l = PyList_New(0);
+    for (uint32_t k = 0; l && k < f->nsigs; k++) {
+        const tr_ty **row = f->sigs + k * (f->nparams + (size_t)1);
+        PyObject *s = tr_types_sigobj(f->st, &(tr_csig){f->nparams, row, row[f->nparams]});
+        if (!s || PyList_Append(l, s) < 0)
+            Py_CLEAR(l);
+        Py_XDECREF(s);
+    }
+    return l;
+}
+
 static bool set_number(PyObject *d, const char *key, uint64_t v) {
     PyObject *o = PyLong_FromUnsignedLongLong(v);
     bool ok = o && PyDict_SetItemString(d, key, o) == 0;
@@ -568,6 +582,7 @@ static PyGetSetDef getset[] = {
      "Argument types of each specialisation, in order of compilation; then those declared and not compiled "
      "yet.",
      NULL},
+    {"_declared", get_declared, NULL, "Signatures as they were declared, in that order.", NULL},
     {"overloads", get_overloads, NULL, "Return type of each specialisation by its argument types.", NULL},
     {"stats", get_stats, NULL, "Counts, and times of each specialisation's compilation in seconds.", NULL},
     {"options", get_options, NULL, "Options given to the decorator.", NULL},

@@ -145,6 +145,25 @@ static Py_hash_t sig_hash(PyObject *self) {
     return h == -1 ? -1 : h ^ 0x5167;
 }
 
+/* As it would be written: a type that is called, or signature() of the argument types. */
+static PyObject *sig_reduce(PyObject *self, PyObject *unused) {
+    (void)unused;
+    tr_sigobj *s = (tr_sigobj *)self;
+    if (s->ret != Py_None)
+        return Py_BuildValue("OO", s->ret, s->args);
+    PyObject *module = PyImport_ImportModule("treadle._core");
+    PyObject *make = module ? PyObject_GetAttrString(module, "signature") : NULL;
+    PyObject *r = make ? Py_BuildValue("O(O)", make, s->args) : NULL;
+    Py_XDECREF(make);
+    Py_XDECREF(module);
+    return r;
+}
+
+static PyMethodDef sig_methods[] = {
+    {"__reduce__", sig_reduce, METH_NOARGS, NULL},
+    {0},
+};
+
 static PyMemberDef sig_members[] = {
     {"args", T_OBJECT, offsetof(tr_sigobj, args), READONLY, "Argument types."},
     {"return_type", T_OBJECT, offsetof(tr_sigobj, ret), READONLY,
@@ -155,10 +174,9 @@ static PyMemberDef sig_members[] = {
 PyDoc_STRVAR(sig_doc, "Argument types and a return type, made by calling a type: ``float64(int32, int32)``.");
 
 static PyType_Slot sig_slots[] = {
-    {Py_tp_dealloc, sig_dealloc}, {Py_tp_traverse, sig_traverse},
-    {Py_tp_repr, sig_repr},       {Py_tp_richcompare, sig_compare},
-    {Py_tp_hash, sig_hash},       {Py_tp_members, sig_members},
-    {Py_tp_doc, (void *)sig_doc}, {0, NULL},
+    {Py_tp_dealloc, sig_dealloc},     {Py_tp_traverse, sig_traverse}, {Py_tp_repr, sig_repr},
+    {Py_tp_richcompare, sig_compare}, {Py_tp_hash, sig_hash},         {Py_tp_members, sig_members},
+    {Py_tp_methods, sig_methods},     {Py_tp_doc, (void *)sig_doc},   {0, NULL},
 };
 
 static PyType_Spec sig_spec = {
@@ -171,14 +189,11 @@ static PyType_Spec sig_spec = {
 
 /* --- module functions --- */
 
-PyObject *tr_types_signature(tr_state *st, PyObject *x) {
-    tr_csig c;
-    if (!tr_types_csig(st, x, &c))
-        return NULL;
+PyObject *tr_types_sigobj(tr_state *st, const tr_csig *c) {
     tr_sigobj *s = (tr_sigobj *)st->sig_type->tp_alloc(st->sig_type, 0);
-    PyObject *args = s ? PyTuple_New(c.n) : NULL;
-    for (uint32_t i = 0; args && i < c.n; i++) {
-        PyObject *t = tr_types_object(st, c.args[i]);
+    PyObject *args = s ? PyTuple_New(c->n) : NULL;
+    for (uint32_t i = 0; args && i < c->n; i++) {
+        PyObject *t = tr_types_object(st, c->args[i]);
         if (!t)
             Py_CLEAR(args);
         else
@@ -186,12 +201,20 @@ PyObject *tr_types_signature(tr_state *st, PyObject *x) {
     }
     if (args) {
         s->args = args;
-        s->ret = c.ret ? tr_types_object(st, c.ret) : Py_NewRef(Py_None);
+        s->ret = c->ret ? tr_types_object(st, c->ret) : Py_NewRef(Py_None);
     }
     if (!args || !s->ret)
         Py_CLEAR(s);
-    tr_csig_clear(&c);
     return (PyObject *)s;
+}
+
+PyObject *tr_types_signature(tr_state *st, PyObject *x) {
+    tr_csig c;
+    if (!tr_types_csig(st, x, &c))
+        return NULL;
+    PyObject *s = tr_types_sigobj(st, &c);
+    tr_csig_clear(&c);
+    return s;
 }
 
 static PyObject *py_signature(PyObject *module, PyObject *x) {

@@ -41,6 +41,7 @@ const tr_ty *tr_types_from(tr_state *st, PyObject *o);
 bool tr_types_csig(tr_state *st, PyObject *o, tr_csig *out);
 void tr_csig_clear(tr_csig *s);
 /* The same as a Signature object: new reference. */
+PyObject *tr_types_sigobj(tr_state *st, const tr_csig *c);
 PyObject *tr_types_signature(tr_state *st, PyObject *o);
 
 #endif

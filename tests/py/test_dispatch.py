@@ -542,6 +542,30 @@ def test_pickle():
     assert again.signatures == declared.signatures and again.options == {"fastmath": True} and again.sealed
 
 
+def rebuilt(f):
+    rebuild, args = f.__reduce__()
+    return rebuild(args[0], *pickle.loads(pickle.dumps(args[1:])))
+
+
+def test_pickle_keeps_what_was_declared():
+    add8 = njit(["u1(u1, u1)", "i8(i8, i8)", "(f4, f4)"])(lambda a, b: a + b)
+    again = rebuilt(add8)
+    assert again.sealed and list(again.overloads.items()) == list(add8.overloads.items())
+    assert again(np.uint8(250), np.uint8(10)) == 4 and njit(lambda a: again(a, a))(np.uint8(200)) == 144
+    add8.disable_compile(False)
+    assert add8(1.5, 2.5) == 4.0
+    again = rebuilt(add8)
+    assert not again.sealed and len(again.signatures) == 3
+    assert again(np.uint8(250), np.uint8(10)) == 4 and again(1.5, 2.5) == 4.0
+    add8.disable_compile()
+    again = rebuilt(add8)
+    assert again.sealed and again.signatures == add8.signatures and len(again.signatures) == 4
+    none = njit(lambda x: x)
+    none.disable_compile()
+    again = rebuilt(none)
+    assert again.sealed and again.signatures == []
+
+
 def test_weak_references_and_collection():
     f = njit(lambda x: x)
     f(1)

@@ -183,6 +183,15 @@ def test_identity_survives():
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["u1(i8)", "f8()", "()", "i4, f8[::1]", "void(f8[:])", "Tuple((u1, f4))(UniTuple(f8, 2))", "none(none)"],
+)
+def test_signatures_are_copied_and_pickled(text):
+    s = treadle.signature(text)
+    assert pickle.loads(pickle.dumps(s)) == s and copy.copy(s) == s and copy.deepcopy(s) == s
+
+
+@pytest.mark.parametrize(
     "value, text",
     [
         (1, "int64"),
