@@ -54,8 +54,24 @@ static bool use_cache(tr_job *j) {
            PyErr_WarnFormat(PyExc_UserWarning, 1, "%U() is not cached: %s", j->f->qualname, reason) == 0;
 }
 
+/* Calls bind arguments as the function was when it was decorated; its __code__ may be another since. */
+static bool same_parameters(const tr_function *f) {
+    const PyCodeObject *c = (const PyCodeObject *)PyFunction_GET_CODE(f->py_func);
+    bool star = (c->co_flags & CO_VARARGS) != 0;
+    uint32_t n = (uint32_t)(c->co_argcount + c->co_kwonlyargcount) + star;
+    if (n == f->nparams && star == (f->varargs != 0) && (uint32_t)c->co_argcount == f->npos)
+        return true;
+    PyErr_Format(
+        PyExc_TypeError,
+        "%U(): its __code__ was replaced by code with other parameters\n  help: decorate the function anew",
+        f->qualname);
+    return false;
+}
+
 static bool take_snapshot(tr_job *j) {
     tr_prog_init(&j->prog, &j->ctx);
+    if (!same_parameters(j->f))
+        return false;
     if (!tr_freeze(&j->frozen, (PyObject *)j->f))
         return false;
     j->nroot = PyList_GET_SIZE(j->frozen.keep);

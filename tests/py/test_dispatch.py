@@ -467,6 +467,21 @@ def test_recompile_sees_new_globals():
     assert f(1) == 11
 
 
+def test_code_that_was_replaced():
+    """recompile() takes it; with other parameters it would be called with arguments that are bound as before."""
+    f = njit(lambda x: x + 1)
+    assert f(1) == 2
+    f.py_func.__code__ = (lambda x: x * 10).__code__
+    f.recompile()
+    assert f(3) == 30
+    for other in (lambda x, y: x, lambda *x: 1, lambda *, x: x):
+        f.py_func.__code__ = other.__code__
+        for act in (f.recompile, lambda: f(1.5), f.inspect_ir):
+            with pytest.raises(TypeError, match="__code__ was replaced by code with other parameters"):
+                act()
+        assert f(3) == 30
+
+
 def test_recompile_of_declared_signatures():
     namespace = {"K": 1}
     exec("def f(x):\n    return x + K", namespace)
