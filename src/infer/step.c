@@ -14,9 +14,8 @@ tr_place tr_infer_place(const tr_fn *src, const tr_ins *in) {
 
 /* A function of the user's that is called once, here; what a builtin or a ufunc calls may run for no element. */
 static bool is_own(const tr_em *e, const tr_ty *callee) {
-    return callee->kind == TR_TY_CLOSURE ||
-           (callee->kind == TR_TY_LIT && callee->lit->kind == TR_OBJ_FUNC &&
-            !e->prog->funcs.d[callee->lit->u.func].ufn);
+    return callee->kind == TR_TY_CLOSURE || (callee->kind == TR_TY_LIT && callee->lit->kind == TR_OBJ_FUNC &&
+                                             !e->prog->funcs.d[callee->lit->u.func].ufn);
 }
 
 static bool step_call(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {

@@ -31,7 +31,7 @@ typedef struct tr_em {
     tr_bld b;            /* real runs: where code goes; b.blk may change when a template makes blocks */
     tr_place place;      /* of the operation being emitted */
     tr_span op_span;
-    bool ends; /* the instruction called a function of the user's that never returns: what follows does not run */
+    bool ends; /* a call of a function of the user's that never returns: what follows does not run */
     /* Calls any callable value: set by infer/. */
     bool (*call)(struct tr_em *e, tr_tv callee, const struct tr_args *args, tr_tv *out);
     void *infer;

@@ -82,7 +82,12 @@ def told(source, *args, error=TypingError, **options):
         ),
         ("return np.subtract.accumulate(a)", (V,), TypingError, "has no accumulate|write it as a loop"),
         ("return np.random.default_rng(0)", (), UnsupportedError, "default_rng'"),
-        ("if b.lower() == 'x':\n    return a[0]\nreturn a[1]", (V, "X"), UnsupportedError, "'lower' of strings|outside"),
+        (
+            "if b.lower() == 'x':\n    return a[0]\nreturn a[1]",
+            (V, "X"),
+            UnsupportedError,
+            "'lower' of strings|outside",
+        ),
         ("return 1 in a", ("1",), TypingError, "only a string can be 'in' a string, not int64"),
         ("return 'x' in f'{a[0]}'", (V,), UnsupportedError, "'in' on a string made of run-time values"),
         ("raise ValueError('array', a)", (V,), UnsupportedError, "raise with numbers and strings"),

@@ -221,7 +221,10 @@ def test_declared_results():
     assert f(1.0) == 1.0
     with pytest.raises(TypeError, match="it is None"):
         f(-1.0)
-    with pytest.raises(treadle.TypingError, match="the result is None, but the signature declares float64(.|\n)*a path ends without"):
+    with pytest.raises(
+        treadle.TypingError,
+        match="the result is None, but the signature declares float64(.|\n)*a path ends without",
+    ):
 
         @njit("f8(f8)")
         def g(x):
