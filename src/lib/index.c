@@ -1,5 +1,7 @@
 /* a[i] and a[i] = v: basic indexing with integers, slices, Ellipsis and newaxis (arrays as indices: fancy.c); tuples, ranges.
  * Negative indices wrap once; out of range raises IndexError unless boundscheck is off. */
+#include <string.h>
+
 #include "lib/fam.h"
 
 static const tr_ty *i64_ty(tr_em *e) {
@@ -438,6 +440,16 @@ static bool flat_set(tr_em *e, tr_tv flat, tr_tv i, tr_tv v) {
 
 /* --- the two entry points --- */
 
+void tr_lib_advise_container(tr_em *e, tr_tv x) {
+    if (x.ty->kind != TR_TY_LIT || x.ty->lit->kind != TR_OBJ_OPAQUE)
+        return;
+    if (strstr(x.ty->lit->repr, "class 'list'"))
+        tr_em_hint(e,
+                   "globals are frozen as numbers, strings, tuples and arrays: make it a tuple or an array");
+    else if (strstr(x.ty->lit->repr, "class 'dict'"))
+        tr_em_hint(e, "globals are frozen as numbers, strings, tuples and arrays: make it a named tuple");
+}
+
 static void advise_flat(tr_em *e, tr_tv a) {
     if (is_flat(a))
         tr_em_hint(
@@ -458,6 +470,7 @@ bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     if (!tr_lib_is_array(a)) {
         tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, a.ty));
         advise_flat(e, a);
+        tr_lib_advise_container(e, a);
         return false;
     }
     place p;

@@ -24,7 +24,10 @@ bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
         if (x.ty->ndim > 0)
             return true;
         return tr_em_error(e, "iteration over a 0-d array");
-    default: return tr_em_error(e, "%s is not iterable", tr_em_tyname(e, x.ty));
+    default:
+        tr_em_error(e, "%s is not iterable", tr_em_tyname(e, x.ty));
+        tr_lib_advise_container(e, x);
+        return false;
     }
 }
 

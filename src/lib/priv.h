@@ -54,6 +54,8 @@ bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out);
 tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x);
 /* Refuses `what`, which ends in "a string", of a string made at run time. */
 bool tr_lib_no_text(tr_em *e, const char *what);
+/* To the error of an operation on x: what to do where x is a list or a dict that a global or a closure variable holds. */
+void tr_lib_advise_container(tr_em *e, tr_tv x);
 /* Where element number i of an array in C order stands: an array and an index into it; no division where the elements lie so in memory. */
 tr_tv tr_lib_flat_place(tr_em *e, tr_tv a, tr_tv i, tr_tv *idx);
 /* Item of a tuple at a run-time position in range. */

@@ -155,3 +155,33 @@ def test_tuples_in_messages(capsys):
 def test_more_than_a_message_holds():
     text = told(f"raise ValueError(f'{'{a} ' * 9}')", 2.5, error=UnsupportedError)
     assert "more than 8 numbers in an exception" in text
+
+
+LISTED, KEYED = [1, 2, 3], {"a": 1}
+
+
+def item(i):
+    return LISTED[i]
+
+
+def value(i):
+    return KEYED["a"] + i
+
+
+def total(i):
+    for x in LISTED:
+        i += x
+    return i
+
+
+@pytest.mark.parametrize(
+    "fn, words",
+    [
+        (item, "'list' cannot be indexed(.|\n)*help: .*: make it a tuple or an array"),
+        (total, "'list' is not iterable(.|\n)*help: .*: make it a tuple or an array"),
+        (value, "'dict' cannot be indexed(.|\n)*help: .*: make it a named tuple"),
+    ],
+)
+def test_lists_and_dicts_that_globals_hold(fn, words):
+    with pytest.raises(TypingError, match=words):
+        njit(fn)(1)
