@@ -752,8 +752,24 @@ static PyObject *output_class(PyArray_Descr *common, PyObject *out) {
     return Py_NewRef((PyObject *)Py_TYPE(PyArray_DESCR((PyArrayObject *)out)));
 }
 
+/* Makes the loop for these inputs and the outputs that the signature t names. NumPy, which asks for a loop that it does not know by what it then is
+ * given, would take an answer of the very same types for none, and the first loop it has that inputs convert to. */
+static bool make_known(tr_ufunc *uf, PyObject *const *args, PyObject *t) {
+    tr_ukind in[TR_MAX_OPERANDS];
+    uint8_t want[TR_MAX_OPERANDS];
+    bool weak;
+    if (!input_kinds(uf, args, in, &weak))
+        return true;
+    for (uint32_t i = 0; i < uf->nop; i++) {
+        PyObject *c = PyTuple_GET_ITEM(t, i);
+        want[i] = c == Py_None ? TR_UNUM_NONE : (uint8_t)((PyArray_DTypeMeta *)c)->type_num;
+    }
+    uf->told_outputs = true;
+    return tr_ufunc_pick(uf, in, want) != NULL;
+}
+
 /* signature= for what a call gives as outputs; None: there is nothing to say. NULL with an exception. */
-static PyObject *signature_of(const tr_ufunc *uf, PyObject *const *args, PyObject *const *outs) {
+static PyObject *signature_of(tr_ufunc *uf, PyObject *const *args, PyObject *const *outs) {
     PyArrayObject *arrays[TR_MAX_OPERANDS];
     npy_intp narrays = 0;
     for (uint32_t i = 0; i < uf->nin; i++)
@@ -768,6 +784,8 @@ static PyObject *signature_of(const tr_ufunc *uf, PyObject *const *args, PyObjec
     for (uint32_t i = 0; t && i < uf->nop; i++)
         PyTuple_SET_ITEM(t, i, output_class(common, i < uf->nin ? NULL : outs[i - uf->nin]));
     Py_DECREF(common);
+    if (t && !make_known(uf, args, t))
+        Py_CLEAR(t);
     return t;
 }
 

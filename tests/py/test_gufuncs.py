@@ -649,3 +649,20 @@ def test_the_first_input_may_be_the_writable_one():
         a = np.arange(3).astype(dtype)
         add_to(a, 2)
         assert a.tolist() == [2, 3, 4]
+
+
+@pytest.mark.parametrize("first", ["f8", "c8", "c16", None])
+def test_a_given_output_gets_a_loop_of_its_inputs(first):
+    """Whatever loops there are already that its inputs would convert to."""
+
+    @guvectorize("(n),(n)->()")
+    def size(a, b, out):
+        out[0] = a.itemsize
+
+    if first:
+        size(np.ones(2, first), np.ones(2, "u4"))
+    for dtype in ("?", "i1", "i4", "f4"):
+        for kept in ("f8", "c16"):
+            out = np.zeros((), kept)
+            size(np.ones(2, dtype), np.ones(2, "u4"), out=out)
+            assert out == np.dtype(dtype).itemsize
