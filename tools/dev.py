@@ -152,7 +152,7 @@ def cmd_test(a: argparse.Namespace) -> int:
 
 def cmd_test_all(a: argparse.Namespace) -> int:
     code, absent = 0, []
-    for version in SUPPORTED:
+    for version in dict.fromkeys((*SUPPORTED, a.python.version)):
         if a.others and version == a.python.version:
             continue
         py = a.python if version == a.python.version else devenv.find(version)

@@ -20,6 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14", "3.15")
+# Builds without the GIL that Treadle is built with when one is named (freethreaded.py makes one); nothing looks for them.
+FREE_THREADED = ("3.14t",)
 REQUIREMENTS = ROOT / "tools" / "requirements-dev.txt"
 LLVM_CONFIG = os.environ.get("LLVM_CONFIG", "llvm-config-19")
 
@@ -53,7 +55,7 @@ def jobs() -> int:
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A CPython that Treadle supports: its version ("3.11"), the real program, and what it was built with.
+    """A CPython that Treadle supports: its version ("3.11"; "3.14t" without the GIL), the real program, and what it was built with.
 
     One that lives in a Debian root (root.py) has its path as seen from inside; programs run there by `root.dev` only.
     """
@@ -83,7 +85,8 @@ except ImportError:
     v = False
 exe = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 h = os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h"))
-print(json.dumps([sys.implementation.name, "%d.%d" % sys.version_info[:2], exe, v, h]))
+t = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+print(json.dumps([sys.implementation.name, "%d.%d" % sys.version_info[:2] + t, exe, v, h]))
 """
 
 
@@ -147,9 +150,9 @@ def default() -> Interpreter:
     """Return the interpreter to use when none is named: `$PYTHON` if it is supported, else the first that is."""
     asked = os.environ.get("PYTHON") or "python3"
     found = probe(asked)
-    if not found and asked.removeprefix("python") in SUPPORTED:
+    if not found and asked.removeprefix("python") in (*SUPPORTED, *FREE_THREADED):
         found = find(asked.removeprefix("python"))
-    if found and found.version in SUPPORTED:
+    if found and found.version in (*SUPPORTED, *FREE_THREADED):
         return found
     for version in SUPPORTED:
         other = find(version)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
+import lzma
 import re
 import subprocess
 import sys
+import sysconfig
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -27,6 +31,8 @@ includes = load("check_includes")
 headers = load("check_headers")
 devenv = load("devenv")
 debian = load("root")
+sys.modules["root"] = debian
+freethreaded = load("freethreaded")
 dev = load("dev")
 
 
@@ -125,7 +131,8 @@ def test_installed_package_is_whole() -> None:
 def test_probe_sees_through_the_environment(tmp_path: Path) -> None:
     found = devenv.probe(sys.executable)
     assert found is not None
-    assert found.version == f"{sys.version_info[0]}.{sys.version_info[1]}"
+    without_gil = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    assert found.version == f"{sys.version_info[0]}.{sys.version_info[1]}{without_gil}"
     assert not found.path.is_relative_to(ROOT), (
         "the interpreter behind the virtual environment, not the one in it"
     )
@@ -201,6 +208,74 @@ def test_a_folder_of_others_is_no_root(tmp_path: Path) -> None:
         debian.strap(tmp_path)
     assert (tmp_path / "mine").exists()
     assert devenv.find_in_root(tmp_path, "3.15") is None
+
+
+def fake_python(path: Path, version: str) -> Path:
+    """A program that answers the probe as such an interpreter."""
+    path.write_text(f'#!/bin/sh\necho \'["cpython", "{version}", "{path}", true, true]\'\n')
+    path.chmod(0o755)
+    return path
+
+
+def test_a_build_without_the_gil_is_used_when_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It has folders of its own, and never stands for the plain Python of its version."""
+    assert "Py_GIL_DISABLED" in devenv._PROBE
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
+    (tmp_path / "pyenv/versions/3.14.0t/bin").mkdir(parents=True)
+    fake_python(tmp_path / "pyenv/versions/3.14.0t/bin/python3", "3.14t")
+    assert devenv.find("3.14", roots=False) is None
+    monkeypatch.setenv("PYTHON", str(fake_python(tmp_path / "python3.14t", "3.14t")))
+    assert devenv.default().venv.name == ".venv-3.14t"
+    monkeypatch.setenv("PYTHON", "3.14t")
+    assert devenv.default().path == tmp_path / "python3.14t"
+    fake_python(tmp_path / "python3.12", "3.12")
+    monkeypatch.setenv("PYTHON", str(fake_python(tmp_path / "python3.13t", "3.13t")))
+    assert devenv.default().version == "3.12"
+
+
+def test_sources_are_the_newest_that_the_mirror_has(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its index may list what it lacks."""
+    index = "".join(
+        f"Package: python{v}\nBinary: a\nVersion: {v}.{patch}-1\nFormat: b\n\n"
+        for v, patch in (("3.14", "9"), ("3.14", "10"), ("3.13", "20"), ("3.15", "0~rc1"))
+    )
+    has, asked = ["3.14.7", "3.14.4"], []
+
+    def fetch(address: str, to: Path) -> bool:
+        if address.endswith("Sources.xz"):
+            to.write_bytes(lzma.compress(index.encode()))
+            return True
+        assert address.startswith("http://mirror/pool/main/p/python3.14/python3.14_")
+        asked.append(address.split("_")[1].removesuffix(".orig.tar.xz"))
+        if asked[-1] in has:
+            with tarfile.open(to, "w:xz") as t:
+                t.addfile(tarfile.TarInfo(f"Python-{asked[-1]}/configure"), io.BytesIO())
+        return asked[-1] in has
+
+    monkeypatch.setattr(freethreaded, "mirror", lambda: "http://mirror/")
+    version, source = freethreaded.get_sources(tmp_path, fetch)
+    assert version == "3.14.7" and (source / "configure").exists()
+    assert asked == ["3.14.10", "3.14.9", "3.14.8", "3.14.7"]
+    has.clear()
+    with pytest.raises(devenv.Stop, match="has the sources of no Python 3.14"):
+        freethreaded.get_sources(tmp_path, fetch)
+    index = "Package: python3.13\nVersion: 3.13.2-1\n"
+    with pytest.raises(devenv.Stop, match="lists no sources of a released Python 3.14"):
+        freethreaded.get_sources(tmp_path, fetch)
+
+
+def test_a_folder_of_others_gets_no_interpreter(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(devenv.Stop, match="was not made by this script"):
+        freethreaded.make(tmp_path)
+    assert (tmp_path / "mine").exists()
+    (tmp_path / freethreaded.MARK).write_text("3.14.7")
+    freethreaded.make(tmp_path)  # is there: nothing to do
+    with pytest.raises(devenv.Stop, match="is not a whole Python 3.14t"):
+        freethreaded.checked(tmp_path)
 
 
 def test_which_pythons_are_tested(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
