@@ -275,14 +275,13 @@ static __attribute__((noinline)) outcome try_rest(tr_function *f, const tr_varli
 /* No two variants take the same arguments, so the order in which they are tried is free: first the one that fitted last
  * time, as most callers go on with the types they began with. */
 static inline outcome try_list(tr_function *f, PyObject *const *args, PyObject **result) {
+    tr_function_enter(
+        f); /* a look at an argument may run code that makes variants go; so may other threads */
     const tr_varlist *l = atomic_load_explicit(&f->list, memory_order_acquire);
     uint32_t last = atomic_load_explicit(&f->last, memory_order_relaxed);
     *result = NULL;
-    if (UNLIKELY(!l))
-        return MISS;
-    tr_function_enter(f); /* a look at an argument may run code that makes variants go */
-    outcome r = LIKELY(last < l->n) ? try_any(f, l->v[last], args, result) : MISS;
-    if (UNLIKELY(r == MISS))
+    outcome r = LIKELY(l && last < l->n) ? try_any(f, l->v[last], args, result) : MISS;
+    if (UNLIKELY(r == MISS && l))
         r = try_rest(f, l, last, args, result);
     tr_function_leave(f);
     return r;

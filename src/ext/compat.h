@@ -45,6 +45,27 @@ static inline bool tr_py_is_lazy_import(PyObject *o) {
 #endif
 }
 
+/* Between the two one thread at a time, as under the GIL; and as there, another gets its turn wherever this one waits, lets go of
+ * Python, or calls what does. So sections may be nested, and no order of locks can be wrong. Nothing where there is a GIL. */
+#ifdef Py_GIL_DISABLED
+typedef PyCriticalSection tr_py_section;
+static inline void tr_py_section_begin(tr_py_section *s, PyObject *gate) {
+    PyCriticalSection_Begin(s, gate);
+}
+static inline void tr_py_section_end(tr_py_section *s) {
+    PyCriticalSection_End(s);
+}
+#else
+typedef char tr_py_section;
+static inline void tr_py_section_begin(tr_py_section *s, PyObject *gate) {
+    (void)s;
+    (void)gate;
+}
+static inline void tr_py_section_end(tr_py_section *s) {
+    (void)s;
+}
+#endif
+
 /* Slots that a module has only on some versions; they stand in a list of slots. */
 #if PY_VERSION_HEX >= 0x030C0000
 #define TR_PY_ONE_INTERPRETER {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},

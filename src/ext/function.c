@@ -27,7 +27,7 @@ static const char *refusal_of(const tr_function *f, tr_arena *a) {
 }
 
 /* What was compiled for values that came counts as declared once nothing else is taken. */
-void tr_function_wishes(const tr_function *f, tr_arena *a, tr_wishes *out) {
+static void read_wishes(const tr_function *f, tr_arena *a, tr_wishes *out) {
     uint32_t row = f->nparams + 1, n = f->nsigs;
     const tr_ty **sigs = TR_NEW_N(a, const tr_ty *, (n + f->nspecs) * (size_t)row + 1u);
     if (n)
@@ -43,6 +43,13 @@ void tr_function_wishes(const tr_function *f, tr_arena *a, tr_wishes *out) {
                        .nargs = f->nparams,
                        .sigs = sigs,
                        .locals = locals_of(f)};
+}
+
+void tr_function_wishes(const tr_function *f, tr_arena *a, tr_wishes *out) {
+    tr_py_section gate;
+    tr_py_section_begin(&gate, f->st->gate);
+    read_wishes(f, a, out);
+    tr_py_section_end(&gate);
 }
 
 /* --- construction --- */
@@ -388,9 +395,12 @@ static PyObject *get_signatures(PyObject *self, void *unused) {
         Py_XDECREF(types);
     }
     tr_spec_unroll(f, &all);
+    tr_py_section gate;
+    tr_py_section_begin(&gate, f->st->gate);
     for (Py_ssize_t i = 0; l && f->waiting && i < PyList_GET_SIZE(f->waiting); i++)
         if (PyList_Append(l, ((tr_sigobj *)PyList_GET_ITEM(f->waiting, i))->args) < 0)
             Py_CLEAR(l);
+    tr_py_section_end(&gate);
     return l;
 }
 
@@ -410,6 +420,8 @@ static PyObject *get_declared(PyObject *self, void *unused) {
     (void)unused;
     tr_function *f = (tr_function *)self;
     PyObject *l = PyList_New(0);
+    tr_py_section gate;
+    tr_py_section_begin(&gate, f->st->gate);
     for (uint32_t k = 0; l && k < f->nsigs; k++) {
         const tr_ty **row = f->sigs + k * (f->nparams + (size_t)1);
         PyObject *s = tr_types_sigobj(f->st, &(tr_csig){f->nparams, row, row[f->nparams]});
@@ -417,6 +429,7 @@ static PyObject *get_declared(PyObject *self, void *unused) {
             Py_CLEAR(l);
         Py_XDECREF(s);
     }
+    tr_py_section_end(&gate);
     return l;
 }
 
@@ -460,8 +473,11 @@ static PyObject *get_stats(PyObject *self, void *unused) {
     PyObject *d = PyDict_New(), *by = by_types(f, spec_stats, NULL);
     bool ok = d && by && set_number(d, "compiled", f->ncompiled) && set_number(d, "loaded", f->nloaded);
     uint64_t bytes = 0;
+    tr_py_section gate;
+    tr_py_section_begin(&gate, f->st->gate);
     for (uint32_t k = 0; ok && k < f->nspecs; k++)
         bytes += tr_module_bytes(f->specs[k]->module);
+    tr_py_section_end(&gate);
     ok = ok && set_number(d, "code_bytes", bytes) && PyDict_SetItemString(d, "signatures", by) == 0;
     Py_XDECREF(by);
     if (!ok)

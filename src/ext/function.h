@@ -10,6 +10,7 @@
 #ifndef TR_EXT_FUNCTION_H
 #define TR_EXT_FUNCTION_H
 
+#include "ext/compat.h"
 #include "ext/freeze.h"
 #include "ext/value.h"
 
@@ -39,7 +40,7 @@ typedef struct tr_spec {
     const tr_ty *want_ret; /* the declared return type, or NULL */
     uint32_t nargs, nret;
     PyObject *types; /* tuple of Type: the row of .signatures; NULL where it holds constants: tr_spec_types */
-    uint64_t
+    _Atomic uint64_t
         used; /* when, by the function's clock, calls went over to it or from it: least is the one not used for longest */
     PyObject *keep; /* list of what the code refers to: frozen arrays, functions, classes */
     bool declared, from_cache;
@@ -101,9 +102,9 @@ typedef struct tr_function {
     uint32_t ndead;
     tr_varlist *old_lists;
     tr_variant *old_variants;
-    bool unswept;   /* there is something of these */
-    uint64_t clock; /* see tr_spec.used */
-    PyObject *died; /* what weak references to constants call; NULL: there were none */
+    _Atomic bool unswept;   /* there is something of these */
+    _Atomic uint64_t clock; /* see tr_spec.used */
+    PyObject *died;         /* what weak references to constants call; NULL: there were none */
     uint64_t ncompiled, nloaded;
     /* nsigs rows of nparams + 1: declared argument types, the result's or NULL; compiled or about to be. closed: there are no others, although
      * `sealed` may not say so yet. */
@@ -116,7 +117,7 @@ typedef struct tr_function {
  * stores do. */
 static inline void tr_function_active(tr_function *f, int by) {
 #ifdef Py_GIL_DISABLED
-    atomic_fetch_add_explicit(&f->active, (uint32_t)by, memory_order_relaxed);
+    atomic_fetch_add(&f->active, (uint32_t)by); /* before the list is read, as tr_spec_sweep counts on */
 #else
     atomic_store_explicit(&f->active, atomic_load_explicit(&f->active, memory_order_relaxed) + (uint32_t)by,
                           memory_order_relaxed);
@@ -193,8 +194,17 @@ static inline void tr_function_enter(tr_function *f) {
 }
 static inline void tr_function_leave(tr_function *f) {
     tr_function_active(f, -1);
-    if (__builtin_expect(f->unswept, 0))
+    if (__builtin_expect(atomic_load_explicit(&f->unswept, memory_order_relaxed), 0))
         tr_spec_sweep(f);
+}
+/* The same for whoever looks through the specs or changes them: one thread at a time. */
+static inline void tr_function_hold(tr_function *f, tr_py_section *s) {
+    tr_py_section_begin(s, f->st->gate);
+    tr_function_enter(f);
+}
+static inline void tr_function_release(tr_function *f, tr_py_section *s) {
+    tr_function_leave(f);
+    tr_py_section_end(s);
 }
 int tr_spec_visit(const tr_spec *s, visitproc visit, void *arg);
 

@@ -238,7 +238,8 @@ static int module_exec(PyObject *module) {
     pthread_mutex_init(&st->lock, NULL);
     pthread_cond_init(&st->done, NULL);
     st->types = tr_tytab_new(NULL);
-    if (!st->types) {
+    st->gate = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+    if (!st->types || !st->gate) {
         PyErr_NoMemory();
         return -1;
     }
@@ -302,6 +303,7 @@ static int module_clear(PyObject *module) {
 static void module_free(void *module) {
     tr_state *st = tr_ext_state(module);
     module_clear(module);
+    Py_CLEAR(st->gate);
     PyMem_Free(st->type_objs);
     st->type_objs = NULL;
     st->ntype_objs = 0;

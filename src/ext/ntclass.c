@@ -112,13 +112,17 @@ static ntclass *enter(tr_state *st, PyObject *cls) {
 }
 
 bool tr_ntclass_serial(tr_state *st, PyObject *cls, bool pin, uint32_t *out) {
+    tr_py_section gate;
+    tr_py_section_begin(&gate, st->gate);
     ntclass *c = known(st, cls);
-    if (!c && !(c = enter(st, cls)))
-        return false;
-    if (pin && !c->pin)
+    if (!c)
+        c = enter(st, cls);
+    if (c && pin && !c->pin)
         c->pin = Py_NewRef(cls);
-    *out = c->serial;
-    return true;
+    if (c)
+        *out = c->serial;
+    tr_py_section_end(&gate);
+    return c != NULL;
 }
 
 const tr_ty *tr_ntclass_type(tr_tytab *t, PyObject *cls, uint32_t serial, uint32_t n,
@@ -156,7 +160,7 @@ static bool names_fit(PyObject *fields, const tr_ty *ty) {
     return true;
 }
 
-PyObject *tr_ntclass_find(const tr_state *st, const tr_ty *ty) {
+static PyObject *find(const tr_state *st, const tr_ty *ty) {
     for (uint32_t i = 0; i < st->nntclasses; i++) {
         const ntclass *c = &st->ntclasses[i];
         if (!c->name || c->serial != ty->serial || strcmp(c->name, ty->name) != 0 ||
@@ -167,6 +171,14 @@ PyObject *tr_ntclass_find(const tr_state *st, const tr_ty *ty) {
             return o;
     }
     return NULL;
+}
+
+PyObject *tr_ntclass_find(const tr_state *st, const tr_ty *ty) {
+    tr_py_section gate;
+    tr_py_section_begin(&gate, st->gate);
+    PyObject *cls = find(st, ty);
+    tr_py_section_end(&gate);
+    return cls;
 }
 
 int tr_ntclass_visit(const tr_state *st, visitproc visit, void *arg) {

@@ -33,10 +33,12 @@ static bool same_pats(const tr_argk *a, const tr_argk *b, uint32_t n) {
 }
 
 static const tr_pending *find_pending(tr_state *st, const tr_function *f, const tr_argk *pats, uint32_t n) {
-    for (const tr_pending *p = st->pending; p; p = p->next)
-        if (p->f == f && p->pid == getpid() && p->n == n && same_pats(p->pats, pats, n))
-            return p;
-    return NULL;
+    pthread_mutex_lock(&st->lock);
+    const tr_pending *p = st->pending;
+    while (p && !(p->f == f && p->pid == getpid() && p->n == n && same_pats(p->pats, pats, n)))
+        p = p->next;
+    pthread_mutex_unlock(&st->lock);
+    return p;
 }
 
 static void pending_add(tr_state *st, tr_pending *p) {
@@ -338,7 +340,7 @@ static tr_variant *variant_new(tr_function *f, tr_spec *s, const tr_argk *pats) 
 /* Makes l the list; the one before it waits for the sweep. */
 static void set_list(tr_function *f, tr_varlist *l) {
     tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed);
-    atomic_store_explicit(&f->list, l, memory_order_release);
+    atomic_store(&f->list, l);
     if (old) {
         old->retired = f->old_lists;
         f->old_lists = old;
@@ -416,7 +418,9 @@ static bool drop_specs(tr_function *f, bool (*gone)(const tr_spec *s, const void
     return true;
 }
 
-void tr_spec_sweep(tr_function *f) {
+/* What is swept has left the list before `active` is read, and calls count themselves before they read the list: so either the count
+ * is seen, or they see a list without it. */
+static void sweep(tr_function *f) {
     if (atomic_load(&f->active) || !f->unswept)
         return;
     /* What goes may run code of the user's, which may come back here: taken off before it is freed. */
@@ -445,6 +449,13 @@ void tr_spec_sweep(tr_function *f) {
     PyErr_Restore(raised[0], raised[1], raised[2]);
 }
 
+void tr_spec_sweep(tr_function *f) {
+    tr_py_section gate;
+    tr_py_section_begin(&gate, f->st->gate);
+    sweep(f);
+    tr_py_section_end(&gate);
+}
+
 static bool is_dead(const tr_spec *s, const void *unused) {
     (void)unused;
     for (uint32_t i = 0; i < s->nargs; i++)
@@ -454,14 +465,14 @@ static bool is_dead(const tr_spec *s, const void *unused) {
 }
 
 void tr_spec_bury(tr_function *f) {
+    tr_py_section gate;
     bool any = false;
+    tr_function_hold(f, &gate);
     for (uint32_t k = 0; k < f->nspecs && !any; k++)
         any = is_dead(f->specs[k], NULL);
-    if (!any)
-        return;
-    if (!drop_specs(f, is_dead, NULL))
+    if (any && !drop_specs(f, is_dead, NULL))
         PyErr_Clear(); /* no memory: with the next one, or when it is the one not used for longest */
-    tr_spec_sweep(f);
+    tr_function_release(f, &gate);
 }
 
 /* 1: what s was made for lives, and is held. */
@@ -472,8 +483,7 @@ static int hold_constants(const tr_spec *s, PyObject *list) {
     return r;
 }
 
-bool tr_spec_roll(tr_function *f, tr_roll *r) {
-    tr_function_enter(f);
+static bool fill_roll(const tr_function *f, tr_roll *r) {
     *r = (tr_roll){.hold = PyList_New(0)};
     uint32_t n = f->nspecs;
     int lives = 1;
@@ -488,6 +498,15 @@ bool tr_spec_roll(tr_function *f, tr_roll *r) {
         if ((lives = hold_constants(r->d[i], r->hold)) > 0)
             r->d[r->n++] = r->d[i];
     return lives >= 0;
+}
+
+bool tr_spec_roll(tr_function *f, tr_roll *r) {
+    tr_py_section gate;
+    tr_function_enter(f);
+    tr_py_section_begin(&gate, f->st->gate);
+    bool ok = fill_roll(f, r);
+    tr_py_section_end(&gate);
+    return ok;
 }
 
 void tr_spec_unroll(tr_function *f, tr_roll *r) {
@@ -515,12 +534,19 @@ static bool make_room(tr_function *f) {
     return n < TR_VALUE_SPECS || drop_specs(f, is_this, oldest);
 }
 
+/* Two threads at once may get the same time: then either is the one not used for longest. */
+static void use_now(tr_function *f, tr_spec *s) {
+    uint64_t now = atomic_load_explicit(&f->clock, memory_order_relaxed) + 1;
+    atomic_store_explicit(&f->clock, now, memory_order_relaxed);
+    atomic_store_explicit(&s->used, now, memory_order_relaxed);
+}
+
 void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t to) {
     if (l != atomic_load_explicit(&f->list, memory_order_relaxed))
         return; /* replaced meanwhile: the numbers mean others there */
     if (from < l->n)
-        l->v[from]->spec->used = ++f->clock;
-    l->v[to]->spec->used = ++f->clock;
+        use_now(f, l->v[from]->spec);
+    use_now(f, l->v[to]->spec);
     atomic_store_explicit(&f->last, to, memory_order_relaxed);
 }
 
@@ -601,6 +627,7 @@ static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
 /* Compiles for these values; another thread that does so already is waited for, then *again is set. */
 static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
     tr_state *st = f->st;
+    /* It is of this function, so it stays in the list as long as this thread is in the gate. */
     const tr_pending *other = find_pending(st, f, pats, f->nparams);
     if (other) {
         *again = pending_wait(st, f, other);
@@ -640,7 +667,8 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
 }
 
 bool tr_spec_for(tr_function *f, PyObject *const *args) {
-    tr_function_enter(f);
+    tr_py_section gate;
+    tr_function_hold(f, &gate);
     uint32_t n = f->nparams;
     tr_argk *pats = PyMem_Calloc(2 * (size_t)n + 1, sizeof *pats), *kept = pats + n;
     bool ok = pats != NULL;
@@ -653,7 +681,7 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
     for (uint32_t i = 0; pats && i < 2 * n; i++)
         tr_argk_clear(&pats[i]);
     PyMem_Free(pats);
-    tr_function_leave(f);
+    tr_function_release(f, &gate);
     return ok;
 }
 
@@ -702,10 +730,13 @@ static void withdraw(tr_function *f, const tr_csig *c) {
 }
 
 bool tr_spec_announce(tr_function *f, PyObject *sig) {
+    tr_py_section gate;
     tr_csig c;
     if (!tr_types_csig(f->st, sig, &c))
         return false;
+    tr_function_hold(f, &gate);
     bool ok = announce(f, &c);
+    tr_function_release(f, &gate);
     tr_csig_clear(&c);
     return ok;
 }
@@ -746,10 +777,12 @@ static bool put_off(tr_function *f, PyObject *sig) {
 }
 
 bool tr_spec_declare(tr_function *f, PyObject *sig, bool may_wait) {
+    tr_py_section gate;
     tr_csig c;
     bool unbound = false;
     if (!tr_types_csig(f->st, sig, &c))
         return false;
+    tr_function_hold(f, &gate);
     bool behind = may_wait && c.n == f->nparams && waits(f);
     bool ok = behind ? announce(f, &c) && put_off(f, sig) : declare(f, &c, &unbound);
     if (!ok && may_wait && unbound) {
@@ -758,12 +791,15 @@ bool tr_spec_declare(tr_function *f, PyObject *sig, bool may_wait) {
     }
     if (!ok && !waits(f))
         withdraw(f, &c);
+    tr_function_release(f, &gate);
     tr_csig_clear(&c);
     return ok;
 }
 
 bool tr_spec_settle(tr_function *f) {
+    tr_py_section gate;
     bool ok = true;
+    tr_function_hold(f, &gate);
     while (ok && waits(f)) {
         PyObject *sig = Py_NewRef(PyList_GET_ITEM(f->waiting, 0));
         ok = tr_spec_declare(f, sig, false);
@@ -772,6 +808,7 @@ bool tr_spec_settle(tr_function *f) {
             ok = PyList_SetSlice(f->waiting, 0, 1, NULL) == 0;
         Py_DECREF(sig);
     }
+    tr_function_release(f, &gate);
     return ok;
 }
 
@@ -794,6 +831,8 @@ static bool replace_specs(tr_function *f, tr_spec **fresh, uint32_t n) {
 }
 
 bool tr_spec_recompile(tr_function *f) {
+    tr_py_section gate;
+    tr_py_section_begin(&gate, f->st->gate);
     tr_roll old; /* others may add and drop some while the GIL is away */
     uint32_t done = 0;
     bool ok = tr_spec_roll(f, &old), unbound;
@@ -813,6 +852,7 @@ bool tr_spec_recompile(tr_function *f) {
     if (!ok)
         PyMem_Free(fresh);
     tr_spec_unroll(f, &old);
+    tr_py_section_end(&gate);
     return ok;
 }
 

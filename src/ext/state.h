@@ -2,7 +2,8 @@
  *
  * There is no static PyObject * and no static mutable data here: everything hangs on the module. Objects
  * that the call path touches carry a pointer to the state, which the module keeps alive (each holds a
- * reference to its heap type, and the type to the module). Under the GIL unless a comment says otherwise;
+ * reference to its heap type, and the type to the module). Under the GIL unless a comment says otherwise, and
+ * in a section of `gate` where there may be none (HACKING.md says how far that is);
  * counters are atomic because Memory objects die on any thread. */
 #ifndef TR_EXT_STATE_H
 #define TR_EXT_STATE_H
@@ -26,6 +27,7 @@ struct tr_pending;
 struct tr_ntclass;
 
 typedef struct tr_state {
+    PyObject *gate;  /* an object for tr_py_section_begin; lives as long as the module */
     tr_tytab *types; /* the process's types; has its own lock */
     PyTypeObject *type_type, *sig_type, *fn_type, *mem_type, *ufunc_type;
     PyObject **type_objs; /* Type objects by tr_ty.id, made on demand */

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "ext/compat.h"
 #include "ext/ntclass.h"
 
 static tr_typeobj *as_type(tr_state *st, PyObject *o) {
@@ -21,6 +22,22 @@ static PyObject *type_alloc(tr_state *st, const tr_ty *ty, PyObject *value) {
     return (PyObject *)t;
 }
 
+/* The one object of a type that lives as long as the process. */
+static PyObject *numbered(tr_state *st, const tr_ty *ty) {
+    if (ty->id >= st->ntype_objs) {
+        uint32_t n = ty->id + 64;
+        PyObject **p = PyMem_Realloc(st->type_objs, n * sizeof *p);
+        if (!p)
+            return PyErr_NoMemory();
+        memset(p + st->ntype_objs, 0, (n - st->ntype_objs) * sizeof *p);
+        st->type_objs = p;
+        st->ntype_objs = n;
+    }
+    if (!st->type_objs[ty->id])
+        st->type_objs[ty->id] = type_alloc(st, ty, NULL);
+    return Py_XNewRef(st->type_objs[ty->id]);
+}
+
 PyObject *tr_types_object(tr_state *st, const tr_ty *ty) {
     if (!ty)
         return PyErr_NoMemory();
@@ -34,18 +51,11 @@ PyObject *tr_types_object(tr_state *st, const tr_ty *ty) {
         tr_sb_fini(&b);
         return t;
     }
-    if (ty->id >= st->ntype_objs) {
-        uint32_t n = ty->id + 64;
-        PyObject **p = PyMem_Realloc(st->type_objs, n * sizeof *p);
-        if (!p)
-            return PyErr_NoMemory();
-        memset(p + st->ntype_objs, 0, (n - st->ntype_objs) * sizeof *p);
-        st->type_objs = p;
-        st->ntype_objs = n;
-    }
-    if (!st->type_objs[ty->id])
-        st->type_objs[ty->id] = type_alloc(st, ty, NULL);
-    return Py_XNewRef(st->type_objs[ty->id]);
+    tr_py_section gate;
+    tr_py_section_begin(&gate, st->gate);
+    PyObject *t = numbered(st, ty);
+    tr_py_section_end(&gate);
+    return t;
 }
 
 PyObject *tr_types_of_pattern(tr_state *st, const tr_argk *k) {
