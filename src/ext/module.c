@@ -89,6 +89,10 @@ static bool freeze_serial(void *self, PyObject *cls, uint32_t *out) {
 
 /* --- fork: no compile is half-way in the child --- */
 
+static PyObject *new_gate(void) {
+    return PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+}
+
 static PyObject *fork_before(PyObject *module, PyObject *unused) {
     (void)unused;
     pthread_rwlock_wrlock(
@@ -109,6 +113,11 @@ static PyObject *fork_child(PyObject *module, PyObject *unused) {
     pthread_mutex_init(&st->lock, NULL);
     pthread_cond_init(&st->done, NULL);
     st->pending = NULL; /* their threads are not here */
+    PyObject *gate = new_gate();
+    if (!gate)
+        return NULL;
+    st->gate =
+        gate; /* the old one may be in the hand of a thread that is not here, or of our caller: left alone */
     tr_rt_blocks_after_fork(st->host.blocks);
     Py_RETURN_NONE;
 }
@@ -238,7 +247,7 @@ static int module_exec(PyObject *module) {
     pthread_mutex_init(&st->lock, NULL);
     pthread_cond_init(&st->done, NULL);
     st->types = tr_tytab_new(NULL);
-    st->gate = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+    st->gate = new_gate();
     if (!st->types || !st->gate) {
         PyErr_NoMemory();
         return -1;

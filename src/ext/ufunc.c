@@ -57,6 +57,8 @@ static tr_job *job_of(const tr_uloop *l, const tr_kernel *k) {
 
 bool tr_uloop_need_chain(tr_uloop *l) {
     PyGILState_STATE g = PyGILState_Ensure();
+    tr_py_section gate;
+    tr_py_section_begin(&gate, l->uf->st->gate);
     tr_kernel k = kernel_of(l->uf, TR_KERNEL_CHAIN);
     tr_job *j = job_of(l, &k);
     bool ok = j && tr_job_run(j);
@@ -72,12 +74,15 @@ bool tr_uloop_need_chain(tr_uloop *l) {
     Py_XDECREF(keep);
     if (j)
         tr_job_free(j);
+    tr_py_section_end(&gate);
     PyGILState_Release(g);
     return ok;
 }
 
 bool tr_uloop_add_variant(tr_uloop *l, uint32_t once) {
     PyGILState_STATE g = PyGILState_Ensure();
+    tr_py_section gate;
+    tr_py_section_begin(&gate, l->uf->st->gate);
     tr_kernel k = kernel_of(l->uf, TR_KERNEL_MAP);
     k.once = once;
     tr_uvariant *v = PyMem_Calloc(1, sizeof *v);
@@ -100,6 +105,7 @@ bool tr_uloop_add_variant(tr_uloop *l, uint32_t once) {
     PyMem_Free(v);
     if (j)
         tr_job_free(j);
+    tr_py_section_end(&gate);
     PyGILState_Release(g);
     return !stopped;
 }
@@ -152,14 +158,33 @@ static tr_uloop *find(const tr_ufunc *uf, const uint8_t *num) {
     return NULL;
 }
 
-static bool push(tr_ufunc *uf, tr_uloop *l) {
-    tr_uloop **p = PyMem_Realloc(uf->loops, (uf->nloops + 1u) * sizeof *p);
-    if (!p) {
+void *tr_ufunc_room_for(tr_ufunc *uf, size_t bytes) {
+    void *room = PyMem_Calloc(1, bytes);
+    void **retired = PyMem_Realloc(uf->retired, (uf->nretired + 1u) * sizeof *retired);
+    if (retired)
+        uf->retired = retired;
+    if (!room || !retired) {
+        PyMem_Free(room);
         PyErr_NoMemory();
-        return false;
+        return NULL;
     }
-    uf->loops = p;
-    p[uf->nloops++] = l;
+    retired[uf->nretired++] = room;
+    return room;
+}
+
+/* Whoever looks for a loop meanwhile, without the GIL, has the rows there were before: in the same array, or in one that stays. */
+static bool push(tr_ufunc *uf, tr_uloop *l) {
+    uint32_t n = uf->nloops;
+    if ((n & (n - 1)) == 0) { /* it is full */
+        tr_uloop **p = tr_ufunc_room_for(uf, (n ? 2 * (size_t)n : 1) * sizeof *p);
+        if (!p)
+            return false;
+        if (n)
+            memcpy(p, uf->loops, n * sizeof *p);
+        uf->loops = p;
+    }
+    uf->loops[n] = l;
+    uf->nloops = n + 1;
     if (tr_ufunc_publish(uf, l))
         return true;
     uf->nloops--;
@@ -360,8 +385,16 @@ bool tr_ufunc_settle(tr_ufunc *uf) {
     return true;
 }
 
+static PyObject *in_gate(PyCFunction f, PyObject *module, PyObject *args) {
+    tr_py_section gate;
+    tr_py_section_begin(&gate, tr_ext_state(module)->gate);
+    PyObject *r = f(module, args);
+    tr_py_section_end(&gate);
+    return r;
+}
+
 /* ufunc_compile(u, signature, may_wait): may_wait as in tr_spec_declare. */
-static PyObject *py_compile(PyObject *module, PyObject *args) {
+static PyObject *compile_signature(PyObject *module, PyObject *args) {
     PyObject *u, *sig;
     int may_wait;
     tr_state *st = tr_ext_state(module);
@@ -387,6 +420,10 @@ static PyObject *py_compile(PyObject *module, PyObject *args) {
     return ok ? Py_NewRef(Py_None) : NULL;
 }
 
+static PyObject *py_compile(PyObject *module, PyObject *args) {
+    return in_gate(compile_signature, module, args);
+}
+
 /* --- in compiled code --- */
 
 static const tr_cores *describe_cores(const tr_ufunc *uf, tr_arena *a) {
@@ -408,7 +445,7 @@ static const tr_cores *describe_cores(const tr_ufunc *uf, tr_arena *a) {
     return c;
 }
 
-const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
+static const tr_ufn *describe(const tr_ufunc *uf, tr_arena *a) {
     const char *name = PyUnicode_AsUTF8(uf->name);
     tr_ufn *u = TR_NEW(a, tr_ufn);
     *u = (tr_ufn){.name = tr_arena_strdup(a, name ? name : "?"),
@@ -425,6 +462,14 @@ const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
             sigs[(size_t)k * row + uf->nin] = l->want_ret;
     }
     u->sigs = sigs;
+    return u;
+}
+
+const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
+    tr_py_section gate;
+    tr_py_section_begin(&gate, uf->st->gate);
+    const tr_ufn *u = describe(uf, a);
+    tr_py_section_end(&gate);
     return u;
 }
 
@@ -454,10 +499,9 @@ static void rec_dealloc(PyObject *self) {
     PyTypeObject *tp = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     rec_clear(self);
-    while (uf->plans) {
-        tr_uplan *next = uf->plans->next;
-        PyMem_Free(uf->plans);
-        uf->plans = next;
+    for (tr_uplan *p = uf->plans, *next; p; p = next) {
+        next = p->next;
+        PyMem_Free(p);
     }
     for (uint32_t k = 0; k < uf->nloops; k++)
         loop_free(uf->loops[k]);
@@ -466,7 +510,6 @@ static void rec_dealloc(PyObject *self) {
     PyMem_Free(uf->waiting);
     for (uint32_t k = 0; k < uf->nretired; k++)
         PyMem_Free(uf->retired[k]);
-    PyMem_Free(uf->loops);
     PyMem_Free(uf->retired);
     Py_XDECREF(uf->name);
     Py_XDECREF(uf->doc);
@@ -633,7 +676,7 @@ static PyObject *loop_row(const tr_uloop *l) {
 }
 
 /* ufunc_info(u): None, or (Function, lazy, parallel, generalized, loops); a loop is (argument types, result type, seconds, loaded, bytes). */
-static PyObject *py_info(PyObject *module, PyObject *u) {
+static PyObject *info_of(PyObject *module, PyObject *u) {
     tr_ufunc *uf = tr_ufunc_of(tr_ext_state(module), u);
     if (!uf || !uf->fn)
         Py_RETURN_NONE;
@@ -650,8 +693,12 @@ static PyObject *py_info(PyObject *module, PyObject *u) {
                          uf->parallel ? Py_True : Py_False, uf->core ? Py_True : Py_False, rows);
 }
 
+static PyObject *py_info(PyObject *module, PyObject *u) {
+    return in_gate(info_of, module, u);
+}
+
 /* ufunc_text(u, k, stage): text of a stage of loop k. */
-static PyObject *py_text(PyObject *module, PyObject *args) {
+static PyObject *text_of(PyObject *module, PyObject *args) {
     static const struct {
         const char *name;
         tr_stage stage;
@@ -681,6 +728,10 @@ static PyObject *py_text(PyObject *module, PyObject *args) {
         return r;
     }
     return PyErr_Format(PyExc_ValueError, "no stage '%s'", name);
+}
+
+static PyObject *py_text(PyObject *module, PyObject *args) {
+    return in_gate(text_of, module, args);
 }
 
 static PyMethodDef functions[] = {

@@ -7,7 +7,7 @@
  *
  * For given input types there is one loop and so one result type, whatever was called before; a lazy gufunc that is given an output array has one
  * for its type.
- * Loops are only ever added, under the GIL; they die with the ufunc. */
+ * Loops are only ever added, under the GIL, and NumPy looks for them without it; they die with the ufunc. */
 #ifndef TR_EXT_UFUNC_H
 #define TR_EXT_UFUNC_H
 
@@ -64,13 +64,13 @@ typedef struct tr_ufunc {
     bool told_outputs;              /* NumPy knows loops that were chosen by the types of outputs too */
     uint8_t ncore[TR_MAX_OPERANDS]; /* core: axes of each operand */
     PyObject *name, *doc, *signature, *identity;
-    tr_uloop **loops;
-    uint32_t nloops;
+    _Atomic(tr_uloop **) loops; /* has at least nloops rows whenever it is read after that */
+    _Atomic uint32_t nloops;
     tr_uloop **waiting; /* declared ones that use names nobody has bound yet, in order: types alone */
     uint32_t nwaiting, nsettled; /* the first nsettled of them are among `loops` now */
-    void **retired;              /* arrays that NumPy was given before; freed at the end */
+    void **retired; /* arrays that NumPy or a thread without the GIL may read; freed at the end */
     uint32_t nretired;
-    tr_uplan *plans;
+    _Atomic(tr_uplan *) plans; /* the newest first; what a plan points to never changes */
 } tr_ufunc;
 
 /* --- ufunc.c --- */
@@ -86,6 +86,8 @@ static inline bool tr_ufunc_by_outputs(const tr_ufunc *uf) {
 tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num);
 /* Compiles the declared loops that were put off. Before anyone looks at `loops`. */
 bool tr_ufunc_settle(tr_ufunc *uf);
+/* An array of so many bytes, all zero, that lives as long as the ufunc. NULL with an exception. */
+void *tr_ufunc_room_for(tr_ufunc *uf, size_t bytes);
 /* What compiled code must know to call it. */
 const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a);
 /* Compiles l->chain. Takes the GIL. */

@@ -84,8 +84,10 @@ static __attribute__((noinline)) tr_uloop *plan(tr_ufunc *uf, const uint8_t *cod
     }
     p->loop = l;
     memcpy(p->code, code, uf->nin);
-    p->next = uf->plans;
-    uf->plans = p;
+    tr_uplan *next = uf->plans;
+    do
+        p->next = next;
+    while (!atomic_compare_exchange_weak(&uf->plans, &next, p));
     return l;
 }
 

@@ -299,9 +299,13 @@ static tr_uloop *pick_declared(tr_ufunc *uf, const tr_ukind *in, const uint8_t *
 }
 
 tr_uloop *tr_ufunc_pick(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want) {
-    if (uf->lazy)
-        return pick_lazy(uf, in, want);
-    return tr_ufunc_settle(uf) ? pick_declared(uf, in, want) : NULL;
+    tr_py_section gate;
+    tr_py_section_begin(&gate, uf->st->gate);
+    tr_uloop *l = uf->lazy              ? pick_lazy(uf, in, want)
+                  : tr_ufunc_settle(uf) ? pick_declared(uf, in, want)
+                                        : NULL;
+    tr_py_section_end(&gate);
+    return l;
 }
 
 /* --- NumPy 2: promoters --- */
@@ -340,7 +344,7 @@ static tr_ukind kind_of_dtype(const PyArray_DTypeMeta *t) {
     return (tr_ukind){num_of_dtype(t), 0};
 }
 
-static bool tell(tr_ufunc *uf, tr_uloop *l);
+static bool tell_once(tr_ufunc *uf, tr_uloop *l);
 
 static int promote(PyObject *ufunc, PyArray_DTypeMeta *const *op, PyArray_DTypeMeta *const *sig,
                    PyArray_DTypeMeta **out) {
@@ -354,7 +358,7 @@ static int promote(PyObject *ufunc, PyArray_DTypeMeta *const *op, PyArray_DTypeM
         by_outputs = by_outputs || (i >= uf->nin && (sig[i] || op[i]));
     }
     tr_uloop *l = tr_ufunc_pick(uf, in, want);
-    if (!l || !tell(uf, l))
+    if (!l || !tell_once(uf, l))
         return -1;
     uf->told_outputs = uf->told_outputs || (by_outputs && tr_ufunc_by_outputs(uf));
     for (uint32_t i = 0; i < uf->nop; i++)
@@ -425,6 +429,15 @@ static bool add_loop(tr_ufunc *uf, const tr_uloop *l) {
 /* NumPy knows the loop from here on. */
 static bool tell(tr_ufunc *uf, tr_uloop *l) {
     return l->told || (l->told = add_loop(uf, l));
+}
+
+/* The same from outside of the gate. */
+static bool tell_once(tr_ufunc *uf, tr_uloop *l) {
+    tr_py_section gate;
+    tr_py_section_begin(&gate, uf->st->gate);
+    bool ok = tell(uf, l);
+    tr_py_section_end(&gate);
+    return ok;
 }
 
 /* For operands of any types; `reduction`: for reductions, whose first operand is open. */
@@ -526,16 +539,9 @@ typedef struct table {
 static bool make_table(tr_ufunc *uf, table *t) {
     uint32_t n = uf->nloops;
     size_t fns = n * sizeof *t->fn, datas = n * sizeof *t->data;
-    char *room = PyMem_Calloc(1, fns + datas + (size_t)n * uf->nop);
-    void **retired = PyMem_Realloc(uf->retired, (uf->nretired + 1u) * sizeof *retired);
-    if (retired)
-        uf->retired = retired;
-    if (!room || !retired) {
-        PyMem_Free(room);
-        PyErr_NoMemory();
+    char *room = tr_ufunc_room_for(uf, fns + datas + (size_t)n * uf->nop);
+    if (!room)
         return false;
-    }
-    retired[uf->nretired++] = room;
     *t = (table){(PyUFuncGenericFunction *)(void *)room, (void **)(void *)(room + fns), room + fns + datas};
     for (uint32_t k = 0; k < n; k++) {
         t->fn[k] = old_loop;
