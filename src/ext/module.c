@@ -1,5 +1,5 @@
 /* The extension module treadle._core: its state, made in the exec step of multi-phase initialisation.
- * Py_mod_gil is not declared: the slots stand ready, but free-threaded builds are not tested yet. NumPy
+ * Py_mod_gil is not declared, so a free-threaded Python turns the GIL on: HACKING.md says what is missing. NumPy
  * itself allows one interpreter only, so sub-interpreters are refused. */
 #define TR_EXT_IMPORTS_NUMPY
 #include "ext/box.h"

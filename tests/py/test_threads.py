@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -147,3 +148,44 @@ def test_a_compile_imports_nothing():
         timeout=300,
     )
     assert r.stdout == "[]\n", r.stdout + r.stderr
+
+
+NEW_TYPES = """
+import itertools, threading
+import numpy as np
+import treadle
+
+u = treadle.vectorize(lambda a, b: a + b)
+x = np.ones((100000, 3))[:, ::2]  # NumPy asks for the loop row by row
+u(x[:2], x[:2], order="C")
+stop = threading.Event()
+wrong = []
+
+def look():
+    while not stop.is_set():
+        if not (u(x, x, order="C") == 2).all():
+            wrong.append(1)
+
+threads = [threading.Thread(target=look) for _ in range(2)]
+for t in threads:
+    t.start()
+types = [np.dtype(c) for c in "bBhHiI"]
+for a, b in itertools.product(types, types):
+    assert u(np.ones(1, a), np.ones(1, b)) == 2
+stop.set()
+for t in threads:
+    t.join()
+print("fine", len(u.types), len(wrong))
+"""
+
+
+def test_a_ufunc_meets_new_types_while_others_run_it():
+    """NumPy looks for its loop without the GIL. Freed memory is filled, so that a table that has moved would be seen."""
+    r = subprocess.run(
+        [sys.executable, "-c", NEW_TYPES],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        env={**os.environ, "PYTHONMALLOC": "debug"},
+    )
+    assert (r.returncode, r.stdout) == (0, "fine 37 0\n"), r.stdout + r.stderr
