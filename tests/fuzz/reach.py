@@ -5,7 +5,9 @@ A caller is made of text, so that it has main's number of parameters. Its option
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -57,24 +59,10 @@ def reached(way: str, main: Any, n: int, options: dict[str, Any], promotion: str
 
 def on_small_stack(work: Callable[[], Any]) -> Any:
     """What `work()` returns or raises on a thread of 256 KiB."""
-    import threading
-
-    found: list[Any] = []
-
-    def run() -> None:
-        try:
-            found.append((work(), None))
-        except Exception as e:
-            found.append((None, e))
-
     old = threading.stack_size(256 << 10)
-    try:
-        thread = threading.Thread(target=run)
-        thread.start()
-    finally:
-        threading.stack_size(old)
-    thread.join()
-    value, error = found[0]
-    if error is not None:
-        raise error
-    return value
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            done = pool.submit(work)  # which starts the thread
+        finally:
+            threading.stack_size(old)
+        return done.result()
