@@ -389,7 +389,7 @@ static bool point(space *s, const int64_t *idx) {
         return false;
     for (uint32_t k = 0; k < p->nred; k++) {
         const tr_ty *t = tr_at(p->lam, yield->args[p->nout + k])->ty;
-        if (p->reds[k] < TR_RED_ARGMIN) {
+        if (!tr_red_info[p->reds[k]].place) {
             tr_interp_reduce(r->in, p->reds[k], t, s->acc[k], y);
         } else if (!s->best_ty[k] || tr_interp_better(p->reds[k], t, s->best[k], y)) {
             s->best_ty[k] = t;

@@ -408,27 +408,21 @@ static bool is_nan(const tr_ty *t, const tr_slot *x) {
     return tr_ty_is_float(t) && isnan(get_part(t, x));
 }
 
-void tr_interp_reduce(const tr_interp *in, tr_redk k, const tr_ty *t, tr_slot *acc, const tr_slot *x) {
-    tr_slot r[2];
-    bool take;
-    switch (k) {
-    case TR_RED_MIN:
-    case TR_RED_MAX: /* NaN wins */
-        take = is_nan(t, x) ||
-               (!is_nan(t, acc) && tr_interp_cmp(k == TR_RED_MIN ? TR_CMP_LT : TR_CMP_GT, t, x, acc));
-        if (take)
-            *acc = *x;
-        return;
-    case TR_RED_ADD: tr_interp_arith(in, TR_OP_ADD, t, acc, x, r); break;
-    case TR_RED_MUL: tr_interp_arith(in, TR_OP_MUL, t, acc, x, r); break;
-    case TR_RED_AND: tr_interp_arith(in, TR_OP_AND, t, acc, x, r); break;
-    default: tr_interp_arith(in, TR_OP_OR, t, acc, x, r);
-    }
-    memcpy(acc, r, tr_ty_nparts(t) * sizeof *acc);
-}
-
+/* A NaN wins, and the first of them stays. */
 bool tr_interp_better(tr_redk k, const tr_ty *t, const tr_slot *best, const tr_slot *x) {
     if (is_nan(t, best))
         return false;
-    return is_nan(t, x) || tr_interp_cmp(k == TR_RED_ARGMIN ? TR_CMP_LT : TR_CMP_GT, t, x, best);
+    return is_nan(t, x) || tr_interp_cmp(tr_red_info[k].wins, t, x, best);
+}
+
+void tr_interp_reduce(const tr_interp *in, tr_redk k, const tr_ty *t, tr_slot *acc, const tr_slot *x) {
+    tr_slot r[2];
+    tr_op op = tr_red_info[k].op;
+    if (op == TR_OP__COUNT) {
+        if (is_nan(t, x) || tr_interp_better(k, t, acc, x))
+            *acc = *x;
+        return;
+    }
+    tr_interp_arith(in, op, t, acc, x, r);
+    memcpy(acc, r, tr_ty_nparts(t) * sizeof *acc);
 }

@@ -143,23 +143,39 @@ typedef struct tr_site {
 /* Where a product of extents is followed in float64: less than 2**63, so that no rounding lets a larger one pass. */
 #define TR_MOST_BYTES 0x1.fffffp62
 
-/* Reductions of a pattern. min and max propagate NaN as NumPy does; argmin/argmax give the first index, i64, in C order of the space. */
-#define TR_REDS(X)      \
-    X(ADD, "add")       \
-    X(MUL, "mul")       \
-    X(MIN, "min")       \
-    X(MAX, "max")       \
-    X(AND, "and")       \
-    X(OR, "or")         \
-    X(ARGMIN, "argmin") \
-    X(ARGMAX, "argmax")
+/* How a pattern's reductions and scans combine their values. */
 typedef enum tr_redk {
-#define X(id, name) TR_RED_##id,
-    TR_REDS(X)
+#define X(id, name, op, wins, start, of, repeats, place) TR_RED_##id,
+#include "ir/reds.def"
 #undef X
-        TR_RED__COUNT
+    TR_RED__COUNT
 } tr_redk;
+typedef enum tr_start {
+    TR_START_NONE, /* no bits */
+    TR_START_ONES, /* all bits */
+    TR_START_ZERO,
+    TR_START_ONE,
+    TR_START_SMALLEST,
+    TR_START_LARGEST
+} tr_start;
+typedef struct tr_redinfo {
+    tr_op op;
+    tr_cmpop wins;
+    tr_start start;
+    const char *of;
+    bool repeats, place;
+} tr_redinfo;
+extern const tr_redinfo tr_red_info[TR_RED__COUNT];
 extern const char *const tr_red_name[TR_RED__COUNT];
+
+/* A number, by the class of its type: an integer or bool, a float, a complex number. */
+typedef struct tr_number {
+    int64_t i;
+    double re, im;
+} tr_number;
+bool tr_red_takes(tr_redk k, const tr_ty *t);      /* values of t */
+bool tr_red_regroups(tr_redk k, const tr_ty *t);   /* the result depends on how values are grouped */
+tr_number tr_red_start(tr_redk k, const tr_ty *t); /* the identity */
 
 enum { TR_MAX_REDS = 12 }; /* that fusion gives a pattern, and that one may have to run on all cores */
 
@@ -376,6 +392,7 @@ void tr_edge_add(tr_fn *f, tr_edge *e, tr_val v);
 tr_val tr_const_int(tr_fn *f, const tr_ty *ty, int64_t v); /* bool and ints: wrapped to the type's width */
 tr_val tr_const_float(tr_fn *f, const tr_ty *ty, double v);
 tr_val tr_const_complex(tr_fn *f, const tr_ty *ty, double re, double im);
+tr_val tr_red_identity(tr_fn *f, tr_redk k, const tr_ty *ty);
 tr_val tr_const_undef(tr_fn *f, const tr_ty *ty);
 tr_val tr_const_obj(tr_fn *f, const tr_obj *o); /* front */
 tr_val tr_const_arr(tr_fn *f, const tr_ty *ty, const tr_obj *o);

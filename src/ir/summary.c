@@ -286,7 +286,7 @@ const char *tr_pat_form(const tr_pat *t) {
     if (t->nred > TR_MAX_REDS)
         return "it has too many reductions";
     for (uint32_t i = 0; i < t->nred && !t->keep; i++)
-        if (t->reds[i] == TR_RED_ARGMIN || t->reds[i] == TR_RED_ARGMAX)
+        if (tr_red_info[t->reds[i]].place)
             return "it looks for the place of an extreme";
     return NULL;
 }

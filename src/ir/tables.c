@@ -49,7 +49,7 @@ const char *const tr_cmp_name[TR_CMP__COUNT] = {
 const char *const tr_par_name[TR_PAR__COUNT] = {"", "wish", "par", "prange"};
 
 const char *const tr_red_name[TR_RED__COUNT] = {
-#define X(id, name) name,
-    TR_REDS(X)
+#define X(id, name, op, wins, start, of, repeats, place) name,
+#include "ir/reds.def"
 #undef X
 };

@@ -398,9 +398,9 @@ static void check_reductions(fnck *k, const tr_ins *i) {
             want_type(k, arg_type(k, i, init + r), res->items[r], "reduction");
         if (t->fast[r])
             want_class(k, i, init + r, "fc");
-        if (t->reds[r] >= TR_RED__COUNT || (r < t->nscan && t->reds[r] >= TR_RED_ARGMIN))
+        if (t->reds[r] >= TR_RED__COUNT || (r < t->nscan && tr_red_info[t->reds[r]].place))
             bad(k, "no such reduction");
-        if (t->reds[r] >= TR_RED_ARGMIN)
+        else if (tr_red_info[t->reds[r]].place)
             want_kind(k, i, init + r, TR_TY_I64);
     }
     if (t->nscan > t->nred)
@@ -458,7 +458,7 @@ static void check_yields_of(fnck *k, const tr_ins *i, const tr_fn *lam, uint32_t
             const tr_ty *want = arg_type(k, i, n < nout ? out + n : tr_pat_init(t) + n - nout);
             if (n < nout)
                 want = is_kind(want, TR_TY_ARRAY) ? want->elem : NULL;
-            else if (t->reds[n - nout] >= TR_RED_ARGMIN)
+            else if (tr_red_info[t->reds[n - nout]].place)
                 continue; /* any scalar with an order */
             if (want)
                 want_type(k, got, want, "what the lambda yields");

@@ -167,8 +167,7 @@ static bool lam_fold(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
         return false;
     if (f->item && !f->item(e, x, f->user, &x))
         return false;
-    bool arg = d->reds[0] == TR_RED_ARGMIN || d->reds[0] == TR_RED_ARGMAX;
-    yields[0] = arg ? tr_em_strong(e, x) : tr_em_conv(e, x, d->init[0].ty);
+    yields[0] = tr_red_info[d->reds[0]].place ? tr_em_strong(e, x) : tr_em_conv(e, x, d->init[0].ty);
     return true;
 }
 
@@ -190,15 +189,7 @@ bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn it
     return tr_em_pattern(e, &d, out);
 }
 
-tr_tv tr_fam_extreme(tr_em *e, const tr_ty *t, bool largest) {
-    char c = tr_ty_class(t);
-    if (c == 'f')
-        return tr_em_num(e, t, largest ? HUGE_VAL : -HUGE_VAL);
-    if (c == 'b')
-        return tr_em_bool(e, largest);
-    unsigned bits = 8 * tr_ty_size(t);
-    uint64_t v = c == 'u' ? (largest ? UINT64_MAX >> (64 - bits) : 0) : (uint64_t)INT64_MAX >> (64 - bits);
-    if (c == 'i' && !largest)
-        v = ~v;
-    return (tr_tv){t, e->dry ? TR_NOVAL : tr_const_int(e->b.fn, t, (int64_t)v)};
+tr_tv tr_fam_start(tr_em *e, tr_redk red, const tr_ty *t) {
+    t = tr_ty_strong(e->types, t);
+    return (tr_tv){t, e->dry ? TR_NOVAL : tr_red_identity(e->b.fn, red, t)};
 }

@@ -66,8 +66,8 @@ bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn it
                    tr_tv *out);
 /* Item type of an iterable, found dry. */
 bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out);
-/* Smallest (largest) value of a scalar type, or the infinity: what min (max) starts from. */
-tr_tv tr_fam_extreme(tr_em *e, const tr_ty *t, bool largest);
+/* The identity of a reduction of values of type t: for min the largest, or the infinity. */
+tr_tv tr_fam_start(tr_em *e, tr_redk red, const tr_ty *t);
 
 /* A copy of an array with items of type `t`. */
 bool tr_fam_copy_as(tr_em *e, tr_tv a, const tr_ty *t, tr_layout lay, tr_tv *out);

@@ -144,7 +144,7 @@ static bool lam_item(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
     (void)idx;
     if (r->item)
         return r->item(e, r, elems, caps, yields);
-    bool where = d->reds[0] == TR_RED_ARGMIN || d->reds[0] == TR_RED_ARGMAX;
+    bool where = tr_red_info[d->reds[0]].place;
     yields[0] = where ? elems[0] : tr_em_conv(e, elems[0], d->init[0].ty);
     return true;
 }
@@ -322,10 +322,7 @@ bool tr_lib_arr_extreme(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), true, &x) || !ordered(e, c, a))
         return false;
     const tr_ty *t = a.ty->elem;
-    reduction r = {.nred = 1,
-                   .reds = {extreme_of(t, red)},
-                   .init = {tr_fam_extreme(e, t, red == TR_RED_MIN)},
-                   .result = t};
+    reduction r = {.nred = 1, .reds = {extreme_of(t, red)}, .init = {tr_fam_start(e, red, t)}, .result = t};
     if (!tr_fam_given(arg(c, 4)))
         check_some(e, &x, red);
     return initial(e, c, arg(c, 4), t, &r.init[0]) && reduce(e, &x, &r, out) &&
@@ -359,7 +356,7 @@ bool tr_lib_arr_ptp(tr_em *e, const tr_bcall *c, tr_tv *out) {
     check_some(e, &x, TR_RED_MAX);
     reduction r = {.nred = 2,
                    .reds = {TR_RED_MIN, TR_RED_MAX},
-                   .init = {tr_fam_extreme(e, t, true), tr_fam_extreme(e, t, false)},
+                   .init = {tr_fam_start(e, TR_RED_MIN, t), tr_fam_start(e, TR_RED_MAX, t)},
                    .item = item_twice,
                    .end = end_difference,
                    .result = t};
@@ -397,7 +394,7 @@ bool tr_lib_arr_truth(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     reduction r = {.nred = 1,
                    .reds = {(tr_redk)c->aux},
-                   .init = {count ? tr_em_i64(e, 0) : tr_em_bool(e, c->aux == TR_RED_AND)},
+                   .init = {tr_fam_start(e, (tr_redk)c->aux, tr_fam_ty(e, count ? TR_TY_I64 : TR_TY_BOOL))},
                    .item = item_truth,
                    .result = tr_fam_ty(e, count ? TR_TY_I64 : TR_TY_BOOL)};
     return reduce(e, &x, &r, out) && delivered(e, c, &x, count ? absent : arg(c, 2), out);
@@ -507,13 +504,6 @@ bool tr_lib_arr_var(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- bits: bitwise_and.reduce, bitwise_or.reduce --- */
 
-/* What `and` and `or` begin with: all bits, or none. */
-static tr_tv bits_start(tr_em *e, const tr_ty *t, tr_redk red) {
-    if (red == TR_RED_OR || tr_ty_class(t) == 'i')
-        return tr_em_num(e, t, red == TR_RED_OR ? 0 : -1);
-    return tr_fam_extreme(e, t, true);
-}
-
 static bool has_bits(tr_em *e, const tr_bcall *c, const tr_ty *t) {
     return t->kind == TR_TY_BOOL || tr_ty_is_int(t) ||
            tr_em_error(e, "%s() of the bits of %s", tr_fam_name(c), tr_em_tyname(e, t));
@@ -528,7 +518,7 @@ bool tr_lib_arr_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
         !dtype_or(e, c, arg(c, 2), a.ty->elem, &t) || !has_bits(e, c, a.ty->elem) || !has_bits(e, c, t))
         return false;
     tr_redk red = (tr_redk)c->aux;
-    reduction r = {.nred = 1, .reds = {red}, .init = {bits_start(e, t, red)}, .result = t};
+    reduction r = {.nred = 1, .reds = {red}, .init = {tr_fam_start(e, red, t)}, .result = t};
     return initial(e, c, arg(c, 5), t, &r.init[0]) && reduce(e, &x, &r, out) &&
            delivered(e, c, &x, arg(c, 3), out);
 }
@@ -547,22 +537,8 @@ static bool lam_running(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_
             tr_lib_pick(e, red == TR_RED_MIN ? TR_UF_MINIMUM : TR_UF_MAXIMUM, elems[1], yields[1]);
         return true;
     }
-    tr_op op = red == TR_RED_MUL   ? TR_OP_MUL
-               : red == TR_RED_ADD ? TR_OP_ADD
-               : red == TR_RED_OR  ? TR_OP_OR
-                                   : TR_OP_AND;
-    yields[0] = tr_em_op2(e, op, elems[1], yields[1]);
+    yields[0] = tr_em_op2(e, tr_red_info[red].op, elems[1], yields[1]);
     return true;
-}
-
-static tr_tv running_start(tr_em *e, const tr_ty *t, tr_redk red) {
-    switch (red) {
-    case TR_RED_ADD: return tr_em_num(e, t, tr_ty_is_float(t) ? -0.0 : 0.0); /* -0.0 + x is x */
-    case TR_RED_MUL: return tr_em_num(e, t, 1.0);
-    case TR_RED_MIN:
-    case TR_RED_MAX: return tr_fam_extreme(e, t, red == TR_RED_MIN);
-    default: return bits_start(e, t, red);
-    }
 }
 
 bool tr_fam_running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, tr_tv *out) {
@@ -582,7 +558,7 @@ bool tr_fam_running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, tr
         return tr_em_error(e, "%s(): axis must be a constant", tr_fam_name(c));
     if (t->kind == TR_TY_BOOL)
         red = red == TR_RED_ADD || red == TR_RED_MAX || red == TR_RED_OR ? TR_RED_OR : TR_RED_AND;
-    tr_tv init = running_start(e, t, red);
+    tr_tv init = tr_fam_start(e, red, t);
     tr_fam_shape(e, a, shape);
     tr_tv r = tr_em_alloc(e, t, a.ty->ndim, TR_LAYOUT_C, shape);
     tr_pdesc d = {.nspace = a.ty->ndim,

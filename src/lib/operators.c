@@ -57,7 +57,8 @@ static bool fold_int(tr_binop op, int64_t a, int64_t b, int64_t *r) {
     case TR_BIN_SHL:
         if (b < 0 || b > 62)
             return false;
-        *r = (int64_t)((uint64_t)a << b); /* a signed shift to the left is undefined where a < 0 or bits are lost */
+        *r = (int64_t)((uint64_t)a
+                       << b); /* a signed shift to the left is undefined where a < 0 or bits are lost */
         return *r >> b == a;
     case TR_BIN_SHR:
         if (b < 0)

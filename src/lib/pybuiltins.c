@@ -251,13 +251,14 @@ static bool extreme_of(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, 
 /* NaN never replaces the best, so it stands for the worst value. */
 static bool item_no_nan(tr_em *e, tr_tv x, const void *user, tr_tv *out) {
     tr_tv nan = tr_fam_math1(e, TR_MATH_ISNAN, x);
-    *out = tr_em_select(e, nan, tr_fam_extreme(e, x.ty, user == NULL), x);
+    *out = tr_em_select(e, nan, tr_fam_start(e, user ? TR_RED_MAX : TR_RED_MIN, x.ty), x);
     return true;
 }
 
 /* Of an iterable: where the first item is NaN it stays; else the first smallest (largest) item. */
 static bool extreme_iter(tr_em *e, const tr_bcall *c, tr_tv it, tr_tv *out) {
     const tr_ty *t;
+    tr_redk red = c->aux ? TR_RED_MAX : TR_RED_MIN;
     tr_tv n, i;
     if (!tr_em_iter(e, it, &it) || !tr_fam_item_type(e, it, &t) || !tr_em_iterlen(e, it, &n))
         return false;
@@ -266,8 +267,7 @@ static bool extreme_iter(tr_em *e, const tr_bcall *c, tr_tv it, tr_tv *out) {
     tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 0)), TR_EXC_VALUE,
                 c->aux ? "max() iterable argument is empty" : "min() iterable argument is empty", 0, NULL);
     if (!tr_ty_is_float(t))
-        return tr_fam_reduce(e, it, c->aux ? TR_RED_MAX : TR_RED_MIN, tr_fam_extreme(e, t, !c->aux), NULL,
-                             NULL, out);
+        return tr_fam_reduce(e, it, red, tr_fam_start(e, red, t), NULL, NULL, out);
     if (!tr_fam_reduce(e, it, c->aux ? TR_RED_ARGMAX : TR_RED_ARGMIN, tr_em_i64(e, 0), item_no_nan,
                        c->aux ? c : NULL, &i))
         return false;

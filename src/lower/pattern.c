@@ -356,7 +356,7 @@ static bool uses_index(const tr_fn *lam, unsigned nspace) {
 /* No iteration can tell in which order they run: nothing raises, and no reduction depends on it. */
 static bool is_orderless(const tr_pat *p, const tr_fn *lam) {
     for (unsigned i = 0; i < p->nred; i++)
-        if (p->reds[i] == TR_RED_ARGMIN || p->reds[i] == TR_RED_ARGMAX)
+        if (tr_red_info[p->reds[i]].place)
             return false;
     for (uint32_t v = 0; v < lam->ins.n; v++) {
         const tr_ins *in = tr_at(lam, v);
@@ -364,12 +364,9 @@ static bool is_orderless(const tr_pat *p, const tr_fn *lam) {
             continue;
         if (tr_effects(in) & (E_RAISE | E_WRITE | E_ALLOC | E_SIDE))
             return false;
-        for (unsigned i = 0; in->op == TR_OP_YIELD && i < p->nred; i++) {
-            const tr_ty *t = tr_at(lam, in->args[p->nout + i])->ty;
-            bool sums = p->reds[i] == TR_RED_ADD || p->reds[i] == TR_RED_MUL;
-            if (sums && (tr_ty_is_float(t) || tr_ty_is_complex(t)))
+        for (unsigned i = 0; in->op == TR_OP_YIELD && i < p->nred; i++)
+            if (tr_red_regroups(p->reds[i], tr_at(lam, in->args[p->nout + i])->ty))
                 return false;
-        }
     }
     return true;
 }

@@ -130,22 +130,12 @@ unsigned tr_red_running(const tr_lpat *s, lv *out) {
 
 static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
     tr_redk k = s->p->reds[i];
-    if (k == TR_RED_ARGMIN || k == TR_RED_ARGMAX)
+    if (tr_red_info[k].place)
         return RED_ARG;
-    bool fp = tr_ty_is_float(t) || tr_ty_is_complex(t);
-    if (k == TR_RED_ADD && fp && i >= s->p->nscan && !(s->p->fast[i] & TR_FM_REASSOC) && s->p->nspace > 0)
+    if (k == TR_RED_ADD && tr_red_regroups(k, t) && i >= s->p->nscan && !(s->p->fast[i] & TR_FM_REASSOC) &&
+        s->p->nspace > 0)
         return RED_BUFFERED;
     return RED_PHI;
-}
-
-static bool reducible(tr_redk k, const tr_ty *t) {
-    switch (k) {
-    case TR_RED_ADD:
-    case TR_RED_MUL: return tr_ty_is_scalar(t) && t->kind != TR_TY_BOOL;
-    case TR_RED_AND:
-    case TR_RED_OR: return tr_ty_is_int(t) || t->kind == TR_TY_BOOL;
-    default: return tr_ty_is_scalar(t) && !tr_ty_is_complex(t);
-    }
 }
 
 static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
@@ -172,7 +162,7 @@ bool tr_red_describe(tr_lpat *s, const tr_val *init) {
     s->fill = UINT32_MAX;
     for (unsigned i = 0; i < s->p->nred; i++) {
         const tr_ty *t = y ? tr_at(lam, y->args[s->p->nout + i])->ty : NULL;
-        if (!t || !reducible(s->p->reds[i], t))
+        if (!t || !tr_red_takes(s->p->reds[i], t))
             return false;
         describe(s, i, init[i], t);
     }
@@ -197,15 +187,13 @@ void tr_red_join(tr_lpat *s, unsigned i, const lv *parts) {
 
 void tr_red_neutral(tr_lpat *s, unsigned i) {
     tr_lred *r = &s->red[i];
-    bool product = r->kind == TR_RED_MUL;
-    if (r->kind != TR_RED_ADD && !product)
+    if (tr_red_info[r->kind].repeats || tr_red_info[r->kind].place)
         return; /* its own initial value may come in more than once */
     lt e = tr_lower_elem(s->w->m, r->ty);
+    tr_number n = tr_red_start(r->kind, r->ty);
     bool fp = tr_ty_is_float(r->ty) || tr_ty_is_complex(r->ty);
-    for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
-        double x = product && k == 0 ? 1.0 : fp && !product && r->cls == RED_BUFFERED ? -0.0 : 0.0;
-        r->init[k] = fp ? LLVMConstReal(e, x) : l_int(e, (long long)x);
-    }
+    for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++)
+        r->init[k] = fp ? LLVMConstReal(e, k ? n.im : n.re) : l_int(e, n.i);
 }
 
 static unsigned carry_new(tr_lpat *s, lv x) {

@@ -71,15 +71,8 @@ static bool joins(search *s, const tr_ins *in, tr_val old) {
         return false;
     bool left = in->args[0] == old;
     s->fast &= tr_ins_fast(in);
-    switch ((tr_op)in->op) {
-    case TR_OP_ADD: return set_kind(s, TR_RED_ADD);
-    case TR_OP_SUB: return left && set_kind(s, TR_RED_ADD);
-    case TR_OP_MUL: return set_kind(s, TR_RED_MUL);
-    case TR_OP_DIV: return left && tr_ty_is_float(in->ty) && set_kind(s, TR_RED_MUL);
-    case TR_OP_AND: return set_kind(s, TR_RED_AND);
-    case TR_OP_OR: return set_kind(s, TR_RED_OR);
-    default: return false;
-    }
+    tr_redk k;
+    return tr_reduction_of(in, left, &k) && set_kind(s, k);
 }
 
 /* What a conversion to or from the array's type t is of; v itself where it is none. Code computes with 64 bits and stores fewer: as integers wrap,
@@ -295,10 +288,6 @@ static bool check_all(search *s) {
     return true;
 }
 
-static bool suits(tr_redk k, const tr_ty *t) {
-    return k == TR_RED_AND || k == TR_RED_OR ? tr_opt_is_int_type(t) : t->kind != TR_TY_BOOL;
-}
-
 bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out) {
     search s = {.l = l, .f = l->f, .root = d->array, .uses = tr_use_counts(l->f), .fast = TR_FM_ALL};
     s.fine = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
@@ -311,7 +300,7 @@ bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out
     if (!s.any) /* `a[k] *= 1` and the like: elements are stored as they were */
         s.kind = t->elem->kind == TR_TY_BOOL ? TR_RED_OR : TR_RED_ADD;
     if (!t->ndim || t->ndim + 1u > TR_MAX_NDIM || (s.views && t->layout != TR_LAYOUT_C) ||
-        !suits(s.kind, t->elem))
+        !tr_red_takes(s.kind, t->elem))
         return false;
     bool real = tr_ty_is_float(t->elem) || tr_ty_is_complex(t->elem);
     *out = (tr_paccum){.array = s.array,
@@ -399,7 +388,7 @@ void tr_accumulate_copies(tr_ploop *l, tr_bld *b, tr_paccum *a, tr_val chunks) {
     *s = (tr_site){TR_EXC_MEMORY, "cannot allocate an array of {0} bytes", -1, NULL};
     tr_at(f, a->copies)->imm.site = s;
     tr_fn *g = new_lambda(b, n + 1u);
-    yield(g, tr_reduction_identity(g, a->kind, t->elem));
+    yield(g, tr_red_identity(g, a->kind, t->elem));
     v[n + 1] = a->copies;
     emit(l, b, &(tr_pat){.nspace = (uint8_t)(n + 1), .par = TR_PAR_WISH, .nout = 1, .lam = g}, n + 2u, v);
 }
@@ -414,10 +403,6 @@ tr_val tr_accumulate_copy(tr_bld *b, const tr_ty *array, tr_val copies, tr_val s
     memcpy(v + 2, dims, n * sizeof *v);
     const tr_ty *t = tr_ty_array(b->fn->ctx->types, array->elem, n, TR_LAYOUT_C, false);
     return tr_emit_v(b, TR_OP_VIEW, t, n + 2u, v);
-}
-
-static tr_op op_of(tr_redk k) {
-    return k == TR_RED_ADD ? TR_OP_ADD : k == TR_RED_MUL ? TR_OP_MUL : k == TR_RED_AND ? TR_OP_AND : TR_OP_OR;
 }
 
 /* array = array op (all copies together), element by element. */
@@ -436,13 +421,13 @@ void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a, tr_val chunk
     p.epi = new_lambda(b, n);
     tr_val sum = tr_blk_param(p.epi, 0, e, NULL), old = tr_blk_param(p.epi, 0, e, NULL);
     tr_bld in = {.fn = p.epi, .blk = 0, .before = TR_NOVAL};
-    yield(p.epi, tr_emit2(&in, op_of(a->kind), e, old, sum));
+    yield(p.epi, tr_emit2(&in, tr_red_info[a->kind].op, e, old, sum));
     tr_fn_mark_fast(p.epi, a->fast);
     v[k++] = chunks;
     memcpy(v + 1, a->dims, n * sizeof *v);
     k += n;
     v[k++] = a->copies;
-    v[k++] = tr_reduction_identity(f, a->kind, e);
+    v[k++] = tr_red_identity(f, a->kind, e);
     v[k++] = a->array;
     v[k++] = a->array;
     emit(l, b, &p, k, v);

@@ -212,7 +212,7 @@ static void make_lambda(turning *t) {
     tr_val *first = TR_NEW_N(a, tr_val, n + 1u);
     for (uint32_t k = 0; k < n; k++) {
         tr_val p = params_of(f, l->header)[k];
-        first[k] = k == l->counter_at ? index : tr_reduction_identity(g, t->red[k].kind, type_of(f, p));
+        first[k] = k == l->counter_at ? index : tr_red_identity(g, t->red[k].kind, type_of(f, p));
         for (tr_val v = 0; k != l->counter_at && v < t->nvals; v++) /* sums start from elsewhere now */
             if (t->red[k].chain[v] && t->map[v] != TR_NOVAL && !tr_is_const(tr_at(g, t->map[v])))
                 tr_at(g, t->map[v])->flags &= (uint8_t)~F_NSW;

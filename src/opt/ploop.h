@@ -47,8 +47,8 @@ typedef struct tr_preduction {
 
 /* Is param number `index` of the header a reduction? */
 bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out);
-/* What leaves the other side as it is: -0.0, 1, the largest number ... */
-tr_val tr_reduction_identity(tr_fn *f, tr_redk kind, const tr_ty *t);
+/* The reduction that `old op x` is a step of, where `in` is that instruction, or `x op old` (left: old is its first operand). */
+bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out);
 
 /* --- depend.c --- */
 

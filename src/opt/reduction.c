@@ -6,7 +6,6 @@
  *
  * The set of values made from p (`chain`) is grown first; then each use of one must be of a known form. */
 #include <float.h>
-#include <math.h>
 #include <string.h>
 
 #include "opt/ploop.h"
@@ -42,15 +41,8 @@ static const tr_ty *type_of(const red *r, tr_val v) {
 /* --- growing --- */
 
 static bool is_joining(const tr_ins *in) {
-    switch ((tr_op)in->op) {
-    case TR_OP_ADD:
-    case TR_OP_SUB:
-    case TR_OP_MUL:
-    case TR_OP_DIV:
-    case TR_OP_AND:
-    case TR_OP_OR: return true;
-    default: return false;
-    }
+    tr_redk k;
+    return in->op == TR_OP_DIV || tr_reduction_of(in, true, &k);
 }
 
 static bool mark(red *r, tr_val v, uint8_t as) {
@@ -100,21 +92,24 @@ static bool set_kind(red *r, tr_redk k) {
     return true;
 }
 
+bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out) {
+    tr_op op = (tr_op)in->op;
+    if (left && (op == TR_OP_SUB || (op == TR_OP_DIV && tr_ty_is_float(in->ty))))
+        op = op == TR_OP_SUB ? TR_OP_ADD : TR_OP_MUL;
+    for (*out = 0; *out < TR_RED__COUNT; (*out)++)
+        if (tr_red_info[*out].op == op)
+            return true;
+    return false;
+}
+
 /* One operand is of the chain; the left one, where the order matters. */
 static bool check_join(red *r, const tr_ins *in) {
-    const tr_ty *t = in->ty;
     bool left = in_chain(r, in->args[0]), right = in_chain(r, in->args[1]);
     if (left && right)
         return false;
     r->fast &= tr_ins_fast(in);
-    switch ((tr_op)in->op) {
-    case TR_OP_ADD: return set_kind(r, TR_RED_ADD);
-    case TR_OP_SUB: return left && set_kind(r, TR_RED_ADD);
-    case TR_OP_MUL: return set_kind(r, TR_RED_MUL);
-    case TR_OP_DIV: return left && tr_ty_is_float(t) && set_kind(r, TR_RED_MUL);
-    case TR_OP_AND: return set_kind(r, TR_RED_AND);
-    default: return set_kind(r, TR_RED_OR);
-    }
+    tr_redk k;
+    return tr_reduction_of(in, left, &k) && set_kind(r, k);
 }
 
 /* `p = True`, `p = False` */
@@ -430,23 +425,13 @@ static tr_val find_writer(const red *r) {
     return TR_NOVAL;
 }
 
-static bool suits(tr_redk k, const tr_ty *t) {
-    switch (k) {
-    case TR_RED_ADD:
-    case TR_RED_MUL: return tr_ty_is_scalar(t) && t->kind != TR_TY_BOOL;
-    case TR_RED_AND:
-    case TR_RED_OR: return tr_opt_is_int_type(t);
-    default: return tr_ty_is_scalar(t) && !tr_ty_is_complex(t) && t->kind != TR_TY_BOOL;
-    }
-}
-
 bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out) {
     tr_val p = tr_blk_at(l->f, l->header)->params.d[index];
     red r = {.l = l, .f = l->f, .index = index, .fast = TR_FM_ALL, .bad = TR_NOVAL};
     r.is = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);
     r.is[p] = IN_CHAIN;
     grow(&r);
-    bool ok = check(&r) && r.any && suits(r.kind, type_of(&r, p));
+    bool ok = check(&r) && r.any && tr_red_takes(r.kind, type_of(&r, p));
     for (tr_val v = 0; v < l->f->ins.n; v++) /* comparisons are no part of the chain */
         if (r.is[v] == IS_TEST && ok)
             r.is[v] = 0;
@@ -461,29 +446,4 @@ bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out) {
         out->write = find_writer(&r);
     }
     return ok;
-}
-
-/* --- neutral values --- */
-
-static int64_t least_int(const tr_ty *t) {
-    return tr_ty_class(t) == 'u' ? 0 : (int64_t)(~UINT64_C(0) << (8 * tr_ty_size(t) - 1));
-}
-
-tr_val tr_reduction_identity(tr_fn *f, tr_redk kind, const tr_ty *t) {
-    char c = tr_ty_class(t);
-    bool real = c == 'f', complex = c == 'c';
-    switch (kind) {
-    case TR_RED_ADD: /* -0.0 + x is x, bit for bit */
-        return real      ? tr_const_float(f, t, -0.0)
-               : complex ? tr_const_complex(f, t, -0.0, -0.0)
-                         : tr_const_int(f, t, 0);
-    case TR_RED_MUL:
-        return real      ? tr_const_float(f, t, 1.0)
-               : complex ? tr_const_complex(f, t, 1.0, 0.0)
-                         : tr_const_int(f, t, 1);
-    case TR_RED_MIN: return real ? tr_const_float(f, t, HUGE_VAL) : tr_const_int(f, t, ~least_int(t));
-    case TR_RED_MAX: return real ? tr_const_float(f, t, -HUGE_VAL) : tr_const_int(f, t, least_int(t));
-    case TR_RED_AND: return tr_const_int(f, t, -1);
-    default: return tr_const_int(f, t, 0);
-    }
 }

@@ -1,0 +1,58 @@
+/* The table of reductions as data, and their identities: the one place that knows them. */
+#include <math.h>
+#include <string.h>
+
+#include "ir/ir.h"
+
+const tr_redinfo tr_red_info[TR_RED__COUNT] = {
+#define X(id, name, op, wins, start, of, repeats, place) {op, wins, start, of, repeats, place},
+#include "ir/reds.def"
+#undef X
+};
+
+bool tr_red_takes(tr_redk k, const tr_ty *t) {
+    return tr_ty_is_scalar(t) && strchr(tr_red_info[k].of, tr_ty_class(t));
+}
+
+bool tr_red_regroups(tr_redk k, const tr_ty *t) {
+    return (k == TR_RED_ADD || k == TR_RED_MUL) && (tr_ty_is_float(t) || tr_ty_is_complex(t));
+}
+
+static int64_t smallest_int(const tr_ty *t) {
+    return tr_ty_class(t) == 'i' ? (int64_t)(~UINT64_C(0) << (8 * tr_ty_size(t) - 1)) : 0;
+}
+
+/* Bits above the type's width are all equal, which is what a constant of a narrow type is made of. */
+static int64_t start_int(tr_start s, const tr_ty *t) {
+    switch (s) {
+    case TR_START_ONE: return 1;
+    case TR_START_ONES: return t->kind == TR_TY_BOOL ? 1 : -1;
+    case TR_START_SMALLEST: return smallest_int(t);
+    case TR_START_LARGEST: return t->kind == TR_TY_BOOL ? 1 : ~smallest_int(t);
+    default: return 0;
+    }
+}
+
+/* -0.0 + x is x, bit for bit. */
+static double start_real(tr_start s) {
+    switch (s) {
+    case TR_START_ONE: return 1.0;
+    case TR_START_SMALLEST: return -HUGE_VAL;
+    case TR_START_LARGEST: return HUGE_VAL;
+    default: return -0.0;
+    }
+}
+
+tr_number tr_red_start(tr_redk k, const tr_ty *t) {
+    tr_start s = tr_red_info[k].start;
+    return (tr_number){start_int(s, t), start_real(s), s == TR_START_ONE ? 0.0 : -0.0};
+}
+
+tr_val tr_red_identity(tr_fn *f, tr_redk k, const tr_ty *t) {
+    tr_number n = tr_red_start(k, t);
+    switch (tr_ty_class(t)) {
+    case 'f': return tr_const_float(f, t, n.re);
+    case 'c': return tr_const_complex(f, t, n.re, n.im);
+    default: return tr_const_int(f, t, n.i);
+    }
+}
