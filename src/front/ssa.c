@@ -233,7 +233,7 @@ static void remove_unused(tr_fn *f) {
     for (tr_val v = f->ins.n;
          v-- > 0;) { /* operands come before their users but for block params, which stay */
         tr_ins *i = tr_at(f, v);
-        if (i->blk == TR_NOBLK || i->op == TR_OP_PARAM || uses[v] || tr_effects(i))
+        if (i->blk == TR_NOBLK || i->op == TR_OP_PARAM || uses[v] || tr_ins_effects(i))
             continue;
         if (i->op == TR_OP_UNDEFVAR && i->loc)
             continue;

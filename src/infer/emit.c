@@ -311,14 +311,14 @@ static void emit_ins(emission *m, tr_val v) {
         if (d->op != TR_OP_UNDEFVAR)
             continue;
         use_undef(m, in, d);
-        if (tr_effects(in) & E_TERM)
+        if (tr_ins_ends(in))
             end_unreachable(m);
         return;
     }
-    for (uint32_t i = 0; i < in->nargs && !(tr_effects(in) & E_TERM); i++)
+    for (uint32_t i = 0; i < in->nargs && !tr_ins_ends(in); i++)
         if (!use(m, in->args[i], &ops[i]))
             return;
-    if (tr_effects(in) & E_TERM) {
+    if (tr_ins_ends(in)) {
         emit_term(m, in);
         return;
     }

@@ -238,7 +238,7 @@ static void sweep_ins(sweep *w, tr_val v) {
     }
     st(w)->bad[v] = st(w)->bad[v] == 2 ? 0 : st(w)->bad[v];
     w->e.place = tr_infer_place(st(w)->src, &in);
-    if (tr_effects(&in) & E_TERM) {
+    if (tr_ins_ends(&in)) {
         sweep_term(w, &in);
         return;
     }

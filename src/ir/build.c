@@ -79,8 +79,7 @@ tr_val tr_emit_v(tr_bld *b, tr_op op, const tr_ty *ty, uint32_t n, const tr_val 
     i->nargs = n;
     i->args = copy;
     i->loc = b->loc;
-    assert(b->before != TR_NOVAL || f->blks.d[b->blk].last == TR_NOVAL ||
-           !(tr_effects(tr_term(f, b->blk)) & E_TERM));
+    assert(b->before != TR_NOVAL || f->blks.d[b->blk].last == TR_NOVAL || !tr_ins_ends(tr_term(f, b->blk)));
     tr_ins_link(f, v, b->before == TR_NOVAL ? b->blk : tr_at(f, b->before)->blk, b->before);
     return v;
 }

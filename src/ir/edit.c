@@ -28,7 +28,7 @@ void tr_ins_move_before(tr_fn *f, tr_val v, tr_val before) {
 
 void tr_ins_move_end(tr_fn *f, tr_val v, tr_bid b) {
     tr_val last = f->blks.d[b].last;
-    bool ended = last != TR_NOVAL && (tr_effects(tr_at(f, last)) & E_TERM);
+    bool ended = last != TR_NOVAL && tr_ins_ends(tr_at(f, last));
     if (v == last)
         return;
     tr_ins_remove(f, v);

@@ -28,7 +28,7 @@ enum { E_READ = 1, E_WRITE = 2, E_RAISE = 4, E_ALLOC = 8, E_TERM = 16, E_SIDE = 
 enum { S_F = 1, S_T = 2 };                                                            /* stages in op.def */
 
 typedef enum tr_op {
-#define X(id, name, nargs, result, effects, stages) TR_OP_##id,
+#define X(id, name, nargs, result, effects, cost, stages) TR_OP_##id,
 #include "ir/op.def"
 #undef X
     TR_OP__COUNT
@@ -38,7 +38,7 @@ typedef struct tr_opinfo {
     const char *name;
     int8_t nargs;
     char result;
-    uint8_t effects, stages;
+    uint8_t effects, cost, stages;
 } tr_opinfo;
 extern const tr_opinfo tr_op_info[TR_OP__COUNT];
 
@@ -339,11 +339,14 @@ static inline tr_blk *tr_blk_at(const tr_fn *f, tr_bid b) {
 static inline tr_val tr_arg(const tr_fn *f, tr_val v, uint32_t i) {
     return f->ins.d[v].args[i];
 }
-static inline uint8_t tr_effects(const tr_ins *i) {
-    return tr_op_info[i->op].effects;
+uint8_t tr_ins_effects(const tr_ins *i); /* of its op; of CALLRT those of its row */
+static inline bool tr_ins_ends(const tr_ins *i) {
+    return tr_op_info[i->op].effects & E_TERM;
 }
-/* The same, but for CALLRT the effects of its row: what passes should ask. */
-uint8_t tr_ins_effects(const tr_ins *i);
+enum { TR_COST_CHEAP = 6, TR_COST_DEAR = 15 };  /* more than a quotient; a function */
+unsigned tr_ins_cost(const tr_fn *f, tr_val v); /* op.def's */
+/* A lambda that only computes: no instruction has an effect. */
+bool tr_fn_is_scalar(const tr_fn *f);
 static inline bool tr_is_const(const tr_ins *i) {
     return i->op == TR_OP_CONST || i->op == TR_OP_UNDEF || i->op == TR_OP_CONSTARR || i->op == TR_OP_OBJ;
 }

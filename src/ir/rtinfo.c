@@ -11,3 +11,18 @@ uint8_t tr_ins_effects(const tr_ins *i) {
     return i->op == TR_OP_CALLRT && i->imm.rt ? tr_rt_info[i->imm.rt->row].effects
                                               : tr_op_info[i->op].effects;
 }
+
+unsigned tr_ins_cost(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    unsigned c = tr_op_info[in->op].cost;
+    return tr_ins_is_real(f, in) && in->ty && tr_ty_is_complex(in->ty) ? 2 * c : c;
+}
+
+bool tr_fn_is_scalar(const tr_fn *f) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next)
+            if (tr_ins_effects(tr_at(f, v)) & ~E_TERM)
+                return false;
+    return true;
+}

@@ -4,7 +4,7 @@
 #include "ir/ir.h"
 
 const tr_opinfo tr_op_info[TR_OP__COUNT] = {
-#define X(id, name, nargs, result, effects, stages) {name, nargs, result, effects, stages},
+#define X(id, name, nargs, result, effects, cost, stages) {name, nargs, result, effects, cost, stages},
 #include "ir/op.def"
 #undef X
 };

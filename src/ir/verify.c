@@ -726,8 +726,7 @@ static bool check_links(fnck *k, tr_bid b) {
         bad(k, "the chain of instructions is broken at its end");
         return false;
     }
-    if (prev == TR_NOVAL || tr_at(k->f, prev)->op >= TR_OP__COUNT ||
-        !(tr_effects(tr_at(k->f, prev)) & E_TERM))
+    if (prev == TR_NOVAL || tr_at(k->f, prev)->op >= TR_OP__COUNT || !tr_ins_ends(tr_at(k->f, prev)))
         bad(k, "does not end in a terminator");
     return true;
 }

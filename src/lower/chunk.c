@@ -26,17 +26,12 @@ static bool in_place(const tr_lpat *s, unsigned out) {
     return false;
 }
 
-/* Nothing but its values matters: buffers are filled before the lambda runs, and emptied after. */
-static bool only_computes(const tr_fn *lam) {
-    for (uint32_t v = 0; v < lam->ins.n; v++)
-        if (tr_at(lam, v)->blk != TR_NOBLK && tr_effects(tr_at(lam, v)) & ~E_TERM)
-            return false;
-    return true;
-}
-
 bool tr_chunk_wanted(tr_lpat *s) {
     bool any = false;
-    if (!only_computes(s->p->lam) || s->ndim == 0 || s->cold || s->p->nscan || s->tiled)
+    if (!tr_fn_is_scalar(
+            s->p->lam) || /* else: buffers are filled before the lambda runs, and emptied after */
+        s->ndim == 0 ||
+        s->cold || s->p->nscan || s->tiled)
         return false;
     for (unsigned i = s->p->nin; i < s->narr; i++)
         if (unknown(s, &s->arr[i]) && in_place(s, i))

@@ -205,22 +205,9 @@ static lv make_range(tr_lpat *s) {
 /* Of one round, in operations; the runtime makes ranges that are worth handing to a thread. */
 static unsigned cost_of(const tr_fn *lam) {
     unsigned n = 0;
-    for (uint32_t v = 0; v < lam->ins.n; v++) {
-        const tr_ins *in = tr_at(lam, v);
-        if (in->blk == TR_NOBLK || in->op == TR_OP_PARAM)
-            continue;
-        switch ((tr_op)in->op) {
-        case TR_OP_MATH: n += 15; break;
-        case TR_OP_POW: n += 30; break;
-        case TR_OP_DIV:
-        case TR_OP_FLOORDIV:
-        case TR_OP_FLOORMOD: n += 6; break;
-        case TR_OP_CALL:
-        case TR_OP_PATTERN: n += 200; break;
-        case TR_OP_CBR: n += 20; break; /* perhaps a loop */
-        default: n++;
-        }
-    }
+    for (uint32_t v = 0; v < lam->ins.n; v++)
+        if (tr_at(lam, v)->blk != TR_NOBLK)
+            n += tr_ins_cost(lam, v);
     return n;
 }
 

@@ -362,7 +362,7 @@ static bool is_orderless(const tr_pat *p, const tr_fn *lam) {
         const tr_ins *in = tr_at(lam, v);
         if (in->blk == TR_NOBLK)
             continue;
-        if (tr_effects(in) & (E_RAISE | E_WRITE | E_ALLOC | E_SIDE))
+        if (tr_ins_effects(in) & (E_RAISE | E_WRITE | E_ALLOC | E_SIDE))
             return false;
         for (unsigned i = 0; in->op == TR_OP_YIELD && i < p->nred; i++)
             if (tr_red_regroups(p->reds[i], tr_at(lam, in->args[p->nout + i])->ty))

@@ -1,6 +1,5 @@
 /* Dead code: an instruction stays if it has an effect that somebody may see, or if something that stays uses it.
  * Block arguments count as used only if their param is, so a counter that feeds nothing but itself goes too. */
-#include "ir/rtinfo.h"
 #include "opt/priv.h"
 
 typedef struct marker {
@@ -10,8 +9,7 @@ typedef struct marker {
 } marker;
 
 static bool has_effect(const tr_ins *in) {
-    uint8_t e = in->op == TR_OP_CALLRT ? tr_rt_info[in->imm.rt->row].effects : tr_effects(in);
-    return e & (E_WRITE | E_RAISE | E_TERM | E_SIDE | E_ALLOC);
+    return tr_ins_effects(in) & (E_WRITE | E_RAISE | E_TERM | E_SIDE | E_ALLOC);
 }
 
 static void mark(marker *m, tr_val v) {

@@ -269,7 +269,7 @@ static bool unary(tr_fn *f, const tr_ins *in, num x, tr_val *out) {
 
 bool tr_opt_eval(tr_fn *f, const tr_ins *in, tr_val *out) {
     num x[2];
-    if (in->nargs < 1 || in->nargs > 2 || !in->ty || !tr_ty_is_scalar(in->ty))
+    if (in->op == TR_OP_CALLRT || in->nargs < 1 || in->nargs > 2 || !in->ty || !tr_ty_is_scalar(in->ty))
         return false;
     for (uint32_t i = 0; i < in->nargs; i++)
         if (!get(f, in->args[i], &x[i]))

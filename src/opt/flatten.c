@@ -9,26 +9,15 @@
 
 enum { MAX_SIDE = 16, MAX_VALUES = 4 };
 
-static bool is_cheap(const tr_ins *in) {
-    if (!tr_opt_is_pure(in) || !in->ty || !tr_ty_is_scalar(in->ty))
-        return false;
-    switch (in->op) {
-    case TR_OP_MATH:
-    case TR_OP_POW:
-    case TR_OP_FLOORDIV:
-    case TR_OP_FLOORMOD:
-    case TR_OP_REM:
-    case TR_OP_QUOT:
-    case TR_OP_PYDIV: return false;
-    case TR_OP_DIV: return tr_ty_is_float(in->ty);
-    default: return true;
-    }
+static bool is_cheap(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    return tr_opt_is_pure(in) && in->ty && tr_ty_is_scalar(in->ty) && tr_ins_cost(f, v) <= TR_COST_CHEAP;
 }
 
 static bool is_short(const tr_fn *f, tr_bid b) {
     unsigned n = 0;
     for (tr_val v = tr_blk_at(f, b)->first; v != tr_blk_at(f, b)->last; v = tr_at(f, v)->next)
-        if (!is_cheap(tr_at(f, v)) || ++n > MAX_SIDE)
+        if (!is_cheap(f, v) || ++n > MAX_SIDE)
             return false;
     return true;
 }

@@ -84,15 +84,6 @@ static bool among(tr_val x, const tr_val *v, uint32_t n) {
 
 /* --- questions about one pattern --- */
 
-static bool is_scalar(const tr_fn *lam) {
-    for (tr_bid b = 0; b < lam->blks.n; b++)
-        for (tr_val v = tr_blk_at(lam, b)->dead ? TR_NOVAL : tr_blk_at(lam, b)->first; v != TR_NOVAL;
-             v = tr_at(lam, v)->next)
-            if (tr_effects(tr_at(lam, v)) & ~E_TERM)
-                return false;
-    return true;
-}
-
 static uint32_t size_of(const tr_fn *f) {
     uint32_t n = 0;
     for (tr_bid b = 0; b < f->blks.n; b++)
@@ -172,7 +163,7 @@ static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr
                        distinct_from_all(f, q->args[0], epi_in(p), t->nein, b)
                    ? NULL
                    : "an element of what the first one reads may be written between them";
-    if (q->op != TR_OP_PATTERN || !is_scalar(q->imm.pat->lam))
+    if (q->op != TR_OP_PATTERN || !tr_fn_is_scalar(q->imm.pat->lam))
         return "something between them writes memory";
     for (uint32_t k = 0; k < q->imm.pat->nout + q->imm.pat->neout + 0u; k++) {
         tr_val o = k < q->imm.pat->nout ? arrays_out(q)[k] : epi_out(q)[k - q->imm.pat->nout];
@@ -646,7 +637,7 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         why = "the first one reduces or scans";
     if (!why && tc->keep && tp->nred)
         why = "they reduce different axes";
-    if (!why && (!is_scalar(tp->lam) || !is_scalar(tc->lam)))
+    if (!why && (!tr_fn_is_scalar(tp->lam) || !tr_fn_is_scalar(tc->lam)))
         why = "one of them does more than compute";
     if (!why && uses_result(u, c, pv))
         why = "the second needs the first one's result";
@@ -860,7 +851,7 @@ static bool drop_useless(tr_fn *f) {
             if (in->op == TR_OP_PATTERN) {
                 const tr_pat *p = in->imm.pat;
                 any |= drop_outputs(f, v, uses);
-                if (p->nout || p->neout || (uses[v] && p->nred) || !is_scalar(p->lam))
+                if (p->nout || p->neout || (uses[v] && p->nred) || !tr_fn_is_scalar(p->lam))
                     continue;
             } else if (in->op != TR_OP_ALLOC || uses[v]) {
                 continue;

@@ -5,12 +5,12 @@
 
 /* Reads a part that is there already: no code at all. Parts of complex numbers stay where they are: one that a loop over a prange sums up must
  * not be looked at inside. */
-static bool is_free(const tr_ins *in) {
-    return in->op == TR_OP_DIM || in->op == TR_OP_STRIDE || in->op == TR_OP_EXTRACT;
+static bool is_free(const tr_fn *f, tr_val v) {
+    return tr_at(f, v)->nargs == 1 && tr_opt_is_pure(tr_at(f, v)) && tr_ins_cost(f, v) == 0;
 }
 
-static bool is_cheap(const tr_ins *in) {
-    return tr_opt_is_pure(in) && in->op != TR_OP_MATH && in->op != TR_OP_POW && in->op != TR_OP_OVERLAP;
+static bool is_cheap(const tr_fn *f, tr_val v) {
+    return tr_opt_is_pure(tr_at(f, v)) && tr_ins_cost(f, v) < TR_COST_DEAR;
 }
 
 /* To just after the definition of its operand. */
@@ -27,7 +27,7 @@ static bool leave_loop(tr_fn *f, const tr_loop *l, const uint8_t *inside) {
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first, next; v != TR_NOVAL; v = next) {
             const tr_ins *in = tr_at(f, v);
-            bool stays = !is_cheap(in);
+            bool stays = !is_cheap(f, v);
             next = in->next;
             for (uint32_t k = 0; k < in->nargs && !stays; k++) {
                 tr_bid b = tr_at(f, in->args[k])->blk;
@@ -48,7 +48,7 @@ bool tr_opt_hoist(tr_prog *p, tr_fn *f) {
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
             next = tr_at(f, v)->next;
-            changed |= is_free(tr_at(f, v)) && move_up(f, v);
+            changed |= is_free(f, v) && move_up(f, v);
         }
     tr_loops loops;
     tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));

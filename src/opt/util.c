@@ -9,11 +9,18 @@ bool tr_opt_is_int_type(const tr_ty *t) {
 }
 
 bool tr_opt_is_pure(const tr_ins *in) {
-    return in->op != TR_OP_PARAM && !tr_is_const(in) && tr_effects(in) == 0;
+    return in->op != TR_OP_PARAM && !tr_is_const(in) && !(in->op == TR_OP_CALLRT && in->imm.rt->text) &&
+           tr_ins_effects(in) == 0;
 }
 
 int64_t tr_opt_imm(const tr_ins *in) {
-    return in->op == TR_OP_EXTRACT || in->op == TR_OP_DIM || in->op == TR_OP_STRIDE ? in->imm.i : 0;
+    switch ((tr_op)in->op) {
+    case TR_OP_EXTRACT:
+    case TR_OP_DIM:
+    case TR_OP_STRIDE: return in->imm.i;
+    case TR_OP_CALLRT: return in->imm.rt->row;
+    default: return 0;
+    }
 }
 
 bool tr_opt_nothing_between(const tr_fn *f, tr_val x, tr_val y, bool (*writes)(const void *self, tr_val v),

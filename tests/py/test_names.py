@@ -240,7 +240,7 @@ def test_a_planted_row_is_missed(monkeypatch):
     name = "name_without_a" + "_test"
     row = {
         "src/lib/builtins.def": f'F(NEW, "numpy.{name}", "x", tr_lib_np_x, 0)\n',
-        "src/ir/op.def": f"X(NEW, \"{name}\", 0, 'v', 0, S_T)\n",
+        "src/ir/op.def": f"X(NEW, \"{name}\", 0, 'v', 0, 1, S_T)\n",
         "src/ir/exc.def": f'X(NEW, "{name}")\n',
         "src/base/opts.h": f"    X({name}, uint8_t, 0) \\\n",
         "src/opt/passes.def": f'X({name}, 0, "nothing")\n',
