@@ -17,7 +17,9 @@ MARK = "<!-- made from src/ir/op.def by tools/gen_ir.py; do not edit below -->\n
 
 RESULTS = {"-": "", "v": "untyped", "s": "same", "b": "`i1`", "n": "`i64`", "t": "typed"}
 EFFECTS = {"E_READ": "r", "E_WRITE": "w", "E_RAISE": "!", "E_ALLOC": "a", "E_TERM": "t", "E_SIDE": "s"}
-ROW = re.compile(r'X\(\w+,\s*"([^"]+)",\s*(-?\d+),\s*\'(.)\',\s*([^,]+),\s*\d+,\s*([^,]+)\)\s*(?:/\* (.*) \*/)?\s*')
+ROW = re.compile(
+    r'X\(\w+,\s*"([^"]+)",\s*(-?\d+),\s*\'(.)\',\s*([^,]+),\s*\d+,\s*([^,]+)\)\s*(?:/\* (.*) \*/)?\s*'
+)
 
 
 def row(line: str) -> str:
