@@ -9,7 +9,6 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const tr_backend *opened; /* guarded by lock */
-static char set_dir[4096];       /* guarded by lock */
 
 static const char lib[] = "libtreadle_llvm.so";
 
@@ -35,7 +34,7 @@ static void find(const char *dir, char *out, size_t n) {
     char own[4096];
     if (!dir || !*dir) {
         own_dir(own, sizeof own);
-        dir = *set_dir ? set_dir : own;
+        dir = own;
     }
     static const char *const near[] = {"", "/.."}; /* treadlec may lie in a folder of its own */
     for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
@@ -77,12 +76,6 @@ const tr_backend *tr_backend_load(const char *dir, char *err, size_t errn) {
     const tr_backend *be = opened;
     pthread_mutex_unlock(&lock);
     return be;
-}
-
-void tr_backend_dir(const char *dir) {
-    pthread_mutex_lock(&lock);
-    snprintf(set_dir, sizeof set_dir, "%s", dir);
-    pthread_mutex_unlock(&lock);
 }
 
 void tr_driver_backend_path(char *out, size_t n) {

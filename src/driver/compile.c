@@ -334,16 +334,6 @@ bool tr_compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     return j.ok;
 }
 
-bool tr_compile_front(tr_prog *p) {
-    tr_ctx *c = p->ctx;
-    if (setjmp(c->oom))
-        return out_of_memory(c);
-    c->arena.oom = &c->oom;
-    bool ok = run_front(p);
-    c->arena.oom = NULL;
-    return ok;
-}
-
 /* The first of these names, which commas separate, that is no pass's, and its length; NULL: there is none. */
 static const char *unknown_pass(const char *names, size_t *n) {
     for (; *names; names += *n + (names[*n] == ',')) {

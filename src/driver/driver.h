@@ -51,8 +51,6 @@ typedef struct tr_compiled {
 
 /* ctx->oom is set here: on lack of memory reports MEMORY. Needs no GIL. */
 bool tr_compile(tr_prog *p, const tr_request *rq, tr_compiled *out);
-/* Front end alone for every function of the program. */
-bool tr_compile_front(tr_prog *p);
 /* The passes that TREADLE_SKIP and TREADLE_DUMP=opt:PASS name exist; else false with a message that lists them. */
 bool tr_driver_check_dump(const tr_dump *d, char *msg, unsigned size);
 /* Compiles late code if nobody did before; its entry, or NULL, in which case l->why says why, or is NULL: there was no memory. Holds
@@ -62,6 +60,5 @@ void *tr_driver_late(tr_late *l, const tr_dump *dump);
 void tr_driver_watch_forks(void);
 /* Opens libtreadle_llvm.so once (thread-safe), from `dir`; NULL with a message. */
 const tr_backend *tr_backend_load(const char *dir, char *err, size_t errn);
-void tr_backend_dir(const char *dir); /* where the library lies; set once at import */
 
 #endif

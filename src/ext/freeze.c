@@ -25,8 +25,7 @@ static tr_arena *arena(tr_frozen *z) {
     return &z->ctx->arena;
 }
 
-/* The one place where a failure of Python's is noted; the entry points report it. */
-/* An exception ends the snapshot. It is put aside until then: what is still done may clear one of its own. */
+/* The one place where a failure of Python's is noted; the entry points report it. An exception ends the snapshot. It is put aside until then: what is still done may clear one of its own. */
 static bool ok(tr_frozen *z, bool fine) {
     if (!fine && !z->failed)
         PyErr_Fetch(&z->raised[0], &z->raised[1], &z->raised[2]);

@@ -120,10 +120,6 @@ static const quirks *find_version(int version) {
     return NULL;
 }
 
-bool tr_front_knows(int version) {
-    return find_version(version) != NULL;
-}
-
 const char *tr_front_opcode_name(int version, uint32_t opcode) {
     const quirks *q = find_version(version);
     return q && opcode < 256 && q->rows[opcode].name ? q->rows[opcode].name : "unknown";

@@ -34,6 +34,5 @@ bool tr_front_build(tr_prog *p, uint32_t func);
 typedef void (*tr_front_chain_cb)(void *user, bool is_free, uint32_t index, const char *const *attrs,
                                   uint32_t n);
 bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *user);
-bool tr_front_knows(int version);
 
 #endif

@@ -58,16 +58,6 @@ void tr_em_hint(tr_em *e, const char *fmt, ...) {
     va_end(ap);
 }
 
-void tr_em_note(tr_em *e, const char *fmt, ...) {
-    if (e->dry || !e->ctx->last_err)
-        return;
-    va_list ap;
-    va_start(ap, fmt);
-    tr_err_note(e->ctx, e->ctx->last_err, (tr_span){0, -1, 0, -1}, "%s",
-                tr_arena_vprintf(&e->ctx->arena, fmt, ap));
-    va_end(ap);
-}
-
 const char *tr_em_tyname(tr_em *e, const tr_ty *t) {
     if (t->kind == TR_TY_LIT) {
         const tr_ty *s = tr_lib_scalar(e, t);

@@ -51,7 +51,6 @@ bool tr_em_fail(tr_em *e, tr_errkind kind, const char *fmt, ...) __attribute__((
 bool tr_em_unsupported(tr_em *e, const char *nyi, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));                                             /* row of nyi.def */
 void tr_em_hint(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* to the last error */
-void tr_em_note(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *tr_em_tyname(tr_em *e, const tr_ty *t); /* user's spelling; a literal as its strong type */
 /* Names that tell two different types apart: of two strings, which. */
 void tr_em_tynames(tr_em *e, const tr_ty *a, const tr_ty *b, const char *out[2]);

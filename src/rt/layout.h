@@ -1,5 +1,5 @@
-/* What generated code and C agree on, in one place. `lower/` builds its LLVM types from here and pins every offset
- * with a static assertion (lower/layout_check.c); `ext/` fills and reads the same structs.
+/* What generated code and C agree on, in one place. `lower/` takes every offset from here (`offsetof`) and asserts the order of
+ * what it walks; `ext/` fills and reads the same structs.
  *
  * Entry of a compiled function, symbol "tr_entry":
  *     int32_t tr_entry(tr_frame *frame, const tr_slot *args, tr_slot *ret)

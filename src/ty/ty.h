@@ -108,7 +108,6 @@ const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, u
                                const tr_ty *const *items, const char *const *fields);
 /* Both name one class, whatever their items are. */
 bool tr_ty_same_class(const tr_ty *a, const tr_ty *b);
-/* ndim <= 1 arrays of layout F become C (they are the same); 0-d is C. */
 /* A list display: a tuple that compiled code may read but not return or change (lists themselves are not compiled yet). */
 const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 bool tr_ty_is_list(const tr_ty *t);
@@ -118,6 +117,7 @@ bool tr_ty_has_arrays(const tr_ty *t);
 bool tr_ty_has_list(const tr_ty *t);
 /* None or a number (or a tuple of such: nothing that owns memory); NULL for other types. An optional type and None stay what they are. */
 const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of);
+/* Up to one axis, layout F is C. */
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
 /* What a gufunc's function takes for an operand of n core axes: an input without any is a number, an output without any an array of one
  * element, so that it can be stored to. */
@@ -172,7 +172,7 @@ tr_tyk tr_ty_promote(tr_tyk a, tr_tyk b);
  * The result may be weak when both are. NULL: not defined (e.g. '&' on floats). `numba`: promotion="numba", which has rules of its own for
  * more: 'd' divmod, 'm' functions of two floats, 'c' copysign, 'u' ufuncs and operators of arrays, 'q' true division there. */
 const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, bool numba);
-/* Type both sides of a comparison are converted to. int64 with uint64 yields NULL: compare by sign (infer/rules.c). */
+/* Type both sides of a comparison are converted to. int64 with uint64 yields NULL: compare by sign (lib/operators.c). */
 const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
 /* Join at a block argument: weak becomes strong, scalars promote, arrays of equal dtype and rank join layouts and
  * readonly. NULL: no common type; among them int64 with uint64, which promotion="numba" joins to float64. */

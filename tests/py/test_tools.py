@@ -29,11 +29,23 @@ def load(name: str):
 
 includes = load("check_includes")
 headers = load("check_headers")
+calls = load("check_calls")
 devenv = load("devenv")
 debian = load("root")
 sys.modules["root"] = debian
 freethreaded = load("freethreaded")
 dev = load("dev")
+
+
+def test_functions_that_nobody_calls_are_found() -> None:
+    source = {
+        "src/a/a.h": "void tr_a_used(int x);\nvoid tr_a_lost(int x); /* tr_a_lost */\nvoid *tr_a_rows(void);\n"
+        "static inline int tr_a_small(void) {\n}\nstatic inline int tr_a_left(void) {\n}\ntypedef void tr_a_fn(int x);\nvoid tr_a_sum_f32(void);\n",
+        "src/a/a.c": "void tr_a_used(int x) {}\nvoid tr_a_lost(int x) {}\nvoid *tr_a_rows(void) {}\n#define S(T) void tr_a_sum_##T(void) {}\n",
+        "src/a/a.def": "X(ROWS, tr_a_rows)\n",
+        "tests/c/t.c": "int main(void) { tr_a_used(tr_a_small()); } // tr_a_lost\n",
+    }
+    assert calls.unused(source) == ["src/a/a.h: nobody calls tr_a_left", "src/a/a.h: nobody calls tr_a_lost"]
 
 
 @pytest.mark.parametrize(
