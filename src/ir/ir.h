@@ -297,6 +297,11 @@ typedef struct tr_ins {
     tr_val prev, next;
 } tr_ins;
 
+/* How seldom a block runs: nothing is known; hardly ever, a checked copy of a loop (opt/version.c); seldom, and more so, where sizes do not agree
+ * (opt/agree.c). */
+typedef enum tr_cold { TR_COLD_NO, TR_COLD_CHECKED, TR_COLD_SELDOM, TR_COLD_RARE, TR_COLD__COUNT } tr_cold;
+extern const char *const tr_cold_name[TR_COLD__COUNT]; /* as the text has it */
+
 typedef struct tr_blk {
     TR_VEC(tr_val) params;
     tr_val first, last; /* last is the terminator once the block is finished */
@@ -304,8 +309,7 @@ typedef struct tr_blk {
     uint32_t rpo;       /* position in fn->rpo; TR_NOBLK when unreachable */
     tr_bid idom;        /* filled by tr_dom_compute */
     bool dead;          /* removed */
-    uint8_t
-        cold; /* 1: hardly ever runs, a checked copy of a loop (opt/version.c); 2, 3: seldom, more so, where sizes do not agree (opt/agree.c); not part of the text */
+    uint8_t cold;       /* tr_cold */
 } tr_blk;
 
 typedef struct tr_loc {

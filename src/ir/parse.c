@@ -802,7 +802,12 @@ static bool read_block(fnreader *k) {
         if (k->defined.d[i] == k->b)
             return fail_at(r, at, "this block is defined twice");
     tr_vec_push(&r->ctx->arena, &k->defined, k->b);
-    if ((tr_rd_accept(&r->in, '(') && !read_params(k)) || !expect(r, ':'))
+    if (tr_rd_accept(&r->in, '(') && !read_params(k))
+        return false;
+    for (uint8_t c = 1; c < TR_COLD__COUNT; c++)
+        if (tr_rd_accept_word(&r->in, tr_cold_name[c]))
+            tr_blk_at(k->f, k->b)->cold = c;
+    if (!expect(r, ':'))
         return false;
     for (skip_lines(r); *r->in.p && *r->in.p != '}'; skip_lines(r)) {
         if (*r->in.p == 'b' && isdigit((unsigned char)r->in.p[1]))

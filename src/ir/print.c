@@ -485,7 +485,8 @@ static void print_block(printer *p, tr_bid b) {
             tr_ty_print_ir(p->out, tr_at(p->f, v)->ty);
         }
     }
-    tr_sb_puts(p->out, blk->params.n ? "):\n" : ":\n");
+    tr_sb_printf(p->out, "%s%s%s:\n", blk->params.n ? ")" : "", blk->cold ? " " : "",
+                 blk->cold < TR_COLD__COUNT ? tr_cold_name[blk->cold] : "?");
     if (p->note)
         p->note(p->user, p->out, p->f, b, TR_NOVAL);
     for (tr_val v = blk->first; v < p->f->ins.n; v = tr_at(p->f, v)->next)

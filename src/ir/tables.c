@@ -46,6 +46,8 @@ const char *const tr_cmp_name[TR_CMP__COUNT] = {
 #undef X
 };
 
+const char *const tr_cold_name[TR_COLD__COUNT] = {"", "cold", "seldom", "rare"};
+
 const char *const tr_par_name[TR_PAR__COUNT] = {"", "wish", "par", "prange"};
 
 const char *const tr_red_name[TR_RED__COUNT] = {

@@ -487,7 +487,7 @@ static bool pays_seldom(const tr_pat *p, unsigned cold) {
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next, n++)
             if (tr_lower_is_math(f, tr_at(f, v)))
                 return true;
-    return cold == 2 && n <= SHORT;
+    return cold == TR_COLD_SELDOM && n <= SHORT;
 }
 
 /* The loops of a pattern that is set up. */
@@ -526,7 +526,8 @@ static void versions(tr_lpat *s, tr_lpat *t, const tr_ins *in, lv tiled, lv *out
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
     unsigned cold = tr_blk_at(w->body->f, in->blk)->cold;
     tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc}, t;
-    s.cold = cold == 1 || (cold > 1 && (!pays_seldom(s.p, cold) || w->nseldom++ >= MAX_SELDOM));
+    s.cold = cold == TR_COLD_CHECKED ||
+             (cold > TR_COLD_CHECKED && (!pays_seldom(s.p, cold) || w->nseldom++ >= MAX_SELDOM));
     t = s;
     lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * s.p->nred + 1u), tiled;
     w->body->vals[v] = out;

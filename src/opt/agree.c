@@ -236,15 +236,15 @@ static bool is_given(const tr_fn *f, tr_val v, unsigned ndim) {
 }
 
 /* How seldom is one of these sizes 1 and repeats? As tr_blk.cold has it. */
-static uint8_t seldom(const agreer *s) {
-    uint8_t cold = 1;
+static tr_cold seldom(const agreer *s) {
+    tr_cold cold = TR_COLD_CHECKED;
     for (uint32_t i = 0; i < s->tests.n; i++) {
         tr_val x = s->tests.d[i].x, y = s->tests.d[i].y;
         bool matrix = is_given(s->f, x, 2), other = is_given(s->f, y, 2);
         if (is_kept(s->f, x) || is_kept(s->f, y) || (matrix && other))
-            return 2;
+            return TR_COLD_SELDOM;
         if ((matrix && is_given(s->f, y, 1)) || (other && is_given(s->f, x, 1)))
-            cold = 3;
+            cold = TR_COLD_RARE;
     }
     return cold;
 }
@@ -271,7 +271,7 @@ static void make_versions(agreer *s, const stretch *t) {
     tr_bld b = {.fn = f, .blk = fast, .before = TR_NOVAL};
     tr_br(&b, rest, 0, NULL);
     tr_bid copy = tr_twins_clone(&s->twins, &fast, 1);
-    tr_blk_at(f, copy)->cold = seldom(s);
+    tr_blk_at(f, copy)->cold = (uint8_t)seldom(s);
     note_sizes(s, fast);
     for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
         for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)

@@ -127,7 +127,7 @@ static void version(tr_twins *t, const tr_version *v, tr_bid ph, tr_u32s *slow) 
     tr_bid first = tr_twins_clone(t, v->loop->blks.d, v->loop->blks.n);
     for (uint32_t i = 0; i < v->loop->blks.n; i++) {
         tr_vec_push(&f->ctx->arena, slow, first + i);
-        tr_blk_at(f, first + i)->cold = 1;
+        tr_blk_at(f, first + i)->cold = TR_COLD_CHECKED;
     }
     tr_val jump = tr_blk_at(f, ph)->last;
     tr_edge e = tr_at(f, jump)->imm.succ[0];
