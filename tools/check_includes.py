@@ -25,6 +25,7 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "vmath": ("base",),
     "code": ("rt", "vmath"),
     "dev": ("rt", "code"),
+    "exec": ("rt", "code", "ty"),
     "lower": (
         "ir",
         "rt/rt.h",
@@ -36,7 +37,7 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "jit": ("lower",),
     # The back end is a library of its own, opened at run time: the driver knows its door and nothing behind it.
     "driver": ("ir", "front", "infer", "lib", "opt", "rt", "code", "dev", "jit/backend.h"),
-    "ext": ("driver",),
+    "ext": ("driver", "exec"),
     "main": ("driver",),
 }
 

@@ -6,8 +6,6 @@
 #include "ir/prog.h"
 #include "jit/backend.h"
 
-enum { TR_MAX_OPERANDS = 32 };
-
 /* A root around the user's function, for the inner loops of ufuncs (driver/kernel.c). It takes the operands as arrays, inputs first, and returns
  * nothing; the first axis of each runs over the loop.
  * MAP: contiguous 1-d arrays; the function takes one element of each input. An output may share memory with an input only element for element.

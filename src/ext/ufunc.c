@@ -15,11 +15,12 @@ tr_ufunc *tr_ufunc_of(tr_state *st, PyObject *o) {
 /* --- compiling --- */
 
 static void loop_free(tr_uloop *l) {
-    for (tr_uvariant *v = atomic_load(&l->variants), *next; v; v = next) {
+    for (tr_exec_variant *v = atomic_load(&l->exec.variants), *next; v; v = next) {
         next = v->next;
-        tr_module_unref(v->module);
-        Py_XDECREF(v->keep);
-        PyMem_Free(v);
+        tr_uvariant *own = (tr_uvariant *)v;
+        tr_module_unref(own->module);
+        Py_XDECREF(own->keep);
+        PyMem_Free(own);
     }
     if (l->module)
         tr_module_unref(l->module);
@@ -55,7 +56,10 @@ static tr_job *job_of(const tr_uloop *l, const tr_kernel *k) {
     return j;
 }
 
-bool tr_uloop_need_chain(tr_uloop *l) {
+/* --- what a loop asks for while it runs: with or without the GIL --- */
+
+static bool need_chain(tr_exec *exec) {
+    tr_uloop *l = (tr_uloop *)exec;
     PyGILState_STATE g = PyGILState_Ensure();
     tr_py_section gate;
     tr_py_section_begin(&gate, l->uf->st->gate);
@@ -63,10 +67,11 @@ bool tr_uloop_need_chain(tr_uloop *l) {
     tr_job *j = job_of(l, &k);
     bool ok = j && tr_job_run(j);
     PyObject *keep = ok ? tr_job_keep(j) : NULL;
-    if (keep && !atomic_load(&l->chain)) {
+    if (keep && !atomic_load(&exec->chain)) {
         l->chain_module = j->out.module;
+        exec->chain_meta = tr_module_meta(l->chain_module);
         l->chain_keep = Py_NewRef(keep);
-        atomic_store_explicit(&l->chain, tr_module_entry(l->chain_module), memory_order_release);
+        atomic_store_explicit(&exec->chain, tr_module_entry(l->chain_module), memory_order_release);
     } else if (ok) { /* another thread was first, or there is no memory */
         tr_module_unref(j->out.module);
     }
@@ -79,7 +84,9 @@ bool tr_uloop_need_chain(tr_uloop *l) {
     return ok;
 }
 
-bool tr_uloop_add_variant(tr_uloop *l, uint32_t once) {
+/* There is none where compiling fails. False where it was interrupted, with the handler's exception set. */
+static bool add_variant(tr_exec *exec, uint32_t once) {
+    tr_uloop *l = (tr_uloop *)exec;
     PyGILState_STATE g = PyGILState_Ensure();
     tr_py_section gate;
     tr_py_section_begin(&gate, l->uf->st->gate);
@@ -89,12 +96,13 @@ bool tr_uloop_add_variant(tr_uloop *l, uint32_t once) {
     tr_job *j = v ? job_of(l, &k) : NULL;
     bool made = j && tr_job_run(j);
     if (made && (v->keep = tr_job_keep(j))) {
-        v->once = once;
+        /* `next` is perhaps another thread's, for the same: the first one found is as good */
+        v->v = (tr_exec_variant){.next = atomic_load(&exec->variants),
+                                 .once = once,
+                                 .entry = tr_module_entry(j->out.module),
+                                 .meta = tr_module_meta(j->out.module)};
         v->module = j->out.module;
-        v->entry = tr_module_entry(v->module);
-        v->next = atomic_load(
-            &l->variants); /* perhaps another thread's, for the same: the first one found is as good */
-        atomic_store_explicit(&l->variants, v, memory_order_release);
+        atomic_store_explicit(&exec->variants, &v->v, memory_order_release);
         v = NULL;
     } else if (made) {
         tr_module_unref(j->out.module);
@@ -109,6 +117,10 @@ bool tr_uloop_add_variant(tr_uloop *l, uint32_t once) {
     PyGILState_Release(g);
     return !stopped;
 }
+
+static const tr_exec_host loop_host = {need_chain, add_variant};
+
+/* --- what a loop is --- */
 
 /* float16 comes out where only such inputs, and types that do not widen them, went in. */
 static bool result_is_half(const tr_uloop *l) {
@@ -141,14 +153,25 @@ static void fill_outputs(tr_uloop *l) {
     }
 }
 
-static void fill_sizes(tr_uloop *l) {
-    for (uint32_t i = 0; i < l->uf->nop; i++) {
-        PyArray_Descr *d = PyArray_DescrFromType(l->num[i]);
-        l->size[i] = (uint8_t)PyDataType_ELSIZE(d);
-        Py_DECREF(d);
-        l->odd[i] = (uint8_t)((l->size[i] > 8 || l->num[i] == NPY_CFLOAT ? l->size[i] / 2 : l->size[i]) - 1);
-        l->half |= (l->num[i] == NPY_HALF ? 1u : 0u) << i;
-    }
+static const tr_ty *type_of_num(tr_state *st, uint8_t num) {
+    if (num == NPY_LONGLONG)
+        return tr_ty_weak(st->types, TR_TY_I64);
+    return tr_ty_scalar(st->types, num == NPY_HALF ? TR_TY_F32 : (tr_tyk)tr_value_npy_kind[num]);
+}
+
+/* For the executor. */
+static void fill_exec(tr_uloop *l) {
+    tr_ufunc *uf = l->uf;
+    l->exec.nin = uf->nin;
+    l->exec.nop = uf->nop;
+    for (uint32_t i = 0; i < uf->nop; i++)
+        l->exec.item[i] = tr_item_of(type_of_num(uf->st, l->num[i]), l->num[i] == NPY_HALF);
+    l->exec.core = uf->core ? &uf->cores : NULL;
+    l->exec.spreads = uf->parallel && !uf->python;
+    l->exec.chains = uf->nin == 2 && uf->nop == 3 && !uf->core && !uf->python && l->num[0] == l->num[2];
+    l->exec.host = &loop_host;
+    l->exec.inner = uf->python ? tr_uloop_python : NULL;
+    l->exec.self = l;
 }
 
 static tr_uloop *find(const tr_ufunc *uf, const uint8_t *num) {
@@ -207,7 +230,8 @@ static bool find_code(tr_uloop *l, tr_job *j) {
     if (!tr_job_run(j))
         return false;
     l->module = j->out.module;
-    l->entry = tr_module_entry(l->module);
+    l->exec.entry = tr_module_entry(l->module);
+    l->exec.meta = tr_module_meta(l->module);
     l->ret = j->out.ret;
     l->from_cache = j->out.from_cache;
     l->keep = tr_job_keep(j);
@@ -224,7 +248,7 @@ static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l, bool *unbound) {
     tr_job *j = job_of(l, &k);
     if (j && (uf->python ? find_result(l, j) : find_code(l, j))) {
         fill_outputs(l);
-        fill_sizes(l);
+        fill_exec(l);
         l->ns = tr_now_ns() - started;
         r = find(uf, l->num);
         if (!r && push(uf, l))
@@ -245,12 +269,6 @@ static tr_uloop *loop_new(tr_ufunc *uf) {
     else
         PyErr_NoMemory();
     return l;
-}
-
-static const tr_ty *type_of_num(tr_state *st, uint8_t num) {
-    if (num == NPY_LONGLONG)
-        return tr_ty_weak(st->types, TR_TY_I64);
-    return tr_ty_scalar(st->types, num == NPY_HALF ? TR_TY_F32 : (tr_tyk)tr_value_npy_kind[num]);
 }
 
 /* Outputs of a lazy gufunc have the type of all inputs together; a Python int (there is one only beside other inputs) does not widen it. */
@@ -427,21 +445,12 @@ static PyObject *py_compile(PyObject *module, PyObject *args) {
 /* --- in compiled code --- */
 
 static const tr_cores *describe_cores(const tr_ufunc *uf, tr_arena *a) {
-    const PyUFuncObject *u = uf->u;
-    uint8_t *n = tr_arena_copy(a, uf->ncore, sizeof uf->ncore),
-            *which = TR_NEW_N(a, uint8_t, (size_t)uf->nop * TR_MAX_NDIM);
-    int64_t *sizes = TR_NEW_N(a, int64_t, (size_t)u->core_num_dim_ix + 1);
-    const char *text = PyUnicode_AsUTF8(uf->signature);
     tr_cores *c = TR_NEW(a, tr_cores);
-    *c = (tr_cores){tr_arena_strdup(a, text ? text : "?"), n, which, (uint32_t)u->core_num_dim_ix, sizes, 0};
-    for (uint32_t k = 0; k < uf->nop; k++) {
-        for (uint32_t d = 0; d < uf->ncore[k]; d++)
-            which[k * TR_MAX_NDIM + d] = (uint8_t)u->core_dim_ixs[u->core_offsets[k] + (int)d];
-        if (k < uf->nin && (u->op_flags[k] & NPY_ITER_READWRITE))
-            c->writable |= 1u << k;
-    }
-    for (uint32_t i = 0; i < c->nsizes; i++)
-        sizes[i] = u->core_dim_sizes[i];
+    *c = uf->cores;
+    c->text = tr_arena_strdup(a, c->text);
+    c->n = tr_arena_copy(a, uf->ncore, sizeof uf->ncore);
+    c->which = tr_arena_copy(a, uf->core_axis, uf->nop * (size_t)TR_MAX_NDIM);
+    c->sizes = tr_arena_copy(a, uf->core_size, sizeof uf->core_size);
     return c;
 }
 
@@ -483,8 +492,8 @@ static int rec_traverse(PyObject *self, visitproc visit, void *arg) {
     for (uint32_t k = 0; k < uf->nloops; k++) {
         Py_VISIT(uf->loops[k]->keep);
         Py_VISIT(uf->loops[k]->chain_keep);
-        for (tr_uvariant *v = atomic_load(&uf->loops[k]->variants); v; v = v->next)
-            Py_VISIT(v->keep);
+        for (tr_exec_variant *v = atomic_load(&uf->loops[k]->exec.variants); v; v = v->next)
+            Py_VISIT(((tr_uvariant *)v)->keep);
     }
     return 0;
 }
@@ -612,6 +621,21 @@ enum {
                   NPY_ITER_NO_SUBTYPE | NPY_ITER_OVERLAP_ASSUME_ELEMENTWISE
 };
 
+static void fill_cores(tr_ufunc *uf) {
+    const PyUFuncObject *u = uf->u;
+    const char *text = PyUnicode_AsUTF8(uf->signature);
+    uf->cores = (tr_cores){text ? text : "?", uf->ncore, uf->core_axis, (uint32_t)u->core_num_dim_ix,
+                           uf->core_size,     0};
+    for (uint32_t k = 0; k < uf->nop; k++) {
+        for (uint32_t d = 0; d < uf->ncore[k]; d++)
+            uf->core_axis[k * TR_MAX_NDIM + d] = (uint8_t)u->core_dim_ixs[u->core_offsets[k] + (int)d];
+        if (k < uf->nin && (u->op_flags[k] & NPY_ITER_READWRITE))
+            uf->cores.writable |= 1u << k;
+    }
+    for (uint32_t i = 0; i < uf->cores.nsizes; i++)
+        uf->core_size[i] = u->core_dim_sizes[i];
+}
+
 /* ufunc(function, nin, nout, name, doc, identity, signature, axes, lazy, parallel, writable, python) */
 static PyObject *py_ufunc(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
@@ -644,6 +668,8 @@ static PyObject *py_ufunc(PyObject *module, PyObject *args) {
         uf->u->op_flags[PyLong_AsLong(PyTuple_GET_ITEM(writable, i))] = READ_AND_WRITTEN;
     for (uint32_t k = uf->nin; u && uf->core && k < uf->nop; k++)
         uf->u->op_flags[k] = CORE_OUTPUT;
+    if (u && uf->core)
+        fill_cores(uf);
     Py_DECREF(uf);
     return u;
 }

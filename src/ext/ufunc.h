@@ -11,35 +11,26 @@
 #ifndef TR_EXT_UFUNC_H
 #define TR_EXT_UFUNC_H
 
+#include "exec/exec.h"
 #include "ext/function.h"
 
 struct tr_ufunc;
 
-/* A loop over operands of which some repeat one item. */
+/* A variant (exec/exec.h) and what its code refers to. */
 typedef struct tr_uvariant {
-    struct tr_uvariant *next;
-    uint32_t once; /* which, a bit each */
-    tr_entry_fn entry;
+    tr_exec_variant v;
     tr_module *module;
     PyObject *keep;
 } tr_uvariant;
 
 typedef struct tr_uloop {
+    tr_exec exec;        /* how it runs */
     struct tr_ufunc *uf; /* borrowed: the owner */
     tr_module *module, *chain_module;
-    tr_entry_fn entry;
-    _Atomic(tr_entry_fn) chain;         /* reduce and accumulate: compiled when first needed */
-    _Atomic(tr_uvariant *) variants;    /* maps: compiled when they pay */
-    _Atomic uint64_t repeated;          /* items that came without one */
     PyObject *keep, *chain_keep;        /* lists of what the code refers to */
     const tr_ty *ret, *want_ret;        /* as inferred; as declared or NULL */
     const tr_ty *args[TR_MAX_OPERANDS]; /* of the user's function */
     uint8_t num[TR_MAX_OPERANDS];       /* NumPy's type numbers, inputs first */
-    uint8_t size[TR_MAX_OPERANDS];      /* bytes of an item as stored */
-    uint8_t odd[TR_MAX_OPERANDS];       /* bits of an address that only items out of alignment have */
-    uint32_t half;                      /* bit i: operand i is stored as float16 */
-    _Atomic uint32_t calls;             /* short ones of a parallel ufunc */
-    _Atomic float item_ns;              /* what an item takes, as far as is known; 0: it is not */
     uint64_t ns;                        /* what compiling took */
     bool from_cache;
     bool told; /* it is in NumPy's table */
@@ -63,6 +54,9 @@ typedef struct tr_ufunc {
     bool python;                    /* TREADLE_DISABLE_JIT: loops call the Python function */
     bool told_outputs;              /* NumPy knows loops that were chosen by the types of outputs too */
     uint8_t ncore[TR_MAX_OPERANDS]; /* core: axes of each operand */
+    tr_cores cores;                 /* core: the same and more, in what follows */
+    uint8_t core_axis[TR_MAX_OPERANDS * TR_MAX_NDIM];
+    int64_t core_size[TR_MAX_NDIM];
     PyObject *name, *doc, *signature, *identity;
     _Atomic(tr_uloop **) loops; /* has at least nloops rows whenever it is read after that */
     _Atomic uint32_t nloops;
@@ -90,10 +84,6 @@ bool tr_ufunc_settle(tr_ufunc *uf);
 void *tr_ufunc_room_for(tr_ufunc *uf, size_t bytes);
 /* What compiled code must know to call it. */
 const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a);
-/* Compiles l->chain. Takes the GIL. */
-bool tr_uloop_need_chain(tr_uloop *l);
-/* Compiles a variant. Takes the GIL; there is none where compiling fails. False where it was interrupted, with the handler's exception set. */
-bool tr_uloop_add_variant(tr_uloop *l, uint32_t once);
 
 /* --- ufunc_types.c: which loop --- */
 
@@ -123,47 +113,15 @@ uint8_t tr_ufunc_npy_of(tr_tyk k);
 enum { TR_ROOM_CALL = 12 << 10, TR_ROOM_CORE = 20 << 10, TR_ROOM_LOOP = 8 << 10 };
 bool tr_ufunc_room(const tr_ufunc *uf, size_t bytes);
 
-/* n items of each operand from args[k] in steps of steps[k] bytes; core: dims and steps as NumPy passes them. With or without the GIL. False
- * with an exception set. The caller has looked for TR_ROOM_LOOP; who looked for TR_ROOM_CALL has. */
+/* tr_exec_run of NumPy's: with or without the GIL. False with an exception set. The caller has looked for TR_ROOM_LOOP; who looked for TR_ROOM_CALL
+ * has. */
 bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps);
-
-/* Room for the operands of a map that compiled code cannot take as they lie, a stretch at a time. All 0 at first; one after the other, many rows
- * may use it: what repeats is in it already. The room is not on the stack, which may be a short one. */
-typedef struct tr_ubuffers {
-    uint32_t set; /* operands with a buffer, a bit each */
-    npy_intp len; /* of a stretch */
-    char *room;   /* NULL: none was needed yet */
-    size_t nroom;
-    char *at[TR_MAX_OPERANDS];
-    const char *repeated[TR_MAX_OPERANDS]; /* whose item the buffer is full of; NULL: none */
-} tr_ubuffers;
-static inline void tr_ubuffers_init(tr_ubuffers *b) {
-    b->set = 0;
-    b->room = NULL;
-    b->nroom = 0;
-}
-static inline void tr_ubuffers_fini(tr_ubuffers *b) {
-    if (b->room)
-        PyMem_RawFree(b->room);
-}
-/* ufunc_python.c: the same, of Python code, by this thread alone. TR_CODE_HOST with an exception. */
-int32_t tr_uloop_python(const tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps);
-/* Does it run on all cores? */
-static inline bool tr_ufunc_spreads(const tr_ufunc *uf) {
-    return uf->parallel && !uf->python;
-}
-/* For a host's thread before it runs so many items: compiles the variant for these steps if by now it would have paid. False as
- * above. */
-bool tr_uloop_expect(tr_uloop *l, npy_intp items, const npy_intp *steps);
-/* No core: n items in a frame of the caller's, by this thread alone; the code that compiled code returned. Then tr_uloop_end, once, which raises. */
-int32_t tr_uloop_row(tr_uloop *l, tr_frame *frame, char *const *args, npy_intp n, const npy_intp *steps,
-                     tr_ubuffers *b);
+/* Ends a run of l in a frame, once: raises what `code` says. With or without the GIL. */
 bool tr_uloop_end(const tr_uloop *l, int32_t code, tr_frame *frame);
-/* fn over the first rows, as many as it takes to see what an item takes. */
-int32_t tr_uloop_trial(tr_uloop *l, tr_frame *frame, tr_par_fn *fn, void *ctx, npy_intp rows,
-                       npy_intp per_row, npy_intp *done);
-/* For `items` rows of `per_row` items: how many rows a thread should take at once; 0: they are not worth several threads. */
-npy_intp tr_uloop_grain(const tr_uloop *l, npy_intp items, npy_intp per_row);
+
+/* ufunc_python.c: the inner loop of Python code; TR_CODE_HOST with an exception. */
+int32_t tr_uloop_python(void *loop, tr_frame *frame, char *const *args, const int64_t *dims,
+                        const int64_t *steps);
 
 /* --- ufunc_call.c --- */
 

@@ -1,41 +1,33 @@
 /* A ufunc called on plain arrays and scalars, without NumPy's machinery.
  *
- * Taken are exact arrays that compiled code can read and scalars, with or without `out`; shapes broadcast, axes that can be walked as one are
- * merged, and the loop runs over the longest stretch there is. The result has the order in memory that NumPy would give it. All else (where, casting,
- * subclasses, objects with __array_ufunc__, operands that overlap) goes to NumPy's own call. */
+ * Taken are exact arrays that compiled code can read and scalars, with or without `out`; they become the operands of a walk (exec/exec.h), and what is
+ * not given is made in the order in memory that NumPy would give it. All else (where, casting, subclasses, objects with __array_ufunc__, operands that
+ * overlap) goes to NumPy's own call. */
 #include "ext/ufunc.h"
 
 #include <string.h>
 
-#include "rt/fns.h"
+#include "rt/rt.h"
 
 enum { RELEASE_GIL = 1000 }; /* elements from which on other threads may run meanwhile */
-enum { FEW_STEPS = 32 };     /* there may be 2048, too many for a short stack */
 
-_Static_assert((int)FEW_STEPS >= (int)TR_MAX_OPERANDS, "one axis fits");
+_Static_assert((int)TR_WALK_NDIM >= (int)NPY_MAXDIMS, "any array can be walked");
 
-typedef struct operand {
-    PyArrayObject *a; /* NULL: a scalar, which lies in `value` */
-    char *data;
-    union {
-        int64_t i;
-        uint64_t u;
-        double d[2];
-        float f[2];
-        char bytes[16];
-    } value;
-} operand;
+/* A number among the operands, in the type of the loop. */
+typedef union value {
+    int64_t i;
+    uint64_t u;
+    double d[2];
+    float f[2];
+    char bytes[16];
+} value;
 
 typedef struct call {
     tr_ufunc *uf;
     tr_uloop *l;
-    operand op[TR_MAX_OPERANDS];
-    PyArrayObject *like; /* all arrays are as this one, and walked as one axis; NULL: they are not */
-    int ndim;            /* of the walk: of the result, until axes are merged */
-    npy_intp shape[NPY_MAXDIMS];
-    npy_intp *step[TR_MAX_OPERANDS]; /* of each operand along each axis */
-    npy_intp room[FEW_STEPS];        /* where they lie, if they are no more; else on the heap */
-    int perm[NPY_MAXDIMS];           /* axes, innermost first */
+    tr_walk walk;
+    PyArrayObject *out[TR_MAX_OPERANDS]; /* of outputs: given or made; NULL: not yet */
+    value value[TR_MAX_OPERANDS];
 } call;
 
 /* --- which loop --- */
@@ -118,24 +110,24 @@ static bool int_fits(int64_t v, uint8_t num) {
 }
 
 /* A Python or NumPy scalar as an item of the loop's type; false: leave it to NumPy. */
-static bool scalar_value(operand *op, PyObject *o, uint8_t code, uint8_t num) {
+static bool scalar_value(value *v, PyObject *o, uint8_t code, uint8_t num) {
     if (!(code & WEAK)) {
         if (code != num && !(PyBool_Check(o) && num == NPY_BOOL))
             return false;
         if (PyBool_Check(o))
-            op->value.u = o == Py_True;
+            v->u = o == Py_True;
         else
-            PyArray_ScalarAsCtype(o, &op->value);
+            PyArray_ScalarAsCtype(o, v);
         return true;
     }
     double re, im = 0;
     if (code == (WEAK | 'i')) {
         int over;
-        int64_t v = PyLong_AsLongLongAndOverflow(o, &over);
+        int64_t i = PyLong_AsLongLongAndOverflow(o, &over);
         if (over)
             return false;
-        if (int_fits(v, num)) {
-            op->value.i = v; /* the low bytes come first */
+        if (int_fits(i, num)) {
+            v->i = i; /* the low bytes come first */
             return true;
         }
         re = PyLong_AsDouble(o);
@@ -148,52 +140,66 @@ static bool scalar_value(operand *op, PyObject *o, uint8_t code, uint8_t num) {
     switch (num) {
     case NPY_DOUBLE:
     case NPY_CDOUBLE:
-        op->value.d[0] = re;
-        op->value.d[1] = im;
+        v->d[0] = re;
+        v->d[1] = im;
         return true;
     case NPY_FLOAT:
     case NPY_CFLOAT:
-        op->value.f[0] = (float)re;
-        op->value.f[1] = (float)im;
+        v->f[0] = (float)re;
+        v->f[1] = (float)im;
         return true;
     default: return false;
     }
+}
+
+static inline void take_array(tr_nd *nd, PyArrayObject *a) {
+    nd->data = PyArray_DATA(a);
+    nd->ndim = PyArray_NDIM(a);
+    nd->packed = PyArray_IS_C_CONTIGUOUS(a);
+    nd->shape = PyArray_DIMS(a);
+    nd->strides = PyArray_STRIDES(a);
 }
 
 static bool take_inputs(call *c, PyObject *const *args) {
     tr_ufunc *uf = c->uf;
     uint8_t code[TR_MAX_OPERANDS];
     for (uint32_t i = 0; i < uf->nin; i++) {
-        bool is_array = PyArray_CheckExact(args[i]);
-        c->op[i].a = is_array ? (PyArrayObject *)args[i] : NULL;
-        code[i] = is_array ? code_of_array((PyArrayObject *)args[i]) : code_of_scalar(uf->st, args[i]);
+        code[i] = PyArray_CheckExact(args[i]) ? code_of_array((PyArrayObject *)args[i])
+                                              : code_of_scalar(uf->st, args[i]);
         if (code[i] == NOT_OURS)
             return false;
     }
     if (!(c->l = loop_for(uf, code)))
         return false;
     for (uint32_t i = 0; i < uf->nin; i++) {
-        operand *op = &c->op[i];
-        if (op->a ? code[i] != c->l->num[i] && !(code[i] == NPY_LONGLONG && c->l->num[i] == NPY_LONG)
-                  : !scalar_value(op, args[i], code[i], c->l->num[i]))
-            return false; /* NumPy converts */
-        op->data = op->a ? PyArray_DATA(op->a) : op->value.bytes;
+        tr_nd *nd = &c->walk.op[i];
+        uint8_t num = c->l->num[i];
+        if (PyArray_CheckExact(args[i])) {
+            if (code[i] != num && !(code[i] == NPY_LONGLONG && num == NPY_LONG))
+                return false; /* NumPy converts */
+            take_array(nd, (PyArrayObject *)args[i]);
+        } else {
+            if (!scalar_value(&c->value[i], args[i], code[i], num))
+                return false;
+            nd->data = c->value[i].bytes;
+            nd->ndim = 0;
+        }
     }
     return true;
 }
 
 /* Outputs as given: an array to store to, or NULL. */
 static bool take_output(call *c, uint32_t i, PyObject *o) {
-    operand *op = &c->op[i];
-    op->a = NULL;
+    c->out[i] = NULL;
+    c->walk.op[i].ndim = TR_ND_ABSENT;
     if (!o || o == Py_None)
         return true;
     if (!PyArray_CheckExact(o) || code_of_array((PyArrayObject *)o) != c->l->num[i] ||
         !PyArray_ISWRITEABLE((PyArrayObject *)o) ||
         (PyArray_FLAGS((PyArrayObject *)o) & NPY_ARRAY_WRITEBACKIFCOPY))
         return false;
-    op->a = (PyArrayObject *)o;
-    op->data = PyArray_DATA(op->a);
+    c->out[i] = (PyArrayObject *)o;
+    take_array(&c->walk.op[i], c->out[i]);
     return true;
 }
 
@@ -219,340 +225,61 @@ static bool take_outputs(call *c, PyObject *const *args, Py_ssize_t n, PyObject 
     return true;
 }
 
-/* --- shape --- */
-
-/* Items in a row, none of them between others. */
-static inline bool is_row(PyArrayObject *a, PyArrayObject *like) {
-    int nd = PyArray_NDIM(like), same = PyArray_NDIM(a) == nd && PyArray_IS_C_CONTIGUOUS(a);
-    for (int d = 0; same && d < nd; d++)
-        same = PyArray_DIM(a, d) == PyArray_DIM(like, d);
-    return same;
-}
-
-/* The usual case: arrays of one shape that all lie in C order without gaps need no broadcasting and no order of axes. */
-static bool is_flat(call *c) {
-    uint32_t nop = c->uf->nop;
-    PyArrayObject *like = NULL;
-    for (uint32_t k = 0; k < nop; k++) {
-        PyArrayObject *a = c->op[k].a;
-        if (!a)
-            continue;
-        like = like ? like : a;
-        if (!is_row(a, like))
-            return false;
-    }
-    npy_intp n = 1;
-    for (int d = 0; d < PyArray_NDIM(like); d++)
-        n *= PyArray_DIM(like, d);
-    c->like = like;
-    c->ndim = 1;
-    c->perm[0] = 0;
-    c->shape[0] = n;
-    for (uint32_t k = 0; k < nop; k++) {
-        c->step[k] = c->room + k;
-        c->room[k] = c->op[k].a || k >= c->uf->nin ? c->l->size[k] : 0;
-    }
-    return true;
-}
-
-static bool broadcast(call *c) {
-    c->like = NULL;
-    c->ndim = 0;
-    for (uint32_t k = 0; k < c->uf->nop; k++)
-        if (c->op[k].a && PyArray_NDIM(c->op[k].a) > c->ndim)
-            c->ndim = PyArray_NDIM(c->op[k].a);
-    for (int d = 0; d < c->ndim; d++)
-        c->shape[d] = 1;
-    for (uint32_t k = 0; k < c->uf->nop; k++) {
-        PyArrayObject *a = c->op[k].a;
-        int skip = a ? c->ndim - PyArray_NDIM(a) : c->ndim;
-        if (a && k >= c->uf->nin && skip)
-            return false;
-        for (int d = skip; d < c->ndim; d++) {
-            npy_intp n = PyArray_DIM(a, d - skip);
-            if (c->shape[d] == 1)
-                c->shape[d] = n;
-            else if (n != 1 && n != c->shape[d])
-                return false;
-        }
-    }
-    for (uint32_t k = c->uf->nin; k < c->uf->nop; k++) /* an output never broadcasts */
-        for (int d = 0; c->op[k].a && d < c->ndim; d++)
-            if (PyArray_DIM(c->op[k].a, d) != c->shape[d])
-                return false;
-    return true;
-}
-
-static void steps_of(call *c, uint32_t k) {
-    PyArrayObject *a = c->op[k].a;
-    int skip = a ? c->ndim - PyArray_NDIM(a) : c->ndim;
-    for (int d = 0; d < c->ndim; d++)
-        c->step[k][d] = d < skip || PyArray_DIM(a, d - skip) == 1 ? 0 : PyArray_STRIDE(a, d - skip);
-}
-
-/* Axis x should be walked inside axis y: decided by the operands that walk both; where they disagree C order wins. 0: they do not say. */
-static int inner(const call *c, uint32_t nop, int x, int y) {
-    int says = 0;
-    for (uint32_t k = 0; k < nop; k++) {
-        npy_intp sx = c->step[k][x], sy = c->step[k][y];
-        if (!c->op[k].a || !sx || !sy)
-            continue;
-        npy_intp ax = sx < 0 ? -sx : sx, ay = sy < 0 ? -sy : sy;
-        if (ay <= ax)
-            says = -1;
-        else if (says == 0)
-            says = 1;
-    }
-    return says;
-}
-
-/* The order of axes that NumPy's iterator would choose: an insertion sort from C order, innermost first. */
-static void order_axes(call *c) {
-    for (int i = 0; i < c->ndim; i++)
-        c->perm[i] = c->ndim - 1 - i;
-    for (int i = 1; i < c->ndim; i++) {
-        int axis = c->perm[i], at = i;
-        for (int j = i - 1; j >= 0; j--) {
-            int says = inner(c, c->uf->nop, axis, c->perm[j]);
-            if (says < 0)
-                break;
-            if (says > 0)
-                at = j;
-        }
-        memmove(c->perm + at + 1, c->perm + at, (size_t)(i - at) * sizeof *c->perm);
-        c->perm[at] = axis;
-    }
-}
-
-static PyObject *new_array(const call *c, uint32_t k, int ndim, const npy_intp *shape,
-                           const npy_intp *strides) {
-    return PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(c->l->num[k]), ndim, shape, strides,
-                                NULL, 0, NULL);
-}
-
-/* A new array whose memory order is that of the walk. */
-static PyObject *new_in_order(call *c, uint32_t k) {
-    npy_intp strides[NPY_MAXDIMS], s = c->l->size[k];
-    bool plain = true;
-    for (int i = 0; i < c->ndim; i++) {
-        strides[c->perm[i]] = s;
-        s *= c->shape[c->perm[i]];
-        plain &= c->perm[i] == c->ndim - 1 - i;
-    }
-    return new_array(c, k, c->ndim, c->shape, plain ? NULL : strides);
-}
-
-static bool new_output(call *c, uint32_t k) {
-    PyObject *o =
-        c->like ? new_array(c, k, PyArray_NDIM(c->like), PyArray_DIMS(c->like), NULL) : new_in_order(c, k);
-    if (!o)
-        return false;
-    c->op[k].a = (PyArrayObject *)o;
-    c->op[k].data = PyArray_DATA(c->op[k].a);
-    if (!c->like)
-        steps_of(c, k);
-    return true;
-}
-
-/* --- overlap --- */
-
-typedef struct extent {
-    const char *from, *to;
-} extent;
-
-static extent extent_of(const char *data, npy_intp size, int ndim, const npy_intp *shape,
-                        const npy_intp *steps) {
-    extent x = {data, data + size};
-    for (int d = 0; d < ndim; d++) {
-        npy_intp far = steps[d] * (shape[d] - 1);
-        if (far < 0)
-            x.from += far;
-        else
-            x.to += far;
-    }
-    return x;
-}
-
-static bool meet(extent x, extent y) {
-    return x.from < y.to && y.from < x.to;
-}
-
-static extent operand_extent(const call *c, uint32_t k) {
-    return extent_of(c->op[k].data, c->l->size[k], c->ndim, c->shape, c->step[k]);
-}
-
-static extent array_extent(PyArrayObject *a) {
-    return extent_of(PyArray_BYTES(a), PyArray_ITEMSIZE(a), PyArray_NDIM(a), PyArray_DIMS(a),
-                     PyArray_STRIDES(a));
-}
-
-/* Two objects are arrays with memory in common, by all that is seen from their ends. */
-static bool arrays_meet(PyObject *x, PyObject *y) {
-    return PyArray_CheckExact(x) && PyArray_CheckExact(y) && PyArray_SIZE((PyArrayObject *)x) &&
-           PyArray_SIZE((PyArrayObject *)y) &&
-           meet(array_extent((PyArrayObject *)x), array_extent((PyArrayObject *)y));
-}
-
-/* Operands may share memory only element for element. */
-static bool overlaps(const call *c, uint32_t k, uint32_t m) {
-    if (!c->op[m].a || !meet(operand_extent(c, k), operand_extent(c, m)))
-        return false;
-    bool same = c->op[k].data == c->op[m].data && c->l->size[k] == c->l->size[m] && m < c->uf->nin;
-    for (int d = 0; same && d < c->ndim; d++)
-        same = c->shape[d] == 1 || c->step[k][d] == c->step[m][d];
-    return !same;
-}
-
-static bool output_is_alone(const call *c, uint32_t k) {
-    for (int d = 0; d < c->ndim; d++)
-        if (!c->step[k][d] && c->shape[d] > 1)
-            return false;
-    for (uint32_t m = 0; m < c->uf->nop; m++)
-        if (m != k && overlaps(c, k, m))
-            return false;
-    return true;
-}
-
 /* --- running --- */
 
-/* Merges axes of the walk that every operand steps over as one. */
-static void merge_axes(call *c) {
-    int n = 0;
-    for (int i = 0; i < c->ndim; i++) {
-        int axis = c->perm[i];
-        bool joins = n > 0;
-        for (uint32_t k = 0; joins && k < c->uf->nop; k++)
-            joins = c->step[k][axis] == c->step[k][c->perm[n - 1]] * c->shape[c->perm[n - 1]];
-        if (c->shape[axis] == 1)
-            continue;
-        if (joins)
-            c->shape[c->perm[n - 1]] *= c->shape[axis];
-        else
-            c->perm[n++] = axis;
-    }
-    c->ndim = n;
-}
-
-/* Rows [lo, hi) of the walk: the innermost axis is a row, the others count them. */
-static int32_t walk(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
-    const call *c = ctx;
-    uint32_t nop = c->uf->nop;
-    npy_intp at[NPY_MAXDIMS], left = lo, steps[TR_MAX_OPERANDS], n = c->ndim ? c->shape[c->perm[0]] : 1;
-    char *p[TR_MAX_OPERANDS];
-    tr_ubuffers b;
-    (void)worker;
-    tr_ubuffers_init(&b);
-    for (uint32_t k = 0; k < nop; k++) {
-        p[k] = c->op[k].data;
-        steps[k] = c->ndim ? c->step[k][c->perm[0]] : c->l->size[k];
-    }
-    for (int i = 1; i < c->ndim; i++) {
-        npy_intp ext = c->shape[c->perm[i]];
-        at[i] = left % ext;
-        left /= ext;
-        for (uint32_t k = 0; k < nop; k++)
-            p[k] += at[i] * c->step[k][c->perm[i]];
-    }
-    int32_t code = 0;
-    for (int64_t row = lo; !code && row < hi; row++) {
-        code = tr_uloop_row(c->l, frame, p, n, steps, &b);
-        for (int i = 1; i < c->ndim; i++) {
-            npy_intp back = ++at[i] == c->shape[c->perm[i]] ? at[i] : 0;
-            for (uint32_t k = 0; k < nop; k++)
-                p[k] += (1 - back) * c->step[k][c->perm[i]];
-            if (!back)
-                break;
-            at[i] = 0;
-        }
-    }
-    tr_ubuffers_fini(&b);
-    return code;
-}
-
-typedef struct rest {
-    call *c;
-    npy_intp first;
-} rest;
-
-static int32_t walk_rest(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
-    const rest *r = ctx;
-    return walk(frame, r->c, lo + r->first, hi + r->first, worker);
-}
-
-/* A walk of many rows: over all threads where the ufunc wants that and there is enough to do. */
-static bool rows(call *c, npy_intp n) {
-    tr_frame frame;
-    npy_intp per_row = c->shape[c->perm[0]], count = n / per_row, first = 0, grain = 0;
-    int32_t code = 0;
-    npy_intp steps[TR_MAX_OPERANDS];
-    for (uint32_t k = 0; k < c->uf->nop; k++)
-        steps[k] = c->step[k][c->perm[0]];
-    if (!tr_uloop_expect(c->l, n, steps))
+/* A new array whose memory order is that of the walk. */
+static bool new_output(call *c, uint32_t k) {
+    tr_walk *w = &c->walk;
+    npy_intp strides[NPY_MAXDIMS];
+    bool plain = tr_walk_layout(w, &c->l->exec, k, strides);
+    PyObject *o = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(c->l->num[k]), w->ndim, w->shape,
+                                       plain ? NULL : strides, NULL, 0, NULL);
+    if (!o)
         return false;
-    tr_rt_frame_init(&frame, &c->uf->st->host);
-    if (tr_ufunc_spreads(c->uf)) {
-        code = tr_uloop_trial(c->l, &frame, walk, c, count, per_row, &first);
-        grain = tr_uloop_grain(c->l, count - first, per_row);
-    }
-    rest r = {c, first};
-    if (!code)
-        code = grain ? tr_rt_parallel(&frame, walk_rest, &r, count - first, grain)
-                     : walk(&frame, c, first, count, 0);
-    return tr_uloop_end(c->l, code, &frame);
-}
-
-static bool walk_all(call *c, npy_intp n) {
-    if (c->ndim > 1)
-        return rows(c, n);
-    npy_intp steps[TR_MAX_OPERANDS], len = c->ndim ? c->shape[c->perm[0]] : 1;
-    char *at[TR_MAX_OPERANDS];
-    for (uint32_t k = 0, nop = c->uf->nop; k < nop; k++) {
-        at[k] = c->op[k].data;
-        steps[k] = c->ndim ? c->step[k][c->perm[0]] : c->l->size[k];
-    }
-    return tr_uloop_run(c->l, at, &len, steps);
+    c->out[k] = (PyArrayObject *)o;
+    w->op[k].data = PyArray_DATA(c->out[k]);
+    return true;
 }
 
 static bool run(call *c) {
-    npy_intp n = 1;
-    for (int d = 0; d < c->ndim; d++)
-        n *= c->shape[d];
-    if (n == 0)
-        return true;
-    if (!c->like)
-        merge_axes(c);
-    if (n < RELEASE_GIL)
-        return walk_all(c, n);
-    PyThreadState *ts = PyEval_SaveThread();
-    bool ok = walk_all(c, n);
-    PyEval_RestoreThread(ts);
+    tr_frame frame;
+    PyThreadState *ts = c->walk.count >= RELEASE_GIL ? PyEval_SaveThread() : NULL;
+    tr_rt_frame_init(&frame, &c->uf->st->host);
+    bool ok = tr_uloop_end(c->l, tr_walk_run(&c->walk, &c->l->exec, &frame), &frame);
+    if (ts)
+        PyEval_RestoreThread(ts);
     return ok;
 }
 
 /* --- results --- */
 
+/* Takes the references. */
 static PyObject *finish(const call *c, PyObject *const *made) {
     uint32_t nin = c->uf->nin, nout = c->uf->nop - nin;
     if (nout == 1)
-        return Py_NewRef(made[0]);
+        return made[0];
     PyObject *t = PyTuple_New(nout);
-    for (uint32_t i = 0; t && i < nout; i++)
-        PyTuple_SET_ITEM(t, i, Py_NewRef(made[i]));
+    for (uint32_t i = 0; i < nout; i++) {
+        if (t)
+            PyTuple_SET_ITEM(t, i, made[i]);
+        else
+            Py_DECREF(made[i]);
+    }
     return t;
 }
 
 static PyObject *scalar_result(const call *c, uint32_t k) {
-    const operand *op = &c->op[k];
+    const value *v = &c->value[k];
     if (c->l->num[k] == NPY_DOUBLE) {
         PyObject *o = PyArrayScalar_New(Double);
         if (o)
-            PyArrayScalar_ASSIGN(o, Double, op->value.d[0]);
+            PyArrayScalar_ASSIGN(o, Double, v->d[0]);
         return o;
     }
     if (c->l->num[k] == NPY_BOOL)
-        PyArrayScalar_RETURN_BOOL_FROM_LONG(op->value.bytes[0]);
+        PyArrayScalar_RETURN_BOOL_FROM_LONG(v->bytes[0]);
     PyArray_Descr *d = PyArray_DescrFromType(c->l->num[k]);
-    PyObject *o = PyArray_Scalar((void *)(uintptr_t)op->value.bytes, d, NULL);
+    PyObject *o = PyArray_Scalar((void *)(uintptr_t)v->bytes, d, NULL);
     Py_DECREF(d);
     return o;
 }
@@ -561,65 +288,53 @@ static PyObject *scalar_result(const call *c, uint32_t k) {
 static PyObject *on_scalars(call *c) {
     tr_ufunc *uf = c->uf;
     char *at[TR_MAX_OPERANDS];
-    PyObject *made[TR_MAX_OPERANDS], *r = NULL;
+    PyObject *made[TR_MAX_OPERANDS];
     npy_intp steps[TR_MAX_OPERANDS], one = 1;
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < uf->nop; k++) {
-        at[k] = k < uf->nin ? c->op[k].data : c->op[k].value.bytes;
-        steps[k] = c->l->size[k];
+    uint32_t k, nin = uf->nin, nop = uf->nop;
+    for (k = 0; k < nop; k++) {
+        at[k] = k < nin ? c->walk.op[k].data : c->value[k].bytes;
+        steps[k] = c->l->exec.item[k].size;
     }
     if (!tr_uloop_run(c->l, at, &one, steps))
         return NULL;
-    made[0] = NULL;
-    for (uint32_t k = uf->nin; k < uf->nop && (made[n] = scalar_result(c, k)); k++)
-        n++;
-    if (n == uf->nop - uf->nin)
-        r = finish(c, made);
-    while (n > 0)
-        Py_DECREF(made[--n]);
-    return r;
+    for (k = nin; k < nop; k++)
+        if (!(made[k - nin] = scalar_result(c, k)))
+            break;
+    if (k == nop)
+        return finish(c, made);
+    while (k > nin)
+        Py_DECREF(made[--k - nin]);
+    return NULL;
+}
+
+static PyObject *on_walk(call *c) {
+    uint32_t nin = c->uf->nin, nop = c->uf->nop, k = nin;
+    PyObject *made[TR_MAX_OPERANDS];
+    for (; k < nop && (c->out[k] ? (Py_INCREF(c->out[k]), true) : new_output(c, k)); k++)
+        made[k - nin] = (PyObject *)c->out[k];
+    if (k == nop && (c->walk.count == 0 || run(c)))
+        return finish(c, made);
+    while (k > nin)
+        Py_DECREF(made[--k - nin]);
+    return NULL;
 }
 
 /* *ours is false when NumPy is to make the call. */
-static PyObject *on_steps(call *c, bool *ours) {
-    uint32_t nin = c->uf->nin, nop = c->uf->nop, n = nin;
-    PyObject *made[TR_MAX_OPERANDS], *r = NULL;
-    made[0] = NULL;
-    for (uint32_t k = nin; k < nop && *ours; k++)
-        *ours = !c->op[k].a || output_is_alone(c, k);
-    if (!*ours)
-        return NULL;
-    if (!c->like)
-        order_axes(c);
-    for (; n < nop && (c->op[n].a ? (Py_INCREF(c->op[n].a), true) : new_output(c, n)); n++)
-        made[n - nin] = (PyObject *)c->op[n].a;
-    if (n == nop && run(c))
-        r = finish(c, made);
-    while (n > nin)
-        Py_DECREF(made[--n - nin]);
-    return r;
-}
-
-static __attribute__((noinline)) PyObject *on_broadcast(call *c, bool *ours) {
-    if (!(*ours = broadcast(c)))
-        return NULL;
-    size_t ndim = (size_t)c->ndim, n = c->uf->nop * ndim;
-    npy_intp *heap = n > FEW_STEPS ? PyMem_Malloc(n * sizeof *heap) : NULL;
-    if (n > FEW_STEPS && !heap)
+static PyObject *on_arrays(call *c, bool *ours) {
+    tr_walk_status s = tr_walk_begin(&c->walk, &c->l->exec);
+    if (s == TR_WALK_MEMORY)
         return PyErr_NoMemory();
-    for (uint32_t k = 0; k < c->uf->nop; k++) {
-        c->step[k] = (heap ? heap : c->room) + k * ndim;
-        steps_of(c, k);
-    }
-    PyObject *r = on_steps(c, ours);
-    PyMem_Free(heap);
+    if (!(*ours = s == TR_WALK_OK))
+        return NULL; /* it says what is wrong, or copies */
+    PyObject *r = on_walk(c);
+    tr_walk_end(&c->walk);
     return r;
 }
 
 /* On arrays without axes NumPy returns scalars, unless they were given as output. */
 static bool all_scalars(const call *c) {
     for (uint32_t k = 0; k < c->uf->nop; k++)
-        if (c->op[k].a && (PyArray_NDIM(c->op[k].a) || k >= c->uf->nin))
+        if (k < c->uf->nin ? c->walk.op[k].ndim != 0 : c->out[k] != NULL)
             return false;
     return true;
 }
@@ -702,6 +417,17 @@ static PyObject *by_numpy(tr_ufunc *uf, PyObject *self, PyObject *const *args, s
 }
 
 /* --- gufuncs: NumPy calls them, but what is given as output matters first --- */
+
+static tr_extent extent_of(PyArrayObject *a) {
+    return tr_extent_of(PyArray_DATA(a), PyArray_ITEMSIZE(a), PyArray_NDIM(a), PyArray_DIMS(a),
+                        PyArray_STRIDES(a));
+}
+
+/* Two objects are arrays with memory in common, by all that is seen from their ends. */
+static bool arrays_meet(PyObject *x, PyObject *y) {
+    return PyArray_CheckExact(x) && PyArray_CheckExact(y) &&
+           tr_extents_meet(extent_of((PyArrayObject *)x), extent_of((PyArrayObject *)y));
+}
 
 /* The outputs that a call gives, NULL for each that it does not; NumPy refuses what is wrong about them. False: it gives none. */
 static bool given_outputs(const tr_ufunc *uf, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
@@ -876,6 +602,6 @@ PyObject *tr_ufunc_call(PyObject *self, PyObject *const *args, size_t nargsf, Py
     if (ours && all_scalars(&c))
         return on_scalars(&c);
     if (ours)
-        r = is_flat(&c) ? on_steps(&c, &ours) : on_broadcast(&c, &ours);
+        r = on_arrays(&c, &ours);
     return ours || PyErr_Occurred() ? r : by_numpy(uf, self, args, nargsf, kwnames);
 }

@@ -17,7 +17,7 @@ static PyObject *number(const tr_uloop *l, uint32_t k, char *data) {
         memcpy(&i, data, sizeof i);
         return PyLong_FromLongLong(i);
     }
-    bool half = l->half >> k & 1u;
+    bool half = l->exec.item[k].half;
     if (half) {
         _Float16 h;
         memcpy(&h, data, sizeof h);
@@ -34,7 +34,7 @@ static bool store(const tr_uloop *l, uint32_t k, char *data, PyObject *value) {
     PyObject *a = PyArray_SimpleNew(0, NULL, l->num[k]);
     bool ok = a && PyArray_SETITEM((PyArrayObject *)a, PyArray_DATA((PyArrayObject *)a), value) == 0;
     if (ok)
-        memcpy(data, PyArray_DATA((PyArrayObject *)a), l->size[k]);
+        memcpy(data, PyArray_DATA((PyArrayObject *)a), l->exec.item[k].size);
     Py_XDECREF(a);
     return ok;
 }
@@ -88,7 +88,7 @@ static PyObject *lying(const tr_uloop *l, uint32_t k, char *data, const npy_intp
     npy_intp ext[TR_MAX_NDIM] = {1};
     for (uint32_t d = 0; d < uf->ncore[k]; d++)
         ext[d] = dims[1 + uf->u->core_dim_ixs[uf->u->core_offsets[k] + (int)d]];
-    npy_intp one = l->size[k];
+    npy_intp one = l->exec.item[k].size;
     return PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(l->num[k]),
                                 uf->ncore[k] ? uf->ncore[k] : 1, ext, uf->ncore[k] ? steps : &one, data,
                                 NPY_ARRAY_WRITEABLE, NULL);
@@ -134,9 +134,12 @@ static bool core(const tr_uloop *l, char *const *at, const npy_intp *dims, const
 
 /* --- entry --- */
 
-int32_t tr_uloop_python(const tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps) {
+int32_t tr_uloop_python(void *loop, tr_frame *frame, char *const *args, const int64_t *dims,
+                        const int64_t *steps) {
+    const tr_uloop *l = loop;
     char *at[TR_MAX_OPERANDS];
     bool ok = true;
+    (void)frame;
     PyGILState_STATE g = PyGILState_Ensure();
     for (npy_intp i = 0; ok && i < dims[0]; i++) {
         for (uint32_t k = 0; k < l->uf->nop; k++)

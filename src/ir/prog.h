@@ -28,16 +28,6 @@ typedef struct tr_code {
         free; /* per localsplus entry of kind FREE of a top-level function: frozen contents; NULL = empty or an enclosing function's local */
 } tr_code;
 
-/* The layout of a generalised ufunc: which axes of its operands are the function's own, the last ones. */
-typedef struct tr_cores {
-    const char *text;     /* "(m,n),(n)->(m)" */
-    const uint8_t *n;     /* per operand: its axes */
-    const uint8_t *which; /* per operand, TR_MAX_NDIM entries: the size that each of them has */
-    uint32_t nsizes;
-    const int64_t *sizes; /* -1: what the operands have */
-    uint32_t writable;    /* bit i: input i is stored to */
-} tr_cores;
-
 /* What a ufunc adds to the function it was made of: called on arrays it runs over their elements, and nothing raises for a division. */
 typedef struct tr_ufn {
     const char *name;

@@ -100,4 +100,14 @@ const tr_obj *tr_obj_none(void);
 void tr_obj_print_ir(tr_sb *b, const tr_obj *o);
 const tr_obj *tr_obj_parse_ir(tr_tytab *t, const char **s);
 
+/* The layout of a generalised ufunc: which axes of its operands are the function's own, the last ones. */
+typedef struct tr_cores {
+    const char *text;     /* "(m,n),(n)->(m)" */
+    const uint8_t *n;     /* per operand: its axes */
+    const uint8_t *which; /* per operand, TR_MAX_NDIM entries: the size that each of them has */
+    uint32_t nsizes;
+    const int64_t *sizes; /* -1: what the operands have */
+    uint32_t writable;    /* bit i: input i is stored to */
+} tr_cores;
+
 #endif

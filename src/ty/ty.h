@@ -73,6 +73,7 @@ typedef enum tr_iterk {
 } tr_iterk;
 
 enum { TR_MAX_NDIM = 32 };
+enum { TR_MAX_OPERANDS = 32 }; /* of a ufunc: there are sets of them in 32 bits */
 /* Items that the tuples of one argument have in all: code grows with each, and a tuple of tuples may be exponential in its depth. */
 enum { TR_MAX_ITEMS = 4096 };
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
