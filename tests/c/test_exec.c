@@ -515,14 +515,14 @@ static void test_ahead(void) {
 
 static void test_chain(void) {
     enum { N = 1500 };
-    static char room[16 * (N + 2)];
+    static char room[16 * (N + 3)];
     static uint64_t b[N];
     for (uint64_t i = 0; i < N; i++)
         b[i] = i + 1;
     for (int odd = 0; odd < 2; odd++) { /* odd: through buffers */
         for (int reduce = 0; reduce < 2; reduce++) {
             tr_exec l = binary(8);
-            char *out = room + 8 + odd;
+            char *out = room + 16 + odd;
             int64_t step = reduce ? 0 : 16;
             uint64_t want = 3;
             run r;
