@@ -124,20 +124,7 @@ static const tr_exec_host loop_host = {need_chain, add_variant};
 
 /* float16 comes out where only such inputs, and types that do not widen them, went in. */
 static bool result_is_half(const tr_uloop *l) {
-    if (l->ret->kind != TR_TY_F32 || l->want_ret)
-        return false;
-    PyArray_Descr *t = PyArray_DescrFromType(NPY_BOOL);
-    for (uint32_t i = 0; t && i < l->uf->nin; i++) {
-        PyArray_Descr *d = PyArray_DescrFromType(l->num[i] == NPY_LONGLONG ? NPY_BOOL : l->num[i]),
-                      *both = PyArray_PromoteTypes(t, d);
-        Py_DECREF(d);
-        Py_SETREF(t, both);
-    }
-    bool half = t && t->type_num == NPY_HALF;
-    Py_XDECREF(t);
-    if (!t)
-        PyErr_Clear();
-    return half;
+    return l->ret->kind == TR_TY_F32 && !l->want_ret && tr_ufunc_common(l->uf, l->num).half;
 }
 
 static void fill_outputs(tr_uloop *l) {
@@ -271,21 +258,13 @@ static tr_uloop *loop_new(tr_ufunc *uf) {
     return l;
 }
 
-/* Outputs of a lazy gufunc have the type of all inputs together; a Python int (there is one only beside other inputs) does not widen it. */
-static const tr_ty *common_elem(const tr_ufunc *uf, const uint8_t *in) {
-    tr_tyk k = TR_TY_BOOL;
-    for (uint32_t i = 0; i < uf->nin; i++)
-        if (in[i] != NPY_LONGLONG)
-            k = tr_ty_promote(k, (tr_tyk)type_of_num(uf->st, in[i])->kind);
-    return tr_ty_scalar(uf->st->types, k);
-}
-
 tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num) {
     uint8_t all[TR_MAX_OPERANDS];
     memcpy(all, num, sizeof all);
+    /* Outputs of a lazy gufunc have the type of all inputs together; a Python int (there is one only beside other inputs) does not widen it. */
     for (uint32_t i = uf->nin; tr_ufunc_by_outputs(uf) && i < uf->nop; i++)
         if (num[i] == TR_UNUM_NONE)
-            all[i] = tr_ufunc_npy_of((tr_tyk)common_elem(uf, num)->kind);
+            all[i] = tr_ufunc_npy_of((tr_tyk)tr_ufunc_common(uf, num).kind);
     tr_uloop *l = find(uf, all);
     if (l || !uf->lazy || !(l = loop_new(uf)))
         return l;

@@ -13,6 +13,7 @@
 
 #include "exec/exec.h"
 #include "ext/function.h"
+#include "ty/pick.h"
 
 struct tr_ufunc;
 
@@ -105,6 +106,9 @@ bool tr_ufunc_has_promoters(void);
 /* Tells NumPy of a new loop. */
 bool tr_ufunc_publish(tr_ufunc *uf, tr_uloop *l);
 uint8_t tr_ufunc_npy_of(tr_tyk k);
+/* What a type number says of an operand; the common type of a loop's inputs (ty/pick.h). */
+tr_operand tr_ufunc_operand(uint8_t num);
+tr_operand tr_ufunc_common(const tr_ufunc *uf, const uint8_t *num);
 
 /* --- ufunc_loop.c: running a loop --- */
 

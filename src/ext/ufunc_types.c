@@ -1,8 +1,7 @@
 /* Which loop a ufunc uses for which types, and how NumPy is told.
  *
- * A lazy ufunc has a loop for every combination of input types, compiled when it is met. Python's numbers are weak, as NEP 50 has it: a float takes
- * the precision of the arrays beside it, an int stays an integer and does not widen what it meets. With declared signatures the first one that all
- * inputs convert to safely is taken, an exact one before all others.
+ * A lazy ufunc has a loop for every combination of input types, compiled when it is met; of declared ones the first that fits is taken. What fits
+ * what, and what Python's numbers are beside others, ty/pick.h says, for compiled callers too.
  * NumPy 2 asks through promoters (an entry point of its table that our headers do not show to programs that also run on 1.26); before that, the
  * ufunc's type resolver is ours. Both come here, so results are the same. */
 #include "ext/ufunc.h"
@@ -99,77 +98,81 @@ static uint8_t normal(const tr_ufunc *uf, uint8_t num) {
     return num == NPY_HALF && uf->core ? NPY_FLOAT : num;
 }
 
-/* NumPy's type for all strong inputs together; TR_UNUM_NONE when there is none. False with an exception. */
-static bool common_of(const tr_ufunc *uf, const uint8_t *num, uint8_t *out) {
-    PyArray_Descr *t = NULL;
-    *out = TR_UNUM_NONE;
-    for (uint32_t i = 0; i < uf->nin; i++) {
-        if (num[i] == TR_UNUM_NONE || num[i] == NPY_LONGLONG)
-            continue;
-        PyArray_Descr *d = PyArray_DescrFromType(num[i]),
-                      *both = t ? PyArray_PromoteTypes(t, d) : (PyArray_Descr *)Py_NewRef((PyObject *)d);
-        Py_XDECREF(t);
-        Py_XDECREF(d);
-        if (!(t = both))
-            return false;
-    }
-    if (t)
-        *out = (uint8_t)t->type_num;
-    Py_XDECREF(t);
-    return true;
+tr_operand tr_ufunc_operand(uint8_t num) {
+    bool half = num == NPY_HALF;
+    if (num == TR_UNUM_NONE)
+        return (tr_operand){.kind = TR_OPERAND_OPEN};
+    if (!computes(num))
+        return (tr_operand){.kind = TR_OPERAND_OTHER};
+    tr_tyk kind = half ? TR_TY_F32 : (tr_tyk)tr_value_npy_kind[num];
+    return (tr_operand){.kind = (uint8_t)kind, .half = half, .alias = !half && npy_of[kind] != num};
 }
 
-/* The type that a Python number has beside inputs of the common type. */
-static uint8_t weak_num(char weak, uint8_t common) {
-    bool narrow = common == NPY_HALF || common == NPY_FLOAT || common == NPY_CFLOAT;
-    switch (weak) {
-    case 'i': return common == TR_UNUM_NONE ? NPY_LONG : NPY_LONGLONG;
-    case 'f': return common == NPY_HALF ? NPY_HALF : narrow ? NPY_FLOAT : NPY_DOUBLE;
-    default: return narrow ? NPY_CFLOAT : NPY_CDOUBLE;
+static tr_operand operand_of(const tr_ukind *k) {
+    switch (k->weak) {
+    case 0: return tr_ufunc_operand(k->num);
+    case 'i': return tr_operand_of(TR_TY_I64, true);
+    case 'f': return tr_operand_of(TR_TY_F64, true);
+    default: return tr_operand_of(TR_TY_C128, true);
     }
+}
+
+/* The operand of a loop, where longlong stands for a Python int. */
+static tr_operand loop_operand(uint8_t num) {
+    return num == NPY_LONGLONG ? tr_operand_of(TR_TY_I64, true) : tr_ufunc_operand(num);
+}
+
+tr_operand tr_ufunc_common(const tr_ufunc *uf, const uint8_t *num) {
+    tr_operand x[TR_MAX_OPERANDS];
+    for (uint32_t i = 0; i < uf->nin; i++)
+        x[i] = loop_operand(num[i]);
+    return tr_operands_common(x, uf->nin);
+}
+
+/* As the operand of a loop. */
+static uint8_t num_of(tr_operand x) {
+    return x.weak ? NPY_LONGLONG : x.half ? NPY_HALF : npy_of[x.kind];
 }
 
 /* Input types of the loop, from kinds and what was asked for. */
 static bool lazy_nums(const tr_ufunc *uf, const tr_ukind *in, const uint8_t *want, uint8_t *num) {
-    uint8_t common;
+    tr_operand x[TR_MAX_OPERANDS];
     for (uint32_t i = 0; i < uf->nin; i++) {
         bool asked = want[i] != TR_UNUM_NONE;
-        num[i] = asked ? want[i] : in[i].weak ? TR_UNUM_NONE : in[i].num;
-        if ((asked || !in[i].weak) && !computes(num[i])) {
+        if (!asked && in[i].weak) {
+            x[i] = operand_of(&in[i]);
+            continue;
+        }
+        num[i] = asked ? want[i] : in[i].num;
+        if (!computes(num[i])) {
             not_compiled(uf, num[i], i);
             return false;
         }
-        if (asked || !in[i].weak)
-            num[i] = normal(uf, num[i]);
+        num[i] = normal(uf, num[i]);
+        x[i] = loop_operand(num[i]);
     }
-    if (!common_of(uf, num, &common))
-        return false;
-    for (uint32_t i = 0; i < uf->nin; i++) {
-        if (num[i] == TR_UNUM_NONE)
-            num[i] = normal(uf, weak_num(in[i].weak, common));
-        else if (num[i] == NPY_LONGLONG && common == TR_UNUM_NONE)
-            num[i] = NPY_LONG;
-    }
+    tr_operand common = tr_operands_common(x, uf->nin);
+    for (uint32_t i = 0; i < uf->nin; i++)
+        if (x[i].weak)
+            num[i] = normal(uf, num_of(tr_operand_beside(x[i], common)));
     return true;
 }
 
 /* The type of output i of a gufunc: what was asked for, or that of the array it goes to, where the type of all inputs together converts to it as NumPy
- * would convert the result; else TR_UNUM_NONE. False with an exception. */
-static bool lazy_output(const tr_ufunc *uf, const tr_ukind *kinds, const uint8_t *want, uint32_t i,
+ * would convert the result; else TR_UNUM_NONE. */
+static void lazy_output(const tr_ufunc *uf, const tr_ukind *kinds, const uint8_t *want, uint32_t i,
                         uint8_t *num) {
-    uint8_t to = want[i] != TR_UNUM_NONE ? want[i] : kinds[i].num, from;
+    uint8_t to = want[i] != TR_UNUM_NONE ? want[i] : kinds[i].num;
     num[i] = TR_UNUM_NONE;
     if (to == TR_UNUM_NONE || !computes(to))
-        return true;
-    if (!common_of(uf, num, &from))
-        return false;
-    PyArray_Descr *a = PyArray_DescrFromType(from == TR_UNUM_NONE ? NPY_LONG : from),
+        return;
+    tr_operand from = tr_ufunc_common(uf, num);
+    PyArray_Descr *a = PyArray_DescrFromType(from.kind == TR_OPERAND_OPEN ? NPY_LONG : num_of(from)),
                   *b = PyArray_DescrFromType(to);
     if (want[i] != TR_UNUM_NONE || PyArray_CanCastTypeTo(a, b, NPY_SAME_KIND_CASTING))
         num[i] = normal(uf, to);
     Py_DECREF(a);
     Py_DECREF(b);
-    return true;
 }
 
 /* It has reduce and its kin. */
@@ -214,8 +217,7 @@ static tr_uloop *pick_lazy(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want
     if (!lazy_nums(uf, in, want, num))
         return NULL;
     for (uint32_t i = uf->nin; tr_ufunc_by_outputs(uf) && i < uf->nop; i++)
-        if (!lazy_output(uf, in, want, i, num))
-            return NULL;
+        lazy_output(uf, in, want, i, num);
     tr_uloop *l = tr_ufunc_loop(uf, num);
     if (!l || wanted == TR_UNUM_NONE || l->num[uf->nin] == normal(uf, wanted))
         return l;
@@ -234,21 +236,6 @@ static tr_uloop *pick_lazy(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want
 
 /* --- declared --- */
 
-static bool weak_fits(char weak, uint8_t to) {
-    switch (weak) {
-    case 'i': return to != NPY_BOOL;
-    case 'f': return PyTypeNum_ISFLOAT(to) || PyTypeNum_ISCOMPLEX(to);
-    default: return PyTypeNum_ISCOMPLEX(to);
-    }
-}
-
-static bool fits(const tr_ukind *k, uint8_t to) {
-    if (k->weak)
-        return weak_fits(k->weak, to);
-    return k->num == TR_UNUM_NONE || k->num == to ||
-           (k->num <= NPY_HALF && PyArray_CanCastSafely(k->num, to));
-}
-
 static bool wants_it(const tr_ufunc *uf, const tr_uloop *l, const uint8_t *want) {
     for (uint32_t i = 0; i < uf->nop; i++)
         if (want[i] != TR_UNUM_NONE && want[i] != l->num[i])
@@ -256,46 +243,34 @@ static bool wants_it(const tr_ufunc *uf, const tr_uloop *l, const uint8_t *want)
     return true;
 }
 
-static tr_uloop *search(const tr_ufunc *uf, const tr_ukind *in, const uint8_t *want,
-                        bool (*ok)(const tr_ukind *, uint8_t)) {
-    for (uint32_t k = 0; k < uf->nloops; k++) {
-        tr_uloop *l = uf->loops[k];
-        uint32_t i = 0;
-        while (i < uf->nin && (want[i] != TR_UNUM_NONE || ok(&in[i], l->num[i])))
-            i++;
-        if (i == uf->nin && wants_it(uf, l, want))
-            return l;
-    }
-    return NULL;
-}
+/* A search among the loops that have the types that were asked for. */
+typedef struct wish {
+    const tr_ufunc *uf;
+    const uint8_t *want;
+} wish;
 
-static bool exact(const tr_ukind *k, uint8_t to) {
-    return !k->weak && (k->num == TR_UNUM_NONE || k->num == to);
-}
-
-static bool any(const tr_ukind *k, uint8_t to) {
-    (void)k;
-    (void)to;
-    return true;
+static const tr_ty *const *signature(const void *self, uint32_t k) {
+    const wish *w = self;
+    const tr_uloop *l = w->uf->loops[k];
+    return wants_it(w->uf, l, w->want) ? l->args : NULL;
 }
 
 static tr_uloop *pick_declared(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want) {
-    tr_ukind strong[TR_MAX_OPERANDS];
-    bool all_weak = true, asked = false;
+    tr_operand x[TR_MAX_OPERANDS];
+    bool asked = false;
+    wish w = {uf, want};
     for (uint32_t i = 0; i < uf->nin; i++) {
-        strong[i] = in[i].weak ? (tr_ukind){weak_num(in[i].weak, TR_UNUM_NONE), 0} : in[i];
-        all_weak &= in[i].weak != 0;
+        x[i] = operand_of(&in[i]);
+        if (want[i] != TR_UNUM_NONE)
+            x[i].kind = TR_OPERAND_OPEN;
     }
     for (uint32_t i = 0; i < uf->nop; i++)
         asked |= want[i] != TR_UNUM_NONE;
-    tr_uloop *l = search(uf, in, want, exact);
-    if (!l && all_weak)
-        l = search(uf, strong, want, fits);
-    if (!l)
-        l = search(uf, in, want, fits);
-    if (!l && asked) /* NumPy then says which input does not convert */
-        l = search(uf, in, want, any);
-    return l ? l : no_loop(uf, in);
+    int64_t k = tr_operands_pick(x, uf->nin, signature, &w, uf->nloops);
+    for (uint32_t i = 0; asked && k < 0 && i < uf->nloops; i++)
+        if (signature(&w, i)) /* NumPy then says which input does not convert */
+            k = i;
+    return k < 0 ? no_loop(uf, in) : uf->loops[k];
 }
 
 tr_uloop *tr_ufunc_pick(tr_ufunc *uf, const tr_ukind *in, const uint8_t *want) {

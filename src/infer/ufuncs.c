@@ -1,11 +1,11 @@
 /* A ufunc called in compiled code: the function it was made of, over the elements of its arguments.
  *
- * Types are those that the ufunc itself would find outside (ext/ufunc_types.c): numbers that are weak take the precision of what is beside them,
- * integers stay weak, and with declared signatures the first is taken that all arguments convert to safely. */
+ * Types are those that the ufunc itself would find outside (ty/pick.h). */
 #include <string.h>
 
 #include "infer/priv.h"
 #include "lib/fam.h"
+#include "ty/pick.h"
 
 typedef struct ucall {
     const tr_obj *fn;
@@ -25,32 +25,34 @@ static bool is_weak(tr_tv x) {
            (x.ty->kind == TR_TY_LIT && x.ty->lit->kind != TR_OBJ_SCALAR && x.ty->lit->kind != TR_OBJ_BOOL);
 }
 
-/* --- any types --- */
-
-/* The type of all strong arguments together, NULL without any. */
-static const tr_ty *common_type(tr_em *e, uint32_t n, const tr_tv *x) {
-    const tr_ty *t = NULL;
-    for (uint32_t i = 0; i < n; i++) {
-        const tr_ty *s = strong_type(e, x[i]);
-        if (!is_weak(x[i]))
-            t = t ? tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)t->kind, (tr_tyk)s->kind)) : s;
-    }
-    return t;
+static tr_operand operand_of(tr_em *e, tr_tv x) {
+    return tr_operand_of((tr_tyk)strong_type(e, x)->kind, is_weak(x));
 }
 
-static tr_tv weak_argument(tr_em *e, tr_tv x, const tr_ty *common) {
+static void operands_of(tr_em *e, uint32_t n, const tr_tv *x, tr_operand *out) {
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = operand_of(e, x[i]);
+}
+
+/* --- any types --- */
+
+static tr_operand common_type(tr_em *e, uint32_t n, const tr_tv *x) {
+    tr_operand all[TR_MAX_OPERANDS];
+    operands_of(e, n, x, all);
+    return tr_operands_common(all, n);
+}
+
+static tr_tv weak_argument(tr_em *e, tr_tv x, tr_operand common) {
     tr_tv v = tr_em_strong(e, x);
-    bool narrow = common && (common->kind == TR_TY_F32 || common->kind == TR_TY_C64);
-    if (v.ty->kind == TR_TY_I64 && common)
+    tr_operand to = tr_operand_beside(tr_operand_of((tr_tyk)v.ty->kind, true), common);
+    if (to.weak && to.kind == TR_TY_I64)
         return (tr_tv){tr_ty_weak(e->types, TR_TY_I64), v.v};
-    if (narrow && tr_ty_is_float(v.ty))
-        return tr_em_conv(e, v, tr_ty_scalar(e->types, TR_TY_F32));
-    return narrow && tr_ty_is_complex(v.ty) ? tr_em_conv(e, v, tr_ty_scalar(e->types, TR_TY_C64)) : v;
+    return to.kind == v.ty->kind ? v : tr_em_conv(e, v, tr_ty_scalar(e->types, (tr_tyk)to.kind));
 }
 
 static bool call_lazy(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
     tr_tv v[32];
-    const tr_ty *common = common_type(e, c->u->nin, x);
+    tr_operand common = common_type(e, c->u->nin, x);
     for (uint32_t i = 0; i < c->u->nin; i++)
         v[i] = is_weak(x[i]) ? weak_argument(e, x[i], common) : tr_em_strong(e, x[i]);
     return tr_infer_call_func(e, c->fn, c->u->nin, v, out);
@@ -58,50 +60,18 @@ static bool call_lazy(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
 
 /* --- declared signatures --- */
 
-static bool fits(tr_em *e, tr_tv x, const tr_ty *to, bool weak_counts) {
-    const tr_ty *s = strong_type(e, x);
-    if (!weak_counts || !is_weak(x))
-        return tr_ty_promote((tr_tyk)s->kind, (tr_tyk)to->kind) == (tr_tyk)to->kind;
-    switch (tr_ty_class(s)) {
-    case 'i':
-    case 'u': return to->kind != TR_TY_BOOL;
-    case 'f': return tr_ty_is_float(to) || tr_ty_is_complex(to);
-    default: return tr_ty_is_complex(to);
-    }
-}
-
-typedef enum how { EXACT, AS_STRONG, AS_WEAK } how;
-
-static const tr_ty *elem_of(const tr_ty *t) {
-    return t->kind == TR_TY_ARRAY ? t->elem : t;
-}
-
-static const tr_ty *const *search(tr_em *e, const ucall *c, const tr_tv *x, how h) {
-    uint32_t row = tr_ufn_row(c->u);
-    for (uint32_t k = 0; k < c->u->nsigs; k++) {
-        const tr_ty *const *sig = c->u->sigs + (size_t)k * row;
-        uint32_t i = 0;
-        while (i < c->u->nin && (h == EXACT ? !is_weak(x[i]) && strong_type(e, x[i]) == elem_of(sig[i])
-                                            : fits(e, x[i], elem_of(sig[i]), h == AS_WEAK)))
-            i++;
-        if (i == c->u->nin)
-            return sig;
-    }
-    return NULL;
+static const tr_ty *const *signature(const void *self, uint32_t k) {
+    const tr_ufn *u = self;
+    return u->sigs + (size_t)k * tr_ufn_row(u);
 }
 
 /* The signature for these arguments, or NULL with an error. */
 static const tr_ty *const *declared_for(tr_em *e, const ucall *c, const tr_tv *x) {
-    bool all_weak = true;
-    for (uint32_t i = 0; i < c->u->nin; i++)
-        all_weak = all_weak && is_weak(x[i]);
-    const tr_ty *const *sig = search(e, c, x, EXACT);
-    if (!sig && all_weak)
-        sig = search(e, c, x, AS_STRONG);
-    if (!sig)
-        sig = search(e, c, x, AS_WEAK);
-    if (sig)
-        return sig;
+    tr_operand all[TR_MAX_OPERANDS];
+    operands_of(e, c->u->nin, x, all);
+    int64_t k = tr_operands_pick(all, c->u->nin, signature, c->u, c->u->nsigs);
+    if (k >= 0)
+        return signature(c->u, (uint32_t)k);
     const char *have = "";
     for (uint32_t i = 0; i < c->u->nin; i++)
         have = tr_arena_printf(&e->ctx->arena, "%s%s%s", have, i ? ", " : "", tr_em_tyname(e, x[i].ty));
@@ -126,14 +96,13 @@ static bool call_declared(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) 
 /* The types of a lazy one: inputs as they are, weak ones as beside the others; given outputs as they are if
  * NumPy would convert to them, others of all inputs together, which a weak integer does not widen. */
 static void lazy_types(tr_em *e, const tr_ufn *u, const tr_tv *x, const tr_ty **want) {
-    const tr_ty *common = common_type(e, u->nin, x), *result = NULL;
+    tr_operand common = common_type(e, u->nin, x), all[TR_MAX_OPERANDS];
     for (uint32_t k = 0; k < u->nin; k++) {
         const tr_ty *t = is_weak(x[k]) ? weak_argument(e, x[k], common).ty : strong_type(e, x[k]);
-        if (!t->weak)
-            result =
-                result ? tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)result->kind, (tr_tyk)t->kind)) : t;
+        all[k] = tr_operand_of((tr_tyk)t->kind, t->weak);
         want[k] = tr_ty_core(e->types, t, u->core->n[k], false);
     }
+    const tr_ty *result = tr_ty_scalar(e->types, (tr_tyk)tr_operands_common(all, u->nin).kind);
     for (uint32_t k = u->nin; k < u->nin + u->nout; k++) {
         bool given = x[k].ty && x[k].ty->kind == TR_TY_ARRAY && tr_fam_same_kind(result, x[k].ty->elem);
         want[k] = tr_ty_core(e->types, given ? x[k].ty->elem : result, u->core->n[k], true);

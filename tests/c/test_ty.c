@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ty/obj.h"
+#include "ty/pick.h"
 #include "ty/ty.h"
 
 static tr_arena arena;
@@ -522,6 +523,64 @@ static void test_objects(void) {
     expect_text(text(tr_obj_type(&arena, tab, tr_obj_str(&arena, "x"))), "lit(\"x\")");
 }
 
+/* Signatures of one operand each; NULL stands for one that is out of the question. */
+static const tr_ty *const *one_each(const void *self, uint32_t k) {
+    const tr_ty *const *t = self;
+    return t[k] ? t + k : NULL;
+}
+
+/* Which loop of a ufunc: NumPy's rules, with float16 and numbers that are weak. */
+static void test_pick(void) {
+    tr_operand half = {.kind = TR_TY_F32, .half = true}, none = {.kind = TR_OPERAND_OPEN},
+               other = {.kind = TR_OPERAND_OTHER}, longlong = {.kind = TR_TY_I64, .alias = true},
+               i = tr_operand_of(TR_TY_I64, true), f = tr_operand_of(TR_TY_F64, true),
+               c = tr_operand_of(TR_TY_C128, true), i8 = tr_operand_of(TR_TY_I8, false),
+               i16 = tr_operand_of(TR_TY_I16, false), f32 = tr_operand_of(TR_TY_F32, false),
+               c64 = tr_operand_of(TR_TY_C64, false), i32 = tr_operand_of(TR_TY_I32, false);
+    tr_operand common;
+    assert(tr_operands_common((tr_operand[]){i, none, c}, 3).kind == TR_OPERAND_OPEN);
+    common = tr_operands_common((tr_operand[]){f, i8, half}, 3);
+    assert(common.kind == TR_TY_F32 && common.half);
+    common = tr_operands_common((tr_operand[]){half, i16}, 2);
+    assert(common.kind == TR_TY_F32 && !common.half);
+    common = tr_operands_common((tr_operand[]){half, f32}, 2);
+    assert(common.kind == TR_TY_F32 && !common.half);
+    assert(tr_operands_common((tr_operand[]){half, i32}, 2).kind == TR_TY_F64);
+    assert(tr_operands_common((tr_operand[]){half, c64}, 2).kind == TR_TY_C64);
+    assert(tr_operand_beside(f, half).half && tr_operand_beside(f, half).kind == TR_TY_F32);
+    assert(tr_operand_beside(f, c64).kind == TR_TY_F32 && tr_operand_beside(f, i32).kind == TR_TY_F64);
+    assert(tr_operand_beside(c, half).kind == TR_TY_C64 && !tr_operand_beside(c, half).half);
+    assert(tr_operand_beside(c, i8).kind == TR_TY_C128 && tr_operand_beside(i, i8).weak);
+    assert(!tr_operand_beside(i, none).weak && tr_operand_beside(i, none).kind == TR_TY_I64);
+
+    const tr_ty *t[] = {tr_ty_scalar(tab, TR_TY_F32),
+                        tr_ty_scalar(tab, TR_TY_F64),
+                        tr_ty_array(tab, tr_ty_scalar(tab, TR_TY_I64), 1, TR_LAYOUT_ANY, false),
+                        tr_ty_scalar(tab, TR_TY_C128),
+                        NULL,
+                        tr_ty_scalar(tab, TR_TY_BOOL)};
+    const struct {
+        tr_operand x;
+        int64_t want;
+    } rows[] = {{f32, 0},
+                {half, 0},
+                {i16, 0},
+                {i32, 1},
+                {tr_operand_of(TR_TY_I64, false), 2},
+                {f, 1},
+                {longlong, 1},
+                {i, 1},
+                {c, 3},
+                {c64, 3},
+                {none, 0},
+                {other, -1},
+                {tr_operand_of(TR_TY_BOOL, false), 5}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        assert(tr_operands_pick(&rows[k].x, 1, one_each, t, 6) == rows[k].want);
+    assert(tr_operands_pick((tr_operand[]){c}, 1, one_each, t, 3) == -1);
+    assert(tr_operands_pick((tr_operand[]){i}, 1, one_each, t + 4, 2) == -1);
+}
+
 int main(void) {
     tr_arena_init(&arena, NULL);
     shared = tr_tytab_new(NULL);
@@ -538,6 +597,7 @@ int main(void) {
     test_user_text();
     test_signatures();
     test_objects();
+    test_pick();
     tr_tytab_free(tab);
     tr_tytab_free(shared);
     tr_arena_fini(&arena);
