@@ -20,21 +20,23 @@ static inline tr_extent row_extent(const tr_exec *l, uint32_t k, char *const *ar
                        at + (uintptr_t)(far > 0 ? far : 0) + l->item[k].size};
 }
 
-/* Does output k write items that input m has at another index? NumPy lets that happen where the input is
- * ahead. */
-static inline bool meet(const tr_exec *l, uint32_t k, uint32_t m, char *const *args, int64_t n,
+/* Does output k, which lies in x, write items that input m has at another index? NumPy lets that happen where
+ * the input is ahead. */
+static inline bool meet(const tr_exec *l, uint32_t k, tr_extent x, uint32_t m, char *const *args, int64_t n,
                         const int64_t *steps) {
     if (args[k] == args[m] && steps[k] == steps[m] && l->item[k].size == l->item[m].size)
         return false;
-    return tr_extents_meet(row_extent(l, k, args, n, steps), row_extent(l, m, args, n, steps));
+    return tr_extents_meet(x, row_extent(l, m, args, n, steps));
 }
 
 /* May the items be done in any order? */
 static bool is_apart(const tr_exec *l, char *const *args, int64_t n, const int64_t *steps) {
-    for (uint32_t k = l->nin; k < l->nop; k++)
+    for (uint32_t k = l->nin; k < l->nop; k++) {
+        tr_extent x = row_extent(l, k, args, n, steps);
         for (uint32_t m = 0; m < l->nin; m++)
-            if (meet(l, k, m, args, n, steps))
+            if (meet(l, k, x, m, args, n, steps))
                 return false;
+    }
     return true;
 }
 
@@ -47,10 +49,12 @@ static inline uint32_t to_buffer(const tr_exec *l, char *const *args, int64_t n,
         if ((n > 1 && steps[k] != l->item[k].size && !(once >> k & 1)) ||
             tr_item_needs_buffer(&l->item[k], args[k], n > 1 ? steps[k] : 0))
             set |= 1u << k;
-    for (uint32_t k = nin; k < nop; k++)
+    for (uint32_t k = nin; k < nop; k++) {
+        tr_extent x = row_extent(l, k, args, n, steps);
         for (uint32_t m = 0; m < nin; m++)
-            if (!(set >> m & 1) && meet(l, k, m, args, n, steps))
+            if (!(set >> m & 1) && meet(l, k, x, m, args, n, steps))
                 set |= 1u << m;
+    }
     return set;
 }
 
