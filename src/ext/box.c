@@ -73,8 +73,8 @@ bool tr_box_can(const tr_ty *ty) {
         return true;
     case TR_TY_OPT: return tr_box_can(ty->items[1]);
     case TR_TY_LIT:
-        return ty->lit->kind <= TR_OBJ_FLOAT || ty->lit->kind == TR_OBJ_STR ||
-               ty->lit->kind == TR_OBJ_COMPLEX;
+        return ty->lit->kind == TR_OBJ_INT ? tr_bigint_fits64(&ty->lit->u.n)
+                                           : ty->lit->kind <= TR_OBJ_COMPLEX || ty->lit->kind == TR_OBJ_STR;
     default: return tr_ty_is_scalar(ty);
     }
 }
@@ -269,12 +269,16 @@ static PyObject *box_optional(const tr_boxer *b, const tr_ty *ty, const tr_slot 
     Py_RETURN_NONE;
 }
 
+static PyObject *box_integer(const tr_bigint *n) {
+    int64_t v;
+    return tr_bigint_i64(n, &v) ? PyLong_FromLongLong(v) : PyLong_FromUnsignedLongLong(tr_bigint_wrapped(n));
+}
+
 static PyObject *box_constant(const tr_obj *o) {
     switch (o->kind) {
     case TR_OBJ_NONE: Py_RETURN_NONE;
     case TR_OBJ_BOOL: return PyBool_FromLong(o->u.i != 0);
-    case TR_OBJ_INT: return PyLong_FromLongLong(o->u.i);
-    case TR_OBJ_UINT: return PyLong_FromUnsignedLongLong(o->u.u);
+    case TR_OBJ_INT: return box_integer(&o->u.n);
     case TR_OBJ_FLOAT: return PyFloat_FromDouble(o->u.f);
     case TR_OBJ_COMPLEX: return PyComplex_FromDoubles(o->u.c[0], o->u.c[1]);
     case TR_OBJ_STR: return PyUnicode_FromStringAndSize(o->u.s.d, (Py_ssize_t)o->u.s.n);

@@ -53,11 +53,10 @@ static const char *text_of(tr_frozen *z, PyObject *s) {
     return tr_arena_strndup(arena(z), d, (size_t)n);
 }
 
-/* Of exact builtin types only: no user code runs, but repr() looks for signals, and what their handlers raise counts. An int may be too
- * long to be written. */
+/* Of exact builtin types only: no user code runs, but repr() looks for signals, and what their handlers raise counts. */
 static const char *repr_of(tr_frozen *z, PyObject *o) {
     PyObject *r = PyObject_Repr(o);
-    ok(z, r || (PyLong_Check(o) && PyErr_ExceptionMatches(PyExc_ValueError)));
+    ok(z, r != NULL);
     const char *s = text_of(z, r);
     Py_XDECREF(r);
     return strlen(s) > MAX_REPR ? tr_arena_printf(arena(z), "%.*s...", MAX_REPR - 3, s) : s;
@@ -113,19 +112,27 @@ static tr_obj *opaque(tr_frozen *z, PyObject *o) {
 
 /* --- plain values --- */
 
-static tr_obj *freeze_int(tr_frozen *z, PyObject *o) {
+#define TOO_LONG "an integer of more than 65,536 bits"
+
+/* False: it is too long. */
+static bool value_of(tr_frozen *z, PyObject *o, tr_bigint *out) {
     int overflow;
-    tr_obj *r = new_obj(z, TR_OBJ_INT, o, repr_of(z, o));
-    long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    r->u.i = v;
-    if (overflow > 0) {
-        r->u.u = PyLong_AsUnsignedLongLong(o);
-        r->kind = TR_OBJ_UINT;
-    }
-    if (overflow < 0 || PyErr_Occurred()) {
-        PyErr_Clear();
-        r->kind = TR_OBJ_BIGINT;
-    }
+    *out = tr_bigint_of(PyLong_AsLongLongAndOverflow(o, &overflow));
+    if (!overflow)
+        return true;
+    PyObject *hex = PyNumber_ToBase(o, 16);
+    ok(z, hex);
+    const char *s = text_of(z, hex);
+    Py_DECREF(hex);
+    return tr_bigint_parse(arena(z), s, strlen(s), out);
+}
+
+static tr_obj *freeze_int(tr_frozen *z, PyObject *o) {
+    tr_bigint v;
+    if (!value_of(z, o, &v))
+        return new_obj(z, TR_OBJ_OPAQUE, o, TOO_LONG);
+    tr_obj *r = new_obj(z, TR_OBJ_INT, o, tr_bigint_shown(arena(z), &v));
+    r->u.n = v;
     return r;
 }
 

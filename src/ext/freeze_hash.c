@@ -34,6 +34,12 @@ static void type(hashing *s, const tr_ty *t) {
     tr_sb_fini(&b);
 }
 
+static void integer(hashing *s, const tr_bigint *v) {
+    number(s, v->negative);
+    number(s, v->n);
+    bytes(s, tr_bigint_limbs(v), v->n * sizeof(uint64_t));
+}
+
 /* Copies what an array holds, so its bytes in memory order together with shape and strides say all. */
 static void array(hashing *s, const tr_obj *o) {
     uint64_t n = tr_ty_size(o->ty->elem);
@@ -92,9 +98,8 @@ static void object(hashing *s, const tr_obj *o) {
     switch ((tr_objk)o->kind) {
     case TR_OBJ_NONE:
     case TR_OBJ_ELLIPSIS: break;
-    case TR_OBJ_BOOL:
-    case TR_OBJ_INT:
-    case TR_OBJ_UINT: number(s, o->u.u); break;
+    case TR_OBJ_BOOL: number(s, o->u.u); break;
+    case TR_OBJ_INT: integer(s, &o->u.n); break;
     case TR_OBJ_FLOAT: bytes(s, &o->u.f, sizeof o->u.f); break;
     case TR_OBJ_COMPLEX: bytes(s, o->u.c, sizeof o->u.c); break;
     case TR_OBJ_SCALAR: bytes(s, o->u.c, tr_ty_class(o->ty) == 'c' ? sizeof o->u.c : sizeof o->u.u); break;
@@ -115,7 +120,6 @@ static void object(hashing *s, const tr_obj *o) {
         number(s, o->u.exc);
         break; /* which class that is, no code depends on: it is bound anew */
     case TR_OBJ_TYPE: break;
-    case TR_OBJ_BIGINT:
     case TR_OBJ_OPAQUE: text(s, o->repr); break;
     }
 }

@@ -217,7 +217,7 @@ static void refuse_result(tr_job *j, const tr_ty *ret) {
     tr_err *e = tr_err_add(&j->ctx, TR_ERR_TYPING, place_of_return(j),
                            "the function returns %s, which compiled code cannot hand to Python", what);
     e->hint = text ? "return a number that stands for it, and choose the string outside"
-              : o && (o->kind == TR_OBJ_UINT || o->kind == TR_OBJ_BIGINT)
+              : o && o->kind == TR_OBJ_INT
                   ? "integers have 64 bits in compiled code: return a float, or compute it outside"
                   : "return numbers, arrays, tuples of these, or None";
 }

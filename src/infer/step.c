@@ -259,7 +259,7 @@ static bool add_piece(message *m, tr_tv v, bool quoted) {
         return true;
     }
     if (v.ty->kind == TR_TY_LIT && v.ty->lit->kind == TR_OBJ_INT) {
-        tr_sb_printf(&m->text, "%lld", (long long)v.ty->lit->u.i);
+        tr_bigint_print(&m->text, &v.ty->lit->u.n);
         return true;
     }
     if (quoted && tr_tv_lit_str(v, &s))

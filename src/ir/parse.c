@@ -173,8 +173,13 @@ static tr_val define(fnreader *k, const char *name, const char *at) {
 static bool number_const(fnreader *k, const tr_obj *o, const char *at, tr_val *out) {
     tr_tytab *t = k->r->ctx->types;
     const tr_ty *ty = o->ty;
+    int64_t i;
     switch ((tr_objk)o->kind) {
-    case TR_OBJ_INT: *out = tr_const_int(k->f, tr_ty_scalar(t, TR_TY_I64), o->u.i); return true;
+    case TR_OBJ_INT:
+        if (!tr_bigint_i64(&o->u.n, &i))
+            return fail_at(k->r, at, "the number does not fit i64");
+        *out = tr_const_int(k->f, tr_ty_scalar(t, TR_TY_I64), i);
+        return true;
     case TR_OBJ_FLOAT: *out = tr_const_float(k->f, tr_ty_scalar(t, TR_TY_F64), o->u.f); return true;
     case TR_OBJ_COMPLEX:
         *out = tr_const_complex(k->f, tr_ty_scalar(t, TR_TY_C128), o->u.c[0], o->u.c[1]);

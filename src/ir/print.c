@@ -117,12 +117,13 @@ static void print_const(printer *p, const tr_ins *i) {
         return;
     }
     tr_obj o = {.kind = TR_OBJ_SCALAR, .repr = "", .ty = i->ty};
-    bool plain = true;
     switch (tr_ty_class(i->ty)) {
     case 'i':
-        o.u.i = i->imm.i;
-        plain = k == TR_TY_I64;
-        o.kind = plain ? TR_OBJ_INT : TR_OBJ_SCALAR;
+        o.kind = k == TR_TY_I64 ? TR_OBJ_INT : TR_OBJ_SCALAR;
+        if (o.kind == TR_OBJ_INT)
+            o.u.n = tr_bigint_of(i->imm.i);
+        else
+            o.u.i = i->imm.i;
         break;
     case 'u': o.u.u = (uint64_t)i->imm.i; break;
     case 'f':

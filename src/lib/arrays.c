@@ -443,10 +443,8 @@ typedef struct elementwise {
 
 /* Powers that NumPy computes otherwise where the exponent is a number beside an array: square roots and reciprocals. */
 static bool known_power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_tv *out) {
-    double k = y.ty->kind != TR_TY_LIT           ? 0.0
-               : y.ty->lit->kind == TR_OBJ_FLOAT ? y.ty->lit->u.f
-               : y.ty->lit->kind == TR_OBJ_INT   ? (double)y.ty->lit->u.i
-                                                 : 0.0;
+    double k = 0.0;
+    tr_tv_lit_real(y, &k);
     x = tr_em_conv(e, x, t);
     if (tr_ty_is_float(t) && k == 0.5)
         *out = tr_fam_math1(e, TR_MATH_SQRT, x);
@@ -498,25 +496,7 @@ static bool elt_unary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 }
 
 const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y) {
-    const tr_ty *xs = tr_ty_strong(e->types, x), *ys = tr_ty_strong(e->types, y);
-    if (e->opts->promote_numba) { /* only literal integers are weak, and only beside floats */
-        x = tr_ty_is_int(xs) ? x : xs;
-        y = tr_ty_is_int(ys) ? y : ys;
-    }
-    if (x->weak && y->weak)
-        return tr_ty_weak(e->types, xs->kind > ys->kind ? (tr_tyk)xs->kind : (tr_tyk)ys->kind);
-    if (!x->weak && !y->weak)
-        return tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)xs->kind, (tr_tyk)ys->kind));
-    const tr_ty *strong = x->weak ? ys : xs, *weak = x->weak ? xs : ys;
-    char cs = tr_ty_class(strong), cw = tr_ty_class(weak);
-    tr_tyk k = (tr_tyk)strong->kind;
-    if (cs == 'b')
-        k = (tr_tyk)weak->kind;
-    else if (cw == 'f' && (cs == 'i' || cs == 'u'))
-        k = TR_TY_F64;
-    else if (cw == 'c' && cs != 'c')
-        k = k == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128;
-    return tr_ty_scalar(e->types, k);
+    return tr_ty_common(e->types, x, y, e->opts->promote_numba);
 }
 
 const tr_ty *tr_lib_ufunc_type(tr_em *e, bool quotient, const tr_ty *x, const tr_ty *y) {
@@ -549,20 +529,8 @@ bool tr_lib_np_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
 
 /* --- literals that the other operand's type cannot hold --- */
 
-bool tr_lib_int_fits(const tr_ty *t, int64_t v) {
-    unsigned bits = 8 * tr_ty_size(t);
-    if (tr_ty_class(t) == 'u')
-        return v >= 0 && (bits == 64 || v < (int64_t)1 << bits);
-    return bits == 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
-}
-
 void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t) {
-    int64_t v;
-    if (!tr_ty_is_int(t))
-        return;
-    bool beyond = x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_UINT; /* int64 */
-    bool fits = beyond ? t->kind == TR_TY_U64 : !tr_tv_lit_int(x, &v) || tr_lib_int_fits(t, v);
-    if (!fits)
+    if (tr_ty_is_int(t) && !tr_tv_fits(x, t))
         tr_em_check(e, tr_em_bool(e, false), TR_EXC_OVERFLOW,
                     tr_arena_printf(&e->ctx->arena, "Python integer %s out of bounds for %s", x.ty->lit->repr,
                                     tr_em_tyname(e, t)),

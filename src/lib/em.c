@@ -98,15 +98,7 @@ const tr_ty *tr_lib_scalar(tr_em *e, const tr_ty *t) {
         return t;
     if (t->kind != TR_TY_LIT)
         return NULL;
-    switch (t->lit->kind) {
-    case TR_OBJ_BOOL: return tr_ty_scalar(e->types, TR_TY_BOOL);
-    case TR_OBJ_INT: return tr_ty_weak(e->types, TR_TY_I64);
-    case TR_OBJ_UINT: return tr_ty_scalar(e->types, TR_TY_U64);
-    case TR_OBJ_FLOAT: return tr_ty_weak(e->types, TR_TY_F64);
-    case TR_OBJ_COMPLEX: return tr_ty_weak(e->types, TR_TY_C128);
-    case TR_OBJ_SCALAR: return t->lit->ty;
-    default: return NULL;
-    }
+    return tr_obj_number(e->types, t->lit);
 }
 
 /* --- constants --- */
@@ -180,43 +172,28 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
     }
 }
 
+/* The value of an integer or a bool, NumPy's too; false: it is another number. */
+static bool integer_of(const tr_obj *o, tr_bigint *out) {
+    if (o->kind != TR_OBJ_SCALAR)
+        return tr_obj_integer(o, out);
+    *out = tr_ty_class(o->ty) == 'u' ? tr_bigint_of_u64(o->u.u) : tr_bigint_of(o->u.i);
+    return tr_ty_is_int(o->ty) || o->ty->kind == TR_TY_BOOL;
+}
+
 /* A literal number as a constant of scalar type `to`. */
 static tr_tv lit_const(tr_em *e, const tr_obj *o, const tr_ty *to) {
     if (e->dry)
         return mk(to, TR_NOVAL);
     double re = 0, im = 0;
-    int64_t i = 0;
-    char cls = 'i';
-    uint8_t kind = o->kind;
-    if (kind == TR_OBJ_SCALAR) {
-        cls = tr_ty_class(o->ty);
-        if (cls == 'f')
-            kind = TR_OBJ_FLOAT;
-        else if (cls == 'c')
-            kind = TR_OBJ_COMPLEX;
-        else
-            kind = o->ty->kind == TR_TY_U64 ? TR_OBJ_UINT : TR_OBJ_INT;
-    }
-    switch (kind) {
-    case TR_OBJ_UINT:
-        i = (int64_t)o->u.u;
-        re = (double)o->u.u;
-        cls = 'u';
-        break;
-    case TR_OBJ_FLOAT:
+    tr_bigint n;
+    bool whole = integer_of(o, &n);
+    if (whole) {
+        re = tr_bigint_f64(&n);
+    } else if (o->kind == TR_OBJ_FLOAT || (o->kind == TR_OBJ_SCALAR && tr_ty_is_float(o->ty))) {
         re = o->u.f;
-        cls = 'f';
-        break;
-    case TR_OBJ_COMPLEX:
+    } else {
         re = o->u.c[0];
         im = o->u.c[1];
-        cls = 'c';
-        break;
-    default:
-        i = o->u.i;
-        re = (double)i;
-        cls = 'i';
-        break;
     }
     tr_fn *f = e->b.fn;
     if (tr_ty_is_float(to))
@@ -224,10 +201,10 @@ static tr_tv lit_const(tr_em *e, const tr_obj *o, const tr_ty *to) {
     if (tr_ty_is_complex(to))
         return mk(to, tr_const_complex(f, to, re, im));
     if (to->kind == TR_TY_BOOL)
-        return mk(to, tr_const_int(f, to, cls == 'f' || cls == 'c' ? (re != 0 || im != 0) : i != 0));
-    if (cls == 'f' || cls == 'c')
-        i = fabs(re) < 9.2233720368547e18 ? (int64_t)re : INT64_MIN;
-    return mk(to, tr_const_int(f, to, i));
+        return mk(to, tr_const_int(f, to, re != 0 || im != 0));
+    if (whole)
+        return mk(to, tr_const_int(f, to, (int64_t)tr_bigint_wrapped(&n)));
+    return mk(to, tr_const_int(f, to, fabs(re) < 9.2233720368547e18 ? (int64_t)re : INT64_MIN));
 }
 
 tr_tv tr_em_strong(tr_em *e, tr_tv x) {
@@ -355,13 +332,29 @@ bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
 /* --- compile-time knowledge --- */
 
 bool tr_tv_lit_int(tr_tv x, int64_t *out) {
-    if (!x.ty || x.ty->kind != TR_TY_LIT)
+    tr_bigint v;
+    return tr_tv_lit_integer(x, &v) && tr_bigint_i64(&v, out);
+}
+
+bool tr_tv_lit_integer(tr_tv x, tr_bigint *out) {
+    return x.ty && x.ty->kind == TR_TY_LIT && tr_obj_integer(x.ty->lit, out);
+}
+
+bool tr_tv_lit_real(tr_tv x, double *out) {
+    tr_bigint v;
+    if (tr_tv_lit_integer(x, &v)) {
+        *out = tr_bigint_f64(&v);
+        return true;
+    }
+    if (!x.ty || x.ty->kind != TR_TY_LIT || x.ty->lit->kind != TR_OBJ_FLOAT)
         return false;
-    const tr_obj *o = x.ty->lit;
-    if (o->kind != TR_OBJ_INT && o->kind != TR_OBJ_BOOL)
-        return false;
-    *out = o->u.i;
+    *out = x.ty->lit->u.f;
     return true;
+}
+
+bool tr_tv_fits(tr_tv x, const tr_ty *t) {
+    tr_bigint v;
+    return !tr_tv_lit_integer(x, &v) || tr_bigint_fits(&v, t);
 }
 
 bool tr_tv_lit_str(tr_tv x, const char **out) {

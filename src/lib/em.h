@@ -74,7 +74,10 @@ bool tr_em_text(tr_em *e, uint32_t n, const tr_tv *pieces, tr_tv *out);
 /* What an optional value holds: TypeError at run time where it is None. Other values unchanged. */
 tr_tv tr_em_value(tr_em *e, tr_tv x);
 /* Compile-time knowledge. */
-bool tr_tv_lit_int(tr_tv x, int64_t *out); /* literal int or bool */
+bool tr_tv_lit_int(tr_tv x, int64_t *out);       /* literal int or bool that int64 holds */
+bool tr_tv_lit_integer(tr_tv x, tr_bigint *out); /* of any size */
+bool tr_tv_lit_real(tr_tv x, double *out); /* literal int, bool or float; what no float holds is infinite */
+bool tr_tv_fits(tr_tv x, const tr_ty *t);  /* no literal integer, or the integer type t holds it */
 bool tr_tv_lit_str(tr_tv x, const char **out);
 bool tr_tv_is_none(tr_tv x); /* literal None or type none */
 /* A dtype argument: np.float32, "f4", float, np.dtype("f4"), treadle.float32, bool ... -> scalar type; NULL if it is none. */

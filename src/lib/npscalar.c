@@ -195,11 +195,9 @@ static bool elt_clip(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
 
 /* A literal bound that no number of integer type t passes bounds nothing. */
 static bool bounds_nothing(tr_em *e, tr_tv bound, const tr_ty *t, bool upper) {
-    int64_t v;
+    tr_bigint v;
     t = tr_ty_strong(e->types, t);
-    if (!tr_tv_lit_int(bound, &v) || !tr_ty_is_int(t))
-        return false;
-    return !tr_lib_int_fits(t, v) && (v > 0) == upper;
+    return tr_ty_is_int(t) && !tr_tv_fits(bound, t) && tr_tv_lit_integer(bound, &v) && v.negative != upper;
 }
 
 /* Parameters: a, a_min, a_max, out, and for the function once more min, max. */

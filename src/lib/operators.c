@@ -20,63 +20,65 @@ static const char *const cmp_sign[] = {
 
 /* --- folding of literals --- */
 
-static bool lit_real(tr_tv x, double *f, int64_t *i, bool *is_int) {
-    if (x.ty->kind != TR_TY_LIT)
-        return false;
-    const tr_obj *o = x.ty->lit;
-    *is_int = o->kind == TR_OBJ_INT || o->kind == TR_OBJ_BOOL;
-    if (*is_int) {
-        *i = o->u.i;
-        *f = (double)o->u.i;
-        return true;
-    }
-    *f = o->u.f;
-    return o->kind == TR_OBJ_FLOAT;
+/* A literal bool, int or float. */
+typedef struct real {
+    bool whole; /* an integer or a bool: n */
+    tr_bigint n;
+    double f; /* infinite for an integer that no float holds */
+} real;
+
+static bool real_of(tr_tv x, real *r) {
+    r->whole = tr_tv_lit_integer(x, &r->n);
+    return tr_tv_lit_real(x, &r->f);
 }
 
-static bool fold_int(tr_binop op, int64_t a, int64_t b, int64_t *r) {
+static bool beyond_floats(const real *r) {
+    return r->whole && isinf(r->f);
+}
+
+/* promotion="numba" takes it for a uint64, with which nothing is folded. */
+static bool is_numbas_uint64(const tr_em *e, const real *r) {
+    int64_t i;
+    uint64_t u;
+    return e->opts->promote_numba && r->whole && !tr_bigint_i64(&r->n, &i) && tr_bigint_u64(&r->n, &u);
+}
+
+static tr_bigint_fn exact_operator(tr_binop op) {
     switch (op) {
-    case TR_BIN_ADD: return !__builtin_add_overflow(a, b, r);
-    case TR_BIN_SUB: return !__builtin_sub_overflow(a, b, r);
-    case TR_BIN_MUL: return !__builtin_mul_overflow(a, b, r);
-    case TR_BIN_FLOORDIV:
-    case TR_BIN_MOD: {
-        if (b == 0 || (a == INT64_MIN && b == -1))
-            return false;
-        int64_t q = a / b, m = a % b;
-        if (m != 0 && (m < 0) != (b < 0)) {
-            q--;
-            m += b;
-        }
-        *r = op == TR_BIN_FLOORDIV ? q : m;
-        return true;
+    case TR_BIN_ADD: return tr_bigint_add;
+    case TR_BIN_SUB: return tr_bigint_sub;
+    case TR_BIN_MUL: return tr_bigint_mul;
+    case TR_BIN_FLOORDIV: return tr_bigint_floordiv;
+    case TR_BIN_MOD: return tr_bigint_mod;
+    case TR_BIN_POW: return tr_bigint_pow;
+    case TR_BIN_AND: return tr_bigint_and;
+    case TR_BIN_OR: return tr_bigint_or;
+    case TR_BIN_XOR: return tr_bigint_xor;
+    case TR_BIN_SHL: return tr_bigint_shl;
+    case TR_BIN_SHR: return tr_bigint_shr;
+    default: return NULL;
     }
-    case TR_BIN_AND: *r = a & b; return true;
-    case TR_BIN_OR: *r = a | b; return true;
-    case TR_BIN_XOR: *r = a ^ b; return true;
-    case TR_BIN_SHL:
-        if (b < 0 || b > 62)
-            return false;
-        *r = (int64_t)((uint64_t)a
-                       << b); /* a signed shift to the left is undefined where a < 0 or bits are lost */
-        return *r >> b == a;
-    case TR_BIN_SHR:
-        if (b < 0)
-            return false;
-        *r = a >> (b > 63 ? 63 : b);
-        return true;
-    case TR_BIN_POW: {
-        int64_t p = 1;
-        if (b < 0)
-            return false;
-        for (; b > 0; b--)
-            if (__builtin_mul_overflow(p, a, &p))
-                return false;
-        *r = p;
-        return true;
+}
+
+typedef enum folded { OPEN, FOLDED, REFUSED } folded; /* OPEN: left to run time */
+
+static folded fold_integers(tr_em *e, tr_binop op, const tr_bigint *x, const tr_bigint *y, tr_tv *out) {
+    tr_arena *a = &e->ctx->arena;
+    tr_bigint r;
+    int64_t v;
+    tr_bigint_status s = exact_operator(op)(a, x, y, &r);
+    if (s == TR_BIGINT_UNDEFINED)
+        return OPEN;
+    bool wraps = s == TR_BIGINT_TOO_LARGE || !tr_bigint_i64(&r, &v);
+    if (e->opts->promote_numba && wraps && tr_bigint_fits64(x) && tr_bigint_fits64(y))
+        return OPEN;
+    if (s == TR_BIGINT_TOO_LARGE) {
+        tr_em_error(e, "the result of %s %s %s has more than %d bits", tr_bigint_shown(a, x), bin_sign[op],
+                    tr_bigint_shown(a, y), TR_BIGINT_BITS);
+        return REFUSED;
     }
-    default: return false;
-    }
+    *out = tr_em_lit(e, tr_obj_bigint(a, r));
+    return FOLDED;
 }
 
 static bool fold_float(tr_binop op, double a, double b, double *r) {
@@ -90,39 +92,43 @@ static bool fold_float(tr_binop op, double a, double b, double *r) {
     }
 }
 
-static bool fold_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
-    double fx, fy, fr;
-    int64_t ix = 0, iy = 0, ir;
-    bool xi, yi;
-    if (!lit_real(x, &fx, &ix, &xi) || !lit_real(y, &fy, &iy, &yi))
-        return false;
-    if (x.ty->lit->kind == TR_OBJ_BOOL && y.ty->lit->kind == TR_OBJ_BOOL)
-        return false;
-    bool inverse = op == TR_BIN_POW && xi && yi && iy < 0;
+static bool is_bool(tr_tv x) {
+    return x.ty->lit->kind == TR_OBJ_BOOL;
+}
+
+static folded fold_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    real a, b;
+    double r;
+    if (!real_of(x, &a) || !real_of(y, &b) || (is_bool(x) && is_bool(y)) || is_numbas_uint64(e, &a) ||
+        is_numbas_uint64(e, &b))
+        return OPEN;
+    bool ints = a.whole && b.whole, inverse = op == TR_BIN_POW && ints && b.n.negative;
     if (inverse && e->opts->promote_numba) /* an integer there */
-        return false;
-    if (xi && yi && op != TR_BIN_DIV && !inverse) {
-        if (op == TR_BIN_POW && iy > 64)
-            return false;
-        if (!fold_int(op, ix, iy, &ir))
-            return false;
-        *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, ir));
-        return true;
+        return OPEN;
+    if (ints && exact_operator(op) && !inverse)
+        return fold_integers(e, op, &a.n, &b.n, out);
+    if (ints && op == TR_BIN_DIV && b.n.n && !e->opts->promote_numba) {
+        r = tr_bigint_divide(&e->ctx->arena, &a.n, &b.n);
+        if (isinf(r))
+            return OPEN;
+    } else if (beyond_floats(&a) || beyond_floats(&b) || !fold_float(op, a.f, b.f, &r)) {
+        return OPEN;
     }
-    if (!fold_float(op, fx, fy, &fr))
-        return false;
-    *out = tr_em_lit(e, tr_obj_float(&e->ctx->arena, fr));
-    return true;
+    *out = tr_em_lit(e, tr_obj_float(&e->ctx->arena, r));
+    return FOLDED;
+}
+
+/* A literal integer beyond 64 bits. */
+static bool is_huge(tr_tv x) {
+    tr_bigint n;
+    return tr_tv_lit_integer(x, &n) && !tr_bigint_fits64(&n);
 }
 
 bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out) {
-    if (x.ty->kind != TR_TY_LIT || x.ty->lit->kind != TR_OBJ_BIGINT)
+    real r;
+    if (!is_huge(x) || !real_of(x, &r) || beyond_floats(&r))
         return false;
-    char *end;
-    double v = strtod(x.ty->lit->repr, &end);
-    if (*end || !isfinite(v)) /* the text of a very long one is cut */
-        return false;
-    *out = tr_em_lit(e, tr_obj_float(&e->ctx->arena, v));
+    *out = tr_em_lit(e, tr_obj_float(&e->ctx->arena, r.f));
     return true;
 }
 
@@ -130,45 +136,6 @@ bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out) {
 static bool huge(tr_em *e, bool quotient, tr_tv x, tr_tv beside, tr_tv *out) {
     const tr_ty *t = tr_lib_is_array(beside) ? beside.ty->elem : tr_lib_scalar(e, beside.ty);
     return t && (quotient || tr_ty_is_float(t) || tr_ty_is_complex(t)) && tr_lib_huge_float(e, x, out);
-}
-
-/* size ** n in decimal digits, or NULL where these are more than any float has. */
-static char *power_text(tr_em *e, bool negative, uint64_t size, int64_t n) {
-    enum { DIGITS = 310 };
-    uint8_t d[DIGITS] = {1};
-    uint32_t used = 1;
-    for (int64_t k = 0; k < n; k++) {
-        uint64_t carry = 0;
-        for (uint32_t i = 0; i < used; i++, carry /= 10) {
-            carry += d[i] * size;
-            d[i] = (uint8_t)(carry % 10);
-        }
-        for (; carry && used < DIGITS; carry /= 10)
-            d[used++] = (uint8_t)(carry % 10);
-        if (carry)
-            return NULL;
-    }
-    char *text = TR_NEW_N(&e->ctx->arena, char, DIGITS + 2), *at = text;
-    if (negative && n & 1)
-        *at++ = '-';
-    while (used)
-        *at++ = (char)('0' + d[--used]);
-    return text;
-}
-
-/* A power of literals that int64 does not hold: beside a float it is wanted, and never its last 64 bits. */
-static bool huge_power(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
-    int64_t base = 0, n = 0, fits;
-    if (!tr_tv_lit_int(x, &base) || !tr_tv_lit_int(y, &n))
-        return false;
-    uint64_t size = base < 0 ? 0 - (uint64_t)base : (uint64_t)base;
-    if (size < 2 || n <= 0 || fold_int(TR_BIN_POW, base, n, &fits))
-        return false;
-    const char *text = size >> 32 ? NULL : power_text(e, base < 0, size, n);
-    if (!text)
-        text = tr_arena_printf(&e->ctx->arena, "%lld ** %lld", (long long)base, (long long)n);
-    *out = tr_em_lit(e, tr_obj_bigint(&e->ctx->arena, text));
-    return true;
 }
 
 /* --- scalars --- */
@@ -379,19 +346,10 @@ tr_op tr_lib_plain_op(tr_binop op) {
     }
 }
 
-/* Type of an operand beside another. A literal takes an unsigned one's type; a negative one would wrap there, which only bits do not mind. */
-static const tr_ty *operand(tr_em *e, tr_binop op, tr_tv x, tr_tv beside) {
-    const tr_ty *t = tr_lib_scalar(e, x.ty), *b = tr_lib_scalar(e, beside.ty);
-    int64_t v;
-    bool wraps = b && op_class(op) != '&' && tr_ty_class(b) == 'u' && tr_tv_lit_int(x, &v) && v < 0;
-    return wraps ? tr_ty_scalar(e->types, TR_TY_I64) : t;
-}
-
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out) {
-    const tr_ty *xs = operand(e, op, x, y), *ys = operand(e, op, y, x);
     if (op == TR_BIN_MATMUL)
         return op_error(e, bin_sign[op], x, y);
-    const tr_ty *t = tr_ty_arith(e->types, op_class(op), xs, ys, e->opts->promote_numba);
+    const tr_ty *t = tr_ty_arith(e->types, op_class(op), x.ty, y.ty, e->opts->promote_numba);
     if (!t)
         return op_error(e, bin_sign[op], x, y);
     bool weak = t->weak;
@@ -459,10 +417,9 @@ static bool is_text(tr_tv x) {
 }
 
 bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
-    if (fold_binary(e, op, x, y, out))
-        return true;
-    if (op == TR_BIN_POW && !e->opts->promote_numba && huge_power(e, x, y, out))
-        return true;
+    folded known = fold_binary(e, op, x, y, out);
+    if (known != OPEN)
+        return known == FOLDED;
     if (huge(e, op == TR_BIN_DIV, x, y, &x) || huge(e, op == TR_BIN_DIV, y, x, &y))
         return tr_em_binary(e, op, x, y, out);
     if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
@@ -507,24 +464,22 @@ bool tr_em_inplace(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
 
 /* --- unary --- */
 
-/* Of literals, whose values are Python's; one that int64 does not hold becomes what a literal beyond it is. */
+/* Of literals, whose values are Python's. ~ of a bool is NumPy's; with promotion="numba" the least int64 stays what it is. */
 static bool fold_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
-    double f;
-    int64_t i = 0;
-    bool is_int;
-    if (op != TR_UN_NEG || x.ty->kind != TR_TY_LIT)
+    tr_arena *a = &e->ctx->arena;
+    real r;
+    int64_t i;
+    bool numba = e->opts->promote_numba;
+    if (!real_of(x, &r) || (op != TR_UN_NEG && (numba || !r.whole || is_bool(x))))
         return false;
-    if (x.ty->lit->kind == TR_OBJ_UINT) { /* from 2**63 on */
-        uint64_t u = x.ty->lit->u.u;
-        *out = tr_em_lit(e, u == UINT64_C(1) << 63
-                                ? tr_obj_int(&e->ctx->arena, INT64_MIN)
-                                : tr_obj_bigint(&e->ctx->arena, tr_arena_printf(&e->ctx->arena, "-%llu",
-                                                                                (unsigned long long)u)));
-        return true;
+    if (op == TR_UN_INVERT && tr_bigint_invert(a, &r.n, &r.n) != TR_BIGINT_FINE)
+        return false;
+    if (op == TR_UN_NEG) {
+        if (numba && r.whole && tr_bigint_i64(&r.n, &i) && i == INT64_MIN)
+            return false;
+        r.n = tr_bigint_negative(r.n);
     }
-    if (!lit_real(x, &f, &i, &is_int) || i == INT64_MIN)
-        return false;
-    *out = tr_em_lit(e, is_int ? tr_obj_int(&e->ctx->arena, -i) : tr_obj_float(&e->ctx->arena, -f));
+    *out = tr_em_lit(e, r.whole ? tr_obj_bigint(a, r.n) : tr_obj_float(a, -r.f));
     return true;
 }
 
@@ -542,6 +497,8 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
     }
     if (tr_lib_is_array(x))
         return tr_lib_array_unary(e, op, x, out);
+    if (fold_unary(e, op, x, out))
+        return true;
     const tr_ty *s = tr_lib_scalar(e, x.ty);
     if (!s || (op == TR_UN_INVERT && !tr_ty_is_int(s) && s->kind != TR_TY_BOOL))
         return tr_em_error(e, "bad operand type for unary %s: %s",
@@ -549,8 +506,6 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
                            : op == TR_UN_POS ? "+"
                                              : "~",
                            tr_em_tyname(e, x.ty));
-    if (fold_unary(e, op, x, out))
-        return true;
     if (op == TR_UN_INVERT && s->kind == TR_TY_BOOL) { /* NumPy's and Numba's ~ of a bool */
         *out = tr_em_op1(e, TR_OP_NOT, x);
         return true;
@@ -655,18 +610,17 @@ bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     bool optional = x.ty->kind == TR_TY_OPT || y.ty->kind == TR_TY_OPT;
     if (optional && (op == TR_CMP_EQ || op == TR_CMP_NE))
         return equal_optional(e, x, y, out) && (op == TR_CMP_EQ || tr_em_unary(e, TR_UN_NOT, *out, out));
-    double fx, fy;
-    int64_t ix = 0, iy = 0;
-    bool xi, yi;
+    real u, v;
     const char *a, *b;
-    if (lit_real(x, &fx, &ix, &xi) && lit_real(y, &fy, &iy, &yi)) {
+    if (real_of(x, &u) && real_of(y, &v) &&
+        ((u.whole && v.whole) || (!beyond_floats(&u) && !beyond_floats(&v)))) {
         bool r;
-        if (xi && yi)
-            r = cmp_fold(op, (ix > iy) - (ix < iy));
-        else if (isnan(fx) || isnan(fy))
+        if (u.whole && v.whole)
+            r = cmp_fold(op, tr_bigint_compare(&u.n, &v.n));
+        else if (isnan(u.f) || isnan(v.f))
             r = op == TR_CMP_NE;
         else
-            r = cmp_fold(op, (fx > fy) - (fx < fy));
+            r = cmp_fold(op, (u.f > v.f) - (u.f < v.f));
         *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, r));
         return true;
     }
@@ -789,12 +743,10 @@ bool tr_em_truth(tr_em *e, tr_tv x, tr_tv *out) {
     }
     const tr_ty *s = tr_lib_scalar(e, x.ty);
     const char *text;
-    double f;
-    int64_t i = 0;
-    bool is_int;
+    real r;
     int known = -1;
-    if (lit_real(x, &f, &i, &is_int))
-        known = is_int ? i != 0 : f != 0;
+    if (real_of(x, &r))
+        known = r.f != 0;
     else if (tr_tv_is_none(x))
         known = 0;
     else if (tr_tv_lit_str(x, &text))

@@ -113,7 +113,6 @@ bool tr_lib_index_parts(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n
 /* Indices of the items that are true, in C order: an int64 array for each axis. */
 bool tr_lib_nonzero(tr_em *e, tr_tv mask, tr_tv *out);
 
-bool tr_lib_int_fits(const tr_ty *t, int64_t v); /* t: an integer type */
 /* Raises OverflowError, as NumPy does, when x is a literal integer and t an integer type that does not hold it. */
 void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t);
 /* The same for operands and their common type. */

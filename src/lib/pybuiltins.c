@@ -82,18 +82,25 @@ bool tr_lib_py_round(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- conversions --- */
 
+/* A Python int that is known, and stays what it is. */
+static bool is_int_literal(tr_em *e, tr_tv x) {
+    int64_t v;
+    return x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_INT &&
+           (!e->opts->promote_numba || tr_tv_lit_int(x, &v));
+}
+
 bool tr_lib_py_int(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0];
     if (!x.ty) {
         *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
         return true;
     }
-    if (!tr_fam_number(e, c, x, "bif"))
-        return false;
-    if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_INT) {
+    if (is_int_literal(e, x)) {
         *out = x;
         return true;
     }
+    if (!tr_fam_number(e, c, x, "bif"))
+        return false;
     if (e->opts->promote_numba && tr_fam_class(e, x) == 'i')
         *out = tr_em_strong(e, x);
     else if (tr_fam_class(e, x) == 'f')
@@ -176,12 +183,12 @@ bool tr_lib_py_complex(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* Of integers alone, a type that holds each: int64 for literals that the others' type does not hold, and, as operators have it, for
  * int64 beside uint64. */
 static const tr_ty *integers_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *t) {
-    int64_t v;
+    tr_bigint v;
     bool wide = !tr_ty_is_int(t);
     for (uint32_t i = 0; i < n; i++) {
         if (tr_ty_is_float(scalar_of(e, x[i])))
             return t;
-        wide = wide || (tr_tv_lit_int(x[i], &v) ? !tr_lib_int_fits(t, v) : tr_fam_weak(e, x[i]));
+        wide = wide || (tr_tv_lit_integer(x[i], &v) ? !tr_tv_fits(x[i], t) : tr_fam_weak(e, x[i]));
     }
     return wide && t->kind != TR_TY_BOOL ? tr_fam_ty(e, TR_TY_I64) : t;
 }

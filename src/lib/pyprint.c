@@ -43,8 +43,7 @@ static const char *known_text(tr_em *e, tr_tv x) {
     const tr_obj *o = x.ty->lit;
     switch (o->kind) {
     case TR_OBJ_BOOL: return o->u.i ? "True" : "False";
-    case TR_OBJ_INT: return tr_arena_printf(&e->ctx->arena, "%lld", (long long)o->u.i);
-    case TR_OBJ_UINT: return tr_arena_printf(&e->ctx->arena, "%llu", (unsigned long long)o->u.u);
+    case TR_OBJ_INT: return tr_bigint_text(&e->ctx->arena, &o->u.n);
     case TR_OBJ_FLOAT: return isnan(o->u.f) ? "nan" : tr_obj_float(&e->ctx->arena, o->u.f)->repr;
     default: return NULL;
     }

@@ -50,6 +50,17 @@ static void scalar_arg(const tr_obj *o, tr_marg *a) {
     }
 }
 
+/* False: 64 bits do not hold it. */
+static bool integer_arg(const tr_bigint *n, tr_marg *a) {
+    uint64_t u;
+    a->kind = 'I';
+    if (tr_bigint_i64(n, &a->i))
+        return true;
+    a->kind = 'U';
+    a->i = (int64_t)tr_bigint_wrapped(n);
+    return tr_bigint_u64(n, &u);
+}
+
 static bool const_arg(const tr_obj *o, tr_marg *a) {
     switch ((tr_objk)o->kind) {
     case TR_OBJ_NONE: a->kind = 'N'; return true;
@@ -57,17 +68,10 @@ static bool const_arg(const tr_obj *o, tr_marg *a) {
         a->kind = 'B';
         a->i = o->u.i;
         return true;
-    case TR_OBJ_INT:
-        a->kind = 'I';
-        a->i = o->u.i;
-        return true;
+    case TR_OBJ_INT: return integer_arg(&o->u.n, a);
     case TR_OBJ_FLOAT:
         a->kind = 'D';
         a->d = o->u.f;
-        return true;
-    case TR_OBJ_UINT:
-        a->kind = 'U';
-        a->i = o->u.i;
         return true;
     case TR_OBJ_COMPLEX: complex_arg(o, a); return true;
     case TR_OBJ_SCALAR: scalar_arg(o, a); return true;

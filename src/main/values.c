@@ -39,24 +39,15 @@ static void put_real(const tr_ty *t, tr_slot *out, double v) {
 }
 
 static bool from_obj(reader *r, const tr_ty *t, const tr_obj *o, tr_slot *out) {
-    bool integer = o->kind == TR_OBJ_INT || o->kind == TR_OBJ_UINT;
-    double re = o->kind == TR_OBJ_INT    ? (double)o->u.i
-                : o->kind == TR_OBJ_UINT ? (double)o->u.u
-                                         : o->u.f,
-           im = 0;
-    unsigned bits = 8 * tr_ty_size(t);
+    bool integer = o->kind == TR_OBJ_INT;
+    double re = integer ? tr_bigint_f64(&o->u.n) : o->u.f, im = 0;
     switch (tr_ty_class(t)) {
     case 'b': return fail(r, "true or false");
     case 'i':
-        if (o->kind != TR_OBJ_INT ||
-            (bits < 64 && (o->u.i < -(1LL << (bits - 1)) || o->u.i >= 1LL << (bits - 1))))
-            return fail(r, "an integer that fits");
-        out->i = o->u.i;
-        return true;
     case 'u':
-        if (!integer || (o->kind == TR_OBJ_INT && o->u.i < 0) || (bits < 64 && o->u.u >> bits))
+        if (!integer || !tr_bigint_fits(&o->u.n, t))
             return fail(r, "an integer that fits");
-        out->u = o->u.u;
+        out->u = tr_bigint_wrapped(&o->u.n);
         return true;
     case 'c':
         if (o->kind == TR_OBJ_COMPLEX) {

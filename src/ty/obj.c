@@ -18,8 +18,6 @@ bool tr_obj_by_value(const tr_obj *o) {
     case TR_OBJ_NONE:
     case TR_OBJ_BOOL:
     case TR_OBJ_INT:
-    case TR_OBJ_UINT:
-    case TR_OBJ_BIGINT:
     case TR_OBJ_FLOAT:
     case TR_OBJ_COMPLEX:
     case TR_OBJ_SCALAR:
@@ -39,8 +37,6 @@ bool tr_obj_by_value(const tr_obj *o) {
 static size_t value_size(const tr_obj *o) {
     switch ((tr_objk)o->kind) {
     case TR_OBJ_BOOL:
-    case TR_OBJ_INT:
-    case TR_OBJ_UINT:
     case TR_OBJ_FLOAT: return 8;
     case TR_OBJ_COMPLEX: return 16;
     case TR_OBJ_SCALAR: return tr_ty_is_complex(o->ty) ? 16 : 8;
@@ -56,7 +52,7 @@ uint64_t tr_obj_hash(const tr_obj *o) {
     if (!tr_obj_by_value(o))
         return tr_hash_bytes(&o, sizeof o, h);
     switch ((tr_objk)o->kind) {
-    case TR_OBJ_BIGINT: return tr_hash_bytes(o->repr, strlen(o->repr), h);
+    case TR_OBJ_INT: return tr_bigint_hash(&o->u.n, h);
     case TR_OBJ_STR: return tr_hash_bytes(o->u.s.d, o->u.s.n, h);
     case TR_OBJ_TYPE: return tr_hash_bytes(&o->ty, sizeof o->ty, h);
     case TR_OBJ_SLICE:
@@ -90,7 +86,7 @@ bool tr_obj_equal(const tr_obj *a, const tr_obj *b) {
     if (a->kind != b->kind || !tr_obj_by_value(a) || !tr_obj_by_value(b))
         return false;
     switch ((tr_objk)a->kind) {
-    case TR_OBJ_BIGINT: return !strcmp(a->repr, b->repr);
+    case TR_OBJ_INT: return tr_bigint_compare(&a->u.n, &b->u.n) == 0;
     case TR_OBJ_STR: return a->u.s.n == b->u.s.n && (!a->u.s.n || !memcmp(a->u.s.d, b->u.s.d, a->u.s.n));
     case TR_OBJ_TYPE: return a->ty == b->ty;
     case TR_OBJ_SLICE:
@@ -107,6 +103,8 @@ const tr_obj *tr_obj_copy(tr_arena *a, const tr_obj *o) {
     c->py = NULL; /* an identity, and that object's owner may go */
     if (o->kind == TR_OBJ_STR)
         c->u.s.d = tr_arena_strndup(a, o->u.s.d, o->u.s.n);
+    if (o->kind == TR_OBJ_INT)
+        c->u.n = tr_bigint_copy(a, &o->u.n);
     if (o->kind != TR_OBJ_TUPLE && o->kind != TR_OBJ_SLICE)
         return c;
     const tr_obj **items = TR_NEW_N(a, const tr_obj *, o->u.t.n);
@@ -144,14 +142,19 @@ static tr_obj *make(tr_arena *a, tr_objk kind, const char *repr) {
     return o;
 }
 
-const tr_obj *tr_obj_int(tr_arena *a, int64_t v) {
-    tr_obj *o = make(a, TR_OBJ_INT, tr_arena_printf(a, "%lld", (long long)v));
-    o->u.i = v;
+const tr_obj *tr_obj_bigint(tr_arena *a, tr_bigint v) {
+    tr_obj *o = make(a, TR_OBJ_INT, tr_bigint_shown(a, &v));
+    o->u.n = v;
     return o;
 }
 
-const tr_obj *tr_obj_bigint(tr_arena *a, const char *digits) {
-    return make(a, TR_OBJ_BIGINT, digits);
+const tr_obj *tr_obj_int(tr_arena *a, int64_t v) {
+    return tr_obj_bigint(a, tr_bigint_of(v));
+}
+
+bool tr_obj_integer(const tr_obj *o, tr_bigint *out) {
+    *out = o->kind == TR_OBJ_INT ? o->u.n : tr_bigint_of(o->kind == TR_OBJ_BOOL ? o->u.i : 0);
+    return o->kind == TR_OBJ_INT || o->kind == TR_OBJ_BOOL;
 }
 
 const tr_obj *tr_obj_float(tr_arena *a, double v) {

@@ -7,14 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ty/bigint.h"
 #include "ty/ty.h"
 
 typedef enum tr_objk {
     TR_OBJ_NONE,
     TR_OBJ_BOOL,
-    TR_OBJ_INT,    /* fits int64 */
-    TR_OBJ_UINT,   /* fits uint64 but not int64 */
-    TR_OBJ_BIGINT, /* fits neither: text only */
+    TR_OBJ_INT, /* exact, of any size (ty/bigint.h) */
     TR_OBJ_FLOAT,
     TR_OBJ_COMPLEX,
     TR_OBJ_SCALAR, /* a NumPy scalar: strong; `ty` its type, value in i/u/f/c */
@@ -47,8 +46,9 @@ struct tr_obj {
     const void *py;   /* identity of the Python object, or NULL */
     const tr_ty *ty;  /* SCALAR, TYPE, ARRAY (its array type, readonly) */
     union {
-        int64_t i;   /* BOOL, INT */
-        uint64_t u;  /* UINT */
+        int64_t i;   /* BOOL; SCALAR of a signed type or bool */
+        uint64_t u;  /* SCALAR of an unsigned type */
+        tr_bigint n; /* INT */
         double f;    /* FLOAT */
         double c[2]; /* COMPLEX */
         struct {
@@ -85,11 +85,16 @@ struct tr_obj {
 bool tr_obj_by_value(const tr_obj *o);
 uint64_t tr_obj_hash(const tr_obj *o);
 bool tr_obj_equal(const tr_obj *a, const tr_obj *b);
+/* The exact value of an int or a bool; false: it is neither. */
+bool tr_obj_integer(const tr_obj *o, tr_bigint *out);
 /* The type inference gives to a frozen object: LIT for everything but arrays and tuples of mixed content... a TUPLE
  * object yields a tuple type of its items' types; an ARRAY object yields its array type. */
 const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o);
+/* The type of a number by itself: Python's are weak, but bools, and integers that take a uint64; NumPy's have their own. NULL: no number,
+ * or an integer that 64 bits do not hold. */
+const tr_ty *tr_obj_number(tr_tytab *t, const tr_obj *o);
 const tr_obj *tr_obj_int(tr_arena *a, int64_t v);
-const tr_obj *tr_obj_bigint(tr_arena *a, const char *digits); /* which it keeps */
+const tr_obj *tr_obj_bigint(tr_arena *a, tr_bigint v);
 const tr_obj *tr_obj_float(tr_arena *a, double v);
 const tr_obj *tr_obj_bool(tr_arena *a, bool v);
 const tr_obj *tr_obj_str(tr_arena *a, const char *s);

@@ -1,6 +1,5 @@
 /* Reads the IR's text for types and compile-time objects (docs/ir.md). */
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 #include "ty/internal.h"
 #include "ty/ty.h"
 
-enum { MAX_DEPTH = 64, MAX_DIGITS = 5000 };
+enum { MAX_DEPTH = 64 };
 
 typedef struct reader {
     tr_reader in;
@@ -269,6 +268,12 @@ static bool read_double(reader *r, double *out) {
     return ok;
 }
 
+/* The integer of an INT as a scalar's; whether 64 bits hold it. */
+static bool to_scalar(tr_obj *o, char cls) {
+    tr_bigint n = o->u.n;
+    return cls == 'i' ? tr_bigint_i64(&n, &o->u.i) : tr_bigint_u64(&n, &o->u.u);
+}
+
 /* Suffix ":f32" makes a NumPy scalar of a number. */
 static const tr_obj *with_type(reader *r, tr_obj *o) {
     if (*r->in.p != ':')
@@ -278,8 +283,7 @@ static const tr_obj *with_type(reader *r, tr_obj *o) {
     const tr_ty *ty = word ? read_scalar(r, word) : NULL;
     char want = !ty || ty->weak ? 0 : tr_ty_class(ty);
     bool fits = o->kind == TR_OBJ_BOOL      ? want == 'b'
-                : o->kind == TR_OBJ_INT     ? want == 'i' || (want == 'u' && o->u.i >= 0)
-                : o->kind == TR_OBJ_UINT    ? want == 'u'
+                : o->kind == TR_OBJ_INT     ? (want == 'i' || want == 'u') && to_scalar(o, want)
                 : o->kind == TR_OBJ_FLOAT   ? want == 'f'
                 : o->kind == TR_OBJ_COMPLEX ? want == 'c'
                                             : false;
@@ -299,22 +303,12 @@ static const tr_obj *read_number(reader *r) {
         n++;
     bool word = isalpha((unsigned char)start[sign]); /* inf, nan */
     if (!word && !strchr(".eE", start[n] ? start[n] : ' ')) {
-        if (n == sign || n > MAX_DIGITS)
+        tr_bigint v;
+        if (n == sign || !tr_bigint_parse(r->in.a, start, n, &v))
             return NULL;
-        char *end;
-        errno = 0;
-        int64_t i = strtoll(start, &end, 10);
-        if (!errno) {
-            r->in.p = end;
-            tr_obj *o = make(r, TR_OBJ_INT, start);
-            o->u.i = i;
-            return with_type(r, o);
-        }
-        errno = 0;
-        uint64_t u = strtoull(start, &end, 10);
-        r->in.p = end;
-        tr_obj *o = make(r, errno || *start == '-' ? TR_OBJ_BIGINT : TR_OBJ_UINT, start);
-        o->u.u = o->kind == TR_OBJ_UINT ? u : 0;
+        r->in.p += n;
+        tr_obj *o = make(r, TR_OBJ_INT, start);
+        o->u.n = v;
         return with_type(r, o);
     }
     double f;

@@ -173,9 +173,7 @@ void tr_obj_print_ir(tr_sb *b, const tr_obj *o) {
     switch ((tr_objk)o->kind) {
     case TR_OBJ_NONE: tr_sb_puts(b, "None"); return;
     case TR_OBJ_BOOL: tr_sb_puts(b, o->u.i ? "True" : "False"); return;
-    case TR_OBJ_INT: tr_sb_printf(b, "%" PRIi64, o->u.i); return;
-    case TR_OBJ_UINT: tr_sb_printf(b, "%" PRIu64, o->u.u); return;
-    case TR_OBJ_BIGINT: tr_sb_puts(b, o->repr); return;
+    case TR_OBJ_INT: tr_bigint_print(b, &o->u.n); return;
     case TR_OBJ_FLOAT: tr_sb_f64(b, o->u.f); return;
     case TR_OBJ_COMPLEX: print_complex(b, o->u.c, false); return;
     case TR_OBJ_SCALAR: print_scalar(b, o); return;

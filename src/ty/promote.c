@@ -58,48 +58,76 @@ tr_tyk tr_ty_promote(tr_tyk a, tr_tyk b) {
     return wide ? TR_TY_F64 : TR_TY_F32;
 }
 
-/* --- arithmetic --- */
-
-/* An operand as a scalar type: literals of Python numbers are weak. NULL: not a number. */
-static const tr_ty *operand(tr_tytab *t, const tr_ty *a, bool numba) {
-    if (a->kind == TR_TY_LIT) {
-        switch ((tr_objk)a->lit->kind) {
-        case TR_OBJ_INT: a = tr_ty_weak(t, TR_TY_I64); break;
-        case TR_OBJ_FLOAT: a = tr_ty_weak(t, TR_TY_F64); break;
-        case TR_OBJ_COMPLEX: a = tr_ty_weak(t, TR_TY_C128); break;
-        default: a = tr_ty_strong(t, a);
-        }
-    }
-    if (!tr_ty_is_scalar(a))
-        return NULL;
-    return numba ? tr_ty_scalar(t, (tr_tyk)a->kind) : a;
-}
+/* --- literals --- */
 
 static bool is_integral(tr_tyk k) {
     char c = class_of(k);
     return c == 'b' || c == 'i' || c == 'u';
 }
 
-static tr_tyk wide_int(const tr_ty *a, const tr_ty *b) {
-    bool au = class_of((tr_tyk)a->kind) == 'u', bu = class_of((tr_tyk)b->kind) == 'u';
-    if (a->weak && !b->weak) /* the literal takes the other's type, but no bool's */
-        return bu ? TR_TY_U64 : TR_TY_I64;
-    if (b->weak && !a->weak)
-        return au ? TR_TY_U64 : TR_TY_I64;
-    return au && bu ? TR_TY_U64 : TR_TY_I64; /* a bool counts as signed, as in Numba */
+const tr_ty *tr_obj_number(tr_tytab *t, const tr_obj *o) {
+    int64_t i;
+    uint64_t u;
+    switch ((tr_objk)o->kind) {
+    case TR_OBJ_BOOL: return tr_ty_scalar(t, TR_TY_BOOL);
+    case TR_OBJ_INT:
+        return tr_bigint_i64(&o->u.n, &i)   ? tr_ty_weak(t, TR_TY_I64)
+               : tr_bigint_u64(&o->u.n, &u) ? tr_ty_scalar(t, TR_TY_U64)
+                                            : NULL;
+    case TR_OBJ_FLOAT: return tr_ty_weak(t, TR_TY_F64);
+    case TR_OBJ_COMPLEX: return tr_ty_weak(t, TR_TY_C128);
+    case TR_OBJ_SCALAR: return o->ty;
+    default: return NULL;
+    }
 }
 
-/* Floats and complex: a weak operand adds only its kind, not its width. */
-static tr_tyk inexact(const tr_ty *a, const tr_ty *b) {
-    tr_tyk ka = (tr_tyk)a->kind, kb = (tr_tyk)b->kind;
-    if (a->weak == b->weak)
-        return tr_ty_promote(ka, kb);
-    tr_tyk w = a->weak ? ka : kb, s = a->weak ? kb : ka;
-    if (is_integral(s))
-        return w;
-    if (class_of(w) == 'c' && class_of(s) == 'f')
-        return s == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128;
-    return s;
+static bool is_negative(const tr_ty *a) {
+    return a->kind == TR_TY_LIT && a->lit->kind == TR_OBJ_INT && a->lit->u.n.negative;
+}
+
+tr_tyk tr_ty_weak_meet(tr_tyk weak, bool negative, tr_tyk with, tr_meet rule) {
+    char w = class_of(weak), c = class_of(with);
+    if (rule == TR_MEET_NUMBA && w != 'i')
+        return tr_ty_promote(weak, with);
+    if (c == 'b') /* a bool's type would hold no other number */
+        return weak;
+    if (w == 'c')
+        return c == 'c' ? with : with == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128;
+    if (!is_integral(with))
+        return with;
+    if (w == 'f')
+        return TR_TY_F64;
+    if (rule == TR_MEET_NUMPY || rule == TR_MEET_NUMBA)
+        return with;
+    /* a negative one would wrap, which only bits do not mind */
+    return c == 'u' && (!negative || rule == TR_MEET_BITS) ? TR_TY_U64 : TR_TY_I64;
+}
+
+/* --- arithmetic --- */
+
+/* An operand of an operation: its type as a number, weak or not, and a literal's sign. */
+typedef struct operand {
+    const tr_ty *ty; /* NULL: not a number */
+    tr_tyk kind;
+    bool weak, negative;
+} operand;
+
+static operand operand_of(tr_tytab *t, const tr_ty *a, bool numba) {
+    const tr_ty *s = a->kind == TR_TY_LIT ? tr_obj_number(t, a->lit) : tr_ty_is_scalar(a) ? a : NULL;
+    if (!s)
+        return (operand){.ty = NULL};
+    return (operand){s, (tr_tyk)s->kind, s->weak && !numba, is_negative(a)};
+}
+
+/* The kind of number that two are computed in together. */
+static tr_tyk together(operand a, operand b, tr_meet rule) {
+    if (a.weak != b.weak)
+        return a.weak ? tr_ty_weak_meet(a.kind, a.negative, b.kind, rule)
+                      : tr_ty_weak_meet(b.kind, b.negative, a.kind, rule);
+    if (!is_integral(a.kind) || !is_integral(b.kind))
+        return tr_ty_promote(a.kind, b.kind);
+    /* a bool counts as signed, as in Numba */
+    return class_of(a.kind) == 'u' && class_of(b.kind) == 'u' ? TR_TY_U64 : TR_TY_I64;
 }
 
 static const tr_ty *result(tr_tytab *t, tr_tyk k, bool weak) {
@@ -207,40 +235,43 @@ static const tr_ty *numba_arith(tr_tytab *t, char op, tr_tyk a, tr_tyk b) {
 }
 
 const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, bool numba) {
-    a = operand(t, a, numba);
-    b = operand(t, b, numba);
-    if (!a || !b)
+    operand x = operand_of(t, a, numba), y = operand_of(t, b, numba);
+    if (!x.ty || !y.ty)
         return NULL;
-    bool weak = a->weak && b->weak;
-    tr_tyk ka = (tr_tyk)a->kind, kb = (tr_tyk)b->kind;
+    bool weak = x.weak && y.weak, whole = is_integral(x.kind) && is_integral(y.kind);
     if (numba)
-        return numba_arith(t, op, ka, kb);
-    if (is_integral(ka) && is_integral(kb)) {
-        if (op == '/')
-            return result(t, TR_TY_F64, weak);
-        if (op == '&' && ka == TR_TY_BOOL && kb == TR_TY_BOOL)
-            return a;
-        if (op == '<')
-            return result(t, class_of(ka) == 'u' ? TR_TY_U64 : TR_TY_I64, weak);
-        return result(t, wide_int(a, b), weak);
-    }
-    if (op == '&' || op == '<')
+        return numba_arith(t, op, x.kind, y.kind);
+    if (!whole && (op == '&' || op == '<'))
         return NULL;
-    return result(t, inexact(a, b), weak);
+    if (whole && op == '/')
+        return result(t, TR_TY_F64, weak);
+    if (op == '&' && x.kind == TR_TY_BOOL && y.kind == TR_TY_BOOL)
+        return x.ty;
+    if (op == '<')
+        return result(t, class_of(x.kind) == 'u' ? TR_TY_U64 : TR_TY_I64, weak);
+    return result(t, together(x, y, op == '&' ? TR_MEET_BITS : TR_MEET_WIDE), weak);
 }
 
 const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
-    a = operand(t, a, numba);
-    b = operand(t, b, numba);
-    if (!a || !b)
+    operand x = operand_of(t, a, numba), y = operand_of(t, b, numba);
+    if (!x.ty || !y.ty)
         return NULL;
-    tr_tyk ka = (tr_tyk)a->kind, kb = (tr_tyk)b->kind;
-    if (is_integral(ka) && is_integral(kb)) {
+    if (is_integral(x.kind) && is_integral(y.kind)) {
         /* A literal's value may lie outside a narrow type, so it counts as int64 here. */
-        tr_tyk k = tr_ty_promote(ka, kb);
+        tr_tyk k = tr_ty_promote(x.kind, y.kind);
         return k == TR_TY_F64 ? NULL : tr_ty_scalar(t, k);
     }
-    return numba ? numba_arith(t, '+', ka, kb) : tr_ty_scalar(t, inexact(a, b));
+    return numba ? numba_arith(t, '+', x.kind, y.kind) : tr_ty_scalar(t, together(x, y, TR_MEET_WIDE));
+}
+
+const tr_ty *tr_ty_common(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    tr_tyk ka = (tr_tyk)a->kind, kb = (tr_tyk)b->kind;
+    tr_meet rule = numba ? TR_MEET_NUMBA : TR_MEET_NUMPY;
+    if (a->weak != b->weak)
+        return tr_ty_scalar(t, a->weak ? tr_ty_weak_meet(ka, false, kb, rule)
+                                       : tr_ty_weak_meet(kb, false, ka, rule));
+    tr_tyk k = tr_ty_promote(ka, kb);
+    return a->weak && (!numba || is_integral(k)) ? tr_ty_weak(t, k) : tr_ty_scalar(t, k);
 }
 
 /* --- join --- */
@@ -329,15 +360,8 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba)
 }
 
 static const tr_ty *strong_lit(tr_tytab *t, const tr_ty *a) {
-    switch ((tr_objk)a->lit->kind) {
-    case TR_OBJ_BOOL: return tr_ty_scalar(t, TR_TY_BOOL);
-    case TR_OBJ_INT: return tr_ty_scalar(t, TR_TY_I64);
-    case TR_OBJ_UINT: return tr_ty_scalar(t, TR_TY_U64);
-    case TR_OBJ_FLOAT: return tr_ty_scalar(t, TR_TY_F64);
-    case TR_OBJ_COMPLEX: return tr_ty_scalar(t, TR_TY_C128);
-    case TR_OBJ_SCALAR: return a->lit->ty;
-    default: return a;
-    }
+    const tr_ty *s = tr_obj_number(t, a->lit);
+    return s ? tr_ty_scalar(t, (tr_tyk)s->kind) : a;
 }
 
 static const tr_ty *strong_items(tr_tytab *t, const tr_ty *a) {

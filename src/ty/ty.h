@@ -168,6 +168,17 @@ const tr_ty *tr_ty_parse_ir(tr_tytab *t, const char **s);
 
 /* NumPy's promotion of two strong scalars: promote_types. */
 tr_tyk tr_ty_promote(tr_tyk a, tr_tyk b);
+/* What a weak number (int64, float64 or complex128, `negative` where that is known) and a strong one are computed in: NEP 50, the weak one
+ * adds its kind and not its width. The rules differ in integers beside integers. */
+typedef enum tr_meet {
+    TR_MEET_WIDE,  /* operators on numbers: 64 bits, unsigned beside an unsigned one unless negative */
+    TR_MEET_BITS,  /* & | ^: the same, whatever the sign */
+    TR_MEET_NUMPY, /* ufuncs and arrays: the strong one's type */
+    TR_MEET_NUMBA  /* the same with promotion="numba", where only integers are weak */
+} tr_meet;
+tr_tyk tr_ty_weak_meet(tr_tyk weak, bool negative, tr_tyk with, tr_meet rule);
+/* Common type of two scalars as NumPy 2 has it. Weak when both are. */
+const tr_ty *tr_ty_common(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
 /* Result type of an arithmetic operation on scalars, weak or strong. `op` is the class of operation:
  * '+' (+ - * // % and their like), 'p' powers, '/' true division, '&' bitwise, '<' shifts. Integers come out at least 64 bits wide.
  * The result may be weak when both are. NULL: not defined (e.g. '&' on floats). `numba`: promotion="numba", which has rules of its own for
