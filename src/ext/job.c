@@ -207,6 +207,14 @@ static tr_place place_of_return(const tr_job *j) {
     return (tr_place){fn->file, fn->name, {line, -1, line, -1}};
 }
 
+/* It is an integer that 64 bits do not hold, or holds one. */
+static bool has_integer(const tr_ty *t) {
+    bool any = t->kind == TR_TY_LIT && t->lit->kind == TR_OBJ_INT;
+    for (uint32_t i = 0; i < t->n && t->kind == TR_TY_TUPLE; i++)
+        any = any || has_integer(t->items[i]);
+    return any;
+}
+
 /* The error for a result that Python cannot be given. A constant is named as what it is: as a type it would be hard to read. */
 static void refuse_result(tr_job *j, const tr_ty *ret) {
     const tr_obj *o = ret->kind == TR_TY_LIT ? ret->lit : NULL;
@@ -217,7 +225,7 @@ static void refuse_result(tr_job *j, const tr_ty *ret) {
     tr_err *e = tr_err_add(&j->ctx, TR_ERR_TYPING, place_of_return(j),
                            "the function returns %s, which compiled code cannot hand to Python", what);
     e->hint = text ? "return a number that stands for it, and choose the string outside"
-              : o && o->kind == TR_OBJ_INT
+              : has_integer(ret)
                   ? "integers have 64 bits in compiled code: return a float, or compute it outside"
                   : "return numbers, arrays, tuples of these, or None";
 }

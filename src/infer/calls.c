@@ -38,11 +38,14 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     *nout = ncap + np + nk;
     if (fn->varargs)
         out[(*nout)++] = tr_em_tuple(e, npos > k ? npos - k : 0, args->v + k);
-    /* Arguments are strong; literals that are not numbers stay known. infer/ufuncs.c has said which are weak. */
-    for (uint32_t i = 0; i < *nout; i++)
-        if (!fn->ufn || !out[i].ty->weak)
-            out[i] = tr_em_strong(e, out[i]);
     return true;
+}
+
+/* Arguments are strong; literals that are not numbers stay known. infer/ufuncs.c has said which are weak. */
+static void strengthen(tr_em *e, const tr_func *fn, uint32_t n, tr_tv *v) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!fn->ufn || !v[i].ty->weak)
+            v[i] = tr_em_strong(e, v[i]);
 }
 
 static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap, const tr_tv *cap,
@@ -53,6 +56,7 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, max);
     if (!bind(e, fn, ncap, cap, defaults, args, v, &n) || (k && !tr_infer_settle(e, fn, k, n, v, &c.ret)))
         return false;
+    strengthen(e, fn, n, v);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         t[i] = v[i].ty;

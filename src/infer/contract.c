@@ -6,18 +6,18 @@
 
 typedef struct asked {
     const tr_contract *k;
-    const tr_tv *v;
+    const tr_ty *const *t; /* the arguments' */
 } asked;
 
 static int cost_of(void *user, uint32_t sig, uint32_t i) {
     const asked *a = user;
-    return tr_ty_accept(a->v[i].ty, tr_contract_row(a->k, sig)[i]);
+    return tr_ty_accept(a->t[i], tr_contract_row(a->k, sig)[i]);
 }
 
 static uint32_t exact(const asked *a) {
     for (uint32_t s = 0; s < a->k->nsigs; s++) {
         uint32_t i = 0;
-        while (i < a->k->nargs && a->v[i].ty == tr_contract_row(a->k, s)[i])
+        while (i < a->k->nargs && a->t[i] == tr_contract_row(a->k, s)[i])
             i++;
         if (i == a->k->nargs)
             return s;
@@ -37,9 +37,6 @@ static bool no_match(tr_em *e, const tr_func *fn, const asked *a) {
     const tr_contract *k = a->k;
     if (e->dry)
         return false;
-    const tr_ty **got = TR_NEW_N(&e->ctx->arena, const tr_ty *, k->nargs + 1u);
-    for (uint32_t i = 0; i < k->nargs; i++)
-        got[i] = a->v[i].ty;
     const char *list = "";
     for (uint32_t s = 0; s < k->nsigs && s < SHOWN; s++) {
         const tr_ty *const *row = tr_contract_row(k, s), *ret = row[k->nargs];
@@ -47,11 +44,11 @@ static bool no_match(tr_em *e, const tr_func *fn, const asked *a) {
                                ret ? tr_em_tyname(e, ret) : "", types_text(e, k->nargs, row));
     }
     tr_em_error(e, "%s() has no signature for arguments of types (%s); it has %s%s", fn->name,
-                types_text(e, k->nargs, got), k->nsigs ? list : "none", k->nsigs > SHOWN ? ", ..." : "");
+                types_text(e, k->nargs, a->t), k->nsigs ? list : "none", k->nsigs > SHOWN ? ", ..." : "");
     if (k->refused)
         tr_em_hint(e, "one that is declared could not be compiled: %s", k->refused);
     for (uint32_t i = 0; i < k->nargs && !k->refused; i++)
-        if (got[i]->kind == TR_TY_ARRAY && got[i]->readonly)
+        if (a->t[i]->kind == TR_TY_ARRAY && a->t[i]->readonly)
             tr_em_hint(e, "arrays that are read from globals are read-only here: pass it as an argument");
     return false;
 }
@@ -81,8 +78,22 @@ static void check_fits(tr_em *e, const char *what, tr_tv x, const tr_ty *to) {
                     1, &x);
 }
 
+/* A literal integer that `to` does not hold raises as Python's call does. */
+static tr_tv convert_literal(tr_em *e, const char *what, tr_tv x, const tr_ty *to) {
+    if (tr_ty_is_int(to) && !tr_tv_fits(x, to))
+        tr_em_check(e, tr_em_bool(e, false), TR_EXC_OVERFLOW,
+                    tr_arena_printf(&e->ctx->arena, "%s: Python int %s does not fit %s", what,
+                                    x.ty->lit->repr, tr_em_tyname(e, to)),
+                    0, NULL);
+    return tr_em_conv(e, x, to);
+}
+
 /* An integer becomes a narrow float by way of float64, as Python's own does. */
 static tr_tv convert_scalar(tr_em *e, const char *what, tr_tv x, const tr_ty *to) {
+    tr_bigint n;
+    if (tr_tv_lit_integer(x, &n))
+        return convert_literal(e, what, x, to);
+    x = tr_em_strong(e, x);
     if (tr_ty_is_int(x.ty) && tr_ty_is_int(to))
         check_fits(e, what, x, to);
     if (tr_ty_is_int(x.ty) && (to->kind == TR_TY_F32 || to->kind == TR_TY_C64))
@@ -112,9 +123,19 @@ static bool convert(tr_em *e, const char *what, tr_tv x, const tr_ty *to, tr_tv 
     return true;
 }
 
+/* What an argument counts as: a literal integer beyond 64 bits as an integer that may not fit. */
+static const tr_ty *offered(tr_em *e, tr_tv x) {
+    tr_bigint n;
+    bool huge = tr_tv_lit_integer(x, &n) && !tr_bigint_fits64(&n);
+    return huge ? tr_ty_scalar(e->types, TR_TY_U64) : tr_ty_strong(e->types, x.ty);
+}
+
 bool tr_infer_settle(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v,
                      const tr_ty **ret) {
-    asked a = {k, v};
+    const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
+    for (uint32_t i = 0; i < n; i++)
+        t[i] = offered(e, v[i]);
+    asked a = {k, t};
     /* Where no signature could be compiled there is none to keep to, and the body says why. */
     bool none = !k->nsigs && (!k->sealed || k->refused);
     if (none || fn->ufn || n != k->nargs)

@@ -70,13 +70,25 @@ static bool is_of_numpy(const char *name) {
     return false;
 }
 
+/* What class of Python's a literal number is of; NULL: it is none. */
+static const char *python_class(tr_tv x) {
+    switch (x.ty->kind == TR_TY_LIT ? (tr_objk)x.ty->lit->kind : TR_OBJ_OPAQUE) {
+    case TR_OBJ_BOOL: return "bool";
+    case TR_OBJ_INT: return "int";
+    case TR_OBJ_FLOAT: return "float";
+    case TR_OBJ_COMPLEX: return "complex";
+    default: return NULL;
+    }
+}
+
 static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
     const char *s;
     if (x.ty->kind == TR_TY_TEXT)
         return tr_lib_no_text(e, tr_arena_printf(&e->ctx->arena, "'%s' of a string", name));
     if (tr_tv_lit_str(x, &s) && strcmp(name, "format") != 0)
         return tr_em_unsupported(e, "string-member", "'%s' of strings", name);
-    tr_em_error(e, "%s has no attribute '%s'", tr_em_tyname(e, x.ty), name);
+    const char *python = python_class(x);
+    tr_em_error(e, "%s has no attribute '%s'", python ? python : tr_em_tyname(e, x.ty), name);
     if (tr_tv_lit_str(x, &s))
         tr_em_hint(e, "write an f-string: messages of exceptions and print() may be f\"... {x}\"");
     else

@@ -61,7 +61,9 @@ void tr_em_hint(tr_em *e, const char *fmt, ...) {
 const char *tr_em_tyname(tr_em *e, const tr_ty *t) {
     if (t->kind == TR_TY_LIT) {
         const tr_ty *s = tr_lib_scalar(e, t);
-        if (s)
+        int64_t v;
+        bool long_int = t->lit->kind == TR_OBJ_INT && !tr_tv_lit_int((tr_tv){t, TR_NOVAL}, &v);
+        if (s && !long_int) /* which no type names, and uint64 would be read as NumPy's */
             return tr_ty_user(&e->ctx->arena, tr_ty_strong(e->types, s));
         if (t->lit->kind == TR_OBJ_STR)
             return "str";

@@ -32,6 +32,12 @@ static bool real_of(tr_tv x, real *r) {
     return tr_tv_lit_real(x, &r->f);
 }
 
+/* A literal integer beyond 64 bits. */
+static bool is_huge(tr_tv x) {
+    tr_bigint n;
+    return tr_tv_lit_integer(x, &n) && !tr_bigint_fits64(&n);
+}
+
 static bool beyond_floats(const real *r) {
     return r->whole && isinf(r->f);
 }
@@ -118,12 +124,6 @@ static folded fold_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     return FOLDED;
 }
 
-/* A literal integer beyond 64 bits. */
-static bool is_huge(tr_tv x) {
-    tr_bigint n;
-    return tr_tv_lit_integer(x, &n) && !tr_bigint_fits64(&n);
-}
-
 bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out) {
     real r;
     if (!is_huge(x) || !real_of(x, &r) || beyond_floats(&r))
@@ -148,7 +148,9 @@ static bool op_error(tr_em *e, const char *sign, tr_tv x, tr_tv y) {
                 tr_em_tyname(e, y.ty));
     const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
     bool ints = xs && ys && tr_ty_is_int(xs) && tr_ty_is_int(ys);
-    if (ints && tr_ty_is_float(tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)xs->kind, (tr_tyk)ys->kind))))
+    if (is_huge(x) || is_huge(y))
+        tr_em_hint(e, "integers have 64 bits in compiled code: make it a float, or compute it outside");
+    else if (ints && tr_ty_is_float(tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)xs->kind, (tr_tyk)ys->kind))))
         tr_em_hint(e,
                    "no integer type holds both: convert one, with .astype(np.int64) or .astype(np.uint64); "
                    "the bits stay what they are");

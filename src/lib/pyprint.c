@@ -24,7 +24,8 @@ static uint32_t flatten(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
 static bool has_text(tr_em *e, const tr_ty *t) {
     const tr_tv x = {t, TR_NOVAL};
     if (t->kind != TR_TY_TUPLE)
-        return tr_tv_lit_str(x, &(const char *){NULL}) || tr_tv_is_none(x) || tr_lib_scalar(e, t);
+        return tr_tv_lit_str(x, &(const char *){NULL}) || tr_tv_lit_integer(x, &(tr_bigint){0}) ||
+               tr_tv_is_none(x) || tr_lib_scalar(e, t);
     for (uint32_t i = 0; i < t->n; i++)
         if (!has_text(e, t->items[i]))
             return false;
@@ -117,11 +118,6 @@ static void put_repr(printer *p, const char *s) {
 
 static void put_scalar(printer *p, tr_tv x) {
     tr_em *e = p->e;
-    int64_t i;
-    if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_BOOL && tr_tv_lit_int(x, &i)) {
-        tr_sb_puts(&p->text, i ? "True" : "False");
-        return;
-    }
     flush(p);
     x = tr_em_strong(e, x);
     tr_tyk to = TR_TY_I64;
@@ -161,6 +157,10 @@ static bool put(printer *p, tr_tv x, bool repr) {
     }
     if (tr_tv_is_none(x)) {
         tr_sb_puts(&p->text, "None");
+        return true;
+    }
+    if (tr_tv_lit_integer(x, &(tr_bigint){0})) {
+        tr_sb_puts(&p->text, known_text(e, x));
         return true;
     }
     if (tr_lib_scalar(e, x.ty)) {

@@ -456,7 +456,7 @@ static double rounded(const tr_bigint *x, bool more, int32_t e) {
 }
 
 double tr_bigint_f64(const tr_bigint *x) {
-    double v = rounded(x, false, 0);
+    double v = x->n <= 1 ? (double)x->low : rounded(x, false, 0);
     return x->negative ? -v : v;
 }
 
@@ -493,14 +493,34 @@ static __attribute__((noinline)) void print_long(tr_sb *b, const tr_bigint *x) {
         tr_sb_printf(b, "%0*" PRIu64, CHUNK, part[--k]);
 }
 
+/* Of one limb at most, up to `end`; much printed, and printf would take a multiple of the time. */
+enum { SHORT = 24 };
+static const char *print_short(char *end, const tr_bigint *x) {
+    uint64_t v = x->low;
+    do
+        *--end = (char)('0' + v % 10);
+    while (v /= 10);
+    if (x->negative)
+        *--end = '-';
+    return end;
+}
+
 void tr_bigint_print(tr_sb *b, const tr_bigint *x) {
-    if (x->n > 1)
+    char text[SHORT];
+    if (x->n > 1) {
         print_long(b, x);
-    else
-        tr_sb_printf(b, "%s%" PRIu64, x->negative ? "-" : "", x->low);
+        return;
+    }
+    const char *s = print_short(text + SHORT, x);
+    tr_sb_write(b, s, (size_t)(text + SHORT - s));
 }
 
 char *tr_bigint_text(tr_arena *a, const tr_bigint *x) {
+    char text[SHORT];
+    if (x->n <= 1) {
+        const char *s = print_short(text + SHORT, x);
+        return tr_arena_strndup(a, s, (size_t)(text + SHORT - s));
+    }
     tr_sb b;
     tr_sb_init(&b);
     tr_bigint_print(&b, x);
