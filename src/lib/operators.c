@@ -150,7 +150,8 @@ static bool op_error(tr_em *e, const char *sign, tr_tv x, tr_tv y) {
     bool ints = xs && ys && tr_ty_is_int(xs) && tr_ty_is_int(ys);
     if (is_huge(x) || is_huge(y))
         tr_em_hint(e, "integers have 64 bits in compiled code: make it a float, or compute it outside");
-    else if (ints && tr_ty_is_float(tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)xs->kind, (tr_tyk)ys->kind))))
+    else if (ints &&
+             tr_ty_is_float(tr_ty_scalar(e->types, tr_ty_promote((tr_tyk)xs->kind, (tr_tyk)ys->kind))))
         tr_em_hint(e,
                    "no integer type holds both: convert one, with .astype(np.int64) or .astype(np.uint64); "
                    "the bits stay what they are");

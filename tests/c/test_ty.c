@@ -581,6 +581,60 @@ static void test_pick(void) {
     assert(tr_operands_pick((tr_operand[]){i}, 1, one_each, t + 4, 2) == -1);
 }
 
+static void test_integers(void) {
+    static const struct {
+        const char *text, *number, *strong;
+    } rows[] = {
+        {"-1", "i64~", "i64"},
+        {"9223372036854775807", "i64~", "i64"},
+        {"9223372036854775808", "u64", "u64"},
+        {"18446744073709551616", NULL, "lit(18446744073709551616)"},
+        {"-9223372036854775809", NULL, "lit(-9223372036854775809)"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *at = rows[i].text;
+        const tr_obj *o = tr_obj_parse_ir(tab, &at);
+        assert(o && o->kind == TR_OBJ_INT && !*at);
+        const tr_ty *n = tr_obj_number(tab, o), *lit = tr_ty_lit(tab, o);
+        assert(!n == !rows[i].number);
+        if (n)
+            expect_text(text(n), rows[i].number);
+        expect_text(text(tr_ty_strong(tab, lit)), rows[i].strong);
+        assert(lit == tr_ty_lit(tab, tr_obj_bigint(&arena, o->u.n))); /* interned by value */
+    }
+    const char *at = "18446744073709551616:u64";
+    assert(!tr_obj_parse_ir(tab, &at));
+    tr_bigint v;
+    assert(tr_obj_integer(tr_obj_bool(&arena, true), &v) && v.low == 1 && !tr_obj_integer(tr_obj_none(), &v));
+}
+
+static void test_weak_meet(void) {
+    static const struct {
+        tr_tyk weak;
+        bool negative;
+        tr_tyk with, wide, bits, numpy, numba;
+    } rows[] = {
+        {TR_TY_I64, false, TR_TY_BOOL, TR_TY_I64, TR_TY_I64, TR_TY_I64, TR_TY_I64},
+        {TR_TY_I64, false, TR_TY_I8, TR_TY_I64, TR_TY_I64, TR_TY_I8, TR_TY_I8},
+        {TR_TY_I64, false, TR_TY_U8, TR_TY_U64, TR_TY_U64, TR_TY_U8, TR_TY_U8},
+        {TR_TY_I64, true, TR_TY_U64, TR_TY_I64, TR_TY_U64, TR_TY_U64, TR_TY_U64},
+        {TR_TY_I64, false, TR_TY_F32, TR_TY_F32, TR_TY_F32, TR_TY_F32, TR_TY_F32},
+        {TR_TY_F64, false, TR_TY_I8, TR_TY_F64, TR_TY_F64, TR_TY_F64, TR_TY_F64},
+        {TR_TY_F64, false, TR_TY_F32, TR_TY_F32, TR_TY_F32, TR_TY_F32, TR_TY_F64},
+        {TR_TY_F64, false, TR_TY_C64, TR_TY_C64, TR_TY_C64, TR_TY_C64, TR_TY_C128},
+        {TR_TY_C128, false, TR_TY_F32, TR_TY_C64, TR_TY_C64, TR_TY_C64, TR_TY_C128},
+        {TR_TY_C128, false, TR_TY_U8, TR_TY_C128, TR_TY_C128, TR_TY_C128, TR_TY_C128},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tr_tyk want[] = {[TR_MEET_WIDE] = rows[i].wide,
+                               [TR_MEET_BITS] = rows[i].bits,
+                               [TR_MEET_NUMPY] = rows[i].numpy,
+                               [TR_MEET_NUMBA] = rows[i].numba};
+        for (tr_meet rule = TR_MEET_WIDE; rule <= TR_MEET_NUMBA; rule++)
+            assert(tr_ty_weak_meet(rows[i].weak, rows[i].negative, rows[i].with, rule) == want[rule]);
+    }
+}
+
 int main(void) {
     tr_arena_init(&arena, NULL);
     shared = tr_tytab_new(NULL);
@@ -598,6 +652,8 @@ int main(void) {
     test_signatures();
     test_objects();
     test_pick();
+    test_integers();
+    test_weak_meet();
     tr_tytab_free(tab);
     tr_tytab_free(shared);
     tr_arena_fini(&arena);

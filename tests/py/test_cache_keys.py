@@ -44,6 +44,19 @@ def test_a_second_process_loads(run):
     assert run(BASE) == "3.0 1"
 
 
+def test_long_integers_count_to_the_last_digit(run):
+    source = """
+K = 10**90 + 1
+@njit(cache=True)
+def f(x):
+    return x + K % 1000
+print(f(2), f.stats["loaded"])
+"""
+    assert run(source) == "3 0"
+    assert run(source.replace("+ 1", "+ 2")) == "4 0"
+    assert run(source) == "3 1"
+
+
 @pytest.mark.parametrize(
     "old, new, expected",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -178,3 +179,213 @@ def test_running_sums_keep_the_sign_of_zero():
             a = np.array([[-0.0, -0.0, 1.0], [-0.0, 0.0, -0.0]], dtype)
             got = njit(lambda a: np.cumsum(a, axis=0) if axis == 0 else np.cumsum(a, axis=1))(a)
             assert got.tobytes() == np.cumsum(a, axis=axis).tobytes()
+
+
+# --- literals beside each other: exact, of any size ---
+
+BIG = 2**64
+WHOLE = st.one_of(
+    st.integers(-5, 5),
+    st.sampled_from(
+        [s * 2**k + d for k in (31, 62, 63, 64, 65, 127, 128, 200) for s in (1, -1) for d in (-1, 0, 1)]
+    ),
+    st.integers(-(2**300), 2**300),
+)
+OPERATORS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+SMALL = {"**": st.integers(0, 12), "<<": st.integers(0, 300), ">>": st.integers(0, 700)}
+COMPARISONS = ["<", "<=", "==", "!=", ">", ">="]
+
+
+@st.composite
+def expressions(draw):
+    """An expression of names, which CPython does not fold, and their values."""
+    names = {"a0": draw(WHOLE)}
+    text = "a0"
+    for i in range(1, draw(st.integers(1, 6))):
+        name, op = f"a{i}", draw(st.sampled_from([*OPERATORS, *SMALL, "neg", "not"]))
+        names[name] = draw(SMALL[op]) if op in SMALL else draw(WHOLE)
+        text = f"-{text}" if op == "neg" else f"~{text}" if op == "not" else f"{text} {op} {name}"
+        text = f"({text})"
+    return text, names
+
+
+def cpython(text, names):
+    """CPython's value, None where it raises, or where the numbers get longer than is kept."""
+    try:
+        value = eval(text, dict(names))
+    except ZeroDivisionError:
+        return None
+    return value if abs(value) < 2**10_000 else None
+
+
+@given(expressions())
+@settings(max_examples=400, deadline=None)
+def test_literals_are_exact(expression):
+    text, names = expression
+    want = cpython(text, names)
+    if want is None:
+        return
+    f = njit(eval(f"lambda: {text}", dict(names)))
+    if -(2**63) <= want < 2**64:
+        assert (f(), type(f())) == (want, int)
+        return
+    with pytest.raises(TypingError, match="integers have 64 bits in compiled code"):
+        f()
+    shifted = njit(eval(f"lambda: ({text}) % 1000003", dict(names)))
+    assert shifted() == want % 1000003
+    g = njit(eval(f"lambda x: x * ({text})", dict(names)))
+    if abs(want) < 2**1000:
+        assert g(0.5) == 0.5 * want
+
+
+@given(x=WHOLE, y=WHOLE, op=st.sampled_from(COMPARISONS))
+@SETTINGS
+def test_comparisons_of_literals(x, y, op):
+    assert njit(eval(f"lambda: x {op} y", {"x": x, "y": y}))() is eval(f"x {op} y")
+
+
+@given(x=WHOLE, y=WHOLE.filter(bool))
+@SETTINGS
+def test_quotients_of_literals_are_rounded_once(x, y):
+    assert njit(eval("lambda: x / y", {"x": x, "y": y}))() == x / y
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("2**64 - 1", 2**64 - 1),
+        ("BIG - 1", 2**64 - 1),
+        ("1 << n", 2**63),
+        ("(2**200) >> 190", 2**10),
+        ("-(2**63)", -(2**63)),
+        ("~(-(2**63) - 1)", 2**63),
+        ("BIG // 3 + BIG % 7", 2**64 // 3 + 2**64 % 7),
+        ("divmod(BIG, 10**9)", divmod(2**64, 10**9)),
+        ("int(BIG) >> 2", 2**62),
+        ("BIG * 3 == 3 * BIG and BIG > BIG - 1", True),
+        ("+BIG - 5", 2**64 - 5),
+        ("5 if BIG else 6", 5),
+        ("2**-2 + BIG * 0", 0.25),
+        ("1 / 10**400", 0.0),
+        ("10**400 / 10**399", 10.0),
+        ("len(f'{BIG * BIG}')", 39),
+        ("str(-BIG) == '-18446744073709551616'", True),
+    ],
+)
+def test_literals_in_between_may_have_any_size(text, want):
+    names = {"BIG": BIG, "n": 63}
+    assert eval(text, dict(names)) == want
+    for options in ({}, {"inline": "never"}, {"parallel": True}):
+        f = njit(eval("lambda: " + text, dict(names)), **options)
+        assert (f(), type(f())) == (want, type(want))
+        assert njit(lambda: f())() == want  # noqa: B023
+
+
+def test_locals_and_branches():
+    @njit
+    def f(x):
+        big = 2**100
+        small = big >> 98
+        if x:
+            k = big // 2**40
+        else:
+            k = big // 2**41
+        return small, k
+
+    assert (f(1), f(0)) == ((4, 2**60), (4, 2**59))
+
+
+MESSAGES = [
+    ("BIG * BIG", TypingError, "the function returns 340282366920938463463374607431768211456, which"),
+    ("(1, -BIG)", TypingError, "help: integers have 64 bits in compiled code"),
+    ("x + BIG", TypingError, r"unsupported operand types for \+: int64 and 18446744073709551616"),
+    ("x + BIG", TypingError, "help: integers have 64 bits in compiled code"),
+    ("7 ** 10**9", TypingError, r"the result of 7 \*\* 1000000000 has more than 65536 bits"),
+    ("1 << BIG", TypingError, "the result of 1 << 18446744073709551616 has more than 65536 bits"),
+    ("LONG + 1", TypingError, "an integer of more than 65,536 bits"),
+    ("x * 10**100", TypingError, r"int64 and 10000000000000000000\.\.\.00000000000000000000"),
+    ("(5).bit_length()", TypingError, "int has no attribute 'bit_length'"),
+    ("(2**63).real_", TypingError, "int has no attribute 'real_'"),
+    ("2.5 .hex()", TypingError, "float has no attribute 'hex'"),
+    ("2**63 + 'a'", TypingError, r"for \+: 9223372036854775808 and str"),
+]
+
+
+@pytest.mark.parametrize(("text", "error", "match"), MESSAGES)
+def test_what_64_bits_do_not_hold(text, error, match):
+    f = njit(eval("lambda x: " + text, {"BIG": BIG, "LONG": 1 << 70_000}))
+    with pytest.raises(error, match=match):
+        f(3)
+
+
+def test_an_error_names_the_line():
+    def f(x):
+        y = 2**62
+        z = y * 4
+        return x + z
+
+    with pytest.raises(TypingError) as info:
+        njit(f)(1)
+    assert f"{f.__code__.co_firstlineno + 3}:" in str(info.value)
+
+
+@pytest.mark.parametrize("value", [2**63, 2**64, -(2**63) - 1, 10**30])
+def test_a_literal_that_a_signature_does_not_hold(value):
+    @njit("int64(int64)")
+    def f(x):
+        return x
+
+    g = njit(eval("lambda: f(value)", {"f": f, "value": value}))
+    with pytest.raises(OverflowError) as of_python:
+        f(value)
+    with pytest.raises(OverflowError) as of_compiled:
+        g()
+    assert str(of_compiled.value) == str(of_python.value)
+    assert f"Python int {value} does not fit int64" in str(of_compiled.value)
+    h = njit("float64(float64)")(lambda x: x)
+    assert njit(eval("lambda: h(value)", {"h": h, "value": value}))() == float(value) == h(value)
+
+
+def test_a_numpy_scalar_that_a_signature_does_not_hold():
+    f = njit("int64(int64)")(lambda x: x)
+    u = np.uint64(2**63)
+    with pytest.raises(OverflowError, match=r"numpy\.uint64 9223372036854775808 does not fit int64"):
+        njit(lambda: f(u))()
+
+
+def test_text_of_long_literals(capfd):
+    def f():
+        print(BIG * BIG, (BIG, -1), 2**63, True)
+        raise ValueError(f"{-BIG}")
+
+    with pytest.raises(ValueError, match="^-18446744073709551616$"):
+        njit(f)()
+    assert capfd.readouterr().out == f"{2**128} ({2**64}, -1) {2**63} True\n"
+
+
+def test_numbers_that_begin_alike_are_different():
+    f = [njit(eval("lambda: K % 1000", {"K": 10**80 + d})) for d in (1, 2)]
+    assert [g() for g in f] == [1, 2]
+
+
+def test_numba_wraps_where_python_does_not():
+    a, b, n = 2**62, 2**63 - 1, 41
+    f = njit(lambda: (a * 4, b + 1, -(-b - 1), 3**n), promotion="numba")
+    assert f() == (0, -(2**63), -(2**63), (3**41 + 2**63) % 2**64 - 2**63)
+    assert njit(lambda: BIG - 1, promotion="numba")() == 2**64 - 1
+
+
+@pytest.mark.parametrize("low", [-(2**63) - 1, -(2**70)])
+def test_a_bound_that_nothing_passes(low):
+    a = np.array([3, -7], "i4")
+    f = njit(eval("lambda a: np.clip(a, low, 2**70)", {"np": np, "low": low}))
+    assert f(a).tolist() == [3, -7] and f(a).dtype == a.dtype
