@@ -18,11 +18,8 @@ typedef struct tr_memobj {
 static void mem_dealloc(PyObject *self) {
     tr_memobj *m = (tr_memobj *)self;
     PyTypeObject *tp = Py_TYPE(self);
-    if (m->mem) {
-        if (m->mem->refs == 1)
-            atomic_fetch_add_explicit(&m->st->freed, 1, memory_order_relaxed);
-        tr_rt_mem_unref(m->mem);
-    }
+    if (m->mem && tr_rt_mem_unref(m->mem))
+        atomic_fetch_add_explicit(&m->st->freed, 1, memory_order_relaxed);
     tp->tp_free(self);
     Py_DECREF(tp); /* last: the type keeps the module and with it the state */
 }

@@ -3,8 +3,7 @@
  * Every block is linked into the frame of the call that made it until it is detached (handed out as a result) or freed.
  * So when a call raises, tr_rt_frame_fini frees what is left and compiled code needs no clean-up paths.
  * Large blocks come from the host's cache (blocks.c) and go back to the one they came from. Cost: one malloc per small block; detach and
- * free are O(1). Counts are not atomic while a block belongs to a frame; a
- * detached block's owner serialises (ext/ holds it in one Python object). */
+ * free are O(1). Counts are not atomic while a block belongs to a frame. The owners of a detached one, Python objects, go on any thread. */
 #include "rt/rt.h"
 
 #include <stdlib.h>
@@ -95,7 +94,11 @@ void tr_rt_mem_detach(tr_frame *f, tr_mem *m) {
     unlink_mem(m);
 }
 
-void tr_rt_mem_unref(tr_mem *m) {
-    if (--m->refs == 0)
+bool tr_rt_mem_unref(tr_mem *m) {
+    int64_t *refs = &m->refs;
+    bool last = __atomic_load_n(refs, __ATOMIC_ACQUIRE) == 1 || /* nobody else has it */
+                __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0;
+    if (last)
         drop(m);
+    return last;
 }

@@ -29,6 +29,7 @@ void tr_rt_frame_merge(tr_frame *into, tr_frame *from);
 void tr_rt_host_write(const tr_host *host, const char *s, size_t n);
 /* Takes a result's block out of the frame: from now on its count is the caller's. */
 void tr_rt_mem_detach(tr_frame *f, tr_mem *m);
-void tr_rt_mem_unref(tr_mem *m); /* a detached block; frees at zero */
+/* Of a detached block, on any thread; frees at zero, and says whether it did. */
+bool tr_rt_mem_unref(tr_mem *m);
 
 #endif
