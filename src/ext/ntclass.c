@@ -8,28 +8,25 @@
 
 typedef struct tr_ntclass {
     PyObject *ref;    /* weak reference */
+    const void *id;   /* address of what it refers to */
     PyObject *pin;    /* the class, or NULL */
     PyObject *fields; /* its `_fields` */
     char *name;
     uint32_t serial;
 } ntclass;
 
-/* New reference; NULL when the class is gone. */
+/* New reference; NULL when the class is gone. To let go of the last one may run code that comes back here. */
 static PyObject *alive(const ntclass *c) {
     return tr_py_weakref_get(c->ref);
 }
 
-static bool lives(const ntclass *c) {
-    PyObject *o = alive(c);
-    Py_XDECREF(o);
-    return o != NULL;
-}
-
+/* A tuple of texts whose UTF-8 is there already, where they have one: who reads them later runs no code of Python's. New reference. */
 static PyObject *fields_of(PyObject *cls) {
     PyObject *f = PyObject_GetAttrString(cls, "_fields");
     bool ok = f && PyTuple_CheckExact(f);
     for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(f); i++)
-        ok = PyUnicode_Check(PyTuple_GET_ITEM(f, i));
+        if ((ok = PyUnicode_Check(PyTuple_GET_ITEM(f, i))) && !PyUnicode_AsUTF8(PyTuple_GET_ITEM(f, i)))
+            PyErr_Clear();
     if (f && !ok) {
         Py_CLEAR(f);
         PyErr_Format(PyExc_TypeError, "%R is no named tuple class", cls);
@@ -37,9 +34,13 @@ static PyObject *fields_of(PyObject *cls) {
     return f;
 }
 
-/* Same name and same fields; -1 with an exception. */
-static int alike(const ntclass *c, const char *name, PyObject *fields) {
-    return strcmp(c->name, name) != 0 ? 0 : PyObject_RichCompareBool(c->fields, fields, Py_EQ);
+/* Same name and same fields, by their characters. */
+static bool alike(const ntclass *c, const char *name, PyObject *fields) {
+    Py_ssize_t n = PyTuple_GET_SIZE(fields);
+    bool same = strcmp(c->name, name) == 0 && PyTuple_GET_SIZE(c->fields) == n;
+    for (Py_ssize_t i = 0; same && i < n; i++)
+        same = PyUnicode_Compare(PyTuple_GET_ITEM(c->fields, i), PyTuple_GET_ITEM(fields, i)) == 0;
+    return same;
 }
 
 static void drop(ntclass *c) {
@@ -50,79 +51,97 @@ static void drop(ntclass *c) {
     c->name = NULL;
 }
 
-/* The entry of a class that is known already. */
+/* The entry of a class that is known already. Runs no code: what it lets go of is `cls`, which the caller holds. */
 static ntclass *known(tr_state *st, PyObject *cls) {
     for (uint32_t i = 0; i < st->nntclasses; i++) {
-        PyObject *o = alive(&st->ntclasses[i]);
-        Py_XDECREF(o); /* the caller holds `cls` */
-        if (o == cls)
+        PyObject *o = st->ntclasses[i].id == cls ? alive(&st->ntclasses[i]) : NULL;
+        Py_XDECREF(o);
+        if (o)
             return &st->ntclasses[i];
     }
     return NULL;
 }
 
-/* The smallest number that no living class of this name and these fields has; -1 with an exception. */
-static int64_t free_serial(const tr_state *st, const char *name, PyObject *fields) {
+/* The smallest number that no living class of this name and these fields has. */
+static uint32_t free_serial(const tr_state *st, PyObject *const *living, const ntclass *new) {
     for (uint32_t serial = 0;; serial++) {
         bool taken = false;
         for (uint32_t i = 0; i < st->nntclasses && !taken; i++) {
             const ntclass *c = &st->ntclasses[i];
-            int same = c->serial == serial && lives(c) ? alike(c, name, fields) : 0;
-            if (same < 0)
-                return -1;
-            taken = same;
+            taken = living[i] && c->serial == serial && alike(c, new->name, new->fields);
         }
         if (!taken)
             return serial;
     }
 }
 
-/* Room for one more: where a class is gone, or at the end. */
-static ntclass *room(tr_state *st) {
-    for (uint32_t i = 0; i < st->nntclasses; i++)
-        if (!lives(&st->ntclasses[i])) {
-            drop(&st->ntclasses[i]);
-            return &st->ntclasses[i];
-        }
-    ntclass *p = PyMem_Realloc(st->ntclasses, (st->nntclasses + 1u) * sizeof *p);
-    if (!p)
-        return NULL;
-    st->ntclasses = p;
-    p[st->nntclasses] = (ntclass){0};
-    return &p[st->nntclasses++];
+/* The whole entry but its number. On failure with what it has, for drop. */
+static bool describe(PyObject *cls, ntclass *new) {
+    *new = (ntclass){.id = cls, .fields = fields_of(cls)};
+    if (!new->fields || !(new->ref = PyWeakref_NewRef(cls, NULL)))
+        return false;
+    const char *name = ((PyTypeObject *)cls)->tp_name; /* copied before it can be another */
+    size_t n = strlen(name) + 1;
+    if ((new->name = PyMem_Malloc(n)))
+        memcpy(new->name, name, n);
+    else
+        PyErr_NoMemory();
+    return new->name != NULL;
 }
 
-static ntclass *enter(tr_state *st, PyObject *cls) {
-    const char *name = ((PyTypeObject *)cls)->tp_name;
-    PyObject *fields = fields_of(cls), *ref = fields ? PyWeakref_NewRef(cls, NULL) : NULL;
-    int64_t serial = ref ? free_serial(st, name, fields) : -1;
-    size_t n = strlen(name) + 1;
-    char *copy = serial >= 0 ? PyMem_Malloc(n) : NULL;
-    ntclass *c = copy ? room(st) : NULL;
-    if (!c) {
-        PyMem_Free(copy);
-        Py_XDECREF(ref);
-        Py_XDECREF(fields);
-        if (!PyErr_Occurred())
+/* Puts *new where a class is gone, or at the end; *new is then what was there. `living` has room for all there are, and gets a reference to
+ * each that lives. Runs no code: those references go later. */
+static bool place(tr_state *st, ntclass *new, PyObject **living) {
+    uint32_t at = st->nntclasses;
+    for (uint32_t i = 0; i < st->nntclasses; i++)
+        if (!(living[i] = alive(&st->ntclasses[i])))
+            at = i;
+    if (at == st->nntclasses) {
+        ntclass *p = PyMem_Realloc(st->ntclasses, (at + 1u) * sizeof *p);
+        if (!p) {
             PyErr_NoMemory();
-        return NULL;
+            return false;
+        }
+        st->ntclasses = p;
+        p[at] = (ntclass){0};
     }
-    *c = (ntclass){ref, NULL, fields, memcpy(copy, name, n), (uint32_t)serial};
-    return c;
+    new->serial = free_serial(st, living, new);
+    st->nntclasses += at == st->nntclasses;
+    ntclass old = st->ntclasses[at];
+    st->ntclasses[at] = *new;
+    *new = old;
+    return true;
+}
+
+/* Adds the class, unless it was added while its fields were read. */
+static bool enter(tr_state *st, PyObject *cls) {
+    ntclass new;
+    bool ok = describe(cls, &new);
+    if (ok && !known(st, cls)) {
+        uint32_t n = st->nntclasses;
+        PyObject **living = PyMem_Calloc(n + 1u, sizeof *living);
+        ok = living && place(st, &new, living);
+        if (!living)
+            PyErr_NoMemory();
+        for (uint32_t i = 0; living && i < n; i++)
+            Py_XDECREF(living[i]);
+        PyMem_Free(living);
+    }
+    drop(&new);
+    return ok;
 }
 
 bool tr_ntclass_serial(tr_state *st, PyObject *cls, bool pin, uint32_t *out) {
     tr_py_section gate;
     tr_py_section_begin(&gate, st->gate);
-    ntclass *c = known(st, cls);
-    if (!c)
-        c = enter(st, cls);
+    bool ok = known(st, cls) || enter(st, cls);
+    ntclass *c = ok ? known(st, cls) : NULL;
     if (c && pin && !c->pin)
         c->pin = Py_NewRef(cls);
     if (c)
         *out = c->serial;
     tr_py_section_end(&gate);
-    return c != NULL;
+    return ok;
 }
 
 const tr_ty *tr_ntclass_type(tr_tytab *t, PyObject *cls, uint32_t serial, uint32_t n,
@@ -163,8 +182,7 @@ static bool names_fit(PyObject *fields, const tr_ty *ty) {
 static PyObject *find(const tr_state *st, const tr_ty *ty) {
     for (uint32_t i = 0; i < st->nntclasses; i++) {
         const ntclass *c = &st->ntclasses[i];
-        if (!c->name || c->serial != ty->serial || strcmp(c->name, ty->name) != 0 ||
-            !names_fit(c->fields, ty))
+        if (c->serial != ty->serial || strcmp(c->name, ty->name) != 0 || !names_fit(c->fields, ty))
             continue;
         PyObject *o = alive(c);
         if (o)
