@@ -95,8 +95,11 @@ static PyObject *new_gate(void) {
 
 static PyObject *fork_before(PyObject *module, PyObject *unused) {
     (void)unused;
-    pthread_rwlock_wrlock(
-        &tr_ext_state(module)->fork); /* compiles end without the GIL, so this cannot wait for ever */
+    tr_state *st = tr_ext_state(module);
+    /* Compiles end without the GIL, and so does the fork of another thread, which needs this one out of the way. */
+    Py_BEGIN_ALLOW_THREADS
+    pthread_rwlock_wrlock(&st->fork);
+    Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
 
