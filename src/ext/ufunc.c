@@ -195,10 +195,13 @@ static bool push(tr_ufunc *uf, tr_uloop *l) {
     }
     uf->loops[n] = l;
     uf->nloops = n + 1;
-    if (tr_ufunc_publish(uf, l))
-        return true;
-    uf->nloops--;
-    return false;
+    return true;
+}
+
+/* NumPy knows it. Where that fails, for lack of memory, the loop stays, as others may run it by now; whoever needs it tries again. */
+static tr_uloop *shown(tr_ufunc *uf, tr_uloop *l) {
+    l->shown = l->shown || tr_ufunc_publish(uf, l);
+    return l->shown ? l : NULL;
 }
 
 /* What the function returns: as declared, or as inference says. */
@@ -246,7 +249,7 @@ static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l, bool *unbound) {
         tr_job_free(j);
     if (r != l)
         loop_free(l);
-    return r;
+    return r ? shown(uf, r) : NULL;
 }
 
 static tr_uloop *loop_new(tr_ufunc *uf) {
@@ -266,8 +269,10 @@ tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num) {
         if (num[i] == TR_UNUM_NONE)
             all[i] = tr_ufunc_npy_of((tr_tyk)tr_ufunc_common(uf, num).kind);
     tr_uloop *l = find(uf, all);
-    if (l || !uf->lazy || !(l = loop_new(uf)))
-        return l;
+    if (l)
+        return shown(uf, l);
+    if (!uf->lazy || !(l = loop_new(uf)))
+        return NULL;
     memcpy(l->num, all, nparams(uf));
     for (uint32_t i = 0; i < nparams(uf); i++) {
         const tr_ty *t = type_of_num(uf->st, all[i]);
@@ -346,10 +351,10 @@ static tr_uloop *declared(tr_ufunc *uf, const tr_csig *c) {
 /* Compiles the loop that `of` describes, if there is none for its types. */
 static bool settle(tr_ufunc *uf, const tr_uloop *of, bool *unbound) {
     *unbound = false;
-    if (find(uf, of->num))
-        return true;
-    tr_uloop *l = loop_new(uf);
-    if (!l)
+    tr_uloop *l = find(uf, of->num);
+    if (l)
+        return shown(uf, l) != NULL;
+    if (!(l = loop_new(uf)))
         return false;
     memcpy(l->args, of->args, sizeof l->args);
     memcpy(l->num, of->num, sizeof l->num);
@@ -433,7 +438,7 @@ static const tr_cores *describe_cores(const tr_ufunc *uf, tr_arena *a) {
     return c;
 }
 
-static const tr_ufn *describe(const tr_ufunc *uf, tr_arena *a) {
+const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
     const char *name = PyUnicode_AsUTF8(uf->name);
     tr_ufn *u = TR_NEW(a, tr_ufn);
     *u = (tr_ufn){.name = tr_arena_strdup(a, name ? name : "?"),
@@ -450,14 +455,6 @@ static const tr_ufn *describe(const tr_ufunc *uf, tr_arena *a) {
             sigs[(size_t)k * row + uf->nin] = l->want_ret;
     }
     u->sigs = sigs;
-    return u;
-}
-
-const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
-    tr_py_section gate;
-    tr_py_section_begin(&gate, uf->st->gate);
-    const tr_ufn *u = describe(uf, a);
-    tr_py_section_end(&gate);
     return u;
 }
 

@@ -7,7 +7,7 @@
  *
  * For given input types there is one loop and so one result type, whatever was called before; a lazy gufunc that is given an output array has one
  * for its type.
- * Loops are only ever added, under the GIL, and NumPy looks for them without it; they die with the ufunc. */
+ * Loops are only ever added, under the GIL and in the gate, and NumPy looks for them without it; they die with the ufunc. */
 #ifndef TR_EXT_UFUNC_H
 #define TR_EXT_UFUNC_H
 
@@ -34,7 +34,9 @@ typedef struct tr_uloop {
     uint8_t num[TR_MAX_OPERANDS];       /* NumPy's type numbers, inputs first */
     uint64_t ns;                        /* what compiling took */
     bool from_cache;
-    bool told; /* it is in NumPy's table */
+    bool told;        /* it is in NumPy's table */
+    bool shown;       /* NumPy has been given it in every way there is */
+    uint32_t tellers; /* threads that are about to put it there */
 } tr_uloop;
 
 /* Which loop serves arguments of these codes: a type number, or 'i' 'f' 'c' with the top bit for a Python number. */
@@ -53,7 +55,7 @@ typedef struct tr_ufunc {
     uint32_t nin, nout, nop;
     bool lazy, parallel, core;
     bool python;                    /* TREADLE_DISABLE_JIT: loops call the Python function */
-    bool told_outputs;              /* NumPy knows loops that were chosen by the types of outputs too */
+    _Atomic bool told_outputs;      /* NumPy knows loops that were chosen by the types of outputs too */
     uint8_t ncore[TR_MAX_OPERANDS]; /* core: axes of each operand */
     tr_cores cores;                 /* core: the same and more, in what follows */
     uint8_t core_axis[TR_MAX_OPERANDS * TR_MAX_NDIM];
@@ -83,7 +85,7 @@ tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num);
 bool tr_ufunc_settle(tr_ufunc *uf);
 /* An array of so many bytes, all zero, that lives as long as the ufunc. NULL with an exception. */
 void *tr_ufunc_room_for(tr_ufunc *uf, size_t bytes);
-/* What compiled code must know to call it. */
+/* What compiled code must know to call it. In the gate. */
 const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a);
 
 /* --- ufunc_types.c: which loop --- */

@@ -335,7 +335,8 @@ static int promote(PyObject *ufunc, PyArray_DTypeMeta *const *op, PyArray_DTypeM
     tr_uloop *l = tr_ufunc_pick(uf, in, want);
     if (!l || !tell_once(uf, l))
         return -1;
-    uf->told_outputs = uf->told_outputs || (by_outputs && tr_ufunc_by_outputs(uf));
+    if (by_outputs && tr_ufunc_by_outputs(uf))
+        uf->told_outputs = true;
     for (uint32_t i = 0; i < uf->nop; i++)
         out[i] = (PyArray_DTypeMeta *)Py_NewRef((PyObject *)(sig[i] ? sig[i] : dtype_of(l->num[i])));
     return 0;
@@ -401,9 +402,19 @@ static bool add_loop(tr_ufunc *uf, const tr_uloop *l) {
     return add((PyObject *)uf->u, &spec) == 0;
 }
 
-/* NumPy knows the loop from here on. */
+/* NumPy knows the loop from here on. It may wait for a lock of its own, so that another thread gets into the gate and tells it as well: NumPy takes
+ * what came first and refuses the other. */
 static bool tell(tr_ufunc *uf, tr_uloop *l) {
-    return l->told || (l->told = add_loop(uf, l));
+    if (l->told)
+        return true;
+    bool alone = l->tellers++ == 0, ok = add_loop(uf, l);
+    l->tellers--;
+    if (!ok && (!alone || l->told) && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        ok = true;
+    }
+    l->told = l->told || ok;
+    return ok;
 }
 
 /* The same from outside of the gate. */
@@ -470,8 +481,8 @@ static int no_cast(const tr_ufunc *uf, uint32_t i, PyArray_Descr *from, PyArray_
 static int resolve(PyUFuncObject *u, NPY_CASTING casting, PyArrayObject **ops, PyObject *types,
                    PyArray_Descr **out) {
     tr_ufunc *uf = (tr_ufunc *)u->obj;
-    tr_ukind in[TR_MAX_OPERANDS];
-    uint8_t want[TR_MAX_OPERANDS];
+    tr_ukind in[TR_MAX_OPERANDS] = {{0}};
+    uint8_t want[TR_MAX_OPERANDS] = {0};
     bool by_outputs = false;
     for (uint32_t i = 0; i < uf->nop; i++) {
         want[i] = num_wanted(types, i, uf->nop);
@@ -479,7 +490,8 @@ static int resolve(PyUFuncObject *u, NPY_CASTING casting, PyArrayObject **ops, P
         by_outputs = by_outputs || (i >= uf->nin && (ops[i] || want[i] != TR_UNUM_NONE));
     }
     const tr_uloop *l = tr_ufunc_pick(uf, in, want);
-    uf->told_outputs = uf->told_outputs || (by_outputs && tr_ufunc_by_outputs(uf));
+    if (by_outputs && tr_ufunc_by_outputs(uf))
+        uf->told_outputs = true;
     int r = l ? 0 : -1;
     for (uint32_t i = 0; i < uf->nop; i++)
         out[i] = r ? NULL : PyArray_DescrFromType(l->num[i]);
@@ -511,8 +523,7 @@ typedef struct table {
 } table;
 
 /* All loops as arrays for the ufunc object: NumPy 1 finds them there, and `types` shows them. */
-static bool make_table(tr_ufunc *uf, table *t) {
-    uint32_t n = uf->nloops;
+static bool make_table(tr_ufunc *uf, uint32_t n, table *t) {
     size_t fns = n * sizeof *t->fn, datas = n * sizeof *t->data;
     char *room = tr_ufunc_room_for(uf, fns + datas + (size_t)n * uf->nop);
     if (!room)
@@ -527,14 +538,16 @@ static bool make_table(tr_ufunc *uf, table *t) {
     return true;
 }
 
+/* Others may look meanwhile: the number comes last, and what they have seen stays (tr_ufunc_room_for). */
 static bool show_loops(tr_ufunc *uf) {
     table t;
-    if (!make_table(uf, &t))
+    uint32_t n = uf->nloops;
+    if (!make_table(uf, n, &t))
         return false;
-    uf->u->functions = t.fn;
-    uf->u->data = t.data;
-    uf->u->types = t.types;
-    uf->u->ntypes = (int)uf->nloops;
+    __atomic_store_n(&uf->u->functions, t.fn, __ATOMIC_RELAXED);
+    __atomic_store_n(&uf->u->data, t.data, __ATOMIC_RELAXED);
+    __atomic_store_n(&uf->u->types, t.types, __ATOMIC_RELAXED);
+    __atomic_store_n(&uf->u->ntypes, (int)n, __ATOMIC_RELEASE);
     return true;
 }
 
