@@ -145,23 +145,25 @@ void tr_bound_clear(tr_bound *b) {
 /* --- reading the function --- */
 
 static bool take_defaults(tr_function *f) {
-    PyObject *d = PyFunction_GetDefaults(f->py_func), *kd = PyFunction_GetKwDefaults(f->py_func);
     uint32_t n = nnames(f);
     f->defaults = PyMem_Calloc(n + 1u, sizeof *f->defaults);
     if (!f->defaults) {
         PyErr_NoMemory();
         return false;
     }
+    PyObject *d = Py_XNewRef(PyFunction_GetDefaults(f->py_func)),
+             *kd = Py_XNewRef(PyFunction_GetKwDefaults(f->py_func));
     Py_ssize_t nd = d && PyTuple_Check(d) ? PyTuple_GET_SIZE(d) : 0;
     for (Py_ssize_t i = 0; i < nd && i < (Py_ssize_t)f->npos; i++)
         f->defaults[(Py_ssize_t)f->npos - 1 - i] = Py_NewRef(PyTuple_GET_ITEM(d, nd - 1 - i));
     for (uint32_t i = f->npos; kd && PyDict_Check(kd) && i < n; i++)
-        f->defaults[i] = Py_XNewRef(PyDict_GetItemWithError(kd, PyTuple_GET_ITEM(f->names, i)));
+        f->defaults[i] = tr_py_dict_get(kd, PyTuple_GET_ITEM(f->names, i));
+    Py_XDECREF(d);
+    Py_XDECREF(kd);
     return !PyErr_Occurred();
 }
 
-bool tr_bind_init(tr_function *f) {
-    PyCodeObject *code = (PyCodeObject *)PyFunction_GetCode(f->py_func);
+static bool take_parameters(tr_function *f, PyCodeObject *code) {
     if (code->co_flags & CO_VARKEYWORDS) {
         PyErr_Format(PyExc_TypeError, "%U() takes **%s: compiled functions have no ** parameter", f->qualname,
                      "kwargs");
@@ -176,5 +178,12 @@ bool tr_bind_init(tr_function *f) {
     PyObject *locals = PyCode_GetVarnames(code);
     f->names = locals ? PyTuple_GetSlice(locals, 0, n) : NULL;
     Py_XDECREF(locals);
-    return f->names && take_defaults(f);
+    return f->names != NULL;
+}
+
+bool tr_bind_init(tr_function *f) {
+    PyObject *code = Py_NewRef(PyFunction_GetCode(f->py_func));
+    bool ok = take_parameters(f, (PyCodeObject *)code) && take_defaults(f);
+    Py_DECREF(code);
+    return ok;
 }

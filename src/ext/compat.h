@@ -35,6 +35,46 @@ static inline PyObject *tr_py_weakref_get(PyObject *ref) {
 #endif
 }
 
+/* What a dict has for a key, as a new reference. NULL without an exception: nothing. */
+static inline PyObject *tr_py_dict_get(PyObject *d, PyObject *key) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *o = NULL;
+    PyDict_GetItemRef(d, key, &o);
+    return o;
+#else
+    return Py_XNewRef(PyDict_GetItemWithError(d, key));
+#endif
+}
+
+/* The same for a text; never an exception. */
+static inline PyObject *tr_py_dict_get_text(PyObject *d, const char *key) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *o = NULL;
+    if (PyDict_GetItemStringRef(d, key, &o) < 0)
+        PyErr_Clear();
+    return o;
+#else
+    return Py_XNewRef(PyDict_GetItemString(d, key));
+#endif
+}
+
+/* sys.stdout as it is now, as a new reference; NULL without an exception: there is none. */
+static inline PyObject *tr_py_stdout(void) {
+#if PY_VERSION_HEX >= 0x030F0000
+    PyObject *out = NULL;
+    if (PySys_GetOptionalAttrString("stdout", &out) < 0)
+        PyErr_Clear();
+    return out;
+#elif defined(Py_GIL_DISABLED) /* another thread may be replacing it */
+    PyObject *sys = PyImport_ImportModule("sys"), *out = sys ? PyObject_GetAttrString(sys, "stdout") : NULL;
+    PyErr_Clear();
+    Py_XDECREF(sys);
+    return out;
+#else
+    return Py_XNewRef(PySys_GetObject("stdout"));
+#endif
+}
+
 /* From 3.15 on a global may stand for something that is imported when it is first used (PEP 810). */
 static inline bool tr_py_is_lazy_import(PyObject *o) {
 #if PY_VERSION_HEX >= 0x030F0000
@@ -71,6 +111,11 @@ static inline void tr_py_section_end(tr_py_section *s) {
 #define TR_PY_ONE_INTERPRETER {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #else
 #define TR_PY_ONE_INTERPRETER
+#endif
+#if PY_VERSION_HEX >= 0x030E0000 /* 3.13 has it too, but nothing is tested there without the GIL */
+#define TR_PY_NO_GIL {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#else
+#define TR_PY_NO_GIL
 #endif
 
 #endif

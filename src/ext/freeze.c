@@ -15,11 +15,12 @@ enum { MAX_TUPLE_DEPTH = 32, MAX_REPR = 60, FREE_VAR = 0x80 };
 /* Where a function's names are looked up. */
 typedef struct tr_fscope {
     PyObject *code, *globals, *builtins, *closure,
-        *locals; /* borrowed from objects that `keep` holds; closure NULL: an inner function; locals: declared types or NULL */
+        *locals; /* borrowed: `keep` holds them; closure NULL: an inner function; locals: declared types or NULL */
     uint32_t parent; /* inner: the function it stands in */
 } scope;
 
 static const tr_obj *freeze_value(tr_frozen *z, PyObject *o);
+static const tr_obj *freeze_taken(tr_frozen *z, PyObject *o);
 
 static tr_arena *arena(tr_frozen *z) {
     return &z->ctx->arena;
@@ -34,6 +35,13 @@ static bool ok(tr_frozen *z, bool fine) {
 }
 static bool hold(tr_frozen *z, PyObject *o) {
     return ok(z, PyList_Append(z->keep, o) == 0);
+}
+/* A reference of ours goes to `keep`, which has it as long as the snapshot needs what it refers to; borrowed from there. NULL stays NULL.
+ * It goes before arena memory is asked for, since that may leave from here with a jump. */
+static PyObject *taken(tr_frozen *z, PyObject *o) {
+    bool held = o && hold(z, o);
+    Py_XDECREF(o);
+    return held ? o : NULL;
 }
 static bool note_read(tr_frozen *z, PyObject *where, PyObject *fallback, PyObject *name, PyObject *value) {
     PyObject *t = value ? PyTuple_Pack(4, where, fallback ? fallback : Py_None, name ? name : Py_None, value)
@@ -81,14 +89,18 @@ static const char *name_of(tr_frozen *z, PyObject *o, const char *attr) {
     return s;
 }
 
-/* What an object says of itself that may not be called: text in its own attribute. NULL: nothing. No user code runs. */
-static const char *reason_of(tr_frozen *z, PyObject *o) {
+PyObject *tr_freeze_reason(PyObject *o) {
     PyObject *d = PyType_Check(o) ? NULL : PyObject_GenericGetDict(o, NULL);
-    PyObject *why = d ? PyDict_GetItemString(d, TR_REASON_ATTR) : NULL;
-    const char *text = why && PyUnicode_CheckExact(why) ? text_of(z, why) : NULL;
+    PyObject *why = d ? tr_py_dict_get_text(d, TR_REASON_ATTR) : NULL;
     Py_XDECREF(d);
     PyErr_Clear();
-    return text;
+    return why;
+}
+
+/* The text for one that may not be called, or NULL. */
+static const char *reason_of(tr_frozen *z, PyObject *o) {
+    PyObject *why = taken(z, tr_freeze_reason(o));
+    return why && PyUnicode_CheckExact(why) ? text_of(z, why) : NULL;
 }
 
 #define ANONYMOUS "an object of class " /* what begins the name of an object that has none of its own */
@@ -97,11 +109,12 @@ static tr_obj *opaque(tr_frozen *z, PyObject *o) {
     const char *why = reason_of(z, o);
     if (why)
         return new_obj(z, TR_OBJ_OPAQUE, o, why);
-    const char *name = PyType_Check(o) ? ((PyTypeObject *)o)->tp_name : name_of(z, o, "__name__"), *repr;
-    const char *module = name_of(z, o, "__module__");
-    if (PyType_Check(o))
-        repr = tr_arena_printf(arena(z), "class '%s'", name);
-    else if (name && module)
+    if (PyType_Check(
+            o)) /* another thread may give it another name: nothing of Python's runs between the look and the copy */
+        return new_obj(z, TR_OBJ_OPAQUE, o,
+                       tr_arena_printf(arena(z), "class '%s'", ((PyTypeObject *)o)->tp_name));
+    const char *name = name_of(z, o, "__name__"), *module = name_of(z, o, "__module__"), *repr;
+    if (name && module)
         repr = tr_arena_printf(arena(z), "'%s.%s'", module, name);
     else if (name)
         repr = tr_arena_printf(arena(z), "'%s' (%s)", name, Py_TYPE(o)->tp_name);
@@ -199,7 +212,7 @@ static tr_obj *freeze_items(tr_frozen *z, PyObject *o, tr_objk kind, uint32_t n,
 /* Field names of a named tuple's class, or NULL. */
 static const char *const *field_names(tr_frozen *z, PyTypeObject *cls, uint32_t *n) {
     PyObject *fields = PyType_IsSubtype(cls, &PyTuple_Type) && cls->tp_dict
-                           ? PyDict_GetItemString(cls->tp_dict, "_fields")
+                           ? taken(z, tr_py_dict_get_text(cls->tp_dict, "_fields"))
                            : NULL;
     if (!fields || !PyTuple_CheckExact(fields))
         return NULL;
@@ -241,11 +254,9 @@ static tr_obj *freeze_tuple(tr_frozen *z, PyObject *o) {
 /* A set in the constants comes from `x in {1, 2}`: for that its items are all there is to know. */
 static tr_obj *freeze_set(tr_frozen *z, PyObject *o) {
     PyObject *t = PySequence_Tuple(o);
-    if (!ok(z, t != NULL))
-        return NULL;
-    bool held = hold(z, t);
-    Py_DECREF(t);
-    return held ? freeze_tuple(z, t) : NULL;
+    ok(z, t != NULL);
+    t = taken(z, t);
+    return t ? freeze_tuple(z, t) : NULL;
 }
 
 static tr_obj *freeze_slice(tr_frozen *z, PyObject *o) {
@@ -352,11 +363,8 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     bool constant = !PyArray_ISWRITEABLE(a) && PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA | NPY_ARRAY_ALIGNED);
     if (!constant) {
         a = (PyArrayObject *)PyArray_NewCopy(a, NPY_KEEPORDER);
-        if (!ok(z, a != NULL))
-            return NULL;
-        bool held = hold(z, (PyObject *)a);
-        Py_DECREF(a);
-        if (!held)
+        ok(z, a != NULL);
+        if (!(a = (PyArrayObject *)taken(z, (PyObject *)a)))
             return NULL;
     }
     uint32_t ndim = (uint32_t)PyArray_NDIM(a);
@@ -409,42 +417,51 @@ static tr_func func_of_code(tr_frozen *z, PyCodeObject *c) {
     return f;
 }
 
+/* The function's attributes below may be rebound by another thread: nothing of Python's runs between the look at one and the reference to it. */
 static bool freeze_defaults(tr_frozen *z, tr_func *f, PyFunctionObject *fn) {
     const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, f->nargs + f->nkwonly + 1);
-    uint32_t n = fn->func_defaults && PyTuple_Check(fn->func_defaults)
-                     ? (uint32_t)PyTuple_GET_SIZE(fn->func_defaults)
-                     : 0;
+    PyObject *defaults = taken(z, Py_XNewRef(fn->func_defaults)),
+             *named = taken(z, Py_XNewRef(fn->func_kwdefaults));
+    uint32_t n = defaults && PyTuple_Check(defaults) ? (uint32_t)PyTuple_GET_SIZE(defaults) : 0;
     for (uint32_t i = 0; i < n && n <= f->nargs; i++)
-        if (!(v[f->nargs - n + i] = freeze_value(z, PyTuple_GET_ITEM(fn->func_defaults, i))))
+        if (!(v[f->nargs - n + i] = freeze_value(z, PyTuple_GET_ITEM(defaults, i))))
             return false;
-    for (uint32_t i = f->nargs; fn->func_kwdefaults && i < f->nargs + f->nkwonly; i++) {
-        PyObject *d = PyDict_GetItemString(fn->func_kwdefaults, f->argnames[i]);
-        if (d && !(v[i] = freeze_value(z, d)))
+    for (uint32_t i = f->nargs; named && i < f->nargs + f->nkwonly; i++) {
+        PyObject *d = tr_py_dict_get_text(named, f->argnames[i]);
+        if (d && !(v[i] = freeze_taken(z, d)))
             return false;
     }
     f->defaults = v;
-    return true;
+    return !z->failed;
+}
+
+/* Function objects can be given other code and globals while they live; what we read must not go with them. */
+static scope scope_of(tr_frozen *z, PyFunctionObject *fn, PyObject *locals) {
+    return (scope){.code = taken(z, Py_NewRef(fn->func_code)),
+                   .globals = taken(z, Py_NewRef(fn->func_globals)),
+                   .builtins = taken(z, Py_NewRef(fn->func_builtins)),
+                   .closure = taken(z, Py_XNewRef(fn->func_closure)),
+                   .locals = taken(z, Py_XNewRef(locals)),
+                   .parent = UINT32_MAX};
 }
 
 /* `o` is the function, or the ufunc made of it, which is another function to the program: its calls mean something else. */
 static tr_obj *freeze_function(tr_frozen *z, PyObject *o, PyObject *of, const tr_ufn *ufn, PyObject *locals) {
     PyFunctionObject *fn = (PyFunctionObject *)of;
-    tr_func f = func_of_code(z, (PyCodeObject *)fn->func_code);
-    f.name = text_of(z, fn->func_name);
-    f.qualname = text_of(z, fn->func_qualname);
+    scope s = scope_of(z, fn, locals);
+    PyObject *name = taken(z, Py_XNewRef(fn->func_name)), *qualname = taken(z, Py_XNewRef(fn->func_qualname));
+    if (z->failed)
+        return NULL;
+    tr_func f = func_of_code(z, (PyCodeObject *)s.code);
+    f.name = text_of(z, name);
+    f.qualname = text_of(z, qualname);
     f.py = o;
     f.ufn = ufn;
     tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, tr_arena_printf(arena(z), "function '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o,
                (uint64_t)(uintptr_t)r); /* before defaults, which may refer to it */
-    /* Function objects can be given other code and globals while they live; what we read must not go with them. */
-    if (!hold(z, fn->func_code) || !hold(z, fn->func_globals) || !hold(z, fn->func_builtins) ||
-        (fn->func_closure && !hold(z, fn->func_closure)) || (locals && !hold(z, locals)))
-        return NULL;
-    add_scope(
-        z, f,
-        (scope){fn->func_code, fn->func_globals, fn->func_builtins, fn->func_closure, locals, UINT32_MAX});
+    add_scope(z, f, s);
     if (!freeze_defaults(z, &f, fn))
         return NULL;
     z->prog->funcs.d[r->u.func].defaults = f.defaults;
@@ -503,15 +520,15 @@ static tr_obj *freeze_inner(tr_frozen *z, PyObject *o, uint32_t parent) {
 
 /* Fills the items of a named tuple's class: the defaults of its fields, NULL where there is none. */
 static bool field_defaults(tr_frozen *z, PyTypeObject *cls, tr_obj *r) {
-    PyObject *d = PyDict_GetItemString(cls->tp_dict, "_field_defaults");
+    PyObject *d = taken(z, tr_py_dict_get_text(cls->tp_dict, "_field_defaults"));
     const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, r->u.t.n + 1);
     for (uint32_t i = 0; d && PyDict_Check(d) && i < r->u.t.n; i++) {
-        PyObject *x = PyDict_GetItemString(d, r->u.t.fields[i]);
-        if (x && !(v[i] = freeze_value(z, x)))
+        PyObject *x = tr_py_dict_get_text(d, r->u.t.fields[i]);
+        if (x && !(v[i] = freeze_taken(z, x)))
             return false;
     }
     r->u.t.items = v;
-    return true;
+    return !z->failed;
 }
 
 /* An exception of the program's own, a class or an exception that exists already: `keep` holds it as long as the code lives. */
@@ -540,7 +557,8 @@ static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
     }
     if (PyExceptionClass_Check(o)) {
         for (uint32_t i = 0; i < TR_EXC__COUNT; i++) {
-            PyObject *b = PyDict_GetItemString(PyEval_GetBuiltins(), tr_exc_name[i]);
+            PyObject *b = tr_py_dict_get_text(PyEval_GetBuiltins(), tr_exc_name[i]);
+            Py_XDECREF(b);
             if (b != o)
                 continue;
             tr_obj *r = new_obj(z, TR_OBJ_EXC, o, tr_exc_name[i]);
@@ -596,7 +614,7 @@ static const tr_obj *freeze_attr(tr_frozen *z, const tr_obj *module, const char 
 
 static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
     uint32_t row;
-    if (tr_builtin_map_find(&z->host->builtins, o, &row)) {
+    if (tr_builtin_map_find(atomic_load(&z->host->builtins), o, &row)) {
         const char *path = tr_builtins[row].path;
         tr_obj *r = new_obj(z, TR_OBJ_BUILTIN, o, strncmp(path, "builtins.", 9) ? path : path + 9);
         r->u.builtin = row;
@@ -659,18 +677,36 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     return opaque(z, o);
 }
 
-static const tr_obj *freeze_value(tr_frozen *z, PyObject *o) {
+/* Of what was frozen before. */
+static const tr_obj *known_as(const tr_frozen *z, const PyObject *o) {
     uint64_t old;
     if (o == Py_None)
         return tr_obj_none();
-    if (tr_map_get(&z->known, (uint64_t)(uintptr_t)o, &old))
-        return (const tr_obj *)(uintptr_t)old;
-    if (!hold(z, o))
-        return NULL;
+    return tr_map_get(&z->known, (uint64_t)(uintptr_t)o, &old) ? (const tr_obj *)(uintptr_t)old : NULL;
+}
+
+/* Of what `keep` holds. */
+static const tr_obj *freeze_held(tr_frozen *z, PyObject *o) {
     tr_obj *r = freeze_any(z, o);
     if (r)
         tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o, (uint64_t)(uintptr_t)r);
     return r;
+}
+
+static const tr_obj *freeze_value(tr_frozen *z, PyObject *o) {
+    const tr_obj *old = known_as(z, o);
+    return old ? old : hold(z, o) ? freeze_held(z, o) : NULL;
+}
+
+/* The same of what came from a lookup: takes the reference. NULL for NULL. */
+static const tr_obj *freeze_taken(tr_frozen *z, PyObject *o) {
+    const tr_obj *old = o ? known_as(z, o) : NULL;
+    if (old) {
+        Py_DECREF(o);
+        return old;
+    }
+    o = taken(z, o);
+    return o ? freeze_held(z, o) : NULL;
 }
 
 /* --- code --- */
@@ -712,8 +748,9 @@ static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
         if (same && is_free && s->parent != UINT32_MAX)
             return freeze_free(z, s->parent, name);
         if (same && is_free && s->closure && nth < PyTuple_GET_SIZE(s->closure)) {
-            PyObject *cell = PyTuple_GET_ITEM(s->closure, nth), *v = PyCell_GET(cell);
-            return note_read(z, cell, NULL, NULL, v) && v ? freeze_value(z, v) : NULL;
+            PyObject *cell = PyTuple_GET_ITEM(s->closure, nth), *v = PyCell_Get(cell);
+            note_read(z, cell, NULL, NULL, v);
+            return freeze_taken(z, v);
         }
         if (same)
             return NULL;
@@ -722,30 +759,31 @@ static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
     return NULL;
 }
 
-/* A lazy import among the globals is done now, as the interpreter does when it loads the name. Borrowed; NULL with an exception. */
+/* A lazy import among the globals is done now, as the interpreter does when it loads the name. Takes it; NULL with an exception. */
 static PyObject *imported(PyObject *globals, PyObject *name, PyObject *lazy) {
     PyObject *v = PyObject_CallMethod(lazy, "resolve", NULL);
-    bool stored = v && PyDict_SetItem(globals, name, v) == 0;
-    Py_XDECREF(v);
-    return stored ? v : NULL;
+    Py_DECREF(lazy);
+    if (v && PyDict_SetItem(globals, name, v) < 0)
+        Py_CLEAR(v);
+    return v;
 }
 
 static const tr_obj *freeze_global(tr_frozen *z, uint32_t func, PyObject *name) {
     scope s = z->scopes.d[func];
     uint64_t self;
-    PyObject *v = PyDict_GetItemWithError(s.globals, name);
+    PyObject *v = tr_py_dict_get(s.globals, name);
     if (v && tr_py_is_lazy_import(v))
         v = imported(s.globals, name, v);
     if (!v && !PyErr_Occurred() && PyDict_Check(s.builtins))
-        v = PyDict_GetItemWithError(s.builtins, name);
+        v = tr_py_dict_get(s.builtins, name);
     /* While a decorator compiles, the function's name is not bound yet: it will be, to the function. */
     if (!v && !PyErr_Occurred() &&
         PyUnicode_CompareWithASCIIString(name, z->prog->funcs.d[func].qualname) == 0 &&
         tr_map_get(&z->known, (uint64_t)(uintptr_t)z->prog->funcs.d[func].py, &self))
         return (const tr_obj *)(uintptr_t)self;
-    if (!ok(z, v || !PyErr_Occurred()) || !note_read(z, s.globals, s.builtins, name, v))
-        return NULL;
-    return v ? freeze_value(z, v) : NULL;
+    if (ok(z, v || !PyErr_Occurred()))
+        note_read(z, s.globals, s.builtins, name, v);
+    return freeze_taken(z, v);
 }
 
 typedef struct reach {
@@ -775,8 +813,8 @@ static void reached(void *user, bool is_free, uint32_t index, const char *const 
 static bool freeze_locals(tr_frozen *z, PyObject *locals, tr_code *c) {
     c->declared = TR_NEW_N(arena(z), const tr_obj *, c->nlocalsplus + 1);
     for (uint32_t i = 0; locals && i < c->nlocalsplus; i++) {
-        PyObject *t = PyDict_GetItemString(locals, c->localsplus[i]);
-        const tr_obj *o = t ? freeze_value(z, t) : NULL;
+        PyObject *t = tr_py_dict_get_text(locals, c->localsplus[i]);
+        const tr_obj *o = freeze_taken(z, t);
         if (t && !o)
             return false;
         if (o && o->kind == TR_OBJ_TYPE && tr_ty_is_scalar(o->ty))
@@ -825,7 +863,7 @@ static bool freeze_pending(tr_frozen *z) {
 bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host) {
     *z = (tr_frozen){.ctx = ctx, .prog = prog, .host = host};
     ctx->python = PY_MAJOR_VERSION * 100 + PY_MINOR_VERSION;
-    if (!host->builtins.filled && !tr_builtin_map_fill(&host->builtins))
+    if (!tr_builtin_map_need(&host->builtins))
         return false;
     z->keep = PyList_New(0);
     z->deps = PyList_New(0);

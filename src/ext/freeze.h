@@ -4,10 +4,14 @@
  * and constants too; attributes of modules as far as the code's chains of names go; functions that are reached are frozen in
  * turn, each once. What Treadle has no meaning for becomes an opaque object with a short description, so nothing fails here but
  * for lack of memory.
+ * What another thread may rebind meanwhile (globals, cells, defaults, attributes of classes) is looked up as a reference of our own, which goes
+ * to `keep`. All of it happens in the gate (ext/state.h).
  * Use: tr_freeze_init, then tr_freeze and tr_freeze_value in any order, then tr_freeze_fini (also after failure). Arena memory may run
  * out in the two in the middle: the context's owner sets the jump. */
 #ifndef TR_EXT_FREEZE_H
 #define TR_EXT_FREEZE_H
+
+#include <stdatomic.h>
 
 #include "ext/py.h"
 
@@ -18,19 +22,23 @@
  * exception for calls that no signature fits (python/treadle/_numba.py). The module has the name as _REASON. */
 #define TR_REASON_ATTR "__treadle_refused__"
 
-/* Which Python object is which row of builtins.def; filled at the first snapshot, kept in the module's state. Zero is empty. */
+/* Which Python object is which row of builtins.def: made at the first snapshot, whole before anyone sees it, kept in the module's state. */
 typedef struct tr_builtin_map {
     PyObject **keys; /* strong; open addressing by address */
     uint32_t *rows, cap, n;
-    bool filled;
 } tr_builtin_map;
+typedef _Atomic(tr_builtin_map *) tr_builtin_mapref; /* NULL: there is none yet */
 /* Imports what the rows name, when this module is: amid a compile, an import can lose a Ctrl-C, as Python runs callbacks of weak
  * references in it and drops what they raise. false with an exception. */
 bool tr_builtin_map_import(void);
-bool tr_builtin_map_fill(tr_builtin_map *m); /* false with a Python exception */
+bool tr_builtin_map_need(tr_builtin_mapref *at); /* false with a Python exception */
 bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row);
-void tr_builtin_map_clear(tr_builtin_map *m);
-int tr_builtin_map_visit(const tr_builtin_map *m, visitproc visit, void *arg);
+void tr_builtin_map_clear(tr_builtin_mapref *at);
+int tr_builtin_map_visit(const tr_builtin_mapref *at, visitproc visit, void *arg);
+
+/* What an object says of itself that may not be compiled: its own attribute TR_REASON_ATTR, as a new reference. NULL without an exception:
+ * nothing. No user code runs. */
+PyObject *tr_freeze_reason(PyObject *o);
 
 /* What a function says of itself wherever it is called from: tr_contract's fields, and more. */
 typedef struct tr_wishes {
@@ -54,7 +62,7 @@ typedef struct tr_freeze_host {
     /* Number of a named tuple's class among those of its name; false with an exception. */
     bool (*serial)(void *user, PyObject *cls, uint32_t *out);
     void *user;
-    tr_builtin_map builtins; /* tr_builtin_map_clear and _visit in the module's own */
+    tr_builtin_mapref builtins; /* tr_builtin_map_clear and _visit in the module's own */
 } tr_freeze_host;
 
 struct tr_fscope;

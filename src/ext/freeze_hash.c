@@ -1,5 +1,6 @@
 /* What makes two snapshots the same program: the part of the cache key that depends on the user's code, and the test whether what was
  * read has changed since. */
+#include "ext/compat.h"
 #include "ext/freeze.h"
 
 #include "lib/em.h"
@@ -216,18 +217,17 @@ static PyObject *read_again(PyObject *dep) {
              *name = PyTuple_GET_ITEM(dep, 2);
     PyObject *v;
     if (PyCell_Check(where)) {
-        v = PyCell_GET(where);
+        v = PyCell_Get(where);
     } else if (PyDict_Check(where)) {
-        v = PyDict_GetItemWithError(where, name);
+        v = tr_py_dict_get(where, name);
         if (!v && !PyErr_Occurred() && PyDict_Check(fallback))
-            v = PyDict_GetItemWithError(fallback, name);
+            v = tr_py_dict_get(fallback, name);
     } else {
         v = PyObject_GetAttr(where, name);
         if (!v && PyErr_ExceptionMatches(PyExc_AttributeError))
             PyErr_Clear();
-        return v;
     }
-    return Py_XNewRef(v);
+    return v;
 }
 
 int tr_freeze_current(PyObject *deps) {

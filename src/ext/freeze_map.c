@@ -55,8 +55,6 @@ static uint32_t place_of(const tr_builtin_map *m, PyObject *o) {
 }
 
 bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row) {
-    if (!m->cap)
-        return false;
     uint32_t i = place_of(m, o);
     *row = m->rows[i];
     return m->keys[i] != NULL;
@@ -84,31 +82,41 @@ static bool fill(tr_builtin_map *m) {
             Py_XDECREF(o);
         }
     }
-    m->filled = !PyErr_Occurred();
-    return m->filled;
+    return !PyErr_Occurred();
 }
 
-/* Imports let other threads and handlers of signals run, who may fill the map as well: it is put in place whole, once. */
-bool tr_builtin_map_fill(tr_builtin_map *m) {
-    tr_builtin_map new = {0};
-    bool ok = fill(&new);
-    if (ok && !m->filled)
-        *m = new;
-    else
-        tr_builtin_map_clear(&new);
+static void map_free(tr_builtin_map *m) {
+    for (uint32_t i = 0; i < m->cap; i++)
+        Py_XDECREF(m->keys[i]);
+    PyMem_Free(m->keys);
+    PyMem_Free(m->rows);
+    PyMem_Free(m);
+}
+
+/* Imports let other threads and handlers of signals run, who may make the map as well: the first that is ready counts. */
+bool tr_builtin_map_need(tr_builtin_mapref *at) {
+    tr_builtin_map *none = NULL, *m;
+    if (atomic_load(at))
+        return true;
+    if (!(m = PyMem_Calloc(1, sizeof *m))) {
+        PyErr_NoMemory();
+        return false;
+    }
+    bool ok = fill(m);
+    if (!ok || !atomic_compare_exchange_strong(at, &none, m))
+        map_free(m);
     return ok;
 }
 
-void tr_builtin_map_clear(tr_builtin_map *m) {
-    for (uint32_t i = 0; i < m->cap; i++)
-        Py_CLEAR(m->keys[i]);
-    PyMem_Free(m->keys);
-    PyMem_Free(m->rows);
-    *m = (tr_builtin_map){0};
+void tr_builtin_map_clear(tr_builtin_mapref *at) {
+    tr_builtin_map *m = atomic_exchange(at, NULL);
+    if (m)
+        map_free(m);
 }
 
-int tr_builtin_map_visit(const tr_builtin_map *m, visitproc visit, void *arg) {
-    for (uint32_t i = 0; i < m->cap; i++)
+int tr_builtin_map_visit(const tr_builtin_mapref *at, visitproc visit, void *arg) {
+    const tr_builtin_map *m = atomic_load(at);
+    for (uint32_t i = 0; m && i < m->cap; i++)
         Py_VISIT(m->keys[i]);
     return 0;
 }

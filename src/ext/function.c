@@ -11,23 +11,26 @@ PyObject *tr_function_unwrap(tr_state *st, PyObject *o) {
 }
 
 static PyObject *locals_of(const tr_function *f) {
-    PyObject *d = PyDict_GetItemString(f->options, "locals");
+    PyObject *d = tr_py_dict_get_text(f->options, "locals");
+    Py_XDECREF(d); /* nobody changes our options */
     return d && PyDict_CheckExact(d) && PyDict_GET_SIZE(d) ? d : NULL;
 }
 
 /* Of the exception that says why a signature is missing, the first line. */
-static const char *refusal_of(const tr_function *f, tr_arena *a) {
-    PyObject *why = f->dict ? PyDict_GetItemString(f->dict, TR_REASON_ATTR) : NULL;
+static const char *refusal_of(tr_function *f, tr_arena *a) {
+    PyObject *why = tr_freeze_reason((PyObject *)f);
     PyObject *text = why && PyExceptionInstance_Check(why) ? PyObject_Str(why) : NULL;
     const char *s = text ? PyUnicode_AsUTF8(text) : NULL;
     const char *r = s ? tr_arena_strndup(a, s, strcspn(s, "\n")) : NULL;
     Py_XDECREF(text);
+    Py_XDECREF(why);
     PyErr_Clear();
     return r;
 }
 
 /* What was compiled for values that came counts as declared once nothing else is taken. */
-static void read_wishes(const tr_function *f, tr_arena *a, tr_wishes *out) {
+void tr_function_wishes(tr_function *f, tr_arena *a, tr_wishes *out) {
+    const char *refused = refusal_of(f, a); /* may run code; from here on nothing does */
     uint32_t row = f->nparams + 1, n = f->nsigs;
     const tr_ty **sigs = TR_NEW_N(a, const tr_ty *, (n + f->nspecs) * (size_t)row + 1u);
     if (n)
@@ -38,18 +41,11 @@ static void read_wishes(const tr_function *f, tr_arena *a, tr_wishes *out) {
                    f->nparams * sizeof *sigs);
     *out = (tr_wishes){.opts = f->opts,
                        .sealed = f->sealed || f->closed,
-                       .refused = refusal_of(f, a),
+                       .refused = refused,
                        .nsigs = n,
                        .nargs = f->nparams,
                        .sigs = sigs,
                        .locals = locals_of(f)};
-}
-
-void tr_function_wishes(const tr_function *f, tr_arena *a, tr_wishes *out) {
-    tr_py_section gate;
-    tr_py_section_begin(&gate, f->st->gate);
-    read_wishes(f, a, out);
-    tr_py_section_end(&gate);
 }
 
 /* --- construction --- */
@@ -119,7 +115,10 @@ static PyObject *fn_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     f->st = PyType_GetModuleState(type);
     f->py_func = Py_NewRef(py_func);
     f->options = PyDict_Copy(options);
-    if (!f->options || !read_flags(f, flags) || !copy_face(f) || !tr_bind_init(f))
+    flags = PyDict_Copy(flags); /* so that nobody changes it meanwhile */
+    bool read = flags && read_flags(f, flags);
+    Py_XDECREF(flags);
+    if (!f->options || !read || !copy_face(f) || !tr_bind_init(f))
         Py_CLEAR(f);
     return (PyObject *)f;
 }
@@ -183,12 +182,13 @@ static PyObject *value_died(PyObject *self, PyObject *unused) {
 
 PyObject *tr_function_undertaker(tr_function *f) {
     static PyMethodDef def = {"value_died", value_died, METH_O, NULL};
-    if (!f->died) {
-        PyObject *self = PyWeakref_NewRef((PyObject *)f, NULL);
-        f->died = self ? PyCFunction_New(&def, self) : NULL;
-        Py_XDECREF(self);
-    }
-    return Py_XNewRef(f->died);
+    if (f->died)
+        return Py_NewRef(f->died);
+    PyObject *self = PyWeakref_NewRef((PyObject *)f, NULL), *died = self ? PyCFunction_New(&def, self) : NULL;
+    Py_XDECREF(self);
+    if (died && !f->died)
+        f->died = Py_NewRef(died);
+    return died;
 }
 
 static PyObject *fn_repr(PyObject *self) {
@@ -214,7 +214,7 @@ static PyObject *fn_compile(PyObject *self, PyObject *sig) {
 }
 
 static PyObject *fn_announce(PyObject *self, PyObject *sig) {
-    ((tr_function *)self)->closed = true;
+    atomic_store(&((tr_function *)self)->closed, true);
     return tr_spec_announce((tr_function *)self, sig) ? Py_NewRef(Py_None) : NULL;
 }
 
@@ -236,8 +236,11 @@ static PyObject *fn_disable_compile(PyObject *self, PyObject *args, PyObject *kw
     if (!PyArg_ParseTupleAndKeywords(args, kw, "|p:disable_compile", names, &val))
         return NULL;
     tr_function *f = (tr_function *)self;
+    tr_py_section gate;
+    tr_py_section_begin(&gate, f->st->gate);
     f->sealed = val;
     f->closed = f->closed && val;
+    tr_py_section_end(&gate);
     Py_RETURN_NONE;
 }
 
@@ -471,13 +474,15 @@ static PyObject *get_stats(PyObject *self, void *unused) {
     (void)unused;
     tr_function *f = (tr_function *)self;
     PyObject *d = PyDict_New(), *by = by_types(f, spec_stats, NULL);
-    bool ok = d && by && set_number(d, "compiled", f->ncompiled) && set_number(d, "loaded", f->nloaded);
+    bool ok = d && by;
     uint64_t bytes = 0;
     tr_py_section gate;
     tr_py_section_begin(&gate, f->st->gate);
-    for (uint32_t k = 0; ok && k < f->nspecs; k++)
+    uint64_t compiled = f->ncompiled, loaded = f->nloaded;
+    for (uint32_t k = 0; k < f->nspecs; k++)
         bytes += tr_module_bytes(f->specs[k]->module);
     tr_py_section_end(&gate);
+    ok = ok && set_number(d, "compiled", compiled) && set_number(d, "loaded", loaded);
     ok = ok && set_number(d, "code_bytes", bytes) && PyDict_SetItemString(d, "signatures", by) == 0;
     Py_XDECREF(by);
     if (!ok)

@@ -44,6 +44,7 @@ typedef struct tr_spec {
         used; /* when, by the function's clock, calls went over to it or from it: least is the one not used for longest */
     PyObject *keep; /* list of what the code refers to: frozen arrays, functions, classes */
     bool declared, from_cache;
+    bool gone; /* a constant of it is; set when specs are dropped */
     uint64_t ns[TR_STAGE__COUNT], total_ns;
 } tr_spec;
 
@@ -82,7 +83,7 @@ typedef struct tr_function {
     _Atomic(tr_varlist *) list; /* NULL: nothing compiled */
     _Atomic uint32_t last;      /* index in the list of the variant that fitted last: tried first */
     int32_t nplain;             /* arguments of a plain call; -1: none is plain (*args) */
-    bool nogil, sealed, cache;
+    bool nogil, cache;
     uint8_t varargs;                  /* 1: the last parameter is *args */
     uint32_t nparams, npos, nposonly; /* all parameters, *args included; positional ones */
     _Atomic uint32_t active;          /* calls and compiles in progress */
@@ -110,7 +111,7 @@ typedef struct tr_function {
      * `sealed` may not say so yet. */
     const tr_ty **sigs;
     uint32_t nsigs;
-    bool closed;
+    _Atomic bool sealed, closed;
 } tr_function;
 
 /* A locked instruction would cost as much as the rest of the bookkeeping; under the GIL plain loads and
@@ -129,8 +130,8 @@ bool tr_function_add(PyObject *module);
 PyObject *tr_function_undertaker(tr_function *f);
 /* py_func of a Function, or NULL when `o` is none; borrowed. */
 PyObject *tr_function_unwrap(tr_state *st, PyObject *o);
-/* What it says of itself to compiled callers; signatures in the arena. */
-void tr_function_wishes(const tr_function *f, tr_arena *a, tr_wishes *out);
+/* What it says of itself to compiled callers; signatures in the arena. In the gate. */
+void tr_function_wishes(tr_function *f, tr_arena *a, tr_wishes *out);
 /* Name of parameter i, for messages. */
 const char *tr_function_param(const tr_function *f, uint32_t i);
 

@@ -1,4 +1,4 @@
-/* One compilation: the snapshot under the GIL, the compile without it, and the texts of inspect_*(). */
+/* One compilation: the snapshot under the GIL and in the gate, the compile without it, and the texts of inspect_*(). */
 #include "ext/job.h"
 
 #include <stdlib.h>
@@ -7,18 +7,26 @@
 #include "ext/box.h"
 #include "ext/pyerr.h"
 
-static const tr_ty *constant_type(void *user, PyObject *value) {
-    tr_job *j = user;
+/* What a constant argument is to the program. NULL with an exception. */
+static const tr_obj *freeze_constant(tr_job *j, const tr_argk *k) {
+    PyObject *value = tr_argk_constant(k);
+    bool held = value && PyList_Append(j->frozen.keep, value) == 0;
     if (!value)
         PyErr_SetString(PyExc_ReferenceError, "a function or class that was an argument is gone");
-    const tr_obj *o = value ? tr_freeze_value(&j->frozen, value) : NULL;
+    Py_XDECREF(value);
+    return held ? tr_freeze_value(&j->frozen, value) : NULL;
+}
+
+static const tr_ty *constant_type(void *user, const tr_argk *k) {
+    tr_job *j = user;
+    const tr_obj *o = freeze_constant(j, k);
     return o ? tr_obj_type(&j->ctx.arena, j->ctx.types, o) : NULL;
 }
 
 /* Which function of the program a constant argument is: its type's text has only the name. */
 static void hash_constants(tr_job *j, tr_hasher *h, const tr_argk *k) {
     if (tr_key_kind(k->key) == TR_K_IDENT) {
-        const tr_obj *o = tr_freeze_value(&j->frozen, tr_argk_constant(k)); /* that lives: it has a type */
+        const tr_obj *o = freeze_constant(j, k); /* there is one: it has a type */
         uint32_t id[3] = {o ? o->kind : 0};
         if (o && o->kind == TR_OBJ_BUILTIN)
             id[1] = o->u.builtin;
@@ -56,10 +64,12 @@ static bool use_cache(tr_job *j) {
 
 /* Calls bind arguments as the function was when it was decorated; its __code__ may be another since. */
 static bool same_parameters(const tr_function *f) {
-    const PyCodeObject *c = (const PyCodeObject *)PyFunction_GET_CODE(f->py_func);
+    PyCodeObject *c = (PyCodeObject *)Py_NewRef(PyFunction_GET_CODE(f->py_func));
     bool star = (c->co_flags & CO_VARARGS) != 0;
     uint32_t n = (uint32_t)(c->co_argcount + c->co_kwonlyargcount) + star;
-    if (n == f->nparams && star == (f->varargs != 0) && (uint32_t)c->co_argcount == f->npos)
+    bool same = n == f->nparams && star == (f->varargs != 0) && (uint32_t)c->co_argcount == f->npos;
+    Py_DECREF(c);
+    if (same)
         return true;
     PyErr_Format(
         PyExc_TypeError,
@@ -85,8 +95,8 @@ static bool take_snapshot(tr_job *j) {
 }
 
 /* Takes the snapshot and types the arguments. Arena memory may run out here, under Python frames of our
- * own that hold nothing. */
-static bool snapshot(tr_job *j) {
+ * own that hold nothing: no reference, and no section. */
+static bool in_gate(tr_job *j) {
     j->ctx.arena.oom = &j->ctx.oom;
     if (setjmp(j->ctx.oom)) {
         j->ctx.arena.oom = NULL;
@@ -95,6 +105,14 @@ static bool snapshot(tr_job *j) {
     }
     bool ok = take_snapshot(j);
     j->ctx.arena.oom = NULL;
+    return ok;
+}
+
+static bool snapshot(tr_job *j) {
+    tr_py_section gate;
+    tr_py_section_begin(&gate, j->st->gate);
+    bool ok = in_gate(j);
+    tr_py_section_end(&gate);
     return ok;
 }
 
@@ -163,12 +181,12 @@ bool tr_job_run(tr_job *j) {
         Py_END_ALLOW_THREADS
     }
     if (!ok)
-        tr_pyerr_raise_ctx(j->st, &j->ctx, PyFunction_GetGlobals(j->f->py_func));
+        tr_pyerr_raise_ctx(&j->ctx, PyFunction_GetGlobals(j->f->py_func));
     return ok;
 }
 
 static bool is_constant(const tr_argk *k, const PyObject *o) {
-    bool is = tr_key_kind(k->key) == TR_K_IDENT && tr_argk_constant(k) == o;
+    bool is = tr_key_kind(k->key) == TR_K_IDENT && tr_argk_is(k, o);
     for (uint32_t i = 0; !is && i < k->n; i++)
         is = is_constant(&k->items[i], o);
     return is;

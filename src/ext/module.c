@@ -1,5 +1,5 @@
 /* The extension module treadle._core: its state, made in the exec step of multi-phase initialisation.
- * Py_mod_gil is not declared, so a free-threaded Python turns the GIL on: HACKING.md says what is missing. NumPy
+ * A free-threaded Python leaves the GIL off: HACKING.md says what guards what. NumPy
  * itself allows one interpreter only, so sub-interpreters are refused. */
 #define TR_EXT_IMPORTS_NUMPY
 #include "ext/box.h"
@@ -34,11 +34,12 @@ static void host_write(void *self, const char *text, size_t n) {
     (void)self;
     PyGILState_STATE g = PyGILState_Ensure();
     if (!PyErr_Occurred()) {
-        PyObject *out = PySys_GetObject("stdout");
+        PyObject *out = tr_py_stdout();
         PyObject *s = PyUnicode_DecodeUTF8(text, (Py_ssize_t)n, "replace");
         if (s && out && out != Py_None)
             PyFile_WriteObject(s, out, Py_PRINT_RAW);
         Py_XDECREF(s);
+        Py_XDECREF(out);
     }
     PyGILState_Release(g);
 }
@@ -284,7 +285,6 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->ufunc_type);
     Py_VISIT(st->np_ufunc);
     Py_VISIT(st->np_memmap);
-    Py_VISIT(st->errors);
     int r = tr_builtin_map_visit(&st->freeze.builtins, visit, arg);
     if (!r)
         r = tr_ntclass_visit(st, visit, arg);
@@ -299,7 +299,6 @@ static int module_clear(PyObject *module) {
     tr_state *st = tr_ext_state(module);
     for (uint32_t i = 0; i < st->ntype_objs; i++)
         Py_CLEAR(st->type_objs[i]);
-    Py_CLEAR(st->errors);
     tr_builtin_map_clear(&st->freeze.builtins);
     tr_ntclass_clear(st);
     Py_CLEAR(st->np_ufunc);

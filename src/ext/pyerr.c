@@ -15,15 +15,16 @@
 
 #include <string.h>
 
+#include "ext/compat.h"
 #include "rt/fns.h"
 
 enum { MAX_LINES = 10, MAX_ERRORS = 8 };
 
-PyObject *tr_ext_error_class(tr_state *st, const char *name) {
-    if (!st->errors && !(st->errors = PyImport_ImportModule("treadle.errors")))
-        return NULL;
-    PyObject *cls = PyObject_GetAttrString(st->errors, name);
-    Py_XDECREF(cls); /* the module keeps it */
+/* Class `name` of treadle.errors: new reference. NULL with an exception when the package is broken. */
+static PyObject *error_class(const char *name) {
+    PyObject *errors = PyImport_ImportModule("treadle.errors");
+    PyObject *cls = errors ? PyObject_GetAttrString(errors, name) : NULL;
+    Py_XDECREF(errors);
     return cls;
 }
 
@@ -165,28 +166,29 @@ static bool told_before(const tr_ctx *ctx, const tr_err *e) {
     return false;
 }
 
-static PyObject *class_of(tr_state *st, tr_errkind kind) {
+/* New reference; NULL with an exception. */
+static PyObject *class_of(tr_errkind kind) {
     static const char *const names[TR_ERR__COUNT] = {
 #define X(id, cls) cls,
         TR_ERRKINDS(X)
 #undef X
     };
     switch (kind) {
-    case TR_ERR_SIGNATURE: return PyExc_TypeError;
-    case TR_ERR_VALUE: return PyExc_ValueError;
-    case TR_ERR_MEMORY: return PyExc_MemoryError;
-    default: return tr_ext_error_class(st, names[kind]);
+    case TR_ERR_SIGNATURE: return Py_NewRef(PyExc_TypeError);
+    case TR_ERR_VALUE: return Py_NewRef(PyExc_ValueError);
+    case TR_ERR_MEMORY: return Py_NewRef(PyExc_MemoryError);
+    default: return error_class(names[kind]);
     }
 }
 
-PyObject *tr_pyerr_raise_ctx(tr_state *st, tr_ctx *ctx, PyObject *globals) {
+PyObject *tr_pyerr_raise_ctx(tr_ctx *ctx, PyObject *globals) {
     if (PyErr_Occurred())
         return NULL; /* the snapshot met an exception of the user's own */
     if (!ctx->errs) {
         PyErr_SetString(PyExc_SystemError, "a compilation failed without saying why");
         return NULL;
     }
-    PyObject *cls = class_of(st, ctx->errs->kind);
+    PyObject *cls = class_of(ctx->errs->kind);
     if (!cls)
         return NULL;
     tr_sb b;
@@ -211,6 +213,7 @@ PyObject *tr_pyerr_raise_ctx(tr_state *st, tr_ctx *ctx, PyObject *globals) {
     else if (!PyErr_Occurred())
         PyErr_NoMemory();
     Py_XDECREF(text);
+    Py_DECREF(cls);
     return NULL;
 }
 
@@ -394,9 +397,9 @@ void tr_pyerr_raise_reason(int32_t code) {
 
 /* The class of that name. NULL with an exception. */
 static PyObject *exc_class(tr_exc exc) {
-    PyObject *own = PyDict_GetItemString(PyEval_GetBuiltins(), tr_exc_name[exc]);
+    PyObject *own = tr_py_dict_get_text(PyEval_GetBuiltins(), tr_exc_name[exc]);
     PyObject *numpy = own ? NULL : PyImport_ImportModule("numpy.exceptions");
-    PyObject *cls = own ? Py_NewRef(own) : numpy ? PyObject_GetAttrString(numpy, tr_exc_name[exc]) : NULL;
+    PyObject *cls = own ? own : numpy ? PyObject_GetAttrString(numpy, tr_exc_name[exc]) : NULL;
     Py_XDECREF(numpy);
     return cls;
 }
@@ -437,12 +440,13 @@ static bool raise_site(const tr_msite *s, const tr_frame *frame) {
 /* What was left out of the function could not be compiled when it was needed. */
 static void raise_late(tr_function *f, const tr_late *l) {
     const char *why = l ? atomic_load_explicit(&l->why, memory_order_acquire) : NULL;
-    PyObject *cls = why ? class_of(f->st, TR_ERR_LOWERING) : NULL;
+    PyObject *cls = why ? class_of(TR_ERR_LOWERING) : NULL;
     if (cls)
         PyErr_Format(cls, "%U(): a part that hardly ever runs could not be compiled when it was needed: %s",
                      f->qualname, why);
     else if (!why)
         PyErr_NoMemory();
+    Py_XDECREF(cls);
 }
 
 void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame) {

@@ -5,7 +5,7 @@
 #include "ext/function.h"
 
 /* Raises what a compilation collected in ctx (one exception for all of its errors). Always NULL. */
-PyObject *tr_pyerr_raise_ctx(tr_state *st, tr_ctx *ctx, PyObject *globals);
+PyObject *tr_pyerr_raise_ctx(tr_ctx *ctx, PyObject *globals);
 /* Raises what `code`, the result of compiled code, says: the exception of a raise site, with its arguments, or one of the
  * runtime's own (TR_CODES). Traceback entries lie in the user's files. */
 void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame);

@@ -6,6 +6,7 @@
  *       The last three arguments replace those parts of the root function's code object, for tests that feed broken ones.
  *   _freeze_hash(fn) -> bytes, or None when the snapshot cannot be told by content
  *   _freeze_deps(fn) -> list for _freeze_current(list) -> bool */
+#include "ext/compat.h"
 #include "ext/freeze.h"
 #include "ext/state.h"
 
@@ -49,13 +50,22 @@ static session *begin(PyObject *module) {
     return NULL;
 }
 
-/* Runs `body` with the arena's way out set up. */
-static PyObject *guarded(session *s, PyObject *fn, PyObject *(*body)(session *, void *), void *arg) {
+static PyObject *in_gate(session *s, PyObject *fn, PyObject *(*body)(session *, void *), void *arg) {
     s->ctx.arena.oom = &s->ctx.oom;
     if (setjmp(s->ctx.oom))
         return PyErr_NoMemory();
     tr_prog_init(&s->prog, &s->ctx);
     return tr_freeze(&s->frozen, fn) ? body(s, arg) : NULL;
+}
+
+/* Runs `body` with the arena's way out set up. */
+static PyObject *guarded(PyObject *module, session *s, PyObject *fn, PyObject *(*body)(session *, void *),
+                         void *arg) {
+    tr_py_section gate;
+    tr_py_section_begin(&gate, tr_ext_state(module)->gate);
+    PyObject *r = in_gate(s, fn, body, arg);
+    tr_py_section_end(&gate);
+    return r;
 }
 
 /* --- _front --- */
@@ -144,7 +154,7 @@ static PyObject *selftest_front(PyObject *module, PyObject *args, PyObject *kw) 
                                      &a.exctable, &a.linetable))
         return NULL;
     session *s = begin(module);
-    PyObject *r = s ? guarded(s, fn, front_body, &a) : NULL;
+    PyObject *r = s ? guarded(module, s, fn, front_body, &a) : NULL;
     if (s)
         end(s);
     PyBuffer_Release(&a.code);
@@ -172,7 +182,7 @@ static PyObject *deps_body(session *s, void *arg) {
 
 static PyObject *run(PyObject *module, PyObject *fn, PyObject *(*body)(session *, void *)) {
     session *s = begin(module);
-    PyObject *r = s ? guarded(s, fn, body, NULL) : NULL;
+    PyObject *r = s ? guarded(module, s, fn, body, NULL) : NULL;
     if (s)
         end(s);
     return r;

@@ -1,6 +1,6 @@
 /* Specialisations: finding one for the arguments of a call, compiling it, publishing it, dropping it.
  *
- * Threads: everything here runs under the GIL but tr_compile itself. Whoever compiles puts a tr_pending
+ * Threads: everything here runs under the GIL, and in the gate, but tr_compile itself. Whoever compiles puts a tr_pending
  * into the state's list; who wants the same waits for it without the GIL. A pending entry of another
  * process (fork) is ignored. Nothing is held while waiting, and a compile holds nothing where it asks for the GIL
  * (tr_ctx_stop), so there is no order of locks to get wrong. Cost: a miss is a few microseconds beside the compile. */
@@ -32,12 +32,12 @@ static bool same_pats(const tr_argk *a, const tr_argk *b, uint32_t n) {
     return true;
 }
 
-static const tr_pending *find_pending(tr_state *st, const tr_function *f, const tr_argk *pats, uint32_t n) {
-    pthread_mutex_lock(&st->lock);
+/* The list changes only in the gate, which the caller is in, and nothing of Python's runs here. */
+static const tr_pending *find_pending(const tr_state *st, const tr_function *f, const tr_argk *pats,
+                                      uint32_t n) {
     const tr_pending *p = st->pending;
     while (p && !(p->f == f && p->pid == getpid() && p->n == n && same_pats(p->pats, pats, n)))
         p = p->next;
-    pthread_mutex_unlock(&st->lock);
     return p;
 }
 
@@ -456,31 +456,34 @@ void tr_spec_sweep(tr_function *f) {
     tr_py_section_end(&gate);
 }
 
-static bool is_dead(const tr_spec *s, const void *unused) {
-    (void)unused;
-    for (uint32_t i = 0; i < s->nargs; i++)
-        if (tr_argk_is_dead(&s->pats[i]))
-            return true;
-    return false;
-}
-
-void tr_spec_bury(tr_function *f) {
-    tr_py_section gate;
-    bool any = false;
-    tr_function_hold(f, &gate);
-    for (uint32_t k = 0; k < f->nspecs && !any; k++)
-        any = is_dead(f->specs[k], NULL);
-    if (any && !drop_specs(f, is_dead, NULL))
-        PyErr_Clear(); /* no memory: with the next one, or when it is the one not used for longest */
-    tr_function_release(f, &gate);
-}
-
 /* 1: what s was made for lives, and is held. */
 static int hold_constants(const tr_spec *s, PyObject *list) {
     int r = 1;
     for (uint32_t i = 0; r > 0 && i < s->nargs; i++)
         r = tr_argk_hold(&s->pats[i], list);
     return r;
+}
+
+static bool is_gone(const tr_spec *s, const void *unused) {
+    (void)unused;
+    return s->gone;
+}
+
+/* Which are gone is settled first, with the others held: were one to die in between, its variant would stay while it goes. */
+void tr_spec_bury(tr_function *f) {
+    tr_py_section gate;
+    bool any = false;
+    tr_function_hold(f, &gate);
+    PyObject *hold = PyList_New(0);
+    for (uint32_t k = 0; hold && k < f->nspecs; k++) {
+        f->specs[k]->gone = hold_constants(f->specs[k], hold) == 0;
+        any = any || f->specs[k]->gone;
+    }
+    if (any)
+        drop_specs(f, is_gone, NULL);
+    PyErr_Clear(); /* no memory: with the next one, or when it is the one not used for longest */
+    Py_XDECREF(hold);
+    tr_function_release(f, &gate);
 }
 
 static bool fill_roll(const tr_function *f, tr_roll *r) {
@@ -552,19 +555,30 @@ void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t
 
 /* --- which spec --- */
 
-/* The spec for exactly these values' types. */
+static bool is_listed(const tr_function *f, const tr_spec *s) {
+    uint32_t k = 0;
+    while (k < f->nspecs && f->specs[k] != s)
+        k++;
+    return k < f->nspecs;
+}
+
+static bool is_exact(const tr_function *f, const tr_spec *s, const tr_argk *pats) {
+    for (uint32_t i = 0; i < s->nargs; i++) {
+        bool same = tr_argk_has_const(&s->pats[i]) || tr_argk_has_const(&pats[i])
+                        ? tr_argk_equal(&s->pats[i], &pats[i])
+                        : tr_argk_type(f->st->types, &pats[i], NULL, NULL) == s->args[i];
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/* The spec for exactly these values' types. The type of a named tuple is asked of its class, which may run code that drops specs: those are not
+ * freed before the caller leaves the function, but one that has gone from the list is none. */
 static tr_spec *find_exact(tr_function *f, const tr_argk *pats) {
     for (uint32_t k = 0; k < f->nspecs; k++) {
         tr_spec *s = f->specs[k];
-        uint32_t i = 0;
-        for (; i < s->nargs; i++) {
-            bool same = tr_argk_has_const(&s->pats[i]) || tr_argk_has_const(&pats[i])
-                            ? tr_argk_equal(&s->pats[i], &pats[i])
-                            : tr_argk_type(f->st->types, &pats[i], NULL, NULL) == s->args[i];
-            if (!same)
-                break;
-        }
-        if (i == s->nargs)
+        if (is_exact(f, s, pats) && is_listed(f, s))
             return s;
     }
     return NULL;
@@ -574,25 +588,35 @@ typedef struct asked {
     tr_function *f;
     PyObject *const *args;
     const tr_argk *pats;
+    tr_spec *const *specs;
 } asked;
 
 static int cost_of(void *user, uint32_t spec, uint32_t i) {
     const asked *a = user;
-    return tr_value_cost(a->f->st, a->args[i], &a->pats[i], a->f->specs[spec]->args[i]);
+    return tr_value_cost(a->f->st, a->args[i], &a->pats[i], a->specs[spec]->args[i]);
 }
 
-static tr_spec *find_declared(tr_function *f, PyObject *const *args, const tr_argk *pats) {
-    uint32_t k = tr_ty_choose(f->nspecs, f->nparams, cost_of, &(asked){f, args, pats});
-    return k == UINT32_MAX ? NULL : f->specs[k];
+/* *again: the one that fits was dropped meanwhile. */
+static tr_spec *find_declared(tr_function *f, PyObject *const *args, const tr_argk *pats, bool *again) {
+    tr_roll all;
+    uint32_t k = UINT32_MAX;
+    if (tr_spec_roll(f, &all))
+        k = tr_ty_choose(all.n, f->nparams, cost_of, &(asked){f, args, pats, all.d});
+    tr_spec *s = k == UINT32_MAX ? NULL : all.d[k];
+    tr_spec_unroll(f, &all);
+    *again = s && !is_listed(f, s);
+    return *again ? NULL : s;
 }
 
 /* TypeError for a function of declared signatures: what came, and what there is; or why a signature is missing. Always NULL. */
 static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
-    PyObject *why = f->dict ? PyDict_GetItemString(f->dict, TR_REASON_ATTR) : NULL;
-    if (why && PyExceptionInstance_Check(why)) {
+    PyObject *why = tr_freeze_reason((PyObject *)f);
+    bool says = why && PyExceptionInstance_Check(why);
+    if (says)
         PyErr_SetObject((PyObject *)Py_TYPE(why), why);
+    Py_XDECREF(why);
+    if (says)
         return NULL;
-    }
     tr_roll all;
     bool ok = tr_spec_roll(f, &all);
     PyObject *got = ok ? PyTuple_New(f->nparams) : NULL, *list = got ? PyUnicode_FromString("") : NULL;
@@ -655,12 +679,12 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
     while (!s && again) {
         again = false;
         s = find_exact(f, pats);
-        if (!s && f->sealed)
-            s = find_declared(f, args, pats);
-        if (!s && f->sealed)
+        if (s)
+            break;
+        bool sealed = f->sealed; /* which another thread may change while this one looks */
+        s = sealed ? find_declared(f, args, pats, &again) : compile_for(f, pats, &again);
+        if (!s && sealed && !again && !PyErr_Occurred())
             s = no_match(f, pats);
-        else if (!s)
-            s = compile_for(f, pats, &again);
     }
     tr_variant *v = s ? variant_new(f, s, kept) : NULL;
     return v && publish(f, v);

@@ -34,7 +34,6 @@ typedef struct tr_state {
     uint32_t ntype_objs;
     struct tr_ntclass *ntclasses; /* classes of named tuples: ntclass.h */
     uint32_t nntclasses;
-    PyObject *errors; /* the module treadle.errors, imported at the first error */
     PyTypeObject *np_scalar[TR_NPTYPES];
     PyTypeObject *np_ufunc, *np_memmap;
     vectorcallfunc np_call; /* of NumPy's ufuncs */
@@ -43,7 +42,7 @@ typedef struct tr_state {
     tr_dump dump; /* TREADLE_DUMP as it was at import */
     pthread_rwlock_t
         fork; /* held for reading while a compile runs without the GIL, for writing around fork() */
-    pthread_mutex_t lock; /* guards `pending`; never held while waiting for the GIL */
+    pthread_mutex_t lock; /* with the gate, guards `pending`; never held while waiting for the GIL */
     pthread_cond_t done;
     struct tr_pending *pending;
     _Atomic uint64_t compiled, loaded, allocated, freed;
@@ -52,8 +51,5 @@ typedef struct tr_state {
 tr_state *tr_ext_state(PyObject *module);
 /* State of the module that defines the heap type of `self`. */
 tr_state *tr_ext_state_of(PyObject *self);
-
-/* Class `name` of treadle.errors (borrowed); NULL with an exception when the package is broken. */
-PyObject *tr_ext_error_class(tr_state *st, const char *name);
 
 #endif

@@ -33,9 +33,14 @@ static PyObject *numbered(tr_state *st, const tr_ty *ty) {
         st->type_objs = p;
         st->ntype_objs = n;
     }
-    if (!st->type_objs[ty->id])
-        st->type_objs[ty->id] = type_alloc(st, ty, NULL);
-    return Py_XNewRef(st->type_objs[ty->id]);
+    if (st->type_objs[ty->id])
+        return Py_NewRef(st->type_objs[ty->id]);
+    PyObject *t = type_alloc(st, ty, NULL); /* may run code that comes here as well */
+    if (t && !st->type_objs[ty->id])
+        st->type_objs[ty->id] = Py_NewRef(t);
+    else if (t)
+        Py_SETREF(t, Py_NewRef(st->type_objs[ty->id]));
+    return t;
 }
 
 PyObject *tr_types_object(tr_state *st, const tr_ty *ty) {
@@ -62,10 +67,11 @@ PyObject *tr_types_of_pattern(tr_state *st, const tr_argk *k) {
     if (!tr_argk_has_const(k))
         return tr_types_object(st, tr_argk_type(st->types, k, NULL, NULL));
     if (k->n == 0) {
-        PyObject *value = tr_argk_constant(k);
+        PyObject *value = tr_argk_constant(k), *t = value ? type_alloc(st, NULL, value) : NULL;
         if (!value)
             PyErr_SetString(PyExc_ReferenceError, "a function or class that was an argument is gone");
-        return value ? type_alloc(st, NULL, value) : NULL;
+        Py_XDECREF(value);
+        return t;
     }
     PyObject *items = PyTuple_New(k->n); /* a tuple that holds constants */
     for (uint32_t i = 0; items && i < k->n; i++) {
@@ -295,11 +301,9 @@ static PyObject *convert_value(const tr_ty *ty, PyObject *x) {
 static bool is_refused(PyObject *o) {
     PyObject *cls, *value, *trace;
     PyErr_Fetch(&cls, &value, &trace);
-    PyObject *d = PyType_Check(o) ? NULL : PyObject_GenericGetDict(o, NULL);
-    bool is = d && PyDict_GetItemString(d, TR_REASON_ATTR) != NULL;
-    Py_XDECREF(d);
-    PyErr_Clear();
-    if (!is) {
+    PyObject *why = tr_freeze_reason(o);
+    Py_XDECREF(why);
+    if (!why) {
         PyErr_Restore(cls, value, trace);
         return false;
     }

@@ -139,8 +139,11 @@ void tr_argk_clear(tr_argk *k) {
 }
 
 bool tr_argk_copy(const tr_argk *from, tr_argk *to) {
-    *to = (tr_argk){
-        .key = from->key, .value = Py_XNewRef(from->value), .serial = from->serial, .weak = from->weak};
+    *to = (tr_argk){.key = from->key,
+                    .value = Py_XNewRef(from->value),
+                    .serial = from->serial,
+                    .weak = from->weak,
+                    .id = from->id};
     if (from->n == 0)
         return true;
     to->items = PyMem_Calloc(from->n, sizeof *to->items);
@@ -159,18 +162,15 @@ bool tr_argk_copy(const tr_argk *from, tr_argk *to) {
 }
 
 PyObject *tr_argk_constant(const tr_argk *k) {
-    if (!k->weak)
-        return k->value;
-    PyObject *o = tr_py_weakref_get(k->value);
-    Py_XDECREF(o); /* whoever asks has a reference of his own, or only compares */
-    return o;
+    return k->weak ? tr_py_weakref_get(k->value) : Py_XNewRef(k->value);
 }
 
-bool tr_argk_is_dead(const tr_argk *k) {
-    bool dead = k->weak && !tr_argk_constant(k);
-    for (uint32_t i = 0; !dead && i < k->n; i++)
-        dead = tr_argk_is_dead(&k->items[i]);
-    return dead;
+bool tr_argk_is(const tr_argk *k, const PyObject *o) {
+    if (!k->weak || k->id != o)
+        return !k->weak && k->value == o;
+    PyObject *lives = tr_py_weakref_get(k->value);
+    Py_XDECREF(lives); /* never the last one: it is `o`, or what had its address is gone */
+    return lives != NULL;
 }
 
 int tr_argk_hold(const tr_argk *k, PyObject *list) {
@@ -195,26 +195,42 @@ bool tr_argk_weaken(tr_argk *k, PyObject *died) {
             PyErr_Clear();
         return cannot;
     }
+    k->id = k->value;
     Py_SETREF(k->value, ref);
     k->weak = true;
     return true;
 }
 
+/* What NumPy would call equivalent, as far as that is seen without asking it: it may run code of others' for that. */
+static bool same_dtype(const PyArray_Descr *a, const PyArray_Descr *b) {
+    unsigned num = (unsigned)a->type_num;
+    return a == b ||
+           (num < sizeof tr_value_npy_kind && tr_value_npy_kind[num] != 255 && a->type_num == b->type_num &&
+            PyArray_ISNBO(a->byteorder) == PyArray_ISNBO(b->byteorder));
+}
+
 /* Two constants are the same: the same object, or equal texts or dtypes. */
-static bool same_value(unsigned kind, PyObject *a, PyObject *b) {
-    if (a == b)
-        return a != NULL;
-    if (kind == TR_K_STR)
-        return PyUnicode_Compare(a, b) == 0;
-    if (kind == TR_K_DTYPE)
-        return PyArray_EquivTypes((PyArray_Descr *)a, (PyArray_Descr *)b);
-    return false;
+static bool same_value(const tr_argk *a, const tr_argk *b) {
+    switch (tr_key_kind(a->key)) {
+    case TR_K_STR: return PyUnicode_Compare(a->value, b->value) == 0;
+    case TR_K_DTYPE: return same_dtype((PyArray_Descr *)a->value, (PyArray_Descr *)b->value);
+    default: return a->weak ? !b->weak && tr_argk_is(a, b->value) : tr_argk_is(b, a->value);
+    }
+}
+
+/* The constant of k is what `o` is to compiled code. */
+static bool stands_for(const tr_argk *k, PyObject *o) {
+    switch (tr_key_kind(k->key)) {
+    case TR_K_STR: return k->value == o || PyUnicode_Compare(k->value, o) == 0;
+    case TR_K_DTYPE: return PyArray_EquivTypes((PyArray_Descr *)k->value, (PyArray_Descr *)o);
+    default: return tr_argk_is(k, o);
+    }
 }
 
 bool tr_argk_equal(const tr_argk *a, const tr_argk *b) {
     if (a->key != b->key || a->n != b->n)
         return false;
-    if (a->value && !same_value(tr_key_kind(a->key), tr_argk_constant(a), tr_argk_constant(b)))
+    if (a->value && !same_value(a, b))
         return false;
     for (uint32_t i = 0; i < a->n; i++)
         if (!tr_argk_equal(&a->items[i], &b->items[i]))
@@ -251,7 +267,7 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
     if (kind == TR_K_NTUPLE && (PyObject *)Py_TYPE(o) != k->value)
         return false;
     if (kind > TR_K_NTUPLE)
-        return same_value(kind, tr_argk_constant(k), o);
+        return stands_for(k, o);
     for (uint32_t i = 0; i < k->n; i++)
         if (!tr_value_matches(st, &k->items[i], PyTuple_GET_ITEM(o, i)))
             return false;
@@ -468,6 +484,6 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
                            k->key >> 10 & 1u ? none : i64);
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);
-    default: return constant ? constant(user, tr_argk_constant(k)) : none;
+    default: return constant ? constant(user, k) : none;
     }
 }

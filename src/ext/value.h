@@ -50,7 +50,8 @@ typedef struct tr_argk {
     struct tr_argk *items; /* of a tuple: n */
     PyObject *value;       /* strong: the constant, or a named tuple's class */
     uint32_t serial;       /* of that class: ntclass.h */
-    bool weak;             /* value is a weak reference to the constant */
+    bool weak;             /* value is a weak reference to the constant: */
+    const void *id;        /* its address */
 } tr_argk;
 
 /* tr_tyk of a NumPy type number, or 255. */
@@ -81,19 +82,20 @@ void tr_argk_clear(tr_argk *k);
 bool tr_argk_copy(const tr_argk *from, tr_argk *to);
 /* Refers to functions and classes weakly from now on, where they can be; `died` is called with the reference when one goes. */
 bool tr_argk_weaken(tr_argk *k, PyObject *died);
-/* What it refers to is there no more; the pattern matches nothing. */
-bool tr_argk_is_dead(const tr_argk *k);
 /* Puts what it refers to weakly into a list: 1; 0 where some of it is gone; -1 with an exception. */
 int tr_argk_hold(const tr_argk *k, PyObject *list);
-/* The constant: borrowed, NULL when it is gone. */
+/* The constant: a new reference, NULL when it is gone. */
 PyObject *tr_argk_constant(const tr_argk *k);
+/* It is this very object, which the caller has a reference to. */
+bool tr_argk_is(const tr_argk *k, const PyObject *o);
+/* At most one of the two refers weakly. Runs no code of Python's. */
 bool tr_argk_equal(const tr_argk *a, const tr_argk *b);
 int tr_argk_visit(const tr_argk *k, visitproc visit, void *arg);
 /* The pattern holds a constant, so that its type lives in one compilation only. */
 bool tr_argk_has_const(const tr_argk *k);
-/* Strong type of the pattern. `constant` gives the type of a constant; NULL when no constant can be (else
+/* Strong type of the pattern. `constant` gives the type of one that is a constant; NULL when no constant can be (else
  * TR_TY NONE stands in). */
-typedef const tr_ty *(*tr_argk_const)(void *user, PyObject *value);
+typedef const tr_ty *(*tr_argk_const)(void *user, const tr_argk *k);
 const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant, void *user);
 
 /* How far the conversion of a value to `ty` goes: 0 it is that type, more is farther, -1 it is not
