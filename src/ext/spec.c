@@ -880,13 +880,14 @@ bool tr_spec_recompile(tr_function *f) {
     return ok;
 }
 
+/* Nobody else has the function any more. No gate: at the interpreter's end the module may be gone by now. */
 void tr_spec_free_all(tr_function *f) {
     tr_varlist *l = atomic_exchange(&f->list, NULL);
     for (uint32_t i = 0; l && i < l->n; i++)
         variant_free(l->v[i]);
     PyMem_Free(l);
     f->unswept = true;
-    tr_spec_sweep(f);
+    sweep(f);
     tr_spec **specs = f->specs;
     uint32_t n = f->nspecs;
     f->specs = NULL;
