@@ -16,7 +16,7 @@ from pathlib import Path
 
 import devenv
 import root
-from devenv import ROOT, SUPPORTED, Build, Interpreter, run, say
+from devenv import FREE_THREADED, ROOT, SUPPORTED, Build, Interpreter, run, say
 
 PY_DIRS = ("python", "tools", "tests", "bench", "examples")
 # The tests that see what differs between Pythons: bytecode, the language, objects on their way in and out, the cache.
@@ -31,6 +31,8 @@ BRIEF = (
     "exceptions",
     "ways_in",
 )
+# The tests that see what threads do to each other, and how many times over they run where there is no GIL.
+THREADS, THREADS_TIMES = ("threads", "without_gil"), 30
 # Of the matrix of ways in each so manieth row, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7"}
 
@@ -122,15 +124,32 @@ def cmd_demo(a: argparse.Namespace) -> int:
     return run([b.py.python, ROOT / "examples" / "quickstart.py"], env=b.env(), check=False)
 
 
+def files(names: tuple[str, ...]) -> list[str]:
+    return [f"tests/py/test_{name}.py" for name in names]
+
+
 def test_briefly(py: Interpreter, extra: list[str]) -> int:
     """The tests of BRIEF."""
     before = dict(os.environ)
     os.environ.update(A_PART)
+    os.environ.pop("PYTHON_GIL", None)
     try:
-        return test_one(py, [*(f"tests/py/test_{name}.py" for name in BRIEF), *extra])
+        return test_one(py, [*files(BRIEF), *extra])
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+def test_without_gil(py: Interpreter, extra: list[str]) -> int:
+    """The tests of THREADS so many times over, then those of BRIEF, with the GIL off: what `TR_PY_NO_GIL` (ext/compat.h) stands on."""
+    b = devenv.build(py)
+    env = {k: v for k, v in b.env().items() if k != "PYTHON_GIL"}
+    tally = Tally(f"Python {py.version}, threads, {THREADS_TIMES} times")
+    for _ in range(THREADS_TIMES):
+        py_tests(b, tally, env, [f"-n{devenv.jobs()}", *files(THREADS), *extra])
+        if tally.failed:
+            break
+    return tally.close() | test_briefly(py, extra)
 
 
 def test_one(py: Interpreter, extra: list[str]) -> int:
@@ -152,12 +171,14 @@ def cmd_test(a: argparse.Namespace) -> int:
 
 def cmd_test_all(a: argparse.Namespace) -> int:
     code, absent = 0, []
-    for version in dict.fromkeys((*SUPPORTED, a.python.version)):
+    for version in dict.fromkeys((*SUPPORTED, *FREE_THREADED, a.python.version)):
         if a.others and version == a.python.version:
             continue
         py = a.python if version == a.python.version else devenv.find(version)
         if py is None:
             absent.append(version)
+        elif version in FREE_THREADED:
+            code |= test_without_gil(py, a.args)
         elif a.brief and version not in (SUPPORTED[0], SUPPORTED[-1]):
             code |= test_briefly(py, a.args)
         else:
@@ -333,7 +354,8 @@ COMMANDS = {
     "test": (cmd_test, "build, then the C tests and the Python tests (arguments go to pytest)"),
     "test-all": (
         cmd_test_all,
-        "the same on every supported Python of the machine, and of the Debian root that $TREADLE_ROOT names (root.py)",
+        "the same on every supported Python of the machine, and of the Debian root that $TREADLE_ROOT names (root.py); "
+        "tests of threads and a slice on one without the GIL, also of the folder that $TREADLE_FREETHREADED names (freethreaded.py)",
     ),
     "sanitize": (
         cmd_sanitize,

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14", "3.15")
-# Builds without the GIL that Treadle is built with when one is named (freethreaded.py makes one); nothing looks for them.
+# Builds without the GIL (freethreaded.py makes one): used where one is named, never in the place of a plain one.
 FREE_THREADED = ("3.14t",)
 REQUIREMENTS = ROOT / "tools" / "requirements-dev.txt"
 LLVM_CONFIG = os.environ.get("LLVM_CONFIG", "llvm-config-19")
@@ -129,7 +129,10 @@ def find_in_root(root: Path, version: str) -> Interpreter | None:
 
 
 def find(version: str, *, roots: bool = True) -> Interpreter | None:
-    """Return an interpreter of this version from PATH, pyenv, or the root that `$TREADLE_ROOT` names, or None."""
+    """Return an interpreter of this version from PATH, pyenv, or the root that `$TREADLE_ROOT` names, or None.
+
+    One without the GIL also from the folder that `$TREADLE_FREETHREADED` names.
+    """
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
 
     def patch(p: Path) -> tuple[int, ...]:
@@ -138,6 +141,8 @@ def find(version: str, *, roots: bool = True) -> Interpreter | None:
 
     candidates: list[str | Path] = [p for p in (shutil.which(f"python{version}"),) if p]
     candidates += sorted(pyenv.glob(f"{version}.*/bin/python3"), key=patch, reverse=True)
+    if version in FREE_THREADED and os.environ.get("TREADLE_FREETHREADED"):
+        candidates.append(Path(os.environ["TREADLE_FREETHREADED"]).resolve() / "bin" / f"python{version}")
     for c in candidates:
         found = probe(c)
         if found and found.version == version:

@@ -1,7 +1,9 @@
 """A CPython 3.14 without the GIL (3.14t) in a folder, built from the source package of Debian.
 
     python3 tools/freethreaded.py DIR                   make it, unless it is there
-    PYTHON=DIR/bin/python3.14t make test                use it
+    python3 tools/freethreaded.py DIR --test            then test Treadle with it: threads many times over, and a slice of the suite
+    TREADLE_FREETHREADED=DIR make test-all              the same among all other Pythons
+    PYTHON=DIR/bin/python3.14t make build               any other command
 
 Debian has no package of such a build, but the archive has the sources. It needs Debian's package mirror as this machine's apt
 is set up for it, and root for packages that a build of CPython needs, if they are missing; ten minutes on two cores, 500 MB. To be
@@ -20,6 +22,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import dev
 import devenv
 from devenv import FREE_THREADED, Stop, run, say
 from root import SUITE, logged, mirror
@@ -151,11 +154,15 @@ def make(folder: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("dir", type=Path, help="where the interpreter is, or shall be")
-    folder = parser.parse_args().dir.resolve()
+    parser.add_argument("--test", action="store_true", help="test Treadle with it, the GIL off")
+    a = parser.parse_args()
+    folder = a.dir.resolve()
     with devenv.locked(Path(f"{folder}.lock")):
         make(folder)
         py = checked(folder)
-    say(f"To use it: PYTHON={py.path} make test")
+    if a.test:
+        return dev.test_without_gil(py, [])
+    say(f"To test with it: TREADLE_FREETHREADED={folder} make test-all")
     return 0
 
 

@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import io
 import lzma
+import os
 import re
 import subprocess
 import sys
@@ -33,8 +34,8 @@ calls = load("check_calls")
 devenv = load("devenv")
 debian = load("root")
 sys.modules["root"] = debian
-freethreaded = load("freethreaded")
 dev = load("dev")
+freethreaded = load("freethreaded")
 
 
 def test_functions_that_nobody_calls_are_found() -> None:
@@ -302,7 +303,38 @@ def test_which_pythons_are_tested(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert dev.cmd_test_all(a) == 0
     assert ran["3.15"] == ["-x"] and list(ran) == ["3.12", "3.15"]
     assert "tests/py/test_front.py" in ran["3.12"] and all((ROOT / p).exists() for p in ran["3.12"][:-1])
-    assert [line.split()[1] for line in notes.read_text().splitlines()] == ["3.13", "3.14"]
+    assert [line.split()[1] for line in notes.read_text().splitlines()] == ["3.13", "3.14", "3.14t"]
+
+
+def test_threads_are_tested_without_the_gil(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Many times over, until one fails, then a slice; the GIL is not turned on for it."""
+    (tmp_path / "bin").mkdir()
+    fake_python(tmp_path / "bin/python3.14t", "3.14t")
+    monkeypatch.setenv("TREADLE_FREETHREADED", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nowhere")
+    py = devenv.find("3.14t", roots=False)
+    assert py and py.version == "3.14t" and devenv.find("3.14", roots=False) is None
+    monkeypatch.setenv("PYTHON_GIL", "1")
+    monkeypatch.setattr(dev.devenv, "build", lambda py: devenv.Build(py, tmp_path))
+    monkeypatch.setattr(dev.devenv, "find", lambda version: py if version == "3.14t" else None)
+    slices: list[list[str]] = []
+    monkeypatch.setattr(
+        dev, "test_one", lambda py, args: slices.append([*args, os.environ.get("PYTHON_GIL", "off")]) or 0
+    )
+    runs: list[list[str]] = []
+
+    def py_tests(b: object, tally: dev.Tally, env: dict[str, str], args: list[str]) -> None:
+        assert "PYTHON_GIL" not in env and all((ROOT / p).exists() for p in args[1:])
+        runs.append(args)
+        tally.add(1, len(runs) == dev.THREADS_TIMES + 2)
+
+    monkeypatch.setattr(dev, "py_tests", py_tests)
+    a = argparse.Namespace(
+        python=devenv.Interpreter("3.11", Path("python"), True, True), others=True, brief=True, args=[]
+    )
+    assert dev.cmd_test_all(a) == 0 and len(runs) == dev.THREADS_TIMES >= 30
+    assert slices == [[*dev.files(dev.BRIEF), "off"]] and os.environ["PYTHON_GIL"] == "1"
+    assert dev.cmd_test_all(a) == 1 and len(runs) == dev.THREADS_TIMES + 2
 
 
 def test_compat_table_is_whole():
