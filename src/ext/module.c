@@ -327,7 +327,7 @@ static void module_free(void *module) {
 
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, module_exec},
-    TR_PY_ONE_INTERPRETER{0, NULL},
+    TR_PY_ONE_INTERPRETER TR_PY_NO_GIL{0, NULL},
 };
 
 PyDoc_STRVAR(doc, "The compiler and its dispatcher; use the package treadle.");

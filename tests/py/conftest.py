@@ -9,7 +9,6 @@ Examples of properties are the same in every run, so that a test fails for a cha
 from __future__ import annotations
 
 import os
-import sysconfig
 
 import hypothesis
 import numpy as np
@@ -20,10 +19,6 @@ if not os.environ.get("TREADLE_RANDOM"):
     hypothesis.settings.load_profile("same")
 
 os.environ.setdefault("TREADLE_VERIFY", "1")  # read when treadle is first imported; subprocesses inherit it
-
-if sysconfig.get_config_var("Py_GIL_DISABLED"):
-    # Programs that tests start have the GIL from their beginning: turned on by the import, it would be told of on their stderr.
-    os.environ.setdefault("PYTHON_GIL", "1")
 
 if np.lib.NumpyVersion(np.__version__) < "2.0.0":
     np._set_promotion_state("weak")
