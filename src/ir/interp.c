@@ -369,6 +369,18 @@ static bool store_elements(space *s, uint32_t first, uint32_t n, const int64_t *
     return true;
 }
 
+static bool has_room(const space *s) {
+    int64_t n = INT64_MAX;
+    for (uint32_t k = tr_pat_filt(s->p); k < tr_pat_init(s->p); k++)
+        n = dim(arg(s->r, s->i, k), 0) < n ? dim(arg(s->r, s->i, k), 0) : n;
+    return s->acc[0]->i < n - 1;
+}
+
+/* Where the scan stands, wanted or not. */
+static bool pack_elements(space *s, const tr_slot **y) {
+    return !s->p->nfilt || store_elements(s, tr_pat_filt(s->p), s->p->nfilt, &s->acc[0]->i, y);
+}
+
 /* One point: gather the lambda's params, run it, spread what it yields. */
 static bool point(space *s, const int64_t *idx) {
     run *r = s->r;
@@ -385,10 +397,12 @@ static bool point(space *s, const int64_t *idx) {
     for (tr_bid b = 0; b < p->lam->blks.n && !yield; b++)
         if (!tr_blk_at(p->lam, b)->dead && tr_term(p->lam, b)->op == TR_OP_YIELD)
             yield = tr_term(p->lam, b);
-    if (!store_elements(s, tr_pat_out(p), p->nout, idx, &y))
+    if (!store_elements(s, tr_pat_out(p), p->nout, idx, &y) || !pack_elements(s, &y))
         return false;
+    if (p->nfilt && !has_room(s)) /* y is this round's own: nothing is kept */
+        out[y - out].i = 0;
     for (uint32_t k = 0; k < p->nred; k++) {
-        const tr_ty *t = tr_at(p->lam, yield->args[p->nout + k])->ty;
+        const tr_ty *t = tr_at(p->lam, yield->args[tr_pat_lam_red(p) + k])->ty;
         if (!tr_red_info[p->reds[k]].place) {
             tr_interp_reduce(r->in, p->reds[k], t, s->acc[k], y);
         } else if (!s->best_ty[k] || tr_interp_better(p->reds[k], t, s->best[k], y)) {

@@ -188,11 +188,11 @@ extern const char *const tr_par_name[TR_PAR__COUNT]; /* as the text has it */
 struct tr_fn;
 /* One parallel node. Operands of the PATTERN instruction, in order: nspace extents (i64); nin input arrays and nout
  * output arrays, each of rank nspace, read and written at the node's index, shapes already checked to match (an
- * axis of extent 1 of an input repeats); nred initial values; ncap captured values; then nein and neout
+ * axis of extent 1 of an input repeats); nfilt packed arrays; nred initial values; ncap captured values; then nein and neout
  * arrays of the epilogue.
  *
  * The lambda's params: nspace indices (i64), nin elements, nscan running values, ncap captures. It ends in YIELD: nout elements of the
- * outputs' dtypes, then nred contributions. Iterations are independent but for the reductions. Sums of floats are
+ * outputs' dtypes, nfilt of the packed ones', then nred contributions. Iterations are independent but for the reductions. Sums of floats are
  * associated in a tree that depends on the extents alone, with an error no worse than pairwise summation.
  *
  * keep: axes that the reductions leave in place, a bit each; 0: all are reduced and the result is a value per reduction. With keep
@@ -203,6 +203,10 @@ struct tr_fn;
  * The first nscan reductions are scans: the lambda is given their value before its own contribution, so the reduced axes
  * are walked in C order, one by one. Sums of floats in scans are added in that order.
  *
+ * Packed arrays (a filter, or stream compaction) are of one axis and layout C, and take what is kept, side by side. The first scan counts it:
+ * it adds i64, from 0, and contributes 1 where the round's elements are kept and else 0. Each round stores its elements where the scan stands,
+ * so the last place is scratch; once the scan has come to that of the shortest array, nothing more is kept. A filter keeps no axes.
+ *
  * A lambda that only computes is scalar; one that loads, stores, calls or allocates is a region: it is never copied and never
  * merged. What memory it may touch is what its instructions say (summary.h). Two operands that are different values share no memory if one of
  * them is written, but an input and an output element for element; no two elements of what is written lie in one place. */
@@ -211,7 +215,7 @@ typedef struct tr_pat {
     uint8_t par; /* tr_par */
     bool
         apart; /* an element of an output lies where one of another index lies of no input: promised by the caller */
-    uint16_t nin, nout, nred, ncap, nein, neout;
+    uint16_t nin, nout, nfilt, nred, ncap, nein, neout;
     uint32_t keep;
     tr_redk *reds;
     uint8_t *fast; /* per reduction: how sums and such of floats may be regrouped, a set of TR_FM_* */
@@ -228,8 +232,11 @@ static inline uint32_t tr_pat_in(const tr_pat *p) {
 static inline uint32_t tr_pat_out(const tr_pat *p) {
     return tr_pat_in(p) + p->nin;
 }
-static inline uint32_t tr_pat_init(const tr_pat *p) {
+static inline uint32_t tr_pat_filt(const tr_pat *p) {
     return tr_pat_out(p) + p->nout;
+}
+static inline uint32_t tr_pat_init(const tr_pat *p) {
+    return tr_pat_filt(p) + p->nfilt;
 }
 static inline uint32_t tr_pat_cap(const tr_pat *p) {
     return tr_pat_init(p) + p->nred;
@@ -245,6 +252,10 @@ static inline uint32_t tr_pat_nargs(const tr_pat *p) {
 }
 static inline unsigned tr_pat_nkeep(const tr_pat *p) {
     return (unsigned)__builtin_popcount(p->keep);
+}
+/* Where the contributions begin among what the lambda yields. */
+static inline uint32_t tr_pat_lam_red(const tr_pat *p) {
+    return (uint32_t)p->nout + p->nfilt;
 }
 /* Number of params of the lambda; the first of a capture. */
 static inline uint32_t tr_pat_lam_cap(const tr_pat *p) {

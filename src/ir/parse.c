@@ -578,8 +578,8 @@ static bool read_pattern(fnreader *k, tr_ins *i, vals *args) {
         p->par = tr_rd_accept_word(&r->in, tr_par_name[w]) ? (uint8_t)w : TR_PAR_NO;
     p->apart = tr_rd_accept_word(&r->in, "apart");
     if (!read_space(k, p, args) || !read_values(k, "in", args, &p->nin) ||
-        !read_values(k, "out", args, &p->nout) || !read_reductions(k, p, args) ||
-        !read_values(k, "cap", args, &p->ncap))
+        !read_values(k, "out", args, &p->nout) || !read_values(k, "filter", args, &p->nfilt) ||
+        !read_reductions(k, p, args) || !read_values(k, "cap", args, &p->ncap))
         return false;
     if (!tr_rd_accept_word(&r->in, "then"))
         return true;

@@ -327,6 +327,7 @@ static void print_pattern(printer *p, const tr_ins *i) {
     tr_sb_putc(p->out, t->nspace ? ']' : ' ');
     print_group(p, "in", v + tr_pat_in(t), t->nin);
     print_group(p, "out", v + tr_pat_out(t), t->nout);
+    print_group(p, "filter", v + tr_pat_filt(t), t->nfilt);
     for (uint32_t k = 0; k < t->nred; k++) {
         tr_sb_printf(p->out, "%s%s%s", k ? ", " : " red(", k < t->nscan ? "scan " : "",
                      t->reds[k] < TR_RED__COUNT ? tr_red_name[t->reds[k]] : "?");

@@ -219,6 +219,8 @@ static void walk_pattern(body *b, const tr_ins *in) {
         x[tr_pat_in(t) + k].reads = TR_REACH_ANY;
     for (uint32_t k = 0; k < t->nout; k++)
         x[tr_pat_out(t) + k].writes = TR_REACH_ANY;
+    for (uint32_t k = 0; k < t->nfilt; k++)
+        x[tr_pat_filt(t) + k].writes = TR_REACH_ANY;
     for (uint32_t k = 0; k < t->ncap; k++)
         x[tr_pat_cap(t) + k] = s.caps[k];
     for (uint32_t k = 0; k < t->nein; k++)

@@ -335,7 +335,7 @@ static void check_yield(fnck *k, const tr_ins *i) {
     }
     if (!t)
         return;
-    want_nargs(k, i, k->f == t->epi ? t->neout : (uint32_t)t->nout + t->nred);
+    want_nargs(k, i, k->f == t->epi ? t->neout : tr_pat_lam_red(t) + t->nred);
 }
 
 /* A param of one of the pattern's functions. */
@@ -407,6 +407,19 @@ static void check_reductions(fnck *k, const tr_ins *i) {
         bad(k, "has more scans than reductions");
 }
 
+static void check_filter(fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    for (uint32_t n = tr_pat_filt(t); n < tr_pat_init(t); n++) {
+        const tr_ty *a = arg_type(k, i, n);
+        if (!is_kind(a, TR_TY_ARRAY) || a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly)
+            bad(k, "packs into %s", show(k, a));
+    }
+    if (t->nfilt && (t->keep || !t->nscan || t->reds[0] != TR_RED_ADD))
+        bad(k, "packs without a scan that counts");
+    if (t->nfilt)
+        want_kind(k, i, tr_pat_init(t), TR_TY_I64);
+}
+
 /* Operands of a pattern, and what its functions take. Types of YIELD are checked by check_yields. */
 static void check_pattern(fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
@@ -427,6 +440,7 @@ static void check_pattern(fnck *k, const tr_ins *i) {
         want_param(k, t->lam, (uint32_t)t->nspace + t->nin + r, arg_type(k, i, tr_pat_init(t) + r),
                    "the running value");
     check_reductions(k, i);
+    check_filter(k, i);
     if (tr_pat_is_parallel(t) && tr_pat_form(t))
         bad(k, "may not run on all cores: %s", tr_pat_form(t));
     if ((t->nein || t->neout) && !t->epi)
@@ -470,7 +484,7 @@ static void check_yields(fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
     if (!t || !t->lam || i->nargs != tr_pat_nargs(t))
         return;
-    check_yields_of(k, i, t->lam, tr_pat_out(t), t->nout, t->nred);
+    check_yields_of(k, i, t->lam, tr_pat_out(t), tr_pat_lam_red(t), t->nred);
     if (t->epi)
         check_yields_of(k, i, t->epi, tr_pat_eout(t), t->neout, 0);
 }

@@ -145,7 +145,7 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array w
 /* --- patterns (lib/patterns.c) --- */
 typedef struct tr_pdesc tr_pdesc;
 /* Builds the lambda's body: idx[nspace], elems[nin + nscan] (elements, then running values of scans), caps[ncap] in;
- * fills yields[nout + nred]. As the epilogue's: idx per kept axis, elems[nred + nein] (reduced values, then elements), caps;
+ * fills yields[nout + nfilt + nred]. As the epilogue's: idx per kept axis, elems[nred + nein] (reduced values, then elements), caps;
  * fills yields[neout]. */
 typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields);
@@ -159,9 +159,9 @@ struct tr_pdesc {
     tr_plam lam;
     const void *user;
     /* See tr_pat in ir.h. */
-    uint32_t nscan, keep, nein, neout;
+    uint32_t nscan, keep, nein, neout, nfilt;
     bool apart;
-    const tr_tv *ein, *eout;
+    const tr_tv *ein, *eout, *filt;
     tr_plam epi;
 };
 /* out: none, the reduction, or a tuple of reductions; none with keep. */

@@ -50,24 +50,21 @@ static tr_tv count_true(tr_em *e, tr_tv mask) {
 }
 
 /* A new 1-d array of n items with room for one more: packing stores where the next item would go, wanted or not. */
-static tr_tv packed(tr_em *e, const tr_ty *elem, tr_tv n, tr_tv *room) {
+static tr_tv room_for(tr_em *e, const tr_ty *elem, tr_tv n) {
     tr_tv more = tr_em_nsw(e, TR_OP_ADD, n, tr_em_i64(e, 1));
-    *room = tr_em_alloc(e, elem, 1, TR_LAYOUT_C, &more);
-    return tr_em_view(e, room->ty, *room, zero(e), &n, NULL);
+    return tr_em_alloc(e, elem, 1, TR_LAYOUT_C, &more);
 }
 
-/* in: mask, and an array whose items are packed, or none: the indices are, one array per axis. Running value: the place, which does not
- * pass the room even when another thread changes the mask. */
+/* in: mask, and an array whose items are packed, or none: the indices are, one array per axis. */
 static bool lam_pack(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                      tr_tv *yields) {
-    tr_tv at = elems[d->nin], last = tr_em_nsw(e, TR_OP_SUB, tr_em_dim(e, caps[0], 0), tr_em_i64(e, 1));
-    at = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, at, last), at, last);
-    for (uint32_t i = 0; i < d->ncap; i++)
-        tr_em_store(e, caps[i], &at, d->nin > 1 ? elems[1] : idx[i]);
-    return lam_count(e, d, idx, elems, caps, yields);
+    for (uint32_t i = 0; i < d->nfilt; i++)
+        yields[i] = d->nin > 1 ? elems[1] : idx[i];
+    return lam_count(e, d, idx, elems, caps, yields + d->nfilt);
 }
 
-static bool pack(tr_em *e, uint32_t nin, const tr_tv *in, uint32_t ncap, const tr_tv *rooms) {
+/* The rooms become what was packed into them: no more than they have room for, even when another thread changes the mask meanwhile. */
+static bool pack(tr_em *e, uint32_t nin, const tr_tv *in, uint32_t nfilt, tr_tv *rooms) {
     tr_tv shape[TR_MAX_NDIM], init = zero(e), n;
     tr_redk add = TR_RED_ADD;
     tr_fam_shape(e, in[0], shape);
@@ -75,21 +72,25 @@ static bool pack(tr_em *e, uint32_t nin, const tr_tv *in, uint32_t ncap, const t
                   .nin = nin,
                   .nred = 1,
                   .nscan = 1,
-                  .ncap = ncap,
+                  .nfilt = nfilt,
                   .space = shape,
                   .in = in,
+                  .filt = rooms,
                   .reds = &add,
                   .init = &init,
-                  .caps = rooms,
                   .lam = lam_pack};
-    return tr_em_pattern(e, &d, &n);
+    if (!tr_em_pattern(e, &d, &n))
+        return false;
+    for (uint32_t i = 0; i < nfilt; i++)
+        rooms[i] = tr_em_view(e, rooms[i].ty, rooms[i], zero(e), &n, NULL);
+    return true;
 }
 
 bool tr_lib_nonzero(tr_em *e, tr_tv mask, tr_tv *out) {
-    tr_tv rooms[TR_MAX_NDIM], n = count_true(e, mask);
+    tr_tv n = count_true(e, mask);
     for (uint32_t i = 0; i < mask.ty->ndim; i++)
-        out[i] = packed(e, i64_ty(e), n, &rooms[i]);
-    return pack(e, 1, &mask, mask.ty->ndim, rooms);
+        out[i] = room_for(e, i64_ty(e), n);
+    return pack(e, 1, &mask, mask.ty->ndim, out);
 }
 
 /* The mask must have the sizes of the axes that it stands for. */
@@ -111,10 +112,10 @@ static bool is_whole_mask(tr_tv a, const tr_idx *it, uint32_t n) {
 }
 
 static bool get_masked(tr_em *e, tr_tv a, tr_tv mask, tr_tv *out) {
-    tr_tv room, in[2] = {mask, a};
+    tr_tv in[2] = {mask, a};
     check_mask(e, a, 0, mask);
-    *out = packed(e, a.ty->elem, count_true(e, mask), &room);
-    return pack(e, 2, in, 1, &room);
+    *out = room_for(e, a.ty->elem, count_true(e, mask));
+    return pack(e, 2, in, 1, out);
 }
 
 /* --- a block that runs where a condition holds --- */

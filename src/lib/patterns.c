@@ -81,7 +81,7 @@ static bool make_lambda(tr_em *e, const tr_pdesc *d, tr_fn **out) {
     add_elements(&in, &p, d->in, d->nin);
     add_values(&in, &p, d->init, d->nscan);
     add_captures(&in, &p, d);
-    return fill_lambda(&in, d, &p, d->lam, d->nout + d->nred);
+    return fill_lambda(&in, d, &p, d->lam, d->nout + d->nfilt + d->nred);
 }
 
 static bool make_epilogue(tr_em *e, const tr_pdesc *d, tr_fn **out) {
@@ -120,6 +120,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, con
                   .nscan = (uint8_t)d->nscan,
                   .nin = (uint16_t)d->nin,
                   .nout = (uint16_t)d->nout,
+                  .nfilt = (uint16_t)d->nfilt,
                   .nred = (uint16_t)d->nred,
                   .ncap = (uint16_t)d->ncap,
                   .nein = (uint16_t)d->nein,
@@ -137,6 +138,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, con
         v[k++] = tr_em_strong(e, d->space[i]).v;
     put(v, &k, d->in, d->nin);
     put(v, &k, d->out, d->nout);
+    put(v, &k, d->filt, d->nfilt);
     put(v, &k, d->init, d->nred);
     put(v, &k, d->caps, d->ncap);
     put(v, &k, d->ein, d->nein);

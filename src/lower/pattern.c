@@ -84,6 +84,20 @@ static const lv *store_elements(tr_lpat *s, const tr_larr *arr, const lv *off, u
     return y;
 }
 
+/* Where the scan stands, wanted or not: no branch. Returns the contributions; once the scratch place is reached nothing counts. */
+static const lv *pack_elements(tr_lpat *s, const lv *y) {
+    lv at = s->carry[s->red[0].carry];
+    for (unsigned i = 0; i < s->p->nfilt; i++)
+        y = store_elements(s, &s->filt[i], &at, 1, y);
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->p->nred; i++)
+        n += tr_ty_nparts(s->red[i].ty);
+    lv *left = tr_arena_copy(&s->w->m->ctx->arena, y, n * sizeof *y);
+    lv room = l_icmp(s->w->b, LLVMIntSLT, at, s->last);
+    left[0] = l_select(s->w->b, room, y[0], l_int(s->w->m->i64, 0));
+    return left;
+}
+
 void tr_lower_element(tr_lpat *s, lv *out) {
     tr_lf *w = s->w;
     const tr_pat *p = s->p;
@@ -101,6 +115,8 @@ void tr_lower_element(tr_lpat *s, lv *out) {
     const lv *y = tr_lower_lambda(w, p->lam, s->loc, params);
     for (unsigned i = p->nin; i < s->narr; i++)
         y = store_elements(s, array(s, i), &off[i], 1, y);
+    if (p->nfilt)
+        y = pack_elements(s, y);
     if (!out) {
         tr_red_step(s, y);
         return;
@@ -316,7 +332,7 @@ static bool is_stretch(const tr_lpat *s, unsigned k) {
 static bool in_one_go(tr_lpat *s, unsigned k) {
     const tr_pat *p = s->p;
     tr_lred *r = &s->red[0];
-    if (p->nin != 1 || p->nout || p->nred != 1 || r->cls == RED_PHI || tr_ty_is_complex(r->ty) ||
+    if (p->nin != 1 || p->nout || p->nfilt || p->nred != 1 || r->cls == RED_PHI || tr_ty_is_complex(r->ty) ||
         s->arr[0].ty->elem != r->ty || !is_identity(p) || !is_stretch(s, k))
         return false;
     LLVMBuilderRef b = s->w->b;
@@ -355,6 +371,8 @@ static bool uses_index(const tr_fn *lam, unsigned nspace) {
 
 /* No iteration can tell in which order they run: nothing raises, and no reduction depends on it. */
 static bool is_orderless(const tr_pat *p, const tr_fn *lam) {
+    if (p->nscan)
+        return false;
     for (unsigned i = 0; i < p->nred; i++)
         if (tr_red_info[p->reds[i]].place)
             return false;
@@ -365,7 +383,7 @@ static bool is_orderless(const tr_pat *p, const tr_fn *lam) {
         if (tr_ins_effects(in) & (E_RAISE | E_WRITE | E_ALLOC | E_SIDE))
             return false;
         for (unsigned i = 0; in->op == TR_OP_YIELD && i < p->nred; i++)
-            if (tr_red_regroups(p->reds[i], tr_at(lam, in->args[p->nout + i])->ty))
+            if (tr_red_regroups(p->reds[i], tr_at(lam, in->args[tr_pat_lam_red(p) + i])->ty))
                 return false;
     }
     return true;
@@ -452,6 +470,13 @@ static void setup(tr_lpat *s, const tr_ins *in) {
         s->arr[i].apart = p->apart;
     for (unsigned i = 0; i < nearr; i++)
         tr_lower_arr(w, in->args[tr_pat_ein(p) + i], &s->earr[i]);
+    s->filt = TR_NEW_N(a, tr_larr, p->nfilt + 1u);
+    for (unsigned i = 0; i < p->nfilt; i++)
+        tr_lower_arr(w, in->args[tr_pat_filt(p) + i], &s->filt[i]);
+    for (unsigned i = 0; i < p->nfilt; i++) {
+        lv last = l_sub(w->b, s->filt[i].shape[0], l_int(w->m->i64, 1));
+        s->last = i ? l_select(w->b, l_icmp(w->b, LLVMIntSLT, last, s->last), last, s->last) : last;
+    }
     setup_axes(s, in);
     setup_captures(s, in);
     s->off = TR_NEW_N(a, lv, (s->ndim + 1) * s->narr + 1);

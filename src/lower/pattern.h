@@ -54,6 +54,8 @@ typedef struct tr_lpat {
     tr_lchunk *chunk;    /* NULL: elements are addressed directly */
     lv *off;             /* running offset of each array, per level: off[level * narr + a] */
     unsigned narr;
+    tr_larr *filt; /* packed arrays */
+    lv last;       /* their scratch place */
     tr_lred *red;
     lv *caps;
     unsigned ncaps;        /* parts */

@@ -161,7 +161,7 @@ bool tr_red_describe(tr_lpat *s, const tr_val *init) {
             y = tr_at(lam, v);
     s->fill = UINT32_MAX;
     for (unsigned i = 0; i < s->p->nred; i++) {
-        const tr_ty *t = y ? tr_at(lam, y->args[s->p->nout + i])->ty : NULL;
+        const tr_ty *t = y ? tr_at(lam, y->args[tr_pat_lam_red(s->p) + i])->ty : NULL;
         if (!t || !tr_red_takes(s->p->reds[i], t))
             return false;
         describe(s, i, init[i], t);

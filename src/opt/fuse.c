@@ -14,7 +14,7 @@
 #include "opt/priv.h"
 #include "ir/sources.h"
 
-enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16 };
+enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16, MAX_ROUNDS = 4 };
 
 /* The reductions of a pattern that has been merged. */
 typedef struct result {
@@ -26,6 +26,8 @@ typedef struct fuser {
     tr_prog *p;
     tr_fn *f;
     tr_u32s pats; /* of the block, in order */
+    tr_u32s
+        rooms; /* packed arrays of filters whose reductions were merged: no larger than arrays that are there */
     tr_u32s made; /* nodes made from others: their own values have no uses yet */
     TR_VEC(result) results;
     tr_repl r;
@@ -110,9 +112,14 @@ static bool is_fresh(const tr_fn *f, tr_val a) {
     return tr_at(f, a)->op == TR_OP_ALLOC;
 }
 
+/* Outputs and packed arrays. */
+static uint32_t nwritten(const tr_pat *p) {
+    return (uint32_t)p->nout + p->nfilt;
+}
+
 static bool writes_fresh_only(const tr_fn *f, const tr_ins *i) {
     const tr_pat *p = i->imm.pat;
-    for (uint32_t k = 0; k < p->nout; k++)
+    for (uint32_t k = 0; k < nwritten(p); k++)
         if (!is_fresh(f, arrays_out(i)[k]))
             return false;
     for (uint32_t k = 0; k < p->neout; k++)
@@ -165,8 +172,9 @@ static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr
                    : "an element of what the first one reads may be written between them";
     if (q->op != TR_OP_PATTERN || !tr_fn_is_scalar(q->imm.pat->lam))
         return "something between them writes memory";
-    for (uint32_t k = 0; k < q->imm.pat->nout + q->imm.pat->neout + 0u; k++) {
-        tr_val o = k < q->imm.pat->nout ? arrays_out(q)[k] : epi_out(q)[k - q->imm.pat->nout];
+    uint32_t nw = nwritten(q->imm.pat);
+    for (uint32_t k = 0; k < nw + q->imm.pat->neout; k++) {
+        tr_val o = k < nw ? arrays_out(q)[k] : epi_out(q)[k - nw];
         if (!distinct_from_all(f, o, arrays_in(p), t->nin, b) ||
             !distinct_from_all(f, o, epi_in(p), t->nein, b))
             return "what the first one reads may be written between them";
@@ -187,9 +195,9 @@ static const char *cannot_move(const fuser *u, tr_val p, tr_val c) {
  * read elsewhere: the same array at the same index is fine. */
 static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
-    for (uint32_t k = 0; k < tc->nout; k++)
+    for (uint32_t k = 0; k < nwritten(tc); k++)
         for (uint32_t j = 0; j < tp->nin; j++)
-            if (arrays_out(c)[k] != arrays_in(p)[j] &&
+            if ((arrays_out(c)[k] != arrays_in(p)[j] || k >= tc->nout) &&
                 !distinct(f, arrays_out(c)[k], arrays_in(p)[j], p->blk))
                 return false;
     for (uint32_t k = 0; k < tp->nout; k++) {
@@ -197,7 +205,7 @@ static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
             if (arrays_out(p)[k] != arrays_in(c)[j] &&
                 !distinct(f, arrays_out(p)[k], arrays_in(c)[j], p->blk))
                 return false;
-        for (uint32_t j = 0; j < tc->nout; j++)
+        for (uint32_t j = 0; j < nwritten(tc); j++)
             if (!distinct(f, arrays_out(p)[k], arrays_out(c)[j], p->blk))
                 return false;
     }
@@ -322,7 +330,7 @@ static const tr_ty *type_of(const tr_fn *f, tr_val v) {
 typedef struct builder {
     fuser *u;
     const tr_ins *p, *c;
-    group in, out, init, cap, ein, eout;
+    group in, out, filt, init, cap, ein, eout;
     tr_pat *t;
 } builder;
 
@@ -331,6 +339,7 @@ static tr_val make_node(builder *m, tr_val before, const tr_ty *ty) {
     tr_pat *t = m->t;
     t->nin = (uint16_t)m->in.v.n;
     t->nout = (uint16_t)m->out.v.n;
+    t->nfilt = (uint16_t)m->filt.v.n;
     t->nred = (uint16_t)m->init.v.n;
     t->ncap = (uint16_t)m->cap.v.n;
     t->nein = (uint16_t)m->ein.v.n;
@@ -338,7 +347,7 @@ static tr_val make_node(builder *m, tr_val before, const tr_ty *ty) {
     tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, tr_pat_nargs(t) + 1u);
     uint32_t n = t->nspace;
     memcpy(v, m->p->args, n * sizeof *v);
-    const group *all[] = {&m->in, &m->out, &m->init, &m->cap, &m->ein, &m->eout};
+    const group *all[] = {&m->in, &m->out, &m->filt, &m->init, &m->cap, &m->ein, &m->eout};
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
         for (uint32_t i = 0; i < all[k]->v.n; i++)
             v[n++] = all[k]->v.d[i];
@@ -387,16 +396,14 @@ static tr_fn *compose(builder *m, const uint32_t *in_at, const uint32_t *cap_at)
     for (uint32_t k = 0; k < tc->ncap; k++)
         pass(&j, e[ns + nin + nscan + cap_at[k]]);
     tr_bid end = append(g, after, tc->lam, j.v);
-    /* outputs of both, then reductions of both; scans of c first, as p has none */
-    tr_val *y = TR_NEW_N(a, tr_val, (uint32_t)tp->nout + tp->nred + tc->nout + tc->nred + 1u);
+    /* outputs of both, then what c packs and reductions of both; scans of c first, as p has none */
+    tr_val *y = TR_NEW_N(a, tr_val, tr_pat_lam_red(tp) + tp->nred + tr_pat_lam_red(tc) + tc->nred + 1u);
     const tr_val *py = params_of(g, after), *cy = params_of(g, end);
     n = 0;
     for (uint32_t k = 0; k < tp->nout; k++)
         y[n++] = py[k];
-    for (uint32_t k = 0; k < tc->nout; k++)
+    for (uint32_t k = 0; k < tr_pat_lam_red(tc) + tc->nred; k++)
         y[n++] = cy[k];
-    for (uint32_t k = 0; k < tc->nred; k++)
-        y[n++] = cy[tc->nout + k];
     for (uint32_t k = 0; k < tp->nred; k++)
         y[n++] = py[tp->nout + k];
     tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL, .loc = 0};
@@ -475,6 +482,7 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
     uint32_t *in_at = place_inputs(&m);
     put_all(a, &m.out, arrays_out(&p), tp->nout);
     put_all(a, &m.out, arrays_out(&c), tc->nout);
+    put_all(a, &m.filt, c.args + tr_pat_filt(tc), tc->nfilt);
     put_all(a, &m.init, c.args + tr_pat_init(tc), tc->nred);
     put_all(a, &m.init, p.args + tr_pat_init(tp), tp->nred);
     put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
@@ -585,6 +593,164 @@ static tr_val merge_epilogue(fuser *u, tr_val pv, tr_val cv) {
     return node;
 }
 
+/* --- reductions over what a filter has kept, into the filter --- */
+
+static bool lam_uses(const tr_fn *lam, uint32_t param) {
+    return tr_use_counts(lam)[params_of(lam, 0)[param]] != 0;
+}
+
+/* How many the filter p has kept. */
+static bool is_count(const fuser *u, tr_val v, tr_val p) {
+    if (v == p)
+        return tr_at(u->f, p)->imm.pat->nred == 1;
+    for (uint32_t i = 0; i < u->results.n; i++)
+        if (u->results.d[i].node == p && u->results.d[i].old == v)
+            return u->results.d[i].first == 0 && u->results.d[i].nred == 1;
+    return false;
+}
+
+/* The packed array of p that x is the kept part of, or TR_NOVAL. */
+static tr_val packed_part(const fuser *u, tr_val x, tr_val pv) {
+    const tr_ins *in = tr_at(u->f, x), *p = tr_at(u->f, pv);
+    int64_t off;
+    bool part = in->op == TR_OP_VIEW && in->nargs == 3 && tr_get_int(u->f, in->args[1], &off) && off == 0 &&
+                is_count(u, in->args[2], pv);
+    const tr_val *filt = p->args + tr_pat_filt(p->imm.pat);
+    for (uint32_t k = 0; part && k < p->imm.pat->nfilt; k++)
+        if (filt[k] == in->args[0])
+            return k;
+    return TR_NOVAL;
+}
+
+static bool reads_packed(const fuser *u, tr_val pv, tr_val cv) {
+    const tr_ins *c = tr_at(u->f, cv);
+    const tr_pat *tp = tr_at(u->f, pv)->imm.pat, *tc = c->imm.pat;
+    if (!tp->nfilt || tc->nspace != 1 || !tc->nin || !is_count(u, c->args[0], pv))
+        return false;
+    for (uint32_t k = 0; k < tc->nin; k++)
+        if (packed_part(u, arrays_in(c)[k], pv) == TR_NOVAL)
+            return false;
+    return true;
+}
+
+static bool folds_only(const tr_pat *t) {
+    for (uint32_t k = 0; k < t->nred; k++)
+        if (tr_red_info[t->reds[k]].place)
+            return false;
+    return t->nred && !t->nout && !t->nfilt && !t->nscan && !t->keep && tr_fn_is_scalar(t->lam);
+}
+
+static bool needs_capture(const tr_pat *t, const tr_val *args, tr_val v) {
+    for (uint32_t k = 0; k < t->ncap; k++)
+        if (args[tr_pat_cap(t) + k] == v && lam_uses(t->lam, tr_pat_lam_cap(t) + k))
+            return true;
+    return false;
+}
+
+/* May c's part be done where p is? Nothing between them writes what p packs, and what c needs is known by then. */
+static const char *cannot_rise(const fuser *u, tr_val pv, tr_val cv) {
+    const tr_fn *f = u->f;
+    const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
+    const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
+    for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next) {
+        const tr_ins *in = tr_at(f, q);
+        if (among(q, c->args + tr_pat_init(tc), tc->nred) || needs_capture(tc, c->args, q))
+            return "what the second needs is not known yet where the first stands";
+        if (in->op == TR_OP_PATTERN && tr_fn_is_scalar(in->imm.pat->lam)) {
+            for (uint32_t k = 0; k < nwritten(in->imm.pat) + in->imm.pat->neout; k++) {
+                uint32_t nw = nwritten(in->imm.pat);
+                tr_val o = k < nw ? arrays_out(in)[k] : epi_out(in)[k - nw];
+                if (!distinct_from_all(f, o, p->args + tr_pat_filt(tp), tp->nfilt, p->blk))
+                    return "what the second reads may be written between them";
+            }
+        } else if (in->op == TR_OP_STORE
+                       ? !distinct_from_all(f, in->args[0], p->args + tr_pat_filt(tp), tp->nfilt, p->blk)
+                       : (tr_ins_effects(in) & (E_WRITE | E_SIDE)) && in->op != TR_OP_RETAIN &&
+                             in->op != TR_OP_RELEASE) {
+            return "something between them writes memory";
+        }
+    }
+    return NULL;
+}
+
+/* p's lambda, then c's on what the round would pack, where its contributions count if the round is kept. */
+static tr_fn *compose_packed(builder *m, const uint32_t *part) {
+    tr_fn *f = m->u->f;
+    tr_arena *a = &f->ctx->arena;
+    const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
+    tr_fn *g = new_lambda(tc->lam);
+    uint32_t own = tr_pat_lam_cap(tp) + tp->ncap, n = 0;
+    tr_val *e = TR_NEW_N(a, tr_val, own + 1u), *x = TR_NEW_N(a, tr_val, tr_pat_lam_cap(tc) + tc->ncap + 1u);
+    for (uint32_t k = 0; k < own; k++)
+        e[k] = entry_param(g, type_of(tp->lam, params_of(tp->lam, 0)[k]));
+    tr_bid after = append(g, 0, tp->lam, e);
+    const tr_val *py = params_of(g, after);
+    x[n++] = e[tp->nspace + tp->nin]; /* where the scan stands: the place among what is kept */
+    for (uint32_t k = 0; k < tc->nin; k++)
+        x[n++] = py[tp->nout + part[k]];
+    for (uint32_t k = 0; k < tc->ncap; k++)
+        x[n++] = entry_param(g, type_of(f, m->c->args[tr_pat_cap(tc) + k]));
+    tr_bid end = append(g, after, tc->lam, x);
+    py = params_of(g, after);
+    const tr_val *cy = params_of(g, end);
+    tr_val *y = TR_NEW_N(a, tr_val, tr_pat_lam_red(tp) + tp->nred + tc->nred + 1u);
+    uint32_t count = tr_pat_lam_red(tp);
+    memcpy(y, py, (count + tp->nred) * sizeof *y);
+    n = count + tp->nred;
+    tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
+    tr_val zero = tr_const_int(g, type_of(g, y[count]), 0);
+    tr_val kept = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), y[count], zero);
+    tr_at(g, kept)->sub = TR_CMP_NE;
+    for (uint32_t k = 0; k < tc->nred; k++) {
+        const tr_ty *t = type_of(g, cy[k]);
+        y[n++] = tr_emit3(&b, TR_OP_SELECT, t, kept, cy[k], tr_red_identity(g, tc->reds[k], t));
+    }
+    tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
+    tr_simplify_cfg(g);
+    return g;
+}
+
+/* Where p stands. */
+static tr_val merge_packed(fuser *u, tr_val pv, tr_val cv) {
+    tr_fn *f = u->f;
+    tr_arena *a = &f->ctx->arena;
+    tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
+    const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
+    builder m = {.u = u, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
+    uint32_t *part = TR_NEW_N(a, uint32_t, tc->nin + 1u);
+    for (uint32_t k = 0; k < tc->nin; k++)
+        part[k] = packed_part(u, arrays_in(&c)[k], pv);
+    put_all(a, &m.in, arrays_in(&p), tp->nin);
+    put_all(a, &m.out, arrays_out(&p), tp->nout);
+    put_all(a, &m.filt, p.args + tr_pat_filt(tp), tp->nfilt);
+    put_all(a, &m.init, p.args + tr_pat_init(tp), tp->nred);
+    put_all(a, &m.init, c.args + tr_pat_init(tc), tc->nred);
+    put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
+    for (uint32_t k = 0; k < tc->ncap; k++) { /* one that is not looked at may come later */
+        tr_val x = c.args[tr_pat_cap(tc) + k];
+        put(a, &m.cap, lam_uses(tc->lam, tr_pat_lam_cap(tc) + k) ? x : tr_const_undef(f, type_of(f, x)),
+            false);
+    }
+    *m.t = (tr_pat){.nspace = tp->nspace, .nscan = tp->nscan, .par = tp->par < tc->par ? tp->par : tc->par};
+    m.t->reds = TR_NEW_N(a, tr_redk, tp->nred + tc->nred + 1u);
+    m.t->fast = TR_NEW_N(a, uint8_t, tp->nred + tc->nred + 1u);
+    for (uint32_t k = 0; k < (uint32_t)tp->nred + tc->nred; k++) {
+        m.t->reds[k] = k < tp->nred ? tp->reds[k] : tc->reds[k - tp->nred];
+        m.t->fast[k] = k < tp->nred ? tp->fast[k] : tc->fast[k - tp->nred];
+    }
+    m.t->lam = compose_packed(&m, part);
+    m.c = &p; /* where the node stands */
+    for (uint32_t k = 0; k < tp->nfilt; k++)
+        tr_vec_push(a, &u->rooms, m.filt.v.d[k]);
+    tr_val node = make_node(&m, pv, result_type(&m));
+    redirect(u, pv, tp, among(pv, u->made.d, u->made.n), node, 0);
+    redirect(u, cv, tc, among(cv, u->made.d, u->made.n), node, tp->nred);
+    tr_vec_push(a, &u->made, node);
+    tr_ins_remove(f, pv);
+    tr_ins_remove(f, cv);
+    return node;
+}
+
 /* --- which --- */
 
 static uint32_t shared_inputs(const tr_ins *p, const tr_ins *c) {
@@ -616,8 +782,21 @@ static bool linked(const fuser *u, const tr_ins *p, const tr_ins *c, const tr_va
 
 static bool too_large(const tr_ins *p, const tr_ins *c) {
     const tr_pat *a = p->imm.pat, *b = c->imm.pat;
-    return a->nin + a->nout + b->nin + b->nout + a->nein + a->neout + b->nein + b->neout > MAX_ARRAYS ||
+    return a->nin + a->nout + b->nin + b->nout + b->nfilt + a->nein + a->neout + b->nein + b->neout >
+               MAX_ARRAYS ||
            size_of(a->lam) + size_of(b->lam) > MAX_SIZE || a->nred + b->nred > TR_MAX_REDS;
+}
+
+static tr_val try_packed(fuser *u, tr_val pv, tr_val cv) {
+    const tr_ins *p = tr_at(u->f, pv), *c = tr_at(u->f, cv);
+    const char *why = !folds_only(c->imm.pat) ? "the second does more than reduce what was kept"
+                      : too_large(p, c)       ? "together they would be too large"
+                                              : cannot_rise(u, pv, cv);
+    tell(u, pv, cv, why ? "not merged: %s" : "merged, what is kept is reduced at once", why);
+    if (why)
+        return TR_NOVAL;
+    u->changed = true;
+    return merge_packed(u, pv, cv);
 }
 
 /* Merges p into c, or says why not. */
@@ -625,6 +804,8 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
     const tr_ins *p = tr_at(u->f, pv), *c = tr_at(u->f, cv);
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
     const char *why = NULL;
+    if (reads_packed(u, pv, cv))
+        return try_packed(u, pv, cv);
     bool over = tp->epi && tp->keep && !tc->keep && !tc->nred && tc->nspace == tr_pat_nkeep(tp);
     bool link =
         over ? linked(u, p, c, epi_out(p), tp->neout, &why) : linked(u, p, c, arrays_out(p), tp->nout, &why);
@@ -661,12 +842,16 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
     return over ? merge_epilogue(u, pv, cv) : merge(u, pv, cv);
 }
 
-static void fuse_block(fuser *u, tr_bid b) {
+/* True if something was filtered in it. */
+static bool fuse_block(fuser *u, tr_bid b) {
     tr_fn *f = u->f;
+    bool filters = false;
     u->pats.n = 0;
     for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-        if (tr_at(f, v)->op == TR_OP_PATTERN)
+        if (tr_at(f, v)->op == TR_OP_PATTERN) {
             tr_vec_push(&f->ctx->arena, &u->pats, v);
+            filters = filters || tr_at(f, v)->imm.pat->nfilt;
+        }
     for (uint32_t c = 1; c < u->pats.n; c++)
         for (uint32_t k = c, tried = 0; k-- > 0 && tried < MAX_BACK;) {
             if (u->pats.d[k] == TR_NOVAL)
@@ -679,6 +864,7 @@ static void fuse_block(fuser *u, tr_bid b) {
             u->pats.d[c] = node;
         }
     take_results(u);
+    return filters;
 }
 
 /* --- arrays that nobody reads --- */
@@ -725,6 +911,13 @@ static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
         drop_output(f, v, tr_pat_out(t) + k, t->lam, k, &t->nout);
         any = true;
     }
+    for (uint32_t k = t->nfilt; k-- > 0;) {
+        tr_val a = tr_arg(f, v, tr_pat_filt(t) + k);
+        if (!is_fresh(f, a) || uses[a] != 1)
+            continue;
+        drop_output(f, v, tr_pat_filt(t) + k, t->lam, t->nout + k, &t->nfilt);
+        any = true;
+    }
     for (uint32_t k = t->neout; k-- > 0;) {
         tr_val a = epi_out(tr_at(f, v))[k];
         if (!is_fresh(f, a) || uses[a] != 1)
@@ -733,6 +926,89 @@ static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
         any = true;
     }
     return any;
+}
+
+/* --- reductions that nobody asks for --- */
+
+/* Which values of pattern v are used: all, but where each is taken out. */
+static void find_used(const tr_fn *f, tr_val v, uint32_t uses, uint8_t *used) {
+    uint32_t n = tr_at(f, v)->imm.pat->nred;
+    for (tr_val x = 0; n > 1 && x < f->ins.n; x++) {
+        const tr_ins *in = tr_at(f, x);
+        if (in->blk == TR_NOBLK || in->op != TR_OP_EXTRACT || in->args[0] != v)
+            continue;
+        used[in->imm.i] = 1;
+        uses--;
+    }
+    if (uses)
+        memset(used, 1, n);
+}
+
+static void drop_lam_param(tr_fn *lam, uint32_t k) {
+    tr_blk *b = tr_blk_at(lam, 0);
+    tr_at(lam, b->params.d[k])->blk = TR_NOBLK;
+    b->params.n--;
+    memmove(b->params.d + k, b->params.d + k + 1, (b->params.n - k) * sizeof *b->params.d);
+}
+
+/* Scans that no round looks at are reductions like others. Where one is looked at, those before it stay. */
+static bool free_scans(tr_pat *t) {
+    uint8_t n = t->nscan;
+    uint32_t first = (uint32_t)t->nspace + t->nin;
+    while (n && !(n == 1 && t->nfilt) && !lam_uses(t->lam, first + n - 1u))
+        drop_lam_param(t->lam, first + --n);
+    bool any = n < t->nscan;
+    t->nscan = n;
+    return any;
+}
+
+static void drop_reduction(tr_fn *f, tr_val v, uint32_t r) {
+    tr_pat *t = tr_at(f, v)->imm.pat;
+    drop_output(f, v, tr_pat_init(t) + r, t->lam, tr_pat_lam_red(t) + r, &t->nred);
+    memmove(t->reds + r, t->reds + r + 1, (t->nred - r) * sizeof *t->reds);
+    memmove(t->fast + r, t->fast + r + 1, (t->nred - r) * sizeof *t->fast);
+}
+
+/* Its type, and what takes its values out, once `at` says where each has gone. */
+static void renumber(tr_fn *f, tr_val v, const uint32_t *at, uint32_t nbefore, tr_repl *repl) {
+    const tr_pat *t = tr_at(f, v)->imm.pat;
+    const tr_ty **ty = TR_NEW_N(&f->ctx->arena, const tr_ty *, t->nred + 1u);
+    for (uint32_t k = 0; k < t->nred; k++)
+        ty[k] = type_of(f, tr_arg(f, v, tr_pat_init(t) + k));
+    tr_at(f, v)->ty = t->nred == 0   ? tr_ty_none(f->ctx->types)
+                      : t->nred == 1 ? ty[0]
+                                     : tr_ty_tuple(f->ctx->types, t->nred, ty);
+    for (tr_val x = 0; nbefore > 1 && x < f->ins.n; x++) {
+        tr_ins *in = tr_at(f, x);
+        if (in->blk == TR_NOBLK || in->op != TR_OP_EXTRACT || in->args[0] != v)
+            continue;
+        in->imm.i = at[in->imm.i];
+        if (t->nred == 1) {
+            tr_repl_set(f, repl, x, v);
+            tr_ins_remove(f, x);
+        }
+    }
+}
+
+static bool drop_reductions(tr_fn *f, tr_val v, uint32_t uses, tr_repl *repl) {
+    tr_pat *t = tr_at(f, v)->imm.pat;
+    if (!t->nred || t->keep || !tr_fn_is_scalar(t->lam))
+        return false;
+    bool any = free_scans(t);
+    uint32_t n = t->nred, kept = 0, *at = TR_NEW_N(&f->ctx->arena, uint32_t, n + 1u);
+    uint8_t *used = TR_NEW_N(&f->ctx->arena, uint8_t, n + 1u);
+    find_used(f, v, uses, used);
+    for (uint32_t k = 0; k < n; k++) {
+        at[k] = kept;
+        kept += used[k] || k < t->nscan;
+    }
+    if (kept == n || (!kept && !t->nout && !t->nfilt))
+        return any;
+    for (uint32_t k = n; k-- > 0;)
+        if (!used[k] && k >= t->nscan)
+            drop_reduction(f, v, k);
+    renumber(f, v, at, n, repl);
+    return true;
 }
 
 /* No array has an axis as long as this, whatever the machine's memory. */
@@ -840,9 +1116,10 @@ static void test_size(tr_fn *f, tr_val alloc, tests *t) {
 }
 
 /* A pattern with nothing left to do, and arrays that nothing uses. */
-static bool drop_useless(tr_fn *f) {
+static bool drop_useless(tr_fn *f, tr_u32s *rooms) {
     uint32_t *uses = tr_use_counts(f);
     tests t = {.in_block = NULL};
+    tr_repl repl = tr_repl_new(f);
     bool any = false;
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first, next; v != TR_NOVAL; v = next) {
@@ -851,26 +1128,36 @@ static bool drop_useless(tr_fn *f) {
             if (in->op == TR_OP_PATTERN) {
                 const tr_pat *p = in->imm.pat;
                 any |= drop_outputs(f, v, uses);
-                if (p->nout || p->neout || (uses[v] && p->nred) || !tr_fn_is_scalar(p->lam))
+                any |= drop_reductions(f, v, uses[v], &repl);
+                if (p->nout || p->nfilt || p->neout || (uses[v] && p->nred) || !tr_fn_is_scalar(p->lam))
                     continue;
-            } else if (in->op != TR_OP_ALLOC || uses[v]) {
+            } else if ((in->op != TR_OP_ALLOC && !tr_opt_is_pure(in)) || uses[v]) {
                 continue;
-            } else {
+            } else if (in->op == TR_OP_ALLOC && !among(v, rooms->d, rooms->n)) {
                 test_size(f, v, &t);
             }
             tr_ins_remove(f, v);
             any = true;
         }
+    tr_repl_apply(f, &repl);
     return any;
 }
 
 bool tr_opt_fuse(tr_prog *p, tr_fn *f) {
     fuser u = {.p = p, .f = f, .r = tr_repl_new(f)};
     u.tells = !f->is_lambda && tr_dump_wants(&p->ctx->dump, TR_STAGE_FUSE, NULL, f->name);
-    for (uint32_t i = 0; i < f->rpo.n; i++)
-        fuse_block(&u, f->rpo.d[i]);
-    tr_repl_apply(f, &u.r);
-    while (drop_useless(f))
-        u.changed = true;
+    /* Where something is filtered, more than once: what read it may do no more than reduce now, and the array it was counted for be gone. */
+    bool changed = true, filters = true;
+    for (unsigned round = 0; round < MAX_ROUNDS && changed && filters; round++) {
+        changed = filters = false;
+        for (uint32_t i = 0; i < f->rpo.n; i++)
+            filters |= fuse_block(&u, f->rpo.d[i]);
+        tr_repl_apply(f, &u.r);
+        while (drop_useless(f, &u.rooms))
+            changed = true;
+        u.changed |= changed;
+        u.r = tr_repl_new(f);
+        u.made.n = 0;
+    }
     return u.changed;
 }

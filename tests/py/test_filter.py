@@ -1,0 +1,146 @@
+"""What a mask keeps: reduced without an array of it, on any dtype, layout and number of cores; and the same where it is kept."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import treadle
+from hypothesis import strategies as st
+from treadle import njit, prange
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arrays_check import REAL, agree, arrays, given, shapes  # noqa: E402
+
+NUMBERS = [t for t in REAL if np.dtype(t).kind != "b"]
+REDUCE = [
+    "a[{m}].sum()",
+    "np.sum(a[{m}] * 2 + 1)",
+    "np.prod(a[{m}])",
+    "a[{m}].mean()",
+    "np.any(a[{m}] > 1), np.all(a[{m}] > 1)",
+    "np.count_nonzero(a[{m}])",
+    "len(a[{m}]), a[{m}].size",
+    "a[{m}].var()",
+    "np.flatnonzero({m}).sum()",
+    "np.cumsum(a[{m}])",
+    "np.sum(a[{m}]) + a[{m}][:1].sum()",
+]
+SOME = ["a[{m}].max()", "a[{m}].min() + np.ptp(a[{m}])", "np.argmax(a[{m}])"]
+MASKS = ["a > 0", "(a > 0) & (a < 3)", "a == a", "a != a", "m"]
+
+
+def made(expression, **options):
+    space = {"np": np}
+    exec(f"def f(a, m):\n    return {expression}\n", space)
+    return space["f"], njit(**options)(space["f"])
+
+
+def compared(expression, a, m, **options):
+    """Both ways, or the same exception. Sums of floats are added up in another order than NumPy's."""
+    plain, compiled = made(expression, **options)
+    try:
+        with np.errstate(all="ignore"):
+            want = plain(a, m)
+    except ValueError as err:
+        with pytest.raises(ValueError, match=str(err).split(" ")[0]):
+            compiled(a, m)
+        return
+    got = compiled(a, m)
+    pairs = zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]
+    for g, w in pairs:
+        assert not isinstance(g, np.ndarray) or g.dtype == w.dtype
+        np.testing.assert_allclose(g, w, rtol=1e-3 if a.dtype.itemsize < 8 else 1e-9, atol=1e-6)
+
+
+@given(
+    arrays(NUMBERS, shapes(2).filter(len)),
+    st.sampled_from(REDUCE + SOME),
+    st.sampled_from(MASKS),
+    st.booleans(),
+)
+def test_reductions(a, expression, mask, parallel):
+    if a.dtype.kind == "f":
+        a = np.clip(np.nan_to_num(a), -100, 100).astype(a.dtype)
+    rng = np.random.default_rng(a.size)
+    compared(expression.format(m=mask), a, rng.random(a.shape) < 0.4, parallel=parallel)
+
+
+@pytest.mark.parametrize(
+    "expression", ["a[a > 0].sum()", "np.sum(a[m] * 2.0 + 1)", "a[a > 0].mean()", "a[m].max()", "len(a[m])"]
+)
+def test_no_array_is_made(expression):
+    _, f = made(expression)
+    rng = np.random.default_rng(1)
+    a = rng.standard_normal(5000)
+    f(a, a > 0.3)
+    before = treadle.stats()["arrays_allocated"]
+    f(a, a > 0.3)
+    assert treadle.stats()["arrays_allocated"] == before
+
+
+@pytest.mark.parametrize("kept", [0, 1, 999, 1000])
+@pytest.mark.parametrize("shape", [(1000,), (10, 100), (0,)])
+def test_how_many(kept, shape):
+    n = int(np.prod(shape))
+    a = np.arange(n, dtype=float).reshape(shape)
+    m = a >= n - kept
+    compared("a[m].sum(), a[m].size", a, m)
+    compared("a[m]", a, m)
+    compared("a.T[m.T].sum()", a, m)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_the_sum_depends_on_no_number_of_threads(threads):
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal(300_001)
+    _, serial = made("a[a > 0.1].sum()")
+    _, parallel = made("a[a > 0.1].sum()", parallel=True)
+    before = treadle.get_num_threads()
+    treadle.set_num_threads(min(threads, before))
+    try:
+        assert parallel(a, a) == serial(a, a)
+    finally:
+        treadle.set_num_threads(before)
+
+
+def test_what_was_kept_may_change_before_it_is_reduced():
+    def f(a, b):
+        x = a[a > 0]
+        a[:] = 1.0
+        s = x.sum()
+        x[0] = 100.0
+        return s, x.sum(), x, (a[a > 0] + b[b > 5]).sum()
+
+    a, b = np.arange(-3.0, 4.0), np.arange(-1.0, 13.0)
+    want = f(a.copy(), b)
+    for g, w in zip(njit(f)(a.copy(), b), want, strict=True):
+        np.testing.assert_array_equal(g, w)
+
+
+def test_sizes_that_do_not_agree():
+    f = njit(lambda a, b: (a[a > 0] * b).sum())
+    assert f(np.array([1.0, -1.0, 2.0]), np.array([3.0, 4.0])) == 11.0
+    with pytest.raises(ValueError):
+        f(np.array([1.0, -1.0, 2.0]), np.ones(3))
+    with pytest.raises(IndexError, match="boolean index"):
+        made("a[m].sum()")[1](np.ones(3), np.ones(4, bool))
+
+
+def test_in_loops_on_all_cores():
+    @njit(parallel=True)
+    def f(a, out):
+        for i in prange(a.shape[0]):
+            row = a[i]
+            out[i] = row[row > 0].sum() + len(np.flatnonzero(row < -1))
+
+    a = np.random.default_rng(5).standard_normal((300, 70))
+    out = np.empty(300)
+    f(a, out)
+    np.testing.assert_allclose(out, [r[r > 0].sum() + (r < -1).sum() for r in a])
+
+
+def test_agree_with_arrays_of_it():
+    agree("(a[b], a[~b], np.flatnonzero(b), a[b].sum(dtype=np.int64))", np.arange(12), np.arange(12) % 3 == 0)
