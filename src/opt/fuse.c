@@ -992,7 +992,7 @@ static void renumber(tr_fn *f, tr_val v, const uint32_t *at, uint32_t nbefore, t
 
 static bool drop_reductions(tr_fn *f, tr_val v, uint32_t uses, tr_repl *repl) {
     tr_pat *t = tr_at(f, v)->imm.pat;
-    if (!t->nred || t->keep || !tr_fn_is_scalar(t->lam))
+    if ((uses >= t->nred && !t->nscan) || t->keep || !tr_fn_is_scalar(t->lam))
         return false;
     bool any = free_scans(t);
     uint32_t n = t->nred, kept = 0, *at = TR_NEW_N(&f->ctx->arena, uint32_t, n + 1u);
