@@ -18,6 +18,11 @@ hypothesis.settings.register_profile("same", derandomize=True)
 if not os.environ.get("TREADLE_RANDOM"):
     hypothesis.settings.load_profile("same")
 
+for _name in (
+    "TREADLE_TALLY",
+    "TREADLE_NOTES",
+):  # of a run of continuous integration: tests of the tools would add to them
+    os.environ.pop(_name, None)
 os.environ.setdefault("TREADLE_VERIFY", "1")  # read when treadle is first imported; subprocesses inherit it
 
 if np.lib.NumpyVersion(np.__version__) < "2.0.0":

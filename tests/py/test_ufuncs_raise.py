@@ -59,6 +59,11 @@ def test_what_was_computed_stays(make, layout, n):
         out[...] = -1
         with pytest.raises(ValueError, match="^no 4$"):
             f(x, out=out)
+        if (
+            make is WAYS["parallel"]
+        ):  # where the clock says that ranges pay, a later one may have been done meanwhile
+            rest = out[..., n - 3 :]
+            rest[rest == 10.5] = -1
         if out.ndim == 1:
             np.testing.assert_array_equal(out, want[0])
         elif out.flags.c_contiguous:
