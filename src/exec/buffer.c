@@ -30,28 +30,29 @@ void tr_buffer_narrow(char *to, int64_t step, const float *from, int64_t n) {
     }
 }
 
-char *tr_buffer_load_nd(const tr_item *it, char *buf, const char *from, uint32_t nd, const int64_t *shape,
-                        const int64_t *strides) {
-    int64_t n = nd ? shape[0] : 1;
+static char *each_row(const tr_item *it, char *buf, char *at, uint32_t nd, const int64_t *shape,
+                      const int64_t *strides, bool store) {
+    int64_t n = nd ? shape[0] : 1, step = nd ? strides[0] : 0;
     if (nd > 1) {
         for (int64_t i = 0; i < n; i++)
-            buf = tr_buffer_load_nd(it, buf, from + i * strides[0], nd - 1, shape + 1, strides + 1);
+            buf = each_row(it, buf, at + i * step, nd - 1, shape + 1, strides + 1, store);
         return buf;
     }
-    tr_buffer_load(it, buf, from, nd ? strides[0] : 0, n);
+    if (store)
+        tr_buffer_store(it, buf, at, step, n);
+    else
+        tr_buffer_load(it, buf, at, step, n);
     return buf + n * tr_item_seen(it);
+}
+
+char *tr_buffer_load_nd(const tr_item *it, char *buf, const char *from, uint32_t nd, const int64_t *shape,
+                        const int64_t *strides) {
+    return each_row(it, buf, (char *)(uintptr_t)from, nd, shape, strides, false);
 }
 
 char *tr_buffer_store_nd(const tr_item *it, char *buf, char *to, uint32_t nd, const int64_t *shape,
                          const int64_t *strides) {
-    int64_t n = nd ? shape[0] : 1;
-    if (nd > 1) {
-        for (int64_t i = 0; i < n; i++)
-            buf = tr_buffer_store_nd(it, buf, to + i * strides[0], nd - 1, shape + 1, strides + 1);
-        return buf;
-    }
-    tr_buffer_store(it, buf, to, nd ? strides[0] : 0, n);
-    return buf + n * tr_item_seen(it);
+    return each_row(it, buf, to, nd, shape, strides, true);
 }
 
 /* --- room --- */

@@ -15,7 +15,8 @@ bool tr_red_takes(tr_redk k, const tr_ty *t) {
 }
 
 bool tr_red_regroups(tr_redk k, const tr_ty *t) {
-    return (k == TR_RED_ADD || k == TR_RED_MUL) && (tr_ty_is_float(t) || tr_ty_is_complex(t));
+    const tr_redinfo *i = &tr_red_info[k];
+    return !i->repeats && !i->place && (tr_ty_is_float(t) || tr_ty_is_complex(t));
 }
 
 static int64_t smallest_int(const tr_ty *t) {

@@ -28,10 +28,9 @@ static bool in_place(const tr_lpat *s, unsigned out) {
 
 bool tr_chunk_wanted(tr_lpat *s) {
     bool any = false;
-    if (!tr_fn_is_scalar(
-            s->p->lam) || /* else: buffers are filled before the lambda runs, and emptied after */
-        s->ndim == 0 ||
-        s->cold || s->p->nscan || s->tiled)
+    if (s->ndim == 0 || s->cold || s->p->nscan || s->tiled)
+        return false;
+    if (!tr_fn_is_scalar(s->p->lam)) /* buffers are filled before the lambda runs, and emptied after */
         return false;
     for (unsigned i = s->p->nin; i < s->narr; i++)
         if (unknown(s, &s->arr[i]) && in_place(s, i))

@@ -1,0 +1,44 @@
+/* What merging patterns (fuse.c) and dropping what they leave without use (fuse_drop.c) share. */
+#ifndef TR_OPT_FUSE_H
+#define TR_OPT_FUSE_H
+
+#include "opt/priv.h"
+
+static inline bool tr_fuse_among(tr_val x, const tr_val *v, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (v[i] == x)
+            return true;
+    return false;
+}
+static inline const tr_val *tr_fuse_in(const tr_ins *i) {
+    return i->args + tr_pat_in(i->imm.pat);
+}
+static inline const tr_val *tr_fuse_out(const tr_ins *i) {
+    return i->args + tr_pat_out(i->imm.pat);
+}
+static inline const tr_val *tr_fuse_ein(const tr_ins *i) {
+    return i->args + tr_pat_ein(i->imm.pat);
+}
+static inline const tr_val *tr_fuse_eout(const tr_ins *i) {
+    return i->args + tr_pat_eout(i->imm.pat);
+}
+static inline bool tr_fuse_fresh(const tr_fn *f, tr_val a) {
+    return tr_at(f, a)->op == TR_OP_ALLOC;
+}
+static inline const tr_val *tr_fuse_params(const tr_fn *g, tr_bid b) {
+    return tr_blk_at(g, b)->params.d;
+}
+static inline const tr_ty *tr_fuse_type(const tr_fn *f, tr_val v) {
+    return tr_at(f, v)->ty;
+}
+static inline bool tr_fuse_lam_uses(const tr_fn *lam, uint32_t param) {
+    return tr_use_counts(lam)[tr_fuse_params(lam, 0)[param]] != 0;
+}
+
+/* --- fuse_drop.c --- */
+
+/* Drops outputs, packed arrays and reductions that nobody reads, patterns with nothing left to do, and what was computed for them alone.
+ * `rooms`: arrays that surely fit, whose size need not be tested when they go. Until false. */
+bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms);
+
+#endif
