@@ -28,6 +28,7 @@ SQRT_2PI_F = np.float32(SQRT_2PI)
 SQRT_HALF = math.sqrt(0.5)
 SQRT_HALF_F = np.float32(SQRT_HALF)
 MILLION = 1_000_000  # a multiple of every vector's width
+TEN_MILLION = 10 * MILLION
 
 
 @dataclass(frozen=True)
@@ -408,6 +409,10 @@ def renewed(a, times):
     return s
 
 
+def kept_sum(a):
+    return a[a > 0].sum()
+
+
 RENEWALS = 20
 
 
@@ -492,6 +497,14 @@ add(
     arrays=1,
 )
 add(
+    "a[a > 0].sum()",
+    inputs=lambda rng, full: (random(rng, -3, 3, TEN_MILLION if full else 97, "float64"),),
+    expected=kept_sum,
+    variants=jits(kept_sum),
+    rtol=1e-12,
+    arrays=0,
+)
+add(
     "b = a + 1, loop in Python",
     inputs=lambda rng, full: (place(rng.random(MILLION if full else 97)), RENEWALS),
     expected=lambda a, times: a + 1,
@@ -508,7 +521,6 @@ add(
 
 # --- two cores: time that passes -------------------------------------------------------------------
 
-TEN_MILLION = 10_000_000
 PARALLEL = "treadle-parallel"
 
 
@@ -593,3 +605,41 @@ parallel_case(
 )
 for kind in ("broadcast", "strided", "contiguous"):
     parallel_case(f"two cores, {kind}", addition, pairs(kind), lambda x, y, out: x + y)
+
+
+def running_sum(a):
+    return np.cumsum(a)
+
+
+def masked(a, mask):
+    return a[mask]
+
+
+def masked_inputs(rng: np.random.Generator, full: bool) -> Arguments:
+    """Half of the elements are kept, at random."""
+    a = rng.random(TEN_MILLION if full else 97)
+    return place(a), place(rng.random(a.size) < 0.5)
+
+
+def on_both(function: Callable[..., Any]) -> dict[str, Maker]:
+    """`njit` for one core and for all, and NumPy."""
+    makers = jits(function)
+    del makers["numba"]
+    return makers | {PARALLEL: lambda: peers.decorator(PARALLEL)(function)}
+
+
+add(
+    "two cores, cumsum",
+    inputs=lambda rng, full: (place(rng.random(TEN_MILLION if full else 97)),),
+    expected=running_sum,
+    variants=on_both(running_sum),
+    rtol=1e-9,
+    wall=True,
+)
+add(
+    "two cores, a[mask]",
+    inputs=masked_inputs,
+    expected=masked,
+    variants=on_both(masked),
+    wall=True,
+)

@@ -23,7 +23,7 @@ def decorator(variant: str) -> Callable[..., Any]:
     Parameters
     ----------
     variant : str
-        'treadle', 'treadle-unchecked', 'numba' or 'python'.
+        'treadle', 'treadle-unchecked', 'treadle-parallel', 'numba' or 'python'.
 
     Returns
     -------
@@ -34,6 +34,8 @@ def decorator(variant: str) -> Callable[..., Any]:
         return lambda function: function
     if variant == "treadle-unchecked":
         return importlib.import_module("treadle").njit(boundscheck=False)
+    if variant == "treadle-parallel":
+        return importlib.import_module("treadle").njit(parallel=True)
     if variant in JITS:
         return importlib.import_module(variant).njit
     raise ValueError(f"no peer is called {variant!r}")

@@ -209,6 +209,7 @@ ELEMENTWISE: list[Row] = [
     ),
     *against("a*2 + b*c - d", {"numba": (1.0, 1 / 1.3), "numpy": (1 / 2.3, 1 / 3)}, "us", "array"),
     *against("row norms", {"numpy": (1 / 2, 1 / 4), "numba": NOTHING}, "us", "array"),
+    *against("a[a > 0].sum()", {"numpy": (1 / 4, 1 / 10), "numba": NOTHING}, "us", "array"),
     # Memory is the limit, so the floor is against copying as much; NumPy pays for new pages too, and how much differs between machines.
     *against(
         "b = a + 1, loop in Python",
@@ -239,6 +240,32 @@ ELEMENTWISE: list[Row] = [
                 None,
             ),
             gain_of_contiguous(name),
+        )
+    ),
+    *(
+        row
+        for name, gain in (("cumsum", 1 / 1.5), ("a[mask]", 1 / 1.3))
+        for row in (
+            Row(
+                f"two cores/{name}",
+                f"elementwise/two cores, {name}",
+                PARALLEL,
+                "treadle",
+                "min",
+                "us",
+                gain,
+                1 / 1.8,
+            ),
+            Row(
+                f"two cores/{name} (numpy)",
+                f"elementwise/two cores, {name}",
+                "treadle",
+                "numpy",
+                "min",
+                "us",
+                1,
+                1 / 2,
+            ),
         )
     ),
     Row(

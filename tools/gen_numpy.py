@@ -30,7 +30,7 @@ when a function compiles.
 - Indices: integers, slices, `...`, `np.newaxis`, arrays of integers and masks, in any mix, to read and to assign. Reductions of what a mask keeps (`a[a > 0].sum()`, `np.mean(a[m] * 2)`) make no array of it and run in vectors. Lists `[0, 2]` are arrays.
 - Expressions are fused: `np.sqrt(((a - b) ** 2).sum(axis=1))` reads both arrays once and makes one.
 - A new array has C order; F order when all operands of full rank are in F order. Results without axes are numbers.
-- Sums of floats are added in a tree (error no worse than NumPy's), running sums in order, both the same on one core or many.
+- Sums of floats are added in a tree (error no worse than NumPy's), running sums in order, in blocks of 16,384; both are the same on one core or many.
 - `@`, `np.dot` and `np.matmul` call the BLAS that NumPy or SciPy has loaded, without copies for matrices in rows or in columns; `TREADLE_BLAS=none` uses loops of our own.
 
 ## What differs

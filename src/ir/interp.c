@@ -393,10 +393,7 @@ static bool point(space *s, const int64_t *idx) {
         !add_captures(s, &in) || !run_with(&s->lam, in.v, out))
         return false;
     const tr_slot *y = out;
-    const tr_ins *yield = NULL; /* only its operands' types matter, and all yields agree on them */
-    for (tr_bid b = 0; b < p->lam->blks.n && !yield; b++)
-        if (!tr_blk_at(p->lam, b)->dead && tr_term(p->lam, b)->op == TR_OP_YIELD)
-            yield = tr_term(p->lam, b);
+    const tr_ins *yield = tr_pat_yield(p->lam);
     if (!store_elements(s, tr_pat_out(p), p->nout, idx, &y) || !pack_elements(s, &y))
         return false;
     if (p->nfilt && !has_room(s)) /* y is this round's own: nothing is kept */

@@ -201,7 +201,8 @@ struct tr_fn;
  * inputs, ncap captures; it yields the elements of its neout outputs. Its arrays have one axis per kept one.
  *
  * The first nscan reductions are scans: the lambda is given their value before its own contribution, so the reduced axes
- * are walked in C order, one by one. Sums of floats in scans are added in that order.
+ * are walked in C order, one by one. Sums and products of floats in scans are added in that order within blocks of TR_SCAN_BLOCK elements;
+ * before each stands the value before the former one and the former's total (scans.c says which patterns that holds for).
  *
  * Packed arrays (a filter, or stream compaction) are of one axis and layout C, and take what is kept, side by side. The first scan counts it:
  * it adds i64, from 0, and contributes 1 where the round's elements are kept and else 0. Each round stores its elements where the scan stands,
@@ -362,6 +363,8 @@ enum { TR_COST_CHEAP = 6, TR_COST_DEAR = 15 };  /* more than a quotient; a funct
 unsigned tr_ins_cost(const tr_fn *f, tr_val v); /* op.def's */
 /* A lambda that only computes: no instruction has an effect. */
 bool tr_fn_is_scalar(const tr_fn *f);
+unsigned tr_fn_cost(const tr_fn *f);          /* of one run without repetitions: its instructions' costs */
+const tr_ins *tr_pat_yield(const tr_fn *lam); /* one of a lambda's YIELDs; all agree on types */
 static inline bool tr_is_const(const tr_ins *i) {
     return i->op == TR_OP_CONST || i->op == TR_OP_UNDEF || i->op == TR_OP_CONSTARR || i->op == TR_OP_OBJ;
 }

@@ -18,6 +18,14 @@ unsigned tr_ins_cost(const tr_fn *f, tr_val v) {
     return tr_ins_is_real(f, in) && in->ty && tr_ty_is_complex(in->ty) ? 2 * c : c;
 }
 
+unsigned tr_fn_cost(const tr_fn *f) {
+    unsigned n = 0;
+    for (uint32_t v = 0; v < f->ins.n; v++)
+        if (tr_at(f, v)->blk != TR_NOBLK)
+            n += tr_ins_cost(f, v);
+    return n;
+}
+
 bool tr_fn_is_scalar(const tr_fn *f) {
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;

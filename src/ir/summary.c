@@ -283,7 +283,7 @@ tr_summary tr_pat_summary(const tr_prog *p, const tr_pat *t) {
 const char *tr_pat_form(const tr_pat *t) {
     if (!t->nspace)
         return "it has no axes";
-    if (t->nscan)
+    if (t->nscan && !t->keep && t->par == TR_PAR_PRANGE)
         return "each element needs the one before";
     if (t->nred > TR_MAX_REDS)
         return "it has too many reductions";
@@ -297,6 +297,8 @@ const char *tr_pat_one_core(const tr_prog *p, const tr_pat *t) {
     const char *why = tr_pat_form(t);
     if (why)
         return why;
+    if (t->nscan && !t->keep && !tr_pat_in_ranges(t))
+        return "each element needs the one before";
     tr_summary s = tr_pat_summary(p, t);
     for (uint32_t k = 0; k < t->ncap && !tr_plant(t->lam->ctx, TR_PLANT_SCATTER); k++) {
         if (s.caps[k].writes == TR_REACH_ANY)

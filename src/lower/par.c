@@ -4,10 +4,14 @@
  * The ranges depend on the extents alone (tr_rt_grain): at most TR_PAR_RANGES of them, a power of two long. Each leaves the values of its
  * reductions in a place of its own, and the calling thread joins them in order; so results do not depend on the number of
  * threads. Sums of floats over a line are the very ones of the sequential loop: a range is a node of their tree.
+ * Ranges of a scan are a chain (tr_chain): each takes the total of what it contributes, waits for the one before, reads the value it begins
+ * with, hands on that and its total, and only then walks its elements. They are short, so that the second walk finds them in the cache.
  * What the loops use of the function around them goes through an array of slots. */
 #include "base/plant.h"
+#include "ir/summary.h"
 #include "lower/pattern.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* What the two functions share: values of the calling one, a slot each. */
@@ -52,6 +56,9 @@ static void each_value(tr_lpat *s, void (*visit)(share *, lv *), share *u) {
         visit(u, &s->ext[k]);
     each_of(s->arr, s->narr, !s->line, visit, u);
     each_of(s->earr, (unsigned)s->p->nein + s->p->neout, true, visit, u);
+    each_of(s->filt, s->p->nfilt, false, visit, u);
+    if (s->p->nfilt)
+        visit(u, &s->last);
     for (unsigned i = 0; i < s->p->nred; i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].init_ty); k++)
             visit(u, &s->red[i].init[k]);
@@ -75,8 +82,8 @@ static void take(share *u, lv *x) {
 
 /* --- places for what the ranges reduce --- */
 
-/* Slots 0 and 1: the length of a range, and where the places are. */
-enum { GRAIN, PLACES, FIRST };
+/* Slots 0 to 2: the length of a range, where the places are, and the tr_chain. */
+enum { GRAIN, PLACES, CHAIN, FIRST };
 
 static lt part_type(const tr_lpat *s, unsigned i, unsigned k) {
     return LLVMTypeOf(s->red[i].init[k]);
@@ -89,11 +96,20 @@ static lv place(tr_lf *w, lv places, unsigned part, lt t, lv r) {
     return LLVMBuildInBoundsGEP2(w->b, memory_type(w->m, t), base, &r, 1, "");
 }
 
-static unsigned count_parts(const tr_lpat *s) {
+/* Scans have none: their values go along the chain. */
+static unsigned first_placed(const tr_lpat *s) {
+    return s->p->keep ? s->p->nred : s->p->nscan;
+}
+
+static unsigned count_parts(const tr_lpat *s, unsigned from, unsigned to) {
     unsigned n = 0;
-    for (unsigned i = 0; i < s->p->nred && !s->p->keep; i++)
+    for (unsigned i = from; i < to; i++)
         n += tr_ty_nparts(s->red[i].ty);
     return n;
+}
+
+static bool is_chain(const tr_lpat *s) {
+    return s->p->nscan && !s->p->keep;
 }
 
 /* --- the function over a range --- */
@@ -114,7 +130,7 @@ static bool is_heavy(tr_fn *lam) {
 }
 
 static bool is_region(const tr_lpat *s) {
-    return s->p->nin + s->p->nout + s->p->neout == 0;
+    return s->p->nin + s->p->nout + s->p->neout + s->p->nscan == 0;
 }
 
 static lv new_function(tr_lf *w) {
@@ -139,6 +155,8 @@ static tr_lpat copy_of(const tr_lpat *s, tr_lf *w) {
     c.earr = tr_arena_copy(a, s->earr, (nearr + 1u) * sizeof *s->earr);
     c.red = tr_arena_copy(a, s->red, (s->p->nred + 1u) * sizeof *s->red);
     c.caps = tr_arena_copy(a, s->caps, (s->ncaps + 1u) * sizeof *s->caps);
+    c.filt = tr_arena_copy(a, s->filt, (s->p->nfilt + 1u) * sizeof *s->filt);
+    c.scratch = TR_NEW_N(a, lv, s->p->nfilt + 1u);
     c.carry = TR_NEW_N(a, lv, tr_most_carried(s->p));
     c.off = TR_NEW_N(a, lv, (s->ndim + 1) * s->narr + 1);
     for (unsigned i = 0; i < s->narr; i++)
@@ -146,15 +164,115 @@ static tr_lpat copy_of(const tr_lpat *s, tr_lf *w) {
     return c;
 }
 
+static lv range_number(tr_lpat *c, const share *u) {
+    lv grain = LLVMBuildLoad2(c->w->b, c->w->m->i64, slot(c->w, u->slots, GRAIN), "");
+    return LLVMBuildUDiv(c->w->b, c->first, grain, "");
+}
+
+/* out: parts of all reductions. */
 static void leave_values(tr_lpat *c, const share *u, const lv *out) {
     tr_lf *w = c->w;
-    lv grain = LLVMBuildLoad2(w->b, w->m->i64, slot(w, u->slots, GRAIN), "");
-    lv places = LLVMBuildLoad2(w->b, w->m->ptr, slot(w, u->slots, PLACES), "");
-    lv r = LLVMBuildUDiv(w->b, c->first, grain, "");
-    unsigned part = 0;
-    for (unsigned i = 0; i < c->p->nred; i++)
+    lv places = LLVMBuildLoad2(w->b, w->m->ptr, slot(w, u->slots, PLACES), ""), r = range_number(c, u);
+    unsigned from = first_placed(c), part = 0;
+    out += count_parts(c, 0, from);
+    for (unsigned i = from; i < c->p->nred; i++)
         for (unsigned k = 0; k < tr_ty_nparts(c->red[i].ty); k++, part++)
             store_as(w, out[part], place(w, places, part, LLVMTypeOf(out[part]), r));
+}
+
+/* --- chains --- */
+
+/* Where part number `part` of the scans' values stands in a tr_chain. */
+static lv link_at(tr_lf *w, lv chain, unsigned part) {
+    return slot(w, chain, (unsigned)(offsetof(tr_chain, value) / sizeof(tr_slot)) + part);
+}
+
+static void put_values(const tr_lpat *s, lv chain, const lv *parts) {
+    unsigned n = count_parts(s, 0, s->p->nscan);
+    for (unsigned i = 0; i < n; i++)
+        store_as(s->w, parts[i], link_at(s->w, chain, i));
+}
+
+/* What the scans begin with: not more than packed arrays have room for, whatever happened to the mask between two looks at it. */
+static void begin_at(tr_lpat *c, lv chain) {
+    LLVMBuilderRef b = c->w->b;
+    for (unsigned i = 0, part = 0; i < c->p->nscan; i++)
+        for (unsigned k = 0; k < tr_ty_nparts(c->red[i].ty); k++, part++)
+            c->red[i].init[k] = load_as(c->w, part_type(c, i, k), link_at(c->w, chain, part));
+    if (c->p->nfilt) {
+        lv at = c->red[0].init[0];
+        c->red[0].init[0] = l_select(b, l_icmp(b, LLVMIntSLT, at, c->last), at, c->last);
+    }
+}
+
+/* The values that the next range begins with: this one's and its totals. */
+static void hand_on(tr_lpat *c, lv chain, lv r, const lv *totals) {
+    lv next[2 * UINT8_MAX];
+    unsigned n = 0;
+    c->ncarry = 0;
+    for (unsigned i = 0; i < c->p->nscan; i++) {
+        unsigned parts = tr_ty_nparts(c->red[i].ty);
+        c->red[i].carry = 0;
+        memcpy(c->carry, c->red[i].init, parts * sizeof(lv));
+        tr_red_join(c, i, totals + n);
+        memcpy(next + n, c->carry, parts * sizeof(lv));
+        n += parts;
+    }
+    put_values(c, chain, next);
+    tr_lower_rt(c->w, TR_RT_CHAIN_PASS, 2, (lv[]){chain, r}, NULL, NULL);
+}
+
+static void await_turn(tr_lpat *c, lv chain, lv r) {
+    tr_lf *w = c->w;
+    lv code;
+    tr_lower_rt(w, TR_RT_CHAIN_WAIT, 2, (lv[]){chain, r}, NULL, &code);
+    lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntEQ, code, l_int(w->m->i32, 0)));
+    LLVMBuildRet(w->b, code);
+    l_at_end(w->b, go_on);
+}
+
+/* if (!last) the totals of the range, else whatever. */
+static void totals_unless(tr_lpat *c, lv last, lv *totals) {
+    tr_lf *w = c->w;
+    LLVMBuilderRef b = w->b;
+    lb from = l_here(b), more = tr_lower_block(w, ""), go_on = tr_lower_block(w, "");
+    LLVMBuildCondBr(b, last, go_on, more);
+    l_at_end(b, more);
+    tr_scan_totals(c, 0, c->first, c->end, totals);
+    more = l_here(b);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+    for (unsigned i = 0; i < count_parts(c, 0, c->p->nscan); i++) {
+        lv p = LLVMBuildPhi(b, LLVMTypeOf(totals[i]), "");
+        l_incoming(p, totals[i], more);
+        l_incoming(p, LLVMGetUndef(LLVMTypeOf(totals[i])), from);
+        totals[i] = p;
+    }
+}
+
+/* The last one has nobody to hand on to, and needs no total; it leaves the values of all. Parts of all reductions in out. */
+static void walk_link(tr_lpat *c, const share *u, lv *out) {
+    tr_lf *w = c->w;
+    LLVMBuilderRef b = w->b;
+    lv chain = LLVMBuildLoad2(b, w->m->ptr, slot(w, u->slots, CHAIN), ""), r = range_number(c, u);
+    lv totals[2 * UINT8_MAX], last = l_icmp(b, LLVMIntEQ, c->end, c->ext[c->outer]);
+    c->blocks = false; /* it is one */
+    totals_unless(c, last, totals);
+    await_turn(c, chain, r);
+    begin_at(c, chain);
+    lb more = tr_lower_block(w, ""), walk = tr_lower_block(w, ""), end = tr_lower_block(w, ""),
+       leave = tr_lower_block(w, "");
+    LLVMBuildCondBr(b, last, walk, more);
+    l_at_end(b, more);
+    hand_on(c, chain, r, totals);
+    LLVMBuildBr(b, walk);
+    l_at_end(b, walk);
+    tr_lower_nest(c, out);
+    LLVMBuildCondBr(b, last, end, leave);
+    l_at_end(b, end);
+    put_values(c, chain, out);
+    LLVMBuildBr(b, leave);
+    l_at_end(b, leave);
 }
 
 static lv make_range(tr_lpat *s) {
@@ -189,8 +307,12 @@ static lv make_range(tr_lpat *s) {
     }
     c.end = LLVMGetParam(w.fn, 3);
     lv *out = TR_NEW_N(&m->ctx->arena, lv, 2u * c.p->nred + 1u);
-    tr_lower_nest(&c, out);
-    if (c.p->nred && !c.p->keep)
+    c.shared = true;
+    if (is_chain(s))
+        walk_link(&c, &u, out);
+    else
+        tr_lower_nest(&c, out);
+    if (first_placed(&c) < c.p->nred)
         leave_values(&c, &u, out);
     LLVMBuildRet(w.b, l_int(m->i32, 0));
     uint64_t room = tr_lower_room(&w);
@@ -202,23 +324,30 @@ static lv make_range(tr_lpat *s) {
 
 /* --- the calling side --- */
 
-/* Of one round, in operations; the runtime makes ranges that are worth handing to a thread. */
-static unsigned cost_of(const tr_fn *lam) {
-    unsigned n = 0;
-    for (uint32_t v = 0; v < lam->ins.n; v++)
-        if (tr_at(lam, v)->blk != TR_NOBLK)
-            n += tr_ins_cost(lam, v);
-    return n;
-}
-
-/* A prange loop is no line of elements: any number of rounds may be a range, and a heavy one is a range by itself. */
+/* The runtime makes ranges that are worth handing to a thread. A prange loop is no line of elements: any number of rounds may be a range, and a heavy one is a range by itself. */
 static lv region_grain(tr_lpat *s, lv n) {
     tr_lf *w = s->w;
     enum { ALONE = 1 << 20 };
-    lv args[] = {n, l_int(w->m->i64, 0), l_int(w->m->i64, is_heavy(s->p->lam) ? ALONE : cost_of(s->p->lam))};
+    lv args[] = {n, l_int(w->m->i64, 0),
+                 l_int(w->m->i64, is_heavy(s->p->lam) ? ALONE : tr_fn_cost(s->p->lam))};
     lv out = NULL;
     tr_lower_rt(w, TR_RT_GRAIN, 3, args, NULL, &out);
     return out;
+}
+
+/* Of a chain: a block; or as long as usual, where something is reduced besides, but no longer than a block, for the cache. */
+static lv chain_grain(tr_lpat *s, lv inner, lv usual) {
+    tr_lf *w = s->w;
+    lv one = l_int(w->m->i64, 1), block = l_int(w->m->i64, TR_SCAN_BLOCK);
+    if (s->blocks)
+        return block;
+    if (s->p->nred > s->p->nscan)
+        return usual;
+    lv wide = l_icmp(w->b, LLVMIntSGT, inner, block);
+    lv rows =
+        LLVMBuildUDiv(w->b, block, l_select(w->b, l_icmp(w->b, LLVMIntSLT, inner, one), one, inner), "");
+    rows = l_select(w->b, wide, one, rows);
+    return l_select(w->b, l_icmp(w->b, LLVMIntSLT, rows, usual), rows, usual);
 }
 
 static lv call_grain(tr_lpat *s, lv n) {
@@ -229,19 +358,19 @@ static lv call_grain(tr_lpat *s, lv n) {
     for (unsigned k = 0; k < s->ndim; k++)
         if (s->axis[k] != s->outer)
             inner = LLVMBuildNSWMul(w->b, inner, s->ext[s->axis[k]], "");
-    unsigned cost = cost_of(s->p->lam) + s->narr;
+    unsigned cost = tr_fn_cost(s->p->lam) + s->narr;
     lv args[] = {n, inner, l_int(w->m->i64, cost)};
     tr_lower_rt(w, TR_RT_GRAIN, 3, args, NULL, &out);
-    return out;
+    return is_chain(s) ? chain_grain(s, inner, out) : out;
 }
 
 /* The value of all ranges together. */
 static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
     tr_lf *w = s->w;
     lv zero = l_int(w->m->i64, 0);
-    unsigned part = 0, n = 0;
+    unsigned from = first_placed(s), part = 0, n = 0;
     s->ncarry = 0;
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = from; i < s->p->nred; i++) {
         s->red[i].carry = s->ncarry;
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty) && s->red[i].cls == RED_PHI; k++)
             s->carry[s->ncarry++] = s->red[i].init[k];
@@ -249,7 +378,7 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
     tr_lloop l;
     if (s->ncarry)
         tr_lloop_begin(s, &l, zero, nranges);
-    for (unsigned i = 0; i < s->p->nred; i++) {
+    for (unsigned i = from; i < s->p->nred; i++) {
         lv x[2];
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++)
             if (s->red[i].cls == RED_PHI)
@@ -260,7 +389,7 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
     if (s->ncarry)
         tr_lloop_end(s, &l, LLVMBuildNUWAdd(w->b, l.iv, l_int(w->m->i64, 1), ""));
     part = 0;
-    for (unsigned i = 0; i < s->p->nred; i++)
+    for (unsigned i = from; i < s->p->nred; i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++) {
             if (s->red[i].cls == RED_PHI) {
                 out[n++] = s->carry[s->red[i].carry + k];
@@ -272,14 +401,40 @@ static void join(tr_lpat *s, lv places, lv nranges, lv *out) {
         }
 }
 
+/* The values that a chain begins with. */
+static lv new_chain(tr_lpat *s) {
+    tr_lf *w = s->w;
+    unsigned n = count_parts(s, 0, s->p->nscan);
+    lv chain = tr_lower_buffer(w, sizeof(tr_chain) + n * sizeof(tr_slot), 8, "chain"), parts[2 * UINT8_MAX];
+    LLVMBuildStore(w->b, l_int(w->m->i64, 0), chain);
+    for (unsigned i = 0, part = 0; i < s->p->nscan; i++)
+        for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++)
+            parts[part++] = s->red[i].init[k];
+    put_values(s, chain, parts);
+    return chain;
+}
+
+/* Parts of all reductions, from where the ranges have left them. */
+static void results(tr_lpat *s, lv places, lv chain, lv grain, lv *out) {
+    LLVMBuilderRef b = s->w->b;
+    unsigned part = 0;
+    for (unsigned i = 0; i < s->p->nscan && chain; i++)
+        for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++, part++)
+            out[part] = load_as(s->w, part_type(s, i, k), link_at(s->w, chain, part));
+    if (first_placed(s) >= s->p->nred)
+        return;
+    lv up = LLVMBuildNSWAdd(b, s->ext[s->outer], l_sub(b, grain, l_int(s->w->m->i64, 1)), "");
+    join(s, places, LLVMBuildUDiv(b, up, grain, ""), out + part);
+}
+
 void tr_lower_parallel(tr_lpat *s, lv *out) {
     tr_lf *w = s->w;
     tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;
     share u = {w, NULL, FIRST};
-    lv fn = make_range(s), places = LLVMConstNull(m->ptr), n = s->ext[s->outer], grain = call_grain(s, n),
-       code;
-    unsigned nparts = count_parts(s);
+    lv none = LLVMConstNull(m->ptr), chain = is_chain(s) ? new_chain(s) : NULL, fn = make_range(s),
+       places = none, n = s->ext[s->outer], grain = call_grain(s, n), code;
+    unsigned nparts = count_parts(s, first_placed(s), s->p->nred);
     each_value(s, count, &u);
     u.slots = tr_lower_buffer(w, u.n * sizeof(tr_slot), 8, "share");
     u.n = FIRST;
@@ -288,12 +443,10 @@ void tr_lower_parallel(tr_lpat *s, lv *out) {
         places = tr_lower_buffer(w, (uint64_t)nparts * TR_PAR_RANGES * sizeof(tr_slot), 8, "places");
     LLVMBuildStore(b, grain, slot(w, u.slots, GRAIN));
     LLVMBuildStore(b, places, slot(w, u.slots, PLACES));
-    tr_lower_rt(w, TR_RT_PARALLEL, 4, (lv[]){fn, u.slots, n, grain}, NULL, &code);
+    LLVMBuildStore(b, chain ? chain : none, slot(w, u.slots, CHAIN));
+    tr_lower_rt(w, chain ? TR_RT_CHAIN : TR_RT_PARALLEL, 4, (lv[]){fn, u.slots, n, grain}, NULL, &code);
     lb go_on = tr_lower_unless(w, l_icmp(b, LLVMIntEQ, code, l_int(m->i32, 0)));
     tr_lower_leave(w, code);
     l_at_end(b, go_on);
-    if (nparts) {
-        lv up = LLVMBuildNSWAdd(b, n, l_sub(b, grain, l_int(m->i64, 1)), "");
-        join(s, places, LLVMBuildUDiv(b, up, grain, ""), out);
-    }
+    results(s, places, chain, grain, out);
 }

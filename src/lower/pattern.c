@@ -5,6 +5,7 @@
  * bits. With kept axes the reductions begin and end at each of their indices, and the epilogue follows.
  * Cost: one loop nest per pattern; each function is lowered once. */
 #include "base/plant.h"
+#include "ir/summary.h"
 #include "lower/pattern.h"
 
 #include <string.h>
@@ -84,18 +85,49 @@ static const lv *store_elements(tr_lpat *s, const tr_larr *arr, const lv *off, u
     return y;
 }
 
+/* Past what elements of n arrays consist of. */
+static const lv *skip_elements(const tr_larr *arr, unsigned n, const lv *y) {
+    for (unsigned i = 0; i < n; i++)
+        y += tr_ty_nparts(arr[i].ty->elem);
+    return y;
+}
+
+/* The packed array, or where the element is not wanted a place of the thread's own: the next one's may be another thread's already. */
+static tr_larr own_place(tr_lpat *s, unsigned i, lv wanted) {
+    tr_larr a = s->filt[i];
+    if (!s->scratch[i])
+        s->scratch[i] = tr_lower_alloca(s->w, LLVMArrayType2(s->w->m->i64, 2), "unwanted");
+    a.data = l_select(s->w->b, wanted, a.data, s->scratch[i]);
+    return a;
+}
+
 /* Where the scan stands, wanted or not: no branch. Returns the contributions; once the scratch place is reached nothing counts. */
 static const lv *pack_elements(tr_lpat *s, const lv *y) {
-    lv at = s->carry[s->red[0].carry];
-    for (unsigned i = 0; i < s->p->nfilt; i++)
-        y = store_elements(s, &s->filt[i], &at, 1, y);
+    LLVMBuilderRef b = s->w->b;
+    lv zero = l_int(s->w->m->i64, 0), at = s->carry[s->red[0].carry],
+       room = l_icmp(b, LLVMIntSLT, at, s->last);
+    const lv *reds = skip_elements(s->filt, s->p->nfilt, y);
     unsigned n = 0;
     for (unsigned i = 0; i < s->p->nred; i++)
         n += tr_ty_nparts(s->red[i].ty);
-    lv *left = tr_arena_copy(&s->w->m->ctx->arena, y, n * sizeof *y);
-    lv room = l_icmp(s->w->b, LLVMIntSLT, at, s->last);
-    left[0] = l_select(s->w->b, room, y[0], l_int(s->w->m->i64, 0));
+    lv *left = tr_arena_copy(&s->w->m->ctx->arena, reds, n * sizeof *y);
+    left[0] = l_select(b, room, left[0], zero);
+    lv wanted = s->shared ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
+    lv to = wanted ? l_select(b, wanted, at, zero) : at;
+    for (unsigned i = 0; i < s->p->nfilt; i++) {
+        tr_larr own = wanted ? own_place(s, i, wanted) : s->filt[i];
+        y = store_elements(s, &own, &to, 1, y);
+    }
     return left;
+}
+
+/* For running values that no contribution looks at. */
+static unsigned nothing_known(const tr_lpat *s, lv *out) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->p->nscan; i++)
+        for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty); k++)
+            out[n++] = LLVMConstNull(LLVMTypeOf(s->red[i].init[k]));
+    return n;
 }
 
 void tr_lower_element(tr_lpat *s, lv *out) {
@@ -108,15 +140,15 @@ void tr_lower_element(tr_lpat *s, lv *out) {
         params[n++] = s->line ? l_int(w->m->i64, 0) : s->idx[i]; /* as one line: not used */
     for (unsigned i = 0; i < p->nin; i++)
         n += load_elements(s, array(s, i), &off[i], 1, params + n);
-    n += tr_red_running(s, params + n);
+    n += s->totals ? nothing_known(s, params + n) : tr_red_running(s, params + n);
     memcpy(params + n, s->caps, s->ncaps * sizeof *params);
     if (s->ticks)
         tr_lower_tick(w);
     const lv *y = tr_lower_lambda(w, p->lam, s->loc, params);
     for (unsigned i = p->nin; i < s->narr; i++)
-        y = store_elements(s, array(s, i), &off[i], 1, y);
+        y = s->totals ? skip_elements(array(s, i), 1, y) : store_elements(s, array(s, i), &off[i], 1, y);
     if (p->nfilt)
-        y = pack_elements(s, y);
+        y = s->totals ? skip_elements(s->filt, p->nfilt, y) : pack_elements(s, y);
     if (!out) {
         tr_red_step(s, y);
         return;
@@ -168,11 +200,15 @@ void tr_lower_advance(tr_lpat *s, unsigned k) {
 }
 
 /* Where the loop of level k begins and ends. */
-static lv first_of(const tr_lpat *s, unsigned k) {
+lv tr_lower_first(const tr_lpat *s, unsigned k) {
+    if (s->from && k + 1 == s->ndim)
+        return s->from;
     return k == 0 && s->first ? s->first : l_int(s->w->m->i64, 0);
 }
 
-static lv last_of(const tr_lpat *s, unsigned k) {
+lv tr_lower_last(const tr_lpat *s, unsigned k) {
+    if (s->to && k + 1 == s->ndim)
+        return s->to;
     return k == 0 && s->end ? s->end : s->ext[s->axis[k]];
 }
 
@@ -199,8 +235,8 @@ static void stretches(tr_lpat *s, unsigned k) {
     lt i64 = s->w->m->i64;
     unsigned x = s->axis[k];
     tr_lloop outer, inner;
-    lv zero = l_int(i64, 0), end = last_of(s, k);
-    tr_lloop_begin(s, &outer, first_of(s, k), end);
+    lv zero = l_int(i64, 0), end = tr_lower_last(s, k);
+    tr_lloop_begin(s, &outer, tr_lower_first(s, k), end);
     lv room = l_sub(b, l_int(i64, TR_SUM_BLOCK), s->carry[s->fill]), left = l_sub(b, end, outer.iv);
     lv len = l_select(b, l_icmp(b, LLVMIntSLT, left, room), left, room);
     lv fill = s->carry[s->fill];
@@ -233,7 +269,7 @@ static void chunks(tr_lpat *s, unsigned k) {
     lt i64 = s->w->m->i64;
     unsigned x = s->axis[k];
     bool sums = s->open && s->buffered;
-    lv zero = l_int(i64, 0), end = last_of(s, k), first = first_of(s, k), fill = NULL;
+    lv zero = l_int(i64, 0), end = tr_lower_last(s, k), first = tr_lower_first(s, k), fill = NULL;
     lv limit = tr_chunk_begin(s, k, l_sub(b, end, first));
     tr_lloop outer, inner;
     tr_lloop_begin(s, &outer, first, end);
@@ -271,8 +307,7 @@ static void row(tr_lpat *s, unsigned k) {
     lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * s->p->nred + 1u);
     s->open = true;
     tr_red_begin(s);
-    if (!in_one_go(s, k))
-        nest(s, k);
+    tr_lower_inner(s, k);
     unsigned n = tr_red_end(s, out);
     s->open = false;
     s->ncarry = 0;
@@ -289,6 +324,10 @@ static void nest(tr_lpat *s, unsigned k) {
         tr_lower_element(s, NULL);
         return;
     }
+    if (k + 1 == s->ndim && s->blocks && !s->from) {
+        tr_scan_blocks(s, k);
+        return;
+    }
     if (k + 1 == s->ndim && s->chunk) {
         chunks(s, k);
         return;
@@ -297,11 +336,11 @@ static void nest(tr_lpat *s, unsigned k) {
         stretches(s, k);
         return;
     }
-    lv n = last_of(s, k);
+    lv n = tr_lower_last(s, k);
     if (k + 1 == s->ndim && tr_plant(s->w->m->ctx, TR_PLANT_PATTERN))
         n = l_sub(s->w->b, n, l_int(s->w->m->i64, 1));
     tr_lloop l;
-    tr_lloop_begin(s, &l, first_of(s, k), n);
+    tr_lloop_begin(s, &l, tr_lower_first(s, k), n);
     s->idx[s->axis[k]] = l.iv;
     tr_lower_advance(s, k);
     nest(s, k + 1);
@@ -310,12 +349,13 @@ static void nest(tr_lpat *s, unsigned k) {
 
 /* --- a contiguous array's own sum, or the place of its extreme, where it lies --- */
 
-/* The lambda gives the one element it is given. */
-static bool is_identity(const tr_pat *p) {
+/* The lambda gives the one element it is given, and does nothing else; what it stores is not looked at where only totals are wanted. */
+static bool is_identity(const tr_lpat *s) {
+    const tr_pat *p = s->p;
     const tr_fn *f = p->lam;
     const tr_ins *y = f->blks.n == 1 ? tr_term(f, 0) : NULL;
-    return y && y->op == TR_OP_YIELD && f->blks.d[0].first == f->blks.d[0].last &&
-           y->args[0] == f->blks.d[0].params.d[p->nspace];
+    return y && y->op == TR_OP_YIELD && (s->totals || f->blks.d[0].first == f->blks.d[0].last) &&
+           y->args[tr_pat_lam_red(p)] == f->blks.d[0].params.d[p->nspace];
 }
 
 /* Are the axes from level k on one stretch of memory, in C order? */
@@ -332,22 +372,31 @@ static bool is_stretch(const tr_lpat *s, unsigned k) {
 static bool in_one_go(tr_lpat *s, unsigned k) {
     const tr_pat *p = s->p;
     tr_lred *r = &s->red[0];
-    if (p->nin != 1 || p->nout || p->nfilt || p->nred != 1 || r->cls == RED_PHI || tr_ty_is_complex(r->ty) ||
-        s->arr[0].ty->elem != r->ty || !is_identity(p) || !is_stretch(s, k))
+    if (p->nin != 1 || ((p->nout || p->nfilt) && !s->totals) || p->nred != 1 || r->cls == RED_PHI ||
+        tr_ty_is_complex(r->ty) || s->arr[0].ty->elem != r->ty || !is_identity(s) || !is_stretch(s, k))
         return false;
     LLVMBuilderRef b = s->w->b;
     lt e = tr_lower_elem(s->w->m, r->ty);
-    lv n = l_int(s->w->m->i64, 1), off = k == 0 && s->first ? s->first : s->off[k];
-    if (k == 0 && s->first && s->ndim > 1)
+    bool part = s->from || (k == 0 && s->first);
+    if (part && s->ndim > k + 1)
         return false; /* some rows of a space that is no line */
+    lv n = l_int(s->w->m->i64, 1), off = s->off[k * s->narr];
     for (unsigned l = k; l < s->ndim; l++)
-        n = LLVMBuildNSWMul(b, n, last_of(s, l), "");
-    if (k == 0 && s->first)
-        n = l_sub(b, n, s->first);
+        n = LLVMBuildNSWMul(b, n, tr_lower_last(s, l), "");
+    if (part) {
+        lv first = tr_lower_first(s, k);
+        n = l_sub(b, n, first);
+        off = k ? LLVMBuildNSWAdd(b, off, first, "") : first;
+    }
     lv at = LLVMBuildInBoundsGEP2(b, e, s->arr[0].data, &off, 1, "");
     r->total = r->cls == RED_ARG ? tr_lower_arg_of(s->w, r->ty, r->kind == TR_RED_ARGMAX, at, n)
                                  : tr_lower_sum_of(s->w, e, at, n);
     return true;
+}
+
+void tr_lower_inner(tr_lpat *s, unsigned k) {
+    if (!in_one_go(s, k))
+        nest(s, k);
 }
 
 /* --- setting up --- */
@@ -470,7 +519,9 @@ static void setup(tr_lpat *s, const tr_ins *in) {
         s->arr[i].apart = p->apart;
     for (unsigned i = 0; i < nearr; i++)
         tr_lower_arr(w, in->args[tr_pat_ein(p) + i], &s->earr[i]);
+    s->blocks = tr_pat_in_blocks(p);
     s->filt = TR_NEW_N(a, tr_larr, p->nfilt + 1u);
+    s->scratch = TR_NEW_N(a, lv, p->nfilt + 1u);
     for (unsigned i = 0; i < p->nfilt; i++)
         tr_lower_arr(w, in->args[tr_pat_filt(p) + i], &s->filt[i]);
     for (unsigned i = 0; i < p->nfilt; i++) {
@@ -499,8 +550,7 @@ void tr_lower_nest(tr_lpat *s, lv *out) {
     }
     s->open = true;
     tr_red_begin(s);
-    if (!in_one_go(s, 0))
-        nest(s, 0);
+    tr_lower_inner(s, 0);
     tr_red_end(s, out);
 }
 

@@ -45,7 +45,12 @@ typedef struct tr_lpat {
     unsigned axis[TR_MAX_NDIM];            /* of each loop, outermost first: kept axes come first */
     lv ext[TR_MAX_NDIM], idx[TR_MAX_NDIM]; /* per axis */
     lv first, end;                         /* of the outermost loop; NULL: all of it */
-    bool ticks;                            /* a round is a step of a long loop (tr_lower_tick) */
+    lv from, to;                           /* of the innermost loop, a block of a scan; NULL: all of it */
+    bool
+        totals; /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
+    bool blocks; /* a scan of floats (tr_pat_in_blocks) */
+    bool shared; /* other threads pack into the same arrays */
+    bool ticks;  /* a round is a step of a long loop (tr_lower_tick) */
     bool cold, tiled;
     unsigned outer;      /* axis of the outermost loop */
     lv *held;            /* in tiles: what one column's accumulators hold */
@@ -54,8 +59,8 @@ typedef struct tr_lpat {
     tr_lchunk *chunk;    /* NULL: elements are addressed directly */
     lv *off;             /* running offset of each array, per level: off[level * narr + a] */
     unsigned narr;
-    tr_larr *filt; /* packed arrays */
-    lv last;       /* their scratch place */
+    tr_larr *filt;     /* packed arrays */
+    lv last, *scratch; /* their scratch place; places for what is not wanted, with `shared` */
     tr_lred *red;
     lv *caps;
     unsigned ncaps;        /* parts */
@@ -81,6 +86,11 @@ void tr_lower_nest(tr_lpat *s, lv *out);
 void tr_lower_element(tr_lpat *s, lv *out);
 /* After the reductions of one index of the kept axes. */
 void tr_lower_epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced);
+/* Where the loop of level k begins and ends. */
+lv tr_lower_first(const tr_lpat *s, unsigned k);
+lv tr_lower_last(const tr_lpat *s, unsigned k);
+/* The loops from level k on, within reductions that have begun. */
+void tr_lower_inner(tr_lpat *s, unsigned k);
 /* Offsets behind the loop of level k. */
 void tr_lower_advance(tr_lpat *s, unsigned k);
 
@@ -100,6 +110,11 @@ lv tr_chunk_begin(tr_lpat *s, unsigned k,
 void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len);
 void tr_chunk_leave(tr_lpat *s, lv len);
 
+/* scan.c: scans of floats go block by block, and the ranges of others begin at the total of what is before. */
+void tr_scan_blocks(tr_lpat *s, unsigned k); /* the innermost loop, of level k */
+/* Parts of the totals of all scans over the loops that are left to walk from level k on. */
+void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out);
+
 /* par.c: the same by all threads of the pool, where `par` says that they may. */
 void tr_lower_parallel(tr_lpat *s, lv *out);
 
@@ -114,6 +129,8 @@ unsigned tr_red_end(tr_lpat *s, lv *out);      /* parts of all values; their num
 void tr_red_join(tr_lpat *s, unsigned i, const lv *parts);
 /* The value that changes nothing: what a thread begins with. */
 void tr_red_neutral(tr_lpat *s, unsigned i);
+/* What begins nothing new but for the scans, of which the totals are wanted. */
+void tr_red_totals(tr_lpat *s);
 /* Parts of the running values of the scans; their number. */
 unsigned tr_red_running(const tr_lpat *s, lv *out);
 

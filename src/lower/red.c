@@ -132,8 +132,8 @@ static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
     tr_redk k = s->p->reds[i];
     if (tr_red_info[k].place)
         return RED_ARG;
-    if (k == TR_RED_ADD && tr_red_regroups(k, t) && i >= s->p->nscan && !(s->p->fast[i] & TR_FM_REASSOC) &&
-        s->p->nspace > 0)
+    if (k == TR_RED_ADD && tr_red_regroups(k, t) && (i >= s->p->nscan || s->totals) &&
+        !(s->p->fast[i] & TR_FM_REASSOC) && s->p->nspace > 0)
         return RED_BUFFERED;
     return RED_PHI;
 }
@@ -155,10 +155,7 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
 
 bool tr_red_describe(tr_lpat *s, const tr_val *init) {
     const tr_fn *lam = s->p->lam;
-    const tr_ins *y = NULL;
-    for (uint32_t v = 0; v < lam->ins.n && !y; v++)
-        if (lam->ins.d[v].op == TR_OP_YIELD && lam->ins.d[v].blk != TR_NOBLK)
-            y = tr_at(lam, v);
+    const tr_ins *y = tr_pat_yield(lam);
     s->fill = UINT32_MAX;
     for (unsigned i = 0; i < s->p->nred; i++) {
         const tr_ty *t = y ? tr_at(lam, y->args[tr_pat_lam_red(s->p) + i])->ty : NULL;
@@ -179,6 +176,17 @@ void tr_red_setup(tr_lpat *s) {
             r->state[k] = r->cls == RED_ARG ? tr_lower_arg_state(w) : tr_lower_sum_state(w, e);
         }
     }
+}
+
+void tr_red_totals(tr_lpat *s) {
+    s->fill = UINT32_MAX;
+    s->buffered = s->counts = false;
+    for (unsigned i = 0; i < s->p->nred; i++) {
+        s->red[i].cls = classify(s, i, s->red[i].ty);
+        s->buffered = s->buffered || s->red[i].cls != RED_PHI;
+        tr_red_neutral(s, i);
+    }
+    tr_red_setup(s);
 }
 
 void tr_red_join(tr_lpat *s, unsigned i, const lv *parts) {

@@ -11,10 +11,11 @@
 #include <string.h>
 
 #include "base/plant.h"
+#include "ir/summary.h"
 #include "opt/fuse.h"
 #include "ir/sources.h"
 
-enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16, MAX_ROUNDS = 4 };
+enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16, MAX_ROUNDS = 4, MAX_CHAINED = 12 };
 
 /* The reductions of a pattern that has been merged. */
 typedef struct result {
@@ -348,6 +349,8 @@ static tr_fn *compose(builder *m, const uint32_t *in_at, const uint32_t *cap_at)
     arglist j = {TR_NEW_N(a, tr_val, tr_pat_lam_cap(tp) + tp->ncap + tr_pat_lam_cap(tc) + tc->ncap + 1u), 0};
     for (uint32_t k = 0; k < ns + tp->nin; k++)
         pass(&j, e[k]);
+    for (uint32_t k = 0; k < tp->nscan; k++)
+        pass(&j, e[ns + nin + k]);
     for (uint32_t k = 0; k < tp->ncap; k++)
         pass(&j, e[ns + nin + nscan + k]);
     tr_bid after = append(g, 0, tp->lam, j.v);
@@ -362,19 +365,23 @@ static tr_fn *compose(builder *m, const uint32_t *in_at, const uint32_t *cap_at)
         pass(&j, linked != TR_NOVAL ? linked : e[ns + in_at[k]]);
     }
     for (uint32_t k = 0; k < tc->nscan; k++)
-        pass(&j, e[ns + nin + k]);
+        pass(&j, e[ns + nin + tp->nscan + k]);
     for (uint32_t k = 0; k < tc->ncap; k++)
         pass(&j, e[ns + nin + nscan + cap_at[k]]);
     tr_bid end = append(g, after, tc->lam, j.v);
-    /* outputs of both, then what c packs and reductions of both; scans of c first, as p has none */
+    /* outputs of both, then what c packs and reductions of both: p's first where they are scans, else c's */
     tr_val *y = TR_NEW_N(a, tr_val, tr_pat_lam_red(tp) + tp->nred + tr_pat_lam_red(tc) + tc->nred + 1u);
     const tr_val *py = tr_fuse_params(g, after), *cy = tr_fuse_params(g, end);
     n = 0;
     for (uint32_t k = 0; k < tp->nout; k++)
         y[n++] = py[k];
-    for (uint32_t k = 0; k < tr_pat_lam_red(tc) + tc->nred; k++)
+    for (uint32_t k = 0; k < tr_pat_lam_red(tc); k++)
         y[n++] = cy[k];
-    for (uint32_t k = 0; k < tp->nred; k++)
+    for (uint32_t k = 0; k < tp->nscan; k++)
+        y[n++] = py[tp->nout + k];
+    for (uint32_t k = 0; k < tc->nred; k++)
+        y[n++] = cy[tr_pat_lam_red(tc) + k];
+    for (uint32_t k = tp->nscan; k < tp->nred; k++)
         y[n++] = py[tp->nout + k];
     tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL, .loc = 0};
     tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
@@ -474,11 +481,11 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
     put_all(a, &m.ein, tr_fuse_ein(&c), tc->nein);
     put_all(a, &m.eout, tr_fuse_eout(&c), tc->neout);
     *m.t = (tr_pat){.nspace = tc->nspace,
-                    .nscan = tc->nscan,
+                    .nscan = (uint8_t)(tp->nscan + tc->nscan),
                     .par = tp->par < tc->par ? tp->par : tc->par,
                     .apart = tp->apart && tc->apart,
                     .keep = tc->keep};
-    put_reductions(&m, &c, &p);
+    put_reductions(&m, tp->nscan ? &p : &c, tp->nscan ? &c : &p);
     m.t->lam = compose(&m, in_at, cap_at);
     if (tc->epi) { /* the captures before its own are p's, which it does not know */
         tr_fn *g = new_lambda(tc->epi);
@@ -498,8 +505,8 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
     }
     tr_val node = make_node(&m, cv, result_type(&m));
     if (!tc->keep) {
-        redirect(u, cv, tc, node, 0);
-        redirect(u, pv, tp, node, tc->nred);
+        redirect(u, cv, tc, node, tp->nscan);
+        redirect(u, pv, tp, node, tp->nscan ? 0 : tc->nred);
     }
     tr_vec_push(a, &u->made, node);
     tr_ins_remove(f, pv);
@@ -757,6 +764,21 @@ static tr_val try_packed(fuser *u, tr_val pv, tr_val cv) {
     return merge_packed(u, pv, cv);
 }
 
+/* What scans ask for. They are walked one by one, so a lambda that vectors would speed up is better left beside them; and blocks of floats are
+ * walked twice. Those have no other reductions, and no scan contributes what another one gives (ir/scans.c). */
+static const char *scans_object(const tr_pat *tp, const tr_pat *tc, bool link) {
+    if (tp->nscan && (tp->keep || tp->nfilt || tp->nred > tp->nscan || tc->nfilt))
+        return "the first one reduces, filters or scans some axes";
+    if (tp->nscan && tc->nscan && link)
+        return "the second scans what the first one gives";
+    bool blocks = (tp->nscan && tr_pat_scan_regroups(tp)) || (tc->nscan && tr_pat_scan_regroups(tc));
+    if (blocks && tp->nred + tc->nred > tp->nscan + tc->nscan)
+        return "a scan of floats goes with no other reduction";
+    if ((tp->nscan && tr_fn_cost(tc->lam) > MAX_CHAINED) || (blocks && tr_fn_cost(tp->lam) > MAX_CHAINED))
+        return "the scan would slow down what the other one computes";
+    return NULL;
+}
+
 /* Merges p into c, or says why not. */
 static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
     const tr_ins *p = tr_at(u->f, pv), *c = tr_at(u->f, cv);
@@ -772,8 +794,10 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         return TR_NOVAL;
     if (!why && !over && !same_space(p, c))
         why = "their index spaces are not known to be equal";
-    if (!why && (tp->nscan || (tp->keep && !over)))
+    if (!why && tp->keep && !over)
         why = "the first one reduces or scans";
+    if (!why && (tp->nscan || tc->nscan))
+        why = scans_object(tp, tc, link);
     if (!why && tc->keep && tp->nred)
         why = "they reduce different axes";
     if (!why && (!tr_fn_is_scalar(tp->lam) || !tr_fn_is_scalar(tc->lam)))

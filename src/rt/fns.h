@@ -32,6 +32,9 @@ void tr_rt_print_end(tr_frame *f);
 
 /* Parallel regions (parallel.c): see rt.def and layout.h's tr_par_fn. */
 int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain);
+int32_t tr_rt_chain(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain);
+int32_t tr_rt_chain_wait(tr_chain *c, int64_t k);
+void tr_rt_chain_pass(tr_chain *c, int64_t k);
 int32_t tr_rt_stop(tr_frame *f);
 int64_t tr_rt_pace(tr_frame *f, int64_t steps);
 int64_t tr_rt_num_threads(void);

@@ -161,8 +161,17 @@ typedef struct tr_tile_f32 {
     float level[TR_TILE_LEVELS][TR_TILE];
 } tr_tile_f32;
 
+/* Elements that a scan of floats takes one after the other, before it goes on from their total: as many as stay in a core's cache. */
+enum { TR_SCAN_BLOCK = 1 << 14 };
+
 /* Ranges at most of a pattern that runs on all cores. */
 enum { TR_PAR_RANGES = 256 };
+
+/* Ranges of a scan: whose turn it is to read the values that follow, and to hand them on; a slot for each part of a value. */
+typedef struct tr_chain {
+    _Atomic int64_t turn;
+    tr_slot value[];
+} tr_chain;
 
 /* Accumulators of rt/sum.c: the number of blocks so far, then one partial sum per bit of it. Empty when count is 0. */
 enum { TR_SUM_BLOCK = 256, TR_SUM_LANES = 16, TR_SUM_LEVELS = 56 };

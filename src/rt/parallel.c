@@ -1,8 +1,9 @@
 /* Parallel regions: a body over [0, n), by the calling thread and by workers of the pool.
  *
  * The partition into ranges depends on n and the grain alone, so a result that depends on it is the same for every number of
- * threads. Ranges are handed out in order, a few at a time, fewer towards the end. Threads share one word:
- *     how many units (of one range, mostly) are left to hand out | how many workers have joined | how many threads may work
+ * threads. Ranges are handed out in order, a few at a time, fewer towards the end; in a chain one by one, since there each waits
+ * for the one before to hand on its total (a scan by look-back, in the field's words). Threads share one word:
+ *     how many units (of one range, mostly) are left to hand out | how many workers have joined | how many threads may work | a chain
  * A worker joins by taking units, and leaves when there are none left; so whoever has joined holds the region open, one who is
  * merely looking at it does not, and the region is over when nothing is left and all who joined have left. Until then nobody leaves, so
  * the count at joining is the worker's number. A region lies in one of a fixed set of slots; where all are taken, or the thread is
@@ -36,8 +37,9 @@ enum {
 #define MEMBER   (UINT64_C(1) << LEFT_BITS)
 #define MEMBERS  (COUNT << LEFT_BITS)
 #define LIMIT_AT (LEFT_BITS + COUNT_BITS)
+#define CHAIN    (UINT64_C(1) << 62) /* a range waits for the one before */
 #define WAITING  (UINT64_C(1) << 63) /* the calling thread sleeps until the last worker has left */
-_Static_assert(TR_POOL_MAX <= COUNT && LIMIT_AT + COUNT_BITS < 63, "the parts of a word");
+_Static_assert(TR_POOL_MAX <= COUNT && LIMIT_AT + COUNT_BITS <= 62, "the parts of a word");
 
 static const int64_t poll_ns = 50000000, linger_ns = 50000, tick_ns = 4000000;
 
@@ -259,7 +261,7 @@ static bool take(region *r, bool join, part *out) {
         limit = (unsigned)(w >> LIMIT_AT & COUNT);
         if (!left || (join && members + 1 >= limit))
             return false;
-        n = batch(left, limit);
+        n = w & CHAIN ? 1 : batch(left, limit);
     } while (!atomic_compare_exchange_weak_explicit(&r->word, &w, w - n + (join ? MEMBER : 0),
                                                     memory_order_acquire, memory_order_relaxed));
     out->from = r->units - left; /* what else the region holds may be read from here on */
@@ -391,7 +393,7 @@ static int32_t settle(region *r, tr_frame *f) {
     return code;
 }
 
-static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsigned workers) {
+static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsigned workers, uint64_t kind) {
     r->unit = (r->ranges - 1) / LEFT + 1;
     r->units = (r->ranges - 1) / r->unit + 1;
     r->used = false;
@@ -403,11 +405,12 @@ static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsig
     }
     atomic_store_explicit(&r->stop, 0, memory_order_relaxed);
     atomic_store_explicit(&r->failed, UINT64_MAX, memory_order_relaxed);
-    part p = {.n = batch(r->units, limit)};
+    part p = {.n = kind & CHAIN ? 1 : batch(r->units, limit)};
     h->in = r;
     h->owner = true;
     h->number = 0;
-    atomic_store_explicit(&r->word, (uint64_t)limit << LIMIT_AT | (r->units - p.n), memory_order_release);
+    atomic_store_explicit(&r->word, kind | (uint64_t)limit << LIMIT_AT | (r->units - p.n),
+                          memory_order_release);
     tr_rt_pool_call(workers);
     do
         run_part(r, h, f, &p);
@@ -421,9 +424,10 @@ static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsig
     return code;
 }
 
-static int32_t run_alone(here *h, tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain) {
+static int32_t run_alone(here *h, tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain,
+                         uint64_t kind) {
     int64_t ranges = (n - 1) / grain + 1;
-    bool backwards = tr_rt_backwards();
+    bool backwards = tr_rt_backwards() && !(kind & CHAIN);
     for (int64_t k = 0; k < ranges; k++) {
         int64_t lo = (backwards ? ranges - 1 - k : k) * grain, hi = n - lo > grain ? lo + grain : n;
         int32_t code = check(h, f);
@@ -440,8 +444,7 @@ static unsigned limit_of(const here *h) {
     return h->limit && h->limit < size ? h->limit : size;
 }
 
-/* fn over [0, n), in ranges of `grain`, the last one shorter; 0 leaves the choice to us. A region of one range is a plain call. */
-int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain) {
+static int32_t run(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain, uint64_t kind) {
     if (n <= 0)
         return 0;
     if (grain <= 0)
@@ -454,13 +457,40 @@ int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t
              workers = ranges < limit ? (unsigned)ranges - 1 : limit - 1;
     region *r = workers && (workers = tr_rt_pool_start(workers)) ? slot_take() : NULL;
     if (!r)
-        return run_alone(h, f, fn, ctx, n, grain);
+        return run_alone(h, f, fn, ctx, n, grain, kind);
     r->fn = fn;
     r->ctx = ctx;
     r->n = n;
     r->grain = grain;
     r->ranges = ranges;
-    return run_shared(r, h, f, limit, workers);
+    return run_shared(r, h, f, limit, workers, kind);
+}
+
+/* fn over [0, n), in ranges of `grain`, the last one shorter; 0 leaves the choice to us. A region of one range is a plain call. */
+int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain) {
+    return run(f, fn, ctx, n, grain, 0);
+}
+
+/* The same where a range waits for the one before (tr_rt_chain_wait). */
+int32_t tr_rt_chain(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain) {
+    return run(f, fn, ctx, n, grain, CHAIN);
+}
+
+/* Until it is range k's turn, whose predecessors have all been begun; 0, or a code to return at once. What they wrote before they
+ * passed the turn on can be read. */
+int32_t tr_rt_chain_wait(tr_chain *c, int64_t k) {
+    for (unsigned i = 1; atomic_load_explicit(&c->turn, memory_order_acquire) != k; i++) {
+        if (me.in && atomic_load_explicit(&me.in->stop, memory_order_relaxed))
+            return TR_CODE_STOPPED;
+        tr_rt_relax();
+        if (i % 1024 == 0) /* the one before may wait for this very processor */
+            sched_yield();
+    }
+    return 0;
+}
+
+void tr_rt_chain_pass(tr_chain *c, int64_t k) {
+    atomic_store_explicit(&c->turn, k + 1, memory_order_release);
 }
 
 /* --- settings of a thread --- */

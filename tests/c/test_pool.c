@@ -1,4 +1,4 @@
-/* The thread pool: partition, errors, nesting, blocks, text, interrupts, limits and forks, alone and from eight threads at
+/* The thread pool: partition, errors, nesting, blocks, text, chains, interrupts, limits and forks, alone and from eight threads at
  * once. `make sanitize` builds and runs it under ThreadSanitizer too. */
 #include <assert.h>
 #include <errno.h>
@@ -264,6 +264,62 @@ static void test_text(void) {
     free(p);
 }
 
+/* --- chains --- */
+
+typedef struct links {
+    tr_chain *chain;
+    int64_t grain;
+    int64_t before[MOST]; /* by first index: the sum of what is below */
+} links;
+
+static tr_chain *new_chain(void) {
+    tr_chain *c = calloc(1, sizeof *c + sizeof(tr_slot));
+    assert(c);
+    return c;
+}
+
+/* Range by range the sum of all indices below. */
+static int32_t link_body(tr_frame *f, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    links *l = ctx;
+    (void)f, (void)worker;
+    if (lo % 7 == 0)
+        sched_yield();
+    int32_t code = tr_rt_chain_wait(l->chain, lo / l->grain);
+    if (code)
+        return code;
+    l->before[lo] = l->chain->value[0].i;
+    l->chain->value[0].i += (lo + hi - 1) * (hi - lo) / 2;
+    tr_rt_chain_pass(l->chain, lo / l->grain);
+    return 0;
+}
+
+static void chain_once(uint64_t *seed) {
+    links *l = calloc(1, sizeof *l);
+    assert(l);
+    int64_t n = (int64_t)(next(seed) % MOST) + 1;
+    l->grain = (int64_t)(next(seed) % 40) + 1;
+    l->chain = new_chain();
+    tr_frame f;
+    tr_rt_frame_init(&f, NULL);
+    assert(tr_rt_chain(&f, link_body, l, n, l->grain) == 0);
+    for (int64_t lo = 0; lo < n; lo += l->grain)
+        assert(l->before[lo] == lo * (lo - 1) / 2);
+    tr_rt_frame_fini(&f);
+    free(l->chain);
+    free(l);
+}
+
+static void test_chains(void) {
+    uint64_t seed = 5;
+    for (int i = 0; i < 300; i++) {
+        assert(tr_rt_threads_limit((unsigned)(i % THREADS) + 1));
+        chain_once(&seed);
+    }
+    tr_rt_fix_grain(0, true); /* backwards: not where each needs the one before */
+    chain_once(&seed);
+    tr_rt_fix_grain(0, false);
+}
+
 /* --- interrupts --- */
 
 typedef struct asked {
@@ -296,13 +352,22 @@ static int32_t endless_body(tr_frame *f, void *ctx, int64_t lo, int64_t hi, uint
     }
 }
 
+/* Links that come to no end: who waits for one hears of the interrupt, too. */
+static int32_t endless_links(tr_frame *f, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    tr_chain *c = new_chain();
+    int32_t code = lo ? tr_rt_chain_wait(c, lo) : endless_body(f, ctx, lo, hi, worker);
+    atomic_fetch_add((_Atomic int64_t *)ctx, 1);
+    free(c);
+    return code;
+}
+
 static int32_t endless_nest(tr_frame *f, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
     (void)lo, (void)hi, (void)worker;
     return tr_rt_parallel(f, slow_body, ctx, INT64_MAX, 1);
 }
 
 static void test_interrupt(void) {
-    static tr_par_fn *const bodies[] = {slow_body, endless_body, endless_nest};
+    static tr_par_fn *const bodies[] = {slow_body, endless_body, endless_nest, endless_links};
     for (unsigned limit = 1; limit <= THREADS; limit += THREADS - 1)
         for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
             asked a = {pthread_self(), 0, 2};
@@ -329,7 +394,9 @@ typedef struct crowd {
 
 static void cover_in_crowd(void) {
     cover *c = malloc(sizeof *c);
+    uint64_t seed = (uintptr_t)c | 1;
     run_cover(c, 777, 5);
+    chain_once(&seed);
     free(c);
 }
 
@@ -543,6 +610,7 @@ int main(void) {
     test_errors();
     test_nesting();
     test_text();
+    test_chains();
     test_interrupt();
     test_crowd();
     test_fork_inside();

@@ -161,7 +161,9 @@ TOLD = {
     "a[a > 0] = 1\n    return a.sum()": "all cores",
     "np.add.at(a, i, b)\n    return 0": "one core: it may store to one element more than once",
     "a[i] = b\n    return 0": "one core: it may store to one element more than once",
-    "return a.cumsum()": "one core: each element needs the one before",
+    "return a.cumsum()": "all cores",
+    "return a[a > 0]": "all cores",
+    "return np.maximum.accumulate(a)": "one core: each element needs the one before",
     "return a.argmax()": "one core: it looks for the place of an extreme",
     "return _shown(a)": "one core: what it prints comes in order",
 }

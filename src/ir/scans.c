@@ -1,0 +1,76 @@
+/* Scans (prefix sums) begun in the middle: what a scan's value is at some element follows from the total of the contributions before it, so
+ * ranges of elements can be walked at once if their totals are taken first. That needs contributions which do not look at the running value.
+ *
+ * Sums and products of floats depend on how they are grouped. Those go block by block: the value before a block is that of the block before
+ * and its total, whoever computes it, so it depends on the length alone; within the first TR_SCAN_BLOCK elements it is the plain
+ * sequence. Such a pattern has one axis to walk, and no reductions beside its scans.
+ * Cost: linear in the lambda, times the depth of its loops (scalar lambdas hardly have any). */
+#include "ir/summary.h"
+
+static bool is_marked(const uint8_t *tainted, const tr_val *v, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (tainted[v[i]])
+            return true;
+    return false;
+}
+
+/* Marks what an instruction hands on; true if something is new. `far`: a branch that looked at a running value was met. */
+static bool spread(const tr_fn *f, tr_val v, uint8_t *tainted, bool *far) {
+    const tr_ins *in = tr_at(f, v);
+    bool any = is_marked(tainted, in->args, in->nargs), fresh = any && !tainted[v];
+    tainted[v] |= any;
+    uint32_t nsucc = tr_nsucc(in);
+    *far = *far || (any && nsucc > 1);
+    for (uint32_t s = 0; s < nsucc; s++) {
+        const tr_edge *e = &in->imm.succ[s];
+        for (uint32_t k = 0; k < e->n; k++) {
+            tr_val to = tr_blk_at(f, e->to)->params.d[k];
+            fresh = fresh || (tainted[e->args[k]] && !tainted[to]);
+            tainted[to] |= tainted[e->args[k]];
+        }
+    }
+    return fresh;
+}
+
+/* Does no scan contribute what looks at a running value? */
+static bool contribute_alone(const tr_pat *t) {
+    const tr_fn *f = t->lam;
+    const tr_ins *y = tr_pat_yield(f);
+    uint8_t *tainted = TR_NEW_N(&f->ctx->arena, uint8_t, f->ins.n + 1u);
+    bool more = true, far = false;
+    for (uint32_t k = 0; k < t->nscan; k++)
+        tainted[tr_blk_at(f, 0)->params.d[tr_pat_lam_cap(t) - t->nscan + k]] = 1;
+    while (more) {
+        more = false;
+        for (tr_bid b = 0; b < f->blks.n; b++)
+            for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+                 v = tr_at(f, v)->next)
+                more |= spread(f, v, tainted, &far);
+    }
+    return !far && y && !is_marked(tainted, y->args + tr_pat_lam_red(t), t->nscan);
+}
+
+const tr_ins *tr_pat_yield(const tr_fn *lam) {
+    for (tr_bid b = 0; b < lam->blks.n; b++)
+        if (!tr_blk_at(lam, b)->dead && tr_term(lam, b)->op == TR_OP_YIELD)
+            return tr_term(lam, b);
+    return NULL;
+}
+
+bool tr_pat_scan_regroups(const tr_pat *t) {
+    const tr_ins *y = tr_pat_yield(t->lam);
+    for (uint32_t k = 0; k < t->nscan && y; k++)
+        if (tr_red_regroups(t->reds[k], tr_at(t->lam, y->args[tr_pat_lam_red(t) + k])->ty))
+            return true;
+    return false;
+}
+
+bool tr_pat_in_blocks(const tr_pat *t) {
+    return t->nscan && t->nscan == t->nred && t->nspace - tr_pat_nkeep(t) == 1 && tr_pat_scan_regroups(t) &&
+           tr_fn_is_scalar(t->lam) && contribute_alone(t);
+}
+
+bool tr_pat_in_ranges(const tr_pat *t) {
+    return t->nscan && !t->keep && tr_fn_is_scalar(t->lam) &&
+           (tr_pat_scan_regroups(t) ? tr_pat_in_blocks(t) : contribute_alone(t));
+}

@@ -1,0 +1,204 @@
+"""Scans: running sums and products, and what masks pack, on one core and on all; the bits of floats depend on the length alone."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from treadle import _core, njit
+
+BLOCK = 1 << 14  # TR_SCAN_BLOCK
+SIZES = [0, 1, 2, 255, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 17, 10 * BLOCK + 5]
+TYPES = ["f8", "f4", "i4", "i8", "u1", "c16", "c8", "?"]
+
+
+def both(f):
+    """For one core, and for all."""
+    return njit(f), njit(parallel=True)(f)
+
+
+cumsum, cumsum_par = both(lambda a: np.cumsum(a))
+cumprod, cumprod_par = both(lambda a: np.cumprod(a))
+total, _ = both(lambda a: a.sum())
+shifted, shifted_par = both(lambda a: np.cumsum(a * 2 + 1) / 3)
+kept, kept_par = both(lambda a, m: a[m])
+places, places_par = both(lambda m: np.nonzero(m))
+rows, rows_par = both(lambda a: np.cumsum(a, axis=1))
+columns, columns_par = both(lambda a: np.cumsum(a, axis=0))
+
+
+def some(n, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(n) * 30
+    if dtype[0] == "c":
+        x = x + 1j * rng.standard_normal(n)
+    return (x > 0) if dtype == "?" else x.astype(dtype)
+
+
+def by_blocks(a):
+    """What a running sum of floats is: within a block one after the other, before it the value before the former one and its total."""
+    out, before = np.empty_like(a), a.dtype.type(0)
+    for at in range(0, len(a), BLOCK):
+        part = a[at : at + BLOCK].copy()
+        whole = total(part)
+        part[:1] += before
+        out[at : at + BLOCK] = np.cumsum(part)
+        before += whole
+    return out
+
+
+def same(x, y):
+    x, y = (x, y) if isinstance(x, tuple) else ((x,), (y,))
+    assert len(x) == len(y)
+    for p, q in zip(x, y, strict=True):
+        assert p.dtype == q.dtype and p.shape == q.shape and p.tobytes() == q.tobytes()
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", SIZES)
+def test_sums(n, dtype):
+    a = some(n, dtype)
+    one = cumsum(a)
+    same(one, cumsum_par(a))
+    same(one, cumsum_par(a.repeat(2)[::2]))
+    same(one, cumsum(a[::-1].copy()[::-1]))
+    if dtype[0] in "iu?" or n <= BLOCK:
+        same(one, np.cumsum(a).astype(one.dtype))
+    elif dtype[0] == "f":
+        same(one, by_blocks(a))
+    np.testing.assert_allclose(one, np.cumsum(a, dtype="c16"), rtol=0, atol=1e-6 * max(n, 1))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16"])
+@pytest.mark.parametrize("n", [0, 5, BLOCK + 1, 3 * BLOCK])
+def test_products(n, dtype):
+    a = (1 + some(n, dtype) * 1e-6).astype(dtype)
+    one = cumprod(a)
+    same(one, cumprod_par(a))
+    np.testing.assert_allclose(one, np.cumprod(a), rtol=1e-2 if dtype == "f4" else 1e-9)
+    if n <= BLOCK or dtype == "i8":
+        same(one, np.cumprod(a).astype(one.dtype))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_with_what_is_around(n):
+    """What is merged into a scan changes no bit of it."""
+    a = some(n, "f8")
+    one = shifted(a)
+    same(one, shifted_par(a))
+    same(one, cumsum(a * 2 + 1) / 3)
+
+
+@pytest.mark.parametrize("shape", [(3, 2 * BLOCK + 1), (2 * BLOCK + 1, 3), (1, BLOCK), (0, 4), (4, 0)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_axes(shape, order):
+    a = np.asarray(some(shape[0] * shape[1], "f8").reshape(shape), order=order)
+    same(rows(a), rows_par(a))
+    same(columns(a), columns_par(a))
+    same(rows(a), np.array([cumsum(r.copy()) for r in a]).reshape(shape))
+    same(columns(a), np.array([cumsum(c.copy()) for c in a.T]).reshape(shape[::-1]).T.copy())
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("dtype", ["f8", "u1", "c16"])
+def test_filters(n, dtype):
+    a = some(n, dtype)
+    for share in (0.0, 0.01, 0.5, 1.0):
+        m = np.random.default_rng(n).random(n) < share
+        for f in (kept, kept_par):
+            same(f(a, m), a[m])
+            same(f(a.repeat(2)[::2], m.repeat(2)[::2]), a[m])
+        for f in (places, places_par):
+            same(f(m), np.nonzero(m))
+
+
+def test_filters_of_matrices():
+    rng = np.random.default_rng(3)
+    a, m = rng.random((300, 700)), rng.random((300, 700)) < 0.4
+    for x, k in ((a, m), (a.T, m.T), (a[::2, ::3], m[::2, ::3]), (a[:0], m[:0])):
+        same(kept_par(x, k), x[k])
+        same(places_par(k), np.nonzero(k))
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_short_ranges(data):
+    """As many ranges as there are elements, or a third: every value is handed on."""
+    n = data.draw(st.integers(0, 40))
+    a = some(n, data.draw(st.sampled_from(TYPES)), data.draw(st.integers(0, 99)))
+    m = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool)
+    _core._pool_grain(data.draw(st.integers(1, 4)), data.draw(st.booleans()))
+    try:
+        same(cumsum_par(a), cumsum(a))
+        same(kept_par(a, m), a[m])
+        same(places_par(m), np.nonzero(m))
+    finally:
+        _core._pool_grain(0)
+
+
+def test_values_and_reductions_of_what_is_kept():
+    def f(a):
+        k = a[a > 0]
+        return k, k.sum(), len(k), (a * 2).cumsum()
+
+    one, many = both(f)
+    for n in (0, 10, 5 * BLOCK + 3):
+        a = some(n, "f8", 5)
+        x, y = one(a), many(a)
+        same(tuple(np.asarray(v) for v in x), tuple(np.asarray(v) for v in y))
+        same(x[0], a[a > 0])
+
+
+def test_in_a_prange_and_from_threads():
+    from treadle import prange
+
+    @njit(parallel=True)
+    def inside(a, out):
+        for i in prange(a.shape[0]):
+            out[i] = np.cumsum(a[i])
+
+    a = some(8 * (BLOCK + 3), "f8").reshape(8, -1)
+    out = np.empty_like(a)
+    inside(a, out)
+    same(out, rows(a))
+    wrong = []
+
+    def many():
+        for _ in range(5):
+            if cumsum_par(a[0]).tobytes() != cumsum(a[0]).tobytes():
+                wrong.append(1)
+
+    pool = [threading.Thread(target=many) for _ in range(4)]
+    for t in pool:
+        t.start()
+    for t in pool:
+        t.join()
+    assert not wrong
+
+
+def test_a_mask_that_changes_meanwhile():
+    """Nothing is stored past the room that was counted."""
+    a, m = np.arange(4.0 * BLOCK), np.zeros(4 * BLOCK, bool)
+    stop = threading.Event()
+
+    def flip():
+        while not stop.is_set():
+            m[...] = ~m
+
+    t = threading.Thread(target=flip)
+    t.start()
+    try:
+        for _ in range(30):
+            assert len(kept_par(a, m)) <= len(a)
+    finally:
+        stop.set()
+        t.join()
+
+
+def test_what_looks_at_the_running_value_stays_on_one_core():
+    _, extremes = both(lambda a: np.maximum.accumulate(a))
+    a = some(3 * BLOCK, "f8")
+    same(extremes(a), np.maximum.accumulate(a))
+    assert "pattern par" not in "".join(extremes.inspect_ir().values())
+    assert "pattern par" in "".join(cumsum_par.inspect_ir().values())
