@@ -7,10 +7,45 @@
 
 enum { N_CFG = 1, N_DOM = 2 };
 
-/* Each pass changes one function and says whether it did. */
-#define X(name, needs, help) bool tr_opt_##name(tr_prog *p, tr_fn *f);
-#include "opt/passes.def"
+/* Properties, a bit each: P_BARE. */
+enum {
+#define X(id, holds, what) P_NO_##id,
+#include "opt/props.def"
 #undef X
+    P__COUNT
+};
+enum {
+#define X(id, holds, what) P_##id = 1u << P_NO_##id,
+#include "opt/props.def"
+#undef X
+};
+
+/* Each pass changes one function and says whether it did. */
+#define X(name, ...) bool tr_opt_##name(tr_prog *p, tr_fn *f);
+#include "opt/passes.def"
+
+/* --- order.c --- */
+
+typedef struct tr_pass {
+    const char *name;
+    bool (*run)(tr_prog *p, tr_fn *f);
+    uint8_t analyses;
+    uint32_t needs, makes, breaks;
+} tr_pass;
+
+extern const char tr_pass_order[]; /* names; ',' between them, '|' after a group */
+
+const tr_pass *tr_pass_find(const char *name, size_t n);
+/* Properties after a pass, before which `held` held: it makes nothing of what it did not need to find. */
+uint32_t tr_pass_after(const tr_pass *ps, uint32_t held);
+/* What is wrong with these passes as the product's order: a sentence in the arena, or NULL. */
+const char *tr_pass_order_fault(tr_arena *a, const char *names);
+/* With these as some passes: one needs what nothing shows, and a later one makes it. */
+const char *tr_pass_part_fault(tr_arena *a, const char *names);
+/* Of the properties: does one that can be seen not hold in f? A sentence about it, or NULL. Changes the analyses. */
+const char *tr_pass_untrue(tr_prog *p, tr_fn *f, uint32_t props);
+/* What holds of all functions before the first pass: what inference makes, but in texts that have been through passes already. */
+uint32_t tr_pass_input(tr_prog *p);
 
 /* --- eval.c --- */
 

@@ -1,50 +1,23 @@
-/* The pass runner: order, skipping, dumps, verification.
+/* The pass runner: skipping, dumps, verification. Which passes, and in which order: passes.def.
  *
  * Functions are visited callees first, so that a caller inlines what has been cleaned up. A group of passes is finished for
  * every function before the next group starts: bounds sees all code that inlining brings, own sees the final code. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "opt/opt.h"
-#include "opt/own.h"
 #include "opt/priv.h"
 
-/* Names from passes.def; '|' ends a group. */
-static const char pipeline[] = "simplify,fold,hoist,cse,dce|"
-                               "inline,simplify,fold,hoist,cse,simplify,dce|"
-                               "agree,fold,cse,fuse,simplify,dce|"
-                               "bounds,fold,simplify,dce,prange,flatten,rotate|"
-                               "own,late,split";
-
-typedef struct pass {
-    const char *name;
-    bool (*run)(tr_prog *p, tr_fn *f);
-    uint8_t needs;
-} pass;
-
-static const pass passes[] = {
-#define X(name, needs, help) {#name, tr_opt_##name, needs},
-#include "opt/passes.def"
-#undef X
-};
-
-static const pass *find_pass(const char *name, size_t n) {
-    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
-        if (strlen(passes[i].name) == n && !memcmp(passes[i].name, name, n))
-            return &passes[i];
-    return NULL;
-}
-
 bool tr_opt_is_pass(const char *name, size_t n) {
-    return find_pass(name, n) != NULL;
+    return tr_pass_find(name, n) != NULL;
 }
 
 const char *tr_opt_pass_names(void) {
-#define X(name, needs, help) #name ", "
+#define X(name, ...) #name ", "
     static const char names[] =
 #include "opt/passes.def"
         "";
-#undef X
     return names;
 }
 
@@ -71,17 +44,6 @@ static bool same_after_reading(tr_prog *p, tr_fn *f, const char *name) {
     return ok;
 }
 
-static bool check_own(tr_prog *p, tr_fn *f) {
-    const char *why;
-    bool ok = tr_own_check(f, &why) || tr_fail(p->ctx, TR_ERR_INTERNAL, "%s: %s", f->name, why);
-    for (uint32_t i = 0; ok && i < f->rpo.n; i++)
-        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            for (unsigned k = 0; ok && tr_at(f, v)->op == TR_OP_PATTERN && tr_pat_fn(tr_at(f, v)->imm.pat, k);
-                 k++)
-                ok = check_own(p, tr_pat_fn(tr_at(f, v)->imm.pat, k));
-    return ok;
-}
-
 static bool check(tr_prog *p, tr_fn *f, const char *name) {
     tr_sb report;
     tr_sb_init(&report);
@@ -89,8 +51,13 @@ static bool check(tr_prog *p, tr_fn *f, const char *name) {
     if (!ok)
         tr_fail(p->ctx, TR_ERR_INTERNAL, "%s made wrong IR:\n%s", name, report.d);
     tr_sb_fini(&report);
-    ok = ok && (strcmp(name, "own") || check_own(p, f));
     return ok && (f->is_lambda || same_after_reading(p, f, name));
+}
+
+/* What the table says of passes must be true of what they leave. */
+static bool check_props(tr_prog *p, tr_fn *f, const char *name, uint32_t held) {
+    const char *untrue = tr_pass_untrue(p, f, held);
+    return !untrue || tr_fail(p->ctx, TR_ERR_INTERNAL, "%s: after %s %s", f->name, name, untrue);
 }
 
 static void dump(tr_prog *p, tr_fn *f, const char *name) {
@@ -103,16 +70,16 @@ static void dump(tr_prog *p, tr_fn *f, const char *name) {
 
 /* --- running --- */
 
-static bool run_one(tr_prog *p, tr_fn *f, const pass *ps) {
-    if (ps->needs)
+static bool run_one(tr_prog *p, tr_fn *f, const tr_pass *ps) {
+    if (ps->analyses)
         tr_cfg_compute(f);
-    if (ps->needs & N_DOM)
+    if (ps->analyses & N_DOM)
         tr_dom_compute(f);
     return ps->run(p, f);
 }
 
 /* Lambdas first: what their patterns mean to the function may change with them. */
-static bool run_nested(tr_prog *p, tr_fn *f, const pass *ps) {
+static bool run_nested(tr_prog *p, tr_fn *f, const tr_pass *ps) {
     bool changed = false;
     for (tr_bid b = 0; b < f->blks.n; b++) {
         if (tr_blk_at(f, b)->dead)
@@ -124,41 +91,67 @@ static bool run_nested(tr_prog *p, tr_fn *f, const pass *ps) {
     return run_one(p, f, ps) || changed;
 }
 
-static bool run_pass(tr_prog *p, tr_fn *f, const pass *ps) {
+/* *held: the properties that hold. A pass that is skipped makes none. */
+static bool run_pass(tr_prog *p, tr_fn *f, const tr_pass *ps, uint32_t *held) {
     if (tr_ctx_stop(p->ctx))
         return false;
     uint32_t errs = p->ctx->nerrs, insts = p->insts.n;
-    if (tr_dump_skips(&p->ctx->dump, ps->name) || !run_nested(p, f, ps))
+    bool verify = p->ctx->dump.verify;
+    if (tr_dump_skips(&p->ctx->dump, ps->name))
         return true;
+    bool changed = run_nested(p, f, ps);
     if (p->ctx->nerrs > errs)
         return false;
-    dump(p, f, ps->name);
-    bool ok = !p->ctx->dump.verify || check(p, f, ps->name);
+    *held = tr_pass_after(ps, *held);
+    if (changed)
+        dump(p, f, ps->name);
+    bool ok = !verify || ((!changed || check(p, f, ps->name)) && check_props(p, f, ps->name, *held));
     for (; ok && insts < p->insts.n; insts++) { /* new ones, of `late` and `split` */
         dump(p, p->insts.d[insts].fn, ps->name);
-        ok = !p->ctx->dump.verify || check(p, p->insts.d[insts].fn, ps->name);
+        ok = !verify || (check(p, p->insts.d[insts].fn, ps->name) &&
+                         check_props(p, p->insts.d[insts].fn, ps->name, *held));
     }
     return ok;
 }
 
-/* Runs names up to '|' or the end; *rest is what follows. False with an error, or for an unknown name. */
-static bool run_group(tr_prog *p, tr_fn *f, const char *names, const char **rest) {
-    while (*names && *names != '|') {
-        size_t n = strcspn(names, ",|");
-        const pass *ps = find_pass(names, n);
-        if (!ps)
-            return tr_fail(p->ctx, TR_ERR_VALUE, "no pass is called '%.*s'", (int)n, names);
-        if (!run_pass(p, f, ps))
+/* Runs the first of the names, and sets *names behind it. *held as above. False with an error, or for an unknown name. */
+static bool run_next(tr_prog *p, tr_fn *f, const char **names, uint32_t *held) {
+    size_t n = strcspn(*names, ",|");
+    const tr_pass *ps = tr_pass_find(*names, n);
+    if (!ps)
+        return tr_fail(p->ctx, TR_ERR_VALUE, "no pass is called '%.*s'", (int)n, *names);
+    *names += n + ((*names)[n] == ',');
+    return run_pass(p, f, ps, held);
+}
+
+/* Up to the end of the group. */
+static bool run_group(tr_prog *p, tr_fn *f, const char *names, uint32_t *held) {
+    while (*names && *names != '|')
+        if (!run_next(p, f, &names, held))
             return false;
-        names += n + (names[n] == ',');
-    }
-    *rest = names + (*names == '|');
     return true;
 }
 
+const char *tr_opt_unready(tr_prog *p, tr_fn *f, const char *name, size_t n) {
+    const tr_pass *ps = tr_pass_find(name, n);
+    return ps ? tr_pass_untrue(p, f, ps->needs) : NULL;
+}
+
+/* Named passes run over any text, so what a pass needs is looked for on it. */
+static bool check_needs(tr_prog *p, tr_fn *f, const char *names) {
+    size_t n = strcspn(names, ",|");
+    const char *untrue = tr_opt_unready(p, f, names, n);
+    return !untrue || tr_fail(p->ctx, TR_ERR_VALUE, "passes in a wrong order: in %s, before %.*s, %s",
+                              f->name, (int)n, names, untrue);
+}
+
 bool tr_opt_run_named(tr_prog *p, tr_fn *f, const char *names) {
+    uint32_t held = p->ctx->dump.verify ? tr_pass_input(p) : 0;
+    const char *fault = tr_pass_part_fault(&p->ctx->arena, names);
+    if (fault)
+        return tr_fail(p->ctx, TR_ERR_VALUE, "%s", fault);
     while (*names)
-        if (!run_group(p, f, names, &names))
+        if (!check_needs(p, f, names) || !run_next(p, f, &names, &held))
             return false;
     return true;
 }
@@ -214,15 +207,19 @@ static void drop_unreached(tr_prog *p, const tr_u32s *reached) {
 }
 
 bool tr_opt_run(tr_prog *p) {
-    const char *rest;
-    for (const char *group = pipeline; *group; group = rest) {
+    uint32_t held = p->ctx->dump.verify ? tr_pass_input(p) : 0, before;
+    assert(!tr_pass_order_fault(&p->ctx->arena, tr_pass_order));
+    for (const char *group = tr_pass_order; *group;) {
         tr_u32s fns = callees_first(p);
         drop_unreached(p, &fns);
-        rest = group + strcspn(group, "|"); /* without functions nobody else finds the end */
-        rest += *rest == '|';
-        for (uint32_t i = 0; i < fns.n; i++)
-            if (!run_group(p, p->insts.d[fns.d[i]].fn, group, &rest))
+        before = held;
+        for (uint32_t i = 0; i < fns.n; i++) {
+            held = before;
+            if (!run_group(p, p->insts.d[fns.d[i]].fn, group, &held))
                 return false;
+        }
+        group += strcspn(group, "|");
+        group += *group == '|';
     }
     return true;
 }

@@ -7,7 +7,6 @@
 static const char *const passes[] = {
 #define X(name, ...) #name,
 #include "opt/passes.def"
-#undef X
 };
 
 static void expect_fine(const tr_ctx *ctx, bool ok, const char *text, const char *what) {
@@ -41,10 +40,11 @@ static void one(tr_ctx *ctx, const char *text) {
         for (int k = 0; k < 4; k++) {
             h = h * 1664525 + 1013904223;
             const char *name = passes[(h >> 16) % (sizeof passes / sizeof *passes)];
-            if (strcmp(name, "own") == 0) /* the last of all */
+            /* Few passes know of blocks that nothing reaches, and few of counted references. */
+            if (!tr_opt_unready(&p, p.insts.d[i].fn, "simplify", strlen("simplify")))
+                expect_fine(ctx, tr_opt_run_named(&p, p.insts.d[i].fn, "simplify"), text, "simplify");
+            if (tr_opt_unready(&p, p.insts.d[i].fn, name, strlen(name)))
                 continue;
-            /* No pass but this one has to know of blocks that nothing reaches. */
-            expect_fine(ctx, tr_opt_run_named(&p, p.insts.d[i].fn, "simplify"), text, "simplify");
             expect_fine(ctx, tr_opt_run_named(&p, p.insts.d[i].fn, name), text, name);
         }
 }
