@@ -123,7 +123,7 @@ static bool uses_result(const fuser *u, const tr_ins *in, tr_val p) {
 /* --- may p move down to just before c? --- */
 
 /* q, which writes, writes none of these. */
-static bool leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays, uint32_t n, tr_bid b) {
+bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays, uint32_t n, tr_bid b) {
     if (q->op == TR_OP_STORE)
         return distinct_from_all(f, q->args[0], arrays, n, b);
     if (q->op != TR_OP_PATTERN || !tr_fn_is_scalar(q->imm.pat->lam))
@@ -155,7 +155,8 @@ static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr
         return "what stands between them may see the first one's result, or raise before it";
     if (!(e & E_WRITE) || tr_plant(f->ctx, TR_PLANT_FUSE))
         return NULL;
-    return leaves_alone(f, q, tr_fuse_in(p), t->nin, b) && leaves_alone(f, q, tr_fuse_ein(p), t->nein, b)
+    return tr_fuse_leaves_alone(f, q, tr_fuse_in(p), t->nin, b) &&
+                   tr_fuse_leaves_alone(f, q, tr_fuse_ein(p), t->nein, b)
                ? NULL
                : "what the first one reads may be written between them";
 }
@@ -230,60 +231,6 @@ static bool reads_whole(const tr_fn *f, tr_val a, const tr_ins *c) {
 
 /* --- composing --- */
 
-typedef struct group {
-    TR_VEC(tr_val) v;
-} group;
-
-static uint32_t put(tr_arena *a, group *g, tr_val v, bool once) {
-    for (uint32_t i = 0; once && i < g->v.n; i++)
-        if (g->v.d[i] == v)
-            return i;
-    tr_vec_push(a, &g->v, v);
-    return g->v.n - 1;
-}
-
-static void put_all(tr_arena *a, group *g, const tr_val *v, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        put(a, g, v[i], false);
-}
-
-static tr_fn *new_lambda(const tr_fn *like) {
-    tr_fn *g = tr_fn_new(like->ctx, like->name, S_T);
-    g->is_lambda = true;
-    g->file = like->file;
-    g->func = like->func;
-    tr_blk_new(g);
-    return g;
-}
-
-/* Appends a copy of `src`; its yields become jumps to a new block whose params are the values. Returns that block. */
-static tr_bid append(tr_fn *g, tr_bid from, const tr_fn *src, const tr_val *args) {
-    tr_arena *a = &g->ctx->arena;
-    tr_u32s blks = tr_live_blocks(src);
-    tr_val *map = TR_NEW_N(a, tr_val, src->ins.n + 1u);
-    tr_bid *bmap = TR_NEW_N(a, tr_bid, src->blks.n + 1u), join = TR_NOBLK;
-    memset(map, 0xff, src->ins.n * sizeof *map);
-    memset(bmap, 0xff, src->blks.n * sizeof *bmap);
-    tr_clone_blocks(g, src, blks.d, blks.n, map, bmap, 0);
-    tr_bld b = {.fn = g, .blk = from, .before = TR_NOVAL};
-    tr_br(&b, bmap[0], tr_blk_at(src, 0)->params.n, args);
-    for (uint32_t i = 0; i < blks.n; i++) {
-        b.blk = bmap[blks.d[i]];
-        tr_val last = tr_blk_at(g, b.blk)->last;
-        if (tr_at(g, last)->op != TR_OP_YIELD)
-            continue;
-        tr_ins y = *tr_at(g, last);
-        if (join == TR_NOBLK) {
-            join = tr_blk_new(g);
-            for (uint32_t k = 0; k < y.nargs; k++)
-                tr_blk_param(g, join, tr_at(g, y.args[k])->ty, NULL);
-        }
-        tr_ins_remove(g, last);
-        tr_br(&b, join, y.nargs, y.args);
-    }
-    return join;
-}
-
 typedef struct arglist {
     tr_val *v;
     uint32_t n;
@@ -293,59 +240,24 @@ static void pass(arglist *j, tr_val v) {
     j->v[j->n++] = v;
 }
 
-static tr_val entry_param(tr_fn *g, const tr_ty *t) {
-    return tr_blk_param(g, 0, t, NULL);
-}
-
-/* A new node with both parts. Its operands by group, then its lambda. */
-typedef struct builder {
-    fuser *u;
-    const tr_ins *p, *c;
-    group in, out, filt, init, cap, ein, eout;
-    tr_pat *t;
-} builder;
-
-static tr_val make_node(builder *m, tr_val before, const tr_ty *ty) {
-    tr_fn *f = m->u->f;
-    tr_pat *t = m->t;
-    t->nin = (uint16_t)m->in.v.n;
-    t->nout = (uint16_t)m->out.v.n;
-    t->nfilt = (uint16_t)m->filt.v.n;
-    t->nred = (uint16_t)m->init.v.n;
-    t->ncap = (uint16_t)m->cap.v.n;
-    t->nein = (uint16_t)m->ein.v.n;
-    t->neout = (uint16_t)m->eout.v.n;
-    tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, tr_pat_nargs(t) + 1u);
-    uint32_t n = t->nspace;
-    memcpy(v, m->p->args, n * sizeof *v);
-    const group *all[] = {&m->in, &m->out, &m->filt, &m->init, &m->cap, &m->ein, &m->eout};
-    for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
-        for (uint32_t i = 0; i < all[k]->v.n; i++)
-            v[n++] = all[k]->v.d[i];
-    tr_bld b = {.fn = f, .blk = m->c->blk, .before = before, .loc = m->c->loc};
-    tr_val r = tr_emit_v(&b, TR_OP_PATTERN, ty, n, v);
-    tr_at(f, r)->imm.pat = t;
-    return r;
-}
-
 /* --- one node after another, at the same index --- */
 
 /* The lambda of both. in_at, cap_at: places of c's inputs and captures among all. */
-static tr_fn *compose(builder *m, const uint32_t *in_at, const uint32_t *cap_at) {
-    tr_fn *f = m->u->f;
+static tr_fn *compose(tr_fusing *m, const uint32_t *in_at, const uint32_t *cap_at) {
+    tr_fn *f = m->f;
     tr_arena *a = &f->ctx->arena;
     const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
-    tr_fn *g = new_lambda(tc->lam);
+    tr_fn *g = tr_fuse_lambda(tc->lam);
     uint32_t ns = tp->nspace, nin = m->in.v.n, nscan = 0u + tp->nscan + tc->nscan, ncap = m->cap.v.n, n = 0;
     tr_val *e = TR_NEW_N(a, tr_val, ns + nin + nscan + ncap + 1u);
     for (uint32_t k = 0; k < ns; k++)
-        e[n++] = entry_param(g, tr_ty_scalar(f->ctx->types, TR_TY_I64));
+        e[n++] = tr_fuse_param(g, tr_ty_scalar(f->ctx->types, TR_TY_I64));
     for (uint32_t k = 0; k < nin; k++)
-        e[n++] = entry_param(g, tr_fuse_type(f, m->in.v.d[k])->elem);
+        e[n++] = tr_fuse_param(g, tr_fuse_type(f, m->in.v.d[k])->elem);
     for (uint32_t k = 0; k < nscan; k++)
-        e[n++] = entry_param(g, tr_fuse_type(f, m->init.v.d[k]));
+        e[n++] = tr_fuse_param(g, tr_fuse_type(f, m->init.v.d[k]));
     for (uint32_t k = 0; k < ncap; k++)
-        e[n++] = entry_param(g, tr_fuse_type(f, m->cap.v.d[k]));
+        e[n++] = tr_fuse_param(g, tr_fuse_type(f, m->cap.v.d[k]));
     arglist j = {TR_NEW_N(a, tr_val, tr_pat_lam_cap(tp) + tp->ncap + tr_pat_lam_cap(tc) + tc->ncap + 1u), 0};
     for (uint32_t k = 0; k < ns + tp->nin; k++)
         pass(&j, e[k]);
@@ -353,7 +265,7 @@ static tr_fn *compose(builder *m, const uint32_t *in_at, const uint32_t *cap_at)
         pass(&j, e[ns + nin + k]);
     for (uint32_t k = 0; k < tp->ncap; k++)
         pass(&j, e[ns + nin + nscan + k]);
-    tr_bid after = append(g, 0, tp->lam, j.v);
+    tr_bid after = tr_fuse_append(g, 0, tp->lam, j.v);
     j.n = 0;
     for (uint32_t k = 0; k < ns; k++)
         pass(&j, e[k]);
@@ -368,7 +280,7 @@ static tr_fn *compose(builder *m, const uint32_t *in_at, const uint32_t *cap_at)
         pass(&j, e[ns + nin + tp->nscan + k]);
     for (uint32_t k = 0; k < tc->ncap; k++)
         pass(&j, e[ns + nin + nscan + cap_at[k]]);
-    tr_bid end = append(g, after, tc->lam, j.v);
+    tr_bid end = tr_fuse_append(g, after, tc->lam, j.v);
     /* outputs of both, then what c packs and reductions of both: p's first where they are scans, else c's */
     tr_val *y = TR_NEW_N(a, tr_val, tr_pat_lam_red(tp) + tp->nred + tr_pat_lam_red(tc) + tc->nred + 1u);
     const tr_val *py = tr_fuse_params(g, after), *cy = tr_fuse_params(g, end);
@@ -390,19 +302,19 @@ static tr_fn *compose(builder *m, const uint32_t *in_at, const uint32_t *cap_at)
 }
 
 /* Inputs of c but those that p writes. */
-static uint32_t *place_inputs(builder *m) {
-    tr_arena *a = &m->u->f->ctx->arena;
+static uint32_t *place_inputs(tr_fusing *m) {
+    tr_arena *a = &m->f->ctx->arena;
     const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
     uint32_t *at = TR_NEW_N(a, uint32_t, tc->nin + 1u);
-    put_all(a, &m->in, tr_fuse_in(m->p), tp->nin);
+    tr_fuse_put_all(a, &m->in, tr_fuse_in(m->p), tp->nin);
     for (uint32_t k = 0; k < tc->nin; k++)
         if (!tr_fuse_among(tr_fuse_in(m->c)[k], tr_fuse_out(m->p), tp->nout))
-            at[k] = put(a, &m->in, tr_fuse_in(m->c)[k], true);
+            at[k] = tr_fuse_put(a, &m->in, tr_fuse_in(m->c)[k], true);
     return at;
 }
 
-static const tr_ty *result_type(const builder *m) {
-    tr_fn *f = m->u->f;
+static const tr_ty *result_type(const tr_fusing *m) {
+    tr_fn *f = m->f;
     uint32_t n = m->t->keep ? 0 : m->init.v.n;
     if (n == 0)
         return tr_ty_none(f->ctx->types);
@@ -415,11 +327,11 @@ static const tr_ty *result_type(const builder *m) {
 }
 
 /* The reductions of x, then those of y. */
-static void put_reductions(builder *m, const tr_ins *x, const tr_ins *y) {
-    tr_arena *a = &m->u->f->ctx->arena;
+static void put_reductions(tr_fusing *m, const tr_ins *x, const tr_ins *y) {
+    tr_arena *a = &m->f->ctx->arena;
     const tr_pat *tx = x->imm.pat, *ty = y->imm.pat;
-    put_all(a, &m->init, x->args + tr_pat_init(tx), tx->nred);
-    put_all(a, &m->init, y->args + tr_pat_init(ty), ty->nred);
+    tr_fuse_put_all(a, &m->init, x->args + tr_pat_init(tx), tx->nred);
+    tr_fuse_put_all(a, &m->init, y->args + tr_pat_init(ty), ty->nred);
     m->t->reds = TR_NEW_N(a, tr_redk, m->init.v.n + 1u);
     m->t->fast = TR_NEW_N(a, uint8_t, m->init.v.n + 1u);
     for (uint32_t k = 0; k < m->init.v.n; k++) {
@@ -469,17 +381,17 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
     tr_arena *a = &f->ctx->arena;
     tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
     const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
-    builder m = {.u = u, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
+    tr_fusing m = {.f = f, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
     uint32_t *in_at = place_inputs(&m);
-    put_all(a, &m.out, tr_fuse_out(&p), tp->nout);
-    put_all(a, &m.out, tr_fuse_out(&c), tc->nout);
-    put_all(a, &m.filt, c.args + tr_pat_filt(tc), tc->nfilt);
-    put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
+    tr_fuse_put_all(a, &m.out, tr_fuse_out(&p), tp->nout);
+    tr_fuse_put_all(a, &m.out, tr_fuse_out(&c), tc->nout);
+    tr_fuse_put_all(a, &m.filt, c.args + tr_pat_filt(tc), tc->nfilt);
+    tr_fuse_put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
     uint32_t *cap_at = TR_NEW_N(a, uint32_t, tc->ncap + 1u);
     for (uint32_t k = 0; k < tc->ncap; k++) /* c's epilogue takes them too: each has its place */
-        cap_at[k] = put(a, &m.cap, c.args[tr_pat_cap(tc) + k], false);
-    put_all(a, &m.ein, tr_fuse_ein(&c), tc->nein);
-    put_all(a, &m.eout, tr_fuse_eout(&c), tc->neout);
+        cap_at[k] = tr_fuse_put(a, &m.cap, c.args[tr_pat_cap(tc) + k], false);
+    tr_fuse_put_all(a, &m.ein, tr_fuse_ein(&c), tc->nein);
+    tr_fuse_put_all(a, &m.eout, tr_fuse_eout(&c), tc->neout);
     *m.t = (tr_pat){.nspace = tc->nspace,
                     .nscan = (uint8_t)(tp->nscan + tc->nscan),
                     .par = tp->par < tc->par ? tp->par : tc->par,
@@ -488,22 +400,22 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
     put_reductions(&m, tp->nscan ? &p : &c, tp->nscan ? &c : &p);
     m.t->lam = compose(&m, in_at, cap_at);
     if (tc->epi) { /* the captures before its own are p's, which it does not know */
-        tr_fn *g = new_lambda(tc->epi);
+        tr_fn *g = tr_fuse_lambda(tc->epi);
         uint32_t own = tr_pat_epi_cap(tc), n = 0;
         tr_val *e = TR_NEW_N(a, tr_val, own + tc->ncap + 1u);
         for (uint32_t k = 0; k < own; k++)
-            e[n++] = entry_param(g, tr_fuse_type(tc->epi, tr_fuse_params(tc->epi, 0)[k]));
+            e[n++] = tr_fuse_param(g, tr_fuse_type(tc->epi, tr_fuse_params(tc->epi, 0)[k]));
         for (uint32_t k = 0; k < tp->ncap; k++)
-            entry_param(g, tr_fuse_type(f, m.cap.v.d[k]));
+            tr_fuse_param(g, tr_fuse_type(f, m.cap.v.d[k]));
         for (uint32_t k = 0; k < tc->ncap; k++)
-            e[n++] = entry_param(g, tr_fuse_type(f, m.cap.v.d[tp->ncap + k]));
-        tr_bid end = append(g, 0, tc->epi, e);
+            e[n++] = tr_fuse_param(g, tr_fuse_type(f, m.cap.v.d[tp->ncap + k]));
+        tr_bid end = tr_fuse_append(g, 0, tc->epi, e);
         tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
         tr_emit_v(&b, TR_OP_YIELD, NULL, tc->neout, tr_fuse_params(g, end));
         tr_simplify_cfg(g);
         m.t->epi = g;
     }
-    tr_val node = make_node(&m, cv, result_type(&m));
+    tr_val node = tr_fuse_node(&m, cv, result_type(&m));
     if (!tc->keep) {
         redirect(u, cv, tc, node, tp->nscan);
         redirect(u, pv, tp, node, tp->nscan ? 0 : tc->nred);
@@ -521,34 +433,34 @@ static tr_val merge_epilogue(fuser *u, tr_val pv, tr_val cv) {
     tr_arena *a = &f->ctx->arena;
     tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
     const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
-    builder m = {.u = u, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
+    tr_fusing m = {.f = f, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
     *m.t = *tp;
-    put_all(a, &m.in, tr_fuse_in(&p), tp->nin);
-    put_all(a, &m.out, tr_fuse_out(&p), tp->nout);
-    put_all(a, &m.init, p.args + tr_pat_init(tp), tp->nred);
-    put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
-    put_all(a, &m.cap, c.args + tr_pat_cap(tc), tc->ncap);
-    put_all(a, &m.ein, tr_fuse_ein(&p), tp->nein);
-    put_all(a, &m.eout, tr_fuse_eout(&p), tp->neout);
-    put_all(a, &m.eout, tr_fuse_out(&c), tc->nout);
+    tr_fuse_put_all(a, &m.in, tr_fuse_in(&p), tp->nin);
+    tr_fuse_put_all(a, &m.out, tr_fuse_out(&p), tp->nout);
+    tr_fuse_put_all(a, &m.init, p.args + tr_pat_init(tp), tp->nred);
+    tr_fuse_put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
+    tr_fuse_put_all(a, &m.cap, c.args + tr_pat_cap(tc), tc->ncap);
+    tr_fuse_put_all(a, &m.ein, tr_fuse_ein(&p), tp->nein);
+    tr_fuse_put_all(a, &m.eout, tr_fuse_eout(&p), tp->neout);
+    tr_fuse_put_all(a, &m.eout, tr_fuse_out(&c), tc->nout);
     for (uint32_t k = 0; k < tc->nin; k++)
         if (!tr_fuse_among(tr_fuse_in(&c)[k], tr_fuse_eout(&p), tp->neout))
-            put(a, &m.ein, tr_fuse_in(&c)[k], false);
+            tr_fuse_put(a, &m.ein, tr_fuse_in(&c)[k], false);
     /* the lambda has more captures now, which it does not use */
     m.t->lam = tr_fn_clone(tp->lam);
     for (uint32_t k = 0; k < tc->ncap; k++)
-        entry_param(m.t->lam, tr_fuse_type(f, c.args[tr_pat_cap(tc) + k]));
-    tr_fn *g = new_lambda(tc->lam);
+        tr_fuse_param(m.t->lam, tr_fuse_type(f, c.args[tr_pat_cap(tc) + k]));
+    tr_fn *g = tr_fuse_lambda(tc->lam);
     uint32_t nkeep = tr_pat_nkeep(tp), own = nkeep + tp->nred + tp->nein, n = 0, more = 0;
     tr_val *e = TR_NEW_N(a, tr_val, own + tp->ncap + 1u), *x = TR_NEW_N(a, tr_val, tc->nin + 1u);
     tr_val *y = TR_NEW_N(a, tr_val, nkeep + tc->nin + tc->ncap + tp->neout + tc->nout + 1u);
     for (uint32_t k = 0; k < own; k++)
-        e[n++] = entry_param(g, tr_fuse_type(tp->epi, tr_fuse_params(tp->epi, 0)[k]));
+        e[n++] = tr_fuse_param(g, tr_fuse_type(tp->epi, tr_fuse_params(tp->epi, 0)[k]));
     for (uint32_t k = tp->nein; k < m.ein.v.n; k++)
-        x[more++] = entry_param(g, tr_fuse_type(f, m.ein.v.d[k])->elem);
+        x[more++] = tr_fuse_param(g, tr_fuse_type(f, m.ein.v.d[k])->elem);
     for (uint32_t k = 0; k < tp->ncap; k++)
-        e[n++] = entry_param(g, tr_fuse_type(f, m.cap.v.d[k]));
-    tr_bid after = append(g, 0, tp->epi, e);
+        e[n++] = tr_fuse_param(g, tr_fuse_type(f, m.cap.v.d[k]));
+    tr_bid after = tr_fuse_append(g, 0, tp->epi, e);
     n = more = 0;
     for (uint32_t k = 0; k < nkeep; k++)
         y[n++] = e[k];
@@ -560,8 +472,8 @@ static tr_val merge_epilogue(fuser *u, tr_val pv, tr_val cv) {
         y[n++] = linked != TR_NOVAL ? linked : x[more++];
     }
     for (uint32_t k = 0; k < tc->ncap; k++)
-        y[n++] = entry_param(g, tr_fuse_type(f, c.args[tr_pat_cap(tc) + k]));
-    tr_bid end = append(g, after, tc->lam, y);
+        y[n++] = tr_fuse_param(g, tr_fuse_type(f, c.args[tr_pat_cap(tc) + k]));
+    tr_bid end = tr_fuse_append(g, after, tc->lam, y);
     n = 0;
     for (uint32_t k = 0; k < tp->neout; k++)
         y[n++] = tr_fuse_params(g, after)[k];
@@ -571,7 +483,7 @@ static tr_val merge_epilogue(fuser *u, tr_val pv, tr_val cv) {
     tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
     tr_simplify_cfg(g);
     m.t->epi = g;
-    tr_val node = make_node(&m, cv, tr_ty_none(f->ctx->types));
+    tr_val node = tr_fuse_node(&m, cv, tr_ty_none(f->ctx->types));
     tr_ins_remove(f, pv);
     tr_ins_remove(f, cv);
     return node;
@@ -638,30 +550,30 @@ static const char *cannot_rise(const fuser *u, tr_val pv, tr_val cv) {
             return "what the second needs is not known yet where the first stands";
         bool counts = in->op == TR_OP_RETAIN || in->op == TR_OP_RELEASE;
         if (tr_ins_effects(in) & (E_WRITE | E_SIDE) && !counts &&
-            !leaves_alone(f, in, p->args + tr_pat_filt(tp), tp->nfilt, p->blk))
+            !tr_fuse_leaves_alone(f, in, p->args + tr_pat_filt(tp), tp->nfilt, p->blk))
             return "what the second reads may be written between them";
     }
     return NULL;
 }
 
 /* p's lambda, then c's on what the round would pack, where its contributions count if the round is kept. */
-static tr_fn *compose_packed(builder *m, const uint32_t *part) {
-    tr_fn *f = m->u->f;
+static tr_fn *compose_packed(tr_fusing *m, const uint32_t *part) {
+    tr_fn *f = m->f;
     tr_arena *a = &f->ctx->arena;
     const tr_pat *tp = m->p->imm.pat, *tc = m->c->imm.pat;
-    tr_fn *g = new_lambda(tc->lam);
+    tr_fn *g = tr_fuse_lambda(tc->lam);
     uint32_t own = tr_pat_lam_cap(tp) + tp->ncap, n = 0;
     tr_val *e = TR_NEW_N(a, tr_val, own + 1u), *x = TR_NEW_N(a, tr_val, tr_pat_lam_cap(tc) + tc->ncap + 1u);
     for (uint32_t k = 0; k < own; k++)
-        e[k] = entry_param(g, tr_fuse_type(tp->lam, tr_fuse_params(tp->lam, 0)[k]));
-    tr_bid after = append(g, 0, tp->lam, e);
+        e[k] = tr_fuse_param(g, tr_fuse_type(tp->lam, tr_fuse_params(tp->lam, 0)[k]));
+    tr_bid after = tr_fuse_append(g, 0, tp->lam, e);
     const tr_val *py = tr_fuse_params(g, after);
     x[n++] = e[tp->nspace + tp->nin]; /* where the scan stands: the place among what is kept */
     for (uint32_t k = 0; k < tc->nin; k++)
         x[n++] = py[tp->nout + part[k]];
     for (uint32_t k = 0; k < tc->ncap; k++)
-        x[n++] = entry_param(g, tr_fuse_type(f, m->c->args[tr_pat_cap(tc) + k]));
-    tr_bid end = append(g, after, tc->lam, x);
+        x[n++] = tr_fuse_param(g, tr_fuse_type(f, m->c->args[tr_pat_cap(tc) + k]));
+    tr_bid end = tr_fuse_append(g, after, tc->lam, x);
     py = tr_fuse_params(g, after);
     const tr_val *cy = tr_fuse_params(g, end);
     tr_val *y = TR_NEW_N(a, tr_val, tr_pat_lam_red(tp) + tp->nred + tc->nred + 1u);
@@ -687,19 +599,20 @@ static tr_val merge_packed(fuser *u, tr_val pv, tr_val cv) {
     tr_arena *a = &f->ctx->arena;
     tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
     const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
-    builder m = {.u = u, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
+    tr_fusing m = {.f = f, .p = &p, .c = &c, .t = TR_NEW(a, tr_pat)};
     uint32_t *part = TR_NEW_N(a, uint32_t, tc->nin + 1u);
     for (uint32_t k = 0; k < tc->nin; k++)
         part[k] = packed_part(u, tr_fuse_in(&c)[k], pv);
-    put_all(a, &m.in, tr_fuse_in(&p), tp->nin);
-    put_all(a, &m.out, tr_fuse_out(&p), tp->nout);
-    put_all(a, &m.filt, p.args + tr_pat_filt(tp), tp->nfilt);
-    put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
+    tr_fuse_put_all(a, &m.in, tr_fuse_in(&p), tp->nin);
+    tr_fuse_put_all(a, &m.out, tr_fuse_out(&p), tp->nout);
+    tr_fuse_put_all(a, &m.filt, p.args + tr_pat_filt(tp), tp->nfilt);
+    tr_fuse_put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
     for (uint32_t k = 0; k < tc->ncap; k++) { /* one that is not looked at may come later */
         tr_val x = c.args[tr_pat_cap(tc) + k];
-        put(a, &m.cap,
-            tr_fuse_lam_uses(tc->lam, tr_pat_lam_cap(tc) + k) ? x : tr_const_undef(f, tr_fuse_type(f, x)),
-            false);
+        tr_fuse_put(a, &m.cap,
+                    tr_fuse_lam_uses(tc->lam, tr_pat_lam_cap(tc) + k) ? x
+                                                                      : tr_const_undef(f, tr_fuse_type(f, x)),
+                    false);
     }
     *m.t = (tr_pat){.nspace = tp->nspace, .nscan = tp->nscan, .par = tp->par < tc->par ? tp->par : tc->par};
     put_reductions(&m, &p, &c);
@@ -707,7 +620,7 @@ static tr_val merge_packed(fuser *u, tr_val pv, tr_val cv) {
     m.c = &p; /* where the node stands */
     for (uint32_t k = 0; k < tp->nfilt; k++)
         tr_vec_push(a, &u->rooms, m.filt.v.d[k]);
-    tr_val node = make_node(&m, pv, result_type(&m));
+    tr_val node = tr_fuse_node(&m, pv, result_type(&m));
     redirect(u, pv, tp, node, 0);
     redirect(u, cv, tc, node, tp->nred);
     tr_vec_push(a, &u->made, node);

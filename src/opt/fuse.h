@@ -35,6 +35,35 @@ static inline bool tr_fuse_lam_uses(const tr_fn *lam, uint32_t param) {
     return tr_use_counts(lam)[tr_fuse_params(lam, 0)[param]] != 0;
 }
 
+/* --- fuse_build.c --- */
+
+/* Operands of one kind. */
+typedef struct tr_fuse_group {
+    TR_VEC(tr_val) v;
+} tr_fuse_group;
+/* Number of v in the group; `once`: it may be there already. */
+uint32_t tr_fuse_put(tr_arena *a, tr_fuse_group *g, tr_val v, bool once);
+void tr_fuse_put_all(tr_arena *a, tr_fuse_group *g, const tr_val *v, uint32_t n);
+
+tr_fn *tr_fuse_lambda(const tr_fn *like); /* a new one, of the same place in the source */
+tr_val tr_fuse_param(tr_fn *g, const tr_ty *t);
+/* Appends a copy of `src`; its yields become jumps to a new block whose params are the values. Returns that block. */
+tr_bid tr_fuse_append(tr_fn *g, tr_bid from, const tr_fn *src, const tr_val *args);
+
+/* A new node with the parts of p and c. Its operands by group, then its lambda. */
+typedef struct tr_fusing {
+    tr_fn *f;
+    const tr_ins *p, *c; /* it has p's space, and stands where c does */
+    tr_fuse_group in, out, filt, init, cap, ein, eout;
+    tr_pat *t;
+} tr_fusing;
+tr_val tr_fuse_node(tr_fusing *m, tr_val before, const tr_ty *ty);
+
+/* --- fuse.c --- */
+
+/* q, which writes, writes none of these. `b`: the block in which they are used. */
+bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays, uint32_t n, tr_bid b);
+
 /* --- fuse_drop.c --- */
 
 /* Drops outputs, packed arrays and reductions that nobody reads, patterns with nothing left to do, and what was computed for them alone.

@@ -68,6 +68,60 @@ def test_reductions(a, expression, mask, parallel):
     compared(expression.format(m=mask), a, rng.random(a.shape) < 0.4, parallel=parallel)
 
 
+TWO = [
+    "np.sum(a[m] * b[m])",
+    "a[m], b[m]",
+    "a[m], b[m], (a[m] + b[m]).max(), len(b[m])",
+    "(a[m] * b[m] + a[m]).sum()",
+    "a[m].mean() - a[m].max()",
+    "np.nonzero(m), a[m]",
+    "a[m], b[~m]",
+]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("expression", TWO)
+def test_two_by_one_mask(expression, parallel):
+    f = eval(f"lambda a, b, m: ({expression})", {"np": np})
+    g = njit(parallel=parallel)(f)
+    rng = np.random.default_rng(2)
+    for n in (1, 5, 40_000):
+        a, b = rng.integers(-50, 50, (2, n)).astype(float)
+        for m in (rng.random(n) < 0.5, np.ones(n, bool)):
+            m[0] = True
+            for x, y, k in ((a, b, m), (a.repeat(2)[::2], b[::-1].copy()[::-1], m), (a, b.astype("i4"), m)):
+                np.testing.assert_equal(g(x, y, k), f(x, y, k))
+    if "b[m]" in expression:
+        with pytest.raises(IndexError, match="boolean index did not match"):
+            g(a, b[1:], m)
+
+
+def test_two_by_one_mask_make_no_array():
+    f = njit(lambda a, b, m: np.sum(a[m] * b[m]))
+    a = np.arange(5000.0)
+    f(a, a, a > 9)
+    before = treadle.stats()["arrays_allocated"]
+    assert f(a, a + 1, a > 9) == np.sum(a[10:] * (a[10:] + 1))
+    assert treadle.stats()["arrays_allocated"] == before
+
+
+def test_stores_between_two_filters():
+    def f(a, b, m):
+        x = a[m]
+        b[0] = 7.0
+        y = b[m]
+        m[0] = not m[0]
+        return x, y, a[m], a.sum(), a.sum()
+
+    a, m = np.arange(6.0), np.arange(6) % 2 == 0
+    for one in (a.copy(), a):  # another array, and the same one
+        want = f(a.copy(), one.copy(), m.copy())
+        got = njit(f)(a.copy(), one.copy(), m.copy())
+        np.testing.assert_equal(got, want)
+    same, other = np.arange(6.0), np.arange(6.0)
+    np.testing.assert_equal(njit(f)(same, same, m.copy()), f(other, other, m.copy()))
+
+
 @pytest.mark.parametrize(
     "expression", ["a[a > 0].sum()", "np.sum(a[m] * 2.0 + 1)", "a[a > 0].mean()", "a[m].max()", "len(a[m])"]
 )
