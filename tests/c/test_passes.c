@@ -55,9 +55,9 @@ static void test_product(void) {
         {NULL, "cse,fuse,", "rotate", "rotate needs DECIDED"},
         {NULL, "prange,", "bounds", "prange needs PROVED"},
         {NULL, "inline,", "bounds", "bounds needs SHARED"},
-        {NULL, "fuse,", "agree", "fuse needs AGREED"},
+        {NULL, "cse,fuse,", "agree", "fuse needs AGREED"},
         {"late,", NULL, NULL, "split needs LEFT"},
-        {"inline,", NULL, NULL, "agree needs INLINED"},
+        {"inline,", NULL, NULL, "twins needs INLINED"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect_fault(tr_pass_order_fault(a, planted(wrong[i].out, wrong[i].in, wrong[i].at)), wrong[i].want);
