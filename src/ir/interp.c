@@ -149,6 +149,15 @@ static bool overlap(run *r, const tr_ins *i) {
            a < d && c < b;
 }
 
+static bool apart(run *r, const tr_ins *i) {
+    const tr_slot *a = arg(r, i, 0), *b = arg(r, i, 1);
+    const tr_ty *t = arg_type(r, i, 0), *u = arg_type(r, i, 1);
+    bool same = t->ndim == u->ndim && t->elem == u->elem && a[1].p == b[1].p;
+    for (unsigned k = 0; k < t->ndim && same; k++)
+        same = stride(t, a, k) == stride(u, b, k);
+    return same || !overlap(r, i);
+}
+
 /* --- exceptions --- */
 
 static bool raise_site(run *r, const tr_ins *i, uint32_t first) {
@@ -547,6 +556,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
         tr_interp_store(t->elem, at, arg(r, i, i->nargs - 1));
         return true;
     case TR_OP_OVERLAP: out->i = overlap(r, i); return true;
+    case TR_OP_APART: out->i = apart(r, i); return true;
     case TR_OP_RETAIN:
     case TR_OP_RELEASE: return true; /* memory lives until the context ends */
     case TR_OP_WRAP: out->i = x->i < 0 ? (int64_t)((uint64_t)x->i + (uint64_t)y->i) : x->i; return true;

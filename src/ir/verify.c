@@ -595,6 +595,7 @@ static void check_typed(fnck *k, const tr_ins *i) {
     case TR_OP_LOAD:
     case TR_OP_STORE: check_access(k, i); break;
     case TR_OP_OVERLAP:
+    case TR_OP_APART:
         want_array(k, i, 0);
         want_array(k, i, 1);
         break;

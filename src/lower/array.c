@@ -248,15 +248,35 @@ static void span_of(tr_lf *w, const tr_larr *a, lv *lo, lv *hi, lv *empty) {
     *hi = l_add(w->b, at, l_mul(w->b, l_add(w->b, last, l_int(i64, 1)), size));
 }
 
-static void lower_overlap(tr_lf *w, tr_val v, const tr_ins *in) {
+static lv overlap_of(tr_lf *w, const tr_larr *a) {
     lv lo[2], hi[2], empty[2];
-    for (int i = 0; i < 2; i++) {
-        tr_larr a;
-        tr_lower_arr(w, in->args[i], &a);
-        span_of(w, &a, &lo[i], &hi[i], &empty[i]);
-    }
+    for (int i = 0; i < 2; i++)
+        span_of(w, &a[i], &lo[i], &hi[i], &empty[i]);
     lv meet = l_and(w->b, l_icmp(w->b, LLVMIntULT, lo[0], hi[1]), l_icmp(w->b, LLVMIntULT, lo[1], hi[0]));
-    tr_lower_set1(w, v, l_and(w->b, meet, LLVMBuildNot(w->b, l_or(w->b, empty[0], empty[1]), "")));
+    return l_and(w->b, meet, LLVMBuildNot(w->b, l_or(w->b, empty[0], empty[1]), ""));
+}
+
+/* One address and equal strides; NULL: never, as their types are. */
+static lv same_elements(tr_lf *w, const tr_larr *a) {
+    if (a[0].ty->ndim != a[1].ty->ndim || a[0].ty->elem != a[1].ty->elem)
+        return NULL;
+    lv same = l_icmp(w->b, LLVMIntEQ, a[0].data, a[1].data);
+    for (unsigned i = 0; i < a[0].ty->ndim; i++)
+        same = l_and(w->b, same, l_icmp(w->b, LLVMIntEQ, a[0].stride[i], a[1].stride[i]));
+    return same;
+}
+
+static void lower_overlap(tr_lf *w, tr_val v, const tr_ins *in) {
+    tr_larr a[2];
+    tr_lower_arr(w, in->args[0], &a[0]);
+    tr_lower_arr(w, in->args[1], &a[1]);
+    lv meet = overlap_of(w, a);
+    if (in->op == TR_OP_APART) {
+        lv same = same_elements(w, a);
+        meet = LLVMBuildNot(w->b, meet, "");
+        meet = same ? l_or(w->b, meet, same) : meet;
+    }
+    tr_lower_set1(w, v, meet);
 }
 
 void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
@@ -271,7 +291,8 @@ void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_ALLOC: lower_alloc(w, v, in); break;
     case TR_OP_LOAD: lower_load(w, v, in); break;
     case TR_OP_STORE: lower_store(w, in); break;
-    case TR_OP_OVERLAP: lower_overlap(w, v, in); break;
+    case TR_OP_OVERLAP:
+    case TR_OP_APART: lower_overlap(w, v, in); break;
     default:
         tr_lower_owners(w, tr_lower_ty(w, in->args[0]), tr_lower_parts(w, in->args[0]),
                         in->op == TR_OP_RETAIN);

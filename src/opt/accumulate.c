@@ -253,7 +253,8 @@ static bool check_use(search *s, tr_val v) {
     case TR_OP_VIEW: s->views = true; return is_part(s, in->args[0], &view);
     case TR_OP_STRIDE: s->views = true; return true;
     case TR_OP_DIM:
-    case TR_OP_OVERLAP: return true;
+    case TR_OP_OVERLAP:
+    case TR_OP_APART: return true;
     default: return false;
     }
 }

@@ -1,17 +1,21 @@
-/* One test for sizes that must agree: array expressions run with sizes that are equal, though they might be 1 and repeat.
+/* One test for sizes that must agree, and for arrays that must not overlap: array expressions run with sizes that are equal, though they might
+ * be 1 and repeat, and store at once what would else go through an array of its own (loop versioning, in the field's words).
  *
  * A stretch of a block, from its first array to its last pattern, that asks for common sizes (broadcast, broadcastto) gets a copy.
  * Before both stands one test: are all these sizes equal? If so the first runs, in which equal sizes are one value, no
  * array repeats and nothing about sizes can raise; so its patterns have one space and fuse.c merges them, and inner
  * loops walk memory in step. The copy is as the code was, and cold, the more so the less it is to be expected that a size is 1.
+ * Where a pattern stores what others computed to an array that was there before, `out[:] = a * 2 + b`, the test asks too whether that one lies
+ * apart from what they read, so that fuse.c may merge them.
  * A size takes part if it is known before the stretch, or comes from such sizes without an effect.
  * Cost: linear; code grows by MAX_GROWTH instructions at most. */
 #include <string.h>
 
+#include "ir/sources.h"
 #include "opt/priv.h"
 #include "opt/repair.h"
 
-enum { MAX_GROWTH = 40000, MAX_TESTS = 24, MAX_DEPTH = 8 };
+enum { MAX_GROWTH = 40000, MAX_TESTS = 24, MAX_DEPTH = 8, MAX_APART = 12 };
 
 typedef struct pair {
     tr_val x, y;
@@ -24,7 +28,7 @@ typedef struct agreer {
     tr_val *rep;     /* per value: another one that it equals in the stretch; TR_NOVAL = itself */
     tr_u32s set;     /* values with an entry in rep */
     tr_u32s moves;   /* what is computed before the stretch now */
-    TR_VEC(pair) tests;
+    TR_VEC(pair) tests, apart;
     tr_map sizes; /* array << 8 | axis -> its size in both versions of a stretch */
     uint32_t nvals, growth;
     bool changed;
@@ -50,6 +54,57 @@ static uint32_t weight(const tr_ins *in) {
     return n;
 }
 
+/* --- patterns that store what others have made --- */
+
+static bool is_new(const tr_fn *f, tr_val a) {
+    const tr_ins *in = tr_at(f, tr_array_root(f, a));
+    return in->op == TR_OP_ALLOC || in->op == TR_OP_CONSTARR;
+}
+
+/* To an array that was there before, from one that is made in the block. */
+static bool stores_made(const tr_fn *f, const tr_ins *c) {
+    const tr_pat *t = c->op == TR_OP_PATTERN ? c->imm.pat : NULL;
+    bool made = false, old = false;
+    for (uint32_t k = 0; t && k < t->nin; k++) {
+        const tr_ins *in = tr_at(f, c->args[tr_pat_in(t) + k]);
+        made = made || (in->op == TR_OP_ALLOC && in->blk == c->blk);
+    }
+    for (uint32_t k = 0; t && k < t->nout; k++)
+        old = old || !is_new(f, c->args[tr_pat_out(t) + k]);
+    return made && old;
+}
+
+static bool stores_what_was_made(const agreer *s, tr_bid b) {
+    for (tr_val v = tr_blk_at(s->f, b)->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
+        if (stores_made(s->f, tr_at(s->f, v)))
+            return true;
+    return false;
+}
+
+static void ask_apart(agreer *s, tr_val x, tr_val y) {
+    pair p = {x, y};
+    for (uint32_t i = 0; i < s->apart.n; i++)
+        if (s->apart.d[i].x == x && s->apart.d[i].y == y)
+            return;
+    if (x != y)
+        tr_vec_push(&s->f->ctx->arena, &s->apart, p);
+}
+
+/* What c stores to, and what the patterns before it read. */
+static void find_apart(agreer *s, tr_val c) {
+    const tr_fn *f = s->f;
+    const tr_pat *t = tr_at(f, c)->imm.pat;
+    for (tr_val v = tr_at(f, c)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
+        const tr_ins *p = tr_at(f, v);
+        for (uint32_t k = 0; p->op == TR_OP_PATTERN && k < t->nout; k++)
+            for (uint32_t i = 0; i < p->imm.pat->nin; i++) {
+                tr_val out = tr_arg(f, c, tr_pat_out(t) + k), in = p->args[tr_pat_in(p->imm.pat) + i];
+                if (!is_new(f, out) && !is_new(f, in))
+                    ask_apart(s, out, in);
+            }
+    }
+}
+
 static bool find_stretch(agreer *s, tr_bid b, stretch *out) {
     tr_fn *f = s->f;
     *out = (stretch){b, TR_NOVAL, TR_NOVAL, 0};
@@ -67,7 +122,7 @@ static bool find_stretch(agreer *s, tr_bid b, stretch *out) {
         size += out->first == TR_NOVAL ? 0 : weight(in);
         out->size = out->last == v ? size : out->size;
     }
-    return any && s->growth + out->size <= MAX_GROWTH;
+    return (any || stores_what_was_made(s, b)) && s->growth + out->size <= MAX_GROWTH;
 }
 
 /* --- which sizes are equal in it --- */
@@ -204,6 +259,44 @@ static void resize_inputs(agreer *s, tr_bid b) {
 
 /* --- the two versions --- */
 
+/* v can stand at the end of blk, before block `from`; `move`: it does then, with what it is made of. */
+static bool rises(agreer *s, tr_val v, tr_bid from, tr_bid blk, bool move, unsigned depth) {
+    const tr_ins *in = tr_at(s->f, v);
+    if (in->blk != from || in->op == TR_OP_PARAM)
+        return true;
+    if (depth > MAX_DEPTH || !tr_opt_is_pure(in))
+        return false;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (!rises(s, tr_arg(s->f, v, k), from, blk, move, depth + 1))
+            return false;
+    if (move) {
+        tr_ins_move_end(s->f, v, blk);
+        tr_at(s->f, v)->flags &= (uint8_t)~F_NSW; /* promised where it stood */
+    }
+    return true;
+}
+
+/* all and: what is stored to lies apart from what is read. In `fast`, whose arrays are as its patterns take them. */
+static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
+    tr_fn *f = s->f;
+    tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
+    const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+    s->apart.n = 0;
+    for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+        if (stores_made(f, tr_at(f, v)))
+            find_apart(s, v);
+    for (uint32_t i = 0; i < s->apart.n && s->apart.n <= MAX_APART; i++) {
+        pair p = s->apart.d[i];
+        if (!rises(s, p.x, fast, blk, false, 0) || !rises(s, p.y, fast, blk, false, 0))
+            continue;
+        rises(s, p.x, fast, blk, true, 0);
+        rises(s, p.y, fast, blk, true, 0);
+        tr_val t = tr_emit2(&b, TR_OP_APART, i1, p.x, p.y);
+        all = all == TR_NOVAL ? t : tr_emit2(&b, TR_OP_AND, i1, all, t);
+    }
+    return all == TR_NOVAL ? tr_const_int(f, i1, 1) : all;
+}
+
 static tr_val make_test(agreer *s, tr_bid blk) {
     tr_fn *f = s->f;
     tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
@@ -277,7 +370,7 @@ static void make_versions(agreer *s, const stretch *t) {
         for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)
             tr_at(f, v)->args[k] = rep_of(s, tr_arg(f, v, k));
     resize_inputs(s, fast);
-    tr_val test = make_test(s, t->blk);
+    tr_val test = test_apart(s, t->blk, fast, make_test(s, t->blk));
     b.blk = t->blk;
     tr_cbr(&b, test, fast, 0, NULL, copy, 0, NULL);
     s->growth += t->size;
@@ -293,7 +386,7 @@ static void visit(agreer *s, tr_bid b) {
     for (tr_val v = t.first; v != tr_at(f, t.last)->next; v = tr_at(f, v)->next)
         if (asks(tr_at(f, v)))
             assume(s, v, &t);
-    if (s->tests.n)
+    if (s->tests.n || stores_what_was_made(s, b))
         make_versions(s, &t);
     for (uint32_t i = 0; i < s->set.n; i++)
         s->rep[s->set.d[i]] = TR_NOVAL;

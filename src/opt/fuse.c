@@ -170,14 +170,47 @@ static const char *cannot_move(const fuser *u, tr_val p, tr_val c) {
     return why;
 }
 
+/* Was it asked before block b, and is b where the answer was yes, whether x and y lie apart? */
+static bool was_asked(const tr_fn *f, tr_val cond, tr_val x, tr_val y) {
+    const tr_ins *in = tr_at(f, cond);
+    if (in->op == TR_OP_AND)
+        return was_asked(f, in->args[0], x, y) || was_asked(f, in->args[1], x, y);
+    return in->op == TR_OP_APART &&
+           ((in->args[0] == x && in->args[1] == y) || (in->args[0] == y && in->args[1] == x));
+}
+
+static bool known_apart(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    const tr_ins *t = blk->preds.n == 1 ? tr_term(f, blk->preds.d[0]) : NULL;
+    return t && t->op == TR_OP_CBR && t->imm.succ[0].to == b && t->imm.succ[1].to != b &&
+           was_asked(f, t->args[0], x, y);
+}
+
+/* May a round of one node store to an element of x and another one read one of y? */
+static bool mixes(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
+    return distinct(f, x, y, b) || known_apart(f, x, y, b);
+}
+
+/* Does no element of an output lie where one of another index lies of an input? As tr_pat.apart has it. */
+static bool lies_apart(const tr_fn *f, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    for (uint32_t k = 0; k < t->nout; k++)
+        for (uint32_t j = 0; j < t->nin; j++)
+            if (tr_fuse_out(p)[k] != tr_fuse_in(p)[j] &&
+                !mixes(f, tr_fuse_out(p)[k], tr_fuse_in(p)[j], p->blk))
+                return false;
+    return t->nout > 0 && !t->neout;
+}
+
 /* May each round of one node do p's part and then c's, before the next round does p's? What either writes, the other must not
  * read elsewhere: the same array at the same index is fine. */
 static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
     for (uint32_t k = 0; k < nwritten(tc); k++)
         for (uint32_t j = 0; j < tp->nin; j++)
-            if ((tr_fuse_out(c)[k] != tr_fuse_in(p)[j] || k >= tc->nout) &&
-                !distinct(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk))
+            if (k < tc->nout ? tr_fuse_out(c)[k] != tr_fuse_in(p)[j] &&
+                                   !mixes(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk)
+                             : !distinct(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk))
                 return false;
     for (uint32_t k = 0; k < tp->nout; k++) {
         for (uint32_t j = 0; j < tc->nin; j++)
@@ -416,6 +449,7 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
         m.t->epi = g;
     }
     tr_val node = tr_fuse_node(&m, cv, result_type(&m));
+    m.t->apart = m.t->apart || lies_apart(f, tr_at(f, node));
     if (!tc->keep) {
         redirect(u, cv, tc, node, tp->nscan);
         redirect(u, pv, tp, node, tp->nscan ? 0 : tc->nred);

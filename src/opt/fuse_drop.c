@@ -63,6 +63,7 @@ static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
         drop_output(f, v, tr_pat_eout(t) + k, t->epi, k, &t->neout);
         any = true;
     }
+    t->apart = t->apart && (t->nout || t->neout); /* says something of outputs */
     return any;
 }
 
