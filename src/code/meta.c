@@ -41,7 +41,6 @@ static void put_site(tr_sb *b, const tr_msite *s) {
 
 static void put_late(tr_sb *b, const tr_mlate *l) {
     put_text(b, l->text);
-    put_u32(b, l->cold);
 }
 
 void tr_meta_write(tr_sb *b, const tr_meta *m) {
@@ -68,7 +67,7 @@ enum {
     MIN_SITE = 1 + 4 + 4 + 4 + 4,
     MIN_ARG = 1 + 8 + 8 + 4,
     MIN_PLACE = 4 + 4 + 16,
-    MIN_LATE = 4 + 4,
+    MIN_LATE = 4,
     GROWTH = 4
 };
 _Static_assert(sizeof(tr_msite) <= GROWTH * MIN_SITE && sizeof(tr_marg) <= GROWTH * MIN_ARG &&
@@ -154,8 +153,7 @@ static void get_site(rd *r, tr_msite *s) {
 
 static void get_late(rd *r, tr_mlate *l) {
     l->text = get_text(r);
-    l->cold = get_u32(r);
-    r->bad = r->bad || !l->text || l->cold > UINT8_MAX;
+    r->bad = r->bad || !l->text;
 }
 
 bool tr_meta_read(const uint8_t *p, size_t n, void *room, tr_meta *m) {

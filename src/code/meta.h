@@ -43,10 +43,9 @@ typedef struct tr_msite {
     tr_place *places; /* innermost first: the operation, then the calls it was inlined through */
 } tr_msite;
 
-/* A part that is compiled when it is first reached: its function in the IR's text, and how seldom it runs (tr_blk.cold). */
+/* A part that is compiled when it is first reached: its function in the IR's text. */
 typedef struct tr_mlate {
     const char *text;
-    uint32_t cold;
 } tr_mlate;
 
 typedef struct tr_meta {

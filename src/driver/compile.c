@@ -116,8 +116,6 @@ static bool read_late(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (!tr_ir_parse(p->ctx, rq->late->text, "late code", p) || !verify(p, "reading late code"))
         return false;
     tr_fn *root = p->insts.d[p->root].fn;
-    for (tr_bid b = 0; b < root->blks.n; b++)
-        tr_blk_at(root, b)->cold = (uint8_t)rq->late->cold;
     p->is_late = true;
     out->ret = p->insts.d[p->root].ret;
     return tr_opt_run_named(p, root, "split");

@@ -51,7 +51,6 @@ static bool compile(tr_ctx *c, const tr_module *m, uint32_t index, const tr_want
     if (rq.cache_dir) {
         tr_hasher *h = tr_hasher_new();
         tr_hasher_add(h, rq.late->text, strlen(rq.late->text));
-        tr_hasher_add(h, &rq.late->cold, sizeof rq.late->cold);
         tr_hasher_add(h, &meta->atomic_counts, sizeof meta->atomic_counts);
         tr_hasher_end(h, &rq.key);
     }

@@ -80,9 +80,8 @@ typedef struct tr_inst {
     uint32_t nargs;
     const tr_ty **args; /* types of all params of the SSA function */
     const tr_ty *ret;
-    tr_fn *fn; /* typed */
-    uint8_t
-        late; /* not 0: compiled when it is first called, on its own (opt/late.c); how seldom, as tr_blk.cold has it */
+    tr_fn *fn;  /* typed */
+    bool late;  /* compiled when it is first called, on its own (opt/late.c) */
     bool piece; /* a part of the function that calls it, taken out of one that is very long (opt/split.c) */
 } tr_inst;
 

@@ -6,6 +6,7 @@
  * Cost: the text, and a call of the runtime before each call. */
 #include "lower/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 static lt signature(tr_lm *m, const tr_inst *inst) {
@@ -26,6 +27,7 @@ static lt signature(tr_lm *m, const tr_inst *inst) {
 }
 
 static lv cell_of(tr_lm *m, uint32_t inst) {
+    assert(m->prog->insts.d[inst].late);
     tr_linst *l = &m->insts[inst];
     if (l->late)
         return l->late;
@@ -38,7 +40,7 @@ static lv cell_of(tr_lm *m, uint32_t inst) {
     l->late =
         LLVMAddGlobal(m->mod, m->i8, tr_arena_printf(&m->ctx->arena, "tr_late_%u", (unsigned)m->late.n));
     LLVMSetAlignment(l->late, 8);
-    tr_mlate late = {tr_arena_strdup(&m->ctx->arena, text.oom ? "" : text.d), m->prog->insts.d[inst].late};
+    tr_mlate late = {tr_arena_strdup(&m->ctx->arena, text.oom ? "" : text.d)};
     tr_vec_push(&m->ctx->arena, &m->late, late);
     tr_sb_fini(&text);
     return l->late;
@@ -54,6 +56,7 @@ static void mark_pointers(tr_lm *m, lv call, unsigned n, bool arrays) {
 }
 
 void tr_lower_late_call(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->op == TR_OP_CALL && w->m->prog->insts.d[in->imm.fn].late);
     tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;
     const tr_inst *inst = &m->prog->insts.d[in->imm.fn];

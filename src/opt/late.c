@@ -5,6 +5,8 @@
  * its ways out lead to, or none but returns. What it uses from outside becomes its params, what it hands on its result. Counts of references
  * are explicit by now (own.c) and simply move. In its function it is a call; the instance is marked `late`.
  * Pieces with calls stay: their callees would be compiled twice. Cost: linear in the cold blocks. */
+#include <assert.h>
+
 #include "opt/outline.h"
 #include "opt/priv.h"
 
@@ -25,6 +27,7 @@ typedef struct finder {
 
 /* All cold blocks that hang together with b, in both directions. */
 static void gather(finder *r, tr_bid b) {
+    assert(tr_blk_at(r->o.f, b)->cold && !r->o.of[b]);
     tr_fn *f = r->o.f;
     region new = {0};
     r->o.of[b] = r->all.n + 1;
@@ -64,6 +67,7 @@ static void find_open(finder *r) {
 
 /* Puts the only block with ways in from outside first. */
 static bool find_entry(finder *r) {
+    assert(r->o.blks.n > 0);
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->o.blks.n; i++) {
         const tr_blk *b = tr_blk_at(r->o.f, r->o.blks.d[i]);
@@ -132,7 +136,7 @@ bool tr_opt_late(tr_prog *p, tr_fn *f) {
         r.o.blks = r.all.d[r.o.number - 1].blks;
         if (r.all.d[r.o.number - 1].open || !find_entry(&r) || !find_exit(&r))
             continue;
-        r.o.late = tr_blk_at(f, r.o.blks.d[0])->cold;
+        r.o.late = true;
         tr_outline_make(&r.o);
         changed = true;
     }

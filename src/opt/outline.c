@@ -1,6 +1,7 @@
 /* Regions as functions: what outline.h says. Cost: linear in the region, but for a table of the function's places each. */
 #include "opt/outline.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "opt/priv.h"
@@ -13,6 +14,7 @@ static bool is_local(const tr_outline *r, tr_val v) {
 }
 
 static void take(tr_outline *r, tr_val v, tr_val in_g) {
+    assert(r->map[v] == TR_NOVAL);
     r->map[v] = in_g;
     tr_vec_push(&r->f->ctx->arena, &r->taken, v);
 }
@@ -31,6 +33,7 @@ static void take_in(tr_outline *r, tr_val v);
 
 /* An array with the sizes that it was made with: a pattern over just these walks it as one line, and nothing repeats. */
 static void take_sized(tr_outline *r, tr_val v) {
+    assert(is_sized(tr_at(r->f, v)));
     const tr_ins *in = tr_at(r->f, v);
     uint32_t first = in->op == TR_OP_VIEW ? 2 : 0;
     tr_val args[2 + 2 * TR_MAX_NDIM];
@@ -95,10 +98,12 @@ static const tr_ty *result_type(const tr_outline *r) {
 
 /* Takes the exit's place: returns what would be its params. */
 static tr_bid make_end(tr_outline *r, const tr_ty *ret) {
+    assert(r->exit != TR_NOBLK);
     tr_fn *g = r->g;
     const tr_blk *to = tr_blk_at(r->f, r->exit);
     tr_bld b = {.fn = g, .blk = tr_blk_new(g), .before = TR_NOVAL};
     tr_val *v = TR_NEW_N(&g->ctx->arena, tr_val, to->params.n + 1u), result;
+    tr_blk_at(g, b.blk)->cold = tr_blk_at(r->f, r->blks.d[0])->cold;
     for (uint32_t i = 0; i < to->params.n; i++)
         v[i] = tr_blk_param(g, b.blk, tr_at(r->f, to->params.d[i])->ty, NULL);
     result = to->params.n == 0   ? tr_const_undef(g, ret)
@@ -125,9 +130,8 @@ static void make_function(tr_outline *r, const tr_ty *ret) {
         r->bmap[r->exit] = make_end(r, ret);
     tr_clone_blocks(g, f, r->blks.d, r->blks.n, r->map, r->bmap, 0);
     tr_br(&b, r->bmap[r->blks.d[0]], entry->params.n, first);
-    g->blks.d[0].cold = entry->cold;
-    for (tr_bid k = 0; k < g->blks.n && r->late; k++)
-        g->blks.d[k].cold = 0; /* all of it; the instance says how seldom it runs */
+    g->blks.d[0].cold =
+        entry->cold; /* and all other blocks of late code as they were: the text says how seldom it runs */
 }
 
 static uint32_t add_instance(tr_outline *r) {
@@ -227,6 +231,8 @@ void tr_outline_begin(tr_outline *r) {
 }
 
 void tr_outline_make(tr_outline *r) {
+    assert(r->number > 0 && r->blks.n > 0 && r->blks.d[0] != 0 && tr_outline_has(r, r->blks.d[0]));
+    assert(r->exit == TR_NOBLK || !tr_outline_has(r, r->exit));
     const tr_ty *ret = result_type(r);
     make_function(r, ret);
     call_it(r, ret);

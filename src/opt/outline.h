@@ -19,7 +19,7 @@ typedef struct tr_outline {
     uint32_t number;
     tr_u32s blks; /* entry first */
     tr_bid exit;  /* TR_NOBLK: it returns, or raises */
-    uint8_t late; /* as tr_inst has it */
+    bool late;    /* as tr_inst has it */
     /* its own */
     tr_u32s in, taken; /* values from outside: the params; all that stand in `map` */
     tr_fn *g;

@@ -9,6 +9,8 @@
  * takes such a loop for two nested ones and then neither vectorises nor unrolls it.
  *
  * After the passes over control flow, because simplify removes blocks that only jump. */
+#include <assert.h>
+
 #include "opt/priv.h"
 #include "opt/repair.h"
 
@@ -27,6 +29,7 @@ typedef struct rotor {
 /* --- which loops --- */
 
 static bool in_loop(const rotor *r, uint32_t l, tr_bid b) {
+    assert(l < r->loops.n);
     uint32_t in = r->innermost[b];
     while (in != UINT32_MAX && in != l)
         in = r->loops.d[in].parent;
@@ -64,7 +67,8 @@ static uint8_t can_rotate(const rotor *r, uint32_t l) {
 /* --- changing them --- */
 
 /* A block that passes its arguments on to b, for edges that are led to it. */
-static tr_bid passage(tr_fn *f, tr_bid b, bool cold, uint32_t loc) {
+static tr_bid passage(tr_fn *f, tr_bid b, uint8_t cold, uint32_t loc) {
+    assert(!tr_blk_at(f, b)->dead && cold < TR_COLD__COUNT);
     tr_bid via = tr_blk_new(f);
     uint32_t n = tr_blk_at(f, b)->params.n;
     tr_val *args = TR_NEW_N(&f->ctx->arena, tr_val, n + 1u);
@@ -78,6 +82,7 @@ static tr_bid passage(tr_fn *f, tr_bid b, bool cold, uint32_t loc) {
 
 /* The body's first block becomes the loop's head. Where it is that of a loop inside already, it gets a block before it. */
 static void own_head(rotor *r, uint32_t l) {
+    assert(r->rotates[r->loops.d[l].header] == 1 || r->rotates[r->loops.d[l].header] == 2);
     tr_fn *f = r->f;
     tr_bid h = r->loops.d[l].header;
     tr_edge *in = &tr_term(f, h)->imm.succ[r->rotates[h] - 1];
@@ -99,6 +104,7 @@ static void lead_back(rotor *r, uint32_t l, tr_bid to) {
 
 /* Do all edges into the loop pass a constant that is not negative for this param? */
 static bool starts_at_constant(const rotor *r, uint32_t l, tr_val p) {
+    assert(tr_at(r->f, p)->op == TR_OP_PARAM && tr_at(r->f, p)->blk == r->loops.d[l].header);
     const tr_fn *f = r->f;
     tr_bid h = r->loops.d[l].header;
     uint32_t index = 0;
@@ -118,6 +124,7 @@ static bool starts_at_constant(const rotor *r, uint32_t l, tr_val p) {
 /* A range has `stop > start ? stop - start : 0` items. Where the guard has found one, the condition holds: the test inside is
  * against the difference, and LLVM sees how often the loop runs. */
 static void test_difference(rotor *r, uint32_t l) {
+    assert(tr_term(r->f, r->loops.d[l].header)->op == TR_OP_CBR);
     tr_fn *f = r->f;
     tr_bid h = r->loops.d[l].header;
     tr_val cond = tr_arg(f, tr_blk_at(f, h)->last, 0);
@@ -132,12 +139,14 @@ static void test_difference(rotor *r, uint32_t l) {
 }
 
 static void rotate(rotor *r, uint32_t l) {
+    assert(r->rotates[r->loops.d[l].header] && tr_term(r->f, r->loops.d[l].header)->op == TR_OP_CBR);
     tr_bid h = r->loops.d[l].header, copy = tr_twins_clone(&r->twins, &h, 1);
     test_difference(r, l);
     lead_back(r, l, copy);
 }
 
 static void join(rotor *r, uint32_t l) {
+    assert(!r->rotates[r->loops.d[l].header]);
     tr_fn *f = r->f;
     tr_bid h = r->loops.d[l].header;
     uint32_t loc = 0;

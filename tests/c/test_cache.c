@@ -43,7 +43,7 @@ static tr_marg args[] = {
 static tr_place places[] = {{"f.py", "f", {3, 4, 3, 9}}, {NULL, "g", {0, -1, 0, -1}}};
 static tr_msite sites[] = {
     {.exc = 1, .text = "index {0}", .nargs = 4, .args = args, .nplaces = 2, .places = places}, {.exc = 2}};
-static tr_mlate late[] = {{"fn @f.late1", 1}, {"", 3}};
+static tr_mlate late[] = {{"fn @f.late1"}, {""}};
 static const tr_meta meta = {.nsites = 2,
                              .sites = sites,
                              .narrays = 3,
@@ -79,8 +79,8 @@ static bool get(const tr_hash *key) {
         assert(!strcmp(m.sites[0].args[3].s, "text") && !strcmp(m.sites[0].text, "index {0}"));
         assert(m.sites[0].places[0].span.end_col == 9 && !m.sites[0].places[1].file &&
                m.sites[1].nplaces == 0);
-        assert(m.nlate == 2 && !strcmp(m.late[0].text, late[0].text) && !*m.late[1].text &&
-               m.late[1].cold == 3 && m.atomic_counts && !memcmp(&m.opts, &meta.opts, sizeof m.opts));
+        assert(m.nlate == 2 && !strcmp(m.late[0].text, late[0].text) && !*m.late[1].text && m.atomic_counts &&
+               !memcmp(&m.opts, &meta.opts, sizeof m.opts));
         free(elf);
     }
     tr_arena_fini(&a);

@@ -143,12 +143,14 @@ static void test_seen(void) {
 
 int main(void) {
     tr_ctx_init(&ctx);
-    ctx.types = tr_tytab_new(NULL);
+    tr_tytab *shared = tr_tytab_new(NULL);
+    ctx.types = tr_tytab_new(shared);
     tr_tytab_follow(ctx.types, &ctx.arena);
     test_product();
     test_part();
     test_seen();
     tr_tytab_free(ctx.types);
+    tr_tytab_free(shared);
     tr_ctx_fini(&ctx);
     return 0;
 }
