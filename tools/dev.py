@@ -1,4 +1,4 @@
-"""The developer's commands, behind `make`: demo, build, test, test-all, sanitize, check, format, bench, fuzz, wheel.
+"""The developer's commands, behind `make`: demo, build, test, test-all, debug, sanitize, check, format, bench, fuzz, wheel.
 
 `python3 tools/dev.py --help` lists them. What they stand on is in devenv.py.
 """
@@ -189,6 +189,19 @@ def cmd_test_all(a: argparse.Namespace) -> int:
     return code
 
 
+def cmd_debug(a: argparse.Namespace) -> int:
+    """C tests and Python tests in a build with assertions, which a release does not pay for."""
+    options = ("-Dbuildtype=debug", "-Doptimization=1", "-Db_ndebug=false")
+    b = devenv.build(a.python, name="debug", options=options)
+    tally = Tally("with assertions")
+    c_tests(b, tally, b.env())
+    # What an assertion prints as the process dies is lost in pytest's capture of file descriptors.
+    py_tests(
+        b, tally, {**b.env(), **A_PART}, [f"-n{devenv.jobs()}", "-m", "not slow", "--capture=sys", *a.args]
+    )
+    return tally.close()
+
+
 def cmd_sanitize(a: argparse.Namespace) -> int:
     """C tests and quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer; the pool under ThreadSanitizer."""
     b = devenv.build(
@@ -356,6 +369,10 @@ COMMANDS = {
         cmd_test_all,
         "the same on every supported Python of the machine, and of the Debian root that $TREADLE_ROOT names (root.py); "
         "tests of threads and a slice on one without the GIL, also of the folder that $TREADLE_FREETHREADED names (freethreaded.py)",
+    ),
+    "debug": (
+        cmd_debug,
+        "C tests and the quicker Python tests in a build with assertions (arguments go to pytest)",
     ),
     "sanitize": (
         cmd_sanitize,

@@ -6,6 +6,7 @@
  * Far functions are reached through 8-byte stubs (jmp *slot) beside the code, far data through the same slots.
  * Unwind tables are not loaded: compiled code never unwinds.
  * Cost: one mmap, two mprotects, about 15 us for a small kernel. */
+#include <assert.h>
 #include <elf.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,6 +64,7 @@ static bool in_file(const ld *l, uint64_t off, uint64_t size) {
 
 /* A copy of `count` records at `off`, aligned; NULL with an error. */
 static void *copy_records(ld *l, uint64_t off, uint64_t count, size_t each, const char *what) {
+    assert(each > 0);
     if (count > l->n / each || !in_file(l, off, count * each)) {
         fail(l, "object file: %s lie outside the file", what);
         return NULL;
@@ -169,6 +171,7 @@ static bool read_symbols(ld *l) {
 }
 
 static const char *sym_name(const ld *l, uint32_t i) {
+    assert(i < l->nsym);
     return l->str + l->sym[i].st_name;
 }
 
@@ -209,6 +212,7 @@ static bool note_use(ld *l, uint32_t sec, const Elf64_Rela *r) {
 }
 
 static bool grow(ld *l, size_t *at, uint64_t align, uint64_t size) {
+    assert(!(align & (align - 1)));
     uint64_t a = align ? align : 1, start = (*at + a - 1) & ~(a - 1);
     if (size > MAX_IMAGE || start + size > MAX_IMAGE)
         return fail(l, "object file: too large to load");
@@ -378,6 +382,7 @@ static bool load(ld *l, tr_image *out) {
 }
 
 bool tr_elf_load(const void *elf, size_t size, const tr_elf_env *env, tr_image *out, char *err, size_t errn) {
+    assert(env->resolve && env->entry);
     ld l = {.p = elf, .n = size, .env = env, .err = err, .errn = errn};
     *out = (tr_image){0};
     bool ok = load(&l, out);

@@ -1,4 +1,5 @@
 /* Code modules: an image, what must be known beside it, and a count. */
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -143,6 +144,7 @@ void tr_module_unlock_late(tr_module *m) {
 }
 
 void tr_module_add_late(tr_late *l, tr_module *code) {
+    assert(code);
     late *all = ((tr_module *)l->module)->late;
     all->part[l->index].code = code;
     atomic_fetch_add_explicit(&all->bytes, code->im.size, memory_order_relaxed);

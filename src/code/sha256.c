@@ -1,4 +1,5 @@
 /* SHA-256 (FIPS 180-4), plain C. About 5 ns a byte: a cache entry of 4 KB takes 20 us. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ static const uint32_t K[64] = {
 };
 
 static uint32_t ror(uint32_t x, unsigned n) {
+    assert(n > 0 && n < 32);
     return x >> n | x << (32 - n);
 }
 

@@ -1,6 +1,8 @@
 /* Buffers: items that lie apart, out of alignment or in a type that code does not compute in, moved side
  * by side and back. All such moves of a loop's operands are made here. Cost: that of rt/copy.c; float16
  * about two cycles an item. */
+#include <assert.h>
+
 #include "exec/priv.h"
 
 /* Items of a stretch at most; bytes of a stretch's buffers together, and of a line of the cache: each
@@ -8,6 +10,7 @@
 enum { STRETCH = 512, ROOM = 16 << 10, LINE = 64 };
 
 tr_item tr_item_of(const tr_ty *scalar, bool half) {
+    assert(tr_ty_is_scalar(scalar) && (!half || scalar->kind == TR_TY_F32));
     unsigned size = half ? 2 : tr_ty_size(scalar);
     unsigned align = tr_ty_is_complex(scalar) ? size / 2 : size; /* of its two parts */
     return (tr_item){.size = (uint8_t)size, .odd = (uint8_t)(align - 1), .half = half};
@@ -62,6 +65,7 @@ static size_t lines(int64_t bytes) {
 }
 
 bool tr_buffers_divide(tr_buffers *b, const tr_exec *l, int64_t n, uint32_t set) {
+    assert(set != 0 && set < 1u << l->nop && n > 0);
     int64_t bytes = 0, len = STRETCH;
     size_t room = LINE; /* it may begin anywhere in one */
     for (uint32_t k = 0; k < l->nop; k++)

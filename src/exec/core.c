@@ -1,6 +1,8 @@
 /* Generalised loops: compiled code that takes a whole array of each operand. One call does all outer
  * indices, unless an operand cannot be taken as it lies: then it goes through a buffer, one outer index at
  * a time. */
+#include <assert.h>
+
 #include "exec/priv.h"
 
 typedef struct corearg {
@@ -18,6 +20,7 @@ typedef struct corecall {
 /* Core axes of operand k: extents and steps in bytes. */
 static void core_axes(const tr_cores *c, uint32_t k, const int64_t *dims, const int64_t *core_steps,
                       int64_t *ext, int64_t *step) {
+    assert(c->n[k] <= TR_MAX_NDIM);
     for (uint32_t d = 0; d < c->n[k]; d++) {
         ext[d] = dims[1 + c->which[k * TR_MAX_NDIM + d]];
         step[d] = core_steps[d];
@@ -66,6 +69,7 @@ static bool needs_buffer(const tr_exec *l, uint32_t k, const char *data, int64_t
 }
 
 static bool give_buffer(const tr_exec *l, uint32_t k, corearg *c) {
+    assert(!c->buf);
     size_t bytes = l->item[k].size;
     for (uint32_t d = l->core->n[k]; d-- > 0;) {
         c->packed[d] = (int64_t)bytes;
@@ -100,6 +104,7 @@ static int32_t buffered(const tr_exec *l, tr_frame *frame, char *const *args, in
 
 int32_t tr_exec_run_cores(const tr_exec *l, tr_frame *frame, char *const *args, const int64_t *dims,
                           const int64_t *steps) {
+    assert(l->core && l->nin <= l->nop && l->nop <= TR_MAX_OPERANDS);
     bool any = false, ok = true;
     corecall *c = core_new(l, dims, steps + l->nop);
     if (!c)

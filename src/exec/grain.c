@@ -4,6 +4,8 @@
  * It is decided by the clock: a trial on the calling thread tells what an item takes, the mean of what was
  * seen is kept with the loop. Cost: two looks at the clock for a call that may be worth it, a load for one
  * that is known not to be. Results never depend on it. */
+#include <assert.h>
+
 #include "base/ctx.h"
 #include "exec/priv.h"
 #include "rt/pool.h"
@@ -16,6 +18,7 @@ enum { LOOK = 32 }; /* calls that are not worth it for one that is timed */
 /* What loops that may run in parallel take for an item; the mean of what was seen, weighted towards the
  * last. What is far from it is taken at once: one of the two was a short run. */
 static void learn(tr_exec *l, double ns, int64_t items) {
+    assert(items > 0);
     float now = (float)(ns / (double)items), was = atomic_load_explicit(&l->item_ns, memory_order_relaxed);
     bool near = now < was * 4 && was < now * 4;
     atomic_store_explicit(&l->item_ns, near ? was * 0.75f + now * 0.25f : now, memory_order_relaxed);
@@ -23,6 +26,7 @@ static void learn(tr_exec *l, double ns, int64_t items) {
 
 /* How many rows a thread takes at once; 0: they are not worth several threads. */
 static int64_t grain_of(const tr_exec *l, int64_t rows, int64_t per_row) {
+    assert(rows >= 0 && per_row > 0);
     double row_ns = (double)atomic_load_explicit(&l->item_ns, memory_order_relaxed) * (double)per_row;
     int64_t fixed = tr_rt_fixed_grain();
     if (fixed)
@@ -37,6 +41,7 @@ static int64_t grain_of(const tr_exec *l, int64_t rows, int64_t per_row) {
 
 /* With how many rows a trial begins: what is known to last is not done on one thread. */
 static int64_t few_rows(const tr_exec *l, int64_t per_row) {
+    assert(per_row > 0);
     double item = (double)atomic_load_explicit(&l->item_ns, memory_order_relaxed);
     int64_t items = item > 0 && item * 64 < trial_ns ? 64 : item > 0 ? (int64_t)(trial_ns / item) : 1;
     return items > per_row ? items / per_row : 1;
@@ -79,11 +84,13 @@ typedef struct rest {
 } rest;
 
 static int32_t range_of_rest(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    assert(lo <= hi);
     const rest *r = ctx;
     return r->fn(frame, r->ctx, lo + r->first, hi + r->first, worker);
 }
 
 int32_t tr_exec_spread(tr_exec *l, tr_frame *frame, tr_par_fn *fn, void *ctx, int64_t rows, int64_t per_row) {
+    assert(l->spreads && rows > 0 && per_row > 0);
     int64_t done = 0;
     if (!tr_rt_fixed_grain()) {
         if (is_short(l, rows, per_row))

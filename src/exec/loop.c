@@ -4,6 +4,8 @@
  * alignment, float16, an output that meets another item of an input) goes through buffers, a stretch at a
  * time, which costs compile time nothing and run time little. An output that the next element reads again
  * (reduce, accumulate) runs in the chain, a loop of its own. Cost: some 10 ns beside the loop itself. */
+#include <assert.h>
+
 #include "exec/priv.h"
 
 /* Slots of an operand in a map, and in a chain. */
@@ -69,6 +71,7 @@ static inline tr_slot *put_packed(tr_slot *s, char *data, int64_t n) {
 }
 
 static int32_t map(const tr_exec *l, tr_entry_fn entry, tr_frame *frame, char *const *args, int64_t n) {
+    assert(n > 0);
     tr_slot slots[PACKED * TR_MAX_OPERANDS], *s = slots;
     for (uint32_t k = 0, nop = l->nop; k < nop; k++)
         s = put_packed(s, args[k], n);
@@ -104,6 +107,7 @@ static int32_t stretch(const tr_exec *l, tr_entry_fn entry, tr_frame *frame, cha
 
 static int32_t map_buffered(const tr_exec *l, tr_entry_fn entry, tr_frame *frame, char *const *args,
                             int64_t n, const int64_t *steps, uint32_t set, tr_buffers *b) {
+    assert(set != 0);
     tr_slot slots[PACKED * TR_MAX_OPERANDS], *s = slots;
     if (!tr_buffers_ready(b, l, n, set))
         return TR_CODE_MEMORY;
@@ -130,6 +134,7 @@ static inline uint32_t repeating(const tr_exec *l, const int64_t *steps) {
 }
 
 static inline tr_exec_variant *variant(const tr_exec *l, uint32_t once) {
+    assert(once != 0);
     tr_exec_variant *v = atomic_load_explicit(&l->variants, memory_order_acquire);
     while (v && v->once != once)
         v = v->next;
@@ -137,6 +142,7 @@ static inline tr_exec_variant *variant(const tr_exec *l, uint32_t once) {
 }
 
 static __attribute__((noinline)) bool expect_repeated(tr_exec *l, int64_t items, uint32_t once) {
+    assert(items > 0 && once != 0 && once < 1u << l->nin);
     uint32_t n = 0;
     if (l->core || l->inner || variant(l, once) ||
         atomic_fetch_add_explicit(&l->repeated, (uint64_t)items, memory_order_relaxed) < worth_items)
@@ -219,6 +225,7 @@ static int32_t chain_buffered(const tr_exec *l, tr_frame *frame, char *const *ar
 }
 
 static int32_t chain(tr_exec *l, tr_frame *frame, char *const *args, int64_t n, const int64_t *steps) {
+    assert(l->chains && l->nin == 2 && l->nop == 3);
     if (!atomic_load_explicit(&l->chain, memory_order_acquire) && !l->host->need_chain(l))
         return TR_CODE_HOST;
     bool any = false;
@@ -268,6 +275,7 @@ typedef struct split {
 } split;
 
 static int32_t split_range(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    assert(lo < hi);
     const split *p = ctx;
     const tr_exec *l = p->l;
     char *at[TR_MAX_OPERANDS];
@@ -282,6 +290,7 @@ static int32_t split_range(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, u
 
 int32_t tr_exec_run(tr_exec *l, tr_frame *frame, char *const *args, const int64_t *dims,
                     const int64_t *steps) {
+    assert(dims[0] >= 0 && l->nin <= l->nop && l->nop <= TR_MAX_OPERANDS && (l->inner || l->entry));
     int64_t n = dims[0];
     if (n == 0)
         return 0;

@@ -3,6 +3,8 @@
  *
  * What is made on the way has the order in memory that NumPy would give it. The usual case, operands of
  * one shape in C order without gaps, skips all of that. */
+#include <assert.h>
+
 #include "exec/priv.h"
 
 _Static_assert((int)TR_WALK_STEPS >= (int)TR_MAX_OPERANDS, "one axis fits");
@@ -57,6 +59,7 @@ static inline bool is_flat(tr_walk *w, const tr_exec *l) {
 }
 
 static bool broadcast_one(tr_walk *w, const tr_nd *a) {
+    assert(a->ndim <= w->ndim);
     int32_t skip = w->ndim - a->ndim;
     for (int32_t d = skip; d < w->ndim; d++) {
         int64_t n = a->shape[d - skip];
@@ -95,6 +98,7 @@ static tr_walk_status broadcast(tr_walk *w, const tr_exec *l) {
 
 /* Items of the result, each of which may take MAX_ITEM bytes. */
 static bool count_items(tr_walk *w) {
+    assert(w->ndim <= TR_WALK_NDIM);
     bool fits = true, empty = false;
     w->count = 1;
     for (int32_t d = 0; d < w->ndim; d++) {
@@ -132,6 +136,7 @@ static uint64_t size_of_step(int64_t s) {
 /* Axis x should be walked inside axis y: decided by the operands that walk both; where they disagree C
  * order wins. 0: they do not say. */
 static int inner(const tr_walk *w, uint32_t nop, int32_t x, int32_t y) {
+    assert(x != y && x < w->ndim && y < w->ndim);
     int says = 0;
     for (uint32_t k = 0; k < nop; k++) {
         int64_t sx = w->step[k][x], sy = w->step[k][y];
@@ -188,6 +193,7 @@ static void coalesce_axes(tr_walk *w, uint32_t nop) {
 
 tr_extent tr_extent_of(const void *data, int64_t size, int32_t ndim, const int64_t *shape,
                        const int64_t *strides) {
+    assert(size > 0 && ndim >= 0);
     int64_t low = 0, high = size, far;
     uintptr_t at = (uintptr_t)data;
     for (int32_t d = 0; d < ndim; d++)
@@ -263,12 +269,14 @@ static __attribute__((noinline)) tr_walk_status begin_nd(tr_walk *w, const tr_ex
 }
 
 tr_walk_status tr_walk_begin(tr_walk *w, const tr_exec *l) {
+    assert(l->nin <= l->nop && l->nop <= TR_MAX_OPERANDS);
     if (is_flat(w, l))
         return outputs_are_alone(w, l) ? TR_WALK_OK : TR_WALK_OVERLAP;
     return begin_nd(w, l);
 }
 
 bool tr_walk_layout(tr_walk *w, const tr_exec *l, uint32_t k, int64_t *strides) {
+    assert(k >= l->nin && k < l->nop);
     int64_t s = l->item[k].size;
     bool plain = true;
     if (w->flat)
@@ -297,6 +305,7 @@ typedef struct walker {
 
 /* Rows [lo, hi) of the walk: the innermost axis is a row, the others count them. */
 static int32_t rows_of(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    assert(lo <= hi);
     const walker *x = ctx;
     const tr_walk *w = x->w;
     uint32_t nop = x->l->nop;
@@ -333,6 +342,7 @@ static int32_t rows_of(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint3
 }
 
 static int32_t run_rows(tr_walk *w, tr_exec *l, tr_frame *frame) {
+    assert(!w->flat && w->ndim > 1 && w->count > 0);
     int64_t per_row = w->dims[w->perm[0]], rows = w->count / per_row, steps[TR_MAX_OPERANDS];
     walker x = {w, l};
     for (uint32_t k = 0; k < l->nop; k++)
@@ -343,6 +353,7 @@ static int32_t run_rows(tr_walk *w, tr_exec *l, tr_frame *frame) {
 }
 
 int32_t tr_walk_run(tr_walk *w, tr_exec *l, tr_frame *frame) {
+    assert(w->count >= 0);
     int64_t steps[TR_MAX_OPERANDS];
     char *at[TR_MAX_OPERANDS];
     if (w->count == 0)

@@ -1,6 +1,7 @@
 /* The second step: a typed function from the untyped one, with the types the fixed point found.
  * Blocks map one to one at first; a template may add more (the cursor then stands at the end of the last). Values that failed
  * are poison: what uses them is left out silently, because the failure itself has been reported. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,7 @@ static void fail_here(emission *m, const tr_ins *in) {
 
 /* The typed value of an untyped operand; false for poison. */
 static bool use(emission *m, tr_val v, tr_tv *out) {
+    assert(v < m->src->ins.n);
     const tr_ins *d = tr_at(m->src, v);
     if (d->op == TR_OP_OBJ) {
         *out = tr_em_obj(&m->e, d->imm.obj);
@@ -75,6 +77,7 @@ static bool use(emission *m, tr_val v, tr_tv *out) {
 }
 
 static void use_undef(emission *m, const tr_ins *user, const tr_ins *d) {
+    assert(d->op == TR_OP_UNDEFVAR);
     m->e.place = place_of(m, user);
     m->f->ctx->unbound |= d->sub == 1 || d->sub == 2;
     if (d->sub == 1)
@@ -380,6 +383,7 @@ static const char *inst_name(emission *m, uint32_t inst) {
 }
 
 bool tr_infer_emit(infer *f, uint32_t inst) {
+    assert(inst < f->st.n && !f->p->insts.d[inst].fn);
     emission m = {.f = f, .s = &f->st.d[inst], .src = f->st.d[inst].src};
     if (!tr_infer_types(f, inst))
         return false;

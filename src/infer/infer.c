@@ -8,6 +8,7 @@
  * what depends on a failed value stays silent. */
 #include "infer/infer.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "infer/priv.h"
@@ -45,6 +46,7 @@ static void report_number(infer *f, tr_em *e) {
 }
 
 uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t n, const tr_ty *const *args) {
+    assert(c.func < f->p->funcs.n && c.opts < f->p->opts.n);
     uint64_t key = key_of(c, n, args), first = 0;
     tr_map_get(&f->index, key, &first);
     for (uint64_t i = first; i; i = f->chain.d[i - 1]) {
@@ -100,6 +102,7 @@ typedef struct sweep {
 } sweep;
 
 static istate *st(sweep *w) {
+    assert(w->inst < w->f->st.n);
     return &w->f->st.d[w->inst];
 }
 
@@ -117,6 +120,7 @@ static void grow_ret(sweep *w, const tr_ty *t) {
 }
 
 static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
+    assert(tr_at(st(w)->src, v)->op == TR_OP_PARAM);
     istate *s = st(w);
     if (s->bad[v])
         return;
@@ -135,6 +139,7 @@ static void grow_param(sweep *w, tr_val v, const tr_ty *t) {
 /* Marks the edge's target live and passes the arguments' types. What failed does not go round a loop: the operation that failed would count
  * as one whose operand failed, and nobody would be left to say why. */
 static void flow(sweep *w, tr_bid from, const tr_edge *ed) {
+    assert(ed->n == tr_blk_at(st(w)->src, ed->to)->params.n);
     istate *s = st(w);
     const tr_blk *to = tr_blk_at(s->src, ed->to);
     bool back = to->rpo <= tr_blk_at(s->src, from)->rpo;
@@ -197,6 +202,7 @@ static void obj_args(sweep *w, const tr_edge *ed) {
 }
 
 static void sweep_term(sweep *w, const tr_ins *in) {
+    assert(tr_ins_ends(in));
     tr_tv t;
     int64_t known;
     for (uint32_t i = 0; i < tr_nsucc(in); i++)
@@ -290,6 +296,7 @@ static void sweep_all(sweep *w) {
 }
 
 static bool enter(infer *f, uint32_t inst) {
+    assert(inst < f->p->insts.n && f->st.n == f->p->insts.n);
     istate *s = &f->st.d[inst];
     const tr_inst *t = &f->p->insts.d[inst];
     tr_fn *src = s->src;
@@ -326,6 +333,7 @@ static bool report_depth(infer *f, const istate *s) {
 }
 
 bool tr_infer_types(infer *f, uint32_t inst) {
+    assert(inst < f->st.n);
     istate *s = &f->st.d[inst];
     if (s->done)
         return true;

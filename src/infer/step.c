@@ -1,4 +1,5 @@
 /* The meaning of one front instruction: dispatches to the templates of lib/. Used dry and for real. */
+#include <assert.h>
 #include <string.h>
 
 #include "infer/priv.h"
@@ -124,6 +125,7 @@ static bool is_put_back(const tr_fn *f, const tr_ins *in) {
 }
 
 bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *given, tr_tv *out) {
+    assert(!tr_ins_ends(in));
     const tr_tv *a = values(e, in, given);
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
     switch ((tr_op)in->op) {

@@ -21,12 +21,14 @@ tr_bid tr_blk_new(tr_fn *f) {
 }
 
 tr_val tr_ins_new(tr_fn *f, tr_op op, const tr_ty *ty) {
+    assert(op < TR_OP__COUNT);
     tr_vec_push(&f->ctx->arena, &f->ins,
                 (tr_ins){.op = (uint16_t)op, .ty = ty, .blk = TR_NOBLK, .prev = TR_NOVAL, .next = TR_NOVAL});
     return f->ins.n - 1;
 }
 
 tr_val tr_blk_param(tr_fn *f, tr_bid b, const tr_ty *ty, const char *name) {
+    assert(b < f->blks.n);
     tr_val v = tr_ins_new(f, TR_OP_PARAM, ty);
     tr_at(f, v)->blk = b;
     tr_vec_push(&f->ctx->arena, &f->blks.d[b].params, v);
@@ -40,6 +42,7 @@ static bool same_text(const char *a, const char *b) {
 }
 
 uint32_t tr_loc_add(tr_fn *f, tr_place place, uint32_t parent) {
+    assert(f->locs.n > 0 && parent < f->locs.n);
     const tr_loc *last = &f->locs.d[f->locs.n - 1];
     if (f->locs.n > 1 && last->parent == parent && same_text(last->place.file, place.file) &&
         same_text(last->place.fn, place.fn) && !memcmp(&last->place.span, &place.span, sizeof place.span))
@@ -49,6 +52,7 @@ uint32_t tr_loc_add(tr_fn *f, tr_place place, uint32_t parent) {
 }
 
 void tr_val_name(tr_fn *f, tr_val v, const char *name) {
+    assert(v < f->ins.n);
     while (f->names.n <= v)
         tr_vec_push(&f->ctx->arena, &f->names, NULL);
     f->names.d[v] = name;
@@ -56,6 +60,9 @@ void tr_val_name(tr_fn *f, tr_val v, const char *name) {
 
 /* Puts v into block b before `before`, or at the end. */
 void tr_ins_link(tr_fn *f, tr_val v, tr_bid b, tr_val before) {
+    assert(v < f->ins.n && b < f->blks.n);
+    assert(tr_at(f, v)->blk == TR_NOBLK && tr_at(f, v)->op != TR_OP_PARAM && !tr_is_const(tr_at(f, v)));
+    assert(before == TR_NOVAL || tr_at(f, before)->blk == b);
     tr_ins *i = tr_at(f, v);
     tr_blk *blk = &f->blks.d[b];
     i->blk = b;
@@ -72,6 +79,7 @@ void tr_ins_link(tr_fn *f, tr_val v, tr_bid b, tr_val before) {
 }
 
 tr_val tr_emit_v(tr_bld *b, tr_op op, const tr_ty *ty, uint32_t n, const tr_val *args) {
+    assert(op != TR_OP_PARAM && (n == 0 || args));
     tr_fn *f = b->fn;
     tr_val *copy = n ? tr_arena_copy(&f->ctx->arena, args, n * sizeof *args) : NULL;
     tr_val v = tr_ins_new(f, op, ty);
@@ -110,6 +118,7 @@ static uint32_t edge_room(uint32_t n) {
 }
 
 tr_edge tr_edge_make(tr_fn *f, tr_bid to, uint32_t n, const tr_val *args) {
+    assert(to < f->blks.n);
     tr_edge e = {.to = to, .n = n};
     if (n) {
         e.args = TR_NEW_N(&f->ctx->arena, tr_val, edge_room(n));
@@ -129,6 +138,7 @@ void tr_edge_add(tr_fn *f, tr_edge *e, tr_val v) {
 }
 
 tr_val tr_br(tr_bld *b, tr_bid to, uint32_t n, const tr_val *args) {
+    assert(to < b->fn->blks.n);
     tr_edge *e = TR_NEW(&b->fn->ctx->arena, tr_edge);
     *e = tr_edge_make(b->fn, to, n, args);
     tr_val v = tr_emit0(b, TR_OP_BR, NULL);
@@ -138,6 +148,7 @@ tr_val tr_br(tr_bld *b, tr_bid to, uint32_t n, const tr_val *args) {
 
 tr_val tr_cbr(tr_bld *b, tr_val cond, tr_bid t, uint32_t nt, const tr_val *targs, tr_bid e, uint32_t ne,
               const tr_val *eargs) {
+    assert(tr_at(b->fn, cond)->op != TR_OP_CBR && t < b->fn->blks.n && e < b->fn->blks.n);
     tr_edge *s = TR_NEW_N(&b->fn->ctx->arena, tr_edge, 2);
     s[0] = tr_edge_make(b->fn, t, nt, targs);
     s[1] = tr_edge_make(b->fn, e, ne, eargs);
@@ -216,6 +227,7 @@ tr_val tr_const_complex(tr_fn *f, const tr_ty *ty, double re, double im) {
 }
 
 tr_val tr_const_undef(tr_fn *f, const tr_ty *ty) {
+    assert(ty);
     tr_ins k = const_key(TR_OP_UNDEF, ty);
     return intern(f, &k);
 }
@@ -227,12 +239,14 @@ tr_val tr_const_obj(tr_fn *f, const tr_obj *o) {
 }
 
 tr_val tr_const_arr(tr_fn *f, const tr_ty *ty, const tr_obj *o) {
+    assert(ty->kind == TR_TY_ARRAY && o->kind == TR_OBJ_ARRAY);
     tr_ins k = const_key(TR_OP_CONSTARR, ty);
     k.imm.obj = o;
     return intern(f, &k);
 }
 
 tr_val tr_const_import(tr_fn *f, const tr_ins *c) {
+    assert(tr_is_const(c));
     tr_ins k = const_key((tr_op)c->op, c->ty);
     k.imm = c->imm;
     return intern(f, &k);

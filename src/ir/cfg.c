@@ -1,4 +1,5 @@
 /* Control flow: predecessors, order, dominators, loops, use counts. Linear but for dominators, which are so in practice. */
+#include <assert.h>
 #include <string.h>
 
 #include "ir/internal.h"
@@ -79,6 +80,7 @@ void tr_cfg_compute(tr_fn *f) {
 
 /* Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm". */
 static tr_bid intersect(const tr_fn *f, tr_bid a, tr_bid b) {
+    assert(f->blks.d[a].rpo != TR_NOBLK && f->blks.d[b].rpo != TR_NOBLK);
     while (a != b) {
         while (f->blks.d[a].rpo > f->blks.d[b].rpo)
             a = f->blks.d[a].idom;
@@ -112,6 +114,7 @@ void tr_dom_compute(tr_fn *f) {
 }
 
 bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b) {
+    assert(a < f->blks.n && b < f->blks.n);
     if (f->blks.d[b].rpo == TR_NOBLK)
         return true;
     uint32_t at = f->blks.d[a].rpo;
@@ -121,6 +124,7 @@ bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b) {
 }
 
 bool tr_next_way(const tr_fn *f, tr_bid b, tr_way *w) {
+    assert(w->pred <= tr_blk_at(f, b)->preds.n);
     const tr_u32s *preds = &tr_blk_at(f, b)->preds;
     for (; w->pred < preds->n; w->pred++, w->succ = 0) {
         w->from = preds->d[w->pred];
@@ -135,6 +139,7 @@ bool tr_next_way(const tr_fn *f, tr_bid b, tr_way *w) {
 }
 
 uint32_t tr_param_index(const tr_fn *f, tr_val param) {
+    assert(tr_at(f, param)->op == TR_OP_PARAM && tr_at(f, param)->blk != TR_NOBLK);
     const tr_blk *b = tr_blk_at(f, tr_at(f, param)->blk);
     uint32_t k = 0;
     while (b->params.d[k] != param)
@@ -154,6 +159,7 @@ typedef struct finder {
 
 /* Adds block b to loop l, or the whole loop around it that was found already. */
 static void join_loop(finder *s, uint32_t l, tr_bid b) {
+    assert(l < s->out->n && b < s->f->blks.n);
     uint32_t in = s->innermost[b];
     if (in == UINT32_MAX) {
         s->innermost[b] = l;
@@ -173,6 +179,7 @@ static bool is_latch(const tr_fn *f, tr_bid header, tr_bid b) {
 }
 
 static void find_body(finder *s, uint32_t l) {
+    assert(s->depth == 0);
     tr_bid h = s->out->d[l].header;
     const tr_blk *blk = tr_blk_at(s->f, h);
     s->innermost[h] = l;
@@ -187,6 +194,7 @@ static void find_body(finder *s, uint32_t l) {
 }
 
 static void describe(tr_fn *f, tr_loop *l) {
+    assert(tr_blk_at(f, l->header)->preds.n > 0);
     const tr_blk *h = tr_blk_at(f, l->header);
     tr_bid out = TR_NOBLK, in = TR_NOBLK;
     bool many_out = false, many_in = false;

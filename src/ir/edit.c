@@ -5,6 +5,7 @@
 #include "ir/internal.h"
 
 void tr_ins_remove(tr_fn *f, tr_val v) {
+    assert(v < f->ins.n && tr_at(f, v)->blk != TR_NOBLK && tr_at(f, v)->op != TR_OP_PARAM);
     tr_ins *i = tr_at(f, v);
     tr_blk *b = &f->blks.d[i->blk];
     if (i->prev == TR_NOVAL)
@@ -20,6 +21,7 @@ void tr_ins_remove(tr_fn *f, tr_val v) {
 }
 
 void tr_ins_move_before(tr_fn *f, tr_val v, tr_val before) {
+    assert(tr_at(f, before)->blk != TR_NOBLK && !tr_ins_ends(tr_at(f, v)));
     if (v == before)
         return;
     tr_ins_remove(f, v);
@@ -27,6 +29,7 @@ void tr_ins_move_before(tr_fn *f, tr_val v, tr_val before) {
 }
 
 void tr_ins_move_end(tr_fn *f, tr_val v, tr_bid b) {
+    assert(!f->blks.d[b].dead && !tr_ins_ends(tr_at(f, v)));
     tr_val last = f->blks.d[b].last;
     bool ended = last != TR_NOVAL && tr_ins_ends(tr_at(f, last));
     if (v == last)
@@ -45,6 +48,7 @@ tr_repl tr_repl_new(tr_fn *f) {
 }
 
 void tr_repl_set(tr_fn *f, tr_repl *r, tr_val from, tr_val to) {
+    assert(from < f->ins.n && to < f->ins.n && from != to);
     if (from >= r->n) { /* made after the map */
         tr_repl more = tr_repl_new(f);
         memcpy(more.to, r->to, r->n * sizeof *r->to);
@@ -68,6 +72,7 @@ static void replace_in(const tr_repl *r, tr_val *args, uint32_t n) {
 }
 
 void tr_repl_apply(tr_fn *f, tr_repl *r) {
+    assert(r->n <= f->ins.n);
     if (!r->any)
         return;
     for (tr_bid b = 0; b < f->blks.n; b++) {
@@ -83,6 +88,7 @@ void tr_repl_apply(tr_fn *f, tr_repl *r) {
 }
 
 tr_bid tr_blk_split(tr_fn *f, tr_val at) {
+    assert(tr_at(f, at)->blk != TR_NOBLK && tr_at(f, at)->op != TR_OP_PARAM);
     tr_bid old = tr_at(f, at)->blk, b = tr_blk_new(f);
     tr_val prev = tr_at(f, at)->prev;
     f->blks.d[b].first = at;
@@ -109,6 +115,7 @@ typedef struct cloner {
 } cloner;
 
 static uint32_t clone_loc(cloner *c, uint32_t l) {
+    assert(l < c->src->locs.n);
     if (c->dst == c->src && !c->at_loc)
         return l;
     if (!l)
@@ -122,6 +129,7 @@ static uint32_t clone_loc(cloner *c, uint32_t l) {
 }
 
 static tr_val clone_val(cloner *c, tr_val v) {
+    assert(v < c->src->ins.n);
     if (c->map[v] != TR_NOVAL)
         return c->map[v];
     if (c->dst == c->src)
@@ -168,6 +176,7 @@ static tr_fn *clone_lambda(cloner *c, const tr_fn *from) {
 }
 
 static tr_pat *clone_pattern(cloner *c, const tr_pat *p) {
+    assert(p->lam->is_lambda);
     tr_pat *out = tr_arena_copy(&c->dst->ctx->arena, p, sizeof *p);
     out->reds = tr_arena_copy(&c->dst->ctx->arena, p->reds, p->nred * sizeof *p->reds);
     out->fast = tr_arena_copy(&c->dst->ctx->arena, p->fast, p->nred * sizeof *p->fast);
@@ -177,6 +186,7 @@ static tr_pat *clone_pattern(cloner *c, const tr_pat *p) {
 }
 
 static void clone_ins(cloner *c, tr_val v) {
+    assert(c->map[v] != TR_NOVAL);
     tr_val w = c->map[v];
     tr_ins from = *tr_at(c->src, v);
     tr_val *args = clone_vals(c, from.args, from.nargs);
@@ -201,6 +211,7 @@ static const char *name_of(const tr_fn *f, tr_val v) {
 /* First all blocks, params and results get their numbers, so that order does not matter; then operands follow. */
 void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t nblks, tr_val *map,
                      tr_bid *bmap, uint32_t at_loc) {
+    assert(dst->stage == src->stage);
     cloner c = {.dst = dst, .src = src, .map = map, .bmap = bmap, .at_loc = at_loc};
     if (dst != src || at_loc) { /* else they stay as they are: many small clones must not cost a table each */
         c.locs = TR_NEW_N(&dst->ctx->arena, uint32_t, src->locs.n);
@@ -276,6 +287,7 @@ bool tr_ins_is_real(const tr_fn *f, const tr_ins *i) {
 }
 
 static void mark_pattern(tr_fn *f, const tr_ins *in, uint8_t fast) {
+    assert(in->op == TR_OP_PATTERN && in->nargs == tr_pat_nargs(in->imm.pat));
     tr_pat *p = in->imm.pat;
     for (uint32_t k = 0; k < p->nred; k++)
         if (is_real(f, in->args[tr_pat_init(p) + k]))

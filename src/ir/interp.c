@@ -1,6 +1,7 @@
 /* The interpreter's control flow, memory, checks, calls and patterns. */
 #include "ir/interp.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "ir/interp_ops.h"
@@ -30,6 +31,7 @@ static const tr_ty *type_of(const run *r, tr_val v) {
 }
 
 static tr_slot *parts_for(run *r, tr_val v) {
+    assert(v < r->f->ins.n);
     if (!r->vals[v])
         r->vals[v] = TR_NEW_N(&r->in->ctx->arena, tr_slot, tr_ty_nparts(type_of(r, v)) + 2u);
     return r->vals[v];
@@ -37,6 +39,7 @@ static tr_slot *parts_for(run *r, tr_val v) {
 
 /* An array's data while it is needed; a frozen one of unknown data gives NULL. */
 static void const_array(const tr_ins *i, tr_slot *out) {
+    assert(i->op == TR_OP_CONSTARR);
     const tr_obj *o = i->imm.obj;
     unsigned n = i->ty->ndim;
     out[0].p = NULL;
@@ -61,6 +64,7 @@ static const tr_slot *value(run *r, tr_val v) {
 }
 
 static const tr_slot *arg(run *r, const tr_ins *i, uint32_t n) {
+    assert(n < i->nargs);
     return value(r, i->args[n]);
 }
 
@@ -79,6 +83,7 @@ static int64_t dim(const tr_slot *a, unsigned k) {
 }
 
 static int64_t stride(const tr_ty *t, const tr_slot *a, unsigned k) {
+    assert(t->kind == TR_TY_ARRAY && k < t->ndim);
     if (t->layout == TR_LAYOUT_ANY)
         return a[2 + t->ndim + k].i;
     int64_t s = 1;
@@ -93,6 +98,7 @@ static int64_t stride(const tr_ty *t, const tr_slot *a, unsigned k) {
 
 /* Address of an element; NULL when an index is out of range, which no correct program reaches. */
 static void *element(const tr_ty *t, const tr_slot *a, const int64_t *idx) {
+    assert(t->kind == TR_TY_ARRAY);
     int64_t off = 0;
     for (unsigned k = 0; k < t->ndim; k++) {
         if (idx[k] < 0 || idx[k] >= dim(a, k))
@@ -469,6 +475,7 @@ static bool walk(space *s, int64_t *idx, unsigned level) {
 }
 
 static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
+    assert(i->op == TR_OP_PATTERN && i->nargs == tr_pat_nargs(i->imm.pat));
     const tr_pat *p = i->imm.pat;
     space *s = TR_NEW(&r->in->ctx->arena, space);
     int64_t idx[TR_MAX_NDIM + 1];

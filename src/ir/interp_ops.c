@@ -1,4 +1,5 @@
 /* What the scalar ops mean, one case each. */
+#include <assert.h>
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 /* --- slots --- */
 
 static int64_t get_int(const tr_ty *t, const tr_slot *s) {
+    assert(t->kind <= TR_TY_U64);
     return tr_int_wrap(t, s->i);
 }
 
@@ -29,6 +31,7 @@ static void put_part(const tr_ty *t, tr_slot *s, double v) {
 }
 
 void tr_interp_load(const tr_ty *t, const void *p, tr_slot *out) {
+    assert(tr_ty_is_scalar(t));
     unsigned n = tr_ty_is_complex(t) ? 2 : 1, size = tr_ty_size(t) / n;
     for (unsigned i = 0; i < n; i++) {
         out[i].i = 0;
@@ -45,6 +48,7 @@ void tr_interp_store(const tr_ty *t, void *p, const tr_slot *v) {
 }
 
 void tr_interp_const(const tr_ins *i, tr_slot *out) {
+    assert(i->op == TR_OP_CONST);
     switch (tr_ty_class(i->ty)) {
     case 'f': put_part(i->ty, out, i->imm.f); break;
     case 'c':
@@ -68,6 +72,7 @@ static int64_t truncate(double x, tr_tyk to) {
 }
 
 void tr_interp_conv(const tr_ty *from, const tr_ty *to, const tr_slot *x, tr_slot *out) {
+    assert(tr_ty_is_scalar(from) && tr_ty_is_scalar(to));
     bool integral = !tr_ty_is_float(from) && !tr_ty_is_complex(from), uns = tr_ty_class(from) == 'u';
     int64_t i = integral ? get_int(from, x) : 0;
     double re = integral ? 0 : get_part(from, x), im = tr_ty_is_complex(from) ? get_part(from, x + 1) : 0;
@@ -410,6 +415,7 @@ static bool is_nan(const tr_ty *t, const tr_slot *x) {
 
 /* A NaN wins, and the first of them stays. */
 bool tr_interp_better(tr_redk k, const tr_ty *t, const tr_slot *best, const tr_slot *x) {
+    assert(k < TR_RED__COUNT);
     if (is_nan(t, best))
         return false;
     return is_nan(t, x) || tr_interp_cmp(tr_red_info[k].wins, t, x, best);

@@ -10,6 +10,7 @@
 #ifndef TR_IR_IR_H
 #define TR_IR_IR_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -347,12 +348,15 @@ typedef struct tr_fn {
 } tr_fn;
 
 static inline tr_ins *tr_at(const tr_fn *f, tr_val v) {
+    assert(v < f->ins.n);
     return &f->ins.d[v];
 }
 static inline tr_blk *tr_blk_at(const tr_fn *f, tr_bid b) {
+    assert(b < f->blks.n);
     return &f->blks.d[b];
 }
 static inline tr_val tr_arg(const tr_fn *f, tr_val v, uint32_t i) {
+    assert(v < f->ins.n && i < f->ins.d[v].nargs);
     return f->ins.d[v].args[i];
 }
 uint8_t tr_ins_effects(const tr_ins *i); /* of its op; of CALLRT those of its row */

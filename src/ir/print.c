@@ -1,6 +1,7 @@
 /* The IR as text (docs/ir.md). Blocks come in reverse post-order, unreachable ones last; values and blocks are renumbered
  * in the order they appear, so that reading and printing again gives the same text. Never follows a number it has not
  * checked: the verifier prints broken functions with this. */
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -297,6 +298,7 @@ static void print_group(printer *p, const char *word, const tr_val *v, uint32_t 
 }
 
 static void print_lambda(printer *p, const tr_fn *lam) {
+    assert(lam->is_lambda);
     printer q = {.out = p->out,
                  .f = lam,
                  .file = p->file,

@@ -1,4 +1,5 @@
 /* The table of reductions as data, and their identities: the one place that knows them. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ const tr_redinfo tr_red_info[TR_RED__COUNT] = {
 };
 
 bool tr_red_takes(tr_redk k, const tr_ty *t) {
+    assert(k < TR_RED__COUNT);
     return tr_ty_is_scalar(t) && strchr(tr_red_info[k].of, tr_ty_class(t));
 }
 
@@ -45,6 +47,7 @@ static double start_real(tr_start s) {
 }
 
 tr_number tr_red_start(tr_redk k, const tr_ty *t) {
+    assert(tr_red_takes(k, t));
     tr_start s = tr_red_info[k].start;
     return (tr_number){start_int(s, t), start_real(s), s == TR_START_ONE ? 0.0 : -0.0};
 }

@@ -1,5 +1,6 @@
 /* Control flow made plain: unreachable blocks, useless block params, forwarding blocks and straight lines.
  * Each sweep is linear; sweeps repeat until nothing changes, which takes two or three. */
+#include <assert.h>
 #include <string.h>
 
 #include "ir/internal.h"
@@ -13,6 +14,7 @@ static bool is_block_param(const tr_fn *f, tr_val v) {
 }
 
 static uint32_t index_of(const tr_blk *b, tr_val param) {
+    assert(b->params.n > 0);
     uint32_t p = 0;
     while (p < b->params.n && b->params.d[p] != param)
         p++;
@@ -70,6 +72,7 @@ static bool may_be_constant(const tr_fn *f, tr_val x, tr_val y) {
 /* The one value that arrives at param number p of block b on every edge but those that carry the param itself, or in the end;
  * TR_NOVAL when there are several or none. */
 static tr_val only_arrival(const tr_fn *f, const tr_repl *r, tr_bid b, uint32_t p) {
+    assert(b != 0 && p < tr_blk_at(f, b)->params.n);
     const tr_blk *blk = tr_blk_at(f, b);
     tr_val self = blk->params.d[p], only = TR_NOVAL;
     for (uint32_t k = 0; k < blk->preds.n; k++) {
@@ -140,6 +143,7 @@ static void mark_used(const tr_fn *f, const tr_repl *r, uint8_t *used) {
 
 /* Drops param p of block b and what the edges pass for it. */
 static void drop_param(tr_fn *f, tr_bid b, uint32_t p) {
+    assert(b != 0 && p < f->blks.d[b].params.n);
     tr_blk *blk = &f->blks.d[b];
     tr_at(f, blk->params.d[p])->blk = TR_NOBLK;
     blk->params.n--;
@@ -235,6 +239,7 @@ static const tr_edge *forwards(const tr_fn *f, const uint32_t *uses, tr_bid b) {
 }
 
 static tr_edge through(tr_fn *f, const tr_edge *in, const tr_edge *on) {
+    assert(in->n == tr_blk_at(f, in->to)->params.n && on->to != in->to);
     const tr_blk *mid = tr_blk_at(f, in->to);
     tr_edge e = tr_edge_make(f, on->to, on->n, on->args);
     for (uint32_t k = 0; k < e.n; k++)
@@ -271,6 +276,7 @@ static bool skip_forwarders(tr_fn *f) {
 
 /* Appends block `to` to its only predecessor. */
 static void absorb(tr_fn *f, tr_repl *r, tr_bid b, tr_bid to) {
+    assert(to != 0 && to != b && f->blks.d[to].preds.n == 1);
     tr_val jump = f->blks.d[b].last;
     const tr_edge *e = tr_at(f, jump)->imm.succ;
     tr_blk *t = &f->blks.d[to];

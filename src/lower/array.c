@@ -6,6 +6,7 @@
  * products of extents, made where they are used (LLVM merges and hoists them). */
 #include "lower/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* One element in memory: complex is a pair. */
@@ -15,6 +16,7 @@ static lt memory_type(const tr_lm *m, const tr_ty *t) {
 }
 
 static void fill_strides(tr_lf *w, tr_larr *a) {
+    assert(a->ty->kind == TR_TY_ARRAY && a->ty->ndim <= TR_MAX_NDIM);
     unsigned nd = a->ty->ndim;
     lv s = l_int(w->m->i64, 1);
     for (unsigned k = 0; k < nd; k++) {
@@ -26,6 +28,7 @@ static void fill_strides(tr_lf *w, tr_larr *a) {
 }
 
 static void arr_of_parts(tr_lf *w, const tr_ty *t, const lv *parts, tr_larr *a) {
+    assert(t->kind == TR_TY_ARRAY);
     a->ty = t;
     a->repeats = a->apart = false;
     a->owner = parts[0];
@@ -38,6 +41,7 @@ static void arr_of_parts(tr_lf *w, const tr_ty *t, const lv *parts, tr_larr *a) 
 }
 
 void tr_lower_arr(tr_lf *w, tr_val v, tr_larr *a) {
+    assert(tr_lower_ty(w, v)->kind == TR_TY_ARRAY);
     arr_of_parts(w, tr_lower_ty(w, v), tr_lower_parts(w, v), a);
 }
 
@@ -57,6 +61,7 @@ static unsigned align_of(const tr_ty *t) {
 }
 
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
+    assert(LLVMTypeOf(off) == w->m->i64);
     lv p = address(w, a, off);
     for (unsigned i = 0; i < (tr_ty_is_complex(a->ty->elem) ? 2u : 1u); i++) {
         out[i] = LLVMBuildLoad2(w->b, tr_lower_elem(w->m, a->ty->elem), component(w, a, p, i), "");
@@ -111,6 +116,7 @@ static void lower_store(tr_lf *w, const tr_ins *in) {
 /* --- descriptors --- */
 
 static void lower_view(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->op == TR_OP_VIEW && in->nargs >= 2);
     const lv *base = tr_lower_parts(w, in->args[0]);
     unsigned n = 2;
     lv out[2 + 2 * TR_MAX_NDIM];
@@ -163,6 +169,7 @@ static void raise_bad_size(tr_lf *w, tr_val v, const tr_ins *in) {
 }
 
 static void lower_alloc(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->nargs == in->ty->ndim);
     lv out[2 + TR_MAX_NDIM], ok;
     lv bytes = alloc_bytes(w, in, &ok);
     lb go_on = tr_lower_unless(w, ok);
@@ -199,6 +206,7 @@ static lv count_by_one(tr_lf *w, lv at, bool retain) {
 }
 
 static void count_one(tr_lf *w, lv owner, bool retain) {
+    assert(LLVMTypeOf(owner) == w->m->ptr);
     tr_lm *m = w->m;
     lv bits = LLVMBuildPtrToInt(w->b, owner, m->i64, "");
     lv counted = l_and(w->b, LLVMBuildIsNotNull(w->b, owner, ""),
@@ -267,6 +275,7 @@ static lv same_elements(tr_lf *w, const tr_larr *a) {
 }
 
 static void lower_overlap(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->nargs == 2);
     tr_larr a[2];
     tr_lower_arr(w, in->args[0], &a[0]);
     tr_lower_arr(w, in->args[1], &a[1]);

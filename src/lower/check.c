@@ -6,9 +6,11 @@
 #include "base/plant.h"
 #include "lower/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 lb tr_lower_unless(tr_lf *w, lv ok) {
+    assert(LLVMTypeOf(ok) == w->m->i1);
     lb go_on = tr_lower_block(w, ""), fail = tr_lower_block(w, "fail");
     lv br = LLVMBuildCondBr(w->b, ok, go_on, fail);
     LLVMSetMetadata(br, w->m->kind_prof, w->m->md_unlikely);
@@ -17,6 +19,7 @@ lb tr_lower_unless(tr_lf *w, lv ok) {
 }
 
 static void store_payload(tr_lf *w, unsigned slot, lv x) {
+    assert(slot < TR_FRAME_PAYLOAD);
     lv o = l_int(w->m->i64, (long long)(offsetof(tr_frame, payload) + slot * sizeof(tr_slot)));
     lv at = LLVMBuildInBoundsGEP2(w->b, w->m->i8, w->frame, &o, 1, "");
     tr_lower_tag(w->m, LLVMBuildStore(w->b, x, at), true);
@@ -53,6 +56,7 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
 
 /* Raises with operands from `first` on as payload. */
 static void raise_from(tr_lf *w, tr_val v, const tr_ins *in, uint32_t first) {
+    assert(first <= in->nargs);
     const tr_ty *ty[16];
     lv *parts[16];
     unsigned n = 0;
@@ -177,6 +181,7 @@ static lv trace_fn(tr_lm *m) {
 }
 
 static void pass_on(tr_lf *w, tr_val v, lv code) {
+    assert(LLVMTypeOf(code) == w->m->i32);
     /* A call site has no exception of its own; only its places count. */
     static const tr_site site = {TR_EXC_EXCEPTION, NULL, 0, NULL};
     lt params[2] = {w->m->ptr, w->m->i32}, type = LLVMFunctionType(w->m->void_, params, 2, 0);
@@ -186,6 +191,7 @@ static void pass_on(tr_lf *w, tr_val v, lv code) {
 }
 
 void tr_lower_call(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->imm.fn < w->m->prog->insts.n);
     if (w->m->prog->insts.d[in->imm.fn].late) {
         tr_lower_late_call(w, v, in);
         return;

@@ -7,6 +7,7 @@
 #include "base/plant.h"
 #include "lower/pattern.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool is_number(lv x) {
@@ -74,6 +75,7 @@ static lv element(tr_lpat *s, unsigned i, lv off) {
 /* Array i's n elements from `off` on, `step` elements apart, to its buffer; or back. Each place where this was inlined cost as much
  * compile time as the loop that it serves. */
 static void copy_in(tr_lpat *s, unsigned i, lv off, lv step, lv n) {
+    assert(i < s->narr && s->chunk[i].used);
     lv size = l_int(s->w->m->i64, tr_ty_size(s->arr[i].ty->elem));
     lv args[] = {s->chunk[i].buf.data, element(s, i, off), bytes_of(s, i, step), n, size};
     tr_lower_rt(s->w, TR_RT_GATHER, 5, args, NULL, NULL);
@@ -87,6 +89,7 @@ static void copy_out(tr_lpat *s, unsigned i, lv off, lv step, lv n) {
 
 /* Runs `then` code where cond holds: begins it; end_if closes. */
 static lb begin_if(tr_lpat *s, lv cond) {
+    assert(LLVMTypeOf(cond) == s->w->m->i1);
     lb yes = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
     LLVMBuildCondBr(s->w->b, cond, yes, go_on);
     l_at_end(s->w->b, yes);
@@ -99,6 +102,7 @@ static void end_if(tr_lpat *s, lb go_on) {
 }
 
 lv tr_chunk_begin(tr_lpat *s, unsigned k, lv n) {
+    assert(s->chunk && LLVMTypeOf(n) == s->w->m->i64);
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
     lv zero = l_int(i64, 0), one = l_int(i64, 1), all = NULL;
@@ -120,6 +124,7 @@ lv tr_chunk_begin(tr_lpat *s, unsigned k, lv n) {
 }
 
 void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len) {
+    assert(s->chunk && LLVMTypeOf(at) == LLVMTypeOf(len));
     LLVMBuilderRef b = s->w->b;
     for (unsigned i = 0; i < s->narr; i++) {
         tr_lchunk *c = &s->chunk[i];
@@ -139,6 +144,7 @@ void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len) {
 }
 
 void tr_chunk_leave(tr_lpat *s, lv len) {
+    assert(s->chunk);
     LLVMBuilderRef b = s->w->b;
     if (tr_plant(s->w->m->ctx, TR_PLANT_CHUNK))
         len = l_sub(b, len, l_int(s->w->m->i64, 1));

@@ -7,6 +7,7 @@
 #include "base/plant.h"
 #include "lower/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* --- the legality table --- */
@@ -24,6 +25,7 @@ static const char *const classes[TR_OP__COUNT] = {
 };
 
 bool tr_lower_legal(tr_op op, tr_tyk k) {
+    assert(op < TR_OP__COUNT);
     static const char cls[TR_TY__SCALARS] = {
 #define X(id, ir, user, size, c) [TR_TY_##id] = (c),
         TR_SCALARS(X)
@@ -35,6 +37,7 @@ bool tr_lower_legal(tr_op op, tr_tyk k) {
 /* --- comparisons --- */
 
 static lv cmp_int(tr_lf *w, tr_cmpop p, bool is_signed, lv x, lv y) {
+    assert(LLVMTypeOf(x) == LLVMTypeOf(y));
     static const LLVMIntPredicate s[TR_CMP__COUNT] = {
         [TR_CMP_LT] = LLVMIntSLT, [TR_CMP_LE] = LLVMIntSLE, [TR_CMP_EQ] = LLVMIntEQ,
         [TR_CMP_NE] = LLVMIntNE,  [TR_CMP_GT] = LLVMIntSGT, [TR_CMP_GE] = LLVMIntSGE};
@@ -81,6 +84,7 @@ static lv truncate(tr_lf *w, lv x, lt to) {
 }
 
 static lv float_to_int(tr_lf *w, lv x, const tr_ty *to) {
+    assert(tr_ty_is_int(to));
     lt t = tr_lower_elem(w->m, to);
     switch (to->kind) {
     case TR_TY_I64: return truncate(w, x, w->m->i64);
@@ -133,6 +137,7 @@ static lv truth(tr_lf *w, const tr_ty *from, const lv *x) {
 }
 
 void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv *out) {
+    assert(tr_ty_is_scalar(from) && tr_ty_is_scalar(to));
     char a = tr_ty_class(from), b = tr_ty_class(to);
     switch (b) {
     case 'b': out[0] = truth(w, from, x); break;
@@ -150,6 +155,7 @@ void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv
 
 /* The same bits under another type of the same size; a bool is its byte. */
 void tr_lower_bitcast(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->nargs == 1);
     const tr_ty *from = tr_lower_ty(w, in->args[0]), *to = in->ty;
     const lv *x = tr_lower_parts(w, in->args[0]);
     if (tr_ty_is_complex(from) == tr_ty_is_complex(to) && tr_ty_size(from) == tr_ty_size(to)) {

@@ -5,6 +5,7 @@
  * on every call. */
 #include "lower/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct tr_ldebug {
@@ -33,6 +34,7 @@ static LLVMMetadataRef subprogram(tr_lm *m, const char *name, const char *path, 
 }
 
 void tr_lower_debug_open(tr_lm *m) {
+    assert(!m->dbg);
     struct tr_ldebug *d = m->dbg = TR_NEW(&m->ctx->arena, struct tr_ldebug);
     static const char producer[] = "treadle";
     lv version = l_int(m->i32, LLVMDebugMetadataVersion()), dwarf = l_int(m->i32, 4);
@@ -82,6 +84,7 @@ static LLVMMetadataRef inlined_fn(tr_lm *m, const tr_place *p) {
 
 /* The location of place `loc` of f; `outside`: where f itself was inlined, or NULL. */
 static LLVMMetadataRef location(tr_lm *m, const tr_fn *f, uint32_t loc, LLVMMetadataRef outside) {
+    assert(loc < f->locs.n);
     const tr_loc *l = &f->locs.d[loc];
     LLVMMetadataRef at = loc && l->parent ? location(m, f, l->parent, outside) : outside;
     LLVMMetadataRef scope = at ? inlined_fn(m, &l->place) : m->dbg->fn;

@@ -6,6 +6,7 @@
 #include "base/plant.h"
 #include "lower/internal.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) {
 }
 
 void tr_lower_set(tr_lf *w, tr_val v, unsigned n, const lv *parts) {
+    assert(v < w->body->f->ins.n && n == tr_ty_nparts(tr_at(w->body->f, v)->ty));
     lv *own = TR_NEW_N(&w->m->ctx->arena, lv, n + 1); /* never empty: NULL means "not made yet" */
     if (n)
         memcpy(own, parts, n * sizeof *own);
@@ -86,6 +88,7 @@ static lv *constarr_parts(tr_lf *w, const tr_ins *in) {
 }
 
 lv *tr_lower_parts(tr_lf *w, tr_val v) {
+    assert(v < w->body->f->ins.n);
     lv **slot = &w->body->vals[v];
     if (*slot)
         return *slot;
@@ -108,6 +111,7 @@ lb tr_lower_block(tr_lf *w, const char *name) {
 /* --- leaving the function --- */
 
 void tr_lower_leave(tr_lf *w, lv code) {
+    assert(LLVMTypeOf(code) == w->m->i32);
     if (LLVMGetTypeKind(w->ret_type) == LLVMIntegerTypeKind) {
         LLVMBuildRet(w->b, code);
         return;
@@ -162,6 +166,7 @@ static bool is_choice(lv c) {
 }
 
 static void lower_cbr(tr_lf *w, const tr_ins *in) {
+    assert(in->op == TR_OP_CBR);
     const tr_edge *t = &in->imm.succ[0], *e = &in->imm.succ[1];
     lv c = tr_lower_parts(w, in->args[0])[0];
     lb from = l_here(w->b), else_blk = w->body->blks[e->to];
@@ -180,6 +185,7 @@ static void lower_cbr(tr_lf *w, const tr_ins *in) {
 }
 
 static void lower_yield(tr_lf *w, const tr_ins *in) {
+    assert(in->op == TR_OP_YIELD && w->body->outer);
     tr_lbody *b = w->body;
     unsigned k = 0;
     for (uint32_t i = 0; i < in->nargs; i++) {
@@ -198,6 +204,7 @@ static void lower_yield(tr_lf *w, const tr_ins *in) {
 /* --- one instruction --- */
 
 static void lower_tuple(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->nargs == in->ty->n);
     unsigned n = tr_ty_nparts(in->ty), k = 0;
     lv *out = TR_NEW_N(&w->m->ctx->arena, lv, n + 1);
     for (uint32_t i = 0; i < in->nargs; i++) {
@@ -214,6 +221,7 @@ static void lower_tuple(tr_lf *w, tr_val v, const tr_ins *in) {
 }
 
 static void lower_extract(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->imm.i >= 0 && in->imm.i < tr_lower_ty(w, in->args[0])->n);
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
     unsigned at = 0;
     if (t->kind == TR_TY_RANGE) {
@@ -376,6 +384,7 @@ static void lower_body(tr_lf *w, const lv *params) {
 }
 
 lv *tr_lower_lambda(tr_lf *w, tr_fn *lam, uint32_t loc, const lv *params) {
+    assert(lam->is_lambda && w->body);
     tr_lbody body = {.outer = w->body, .f = lam, .at_loc = loc};
     tr_val last = TR_NOVAL;
     uint32_t yields = 0;
@@ -470,6 +479,7 @@ static void call_self(tr_lf *w, lv *args) {
 }
 
 bool tr_lower_inst(tr_lm *m, uint32_t inst, bool as_entry) {
+    assert(inst < m->prog->insts.n && m->prog->insts.d[inst].fn);
     tr_fn *f = m->prog->insts.d[inst].fn;
     tr_lbody body = {.f = f};
     tr_lf w = {.m = m, .inst = (int32_t)inst, .body = &body};

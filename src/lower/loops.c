@@ -9,6 +9,7 @@
  * Cost: one pass over the body; loops are looked for only where one of these was found. */
 #include "lower/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "vmath/vmath.h"
@@ -91,6 +92,7 @@ void tr_lower_mark_apart(tr_lm *m, lv access) {
 }
 
 lv tr_lower_loop_mark(tr_lm *m, unsigned marks) {
+    assert(marks != 0);
     LLVMMetadataRef o[3];
     unsigned n = 0;
     if (marks & TR_LOOP_COLD)
@@ -103,6 +105,7 @@ lv tr_lower_loop_mark(tr_lm *m, unsigned marks) {
 }
 
 static void set_mark(tr_lf *w, tr_bid latch, lv mark) {
+    assert(latch < w->body->f->blks.n);
     if (!w->body->loop_marks)
         w->body->loop_marks = TR_NEW_N(&w->m->ctx->arena, lv, w->body->f->blks.n + 1u);
     w->body->loop_marks[latch] = mark;
@@ -144,6 +147,7 @@ static void mark_loops(tr_lf *w, const uint8_t *found, bool math) {
 
 /* Is v a sum that the param is a term of, made in this order alone? */
 static bool sums(const tr_fn *f, tr_val v, tr_val param, unsigned deep) {
+    assert(tr_at(f, param)->op == TR_OP_PARAM);
     const tr_ins *in = tr_at(f, v);
     if ((in->op != TR_OP_ADD && in->op != TR_OP_SUB) || !deep || (tr_ins_fast(in) & TR_FM_REASSOC))
         return false;
@@ -213,6 +217,7 @@ static void mark_cold(tr_lf *w) {
 /* --- loops that may take long, in a range of a parallel one --- */
 
 void tr_lower_tick(tr_lf *w) {
+    assert(w->steps && w->pace);
     LLVMBuilderRef b = w->b;
     lt i64 = w->m->i64;
     lv zero = l_int(i64, 0), left = l_sub(b, LLVMBuildLoad2(b, i64, w->steps, ""), l_int(i64, 1)), next;

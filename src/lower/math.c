@@ -7,6 +7,7 @@
  * marked fast, so that isnan() means what it says under fastmath too. */
 #include "lower/internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,7 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
 }
 
 void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char *text, lv *out) {
+    assert(row < TR_RT__COUNT);
     tr_lm *m = w->m;
     const tr_rtinfo *r = &tr_rt_info[row];
     lt type;
@@ -98,6 +100,7 @@ void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char 
 }
 
 void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->op == TR_OP_CALLRT);
     const tr_rtinfo *r = &tr_rt_info[in->imm.rt->row];
     lv a[MAX_ARGS + 2], out[2] = {NULL, NULL};
     unsigned n = 0;
@@ -136,6 +139,7 @@ void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in) {
 /* --- tests of a float's kind --- */
 
 static lv is_kind(tr_lf *w, tr_mathfn fn, lv x) {
+    assert(fn < TR_MATH__COUNT);
     lt t = LLVMTypeOf(x);
     lv inf = LLVMConstReal(t, (double)INFINITY);
     switch (fn) {
@@ -208,6 +212,7 @@ void tr_lower_end_math(tr_lm *m) {
 
 /* A function of float operands: `name` as in math.def, `libm` where vector math has no such row. */
 static lv call_math(tr_lf *w, const char *name, const char *libm, unsigned arity, const lv *x) {
+    assert(arity >= 1 && arity <= 2);
     tr_lm *m = w->m;
     lt t = LLVMTypeOf(x[0]), params[3] = {t, t, t}, type = LLVMFunctionType(t, params, arity, 0);
     char family = tr_vmath_family(m->want->features), twin[TR_VM_NAME];
@@ -227,6 +232,7 @@ static lv call_math(tr_lf *w, const char *name, const char *libm, unsigned arity
 
 /* In doubles nothing over- or underflows, and the one rounding at the end decides: 0.5 ULP. An infinity wins over nan. */
 static lv hypot_f32(tr_lf *w, const lv *x) {
+    assert(LLVMTypeOf(x[0]) == w->m->f32);
     tr_lm *m = w->m;
     lv sum = NULL, wild = NULL;
     for (int i = 0; i < 2; i++) {
@@ -241,11 +247,13 @@ static lv hypot_f32(tr_lf *w, const lv *x) {
 
 /* x - y where that is positive, else +0; nan stays. */
 static lv fdim_of(tr_lf *w, const lv *x) {
+    assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]));
     lv no = l_fcmp(w->b, LLVMRealOLE, x[0], x[1]);
     return l_select(w->b, no, LLVMConstReal(LLVMTypeOf(x[0]), 0.0), LLVMBuildFSub(w->b, x[0], x[1], ""));
 }
 
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
+    assert(fn < TR_MATH__COUNT && (LLVMTypeOf(x[0]) == w->m->f32 || LLVMTypeOf(x[0]) == w->m->f64));
     const tr_mathinfo *info = &tr_math_info[fn];
     lt t = LLVMTypeOf(x[0]);
     if (info->result == 'b')
@@ -269,6 +277,7 @@ static int rt_row(const char *name) {
 }
 
 static void complex_math(tr_lf *w, tr_val v, const tr_ins *in, tr_mathfn fn) {
+    assert(tr_ty_is_complex(tr_lower_ty(w, in->args[0])));
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
     lv x[2] = {tr_lower_parts(w, in->args[0])[0], tr_lower_parts(w, in->args[0])[1]}, out[2] = {x[0], x[1]};
     int row = rt_row(tr_math_info[fn].cplx);

@@ -5,9 +5,11 @@
  * the pattern was inlined at. */
 #include "lower/internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void add_chain(tr_lm *m, const tr_fn *f, uint32_t loc, tr_msite *s) {
+    assert(loc < f->locs.n);
     for (; loc; loc = f->locs.d[loc].parent) {
         tr_place *more = TR_NEW_N(&m->ctx->arena, tr_place, s->nplaces + 1);
         if (s->nplaces)
@@ -106,6 +108,7 @@ static bool payload_arg(const tr_ty *t, tr_marg *a) {
 }
 
 static bool fill_args(tr_msite *s, const tr_site *site, unsigned n, const tr_ty *const *ty) {
+    assert(n <= TR_FRAME_PAYLOAD);
     unsigned next = 0;
     for (uint32_t i = 0; i < s->nargs; i++) {
         const tr_obj *o = !site->args ? NULL : site->args[i];

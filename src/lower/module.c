@@ -8,6 +8,7 @@
  * because NumPy lets two arrays of different dtypes share memory (a.view(), a.real). */
 #include "lower/internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,10 +41,12 @@ static void init_attrs(tr_lm *m) {
 }
 
 void tr_lower_fn_attr(tr_lm *m, lv fn, tr_lattr a) {
+    assert(a < TR_LA__COUNT && m->attr[a]);
     LLVMAddAttributeAtIndex(fn, L_ON_FUNCTION, m->attr[a]);
 }
 
 void tr_lower_param_attr(tr_lm *m, lv fn, unsigned i, tr_lattr a) {
+    assert(i < LLVMCountParams(fn) && a < TR_LA__COUNT);
     LLVMAddAttributeAtIndex(fn, i + 1, m->attr[a]);
 }
 
@@ -98,6 +101,8 @@ static void init_metadata(tr_lm *m) {
 }
 
 void tr_lower_tag(tr_lm *m, lv access, bool frame) {
+    assert(LLVMIsALoadInst(access) || LLVMIsAStoreInst(access) || LLVMIsAAtomicRMWInst(access) ||
+           LLVMIsACallInst(access));
     LLVMSetMetadata(access, m->kind_tbaa, frame ? m->md_frame : m->md_data);
 }
 
@@ -118,6 +123,7 @@ static void init_types(tr_lm *m) {
 }
 
 lt tr_lower_elem(const tr_lm *m, const tr_ty *t) {
+    assert(tr_ty_is_scalar(t));
     switch (t->kind) {
     case TR_TY_BOOL:
     case TR_TY_I8:
@@ -194,6 +200,7 @@ static void find_called(tr_lm *m) {
 /* --- functions --- */
 
 static void declare_inst(tr_lm *m, uint32_t i) {
+    assert(i < m->prog->insts.n && m->prog->insts.d[i].fn);
     const tr_inst *inst = &m->prog->insts.d[i];
     const tr_blk *entry = tr_blk_at(inst->fn, 0);
     unsigned n = 1, np = 0;

@@ -11,6 +11,7 @@
 #include "ir/summary.h"
 #include "lower/pattern.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -428,6 +429,7 @@ static void results(tr_lpat *s, lv places, lv chain, lv grain, lv *out) {
 }
 
 void tr_lower_parallel(tr_lpat *s, lv *out) {
+    assert(tr_pat_is_parallel(s->p));
     tr_lf *w = s->w;
     tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;

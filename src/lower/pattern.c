@@ -8,6 +8,7 @@
 #include "ir/summary.h"
 #include "lower/pattern.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { SHORT = 4 };      /* instructions, the last of which yields */
@@ -16,6 +17,7 @@ enum { MAX_SELDOM = 1 }; /* long functions are not made to wait for what hardly 
 /* --- a counted loop that carries values --- */
 
 void tr_lloop_begin(tr_lpat *s, tr_lloop *l, lv start, lv n) {
+    assert(LLVMTypeOf(start) == LLVMTypeOf(n) && s->ncarry <= tr_most_carried(s->p));
     LLVMBuilderRef b = s->w->b;
     lb from = l_here(b), body = tr_lower_block(s->w, "");
     l->head = tr_lower_block(s->w, "loop");
@@ -131,6 +133,7 @@ static unsigned nothing_known(const tr_lpat *s, lv *out) {
 }
 
 void tr_lower_element(tr_lpat *s, lv *out) {
+    assert(s->w->body);
     tr_lf *w = s->w;
     const tr_pat *p = s->p;
     lv *off = s->off + s->ndim * s->narr;
@@ -189,6 +192,7 @@ void tr_lower_epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced) {
 
 /* Those of level k plus the axis' index times its stride. */
 void tr_lower_advance(tr_lpat *s, unsigned k) {
+    assert(k < s->ndim);
     LLVMBuilderRef b = s->w->b;
     unsigned x = s->axis[k];
     for (unsigned a = 0; a < s->narr; a++) {
@@ -316,6 +320,7 @@ static void row(tr_lpat *s, unsigned k) {
 }
 
 static void nest(tr_lpat *s, unsigned k) {
+    assert(k <= s->ndim);
     if (s->p->keep && !s->open && k == tr_pat_nkeep(s->p)) {
         row(s, k);
         return;
@@ -469,6 +474,7 @@ static void repeat_axes(tr_lpat *s, tr_larr *a, const unsigned *axis, unsigned n
 }
 
 static void setup_axes(tr_lpat *s, const tr_ins *in) {
+    assert(in->nargs == tr_pat_nargs(s->p));
     const tr_pat *p = s->p;
     s->ndim = p->nspace;
     unsigned n = 0;
@@ -599,6 +605,7 @@ static void versions(tr_lpat *s, tr_lpat *t, const tr_ins *in, lv tiled, lv *out
 }
 
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->op == TR_OP_PATTERN);
     unsigned cold = tr_blk_at(w->body->f, in->blk)->cold;
     tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc}, t;
     s.cold = cold == TR_COLD_CHECKED ||

@@ -3,6 +3,7 @@
  * and no branch, and LLVM vectorises it. Under `reassoc` sums are plain carried values and LLVM may regroup them. */
 #include "lower/pattern.h"
 
+#include <assert.h>
 #include <math.h>
 
 static lv extreme(tr_lpat *s, const tr_lred *r, lv best, lv x) {
@@ -190,10 +191,12 @@ void tr_red_totals(tr_lpat *s) {
 }
 
 void tr_red_join(tr_lpat *s, unsigned i, const lv *parts) {
+    assert(i < s->p->nred && s->red[i].cls == RED_PHI);
     phi_step(s, &s->red[i], parts);
 }
 
 void tr_red_neutral(tr_lpat *s, unsigned i) {
+    assert(i < s->p->nred);
     tr_lred *r = &s->red[i];
     if (tr_red_info[r->kind].repeats || tr_red_info[r->kind].place)
         return; /* its own initial value may come in more than once */
@@ -205,6 +208,7 @@ void tr_red_neutral(tr_lpat *s, unsigned i) {
 }
 
 static unsigned carry_new(tr_lpat *s, lv x) {
+    assert(s->ncarry < tr_most_carried(s->p));
     s->carry[s->ncarry] = x;
     return s->ncarry++;
 }

@@ -1,5 +1,7 @@
 /* Sums of floats and places of extremes inside patterns: calls of rt/sum.c, which says in which order values are added and why, and of
  * rt/arg.c. The state and the buffer before it are allocas (room.c) that no call keeps, so LLVM knows that array accesses cannot touch them. */
+#include <assert.h>
+
 #include "lower/internal.h"
 
 static lv call(tr_lf *w, unsigned row, unsigned n, const lv *args) {
@@ -9,6 +11,7 @@ static lv call(tr_lf *w, unsigned row, unsigned n, const lv *args) {
 }
 
 static bool is_f32(const tr_lf *w, lt t) {
+    assert(t == w->m->f32 || t == w->m->f64);
     return t == w->m->f32;
 }
 
@@ -18,20 +21,24 @@ lv tr_lower_sum_state(tr_lf *w, lt t) {
 }
 
 void tr_lower_sum_clear(tr_lf *w, lv state) {
+    assert(LLVMTypeOf(state) == w->m->ptr);
     _Static_assert(offsetof(tr_sum_f64, count) == 0 && offsetof(tr_sum_f32, count) == 0,
                    "the count comes first");
     LLVMBuildStore(w->b, l_int(w->m->i64, 0), state);
 }
 
 void tr_lower_sum_add(tr_lf *w, lt t, lv state, lv data, lv n) {
+    assert(LLVMTypeOf(n) == w->m->i64 && LLVMTypeOf(data) == w->m->ptr);
     call(w, is_f32(w, t) ? TR_RT_SUM_ADD_F32 : TR_RT_SUM_ADD_F64, 3, (lv[]){state, data, n});
 }
 
 lv tr_lower_sum_end(tr_lf *w, lt t, lv state, lv data, lv n) {
+    assert(LLVMTypeOf(n) == w->m->i64 && LLVMTypeOf(state) == w->m->ptr);
     return call(w, is_f32(w, t) ? TR_RT_SUM_END_F32 : TR_RT_SUM_END_F64, 3, (lv[]){state, data, n});
 }
 
 lv tr_lower_sum_join(tr_lf *w, lt t, lv data, lv n) {
+    assert(LLVMTypeOf(n) == w->m->i64);
     return call(w, is_f32(w, t) ? TR_RT_SUM_JOIN_F32 : TR_RT_SUM_JOIN_F64, 2, (lv[]){data, n});
 }
 
@@ -42,6 +49,7 @@ lv tr_lower_sum_of(tr_lf *w, lt t, lv data, lv n) {
 /* --- places of extremes --- */
 
 static lv what_of(const tr_lf *w, const tr_ty *t, bool max) {
+    assert(tr_ty_is_scalar(t));
     static const uint8_t ids[TR_TY__SCALARS] = {
         [TR_TY_BOOL] = TR_ARG_BOOL, [TR_TY_I8] = TR_ARG_I8,   [TR_TY_I16] = TR_ARG_I16,
         [TR_TY_I32] = TR_ARG_I32,   [TR_TY_I64] = TR_ARG_I64, [TR_TY_U8] = TR_ARG_U8,

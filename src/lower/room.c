@@ -6,6 +6,8 @@
  *
  * A function that recurses, or whose buffers take more than TR_STACK_UNCHECKED, first looks whether the stack has room. That comes
  * in a block before all others, so buffers are then allocas that run after it, not part of what the prologue takes. */
+#include <assert.h>
+
 #include "lower/internal.h"
 
 /* Before the first instruction of a block. */
@@ -23,6 +25,7 @@ lv tr_lower_alloca(tr_lf *w, lt t, const char *name) {
 }
 
 lv tr_lower_buffer(tr_lf *w, uint64_t bytes, unsigned align, const char *name) {
+    assert(bytes > 0 && align && !(align & (align - 1)) && w->in_use <= w->bufs.n);
     tr_lm *m = w->m;
     if (w->in_use == w->bufs.n) {
         at_top(w->ab, LLVMGetEntryBasicBlock(w->fn));

@@ -4,10 +4,13 @@
  * is 0 or where INT_MIN / -1 would overflow, and the result is put right by a select. LLVM drops each of these where it
  * knows the divisor. Shifts by too much are undefined in LLVM, but a select that does not choose them hides them.
  * Floats: no fast-math flag but those of the instruction; nothing is contracted. */
+#include <assert.h>
+
 #include "base/plant.h"
 #include "lower/internal.h"
 
 unsigned tr_lower_fmf(uint8_t fast) {
+    assert((fast & ~TR_FM_ALL) == 0);
     static const unsigned to[7] = {LLVMFastMathNoNaNs,        LLVMFastMathNoInfs,
                                    LLVMFastMathNoSignedZeros, LLVMFastMathAllowReciprocal,
                                    LLVMFastMathAllowContract, LLVMFastMathApproxFunc,
@@ -334,6 +337,7 @@ static void int_op(tr_lf *w, tr_val v, const tr_ins *in) {
 }
 
 void tr_lower_arith(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->nargs >= 1 && in->nargs <= 2);
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
     if (!tr_ty_is_scalar(t) || !tr_lower_legal((tr_op)in->op, (tr_tyk)t->kind)) {
         tr_lower_error(w, v, "'%s' cannot be compiled for operands of type %s", tr_op_info[in->op].name,

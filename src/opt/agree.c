@@ -9,6 +9,7 @@
  * apart from what they read, so that fuse.c may merge them.
  * A size takes part if it is known before the stretch, or comes from such sizes without an effect.
  * Cost: linear; code grows by MAX_GROWTH instructions at most. */
+#include <assert.h>
 #include <string.h>
 
 #include "ir/sources.h"
@@ -128,6 +129,7 @@ static bool find_stretch(agreer *s, tr_bid b, stretch *out) {
 /* --- which sizes are equal in it --- */
 
 static tr_val rep_of(const agreer *s, tr_val v) {
+    assert(s->nvals <= s->f->ins.n);
     while (v < s->nvals && s->rep[v] != TR_NOVAL)
         v = s->rep[v];
     return v;
@@ -135,6 +137,7 @@ static tr_val rep_of(const agreer *s, tr_val v) {
 
 /* Known before the stretch, or can be made so. */
 static bool is_known(agreer *s, tr_val v, const stretch *t, unsigned depth) {
+    assert(s->order[t->first] > 0);
     const tr_ins *in = tr_at(s->f, v);
     if (in->blk != t->blk || in->op == TR_OP_PARAM || s->order[v] < s->order[t->first])
         return true;
@@ -148,11 +151,13 @@ static bool is_known(agreer *s, tr_val v, const stretch *t, unsigned depth) {
 }
 
 static void unite(agreer *s, tr_val from, tr_val to) {
+    assert(from != to && s->rep[from] == TR_NOVAL);
     s->rep[from] = to;
     tr_vec_push(&s->f->ctx->arena, &s->set, from);
 }
 
 static void assume(agreer *s, tr_val v, const stretch *t) {
+    assert(asks(tr_at(s->f, v)));
     const tr_ins *in = tr_at(s->f, v);
     tr_val x = rep_of(s, in->args[0]), y = rep_of(s, in->args[1]);
     uint32_t moves = s->moves.n;
@@ -298,6 +303,7 @@ static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
 }
 
 static tr_val make_test(agreer *s, tr_bid blk) {
+    assert(s->tests.n > 0);
     tr_fn *f = s->f;
     tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
     const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
@@ -351,6 +357,7 @@ static void note_sizes(agreer *s, tr_bid b) {
 }
 
 static void make_versions(agreer *s, const stretch *t) {
+    assert(tr_at(s->f, t->first)->blk == t->blk && tr_at(s->f, t->last)->blk == t->blk);
     tr_fn *f = s->f;
     for (uint32_t i = 0; i < s->moves.n; i++) {
         tr_val v = s->moves.d[i];

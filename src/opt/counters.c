@@ -1,4 +1,6 @@
 /* What is known of a loop's params at its header: counters, tests at the loop's end, guessed invariants. */
+#include <assert.h>
+
 #include "opt/bounds.h"
 
 enum { MAX_GUESSES = 64 };
@@ -6,6 +8,7 @@ enum { MAX_GUESSES = 64 };
 /* --- conditions --- */
 
 bool tr_bounds_leads_to(const tr_fn *f, tr_bid b, tr_val *cond, bool *truth) {
+    assert(tr_blk_at(f, b)->rpo != TR_NOBLK);
     const tr_blk *blk = tr_blk_at(f, b);
     tr_bid from = TR_NOBLK;
     for (uint32_t i = 0; i < blk->preds.n; i++) {
@@ -25,6 +28,7 @@ bool tr_bounds_leads_to(const tr_fn *f, tr_bid b, tr_val *cond, bool *truth) {
 /* --- loop counters --- */
 
 bool tr_bounds_in_loop(const bounder *s, uint32_t loop, tr_bid b) {
+    assert(loop < s->loops.n);
     for (uint32_t l = s->innermost[b]; l != UINT32_MAX; l = s->loops.d[l].parent)
         if (l == loop)
             return true;
@@ -37,6 +41,7 @@ static const uint8_t mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, T
 
 /* A condition that compares v, as `v op other`. */
 static bool compares(const tr_fn *f, tr_val cond, bool truth, tr_val v, tr_cmpop *op, tr_val *other) {
+    assert(tr_at(f, cond)->op != TR_OP_CMP || tr_at(f, cond)->sub < TR_CMP__COUNT);
     const tr_ins *c = tr_at(f, cond);
     if (c->op != TR_OP_CMP || (c->args[0] != v && c->args[1] != v))
         return false;
@@ -79,6 +84,7 @@ static bool tested_on_way(const bounder *s, uint32_t loop, tr_bid from, tr_val v
 /* A loop that is tested at its end: `p < n` holds at the header when it holds at first and each jump back has tested it for
  * the next value of p. */
 static void assume_tested(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
+    assert(tr_blk_at(s->f, s->loops.d[loop].header)->params.d[index] == p);
     tr_fn *f = s->f;
     const tr_blk *h = tr_blk_at(f, s->loops.d[loop].header);
     tr_cmpop op = TR_CMP_EQ, again;

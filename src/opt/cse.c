@@ -2,6 +2,7 @@
  *
  * Value numbering scoped by the dominator tree: a walk in its order keeps a hash table of what the blocks above have
  * computed, and forgets a block's entries when it leaves it. Cost: linear. */
+#include <assert.h>
 #include <string.h>
 
 #include "opt/priv.h"
@@ -57,6 +58,7 @@ static uint64_t hash_of(const tr_ins *in) {
 }
 
 static bool equal(const tr_ins *a, const tr_ins *b) {
+    assert(a->op != TR_OP_PARAM && b->op != TR_OP_PARAM);
     return a->op == b->op && a->sub == b->sub && a->ty == b->ty && key_args(a) == key_args(b) &&
            tr_opt_imm(a) == tr_opt_imm(b) && (a->flags & F_FAST) == (b->flags & F_FAST) &&
            !memcmp(a->args, b->args, key_args(a) * sizeof *a->args);
@@ -76,6 +78,7 @@ static void add(table *t, tr_val v, uint64_t h) {
 }
 
 static void number(table *t, tr_val v) {
+    assert(tr_at(t->f, v)->blk != TR_NOBLK);
     tr_ins *in = tr_at(t->f, v);
     for (uint32_t i = 0; i < in->nargs; i++)
         in->args[i] = tr_repl_get(&t->r, in->args[i]);
@@ -101,6 +104,7 @@ static void number(table *t, tr_val v) {
 }
 
 static void walk(table *t, tr_bid b) {
+    assert(b < t->f->blks.n && tr_blk_at(t->f, b)->rpo != TR_NOBLK);
     uint32_t mark = t->entries.n;
     for (tr_val v = tr_blk_at(t->f, b)->first, next; v != TR_NOVAL; v = next) {
         next = tr_at(t->f, v)->next;

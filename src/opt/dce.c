@@ -1,5 +1,7 @@
 /* Dead code: an instruction stays if it has an effect that somebody may see, or if something that stays uses it.
  * Block arguments count as used only if their param is, so a counter that feeds nothing but itself goes too. */
+#include <assert.h>
+
 #include "opt/priv.h"
 
 typedef struct marker {
@@ -13,6 +15,7 @@ static bool has_effect(const tr_ins *in) {
 }
 
 static void mark(marker *m, tr_val v) {
+    assert(v < m->f->ins.n);
     if (m->live[v])
         return;
     m->live[v] = 1;
@@ -21,6 +24,7 @@ static void mark(marker *m, tr_val v) {
 
 /* What each edge into b passes for its param v. */
 static void mark_incoming(marker *m, tr_val v) {
+    assert(tr_at(m->f, v)->op == TR_OP_PARAM);
     const tr_blk *b = tr_blk_at(m->f, tr_at(m->f, v)->blk);
     uint32_t p = 0;
     while (b->params.d[p] != v)

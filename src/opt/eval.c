@@ -2,6 +2,7 @@
  *
  * Only what is exact everywhere is computed: IEEE operations and functions that are correctly rounded by definition (sqrt, floor ...).
  * exp or pow may differ between C libraries, and a cached object may meet another one; those stay calls. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -268,6 +269,7 @@ static bool unary(tr_fn *f, const tr_ins *in, num x, tr_val *out) {
 }
 
 bool tr_opt_eval(tr_fn *f, const tr_ins *in, tr_val *out) {
+    assert(!tr_ins_ends(in));
     num x[2];
     if (in->op == TR_OP_CALLRT || in->nargs < 1 || in->nargs > 2 || !in->ty || !tr_ty_is_scalar(in->ty))
         return false;

@@ -5,6 +5,8 @@
  * (inline.c), and the pass does it to the lambdas that prange.c makes of loops, but for those with a loop inside: they run in no vectors,
  * and their branches may save work. Only pure scalar operations that every vector unit has are moved, a handful on each side. Inner branches
  * first, so that a chain of tests becomes a chain of selects. Cost: one sweep. */
+#include <assert.h>
+
 #include "opt/priv.h"
 
 enum { MAX_SIDE = 16, MAX_VALUES = 4 };
@@ -51,6 +53,7 @@ static bool meet(const tr_fn *f, const side *yes, const side *no) {
 }
 
 static void take_in(tr_fn *f, tr_bid from, tr_val before) {
+    assert(!tr_ins_ends(tr_at(f, before)) || tr_at(f, before)->op == TR_OP_CBR);
     if (from == TR_NOBLK)
         return;
     for (tr_val v = tr_blk_at(f, from)->first, next; v != tr_blk_at(f, from)->last; v = next) {
@@ -60,6 +63,7 @@ static void take_in(tr_fn *f, tr_bid from, tr_val before) {
 }
 
 static bool flatten(tr_fn *f, tr_bid b) {
+    assert(tr_blk_at(f, b)->rpo != TR_NOBLK);
     tr_val last = tr_blk_at(f, b)->last, merged[MAX_VALUES];
     if (tr_at(f, last)->op != TR_OP_CBR)
         return false;

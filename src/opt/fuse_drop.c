@@ -3,6 +3,7 @@
  * Cost: linear in the function for each round, but for reductions of which some are not used: linear each. */
 #include "opt/fuse.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* --- arrays that nobody reads --- */
@@ -84,6 +85,7 @@ static void find_used(const tr_fn *f, tr_val v, uint32_t uses, uint8_t *used) {
 }
 
 static void drop_lam_param(tr_fn *lam, uint32_t k) {
+    assert(k < tr_blk_at(lam, 0)->params.n);
     tr_blk *b = tr_blk_at(lam, 0);
     tr_at(lam, b->params.d[k])->blk = TR_NOBLK;
     b->params.n--;
@@ -102,6 +104,7 @@ static bool free_scans(tr_pat *t) {
 }
 
 static void drop_reduction(tr_fn *f, tr_val v, uint32_t r) {
+    assert(r < tr_at(f, v)->imm.pat->nred);
     tr_pat *t = tr_at(f, v)->imm.pat;
     drop_output(f, v, tr_pat_init(t) + r, t->lam, tr_pat_lam_red(t) + r, &t->nred);
     memmove(t->reds + r, t->reds + r + 1, (t->nred - r) * sizeof *t->reds);

@@ -1,6 +1,8 @@
 /* Moves pure operations up: what costs nothing (a size, an item of a tuple) to where its operand is made, and cheap arithmetic
  * out of loops that do not change it. LLVM would move them too, but later; cse and bounds need to see one size as one value,
  * and what does not vary as such. Nothing here can raise or trap, so doing it early is always allowed. */
+#include <assert.h>
+
 #include "opt/priv.h"
 
 /* Reads a part that is there already: no code at all. Parts of complex numbers stay where they are: one that a loop over a prange sums up must
@@ -15,6 +17,7 @@ static bool is_cheap(const tr_fn *f, tr_val v) {
 
 /* To just after the definition of its operand. */
 static bool move_up(tr_fn *f, tr_val v) {
+    assert(tr_at(f, v)->nargs == 1);
     const tr_ins *in = tr_at(f, v), *d = tr_at(f, in->args[0]);
     if (d->blk == TR_NOBLK || d->blk == in->blk)
         return false;
@@ -23,6 +26,7 @@ static bool move_up(tr_fn *f, tr_val v) {
 }
 
 static bool leave_loop(tr_fn *f, const tr_loop *l, const uint8_t *inside) {
+    assert(l->preheader != TR_NOBLK && !inside[l->preheader]);
     bool changed = false;
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first, next; v != TR_NOVAL; v = next) {

@@ -3,6 +3,7 @@
  *
  * Small instances are copied into their callers, larger ones when the user says inline="always" or there is one call alone.
  * Functions that can call themselves never are: their depth is counted at run time. */
+#include <assert.h>
 #include <string.h>
 
 #include "opt/priv.h"
@@ -61,6 +62,7 @@ static void search_from(void *self, uint32_t inst) {
 }
 
 static bool calls_itself(const tr_prog *p, uint32_t inst) {
+    assert(inst < p->insts.n && p->insts.d[inst].fn);
     search s = {p, TR_NEW_N(&p->ctx->arena, uint8_t, p->insts.n + 1u)};
     each_call(p->insts.d[inst].fn, search_from, &s);
     return s.seen[inst];
@@ -82,6 +84,7 @@ static const tr_fn *straight(const tr_fn *g) {
 
 /* What to put in place of a call of the instance; NULL: it stays a call. */
 static const tr_fn *wanted(const inliner *s, uint32_t inst) {
+    assert(inst < s->p->insts.n);
     const tr_inst *callee = &s->p->insts.d[inst];
     const tr_fn *g = callee->fn;
     if (!g || g == s->f)
@@ -96,6 +99,7 @@ static const tr_fn *wanted(const inliner *s, uint32_t inst) {
 
 /* The body of g in place of `call`; the result is a param of the block that follows. */
 static void put_body(inliner *s, tr_repl *r, tr_val call, const tr_fn *g) {
+    assert(tr_at(s->f, call)->op == TR_OP_CALL && tr_at(s->f, call)->nargs == tr_blk_at(g, 0)->params.n);
     tr_fn *f = s->f;
     tr_arena *a = &f->ctx->arena;
     tr_val *map = TR_NEW_N(a, tr_val, g->ins.n + 1u);

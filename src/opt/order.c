@@ -3,6 +3,7 @@
  * The product's order is checked by the table alone, from what inference makes to what lowering is given. Some passes over a text, by name,
  * are looked at as they come: what can be seen on the IR must be seen there, and what cannot must not be made by a later one of them. What
  * the table says of passes is checked in its turn: with verification on, after each, on the IR. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,6 +140,7 @@ const tr_pass *tr_pass_find(const char *name, size_t n) {
 }
 
 uint32_t tr_pass_after(const tr_pass *ps, uint32_t held) {
+    assert((ps->makes & ps->breaks) == 0);
     return (held & ~ps->breaks) | (ps->needs & ~held ? 0 : ps->makes);
 }
 
@@ -152,6 +154,7 @@ static const tr_pass *next_pass(const char **names) {
 }
 
 static const char *lacks(tr_arena *a, const char *who, uint32_t missing) {
+    assert(missing != 0);
     unsigned k = (unsigned)__builtin_ctz(missing);
     const char *by = NULL;
     for (size_t i = 0; i < sizeof passes / sizeof *passes && !by; i++)

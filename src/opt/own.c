@@ -8,11 +8,13 @@
  * Other passes would have to know that a release ends a life, so they come before (passes.def). Cost: one data-flow problem over the roots. */
 #include "opt/own.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* --- roots --- */
 
 static void add_root(tr_own *o, tr_val v) {
+    assert(o->root_no[v] == UINT32_MAX && tr_ty_has_arrays(tr_at(o->f, v)->ty));
     o->root_no[v] = o->roots.n;
     tr_vec_push(&o->f->ctx->arena, &o->roots, v);
 }
@@ -224,6 +226,7 @@ typedef struct actions {
 } actions;
 
 static void plan_edge(owning *w, tr_bid from, const tr_edge *e, const tr_bits *held, actions *out) {
+    assert(e->n == tr_blk_at(w->o.f, e->to)->params.n);
     tr_fn *f = w->o.f;
     tr_arena *a = &f->ctx->arena;
     tr_bits dying = tr_bits_new(a, w->o.roots.n);
@@ -279,6 +282,7 @@ static void do_edge(owning *w, tr_bid from, uint32_t s, const actions *x) {
 
 /* A returned value takes a reference along: a root that is returned gives its own. */
 static void do_return(owning *w, tr_val ret, tr_bits *held) {
+    assert(tr_at(w->o.f, ret)->op == TR_OP_RET);
     tr_fn *f = w->o.f;
     tr_val v = tr_arg(f, ret, 0);
     uint32_t r = w->o.root_no[v];

@@ -3,6 +3,7 @@
  * A value holds a reference when it is a root that was made, or was retained. Giving it to an owning argument, returning it or
  * releasing it takes one back. Paths that meet must hold the same; a return must leave nothing; whatever uses an array needs
  * its roots to be held. Runs when verification is on. */
+#include <assert.h>
 #include <string.h>
 
 #include "opt/own.h"
@@ -50,6 +51,7 @@ static bool check_ins(checker *c, tr_val v) {
 }
 
 static bool check_jump(checker *c, const tr_edge *e) {
+    assert(e->n == tr_blk_at(c->o.f, e->to)->params.n);
     tr_fn *f = c->o.f;
     uint32_t n = f->ins.n;
     uint8_t *before = tr_arena_copy(&f->ctx->arena, c->held, n);
@@ -74,6 +76,7 @@ static bool check_jump(checker *c, const tr_edge *e) {
 }
 
 static bool check_block(checker *c, tr_bid b) {
+    assert(c->at[b]);
     tr_fn *f = c->o.f;
     memcpy(c->held, c->at[b], f->ins.n);
     for (uint32_t k = 0; k < tr_blk_at(f, b)->params.n; k++)

@@ -6,6 +6,7 @@
  * own, which are joined after. The loop stays in the function beside that, for when it is too short to be worth it. */
 #include "opt/ploop.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "ir/summary.h"
@@ -232,6 +233,7 @@ tr_val tr_ploop_least(tr_bld *b, tr_val x, tr_val y) {
 }
 
 static tr_val emit_pattern(turning *t, tr_bld *b) {
+    assert(t->l->header != 0);
     tr_fn *f = t->f;
     tr_arena *a = &f->ctx->arena;
     const tr_ploop *l = t->l;

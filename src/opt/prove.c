@@ -1,6 +1,7 @@
 /* Linear facts and proofs; see prove.h. */
 #include "opt/prove.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { DEPTH = 8, BUDGET = 100, SPLITS = 2, EXPR_DEPTH = 6, DEF_DEPTH = 3 };
@@ -19,6 +20,7 @@ void tr_prover_meet(tr_prover *p, tr_val v) {
 }
 
 static void push(tr_prover *p, const tr_lin *e) {
+    assert(e->n <= TR_LIN_TERMS);
     tr_fact k = {.e = *e, .leaf = p->leaf};
     for (uint32_t i = 0; i < e->n; i++) {
         if (e->t[i].v >= p->nvals)
@@ -35,6 +37,7 @@ static void push(tr_prover *p, const tr_lin *e) {
 }
 
 void tr_prover_pop(tr_prover *p, uint32_t mark) {
+    assert(mark <= p->facts.n);
     while (p->facts.n > mark) {
         const tr_fact *k = &p->facts.d[--p->facts.n];
         for (uint32_t i = k->e.n; i-- > 0;)
@@ -61,6 +64,7 @@ static bool const_of(const tr_fn *f, tr_val v, tr_wide *out) {
 }
 
 static tr_wide floor_div(tr_wide a, tr_wide b) {
+    assert(b != 0);
     return a >= 0 ? a / b : -((-a + b - 1) / b);
 }
 
@@ -238,6 +242,7 @@ static tr_lin linearize(tr_prover *p, tr_val v, int depth) {
 }
 
 tr_lin tr_linearize(tr_prover *p, tr_val v) {
+    assert(v < p->f->ins.n);
     p->budget = BUDGET;
     return linearize(p, v, EXPR_DEPTH);
 }
@@ -261,6 +266,7 @@ static uint32_t latest(const tr_prover *p, const tr_lin *e) {
 /* e with term i put in terms of a fact about its value, so that out >= 0 implies e >= 0; false when the fact bounds it from the
  * other side. */
 static bool step(const tr_lin *e, uint32_t i, const tr_lin *fact, tr_lin *out) {
+    assert(i < e->n);
     int64_t kf = 0, k = e->t[i].k;
     for (uint32_t j = 0; j < fact->n; j++)
         if (fact->t[j].v == e->t[i].v)
@@ -380,6 +386,7 @@ static void assume_sum(tr_prover *p, const tr_lin *a, int64_t k1, const tr_lin *
 
 /* q = x / k for x >= 0, or rounded down for any x: k*q <= x <= k*q + k-1 */
 static void define_quotient(tr_prover *p, tr_val v, const tr_ins *in, int depth) {
+    assert(in->nargs == 2);
     tr_wide k;
     if (!const_of(p->f, in->args[1], &k) || k < 1 || k > TR_LIN_COEF)
         return;
@@ -519,6 +526,7 @@ static void assume_differ(tr_prover *p, const tr_lin *x, const tr_lin *y) {
 }
 
 static void assume_cmp(tr_prover *p, const tr_ins *in, bool truth) {
+    assert(in->op == TR_OP_CMP && in->sub < TR_CMP__COUNT);
     /* ORDER CMP: LT LE EQ NE GT GE */
     static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT};
     if (!tr_opt_is_int_type(tr_at(p->f, in->args[0])->ty))
@@ -554,6 +562,7 @@ static void assume_cond(tr_prover *p, tr_val cond, bool truth) {
 }
 
 void tr_assume_cond(tr_prover *p, tr_val cond, bool truth) {
+    assert(tr_at(p->f, cond)->ty->kind == TR_TY_BOOL);
     p->budget = BUDGET;
     assume_cond(p, cond, truth);
 }

@@ -5,6 +5,7 @@
  * from the operation's neutral value, an iteration's last value is its contribution, and the loop's body serves as it stands.
  *
  * The set of values made from p (`chain`) is grown first; then each use of one must be of a known form. */
+#include <assert.h>
 #include <float.h>
 #include <string.h>
 
@@ -85,6 +86,7 @@ static void grow(red *r) {
 /* --- forms --- */
 
 static bool set_kind(red *r, tr_redk k) {
+    assert(k < TR_RED__COUNT);
     if (r->any && r->kind != k)
         return false;
     r->any = true;
@@ -426,6 +428,7 @@ static tr_val find_writer(const red *r) {
 }
 
 bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out) {
+    assert(index < tr_blk_at(l->f, l->header)->params.n && index != l->counter_at);
     tr_val p = tr_blk_at(l->f, l->header)->params.d[index];
     red r = {.l = l, .f = l->f, .index = index, .fast = TR_FM_ALL, .bad = TR_NOVAL};
     r.is = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u);

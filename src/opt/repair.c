@@ -6,11 +6,13 @@
  * them stands one of the two. */
 #include "opt/repair.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* --- cloning --- */
 
 static uint32_t *grown(tr_arena *a, const uint32_t *old, uint32_t n, uint32_t room) {
+    assert(n <= room);
     uint32_t *out = TR_NEW_N(a, uint32_t, room);
     if (n)
         memcpy(out, old, n * sizeof *out);
@@ -37,11 +39,13 @@ tr_twins tr_twins_new(tr_fn *f) {
 }
 
 static void note_twin(tr_twins *t, tr_val v) {
+    assert(t->map[v] != TR_NOVAL && t->of[v] == TR_NOVAL);
     t->of[v] = t->map[v];
     t->map[v] = TR_NOVAL; /* to the next piece this one is outside */
 }
 
 tr_bid tr_twins_clone(tr_twins *t, const tr_bid *blks, uint32_t n) {
+    assert(n > 0);
     tr_fn *f = t->f;
     tr_bid first = f->blks.n;
     make_room(t);
@@ -131,6 +135,7 @@ static void find_frontiers(mender *m) {
 }
 
 static void take_pair(mender *m, tr_bid orig, tr_bid copy) {
+    assert(orig != copy);
     tr_u32s work = {0};
     tr_arena *a = &m->f->ctx->arena;
     m->orig = orig;

@@ -71,6 +71,7 @@ static void dump(tr_prog *p, tr_fn *f, const char *name) {
 /* --- running --- */
 
 static bool run_one(tr_prog *p, tr_fn *f, const tr_pass *ps) {
+    assert(f->blks.n > 0);
     if (ps->analyses)
         tr_cfg_compute(f);
     if (ps->analyses & N_DOM)

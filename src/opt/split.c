@@ -7,6 +7,7 @@
  * Long blocks are cut before, between statements. What a piece computes and others use becomes params of a block behind it, that is, its
  * results. Arrays among them are looked at with the sizes that they were made with, so that later pieces know them, too.
  * Functions of fewer than MANY statements stay as they are. Cost: linear, with a search in the blocks for each depth. */
+#include <assert.h>
 #include <string.h>
 
 #include "opt/outline.h"
@@ -57,6 +58,7 @@ static bool has_many(const tr_fn *f) {
 /* --- cuts in long blocks --- */
 
 static tr_bid cut(tr_fn *f, tr_val at) {
+    assert(tr_at(f, at)->blk != TR_NOBLK);
     tr_bid old = tr_at(f, at)->blk, new = tr_blk_split(f, at);
     tr_bld b = {.fn = f, .blk = old, .before = TR_NOVAL};
     tr_blk_at(f, new)->cold = tr_blk_at(f, old)->cold;
@@ -97,6 +99,7 @@ static void cut_blocks(tr_fn *f) {
 /* --- order --- */
 
 static void append(splitter *s, tr_bid b) {
+    assert(s->pos[b] == UINT32_MAX);
     s->pos[b] = s->order.n;
     tr_vec_push(&s->f->ctx->arena, &s->order, b);
 }
@@ -167,6 +170,7 @@ static bool is_in(const splitter *s, tr_bid b, uint32_t first, uint32_t end) {
 
 /* One way in, one block to lead to, no return. */
 static bool is_closed(const splitter *s, uint32_t first, uint32_t end) {
+    assert(first < end && end <= s->order.n);
     const tr_fn *f = s->f;
     for (uint32_t i = first; i < end; i++) {
         const tr_blk *b = tr_blk_at(f, s->order.d[i]);
@@ -184,6 +188,7 @@ static bool is_closed(const splitter *s, uint32_t first, uint32_t end) {
 }
 
 static void take(splitter *s, uint32_t first, uint32_t end) {
+    assert(first < end);
     stretch new = {.first = first, .end = end};
     if (!is_closed(s, first, end))
         return;
@@ -195,6 +200,7 @@ static void take(splitter *s, uint32_t first, uint32_t end) {
 
 /* Patterns from position `first` to `end`; more than a piece holds where it may not be part of one. */
 static uint32_t weight(const splitter *s, uint32_t first, uint32_t end) {
+    assert(first <= end && end <= s->order.n);
     uint32_t n = 0;
     for (uint32_t i = first; i < end; i++)
         n = s->taken[i] || tr_term(s->f, s->order.d[i])->op == TR_OP_RET ? PIECE + 1 : n + s->npat[i];

@@ -1,4 +1,6 @@
 /* Small questions that several passes ask, and small changes that several make. */
+#include <assert.h>
+
 #include "opt/priv.h"
 
 enum { MAX_DEPTH = 6 }; /* steps of a computation */
@@ -25,6 +27,7 @@ int64_t tr_opt_imm(const tr_ins *in) {
 
 bool tr_opt_nothing_between(const tr_fn *f, tr_val x, tr_val y, bool (*writes)(const void *self, tr_val v),
                             const void *self) {
+    assert(tr_at(f, x)->blk != TR_NOBLK && tr_at(f, y)->blk != TR_NOBLK);
     tr_bid first = tr_at(f, x)->blk, last = tr_at(f, y)->blk;
     for (tr_val v = tr_at(f, y)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
         if (v == x)
@@ -79,6 +82,7 @@ bool tr_opt_same(const tr_fn *f, tr_val x, tr_val y) {
 }
 
 tr_domtree tr_opt_domtree(tr_fn *f) {
+    assert(f->rpo.n > 0);
     tr_arena *a = &f->ctx->arena;
     tr_domtree t = {TR_NEW_N(a, tr_bid, f->blks.n), TR_NEW_N(a, tr_bid, f->blks.n)};
     for (tr_bid b = 0; b < f->blks.n; b++)
@@ -92,6 +96,7 @@ tr_domtree tr_opt_domtree(tr_fn *f) {
 }
 
 tr_bid tr_opt_block_before(tr_fn *f, tr_bid h) {
+    assert(h != 0 && !tr_blk_at(f, h)->dead);
     tr_bid before = tr_blk_new(f);
     tr_blk_at(f, before)->cold = tr_blk_at(f, h)->cold;
     for (uint32_t k = 0; k < tr_blk_at(f, h)->params.n; k++)

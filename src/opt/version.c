@@ -1,6 +1,8 @@
 /* Loop versioning; see version.h. */
 #include "opt/version.h"
 
+#include <assert.h>
+
 #include "opt/prove.h"
 #include "opt/repair.h"
 
@@ -45,6 +47,7 @@ static tr_val compare(tester *t, tr_cmpop op, tr_val x, tr_val y) {
 }
 
 static tr_val number(tester *t, tr_wide k) {
+    assert(k >= INT64_MIN && k <= INT64_MAX);
     return tr_const_int(t->b.fn, t->i64, (int64_t)k);
 }
 
@@ -61,6 +64,7 @@ static void test_range(tester *t, tr_val v) {
 
 /* The terms of one sign, and the constant, as a value. */
 static tr_val sum(tester *t, const tr_lin *e, int sign, tr_wide c) {
+    assert(sign == 1 || sign == -1);
     tr_val v = TR_NOVAL;
     uint32_t n = 0;
     for (uint32_t i = 0; i < e->n; i++)
@@ -93,6 +97,7 @@ static void test(tester *t, const tr_lin *e) {
 
 /* The block before the loop with no other way out; made when there is none. */
 static tr_bid preheader(tr_fn *f, const tr_loop *l) {
+    assert(l->header != 0);
     if (l->preheader != TR_NOBLK)
         return l->preheader;
     tr_bid ph = tr_opt_block_before(f, l->header);
@@ -122,6 +127,7 @@ static tr_bid landing(tr_fn *f, tr_bid to, uint32_t n, const tr_val *args) {
 
 /* The copy beside the loop, and the test before both. */
 static void version(tr_twins *t, const tr_version *v, tr_bid ph, tr_u32s *slow) {
+    assert(v->n > 0 && tr_term(t->f, ph)->op == TR_OP_BR);
     tr_fn *f = t->f;
     tr_val ok = make_test(f, ph, v->conds, v->n);
     tr_bid first = tr_twins_clone(t, v->loop->blks.d, v->loop->blks.n);

@@ -15,6 +15,7 @@
  * malloc's and nothing is kept, so that it sees uses outside a block and after its life. */
 #include "rt/blocks.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -102,6 +103,7 @@ static uint64_t usual_limit(void) {
 /* --- the system --- */
 
 static void *map_block(uint64_t cap) {
+    assert(cap >= MAP_FROM && cap % PAGE == 0);
     uint64_t slack = cap >= HUGE_FROM ? HUGE_PAGE - PAGE : 0;
     char *p = mmap(NULL, cap + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
@@ -163,6 +165,7 @@ static void add_bytes(tr_blocks *c, uint64_t n) {
 }
 
 static void link_kept(tr_blocks *c, kept *k, unsigned cls) {
+    assert(cls < NCLASSES);
     k->up = NULL;
     k->down = c->top[cls];
     if (k->down)
@@ -179,6 +182,7 @@ static void link_kept(tr_blocks *c, kept *k, unsigned cls) {
 }
 
 static void unlink_kept(tr_blocks *c, kept *k, unsigned cls) {
+    assert(cls < NCLASSES && (k->up || c->top[cls] == k));
     if (k->up)
         k->up->down = k->down;
     else
@@ -238,6 +242,7 @@ void tr_rt_blocks_free(tr_blocks *c) {
 }
 
 void *tr_rt_blocks_get(tr_blocks *c, uint64_t bytes, void **raw) {
+    assert(bytes >= TR_BLOCK_MIN);
     unsigned cls;
     uint64_t cap = cap_of(bytes, &cls);
     kept *k = NULL;

@@ -2,6 +2,7 @@
  *
  * Steps are in bytes and may be 0 or negative; addresses need no alignment. No item is touched when n <= 0.
  * Cost: about a cycle an item; what repeats, a quarter of that. */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/fns.h"
@@ -52,6 +53,7 @@ static void repeat(char *to, const char *from, int64_t n, int64_t size) {
 }
 
 void tr_rt_gather(void *to_, const void *from_, int64_t step, int64_t n, int64_t size) {
+    assert(size > 0 && !(size & (size - 1)));
     char *to = to_;
     const char *from = from_;
     if (n <= 0)

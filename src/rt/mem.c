@@ -6,6 +6,7 @@
  * free are O(1). Counts are not atomic while a block belongs to a frame. The owners of a detached one, Python objects, go on any thread. */
 #include "rt/rt.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "rt/blocks.h"
@@ -15,6 +16,7 @@
 static const uint64_t max_bytes = UINT64_C(1) << 47;
 
 static void unlink_mem(tr_mem *m) {
+    assert(m->next->prev == m && m->prev->next == m);
     m->prev->next = m->next;
     m->next->prev = m->prev;
     m->next = m->prev = m;
@@ -28,6 +30,7 @@ static tr_mem *small_block(tr_blocks *home, uint64_t bytes, void **raw) {
 }
 
 static void drop(tr_mem *m) {
+    assert(m->next == m && m->prev == m);
     if (m->size < TR_BLOCK_MIN)
         free(m->raw);
     else
@@ -77,6 +80,7 @@ void tr_rt_frame_fini(tr_frame *f) {
 }
 
 void tr_rt_frame_merge(tr_frame *into, tr_frame *from) {
+    assert(into != from);
     if (from->mems.next != &from->mems) {
         from->mems.next->prev = &into->mems;
         from->mems.prev->next = into->mems.next;
@@ -95,6 +99,7 @@ void tr_rt_mem_detach(tr_frame *f, tr_mem *m) {
 }
 
 bool tr_rt_mem_unref(tr_mem *m) {
+    assert(__atomic_load_n(&m->refs, __ATOMIC_RELAXED) > 0);
     int64_t *refs = &m->refs;
     bool last = __atomic_load_n(refs, __ATOMIC_ACQUIRE) == 1 || /* nobody else has it */
                 __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0;

@@ -1,4 +1,5 @@
 /* Scalar arithmetic that has no single instruction and whose result Python or NumPy fix bit by bit. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,7 @@ int64_t tr_rt_gcd(int64_t a, int64_t b) {
 }
 
 int64_t tr_rt_isqrt(int64_t x) {
+    assert(x >= 0);
     if (x <= 0)
         return 0;
     /* The float root is off by one at most. */

@@ -16,6 +16,7 @@
  * A fork's child has none of the workers. A region of the forking thread itself ends there with an error if workers held parts of it. */
 #include "rt/pool.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -276,6 +277,7 @@ static bool take(region *r, bool join, part *out) {
 
 /* Runs the ranges of a part, below the lowest one that raised. */
 static void run_part(region *r, here *h, tr_frame *f, const part *p) {
+    assert(p->n > 0);
     uint64_t k = p->from * r->unit, end = k + p->n * r->unit;
     for (end = end < r->ranges ? end : r->ranges; k < end; k++) {
         if (k > atomic_load_explicit(&r->failed, memory_order_relaxed) ||
@@ -351,6 +353,7 @@ static region *slot_take(void) {
 }
 
 static void slot_free(region *r) {
+    assert(r >= slots && r < slots + SLOTS);
     atomic_fetch_and_explicit(&taken, ~(UINT64_C(1) << (r - slots)), memory_order_release);
 }
 
@@ -426,6 +429,7 @@ static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsig
 
 static int32_t run_alone(here *h, tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain,
                          uint64_t kind) {
+    assert(n > 0 && grain > 0);
     int64_t ranges = (n - 1) / grain + 1;
     bool backwards = tr_rt_backwards() && !(kind & CHAIN);
     for (int64_t k = 0; k < ranges; k++) {
@@ -445,6 +449,7 @@ static unsigned limit_of(const here *h) {
 }
 
 static int32_t run(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain, uint64_t kind) {
+    assert(fn);
     if (n <= 0)
         return 0;
     if (grain <= 0)
