@@ -290,6 +290,7 @@ def cmd_check(a: argparse.Namespace) -> int:
         "Python format": [bin_ / "ruff", "format", "--check", *py_dirs()],
         "Python lint": [bin_ / "ruff", "check", "-q", *py_dirs()],
         "include rules": [a.python.python, "tools/check_includes.py"],
+        "floors": [a.python.python, "tools/check_floors.py"],
         "functions that nobody calls": [a.python.python, "tools/check_calls.py"],
         "headers compile alone (gcc)": [*headers, "--cc", "gcc"],
         "sources and headers are clean under clang": [*headers, "--cc", devenv.clang(), "--sources"],

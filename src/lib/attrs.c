@@ -23,6 +23,11 @@ int tr_builtin_member(const char *cls, const char *name) {
     return -1;
 }
 
+bool tr_fam_is_ufunc(uint32_t row) {
+    const tr_builtin *b = &tr_builtins[row];
+    return strncmp(b->path, "numpy.", 6) == 0 && b->params[0] == 'x';
+}
+
 static const char *class_of(tr_em *e, tr_tv x) {
     if (tr_lib_scalar(e, x.ty))
         return "number";

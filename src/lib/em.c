@@ -500,6 +500,77 @@ tr_tv tr_em_callrt(tr_em *e, tr_rt row, const tr_ty *ret, const char *text, uint
     return out;
 }
 
+/* --- arrays, an instruction each --- */
+
+static tr_tv axis_op(tr_em *e, tr_op op, tr_tv a, uint32_t axis) {
+    tr_tv r = tr_lib_emit(e, op, tr_ty_scalar(e->types, TR_TY_I64), 1, &a.v);
+    if (!e->dry)
+        tr_at(e->b.fn, r.v)->imm.i = (int64_t)axis;
+    return r;
+}
+
+tr_tv tr_em_dim(tr_em *e, tr_tv a, uint32_t axis) {
+    return axis_op(e, TR_OP_DIM, a, axis);
+}
+tr_tv tr_em_stride(tr_em *e, tr_tv a, uint32_t axis) {
+    return axis_op(e, TR_OP_STRIDE, a, axis);
+}
+
+tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape, const tr_tv *strides) {
+    if (e->dry)
+        return (tr_tv){ty, TR_NOVAL};
+    tr_val v[2 * TR_MAX_NDIM + 2];
+    uint32_t n = 0;
+    v[n++] = a.v;
+    v[n++] = tr_em_strong(e, offset).v;
+    for (uint32_t i = 0; i < ty->ndim; i++)
+        v[n++] = tr_em_strong(e, shape[i]).v;
+    if (ty->layout == TR_LAYOUT_ANY)
+        for (uint32_t i = 0; i < ty->ndim; i++)
+            v[n++] = tr_em_strong(e, strides[i]).v;
+    return (tr_tv){ty, tr_emit_v(&e->b, TR_OP_VIEW, ty, n, v)};
+}
+
+tr_tv tr_em_size(tr_em *e, tr_tv a) {
+    if (a.ty->ndim == 0)
+        return tr_em_i64(e, 1);
+    tr_tv n = tr_em_dim(e, a, 0);
+    for (uint32_t i = 1; i < a.ty->ndim; i++)
+        n = tr_em_nsw(e, TR_OP_MUL, n, tr_em_dim(e, a, i));
+    return n;
+}
+
+tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx) {
+    tr_val v[TR_MAX_NDIM + 1];
+    v[0] = a.v;
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        v[i + 1] = idx[i].v;
+    return tr_lib_emit(e, TR_OP_LOAD, a.ty->elem, a.ty->ndim + 1u, v);
+}
+
+void tr_em_store(tr_em *e, tr_tv a, const tr_tv *idx, tr_tv x) {
+    if (e->dry)
+        return;
+    tr_val v[TR_MAX_NDIM + 2];
+    v[0] = a.v;
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        v[i + 1] = idx[i].v;
+    v[a.ty->ndim + 1] = tr_em_conv(e, x, a.ty->elem).v;
+    tr_emit_v(&e->b, TR_OP_STORE, NULL, a.ty->ndim + 2u, v);
+}
+
+tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout, const tr_tv *shape) {
+    const tr_ty *ty = tr_ty_array(e->types, elem, ndim, layout, false);
+    if (e->dry)
+        return (tr_tv){ty, TR_NOVAL};
+    tr_val v[TR_MAX_NDIM + 1] = {0};
+    for (uint32_t i = 0; i < ndim; i++)
+        v[i] = tr_em_conv(e, shape[i], tr_ty_scalar(e->types, TR_TY_I64)).v;
+    tr_val r = tr_emit_v(&e->b, TR_OP_ALLOC, ty, ndim, v);
+    tr_at(e->b.fn, r)->imm.site = tr_lib_site(e, TR_EXC_MEMORY, "cannot allocate an array of {0} bytes");
+    return (tr_tv){ty, r};
+}
+
 /* --- checks --- */
 
 const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text) {

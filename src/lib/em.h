@@ -114,7 +114,7 @@ bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out);
 bool tr_em_in(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out);
 bool tr_em_truth(tr_em *e, tr_tv x, tr_tv *out); /* bool(x): i1, or a literal bool when known */
 
-/* --- arrays (lib/arrays.c) --- */
+/* --- arrays; those of one instruction are em.c's, the others lib/arrays.c's --- */
 tr_tv tr_em_dim(tr_em *e, tr_tv a, uint32_t axis);
 tr_tv tr_em_stride(tr_em *e, tr_tv a, uint32_t axis);
 /* Number of elements; it fits, since every array has been through one of the checks below. */

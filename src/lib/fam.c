@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/fam.h"
+#include "lib/families.h"
 
 const char *tr_fam_name(const tr_bcall *c) {
     const tr_builtin *b = &tr_builtins[c->row];
@@ -134,6 +135,36 @@ bool tr_fam_axes(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *
 void tr_fam_shape(tr_em *e, tr_tv a, tr_tv *shape) {
     for (uint32_t i = 0; i < a.ty->ndim; i++)
         shape[i] = tr_em_dim(e, a, i);
+}
+
+static int kind_order(const tr_ty *t) {
+    switch (tr_ty_class(t)) {
+    case 'b': return 0;
+    case 'u':
+    case 'i': return 1;
+    case 'f': return 2;
+    default: return 3;
+    }
+}
+
+bool tr_fam_same_kind(const tr_ty *from, const tr_ty *to) {
+    return kind_order(from) <= kind_order(to);
+}
+
+/* minimum and maximum give NaN where there is one, fmin and fmax the other operand. */
+tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b) {
+    bool max = how == TR_UF_MAXIMUM || how == TR_UF_FMAX;
+    if (a.ty->kind == TR_TY_BOOL)
+        return tr_em_op2(e, max ? TR_OP_OR : TR_OP_AND, a, b);
+    bool cplx = tr_ty_is_complex(a.ty);
+    tr_cmpop op = max ? TR_CMP_GE : TR_CMP_LE;
+    tr_tv first = cplx ? tr_fam_cplx_compare(e, op, a, b) : tr_em_cmp(e, op, a, b);
+    tr_tv special = how >= TR_UF_FMIN ? b : a;
+    if (cplx)
+        first = tr_fam_or(e, first, tr_fam_cplx_isnan(e, special));
+    else if (tr_ty_is_float(a.ty))
+        first = tr_fam_or(e, first, tr_fam_math1(e, TR_MATH_ISNAN, special));
+    return tr_em_select(e, first, a, b);
 }
 
 /* --- folding an iterable --- */

@@ -154,22 +154,6 @@ bool tr_lib_uf_logical(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- minimum and maximum --- */
 
-/* minimum and maximum give NaN where there is one, fmin and fmax the other operand. */
-tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b) {
-    bool max = how == TR_UF_MAXIMUM || how == TR_UF_FMAX;
-    if (a.ty->kind == TR_TY_BOOL)
-        return tr_em_op2(e, max ? TR_OP_OR : TR_OP_AND, a, b);
-    bool cplx = tr_ty_is_complex(a.ty);
-    tr_cmpop op = max ? TR_CMP_GE : TR_CMP_LE;
-    tr_tv first = cplx ? tr_fam_cplx_compare(e, op, a, b) : tr_em_cmp(e, op, a, b);
-    tr_tv special = how >= TR_UF_FMIN ? b : a;
-    if (cplx)
-        first = tr_fam_or(e, first, tr_fam_cplx_isnan(e, special));
-    else if (tr_ty_is_float(a.ty))
-        first = tr_fam_or(e, first, tr_fam_math1(e, TR_MATH_ISNAN, special));
-    return tr_em_select(e, first, a, b);
-}
-
 static bool elt_pick(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const tr_ty *t = ufunc_type(e, false, 2, x);
     *out = tr_lib_pick(e, bcall(user)->aux, tr_em_conv(e, x[0], t), tr_em_conv(e, x[1], t));

@@ -18,20 +18,6 @@ bool tr_fam_operands(tr_em *e, const tr_bcall *c, uint32_t n) {
     return true;
 }
 
-static int kind_order(const tr_ty *t) {
-    switch (tr_ty_class(t)) {
-    case 'b': return 0;
-    case 'u':
-    case 'i': return 1;
-    case 'f': return 2;
-    default: return 3;
-    }
-}
-
-bool tr_fam_same_kind(const tr_ty *from, const tr_ty *to) {
-    return kind_order(from) <= kind_order(to);
-}
-
 typedef struct cast {
     const tr_bcall *c;
     uint32_t n;
@@ -117,11 +103,6 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
 }
 
 /* --- methods of NumPy's own ufuncs: reduce, accumulate, outer, at; self is the function, known when compiling --- */
-
-bool tr_fam_is_ufunc(uint32_t row) {
-    const tr_builtin *b = &tr_builtins[row];
-    return strncmp(b->path, "numpy.", 6) == 0 && b->params[0] == 'x';
-}
 
 static uint16_t row_of(tr_tv self) {
     return (uint16_t)self.ty->lit->u.builtin;

@@ -52,6 +52,8 @@ tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x);
 bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out);
 /* An integer or bool as Python's int, which is an int64: OverflowError for what does not fit; with error_model="numpy" it wraps. */
 tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x);
+/* The text of a constant; NULL: only run time knows it. */
+const char *tr_lib_known_text(tr_em *e, tr_tv x);
 /* Refuses `what`, which ends in "a string", of a string made at run time. */
 bool tr_lib_no_text(tr_em *e, const char *what);
 /* To the error of an operation on x: what to do where x is a list or a dict that a global or a closure variable holds. */

@@ -153,10 +153,10 @@ lt tr_lower_elem(const tr_lm *m, const tr_ty *t);
 void tr_lower_tag(tr_lm *m, lv access, bool frame);
 void tr_lower_common_attrs(tr_lm *m, lv fn);
 void tr_lower_vector_bits(lv fn, unsigned bits); /* how wide its vectors should be */
+lv tr_lower_fast(tr_lf *w, lv x);                /* marks a new floating-point instruction with w->fmf */
 
 /* --- scalar.c, conv.c, math.c --- */
-lv tr_lower_fast(tr_lf *w, lv x);    /* marks a new floating-point instruction with w->fmf */
-unsigned tr_lower_fmf(uint8_t fast); /* LLVM's bits for a set of TR_FM_* */
+unsigned tr_lower_fmf(uint8_t fast);                             /* LLVM's bits for a set of TR_FM_* */
 void tr_lower_cmul(tr_lf *w, const lv *x, const lv *y, lv *out); /* out may be x */
 void tr_lower_arith(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_cmp(tr_lf *w, tr_cmpop p, const tr_ty *t, const lv *x, const lv *y);

@@ -77,6 +77,12 @@ lv tr_lower_intrinsic(tr_lf *w, const char *name, lt t, unsigned n, const lv *ar
     return LLVMBuildCall2(w->b, type, fn, (lv *)args, n, "");
 }
 
+lv tr_lower_fast(tr_lf *w, lv x) {
+    if (w->fmf && LLVMIsAInstruction(x) && LLVMCanValueUseFastMathFlags(x))
+        LLVMSetFastMathFlags(x, w->fmf);
+    return x;
+}
+
 static lv tbaa_tag(tr_lm *m, LLVMMetadataRef root, const char *name) {
     LLVMMetadataRef zero = LLVMValueAsMetadata(l_int(m->i64, 0));
     LLVMMetadataRef type[3] = {LLVMMDStringInContext2(m->lc, name, strlen(name)), root, zero};

@@ -22,12 +22,6 @@ unsigned tr_lower_fmf(uint8_t fast) {
     return r;
 }
 
-lv tr_lower_fast(tr_lf *w, lv x) {
-    if (w->fmf && LLVMIsAInstruction(x) && LLVMCanValueUseFastMathFlags(x))
-        LLVMSetFastMathFlags(x, w->fmf);
-    return x;
-}
-
 static lv fbin(tr_lf *w, LLVMOpcode op, lv x, lv y) {
     return tr_lower_fast(w, LLVMBuildBinOp(w->b, op, x, y, ""));
 }

@@ -31,6 +31,7 @@ def load(name: str):
 includes = load("check_includes")
 headers = load("check_headers")
 calls = load("check_calls")
+floors = load("check_floors")
 devenv = load("devenv")
 debian = load("root")
 sys.modules["root"] = debian
@@ -128,7 +129,12 @@ def test_headers_compile_alone_finds_the_planted_faults(tmp_path: Path) -> None:
 def test_meson_lists_every_source() -> None:
     """A source that no meson.build names would be left out of the build without a word."""
     for build in sorted((ROOT / "src").glob("*/meson.build")):
-        listed = set(re.findall(r"'([^']+\.(?:c|cpp))'", build.read_text()))
+        text = build.read_text()
+        listed = set(re.findall(r"'([^']+\.(?:c|cpp))'", text))
+        if "fs.read('passes.def')" in text:  # a row of the table names a file
+            listed |= {
+                f"{p}.c" for p in re.findall(r"(?m)^X\((\w+),", (build.parent / "passes.def").read_text())
+            }
         here = {str(p.relative_to(build.parent)) for s in ("*.c", "*.cpp") for p in build.parent.rglob(s)}
         assert listed == here, build
 
@@ -372,3 +378,32 @@ def test_compat_sees_differences():
     assert "differ" in same(np.float64(np.inf), np.float64(1.0), 1e-3)
     record = np.zeros(2, [("x", "f8")])
     assert same(record, record, 0.0) == "" and ".x" in same(record, np.ones(2, [("x", "f8")]), 0.0)
+
+
+def test_floors(monkeypatch):
+    """A call upwards is found, but through a door; so are files and doors that the table has wrong."""
+    monkeypatch.setattr(floors, "FLOORS", {"a": (("ground",), ("first", "beside"))})
+    monkeypatch.setattr(floors, "DOORS", {"a": {"tr_a_door": "said why"}})
+    sources = {
+        "ground": "void tr_a_low(void) {\n}\n",
+        "first": "int tr_a_high(int x) {\n    tr_a_low();\n    return tr_a_beside(x);\n}\nvoid tr_a_door(void) {\n}\n",
+        "beside": "int tr_a_beside(int x) {\n    return x ? tr_a_high(0) : 1;\n}\n",
+    }
+    unused = ["tools/check_floors.py: nobody below needs the door tr_a_door"]
+    assert floors.faults_of("a", sources) == unused
+    door = {**sources, "ground": "/* tr_a_high() */\nvoid tr_a_low(void) {\n    tr_a_door();\n}\n"}
+    assert floors.faults_of("a", door) == []
+    upward = {**sources, "ground": "void tr_a_low(void) {\n    tr_a_high(1);\n}\n"}
+    assert floors.faults_of("a", upward) == [
+        "src/a/ground.c:2: calls tr_a_high, which first.c has, floors above",
+        *unused,
+    ]
+    assert floors.faults_of("a", {**door, "more": ""}) == [
+        "src/a/more.c: has no floor in tools/check_floors.py"
+    ]
+    del door["beside"]
+    assert floors.faults_of("a", door) == ["tools/check_floors.py: src/a/beside.c is not there"]
+
+
+def test_floors_of_the_sources():
+    assert floors.check(ROOT / "src") == []

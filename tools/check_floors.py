@@ -1,0 +1,132 @@
+"""Which file of a large folder may call which: floors inside `src/lib/` and `src/lower/`, in one table.
+
+    python3 tools/check_floors.py [--src DIR]
+
+A file calls files of its own floor and of those below. What must be asked from below - what an operator means for one more kind of value, say -
+has a door: a function that any file may call, with the reason. Exit status 1 and one line per fault, for a call upwards, a file without a floor,
+and a door that nobody needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+# From the ground up.
+FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "lib": (
+        ("em",),  # an instruction, a constant, an error each
+        ("npcomplex", "patterns", "suggest", "text"),
+        ("attrs", "iter"),
+        ("fam",),  # what families share
+        ("operators",),
+        ("arrays",),
+        ("index", "nparray"),
+        ("fancy", "npshape"),
+        # the families: a builtin is a template of one of them
+        (
+            "npmethods",
+            "npreduce",
+            "npselect",
+            "npviews",
+            "npgufunc",
+            "pymath",
+            "pycmath",
+            "pyprint",
+            "pyvalues",
+        ),
+        ("npjoin", "npufunc", "pybuiltins", "threads"),
+        ("npmatmul", "npscalar"),
+    ),
+    "lower": (
+        ("debug", "meta", "module"),  # a module, and what goes with it
+        ("check", "late", "loops", "math", "room"),  # ways out, calls of the runtime, room on the stack
+        ("array", "conv", "reduce", "scalar"),  # operations
+        ("chunk", "par", "pattern", "red", "scan", "tile"),  # the pattern node
+        ("fn",),  # functions, and which file lowers which op
+    ),
+}
+# Functions that files below the one that has them may call.
+DOORS: dict[str, dict[str, str]] = {
+    "lib": {
+        "tr_lib_array_binary": "an operator of arrays",
+        "tr_lib_array_compare": "an operator of arrays",
+        "tr_lib_array_unary": "an operator of arrays",
+        "tr_lib_matmul": "an operator of arrays",
+        "tr_lib_row": "an item of an array, for those who iterate",
+        "tr_lib_tuple_at": "an item of a tuple, for those who iterate",
+        "tr_lib_advise_container": "what cannot be iterated cannot be indexed either",
+        "tr_lib_fancy_get": "an index that is an array",
+        "tr_lib_fancy_set": "an index that is an array",
+        "tr_fam_as_array": "tuples and ranges where an array belongs",
+        "tr_fam_stack": "nested tuples where an array belongs",
+    },
+    "lower": {
+        "tr_lower_parts": "values of the function that is being filled",
+        "tr_lower_set": "values of the function that is being filled",
+        "tr_lower_set1": "values of the function that is being filled",
+        "tr_lower_block": "a block of the function that is being filled",
+        "tr_lower_leave": "the way out of it",
+        "tr_lower_error": "an error in it",
+        "tr_lower_lambda": "a function in the place of its pattern",
+        "tr_lower_inst": "a module's functions, when it is made",
+        "tr_lower_end_math": "a module's end",
+    },
+}
+
+COMMENT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+DEFINED = re.compile(r"^(?!static\b|typedef\b|#)[A-Za-z_][\w *]*?\b(tr_\w+)\([^;{}]*\)\s*\{", re.M)
+WORD = re.compile(r"\btr_\w+\b")
+
+
+def faults_of(folder: str, sources: dict[str, str]) -> list[str]:
+    """Return the faults of one folder.
+
+    Parameters
+    ----------
+    folder
+        Its name, with a row in `FLOORS`.
+    sources
+        The text of each of its C files, by name without the suffix.
+    """
+    floor = {name: k for k, names in enumerate(FLOORS[folder]) for name in names}
+    doors = DOORS[folder]
+    faults = [f"src/{folder}/{n}.c: has no floor in tools/check_floors.py" for n in sources if n not in floor]
+    faults += [f"tools/check_floors.py: src/{folder}/{n}.c is not there" for n in floor if n not in sources]
+    code = {
+        n: COMMENT.sub(lambda m: "\n" * m.group().count("\n"), t) for n, t in sources.items() if n in floor
+    }
+    home = {f: n for n, t in code.items() for f in DEFINED.findall(t)}
+    used = set()
+    for name, text in code.items():
+        for m in WORD.finditer(text):
+            at = home.get(m.group())
+            if at is None or floor[at] <= floor[name]:
+                continue
+            used.add(m.group())
+            if m.group() not in doors:
+                line = text.count("\n", 0, m.start()) + 1
+                faults.append(
+                    f"src/{folder}/{name}.c:{line}: calls {m.group()}, which {at}.c has, floors above"
+                )
+    faults += [f"tools/check_floors.py: nobody below needs the door {d}" for d in doors if d not in used]
+    return faults
+
+
+def check(src: Path) -> list[str]:
+    """Return the faults of all folders that have floors."""
+    return [
+        fault
+        for folder in FLOORS
+        for fault in faults_of(folder, {p.stem: p.read_text() for p in sorted((src / folder).glob("*.c"))})
+    ]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--src", type=Path, default=Path(__file__).resolve().parent.parent / "src")
+    found = check(parser.parse_args().src)
+    print("\n".join(found), end="\n" if found else "")
+    sys.exit(1 if found else 0)
