@@ -42,8 +42,8 @@ void tr_err_note(tr_ctx *ctx, tr_err *e, tr_span span, const char *fmt, ...)
 /* Adds an error without a place; always returns false, for `return tr_fail(...)`. */
 bool tr_fail(tr_ctx *ctx, tr_errkind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 uint64_t tr_now_ns(void);
-/* Shall the compilation end? Asks the host every 50 ms at most, which may run code of the user's: called where nothing is held. Once it
- * is true there is an error, and it stays so. */
+/* Shall the compilation end? Asks the host every 50 ms at most, which may run code of the user's: called
+ * where nothing is held. Once it is true there is an error, and it stays so. */
 bool tr_ctx_stop(tr_ctx *ctx);
 
 #endif

@@ -3,8 +3,8 @@
  *   TREADLE_DUMP=front,infer,opt:bounds,llvm,asm@name     stages, a pass after "opt:", only functions named `name`
  *   TREADLE_DUMP=help                                   lists the stages
  *   TREADLE_DUMP=time                                   one line per stage with its time
- * Parsed once per process into a tr_dump that the context carries; text goes to `sink` (stderr, or a buffer for
- * inspect_*()). */
+ * Parsed once per process into a tr_dump that the context carries; text goes to `sink` (stderr, or a buffer
+ * for inspect_*()). */
 #ifndef TR_BASE_DUMP_H
 #define TR_BASE_DUMP_H
 

@@ -1,14 +1,15 @@
 /* Errors as values with a place in the user's source.
  *
- * A stage that fails adds one or more tr_err to the context and returns false. All text lives in the context's
- * arena; ext/pyerr.c turns the list into one Python exception before the arena ends. */
+ * A stage that fails adds one or more tr_err to the context and returns false. All text lives in the
+ * context's arena; ext/pyerr.c turns the list into one Python exception before the arena ends. */
 #ifndef TR_BASE_ERR_H
 #define TR_BASE_ERR_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A stretch of source: lines from 1, columns are UTF-8 byte offsets from 0. line 0 = unknown; col -1 = unknown. */
+/* A stretch of source: lines from 1, columns are UTF-8 byte offsets from 0. line 0 = unknown; col -1 =
+ * unknown. */
 typedef struct tr_span {
     int32_t line, col, end_line, end_col;
 } tr_span;

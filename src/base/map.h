@@ -1,5 +1,5 @@
-/* Hash maps in an arena: 64-bit keys to 64-bit values, and byte strings to pointers. Open addressing, no removal.
- * A zeroed map is an empty one. */
+/* Hash maps in an arena: 64-bit keys to 64-bit values, and byte strings to pointers. Open addressing, no
+ * removal. A zeroed map is an empty one. */
 #ifndef TR_BASE_MAP_H
 #define TR_BASE_MAP_H
 

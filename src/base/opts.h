@@ -1,5 +1,6 @@
-/* Every option that changes generated code, in one struct. It is frozen into each compilation and hashed into the
- * cache key field by field (code/cache.c), so a new option is a row here and nothing else can influence a compile. */
+/* Every option that changes generated code, in one struct. It is frozen into each compilation and hashed into
+ * the cache key field by field (code/cache.c), so a new option is a row here and nothing else can influence a
+ * compile. */
 #ifndef TR_BASE_OPTS_H
 #define TR_BASE_OPTS_H
 
@@ -22,7 +23,8 @@ enum {
         TR_FM_ALL = 127u
 };
 
-/* Processors that code can be made for, as LLVM names them: this machine's own, the levels of the x86-64 ABI, and the kinds that are about. */
+/* Processors that code can be made for, as LLVM names them: this machine's own, the levels of the x86-64 ABI,
+ * and the kinds that are about. */
 #define TR_CPUS(X)                      \
     X(NATIVE, "native")                 \
     X(X86_64, "x86-64")                 \
@@ -59,8 +61,8 @@ enum {
         TR_CPU__COUNT
 };
 
-/* X(field, C type, default). All integers so that hashing and comparing need no cases. First what each function has of its own, whoever calls it
- * (a plain one has its caller's) ... */
+/* X(field, C type, default). All integers so that hashing and comparing need no cases. First what each
+ * function has of its own, whoever calls it (a plain one has its caller's) ... */
 #define TR_OWN_OPTS(X)                                                                                  \
     X(fastmath, uint8_t, 0)      /* set of TR_FM_* */                                                   \
     X(boundscheck, uint8_t, 1)   /* indices are checked; where that is proven or moved: opt/bounds.c */ \

@@ -1,8 +1,9 @@
-/* Reads words, characters and numbers from text in memory: what the parsers of types, signatures and IR share.
+/* Reads words, characters and numbers from text in memory: what the parsers of types, signatures and IR
+ * share.
  *
- * Every function first skips blanks and takes what it reads; what it does not find stays untouched, and the caller says
- * what it expected at `p`. The text ends with a NUL, which nothing steps over. Words are letters, digits and "_", and
- * every byte of a UTF-8 character that is not ASCII. Cost: one pass. */
+ * Every function first skips blanks and takes what it reads; what it does not find stays untouched, and the
+ * caller says what it expected at `p`. The text ends with a NUL, which nothing steps over. Words are letters,
+ * digits and "_", and every byte of a UTF-8 character that is not ASCII. Cost: one pass. */
 #ifndef TR_BASE_READER_H
 #define TR_BASE_READER_H
 

@@ -86,8 +86,8 @@ static bool put_special(tr_sb *b, double x) {
     return true;
 }
 
-/* x with so many digits, as Python lays them out: plain from 1e-4 up to 1e16, else with an exponent. A locale may put its
- * own decimal point; text for machines has a '.'. */
+/* x with so many digits, as Python lays them out: plain from 1e-4 up to 1e16, else with an exponent. A locale
+ * may put its own decimal point; text for machines has a '.'. */
 static void put_digits(tr_sb *b, double x, int digits) {
     char s[48];
     snprintf(s, sizeof s, "%.*e", digits - 1, x);

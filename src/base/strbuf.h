@@ -21,7 +21,8 @@ void tr_sb_puts(tr_sb *b, const char *s);
 void tr_sb_write(tr_sb *b, const void *s, size_t n);
 void tr_sb_printf(tr_sb *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tr_sb_vprintf(tr_sb *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
-/* What was written since `from` has at most about `max` bytes from now on: more of its beginning than of its end is left, "..." stands between. */
+/* What was written since `from` has at most about `max` bytes from now on: more of its beginning than of its
+ * end is left, "..." stands between. */
 void tr_sb_cut_middle(tr_sb *b, size_t from, size_t max);
 /* Shortest decimal text that reads back to the same value, always with a '.', 'e', 'inf' or 'nan'. */
 void tr_sb_f64(tr_sb *b, double x);

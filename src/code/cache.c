@@ -1,9 +1,10 @@
 /* Object files on disk, addressed by the hash of everything that went into them.
  *
- * One file per entry, named for its key: a header, tr_meta as bytes, the object. The checksum covers all of it but itself.
- * Readers see a whole file or none: writers fill a temporary file and rename it. What a file holds is executed, so it
- * counts only when it belongs to the user and nobody else can write it, and only after key and checksum agree.
- * Anything unexpected is a miss. Cost of a hit: one open, one read, one hash of the file. */
+ * One file per entry, named for its key: a header, tr_meta as bytes, the object. The checksum covers all of
+ * it but itself. Readers see a whole file or none: writers fill a temporary file and rename it. What a file
+ * holds is executed, so it counts only when it belongs to the user and nobody else can write it, and only
+ * after key and checksum agree. Anything unexpected is a miss. Cost of a hit: one open, one read, one hash of
+ * the file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>

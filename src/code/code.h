@@ -12,7 +12,8 @@
 
 typedef int32_t (*tr_entry_fn)(tr_frame *frame, const tr_slot *args, tr_slot *ret);
 
-/* Loaded machine code. Counted; memory goes when the last reference does. Immutable after loading, so any thread may run it. */
+/* Loaded machine code. Counted; memory goes when the last reference does. Immutable after loading, so any
+ * thread may run it. */
 typedef struct tr_module tr_module;
 
 typedef struct
@@ -21,7 +22,8 @@ typedef struct
     void *addr;
 } tr_binding;
 
-/* Maps, relocates and protects (RX, R, RW; never W and X at once). Copies meta. NULL with a message in err (size errn). */
+/* Maps, relocates and protects (RX, R, RW; never W and X at once). Copies meta. NULL with a message in err
+ * (size errn). */
 tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, const tr_binding *bind,
                           size_t nbind, bool debug, char *err, size_t errn);
 void tr_module_ref(tr_module *m);
@@ -33,8 +35,9 @@ const tr_meta *tr_module_meta(const tr_module *m);
 size_t tr_module_bytes(const tr_module *m); /* with the late parts that were reached */
 uint64_t tr_code_live_bytes(void);          /* of all modules of the process */
 
-/* Parts of a module that are compiled when they are first reached (rt/layout.h: tr_late; meta.h: their texts). One thread at a time adds one: the lock is
- * held from the look whether it is there to the adding. What compiling needs is kept with the module. */
+/* Parts of a module that are compiled when they are first reached (rt/layout.h: tr_late; meta.h: their
+ * texts). One thread at a time adds one: the lock is held from the look whether it is there to the adding.
+ * What compiling needs is kept with the module. */
 void tr_module_lock_late(tr_module *m);
 void tr_module_unlock_late(tr_module *m);
 /* Makes `code` the code of l; takes the reference. */
@@ -45,7 +48,8 @@ const tr_binding *tr_module_bindings(const tr_module *m, size_t *n);
 /* Where code is cached, NULL: nowhere. For a module with late parts; set by who loads it, once. */
 bool tr_module_set_cache(tr_module *m, const char *dir);
 const char *tr_module_cache(const tr_module *m);
-/* Any runtime symbol by name: rt.def, libm, and vector math (SLEEF is opened when first asked for). NULL when unknown. */
+/* Any runtime symbol by name: rt.def, libm, and vector math (SLEEF is opened when first asked for). NULL when
+ * unknown. */
 void *tr_symbol_find(const char *name);
 
 /* --- cache.c: object files on disk, addressed by content --- */
@@ -59,13 +63,15 @@ tr_hasher *tr_hasher_new(void);
 void tr_hasher_add(tr_hasher *h, const void *p, size_t n);
 void tr_hasher_end(tr_hasher *h, tr_hash *out);
 
-/* Directory to use: TREADLE_CACHE_DIR, else $XDG_CACHE_HOME/treadle, else ~/.cache/treadle. Created 0700; must be the
- * user's own and not writable by others, else NULL with a reason. Result is malloc'ed. */
+/* Directory to use: TREADLE_CACHE_DIR, else $XDG_CACHE_HOME/treadle, else ~/.cache/treadle. Created 0700;
+ * must be the user's own and not writable by others, else NULL with a reason. Result is malloc'ed. */
 char *tr_cache_dir(char *why, size_t whyn);
-/* A hit is verified (magic, version, key, checksum) before anything is used; everything else is a miss. elf is malloc'ed. */
+/* A hit is verified (magic, version, key, checksum) before anything is used; everything else is a miss. elf
+ * is malloc'ed. */
 bool tr_cache_get(const char *dir, const tr_hash *key, tr_arena *a, uint8_t **elf, size_t *size,
                   tr_meta *meta);
-/* Writes to a temporary file in the directory and renames. Failure is silent but counted: a cache is never fatal. */
+/* Writes to a temporary file in the directory and renames. Failure is silent but counted: a cache is never
+ * fatal. */
 bool tr_cache_put(const char *dir, const tr_hash *key, const uint8_t *elf, size_t size, const tr_meta *meta);
 
 #endif

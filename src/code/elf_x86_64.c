@@ -1,11 +1,11 @@
 /* Loader of relocatable ELF objects for x86-64: what our back end emits (and gcc -c, in tests), nothing more.
  *
- * The input may come from a file, so every offset, count and index is checked before use: malformed input is an error with
- * a sentence, never a crash. Headers and symbols are copied to aligned memory first.
- * Memory is writable while it is filled and relocated; afterwards no page is writable and executable at once.
- * Far functions are reached through 8-byte stubs (jmp *slot) beside the code, far data through the same slots.
- * Unwind tables are not loaded: compiled code never unwinds.
- * Cost: one mmap, two mprotects, about 15 us for a small kernel. */
+ * The input may come from a file, so every offset, count and index is checked before use: malformed input is
+ * an error with a sentence, never a crash. Headers and symbols are copied to aligned memory first. Memory is
+ * writable while it is filled and relocated; afterwards no page is writable and executable at once. Far
+ * functions are reached through 8-byte stubs (jmp *slot) beside the code, far data through the same slots.
+ * Unwind tables are not loaded: compiled code never unwinds. Cost: one mmap, two mprotects, about 15 us for a
+ * small kernel. */
 #include <assert.h>
 #include <elf.h>
 #include <stdarg.h>

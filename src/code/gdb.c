@@ -1,5 +1,6 @@
-/* GDB's interface for code made at run time: a list of object files as loaded, and a function the debugger breaks on.
- * Names and layouts are GDB's (its manual, "JIT Compilation Interface"). The list is the process's by nature. */
+/* GDB's interface for code made at run time: a list of object files as loaded, and a function the debugger
+ * breaks on. Names and layouts are GDB's (its manual, "JIT Compilation Interface"). The list is the process's
+ * by nature. */
 #include <elf.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* tr_meta as bytes and back: for the cache, and to copy it out of a compilation's arena.
  *
- * Format: fixed-width little-endian fields in the order of the structs; a text is its length + 1 (0: NULL) and its bytes.
- * Reading checks every length against what is left, so any bytes are either a tr_meta or refused. All that is read lies
- * in one block of tr_meta_room() bytes. */
+ * Format: fixed-width little-endian fields in the order of the structs; a text is its length + 1 (0: NULL)
+ * and its bytes. Reading checks every length against what is left, so any bytes are either a tr_meta or
+ * refused. All that is read lies in one block of tr_meta_room() bytes. */
 #include <string.h>
 
 #include "code/priv.h"
@@ -118,8 +118,8 @@ static const char *get_text(rd *r) {
     return r->texts;
 }
 
-/* Room for the records that a count promises; the count is refused when so many cannot follow. Counts that each could be
- * true may lie together, hence the second test. */
+/* Room for the records that a count promises; the count is refused when so many cannot follow. Counts that
+ * each could be true may lie together, hence the second test. */
 static void *get_records(rd *r, uint32_t *count, size_t min, size_t each) {
     *count = get_u32(r);
     if (*count > (size_t)(r->end - r->p) / min || *count > (size_t)(r->texts - r->room) / each) {

@@ -1,4 +1,5 @@
-/* perf's map of code made at run time: /tmp/perf-PID.map, a line "start size name" for each function, in hex. */
+/* perf's map of code made at run time: /tmp/perf-PID.map, a line "start size name" for each function, in hex.
+ * */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -11,7 +12,8 @@ void tr_perf_note(const char *name, const void *addr, size_t size) {
     int n = snprintf(line, sizeof line, "%lx %zx %s\n", (unsigned long)(uintptr_t)addr, size, name);
     if (n < 0 || (size_t)n >= sizeof line)
         return;
-    /* /tmp is everybody's: never follow a link that another user laid. One write is one line, also among threads. */
+    /* /tmp is everybody's: never follow a link that another user laid. One write is one line, also among
+     * threads. */
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return;

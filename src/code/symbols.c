@@ -1,8 +1,9 @@
 /* Names that compiled code may refer to, and their addresses.
  *
- * Runtime functions come from rt.def; the C library's memory functions are listed here because the code generator makes
- * calls to them by itself; vector math is vmath/'s, which opens SLEEF when first asked for; everything else is asked of libm.
- * The handle is process-wide and never closed: code modules hold addresses from it. */
+ * Runtime functions come from rt.def; the C library's memory functions are listed here because the code
+ * generator makes calls to them by itself; vector math is vmath/'s, which opens SLEEF when first asked for;
+ * everything else is asked of libm. The handle is process-wide and never closed: code modules hold addresses
+ * from it. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>

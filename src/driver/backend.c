@@ -1,4 +1,5 @@
-/* Opening the back end: once per process, at the first compile. The library stays open; code does not refer to it. */
+/* Opening the back end: once per process, at the first compile. The library stays open; code does not refer
+ * to it. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
  *
  *     cache? -> front -> infer -> opt -> back end -> load -> cache
  *
- * Each stage takes what the former made and reports errors into the context. The one handler for lack of memory is
- * here: the arena jumps to it, so nothing that must be freed is held where arena calls are made. Needs no GIL; where the
- * stack is short, it moves to a thread of its own (stack.c). */
+ * Each stage takes what the former made and reports errors into the context. The one handler for lack of
+ * memory is here: the arena jumps to it, so nothing that must be freed is held where arena calls are made.
+ * Needs no GIL; where the stack is short, it moves to a thread of its own (stack.c). */
 #include "driver/driver.h"
 
 #include <setjmp.h>
@@ -276,7 +276,8 @@ static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     return ok || tr_fail(c, TR_ERR_LOWERING, "%s", why);
 }
 
-/* Without a handler, or memory, to make an error from, it is a constant; it never becomes the list's tail that others are hung on. */
+/* Without a handler, or memory, to make an error from, it is a constant; it never becomes the list's tail
+ * that others are hung on. */
 static bool fail_with(tr_ctx *c, const tr_err *constant) {
     *(c->last_err ? &c->last_err->next : &c->errs) = (tr_err *)constant;
     c->nerrs++;

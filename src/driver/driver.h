@@ -6,11 +6,12 @@
 #include "ir/prog.h"
 #include "jit/backend.h"
 
-/* A root around the user's function, for the inner loops of ufuncs (driver/kernel.c). It takes the operands as arrays, inputs first, and returns
- * nothing; the first axis of each runs over the loop.
- * MAP: contiguous 1-d arrays; the function takes one element of each input. An output may share memory with an input only element for element.
- * CHAIN: two inputs and an output o: o[i] = f(o[i - 1], b[i]), where a[0] stands
- * for o[-1]. CORE: the function takes a view of each operand, outputs included, or an element where it wants a scalar. */
+/* A root around the user's function, for the inner loops of ufuncs (driver/kernel.c). It takes the operands
+ * as arrays, inputs first, and returns nothing; the first axis of each runs over the loop. MAP: contiguous
+ * 1-d arrays; the function takes one element of each input. An output may share memory with an input only
+ * element for element. CHAIN: two inputs and an output o: o[i] = f(o[i - 1], b[i]), where a[0] stands for
+ * o[-1]. CORE: the function takes a view of each operand, outputs included, or an element where it wants a
+ * scalar. */
 typedef enum tr_kernelk { TR_KERNEL_MAP, TR_KERNEL_CHAIN, TR_KERNEL_CORE } tr_kernelk;
 typedef struct tr_kernel {
     uint8_t kind; /* tr_kernelk */
@@ -32,15 +33,16 @@ typedef struct tr_request {
     size_t nbind;
     const char *cache_dir; /* NULL: no cache */
     tr_hash key;           /* with cache_dir */
-    /* May whoever asks be given such a result? NULL: any. Asked of what the cache holds, where no is a miss, and of a program before it is
-     * compiled and kept, where no is a failure that the callback reports. */
+    /* May whoever asks be given such a result? NULL: any. Asked of what the cache holds, where no is a miss,
+     * and of a program before it is compiled and kept, where no is a failure that the callback reports. */
     bool (*accept)(void *self, const tr_ty *ret, bool report);
     void *self;
     const tr_mlate
         *late; /* a function that is late code: read instead of what the program holds; else NULL */
 } tr_request;
 
-/* Result of a compile; ret (of the function, with a kernel too) and module outlive the context (types: when not local). */
+/* Result of a compile; ret (of the function, with a kernel too) and module outlive the context (types: when
+ * not local). */
 typedef struct tr_compiled {
     tr_module *module; /* one reference, the caller's */
     const tr_ty *ret;
@@ -49,10 +51,12 @@ typedef struct tr_compiled {
 
 /* ctx->oom is set here: on lack of memory reports MEMORY. Needs no GIL. */
 bool tr_compile(tr_prog *p, const tr_request *rq, tr_compiled *out);
-/* The passes that TREADLE_SKIP and TREADLE_DUMP=opt:PASS name exist; else false with a message that lists them. */
+/* The passes that TREADLE_SKIP and TREADLE_DUMP=opt:PASS name exist; else false with a message that lists
+ * them. */
 bool tr_driver_check_dump(const tr_dump *d, char *msg, unsigned size);
-/* Compiles late code if nobody did before; its entry, or NULL, in which case l->why says why, or is NULL: there was no memory. Holds
- * nothing that waits for another thread of the host's, so it may be called with the GIL and without. */
+/* Compiles late code if nobody did before; its entry, or NULL, in which case l->why says why, or is NULL:
+ * there was no memory. Holds nothing that waits for another thread of the host's, so it may be called with
+ * the GIL and without. */
 void *tr_driver_late(tr_late *l, const tr_dump *dump);
 /* For a host that may fork: from now on fork() waits for such compiles. Before the first of them. */
 void tr_driver_watch_forks(void);

@@ -1,8 +1,9 @@
 /* The root of a ufunc's inner loop: a function over arrays that calls the user's function for each element.
  *
- * It is an instance like any other, put on top of a program whose types are known; the passes that follow see no difference. A map is one
- * pattern of elements, a gufunc's core a region over the outer indices, the same that a call in compiled code makes (lib/npgufunc.c). Threads share
- * a loop's range from outside (exec/loop.c): NumPy hands over the range, and what a round costs is known by the clock alone. */
+ * It is an instance like any other, put on top of a program whose types are known; the passes that follow see
+ * no difference. A map is one pattern of elements, a gufunc's core a region over the outer indices, the same
+ * that a call in compiled code makes (lib/npgufunc.c). Threads share a loop's range from outside
+ * (exec/loop.c): NumPy hands over the range, and what a round costs is known by the clock alone. */
 #include "driver/priv.h"
 #include "infer/infer.h"
 #include "lib/em.h"

@@ -1,11 +1,13 @@
-/* Compiling what was left out (opt/late.c), now that it is reached: by any thread, with or without the GIL, from the middle of compiled code.
+/* Compiling what was left out (opt/late.c), now that it is reached: by any thread, with or without the GIL,
+ * from the middle of compiled code.
  *
- * The function lies with its module as text. Options are the module's; the cache is asked under a key of the text. Cost: one compile,
- * once.
+ * The function lies with its module as text. Options are the module's; the cache is asked under a key of the
+ * text. Cost: one compile, once.
  *
- * Locks: of all late compiles (shared; a fork takes it alone), then the module's. Whoever holds them waits for nobody who may wait for him: it
- * asks for no GIL and looks for no signals. The fork's is taken inside of fork(), not in the host's hooks before it: those
- * run code that may need the GIL of a thread that waits here. */
+ * Locks: of all late compiles (shared; a fork takes it alone), then the module's. Whoever holds them waits
+ * for nobody who may wait for him: it asks for no GIL and looks for no signals. The fork's is taken inside of
+ * fork(), not in the host's hooks before it: those run code that may need the GIL of a thread that waits
+ * here. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

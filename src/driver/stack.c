@@ -1,5 +1,6 @@
-/* The compiler's stack: LLVM needs some hundred KiB, and more for a large function. Where the caller's nears its end, as on a thread
- * that was made with a small one or in a deep recursion, a thread of its own does the work while the caller waits. */
+/* The compiler's stack: LLVM needs some hundred KiB, and more for a large function. Where the caller's nears
+ * its end, as on a thread that was made with a small one or in a deep recursion, a thread of its own does the
+ * work while the caller waits. */
 #include <pthread.h>
 #include <signal.h>
 

@@ -5,8 +5,8 @@
 #include "ext/value.h"
 #include "ty/obj.h"
 
-/* What boxing a result needs to know of the call. `keep`: list of the arrays the code was made from, to find the owner of a
- * frozen array's data. */
+/* What boxing a result needs to know of the call. `keep`: list of the arrays the code was made from, to find
+ * the owner of a frozen array's data. */
 typedef struct tr_boxer {
     tr_state *st;
     tr_frame *frame;

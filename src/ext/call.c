@@ -1,10 +1,10 @@
 /* The call path: from Python's vectorcall to compiled code and back.
  *
- * A plain positional call tries the variant that fitted last, then each in turn: every argument is looked at, checked and unboxed in
- * one step, so the first variant that takes all of them is the right one. All else (keywords, defaults,
- * *args, a miss) goes through bind.c and spec.c and comes back here with a variant that fits. No heap
- * allocation happens below TR_STACK_SLOTS slots, but for the result object. `active` counts calls, so that
- * no code is freed under them. */
+ * A plain positional call tries the variant that fitted last, then each in turn: every argument is looked at,
+ * checked and unboxed in one step, so the first variant that takes all of them is the right one. All else
+ * (keywords, defaults, *args, a miss) goes through bind.c and spec.c and comes back here with a variant that
+ * fits. No heap allocation happens below TR_STACK_SLOTS slots, but for the result object. `active` counts
+ * calls, so that no code is freed under them. */
 #include "ext/box.h"
 #include "ext/compat.h"
 #include "ext/function.h"
@@ -272,8 +272,8 @@ static __attribute__((noinline)) outcome try_rest(tr_function *f, const tr_varli
     return MISS;
 }
 
-/* No two variants take the same arguments, so the order in which they are tried is free: first the one that fitted last
- * time, as most callers go on with the types they began with. */
+/* No two variants take the same arguments, so the order in which they are tried is free: first the one that
+ * fitted last time, as most callers go on with the types they began with. */
 static inline outcome try_list(tr_function *f, PyObject *const *args, PyObject **result) {
     tr_function_enter(
         f); /* a look at an argument may run code that makes variants go; so may other threads */

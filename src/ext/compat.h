@@ -85,8 +85,9 @@ static inline bool tr_py_is_lazy_import(PyObject *o) {
 #endif
 }
 
-/* Between the two one thread at a time, as under the GIL; and as there, another gets its turn wherever this one waits, lets go of
- * Python, or calls what does. So sections may be nested, and no order of locks can be wrong. Nothing where there is a GIL. */
+/* Between the two one thread at a time, as under the GIL; and as there, another gets its turn wherever this
+ * one waits, lets go of Python, or calls what does. So sections may be nested, and no order of locks can be
+ * wrong. Nothing where there is a GIL. */
 #ifdef Py_GIL_DISABLED
 typedef PyCriticalSection tr_py_section;
 static inline void tr_py_section_begin(tr_py_section *s, PyObject *gate) {

@@ -1,8 +1,8 @@
 /* Python objects to plain data.
  *
- * Each object is frozen once: a map from its address to its tr_obj, with a reference held so that the address stays its own. So
- * shared and cyclic structures end, and recursion needs no case. Functions are queued, not descended into.
- * No user code runs but for module attributes that a module computes (PEP 562). */
+ * Each object is frozen once: a map from its address to its tr_obj, with a reference held so that the address
+ * stays its own. So shared and cyclic structures end, and recursion needs no case. Functions are queued, not
+ * descended into. No user code runs but for module attributes that a module computes (PEP 562). */
 #include "ext/freeze.h"
 
 #include "ext/compat.h"
@@ -26,7 +26,8 @@ static tr_arena *arena(tr_frozen *z) {
     return &z->ctx->arena;
 }
 
-/* The one place where a failure of Python's is noted; the entry points report it. An exception ends the snapshot. It is put aside until then: what is still done may clear one of its own. */
+/* The one place where a failure of Python's is noted; the entry points report it. An exception ends the
+ * snapshot. It is put aside until then: what is still done may clear one of its own. */
 static bool ok(tr_frozen *z, bool fine) {
     if (!fine && !z->failed)
         PyErr_Fetch(&z->raised[0], &z->raised[1], &z->raised[2]);
@@ -36,8 +37,9 @@ static bool ok(tr_frozen *z, bool fine) {
 static bool hold(tr_frozen *z, PyObject *o) {
     return ok(z, PyList_Append(z->keep, o) == 0);
 }
-/* A reference of ours goes to `keep`, which has it as long as the snapshot needs what it refers to; borrowed from there. NULL stays NULL.
- * It goes before arena memory is asked for, since that may leave from here with a jump. */
+/* A reference of ours goes to `keep`, which has it as long as the snapshot needs what it refers to; borrowed
+ * from there. NULL stays NULL. It goes before arena memory is asked for, since that may leave from here with
+ * a jump. */
 static PyObject *taken(tr_frozen *z, PyObject *o) {
     bool held = o && hold(z, o);
     Py_XDECREF(o);
@@ -61,7 +63,8 @@ static const char *text_of(tr_frozen *z, PyObject *s) {
     return tr_arena_strndup(arena(z), d, (size_t)n);
 }
 
-/* Of exact builtin types only: no user code runs, but repr() looks for signals, and what their handlers raise counts. */
+/* Of exact builtin types only: no user code runs, but repr() looks for signals, and what their handlers raise
+ * counts. */
 static const char *repr_of(tr_frozen *z, PyObject *o) {
     PyObject *r = PyObject_Repr(o);
     ok(z, r != NULL);
@@ -350,7 +353,8 @@ static void bind_symbol(tr_frozen *z, const char *name, void *addr) {
     z->bind = b;
 }
 
-/* A frozen array is a copy, so that it keeps the values it had; one that nobody can write is taken as it is. */
+/* A frozen array is a copy, so that it keeps the values it had; one that nobody can write is taken as it is.
+ * */
 static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     PyArrayObject *a = (PyArrayObject *)o;
     const tr_ty *elem = type_of_descr(z, PyArray_DESCR(a));
@@ -417,7 +421,8 @@ static tr_func func_of_code(tr_frozen *z, PyCodeObject *c) {
     return f;
 }
 
-/* The function's attributes below may be rebound by another thread: nothing of Python's runs between the look at one and the reference to it. */
+/* The function's attributes below may be rebound by another thread: nothing of Python's runs between the look
+ * at one and the reference to it. */
 static bool freeze_defaults(tr_frozen *z, tr_func *f, PyFunctionObject *fn) {
     const tr_obj **v = TR_NEW_N(arena(z), const tr_obj *, f->nargs + f->nkwonly + 1);
     PyObject *defaults = taken(z, Py_XNewRef(fn->func_defaults)),
@@ -435,7 +440,8 @@ static bool freeze_defaults(tr_frozen *z, tr_func *f, PyFunctionObject *fn) {
     return !z->failed;
 }
 
-/* Function objects can be given other code and globals while they live; what we read must not go with them. */
+/* Function objects can be given other code and globals while they live; what we read must not go with them.
+ * */
 static scope scope_of(tr_frozen *z, PyFunctionObject *fn, PyObject *locals) {
     return (scope){.code = taken(z, Py_NewRef(fn->func_code)),
                    .globals = taken(z, Py_NewRef(fn->func_globals)),
@@ -445,7 +451,8 @@ static scope scope_of(tr_frozen *z, PyFunctionObject *fn, PyObject *locals) {
                    .parent = UINT32_MAX};
 }
 
-/* `o` is the function, or the ufunc made of it, which is another function to the program: its calls mean something else. */
+/* `o` is the function, or the ufunc made of it, which is another function to the program: its calls mean
+ * something else. */
 static tr_obj *freeze_function(tr_frozen *z, PyObject *o, PyObject *of, const tr_ufn *ufn, PyObject *locals) {
     PyFunctionObject *fn = (PyFunctionObject *)of;
     scope s = scope_of(z, fn, locals);
@@ -531,7 +538,8 @@ static bool field_defaults(tr_frozen *z, PyTypeObject *cls, tr_obj *r) {
     return !z->failed;
 }
 
-/* An exception of the program's own, a class or an exception that exists already: `keep` holds it as long as the code lives. */
+/* An exception of the program's own, a class or an exception that exists already: `keep` holds it as long as
+ * the code lives. */
 static tr_obj *freeze_own_exc(tr_frozen *z, tr_objk kind, PyObject *o) {
     const char *name = (kind == TR_OBJ_EXC ? (PyTypeObject *)o : Py_TYPE(o))->tp_name,
                *dot = strrchr(name, '.');
@@ -581,14 +589,16 @@ static tr_obj *freeze_module(tr_frozen *z, PyObject *o) {
     return r;
 }
 
-/* Attribute `name` of a frozen module becomes part of the snapshot. NULL without one; a Python failure sets `failed`. */
+/* Attribute `name` of a frozen module becomes part of the snapshot. NULL without one; a Python failure sets
+ * `failed`. */
 static const tr_obj *freeze_attr(tr_frozen *z, const tr_obj *module, const char *name) {
     for (uint32_t i = 0; i < module->u.m.n; i++)
         if (!strcmp(module->u.m.attrs[i].name, name))
             return module->u.m.attrs[i].obj;
     PyObject *m = (PyObject *)(uintptr_t)module->py, *key = PyUnicode_FromString(name);
     PyObject *v = key ? PyObject_GetAttr(m, key) : NULL;
-    /* Inference reports a missing attribute where it is used; a module's own __getattr__ may be interrupted. */
+    /* Inference reports a missing attribute where it is used; a module's own __getattr__ may be interrupted.
+     * */
     bool fine = ok(z, v || (key && PyErr_ExceptionMatches(PyExc_Exception)));
     if (!v && fine)
         PyErr_Clear();
@@ -736,7 +746,8 @@ static bool freeze_consts(tr_frozen *z, uint32_t func, PyObject *consts, tr_code
     return true;
 }
 
-/* What a free variable holds, looked up through the functions that enclose it; NULL: a local of one of them, or empty. */
+/* What a free variable holds, looked up through the functions that enclose it; NULL: a local of one of them,
+ * or empty. */
 static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
     const scope *s = &z->scopes.d[func];
     PyCodeObject *c = (PyCodeObject *)s->code;
@@ -759,7 +770,8 @@ static const tr_obj *freeze_free(tr_frozen *z, uint32_t func, PyObject *name) {
     return NULL;
 }
 
-/* A lazy import among the globals is done now, as the interpreter does when it loads the name. Takes it; NULL with an exception. */
+/* A lazy import among the globals is done now, as the interpreter does when it loads the name. Takes it; NULL
+ * with an exception. */
 static PyObject *imported(PyObject *globals, PyObject *name, PyObject *lazy) {
     PyObject *v = PyObject_CallMethod(lazy, "resolve", NULL);
     Py_DECREF(lazy);
@@ -809,7 +821,8 @@ static void reached(void *user, bool is_free, uint32_t index, const char *const 
         o = freeze_attr(z, o, attrs[i]);
 }
 
-/* Types that the option `locals` declares for variables of the function. Those of arrays say what inference finds anyway. */
+/* Types that the option `locals` declares for variables of the function. Those of arrays say what inference
+ * finds anyway. */
 static bool freeze_locals(tr_frozen *z, PyObject *locals, tr_code *c) {
     c->declared = TR_NEW_N(arena(z), const tr_obj *, c->nlocalsplus + 1);
     for (uint32_t i = 0; locals && i < c->nlocalsplus; i++) {

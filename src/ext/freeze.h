@@ -1,13 +1,13 @@
 /* The snapshot: everything that a function's bytecode can reach, as plain data, taken under the GIL.
  *
- * After it no stage needs the interpreter. Globals are read from the function's dict, then its builtins; closure cells, defaults
- * and constants too; attributes of modules as far as the code's chains of names go; functions that are reached are frozen in
- * turn, each once. What Treadle has no meaning for becomes an opaque object with a short description, so nothing fails here but
- * for lack of memory.
- * What another thread may rebind meanwhile (globals, cells, defaults, attributes of classes) is looked up as a reference of our own, which goes
- * to `keep`. All of it happens in the gate (ext/state.h).
- * Use: tr_freeze_init, then tr_freeze and tr_freeze_value in any order, then tr_freeze_fini (also after failure). Arena memory may run
- * out in the two in the middle: the context's owner sets the jump. */
+ * After it no stage needs the interpreter. Globals are read from the function's dict, then its builtins;
+ * closure cells, defaults and constants too; attributes of modules as far as the code's chains of names go;
+ * functions that are reached are frozen in turn, each once. What Treadle has no meaning for becomes an opaque
+ * object with a short description, so nothing fails here but for lack of memory. What another thread may
+ * rebind meanwhile (globals, cells, defaults, attributes of classes) is looked up as a reference of our own,
+ * which goes to `keep`. All of it happens in the gate (ext/state.h). Use: tr_freeze_init, then tr_freeze and
+ * tr_freeze_value in any order, then tr_freeze_fini (also after failure). Arena memory may run out in the two
+ * in the middle: the context's owner sets the jump. */
 #ifndef TR_EXT_FREEZE_H
 #define TR_EXT_FREEZE_H
 
@@ -18,26 +18,28 @@
 #include "code/code.h"
 #include "ir/prog.h"
 
-/* Attribute of a function that may not be compiled: of a plain one, a text that says what it is; of a Function with declared signatures, the
- * exception for calls that no signature fits (python/treadle/_numba.py). The module has the name as _REASON. */
+/* Attribute of a function that may not be compiled: of a plain one, a text that says what it is; of a
+ * Function with declared signatures, the exception for calls that no signature fits
+ * (python/treadle/_numba.py). The module has the name as _REASON. */
 #define TR_REASON_ATTR "__treadle_refused__"
 
-/* Which Python object is which row of builtins.def: made at the first snapshot, whole before anyone sees it, kept in the module's state. */
+/* Which Python object is which row of builtins.def: made at the first snapshot, whole before anyone sees it,
+ * kept in the module's state. */
 typedef struct tr_builtin_map {
     PyObject **keys; /* strong; open addressing by address */
     uint32_t *rows, cap, n;
 } tr_builtin_map;
 typedef _Atomic(tr_builtin_map *) tr_builtin_mapref; /* NULL: there is none yet */
-/* Imports what the rows name, when this module is: amid a compile, an import can lose a Ctrl-C, as Python runs callbacks of weak
- * references in it and drops what they raise. false with an exception. */
+/* Imports what the rows name, when this module is: amid a compile, an import can lose a Ctrl-C, as Python
+ * runs callbacks of weak references in it and drops what they raise. false with an exception. */
 bool tr_builtin_map_import(void);
 bool tr_builtin_map_need(tr_builtin_mapref *at); /* false with a Python exception */
 bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row);
 void tr_builtin_map_clear(tr_builtin_mapref *at);
 int tr_builtin_map_visit(const tr_builtin_mapref *at, visitproc visit, void *arg);
 
-/* What an object says of itself that may not be compiled: its own attribute TR_REASON_ATTR, as a new reference. NULL without an exception:
- * nothing. No user code runs. */
+/* What an object says of itself that may not be compiled: its own attribute TR_REASON_ATTR, as a new
+ * reference. NULL without an exception: nothing. No user code runs. */
 PyObject *tr_freeze_reason(PyObject *o);
 
 /* What a function says of itself wherever it is called from: tr_contract's fields, and more. */
@@ -50,12 +52,13 @@ typedef struct tr_wishes {
     PyObject *locals;         /* dict of declared types by variable, borrowed; or NULL */
 } tr_wishes;
 
-/* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL; only the one that says so
- * leaves an exception set. */
+/* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL; only the
+ * one that says so leaves an exception set. */
 typedef struct tr_freeze_host {
     /* py_func of one of our own functions (borrowed) and its wishes, in the arena; NULL: it is none. */
     PyObject *(*unwrap)(void *user, tr_arena *a, PyObject *o, tr_wishes *out);
-    /* What a ufunc of ours says of the function it was made of (*fn, borrowed) and its wishes, in the arena; NULL: it is none. */
+    /* What a ufunc of ours says of the function it was made of (*fn, borrowed) and its wishes, in the arena;
+     * NULL: it is none. */
     const tr_ufn *(*ufunc)(void *user, tr_arena *a, PyObject *o, PyObject **fn, tr_wishes *out);
     /* Type that one of our own type objects stands for; NULL: it is none. */
     const tr_ty *(*as_type)(void *user, PyObject *o);
@@ -85,7 +88,8 @@ typedef struct tr_frozen {
 } tr_frozen;
 
 bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host);
-/* Freezes a function (plain, or one that `unwrap` knows) and all it reaches; it becomes the program's root. */
+/* Freezes a function (plain, or one that `unwrap` knows) and all it reaches; it becomes the program's root.
+ * */
 bool tr_freeze(tr_frozen *z, PyObject *fn);
 /* Freezes one value: a constant argument, say. NULL with a Python exception. */
 const tr_obj *tr_freeze_value(tr_frozen *z, PyObject *o);
@@ -94,8 +98,9 @@ void tr_freeze_fini(tr_frozen *z);
 /* Everything that was read still has the value it had: 1 yes, 0 no, -1 exception. */
 int tr_freeze_current(PyObject *deps);
 
-/* Adds all that determines the code of the program: bytecode, constants, globals by value, functions reached, places. False and
- * z->why when the program cannot be recognised by content (it freezes an array larger than 1 MiB). */
+/* Adds all that determines the code of the program: bytecode, constants, globals by value, functions reached,
+ * places. False and z->why when the program cannot be recognised by content (it freezes an array larger than
+ * 1 MiB). */
 bool tr_freeze_hash(tr_frozen *z, tr_hasher *h);
 
 #endif

@@ -1,5 +1,5 @@
-/* What makes two snapshots the same program: the part of the cache key that depends on the user's code, and the test whether what was
- * read has changed since. */
+/* What makes two snapshots the same program: the part of the cache key that depends on the user's code, and
+ * the test whether what was read has changed since. */
 #include "ext/compat.h"
 #include "ext/freeze.h"
 

@@ -1,7 +1,8 @@
 /* Which Python object is which row of builtins.def.
  *
- * A row names its object by a path ("math.sqrt"). A path that this Python or NumPy does not have is simply absent. Where two rows
- * name one object (np.abs is np.absolute), the first counts. Filled once per module state, in some 100 us. */
+ * A row names its object by a path ("math.sqrt"). A path that this Python or NumPy does not have is simply
+ * absent. Where two rows name one object (np.abs is np.absolute), the first counts. Filled once per module
+ * state, in some 100 us. */
 #include "ext/freeze.h"
 
 #include "lib/em.h"
@@ -30,7 +31,8 @@ bool tr_builtin_map_import(void) {
     return true;
 }
 
-/* The object at a dotted path. New reference; NULL without an exception where there is none, with one if a signal's handler raised it. */
+/* The object at a dotted path. New reference; NULL without an exception where there is none, with one if a
+ * signal's handler raised it. */
 static PyObject *resolve(const char *path) {
     const char *dot = strchr(path, '.');
     PyObject *o = module_of(path);
@@ -93,7 +95,8 @@ static void map_free(tr_builtin_map *m) {
     PyMem_Free(m);
 }
 
-/* Imports let other threads and handlers of signals run, who may make the map as well: the first that is ready counts. */
+/* Imports let other threads and handlers of signals run, who may make the map as well: the first that is
+ * ready counts. */
 bool tr_builtin_map_need(tr_builtin_mapref *at) {
     tr_builtin_map *none = NULL, *m;
     if (atomic_load(at))

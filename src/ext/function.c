@@ -63,7 +63,8 @@ static bool set_option(tr_opts *o, const char *name, long v, bool *known) {
     return false;
 }
 
-/* `flags`: dict of tr_opts fields (base/opts.h) and "cache", all small integers; checked by the decorators. */
+/* `flags`: dict of tr_opts fields (base/opts.h) and "cache", all small integers; checked by the decorators.
+ * */
 static bool read_flags(tr_function *f, PyObject *flags) {
     PyObject *key, *value;
     Py_ssize_t pos = 0;
@@ -170,7 +171,8 @@ static void fn_dealloc(PyObject *self) {
     Py_DECREF(tp);
 }
 
-/* Called with a weak reference of tr_function_undertaker's, whose referent is gone; `self` is one to the function. */
+/* Called with a weak reference of tr_function_undertaker's, whose referent is gone; `self` is one to the
+ * function. */
 static PyObject *value_died(PyObject *self, PyObject *unused) {
     (void)unused;
     PyObject *f = tr_py_weakref_get(self);
@@ -508,7 +510,8 @@ static PyObject *get_code(PyObject *self, void *unused) {
     return Py_NewRef(PyFunction_GetCode(((tr_function *)self)->py_func));
 }
 
-/* Annotations are the plain function's own, read when they are asked for: from 3.14 on that is when they are computed. */
+/* Annotations are the plain function's own, read when they are asked for: from 3.14 on that is when they are
+ * computed. */
 static PyObject *get_annotations(PyObject *self, void *name) {
     return PyObject_GetAttrString(((tr_function *)self)->py_func, name);
 }

@@ -5,8 +5,9 @@
  * are matched in order; the list is immutable and published with release, so a call reads it without a
  * lock. Lists, variants and specs that were replaced live until no call can see them (`active`).
  *
- * Specs of values that are constants (functions, strings ...) come and go: there are at most TR_VALUE_SPECS of them, and when a function or class
- * that one was made for dies, it goes too; nothing here keeps those alive. */
+ * Specs of values that are constants (functions, strings ...) come and go: there are at most TR_VALUE_SPECS
+ * of them, and when a function or class that one was made for dies, it goes too; nothing here keeps those
+ * alive. */
 #ifndef TR_EXT_FUNCTION_H
 #define TR_EXT_FUNCTION_H
 
@@ -107,8 +108,8 @@ typedef struct tr_function {
     _Atomic uint64_t clock; /* see tr_spec.used */
     PyObject *died;         /* what weak references to constants call; NULL: there were none */
     uint64_t ncompiled, nloaded;
-    /* nsigs rows of nparams + 1: declared argument types, the result's or NULL; compiled or about to be. closed: there are no others, although
-     * `sealed` may not say so yet. */
+    /* nsigs rows of nparams + 1: declared argument types, the result's or NULL; compiled or about to be.
+     * closed: there are no others, although `sealed` may not say so yet. */
     const tr_ty **sigs;
     uint32_t nsigs;
     _Atomic bool sealed, closed;
@@ -158,13 +159,14 @@ PyObject *tr_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
 bool tr_spec_for(tr_function *f, PyObject *const *args);
 /* Notes a signature before it is compiled: what is compiled until then may call the function. */
 bool tr_spec_announce(tr_function *f, PyObject *sig);
-/* Compiles for a declared signature and publishes. `may_wait`: where that needs a name that is not bound yet, as the own one of a
- * function in another is while its decorator runs, it is put off until tr_spec_settle; so are those that follow, which keeps
- * their order. */
+/* Compiles for a declared signature and publishes. `may_wait`: where that needs a name that is not bound yet,
+ * as the own one of a function in another is while its decorator runs, it is put off until tr_spec_settle; so
+ * are those that follow, which keeps their order. */
 bool tr_spec_declare(tr_function *f, PyObject *sig, bool may_wait);
 /* Compiles what was put off. Before anyone asks which specialisations there are. */
 bool tr_spec_settle(tr_function *f);
-/* Text of a stage for the types of `s`, of a roll: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to str. */
+/* Text of a stage for the types of `s`, of a roll: TR_STAGE_INFER, OPT, LLVM, LLVMOPT, ASM. New reference to
+ * str. */
 PyObject *tr_spec_text(tr_function *f, const tr_spec *s, tr_stage stage);
 /* List of (line, name, type) of the function's variables for the types of `s`. */
 PyObject *tr_spec_variables(tr_function *f, const tr_spec *s);
@@ -178,8 +180,9 @@ void tr_spec_sweep(tr_function *f);    /* frees what was replaced, if no call is
 void tr_spec_bury(tr_function *f);     /* drops the specs of constants that are gone */
 /* Calls go over from one variant of the list to another. */
 void tr_spec_switch(tr_function *f, const tr_varlist *l, uint32_t from, uint32_t to);
-/* The specs as they are when it is taken, whatever comes and goes while they are looked at: what they were made for lives, and nothing of the
- * function is freed, until tr_spec_unroll. That must follow even where tr_spec_roll fails. */
+/* The specs as they are when it is taken, whatever comes and goes while they are looked at: what they were
+ * made for lives, and nothing of the function is freed, until tr_spec_unroll. That must follow even where
+ * tr_spec_roll fails. */
 typedef struct tr_roll {
     tr_spec **d;
     uint32_t n;

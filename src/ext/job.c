@@ -1,4 +1,5 @@
-/* One compilation: the snapshot under the GIL and in the gate, the compile without it, and the texts of inspect_*(). */
+/* One compilation: the snapshot under the GIL and in the gate, the compile without it, and the texts of
+ * inspect_*(). */
 #include "ext/job.h"
 
 #include <stdlib.h>
@@ -126,8 +127,8 @@ void tr_job_free(tr_job *j) {
     PyMem_Free(j);
 }
 
-/* May the compile go on? Only the main thread is asked for signals. Their handlers run here, and whatever they do must find
- * the way free: a fork waits for compiles. */
+/* May the compile go on? Only the main thread is asked for signals. Their handlers run here, and whatever
+ * they do must find the way free: a fork waits for compiles. */
 static bool poll_host(void *self) {
     tr_job *j = self;
     pthread_rwlock_unlock(&j->st->fork);
@@ -211,7 +212,8 @@ PyObject *tr_job_keep(const tr_job *j) {
     return l;
 }
 
-/* Where the function returns; its first line where that is not known. Every `return` is as wrong: they have one type. */
+/* Where the function returns; its first line where that is not known. Every `return` is as wrong: they have
+ * one type. */
 static tr_place place_of_return(const tr_job *j) {
     const tr_func *fn = &j->prog.funcs.d[j->prog.root_func];
     int32_t line = fn->code ? (int32_t)fn->code->firstline : 0;
@@ -233,7 +235,8 @@ static bool has_integer(const tr_ty *t) {
     return any;
 }
 
-/* The error for a result that Python cannot be given. A constant is named as what it is: as a type it would be hard to read. */
+/* The error for a result that Python cannot be given. A constant is named as what it is: as a type it would
+ * be hard to read. */
 static void refuse_result(tr_job *j, const tr_ty *ret) {
     const tr_obj *o = ret->kind == TR_TY_LIT ? ret->lit : NULL;
     bool text = ret->kind == TR_TY_TEXT || (o && o->kind == TR_OBJ_STR);

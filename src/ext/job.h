@@ -27,9 +27,11 @@ tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args
 bool tr_job_run(tr_job *j);
 /* From now on the job fails, with a TypingError, where its result has no type that Python can be given. */
 void tr_job_for_python(tr_job *j);
-/* Runs the job for the text of a stage: TR_STAGE_INFER, OPT, PARALLEL (with what fusion says), LLVM, LLVMOPT, ASM. New reference to str. */
+/* Runs the job for the text of a stage: TR_STAGE_INFER, OPT, PARALLEL (with what fusion says), LLVM, LLVMOPT,
+ * ASM. New reference to str. */
 PyObject *tr_job_text(tr_job *j, tr_stage stage);
-/* What running code and its results need of the snapshot: list of frozen arrays, classes of named tuples, exceptions. */
+/* What running code and its results need of the snapshot: list of frozen arrays, classes of named tuples,
+ * exceptions. */
 PyObject *tr_job_keep(const tr_job *j);
 void tr_job_free(tr_job *j);
 

@@ -44,8 +44,8 @@ static void host_write(void *self, const char *text, size_t n) {
     PyGILState_Release(g);
 }
 
-/* Parallel regions ask this now and then: may they go on? Only the main thread is given signals; it is the process's first one,
- * or the one that forked. An exception that print() met ends them too. */
+/* Parallel regions ask this now and then: may they go on? Only the main thread is given signals; it is the
+ * process's first one, or the one that forked. An exception that print() met ends them too. */
 static bool host_poll(void *self) {
     (void)self;
     if (syscall(SYS_gettid) != getpid())
@@ -56,8 +56,8 @@ static bool host_poll(void *self) {
     return end;
 }
 
-/* What was left out of a function is reached: anywhere in compiled code, with the GIL or without. It stays as it is: code that was called
- * with the GIL may count on being alone. */
+/* What was left out of a function is reached: anywhere in compiled code, with the GIL or without. It stays as
+ * it is: code that was called with the GIL may count on being alone. */
 static void *host_compile(void *self, tr_late *l) {
     return tr_driver_late(l, &((const tr_state *)self)->dump);
 }
@@ -97,7 +97,8 @@ static PyObject *new_gate(void) {
 static PyObject *fork_before(PyObject *module, PyObject *unused) {
     (void)unused;
     tr_state *st = tr_ext_state(module);
-    /* Compiles end without the GIL, and so does the fork of another thread, which needs this one out of the way. */
+    /* Compiles end without the GIL, and so does the fork of another thread, which needs this one out of the
+     * way. */
     Py_BEGIN_ALLOW_THREADS
     pthread_rwlock_wrlock(&st->fork);
     Py_END_ALLOW_THREADS

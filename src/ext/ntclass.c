@@ -1,5 +1,5 @@
-/* The table of named tuples' classes; see ntclass.h. It holds them weakly: a class that is made anew for each call must not stay
- * for ever, and its successor takes its place and its number. */
+/* The table of named tuples' classes; see ntclass.h. It holds them weakly: a class that is made anew for each
+ * call must not stay for ever, and its successor takes its place and its number. */
 #include "ext/ntclass.h"
 
 #include <string.h>
@@ -20,7 +20,8 @@ static PyObject *alive(const ntclass *c) {
     return tr_py_weakref_get(c->ref);
 }
 
-/* A tuple of texts whose UTF-8 is there already, where they have one: who reads them later runs no code of Python's. New reference. */
+/* A tuple of texts whose UTF-8 is there already, where they have one: who reads them later runs no code of
+ * Python's. New reference. */
 static PyObject *fields_of(PyObject *cls) {
     PyObject *f = PyObject_GetAttrString(cls, "_fields");
     bool ok = f && PyTuple_CheckExact(f);
@@ -51,7 +52,8 @@ static void drop(ntclass *c) {
     c->name = NULL;
 }
 
-/* The entry of a class that is known already. Runs no code: what it lets go of is `cls`, which the caller holds. */
+/* The entry of a class that is known already. Runs no code: what it lets go of is `cls`, which the caller
+ * holds. */
 static ntclass *known(tr_state *st, PyObject *cls) {
     for (uint32_t i = 0; i < st->nntclasses; i++) {
         PyObject *o = st->ntclasses[i].id == cls ? alive(&st->ntclasses[i]) : NULL;
@@ -89,8 +91,8 @@ static bool describe(PyObject *cls, ntclass *new) {
     return new->name != NULL;
 }
 
-/* Puts *new where a class is gone, or at the end; *new is then what was there. `living` has room for all there are, and gets a reference to
- * each that lives. Runs no code: those references go later. */
+/* Puts *new where a class is gone, or at the end; *new is then what was there. `living` has room for all
+ * there are, and gets a reference to each that lives. Runs no code: those references go later. */
 static bool place(tr_state *st, ntclass *new, PyObject **living) {
     uint32_t at = st->nntclasses;
     for (uint32_t i = 0; i < st->nntclasses; i++)

@@ -1,5 +1,6 @@
-/* The only door to Python.h and NumPy's headers. Their inline functions do not compile under our warnings, so the
- * warnings are off while they are read. module.c defines TR_EXT_IMPORTS_NUMPY and fills NumPy's function table. */
+/* The only door to Python.h and NumPy's headers. Their inline functions do not compile under our warnings, so
+ * the warnings are off while they are read. module.c defines TR_EXT_IMPORTS_NUMPY and fills NumPy's function
+ * table. */
 #ifndef TR_EXT_PY_H
 #define TR_EXT_PY_H
 

@@ -1,4 +1,5 @@
-/* Private functions of _core for the tests of the front end and the snapshot: what a function becomes, as text.
+/* Private functions of _core for the tests of the front end and the snapshot: what a function becomes, as
+ * text.
  *
  *   _front(fn, stage="ssa", code=None, exctable=None, linetable=None) -> (kind, text)
  *       kind "ok": the text of the stage, "code" (normalised bytecode) or "ssa", of all functions reached; "refused": the row of

@@ -1,9 +1,10 @@
 /* Specialisations: finding one for the arguments of a call, compiling it, publishing it, dropping it.
  *
- * Threads: everything here runs under the GIL, and in the gate, but tr_compile itself. Whoever compiles puts a tr_pending
- * into the state's list; who wants the same waits for it without the GIL. A pending entry of another
- * process (fork) is ignored. Nothing is held while waiting, and a compile holds nothing where it asks for the GIL
- * (tr_ctx_stop), so there is no order of locks to get wrong. Cost: a miss is a few microseconds beside the compile. */
+ * Threads: everything here runs under the GIL, and in the gate, but tr_compile itself. Whoever compiles puts
+ * a tr_pending into the state's list; who wants the same waits for it without the GIL. A pending entry of
+ * another process (fork) is ignored. Nothing is held while waiting, and a compile holds nothing where it asks
+ * for the GIL (tr_ctx_stop), so there is no order of locks to get wrong. Cost: a miss is a few microseconds
+ * beside the compile. */
 #include "ext/job.h"
 
 #include <string.h>
@@ -60,7 +61,8 @@ static void pending_remove(tr_state *st, tr_pending *p) {
     pthread_mutex_unlock(&st->lock);
 }
 
-/* Waits, without the GIL, until `p` has left the list, or another has, or for a moment: the caller looks again anyway. */
+/* Waits, without the GIL, until `p` has left the list, or another has, or for a moment: the caller looks
+ * again anyway. */
 static bool pending_wait(tr_state *st, const tr_function *f, const tr_pending *p) {
     if (p->thread == PyThread_get_thread_ident()) {
         PyErr_Format(PyExc_RuntimeError,
@@ -278,7 +280,8 @@ static void clear_arg(tr_varg *va) {
 
 static bool fill_arg(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty);
 
-/* A tuple is taken item by item. One with named fields is not: its class is asked anew each time whether it still has them. */
+/* A tuple is taken item by item. One with named fields is not: its class is asked anew each time whether it
+ * still has them. */
 static bool fill_tuple(tr_function *f, tr_varg *va, const tr_argk *pat, const tr_ty *ty) {
     if (!(va->items = PyMem_Calloc(pat->n + 1u, sizeof *va->items))) {
         PyErr_NoMemory();
@@ -385,7 +388,8 @@ static bool push_spec(tr_spec ***list, uint32_t *n, tr_spec *s) {
 
 /* --- dropping specs --- */
 
-/* The specs and variants that `gone` says are in no list from now on; they wait for the sweep. Needs memory first, so it drops all or none. */
+/* The specs and variants that `gone` says are in no list from now on; they wait for the sweep. Needs memory
+ * first, so it drops all or none. */
 static bool drop_specs(tr_function *f, bool (*gone)(const tr_spec *s, const void *user), const void *user) {
     const tr_varlist *old = atomic_load_explicit(&f->list, memory_order_relaxed);
     tr_varlist *l = list_new(old ? old->n : 0);
@@ -418,8 +422,8 @@ static bool drop_specs(tr_function *f, bool (*gone)(const tr_spec *s, const void
     return true;
 }
 
-/* What is swept has left the list before `active` is read, and calls count themselves before they read the list: so either the count
- * is seen, or they see a list without it. */
+/* What is swept has left the list before `active` is read, and calls count themselves before they read the
+ * list: so either the count is seen, or they see a list without it. */
 static void sweep(tr_function *f) {
     if (atomic_load(&f->active) || !f->unswept)
         return;
@@ -469,7 +473,8 @@ static bool is_gone(const tr_spec *s, const void *unused) {
     return s->gone;
 }
 
-/* Which are gone is settled first, with the others held: were one to die in between, its variant would stay while it goes. */
+/* Which are gone is settled first, with the others held: were one to die in between, its variant would stay
+ * while it goes. */
 void tr_spec_bury(tr_function *f) {
     tr_py_section gate;
     bool any = false;
@@ -573,8 +578,9 @@ static bool is_exact(const tr_function *f, const tr_spec *s, const tr_argk *pats
     return true;
 }
 
-/* The spec for exactly these values' types. The type of a named tuple is asked of its class, which may run code that drops specs: those are not
- * freed before the caller leaves the function, but one that has gone from the list is none. */
+/* The spec for exactly these values' types. The type of a named tuple is asked of its class, which may run
+ * code that drops specs: those are not freed before the caller leaves the function, but one that has gone
+ * from the list is none. */
 static tr_spec *find_exact(tr_function *f, const tr_argk *pats) {
     for (uint32_t k = 0; k < f->nspecs; k++) {
         tr_spec *s = f->specs[k];
@@ -608,7 +614,8 @@ static tr_spec *find_declared(tr_function *f, PyObject *const *args, const tr_ar
     return *again ? NULL : s;
 }
 
-/* TypeError for a function of declared signatures: what came, and what there is; or why a signature is missing. Always NULL. */
+/* TypeError for a function of declared signatures: what came, and what there is; or why a signature is
+ * missing. Always NULL. */
 static tr_spec *no_match(tr_function *f, const tr_argk *pats) {
     PyObject *why = tr_freeze_reason((PyObject *)f);
     bool says = why && PyExceptionInstance_Check(why);
@@ -672,7 +679,8 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
     return s;
 }
 
-/* `kept`: the patterns as a variant has them. From where the spec is found to where the variant is published nothing runs that could drop it. */
+/* `kept`: the patterns as a variant has them. From where the spec is found to where the variant is published
+ * nothing runs that could drop it. */
 static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pats, const tr_argk *kept) {
     bool again = tr_spec_settle(f);
     tr_spec *s = NULL;

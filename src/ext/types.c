@@ -297,7 +297,8 @@ static PyObject *convert_value(const tr_ty *ty, PyObject *x) {
     return r;
 }
 
-/* Says the object, which is no type, why compiled code cannot have it (TR_REASON_ATTR)? Then the exception about it goes. */
+/* Says the object, which is no type, why compiled code cannot have it (TR_REASON_ATTR)? Then the exception
+ * about it goes. */
 static bool is_refused(PyObject *o) {
     PyObject *cls, *value, *trace;
     PyErr_Fetch(&cls, &value, &trace);

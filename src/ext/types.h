@@ -28,11 +28,13 @@ typedef struct tr_csig {
 
 bool tr_types_add(PyObject *module); /* the classes Type and Signature, and their functions */
 bool tr_sig_add(PyObject *module);   /* sig.c's share of it */
-/* "float64(int32, int32)" of a result and a tuple of types; without a result, None, "(int32, int32)". New reference. */
+/* "float64(int32, int32)" of a result and a tuple of types; without a result, None, "(int32, int32)". New
+ * reference. */
 PyObject *tr_sig_text(PyObject *ret, PyObject *args);
 PyObject *tr_types_object(tr_state *st, const tr_ty *ty);      /* new reference */
 PyObject *tr_types_of_pattern(tr_state *st, const tr_argk *k); /* new reference; constants too */
-/* The text of a type or a signature: all of it, so one with a NUL in it is a TypeError. NULL with an exception. */
+/* The text of a type or a signature: all of it, so one with a NUL in it is a TypeError. NULL with an
+ * exception. */
 const char *tr_types_text(PyObject *o);
 /* Type, or NULL with TypeError, from what users write where a type is meant: a Type, text, None, dtypes,
  * int, float ... */

@@ -182,7 +182,8 @@ void *tr_ufunc_room_for(tr_ufunc *uf, size_t bytes) {
     return room;
 }
 
-/* Whoever looks for a loop meanwhile, without the GIL, has the rows there were before: in the same array, or in one that stays. */
+/* Whoever looks for a loop meanwhile, without the GIL, has the rows there were before: in the same array, or
+ * in one that stays. */
 static bool push(tr_ufunc *uf, tr_uloop *l) {
     uint32_t n = uf->nloops;
     if ((n & (n - 1)) == 0) { /* it is full */
@@ -198,7 +199,8 @@ static bool push(tr_ufunc *uf, tr_uloop *l) {
     return true;
 }
 
-/* NumPy knows it. Where that fails, for lack of memory, the loop stays, as others may run it by now; whoever needs it tries again. */
+/* NumPy knows it. Where that fails, for lack of memory, the loop stays, as others may run it by now; whoever
+ * needs it tries again. */
 static tr_uloop *shown(tr_ufunc *uf, tr_uloop *l) {
     l->shown = l->shown || tr_ufunc_publish(uf, l);
     return l->shown ? l : NULL;
@@ -229,8 +231,8 @@ static bool find_code(tr_uloop *l, tr_job *j) {
     return l->keep != NULL;
 }
 
-/* Compiles l, whose args, want_ret and input numbers are set. Takes l; returns it, or the one that another thread made meanwhile. *unbound:
- * it failed for a name that is not bound. */
+/* Compiles l, whose args, want_ret and input numbers are set. Takes l; returns it, or the one that another
+ * thread made meanwhile. *unbound: it failed for a name that is not bound. */
 static tr_uloop *compile(tr_ufunc *uf, tr_uloop *l, bool *unbound) {
     uint64_t started = tr_now_ns();
     tr_kernel k = kernel_of(uf, main_kind(uf));
@@ -264,7 +266,8 @@ static tr_uloop *loop_new(tr_ufunc *uf) {
 tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num) {
     uint8_t all[TR_MAX_OPERANDS];
     memcpy(all, num, sizeof all);
-    /* Outputs of a lazy gufunc have the type of all inputs together; a Python int (there is one only beside other inputs) does not widen it. */
+    /* Outputs of a lazy gufunc have the type of all inputs together; a Python int (there is one only beside
+     * other inputs) does not widen it. */
     for (uint32_t i = uf->nin; tr_ufunc_by_outputs(uf) && i < uf->nop; i++)
         if (num[i] == TR_UNUM_NONE)
             all[i] = tr_ufunc_npy_of((tr_tyk)tr_ufunc_common(uf, num).kind);
@@ -374,7 +377,8 @@ static bool put_off(tr_ufunc *uf, tr_uloop *l) {
     return true;
 }
 
-/* Another thread may do the same meanwhile, so a loop counts as settled when it is compiled, and what describes it stays. */
+/* Another thread may do the same meanwhile, so a loop counts as settled when it is compiled, and what
+ * describes it stays. */
 bool tr_ufunc_settle(tr_ufunc *uf) {
     bool unbound;
     while (uf->nsettled < uf->nwaiting) {
@@ -524,7 +528,8 @@ static int identity_kind(PyObject *o) {
     return PyUnicode_Check(o) ? PyUFunc_ReorderableNone : PyUFunc_IdentityValue;
 }
 
-/* The slot is taken over only where it is what we know: a call of NumPy's through the object's own pointer. */
+/* The slot is taken over only where it is what we know: a call of NumPy's through the object's own pointer.
+ * */
 static bool slot_as_expected(const tr_state *st, const PyUFuncObject *u) {
     const PyTypeObject *t = Py_TYPE(u);
     return st->np_call && (t->tp_flags & Py_TPFLAGS_HAVE_VECTORCALL) &&
@@ -532,7 +537,8 @@ static bool slot_as_expected(const tr_state *st, const PyUFuncObject *u) {
            u->vectorcall == st->np_call;
 }
 
-/* Before NumPy 2 a ufunc without any loop never asks its resolver, so one for raw memory stands there first. The resolver refuses such arrays. */
+/* Before NumPy 2 a ufunc without any loop never asks its resolver, so one for raw memory stands there first.
+ * The resolver refuses such arrays. */
 static void never(char **args, npy_intp const *dims, npy_intp const *steps, void *data) {
     (void)args;
     (void)dims;
@@ -566,7 +572,8 @@ static PyObject *make(tr_ufunc *uf) {
         Py_DECREF(u);
         return NULL;
     }
-    /* A gufunc's calls are all NumPy's, but looked at for given outputs, and before NumPy 2 for Python's numbers. */
+    /* A gufunc's calls are all NumPy's, but looked at for given outputs, and before NumPy 2 for Python's
+     * numbers. */
     if (slot_as_expected(uf->st, uf->u)) {
         uf->numpy = uf->u->vectorcall;
         uf->u->vectorcall = tr_ufunc_call;
@@ -589,8 +596,9 @@ static bool read_axes(tr_ufunc *uf, PyObject *axes) {
     return true;
 }
 
-/* What NumPy makes of operands that are read and written. A core may leave items of its outputs as they are, so a copy that NumPy hands it begins
- * as one of what was given. (For outputs these are all the flags, for inputs some more.) */
+/* What NumPy makes of operands that are read and written. A core may leave items of its outputs as they are,
+ * so a copy that NumPy hands it begins as one of what was given. (For outputs these are all the flags, for
+ * inputs some more.) */
 enum {
     READ_AND_WRITTEN = NPY_ITER_READWRITE | NPY_ITER_UPDATEIFCOPY,
     CORE_OUTPUT = READ_AND_WRITTEN | NPY_ITER_ALIGNED | NPY_ITER_ALLOCATE | NPY_ITER_NO_BROADCAST |
@@ -677,7 +685,8 @@ static PyObject *loop_row(const tr_uloop *l) {
     return row;
 }
 
-/* ufunc_info(u): None, or (Function, lazy, parallel, generalized, loops); a loop is (argument types, result type, seconds, loaded, bytes). */
+/* ufunc_info(u): None, or (Function, lazy, parallel, generalized, loops); a loop is (argument types, result
+ * type, seconds, loaded, bytes). */
 static PyObject *info_of(PyObject *module, PyObject *u) {
     tr_ufunc *uf = tr_ufunc_of(tr_ext_state(module), u);
     if (!uf || !uf->fn)

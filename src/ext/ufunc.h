@@ -1,13 +1,14 @@
 /* Ufuncs: real numpy.ufunc objects whose inner loops are compiled code.
  *
- * A record (class Ufunc of the extension, never seen by users) hangs on the ufunc's `obj` field, which NumPy keeps alive and visits; it is the side
- * table that a class without subclasses needs. A loop is compiled code for one tuple of input types; NumPy's type numbers name them, so that loops
- * are what NumPy's own dispatch looks for. Two numbers mean more than they say: NPY_HALF is computed in float32, and NPY_LONGLONG, which no array
- * has unless asked for by that name, stands for a Python integer: weak in inference, as NEP 50 wants.
+ * A record (class Ufunc of the extension, never seen by users) hangs on the ufunc's `obj` field, which NumPy
+ * keeps alive and visits; it is the side table that a class without subclasses needs. A loop is compiled code
+ * for one tuple of input types; NumPy's type numbers name them, so that loops are what NumPy's own dispatch
+ * looks for. Two numbers mean more than they say: NPY_HALF is computed in float32, and NPY_LONGLONG, which no
+ * array has unless asked for by that name, stands for a Python integer: weak in inference, as NEP 50 wants.
  *
- * For given input types there is one loop and so one result type, whatever was called before; a lazy gufunc that is given an output array has one
- * for its type.
- * Loops are only ever added, under the GIL and in the gate, and NumPy looks for them without it; they die with the ufunc. */
+ * For given input types there is one loop and so one result type, whatever was called before; a lazy gufunc
+ * that is given an output array has one for its type. Loops are only ever added, under the GIL and in the
+ * gate, and NumPy looks for them without it; they die with the ufunc. */
 #ifndef TR_EXT_UFUNC_H
 #define TR_EXT_UFUNC_H
 
@@ -39,7 +40,8 @@ typedef struct tr_uloop {
     uint32_t tellers; /* threads that are about to put it there */
 } tr_uloop;
 
-/* Which loop serves arguments of these codes: a type number, or 'i' 'f' 'c' with the top bit for a Python number. */
+/* Which loop serves arguments of these codes: a type number, or 'i' 'f' 'c' with the top bit for a Python
+ * number. */
 typedef struct tr_uplan {
     struct tr_uplan *next;
     tr_uloop *loop;
@@ -78,8 +80,9 @@ tr_ufunc *tr_ufunc_of(tr_state *st, PyObject *o);
 static inline bool tr_ufunc_by_outputs(const tr_ufunc *uf) {
     return uf->lazy && uf->core;
 }
-/* The loop for input types, compiled when the ufunc is lazy. With tr_ufunc_by_outputs the types of outputs follow in `num`, TR_UNUM_NONE for one
- * that is not given. NULL with an exception; NULL without one: none is declared. */
+/* The loop for input types, compiled when the ufunc is lazy. With tr_ufunc_by_outputs the types of outputs
+ * follow in `num`, TR_UNUM_NONE for one that is not given. NULL with an exception; NULL without one: none is
+ * declared. */
 tr_uloop *tr_ufunc_loop(tr_ufunc *uf, const uint8_t *num);
 /* Compiles the declared loops that were put off. Before anyone looks at `loops`. */
 bool tr_ufunc_settle(tr_ufunc *uf);
@@ -99,8 +102,8 @@ typedef struct tr_ukind {
     uint8_t num;
     char weak; /* 'i' 'f' 'c': a Python number; else 0 */
 } tr_ukind;
-/* `kinds` of all operands, TR_UNUM_NONE for outputs that are not given. `want`: types that the caller asked for by name (dtype=, signature=), nop
- * of them. NULL with an exception. */
+/* `kinds` of all operands, TR_UNUM_NONE for outputs that are not given. `want`: types that the caller asked
+ * for by name (dtype=, signature=), nop of them. NULL with an exception. */
 tr_uloop *tr_ufunc_pick(tr_ufunc *uf, const tr_ukind *kinds, const uint8_t *want);
 /* Gives the ufunc its way of finding loops: a promoter, or before NumPy 2 a type resolver. */
 bool tr_ufunc_attach(tr_ufunc *uf);
@@ -114,13 +117,13 @@ tr_operand tr_ufunc_common(const tr_ufunc *uf, const uint8_t *num);
 
 /* --- ufunc_loop.c: running a loop --- */
 
-/* A look at the stack before it is used, by NumPy's code above all, which takes none itself. `bytes` is what was seen to be used, and some more.
- * With or without the GIL; false with RecursionError set. */
+/* A look at the stack before it is used, by NumPy's code above all, which takes none itself. `bytes` is what
+ * was seen to be used, and some more. With or without the GIL; false with RecursionError set. */
 enum { TR_ROOM_CALL = 12 << 10, TR_ROOM_CORE = 20 << 10, TR_ROOM_LOOP = 8 << 10 };
 bool tr_ufunc_room(const tr_ufunc *uf, size_t bytes);
 
-/* tr_exec_run of NumPy's: with or without the GIL. False with an exception set. The caller has looked for TR_ROOM_LOOP; who looked for TR_ROOM_CALL
- * has. */
+/* tr_exec_run of NumPy's: with or without the GIL. False with an exception set. The caller has looked for
+ * TR_ROOM_LOOP; who looked for TR_ROOM_CALL has. */
 bool tr_uloop_run(tr_uloop *l, char *const *args, const npy_intp *dims, const npy_intp *steps);
 /* Ends a run of l in a frame, once: raises what `code` says. With or without the GIL. */
 bool tr_uloop_end(const tr_uloop *l, int32_t code, tr_frame *frame);

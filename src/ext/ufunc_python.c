@@ -1,7 +1,8 @@
 /* The inner loop under TREADLE_DISABLE_JIT: the Python function itself, called for each item or core.
  *
- * All around it is as for compiled code: which loop there is for which types, and what NumPy does with it. Numbers come as NumPy's scalars of the loop's
- * types, float16 as the float32 that it is computed in; arrays are copies, since the function may keep them. Slow, and meant for the debugger. */
+ * All around it is as for compiled code: which loop there is for which types, and what NumPy does with it.
+ * Numbers come as NumPy's scalars of the loop's types, float16 as the float32 that it is computed in; arrays
+ * are copies, since the function may keep them. Slow, and meant for the debugger. */
 #include "ext/ufunc.h"
 
 #include <string.h>

@@ -1,9 +1,10 @@
 /* Which loop a ufunc uses for which types, and how NumPy is told.
  *
- * A lazy ufunc has a loop for every combination of input types, compiled when it is met; of declared ones the first that fits is taken. What fits
- * what, and what Python's numbers are beside others, ty/pick.h says, for compiled callers too.
- * NumPy 2 asks through promoters (an entry point of its table that our headers do not show to programs that also run on 1.26); before that, the
- * ufunc's type resolver is ours. Both come here, so results are the same. */
+ * A lazy ufunc has a loop for every combination of input types, compiled when it is met; of declared ones the
+ * first that fits is taken. What fits what, and what Python's numbers are beside others, ty/pick.h says, for
+ * compiled callers too. NumPy 2 asks through promoters (an entry point of its table that our headers do not
+ * show to programs that also run on 1.26); before that, the ufunc's type resolver is ours. Both come here, so
+ * results are the same. */
 #include "ext/ufunc.h"
 
 #include <fenv.h>
@@ -158,8 +159,8 @@ static bool lazy_nums(const tr_ufunc *uf, const tr_ukind *in, const uint8_t *wan
     return true;
 }
 
-/* The type of output i of a gufunc: what was asked for, or that of the array it goes to, where the type of all inputs together converts to it as NumPy
- * would convert the result; else TR_UNUM_NONE. */
+/* The type of output i of a gufunc: what was asked for, or that of the array it goes to, where the type of
+ * all inputs together converts to it as NumPy would convert the result; else TR_UNUM_NONE. */
 static void lazy_output(const tr_ufunc *uf, const tr_ukind *kinds, const uint8_t *want, uint32_t i,
                         uint8_t *num) {
     uint8_t to = want[i] != TR_UNUM_NONE ? want[i] : kinds[i].num;
@@ -186,7 +187,8 @@ static tr_uloop *same_types(tr_ufunc *uf, uint8_t num) {
     return tr_ufunc_loop(uf, all);
 }
 
-/* A reduction feeds results back, so its operands are of one type: the first that the function maps to itself. */
+/* A reduction feeds results back, so its operands are of one type: the first that the function maps to
+ * itself. */
 static tr_uloop *pick_reduction(tr_ufunc *uf, uint8_t num, uint8_t want) {
     enum { TRIES = 4 };
     num = normal(uf, want != TR_UNUM_NONE ? want : num);
@@ -402,8 +404,8 @@ static bool add_loop(tr_ufunc *uf, const tr_uloop *l) {
     return add((PyObject *)uf->u, &spec) == 0;
 }
 
-/* NumPy knows the loop from here on. It may wait for a lock of its own, so that another thread gets into the gate and tells it as well: NumPy takes
- * what came first and refuses the other. */
+/* NumPy knows the loop from here on. It may wait for a lock of its own, so that another thread gets into the
+ * gate and tells it as well: NumPy takes what came first and refuses the other. */
 static bool tell(tr_ufunc *uf, tr_uloop *l) {
     if (l->told)
         return true;
@@ -551,8 +553,8 @@ static bool show_loops(tr_ufunc *uf) {
     return true;
 }
 
-/* NumPy takes a loop that fits before it asks. One that fits a reduction over the wrong type (`reduce` of integers with dtype=float64 where floats have
- * met integers) is told only when NumPy asks for it. */
+/* NumPy takes a loop that fits before it asks. One that fits a reduction over the wrong type (`reduce` of
+ * integers with dtype=float64 where floats have met integers) is told only when NumPy asks for it. */
 static bool told_late(const tr_ufunc *uf, const tr_uloop *l) {
     return uf->lazy && is_binary(uf) && l->num[0] == l->num[2] && l->num[1] != l->num[0];
 }

@@ -201,7 +201,8 @@ bool tr_argk_weaken(tr_argk *k, PyObject *died) {
     return true;
 }
 
-/* What NumPy would call equivalent, as far as that is seen without asking it: it may run code of others' for that. */
+/* What NumPy would call equivalent, as far as that is seen without asking it: it may run code of others' for
+ * that. */
 static bool same_dtype(const PyArray_Descr *a, const PyArray_Descr *b) {
     unsigned num = (unsigned)a->type_num;
     return a == b ||

@@ -80,7 +80,8 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o);
 bool tr_value_pattern(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_argk *k);
 void tr_argk_clear(tr_argk *k);
 bool tr_argk_copy(const tr_argk *from, tr_argk *to);
-/* Refers to functions and classes weakly from now on, where they can be; `died` is called with the reference when one goes. */
+/* Refers to functions and classes weakly from now on, where they can be; `died` is called with the reference
+ * when one goes. */
 bool tr_argk_weaken(tr_argk *k, PyObject *died);
 /* Puts what it refers to weakly into a list: 1; 0 where some of it is gone; -1 with an exception. */
 int tr_argk_hold(const tr_argk *k, PyObject *list);
@@ -93,8 +94,8 @@ bool tr_argk_equal(const tr_argk *a, const tr_argk *b);
 int tr_argk_visit(const tr_argk *k, visitproc visit, void *arg);
 /* The pattern holds a constant, so that its type lives in one compilation only. */
 bool tr_argk_has_const(const tr_argk *k);
-/* Strong type of the pattern. `constant` gives the type of one that is a constant; NULL when no constant can be (else
- * TR_TY NONE stands in). */
+/* Strong type of the pattern. `constant` gives the type of one that is a constant; NULL when no constant can
+ * be (else TR_TY NONE stands in). */
 typedef const tr_ty *(*tr_argk_const)(void *user, const tr_argk *k);
 const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant, void *user);
 

@@ -1,4 +1,5 @@
-/* Control flow: predecessors, order, dominators, loops, use counts. Linear but for dominators, which are so in practice. */
+/* Control flow: predecessors, order, dominators, loops, use counts. Linear but for dominators, which are so
+ * in practice. */
 #include <assert.h>
 #include <string.h>
 
@@ -26,8 +27,8 @@ static void room(const tr_fn *f, tr_u32s *v, uint32_t n) {
     v->n = 0;
 }
 
-/* Depth first from the entry. `work` holds a stack and, per block, the edges still to be followed plus one (0: not seen);
- * the true edge goes last, so that its target comes first in the order. */
+/* Depth first from the entry. `work` holds a stack and, per block, the edges still to be followed plus one
+ * (0: not seen); the true edge goes last, so that its target comes first in the order. */
 static void order(const tr_fn *f, tr_u32s *out, tr_u32s *work) {
     uint32_t n = f->blks.n, depth = 0, k = n;
     room(f, out, n + 1);

@@ -208,7 +208,8 @@ static const char *name_of(const tr_fn *f, tr_val v) {
     return v < f->names.n ? f->names.d[v] : NULL;
 }
 
-/* First all blocks, params and results get their numbers, so that order does not matter; then operands follow. */
+/* First all blocks, params and results get their numbers, so that order does not matter; then operands
+ * follow. */
 void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t nblks, tr_val *map,
                      tr_bid *bmap, uint32_t at_loc) {
     assert(dst->stage == src->stage);

@@ -183,7 +183,8 @@ static bool raise_site(run *r, const tr_ins *i, uint32_t first) {
     return false;
 }
 
-/* As NumPy: negative extents and sizes past int64 are ValueErrors, and extents of 0 do not hide that others are too large. */
+/* As NumPy: negative extents and sizes past int64 are ValueErrors, and extents of 0 do not hide that others
+ * are too large. */
 static const tr_site *bad_size(run *r, const tr_ins *i) {
     static const tr_site negative = {TR_EXC_VALUE, "negative dimensions are not allowed", -1, NULL};
     static const tr_site too_big = {TR_EXC_VALUE, TR_TOO_BIG, -1, NULL};
@@ -238,13 +239,15 @@ static bool call(run *r, const tr_ins *i, tr_slot *out) {
     return run_fn(in, in->prog->insts.d[i->imm.fn].fn, args, out);
 }
 
-/* The System V calling convention fills integer and vector registers apart, so one pair of types calls every row. */
+/* The System V calling convention fills integer and vector registers apart, so one pair of types calls every
+ * row. */
 typedef int64_t (*int_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, double, double, double,
                           double, double, double);
 typedef double (*float_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, double, double, double,
                            double, double, double);
 
-/* For those with more arguments than registers, integers all: what is too much lies on the stack and is not looked at. */
+/* For those with more arguments than registers, integers all: what is too much lies on the stack and is not
+ * looked at. */
 typedef int64_t (*wide_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                            int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                            int64_t, int64_t);

@@ -1,8 +1,9 @@
-/* A slow, obvious interpreter of typed IR. It defines what each op means; tests hold passes and generated code against it.
+/* A slow, obvious interpreter of typed IR. It defines what each op means; tests hold passes and generated
+ * code against it.
  *
- * A value is the parts of its type (tr_ty_parts), one slot each, as in rt/layout.h; integers lie in a slot extended to
- * 64 bits by their sign. Arrays that a program allocates live in the context's arena. Sums of floats inside a pattern
- * are plain left-to-right sums: their last bits may differ from generated code. */
+ * A value is the parts of its type (tr_ty_parts), one slot each, as in rt/layout.h; integers lie in a slot
+ * extended to 64 bits by their sign. Arrays that a program allocates live in the context's arena. Sums of
+ * floats inside a pattern are plain left-to-right sums: their last bits may differ from generated code. */
 #ifndef TR_IR_INTERP_H
 #define TR_IR_INTERP_H
 

@@ -248,8 +248,8 @@ static void multiply(const tr_ty *t, const tr_slot *x, const tr_slot *y, tr_slot
     put_part(t, out + 1, ad + bc);
 }
 
-/* The quotient by the larger part of the divisor, in the type's own width: op.def's div (NumPy) multiplies by a reciprocal at
- * the end, pydiv (CPython) divides. */
+/* The quotient by the larger part of the divisor, in the type's own width: op.def's div (NumPy) multiplies by
+ * a reciprocal at the end, pydiv (CPython) divides. */
 #define QUOTIENT(T, name, FABS)                                                 \
     static void name(bool np, T a, T b, T c, T d, T out[2]) {                   \
         T mc = FABS(c), md = FABS(d);                                           \

@@ -1,12 +1,12 @@
 /* The intermediate representation: SSA with block arguments, one form for every stage.
  *
- * A function is a vector of instructions; an instruction's number is its value (tr_val). Blocks hold doubly linked lists
- * of them. Constants (OBJ, CONST, UNDEF, CONSTARR) are instructions too, but live outside blocks (blk == TR_NOBLK),
- * are interned per function and dominate everything; text shows them inline.
- * Invariants (verified by ir/verify.c): each block ends in exactly one terminator; the number of edge arguments equals the target's
- * number of params; definitions dominate uses; operand types follow op.def; front ops only in the front stage.
- * Memory: all in the context's arena, freed with it.
- * Edit through ir/build.c and ir/edit.c only. */
+ * A function is a vector of instructions; an instruction's number is its value (tr_val). Blocks hold doubly
+ * linked lists of them. Constants (OBJ, CONST, UNDEF, CONSTARR) are instructions too, but live outside blocks
+ * (blk == TR_NOBLK), are interned per function and dominate everything; text shows them inline. Invariants
+ * (verified by ir/verify.c): each block ends in exactly one terminator; the number of edge arguments equals
+ * the target's number of params; definitions dominate uses; operand types follow op.def; front ops only in
+ * the front stage. Memory: all in the context's arena, freed with it. Edit through ir/build.c and ir/edit.c
+ * only. */
 #ifndef TR_IR_IR_H
 #define TR_IR_IR_H
 
@@ -126,11 +126,11 @@ typedef struct tr_callinfo {
 /* Text of one in the IR: its name, or of a program's own "exc7". */
 const char *tr_exc_text(uint32_t exc, char buf[16]);
 
-/* Where compiled code may raise, and what. `text` may hold {0} {1} ...: the payload operands' values;
- * {w}: for a checkindex, the index before it was wrapped; {u}: an unsigned one.
- * With nargs >= 0 and no text the exception is raised with these arguments: a constant object, or NULL for the next payload value. A tuple is
- * an object without items, and its items follow.
- * With both, the message is the text, and {0} {1} ... stand for the args. */
+/* Where compiled code may raise, and what. `text` may hold {0} {1} ...: the payload operands' values; {w}:
+ * for a checkindex, the index before it was wrapped; {u}: an unsigned one. With nargs >= 0 and no text the
+ * exception is raised with these arguments: a constant object, or NULL for the next payload value. A tuple is
+ * an object without items, and its items follow. With both, the message is the text, and {0} {1} ... stand
+ * for the args. */
 typedef struct tr_site {
     uint32_t exc;     /* tr_exc */
     const char *text; /* message, or NULL when args are used */
@@ -141,7 +141,8 @@ typedef struct tr_site {
 /* NumPy's words for an array whose bytes int64 cannot count: a ValueError, made or not. */
 #define TR_TOO_BIG \
     "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
-/* Where a product of extents is followed in float64: less than 2**63, so that no rounding lets a larger one pass. */
+/* Where a product of extents is followed in float64: less than 2**63, so that no rounding lets a larger one
+ * pass. */
 #define TR_MOST_BYTES 0x1.fffffp62
 
 /* How a pattern's reductions and scans combine their values. */
@@ -180,38 +181,43 @@ tr_number tr_red_start(tr_redk k, const tr_ty *t); /* the identity */
 
 enum { TR_MAX_REDS = 12 }; /* that fusion gives a pattern, and that one may have to run on all cores */
 
-/* Whether several cores run a pattern's rounds. WISH: they are to if they may, which is not decided yet. PROVEN: they may, that follows from
- * its functions (summary.h). PRANGE: it was a loop over a prange, and where its iterations were not seen to meet in memory the user says
- * that they do not. */
+/* Whether several cores run a pattern's rounds. WISH: they are to if they may, which is not decided yet.
+ * PROVEN: they may, that follows from its functions (summary.h). PRANGE: it was a loop over a prange, and
+ * where its iterations were not seen to meet in memory the user says that they do not. */
 typedef enum tr_par { TR_PAR_NO, TR_PAR_WISH, TR_PAR_PROVEN, TR_PAR_PRANGE, TR_PAR__COUNT } tr_par;
 extern const char *const tr_par_name[TR_PAR__COUNT]; /* as the text has it */
 
 struct tr_fn;
-/* One parallel node. Operands of the PATTERN instruction, in order: nspace extents (i64); nin input arrays and nout
- * output arrays, each of rank nspace, read and written at the node's index, shapes already checked to match (an
- * axis of extent 1 of an input repeats); nfilt packed arrays; nred initial values; ncap captured values; then nein and neout
- * arrays of the epilogue.
+/* One parallel node. Operands of the PATTERN instruction, in order: nspace extents (i64); nin input arrays
+ * and nout output arrays, each of rank nspace, read and written at the node's index, shapes already checked
+ * to match (an axis of extent 1 of an input repeats); nfilt packed arrays; nred initial values; ncap captured
+ * values; then nein and neout arrays of the epilogue.
  *
- * The lambda's params: nspace indices (i64), nin elements, nscan running values, ncap captures. It ends in YIELD: nout elements of the
- * outputs' dtypes, nfilt of the packed ones', then nred contributions. Iterations are independent but for the reductions. Sums of floats are
- * associated in a tree that depends on the extents alone, with an error no worse than pairwise summation.
+ * The lambda's params: nspace indices (i64), nin elements, nscan running values, ncap captures. It ends in
+ * YIELD: nout elements of the outputs' dtypes, nfilt of the packed ones', then nred contributions. Iterations
+ * are independent but for the reductions. Sums of floats are associated in a tree that depends on the extents
+ * alone, with an error no worse than pairwise summation.
  *
- * keep: axes that the reductions leave in place, a bit each; 0: all are reduced and the result is a value per reduction. With keep
- * there is a reduction of its own, over the other axes in C order, for each index of the kept axes. What becomes of its value says
- * the epilogue: a second lambda with the kept axes as its space. Its params: their indices, nred values, nein elements of its
- * inputs, ncap captures; it yields the elements of its neout outputs. Its arrays have one axis per kept one.
+ * keep: axes that the reductions leave in place, a bit each; 0: all are reduced and the result is a value per
+ * reduction. With keep there is a reduction of its own, over the other axes in C order, for each index of the
+ * kept axes. What becomes of its value says the epilogue: a second lambda with the kept axes as its space.
+ * Its params: their indices, nred values, nein elements of its inputs, ncap captures; it yields the elements
+ * of its neout outputs. Its arrays have one axis per kept one.
  *
- * The first nscan reductions are scans: the lambda is given their value before its own contribution, so the reduced axes
- * are walked in C order, one by one. Sums and products of floats in scans are added in that order within blocks of TR_SCAN_BLOCK elements;
- * before each stands the value before the former one and the former's total (scans.c says which patterns that holds for).
+ * The first nscan reductions are scans: the lambda is given their value before its own contribution, so the
+ * reduced axes are walked in C order, one by one. Sums and products of floats in scans are added in that
+ * order within blocks of TR_SCAN_BLOCK elements; before each stands the value before the former one and the
+ * former's total (scans.c says which patterns that holds for).
  *
- * Packed arrays (a filter, or stream compaction) are of one axis and layout C, and take what is kept, side by side. The first scan counts it:
- * it adds i64, from 0, and contributes 1 where the round's elements are kept and else 0. Each round stores its elements where the scan stands,
- * so the last place is scratch; once the scan has come to that of the shortest array, nothing more is kept. A filter keeps no axes.
+ * Packed arrays (a filter, or stream compaction) are of one axis and layout C, and take what is kept, side by
+ * side. The first scan counts it: it adds i64, from 0, and contributes 1 where the round's elements are kept
+ * and else 0. Each round stores its elements where the scan stands, so the last place is scratch; once the
+ * scan has come to that of the shortest array, nothing more is kept. A filter keeps no axes.
  *
- * A lambda that only computes is scalar; one that loads, stores, calls or allocates is a region: it is never copied and never
- * merged. What memory it may touch is what its instructions say (summary.h). Two operands that are different values share no memory if one of
- * them is written, but an input and an output element for element; no two elements of what is written lie in one place. */
+ * A lambda that only computes is scalar; one that loads, stores, calls or allocates is a region: it is never
+ * copied and never merged. What memory it may touch is what its instructions say (summary.h). Two operands
+ * that are different values share no memory if one of them is written, but an input and an output element for
+ * element; no two elements of what is written lie in one place. */
 typedef struct tr_pat {
     uint8_t nspace, nscan;
     uint8_t par; /* tr_par */
@@ -282,8 +288,9 @@ typedef struct tr_edge {
     tr_val *args;
 } tr_edge;
 
-/* tr_ins.flags: no signed wrap; and, of arithmetic on floats, by which liberties it may be rewritten: a set of TR_FM_*, shifted. They are the
- * instruction's own, so code of functions with different options may stand side by side. */
+/* tr_ins.flags: no signed wrap; and, of arithmetic on floats, by which liberties it may be rewritten: a set
+ * of TR_FM_*, shifted. They are the instruction's own, so code of functions with different options may stand
+ * side by side. */
 enum { F_NSW = 1, F_FAST_SHIFT = 1, F_FAST = TR_FM_ALL << F_FAST_SHIFT };
 
 typedef struct tr_ins {
@@ -310,8 +317,8 @@ typedef struct tr_ins {
     tr_val prev, next;
 } tr_ins;
 
-/* How seldom a block runs: nothing is known; hardly ever, a checked copy of a loop (opt/version.c); seldom, and more so, where sizes do not agree
- * (opt/agree.c). */
+/* How seldom a block runs: nothing is known; hardly ever, a checked copy of a loop (opt/version.c); seldom,
+ * and more so, where sizes do not agree (opt/agree.c). */
 typedef enum tr_cold { TR_COLD_NO, TR_COLD_CHECKED, TR_COLD_SELDOM, TR_COLD_RARE, TR_COLD__COUNT } tr_cold;
 extern const char *const tr_cold_name[TR_COLD__COUNT]; /* as the text has it */
 
@@ -440,16 +447,19 @@ tr_repl tr_repl_new(tr_fn *f);
 void tr_repl_set(tr_fn *f, tr_repl *r, tr_val from, tr_val to);
 tr_val tr_repl_get(const tr_repl *r, tr_val v); /* follows chains */
 void tr_repl_apply(tr_fn *f, tr_repl *r);
-/* Splits a block before `at`; returns the new block, which takes `at` and all after it; the old one gets no terminator. */
+/* Splits a block before `at`; returns the new block, which takes `at` and all after it; the old one gets no
+ * terminator. */
 tr_bid tr_blk_split(tr_fn *f, tr_val at);
-/* Copies blocks of `src` into `dst` (which may be `src`): fills map[src value] and bmap[src block] for all they define. The caller
- * makes both arrays, filled with TR_NOVAL and TR_NOBLK but for what shall be something else in the copy (a value from outside, a block to
- * leave to); what is neither copied nor set stays itself when dst == src. Types and sites are shared, patterns' lambdas cloned; locs
- * get parent `at_loc`, unknown ones become it. Used by inlining and opt/repair.h. */
+/* Copies blocks of `src` into `dst` (which may be `src`): fills map[src value] and bmap[src block] for all
+ * they define. The caller makes both arrays, filled with TR_NOVAL and TR_NOBLK but for what shall be
+ * something else in the copy (a value from outside, a block to leave to); what is neither copied nor set
+ * stays itself when dst == src. Types and sites are shared, patterns' lambdas cloned; locs get parent
+ * `at_loc`, unknown ones become it. Used by inlining and opt/repair.h. */
 void tr_clone_blocks(tr_fn *dst, const tr_fn *src, const tr_bid *blks, uint32_t nblks, tr_val *map,
                      tr_bid *bmap, uint32_t at_loc);
 tr_fn *tr_fn_clone(const tr_fn *f); /* a function of its own, lambdas too */
-/* Unreachable blocks go; params that are always the same value go; empty forwarding blocks and straight lines merge. True if changed. */
+/* Unreachable blocks go; params that are always the same value go; empty forwarding blocks and straight lines
+ * merge. True if changed. */
 bool tr_simplify_cfg(tr_fn *f);
 bool tr_remove_params(tr_fn *f); /* trivial and unused block params */
 
@@ -487,9 +497,11 @@ void tr_ir_print(tr_sb *out, const tr_fn *f); /* values renumbered in order of a
 /* Parses one or more functions. Fails with an error that names line and column. */
 struct tr_prog;
 bool tr_ir_parse(tr_ctx *ctx, const char *text, const char *file, struct tr_prog *out);
-/* Checks everything; false and a report (the program with the faults in place) in `out` when something is wrong. */
+/* Checks everything; false and a report (the program with the faults in place) in `out` when something is
+ * wrong. */
 bool tr_ir_verify(const tr_fn *f, tr_sb *out);
-/* The same for a function of a program, with what it refers to there: functions that it calls or makes closures of. */
+/* The same for a function of a program, with what it refers to there: functions that it calls or makes
+ * closures of. */
 bool tr_ir_verify_in(const struct tr_prog *p, const tr_fn *f, tr_sb *out);
 /* All functions of a program. */
 bool tr_ir_verify_program(const struct tr_prog *p, tr_sb *out);

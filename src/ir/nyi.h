@@ -1,4 +1,5 @@
-/* The table of what Treadle does not compile (ir/nyi.def). It stands here so that front, lib and infer can all use it. */
+/* The table of what Treadle does not compile (ir/nyi.def). It stands here so that front, lib and infer can
+ * all use it. */
 #ifndef TR_IR_NYI_H
 #define TR_IR_NYI_H
 

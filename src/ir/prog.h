@@ -5,7 +5,8 @@
 
 #include "ir/ir.h"
 
-/* A code object as plain data; names and layout as CPython's PyCodeObject. Made by ext/freeze.c under the GIL. */
+/* A code object as plain data; names and layout as CPython's PyCodeObject. Made by ext/freeze.c under the
+ * GIL. */
 typedef struct tr_code {
     int version; /* 311, 312, 313 */
     const uint8_t *code;
@@ -28,13 +29,15 @@ typedef struct tr_code {
         free; /* per localsplus entry of kind FREE of a top-level function: frozen contents; NULL = empty or an enclosing function's local */
 } tr_code;
 
-/* What a ufunc adds to the function it was made of: called on arrays it runs over their elements, and nothing raises for a division. */
+/* What a ufunc adds to the function it was made of: called on arrays it runs over their elements, and nothing
+ * raises for a division. */
 typedef struct tr_ufn {
     const char *name;
     uint32_t nin, nout;
     const struct tr_cores *core; /* of a generalised one, or NULL */
     uint32_t nsigs;              /* 0: any types */
-    /* nsigs rows: nin argument types and the declared result's, NULL when that is inferred; of a generalised one the types of all operands */
+    /* nsigs rows: nin argument types and the declared result's, NULL when that is inferred; of a generalised
+     * one the types of all operands */
     const tr_ty *const *sigs;
 } tr_ufn;
 
@@ -42,14 +45,16 @@ static inline uint32_t tr_ufn_row(const tr_ufn *u) {
     return u->core ? u->nin + u->nout : u->nin + 1;
 }
 
-/* What a decorated function keeps, whoever calls it: options and signatures. One body may stand under several. */
+/* What a decorated function keeps, whoever calls it: options and signatures. One body may stand under
+ * several. */
 typedef struct tr_contract {
     uint32_t id;         /* number in its program */
     uint32_t opts;       /* tr_prog_opts */
     bool sealed;         /* no other types than those declared */
     const char *refused; /* why one that was declared is missing, or NULL */
     uint32_t nsigs, nargs;
-    /* nsigs rows: types of all parameters, *args as one tuple, and the declared result's, NULL when that is inferred */
+    /* nsigs rows: types of all parameters, *args as one tuple, and the declared result's, NULL when that is
+     * inferred */
     const tr_ty *const *sigs;
 } tr_contract;
 
@@ -102,7 +107,8 @@ typedef struct tr_prog {
 } tr_prog;
 
 void tr_prog_init(tr_prog *p, tr_ctx *ctx);
-/* Number of the options of a function in this compilation, whose own they are but for what holds for all of it. */
+/* Number of the options of a function in this compilation, whose own they are but for what holds for all of
+ * it. */
 uint32_t tr_prog_opts(tr_prog *p, const tr_opts *own);
 const tr_opts *tr_inst_opts(const tr_prog *p, const tr_inst *t);
 void tr_prog_print(tr_sb *out, const tr_prog *p, bool typed);

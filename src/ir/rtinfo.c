@@ -1,4 +1,5 @@
-/* rt/rt.def as data; and what passes ask of an instruction: its effects, its cost, whether a lambda has any effect. */
+/* rt/rt.def as data; and what passes ask of an instruction: its effects, its cost, whether a lambda has any
+ * effect. */
 #include "ir/rtinfo.h"
 
 const tr_rtinfo tr_rt_info[TR_RT__COUNT] = {

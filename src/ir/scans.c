@@ -1,10 +1,12 @@
-/* Scans (prefix sums) begun in the middle: what a scan's value is at some element follows from the total of the contributions before it, so
- * ranges of elements can be walked at once if their totals are taken first. That needs contributions which do not look at the running value.
+/* Scans (prefix sums) begun in the middle: what a scan's value is at some element follows from the total of
+ * the contributions before it, so ranges of elements can be walked at once if their totals are taken first.
+ * That needs contributions which do not look at the running value.
  *
- * Sums and products of floats depend on how they are grouped. Those go block by block: the value before a block is that of the block before
- * and its total, whoever computes it, so it depends on the length alone; within the first TR_SCAN_BLOCK elements it is the plain
- * sequence. Such a pattern has one axis to walk, and no reductions beside its scans.
- * Cost: linear in the lambda, times the depth of its loops (scalar lambdas hardly have any). */
+ * Sums and products of floats depend on how they are grouped. Those go block by block: the value before a
+ * block is that of the block before and its total, whoever computes it, so it depends on the length alone;
+ * within the first TR_SCAN_BLOCK elements it is the plain sequence. Such a pattern has one axis to walk, and
+ * no reductions beside its scans. Cost: linear in the lambda, times the depth of its loops (scalar lambdas
+ * hardly have any). */
 #include "ir/summary.h"
 
 static bool is_marked(const uint8_t *tainted, const tr_val *v, uint32_t n) {
@@ -14,7 +16,8 @@ static bool is_marked(const uint8_t *tainted, const tr_val *v, uint32_t n) {
     return false;
 }
 
-/* Marks what an instruction hands on; true if something is new. `far`: a branch that looked at a running value was met. */
+/* Marks what an instruction hands on; true if something is new. `far`: a branch that looked at a running
+ * value was met. */
 static bool spread(const tr_fn *f, tr_val v, uint8_t *tainted, bool *far) {
     const tr_ins *in = tr_at(f, v);
     bool any = is_marked(tainted, in->args, in->nargs), fresh = any && !tainted[v];

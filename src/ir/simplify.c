@@ -42,8 +42,8 @@ static bool take_arrival(const tr_fn *f, arrivals *s, tr_val v) {
     return true;
 }
 
-/* The one constant that arrives at param v, be it through other params, and they may hand it to each other: a flag that is set before two
- * loops and in the inner one. TR_NOVAL when anything else arrives. */
+/* The one constant that arrives at param v, be it through other params, and they may hand it to each other: a
+ * flag that is set before two loops and in the inner one. TR_NOVAL when anything else arrives. */
 static tr_val only_constant(const tr_fn *f, const tr_repl *r, tr_val v) {
     arrivals all;
     all.constant = TR_NOVAL;
@@ -69,8 +69,8 @@ static bool may_be_constant(const tr_fn *f, tr_val x, tr_val y) {
     return (px || py) && (px || tr_is_const(tr_at(f, x))) && (py || tr_is_const(tr_at(f, y)));
 }
 
-/* The one value that arrives at param number p of block b on every edge but those that carry the param itself, or in the end;
- * TR_NOVAL when there are several or none. */
+/* The one value that arrives at param number p of block b on every edge but those that carry the param
+ * itself, or in the end; TR_NOVAL when there are several or none. */
 static tr_val only_arrival(const tr_fn *f, const tr_repl *r, tr_bid b, uint32_t p) {
     assert(b != 0 && p < tr_blk_at(f, b)->params.n);
     const tr_blk *blk = tr_blk_at(f, b);

@@ -183,7 +183,8 @@ bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
     return true;
 }
 
-/* dst[...] = (a, b): numbers go straight to their places on an axis of their count; else a tuple is an array first. */
+/* dst[...] = (a, b): numbers go straight to their places on an axis of their count; else a tuple is an array
+ * first. */
 static bool assign_tuple(tr_em *e, tr_tv dst, tr_tv src) {
     uint32_t n = src.ty->n;
     bool direct = dst.ty->ndim == 1 && n > 1;
@@ -370,7 +371,8 @@ typedef struct elementwise {
     const tr_ty *common; /* both operands are converted to it */
 } elementwise;
 
-/* Powers that NumPy computes otherwise where the exponent is a number beside an array: square roots and reciprocals. */
+/* Powers that NumPy computes otherwise where the exponent is a number beside an array: square roots and
+ * reciprocals. */
 static bool known_power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_tv *out) {
     double k = 0.0;
     tr_tv_lit_real(y, &k);
@@ -386,7 +388,8 @@ static bool known_power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_tv *out) 
     return true;
 }
 
-/* Operators on integers of one width stay in it; a division of 32 bits is cheaper than one of 64, and vectorises. */
+/* Operators on integers of one width stay in it; a division of 32 bits is cheaper than one of 64, and
+ * vectorises. */
 static tr_op narrow_op(tr_binop op) {
     switch (op) {
     case TR_BIN_FLOORDIV: return TR_OP_FLOORDIV;
@@ -434,7 +437,8 @@ const tr_ty *tr_lib_ufunc_type(tr_em *e, bool quotient, const tr_ty *x, const tr
     return tr_lib_common(e, x, y);
 }
 
-/* Type of NumPy's result: that of the operands together, but for true division and for arithmetic on two bools. */
+/* Type of NumPy's result: that of the operands together, but for true division and for arithmetic on two
+ * bools. */
 static const tr_ty *np_result(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y) {
     const tr_ty *t = tr_ty_strong(e->types, tr_lib_ufunc_type(e, op == TR_BIN_DIV, x, y));
     if (op == TR_BIN_DIV && !tr_ty_is_float(t) && !tr_ty_is_complex(t))
@@ -517,7 +521,8 @@ bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y) {
     return true;
 }
 
-/* The operator has a meaning where NumPy's result is a `t`. Said of the operands' own types: what they are converted to need not be theirs. */
+/* The operator has a meaning where NumPy's result is a `t`. Said of the operands' own types: what they are
+ * converted to need not be theirs. */
 static bool check_operator(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y, const tr_ty *t) {
     if (op == TR_BIN_SUB && t->kind == TR_TY_BOOL)
         return tr_em_error(e, "NumPy has no subtraction of booleans; use ^ or logical_xor");

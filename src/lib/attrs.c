@@ -1,4 +1,5 @@
-/* Attributes, methods, dtypes as values, and calls of rows of builtins.def with arguments bound to their parameters. */
+/* Attributes, methods, dtypes as values, and calls of rows of builtins.def with arguments bound to their
+ * parameters. */
 #include <string.h>
 
 #include "lib/em.h"

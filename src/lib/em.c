@@ -459,7 +459,8 @@ tr_tv tr_em_make(tr_em *e, const tr_ty *ty, uint32_t n, const tr_tv *items) {
     return mk(ty, tr_emit_v(&e->b, TR_OP_TUPLE, ty, n, v));
 }
 
-/* Items of literal or weak type keep them in the type; their IR value is an undef of the literal type or the strong value. */
+/* Items of literal or weak type keep them in the type; their IR value is an undef of the literal type or the
+ * strong value. */
 tr_tv tr_em_tuple(tr_em *e, uint32_t n, const tr_tv *x) {
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);

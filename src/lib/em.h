@@ -1,12 +1,13 @@
 /* Emission: how the meaning of Python's operations and of library functions becomes typed IR.
  *
- * A template is one C function that both types and lowers an operation: it receives typed values and makes typed IR through
- * the calls below. Inference runs it "dry" (no IR is made, only result types matter) until types are stable, then once for
- * real. So a template must depend on types alone, never on what the last run did; tr_em_* work in both modes.
+ * A template is one C function that both types and lowers an operation: it receives typed values and makes
+ * typed IR through the calls below. Inference runs it "dry" (no IR is made, only result types matter) until
+ * types are stable, then once for real. So a template must depend on types alone, never on what the last run
+ * did; tr_em_* work in both modes.
  *
- * A tr_tv is a value and its type. In a dry run v is TR_NOVAL. A value of a LIT type is known at compile time (ty->lit).
- * Weak types appear on literals and on results of operations between them.
- * Failure: tr_em_error and return false; in dry runs nothing is reported. */
+ * A tr_tv is a value and its type. In a dry run v is TR_NOVAL. A value of a LIT type is known at compile time
+ * (ty->lit). Weak types appear on literals and on results of operations between them. Failure: tr_em_error
+ * and return false; in dry runs nothing is reported. */
 #ifndef TR_LIB_EM_H
 #define TR_LIB_EM_H
 
@@ -65,11 +66,14 @@ tr_tv tr_em_lit(tr_em *e, const tr_obj *o); /* a compile-time value */
 tr_tv tr_em_obj(tr_em *e, const tr_obj *o); /* any frozen object: literal, tuple of values, frozen array */
 /* Literal numbers become constants of their strong type, weak types strong; other values unchanged. */
 tr_tv tr_em_strong(tr_em *e, tr_tv x);
-/* Scalar to scalar, as NumPy's astype (explicit conversion; always defined but complex to real: drops the imaginary part). */
+/* Scalar to scalar, as NumPy's astype (explicit conversion; always defined but complex to real: drops the
+ * imaginary part). */
 tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to);
-/* Implicit conversion to the joined type of a block argument, a declared return or argument type: scalars, tuples by item, array layout. False: not possible. */
+/* Implicit conversion to the joined type of a block argument, a declared return or argument type: scalars,
+ * tuples by item, array layout. False: not possible. */
 bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out);
-/* The text that the pieces make, as str() has each: known now when all are, else a value for messages and print(). */
+/* The text that the pieces make, as str() has each: known now when all are, else a value for messages and
+ * print(). */
 bool tr_em_text(tr_em *e, uint32_t n, const tr_tv *pieces, tr_tv *out);
 /* What an optional value holds: TypeError at run time where it is None. Other values unchanged. */
 tr_tv tr_em_value(tr_em *e, tr_tv x);
@@ -80,7 +84,8 @@ bool tr_tv_lit_real(tr_tv x, double *out); /* literal int, bool or float; what n
 bool tr_tv_fits(tr_tv x, const tr_ty *t);  /* no literal integer, or the integer type t holds it */
 bool tr_tv_lit_str(tr_tv x, const char **out);
 bool tr_tv_is_none(tr_tv x); /* literal None or type none */
-/* A dtype argument: np.float32, "f4", float, np.dtype("f4"), treadle.float32, bool ... -> scalar type; NULL if it is none. */
+/* A dtype argument: np.float32, "f4", float, np.dtype("f4"), treadle.float32, bool ... -> scalar type; NULL
+ * if it is none. */
 const tr_ty *tr_tv_dtype(tr_em *e, tr_tv x);
 
 /* --- typed operations; operands must already have the types op.def asks for --- */
@@ -119,8 +124,9 @@ tr_tv tr_em_dim(tr_em *e, tr_tv a, uint32_t axis);
 tr_tv tr_em_stride(tr_em *e, tr_tv a, uint32_t axis);
 /* Number of elements; it fits, since every array has been through one of the checks below. */
 tr_tv tr_em_size(tr_em *e, tr_tv a);
-/* Sum and product of two numbers >= 0 that become an extent: ValueError where int64 has no room for them. An allocation looks at its
- * extents' product, so it needs no other check; a view that repeats items needs tr_em_check_size. */
+/* Sum and product of two numbers >= 0 that become an extent: ValueError where int64 has no room for them. An
+ * allocation looks at its extents' product, so it needs no other check; a view that repeats items needs
+ * tr_em_check_size. */
 tr_tv tr_em_extent_sum(tr_em *e, tr_tv x, tr_tv y);
 tr_tv tr_em_extent_product(tr_em *e, tr_tv x, tr_tv y);
 /* As NumPy: the extents' product, those of 0 left out, must leave room for its bytes. */
@@ -135,18 +141,20 @@ tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout,
 bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out);
 /* itself: v is what an in-place operator gave for a[i]. */
 bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself);
-/* An array or scalar seen as an array of the given shape: stride-0 views where it broadcasts; raises ValueError when it does not. */
+/* An array or scalar seen as an array of the given shape: stride-0 views where it broadcasts; raises
+ * ValueError when it does not. */
 bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv *out);
-/* dst[...] = src: one map pattern; src an array that broadcasts to dst, or a scalar. Overlap is handled by a copy of src when both may share memory. */
+/* dst[...] = src: one map pattern; src an array that broadcasts to dst, or a scalar. Overlap is handled by a
+ * copy of src when both may share memory. */
 bool tr_em_assign(tr_em *e, tr_tv dst, tr_tv src);
 bool tr_em_fill(tr_em *e, tr_tv dst, tr_tv scalar);
 bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array with a's shape and values */
 
 /* --- patterns (lib/patterns.c) --- */
 typedef struct tr_pdesc tr_pdesc;
-/* Builds the lambda's body: idx[nspace], elems[nin + nscan] (elements, then running values of scans), caps[ncap] in;
- * fills yields[nout + nfilt + nred]. As the epilogue's: idx per kept axis, elems[nred + nein] (reduced values, then elements), caps;
- * fills yields[neout]. */
+/* Builds the lambda's body: idx[nspace], elems[nin + nscan] (elements, then running values of scans),
+ * caps[ncap] in; fills yields[nout + nfilt + nred]. As the epilogue's: idx per kept axis, elems[nred + nein]
+ * (reduced values, then elements), caps; fills yields[neout]. */
 typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields);
 struct tr_pdesc {
@@ -170,8 +178,8 @@ bool tr_em_pattern(tr_em *e, const tr_pdesc *d, tr_tv *out);
 /* --- elementwise (lib/npufunc.c) --- */
 /* A function of scalars; must depend on their types alone. */
 typedef bool (*tr_eltfn)(tr_em *e, const void *user, const tr_tv *x, tr_tv *out);
-/* fn over x[0 .. n), numbers and arrays broadcast together: on numbers as it is, else into a new array, or into dst where that is given (not
- * absent, not None). `name` is for messages. */
+/* fn over x[0 .. n), numbers and arrays broadcast together: on numbers as it is, else into a new array, or
+ * into dst where that is given (not absent, not None). `name` is for messages. */
 bool tr_em_elementwise(tr_em *e, const char *name, uint32_t n, const tr_tv *x, tr_tv dst, tr_eltfn fn,
                        const void *user, tr_tv *out);
 
@@ -185,9 +193,11 @@ typedef struct tr_core {
     tr_corefn fn;
     const void *user;
 } tr_core;
-/* fn at each index of a space, whose axes are those of the operands before the function's; numbers are the same everywhere. */
+/* fn at each index of a space, whose axes are those of the operands before the function's; numbers are the
+ * same everywhere. */
 bool tr_em_core(tr_em *e, const tr_core *c, uint32_t nouter, const tr_tv *space, const tr_tv *operands);
-/* A generalised ufunc called on inputs and then outputs, which are made where they are absent. Everything converts to c->want. */
+/* A generalised ufunc called on inputs and then outputs, which are made where they are absent. Everything
+ * converts to c->want. */
 bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *c, const tr_tv *x, tr_tv *out);
 
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */
@@ -201,7 +211,8 @@ bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out); /* i-t
 
 /* --- builtins.def --- */
 
-/* Arguments bound to a row's parameters: absent ones have ty NULL and stand for the default in the row's text. */
+/* Arguments bound to a row's parameters: absent ones have ty NULL and stand for the default in the row's
+ * text. */
 typedef struct tr_bcall {
     uint16_t row;
     int32_t aux;   /* the row's last column */

@@ -1,4 +1,5 @@
-/* What the families of library functions (the files that builtins.def names) share: looking at bound arguments. */
+/* What the families of library functions (the files that builtins.def names) share: looking at bound
+ * arguments. */
 #ifndef TR_LIB_FAM_H
 #define TR_LIB_FAM_H
 
@@ -14,7 +15,8 @@ static inline bool tr_fam_given(tr_tv x) {
 }
 /* Name of the called function for messages: "math.sqrt", ".reshape". */
 const char *tr_fam_name(const tr_bcall *c);
-/* x is a scalar of one of the classes ("bifc"; i: signed and unsigned); else an error that says what the function takes. */
+/* x is a scalar of one of the classes ("bifc"; i: signed and unsigned); else an error that says what the
+ * function takes. */
 bool tr_fam_number(tr_em *e, const tr_bcall *c, tr_tv x, const char *classes);
 /* Class of a scalar or literal: b i f c, unsigned counts as i; 0 for anything else. */
 char tr_fam_class(tr_em *e, tr_tv x);
@@ -28,7 +30,8 @@ static inline bool tr_fam_weak(tr_em *e, tr_tv x) {
 bool tr_fam_int(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, tr_tv *out);
 /* The dtype that an argument names. */
 bool tr_fam_dtype(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty **out);
-/* An integer or bool rounded to so many digits, as 64 bits: uint64 for an unsigned one. What does not fit wraps. */
+/* An integer or bool rounded to so many digits, as 64 bits: uint64 for an unsigned one. What does not fit
+ * wraps. */
 tr_tv tr_fam_round_int(tr_em *e, tr_tv x, tr_tv ndigits);
 /* A flag that must be known when compiling; `dflt` when absent. */
 bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool dflt, bool *out);
@@ -37,8 +40,8 @@ bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *
 /* An integer, or the items of a tuple (list) of at most TR_MAX_NDIM; axes given so, a bit each. */
 bool tr_fam_list(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out, uint32_t *n);
 bool tr_fam_axes(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *mask);
-/* a with its axes in another order (npshape.c); the diagonal k of two axes, as last axis (npviews.c); arrays stacked along a new axis
- * (npjoin.c). */
+/* a with its axes in another order (npshape.c); the diagonal k of two axes, as last axis (npviews.c); arrays
+ * stacked along a new axis (npjoin.c). */
 tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm);
 bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1, uint32_t ax2, tr_tv *out);
 bool tr_fam_stack(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t axis, const tr_ty *dtype, tr_tv *out);
@@ -60,7 +63,8 @@ static inline tr_tv tr_fam_math2(tr_em *e, tr_mathfn fn, tr_tv x, tr_tv y) {
     return tr_em_math(e, fn, 2, (tr_tv[]){x, y});
 }
 
-/* A 1-d sequence of scalars folded by one pattern: items of any iterable, mapped by `item` when it is not NULL. */
+/* A 1-d sequence of scalars folded by one pattern: items of any iterable, mapped by `item` when it is not
+ * NULL. */
 typedef bool (*tr_fam_itemfn)(tr_em *e, tr_tv x, const void *user, tr_tv *out);
 bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn item, const void *user,
                    tr_tv *out);
@@ -71,7 +75,8 @@ tr_tv tr_fam_start(tr_em *e, tr_redk red, const tr_ty *t);
 
 /* A copy of an array with items of type `t`. */
 bool tr_fam_copy_as(tr_em *e, tr_tv a, const tr_ty *t, tr_layout lay, tr_tv *out);
-/* An array from what np.asarray takes: an array itself, a scalar, or nested tuples (lists) of scalars. dtype may be NULL. */
+/* An array from what np.asarray takes: an array itself, a scalar, or nested tuples (lists) of scalars. dtype
+ * may be NULL. */
 bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, tr_tv *out);
 
 /* Type in which NumPy adds up: small integers in 64 bits (npreduce.c). */
@@ -86,14 +91,16 @@ bool tr_lib_arr_bits(tr_em *e, const tr_bcall *c, tr_tv *out);
 tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b);
 /* The first n arguments are numbers or arrays of numbers; else an error. */
 bool tr_fam_operands(tr_em *e, const tr_bcall *c, uint32_t n);
-/* fn, with user `c`, over the first nin arguments of c; the two after them, where the row has them, are out= and dtype=. */
+/* fn, with user `c`, over the first nin arguments of c; the two after them, where the row has them, are out=
+ * and dtype=. */
 bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr_tv *out);
 /* fn over x[0 .. n) into a new array, or into the argument out= where it is given. */
 bool tr_fam_map_out(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv dst, tr_lib_eltfn fn,
                     const void *user, tr_tv *out);
 /* The row is one of NumPy's ufuncs: those name their operands x, x1, x2. */
 bool tr_fam_is_ufunc(uint32_t row);
-/* NumPy's "same_kind" casting, and signed to unsigned too: an int64 variable is the weak int of NumPy's caller. */
+/* NumPy's "same_kind" casting, and signed to unsigned too: an int64 variable is the weak int of NumPy's
+ * caller. */
 bool tr_fam_same_kind(const tr_ty *from, const tr_ty *to);
 
 /* --- complex numbers (npcomplex.c); operands of one complex type --- */

@@ -1,4 +1,5 @@
-/* Iteration: every iterable is a sequence with a length and an item at a position, so a loop's only state is its counter. */
+/* Iteration: every iterable is a sequence with a length and an item at a position, so a loop's only state is
+ * its counter. */
 #include "lib/em.h"
 #include "lib/priv.h"
 
@@ -41,8 +42,8 @@ static bool is_const(const tr_em *e, tr_tv x, int64_t *v) {
     return true;
 }
 
-/* A range from a known number >= 0 upwards, or down to one >= -1, spans less than 2**63: neither its number of items nor an
- * offset from its start wraps. */
+/* A range from a known number >= 0 upwards, or down to one >= -1, spans less than 2**63: neither its number
+ * of items nor an offset from its start wraps. */
 static bool is_narrow(tr_em *e, tr_tv r) {
     int64_t step = 1, from;
     if (!r.ty->n && (!is_const(e, tr_em_item(e, r, 2), &step) || step == 0))
@@ -50,7 +51,8 @@ static bool is_narrow(tr_em *e, tr_tv r) {
     return is_const(e, tr_em_item(e, r, step > 0 ? 0 : 1), &from) && from >= (step > 0 ? 0 : -1);
 }
 
-/* Number of items modulo 2**64 of a range that has some. Unsigned quotients, so that the largest spans are right. */
+/* Number of items modulo 2**64 of a range that has some. Unsigned quotients, so that the largest spans are
+ * right. */
 static tr_tv range_count(tr_em *e, tr_tv r) {
     tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
     int64_t k;
@@ -75,7 +77,8 @@ static bool may_be_huge(tr_em *e, tr_tv r) {
     return r.ty->n || !is_const(e, tr_em_item(e, r, 2), &step) || (step > -3 && step < 3);
 }
 
-/* Number of items; one beyond int64 counts as 2**63 - 1, which no loop reaches. opt/prove.c knows this shape. */
+/* Number of items; one beyond int64 counts as 2**63 - 1, which no loop reaches. opt/prove.c knows this shape.
+ * */
 static tr_tv range_len(tr_em *e, tr_tv r) {
     tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
     tr_tv some = tr_em_cmp(e, TR_CMP_GT, stop, start), n;
@@ -162,8 +165,8 @@ static tr_tv flat_at(tr_em *e, tr_tv a, tr_tv i) {
     return tr_em_load(e, tr_lib_flat_place(e, a, i, idx), idx);
 }
 
-/* The item at a position in range; only offsets within a narrow range are sure not to wrap, but a step of 1 never leaves the
- * items. */
+/* The item at a position in range; only offsets within a narrow range are sure not to wrap, but a step of 1
+ * never leaves the items. */
 static tr_tv range_at(tr_em *e, tr_tv r, tr_tv i) {
     tr_tv start = tr_em_item(e, r, 0), step = tr_em_item(e, r, 2);
     if (r.ty->n)

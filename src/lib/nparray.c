@@ -1,5 +1,5 @@
-/* Creation of arrays: np.empty and its kin, np.arange, np.linspace, np.array of literals, copies.
- * Values are filled in by patterns. Extents are tested here for being negative; their product by the allocation. */
+/* Creation of arrays: np.empty and its kin, np.arange, np.linspace, np.array of literals, copies. Values are
+ * filled in by patterns. Extents are tested here for being negative; their product by the allocation. */
 #include <string.h>
 
 #include "lib/fam.h"
@@ -172,7 +172,8 @@ bool tr_lib_np_eye(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return generate(e, tr_em_alloc(e, dt, 2, lay, n), lam_eye, 1, &k, out);
 }
 
-/* caps: start, step, second value. NumPy's values: two are set, and the others are start + i * step in the array's type. */
+/* caps: start, step, second value. NumPy's values: two are set, and the others are start + i * step in the
+ * array's type. */
 static bool lam_arange(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                        tr_tv *yields) {
     (void)elems;
@@ -187,7 +188,8 @@ static bool lam_arange(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_t
     return true;
 }
 
-/* Number of items, for integers as range has it (NumPy rounds the quotient: beyond 2**53 it may differ by one); a step of 0 raises. */
+/* Number of items, for integers as range has it (NumPy rounds the quotient: beyond 2**53 it may differ by
+ * one); a step of 0 raises. */
 static tr_tv arange_len_int(tr_em *e, const tr_tv *x) {
     tr_tv n, p[3];
     for (int i = 0; i < 3; i++)
@@ -326,8 +328,9 @@ typedef struct nested {
     bool any, literal, negative; /* items; literal integers, and such below 0 */
 } nested;
 
-/* Among items a literal counts as what it would be alone, an int64; but uint64, which is the type of all arithmetic with unsigned numbers, holds
- * what is not negative, and goes into int64 beside what is: NumPy's float64 would be neither. NULL: no items. */
+/* Among items a literal counts as what it would be alone, an int64; but uint64, which is the type of all
+ * arithmetic with unsigned numbers, holds what is not negative, and goes into int64 beside what is: NumPy's
+ * float64 would be neither. NULL: no items. */
 static const tr_ty *items_type(tr_em *e, const nested *s) {
     const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
     if (!s->literal || !s->elem)
@@ -431,7 +434,8 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
     return true;
 }
 
-/* aux 0: np.asarray, 1: np.array (copies unless told not to), 2: np.copy, 3: np.ascontiguousarray, 4: np.asfortranarray */
+/* aux 0: np.asarray, 1: np.array (copies unless told not to), 2: np.copy, 3: np.ascontiguousarray, 4:
+ * np.asfortranarray */
 bool tr_lib_np_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0], a;
     bool is_array = tr_lib_is_array(x), copy = c->aux == 1 || c->aux == 2;

@@ -1,5 +1,6 @@
-/* Complex numbers as NumPy's elementwise functions have them: their order, functions that C99's <complex.h> lacks, step by step as
- * NumPy computes them, and of those that it has exp and sqrt: as formulas without branches they are computed in vectors. */
+/* Complex numbers as NumPy's elementwise functions have them: their order, functions that C99's <complex.h>
+ * lacks, step by step as NumPy computes them, and of those that it has exp and sqrt: as formulas without
+ * branches they are computed in vectors. */
 #include <math.h>
 
 #include "lib/fam.h"
@@ -63,8 +64,8 @@ static tr_tv times_if(tr_em *e, tr_tv cond, tr_tv x, double k) {
     return mul(e, x, tr_em_select(e, cond, tr_em_num(e, x.ty, k), tr_em_num(e, x.ty, 1.0)));
 }
 
-/* exp(re) (cos(im), sin(im)); where exp alone would overflow in three factors, which even the least number's sine needs. Special values as in
- * C99's annex G. */
+/* exp(re) (cos(im), sin(im)); where exp alone would overflow in three factors, which even the least number's
+ * sine needs. Special values as in C99's annex G. */
 static tr_tv exp_of(tr_em *e, tr_tv v) {
     tr_tv re = tr_em_re(e, v), im = tr_em_im(e, v), zero = tr_em_num(e, re.ty, 0.0), part[2];
     bool f32 = re.ty->kind == TR_TY_F32;
@@ -85,8 +86,9 @@ static tr_tv exp_of(tr_em *e, tr_tv v) {
     return tr_em_cplx(e, x, tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, im, zero), im, y));
 }
 
-/* With a = |re|, b = |im|: t = sqrt((a + hypot(a, b)) / 2) and b / 2t, in the order of re's sign. Scaled by a power of four where a + hypot would
- * overflow, or lose bits as a denormal number. Special values as in C99's annex G. */
+/* With a = |re|, b = |im|: t = sqrt((a + hypot(a, b)) / 2) and b / 2t, in the order of re's sign. Scaled by a
+ * power of four where a + hypot would overflow, or lose bits as a denormal number. Special values as in C99's
+ * annex G. */
 static tr_tv sqrt_of(tr_em *e, tr_tv v) {
     tr_tv re = tr_em_re(e, v), im = tr_em_im(e, v), zero = tr_em_num(e, re.ty, 0.0);
     bool f32 = re.ty->kind == TR_TY_F32;

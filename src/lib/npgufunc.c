@@ -1,15 +1,16 @@
 /* Generalised ufuncs: a function over views of its operands, once for each outer index.
  *
- * The calls are one pattern, a region over the outer axes: compiled code and the inner loops that NumPy is given (driver/kernel.c) both come
- * here. Operands that the caller did not give are made; inputs of other types are converted into new arrays; what an output, or an input
- * that is stored to, may share memory with is copied before. Cost: a view of each operand per call of the function. */
+ * The calls are one pattern, a region over the outer axes: compiled code and the inner loops that NumPy is
+ * given (driver/kernel.c) both come here. Operands that the caller did not give are made; inputs of other
+ * types are converted into new arrays; what an output, or an input that is stored to, may share memory with
+ * is copied before. Cost: a view of each operand per call of the function. */
 #include "lib/fam.h"
 #include "lib/families.h"
 
 /* --- one call per index --- */
 
-/* Operand k at an outer index: an element where the function takes a number, else a view. One without axes that the function takes as an
- * array has one axis of length 1. */
+/* Operand k at an outer index: an element where the function takes a number, else a view. One without axes
+ * that the function takes as an array has one axis of length 1. */
 static tr_tv at_index(tr_em *e, tr_tv a, uint32_t nouter, const tr_tv *idx, uint32_t ncore,
                       const tr_ty *want) {
     tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM], offset = tr_em_i64(e, 0);
@@ -102,7 +103,8 @@ static bool check_operands(tr_em *e, gcall *g, const tr_tv *x) {
     return true;
 }
 
-/* The sizes of the core axes: those of the layout, or of the first operand that has them; all others must agree. */
+/* The sizes of the core axes: those of the layout, or of the first operand that has them; all others must
+ * agree. */
 static void find_sizes(tr_em *e, gcall *g, const tr_tv *x) {
     const tr_cores *c = g->u->core;
     for (uint32_t i = 0; i < c->nsizes; i++)
@@ -190,8 +192,8 @@ static bool copy_given(tr_em *e, tr_tv dst, tr_tv given) {
     return tr_em_assign(e, dst, src);
 }
 
-/* Outputs: those given, where their type is the function's, else new ones, which begin as a copy of what was given: the function may leave items as
- * they are. */
+/* Outputs: those given, where their type is the function's, else new ones, which begin as a copy of what was
+ * given: the function may leave items as they are. */
 static bool take_outputs(tr_em *e, const gcall *g, const tr_core *c, const tr_tv *x, tr_tv *v) {
     for (uint32_t k = g->u->nin; k < g->nop; k++) {
         tr_tv shape[2 * TR_MAX_NDIM];

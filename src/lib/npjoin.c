@@ -1,5 +1,6 @@
-/* New arrays made of the items of others: joined, stacked, repeated, moved, triangles, differences. Each is an allocation and a pattern
- * for every part, over views; nothing here looks at single items but repeat and tile. */
+/* New arrays made of the items of others: joined, stacked, repeated, moved, triangles, differences. Each is
+ * an allocation and a pattern for every part, over views; nothing here looks at single items but repeat and
+ * tile. */
 #include "lib/fam.h"
 #include "lib/families.h"
 
@@ -41,7 +42,8 @@ typedef struct parts {
     tr_tv *a;
 } parts;
 
-/* The arrays in a tuple or list; an array is the sequence of its rows, whose number is not known, so it is refused. */
+/* The arrays in a tuple or list; an array is the sequence of its rows, whose number is not known, so it is
+ * refused. */
 static bool parts_of(tr_em *e, const tr_bcall *c, tr_tv x, parts *p) {
     if (x.ty->kind != TR_TY_TUPLE) {
         tr_em_error(e, "%s() takes a tuple or list of arrays, not %s", tr_fam_name(c), tr_em_tyname(e, x.ty));
@@ -261,7 +263,8 @@ static tr_tv spread_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv n) {
     return tr_em_view(e, ty, a, i64(e, 0), shape, strides);
 }
 
-/* A new array whose axis `axis` is that of a times n: each item n times (after), or the whole n times (before). */
+/* A new array whose axis `axis` is that of a times n: each item n times (after), or the whole n times
+ * (before). */
 static bool multiplied(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_tv n, bool after, tr_tv *out) {
     tr_tv shape[TR_MAX_NDIM + 1], big, wide;
     uint32_t nd = a.ty->ndim;

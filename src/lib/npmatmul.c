@@ -1,7 +1,8 @@
 /* Products of arrays: @, dot, inner, vdot, outer.
  *
- * Two vectors are one pattern with a sum. What has a matrix in it is a call of rt/matmul.c for each pair of matrices: views of two
- * axes on the operands and on the result. More axes are a region over them, broadcast together for @. */
+ * Two vectors are one pattern with a sum. What has a matrix in it is a call of rt/matmul.c for each pair of
+ * matrices: views of two axes on the operands and on the result. More axes are a region over them, broadcast
+ * together for @. */
 #include "lib/fam.h"
 #include "lib/families.h"
 
@@ -65,7 +66,8 @@ static bool dot_vectors(tr_em *e, tr_tv a, tr_tv b, bool conj, tr_tv *out) {
 
 /* --- matrices --- */
 
-/* The matrix of a's last two axes, at place `at` of those before (NULL: there are none), as a view of layout any. */
+/* The matrix of a's last two axes, at place `at` of those before (NULL: there are none), as a view of layout
+ * any. */
 static tr_tv matrix_at(tr_em *e, tr_tv a, const tr_tv *at) {
     uint32_t lead = a.ty->ndim - 2u;
     tr_tv shape[2], strides[2], off = tr_em_i64(e, 0);
@@ -220,8 +222,8 @@ static tr_tv shaped(tr_em *e, const product *p, bool dot, tr_tv c) {
 
 static const char out_text[] = "output array is not acceptable: an axis of size {0} where the result has {1}";
 
-/* A result that is given: of the right type, rank and layout, checked to be of the right shape. It is written to by way of a new
- * array when it may share memory with an operand. */
+/* A result that is given: of the right type, rank and layout, checked to be of the right shape. It is written
+ * to by way of a new array when it may share memory with an operand. */
 static bool into(tr_em *e, const tr_bcall *c, tr_tv r, tr_tv dst, tr_tv *out) {
     tr_tv shape[TR_MAX_NDIM];
     if (!tr_lib_is_array(dst) || dst.ty->readonly)
@@ -239,7 +241,8 @@ static bool into(tr_em *e, const tr_bcall *c, tr_tv r, tr_tv dst, tr_tv *out) {
     return tr_lib_map_into(e, dst, r);
 }
 
-/* The array that is given as result, as the matrix to fill; false when it has to be made elsewhere and copied. */
+/* The array that is given as result, as the matrix to fill; false when it has to be made elsewhere and
+ * copied. */
 static bool direct(tr_em *e, const product *p, const tr_tv *dst, tr_tv *c) {
     uint32_t ndim = 2u - p->row - p->column;
     if (!dst || !tr_lib_is_array(*dst) || dst->ty->readonly || dst->ty->layout != TR_LAYOUT_C ||

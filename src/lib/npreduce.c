@@ -1,9 +1,10 @@
 /* Reductions: sum, prod, min, max, mean, var, std, any, all, argmin, argmax, count_nonzero, ptp.
  *
- * Each is one pattern whose reductions run over the given axes. What is made of the reduced values (mean: the quotient by
- * their number) is the pattern's epilogue when axes are kept, and plain code when none is. An axis that is no constant is
- * moved to the end first, by a view. keepdims= is a view of the result; out= gets a copy of it.
- * A new reduction is a row of builtins.def and a `reduction`: its item function, its kinds, and its end. */
+ * Each is one pattern whose reductions run over the given axes. What is made of the reduced values (mean: the
+ * quotient by their number) is the pattern's epilogue when axes are kept, and plain code when none is. An
+ * axis that is no constant is moved to the end first, by a view. keepdims= is a view of the result; out= gets
+ * a copy of it. A new reduction is a row of builtins.def and a `reduction`: its item function, its kinds, and
+ * its end. */
 #include <string.h>
 
 #include "lib/fam.h"
@@ -363,7 +364,8 @@ bool tr_lib_arr_ptp(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 2), out);
 }
 
-/* Parameters: a, axis, out, keepdims. The index is along the axis, or in C order of all. aux: TR_RED_ARGMIN or TR_RED_ARGMAX. */
+/* Parameters: a, axis, out, keepdims. The index is along the axis, or in C order of all. aux: TR_RED_ARGMIN
+ * or TR_RED_ARGMAX. */
 bool tr_lib_arr_arg(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     axes x;
@@ -385,7 +387,8 @@ static bool item_truth(tr_em *e, const reduction *r, const tr_tv *elems, const t
     return true;
 }
 
-/* Parameters: a, axis, out, keepdims; count_nonzero: a, axis, keepdims. aux: TR_RED_OR, TR_RED_AND or TR_RED_ADD. */
+/* Parameters: a, axis, out, keepdims; count_nonzero: a, axis, keepdims. aux: TR_RED_OR, TR_RED_AND or
+ * TR_RED_ADD. */
 bool tr_lib_arr_truth(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     axes x;
@@ -467,8 +470,8 @@ static bool freedom(tr_em *e, const tr_bcall *c, const axes *x, tr_tv ddof, tr_t
     return true;
 }
 
-/* Two passes, as NumPy: the mean, then the squares of the distances from it. Parameters: a, axis, dtype, out, ddof, keepdims,
- * correction (another name for ddof). aux 1: the square root. */
+/* Two passes, as NumPy: the mean, then the squares of the distances from it. Parameters: a, axis, dtype, out,
+ * ddof, keepdims, correction (another name for ddof). aux 1: the square root. */
 bool tr_lib_arr_var(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, m, ddof = arg(c, 4);
     axes x;
@@ -525,7 +528,8 @@ bool tr_lib_arr_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- cumsum, cumprod, and other running values: np.maximum.accumulate --- */
 
-/* elems: the item, the value so far. An extreme contributes itself, so that what is carried is what was stored, with its sign of zero. */
+/* elems: the item, the value so far. An extreme contributes itself, so that what is carried is what was
+ * stored, with its sign of zero. */
 static bool lam_running(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields) {
     tr_redk red = d->reds[0];

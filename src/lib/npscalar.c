@@ -1,6 +1,6 @@
-/* NumPy's elementwise functions, on scalars and, by one map, on arrays. Types are NumPy 2's: integers keep their width,
- * functions of floats take small integers as float32 and others as float64 (there is no float16 here), literals do not
- * widen. Values are NumPy's: nothing raises. */
+/* NumPy's elementwise functions, on scalars and, by one map, on arrays. Types are NumPy 2's: integers keep
+ * their width, functions of floats take small integers as float32 and others as float64 (there is no float16
+ * here), literals do not widen. Values are NumPy's: nothing raises. */
 #include <math.h>
 
 #include "lib/fam.h"
@@ -379,8 +379,8 @@ bool tr_lib_np_angle(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- two floats --- */
 
-/* log(exp(a) + exp(b)) without overflow: the larger one plus the logarithm of the rest. Equal operands, infinities among them, are
- * a + log(2). */
+/* log(exp(a) + exp(b)) without overflow: the larger one plus the logarithm of the rest. Equal operands,
+ * infinities among them, are a + log(2). */
 static tr_tv logaddexp(tr_em *e, tr_tv a, tr_tv b, bool two) {
     tr_tv d = tr_em_op2(e, TR_OP_SUB, a, b), zero = tr_em_num(e, a.ty, 0.0);
     tr_tv pos = tr_em_cmp(e, TR_CMP_GT, d, zero), big = tr_em_select(e, pos, a, b);
@@ -534,7 +534,8 @@ bool tr_lib_uf_frexp(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- round --- */
 
-/* A float rounded to decimals: NumPy scales, rounds and scales back. known: decimals, or INT64_MIN and the value d. */
+/* A float rounded to decimals: NumPy scales, rounds and scales back. known: decimals, or INT64_MIN and the
+ * value d. */
 static tr_tv round_float(tr_em *e, tr_tv v, int64_t known, tr_tv d) {
     if (known == 0)
         return tr_fam_math1(e, TR_MATH_RINT, v);

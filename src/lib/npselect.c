@@ -1,5 +1,5 @@
-/* Functions that choose items: nonzero and its kin, take, compress, extract. They are names for indexing with arrays
- * (fancy.c): the positions of true items, then a[...]. */
+/* Functions that choose items: nonzero and its kin, take, compress, extract. They are names for indexing with
+ * arrays (fancy.c): the positions of true items, then a[...]. */
 #include "lib/fam.h"
 #include "lib/families.h"
 
@@ -87,8 +87,8 @@ bool tr_lib_np_take(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return on_axis(e, a, axis, ix, out);
 }
 
-/* compress: parameters condition, a, axis for the function; a, condition, axis for the method (aux 1). The condition
- * may be shorter than the axis. */
+/* compress: parameters condition, a, axis for the function; a, condition, axis for the method (aux 1). The
+ * condition may be shorter than the axis. */
 bool tr_lib_np_compress(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, cond, pos;
     uint32_t axis, first = c->aux == 1;

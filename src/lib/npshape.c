@@ -1,5 +1,6 @@
-/* Methods that give another view of an array, or its items one way or the other: reshape, ravel, transpose, item, fill,
- * real and imag. reshape and ravel give a view where the memory is contiguous in C order and a copy elsewhere. */
+/* Methods that give another view of an array, or its items one way or the other: reshape, ravel, transpose,
+ * item, fill, real and imag. reshape and ravel give a view where the memory is contiguous in C order and a
+ * copy elsewhere. */
 #include "lib/fam.h"
 #include "lib/families.h"
 
@@ -87,8 +88,8 @@ static uint32_t spread(tr_em *e, uint32_t n, const tr_tv *x, const tr_tv **out) 
     return x[0].ty->n;
 }
 
-/* The extents of the result: one negative entry stands for what is left. The product is followed in float64 too, so that one that
- * wraps around cannot pass for the size, nor hide behind an extent of 0. */
+/* The extents of the result: one negative entry stands for what is left. The product is followed in float64
+ * too, so that one that wraps around cannot pass for the size, nor hide behind an extent of 0. */
 static bool new_shape(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, const tr_tv *x, tr_tv *shape) {
     tr_tv size = tr_em_size(e, a), zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1), prod = one, unknown = zero,
           neg[TR_MAX_NDIM];

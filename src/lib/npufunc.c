@@ -1,8 +1,9 @@
 /* What all of NumPy's elementwise functions share: their operands, and the arguments out= and dtype=.
  *
- * dtype= is the type in which NumPy computes: operands are converted to it first, and the function must then have a result
- * of that type. out= is an array that the operands broadcast to; operands that may share memory with it are copied before,
- * but for one that is the same array, whose items are read before they are written. */
+ * dtype= is the type in which NumPy computes: operands are converted to it first, and the function must then
+ * have a result of that type. out= is an array that the operands broadcast to; operands that may share memory
+ * with it are copied before, but for one that is the same array, whose items are read before they are
+ * written. */
 #include <string.h>
 
 #include "lib/fam.h"
@@ -102,7 +103,8 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
     return tr_fam_map_out(e, c, nin, c->a, dst, fn, user, out);
 }
 
-/* --- methods of NumPy's own ufuncs: reduce, accumulate, outer, at; self is the function, known when compiling --- */
+/* --- methods of NumPy's own ufuncs: reduce, accumulate, outer, at; self is the function, known when
+ * compiling --- */
 
 static uint16_t row_of(tr_tv self) {
     return (uint16_t)self.ty->lit->u.builtin;

@@ -1,5 +1,6 @@
-/* Functions whose result is another view of an array's memory: axes moved, added, left out, turned round or repeated, diagonals.
- * They copy nothing. Views that NumPy makes read-only (broadcast_to, diagonal) are read-only here. */
+/* Functions whose result is another view of an array's memory: axes moved, added, left out, turned round or
+ * repeated, diagonals. They copy nothing. Views that NumPy makes read-only (broadcast_to, diagonal) are
+ * read-only here. */
 #include "lib/fam.h"
 #include "lib/families.h"
 

@@ -1,6 +1,5 @@
-/* Python's operators on scalars, literals, tuples, strings known at compile time, and (through arrays.c) arrays.
- * Rules: docs/semantics.md.
- * Literals fold here, so that `2 * math.pi` stays weak. */
+/* Python's operators on scalars, literals, tuples, strings known at compile time, and (through arrays.c)
+ * arrays. Rules: docs/semantics.md. Literals fold here, so that `2 * math.pi` stays weak. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,7 +220,8 @@ static void check_cold(tr_em *e, tr_tv x) {
                 "cannot convert float {0} to a 64-bit integer", 1, &x);
 }
 
-/* One test where it fits, the same that lowering makes to convert (lower/conv.c), so that LLVM makes it once. */
+/* One test where it fits, the same that lowering makes to convert (lower/conv.c), so that LLVM makes it once.
+ * */
 tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x) {
     const tr_ty *i64 = tr_ty_scalar(e->types, TR_TY_I64);
     x = tr_em_strong(e, x);
@@ -252,8 +252,8 @@ tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x) {
     return r;
 }
 
-/* Powers of floats up to this exponent are products, as in Numba: within 4 ULP of pow(), and many times faster. A product
- * overflows or vanishes only where the power does. */
+/* Powers of floats up to this exponent are products, as in Numba: within 4 ULP of pow(), and many times
+ * faster. A product overflows or vanishes only where the power does. */
 enum { MAX_POWER = 8 };
 
 static tr_tv by_squaring(tr_em *e, tr_tv x, int64_t n) {
@@ -270,7 +270,8 @@ static tr_tv by_squaring(tr_em *e, tr_tv x, int64_t n) {
     return r;
 }
 
-/* promotion="numba": integer powers of integers are integers, 1 / x ** n cut to one where n is negative; those of a float have its type. */
+/* promotion="numba": integer powers of integers are integers, 1 / x ** n cut to one where n is negative;
+ * those of a float have its type. */
 static void numba_power(tr_em *e, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr_tv *out) {
     const tr_ty *by = tr_ty_is_int(t) ? t : tr_ty_scalar(e->types, TR_TY_F64);
     tr_tv a = tr_em_conv(e, x, by), b = tr_em_conv(e, y, by);
@@ -467,7 +468,8 @@ bool tr_em_inplace(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
 
 /* --- unary --- */
 
-/* Of literals, whose values are Python's. ~ of a bool is NumPy's; with promotion="numba" the least int64 stays what it is. */
+/* Of literals, whose values are Python's. ~ of a bool is NumPy's; with promotion="numba" the least int64
+ * stays what it is. */
 static bool fold_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
     tr_arena *a = &e->ctx->arena;
     real r;
@@ -513,7 +515,8 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
         *out = tr_em_op1(e, TR_OP_NOT, x);
         return true;
     }
-    /* An integer stays in its type, as in NumPy, so that ~ of a uint8 is one. Numba computes there too, and widens what it gets. */
+    /* An integer stays in its type, as in NumPy, so that ~ of a uint8 is one. Numba computes there too, and
+     * widens what it gets. */
     const tr_ty *t = s->kind == TR_TY_BOOL ? tr_ty_scalar(e->types, TR_TY_I64) : s;
     tr_tv v = tr_em_conv(e, x, t);
     *out = op == TR_UN_POS ? v : tr_em_op1(e, op == TR_UN_NEG ? TR_OP_NEG : TR_OP_NOT, v);
@@ -661,7 +664,8 @@ static const tr_ty *held(const tr_ty *t) {
     return t->kind == TR_TY_OPT ? t->items[1] : t;
 }
 
-/* What a value's Python object is an instance of, as far as it matters here: bool, int, float, complex or str; 0: anything else. */
+/* What a value's Python object is an instance of, as far as it matters here: bool, int, float, complex or
+ * str; 0: anything else. */
 static char python_class(tr_em *e, const tr_ty *t) {
     const tr_ty *s = tr_lib_scalar(e, held(t));
     if (!s)
@@ -676,7 +680,8 @@ static bool identity_known(tr_em *e, tr_tv x, tr_tv y) {
     return (lx && ly) || ((lx || ly) && (!c || c != python_class(e, y.ty)));
 }
 
-/* Constants that are one object. A type is itself by whatever name (int is what type() of an int64 gives), but not the text of its name. */
+/* Constants that are one object. A type is itself by whatever name (int is what type() of an int64 gives),
+ * but not the text of its name. */
 static bool same_object(tr_em *e, tr_tv x, tr_tv y) {
     if (x.ty == y.ty)
         return true;

@@ -26,45 +26,55 @@ typedef enum tr_rules { TR_RULES_PYTHON, TR_RULES_QUIET, TR_RULES_NUMPY } tr_rul
 static inline tr_rules tr_lib_rules(const tr_em *e) {
     return e->opts->error_numpy ? TR_RULES_QUIET : TR_RULES_PYTHON;
 }
-/* The op that is all an operator does, on two numbers of its result's type; TR_OP__COUNT where there is more to it. */
+/* The op that is all an operator does, on two numbers of its result's type; TR_OP__COUNT where there is more
+ * to it. */
 tr_op tr_lib_plain_op(tr_binop op);
 /* The operator is one of & | ^ << >>. */
 bool tr_lib_is_bitwise(tr_binop op);
 /* The operator has no meaning for operands of these types. */
 bool tr_lib_op_error(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y);
-/* Python's words for a division by zero in numbers of type t; for the power operator, for zero to a negative power. */
+/* Python's words for a division by zero in numbers of type t; for the power operator, for zero to a negative
+ * power. */
 const char *tr_lib_zero_text(const tr_em *e, tr_binop op, const tr_ty *t);
 /* Scalar operation on operands of any scalar types. */
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out);
-/* NumPy's operator on scalars of any types, with NumPy's result type: integers keep their width, nothing raises. */
+/* NumPy's operator on scalars of any types, with NumPy's result type: integers keep their width, nothing
+ * raises. */
 bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
 /* NumPy's comparison: complex numbers have an order. */
 bool tr_lib_np_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
 /* Common type of two scalars as NumPy 2 has it: weak ones do not widen. Weak when both are. */
 const tr_ty *tr_lib_common(tr_em *e, const tr_ty *x, const tr_ty *y);
-/* The type in which a ufunc, or an operator of arrays, takes two operands: the same, but as promotion="numba" has it where that is asked for. */
+/* The type in which a ufunc, or an operator of arrays, takes two operands: the same, but as promotion="numba"
+ * has it where that is asked for. */
 const tr_ty *tr_lib_ufunc_type(tr_em *e, bool quotient, const tr_ty *x, const tr_ty *y);
 /* Number of items of a range, for len() and indices: OverflowError where int64 does not hold it. */
 bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n);
-/* A float as int64 the way Python converts: ValueError for NaN, OverflowError for what does not fit; with error_model="numpy" as astype. */
+/* A float as int64 the way Python converts: ValueError for NaN, OverflowError for what does not fit; with
+ * error_model="numpy" as astype. */
 tr_tv tr_lib_float_to_int(tr_em *e, tr_tv x);
-/* A literal integer beyond 64 bits as the float next to it, which it is beside floats; false: x is none, or no float holds it. */
+/* A literal integer beyond 64 bits as the float next to it, which it is beside floats; false: x is none, or
+ * no float holds it. */
 bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out);
-/* An integer or bool as Python's int, which is an int64: OverflowError for what does not fit; with error_model="numpy" it wraps. */
+/* An integer or bool as Python's int, which is an int64: OverflowError for what does not fit; with
+ * error_model="numpy" it wraps. */
 tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x);
 /* The text of a constant; NULL: only run time knows it. */
 const char *tr_lib_known_text(tr_em *e, tr_tv x);
 /* Refuses `what`, which ends in "a string", of a string made at run time. */
 bool tr_lib_no_text(tr_em *e, const char *what);
-/* To the error of an operation on x: what to do where x is a list or a dict that a global or a closure variable holds. */
+/* To the error of an operation on x: what to do where x is a list or a dict that a global or a closure
+ * variable holds. */
 void tr_lib_advise_container(tr_em *e, tr_tv x);
-/* Where element number i of an array in C order stands: an array and an index into it; no division where the elements lie so in memory. */
+/* Where element number i of an array in C order stands: an array and an index into it; no division where the
+ * elements lie so in memory. */
 tr_tv tr_lib_flat_place(tr_em *e, tr_tv a, tr_tv i, tr_tv *idx);
 /* Item of a tuple at a run-time position in range. */
 bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
 
 typedef tr_eltfn tr_lib_eltfn;
-/* fn over the elements of x[0 .. n), arrays and scalars broadcast together, into a new array of `elem`, or into *dst. One pattern. */
+/* fn over the elements of x[0 .. n), arrays and scalars broadcast together, into a new array of `elem`, or
+ * into *dst. One pattern. */
 bool tr_lib_map(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *elem, const tr_tv *dst, tr_lib_eltfn fn,
                 const void *user, tr_tv *out);
 /* dst[...] = src, both of one shape. */
@@ -81,23 +91,25 @@ bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y);
 /* The product of extents >= 0 in float64, those of 0 left out; whether it leaves room for the bytes. */
 tr_tv tr_lib_size_estimate(tr_em *e, uint32_t ndim, const tr_tv *shape);
 tr_tv tr_lib_has_room(tr_em *e, const tr_ty *elem, tr_tv estimate);
-/* Broadcasting. A check that an array goes into a shape, whose last axes are the array's; the common shape of several (entries whose ty
- * is NULL are open); an array with more axes, of extent 1, so that its own end before `end`. Inputs of patterns repeat those. */
+/* Broadcasting. A check that an array goes into a shape, whose last axes are the array's; the common shape of
+ * several (entries whose ty is NULL are open); an array with more axes, of extent 1, so that its own end
+ * before `end`. Inputs of patterns repeat those. */
 bool tr_lib_too_many_axes(tr_em *e, tr_tv a, uint32_t ndim); /* with an error */
 void tr_lib_check_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape);
 void tr_lib_merge_shape(tr_em *e, tr_tv a, uint32_t ndim, tr_tv *shape, tr_exc exc, const char *text);
 void tr_lib_merge_size(tr_em *e, tr_tv n, tr_tv *size, tr_exc exc, const char *text); /* one axis */
 tr_tv tr_lib_expand_at(tr_em *e, tr_tv a, uint32_t end, uint32_t ndim);
 
-/* Hints to the last error (lib/suggest.c): the name that was meant, of what a class or module has or of a row's parameters. */
+/* Hints to the last error (lib/suggest.c): the name that was meant, of what a class or module has or of a
+ * row's parameters. */
 void tr_lib_suggest_member(tr_em *e, const char *cls, const char *name);
 void tr_lib_suggest_keyword(tr_em *e, const char *params, const char *name);
 
 /* a @ b (lib/npmatmul.c) */
 bool tr_lib_matmul(tr_em *e, tr_tv a, tr_tv b, tr_tv *out);
 
-/* One part of an index. kind: i integer, s slice, f full slice, n newaxis, a array of integers, m mask (both of one axis or more), . an
- * Ellipsis that stands for no axis. */
+/* One part of an index. kind: i integer, s slice, f full slice, n newaxis, a array of integers, m mask (both
+ * of one axis or more), . an Ellipsis that stands for no axis. */
 typedef struct tr_idx {
     char kind;
     tr_tv v;
@@ -115,7 +127,8 @@ bool tr_lib_index_parts(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n
 /* Indices of the items that are true, in C order: an int64 array for each axis. */
 bool tr_lib_nonzero(tr_em *e, tr_tv mask, tr_tv *out);
 
-/* Raises OverflowError, as NumPy does, when x is a literal integer and t an integer type that does not hold it. */
+/* Raises OverflowError, as NumPy does, when x is a literal integer and t an integer type that does not hold
+ * it. */
 void tr_lib_check_literal(tr_em *e, tr_tv x, const tr_ty *t);
 /* The same for operands and their common type. */
 bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x);

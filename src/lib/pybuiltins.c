@@ -1,5 +1,6 @@
 /* Python's builtin functions on numbers and iterables. print() and conversions to text are in pyprint.c.
- * Results have Python's meaning on the types of docs/semantics.md: abs, min, max and round keep the width of their operands where it holds the result. */
+ * Results have Python's meaning on the types of docs/semantics.md: abs, min, max and round keep the width of
+ * their operands where it holds the result. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,8 @@ bool tr_lib_py_abs(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* round(x, n): correctly rounded in float64, then to x's width. promotion="numba" makes an integer what it counts as beside a float. */
+/* round(x, n): correctly rounded in float64, then to x's width. promotion="numba" makes an integer what it
+ * counts as beside a float. */
 static bool round_digits(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     tr_tv n, v = tr_em_strong(e, x);
     if (e->opts->promote_numba)
@@ -180,8 +182,8 @@ bool tr_lib_py_complex(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- min and max --- */
 
-/* Of integers alone, a type that holds each: int64 for literals that the others' type does not hold, and, as operators have it, for
- * int64 beside uint64. */
+/* Of integers alone, a type that holds each: int64 for literals that the others' type does not hold, and, as
+ * operators have it, for int64 beside uint64. */
 static const tr_ty *integers_type(tr_em *e, uint32_t n, const tr_tv *x, const tr_ty *t) {
     tr_bigint v;
     bool wide = !tr_ty_is_int(t);
@@ -310,7 +312,8 @@ static const tr_ty *running_type(tr_em *e, const tr_ty *start, const tr_ty *item
     return t ? tr_ty_strong(e->types, tr_ty_arith(e->types, '+', t, item, numba)) : NULL;
 }
 
-/* promotion="numba": the type that numbers of a tuple are brought to before they are added, where one is no integer; else NULL. */
+/* promotion="numba": the type that numbers of a tuple are brought to before they are added, where one is no
+ * integer; else NULL. */
 static const tr_ty *numba_items(tr_em *e, const tr_ty *t) {
     const tr_ty *all = t->n ? t->items[0] : NULL;
     for (uint32_t i = 1; all && i < t->n; i++)

@@ -1,5 +1,5 @@
-/* Module cmath. Real numbers become complex first (float32: complex64, others: complex128). Nothing raises: where Python
- * raises "math domain error" or OverflowError the value is C99's. */
+/* Module cmath. Real numbers become complex first (float32: complex64, others: complex128). Nothing raises:
+ * where Python raises "math domain error" or OverflowError the value is C99's. */
 #include <math.h>
 
 #include "lib/fam.h"
@@ -20,8 +20,8 @@ static tr_tv part_of(tr_em *e, char part, tr_tv z) {
     return part == 'r' ? tr_em_re(e, z) : tr_em_im(e, z);
 }
 
-/* Signs that C99 leaves open and CPython does not, zeros' and infinities'. X(function, part of the argument, its test, part of the
- * result, its sign there) */
+/* Signs that C99 leaves open and CPython does not, zeros' and infinities'. X(function, part of the argument,
+ * its test, part of the result, its sign there) */
 #define SIGNS(X)                   \
     X(ACOS, 'i', ISNAN, 'i', 1.0)  \
     X(ASIN, 'i', ISNAN, 'i', -1.0) \
@@ -98,7 +98,8 @@ bool tr_lib_cmath_polar(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* rect(r, phi). Infinite radii, the angle 0, and a zero radius in no direction give exact parts, as CPython's. */
+/* rect(r, phi). Infinite radii, the angle 0, and a zero radius in no direction give exact parts, as
+ * CPython's. */
 bool tr_lib_cmath_rect(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x[2];
     const tr_ty *t = NULL;

@@ -1,5 +1,6 @@
-/* str() and print(). In print() text known when compiling is joined to one constant; numbers go through the runtime, which gathers a line.
- * A tuple prints its items as repr() has them, everything else as str() has it. */
+/* str() and print(). In print() text known when compiling is joined to one constant; numbers go through the
+ * runtime, which gathers a line. A tuple prints its items as repr() has them, everything else as str() has
+ * it. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* Names that a user may have meant: the nearest one of builtins.def, or of the parameters of a row.
- * Near: at most one letter in three is wrong, missing, too many or swapped with its neighbour. Only for messages: its cost does not matter. */
+/* Names that a user may have meant: the nearest one of builtins.def, or of the parameters of a row. Near: at
+ * most one letter in three is wrong, missing, too many or swapped with its neighbour. Only for messages: its
+ * cost does not matter. */
 #include <string.h>
 
 #include "lib/em.h"

@@ -1,5 +1,5 @@
-/* Text as a value: pieces that f-strings, str() and + put side by side. What is made of constants alone is one constant; the rest can only be
- * printed, or be the message of an exception. */
+/* Text as a value: pieces that f-strings, str() and + put side by side. What is made of constants alone is
+ * one constant; the rest can only be printed, or be the message of an exception. */
 #include <math.h>
 
 #include "lib/em.h"

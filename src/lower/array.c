@@ -1,9 +1,10 @@
 /* Arrays: descriptors by parts, element access, views, allocation, counting, overlap.
  *
- * Strides are in elements and addresses are typed GEPs, so that LLVM's loop vectoriser sees unit strides. Index arithmetic
- * carries nsw: an element that is accessed lies in the address space, and so do all partial sums. Views use plain GEPs,
- * because the start of an empty slice may lie outside the array. Layouts C and F have no stride parts; their strides are
- * products of extents, made where they are used (LLVM merges and hoists them). */
+ * Strides are in elements and addresses are typed GEPs, so that LLVM's loop vectoriser sees unit strides.
+ * Index arithmetic carries nsw: an element that is accessed lies in the address space, and so do all partial
+ * sums. Views use plain GEPs, because the start of an empty slice may lie outside the array. Layouts C and F
+ * have no stride parts; their strides are products of extents, made where they are used (LLVM merges and
+ * hoists them). */
 #include "lower/internal.h"
 
 #include <assert.h>
@@ -129,8 +130,8 @@ static void lower_view(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set(w, v, n, out);
 }
 
-/* Bytes of a new array, and a condition that holds unless an extent is negative or the size is past what int64 can count.
- * As NumPy, extents of 0 do not hide that the others are too large. */
+/* Bytes of a new array, and a condition that holds unless an extent is negative or the size is past what
+ * int64 can count. As NumPy, extents of 0 do not hide that the others are too large. */
 static lv alloc_bytes(tr_lf *w, const tr_ins *in, lv *ok) {
     lt i64 = w->m->i64;
     unsigned size = tr_ty_size(in->ty->elem);

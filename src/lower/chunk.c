@@ -1,9 +1,11 @@
-/* The innermost loop where the distance between elements is known at run time only: a slice's, or 0 for what repeats.
+/* The innermost loop where the distance between elements is known at run time only: a slice's, or 0 for what
+ * repeats.
  *
- * LLVM makes vectors of loops that walk memory in step. So the axis is walked in chunks, and for a chunk every array is a pointer
- * whose elements lie side by side: the array's own memory where its stride is 1, else a buffer of TR_CHUNK elements, filled before
- * (once for the whole axis where the stride is 0) or emptied after the chunk. One loop serves all layouts; where no stride needs a
- * buffer the chunk is the whole axis. */
+ * LLVM makes vectors of loops that walk memory in step. So the axis is walked in chunks, and for a chunk
+ * every array is a pointer whose elements lie side by side: the array's own memory where its stride is 1,
+ * else a buffer of TR_CHUNK elements, filled before (once for the whole axis where the stride is 0) or
+ * emptied after the chunk. One loop serves all layouts; where no stride needs a buffer the chunk is the whole
+ * axis. */
 #include "base/plant.h"
 #include "lower/pattern.h"
 
@@ -72,8 +74,8 @@ static lv element(tr_lpat *s, unsigned i, lv off) {
                                  "");
 }
 
-/* Array i's n elements from `off` on, `step` elements apart, to its buffer; or back. Each place where this was inlined cost as much
- * compile time as the loop that it serves. */
+/* Array i's n elements from `off` on, `step` elements apart, to its buffer; or back. Each place where this
+ * was inlined cost as much compile time as the loop that it serves. */
 static void copy_in(tr_lpat *s, unsigned i, lv off, lv step, lv n) {
     assert(i < s->narr && s->chunk[i].used);
     lv size = l_int(s->w->m->i64, tr_ty_size(s->arr[i].ty->elem));

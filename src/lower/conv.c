@@ -1,9 +1,9 @@
 /* Conversions, comparisons, and the table of what may be lowered.
  *
- * Float to integer is what C and NumPy compute on x86-64: truncation, and INT_MIN of the width the processor converts to
- * where the value does not fit or is NaN (32 bits for types up to 32 signed and up to 16 unsigned, 64 above; then the low
- * bits are taken). LLVM's own conversion is poison there, so a select replaces it: the result never depends on what
- * LLVM folds or vectorises. */
+ * Float to integer is what C and NumPy compute on x86-64: truncation, and INT_MIN of the width the processor
+ * converts to where the value does not fit or is NaN (32 bits for types up to 32 signed and up to 16
+ * unsigned, 64 above; then the low bits are taken). LLVM's own conversion is poison there, so a select
+ * replaces it: the result never depends on what LLVM folds or vectorises. */
 #include "base/plant.h"
 #include "lower/internal.h"
 
@@ -12,8 +12,9 @@
 
 /* --- the legality table --- */
 
-/* Classes of operands each op is lowered for ('b' bool, 'i' signed, 'u' unsigned, 'f', 'c'). Ops that are not here take no scalar
- * operands to choose by. tests/c/test_lower.c compiles every pair, so nothing that LLVM could abort on is reachable. */
+/* Classes of operands each op is lowered for ('b' bool, 'i' signed, 'u' unsigned, 'f', 'c'). Ops that are not
+ * here take no scalar operands to choose by. tests/c/test_lower.c compiles every pair, so nothing that LLVM
+ * could abort on is reachable. */
 static const char *const classes[TR_OP__COUNT] = {
     [TR_OP_ADD] = "iufc",      [TR_OP_SUB] = "iufc",     [TR_OP_MUL] = "iufc", [TR_OP_DIV] = "fc",
     [TR_OP_FLOORDIV] = "iuf",  [TR_OP_FLOORMOD] = "iuf", [TR_OP_REM] = "iuf",  [TR_OP_QUOT] = "iu",
@@ -72,8 +73,8 @@ lv tr_lower_cmp(tr_lf *w, tr_cmpop p, const tr_ty *t, const lv *x, const lv *y) 
 
 /* --- conversions --- */
 
-/* Truncation to iN as cvttsd2si: INT_MIN where it does not fit. |x| < 2^(N-1) leaves out -2^(N-1) and what truncates to it, whose
- * result is INT_MIN as well. */
+/* Truncation to iN as cvttsd2si: INT_MIN where it does not fit. |x| < 2^(N-1) leaves out -2^(N-1) and what
+ * truncates to it, whose result is INT_MIN as well. */
 static lv truncate(tr_lf *w, lv x, lt to) {
     lt ft = LLVMTypeOf(x);
     unsigned bits = LLVMGetIntTypeWidth(to);

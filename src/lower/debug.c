@@ -1,8 +1,9 @@
-/* DWARF line tables (opts.debug): which line of the user's source each instruction comes from, through inlined calls.
+/* DWARF line tables (opts.debug): which line of the user's source each instruction comes from, through
+ * inlined calls.
  *
- * Every LLVM function gets a subprogram; a function that our own passes inlined gets one too, which its places name together
- * with the place it was inlined at. A place that is unknown counts as line 0 of the function, as LLVM demands one
- * on every call. */
+ * Every LLVM function gets a subprogram; a function that our own passes inlined gets one too, which its
+ * places name together with the place it was inlined at. A place that is unknown counts as line 0 of the
+ * function, as LLVM demands one on every call. */
 #include "lower/internal.h"
 
 #include <assert.h>

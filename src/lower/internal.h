@@ -1,8 +1,8 @@
 /* State of lowering, shared by the files of this folder.
  *
- * Three levels: tr_lm is a module, tr_lf an LLVM function being filled, tr_lbody an IR function whose blocks are lowered
- * into it (the instance itself, or a pattern's lambda in place).
- * A value of the IR is an array of LLVM values, one per part (ty/ty.h); LLVM aggregates stand only in the results of calls. */
+ * Three levels: tr_lm is a module, tr_lf an LLVM function being filled, tr_lbody an IR function whose blocks
+ * are lowered into it (the instance itself, or a pattern's lambda in place). A value of the IR is an array of
+ * LLVM values, one per part (ty/ty.h); LLVM aggregates stand only in the results of calls. */
 #ifndef TR_LOWER_INTERNAL_H
 #define TR_LOWER_INTERNAL_H
 
@@ -89,7 +89,8 @@ typedef struct tr_lf {
     unsigned fmf;     /* LLVM's fast-math bits of the instruction, or the reduction, that is being lowered */
     unsigned nmath;   /* calls that may be vectorised, so far */
     unsigned nseldom; /* patterns that hardly ever run and got vectors, so far */
-    /* In a function over a range of a long loop: steps until it asks whether to go on, and how many it had; else NULL. */
+    /* In a function over a range of a long loop: steps until it asks whether to go on, and how many it had;
+     * else NULL. */
     lv steps, pace;
     TR_VEC(tr_lbuf) bufs; /* room.c; the first in_use of them are taken */
     uint32_t in_use;
@@ -122,11 +123,13 @@ lv tr_lower_alloca(tr_lf *w, lt t, const char *name);
 lv tr_lower_buffer(tr_lf *w, uint64_t bytes, unsigned align, const char *name);
 uint64_t tr_lower_bytes(const tr_lm *m, lt t); /* of a scalar in a buffer; a bool takes one */
 uint64_t tr_lower_room(const tr_lf *w);        /* bytes of all buffers */
-/* Ends a function: the look at the stack where it needs one (`check`: it has a body), which callers of an entry prepare. */
+/* Ends a function: the look at the stack where it needs one (`check`: it has a body), which callers of an
+ * entry prepare. */
 void tr_lower_look_for_room(tr_lf *w, bool as_entry, bool check);
 
 /* --- loops.c --- */
-/* One step of a long loop. Now and then the function leaves from here, when the region it is part of has to end. */
+/* One step of a long loop. Now and then the function leaves from here, when the region it is part of has to
+ * end. */
 void tr_lower_tick(tr_lf *w);
 void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks */
 /* Metadata for the jump back of a loop. */
@@ -167,7 +170,8 @@ void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x); /* float operands */
 void tr_lower_end_math(tr_lm *m);                           /* when the module is complete */
 void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in);
-/* Calls a row of rt.def with arguments given as parts (frame and text are added); parts of the result in out. */
+/* Calls a row of rt.def with arguments given as parts (frame and text are added); parts of the result in out.
+ * */
 void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char *text, lv *out);
 
 /* --- array.c --- */

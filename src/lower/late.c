@@ -1,9 +1,9 @@
 /* Late instances (opt/late.c): what a module leaves out, and how it calls it.
  *
- * The module keeps the instance's text and a cell (tr_late). A call asks the runtime for the address behind the cell, which compiles the text when it is
- * asked first, and calls it: i32 (frame, parts of the arguments, slots for those of the result), C's convention. In its own module
- * such an instance is the entry, with that signature.
- * Cost: the text, and a call of the runtime before each call. */
+ * The module keeps the instance's text and a cell (tr_late). A call asks the runtime for the address behind
+ * the cell, which compiles the text when it is asked first, and calls it: i32 (frame, parts of the arguments,
+ * slots for those of the result), C's convention. In its own module such an instance is the entry, with that
+ * signature. Cost: the text, and a call of the runtime before each call. */
 #include "lower/internal.h"
 
 #include <assert.h>
@@ -46,7 +46,8 @@ static lv cell_of(tr_lm *m, uint32_t inst) {
     return l->late;
 }
 
-/* Neither the frame nor the slots are kept; an array is not, unless it may come back as part of the result. */
+/* Neither the frame nor the slots are kept; an array is not, unless it may come back as part of the result.
+ * */
 static void mark_pointers(tr_lm *m, lv call, unsigned n, bool arrays) {
     for (unsigned i = 0; i < n; i++)
         if (LLVMTypeOf(LLVMGetOperand(call, i)) == m->ptr && (i == 0 || i == n - 1 || arrays))

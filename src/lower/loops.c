@@ -1,12 +1,12 @@
 /* What LLVM is told about single loops.
  *
- * A loop that looks elements up by an index from memory waits for one load after the other; four rounds at a time keep more of
- * them under way. LLVM unrolls no loop of its own accord in our pipeline (jit/pipeline.h): it gains nothing elsewhere.
- * So does one that adds floats up: the order of its sums is Python's, so there are no vectors for it, and of the few instructions of a
- * round half would be the loop's own.
- * A loop that calls functions of vector math takes one vector at a time: several would run one after the other all the same, and
- * leave more of a short loop to the scalar twins.
- * Cost: one pass over the body; loops are looked for only where one of these was found. */
+ * A loop that looks elements up by an index from memory waits for one load after the other; four rounds at a
+ * time keep more of them under way. LLVM unrolls no loop of its own accord in our pipeline (jit/pipeline.h):
+ * it gains nothing elsewhere. So does one that adds floats up: the order of its sums is Python's, so there
+ * are no vectors for it, and of the few instructions of a round half would be the loop's own. A loop that
+ * calls functions of vector math takes one vector at a time: several would run one after the other all the
+ * same, and leave more of a short loop to the scalar twins. Cost: one pass over the body; loops are looked
+ * for only where one of these was found. */
 #include "lower/internal.h"
 
 #include <assert.h>
@@ -82,7 +82,8 @@ static lv loop_mark(tr_lm *m, unsigned n, const LLVMMetadataRef *options) {
     return LLVMMetadataAsValue(m->lc, mark);
 }
 
-/* Accesses are told apart by groups; one for all will do, where no loop with a mark lies in another pattern's. */
+/* Accesses are told apart by groups; one for all will do, where no loop with a mark lies in another
+ * pattern's. */
 static LLVMMetadataRef the_group(tr_lm *m) {
     return LLVMMDNodeInContext2(m->lc, NULL, 0);
 }
@@ -169,7 +170,8 @@ static bool adds_up(const tr_fn *f, const tr_loop *l) {
     return false;
 }
 
-/* Does the round read along rows? Else each reads a line of its own from memory, and nothing but that counts. */
+/* Does the round read along rows? Else each reads a line of its own from memory, and nothing but that counts.
+ * */
 static bool along_rows(const tr_fn *f, const tr_loop *l) {
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
@@ -185,8 +187,9 @@ static bool along_rows(const tr_fn *f, const tr_loop *l) {
     return true;
 }
 
-/* Loops in loops, whose round is without branches: its head, and the block that jumps back. One that stands alone waits for its sum
- * only, and so does a long one; of a short one the next sum is begun before the last is done, and all instructions count. Where sums may be made in another order, LLVM makes vectors. */
+/* Loops in loops, whose round is without branches: its head, and the block that jumps back. One that stands
+ * alone waits for its sum only, and so does a long one; of a short one the next sum is begun before the last
+ * is done, and all instructions count. Where sums may be made in another order, LLVM makes vectors. */
 static void mark_sums(tr_lf *w) {
     tr_fn *f = w->body->f;
     tr_loops loops = {0};
@@ -201,8 +204,8 @@ static void mark_sums(tr_lf *w) {
     }
 }
 
-/* A checked copy of a loop runs when an index is about to be out of range: vectors for it cost time to compile and pay never.
- * Its blocks are cold; the jump back is the one to a block that comes earlier. */
+/* A checked copy of a loop runs when an index is about to be out of range: vectors for it cost time to
+ * compile and pay never. Its blocks are cold; the jump back is the one to a block that comes earlier. */
 static void mark_cold(tr_lf *w) {
     const tr_fn *f = w->body->f;
     for (uint32_t i = 0; i < f->rpo.n; i++) {
@@ -233,7 +236,8 @@ void tr_lower_tick(tr_lf *w) {
     l_at_end(b, go_on);
 }
 
-/* Rounds with loops, calls or patterns in them. Innermost loops stay as they are: LLVM vectorises no loop with a call. */
+/* Rounds with loops, calls or patterns in them. Innermost loops stay as they are: LLVM vectorises no loop
+ * with a call. */
 static void mark_ticks(tr_lf *w) {
     tr_fn *f = w->body->f;
     tr_arena *a = &w->m->ctx->arena;

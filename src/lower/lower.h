@@ -21,9 +21,9 @@ typedef struct tr_lower_made {
     bool choices; /* several branches on whether an integer is a given one, of which LLVM makes a switch */
 } tr_lower_made;
 
-/* Fills the empty module `mod` (context, triple and data layout set by the caller) with every instance that the root reaches and
- * the entry "tr_entry". False with errors in p->ctx. May jump to ctx's handler without memory: no LLVM frame stands above
- * that call, so the caller need only dispose of the context. */
+/* Fills the empty module `mod` (context, triple and data layout set by the caller) with every instance that
+ * the root reaches and the entry "tr_entry". False with errors in p->ctx. May jump to ctx's handler without
+ * memory: no LLVM frame stands above that call, so the caller need only dispose of the context. */
 bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr_lower_want *want,
                       tr_lower_made *made, tr_meta *meta);
 /* May `op` be applied to scalars of kind `k`, by the table of what this target lowers? */

@@ -1,10 +1,11 @@
 /* Named mathematical functions and calls into the runtime.
  *
- * A function with an LLVM intrinsic that x86-64 has an instruction for uses it. Of the others, those with a row in vmath/ call
- * its scalar twin, and say on the call which vector variants the machine has: LLVM's vectoriser takes these, the twin
- * serves the rest of the loop and every other place, with the same bits. The remaining ones call libm by name. All are marked as
- * what they are: without side effects (errno is not Python's). The tests of a float's kind are comparisons, and never
- * marked fast, so that isnan() means what it says under fastmath too. */
+ * A function with an LLVM intrinsic that x86-64 has an instruction for uses it. Of the others, those with a
+ * row in vmath/ call its scalar twin, and say on the call which vector variants the machine has: LLVM's
+ * vectoriser takes these, the twin serves the rest of the loop and every other place, with the same bits. The
+ * remaining ones call libm by name. All are marked as what they are: without side effects (errno is not
+ * Python's). The tests of a float's kind are comparisons, and never marked fast, so that isnan() means what
+ * it says under fastmath too. */
 #include "lower/internal.h"
 
 #include <assert.h>
@@ -156,7 +157,8 @@ static lv is_kind(tr_lf *w, tr_mathfn fn, lv x) {
 
 /* --- named functions --- */
 
-/* Twins and variants may also run where the program would not call them: if-conversion needs that. libm's stay where they are. */
+/* Twins and variants may also run where the program would not call them: if-conversion needs that. libm's
+ * stay where they are. */
 static lv declare_math(tr_lm *m, const char *name, lt type, bool anywhere, bool *fresh) {
     lv f = tr_lower_declare(m, name, type, fresh);
     if (*fresh) {
@@ -190,9 +192,9 @@ static LLVMAttributeRef variants(tr_lm *m, const tr_vmrow *r, const char *twin, 
     return n ? LLVMCreateStringAttribute(m->lc, key, sizeof key - 1, text, (unsigned)n) : NULL;
 }
 
-/* Nothing calls a variant before the vectoriser runs; the list keeps passes over whole modules from removing them.
- * Round each call, live vectors go to the stack. LLVM would put these slots where the caller's stack happens to lie, and a vector across two
- * cache lines costs twice; "stackrealign" lets it align them. */
+/* Nothing calls a variant before the vectoriser runs; the list keeps passes over whole modules from removing
+ * them. Round each call, live vectors go to the stack. LLVM would put these slots where the caller's stack
+ * happens to lie, and a vector across two cache lines costs twice; "stackrealign" lets it align them. */
 void tr_lower_end_math(tr_lm *m) {
     if (!m->variants.n)
         return;
@@ -230,7 +232,8 @@ static lv call_math(tr_lf *w, const char *name, const char *libm, unsigned arity
     return tr_lower_fast(w, call);
 }
 
-/* In doubles nothing over- or underflows, and the one rounding at the end decides: 0.5 ULP. An infinity wins over nan. */
+/* In doubles nothing over- or underflows, and the one rounding at the end decides: 0.5 ULP. An infinity wins
+ * over nan. */
 static lv hypot_f32(tr_lf *w, const lv *x) {
     assert(LLVMTypeOf(x[0]) == w->m->f32);
     tr_lm *m = w->m;
@@ -294,8 +297,8 @@ static void complex_math(tr_lf *w, tr_val v, const tr_ins *in, tr_mathfn fn) {
     tr_lower_set(w, v, 2, out);
 }
 
-/* x ** 2 is one multiplication, which rounds correctly; every other power is pow(), which gives the same where its exponent turns
- * out to be 2. */
+/* x ** 2 is one multiplication, which rounds correctly; every other power is pow(), which gives the same
+ * where its exponent turns out to be 2. */
 static lv float_pow(tr_lf *w, const lv *x) {
     if (LLVMIsAConstantFP(x[1])) {
         LLVMBool inexact;

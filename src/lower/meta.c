@@ -1,8 +1,8 @@
 /* What goes with the machine code: raise and call sites with their places, names for messages, GDB and perf.
  *
- * A site's places run from the operation outwards through the calls it was inlined at, so a traceback shows the user's
- * functions whatever was inlined. A lambda stands in the function of its pattern: its places go on with the calls that
- * the pattern was inlined at. */
+ * A site's places run from the operation outwards through the calls it was inlined at, so a traceback shows
+ * the user's functions whatever was inlined. A lambda stands in the function of its pattern: its places go on
+ * with the calls that the pattern was inlined at. */
 #include "lower/internal.h"
 
 #include <assert.h>

@@ -1,11 +1,11 @@
 /* One LLVM module from a typed program: types, attributes, metadata, which instances are needed, the entry.
  *
- * Shape of the module: the root instance is lowered straight into "tr_entry", which reads its arguments from slots, so the
- * common program is one LLVM function and needs no inliner. Instances that are called become internal functions of
- * convention fastcc, signature {i32 code, parts...}(frame, parts...). A root that calls itself is both.
- * User functions are named "py.NAME", so that no user can take the name of a C function.
- * Memory is described by two unrelated TBAA types: array data, and everything of ours (frame, slots). There is none per dtype,
- * because NumPy lets two arrays of different dtypes share memory (a.view(), a.real). */
+ * Shape of the module: the root instance is lowered straight into "tr_entry", which reads its arguments from
+ * slots, so the common program is one LLVM function and needs no inliner. Instances that are called become
+ * internal functions of convention fastcc, signature {i32 code, parts...}(frame, parts...). A root that calls
+ * itself is both. User functions are named "py.NAME", so that no user can take the name of a C function.
+ * Memory is described by two unrelated TBAA types: array data, and everything of ours (frame, slots). There
+ * is none per dtype, because NumPy lets two arrays of different dtypes share memory (a.view(), a.real). */
 #include "lower/internal.h"
 
 #include <assert.h>
@@ -17,7 +17,8 @@
 /* --- attributes, declarations, metadata --- */
 
 static void init_attrs(tr_lm *m) {
-    /* Values of "memory": two bits a location (arguments', inaccessible, other), 1 = may read, 2 = may write. */
+    /* Values of "memory": two bits a location (arguments', inaccessible, other), 1 = may read, 2 = may write.
+     * */
     static const struct {
         const char *name;
         uint64_t value;
@@ -156,7 +157,8 @@ typedef struct graph {
     bool atomic;
 } graph;
 
-/* `threads`: f is run by several. What it captures is theirs together, so counting its references must be atomic then. */
+/* `threads`: f is run by several. What it captures is theirs together, so counting its references must be
+ * atomic then. */
 static void add_calls(graph *g, uint32_t from, const tr_fn *f, bool threads) {
     for (uint32_t v = 0; v < f->ins.n; v++) {
         const tr_ins *in = tr_at(f, v);
@@ -177,7 +179,8 @@ static bool has_patterns(const tr_fn *f) {
     return false;
 }
 
-/* Transitive closure by Warshall's method: a row operation per pair, cheap for the hundreds of instances a program has. */
+/* Transitive closure by Warshall's method: a row operation per pair, cheap for the hundreds of instances a
+ * program has. */
 static void find_called(tr_lm *m) {
     graph g = {m->prog, TR_NEW_N(&m->ctx->arena, tr_bits, m->prog->insts.n), m->prog->insts.n,
                m->prog->atomic_counts};

@@ -1,11 +1,13 @@
 /* Room on the stack: small places, and the buffers of patterns.
  *
- * A pattern takes buffers while it is lowered and gives them back when it ends, so a function has room for the patterns that are at
- * work at one time, not for all it consists of. The k-th buffer in use lies in the k-th alloca, which is as large as the largest of
- * them: separate allocas, as LLVM tells accesses to different ones apart.
+ * A pattern takes buffers while it is lowered and gives them back when it ends, so a function has room for
+ * the patterns that are at work at one time, not for all it consists of. The k-th buffer in use lies in the
+ * k-th alloca, which is as large as the largest of them: separate allocas, as LLVM tells accesses to
+ * different ones apart.
  *
- * A function that recurses, or whose buffers take more than TR_STACK_UNCHECKED, first looks whether the stack has room. That comes
- * in a block before all others, so buffers are then allocas that run after it, not part of what the prologue takes. */
+ * A function that recurses, or whose buffers take more than TR_STACK_UNCHECKED, first looks whether the stack
+ * has room. That comes in a block before all others, so buffers are then allocas that run after it, not part
+ * of what the prologue takes. */
 #include <assert.h>
 
 #include "lower/internal.h"
@@ -56,7 +58,8 @@ uint64_t tr_lower_room(const tr_lf *w) {
     return sum;
 }
 
-/* Raises unless `room` bytes below the stack pointer, which is read after the prologue, are above the end that the frame knows. */
+/* Raises unless `room` bytes below the stack pointer, which is read after the prologue, are above the end
+ * that the frame knows. */
 static void check_stack(tr_lf *w, uint64_t room) {
     tr_lm *m = w->m;
     LLVMMetadataRef name = LLVMMDStringInContext2(m->lc, "rsp", 3);

@@ -1,9 +1,10 @@
 /* Arithmetic on scalars: exactly op.def's meaning, whatever LLVM leaves undefined.
  *
- * Integers wrap; F_NSW alone lets LLVM assume they do not. A division never traps: the divisor is replaced by 1 where it
- * is 0 or where INT_MIN / -1 would overflow, and the result is put right by a select. LLVM drops each of these where it
- * knows the divisor. Shifts by too much are undefined in LLVM, but a select that does not choose them hides them.
- * Floats: no fast-math flag but those of the instruction; nothing is contracted. */
+ * Integers wrap; F_NSW alone lets LLVM assume they do not. A division never traps: the divisor is replaced by
+ * 1 where it is 0 or where INT_MIN / -1 would overflow, and the result is put right by a select. LLVM drops
+ * each of these where it knows the divisor. Shifts by too much are undefined in LLVM, but a select that does
+ * not choose them hides them. Floats: no fast-math flag but those of the instruction; nothing is contracted.
+ * */
 #include <assert.h>
 
 #include "base/plant.h"
@@ -96,7 +97,8 @@ static lv floordiv_int(tr_lf *w, bool is_signed, lv x, lv y) {
     return mend(w, &d, x, q);
 }
 
-/* With the divisor replaced by 1 a remainder is 0, which is what op.def wants for 0 and what -1 gives: nothing to mend. */
+/* With the divisor replaced by 1 a remainder is 0, which is what op.def wants for 0 and what -1 gives:
+ * nothing to mend. */
 static lv floormod_int(tr_lf *w, bool is_signed, lv x, lv y) {
     divisor d = guard(w, y, is_signed);
     unsigned k;
@@ -133,8 +135,8 @@ static lv shift(tr_lf *w, tr_op op, bool is_signed, lv x, lv n) {
     return known ? r : l_select(w->b, fits, r, l_int(t, 0));
 }
 
-/* Widened to 64 bits, where the runtime squares and multiplies; the low bits are the narrow type's. A u64 exponent may look
- * negative there, so it is halved: x ** e = (x ** (e / 2)) ** 2 * (x if e is odd). */
+/* Widened to 64 bits, where the runtime squares and multiplies; the low bits are the narrow type's. A u64
+ * exponent may look negative there, so it is halved: x ** e = (x ** (e / 2)) ** 2 * (x if e is odd). */
 static lv pow_int(tr_lf *w, const tr_ty *ty, lv x, lv e) {
     lt t = LLVMTypeOf(x), i64 = w->m->i64;
     bool is_signed = tr_ty_class(ty) == 'i', wide = ty->kind == TR_TY_U64;
@@ -173,7 +175,8 @@ static lv copysign_of(tr_lf *w, double x, lv sign) {
     return tr_lower_real_math(w, TR_MATH_COPYSIGN, (lv[]){real(sign, x), sign});
 }
 
-/* x[0] less x[1] times their quotient's whole part; *off: its sign is not the divisor's, so the floor lies one lower. */
+/* x[0] less x[1] times their quotient's whole part; *off: its sign is not the divisor's, so the floor lies
+ * one lower. */
 static lv remainder_of(tr_lf *w, const lv *x, lv *off) {
     lv m = tr_lower_real_math(w, TR_MATH_FMOD, x), zero = real(m, 0);
     lv differ =
@@ -189,7 +192,8 @@ static lv floormod_float(tr_lf *w, const lv *x) {
     return l_select(w->b, l_fcmp(w->b, LLVMRealOEQ, m, real(m, 0)), copysign_of(w, 0, x[1]), r);
 }
 
-/* As CPython's float_floor_div, which NumPy shares; where CPython raises for a zero divisor this is the IEEE quotient, as in NumPy. */
+/* As CPython's float_floor_div, which NumPy shares; where CPython raises for a zero divisor this is the IEEE
+ * quotient, as in NumPy. */
 static lv floordiv_float(tr_lf *w, const lv *x) {
     lv off, m = remainder_of(w, x, &off), zero = real(m, 0), ratio = fbin(w, LLVMFDiv, x[0], x[1]);
     lv q = fbin(w, LLVMFDiv, fbin(w, LLVMFSub, x[0], m), x[1]);
@@ -230,8 +234,9 @@ void tr_lower_cmul(tr_lf *w, const lv *x, const lv *y, lv *out) {
     out[0] = re; /* last: out may be x */
 }
 
-/* Smith's quotient without branches, so that it vectorises: every operand is chosen by the larger part of the divisor. A zero
- * divisor divides both parts by +0. At the end `np` multiplies by a reciprocal, as NumPy; else it divides, as CPython. */
+/* Smith's quotient without branches, so that it vectorises: every operand is chosen by the larger part of the
+ * divisor. A zero divisor divides both parts by +0. At the end `np` multiplies by a reciprocal, as NumPy;
+ * else it divides, as CPython. */
 static void complex_div(tr_lf *w, bool np, const lv *x, const lv *y, lv *out) {
     lt t = LLVMTypeOf(x[0]);
     lv zero = LLVMConstReal(t, 0.0), mag[2];

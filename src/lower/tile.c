@@ -1,9 +1,10 @@
 /* Reductions that leave the axis along which memory lies: `x.sum(axis=0)` of a C array.
  *
- * Reducing each column on its own would jump through memory. Here TR_TILE columns are reduced side by side: an accumulator in
- * memory for each, and for every few rows a loop over the columns of the tile, which walks memory in step and becomes vectors. A row's
- * part in a tile is too short for the processor to see it coming; several at a time keep it busy (four: 2.4 -> 1.3 ms for 32 MB).
- * Sums of floats are rt/tile.c's. The epilogue runs over the tile when all rows are done. */
+ * Reducing each column on its own would jump through memory. Here TR_TILE columns are reduced side by side:
+ * an accumulator in memory for each, and for every few rows a loop over the columns of the tile, which walks
+ * memory in step and becomes vectors. A row's part in a tile is too short for the processor to see it coming;
+ * several at a time keep it busy (four: 2.4 -> 1.3 ms for 32 MB). Sums of floats are rt/tile.c's. The
+ * epilogue runs over the tile when all rows are done. */
 #include "lower/pattern.h"
 
 #include <string.h>
@@ -166,7 +167,8 @@ static void add(tr_lpat *s, const lv *parts) {
     }
 }
 
-/* The elements of column j in n rows from `row` on, level k, their contributions added to the column's accumulators. */
+/* The elements of column j in n rows from `row` on, level k, their contributions added to the column's
+ * accumulators. */
 static void contribute(tr_lpat *s, unsigned k, lv row, unsigned n, lv j) {
     LLVMBuilderRef b = s->w->b;
     unsigned saved = s->ncarry;
@@ -197,8 +199,8 @@ static void contribute(tr_lpat *s, unsigned k, lv row, unsigned n, lv j) {
 
 enum { GROUP = 4, SMALL = 24 };
 
-/* Are there enough rows in the accumulators for a block? It ends where a group of rows does, or with any row after the last group, those from
- * `left` on: groups that are walked row by row make the same sums. */
+/* Are there enough rows in the accumulators for a block? It ends where a group of rows does, or with any row
+ * after the last group, those from `left` on: groups that are walked row by row make the same sums. */
 static lv ends_block(tr_lpat *s, lv count, lv row, unsigned n, lv left) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;

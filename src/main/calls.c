@@ -96,8 +96,9 @@ static void show_result(call *c) {
     tr_sb_putc(c->out, '\n');
 }
 
-/* "{0}" and so on in a message stand for values; "{w}" for the index as it was written: value 0 is the index after
- * wrapping, value 1 the size, which a negative index has had added; "{u}" for value 0 as an unsigned one. */
+/* "{0}" and so on in a message stand for values; "{w}" for the index as it was written: value 0 is the index
+ * after wrapping, value 1 the size, which a negative index has had added; "{u}" for value 0 as an unsigned
+ * one. */
 static void show_message(tr_sb *out, const char *text, const char *const *values, uint32_t n) {
     for (const char *s = text; *s; s++) {
         if (!strncmp(s, "{w}", 3) && n >= 2) {

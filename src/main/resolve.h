@@ -4,8 +4,9 @@
 
 #include "ir/prog.h"
 
-/* Gives the opaque objects of all untyped functions their meaning, in this order: a function of the program, an exception class,
- * a row of builtins.def, a module that rows or constants belong to. Other names stay opaque. */
+/* Gives the opaque objects of all untyped functions their meaning, in this order: a function of the program,
+ * an exception class, a row of builtins.def, a module that rows or constants belong to. Other names stay
+ * opaque. */
 void tr_resolve_names(tr_prog *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* treadlec: the compiler without Python. Reads a program as text IR and prints, checks, transforms, interprets, runs or
- * emits it. Every run verifies what it read and what each pass made. */
+/* treadlec: the compiler without Python. Reads a program as text IR and prints, checks, transforms,
+ * interprets, runs or emits it. Every run verifies what it read and what each pass made. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

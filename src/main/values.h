@@ -1,5 +1,5 @@
-/* Values as text: the arguments and results of calls that treadlec makes (docs/ir.md, "Calls"). A value is the parts of
- * its type, one slot each, as in rt/layout.h. */
+/* Values as text: the arguments and results of calls that treadlec makes (docs/ir.md, "Calls"). A value is
+ * the parts of its type, one slot each, as in rt/layout.h. */
 #ifndef TR_MAIN_VALUES_H
 #define TR_MAIN_VALUES_H
 

@@ -1,12 +1,14 @@
-/* One test for sizes that must agree, and for arrays that must not overlap: array expressions run with sizes that are equal, though they might
- * be 1 and repeat, and store at once what would else go through an array of its own (loop versioning, in the field's words).
+/* One test for sizes that must agree, and for arrays that must not overlap: array expressions run with sizes that
+ * are equal, though they might be 1 and repeat, and store at once what would else go through an array of its own
+ * (loop versioning, in the field's words).
  *
- * A stretch of a block, from its first array to its last pattern, that asks for common sizes (broadcast, broadcastto) gets a copy.
- * Before both stands one test: are all these sizes equal? If so the first runs, in which equal sizes are one value, no
- * array repeats and nothing about sizes can raise; so its patterns have one space and fuse.c merges them, and inner
- * loops walk memory in step. The copy is as the code was, and cold, the more so the less it is to be expected that a size is 1.
- * Where a pattern stores what others computed to an array that was there before, `out[:] = a * 2 + b`, the test asks too whether that one lies
- * apart from what they read, so that fuse.c may merge them.
+ * A stretch of a block, from its first array to its last pattern, that asks for common sizes (broadcast,
+ * broadcastto) gets a copy. Before both stands one test: are all these sizes equal? If so the first runs, in
+ * which equal sizes are one value, no array repeats and nothing about sizes can raise; so its patterns have
+ * one space and fuse.c merges them, and inner loops walk memory in step. The copy is as the code was, and
+ * cold, the more so the less it is to be expected that a size is 1.
+ * Where a pattern stores what others computed to an array that was there before, `out[:] = a * 2 + b`, the test
+ * asks too whether that one lies apart from what they read, so that fuse.c may merge them.
  * A size takes part if it is known before the stretch, or comes from such sizes without an effect.
  * Cost: linear; code grows by MAX_GROWTH instructions at most. */
 #include <assert.h>
@@ -328,7 +330,8 @@ static bool is_kept(const tr_fn *f, tr_val v) {
     return false;
 }
 
-/* An extent of an array that somebody passed in or that was read from elsewhere: columns (n, 1) are given like that. */
+/* An extent of an array that somebody passed in or that was read from elsewhere: columns (n, 1) are given
+ * like that. */
 static bool is_given(const tr_fn *f, tr_val v, unsigned ndim) {
     const tr_ins *in = tr_at(f, v);
     return in->op == TR_OP_DIM && tr_at(f, in->args[0])->ty->ndim >= ndim;

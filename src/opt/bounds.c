@@ -1,12 +1,13 @@
 /* Indices in range.
  *
- * A walk of the dominator tree collects what is known - conditions that were passed, loop counters, sizes - and asks the
- * prover (prove.h) about each wrap and each check. What it proves goes. For what it cannot, it looks for a condition
- * on values from outside the loop that would do, and versions the loop on it (version.h): one test before it picks the loop
- * without these checks, or an exact copy with all of them. A second walk then proves what the test has shown. The rest is
- * tested where it stands.
+ * A walk of the dominator tree collects what is known - conditions that were passed, loop counters, sizes -
+ * and asks the prover (prove.h) about each wrap and each check. What it proves goes. For what it cannot, it
+ * looks for a condition on values from outside the loop that would do, and versions the loop on it
+ * (version.h): one test before it picks the loop without these checks, or an exact copy with all of them. A
+ * second walk then proves what the test has shown. The rest is tested where it stands.
  *
- * So a condition that is too strong costs speed, never correctness: nothing is dropped that the second walk cannot prove. */
+ * So a condition that is too strong costs speed, never correctness: nothing is dropped that the second walk
+ * cannot prove. */
 #include <string.h>
 
 #include "opt/bounds.h"
@@ -181,7 +182,8 @@ static void remainder_as_select(bounder *s, tr_val v, tr_cmpop op, tr_val bound,
     s->changed = true;
 }
 
-/* x % n of Python for 0 <= x: no sign to mend; for x within one n of the range: no division at all, as in (i + 1) % n. */
+/* x % n of Python for 0 <= x: no sign to mend; for x within one n of the range: no division at all, as in (i
+ * + 1) % n. */
 static void visit_floormod(bounder *s, tr_val v) {
     tr_ins *in = tr_at(s->f, v);
     tr_lin x = tr_linearize(&s->pr, in->args[0]), n = tr_linearize(&s->pr, in->args[1]), r = tr_lin_val(v),

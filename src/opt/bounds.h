@@ -7,8 +7,9 @@
 
 enum { MAX_CONDS = 16, MAX_LOOP = 600, MAX_GROWTH = 2000, ROUNDS = 3 };
 
-/* An invariant that is tried: an expression of a block's param (written TR_NOVAL in it) and of values from above that is never
- * negative. It holds if every jump to the block makes it hold, given that it and all other guesses held before. */
+/* An invariant that is tried: an expression of a block's param (written TR_NOVAL in it) and of values from
+ * above that is never negative. It holds if every jump to the block makes it hold, given that it and all
+ * other guesses held before. */
 typedef struct tr_guess {
     tr_bid blk;
     uint32_t index; /* of the param */
@@ -41,8 +42,9 @@ typedef struct bounder {
 } bounder;
 
 bool tr_bounds_in_loop(const bounder *s, uint32_t loop, tr_bid b);
-/* The branch that alone leads to b from outside what b dominates, and which way it goes there. Edges back to a loop's header do
- * not count: the branch speaks of values from before the loop, and they do not change in it. */
+/* The branch that alone leads to b from outside what b dominates, and which way it goes there. Edges back to
+ * a loop's header do not count: the branch speaks of values from before the loop, and they do not change in
+ * it. */
 bool tr_bounds_leads_to(const tr_fn *f, tr_bid b, tr_val *cond, bool *truth);
 /* Assumes what holds of a block's params. */
 void tr_bounds_at_start(bounder *s, tr_bid b);

@@ -60,7 +60,8 @@ static bool order_of(const tr_lin *x, tr_cmpop op, const tr_lin *y, tr_lin *out)
     return op != TR_CMP_EQ && op != TR_CMP_NE && tr_lin_add(out, less ? x : y, -1);
 }
 
-/* A comparison of v with something that the loop does not change, true whenever the jump `from` -> header is taken. */
+/* A comparison of v with something that the loop does not change, true whenever the jump `from` -> header is
+ * taken. */
 static bool tested_on_way(const bounder *s, uint32_t loop, tr_bid from, tr_val v, tr_cmpop *op,
                           tr_val *other) {
     tr_fn *f = s->f;
@@ -81,8 +82,8 @@ static bool tested_on_way(const bounder *s, uint32_t loop, tr_bid from, tr_val v
     }
 }
 
-/* A loop that is tested at its end: `p < n` holds at the header when it holds at first and each jump back has tested it for
- * the next value of p. */
+/* A loop that is tested at its end: `p < n` holds at the header when it holds at first and each jump back has
+ * tested it for the next value of p. */
 static void assume_tested(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
     assert(tr_blk_at(s->f, s->loops.d[loop].header)->params.d[index] == p);
     tr_fn *f = s->f;
@@ -116,7 +117,8 @@ static void assume_tested(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
         tr_assume(&s->pr, &e);
 }
 
-/* Does p + k not wrap where it is computed? Either what is known at the header says so, or a branch between there and here. */
+/* Does p + k not wrap where it is computed? Either what is known at the header says so, or a branch between
+ * there and here. */
 static bool step_is_exact(bounder *s, tr_val next, tr_val p, int64_t k, tr_bid header) {
     tr_fn *f = s->f;
     tr_wide lo, hi, room = (tr_wide)1 << 63;
@@ -235,7 +237,8 @@ void tr_bounds_at_end(bounder *s, tr_bid b) {
 
 /* --- which guesses are worth a try --- */
 
-/* The values that indices are computed from: through sums and quotients, and through params to what jumps pass for them. */
+/* The values that indices are computed from: through sums and quotients, and through params to what jumps
+ * pass for them. */
 typedef struct sources {
     tr_fn *f;
     uint8_t *seen;

@@ -1,7 +1,8 @@
 /* Scalar operations on constants: op.def's meaning, bit for bit, in plain C.
  *
- * Only what is exact everywhere is computed: IEEE operations and functions that are correctly rounded by definition (sqrt, floor ...).
- * exp or pow may differ between C libraries, and a cached object may meet another one; those stay calls. */
+ * Only what is exact everywhere is computed: IEEE operations and functions that are correctly rounded by
+ * definition (sqrt, floor ...). exp or pow may differ between C libraries, and a cached object may meet
+ * another one; those stay calls. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -38,7 +39,8 @@ static bool put_bool(tr_fn *f, const tr_ins *in, bool v, tr_val *out) {
     return true;
 }
 
-/* A float result of one operation: for float32 rounding the double result once is the same as computing in float32. */
+/* A float result of one operation: for float32 rounding the double result once is the same as computing in
+ * float32. */
 static double narrow(const tr_ty *t, double x) {
     return t->kind == TR_TY_F32 || t->kind == TR_TY_C64 ? (double)(float)x : x;
 }

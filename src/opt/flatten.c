@@ -1,10 +1,11 @@
 /* Short branches: both sides are computed and `select` takes one.
  *
- * For lambdas, the bodies of loops that are to run in vectors, where both sides are computed anyway: a chain of selects needs one mask
- * for each test, where masks made from the paths need one for each path; and fusion takes straight code only. So inlining asks for it
- * (inline.c), and the pass does it to the lambdas that prange.c makes of loops, but for those with a loop inside: they run in no vectors,
- * and their branches may save work. Only pure scalar operations that every vector unit has are moved, a handful on each side. Inner branches
- * first, so that a chain of tests becomes a chain of selects. Cost: one sweep. */
+ * For lambdas, the bodies of loops that are to run in vectors, where both sides are computed anyway: a chain
+ * of selects needs one mask for each test, where masks made from the paths need one for each path; and fusion
+ * takes straight code only. So inlining asks for it (inline.c), and the pass does it to the lambdas that
+ * prange.c makes of loops, but for those with a loop inside: they run in no vectors, and their branches may
+ * save work. Only pure scalar operations that every vector unit has are moved, a handful on each side. Inner
+ * branches first, so that a chain of tests becomes a chain of selects. Cost: one sweep. */
 #include <assert.h>
 
 #include "opt/priv.h"

@@ -1,11 +1,11 @@
 /* Constant folding and identities.
  *
- * Every rule keeps every bit: signed zeros, NaNs and wrap-around included. A rule returns the value that replaces the
- * instruction, or TR_NOVAL. One sweep in reverse post-order: operands are simplified before their users, and branches that
- * become known are left to `simplify`. A check that always holds is removed.
+ * Every rule keeps every bit: signed zeros, NaNs and wrap-around included. A rule returns the value that
+ * replaces the instruction, or TR_NOVAL. One sweep in reverse post-order: operands are simplified before
+ * their users, and branches that become known are left to `simplify`. A check that always holds is removed.
  *
- * To add a rule: a line or a small function in the section of its op; it may read operands' definitions and make constants,
- * and must not look at users. */
+ * To add a rule: a line or a small function in the section of its op; it may read operands' definitions and
+ * make constants, and must not look at users. */
 #include <math.h>
 #include <string.h>
 
@@ -214,7 +214,8 @@ static tr_val fold_select(folder *s, tr_val v) {
 
 /* --- conversions --- */
 
-/* Does the inner conversion keep every value of its operand apart, so that the outer one can start from there? */
+/* Does the inner conversion keep every value of its operand apart, so that the outer one can start from
+ * there? */
 static bool widens(const tr_ty *from, const tr_ty *to) {
     char a = tr_ty_class(from), b = tr_ty_class(to);
     if (a == 'b')

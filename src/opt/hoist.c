@@ -1,12 +1,13 @@
-/* Moves pure operations up: what costs nothing (a size, an item of a tuple) to where its operand is made, and cheap arithmetic
- * out of loops that do not change it. LLVM would move them too, but later; cse and bounds need to see one size as one value,
- * and what does not vary as such. Nothing here can raise or trap, so doing it early is always allowed. */
+/* Moves pure operations up: what costs nothing (a size, an item of a tuple) to where its operand is made, and
+ * cheap arithmetic out of loops that do not change it. LLVM would move them too, but later; cse and bounds
+ * need to see one size as one value, and what does not vary as such. Nothing here can raise or trap, so doing
+ * it early is always allowed. */
 #include <assert.h>
 
 #include "opt/priv.h"
 
-/* Reads a part that is there already: no code at all. Parts of complex numbers stay where they are: one that a loop over a prange sums up must
- * not be looked at inside. */
+/* Reads a part that is there already: no code at all. Parts of complex numbers stay where they are: one that
+ * a loop over a prange sums up must not be looked at inside. */
 static bool is_free(const tr_fn *f, tr_val v) {
     return tr_at(f, v)->nargs == 1 && tr_opt_is_pure(tr_at(f, v)) && tr_ins_cost(f, v) == 0;
 }

@@ -1,8 +1,8 @@
-/* Inlining on our IR. LLVM inlines too; this is for what it cannot do afterwards: bounds and ownership see through a call
- * only when its body stands here.
+/* Inlining on our IR. LLVM inlines too; this is for what it cannot do afterwards: bounds and ownership see
+ * through a call only when its body stands here.
  *
- * Small instances are copied into their callers, larger ones when the user says inline="always" or there is one call alone.
- * Functions that can call themselves never are: their depth is counted at run time. */
+ * Small instances are copied into their callers, larger ones when the user says inline="always" or there is
+ * one call alone. Functions that can call themselves never are: their depth is counted at run time. */
 #include <assert.h>
 #include <string.h>
 
@@ -74,7 +74,8 @@ static bool is_straight(const tr_fn *g) {
     return live.n == 1 && tr_term(g, live.d[0])->op == TR_OP_RET;
 }
 
-/* What is put into a lambda stays what its pattern expects, straight code: g, or a copy with its branches made selects, or NULL. */
+/* What is put into a lambda stays what its pattern expects, straight code: g, or a copy with its branches
+ * made selects, or NULL. */
 static const tr_fn *straight(const tr_fn *g) {
     if (is_straight(g))
         return g;

@@ -1,10 +1,13 @@
-/* Code that hardly ever runs becomes a function of its own, which is compiled when it is first reached (driver/late.c).
+/* Code that hardly ever runs becomes a function of its own, which is compiled when it is first reached
+ * (driver/late.c).
  *
- * Checked copies of loops and the copies beside array expressions with sizes that agree are as large as what they stand beside, and most calls never enter
- * them: compiling them with the rest would double the wait. A region is a connected piece of cold blocks with one way in, and one block that
- * its ways out lead to, or none but returns. What it uses from outside becomes its params, what it hands on its result. Counts of references
- * are explicit by now (own.c) and simply move. In its function it is a call; the instance is marked `late`.
- * Pieces with calls stay: their callees would be compiled twice. Cost: linear in the cold blocks. */
+ * Checked copies of loops and the copies beside array expressions with sizes that agree are as large as what
+ * they stand beside, and most calls never enter them: compiling them with the rest would double the wait. A
+ * region is a connected piece of cold blocks with one way in, and one block that its ways out lead to, or
+ * none but returns. What it uses from outside becomes its params, what it hands on its result. Counts of
+ * references are explicit by now (own.c) and simply move. In its function it is a call; the instance is
+ * marked `late`. Pieces with calls stay: their callees would be compiled twice. Cost: linear in the cold
+ * blocks. */
 #include <assert.h>
 
 #include "opt/outline.h"

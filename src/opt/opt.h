@@ -9,9 +9,11 @@ bool tr_opt_run(tr_prog *p);
 /* Is the text one of the passes? Their names, with commas between them. */
 bool tr_opt_is_pass(const char *name, size_t n);
 const char *tr_opt_pass_names(void);
-/* What stops the pass from running over f as it is: a sentence in the arena; NULL: nothing that can be seen. Changes f's analyses. */
+/* What stops the pass from running over f as it is: a sentence in the arena; NULL: nothing that can be seen.
+ * Changes f's analyses. */
 const char *tr_opt_unready(tr_prog *p, tr_fn *f, const char *name, size_t n);
-/* Runs the named passes ("fold,dce") over one function: for tests and treadlec. False with an error for an unknown name, or a wrong order. */
+/* Runs the named passes ("fold,dce") over one function: for tests and treadlec. False with an error for an
+ * unknown name, or a wrong order. */
 bool tr_opt_run_named(tr_prog *p, tr_fn *f, const char *names);
 
 #endif

@@ -1,8 +1,10 @@
-/* In which order passes may run: the table of passes, and properties of the IR that they need, make and break (props.def, passes.def).
+/* In which order passes may run: the table of passes, and properties of the IR that they need, make and break
+ * (props.def, passes.def).
  *
- * The product's order is checked by the table alone, from what inference makes to what lowering is given. Some passes over a text, by name,
- * are looked at as they come: what can be seen on the IR must be seen there, and what cannot must not be made by a later one of them. What
- * the table says of passes is checked in its turn: with verification on, after each, on the IR. */
+ * The product's order is checked by the table alone, from what inference makes to what lowering is given.
+ * Some passes over a text, by name, are looked at as they come: what can be seen on the IR must be seen
+ * there, and what cannot must not be made by a later one of them. What the table says of passes is checked in
+ * its turn: with verification on, after each, on the IR. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

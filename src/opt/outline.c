@@ -1,4 +1,5 @@
-/* Regions as functions: what outline.h says. Cost: linear in the region, but for a table of the function's places each. */
+/* Regions as functions: what outline.h says. Cost: linear in the region, but for a table of the function's
+ * places each. */
 #include "opt/outline.h"
 
 #include <assert.h>
@@ -31,7 +32,8 @@ static bool is_sized(const tr_ins *in) {
 
 static void take_in(tr_outline *r, tr_val v);
 
-/* An array with the sizes that it was made with: a pattern over just these walks it as one line, and nothing repeats. */
+/* An array with the sizes that it was made with: a pattern over just these walks it as one line, and nothing
+ * repeats. */
 static void take_sized(tr_outline *r, tr_val v) {
     assert(is_sized(tr_at(r->f, v)));
     const tr_ins *in = tr_at(r->f, v);

@@ -1,8 +1,9 @@
 /* A region of a function becomes a function of its own: a new instance of the program, and a call of it.
  *
- * A region is a set of blocks with one way in, and one block outside that its ways out lead to, or none but returns. What it uses from
- * outside becomes the params, what it hands to the params of the block it leads to becomes the result; nothing else that it computes may be
- * used outside. Counts of references must be explicit (own.c); they simply move. */
+ * A region is a set of blocks with one way in, and one block outside that its ways out lead to, or none but
+ * returns. What it uses from outside becomes the params, what it hands to the params of the block it leads to
+ * becomes the result; nothing else that it computes may be used outside. Counts of references must be
+ * explicit (own.c); they simply move. */
 #ifndef TR_OPT_OUTLINE_H
 #define TR_OPT_OUTLINE_H
 
@@ -32,7 +33,8 @@ static inline bool tr_outline_has(const tr_outline *o, tr_bid b) {
     return o->of[b] == o->number;
 }
 
-/* Makes room for the function's values and blocks of now: only these may belong to regions. Needs predecessors. */
+/* Makes room for the function's values and blocks of now: only these may belong to regions. Needs
+ * predecessors. */
 void tr_outline_begin(tr_outline *o);
 /* The region at hand. */
 void tr_outline_make(tr_outline *o);

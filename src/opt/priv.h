@@ -42,15 +42,17 @@ uint32_t tr_pass_after(const tr_pass *ps, uint32_t held);
 const char *tr_pass_order_fault(tr_arena *a, const char *names);
 /* With these as some passes: one needs what nothing shows, and a later one makes it. */
 const char *tr_pass_part_fault(tr_arena *a, const char *names);
-/* Of the properties: does one that can be seen not hold in f? A sentence about it, or NULL. Changes the analyses. */
+/* Of the properties: does one that can be seen not hold in f? A sentence about it, or NULL. Changes the
+ * analyses. */
 const char *tr_pass_untrue(tr_prog *p, tr_fn *f, uint32_t props);
-/* What holds of all functions before the first pass: what inference makes, but in texts that have been through passes already. */
+/* What holds of all functions before the first pass: what inference makes, but in texts that have been
+ * through passes already. */
 uint32_t tr_pass_input(tr_prog *p);
 
 /* --- eval.c --- */
 
-/* The value of a scalar operation on constants, exactly as op.def defines it; false when an operand is not constant or the
- * result is not known bit for bit (named functions of libm). */
+/* The value of a scalar operation on constants, exactly as op.def defines it; false when an operand is not
+ * constant or the result is not known bit for bit (named functions of libm). */
 bool tr_opt_eval(tr_fn *f, const tr_ins *in, tr_val *out);
 
 /* --- flatten.c --- */
@@ -60,17 +62,18 @@ bool tr_opt_flatten_fn(tr_fn *f);
 
 /* --- small questions --- */
 
-/* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not asked. */
+/* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not
+ * asked. */
 bool tr_opt_is_pure(const tr_ins *in);
 bool tr_opt_is_int_type(const tr_ty *t); /* bool and the integers */
 int64_t
 tr_opt_imm(const tr_ins *in); /* of a pure operation: the operand that is no value, 0 where there is none */
-/* Does no way from x to y, in a block that x's dominates, lead over an instruction that `writes`? One of both that is met again counts too. Needs
- * dominators. */
+/* Does no way from x to y, in a block that x's dominates, lead over an instruction that `writes`? One of both
+ * that is met again counts too. Needs dominators. */
 bool tr_opt_nothing_between(const tr_fn *f, tr_val x, tr_val y, bool (*writes)(const void *self, tr_val v),
                             const void *self);
-/* Surely the same value: computed in the same way, in a few steps, from values that are the same or read from memory that is not written
- * in between? Needs dominators. */
+/* Surely the same value: computed in the same way, in a few steps, from values that are the same or read from
+ * memory that is not written in between? Needs dominators. */
 bool tr_opt_same(const tr_fn *f, tr_val x, tr_val y);
 /* Children of each block in the dominator tree: first[b], next[b]; TR_NOBLK ends. In reverse post-order. */
 typedef struct tr_domtree {
@@ -80,8 +83,8 @@ tr_domtree tr_opt_domtree(tr_fn *f);
 
 /* --- small changes --- */
 
-/* A new block, still without an end, on all ways into the loop whose head is h; its params are those of the head. Needs dominators, and leaves
- * them, and predecessors, as they were. */
+/* A new block, still without an end, on all ways into the loop whose head is h; its params are those of the
+ * head. Needs dominators, and leaves them, and predecessors, as they were. */
 tr_bid tr_opt_block_before(tr_fn *f, tr_bid h);
 
 #endif

@@ -185,8 +185,8 @@ static bool fits(tr_prover *p, tr_val v, const tr_lin *e) {
         return false;
     if (not_negative(p, &low) && not_negative(p, &high))
         return true;
-    /* A sum or difference of two int64 lies within 2**64 of 0: if neither it nor what the machine made of it is negative, they
-     * are the same. */
+    /* A sum or difference of two int64 lies within 2**64 of 0: if neither it nor what the machine made of it
+     * is negative, they are the same. */
     return (tr_at(p->f, v)->op == TR_OP_ADD || tr_at(p->f, v)->op == TR_OP_SUB) && lo < 0 &&
            not_negative(p, &whole) && not_negative(p, e);
 }
@@ -254,7 +254,8 @@ static uint32_t pos_of(const tr_prover *p, tr_val v) {
     return v < p->nvals ? p->pos[v] : UINT32_MAX;
 }
 
-/* The value that was defined last: bounds of later values speak of earlier ones, so this order comes to an end. */
+/* The value that was defined last: bounds of later values speak of earlier ones, so this order comes to an
+ * end. */
 static uint32_t latest(const tr_prover *p, const tr_lin *e) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < e->n; i++)
@@ -263,8 +264,8 @@ static uint32_t latest(const tr_prover *p, const tr_lin *e) {
     return best;
 }
 
-/* e with term i put in terms of a fact about its value, so that out >= 0 implies e >= 0; false when the fact bounds it from the
- * other side. */
+/* e with term i put in terms of a fact about its value, so that out >= 0 implies e >= 0; false when the fact
+ * bounds it from the other side. */
 static bool step(const tr_lin *e, uint32_t i, const tr_lin *fact, tr_lin *out) {
     assert(i < e->n);
     int64_t kf = 0, k = e->t[i].k;
@@ -453,8 +454,8 @@ static bool is_clamped(const tr_fn *f, tr_val v, tr_val *z) {
            k == 0 && (op == TR_OP_ADD || op == TR_OP_SUB);
 }
 
-/* A fact e >= 0 that grows with a clamped sum v holds for the exact sum too when that is not negative: either the machine has it
- * as it is, or it is 2**63 or more. */
+/* A fact e >= 0 that grows with a clamped sum v holds for the exact sum too when that is not negative: either
+ * the machine has it as it is, or it is 2**63 or more. */
 static void resolve_clamp(tr_prover *p, const tr_lin *e, tr_val v, int depth) {
     tr_val z;
     if (!is_clamped(p->f, v, &z))

@@ -1,20 +1,21 @@
 /* A prover for "this linear expression is not negative" from facts of the same form.
  *
- * Facts come in scopes: what holds in a block holds in all blocks it dominates, so a walk of the dominator tree pushes facts
- * on the way down and pops them on the way up. A proof is a chain of steps, each adding a multiple of a fact so that one value
- * disappears, until only a constant is left. The search is bounded: a missing proof costs speed, a wrong one cannot happen.
+ * Facts come in scopes: what holds in a block holds in all blocks it dominates, so a walk of the dominator
+ * tree pushes facts on the way down and pops them on the way up. A proof is a chain of steps, each adding a
+ * multiple of a fact so that one value disappears, until only a constant is left. The search is bounded: a
+ * missing proof costs speed, a wrong one cannot happen.
  *
- * Machine integers wrap; expressions here do not. linearize() takes an instruction apart only where it can prove that its
- * result fits, otherwise the value stays whole. */
+ * Machine integers wrap; expressions here do not. linearize() takes an instruction apart only where it can
+ * prove that its result fits, otherwise the value stays whole. */
 #ifndef TR_OPT_PROVE_H
 #define TR_OPT_PROVE_H
 
 #include "opt/lin.h"
 #include "opt/priv.h"
 
-/* No array whose elements lie apart has a longer axis: it would not fit an address space. An array without elements, or one whose
- * axis has stride 0, may claim to; for the former every index fails on its empty axis, for the latter every index reads the
- * same element, so nothing outside memory is ever reached. */
+/* No array whose elements lie apart has a longer axis: it would not fit an address space. An array without
+ * elements, or one whose axis has stride 0, may claim to; for the former every index fails on its empty axis,
+ * for the latter every index reads the same element, so nothing outside memory is ever reached. */
 #define TR_MAX_DIM ((int64_t)1 << 60)
 
 typedef struct tr_fact {
@@ -52,7 +53,8 @@ void tr_assume_cond(tr_prover *p, tr_val cond, bool truth);
 /* Bounds of a value from its definition alone. */
 void tr_range_of(const tr_fn *f, tr_val v, tr_wide *lo, tr_wide *hi);
 
-/* A condition, free of the values for which `varies` says true, that implies e >= 0; false when none was found. */
+/* A condition, free of the values for which `varies` says true, that implies e >= 0; false when none was
+ * found. */
 bool tr_derive(tr_prover *p, const tr_lin *e, bool (*varies)(void *, tr_val), void *self, tr_lin *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* SSA form for values with two definitions; see repair.h.
  *
- * Block arguments go where the definitions' dominance frontiers say (Cytron et al.), iterated, but only into blocks where a use asks for
- * one. What all values of a block share is found once: where the two definitions meet, and which block's value arrives
- * at a block. Invariant: a value's uses were dominated by its definition before the copies were made, so on every path to
- * them stands one of the two. */
+ * Block arguments go where the definitions' dominance frontiers say (Cytron et al.), iterated, but only into
+ * blocks where a use asks for one. What all values of a block share is found once: where the two definitions
+ * meet, and which block's value arrives at a block. Invariant: a value's uses were dominated by its
+ * definition before the copies were made, so on every path to them stands one of the two. */
 #include "opt/repair.h"
 
 #include <assert.h>

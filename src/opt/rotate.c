@@ -1,12 +1,13 @@
 /* Loops with their test at the end, and one jump back in each.
  *
- * `while test: body` becomes `if test: do body while test`: the loop's head is copied, jumps back go to the copy, and the head itself
- * stays before the loop as its guard. LLVM's loop-rotate does the same, but mends the dominator tree of all that follows for
- * each loop: quadratic in a row of loops. Here all heads are copied first and values mended once (repair.h), so the pass
- * is near linear in the function.
+ * `while test: body` becomes `if test: do body while test`: the loop's head is copied, jumps back go to the
+ * copy, and the head itself stays before the loop as its guard. LLVM's loop-rotate does the same, but mends
+ * the dominator tree of all that follows for each loop: quadratic in a row of loops. Here all heads are
+ * copied first and values mended once (repair.h), so the pass is near linear in the function.
  *
- * A loop that stays as it is gets one jump back too. `if c: s += x` at the end of a body leaves two, of which one brings the old `s`: LLVM
- * takes such a loop for two nested ones and then neither vectorises nor unrolls it.
+ * A loop that stays as it is gets one jump back too. `if c: s += x` at the end of a body leaves two, of which
+ * one brings the old `s`: LLVM takes such a loop for two nested ones and then neither vectorises nor unrolls
+ * it.
  *
  * After the passes over control flow, because simplify removes blocks that only jump. */
 #include <assert.h>
@@ -14,7 +15,8 @@
 #include "opt/priv.h"
 #include "opt/repair.h"
 
-/* Instructions of a head, the branch included, that are worth having twice; LLVM draws the line at the same number. */
+/* Instructions of a head, the branch included, that are worth having twice; LLVM draws the line at the same
+ * number. */
 enum { MAX_HEAD = 16 };
 
 typedef struct rotor {
@@ -80,7 +82,8 @@ static tr_bid passage(tr_fn *f, tr_bid b, uint8_t cold, uint32_t loc) {
     return via;
 }
 
-/* The body's first block becomes the loop's head. Where it is that of a loop inside already, it gets a block before it. */
+/* The body's first block becomes the loop's head. Where it is that of a loop inside already, it gets a block
+ * before it. */
 static void own_head(rotor *r, uint32_t l) {
     assert(r->rotates[r->loops.d[l].header] == 1 || r->rotates[r->loops.d[l].header] == 2);
     tr_fn *f = r->f;
@@ -121,8 +124,8 @@ static bool starts_at_constant(const rotor *r, uint32_t l, tr_val p) {
     return true;
 }
 
-/* A range has `stop > start ? stop - start : 0` items. Where the guard has found one, the condition holds: the test inside is
- * against the difference, and LLVM sees how often the loop runs. */
+/* A range has `stop > start ? stop - start : 0` items. Where the guard has found one, the condition holds:
+ * the test inside is against the difference, and LLVM sees how often the loop runs. */
 static void test_difference(rotor *r, uint32_t l) {
     assert(tr_term(r->f, r->loops.d[l].header)->op == TR_OP_CBR);
     tr_fn *f = r->f;
@@ -156,7 +159,8 @@ static void join(rotor *r, uint32_t l) {
     lead_back(r, l, passage(f, h, tr_blk_at(f, h)->cold, loc));
 }
 
-/* Outer loops first: a head that is the latch of a loop around it is copied when its jump back leads to the right place. */
+/* Outer loops first: a head that is the latch of a loop around it is copied when its jump back leads to the
+ * right place. */
 static bool change(rotor *r) {
     bool changed = false, rotated = false;
     for (uint32_t l = 0; l < r->loops.n; l++)

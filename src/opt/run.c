@@ -1,7 +1,8 @@
 /* The pass runner: skipping, dumps, verification. Which passes, and in which order: passes.def.
  *
- * Functions are visited callees first, so that a caller inlines what has been cleaned up. A group of passes is finished for
- * every function before the next group starts: bounds sees all code that inlining brings, own sees the final code. */
+ * Functions are visited callees first, so that a caller inlines what has been cleaned up. A group of passes
+ * is finished for every function before the next group starts: bounds sees all code that inlining brings, own
+ * sees the final code. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -115,7 +116,8 @@ static bool run_pass(tr_prog *p, tr_fn *f, const tr_pass *ps, uint32_t *held) {
     return ok;
 }
 
-/* Runs the first of the names, and sets *names behind it. *held as above. False with an error, or for an unknown name. */
+/* Runs the first of the names, and sets *names behind it. *held as above. False with an error, or for an
+ * unknown name. */
 static bool run_next(tr_prog *p, tr_fn *f, const char **names, uint32_t *held) {
     size_t n = strcspn(*names, ",|");
     const tr_pass *ps = tr_pass_find(*names, n);

@@ -1,21 +1,24 @@
 /* A function with very many array statements becomes pieces, each a function of its own.
  *
- * Each pattern is a loop or a nest of them, and many of LLVM's passes take time that grows with the square of a function's loops: dominators are
- * asked along the whole function, its values live on, registers run out. In pieces of about PIECE patterns the time grows with their number.
- * A piece is a stretch of blocks in their order that is entered at its first block only and left for the first one after it only. Stretches lie
- * side by side at one depth of loops and branches, the outermost depth first; a loop that is too large for a piece is taken apart in its turn.
- * Long blocks are cut before, between statements. What a piece computes and others use becomes params of a block behind it, that is, its
- * results. Arrays among them are looked at with the sizes that they were made with, so that later pieces know them, too.
- * Functions of fewer than MANY statements stay as they are. Cost: linear, with a search in the blocks for each depth. */
+ * Each pattern is a loop or a nest of them, and many of LLVM's passes take time that grows with the square of
+ * a function's loops: dominators are asked along the whole function, its values live on, registers run out.
+ * In pieces of about PIECE patterns the time grows with their number. A piece is a stretch of blocks in their
+ * order that is entered at its first block only and left for the first one after it only. Stretches lie side
+ * by side at one depth of loops and branches, the outermost depth first; a loop that is too large for a piece
+ * is taken apart in its turn. Long blocks are cut before, between statements. What a piece computes and
+ * others use becomes params of a block behind it, that is, its results. Arrays among them are looked at with
+ * the sizes that they were made with, so that later pieces know them, too. Functions of fewer than MANY
+ * statements stay as they are. Cost: linear, with a search in the blocks for each depth. */
 #include <assert.h>
 #include <string.h>
 
 #include "opt/outline.h"
 #include "opt/priv.h"
 
-/* A piece has PIECE patterns, or from LEAST on where it cannot be longer; statements are lines with patterns, or PER_STATEMENT patterns on
- * one. With more than MAX_RESULTS results it would not be worth the call. Measured: pieces of
- * 8 to 40 patterns take about the same time to compile, pieces of 2 three times as long. */
+/* A piece has PIECE patterns, or from LEAST on where it cannot be longer; statements are lines with patterns,
+ * or PER_STATEMENT patterns on one. With more than MAX_RESULTS results it would not be worth the call.
+ * Measured: pieces of 8 to 40 patterns take about the same time to compile, pieces of 2 three times as long.
+ * */
 enum { MANY = 40, PER_STATEMENT = 4, PIECE = 16, LEAST = 4, MAX_RESULTS = 64 };
 
 typedef struct stretch {
@@ -137,8 +140,9 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 29;
 }
 
-/* Two positions are at the same depth if the same edges lead past both: forward ones from before to behind, and jumps back from there. Sums stand for
- * these sets: equal by chance, they make a stretch that `is_closed` refuses. */
+/* Two positions are at the same depth if the same edges lead past both: forward ones from before to behind,
+ * and jumps back from there. Sums stand for these sets: equal by chance, they make a stretch that `is_closed`
+ * refuses. */
 static void find_depths(splitter *s) {
     const tr_fn *f = s->f;
     tr_arena *a = &f->ctx->arena;

@@ -83,7 +83,8 @@ static tr_val sum(tester *t, const tr_lin *e, int sign, tr_wide c) {
     return c == 0 ? v : tr_emit2(&t->b, TR_OP_ADD, t->i64, v, number(t, c));
 }
 
-/* The positive terms against the negative ones. The constant goes where its value's range is known already. */
+/* The positive terms against the negative ones. The constant goes where its value's range is known already.
+ * */
 static void test(tester *t, const tr_lin *e) {
     bool low, high, left = true;
     for (uint32_t i = 0; i < e->n; i++)
@@ -143,7 +144,8 @@ static void version(tr_twins *t, const tr_version *v, tr_bid ph, tr_u32s *slow) 
     tr_cbr(&b, ok, fast, 0, NULL, copy, 0, NULL);
 }
 
-/* All blocks before loops come first: a loop may lead straight to the head of another one, and so may its copy. */
+/* All blocks before loops come first: a loop may lead straight to the head of another one, and so may its
+ * copy. */
 void tr_opt_version(tr_fn *f, const tr_version *v, uint32_t n, tr_u32s *slow) {
     tr_bid *ph = TR_NEW_N(&f->ctx->arena, tr_bid, n + 1u);
     tr_twins t = tr_twins_new(f);

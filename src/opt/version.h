@@ -11,8 +11,8 @@ typedef struct tr_version {
     const tr_lin *conds;
     uint32_t n;
 } tr_version;
-/* Adds the copies' blocks to slow. Edges out of the loops and values used after them are mended. Loops and analyses are out of
- * date afterwards. */
+/* Adds the copies' blocks to slow. Edges out of the loops and values used after them are mended. Loops and
+ * analyses are out of date afterwards. */
 void tr_opt_version(tr_fn *f, const tr_version *v, uint32_t n, tr_u32s *slow);
 /* Can the condition be tested without overflow? */
 bool tr_opt_testable(const tr_fn *f, const tr_lin *cond);

@@ -1,9 +1,10 @@
 /* Where the smallest or largest of a sequence is: the first of them, or the first NaN.
  *
- * A new extreme is rare. So items are first compared with the one so far, whole vectors at a time and without waiting for one another; only where
- * a group of vectors has a better one are its extremes looked for, lane by lane. Cost: near that of reading the items, at worst
- * (they ascend) twice that. Where the processor has no AVX2, one by one. (Vectors of 64 bytes were
- * measured: no faster from memory, and joining their lanes takes 10 ns more of a short row.) */
+ * A new extreme is rare. So items are first compared with the one so far, whole vectors at a time and without
+ * waiting for one another; only where a group of vectors has a better one are its extremes looked for, lane
+ * by lane. Cost: near that of reading the items, at worst (they ascend) twice that. Where the processor has
+ * no AVX2, one by one. (Vectors of 64 bytes were measured: no faster from memory, and joining their lanes
+ * takes 10 ns more of a short row.) */
 #include <string.h>
 
 #include "rt/fns.h"
@@ -33,7 +34,8 @@ enum { FEW = 12 };
 
 /* Below, `a KEEPS b`: b is not better than a; it fails with a NaN. `a BEATS b`: a is better. */
 
-/* Is none of n items, LANES at least, better than `best`? The last vector may share items with the one before. */
+/* Is none of n items, LANES at least, better than `best`? The last vector may share items with the one
+ * before. */
 #define KEPT(name, T, I, BYTES, KEEPS, TARGET)                                                             \
     TARGET static bool name(const T *x, int64_t n, T best) {                                               \
         TYPES(T, I, BYTES);                                                                                \
@@ -56,8 +58,8 @@ enum { FEW = 12 };
         return r == -1;                                                                                    \
     }
 
-/* Four vectors side by side, so that none waits for the one before: each lane's best item, the round it came in, and a sum,
- * which is NaN if any item was (or they held both infinities). */
+/* Four vectors side by side, so that none waits for the one before: each lane's best item, the round it came
+ * in, and a sum, which is NaN if any item was (or they held both infinities). */
 #define STEP(s, BEATS, SUM, item)        \
     {                                    \
         vec v = item;                    \
@@ -72,7 +74,8 @@ enum { FEW = 12 };
 #define LOWER(a, b)         PICK((a) < (b), a, b)
 #define WHERE(s)            PICK(b##s == top, at##s * 4 + (s), SPLAT(mask, (TYPE)NOWHERE))
 
-/* The first place of the best of n items, one of which is better than *best or is *best; or of the first NaN. */
+/* The first place of the best of n items, one of which is better than *best or is *best; or of the first NaN.
+ * */
 #define EXTREME(name, T, I, BYTES, BEATS, SUM, TARGET)                                          \
     TARGET static int64_t name(const T *x, int64_t n, T *best) {                                \
         TYPES(T, I, BYTES);                                                                     \
@@ -124,7 +127,8 @@ enum { FEW = 12 };
         return place;                                                                           \
     }
 
-/* The place of the best of n items, or of the first NaN; -1: none is better than *best, which becomes that item. One by one. */
+/* The place of the best of n items, or of the first NaN; -1: none is better than *best, which becomes that
+ * item. One by one. */
 #define EACH(name, T, KEEPS)                              \
     static int64_t name(const T *x, int64_t n, T *best) { \
         int64_t found = -1;                               \

@@ -1,7 +1,8 @@
 /* Finding a BLAS among the libraries that the process has loaded.
  *
- * NumPy and SciPy bring one, under names of their own (scipy_dgemm_64_), or use the system's (dgemm_). Nothing is loaded here,
- * so nothing is found that Python does not use already. What is found stays loaded: modules of Python are never closed. */
+ * NumPy and SciPy bring one, under names of their own (scipy_dgemm_64_), or use the system's (dgemm_).
+ * Nothing is loaded here, so nothing is found that Python does not use already. What is found stays loaded:
+ * modules of Python are never closed. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>

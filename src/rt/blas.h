@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Fortran's calling convention. Sizes are passed as pointers to int64: a library that reads 32 bits finds the low half.
- * The last arguments are the lengths of the texts, which compilers of Fortran expect. */
+/* Fortran's calling convention. Sizes are passed as pointers to int64: a library that reads 32 bits finds the
+ * low half. The last arguments are the lengths of the texts, which compilers of Fortran expect. */
 typedef void tr_gemm(const char *ta, const char *tb, const int64_t *m, const int64_t *n, const int64_t *k,
                      const void *alpha, const void *a, const int64_t *lda, const void *b, const int64_t *ldb,
                      const void *beta, void *c, const int64_t *ldc, uint64_t la, uint64_t lb);
@@ -21,8 +21,8 @@ typedef struct tr_blas {
     int64_t most; /* largest size it can take */
 } tr_blas;
 
-/* Looks for one when first called: a library that is already loaded (NumPy's or SciPy's own, or the system's through them).
- * None with TREADLE_BLAS=none. Never NULL. */
+/* Looks for one when first called: a library that is already loaded (NumPy's or SciPy's own, or the system's
+ * through them). None with TREADLE_BLAS=none. Never NULL. */
 const tr_blas *tr_rt_blas(void);
 
 #endif

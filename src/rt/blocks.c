@@ -1,18 +1,21 @@
 /* Where large arrays come from, and a cache of freed ones.
  *
- * A fresh block costs a page fault for each 4 KiB that are touched, about as much as filling it; one that was used before costs
- * nothing. So freed blocks are kept, by size class (eight to a doubling, so at most an eighth of a block is never used, and what is
- * never used is never touched), the newest taken first. The oldest go back to the system when the whole passes a limit, when they
- * have lain for a while at the time of a get or put, and when memory runs out.
+ * A fresh block costs a page fault for each 4 KiB that are touched, about as much as filling it; one that was
+ * used before costs nothing. So freed blocks are kept, by size class (eight to a doubling, so at most an
+ * eighth of a block is never used, and what is never used is never touched), the newest taken first. The
+ * oldest go back to the system when the whole passes a limit, when they have lain for a while at the time of
+ * a get or put, and when memory runs out.
  *
- * From 1 MiB on blocks are mapped: malloc would keep or trim them by rules of its own. From 4 MiB on they lie on huge pages where the
- * system has them, as NumPy's do: `b = a + 1` over 8 MB takes 290 us there, 500 us on small pages. A mapped block starts at another line of
- * its page than the one before: loops that write several arrays lose a quarter of their speed when all have the same offset.
+ * From 1 MiB on blocks are mapped: malloc would keep or trim them by rules of its own. From 4 MiB on they lie
+ * on huge pages where the system has them, as NumPy's do: `b = a + 1` over 8 MB takes 290 us there, 500 us on
+ * small pages. A mapped block starts at another line of its page than the one before: loops that write
+ * several arrays lose a quarter of their speed when all have the same offset.
  *
- * Invariants: a block here is referred to by nobody else; its first 64 bytes are the cache's own. `bytes` is the sum of `cap`.
- * The lock is held for a few dozen instructions and never across a system call but the one that asks for the limit. Who does not get
- * it soon (its holder lost the processor, or does not exist in this child of a fork) does without the cache. With AddressSanitizer all is
- * malloc's and nothing is kept, so that it sees uses outside a block and after its life. */
+ * Invariants: a block here is referred to by nobody else; its first 64 bytes are the cache's own. `bytes` is
+ * the sum of `cap`. The lock is held for a few dozen instructions and never across a system call but the one
+ * that asks for the limit. Who does not get it soon (its holder lost the processor, or does not exist in this
+ * child of a fork) does without the cache. With AddressSanitizer all is malloc's and nothing is kept, so that
+ * it sees uses outside a block and after its life. */
 #include "rt/blocks.h"
 
 #include <assert.h>
@@ -307,7 +310,8 @@ void tr_rt_blocks_after_fork(tr_blocks *c) {
         give_back_all(all);
         return;
     }
-    /* A thread that is not here was changing the lists: they cannot be trusted. Their blocks stay mapped, unused. */
+    /* A thread that is not here was changing the lists: they cannot be trusted. Their blocks stay mapped,
+     * unused. */
     for (unsigned i = 0; i < NCLASSES; i++)
         c->top[i] = NULL;
     c->newest = c->oldest = NULL;

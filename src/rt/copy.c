@@ -1,4 +1,5 @@
-/* Items that lie any distance apart, moved side by side and back: what loops over chunks are fed with (lower/chunk.c, exec/buffer.c).
+/* Items that lie any distance apart, moved side by side and back: what loops over chunks are fed with
+ * (lower/chunk.c, exec/buffer.c).
  *
  * Steps are in bytes and may be 0 or negative; addresses need no alignment. No item is touched when n <= 0.
  * Cost: about a cycle an item; what repeats, a quarter of that. */

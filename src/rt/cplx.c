@@ -1,5 +1,6 @@
-/* Complex functions. The power follows CPython's algorithm; where CPython raises for a zero base the values are NumPy's. The rest is C99's <complex.h>, whose special values cmath and NumPy
- * share; exp and sqrt are formulas in lib/npcomplex.c. */
+/* Complex functions. The power follows CPython's algorithm; where CPython raises for a zero base the values
+ * are NumPy's. The rest is C99's <complex.h>, whose special values cmath and NumPy share; exp and sqrt are
+ * formulas in lib/npcomplex.c. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>

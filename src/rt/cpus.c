@@ -1,8 +1,9 @@
-/* How many processors this process may use: its affinity mask, and what the cgroups it is in grant it of their time.
+/* How many processors this process may use: its affinity mask, and what the cgroups it is in grant it of
+ * their time.
  *
- * A container with a quota of two processors on a machine of 64 must not start 64 threads, so the quota counts:
- * rounded up to whole processors, the smallest along the path of groups. Both versions of cgroups are read. What cannot
- * be read grants everything. Costs a few file reads; the pool asks once. */
+ * A container with a quota of two processors on a machine of 64 must not start 64 threads, so the quota
+ * counts: rounded up to whole processors, the smallest along the path of groups. Both versions of cgroups are
+ * read. What cannot be read grants everything. Costs a few file reads; the pool asks once. */
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -27,7 +28,8 @@ static unsigned affinity(void) {
     return 1;
 }
 
-/* Three texts as one, on the heap and without printf: who asks first may be a thread with a short stack. NULL: there is no memory. */
+/* Three texts as one, on the heap and without printf: who asks first may be a thread with a short stack.
+ * NULL: there is no memory. */
 static char *join(const char *x, const char *y, const char *z) {
     size_t a = strlen(x), b = strlen(y), c = strlen(z);
     char *s = malloc(a + b + c + 1);

@@ -1,5 +1,5 @@
-/* C prototypes of the rows of rt.def, for the files that define them and for C tests. Generated code reaches them by
- * name through code/symbols.c. */
+/* C prototypes of the rows of rt.def, for the files that define them and for C tests. Generated code reaches
+ * them by name through code/symbols.c. */
 #ifndef TR_RT_FNS_H
 #define TR_RT_FNS_H
 
@@ -64,7 +64,8 @@ int64_t tr_rt_isqrt(int64_t x);
 double tr_rt_lgamma(double x);
 float tr_rt_lgammaf(float x);
 
-/* Pairwise sums (sum.c): of an array; of a sequence that comes in pieces of TR_SUM_BLOCK values, the last one shorter. */
+/* Pairwise sums (sum.c): of an array; of a sequence that comes in pieces of TR_SUM_BLOCK values, the last one
+ * shorter. */
 double tr_rt_sum_f64(const double *x, int64_t n);
 float tr_rt_sum_f32(const float *x, int64_t n);
 void tr_rt_sum_add_f64(void *state, const double *x, int64_t n);
@@ -81,7 +82,8 @@ int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost);
 double tr_rt_sum_end_f64(void *state, const double *x, int64_t n); /* -0.0 when nothing was added */
 float tr_rt_sum_end_f32(void *state, const float *x, int64_t n);
 
-/* The place of the first extreme (arg.c), of the first NaN if there is one: of an array; of a sequence that comes in pieces. */
+/* The place of the first extreme (arg.c), of the first NaN if there is one: of an array; of a sequence that
+ * comes in pieces. */
 int64_t tr_rt_arg(int64_t what, const void *x, int64_t n);
 void tr_rt_arg_add(int64_t what, void *state, const void *x, int64_t n);
 
@@ -106,17 +108,19 @@ void tr_rt_cpow(double ar, double ai, double br, double bi, double out[2]);
 TR_RT_CFNS(X)
 #undef X
 
-/* c = a * b (matmul.c). kind: TR_MAT_*; each matrix as owner, data, rows, columns, strides in items; c's items of a row are adjacent. */
+/* c = a * b (matmul.c). kind: TR_MAT_*; each matrix as owner, data, rows, columns, strides in items; c's
+ * items of a row are adjacent. */
 void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64_t crs, int64_t ccs, void *ao,
                   const void *a, int64_t am, int64_t ak, int64_t ars, int64_t acs, void *bo, const void *b,
                   int64_t bk, int64_t bn, int64_t brs, int64_t bcs);
 
-/* n items of `size` bytes (1, 2, 4, 8 or 16) to lie side by side, from `step` bytes apart; and back (copy.c). */
+/* n items of `size` bytes (1, 2, 4, 8 or 16) to lie side by side, from `step` bytes apart; and back (copy.c).
+ * */
 void tr_rt_gather(void *to, const void *from, int64_t step, int64_t n, int64_t size);
 void tr_rt_scatter(void *to, int64_t step, const void *from, int64_t n, int64_t size);
 
-/* Python's text for a float, without a final NUL; the room they need. `f32`: shortest for float32. `dot`: "1.0" rather
- * than "1", as repr(float) does and repr(complex) does not. */
+/* Python's text for a float, without a final NUL; the room they need. `f32`: shortest for float32. `dot`:
+ * "1.0" rather than "1", as repr(float) does and repr(complex) does not. */
 enum { TR_RT_REPR_MAX = 40 };
 unsigned tr_rt_repr(double x, int f32, int dot, char *out);
 enum { TR_RT_COMPLEX_MAX = 2 * TR_RT_REPR_MAX + 4 };

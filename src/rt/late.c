@@ -1,4 +1,5 @@
-/* Code that is compiled when it is first reached: where generated code gets its address. Any thread may be the first. */
+/* Code that is compiled when it is first reached: where generated code gets its address. Any thread may be
+ * the first. */
 #include <stdatomic.h>
 
 #include "rt/fns.h"

@@ -1,19 +1,20 @@
-/* What generated code and C agree on, in one place. `lower/` takes every offset from here (`offsetof`) and asserts the order of
- * what it walks; `ext/` fills and reads the same structs.
+/* What generated code and C agree on, in one place. `lower/` takes every offset from here (`offsetof`) and
+ * asserts the order of what it walks; `ext/` fills and reads the same structs.
  *
  * Entry of a compiled function, symbol "tr_entry":
  *     int32_t tr_entry(tr_frame *frame, const tr_slot *args, tr_slot *ret)
  * args: the parts (ty/ty.h) of all arguments, one slot each, in order; ret: room for the parts of the result.
- * Returns 0, or 1 + the number of the raise site; payload values are then in frame->payload; or, negative, a reason of the
- * runtime's own to end (TR_CODES), which code that calls passes on like a raise site.
- * A part narrower than 8 bytes lies in the slot's first bytes (little endian); a bool is a byte 0 or 1.
+ * Returns 0, or 1 + the number of the raise site; payload values are then in frame->payload; or, negative, a
+ * reason of the runtime's own to end (TR_CODES), which code that calls passes on like a raise site. A part
+ * narrower than 8 bytes lies in the slot's first bytes (little endian); a bool is a byte 0 or 1.
  *
- * Array parts: owner, data, shape[ndim], strides[ndim] in elements when the layout is "any".
- * owner: NULL (a frozen constant), a tr_mem *, or a PyObject * with bit 0 set: borrowed from the caller for the time of the call;
- * retain and release leave NULL and tagged owners alone.
+ * Array parts: owner, data, shape[ndim], strides[ndim] in elements when the layout is "any". owner: NULL (a
+ * frozen constant), a tr_mem *, or a PyObject * with bit 0 set: borrowed from the caller for the time of the
+ * call; retain and release leave NULL and tagged owners alone.
  *
- * Exceptions and memory: every tr_mem allocated in a call is linked into the frame. When a call raises, none of them can have escaped,
- * so the caller frees the whole list (tr_rt_frame_fini) and compiled code needs no clean-up paths. */
+ * Exceptions and memory: every tr_mem allocated in a call is linked into the frame. When a call raises, none
+ * of them can have escaped, so the caller frees the whole list (tr_rt_frame_fini) and compiled code needs no
+ * clean-up paths. */
 #ifndef TR_RT_LAYOUT_H
 #define TR_RT_LAYOUT_H
 
@@ -47,7 +48,8 @@ static inline void *tr_mem_data(tr_mem *m) {
     return (char *)m + TR_MEM_ALIGN;
 }
 
-/* Code that is compiled when it is first reached: a module has a row of these, which it calls through tr_rt_late. */
+/* Code that is compiled when it is first reached: a module has a row of these, which it calls through
+ * tr_rt_late. */
 typedef struct tr_late {
     _Atomic(void *)
         entry; /* NULL: not compiled yet. int32_t (tr_frame *, parts of the arguments ..., tr_slot *ret), result as tr_entry's */
@@ -58,14 +60,16 @@ typedef struct tr_late {
     uint32_t index; /* in its row */
 } tr_late;
 
-/* What compiled code may ask of its host; filled by ext/ (or by treadlec). Called with or without the GIL: the functions take it.
- * write and poll are called by threads of the host's only, never by a worker of the pool. */
+/* What compiled code may ask of its host; filled by ext/ (or by treadlec). Called with or without the GIL:
+ * the functions take it. write and poll are called by threads of the host's only, never by a worker of the
+ * pool. */
 typedef struct tr_host {
     void (*write)(void *self, const char *text, size_t n); /* print() */
     void *self;
     struct tr_blocks *blocks; /* cache of large blocks (rt/blocks.h); NULL: none */
     bool (*poll)(void *self); /* true: end the call, the host has an exception to raise. May be NULL */
-    /* Compiles late code, and returns its entry; NULL when that is not possible. The only one that workers call; needs no GIL. */
+    /* Compiles late code, and returns its entry; NULL when that is not possible. The only one that workers
+     * call; needs no GIL. */
     void *(*compile)(void *self, tr_late *l);
 } tr_host;
 
@@ -96,17 +100,17 @@ typedef struct tr_frame {
     uint64_t nalloc, nfree;         /* counts for treadle.stats() */
     char *out;                      /* pending print() text */
     size_t nout, capout;
-    /* An exception raised by code of another module than the entry's, which was called through the host: what describes that module
-     * (code/meta.h), for the code and the first `ninner` of the trace. NULL: none. */
+    /* An exception raised by code of another module than the entry's, which was called through the host: what
+     * describes that module (code/meta.h), for the code and the first `ninner` of the trace. NULL: none. */
     const void *inner;
     uint32_t ninner;
     const tr_late *late; /* what raised, or could not be compiled. NULL: none */
 } tr_frame;
 
-/* Body of a parallel region: does [lo, hi). `worker` is unique among the threads in it, 0 for the calling one, and less than
- * tr_rt_num_threads was there. `frame` is the calling thread's, or a worker's, whose blocks go to the calling thread's frame
- * when the region ends. Result as tr_entry's. Counts of blocks are not atomic: a body borrows what it captures, and
- * neither retains nor releases it. */
+/* Body of a parallel region: does [lo, hi). `worker` is unique among the threads in it, 0 for the calling
+ * one, and less than tr_rt_num_threads was there. `frame` is the calling thread's, or a worker's, whose
+ * blocks go to the calling thread's frame when the region ends. Result as tr_entry's. Counts of blocks are
+ * not atomic: a body borrows what it captures, and neither retains nor releases it. */
 typedef int32_t tr_par_fn(tr_frame *frame, void *ctx, int64_t lo, int64_t hi, uint32_t worker);
 
 /* Types of items of tr_rt_matmul, the unsigned ones among the signed. */
@@ -147,10 +151,12 @@ typedef struct tr_extreme {
     tr_slot best;
 } tr_extreme;
 
-/* A function whose buffers take more of the stack looks whether there is room, as recursive ones do (rt/stack.c). */
+/* A function whose buffers take more of the stack looks whether there is room, as recursive ones do
+ * (rt/stack.c). */
 enum { TR_STACK_UNCHECKED = 8 << 10 };
 
-/* Columns reduced side by side, and their sums of floats: blocks of rows so far, then partial sums (rt/tile.c). */
+/* Columns reduced side by side, and their sums of floats: blocks of rows so far, then partial sums
+ * (rt/tile.c). */
 enum { TR_TILE = 256, TR_TILE_ROWS = 16, TR_TILE_LEVELS = 16 };
 typedef struct tr_tile_f64 {
     uint64_t blocks;
@@ -161,19 +167,22 @@ typedef struct tr_tile_f32 {
     float level[TR_TILE_LEVELS][TR_TILE];
 } tr_tile_f32;
 
-/* Elements that a scan of floats takes one after the other, before it goes on from their total: as many as stay in a core's cache. */
+/* Elements that a scan of floats takes one after the other, before it goes on from their total: as many as
+ * stay in a core's cache. */
 enum { TR_SCAN_BLOCK = 1 << 14 };
 
 /* Ranges at most of a pattern that runs on all cores. */
 enum { TR_PAR_RANGES = 256 };
 
-/* Ranges of a scan: whose turn it is to read the values that follow, and to hand them on; a slot for each part of a value. */
+/* Ranges of a scan: whose turn it is to read the values that follow, and to hand them on; a slot for each
+ * part of a value. */
 typedef struct tr_chain {
     _Atomic int64_t turn;
     tr_slot value[];
 } tr_chain;
 
-/* Accumulators of rt/sum.c: the number of blocks so far, then one partial sum per bit of it. Empty when count is 0. */
+/* Accumulators of rt/sum.c: the number of blocks so far, then one partial sum per bit of it. Empty when count
+ * is 0. */
 enum { TR_SUM_BLOCK = 256, TR_SUM_LANES = 16, TR_SUM_LEVELS = 56 };
 typedef struct tr_sum_f64 {
     uint64_t count;

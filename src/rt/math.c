@@ -1,5 +1,6 @@
-/* Functions of Python's `math` and builtins on integers and floats that C's library lacks. Where Python raises, the
- * compiler has tested the arguments before the call, or a negative result says that the value does not fit int64. */
+/* Functions of Python's `math` and builtins on integers and floats that C's library lacks. Where Python
+ * raises, the compiler has tested the arguments before the call, or a negative result says that the value
+ * does not fit int64. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -160,8 +161,8 @@ double tr_rt_nextsteps(double x, double y, int64_t steps) {
 
 /* --- exact sums --- */
 
-/* Shewchuk's partials: a sum held as floats that do not overlap, smallest first. A float64 has 2098 binary places, so 40 are
- * enough; inf and nan gather apart. */
+/* Shewchuk's partials: a sum held as floats that do not overlap, smallest first. A float64 has 2098 binary
+ * places, so 40 are enough; inf and nan gather apart. */
 enum { PARTIALS = 48 };
 typedef struct exact {
     double p[PARTIALS];

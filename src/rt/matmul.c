@@ -1,9 +1,10 @@
 /* The product of two matrices: by a BLAS where there is one, else by loops.
  *
- * Strides are in items and may be anything: a matrix that lies in rows or in columns goes to BLAS as it is, another one is
- * copied first. The result lies in rows without gaps. Small products (SMALL multiplications) never go to BLAS, which costs more to
- * call than they do. The loops add into rows of the result, in blocks that fit the caches, so they vectorise; products of
- * integers wrap, those of bools are "or" of "and". What cannot be copied for want of memory is computed by the loops. */
+ * Strides are in items and may be anything: a matrix that lies in rows or in columns goes to BLAS as it is,
+ * another one is copied first. The result lies in rows without gaps. Small products (SMALL multiplications)
+ * never go to BLAS, which costs more to call than they do. The loops add into rows of the result, in blocks
+ * that fit the caches, so they vectorise; products of integers wrap, those of bools are "or" of "and". What
+ * cannot be copied for want of memory is computed by the loops. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,7 +121,8 @@ static int64_t at_least(int64_t x, int64_t least) {
     return x > least ? x : least;
 }
 
-/* Rows of a become columns of its transpose, so 'N' stands for a matrix in rows. False: no memory for a copy. */
+/* Rows of a become columns of its transpose, so 'N' stands for a matrix in rows. False: no memory for a copy.
+ * */
 static int as_fortran(const mat *a, int64_t size, fortran *f) {
     f->data = a->data;
     f->copy = NULL;

@@ -22,8 +22,8 @@ int64_t tr_rt_ipow(int64_t base, int64_t exp) {
     return (int64_t)r;
 }
 
-/* x rounded to a multiple of 10**drop, drop > 0, halves to even. The digits of x's whole part are exact, so deciding on them is
- * correct rounding; the fraction matters only to break ties. */
+/* x rounded to a multiple of 10**drop, drop > 0, halves to even. The digits of x's whole part are exact, so
+ * deciding on them is correct rounding; the fraction matters only to break ties. */
 static double round_left(double x, int64_t drop) {
     char d[320];
     double whole = floor(fabs(x));

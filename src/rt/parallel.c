@@ -1,19 +1,23 @@
 /* Parallel regions: a body over [0, n), by the calling thread and by workers of the pool.
  *
- * The partition into ranges depends on n and the grain alone, so a result that depends on it is the same for every number of
- * threads. Ranges are handed out in order, a few at a time, fewer towards the end; in a chain one by one, since there each waits
- * for the one before to hand on its total (a scan by look-back, in the field's words). Threads share one word:
+ * The partition into ranges depends on n and the grain alone, so a result that depends on it is the same for
+ * every number of threads. Ranges are handed out in order, a few at a time, fewer towards the end; in a chain
+ * one by one, since there each waits for the one before to hand on its total (a scan by look-back, in the
+ * field's words). Threads share one word:
  *     how many units (of one range, mostly) are left to hand out | how many workers have joined | how many threads may work | a chain
- * A worker joins by taking units, and leaves when there are none left; so whoever has joined holds the region open, one who is
- * merely looking at it does not, and the region is over when nothing is left and all who joined have left. Until then nobody leaves, so
- * the count at joining is the worker's number. A region lies in one of a fixed set of slots; where all are taken, or the thread is
- * in a region already, it runs on the calling thread alone.
+ * A worker joins by taking units, and leaves when there are none left; so whoever has joined holds the region
+ * open, one who is merely looking at it does not, and the region is over when nothing is left and all who
+ * joined have left. Until then nobody leaves, so the count at joining is the worker's number. A region lies
+ * in one of a fixed set of slots; where all are taken, or the thread is in a region already, it runs on the
+ * calling thread alone.
  *
- * Of the ranges that raise the lowest counts: what lies above it is no longer begun, what lies below ends. A worker's blocks join
- * the calling thread's, its print()s are queued for the calling thread to write, so no worker ever waits for the host.
- * The calling thread asks the host every 50 ms whether to go on, between ranges and while it waits for others.
+ * Of the ranges that raise the lowest counts: what lies above it is no longer begun, what lies below ends. A
+ * worker's blocks join the calling thread's, its print()s are queued for the calling thread to write, so no
+ * worker ever waits for the host. The calling thread asks the host every 50 ms whether to go on, between
+ * ranges and while it waits for others.
  *
- * A fork's child has none of the workers. A region of the forking thread itself ends there with an error if workers held parts of it. */
+ * A fork's child has none of the workers. A region of the forking thread itself ends there with an error if
+ * workers held parts of it. */
 #include "rt/pool.h"
 
 #include <assert.h>
@@ -231,8 +235,8 @@ int32_t tr_rt_stop(tr_frame *f) {
     return check(&me, f);
 }
 
-/* Steps may take a nanosecond or a second: twice as many as long as the clock (it ticks every few milliseconds) does not move between two
- * calls, fewer when that takes long. */
+/* Steps may take a nanosecond or a second: twice as many as long as the clock (it ticks every few
+ * milliseconds) does not move between two calls, fewer when that takes long. */
 int64_t tr_rt_pace(tr_frame *f, int64_t steps) {
     enum { MOST = 1 << 20 };
     int32_t code = check(&me, f);
@@ -294,7 +298,8 @@ static void run_part(region *r, here *h, tr_frame *f, const part *p) {
 
 static void leave(region *r) {
     uint64_t w = atomic_fetch_sub_explicit(&r->word, MEMBER, memory_order_acq_rel);
-    /* From here on the region may be over and its slot another's: a bell too many wakes somebody who looks and sleeps again. */
+    /* From here on the region may be over and its slot another's: a bell too many wakes somebody who looks
+     * and sleeps again. */
     if ((w & WAITING) && (w & MEMBERS) == MEMBER) {
         atomic_fetch_add_explicit(&r->bell, 1, memory_order_release);
         tr_rt_futex_wake(&r->bell, 1);
@@ -471,7 +476,8 @@ static int32_t run(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t gra
     return run_shared(r, h, f, limit, workers, kind);
 }
 
-/* fn over [0, n), in ranges of `grain`, the last one shorter; 0 leaves the choice to us. A region of one range is a plain call. */
+/* fn over [0, n), in ranges of `grain`, the last one shorter; 0 leaves the choice to us. A region of one
+ * range is a plain call. */
 int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain) {
     return run(f, fn, ctx, n, grain, 0);
 }
@@ -481,8 +487,8 @@ int32_t tr_rt_chain(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t gr
     return run(f, fn, ctx, n, grain, CHAIN);
 }
 
-/* Until it is range k's turn, whose predecessors have all been begun; 0, or a code to return at once. What they wrote before they
- * passed the turn on can be read. */
+/* Until it is range k's turn, whose predecessors have all been begun; 0, or a code to return at once. What
+ * they wrote before they passed the turn on can be read. */
 int32_t tr_rt_chain_wait(tr_chain *c, int64_t k) {
     for (unsigned i = 1; atomic_load_explicit(&c->turn, memory_order_acquire) != k; i++) {
         if (me.in && atomic_load_explicit(&me.in->stop, memory_order_relaxed))

@@ -1,12 +1,13 @@
 /* The pool's threads: started when a region first wants them, asleep when there is none.
  *
- * A worker looks for an open region (parallel.c), works until there is nothing left, then watches `epoch`, which every
- * region counts up, for at most 100 us, and then sleeps on it. No wake is lost: a worker that found nothing sleeps only
- * if the epoch is still the one from before it looked. A lost wake would cost speed and nothing else, as the thread that
- * opened a region does whatever nobody else does.
- * There are no locks here. The child of a fork has none of the threads and starts them anew when it needs them: whatever
- * state the parent was in is thrown away, so a fork may come at any time. Workers call nothing of Python's, ever.
- * Cost of a region to the one who opens it: a few atomic operations; a system call when workers must be woken. */
+ * A worker looks for an open region (parallel.c), works until there is nothing left, then watches `epoch`,
+ * which every region counts up, for at most 100 us, and then sleeps on it. No wake is lost: a worker that
+ * found nothing sleeps only if the epoch is still the one from before it looked. A lost wake would cost speed
+ * and nothing else, as the thread that opened a region does whatever nobody else does. There are no locks
+ * here. The child of a fork has none of the threads and starts them anew when it needs them: whatever state
+ * the parent was in is thrown away, so a fork may come at any time. Workers call nothing of Python's, ever.
+ * Cost of a region to the one who opens it: a few atomic operations; a system call when workers must be
+ * woken. */
 #include "rt/pool.h"
 
 #include <errno.h>
@@ -24,7 +25,8 @@
 #include <unistd.h>
 
 static const int64_t spin_ns = 100000, stop_ns = 500000000;
-/* As much as the main thread has by default, whatever the limits of this process say: compiled recursion counts on it. */
+/* As much as the main thread has by default, whatever the limits of this process say: compiled recursion
+ * counts on it. */
 static const size_t stack_bytes = 8u << 20;
 enum { WAKES = 4, SPREADS = 2, LOOKS = 16 };
 
@@ -163,7 +165,8 @@ static void watch_forks(void) {
     pthread_atfork(NULL, NULL, forked);
 }
 
-/* Workers take no signals: those of the process are the host's, and go to its threads. Faults stay with who made them. */
+/* Workers take no signals: those of the process are the host's, and go to its threads. Faults stay with who
+ * made them. */
 static bool start_one(unsigned k) {
     sigset_t all, old;
     pthread_attr_t attr;

@@ -1,5 +1,5 @@
-/* The thread pool: one for the process, since threads and forks are the process's. Generated code reaches it through
- * tr_rt_parallel (fns.h); here is what hosts ask of it, and what its files ask of each other. */
+/* The thread pool: one for the process, since threads and forks are the process's. Generated code reaches it
+ * through tr_rt_parallel (fns.h); here is what hosts ask of it, and what its files ask of each other. */
 #ifndef TR_RT_POOL_H
 #define TR_RT_POOL_H
 
@@ -9,8 +9,8 @@
 
 enum { TR_POOL_MAX = 1024 }; /* threads */
 
-/* Sets the pool's size from the text of the setting `name` (TREADLE_NUM_THREADS); NULL or empty: the processors this process may use.
- * False with a message when it is no number from 1 to TR_POOL_MAX. */
+/* Sets the pool's size from the text of the setting `name` (TREADLE_NUM_THREADS); NULL or empty: the
+ * processors this process may use. False with a message when it is no number from 1 to TR_POOL_MAX. */
 bool tr_rt_pool_configure(const char *name, const char *text, char *msg, size_t room);
 /* Threads at most in a region, the calling one among them. */
 unsigned tr_rt_pool_size(void);
@@ -20,8 +20,9 @@ void tr_rt_pool_stop(void);
 /* Limit for regions that the calling thread begins, 1 to the pool's size; false outside of that. */
 bool tr_rt_threads_limit(unsigned n);
 
-/* For tests: ranges of n rounds wherever the runtime chooses how long they are, so that short loops are split too. 0: its own choice.
- * Backwards: one thread does them all, the last one first, which shows what depends on their order. */
+/* For tests: ranges of n rounds wherever the runtime chooses how long they are, so that short loops are split
+ * too. 0: its own choice. Backwards: one thread does them all, the last one first, which shows what depends
+ * on their order. */
 void tr_rt_fix_grain(int64_t n, bool backwards);
 int64_t tr_rt_fixed_grain(void);
 bool tr_rt_backwards(void);
@@ -33,7 +34,8 @@ unsigned tr_rt_cpus(const char *root);
 
 /* Sees to it that there are `want` workers; how many of them there are. */
 unsigned tr_rt_pool_start(unsigned want);
-/* A region is open that could use `want` workers: wakes some. Theirs is to wake more, by tr_rt_pool_spread. */
+/* A region is open that could use `want` workers: wakes some. Theirs is to wake more, by tr_rt_pool_spread.
+ * */
 void tr_rt_pool_call(unsigned want);
 void tr_rt_pool_spread(void);
 /* Nanoseconds to wait awake for something that another thread is about to do. */

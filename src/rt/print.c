@@ -1,5 +1,5 @@
-/* print() of compiled code: text gathers in the frame and goes to the host when a line is finished, so that one print()
- * is one write. Without memory the text so far is handed over early; nothing is lost. */
+/* print() of compiled code: text gathers in the frame and goes to the host when a line is finished, so that
+ * one print() is one write. Without memory the text so far is handed over early; nothing is lost. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* The shortest decimal text that reads back to the same float, laid out as Python's repr() does.
  *
- * Method: print with correct rounding at growing precision until strtod (strtof) gives the value back. At a power of two
- * the interval of decimals that read back is lopsided, and the correctly rounded digits may miss it while the next
- * decimal above does not; so that neighbour is tried too. Cost: about 1 us, 20 us for subnormals.
- * A float32 is laid out by the same rule (exponent from 1e16 on); NumPy's own rule for it changed between versions. */
+ * Method: print with correct rounding at growing precision until strtod (strtof) gives the value back. At a
+ * power of two the interval of decimals that read back is lopsided, and the correctly rounded digits may miss
+ * it while the next decimal above does not; so that neighbour is tried too. Cost: about 1 us, 20 us for
+ * subnormals. A float32 is laid out by the same rule (exponent from 1e16 on); NumPy's own rule for it changed
+ * between versions. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +35,8 @@ static void next_up(char *digits, unsigned n, int *exp10) {
 
 /* Digits (no trailing zeros) and decimal exponent of the first one, for finite x > 0. */
 static unsigned shortest(double x, int f32, char digits[DIGITS + 1], int *exp10) {
-    /* Up to `exact` digits any decimal survives the trip through a normal float, so shorter ones are found by cutting
-     * zeros. Subnormals have fewer digits: start at one. */
+    /* Up to `exact` digits any decimal survives the trip through a normal float, so shorter ones are found by
+     * cutting zeros. Subnormals have fewer digits: start at one. */
     int normal = f32 ? x >= 0x1p-126 : x >= 0x1p-1022;
     unsigned exact = f32 ? 6 : 15, most = f32 ? 9 : 17, n = normal ? exact : 1;
     for (;; n++) {

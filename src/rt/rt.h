@@ -1,4 +1,5 @@
-/* The runtime: what generated code calls (rt.def) and what its callers need around a call. libc and libm only. */
+/* The runtime: what generated code calls (rt.def) and what its callers need around a call. libc and libm
+ * only. */
 #ifndef TR_RT_RT_H
 #define TR_RT_RT_H
 
@@ -18,7 +19,8 @@ typedef struct tr_rtinfo {
     const char *name, *symbol, *sig;
     uint8_t effects;
 } tr_rtinfo;
-/* Needs E_* of ir/ir.h's values; rt/ repeats none of them: the table is expanded in ir/rtinfo.c for the compiler. */
+/* Needs E_* of ir/ir.h's values; rt/ repeats none of them: the table is expanded in ir/rtinfo.c for the
+ * compiler. */
 
 void tr_rt_frame_init(tr_frame *f, const tr_host *host);
 /* Frees what the call allocated and did not hand out, and pending text. Cheap when there is nothing. */

@@ -1,14 +1,16 @@
 /* How far compiled recursion may go: down to a reserve above the end of the stack of the thread that runs.
  *
- * The bounds are asked for once a thread; for the first thread of a process that reads /proc, some 50 us. On a stack that is
- * not the thread's own (a coroutine's), and on one without end, the room is counted from where the call began. */
+ * The bounds are asked for once a thread; for the first thread of a process that reads /proc, some 50 us. On
+ * a stack that is not the thread's own (a coroutine's), and on one without end, the room is counted from
+ * where the call began. */
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "rt/fns.h"
 
-/* What is left for functions that do not check: the runtime, libm, compiled leaves, whose buffers stay below TR_STACK_UNCHECKED. */
+/* What is left for functions that do not check: the runtime, libm, compiled leaves, whose buffers stay below
+ * TR_STACK_UNCHECKED. */
 enum { LEAST = 24 << 10, MOST = 512 << 10 };
 /* Room on a stack of unknown size; and at most, so that endless recursion does not fill the memory. */
 enum { UNKNOWN = 64 << 10, ENOUGH = 64 << 20 };

@@ -1,13 +1,14 @@
 /* Sums of floats in an order that depends on their number alone.
  *
- * The values of a sum form one sequence. It is cut into blocks of TR_SUM_BLOCK; a block is added up in TR_SUM_LANES lanes (value i
- * goes to lane i mod 16), the lanes in a fixed tree; block sums are combined like the bits of a binary counter, so two
- * sums are only ever added when they cover equally many blocks. A value takes part in at most 16 + 4 + log2(blocks)
- * additions (NumPy's pairwise sum: 16 + 3 + log2(n / 128)), and the lanes are vectors, so it is as fast as memory.
- * Empty places hold -0.0, the one value that changes nothing it is added to.
- * The same lanes are computed with 2 or 4 doubles a register, chosen by the processor: the bits are the same. Not with 8: the values of a short
- * row were just written by stores of half that width, and a load of two stores waits until both have left the store buffer (measured: rows
- * of 16 took 22 ns instead of 8); from memory the rate is the same. */
+ * The values of a sum form one sequence. It is cut into blocks of TR_SUM_BLOCK; a block is added up in
+ * TR_SUM_LANES lanes (value i goes to lane i mod 16), the lanes in a fixed tree; block sums are combined like
+ * the bits of a binary counter, so two sums are only ever added when they cover equally many blocks. A value
+ * takes part in at most 16 + 4 + log2(blocks) additions (NumPy's pairwise sum: 16 + 3 + log2(n / 128)), and
+ * the lanes are vectors, so it is as fast as memory. Empty places hold -0.0, the one value that changes
+ * nothing it is added to. The same lanes are computed with 2 or 4 doubles a register, chosen by the
+ * processor: the bits are the same. Not with 8: the values of a short row were just written by stores of half
+ * that width, and a load of two stores waits until both have left the store buffer (measured: rows of 16 took
+ * 22 ns instead of 8); from memory the rate is the same. */
 #include <stddef.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@
 #define FOUR(M)  TWO(M) M(2) M(3)
 #define EIGHT(M) FOUR(M) M(4) M(5) M(6) M(7)
 
-/* The lanes of REGS registers in a fixed tree: lane k and k + 8, then k + 4, k + 2, k + 1. First whole registers ... */
+/* The lanes of REGS registers in a fixed tree: lane k and k + 8, then k + 4, k + 2, k + 1. First whole
+ * registers ... */
 #define JOIN_1
 #define JOIN_2 JOIN_1 a0 += a1;
 #define JOIN_4 \
@@ -123,8 +125,8 @@ BLOCK(block_f32_avx2, float, 8, 2, TWO, AVX2)
 
 /* --- ranges of parallel patterns --- */
 
-/* A range should take a thread some 20 microseconds, of which an operation takes about a quarter of a nanosecond; a power of two, and
- * at least a block of a sum, so that ranges are nodes of its tree. */
+/* A range should take a thread some 20 microseconds, of which an operation takes about a quarter of a
+ * nanosecond; a power of two, and at least a block of a sum, so that ranges are nodes of its tree. */
 int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost) {
     int64_t grain = inner == 1 ? TR_SUM_BLOCK : 1, work = 80000 / cost;
     double each = inner > 1 ? (double)inner : 1.0;

@@ -1,9 +1,11 @@
 /* Sums of floats down the columns of a tile, TR_TILE columns side by side, row after row.
  *
- * TR_TILE_ROWS rows, or up to three more where several axes are summed (lower/tile.c), are added up one by one into `acc`, a value per
- * column; such blocks are combined like the bits of a binary counter, as in sum.c, but for the last level, which takes what comes. So a value
- * takes part in at most TR_TILE_ROWS + 3 + TR_TILE_LEVELS additions among the first half a million rows. Whole rows are walked, so memory is read in order, and the combining costs
- * an eighth of an addition a value. Of the columns of a tile only the first n are there. */
+ * TR_TILE_ROWS rows, or up to three more where several axes are summed (lower/tile.c), are added up one by
+ * one into `acc`, a value per column; such blocks are combined like the bits of a binary counter, as in
+ * sum.c, but for the last level, which takes what comes. So a value takes part in at most TR_TILE_ROWS + 3 +
+ * TR_TILE_LEVELS additions among the first half a million rows. Whole rows are walked, so memory is read in
+ * order, and the combining costs an eighth of an addition a value. Of the columns of a tile only the first n
+ * are there. */
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* What a function with declared signatures takes: which conversions there are, how far each goes, and which signature a call means. Python's calls
- * (ext/spec.c) and those in compiled code (infer/contract.c) both ask here, so that they cannot differ. */
+/* What a function with declared signatures takes: which conversions there are, how far each goes, and which
+ * signature a call means. Python's calls (ext/spec.c) and those in compiled code (infer/contract.c) both ask
+ * here, so that they cannot differ. */
 #include "ty/ty.h"
 
 static int class_rank(char cls) {

@@ -241,7 +241,8 @@ static void add_back(uint64_t *u, const uint64_t *v, uint32_t n) {
     u[n] += carry;
 }
 
-/* A limb of the quotient from the first three of u and two of v, whose highest bit is set: right, or one too large. */
+/* A limb of the quotient from the first three of u and two of v, whose highest bit is set: right, or one too
+ * large. */
 static uint64_t guess(const uint64_t *u, const uint64_t *v, uint32_t n) {
     wide top = (wide)u[n] << LIMB | u[n - 1], q, rest;
     if (u[n] >= v[n - 1]) {
@@ -461,7 +462,8 @@ double tr_bigint_f64(const tr_bigint *x) {
 }
 
 double tr_bigint_divide(tr_arena *a, const tr_bigint *x, const tr_bigint *y) {
-    /* 64 bits of the quotient or more, so that one rounding is left; below the floats' least bit none is needed */
+    /* 64 bits of the quotient or more, so that one rounding is left; below the floats' least bit none is
+     * needed */
     enum { ENOUGH = 66, SMALLEST = 1080, LARGEST = 1030 };
     int32_t more = (int32_t)tr_bigint_bits(x) - (int32_t)tr_bigint_bits(y), up = ENOUGH - more;
     double v = more > LARGEST ? INFINITY : 0.0;

@@ -1,8 +1,10 @@
-/* Exact integers (arbitrary-precision arithmetic): what a Python int is where its value is known when compiling.
+/* Exact integers (arbitrary-precision arithmetic): what a Python int is where its value is known when
+ * compiling.
  *
- * Sign and magnitude: 64-bit limbs, the least first, the last one not 0. A single limb stands in the number itself, so
- * what fits 64 bits needs no memory. More limbs lie in an arena, are never written again, and may be shared by copies.
- * No number has more than TR_BIGINT_BITS bits; the algorithms are those of school, quadratic at worst. */
+ * Sign and magnitude: 64-bit limbs, the least first, the last one not 0. A single limb stands in the number
+ * itself, so what fits 64 bits needs no memory. More limbs lie in an arena, are never written again, and may
+ * be shared by copies. No number has more than TR_BIGINT_BITS bits; the algorithms are those of school,
+ * quadratic at worst. */
 #ifndef TR_TY_BIGINT_H
 #define TR_TY_BIGINT_H
 
@@ -44,7 +46,8 @@ double tr_bigint_f64(const tr_bigint *x);
 /* The float nearest to x / y; y is not 0. */
 double tr_bigint_divide(tr_arena *a, const tr_bigint *x, const tr_bigint *y);
 
-/* Python's operators. UNDEFINED: a division by zero, a negative shift or exponent. TOO_LARGE: more bits than a number may have. */
+/* Python's operators. UNDEFINED: a division by zero, a negative shift or exponent. TOO_LARGE: more bits than
+ * a number may have. */
 typedef enum tr_bigint_status { TR_BIGINT_FINE, TR_BIGINT_UNDEFINED, TR_BIGINT_TOO_LARGE } tr_bigint_status;
 typedef tr_bigint_status (*tr_bigint_fn)(tr_arena *a, const tr_bigint *x, const tr_bigint *y, tr_bigint *out);
 #define TR_BIGINT_OPS(X) X(add) X(sub) X(mul) X(floordiv) X(mod) X(pow) X(and) X(or) X(xor) X(shl) X(shr)
@@ -59,7 +62,8 @@ void tr_bigint_print(tr_sb *b, const tr_bigint *x); /* decimal */
 char *tr_bigint_text(tr_arena *a, const tr_bigint *x);
 char *tr_bigint_shown(tr_arena *a,
                       const tr_bigint *x); /* for messages: without its middle where nobody would read it */
-/* Of n characters: a sign, then decimal digits, or hexadecimal ones after 0x. False: it is none, or has too many bits. */
+/* Of n characters: a sign, then decimal digits, or hexadecimal ones after 0x. False: it is none, or has too
+ * many bits. */
 bool tr_bigint_parse(tr_arena *a, const char *s, size_t n, tr_bigint *out);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "ty/obj.h"
 
-/* Memory of a table, for objects that text made. Not locked: text is read into a compilation's table, or in tests. */
+/* Memory of a table, for objects that text made. Not locked: text is read into a compilation's table, or in
+ * tests. */
 tr_arena *tr_tytab_arena(tr_tytab *t);
 /* The object that `@name` stands for: one per name and table. */
 const tr_obj *tr_tytab_opaque(tr_tytab *t, const char *name, size_t n);

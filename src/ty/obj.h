@@ -1,6 +1,6 @@
 /* Compile-time objects: what the snapshot froze of the user's globals, closure cells, defaults and constants.
- * Plain data, no Python. Owned by the compilation's arena; `py` is only an identity (and, in ext/, the reference the
- * snapshot holds). */
+ * Plain data, no Python. Owned by the compilation's arena; `py` is only an identity (and, in ext/, the
+ * reference the snapshot holds). */
 #ifndef TR_TY_OBJ_H
 #define TR_TY_OBJ_H
 
@@ -81,17 +81,18 @@ struct tr_obj {
     } u;
 };
 
-/* True for objects whose value alone identifies them (None, numbers, strings, types, builtins, exceptions, tuples of these). */
+/* True for objects whose value alone identifies them (None, numbers, strings, types, builtins, exceptions,
+ * tuples of these). */
 bool tr_obj_by_value(const tr_obj *o);
 uint64_t tr_obj_hash(const tr_obj *o);
 bool tr_obj_equal(const tr_obj *a, const tr_obj *b);
 /* The exact value of an int or a bool; false: it is neither. */
 bool tr_obj_integer(const tr_obj *o, tr_bigint *out);
-/* The type inference gives to a frozen object: LIT for everything but arrays and tuples of mixed content... a TUPLE
- * object yields a tuple type of its items' types; an ARRAY object yields its array type. */
+/* The type inference gives to a frozen object: LIT for everything but arrays and tuples of mixed content... a
+ * TUPLE object yields a tuple type of its items' types; an ARRAY object yields its array type. */
 const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o);
-/* The type of a number by itself: Python's are weak, but bools, and integers that take a uint64; NumPy's have their own. NULL: no number,
- * or an integer that 64 bits do not hold. */
+/* The type of a number by itself: Python's are weak, but bools, and integers that take a uint64; NumPy's have
+ * their own. NULL: no number, or an integer that 64 bits do not hold. */
 const tr_ty *tr_obj_number(tr_tytab *t, const tr_obj *o);
 const tr_obj *tr_obj_int(tr_arena *a, int64_t v);
 const tr_obj *tr_obj_bigint(tr_arena *a, tr_bigint v);
@@ -100,8 +101,8 @@ const tr_obj *tr_obj_bool(tr_arena *a, bool v);
 const tr_obj *tr_obj_str(tr_arena *a, const char *s);
 const tr_obj *tr_obj_none(void);
 
-/* The IR's text for an object (docs/ir.md), and back; what is neither number, string, tuple, slice, type nor array reads
- * back as an OPAQUE object of that name. NULL on a syntax error. */
+/* The IR's text for an object (docs/ir.md), and back; what is neither number, string, tuple, slice, type nor
+ * array reads back as an OPAQUE object of that name. NULL on a syntax error. */
 void tr_obj_print_ir(tr_sb *b, const tr_obj *o);
 const tr_obj *tr_obj_parse_ir(tr_tytab *t, const char **s);
 

@@ -26,8 +26,8 @@ static reader open_text(tr_tytab *t, const char *text) {
     return (reader){.in = {.a = tr_tytab_arena(t), .text = text, .p = text, .blanks = " \t"}, .t = t};
 }
 
-/* What follows the n items read so far of a list that ")" ends; the ")" is taken. With `names`, an item has "name:"
- * before it. */
+/* What follows the n items read so far of a list that ")" ends; the ")" is taken. With `names`, an item has
+ * "name:" before it. */
 typedef enum next { ITEM, END, WRONG } next;
 
 static next next_item(reader *r, uint32_t n, texts *names) {

@@ -1,7 +1,7 @@
 /* Promotion, and the join of block arguments: docs/semantics.md, "Types of numbers".
  *
- * Weak operands take the type of a strong one of their kind or above; integers then compute in at least 64 bits, as
- * Numba does. With promotion="numba" there is nothing weak, and NUMBA_RULES has the types. */
+ * Weak operands take the type of a strong one of their kind or above; integers then compute in at least 64
+ * bits, as Numba does. With promotion="numba" there is nothing weak, and NUMBA_RULES has the types. */
 #include "ty/ty.h"
 
 #include <string.h>

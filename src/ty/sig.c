@@ -1,5 +1,5 @@
-/* What users write for types: "f8(i4, i4)", "void(f4[:])", "float64[:, ::1]", with blanks and newlines anywhere, and
- * what tr_ty_print_user prints. Arguments alone may stand without parentheses: "f8, i4[:]". */
+/* What users write for types: "f8(i4, i4)", "void(f4[:])", "float64[:, ::1]", with blanks and newlines
+ * anywhere, and what tr_ty_print_user prints. Arguments alone may stand without parentheses: "f8, i4[:]". */
 #include <string.h>
 
 #include "base/reader.h"

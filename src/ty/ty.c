@@ -1,9 +1,9 @@
 /* Interning of types and their constructors.
  *
- * Two kinds of table. The process's has a lock; what it holds lives as long as the process. A compilation's table holds the
- * types that mention objects of its snapshot, and remembers those it got from the process's table, so that asking again
- * needs no lock. Scalars are made with the table and read without a lock.
- * Cost: one hash and one probe; a new type is one arena allocation. */
+ * Two kinds of table. The process's has a lock; what it holds lives as long as the process. A compilation's
+ * table holds the types that mention objects of its snapshot, and remembers those it got from the process's
+ * table, so that asking again needs no lock. Scalars are made with the table and read without a lock. Cost:
+ * one hash and one probe; a new type is one arena allocation. */
 #include "ty/ty.h"
 
 #include <assert.h>

@@ -1,11 +1,12 @@
 /* Types: immutable, interned, compared by pointer.
  *
- * Two tables exist: the process's (tr_tytab_new(NULL)), shared by all threads under a lock, and one per compilation on top
- * of it for types that mention objects of one snapshot (TR_TY_LIT of a function, a module, a frozen array).
+ * Two tables exist: the process's (tr_tytab_new(NULL)), shared by all threads under a lock, and one per
+ * compilation on top of it for types that mention objects of one snapshot (TR_TY_LIT of a function, a module,
+ * a frozen array).
  *
- * Weak types (TR weak flag) are those of literals and frozen Python scalars inside one expression (docs/semantics.md). They
- * exist during inference only; typed IR never holds one.
- * TR_TY_LIT is a value known at compile time: it has no run-time representation (no parts). */
+ * Weak types (TR weak flag) are those of literals and frozen Python scalars inside one expression
+ * (docs/semantics.md). They exist during inference only; typed IR never holds one. TR_TY_LIT is a value known
+ * at compile time: it has no run-time representation (no parts). */
 #ifndef TR_TY_TY_H
 #define TR_TY_TY_H
 
@@ -74,7 +75,8 @@ typedef enum tr_iterk {
 
 enum { TR_MAX_NDIM = 32 };
 enum { TR_MAX_OPERANDS = 32 }; /* of a ufunc: there are sets of them in 32 bits */
-/* Items that the tuples of one argument have in all: code grows with each, and a tuple of tuples may be exponential in its depth. */
+/* Items that the tuples of one argument have in all: code grows with each, and a tuple of tuples may be
+ * exponential in its depth. */
 enum { TR_MAX_ITEMS = 4096 };
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 
@@ -98,7 +100,8 @@ struct tr_ty {
 
 tr_tytab *tr_tytab_new(tr_tytab *parent); /* NULL without memory */
 void tr_tytab_free(tr_tytab *t);
-/* Without memory a compilation's table goes where its arena goes at that moment; a table that follows none aborts. */
+/* Without memory a compilation's table goes where its arena goes at that moment; a table that follows none
+ * aborts. */
 void tr_tytab_follow(tr_tytab *t, const tr_arena *owner);
 
 const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind);
@@ -109,19 +112,21 @@ const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, u
                                const tr_ty *const *items, const char *const *fields);
 /* Both name one class, whatever their items are. */
 bool tr_ty_same_class(const tr_ty *a, const tr_ty *b);
-/* A list display: a tuple that compiled code may read but not return or change (lists themselves are not compiled yet). */
+/* A list display: a tuple that compiled code may read but not return or change (lists themselves are not
+ * compiled yet). */
 const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 bool tr_ty_is_list(const tr_ty *t);
 /* Is it an array, or made of items of which some have arrays? NULL, no type, is not. */
 bool tr_ty_has_arrays(const tr_ty *t);
 /* Some part of t is a list display. */
 bool tr_ty_has_list(const tr_ty *t);
-/* None or a number (or a tuple of such: nothing that owns memory); NULL for other types. An optional type and None stay what they are. */
+/* None or a number (or a tuple of such: nothing that owns memory); NULL for other types. An optional type and
+ * None stay what they are. */
 const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of);
 /* Up to one axis, layout F is C. */
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
-/* What a gufunc's function takes for an operand of n core axes: an input without any is a number, an output without any an array of one
- * element, so that it can be stored to. */
+/* What a gufunc's function takes for an operand of n core axes: an input without any is a number, an output
+ * without any an array of one element, so that it can be stored to. */
 const tr_ty *tr_ty_core(tr_tytab *t, const tr_ty *elem, unsigned n, bool output);
 const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1);
 const tr_ty *tr_ty_prange(tr_tytab *t, const tr_ty *elem, bool step1);
@@ -168,8 +173,9 @@ const tr_ty *tr_ty_parse_ir(tr_tytab *t, const char **s);
 
 /* NumPy's promotion of two strong scalars: promote_types. */
 tr_tyk tr_ty_promote(tr_tyk a, tr_tyk b);
-/* What a weak number (int64, float64 or complex128, `negative` where that is known) and a strong one are computed in: NEP 50, the weak one
- * adds its kind and not its width. The rules differ in integers beside integers. */
+/* What a weak number (int64, float64 or complex128, `negative` where that is known) and a strong one are
+ * computed in: NEP 50, the weak one adds its kind and not its width. The rules differ in integers beside
+ * integers. */
 typedef enum tr_meet {
     TR_MEET_WIDE,  /* operators on numbers: 64 bits, unsigned beside an unsigned one unless negative */
     TR_MEET_BITS,  /* & | ^: the same, whatever the sign */
@@ -179,21 +185,26 @@ typedef enum tr_meet {
 tr_tyk tr_ty_weak_meet(tr_tyk weak, bool negative, tr_tyk with, tr_meet rule);
 /* Common type of two scalars as NumPy 2 has it. Weak when both are. */
 const tr_ty *tr_ty_common(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
-/* Result type of an arithmetic operation on scalars, weak or strong. `op` is the class of operation:
- * '+' (+ - * // % and their like), 'p' powers, '/' true division, '&' bitwise, '<' shifts. Integers come out at least 64 bits wide.
- * The result may be weak when both are. NULL: not defined (e.g. '&' on floats). `numba`: promotion="numba", which has rules of its own for
- * more: 'd' divmod, 'm' functions of two floats, 'c' copysign, 'u' ufuncs and operators of arrays, 'q' true division there. */
+/* Result type of an arithmetic operation on scalars, weak or strong. `op` is the class of operation: '+' (+ -
+ * * // % and their like), 'p' powers, '/' true division, '&' bitwise, '<' shifts. Integers come out at least
+ * 64 bits wide. The result may be weak when both are. NULL: not defined (e.g. '&' on floats). `numba`:
+ * promotion="numba", which has rules of its own for more: 'd' divmod, 'm' functions of two floats, 'c'
+ * copysign, 'u' ufuncs and operators of arrays, 'q' true division there. */
 const tr_ty *tr_ty_arith(tr_tytab *t, char op, const tr_ty *a, const tr_ty *b, bool numba);
-/* Type both sides of a comparison are converted to. int64 with uint64 yields NULL: compare by sign (lib/operators.c). */
+/* Type both sides of a comparison are converted to. int64 with uint64 yields NULL: compare by sign
+ * (lib/operators.c). */
 const tr_ty *tr_ty_compare(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
-/* Join at a block argument: weak becomes strong, scalars promote, arrays of equal dtype and rank join layouts and
- * readonly. NULL: no common type; among them int64 with uint64, which promotion="numba" joins to float64. */
+/* Join at a block argument: weak becomes strong, scalars promote, arrays of equal dtype and rank join layouts
+ * and readonly. NULL: no common type; among them int64 with uint64, which promotion="numba" joins to float64.
+ * */
 const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
-/* A weak type's, or a literal int/float/complex/bool's strong twin (int64, float64, complex128, bool); tuples and slices by item; others unchanged. */
+/* A weak type's, or a literal int/float/complex/bool's strong twin (int64, float64, complex128, bool); tuples
+ * and slices by item; others unchanged. */
 const tr_ty *tr_ty_strong(tr_tytab *t, const tr_ty *a);
 
-/* --- declared signatures: what they accept (ty/accept.c). Scalars convert as by assignment, bool -> int -> float -> complex; arrays match in dtype,
- * rank and layout; tuples by item. How far a conversion goes: 0, it is that type; more is farther; -1: there is none. --- */
+/* --- declared signatures: what they accept (ty/accept.c). Scalars convert as by assignment, bool -> int ->
+ * float -> complex; arrays match in dtype, rank and layout; tuples by item. How far a conversion goes: 0, it
+ * is that type; more is farther; -1: there is none. --- */
 
 int tr_ty_accept_scalar(tr_tyk from, const tr_ty *to);
 /* What an array is: beside the layout that its type says, all that it has (a bit for each). */
@@ -224,12 +235,13 @@ typedef enum tr_part {
     TR_PART_PTR
 } tr_part;
 
-/* Number of parts of a value of type t. scalar: 1, complex: 2 (re, im), none and LIT: 0, tuple: its items' in order,
- * array: owner, data, ndim shapes, and ndim strides (in elements) unless layout is C or F, range: start, stop, step,
- * slice: its items', closure: its items', iter: its items' (enumerate has two: start, int64, and the iterable), method: self's, exc and text:
- * their items'. */
+/* Number of parts of a value of type t. scalar: 1, complex: 2 (re, im), none and LIT: 0, tuple: its items' in
+ * order, array: owner, data, ndim shapes, and ndim strides (in elements) unless layout is C or F, range:
+ * start, stop, step, slice: its items', closure: its items', iter: its items' (enumerate has two: start,
+ * int64, and the iterable), method: self's, exc and text: their items'. */
 unsigned tr_ty_nparts(const tr_ty *t);
-/* Takes the items of t, and theirs, from *left; false when there are more. Types share items: a count may be exponential. */
+/* Takes the items of t, and theirs, from *left; false when there are more. Types share items: a count may be
+ * exponential. */
 bool tr_ty_fits(const tr_ty *t, unsigned *left);
 /* Fills out[0 .. nparts). */
 void tr_ty_parts(const tr_ty *t, tr_part *out);
@@ -242,7 +254,8 @@ typedef struct tr_sig {
     const tr_ty **args; /* NULL: a bare type was given, which is in ret */
 } tr_sig;
 
-/* Parses user's signature text (a full signature, a bare type, or a tuple of argument types in parentheses). On failure false, with a message that names the position. */
+/* Parses user's signature text (a full signature, a bare type, or a tuple of argument types in parentheses).
+ * On failure false, with a message that names the position. */
 bool tr_ty_parse_sig(tr_arena *a, tr_tytab *t, const char *text, tr_sig *out, const char **msg);
 /* Parses one user-level type text: "float32[:, ::1]", "f8", "intp", "none", "(i4, f8)" for a tuple, and what
  * tr_ty_print_user prints for these. */

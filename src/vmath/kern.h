@@ -1,10 +1,11 @@
-/* Our kernels of vector math, written once for all levels and both types: included by a file for each level, which has defined the level's
- * vectors and what can be done with them (lanes.h says what is needed).
+/* Our kernels of vector math, written once for all levels and both types: included by a file for each level,
+ * which has defined the level's vectors and what can be done with them (lanes.h says what is needed).
  *
- * All levels and the scalar twin give the same bits: each operation is exact or rounded once as IEEE 754 has it, in the order that stands
- * in kern_type.h, and products are fused with sums only where that is written. A lane's result depends on this lane alone. Lanes for which a
- * formula does not hold are found by one or two tests; the branch for them computes all lanes anew, with everything put right.
- * Constants and tables are made by tools/gen_vmath.py. */
+ * All levels and the scalar twin give the same bits: each operation is exact or rounded once as IEEE 754 has
+ * it, in the order that stands in kern_type.h, and products are fused with sums only where that is written. A
+ * lane's result depends on this lane alone. Lanes for which a formula does not hold are found by one or two
+ * tests; the branch for them computes all lanes anew, with everything put right. Constants and tables are
+ * made by tools/gen_vmath.py. */
 #ifdef VK_ISA
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* The kernels in one of both types: included twice by kern.h alone. There, with D for double and F for float, are
+/* The kernels in one of both types: included twice by kern.h alone. There, with D for double and F for float,
+ * are
  *
  *   T, B, C      vectors of numbers, of their bits, of conditions       P(op), Q(op)   an operation on T, on C
  *   S, BITS      the number's type, and of how many bits it is          NAME(x)        x with _d or _f behind
@@ -13,8 +14,8 @@
 
 /* --- exp ---
  *
- * x = k log 2 / n + r; e^x = 2^(k/n) e^r, the former from a table of n numbers and what these lack. k is rounded by
- * adding and taking away a large number, whose last bits then hold it. */
+ * x = k log 2 / n + r; e^x = 2^(k/n) e^r, the former from a table of n numbers and what these lack. k is
+ * rounded by adding and taking away a large number, whose last bits then hold it. */
 
 typedef struct NAME(reduced) {
     T n, k, r; /* n: k in its last bits */
@@ -56,8 +57,8 @@ VK_FN T NAME(exp)(T x) {
 
 /* --- log ---
  *
- * x = 2^k m, 0.73 < m < 1.47; c near m from a table, m / c = 1 + r + e: log x = k log 2 + log c + log(1 + r + e). The first two
- * terms have an exact sum. Next to x = 1 both are 0. */
+ * x = 2^k m, 0.73 < m < 1.47; c near m from a table, m / c = 1 + r + e: log x = k log 2 + log c + log(1 + r +
+ * e). The first two terms have an exact sum. Next to x = 1 both are 0. */
 
 typedef struct NAME(parts) {
     B at; /* where to look up */
@@ -101,8 +102,8 @@ VK_FN T NAME(log)(T x) {
 
 /* --- pow ---
  *
- * 2^(y log2 x), with log2 x in two numbers: log2 x = k + log2 c + 2 atanh(s) / log 2, s = (m - c) / (m + c), where m - c is exact; t is
- * 2 s / log 2, and the division's remainder gives its second part. */
+ * 2^(y log2 x), with log2 x in two numbers: log2 x = k + log2 c + 2 atanh(s) / log 2, s = (m - c) / (m + c),
+ * where m - c is exact; t is 2 s / log 2, and the division's remainder gives its second part. */
 
 typedef struct NAME(two) {
     T high, low;
@@ -119,8 +120,8 @@ VK_OP NAME(two) NAME(pow_log2)(NAME(parts) p) {
     return (NAME(two)){high, (whole - high) + t + LIMIT(t_low, (t_low + w[2]))};
 }
 
-/* 2^(z + z_low) but for the scale by 2^k. The series' later terms are in z_low, which is up to 0.08: k goes by z alone, so as not to wait
- * for them, and the polynomial is good for as much more. */
+/* 2^(z + z_low) but for the scale by 2^k. The series' later terms are in z_low, which is up to 0.08: k goes
+ * by z alone, so as not to wait for them, and the polynomial is good for as much more. */
 VK_OP T NAME(pow_exp2)(T n, T k, T z, T z_low) {
     T f = (z - k) + z_low, f2 = f * f;
     T w[2];
@@ -143,7 +144,8 @@ VK_OP C NAME(is_whole)(T a) {       /* a >= 0 */
     return Q(or)(P(not_less)(a, P(set)(all)), P(equal)((a + all) - all, a));
 }
 
-/* Where x is not positive, normal and finite, or the result may not be. In the order of C99's annex F; the last word counts. */
+/* Where x is not positive, normal and finite, or the result may not be. In the order of C99's annex F; the
+ * last word counts. */
 VK_COLD T NAME(pow_rare)(T x, T y) {
     T a = P(abs)(x), b = P(abs)(y), zero = P(set)(0), one = P(set)(1), inf = P(set)((S)INFINITY),
       nan = P(set)((S)NAN);
@@ -175,8 +177,9 @@ VK_FN T NAME(pow)(T x, T y) {
 
 /* --- tanh, erf: odd functions in pieces ---
  *
- * f(c + d) = v + d W(d): c, v = f(c) and the terms of W are those of the piece that |x| lies in. In the piece of zero f(d) = d + d W(d): there v = 0,
- * and elsewhere v > d. The last operation's rounding is nearly all of the error. */
+ * f(c + d) = v + d W(d): c, v = f(c) and the terms of W are those of the piece that |x| lies in. In the piece
+ * of zero f(d) = d + d W(d): there v = 0, and elsewhere v > d. The last operation's rounding is nearly all of
+ * the error. */
 
 #define ODD(name, CUT)                                                                          \
     VK_FN T NAME(name)(T x) {                                                                   \
@@ -208,8 +211,9 @@ ODD(erf, NAME(erf_cut))
 
 /* --- fmod ---
  *
- * |x| - n |y|, n the quotient's whole part. The quotient is rounded, so n may be one too many where it is below 2^53; the difference is
- * negative then. It is exact either way: a multiple of the last place of x or y, whichever is less, and no larger than y. */
+ * |x| - n |y|, n the quotient's whole part. The quotient is rounded, so n may be one too many where it is
+ * below 2^53; the difference is negative then. It is exact either way: a multiple of the last place of x or
+ * y, whichever is less, and no larger than y. */
 
 VK_COLD T NAME(fmod_rare)(T x, T y) {
     S xs[sizeof x / sizeof(S)], ys[sizeof x / sizeof(S)];
@@ -232,8 +236,8 @@ VK_FN T NAME(fmod)(T x, T y) {
 
 /* --- hypot ---
  *
- * The root of s = x^2 + y^2, and a step of Newton's for what s and the root lack: e and s - h^2 are known but for their own rounding, and of
- * 1 / 2h a guess from the bits will do, which is off by 3.5 % at most. */
+ * The root of s = x^2 + y^2, and a step of Newton's for what s and the root lack: e and s - h^2 are known but
+ * for their own rounding, and of 1 / 2h a guess from the bits will do, which is off by 3.5 % at most. */
 
 VK_OP T NAME(hypot_near)(T x, T y, T s, T p, T q) {
     T h = P(root)(s), e = ((P(max)(p, q) - s) + P(min)(p, q)) + (P(fms)(x, x, p) + P(fms)(y, y, q));

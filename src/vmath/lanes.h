@@ -1,5 +1,6 @@
-/* What a level must define before kern.h, for vectors of its width. The types are D, U, M (doubles, their bits, a condition on each lane) and F, V, N
- * (floats, and the same of them); each operation is there as d_ on doubles and f_ on floats, those on conditions as m_ and n_.
+/* What a level must define before kern.h, for vectors of its width. The types are D, U, M (doubles, their
+ * bits, a condition on each lane) and F, V, N (floats, and the same of them); each operation is there as d_
+ * on doubles and f_ on floats, those on conditions as m_ and n_.
  *
  *   load, set          of a constant of tables.h, which stands there for every lane; of one number
  *   bits, from         a number's bits, and back
@@ -40,7 +41,8 @@
         return value;                       \
     }
 
-/* The three of a level without instructions for them. `scale` in two factors, the first of which gives no denormal number. */
+/* The three of a level without instructions for them. `scale` in two factors, the first of which gives no
+ * denormal number. */
 #define VK_SCALES(T, B, C, p, mantissa, bias)                                            \
     VK_OP C p##_outside(T z, T limit, T r) {                                             \
         (void)r;                                                                         \

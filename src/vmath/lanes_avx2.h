@@ -1,4 +1,5 @@
-/* The operations of lanes.h on vectors of VK_BITS, 256 or 128, with AVX2 and FMA. Of a condition the sign's bit counts. */
+/* The operations of lanes.h on vectors of VK_BITS, 256 or 128, with AVX2 and FMA. Of a condition the sign's
+ * bit counts. */
 #ifdef VK_BITS
 
 #include <immintrin.h>
@@ -73,7 +74,8 @@ VK_OP N f_not_positive_normal(F x) {
     return (N)WHOLE(or)(far, WHOLE(or)((I)x, over));
 }
 
-/* There is no conversion of 64-bit integers: the twelve bits go into the mantissa of 2^52, their sign turned into a sum. */
+/* There is no conversion of 64-bit integers: the twelve bits go into the mantissa of 2^52, their sign turned
+ * into a sum. */
 VK_IS(D, d_exponent, (U t), d_from((t >> 52) ^ 0x4330000000000800) - (0x1p52 + 0x800))
 VK_IS(F, f_exponent, (V t), MM(cvtepi32_ps)(MM(srai_epi32)((I)t, 23)))
 

@@ -1,6 +1,6 @@
-/* The wrappers of one level: included by mend_x86_64.c alone, once for each, with VM_PREFIX, VM_ISA, VM_TARGET, the lanes as names
- * have them (VM_D, VM_F), the types, and the operations on them; all of these are undefined at the end. Makes the table
- * wraps_<isa>. */
+/* The wrappers of one level: included by mend_x86_64.c alone, once for each, with VM_PREFIX, VM_ISA,
+ * VM_TARGET, the lanes as names have them (VM_D, VM_F), the types, and the operations on them; all of these
+ * are undefined at the end. Makes the table wraps_<isa>. */
 #ifdef VM_ISA
 
 #ifdef VM_ID

@@ -1,9 +1,11 @@
-/* Wrappers that put SLEEF's functions right where they break C99 or 1.0 ULP (VM_MENDED in vmath_x86_64.def says how).
+/* Wrappers that put SLEEF's functions right where they break C99 or 1.0 ULP (VM_MENDED in vmath_x86_64.def
+ * says how).
  *
- * A wrapper calls the function it wraps on all lanes, and looks for lanes that the row's rule names. These are few or none: a test
- * and a branch that is not taken is all it costs. Lanes that libm computes again, in the next wider type, go through memory, one by one, so
- * each lane's result depends on that lane alone and is what the scalar twin gives.
- * The same text serves every level: mend_level.h is compiled once for each, with the level's types and operations. */
+ * A wrapper calls the function it wraps on all lanes, and looks for lanes that the row's rule names. These
+ * are few or none: a test and a branch that is not taken is all it costs. Lanes that libm computes again, in
+ * the next wider type, go through memory, one by one, so each lane's result depends on that lane alone and is
+ * what the scalar twin gives. The same text serves every level: mend_level.h is compiled once for each, with
+ * the level's types and operations. */
 #include <immintrin.h>
 #include <math.h>
 #include <stddef.h>
@@ -38,8 +40,8 @@ REDO(double, long double)
 REDO(float, double)
 #undef REDO
 
-/* What a rule sends back to libm, as a condition on each lane. a, b, r: magnitudes of the arguments and the result; y and b are x
- * and a where there is one argument. */
+/* What a rule sends back to libm, as a condition on each lane. a, b, r: magnitudes of the arguments and the
+ * result; y and b are x and a where there is one argument. */
 #define BACK_INF(x, y, a, b, r, bound, inf)      (((r) == (inf)) & ((a) < (inf)))
 #define BACK_INF_TINY(x, y, a, b, r, bound, inf) BACK_INF(x, y, a, b, r, bound, inf)
 #define BACK_TINY(x, y, a, b, r, bound, inf)     ((a) < (a))

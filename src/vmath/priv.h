@@ -2,8 +2,8 @@
 #ifndef TR_VMATH_PRIV_H
 #define TR_VMATH_PRIV_H
 
-/* A wrapper: its name, where it is, and where it keeps the address of the function it wraps. The name of that one
- * is the wrapper's with "Sleef_" for "tr_vm_". */
+/* A wrapper: its name, where it is, and where it keeps the address of the function it wraps. The name of that
+ * one is the wrapper's with "Sleef_" for "tr_vm_". */
 typedef struct tr_vmwrap {
     const char *name;
     void (*fn)(void);

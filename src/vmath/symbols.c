@@ -1,6 +1,6 @@
-/* Addresses of the functions of vector math. SLEEF is opened when the first of its functions is asked for: beside this library if it
- * lies there (wheels bring it along), else from the system. The handle is process-wide and never closed, since code
- * modules hold addresses from it. */
+/* Addresses of the functions of vector math. SLEEF is opened when the first of its functions is asked for:
+ * beside this library if it lies there (wheels bring it along), else from the system. The handle is
+ * process-wide and never closed, since code modules hold addresses from it. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>

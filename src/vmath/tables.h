@@ -1,6 +1,7 @@
-/* The constants and tables of tables.def in memory, for vectors to be read from: a constant stands there once for each lane of the widest,
- * because a load that spreads one number takes a port that look-ups need (Zen 4). Tables stand twice: `wide` has a term of all
- * places side by side, for machines that look up within a register, `rows` place by place, for the others. */
+/* The constants and tables of tables.def in memory, for vectors to be read from: a constant stands there once
+ * for each lane of the widest, because a load that spreads one number takes a port that look-ups need (Zen
+ * 4). Tables stand twice: `wide` has a term of all places side by side, for machines that look up within a
+ * register, `rows` place by place, for the others. */
 #ifndef TR_VMATH_TABLES_H
 #define TR_VMATH_TABLES_H
 

@@ -1,10 +1,11 @@
 /* Vector math: which functions have vector variants on this machine, their names, and where they are.
  *
- * A function of math is one *row* (name, type, accuracy) of vmath_x86_64.def. On a given machine it stands for one scalar function, the
- * twin, and a vector variant per level the machine has. Twin and variants give the same bits for the same arguments, so
- * a value never depends on where in a loop it was computed. The names belong to SLEEF ("Sleef_finz_sind8_u10avx512f"),
- * to a wrapper of ours round such a function ("tr_vm_finz_sinhd8_u10avx512f") or to a kernel of ours ("tr_vk_expd8_u10avx512f").
- * names.c is pure and cheap; symbols.c opens SLEEF when the first of these names is looked up. */
+ * A function of math is one *row* (name, type, accuracy) of vmath_x86_64.def. On a given machine it stands
+ * for one scalar function, the twin, and a vector variant per level the machine has. Twin and variants give
+ * the same bits for the same arguments, so a value never depends on where in a loop it was computed. The
+ * names belong to SLEEF ("Sleef_finz_sind8_u10avx512f"), to a wrapper of ours round such a function
+ * ("tr_vm_finz_sinhd8_u10avx512f") or to a kernel of ours ("tr_vk_expd8_u10avx512f"). names.c is pure and
+ * cheap; symbols.c opens SLEEF when the first of these names is looked up. */
 #ifndef TR_VMATH_VMATH_H
 #define TR_VMATH_VMATH_H
 
