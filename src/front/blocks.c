@@ -1,4 +1,4 @@
-/* Neutral instructions to blocks: reachability, stack depths, live variables.
+/* Neutral instructions to basic blocks: reachability, stack depths, live variables.
  *
  * After tr_front_flow the bytecode can be trusted: every argument of a reachable instruction is in range, the stack never
  * runs under or over, depths agree where paths meet, and no path runs off the end.

@@ -1,5 +1,5 @@
 /* Inference over a program: a table of instances (function x argument types), each brought to a fixed point over its
- * untyped SSA, then emitted as typed SSA.
+ * untyped SSA (an abstract interpretation over types, monomorphised per call), then emitted as typed SSA.
  *
  * Per value: bottom (NULL), then a type that only grows (tr_ty_join). Blocks become live as conditions known at compile time allow, so
  * `if x is None` selects code by type. A call needs the callee's result type: the callee is inferred on the spot; recursion sees

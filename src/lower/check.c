@@ -1,4 +1,5 @@
-/* Ways out of a function: failed checks, raises, and errors that come back from calls.
+/* Ways out of a function (cold exits): failed checks, raises, and errors that
+ * come back from calls.
  *
  * A failing path stores its payload in the frame and returns 1 + the number of its site (meta.c). Its blocks stand at the
  * end of the function behind branches marked unlikely. An error from a callee is passed on: the call's own site number is

@@ -1,5 +1,5 @@
-/* The innermost loop where the distance between elements is known at run time only: a slice's, or 0 for what
- * repeats.
+/* Strip-mining: the innermost loop where the distance between elements is known at run time only: a slice's,
+ * or 0 for what repeats.
  *
  * LLVM makes vectors of loops that walk memory in step. So the axis is walked in chunks, and for a chunk
  * every array is a pointer whose elements lie side by side: the array's own memory where its stride is 1,

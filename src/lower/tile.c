@@ -1,4 +1,5 @@
-/* Reductions that leave the axis along which memory lies: `x.sum(axis=0)` of a C array.
+/* Reductions that leave the axis along which memory lies (loop interchange and tiling): `x.sum(axis=0)` of a
+ * C array.
  *
  * Reducing each column on its own would jump through memory. Here TR_TILE columns are reduced side by side:
  * an accumulator in memory for each, and for every few rows a loop over the columns of the tile, which walks

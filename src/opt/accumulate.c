@@ -1,4 +1,5 @@
-/* Arrays that a prange loop only accumulates into: `a[k] += x`, `a += row`, `np.add.at(a, ks, xs)`, wherever k may point.
+/* Arrays that a prange loop only accumulates into (privatisation of reduction arrays): `a[k] += x`, `a +=
+ * row`, `np.add.at(a, ks, xs)`, wherever k may point.
  *
  * Iterations meet in such an array, but like a variable that is summed up it can have a copy per thread. Each chunk of iterations gets a
  * copy filled with the operation's neutral value; when all are done the copies are added to the array, in order. The number of

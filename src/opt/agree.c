@@ -1,6 +1,6 @@
-/* One test for sizes that must agree, and for arrays that must not overlap: array expressions run with sizes that
- * are equal, though they might be 1 and repeat, and store at once what would else go through an array of its own
- * (loop versioning, in the field's words).
+/* One test for sizes that must agree, and for arrays that must not overlap (versioning of a block, not a loop): array
+ * expressions run with sizes that are equal, though they might be 1 and repeat, and store at once what would else
+ * go through an array of its own.
  *
  * A stretch of a block, from its first array to its last pattern, that asks for common sizes (broadcast,
  * broadcastto) gets a copy. Before both stands one test: are all these sizes equal? If so the first runs, in

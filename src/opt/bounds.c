@@ -1,4 +1,4 @@
-/* Indices in range.
+/* Indices in range (bounds-check elimination, by loop versioning where proofs end).
  *
  * A walk of the dominator tree collects what is known - conditions that were passed, loop counters, sizes -
  * and asks the prover (prove.h) about each wrap and each check. What it proves goes. For what it cannot, it

@@ -1,4 +1,5 @@
-/* Views by the axes of their array: offset and strides, which is all a view has, taken apart into start and step per axis.
+/* Views by the axes of their array (delinearisation): offset and strides, which is all a view has, taken
+ * apart into start and step per axis.
  *
  * A stride of the parent names an axis: the offset is a sum of indices times strides, and each of the view's strides a multiple of
  * one. Where neighbours lie side by side the stride is 1 and so no value; what has no stride belongs to that axis. Strides that the layout

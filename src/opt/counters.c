@@ -1,4 +1,5 @@
-/* What is known of a loop's params at its header: counters, tests at the loop's end, guessed invariants. */
+/* What is known of a loop's params at its header: counters (induction variables), tests at the loop's end,
+ * guessed loop invariants. */
 #include <assert.h>
 
 #include "opt/bounds.h"

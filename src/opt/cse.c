@@ -1,5 +1,5 @@
-/* Common subexpressions: equal pure operations are computed once, and a check that an equal one has passed is
- * dropped.
+/* Common-subexpression elimination: equal pure operations are computed once, and a check that an equal one
+ * has passed is dropped.
  *
  * Value numbering scoped by the dominator tree: a walk in its order keeps a hash table of what the blocks
  * above have computed, and forgets a block's entries when it leaves it. Cost: linear. */

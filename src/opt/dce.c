@@ -1,6 +1,6 @@
-/* Dead code: an instruction stays if it has an effect that somebody may see, or if something that stays uses
- * it. Block arguments count as used only if their param is, so a counter that feeds nothing but itself goes
- * too. */
+/* Dead-code elimination: an instruction stays if it has an effect that somebody may see, or if something that
+ * stays uses it. Block arguments count as used only if their param is, so a counter that feeds nothing but
+ * itself goes too. */
 #include <assert.h>
 
 #include "opt/priv.h"

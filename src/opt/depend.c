@@ -1,4 +1,5 @@
-/* Dependences of a prange loop through memory: do two iterations touch one element, of which at least one writes it?
+/* Dependences of a prange loop through memory (dependence analysis of affine accesses, axis by axis): do two
+ * iterations touch one element, of which at least one writes it?
  *
  * Every access to an array from outside is described axis by axis, by those of the array that it is a view of in the end
  * (coords.c): one index or a range of them, linear expressions over the loop's counter, counters of inner loops, and values from outside. A

@@ -1,4 +1,4 @@
-/* Short branches: both sides are computed and `select` takes one.
+/* Short branches: both sides are computed and `select` takes one (if-conversion).
  *
  * For lambdas, the bodies of loops that are to run in vectors, where both sides are computed anyway: a chain
  * of selects needs one mask for each test, where masks made from the paths need one for each path; and fusion

@@ -1,4 +1,4 @@
-/* Constant folding and identities.
+/* Constant folding and identities (algebraic simplification).
  *
  * Every rule keeps every bit: signed zeros, NaNs and wrap-around included. A rule returns the value that
  * replaces the instruction, or TR_NOVAL. One sweep in reverse post-order: operands are simplified before

@@ -1,4 +1,5 @@
-/* Merges patterns: what one writes and the next reads at the same index never has to go through memory.
+/* Merges patterns (loop fusion and array contraction): what one writes and the next reads at the same index
+ * never has to go through memory.
  *
  * Within a block, a pattern moves down to one that follows and has the same space, if one reads what the other writes, or if both
  * read the same array. The new lambda is the first one's followed by the second's. A pattern over what another's kept axes

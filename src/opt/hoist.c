@@ -1,7 +1,7 @@
-/* Moves pure operations up: what costs nothing (a size, an item of a tuple) to where its operand is made, and
- * cheap arithmetic out of loops that do not change it. LLVM would move them too, but later; cse and bounds
- * need to see one size as one value, and what does not vary as such. Nothing here can raise or trap, so doing
- * it early is always allowed. */
+/* Moves pure operations up (loop-invariant code motion, and hoisting to definitions): what costs nothing (a
+ * size, an item of a tuple) to where its operand is made, and cheap arithmetic out of loops that do not
+ * change it. LLVM would move them too, but later; cse and bounds need to see one size as one value, and what
+ * does not vary as such. Nothing here can raise or trap, so doing it early is always allowed. */
 #include <assert.h>
 
 #include "opt/priv.h"

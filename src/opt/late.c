@@ -1,5 +1,5 @@
-/* Code that hardly ever runs becomes a function of its own, which is compiled when it is first reached
- * (driver/late.c).
+/* Code that hardly ever runs becomes a function of its own (hot/cold splitting), which is compiled when it is
+ * first reached (driver/late.c).
  *
  * Checked copies of loops and the copies beside array expressions with sizes that agree are as large as what
  * they stand beside, and most calls never enter them: compiling them with the rest would double the wait. A

@@ -1,5 +1,5 @@
-/* Regions as functions: what outline.h says. Cost: linear in the region, but for a table of the function's
- * places each. */
+/* Regions as functions (outlining): what outline.h says. Cost: linear in the region, but for a table of the
+ * function's places each. */
 #include "opt/outline.h"
 
 #include <assert.h>

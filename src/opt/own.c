@@ -1,4 +1,5 @@
-/* Reference counts of arrays made explicit: `retain` and `release`.
+/* Reference counts of arrays made explicit (by liveness; references move where they can): `retain` and
+ * `release`.
  *
  * Roots hold references, aliases do not (own.h). A root is released where it and all its aliases are dead: after the last use in
  * a block, or on the edges into blocks that do not need it any more. Where a value goes into an owning block argument or is

@@ -1,4 +1,5 @@
-/* A prange loop as a pattern: its lambda is a copy of the loop's head and body.
+/* A prange loop as a pattern (its body outlined, as OpenMP compilers do): its lambda is a copy of the loop's
+ * head and body.
  *
  * Plain: each iteration is a round of the pattern. The head leads straight into the body, jumps back end in `yield`. In the function the
  * head stays and runs once more, after the last iteration, as it did.

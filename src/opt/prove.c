@@ -1,4 +1,4 @@
-/* Linear facts and proofs; see prove.h. */
+/* Linear facts and proofs (Fourier-Motzkin elimination from the goal backwards, bounded); see prove.h. */
 #include "opt/prove.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* Reductions of a prange loop: which params of its header only collect.
+/* Reductions of a prange loop (reduction recognition, and privatisation of scalars): which params of its
+ * header only collect.
  *
  * A param p is a reduction when every value that is made from it is p joined with values that do not depend on it, by one and the same
  * operation: sums and products directly, through branches and inner loops; `if x > p: p = x` and min(p, x); flags. So if p starts

@@ -1,4 +1,4 @@
-/* SSA form for values with two definitions; see repair.h.
+/* SSA form for values with two definitions (SSA repair); see repair.h.
  *
  * Block arguments go where the definitions' dominance frontiers say (Cytron et al.), iterated, but only into
  * blocks where a use asks for one. What all values of a block share is found once: where the two definitions

@@ -1,4 +1,4 @@
-/* Loops with their test at the end, and one jump back in each.
+/* Loops with their test at the end, and one jump back in each (loop rotation, and one latch).
  *
  * `while test: body` becomes `if test: do body while test`: the loop's head is copied, jumps back go to the
  * copy, and the head itself stays before the loop as its guard. LLVM's loop-rotate does the same, but mends

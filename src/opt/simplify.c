@@ -1,4 +1,4 @@
-/* Control flow: the work is ir/'s, because building and inlining need it too. */
+/* Control-flow simplification: the work is ir/'s, because building and inlining need it too. */
 #include "opt/priv.h"
 
 bool tr_opt_simplify(tr_prog *p, tr_fn *f) {

@@ -1,4 +1,5 @@
-/* A function with very many array statements becomes pieces, each a function of its own.
+/* A function with very many array statements becomes pieces, each a function of its own (outlining by size;
+ * stretches are single-entry single-exit regions).
  *
  * Each pattern is a loop or a nest of them, and many of LLVM's passes take time that grows with the square of
  * a function's loops: dominators are asked along the whole function, its values live on, registers run out.

@@ -1,4 +1,4 @@
-/* Loop versioning; see version.h. */
+/* Loop versioning (multiversioning): two copies of a loop and a test that picks one; see version.h. */
 #include "opt/version.h"
 
 #include <assert.h>
