@@ -3,7 +3,8 @@
  *
  * Every function first skips blanks and takes what it reads; what it does not find stays untouched, and the
  * caller says what it expected at `p`. The text ends with a NUL, which nothing steps over. Words are letters,
- * digits and "_", and every byte of a UTF-8 character that is not ASCII. Cost: one pass. */
+ * digits and "_", and every byte of a UTF-8 character that is not ASCII.
+ * Cost: one pass. */
 #ifndef TR_BASE_READER_H
 #define TR_BASE_READER_H
 

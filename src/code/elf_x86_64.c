@@ -4,7 +4,8 @@
  * an error with a sentence, never a crash. Headers and symbols are copied to aligned memory first. Memory is
  * writable while it is filled and relocated; afterwards no page is writable and executable at once. Far
  * functions are reached through 8-byte stubs (jmp *slot) beside the code, far data through the same slots.
- * Unwind tables are not loaded: compiled code never unwinds. Cost: one mmap, two mprotects, about 15 us for a
+ * Unwind tables are not loaded: compiled code never unwinds.
+ * Cost: one mmap, two mprotects, about 15 us for a
  * small kernel. */
 #include <assert.h>
 #include <elf.h>

@@ -2,7 +2,8 @@
  * from the middle of compiled code.
  *
  * The function lies with its module as text. Options are the module's; the cache is asked under a key of the
- * text. Cost: one compile, once.
+ * text.
+ * Cost: one compile, once.
  *
  * Locks: of all late compiles (shared; a fork takes it alone), then the module's. Whoever holds them waits
  * for nobody who may wait for him: it asks for no GIL and looks for no signals. The fork's is taken inside of

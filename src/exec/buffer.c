@@ -1,5 +1,6 @@
 /* Buffers: items that lie apart, out of alignment or in a type that code does not compute in, moved side
- * by side and back. All such moves of a loop's operands are made here. Cost: that of rt/copy.c; float16
+ * by side and back. All such moves of a loop's operands are made here.
+ * Cost: that of rt/copy.c; float16
  * about two cycles an item. */
 #include <assert.h>
 

@@ -2,7 +2,8 @@
  * decided for loops.
  *
  * It is decided by the clock: a trial on the calling thread tells what an item takes, the mean of what was
- * seen is kept with the loop. Cost: two looks at the clock for a call that may be worth it, a load for one
+ * seen is kept with the loop.
+ * Cost: two looks at the clock for a call that may be worth it, a load for one
  * that is known not to be. Results never depend on it. */
 #include <assert.h>
 

@@ -3,7 +3,8 @@
  * The compiled loop of a map knows one layout: items side by side. All else (other steps, addresses out of
  * alignment, float16, an output that meets another item of an input) goes through buffers, a stretch at a
  * time, which costs compile time nothing and run time little. An output that the next element reads again
- * (reduce, accumulate) runs in the chain, a loop of its own. Cost: some 10 ns beside the loop itself. */
+ * (reduce, accumulate) runs in the chain, a loop of its own.
+ * Cost: some 10 ns beside the loop itself. */
 #include <assert.h>
 
 #include "exec/priv.h"

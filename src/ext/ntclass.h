@@ -2,7 +2,8 @@
  *
  * Types live as long as the process and know no objects, so a class has a number among the living ones with
  * its name and its fields: 0 for the first. Programs that make their classes in one order get the same
- * numbers, so cached code is found again. Cost: a walk over the classes met so far, when something is
+ * numbers, so cached code is found again.
+ * Cost: a walk over the classes met so far, when something is
  * compiled and when a named tuple is returned. */
 #ifndef TR_EXT_NTCLASS_H
 #define TR_EXT_NTCLASS_H

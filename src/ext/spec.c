@@ -3,7 +3,8 @@
  * Threads: everything here runs under the GIL, and in the gate, but tr_compile itself. Whoever compiles puts
  * a tr_pending into the state's list; who wants the same waits for it without the GIL. A pending entry of
  * another process (fork) is ignored. Nothing is held while waiting, and a compile holds nothing where it asks
- * for the GIL (tr_ctx_stop), so there is no order of locks to get wrong. Cost: a miss is a few microseconds
+ * for the GIL (tr_ctx_stop), so there is no order of locks to get wrong.
+ * Cost: a miss is a few microseconds
  * beside the compile. */
 #include "ext/job.h"
 

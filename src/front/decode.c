@@ -2,7 +2,8 @@
  *
  * One table per version (bc_VVV.def, generated) says what each opcode becomes and by which transform; what does not fit in
  * a table is the short list of quirks below. Instructions that do several things at once become several neutral ones.
- * Any bytes decode to something or to an error: nothing here trusts the code object. Cost: one pass, some 10 ns per
+ * Any bytes decode to something or to an error: nothing here trusts the code object.
+ * Cost: one pass, some 10 ns per
  * instruction. */
 #include "front/internal.h"
 

@@ -5,7 +5,8 @@
  * Sums and products of floats depend on how they are grouped. Those go block by block: the value before a
  * block is that of the block before and its total, whoever computes it, so it depends on the length alone;
  * within the first TR_SCAN_BLOCK elements it is the plain sequence. Such a pattern has one axis to walk, and
- * no reductions beside its scans. Cost: linear in the lambda, times the depth of its loops (scalar lambdas
+ * no reductions beside its scans.
+ * Cost: linear in the lambda, times the depth of its loops (scalar lambdas
  * hardly have any). */
 #include "ir/summary.h"
 

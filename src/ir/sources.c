@@ -1,6 +1,7 @@
 /* Which arrays a value may be: a walk from uses to definitions, through choices, tuples and calls.
  *
- * What comes round a loop is followed, but for arrays that only change places: `a, b = b, a` makes no more of two. Cost: linear in
+ * What comes round a loop is followed, but for arrays that only change places: `a, b = b, a` makes no more of two.
+ * Cost: linear in
  * the values on the way. */
 #include "ir/sources.h"
 

@@ -3,7 +3,8 @@
  * The calls are one pattern, a region over the outer axes: compiled code and the inner loops that NumPy is
  * given (driver/kernel.c) both come here. Operands that the caller did not give are made; inputs of other
  * types are converted into new arrays; what an output, or an input that is stored to, may share memory with
- * is copied before. Cost: a view of each operand per call of the function. */
+ * is copied before.
+ * Cost: a view of each operand per call of the function. */
 #include "lib/fam.h"
 #include "lib/families.h"
 

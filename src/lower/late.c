@@ -3,7 +3,8 @@
  * The module keeps the instance's text and a cell (tr_late). A call asks the runtime for the address behind
  * the cell, which compiles the text when it is asked first, and calls it: i32 (frame, parts of the arguments,
  * slots for those of the result), C's convention. In its own module such an instance is the entry, with that
- * signature. Cost: the text, and a call of the runtime before each call. */
+ * signature.
+ * Cost: the text, and a call of the runtime before each call. */
 #include "lower/internal.h"
 
 #include <assert.h>

@@ -5,7 +5,8 @@
  * it gains nothing elsewhere. So does one that adds floats up: the order of its sums is Python's, so there
  * are no vectors for it, and of the few instructions of a round half would be the loop's own. A loop that
  * calls functions of vector math takes one vector at a time: several would run one after the other all the
- * same, and leave more of a short loop to the scalar twins. Cost: one pass over the body; loops are looked
+ * same, and leave more of a short loop to the scalar twins.
+ * Cost: one pass over the body; loops are looked
  * for only where one of these was found. */
 #include "lower/internal.h"
 

@@ -2,7 +2,8 @@
  * has passed is dropped.
  *
  * Value numbering scoped by the dominator tree: a walk in its order keeps a hash table of what the blocks
- * above have computed, and forgets a block's entries when it leaves it. Cost: linear. */
+ * above have computed, and forgets a block's entries when it leaves it.
+ * Cost: linear. */
 #include <assert.h>
 #include <string.h>
 

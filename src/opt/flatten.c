@@ -5,7 +5,8 @@
  * takes straight code only. So inlining asks for it (inline.c), and the pass does it to the lambdas that
  * prange.c makes of loops, but for those with a loop inside: they run in no vectors, and their branches may
  * save work. Only pure scalar operations that every vector unit has are moved, a handful on each side. Inner
- * branches first, so that a chain of tests becomes a chain of selects. Cost: one sweep. */
+ * branches first, so that a chain of tests becomes a chain of selects.
+ * Cost: one sweep. */
 #include <assert.h>
 
 #include "opt/priv.h"

@@ -6,7 +6,8 @@
  * region is a connected piece of cold blocks with one way in, and one block that its ways out lead to, or
  * none but returns. What it uses from outside becomes its params, what it hands on its result. Counts of
  * references are explicit by now (own.c) and simply move. In its function it is a call; the instance is
- * marked `late`. Pieces with calls stay: their callees would be compiled twice. Cost: linear in the cold
+ * marked `late`. Pieces with calls stay: their callees would be compiled twice.
+ * Cost: linear in the cold
  * blocks. */
 #include <assert.h>
 

@@ -1,4 +1,5 @@
-/* Regions as functions (outlining): what outline.h says. Cost: linear in the region, but for a table of the
+/* Regions as functions (outlining): what outline.h says.
+ * Cost: linear in the region, but for a table of the
  * function's places each. */
 #include "opt/outline.h"
 

@@ -6,7 +6,8 @@
  * returned it is retained, unless it is a root that dies right there: then its reference moves. Arguments are borrowed, the
  * caller holds them. An exception leaves everything to the frame, which frees what a call allocated.
  *
- * Other passes would have to know that a release ends a life, so they come before (passes.def). Cost: one data-flow problem over the roots. */
+ * Other passes would have to know that a release ends a life, so they come before (passes.def).
+ * Cost: one data-flow problem over the roots. */
 #include "opt/own.h"
 
 #include <assert.h>

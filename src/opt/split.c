@@ -9,7 +9,8 @@
  * is taken apart in its turn. Long blocks are cut before, between statements. What a piece computes and
  * others use becomes params of a block behind it, that is, its results. Arrays among them are looked at with
  * the sizes that they were made with, so that later pieces know them, too. Functions of fewer than MANY
- * statements stay as they are. Cost: linear, with a search in the blocks for each depth. */
+ * statements stay as they are.
+ * Cost: linear, with a search in the blocks for each depth. */
 #include <assert.h>
 #include <string.h>
 

@@ -2,7 +2,8 @@
  *
  * Method: print with correct rounding at growing precision until strtod (strtof) gives the value back. At a
  * power of two the interval of decimals that read back is lopsided, and the correctly rounded digits may miss
- * it while the next decimal above does not; so that neighbour is tried too. Cost: about 1 us, 20 us for
+ * it while the next decimal above does not; so that neighbour is tried too.
+ * Cost: about 1 us, 20 us for
  * subnormals. A float32 is laid out by the same rule (exponent from 1e16 on); NumPy's own rule for it changed
  * between versions. */
 #include <math.h>
