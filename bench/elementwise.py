@@ -409,6 +409,11 @@ def renewed(a, times):
     return s
 
 
+def stored(a, b, c, out):
+    out[:] = a * 2 + b * c
+    return out
+
+
 def kept_sum(a):
     return a[a > 0].sum()
 
@@ -495,6 +500,16 @@ add(
     expected=row_norms,
     variants=jits(row_norms),
     arrays=1,
+)
+add(
+    "out[:] = a*2 + b*c",
+    inputs=lambda rng, full: (
+        *(random(rng, -3, 3, MILLION if full else 97, "float64") for _ in range(3)),
+        aligned(MILLION if full else 97, np.float64),
+    ),
+    expected=lambda a, b, c, out: a * 2 + b * c,
+    variants=jits(stored),
+    arrays=0,
 )
 add(
     "a[a > 0].sum()",

@@ -209,6 +209,7 @@ ELEMENTWISE: list[Row] = [
     ),
     *against("a*2 + b*c - d", {"numba": (1.0, 1 / 1.3), "numpy": (1 / 2.3, 1 / 3)}, "us", "array"),
     *against("row norms", {"numpy": (1 / 2, 1 / 4), "numba": NOTHING}, "us", "array"),
+    *against("out[:] = a*2 + b*c", {"numba": (1.0, 1 / 1.3), "numpy": (1 / 2, 1 / 3)}, "us", "array"),
     *against("a[a > 0].sum()", {"numpy": (1 / 4, 1 / 10), "numba": NOTHING}, "us", "array"),
     # Memory is the limit, so the floor is against copying as much; NumPy pays for new pages too, and how much differs between machines.
     *against(
