@@ -17,10 +17,11 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "base": (),
     "ty": ("base",),
     "ir": ("ty", "rt/rt.h", "rt/rt.def", "rt/layout.h"),  # which run-time functions exist, and their effects
+    "target": ("ir",),
     "front": ("ir",),
     "lib": ("ir", "rt/rt.h", "rt/rt.def", "rt/layout.h"),  # which run-time functions exist, not the functions
     "infer": ("ir", "lib"),
-    "opt": ("ir",),
+    "opt": ("ir", "target"),
     "rt": ("base",),
     "vmath": ("base",),
     "code": ("rt", "vmath"),
@@ -28,6 +29,7 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "exec": ("rt", "code", "ty"),
     "lower": (
         "ir",
+        "target",
         "rt/rt.h",
         "rt/rt.def",
         "rt/layout.h",
@@ -36,7 +38,7 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     ),  # meta: what goes with the machine code; vmath: names of vector variants
     "jit": ("lower",),
     # The back end is a library of its own, opened at run time: the driver knows its door and nothing behind it.
-    "driver": ("ir", "front", "infer", "lib", "opt", "rt", "code", "dev", "jit/backend.h"),
+    "driver": ("ir", "target", "front", "infer", "lib", "opt", "rt", "code", "dev", "jit/backend.h"),
     "ext": ("driver", "exec"),
     "main": ("driver",),
 }

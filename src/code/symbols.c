@@ -12,7 +12,7 @@
 #include "vmath/vmath.h"
 
 /* Declared without their real types: only addresses matter here. */
-#define X(id, symbol, sig, effects) void symbol_##id(void) __asm__(symbol);
+#define X(id, symbol, sig, effects, where) void symbol_##id(void) __asm__(symbol);
 #include "rt/rt.def"
 #undef X
 
@@ -22,7 +22,7 @@ typedef struct sym {
 } sym;
 
 static const sym rt_syms[] = {
-#define X(id, symbol, sig, effects) {symbol, symbol_##id},
+#define X(id, symbol, sig, effects, where) {symbol, symbol_##id},
 #include "rt/rt.def"
 #undef X
 };

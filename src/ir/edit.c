@@ -243,6 +243,7 @@ tr_fn *tr_fn_clone(const tr_fn *f) {
     tr_fn *g = tr_fn_new(f->ctx, f->name, f->stage);
     g->file = f->file;
     g->is_lambda = f->is_lambda;
+    g->kind = f->kind;
     g->ret = f->ret;
     g->func = f->func;
     g->locs.n = 0;

@@ -421,11 +421,17 @@ bool tr_interp_better(tr_redk k, const tr_ty *t, const tr_slot *best, const tr_s
     return is_nan(t, x) || tr_interp_cmp(tr_red_info[k].wins, t, x, best);
 }
 
+/* Of two zeros the one that MIN or MAX takes. */
+static bool is_outer_zero(tr_redk k, const tr_ty *t, const tr_slot *x) {
+    return tr_ty_is_float(t) && get_part(t, x) == 0 && !signbit(get_part(t, x)) == (k == TR_RED_MAX);
+}
+
 void tr_interp_reduce(const tr_interp *in, tr_redk k, const tr_ty *t, tr_slot *acc, const tr_slot *x) {
     tr_slot r[2];
     tr_op op = tr_red_info[k].op;
     if (op == TR_OP__COUNT) {
-        if (is_nan(t, x) || tr_interp_better(k, t, acc, x))
+        bool zero = tr_interp_cmp(TR_CMP_EQ, t, x, acc) && is_outer_zero(k, t, x);
+        if (zero || is_nan(t, x) || tr_interp_better(k, t, acc, x))
             *acc = *x;
         return;
     }

@@ -91,7 +91,7 @@ typedef enum tr_cmpop {
 } tr_cmpop;
 
 typedef enum tr_mathfn {
-#define X(id, name, arity, intr, f64, f32, cplx, res) TR_MATH_##id,
+#define X(id, name, arity, intr, f64, f32, cplx, dev, res) TR_MATH_##id,
 #include "ir/math.def"
 #undef X
     TR_MATH__COUNT
@@ -99,7 +99,7 @@ typedef enum tr_mathfn {
 typedef struct tr_mathinfo {
     const char *name;
     uint8_t arity;
-    const char *intrinsic, *f64, *f32, *cplx;
+    const char *intrinsic, *f64, *f32, *cplx, *dev;
     char result; /* 's' as operand, 'b' i1 */
 } tr_mathinfo;
 extern const tr_mathinfo tr_math_info[TR_MATH__COUNT];
@@ -337,11 +337,16 @@ typedef struct tr_loc {
     uint32_t parent; /* the call this was inlined at, 0 = none */
 } tr_loc;
 
+/* Where a function runs. A host function asks for nothing of a device, so it may be compiled for one too, and called there. */
+typedef enum tr_fnkind { TR_FN_HOST, TR_FN_DEVICE, TR_FN_KERNEL, TR_FN__COUNT } tr_fnkind;
+extern const char *const tr_fnkind_name[TR_FN__COUNT]; /* as the text has it */
+
 typedef struct tr_fn {
     tr_ctx *ctx;
     const char *name; /* unique in its program and stage: "f", "f.1" */
     const char *file;
     uint8_t stage; /* S_F or S_T */
+    uint8_t kind;  /* tr_fnkind */
     bool is_lambda;
     const tr_ty *ret; /* typed stage */
     TR_VEC(tr_ins) ins;

@@ -608,7 +608,7 @@ static bool read_lambdas(fnreader *k, tr_pat *p) {
 
 static bool read_sub(reader *r, tr_ins *i) {
     static const char *const math[] = {
-#define X(id, name, arity, intr, f64, f32, cplx, res) name,
+#define X(id, name, arity, intr, f64, f32, cplx, dev, res) name,
 #include "ir/math.def"
 #undef X
     };
@@ -864,6 +864,9 @@ static bool read_body(fnreader *k) {
 
 static bool read_head(fnreader *k) {
     reader *r = k->r;
+    uint8_t kind = 0;
+    for (uint8_t i = 1; i < TR_FN__COUNT; i++)
+        kind = tr_rd_accept_word(&r->in, tr_fnkind_name[i]) ? i : kind;
     bool front = tr_rd_accept_word(&r->in, "front"), lambda = !front && tr_rd_accept_word(&r->in, "lambda");
     if (!front && !lambda && !tr_rd_accept_word(&r->in, "fn"))
         return fail_at(r, r->in.p, "expected fn, front or lambda");
@@ -872,6 +875,7 @@ static bool read_head(fnreader *k) {
         return false;
     k->f = tr_fn_new(r->ctx, name, front ? S_F : S_T);
     k->f->is_lambda = lambda;
+    k->f->kind = kind;
     k->place_fn = name;
     if (tr_rd_accept(&r->in, '-') && !(expect(r, '>') && (k->f->ret = read_type(r))))
         return false;

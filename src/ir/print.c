@@ -520,6 +520,8 @@ void tr_ir_print_notes(tr_sb *out, const tr_fn *f, tr_print_note note, void *use
     printer p = {.out = out, .f = f, .file = f->file, .note = note, .user = user};
     number_all(&p);
     p.fn = own_name(&p);
+    if (f->kind != TR_FN_HOST)
+        tr_sb_printf(out, "%s ", f->kind < TR_FN__COUNT ? tr_fnkind_name[f->kind] : "?");
     tr_sb_puts(out, f->stage == S_F ? "front @" : f->is_lambda ? "lambda @" : "fn @");
     print_name(out, f->name ? f->name : "");
     if (f->ret) {

@@ -3,7 +3,7 @@
 #include "ir/rtinfo.h"
 
 const tr_rtinfo tr_rt_info[TR_RT__COUNT] = {
-#define X(id, symbol, sig, effects) {#id, symbol, sig, effects},
+#define X(id, symbol, sig, effects, where) {#id, symbol, sig, effects, where},
 #include "rt/rt.def"
 #undef X
 };

@@ -10,7 +10,7 @@ const tr_opinfo tr_op_info[TR_OP__COUNT] = {
 };
 
 const tr_mathinfo tr_math_info[TR_MATH__COUNT] = {
-#define X(id, name, arity, intr, f64, f32, cplx, res) {name, arity, intr, f64, f32, cplx, res},
+#define X(id, name, arity, intr, f64, f32, cplx, dev, res) {name, arity, intr, f64, f32, cplx, dev, res},
 #include "ir/math.def"
 #undef X
 };
@@ -45,6 +45,8 @@ const char *const tr_cmp_name[TR_CMP__COUNT] = {
     TR_CMPOPS(X)
 #undef X
 };
+
+const char *const tr_fnkind_name[TR_FN__COUNT] = {"", "device", "kernel"};
 
 const char *const tr_cold_name[TR_COLD__COUNT] = {"", "cold", "seldom", "rare"};
 

@@ -525,6 +525,10 @@ static void check_call(fnck *k, const tr_ins *i) {
         bad(k, "calls function #%" PRIu32 ", and the program has %" PRIu32, i->imm.fn, p->insts.n);
         return;
     }
+    if (to->kind == TR_FN_KERNEL)
+        bad(k, "calls @%s, which is a kernel: those are launched", to->name);
+    else if (to->kind == TR_FN_DEVICE && k->f->kind == TR_FN_HOST && !k->f->is_lambda)
+        bad(k, "calls @%s of a device from the host", to->name);
     const tr_blk *entry = tr_blk_at(to, 0);
     const tr_ty *none = tr_ty_none(k->f->ctx->types);
     if (entry->params.n != i->nargs) {
@@ -764,6 +768,26 @@ static void compute_cfg(fnck *k) {
     tr_dom_compute(&k->cfg);
 }
 
+/* A kernel takes what a launch can hand over, and has nobody to return to. */
+static void check_kind(fnck *k) {
+    const tr_fn *f = k->f;
+    const tr_blk *entry = tr_blk_at(f, 0);
+    k->v = TR_NOVAL;
+    if (f->kind >= TR_FN__COUNT || (f->kind != TR_FN_HOST && f->stage != S_T)) {
+        bad(k, "is of a kind that there is not");
+        return;
+    }
+    if (f->kind != TR_FN_KERNEL || f->is_lambda)
+        return;
+    if (!is_kind(f->ret, TR_TY_NONE))
+        bad(k, "is a kernel and returns %s", show(k, f->ret));
+    for (uint32_t n = 0; n < entry->params.n; n++) {
+        const tr_ty *t = tr_at(f, entry->params.d[n])->ty;
+        if (t && !tr_ty_is_scalar(t) && !is_kind(t, TR_TY_ARRAY))
+            bad(k, "is a kernel and takes %s", show(k, t));
+    }
+}
+
 static void check_fn(checker *c, const tr_fn *f, const tr_pat *pat, const tr_fn *outer, tr_val at) {
     fnck k = {.c = c, .f = f, .b = TR_NOBLK, .v = TR_NOVAL, .pat = pat};
     k.position = TR_NEW_N(c->a, uint32_t, f->ins.n + 1);
@@ -777,6 +801,7 @@ static void check_fn(checker *c, const tr_fn *f, const tr_pat *pat, const tr_fn 
         return;
     }
     compute_cfg(&k);
+    check_kind(&k);
     for (k.b = 0; k.b < f->blks.n; k.b++)
         for (tr_val v = tr_blk_at(f, k.b)->dead ? TR_NOVAL : tr_blk_at(f, k.b)->first; v != TR_NOVAL;
              v = tr_at(f, v)->next) {

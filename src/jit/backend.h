@@ -6,11 +6,12 @@
 
 #include "code/meta.h"
 #include "ir/prog.h"
+#include "target/target.h"
 
-enum { TR_BACKEND_ABI = 3 };
+enum { TR_BACKEND_ABI = 4 };
 
 typedef struct tr_object {
-    uint8_t *elf; /* malloc'ed relocatable object; the caller frees it */
+    uint8_t *elf; /* malloc'ed relocatable object, or PTX as text; the caller frees it */
     size_t size;
     bool foreign; /* made for a processor of which this machine lacks something: not to be run */
     tr_meta meta; /* raise sites, constants; in the context's arena */
@@ -18,6 +19,12 @@ typedef struct tr_object {
 
 typedef struct tr_want {
     tr_sb *llvm, *llvmopt, *assembly; /* NULL: not wanted */
+    /* Where the code is to run; NULL: here. The rest is for others than the host. */
+    const tr_target *target;
+    const tr_processor *processor;
+    const bool *functions; /* per instance: is it wanted? NULL: all are */
+    const char *
+        libdevice; /* NVIDIA's library of mathematics; NULL: calls of it are an error, "": they stay as they are */
 } tr_want;
 
 typedef struct tr_backend {

@@ -15,6 +15,7 @@
 #include "jit/choices.h"
 #include "jit/compat.h"
 #include "jit/cpus.h"
+#include "jit/nvptx.h"
 #include "jit/pipeline.h"
 #include "lower/lower.h"
 
@@ -139,6 +140,7 @@ typedef struct job {
     tr_object *out;
     LLVMContextRef lc;
     LLVMModuleRef mod;
+    const tr_target *target;
     LLVMTargetMachineRef tm;
     const tr_cpu *cpu;
     tr_lower_made made;
@@ -230,6 +232,8 @@ static bool run_rec(job *j) {
 }
 
 static bool run_passes(job *j) {
+    if (j->target->form == TR_FORM_PTX) /* LLVM's own pipeline knows what to do for it */
+        return run(j, j->ctx->opts.opt_level ? "default<O3>" : "default<O0>");
     switch (j->ctx->opts.opt_level) {
     case 0: return run(j, TR_REC_STUB);
     case 3: return run(j, "default<O3>");
@@ -240,7 +244,8 @@ static bool run_passes(job *j) {
 static bool emit(job *j) {
     char *why = NULL;
     LLVMMemoryBufferRef buf = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(j->tm, j->mod, LLVMObjectFile, &why, &buf)) {
+    LLVMCodeGenFileType form = j->target->form == TR_FORM_PTX ? LLVMAssemblyFile : LLVMObjectFile;
+    if (LLVMTargetMachineEmitToMemoryBuffer(j->tm, j->mod, form, &why, &buf)) {
         refuse(j, "no code could be generated", why);
         LLVMDisposeMessage(why);
         return false;
@@ -258,12 +263,30 @@ static bool emit(job *j) {
     return ok;
 }
 
+/* What the module calls and no other file brings. */
+static bool link_math(job *j) {
+    const char *path = j->want->libdevice;
+    if (j->target->math != TR_MATH_LIBDEVICE || (path && !*path))
+        return true;
+    const char *lacks = tr_nvptx_lacks(j->mod);
+    if (lacks && !path)
+        return tr_fail(
+            j->ctx, TR_ERR_LOWERING,
+            "%s is a function of libdevice, which was not found: CUDA_HOME says where the CUDA toolkit is",
+            lacks);
+    if (!lacks || !tr_nvptx_link(j->ctx, j->mod, path))
+        return !lacks;
+    lacks = tr_nvptx_lacks(j->mod);
+    return !lacks || tr_fail(j->ctx, TR_ERR_LOWERING, "%s has no function %s", path, lacks);
+}
+
 static bool stages(job *j) {
     tr_ctx *ctx = j->ctx;
-    static const tr_want nothing = {NULL, NULL, NULL};
-    const tr_want *t = j->want ? j->want : &nothing;
+    const tr_want *t = j->want;
     bool texts = t->llvm || t->llvmopt;
-    tr_lower_want want = {.vector_bits = j->cpu->vector_bits,
+    tr_lower_want want = {.target = j->target,
+                          .wanted = t->functions,
+                          .vector_bits = j->cpu->vector_bits,
                           .math_bits = j->cpu->math_bits,
                           .features = j->cpu->features,
                           .names = texts};
@@ -277,7 +300,7 @@ static bool stages(job *j) {
     if (ctx->dump.verify && !verify(j, "lowering made a wrong module"))
         return false;
     t1 = tr_now_ns();
-    if (tr_ctx_stop(ctx) || !run_passes(j))
+    if (tr_ctx_stop(ctx) || !link_math(j) || !run_passes(j))
         return false;
     uint64_t t2 = tr_now_ns();
     ctx->stage_ns[TR_STAGE_LLVMOPT] += t2 - t1;
@@ -292,31 +315,15 @@ static bool stages(job *j) {
     return ok;
 }
 
-static bool compile(tr_prog *p, const tr_want *want, tr_object *out) {
-    tr_ctx *ctx = p->ctx;
-    pthread_once(&once, set_up_once);
-    *out = (tr_object){0};
-    if (the_host.failed)
-        return tr_fail(ctx, TR_ERR_LOWERING, "%s", the_host.failed);
-    if (ctx->opts.cpu >= TR_CPU__COUNT)
-        return tr_fail(ctx, TR_ERR_LOWERING, "TREADLE_CPU names no processor that is known");
-    const machine *m = machine_for(ctx->opts.cpu, ctx->opts.opt_level);
-    if (!m)
-        return tr_fail(ctx, TR_ERR_MEMORY, "not enough memory for LLVM");
-    out->foreign = m->cpu.foreign;
-    LLVMContextRef lc = LLVMContextCreate();
-    LLVMModuleRef mod = LLVMModuleCreateWithNameInContext("treadle", lc);
-    LLVMSetTarget(mod, the_host.triple);
-    LLVMSetDataLayout(mod, the_host.layout);
-    job j = {.p = p,
-             .ctx = ctx,
-             .want = want,
-             .out = out,
-             .lc = lc,
-             .mod = mod,
-             .tm = m->tm[ctx->opts.opt_level != 0],
-             .cpu = &m->cpu};
-    LLVMContextSetDiagnosticHandler(lc, on_diagnostic, &j);
+/* The rest of a compile: `tm` makes code, `triple` and `layout` are the module's. */
+static bool compile_for(job j, const char *triple, const char *layout) {
+    tr_ctx *ctx = j.ctx;
+    j.lc = LLVMContextCreate();
+    j.mod = LLVMModuleCreateWithNameInContext("treadle", j.lc);
+    LLVMSetTarget(j.mod, triple);
+    LLVMSetDataLayout(j.mod, layout);
+    LLVMContextSetDiagnosticHandler(j.lc, on_diagnostic, &j);
+    LLVMContextRef lc = j.lc;
     jmp_buf *outer = ctx->arena.oom, here;
     bool ok;
     if (setjmp(here)) {
@@ -329,11 +336,56 @@ static bool compile(tr_prog *p, const tr_want *want, tr_object *out) {
     ctx->arena.oom = &here;
     ok = stages(&j);
     ctx->arena.oom = outer;
-    LLVMDisposeModule(mod);
+    LLVMDisposeModule(j.mod);
     LLVMContextDispose(lc);
     if (!ok && !ctx->nerrs)
         tr_fail(ctx, TR_ERR_INTERNAL, "the back end failed without saying why");
     return ok;
+}
+
+static bool compile_host(job j) {
+    tr_ctx *ctx = j.ctx;
+    if (ctx->opts.cpu >= TR_CPU__COUNT)
+        return tr_fail(ctx, TR_ERR_LOWERING, "TREADLE_CPU names no processor that is known");
+    const machine *m = machine_for(ctx->opts.cpu, ctx->opts.opt_level);
+    if (!m)
+        return tr_fail(ctx, TR_ERR_MEMORY, "not enough memory for LLVM");
+    j.out->foreign = m->cpu.foreign;
+    j.tm = m->tm[ctx->opts.opt_level != 0];
+    j.cpu = &m->cpu;
+    return compile_for(j, the_host.triple, the_host.layout);
+}
+
+static bool compile_device(job j) {
+    static const tr_cpu none = {.features = ""};
+    const tr_processor *proc = j.want->processor ? j.want->processor : j.target->processors;
+    if (!tr_target_check(j.target, j.p, j.want->functions))
+        return false;
+    j.tm = tr_nvptx_machine(j.target, proc, j.ctx->opts.opt_level);
+    if (!j.tm)
+        return tr_fail(j.ctx, TR_ERR_LOWERING, "this LLVM makes no code for %s", j.target->name);
+    j.cpu = &none;
+    j.out->foreign = true;
+    LLVMTargetDataRef data = LLVMCreateTargetDataLayout(j.tm);
+    char *layout = LLVMCopyStringRepOfTargetData(data);
+    bool ok = compile_for(j, j.target->triple, layout);
+    LLVMDisposeMessage(layout);
+    LLVMDisposeTargetData(data);
+    LLVMDisposeTargetMachine(j.tm);
+    return ok;
+}
+
+static bool compile(tr_prog *p, const tr_want *want, tr_object *out) {
+    static const tr_want nothing = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+    pthread_once(&once, set_up_once);
+    *out = (tr_object){0};
+    if (the_host.failed)
+        return tr_fail(p->ctx, TR_ERR_LOWERING, "%s", the_host.failed);
+    job j = {.p = p, .ctx = p->ctx, .want = want ? want : &nothing, .out = out};
+    j.target = j.want->target ? j.want->target : &tr_target_x86_64;
+    return j.target->form == TR_FORM_ELF
+               ? compile_host(j)
+               : compile_device(j); /* tables of several libraries: not one address */
 }
 
 static const char *target(void) {

@@ -21,7 +21,8 @@ lb tr_lower_unless(tr_lf *w, lv ok) {
 
 static void store_payload(tr_lf *w, unsigned slot, lv x) {
     assert(slot < TR_FRAME_PAYLOAD);
-    lv o = l_int(w->m->i64, (long long)(offsetof(tr_frame, payload) + slot * sizeof(tr_slot)));
+    size_t first = tr_lower_is_flat(w->m) ? offsetof(tr_dev_error, payload) : offsetof(tr_frame, payload);
+    lv o = l_int(w->m->i64, (long long)(first + slot * sizeof(tr_slot)));
     lv at = LLVMBuildInBoundsGEP2(w->b, w->m->i8, w->frame, &o, 1, "");
     tr_lower_tag(w->m, LLVMBuildStore(w->b, x, at), true);
 }
@@ -39,6 +40,8 @@ static lv payload_form(tr_lf *w, const tr_ty *t, lv x) {
 void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty,
                     lv *const *parts) {
     unsigned slot = 0;
+    lv code = l_int(w->m->i32, 1 + (long long)tr_lower_site(w, v, site, n, ty));
+    lb leave = tr_lower_is_flat(w->m) ? tr_lower_claim(w, code) : NULL;
     for (unsigned i = 0; i < n; i++) {
         if (!tr_ty_is_scalar(ty[i]))
             continue;
@@ -52,7 +55,11 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
             store_payload(w, slot, wide ? LLVMBuildFPExt(w->b, x, w->m->f64, "") : x);
         }
     }
-    tr_lower_leave(w, l_int(w->m->i32, 1 + (long long)tr_lower_site(w, v, site, n, ty)));
+    if (leave) {
+        LLVMBuildBr(w->b, leave);
+        l_at_end(w->b, leave);
+    }
+    tr_lower_leave(w, code);
 }
 
 /* Raises with operands from `first` on as payload. */
@@ -216,14 +223,14 @@ void tr_lower_call(tr_lf *w, tr_val v, const tr_ins *in) {
         return;
     }
     lv r = LLVMBuildCall2(w->b, callee->type, callee->fn, args, n, "");
-    LLVMSetInstructionCallConv(r, LLVMFastCallConv);
+    LLVMSetInstructionCallConv(r, LLVMGetFunctionCallConv(callee->fn));
     /* Inlined, its buffers would lie on the stack once a level instead of once. */
     if (w->m->insts[w->inst].recursive && callee->large && !callee->recursive)
         LLVMAddCallSiteAttribute(r, L_ON_FUNCTION, w->m->attr[TR_LA_NOINLINE]);
     lv code = nret ? LLVMBuildExtractValue(w->b, r, 0, "") : r;
     lb go_on = tr_lower_unless(w, l_icmp(w->b, LLVMIntEQ, code, l_int(w->m->i32, 0)));
-    if (w->m->prog->insts.d[in->imm.fn].piece)
-        tr_lower_leave(w, code); /* no call as far as the user's code goes */
+    if (w->m->prog->insts.d[in->imm.fn].piece || tr_lower_is_flat(w->m))
+        tr_lower_leave(w, code); /* no call as far as the user's code goes; or no room for a trace */
     else
         pass_on(w, v, code);
     l_at_end(w->b, go_on);

@@ -1,4 +1,4 @@
-/* Conversions, comparisons, and the table of what may be lowered.
+/* Conversions and comparisons.
  *
  * Float to integer is what C and NumPy compute on x86-64: truncation, and INT_MIN of the width the processor
  * converts to where the value does not fit or is NaN (32 bits for types up to 32 signed and up to 16
@@ -6,34 +6,6 @@
  * replaces it: the result never depends on what LLVM folds or vectorises. */
 #include "base/plant.h"
 #include "lower/internal.h"
-
-#include <assert.h>
-#include <string.h>
-
-/* --- the legality table --- */
-
-/* Classes of operands each op is lowered for ('b' bool, 'i' signed, 'u' unsigned, 'f', 'c'). Ops that are not
- * here take no scalar operands to choose by. tests/c/test_lower.c compiles every pair, so nothing that LLVM
- * could abort on is reachable. */
-static const char *const classes[TR_OP__COUNT] = {
-    [TR_OP_ADD] = "iufc",      [TR_OP_SUB] = "iufc",     [TR_OP_MUL] = "iufc", [TR_OP_DIV] = "fc",
-    [TR_OP_FLOORDIV] = "iuf",  [TR_OP_FLOORMOD] = "iuf", [TR_OP_REM] = "iuf",  [TR_OP_QUOT] = "iu",
-    [TR_OP_POW] = "iufc",      [TR_OP_NEG] = "iufc",     [TR_OP_ABS] = "iufc", [TR_OP_AND] = "biu",
-    [TR_OP_OR] = "biu",        [TR_OP_XOR] = "biu",      [TR_OP_NOT] = "biu",  [TR_OP_SHL] = "iu",
-    [TR_OP_SHR] = "iu",        [TR_OP_CMP] = "biufc",    [TR_OP_MATH] = "fc",  [TR_OP_CONV] = "biufc",
-    [TR_OP_SELECT] = "biufc",  [TR_OP_CPLX] = "f",       [TR_OP_RE] = "c",     [TR_OP_IM] = "c",
-    [TR_OP_BITCAST] = "biufc", [TR_OP_PYDIV] = "c",
-};
-
-bool tr_lower_legal(tr_op op, tr_tyk k) {
-    assert(op < TR_OP__COUNT);
-    static const char cls[TR_TY__SCALARS] = {
-#define X(id, ir, user, size, c) [TR_TY_##id] = (c),
-        TR_SCALARS(X)
-#undef X
-    };
-    return op < TR_OP__COUNT && k < TR_TY__SCALARS && classes[op] && strchr(classes[op], cls[k]);
-}
 
 /* --- comparisons --- */
 

@@ -112,6 +112,11 @@ lb tr_lower_block(tr_lf *w, const char *name) {
 
 void tr_lower_leave(tr_lf *w, lv code) {
     assert(LLVMTypeOf(code) == w->m->i32);
+    if (LLVMGetTypeKind(w->ret_type) ==
+        LLVMVoidTypeKind) { /* a kernel's code is where the launch's exception is */
+        LLVMBuildRetVoid(w->b);
+        return;
+    }
     if (LLVMGetTypeKind(w->ret_type) == LLVMIntegerTypeKind) {
         LLVMBuildRet(w->b, code);
         return;
@@ -134,7 +139,7 @@ static void leave_with(tr_lf *w, unsigned n, const lv *x) {
         }
         LLVMBuildRet(w->b, zero);
     } else if (!n) {
-        LLVMBuildRet(w->b, zero);
+        tr_lower_leave(w, zero);
     } else {
         lv r = LLVMBuildInsertValue(w->b, LLVMGetPoison(w->ret_type), zero, 0, "");
         for (unsigned i = 0; i < n; i++)
@@ -483,6 +488,9 @@ bool tr_lower_inst(tr_lm *m, uint32_t inst, bool as_entry) {
     tr_fn *f = m->prog->insts.d[inst].fn;
     tr_lbody body = {.f = f};
     tr_lf w = {.m = m, .inst = (int32_t)inst, .body = &body};
+    if (f->kind != TR_FN_HOST && !tr_lower_is_flat(m))
+        return tr_fail(m->ctx, TR_ERR_LOWERING, "%s is a %s function: %s does not run those", f->name,
+                       tr_fnkind_name[f->kind], m->want->target->name);
     bool late = as_entry && m->prog->is_late;
     lv *args;
     w.fn = late ? tr_lower_late_entry(m, &w, &args) : as_entry ? make_entry(m) : m->insts[inst].fn;
@@ -498,6 +506,8 @@ bool tr_lower_inst(tr_lm *m, uint32_t inst, bool as_entry) {
     if (as_entry && !late) {
         w.ret_slots = LLVMGetParam(w.fn, 2);
         args = entry_args(&w, LLVMGetParam(w.fn, 1));
+    } else if (tr_lower_is_flat(m)) {
+        args = tr_lower_flat_args(&w);
     } else if (!late) {
         unsigned n = LLVMCountParams(w.fn);
         args = TR_NEW_N(&m->ctx->arena, lv, n + 1);
@@ -509,7 +519,8 @@ bool tr_lower_inst(tr_lm *m, uint32_t inst, bool as_entry) {
         call_self(&w, args);
     else
         lower_body(&w, args);
-    tr_lower_look_for_room(&w, as_entry, !passes_on);
+    if (!tr_lower_is_flat(m))
+        tr_lower_look_for_room(&w, as_entry, !passes_on);
     LLVMDisposeBuilder(w.ab);
     LLVMDisposeBuilder(w.b);
     return !m->failed;

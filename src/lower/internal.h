@@ -26,6 +26,7 @@ typedef enum tr_lattr {
     TR_LA_RUNTIME /* what tr_rt_* may touch: their arguments and what compiled code never looks at */,
     TR_LA_NOCAPTURE,
     TR_LA_SPECULATABLE,
+    TR_LA_CONVERGENT,
     TR_LA__COUNT
 } tr_lattr;
 
@@ -203,6 +204,16 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
 void tr_lower_late_call(tr_lf *w, tr_val v, const tr_ins *in);
 /* Such an instance as the module's entry: the LLVM function, with its arguments and result slots set in w. */
 lv tr_lower_late_entry(tr_lm *m, tr_lf *w, lv **args);
+
+/* --- device.c: functions of TR_ABI_FLAT --- */
+static inline bool tr_lower_is_flat(const tr_lm *m) {
+    return m->want->target->abi == TR_ABI_FLAT;
+}
+void tr_lower_declare_flat(tr_lm *m, uint32_t inst);
+/* Parts of all arguments. */
+lv *tr_lower_flat_args(tr_lf *w);
+/* Claims the launch's exception; the builder is where the one who got it goes on, to where this returns in the end. */
+lb tr_lower_claim(tr_lf *w, lv code);
 
 /* --- pattern.c, red.c, reduce.c --- */
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in);

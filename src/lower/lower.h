@@ -6,11 +6,14 @@
 
 #include "code/meta.h"
 #include "ir/prog.h"
+#include "target/target.h"
 
 typedef struct tr_lower_want {
+    const tr_target *target;
     unsigned vector_bits; /* preferred vector width, written on every function */
     unsigned math_bits;   /* the same for modules with vector math: calls pay where arithmetic does not */
     const char *features; /* of the processor, as LLVM writes them: which vector math it has */
+    const bool *wanted;   /* TR_ABI_FLAT: per instance whether it is; NULL: all */
     bool names;           /* give LLVM values the user's names: only when someone will read the text */
 } tr_lower_want;
 
@@ -22,11 +25,10 @@ typedef struct tr_lower_made {
 } tr_lower_made;
 
 /* Fills the empty module `mod` (context, triple and data layout set by the caller) with every instance that
- * the root reaches and the entry "tr_entry". False with errors in p->ctx. May jump to ctx's handler without
- * memory: no LLVM frame stands above that call, so the caller need only dispose of the context. */
+ * the root reaches and the entry "tr_entry"; for a target without slots (tr_abi) with every instance that is
+ * wanted (tr_lower_want), under names of their own. False with errors in p->ctx. May jump to ctx's handler
+ * without memory: no LLVM frame stands above that call, so the caller need only dispose of the context. */
 bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr_lower_want *want,
                       tr_lower_made *made, tr_meta *meta);
-/* May `op` be applied to scalars of kind `k`, by the table of what this target lowers? */
-bool tr_lower_legal(tr_op op, tr_tyk k);
 
 #endif

@@ -212,11 +212,25 @@ void tr_lower_end_math(tr_lm *m) {
     }
 }
 
-/* A function of float operands: `name` as in math.def, `libm` where vector math has no such row. */
-static lv call_math(tr_lf *w, const char *name, const char *libm, unsigned arity, const lv *x) {
-    assert(arity >= 1 && arity <= 2);
+/* A function of float operands, by libdevice: its float32 twin has an f behind its name. */
+static lv call_libdevice(tr_lf *w, const tr_mathinfo *info, const lv *x, lt type) {
     tr_lm *m = w->m;
+    bool f32 = LLVMTypeOf(x[0]) == m->f32, fresh;
+    const char *name = tr_arena_printf(&m->ctx->arena, "%s%s", info->dev, f32 ? "f" : "");
+    lv f = declare_math(m, name, type, false, &fresh);
+    return tr_lower_fast(w, LLVMBuildCall2(w->b, type, f, (lv *)x, info->arity, ""));
+}
+
+/* A function of float operands, by whom the target says. On the host libm has it where vector math has no such row. */
+static lv call_math(tr_lf *w, const tr_mathinfo *info, const lv *x) {
+    tr_lm *m = w->m;
+    const char *name = info->name;
+    unsigned arity = info->arity;
+    assert(arity >= 1 && arity <= 2);
     lt t = LLVMTypeOf(x[0]), params[3] = {t, t, t}, type = LLVMFunctionType(t, params, arity, 0);
+    const char *libm = t == m->f32 ? info->f32 : info->f64;
+    if (m->want->target->math == TR_MATH_LIBDEVICE)
+        return call_libdevice(w, info, x, type);
     char family = tr_vmath_family(m->want->features), twin[TR_VM_NAME];
     const tr_vmrow *r = tr_vmath_find(name, t == m->f32, w->fmf & LLVMFastMathApproxFunc, family);
     if (r)
@@ -265,11 +279,10 @@ lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
         return tr_lower_fast(w, tr_lower_intrinsic(w, info->intrinsic, t, info->arity, x));
     if (fn == TR_MATH_FDIM)
         return fdim_of(w, x);
-    bool f32 = t == w->m->f32;
-    if (fn == TR_MATH_HYPOT && f32 &&
+    if (fn == TR_MATH_HYPOT && t == w->m->f32 && w->m->want->target->math == TR_MATH_HOST &&
         !tr_vmath_find(info->name, true, false, tr_vmath_family(w->m->want->features)))
         return hypot_f32(w, x);
-    return call_math(w, info->name, f32 ? info->f32 : info->f64, info->arity, x);
+    return call_math(w, info, x);
 }
 
 static int rt_row(const char *name) {
@@ -300,12 +313,13 @@ static void complex_math(tr_lf *w, tr_val v, const tr_ins *in, tr_mathfn fn) {
 /* x ** 2 is one multiplication, which rounds correctly; every other power is pow(), which gives the same
  * where its exponent turns out to be 2. */
 static lv float_pow(tr_lf *w, const lv *x) {
+    static const tr_mathinfo pow = {"pow", 2, NULL, "pow", "powf", NULL, "__nv_pow", 's'};
     if (LLVMIsAConstantFP(x[1])) {
         LLVMBool inexact;
         if (LLVMConstRealGetDouble(x[1], &inexact) == 2.0)
             return tr_lower_fast(w, LLVMBuildFMul(w->b, x[0], x[0], ""));
     }
-    return call_math(w, "pow", LLVMTypeOf(x[0]) == w->m->f32 ? "powf" : "pow", 2, x);
+    return call_math(w, &pow, x);
 }
 
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in) {

@@ -34,6 +34,7 @@ static void init_attrs(tr_lm *m) {
         [TR_LA_NOCAPTURE] = {"nocapture", 0},
         [TR_LA_RUNTIME] = {"memory", 15},
         [TR_LA_SPECULATABLE] = {"speculatable", 0},
+        [TR_LA_CONVERGENT] = {"convergent", 0},
     };
     for (int i = 0; i < TR_LA__COUNT; i++) {
         unsigned kind = LLVMGetEnumAttributeKindForName(rows[i].name, strlen(rows[i].name));
@@ -59,7 +60,8 @@ void tr_lower_vector_bits(lv fn, unsigned bits) {
 
 void tr_lower_common_attrs(tr_lm *m, lv fn) {
     tr_lower_fn_attr(m, fn, TR_LA_NOUNWIND);
-    tr_lower_vector_bits(fn, m->want->vector_bits);
+    if (m->want->vector_bits)
+        tr_lower_vector_bits(fn, m->want->vector_bits);
     if (m->ctx->opts.debug)
         LLVMAddTargetDependentFunctionAttr(fn, "frame-pointer", "all");
 }
@@ -179,6 +181,15 @@ static bool has_patterns(const tr_fn *f) {
     return false;
 }
 
+static bool is_wanted(const tr_lm *m, uint32_t i) {
+    return m->prog->insts.d[i].fn && (!m->want->wanted || m->want->wanted[i]);
+}
+
+static void add_called(tr_lm *m, const tr_bits *calls) {
+    for (uint32_t i = 0; i < m->prog->insts.n; i++)
+        m->insts[i].called |= tr_bits_get(calls, i);
+}
+
 /* Transitive closure by Warshall's method: a row operation per pair, cheap for the hundreds of instances a
  * program has. */
 static void find_called(tr_lm *m) {
@@ -198,12 +209,14 @@ static void find_called(tr_lm *m) {
                 tr_bits_union(&g.calls[i], &g.calls[k]);
                 m->insts[i].large |= m->insts[k].large;
             }
-    uint32_t root = m->prog->root;
     m->atomic_counts = g.atomic;
-    for (uint32_t i = 0; i < g.n; i++) {
-        m->insts[i].called = tr_bits_get(&g.calls[root], i);
+    for (uint32_t i = 0; i < g.n; i++)
         m->insts[i].recursive = tr_bits_get(&g.calls[i], i);
-    }
+    for (uint32_t i = 0; i < g.n; i++)
+        if (tr_lower_is_flat(m) ? is_wanted(m, i) : i == m->prog->root)
+            add_called(m, &g.calls[i]);
+    for (uint32_t i = 0; i < g.n && tr_lower_is_flat(m); i++)
+        m->insts[i].called |= is_wanted(m, i);
 }
 
 /* --- functions --- */
@@ -266,13 +279,14 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
         tr_lower_debug_open(&m);
     for (uint32_t i = 0; i < p->insts.n; i++)
         if (m.insts[i].called)
-            declare_inst(&m, i);
+            (tr_lower_is_flat(&m) ? tr_lower_declare_flat : declare_inst)(&m, i);
     bool ok = true;
     for (uint32_t i = 0; i < p->insts.n && ok; i++)
         if (m.insts[i].called)
             ok = tr_lower_inst(&m, i, false);
     ok = ok &&
-         tr_lower_inst(&m, p->root, true); /* it tells the frame of the stack if any of the others look */
+         (tr_lower_is_flat(&m) ||
+          tr_lower_inst(&m, p->root, true)); /* it tells the frame of the stack if any of the others look */
     tr_lower_end_math(&m);
     if (m.dbg)
         tr_lower_debug_close(&m);

@@ -338,7 +338,7 @@ static void int_op(tr_lf *w, tr_val v, const tr_ins *in) {
 void tr_lower_arith(tr_lf *w, tr_val v, const tr_ins *in) {
     assert(in->nargs >= 1 && in->nargs <= 2);
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
-    if (!tr_ty_is_scalar(t) || !tr_lower_legal((tr_op)in->op, (tr_tyk)t->kind)) {
+    if (!tr_ty_is_scalar(t) || !tr_target_takes(w->m->want->target, (tr_op)in->op, (tr_tyk)t->kind)) {
         tr_lower_error(w, v, "'%s' cannot be compiled for operands of type %s", tr_op_info[in->op].name,
                        tr_ty_user(&w->m->ctx->arena, t));
         tr_lower_set(w, v, 2, (lv[]){LLVMGetUndef(w->m->i64), LLVMGetUndef(w->m->i64)});

@@ -21,6 +21,13 @@ static const char help[] =
     "  --interp CALL      interpret a call, as in \"f(1, [2.0, 3.0])\"\n"
     "  --exec CALL        compile and run a call\n"
     "  --emit KIND        llvm, llvmopt or asm as text, obj as an object file\n"
+    "  --target T         where --emit's code is to run: x86-64; nvptx64 or nvptx64:sm_80, whose obj is PTX, "
+    "of all\n"
+    "                     functions, and which --emit obj need not be said for\n"
+    "  --only NAMES       of these functions and what they call: \"f,g\"\n"
+    "  --libdevice FILE   NVIDIA's mathematics; else it is looked for where CUDA_HOME says, then where ptxas "
+    "is\n"
+    "  --no-libdevice     calls of it stay as they are\n"
     "  -o FILE            where --emit writes; standard output otherwise\n"
     "  --set NAME=N       a code option: fastmath, boundscheck, error_numpy, opt_level, ...\n"
     "  --help, --version\n"
@@ -30,7 +37,7 @@ static const char help[] =
 enum { MAX_CALLS = 64 };
 
 typedef struct args {
-    const char *file, *passes, *types, *emit, *out;
+    const char *file, *passes, *types, *emit, *out, *target, *only, *libdevice;
     const char *calls[MAX_CALLS];
     bool compiled[MAX_CALLS];
     unsigned ncalls;
@@ -94,6 +101,14 @@ static bool read_option(args *a, tr_opts *o, char **argv, int *i) {
         return add_call(a, v, true);
     if ((v = value_of(argv, i, "--emit")))
         return (a->emit = v) != NULL;
+    if ((v = value_of(argv, i, "--target")))
+        return (a->target = v) != NULL;
+    if ((v = value_of(argv, i, "--only")))
+        return (a->only = v) != NULL;
+    if ((v = value_of(argv, i, "--libdevice")))
+        return (a->libdevice = v) != NULL;
+    if (!strcmp(s, "--no-libdevice"))
+        return (a->libdevice = "") != NULL;
     if ((v = value_of(argv, i, "-o")))
         return (a->out = v) != NULL;
     if ((v = value_of(argv, i, "--set")))
@@ -185,6 +200,28 @@ static bool run_passes(tr_prog *p, const char *passes) {
     return verify_all(p);
 }
 
+/* Is the name among those of the list? */
+static bool is_named(const char *list, const char *name) {
+    size_t n = strlen(name);
+    for (const char *s = list; *s; s += strcspn(s, ","), s += *s == ',')
+        if (strcspn(s, ",") == n && !memcmp(s, name, n))
+            return true;
+    return false;
+}
+
+/* What the back end is to make, and for whom; the program's patterns become what that target has. */
+static bool choose(tr_prog *p, const args *a, tr_want *want) {
+    want->target = a->target ? tr_target_find(p->ctx, a->target, &want->processor) : &tr_target_x86_64;
+    if (!want->target || !tr_opt_for(p, want->target))
+        return false;
+    bool *only = a->only ? TR_NEW_N(&p->ctx->arena, bool, p->insts.n + 1u) : NULL, any = !only;
+    for (uint32_t i = 0; only && i < p->insts.n; i++)
+        any |= only[i] = p->insts.d[i].fn && is_named(a->only, p->insts.d[i].fn->name);
+    want->functions = only;
+    want->libdevice = a->libdevice ? a->libdevice : tr_driver_libdevice(p->ctx);
+    return any || tr_fail(p->ctx, TR_ERR_VALUE, "--only names no function of the program");
+}
+
 static bool emit(tr_prog *p, const args *a) {
     char why[512];
     tr_sb text;
@@ -196,17 +233,20 @@ static bool emit(tr_prog *p, const args *a) {
         return tr_fail(p->ctx, TR_ERR_VALUE, "--emit needs typed IR; --args types it");
     tr_sb_init(&text);
     tr_want want = {0};
-    bool object = !strcmp(a->emit, "obj"), known = true;
-    if (!strcmp(a->emit, "llvm"))
+    const char *what = a->emit ? a->emit : "obj";
+    bool object = !strcmp(what, "obj"), known = true;
+    if (!choose(p, a, &want))
+        return false;
+    if (!strcmp(what, "llvm"))
         want.llvm = &text;
-    else if (!strcmp(a->emit, "llvmopt"))
+    else if (!strcmp(what, "llvmopt"))
         want.llvmopt = &text;
-    else if (!strcmp(a->emit, "asm"))
+    else if (!strcmp(what, "asm"))
         want.assembly = &text;
     else
         known = object;
-    bool ok = known ? be->compile(p, &want, &obj)
-                    : complain("--emit knows llvm, llvmopt, asm and obj, not", a->emit);
+    bool ok =
+        known ? be->compile(p, &want, &obj) : complain("--emit knows llvm, llvmopt, asm and obj, not", what);
     if (ok)
         ok = object ? write_output(a, obj.elf, obj.size) : write_output(a, text.d, text.n);
     free(obj.elf);
@@ -250,9 +290,10 @@ static bool run(tr_ctx *ctx, const args *a, const char *text) {
     tr_prog p;
     if (!prepare(ctx, a, text, &p))
         return false;
-    if (a->print || !(a->verify || a->emit || a->ncalls))
+    bool emits = a->emit || a->target;
+    if (a->print || !(a->verify || emits || a->ncalls))
         print_all(&p);
-    return (!a->emit || emit(&p, a)) && make_calls(&p, a, text);
+    return (!emits || emit(&p, a)) && make_calls(&p, a, text);
 }
 
 /* What the environment says. */

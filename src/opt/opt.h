@@ -3,6 +3,7 @@
 #define TR_OPT_OPT_H
 
 #include "ir/prog.h"
+#include "target/target.h"
 
 /* Runs all passes over every instance; skip, dump, time and verify as the context's dump says. */
 bool tr_opt_run(tr_prog *p);
@@ -15,5 +16,8 @@ const char *tr_opt_unready(tr_prog *p, tr_fn *f, const char *name, size_t n);
 /* Runs the named passes ("fold,dce") over one function: for tests and treadlec. False with an error for an
  * unknown name, or a wrong order. */
 bool tr_opt_run_named(tr_prog *p, tr_fn *f, const char *names);
+
+/* Makes a program one that the target can take, as far as passes can: patterns become loops where it has none. */
+bool tr_opt_for(tr_prog *p, const tr_target *t);
 
 #endif

@@ -226,3 +226,25 @@ bool tr_opt_run(tr_prog *p) {
     }
     return true;
 }
+
+/* What counts references is the host's, and stays as it is: the target refuses it. */
+static bool has_loops_to_make(const tr_fn *f) {
+    bool any = false;
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            any |= tr_at(f, v)->op == TR_OP_PATTERN;
+            if (tr_at(f, v)->op == TR_OP_RETAIN || tr_at(f, v)->op == TR_OP_RELEASE)
+                return false;
+        }
+    return any;
+}
+
+bool tr_opt_for(tr_prog *p, const tr_target *t) {
+    static const char loops[] = "simplify,serial,fold,cse,simplify,dce";
+    for (uint32_t i = 0; !tr_target_has(t, TR_OP_PATTERN) && i < p->insts.n; i++)
+        if (p->insts.d[i].fn && has_loops_to_make(p->insts.d[i].fn) &&
+            !tr_opt_run_named(p, p->insts.d[i].fn, loops))
+            return false;
+    return true;
+}

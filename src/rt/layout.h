@@ -107,6 +107,17 @@ typedef struct tr_frame {
     const tr_late *late; /* what raised, or could not be compiled. NULL: none */
 } tr_frame;
 
+/* What a kernel's first argument points to, in memory that the device writes: the first exception of a launch.
+ * The host clears it before. A thread that raises claims `code` (0: nothing yet) by compare and exchange; who
+ * gets it fills in the rest; then the thread leaves its kernel, as one does that came second. The other
+ * threads go on. A device function has the same pointer and returns the code. */
+typedef struct tr_dev_error {
+    int32_t code; /* 1 + number of the raise site (code/meta.h) */
+    uint32_t thread[3], block[3];
+    uint32_t unused;
+    tr_slot payload[TR_FRAME_PAYLOAD];
+} tr_dev_error;
+
 /* Body of a parallel region: does [lo, hi). `worker` is unique among the threads in it, 0 for the calling
  * one, and less than tr_rt_num_threads was there. `frame` is the calling thread's, or a worker's, whose
  * blocks go to the calling thread's frame when the region ends. Result as tr_entry's. Counts of blocks are

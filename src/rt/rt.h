@@ -9,7 +9,7 @@
 #include "rt/layout.h"
 
 typedef enum tr_rt {
-#define X(id, symbol, sig, effects) TR_RT_##id,
+#define X(id, symbol, sig, effects, where) TR_RT_##id,
 #include "rt/rt.def"
 #undef X
     TR_RT__COUNT
@@ -17,8 +17,9 @@ typedef enum tr_rt {
 
 typedef struct tr_rtinfo {
     const char *name, *symbol, *sig;
-    uint8_t effects;
+    uint8_t effects, where; /* sets of E_*, W_* */
 } tr_rtinfo;
+enum { W_HOST = 1, W_DEVICE = 2 }; /* where in rt.def */
 /* Needs E_* of ir/ir.h's values; rt/ repeats none of them: the table is expanded in ir/rtinfo.c for the
  * compiler. */
 

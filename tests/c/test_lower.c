@@ -675,7 +675,7 @@ static void test_texts(void) {
     for (int i = 0; i < 3; i++)
         tr_sb_init(&s[i]);
     tr_object obj;
-    ok = ok && backend->compile(&u.p, &(tr_want){&s[0], &s[1], &s[2]}, &obj);
+    ok = ok && backend->compile(&u.p, &(tr_want){.llvm = &s[0], .llvmopt = &s[1], .assembly = &s[2]}, &obj);
     CHECK(ok, "does not compile");
     if (ok) {
         CHECK(strstr(s[0].d, "@tr_entry") && strstr(s[1].d, "call double @Sleef_"), "no LLVM text");

@@ -1,0 +1,120 @@
+/* Functions for a device: called by a launch or by each other, with no frame.
+ *
+ * A kernel is void (tr_dev_error *, parts of the arguments ...), of LLVM's convention for kernels; an array is its data, shape and strides, each a
+ * parameter of its own: so LLVM knows that a kernel's pointers are to global memory. Any other function is
+ * {i32 code, parts...}(tr_dev_error *, parts...), where an array has an owner too, which is NULL and never looked at.
+ * All are "convergent": what must meet at a barrier is not taken apart. Names are "py_NAME", with $ and two digits for what PTX does not take.
+ * Exceptions: the first of a launch is kept (rt/layout.h); a function that raised returns its code, and so up to the kernel, which ends. Calls that
+ * are passed on the way are not recorded. */
+#include <ctype.h>
+#include <string.h>
+
+#include "lower/internal.h"
+
+enum { PTX_KERNEL = 71 }; /* LLVM's number of the calling convention */
+
+/* --- names and signatures --- */
+
+static const char *name_for(tr_lm *m, const char *name) {
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_sb_puts(&b, "py_");
+    for (const char *s = name; *s; s++)
+        if (isalnum((unsigned char)*s) || *s == '_')
+            tr_sb_putc(&b, *s);
+        else
+            tr_sb_printf(&b, "$%02x", (unsigned char)*s);
+    const char *out = tr_arena_strndup(&m->ctx->arena, b.d, b.n);
+    tr_sb_fini(&b);
+    return out;
+}
+
+/* Types of the parts of t, without the owners of arrays for a kernel. */
+static unsigned add_types(tr_lm *m, const tr_ty *t, bool kernel, lt *out) {
+    unsigned n = tr_ty_nparts(t), k = 0;
+    tr_part *parts = TR_NEW_N(&m->ctx->arena, tr_part, n + 1u);
+    tr_ty_parts(t, parts);
+    for (unsigned i = kernel && t->kind == TR_TY_ARRAY; i < n; i++)
+        out[k++] = m->part[parts[i]];
+    return k;
+}
+
+static lt type_of(tr_lm *m, const tr_fn *f) {
+    const tr_blk *entry = tr_blk_at(f, 0);
+    bool kernel = f->kind == TR_FN_KERNEL;
+    unsigned n = 1, np = 1;
+    for (uint32_t k = 0; k < entry->params.n; k++)
+        np += tr_ty_nparts(tr_at(f, entry->params.d[k])->ty);
+    lt *types = TR_NEW_N(&m->ctx->arena, lt, np),
+       *ret = TR_NEW_N(&m->ctx->arena, lt, tr_ty_nparts(f->ret) + 1u);
+    types[0] = m->ptr;
+    for (uint32_t k = 0; k < entry->params.n; k++)
+        n += add_types(m, tr_at(f, entry->params.d[k])->ty, kernel, types + n);
+    ret[0] = m->i32;
+    unsigned nret = add_types(m, f->ret, false, ret + 1);
+    lt r = kernel ? m->void_ : nret ? LLVMStructTypeInContext(m->lc, ret, nret + 1, 0) : m->i32;
+    return LLVMFunctionType(r, types, n, 0);
+}
+
+void tr_lower_declare_flat(tr_lm *m, uint32_t inst) {
+    const tr_fn *f = m->prog->insts.d[inst].fn;
+    tr_linst *l = &m->insts[inst];
+    l->type = type_of(m, f);
+    l->fn = LLVMAddFunction(m->mod, name_for(m, f->name), l->type);
+    if (f->kind == TR_FN_KERNEL)
+        LLVMSetFunctionCallConv(l->fn, PTX_KERNEL);
+    else if (m->want->wanted && !m->want->wanted[inst])
+        LLVMSetLinkage(l->fn, LLVMInternalLinkage);
+    tr_lower_common_attrs(m, l->fn);
+    tr_lower_fn_attr(m, l->fn, TR_LA_CONVERGENT);
+}
+
+lv *tr_lower_flat_args(tr_lf *w) {
+    tr_lm *m = w->m;
+    const tr_fn *f = w->body->f;
+    const tr_blk *entry = tr_blk_at(f, 0);
+    bool kernel = f->kind == TR_FN_KERNEL;
+    unsigned n = 0, at = 1;
+    for (uint32_t k = 0; k < entry->params.n; k++)
+        n += tr_ty_nparts(tr_at(f, entry->params.d[k])->ty);
+    lv *args = TR_NEW_N(&m->ctx->arena, lv, n + 1u);
+    n = 0;
+    for (uint32_t k = 0; k < entry->params.n; k++) {
+        const tr_ty *t = tr_at(f, entry->params.d[k])->ty;
+        for (unsigned j = 0; j < tr_ty_nparts(t); j++, n++)
+            args[n] =
+                kernel && !j && t->kind == TR_TY_ARRAY ? LLVMConstNull(m->ptr) : LLVMGetParam(w->fn, at++);
+    }
+    return args;
+}
+
+/* --- the place of a thread --- */
+
+static lv special(tr_lf *w, const char *which, unsigned axis) {
+    const char *name =
+        tr_arena_printf(&w->m->ctx->arena, "llvm.nvvm.read.ptx.sreg.%s.%c", which, "xyz"[axis]);
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    lv fn = LLVMGetIntrinsicDeclaration(w->m->mod, id, NULL, 0);
+    return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(w->m->lc, id, NULL, 0), fn, NULL, 0, "");
+}
+
+/* --- exceptions --- */
+
+static void keep(tr_lf *w, size_t offset, lv x) {
+    lv o = l_int(w->m->i64, (long long)offset);
+    LLVMBuildStore(w->b, x, LLVMBuildInBoundsGEP2(w->b, w->m->i8, w->frame, &o, 1, ""));
+}
+
+lb tr_lower_claim(tr_lf *w, lv code) {
+    _Static_assert(offsetof(tr_dev_error, code) == 0, "the code comes first");
+    lb mine = tr_lower_block(w, "mine"), leave = tr_lower_block(w, "leave");
+    LLVMAtomicOrdering o = LLVMAtomicOrderingMonotonic;
+    lv was = LLVMBuildAtomicCmpXchg(w->b, w->frame, l_int(w->m->i32, 0), code, o, o, 0);
+    LLVMBuildCondBr(w->b, LLVMBuildExtractValue(w->b, was, 1, ""), mine, leave);
+    l_at_end(w->b, mine);
+    for (unsigned i = 0; i < 3; i++) {
+        keep(w, offsetof(tr_dev_error, thread) + 4 * i, special(w, "tid", i));
+        keep(w, offsetof(tr_dev_error, block) + 4 * i, special(w, "ctaid", i));
+    }
+    return leave;
+}

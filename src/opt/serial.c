@@ -1,0 +1,449 @@
+/* Patterns as plain loops of typed IR, one thread and one element after the other: for targets that have no pattern (target/legal.def).
+ *
+ * The index space in C order, kept axes first; the lambda's body stands in the innermost loop, the reductions are params of the loops' heads.
+ * What a reduction gives is what tr_pat says. Sums of floats, which may be grouped in any way that is as good as pairwise
+ * summation, carry what each addition rounded off (Knuth's TwoSum, compensated summation), unless they may be reassociated.
+ * Cost: each lambda and epilogue is copied once. */
+#include <string.h>
+
+#include "opt/priv.h"
+
+/* How a reduction is carried. */
+typedef enum form {
+    PLAIN, /* its value */
+    SUM,   /* per component: sum, what was rounded off */
+    PLACE  /* best value, whether there is one, its place */
+} form;
+
+typedef struct red {
+    tr_redk kind;
+    form form;
+    uint8_t fast;
+    const tr_ty *ty; /* of what is contributed */
+    tr_val init;
+    unsigned at; /* first of its values among those carried */
+} red;
+
+typedef struct nest {
+    tr_fn *f;
+    tr_bld b;
+    tr_ins in; /* the pattern */
+    const tr_pat *p;
+    const tr_ty *i1, *i64;
+    red *reds;
+    tr_val *
+        carry; /* values of the reductions, and last the position in C order if some reduction is of a place */
+    unsigned ncarry;
+    bool places;
+    tr_val idx[TR_MAX_NDIM + 1];
+    unsigned axis[TR_MAX_NDIM + 1]; /* in the order of the loops */
+    uint8_t cold;
+} nest;
+
+/* --- small pieces --- */
+
+static tr_bid block(nest *s) {
+    tr_bid b = tr_blk_new(s->f);
+    tr_blk_at(s->f, b)->cold = s->cold;
+    return b;
+}
+
+static tr_val cmp(nest *s, tr_cmpop p, tr_val x, tr_val y) {
+    tr_val v = tr_emit2(&s->b, TR_OP_CMP, s->i1, x, y);
+    tr_at(s->f, v)->sub = (uint8_t)p;
+    return v;
+}
+
+static tr_val test(nest *s, tr_mathfn fn, tr_val x) {
+    tr_val v = tr_emit1(&s->b, TR_OP_MATH, s->i1, x);
+    tr_at(s->f, v)->sub = (uint8_t)fn;
+    return v;
+}
+
+static tr_val arith(nest *s, tr_op op, const tr_ty *t, tr_val x, tr_val y, uint8_t fast) {
+    tr_val v = tr_emit2(&s->b, op, t, x, y);
+    if (tr_ins_is_real(s->f, tr_at(s->f, v)))
+        tr_at(s->f, v)->flags |= (uint8_t)(fast << F_FAST_SHIFT);
+    return v;
+}
+
+static tr_val both(nest *s, tr_op op, tr_val x, tr_val y) {
+    return tr_emit2(&s->b, op, s->i1, x, y);
+}
+
+static tr_val negate(nest *s, tr_val x) {
+    return tr_emit1(&s->b, TR_OP_NOT, s->i1, x);
+}
+
+static tr_val choose(nest *s, tr_val c, tr_val x, tr_val y) {
+    return tr_emit3(&s->b, TR_OP_SELECT, tr_at(s->f, x)->ty, c, x, y);
+}
+
+static tr_val number(nest *s, int64_t n) {
+    return tr_const_int(s->f, s->i64, n);
+}
+
+/* --- counted loops --- */
+
+typedef struct loop {
+    tr_bid head, exit;
+    tr_val i, *carry;
+} loop;
+
+static void loop_begin(nest *s, loop *l, tr_val n) {
+    tr_arena *a = &s->f->ctx->arena;
+    tr_val *args = TR_NEW_N(a, tr_val, s->ncarry + 1u);
+    l->carry = TR_NEW_N(a, tr_val, s->ncarry + 1u);
+    l->head = block(s);
+    l->exit = block(s);
+    tr_bid body = block(s);
+    args[0] = number(s, 0);
+    memcpy(args + 1, s->carry, s->ncarry * sizeof *args);
+    tr_br(&s->b, l->head, s->ncarry + 1, args);
+    l->i = tr_blk_param(s->f, l->head, s->i64, NULL);
+    for (unsigned k = 0; k < s->ncarry; k++)
+        s->carry[k] = l->carry[k] = tr_blk_param(s->f, l->head, tr_at(s->f, s->carry[k])->ty, NULL);
+    s->b.blk = l->head;
+    tr_cbr(&s->b, cmp(s, TR_CMP_LT, l->i, n), body, 0, NULL, l->exit, 0, NULL);
+    s->b.blk = body;
+}
+
+static void loop_end(nest *s, loop *l) {
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, s->ncarry + 1u);
+    args[0] = tr_emit2(&s->b, TR_OP_ADD, s->i64, l->i, number(s, 1));
+    tr_at(s->f, args[0])->flags |= F_NSW;
+    memcpy(args + 1, s->carry, s->ncarry * sizeof *args);
+    tr_br(&s->b, l->head, s->ncarry + 1, args);
+    memcpy(s->carry, l->carry, s->ncarry * sizeof *s->carry);
+    s->b.blk = l->exit;
+}
+
+/* --- a lambda's body, here --- */
+
+static const tr_ins *yield_of(const tr_fn *lam) {
+    for (tr_bid b = 0; b < lam->blks.n; b++)
+        if (!tr_blk_at(lam, b)->dead && tr_term(lam, b)->op == TR_OP_YIELD)
+            return tr_term(lam, b);
+    return NULL;
+}
+
+/* What it yields, as params of the block that the builder goes on in. A lambda that never yields leaves that unreachable. */
+static tr_val *put_body(nest *s, const tr_fn *g, uint32_t nargs, const tr_val *args) {
+    tr_fn *f = s->f;
+    tr_arena *a = &f->ctx->arena;
+    tr_val *map = TR_NEW_N(a, tr_val, g->ins.n + 1u);
+    tr_bid *bmap = TR_NEW_N(a, tr_bid, g->blks.n + 1u), after = block(s);
+    memset(map, 0xff, g->ins.n * sizeof *map);
+    memset(bmap, 0xff, g->blks.n * sizeof *bmap);
+    tr_u32s blks = tr_live_blocks(g);
+    tr_clone_blocks(f, g, blks.d, blks.n, map, bmap, f->locs.d[s->in.loc].parent);
+    tr_br(&s->b, bmap[0], nargs, args);
+    const tr_ins *y = yield_of(g);
+    tr_val *out = TR_NEW_N(a, tr_val, (y ? y->nargs : 0) + 1u);
+    for (uint32_t k = 0; y && k < y->nargs; k++)
+        out[k] = tr_blk_param(f, after, tr_at(g, y->args[k])->ty, NULL);
+    for (uint32_t i = 0; i < blks.n; i++) {
+        tr_bid blk = bmap[blks.d[i]];
+        tr_val last = tr_blk_at(f, blk)->last;
+        tr_ins t = *tr_at(f, last);
+        if (s->cold > tr_blk_at(f, blk)->cold)
+            tr_blk_at(f, blk)->cold = s->cold;
+        if (t.op != TR_OP_YIELD)
+            continue;
+        tr_ins_remove(f, last);
+        tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL, .loc = t.loc};
+        tr_br(&b, after, t.nargs, t.args);
+    }
+    s->b.blk = after;
+    return out;
+}
+
+/* --- elements --- */
+
+/* Is the axis of the array surely as long as the space? */
+static bool is_whole(const nest *s, tr_val array, unsigned k, tr_val extent) {
+    const tr_ins *e = tr_at(s->f, extent), *a = tr_at(s->f, array);
+    if (e->op == TR_OP_DIM && e->args[0] == array && e->imm.i == (int64_t)k)
+        return true;
+    unsigned first = a->op == TR_OP_VIEW ? 2 : 0;
+    return (a->op == TR_OP_ALLOC || a->op == TR_OP_VIEW) && a->args[first + k] == extent;
+}
+
+/* Operands of an access to the array: itself, and the index of each of its axes, which are those of `axes` in the space. */
+static tr_val *access_to(nest *s, tr_val array, unsigned n, const unsigned *axes, bool repeats) {
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, n + 2u);
+    args[0] = array;
+    for (unsigned k = 0; k < n; k++) {
+        unsigned x = axes ? axes[k] : k;
+        args[1 + k] = s->idx[x];
+        if (!repeats || is_whole(s, array, k, s->in.args[x]))
+            continue;
+        tr_val d = tr_emit1(&s->b, TR_OP_DIM, s->i64, array);
+        tr_at(s->f, d)->imm.i = k;
+        args[1 + k] = choose(s, cmp(s, TR_CMP_EQ, d, number(s, 1)), number(s, 0), s->idx[x]);
+    }
+    return args;
+}
+
+static tr_val load(nest *s, tr_val array, unsigned n, const unsigned *axes) {
+    tr_val *args = access_to(s, array, n, axes, true);
+    return tr_emit_v(&s->b, TR_OP_LOAD, tr_at(s->f, array)->ty->elem, n + 1, args);
+}
+
+static void store(nest *s, tr_val array, unsigned n, const unsigned *axes, tr_val x) {
+    tr_val *args = access_to(s, array, n, axes, false);
+    args[n + 1] = x;
+    tr_emit_v(&s->b, TR_OP_STORE, NULL, n + 2, args);
+}
+
+/* --- reductions --- */
+
+static form form_of(const tr_pat *p, unsigned i, const tr_ty *t) {
+    if (tr_red_info[p->reds[i]].place)
+        return PLACE;
+    bool sum = p->reds[i] == TR_RED_ADD && tr_red_regroups(TR_RED_ADD, t) && i >= p->nscan;
+    return sum && !(p->fast[i] & TR_FM_REASSOC) ? SUM : PLAIN;
+}
+
+static const tr_ty *real_of(const nest *s, const tr_ty *t) {
+    tr_tyk k = t->kind == TR_TY_C64 ? TR_TY_F32 : t->kind == TR_TY_C128 ? TR_TY_F64 : (tr_tyk)t->kind;
+    return tr_ty_scalar(s->f->ctx->types, k);
+}
+
+/* The one component of a float, the two of a complex number. */
+static unsigned components(nest *s, const tr_ty *t, tr_val x, tr_val *out) {
+    if (!tr_ty_is_complex(t)) {
+        out[0] = x;
+        return 1;
+    }
+    out[0] = tr_emit1(&s->b, TR_OP_RE, real_of(s, t), x);
+    out[1] = tr_emit1(&s->b, TR_OP_IM, real_of(s, t), x);
+    return 2;
+}
+
+static void red_begin(nest *s, red *r) {
+    tr_val parts[2];
+    r->at = s->ncarry;
+    if (r->form == PLACE) {
+        s->carry[s->ncarry++] = tr_red_identity(s->f, r->kind, r->ty);
+        s->carry[s->ncarry++] = tr_const_int(s->f, s->i1, 0);
+        s->carry[s->ncarry++] = r->init;
+    } else if (r->form == SUM) {
+        unsigned n = components(s, r->ty, r->init, parts);
+        for (unsigned k = 0; k < n; k++) {
+            s->carry[s->ncarry++] = parts[k];
+            s->carry[s->ncarry++] = tr_const_float(s->f, real_of(s, r->ty), 0.0);
+        }
+    } else {
+        s->carry[s->ncarry++] = r->init;
+    }
+}
+
+static void reds_begin(nest *s) {
+    s->ncarry = 0;
+    for (unsigned i = 0; i < s->p->nred; i++)
+        red_begin(s, &s->reds[i]);
+    if (s->places)
+        s->carry[s->ncarry++] = number(s, 0);
+}
+
+/* sum += x, and what that rounded off is added to what was. */
+static void two_sum(nest *s, const tr_ty *t, tr_val *sum, tr_val *off, tr_val x) {
+    tr_val now = arith(s, TR_OP_ADD, t, *sum, x, 0), took = arith(s, TR_OP_SUB, t, now, *sum, 0);
+    tr_val left = arith(s, TR_OP_SUB, t, *sum, arith(s, TR_OP_SUB, t, now, took, 0), 0);
+    tr_val right = arith(s, TR_OP_SUB, t, x, took, 0);
+    *off = arith(s, TR_OP_ADD, t, *off, arith(s, TR_OP_ADD, t, left, right, 0), 0);
+    *sum = now;
+}
+
+/* Does x come before the best so far? A NaN does, and nothing before it. */
+static tr_val wins(nest *s, const red *r, tr_val best, tr_val x) {
+    tr_val better = cmp(s, tr_red_info[r->kind].wins, x, best);
+    if (!tr_ty_is_float(r->ty))
+        return better;
+    if (r->form == PLAIN) { /* of equal zeros the one that is smaller, or larger */
+        tr_val sign = test(s, TR_MATH_SIGNBIT, x);
+        sign = r->kind == TR_RED_MAX ? negate(s, sign) : sign;
+        better = both(s, TR_OP_OR, better, both(s, TR_OP_AND, cmp(s, TR_CMP_EQ, x, best), sign));
+    }
+    better = both(s, TR_OP_OR, better, test(s, TR_MATH_ISNAN, x));
+    return both(s, TR_OP_AND, better, negate(s, test(s, TR_MATH_ISNAN, best)));
+}
+
+static void red_step(nest *s, const red *r, tr_val x) {
+    tr_val *c = s->carry + r->at, parts[2];
+    const tr_redinfo *info = &tr_red_info[r->kind];
+    if (r->form == SUM) {
+        unsigned n = components(s, r->ty, x, parts);
+        for (unsigned k = 0; k < n; k++)
+            two_sum(s, real_of(s, r->ty), &c[2 * k], &c[2 * k + 1], parts[k]);
+    } else if (r->form == PLACE) {
+        tr_val take = both(s, TR_OP_OR, negate(s, c[1]), wins(s, r, c[0], x));
+        c[0] = choose(s, take, x, c[0]);
+        c[1] = tr_const_int(s->f, s->i1, 1);
+        c[2] = choose(s, take, s->carry[s->ncarry - 1], c[2]);
+    } else if (info->op == TR_OP__COUNT) {
+        c[0] = choose(s, wins(s, r, c[0], x), x, c[0]);
+    } else {
+        c[0] = arith(s, info->op, r->ty, c[0], x, r->fast);
+    }
+}
+
+/* What was rounded off counts where it is something, and the sum is a number: so zeros keep their sign, and infinities stay. */
+static tr_val with_rest(nest *s, const tr_ty *t, const tr_val *c) {
+    tr_val rest = cmp(s, TR_CMP_NE, c[1], tr_const_float(s->f, t, 0.0));
+    rest = both(s, TR_OP_AND, rest, test(s, TR_MATH_ISFINITE, c[0]));
+    return choose(s, rest, arith(s, TR_OP_ADD, t, c[0], c[1], 0), c[0]);
+}
+
+static tr_val red_end(nest *s, const red *r) {
+    const tr_val *c = s->carry + r->at;
+    const tr_ty *t = r->form == SUM ? real_of(s, r->ty) : r->ty;
+    if (r->form != SUM)
+        return c[r->form == PLACE ? 2 : 0];
+    tr_val re = with_rest(s, t, c);
+    return tr_ty_is_complex(r->ty) ? tr_emit2(&s->b, TR_OP_CPLX, r->ty, re, with_rest(s, t, c + 2)) : re;
+}
+
+/* --- one point, one row, all --- */
+
+/* Elements where the scan stands, wanted or not. What is left of the contribution: nothing once the scratch place is reached. */
+static tr_val pack(nest *s, const tr_val *y, tr_val kept) {
+    tr_val at = s->carry[s->reds[0].at], last = TR_NOVAL;
+    for (uint32_t k = 0; k < s->p->nfilt; k++) {
+        tr_val array = s->in.args[tr_pat_filt(s->p) + k];
+        tr_emit_v(&s->b, TR_OP_STORE, NULL, 3, (tr_val[]){array, at, y[k]});
+        tr_val n = tr_emit1(&s->b, TR_OP_DIM, s->i64, array);
+        last = last == TR_NOVAL ? n : choose(s, cmp(s, TR_CMP_LT, n, last), n, last);
+    }
+    tr_val next = tr_emit2(&s->b, TR_OP_ADD, s->i64, at, number(s, 1));
+    return choose(s, cmp(s, TR_CMP_LT, next, last), kept, number(s, 0));
+}
+
+static void point(nest *s) {
+    const tr_pat *p = s->p;
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_lam_cap(p) + p->ncap + 1u);
+    uint32_t n = 0;
+    for (unsigned k = 0; k < p->nspace; k++)
+        args[n++] = s->idx[k];
+    for (uint32_t k = 0; k < p->nin; k++)
+        args[n++] = load(s, s->in.args[tr_pat_in(p) + k], p->nspace, NULL);
+    for (uint32_t k = 0; k < p->nscan; k++)
+        args[n++] = s->carry[s->reds[k].at];
+    for (uint32_t k = 0; k < p->ncap; k++)
+        args[n++] = s->in.args[tr_pat_cap(p) + k];
+    tr_val *y = put_body(s, p->lam, n, args);
+    for (uint32_t k = 0; k < p->nout; k++)
+        store(s, s->in.args[tr_pat_out(p) + k], p->nspace, NULL, y[k]);
+    if (p->nfilt)
+        y[tr_pat_lam_red(p)] = pack(s, y + p->nout, y[tr_pat_lam_red(p)]);
+    for (uint32_t k = 0; k < p->nred; k++)
+        red_step(s, &s->reds[k], y[tr_pat_lam_red(p) + k]);
+    if (s->places)
+        s->carry[s->ncarry - 1] = tr_emit2(&s->b, TR_OP_ADD, s->i64, s->carry[s->ncarry - 1], number(s, 1));
+}
+
+static void epilogue(nest *s) {
+    const tr_pat *p = s->p;
+    unsigned nkeep = tr_pat_nkeep(p);
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_epi_cap(p) + p->ncap + 1u);
+    uint32_t n = 0;
+    for (unsigned k = 0; k < nkeep; k++)
+        args[n++] = s->idx[s->axis[k]];
+    for (uint32_t k = 0; k < p->nred; k++)
+        args[n++] = red_end(s, &s->reds[k]);
+    for (uint32_t k = 0; k < p->nein; k++)
+        args[n++] = load(s, s->in.args[tr_pat_ein(p) + k], nkeep, s->axis);
+    for (uint32_t k = 0; k < p->ncap; k++)
+        args[n++] = s->in.args[tr_pat_cap(p) + k];
+    tr_val *y = put_body(s, p->epi, n, args);
+    for (uint32_t k = 0; k < p->neout; k++)
+        store(s, s->in.args[tr_pat_eout(p) + k], nkeep, s->axis, y[k]);
+}
+
+static void walk(nest *s, unsigned level) {
+    bool row = s->p->keep && level == tr_pat_nkeep(s->p);
+    if (row)
+        reds_begin(s);
+    if (level == s->p->nspace) {
+        point(s);
+    } else {
+        loop l;
+        loop_begin(s, &l, s->in.args[s->axis[level]]);
+        s->idx[s->axis[level]] = l.i;
+        walk(s, level + 1);
+        loop_end(s, &l);
+    }
+    if (!row)
+        return;
+    if (s->p->epi)
+        epilogue(s);
+    s->ncarry = 0;
+}
+
+/* --- a pattern --- */
+
+static void describe(nest *s) {
+    const tr_pat *p = s->p;
+    const tr_ins *y = yield_of(p->lam);
+    unsigned n = 0;
+    for (unsigned kept = 2; kept-- > 0;)
+        for (unsigned k = 0; k < p->nspace; k++)
+            if ((p->keep >> k & 1) == kept)
+                s->axis[n++] = k;
+    for (unsigned i = 0; i < p->nred; i++) {
+        tr_val init = s->in.args[tr_pat_init(p) + i];
+        const tr_ty *t = y ? tr_at(p->lam, y->args[tr_pat_lam_red(p) + i])->ty : tr_at(s->f, init)->ty;
+        s->reds[i] =
+            (red){.kind = p->reds[i], .form = form_of(p, i, t), .fast = p->fast[i], .ty = t, .init = init};
+        s->places |= s->reds[i].form == PLACE;
+    }
+}
+
+static tr_val result(nest *s) {
+    const tr_pat *p = s->p;
+    tr_val *all = TR_NEW_N(&s->f->ctx->arena, tr_val, p->nred + 1u);
+    if (p->keep || !p->nred)
+        return tr_const_undef(s->f, s->in.ty);
+    for (unsigned i = 0; i < p->nred; i++)
+        all[i] = red_end(s, &s->reds[i]);
+    return p->nred == 1 ? all[0] : tr_emit_v(&s->b, TR_OP_TUPLE, s->in.ty, p->nred, all);
+}
+
+static void expand(tr_fn *f, tr_repl *r, tr_val v) {
+    tr_arena *a = &f->ctx->arena;
+    nest s = {.f = f, .in = *tr_at(f, v)};
+    s.p = s.in.imm.pat;
+    s.cold = tr_blk_at(f, s.in.blk)->cold;
+    s.i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+    s.i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
+    s.reds = TR_NEW_N(a, red, s.p->nred + 1u);
+    s.carry = TR_NEW_N(a, tr_val, 4u * s.p->nred + 1u);
+    tr_bid tail = tr_blk_split(f, s.in.next);
+    tr_blk_at(f, tail)->cold = s.cold;
+    s.b = (tr_bld){.fn = f, .blk = s.in.blk, .before = TR_NOVAL, .loc = s.in.loc};
+    tr_ins_remove(f, v);
+    describe(&s);
+    if (!s.p->keep)
+        reds_begin(&s);
+    walk(&s, 0);
+    tr_repl_set(f, r, v, result(&s));
+    tr_br(&s.b, tail, 0, NULL);
+}
+
+bool tr_opt_serial(tr_prog *p, tr_fn *f) {
+    (void)p;
+    tr_u32s found = {0};
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_at(f, v)->op == TR_OP_PATTERN)
+                tr_vec_push(&f->ctx->arena, &found, v);
+    if (!found.n)
+        return false;
+    tr_repl r = tr_repl_new(f);
+    for (uint32_t i = 0; i < found.n; i++)
+        expand(f, &r, found.d[i]);
+    tr_repl_apply(f, &r);
+    tr_simplify_cfg(f);
+    return true;
+}

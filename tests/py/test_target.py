@@ -1,0 +1,263 @@
+"""Targets: what of the text-IR tests a GPU can run becomes PTX that assembles; what it cannot is refused, by name, from one table."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import ir_test  # noqa: E402
+
+FILES = sorted((ROOT / "tests/ir").glob("*.ir"))
+PROCESSORS = ("sm_75", "sm_80", "sm_90")
+REFUSED = re.compile(r"LoweringError: (.+?): nvptx64 does not have (.+)")
+MATH = """\
+fn @f -> f32 {
+b0(%x: f32):
+  %y: f32 = math sin %x
+  %z: f32 = pow %y, %x
+  ret %z
+}
+"""
+
+
+def treadlec(*options: str, text: str | None = None, **env: str) -> subprocess.CompletedProcess:
+    """Run treadlec; a crash is a failure wherever it happens."""
+    done = subprocess.run(
+        [os.environ["TREADLEC"], *options, *(["-"] if text is not None else [])],
+        input=text,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **env},
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode in (0, 1), (done.returncode, done.stderr)
+    return done
+
+
+def assembler() -> str:
+    """Path of ptxas; skips, which is counted and shown, where there is none."""
+    home = os.environ.get("CUDA_HOME")
+    tool = shutil.which("ptxas", path=f"{home}/bin" if home else None)
+    if not tool:
+        pytest.skip("no ptxas on PATH or in CUDA_HOME: PTX is made here, but not assembled")
+    return tool
+
+
+def assemble(tool: str, ptx: Path, processor: str) -> None:
+    """Assemble, in a process of its own."""
+    out = ptx.with_suffix(".cubin")
+    done = subprocess.run(
+        [tool, "-O1", f"-arch={processor}", "-o", out, ptx], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr + ptx.read_text()
+    assert out.stat().st_size > 0
+
+
+def names() -> tuple[set[str], set[str]]:
+    """Ops of the typed stage, and rows of the runtime's table."""
+    ops = re.findall(r'(?m)^X\((\w+),\s*"\w+",.*\bS_T\)', (ROOT / "src/ir/op.def").read_text())
+    rows = re.findall(r'(?m)^X\((\w+),\s*"tr_rt', (ROOT / "src/rt/rt.def").read_text())
+    return set(ops), set(rows)
+
+
+def functions(path: Path) -> tuple[list[str], list[str]]:
+    """Options that make typed IR of a test, and the names of its functions; none where the test is of an error or stays untyped."""
+    e = ir_test.read_expectations(path.read_text())
+    options = [f"--set={s}" for s in e.settings] + ([f"--args={e.types}"] if e.types else [])
+    if e.errors:
+        return options, []
+    shown = treadlec(*options, "--print", str(path)).stdout
+    return options, [n.strip('"') for n in re.findall(r'(?m)^(?:\w+ )?fn @("[^"]+"|\S+)', shown)]
+
+
+def test_table_has_every_op() -> None:
+    ops, _ = names()
+    rows = re.findall(r"(?m)^X\((\w+),", (ROOT / "src/target/legal.def").read_text())
+    assert len(rows) == len(set(rows))
+    assert set(rows) == ops - {"PARAM", "CONST", "UNDEF"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_ptx(path: Path, tmp_path: Path) -> None:
+    """Every function of every test: PTX that assembles for three processors, or a refusal that names what is not there."""
+    options, all_names = functions(path)
+    if not all_names:
+        return
+    ptx = tmp_path / "o.ptx"
+    done = treadlec(*options, "--target=nvptx64:sm_80", "--no-libdevice", "-o", str(ptx), str(path))
+    refused = dict(REFUSED.findall(done.stderr))
+    assert len(refused) == len(done.stderr.splitlines()), done.stderr
+    assert (done.returncode != 0) == bool(refused)
+    kept = [n for n in all_names if n not in refused]
+    for what in refused.values():
+        assert re.match(r"'|the runtime's '|functions that call themselves: |what this calls: |frozen", what)
+    if not kept:
+        return
+    tool = assembler()
+    for processor in PROCESSORS:
+        done = treadlec(
+            *options, f"--target=nvptx64:{processor}", "--only", ",".join(kept), "-o", str(ptx), str(path)
+        )
+        assert done.returncode == 0, done.stderr
+        assert f".target {processor}" in ptx.read_text()
+        assemble(tool, ptx, processor)
+
+
+def test_most_functions_run_on_a_device() -> None:
+    """The sweep above is of something: a refusal of nearly everything would pass it."""
+    text = (ROOT / "tests/ir/patterns.ir").read_text()
+    done = treadlec("--target=nvptx64", "--no-libdevice", text=text)
+    assert {m[0] for m in REFUSED.findall(done.stderr)} == {"outer", "indices"}
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if "pattern" in p.read_text()], ids=lambda p: p.stem)
+def test_patterns_as_loops(path: Path) -> None:
+    """What a pattern gives, its loops give: interpreted, and compiled for the host."""
+    options, all_names = functions(path)
+    e = ir_test.read_expectations(path.read_text())
+    for call, want in e.calls if all_names else []:
+        for how in ("--interp", "--exec"):
+            done = treadlec(*options, "--run=serial", how, call, str(path))
+            assert done.stdout.rstrip("\n").replace("\n", "\\n") == want, (call, how, done.stderr)
+
+
+def test_sums_as_loops_are_exact_enough() -> None:
+    """What additions round off comes in at the end; zeros, infinities and NaN are what they are without."""
+    text = """\
+fn @f -> f64 {
+b0(%a: f64[1c]):
+  %n: i64 = dim %a, 0
+  %s: f64 = pattern [%n] in(%a) red(add -0.0) {
+    b0(%i: i64, %x: f64):
+      yield %x
+  }
+  ret %s
+}
+"""
+    cases = {
+        "[1e16, 1.0, 1.0, -1e16]": "2.0",
+        "[-0.0, -0.0]": "-0.0",
+        "[1.0, inf, 3.0]": "inf",
+        "[inf, -inf]": "nan",
+        "[1e308, 1e308]": "inf",
+        "[]": "-0.0",
+    }
+    for array, want in cases.items():
+        done = treadlec("--run=serial,fold,cse,dce", "--interp", f"f({array})", text=text)
+        assert done.stdout.strip().lstrip("-" if want == "nan" else "") == want, (array, done.stderr)
+
+
+def test_mathematics_is_libdevices(tmp_path: Path) -> None:
+    stays = treadlec("--target=nvptx64", "--no-libdevice", text=MATH).stdout
+    assert "__nv_sinf" in stays and "__nv_powf" in stays and ".extern" in stays
+    tool = assembler()
+    path = tmp_path / "f.ptx"
+    done = treadlec("--target=nvptx64:sm_90", "-o", str(path), text=MATH)
+    assert done.returncode == 0, done.stderr
+    assert ".extern" not in path.read_text()
+    assemble(tool, path, "sm_90")
+
+
+def test_a_library_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    lost = treadlec("--target=nvptx64", text=MATH, CUDA_HOME=str(tmp_path))
+    assert lost.returncode == 1 and "__nv_sinf is a function of libdevice, which was not found" in lost.stderr
+    wrong = tmp_path / "libdevice.bc"
+    wrong.write_text("no bitcode")
+    bad = treadlec("--target=nvptx64", f"--libdevice={wrong}", text=MATH)
+    assert bad.returncode == 1 and "holds no bitcode" in bad.stderr
+    gone = treadlec("--target=nvptx64", f"--libdevice={tmp_path}/none.bc", text=MATH)
+    assert gone.returncode == 1 and "cannot read" in gone.stderr
+    assert (
+        treadlec(
+            "--target=nvptx64",
+            text=MATH.replace("math sin", "neg").replace("pow", "add"),
+            CUDA_HOME=str(tmp_path),
+        ).returncode
+        == 0
+    )
+
+
+def test_names_of_targets() -> None:
+    for target, want in {
+        "riscv": "no target 'riscv'; there are: x86-64, nvptx64",
+        "nvptx64:sm_20": "nvptx64 has no processor 'sm_20'; it has: sm_75, sm_80,",
+        "x86-64:atom": "x86-64 has no processor 'atom'; it has: none by name",
+    }.items():
+        done = treadlec(f"--target={target}", text=MATH)
+        assert done.returncode == 1 and want in done.stderr
+    assert ".target sm_90" in treadlec("--target=nvptx64:sm_120", "--no-libdevice", text=MATH).stdout
+    assert ".target sm_75" in treadlec("--target=nvptx64", "--no-libdevice", text=MATH).stdout
+    assert "tr_entry" in treadlec("--target=x86-64", "--emit=asm", text=MATH).stdout
+    done = treadlec("--target=nvptx64", "--only=g,h", text=MATH)
+    assert done.returncode == 1 and "--only names no function of the program" in done.stderr
+
+
+def test_a_kernel_has_flat_params() -> None:
+    text = """\
+kernel fn @k -> none {
+b0(%a: f64[2a], %s: i32, %b: i1[1c]):
+  ret undef:none
+}
+"""
+    ptx = treadlec("--target=nvptx64", text=text).stdout
+    params = re.findall(r"\.param \.(\w+) py_k_param_\d+", ptx)
+    assert params == ["u64"] + ["u64"] * 5 + ["u32"] + ["u64"] * 2
+    assert ".visible .entry py_k(" in ptx
+    host = treadlec("--exec", "k([[1.0]], 1, [true])", text=text)
+    assert host.returncode == 1 and "k is a kernel function: x86-64 does not run those" in host.stderr
+
+
+@pytest.mark.parametrize(
+    ("head", "what"),
+    [
+        ("kernel fn @k -> i64 {\nb0(%x: i64):\n  ret %x\n}\n", "is a kernel and returns i64"),
+        (
+            "kernel fn @k -> none {\nb0(%x: (i64, i64)):\n  ret undef:none\n}\n",
+            "is a kernel and takes (i64, i64)",
+        ),
+        (
+            "kernel fn @k -> none {\nb0:\n  ret undef:none\n}\nfn @f -> none {\nb0:\n  %x: none = call #0()\n  ret %x\n}\n",
+            "calls @k, which is a kernel",
+        ),
+        (
+            "device fn @d -> none {\nb0:\n  ret undef:none\n}\nfn @f -> none {\nb0:\n  %x: none = call #0()\n  ret %x\n}\n",
+            "calls @d of a device from the host",
+        ),
+        ("kernel front @k {\nb0:\n  ret None\n}\n", "is of a kind that there is not"),
+    ],
+)
+def test_kinds_are_verified(head: str, what: str) -> None:
+    done = treadlec("--verify", text=head)
+    assert done.returncode == 1 and what in done.stderr
+
+
+def test_exceptions_claim_the_launch() -> None:
+    """The first exception of a launch is kept: its code by compare and exchange, then thread, block and payload."""
+    text = """\
+fn @deep -> i64 {
+b0(%x: i64):
+  %ok: i1 = cmp gt %x, 0
+  check %ok, %x ! ValueError "got {0}"
+  ret %x
+}
+kernel fn @k -> none {
+b0(%x: i64, %q: i64[1c]):
+  %y: i64 = call #0(%x)
+  %z: i64 = call #0(%y)
+  store %q[0], %z
+  ret undef:none
+}
+"""
+    ptx = treadlec("--target=nvptx64", "--only=k", text=text).stdout
+    assert "atom.global.cas.b32" in ptx or "atom.cas.b32" in ptx or "atom.relaxed" in ptx
+    assert "%tid.x" in ptx and "%ctaid.z" in ptx
