@@ -7,6 +7,7 @@ A test is a program in text IR (docs/ir.md) with its expectations as comments:
 ``; set: fastmath=127``    a code option; may stand several times
 ``; call: f(1, 2.0) -> 3`` the call gives this, interpreted before and after the passes, and compiled;
                            ``-> raises IndexError: text`` for an exception
+``; launch: k[2, 32](4) -> none``  the same for a kernel, with blocks and threads of each; interpreted only
 ``; expect:``              the following comment lines are the program after the passes, exactly
 ``; has: text``            a line of the program after the passes holds this text; ``; has-not:`` none does
 ``; error: text``          reading or verifying fails, and the message holds this text
@@ -34,6 +35,7 @@ class Expectations:
     types: str | None = None
     settings: list[str] = field(default_factory=list)
     calls: list[tuple[str, str]] = field(default_factory=list)
+    launches: list[tuple[str, str]] = field(default_factory=list)
     program: str | None = None
     has: list[str] = field(default_factory=list)
     has_not: list[str] = field(default_factory=list)
@@ -64,11 +66,11 @@ def read_expectations(text: str) -> Expectations:
                 e.types = value
             case "set":
                 e.settings.append(value)
-            case "call":
+            case "call" | "launch":
                 call, arrow, result = value.partition(" -> ")
                 if not arrow:
                     raise ValueError(f"a call without ' -> ': {value}")
-                e.calls.append((call.strip(), result.strip()))
+                (e.calls if key == "call" else e.launches).append((call.strip(), result.strip()))
             case "expect":
                 block = []
                 for more in lines:
@@ -84,7 +86,7 @@ def read_expectations(text: str) -> Expectations:
                 e.errors.append(value)
             case _:
                 raise ValueError(f"no such expectation: {key}")
-    if not (e.calls or e.program is not None or e.has or e.has_not or e.errors):
+    if not (e.calls or e.launches or e.program is not None or e.has or e.has_not or e.errors):
         raise ValueError("expects nothing")
     return e
 
@@ -129,7 +131,7 @@ def check_calls(tool: str, path: str, options: list[str], typed: list[str], e: E
     if options != typed:
         plans.insert(1, ("interpreted after the passes", options, "--interp"))
     for how, opts, mode in plans:
-        for call, want in e.calls:
+        for call, want in e.calls + (e.launches if mode == "--interp" else []):
             done = treadlec(tool, path, *opts, mode, call)
             got = done.stdout.rstrip("\n").replace("\n", "\\n")
             if done.returncode or got != want:

@@ -14,6 +14,10 @@ typedef struct run {
     tr_interp *in;
     const tr_fn *f;
     tr_slot **vals; /* per value its parts */
+    bool kernel;    /* stops at a barrier, and goes on from there: */
+    tr_bid blk;
+    tr_val next; /* TR_NOVAL: from the block's beginning */
+    bool waits;
 } run;
 
 static bool run_fn(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret);
@@ -498,6 +502,47 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     return walk(s, idx, 0);
 }
 
+/* --- a device's --- */
+
+static int64_t size_of(const int64_t *dims, int64_t axis) {
+    return dims[axis] ? dims[axis] : 1;
+}
+
+static void share(run *r, const tr_ins *i, tr_slot *out) {
+    size_t bytes = tr_ty_size(i->ty->elem);
+    void **at = &r->in->shared[i - r->f->ins.d];
+    for (uint32_t k = 0; k < i->nargs; k++) {
+        out[2 + k].i = arg(r, i, k)->i;
+        bytes *= (size_t)out[2 + k].i;
+    }
+    if (!*at) { /* the first thread of the block that comes here */
+        *at = tr_arena_alloc(&r->in->ctx->arena, bytes);
+        memset(*at, 0xa5, bytes);
+    }
+    out[0].p = NULL;
+    out[1].p = *at;
+}
+
+/* One thread runs at a time, so there is nothing between the reading and the writing. */
+static bool atomic(run *r, const tr_ins *i, tr_slot *out) {
+    void *at = element_of(r, i);
+    const tr_slot *x = arg(r, i, i->nargs - 1);
+    tr_slot new = *x;
+    if (!at)
+        return fault(r, i, "is atomic outside of an array");
+    tr_interp_load(i->ty, at, out);
+    if (i->op == TR_OP_CAS) {
+        if (!tr_interp_cmp(TR_CMP_EQ, i->ty, out, arg(r, i, i->nargs - 2)))
+            return true;
+    } else if (tr_atomic_info[i->sub].op != TR_OP__COUNT) {
+        tr_interp_arith(r->in, tr_atomic_info[i->sub].op, i->ty, out, x, &new);
+    } else if (i->sub != TR_ATOMIC_XCHG) {
+        new = tr_interp_cmp(i->sub == TR_ATOMIC_MIN ? TR_CMP_LT : TR_CMP_GT, i->ty, x, out) ? *x : *out;
+    }
+    tr_interp_store(i->ty, at, &new);
+    return true;
+}
+
 /* --- instructions --- */
 
 static void extract(run *r, const tr_ins *i, tr_slot *out) {
@@ -581,6 +626,14 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_CALLRT: return callrt(r, i, out);
     case TR_OP_RAISE: return raise_site(r, i, 0);
     case TR_OP_PATTERN: return pattern(r, i, out);
+    case TR_OP_THREADIDX: out->i = r->in->at[i->imm.i]; return true;
+    case TR_OP_BLOCKIDX: out->i = r->in->at[3 + i->imm.i]; return true;
+    case TR_OP_BLOCKDIM: out->i = size_of(r->in->block, i->imm.i); return true;
+    case TR_OP_GRIDDIM: out->i = size_of(r->in->grid, i->imm.i); return true;
+    case TR_OP_SHARED: share(r, i, out); return true;
+    case TR_OP_BARRIER: return fault(r, i, "waits at a barrier in a function that a kernel calls: inline it");
+    case TR_OP_ATOMIC:
+    case TR_OP_CAS: return atomic(r, i, out);
     case TR_OP_UNREACH: return fault(r, i, "reaches what cannot be reached");
     default:
         if (tr_op_info[i->op].stages & S_F)
@@ -610,14 +663,22 @@ static void take_edge(run *r, const tr_edge *e) {
     }
 }
 
-/* From the entry to RET or YIELD. */
+/* From the entry, or where it waited, to RET, YIELD or, in a kernel, a barrier. */
 static bool run_blocks(run *r, tr_slot *ret) {
-    tr_bid b = 0;
+    tr_bid b = r->blk;
+    tr_val from = r->next;
     for (;;) {
-        for (tr_val v = tr_blk_at(r->f, b)->first; v != TR_NOVAL; v = tr_at(r->f, v)->next) {
+        for (tr_val v = from != TR_NOVAL ? from : tr_blk_at(r->f, b)->first; v != TR_NOVAL;
+             v = tr_at(r->f, v)->next) {
             const tr_ins *i = tr_at(r->f, v);
+            from = TR_NOVAL;
             if (!r->in->steps--)
                 return fault(r, i, "takes too many steps");
+            if (i->op == TR_OP_BARRIER && r->kernel) {
+                r->blk = b;
+                r->next = i->next;
+                return r->waits = true;
+            }
             if (i->op == TR_OP_RET || i->op == TR_OP_YIELD) {
                 make_tuple(r, i, ret);
                 return true;
@@ -635,17 +696,22 @@ static bool run_blocks(run *r, tr_slot *ret) {
 }
 
 static run begin(tr_interp *in, const tr_fn *f) {
-    return (run){in, f, TR_NEW_N(&in->ctx->arena, tr_slot *, f->ins.n + 1)};
+    return (run){
+        .in = in, .f = f, .vals = TR_NEW_N(&in->ctx->arena, tr_slot *, f->ins.n + 1), .next = TR_NOVAL};
 }
 
-static bool run_with(run *r, const tr_slot *args, tr_slot *ret) {
+static void take_args(run *r, const tr_slot *args) {
     const tr_blk *entry = tr_blk_at(r->f, 0);
-    if (r->in->depth >= MAX_DEPTH)
-        return fault(r, NULL, "calls are nested too deeply");
     for (uint32_t k = 0; k < entry->params.n; k++) {
         copy_parts(type_of(r, entry->params.d[k]), parts_for(r, entry->params.d[k]), args);
         args += tr_ty_nparts(type_of(r, entry->params.d[k]));
     }
+}
+
+static bool run_with(run *r, const tr_slot *args, tr_slot *ret) {
+    if (r->in->depth >= MAX_DEPTH)
+        return fault(r, NULL, "calls are nested too deeply");
+    take_args(r, args);
     r->in->depth++;
     bool ok = run_blocks(r, ret);
     r->in->depth--;
@@ -659,9 +725,59 @@ static bool run_fn(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *
     return run_with(&r, args, ret);
 }
 
+/* --- launches --- */
+
+/* Counts up to the sizes, x first. False: that was the last. */
+static bool next_place(int64_t *at, const int64_t *dims) {
+    for (int64_t k = 0; k < 3; k++) {
+        if (++at[k] < size_of(dims, k))
+            return true;
+        at[k] = 0;
+    }
+    return false;
+}
+
+/* The threads of one block, in order, as often as there is one that waits. */
+static bool run_block(run *threads, size_t n) {
+    tr_interp *in = threads->in;
+    tr_slot none;
+    bool waits = true;
+    for (bool first = true; waits; first = false) {
+        waits = false;
+        for (size_t t = 0; t < n; t++, next_place(in->at, in->block)) {
+            if (!first && !threads[t].waits)
+                continue;
+            threads[t].waits = false;
+            if (!run_blocks(&threads[t], &none))
+                return false;
+            waits |= threads[t].waits;
+        }
+    }
+    return true;
+}
+
+static bool launch(tr_interp *in, const tr_fn *f, const tr_slot *args) {
+    size_t n = (size_t)(size_of(in->block, 0) * size_of(in->block, 1) * size_of(in->block, 2));
+    run *threads = TR_NEW_N(&in->ctx->arena, run, n);
+    memset(in->at, 0, sizeof in->at);
+    do {
+        in->shared = TR_NEW_N(&in->ctx->arena, void *, f->ins.n + 1);
+        for (size_t t = 0; t < n; t++) {
+            threads[t] = begin(in, f);
+            threads[t].kernel = true;
+            take_args(&threads[t], args);
+        }
+        if (!run_block(threads, n))
+            return false;
+    } while (next_place(in->at + 3, in->grid));
+    return true;
+}
+
 bool tr_ir_interp(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret) {
     in->site = NULL;
     in->fault = NULL;
     in->npayload = 0;
+    if (f->kind == TR_FN_KERNEL && f->stage == S_T)
+        return launch(in, f, args);
     return run_fn(in, f, args, ret);
 }

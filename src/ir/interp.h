@@ -15,9 +15,12 @@ typedef struct tr_interp {
     const tr_prog *prog;               /* for CALL */
     void *(*symbol)(const char *name); /* functions of libm and rt.def */
     tr_frame *frame;                   /* for CALLRT of functions that print; may be NULL when none does */
-    uint64_t steps;                    /* how many instructions it may still take */
-    const tr_site *site;               /* why it ended: an exception of the program, with */
-    tr_slot payload[TR_FRAME_PAYLOAD]; /*   the parts of its values and */
+    int64_t grid[3], block[3];         /* of a kernel's launch: blocks, threads of each; 0 counts as 1 */
+    int64_t at[6];       /* the thread that is running: its place in its block, the block's in the grid */
+    void **shared;       /* storage of the block's, by instruction */
+    uint64_t steps;      /* how many instructions it may still take */
+    const tr_site *site; /* why it ended: an exception of the program, with */
+    tr_slot payload[TR_FRAME_PAYLOAD];         /*   the parts of its values and */
     const tr_ty *payload_ty[TR_FRAME_PAYLOAD]; /* their types; */
     uint32_t npayload;
     tr_place place;    /*   where */
@@ -25,7 +28,9 @@ typedef struct tr_interp {
     int depth;
 } tr_interp;
 
-/* `args`: the parts of all params. `ret`: room for the parts of the result. False: see site and fault. */
+/* A kernel is run thread by thread, each up to a barrier or to its end, then the next; block after block. The launch ends at the first
+ * exception, where a device's other threads would go on.
+ * `args`: the parts of all params. `ret`: room for the parts of the result. False: see site and fault. */
 bool tr_ir_interp(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret);
 
 #endif

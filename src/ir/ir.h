@@ -90,6 +90,28 @@ typedef enum tr_cmpop {
         TR_CMP__COUNT
 } tr_cmpop;
 
+/* How an atomic operation combines what is in memory with its value. X(ID, "name", op or TR_OP__COUNT: one of both is taken, classes) */
+#define TR_ATOMICS(X)                 \
+    X(ADD, "add", TR_OP_ADD, "iuf")   \
+    X(MIN, "min", TR_OP__COUNT, "iu") \
+    X(MAX, "max", TR_OP__COUNT, "iu") \
+    X(AND, "and", TR_OP_AND, "iu")    \
+    X(OR, "or", TR_OP_OR, "iu")       \
+    X(XOR, "xor", TR_OP_XOR, "iu")    \
+    X(XCHG, "xchg", TR_OP__COUNT, "iuf") /* the value */
+typedef enum tr_atomic {
+#define X(id, name, op, of) TR_ATOMIC_##id,
+    TR_ATOMICS(X)
+#undef X
+        TR_ATOMIC__COUNT
+} tr_atomic;
+typedef struct tr_atomicinfo {
+    tr_op op;
+    const char *of;
+} tr_atomicinfo;
+extern const char *const tr_atomic_name[TR_ATOMIC__COUNT];
+extern const tr_atomicinfo tr_atomic_info[TR_ATOMIC__COUNT];
+
 typedef enum tr_mathfn {
 #define X(id, name, arity, intr, f64, f32, cplx, dev, res) TR_MATH_##id,
 #include "ir/math.def"

@@ -624,6 +624,7 @@ static bool read_sub(reader *r, tr_ins *i) {
     case TR_OP_IS:
     case TR_OP_IN: n = tr_rd_accept_word(&r->in, "not"); break;
     case TR_OP_WRAP: n = tr_rd_accept_word(&r->in, "unchecked"); break;
+    case TR_OP_ATOMIC: ok = read_named(r, tr_atomic_name, TR_ATOMIC__COUNT, "an atomic operation", &n); break;
     case TR_OP_UNDEFVAR:
         n = tr_rd_accept_word(&r->in, "global") ? 1 : tr_rd_accept_word(&r->in, "free") ? 2 : 0;
         break;
@@ -661,6 +662,10 @@ static bool read_immediate(fnreader *k, tr_ins *i, bool any_args) {
             return fail_at(r, r->in.p, "expected a number as in '0 of 2'");
         i->imm.i = n | of << 32;
         return true;
+    case TR_OP_THREADIDX:
+    case TR_OP_BLOCKIDX:
+    case TR_OP_BLOCKDIM:
+    case TR_OP_GRIDDIM: return read_int(r, 0, 2, &i->imm.i);
     case TR_OP_EXTRACT:
     case TR_OP_DIM:
     case TR_OP_STRIDE: return expect(r, ',') && read_int(r, 0, UINT32_MAX, &i->imm.i);
@@ -700,9 +705,15 @@ static bool read_operands(fnreader *k, tr_ins *i, vals *args) {
     case TR_OP_CALLRT: return read_callrt(k, i, args);
     case TR_OP_LOAD: return read_indexed(k, args);
     case TR_OP_STORE:
-        if (!read_indexed(k, args) || !expect(r, ',') || !read_val(k, &v))
+    case TR_OP_ATOMIC:
+    case TR_OP_CAS:
+        if (!read_indexed(k, args))
             return false;
-        tr_vec_push(&r->ctx->arena, args, v);
+        for (unsigned left = i->op == TR_OP_CAS ? 2 : 1; left > 0; left--) {
+            if (!expect(r, ',') || !read_val(k, &v))
+                return false;
+            tr_vec_push(&r->ctx->arena, args, v);
+        }
         return true;
     case TR_OP_PATTERN: return read_pattern(k, i, args);
     default: return read_plain(k, i, args) && read_immediate(k, i, args->n > 0);

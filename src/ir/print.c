@@ -357,6 +357,7 @@ static const char *sub_name(const tr_ins *i) {
     case TR_OP_IS:
     case TR_OP_IN: return i->sub ? "not" : NULL;
     case TR_OP_WRAP: return i->sub ? "unchecked" : NULL;
+    case TR_OP_ATOMIC: return i->sub < TR_ATOMIC__COUNT ? tr_atomic_name[i->sub] : "?";
     case TR_OP_UNDEFVAR: return i->sub == 1 ? "global" : i->sub == 2 ? "free" : NULL;
     default: return NULL;
     }
@@ -409,12 +410,16 @@ static void print_operands(printer *p, const tr_ins *i) {
         }
         break;
     case TR_OP_STORE:
-        if (i->nargs > 1) {
-            print_indexed(p, i, i->nargs - 2);
-            print_vals(p, i->args + i->nargs - 1, 1, ", ");
+    case TR_OP_ATOMIC:
+    case TR_OP_CAS: {
+        uint32_t values = i->op == TR_OP_CAS ? 2 : 1;
+        if (i->nargs > values) {
+            print_indexed(p, i, i->nargs - 1 - values);
+            print_vals(p, i->args + i->nargs - values, values, ", ");
             return;
         }
         break;
+    }
     case TR_OP_PATTERN: print_pattern(p, i); return;
     default: break;
     }
@@ -424,6 +429,10 @@ static void print_operands(printer *p, const tr_ins *i) {
     case TR_OP_UNPACK:
         tr_sb_printf(b, "%s%" PRIi64 " of %" PRIi64, comma, i->imm.i & 0xffffffff, i->imm.i >> 32);
         break;
+    case TR_OP_THREADIDX:
+    case TR_OP_BLOCKIDX:
+    case TR_OP_BLOCKDIM:
+    case TR_OP_GRIDDIM:
     case TR_OP_EXTRACT:
     case TR_OP_DIM:
     case TR_OP_STRIDE: tr_sb_printf(b, "%s%" PRIi64, comma, i->imm.i); break;

@@ -46,6 +46,17 @@ const char *const tr_cmp_name[TR_CMP__COUNT] = {
 #undef X
 };
 
+const char *const tr_atomic_name[TR_ATOMIC__COUNT] = {
+#define X(id, name, op, of) name,
+    TR_ATOMICS(X)
+#undef X
+};
+const tr_atomicinfo tr_atomic_info[TR_ATOMIC__COUNT] = {
+#define X(id, name, op, of) {op, of},
+    TR_ATOMICS(X)
+#undef X
+};
+
 const char *const tr_fnkind_name[TR_FN__COUNT] = {"", "device", "kernel"};
 
 const char *const tr_cold_name[TR_COLD__COUNT] = {"", "cold", "seldom", "rare"};

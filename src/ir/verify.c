@@ -243,6 +243,60 @@ static void check_access(fnck *k, const tr_ins *i) {
         bad(k, "the array is read-only");
 }
 
+/* --- a device's --- */
+
+static void check_on_device(fnck *k) {
+    if (!k->f->is_lambda && k->f->kind == TR_FN_HOST)
+        bad(k, "stands in a function of the host");
+}
+
+static void check_place(fnck *k, const tr_ins *i) {
+    check_on_device(k);
+    if (i->imm.i < 0 || i->imm.i > 2)
+        bad(k, "axis %" PRIi64 " of three", i->imm.i);
+}
+
+/* Of one storage for each instruction, however often code is copied: so it stands where nothing is. */
+static void check_shared(fnck *k, const tr_ins *i) {
+    int64_t n;
+    if (k->f->is_lambda || k->f->kind != TR_FN_KERNEL || k->b != 0)
+        bad(k, "stands elsewhere than in the entry block of a kernel");
+    if (!is_kind(i->ty, TR_TY_ARRAY) || i->ty->layout != TR_LAYOUT_C || i->ty->readonly) {
+        bad(k, "result is %s, want an array of layout c", show(k, i->ty));
+        return;
+    }
+    want_nargs(k, i, i->ty->ndim);
+    want_i64s(k, i, 0, i->nargs);
+    for (uint32_t a = 0; a < i->nargs; a++)
+        if (i->args[a] < k->f->ins.n && (!tr_get_int(k->f, i->args[a], &n) || n < 1 || n > INT32_MAX))
+            bad(k, "size %" PRIu32 " is no constant of a size that there is", a);
+}
+
+static void check_barrier(fnck *k) {
+    check_on_device(k);
+    if (k->f->is_lambda)
+        bad(k, "stands in a lambda");
+}
+
+static void check_atomic(fnck *k, const tr_ins *i) {
+    const tr_ty *t = arg_type(k, i, 0);
+    uint32_t values = i->op == TR_OP_CAS ? 2 : 1;
+    check_on_device(k);
+    want_array(k, i, 0);
+    if (!is_kind(t, TR_TY_ARRAY))
+        return;
+    want_nargs(k, i, t->ndim + 1u + values);
+    want_i64s(k, i, 1, t->ndim + 1u);
+    want_type(k, i->ty, t->elem, "result");
+    for (uint32_t n = 0; n < values; n++)
+        want_type(k, arg_type(k, i, t->ndim + 1u + n), t->elem, "value");
+    const char *of = i->op == TR_OP_CAS ? "iu" : i->sub < TR_ATOMIC__COUNT ? tr_atomic_info[i->sub].of : "";
+    if (!tr_ty_is_scalar(t->elem) || !strchr(of, tr_ty_class(t->elem)) || tr_ty_size(t->elem) < 4)
+        bad(k, "is not defined for %s", show(k, t->elem));
+    if (t->readonly)
+        bad(k, "the array is read-only");
+}
+
 static void check_axis(fnck *k, const tr_ins *i) {
     const tr_ty *t = arg_type(k, i, 0);
     want_array(k, i, 0);
@@ -623,6 +677,14 @@ static void check_typed(fnck *k, const tr_ins *i) {
         check_yields(k, i);
         break;
     case TR_OP_YIELD: check_yield(k, i); break;
+    case TR_OP_THREADIDX:
+    case TR_OP_BLOCKIDX:
+    case TR_OP_BLOCKDIM:
+    case TR_OP_GRIDDIM: check_place(k, i); break;
+    case TR_OP_SHARED: check_shared(k, i); break;
+    case TR_OP_BARRIER: check_barrier(k); break;
+    case TR_OP_ATOMIC:
+    case TR_OP_CAS: check_atomic(k, i); break;
     default: break;
     }
 }

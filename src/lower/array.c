@@ -100,6 +100,12 @@ static lv offset_of(tr_lf *w, const tr_larr *a, const tr_val *idx) {
     return off ? off : l_int(w->m->i64, 0);
 }
 
+lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx) {
+    tr_larr a;
+    tr_lower_arr(w, array, &a);
+    return address(w, &a, offset_of(w, &a, idx));
+}
+
 static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_larr a;
     lv out[2];

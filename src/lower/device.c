@@ -88,14 +88,93 @@ lv *tr_lower_flat_args(tr_lf *w) {
     return args;
 }
 
-/* --- the place of a thread --- */
+/* --- ops of a device --- */
 
-static lv special(tr_lf *w, const char *which, unsigned axis) {
-    const char *name =
-        tr_arena_printf(&w->m->ctx->arena, "llvm.nvvm.read.ptx.sreg.%s.%c", which, "xyz"[axis]);
+/* A call of an intrinsic that is not overloaded and takes nothing. */
+static lv ask(tr_lf *w, const char *name) {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     lv fn = LLVMGetIntrinsicDeclaration(w->m->mod, id, NULL, 0);
     return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(w->m->lc, id, NULL, 0), fn, NULL, 0, "");
+}
+
+static lv special(tr_lf *w, const char *which, int64_t axis) {
+    return ask(w, tr_arena_printf(&w->m->ctx->arena, "llvm.nvvm.read.ptx.sreg.%s.%c", which, "xyz"[axis]));
+}
+
+static void place(tr_lf *w, tr_val v, const char *which, int64_t axis) {
+    tr_lower_set1(w, v, LLVMBuildZExt(w->b, special(w, which, axis), w->m->i64, ""));
+}
+
+/* Storage of the block's, as a generic pointer: LLVM finds its address space again. */
+static void shared(tr_lf *w, tr_val v, const tr_ins *in) {
+    tr_lm *m = w->m;
+    uint64_t n = 1;
+    lv out[2 + TR_MAX_NDIM];
+    for (uint32_t i = 0; i < in->nargs; i++) {
+        out[2 + i] = tr_lower_parts(w, in->args[i])[0];
+        n *= LLVMConstIntGetZExtValue(out[2 + i]);
+    }
+    lt t = LLVMArrayType2(m->i8, n * tr_ty_size(in->ty->elem));
+    lv g = LLVMAddGlobalInAddressSpace(m->mod, t, "shared", m->want->target->shared);
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+    LLVMSetInitializer(g, LLVMGetUndef(t));
+    LLVMSetAlignment(g, 16);
+    out[0] = LLVMConstNull(m->ptr);
+    out[1] = LLVMConstAddrSpaceCast(g, m->ptr);
+    tr_lower_set(w, v, 2 + in->nargs, out);
+}
+
+static LLVMAtomicRMWBinOp atomic_op(tr_atomic op, char cls) {
+    switch (op) {
+    case TR_ATOMIC_ADD: return cls == 'f' ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
+    case TR_ATOMIC_MIN: return cls == 'u' ? LLVMAtomicRMWBinOpUMin : LLVMAtomicRMWBinOpMin;
+    case TR_ATOMIC_MAX: return cls == 'u' ? LLVMAtomicRMWBinOpUMax : LLVMAtomicRMWBinOpMax;
+    case TR_ATOMIC_AND: return LLVMAtomicRMWBinOpAnd;
+    case TR_ATOMIC_OR: return LLVMAtomicRMWBinOpOr;
+    case TR_ATOMIC_XOR: return LLVMAtomicRMWBinOpXor;
+    default: return LLVMAtomicRMWBinOpXchg;
+    }
+}
+
+/* The device's atomics order nothing but themselves (LLVM 19 cannot select stronger ones). */
+static void atomic(tr_lf *w, tr_val v, const tr_ins *in) {
+    tr_lm *m = w->m;
+    LLVMAtomicOrdering o = LLVMAtomicOrderingMonotonic;
+    lv at = tr_lower_element_at(w, in->args[0], in->args + 1);
+    lv x = tr_lower_parts(w, in->args[in->nargs - 1])[0], r;
+    lt t = LLVMTypeOf(x), bits = t == m->f32 ? m->i32 : t == m->f64 ? m->i64 : t;
+    if (in->op == TR_OP_CAS) {
+        lv was = tr_lower_parts(w, in->args[in->nargs - 2])[0];
+        r = LLVMBuildAtomicCmpXchg(w->b, at, was, x, o, o, 0);
+        tr_lower_tag(m, r, false);
+        r = LLVMBuildExtractValue(w->b, r, 0, "");
+    } else {
+        bool swap = in->sub == TR_ATOMIC_XCHG;
+        if (swap)
+            x = LLVMBuildBitCast(w->b, x, bits, "");
+        r = LLVMBuildAtomicRMW(w->b, atomic_op((tr_atomic)in->sub, tr_ty_class(in->ty)), at, x, o, 0);
+        tr_lower_tag(m, r, false);
+        if (swap)
+            r = LLVMBuildBitCast(w->b, r, t, "");
+    }
+    tr_lower_set1(w, v, r);
+}
+
+void tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in) {
+    if (!tr_lower_is_flat(w->m)) {
+        tr_lower_error(w, v, "%s does not have '%s'", w->m->want->target->name, tr_op_info[in->op].name);
+        tr_lower_set1(w, v, LLVMGetUndef(w->m->i64));
+        return;
+    }
+    switch ((tr_op)in->op) {
+    case TR_OP_THREADIDX: place(w, v, "tid", in->imm.i); break;
+    case TR_OP_BLOCKIDX: place(w, v, "ctaid", in->imm.i); break;
+    case TR_OP_BLOCKDIM: place(w, v, "ntid", in->imm.i); break;
+    case TR_OP_GRIDDIM: place(w, v, "nctaid", in->imm.i); break;
+    case TR_OP_SHARED: shared(w, v, in); break;
+    case TR_OP_BARRIER: ask(w, "llvm.nvvm.barrier0"); break;
+    default: atomic(w, v, in);
+    }
 }
 
 /* --- exceptions --- */

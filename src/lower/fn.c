@@ -304,6 +304,14 @@ static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_CALL: tr_lower_call(w, v, in); break;
     case TR_OP_CALLRT: tr_lower_callrt(w, v, in); break;
     case TR_OP_PATTERN: tr_lower_pattern(w, v, in); break;
+    case TR_OP_THREADIDX:
+    case TR_OP_BLOCKIDX:
+    case TR_OP_BLOCKDIM:
+    case TR_OP_GRIDDIM:
+    case TR_OP_SHARED:
+    case TR_OP_BARRIER:
+    case TR_OP_ATOMIC:
+    case TR_OP_CAS: tr_lower_device_op(w, v, in); break;
     default:
         if (tr_op_info[in->op].stages & S_T)
             tr_lower_arith(w, v, in);

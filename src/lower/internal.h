@@ -186,6 +186,8 @@ typedef struct tr_larr {
 } tr_larr;
 void tr_lower_arr(tr_lf *w, tr_val v, tr_larr *a);
 void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in);
+/* Address of the element that an access at the indices reaches. */
+lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx);
 /* Loads or stores the element at `off` elements from a's data. */
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out);
 void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x);
@@ -209,6 +211,7 @@ lv tr_lower_late_entry(tr_lm *m, tr_lf *w, lv **args);
 static inline bool tr_lower_is_flat(const tr_lm *m) {
     return m->want->target->abi == TR_ABI_FLAT;
 }
+void tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst);
 /* Parts of all arguments. */
 lv *tr_lower_flat_args(tr_lf *w);

@@ -576,7 +576,7 @@ static void loops(tr_lpat *s, lv *out) {
     uint32_t in_use = s->w->in_use;
     /* Tiled, the last loop is over columns; the outermost one is over tiles if no other axis is kept. */
     s->outer = s->tiled && tr_pat_nkeep(s->p) == 1 ? s->axis[s->ndim - 1] : s->axis[0];
-    if (tr_pat_is_parallel(s->p))
+    if (tr_pat_is_parallel(s->p) && s->w->m->want->target->pools)
         tr_lower_parallel(s, out);
     else
         tr_lower_nest(s, out);

@@ -12,7 +12,7 @@
 #include "main/values.h"
 #include "rt/rt.h"
 
-enum { MAX_SLOTS = 256, MAX_STEPS = 20000000 };
+enum { MAX_SLOTS = 256, MAX_STEPS = 20000000, MAX_LAUNCH = 1024 };
 
 typedef struct call {
     tr_prog *p;
@@ -20,6 +20,7 @@ typedef struct call {
     tr_slot args[MAX_SLOTS], ret[MAX_SLOTS];
     const char *before[MAX_SLOTS]; /* text of each array argument */
     tr_sb *out;
+    int64_t grid[3], block[3]; /* of a launch */
 } call;
 
 /* --- the call's text --- */
@@ -44,13 +45,45 @@ static const char *text_of(tr_ctx *ctx, const tr_ty *t, const tr_slot *v) {
     return s;
 }
 
+/* "4" or "4x2" or "4x2x1". */
+static bool read_dims(const char **s, int64_t *out) {
+    for (unsigned k = 0; k < 3; k++) {
+        char *end;
+        out[k] = strtol(*s, &end, 10);
+        if (end == *s || out[k] < 1 || out[k] > MAX_LAUNCH)
+            return false;
+        *s = end;
+        if (*end != 'x')
+            return true;
+        ++*s;
+    }
+    return false;
+}
+
+/* "[4, 32]" between the name and the arguments: blocks and threads of each. */
+static bool read_launch(call *c, const char *s) {
+    if (*s == '(')
+        return true;
+    s++;
+    if (!read_dims(&s, c->grid) || *s++ != ',')
+        return false;
+    while (*s == ' ')
+        s++;
+    return read_dims(&s, c->block) && s[0] == ']' && s[1] == '(';
+}
+
 static bool read_call(call *c, const char *text) {
     tr_ctx *ctx = c->p->ctx;
     const char *open = strchr(text, '('), *s = open + 1, *msg = NULL;
     unsigned n = 0;
-    c->inst = open ? find(c->p, text, (size_t)(open - text)) : NULL;
+    size_t name = strcspn(text, "([");
+    c->inst = open ? find(c->p, text, name) : NULL;
     if (!c->inst)
         return tr_fail(ctx, TR_ERR_VALUE, "'%s' does not call a typed function of the program", text);
+    if (!read_launch(c, text + name))
+        return tr_fail(ctx, TR_ERR_VALUE, "'%s' does not say blocks and threads as in k[4, 32x2](...)", text);
+    if (text[name] == '[' && c->inst->fn->kind != TR_FN_KERNEL)
+        return tr_fail(ctx, TR_ERR_VALUE, "'%s' launches what is no kernel", text);
     for (uint32_t i = 0; i < c->inst->nargs; i++) {
         const tr_ty *t = c->inst->args[i];
         while (*s == ' ' || (i && *s == ','))
@@ -167,6 +200,8 @@ static bool interpret(call *c) {
     tr_frame frame;
     tr_rt_frame_init(&frame, &host);
     tr_interp in = {.ctx = ctx, .prog = c->p, .symbol = tr_symbol_find, .frame = &frame, .steps = MAX_STEPS};
+    memcpy(in.grid, c->grid, sizeof in.grid);
+    memcpy(in.block, c->block, sizeof in.block);
     bool ok = tr_ir_interp(&in, c->inst->fn, c->args, c->ret);
     tr_rt_frame_fini(&frame);
     if (ok)

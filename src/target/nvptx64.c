@@ -29,7 +29,7 @@ const tr_target tr_target_nvptx64 = {
     .abi = TR_ABI_FLAT,
     .math = TR_MATH_LIBDEVICE,
     .form = TR_FORM_PTX,
-    .spaces = {.global = 1, .shared = 3, .constant = 4, .local = 5},
+    .shared = 3,
     .where = W_DEVICE,
     .legal = legal,
 };

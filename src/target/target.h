@@ -21,11 +21,6 @@ typedef enum tr_provider {
 
 typedef enum tr_form { TR_FORM_ELF, TR_FORM_PTX } tr_form; /* what is emitted */
 
-/* Address spaces as LLVM numbers them; 0 is generic everywhere. */
-typedef struct tr_spaces {
-    uint8_t global, shared, local, constant;
-} tr_spaces;
-
 typedef struct tr_processor {
     const char *name, *cpu, *features; /* as the user names it; as LLVM does */
 } tr_processor;
@@ -38,7 +33,8 @@ typedef struct tr_target {
     tr_abi abi;
     tr_provider math;
     tr_form form;
-    tr_spaces spaces;
+    uint8_t
+        shared; /* LLVM's number of the address space of what a block's threads share; 0, the generic one: there is none */
     uint8_t where;            /* W_*: which rows of rt.def exist */
     bool late;                /* code may be compiled when it is first reached */
     bool pools;               /* there are threads that a pattern can hand ranges to */

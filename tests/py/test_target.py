@@ -241,6 +241,77 @@ def test_kinds_are_verified(head: str, what: str) -> None:
     assert done.returncode == 1 and what in done.stderr
 
 
+DEVICE = """\
+%KIND% fn @k -> none {
+b0(%a: i32[1c], %b: i16[1c], %c: f64[1c], %r: i32[1c,ro], %n: i64):
+  %LINE%
+  ret undef:none
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "what"),
+    [
+        ("", "%t: i64 = threadidx 0", "stands in a function of the host"),
+        ("", "barrier", "stands in a function of the host"),
+        ("", "%x: i32 = atomic add %a[0], 1:i32", "stands in a function of the host"),
+        ("kernel", "%t: i64 = blockidx 3", "expected a number"),
+        ("kernel", "%t: i64 = atomic frob %a[0], 1:i32", "an atomic operation"),
+        ("device", "%s: f64[1c] = shared 4", "stands elsewhere than in the entry block of a kernel"),
+        (
+            "kernel",
+            "br b1\nb1:\n  %s: f64[1c] = shared 4",
+            "stands elsewhere than in the entry block of a kernel",
+        ),
+        ("kernel", "%s: f64[1c] = shared %n", "size 0 is no constant"),
+        ("kernel", "%s: f64[1c] = shared 0", "size 0 is no constant"),
+        ("kernel", "%s: f64[1a] = shared 4", "want an array of layout c"),
+        ("kernel", "%x: i16 = atomic add %b[0], 1:i16", "is not defined for i16"),
+        ("kernel", "%x: f64 = atomic max %c[0], 1.0", "is not defined for f64"),
+        ("kernel", "%x: f64 = cas %c[0], 1.0, 2.0", "is not defined for f64"),
+        ("kernel", "%x: i32 = atomic add %r[0], 1:i32", "the array is read-only"),
+        ("kernel", "%x: i64 = atomic add %a[0], 1:i32", "result is i64, want i32"),
+        (
+            "kernel",
+            "%p: none = pattern [%n] { b0(%i: i64):\n    barrier\n    yield\n  }",
+            "stands in a lambda",
+        ),
+    ],
+)
+def test_ops_of_a_device_are_verified(kind: str, line: str, what: str) -> None:
+    done = treadlec(
+        "--verify", text=DEVICE.replace("%KIND% ", f"{kind} " if kind else "").replace("%LINE%", line)
+    )
+    assert done.returncode == 1 and what in done.stderr, done.stderr
+
+
+def test_launches_that_cannot_be() -> None:
+    text = DEVICE.replace("%KIND%", "kernel").replace("%LINE%", "barrier")
+    args = "([1], [1], [1.0], [1], 1)"
+    assert treadlec("--interp", f"k[2, 3]{args}", text=text).stdout == "none\n"
+    for dims in ("[2]", "[2, ]", "[0, 1]", "[2, 3x1x1x1]", "[2, 3", "[1, 100000]"):
+        done = treadlec("--interp", f"k{dims}{args}", text=text)
+        assert done.returncode == 1 and "does not say blocks and threads" in done.stderr
+    plain = treadlec("--interp", "f[1, 1](1.0)", text=MATH)
+    assert plain.returncode == 1 and "launches what is no kernel" in plain.stderr
+    called = (
+        text.replace("kernel", "device")
+        + "kernel fn @j -> none {\nb0(%a: i32[1c], %b: i16[1c], %c: f64[1c], %r: i32[1c,ro], %n: i64):\n  %x: none = call #0(%a, %b, %c, %r, %n)\n  ret %x\n}\n"
+    )
+    done = treadlec("--interp", f"j[1, 2]{args}", text=called)
+    assert done.returncode == 1 and "waits at a barrier in a function that a kernel calls" in done.stderr
+    assert "bar.sync" in treadlec("--target=nvptx64", text=called).stdout
+
+
+def test_shared_memory_is_found_to_be_that() -> None:
+    """No access of a kernel's arrays goes by generic addresses."""
+    done = treadlec("--target=nvptx64:sm_80", text=(ROOT / "tests/ir/device.ir").read_text())
+    body = done.stdout.partition(".entry py_total")[2].partition(".entry")[0]
+    assert "ld.shared.f64" in body and "st.global.f64" in body and "bar.sync" in body
+    assert not re.search(r"\b(ld|st)\.[fu]64", body)
+
+
 def test_exceptions_claim_the_launch() -> None:
     """The first exception of a launch is kept: its code by compare and exchange, then thread, block and payload."""
     text = """\
