@@ -113,6 +113,97 @@ def test_ptx(path: Path, tmp_path: Path) -> None:
         assemble(tool, ptx, processor)
 
 
+CLASSES = {
+    "b": ["i1"],
+    "i": ["i8", "i16", "i32", "i64"],
+    "u": ["u8", "u16", "u32", "u64"],
+    "f": ["f32", "f64"],
+    "c": ["c64", "c128"],
+}
+SCALARS = [t for ts in CLASSES.values() for t in ts]
+PART = {"c64": "f32", "c128": "f64"}
+UNARY = {"NEG", "ABS", "NOT", "RE", "IM"}
+
+
+def every_op() -> list[str]:
+    """A function for each op on each scalar type that the table lets through for a device, each conversion, comparison and function."""
+    table = re.findall(
+        r'(?m)^X\((\w+),\s*(?:ANY|"\w+"),\s*"(\w+)"\)', (ROOT / "src/target/legal.def").read_text()
+    )
+    names = dict(re.findall(r'(?m)^X\((\w+),\s*"(\w+)"', (ROOT / "src/ir/op.def").read_text()))
+    math = re.findall(r'(?m)^X\(\w+,\s*"(\w+)",\s*(\d).*\'(.)\'\)', (ROOT / "src/ir/math.def").read_text())
+    lines: list[tuple[list[str], str, str]] = []  # types of operands, type of the result, what computes it
+    for op, classes in table:
+        for t in (t for c in classes for t in CLASSES[c]):
+            whole = {v: k for k, v in PART.items()}
+            if op == "CONV":
+                lines += [
+                    ([t], to, "conv %0")
+                    for to in SCALARS
+                    if not (t in PART and to not in PART and to != "i1")
+                ]
+            elif op == "CMP":
+                lines += [
+                    ([t, t], "i1", f"cmp {p} %0, %1")
+                    for p in (("eq", "ne") if t in PART else ("lt", "le", "eq", "ne", "gt", "ge"))
+                ]
+            elif op == "MATH":
+                lines += [
+                    (
+                        [t] * int(n),
+                        "i1" if r == "b" else t,
+                        f"math {f} " + ", ".join(f"%{k}" for k in range(int(n))),
+                    )
+                    for f, n, r in math
+                ]
+            elif op == "BITCAST":
+                lines += [
+                    ([t], to, "bitcast %0")
+                    for to in SCALARS
+                    if to[1:] == t[1:] and "i1" not in (t, to) and not {t, to} & set(PART)
+                ]
+            elif op == "SELECT":
+                lines.append((["i1", t, t], t, "select %0, %1, %2"))
+            elif op == "CPLX":
+                lines.append(([t, t], whole[t], "cplx %0, %1"))
+            elif op in UNARY:
+                lines.append(([t], PART.get(t, t) if op in ("ABS", "RE", "IM") else t, f"{names[op]} %0"))
+            else:
+                lines.append(([t, t], t, f"{names[op]} %0, %1"))
+    return [
+        f"fn @f{n} -> {r} {{\nb0({', '.join(f'%{k}: {t}' for k, t in enumerate(ts))}):\n  %r: {r} = {what}\n  ret %r\n}}"
+        for n, (ts, r, what) in enumerate(lines)
+    ]
+
+
+def every_atomic() -> list[str]:
+    """A kernel for each atomic operation on each type, on memory of the grid's and of the block's."""
+    ops = re.findall(r'(?m)X\(\w+, "(\w+)", TR_OP_\w+, "(\w+)"\)', (ROOT / "src/ir/ir.h").read_text())
+    assert {o for o, _ in ops} == {"add", "min", "max", "and", "or", "xor", "xchg"}
+    wide = [(f"atomic {o} %a[0], %x", t) for o, cs in ops for c in cs for t in CLASSES[c][-2:]]
+    wide += [("cas %a[0], %x, %x", t) for t in ("i32", "i64", "u32", "u64")]
+    return [
+        f"kernel fn @k{n} -> none {{\nb0(%a: {t}[1c], %x: {t}):\n  %s: {t}[1c] = shared 4\n  %r: {t} = {what}\n"
+        f"  %q: {t} = {what.replace('%a', '%s')}\n  store %a[1], %q\n  ret undef:none\n}}"
+        for n, (what, t) in enumerate(wide)
+    ]
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_every_op_on_every_type(processor: str, tmp_path: Path) -> None:
+    """What LLVM cannot select ends its process: nothing that the table lets through may."""
+    made = every_op() + every_atomic()
+    assert len(made) > 400
+    ptx = tmp_path / "o.ptx"
+    done = treadlec(f"--target=nvptx64:{processor}", "--no-libdevice", "-o", str(ptx), text="\n".join(made))
+    assert done.returncode == 0, done.stderr
+    tool = assembler()
+    done = treadlec(f"--target=nvptx64:{processor}", "-o", str(ptx), text="\n".join(made))
+    assert done.returncode == 0, done.stderr
+    assert ".extern" not in ptx.read_text()
+    assemble(tool, ptx, processor)
+
+
 def test_most_functions_run_on_a_device() -> None:
     """The sweep above is of something: a refusal of nearly everything would pass it."""
     text = (ROOT / "tests/ir/patterns.ir").read_text()
