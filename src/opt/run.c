@@ -228,12 +228,13 @@ bool tr_opt_run(tr_prog *p) {
 }
 
 /* What counts references is the host's, and stays as it is: the target refuses it. */
-static bool has_loops_to_make(const tr_fn *f) {
+static bool has_more_than(const tr_target *t, const tr_fn *f) {
     bool any = false;
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
              v = tr_at(f, v)->next) {
-            any |= tr_at(f, v)->op == TR_OP_PATTERN;
+            any |= tr_at(f, v)->op == TR_OP_CALLRT || !tr_target_has(t, (tr_op)tr_at(f, v)->op) ||
+                   tr_at(f, v)->op == TR_OP_POW;
             if (tr_at(f, v)->op == TR_OP_RETAIN || tr_at(f, v)->op == TR_OP_RELEASE)
                 return false;
         }
@@ -241,10 +242,10 @@ static bool has_loops_to_make(const tr_fn *f) {
 }
 
 bool tr_opt_for(tr_prog *p, const tr_target *t) {
-    static const char loops[] = "simplify,serial,fold,cse,simplify,dce";
-    for (uint32_t i = 0; !tr_target_has(t, TR_OP_PATTERN) && i < p->insts.n; i++)
-        if (p->insts.d[i].fn && has_loops_to_make(p->insts.d[i].fn) &&
-            !tr_opt_run_named(p, p->insts.d[i].fn, loops))
+    static const char names[] = "simplify,serial,rows,fold,cse,simplify,dce";
+    for (uint32_t i = 0; !t->runtime && i < p->insts.n; i++)
+        if (p->insts.d[i].fn && has_more_than(t, p->insts.d[i].fn) &&
+            !tr_opt_run_named(p, p->insts.d[i].fn, names))
             return false;
     return true;
 }

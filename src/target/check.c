@@ -21,7 +21,7 @@ static bool refuse(const look *k, const tr_ins *i, const char *what, const char 
 
 static bool check_row(const look *k, const tr_ins *i) {
     const tr_rtinfo *r = &tr_rt_info[i->imm.rt->row];
-    return (r->where & k->t->where) ||
+    return k->t->runtime ||
            refuse(k, i, "the runtime's ", tr_arena_printf(&k->p->ctx->arena, "'%s'", r->name));
 }
 

@@ -4,8 +4,6 @@
  * sm_90; newer ones run that one's code. */
 #include "target/target.h"
 
-#include "ir/rtinfo.h"
-
 static const char *const legal[TR_OP__COUNT] = {
 #define ANY                    "*"
 #define NONE                   NULL
@@ -30,6 +28,5 @@ const tr_target tr_target_nvptx64 = {
     .math = TR_MATH_LIBDEVICE,
     .form = TR_FORM_PTX,
     .shared = 3,
-    .where = W_DEVICE,
     .legal = legal,
 };

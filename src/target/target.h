@@ -35,8 +35,9 @@ typedef struct tr_target {
     tr_form form;
     uint8_t
         shared; /* LLVM's number of the address space of what a block's threads share; 0, the generic one: there is none */
-    uint8_t where;            /* W_*: which rows of rt.def exist */
-    bool late;                /* code may be compiled when it is first reached */
+    bool
+        runtime; /* there is the runtime's library; if not, only rows of rt.def that are typed code (W_TYPED) */
+    bool late;   /* code may be compiled when it is first reached */
     bool pools;               /* there are threads that a pattern can hand ranges to */
     const char *const *legal; /* per op: legal.def's column */
 } tr_target;

@@ -1,8 +1,6 @@
 /* The host: x86-64 Linux. */
 #include "target/target.h"
 
-#include "ir/rtinfo.h"
-
 static const char *const legal[TR_OP__COUNT] = {
 #define ANY                    "*"
 #define NONE                   NULL
@@ -16,7 +14,7 @@ const tr_target tr_target_x86_64 = {
     .abi = TR_ABI_SLOTS,
     .math = TR_MATH_HOST,
     .form = TR_FORM_ELF,
-    .where = W_HOST,
+    .runtime = true,
     .late = true,
     .pools = true,
     .legal = legal,
