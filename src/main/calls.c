@@ -69,7 +69,12 @@ static bool read_launch(call *c, const char *s) {
         return false;
     while (*s == ' ')
         s++;
-    return read_dims(&s, c->block) && s[0] == ']' && s[1] == '(';
+    if (!read_dims(&s, c->block) || s[0] != ']' || s[1] != '(')
+        return false;
+    int64_t threads = 1;
+    for (unsigned k = 0; k < 3; k++)
+        threads *= c->block[k] ? c->block[k] : 1;
+    return threads <= MAX_LAUNCH; /* as on the hardware */
 }
 
 static bool read_call(call *c, const char *text) {

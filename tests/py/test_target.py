@@ -381,7 +381,7 @@ def test_launches_that_cannot_be() -> None:
     text = DEVICE.replace("%KIND%", "kernel").replace("%LINE%", "barrier")
     args = "([1], [1], [1.0], [1], 1)"
     assert treadlec("--interp", f"k[2, 3]{args}", text=text).stdout == "none\n"
-    for dims in ("[2]", "[2, ]", "[0, 1]", "[2, 3x1x1x1]", "[2, 3", "[1, 100000]"):
+    for dims in ("[2]", "[2, ]", "[0, 1]", "[2, 3x1x1x1]", "[2, 3", "[1, 100000]", "[1, 32x32x2]"):
         done = treadlec("--interp", f"k{dims}{args}", text=text)
         assert done.returncode == 1 and "does not say blocks and threads" in done.stderr
     plain = treadlec("--interp", "f[1, 1](1.0)", text=MATH)
