@@ -42,7 +42,14 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "lower": (
         ("debug", "meta", "module"),  # a module, and what goes with it
-        ("check", "late", "loops", "math", "room"),  # ways out, calls of the runtime, room on the stack
+        (
+            "check",
+            "handler",
+            "late",
+            "loops",
+            "math",
+            "room",
+        ),  # ways out, calls of the runtime, room on the stack
         ("array", "conv", "device", "reduce", "scalar"),  # operations
         ("chunk", "par", "pattern", "red", "scan", "tile"),  # the pattern node
         ("fn",),  # functions, and which file lowers which op
@@ -70,11 +77,13 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lower_block": "a block of the function that is being filled",
         "tr_lower_leave": "the way out of it",
         "tr_lower_claim": "the way out of it, on a device",
+        "tr_lower_exit": "the way out of it",
         "tr_lower_error": "an error in it",
         "tr_lower_lambda": "a function in the place of its pattern",
         "tr_lower_inst": "a module's functions, when it is made",
         "tr_lower_end_math": "a module's end",
         "tr_lower_declare_flat": "a module's functions, where entries are flat",
+        "tr_lower_end_handlers": "what the module needs once all sites are known",
     },
 }
 

@@ -538,6 +538,44 @@ static bool field_defaults(tr_frozen *z, PyTypeObject *cls, tr_obj *r) {
     return !z->failed;
 }
 
+static PyTypeObject *class_of_exc(PyObject *o) {
+    return PyExceptionClass_Check(o) ? (PyTypeObject *)o : Py_TYPE(o);
+}
+
+/* One of exc.def's that is NumPy's; a new reference, or NULL without an exception. */
+static PyObject *numpy_exception(const char *name) {
+    PyObject *numpy = PyImport_ImportModule("numpy.exceptions");
+    PyObject *cls = numpy ? PyObject_GetAttrString(numpy, name) : NULL;
+    Py_XDECREF(numpy);
+    PyErr_Clear();
+    return cls;
+}
+
+/* Where the class stands among those of exc.def and those that came before it. */
+static void place_exc(tr_frozen *z, PyTypeObject *cls) {
+    tr_ownexc x = {0};
+    tr_prog *p = z->prog;
+    uint32_t n = p->own_excs.n;
+    for (uint32_t i = 0; i < TR_EXC__COUNT; i++) {
+        PyObject *b = taken(z, tr_py_dict_get_text(PyEval_GetBuiltins(), tr_exc_name[i]));
+        if (!b)
+            b = taken(z, numpy_exception(tr_exc_name[i]));
+        if (!b || !PyType_Check(b))
+            continue;
+        x.bases |= (uint64_t)(PyType_IsSubtype(cls, (PyTypeObject *)b) != 0) << i;
+        x.derived |= (uint64_t)(PyType_IsSubtype((PyTypeObject *)b, cls) != 0) << i;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        PyTypeObject *other = (PyTypeObject *)z->exc_classes.d[k];
+        if (PyType_IsSubtype(cls, other))
+            tr_vec_push(arena(z), &x.own_bases, k);
+        if (PyType_IsSubtype(other, cls))
+            tr_vec_push(arena(z), &p->own_excs.d[k].own_bases, n);
+    }
+    tr_vec_push(arena(z), &p->own_excs, x);
+    tr_vec_push(arena(z), &z->exc_classes, (PyObject *)cls);
+}
+
 /* An exception of the program's own, a class or an exception that exists already: `keep` holds it as long as
  * the code lives. */
 static tr_obj *freeze_own_exc(tr_frozen *z, tr_objk kind, PyObject *o) {
@@ -550,6 +588,7 @@ static tr_obj *freeze_own_exc(tr_frozen *z, tr_objk kind, PyObject *o) {
     r->u.exc = TR_EXC__COUNT + z->prog->excs.n;
     bind_symbol(z, tr_arena_printf(arena(z), "tr_exc_%u", z->prog->excs.n), o);
     tr_vec_push(arena(z), &z->prog->excs, r);
+    place_exc(z, class_of_exc(o));
     return r;
 }
 

@@ -80,7 +80,8 @@ typedef struct tr_frozen {
     tr_ctx *ctx;
     tr_prog *prog;
     tr_freeze_host *host;
-    tr_map known; /* PyObject * -> tr_obj * */
+    tr_map known;                   /* PyObject * -> tr_obj * */
+    TR_VEC(PyObject *) exc_classes; /* of prog->excs; `keep` holds them */
     TR_VEC(struct tr_fscope) scopes;
     uint32_t done, depth;
     bool failed;         /* by a Python exception: */

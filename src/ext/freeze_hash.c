@@ -83,6 +83,18 @@ static void module(hashing *s, const tr_obj *o) {
     }
 }
 
+static void own_exc(hashing *s, uint32_t exc) {
+    const tr_prog *p = s->z->prog;
+    uint32_t own = exc - TR_EXC__COUNT;
+    if (exc < TR_EXC__COUNT || own >= p->own_excs.n)
+        return;
+    number(s, p->own_excs.d[own].bases);
+    number(s, p->own_excs.d[own].derived);
+    number(s, p->own_excs.d[own].own_bases.n);
+    for (uint32_t i = 0; i < p->own_excs.d[own].own_bases.n; i++)
+        number(s, p->own_excs.d[own].own_bases.d[i]);
+}
+
 static void object(hashing *s, const tr_obj *o) {
     number(s, o ? o->kind : 255u);
     if (!o)
@@ -119,7 +131,8 @@ static void object(hashing *s, const tr_obj *o) {
     case TR_OBJ_EXC:
     case TR_OBJ_EXCVAL:
         number(s, o->u.exc);
-        break; /* which class that is, no code depends on: it is bound anew */
+        own_exc(s, o->u.exc);
+        break; /* which class that is, no code depends on: it is bound anew. Handlers depend on what it is derived from */
     case TR_OBJ_TYPE: break;
     case TR_OBJ_OPAQUE: text(s, o->repr); break;
     }

@@ -50,6 +50,12 @@ static bool is_end(uint8_t op) {
     return is_exit(op) || is_branch(op) || op == TR_N_JUMP;
 }
 
+/* A handler finds variables as they are at the start of the block in which something raises: it ends where one is written. */
+static bool writes(uint8_t op) {
+    return op == TR_N_STORE || op == TR_N_STOREDEREF || op == TR_N_DEL || op == TR_N_LOADCLEAR ||
+           op == TR_N_PUSHEXC || op == TR_N_POPEXC || op == TR_N_FORNEXT;
+}
+
 /* All blocks, reachable or not, in the order of the code; blk_of[instruction] is its block. */
 typedef struct raw {
     uint32_t *start, *blk_of, n; /* start[n] is the number of instructions */
@@ -63,8 +69,13 @@ static raw find_leaders(tr_ctx *ctx, const tr_decoded *d) {
     for (uint32_t i = 0; i < d->n; i++) {
         if (d->ins[i].flags & BC_JUMP)
             tr_bits_set(&lead, (uint32_t)d->ins[i].arg);
-        if (is_end(d->ins[i].op))
+        if (is_end(d->ins[i].op) || (d->covered && d->covered[i] && writes(d->ins[i].op)))
             tr_bits_set(&lead, i + 1);
+    }
+    for (uint32_t k = 0; k < d->nexc; k++) {
+        tr_bits_set(&lead, d->exc[k].start);
+        tr_bits_set(&lead, d->exc[k].end);
+        tr_bits_set(&lead, d->exc[k].handler);
     }
     for (uint32_t i = 0; i < d->n; i++) {
         if (tr_bits_get(&lead, i))
@@ -75,10 +86,17 @@ static raw find_leaders(tr_ctx *ctx, const tr_decoded *d) {
     return r;
 }
 
-/* Successors of a raw block: what follows, then the jump's target. */
-static uint32_t successors(const tr_decoded *d, const raw *r, uint32_t b, uint32_t *out) {
+/* The range that block b lies in, or NULL. */
+static const tr_bcexc *range_of(const tr_decoded *d, uint32_t start) {
+    return d->covered && d->covered[start] ? &d->exc[d->covered[start] - 1] : NULL;
+}
+
+/* Successors of a raw block: what follows, then the jump's target; *handler where what raises goes, or TR_NOBLK. */
+static uint32_t successors(const tr_decoded *d, const raw *r, uint32_t b, uint32_t *out, uint32_t *handler) {
     const tr_bc *last = &d->ins[r->start[b + 1] - 1];
+    const tr_bcexc *e = range_of(d, r->start[b]);
     uint32_t n = 0;
+    *handler = e ? r->blk_of[e->handler] : TR_NOBLK;
     if (last->op != TR_N_JUMP && !is_exit(last->op))
         out[n++] = b + 1; /* r->n: off the end, found by the caller */
     if (last->op == TR_N_JUMP || is_branch(last->op))
@@ -93,7 +111,9 @@ static bool find_order(tr_ctx *ctx, const tr_decoded *d, const raw *r, uint32_t 
     stack[sp++] = 0;
     state[0] = 1;
     while (sp > 0) {
-        uint32_t b = stack[sp - 1], succ[2], ns = successors(d, r, b, succ);
+        uint32_t b = stack[sp - 1], succ[3], handler, ns = successors(d, r, b, succ, &handler);
+        if (handler != TR_NOBLK)
+            succ[ns++] = handler; /* before all others: it comes behind them */
         uint32_t seen = state[b] - 1u;
         if (seen == ns) {
             order[count++] = b;
@@ -119,6 +139,11 @@ static bool find_order(tr_ctx *ctx, const tr_decoded *d, const raw *r, uint32_t 
     return true;
 }
 
+static void add_pred(tr_ctx *ctx, tr_flow *f, uint32_t to, uint32_t from, uint32_t nth) {
+    tr_vec_push(&ctx->arena, &f->blks[to].preds, from << 2 | nth);
+    f->blks[to].header |= to <= from;
+}
+
 static bool make_blocks(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
     raw r = find_leaders(ctx, d);
     uint32_t *order = TR_NEW_N(&ctx->arena, uint32_t, r.n), *number = TR_NEW_N(&ctx->arena, uint32_t, r.n);
@@ -131,13 +156,17 @@ static bool make_blocks(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
         tr_bcblk *b = &f->blks[i];
         b->start = r.start[order[i]];
         b->end = r.start[order[i] + 1];
-        b->nsucc = successors(d, &r, order[i], b->succ);
+        b->nsucc = successors(d, &r, order[i], b->succ, &b->handler);
         for (uint32_t k = 0; k < b->nsucc; k++) {
             b->succ[k] = number[b->succ[k]];
-            tr_bcblk *to = &f->blks[b->succ[k]];
-            tr_vec_push(&ctx->arena, &to->preds, i << 1 | k);
-            to->header |= b->succ[k] <= i;
+            add_pred(ctx, f, b->succ[k], i, k);
         }
+        if (b->handler == TR_NOBLK)
+            continue;
+        b->handler = number[b->handler];
+        add_pred(ctx, f, b->handler, i, 2);
+        f->blks[b->handler].catches = true;
+        f->blks[b->handler].lasti = range_of(d, b->start)->lasti;
     }
     return true;
 }
@@ -174,16 +203,9 @@ static tr_nyi_id refuses(const tr_code *c, const tr_decoded *d, uint32_t i) {
     const tr_bc *ins = &d->ins[i];
     switch (ins->op) {
     case TR_N_REFUSED: return (tr_nyi_id)ins->aux;
-    case TR_N_RERAISE:
-    case TR_N_PUSHEXC: return TR_NYI_TRY;
     case TR_N_STOREDEREF: return c->kinds[ins->arg] & KIND_FREE ? TR_NYI_NONLOCAL : TR_NYI__COUNT;
-    case TR_N_RAISE: return ins->arg == 0 ? TR_NYI_RERAISE : TR_NYI__COUNT;
-    default: break;
+    default: return TR_NYI__COUNT;
     }
-    for (uint32_t k = 0; k < d->nexc; k++)
-        if (i >= d->exc[k].start && i < d->exc[k].end)
-            return TR_NYI_TRY;
-    return TR_NYI__COUNT;
 }
 
 static bool check_instructions(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_flow *f,
@@ -204,15 +226,44 @@ static bool check_instructions(tr_ctx *ctx, const tr_code *c, const tr_decoded *
     return true;
 }
 
+/* Only exceptions lead to a handler. */
+static bool only_caught(const tr_flow *f) {
+    for (uint32_t k = 0; k < f->nblks; k++)
+        for (uint32_t i = 0; f->blks[k].catches && i < f->blks[k].preds.n; i++)
+            if (k == 0 || (f->blks[k].preds.d[i] & 3) != 2)
+                return false;
+    return true;
+}
+
+/* The handler of block b finds the stack cut to a depth, maybe a number, and the exception. */
+static bool check_handler(const tr_decoded *d, tr_flow *f, const tr_bcblk *b, uint32_t limit) {
+    if (b->handler == TR_NOBLK)
+        return true;
+    const tr_bcexc *e = range_of(d, b->start);
+    tr_bcblk *to = &f->blks[b->handler];
+    uint32_t depth = e->depth + e->lasti + 1;
+    if (e->depth > b->depth || depth > limit || to->lasti != e->lasti)
+        return false;
+    if (to->depth == UINT32_MAX)
+        to->depth = depth;
+    if (depth > f->maxdepth)
+        f->maxdepth = depth;
+    return to->depth == depth;
+}
+
 static bool check_depths(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_flow *f) {
     /* Expansion in decode needs at most one position more than the original. */
     uint32_t limit = (c->stacksize < 1u << 20 ? c->stacksize : 1u << 20) + 2;
     for (uint32_t k = 1; k < f->nblks; k++)
         f->blks[k].depth = UINT32_MAX;
+    if (!only_caught(f))
+        return tr_front_malformed(ctx, c, "an exception handler is entered without an exception");
     f->maxdepth = 0;
     for (uint32_t k = 0; k < f->nblks; k++) {
         tr_bcblk *b = &f->blks[k];
         uint32_t depth = b->depth;
+        if (!check_handler(d, f, b, limit))
+            return tr_front_malformed(ctx, c, "the stack of an exception handler does not fit");
         for (uint32_t i = b->start; i < b->end; i++) {
             uint32_t pops = 0, pushes = 0;
             const tr_bc *ins = &d->ins[i];
@@ -221,6 +272,8 @@ static bool check_depths(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_
                 return tr_front_malformed(ctx, c, "the stack underflows");
             if ((ins->op == TR_N_FORITER || ins->op == TR_N_FORNEXT) && depth < 1)
                 return tr_front_malformed(ctx, c, "a loop has no iterator");
+            if (ins->op == TR_N_EXCMATCH && depth < 2)
+                return tr_front_malformed(ctx, c, "no exception is looked at");
             depth = depth - pops;
             if (pushes > limit || depth + pushes > limit)
                 return tr_front_malformed(ctx, c, "the stack overflows");
@@ -282,6 +335,16 @@ static uint32_t touch(const tr_flow *f, const tr_bc *i, uint32_t depth, uses *u)
         def3(u, tr_flow_slot(f, depth - 1));
         def3(u, tr_flow_slot(f, depth - arg));
         break;
+    case TR_N_EXCMATCH: use(u, tr_flow_slot(f, depth - 2)); break;
+    case TR_N_PUSHEXC:
+        use(u, f->handled);
+        tr_bits_set(u->def, f->handled);
+        break;
+    case TR_N_POPEXC: tr_bits_set(u->def, f->handled); break;
+    case TR_N_RAISE:
+        if (!arg)
+            use(u, f->handled);
+        break;
     case TR_N_FORITER:
     case TR_N_FORNEXT:
         use3(u, tr_flow_slot(f, depth - 1));
@@ -296,6 +359,14 @@ static uint32_t touch(const tr_flow *f, const tr_bc *i, uint32_t depth, uses *u)
     return depth + pushes;
 }
 
+/* What raises in the block leaves before anything is written, but for what was caught. */
+static void leave_early(const tr_flow *f, const tr_bcblk *b, tr_bits *live) {
+    tr_bits_union(live, &f->blks[b->handler].live);
+    for (uint32_t n = 0; b->catches && n < 1u + b->lasti; n++)
+        for (uint32_t k = 0; k < 3; k++)
+            tr_bits_clear(live, tr_flow_slot(f, b->depth - 1 - n) + k);
+}
+
 static void find_live(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
     tr_bits *use_of = TR_NEW_N(&ctx->arena, tr_bits, f->nblks), out = tr_bits_new(&ctx->arena, f->nvars);
     for (uint32_t k = 0; k < f->nblks; k++) {
@@ -305,6 +376,8 @@ static void find_live(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
         use_of[k] = tr_bits_new(&ctx->arena, f->nvars);
         uses u = {&b->defs, &use_of[k]};
         uint32_t depth = b->depth;
+        for (uint32_t n = 0; b->catches && n < 1u + b->lasti; n++)
+            def3(&u, tr_flow_slot(f, depth - 1 - n));
         for (uint32_t i = b->start; i < b->end; i++)
             depth = touch(f, &d->ins[i], depth, &u);
         tr_bits_assign(&b->live, &use_of[k]);
@@ -318,6 +391,8 @@ static void find_live(tr_ctx *ctx, const tr_decoded *d, tr_flow *f) {
                 tr_bits_union(&out, &f->blks[b->succ[s]].live);
             for (uint32_t w = 0; w < out.n; w++)
                 out.w[w] &= ~b->defs.w[w];
+            if (b->handler != TR_NOBLK)
+                leave_early(f, b, &out);
             changed |= tr_bits_union(&b->live, &out);
         }
     }
@@ -359,7 +434,8 @@ bool tr_front_flow(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, const tr_
     if (!check_depths(ctx, c, d, f))
         return false;
     f->nlocals = c->nlocalsplus;
-    f->nvars = 2 * f->nlocals + 3 * f->maxdepth;
+    f->handled = 2 * f->nlocals + 3 * f->maxdepth;
+    f->nvars = f->handled + 1;
     find_live(ctx, d, f);
     find_unbound(ctx, d, bound, f);
     return true;

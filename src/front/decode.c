@@ -375,8 +375,61 @@ static bool exc_number(const tr_code *c, uint32_t *pos, uint32_t *out) {
     return false;
 }
 
-/* Ranges whose handler is the user's. Handlers that only restore variables (inlined comprehensions) are no concern of
- * ours: what they clean up is the interpreter's. */
+/* Which range each instruction lies in; the table's do not overlap. */
+static bool cover(decoder *d, tr_decoded *out) {
+    out->covered = TR_NEW_N(&d->ctx->arena, uint32_t, (size_t)d->n + 1);
+    for (uint32_t k = 0; k < out->nexc; k++)
+        for (uint32_t i = out->exc[k].start; i < out->exc[k].end; i++) {
+            if (out->covered[i])
+                return tr_front_malformed(d->ctx, d->c, "ranges of the exception table overlap");
+            out->covered[i] = k + 1;
+        }
+    return true;
+}
+
+/* A handler that only cleans up the interpreter's own state (its stack, variables of an inlined comprehension) and raises again,
+ * out of the function. */
+static bool is_trivial(const decoder *d, const tr_decoded *out, uint32_t handler) {
+    for (uint32_t i = handler; i < d->n; i++)
+        switch (d->ins[i].op) {
+        case TR_N_NOP:
+        case TR_N_CONST:
+        case TR_N_STORE:
+        case TR_N_DEL:
+        case TR_N_POP:
+        case TR_N_COPY:
+        case TR_N_SWAP:
+        case TR_N_PUSHEXC:
+        case TR_N_POPEXC: break;
+        case TR_N_RERAISE: return !out->covered[i];
+        default: return false;
+        }
+    return false;
+}
+
+/* Ranges with such handlers are none. Without them the handlers that they guard may be such. */
+static void drop_trivial(decoder *d, tr_decoded *out) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t k = 0; k < out->nexc; k++) {
+            tr_bcexc *e = &out->exc[k];
+            if (e->start == e->end || !is_trivial(d, out, e->handler))
+                continue;
+            for (uint32_t i = e->start; i < e->end; i++)
+                out->covered[i] = 0;
+            e->end = e->start;
+            changed = true;
+        }
+    }
+    uint32_t left = 0;
+    for (uint32_t k = 0; k < out->nexc; k++)
+        left += out->exc[k].start < out->exc[k].end;
+    if (!left) {
+        out->nexc = 0;
+        out->covered = NULL;
+    }
+}
+
 static bool decode_exceptions(decoder *d, const uint32_t *at, uint32_t nunits, tr_decoded *out) {
     TR_VEC(tr_bcexc) v = {0};
     for (uint32_t pos = 0; pos < d->c->nexctab;) {
@@ -389,11 +442,16 @@ static bool decode_exceptions(decoder *d, const uint32_t *at, uint32_t nunits, t
             at[f[2]] >= d->n)
             return tr_front_malformed(d->ctx, d->c, "the exception table points outside");
         tr_bcexc e = {at[f[0]], at[end], at[f[2]], f[3] >> 1, f[3] & 1};
-        if (d->ins[e.handler].op == TR_N_PUSHEXC && e.start < e.end)
+        if (e.start < e.end)
             tr_vec_push(&d->ctx->arena, &v, e);
     }
     out->exc = v.d;
     out->nexc = v.n;
+    if (!v.n)
+        return true;
+    if (!cover(d, out))
+        return false;
+    drop_trivial(d, out);
     return true;
 }
 

@@ -582,12 +582,33 @@ static void branch(tr_ssa *s, const tr_bc *i) {
     tr_cbr(&s->b, cond, succ(s, jump_if_true), 0, NULL, succ(s, !jump_if_true), 0, NULL);
 }
 
+/* --- handlers --- */
+
+static void push_exception(tr_ssa *s) {
+    tr_val exc = pop(s);
+    push(s, s->cur[s->f->handled]);
+    push(s, exc);
+    s->cur[s->f->handled] = exc;
+}
+
+static void match(tr_ssa *s) {
+    tr_val classes = pop(s), args[2] = {value_at(s, s->depth - 1), classes};
+    push(s, emit(s, TR_OP_EXCMATCH, 2, args));
+}
+
 static void raise(tr_ssa *s, uint32_t n) {
     tr_val *x = pop_n(s, n);
+    const tr_obj *handled = n ? NULL : obj_of(s, s->cur[s->f->handled]);
+    if (handled && handled->kind == TR_OBJ_NONE)
+        refuse(s, TR_NYI_RERAISE);
+    if (!n) {
+        emit(s, TR_OP_RERAISE, 1, &s->cur[s->f->handled]);
+        return;
+    }
     const tr_obj *cause = n == 2 ? obj_of(s, x[1]) : NULL;
     if (n == 2 && !(cause && cause->kind == TR_OBJ_NONE))
         refuse(s, TR_NYI_RAISE_FROM);
-    emit(s, TR_OP_RAISEPY, n > 0, x);
+    emit(s, TR_OP_RAISEPY, 1, x);
 }
 
 void tr_front_exec(tr_ssa *s, const tr_bc *i) {
@@ -646,11 +667,13 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     case TR_N_JUMP: tr_br(&s->b, succ(s, 0), 0, NULL); break;
     case TR_N_RETURN: emit(s, TR_OP_RET, 1, (tr_val[]){pop(s)}); break;
     case TR_N_RAISE: raise(s, arg); break;
+    case TR_N_RERAISE: emit(s, TR_OP_RERAISE, 1, (tr_val[]){pop(s)}); break;
+    case TR_N_PUSHEXC: push_exception(s); break;
+    case TR_N_POPEXC: s->cur[s->f->handled] = pop(s); break;
+    case TR_N_EXCMATCH: match(s); break;
     case TR_N_NOP:
     case TR_N_ENDFOR: break;
     case TR_N_REFUSED:
-    case TR_N_RERAISE:
-    case TR_N_PUSHEXC: /* tr_front_flow has refused them */
     case TR_N__COUNT: bad(s, "an instruction out of place"); break;
     }
 }

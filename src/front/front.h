@@ -20,6 +20,7 @@ typedef struct tr_decoded {
     uint32_t n;
     tr_bcexc *exc;
     uint32_t nexc;
+    uint32_t *covered; /* per instruction: 1 + the range it lies in, 0 in none; NULL: there are no ranges */
 } tr_decoded;
 
 /* Never crashes on any bytes: malformed code is an error in ctx. */

@@ -54,10 +54,14 @@ typedef struct tr_bcblk {
     uint32_t start, end; /* instructions [start, end) */
     uint32_t nsucc, succ[2];
     uint32_t depth; /* of the stack at the start */
-    tr_u32s preds;  /* predecessor << 1 | number of its successor */
-    bool header;    /* some predecessor comes later in the order */
-    tr_bits defs;   /* variables written */
-    tr_bits live;   /* variables whose value on entry may be read */
+    tr_u32s preds;  /* predecessor << 2 | number of its successor, 2: its handler */
+    uint32_t
+        handler; /* what raises in it goes to this block's start, with the variables as they are at its own; TR_NOBLK */
+    bool catches; /* it is one: it starts with the exception on the stack, and maybe a number below */
+    bool lasti;
+    bool header;  /* some predecessor comes later in the order */
+    tr_bits defs; /* variables written */
+    tr_bits live; /* variables whose value on entry may be read */
 } tr_bcblk;
 
 /* Variables of SSA construction: locals; three for each stack position: the value, and for iterators the number of items and
@@ -66,6 +70,8 @@ typedef struct tr_flow {
     tr_bcblk *blks;
     uint32_t nblks, nvars, nlocals, maxdepth;
     tr_bits maybe_unbound; /* locals */
+    uint32_t
+        handled; /* the variable of the exception that is being handled; the last, if there are handlers */
 } tr_flow;
 
 static inline uint32_t tr_flow_slot(const tr_flow *f, uint32_t depth) {

@@ -20,8 +20,8 @@ static void loop_writes(tr_ssa *s, uint32_t h, tr_bits *out) {
     tr_bits_zero(out);
     tr_bits_union(out, &f->blks[h].defs);
     for (uint32_t i = 0; i < f->blks[h].preds.n; i++)
-        if (f->blks[h].preds.d[i] >> 1 >= h)
-            tr_vec_push(&s->ctx->arena, &work, f->blks[h].preds.d[i] >> 1);
+        if (f->blks[h].preds.d[i] >> 2 >= h)
+            tr_vec_push(&s->ctx->arena, &work, f->blks[h].preds.d[i] >> 2);
     while (work.n > 0) {
         uint32_t b = work.d[--work.n];
         if (tr_bits_get(&seen, b))
@@ -31,7 +31,7 @@ static void loop_writes(tr_ssa *s, uint32_t h, tr_bits *out) {
         if (b == 0)
             memset(out->w, 0xff, out->n * sizeof *out->w);
         for (uint32_t i = 0; i < f->blks[b].preds.n; i++)
-            tr_vec_push(&s->ctx->arena, &work, f->blks[b].preds.d[i] >> 1);
+            tr_vec_push(&s->ctx->arena, &work, f->blks[b].preds.d[i] >> 2);
     }
 }
 
@@ -44,12 +44,13 @@ static bool common_value(const tr_ssa *s, uint32_t k, uint32_t var, tr_val *out)
         have = true;
     }
     for (uint32_t i = 0; i < b->preds.n; i++) {
-        uint32_t p = b->preds.d[i] >> 1;
+        uint32_t p = b->preds.d[i] >> 2;
         if (p >= k)
             continue;
-        if (have && s->out[p][var] != *out)
+        tr_val v = (b->preds.d[i] & 3) == 2 ? s->in[p][var] : s->out[p][var];
+        if (have && v != *out)
             return false;
-        *out = s->out[p][var];
+        *out = v;
         have = true;
     }
     return have;
@@ -68,11 +69,28 @@ static tr_val out_value(tr_ssa *s, uint32_t p, uint32_t var) {
     if (v < TR_NOTE || v >= TR_NULLVAL)
         return v;
     tr_bld here = s->b;
-    tr_bid b = p == s->f->nblks ? 0 : s->bid[p];
+    tr_bid b = p == s->f->nblks ? 0 : s->end[p];
     s->b = (tr_bld){s->ir, b, s->ir->blks.d[b].last, here.loc};
     v = s->out[p][var] = tr_front_settle(s, v);
     s->b = here;
     return v;
+}
+
+/* A handler begins with what was caught, and where that was raised, of which nobody asks. */
+static void take_exception(tr_ssa *s, const tr_bcblk *b) {
+    tr_val *p = &s->cur[tr_flow_slot(s->f, b->depth - 1)];
+    p[0] = tr_emit0(&s->b, TR_OP_CATCH, NULL);
+    if (b->lasti)
+        p[-3] = tr_const_obj(s->ir, tr_obj_int(&s->ctx->arena, 0));
+}
+
+/* What the block does stands in one of its own. */
+static void protect_block(tr_ssa *s, uint32_t k, uint32_t handler) {
+    tr_edge e = {.to = s->bid[handler]};
+    s->in[k] = tr_arena_copy(&s->ctx->arena, s->cur, s->f->nvars * sizeof *s->cur);
+    s->end[k] = tr_blk_new(s->ir);
+    tr_try(&s->b, s->end[k], &e);
+    s->b = (tr_bld){s->ir, s->end[k], TR_NOVAL, 0};
 }
 
 static void start_block(tr_ssa *s, uint32_t k, tr_bits *writes) {
@@ -98,6 +116,15 @@ static void start_block(tr_ssa *s, uint32_t k, tr_bits *writes) {
             s->cur[var] = tr_blk_param(s->ir, s->bid[k], NULL, var_name(s, var));
             tr_vec_push(&s->ctx->arena, &s->params[k], var);
         }
+    if (b->catches)
+        take_exception(s, b);
+    if (b->handler != TR_NOBLK)
+        protect_block(s, k, b->handler);
+}
+
+/* What edge number nth of block p carries for a variable. */
+static tr_val edge_value(tr_ssa *s, uint32_t p, uint32_t nth, uint32_t var) {
+    return nth == 2 ? s->in[p][var] : out_value(s, p, var);
 }
 
 /* Edge arguments, when every block's end is known. */
@@ -110,12 +137,13 @@ static bool fill_edges(tr_ssa *s) {
         const tr_bcblk *b = &f->blks[k];
         for (uint32_t i = 0; i < b->preds.n + (k == 0); i++) {
             bool entry = i == b->preds.n;
-            uint32_t p = entry ? f->nblks : b->preds.d[i] >> 1, nth = entry ? 0 : b->preds.d[i] & 1;
-            if (!entry && s->swapped[p])
-                nth = 1 - nth;
-            tr_edge *e = &tr_term(s->ir, entry ? 0 : s->bid[p])->imm.succ[nth];
+            uint32_t p = entry ? f->nblks : b->preds.d[i] >> 2, nth = entry ? 0 : b->preds.d[i] & 3, at = nth;
+            if (!entry && nth < 2 && s->swapped[p])
+                at = 1 - nth;
+            tr_edge *e = nth == 2 ? &tr_term(s->ir, s->bid[p])->imm.succ[1]
+                                  : &tr_term(s->ir, entry ? 0 : s->end[p])->imm.succ[at];
             for (uint32_t j = 0; j < params->n; j++) {
-                tr_val v = out_value(s, p, params->d[j]);
+                tr_val v = edge_value(s, p, nth, params->d[j]);
                 if (v >= TR_NOTE)
                     return tr_front_malformed(s->ctx, s->c, "the stack's contents differ where paths meet");
                 tr_edge_add(s->ir, e, v);
@@ -155,8 +183,8 @@ static bool written_after(tr_ssa *s, const tr_capture *c) {
     tr_vec_push(&s->ctx->arena, &work, c->blk);
     while (work.n > 0) {
         const tr_bcblk *b = &f->blks[work.d[--work.n]];
-        for (uint32_t k = 0; k < b->nsucc; k++) {
-            uint32_t to = b->succ[k];
+        for (uint32_t k = 0; k < b->nsucc + (b->handler != TR_NOBLK); k++) {
+            uint32_t to = k < b->nsucc ? b->succ[k] : b->handler;
             if (tr_bits_get(&seen, to))
                 continue;
             tr_bits_set(&seen, to);
@@ -184,6 +212,7 @@ static void init_entry(tr_ssa *s) {
     const tr_code *c = s->c;
     tr_val *vars = s->out[s->f->nblks];
     memset(vars, 0xff, s->f->nvars * sizeof *vars);
+    vars[s->f->handled] = tr_const_obj(s->ir, tr_obj_none());
     tr_bid entry = s->ir->blks.n ? 0 : tr_blk_new(s->ir);
     s->b = (tr_bld){s->ir, entry, TR_NOVAL, 0};
     for (uint32_t k = 0; k < fn->nfree; k++) {
@@ -255,7 +284,7 @@ static bool closures_are_whole(const tr_ssa *s) {
 }
 
 static bool ends_itself(uint8_t op) {
-    return tr_nop_kind(op) == 'J' || op == TR_N_RETURN || op == TR_N_RAISE;
+    return tr_nop_kind(op) == 'J' || op == TR_N_RETURN || op == TR_N_RAISE || op == TR_N_RERAISE;
 }
 
 static bool build_blocks(tr_ssa *s) {
@@ -265,13 +294,15 @@ static bool build_blocks(tr_ssa *s) {
     for (uint32_t k = 0; k <= f->nblks; k++)
         s->out[k] = TR_NEW_N(a, tr_val, f->nvars);
     s->bid = TR_NEW_N(a, tr_bid, f->nblks);
+    s->end = TR_NEW_N(a, tr_bid, f->nblks);
+    s->in = TR_NEW_N(a, tr_val *, f->nblks);
     s->swapped = TR_NEW_N(a, bool, f->nblks);
     s->params = TR_NEW_N(a, tr_u32s, f->nblks);
     s->loc_of = TR_NEW_N(a, uint32_t, s->c->ncode / 2);
     s->spans = tr_front_spans(s->ctx, s->c);
     init_entry(s);
     for (uint32_t k = 0; k < f->nblks; k++)
-        s->bid[k] = tr_blk_new(s->ir);
+        s->bid[k] = s->end[k] = tr_blk_new(s->ir);
     tr_br(&s->b, s->bid[0], 0, NULL);
     tr_bits writes = tr_bits_new(a, f->nvars);
     for (uint32_t k = 0; k < f->nblks; k++) {

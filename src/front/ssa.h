@@ -35,7 +35,9 @@ typedef struct tr_ssa {
     tr_fn *ir;
     tr_bld b;
     tr_bid *bid;      /* IR block of each bytecode block */
+    tr_bid *end;      /* the one it ends in: another where it is protected */
     tr_val **out;     /* variables at the end of each block; [nblks] is the entry's */
+    tr_val **in;      /* of a protected one: at its start */
     bool *swapped;    /* the block's branch has its successors the other way round in the IR */
     tr_u32s *params;  /* per block: the variables its params stand for */
     tr_val *cur;      /* variables here */

@@ -12,8 +12,9 @@ typedef struct emission {
     istate *s;
     tr_fn *src, *dst;
     tr_em e;
-    tr_tv *val;    /* per untyped value; ty NULL = poison or not reached */
-    tr_bid *start; /* per untyped block */
+    tr_tv *val;       /* per untyped value; ty NULL = poison or not reached */
+    tr_bid *start;    /* per untyped block */
+    tr_edge *handler; /* per untyped block: where what raises in it goes; no args, not even none: nowhere */
     bool failed;
 } emission;
 
@@ -272,12 +273,35 @@ static void emit_cbr(emission *m, const tr_ins *in) {
         end_unreachable(m);
 }
 
+/* What the protected block becomes may be many: each is protected when it is there. */
+static void emit_try(emission *m, const tr_ins *in) {
+    const tr_edge *e = &in->imm.succ[1];
+    tr_val *v = TR_NEW_N(arena(m), tr_val, e->n + 1u);
+    tr_bid body = in->imm.succ[0].to;
+    if (edge_args(m, in, e, v)) {
+        m->f->p->handles = true;
+        m->handler[body] = (tr_edge){.to = m->start[e->to], .n = e->n, .args = v};
+        tr_br(&m->e.b, m->start[body], 0, NULL);
+    } else {
+        end_unreachable(m);
+    }
+}
+
+static void protect(emission *m, tr_bid src, uint32_t first) {
+    const tr_edge *e = &m->handler[src];
+    uint32_t end = m->dst->blks.n;
+    if (!e->args)
+        return;
+    if (tr_blk_raises(m->dst, m->start[src]))
+        tr_blk_protect(m->dst, m->start[src], e);
+    for (tr_bid b = first; b < end; b++)
+        if (tr_blk_raises(m->dst, b))
+            tr_blk_protect(m->dst, b, e);
+}
+
 static void emit_raise(emission *m, const tr_ins *in) {
     tr_tv x;
-    if (in->nargs == 0) {
-        tr_em_unsupported(&m->e, "reraise", "a bare 'raise'");
-        fail_here(m, in);
-    } else if (use(m, in->args[0], &x)) {
+    if (use(m, in->args[0], &x)) {
         if (tr_infer_raise(&m->e, x))
             return;
         fail_here(m, in);
@@ -289,6 +313,8 @@ static void emit_term(emission *m, const tr_ins *in) {
     switch ((tr_op)in->op) {
     case TR_OP_RET: emit_ret(m, in); break;
     case TR_OP_CBR: emit_cbr(m, in); break;
+    case TR_OP_TRY: emit_try(m, in); break;
+    case TR_OP_RERAISE:
     case TR_OP_RAISEPY: emit_raise(m, in); break;
     case TR_OP_BR: {
         tr_val *a = TR_NEW_N(arena(m), tr_val, in->imm.succ[0].n + 1u);
@@ -349,6 +375,17 @@ static void emit_ins(emission *m, tr_val v) {
         tr_val_name(m->dst, out.v, m->src->names.d[v]);
 }
 
+/* Which exception it is must be known where it is raised again. */
+static void refuse_caught(emission *m, tr_bid b) {
+    m->e.place = place_of(m, tr_at(m->src, tr_blk_at(m->src, b)->first));
+    tr_em_unsupported(&m->e, "exc-value", "an exception that was caught, kept beyond its handler");
+    m->failed = true;
+}
+
+static bool is_caught(const tr_ty *t) {
+    return tr_infer_is_caught(t) || (t->kind == TR_TY_OPT && is_caught(t->items[0]));
+}
+
 static void make_blocks(emission *m) {
     for (uint32_t k = 0; k < m->src->rpo.n; k++) {
         tr_bid b = m->src->rpo.d[k];
@@ -365,6 +402,8 @@ static void make_blocks(emission *m) {
                               : t->weak ? tr_ty_strong(m->f->ctx->types, t)
                                         : t;
             tr_val v = tr_blk_param(m->dst, m->start[b], ir, name);
+            if (t && is_caught(t))
+                refuse_caught(m, b);
             if (t)
                 m->val[p] = (tr_tv){t, v};
         }
@@ -394,6 +433,7 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
     m.dst->ret = m.s->ret ? m.s->ret : tr_ty_none(f->ctx->types);
     m.val = TR_NEW_N(arena(&m), tr_tv, m.src->ins.n + 1u);
     m.start = TR_NEW_N(arena(&m), tr_bid, m.src->blks.n + 1u);
+    m.handler = TR_NEW_N(arena(&m), tr_edge, m.src->blks.n + 1u);
     m.e = (tr_em){.ctx = f->ctx, .types = f->ctx->types, .prog = f->p, .call = tr_infer_call, .infer = f};
     m.e.b = (tr_bld){m.dst, 0, TR_NOVAL, 0};
     m.e.opts = tr_infer_opts(f, inst);
@@ -407,6 +447,7 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
         tr_bid b = m.src->rpo.d[k];
         if (!m.s->live[b])
             continue;
+        uint32_t first = m.dst->blks.n;
         m.e.b.blk = m.start[b];
         m.e.ends = false;
         for (tr_val v = tr_blk_at(m.src, b)->first; v != TR_NOVAL && !m.e.ends; v = tr_at(m.src, v)->next) {
@@ -415,6 +456,7 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
         }
         if (m.e.ends)
             end_unreachable(&m);
+        protect(&m, b, first);
     }
     tr_fn_mark_fast(m.dst, m.e.opts->fastmath);
     return !m.failed && f->ctx->nerrs == 0;

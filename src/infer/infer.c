@@ -210,6 +210,10 @@ static void sweep_term(sweep *w, const tr_ins *in) {
     switch ((tr_op)in->op) {
     case TR_OP_RET: grow_ret(w, w->ops[0].ty); break;
     case TR_OP_BR: flow(w, in->blk, &in->imm.succ[0]); break;
+    case TR_OP_TRY:
+        flow(w, in->blk, &in->imm.succ[0]);
+        flow(w, in->blk, &in->imm.succ[1]);
+        break;
     case TR_OP_CBR:
         if (!tr_em_truth(&w->e, w->ops[0], &t))
             break;

@@ -64,6 +64,12 @@ tr_place tr_infer_place(const tr_fn *src, const tr_ins *in);
 /* Payload and site of a raise of the value x. */
 bool tr_infer_raise(tr_em *e, tr_tv x);
 
+/* infer/handlers.c: the type of an exception that was caught; one that is; whether it is of a class, or one of a tuple of classes. */
+const tr_ty *tr_infer_caught(tr_em *e);
+bool tr_infer_is_caught(const tr_ty *t);
+tr_tv tr_infer_catch(tr_em *e);
+bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
+
 /* infer/calls.c: calls any callable value. */
 bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out);
 /* Calls a function of the program (a TR_OBJ_FUNC) with positional arguments. */

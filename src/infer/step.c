@@ -162,6 +162,8 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *gi
         e->ends = e->ends && ok && is_own(e, a[0].ty);
         return ok;
     }
+    case TR_OP_CATCH: *out = tr_infer_catch(e); return true;
+    case TR_OP_EXCMATCH: return tr_infer_match(e, a[0], a[1], out);
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
     case TR_OP_ITERLEN: return tr_em_iterlen(e, a[0], out);
     case TR_OP_ITERGET: return tr_em_iterget(e, a[0], tr_em_strong(e, a[1]), out);
@@ -283,6 +285,11 @@ static bool fill(message *m, tr_tv x, uint32_t n, bool format) {
 bool tr_infer_raise(tr_em *e, tr_tv x) {
     const tr_obj *cls = NULL;
     uint32_t n = 0;
+    if (tr_infer_is_caught(x.ty)) {
+        if (!e->dry)
+            tr_emit1(&e->b, TR_OP_RERAISE, NULL, tr_em_item(e, x, 0).v);
+        return true;
+    }
     if (x.ty->kind == TR_TY_EXC) {
         cls = x.ty->lit;
         n = x.ty->n;

@@ -158,6 +158,15 @@ tr_val tr_cbr(tr_bld *b, tr_val cond, tr_bid t, uint32_t nt, const tr_val *targs
     return v;
 }
 
+tr_val tr_try(tr_bld *b, tr_bid body, const tr_edge *handler) {
+    tr_edge *s = TR_NEW_N(&b->fn->ctx->arena, tr_edge, 2);
+    s[0] = tr_edge_make(b->fn, body, 0, NULL);
+    s[1] = tr_edge_make(b->fn, handler->to, handler->n, handler->args);
+    tr_val v = tr_emit0(b, TR_OP_TRY, NULL);
+    tr_at(b->fn, v)->imm.succ = s;
+    return v;
+}
+
 /* --- constants --- */
 
 static bool same_const(const tr_ins *a, const tr_ins *b) {

@@ -124,6 +124,12 @@ bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b) {
     return a == b;
 }
 
+const tr_edge *tr_handler(const tr_fn *f, tr_bid b) {
+    const tr_u32s *preds = &tr_blk_at(f, b)->preds;
+    const tr_ins *t = preds->n == 1 ? tr_term(f, preds->d[0]) : NULL;
+    return t && t->op == TR_OP_TRY && t->imm.succ[0].to == b ? &t->imm.succ[1] : NULL;
+}
+
 bool tr_next_way(const tr_fn *f, tr_bid b, tr_way *w) {
     assert(w->pred <= tr_blk_at(f, b)->preds.n);
     const tr_u32s *preds = &tr_blk_at(f, b)->preds;

@@ -104,6 +104,47 @@ tr_bid tr_blk_split(tr_fn *f, tr_val at) {
     return b;
 }
 
+/* --- handlers --- */
+
+tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler) {
+    tr_val at = f->blks.d[b].first;
+    for (tr_val v = at; v != TR_NOVAL; v = tr_at(f, v)->next)
+        if (tr_at(f, v)->op == TR_OP_CATCH)
+            at = tr_at(f, v)->next; /* catching comes first, and does not raise */
+    tr_bid body = tr_blk_split(f, at);
+    f->blks.d[body].cold = f->blks.d[b].cold;
+    tr_try(&(tr_bld){.fn = f, .blk = b, .before = TR_NOVAL, .loc = 0}, body, handler);
+    return body;
+}
+
+bool tr_blk_raises(const tr_fn *f, tr_bid b) {
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+        if (tr_ins_raises(tr_at(f, v)))
+            return true;
+    return false;
+}
+
+tr_val tr_caught(const tr_fn *f, tr_val reraise) {
+    tr_val v = tr_arg(f, reraise, 0);
+    while (tr_at(f, v)->op == TR_OP_EXTRACT && tr_at(f, tr_arg(f, v, 0))->op == TR_OP_TUPLE)
+        v = tr_arg(f, tr_arg(f, v, 0), (uint32_t)tr_at(f, v)->imm.i);
+    return tr_at(f, v)->op == TR_OP_CATCH ? v : TR_NOVAL;
+}
+
+bool tr_fn_handles(const tr_fn *f) {
+    for (tr_val v = 0; v < f->ins.n; v++) {
+        const tr_ins *in = tr_at(f, v);
+        if (in->blk == TR_NOBLK)
+            continue;
+        if (in->op == TR_OP_TRY)
+            return true;
+        for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
+            if (tr_fn_handles(tr_pat_fn(in->imm.pat, k)))
+                return true;
+    }
+    return false;
+}
+
 /* --- cloning --- */
 
 typedef struct cloner {

@@ -187,6 +187,28 @@ static bool raise_site(run *r, const tr_ins *i, uint32_t first) {
     return false;
 }
 
+/* What is in flight becomes a value: its class, and which it is. */
+static void catch_site(run *r, tr_slot *out) {
+    tr_interp *in = r->in;
+    struct tr_icaught c = {.site = in->site, .npayload = in->npayload, .place = in->place};
+    memcpy(c.payload, in->payload, sizeof c.payload);
+    memcpy(c.payload_ty, in->payload_ty, sizeof c.payload_ty);
+    out->i = (int64_t)((uint64_t)c.site->exc << TR_CAUGHT_SHIFT | in->caught.n);
+    tr_vec_push(&in->ctx->arena, &in->caught, c);
+    in->site = NULL;
+}
+
+static bool raise_again(run *r, const tr_slot *x) {
+    tr_interp *in = r->in;
+    const struct tr_icaught *c = &in->caught.d[(uint32_t)x->u];
+    in->site = c->site;
+    in->npayload = c->npayload;
+    in->place = c->place;
+    memcpy(in->payload, c->payload, sizeof c->payload);
+    memcpy(in->payload_ty, c->payload_ty, sizeof c->payload_ty);
+    return false;
+}
+
 /* As NumPy: negative extents and sizes past int64 are ValueErrors, and extents of 0 do not hide that others
  * are too large. */
 static const tr_site *bad_size(run *r, const tr_ins *i) {
@@ -625,6 +647,11 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_CALL: return call(r, i, out);
     case TR_OP_CALLRT: return callrt(r, i, out);
     case TR_OP_RAISE: return raise_site(r, i, 0);
+    case TR_OP_CATCH: catch_site(r, out); return true;
+    case TR_OP_RERAISE:
+        if ((uint32_t)x->u >= r->in->caught.n)
+            return fault(r, i, "raises again what was not caught");
+        return raise_again(r, x);
     case TR_OP_PATTERN: return pattern(r, i, out);
     case TR_OP_THREADIDX: out->i = r->in->at[i->imm.i]; return true;
     case TR_OP_BLOCKIDX: out->i = r->in->at[3 + i->imm.i]; return true;
@@ -667,6 +694,7 @@ static void take_edge(run *r, const tr_edge *e) {
 static bool run_blocks(run *r, tr_slot *ret) {
     tr_bid b = r->blk;
     tr_val from = r->next;
+    const tr_edge *handler = NULL;
     for (;;) {
         for (tr_val v = from != TR_NOVAL ? from : tr_blk_at(r->f, b)->first; v != TR_NOVAL;
              v = tr_at(r->f, v)->next) {
@@ -687,10 +715,17 @@ static bool run_blocks(run *r, tr_slot *ret) {
                 const tr_edge *e = &i->imm.succ[i->op == TR_OP_CBR && !arg(r, i, 0)->b];
                 take_edge(r, e);
                 b = e->to;
+                handler = i->op == TR_OP_TRY ? &i->imm.succ[1] : NULL;
                 break;
             }
-            if (!step(r, i, i->ty ? parts_for(r, v) : NULL))
+            if (step(r, i, i->ty ? parts_for(r, v) : NULL))
+                continue;
+            if (r->in->fault || !handler)
                 return false;
+            take_edge(r, handler);
+            b = handler->to;
+            handler = NULL;
+            break;
         }
     }
 }

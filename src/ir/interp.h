@@ -10,6 +10,15 @@
 #include "ir/prog.h"
 #include "rt/layout.h"
 
+/* An exception that was caught: the fields of the same names below. */
+struct tr_icaught {
+    const tr_site *site;
+    tr_slot payload[TR_FRAME_PAYLOAD];
+    const tr_ty *payload_ty[TR_FRAME_PAYLOAD];
+    uint32_t npayload;
+    tr_place place;
+};
+
 typedef struct tr_interp {
     tr_ctx *ctx;
     const tr_prog *prog;               /* for CALL */
@@ -26,6 +35,7 @@ typedef struct tr_interp {
     tr_place place;    /*   where */
     const char *fault; /* or a defect: an unchecked index out of range, no steps left, ... */
     int depth;
+    TR_VEC(struct tr_icaught) caught; /* exceptions that handlers took */
 } tr_interp;
 
 /* A kernel is run thread by thread, each up to a barrier or to its end, then the next; block after block. The launch ends at the first

@@ -127,7 +127,7 @@ typedef struct tr_mathinfo {
 extern const tr_mathinfo tr_math_info[TR_MATH__COUNT];
 
 typedef enum tr_exc {
-#define X(id, name) TR_EXC_##id,
+#define X(id, name, bases) TR_EXC_##id,
 #include "ir/exc.def"
 #undef X
     TR_EXC__COUNT /* and from here on the program's own: tr_prog.excs */
@@ -144,6 +144,13 @@ typedef struct tr_callinfo {
     bool star,
         starstar; /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments; ** is refused */
 } tr_callinfo;
+
+enum {
+    TR_CAUGHT_SHIFT = 48
+}; /* what `catch` gives: the number of the class above, which exception it is below */
+_Static_assert(TR_EXC__COUNT <= 64, "a set of them is a word");
+extern const uint64_t
+    tr_exc_bases[TR_EXC__COUNT]; /* the classes of exc.def that each is derived from directly */
 
 /* Text of one in the IR: its name, or of a program's own "exc7". */
 const char *tr_exc_text(uint32_t exc, char buf[16]);
@@ -407,7 +414,10 @@ static inline bool tr_is_const(const tr_ins *i) {
     return i->op == TR_OP_CONST || i->op == TR_OP_UNDEF || i->op == TR_OP_CONSTARR || i->op == TR_OP_OBJ;
 }
 static inline uint32_t tr_nsucc(const tr_ins *i) {
-    return i->op == TR_OP_BR ? 1 : i->op == TR_OP_CBR ? 2 : 0;
+    return i->op == TR_OP_BR ? 1 : i->op == TR_OP_CBR || i->op == TR_OP_TRY ? 2 : 0;
+}
+static inline bool tr_ins_raises(const tr_ins *i) {
+    return tr_ins_effects(i) & E_RAISE;
 }
 static inline uint8_t tr_ins_fast(const tr_ins *i) {
     return (uint8_t)(i->flags >> F_FAST_SHIFT);
@@ -445,6 +455,7 @@ tr_val tr_emit3(tr_bld *b, tr_op op, const tr_ty *ty, tr_val x, tr_val y, tr_val
 tr_val tr_br(tr_bld *b, tr_bid to, uint32_t n, const tr_val *args);
 tr_val tr_cbr(tr_bld *b, tr_val cond, tr_bid t, uint32_t nt, const tr_val *targs, tr_bid e, uint32_t ne,
               const tr_val *eargs);
+tr_val tr_try(tr_bld *b, tr_bid body, const tr_edge *handler);
 void tr_edge_add(tr_fn *f, tr_edge *e, tr_val v);
 
 /* Interned constants. */
@@ -477,6 +488,13 @@ void tr_repl_apply(tr_fn *f, tr_repl *r);
 /* Splits a block before `at`; returns the new block, which takes `at` and all after it; the old one gets no
  * terminator. */
 tr_bid tr_blk_split(tr_fn *f, tr_val at);
+/* Protects block b, which nobody protects yet: what raises in it goes to the handler. Its body moves into a new block, which is returned. */
+tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler);
+bool tr_blk_raises(const tr_fn *f, tr_bid b); /* an instruction of it may raise */
+tr_val
+tr_caught(const tr_fn *f,
+          tr_val reraise); /* the catch whose exception is raised again; TR_NOVAL: it comes from outside */
+bool tr_fn_handles(const tr_fn *f); /* it, or a lambda of it, has a handler */
 /* Copies blocks of `src` into `dst` (which may be `src`): fills map[src value] and bmap[src block] for all
  * they define. The caller makes both arrays, filled with TR_NOVAL and TR_NOBLK but for what shall be
  * something else in the copy (a value from outside, a block to leave to); what is neither copied nor set
@@ -488,7 +506,8 @@ tr_fn *tr_fn_clone(const tr_fn *f); /* a function of its own, lambdas too */
 /* Unreachable blocks go; params that are always the same value go; empty forwarding blocks and straight lines
  * merge. True if changed. */
 bool tr_simplify_cfg(tr_fn *f);
-bool tr_remove_params(tr_fn *f); /* trivial and unused block params */
+void tr_simplify_tries(tr_fn *f); /* protection that does nothing goes; values stay as they are */
+bool tr_remove_params(tr_fn *f);  /* trivial and unused block params */
 
 /* --- cfg.c --- */
 
@@ -496,6 +515,8 @@ tr_u32s tr_live_blocks(const tr_fn *f); /* those that are not dead, in order of 
 void tr_cfg_compute(tr_fn *f);          /* preds, rpo */
 void tr_dom_compute(tr_fn *f);          /* idom; needs cfg */
 bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b);
+/* Where what raises in block b goes; NULL: out of the function. Needs cfg. */
+const tr_edge *tr_handler(const tr_fn *f, tr_bid b);
 /* The edges into block b, one after the other: `for (tr_way w = {0}; tr_next_way(f, b, &w);)`. */
 typedef struct tr_way {
     const tr_edge *edge;

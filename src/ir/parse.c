@@ -695,6 +695,9 @@ static bool read_operands(fnreader *k, tr_ins *i, vals *args) {
         tr_vec_push(&r->ctx->arena, args, v);
         return expect(r, ',') && read_edge(k, &i->imm.succ[0]) && expect(r, ',') &&
                read_edge(k, &i->imm.succ[1]);
+    case TR_OP_TRY:
+        i->imm.succ = TR_NEW_N(&r->ctx->arena, tr_edge, 2);
+        return read_edge(k, &i->imm.succ[0]) && expect(r, ',') && read_edge(k, &i->imm.succ[1]);
     case TR_OP_CALLPY: return read_callpy(k, i, args);
     case TR_OP_CALL:
     case TR_OP_CLOSURE:
@@ -900,6 +903,7 @@ static bool read_head(fnreader *k) {
 
 static void add_function(tr_prog *p, tr_fn *f) {
     tr_arena *a = &p->ctx->arena;
+    p->handles = p->handles || tr_fn_handles(f);
     const tr_blk *entry = tr_blk_at(f, 0);
     uint32_t n = entry->params.n;
     if (f->stage == S_F) {

@@ -386,6 +386,12 @@ static void print_operands(printer *p, const tr_ins *i) {
         tr_sb_puts(b, ", ");
         print_edge(p, &i->imm.succ[1]);
         return;
+    case TR_OP_TRY:
+        tr_sb_putc(b, ' ');
+        print_edge(p, &i->imm.succ[0]);
+        tr_sb_puts(b, ", ");
+        print_edge(p, &i->imm.succ[1]);
+        return;
     case TR_OP_CALLPY: print_callpy(p, i); return;
     case TR_OP_CALL:
     case TR_OP_CLOSURE:

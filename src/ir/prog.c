@@ -45,3 +45,25 @@ void tr_prog_print(tr_sb *out, const tr_prog *p, bool typed) {
 tr_place tr_fn_place(const tr_fn *f, uint32_t loc) {
     return loc < f->locs.n ? f->locs.d[loc].place : (tr_place){.file = f->file, .fn = f->name};
 }
+
+static uint64_t all_bases(uint32_t exc) {
+    uint64_t all = UINT64_C(1) << exc, next = tr_exc_bases[exc];
+    for (; next & ~all; all |= next)
+        for (uint32_t k = 0; k < TR_EXC__COUNT; k++)
+            next |= next >> k & 1 ? tr_exc_bases[k] : 0;
+    return all | next;
+}
+
+bool tr_prog_derives(const tr_prog *p, uint32_t exc, uint32_t base) {
+    uint32_t own = exc - TR_EXC__COUNT, own_base = base - TR_EXC__COUNT;
+    if (exc < TR_EXC__COUNT && base < TR_EXC__COUNT)
+        return all_bases(exc) >> base & 1;
+    if (exc < TR_EXC__COUNT)
+        return own_base < p->own_excs.n && p->own_excs.d[own_base].derived >> exc & 1;
+    if (base < TR_EXC__COUNT)
+        return own < p->own_excs.n && p->own_excs.d[own].bases >> base & 1;
+    bool found = exc == base;
+    for (uint32_t i = 0; own < p->own_excs.n && i < p->own_excs.d[own].own_bases.n; i++)
+        found = found || p->own_excs.d[own].own_bases.d[i] == own_base;
+    return found;
+}

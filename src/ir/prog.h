@@ -90,6 +90,13 @@ typedef struct tr_inst {
     bool piece; /* a part of the function that calls it, taken out of one that is very long (opt/split.c) */
 } tr_inst;
 
+/* An exception of the program's own among the classes: which of exc.def's its class is derived from, and which of exc.def's are derived from
+ * it; likewise the program's own, from which it is derived, by number. */
+typedef struct tr_ownexc {
+    uint64_t bases, derived;
+    tr_u32s own_bases;
+} tr_ownexc;
+
 typedef struct tr_prog {
     tr_ctx *ctx;
     TR_VEC(tr_func) funcs;
@@ -97,10 +104,13 @@ typedef struct tr_prog {
     TR_VEC(const tr_obj *) arrays; /* frozen arrays, by tr_obj.u.a.index */
     TR_VEC(const tr_obj *)
     excs; /* exceptions that exc.def does not have, by tr_obj.u.exc - TR_EXC__COUNT: classes and exceptions themselves */
+    TR_VEC(tr_ownexc) own_excs; /* parallel to excs; of text there are none */
     TR_VEC(const tr_contract *) contracts;
     TR_VEC(const tr_opts *) opts; /* each once; the first are the root's */
     uint32_t root_func;
     uint32_t root;
+    bool
+        handles; /* some function has a handler, so what an exception passes on its way out releases what it holds */
     bool is_late; /* the root was such an instance: it is called by compiled code */
     bool
         atomic_counts; /* references are counted by several threads at once, whatever this program alone would show */
@@ -112,6 +122,8 @@ void tr_prog_init(tr_prog *p, tr_ctx *ctx);
 uint32_t tr_prog_opts(tr_prog *p, const tr_opts *own);
 const tr_opts *tr_inst_opts(const tr_prog *p, const tr_inst *t);
 void tr_prog_print(tr_sb *out, const tr_prog *p, bool typed);
+/* Is the exception `exc` (tr_exc, past them the program's own) of the class `base`? */
+bool tr_prog_derives(const tr_prog *p, uint32_t exc, uint32_t base);
 tr_place tr_fn_place(const tr_fn *f, uint32_t loc);
 
 #endif

@@ -249,6 +249,11 @@ static tr_edge through(tr_fn *f, const tr_edge *in, const tr_edge *on) {
     return e;
 }
 
+/* The way into a protected block stays, as what it leads to is what is protected. */
+static bool protects(const tr_ins *t, uint32_t s) {
+    return t->op == TR_OP_TRY && s == 0;
+}
+
 static void count_edge(uint32_t *uses, const tr_edge *e, uint32_t by) {
     for (uint32_t k = 0; k < e->n; k++)
         uses[e->args[k]] += by;
@@ -261,7 +266,7 @@ static bool skip_forwarders(tr_fn *f) {
         tr_ins *t = tr_term(f, f->rpo.d[i]);
         for (uint32_t s = 0; s < tr_nsucc(t); s++) {
             tr_edge *e = &t->imm.succ[s];
-            const tr_edge *on = forwards(f, uses, e->to);
+            const tr_edge *on = protects(t, s) ? NULL : forwards(f, uses, e->to);
             if (!on)
                 continue;
             tr_edge longer = through(f, e, on);
@@ -299,14 +304,32 @@ static void absorb(tr_fn *f, tr_repl *r, tr_bid b, tr_bid to) {
     t->dead = true;
 }
 
+/* Per block the `try` that protects it, or TR_NOVAL; NULL: nothing is protected. */
+static tr_val *protectors(const tr_fn *f) {
+    tr_val *by = NULL;
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        const tr_blk *b = &f->blks.d[f->rpo.d[i]];
+        if (b->dead || tr_at(f, b->last)->op != TR_OP_TRY)
+            continue;
+        if (!by) {
+            by = TR_NEW_N(&f->ctx->arena, tr_val, f->blks.n + 1u);
+            memset(by, 0xff, f->blks.n * sizeof *by);
+        }
+        by[tr_at(f, b->last)->imm.succ->to] = b->last;
+    }
+    return by;
+}
+
 static bool merge_lines(tr_fn *f) {
     bool any = false;
+    const tr_val *by = protectors(f);
     tr_repl r = tr_repl_new(f);
     for (uint32_t i = 0; i < f->rpo.n; i++) {
         tr_bid b = f->rpo.d[i];
         while (!f->blks.d[b].dead && tr_term(f, b)->op == TR_OP_BR) {
             tr_bid to = tr_term(f, b)->imm.succ->to;
-            if (to == 0 || to == b || f->blks.d[to].preds.n != 1)
+            if (to == 0 || to == b || f->blks.d[to].preds.n != 1 ||
+                (by && by[b] != TR_NOVAL && tr_blk_raises(f, to)))
                 break;
             absorb(f, &r, b, to);
             any = true;
@@ -314,6 +337,51 @@ static bool merge_lines(tr_fn *f) {
     }
     tr_repl_apply(f, &r);
     return any;
+}
+
+/* A handler that raises again at once, out of the function. */
+static bool is_idle(const tr_fn *f, const tr_val *by, tr_bid b) {
+    tr_val c = f->blks.d[b].first, v = c;
+    if (tr_at(f, c)->op != TR_OP_CATCH || by[b] != TR_NOVAL)
+        return false;
+    do
+        v = tr_at(f, v)->next;
+    while (tr_at(f, v)->op == TR_OP_TUPLE || tr_at(f, v)->op == TR_OP_EXTRACT);
+    return tr_at(f, v)->op == TR_OP_RERAISE && tr_caught(f, v) == c;
+}
+
+/* A protected block in which nothing raises needs no handler; one that is protected like the block before it, and has no other way in, is
+ * part of it. */
+static bool drop_tries(tr_fn *f) {
+    tr_val *by = protectors(f);
+    bool any = false;
+    for (uint32_t i = 0; by && i < f->rpo.n; i++) {
+        tr_bid b = f->rpo.d[i];
+        while (!f->blks.d[b].dead && tr_term(f, b)->op == TR_OP_TRY) {
+            tr_ins *t = tr_term(f, b), *outer = by[b] == TR_NOVAL ? NULL : tr_at(f, by[b]);
+            tr_bid body = t->imm.succ[0].to;
+            bool raises = tr_blk_raises(f, body) && !is_idle(f, by, t->imm.succ[1].to);
+            if (raises &&
+                !(outer && outer->op == TR_OP_TRY && same_edge(&outer->imm.succ[1], &t->imm.succ[1])))
+                break;
+            t->op = TR_OP_BR;
+            any = true;
+            if (!raises)
+                break;
+            tr_repl none = tr_repl_new(f);
+            absorb(f, &none, b, body);
+        }
+    }
+    return any;
+}
+
+void tr_simplify_tries(tr_fn *f) {
+    tr_cfg_compute(f);
+    bool any = drop_tries(f);
+    kill_unreachable(f);
+    if (any)
+        merge_lines(f);
+    tr_cfg_compute(f);
 }
 
 bool tr_simplify_cfg(tr_fn *f) {
@@ -324,6 +392,7 @@ bool tr_simplify_cfg(tr_fn *f) {
             if (!f->blks.d[b].dead && fold_branch(f, b))
                 changed = true;
         changed |= kill_unreachable(f);
+        changed |= drop_tries(f);
         changed |= tr_remove_params(f);
         if (skip_forwarders(f)) {
             kill_unreachable(f);

@@ -238,7 +238,9 @@ static void walk_ins(body *b, const tr_ins *in) {
     case TR_OP_CALL: walk_call(b, in); break;
     case TR_OP_PATTERN: walk_pattern(b, in); break;
     case TR_OP_RETAIN: /* counts are kept by several at once, if need be */
-    case TR_OP_RELEASE: break;
+    case TR_OP_RELEASE:
+    case TR_OP_CATCH:
+        break; /* it reads and writes only as it parts what comes before from what comes after */
     default:
         b->shows = b->shows || (e & E_SIDE);
         for (uint32_t k = 0; (e & (E_READ | E_WRITE)) && k < in->nargs; k++)

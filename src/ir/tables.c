@@ -16,10 +16,17 @@ const tr_mathinfo tr_math_info[TR_MATH__COUNT] = {
 };
 
 const char *const tr_exc_name[TR_EXC__COUNT] = {
-#define X(id, name) name,
+#define X(id, name, bases) name,
 #include "ir/exc.def"
 #undef X
 };
+#define OF(id) UINT64_C(1) << TR_EXC_##id
+const uint64_t tr_exc_bases[TR_EXC__COUNT] = {
+#define X(id, name, bases) bases,
+#include "ir/exc.def"
+#undef X
+};
+#undef OF
 
 const char *tr_exc_text(uint32_t exc, char buf[16]) {
     if (exc < TR_EXC__COUNT)

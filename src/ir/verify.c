@@ -606,6 +606,8 @@ static void check_typed(fnck *k, const tr_ins *i) {
         bad(k, "fast-math flags on what is no arithmetic of floats");
     switch ((tr_op)i->op) {
     case TR_OP_CBR: want_kind(k, i, 0, TR_TY_BOOL); break;
+    case TR_OP_CATCH: want_type(k, i->ty, tr_ty_scalar(k->f->ctx->types, TR_TY_I64), "result"); break;
+    case TR_OP_RERAISE: want_kind(k, i, 0, TR_TY_I64); break;
     case TR_OP_RET:
         if (k->f->ret)
             want_type(k, arg_type(k, i, 0), k->f->ret, "the returned value");
@@ -744,6 +746,60 @@ static void check_edges(fnck *k, const tr_ins *i, uint32_t position) {
     }
 }
 
+/* Nothing that a handler could tell from nothing: it may stand before the catch. */
+static bool is_quiet(const tr_ins *i) {
+    return i->op == TR_OP_RETAIN || i->op == TR_OP_RELEASE || !tr_ins_effects(i);
+}
+
+/* A way into block b that only what raises can take: a handler's, on which nothing but counts of references may happen before the catch. */
+static bool is_landing(const fnck *k, tr_bid b, uint32_t depth) {
+    const tr_blk *blk = tr_blk_at(&k->cfg, b);
+    for (uint32_t i = 0; i < blk->preds.n; i++) {
+        tr_bid p = blk->preds.d[i];
+        const tr_ins *t = tr_term(k->f, p);
+        if (t->op == TR_OP_TRY ? t->imm.succ[0].to == b : t->op != TR_OP_BR || depth > 2)
+            return false;
+        if (t->op == TR_OP_TRY)
+            continue;
+        for (tr_val v = tr_blk_at(k->f, p)->first; v != tr_blk_at(k->f, p)->last; v = tr_at(k->f, v)->next)
+            if (!is_quiet(tr_at(k->f, v)))
+                return false;
+        if (!is_landing(k, p, depth + 1))
+            return false;
+    }
+    return blk->preds.n > 0;
+}
+
+static void check_catch(fnck *k, const tr_ins *i) {
+    tr_val v = i->prev;
+    while (v != TR_NOVAL && is_quiet(tr_at(k->f, v)))
+        v = tr_at(k->f, v)->prev;
+    if (v != TR_NOVAL || !is_landing(k, k->b, 0))
+        bad(k, "is not the first thing that a handler does");
+}
+
+/* What a handler's way leads to catches before it does anything else. */
+static bool catches(const tr_fn *f, tr_bid b, uint32_t depth) {
+    tr_val v = tr_blk_at(f, b)->first;
+    while (v != TR_NOVAL && is_quiet(tr_at(f, v)))
+        v = tr_at(f, v)->next;
+    if (v == TR_NOVAL || tr_at(f, v)->op == TR_OP_CATCH)
+        return v != TR_NOVAL;
+    const tr_ins *t = tr_at(f, v);
+    return t->op == TR_OP_BR && depth < 3 && t->imm.succ->to < f->blks.n &&
+           catches(f, t->imm.succ->to, depth + 1);
+}
+
+static void check_try(fnck *k, const tr_ins *i) {
+    tr_bid body = i->imm.succ[0].to, handler = i->imm.succ[1].to;
+    if (body >= k->f->blks.n || handler >= k->f->blks.n)
+        return;
+    if (tr_blk_at(&k->cfg, body)->preds.n != 1 || body == handler)
+        bad(k, "protects a block that has another way in");
+    if (!catches(k->f, handler, 0))
+        bad(k, "goes to a block that does not catch");
+}
+
 static void check_ins(fnck *k, tr_val v) {
     const tr_ins *i = tr_at(k->f, v);
     k->v = v;
@@ -767,6 +823,12 @@ static void check_ins(fnck *k, tr_val v) {
         check_use(k, i->args[n], k->position[v]);
     check_edges(k, i, k->position[v]);
     check_sub(k, i);
+    if (tr_blk_at(&k->cfg, k->b)->rpo == TR_NOBLK)
+        ;
+    else if (i->op == TR_OP_TRY)
+        check_try(k, i);
+    else if (i->op == TR_OP_CATCH)
+        check_catch(k, i);
     if (op->nargs < 0 || i->nargs == (uint32_t)op->nargs) {
         check_result(k, i);
         if (k->f->stage == S_T)

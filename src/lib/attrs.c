@@ -93,6 +93,8 @@ static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
         return tr_lib_no_text(e, tr_arena_printf(&e->ctx->arena, "'%s' of a string", name));
     if (tr_tv_lit_str(x, &s) && strcmp(name, "format") != 0)
         return tr_em_unsupported(e, "string-member", "'%s' of strings", name);
+    if (x.ty->kind == TR_TY_EXC && x.ty->lit->kind == TR_OBJ_NONE)
+        return tr_em_unsupported(e, "exc-value", "'%s' of an exception that was caught", name);
     const char *python = python_class(x);
     tr_em_error(e, "%s has no attribute '%s'", python ? python : tr_em_tyname(e, x.ty), name);
     if (tr_tv_lit_str(x, &s))

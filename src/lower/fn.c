@@ -110,7 +110,7 @@ lb tr_lower_block(tr_lf *w, const char *name) {
 
 /* --- leaving the function --- */
 
-void tr_lower_leave(tr_lf *w, lv code) {
+void tr_lower_exit(tr_lf *w, lv code) {
     assert(LLVMTypeOf(code) == w->m->i32);
     if (LLVMGetTypeKind(w->ret_type) ==
         LLVMVoidTypeKind) { /* a kernel's code is where the launch's exception is */
@@ -163,6 +163,19 @@ static void feed(tr_lf *w, const tr_edge *e, lb from) {
         for (unsigned k = 0; k < n; k++)
             l_incoming(phi[k], x[k], from);
     }
+}
+
+void tr_lower_leave(tr_lf *w, lv code) {
+    if (!w->handler) {
+        tr_lower_exit(w, code);
+        return;
+    }
+    tr_lbody *here = w->body;
+    w->body = w->catcher;
+    tr_lower_fly(w, code);
+    feed(w, w->handler, l_here(w->b));
+    LLVMBuildBr(w->b, w->body->blks[w->handler->to]);
+    w->body = here;
 }
 
 static bool is_choice(lv c) {
@@ -259,7 +272,12 @@ static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
         feed(w, &in->imm.succ[0], l_here(w->b));
         LLVMBuildBr(w->b, w->body->blks[in->imm.succ[0].to]);
         break;
+    case TR_OP_TRY: /* the other edge is taken where something raises */
+        LLVMBuildBr(w->b, w->body->blks[in->imm.succ[0].to]);
+        break;
     case TR_OP_CBR: lower_cbr(w, in); break;
+    case TR_OP_CATCH: tr_lower_catch(w, v); break;
+    case TR_OP_RERAISE: tr_lower_reraise(w, v, in); break;
     case TR_OP_RET: lower_ret(w, in->args[0]); break;
     case TR_OP_UNREACH: LLVMBuildUnreachable(w->b); break;
     case TR_OP_YIELD: lower_yield(w, in); break;
@@ -383,8 +401,13 @@ static void lower_body(tr_lf *w, const lv *params) {
     l_at_end(w->b, here);
     if (entry_is_target)
         LLVMBuildBr(w->b, b->blks[0]);
+    const tr_edge *outer = w->handler;
+    tr_lbody *catcher = w->catcher;
     for (uint32_t i = 0; i < f->rpo.n; i++) {
         tr_bid bid = f->rpo.d[i];
+        const tr_edge *own = tr_handler(f, bid);
+        w->handler = own ? own : outer;
+        w->catcher = own ? b : catcher;
         l_at_end(w->b, b->blks[bid]);
         for (tr_val v = f->blks.d[bid].first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             if (b->ticks && b->ticks[bid] && v == f->blks.d[bid].last)
@@ -394,6 +417,8 @@ static void lower_body(tr_lf *w, const lv *params) {
         if (b->loop_marks && b->loop_marks[bid])
             LLVMSetMetadata(LLVMGetBasicBlockTerminator(l_here(w->b)), w->m->kind_loop, b->loop_marks[bid]);
     }
+    w->handler = outer;
+    w->catcher = catcher;
 }
 
 lv *tr_lower_lambda(tr_lf *w, tr_fn *lam, uint32_t loc, const lv *params) {

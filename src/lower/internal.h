@@ -54,6 +54,7 @@ typedef struct tr_lm {
     TR_VEC(tr_msite) sites;
     TR_VEC(tr_mlate) late; /* late instances, in the order of their cells */
     lv trace_fn;
+    lv site_classes;       /* array of i16: the class of each site's exception; NULL: nothing is caught */
     TR_VEC(lv) variants;   /* vector variants of functions, which nothing calls yet */
     struct tr_ldebug *dbg; /* NULL unless opts.debug */
     bool atomic_counts;    /* threads may count references of one block at the same time */
@@ -95,8 +96,11 @@ typedef struct tr_lf {
     lv steps, pace;
     TR_VEC(tr_lbuf) bufs; /* room.c; the first in_use of them are taken */
     uint32_t in_use;
-    uint64_t ranges; /* bytes of buffers that functions over ranges take below this one */
-    lv cplx_out;     /* double[2] for complex results of rt functions */
+    uint64_t ranges;        /* bytes of buffers that functions over ranges take below this one */
+    lv cplx_out;            /* double[2] for complex results of rt functions */
+    const tr_edge *handler; /* where what raises goes, in catcher; NULL: out of the function */
+    tr_lbody *catcher;
+    lv flying; /* i32: the code of what was raised, on its way to a handler; NULL: nothing is caught here */
     tr_lbody *body;
 } tr_lf;
 
@@ -114,6 +118,8 @@ void tr_lower_set1(tr_lf *w, tr_val v, lv x);
 lv *tr_lower_lambda(tr_lf *w, tr_fn *lam, uint32_t loc, const lv *params);
 lb tr_lower_block(tr_lf *w, const char *name);
 /* Leaves the function with `code` (i32) without a result. */
+void tr_lower_exit(tr_lf *w, lv code);
+/* Raises: goes to the handler of the block at hand, or leaves the function. */
 void tr_lower_leave(tr_lf *w, lv code);
 /* An error at instruction v; lowering goes on with undefined values and the module is thrown away. */
 void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -191,6 +197,12 @@ lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx);
 /* Loads or stores the element at `off` elements from a's data. */
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out);
 void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x);
+
+/* --- handler.c --- */
+void tr_lower_catch(tr_lf *w, tr_val v);
+void tr_lower_reraise(tr_lf *w, tr_val v, const tr_ins *in);
+void tr_lower_fly(tr_lf *w, lv code); /* `code` is what the handler will catch */
+void tr_lower_end_handlers(tr_lm *m); /* when all sites are known */
 
 /* --- check.c --- */
 void tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in);

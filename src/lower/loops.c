@@ -229,7 +229,7 @@ void tr_lower_tick(tr_lf *w) {
     lb go_on = tr_lower_unless(w, l_icmp(b, LLVMIntSGT, left, zero));
     tr_lower_rt(w, TR_RT_PACE, 1, (lv[]){LLVMBuildLoad2(b, i64, w->pace, "")}, NULL, &next);
     lb stay = tr_lower_unless(w, l_icmp(b, LLVMIntSGT, next, zero));
-    tr_lower_leave(w, LLVMBuildTrunc(b, next, w->m->i32, ""));
+    tr_lower_exit(w, LLVMBuildTrunc(b, next, w->m->i32, ""));
     l_at_end(b, stay);
     LLVMBuildStore(b, next, w->steps);
     LLVMBuildStore(b, next, w->pace);

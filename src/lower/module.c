@@ -288,6 +288,7 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
          (tr_lower_is_flat(&m) ||
           tr_lower_inst(&m, p->root, true)); /* it tells the frame of the stack if any of the others look */
     tr_lower_end_math(&m);
+    tr_lower_end_handlers(&m);
     if (m.dbg)
         tr_lower_debug_close(&m);
     tr_lower_meta(&m, meta);

@@ -410,8 +410,12 @@ bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     s.order = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1u);
     s.rep = TR_NEW_N(&f->ctx->arena, tr_val, f->ins.n + 1u);
     memset(s.rep, 0xff, f->ins.n * sizeof *s.rep);
+    /* Protected blocks stay: each version's parts would have to be protected. Which they are is asked before blocks are cut. */
+    uint8_t *stays = TR_NEW_N(&f->ctx->arena, uint8_t, nblks + 1u);
     for (tr_bid b = 0; b < nblks; b++)
-        if (!tr_blk_at(f, b)->dead && tr_blk_at(f, b)->rpo != TR_NOBLK)
+        stays[b] = tr_blk_at(f, b)->dead || tr_blk_at(f, b)->rpo == TR_NOBLK || tr_handler(f, b);
+    for (tr_bid b = 0; b < nblks; b++)
+        if (!stays[b])
             visit(&s, b);
     if (s.changed)
         tr_twins_mend(&s.twins);

@@ -98,10 +98,10 @@ static uint32_t nwritten(const tr_pat *p) {
 static bool writes_fresh_only(const tr_fn *f, const tr_ins *i) {
     const tr_pat *p = i->imm.pat;
     for (uint32_t k = 0; k < nwritten(p); k++)
-        if (!tr_fuse_fresh(f, tr_fuse_out(i)[k]))
+        if (!tr_fuse_unseen(f, i, tr_fuse_out(i)[k]))
             return false;
     for (uint32_t k = 0; k < p->neout; k++)
-        if (!tr_fuse_fresh(f, tr_fuse_eout(i)[k]))
+        if (!tr_fuse_unseen(f, i, tr_fuse_eout(i)[k]))
             return false;
     return true;
 }

@@ -25,6 +25,10 @@ static inline const tr_val *tr_fuse_eout(const tr_ins *i) {
 static inline bool tr_fuse_fresh(const tr_fn *f, tr_val a) {
     return tr_at(f, a)->op == TR_OP_ALLOC;
 }
+/* An array of which i writes elements, and that nobody finds when something raises: a handler may find what was there before its block began. */
+static inline bool tr_fuse_unseen(const tr_fn *f, const tr_ins *i, tr_val a) {
+    return tr_fuse_fresh(f, a) && (tr_at(f, a)->blk == i->blk || !tr_handler(f, i->blk));
+}
 static inline const tr_val *tr_fuse_params(const tr_fn *g, tr_bid b) {
     return tr_blk_at(g, b)->params.d;
 }

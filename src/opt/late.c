@@ -126,7 +126,7 @@ bool tr_opt_late(tr_prog *p, tr_fn *f) {
     finder r = {.o = {.p = p, .f = f, .name = "late"}};
     tr_arena *a = &f->ctx->arena;
     bool changed = false;
-    if (f->is_lambda || f->ctx->opts.debug || f->ctx->opts.opt_level == 0)
+    if (p->handles || f->is_lambda || f->ctx->opts.debug || f->ctx->opts.opt_level == 0)
         return false;
     r.o.of = TR_NEW_N(a, uint32_t, f->blks.n + 1u);
     for (uint32_t i = 0; i < f->rpo.n; i++)

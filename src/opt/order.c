@@ -57,7 +57,7 @@ static bool bare(look *l) {
 }
 
 static bool counted(look *l) {
-    return tr_own_check(l->f, &l->why);
+    return tr_own_check(l->f, l->p->handles, &l->why);
 }
 
 static bool calls_part(const look *l, const tr_ins *in) {

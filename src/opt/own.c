@@ -4,7 +4,12 @@
  * Roots hold references, aliases do not (own.h). A root is released where it and all its aliases are dead: after the last use in
  * a block, or on the edges into blocks that do not need it any more. Where a value goes into an owning block argument or is
  * returned it is retained, unless it is a root that dies right there: then its reference moves. Arguments are borrowed, the
- * caller holds them. An exception leaves everything to the frame, which frees what a call allocated.
+ * caller holds them.
+ *
+ * Where no function has a handler, an exception leaves everything to the frame, which frees what a call allocated. Where one has, an
+ * exception may be caught, so what holds something when it is raised gives it back on the way to the handler (landing pads). For that each
+ * instruction that raises becomes the first of a protected block, in which nothing is held or given back before it; then the edge
+ * to the handler leaves with what is held, and is an edge like others. Blocks without a handler get one that raises again.
  *
  * Other passes would have to know that a release ends a life, so they come before (passes.def).
  * Cost: one data-flow problem over the roots. */
@@ -164,13 +169,15 @@ bool tr_own_find(tr_fn *f, tr_own *o) {
 typedef struct owning {
     tr_own o;
     tr_bits *live_in; /* per block: roots needed from its start on */
-    bool changed;
+    bool changed, handles;
 } owning;
 
 static void need(const owning *w, tr_bits *live, tr_val v) {
     if (w->o.of[v])
         tr_bits_union(live, w->o.of[v]);
 }
+
+static void uses_of(const owning *w, tr_bid b, tr_val v, tr_bits *live);
 
 /* What the end of block b needs before its terminator: what the blocks after it need, and what the terminator itself uses. */
 static void live_at_end(const owning *w, tr_bid b, tr_bits *live) {
@@ -182,13 +189,31 @@ static void live_at_end(const owning *w, tr_bid b, tr_bits *live) {
         for (uint32_t i = 0; i < t->imm.succ[s].n; i++)
             need(w, live, t->imm.succ[s].args[i]);
     }
-    for (uint32_t i = 0; i < t->nargs; i++)
-        need(w, live, t->args[i]);
+    uses_of(w, b, tr_blk_at(f, b)->last, live);
 }
 
 static void end_root(const owning *w, tr_bits *live, tr_val v) {
     if (w->o.root_no[v] != UINT32_MAX)
         tr_bits_clear(live, w->o.root_no[v]);
+}
+
+/* What the handler of block b needs is used by what raises in it. */
+static void need_handler(const owning *w, tr_bid b, tr_bits *live) {
+    const tr_edge *e = tr_handler(w->o.f, b);
+    if (!e)
+        return;
+    tr_bits_union(live, &w->live_in[e->to]);
+    for (uint32_t i = 0; i < e->n; i++)
+        need(w, live, e->args[i]);
+}
+
+/* What instruction v of block b uses. */
+static void uses_of(const owning *w, tr_bid b, tr_val v, tr_bits *live) {
+    const tr_ins *in = tr_at(w->o.f, v);
+    for (uint32_t k = 0; k < in->nargs; k++)
+        need(w, live, in->args[k]);
+    if (w->handles && tr_ins_raises(in))
+        need_handler(w, b, live);
 }
 
 static void find_lives(owning *w) {
@@ -205,8 +230,7 @@ static void find_lives(owning *w) {
             live_at_end(w, b, &live);
             for (tr_val v = tr_at(f, tr_blk_at(f, b)->last)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
                 end_root(w, &live, v);
-                for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)
-                    need(w, &live, tr_at(f, v)->args[k]);
+                uses_of(w, b, v, &live);
             }
             for (uint32_t k = 0; k < tr_blk_at(f, b)->params.n; k++)
                 end_root(w, &live, tr_blk_at(f, b)->params.d[k]);
@@ -302,6 +326,8 @@ static void do_end(owning *w, tr_bid b) {
     tr_fn *f = w->o.f;
     tr_arena *a = &f->ctx->arena;
     tr_val t = tr_blk_at(f, b)->last;
+    if (tr_ins_raises(tr_at(f, t)))
+        return; /* leaves what is held to the frame, or to the way to its handler */
     tr_bits held = tr_bits_new(a, w->o.roots.n);
     live_at_end(w, b, &held);
     uint32_t n = tr_nsucc(tr_at(f, t));
@@ -312,7 +338,6 @@ static void do_end(owning *w, tr_bid b) {
     }
     if (tr_at(f, t)->op == TR_OP_RET)
         do_return(w, t, &held);
-    /* `raise` leaves what is held to the frame */
 }
 
 /* Releases inside block b: after the last use of what its end does not need. Walks backwards. */
@@ -324,8 +349,7 @@ static void do_body(owning *w, tr_bid b) {
     tr_val next = tr_blk_at(f, b)->last;
     for (tr_val v = tr_at(f, next)->prev; v != TR_NOVAL; next = v, v = tr_at(f, v)->prev) {
         tr_bits_zero(&used);
-        for (uint32_t k = 0; k < tr_at(f, v)->nargs; k++)
-            need(w, &used, tr_at(f, v)->args[k]);
+        uses_of(w, b, v, &used);
         if (w->o.root_no[v] != UINT32_MAX)
             tr_bits_set(&used, w->o.root_no[v]); /* made and never used: released at once */
         tr_bld at = {.fn = f, .blk = b, .before = next, .loc = tr_at(f, v)->loc};
@@ -353,11 +377,64 @@ static bool is_done(const tr_fn *f) {
     return false;
 }
 
+/* --- ways to handlers --- */
+
+/* A handler that raises again what comes to it. */
+static tr_bid resume_block(tr_fn *f) {
+    tr_bld b = {.fn = f, .blk = tr_blk_new(f), .before = TR_NOVAL};
+    tr_val c = tr_emit0(&b, TR_OP_CATCH, tr_ty_scalar(f->ctx->types, TR_TY_I64));
+    tr_emit1(&b, TR_OP_RERAISE, NULL, c);
+    return b.blk;
+}
+
+/* The first of block b's instructions from v on that raises; TR_NOVAL: none does. */
+static tr_val next_raise(const tr_fn *f, tr_val v) {
+    while (v != TR_NOVAL && !tr_ins_raises(tr_at(f, v)))
+        v = tr_at(f, v)->next;
+    return v;
+}
+
+/* Each instruction of block b that raises becomes the first of a block that is protected by e. `by` is the try that protected b. */
+static void isolate(tr_fn *f, tr_bid b, const tr_edge *e, tr_val by) {
+    tr_edge edge = *e;
+    tr_val v = next_raise(f, tr_blk_at(f, b)->first);
+    if (by != TR_NOVAL && v == tr_blk_at(f, b)->first)
+        v = next_raise(f, tr_at(f, v)->next);
+    else if (by != TR_NOVAL)
+        tr_at(f, by)->op = TR_OP_BR;
+    while (v != TR_NOVAL) {
+        tr_bid head = tr_at(f, v)->blk, body = tr_blk_split(f, v);
+        tr_blk_at(f, body)->cold = tr_blk_at(f, head)->cold;
+        tr_try(&(tr_bld){.fn = f, .blk = head, .before = TR_NOVAL, .loc = 0}, body, &edge);
+        v = next_raise(f, tr_at(f, v)->next);
+    }
+}
+
+static void isolate_all(tr_fn *f) {
+    uint32_t n = f->rpo.n;
+    tr_bid *blks = tr_arena_copy(&f->ctx->arena, f->rpo.d, n * sizeof *blks);
+    tr_val *by = TR_NEW_N(&f->ctx->arena, tr_val, f->blks.n + 1u);
+    for (uint32_t i = 0; i < n; i++) {
+        const tr_blk *b = tr_blk_at(f, blks[i]);
+        by[blks[i]] = tr_handler(f, blks[i]) ? tr_blk_at(f, b->preds.d[0])->last : TR_NOVAL;
+    }
+    tr_edge out = {.to = resume_block(f)};
+    for (uint32_t i = 0; i < n; i++)
+        if (tr_blk_raises(f, blks[i]))
+            isolate(f, blks[i], by[blks[i]] == TR_NOVAL ? &out : &tr_at(f, by[blks[i]])->imm.succ[1],
+                    by[blks[i]]);
+    tr_cfg_compute(f);
+    tr_dom_compute(f);
+}
+
 bool tr_opt_own(tr_prog *p, tr_fn *f) {
-    owning w = {.changed = false};
-    (void)p;
+    owning w = {.changed = false, .handles = p->handles};
     if (is_done(f) || !tr_own_find(f, &w.o))
         return false;
+    if (p->handles) {
+        isolate_all(f);
+        tr_own_find(f, &w.o);
+    }
     find_lives(&w);
     uint32_t n = f->rpo.n;
     for (uint32_t i = 0; i < n;
@@ -365,5 +442,7 @@ bool tr_opt_own(tr_prog *p, tr_fn *f) {
         do_body(&w, f->rpo.d[i]);
     for (uint32_t i = 0; i < n; i++)
         do_end(&w, f->rpo.d[i]);
-    return w.changed;
+    if (p->handles)
+        tr_simplify_tries(f);
+    return w.changed || p->handles;
 }

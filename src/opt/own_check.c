@@ -13,6 +13,9 @@ typedef struct checker {
     uint8_t **at;  /* per block: references held per value at its start, NULL = not reached yet */
     uint8_t *held; /* where the walk stands */
     const char *why;
+    bool handles; /* exceptions may be caught */
+    bool leaves;  /* the block at hand has a handler, */
+    bool moved;   /* and held something else when it began */
 } checker;
 
 static bool wrong(checker *c, tr_val v, const char *what) {
@@ -36,8 +39,24 @@ static bool roots_held(checker *c, tr_val v) {
     return true;
 }
 
+/* What raises where an exception may be caught must find held what was held where the way to its handler leaves: nothing may have changed in
+ * its block. Without a handler there must be nothing that would be lost. */
+static bool check_raise(checker *c, tr_val v) {
+    if (!c->handles || !tr_ins_raises(tr_at(c->o.f, v)))
+        return true;
+    if (c->leaves)
+        return !c->moved || wrong(c, v, "raises after what is held has changed since its handler was set");
+    for (tr_val k = 0; k < c->o.f->ins.n; k++)
+        if (c->held[k])
+            return wrong(c, k, "lost by an exception");
+    return true;
+}
+
 static bool check_ins(checker *c, tr_val v) {
     const tr_ins *in = tr_at(c->o.f, v);
+    if (!check_raise(c, v))
+        return false;
+    c->moved = c->moved || in->op == TR_OP_RELEASE || in->op == TR_OP_RETAIN || c->o.root_no[v] != UINT32_MAX;
     if (in->op == TR_OP_RELEASE)
         return take(c, in->args[0]);
     for (uint32_t i = 0; i < in->nargs; i++)
@@ -83,9 +102,13 @@ static bool check_block(checker *c, tr_bid b) {
         if (tr_own_is_owner(&c->o, tr_blk_at(f, b)->params.d[k]))
             c->held[tr_blk_at(f, b)->params.d[k]]++;
     tr_val t = tr_blk_at(f, b)->last;
+    c->leaves = tr_handler(f, b);
+    c->moved = false;
     for (tr_val v = tr_blk_at(f, b)->first; v != t; v = tr_at(f, v)->next)
         if (!check_ins(c, v))
             return false;
+    if (!check_raise(c, t))
+        return false;
     for (uint32_t s = 0; s < tr_nsucc(tr_at(f, t)); s++)
         if (!check_jump(c, &tr_at(f, t)->imm.succ[s]))
             return false;
@@ -100,8 +123,8 @@ static bool check_block(checker *c, tr_bid b) {
     return true;
 }
 
-bool tr_own_check(tr_fn *f, const char **why) {
-    checker c = {.why = NULL};
+bool tr_own_check(tr_fn *f, bool handles, const char **why) {
+    checker c = {.handles = handles};
     tr_arena *a = &f->ctx->arena;
     tr_cfg_compute(f);
     tr_dom_compute(f);

@@ -55,6 +55,13 @@ static void find_captures(turning *t) {
         }
 }
 
+/* Those of the loop that lead to the handler outside; once turned, it is the pattern that raises. */
+static void set_tries(const tr_ploop *l, tr_op from, tr_op to) {
+    for (uint32_t i = 0; l->outer && i < l->tries.n; i++)
+        if (tr_at(l->f, l->tries.d[i])->op == from)
+            tr_at(l->f, l->tries.d[i])->op = (uint16_t)to;
+}
+
 /* The copy, with the head leading straight into the body; in chunks its way out leads back to it for now. Places in it end where the pattern's own goes on: at the call through
  * which the loop came into this function. */
 static void copy_body(turning *t) {
@@ -78,7 +85,9 @@ static void copy_body(turning *t) {
         jump->imm.succ[0] = term.imm.succ[0];
         jump->imm.succ[1] = (tr_edge){l->header, tr_blk_at(f, l->header)->params.n, params_of(f, l->header)};
     }
+    set_tries(l, TR_OP_TRY, TR_OP_BR);
     tr_clone_blocks(t->lam, f, l->blks.d, l->blks.n, t->map, t->bmap, 0);
+    set_tries(l, TR_OP_BR, TR_OP_TRY);
     *tr_at(f, last) = term;
     for (uint32_t i = 0; i < f->locs.n && i < t->f->locs.n; i++)
         f->locs.d[i].parent = parents[i];
@@ -303,6 +312,8 @@ static void turn_plain(turning *t) {
         tr_repl_set(f, &r, t->init[k], by[k]);
     tr_repl_apply(f, &r);
     tr_at(f, v)->args = args; /* its own operands are the values before */
+    if (l->outer)
+        tr_blk_protect(f, l->header, l->outer);
 }
 
 /* The loop that stays runs on one core, and loops inside it too. */
@@ -340,6 +351,9 @@ static void turn_chunks(turning *t) {
     for (uint32_t k = 0; k < l->accums.n; k++)
         tr_accumulate_join(l, &b, &l->accums.d[k], t->rounds);
     tr_br(&b, l->header, n, by);
+    for (tr_bid k = before, end = f->blks.n; l->outer && k < end; k++)
+        if (tr_blk_raises(f, k))
+            tr_blk_protect(f, k, l->outer);
 }
 
 void tr_ploop_turn(tr_ploop *l, const tr_preduction *red) {

@@ -30,6 +30,9 @@ typedef struct tr_ploop {
     const uint32_t *innermost; /* per block: its innermost loop */
     uint8_t *apart;            /* per value: an array whose dependences are known and settled */
     TR_VEC(tr_paccum) accums;
+    /* Where what an iteration raises goes when a `try` around the loop catches it: a block outside, with values from before the loop. NULL: none does. */
+    const tr_edge *outer;
+    tr_u32s tries; /* what leads there */
     tr_u32s *made; /* patterns that stand for no expression of the user's */
 } tr_ploop;
 

@@ -193,6 +193,12 @@ static bool is_marked(tr_ploop *l) {
     return false;
 }
 
+/* Does p lead to b by itself, not where it raises? */
+static bool leads_to(const tr_fn *f, tr_bid p, tr_bid b) {
+    const tr_ins *t = tr_term(f, p);
+    return t->op != TR_OP_TRY || t->imm.succ[0].to == b;
+}
+
 /* Blocks from which the function can return, or come to the loop again: all others end in an exception, or never. */
 static uint8_t *can_go_on(const tr_ploop *l) {
     const tr_fn *f = l->f;
@@ -207,9 +213,10 @@ static uint8_t *can_go_on(const tr_ploop *l) {
         }
     }
     while (work.n) {
-        const tr_blk *b = tr_blk_at(f, work.d[--work.n]);
+        tr_bid at = work.d[--work.n];
+        const tr_blk *b = tr_blk_at(f, at);
         for (uint32_t i = 0; i < b->preds.n; i++)
-            if (!can[b->preds.d[i]]) {
+            if (!can[b->preds.d[i]] && leads_to(f, b->preds.d[i], at)) {
                 can[b->preds.d[i]] = 1;
                 tr_vec_push(a, &work, b->preds.d[i]);
             }
@@ -240,6 +247,56 @@ static bool returns_after(const tr_ploop *l, tr_val ret) {
     return false;
 }
 
+/* Is v there before the loop? */
+static bool is_before(const tr_ploop *l, tr_val v) {
+    const tr_ins *in = tr_at(l->f, v);
+    return in->blk == TR_NOBLK || (in->blk != l->header && tr_dominates(l->f, in->blk, l->header));
+}
+
+static bool all_known(const tr_ploop *l, const tr_val *v, uint32_t n, const uint8_t *behind) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_before(l, v[i]) && !behind[tr_at(l->f, v[i])->blk])
+            return false;
+    return true;
+}
+
+/* Does the code that a handler leads to use nothing that the loop makes? */
+static bool knows_enough(const tr_ploop *l, const tr_edge *e) {
+    const tr_fn *f = l->f;
+    tr_arena *a = &f->ctx->arena;
+    uint8_t *behind = TR_NEW_N(a, uint8_t, f->blks.n + 1u), *none = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
+    tr_u32s all = {0};
+    behind[e->to] = 1;
+    tr_vec_push(a, &all, e->to);
+    for (uint32_t i = 0; i < all.n; i++) {
+        const tr_ins *t = tr_term(f, all.d[i]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++)
+            if (!behind[t->imm.succ[s].to] && !in_natural(l, t->imm.succ[s].to)) {
+                behind[t->imm.succ[s].to] = 1;
+                tr_vec_push(a, &all, t->imm.succ[s].to);
+            }
+    }
+    bool ok = all_known(l, e->args, e->n, none);
+    for (uint32_t i = 0; ok && i < all.n; i++)
+        for (tr_val v = tr_blk_at(f, all.d[i])->first; ok && v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            ok = all_known(l, in->args, in->nargs, behind);
+            for (uint32_t s = 0; ok && s < tr_nsucc(in); s++)
+                ok = all_known(l, in->imm.succ[s].args, in->imm.succ[s].n, behind);
+        }
+    return ok;
+}
+
+/* A handler outside, which the iterations' exceptions come to when the loop is one pattern: as the pattern's own. */
+static bool is_outer(tr_ploop *l, const tr_edge *e) {
+    if (l->outer)
+        return l->outer->to == e->to && !memcmp(l->outer->args, e->args, e->n * sizeof *e->args);
+    if (!knows_enough(l, e))
+        return false;
+    l->outer = e;
+    return true;
+}
+
 /* All blocks that an iteration runs; an error when one of them leaves the loop. */
 static bool collect(tr_ploop *l) {
     tr_fn *f = l->f;
@@ -256,6 +313,15 @@ static bool collect(tr_ploop *l) {
             tr_bid to = t->imm.succ[s].to;
             if (l->in[to])
                 continue;
+            if (t->op == TR_OP_TRY && s == 1 && !in_natural(l, to) && is_outer(l, &t->imm.succ[1])) {
+                tr_vec_push(a, &l->tries, tr_blk_at(f, b)->last);
+                continue;
+            }
+            if (t->op == TR_OP_TRY && s == 1 && !in_natural(l, to) && can[to]) {
+                refuse(l, TR_NYI_PRANGE_TRY, tr_blk_at(f, l->header)->last,
+                       "the handler of a `try` around this prange loop uses what the loop computes");
+                return false;
+            }
             if (in_natural(l, b) && !in_natural(l, to) && can[to]) {
                 bool returns = tr_term(f, to)->op == TR_OP_RET && !returns_after(l, tr_blk_at(f, to)->last);
                 refuse(l, TR_NYI_PRANGE_EXIT, returns ? tr_blk_at(f, to)->last : tr_blk_at(f, b)->last,

@@ -389,7 +389,7 @@ static void outline(splitter *s) {
 bool tr_opt_split(tr_prog *p, tr_fn *f) {
     tr_arena *a = &f->ctx->arena;
     splitter s = {.f = f, .o = {.p = p, .f = f, .name = "piece", .piece = true}};
-    if (f->is_lambda || f->ctx->opts.debug || f->ctx->opts.opt_level == 0 || !has_many(f))
+    if (p->handles || f->is_lambda || f->ctx->opts.debug || f->ctx->opts.opt_level == 0 || !has_many(f))
         return false;
     cut_blocks(f);
     uint32_t n = f->rpo.n;

@@ -152,7 +152,7 @@ static bool movable(const tr_fn *f, tr_val pv, tr_val cv, tr_u32s *with) {
 static bool packs_apart(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     const tr_val *rooms = c->args + tr_pat_filt(c->imm.pat);
     for (uint32_t k = 0; k < p->imm.pat->nfilt; k++)
-        if (!tr_fuse_fresh(f, p->args[tr_pat_filt(p->imm.pat) + k]))
+        if (!tr_fuse_unseen(f, p, p->args[tr_pat_filt(p->imm.pat) + k]))
             return false;
     for (uint32_t k = 0; k < c->imm.pat->nfilt; k++)
         if (!tr_fuse_fresh(f, rooms[k]))

@@ -126,13 +126,33 @@ static tr_bid landing(tr_fn *f, tr_bid to, uint32_t n, const tr_val *args) {
     return b.blk;
 }
 
+/* The loop's blocks, and those outside that are protected by one of them: a way into such a block is the only one. */
+static tr_u32s blocks_of(tr_fn *f, const tr_loop *l) {
+    tr_u32s out = {0};
+    tr_arena *a = &f->ctx->arena;
+    uint8_t *in = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
+    for (uint32_t i = 0; i < l->blks.n; i++) {
+        in[l->blks.d[i]] = 1;
+        tr_vec_push(a, &out, l->blks.d[i]);
+    }
+    for (uint32_t i = 0; i < out.n; i++) {
+        const tr_ins *t = tr_term(f, out.d[i]);
+        if (t->op == TR_OP_TRY && !in[t->imm.succ[0].to]) {
+            in[t->imm.succ[0].to] = 1;
+            tr_vec_push(a, &out, t->imm.succ[0].to);
+        }
+    }
+    return out;
+}
+
 /* The copy beside the loop, and the test before both. */
 static void version(tr_twins *t, const tr_version *v, tr_bid ph, tr_u32s *slow) {
     assert(v->n > 0 && tr_term(t->f, ph)->op == TR_OP_BR);
     tr_fn *f = t->f;
     tr_val ok = make_test(f, ph, v->conds, v->n);
-    tr_bid first = tr_twins_clone(t, v->loop->blks.d, v->loop->blks.n);
-    for (uint32_t i = 0; i < v->loop->blks.n; i++) {
+    tr_u32s blks = blocks_of(f, v->loop);
+    tr_bid first = tr_twins_clone(t, blks.d, blks.n);
+    for (uint32_t i = 0; i < blks.n; i++) {
         tr_vec_push(&f->ctx->arena, slow, first + i);
         tr_blk_at(f, first + i)->cold = TR_COLD_CHECKED;
     }

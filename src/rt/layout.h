@@ -13,8 +13,8 @@
  * call; retain and release leave NULL and tagged owners alone.
  *
  * Exceptions and memory: every tr_mem allocated in a call is linked into the frame. When a call raises, none
- * of them can have escaped, so the caller frees the whole list (tr_rt_frame_fini) and compiled code needs no
- * clean-up paths. */
+ * of them can have escaped, so the caller frees the whole list (tr_rt_frame_fini). Only code that an exception
+ * may leave on its way to a handler gives back what it holds (opt/own.c). */
 #ifndef TR_RT_LAYOUT_H
 #define TR_RT_LAYOUT_H
 

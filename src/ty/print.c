@@ -266,6 +266,10 @@ static void print_user(tr_sb *b, const tr_ty *t) {
         print_user(b, t->items[0]);
         return;
     case TR_TY_EXC:
+        if (t->lit->kind == TR_OBJ_NONE) {
+            tr_sb_puts(b, "a caught exception");
+            return;
+        }
         tr_sb_printf(b, "%s(", t->lit->repr);
         print_user_items(b, t);
         break;

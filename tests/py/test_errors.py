@@ -179,7 +179,7 @@ def test_an_error_in_a_called_function():
     "source, word",
     [
         ("with open(x) as f:\n        pass", "with"),
-        ("try:\n        x = 1\n    except ValueError:\n        x = 2", "try"),
+        ("try:\n        x = g(x)\n    except* ValueError:\n        x = 2", "exception groups"),
         ("yield x", "generator|yield"),
         ("import os", "import"),
         ("x = {1: 2}", "dict"),

@@ -184,10 +184,9 @@ def test_compiling_twice_gives_the_same() -> None:
 REFUSED = [
     (
         "try",
-        3,
-        "def f(x):\n    y = x\n    try:\n        y = 1 / x\n    except ZeroDivisionError:\n        y = 0\n    return y\n",
+        4,
+        "def f(x):\n    try:\n        y = 1 / x\n    except* ValueError:\n        y = 0\n    return y\n",
     ),
-    ("try", 2, "def f(x):\n    try:\n        return g(x)\n    finally:\n        g(0)\n"),
     ("with", 2, "def f(x):\n    with x:\n        return 1\n"),
     ("generator", 1, "def f(x):\n    yield x\n"),
     ("generator", 2, "def f(x):\n    return sum(y for y in x)\n"),

@@ -554,6 +554,52 @@ def raises_what_a_global_holds(n):
     return n
 
 
+@feature((1, 2), (7, 0), (-1, 3), (-2, 3), (-3, 3))
+def handles_scalars(n, k):
+    total = 0
+    for i in range(4):
+        try:
+            total += n // (k - i + 1)
+            if n == -1:
+                raise Own("own", n)
+            if n == -2:
+                raise OwnWithCode(n, "why")
+            if n == -3:
+                raise HELD
+        except ZeroDivisionError:
+            total += 1000
+        except Own as e:
+            if i == 2:
+                raise
+            total += 1
+            if k == i:
+                raise e
+        else:
+            total += 10
+        finally:
+            total *= 2
+    return total
+
+
+@feature(
+    lambda: (floats(), 1),
+    lambda: (floats(), 100),
+    lambda: (floats()[::2], -1),
+    lambda: (floats()[:0], 0),
+    boundscheck=True,
+)
+def handles_arrays(a, k):
+    b = a * 2
+    try:
+        c = b + a[: max(k, 0)]
+        b = c - a[k]
+    except ValueError:
+        b = b[::-1]
+    except IndexError:
+        b = b - 1
+    return b, b.sum()
+
+
 for _e in _column("src/ir/exc.def", r'(?m)^X\(\w+,\s*"(\w+)"'):
     text_feature(
         f"raises_{_e}",

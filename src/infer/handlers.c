@@ -1,0 +1,101 @@
+/* What an exception is to a handler, and which handler is meant.
+ *
+ * A caught exception is a value of a type of its own: the i64 that `catch` gives. Classes are known when the function compiles, so which
+ * exceptions a handler takes is a set of numbers, made here: rows of exc.def, and the program's own behind them. Classes that a program
+ * makes are in its snapshot with all that can be asked of them; nothing is looked up when the code runs. */
+#include "infer/priv.h"
+
+enum { WORD = 64 };
+
+const tr_ty *tr_infer_caught(tr_em *e) {
+    const tr_ty *code = tr_ty_scalar(e->types, TR_TY_I64);
+    return tr_ty_exc(e->types, tr_obj_none(), 1, &code);
+}
+
+bool tr_infer_is_caught(const tr_ty *t) {
+    return t->kind == TR_TY_EXC && t->lit->kind == TR_OBJ_NONE;
+}
+
+tr_tv tr_infer_catch(tr_em *e) {
+    const tr_ty *t = tr_ty_scalar(e->types, TR_TY_I64);
+    tr_tv code = {t, e->dry ? TR_NOVAL : tr_emit0(&e->b, TR_OP_CATCH, t)};
+    return tr_em_make(e, tr_infer_caught(e), 1, &code);
+}
+
+typedef struct classes {
+    tr_em *e;
+    uint64_t *set; /* of the exceptions that are meant */
+    uint32_t n;    /* of the program */
+} classes;
+
+static bool refuse(classes *c, const tr_ty *t) {
+    tr_em_error(c->e, "an except clause takes exception classes, not %s", tr_em_tyname(c->e, t));
+    tr_em_hint(c->e, "give a class, or a tuple of classes, that is known when the function compiles");
+    return false;
+}
+
+static bool add_class(classes *c, const tr_obj *o) {
+    if (o->kind != TR_OBJ_EXC)
+        return refuse(c, tr_ty_lit(c->e->types, o));
+    for (uint32_t k = 0; k < c->n; k++)
+        if (tr_prog_derives(c->e->prog, k, o->u.exc))
+            c->set[k / WORD] |= UINT64_C(1) << k % WORD;
+    return true;
+}
+
+/* A class or a tuple of classes; as in Python, a tuple in a tuple is none. */
+static bool add_type(classes *c, const tr_ty *t) {
+    const tr_obj *o = t->kind == TR_TY_LIT ? t->lit : NULL;
+    bool tuple = o ? o->kind == TR_OBJ_TUPLE : t->kind == TR_TY_TUPLE && !tr_ty_is_list(t);
+    if (!tuple)
+        return o ? add_class(c, o) : refuse(c, t);
+    uint32_t n = o ? o->u.t.n : t->n;
+    for (uint32_t i = 0; i < n; i++) {
+        const tr_obj *item = o ? o->u.t.items[i] : t->items[i]->kind == TR_TY_LIT ? t->items[i]->lit : NULL;
+        if (!(item ? add_class(c, item) : refuse(c, t->items[i])))
+            return false;
+    }
+    return true;
+}
+
+/* 1 when all exceptions that there are are meant, 0 when none, else -1. */
+static int known(const classes *c) {
+    uint32_t in = 0;
+    for (uint32_t k = 0; k < c->n; k++)
+        in += c->set[k / WORD] >> k % WORD & 1;
+    return in == c->n ? 1 : in == 0 ? 0 : -1;
+}
+
+/* Bit `which` of a set in words; a number past a word finds zero there. */
+static tr_tv is_in(const classes *c, tr_tv which) {
+    tr_em *e = c->e;
+    const tr_ty *u64 = tr_ty_scalar(e->types, TR_TY_U64);
+    tr_tv any = {0};
+    for (uint32_t w = 0; w <= (c->n - 1) / WORD; w++) {
+        if (!c->set[w])
+            continue;
+        tr_tv set = {u64, tr_const_int(e->b.fn, u64, (int64_t)c->set[w])};
+        tr_tv at = tr_em_conv(e, w ? tr_em_op2(e, TR_OP_SUB, which, tr_em_i64(e, w * WORD)) : which, u64);
+        tr_tv bit = tr_em_op2(e, TR_OP_SHR, set, at);
+        any = any.ty ? tr_em_op2(e, TR_OP_OR, any, bit) : bit;
+    }
+    tr_tv one = {u64, tr_const_int(e->b.fn, u64, 1)};
+    return tr_em_cmp(e, TR_CMP_EQ, tr_em_op2(e, TR_OP_AND, any, one), one);
+}
+
+bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out) {
+    classes c = {.e = e, .n = TR_EXC__COUNT + e->prog->excs.n};
+    c.set = TR_NEW_N(&e->ctx->arena, uint64_t, c.n / WORD + 1u);
+    if (!add_type(&c, of.ty))
+        return false;
+    if (!tr_infer_is_caught(exc.ty))
+        return tr_em_error(e, "internal: matches %s", tr_em_tyname(e, exc.ty));
+    int sure = known(&c);
+    if (sure >= 0)
+        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, sure != 0));
+    else if (e->dry)
+        *out = (tr_tv){tr_ty_scalar(e->types, TR_TY_BOOL), TR_NOVAL};
+    else
+        *out = is_in(&c, tr_em_op2(e, TR_OP_SHR, tr_em_item(e, exc, 0), tr_em_i64(e, TR_CAUGHT_SHIFT)));
+    return true;
+}
