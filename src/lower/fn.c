@@ -222,7 +222,6 @@ static void lower_yield(tr_lf *w, const tr_ins *in) {
 /* --- one instruction --- */
 
 static void lower_tuple(tr_lf *w, tr_val v, const tr_ins *in) {
-    assert(in->nargs == in->ty->n);
     unsigned n = tr_ty_nparts(in->ty), k = 0;
     lv *out = TR_NEW_N(&w->m->ctx->arena, lv, n + 1);
     for (uint32_t i = 0; i < in->nargs; i++) {
@@ -235,12 +234,13 @@ static void lower_tuple(tr_lf *w, tr_val v, const tr_ins *in) {
         memcpy(out + k, x, np * sizeof *x);
         k += np;
     }
+    assert(k == n || w->m->failed);
     w->body->vals[v] = out;
 }
 
 static void lower_extract(tr_lf *w, tr_val v, const tr_ins *in) {
-    assert(in->imm.i >= 0 && in->imm.i < tr_lower_ty(w, in->args[0])->n);
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
+    assert(in->imm.i >= 0 && in->imm.i < (t->kind == TR_TY_RANGE ? tr_ty_nparts(t) : t->n));
     unsigned at = 0;
     if (t->kind == TR_TY_RANGE) {
         at = (unsigned)in->imm.i;
