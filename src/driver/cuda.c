@@ -1,4 +1,5 @@
-/* Where the CUDA toolkit is, when one is there: for libdevice. Nothing of it is needed to compile for the host. */
+/* Where the CUDA toolkit is, when one is there: for libdevice. Nothing of it is needed to compile for the
+ * host. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

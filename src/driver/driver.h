@@ -60,7 +60,8 @@ bool tr_driver_check_dump(const tr_dump *d, char *msg, unsigned size);
 void *tr_driver_late(tr_late *l, const tr_dump *dump);
 /* For a host that may fork: from now on fork() waits for such compiles. Before the first of them. */
 void tr_driver_watch_forks(void);
-/* Path of NVIDIA's libdevice in the CUDA toolkit that CUDA_HOME names, or else that whose ptxas is on PATH; NULL: there is none. */
+/* Path of NVIDIA's libdevice in the CUDA toolkit that CUDA_HOME names, or else that whose ptxas is on
+ * PATH; NULL: there is none. */
 const char *tr_driver_libdevice(tr_ctx *ctx);
 /* Opens libtreadle_llvm.so once (thread-safe), from `dir`; NULL with a message. */
 const tr_backend *tr_backend_load(const char *dir, char *err, size_t errn);

@@ -38,9 +38,9 @@ typedef struct tr_interp {
     TR_VEC(struct tr_icaught) caught; /* exceptions that handlers took */
 } tr_interp;
 
-/* A kernel is run thread by thread, each up to a barrier or to its end, then the next; block after block. The launch ends at the first
- * exception, where a device's other threads would go on.
- * `args`: the parts of all params. `ret`: room for the parts of the result. False: see site and fault. */
+/* A kernel is run thread by thread, each up to a barrier or to its end, then the next; block after block.
+ * The launch ends at the first exception, where a device's other threads would go on. `args`: the parts
+ * of all params. `ret`: room for the parts of the result. False: see site and fault. */
 bool tr_ir_interp(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret);
 
 #endif

@@ -90,7 +90,8 @@ typedef enum tr_cmpop {
         TR_CMP__COUNT
 } tr_cmpop;
 
-/* How an atomic operation combines what is in memory with its value. X(ID, "name", op or TR_OP__COUNT: one of both is taken, classes) */
+/* How an atomic operation combines what is in memory with its value. X(ID, "name", op or TR_OP__COUNT:
+ * one of both is taken, classes) */
 #define TR_ATOMICS(X)                 \
     X(ADD, "add", TR_OP_ADD, "iuf")   \
     X(MIN, "min", TR_OP__COUNT, "iu") \
@@ -366,7 +367,8 @@ typedef struct tr_loc {
     uint32_t parent; /* the call this was inlined at, 0 = none */
 } tr_loc;
 
-/* Where a function runs. A host function asks for nothing of a device, so it may be compiled for one too, and called there. */
+/* Where a function runs. A host function asks for nothing of a device, so it may be compiled for one too,
+ * and called there. */
 typedef enum tr_fnkind { TR_FN_HOST, TR_FN_DEVICE, TR_FN_KERNEL, TR_FN__COUNT } tr_fnkind;
 extern const char *const tr_fnkind_name[TR_FN__COUNT]; /* as the text has it */
 

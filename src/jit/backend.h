@@ -23,8 +23,8 @@ typedef struct tr_want {
     const tr_target *target;
     const tr_processor *processor;
     const bool *functions; /* per instance: is it wanted? NULL: all are */
-    const char *
-        libdevice; /* NVIDIA's library of mathematics; NULL: calls of it are an error, "": they stay as they are */
+    /* NVIDIA\'s library of mathematics; NULL: calls of it are an error, "": they stay as they are. */
+    const char *libdevice;
 } tr_want;
 
 typedef struct tr_backend {

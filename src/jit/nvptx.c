@@ -1,8 +1,8 @@
 /* NVIDIA's GPUs.
  *
- * LLVM's target is set up when it is asked for first, so compiling for the host does not pay for it. Of libdevice, functions that the module does
- * not reach are deleted before it is linked: LLVM would copy and then clean up all 352. What was linked is internal, so the inliner may
- * take it apart. */
+ * LLVM's target is set up when it is asked for first, so compiling for the host does not pay for it. Of
+ * libdevice, functions that the module does not reach are deleted before it is linked: LLVM would copy
+ * and then clean up all 352. What was linked is internal, so the inliner may take it apart. */
 #include "jit/nvptx.h"
 
 #include <llvm-c/BitReader.h>

@@ -7,11 +7,13 @@
 #include "lower/llvm.h"
 #include "target/target.h"
 
-/* A machine of the caller's to make code for the processor; NULL: this LLVM has none. The first call in a process sets the target up. */
+/* A machine of the caller's to make code for the processor; NULL: this LLVM has none. The first call in a
+ * process sets the target up. */
 LLVMTargetMachineRef tr_nvptx_machine(const tr_target *t, const tr_processor *proc, int level);
 
-/* Links into mod what it calls of the bitcode library at `path`, and no more. Whatever else is called stays declared. False with an error in
- * ctx. Cost: the library is read whole, about 30 ms; nothing where mod calls nothing of it. */
+/* Links into mod what it calls of the bitcode library at `path`, and no more. Whatever else is called
+ * stays declared. False with an error in ctx. Cost: the library is read whole, about 30 ms; nothing where
+ * mod calls nothing of it. */
 bool tr_nvptx_link(tr_ctx *ctx, LLVMModuleRef mod, const char *path);
 
 /* The first function of libdevice's that mod calls and does not have, or NULL. */

@@ -7,6 +7,8 @@
 #include "base/plant.h"
 #include "lower/internal.h"
 
+#include <assert.h>
+
 /* --- comparisons --- */
 
 static lv cmp_int(tr_lf *w, tr_cmpop p, bool is_signed, lv x, lv y) {

@@ -1,11 +1,12 @@
 /* Functions for a device: called by a launch or by each other, with no frame.
  *
- * A kernel is void (tr_dev_error *, parts of the arguments ...), of LLVM's convention for kernels; an array is its data, shape and strides, each a
- * parameter of its own: so LLVM knows that a kernel's pointers are to global memory. Any other function is
- * {i32 code, parts...}(tr_dev_error *, parts...), where an array has an owner too, which is NULL and never looked at.
- * All are "convergent": what must meet at a barrier is not taken apart. Names are "py_NAME", with $ and two digits for what PTX does not take.
- * Exceptions: the first of a launch is kept (rt/layout.h); a function that raised returns its code, and so up to the kernel, which ends. Calls that
- * are passed on the way are not recorded. */
+ * A kernel is void (tr_dev_error *, parts of the arguments ...), of LLVM's convention for kernels; an
+ * array is its data, shape and strides, each a parameter of its own: so LLVM knows that a kernel's
+ * pointers are to global memory. Any other function is {i32 code, parts...}(tr_dev_error *, parts...),
+ * where an array has an owner too, which is NULL and never looked at. All are "convergent": what must
+ * meet at a barrier is not taken apart. Names are "py_NAME", with $ and two digits for what PTX does not
+ * take. Exceptions: the first of a launch is kept (rt/layout.h); a function that raised returns its code,
+ * and so up to the kernel, which ends. Calls that are passed on the way are not recorded. */
 #include <ctype.h>
 #include <string.h>
 

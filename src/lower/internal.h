@@ -227,7 +227,8 @@ void tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst);
 /* Parts of all arguments. */
 lv *tr_lower_flat_args(tr_lf *w);
-/* Claims the launch's exception; the builder is where the one who got it goes on, to where this returns in the end. */
+/* Claims the launch's exception; the builder is where the one who got it goes on, to where this returns
+ * in the end. */
 lb tr_lower_claim(tr_lf *w, lv code);
 
 /* --- pattern.c, red.c, reduce.c --- */

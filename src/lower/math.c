@@ -221,7 +221,8 @@ static lv call_libdevice(tr_lf *w, const tr_mathinfo *info, const lv *x, lt type
     return tr_lower_fast(w, LLVMBuildCall2(w->b, type, f, (lv *)x, info->arity, ""));
 }
 
-/* A function of float operands, by whom the target says. On the host libm has it where vector math has no such row. */
+/* A function of float operands, by whom the target says. On the host libm has it where vector math has no
+ * such row. */
 static lv call_math(tr_lf *w, const tr_mathinfo *info, const lv *x) {
     tr_lm *m = w->m;
     const char *name = info->name;

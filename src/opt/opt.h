@@ -17,7 +17,8 @@ const char *tr_opt_unready(tr_prog *p, tr_fn *f, const char *name, size_t n);
  * unknown name, or a wrong order. */
 bool tr_opt_run_named(tr_prog *p, tr_fn *f, const char *names);
 
-/* Makes a program one that the target can take, as far as passes can: patterns become loops, and functions of the runtime typed code, where it has none. */
+/* Makes a program one that the target can take, as far as passes can: patterns become loops, and
+ * functions of the runtime typed code, where it has none. */
 bool tr_opt_for(tr_prog *p, const tr_target *t);
 
 #endif

@@ -1,8 +1,9 @@
-/* Functions of the runtime as typed code, for targets that do not have its library: rows of rt.def marked W_TYPED, and powers of integers, which
- * lowering computes by one of them.
+/* Functions of the runtime as typed code, for targets that do not have its library: rows of rt.def marked
+ * W_TYPED, and powers of integers, which lowering computes by one of them.
  *
- * Each is text here, read into the program as an instance of its own when it is first met; inlining is LLVM's. What each means
- * is what its C in rt/ does, bit for bit (tests/ir/rows.ir holds one to the other). */
+ * Each is text here, read into the program as an instance of its own when it is first met; inlining is
+ * LLVM's. What each means is what its C in rt/ does, bit for bit (tests/ir/rows.ir holds one to the
+ * other). */
 #include <string.h>
 
 #include "ir/rtinfo.h"
@@ -70,7 +71,8 @@ static const struct {
                 "}\n"},
 };
 
-/* The row's instance in the program. False: it is not among those above, or its text is wrong, which is reported. */
+/* The row's instance in the program. False: it is not among those above, or its text is wrong, which is
+ * reported. */
 static bool instance_of(tr_prog *p, unsigned row, uint32_t *out) {
     const char *text = NULL, *name = tr_arena_printf(&p->ctx->arena, "rt.%s", tr_rt_info[row].name);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -95,8 +97,8 @@ static bool call_row(tr_prog *p, tr_ins *in) {
     return true;
 }
 
-/* x ** e in 64 bits, whose low ones are the narrow type's. A u64 exponent may look negative there, so it is halved:
- * x ** e = (x ** (e / 2)) ** 2 * (x if e is odd). */
+/* x ** e in 64 bits, whose low ones are the narrow type's. A u64 exponent may look negative there, so it
+ * is halved: x ** e = (x ** (e / 2)) ** 2 * (x if e is odd). */
 static bool call_pow(tr_prog *p, tr_fn *f, tr_repl *r, tr_val v) {
     uint32_t inst;
     if (!instance_of(p, TR_RT_IPOW, &inst))

@@ -1,9 +1,11 @@
-/* Patterns as plain loops of typed IR, one thread and one element after the other: for targets that have no pattern (target/legal.def).
+/* Patterns as plain loops of typed IR, one thread and one element after the other: for targets that have
+ * no pattern (target/legal.def).
  *
- * The index space in C order, kept axes first; the lambda's body stands in the innermost loop, the reductions are params of the loops' heads.
- * What a reduction gives is what tr_pat says. Sums of floats, which may be grouped in any way that is as good as pairwise
- * summation, carry what each addition rounded off (Knuth's TwoSum, compensated summation), unless they may be reassociated.
- * Cost: each lambda and epilogue is copied once. */
+ * The index space in C order, kept axes first; the lambda's body stands in the innermost loop, the
+ * reductions are params of the loops' heads. What a reduction gives is what tr_pat says. Sums of floats,
+ * which may be grouped in any way that is as good as pairwise summation, carry what each addition rounded
+ * off (Knuth's TwoSum, compensated summation), unless they may be reassociated. Cost: each lambda and
+ * epilogue is copied once. */
 #include <string.h>
 
 #include "opt/priv.h"
@@ -31,8 +33,7 @@ typedef struct nest {
     const tr_pat *p;
     const tr_ty *i1, *i64;
     red *reds;
-    tr_val *
-        carry; /* values of the reductions, and last the position in C order if some reduction is of a place */
+    tr_val *carry; /* of the reductions; last, if some are of a place, the position in C order */
     unsigned ncarry;
     bool places;
     tr_val idx[TR_MAX_NDIM + 1];
@@ -127,7 +128,8 @@ static const tr_ins *yield_of(const tr_fn *lam) {
     return NULL;
 }
 
-/* What it yields, as params of the block that the builder goes on in. A lambda that never yields leaves that unreachable. */
+/* What it yields, as params of the block that the builder goes on in. A lambda that never yields leaves
+ * that unreachable. */
 static tr_val *put_body(nest *s, const tr_fn *g, uint32_t nargs, const tr_val *args) {
     tr_fn *f = s->f;
     tr_arena *a = &f->ctx->arena;
@@ -169,7 +171,8 @@ static bool is_whole(const nest *s, tr_val array, unsigned k, tr_val extent) {
     return (a->op == TR_OP_ALLOC || a->op == TR_OP_VIEW) && a->args[first + k] == extent;
 }
 
-/* Operands of an access to the array: itself, and the index of each of its axes, which are those of `axes` in the space. */
+/* Operands of an access to the array: itself, and the index of each of its axes, which are those of
+ * `axes` in the space. */
 static tr_val *access_to(nest *s, tr_val array, unsigned n, const unsigned *axes, bool repeats) {
     tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, n + 2u);
     args[0] = array;
@@ -289,7 +292,8 @@ static void red_step(nest *s, const red *r, tr_val x) {
     }
 }
 
-/* What was rounded off counts where it is something, and the sum is a number: so zeros keep their sign, and infinities stay. */
+/* What was rounded off counts where it is something, and the sum is a number: so zeros keep their sign,
+ * and infinities stay. */
 static tr_val with_rest(nest *s, const tr_ty *t, const tr_val *c) {
     tr_val rest = cmp(s, TR_CMP_NE, c[1], tr_const_float(s->f, t, 0.0));
     rest = both(s, TR_OP_AND, rest, test(s, TR_MATH_ISFINITE, c[0]));
@@ -307,7 +311,8 @@ static tr_val red_end(nest *s, const red *r) {
 
 /* --- one point, one row, all --- */
 
-/* Elements where the scan stands, wanted or not. What is left of the contribution: nothing once the scratch place is reached. */
+/* Elements where the scan stands, wanted or not. What is left of the contribution: nothing once the
+ * scratch place is reached. */
 static tr_val pack(nest *s, const tr_val *y, tr_val kept) {
     tr_val at = s->carry[s->reds[0].at], last = TR_NOVAL;
     for (uint32_t k = 0; k < s->p->nfilt; k++) {

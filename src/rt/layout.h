@@ -107,10 +107,10 @@ typedef struct tr_frame {
     const tr_late *late; /* what raised, or could not be compiled. NULL: none */
 } tr_frame;
 
-/* What a kernel's first argument points to, in memory that the device writes: the first exception of a launch.
- * The host clears it before. A thread that raises claims `code` (0: nothing yet) by compare and exchange; who
- * gets it fills in the rest; then the thread leaves its kernel, as one does that came second. The other
- * threads go on. A device function has the same pointer and returns the code. */
+/* What a kernel's first argument points to, in memory that the device writes: the first exception of a
+ * launch. The host clears it before. A thread that raises claims `code` (0: nothing yet) by compare and
+ * exchange; who gets it fills in the rest; then the thread leaves its kernel, as one does that came
+ * second. The other threads go on. A device function has the same pointer and returns the code. */
 typedef struct tr_dev_error {
     int32_t code; /* 1 + number of the raise site (code/meta.h) */
     uint32_t thread[3], block[3];

@@ -1,6 +1,7 @@
 /* What a program asks for that its target does not have, said before anything is lowered.
  *
- * Walks every instruction of the functions that are wanted, and of those they call. Cost: one look at each instruction. */
+ * Walks every instruction of the functions that are wanted, and of those they call. Cost: one look at
+ * each instruction. */
 #include <string.h>
 
 #include "ir/rtinfo.h"

@@ -1,8 +1,9 @@
 /* All that depends on where code runs: a constant table per target (x86_64.c, nvptx64.c), chosen by name.
  *
- * The compiler's stages ask it instead of knowing a machine: which ops are there (legal.def), who computes a function of mathematics
- * (columns of ir/math.def), which functions of the runtime exist (a column of rt/rt.def), what an entry looks like, what is emitted.
- * Nothing here knows LLVM: lower/ and jit/ do what the table says. */
+ * The compiler's stages ask it instead of knowing a machine: which ops are there (legal.def), who
+ * computes a function of mathematics (columns of ir/math.def), which functions of the runtime exist (a
+ * column of rt/rt.def), what an entry looks like, what is emitted. Nothing here knows LLVM: lower/ and
+ * jit/ do what the table says. */
 #ifndef TR_TARGET_TARGET_H
 #define TR_TARGET_TARGET_H
 
@@ -11,7 +12,7 @@
 /* What an entry looks like from outside. */
 typedef enum tr_abi {
     TR_ABI_SLOTS, /* tr_entry(frame, slots, slots), rt/layout.h: arguments and results in memory */
-    TR_ABI_FLAT /* functions under their own names: (tr_dev_error *, parts of the arguments ...), rt/layout.h */
+    TR_ABI_FLAT   /* functions under their own names: (tr_dev_error *, parts of arguments ...), rt/layout.h */
 } tr_abi;
 
 typedef enum tr_provider {
@@ -28,30 +29,29 @@ typedef struct tr_processor {
 typedef struct tr_target {
     const char *name;
     const char *triple; /* NULL: this machine's, as LLVM names it */
-    const tr_processor *
-        processors; /* the first is the usual one, an empty name ends; NULL: this machine's and base/opts.h's TR_CPUS */
+    /* The first is the usual one, an empty name ends; NULL: this machine's and base/opts.h's TR_CPUS. */
+    const tr_processor *processors;
     tr_abi abi;
     tr_provider math;
     tr_form form;
-    uint8_t
-        shared; /* LLVM's number of the address space of what a block's threads share; 0, the generic one: there is none */
-    bool
-        runtime; /* there is the runtime's library; if not, only rows of rt.def that are typed code (W_TYPED) */
-    bool late;   /* code may be compiled when it is first reached */
-    bool pools;               /* there are threads that a pattern can hand ranges to */
+    uint8_t shared; /* LLVM's number of the address space of what a block's threads share; 0: there is none */
+    bool runtime; /* the runtime's library is there; else only rows of rt.def that are typed code (W_TYPED) */
+    bool late;    /* code may be compiled when it is first reached */
+    bool pools;   /* there are threads that a pattern can hand ranges to */
     const char *const *legal; /* per op: legal.def's column */
 } tr_target;
 
 extern const tr_target tr_target_x86_64, tr_target_nvptx64;
 
-/* "nvptx64:sm_80", "nvptx64", "x86-64". NULL with an error in ctx that lists what there is. proc: NULL where the target names none. */
+/* "nvptx64:sm_80", "nvptx64", "x86-64". NULL with an error in ctx that lists what there is. proc: NULL
+ * where the target names none. */
 const tr_target *tr_target_find(tr_ctx *ctx, const char *text, const tr_processor **proc);
 /* Does the target have the op at all; for scalars of kind k as its first operand? */
 bool tr_target_has(const tr_target *t, tr_op op);
 bool tr_target_takes(const tr_target *t, tr_op op, tr_tyk k);
 
-/* Can each of the program's functions that are `wanted` (per instance; NULL: all) run there? An error per function, at the
- * place of the first thing that cannot, naming it. */
+/* Can each of the program's functions that are `wanted` (per instance; NULL: all) run there? An error per
+ * function, at the place of the first thing that cannot, naming it. */
 bool tr_target_check(const tr_target *t, const tr_prog *p, const bool *wanted);
 
 #endif
