@@ -437,6 +437,8 @@ static void expand(tr_fn *f, tr_repl *r, tr_val v) {
 }
 
 bool tr_opt_serial(tr_prog *p, tr_fn *f) {
+    if (tr_fn_handles(f)) /* loops would leave the protected block; no device takes such a function */
+        return false;
     (void)p;
     tr_u32s found = {0};
     for (uint32_t i = 0; i < f->rpo.n; i++)
