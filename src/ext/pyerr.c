@@ -397,6 +397,8 @@ void tr_pyerr_raise_reason(int32_t code) {
 
 /* The class of that name. NULL with an exception. */
 static PyObject *exc_class(tr_exc exc) {
+    if (exc == TR_EXC_UNSUPPORTED)
+        return error_class(tr_exc_name[exc]);
     PyObject *own = tr_py_dict_get_text(PyEval_GetBuiltins(), tr_exc_name[exc]);
     PyObject *numpy = own ? NULL : PyImport_ImportModule("numpy.exceptions");
     PyObject *cls = own ? own : numpy ? PyObject_GetAttrString(numpy, tr_exc_name[exc]) : NULL;

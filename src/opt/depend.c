@@ -7,6 +7,7 @@
  * meet in different ones. All else is only possible. An index that is the counter's and may be negative counts from the end, so it keeps nothing
  * apart; others are taken not to be negative.
  * Not thought of: a loop of more iterations than the axis has items, in which `a[i - k]` comes round to where it began, k from outside.
+ * Two places that go along alike, a distance from outside apart, are tested before the loop (prange.c).
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
 #include <string.h>
 
@@ -280,12 +281,14 @@ static void add_ins(finder *s, tr_val v) {
 
 /* --- two accesses --- */
 
-/* PERHAPS_ONE: they go to different values, which may be one array. */
-typedef enum relation { APART, PERHAPS_ONE, POSSIBLE, SURE } relation;
+/* DECIDED: by a number that is known before the loop. PERHAPS_ONE: they go to different values, which may be one array. */
+typedef enum relation { APART, PERHAPS_ONE, POSSIBLE, DECIDED, SURE } relation;
 
 typedef struct meeting {
     bool sure, counts, dist_known, point; /* counts: some axis depends on the counter */
     tr_wide dist;                         /* x happens so many iterations after w */
+    bool decided;                         /* x happens `by` iterations after w, or before */
+    tr_lin by;
     int near; /* ranges that move meet in iterations that are so far apart, and perhaps in others; 0: none do */
 } meeting;
 
@@ -454,6 +457,20 @@ static relation meet_in_range(finder *s, const axis *w, const axis *x, meeting *
     return POSSIBLE;
 }
 
+static bool from_outside(const finder *s, const tr_lin *e) {
+    for (uint32_t i = 0; i < e->n; i++)
+        if (varies(s, e->t[i].v))
+            return false;
+    return true;
+}
+
+/* Both go along by one item an iteration, and so far from each other as values from outside say. */
+static void meet_by_distance(const finder *s, const tr_lin *d, int64_t k, meeting *m) {
+    m->sure = m->sure && !m->decided && (k == 1 || k == -1) && from_outside(s, d);
+    m->decided = true;
+    m->by = *d;
+}
+
 static relation meet_at_index(const finder *s, const axis *w, const axis *x, meeting *m) {
     bool ow, ox, sw, sx;
     tr_lin d = w->e;
@@ -481,7 +498,10 @@ static relation meet_at_index(const finder *s, const axis *w, const axis *x, mee
     }
     if (d.n == 1 && d.t[0].v == s->l->counter && (!kw || !kx) && !sw && !sx)
         return meet_at_point(s, d.t[0].k, d.c, m);
-    m->sure = false;
+    if (kw == kx && !sw && !sx)
+        meet_by_distance(s, &d, kw, m);
+    else
+        m->sure = false;
     return POSSIBLE;
 }
 
@@ -529,6 +549,8 @@ static relation relate(finder *s, const access *w, const access *x, meeting *m) 
         return APART;
     if (!m->counts && x->write && w->value != TR_NOVAL && w->value == x->value)
         return APART; /* all store the same number */
+    if (m->decided)
+        return m->sure && !m->dist_known && !m->point && !m->near ? DECIDED : POSSIBLE;
     bool meets = m->dist_known ? known || far <= NEAR : m->point || !m->counts;
     if (m->near) /* in which iterations another axis meets is not looked at */
         meets = !m->dist_known && !m->point && !m->counts;
@@ -536,6 +558,13 @@ static relation relate(finder *s, const access *w, const access *x, meeting *m) 
 }
 
 /* --- together --- */
+
+static bool is_tested(const tr_ploop *l, const access *w, const access *x) {
+    for (uint32_t i = 0; i < l->tests.n; i++)
+        if (l->tests.d[i].write == w->at && l->tests.d[i].other == x->at && l->tests.d[i].array == w->root)
+            return true;
+    return false;
+}
 
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
     finder s = {.l = l, .f = l->f, .pr = tr_prover_new(l->f)};
@@ -551,10 +580,12 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
             const access *w = &s.all.d[i], *x = &s.all.d[k];
             meeting m;
             relation r = x->write && k < i ? APART : relate(&s, w, x, &m);
-            if (r <= found)
+            if (r <= found || (r == DECIDED && is_tested(l, w, x)))
                 continue;
             found = r;
             *out = (tr_pdepend){.sure = r == SURE,
+                                .decided = r == DECIDED,
+                                .by = m.by,
                                 .write = w->at,
                                 .other = x->at,
                                 .array = w->root,

@@ -3,6 +3,7 @@
 #ifndef TR_OPT_PLOOP_H
 #define TR_OPT_PLOOP_H
 
+#include "opt/lin.h"
 #include "opt/priv.h"
 
 /* An array from outside into which the loop only accumulates. */
@@ -15,6 +16,19 @@ typedef struct tr_paccum {
     tr_val *dims, size,
         copies; /* once made: sizes of its axes; number of elements; copies along a first axis */
 } tr_paccum;
+
+/* Two accesses that meet in different iterations, or might. */
+typedef struct tr_pdepend {
+    bool sure;         /* else only possible */
+    bool other_writes; /* the other one writes too */
+    bool dist_known;   /* `other` meets `write` so many iterations later */
+    bool every;        /* it is the same element in every iteration */
+    bool decided;      /* they meet if `by`, values from outside, is the distance of two iterations */
+    bool perhaps_one;  /* `other` goes to another array, unless that is the same one */
+    tr_lin by;
+    int64_t dist;
+    tr_val write, other, array; /* write TR_NOVAL: there are too many accesses to look at */
+} tr_pdepend;
 
 typedef struct tr_ploop {
     tr_prog *p;
@@ -30,6 +44,7 @@ typedef struct tr_ploop {
     const uint32_t *innermost; /* per block: its innermost loop */
     uint8_t *apart;            /* per value: an array whose dependences are known and settled */
     TR_VEC(tr_paccum) accums;
+    TR_VEC(tr_pdepend) tests; /* decided by values from outside: tested before the loop */
     /* Where what an iteration raises goes when a `try` around the loop catches it: a block outside, with values from before the loop. NULL: none does. */
     const tr_edge *outer;
     tr_u32s tries; /* what leads there */
@@ -54,16 +69,6 @@ bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out);
 bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out);
 
 /* --- depend.c --- */
-
-typedef struct tr_pdepend {
-    bool sure;         /* else only possible */
-    bool other_writes; /* the other one writes too */
-    bool dist_known;   /* `other` meets `write` so many iterations later */
-    bool every;        /* it is the same element in every iteration */
-    bool perhaps_one;  /* `other` goes to another array, unless that is the same one */
-    int64_t dist;
-    tr_val write, other, array; /* write TR_NOVAL: there are too many accesses to look at */
-} tr_pdepend;
 
 /* Do iterations meet in memory, or might they? The first sure meeting, else a possible one, else one that depends on which arrays are one. */
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out);

@@ -80,7 +80,7 @@ static const char *dependence(const tr_ploop *l, const tr_pdepend *d) {
         return tr_arena_printf(
             a, "line %d writes an element of %s, and line %d %s one of perhaps the same array", w, array, o,
             verb);
-    if (!d->sure)
+    if (!d->sure && !d->decided)
         return tr_arena_printf(a,
                                "line %d writes an element of %s that line %d perhaps %s in another iteration",
                                w, array, o, verb);
@@ -98,6 +98,69 @@ static const char *dependence(const tr_ploop *l, const tr_pdepend *d) {
                            o, verb, (long long)far, far == 1 ? "" : "s", d->dist < 0 ? "earlier" : "later");
 }
 
+/* --- what is tested before the loop --- */
+
+enum { MAX_TESTS = 8 };
+
+static tr_val is_true(tr_bld *b, tr_cmpop sub, tr_val x, tr_val y) {
+    tr_val c = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL), x, y);
+    tr_at(b->fn, c)->sub = sub;
+    return c;
+}
+
+/* The number that e is. As what it is made of wraps around at the size of an index, so does this. */
+static tr_val emit_lin(tr_bld *b, const tr_lin *e) {
+    const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
+    tr_val sum = tr_const_int(b->fn, i64, (int64_t)e->c);
+    for (uint32_t i = 0; i < e->n; i++) {
+        tr_val k = tr_const_int(b->fn, i64, e->t[i].k);
+        sum = tr_emit2(b, TR_OP_ADD, i64, sum, tr_emit2(b, TR_OP_MUL, i64, e->t[i].v, k));
+    }
+    return sum;
+}
+
+static const tr_site *site_of(const tr_ploop *l, const tr_pdepend *d) {
+    tr_arena *a = &l->f->ctx->arena;
+    tr_site *s = TR_NEW(a, tr_site);
+    const char *text = tr_arena_printf(
+        a, "iterations of a prange loop depend on each other: %s, at a distance of {0}", dependence(l, d));
+    *s = (tr_site){TR_EXC_UNSUPPORTED, text, -1, NULL};
+    return s;
+}
+
+/* They do not meet: the distance is 0, or more than all iterations. */
+static void emit_test(tr_ploop *l, tr_bld *b, const tr_pdepend *d) {
+    const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
+    const tr_ty *i1 = tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL);
+    tr_val zero = tr_const_int(b->fn, i64, 0), by = emit_lin(b, &d->by);
+    tr_val less = tr_emit2(b, TR_OP_SUB, i64, zero, l->length);
+    tr_val far =
+        tr_emit2(b, TR_OP_OR, i1, is_true(b, TR_CMP_GE, by, l->length), is_true(b, TR_CMP_LE, by, less));
+    tr_val ok = tr_emit2(b, TR_OP_OR, i1, far, is_true(b, TR_CMP_EQ, by, zero));
+    tr_val size = tr_emit3(b, TR_OP_SELECT, i64, is_true(b, TR_CMP_LT, by, zero),
+                           tr_emit2(b, TR_OP_SUB, i64, zero, by), by);
+    tr_val check = tr_emit2(b, TR_OP_CHECK, NULL, ok, size);
+    tr_at(b->fn, check)->imm.site = site_of(l, d);
+}
+
+/* No handler of the function sees what these raise: it is refused, as at compile time. */
+static void test_before(tr_ploop *l) {
+    tr_fn *f = l->f;
+    if (l->tests.n == 0)
+        return;
+    tr_bld b = {.fn = f, .blk = tr_opt_block_before(f, l->header), .before = TR_NOVAL};
+    for (uint32_t i = 0; i < l->tests.n; i++) {
+        b.loc = tr_at(f, l->tests.d[i].write)->loc;
+        emit_test(l, &b, &l->tests.d[i]);
+        tell(l, tr_arena_printf(&f->ctx->arena, "%s, if a distance says so: tested before the loop",
+                                dependence(l, &l->tests.d[i])));
+    }
+    b.loc = tr_term(f, l->header)->loc;
+    tr_br(&b, l->header, tr_blk_at(f, l->header)->params.n, tr_blk_at(f, b.blk)->params.d);
+    tr_cfg_compute(f);
+    tr_dom_compute(f);
+}
+
 /* Arrays that the loop only accumulates into are set aside. What is only possible is told; what is sure, refused. */
 static bool check_memory(tr_ploop *l) {
     tr_pdepend d;
@@ -108,6 +171,10 @@ static bool check_memory(tr_ploop *l) {
         if (d.write == TR_NOVAL) {
             tell(l, "it has too many accesses to arrays to say whether iterations meet");
             return true;
+        }
+        if (d.decided && l->tests.n < MAX_TESTS && !tr_ploop_accumulates(l, &d, &accum)) {
+            tr_vec_push(a, &l->tests, d);
+            continue;
         }
         bool accumulates = !d.perhaps_one && tr_ploop_accumulates(l, &d, &accum);
         if (accumulates && accum.other) {
@@ -369,6 +436,7 @@ static bool turn(tr_ploop *l) {
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
             if (tr_at(f, v)->op == TR_OP_PATTERN)
                 tr_vec_push(&f->ctx->arena, l->made, v);
+    test_before(l);
     tr_ploop_turn(l, red);
     return true;
 }

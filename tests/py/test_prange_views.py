@@ -133,9 +133,10 @@ STARTS = [  # known when the loop begins, wherever that is
     ("apart", loop("b[i] = i", before=["b = a[-1:0:1]"], over="len(b)")),
     ("apart", loop("a[k:][i] = i", before=[K], over="10")),
     ("refused", loop("b[i] = b[i - 1]", before=[K, "b = a[k:]"], over="1, 10")),
-    ("perhaps", loop("b[i] = a[i] + 1", before=[K, "b = a[k:]"], over="10")),
+    ("refused", loop("b[i] = a[i] + 1", before=[K, "b = a[k:]"], over="10")),
+    ("apart", loop("b[i] = a[i] + 1", before=[K, "b = a[k:]"], over="3")),
     (
-        "perhaps",
+        "apart",
         loop("lo[i], hi[i] = hi[i], lo[i]", before=["h = len(a) // 2", "lo, hi = a[:h], a[h:]"], over="h"),
     ),
 ]
