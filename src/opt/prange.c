@@ -104,7 +104,7 @@ enum { MAX_TESTS = 8 };
 
 static tr_val is_true(tr_bld *b, tr_cmpop sub, tr_val x, tr_val y) {
     tr_val c = tr_emit2(b, TR_OP_CMP, tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL), x, y);
-    tr_at(b->fn, c)->sub = sub;
+    tr_at(b->fn, c)->sub = (uint8_t)sub;
     return c;
 }
 
