@@ -271,6 +271,7 @@ bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms) {
                 const tr_pat *p = in->imm.pat;
                 any |= drop_outputs(f, v, uses);
                 any |= drop_reductions(f, v, uses[v], &repl);
+                next = tr_at(f, v)->next; /* what took a value out may be gone */
                 if (p->nout || p->nfilt || p->neout || (uses[v] && p->nred) || !tr_fn_is_scalar(p->lam))
                     continue;
             } else if ((in->op != TR_OP_ALLOC && !tr_opt_is_pure(in)) || uses[v]) {

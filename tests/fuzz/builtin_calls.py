@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy_calls
+import picks
 from rules import (
     FLOATS,
     INTS,
@@ -406,6 +407,9 @@ def _module_call(inst: Instance, module: str, name: str, node: ast.Call, env: En
     if module == "np" and name in ("zeros_like", "ones_like", "full_like"):
         return _like(inst, name, _args(inst, node, env))
     args = _args(inst, node, env)
+    if module == "np" and not inst.numba and name == "cumsum":
+        ty = picks.running_type(args)
+        return ty, lambda frame: picks.running(ty, args[0][1](frame))
     if module == "np" and not inst.numba and name in numpy_calls.ONE + numpy_calls.TWO + ("where",):
         return _elementwise(inst, name, args)
     if module == "np":

@@ -11,6 +11,7 @@ import array_ops
 import builtin_calls
 import ufuncs
 from memory import ArrayValue, check_index, each_item, load_item
+from picks import Pick
 from rules import (
     BITS,
     NONE,
@@ -339,6 +340,8 @@ class Expressions:
         base_ty, base, key = self.place(node, env)
         if isinstance(base_ty, Tuple):
             return base_ty.items[key], lambda frame: base(frame)[key]
+        if key.pick is not None:
+            return Array(base_ty.dtype, key.ndim), lambda frame: key.pick.load(base(frame), frame)
         if key.view:
             return Array(base_ty.dtype, key.ndim), lambda frame: base(frame).view(key.get(frame))
 
@@ -441,10 +444,26 @@ class Key:
         if dots:
             parts = parts[: dots[0]] + [ast.Slice()] * (ndim - given) + parts[dots[0] + 1 :]
             given = ndim
+        self.pick: Pick | None = None
+        if len(parts) == 1 and not isinstance(parts[0], (ast.Slice, ast.Constant)):
+            self.pick = self.array_index(inst, parts[0], env)
+        if self.pick is not None:
+            self.ndim, self.view = self.pick.ndim(ndim), False
+            return
         self.parts = [self.part(inst, p, env) for p in parts]
         ints = sum(1 for kind, _ in self.parts if kind == "int")
         self.ndim = ndim - ints + news
         self.view = self.ndim > 0 or bool(dots)
+
+    @staticmethod
+    def array_index(inst: Expressions, node: ast.expr, env: Env) -> Pick | None:
+        """The key if it is an array's name."""
+        if not isinstance(node, ast.Name) or node.id not in env or not isinstance(env[node.id].ty, Array):
+            return None
+        if inst.numba:
+            raise Unspecified("array index by Numba's rules")
+        ty, fn = inst.expr(node, env)
+        return Pick(ty, fn)
 
     @staticmethod
     def part(inst: Expressions, node: ast.expr, env: Env) -> tuple[str, Fn]:

@@ -7,6 +7,7 @@ import functools
 import array_ops
 from gen_arrays import Trees
 from gen_expr import REALS, dtype_name, power_ok, producers
+from gen_masks import Masks
 from gen_parallel import Regions
 from rules import (  # fmt: skip
     BINOPS,
@@ -36,7 +37,7 @@ UNIT_DOMAIN = {"asin", "acos", "atanh"}
 POSITIVE = {"log", "log1p", "log2", "log10"}
 
 
-class Function(Regions, Trees):
+class Function(Regions, Trees, Masks):
     """Makes the text of one function."""
 
     def body(self, count: int, depth: int) -> None:
@@ -58,7 +59,7 @@ class Function(Regions, Trees):
         makers = [
             (5, self.st_assign), (4, self.st_update), (4, self.st_store), (1, self.st_unpack), (1, self.st_call),
             (1, self.st_slice), (0.8, self.st_approx), (0.5, self.st_raise), (0.4, self.st_alloc), (0.3, self.st_reduce),
-            (0.8, self.st_array), (0.9, self.st_tree),
+            (0.8, self.st_array), (0.9, self.st_tree), (0.5, self.st_mask),
         ]  # fmt: skip
         if depth > 0:
             makers += [(3, self.st_if)]

@@ -641,6 +641,8 @@ class Instance(Expressions):
         if not isinstance(base_ty, Array):
             raise IllTyped("augmented assignment to an item")
         collects = self.collects(node.target)
+        if key.pick is not None:
+            return self.pick_update(op, base_ty, base, key, vty, value), env
         if key.view:
             view_ty = Array(base_ty.dtype, key.ndim)
             return self.inplace_run(
@@ -671,6 +673,19 @@ class Instance(Expressions):
                 watch.region.own.add(address(arr, check_index(arr, index)))
 
         return run, env
+
+    def pick_update(self, op: str, ty: Array, base: Fn, key: Any, vty: Any, value: Fn) -> Fn:
+        """``array[mask] op= value``."""
+        part = Array(ty.dtype, key.ndim)
+        _, work = array_ops.binary_type(op, part, vty)
+        if "bifc".index(klass(work)) > "bifc".index(klass(ty.dtype)) or not is_scalar(vty):
+            raise IllTyped("in-place operation does not fit the array")
+
+        def run(frame: Frame) -> None:
+            arr, new = base(frame), value(frame)
+            key.pick.update(op, arr, frame, part, new, vty)
+
+        return run
 
     def inplace(self, op: str, name: str, node: ast.expr, env: Env) -> tuple[Fn, Env]:
         """``array op= value``."""
@@ -740,6 +755,8 @@ class Instance(Expressions):
             raise IllTyped("store")
         if klass(array_ops.element(ty)) == "c" and klass(base_ty.dtype) != "c":
             raise IllTyped("complex to real")
+        if key.pick is not None:
+            return lambda frame, value: key.pick.store(base(frame), frame, value, ty)
         if not key.view:
             if not is_scalar(ty):
                 raise IllTyped("store of a non-scalar")

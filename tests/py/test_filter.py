@@ -198,3 +198,13 @@ def test_in_loops_on_all_cores():
 
 def test_agree_with_arrays_of_it():
     agree("(a[b], a[~b], np.flatnonzero(b), a[b].sum(dtype=np.int64))", np.arange(12), np.arange(12) % 3 == 0)
+
+
+@pytest.mark.parametrize("reduced", ["any()", "sum()", "max()"])
+def test_a_reduction_that_nobody_uses(reduced):
+    """It goes, and what took its value out with it."""
+    space = {}
+    exec(f"def f(a):\n    m = a > 1\n    x = a[m].{reduced}\n    y = a[m].sum()\n    return y", space)
+    assert njit(space["f"])(np.arange(6)) == 14
+    exec(f"def f(a):\n    m = a > 1\n    x = a[m].{reduced}\n    return 1", space)
+    assert njit(space["f"])(np.arange(6)) == 1
