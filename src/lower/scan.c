@@ -30,46 +30,45 @@ void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out) {
     tr_red_end(&t, out);
 }
 
-/* The values before the next block: those before this one, and its totals. */
-static void go_on(tr_lpat *s, unsigned k, lv from, lv to, const lv *before) {
-    lv total[2 * UINT8_MAX];
-    tr_scan_totals(s, k, from, to, total);
-    memcpy(s->carry, before, s->ncarry * sizeof *before);
-    for (unsigned i = 0, n = 0; i < s->p->nscan; n += tr_ty_nparts(s->red[i].ty), i++)
-        tr_red_join(s, i, total + n);
-}
-
-/* carry: after the block's elements. After the last block that is the value of it all. */
-static void go_on_if_more(tr_lpat *s, unsigned k, lv from, lv to, lv end, const lv *before) {
+/* if (more) the values before the next block: those before this one, and its totals. Else whatever. */
+static lv *values_after(tr_lpat *s, unsigned k, lv more, lv from, lv to) {
     LLVMBuilderRef b = s->w->b;
-    lb last = l_here(b), more = tr_lower_block(s->w, ""), after = tr_lower_block(s->w, "");
-    lv *walked = tr_arena_copy(&s->w->m->ctx->arena, s->carry, s->ncarry * sizeof *s->carry);
-    LLVMBuildCondBr(b, l_icmp(b, LLVMIntSLT, to, end), more, after);
-    l_at_end(b, more);
-    go_on(s, k, from, to, before);
-    more = l_here(b);
-    LLVMBuildBr(b, after);
-    l_at_end(b, after);
+    tr_arena *a = &s->w->m->ctx->arena;
+    lb here = l_here(b), total = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
+    lv totals[2 * UINT8_MAX], *before = tr_arena_copy(a, s->carry, s->ncarry * sizeof *before), *after;
+    LLVMBuildCondBr(b, more, total, go_on);
+    l_at_end(b, total);
+    tr_scan_totals(s, k, from, to, totals);
+    for (unsigned i = 0, n = 0; i < s->p->nscan; n += tr_ty_nparts(s->red[i].ty), i++)
+        tr_red_join(s, i, totals + n);
+    after = tr_arena_copy(a, s->carry, s->ncarry * sizeof *after);
+    memcpy(s->carry, before, s->ncarry * sizeof *before);
+    total = l_here(b);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
     for (unsigned i = 0; i < s->ncarry; i++) {
-        lv p = LLVMBuildPhi(b, LLVMTypeOf(walked[i]), "");
-        l_incoming(p, walked[i], last);
-        l_incoming(p, s->carry[i], more);
-        s->carry[i] = p;
+        lv p = LLVMBuildPhi(b, LLVMTypeOf(after[i]), "");
+        l_incoming(p, LLVMGetUndef(LLVMTypeOf(after[i])), here);
+        l_incoming(p, after[i], total);
+        after[i] = p;
     }
+    return after;
 }
 
+/* Totals first: what is stored may lie where it is read. After the last block the running values are those of it all. */
 void tr_scan_blocks(tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
     lv size = l_int(s->w->m->i64, TR_SCAN_BLOCK), end = tr_lower_last(s, k);
     tr_lloop blocks;
     tr_lloop_begin(s, &blocks, tr_lower_first(s, k), end);
-    lv left = l_sub(b, end, blocks.iv);
-    lv to = LLVMBuildNSWAdd(b, blocks.iv, l_select(b, l_icmp(b, LLVMIntSLT, left, size), left, size), "");
-    lv *before = tr_arena_copy(&s->w->m->ctx->arena, s->carry, s->ncarry * sizeof *s->carry);
+    lv left = l_sub(b, end, blocks.iv), more = l_icmp(b, LLVMIntSGT, left, size);
+    lv to = LLVMBuildNSWAdd(b, blocks.iv, l_select(b, more, size, left), "");
+    lv *after = values_after(s, k, more, blocks.iv, to);
     s->from = blocks.iv;
     s->to = to;
     tr_lower_inner(s, k);
     s->from = s->to = NULL;
-    go_on_if_more(s, k, blocks.iv, to, end, before);
+    for (unsigned i = 0; i < s->ncarry; i++)
+        s->carry[i] = l_select(b, more, after[i], s->carry[i]);
     tr_lloop_end(s, &blocks, to);
 }

@@ -90,6 +90,26 @@ def test_with_what_is_around(n):
     same(one, cumsum(a * 2 + 1) / 3)
 
 
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("n", SIZES)
+def test_in_place(n, parallel):
+    """What is stored lies where it was read: a block's total is taken before."""
+
+    def f(a, b):
+        a[:] = np.cumsum(a * b)
+
+    def g(a):
+        a[...] = np.cumsum(a, axis=1)
+
+    a = some(n, "f8")
+    out = a.copy()
+    njit(parallel=parallel)(f)(out, np.full(n, 2.0))
+    same(out, cumsum(a * 2))
+    out = np.stack([a, a])
+    njit(parallel=parallel)(g)(out)
+    same(out, np.stack([cumsum(a), cumsum(a)]))
+
+
 @pytest.mark.parametrize("shape", [(3, 2 * BLOCK + 1), (2 * BLOCK + 1, 3), (1, BLOCK), (0, 4), (4, 0)])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_axes(shape, order):
