@@ -62,7 +62,7 @@ static bool add_type(classes *c, const tr_ty *t) {
 static int known(const classes *c) {
     uint32_t in = 0;
     for (uint32_t k = 0; k < c->n; k++)
-        in += c->set[k / WORD] >> k % WORD & 1;
+        in += (uint32_t)(c->set[k / WORD] >> k % WORD & 1);
     return in == c->n ? 1 : in == 0 ? 0 : -1;
 }
 
