@@ -305,7 +305,6 @@ static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
 }
 
 static tr_val make_test(agreer *s, tr_bid blk) {
-    assert(s->tests.n > 0);
     tr_fn *f = s->f;
     tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
     const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
