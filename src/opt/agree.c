@@ -34,7 +34,7 @@ typedef struct agreer {
     TR_VEC(pair) tests, apart;
     tr_map sizes; /* array << 8 | axis -> its size in both versions of a stretch */
     uint32_t nvals, growth;
-    bool changed;
+    bool changed, loops; /* loops: over a prange */
 } agreer;
 
 typedef struct stretch {
@@ -77,7 +77,10 @@ static bool stores_made(const tr_fn *f, const tr_ins *c) {
     return made && old;
 }
 
+/* Not in functions with loops over a prange: what one of those adds up in an array is found by its shape, which goes when it is merged. */
 static bool stores_what_was_made(const agreer *s, tr_bid b) {
+    if (s->loops)
+        return false;
     for (tr_val v = tr_blk_at(s->f, b)->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
         if (stores_made(s->f, tr_at(s->f, v)))
             return true;
@@ -289,7 +292,7 @@ static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
     tr_bld b = {.fn = f, .blk = blk, .before = TR_NOVAL};
     const tr_ty *i1 = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
     s->apart.n = 0;
-    for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+    for (tr_val v = tr_blk_at(f, fast)->first; v != TR_NOVAL && !s->loops; v = tr_at(f, v)->next)
         if (stores_made(f, tr_at(f, v)))
             find_apart(s, v);
     for (uint32_t i = 0; i < s->apart.n && s->apart.n <= MAX_APART; i++) {
@@ -401,9 +404,16 @@ static void visit(agreer *s, tr_bid b) {
         s->rep[s->set.d[i]] = TR_NOVAL;
 }
 
+static bool has_prange(const tr_fn *f) {
+    for (tr_val v = 0; v < f->ins.n; v++)
+        if (tr_at(f, v)->op == TR_OP_PRANGE && tr_at(f, v)->blk != TR_NOBLK)
+            return true;
+    return false;
+}
+
 bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     (void)p;
-    agreer s = {.f = f, .nvals = f->ins.n};
+    agreer s = {.f = f, .nvals = f->ins.n, .loops = has_prange(f)};
     uint32_t nblks = f->blks.n;
     s.twins = tr_twins_new(f);
     s.order = TR_NEW_N(&f->ctx->arena, uint32_t, f->ins.n + 1u);

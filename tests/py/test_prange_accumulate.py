@@ -315,3 +315,16 @@ def test_scatters_into_rows_of_each_iteration_are_apart(threads, capsys):
     check(f, np.ones((50, 6)), np.array([0, 3, 3, 5]), np.arange(4.0))
     f.parallel_diagnostics()
     assert "perhaps" not in capsys.readouterr().out
+
+
+def test_a_row_of_an_expression_is_added_up_in_copies(threads):
+    """What is computed for a row goes through an array of its own, or the loop would not be seen to accumulate."""
+
+    @parallel
+    def f(a, table):
+        for i in prange(a.shape[0]):
+            table[i % 3] -= a[i] * 2
+
+    a = np.random.default_rng(3).random((500, 12))
+    check(f, a, np.zeros((3, 12)), rel=1e-11)
+    assert "copies for chunks of iterations: 'table' (add)" in f.inspect("parallel", f.signatures[0])
