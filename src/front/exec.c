@@ -129,23 +129,53 @@ static void set_bound(tr_ssa *s, uint32_t var, bool bound) {
         s->cur[tr_flow_bound(s->f, var)] = tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, bound));
 }
 
-/* Reading a variable that is unassigned here is an instruction of its own, so that the message points at it; one that is
- * assigned on some paths only is checked when the code runs. */
+static bool reads(const tr_bc *i, uint32_t var) {
+    return (i->op == TR_N_LOAD || i->op == TR_N_LOADCLEAR) && i->arg == (int32_t)var;
+}
+
+/* Did CPython's compiler write this read of a variable down more than once, where one of the copies may find a value? It copies
+ * what leaves a function to the paths that come there, conditions of loops, and `finally`. */
+static bool is_copied(const tr_ssa *s, uint32_t var) {
+    const tr_span *here = &s->spans[s->d->ins[s->at].off / 2];
+    bool copied = false, assigned = false;
+    for (uint32_t k = 0; here->line > 0 && k < s->d->n; k++) {
+        const tr_bc *i = &s->d->ins[k];
+        assigned |= i->op == TR_N_STORE && i->arg == (int32_t)var;
+        copied |= k != s->at && reads(i, var) && !memcmp(&s->spans[i->off / 2], here, sizeof *here);
+    }
+    return copied && (assigned || var < s->func->nargs);
+}
+
+static tr_val check_bound(tr_ssa *s, uint32_t var, tr_val flag) {
+    tr_val check = emit(s, TR_OP_CHECKDEF, 1, &flag);
+    tr_at(s->ir, check)->imm.s = s->c->localsplus[var];
+    return check;
+}
+
+static tr_val unassigned(tr_ssa *s, uint32_t var) {
+    if (is_copied(s, var))
+        check_bound(s, var, tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, false)));
+    return tr_front_undef(s, s->c->localsplus[var], 0);
+}
+
+/* Reading a variable that is unassigned here is an instruction of its own, so that the message points at it. One that is
+ * assigned on some paths only is checked when the code runs; so is one read where the source has one read for several paths
+ * and the bytecode one for each. */
 static tr_val read_var(tr_ssa *s, uint32_t var) {
     tr_val v = s->cur[var];
     if (v == TR_NOVAL)
         return bad(s, "a variable has no value");
-    if (tr_at(s->ir, v)->op == TR_OP_UNDEFVAR)
-        return tr_front_undef(s, tr_at(s->ir, v)->imm.s, tr_at(s->ir, v)->sub);
+    const tr_ins *def = tr_at(s->ir, v);
+    if (def->op == TR_OP_UNDEFVAR)
+        return def->sub ? tr_front_undef(s, def->imm.s, def->sub) : unassigned(s, var);
     if (!tr_bits_get(&s->f->maybe_unbound, var))
         return v;
     tr_val flag = s->cur[tr_flow_bound(s->f, var)];
     if (flag == TR_NOVAL)
         return bad(s, "a variable has no value");
     if (obj_of(s, flag))
-        return obj_of(s, flag)->u.i ? v : tr_front_undef(s, s->c->localsplus[var], 0);
-    tr_val check = emit(s, TR_OP_CHECKDEF, 1, &flag);
-    tr_at(s->ir, check)->imm.s = s->c->localsplus[var];
+        return obj_of(s, flag)->u.i ? v : unassigned(s, var);
+    check_bound(s, var, flag);
     set_bound(s, var, true);
     return v;
 }

@@ -176,6 +176,7 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *gi
         const char *text =
             tr_arena_printf(&e->ctx->arena, "local variable '%s' is used before it is assigned", in->imm.s);
         tr_em_check(e, ok, TR_EXC_UNBOUND, text, 0, NULL);
+        e->ends = a[0].ty->kind == TR_TY_LIT && !a[0].ty->lit->u.i; /* not bound on any path to here */
         return true;
     }
     default: return tr_em_error(e, "internal: no meaning for '%s'", tr_op_info[in->op].name);

@@ -138,6 +138,10 @@ void tr_edge_add(tr_fn *f, tr_edge *e, tr_val v) {
     e->args[e->n++] = v;
 }
 
+bool tr_edge_same(const tr_edge *a, const tr_edge *b) {
+    return a->to == b->to && a->n == b->n && (!a->n || !memcmp(a->args, b->args, a->n * sizeof *a->args));
+}
+
 tr_val tr_br(tr_bld *b, tr_bid to, uint32_t n, const tr_val *args) {
     assert(to < b->fn->blks.n);
     tr_edge *e = TR_NEW(&b->fn->ctx->arena, tr_edge);

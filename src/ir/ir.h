@@ -459,6 +459,7 @@ tr_val tr_cbr(tr_bld *b, tr_val cond, tr_bid t, uint32_t nt, const tr_val *targs
               const tr_val *eargs);
 tr_val tr_try(tr_bld *b, tr_bid body, const tr_edge *handler);
 void tr_edge_add(tr_fn *f, tr_edge *e, tr_val v);
+bool tr_edge_same(const tr_edge *a, const tr_edge *b);
 
 /* Interned constants. */
 tr_val tr_const_int(tr_fn *f, const tr_ty *ty, int64_t v); /* bool and ints: wrapped to the type's width */

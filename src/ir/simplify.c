@@ -200,10 +200,6 @@ static bool kill_unreachable(tr_fn *f) {
     return any;
 }
 
-static bool same_edge(const tr_edge *a, const tr_edge *b) {
-    return a->to == b->to && a->n == b->n && (!a->n || !memcmp(a->args, b->args, a->n * sizeof *a->args));
-}
-
 /* A branch whose way is known, or the same both ways, becomes a jump. */
 static bool fold_branch(tr_fn *f, tr_bid b) {
     tr_ins *t = f->blks.d[b].last == TR_NOVAL ? NULL : tr_term(f, b);
@@ -212,7 +208,7 @@ static bool fold_branch(tr_fn *f, tr_bid b) {
         return false;
     if (tr_get_int(f, t->args[0], &c))
         t->imm.succ = &t->imm.succ[c ? 0 : 1];
-    else if (!same_edge(&t->imm.succ[0], &t->imm.succ[1]))
+    else if (!tr_edge_same(&t->imm.succ[0], &t->imm.succ[1]))
         return false;
     t->op = TR_OP_BR;
     t->nargs = 0;
@@ -362,7 +358,7 @@ static bool drop_tries(tr_fn *f) {
             tr_bid body = t->imm.succ[0].to;
             bool raises = tr_blk_raises(f, body) && !is_idle(f, by, t->imm.succ[1].to);
             if (raises &&
-                !(outer && outer->op == TR_OP_TRY && same_edge(&outer->imm.succ[1], &t->imm.succ[1])))
+                !(outer && outer->op == TR_OP_TRY && tr_edge_same(&outer->imm.succ[1], &t->imm.succ[1])))
                 break;
             t->op = TR_OP_BR;
             any = true;

@@ -111,7 +111,7 @@ static void init_metadata(tr_lm *m) {
 
 void tr_lower_tag(tr_lm *m, lv access, bool frame) {
     assert(LLVMIsALoadInst(access) || LLVMIsAStoreInst(access) || LLVMIsAAtomicRMWInst(access) ||
-           LLVMIsACallInst(access));
+           LLVMIsAAtomicCmpXchgInst(access) || LLVMIsACallInst(access));
     LLVMSetMetadata(access, m->kind_tbaa, frame ? m->md_frame : m->md_data);
 }
 

@@ -8,7 +8,6 @@
  * How it is turned: ploop.c.
  * Runs after bounds, so that checks are gone or stand in a version of their own. A prange inside a prange stays a loop.
  * Cost: linear per loop; control flow is computed anew for each. */
-#include <string.h>
 
 #include "ir/nyi.h"
 #include "ir/summary.h"
@@ -357,7 +356,7 @@ static bool knows_enough(const tr_ploop *l, const tr_edge *e) {
 /* A handler outside, which the iterations' exceptions come to when the loop is one pattern: as the pattern's own. */
 static bool is_outer(tr_ploop *l, const tr_edge *e) {
     if (l->outer)
-        return l->outer->to == e->to && !memcmp(l->outer->args, e->args, e->n * sizeof *e->args);
+        return tr_edge_same(l->outer, e);
     if (!knows_enough(l, e))
         return false;
     l->outer = e;

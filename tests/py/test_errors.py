@@ -341,6 +341,76 @@ def test_a_variable_that_no_path_assigns():
         assert f":{line_of('# here: ' + 'read')}:" in text and "in f(int64)" in text
 
 
+def read_on_leaving(x):
+    if x > 0:
+        y = 1
+    else:
+        k = 2
+    return k
+
+
+def read_in_finally(x):
+    y = 0
+    try:
+        if x > 0:
+            return 1
+        k = 2
+    finally:
+        y = k
+    return y
+
+
+def read_in_a_condition(x):
+    y = 0
+    if x > 0:
+        k = 2
+    while k > y:
+        y += 1
+    return y
+
+
+def read_after_del(x):
+    k = 1
+    if x > 0:
+        del k
+    return k
+
+
+@pytest.mark.parametrize("fn", [read_on_leaving, read_in_finally, read_in_a_condition, read_after_del])
+@pytest.mark.parametrize("x", [1, -1])
+def test_a_variable_that_one_path_assigns(fn, x):
+    """CPython's compiler copies what leaves a function (from 3.14 on), conditions of loops, and `finally`: a copy that only the
+    paths without a value come to raises when it runs, as in Python."""
+
+    def caller(x):
+        return compiled(x)
+
+    compiled = njit(fn)
+    try:
+        want = fn(x)
+    except UnboundLocalError:
+        for f in compiled, njit(caller), njit(inline="always")(fn):
+            with pytest.raises(UnboundLocalError, match="'k'"):
+                f(x)
+    else:
+        for f in compiled, njit(caller), njit(inline="always")(fn):
+            assert f(x) == want
+
+
+def test_a_variable_that_no_path_assigns_read_in_copies():
+    def f(n):
+        if n > 3:
+            y = 1
+        else:
+            z = 2
+        return k  # here: copied
+        k = 1
+
+    text = message(f, 3, error=treadle.TypingError)
+    assert text.startswith("local variable 'k' is used before it is assigned")
+    assert f":{line_of('# here: ' + 'copied')}:" in text
+
+
 def test_an_error_at_compile_time_leaves_the_function_usable():
     f = njit(lambda x: x + 1)
     with pytest.raises(treadle.TypingError):
