@@ -343,7 +343,7 @@ def test_a_variable_that_no_path_assigns():
 
 def read_on_leaving(x):
     if x > 0:
-        y = 1
+        x = 1
     else:
         k = 2
     return k
@@ -400,15 +400,15 @@ def test_a_variable_that_one_path_assigns(fn, x):
 def test_a_variable_that_no_path_assigns_read_in_copies():
     def f(n):
         if n > 3:
-            y = 1
+            n = 1
         else:
-            z = 2
-        return k  # here: copied
-        k = 1
+            n = 2
+        return k  # noqa: F821  here: copied
+        k = 1  # noqa: F841
 
     text = message(f, 3, error=treadle.TypingError)
     assert text.startswith("local variable 'k' is used before it is assigned")
-    assert f":{line_of('# here: ' + 'copied')}:" in text
+    assert f":{line_of('here: ' + 'copied')}:" in text
 
 
 def test_an_error_at_compile_time_leaves_the_function_usable():
