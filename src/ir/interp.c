@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/meet.h"
 #include "ir/interp_ops.h"
 #include "ir/rtinfo.h"
 
@@ -157,6 +158,26 @@ static bool overlap(run *r, const tr_ins *i) {
     char *a, *b, *c, *d;
     return span(arg_type(r, i, 0), arg(r, i, 0), &a, &b) && span(arg_type(r, i, 1), arg(r, i, 1), &c, &d) &&
            a < d && c < b;
+}
+
+/* n: room for sizes and strides. */
+static tr_extent extent_of(run *r, const tr_ins *i, uint32_t k, int64_t *n) {
+    const tr_ty *t = arg_type(r, i, k);
+    const tr_slot *a = arg(r, i, k);
+    for (unsigned d = 0; d < t->ndim; d++) {
+        n[d] = dim(a, d);
+        n[t->ndim + d] = stride(t, a, d);
+    }
+    return (tr_extent){a[1].p, tr_ty_size(t->elem), n, n + t->ndim, t->ndim};
+}
+
+static bool meet(run *r, const tr_ins *i) {
+    int64_t n[TR_MEET_MAX][2 * TR_MAX_NDIM];
+    tr_extent e[TR_MEET_MAX];
+    assert(i->nargs <= TR_MEET_MAX);
+    for (uint32_t k = 0; k < i->nargs; k++)
+        e[k] = extent_of(r, i, k, n[k]);
+    return tr_some_meet(e, i->nargs, i->imm.i & 255, (uint64_t)i->imm.i >> 8);
 }
 
 static bool apart(run *r, const tr_ins *i) {
@@ -634,6 +655,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
         return true;
     case TR_OP_OVERLAP: out->i = overlap(r, i); return true;
     case TR_OP_APART: out->i = apart(r, i); return true;
+    case TR_OP_MEET: out->i = meet(r, i); return true;
     case TR_OP_RETAIN:
     case TR_OP_RELEASE: return true; /* memory lives until the context ends */
     case TR_OP_WRAP: out->i = x->i < 0 ? (int64_t)((uint64_t)x->i + (uint64_t)y->i) : x->i; return true;

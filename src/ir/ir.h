@@ -253,6 +253,7 @@ typedef struct tr_pat {
     uint8_t par; /* tr_par */
     bool
         apart; /* an element of an output lies where one of another index lies of no input: promised by the caller */
+    uint8_t nwhen; /* 1: it runs on all cores where its last operand is true, else in order on one */
     uint16_t nin, nout, nfilt, nred, ncap, nein, neout;
     uint32_t keep;
     tr_redk *reds;
@@ -285,8 +286,11 @@ static inline uint32_t tr_pat_ein(const tr_pat *p) {
 static inline uint32_t tr_pat_eout(const tr_pat *p) {
     return tr_pat_ein(p) + p->nein;
 }
-static inline uint32_t tr_pat_nargs(const tr_pat *p) {
+static inline uint32_t tr_pat_when(const tr_pat *p) {
     return tr_pat_eout(p) + p->neout;
+}
+static inline uint32_t tr_pat_nargs(const tr_pat *p) {
+    return tr_pat_when(p) + p->nwhen;
 }
 static inline unsigned tr_pat_nkeep(const tr_pat *p) {
     return (unsigned)__builtin_popcount(p->keep);

@@ -581,10 +581,16 @@ static bool read_pattern(fnreader *k, tr_ins *i, vals *args) {
         !read_values(k, "out", args, &p->nout) || !read_values(k, "filter", args, &p->nfilt) ||
         !read_reductions(k, p, args) || !read_values(k, "cap", args, &p->ncap))
         return false;
-    if (!tr_rd_accept_word(&r->in, "then"))
-        return true;
-    p->epi = k->f; /* replaced when its text is read, after that of the lambda */
-    return read_values(k, "in", args, &p->nein) && read_values(k, "out", args, &p->neout);
+    uint16_t nwhen;
+    if (tr_rd_accept_word(&r->in, "then")) {
+        p->epi = k->f; /* replaced when its text is read, after that of the lambda */
+        if (!read_values(k, "in", args, &p->nein) || !read_values(k, "out", args, &p->neout))
+            return false;
+    }
+    if (!read_values(k, "when", args, &nwhen))
+        return false;
+    p->nwhen = (uint8_t)nwhen;
+    return nwhen <= 1 || fail_at(r, r->in.p, "a pattern has one condition at most");
 }
 
 static bool read_lambda(fnreader *k, tr_fn **out) {
@@ -682,6 +688,17 @@ static bool read_immediate(fnreader *k, tr_ins *i, bool any_args) {
     }
 }
 
+/* "1 same 3 (%a, %b, %c)" */
+static bool read_meet(fnreader *k, tr_ins *i, vals *args) {
+    reader *r = k->r;
+    int64_t written, same = 0;
+    if (!read_int(r, 0, 255, &written) ||
+        (tr_rd_accept_word(&r->in, "same") && !read_int(r, 0, UINT32_MAX, &same)))
+        return false;
+    i->imm.i = written | same << 8;
+    return expect(r, '(') && read_vals(k, ')', args);
+}
+
 static bool read_operands(fnreader *k, tr_ins *i, vals *args) {
     reader *r = k->r;
     int64_t n;
@@ -705,6 +722,7 @@ static bool read_operands(fnreader *k, tr_ins *i, vals *args) {
             return false;
         i->imm.fn = (uint32_t)n;
         return expect(r, '(') && read_vals(k, ')', args);
+    case TR_OP_MEET: return read_meet(k, i, args);
     case TR_OP_CALLRT: return read_callrt(k, i, args);
     case TR_OP_LOAD: return read_indexed(k, args);
     case TR_OP_STORE:

@@ -339,11 +339,12 @@ static void print_pattern(printer *p, const tr_ins *i) {
     }
     tr_sb_puts(p->out, t->nred ? ")" : "");
     print_group(p, "cap", v + tr_pat_cap(t), t->ncap);
-    if (!t->epi)
-        return;
-    tr_sb_puts(p->out, " then");
-    print_group(p, "in", v + tr_pat_ein(t), t->nein);
-    print_group(p, "out", v + tr_pat_eout(t), t->neout);
+    if (t->epi) {
+        tr_sb_puts(p->out, " then");
+        print_group(p, "in", v + tr_pat_ein(t), t->nein);
+        print_group(p, "out", v + tr_pat_eout(t), t->neout);
+    }
+    print_group(p, "when", v + tr_pat_when(t), t->nwhen);
 }
 
 static const char *sub_name(const tr_ins *i) {
@@ -397,6 +398,13 @@ static void print_operands(printer *p, const tr_ins *i) {
     case TR_OP_CLOSURE:
         tr_sb_printf(b, " #%" PRIu32 "(", i->imm.fn);
         print_vals(p, i->args, i->nargs, "");
+        tr_sb_putc(b, ')');
+        return;
+    case TR_OP_MEET:
+        tr_sb_printf(b, " %" PRIi64, i->imm.i & 255);
+        if (i->imm.i >> 8)
+            tr_sb_printf(b, " same %" PRIi64, i->imm.i >> 8);
+        print_vals(p, i->args, i->nargs, " (");
         tr_sb_putc(b, ')');
         return;
     case TR_OP_CALLRT:

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bitset.h"
+#include "base/meet.h"
 #include "ir/internal.h"
 #include "ir/prog.h"
 #include "ir/rtinfo.h"
@@ -474,6 +475,13 @@ static void check_filter(fnck *k, const tr_ins *i) {
         want_kind(k, i, tr_pat_init(t), TR_TY_I64);
 }
 
+static void check_meet(fnck *k, const tr_ins *i) {
+    for (uint32_t n = 0; n < i->nargs; n++)
+        want_array(k, i, n);
+    if (i->nargs < 2 || i->nargs > TR_MEET_MAX || (uint64_t)(i->imm.i & 255) >= i->nargs || i->imm.i < 0)
+        bad(k, "asks whether %d of %" PRIu32 " arrays meet others", (int)(i->imm.i & 255), i->nargs);
+}
+
 /* Operands of a pattern, and what its functions take. Types of YIELD are checked by check_yields. */
 static void check_pattern(fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
@@ -497,6 +505,10 @@ static void check_pattern(fnck *k, const tr_ins *i) {
     check_filter(k, i);
     if (tr_pat_is_parallel(t) && tr_pat_form(t))
         bad(k, "may not run on all cores: %s", tr_pat_form(t));
+    if (t->nwhen && t->par != TR_PAR_PRANGE)
+        bad(k, "runs on all cores on a condition, but is no loop over a prange");
+    if (t->nwhen)
+        want_kind(k, i, tr_pat_when(t), TR_TY_BOOL);
     if ((t->nein || t->neout) && !t->epi)
         bad(k, "has arrays of an epilogue, but no epilogue");
     if (!t->epi)
@@ -654,6 +666,7 @@ static void check_typed(fnck *k, const tr_ins *i) {
         break;
     case TR_OP_LOAD:
     case TR_OP_STORE: check_access(k, i); break;
+    case TR_OP_MEET: check_meet(k, i); break;
     case TR_OP_OVERLAP:
     case TR_OP_APART:
         want_array(k, i, 0);

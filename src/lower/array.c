@@ -295,6 +295,43 @@ static void lower_overlap(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set1(w, v, meet);
 }
 
+/* As the runtime takes an array: its parts from number `at` on of what is at `to`, which may be NULL; the number of the next. */
+static unsigned put_array(tr_lf *w, tr_val v, lv to, unsigned at) {
+    tr_larr a;
+    tr_lower_arr(w, v, &a);
+    unsigned n = a.ty->ndim, count = 2;
+    bool given = a.ty->layout != TR_LAYOUT_C;
+    lt i64 = w->m->i64;
+    lv parts[2 + 2 * TR_MAX_NDIM] = {
+        l_int(i64, tr_ty_size(a.ty->elem) | n << TR_MEET_AXES | (given ? TR_MEET_GIVEN : 0)), a.data};
+    for (unsigned k = 0; k < n; k++)
+        parts[count++] = a.shape[k];
+    for (unsigned k = 0; k < n && given; k++)
+        parts[count++] = a.stride[k];
+    for (unsigned k = 0; k < count && to; k++) {
+        lv o = l_int(i64, at + k);
+        tr_lower_tag(w->m, LLVMBuildStore(w->b, parts[k], LLVMBuildInBoundsGEP2(w->b, i64, to, &o, 1, "")),
+                     true);
+    }
+    return at + count;
+}
+
+static void lower_meet(tr_lf *w, tr_val v, const tr_ins *in) {
+    uint32_t in_use = w->in_use;
+    unsigned n = 0, at = 0;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        n = put_array(w, in->args[k], NULL, n);
+    lt i64 = w->m->i64;
+    lv to = tr_lower_buffer(w, n * sizeof(tr_slot), 8, "arrays"), out = NULL;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        at = put_array(w, in->args[k], to, at);
+    tr_lower_rt(w, TR_RT_MEET, 4,
+                (lv[]){to, l_int(i64, in->nargs), l_int(i64, in->imm.i & 255), l_int(i64, in->imm.i >> 8)},
+                NULL, &out);
+    w->in_use = in_use;
+    tr_lower_set1(w, v, out);
+}
+
 void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_larr a;
     switch ((tr_op)in->op) {
@@ -307,6 +344,7 @@ void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_ALLOC: lower_alloc(w, v, in); break;
     case TR_OP_LOAD: lower_load(w, v, in); break;
     case TR_OP_STORE: lower_store(w, in); break;
+    case TR_OP_MEET: lower_meet(w, v, in); break;
     case TR_OP_OVERLAP:
     case TR_OP_APART: lower_overlap(w, v, in); break;
     default:

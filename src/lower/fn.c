@@ -310,6 +310,7 @@ static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_LOAD:
     case TR_OP_STORE:
     case TR_OP_OVERLAP:
+    case TR_OP_MEET:
     case TR_OP_APART:
     case TR_OP_RETAIN:
     case TR_OP_RELEASE: tr_lower_array_op(w, v, in); break;

@@ -333,7 +333,8 @@ static lv region_grain(tr_lpat *s, lv n) {
                  l_int(w->m->i64, is_heavy(s->p->lam) ? ALONE : tr_fn_cost(s->p->lam))};
     lv out = NULL;
     tr_lower_rt(w, TR_RT_GRAIN, 3, args, NULL, &out);
-    return out;
+    /* One range is run in order, by the caller. */
+    return s->when ? l_select(w->b, s->when, out, n) : out;
 }
 
 /* Of a chain: a block; or as long as usual, where something is reduced besides, but no longer than a block, for the cache. */

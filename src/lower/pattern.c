@@ -488,6 +488,7 @@ static void setup_axes(tr_lpat *s, const tr_ins *in) {
         repeat_axes(s, &s->arr[i], NULL, p->nspace);
     for (unsigned i = 0; i < p->nein; i++)
         repeat_axes(s, &s->earr[i], s->axis, tr_pat_nkeep(p));
+    s->when = p->nwhen ? tr_lower_parts(s->w, in->args[tr_pat_when(p)])[0] : NULL;
     s->line = can_flatten(s);
     if (!s->line)
         return;

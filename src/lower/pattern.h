@@ -45,6 +45,7 @@ typedef struct tr_lpat {
     unsigned axis[TR_MAX_NDIM];            /* of each loop, outermost first: kept axes come first */
     lv ext[TR_MAX_NDIM], idx[TR_MAX_NDIM]; /* per axis */
     lv first, end;                         /* of the outermost loop; NULL: all of it */
+    lv when;                               /* it may run on all cores; NULL: always */
     lv from, to;                           /* of the innermost loop, a block of a scan; NULL: all of it */
     bool
         totals; /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */

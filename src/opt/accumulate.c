@@ -255,6 +255,7 @@ static bool check_use(search *s, tr_val v) {
     case TR_OP_STRIDE: s->views = true; return true;
     case TR_OP_DIM:
     case TR_OP_OVERLAP:
+    case TR_OP_MEET:
     case TR_OP_APART: return true;
     default: return false;
     }

@@ -11,6 +11,7 @@
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
 #include <string.h>
 
+#include "base/meet.h"
 #include "opt/coords.h"
 #include "opt/ploop.h"
 #include "ir/sources.h"
@@ -566,14 +567,19 @@ static bool is_tested(const tr_ploop *l, const access *w, const access *x) {
     return false;
 }
 
-bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
+static finder find_accesses(const tr_ploop *l) {
     finder s = {.l = l, .f = l->f, .pr = tr_prover_new(l->f)};
     s.pr.guess = true;
     s.views = (tr_coords_loop){&s.pr, l->in, TR_NOVAL, TR_NOVAL};
-    *out = (tr_pdepend){.write = TR_NOVAL};
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(l->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(l->f, v)->next)
             add_ins(&s, v);
+    return s;
+}
+
+bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
+    finder s = find_accesses(l);
+    *out = (tr_pdepend){.write = TR_NOVAL};
     relation found = s.all.n == MAX_ACCESSES ? POSSIBLE : APART;
     for (uint32_t i = 0; i < s.all.n; i++)
         for (uint32_t k = 0; k < s.all.n && s.all.d[i].write; k++) {
@@ -598,4 +604,99 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
                 return true;
         }
     return found != APART;
+}
+
+/* --- arrays that may share memory --- */
+
+/* Arrays that were passed in, or came by ways not looked at, may be one memory; one that was made here is none of them. */
+static bool was_made(finder *s, tr_val root) {
+    const uint8_t *from = sources_of(s, root);
+    for (uint32_t v = 0; v < s->f->ins.n; v++)
+        if (from[v] && tr_at(s->f, v)->op != TR_OP_ALLOC)
+            return false;
+    return true;
+}
+
+static bool may_share(finder *s, tr_val a, tr_val b) {
+    return (!was_made(s, a) && !was_made(s, b)) || tr_sources_meet(s->f, sources_of(s, a), sources_of(s, b));
+}
+
+static bool wraps(const access *a) {
+    bool any = false;
+    for (uint32_t k = 0; k < a->n; k++)
+        any = any || a->ax[k].wraps;
+    return any;
+}
+
+/* If their arrays are the same, element for element, do they meet? */
+static bool meet_as_one(finder *s, const access *w, const access *x) {
+    const tr_ty *t = tr_at(s->f, w->root)->ty, *u = tr_at(s->f, x->root)->ty;
+    access y = *x;
+    meeting m;
+    if (!w->known || !x->known || w->space != w->root || x->space != x->root || t->ndim != u->ndim ||
+        wraps(w) || wraps(x))
+        return true;
+    y.root = w->root;
+    y.space = w->space;
+    return relate(s, w, &y, &m) != APART;
+}
+
+/* Adds the arrays that the loop writes, or the others that it reads. */
+static void add_arrays(const finder *s, bool written, tr_pshared *out) {
+    for (uint32_t i = 0; i < s->all.n; i++) {
+        tr_val root = s->all.d[i].root;
+        bool known =
+            s->all.d[i].write != written || varies(s, root) || tr_at(s->f, root)->ty->kind != TR_TY_ARRAY;
+        for (uint32_t k = 0; k < out->arrays.n && !known; k++)
+            known = out->arrays.d[k] == root;
+        if (!known)
+            tr_vec_push(&s->f->ctx->arena, &out->arrays, root);
+    }
+    out->written = written ? out->arrays.n : out->written;
+}
+
+/* Does no access to a and one to b, one of them a store, meet another's iteration where the arrays are the same? */
+static bool keep_to_their_own(finder *s, tr_val a, tr_val b) {
+    for (uint32_t i = 0; i < s->all.n; i++)
+        for (uint32_t k = 0; k < s->all.n && s->all.d[i].write; k++) {
+            const access *w = &s->all.d[i], *x = &s->all.d[k];
+            if (((w->root == a && x->root == b) || (w->root == b && x->root == a)) && meet_as_one(s, w, x))
+                return false;
+        }
+    return true;
+}
+
+static bool meets_some(finder *s, const tr_pshared *p, uint32_t at) {
+    for (uint32_t k = 0; k < p->arrays.n; k++)
+        if (k != at && (k < p->written || at < p->written) && may_share(s, p->arrays.d[at], p->arrays.d[k]))
+            return true;
+    return false;
+}
+
+/* Leaves those that may share memory with another. */
+static void drop_alone(finder *s, tr_pshared *p) {
+    for (uint32_t i = p->arrays.n; i-- > 0;) {
+        if (meets_some(s, p, i))
+            continue;
+        p->arrays.n--;
+        p->written -= i < p->written;
+        for (uint32_t k = i; k < p->arrays.n; k++)
+            p->arrays.d[k] = p->arrays.d[k + 1];
+    }
+}
+
+bool tr_ploop_shared(tr_ploop *l) {
+    finder s = find_accesses(l);
+    tr_pshared p = {.written = 0};
+    uint64_t bit = 1;
+    add_arrays(&s, true, &p);
+    add_arrays(&s, false, &p);
+    drop_alone(&s, &p);
+    if (p.arrays.n > TR_MEET_MAX || s.all.n == MAX_ACCESSES)
+        return false;
+    for (uint32_t i = 0; i < p.written; i++)
+        for (uint32_t k = i + 1; k < p.arrays.n; k++, bit <<= 1)
+            p.same |= keep_to_their_own(&s, p.arrays.d[i], p.arrays.d[k]) ? bit : 0;
+    l->shared = p;
+    return true;
 }

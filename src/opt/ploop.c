@@ -253,7 +253,7 @@ static tr_val emit_pattern(turning *t, tr_bld *b) {
     p->reds = TR_NEW_N(a, tr_redk, n);
     p->fast = TR_NEW_N(a, uint8_t, n);
     const tr_ty **types = TR_NEW_N(a, const tr_ty *, n);
-    tr_val *args = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 1u);
+    tr_val *args = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 2u);
     args[k++] = t->rounds;
     for (uint32_t i = 0; i < n; i++) {
         if (i == l->counter_at)
@@ -268,7 +268,9 @@ static tr_val emit_pattern(turning *t, tr_bld *b) {
                       : p->nred == 1 ? types[0]
                                      : tr_ty_tuple(f->ctx->types, p->nred, types);
     p->par = tr_pat_form(p) ? TR_PAR_NO : TR_PAR_PRANGE;
-    tr_val v = tr_emit_v(b, TR_OP_PATTERN, ty, k + t->caps.n, args);
+    if (p->par && l->when != TR_NOVAL && t->grain == TR_NOVAL)
+        args[tr_pat_when(p) + p->nwhen++] = l->when;
+    tr_val v = tr_emit_v(b, TR_OP_PATTERN, ty, tr_pat_nargs(p), args);
     tr_at(f, v)->imm.pat = p;
     tr_vec_push(a, l->made, v);
     return v;
@@ -339,6 +341,8 @@ static void turn_chunks(turning *t) {
     tr_val chunks = tr_accumulate_chunks(l, &b);
     tr_val worth = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), chunks, one);
     tr_at(f, worth)->sub = TR_CMP_GT;
+    if (l->when != TR_NOVAL)
+        worth = tr_emit2(&b, TR_OP_AND, tr_at(f, worth)->ty, worth, l->when);
     tr_cbr(&b, worth, par, 0, NULL, l->header, n, t->init);
     b.blk = par;
     tr_val less = tr_emit2(&b, TR_OP_SUB, i64, l->length, one);

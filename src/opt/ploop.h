@@ -30,6 +30,13 @@ typedef struct tr_pdepend {
     tr_val write, other, array; /* write TR_NOVAL: there are too many accesses to look at */
 } tr_pdepend;
 
+/* Arrays from outside that may share memory, of which the loop writes the first ones: as op `meet` has them. */
+typedef struct tr_pshared {
+    TR_VEC(tr_val) arrays;
+    uint32_t written;
+    uint64_t same; /* pairs in which nothing meets where they are the same, element for element */
+} tr_pshared;
+
 typedef struct tr_ploop {
     tr_prog *p;
     tr_fn *f;
@@ -45,6 +52,8 @@ typedef struct tr_ploop {
     uint8_t *apart;            /* per value: an array whose dependences are known and settled */
     TR_VEC(tr_paccum) accums;
     TR_VEC(tr_pdepend) tests; /* decided by values from outside: tested before the loop */
+    tr_pshared shared;
+    tr_val when; /* none of these meets; TR_NOVAL: there are none */
     /* Where what an iteration raises goes when a `try` around the loop catches it: a block outside, with values from before the loop. NULL: none does. */
     const tr_edge *outer;
     tr_u32s tries; /* what leads there */
@@ -72,6 +81,9 @@ bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out);
 
 /* Do iterations meet in memory, or might they? The first sure meeting, else a possible one, else one that depends on which arrays are one. */
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out);
+
+/* Fills in l->shared; false: there are too many. */
+bool tr_ploop_shared(tr_ploop *l);
 
 /* --- accumulate.c --- */
 

@@ -142,10 +142,28 @@ static void emit_test(tr_ploop *l, tr_bld *b, const tr_pdepend *d) {
     tr_at(b->fn, check)->imm.site = site_of(l, d);
 }
 
+/* Arrays that were passed in may share memory, and then iterations might meet in it: they go one after the other. */
+static void test_shared(tr_ploop *l, tr_bld *b) {
+    const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
+    const tr_pshared *p = &l->shared;
+    if (p->written == 0)
+        return;
+    tr_val meet = tr_emit_v(b, TR_OP_MEET, i1, p->arrays.n, p->arrays.d);
+    tr_at(l->f, meet)->imm.i = (int64_t)(p->written | p->same << 8);
+    l->when = tr_emit1(b, TR_OP_NOT, i1, meet);
+    const char *text = "";
+    for (uint32_t i = 0; i < p->arrays.n; i++)
+        text =
+            tr_arena_printf(&l->f->ctx->arena, "%s%s%s", text, i ? ", " : "", name_of(l->f, p->arrays.d[i]));
+    tell(l, tr_arena_printf(&l->f->ctx->arena,
+                            "runs on one core where arrays share memory, tested before the loop: %s", text));
+}
+
 /* No handler of the function sees what these raise: it is refused, as at compile time. */
 static void test_before(tr_ploop *l) {
     tr_fn *f = l->f;
-    if (l->tests.n == 0)
+    l->when = TR_NOVAL;
+    if (l->tests.n == 0 && l->shared.written == 0)
         return;
     tr_bld b = {.fn = f, .blk = tr_opt_block_before(f, l->header), .before = TR_NOVAL};
     for (uint32_t i = 0; i < l->tests.n; i++) {
@@ -155,6 +173,7 @@ static void test_before(tr_ploop *l) {
                                 dependence(l, &l->tests.d[i])));
     }
     b.loc = tr_term(f, l->header)->loc;
+    test_shared(l, &b);
     tr_br(&b, l->header, tr_blk_at(f, l->header)->params.n, tr_blk_at(f, b.blk)->params.d);
     tr_cfg_compute(f);
     tr_dom_compute(f);
@@ -165,6 +184,8 @@ static bool check_memory(tr_ploop *l) {
     tr_pdepend d;
     tr_arena *a = &l->f->ctx->arena;
     l->apart = TR_NEW_N(a, uint8_t, l->f->ins.n + 1u);
+    if (!tr_ploop_shared(l))
+        tell(l, "it has too many accesses to arrays to say whether these share memory");
     while (tr_ploop_dependence(l, &d)) {
         tr_paccum accum;
         if (d.write == TR_NOVAL) {

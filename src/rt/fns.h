@@ -119,6 +119,9 @@ void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64
 void tr_rt_gather(void *to, const void *from, int64_t step, int64_t n, int64_t size);
 void tr_rt_scatter(void *to, int64_t step, const void *from, int64_t n, int64_t size);
 
+/* tr_some_meet. Of each array: TR_MEET_*, data, sizes, perhaps strides in elements (mem.c). */
+bool tr_rt_meet(const int64_t *parts, int64_t n, int64_t written, int64_t same);
+
 /* Python's text for a float, without a final NUL; the room they need. `f32`: shortest for float32. `dot`:
  * "1.0" rather than "1", as repr(float) does and repr(complex) does not. */
 enum { TR_RT_REPR_MAX = 40 };

@@ -184,6 +184,9 @@ enum { TR_SCAN_BLOCK = 1 << 14 };
 
 /* Ranges at most of a pattern that runs on all cores. */
 enum { TR_PAR_RANGES = 256 };
+/* Of each array that a test of shared memory takes: size of an element, axes << 8, TR_MEET_GIVEN where strides follow
+ * the sizes (else they are those of layout C). */
+enum { TR_MEET_AXES = 8, TR_MEET_GIVEN = 1 << 16 };
 
 /* Ranges of a scan: whose turn it is to read the values that follow, and to hand them on; a slot for each
  * part of a value. */

@@ -6,6 +6,7 @@
  * Cost: one
  * malloc per small block; detach and free are O(1). Counts are not atomic while a block belongs to a frame.
  * The owners of a detached one, Python objects, go on any thread. */
+#include "base/meet.h"
 #include "rt/rt.h"
 
 #include <assert.h>
@@ -59,6 +60,26 @@ void tr_rt_free(tr_frame *f, void *mem) {
     unlink_mem(m);
     f->nfree++;
     drop(m);
+}
+
+/* The next array of those that `parts` describes; strides that are not given go to `room`. */
+static tr_extent next_extent(const int64_t **parts, int64_t *room) {
+    const int64_t *p = *parts;
+    unsigned n = (unsigned)(p[0] >> TR_MEET_AXES & 255);
+    bool given = p[0] & TR_MEET_GIVEN;
+    *parts = p + 2 + n + (given ? n : 0);
+    for (unsigned k = n; k-- > 0 && !given;)
+        room[k] = k + 1 < n ? room[k + 1] * p[2 + k + 1] : 1;
+    return (tr_extent){(const void *)(intptr_t)p[1], p[0] & 255, p + 2, given ? p + 2 + n : room, n};
+}
+
+bool tr_rt_meet(const int64_t *parts, int64_t n, int64_t written, int64_t same) {
+    tr_extent e[TR_MEET_MAX];
+    int64_t room[TR_MEET_MAX][TR_MEET_NDIM];
+    assert(n <= TR_MEET_MAX);
+    for (int64_t k = 0; k < n; k++)
+        e[k] = next_extent(&parts, room[k]);
+    return tr_some_meet(e, (unsigned)n, (unsigned)written, (uint64_t)same);
 }
 
 void tr_rt_frame_init(tr_frame *f, const tr_host *host) {

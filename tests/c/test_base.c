@@ -9,6 +9,7 @@
 #include "base/bitset.h"
 #include "base/ctx.h"
 #include "base/map.h"
+#include "base/meet.h"
 #include "base/vec.h"
 
 static void test_arena(void) {
@@ -208,7 +209,60 @@ static void test_dump(void) {
     tr_sb_fini(&b);
 }
 
+/* Do they, element by element? */
+static bool share(const tr_extent *a, const tr_extent *b, unsigned axis, int64_t x, int64_t y) {
+    if (axis == a->ndim + b->ndim)
+        return x < y + b->size && y < x + a->size;
+    bool first = axis < a->ndim, any = false;
+    const tr_extent *e = first ? a : b;
+    unsigned k = first ? axis : axis - a->ndim;
+    for (int64_t i = 0; i < e->shape[k] && !any; i++) {
+        int64_t step = i * e->stride[k] * e->size;
+        any = share(a, b, axis + 1, first ? x + step : x, first ? y : y + step);
+    }
+    return any;
+}
+
+static uint32_t draw(uint32_t *seed, uint32_t n) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return (*seed >> 8) % n;
+}
+
+static tr_extent draw_extent(uint32_t *seed, int64_t *n) {
+    tr_extent e = {NULL, (int64_t)1 << draw(seed, 4), n, n + 3, draw(seed, 4)};
+    e.data = (const void *)(intptr_t)(4096 + draw(seed, 64));
+    for (unsigned k = 0; k < e.ndim; k++) {
+        n[k] = (int64_t)draw(seed, 5);
+        n[3 + k] = (int64_t)draw(seed, 21) - 10;
+    }
+    return e;
+}
+
+static void test_meet(void) {
+    uint32_t seed = 1, met = 0;
+    for (int i = 0; i < 20000; i++) {
+        int64_t n[2][6];
+        tr_extent a = draw_extent(&seed, n[0]), b = draw_extent(&seed, n[1]);
+        bool want = share(&a, &b, 0, (int64_t)(intptr_t)a.data, (int64_t)(intptr_t)b.data);
+        assert(tr_extents_meet(&a, &b) == want);
+        met += want;
+    }
+    assert(met > 2000 && met < 18000);
+    /* Blocks of columns of a large matrix, and its interleaved columns: no search. One element of it is met. */
+    int64_t left[] = {100000, 300, 1000, 1}, right[] = {100000, 700, 1000, 1},
+            every[] = {100000, 500, 1000, 2};
+    tr_extent a = {(void *)(intptr_t)8192, 8, left, left + 2, 2},
+              b = {(void *)(intptr_t)(8192 + 2400), 8, right, right + 2, 2};
+    assert(!tr_extents_meet(&a, &b) && !tr_extents_meet(&b, &a));
+    b.data = (void *)(intptr_t)(8192 + 2392);
+    assert(tr_extents_meet(&a, &b));
+    a = b = (tr_extent){(void *)(intptr_t)8192, 8, every, every + 2, 2};
+    b.data = (void *)(intptr_t)(8192 + 8);
+    assert(!tr_extents_meet(&a, &b) && tr_extents_meet(&a, &a));
+}
+
 int main(void) {
+    test_meet();
     test_arena();
     test_arena_without_memory();
     test_vec_and_bits();
