@@ -478,7 +478,7 @@ static void check_filter(fnck *k, const tr_ins *i) {
 static void check_meet(fnck *k, const tr_ins *i) {
     for (uint32_t n = 0; n < i->nargs; n++)
         want_array(k, i, n);
-    if (i->nargs < 2 || i->nargs > TR_MEET_MAX || (uint64_t)(i->imm.i & 255) >= i->nargs || i->imm.i < 0)
+    if (i->nargs < 2 || i->nargs > TR_MEET_MAX || (uint64_t)(i->imm.i & 255) > i->nargs || i->imm.i < 0)
         bad(k, "asks whether %d of %" PRIu32 " arrays meet others", (int)(i->imm.i & 255), i->nargs);
 }
 

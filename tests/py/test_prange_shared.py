@@ -39,6 +39,13 @@ def three(a, b, c):
         c[i] = a[i]
 
 
+def both(a, b):
+    for i in prange(min(len(a), len(b)) - 1):
+        x = b[i]
+        b[i] = x * 2 - a[i]
+        a[i] = x + 1
+
+
 def rows(a, b):
     for i in prange(min(a.shape[0], b.shape[0])):
         for j in range(min(a.shape[1], b.shape[1])):
@@ -90,11 +97,11 @@ def views(data, ndim):
     return view
 
 
-COMPILED = {f: njit(parallel=True)(f) for f in (ahead, alike, three, rows, slices, counted)}
+COMPILED = {f: njit(parallel=True)(f) for f in (ahead, alike, three, both, rows, slices, counted)}
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.data(), st.sampled_from([ahead, alike, three, counted]))
+@given(st.data(), st.sampled_from([ahead, alike, three, both, counted]))
 def test_lines(data, f):
     check(f, data, 1, 3 if f is three else 2)
 
