@@ -384,12 +384,53 @@ static bool is_outer(tr_ploop *l, const tr_edge *e) {
     return true;
 }
 
+/* Can code at `from` come to `to` without a turn of the loop? */
+static bool comes_to(const tr_ploop *l, tr_bid from, tr_bid to) {
+    const tr_fn *f = l->f;
+    tr_arena *a = &f->ctx->arena;
+    uint8_t *seen = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
+    tr_u32s work = {0};
+    seen[l->header] = seen[from] = 1;
+    tr_vec_push(a, &work, from);
+    while (work.n) {
+        const tr_ins *t = tr_term(f, work.d[--work.n]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            tr_bid next = t->imm.succ[s].to;
+            if (next == to)
+                return true;
+            if (!seen[next]) {
+                seen[next] = 1;
+                tr_vec_push(a, &work, next);
+            }
+        }
+    }
+    return false;
+}
+
+/* The handler around the loop. One inside that never goes on raises to it, so it is the one that leads to no other. */
+static const tr_edge *around(const tr_ploop *l) {
+    const tr_fn *f = l->f;
+    const tr_edge *out = NULL;
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        const tr_ins *t = tr_term(f, f->rpo.d[i]);
+        if (!in_natural(l, f->rpo.d[i]) || t->op != TR_OP_TRY || in_natural(l, t->imm.succ[1].to))
+            continue;
+        const tr_edge *e = &t->imm.succ[1];
+        if (!out || (e->to != out->to && comes_to(l, out->to, e->to)))
+            out = e;
+    }
+    return out;
+}
+
 /* All blocks that an iteration runs; an error when one of them leaves the loop. */
 static bool collect(tr_ploop *l) {
     tr_fn *f = l->f;
     tr_arena *a = &f->ctx->arena;
     const uint8_t *can = can_go_on(l);
+    const tr_edge *handler = around(l);
     tr_u32s work = {0};
+    if (handler && knows_enough(l, handler))
+        l->outer = handler;
     l->in = TR_NEW_N(a, uint8_t, f->blks.n + 8u); /* some blocks will be made beside it */
     l->in[l->header] = l->in[l->body] = 1;
     tr_vec_push(a, &work, l->body);

@@ -964,6 +964,39 @@ def counts_in_a_try(idx, n):
     return h.sum()
 
 
+def passes_on_in_a_try(a, k):
+    """A handler inside that takes other exceptions, one around the loop that returns."""
+    s = 0.0
+    try:
+        for i in prange(len(a)):
+            try:
+                s += a[i + k]
+            except KeyError:
+                pass
+            s += a[0]
+    finally:
+        if k:
+            return -1.0
+    return s
+
+
+def turns_into_another_in_a_try(a, k):
+    """A handler inside that never goes on."""
+    s = 0.0
+    try:
+        for i in prange(len(a)):
+            try:
+                x = a[i + k]
+            except IndexError:
+                raise ValueError(i)
+            s += int(x) // int(a[i])
+    except ValueError:
+        return -1.0
+    except ZeroDivisionError:
+        return -2.0
+    return s
+
+
 @pytest.mark.parametrize("parallel", [False, True])
 def test_prange_inside_of_try(parallel, threads):
     alike(
@@ -976,6 +1009,9 @@ def test_prange_inside_of_try(parallel, threads):
     alike(stores_in_a_try, lambda: (np.zeros(8), 8, 20), lambda: (np.zeros(8), 8, 7), parallel=parallel)
     idx = np.arange(10**5) % 8
     alike(counts_in_a_try, (idx, 0), (idx, 1), (idx + 1, 1), (idx[:5], 1), parallel=parallel)
+    ones, zeros = np.ones(9), np.zeros(9)
+    alike(passes_on_in_a_try, (ones, 0), (ones, 1), parallel=parallel)
+    alike(turns_into_another_in_a_try, (ones, 0), (ones, 1), (zeros, 0), (zeros, 9), parallel=parallel)
 
 
 @pytest.mark.parametrize(
