@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy_calls
-import picks
+import scans
 from rules import (
     FLOATS,
     INTS,
@@ -71,9 +71,22 @@ def call(inst: Instance, node: ast.Call, env: Env) -> Typed:
     if isinstance(func, ast.Attribute):
         if isinstance(func.value, ast.Name) and func.value.id in ("np", "math") and func.value.id not in env:
             return _module_call(inst, func.value.id, func.attr, node, env)
+        name = numpy_ufunc(func.value, env)
+        if name and not inst.numba:
+            return scans.method(inst, name, func.attr, node, env)
         ty, fn = inst.expr(func.value, env)
+        if isinstance(ty, Array) and func.attr in scans.SUMS and not inst.numba:
+            call = ast.Call(func, [func.value, *node.args], node.keywords)
+            return scans.running(inst, scans.SUMS[func.attr], (ty, fn), call, env, None)
         return _method(inst, ty, fn, func.attr, _args(inst, node, env))
     raise IllTyped("call")
+
+
+def numpy_ufunc(node: ast.expr, env: Env) -> str:
+    """The name of a ufunc of NumPy whose method is called."""
+    known = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "np"
+    name = node.attr if known and "np" not in env else ""  # type: ignore[attr-defined]
+    return name if name in numpy_calls.TWO else ""
 
 
 def _args(inst: Instance, node: ast.Call, env: Env) -> list[Typed]:
@@ -406,10 +419,9 @@ def _module_call(inst: Instance, module: str, name: str, node: ast.Call, env: En
         return _arange(inst, _args(inst, node, env))
     if module == "np" and name in ("zeros_like", "ones_like", "full_like"):
         return _like(inst, name, _args(inst, node, env))
+    if module == "np" and not inst.numba and name in scans.SUMS:
+        return scans.running(inst, scans.SUMS[name], inst.expr(node.args[0], env), node, env, None)
     args = _args(inst, node, env)
-    if module == "np" and not inst.numba and name == "cumsum":
-        ty = picks.running_type(args)
-        return ty, lambda frame: picks.running(ty, args[0][1](frame))
     if module == "np" and not inst.numba and name in numpy_calls.ONE + numpy_calls.TWO + ("where",):
         return _elementwise(inst, name, args)
     if module == "np":
@@ -593,7 +605,7 @@ def _arange(inst: Instance, args: list[Typed]) -> Typed:
         values = [fn(frame) for _, fn in args]
         if len(values) == 3 and values[2] == 0:
             raise Unspecified("arange with step 0")
-        if len(range(*values)) > 10_000:
+        if len(range(*values)) > 40_000:
             raise Unspecified("large array")
         return inst.new_array(np.array(list(range(*values)), dtype=np.int64))
 

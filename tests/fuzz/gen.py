@@ -18,8 +18,10 @@ import numpy as np
 import oracle
 from gen_expr import Func, Helper, dtype_name
 from gen_stmt import Function
+from gen_try import CLASSES, callee
 from gen_ufunc import KINDS, Ufuncs
 from reach import WAYS
+from regions import Meeting
 from rules import FLOATS, STRONG, Array, IllTyped, Unspecified, klass
 
 
@@ -58,8 +60,23 @@ class Case:
         args = call.build()
         try:
             result = self.program.call("main", args)
+        except Meeting:
+            return self.run_loose(call)
         except RecursionError:
             raise Unspecified("a recursion too deep for the rules") from None
+        return result, args
+
+    def run_loose(self, call: Call) -> tuple[oracle.Result, list]:
+        """What plain code gives where iterations meet: a program that compiles, and is not told of, gives the same."""
+        if not self.options.get("views"):
+            raise Unspecified("iterations of a prange loop meet")
+        args = call.build()
+        program = oracle.Program(self.source, self.promotion, loose=True)
+        result = program.call("main", args)
+        if program.overlap:
+            raise Unspecified("arguments that share memory")
+        self.seen["prange view", "meets"] += 1
+        result.meets = program.met
         return result, args
 
     @property
@@ -140,6 +157,10 @@ class Generator:
                 ty if not self.numba else {"wint": "int64", "wfloat": "float64"}.get(ty, ty)
             )
             self.text.append(f"G{k} = {value}")
+        if not self.numba and rng.random() < 0.3:
+            self.classes()
+        for k in range(rng.choice([0, 0, 1, 2]) if not self.numba else 0):
+            self.callee(f"x{k}")
         for k in range(rng.randint(0, 2)):
             self.helper(f"h{k}")
         if not self.numba and rng.random() < 0.25:
@@ -166,6 +187,7 @@ class Generator:
         fn.finish(rng.randint(2, 12))
         self.add(fn, [n for n, _ in params])
         case = Case(self.seed, "\n".join(self.text) + "\n", promotion=self.promotion)
+        case.options |= {"views": True} if fn.views else {}
         kinds = {n: rng.choice("CCCFSR") for n, t in params if isinstance(t, Array)}
         case.signature = f"({', '.join(type_text(t, kinds.get(n, '')) for n, t in params)})"
         plain = {
@@ -244,6 +266,22 @@ class Generator:
             del self.text[mark:]
             return
         self.helpers.append(Helper(name, specs, ret))
+
+    def classes(self) -> None:
+        """Exceptions of the program's own."""
+        for name, base in CLASSES.items():
+            self.text += ["", "", f"class {name}({base}):", "    pass"]
+
+    def callee(self, name: str) -> None:
+        """A function that raises now and then."""
+        params, body = callee(self.rng, name)
+        head = ["", "", "@jit", f"def {name}({', '.join(n for n, _, _ in params)}):"]
+        text = [*head, *("    " + line for line in body)]
+        ret = (
+            oracle.Program("\n".join(text), self.promotion).instance(name, tuple(t for _, t, _ in params)).ret
+        )
+        self.text += text
+        self.helpers.append(Helper(name, params, ret))
 
     def special(self) -> None:
         """A function of a fixed shape: recursive, taking a function, or with None as default."""
@@ -421,13 +459,15 @@ def make_case(seed: int, promotion: str = "treadle") -> tuple[Case, list, dict[s
                 break
         if kept:
             case.calls = kept
-            safe = not any(r.raised and r.raised.name == "IndexError" for r, _ in results)
+            safe = not any(r.met("IndexError") for r, _ in results)
             if case.promotion == "treadle":
                 case.options |= {1: {"boundscheck": False} if safe else {}, 2: {"nogil": True},
                                  3: {"inline": "always"}, 4: {"cache": True}, 5: {"signature": case.signature}}.get(seed % 13, {})  # fmt: skip
                 if "parallel" in case.source:
                     case.options["grain"] = (1, 2, 3, 1, 7, 0)[seed % 6]
-                if seed % 3 == 0:
+                if "views" in case.options:
+                    case.seen["prange view", "apart"] += sum(not r.meets for r, _ in results)
+                if seed % 3 == 0 and "views" not in case.options:
                     way = WAYS[seed // 3 % len(WAYS)]
                     case.options["way"] = way
                     case.seen["way in", way] += 1

@@ -97,6 +97,11 @@ class Expressions:
         self.readonly: set[str] = set()  # arrays that are only read
         self.base: dict[str, str] = {}  # of a view: the array whose memory it shows
         self.region: Any = None  # the prange loop around
+        self.views = False  # prange loops that store through views of views
+        self.inside = 0  # blocks of try statements around
+        self.caught = ""  # the name of the exception that is handled, or e
+        self.params = [n for n, t in params if isinstance(t, str)]
+        self.early: list[str] = []  # what a return before the end gives
 
     # --- small helpers ---
 

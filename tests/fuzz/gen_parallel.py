@@ -45,12 +45,14 @@ class Regions(Expressions):
             makers += [(1, self.st_store), (0.3, self.st_array), (0.3, self.st_slice)]
         if region.written:
             makers += [(4, self.st_own), (1, self.st_peek)]
+            if self.name == "main":
+                makers += [(2.5, self.st_view)]
         if region.reductions:
             makers += [(4, self.st_collect)]
         if region.accums:
             makers += [(3, self.st_accumulate)]
         if depth > 0:
-            makers += [(2.5, self.st_if)]
+            makers += [(2.5, self.st_if), (0.7, self.st_try)]
             if self.weight < 100:
                 makers += [(1.5, self.st_for), (0.5, self.st_while)]
         if self.chance(0.2):
@@ -269,6 +271,64 @@ class Regions(Expressions):
             self.indent = step
             return None
         return self.store_to(self.own_place(name, arr), arr.dtype)
+
+    # --- views of views ---
+
+    def st_view(self, depth: int) -> None:
+        """A store or a read through a view that the loop makes: of the iteration's own elements, mostly."""
+        self.views = True
+        name = self.rng.choice(sorted(self.region.written))
+        arr, i = self.region.written[name], self.region.index
+        text, left = self.view_of(name, arr, i)
+        if self.chance(0.3) and left:
+            new = self.fresh("w")
+            self.emit(f"{new} = {text}")
+            text = new + self.rng.choice(["", "", "[:]", "[::-1]"])
+        if not left:
+            return self.store_to(text, arr.dtype) if self.chance(0.8) else self.read_view(text, arr.dtype)
+        if self.chance(0.25):
+            zeros = ", ".join(self.rng.choice(["0", "-1"]) for _ in range(left))
+            return self.read_view(f"{text}[{zeros}]", arr.dtype)
+        if self.chance(0.4):
+            pairs = [(op, b) for op in BINOPS for b in SCALARS if self.fits_inplace(op, arr.dtype, b)]
+            if pairs:
+                op, b = self.rng.choice(pairs)
+                return self.emit(f"{text if text[-1] == ']' else text + '[:]'} {op}= {self.expr(b, 1)}")
+        src = self.rng.choice([t for t in SCALARS if klass(t) == klass(arr.dtype) or t == arr.dtype])
+        if self.chance(0.3):
+            return self.emit(f"{text}[:] = {text}[::-1]")
+        return self.emit(f"{text}[:] = {self.expr(src, 1)}")
+
+    def read_view(self, text: str, dtype: str) -> None:
+        """A variable with an element."""
+        new = self.fresh("v")
+        self.emit(f"{new} = {text}")
+        self.env[new] = dtype
+
+    def view_of(self, name: str, arr: Array, i: str) -> tuple[str, int]:
+        """A view, mostly of own elements, and how many axes are left of it."""
+        if arr.ndim == 1:
+            own = [f"{name}[{i}:][0]", f"{name}[:{i} + 1][-1]", f"{name}[{i}:{i} + 1][0]", f"{name}[::-1][-1 - {i}]",
+                   f"{name}[{i}:][:1][0]", f"{name}[{i}:][::2][0]", f"{name}[:][{i}]"]  # fmt: skip
+            rows = [f"{name}[{i}:][:1]", f"{name}[{i}:{i} + 1][::-1]", f"{name}[:{i} + 1][-1:]", f"{name}[{i}:{i} + 2][:1]",
+                    f"{name}[::-1][-1 - {i}:][:1]", f"{name}[2 * {i}:][:2]", f"{name}[{i} * 3:({i} + 1) * 3][1:]"]  # fmt: skip
+            wild = [
+                f"{name}[{i}:][1:]",
+                f"{name}[{i}:][:2]",
+                f"{name}[1:][{i}:{i} + 1]",
+                f"{name}[:{i} + 1][::2]",
+            ]
+        else:
+            rest = ", 0" * (arr.ndim - 2)
+            own = [f"{name}[{i}][1:][0{rest}]", f"{name}[{i}:][0, 1:][0{rest}]", f"{name}[:, 1:][{i}][-1{rest}]",
+                   f"{name}.T[..., {i}][{rest[2:] + ', ' if rest else ''}0]"]  # fmt: skip
+            rows = [f"{name}[{i}][::2]", f"{name}[{i}:][0]", f"{name}[{i}][1:][::-1]", f"{name}.T[..., {i}]",
+                    f"{name}[:, ::-1][{i}]", f"{name}[::-1][-1 - {i}]", f"{name}[:, 1:][{i}]"]  # fmt: skip
+            wild = [f"{name}[{i}:][1]", f"{name}[:, {i} % 2]", f"{name}.T[{i} % 2]"]
+        roll = self.rng.random()
+        if roll < 0.45:
+            return self.rng.choice(own), 0
+        return self.rng.choice(rows if roll < 0.85 else wild), max(1, arr.ndim - 1)
 
     def own_row(self, name: str, arr: Array) -> None:
         """A scalar into a row, or an operation on it in place."""

@@ -9,6 +9,8 @@ from gen_arrays import Trees
 from gen_expr import REALS, dtype_name, power_ok, producers
 from gen_masks import Masks
 from gen_parallel import Regions
+from gen_scan import Scans
+from gen_try import Tries
 from rules import (  # fmt: skip
     BINOPS,
     COMPARES,
@@ -37,7 +39,7 @@ UNIT_DOMAIN = {"asin", "acos", "atanh"}
 POSITIVE = {"log", "log1p", "log2", "log10"}
 
 
-class Function(Regions, Trees, Masks):
+class Function(Regions, Trees, Masks, Tries, Scans):
     """Makes the text of one function."""
 
     def body(self, count: int, depth: int) -> None:
@@ -59,10 +61,10 @@ class Function(Regions, Trees, Masks):
         makers = [
             (5, self.st_assign), (4, self.st_update), (4, self.st_store), (1, self.st_unpack), (1, self.st_call),
             (1, self.st_slice), (0.8, self.st_approx), (0.5, self.st_raise), (0.4, self.st_alloc), (0.3, self.st_reduce),
-            (0.8, self.st_array), (0.9, self.st_tree), (0.5, self.st_mask),
+            (0.8, self.st_array), (0.9, self.st_tree), (0.5, self.st_mask), (0.5, self.st_scatter), (0.5, self.st_scan),
         ]  # fmt: skip
         if depth > 0:
-            makers += [(3, self.st_if)]
+            makers += [(3, self.st_if), (1.0, self.st_try)]
             if self.weight < 100:
                 makers += [
                     (3, self.st_for),
@@ -95,7 +97,7 @@ class Function(Regions, Trees, Masks):
 
     def fitting(self, ty: str) -> str:
         """A type that joins with `ty` to `ty`."""
-        if self.chance(0.6):
+        if self.inside or self.chance(0.6):
             return ty
         found = []
         for t in SCALARS:
@@ -252,7 +254,8 @@ class Function(Regions, Trees, Masks):
                 self.emit(f"{new} = {name}[{key}]")
                 self.arrays[new] = Array(arr.dtype, 1)
             else:
-                self.emit(f"{new} = {name}[{', '.join(self.slice_text() for _ in range(arr.ndim))}]")
+                again = f"[{self.slice_text()}]" if self.chance(0.3) else ""
+                self.emit(f"{new} = {name}[{', '.join(self.slice_text() for _ in range(arr.ndim))}]{again}")
                 self.arrays[new] = arr
             return None
         key = ", ".join(self.slice_text() for _ in range(arr.ndim))
@@ -768,6 +771,8 @@ class Function(Regions, Trees, Masks):
 
     def finish(self, count: int) -> None:
         """The return: plain names only, because CPython duplicates short tails."""
+        if self.early:
+            return self.emit(f"return {', '.join(self.early)}")
         names = [n for n, t in (self.env | self.perhaps).items()]
         self.rng.shuffle(names)
         out = names[:count]
@@ -776,4 +781,4 @@ class Function(Regions, Trees, Masks):
             out += fresh[:2] + self.approx[:2]
         if not out:
             out = ["None"]
-        self.emit(f"return {', '.join(out)}")
+        return self.emit(f"return {', '.join(out)}")

@@ -79,7 +79,7 @@ class ArrayValue:
         if self.marked():
             raise Unspecified(f"{what} an array with approximate values")
         if watch.region is not None:
-            watch.region.write(self.data, addresses(self.data))
+            watch.region.write(self, addresses(self.data))
         return self.data
 
 
@@ -125,7 +125,7 @@ def store_item(arr: ArrayValue, index: tuple, value: Any, ty: str) -> None:
     value = conv(value, ty, arr.data.dtype.name)
     at = address(arr, index) if arr.marks or watch.region is not None or isinstance(value, Approx) else 0
     if watch.region is not None:
-        watch.region.write(arr.data, [at])
+        watch.region.write(arr, [at])
     if arr.marks:
         arr.marks.pop(at, None)
     if isinstance(value, Approx):

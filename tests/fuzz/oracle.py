@@ -21,6 +21,7 @@ import numpy as np
 import regions
 import ufuncs
 from expressions import BIN, Def, Env, Expressions, Fn, Frame
+from handlers import Handlers, Jump, builtin_exception
 from memory import (
     ArrayValue,
     Marks,
@@ -50,8 +51,6 @@ from values import Raised, Unknown, convert, from_python
 
 MAX_STEPS = 200_000
 
-_BREAK, _CONTINUE = ("break", None), ("continue", None)
-
 
 class Edge:
     """One way into a place where control flow meets; `convs` is filled when the place is known."""
@@ -70,13 +69,26 @@ class Edge:
 
 
 class Result:
-    """What a call gave: a value of a type, or an exception; and approximate places of the array arguments."""
+    """What a call gave: a value of a type, or an exception; approximate places of the array arguments; and names of exceptions that were caught."""
 
-    def __init__(self, ty: Any, value: Any, raised: Raised | None, args: list[Any]) -> None:
+    def __init__(
+        self,
+        ty: Any,
+        value: Any,
+        raised: Raised | None,
+        args: list[Any],
+        caught: frozenset[str] = frozenset(),
+    ) -> None:
         self.ty = ty
         self.value = value
         self.raised = raised
         self.args = args
+        self.caught = caught
+        self.meets = False  # iterations of a loop over a prange do: this is what plain code gives
+
+    def met(self, name: str) -> bool:
+        """True if an exception of this class was raised, caught or not."""
+        return name in self.caught or self.raised is not None and self.raised.name == name
 
 
 class Program:
@@ -90,6 +102,8 @@ class Program:
         ``"treadle"`` or ``"numba"``.
     error_model : str
         ``"python"`` or ``"numpy"``.
+    loose : bool
+        Iterations of prange loops that meet in memory are only noted.
 
     Attributes
     ----------
@@ -97,9 +111,13 @@ class Program:
         How often each (operator, type, type) was run.
     """
 
-    def __init__(self, source: str, promotion: str = "treadle", error_model: str = "python") -> None:
+    def __init__(
+        self, source: str, promotion: str = "treadle", error_model: str = "python", loose: bool = False
+    ) -> None:
         self.numba = promotion == "numba"
         self.error_numpy = error_model == "numpy"
+        self.loose = loose
+        self.met = False  # iterations did, in this call
         self.funcs: dict[str, ast.FunctionDef] = {}
         self.globals: dict[str, tuple[Any, Any]] = {}
         self.instances: dict[tuple, Instance] = {}
@@ -109,12 +127,17 @@ class Program:
         self.marks: Marks = {}  # of the arguments, all together: they may share memory
         self.overlap = False
         self.in_ufunc = 0  # functions of ufuncs that run now
+        self.caught: set[str] = set()  # exceptions that handlers took
+        self.classes: dict[str, type[BaseException]] = {}  # exceptions of the program
         for node in ast.parse(source).body:
             if isinstance(node, ast.FunctionDef):
                 self.funcs[node.name] = node
                 made = ufuncs.made(self, node)
                 if made is not None:
                     self.ufuncs[node.name] = made
+            elif isinstance(node, ast.ClassDef):
+                bases = tuple(self.exception(b.id) for b in node.bases if isinstance(b, ast.Name))
+                self.classes[node.name] = type(node.name, bases, {})
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 value = eval(compile(ast.Expression(node.value), "<global>", "eval"), {"np": np})
                 self.globals[node.targets[0].id] = self._freeze(value)
@@ -125,6 +148,10 @@ class Program:
             return Tuple(tuple(t for t, _ in items)), tuple(v for _, v in items)
         ty, val = from_python(value)
         return (self.weaken(ty), val) if not isinstance(value, np.generic) else (ty, val)
+
+    def exception(self, name: str) -> type[BaseException]:
+        """The exception class of a name."""
+        return self.classes.get(name) or builtin_exception(name)
 
     def weaken(self, ty: str) -> str:
         """Type of a literal whose own type is `ty`."""
@@ -156,13 +183,15 @@ class Program:
         typed = [self._argument(a, self.marks, decorator(self.funcs[name]) == "host") for a in args]
         frame_args = [v for _, v in typed]
         self.steps = 0
+        self.caught = set()
+        self.met = False
         with np.errstate(all="ignore"):
             inst = self.instance(name, tuple(t for t, _ in typed))
             try:
                 value = inst.run(frame_args)
             except Raised as err:
-                return Result(None, None, err, frame_args)
-        return Result(inst.ret, value, None, frame_args)
+                return Result(None, None, err, frame_args, frozenset(self.caught))
+        return Result(inst.ret, value, None, frame_args, frozenset(self.caught))
 
     def _argument(self, arg: Any, marks: Marks, weak: bool = False) -> tuple[Any, Any]:
         if isinstance(arg, np.ndarray):
@@ -185,7 +214,7 @@ class Program:
             raise Unspecified("too many steps")
 
 
-class Instance(Expressions):
+class Instance(Expressions, Handlers):
     """A function analysed for argument types."""
 
     def __init__(self, prog: Program, name: str, types: tuple) -> None:
@@ -203,6 +232,7 @@ class Instance(Expressions):
         self.kind = decorator(node)
         self.error_numpy = prog.error_numpy or name in prog.ufuncs
         self.region: regions.Loop | None = None
+        self.tries, self.finals, self.handling = [], [], []
         for _ in range(6):
             self.returns: list[tuple[Any, list]] = []
             self.analyse()
@@ -234,12 +264,8 @@ class Instance(Expressions):
         try:
             signal = self.body(dict(zip(self.params, args)))
         except Raised as err:
-            if (
-                self.prog.in_ufunc
-                and not self.error_numpy
-                and err.name in ("ZeroDivisionError", "ValueError", "OverflowError")
-            ):
-                raise Unspecified("the error model of a function that a ufunc calls") from None
+            self.settled(err)
+            err.left = True
             raise
         return None if signal is None else signal[1]
 
@@ -249,6 +275,11 @@ class Instance(Expressions):
         return ArrayValue(data, {})
 
     # --- control flow ---
+
+    @staticmethod
+    def edge(env: Env | None) -> Edge | None:
+        """An edge from where a block ends, if it does."""
+        return None if env is None else Edge(env)
 
     def merge(self, edges: list[Edge]) -> Env | None:
         """The definitions after `edges` meet; None if no edge arrives."""
@@ -302,6 +333,7 @@ class Instance(Expressions):
         """Analyse statements in order; the environment afterwards is None if the end is not reached."""
         fns: list[Fn] = []
         cur: Env | None = env
+        self.note_definitions(env)
         for stmt in stmts:
             if cur is None:
                 break  # what follows is not reached
@@ -310,6 +342,8 @@ class Instance(Expressions):
             except Unknown:  # a recursive call whose type comes with the next round
                 return lambda frame: None, None
             fns.append(fn)
+            if cur is not None:
+                self.note_definitions(cur)
 
         def run(frame: Frame) -> Any:
             for f in fns:
@@ -470,10 +504,12 @@ class Instance(Expressions):
                 if signal is None:
                     if back is not None:
                         back.take(frame)
-                elif signal is _BREAK:
-                    return None
-                elif signal is not _CONTINUE:
+                elif signal[0].kind == "return":
                     return signal
+                else:
+                    signal[0].edge.take(frame)
+                    if signal[0].kind == "break":
+                        return None
             signal = other(frame)
             if signal is None and last is not None:
                 last.take(frame)
@@ -483,47 +519,28 @@ class Instance(Expressions):
 
     def do_Break(self, node: ast.Break, env: Env) -> tuple[Fn, None]:
         """``break``."""
-        edge = Edge(env)
-        self.loops[-1][0].append(edge)
-
-        def run(frame: Frame) -> Any:
-            edge.take(frame)
-            return _BREAK
-
-        return run, None
+        return self.jump("break", self.loops[-1][0], env)
 
     def do_Continue(self, node: ast.Continue, env: Env) -> tuple[Fn, None]:
         """``continue``."""
-        edge = Edge(env)
-        self.loops[-1][1].append(edge)
+        return self.jump("continue", self.loops[-1][1], env)
 
-        def run(frame: Frame) -> Any:
-            edge.take(frame)
-            return _CONTINUE
-
-        return run, None
+    def jump(self, kind: str, edges: list[Edge], env: Env) -> tuple[Fn, None]:
+        """A jump to the loop around; the loop takes its edge."""
+        jump = Jump(kind)
+        jump.edge = self.edge(self.leaving(jump, env, len(self.loops)))
+        if jump.edge is not None:
+            edges.append(jump.edge)
+        signal = (jump, None)
+        return lambda frame: signal, None
 
     def do_Return(self, node: ast.Return, env: Env) -> tuple[Fn, None]:
         """``return``."""
         ty, fn = (NONE, lambda f: None) if node.value is None else self.expr(node.value, env)
-        holder: list = []
-        self.returns.append((ty, holder))
-        return lambda frame: ("return", convert(fn(frame), *holder[0]) if holder else fn(frame)), None
-
-    def do_Raise(self, node: ast.Raise, env: Env) -> tuple[Fn, None]:
-        """``raise Class(args)`` or ``raise Class``."""
-        call = node.exc
-        if isinstance(call, ast.Name):
-            name, parts = call.id, []
-        elif isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
-            name, parts = call.func.id, [self.expr(a, env) for a in call.args]
-        else:
-            raise IllTyped("raise")
-
-        def run(frame: Frame) -> Any:
-            raise Raised(name, tuple((strong(t), convert(f(frame), t, strong(t))) for t, f in parts))
-
-        return run, None
+        jump, holder = Jump("return"), []
+        if self.leaving(jump, env, 0) is not None:
+            self.returns.append((ty, holder))
+        return lambda frame: (jump, convert(fn(frame), *holder[0]) if holder else fn(frame)), None
 
     def do_Assert(self, node: ast.Assert, env: Env) -> tuple[Fn, Env]:
         """``assert test, "message"``."""
@@ -678,11 +695,14 @@ class Instance(Expressions):
         """``array[mask] op= value``."""
         part = Array(ty.dtype, key.ndim)
         _, work = array_ops.binary_type(op, part, vty)
-        if "bifc".index(klass(work)) > "bifc".index(klass(ty.dtype)) or not is_scalar(vty):
+        many = isinstance(vty, Array) and vty.ndim <= part.ndim
+        if "bifc".index(klass(work)) > "bifc".index(klass(ty.dtype)) or not (is_scalar(vty) or many):
             raise IllTyped("in-place operation does not fit the array")
+        prog = self.prog
 
         def run(frame: Frame) -> None:
             arr, new = base(frame), value(frame)
+            prog.count("scatter", f"{key.pick.name} op=")
             key.pick.update(op, arr, frame, part, new, vty)
 
         return run
@@ -756,7 +776,13 @@ class Instance(Expressions):
         if klass(array_ops.element(ty)) == "c" and klass(base_ty.dtype) != "c":
             raise IllTyped("complex to real")
         if key.pick is not None:
-            return lambda frame, value: key.pick.store(base(frame), frame, value, ty)
+            prog, how = self.prog, f"{key.pick.name} = {'array' if isinstance(ty, Array) else 'number'}"
+
+            def scatter(frame: Frame, value: Any) -> None:
+                prog.count("scatter", how)
+                key.pick.store(base(frame), frame, value, ty)
+
+            return scatter
         if not key.view:
             if not is_scalar(ty):
                 raise IllTyped("store of a non-scalar")

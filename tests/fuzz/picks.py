@@ -1,4 +1,4 @@
-"""Arrays as indices, as NumPy has them: masks and arrays of integers, to read and to assign; running sums."""
+"""Arrays as indices, as NumPy has them: masks and arrays of integers, to read and to assign."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import array_ops
 import numpy as np
 from memory import ArrayValue, watch
-from rules import INTS, UNSIGNED, Array, IllTyped, Unspecified, klass
-from values import Raised, conv, from_item, to_item, wrap
+from rules import INTS, Array, IllTyped, Unspecified
+from values import Raised, conv, from_item, to_item
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,7 @@ class Pick:
         if ty.dtype not in ("bool", *INTS):
             raise IllTyped("index")
         self.ty, self.fn = ty, fn
+        self.name = "mask" if ty.dtype == "bool" else "index"
 
     def ndim(self, base: int) -> int:
         """Axes of what it gives of an array with so many."""
@@ -50,7 +51,7 @@ class Pick:
             return index.copy()
         if any(not -shape[0] <= int(i) < shape[0] for i in index):
             raise Raised("IndexError")
-        return index.astype(np.int64)
+        return index.astype(np.int64)  # what is negative counts from the end
 
     def load(self, arr: ArrayValue, frame: Any) -> ArrayValue:
         """A new array of what it picks."""
@@ -97,19 +98,3 @@ def converted(src: np.ndarray, ty: str, out: str) -> np.ndarray:
     return array_ops.build(
         [conv(from_item(src[i], ty), ty, out) for i in np.ndindex(src.shape)], src.shape, out
     )
-
-
-def running_type(args: list) -> Array:
-    """Type of ``np.cumsum`` of an array whose sums are exact."""
-    if len(args) != 1 or not isinstance(args[0][0], Array) or klass(args[0][0].dtype) not in "bi":
-        raise Unspecified("running sum of something else")
-    return Array("uint64" if args[0][0].dtype in UNSIGNED else "int64", 1)
-
-
-def running(ty: Array, value: ArrayValue) -> ArrayValue:
-    """``np.cumsum``: of the flat array."""
-    total, out = 0, []
-    for item in value.exact().ravel():
-        total = wrap(total + int(item), ty.dtype)
-        out.append(total)
-    return ArrayValue(np.array(out, ty.dtype), {})

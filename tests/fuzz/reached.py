@@ -1,9 +1,11 @@
-"""Which operations met which types, ufuncs which layouts, prange loops which reductions: what the runs reached, and what no program ever did."""
+"""Which operations met which types, ufuncs which layouts, prange loops which reductions, handlers which exceptions: what the runs reached, and what no program ever did."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+from gen_scan import AT
+from gen_try import MEANT
 from gen_ufunc import LAYOUTS as CORES
 from reach import WAYS
 from rules import BINOPS, COMPARES, FLOATS, INTS, SCALARS, STRONG, WEAK, IllTyped, arith, klass, unary
@@ -83,7 +85,40 @@ class Coverage:
         loops += [("prange array +", t) for t in STRONG if t != "bool"]
         loops += [("prange array *", t) for t in INTS + FLOATS]
         loops += [("prange array " + kind, t) for kind in "&|" for t in ("bool", *INTS)]
-        return arrays + calls + loops + [("prange rows +", t) for t in INTS]
+        loops += [("prange view", what) for what in ("apart", "meets", "refused")]
+        loops += [("prange rows +", t) for t in INTS]
+        return arrays + calls + loops + Coverage.ways_out() + Coverage.at_places() + Coverage.scans()
+
+    @staticmethod
+    def ways_out() -> list[tuple[str, ...]]:
+        """What there is of exceptions that are caught."""
+        who = ("own", "of a callee", "prange", "in prange", "not here", "nothing", "nothing: else")
+        caught = [("caught", name) for name in (*MEANT, *who)]
+        caught += [("except", clause) for clause in ("class", "tuple", "all")] + [
+            ("raise", how) for how in ("again", "e")
+        ]
+        left = ("end", "raise", "return", "break", "continue")
+        return caught + [("finally", way) for way in (*left, *(f"ends with {way}" for way in left[2:]))]
+
+    @staticmethod
+    def at_places() -> list[tuple[str, ...]]:
+        """What there is of stores at computed places."""
+        stores = [(at, how) for at in ("mask", "index") for how in ("= number", "= array", "op=")]
+        out = [("scatter", f"{at} {how}") for at, how in stores]
+        return out + [
+            ("scatter", f"np.{op}.at", what) for op in dict.fromkeys(AT) for what in ("number", "array")
+        ]
+
+    @staticmethod
+    def scans() -> list[tuple[str, ...]]:
+        """What there is of running sums and their kin."""
+        how = ("flat", "axis of 1", "axis of 2", "axis of 3", "out", "in place", "of several blocks")
+        out = [("scan", what) for what in how]
+        out += [("scan", "add", t) for t in ("int64", "uint64", *FLOATS, "complex64", "complex128")]
+        out += [("scan", "multiply", t) for t in ("int64", "uint64", *FLOATS)]
+        out += [("scan", op, t) for op in ("maximum", "minimum") for t in INTS + FLOATS]
+        out += [("scan", op, t) for op in ("bitwise_and", "bitwise_or") for t in ("bool", *INTS)]
+        return out + [("scan", op, "bool") for op in ("logical_and", "logical_or")]
 
     def report(self) -> str:
         """A summary and the combinations never reached, by operator."""

@@ -126,18 +126,30 @@ class Total:
         return Approx(value if self.digits == 53 else to_f32(value), error)
 
 
+class Meeting(Unspecified):
+    """Iterations meet in memory: such a loop is refused, or told of, or right all the same."""
+
+
 class Region:
     """One run of a loop over a prange: who touched what."""
 
-    def __init__(self) -> None:
+    def __init__(self, loose: bool = False) -> None:
+        self.loose = loose  # iterations that meet are only noted
+        self.met = False
         self.iteration = 0
         self.readers: dict[int, int] = {}
         self.writers: dict[int, int] = {}
         self.totals: dict[int, tuple[Total | None, np.ndarray, tuple, Marks]] = {}
-        self.stored: list[np.ndarray] = []
+        self.stored: list[ArrayValue] = []
         self.own: set[int] = set()  # elements that no later iteration stores to
         self.keep: list[Any] = []  # so that no address serves twice
         self.quiet = False
+
+    def meet(self) -> None:
+        """Two iterations touch one element."""
+        if not self.loose:
+            raise Meeting("iterations of a prange loop meet")
+        self.met = True
 
     def read(self, places: list[int]) -> None:
         """Elements are read."""
@@ -145,26 +157,26 @@ class Region:
             return
         for at in places:
             if self.writers.get(at, self.iteration) != self.iteration or at in self.totals:
-                raise Unspecified("iterations of a prange loop meet")
+                self.meet()
             if self.readers.setdefault(at, self.iteration) != self.iteration:
                 self.readers[at] = MANY
 
-    def write(self, data: np.ndarray, places: list[int]) -> None:
+    def write(self, arr: ArrayValue, places: list[int]) -> None:
         """Elements are written."""
-        self.stored.append(data)
+        self.stored.append(arr)
         if self.quiet:
             return
         for at in places:
             others = self.writers.get(at, self.iteration), self.readers.get(at, self.iteration)
             if others != (self.iteration, self.iteration) or at in self.totals:
-                raise Unspecified("iterations of a prange loop meet")
+                self.meet()
             self.writers[at] = self.iteration
 
     def accumulate(self, arr: ArrayValue, index: tuple, first: Any, op: str, x: Any, lost: bool) -> None:
         """An element of an array that is accumulated into takes one more value."""
         at, ty = address(arr, index), arr.data.dtype.name
         if at in self.readers or at in self.writers:
-            raise Unspecified("an array that is accumulated into shares memory with another")
+            raise Meeting("an array that is accumulated into shares memory with another")
         if at not in self.totals:
             total = Total(ty, first) if klass(ty) in "fc" else None
             self.totals[at] = (total, arr.data, index, arr.marks)
@@ -181,12 +193,13 @@ class Region:
                 if isinstance(value, Approx):
                     marks[at] = value.error
 
-    def raised(self, marks: Marks, overlap: bool) -> None:
+    def raised(self, overlap: bool) -> None:
         """An iteration raised: later ones may have run."""
-        for data in self.stored:
+        for arr in self.stored:
+            data = arr.data
             whole = data if data.base is None or not isinstance(data.base, np.ndarray) else data.base
             for part in (data, whole if whole.dtype == data.dtype else data):
-                marks.update((at, OPEN) for at in addresses(part) if overlap or at not in self.own)
+                arr.marks.update((at, OPEN) for at in addresses(part) if overlap or at not in self.own)
 
 
 # --- the loop as the program's text has it ---
@@ -214,11 +227,13 @@ class Loop:
         Arrays of which each iteration stores to its own elements.
     arrays : dict of str to str
         Arrays that it accumulates into and touches in no other way, with the kind of operation.
+    hidden : bool
+        Something is stored through a view that the loop makes itself.
     index : str
         Its counter.
     """
 
-    def __init__(self, node: ast.For, env: Env, assigned: set[str]) -> None:
+    def __init__(self, node: ast.For, env: Env, assigned: set[str], loose: bool = False) -> None:
         targets = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
         self.collected = {n for n in assigned if n in env and not env[n].maybe} - set(targets)
         self.index = targets[-1]
@@ -228,11 +243,21 @@ class Loop:
             n for n in arrays if self.stores(node, n) and all(map(self.is_own, self.stores(node, n)))
         }
         used = {n.id for b in node.body for n in ast.walk(b) if isinstance(n, ast.Name)}
-        if any(env[n].root is env[m].root for n in self.stored for m in used & set(arrays) if n != m):
-            raise IllTyped("two names of one array or of parts of it, in which iterations may surely meet")
+        self.hidden = any(self.is_hidden(n, arrays) for b in node.body for n in ast.walk(b))
+        self.twice = any(
+            env[n].root is env[m].root for n in self.stored for m in used & set(arrays) if n != m
+        )
+        if self.twice and not loose:
+            raise Meeting("two names of one array or of parts of it, in which iterations may surely meet")
         self.arrays = {
             n: kind for n in arrays if n not in self.owned and (kind := self.only_collects(node, n))
         }
+
+    @staticmethod
+    def is_hidden(node: ast.AST, arrays: list[str]) -> bool:
+        """True for a store that does not name an array from before the loop."""
+        store = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        return store and getattr(node.value, "id", None) not in arrays  # type: ignore[attr-defined]
 
     def only_collects(self, node: ast.For, name: str) -> str:
         """The kind of operation by which array `name` is accumulated into; empty if it is used otherwise."""
@@ -288,7 +313,7 @@ def analyse(inst: Instance, node: ast.For, env: Env, assigned: set[str]) -> tupl
     """A loop over a prange in a parallel function."""
     if node.orelse:
         raise IllTyped("else of a prange loop")
-    loop = Loop(node, env, assigned)
+    loop = Loop(node, env, assigned, inst.prog.loose)
     inst.region = loop
     try:
         item, items = inst.iterable(node.iter, env)
@@ -336,14 +361,21 @@ def count(turn: int) -> None:
 
 def outermost(prog: Program, plain: Fn, frame: Frame, loop: Loop) -> Any:
     """Run a loop that is in no other, under watch."""
-    region = watch.region = Region()
+    region = watch.region = Region(prog.loose)
+    region.met = loop.twice
     try:
         signal = plain(frame)
         region.finish()
+        prog.met |= region.met
         return signal
     except Raised:
-        region.stored += [frame[n].data for n in loop.stored if n in frame]
-        region.raised(prog.marks, prog.overlap)
+        if region.met:
+            raise Unspecified("an exception in a loop whose iterations meet") from None
+        if loop.hidden:
+            region.stored += [v for v in frame.values() if isinstance(v, ArrayValue)]
+            region.own.clear()
+        region.stored += [frame[n] for n in loop.stored if n in frame]
+        region.raised(prog.overlap)
         raise
     finally:
         watch.region = None
@@ -404,7 +436,7 @@ def accumulate(
         arr.data[index] = to_item(new, ty.dtype)
         region = watch.region
         assert region is not None
-        region.stored.append(arr.data)
+        region.stored.append(arr)
         exact = conv(x, vty, ty.dtype) if klass(ty.dtype) in "fc" else x
         lost = klass(ty.dtype) in "fc" and out != ty.dtype and conv(exact, ty.dtype, out) != conv(x, vty, out)
         region.accumulate(arr, index, first, op, exact, lost)

@@ -39,6 +39,7 @@ class Raised(Exception):
         super().__init__(name, args)
         self.name = name
         self.payload = args
+        self.left = False  # the function that raised it
 
 
 class Unknown(Exception):
