@@ -194,6 +194,95 @@ def test_what_is_open_after_an_exception() -> None:
     assert [marks.get(p) for p in places] == [None, None, None, memory.OPEN]
 
 
+LEAVES = """
+class Own(ValueError):
+    pass
+def inner(n):
+    if n % 4 == 1:
+        raise Own('own', n)
+    return 10 // (n % 3)
+def main(n):
+    log = 0
+    for i in range(6):
+        try:
+            try:
+                log = log * 7 + inner(n + i)
+                if i == n % 5:
+                    {jump}
+            except (KeyError, ZeroDivisionError) as e:
+                log += 100
+                if i % 2:
+                    raise e
+            else:
+                log += 3
+            finally:
+                log = log * 3 + 1
+                if i == 5 and n % 2:
+                    {last}
+        except Own:
+            log += 1000
+            if n == 9:
+                raise
+        except ArithmeticError:
+            log -= 7
+    return log
+"""
+
+
+@pytest.mark.parametrize("jump", ["return log", "break", "continue", "log += 1", "raise LookupError('x')"])
+@pytest.mark.parametrize("last", ["return -log", "break", "continue", "log += 1"])
+def test_handlers_are_pythons(jump: str, last: str) -> None:
+    """Blocks of try statements are left in every way as CPython leaves them."""
+    text, space = LEAVES.format(jump=jump, last=last), {}
+    exec(compile(text, "<handlers>", "exec"), space)
+    for n in range(12):
+        want: tuple = ()
+        try:
+            want = ("", space["main"](n))
+        except Exception as err:
+            want = (type(err).__name__, err.args)
+        got = run_oracle(text, n)
+        if got.raised is None:
+            assert want == ("", got.value), n
+        else:
+            assert want[0] == got.raised.name, n
+            assert got.raised.payload is None or want[1] == tuple(v for _, v in got.raised.payload), n
+
+
+def test_what_a_handler_knows() -> None:
+    """A variable that one of several definitions may have given a value is read if they have one type, and not if they differ."""
+    text = (
+        "def main(a, n):\n    x = n\n    try:\n        x = {value}\n        y = a[n]\n        x = {value}\n"
+    )
+    rest = "    except IndexError:\n        return x\n    return n\n"
+    a = np.arange(3.0)
+    assert run_oracle(text.format(value="n + 1") + rest, a, 5).value == 6
+    with pytest.raises(rules.Unspecified, match="no one type"):
+        run_oracle(text.format(value="a[0]") + rest, a, 5)
+
+
+def test_scans_and_stores_at_places_are_numpys() -> None:
+    """Several at one place, one after the other; a scan of more than a block of floats is exact, or it is no test."""
+    a, at = np.arange(4.0), np.array([1, -1, 1])
+    run_oracle("def main(a, at):\n    np.add.at(a, at, at * 2)\n    a[at] = a[:1]\n", a, at)
+    want = np.arange(4.0)
+    np.add.at(want, at, at * 2)
+    want[at] = want[:1]
+    assert a.tolist() == want.tolist()
+    long = "def main(n):\n    return np.cumsum(np.arange(n) * {step})[-1]\n"
+    assert run_oracle(long.format(step="0.25"), 20_000).value == np.arange(20_000).sum() / 4
+    with pytest.raises(rules.Unspecified):
+        run_oracle(long.format(step="0.1"), 20_000)
+
+
+def test_iterations_that_meet_are_noted() -> None:
+    """With views of views there is a result to compare with: that of plain code."""
+    text = "@parallel\ndef main(a):\n    for i in prange(len(a) - 1):\n        a[i:][1:][0] = a[i]\n"
+    loose, a = oracle.Program(text, loose=True), np.arange(4.0)
+    loose.call("main", [a])
+    assert loose.met and a.tolist() == [0.0] * 4
+
+
 def test_oracle_catches_a_wrong_result() -> None:
     """Plain Python differs from the rules (its integers do not wrap), and the comparison says so."""
     source = "@jit\ndef main(x):\n    return x * x\n"
