@@ -49,6 +49,8 @@ class Regions(Expressions):
                 makers += [(2.5, self.st_view)]
         if region.reductions:
             makers += [(4, self.st_collect)]
+        if self.inside:
+            makers += [(3, self.st_raiser)]
         if region.accums:
             makers += [(3, self.st_accumulate)]
         if depth > 0:
@@ -374,4 +376,10 @@ class Regions(Expressions):
             small = self.rng.choice([t for t in ("wint", arr.dtype) if t in WEAK or t not in UNSIGNED])
             self.emit(f"{name} {op}= {self.expr(small, 1)}")
             return
-        self.emit(f"{name}[{self.index(name, arr)}] {op}= {value}")
+        keys = [n for n, a in self.arrays.items() if a.dtype in SIGNED and a.ndim in (1, 2)]
+        if keys and arr.ndim == 1 and op in "+-*" and self.chance(0.25):
+            key, i = self.rng.choice(keys), self.region.index
+            row = f"{key}[{i} % len({key})]" if self.arrays[key].ndim == 2 else f"{key}[{i}:{i} + 3]"
+            ufunc = {"+": "add", "-": "subtract", "*": "multiply"}[op]
+            return self.emit(f"np.{ufunc}.at({name}, {row} % len({name}), {value})")
+        return self.emit(f"{name}[{self.index(name, arr)}] {op}= {value}")

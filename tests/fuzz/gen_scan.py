@@ -110,7 +110,7 @@ class Scans(Expressions):
         names = [n for n, a in sorted(self.arrays.items()) if a.ndim and n[0] != "o"]
         if self.gen.numba or not names or self.region is not None or self.weight > 8:
             return self.st_assign(depth)
-        if not self.loops and self.chance(0.05):
+        if not self.loops and not self.inside and self.chance(0.08):
             return self.long_scan()
         for _ in range(6):
             name = self.rng.choice(names)
@@ -125,11 +125,11 @@ class Scans(Expressions):
         """A scan of something made of an array, with its type."""
         source, ty = self.scan_source(name)
         roll = self.rng.random()
-        op = self.rng.choice(["add", "add", "multiply"] if roll < 0.6 else scans.SCANS)
+        op = self.rng.choice(["add", "add", "multiply"] if roll < 0.45 else scans.SCANS)
         dtype = scans.result(op, ty.dtype)
         if klass(dtype) == "c" and op in ("multiply", "maximum", "minimum"):
             raise Unspecified("products of complex numbers")
-        axis: int | None = None if roll < 0.6 else 0
+        axis: int | None = None if roll < 0.45 else 0
         options = ""
         if self.chance(0.5):
             axis = self.rng.randrange(-ty.ndim, ty.ndim)
@@ -138,7 +138,7 @@ class Scans(Expressions):
             wide = self.rng.choice(STRONG)
             if "bifc".index(klass(wide)) >= "bifc".index(klass(dtype)) and scans.result(op, wide) == wide:
                 dtype, options = wide, f"{options}, dtype=np.{dtype_name(wide)}"
-        if roll >= 0.6:
+        if roll >= 0.45:
             text = f"np.{op}.accumulate({source}{options})"
         else:
             short = {"add": "cumsum", "multiply": "cumprod"}[op]

@@ -61,7 +61,7 @@ class Function(Regions, Trees, Masks, Tries, Scans):
         makers = [
             (5, self.st_assign), (4, self.st_update), (4, self.st_store), (1, self.st_unpack), (1, self.st_call),
             (1, self.st_slice), (0.8, self.st_approx), (0.5, self.st_raise), (0.4, self.st_alloc), (0.3, self.st_reduce),
-            (0.8, self.st_array), (0.9, self.st_tree), (0.5, self.st_mask), (0.5, self.st_scatter), (0.5, self.st_scan),
+            (0.8, self.st_array), (0.9, self.st_tree), (0.5, self.st_mask), (0.5, self.st_scatter), (0.8, self.st_scan),
         ]  # fmt: skip
         if depth > 0:
             makers += [(3, self.st_if), (1.0, self.st_try)]

@@ -66,6 +66,8 @@ class Tries(Expressions):
         self.indent += 1
         self.inside += 1
         start = len(self.lines)
+        if raises and self.parallel and self.region is None and self.loops < 2 and self.chance(0.35):
+            self.st_prange(depth)
         for turn in range(self.rng.randint(1, 3)):
             if raises and (not turn or self.chance(0.3)):
                 self.raiser()
@@ -104,6 +106,10 @@ class Tries(Expressions):
         """An integer that is not the same at every call."""
         ints = [n for n, t in self.env.items() if t in INTS] + self.indices
         return self.rng.choice(ints) if ints and self.chance(0.8) else f"({self.expr('int64', 1)})"
+
+    def st_raiser(self, depth: int) -> None:
+        """A statement that raises now and then."""
+        self.raiser()
 
     def raiser(self) -> None:
         """Something that raises now and then."""

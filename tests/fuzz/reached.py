@@ -105,6 +105,7 @@ class Coverage:
         """What there is of stores at computed places."""
         stores = [(at, how) for at in ("mask", "index") for how in ("= number", "= array", "op=")]
         out = [("scatter", f"{at} {how}") for at, how in stores]
+        out += [("scatter", f"np.{op}.at", "in prange") for op in ("add", "subtract", "multiply")]
         return out + [
             ("scatter", f"np.{op}.at", what) for op in dict.fromkeys(AT) for what in ("number", "array")
         ]

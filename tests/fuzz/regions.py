@@ -28,6 +28,7 @@ KINDS = {
     "&": "&",
     "|": "|",
 }  # operations that one accumulator may mix
+AT = {"add": "+", "subtract": "+", "multiply": "*"}  # np.add.at and its like that accumulate
 MANY = -1
 
 
@@ -271,6 +272,10 @@ class Loop:
             if isinstance(base, ast.Name) and base.id == name:
                 found += 1
                 kinds.add(KINDS.get(_SIGNS.get(type(stmt.op), "")))
+        for call in (n for n in nodes if isinstance(n, ast.Call) and at_name(n)):
+            if getattr(call.args[0], "id", "") == name:
+                found += 1
+                kinds.add(AT.get(at_name(call)))
         good = found and found == uses and len(kinds) == 1 and None not in kinds
         return str(kinds.pop()) if good else ""
 
@@ -293,6 +298,13 @@ class Loop:
             return False
         first = target.slice.elts[0] if isinstance(target.slice, ast.Tuple) else target.slice
         return isinstance(first, ast.Name) and first.id == self.index
+
+
+def at_name(node: ast.Call) -> str:
+    """The name in ``np.name.at(...)``; empty for another call."""
+    func = node.func
+    known = isinstance(func, ast.Attribute) and func.attr == "at" and isinstance(func.value, ast.Attribute)
+    return func.value.attr if known else ""  # type: ignore[attr-defined]
 
 
 def is_size(node: ast.AST, name: str) -> bool:

@@ -10,7 +10,7 @@ import numpy_calls
 from array_ops import element, literal_fits
 from memory import ArrayValue, store_array, watch
 from rules import INTS, NONE, Array, Dtype, IllTyped, Tuple, Unspecified, is_scalar, klass
-from values import Raised, conv, from_item, to_item
+from values import Approx, Raised, conv, from_item, to_item
 
 if TYPE_CHECKING:
     from oracle import Env, Fn, Frame, Instance
@@ -136,20 +136,25 @@ def at(inst: Instance, name: str, node: ast.Call, env: Env) -> Typed:
     if isinstance(tv, Array) and tv.ndim > ta.ndim - len(indices) + 1:
         raise IllTyped("values of too many axes")
     prog = inst.prog
+    collects = inst.region is not None and getattr(node.args[0], "id", "") in inst.region.arrays
 
     def run(frame: Frame) -> None:
         arr, index, value = fa(frame), fi(frame), fv(frame)
         prog.count("scatter", f"np.{name}.at", "array" if isinstance(tv, Array) else "number")
-        if watch.region is not None:
+        if watch.region is not None and not collects:
             raise Unspecified("at in a loop over a prange")
         literal_fits(value, tv, ta.dtype)
-        put(name, arr, index if isinstance(ti, Tuple) else (index,), value, tv, out)
+        put(name, arr, index if isinstance(ti, Tuple) else (index,), value, tv, out, collects)
+        if collects:
+            prog.count("scatter", f"np.{name}.at", "in prange")
 
     return NONE, run
 
 
-def put(name: str, arr: ArrayValue, indices: tuple, value: Any, tv: Any, out: str) -> None:
-    """Each element in turn."""
+def put(
+    name: str, arr: ArrayValue, indices: tuple, value: Any, tv: Any, out: str, collects: bool = False
+) -> None:
+    """Each element in turn; `collects`: an array that the loop over a prange around accumulates into."""
     shape, ty = arr.data.shape, arr.data.dtype.name
     places = [i.exact().astype(np.int64).copy() for i in indices]
     if len({len(p) for p in places}) > 1:
@@ -168,9 +173,19 @@ def put(name: str, arr: ArrayValue, indices: tuple, value: Any, tv: Any, out: st
         raise Unspecified("which of two errors")
     if bad or not fits:
         raise Raised("IndexError" if bad else "ValueError")
-    data = arr.writable("at of")
+    collects = collects and watch.region is not None
+    if collects and klass(ty) in "fc" and out != ty:
+        raise Unspecified("accumulation that converts")
+    if collects and (isinstance(value, Approx) or arr.marked()):
+        raise Unspecified("approximate value used")
+    data = arr.data if collects else arr.writable("at of")
     for k in np.ndindex(whole):
         place = (*(int(p[k[0]]) for p in places), *k[1:])
         x = value if items is None else from_item(items[k], tv.dtype)
-        new = numpy_calls.apply(name, [from_item(data[place], ty), x], [ty, element(tv)])
+        first = from_item(data[place], ty)
+        new = numpy_calls.apply(name, [first, x], [ty, element(tv)])
         data[place] = to_item(conv(new, out, ty), ty)
+        if collects and watch.region is not None:
+            exact = conv(x, element(tv), ty) if klass(ty) in "fc" else x
+            watch.region.stored.append(arr)
+            watch.region.accumulate(arr, place, first, {"multiply": "*"}.get(name, "+"), exact, False)

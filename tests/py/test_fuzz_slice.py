@@ -110,6 +110,8 @@ def test_coverage_grows() -> None:
         cover.seen.update(case.seen)
     possible = cover.possible()
     assert sum(cover.seen[k] > 0 for k in possible) > len(possible) // 4
+    reached = {kind for kind, *_ in cover.seen}
+    assert {"caught", "except", "finally", "raise", "scatter", "scan", "prange view", "prange"} <= reached
     assert "never" in cover.report()
 
 
