@@ -580,7 +580,10 @@ def at(inst: Instance, uf: Ufunc, args: list[Typed], keys: dict[str, Typed], fix
         if other and np.may_share_memory(data, given.data if isinstance(given, ArrayValue) else np.empty(0)):
             raise Unspecified("at of an array by itself")
         n = data.shape[0]
-        if any(not -n <= i < n for i in places):
+        bad = any(not -n <= i < n for i in places)
+        if bad and not data.flags.writeable:
+            raise Unspecified("which of two errors")
+        if bad:
             raise Raised("IndexError")
         take = operand(given, other[0], (len(places),)) if other else None
         outcome = Outcome()
