@@ -396,16 +396,46 @@ void tr_accumulate_copies(tr_ploop *l, tr_bld *b, tr_paccum *a, tr_val chunks) {
     emit(l, b, &(tr_pat){.nspace = (uint8_t)(n + 1), .par = TR_PAR_WISH, .nout = 1, .lam = g}, n + 2u, v);
 }
 
-/* The copy of chunk number `chunk`, in the lambda that b fills. */
+/* How far apart neighbours in a copy are, which lies as its array's type says. */
+static void steps(tr_bld *b, const tr_ty *array, const tr_val *dims, tr_val *out) {
+    tr_val at = num(b, 1);
+    for (uint32_t k = 0; k < array->ndim; k++) {
+        uint32_t axis = array->layout == TR_LAYOUT_F ? k : array->ndim - 1u - k;
+        out[axis] = at;
+        at = op2(b, TR_OP_MUL, at, dims[axis]);
+    }
+}
+
+/* The copy of chunk number `chunk`, in the lambda that b fills. Its type is the array's, which lambdas in the loop may have for a capture. */
 tr_val tr_accumulate_copy(tr_bld *b, const tr_ty *array, tr_val copies, tr_val size, tr_val chunk,
                           const tr_val *dims) {
     uint32_t n = array->ndim;
-    tr_val *v = TR_NEW_N(&b->fn->ctx->arena, tr_val, n + 2u);
+    tr_val *v = TR_NEW_N(&b->fn->ctx->arena, tr_val, 2u * n + 2u);
     v[0] = copies;
     v[1] = op2(b, TR_OP_MUL, chunk, size);
     memcpy(v + 2, dims, n * sizeof *v);
-    const tr_ty *t = tr_ty_array(b->fn->ctx->types, array->elem, n, TR_LAYOUT_C, false);
-    return tr_emit_v(b, TR_OP_VIEW, t, n + 2u, v);
+    bool any = array->layout == TR_LAYOUT_ANY;
+    if (any)
+        steps(b, array, dims, v + 2 + n);
+    const tr_ty *t = tr_ty_array(b->fn->ctx->types, array->elem, n, array->layout, false);
+    return tr_emit_v(b, TR_OP_VIEW, t, any ? 2u * n + 2u : n + 2u, v);
+}
+
+/* All copies, by chunk and by the array's axes. */
+static tr_val by_axes(tr_bld *b, const tr_paccum *a, tr_val chunks) {
+    const tr_ty *array = tr_at(b->fn, a->array)->ty;
+    uint32_t n = array->ndim;
+    if (array->layout != TR_LAYOUT_F)
+        return a->copies;
+    tr_val *v = TR_NEW_N(&b->fn->ctx->arena, tr_val, 2u * n + 4u);
+    v[0] = a->copies;
+    v[1] = num(b, 0);
+    v[2] = chunks;
+    memcpy(v + 3, a->dims, n * sizeof *v);
+    v[n + 3] = a->size;
+    steps(b, array, a->dims, v + n + 4);
+    const tr_ty *t = tr_ty_array(b->fn->ctx->types, array->elem, n + 1u, TR_LAYOUT_ANY, false);
+    return tr_emit_v(b, TR_OP_VIEW, t, 2u * n + 4u, v);
 }
 
 /* array = array op (all copies together), element by element. */
@@ -429,7 +459,7 @@ void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a, tr_val chunk
     v[k++] = chunks;
     memcpy(v + 1, a->dims, n * sizeof *v);
     k += n;
-    v[k++] = a->copies;
+    v[k++] = by_axes(b, a, chunks);
     v[k++] = tr_red_identity(f, a->kind, e);
     v[k++] = a->array;
     v[k++] = a->array;

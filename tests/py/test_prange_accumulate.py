@@ -305,6 +305,37 @@ def test_array_operations_that_scatter(body, n, threads, capsys):
     assert SCATTERS[body] in capsys.readouterr().out
 
 
+def laid_out(a):
+    """The same elements in every layout that a type tells apart."""
+    apart = np.zeros(tuple(2 * n for n in a.shape), a.dtype)[tuple(slice(None, None, 2) for _ in a.shape)]
+    apart[...] = a
+    return a.copy(), np.asfortranarray(a), apart, a[::-1].copy()[::-1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "np.add.at(a, k, 3)",
+        "np.add.at(a, k, i)",
+        "np.multiply.at(a, k, 1)",
+        "np.subtract.at(a, (k, k[::-1]), i)",
+        "np.multiply.at(a, (k, k), 3)",
+    ],
+)
+def test_scatters_into_arrays_of_any_layout(body, threads):
+    """A copy lies as its array's type says, which what stores to it was made for."""
+    space = {"np": np, "prange": prange}
+    exec(f"def f(a, k, n):\n    for i in prange(n):\n        {body}\n", space)
+    f = parallel(space["f"])
+    k = np.array([0, 6, -1, 2, 2, 3])
+    for n in (0, 1, 40):
+        for whole in (np.arange(49).reshape(7, 7) % 5, np.arange(7))[: 1 if "(k" in body else 2]:
+            for mine, theirs in zip(laid_out(whole), laid_out(whole), strict=True):
+                f(mine, k, n)
+                f.py_func(theirs, k, n)
+                np.testing.assert_array_equal(mine, theirs)
+
+
 def test_scatters_into_rows_of_each_iteration_are_apart(threads, capsys):
     @parallel
     def f(a, idx, v):
