@@ -186,7 +186,10 @@ def _int_of_int(inst: Instance, arg: Typed) -> Typed:
 
     def run(frame: Frame) -> int:
         prog.count("conv", ty, "int64")
-        value = int(fn(frame))
+        value = fn(frame)
+        if klass(ty) == "f":  # with NumPy's error model, nothing raises
+            return conv(value, ty, "int64")
+        value = int(value)
         if value >= 2**63 and not inst.error_numpy:
             raise Raised("OverflowError")
         return wrap(value, "int64")
