@@ -28,7 +28,7 @@ when a function compiles.
   the array is uint64, and int64 with a negative one. A literal integer that the array's type cannot hold raises `OverflowError`; in place, int64 goes into unsigned arrays, and wraps.
 - Operators `+ - * / // % ** & | ^ << >> @ < <= == != > >= ~` and their in-place forms work on whole arrays. Views that overlap are handled: `a[1:] += a[:-1]` is what NumPy makes of it.
 - Indices: integers, slices, `...`, `np.newaxis`, arrays of integers and masks, in any mix, to read and to assign. Reductions of what a mask keeps (`a[a > 0].sum()`, `np.mean(a[m] * 2)`) make no array of it and run in vectors. Lists `[0, 2]` are arrays.
-- `out[:] = a * 2 + b` makes no array where `out` lies apart from what is read, or is one of it.
+- `out[:] = a * 2 + b` makes no array where `out` lies apart from what is read, or is one of it; nor do `a[idx] = v * 2` and `np.add.at(h, idx, w * 2)` for the values.
 - Expressions are fused: `np.sqrt(((a - b) ** 2).sum(axis=1))` reads both arrays once and makes one.
 - A new array has C order; F order when all operands of full rank are in F order. Results without axes are numbers.
 - Sums of floats are added in a tree (error no worse than NumPy's), running sums in order, in blocks of 16,384; both are the same on one core or many.

@@ -221,6 +221,7 @@ static tr_pat *clone_pattern(cloner *c, const tr_pat *p) {
     tr_pat *out = tr_arena_copy(&c->dst->ctx->arena, p, sizeof *p);
     out->reds = tr_arena_copy(&c->dst->ctx->arena, p->reds, p->nred * sizeof *p->reds);
     out->fast = tr_arena_copy(&c->dst->ctx->arena, p->fast, p->nred * sizeof *p->fast);
+    out->scats = tr_arena_copy(&c->dst->ctx->arena, p->scats, p->nscat * sizeof *p->scats);
     out->lam = clone_lambda(c, p->lam);
     out->epi = p->epi ? clone_lambda(c, p->epi) : NULL;
     return out;

@@ -436,7 +436,7 @@ static bool store_elements(space *s, uint32_t first, uint32_t n, const int64_t *
 
 static bool has_room(const space *s) {
     int64_t n = INT64_MAX;
-    for (uint32_t k = tr_pat_filt(s->p); k < tr_pat_init(s->p); k++)
+    for (uint32_t k = tr_pat_filt(s->p); k < tr_pat_scat(s->p); k++)
         n = dim(arg(s->r, s->i, k), 0) < n ? dim(arg(s->r, s->i, k), 0) : n;
     return s->acc[0]->i < n - 1;
 }
@@ -444,6 +444,28 @@ static bool has_room(const space *s) {
 /* Where the scan stands, wanted or not. */
 static bool pack_elements(space *s, const tr_slot **y) {
     return !s->p->nfilt || store_elements(s, tr_pat_filt(s->p), s->p->nfilt, &s->acc[0]->i, y);
+}
+
+/* One value for each target, at the indices before it. */
+static bool scatter_elements(space *s, const tr_slot *y) {
+    for (uint32_t k = 0; k < s->p->nscat; k++) {
+        uint32_t to = tr_pat_scat(s->p) + k;
+        const tr_ty *t = arg_type(s->r, s->i, to);
+        int64_t idx[TR_MAX_NDIM + 1];
+        for (unsigned x = 0; x < t->ndim; x++)
+            idx[x] = (y++)->i;
+        void *at = element(t, arg(s->r, s->i, to), idx);
+        tr_slot old[2];
+        if (!at)
+            return fault(s->r, s->i, "scatters outside of an array");
+        if (s->p->scats[k] != TR_SCATTER_PUT) {
+            tr_interp_load(t->elem, at, old);
+            tr_interp_reduce(s->r->in, (tr_redk)s->p->scats[k], t->elem, old, y);
+        }
+        tr_interp_store(t->elem, at, s->p->scats[k] == TR_SCATTER_PUT ? y : old);
+        y += tr_ty_nparts(t->elem);
+    }
+    return true;
 }
 
 /* One point: gather the lambda's params, run it, spread what it yields. */
@@ -475,7 +497,7 @@ static bool point(space *s, const int64_t *idx) {
         y += tr_ty_nparts(t);
     }
     s->flat++;
-    return true;
+    return scatter_elements(s, y);
 }
 
 /* The reductions begin. */

@@ -220,12 +220,13 @@ extern const char *const tr_par_name[TR_PAR__COUNT]; /* as the text has it */
 struct tr_fn;
 /* One parallel node. Operands of the PATTERN instruction, in order: nspace extents (i64); nin input arrays
  * and nout output arrays, each of rank nspace, read and written at the node's index, shapes already checked
- * to match (an axis of extent 1 of an input repeats); nfilt packed arrays; nred initial values; ncap captured
- * values; then nein and neout arrays of the epilogue.
+ * to match (an axis of extent 1 of an input repeats); nfilt packed arrays; nscat targets of scatters; nred
+ * initial values; ncap captured values; then nein and neout arrays of the epilogue.
  *
  * The lambda's params: nspace indices (i64), nin elements, nscan running values, ncap captures. It ends in
- * YIELD: nout elements of the outputs' dtypes, nfilt of the packed ones', then nred contributions. Iterations
- * are independent but for the reductions. Sums of floats are associated in a tree that depends on the extents
+ * YIELD: nout elements of the outputs' dtypes, nfilt of the packed ones', nred contributions, then for each
+ * scatter an index per axis of its target and a value. Iterations are independent but for the reductions and
+ * scatters. Sums of floats are associated in a tree that depends on the extents
  * alone, with an error no worse than pairwise summation.
  *
  * keep: axes that the reductions leave in place, a bit each; 0: all are reduced and the result is a value per
@@ -244,20 +245,33 @@ struct tr_fn;
  * and else 0. Each round stores its elements where the scan stands, so the last place is scratch; once the
  * scan has come to that of the shortest array, nothing more is kept. A filter keeps no axes.
  *
+ * Targets (a scatter) are arrays of any rank and layout, of which each round stores to one element, whose
+ * indices are in range and not negative. The rounds' values come in C order of the space: with "put" the last
+ * one stays, else each is combined with what is there, as a reduction is. A target shares no memory with any
+ * other operand, and nothing else of the node reads or writes it. A pattern that scatters keeps no axes.
+ *
  * A lambda that only computes is scalar; one that loads, stores, calls or allocates is a region: it is never
  * copied and never merged. What memory it may touch is what its instructions say (summary.h). Two operands
  * that are different values share no memory if one of them is written, but an input and an output element for
  * element; no two elements of what is written lie in one place. */
+enum {
+    TR_SCATTER_PUT = TR_RED__COUNT,
+    TR_SCATTER__COUNT
+}; /* how values come to be in a target: put, or a tr_redk */
+extern const char *const tr_scatter_name[TR_SCATTER__COUNT];
+bool tr_scatter_takes(unsigned how, const tr_ty *t); /* values of t */
+
 typedef struct tr_pat {
     uint8_t nspace, nscan;
     uint8_t par; /* tr_par */
     bool
         apart; /* an element of an output lies where one of another index lies of no input: promised by the caller */
     uint8_t nwhen; /* 1: it runs on all cores where its last operand is true, else in order on one */
-    uint16_t nin, nout, nfilt, nred, ncap, nein, neout;
+    uint16_t nin, nout, nfilt, nscat, nred, ncap, nein, neout;
     uint32_t keep;
     tr_redk *reds;
-    uint8_t *fast; /* per reduction: how sums and such of floats may be regrouped, a set of TR_FM_* */
+    uint8_t *fast;  /* per reduction: how sums and such of floats may be regrouped, a set of TR_FM_* */
+    uint8_t *scats; /* per scatter: TR_SCATTER_PUT, or a tr_redk that combines */
     struct tr_fn *lam, *epi; /* epi: NULL without keep, or when neither outputs nor reductions need one */
 } tr_pat;
 
@@ -274,8 +288,11 @@ static inline uint32_t tr_pat_out(const tr_pat *p) {
 static inline uint32_t tr_pat_filt(const tr_pat *p) {
     return tr_pat_out(p) + p->nout;
 }
-static inline uint32_t tr_pat_init(const tr_pat *p) {
+static inline uint32_t tr_pat_scat(const tr_pat *p) {
     return tr_pat_filt(p) + p->nfilt;
+}
+static inline uint32_t tr_pat_init(const tr_pat *p) {
+    return tr_pat_scat(p) + p->nscat;
 }
 static inline uint32_t tr_pat_cap(const tr_pat *p) {
     return tr_pat_init(p) + p->nred;
@@ -298,6 +315,10 @@ static inline unsigned tr_pat_nkeep(const tr_pat *p) {
 /* Where the contributions begin among what the lambda yields. */
 static inline uint32_t tr_pat_lam_red(const tr_pat *p) {
     return (uint32_t)p->nout + p->nfilt;
+}
+/* Where what goes to the scatters begins there. */
+static inline uint32_t tr_pat_lam_scat(const tr_pat *p) {
+    return tr_pat_lam_red(p) + p->nred;
 }
 /* Number of params of the lambda; the first of a capture. */
 static inline uint32_t tr_pat_lam_cap(const tr_pat *p) {
@@ -414,8 +435,9 @@ enum { TR_COST_CHEAP = 6, TR_COST_DEAR = 15 };  /* more than a quotient; a funct
 unsigned tr_ins_cost(const tr_fn *f, tr_val v); /* op.def's */
 /* A lambda that only computes: no instruction has an effect. */
 bool tr_fn_is_scalar(const tr_fn *f);
-unsigned tr_fn_cost(const tr_fn *f);          /* of one run without repetitions: its instructions' costs */
-const tr_ins *tr_pat_yield(const tr_fn *lam); /* one of a lambda's YIELDs; all agree on types */
+unsigned tr_fn_cost(const tr_fn *f); /* of one run without repetitions: its instructions' costs */
+uint32_t tr_pat_nyield(const tr_fn *f, const tr_ins *in); /* values that the lambda of f's pattern yields */
+const tr_ins *tr_pat_yield(const tr_fn *lam);             /* one of a lambda's YIELDs; all agree on types */
 static inline bool tr_is_const(const tr_ins *i) {
     return i->op == TR_OP_CONST || i->op == TR_OP_UNDEF || i->op == TR_OP_CONSTARR || i->op == TR_OP_OBJ;
 }

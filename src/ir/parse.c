@@ -493,6 +493,30 @@ static bool read_fast(reader *r, uint8_t *set) {
     return false;
 }
 
+static bool read_scatters(fnreader *k, tr_pat *p, vals *args) {
+    reader *r = k->r;
+    TR_VEC(uint8_t) how = {0};
+    if (!tr_rd_accept_word(&r->in, "scatter"))
+        return true;
+    if (!expect(r, '('))
+        return false;
+    while (!tr_rd_accept(&r->in, ')')) {
+        unsigned which;
+        tr_val v;
+        if ((how.n && !expect(r, ',')) ||
+            !read_named(r, tr_scatter_name, TR_SCATTER__COUNT, "put, or a reduction", &which) ||
+            !read_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, &how, (uint8_t)which);
+        tr_vec_push(&r->ctx->arena, args, v);
+    }
+    if (how.n > UINT16_MAX)
+        return fail_at(r, r->in.p, "too many scatters");
+    p->nscat = (uint16_t)how.n;
+    p->scats = how.d;
+    return true;
+}
+
 static bool read_reductions(fnreader *k, tr_pat *p, vals *args) {
     reader *r = k->r;
     TR_VEC(tr_redk) reds = {0};
@@ -579,7 +603,7 @@ static bool read_pattern(fnreader *k, tr_ins *i, vals *args) {
     p->apart = tr_rd_accept_word(&r->in, "apart");
     if (!read_space(k, p, args) || !read_values(k, "in", args, &p->nin) ||
         !read_values(k, "out", args, &p->nout) || !read_values(k, "filter", args, &p->nfilt) ||
-        !read_reductions(k, p, args) || !read_values(k, "cap", args, &p->ncap))
+        !read_scatters(k, p, args) || !read_reductions(k, p, args) || !read_values(k, "cap", args, &p->ncap))
         return false;
     uint16_t nwhen;
     if (tr_rd_accept_word(&r->in, "then")) {

@@ -330,6 +330,12 @@ static void print_pattern(printer *p, const tr_ins *i) {
     print_group(p, "in", v + tr_pat_in(t), t->nin);
     print_group(p, "out", v + tr_pat_out(t), t->nout);
     print_group(p, "filter", v + tr_pat_filt(t), t->nfilt);
+    for (uint32_t k = 0; k < t->nscat; k++) {
+        const char *how = t->scats[k] < TR_SCATTER__COUNT ? tr_scatter_name[t->scats[k]] : "?";
+        tr_sb_printf(p->out, "%s%s ", k ? ", " : " scatter(", how);
+        print_val(p, v[tr_pat_scat(t) + k]);
+    }
+    tr_sb_puts(p->out, t->nscat ? ")" : "");
     for (uint32_t k = 0; k < t->nred; k++) {
         tr_sb_printf(p->out, "%s%s%s", k ? ", " : " red(", k < t->nscan ? "scan " : "",
                      t->reds[k] < TR_RED__COUNT ? tr_red_name[t->reds[k]] : "?");

@@ -16,6 +16,12 @@ bool tr_red_takes(tr_redk k, const tr_ty *t) {
     return tr_ty_is_scalar(t) && strchr(tr_red_info[k].of, tr_ty_class(t));
 }
 
+bool tr_scatter_takes(unsigned how, const tr_ty *t) {
+    assert(how < TR_SCATTER__COUNT);
+    return how == TR_SCATTER_PUT ? tr_ty_is_scalar(t)
+                                 : !tr_red_info[how].place && tr_red_takes((tr_redk)how, t);
+}
+
 bool tr_red_regroups(tr_redk k, const tr_ty *t) {
     const tr_redinfo *i = &tr_red_info[k];
     return !i->repeats && !i->place && (tr_ty_is_float(t) || tr_ty_is_complex(t));

@@ -2,6 +2,8 @@
  * effect. */
 #include "ir/rtinfo.h"
 
+#include <assert.h>
+
 const tr_rtinfo tr_rt_info[TR_RT__COUNT] = {
 #define X(id, symbol, sig, effects, where) {#id, symbol, sig, effects, where},
 #include "rt/rt.def"
@@ -24,6 +26,15 @@ unsigned tr_fn_cost(const tr_fn *f) {
     for (uint32_t v = 0; v < f->ins.n; v++)
         if (tr_at(f, v)->blk != TR_NOBLK)
             n += tr_ins_cost(f, v);
+    return n;
+}
+
+uint32_t tr_pat_nyield(const tr_fn *f, const tr_ins *in) {
+    assert(in->op == TR_OP_PATTERN);
+    const tr_pat *p = in->imm.pat;
+    uint32_t n = tr_pat_lam_scat(p);
+    for (uint32_t k = 0; k < p->nscat; k++)
+        n += tr_at(f, in->args[tr_pat_scat(p) + k])->ty->ndim + 1u;
     return n;
 }
 

@@ -221,6 +221,8 @@ static void walk_pattern(body *b, const tr_ins *in) {
         x[tr_pat_out(t) + k].writes = TR_REACH_ANY;
     for (uint32_t k = 0; k < t->nfilt; k++)
         x[tr_pat_filt(t) + k].writes = TR_REACH_ANY;
+    for (uint32_t k = 0; k < t->nscat; k++)
+        x[tr_pat_scat(t) + k] = (tr_access){TR_REACH_ANY, TR_REACH_ANY};
     for (uint32_t k = 0; k < t->ncap; k++)
         x[tr_pat_cap(t) + k] = s.caps[k];
     for (uint32_t k = 0; k < t->nein; k++)
@@ -301,6 +303,8 @@ const char *tr_pat_one_core(const tr_prog *p, const tr_pat *t) {
         return why;
     if (t->nscan && !t->keep && !tr_pat_in_ranges(t))
         return "each element needs the one before";
+    if (t->nscat && !tr_plant(t->lam->ctx, TR_PLANT_SCATTER))
+        return "it may store to one element more than once";
     tr_summary s = tr_pat_summary(p, t);
     for (uint32_t k = 0; k < t->ncap && !tr_plant(t->lam->ctx, TR_PLANT_SCATTER); k++) {
         if (s.caps[k].writes == TR_REACH_ANY)

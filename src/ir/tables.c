@@ -75,3 +75,9 @@ const char *const tr_red_name[TR_RED__COUNT] = {
 #include "ir/reds.def"
 #undef X
 };
+
+const char *const tr_scatter_name[TR_SCATTER__COUNT] = {
+#define X(id, name, op, wins, start, of, repeats, place) name,
+#include "ir/reds.def"
+#undef X
+    "put"};

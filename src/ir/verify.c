@@ -390,7 +390,8 @@ static void check_yield(fnck *k, const tr_ins *i) {
     }
     if (!t)
         return;
-    want_nargs(k, i, k->f == t->epi ? t->neout : tr_pat_lam_red(t) + t->nred);
+    if (k->f == t->epi || !t->nscat) /* else it depends on the operands' ranks: check_yields */
+        want_nargs(k, i, k->f == t->epi ? t->neout : tr_pat_lam_scat(t));
 }
 
 /* A param of one of the pattern's functions. */
@@ -464,7 +465,7 @@ static void check_reductions(fnck *k, const tr_ins *i) {
 
 static void check_filter(fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
-    for (uint32_t n = tr_pat_filt(t); n < tr_pat_init(t); n++) {
+    for (uint32_t n = tr_pat_filt(t); n < tr_pat_scat(t); n++) {
         const tr_ty *a = arg_type(k, i, n);
         if (!is_kind(a, TR_TY_ARRAY) || a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly)
             bad(k, "packs into %s", show(k, a));
@@ -480,6 +481,23 @@ static void check_meet(fnck *k, const tr_ins *i) {
         want_array(k, i, n);
     if (i->nargs < 2 || i->nargs > TR_MEET_MAX || (uint64_t)(i->imm.i & 255) > i->nargs || i->imm.i < 0)
         bad(k, "asks whether %d of %" PRIu32 " arrays meet others", (int)(i->imm.i & 255), i->nargs);
+}
+
+static void check_scatters(fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    for (uint32_t s = 0; s < t->nscat; s++) {
+        uint32_t n = tr_pat_scat(t) + s;
+        const tr_ty *a = arg_type(k, i, n);
+        if (!is_kind(a, TR_TY_ARRAY) || a->readonly)
+            bad(k, "scatters to %s", show(k, a));
+        else if (t->scats[s] >= TR_SCATTER__COUNT || !tr_scatter_takes(t->scats[s], a->elem))
+            bad(k, "no such scatter to %s", show(k, a));
+        for (uint32_t m = tr_pat_in(t); m < tr_pat_nargs(t); m++)
+            if (m != n && i->args[m] == i->args[n])
+                bad(k, "operand %" PRIu32 " is scattered to", m);
+    }
+    if (t->nscat && (t->keep || t->apart))
+        bad(k, t->keep ? "scatters, but keeps an axis" : "scatters, so nothing is known to be apart");
 }
 
 /* Operands of a pattern, and what its functions take. Types of YIELD are checked by check_yields. */
@@ -503,6 +521,7 @@ static void check_pattern(fnck *k, const tr_ins *i) {
                    "the running value");
     check_reductions(k, i);
     check_filter(k, i);
+    check_scatters(k, i);
     if (tr_pat_is_parallel(t) && tr_pat_form(t))
         bad(k, "may not run on all cores: %s", tr_pat_form(t));
     if (t->nwhen && t->par != TR_PAR_PRANGE)
@@ -546,11 +565,35 @@ static void check_yields_of(fnck *k, const tr_ins *i, const tr_fn *lam, uint32_t
     }
 }
 
+/* Where the lambda's y sends its values. */
+static void check_targets(fnck *k, const tr_ins *i, const tr_ins *y) {
+    const tr_pat *t = i->imm.pat;
+    const tr_fn *lam = t->lam;
+    uint32_t n = tr_pat_lam_scat(t);
+    for (uint32_t s = 0; s < t->nscat; s++) {
+        const tr_ty *a = arg_type(k, i, tr_pat_scat(t) + s);
+        for (uint32_t x = 0; is_kind(a, TR_TY_ARRAY) && x <= a->ndim; x++, n++) {
+            const tr_ty *got = n < y->nargs && y->args[n] < lam->ins.n ? tr_at(lam, y->args[n])->ty : NULL;
+            if (x == a->ndim)
+                want_type(k, got, a->elem, "what is scattered");
+            else if (!is_kind(got, TR_TY_I64))
+                bad(k, "scatters to an index that is %s", show(k, got));
+        }
+    }
+    if (t->nscat && n != y->nargs)
+        bad(k, "the lambda yields %" PRIu32 " values, want %" PRIu32, y->nargs, n);
+}
+
 static void check_yields(fnck *k, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
     if (!t || !t->lam || i->nargs != tr_pat_nargs(t))
         return;
     check_yields_of(k, i, t->lam, tr_pat_out(t), tr_pat_lam_red(t), t->nred);
+    for (tr_bid b = 0; b < t->lam->blks.n; b++) {
+        const tr_blk *blk = tr_blk_at(t->lam, b);
+        if (!blk->dead && blk->last < t->lam->ins.n && tr_at(t->lam, blk->last)->op == TR_OP_YIELD)
+            check_targets(k, i, tr_at(t->lam, blk->last));
+    }
     if (t->epi)
         check_yields_of(k, i, t->epi, tr_pat_eout(t), t->neout, 0);
 }

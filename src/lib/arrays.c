@@ -183,6 +183,34 @@ bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
     return true;
 }
 
+/* The copy is of no elements where none is needed. */
+bool tr_lib_separate(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
+    const tr_ty *i1 = tr_ty_scalar(e->types, TR_TY_BOOL);
+    tr_tv shape[TR_MAX_NDIM], some[TR_MAX_NDIM], strides[TR_MAX_NDIM], part, copy;
+    tr_layout layout = src.ty->layout == TR_LAYOUT_F ? TR_LAYOUT_F : TR_LAYOUT_C;
+    if (!src.ty->ndim)
+        return tr_lib_unaliased(e, dst, src, out);
+    *out = src;
+    if (!e->dry && tr_at(e->b.fn, src.v)->op == TR_OP_ALLOC)
+        return true;
+    tr_tv meet = {i1, e->dry ? TR_NOVAL : tr_emit2(&e->b, TR_OP_OVERLAP, i1, dst.v, src.v)};
+    shape_of(e, src, shape);
+    for (uint32_t i = 0; i < src.ty->ndim; i++) {
+        some[i] = i ? shape[i] : tr_em_select(e, meet, shape[0], tr_em_i64(e, 0));
+        strides[i] = tr_em_stride(e, src, i);
+    }
+    part = tr_em_view(e, src.ty, src, tr_em_i64(e, 0), some, strides);
+    if (!tr_em_copy(e, part, layout, &copy))
+        return false;
+    strides[src.ty->ndim - 1] = tr_em_i64(e, 1); /* where it is of any layout, the copy is C */
+    for (uint32_t i = src.ty->ndim - 1; i-- > 0;)
+        strides[i] = tr_em_op2(e, TR_OP_MUL, strides[i + 1], shape[i + 1]);
+    copy = tr_em_view(e, src.ty, copy, tr_em_i64(e, 0), shape, strides);
+    if (!e->dry)
+        out->v = tr_emit3(&e->b, TR_OP_SELECT, src.ty, meet.v, copy.v, src.v);
+    return true;
+}
+
 /* dst[...] = (a, b): numbers go straight to their places on an axis of their count; else a tuple is an array
  * first. */
 static bool assign_tuple(tr_em *e, tr_tv dst, tr_tv src) {

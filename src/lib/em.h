@@ -153,7 +153,7 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out); /* new array w
 /* --- patterns (lib/patterns.c) --- */
 typedef struct tr_pdesc tr_pdesc;
 /* Builds the lambda's body: idx[nspace], elems[nin + nscan] (elements, then running values of scans),
- * caps[ncap] in; fills yields[nout + nfilt + nred]. As the epilogue's: idx per kept axis, elems[nred + nein]
+ * caps[ncap] in; fills yields[nout + nfilt + nred], then for each target an index per axis and a value. As the epilogue's: idx per kept axis, elems[nred + nein]
  * (reduced values, then elements), caps; fills yields[neout]. */
 typedef bool (*tr_plam)(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                         tr_tv *yields);
@@ -167,9 +167,10 @@ struct tr_pdesc {
     tr_plam lam;
     const void *user;
     /* See tr_pat in ir.h. */
-    uint32_t nscan, keep, nein, neout, nfilt;
+    uint32_t nscan, keep, nein, neout, nfilt, nscat;
     bool apart;
-    const tr_tv *ein, *eout, *filt;
+    const tr_tv *ein, *eout, *filt, *scat;
+    const uint8_t *scats;
     tr_plam epi;
 };
 /* out: none, the reduction, or a tuple of reductions; none with keep. */

@@ -3,7 +3,7 @@
  * Arrays of integers (and integers beside them) broadcast together. Their axes in the result stand where the first of them
  * stands, when no slice, newaxis or Ellipsis comes between two of them, and first otherwise. Slices are taken before, as a
  * view that keeps the axes which arrays index. Reading is then one pattern over the result that loads; assignment one that
- * stores, in C order, so the last of several values for one place wins. Indices are checked before, in one pass, so
+ * scatters, in C order, so the last of several values for one place wins. Indices are checked before, in one pass, so
  * nothing is stored when one is out of range.
  * A mask stands for the indices of its true items. As the only index, over all axes, it is a scan: the number of true
  * items so far is the place in the result.
@@ -207,7 +207,8 @@ typedef struct plan {
     tr_tv ix[TR_MAX_NDIM]; /* arrays expanded to the rank of the result, once planned */
     uint32_t ndim;         /* of the result */
     tr_tv shape[TR_MAX_NDIM];
-    tr_lib_eltfn update; /* assignment: NULL, or what is stored is update(item, value) */
+    uint8_t how; /* assignment: a scatter's; or TR_SCATTER__COUNT: what is stored is update(item, value) */
+    tr_lib_eltfn update;
     const void *user;
 } plan;
 
@@ -341,10 +342,10 @@ static bool make_plan(tr_em *e, tr_tv a, const tr_idx *given, uint32_t ngiven, p
     return true;
 }
 
-/* The place in the view for a point of the result. caps: the view, then the integers. */
-static void place_of(tr_em *e, const plan *p, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
-                     tr_tv *at) {
-    tr_tv ix[TR_MAX_NDIM], view = *caps++;
+/* The place in the view, of which the sizes are given, for a point of the result. caps: the integers. */
+static void place_of(tr_em *e, const plan *p, const tr_tv *idx, const tr_tv *elems, const tr_tv *size,
+                     const tr_tv *caps, tr_tv *at) {
+    tr_tv ix[TR_MAX_NDIM];
     for (uint32_t i = 0; i < p->nix; i++)
         ix[i] = tr_lib_is_array(p->ix[i]) ? *elems++ : *caps++;
     for (uint32_t k = 0; k < p->view.ty->ndim; k++) {
@@ -354,43 +355,56 @@ static void place_of(tr_em *e, const plan *p, const tr_tv *idx, const tr_tv *ele
         }
         tr_tv x = ix[p->of[k]], i = tr_em_conv(e, x, i64_ty(e));
         if (tr_ty_class(tr_lib_scalar(e, x.ty)) == 'i')
-            i = tr_lib_wrap(e, i, tr_em_dim(e, view, k));
+            i = tr_lib_wrap(e, i, size[k]);
         at[k] = i;
     }
 }
 
 static bool lam_take(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                      tr_tv *yields) {
-    tr_tv at[TR_MAX_NDIM];
-    place_of(e, d->user, idx, elems, caps, at);
+    tr_tv at[TR_MAX_NDIM], size[TR_MAX_NDIM];
+    tr_fam_shape(e, caps[0], size);
+    place_of(e, d->user, idx, elems, size, caps + 1, at);
     yields[0] = tr_em_load(e, caps[0], at);
     return true;
 }
 
-/* The value is the last element, or the last capture. */
+static uint32_t count_arrays(const plan *p) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->nix; i++)
+        n += tr_lib_is_array(p->ix[i]);
+    return n;
+}
+
+/* To scatter: caps are the sizes of the view, then the integers. The value is the last element, or the last capture. */
+static bool lam_scatter(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                        tr_tv *yields) {
+    const plan *p = d->user;
+    uint32_t arrays = count_arrays(p), n = p->view.ty->ndim;
+    place_of(e, p, idx, elems, caps, caps + n, yields);
+    yields[n] = tr_em_conv(e, d->nin > arrays ? elems[arrays] : caps[d->ncap - 1], p->view.ty->elem);
+    return true;
+}
+
+/* The same as a region. caps: the view, then the integers. */
 static bool lam_put(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                     tr_tv *yields) {
     const plan *p = d->user;
-    tr_tv at[TR_MAX_NDIM];
-    uint32_t arrays = 0;
+    tr_tv at[TR_MAX_NDIM], size[TR_MAX_NDIM];
+    uint32_t arrays = count_arrays(p);
     (void)yields;
-    for (uint32_t i = 0; i < p->nix; i++)
-        arrays += tr_lib_is_array(p->ix[i]);
-    place_of(e, p, idx, elems, caps, at);
-    tr_tv v = d->nin > arrays ? elems[arrays] : caps[d->ncap - 1];
-    if (p->update) {
-        tr_tv x[2] = {tr_em_load(e, caps[0], at), v};
-        if (!p->update(e, p->user, x, &v))
-            return false;
-    }
+    tr_fam_shape(e, caps[0], size);
+    place_of(e, p, idx, elems, size, caps + 1, at);
+    tr_tv x[2] = {tr_em_load(e, caps[0], at), d->nin > arrays ? elems[arrays] : caps[d->ncap - 1]}, v;
+    if (!p->update(e, p->user, x, &v))
+        return false;
     tr_em_store(e, caps[0], at, v);
     return true;
 }
 
 /* Inputs and captures that the plan's indices are. */
 static void operands(const plan *p, tr_tv *in, uint32_t *nin, tr_tv *caps, uint32_t *ncap) {
-    *nin = *ncap = 0;
-    caps[(*ncap)++] = p->view;
+    *nin = 0;
     for (uint32_t i = 0; i < p->nix; i++) {
         if (tr_lib_is_array(p->ix[i]))
             in[(*nin)++] = p->ix[i];
@@ -407,6 +421,8 @@ bool tr_lib_fancy_get(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *ou
     plan *p = TR_NEW(&e->ctx->arena, plan);
     if (!make_plan(e, a, it, n, p))
         return false;
+    caps[0] = p->view;
+    ncap = 1;
     operands(p, in, &nin, caps, &ncap);
     *out = tr_em_alloc(e, a.ty->elem, p->ndim, TR_LAYOUT_C, p->shape);
     tr_pdesc d = {.nspace = p->ndim,
@@ -438,47 +454,57 @@ static bool value_of(tr_em *e, tr_tv a, tr_tv *v) {
     return true;
 }
 
-static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, tr_lib_eltfn update,
+static bool put(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_t how, tr_lib_eltfn update,
                 const void *user) {
-    tr_tv in[TR_MAX_NDIM + 1], caps[TR_MAX_NDIM + 2], none;
-    uint32_t nin, ncap;
-    if (!update && is_whole_mask(a, it, n))
+    tr_tv in[TR_MAX_NDIM + 1], caps[2 * TR_MAX_NDIM + 1], none;
+    uint32_t nin, ncap = 1;
+    bool scatters = how != TR_SCATTER__COUNT;
+    if (how == TR_SCATTER_PUT && is_whole_mask(a, it, n))
         return set_masked(e, a, it[0].v, v);
     plan *p = TR_NEW(&e->ctx->arena, plan);
     if (!make_plan(e, a, it, n, p))
         return false;
+    p->how = how;
     p->update = update;
     p->user = user;
     for (uint32_t i = 0; i < p->nix; i++)
-        if (tr_lib_is_array(p->ix[i]) && !tr_lib_unaliased(e, a, p->ix[i], &p->ix[i]))
+        if (tr_lib_is_array(p->ix[i]) && !tr_lib_separate(e, a, p->ix[i], &p->ix[i]))
             return false;
+    caps[0] = p->view;
+    if (scatters) {
+        tr_fam_shape(e, p->view, caps);
+        ncap = p->view.ty->ndim;
+    }
     operands(p, in, &nin, caps, &ncap);
     if (!tr_lib_is_array(v)) {
         caps[ncap++] = v;
     } else {
-        if (!tr_lib_unaliased(e, a, v, &v) || tr_lib_too_many_axes(e, v, p->ndim))
+        if (!tr_lib_separate(e, a, v, &v) || tr_lib_too_many_axes(e, v, p->ndim))
             return false;
         tr_lib_check_broadcast(e, v, p->ndim, p->shape);
         in[nin++] = tr_lib_expand_at(e, v, p->ndim, p->ndim);
     }
     tr_pdesc d = {.nspace = p->ndim,
                   .nin = nin,
+                  .nscat = scatters,
                   .ncap = ncap,
                   .space = p->shape,
                   .in = in,
+                  .scat = &p->view,
+                  .scats = &p->how,
                   .caps = caps,
-                  .lam = lam_put,
+                  .lam = scatters ? lam_scatter : lam_put,
                   .user = p};
     return tr_em_pattern(e, &d, &none);
 }
 
 bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v) {
-    return value_of(e, a, &v) && put(e, a, it, n, v, NULL, NULL);
+    return value_of(e, a, &v) && put(e, a, it, n, v, TR_SCATTER_PUT, NULL, NULL);
 }
 
-bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, tr_lib_eltfn fn,
-                         const void *user) {
+bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_t how,
+                         tr_lib_eltfn fn, const void *user) {
     if (tr_lib_is_array(v) && v.ty->ndim == 0)
         v = tr_em_load(e, v, NULL);
-    return put(e, a, it, n, v, fn, user);
+    return put(e, a, it, n, v, how, fn, user);
 }

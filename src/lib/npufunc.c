@@ -215,6 +215,20 @@ static bool elt_itself(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     return call_itself(e, *(const tr_tv *)user, x[0], x[1], out);
 }
 
+/* How the function joins items of type t with values, as a scatter's part of a pattern knows it, or TR_SCATTER__COUNT. */
+static uint8_t scatter_of(tr_tv self, const tr_ty *t) {
+    static const struct {
+        uint16_t row;
+        uint8_t how;
+    } known[] = {{TR_B_NP_ADD, TR_RED_ADD},         {TR_B_NP_MULTIPLY, TR_RED_MUL},
+                 {TR_B_NP_MINIMUM, TR_RED_MIN},     {TR_B_NP_MAXIMUM, TR_RED_MAX},
+                 {TR_B_NP_BITWISE_AND, TR_RED_AND}, {TR_B_NP_BITWISE_OR, TR_RED_OR}};
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].row == row_of(self) && tr_scatter_takes(known[i].how, t))
+            return known[i].how;
+    return TR_SCATTER__COUNT;
+}
+
 /* Parameters: a, indices, b. Unbuffered: an index that comes twice counts twice. */
 bool tr_lib_ufm_at(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a = c->a[1], b = c->a[3], x[2];
@@ -242,7 +256,8 @@ bool tr_lib_ufm_at(tr_em *e, const tr_bcall *c, tr_tv *out) {
     for (uint32_t i = 0; i < n; i++)
         fancy = fancy || it[i].kind == 'a' || it[i].kind == 'm';
     if (fancy)
-        return tr_lib_fancy_update(e, a, it, n, b, elt_itself, self);
+        return tr_lib_fancy_update(e, a, it, n, b, t == a.ty->elem ? scatter_of(*self, t) : TR_SCATTER__COUNT,
+                                   elt_itself, self);
     tr_tv old, now;
     return tr_em_getitem(e, a, c->a[2], &old) && call_itself(e, *self, old, b, &now) &&
            tr_em_setitem(e, a, c->a[2], now, false);

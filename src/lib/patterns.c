@@ -81,7 +81,10 @@ static bool make_lambda(tr_em *e, const tr_pdesc *d, tr_fn **out) {
     add_elements(&in, &p, d->in, d->nin);
     add_values(&in, &p, d->init, d->nscan);
     add_captures(&in, &p, d);
-    return fill_lambda(&in, d, &p, d->lam, d->nout + d->nfilt + d->nred);
+    uint32_t n = d->nout + d->nfilt + d->nred;
+    for (uint32_t i = 0; i < d->nscat; i++)
+        n += d->scat[i].ty->ndim + 1u;
+    return fill_lambda(&in, d, &p, d->lam, n);
 }
 
 static bool make_epilogue(tr_em *e, const tr_pdesc *d, tr_fn **out) {
@@ -121,6 +124,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, con
                   .nin = (uint16_t)d->nin,
                   .nout = (uint16_t)d->nout,
                   .nfilt = (uint16_t)d->nfilt,
+                  .nscat = (uint16_t)d->nscat,
                   .nred = (uint16_t)d->nred,
                   .ncap = (uint16_t)d->ncap,
                   .nein = (uint16_t)d->nein,
@@ -132,6 +136,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, con
                   .epi = epi};
     p->reds = tr_arena_copy(a, d->reds, sizeof *d->reds * (d->nred + 0u));
     p->fast = TR_NEW_N(a, uint8_t, d->nred + 1u);
+    p->scats = tr_arena_copy(a, d->scats, d->nscat * sizeof *d->scats);
     tr_val *v = TR_NEW_N(a, tr_val, tr_pat_nargs(p) + 1u);
     uint32_t k = 0;
     for (uint32_t i = 0; i < d->nspace; i++)
@@ -139,6 +144,7 @@ static tr_val emit_node(tr_em *e, const tr_pdesc *d, tr_fn *lam, tr_fn *epi, con
     put(v, &k, d->in, d->nin);
     put(v, &k, d->out, d->nout);
     put(v, &k, d->filt, d->nfilt);
+    put(v, &k, d->scat, d->nscat);
     put(v, &k, d->init, d->nred);
     put(v, &k, d->caps, d->ncap);
     put(v, &k, d->ein, d->nein);

@@ -86,6 +86,8 @@ bool tr_lib_lift_type(tr_em *e, uint32_t n, const tr_tv *x, tr_lib_eltfn fn, con
                       const tr_ty **out);
 /* src, or a copy of it made at run time when dst and src may share memory. */
 bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out);
+/* The same without a branch, so that patterns before and after are in one block; of src's type. */
+bool tr_lib_separate(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out);
 /* Raises ValueError when x ** y is of integers and y, or an item of it, is negative. */
 bool tr_lib_check_power(tr_em *e, tr_tv x, tr_tv y);
 /* The product of extents >= 0 in float64, those of 0 left out; whether it leaves room for the bytes. */
@@ -120,7 +122,7 @@ bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *o
 bool tr_lib_fancy_get(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *out);
 bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v);
 /* a[...] = fn(a[...], v), one place after the other: a place that comes twice is updated twice. */
-bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, tr_eltfn fn,
+bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_t how, tr_eltfn fn,
                          const void *user);
 /* The parts of any index, as many as the array has axes and newaxes; room for 4 * TR_MAX_NDIM. */
 bool tr_lib_index_parts(tr_em *e, tr_tv a, tr_tv idx, tr_idx *items, uint32_t *n);

@@ -58,6 +58,7 @@ static void each_value(tr_lpat *s, void (*visit)(share *, lv *), share *u) {
     each_of(s->arr, s->narr, !s->line, visit, u);
     each_of(s->earr, (unsigned)s->p->nein + s->p->neout, true, visit, u);
     each_of(s->filt, s->p->nfilt, false, visit, u);
+    each_of(s->scat, s->p->nscat, true, visit, u);
     if (s->p->nfilt)
         visit(u, &s->last);
     for (unsigned i = 0; i < s->p->nred; i++)
@@ -157,6 +158,7 @@ static tr_lpat copy_of(const tr_lpat *s, tr_lf *w) {
     c.red = tr_arena_copy(a, s->red, (s->p->nred + 1u) * sizeof *s->red);
     c.caps = tr_arena_copy(a, s->caps, (s->ncaps + 1u) * sizeof *s->caps);
     c.filt = tr_arena_copy(a, s->filt, (s->p->nfilt + 1u) * sizeof *s->filt);
+    c.scat = tr_arena_copy(a, s->scat, (s->p->nscat + 1u) * sizeof *s->scat);
     c.scratch = TR_NEW_N(a, lv, s->p->nfilt + 1u);
     c.carry = TR_NEW_N(a, lv, tr_most_carried(s->p));
     c.off = TR_NEW_N(a, lv, (s->ndim + 1) * s->narr + 1);

@@ -64,6 +64,10 @@ static lv next_of(tr_lpat *s, lv i) {
 
 /* --- one element --- */
 
+static bool is_one(lv x) {
+    return LLVMIsAConstantInt(x) && LLVMConstIntGetSExtValue(x) == 1;
+}
+
 /* Array number i as it is read and written now. */
 static const tr_larr *array(const tr_lpat *s, unsigned i) {
     return s->chunk && s->chunk[i].used ? &s->chunk[i].now : &s->arr[i];
@@ -94,6 +98,13 @@ static const lv *skip_elements(const tr_larr *arr, unsigned n, const lv *y) {
     return y;
 }
 
+static unsigned contributed_parts(const tr_lpat *s) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->p->nred; i++)
+        n += tr_ty_nparts(s->red[i].ty);
+    return n;
+}
+
 /* The packed array, or where the element is not wanted a place of the thread's own: the next one's may be another thread's already. */
 static tr_larr own_place(tr_lpat *s, unsigned i, lv wanted) {
     tr_larr a = s->filt[i];
@@ -109,10 +120,7 @@ static const lv *pack_elements(tr_lpat *s, const lv *y) {
     lv zero = l_int(s->w->m->i64, 0), at = s->carry[s->red[0].carry],
        room = l_icmp(b, LLVMIntSLT, at, s->last);
     const lv *reds = skip_elements(s->filt, s->p->nfilt, y);
-    unsigned n = 0;
-    for (unsigned i = 0; i < s->p->nred; i++)
-        n += tr_ty_nparts(s->red[i].ty);
-    lv *left = tr_arena_copy(&s->w->m->ctx->arena, reds, n * sizeof *y);
+    lv *left = tr_arena_copy(&s->w->m->ctx->arena, reds, contributed_parts(s) * sizeof *y);
     left[0] = l_select(b, room, left[0], zero);
     lv wanted = s->shared ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
     lv to = wanted ? l_select(b, wanted, at, zero) : at;
@@ -121,6 +129,31 @@ static const lv *pack_elements(tr_lpat *s, const lv *y) {
         y = store_elements(s, &own, &to, 1, y);
     }
     return left;
+}
+
+static lv offset_of(tr_lpat *s, const tr_larr *a, const lv *idx) {
+    LLVMBuilderRef b = s->w->b;
+    lv off = l_int(s->w->m->i64, 0);
+    for (unsigned k = 0; k < a->ty->ndim; k++) {
+        lv step = is_one(a->stride[k]) ? idx[k] : LLVMBuildNSWMul(b, idx[k], a->stride[k], "");
+        off = k ? LLVMBuildNSWAdd(b, off, step, "") : step;
+    }
+    return off;
+}
+
+/* y: indices and a value for each target. */
+static void scatter_elements(tr_lpat *s, const lv *y) {
+    for (unsigned i = 0; i < s->p->nscat; i++) {
+        const tr_larr *a = &s->scat[i];
+        lv off = offset_of(s, a, y), now[2];
+        y += a->ty->ndim;
+        if (s->p->scats[i] != TR_SCATTER_PUT) {
+            tr_lower_load_at(s->w, a, off, now);
+            tr_red_combine(s, &s->how[i], now, y);
+        }
+        tr_lower_store_at(s->w, a, off, s->p->scats[i] == TR_SCATTER_PUT ? y : now);
+        y += tr_ty_nparts(a->ty->elem);
+    }
 }
 
 /* For running values that no contribution looks at. */
@@ -150,16 +183,16 @@ void tr_lower_element(tr_lpat *s, lv *out) {
     const lv *y = tr_lower_lambda(w, p->lam, s->loc, params);
     for (unsigned i = p->nin; i < s->narr; i++)
         y = s->totals ? skip_elements(array(s, i), 1, y) : store_elements(s, array(s, i), &off[i], 1, y);
+    n = contributed_parts(s);
+    const lv *scattered = skip_elements(s->filt, p->nfilt, y) + n;
     if (p->nfilt)
         y = s->totals ? skip_elements(s->filt, p->nfilt, y) : pack_elements(s, y);
-    if (!out) {
+    if (!s->totals)
+        scatter_elements(s, scattered);
+    if (out)
+        memcpy(out, y, n * sizeof *out);
+    else
         tr_red_step(s, y);
-        return;
-    }
-    n = 0;
-    for (unsigned i = 0; i < p->nred; i++)
-        n += tr_ty_nparts(s->red[i].ty);
-    memcpy(out, y, n * sizeof *out);
 }
 
 void tr_lower_epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced) {
@@ -377,8 +410,9 @@ static bool is_stretch(const tr_lpat *s, unsigned k) {
 static bool in_one_go(tr_lpat *s, unsigned k) {
     const tr_pat *p = s->p;
     tr_lred *r = &s->red[0];
-    if (p->nin != 1 || ((p->nout || p->nfilt) && !s->totals) || p->nred != 1 || r->cls == RED_PHI ||
-        tr_ty_is_complex(r->ty) || s->arr[0].ty->elem != r->ty || !is_identity(s) || !is_stretch(s, k))
+    if (p->nin != 1 || ((p->nout || p->nfilt || p->nscat) && !s->totals) || p->nred != 1 ||
+        r->cls == RED_PHI || tr_ty_is_complex(r->ty) || s->arr[0].ty->elem != r->ty || !is_identity(s) ||
+        !is_stretch(s, k))
         return false;
     LLVMBuilderRef b = s->w->b;
     lt e = tr_lower_elem(s->w->m, r->ty);
@@ -425,7 +459,7 @@ static bool uses_index(const tr_fn *lam, unsigned nspace) {
 
 /* No iteration can tell in which order they run: nothing raises, and no reduction depends on it. */
 static bool is_orderless(const tr_pat *p, const tr_fn *lam) {
-    if (p->nscan)
+    if (p->nscan || p->nscat)
         return false;
     for (unsigned i = 0; i < p->nred; i++)
         if (tr_red_info[p->reds[i]].place)
@@ -454,10 +488,6 @@ static bool can_flatten(const tr_lpat *s) {
     if (s->p->nspace == 0 || uses_index(s->p->lam, s->p->nspace))
         return false;
     return s->narr == 0 || s->arr[0].ty->layout == TR_LAYOUT_C || is_orderless(s->p, s->p->lam);
-}
-
-static bool is_one(lv x) {
-    return LLVMIsAConstantInt(x) && LLVMConstIntGetSExtValue(x) == 1;
 }
 
 /* An axis of extent 1 of an input repeats: stride 0. Known to be as long as the space where both are one value. */
@@ -534,6 +564,12 @@ static void setup(tr_lpat *s, const tr_ins *in) {
     for (unsigned i = 0; i < p->nfilt; i++) {
         lv last = l_sub(w->b, s->filt[i].shape[0], l_int(w->m->i64, 1));
         s->last = i ? l_select(w->b, l_icmp(w->b, LLVMIntSLT, last, s->last), last, s->last) : last;
+    }
+    s->scat = TR_NEW_N(a, tr_larr, p->nscat + 1u);
+    s->how = TR_NEW_N(a, tr_lred, p->nscat + 1u);
+    for (unsigned i = 0; i < p->nscat; i++) {
+        tr_lower_arr(w, in->args[tr_pat_scat(p) + i], &s->scat[i]);
+        s->how[i] = (tr_lred){.kind = (tr_redk)p->scats[i], .ty = s->scat[i].ty->elem, .cls = RED_PHI};
     }
     setup_axes(s, in);
     setup_captures(s, in);

@@ -61,6 +61,8 @@ typedef struct tr_lpat {
     lv *off;             /* running offset of each array, per level: off[level * narr + a] */
     unsigned narr;
     tr_larr *filt;     /* packed arrays */
+    tr_larr *scat;     /* targets */
+    tr_lred *how;      /* how they combine values; not looked at where the last one wins */
     lv last, *scratch; /* their scratch place; places for what is not wanted, with `shared` */
     tr_lred *red;
     lv *caps;
@@ -128,6 +130,8 @@ void tr_red_flush(tr_lpat *s);                 /* the buffers are full: adds the
 unsigned tr_red_end(tr_lpat *s, lv *out);      /* parts of all values; their number */
 /* One more contribution to reduction i, which is not BUFFERED or ARG: parts of another thread's value. */
 void tr_red_join(tr_lpat *s, unsigned i, const lv *parts);
+/* acc with one more value, as reduction r has it: parts of one that is not BUFFERED or ARG. */
+void tr_red_combine(tr_lpat *s, const tr_lred *r, lv *acc, const lv *x);
 /* The value that changes nothing: what a thread begins with. */
 void tr_red_neutral(tr_lpat *s, unsigned i);
 /* What begins nothing new but for the scans, of which the totals are wanted. */

@@ -55,11 +55,10 @@ static lv split_end(tr_lpat *s, const tr_lred *r) {
     return l_select(b, l_icmp(b, LLVMIntNE, acc[1], l_int(i, 0)), LLVMConstReal(t, NAN), x);
 }
 
-static void phi_step(tr_lpat *s, const tr_lred *r, const lv *x) {
+void tr_red_combine(tr_lpat *s, const tr_lred *r, lv *acc, const lv *x) {
     LLVMBuilderRef b = s->w->b;
     unsigned outer = s->w->fmf;
     s->w->fmf = r->fmf;
-    lv *acc = &s->carry[r->carry];
     char cls = tr_ty_class(r->ty);
     switch (r->kind) {
     case TR_RED_ADD:
@@ -87,7 +86,7 @@ static void contribute(tr_lpat *s, const tr_lred *r, const lv *x) {
         if (r->split)
             split_step(s, r, x[0]);
         else
-            phi_step(s, r, x);
+            tr_red_combine(s, r, &s->carry[r->carry], x);
         return;
     }
     for (unsigned i = 0; i < tr_ty_nparts(r->ty); i++) {
@@ -192,7 +191,7 @@ void tr_red_totals(tr_lpat *s) {
 
 void tr_red_join(tr_lpat *s, unsigned i, const lv *parts) {
     assert(i < s->p->nred && s->red[i].cls == RED_PHI);
-    phi_step(s, &s->red[i], parts);
+    tr_red_combine(s, &s->red[i], &s->carry[s->red[i].carry], parts);
 }
 
 void tr_red_neutral(tr_lpat *s, unsigned i) {

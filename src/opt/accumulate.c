@@ -154,7 +154,7 @@ static bool check_pattern(search *s, const tr_ins *in) {
             !has_root(s, in->args[k]))
             continue;
         uint32_t *at = k >= tr_pat_in(p) && k < tr_pat_out(p) ? &at_in : &at_out;
-        if (k < tr_pat_in(p) || k >= tr_pat_init(p) || *at != UINT32_MAX)
+        if (k < tr_pat_in(p) || k >= tr_pat_scat(p) || *at != UINT32_MAX)
             return false;
         *at = k;
     }
@@ -204,6 +204,25 @@ static bool is_fine_in_region(const search *r, tr_val v) {
     return !touches || in->op == TR_OP_DIM || r->fine[v];
 }
 
+/* The same for scatters: np.add.at(a, k, x). */
+static bool check_scatter(search *s, const tr_ins *in) {
+    const tr_pat *p = in->imm.pat;
+    bool view, any = false;
+    for (uint32_t k = 0; k < in->nargs; k++) {
+        if (!tr_ty_has_arrays(tr_at(s->f, in->args[k])->ty) || !has_root(s, in->args[k]))
+            continue;
+        if (any || k < tr_pat_scat(p) || k >= tr_pat_init(p) || !is_part(s, in->args[k], &view))
+            return false;
+        uint8_t how = p->scats[k - tr_pat_scat(p)];
+        if (how == TR_SCATTER_PUT || tr_red_info[how].op == TR_OP__COUNT || !set_kind(s, (tr_redk)how))
+            return false;
+        any = true;
+    }
+    s->fast = any ? 0 : s->fast;
+    s->rows = s->rows || any;
+    return any;
+}
+
 /* The same for regions that store at computed places: np.add.at(a, k, x). */
 static bool check_region(search *s, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
@@ -250,7 +269,7 @@ static bool check_use(search *s, tr_val v) {
     switch ((tr_op)in->op) {
     case TR_OP_LOAD: return s->fine[v]; /* stores come first, see below */
     case TR_OP_STORE: return s->fine[v];
-    case TR_OP_PATTERN: return check_pattern(s, in) || check_region(s, in);
+    case TR_OP_PATTERN: return check_pattern(s, in) || check_scatter(s, in) || check_region(s, in);
     case TR_OP_VIEW: s->views = true; return is_part(s, in->args[0], &view);
     case TR_OP_STRIDE: s->views = true; return true;
     case TR_OP_DIM:

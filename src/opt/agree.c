@@ -22,6 +22,7 @@ enum { MAX_GROWTH = 40000, MAX_TESTS = 24, MAX_DEPTH = 8, MAX_APART = 12 };
 
 typedef struct pair {
     tr_val x, y;
+    bool strict; /* they share nothing at all */
 } pair;
 
 typedef struct agreer {
@@ -74,6 +75,8 @@ static bool stores_made(const tr_fn *f, const tr_ins *c) {
     }
     for (uint32_t k = 0; t && k < t->nout; k++)
         old = old || !is_new(f, c->args[tr_pat_out(t) + k]);
+    for (uint32_t k = 0; t && k < t->nscat; k++)
+        old = old || !is_new(f, c->args[tr_pat_scat(t) + k]);
     return made && old;
 }
 
@@ -87,26 +90,46 @@ static bool stores_what_was_made(const agreer *s, tr_bid b) {
     return false;
 }
 
-static void ask_apart(agreer *s, tr_val x, tr_val y) {
-    pair p = {x, y};
+static void ask_apart(agreer *s, tr_val x, tr_val y, bool strict) {
+    pair p = {x, y, strict};
+    if (is_new(s->f, x) || is_new(s->f, y))
+        return;
     for (uint32_t i = 0; i < s->apart.n; i++)
-        if (s->apart.d[i].x == x && s->apart.d[i].y == y)
+        if (s->apart.d[i].x == x && s->apart.d[i].y == y && s->apart.d[i].strict == strict)
             return;
     if (x != y)
         tr_vec_push(&s->f->ctx->arena, &s->apart, p);
+}
+
+static bool same_space(const tr_ins *p, const tr_ins *c) {
+    return p->imm.pat->nspace == c->imm.pat->nspace &&
+           !memcmp(p->args, c->args, p->imm.pat->nspace * sizeof *p->args);
+}
+
+/* What the pattern c scatters to must share nothing with what the others read. */
+static void find_strict(agreer *s, tr_val c, tr_val target) {
+    const tr_fn *f = s->f;
+    for (tr_val v = tr_at(f, c)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
+        const tr_ins *p = tr_at(f, v);
+        for (uint32_t i = 0; p->op == TR_OP_PATTERN && same_space(p, tr_at(f, c)) && i < p->imm.pat->nin; i++)
+            ask_apart(s, target, p->args[tr_pat_in(p->imm.pat) + i], true);
+        if (p->op == TR_OP_OVERLAP && p->args[0] == target)
+            ask_apart(s, target, p->args[1], true);
+    }
 }
 
 /* What c stores to, and what the patterns before it read. */
 static void find_apart(agreer *s, tr_val c) {
     const tr_fn *f = s->f;
     const tr_pat *t = tr_at(f, c)->imm.pat;
+    for (uint32_t k = 0; k < t->nscat; k++)
+        find_strict(s, c, tr_arg(f, c, tr_pat_scat(t) + k));
     for (tr_val v = tr_at(f, c)->prev; v != TR_NOVAL; v = tr_at(f, v)->prev) {
         const tr_ins *p = tr_at(f, v);
         for (uint32_t k = 0; p->op == TR_OP_PATTERN && k < t->nout; k++)
             for (uint32_t i = 0; i < p->imm.pat->nin; i++) {
                 tr_val out = tr_arg(f, c, tr_pat_out(t) + k), in = p->args[tr_pat_in(p->imm.pat) + i];
-                if (!is_new(f, out) && !is_new(f, in))
-                    ask_apart(s, out, in);
+                ask_apart(s, out, in, false);
             }
     }
 }
@@ -171,7 +194,7 @@ static void assume(agreer *s, tr_val v, const stretch *t) {
             s->moves.n = moves;
             return;
         }
-        pair p = {x, y};
+        pair p = {x, y, false};
         tr_vec_push(&s->f->ctx->arena, &s->tests, p);
         if (tr_is_const(tr_at(s->f, x)))
             unite(s, y, x);
@@ -301,7 +324,8 @@ static tr_val test_apart(agreer *s, tr_bid blk, tr_bid fast, tr_val all) {
             continue;
         rises(s, p.x, fast, blk, true, 0);
         rises(s, p.y, fast, blk, true, 0);
-        tr_val t = tr_emit2(&b, TR_OP_APART, i1, p.x, p.y);
+        tr_val t = tr_emit2(&b, p.strict ? TR_OP_OVERLAP : TR_OP_APART, i1, p.x, p.y);
+        t = p.strict ? tr_emit1(&b, TR_OP_NOT, i1, t) : t;
         all = all == TR_NOVAL ? t : tr_emit2(&b, TR_OP_AND, i1, all, t);
     }
     return all == TR_NOVAL ? tr_const_int(f, i1, 1) : all;

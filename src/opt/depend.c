@@ -261,6 +261,8 @@ static void add_pattern(finder *s, tr_val v, const tr_ins *in) {
         add(s, v, in->args[tr_pat_out(p) + k], true, NULL, filled_with(in, k));
     for (uint32_t k = 0; k < p->nfilt; k++)
         add(s, v, in->args[tr_pat_filt(p) + k], true, NULL, TR_NOVAL);
+    for (uint32_t k = 0; k < p->nscat; k++)
+        add_capture(s, v, in->args[tr_pat_scat(p) + k], &(tr_access){TR_REACH_ANY, TR_REACH_ANY});
     for (uint32_t k = 0; k < p->nein + 0u + p->neout; k++)
         add(s, v, in->args[tr_pat_ein(p) + k], k >= p->nein, NULL, TR_NOVAL);
 }

@@ -67,7 +67,9 @@ static bool distinct(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
         return false;
     const tr_ins *ix = tr_at(f, rx), *iy = tr_at(f, ry);
     bool fresh_x = ix->op == TR_OP_ALLOC && ix->blk == b, fresh_y = iy->op == TR_OP_ALLOC && iy->blk == b;
+    bool given_x = ix->op == TR_OP_PARAM && !ix->blk, given_y = iy->op == TR_OP_PARAM && !iy->blk;
     return (fresh_x && has_origin(f, ry, b)) || (fresh_y && has_origin(f, rx, b)) ||
+           (ix->op == TR_OP_ALLOC && given_y) || (iy->op == TR_OP_ALLOC && given_x) ||
            (ix->op == TR_OP_ALLOC && iy->op == TR_OP_ALLOC) || ix->op == TR_OP_CONSTARR ||
            iy->op == TR_OP_CONSTARR;
 }
@@ -90,9 +92,9 @@ static uint32_t size_of(const tr_fn *f) {
     return n;
 }
 
-/* Outputs and packed arrays. */
+/* Outputs, packed arrays and targets of scatters. */
 static uint32_t nwritten(const tr_pat *p) {
-    return (uint32_t)p->nout + p->nfilt;
+    return (uint32_t)p->nout + p->nfilt + p->nscat;
 }
 
 static bool writes_fresh_only(const tr_fn *f, const tr_ins *i) {
@@ -180,11 +182,33 @@ static bool was_asked(const tr_fn *f, tr_val cond, tr_val x, tr_val y) {
            ((in->args[0] == x && in->args[1] == y) || (in->args[0] == y && in->args[1] == x));
 }
 
-static bool known_apart(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
+/* What holds in block b, as it was tested just before it; or TR_NOVAL. */
+static tr_val taken(const tr_fn *f, tr_bid b) {
     const tr_blk *blk = tr_blk_at(f, b);
     const tr_ins *t = blk->preds.n == 1 ? tr_term(f, blk->preds.d[0]) : NULL;
-    return t && t->op == TR_OP_CBR && t->imm.succ[0].to == b && t->imm.succ[1].to != b &&
-           was_asked(f, t->args[0], x, y);
+    bool yes = t && t->op == TR_OP_CBR && t->imm.succ[0].to == b && t->imm.succ[1].to != b;
+    return yes ? t->args[0] : TR_NOVAL;
+}
+
+static bool known_apart(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
+    tr_val cond = taken(f, b);
+    return cond != TR_NOVAL && was_asked(f, cond, x, y);
+}
+
+/* The same for whether they share no memory at all. */
+static bool was_asked_overlap(const tr_fn *f, tr_val cond, tr_val x, tr_val y) {
+    const tr_ins *in = tr_at(f, cond);
+    if (in->op == TR_OP_AND)
+        return was_asked_overlap(f, in->args[0], x, y) || was_asked_overlap(f, in->args[1], x, y);
+    const tr_ins *o = in->op == TR_OP_NOT ? tr_at(f, in->args[0]) : in;
+    return o != in && o->op == TR_OP_OVERLAP &&
+           ((o->args[0] == x && o->args[1] == y) || (o->args[0] == y && o->args[1] == x));
+}
+
+/* May a round of one node store to any element of x, and another one read y? */
+static bool disjoint(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
+    tr_val cond = taken(f, b);
+    return distinct(f, x, y, b) || (cond != TR_NOVAL && was_asked_overlap(f, cond, x, y));
 }
 
 /* May a round of one node store to an element of x and another one read one of y? */
@@ -200,7 +224,7 @@ static bool lies_apart(const tr_fn *f, const tr_ins *p) {
             if (tr_fuse_out(p)[k] != tr_fuse_in(p)[j] &&
                 !mixes(f, tr_fuse_out(p)[k], tr_fuse_in(p)[j], p->blk))
                 return false;
-    return t->nout > 0 && !t->neout;
+    return t->nout > 0 && !t->neout && !t->nscat;
 }
 
 /* May each round of one node do p's part and then c's, before the next round does p's? What either writes, the other must not
@@ -211,7 +235,9 @@ static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
         for (uint32_t j = 0; j < tp->nin; j++)
             if (k < tc->nout ? tr_fuse_out(c)[k] != tr_fuse_in(p)[j] &&
                                    !mixes(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk)
-                             : !distinct(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk))
+                : k >= (uint32_t)tc->nout + tc->nfilt
+                    ? !disjoint(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk)
+                    : !distinct(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk))
                 return false;
     for (uint32_t k = 0; k < tp->nout; k++) {
         for (uint32_t j = 0; j < tc->nin; j++)
@@ -315,8 +341,9 @@ static tr_fn *compose(tr_fusing *m, const uint32_t *in_at, const uint32_t *cap_a
     for (uint32_t k = 0; k < tc->ncap; k++)
         pass(&j, e[ns + nin + nscan + cap_at[k]]);
     tr_bid end = tr_fuse_append(g, after, tc->lam, j.v);
-    /* outputs of both, then what c packs and reductions of both: p's first where they are scans, else c's */
-    tr_val *y = TR_NEW_N(a, tr_val, tr_pat_lam_red(tp) + tp->nred + tr_pat_lam_red(tc) + tc->nred + 1u);
+    /* outputs of both, then what c packs, reductions of both, p's first where they are scans, else c's, and what c scatters */
+    uint32_t nscattered = tr_pat_nyield(f, m->c) - tr_pat_lam_scat(tc);
+    tr_val *y = TR_NEW_N(a, tr_val, tr_pat_lam_scat(tp) + tr_pat_lam_scat(tc) + nscattered + 1u);
     const tr_val *py = tr_fuse_params(g, after), *cy = tr_fuse_params(g, end);
     n = 0;
     for (uint32_t k = 0; k < tp->nout; k++)
@@ -329,6 +356,8 @@ static tr_fn *compose(tr_fusing *m, const uint32_t *in_at, const uint32_t *cap_a
         y[n++] = cy[tr_pat_lam_red(tc) + k];
     for (uint32_t k = tp->nscan; k < tp->nred; k++)
         y[n++] = py[tp->nout + k];
+    for (uint32_t k = 0; k < nscattered; k++)
+        y[n++] = cy[tr_pat_lam_scat(tc) + k];
     tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL, .loc = 0};
     tr_emit_v(&b, TR_OP_YIELD, NULL, n, y);
     tr_simplify_cfg(g);
@@ -420,6 +449,7 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
     tr_fuse_put_all(a, &m.out, tr_fuse_out(&p), tp->nout);
     tr_fuse_put_all(a, &m.out, tr_fuse_out(&c), tc->nout);
     tr_fuse_put_all(a, &m.filt, c.args + tr_pat_filt(tc), tc->nfilt);
+    tr_fuse_put_all(a, &m.scat, c.args + tr_pat_scat(tc), tc->nscat);
     tr_fuse_put_all(a, &m.cap, p.args + tr_pat_cap(tp), tp->ncap);
     uint32_t *cap_at = TR_NEW_N(a, uint32_t, tc->ncap + 1u);
     for (uint32_t k = 0; k < tc->ncap; k++) /* c's epilogue takes them too: each has its place */
@@ -430,7 +460,8 @@ static tr_val merge(fuser *u, tr_val pv, tr_val cv) {
                     .nscan = (uint8_t)(tp->nscan + tc->nscan),
                     .par = tp->par < tc->par ? tp->par : tc->par,
                     .apart = tp->apart && tc->apart,
-                    .keep = tc->keep};
+                    .keep = tc->keep,
+                    .scats = tc->scats};
     put_reductions(&m, tp->nscan ? &p : &c, tp->nscan ? &c : &p);
     m.t->lam = compose(&m, in_at, cap_at);
     if (tc->epi) { /* the captures before its own are p's, which it does not know */
@@ -564,7 +595,7 @@ static bool folds_only(const tr_pat *t) {
     for (uint32_t k = 0; k < t->nred; k++)
         if (tr_red_info[t->reds[k]].place)
             return false;
-    return t->nred && !t->nout && !t->nfilt && !t->nscan && !t->keep && tr_fn_is_scalar(t->lam);
+    return t->nred && !t->nout && !t->nfilt && !t->nscat && !t->nscan && !t->keep && tr_fn_is_scalar(t->lam);
 }
 
 static bool needs_capture(const tr_pat *t, const tr_val *args, tr_val v) {
@@ -695,7 +726,7 @@ static bool linked(const fuser *u, const tr_ins *p, const tr_ins *c, const tr_va
 
 static bool too_large(const tr_ins *p, const tr_ins *c) {
     const tr_pat *a = p->imm.pat, *b = c->imm.pat;
-    return a->nin + a->nout + b->nin + b->nout + b->nfilt + a->nein + a->neout + b->nein + b->neout >
+    return a->nin + a->nout + 0u + b->nin + nwritten(b) + a->nein + a->neout + b->nein + b->neout >
                MAX_ARRAYS ||
            size_of(a->lam) + size_of(b->lam) > MAX_SIZE || a->nred + b->nred > TR_MAX_REDS;
 }
@@ -746,6 +777,10 @@ static tr_val try_pair(fuser *u, tr_val pv, tr_val cv) {
         why = "the first one reduces or scans";
     if (!why && (tp->nscan || tc->nscan))
         why = scans_object(tp, tc, link);
+    if (!why && tp->nscat)
+        why = "the first one scatters";
+    if (!why && tc->nscat && (tp->nred || tp->nscan || tp->nfilt || tc->keep))
+        why = "a scatter goes with no reduction of another one";
     if (!why && tc->keep && tp->nred)
         why = "they reduce different axes";
     if (!why && (!tr_fn_is_scalar(tp->lam) || !tr_fn_is_scalar(tc->lam)))
@@ -797,9 +832,30 @@ static bool fuse_block(fuser *u, tr_bid b) {
     return filters;
 }
 
+/* What is chosen where two arrays overlap, which do not. */
+static void settle_choices(fuser *u, tr_bid b) {
+    tr_fn *f = u->f;
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+        const tr_ins *in = tr_at(f, v);
+        const tr_ins *c = in->op == TR_OP_SELECT ? tr_at(f, in->args[0]) : in;
+        if (c == in || c->op != TR_OP_OVERLAP || !disjoint(f, c->args[0], c->args[1], b))
+            continue;
+        tr_repl_set(f, &u->r, v, in->args[2]);
+        u->changed = true;
+    }
+}
+
 bool tr_opt_fuse(tr_prog *p, tr_fn *f) {
     fuser u = {.p = p, .f = f, .r = tr_repl_new(f)};
     u.tells = !f->is_lambda && tr_dump_wants(&p->ctx->dump, TR_STAGE_FUSE, NULL, f->name);
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        settle_choices(&u, f->rpo.d[i]);
+    if (u.changed) {
+        tr_repl_apply(f, &u.r);
+        u.r = tr_repl_new(f);
+        while (tr_fuse_drop(f, &u.rooms))
+            ;
+    }
     /* Where something is filtered, more than once: what read it may do no more than reduce now, and the array it was counted for be gone. */
     bool changed = true, filters = true;
     for (unsigned round = 0; round < MAX_ROUNDS && changed && filters; round++) {

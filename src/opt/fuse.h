@@ -58,7 +58,7 @@ tr_bid tr_fuse_append(tr_fn *g, tr_bid from, const tr_fn *src, const tr_val *arg
 typedef struct tr_fusing {
     tr_fn *f;
     const tr_ins *p, *c; /* it has p's space, and stands where c does */
-    tr_fuse_group in, out, filt, init, cap, ein, eout;
+    tr_fuse_group in, out, filt, scat, init, cap, ein, eout;
     tr_pat *t;
 } tr_fusing;
 tr_val tr_fuse_node(tr_fusing *m, tr_val before, const tr_ty *ty);

@@ -62,6 +62,7 @@ tr_val tr_fuse_node(tr_fusing *m, tr_val before, const tr_ty *ty) {
     t->nin = (uint16_t)m->in.v.n;
     t->nout = (uint16_t)m->out.v.n;
     t->nfilt = (uint16_t)m->filt.v.n;
+    t->nscat = (uint16_t)m->scat.v.n;
     t->nred = (uint16_t)m->init.v.n;
     t->ncap = (uint16_t)m->cap.v.n;
     t->nein = (uint16_t)m->ein.v.n;
@@ -69,7 +70,7 @@ tr_val tr_fuse_node(tr_fusing *m, tr_val before, const tr_ty *ty) {
     tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, tr_pat_nargs(t) + 1u);
     uint32_t n = t->nspace;
     memcpy(v, m->p->args, n * sizeof *v);
-    const tr_fuse_group *all[] = {&m->in, &m->out, &m->filt, &m->init, &m->cap, &m->ein, &m->eout};
+    const tr_fuse_group *all[] = {&m->in, &m->out, &m->filt, &m->scat, &m->init, &m->cap, &m->ein, &m->eout};
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
         for (uint32_t i = 0; i < all[k]->v.n; i++)
             v[n++] = all[k]->v.d[i];

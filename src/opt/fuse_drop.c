@@ -144,7 +144,7 @@ static bool drop_reductions(tr_fn *f, tr_val v, uint32_t uses, tr_repl *repl) {
         at[k] = kept;
         kept += used[k] || k < t->nscan;
     }
-    if (kept == n || (!kept && !t->nout && !t->nfilt))
+    if (kept == n || (!kept && !t->nout && !t->nfilt && !t->nscat))
         return any;
     for (uint32_t k = n; k-- > 0;)
         if (!used[k] && k >= t->nscan)
@@ -170,8 +170,12 @@ static tr_val less_than(tr_bld *b, tr_val x, tr_val limit) {
     return ok;
 }
 
-static bool is_size(const tr_ins *n) {
-    return n->op == TR_OP_DIM || n->op == TR_OP_BCAST;
+static bool is_size(const tr_fn *f, tr_val v) {
+    const tr_ins *n = tr_at(f, v);
+    int64_t known;
+    if (n->op == TR_OP_SELECT)
+        return is_size(f, n->args[1]) && is_size(f, n->args[2]);
+    return n->op == TR_OP_DIM || n->op == TR_OP_BCAST || (tr_get_int(f, v, &known) && known < too_long);
 }
 
 /* An axis that no machine has room for: its loop would run for years where NumPy raises at once. Sizes of other arrays are no such
@@ -180,9 +184,7 @@ static void test_axis(tr_bld *b, tests *t, tr_val n) {
     static const tr_site site = {TR_EXC_MEMORY, "cannot allocate an array with an axis of {0} elements", -1,
                                  NULL};
     tr_fn *f = b->fn;
-    int64_t known;
-    if (is_size(tr_at(f, n)) || t->in_block[n] == b->blk + 1u ||
-        (tr_get_int(f, n, &known) && known < too_long))
+    if (is_size(f, n) || t->in_block[n] == b->blk + 1u)
         return;
     t->in_block[n] = b->blk + 1u;
     tr_val check =
@@ -195,7 +197,7 @@ static uint32_t bits_of(const tr_fn *f, tr_val n) {
     int64_t known;
     if (tr_get_int(f, n, &known))
         return known > 0 ? 64u - (uint32_t)__builtin_clzll((uint64_t)known) : 0;
-    return is_size(tr_at(f, n)) ? 63 : 44;
+    return is_size(f, n) ? 63 : 44;
 }
 
 static bool is_small(const tr_fn *f, const tr_ins *alloc) {
@@ -272,7 +274,8 @@ bool tr_fuse_drop(tr_fn *f, const tr_u32s *rooms) {
                 any |= drop_outputs(f, v, uses);
                 any |= drop_reductions(f, v, uses[v], &repl);
                 next = tr_at(f, v)->next; /* what took a value out may be gone */
-                if (p->nout || p->nfilt || p->neout || (uses[v] && p->nred) || !tr_fn_is_scalar(p->lam))
+                if (p->nout || p->nfilt || p->nscat || p->neout || (uses[v] && p->nred) ||
+                    !tr_fn_is_scalar(p->lam))
                     continue;
             } else if ((in->op != TR_OP_ALLOC && !tr_opt_is_pure(in)) || uses[v]) {
                 continue;

@@ -273,9 +273,15 @@ static tr_val wins(nest *s, const red *r, tr_val best, tr_val x) {
     return both(s, TR_OP_AND, better, negate(s, test(s, TR_MATH_ISNAN, best)));
 }
 
+/* Two values as one. */
+static tr_val joined(nest *s, tr_redk kind, const tr_ty *t, tr_val x, tr_val y, uint8_t fast) {
+    const red r = {.kind = kind, .form = PLAIN, .ty = t};
+    tr_op op = tr_red_info[kind].op;
+    return op == TR_OP__COUNT ? choose(s, wins(s, &r, x, y), y, x) : arith(s, op, t, x, y, fast);
+}
+
 static void red_step(nest *s, const red *r, tr_val x) {
     tr_val *c = s->carry + r->at, parts[2];
-    const tr_redinfo *info = &tr_red_info[r->kind];
     if (r->form == SUM) {
         unsigned n = components(s, r->ty, x, parts);
         for (unsigned k = 0; k < n; k++)
@@ -285,10 +291,8 @@ static void red_step(nest *s, const red *r, tr_val x) {
         c[0] = choose(s, take, x, c[0]);
         c[1] = tr_const_int(s->f, s->i1, 1);
         c[2] = choose(s, take, s->carry[s->ncarry - 1], c[2]);
-    } else if (info->op == TR_OP__COUNT) {
-        c[0] = choose(s, wins(s, r, c[0], x), x, c[0]);
     } else {
-        c[0] = arith(s, info->op, r->ty, c[0], x, r->fast);
+        c[0] = joined(s, r->kind, r->ty, c[0], x, r->fast);
     }
 }
 
@@ -325,6 +329,23 @@ static tr_val pack(nest *s, const tr_val *y, tr_val kept) {
     return choose(s, cmp(s, TR_CMP_LT, next, last), kept, number(s, 0));
 }
 
+/* One value for each target, at the indices before it. */
+static void scatter(nest *s, const tr_val *y) {
+    const tr_pat *p = s->p;
+    for (uint32_t k = 0; k < p->nscat; k++) {
+        tr_val args[TR_MAX_NDIM + 2] = {s->in.args[tr_pat_scat(p) + k]};
+        const tr_ty *t = tr_at(s->f, args[0])->ty;
+        uint32_t n = t->ndim + 1u;
+        memcpy(args + 1, y, n * sizeof *y);
+        y += n;
+        if (p->scats[k] != TR_SCATTER_PUT) {
+            tr_val old = tr_emit_v(&s->b, TR_OP_LOAD, t->elem, n, args);
+            args[n] = joined(s, (tr_redk)p->scats[k], t->elem, old, args[n], 0);
+        }
+        tr_emit_v(&s->b, TR_OP_STORE, NULL, n + 1u, args);
+    }
+}
+
 static void point(nest *s) {
     const tr_pat *p = s->p;
     tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_lam_cap(p) + p->ncap + 1u);
@@ -344,6 +365,7 @@ static void point(nest *s) {
         y[tr_pat_lam_red(p)] = pack(s, y + p->nout, y[tr_pat_lam_red(p)]);
     for (uint32_t k = 0; k < p->nred; k++)
         red_step(s, &s->reds[k], y[tr_pat_lam_red(p) + k]);
+    scatter(s, y + tr_pat_lam_scat(p));
     if (s->places)
         s->carry[s->ncarry - 1] = tr_emit2(&s->b, TR_OP_ADD, s->i64, s->carry[s->ncarry - 1], number(s, 1));
 }

@@ -108,7 +108,7 @@ static bool is_among_args(const tr_ins *q, const tr_val *v, uint32_t n) {
 /* --- equal reductions --- */
 
 static bool only_reduces(const tr_pat *t) {
-    return t->nred && !t->nscan && !t->nout && !t->nfilt && !t->keep && is_straight(t);
+    return t->nred && !t->nscan && !t->nout && !t->nfilt && !t->nscat && !t->keep && is_straight(t);
 }
 
 static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
@@ -126,7 +126,7 @@ static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
 /* --- filters by one mask --- */
 
 static bool only_packs(const tr_pat *t) {
-    return t->nfilt && t->nred == 1 && !t->nout && is_straight(t);
+    return t->nfilt && t->nred == 1 && !t->nout && !t->nscat && is_straight(t);
 }
 
 /* What must move down with p to just before c: what looks at its result and only computes. False where that does not do. */

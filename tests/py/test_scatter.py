@@ -1,0 +1,239 @@
+"""Stores at computed places, `a[i] = v` and `np.add.at` and its kin: NumPy's results on any dtype, layout and overlap, on any number of cores;
+what they are given makes no array, and nothing is stored when an index is out of range."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from treadle import njit, prange
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arrays_check import ALL, INTS, given, laid_out, values  # noqa: E402
+
+AT = ["add", "subtract", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor"]
+GIVEN = ["v", "v * 2", "v[::-1]", "v + v[0]", "x", "a[0]", "v - np.arange(len(v))"]
+
+
+def made(statement, **options):
+    space = {"np": np}
+    exec(f"def f(a, i, v, x):\n    {statement}\n", space)
+    return space["f"], njit(**options)(space["f"])
+
+
+def compared(statement, args, **options):
+    """Both ways, on copies; and the same exception with nothing stored. NumPy and what it refuses: None."""
+    plain, compiled = made(statement, **options)
+    want = [np.copy(x) for x in args]
+    got = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in args]
+    try:
+        with np.errstate(all="ignore"):
+            plain(*want[:3], args[3])
+    except IndexError:
+        before = got[0].copy()
+        with pytest.raises(IndexError, match="out of bounds"):
+            compiled(*got)
+        np.testing.assert_array_equal(got[0], before)
+        return
+    compiled(*got)
+    np.testing.assert_allclose(got[0], want[0], rtol=1e-5, atol=1e-6)
+
+
+@st.composite
+def cases(draw, dtypes):
+    dtype = draw(st.sampled_from(dtypes))
+    rng = np.random.default_rng(draw(st.integers(0, 1000)))
+    n, m = draw(st.sampled_from([1, 2, 7, 40, 300])), draw(st.sampled_from([1, 2, 5, 64]))
+    i = rng.integers(-m, m, n).astype(draw(st.sampled_from([np.int64, np.int32, np.int8])))
+    if draw(st.sampled_from([False, False, False, True])):
+        i[draw(st.integers(0, n - 1))] = draw(st.sampled_from([m, -m - 1]))
+    layouts = st.sampled_from(["C", "strided", "negative"])
+    a, v = (laid_out(values(dtype, k, rng, special=False), draw(layouts)) for k in (m, n))
+    return a, laid_out(i, draw(layouts)), v, values(dtype, 1, rng, special=False)[0]
+
+
+@given(cases(ALL), st.sampled_from(GIVEN), st.booleans())
+def test_assignment(case, value, parallel):
+    if case[0].dtype.kind == "b":
+        value = value if value in ("v", "v[::-1]", "x", "a[0]") else "v"
+    if value.startswith("v - np") and case[0].dtype.kind == "u":
+        value = "v"  # int64 into unsigned: the same bits, but uint64 beside int64 is float64
+    compared(f"a[i] = {value}", case, parallel=parallel)
+
+
+@given(cases([np.int32, np.int64, np.uint8, np.uint64, np.float32, np.float64]), st.sampled_from(AT), st.sampled_from(GIVEN[:-1]), st.booleans())  # fmt: skip
+def test_at(case, name, value, parallel):
+    if "bitwise" in name and case[0].dtype.kind == "f":
+        name = "add"
+    if name == "multiply":  # stays in range: how powers overflow is not what is tested
+        case = (case[0], case[1], np.sign(case[2]), np.sign(case[3]))
+    compared(f"np.{name}.at(a, i, {value})", case, parallel=parallel)
+
+
+@pytest.mark.parametrize("name", ["minimum", "maximum", "add", "multiply"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_odd_floats(name, dtype):
+    """NaN and infinities; of zeros either sign will do, as in NumPy."""
+    rng = np.random.default_rng(5)
+    case = (values(dtype, 9, rng), rng.integers(-9, 9, 200), values(dtype, 200, rng), dtype(0))
+    compared(f"np.{name}.at(a, i, v)", case)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_planes(parallel):
+    """Targets of several axes, with slices, integers and arrays among the indices."""
+    rng = np.random.default_rng(0)
+    for statement in [
+        "np.add.at(a, (i, j), v * 2)",
+        "np.add.at(a, (i, slice(None)), v[:, None] * 2)",
+        "np.add.at(a, (slice(None), j), 1.0)",
+        "np.maximum.at(a, (i, 1), v)",
+        "np.add.at(a, (i[:, None], j), v[:, None] + v)",
+        "a[i, j] = v * 3",
+        "a[i] = v[:, None] - 1",
+        "a[:, j] = v * 2",
+        "a[1::2, j] = v + 1",
+        "a[i, -1] = 5",
+    ]:
+        space = {"np": np}
+        exec(f"def f(a, i, j, v):\n    {statement}\n", space)
+        for order in "CF":
+            a = np.asarray(rng.random((6, 5)), order=order)
+            i, j, v = rng.integers(-6, 6, 40), rng.integers(-5, 5, 40), rng.random(40)
+            want = a.copy()
+            space["f"](want, i, j, v)
+            njit(parallel=parallel)(space["f"])(a, i, j, v)
+            np.testing.assert_allclose(a, want, rtol=1e-12)
+
+
+def test_overlap():
+    """Everything is read before the first store, whatever lies where: the target itself, a part of it, and indices that are its bytes."""
+
+    @njit
+    def put(a, i, v):
+        a[i] = v * 2
+
+    @njit
+    def add(a, i, v):
+        np.add.at(a, i, v * 2)
+
+    rng = np.random.default_rng(3)
+    for f, g in [
+        (put, lambda a, i, v: a.__setitem__(i, v * 2)),
+        (add, lambda a, i, v: np.add.at(a, i, v * 2)),
+    ]:
+        for view in [lambda a: a, lambda a: a[::-1], lambda a: a[::2], lambda a: a[5:]]:
+            a = rng.random(20)
+            v = view(a)
+            i = rng.integers(-20, 20, len(v))
+            want = a.copy()
+            g(want, i, v.copy())
+            f(a, i, v)
+            np.testing.assert_array_equal(a, want)
+        a = rng.integers(-8, 8, 16)
+        want = a.copy()
+        g(want, a.copy(), np.arange(16))
+        f(a, a, np.arange(16))
+        np.testing.assert_array_equal(a, want)
+        for k in range(3):  # the array's own bytes as indices of another type
+            room = np.zeros(24, dtype=np.int64)
+            room[:16] = rng.integers(-4, 4, 16)
+            i, a = room[k : k + 16], room.view(np.float64)[8:]
+            want = a.copy()
+            g(want, i.copy(), np.arange(16.0))
+            f(a, i, np.arange(16.0))
+            np.testing.assert_array_equal(a, want)
+
+
+HOT = {
+    "np.add.at(h, i, w * 2)": 0,
+    "np.add.at(h, i, w * w + w)": 0,
+    "h[i] = w - 1": 0,
+    "np.maximum.at(h, i, np.sqrt(w) + 1)": 0,
+    "h = np.zeros(10)\n    np.add.at(h, i, w * 2)": 1,
+}
+
+
+@pytest.mark.parametrize("body", HOT)
+def test_no_array(body):
+    """Where sizes agree and nothing overlaps, only arrays that the program asks for are made."""
+    space = {"np": np}
+    exec(f"def f(h, i, w):\n    {body}\n    return h\n", space)
+    f = njit(space["f"])
+    h = np.zeros(10)
+    f(h, np.arange(5), np.arange(5.0))
+    (text,) = f.inspect_ir().values()
+    hot = [b for b in text.split("\nb") if "cold" not in b.split("\n")[0]]
+    assert sum(b.count("= alloc ") for b in hot) == HOT[body], text
+    assert sum(b.count("scatter(") for b in hot) == 1, text
+
+
+def test_in_loops_and_calls():
+    """In a function that is called, inlined or not, in a loop, and in a loop over a prange, which collects in arrays of its own."""
+
+    @njit
+    def collect(h, i, w):
+        np.add.at(h, i, w * 2)
+
+    @njit
+    def rounds(h, i, w, n):
+        for k in range(n):
+            collect(h, i, w + k)
+            h[i[:2]] = w[:2] * k
+
+    @njit(parallel=True)
+    def ranges(h, i, w, n):
+        for k in prange(n):
+            np.add.at(h, i, w * k)
+
+    rng = np.random.default_rng(2)
+    i, w = rng.integers(-7, 7, 50), np.floor(rng.random(50) * 8)
+    got, want = np.zeros(7), np.zeros(7)
+    rounds(got, i, w, 4)
+    for k in range(4):
+        np.add.at(want, i, (w + k) * 2)
+        want[i[:2]] = w[:2] * k
+    np.testing.assert_array_equal(got, want)
+    got, want = np.zeros(7), np.zeros(7)
+    ranges(got, i, w, 100)
+    for k in range(100):
+        np.add.at(want, i, w * k)
+    np.testing.assert_array_equal(got, want)
+
+
+def test_index_error_stores_nothing():
+    @njit
+    def f(h, i, w):
+        np.add.at(h, i, w * 2)
+
+    for bad in (5, -6):
+        h = np.zeros(5)
+        with pytest.raises(IndexError, match=f"index {bad} is out of bounds for axis 0 with size 5"):
+            f(h, np.array([0, 1, bad]), np.ones(3))
+        assert not h.any()
+    f(h, np.array([], dtype=np.int64), np.ones(0))
+    with pytest.raises(ValueError, match="broadcast"):
+        f(h, np.array([0, 1]), np.ones(3))
+    assert not h.any()
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_wraps(dtype):
+    """Whole numbers wrap as in NumPy."""
+
+    @njit
+    def f(h, i, w):
+        np.add.at(h, i, w)
+        np.multiply.at(h, i, w)
+
+    rng = np.random.default_rng(7)
+    w, i = values(dtype, 60, rng), rng.integers(0, 4, 60)
+    got, want = values(dtype, 4, rng), None
+    want = got.copy()
+    f(got, i, w)
+    np.add.at(want, i, w)
+    np.multiply.at(want, i, w)
+    np.testing.assert_array_equal(got, want)
