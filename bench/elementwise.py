@@ -636,6 +636,18 @@ def masked_inputs(rng: np.random.Generator, full: bool) -> Arguments:
     return place(a), place(rng.random(a.size) < 0.5)
 
 
+def binned(i, w):
+    h = np.zeros(1000)
+    np.add.at(h, i, w * 2)
+    return h
+
+
+def binned_inputs(rng: np.random.Generator, full: bool) -> Arguments:
+    """As many indices as values, into a thousand places, at random."""
+    n = TEN_MILLION if full else 97
+    return place(rng.integers(-1000, 1000, n)), place(rng.random(n))
+
+
 def on_both(function: Callable[..., Any]) -> dict[str, Maker]:
     """`njit` for one core and for all, and NumPy."""
     makers = jits(function)
@@ -648,6 +660,14 @@ add(
     inputs=lambda rng, full: (place(rng.random(TEN_MILLION if full else 97)),),
     expected=running_sum,
     variants=on_both(running_sum),
+    rtol=1e-9,
+    wall=True,
+)
+add(
+    "two cores, np.add.at",
+    inputs=binned_inputs,
+    expected=binned,
+    variants=on_both(binned),
     rtol=1e-9,
     wall=True,
 )

@@ -245,7 +245,7 @@ ELEMENTWISE: list[Row] = [
     ),
     *(
         row
-        for name, gain in (("cumsum", 1 / 1.5), ("a[mask]", 1 / 1.3))
+        for name, gain in (("cumsum", 1 / 1.5), ("a[mask]", 1 / 1.3), ("np.add.at", 1 / 1.5))
         for row in (
             Row(
                 f"two cores/{name}",

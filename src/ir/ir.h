@@ -247,7 +247,8 @@ struct tr_fn;
  *
  * Targets (a scatter) are arrays of any rank and layout, of which each round stores to one element, whose
  * indices are in range and not negative. The rounds' values come in C order of the space: with "put" the last
- * one stays, else each is combined with what is there, as a reduction is. A target shares no memory with any
+ * one stays, else each is combined with what is there, as a reduction is; sums and products of floats in
+ * blocks of rounds, where scatters.c says so. A target shares no memory with any
  * other operand, and nothing else of the node reads or writes it. A pattern that scatters keeps no axes.
  *
  * A lambda that only computes is scalar; one that loads, stores, calls or allocates is a region: it is never

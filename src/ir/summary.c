@@ -303,7 +303,7 @@ const char *tr_pat_one_core(const tr_prog *p, const tr_pat *t) {
         return why;
     if (t->nscan && !t->keep && !tr_pat_in_ranges(t))
         return "each element needs the one before";
-    if (t->nscat && !tr_plant(t->lam->ctx, TR_PLANT_SCATTER))
+    if (t->nscat && !tr_pat_spreads(t) && !tr_plant(t->lam->ctx, TR_PLANT_SCATTER))
         return "it may store to one element more than once";
     tr_summary s = tr_pat_summary(p, t);
     for (uint32_t k = 0; k < t->ncap && !tr_plant(t->lam->ctx, TR_PLANT_SCATTER); k++) {

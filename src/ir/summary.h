@@ -37,4 +37,9 @@ bool tr_pat_scan_regroups(const tr_pat *t);
 bool tr_pat_in_blocks(const tr_pat *t);
 bool tr_pat_in_ranges(const tr_pat *t);
 
+/* Scatters (scatters.c). spreads: blocks of rounds may collect in tables of their own, which are joined in order. regroups: the values depend on
+ * how they are grouped, so that all go block by block. */
+bool tr_pat_spreads(const tr_pat *t);
+bool tr_pat_scatter_regroups(const tr_pat *t);
+
 #endif

@@ -206,8 +206,12 @@ bool tr_lib_separate(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
     for (uint32_t i = src.ty->ndim - 1; i-- > 0;)
         strides[i] = tr_em_op2(e, TR_OP_MUL, strides[i + 1], shape[i + 1]);
     copy = tr_em_view(e, src.ty, copy, tr_em_i64(e, 0), shape, strides);
-    if (!e->dry)
-        out->v = tr_emit3(&e->b, TR_OP_SELECT, src.ty, meet.v, copy.v, src.v);
+    if (e->dry)
+        return true;
+    out->v = tr_emit3(&e->b, TR_OP_SELECT, src.ty, meet.v, copy.v, src.v);
+    for (uint32_t i = 0; i < src.ty->ndim; i++)
+        strides[i] = tr_em_stride(e, *out, i);
+    *out = tr_em_view(e, src.ty, *out, tr_em_i64(e, 0), shape, strides); /* its sizes are src's */
     return true;
 }
 

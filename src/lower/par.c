@@ -59,6 +59,11 @@ static void each_value(tr_lpat *s, void (*visit)(share *, lv *), share *u) {
     each_of(s->earr, (unsigned)s->p->nein + s->p->neout, true, visit, u);
     each_of(s->filt, s->p->nfilt, false, visit, u);
     each_of(s->scat, s->p->nscat, true, visit, u);
+    if (s->spreads) {
+        visit(u, &s->size);
+        for (unsigned k = 0; k < s->scat[0].ty->ndim; k++)
+            visit(u, &s->cstride[k]);
+    }
     if (s->p->nfilt)
         visit(u, &s->last);
     for (unsigned i = 0; i < s->p->nred; i++)
@@ -84,7 +89,7 @@ static void take(share *u, lv *x) {
 
 /* --- places for what the ranges reduce --- */
 
-/* Slots 0 to 2: the length of a range, where the places are, and the tr_chain. */
+/* Slots 0 to 2: the length of a range, where the places are (or a scatter's tables), and the tr_chain. */
 enum { GRAIN, PLACES, CHAIN, FIRST };
 
 static lt part_type(const tr_lpat *s, unsigned i, unsigned k) {
@@ -313,6 +318,8 @@ static lv make_range(tr_lpat *s) {
     c.shared = true;
     if (is_chain(s))
         walk_link(&c, &u, out);
+    else if (c.spreads)
+        tr_spread_range(&c, LLVMBuildLoad2(w.b, m->ptr, slot(&w, u.slots, PLACES), ""), range_number(&c, &u));
     else
         tr_lower_nest(&c, out);
     if (first_placed(&c) < c.p->nred)
@@ -437,8 +444,10 @@ void tr_lower_parallel(tr_lpat *s, lv *out) {
     tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;
     share u = {w, NULL, FIRST};
-    lv none = LLVMConstNull(m->ptr), chain = is_chain(s) ? new_chain(s) : NULL, fn = make_range(s),
-       places = none, n = s->ext[s->outer], grain = call_grain(s, n), code;
+    lv none = LLVMConstNull(m->ptr), chain = is_chain(s) ? new_chain(s) : NULL, grain = NULL,
+       places = s->spreads ? tr_spread_begin(s, &grain) : none, fn = make_range(s), n = s->ext[s->outer],
+       code;
+    grain = s->spreads ? grain : call_grain(s, n);
     unsigned nparts = count_parts(s, first_placed(s), s->p->nred);
     each_value(s, count, &u);
     u.slots = tr_lower_buffer(w, u.n * sizeof(tr_slot), 8, "share");
@@ -453,5 +462,8 @@ void tr_lower_parallel(tr_lpat *s, lv *out) {
     lb go_on = tr_lower_unless(w, l_icmp(b, LLVMIntEQ, code, l_int(m->i32, 0)));
     tr_lower_leave(w, code);
     l_at_end(b, go_on);
-    results(s, places, chain, grain, out);
+    if (s->spreads)
+        tr_spread_end(s, places, grain);
+    else
+        results(s, places, chain, grain, out);
 }

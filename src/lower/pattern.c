@@ -11,7 +11,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SHORT = 4 };      /* instructions, the last of which yields */
+enum { SHORT = 4 }; /* instructions, the last of which yields */
+enum { PREFETCH = 4096 };
 enum { MAX_SELDOM = 1 }; /* long functions are not made to wait for what hardly ever runs */
 
 /* --- a counted loop that carries values --- */
@@ -156,6 +157,22 @@ static void scatter_elements(tr_lpat *s, const lv *y) {
     }
 }
 
+/* Stores at computed places keep a core from running ahead to what it loads: the inputs are asked for PREFETCH bytes before. */
+static void ask_for_inputs(tr_lpat *s, const lv *off) {
+    LLVMBuilderRef b = s->w->b;
+    tr_lm *m = s->w->m;
+    for (unsigned i = 0; i < s->p->nin && !s->chunk; i++) {
+        const tr_larr *a = &s->arr[i];
+        lv ahead = l_int(m->i64, PREFETCH);
+        if (!s->line && !is_one(a->stride[s->axis[s->ndim - 1]]))
+            continue;
+        lv at = LLVMBuildGEP2(b, tr_lower_elem(m, a->ty->elem), a->data, (lv *)&off[i], 1, "");
+        at = LLVMBuildGEP2(b, m->i8, at, &ahead, 1, "");
+        lv args[] = {at, l_int(m->i32, 0), l_int(m->i32, 3), l_int(m->i32, 1)};
+        tr_lower_intrinsic(s->w, "llvm.prefetch", m->ptr, 4, args);
+    }
+}
+
 /* For running values that no contribution looks at. */
 static unsigned nothing_known(const tr_lpat *s, lv *out) {
     unsigned n = 0;
@@ -187,8 +204,10 @@ void tr_lower_element(tr_lpat *s, lv *out) {
     const lv *scattered = skip_elements(s->filt, p->nfilt, y) + n;
     if (p->nfilt)
         y = s->totals ? skip_elements(s->filt, p->nfilt, y) : pack_elements(s, y);
-    if (!s->totals)
+    if (!s->totals && p->nscat) {
+        ask_for_inputs(s, off);
         scatter_elements(s, scattered);
+    }
     if (out)
         memcpy(out, y, n * sizeof *out);
     else
@@ -557,6 +576,7 @@ static void setup(tr_lpat *s, const tr_ins *in) {
     for (unsigned i = 0; i < nearr; i++)
         tr_lower_arr(w, in->args[tr_pat_ein(p) + i], &s->earr[i]);
     s->blocks = tr_pat_in_blocks(p);
+    s->spreads = tr_pat_spreads(p);
     s->filt = TR_NEW_N(a, tr_larr, p->nfilt + 1u);
     s->scratch = TR_NEW_N(a, lv, p->nfilt + 1u);
     for (unsigned i = 0; i < p->nfilt; i++)
@@ -615,6 +635,8 @@ static void loops(tr_lpat *s, lv *out) {
     s->outer = s->tiled && tr_pat_nkeep(s->p) == 1 ? s->axis[s->ndim - 1] : s->axis[0];
     if (tr_pat_is_parallel(s->p) && s->w->m->want->target->pools)
         tr_lower_parallel(s, out);
+    else if (s->spreads && tr_pat_scatter_regroups(s->p))
+        tr_spread_nest(s);
     else
         tr_lower_nest(s, out);
     s->w->in_use = in_use;

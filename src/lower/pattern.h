@@ -60,10 +60,12 @@ typedef struct tr_lpat {
     tr_lchunk *chunk;    /* NULL: elements are addressed directly */
     lv *off;             /* running offset of each array, per level: off[level * narr + a] */
     unsigned narr;
-    tr_larr *filt;     /* packed arrays */
-    tr_larr *scat;     /* targets */
-    tr_lred *how;      /* how they combine values; not looked at where the last one wins */
-    lv last, *scratch; /* their scratch place; places for what is not wanted, with `shared` */
+    tr_larr *filt;                 /* packed arrays */
+    tr_larr *scat;                 /* targets */
+    tr_lred *how;                  /* how they combine values; not looked at where the last one wins */
+    lv size, cstride[TR_MAX_NDIM]; /* of the target, and of tables like it, with `spreads` */
+    bool spreads;                  /* as tr_pat_spreads has it */
+    lv last, *scratch;             /* their scratch place; places for what is not wanted, with `shared` */
     tr_lred *red;
     lv *caps;
     unsigned ncaps;        /* parts */
@@ -118,6 +120,13 @@ void tr_scan_blocks(tr_lpat *s, unsigned k); /* the innermost loop, of level k *
 /* Parts of the totals of all scans over the loops that are left to walk from level k on. */
 void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out);
 
+/* spread.c: a scatter in blocks of rounds. By one thread; and what stands around the ranges of all threads: room for their tables, and how many
+ * rounds a range has; a range's own part, number r; the end. */
+void tr_spread_nest(tr_lpat *s);
+lv tr_spread_begin(tr_lpat *s, lv *rows);
+void tr_spread_range(tr_lpat *c, lv room, lv r);
+void tr_spread_end(tr_lpat *s, lv room, lv rows);
+
 /* par.c: the same by all threads of the pool, where `par` says that they may. */
 void tr_lower_parallel(tr_lpat *s, lv *out);
 
@@ -132,6 +141,7 @@ unsigned tr_red_end(tr_lpat *s, lv *out);      /* parts of all values; their num
 void tr_red_join(tr_lpat *s, unsigned i, const lv *parts);
 /* acc with one more value, as reduction r has it: parts of one that is not BUFFERED or ARG. */
 void tr_red_combine(tr_lpat *s, const tr_lred *r, lv *acc, const lv *x);
+void tr_red_identity_parts(tr_lpat *s, const tr_lred *r, lv *out);
 /* The value that changes nothing: what a thread begins with. */
 void tr_red_neutral(tr_lpat *s, unsigned i);
 /* What begins nothing new but for the scans, of which the totals are wanted. */

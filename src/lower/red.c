@@ -194,16 +194,21 @@ void tr_red_join(tr_lpat *s, unsigned i, const lv *parts) {
     tr_red_combine(s, &s->red[i], &s->carry[s->red[i].carry], parts);
 }
 
+void tr_red_identity_parts(tr_lpat *s, const tr_lred *r, lv *out) {
+    lt e = tr_lower_elem(s->w->m, r->ty);
+    tr_number n = tr_red_start(r->kind, r->ty);
+    bool fp = tr_ty_is_float(r->ty) || tr_ty_is_complex(r->ty);
+    for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++)
+        out[k] =
+            fp ? LLVMConstReal(e, k ? n.im : n.re) : l_int(r->ty->kind == TR_TY_BOOL ? s->w->m->i1 : e, n.i);
+}
+
 void tr_red_neutral(tr_lpat *s, unsigned i) {
     assert(i < s->p->nred);
     tr_lred *r = &s->red[i];
     if (tr_red_info[r->kind].repeats || tr_red_info[r->kind].place)
         return; /* its own initial value may come in more than once */
-    lt e = tr_lower_elem(s->w->m, r->ty);
-    tr_number n = tr_red_start(r->kind, r->ty);
-    bool fp = tr_ty_is_float(r->ty) || tr_ty_is_complex(r->ty);
-    for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++)
-        r->init[k] = fp ? LLVMConstReal(e, k ? n.im : n.re) : l_int(e, n.i);
+    tr_red_identity_parts(s, r, r->init);
 }
 
 static unsigned carry_new(tr_lpat *s, lv x) {

@@ -65,10 +65,10 @@ static bool is_new(const tr_fn *f, tr_val a) {
     return in->op == TR_OP_ALLOC || in->op == TR_OP_CONSTARR;
 }
 
-/* To an array that was there before, from one that is made in the block. */
+/* To an array that was there before, from one that is made in the block; or at computed places of it. */
 static bool stores_made(const tr_fn *f, const tr_ins *c) {
     const tr_pat *t = c->op == TR_OP_PATTERN ? c->imm.pat : NULL;
-    bool made = false, old = false;
+    bool made = t && t->nscat, old = false;
     for (uint32_t k = 0; t && k < t->nin; k++) {
         const tr_ins *in = tr_at(f, c->args[tr_pat_in(t) + k]);
         made = made || (in->op == TR_OP_ALLOC && in->blk == c->blk);

@@ -607,9 +607,11 @@ static void tell_patterns(tr_prog *p, tr_fn *f, const tr_u32s *made) {
                 continue;
             const tr_pat *t = in->imm.pat;
             const char *why = t->par == TR_PAR_WISH ? tr_pat_one_core(p, t) : NULL;
+            bool all = t->par && !why;
+            const char *when =
+                all && tr_pat_spreads(t) ? "where what it scatters to is small beside the values" : why;
             tr_sb_printf(&f->ctx->dump_text, "%s: the array expression of line %u: runs on %s%s%s\n", f->name,
-                         line_of(f, v), t->par && !why ? "all cores" : "one core", why ? ": " : "",
-                         why ? why : "");
+                         line_of(f, v), all ? "all cores" : "one core", when ? ": " : "", when ? when : "");
         }
 }
 

@@ -182,6 +182,10 @@ typedef struct tr_tile_f32 {
  * stay in a core's cache. */
 enum { TR_SCAN_BLOCK = 1 << 14 };
 
+/* A scatter that combines goes in blocks of rounds, each but the first with a table like the target: blocks have at least so many rounds, and so
+ * many for each element of the target, and there are no more than so many blocks. */
+enum { TR_SCATTER_BLOCK = 1 << 15, TR_SCATTER_WORTH = 16, TR_SCATTER_BLOCKS = 64 };
+
 /* Ranges at most of a pattern that runs on all cores. */
 enum { TR_PAR_RANGES = 256 };
 /* Of each array that a test of shared memory takes: size of an element, axes << 8, TR_MEET_GIVEN where strides follow

@@ -139,5 +139,16 @@ int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost) {
     return grain;
 }
 
+/* Of n rounds, each with `inner` elements: so many that tables as large as the target cost little beside them, and a power of two. */
+int64_t tr_rt_scatter_rows(int64_t n, int64_t inner, int64_t size, int64_t any) {
+    static const double worth = TR_SCATTER_WORTH, block = TR_SCATTER_BLOCK;
+    double each = inner > 1 ? (double)inner : 1.0, least = (double)size * worth;
+    int64_t rows = 1, fixed = any ? tr_rt_fixed_grain() : 0;
+    least = fixed ? (double)fixed * each : least > block ? least : block;
+    while (((double)rows * each < least || n / rows >= TR_SCATTER_BLOCKS) && rows < n)
+        rows *= 2;
+    return rows;
+}
+
 SUMS(f64, double)
 SUMS(f32, float)

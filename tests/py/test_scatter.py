@@ -4,12 +4,14 @@ what they are given makes no array, and nothing is stored when an index is out o
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+import treadle
 from hypothesis import strategies as st
-from treadle import njit, prange
+from treadle import _core, njit, prange
 
 sys.path.insert(0, str(Path(__file__).parent))
 from arrays_check import ALL, INTS, given, laid_out, values  # noqa: E402
@@ -237,3 +239,134 @@ def test_wraps(dtype):
     np.add.at(want, i, w)
     np.multiply.at(want, i, w)
     np.testing.assert_array_equal(got, want)
+
+
+# --- on all cores ---
+
+BLOCK = 1 << 15
+LENGTHS = [BLOCK, BLOCK + 1, 2 * BLOCK + 7, 300_001]
+
+
+def both(f):
+    return njit(f), njit(parallel=True)(f)
+
+
+def add_at(h, i, w):
+    np.add.at(h, i, w * 2)
+
+
+def multiply_at(h, i, w):
+    np.multiply.at(h, i, w)
+
+
+def maximum_at(h, i, w):
+    np.maximum.at(h, i, w)
+
+
+@pytest.mark.parametrize("f", [add_at, multiply_at, maximum_at])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.uint8, np.complex64])
+def test_same_bits_on_any_number_of_threads(f, dtype):
+    if f is maximum_at and dtype is np.complex64:
+        return
+    one, many = both(f)
+    rng = np.random.default_rng(1)
+    for n in LENGTHS:
+        for m in (1, 10, 3000, n):
+            i, w = rng.integers(-m, m, n), (rng.random(n) + 0.5).astype(dtype)
+            start = (rng.random(m) * 9).astype(dtype)
+            want, plain = start.copy(), start.copy()
+            one(want, i, w)
+            with np.errstate(all="ignore"):
+                f(plain, i, w)
+            if f is not multiply_at:
+                np.testing.assert_allclose(want, plain, rtol=1e-3 if dtype == np.float32 else 1e-4)
+            if dtype in (np.int32, np.uint8) or f is maximum_at or n <= BLOCK or 16 * m >= n:
+                np.testing.assert_array_equal(want, plain)
+            for threads in (1, 2, 4):
+                before = treadle.get_num_threads()
+                treadle.set_num_threads(min(threads, before))
+                try:
+                    got = start.copy()
+                    many(got, i, w)
+                finally:
+                    treadle.set_num_threads(before)
+                assert got.tobytes() == want.tobytes()
+
+
+@given(st.integers(0, 60), st.integers(1, 9), st.integers(1, 5), st.integers(0, 99))
+def test_short_ranges(n, m, grain, seed):
+    """As many tables as there are indices, or a few less; targets of one and two axes, strided ones too."""
+    rng = np.random.default_rng(seed)
+    i, j, w = rng.integers(-m, m, n), rng.integers(-3, 3, n), rng.integers(-9, 9, n)
+    _core._pool_grain(grain, True)
+    try:
+        got, want = np.zeros(2 * m, np.int64)[::2], np.zeros(m, np.int64)
+        SHORT[0](got, i, w)
+        np.add.at(want, i, w)
+        np.testing.assert_array_equal(got, want)
+        for order in "CF":
+            got = np.ones((m, 3), np.int32, order=order)
+            want = got.copy()
+            SHORT[1](got, i, j, w.astype(np.int32))
+            np.maximum.at(want, (i, j), w.astype(np.int32))
+            np.testing.assert_array_equal(got, want)
+            SHORT[2](got, i)
+            np.add.at(want, (i, slice(None)), 1)
+            np.testing.assert_array_equal(got, want)
+    finally:
+        _core._pool_grain(0)
+
+
+SHORT = [
+    njit(parallel=True)(lambda h, i, w: np.add.at(h, i, w)),
+    njit(parallel=True)(lambda h, i, j, w: np.maximum.at(h, (i, j), w)),
+    njit(parallel=True)(lambda h, i: np.add.at(h, (i, slice(None)), 1)),
+]
+
+
+def test_tables_go_again():
+    """No block of memory is left, whether the call ends well or not."""
+    one, many = both(add_at)
+    i, w = np.arange(5 * BLOCK) % 7, np.ones(5 * BLOCK)
+    for f in (one, many):
+        h = np.zeros(7)
+        for _ in range(20):
+            f(h, i, w)
+        with pytest.raises(IndexError):
+            f(h, i + 1, w)
+        np.testing.assert_array_equal(h, 2.0 * np.bincount(i) * 20)
+        assert f.stats is not None
+
+
+def test_in_ranges_and_threads():
+    @njit(parallel=True)
+    def rows(h, i, w):
+        for k in prange(len(h)):
+            np.add.at(h[k], i, w * k)
+
+    i, w = np.arange(3 * BLOCK) % 5, np.full(3 * BLOCK, 0.1)
+    h = np.zeros((6, 5))
+    rows(h, i, w)
+    one = njit(lambda h, i, w, k: np.add.at(h, i, w * k))
+    for k in range(6):
+        want = np.zeros(5)
+        one(want, i, w, k)
+        assert want.tobytes() == h[k].tobytes()
+    wrong = []
+    _, many = both(add_at)
+    want = np.zeros(5)
+    many(want, i, w)
+
+    def again():
+        for _ in range(5):
+            got = np.zeros(5)
+            many(got, i, w)
+            if got.tobytes() != want.tobytes():
+                wrong.append(got)
+
+    pool = [threading.Thread(target=again) for _ in range(4)]
+    for t in pool:
+        t.start()
+    for t in pool:
+        t.join()
+    assert not wrong

@@ -1,0 +1,201 @@
+/* A scatter that combines, block by block of its rounds (privatisation, in the field's words): a block of rounds but the first one collects in a
+ * table of its own, which begins with what changes nothing, and the tables are joined to the target in their order. How long blocks are depends
+ * on the number of rounds and the target's size alone (tr_rt_scatter_rows), whoever walks them. So all threads may (par.c), with the
+ * bits of one; and where the values depend on how they are grouped, sums of floats, one thread goes block by block, too, in one table.
+ * A target that is large beside the number of rounds has one block: the plain loop.
+ * Cost: filling and joining tables touches 1 / TR_SCATTER_WORTH as many elements as there are rounds, twice. */
+#include "ir/summary.h"
+#include "lower/pattern.h"
+
+#include <assert.h>
+
+/* The target's size, and how its table lies: C order. */
+static void describe(tr_lpat *s) {
+    LLVMBuilderRef b = s->w->b;
+    tr_larr *a = &s->scat[0];
+    s->size = l_int(s->w->m->i64, 1);
+    for (unsigned k = a->ty->ndim; k-- > 0;) {
+        s->cstride[k] = s->size;
+        s->size = LLVMBuildNSWMul(b, s->size, a->shape[k], "");
+    }
+}
+
+/* From one table to the next: no two have a cache line in common, nor two that are fetched together. */
+static lv table_bytes(const tr_lpat *s) {
+    enum { LINES = 128 };
+    lt i64 = s->w->m->i64;
+    lv bytes = LLVMBuildNSWMul(s->w->b, s->size, l_int(i64, tr_ty_size(s->scat[0].ty->elem)), "");
+    return l_and(s->w->b, LLVMBuildNSWAdd(s->w->b, bytes, l_int(i64, 2 * LINES - 1), ""), l_int(i64, -LINES));
+}
+
+/* How many rounds of the outermost loop make a block. */
+static lv block_rows(tr_lpat *s) {
+    lv inner = l_int(s->w->m->i64, 1), rows = NULL;
+    for (unsigned k = 0; k < s->ndim; k++)
+        if (s->axis[k] != s->outer)
+            inner = LLVMBuildNSWMul(s->w->b, inner, s->ext[s->axis[k]], "");
+    lv any = l_int(s->w->m->i64, !tr_pat_scatter_regroups(s->p));
+    tr_lower_rt(s->w, TR_RT_SCATTERROWS, 4, (lv[]){s->ext[s->outer], inner, s->size, any}, NULL, &rows);
+    return rows;
+}
+
+/* Number of blocks of so many rounds. */
+static lv count_blocks(tr_lpat *s, lv rows) {
+    LLVMBuilderRef b = s->w->b;
+    lv up = l_sub(b, LLVMBuildNSWAdd(b, s->ext[s->outer], rows, ""), l_int(s->w->m->i64, 1));
+    return LLVMBuildUDiv(b, up, rows, "");
+}
+
+/* Room for n tables, or null for none of them. Raises where there is no memory. */
+static lv make_room(tr_lpat *s, lv n) {
+    static const tr_site site = {TR_EXC_MEMORY, "cannot allocate tables of {0} bytes", -1, NULL};
+    tr_lf *w = s->w;
+    LLVMBuilderRef b = w->b;
+    lb from = l_here(b), some = tr_lower_block(w, ""), go_on = tr_lower_block(w, "");
+    lv bytes, mem;
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntSGT, n, l_int(w->m->i64, 0)), some, go_on);
+    l_at_end(b, some);
+    bytes = LLVMBuildNSWMul(b, table_bytes(s), n, "");
+    tr_lower_rt(w, TR_RT_ALLOC, 1, &bytes, NULL, &mem);
+    lb ok = tr_lower_unless(w, LLVMBuildIsNotNull(b, mem, ""));
+    const tr_ty *u64 = tr_ty_scalar(w->m->ctx->types, TR_TY_U64);
+    tr_lower_raise(w, s->v, &site, 1, &u64, (lv *[]){&bytes});
+    l_at_end(b, ok);
+    ok = l_here(b);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+    lv p = LLVMBuildPhi(b, w->m->ptr, "");
+    l_incoming(p, LLVMConstNull(w->m->ptr), from);
+    l_incoming(p, mem, ok);
+    return p;
+}
+
+/* if (there is some) it goes. */
+static void leave_room(tr_lpat *s, lv room) {
+    LLVMBuilderRef b = s->w->b;
+    lb go_on = tr_lower_unless(s->w, LLVMBuildIsNull(b, room, ""));
+    tr_lower_rt(s->w, TR_RT_FREE, 1, &room, NULL, NULL);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+}
+
+/* Table number k. */
+static lv table_at(tr_lpat *s, lv room, lv k) {
+    LLVMBuilderRef b = s->w->b;
+    lv head = l_int(s->w->m->i64, TR_MEM_ALIGN);
+    lv at = LLVMBuildNSWAdd(b, LLVMBuildNSWMul(b, table_bytes(s), k, ""), head, "");
+    return LLVMBuildGEP2(b, s->w->m->i8, room, &at, 1, "");
+}
+
+/* A table as an array of one axis. */
+static tr_larr flat(const tr_lpat *s, lv table) {
+    tr_larr a = s->scat[0];
+    a.data = table;
+    return a;
+}
+
+static void each_item(tr_lpat *s, lv table, void (*visit)(tr_lpat *, const tr_larr *, lv)) {
+    tr_larr a = flat(s, table);
+    tr_lloop l;
+    unsigned carried = s->ncarry;
+    s->ncarry = 0;
+    tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), s->size);
+    visit(s, &a, l.iv);
+    tr_lloop_end(s, &l, LLVMBuildNUWAdd(s->w->b, l.iv, l_int(s->w->m->i64, 1), ""));
+    s->ncarry = carried;
+}
+
+static void clear_item(tr_lpat *s, const tr_larr *table, lv i) {
+    lv x[2];
+    tr_red_identity_parts(s, &s->how[0], x);
+    tr_lower_store_at(s->w, table, i, x);
+}
+
+/* Where item number i, in C order, lies in the target. */
+static lv offset_in_target(tr_lpat *s, lv i) {
+    LLVMBuilderRef b = s->w->b;
+    const tr_larr *a = &s->scat[0];
+    lv off = l_int(s->w->m->i64, 0);
+    for (unsigned k = 0; k < a->ty->ndim; k++) {
+        bool last = k + 1 == a->ty->ndim;
+        lv x = last ? i : LLVMBuildUDiv(b, i, s->cstride[k], "");
+        i = last ? i : LLVMBuildURem(b, i, s->cstride[k], "");
+        off = LLVMBuildNSWAdd(b, off, LLVMBuildNSWMul(b, x, a->stride[k], ""), "");
+    }
+    return off;
+}
+
+static void join_item(tr_lpat *s, const tr_larr *table, lv i) {
+    lv now[2], x[2], off = offset_in_target(s, i);
+    tr_lower_load_at(s->w, &s->scat[0], off, now);
+    tr_lower_load_at(s->w, table, i, x);
+    tr_red_combine(s, &s->how[0], now, x);
+    tr_lower_store_at(s->w, &s->scat[0], off, now);
+}
+
+/* The rounds from `first` to s->end, with the target itself (own), or with a table. */
+static void walk_block(tr_lpat *s, lv first, lv own, lv table) {
+    LLVMBuilderRef b = s->w->b;
+    tr_larr *a = &s->scat[0], target = *a;
+    tr_lpat t = *s;
+    t.scat = tr_arena_copy(&s->w->m->ctx->arena, a, sizeof *a);
+    t.first = first;
+    lb go_on = tr_lower_unless(s->w, own);
+    each_item(s, table, clear_item);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+    t.scat[0].data = l_select(b, own, target.data, table);
+    for (unsigned k = 0; k < target.ty->ndim; k++)
+        if (target.stride[k] != s->cstride[k])
+            t.scat[0].stride[k] = l_select(b, own, target.stride[k], s->cstride[k]);
+    tr_lower_nest(&t, NULL);
+}
+
+void tr_spread_nest(tr_lpat *s) {
+    tr_lf *w = s->w;
+    LLVMBuilderRef b = w->b;
+    lv zero = l_int(w->m->i64, 0), n = s->ext[s->outer];
+    describe(s);
+    lv rows = block_rows(s), many = l_icmp(b, LLVMIntSLT, rows, n);
+    lv room = make_room(s, LLVMBuildZExt(b, many, w->m->i64, "")), table = table_at(s, room, zero);
+    tr_lloop l;
+    s->ncarry = 0;
+    tr_lloop_begin(s, &l, zero, n);
+    lv left = l_sub(b, n, l.iv),
+       end = l_select(b, l_icmp(b, LLVMIntSLT, left, rows), n, LLVMBuildNSWAdd(b, l.iv, rows, ""));
+    lv own = l_icmp(b, LLVMIntEQ, l.iv, zero);
+    s->end = end;
+    walk_block(s, l.iv, own, table);
+    s->end = NULL;
+    lb go_on = tr_lower_unless(w, own);
+    each_item(s, table, join_item);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+    tr_lloop_end(s, &l, end);
+    leave_room(s, room);
+}
+
+/* --- by all threads: the calling side, around the ranges, and one range, which is a block --- */
+
+lv tr_spread_begin(tr_lpat *s, lv *rows) {
+    lv one = l_int(s->w->m->i64, 1);
+    describe(s);
+    *rows = block_rows(s);
+    return make_room(s, l_sub(s->w->b, count_blocks(s, *rows), one));
+}
+
+void tr_spread_range(tr_lpat *c, lv room, lv r) {
+    LLVMBuilderRef b = c->w->b;
+    lv before = l_sub(b, r, l_int(c->w->m->i64, 1));
+    walk_block(c, c->first, l_icmp(b, LLVMIntEQ, r, l_int(c->w->m->i64, 0)), table_at(c, room, before));
+}
+
+void tr_spread_end(tr_lpat *s, lv room, lv rows) {
+    lv one = l_int(s->w->m->i64, 1);
+    tr_lloop l;
+    s->ncarry = 0;
+    tr_lloop_begin(s, &l, one, count_blocks(s, rows));
+    each_item(s, table_at(s, room, l_sub(s->w->b, l.iv, one)), join_item);
+    tr_lloop_end(s, &l, LLVMBuildNUWAdd(s->w->b, l.iv, one, ""));
+    leave_room(s, room);
+}
