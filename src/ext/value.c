@@ -479,7 +479,7 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_ARRAY:
         return tr_ty_array(t, tr_ty_scalar(t, tr_key_tyk(k->key)), tr_key_ndim(k->key), tr_key_layout(k->key),
                            (k->key & TR_KEY_RO) != 0);
-    case TR_K_RANGE: return tr_ty_range(t, i64, (k->key >> 8) & 1u);
+    case TR_K_RANGE: return tr_ty_range(t, i64, (k->key >> 8) & 1u ? TR_RANGE_STEP1 : 0u);
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,
                            k->key >> 10 & 1u ? none : i64);

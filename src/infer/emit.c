@@ -41,7 +41,7 @@ static void note_operands(emission *m, const tr_ins *in) {
         const tr_ins *d = tr_at(m->src, a);
         const tr_ty *t = m->s->ty[a];
         if (!t || d->op == TR_OP_OBJ || t->kind == TR_TY_LIT || t->kind == TR_TY_METHOD ||
-            t->kind == TR_TY_EXC)
+            t->kind == TR_TY_INFO || t->kind == TR_TY_EXC)
             continue;
         const char *name = a < m->src->names.n ? m->src->names.d[a] : NULL;
         tr_span span = d->op == TR_OP_PARAM ? (tr_span){0, -1, 0, -1} : place_of(m, d).span;

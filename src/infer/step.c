@@ -222,7 +222,7 @@ static bool add_arg(message *m, tr_tv v) {
         return push_arg(m, tr_obj_none());
     if (v.ty->kind == TR_TY_LIT)
         return push_arg(m, v.ty->lit);
-    if (v.ty->kind == TR_TY_TUPLE && !v.ty->name)
+    if (v.ty->kind == TR_TY_TUPLE && !v.ty->name && !tr_ty_is_list(v.ty))
         return add_tuple(m, v);
     if (v.ty->kind == TR_TY_TEXT) {
         tr_em_unsupported(m->e, "raise-args", "an f-string beside other arguments of an exception");
@@ -248,7 +248,7 @@ static bool add_piece(message *m, tr_tv v, bool quoted) {
     const char *s;
     if (v.ty->kind == TR_TY_TUPLE) {
         bool list = tr_ty_is_list(v.ty);
-        tr_sb_printf(&m->text, "%s%s", v.ty->name && !list ? v.ty->name : "", list ? "[" : "(");
+        tr_sb_printf(&m->text, "%s%s", v.ty->name ? v.ty->name : "", list ? "[" : "(");
         for (uint32_t i = 0; i < v.ty->n; i++) {
             tr_sb_puts(&m->text, i ? ", " : "");
             if (v.ty->fields)

@@ -613,10 +613,6 @@ static bool atomic(run *r, const tr_ins *i, tr_slot *out) {
 static void extract(run *r, const tr_ins *i, tr_slot *out) {
     const tr_ty *t = arg_type(r, i, 0);
     const tr_slot *s = arg(r, i, 0);
-    if (t->kind == TR_TY_RANGE) {
-        *out = s[i->imm.i];
-        return;
-    }
     for (int64_t k = 0; k < i->imm.i; k++)
         s += tr_ty_nparts(t->items[k]);
     copy_parts(i->ty, out, s);

@@ -106,7 +106,7 @@ static void whole(walk *w, tr_val v) {
     const tr_fn *f = w->f;
     v = tr_array_root(f, v);
     const tr_ins *in = tr_at(f, v);
-    if (w->from[v] || !tr_ty_has_arrays(in->ty))
+    if (w->from[v] || !tr_ty_is_managed(in->ty))
         return;
     w->from[v] = 1;
     switch ((tr_op)in->op) {

@@ -153,7 +153,7 @@ static void anywhere(body *b, tr_val v, bool write) {
 /* An access to v at n indices, or (NULL) to all of it. */
 static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, bool write) {
     tr_val root = v, view = TR_NOVAL;
-    if (!tr_ty_has_arrays(def(b, v)->ty))
+    if (!tr_ty_is_managed(def(b, v)->ty))
         return;
     for (; def(b, root)->op == TR_OP_VIEW; root = def(b, root)->args[0])
         view = root;

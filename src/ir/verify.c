@@ -178,19 +178,8 @@ static void check_convert(fnck *k, const tr_ins *i) {
         bad(k, "%s has not the same bits as %s", show(k, to), show(k, from));
 }
 
-static bool has_items(const tr_ty *t) {
-    return t && (t->kind == TR_TY_TUPLE || t->kind == TR_TY_SLICE || t->kind == TR_TY_ITER ||
-                 t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_EXC ||
-                 t->kind == TR_TY_OPT || t->kind == TR_TY_TEXT);
-}
-
 static void check_tuple(fnck *k, const tr_ins *i) {
-    if (is_kind(i->ty, TR_TY_RANGE)) {
-        want_nargs(k, i, 3);
-        want_i64s(k, i, 0, 3);
-        return;
-    }
-    if (!has_items(i->ty)) {
+    if (!i->ty || !tr_ty_is_items(i->ty)) {
         bad(k, "%s is not made of items", show(k, i->ty));
         return;
     }
@@ -201,10 +190,9 @@ static void check_tuple(fnck *k, const tr_ins *i) {
 
 static void check_extract(fnck *k, const tr_ins *i) {
     const tr_ty *t = arg_type(k, i, 0);
-    int64_t n = is_kind(t, TR_TY_RANGE) ? 3 : has_items(t) ? t->n : 0;
-    if (i->imm.i < 0 || i->imm.i >= n)
+    if (i->imm.i < 0 || i->imm.i >= (t ? t->n : 0))
         bad(k, "%s has no item %" PRIi64, show(k, t), i->imm.i);
-    else if (is_kind(t, TR_TY_RANGE) ? !is_kind(i->ty, TR_TY_I64) : i->ty != t->items[i->imm.i])
+    else if (i->ty != t->items[i->imm.i])
         bad(k, "result is %s", show(k, i->ty));
 }
 

@@ -37,8 +37,7 @@ static const char *class_of(tr_em *e, tr_tv x) {
     case TR_TY_TUPLE: return "tuple";
     case TR_TY_RANGE: return "range";
     case TR_TY_SLICE: return "slice";
-    case TR_TY_METHOD: /* np.iinfo(t) is kept as a method of t that is only asked for attributes */
-        return x.ty->items[0]->kind == TR_TY_LIT ? x.ty->name : "object";
+    case TR_TY_INFO: return x.ty->sub == TR_INFO_FLOAT ? "finfo" : "iinfo";
     case TR_TY_LIT:
         if (tr_tv_dtype(e, x))
             return "dtype";

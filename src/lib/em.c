@@ -318,7 +318,11 @@ bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     case TR_TY_ARRAY: return coerce_array(e, x, to, out);
     case TR_TY_TUPLE:
     case TR_TY_SLICE:
-    case TR_TY_ITER:
+    case TR_TY_ENUMERATE:
+    case TR_TY_ZIP:
+    case TR_TY_REVERSED:
+    case TR_TY_FLAT:
+    case TR_TY_NDINDEX:
     case TR_TY_CLOSURE: return coerce_items(e, x, to, out);
     case TR_TY_RANGE: {
         if (x.ty->kind != TR_TY_RANGE)
@@ -474,7 +478,7 @@ tr_tv tr_em_tuple(tr_em *e, uint32_t n, const tr_tv *x) {
 }
 
 tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i) {
-    const tr_ty *t = agg.ty->kind == TR_TY_RANGE ? tr_ty_scalar(e->types, TR_TY_I64) : agg.ty->items[i];
+    const tr_ty *t = agg.ty->items[i];
     if (t->kind == TR_TY_LIT || t->kind == TR_TY_NONE)
         return tr_lib_undef(e, t);
     if (e->dry)

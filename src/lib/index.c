@@ -396,7 +396,7 @@ static bool tuple_get(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
 /* --- ranges, flat --- */
 
 static bool is_flat(tr_tv a) {
-    return a.ty->kind == TR_TY_ITER && a.ty->sub == TR_ITER_FLAT;
+    return a.ty->kind == TR_TY_FLAT;
 }
 
 /* An index into a range or a flat, checked, and from the beginning. */

@@ -20,7 +20,11 @@ bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
     switch (x.ty->kind) {
     case TR_TY_RANGE:
     case TR_TY_TUPLE:
-    case TR_TY_ITER: return true;
+    case TR_TY_ENUMERATE:
+    case TR_TY_ZIP:
+    case TR_TY_REVERSED:
+    case TR_TY_FLAT:
+    case TR_TY_NDINDEX: return true;
     case TR_TY_ARRAY:
         if (x.ty->ndim > 0)
             return true;
@@ -46,7 +50,7 @@ static bool is_const(const tr_em *e, tr_tv x, int64_t *v) {
  * of items nor an offset from its start wraps. */
 static bool is_narrow(tr_em *e, tr_tv r) {
     int64_t step = 1, from;
-    if (!r.ty->n && (!is_const(e, tr_em_item(e, r, 2), &step) || step == 0))
+    if (!(r.ty->sub & TR_RANGE_STEP1 && 0) && (!is_const(e, tr_em_item(e, r, 2), &step) || step == 0))
         return false;
     return is_const(e, tr_em_item(e, r, step > 0 ? 0 : 1), &from) && from >= (step > 0 ? 0 : -1);
 }
@@ -56,7 +60,7 @@ static bool is_narrow(tr_em *e, tr_tv r) {
 static tr_tv range_count(tr_em *e, tr_tv r) {
     tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
     int64_t k;
-    if (r.ty->n)
+    if ((r.ty->sub & TR_RANGE_STEP1 && 0))
         return tr_em_op2(e, TR_OP_SUB, stop, start);
     if (is_const(e, step, &k) && k == -1)
         return tr_em_op2(e, TR_OP_SUB, start, stop);
@@ -74,7 +78,8 @@ static bool may_be_huge(tr_em *e, tr_tv r) {
     int64_t step = 1;
     if (is_narrow(e, r))
         return false;
-    return r.ty->n || !is_const(e, tr_em_item(e, r, 2), &step) || (step > -3 && step < 3);
+    return (r.ty->sub & TR_RANGE_STEP1 && 0) || !is_const(e, tr_em_item(e, r, 2), &step) ||
+           (step > -3 && step < 3);
 }
 
 /* Number of items; one beyond int64 counts as 2**63 - 1, which no loop reaches. opt/prove.c knows this shape.
@@ -82,7 +87,7 @@ static bool may_be_huge(tr_em *e, tr_tv r) {
 static tr_tv range_len(tr_em *e, tr_tv r) {
     tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
     tr_tv some = tr_em_cmp(e, TR_CMP_GT, stop, start), n;
-    if (!r.ty->n)
+    if (!(r.ty->sub & TR_RANGE_STEP1 && 0))
         some = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, step, zero(e)), some,
                             tr_em_cmp(e, TR_CMP_LT, stop, start));
     n = range_count(e, r);
@@ -111,19 +116,16 @@ bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
         return true;
     case TR_TY_TUPLE: *n = tr_em_lit(e, tr_obj_int(&e->ctx->arena, it.ty->n)); return true;
     case TR_TY_ARRAY: *n = tr_em_dim(e, it, 0); return true;
-    case TR_TY_ITER: break;
-    default: return tr_em_error(e, "%s has no length", tr_em_tyname(e, it.ty));
-    }
-    switch (it.ty->sub) {
-    case TR_ITER_ENUMERATE: return tr_em_iterlen(e, tr_em_item(e, it, 1), n);
-    case TR_ITER_REVERSED: return tr_em_iterlen(e, tr_em_item(e, it, 0), n);
-    case TR_ITER_FLAT: *n = tr_em_size(e, tr_em_item(e, it, 0)); return true;
-    case TR_ITER_NDINDEX:
+    case TR_TY_ENUMERATE: return tr_em_iterlen(e, tr_em_item(e, it, 1), n);
+    case TR_TY_REVERSED: return tr_em_iterlen(e, tr_em_item(e, it, 0), n);
+    case TR_TY_FLAT: *n = tr_em_size(e, tr_em_item(e, it, 0)); return true;
+    case TR_TY_NDINDEX:
         *n = one(e);
         for (uint32_t i = 0; i < it.ty->n; i++)
             *n = tr_em_op2(e, TR_OP_MUL, *n, tr_em_item(e, it, i));
         return true;
-    default: break;
+    case TR_TY_ZIP: break;
+    default: return tr_em_error(e, "%s has no length", tr_em_tyname(e, it.ty));
     }
     *n = zero(e);
     for (uint32_t i = 0; i < it.ty->n; i++) {
@@ -169,7 +171,7 @@ static tr_tv flat_at(tr_em *e, tr_tv a, tr_tv i) {
  * never leaves the items. */
 static tr_tv range_at(tr_em *e, tr_tv r, tr_tv i) {
     tr_tv start = tr_em_item(e, r, 0), step = tr_em_item(e, r, 2);
-    if (r.ty->n)
+    if ((r.ty->sub & TR_RANGE_STEP1 && 0))
         return tr_em_nsw(e, TR_OP_ADD, start, i);
     if (!is_narrow(e, r))
         return tr_em_op2(e, TR_OP_ADD, start, tr_em_op2(e, TR_OP_MUL, i, step));
@@ -178,28 +180,24 @@ static tr_tv range_at(tr_em *e, tr_tv r, tr_tv i) {
 
 /* The same from the end, exact for any number of items. */
 static tr_tv range_back_at(tr_em *e, tr_tv r, tr_tv i) {
-    if (r.ty->n)
+    if ((r.ty->sub & TR_RANGE_STEP1 && 0))
         return tr_em_nsw(e, TR_OP_SUB, tr_em_item(e, r, 1), tr_em_nsw(e, TR_OP_ADD, i, one(e)));
     return range_at(e, r, tr_em_op2(e, TR_OP_SUB, tr_em_op2(e, TR_OP_SUB, range_count(e, r), one(e)), i));
 }
 
 bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
+    tr_tv x[2], n, *parts;
     switch (it.ty->kind) {
     case TR_TY_RANGE: *out = tr_em_conv(e, range_at(e, it, i), it.ty->elem); return true;
     case TR_TY_TUPLE: return tr_lib_tuple_at(e, it, i, out);
     case TR_TY_ARRAY: return tr_lib_row(e, it, i, out);
-    case TR_TY_ITER: break;
-    default: return tr_em_error(e, "%s is not iterable", tr_em_tyname(e, it.ty));
-    }
-    tr_tv x[2], n, *parts;
-    switch (it.ty->sub) {
-    case TR_ITER_ENUMERATE:
+    case TR_TY_ENUMERATE:
         x[0] = tr_em_op2(e, TR_OP_ADD, tr_em_item(e, it, 0), i);
         if (!tr_em_iterget(e, tr_em_item(e, it, 1), i, &x[1]))
             return false;
         *out = tr_em_tuple(e, 2, x);
         return true;
-    case TR_ITER_REVERSED:
+    case TR_TY_REVERSED:
         x[0] = tr_em_item(e, it, 0);
         if (x[0].ty->kind == TR_TY_RANGE) {
             *out = tr_em_conv(e, range_back_at(e, x[0], i), x[0].ty->elem);
@@ -208,15 +206,16 @@ bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
         if (!tr_em_iterlen(e, x[0], &n))
             return false;
         return tr_em_iterget(e, x[0], tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, n, one(e)), i), out);
-    case TR_ITER_FLAT: *out = flat_at(e, tr_em_item(e, it, 0), i); return true;
-    case TR_ITER_NDINDEX:
+    case TR_TY_FLAT: *out = flat_at(e, tr_em_item(e, it, 0), i); return true;
+    case TR_TY_NDINDEX:
         parts = TR_NEW_N(&e->ctx->arena, tr_tv, 2 * it.ty->n + 1u);
         for (uint32_t k = 0; k < it.ty->n; k++)
             parts[k] = tr_em_item(e, it, k);
         split(e, it.ty->n, parts, i, parts + it.ty->n);
         *out = tr_em_tuple(e, it.ty->n, parts + it.ty->n);
         return true;
-    default: break;
+    case TR_TY_ZIP: break;
+    default: return tr_em_error(e, "%s is not iterable", tr_em_tyname(e, it.ty));
     }
     parts = TR_NEW_N(&e->ctx->arena, tr_tv, it.ty->n + 1u);
     for (uint32_t k = 0; k < it.ty->n; k++)

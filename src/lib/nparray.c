@@ -196,7 +196,7 @@ static tr_tv arange_len_int(tr_em *e, const tr_tv *x) {
         p[i] = tr_em_conv(e, x[i], i64_ty(e));
     tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, p[2], tr_em_i64(e, 0)), TR_EXC_ZERODIV,
                 tr_lib_zero_text(e, TR_BIN_DIV, i64_ty(e)), 0, NULL);
-    tr_tv r = tr_em_make(e, tr_ty_range(e->types, i64_ty(e), false), 3, p);
+    tr_tv r = tr_em_make(e, tr_ty_range(e->types, i64_ty(e), 0), 3, p);
     tr_em_iterlen(e, r, &n);
     return n;
 }

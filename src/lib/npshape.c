@@ -224,7 +224,7 @@ bool tr_lib_arr_fill(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 bool tr_lib_arr_flat(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_FLAT, 1, &c->a[0].ty), 1, &c->a[0]);
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_FLAT, 0, 1, &c->a[0].ty), 1, &c->a[0]);
     return true;
 }
 
@@ -238,7 +238,7 @@ static tr_tv all_indices(tr_em *e, uint32_t n, const tr_tv *extents) {
     }
     for (uint32_t i = 0; i < n; i++)
         ty[i] = extents[i].ty;
-    return tr_em_make(e, tr_ty_iter(e->types, TR_ITER_NDINDEX, n, ty), n, extents);
+    return tr_em_make(e, tr_ty_of(e->types, TR_TY_NDINDEX, 0, n, ty), n, extents);
 }
 
 /* ndindex(2, 3) or ndindex((2, 3)). */
@@ -266,8 +266,8 @@ bool tr_lib_np_ndenumerate(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "%s() takes an array, not %s", tr_fam_name(c), tr_em_tyname(e, a.ty));
     tr_fam_shape(e, a, extents);
     it[0] = all_indices(e, a.ty->ndim, extents);
-    it[1] = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_FLAT, 1, &a.ty), 1, &a);
-    *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_ZIP, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
+    it[1] = tr_em_make(e, tr_ty_of(e->types, TR_TY_FLAT, 0, 1, &a.ty), 1, &a);
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_ZIP, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
     return true;
 }
 

@@ -395,11 +395,9 @@ bool tr_lib_py_range(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!known || step == 0)
         tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, part[2], tr_em_i64(e, 0)), TR_EXC_VALUE,
                     "range() arg 3 must not be zero", 0, NULL);
-    const tr_ty *ty =
-        tr_ty_range(e->types, tr_fam_ty(e, all_u64 ? TR_TY_U64 : TR_TY_I64), known && step == 1);
-    if (c->aux) /* a prange: its index is always signed */
-        ty = tr_ty_prange(e->types, tr_fam_ty(e, TR_TY_I64), known && step == 1);
-    *out = tr_em_make(e, ty, 3, part);
+    unsigned sub = (known && step == 1 ? TR_RANGE_STEP1 : 0u) | (c->aux ? TR_RANGE_PAR : 0u);
+    const tr_ty *elem = tr_fam_ty(e, all_u64 && !c->aux ? TR_TY_U64 : TR_TY_I64); /* a prange's is signed */
+    *out = tr_em_make(e, tr_ty_range(e->types, elem, sub), 3, part);
     return true;
 }
 
@@ -417,8 +415,7 @@ bool tr_lib_py_len(tr_em *e, const tr_bcall *c, tr_tv *out) {
         *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, n));
         return true;
     }
-    bool ok = (tr_lib_is_array(x) && x.ty->ndim > 0) || x.ty->kind == TR_TY_RANGE ||
-              (x.ty->kind == TR_TY_ITER && x.ty->sub == TR_ITER_FLAT);
+    bool ok = (tr_lib_is_array(x) && x.ty->ndim > 0) || x.ty->kind == TR_TY_RANGE || x.ty->kind == TR_TY_FLAT;
     if (x.ty->kind == TR_TY_TEXT)
         return tr_lib_no_text(e, "len() of a string");
     if (!ok)
@@ -432,7 +429,7 @@ bool tr_lib_py_enumerate(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (!tr_em_iter(e, it[1], &it[1]))
         return false;
-    *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_ENUMERATE, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2,
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_ENUMERATE, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2,
                       it);
     return true;
 }
@@ -457,17 +454,17 @@ bool tr_lib_py_zip(tr_em *e, const tr_bcall *c, tr_tv *out) {
             tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n0, n), TR_EXC_VALUE,
                         "zip() arguments have different lengths: {0} and {1}", 2, (tr_tv[]){n0, n});
     }
-    *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_ZIP, c->nvar, ty), c->nvar, it);
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_ZIP, 0, c->nvar, ty), c->nvar, it);
     return true;
 }
 
 bool tr_lib_py_reversed(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it;
-    if (c->a[0].ty->kind == TR_TY_ITER)
+    if (c->a[0].ty->kind >= TR_TY_ENUMERATE && c->a[0].ty->kind <= TR_TY_NDINDEX)
         return tr_em_error(e, "%s is not reversible", tr_em_tyname(e, c->a[0].ty));
     if (!tr_em_iter(e, c->a[0], &it))
         return false;
-    *out = tr_em_make(e, tr_ty_iter(e->types, TR_ITER_REVERSED, 1, &it.ty), 1, &it);
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_REVERSED, 0, 1, &it.ty), 1, &it);
     return true;
 }
 

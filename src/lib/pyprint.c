@@ -100,7 +100,7 @@ static bool put(printer *p, tr_tv x, bool repr) {
     }
     if (x.ty->kind == TR_TY_TUPLE) {
         bool list = tr_ty_is_list(x.ty);
-        if (x.ty->name && !list)
+        if (x.ty->name)
             tr_sb_puts(&p->text, x.ty->name);
         tr_sb_putc(&p->text, list ? '[' : '(');
         for (uint32_t i = 0; i < x.ty->n; i++) {

@@ -135,7 +135,7 @@ bool tr_lib_dtype_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- limits of types: np.iinfo, np.finfo --- */
 
-/* A value that has attributes alone: the type's, kept as a method of it (aux: 0 iinfo, 1 finfo). */
+/* A value that has attributes alone: the type's (aux: 0 iinfo, 1 finfo). */
 bool tr_lib_np_info(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *t = tr_tv_dtype(e, c->a[0]);
     if (!t)
@@ -147,7 +147,7 @@ bool tr_lib_np_info(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return tr_em_error(e, "%s() takes %s type, not %s", tr_fam_name(c), c->aux ? "a float" : "an integer",
                            tr_em_tyname(e, c->a[0].ty));
     tr_tv ty = dtype_value(e, t);
-    *out = tr_em_make(e, tr_ty_method(e->types, ty.ty, c->aux ? "finfo" : "iinfo"), 1, &ty);
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_INFO, c->aux ? TR_INFO_FLOAT : 0, 1, &ty.ty), 1, &ty);
     return true;
 }
 

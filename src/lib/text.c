@@ -61,8 +61,8 @@ bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
         if (!has_text(e, x.ty))
             return tr_em_unsupported(e, "format-value", "text made of a value of %s", tr_em_tyname(e, x.ty));
     }
-    *out =
-        all ? tr_em_lit(e, tr_obj_str(&e->ctx->arena, all)) : tr_em_make(e, tr_ty_text(e->types, n, t), n, v);
+    *out = all ? tr_em_lit(e, tr_obj_str(&e->ctx->arena, all))
+               : tr_em_make(e, tr_ty_of(e->types, TR_TY_TEXT, 0, n, t), n, v);
     return true;
 }
 

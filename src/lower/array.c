@@ -233,15 +233,25 @@ static void count_one(tr_lf *w, lv owner, bool retain) {
     l_at_end(w->b, done);
 }
 
-void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
-    if (t->kind == TR_TY_ARRAY) {
-        count_one(w, parts[0], retain);
-    } else if (!tr_ty_is_scalar(t) && t->items) {
-        for (uint32_t i = 0; i < t->n; i++) {
-            tr_lower_owners(w, t->items[i], parts, retain);
-            parts += tr_ty_nparts(t->items[i]);
-        }
+static void owned_itself(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
+    (void)t;
+    count_one(w, parts[0], retain);
+}
+
+static void owned_items(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
+    for (uint32_t i = 0; i < t->n; i++) {
+        tr_lower_owners(w, t->items[i], parts, retain);
+        parts += tr_ty_nparts(t->items[i]);
     }
+}
+
+void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
+    static void (*const owned[])(tr_lf *, const tr_ty *, const lv *, bool) = {
+#define KIND(ID, word, user, items, ty) ty,
+#define TY(parts, owned, ...)           owned_##owned
+#include "ty/kinds.def"
+    };
+    owned[tr_ty_row(t)](w, t, parts, retain);
 }
 
 /* --- overlap --- */

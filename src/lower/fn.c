@@ -240,14 +240,10 @@ static void lower_tuple(tr_lf *w, tr_val v, const tr_ins *in) {
 
 static void lower_extract(tr_lf *w, tr_val v, const tr_ins *in) {
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
-    assert(in->imm.i >= 0 && in->imm.i < (t->kind == TR_TY_RANGE ? tr_ty_nparts(t) : t->n));
+    assert(in->imm.i >= 0 && in->imm.i < t->n);
     unsigned at = 0;
-    if (t->kind == TR_TY_RANGE) {
-        at = (unsigned)in->imm.i;
-    } else {
-        for (int64_t i = 0; i < in->imm.i; i++)
-            at += tr_ty_nparts(t->items[i]);
-    }
+    for (int64_t i = 0; i < in->imm.i; i++)
+        at += tr_ty_nparts(t->items[i]);
     tr_lower_set(w, v, tr_ty_nparts(in->ty), tr_lower_parts(w, in->args[0]) + at);
 }
 

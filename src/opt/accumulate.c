@@ -48,7 +48,7 @@ static bool has_root(const search *s, tr_val v) {
 
 /* Is v not the root but perhaps the same array: `b = h if c else a`? */
 static bool may_be_root(const search *s, tr_val v) {
-    if (!tr_ty_has_arrays(tr_at(s->f, v)->ty) || has_root(s, v))
+    if (!tr_ty_is_managed(tr_at(s->f, v)->ty) || has_root(s, v))
         return false;
     v = tr_array_root(s->f, v);
     if (!tr_array_is_chosen(s->f, v))
@@ -183,7 +183,7 @@ static tr_val captured_as(search *s, const tr_ins *in) {
     tr_val param = TR_NOVAL;
     bool view;
     for (uint32_t k = 0; k < in->nargs; k++) {
-        if (!tr_ty_has_arrays(tr_at(s->f, in->args[k])->ty) || !has_root(s, in->args[k]))
+        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_root(s, in->args[k]))
             continue;
         if (k < tr_pat_cap(p) || k >= tr_pat_ein(p) || param != TR_NOVAL || !is_part(s, in->args[k], &view))
             return TR_NOVAL;
@@ -287,7 +287,7 @@ static tr_val written_through(const search *s, tr_val at) {
     if (in->op == TR_OP_STORE)
         v = in->args[0];
     for (uint32_t k = 0; in->op == TR_OP_PATTERN && k < in->nargs; k++)
-        if (k >= tr_pat_out(in->imm.pat) && tr_ty_has_arrays(tr_at(s->f, in->args[k])->ty) &&
+        if (k >= tr_pat_out(in->imm.pat) && tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) &&
             has_root(s, in->args[k]))
             v = in->args[k];
     while (v != TR_NOVAL && is_inside(s, v) && tr_at(s->f, v)->op == TR_OP_VIEW)

@@ -21,7 +21,7 @@
 /* --- roots --- */
 
 static void add_root(tr_own *o, tr_val v) {
-    assert(o->root_no[v] == UINT32_MAX && tr_ty_has_arrays(tr_at(o->f, v)->ty));
+    assert(o->root_no[v] == UINT32_MAX && tr_ty_is_managed(tr_at(o->f, v)->ty));
     o->root_no[v] = o->roots.n;
     tr_vec_push(&o->f->ctx->arena, &o->roots, v);
 }
@@ -38,7 +38,7 @@ static bool number_roots(tr_own *o, tr_u32s *params) {
         tr_bid b = f->rpo.d[i];
         for (uint32_t k = 0; k < tr_blk_at(f, b)->params.n; k++) {
             tr_val v = tr_blk_at(f, b)->params.d[k];
-            if (!tr_ty_has_arrays(tr_at(f, v)->ty))
+            if (!tr_ty_is_managed(tr_at(f, v)->ty))
                 continue;
             any = true;
             if (b == 0)
@@ -48,8 +48,8 @@ static bool number_roots(tr_own *o, tr_u32s *params) {
         }
         for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v);
-            bool has = tr_ty_has_arrays(in->ty);
-            any = any || has || (in->op == TR_OP_RET && tr_ty_has_arrays(tr_at(f, in->args[0])->ty));
+            bool has = tr_ty_is_managed(in->ty);
+            any = any || has || (in->op == TR_OP_RET && tr_ty_is_managed(tr_at(f, in->args[0])->ty));
             if (has && (in->op == TR_OP_ALLOC || in->op == TR_OP_CALL))
                 add_root(o, v);
         }
@@ -93,7 +93,7 @@ static bool flow_param(tr_own *o, tr_val p) {
 static bool flow_ins(tr_own *o, tr_val v) {
     const tr_ins *in = tr_at(o->f, v);
     bool changed = false;
-    if (!tr_ty_has_arrays(in->ty))
+    if (!tr_ty_is_managed(in->ty))
         return false;
     tr_bits *set = set_of(o, v);
     if (o->root_no[v] != UINT32_MAX) {
@@ -315,7 +315,7 @@ static void do_return(owning *w, tr_val ret, tr_bits *held) {
     tr_bld b = {.fn = f, .blk = tr_at(f, ret)->blk, .before = ret, .loc = tr_at(f, ret)->loc};
     if (r != UINT32_MAX)
         tr_bits_clear(held, r);
-    else if (tr_ty_has_arrays(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)))
+    else if (tr_ty_is_managed(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)))
         count(w, &b, TR_OP_RETAIN, v);
     for (uint32_t k = 0; k < w->o.roots.n; k++)
         if (tr_bits_get(held, k))

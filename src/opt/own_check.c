@@ -77,7 +77,7 @@ static bool check_jump(checker *c, const tr_edge *e) {
     bool ok = true;
     for (uint32_t i = 0; i < e->n; i++) {
         tr_val p = tr_blk_at(f, e->to)->params.d[i];
-        if (!tr_ty_has_arrays(tr_at(f, p)->ty) || tr_is_const(tr_at(f, e->args[i])))
+        if (!tr_ty_is_managed(tr_at(f, p)->ty) || tr_is_const(tr_at(f, e->args[i])))
             continue;
         if (tr_own_is_owner(&c->o, p))
             ok = ok && take(c, e->args[i]);
@@ -115,7 +115,7 @@ static bool check_block(checker *c, tr_bid b) {
     if (tr_at(f, t)->op != TR_OP_RET && tr_at(f, t)->op != TR_OP_YIELD)
         return true;
     tr_val v = tr_at(f, t)->op == TR_OP_RET ? tr_arg(f, t, 0) : TR_NOVAL;
-    if (v != TR_NOVAL && tr_ty_has_arrays(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)) && !take(c, v))
+    if (v != TR_NOVAL && tr_ty_is_managed(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)) && !take(c, v))
         return false;
     for (tr_val k = 0; k < f->ins.n; k++)
         if (c->held[k])

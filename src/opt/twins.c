@@ -92,7 +92,7 @@ static bool writes_what_is_read(const tr_fn *f, const tr_ins *q, const tr_ins *p
 /* Does q name one of these arrays, or a view of one? */
 static bool reaches(const tr_fn *f, const tr_ins *q, const tr_val *rooms, uint32_t n) {
     for (uint32_t k = 0; k < q->nargs; k++)
-        if (tr_fuse_type(f, q->args[k]) && tr_ty_has_arrays(tr_fuse_type(f, q->args[k])) &&
+        if (tr_fuse_type(f, q->args[k]) && tr_ty_is_managed(tr_fuse_type(f, q->args[k])) &&
             tr_fuse_among(tr_array_root(f, q->args[k]), rooms, n))
             return true;
     return false;

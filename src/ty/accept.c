@@ -48,7 +48,17 @@ int tr_ty_accept_array(const tr_arrk *from, const tr_ty *to) {
     return (from->layout != (tr_layout)to->layout) + (from->readonly != (bool)to->readonly);
 }
 
-static int accept_items(const tr_ty *from, const tr_ty *to) {
+static int accept_number(const tr_ty *from, const tr_ty *to) {
+    return tr_ty_accept_scalar((tr_tyk)from->kind, to);
+}
+
+static int accept_array(const tr_ty *from, const tr_ty *to) {
+    tr_arrk k = {(tr_tyk)from->elem->kind, from->ndim, (tr_layout)from->layout, 1u << from->layout,
+                 from->readonly};
+    return tr_ty_accept_array(&k, to);
+}
+
+static int accept_tuple(const tr_ty *from, const tr_ty *to) {
     int total = 0;
     if (!tr_ty_is(to, TR_TY_TUPLE) || to->n != from->n || tr_ty_is_list(from) ||
         (to->fields && !tr_ty_same_class(from, to)))
@@ -62,21 +72,23 @@ static int accept_items(const tr_ty *from, const tr_ty *to) {
     return total;
 }
 
+/* Where it is None, that is told at run time. */
+static int accept_held(const tr_ty *from, const tr_ty *to) {
+    return tr_ty_accept(from->items[1], to);
+}
+
+static int accept_no(const tr_ty *from, const tr_ty *to) {
+    (void)from, (void)to;
+    return -1;
+}
+
 int tr_ty_accept(const tr_ty *from, const tr_ty *to) {
-    if (from == to)
-        return 0;
-    if (tr_ty_is_scalar(from))
-        return tr_ty_accept_scalar((tr_tyk)from->kind, to);
-    switch ((tr_tyk)from->kind) {
-    case TR_TY_ARRAY: {
-        tr_arrk k = {(tr_tyk)from->elem->kind, from->ndim, (tr_layout)from->layout, 1u << from->layout,
-                     from->readonly};
-        return tr_ty_accept_array(&k, to);
-    }
-    case TR_TY_TUPLE: return accept_items(from, to);
-    case TR_TY_OPT: return tr_ty_accept(from->items[1], to); /* where it is None, that is told at run time */
-    default: return -1;
-    }
+    static int (*const accept[])(const tr_ty *, const tr_ty *) = {
+#define KIND(ID, word, user, items, ty)                          ty,
+#define TY(parts, owned, text, read, user, join, strong, accept) accept_##accept
+#include "ty/kinds.def"
+    };
+    return from == to ? 0 : accept[tr_ty_row(from)](from, to);
 }
 
 uint32_t tr_ty_choose(uint32_t nsigs, uint32_t nargs, tr_accept_fn cost, void *user) {

@@ -12,4 +12,18 @@ const tr_obj *tr_tytab_opaque(tr_tytab *t, const char *name, size_t n);
 /* Deep copy of an object that stands for its value; others are returned as they are. */
 const tr_obj *tr_obj_copy(tr_arena *a, const tr_obj *o);
 
+/* How many items a type of this kind may have. */
+bool tr_ty_may_have(const tr_ty *t, uint32_t n);
+/* The same type over other items. */
+const tr_ty *tr_ty_like(tr_tytab *t, const tr_ty *a, const tr_ty *const *items);
+/* The words of a kind and form (ty/kinds.def); NULL: it has none. */
+typedef struct tr_words {
+    tr_tyk kind;
+    unsigned sub;
+    const char *ir, *user;
+} tr_words;
+const tr_words *tr_ty_words(const tr_ty *t);
+/* By the word of the IR's text; NULL: there is none. */
+const tr_words *tr_ty_by_word(const char *word);
+
 #endif

@@ -48,7 +48,7 @@ static next next_item(reader *r, uint32_t n, texts *names) {
 
 /* --- types --- */
 
-static bool read_items(reader *r, types *out, texts *names) {
+static bool read_list(reader *r, types *out, texts *names) {
     next what;
     while ((what = next_item(r, out->n, names)) == ITEM) {
         const tr_ty *item = read_type(r);
@@ -69,12 +69,14 @@ static const char *read_class(reader *r, uint32_t *serial) {
     return name;
 }
 
+/* --- behind "word(", by kind --- */
+
 static const tr_ty *read_named(reader *r) {
     types items = {0};
     texts names = {0};
     uint32_t serial;
     const char *name = read_class(r, &serial);
-    if (!name || !tr_rd_accept(&r->in, '(') || !read_items(r, &items, &names))
+    if (!name || !tr_rd_accept(&r->in, '(') || !read_list(r, &items, &names))
         return NULL;
     return tr_ty_named_tuple(r->t, name, serial, items.n, items.d, names.d);
 }
@@ -83,75 +85,78 @@ static bool valid_slice_item(const tr_ty *t) {
     return t->kind == TR_TY_NONE || t->kind == TR_TY_I64 || t->kind == TR_TY_LIT;
 }
 
-static const tr_ty *read_closure(reader *r) {
+static const tr_ty *read_closure(reader *r, const tr_words *w) {
     types items = {0};
     int64_t func, opts = 0;
+    (void)w;
     if (!tr_rd_int(&r->in, 0, UINT32_MAX, &func) ||
         (tr_rd_accept(&r->in, '/') && !tr_rd_int(&r->in, 0, UINT32_MAX, &opts)))
         return NULL;
-    if (!tr_rd_accept(&r->in, ',') ? !tr_rd_accept(&r->in, ')') : !read_items(r, &items, NULL))
+    if (!tr_rd_accept(&r->in, ',') ? !tr_rd_accept(&r->in, ')') : !read_list(r, &items, NULL))
         return NULL;
     return tr_ty_closure(r->t, (uint32_t)func, (uint32_t)opts, items.n, items.d);
 }
 
-static const tr_ty *read_method(reader *r) {
+static const tr_ty *read_method(reader *r, const tr_words *w) {
+    (void)w;
     const tr_ty *self = read_type(r);
     const char *name = self && tr_rd_accept(&r->in, ',') ? tr_rd_word(&r->in) : NULL;
     return name && tr_rd_accept(&r->in, ')') ? tr_ty_method(r->t, self, name) : NULL;
 }
 
-static const tr_ty *read_exc(reader *r) {
+static const tr_ty *read_exc(reader *r, const tr_words *w) {
     types items = {0};
+    (void)w;
     const tr_obj *cls = read_obj(r);
-    if (!cls || (!tr_rd_accept(&r->in, ',') ? !tr_rd_accept(&r->in, ')') : !read_items(r, &items, NULL)))
+    if (!cls || (!tr_rd_accept(&r->in, ',') ? !tr_rd_accept(&r->in, ')') : !read_list(r, &items, NULL)))
         return NULL;
     return tr_ty_exc(r->t, cls, items.n, items.d);
 }
 
-static const tr_ty *read_range(reader *r, bool step1, bool parallel) {
+static const tr_ty *read_range(reader *r, const tr_words *w) {
     const tr_ty *elem = read_type(r);
-    if (!elem || !tr_ty_is_int(elem) || !tr_rd_accept(&r->in, ')'))
-        return NULL;
-    return parallel ? tr_ty_prange(r->t, elem, step1) : tr_ty_range(r->t, elem, step1);
+    return elem && tr_ty_is_int(elem) && tr_rd_accept(&r->in, ')') ? tr_ty_range(r->t, elem, w->sub) : NULL;
 }
+
+static const tr_ty *read_lit(reader *r, const tr_words *w) {
+    (void)w;
+    const tr_obj *o = read_obj(r);
+    return o && tr_rd_accept(&r->in, ')') ? tr_ty_lit(r->t, o) : NULL;
+}
+
+static const tr_ty *read_items(reader *r, const tr_words *w) {
+    types items = {0};
+    bool ok = read_list(r, &items, NULL) && tr_ty_may_have(&(tr_ty){.kind = (uint8_t)w->kind}, items.n);
+    return ok ? tr_ty_of(r->t, w->kind, w->sub, items.n, items.d) : NULL;
+}
+
+static const tr_ty *read_slice(reader *r, const tr_words *w) {
+    const tr_ty *t = read_items(r, w);
+    for (uint32_t i = 0; t && i < t->n; i++)
+        if (!valid_slice_item(t->items[i]))
+            return NULL;
+    return t;
+}
+
+static const tr_ty *read_opt(reader *r, const tr_words *w) {
+    (void)w;
+    const tr_ty *of = read_type(r);
+    return of && tr_rd_accept(&r->in, ')') ? tr_ty_optional(r->t, of) : NULL;
+}
+
+typedef const tr_ty *(*read_fn)(reader *r, const tr_words *w);
+#define read_no NULL
 
 /* word "(" ...: the types that look like calls. */
 static const tr_ty *read_call(reader *r, const char *word) {
-    types items = {0};
-    if (!strcmp(word, "range") || !strcmp(word, "range1"))
-        return read_range(r, word[5] != 0, false);
-    if (!strcmp(word, "prange") || !strcmp(word, "prange1"))
-        return read_range(r, word[6] != 0, true);
-    if (!strcmp(word, "closure"))
-        return read_closure(r);
-    if (!strcmp(word, "method"))
-        return read_method(r);
-    if (!strcmp(word, "exc"))
-        return read_exc(r);
-    if (!strcmp(word, "lit")) {
-        const tr_obj *o = read_obj(r);
-        return o && tr_rd_accept(&r->in, ')') ? tr_ty_lit(r->t, o) : NULL;
-    }
-    if (!read_items(r, &items, NULL))
-        return NULL;
-    if (!strcmp(word, "opt"))
-        return items.n == 1 ? tr_ty_optional(r->t, items.d[0]) : NULL;
-    if (!strcmp(word, "list"))
-        return tr_ty_list(r->t, items.n, items.d);
-    if (!strcmp(word, "text"))
-        return tr_ty_text(r->t, items.n, items.d);
-    if (!strcmp(word, "slice"))
-        return items.n == 3 && valid_slice_item(items.d[0]) && valid_slice_item(items.d[1]) &&
-                       valid_slice_item(items.d[2])
-                   ? tr_ty_slice(r->t, items.d[0], items.d[1], items.d[2])
-                   : NULL;
-    for (unsigned i = 0; i < TR_ITER__COUNT; i++)
-        if (!strcmp(word, tr_iterk_name((tr_iterk)i)))
-            return (i == TR_ITER_ENUMERATE ? items.n == 2
-                                           : i == TR_ITER_ZIP || i == TR_ITER_NDINDEX || items.n == 1)
-                       ? tr_ty_iter(r->t, (tr_iterk)i, items.n, items.d)
-                       : NULL;
-    return NULL;
+    static const read_fn reads[] = {
+#define KIND(ID, word, user, items, ty)   ty,
+#define TY(parts, owned, text, read, ...) read_##read
+#include "ty/kinds.def"
+    };
+    const tr_words *w = tr_ty_by_word(word);
+    read_fn read = w ? reads[tr_ty_row(&(tr_ty){.kind = (uint8_t)w->kind})] : NULL;
+    return read ? read(r, w) : NULL;
 }
 
 static const tr_ty *read_scalar(reader *r, const char *word) {
@@ -189,7 +194,7 @@ static const tr_ty *read_type(reader *r) {
     r->in.depth++;
     if (tr_rd_accept(&r->in, '(')) {
         types items = {0};
-        ty = read_items(r, &items, NULL) ? tr_ty_tuple(r->t, items.n, items.d) : NULL;
+        ty = read_list(r, &items, NULL) ? tr_ty_tuple(r->t, items.n, items.d) : NULL;
     } else {
         const char *word = tr_rd_word(&r->in);
         if (!word)

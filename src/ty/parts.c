@@ -26,32 +26,58 @@ static tr_part scalar_part(const tr_ty *t) {
     }
 }
 
-static unsigned walk_items(const tr_ty *t, tr_part *out) {
+static unsigned parts_number(const tr_ty *t, tr_part *out) {
+    return put(out, 0, scalar_part(t), tr_ty_is_complex(t) ? 2 : 1);
+}
+
+static unsigned parts_array(const tr_ty *t, tr_part *out) {
+    unsigned n = put(out, 0, TR_PART_PTR, 2);
+    return put(out, n, TR_PART_I64, t->layout == TR_LAYOUT_ANY ? 2u * t->ndim : t->ndim);
+}
+
+static unsigned parts_items(const tr_ty *t, tr_part *out) {
     unsigned n = 0;
     for (uint32_t i = 0; i < t->n; i++)
         n += walk(t->items[i], out ? out + n : NULL);
     return n;
 }
 
+typedef unsigned (*parts_fn)(const tr_ty *t, tr_part *out);
+static const parts_fn parts_of[] = {
+#define KIND(ID, word, user, items, ty) ty,
+#define TY(parts, ...)                  parts_##parts
+#include "ty/kinds.def"
+};
+
 static unsigned walk(const tr_ty *t, tr_part *out) {
-    if (tr_ty_is_scalar(t))
-        return put(out, 0, scalar_part(t), tr_ty_is_complex(t) ? 2 : 1);
-    switch ((tr_tyk)t->kind) {
-    case TR_TY_ARRAY: {
-        unsigned n = put(out, 0, TR_PART_PTR, 2);
-        return put(out, n, TR_PART_I64, t->layout == TR_LAYOUT_ANY ? 2u * t->ndim : t->ndim);
-    }
-    case TR_TY_RANGE: return put(out, 0, TR_PART_I64, 3);
-    case TR_TY_TUPLE:
-    case TR_TY_SLICE:
-    case TR_TY_ITER:
-    case TR_TY_CLOSURE:
-    case TR_TY_METHOD:
-    case TR_TY_OPT:
-    case TR_TY_TEXT:
-    case TR_TY_EXC: return walk_items(t, out);
-    default: return 0;
-    }
+    return parts_of[tr_ty_row(t)](t, out);
+}
+
+bool tr_ty_is_items(const tr_ty *t) {
+    return parts_of[tr_ty_row(t)] == parts_items;
+}
+
+/* --- who owns memory --- */
+
+static bool owned_itself(const tr_ty *t) {
+    (void)t;
+    return true;
+}
+
+static bool owned_items(const tr_ty *t) {
+    for (uint32_t i = 0; i < t->n; i++)
+        if (tr_ty_is_managed(t->items[i]))
+            return true;
+    return false;
+}
+
+bool tr_ty_is_managed(const tr_ty *t) {
+    static bool (*const owned[])(const tr_ty *) = {
+#define KIND(ID, word, user, items, ty) ty,
+#define TY(parts, owned, ...)           owned_##owned
+#include "ty/kinds.def"
+    };
+    return t && owned[tr_ty_row(t)](t);
 }
 
 bool tr_ty_fits(const tr_ty *t, unsigned *left) {

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ty/obj.h"
+#include "ty/internal.h"
 
 /* --- the IR's text --- */
 
@@ -20,12 +20,12 @@ static void print_class(tr_sb *b, const char *before, const char *name, uint32_t
         tr_sb_printf(b, "#%" PRIu32, serial + 1);
 }
 
-static void print_tuple(tr_sb *b, const tr_ty *t) {
-    if (tr_ty_is_list(t))
-        tr_sb_puts(b, "list");
-    else if (t->name)
+static void text_tuple(tr_sb *b, const tr_ty *t) {
+    bool bare = !t->name && !tr_ty_is_list(t);
+    if (t->name)
         print_class(b, "nt ", t->name, t->serial);
-    tr_sb_putc(b, '(');
+    if (!tr_ty_is_list(t))
+        tr_sb_putc(b, '(');
     for (uint32_t i = 0; i < t->n; i++) {
         if (i)
             tr_sb_puts(b, ", ");
@@ -33,55 +33,73 @@ static void print_tuple(tr_sb *b, const tr_ty *t) {
             tr_sb_printf(b, "%s: ", t->fields[i]);
         tr_ty_print_ir(b, t->items[i]);
     }
-    tr_sb_puts(b, t->n == 1 && !t->name ? ",)" : ")");
+    tr_sb_puts(b, t->n == 1 && bare ? ",)" : ")");
 }
 
-void tr_ty_print_ir(tr_sb *b, const tr_ty *t) {
-    switch ((tr_tyk)t->kind) {
-    case TR_TY_NONE: tr_sb_puts(b, "none"); return;
-    case TR_TY_TUPLE: print_tuple(b, t); return;
-    case TR_TY_ARRAY:
-        tr_ty_print_ir(b, t->elem);
-        tr_sb_printf(b, "[%u%c%s]", t->ndim, "cfa"[t->layout], t -> readonly ? ",ro" : "");
-        return;
-    case TR_TY_RANGE:
-        tr_sb_printf(b, "%srange%s(", t->sub & TR_RANGE_PAR ? "p" : "", t->sub & TR_RANGE_STEP1 ? "1" : "");
-        tr_ty_print_ir(b, t->elem);
-        break;
-    case TR_TY_SLICE: print_items(b, t, "slice(", tr_ty_print_ir); break;
-    case TR_TY_OPT:
-        tr_sb_puts(b, "opt(");
-        tr_ty_print_ir(b, t->items[1]);
-        break;
-    case TR_TY_TEXT: print_items(b, t, "text(", tr_ty_print_ir); break;
-    case TR_TY_LIT:
-        tr_sb_puts(b, "lit(");
-        tr_obj_print_ir(b, t->lit);
-        break;
-    case TR_TY_ITER:
-        tr_sb_puts(b, tr_iterk_name((tr_iterk)t->sub));
-        tr_sb_putc(b, '(');
-        print_items(b, t, "", tr_ty_print_ir);
-        break;
-    case TR_TY_CLOSURE:
-        tr_sb_printf(b, "closure(%" PRIu32, t->func);
-        if (t->opts)
-            tr_sb_printf(b, "/%" PRIu32, t->opts);
-        print_items(b, t, ", ", tr_ty_print_ir);
-        break;
-    case TR_TY_METHOD:
-        tr_sb_puts(b, "method(");
-        tr_ty_print_ir(b, t->items[0]);
-        tr_sb_printf(b, ", %s", t->name);
-        break;
-    case TR_TY_EXC:
-        tr_sb_puts(b, "exc(");
-        tr_obj_print_ir(b, t->lit);
-        print_items(b, t, ", ", tr_ty_print_ir);
-        break;
-    default: tr_sb_printf(b, "%s%s", tr_tyk_ir_name((tr_tyk)t->kind), t->weak ? "~" : ""); return;
-    }
+static void text_number(tr_sb *b, const tr_ty *t) {
+    tr_sb_printf(b, "%s%s", tr_tyk_ir_name((tr_tyk)t->kind), t->weak ? "~" : "");
+}
+
+static void text_array(tr_sb *b, const tr_ty *t) {
+    tr_ty_print_ir(b, t->elem);
+    tr_sb_printf(b, "[%u%c%s]", t->ndim, "cfa"[t->layout], t -> readonly ? ",ro" : "");
+}
+
+static void text_items(tr_sb *b, const tr_ty *t) {
+    print_items(b, t, "", tr_ty_print_ir);
     tr_sb_putc(b, ')');
+}
+
+static void text_elem(tr_sb *b, const tr_ty *t) {
+    tr_ty_print_ir(b, t->elem);
+    tr_sb_putc(b, ')');
+}
+
+/* What an optional holds: all the rest follows from it. */
+static void text_held(tr_sb *b, const tr_ty *t) {
+    tr_ty_print_ir(b, t->items[1]);
+    tr_sb_putc(b, ')');
+}
+
+static void text_lit(tr_sb *b, const tr_ty *t) {
+    tr_obj_print_ir(b, t->lit);
+    tr_sb_putc(b, ')');
+}
+
+static void text_closure(tr_sb *b, const tr_ty *t) {
+    tr_sb_printf(b, "%" PRIu32, t->func);
+    if (t->opts)
+        tr_sb_printf(b, "/%" PRIu32, t->opts);
+    print_items(b, t, ", ", tr_ty_print_ir);
+    tr_sb_putc(b, ')');
+}
+
+static void text_method(tr_sb *b, const tr_ty *t) {
+    tr_ty_print_ir(b, t->items[0]);
+    tr_sb_printf(b, ", %s)", t->name);
+}
+
+static void text_exc(tr_sb *b, const tr_ty *t) {
+    tr_obj_print_ir(b, t->lit);
+    print_items(b, t, ", ", tr_ty_print_ir);
+    tr_sb_putc(b, ')');
+}
+
+typedef void (*text_fn)(tr_sb *b, const tr_ty *t);
+#define text_word NULL /* the word is all */
+
+void tr_ty_print_ir(tr_sb *b, const tr_ty *t) {
+    static const text_fn texts[] = {
+#define KIND(ID, word, user, items, ty) ty,
+#define TY(parts, owned, text, ...)     text_##text
+#include "ty/kinds.def"
+    };
+    text_fn print = texts[tr_ty_row(t)];
+    const char *word = tr_ty_is_scalar(t) ? NULL : tr_ty_words(t)->ir;
+    if (word)
+        tr_sb_printf(b, "%s%s", word, print ? "(" : "");
+    if (print)
+        print(b, t);
 }
 
 static void print_quoted(tr_sb *b, const char *s, size_t n) {
@@ -225,57 +243,73 @@ static void print_user_items(tr_sb *b, const tr_ty *t) {
     }
 }
 
-static void print_user(tr_sb *b, const tr_ty *t) {
-    switch ((tr_tyk)t->kind) {
-    case TR_TY_NONE: tr_sb_puts(b, "none"); return;
-    case TR_TY_TUPLE:
-        if (t->name)
-            print_class(b, "", t->name, t->serial);
-        tr_sb_putc(b, '(');
-        print_user_items(b, t);
-        tr_sb_puts(b, t->n == 1 && !t->name ? ",)" : ")");
-        return;
-    case TR_TY_ARRAY:
-        tr_sb_puts(b, t->readonly ? "readonly array(" : "array(");
-        print_user(b, t->elem);
-        tr_sb_printf(b, ", %ud, %c)", t->ndim, "CFA"[t->layout]);
-        return;
-    case TR_TY_RANGE:
-        tr_sb_puts(b, t->sub & TR_RANGE_PAR ? "prange(" : "range(");
-        print_user(b, t->elem);
-        break;
-    case TR_TY_SLICE: tr_sb_puts(b, "slice"); return;
-    case TR_TY_OPT:
-        tr_sb_puts(b, "optional(");
-        print_user(b, t->items[1]);
-        break;
-    case TR_TY_TEXT: tr_sb_puts(b, "str"); return;
-    case TR_TY_LIT: tr_sb_puts(b, t->lit->repr); return;
-    case TR_TY_ITER:
-        tr_sb_printf(b, "%s(", tr_iterk_name((tr_iterk)t->sub));
-        print_user_items(b, t);
-        break;
-    case TR_TY_CLOSURE: tr_sb_puts(b, "function"); return;
-    case TR_TY_METHOD:
-        if (t->items[0]->kind == TR_TY_LIT) { /* np.iinfo(t) */
-            tr_sb_printf(b, "np.%s(", t->name);
-            print_user(b, t->items[0]);
-            break;
-        }
-        tr_sb_printf(b, "method %s of ", t->name);
-        print_user(b, t->items[0]);
-        return;
-    case TR_TY_EXC:
-        if (t->lit->kind == TR_OBJ_NONE) {
-            tr_sb_puts(b, "a caught exception");
-            return;
-        }
-        tr_sb_printf(b, "%s(", t->lit->repr);
-        print_user_items(b, t);
-        break;
-    default: tr_sb_puts(b, tr_tyk_user_name((tr_tyk)t->kind)); return;
-    }
+static void user_number(tr_sb *b, const tr_ty *t) {
+    tr_sb_puts(b, tr_tyk_user_name((tr_tyk)t->kind));
+}
+
+static void user_tuple(tr_sb *b, const tr_ty *t) {
+    bool bare = !t->name && !tr_ty_is_list(t);
+    if (t->name)
+        print_class(b, "", t->name, t->serial);
+    tr_sb_printf(b, "%s(", tr_ty_words(t)->user);
+    print_user_items(b, t);
+    tr_sb_puts(b, t->n == 1 && bare ? ",)" : ")");
+}
+
+static void user_array(tr_sb *b, const tr_ty *t) {
+    tr_sb_puts(b, t->readonly ? "readonly array(" : "array(");
+    print_user(b, t->elem);
+    tr_sb_printf(b, ", %ud, %c)", t->ndim, "CFA"[t->layout]);
+}
+
+static void user_word(tr_sb *b, const tr_ty *t) {
+    tr_sb_puts(b, tr_ty_words(t)->user);
+}
+
+static void user_items(tr_sb *b, const tr_ty *t) {
+    tr_sb_printf(b, "%s(", tr_ty_words(t)->user);
+    print_user_items(b, t);
     tr_sb_putc(b, ')');
+}
+
+static void user_elem(tr_sb *b, const tr_ty *t) {
+    tr_sb_printf(b, "%s(", tr_ty_words(t)->user);
+    print_user(b, t->elem);
+    tr_sb_putc(b, ')');
+}
+
+static void user_held(tr_sb *b, const tr_ty *t) {
+    tr_sb_printf(b, "%s(", tr_ty_words(t)->user);
+    print_user(b, t->items[1]);
+    tr_sb_putc(b, ')');
+}
+
+static void user_lit(tr_sb *b, const tr_ty *t) {
+    tr_sb_puts(b, t->lit->repr);
+}
+
+static void user_method(tr_sb *b, const tr_ty *t) {
+    tr_sb_printf(b, "method %s of ", t->name);
+    print_user(b, t->items[0]);
+}
+
+static void user_exc(tr_sb *b, const tr_ty *t) {
+    if (t->lit->kind == TR_OBJ_NONE) {
+        tr_sb_puts(b, "a caught exception");
+        return;
+    }
+    tr_sb_printf(b, "%s(", t->lit->repr);
+    print_user_items(b, t);
+    tr_sb_putc(b, ')');
+}
+
+static void print_user(tr_sb *b, const tr_ty *t) {
+    static const text_fn texts[] = {
+#define KIND(ID, word, user, items, ty)         ty,
+#define TY(parts, owned, text, read, user, ...) user_##user
+#include "ty/kinds.def"
+    };
+    texts[tr_ty_row(t)](b, t);
 }
 
 /* Long ones are left out in the middle: this is for reading. */

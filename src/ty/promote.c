@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "ty/obj.h"
+#include "ty/internal.h"
 
 static char class_of(tr_tyk k) {
 #define X(id, ir, user, size, cls) cls,
@@ -276,7 +276,7 @@ const tr_ty *tr_ty_common(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numb
 
 /* --- join --- */
 
-/* The same constructor over joined items; `key` is a's. NULL: an item has no common type. */
+/* The same constructor over joined items. NULL: an item has no common type. */
 static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     if (a->n != b->n || a->sub != b->sub || a->func != b->func || a->opts != b->opts ||
         !a->fields != !b->fields)
@@ -286,51 +286,51 @@ static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool
     tr_arena_init(&scratch, NULL);
     if (a->n > 16)
         items = TR_NEW_N(&scratch, const tr_ty *, a->n);
-    const tr_ty *r = NULL;
     uint32_t i = 0;
     while (i < a->n && (items[i] = tr_ty_join(t, a->items[i], b->items[i], numba)))
         i++;
-    if (i == a->n) {
-        switch ((tr_tyk)a->kind) {
-        case TR_TY_TUPLE:
-            r = tr_ty_is_list(a) ? tr_ty_list(t, a->n, items)
-                : a->name        ? tr_ty_named_tuple(t, a->name, a->serial, a->n, items, a->fields)
-                                 : tr_ty_tuple(t, a->n, items);
-            break;
-        case TR_TY_SLICE:
-            if (items[0]->kind != TR_TY_OPT && items[1]->kind != TR_TY_OPT && items[2]->kind != TR_TY_OPT)
-                r = tr_ty_slice(t, items[0], items[1], items[2]);
-            break;
-        case TR_TY_ITER: r = tr_ty_iter(t, (tr_iterk)a->sub, a->n, items); break;
-        case TR_TY_CLOSURE: r = tr_ty_closure(t, a->func, a->opts, a->n, items); break;
-        default: break;
-        }
-    }
+    const tr_ty *r = i == a->n ? tr_ty_like(t, a, items) : NULL;
     tr_arena_fini(&scratch);
     return r;
 }
 
+static const tr_ty *join_tuple(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    return tr_ty_same_class(a, b) ? join_items(t, a, b, numba) : NULL;
+}
+
+/* What is None on one path only has no form in a slice. */
+static const tr_ty *join_slice(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    const tr_ty *r = join_items(t, a, b, numba);
+    for (uint32_t i = 0; r && i < r->n; i++)
+        if (r->items[i]->kind == TR_TY_OPT)
+            return NULL;
+    return r;
+}
+
+static const tr_ty *join_array(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    (void)numba;
+    if (a->elem != b->elem || a->ndim != b->ndim)
+        return NULL;
+    return tr_ty_array(t, a->elem, a->ndim, a->layout == b->layout ? (tr_layout)a->layout : TR_LAYOUT_ANY,
+                       a->readonly || b->readonly);
+}
+
+static const tr_ty *join_range(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    const tr_ty *elem = tr_ty_join(t, a->elem, b->elem, numba);
+    return elem ? tr_ty_range(t, elem, a->sub & b->sub) : NULL;
+}
+
+typedef const tr_ty *(*join_fn)(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
+#define join_no NULL
+
 static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
-    switch ((tr_tyk)a->kind) {
-    case TR_TY_ARRAY:
-        if (a->elem != b->elem || a->ndim != b->ndim)
-            return NULL;
-        return tr_ty_array(t, a->elem, a->ndim, a->layout == b->layout ? (tr_layout)a->layout : TR_LAYOUT_ANY,
-                           a->readonly || b->readonly);
-    case TR_TY_RANGE: {
-        const tr_ty *elem = tr_ty_join(t, a->elem, b->elem, numba);
-        unsigned both = a->sub & b->sub;
-        if (!elem)
-            return NULL;
-        return both & TR_RANGE_PAR ? tr_ty_prange(t, elem, both & TR_RANGE_STEP1)
-                                   : tr_ty_range(t, elem, both & TR_RANGE_STEP1);
-    }
-    case TR_TY_TUPLE: return tr_ty_same_class(a, b) ? join_items(t, a, b, numba) : NULL;
-    case TR_TY_SLICE:
-    case TR_TY_ITER:
-    case TR_TY_CLOSURE: return join_items(t, a, b, numba);
-    default: return NULL;
-    }
+    static const join_fn joins[] = {
+#define KIND(ID, word, user, items, ty)               ty,
+#define TY(parts, owned, text, read, user, join, ...) join_##join
+#include "ty/kinds.def"
+    };
+    join_fn join = joins[tr_ty_row(a)];
+    return join ? join(t, a, b, numba) : NULL;
 }
 
 const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
@@ -359,6 +359,10 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba)
     return a->kind == b->kind ? join_same_kind(t, a, b, numba) : NULL;
 }
 
+static const tr_ty *strong_number(tr_tytab *t, const tr_ty *a) {
+    return a->weak ? tr_ty_scalar(t, (tr_tyk)a->kind) : a;
+}
+
 static const tr_ty *strong_lit(tr_tytab *t, const tr_ty *a) {
     const tr_ty *s = tr_obj_number(t, a->lit);
     return s ? tr_ty_scalar(t, (tr_tyk)s->kind) : a;
@@ -371,12 +375,16 @@ static const tr_ty *strong_items(tr_tytab *t, const tr_ty *a) {
     return same ? a : join_items(t, a, a, false);
 }
 
-const tr_ty *tr_ty_strong(tr_tytab *t, const tr_ty *a) {
-    if (a->weak)
-        return tr_ty_scalar(t, (tr_tyk)a->kind);
-    if (a->kind == TR_TY_LIT)
-        return strong_lit(t, a);
-    if (a->kind == TR_TY_TUPLE || a->kind == TR_TY_SLICE)
-        return strong_items(t, a);
+static const tr_ty *strong_self(tr_tytab *t, const tr_ty *a) {
+    (void)t;
     return a;
+}
+
+const tr_ty *tr_ty_strong(tr_tytab *t, const tr_ty *a) {
+    static const tr_ty *(*const strong[])(tr_tytab *, const tr_ty *) = {
+#define KIND(ID, word, user, items, ty)                       ty,
+#define TY(parts, owned, text, read, user, join, strong, ...) strong_##strong
+#include "ty/kinds.def"
+    };
+    return strong[tr_ty_row(a)](t, a);
 }

@@ -56,13 +56,38 @@ const char *tr_tyk_user_name(tr_tyk k) {
     return k < TR_TY__SCALARS ? scalars[k].user : "none";
 }
 
-const char *tr_iterk_name(tr_iterk k) {
-    static const char *const names[] = {
-#define X(id, name) name,
-        TR_ITERS(X)
-#undef X
+/* --- kinds --- */
+
+enum { ANY_NUMBER = -1 };
+
+bool tr_ty_may_have(const tr_ty *t, uint32_t n) {
+    static const int wanted[] = {
+#define KIND(ID, word, user, items, ...) items,
+#include "ty/kinds.def"
     };
-    return names[k];
+    int want = wanted[tr_ty_row(t)];
+    return want == ANY_NUMBER || (uint32_t)want == n;
+}
+
+static const tr_words words[] = {
+#define KIND(ID, word, user, ...) {TR_TY_##ID, 0, word, user},
+#define NUMBERS(...)
+#define FORM(ID, sub, word, user) {TR_TY_##ID, sub, word, user},
+#include "ty/kinds.def"
+};
+
+const tr_words *tr_ty_words(const tr_ty *t) {
+    const tr_words *w = words;
+    while (w->kind != (tr_tyk)t->kind || w->sub != t->sub)
+        w++;
+    return w;
+}
+
+const tr_words *tr_ty_by_word(const char *word) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].ir && !strcmp(words[i].ir, word))
+            return &words[i];
+    return NULL;
 }
 
 /* --- the table --- */
@@ -302,13 +327,22 @@ const tr_ty *tr_ty_none(tr_tytab *t) {
 }
 
 static const tr_ty *with_items(tr_tytab *t, tr_ty key, uint32_t n, const tr_ty *const *items) {
+    assert(tr_ty_may_have(&key, n));
     key.n = n;
     key.items = n ? items : NULL;
     return intern(t, &key);
 }
 
+const tr_ty *tr_ty_of(tr_tytab *t, tr_tyk kind, unsigned sub, uint32_t n, const tr_ty *const *items) {
+    return with_items(t, (tr_ty){.kind = (uint8_t)kind, .sub = (uint8_t)sub}, n, items);
+}
+
+const tr_ty *tr_ty_like(tr_tytab *t, const tr_ty *a, const tr_ty *const *items) {
+    return with_items(t, *a, a->n, items);
+}
+
 const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items) {
-    return with_items(t, (tr_ty){.kind = TR_TY_TUPLE}, n, items);
+    return tr_ty_of(t, TR_TY_TUPLE, 0, n, items);
 }
 
 const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, uint32_t n,
@@ -319,7 +353,8 @@ const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, u
 }
 
 bool tr_ty_same_class(const tr_ty *a, const tr_ty *b) {
-    if (a->n != b->n || a->serial != b->serial || !a->fields != !b->fields || !same_text(a->name, b->name))
+    if (a->n != b->n || a->sub != b->sub || a->serial != b->serial || !a->fields != !b->fields ||
+        !same_text(a->name, b->name))
         return false;
     for (uint32_t i = 0; a->fields && i < a->n; i++)
         if (strcmp(a->fields[i], b->fields[i]) != 0)
@@ -327,15 +362,12 @@ bool tr_ty_same_class(const tr_ty *a, const tr_ty *b) {
     return true;
 }
 
-/* Kept as a tuple with a name but without field names. */
-static const char list_name[] = "list";
-
 const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items) {
-    return with_items(t, (tr_ty){.kind = TR_TY_TUPLE, .name = list_name}, n, items);
+    return tr_ty_of(t, TR_TY_TUPLE, TR_TUPLE_LIST, n, items);
 }
 
 bool tr_ty_is_list(const tr_ty *t) {
-    return t->kind == TR_TY_TUPLE && t->name && !t->fields && !strcmp(t->name, list_name);
+    return t->kind == TR_TY_TUPLE && t->sub == TR_TUPLE_LIST;
 }
 
 bool tr_ty_has_list(const tr_ty *t) {
@@ -343,15 +375,6 @@ bool tr_ty_has_list(const tr_ty *t) {
         return true;
     for (uint32_t i = 0; i < t->n; i++)
         if (tr_ty_has_list(t->items[i]))
-            return true;
-    return false;
-}
-
-bool tr_ty_has_arrays(const tr_ty *t) {
-    if (!t || t->kind == TR_TY_ARRAY)
-        return t != NULL;
-    for (uint32_t i = 0; i < t->n; i++)
-        if (tr_ty_has_arrays(t->items[i]))
             return true;
     return false;
 }
@@ -369,7 +392,7 @@ const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of) {
     if (of->kind == TR_TY_OPT || of->kind == TR_TY_NONE)
         return of;
     const tr_ty *items[2] = {tr_ty_scalar(t, TR_TY_BOOL), of};
-    return owns_nothing(of) ? with_items(t, (tr_ty){.kind = TR_TY_OPT}, 2, items) : NULL;
+    return owns_nothing(of) ? tr_ty_of(t, TR_TY_OPT, 0, 2, items) : NULL;
 }
 
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly) {
@@ -388,28 +411,17 @@ const tr_ty *tr_ty_core(tr_tytab *t, const tr_ty *elem, unsigned n, bool output)
     return n || output ? tr_ty_array(t, elem, n ? n : 1, TR_LAYOUT_ANY, false) : elem;
 }
 
-static const tr_ty *range_of(tr_tytab *t, const tr_ty *elem, unsigned flags) {
-    return intern(t, &(tr_ty){.kind = TR_TY_RANGE, .sub = (uint8_t)flags, .elem = elem});
-}
-
-const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1) {
-    return range_of(t, elem, step1 ? TR_RANGE_STEP1 : 0u);
-}
-
-const tr_ty *tr_ty_prange(tr_tytab *t, const tr_ty *elem, bool step1) {
-    return range_of(t, elem, TR_RANGE_PAR | (step1 ? TR_RANGE_STEP1 : 0u));
+const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, unsigned sub) {
+    const tr_ty *i64 = t->scalars[TR_TY_I64], *items[3] = {i64, i64, i64};
+    return with_items(t, (tr_ty){.kind = TR_TY_RANGE, .sub = (uint8_t)sub, .elem = elem}, 3, items);
 }
 
 const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, const tr_ty *step) {
-    return with_items(t, (tr_ty){.kind = TR_TY_SLICE}, 3, (const tr_ty *const[]){start, stop, step});
+    return tr_ty_of(t, TR_TY_SLICE, 0, 3, (const tr_ty *const[]){start, stop, step});
 }
 
 const tr_ty *tr_ty_lit(tr_tytab *t, const tr_obj *lit) {
     return intern(t, &(tr_ty){.kind = TR_TY_LIT, .lit = lit});
-}
-
-const tr_ty *tr_ty_iter(tr_tytab *t, tr_iterk sub, uint32_t n, const tr_ty *const *items) {
-    return with_items(t, (tr_ty){.kind = TR_TY_ITER, .sub = (uint8_t)sub}, n, items);
 }
 
 const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t opts, uint32_t n,
@@ -419,10 +431,6 @@ const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t opts, uint32_t n
 
 const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name) {
     return with_items(t, (tr_ty){.kind = TR_TY_METHOD, .name = name}, 1, &self);
-}
-
-const tr_ty *tr_ty_text(tr_tytab *t, uint32_t n, const tr_ty *const *pieces) {
-    return with_items(t, (tr_ty){.kind = TR_TY_TEXT}, n, pieces);
 }
 
 const tr_ty *tr_ty_exc(tr_tytab *t, const tr_obj *cls, uint32_t n, const tr_ty *const *args) {

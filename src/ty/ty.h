@@ -43,55 +43,36 @@ typedef enum tr_tyk {
     TR_SCALARS(X)
 #undef X
         TR_TY__SCALARS,
-    TR_TY_NONE = TR_TY__SCALARS, /* also "no result" */
-    TR_TY_TUPLE,                 /* items; `fields` names them for a named tuple */
-    TR_TY_ARRAY,                 /* elem, ndim, layout, readonly */
-    TR_TY_RANGE,                 /* start, stop, step as int64; `elem` is the item type; `sub`: TR_RANGE_* */
-    TR_TY_SLICE,                 /* items: types of start, stop, step (NONE or I64) */
-    TR_TY_LIT,                   /* a compile-time value: lit */
-    TR_TY_ITER, /* a tr_iterk, which is `sub`; items are the underlying iterables (enumerate: int64 start, iterable; ndindex: extents) */
-    TR_TY_CLOSURE, /* an inner function: `func` of the program, its `opts`, items = types of the captured values */
-    TR_TY_METHOD, /* a bound method: items[0] = self's type, `name` the method */
-    TR_TY_EXC,  /* an exception instance about to be raised: lit = its class, items = its arguments' types */
-    TR_TY_OPT,  /* None or a value, not known before run time: items are bool (there is one) and its type */
-    TR_TY_TEXT, /* an f-string with run-time values: items are its pieces, literal texts or scalars */
+    TR_TY__LAST_SCALAR = TR_TY__SCALARS - 1,
+#define KIND(ID, ...) TR_TY_##ID,
+#define NUMBERS(...)
+#include "ty/kinds.def"
     TR_TY__COUNT
 } tr_tyk;
 
 typedef enum tr_layout { TR_LAYOUT_C, TR_LAYOUT_F, TR_LAYOUT_ANY } tr_layout;
-/* X(ID, name): the iterators, what TR_TY_ITER's `sub` says. */
-#define TR_ITERS(X)           \
-    X(ENUMERATE, "enumerate") \
-    X(ZIP, "zip")             \
-    X(REVERSED, "reversed")   \
-    X(FLAT, "flat")           \
-    X(NDINDEX, "ndindex")
-typedef enum tr_iterk {
-#define X(id, name) TR_ITER_##id,
-    TR_ITERS(X)
-#undef X
-        TR_ITER__COUNT
-} tr_iterk;
-
 enum { TR_MAX_NDIM = 32 };
 enum { TR_MAX_OPERANDS = 32 }; /* of a ufunc: there are sets of them in 32 bits */
 /* Items that the tuples of one argument have in all: code grows with each, and a tuple of tuples may be
  * exponential in its depth. */
 enum { TR_MAX_ITEMS = 4096 };
+/* Forms of a kind, what `sub` says. */
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
+enum { TR_TUPLE_LIST = 1 };
+enum { TR_INFO_FLOAT = 1 };
 
 struct tr_ty {
     uint8_t kind; /* tr_tyk */
     uint8_t weak;
     uint8_t ndim, layout, readonly; /* ARRAY */
-    uint8_t sub;                    /* ITER: tr_iterk; RANGE: TR_RANGE_* */
+    uint8_t sub;                    /* which form of its kind */
     uint16_t local;                 /* 1: belongs to a compilation's own table */
     uint32_t id;                    /* dense number within its table; local ones start at 1 << 30 */
     uint32_t n;                     /* number of items */
     uint32_t func;                  /* CLOSURE */
     uint32_t opts;     /* CLOSURE: number of the options it has from the function it stands in (ir/prog.h) */
     const tr_ty *elem; /* ARRAY, RANGE */
-    const tr_ty *const *items; /* TUPLE, SLICE, ITER, CLOSURE, METHOD */
+    const tr_ty *const *items;
     const char *const *fields; /* named TUPLE: n field names, else NULL */
     const char *name;          /* named TUPLE: class name; METHOD: method name */
     uint32_t serial;           /* named TUPLE: which of the classes with this name and these fields, from 0 */
@@ -107,6 +88,8 @@ void tr_tytab_follow(tr_tytab *t, const tr_arena *owner);
 const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind);
 const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind); /* I64, F64 or C128 */
 const tr_ty *tr_ty_none(tr_tytab *t);
+/* A type that is all said by its kind, its form (0 mostly) and its items. */
+const tr_ty *tr_ty_of(tr_tytab *t, tr_tyk kind, unsigned sub, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, uint32_t n,
                                const tr_ty *const *items, const char *const *fields);
@@ -116,8 +99,10 @@ bool tr_ty_same_class(const tr_ty *a, const tr_ty *b);
  * compiled yet). */
 const tr_ty *tr_ty_list(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 bool tr_ty_is_list(const tr_ty *t);
-/* Is it an array, or made of items of which some have arrays? NULL, no type, is not. */
-bool tr_ty_has_arrays(const tr_ty *t);
+/* Holds counted memory, itself or by an item. NULL, no type, does not. */
+bool tr_ty_is_managed(const tr_ty *t);
+/* A value of it is its items, one after the other. */
+bool tr_ty_is_items(const tr_ty *t);
 /* Some part of t is a list display. */
 bool tr_ty_has_list(const tr_ty *t);
 /* None or a number (or a tuple of such: nothing that owns memory); NULL for other types. An optional type and
@@ -128,20 +113,21 @@ const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layou
 /* What a gufunc's function takes for an operand of n core axes: an input without any is a number, an output
  * without any an array of one element, so that it can be stored to. */
 const tr_ty *tr_ty_core(tr_tytab *t, const tr_ty *elem, unsigned n, bool output);
-const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, bool step1);
-const tr_ty *tr_ty_prange(tr_tytab *t, const tr_ty *elem, bool step1);
+const tr_ty *tr_ty_range(tr_tytab *t, const tr_ty *elem, unsigned sub); /* TR_RANGE_* */
 const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, const tr_ty *step);
 const tr_ty *tr_ty_lit(tr_tytab *t,
                        const struct tr_obj *lit); /* interned by value for scalars/strings, else by pointer */
-const tr_ty *tr_ty_iter(tr_tytab *t, tr_iterk sub, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t opts, uint32_t n,
                            const tr_ty *const *captured);
 const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name);
-const tr_ty *tr_ty_text(tr_tytab *t, uint32_t n, const tr_ty *const *pieces);
 const tr_ty *tr_ty_exc(tr_tytab *t, const struct tr_obj *cls, uint32_t n, const tr_ty *const *args);
 
 static inline bool tr_ty_is_scalar(const tr_ty *t) {
     return t->kind < TR_TY__SCALARS;
+}
+/* Its row of ty/kinds.def. */
+static inline unsigned tr_ty_row(const tr_ty *t) {
+    return t->kind < TR_TY__SCALARS ? 0 : t->kind - (unsigned)TR_TY__LAST_SCALAR;
 }
 static inline bool tr_ty_is(const tr_ty *t, tr_tyk k) {
     return t->kind == (uint8_t)k;
@@ -160,7 +146,6 @@ static inline bool tr_ty_is_complex(const tr_ty *t) {
 unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar in memory */
 const char *tr_tyk_ir_name(tr_tyk k);
 const char *tr_tyk_user_name(tr_tyk k); /* "float64" */
-const char *tr_iterk_name(tr_iterk k);
 
 /* Text: as in the IR ("f32[2c]", "(i64, f64)") and as users write and read it ("array(float32, 2d, C)"). */
 void tr_ty_print_ir(tr_sb *b, const tr_ty *t);
@@ -235,10 +220,8 @@ typedef enum tr_part {
     TR_PART_PTR
 } tr_part;
 
-/* Number of parts of a value of type t. scalar: 1, complex: 2 (re, im), none and LIT: 0, tuple: its items' in
- * order, array: owner, data, ndim shapes, and ndim strides (in elements) unless layout is C or F, range:
- * start, stop, step, slice: its items', closure: its items', iter: its items' (enumerate has two: start,
- * int64, and the iterable), method: self's, exc and text: their items'. */
+/* Number of parts of a value of type t. scalar: 1, complex: 2 (re, im), array: owner, data, ndim shapes, and
+ * ndim strides (in elements) unless layout is C or F; the others: their items', in order. */
 unsigned tr_ty_nparts(const tr_ty *t);
 /* Takes the items of t, and theirs, from *left; false when there are more. Types share items: a count may be
  * exponential. */

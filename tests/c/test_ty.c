@@ -94,7 +94,15 @@ static void test_ir_text(void) {
                                        "closure(4)",
                                        "closure(4, i64, f64)",
                                        "method(f64[1c], sum)",
-                                       "exc(@ValueError, lit(\"x\"), i64)"};
+                                       "exc(@ValueError, lit(\"x\"), i64)",
+                                       "list(i64, f64)",
+                                       "list()",
+                                       "prange1(i64)",
+                                       "ndindex(i64, i64)",
+                                       "opt((i64, f64))",
+                                       "text(i64, lit(\"x\"))",
+                                       "iinfo(lit(type(i8)))",
+                                       "finfo(lit(type(f32)))"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         const tr_ty *t = ir(good[i]);
         expect_text(text(t), good[i]);
@@ -146,6 +154,42 @@ static void test_ir_text(void) {
     assert(!tr_ty_parse_ir(tab, &s));
 }
 
+/* --- kinds --- */
+
+/* What one row of ty/kinds.def says must fit what another column of it says. */
+static void test_kinds(void) {
+    static const struct {
+        const char *text;
+        bool items, managed;
+        unsigned parts;
+    } rows[] = {
+        {"f64", false, false, 1},
+        {"c64", false, false, 2},
+        {"none", true, false, 0},
+        {"f64[2a]", false, true, 6},
+        {"(i64, f64[1c])", true, true, 4},
+        {"list(i64)", true, false, 1},
+        {"range1(u64)", true, false, 3},
+        {"slice(i64, none, i64)", true, false, 2},
+        {"lit(3)", true, false, 0},
+        {"enumerate(i64, f64[1c])", true, true, 4},
+        {"ndindex(i64, i64)", true, false, 2},
+        {"opt((i64, f64))", true, false, 3},
+        {"method(f64[1c], sum)", true, true, 3},
+        {"finfo(lit(type(f32)))", true, false, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tr_ty *t = ir(rows[i].text);
+        unsigned n = 0;
+        assert(tr_ty_is_items(t) == rows[i].items && tr_ty_is_managed(t) == rows[i].managed);
+        assert(tr_ty_nparts(t) == rows[i].parts);
+        for (uint32_t k = 0; k < t->n; k++)
+            n += tr_ty_nparts(t->items[k]);
+        assert(!tr_ty_is_items(t) || n == rows[i].parts);
+    }
+    assert(!tr_ty_is_managed(NULL));
+}
+
 /* --- interning --- */
 
 static void test_interning(void) {
@@ -168,7 +212,8 @@ static void test_interning(void) {
     const tr_ty *p2 = tr_ty_named_tuple(tab, "P", 1, 2, items, xy);
     assert(p != p2 && !tr_ty_join(tab, p, p2, false) && !tr_ty_same_class(p, p2) && tr_ty_same_class(p, p));
     const tr_ty *nothing = tr_ty_named_tuple(tab, "list", 0, 0, NULL, NULL);
-    assert(!tr_ty_is_list(nothing) && nothing != tr_ty_list(tab, 0, NULL));
+    assert(!tr_ty_is_list(nothing) && !tr_ty_same_class(nothing, tr_ty_list(tab, 0, NULL)) &&
+           nothing != tr_ty_list(tab, 0, NULL));
 
     const tr_ty *three = tr_ty_lit(tab, tr_obj_int(&arena, 3));
     assert(three == tr_ty_lit(tab, tr_obj_int(&arena, 3)) && three->local && three->id >= 1u << 30);
@@ -641,6 +686,7 @@ int main(void) {
     tab = tr_tytab_new(shared);
     assert(shared && tab);
     test_ir_text();
+    test_kinds();
     test_interning();
     test_threads();
     test_promote();
