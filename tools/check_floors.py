@@ -17,13 +17,16 @@ from pathlib import Path
 # From the ground up.
 FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "lib": (
-        ("em",),  # an instruction, a constant, an error each
+        (
+            "em",
+            "kinds",
+        ),  # an instruction, a constant, an error each; which kind of value is asked by what function
         ("npcomplex", "patterns", "suggest", "text"),
         ("attrs", "iter"),
         ("fam",),  # what families share
         ("operators",),
         ("arrays",),
-        ("index", "nparray"),
+        ("index", "nparray", "optional", "tuple"),
         ("fancy", "npshape"),
         # the families: a builtin is a template of one of them
         (
@@ -62,8 +65,7 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lib_array_compare": "an operator of arrays",
         "tr_lib_array_unary": "an operator of arrays",
         "tr_lib_matmul": "an operator of arrays",
-        "tr_lib_row": "an item of an array, for those who iterate",
-        "tr_lib_tuple_at": "an item of a tuple, for those who iterate",
+        "tr_lib_at_array": "an item of an array, for those who unpack",
         "tr_lib_advise_container": "what cannot be iterated cannot be indexed either",
         "tr_lib_fancy_get": "an index that is an array",
         "tr_lib_fancy_set": "an index that is an array",

@@ -5,6 +5,7 @@
 #include "lib/em.h"
 #include "lib/fam.h"
 #include "lib/families.h"
+#include "lib/kinds.h"
 
 const tr_builtin tr_builtins[TR_B__COUNT] = {
 #define F(id, path, params, fn, aux)      {#id, path, NULL, params, fn, aux, TR_B_FUNC},
@@ -30,22 +31,17 @@ bool tr_fam_is_ufunc(uint32_t row) {
 }
 
 static const char *class_of(tr_em *e, tr_tv x) {
+    const char *cls = tr_lib_kind(x.ty)->attrs;
+    const tr_obj *o = x.ty->lit;
+    if (x.ty->kind != TR_TY_LIT)
+        return cls ? cls : tr_ty_word(x.ty);
     if (tr_lib_scalar(e, x.ty))
         return "number";
-    switch (x.ty->kind) {
-    case TR_TY_ARRAY: return "array";
-    case TR_TY_TUPLE: return "tuple";
-    case TR_TY_RANGE: return "range";
-    case TR_TY_SLICE: return "slice";
-    case TR_TY_INFO: return x.ty->sub == TR_INFO_FLOAT ? "finfo" : "iinfo";
-    case TR_TY_LIT:
-        if (tr_tv_dtype(e, x))
-            return "dtype";
-        if (x.ty->lit->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(x.ty->lit->u.builtin))
-            return "ufunc";
-        return x.ty->lit->kind == TR_OBJ_STR ? "str" : "object";
-    default: return "object";
-    }
+    if (tr_tv_dtype(e, x))
+        return "dtype";
+    if (o->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(o->u.builtin))
+        return "ufunc";
+    return o->kind == TR_OBJ_STR ? "str" : cls;
 }
 
 int tr_em_member(tr_em *e, tr_tv x, const char *name) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ir/nyi.h"
+#include "lib/kinds.h"
 #include "lib/priv.h"
 
 /* --- errors --- */
@@ -239,7 +240,7 @@ tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to) {
 }
 
 /* Array of another layout or writability: the same memory under a wider type. */
-static bool coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim)
         return false;
     if (x.ty->readonly && !to->readonly)
@@ -256,7 +257,7 @@ static bool coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     return true;
 }
 
-static bool coerce_items(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+bool tr_lib_coerce_items(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     if (x.ty->kind != to->kind || x.ty->n != to->n)
         return false;
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, to->n + 1u);
@@ -267,27 +268,12 @@ static bool coerce_items(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     return true;
 }
 
-/* Zeros, for the value of an optional that is None. */
-static tr_tv zeros(tr_em *e, const tr_ty *t) {
-    if (t->kind != TR_TY_TUPLE)
-        return tr_em_num(e, t, 0.0);
-    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, t->n + 1u);
-    for (uint32_t i = 0; i < t->n; i++)
-        it[i] = zeros(e, t->items[i]);
-    return tr_em_make(e, t, t->n, it);
-}
-
-static bool coerce_optional(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
-    tr_tv it[2] = {tr_em_bool(e, !tr_tv_is_none(x)), {NULL, TR_NOVAL}};
-    if (tr_tv_is_none(x)) {
-        it[1] = zeros(e, to->items[1]);
-    } else {
-        if (x.ty->kind == TR_TY_OPT)
-            it[0] = tr_em_item(e, x, 0);
-        if (!tr_em_coerce(e, x.ty->kind == TR_TY_OPT ? tr_em_item(e, x, 1) : x, to->items[1], &it[1]))
-            return false;
-    }
-    *out = tr_em_make(e, to, 2, it);
+bool tr_lib_coerce_number(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+    const tr_ty *from = tr_lib_scalar(e, x.ty);
+    if (!from ||
+        (tr_ty_is_complex(from) && !tr_ty_is_complex(to))) /* what is imaginary is not dropped in silence */
+        return false;
+    *out = tr_em_conv(e, x, to);
     return true;
 }
 
@@ -303,39 +289,42 @@ bool tr_em_coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
         *out = x;
         return true;
     }
-    if (to->kind == TR_TY_OPT)
-        return coerce_optional(e, x, to, out);
-    if (x.ty->kind == TR_TY_OPT)
-        return tr_em_coerce(e, tr_em_value(e, x), to, out);
-    const tr_ty *from = tr_lib_scalar(e, x.ty);
-    if (from && tr_ty_is_scalar(to)) {
-        if (tr_ty_is_complex(from) && !tr_ty_is_complex(to)) /* what is imaginary is not dropped in silence */
-            return false;
-        *out = tr_em_conv(e, x, to);
-        return true;
-    }
-    switch (to->kind) {
-    case TR_TY_ARRAY: return coerce_array(e, x, to, out);
-    case TR_TY_TUPLE:
-    case TR_TY_SLICE:
-    case TR_TY_ENUMERATE:
-    case TR_TY_ZIP:
-    case TR_TY_REVERSED:
-    case TR_TY_FLAT:
-    case TR_TY_NDINDEX:
-    case TR_TY_CLOSURE: return coerce_items(e, x, to, out);
-    case TR_TY_RANGE: {
-        if (x.ty->kind != TR_TY_RANGE)
-            return false;
-        tr_tv it[3] = {tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};
-        *out = tr_em_make(e, to, 3, it);
-        return true;
-    }
-    default: return false;
-    }
+    if (to->kind != TR_TY_OPT)
+        x = tr_em_value(e, x);
+    return x.ty == to ? (*out = x, true) : tr_lib_kind(to)->coerce(e, x, to, out);
 }
 
 /* --- compile-time knowledge --- */
+
+static const char *const bin_sign[] = {
+#define X(id, name, sign) sign,
+    TR_BINOPS(X)
+#undef X
+};
+static const char *const cmp_sign[] = {
+#define X(id, name, sign) sign,
+    TR_CMPOPS(X)
+#undef X
+};
+
+const char *tr_lib_sign(tr_binop op) {
+    return bin_sign[op];
+}
+
+const char *tr_lib_cmp_sign(tr_cmpop op) {
+    return cmp_sign[op];
+}
+
+bool tr_lib_holds(tr_cmpop op, int c) {
+    switch (op) {
+    case TR_CMP_LT: return c < 0;
+    case TR_CMP_LE: return c <= 0;
+    case TR_CMP_EQ: return c == 0;
+    case TR_CMP_NE: return c != 0;
+    case TR_CMP_GT: return c > 0;
+    default: return c >= 0;
+    }
+}
 
 bool tr_tv_lit_int(tr_tv x, int64_t *out) {
     tr_bigint v;

@@ -1,8 +1,9 @@
-/* a[i] and a[i] = v: basic indexing with integers, slices, Ellipsis and newaxis (arrays as indices: fancy.c); tuples, ranges.
+/* a[i] and a[i] = v: basic indexing with integers, slices, Ellipsis and newaxis (arrays as indices: fancy.c); ranges, a.flat.
  * Negative indices wrap once; out of range raises IndexError unless boundscheck is off. */
 #include <string.h>
 
 #include "lib/fam.h"
+#include "lib/kinds.h"
 
 static const tr_ty *i64_ty(tr_em *e) {
     return tr_ty_scalar(e->types, TR_TY_I64);
@@ -23,7 +24,7 @@ static tr_tv mul(tr_em *e, tr_tv x, tr_tv y) {
     return tr_em_nsw(e, TR_OP_MUL, x, y);
 }
 
-static bool is_index(tr_em *e, tr_tv x) {
+bool tr_lib_is_index(tr_em *e, tr_tv x) {
     const tr_ty *s = tr_lib_scalar(e, x.ty);
     return s && tr_ty_is_int(s);
 }
@@ -36,7 +37,7 @@ static bool is_full(tr_tv s) {
 }
 
 static bool classify(tr_em *e, tr_tv a, tr_tv x, tr_idx *out) {
-    if (is_index(e, x))
+    if (tr_lib_is_index(e, x))
         *out = (tr_idx){'i', x};
     else if (x.ty->kind == TR_TY_SLICE)
         *out = (tr_idx){is_full(x) ? 'f' : 's', x};
@@ -119,7 +120,7 @@ tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n) {
 }
 
 /* An index into an axis of n items as an int64 in range. */
-static tr_tv checked(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what) {
+tr_tv tr_lib_checked_index(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what) {
     int64_t lit;
     bool known = tr_tv_lit_int(x, &lit) && lit >= 0;
     bool is_unsigned = tr_ty_class(tr_lib_scalar(e, x.ty)) == 'u';
@@ -157,7 +158,7 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
     tr_tv b = tr_em_item(e, s, 0), t = tr_em_item(e, s, 1), k = tr_em_item(e, s, 2);
     tr_tv *it[3] = {&b, &t, &k};
     for (int i = 0; i < 3; i++)
-        if (!tr_tv_is_none(*it[i]) && !is_index(e, *it[i]))
+        if (!tr_tv_is_none(*it[i]) && !tr_lib_is_index(e, *it[i]))
             return tr_em_error(e, "slice indices must be integers or None, not %s",
                                tr_em_tyname(e, it[i]->ty));
     int64_t lit = 1;
@@ -247,7 +248,7 @@ bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *o
         }
         tr_tv dim = tr_em_dim(e, a, ax), st = tr_em_stride(e, a, ax), start, len, step;
         if (it[i].kind == 'i') {
-            off = add(e, off, mul(e, checked(e, it[i].v, dim, ax, NULL), st));
+            off = add(e, off, mul(e, tr_lib_checked_index(e, it[i].v, dim, ax, NULL), st));
         } else if (it[i].kind == 'f') {
             shape[nd] = dim;
             strides[nd++] = st;
@@ -281,7 +282,7 @@ static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
     if (p->fancy)
         return true;
     for (uint32_t i = 0; i < p->n && p->scalar; i++)
-        p->idx[i] = checked(e, p->it[i].v, tr_em_dim(e, a, i), i, NULL);
+        p->idx[i] = tr_lib_checked_index(e, p->it[i].v, tr_em_dim(e, a, i), i, NULL);
     return p->scalar || tr_lib_index_view(e, a, p->it, p->n, &p->view);
 }
 
@@ -297,7 +298,7 @@ tr_tv tr_lib_without_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv off, tr_layout
     return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, n, lay, a.ty->readonly), a, off, shape, strides);
 }
 
-bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
+bool tr_lib_at_array(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     if (a.ty->ndim == 0)
         return tr_em_error(e, "iteration over a 0-d array");
     if (a.ty->ndim == 1) {
@@ -307,90 +308,6 @@ bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     *out = tr_lib_without_axis(e, a, 0, mul(e, i, tr_em_stride(e, a, 0)),
                                a.ty->layout == TR_LAYOUT_C ? TR_LAYOUT_C : TR_LAYOUT_ANY);
     return true;
-}
-
-/* --- tuples --- */
-
-static bool tuple_slice(tr_em *e, tr_tv t, tr_tv s, tr_tv *out) {
-    int64_t v[3] = {0, 0, 1}, n = t.ty->n;
-    bool none[3];
-    for (uint32_t i = 0; i < 3; i++) {
-        tr_tv x = {s.ty->items[i], TR_NOVAL};
-        none[i] = tr_tv_is_none(x);
-        if (!none[i] && !tr_tv_lit_int(x, &v[i]))
-            return tr_em_error(e, "a tuple can only be sliced with constants");
-    }
-    if (v[2] == 0)
-        return tr_em_error(e, "slice step cannot be zero");
-    int64_t lo = v[2] > 0 ? 0 : -1, hi = v[2] > 0 ? n : n - 1;
-    for (int i = 0; i < 2; i++) {
-        if (none[i])
-            v[i] = (i == 0) == (v[2] > 0) ? lo : hi;
-        else {
-            if (v[i] < 0)
-                v[i] += n;
-            v[i] = v[i] < lo ? lo : v[i] > hi ? hi : v[i];
-        }
-    }
-    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1);
-    uint32_t k = 0;
-    for (int64_t i = v[0]; v[2] > 0 ? i < v[1] : i > v[1]; i += v[2])
-        it[k++] = tr_em_item(e, t, (uint32_t)i);
-    *out = tr_em_tuple(e, k, it);
-    return true;
-}
-
-/* x[i] of n values of one type: a tree of selects by the bits of i, the highest first; is_set[b] asks for bit b. What follows
- * takes long over deep chains, and over values that live long: so each half is made after the other. */
-static tr_tv by_bits(tr_em *e, uint32_t n, const tr_tv *x, const tr_tv *is_set) {
-    if (n == 1)
-        return x[0];
-    unsigned b = 31u - (unsigned)__builtin_clz(n - 1);
-    tr_tv low = by_bits(e, 1u << b, x, is_set), high = by_bits(e, n - (1u << b), x + (1u << b), is_set);
-    return tr_em_select(e, is_set[b], high, low);
-}
-
-/* Item at a run-time position already in range, of the joined type. */
-bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
-    if (t.ty->n == 0)
-        return tr_em_error(e, "an empty tuple has no items");
-    const tr_ty *j = tr_ty_strong(e->types, t.ty->items[0]);
-    for (uint32_t k = 1; j && k < t.ty->n; k++)
-        j = tr_ty_join(e->types, j, t.ty->items[k], e->opts->promote_numba);
-    if (!j) {
-        tr_em_error(e, "the items of %s have no common type, so one cannot be chosen at run time",
-                    tr_em_tyname(e, t.ty));
-        tr_em_hint(
-            e,
-            "use constant indices: write the iterations of the loop out, or call a function for each item");
-        return false;
-    }
-    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, t.ty->n);
-    for (uint32_t k = 0; k < t.ty->n; k++)
-        if (!tr_em_coerce(e, tr_em_item(e, t, k), j, &x[k]))
-            return false;
-    tr_tv is_set[32];
-    for (unsigned b = 0; (1u << b) < t.ty->n; b++) {
-        tr_tv bit = tr_em_op2(e, TR_OP_AND, i, tr_em_i64(e, (int64_t)1 << b));
-        is_set[b] = tr_em_cmp(e, TR_CMP_NE, bit, zero(e));
-    }
-    *out = by_bits(e, t.ty->n, x, is_set);
-    return true;
-}
-
-static bool tuple_get(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
-    int64_t k;
-    if (i.ty->kind == TR_TY_SLICE)
-        return tuple_slice(e, t, i, out);
-    if (tr_tv_lit_int(i, &k)) {
-        if (k < -(int64_t)t.ty->n || k >= (int64_t)t.ty->n)
-            return tr_em_error(e, "tuple index %lld out of range for %u items", (long long)k, t.ty->n);
-        *out = tr_em_item(e, t, (uint32_t)(k < 0 ? k + t.ty->n : k));
-        return true;
-    }
-    if (!is_index(e, i))
-        return tr_em_error(e, "tuple indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
-    return tr_lib_tuple_at(e, t, checked(e, i, tr_em_i64(e, t.ty->n), 0, "tuple index out of range"), out);
 }
 
 /* --- ranges, flat --- */
@@ -406,7 +323,7 @@ static bool sequence_index(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
         is_flat(a) ? "index {w} is out of bounds for size {1}" : "range object index out of range";
     if (!(is_flat(a) ? tr_em_iterlen(e, a, &n) : tr_lib_range_size(e, a, &n)))
         return false;
-    *out = checked(e, i, n, 0, text);
+    *out = tr_lib_checked_index(e, i, n, 0, text);
     return true;
 }
 
@@ -438,7 +355,7 @@ static bool flat_set(tr_em *e, tr_tv flat, tr_tv i, tr_tv v) {
     return store_item(e, a, idx, v);
 }
 
-/* --- the two entry points --- */
+/* --- by kind --- */
 
 void tr_lib_advise_container(tr_em *e, tr_tv x) {
     if (x.ty->kind != TR_TY_LIT || x.ty->lit->kind != TR_OBJ_OPAQUE)
@@ -450,29 +367,17 @@ void tr_lib_advise_container(tr_em *e, tr_tv x) {
         tr_em_hint(e, "globals are frozen as numbers, strings, tuples and arrays: make it a named tuple");
 }
 
-static void advise_flat(tr_em *e, tr_tv a) {
-    if (is_flat(a))
-        tr_em_hint(
-            e, "a.flat takes one number: write a.ravel()[...], which is a view of the items of a contiguous "
-               "array, or loop over np.ndindex(a.shape)");
+bool tr_lib_get_range(tr_em *e, tr_tv r, tr_tv i, tr_tv *out) {
+    if (!tr_lib_is_index(e, i))
+        return tr_lib_get_no(e, r, i, out);
+    return sequence_index(e, r, i, &i) && tr_em_iterget(e, r, i, out);
 }
 
-bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
-    if (a.ty->kind == TR_TY_TUPLE)
-        return tuple_get(e, a, i, out);
-    if ((a.ty->kind == TR_TY_RANGE || is_flat(a)) && is_index(e, i))
-        return sequence_index(e, a, i, &i) && tr_em_iterget(e, a, i, out);
-    const char *s;
-    if (tr_tv_lit_str(a, &s))
-        return tr_em_unsupported(e, "string", "indexing of strings");
-    if (a.ty->kind == TR_TY_TEXT)
-        return tr_lib_no_text(e, "indexing of a string");
-    if (!tr_lib_is_array(a)) {
-        tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, a.ty));
-        advise_flat(e, a);
-        tr_lib_advise_container(e, a);
-        return false;
-    }
+bool tr_lib_get_flat(tr_em *e, tr_tv flat, tr_tv i, tr_tv *out) {
+    return tr_lib_get_range(e, flat, i, out);
+}
+
+bool tr_lib_get_array(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     place p;
     if (!resolve(e, a, i, &p))
         return false;
@@ -482,20 +387,18 @@ bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
     return true;
 }
 
-bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
-    if (is_flat(a) && is_index(e, i))
-        return flat_set(e, a, i, v);
-    if (!tr_lib_is_array(a)) {
-        tr_em_error(e, "%s does not support item assignment", tr_em_tyname(e, a.ty));
-        advise_flat(e, a);
-        if (a.ty->kind == TR_TY_TUPLE)
-            tr_em_hint(e,
-                       "tuples, and lists here, keep their items: make an array with np.array or np.zeros");
-        return false;
-    }
+bool tr_em_getitem(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
+    return tr_lib_kind(a.ty)->get(e, a, i, out);
+}
+
+bool tr_lib_set_flat(tr_em *e, tr_tv flat, tr_tv i, tr_tv v, bool itself) {
+    return tr_lib_is_index(e, i) ? flat_set(e, flat, i, v) : tr_lib_set_no(e, flat, i, v, itself);
+}
+
+bool tr_lib_set_array(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
+    place p;
     if (a.ty->readonly)
         return read_only(e);
-    place p;
     if (!resolve(e, a, i, &p))
         return false;
     if (p.fancy)
@@ -505,4 +408,8 @@ bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
     if (!p.scalar)
         return tr_em_assign(e, p.view, v);
     return store_item(e, a, p.idx, v);
+}
+
+bool tr_em_setitem(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
+    return tr_lib_kind(a.ty)->set(e, a, i, v, itself);
 }

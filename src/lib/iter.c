@@ -1,6 +1,6 @@
 /* Iteration: every iterable is a sequence with a length and an item at a position, so a loop's only state is
  * its counter. */
-#include "lib/em.h"
+#include "lib/kinds.h"
 #include "lib/priv.h"
 
 static tr_tv one(tr_em *e) {
@@ -10,31 +10,38 @@ static tr_tv zero(tr_em *e) {
     return tr_em_i64(e, 0);
 }
 
-bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
-    const char *text;
-    *out = x;
-    if (tr_tv_lit_str(x, &text))
-        return tr_em_unsupported(e, "string", "iteration over strings");
-    if (x.ty->kind == TR_TY_TEXT)
-        return tr_lib_no_text(e, "iteration over a string");
-    switch (x.ty->kind) {
-    case TR_TY_RANGE:
-    case TR_TY_TUPLE:
-    case TR_TY_ENUMERATE:
-    case TR_TY_ZIP:
-    case TR_TY_REVERSED:
-    case TR_TY_FLAT:
-    case TR_TY_NDINDEX: return true;
-    case TR_TY_ARRAY:
-        if (x.ty->ndim > 0)
-            return true;
-        return tr_em_error(e, "iteration over a 0-d array");
-    default:
-        tr_em_error(e, "%s is not iterable", tr_em_tyname(e, x.ty));
-        tr_lib_advise_container(e, x);
-        return false;
-    }
+bool tr_lib_iter_any(tr_em *e, tr_tv x) {
+    (void)e, (void)x;
+    return true;
 }
+
+/* What goes forward only: reversed() asks. */
+bool tr_lib_iter_forward(tr_em *e, tr_tv x) {
+    return tr_lib_iter_any(e, x);
+}
+
+bool tr_lib_is_forward(tr_tv x) {
+    return tr_lib_kind(x.ty)->iter == tr_lib_iter_forward;
+}
+
+bool tr_lib_iter_array(tr_em *e, tr_tv x) {
+    return x.ty->ndim > 0 || tr_em_error(e, "iteration over a 0-d array");
+}
+
+bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
+    *out = x;
+    return tr_lib_kind(x.ty)->iter(e, x);
+}
+
+bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
+    return tr_lib_kind(it.ty)->count(e, it, n);
+}
+
+bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
+    return tr_lib_kind(it.ty)->at(e, it, i, out);
+}
+
+/* --- ranges --- */
 
 static bool is_const(const tr_em *e, tr_tv x, int64_t *v) {
     if (tr_tv_lit_int(x, v))
@@ -107,35 +114,56 @@ bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n) {
     return true;
 }
 
-bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
-    switch (it.ty->kind) {
-    case TR_TY_RANGE:
-        *n = range_len(e, it);
-        if ((it.ty->sub & TR_RANGE_PAR) && e->opts->parallel)
-            *n = tr_em_op1(e, TR_OP_PRANGE, *n);
-        return true;
-    case TR_TY_TUPLE: *n = tr_em_lit(e, tr_obj_int(&e->ctx->arena, it.ty->n)); return true;
-    case TR_TY_ARRAY: *n = tr_em_dim(e, it, 0); return true;
-    case TR_TY_ENUMERATE: return tr_em_iterlen(e, tr_em_item(e, it, 1), n);
-    case TR_TY_REVERSED: return tr_em_iterlen(e, tr_em_item(e, it, 0), n);
-    case TR_TY_FLAT: *n = tr_em_size(e, tr_em_item(e, it, 0)); return true;
-    case TR_TY_NDINDEX:
-        *n = one(e);
-        for (uint32_t i = 0; i < it.ty->n; i++)
-            *n = tr_em_op2(e, TR_OP_MUL, *n, tr_em_item(e, it, i));
-        return true;
-    case TR_TY_ZIP: break;
-    default: return tr_em_error(e, "%s has no length", tr_em_tyname(e, it.ty));
-    }
-    *n = zero(e);
-    for (uint32_t i = 0; i < it.ty->n; i++) {
-        tr_tv k;
-        if (!tr_em_iterlen(e, tr_em_item(e, it, i), &k))
-            return false;
-        k = tr_em_strong(e, k);
-        *n = i == 0 ? k : tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, *n), k, *n);
-    }
+bool tr_lib_len_range(tr_em *e, tr_tv r, tr_tv *n) {
+    return tr_lib_range_size(e, r, n);
+}
+
+bool tr_lib_count_range(tr_em *e, tr_tv r, tr_tv *n) {
+    *n = range_len(e, r);
+    if ((r.ty->sub & TR_RANGE_PAR) && e->opts->parallel)
+        *n = tr_em_op1(e, TR_OP_PRANGE, *n);
     return true;
+}
+
+bool tr_lib_truth_range(tr_em *e, tr_tv r, tr_tv *out) {
+    tr_tv n;
+    tr_lib_count_range(e, r, &n);
+    *out = tr_em_cmp(e, TR_CMP_NE, n, zero(e));
+    return true;
+}
+
+/* The item at a position in range; only offsets within a narrow range are sure not to wrap, but a step of 1
+ * never leaves the items. */
+static tr_tv range_at(tr_em *e, tr_tv r, tr_tv i) {
+    tr_tv start = tr_em_item(e, r, 0), step = tr_em_item(e, r, 2);
+    if ((r.ty->sub & TR_RANGE_STEP1 && 0))
+        return tr_em_nsw(e, TR_OP_ADD, start, i);
+    if (!is_narrow(e, r))
+        return tr_em_op2(e, TR_OP_ADD, start, tr_em_op2(e, TR_OP_MUL, i, step));
+    return tr_em_nsw(e, TR_OP_ADD, start, tr_em_nsw(e, TR_OP_MUL, i, step));
+}
+
+bool tr_lib_at_range(tr_em *e, tr_tv r, tr_tv i, tr_tv *out) {
+    *out = tr_em_conv(e, range_at(e, r, i), r.ty->elem);
+    return true;
+}
+
+/* The same from the end, exact for any number of items. */
+static tr_tv range_back_at(tr_em *e, tr_tv r, tr_tv i) {
+    if ((r.ty->sub & TR_RANGE_STEP1 && 0))
+        return tr_em_nsw(e, TR_OP_SUB, tr_em_item(e, r, 1), tr_em_nsw(e, TR_OP_ADD, i, one(e)));
+    return range_at(e, r, tr_em_op2(e, TR_OP_SUB, tr_em_op2(e, TR_OP_SUB, range_count(e, r), one(e)), i));
+}
+
+/* --- arrays, and their items one after the other --- */
+
+bool tr_lib_count_array(tr_em *e, tr_tv a, tr_tv *n) {
+    *n = tr_em_dim(e, a, 0);
+    return true;
+}
+
+bool tr_lib_len_array(tr_em *e, tr_tv a, tr_tv *n) {
+    return a.ty->ndim > 0 ? tr_lib_count_array(e, a, n) : tr_lib_len_no(e, a, n);
 }
 
 /* Position i in C order as an index for each axis. */
@@ -167,63 +195,90 @@ static tr_tv flat_at(tr_em *e, tr_tv a, tr_tv i) {
     return tr_em_load(e, tr_lib_flat_place(e, a, i, idx), idx);
 }
 
-/* The item at a position in range; only offsets within a narrow range are sure not to wrap, but a step of 1
- * never leaves the items. */
-static tr_tv range_at(tr_em *e, tr_tv r, tr_tv i) {
-    tr_tv start = tr_em_item(e, r, 0), step = tr_em_item(e, r, 2);
-    if ((r.ty->sub & TR_RANGE_STEP1 && 0))
-        return tr_em_nsw(e, TR_OP_ADD, start, i);
-    if (!is_narrow(e, r))
-        return tr_em_op2(e, TR_OP_ADD, start, tr_em_op2(e, TR_OP_MUL, i, step));
-    return tr_em_nsw(e, TR_OP_ADD, start, tr_em_nsw(e, TR_OP_MUL, i, step));
+bool tr_lib_count_flat(tr_em *e, tr_tv flat, tr_tv *n) {
+    *n = tr_em_size(e, tr_em_item(e, flat, 0));
+    return true;
 }
 
-/* The same from the end, exact for any number of items. */
-static tr_tv range_back_at(tr_em *e, tr_tv r, tr_tv i) {
-    if ((r.ty->sub & TR_RANGE_STEP1 && 0))
-        return tr_em_nsw(e, TR_OP_SUB, tr_em_item(e, r, 1), tr_em_nsw(e, TR_OP_ADD, i, one(e)));
-    return range_at(e, r, tr_em_op2(e, TR_OP_SUB, tr_em_op2(e, TR_OP_SUB, range_count(e, r), one(e)), i));
+bool tr_lib_len_flat(tr_em *e, tr_tv flat, tr_tv *n) {
+    return tr_lib_count_flat(e, flat, n);
 }
 
-bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
-    tr_tv x[2], n, *parts;
-    switch (it.ty->kind) {
-    case TR_TY_RANGE: *out = tr_em_conv(e, range_at(e, it, i), it.ty->elem); return true;
-    case TR_TY_TUPLE: return tr_lib_tuple_at(e, it, i, out);
-    case TR_TY_ARRAY: return tr_lib_row(e, it, i, out);
-    case TR_TY_ENUMERATE:
-        x[0] = tr_em_op2(e, TR_OP_ADD, tr_em_item(e, it, 0), i);
-        if (!tr_em_iterget(e, tr_em_item(e, it, 1), i, &x[1]))
-            return false;
-        *out = tr_em_tuple(e, 2, x);
+bool tr_lib_at_flat(tr_em *e, tr_tv flat, tr_tv i, tr_tv *out) {
+    *out = flat_at(e, tr_em_item(e, flat, 0), i);
+    return true;
+}
+
+/* --- np.ndindex --- */
+
+bool tr_lib_count_ndindex(tr_em *e, tr_tv it, tr_tv *n) {
+    *n = one(e);
+    for (uint32_t i = 0; i < it.ty->n; i++)
+        *n = tr_em_op2(e, TR_OP_MUL, *n, tr_em_item(e, it, i));
+    return true;
+}
+
+bool tr_lib_at_ndindex(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
+    tr_tv *parts = TR_NEW_N(&e->ctx->arena, tr_tv, 2 * it.ty->n + 1u);
+    for (uint32_t k = 0; k < it.ty->n; k++)
+        parts[k] = tr_em_item(e, it, k);
+    split(e, it.ty->n, parts, i, parts + it.ty->n);
+    *out = tr_em_tuple(e, it.ty->n, parts + it.ty->n);
+    return true;
+}
+
+/* --- enumerate, reversed, zip: over any iterables --- */
+
+bool tr_lib_count_enumerate(tr_em *e, tr_tv it, tr_tv *n) {
+    return tr_em_iterlen(e, tr_em_item(e, it, 1), n);
+}
+
+bool tr_lib_at_enumerate(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
+    tr_tv x[2] = {tr_em_op2(e, TR_OP_ADD, tr_em_item(e, it, 0), i), {NULL, TR_NOVAL}};
+    if (!tr_em_iterget(e, tr_em_item(e, it, 1), i, &x[1]))
+        return false;
+    *out = tr_em_tuple(e, 2, x);
+    return true;
+}
+
+bool tr_lib_count_reversed(tr_em *e, tr_tv it, tr_tv *n) {
+    return tr_em_iterlen(e, tr_em_item(e, it, 0), n);
+}
+
+bool tr_lib_at_reversed(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
+    tr_tv x = tr_em_item(e, it, 0), n;
+    if (x.ty->kind == TR_TY_RANGE) {
+        *out = tr_em_conv(e, range_back_at(e, x, i), x.ty->elem);
         return true;
-    case TR_TY_REVERSED:
-        x[0] = tr_em_item(e, it, 0);
-        if (x[0].ty->kind == TR_TY_RANGE) {
-            *out = tr_em_conv(e, range_back_at(e, x[0], i), x[0].ty->elem);
-            return true;
-        }
-        if (!tr_em_iterlen(e, x[0], &n))
-            return false;
-        return tr_em_iterget(e, x[0], tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, n, one(e)), i), out);
-    case TR_TY_FLAT: *out = flat_at(e, tr_em_item(e, it, 0), i); return true;
-    case TR_TY_NDINDEX:
-        parts = TR_NEW_N(&e->ctx->arena, tr_tv, 2 * it.ty->n + 1u);
-        for (uint32_t k = 0; k < it.ty->n; k++)
-            parts[k] = tr_em_item(e, it, k);
-        split(e, it.ty->n, parts, i, parts + it.ty->n);
-        *out = tr_em_tuple(e, it.ty->n, parts + it.ty->n);
-        return true;
-    case TR_TY_ZIP: break;
-    default: return tr_em_error(e, "%s is not iterable", tr_em_tyname(e, it.ty));
     }
-    parts = TR_NEW_N(&e->ctx->arena, tr_tv, it.ty->n + 1u);
+    if (!tr_em_iterlen(e, x, &n))
+        return false;
+    return tr_em_iterget(e, x, tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, n, one(e)), i), out);
+}
+
+/* As many as the shortest has. */
+bool tr_lib_count_zip(tr_em *e, tr_tv it, tr_tv *n) {
+    *n = zero(e);
+    for (uint32_t i = 0; i < it.ty->n; i++) {
+        tr_tv k;
+        if (!tr_em_iterlen(e, tr_em_item(e, it, i), &k))
+            return false;
+        k = tr_em_strong(e, k);
+        *n = i == 0 ? k : tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, *n), k, *n);
+    }
+    return true;
+}
+
+bool tr_lib_at_zip(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
+    tr_tv *parts = TR_NEW_N(&e->ctx->arena, tr_tv, it.ty->n + 1u);
     for (uint32_t k = 0; k < it.ty->n; k++)
         if (!tr_em_iterget(e, tr_em_item(e, it, k), i, &parts[k]))
             return false;
     *out = tr_em_tuple(e, it.ty->n, parts);
     return true;
 }
+
+/* --- unpacking --- */
 
 bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
     if (x.ty->kind == TR_TY_TUPLE) {
@@ -238,7 +293,7 @@ bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
             tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, d, want), TR_EXC_VALUE, "cannot unpack {0} items into {1}",
                         2, (tr_tv[]){d, want});
         }
-        return tr_lib_row(e, x, tr_em_i64(e, i), out);
+        return tr_lib_at_array(e, x, tr_em_i64(e, i), out);
     }
     return tr_em_error(e, "cannot unpack %s", tr_em_tyname(e, x.ty));
 }

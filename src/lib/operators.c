@@ -5,17 +5,7 @@
 #include <string.h>
 
 #include "lib/fam.h"
-
-static const char *const bin_sign[] = {
-#define X(id, name, sign) sign,
-    TR_BINOPS(X)
-#undef X
-};
-static const char *const cmp_sign[] = {
-#define X(id, name, sign) sign,
-    TR_CMPOPS(X)
-#undef X
-};
+#include "lib/kinds.h"
 
 /* --- folding of literals --- */
 
@@ -65,25 +55,23 @@ static tr_bigint_fn exact_operator(tr_binop op) {
     }
 }
 
-typedef enum folded { OPEN, FOLDED, REFUSED } folded; /* OPEN: left to run time */
-
-static folded fold_integers(tr_em *e, tr_binop op, const tr_bigint *x, const tr_bigint *y, tr_tv *out) {
+static tr_answer fold_integers(tr_em *e, tr_binop op, const tr_bigint *x, const tr_bigint *y, tr_tv *out) {
     tr_arena *a = &e->ctx->arena;
     tr_bigint r;
     int64_t v;
     tr_bigint_status s = exact_operator(op)(a, x, y, &r);
     if (s == TR_BIGINT_UNDEFINED)
-        return OPEN;
+        return TR_OPEN;
     bool wraps = s == TR_BIGINT_TOO_LARGE || !tr_bigint_i64(&r, &v);
     if (e->opts->promote_numba && wraps && tr_bigint_fits64(x) && tr_bigint_fits64(y))
-        return OPEN;
+        return TR_OPEN;
     if (s == TR_BIGINT_TOO_LARGE) {
-        tr_em_error(e, "the result of %s %s %s has more than %d bits", tr_bigint_shown(a, x), bin_sign[op],
+        tr_em_error(e, "the result of %s %s %s has more than %d bits", tr_bigint_shown(a, x), tr_lib_sign(op),
                     tr_bigint_shown(a, y), TR_BIGINT_BITS);
-        return REFUSED;
+        return TR_REFUSED;
     }
     *out = tr_em_lit(e, tr_obj_bigint(a, r));
-    return FOLDED;
+    return TR_DONE;
 }
 
 static bool fold_float(tr_binop op, double a, double b, double *r) {
@@ -101,26 +89,26 @@ static bool is_bool(tr_tv x) {
     return x.ty->lit->kind == TR_OBJ_BOOL;
 }
 
-static folded fold_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+static tr_answer fold_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     real a, b;
     double r;
     if (!real_of(x, &a) || !real_of(y, &b) || (is_bool(x) && is_bool(y)) || is_numbas_uint64(e, &a) ||
         is_numbas_uint64(e, &b))
-        return OPEN;
+        return TR_OPEN;
     bool ints = a.whole && b.whole, inverse = op == TR_BIN_POW && ints && b.n.negative;
     if (inverse && e->opts->promote_numba) /* an integer there */
-        return OPEN;
+        return TR_OPEN;
     if (ints && exact_operator(op) && !inverse)
         return fold_integers(e, op, &a.n, &b.n, out);
     if (ints && op == TR_BIN_DIV && b.n.n && !e->opts->promote_numba) {
         r = tr_bigint_divide(&e->ctx->arena, &a.n, &b.n);
         if (isinf(r))
-            return OPEN;
+            return TR_OPEN;
     } else if (beyond_floats(&a) || beyond_floats(&b) || !fold_float(op, a.f, b.f, &r)) {
-        return OPEN;
+        return TR_OPEN;
     }
     *out = tr_em_lit(e, tr_obj_float(&e->ctx->arena, r));
-    return FOLDED;
+    return TR_DONE;
 }
 
 bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out) {
@@ -162,7 +150,7 @@ static bool op_error(tr_em *e, const char *sign, tr_tv x, tr_tv y) {
 }
 
 bool tr_lib_op_error(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y) {
-    return op_error(e, bin_sign[op], (tr_tv){x, TR_NOVAL}, (tr_tv){y, TR_NOVAL});
+    return op_error(e, tr_lib_sign(op), (tr_tv){x, TR_NOVAL}, (tr_tv){y, TR_NOVAL});
 }
 
 static tr_tv not_zero(tr_em *e, tr_tv y) {
@@ -203,7 +191,7 @@ static tr_op division(tr_em *e, tr_binop op, const tr_ty *t, tr_rules rules) {
 static bool divide(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, tr_rules rules, tr_tv *out) {
     const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
     if (op != TR_BIN_DIV && tr_ty_is_complex(t))
-        return op_error(e, bin_sign[op], x, y);
+        return op_error(e, tr_lib_sign(op), x, y);
     tr_tv a = tr_em_conv(e, x, t), b = tr_em_conv(e, y, t);
     if (rules == TR_RULES_PYTHON)
         check_zero(e, op, b,
@@ -352,10 +340,10 @@ tr_op tr_lib_plain_op(tr_binop op) {
 
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out) {
     if (op == TR_BIN_MATMUL)
-        return op_error(e, bin_sign[op], x, y);
+        return op_error(e, tr_lib_sign(op), x, y);
     const tr_ty *t = tr_ty_arith(e->types, op_class(op), x.ty, y.ty, e->opts->promote_numba);
     if (!t)
-        return op_error(e, bin_sign[op], x, y);
+        return op_error(e, tr_lib_sign(op), x, y);
     bool weak = t->weak;
     const tr_ty *s = tr_ty_strong(e->types, t);
     bool ok;
@@ -371,98 +359,42 @@ bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rule
     return ok;
 }
 
-/* --- tuples and texts --- */
-
-/* What is put together when compiling has bounds: doubling thirty times is a short program. */
-enum { MAX_ITEMS = 1024, MAX_TEXT = 1 << 16 };
-
-static bool too_many(tr_em *e) {
-    return tr_em_error(e, "a tuple of more than %d items", MAX_ITEMS);
+/* Literals are folded; the others' type is what they have in common. */
+tr_answer tr_lib_binary_number(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_answer known = fold_binary(e, op, x, y, out);
+    if (known != TR_OPEN)
+        return known;
+    if (huge(e, op == TR_BIN_DIV, x, y, &x) || huge(e, op == TR_BIN_DIV, y, x, &y))
+        return tr_answered(tr_em_binary(e, op, x, y, out));
+    if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
+        return tr_answered(tr_lib_scalar_binary(e, op, x, y, tr_lib_rules(e), out));
+    return TR_OPEN;
 }
 
-bool tr_em_tuple_fits(tr_em *e, uint32_t n, const tr_tv *x) {
-    unsigned left = TR_MAX_ITEMS;
-    for (uint32_t i = 0; i < n; i++)
-        if (!tr_ty_fits(x[i].ty, &left))
-            return tr_em_error(e, "tuples of more than %d items in all", TR_MAX_ITEMS);
-    return true;
+/* Both are arrays or numbers. */
+static bool is_elementwise(tr_em *e, tr_tv x, tr_tv y) {
+    return (tr_lib_is_array(x) || tr_lib_scalar(e, x.ty)) && (tr_lib_is_array(y) || tr_lib_scalar(e, y.ty));
 }
 
-static bool tuple_concat(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
-    uint32_t n = x.ty->n + y.ty->n;
-    if (n > MAX_ITEMS)
-        return too_many(e);
-    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
-    for (uint32_t i = 0; i < n; i++)
-        it[i] = i < x.ty->n ? tr_em_item(e, x, i) : tr_em_item(e, y, i - x.ty->n);
-    if (!tr_em_tuple_fits(e, n, it))
-        return false;
-    *out = tr_em_tuple(e, n, it);
-    return true;
-}
-
-static bool tuple_repeat(tr_em *e, tr_tv x, int64_t k, tr_tv *out) {
-    k = k < 0 ? 0 : k;
-    if (x.ty->n && k > MAX_ITEMS / (int64_t)x.ty->n)
-        return too_many(e);
-    uint32_t n = (uint32_t)k * x.ty->n;
-    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
-    for (uint32_t i = 0; i < n; i++)
-        it[i] = tr_em_item(e, x, i % x.ty->n);
-    if (!tr_em_tuple_fits(e, n, it))
-        return false;
-    *out = tr_em_tuple(e, n, it);
-    return true;
-}
-
-static bool is_text(tr_tv x) {
-    const char *s;
-    return x.ty->kind == TR_TY_TEXT || tr_tv_lit_str(x, &s);
+tr_answer tr_lib_binary_array(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (huge(e, op == TR_BIN_DIV, x, y, &x) || huge(e, op == TR_BIN_DIV, y, x, &y))
+        return tr_answered(tr_em_binary(e, op, x, y, out));
+    return is_elementwise(e, x, y) ? tr_answered(tr_lib_array_binary(e, op, x, y, false, out)) : TR_OPEN;
 }
 
 bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
-    folded known = fold_binary(e, op, x, y, out);
-    if (known != OPEN)
-        return known == FOLDED;
-    if (huge(e, op == TR_BIN_DIV, x, y, &x) || huge(e, op == TR_BIN_DIV, y, x, &y))
-        return tr_em_binary(e, op, x, y, out);
-    if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
-        return tr_lib_scalar_binary(e, op, x, y, tr_lib_rules(e), out);
-    bool arr = tr_lib_is_array(x) || tr_lib_is_array(y);
-    if (arr && (tr_lib_is_array(x) || tr_lib_scalar(e, x.ty)) &&
-        (tr_lib_is_array(y) || tr_lib_scalar(e, y.ty)))
-        return tr_lib_array_binary(e, op, x, y, false, out);
-    int64_t k;
-    const char *a, *b;
-    if (tr_ty_is_list(x.ty) || tr_ty_is_list(y.ty))
-        return tr_em_unsupported(e, "list-result", "'%s' on a list", bin_sign[op]);
-    if (x.ty->kind == TR_TY_TUPLE && y.ty->kind == TR_TY_TUPLE && op == TR_BIN_ADD)
-        return tuple_concat(e, x, y, out);
-    if (x.ty->kind == TR_TY_TUPLE && op == TR_BIN_MUL && tr_tv_lit_int(y, &k))
-        return tuple_repeat(e, x, k, out);
-    if (op == TR_BIN_ADD && tr_tv_lit_str(x, &a) && tr_tv_lit_str(y, &b)) {
-        if (strlen(a) + strlen(b) > MAX_TEXT)
-            return tr_em_error(e, "a text of more than %d bytes", MAX_TEXT);
-        *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_arena_printf(&e->ctx->arena, "%s%s", a, b)));
-        return true;
-    }
-    if (op == TR_BIN_ADD && is_text(x) && is_text(y))
-        return tr_em_text(e, 2, (tr_tv[]){x, y}, out);
-    if (op == TR_BIN_ADD && x.ty->kind == TR_TY_TUPLE &&
-        y.ty->kind != TR_TY_TUPLE) { /* perhaps of f(a, *y) */
-        op_error(e, bin_sign[op], x, y);
-        tr_em_hint(
-            e, "only a tuple can follow * or be added to a tuple: the length must be known when compiling");
-        return false;
-    }
-    return op_error(e, bin_sign[op], x, y);
+    const tr_kind *kx = tr_lib_kind(x.ty), *ky = tr_lib_kind(y.ty);
+    tr_answer a = kx->binary(e, op, x, y, out);
+    if (a == TR_OPEN && ky->binary != kx->binary)
+        a = ky->binary(e, op, x, y, out);
+    return a == TR_OPEN ? op_error(e, tr_lib_sign(op), x, y) : a == TR_DONE;
 }
 
 bool tr_em_inplace(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (!tr_lib_is_array(x))
         return tr_em_binary(e, op, x, y, out);
     if (!tr_lib_is_array(y) && !tr_lib_scalar(e, y.ty))
-        return op_error(e, bin_sign[op], x, y);
+        return op_error(e, tr_lib_sign(op), x, y);
     return tr_lib_array_binary(e, op, x, y, true, out);
 }
 
@@ -528,17 +460,6 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
 
 /* --- comparison --- */
 
-static bool cmp_fold(tr_cmpop op, int c) {
-    switch (op) {
-    case TR_CMP_LT: return c < 0;
-    case TR_CMP_LE: return c <= 0;
-    case TR_CMP_EQ: return c == 0;
-    case TR_CMP_NE: return c != 0;
-    case TR_CMP_GT: return c > 0;
-    default: return c >= 0;
-    }
-}
-
 /* int64 against uint64: by sign first. */
 static tr_tv cmp_mixed(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y) {
     bool x_signed = tr_ty_class(x.ty) == 'i';
@@ -546,7 +467,7 @@ static tr_tv cmp_mixed(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y) {
     const tr_ty *u64 = tr_ty_scalar(e->types, TR_TY_U64);
     tr_tv neg = tr_em_cmp(e, TR_CMP_LT, s, tr_em_num(e, s.ty, 0.0));
     tr_tv plain = tr_em_cmp(e, op, tr_em_conv(e, x, u64), tr_em_conv(e, y, u64));
-    return tr_em_select(e, neg, tr_em_bool(e, cmp_fold(op, x_signed ? -1 : 1)), plain);
+    return tr_em_select(e, neg, tr_em_bool(e, tr_lib_holds(op, x_signed ? -1 : 1)), plain);
 }
 
 static bool cmp_scalar(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
@@ -554,49 +475,48 @@ static bool cmp_scalar(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     const tr_ty *t = tr_ty_compare(e->types, xs, ys, e->opts->promote_numba);
     if (!t) {
         if (!tr_ty_is_int(xs) || !tr_ty_is_int(ys))
-            return op_error(e, cmp_sign[op], x, y);
+            return op_error(e, tr_lib_cmp_sign(op), x, y);
         *out = cmp_mixed(e, op, tr_em_strong(e, x), tr_em_strong(e, y));
         return true;
     }
     if (tr_ty_is_complex(t) && op != TR_CMP_EQ && op != TR_CMP_NE)
-        return op_error(e, cmp_sign[op], x, y);
+        return op_error(e, tr_lib_cmp_sign(op), x, y);
     t = tr_ty_strong(e->types, t);
     *out = tr_em_cmp(e, op, tr_em_conv(e, x, t), tr_em_conv(e, y, t));
     return true;
 }
 
-/* Lexicographic comparison of tuples, from the last item back to the first. */
-static bool cmp_tuple(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
-    uint32_t n = x.ty->n < y.ty->n ? x.ty->n : y.ty->n;
-    if ((op == TR_CMP_EQ || op == TR_CMP_NE) && x.ty->n != y.ty->n) {
-        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, op == TR_CMP_NE));
-        return true;
-    }
-    int c = (x.ty->n > y.ty->n) - (x.ty->n < y.ty->n);
-    tr_tv r = tr_em_bool(e, cmp_fold(op, c));
-    tr_cmpop strict = op == TR_CMP_LE ? TR_CMP_LT : op == TR_CMP_GE ? TR_CMP_GT : op;
-    for (uint32_t i = n; i-- > 0;) {
-        tr_tv a = tr_em_item(e, x, i), b = tr_em_item(e, y, i), ne, lt;
-        if (!tr_em_compare(e, TR_CMP_NE, a, b, &ne) || !tr_em_compare(e, strict, a, b, &lt))
-            return false;
-        r = tr_em_select(e, ne, lt, r);
-    }
-    *out = r;
+/* Two literals that Python compares exactly. */
+static bool fold_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    real u, v;
+    if (!real_of(x, &u) || !real_of(y, &v) ||
+        ((!u.whole || !v.whole) && (beyond_floats(&u) || beyond_floats(&v))))
+        return false;
+    bool r;
+    if (u.whole && v.whole)
+        r = tr_lib_holds(op, tr_bigint_compare(&u.n, &v.n));
+    else if (isnan(u.f) || isnan(v.f))
+        r = op == TR_CMP_NE;
+    else
+        r = tr_lib_holds(op, (u.f > v.f) - (u.f < v.f));
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, r));
     return true;
 }
 
-/* == of values one of which may be None, which equals itself alone. */
-static bool equal_optional(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
-    bool ox = x.ty->kind == TR_TY_OPT, oy = y.ty->kind == TR_TY_OPT;
-    tr_tv eq, hx = ox ? tr_em_item(e, x, 0) : tr_em_bool(e, true),
-              hy = oy ? tr_em_item(e, y, 0) : tr_em_bool(e, true);
-    if (tr_tv_is_none(x) || tr_tv_is_none(y))
-        return tr_em_is(e, false, x, y, out);
-    if (!tr_em_compare(e, TR_CMP_EQ, ox ? tr_em_item(e, x, 1) : x, oy ? tr_em_item(e, y, 1) : y, &eq))
-        return false;
-    eq = tr_em_conv(e, eq, hx.ty);
-    *out = tr_em_select(e, tr_em_op2(e, TR_OP_AND, hx, hy), eq, tr_em_cmp(e, TR_CMP_EQ, hx, hy));
-    return true;
+tr_answer tr_lib_compare_number(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (fold_compare(e, op, x, y, out))
+        return TR_DONE;
+    if (huge(e, false, x, y, &x) || huge(e, false, y, x, &y))
+        return tr_answered(tr_em_compare(e, op, x, y, out));
+    if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
+        return tr_answered(cmp_scalar(e, op, x, y, out));
+    return TR_OPEN;
+}
+
+tr_answer tr_lib_compare_array(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (huge(e, false, x, y, &x) || huge(e, false, y, x, &y))
+        return tr_answered(tr_em_compare(e, op, x, y, out));
+    return is_elementwise(e, x, y) ? tr_answered(tr_lib_array_compare(e, op, x, y, out)) : TR_OPEN;
 }
 
 /* None, a constant or a string: what differs from every value of another kind. */
@@ -604,57 +524,24 @@ static bool is_static(tr_tv x) {
     return tr_tv_is_none(x) || x.ty->kind == TR_TY_LIT || x.ty->kind == TR_TY_TEXT;
 }
 
-/* A string made at run time beside y, which may be one too, or the name that a dtype answers to. */
-static bool cmp_text(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y) {
-    tr_tv other = x.ty->kind == TR_TY_TEXT ? y : x;
-    bool apart = (x.ty->kind != TR_TY_TEXT && y.ty->kind != TR_TY_TEXT) || tr_tv_is_none(other) ||
-                 tr_lib_scalar(e, other.ty) || other.ty->kind == TR_TY_TUPLE;
-    return apart || tr_lib_no_text(e, tr_arena_printf(&e->ctx->arena, "'%s' on a string", cmp_sign[op]));
+/* Of values that have nothing to do with each other: None or a string against something else; dtypes and
+ * functions by identity. */
+static bool compare_apart(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if ((op != TR_CMP_EQ && op != TR_CMP_NE) || (!is_static(x) && !is_static(y)) || tr_lib_is_array(x) ||
+        tr_lib_is_array(y))
+        return op_error(e, tr_lib_cmp_sign(op), x, y);
+    const tr_ty *dx = tr_tv_dtype(e, x), *dy = tr_tv_dtype(e, y);
+    bool same = x.ty == y.ty || (dx && dx == dy) || (tr_tv_is_none(x) && tr_tv_is_none(y));
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, same == (op == TR_CMP_EQ)));
+    return true;
 }
 
 bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
-    bool optional = x.ty->kind == TR_TY_OPT || y.ty->kind == TR_TY_OPT;
-    if (optional && (op == TR_CMP_EQ || op == TR_CMP_NE))
-        return equal_optional(e, x, y, out) && (op == TR_CMP_EQ || tr_em_unary(e, TR_UN_NOT, *out, out));
-    real u, v;
-    const char *a, *b;
-    if (real_of(x, &u) && real_of(y, &v) &&
-        ((u.whole && v.whole) || (!beyond_floats(&u) && !beyond_floats(&v)))) {
-        bool r;
-        if (u.whole && v.whole)
-            r = cmp_fold(op, tr_bigint_compare(&u.n, &v.n));
-        else if (isnan(u.f) || isnan(v.f))
-            r = op == TR_CMP_NE;
-        else
-            r = cmp_fold(op, (u.f > v.f) - (u.f < v.f));
-        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, r));
-        return true;
-    }
-    if (tr_tv_lit_str(x, &a) && tr_tv_lit_str(y, &b)) {
-        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, cmp_fold(op, strcmp(a, b))));
-        return true;
-    }
-    if (huge(e, false, x, y, &x) || huge(e, false, y, x, &y))
-        return tr_em_compare(e, op, x, y, out);
-    if (tr_lib_scalar(e, x.ty) && tr_lib_scalar(e, y.ty))
-        return cmp_scalar(e, op, x, y, out);
-    if (x.ty->kind == TR_TY_TUPLE && y.ty->kind == TR_TY_TUPLE)
-        return cmp_tuple(e, op, x, y, out);
-    bool xa = tr_lib_is_array(x), ya = tr_lib_is_array(y);
-    if ((xa || ya) && (xa || tr_lib_scalar(e, x.ty)) && (ya || tr_lib_scalar(e, y.ty)))
-        return tr_lib_array_compare(e, op, x, y, out);
-    if (!cmp_text(e, op, x, y))
-        return false;
-    if (op == TR_CMP_EQ || op == TR_CMP_NE) {
-        bool static_kinds = (is_static(x) || is_static(y)) && !xa && !ya;
-        if (static_kinds) { /* None or a string against something else; dtypes and functions by identity */
-            const tr_ty *dx = tr_tv_dtype(e, x), *dy = tr_tv_dtype(e, y);
-            bool same = x.ty == y.ty || (dx && dx == dy) || (tr_tv_is_none(x) && tr_tv_is_none(y));
-            *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, same == (op == TR_CMP_EQ)));
-            return true;
-        }
-    }
-    return op_error(e, cmp_sign[op], x, y);
+    const tr_kind *kx = tr_lib_kind(x.ty), *ky = tr_lib_kind(y.ty);
+    tr_answer a = kx->compare(e, op, x, y, out);
+    if (a == TR_OPEN && ky->compare != kx->compare)
+        a = ky->compare(e, op, x, y, out);
+    return a == TR_OPEN ? compare_apart(e, op, x, y, out) : a == TR_DONE;
 }
 
 /* --- identity --- */
@@ -669,7 +556,7 @@ static const tr_ty *held(const tr_ty *t) {
 static char python_class(tr_em *e, const tr_ty *t) {
     const tr_ty *s = tr_lib_scalar(e, held(t));
     if (!s)
-        return is_text((tr_tv){t, TR_NOVAL}) ? 's' : 0;
+        return tr_lib_is_text((tr_tv){t, TR_NOVAL}) ? 's' : 0;
     return tr_ty_class(s) == 'u' ? 'i' : tr_ty_class(s);
 }
 
@@ -685,7 +572,7 @@ static bool identity_known(tr_em *e, tr_tv x, tr_tv y) {
 static bool same_object(tr_em *e, tr_tv x, tr_tv y) {
     if (x.ty == y.ty)
         return true;
-    const tr_ty *d = is_text(x) || is_text(y) ? NULL : tr_tv_dtype(e, x);
+    const tr_ty *d = tr_lib_is_text(x) || tr_lib_is_text(y) ? NULL : tr_tv_dtype(e, x);
     return d && d == tr_tv_dtype(e, y);
 }
 
@@ -706,82 +593,61 @@ bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
     return true;
 }
 
-/* x in (tuple): any item equal. x in range, x in array: arrays only scalars. */
+/* --- in, truth --- */
+
 bool tr_em_in(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
-    const char *part, *whole;
-    if (tr_tv_lit_str(y, &whole) && tr_tv_lit_str(x, &part)) {
-        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, (strstr(whole, part) != NULL) != negate));
-        return true;
-    }
-    if (is_text(y) && is_text(x)) /* one of them is made at run time */
-        return tr_lib_no_text(e, "'in' on a string");
-    if (is_text(y))
-        return tr_em_error(e, "only a string can be 'in' a string, not %s", tr_em_tyname(e, x.ty));
-    if (y.ty->kind != TR_TY_TUPLE)
-        return tr_em_unsupported(e, "contains", "'in' on %s", tr_em_tyname(e, y.ty));
-    tr_tv r = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, false));
-    for (uint32_t i = 0; i < y.ty->n; i++) {
-        tr_tv eq;
-        int64_t v;
-        if (!tr_em_compare(e, TR_CMP_EQ, x, tr_em_item(e, y, i), &eq))
-            return false;
-        if (tr_tv_lit_int(eq, &v)) {
-            if (v)
-                r = eq;
-            if (v)
-                break;
-            continue;
-        }
-        r = tr_em_op2(e, TR_OP_OR, r, eq);
-    }
-    if (!negate) {
-        *out = r;
-        return true;
-    }
-    return tr_em_unary(e, TR_UN_NOT, r, out);
+    return tr_lib_kind(y.ty)->contains(e, y, x, out) && (!negate || tr_em_unary(e, TR_UN_NOT, *out, out));
+}
+
+bool tr_lib_truth_number(tr_em *e, tr_tv x, tr_tv *out) {
+    *out = tr_em_conv(e, x, tr_ty_scalar(e->types, TR_TY_BOOL));
+    return true;
+}
+
+bool tr_lib_truth_array(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_lib_truth_no(e, x, out);
+    tr_em_hint(e, "use .any() or .all(); for items, & and | instead of `and` and `or`, with parentheses");
+    return false;
 }
 
 bool tr_em_truth(tr_em *e, tr_tv x, tr_tv *out) {
-    if (x.ty->kind == TR_TY_OPT) {
-        if (!tr_em_truth(e, tr_em_item(e, x, 1), out))
-            return false;
-        *out = tr_em_op2(e, TR_OP_AND, tr_em_item(e, x, 0),
-                         tr_em_conv(e, *out, tr_ty_scalar(e->types, TR_TY_BOOL)));
-        return true;
-    }
-    const tr_ty *s = tr_lib_scalar(e, x.ty);
+    return tr_lib_kind(x.ty)->truth(e, x, out);
+}
+
+/* --- constants: numbers, strings, None, and what is itself --- */
+
+tr_answer tr_lib_binary_lit(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_answer a = tr_lib_binary_number(e, op, x, y, out);
+    return a == TR_OPEN ? tr_lib_binary_text(e, op, x, y, out) : a;
+}
+
+tr_answer tr_lib_compare_lit(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_answer a = tr_lib_compare_number(e, op, x, y, out);
+    return a == TR_OPEN ? tr_lib_compare_text(e, op, x, y, out) : a;
+}
+
+bool tr_lib_contains_lit(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
+    return tr_lib_is_text(x) ? tr_lib_contains_text(e, x, item, out) : tr_lib_contains_no(e, x, item, out);
+}
+
+bool tr_lib_truth_lit(tr_em *e, tr_tv x, tr_tv *out) {
     const char *text;
     real r;
-    int known = -1;
+    bool known = true; /* functions, types, modules */
     if (real_of(x, &r))
         known = r.f != 0;
-    else if (tr_tv_is_none(x))
-        known = 0;
     else if (tr_tv_lit_str(x, &text))
         known = *text != 0;
-    else if (x.ty->kind == TR_TY_TUPLE)
-        known = x.ty->n != 0;
-    else if (x.ty->kind == TR_TY_LIT && !s)
-        known = 1; /* functions, types, modules */
-    if (known >= 0) {
-        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, known));
-        return true;
-    }
-    if (s) {
-        *out = tr_em_conv(e, x, tr_ty_scalar(e->types, TR_TY_BOOL));
-        return true;
-    }
-    if (x.ty->kind == TR_TY_RANGE) {
-        tr_tv n;
-        if (!tr_em_iterlen(e, x, &n))
-            return false;
-        *out = tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 0));
-        return true;
-    }
-    if (x.ty->kind == TR_TY_TEXT)
-        return tr_lib_no_text(e, "the truth of a string");
-    tr_em_error(e, "the truth of %s is not defined", tr_em_tyname(e, x.ty));
-    if (tr_lib_is_array(x))
-        tr_em_hint(e, "use .any() or .all(); for items, & and | instead of `and` and `or`, with parentheses");
-    return false;
+    else if (tr_tv_is_none(x))
+        known = false;
+    else if (tr_lib_scalar(e, x.ty))
+        return tr_lib_truth_number(e, x, out);
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, known));
+    return true;
+}
+
+bool tr_lib_truth_none(tr_em *e, tr_tv x, tr_tv *out) {
+    (void)x;
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, false));
+    return true;
 }

@@ -15,8 +15,10 @@ const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text);
 tr_tv tr_lib_without_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv off, tr_layout lay);
 /* An index of an axis of n items brought into range where it counts from the end. */
 tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n);
-/* a[i0] on the first axis without checks, for iteration: a scalar or a view. */
-bool tr_lib_row(tr_em *e, tr_tv a, tr_tv i, tr_tv *out);
+/* It can be an index of a sequence: an integer. */
+bool tr_lib_is_index(tr_em *e, tr_tv x);
+/* An index of an axis of n items, checked, and from the beginning; `what`: the message, NULL an array's. */
+tr_tv tr_lib_checked_index(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what);
 /* Elementwise binary operation with NumPy's promotion; x or y is an array. inplace: into x. */
 bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, tr_tv *out);
 bool tr_lib_array_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
@@ -31,6 +33,10 @@ static inline tr_rules tr_lib_rules(const tr_em *e) {
 tr_op tr_lib_plain_op(tr_binop op);
 /* The operator is one of & | ^ << >>. */
 bool tr_lib_is_bitwise(tr_binop op);
+const char *tr_lib_sign(tr_binop op); /* "+" */
+const char *tr_lib_cmp_sign(tr_cmpop op);
+/* What the comparison says of two values of which the first is less (c < 0), equal (0), or more. */
+bool tr_lib_holds(tr_cmpop op, int c);
 /* The operator has no meaning for operands of these types. */
 bool tr_lib_op_error(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y);
 /* Python's words for a division by zero in numbers of type t; for the power operator, for zero to a negative
@@ -61,6 +67,8 @@ bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out);
 tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x);
 /* The text of a constant; NULL: only run time knows it. */
 const char *tr_lib_known_text(tr_em *e, tr_tv x);
+/* A string, known now or made at run time. */
+bool tr_lib_is_text(tr_tv x);
 /* Refuses `what`, which ends in "a string", of a string made at run time. */
 bool tr_lib_no_text(tr_em *e, const char *what);
 /* To the error of an operation on x: what to do where x is a list or a dict that a global or a closure
@@ -69,8 +77,8 @@ void tr_lib_advise_container(tr_em *e, tr_tv x);
 /* Where element number i of an array in C order stands: an array and an index into it; no division where the
  * elements lie so in memory. */
 tr_tv tr_lib_flat_place(tr_em *e, tr_tv a, tr_tv i, tr_tv *idx);
-/* Item of a tuple at a run-time position in range. */
-bool tr_lib_tuple_at(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
+/* It can be gone through from the first item on only. */
+bool tr_lib_is_forward(tr_tv x);
 
 typedef tr_eltfn tr_lib_eltfn;
 /* fn over the elements of x[0 .. n), arrays and scalars broadcast together, into a new array of `elem`, or

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/fam.h"
+#include "lib/kinds.h"
 #include "lib/families.h"
 
 static const tr_ty *scalar_of(tr_em *e, tr_tv x) {
@@ -402,25 +403,7 @@ bool tr_lib_py_range(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 bool tr_lib_py_len(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv x = c->a[0];
-    const char *s;
-    if (is_tuple(x)) {
-        *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, x.ty->n));
-        return true;
-    }
-    if (tr_tv_lit_str(x, &s)) { /* characters: bytes that do not continue one */
-        int64_t n = 0;
-        for (; *s; s++)
-            n += ((unsigned char)*s & 0xc0) != 0x80;
-        *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, n));
-        return true;
-    }
-    bool ok = (tr_lib_is_array(x) && x.ty->ndim > 0) || x.ty->kind == TR_TY_RANGE || x.ty->kind == TR_TY_FLAT;
-    if (x.ty->kind == TR_TY_TEXT)
-        return tr_lib_no_text(e, "len() of a string");
-    if (!ok)
-        return tr_em_error(e, "%s has no len()", tr_em_tyname(e, x.ty));
-    return x.ty->kind == TR_TY_RANGE ? tr_lib_range_size(e, x, out) : tr_em_iterlen(e, x, out);
+    return tr_lib_kind(c->a[0].ty)->len(e, c->a[0], out);
 }
 
 bool tr_lib_py_enumerate(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -460,7 +443,7 @@ bool tr_lib_py_zip(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_py_reversed(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it;
-    if (c->a[0].ty->kind >= TR_TY_ENUMERATE && c->a[0].ty->kind <= TR_TY_NDINDEX)
+    if (tr_lib_is_forward(c->a[0]))
         return tr_em_error(e, "%s is not reversible", tr_em_tyname(e, c->a[0].ty));
     if (!tr_em_iter(e, c->a[0], &it))
         return false;
@@ -559,7 +542,7 @@ static int instance_of(tr_em *e, tr_tv x, tr_tv cls) {
     case TR_B_TUPLE: return is_tuple(x);
     case TR_B_RANGE: return x.ty->kind == TR_TY_RANGE;
     case TR_B_SLICE: return x.ty->kind == TR_TY_SLICE;
-    case TR_B_STR: return x.ty->kind == TR_TY_TEXT || tr_tv_lit_str(x, &(const char *){NULL});
+    case TR_B_STR: return tr_lib_is_text(x);
     case TR_B_NP_NDARRAY: return tr_lib_is_array(x);
     case TR_B_NP_INTEGER: return k == 'i';
     case TR_B_NP_FLOATING: return k == 'f';

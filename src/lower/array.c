@@ -247,8 +247,8 @@ static void owned_items(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) 
 
 void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
     static void (*const owned[])(tr_lf *, const tr_ty *, const lv *, bool) = {
-#define KIND(ID, word, user, items, ty) ty,
-#define TY(parts, owned, ...)           owned_##owned
+#define KIND(ID, word, user, items, ty, ...) ty,
+#define TY(parts, owned, ...)                owned_##owned
 #include "ty/kinds.def"
     };
     owned[tr_ty_row(t)](w, t, parts, retain);

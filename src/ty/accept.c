@@ -84,7 +84,7 @@ static int accept_no(const tr_ty *from, const tr_ty *to) {
 
 int tr_ty_accept(const tr_ty *from, const tr_ty *to) {
     static int (*const accept[])(const tr_ty *, const tr_ty *) = {
-#define KIND(ID, word, user, items, ty)                          ty,
+#define KIND(ID, word, user, items, ty, ...)                     ty,
 #define TY(parts, owned, text, read, user, join, strong, accept) accept_##accept
 #include "ty/kinds.def"
     };

@@ -150,8 +150,8 @@ typedef const tr_ty *(*read_fn)(reader *r, const tr_words *w);
 /* word "(" ...: the types that look like calls. */
 static const tr_ty *read_call(reader *r, const char *word) {
     static const read_fn reads[] = {
-#define KIND(ID, word, user, items, ty)   ty,
-#define TY(parts, owned, text, read, ...) read_##read
+#define KIND(ID, word, user, items, ty, ...) ty,
+#define TY(parts, owned, text, read, ...)    read_##read
 #include "ty/kinds.def"
     };
     const tr_words *w = tr_ty_by_word(word);

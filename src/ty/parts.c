@@ -44,8 +44,8 @@ static unsigned parts_items(const tr_ty *t, tr_part *out) {
 
 typedef unsigned (*parts_fn)(const tr_ty *t, tr_part *out);
 static const parts_fn parts_of[] = {
-#define KIND(ID, word, user, items, ty) ty,
-#define TY(parts, ...)                  parts_##parts
+#define KIND(ID, word, user, items, ty, ...) ty,
+#define TY(parts, ...)                       parts_##parts
 #include "ty/kinds.def"
 };
 
@@ -73,8 +73,8 @@ static bool owned_items(const tr_ty *t) {
 
 bool tr_ty_is_managed(const tr_ty *t) {
     static bool (*const owned[])(const tr_ty *) = {
-#define KIND(ID, word, user, items, ty) ty,
-#define TY(parts, owned, ...)           owned_##owned
+#define KIND(ID, word, user, items, ty, ...) ty,
+#define TY(parts, owned, ...)                owned_##owned
 #include "ty/kinds.def"
     };
     return t && owned[tr_ty_row(t)](t);

@@ -90,12 +90,12 @@ typedef void (*text_fn)(tr_sb *b, const tr_ty *t);
 
 void tr_ty_print_ir(tr_sb *b, const tr_ty *t) {
     static const text_fn texts[] = {
-#define KIND(ID, word, user, items, ty) ty,
-#define TY(parts, owned, text, ...)     text_##text
+#define KIND(ID, word, user, items, ty, ...) ty,
+#define TY(parts, owned, text, ...)          text_##text
 #include "ty/kinds.def"
     };
     text_fn print = texts[tr_ty_row(t)];
-    const char *word = tr_ty_is_scalar(t) ? NULL : tr_ty_words(t)->ir;
+    const char *word = tr_ty_word(t);
     if (word)
         tr_sb_printf(b, "%s%s", word, print ? "(" : "");
     if (print)
@@ -305,7 +305,7 @@ static void user_exc(tr_sb *b, const tr_ty *t) {
 
 static void print_user(tr_sb *b, const tr_ty *t) {
     static const text_fn texts[] = {
-#define KIND(ID, word, user, items, ty)         ty,
+#define KIND(ID, word, user, items, ty, ...)    ty,
 #define TY(parts, owned, text, read, user, ...) user_##user
 #include "ty/kinds.def"
     };

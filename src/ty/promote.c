@@ -325,7 +325,7 @@ typedef const tr_ty *(*join_fn)(tr_tytab *t, const tr_ty *a, const tr_ty *b, boo
 
 static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     static const join_fn joins[] = {
-#define KIND(ID, word, user, items, ty)               ty,
+#define KIND(ID, word, user, items, ty, ...)          ty,
 #define TY(parts, owned, text, read, user, join, ...) join_##join
 #include "ty/kinds.def"
     };
@@ -382,7 +382,7 @@ static const tr_ty *strong_self(tr_tytab *t, const tr_ty *a) {
 
 const tr_ty *tr_ty_strong(tr_tytab *t, const tr_ty *a) {
     static const tr_ty *(*const strong[])(tr_tytab *, const tr_ty *) = {
-#define KIND(ID, word, user, items, ty)                       ty,
+#define KIND(ID, word, user, items, ty, ...)                  ty,
 #define TY(parts, owned, text, read, user, join, strong, ...) strong_##strong
 #include "ty/kinds.def"
     };

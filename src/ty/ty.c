@@ -71,7 +71,6 @@ bool tr_ty_may_have(const tr_ty *t, uint32_t n) {
 
 static const tr_words words[] = {
 #define KIND(ID, word, user, ...) {TR_TY_##ID, 0, word, user},
-#define NUMBERS(...)
 #define FORM(ID, sub, word, user) {TR_TY_##ID, sub, word, user},
 #include "ty/kinds.def"
 };
@@ -81,6 +80,10 @@ const tr_words *tr_ty_words(const tr_ty *t) {
     while (w->kind != (tr_tyk)t->kind || w->sub != t->sub)
         w++;
     return w;
+}
+
+const char *tr_ty_word(const tr_ty *t) {
+    return tr_ty_is_scalar(t) ? NULL : tr_ty_words(t)->ir;
 }
 
 const tr_words *tr_ty_by_word(const char *word) {

@@ -43,9 +43,8 @@ typedef enum tr_tyk {
     TR_SCALARS(X)
 #undef X
         TR_TY__SCALARS,
-    TR_TY__LAST_SCALAR = TR_TY__SCALARS - 1,
+    TR_TY__BEFORE = TR_TY__SCALARS - 2, /* the row of the scalars has the number of the last of them */
 #define KIND(ID, ...) TR_TY_##ID,
-#define NUMBERS(...)
 #include "ty/kinds.def"
     TR_TY__COUNT
 } tr_tyk;
@@ -127,7 +126,7 @@ static inline bool tr_ty_is_scalar(const tr_ty *t) {
 }
 /* Its row of ty/kinds.def. */
 static inline unsigned tr_ty_row(const tr_ty *t) {
-    return t->kind < TR_TY__SCALARS ? 0 : t->kind - (unsigned)TR_TY__LAST_SCALAR;
+    return t->kind < TR_TY_NUMBERS ? 0 : t->kind - (unsigned)TR_TY_NUMBERS;
 }
 static inline bool tr_ty_is(const tr_ty *t, tr_tyk k) {
     return t->kind == (uint8_t)k;
@@ -146,6 +145,9 @@ static inline bool tr_ty_is_complex(const tr_ty *t) {
 unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar in memory */
 const char *tr_tyk_ir_name(tr_tyk k);
 const char *tr_tyk_user_name(tr_tyk k); /* "float64" */
+
+/* The word of its kind and form in the IR's text; NULL: it has none. */
+const char *tr_ty_word(const tr_ty *t);
 
 /* Text: as in the IR ("f32[2c]", "(i64, f64)") and as users write and read it ("array(float32, 2d, C)"). */
 void tr_ty_print_ir(tr_sb *b, const tr_ty *t);

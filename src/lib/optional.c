@@ -1,0 +1,56 @@
+/* Optionals: None or a value, which one run time knows. Most operations want the value (tr_em_value). */
+#include "lib/kinds.h"
+#include "lib/priv.h"
+
+/* Zeros, for the value of an optional that is None. */
+static tr_tv zeros(tr_em *e, const tr_ty *t) {
+    if (t->kind != TR_TY_TUPLE)
+        return tr_em_num(e, t, 0.0);
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, t->n + 1u);
+    for (uint32_t i = 0; i < t->n; i++)
+        it[i] = zeros(e, t->items[i]);
+    return tr_em_make(e, t, t->n, it);
+}
+
+bool tr_lib_coerce_held(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
+    tr_tv it[2] = {tr_em_bool(e, !tr_tv_is_none(x)), {NULL, TR_NOVAL}};
+    if (tr_tv_is_none(x)) {
+        it[1] = zeros(e, to->items[1]);
+    } else {
+        if (x.ty->kind == TR_TY_OPT)
+            it[0] = tr_em_item(e, x, 0);
+        if (!tr_em_coerce(e, x.ty->kind == TR_TY_OPT ? tr_em_item(e, x, 1) : x, to->items[1], &it[1]))
+            return false;
+    }
+    *out = tr_em_make(e, to, 2, it);
+    return true;
+}
+
+/* == of values one of which may be None, which equals itself alone. */
+static bool equal_optional(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
+    bool ox = x.ty->kind == TR_TY_OPT, oy = y.ty->kind == TR_TY_OPT;
+    tr_tv eq, hx = ox ? tr_em_item(e, x, 0) : tr_em_bool(e, true),
+              hy = oy ? tr_em_item(e, y, 0) : tr_em_bool(e, true);
+    if (tr_tv_is_none(x) || tr_tv_is_none(y))
+        return tr_em_is(e, false, x, y, out);
+    if (!tr_em_compare(e, TR_CMP_EQ, ox ? tr_em_item(e, x, 1) : x, oy ? tr_em_item(e, y, 1) : y, &eq))
+        return false;
+    eq = tr_em_conv(e, eq, hx.ty);
+    *out = tr_em_select(e, tr_em_op2(e, TR_OP_AND, hx, hy), eq, tr_em_cmp(e, TR_CMP_EQ, hx, hy));
+    return true;
+}
+
+tr_answer tr_lib_compare_held(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (op != TR_CMP_EQ && op != TR_CMP_NE)
+        return TR_OPEN;
+    return tr_answered(equal_optional(e, x, y, out) &&
+                       (op == TR_CMP_EQ || tr_em_unary(e, TR_UN_NOT, *out, out)));
+}
+
+bool tr_lib_truth_held(tr_em *e, tr_tv x, tr_tv *out) {
+    if (!tr_em_truth(e, tr_em_item(e, x, 1), out))
+        return false;
+    *out =
+        tr_em_op2(e, TR_OP_AND, tr_em_item(e, x, 0), tr_em_conv(e, *out, tr_ty_scalar(e->types, TR_TY_BOOL)));
+    return true;
+}
