@@ -57,26 +57,47 @@ bool tr_box_add(PyObject *module) {
     return st->mem_type && PyModule_AddType(module, st->mem_type) == 0;
 }
 
-bool tr_box_can(const tr_ty *ty) {
-    switch (ty->kind) {
-    case TR_TY_NONE:
-    case TR_TY_ARRAY:
-    case TR_TY_RANGE:
-    case TR_TY_SLICE: return true;
-    case TR_TY_TUPLE:
-        for (uint32_t i = 0; i < ty->n; i++)
-            if (!tr_box_can(ty->items[i]))
-                return false;
-        return true;
-    case TR_TY_OPT: return tr_box_can(ty->items[1]);
-    case TR_TY_LIT:
-        return ty->lit->kind == TR_OBJ_INT ? tr_bigint_fits64(&ty->lit->u.n)
-                                           : ty->lit->kind <= TR_OBJ_COMPLEX || ty->lit->kind == TR_OBJ_STR;
-    default: return tr_ty_is_scalar(ty);
-    }
+/* --- what can be given to Python --- */
+
+static bool can_yes(const tr_ty *ty) {
+    (void)ty;
+    return true;
 }
 
-static PyObject *box_scalar(const tr_ty *ty, const tr_slot **at) {
+static bool can_no(const tr_ty *ty) {
+    (void)ty;
+    return false;
+}
+
+static bool can_items(const tr_ty *ty) {
+    for (uint32_t i = 0; i < ty->n; i++)
+        if (!tr_box_can(ty->items[i]))
+            return false;
+    return true;
+}
+
+static bool can_held(const tr_ty *ty) {
+    return tr_box_can(ty->items[1]);
+}
+
+static bool can_lit(const tr_ty *ty) {
+    return ty->lit->kind == TR_OBJ_INT ? tr_bigint_fits64(&ty->lit->u.n)
+                                       : ty->lit->kind <= TR_OBJ_COMPLEX || ty->lit->kind == TR_OBJ_STR;
+}
+
+bool tr_box_can(const tr_ty *ty) {
+    static bool (*const can[])(const tr_ty *) = {
+#define KIND(ID, word, user, items, ty, lib, ext, main) ext,
+#define EXT(can, ...)                                   can_##can
+#include "ty/kinds.def"
+    };
+    return can[tr_ty_row(ty)](ty);
+}
+
+/* --- numbers --- */
+
+static PyObject *box_number(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    (void)b;
     const tr_slot *s = (*at)++;
     switch ((tr_tyk)ty->kind) {
     case TR_TY_BOOL: return PyBool_FromLong(s->b != 0);
@@ -237,14 +258,16 @@ static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     return r;
 }
 
-static PyObject *box_range(const tr_slot **at) {
+static PyObject *box_range(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    (void)b, (void)ty;
     const tr_slot *s = *at;
     *at += 3;
     return PyObject_CallFunction((PyObject *)&PyRange_Type, "LLL", (long long)s[0].i, (long long)s[1].i,
                                  (long long)s[2].i);
 }
 
-static PyObject *box_slice(const tr_ty *ty, const tr_slot **at) {
+static PyObject *box_slice(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    (void)b;
     PyObject *v[3] = {NULL, NULL, NULL}, *r = NULL;
     bool ok = true;
     for (unsigned i = 0; i < 3; i++) {
@@ -258,7 +281,7 @@ static PyObject *box_slice(const tr_ty *ty, const tr_slot **at) {
     return r;
 }
 
-static PyObject *box_optional(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+static PyObject *box_held(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     bool some = (*at)++->b != 0;
     if (some)
         return tr_box(b, ty->items[1], at);
@@ -271,7 +294,9 @@ static PyObject *box_integer(const tr_bigint *n) {
     return tr_bigint_i64(n, &v) ? PyLong_FromLongLong(v) : PyLong_FromUnsignedLongLong(tr_bigint_wrapped(n));
 }
 
-static PyObject *box_constant(const tr_obj *o) {
+static PyObject *box_lit(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    const tr_obj *o = ty->lit;
+    (void)b, (void)at;
     switch (o->kind) {
     case TR_OBJ_NONE: Py_RETURN_NONE;
     case TR_OBJ_BOOL: return PyBool_FromLong(o->u.i != 0);
@@ -283,19 +308,22 @@ static PyObject *box_constant(const tr_obj *o) {
     }
 }
 
+static PyObject *box_none(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    (void)b, (void)ty, (void)at;
+    Py_RETURN_NONE;
+}
+
+static PyObject *box_no(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    (void)b, (void)at;
+    PyErr_Format(PyExc_SystemError, "compiled code returned a value of type kind %d", ty->kind);
+    return NULL;
+}
+
 PyObject *tr_box(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
-    if (tr_ty_is_scalar(ty))
-        return box_scalar(ty, at);
-    switch (ty->kind) {
-    case TR_TY_NONE: Py_RETURN_NONE;
-    case TR_TY_ARRAY: return box_array(b, ty, at);
-    case TR_TY_TUPLE: return box_tuple(b, ty, at);
-    case TR_TY_RANGE: return box_range(at);
-    case TR_TY_SLICE: return box_slice(ty, at);
-    case TR_TY_OPT: return box_optional(b, ty, at);
-    case TR_TY_LIT: return box_constant(ty->lit);
-    default:
-        PyErr_Format(PyExc_SystemError, "compiled code returned a value of type kind %d", ty->kind);
-        return NULL;
-    }
+    static PyObject *(*const box[])(const tr_boxer *, const tr_ty *, const tr_slot **) = {
+#define KIND(ID, word, user, items, ty, lib, ext, main) ext,
+#define EXT(can, box, ...)                              box_##box
+#include "ty/kinds.def"
+    };
+    return box[tr_ty_row(ty)](b, ty, at);
 }

@@ -198,39 +198,62 @@ static bool unbox_index(PyObject *o, const char *name, const char *fn, const cha
     return !over && !PyErr_Occurred();
 }
 
-static bool unbox_range(PyObject *o, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
+static bool unbox_range(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                        tr_slot **at) {
     static const char *const names[3] = {"start", "stop", "step"};
-    (void)ty;
+    (void)st, (void)ty;
     for (unsigned i = 0; i < 3; i++)
         if (!unbox_index(o, names[i], fn, arg, &(*at)++->i))
             return false;
     return true;
 }
 
-static bool unbox_slice(PyObject *o, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
+static bool unbox_slice(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                        tr_slot **at) {
     static const char *const names[3] = {"start", "stop", "step"};
+    (void)st;
     for (unsigned i = 0; i < 3; i++)
         if (!tr_ty_is(ty->items[i], TR_TY_NONE) && !unbox_index(o, names[i], fn, arg, &(*at)++->i))
             return false;
     return true;
 }
 
+static bool unbox_number(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                         tr_slot **at) {
+    num n = {0};
+    return read_num(st, o, ty, fn, arg, &n) && store_num(o, &n, ty, fn, arg, at);
+}
+
+static bool unbox_array(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                        tr_slot **at) {
+    (void)st;
+    return tr_value_unbox_array((PyArrayObject *)o, ty, fn, arg, at);
+}
+
+static bool unbox_tuple(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                        tr_slot **at) {
+    for (uint32_t i = 0; i < ty->n; i++)
+        if (!tr_value_unbox(st, PyTuple_GET_ITEM(o, i), ty->items[i], fn, arg, at))
+            return false;
+    return true;
+}
+
+/* None and constants have no parts. */
+static bool unbox_nothing(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                          tr_slot **at) {
+    (void)st, (void)o, (void)ty, (void)fn, (void)arg, (void)at;
+    return true;
+}
+
 bool tr_value_unbox(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
                     tr_slot **at) {
-    num n = {0};
-    if (tr_ty_is_scalar(ty))
-        return read_num(st, o, ty, fn, arg, &n) && store_num(o, &n, ty, fn, arg, at);
-    switch (ty->kind) {
-    case TR_TY_ARRAY: return tr_value_unbox_array((PyArrayObject *)o, ty, fn, arg, at);
-    case TR_TY_RANGE: return unbox_range(o, ty, fn, arg, at);
-    case TR_TY_SLICE: return unbox_slice(o, ty, fn, arg, at);
-    case TR_TY_TUPLE:
-        for (uint32_t i = 0; i < ty->n; i++)
-            if (!tr_value_unbox(st, PyTuple_GET_ITEM(o, i), ty->items[i], fn, arg, at))
-                return false;
-        return true;
-    default: return true; /* None and constants have no parts */
-    }
+    static bool (*const unbox[])(tr_state *, PyObject *, const tr_ty *, const char *, const char *,
+                                 tr_slot **) = {
+#define KIND(ID, word, user, items, ty, lib, ext, main) ext,
+#define EXT(can, box, unbox)                            unbox_##unbox
+#include "ty/kinds.def"
+    };
+    return unbox[tr_ty_row(ty)](st, o, ty, fn, arg, at);
 }
 
 /* --- conversions that a declared signature allows --- */

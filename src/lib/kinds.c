@@ -3,7 +3,7 @@
 #include "lib/priv.h"
 
 const tr_kind tr_lib_kinds[] = {
-#define KIND(ID, word, user, items, ty, lib) lib
+#define KIND(ID, word, user, items, ty, lib, ...) lib
 #define LIB(attrs, binary, compare, contains, get, set, iter, count, at, len, truth, coerce) \
     {attrs,                                                                                  \
      tr_lib_binary_##binary,                                                                 \

@@ -34,7 +34,7 @@ static inline const tr_kind *tr_lib_kind(const tr_ty *t) {
 }
 
 /* The functions that cells name: tr_lib_get_tuple() is what `tuple` in the column `get` says. */
-#define KIND(ID, word, user, items, ty, lib) lib
+#define KIND(ID, word, user, items, ty, lib, ...) lib
 #define LIB(attrs, binary, compare, contains, get, set, iter, count, at, len, truth, coerce) \
     tr_answer tr_lib_binary_##binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);   \
     tr_answer tr_lib_compare_##compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out); \

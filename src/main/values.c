@@ -64,7 +64,7 @@ static bool from_obj(reader *r, const tr_ty *t, const tr_obj *o, tr_slot *out) {
     return true;
 }
 
-static bool read_scalar(reader *r, const tr_ty *t, tr_slot *out) {
+static bool read_number(reader *r, const tr_ty *t, tr_slot *out) {
     if (t->kind == TR_TY_BOOL) {
         out->i = tr_rd_accept_word(&r->in, "true");
         return out->i || tr_rd_accept_word(&r->in, "false") || fail(r, "true or false");
@@ -87,7 +87,7 @@ typedef TR_VEC(tr_slot) slots;
 static bool read_list(reader *r, const tr_ty *t, unsigned axis, int64_t *shape, slots *out) {
     tr_slot v[2];
     if (axis == t->ndim) {
-        if (!read_scalar(r, t->elem, v))
+        if (!read_number(r, t->elem, v))
             return false;
         tr_vec_push(&r->ctx->arena, out, v[0]);
         if (tr_ty_is_complex(t->elem))
@@ -171,15 +171,23 @@ static bool read_items(reader *r, const tr_ty *t, tr_slot *out) {
     return expect(r, ')');
 }
 
+static bool read_none(reader *r, const tr_ty *t, tr_slot *out) {
+    (void)t, (void)out;
+    return tr_rd_accept_word(&r->in, "none") || fail(r, "none");
+}
+
+static bool read_no(reader *r, const tr_ty *t, tr_slot *out) {
+    (void)t, (void)out;
+    return fail(r, "a type that has a text; this one has none");
+}
+
 static bool read_value(reader *r, const tr_ty *t, tr_slot *out) {
-    if (tr_ty_is_scalar(t))
-        return read_scalar(r, t, out);
-    switch ((tr_tyk)t->kind) {
-    case TR_TY_NONE: return tr_rd_accept_word(&r->in, "none") || fail(r, "none");
-    case TR_TY_ARRAY: return read_array(r, t, out);
-    case TR_TY_TUPLE: return read_items(r, t, out);
-    default: return fail(r, "a type that has a text; this one has none");
-    }
+    static bool (*const reads[])(reader *, const tr_ty *, tr_slot *) = {
+#define KIND(ID, word, user, items, ty, lib, ext, main) main,
+#define MAIN(read, ...)                                 read_##read
+#include "ty/kinds.def"
+    };
+    return reads[tr_ty_row(t)](r, t, out);
 }
 
 bool tr_value_read(tr_ctx *ctx, const tr_ty *t, const char **s, tr_slot *out, const char **msg) {
@@ -216,7 +224,7 @@ static int64_t get_int(const tr_ty *t, const tr_slot *v) {
     }
 }
 
-static void write_scalar(tr_sb *b, const tr_ty *t, const tr_slot *v) {
+static void write_number(tr_sb *b, const tr_ty *t, const tr_slot *v) {
     switch (tr_ty_class(t)) {
     case 'b': tr_sb_puts(b, v->b ? "true" : "false"); break;
     case 'i': tr_sb_printf(b, "%" PRIi64, get_int(t, v)); break;
@@ -241,38 +249,44 @@ static int64_t stride(const tr_ty *t, const tr_slot *v, unsigned axis) {
     return s;
 }
 
-static void write_array(tr_sb *b, const tr_ty *t, const tr_slot *v, unsigned axis, const char *at) {
+static void write_axis(tr_sb *b, const tr_ty *t, const tr_slot *v, unsigned axis, const char *at) {
     unsigned size = tr_ty_size(t->elem);
     if (axis == t->ndim) {
         tr_slot x[2] = {{0}, {0}};
         unsigned n = tr_ty_is_complex(t->elem) ? 2 : 1;
         for (unsigned i = 0; i < n; i++)
             memcpy(&x[i], at + i * (size / n), size / n);
-        write_scalar(b, t->elem, x);
+        write_number(b, t->elem, x);
         return;
     }
     tr_sb_putc(b, '[');
     for (int64_t i = 0; i < v[2 + axis].i; i++) {
         tr_sb_puts(b, i ? ", " : "");
-        write_array(b, t, v, axis + 1, at + i * stride(t, v, axis) * (int64_t)size);
+        write_axis(b, t, v, axis + 1, at + i * stride(t, v, axis) * (int64_t)size);
     }
     tr_sb_putc(b, ']');
 }
 
-void tr_value_write(tr_sb *b, const tr_ty *t, const tr_slot *v) {
-    if (tr_ty_is_scalar(t)) {
-        write_scalar(b, t, v);
-        return;
-    }
-    switch ((tr_tyk)t->kind) {
-    case TR_TY_NONE: tr_sb_puts(b, "none"); return;
-    case TR_TY_ARRAY: write_array(b, t, v, 0, v[1].p); return;
-    case TR_TY_RANGE:
-        tr_sb_printf(b, "range(%" PRIi64 ", %" PRIi64 ", %" PRIi64 ")", v[0].i, v[1].i, v[2].i);
-        return;
-    case TR_TY_LIT: tr_sb_puts(b, t->lit->repr); return;
-    default: break;
-    }
+static void write_array(tr_sb *b, const tr_ty *t, const tr_slot *v) {
+    write_axis(b, t, v, 0, v[1].p);
+}
+
+static void write_none(tr_sb *b, const tr_ty *t, const tr_slot *v) {
+    (void)t, (void)v;
+    tr_sb_puts(b, "none");
+}
+
+static void write_range(tr_sb *b, const tr_ty *t, const tr_slot *v) {
+    (void)t;
+    tr_sb_printf(b, "range(%" PRIi64 ", %" PRIi64 ", %" PRIi64 ")", v[0].i, v[1].i, v[2].i);
+}
+
+static void write_lit(tr_sb *b, const tr_ty *t, const tr_slot *v) {
+    (void)v;
+    tr_sb_puts(b, t->lit->repr);
+}
+
+static void write_items(tr_sb *b, const tr_ty *t, const tr_slot *v) {
     tr_sb_putc(b, '(');
     for (uint32_t i = 0; i < t->n; i++) {
         tr_sb_puts(b, i ? ", " : "");
@@ -280,4 +294,13 @@ void tr_value_write(tr_sb *b, const tr_ty *t, const tr_slot *v) {
         v += tr_ty_nparts(t->items[i]);
     }
     tr_sb_puts(b, t->n == 1 ? ",)" : ")");
+}
+
+void tr_value_write(tr_sb *b, const tr_ty *t, const tr_slot *v) {
+    static void (*const writes[])(tr_sb *, const tr_ty *, const tr_slot *) = {
+#define KIND(ID, word, user, items, ty, lib, ext, main) main,
+#define MAIN(read, write)                               write_##write
+#include "ty/kinds.def"
+    };
+    writes[tr_ty_row(t)](b, t, v);
 }
