@@ -53,11 +53,16 @@ static bool is_const(const tr_em *e, tr_tv x, int64_t *v) {
     return true;
 }
 
+/* Its type says so, wherever it comes from. */
+static bool steps_by_one(tr_tv r) {
+    return r.ty->sub & TR_RANGE_STEP1;
+}
+
 /* A range from a known number >= 0 upwards, or down to one >= -1, spans less than 2**63: neither its number
  * of items nor an offset from its start wraps. */
 static bool is_narrow(tr_em *e, tr_tv r) {
     int64_t step = 1, from;
-    if (!(r.ty->sub & TR_RANGE_STEP1 && 0) && (!is_const(e, tr_em_item(e, r, 2), &step) || step == 0))
+    if (!steps_by_one(r) && (!is_const(e, tr_em_item(e, r, 2), &step) || step == 0))
         return false;
     return is_const(e, tr_em_item(e, r, step > 0 ? 0 : 1), &from) && from >= (step > 0 ? 0 : -1);
 }
@@ -67,7 +72,7 @@ static bool is_narrow(tr_em *e, tr_tv r) {
 static tr_tv range_count(tr_em *e, tr_tv r) {
     tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
     int64_t k;
-    if ((r.ty->sub & TR_RANGE_STEP1 && 0))
+    if (steps_by_one(r))
         return tr_em_op2(e, TR_OP_SUB, stop, start);
     if (is_const(e, step, &k) && k == -1)
         return tr_em_op2(e, TR_OP_SUB, start, stop);
@@ -85,8 +90,7 @@ static bool may_be_huge(tr_em *e, tr_tv r) {
     int64_t step = 1;
     if (is_narrow(e, r))
         return false;
-    return (r.ty->sub & TR_RANGE_STEP1 && 0) || !is_const(e, tr_em_item(e, r, 2), &step) ||
-           (step > -3 && step < 3);
+    return steps_by_one(r) || !is_const(e, tr_em_item(e, r, 2), &step) || (step > -3 && step < 3);
 }
 
 /* Number of items; one beyond int64 counts as 2**63 - 1, which no loop reaches. opt/prove.c knows this shape.
@@ -94,7 +98,7 @@ static bool may_be_huge(tr_em *e, tr_tv r) {
 static tr_tv range_len(tr_em *e, tr_tv r) {
     tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
     tr_tv some = tr_em_cmp(e, TR_CMP_GT, stop, start), n;
-    if (!(r.ty->sub & TR_RANGE_STEP1 && 0))
+    if (!steps_by_one(r))
         some = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, step, zero(e)), some,
                             tr_em_cmp(e, TR_CMP_LT, stop, start));
     n = range_count(e, r);
@@ -136,7 +140,7 @@ bool tr_lib_truth_range(tr_em *e, tr_tv r, tr_tv *out) {
  * never leaves the items. */
 static tr_tv range_at(tr_em *e, tr_tv r, tr_tv i) {
     tr_tv start = tr_em_item(e, r, 0), step = tr_em_item(e, r, 2);
-    if ((r.ty->sub & TR_RANGE_STEP1 && 0))
+    if (steps_by_one(r))
         return tr_em_nsw(e, TR_OP_ADD, start, i);
     if (!is_narrow(e, r))
         return tr_em_op2(e, TR_OP_ADD, start, tr_em_op2(e, TR_OP_MUL, i, step));
@@ -150,7 +154,7 @@ bool tr_lib_at_range(tr_em *e, tr_tv r, tr_tv i, tr_tv *out) {
 
 /* The same from the end, exact for any number of items. */
 static tr_tv range_back_at(tr_em *e, tr_tv r, tr_tv i) {
-    if ((r.ty->sub & TR_RANGE_STEP1 && 0))
+    if (steps_by_one(r))
         return tr_em_nsw(e, TR_OP_SUB, tr_em_item(e, r, 1), tr_em_nsw(e, TR_OP_ADD, i, one(e)));
     return range_at(e, r, tr_em_op2(e, TR_OP_SUB, tr_em_op2(e, TR_OP_SUB, range_count(e, r), one(e)), i));
 }

@@ -285,3 +285,26 @@ def test_more_indices_than_can_be_counted():
     assert first(3) == (0, 2)
     with pytest.raises(ValueError, match=TOO_BIG):
         first(2**40)
+
+
+def test_a_step_of_one_is_the_types():
+    """A range that is an argument has no constant step, but a type that says it is 1: no division, and an index that bounds can follow."""
+
+    @njit
+    def total(r, a):
+        s = 0.0
+        for i in r:
+            s += a[i]
+        return s
+
+    @njit
+    def outer(n, a):
+        return total(range(n), a) if n > 1 else total(range(1, 2), a)
+
+    a = np.arange(9.0)
+    assert total(range(2, 9), a) == a[2:].sum() and total(range(3, 3), a) == total(range(3, 1), a) == 0
+    assert "quot" not in total.inspect_ir(total.signatures[0])
+    assert outer(6, a) == a[:6].sum() and outer(0, a) == 1
+    with pytest.raises(IndexError):
+        total(range(2, 10), a)
+    assert total(range(8, -1, -3), a) == a[::-3].sum()
