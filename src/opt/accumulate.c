@@ -209,7 +209,7 @@ static bool check_scatter(search *s, const tr_ins *in) {
     const tr_pat *p = in->imm.pat;
     bool view, any = false;
     for (uint32_t k = 0; k < in->nargs; k++) {
-        if (!tr_ty_has_arrays(tr_at(s->f, in->args[k])->ty) || !has_root(s, in->args[k]))
+        if (!tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) || !has_root(s, in->args[k]))
             continue;
         if (any || k < tr_pat_scat(p) || k >= tr_pat_init(p) || !is_part(s, in->args[k], &view))
             return false;
