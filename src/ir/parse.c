@@ -717,7 +717,7 @@ static bool read_meet(fnreader *k, tr_ins *i, vals *args) {
     reader *r = k->r;
     int64_t written, same = 0;
     if (!read_int(r, 0, 255, &written) ||
-        (tr_rd_accept_word(&r->in, "same") && !read_int(r, 0, UINT32_MAX, &same)))
+        (tr_rd_accept_word(&r->in, "same") && !read_int(r, 0, INT64_MAX >> 8, &same)))
         return false;
     i->imm.i = written | same << 8;
     return expect(r, '(') && read_vals(k, ')', args);
