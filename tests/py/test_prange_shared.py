@@ -100,13 +100,13 @@ def views(data, ndim):
 COMPILED = {f: njit(parallel=True)(f) for f in (ahead, alike, three, both, rows, slices, counted)}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data(), st.sampled_from([ahead, alike, three, both, counted]))
 def test_lines(data, f):
     check(f, data, 1, 3 if f is three else 2)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data(), st.sampled_from([rows, slices]))
 def test_matrices(data, f):
     check(f, data, 2, 2)
