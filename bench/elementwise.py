@@ -401,6 +401,40 @@ def row_norms(a, b):
     return np.sqrt(((a - b) ** 2).sum(axis=1))
 
 
+def rows_by_matrix(a, m, out):
+    for r in range(a.shape[0]):
+        for q in range(a.shape[1]):
+            out[r, q, :] = a[r, q, :] @ m
+    return out
+
+
+def rows_in_one_product(a, m, out):
+    np.matmul(a.reshape(-1, a.shape[2]), m, out=out.reshape(-1, a.shape[2]))
+    return out
+
+
+def counted(a):
+    return np.bincount(a)
+
+
+def in_bins(a):
+    return np.histogram(a, 50)[0]
+
+
+def layer(x, w, out):
+    k = w.shape[0]
+    for i in range(out.shape[1]):
+        for j in range(out.shape[2]):
+            out[:, i, j, :] = np.sum(x[:, i : i + k, j : j + k, :, None] * w[None], axis=(1, 2, 3))
+    return out
+
+
+def layer_by_products(x, w, out):
+    k = w.shape[0]
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (k, k), axis=(1, 2))
+    return np.einsum("nijcab,abcf->nijf", windows, w)
+
+
 def renewed(a, times):
     s = 0.0
     for i in range(times):
@@ -495,11 +529,46 @@ add(
     arrays=1,
 )
 add(
+    "bincount",
+    inputs=lambda rng, full: (place(rng.integers(0, 1000, MILLION if full else 97)),),
+    expected=counted,
+    variants=jits(counted),
+)
+add(
+    "histogram",
+    inputs=lambda rng, full: (place(rng.standard_normal(MILLION if full else 97)),),
+    expected=in_bins,
+    variants=jits(in_bins),
+)
+add(
     "row norms",
     inputs=lambda rng, full: tuple(place(rng.random((200_000 if full else 7, 16))) for _ in range(2)),
     expected=row_norms,
     variants=jits(row_norms),
     arrays=1,
+)
+add(
+    "rows by a matrix",
+    inputs=lambda rng, full: (
+        place(rng.random((60 if full else 3, 60 if full else 4, 128 if full else 5))),
+        place(rng.random((128 if full else 5, 128 if full else 5))),
+        np.empty((60, 60, 128) if full else (3, 4, 5)),
+    ),
+    expected=rows_in_one_product,
+    variants={"treadle": jits(rows_by_matrix)["treadle"], "numpy": lambda: rows_in_one_product},
+    rtol=1e-12,
+)
+# Numba's np.sum takes no tuple of axes.
+add(
+    "convolution",
+    inputs=lambda rng, full: (
+        place(rng.random((8 if full else 2, 32 if full else 7, 32 if full else 7, 3)).astype(np.float32)),
+        place(rng.random((5, 5, 3, 16)).astype(np.float32)),
+        np.empty((8, 28, 28, 16) if full else (2, 3, 3, 16), np.float32),
+    ),
+    expected=layer_by_products,
+    variants={name: maker for name, maker in jits(layer).items() if name != "numba"},
+    rtol=1e-5,
 )
 add(
     "out[:] = a*2 + b*c",
@@ -678,3 +747,99 @@ add(
     variants=on_both(masked),
     wall=True,
 )
+
+# --- two cores: loops over a prange whose bodies are small ------------------------------------------
+
+
+def shortest_paths(prange: Any) -> Callable[..., Any]:
+    """Floyd and Warshall's."""
+
+    def function(a, b, out):
+        out[:, :] = a
+        n = out.shape[0]
+        for k in range(n):
+            for i in prange(n):
+                for j in range(n):
+                    t = out[i, k] + out[k, j]
+                    if t < out[i, j]:
+                        out[i, j] = t
+        return out
+
+    return function
+
+
+def triangular_product(prange: Any) -> Callable[..., Any]:
+    def function(a, b, out):
+        n = out.shape[0]
+        for i in range(n):
+            for j in prange(n):
+                s = 0.0
+                for k in range(i + 1):
+                    s += a[i, k] * b[k, j]
+                out[i, j] = s
+        return out
+
+    return function
+
+
+def symmetric_product(prange: Any) -> Callable[..., Any]:
+    """As PolyBench's symm, whose inner loop walks down columns."""
+
+    def function(a, b, out):
+        n = out.shape[0]
+        out[:, :] = 0.0
+        for i in range(n):
+            for j in prange(n):
+                s = 0.0
+                for k in range(i):
+                    out[k, j] += b[i, j] * a[i, k]
+                    s += b[k, j] * a[i, k]
+                out[i, j] += b[i, j] * a[i, i] + s
+        return out
+
+    return function
+
+
+def rank_k_update(prange: Any) -> Callable[..., Any]:
+    def function(a, b, out):
+        out[:, :] = 0.0
+        for i in range(a.shape[0]):
+            for k in range(a.shape[1]):
+                for j in prange(i + 1):
+                    out[i, j] += a[i, k] * a[j, k]
+        return out
+
+    return function
+
+
+def shortest_paths_numpy(a, b, out):
+    out = a.copy()
+    for k in range(a.shape[0]):
+        np.minimum(out, out[:, k : k + 1] + out[k], out=out)
+    return out
+
+
+def squares(rng: np.random.Generator, full: bool) -> Arguments:
+    n = SMALL_LOOPS if full else 9
+    return place(rng.random((n, n))), place(rng.random((n, n))), aligned((n, n), np.float64)
+
+
+def with_prange(variant: str, make: Callable[[Any], Callable[..., Any]]) -> Maker:
+    return lambda: peers.decorator(variant)(make(importlib.import_module("treadle").prange))
+
+
+SMALL_LOOPS = 200
+for case_name, make, expected in (
+    ("shortest paths", shortest_paths, shortest_paths_numpy),
+    ("triangular product", triangular_product, lambda a, b, out: np.tril(a) @ b),
+    ("symmetric product", symmetric_product, lambda a, b, out: (np.tril(a) + np.tril(a, -1).T) @ b),
+    ("rank-k update", rank_k_update, lambda a, b, out: np.tril(a @ a.T)),
+):
+    add(
+        f"two cores, {case_name}",
+        inputs=squares,
+        expected=expected,
+        variants={variant: with_prange(variant, make) for variant in ("treadle", PARALLEL)},
+        rtol=1e-9,
+        wall=True,
+    )

@@ -33,6 +33,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         (
             "npmethods",
             "npreduce",
+            "npsearch",
             "npselect",
             "npviews",
             "npgufunc",
@@ -40,8 +41,9 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pycmath",
             "pyprint",
             "pyvalues",
+            "pywith",
         ),
-        ("npjoin", "npufunc", "pybuiltins", "threads"),
+        ("npbins", "npjoin", "npufunc", "pybuiltins", "pyreduce", "threads"),
         ("npmatmul", "npscalar"),
     ),
     "lower": (
@@ -55,7 +57,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "room",
         ),  # ways out, calls of the runtime, room on the stack
         ("array", "conv", "device", "reduce", "scalar"),  # operations
-        ("chunk", "par", "pattern", "red", "scan", "spread", "tile"),  # the pattern node
+        ("chunk", "par", "pattern", "red", "scan", "spread", "strip", "tile"),  # the pattern node
         ("fn",),  # functions, and which file lowers which op
     ),
 }
@@ -64,9 +66,7 @@ DOORS: dict[str, dict[str, str]] = {
     "lib": {
         "tr_lib_array_binary": "an operator of arrays",
         "tr_lib_array_compare": "an operator of arrays",
-        "tr_lib_array_unary": "an operator of arrays",
         "tr_lib_matmul": "an operator of arrays",
-        "tr_lib_at_array": "an item of an array, for those who unpack",
         "tr_lib_advise_container": "what cannot be iterated cannot be indexed either",
         "tr_lib_fancy_get": "an index that is an array",
         "tr_lib_fancy_set": "an index that is an array",

@@ -33,8 +33,8 @@ BRIEF = (
 )
 # The tests that see what threads do to each other, and how many times over they run where there is no GIL.
 THREADS, THREADS_TIMES = ("threads", "without_gil"), 30
-# Of the matrix of ways in each so manieth row, in runs that are one of several or slow.
-A_PART = {"TREADLE_WAYS": "7"}
+# Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
+A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 
 
 # --- counting -----------------------------------------------------------------------------------------------------
@@ -128,13 +128,13 @@ def files(names: tuple[str, ...]) -> list[str]:
     return [f"tests/py/test_{name}.py" for name in names]
 
 
-def test_briefly(py: Interpreter, extra: list[str]) -> int:
-    """The tests of BRIEF."""
+def test_part(py: Interpreter, names: tuple[str, ...], extra: list[str]) -> int:
+    """A part of the tests of these names, or of all."""
     before = dict(os.environ)
     os.environ.update(A_PART)
     os.environ.pop("PYTHON_GIL", None)
     try:
-        return test_one(py, [*files(BRIEF), *extra])
+        return test_one(py, [*files(names), *extra])
     finally:
         os.environ.clear()
         os.environ.update(before)
@@ -149,7 +149,7 @@ def test_without_gil(py: Interpreter, extra: list[str]) -> int:
         py_tests(b, tally, env, [f"-n{devenv.jobs()}", *files(THREADS), *extra])
         if tally.failed:
             break
-    return tally.close() | test_briefly(py, extra)
+    return tally.close() | test_part(py, BRIEF, extra)
 
 
 def test_one(py: Interpreter, extra: list[str]) -> int:
@@ -179,8 +179,8 @@ def cmd_test_all(a: argparse.Namespace) -> int:
             absent.append(version)
         elif version in FREE_THREADED:
             code |= test_without_gil(py, a.args)
-        elif a.brief and version not in (SUPPORTED[0], SUPPORTED[-1]):
-            code |= test_briefly(py, a.args)
+        elif a.brief:
+            code |= test_part(py, () if version in (SUPPORTED[0], SUPPORTED[-1]) else BRIEF, a.args)
         else:
             code |= test_one(py, a.args)
     where = "PATH, pyenv" + (f", {os.environ['TREADLE_ROOT']}" if os.environ.get("TREADLE_ROOT") else "")

@@ -1,4 +1,4 @@
-"""Generates the table of ops in docs/ir.md from src/ir/op.def.
+"""Generates the tables of schedules and ops in docs/ir.md from src/ir/sched.def and src/ir/op.def.
 
 ``--check`` writes nothing and exits with 1 when the page is not current.
 """
@@ -12,13 +12,14 @@ import made
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src/ir/op.def"
+SCHEDULES = ROOT / "src/ir/sched.def"
 PAGE = ROOT / "docs/ir.md"
-MARK = "<!-- made from src/ir/op.def by tools/gen_ir.py; do not edit below -->\n"
+MARK = "<!-- made from src/ir/sched.def and src/ir/op.def by tools/gen_ir.py; do not edit below -->\n"
 
 RESULTS = {"-": "", "v": "untyped", "s": "same", "b": "`i1`", "n": "`i64`", "t": "typed"}
 EFFECTS = {"E_READ": "r", "E_WRITE": "w", "E_RAISE": "!", "E_ALLOC": "a", "E_TERM": "t", "E_SIDE": "s"}
 ROW = re.compile(
-    r'X\(\w+,\s*"([^"]+)",\s*(-?\d+),\s*\'(.)\',\s*([^,]+),\s*\d+,\s*([^,]+)\)\s*(?:/\* (.*) \*/)?\s*'
+    r'X\(\w+,\s*"([^"]+)",\s*(-?\d+),\s*\'(.)\',\s*([^,]+),\s*\d+,\s*\'.\',\s*([^,]+)\)\s*(?:/\* (.*) \*/)?\s*'
 )
 
 
@@ -34,6 +35,14 @@ def row(line: str) -> str:
     return (
         f"| `{name}` | {'*' if nargs == '-1' else nargs} | {RESULTS[result]} | {flags} | {where} | {text} |\n"
     )
+
+
+def schedules() -> str:
+    """The table of what a schedule may say."""
+    out = ["\n### What a schedule may say\n\n| word | meaning |\n|---|---|\n"]
+    for word, form, text in re.findall(r'(?m)^X\(\w+,\s*"(\w+)",\s*(\w+),.*?"(.*)"\)', SCHEDULES.read_text()):
+        out.append(f"| `{word}{' N' if form != 'FLAG' else ''}` | {text} |\n")
+    return "".join(out)
 
 
 def ops() -> str:
@@ -56,7 +65,7 @@ def page() -> str:
     head, mark, _ = PAGE.read_text().partition(MARK)
     if not mark:
         raise SystemExit("gen_ir.py: docs/ir.md has lost its mark")
-    return head + mark + ops()
+    return head + mark + schedules() + ops()
 
 
 if __name__ == "__main__":

@@ -32,19 +32,20 @@ when a function compiles.
 - Expressions are fused: `np.sqrt(((a - b) ** 2).sum(axis=1))` reads both arrays once and makes one.
 - A new array has C order; F order when all operands of full rank are in F order. Results without axes are numbers.
 - Sums of floats are added in a tree (error no worse than NumPy's), running sums in order, in blocks of 16,384, `np.add.at` in order, in blocks of 32,768 and more; all are the same on one core or many.
-- `@`, `np.dot` and `np.matmul` call the BLAS that NumPy or SciPy has loaded, without copies for matrices in rows or in columns; `TREADLE_BLAS=none` uses loops of our own.
+- `@`, `np.dot` and `np.matmul` call the BLAS that NumPy or SciPy has loaded, without copies for matrices in rows or in columns; rows that a loop multiplies by one matrix go there together, so how many there are may show in last bits; `TREADLE_BLAS=none` uses loops of our own.
 
 ## What differs
 
 | here | in NumPy |
 |---|---|
-| `reshape` and `ravel` copy an array that is not contiguous | a view, where strides allow one |
 | `squeeze` needs `axis` | takes all axes of extent 1 |
 | axes, `keepdims`, `n` of `diff` and `k` of `rot90` are constants; `axis` of a reduction may be a variable, but for running sums | any values |
 | `repeat` takes one number of repeats | an array too |
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
 | an index out of range raises where the result has no items, too | it is not looked at |
 | no `where=` | everywhere |
+| `searchsorted` has no `sorter`; `side`, and `right` of `digitize`, are constants | any values |
+| `bins` of `histogram` is a number or edges; `bincount` with weights is float64 without items, too | the name of a rule, too; int64 |
 | min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
 """
 

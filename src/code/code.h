@@ -10,8 +10,6 @@
 #include "code/meta.h"
 #include "rt/layout.h"
 
-typedef int32_t (*tr_entry_fn)(tr_frame *frame, const tr_slot *args, tr_slot *ret);
-
 /* Loaded machine code. Counted; memory goes when the last reference does. Immutable after loading, so any
  * thread may run it. */
 typedef struct tr_module tr_module;

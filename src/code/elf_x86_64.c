@@ -390,6 +390,7 @@ bool tr_elf_load(const void *elf, size_t size, const tr_elf_env *env, tr_image *
     if (ok) {
         out->base = l.base;
         out->size = l.end[G_RW];
+        out->text = l.end[G_TEXT];
     } else if (l.base) {
         munmap(l.base, l.end[G_RW]);
     }

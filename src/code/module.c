@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "code/priv.h"
+#include "rt/enter.h"
 
 /* What late parts need. */
 typedef struct late {
@@ -25,7 +26,8 @@ typedef struct late {
 struct tr_module {
     atomic_uint refs;
     tr_image im;
-    tr_meta meta; /* points into meta_room */
+    tr_code_range code; /* of im */
+    tr_meta meta;       /* points into meta_room */
     void *meta_room;
     tr_gdb *gdb; /* NULL unless compiled with debug */
     late *late;  /* NULL without late parts */
@@ -179,6 +181,7 @@ static void destroy(tr_module *m) {
     if (m->gdb)
         tr_gdb_remove(m->gdb);
     atomic_fetch_sub(&live_bytes, m->im.size);
+    tr_rt_code_remove(&m->code);
     tr_elf_unload(&m->im);
     free(m->meta_room);
     free(m);
@@ -201,6 +204,9 @@ tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, con
     if (!tr_elf_load(elf, size, &env, &m->im, err, errn))
         goto fail;
     atomic_init(&m->refs, 1);
+    m->code.lo = (uintptr_t)m->im.base;
+    m->code.hi = m->code.lo + m->im.text;
+    tr_rt_code_add(&m->code);
     atomic_fetch_add(&live_bytes, m->im.size);
     if (debug)
         m->gdb = tr_gdb_add(elf, size, &m->im);

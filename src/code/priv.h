@@ -10,7 +10,7 @@
 /* One mapping: code (RX), constants and the table of far addresses (R), data (RW), in this order. */
 typedef struct tr_image {
     uint8_t *base;
-    size_t size;
+    size_t size, text; /* all of it; the code at its beginning */
     uint8_t *entry;
     uint64_t *sec_addr; /* address of each section of the object, 0 = not loaded; malloc'ed */
     uint32_t nsec;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "code/code.h"
+#include "rt/fns.h"
 #include "vmath/vmath.h"
 
 /* Declared without their real types: only addresses matter here. */
@@ -31,12 +32,12 @@ static void *memory_fn(const char *name) {
     static const struct {
         const char *name;
         void *(*fn)(void *, const void *, size_t);
-    } copies[] = {{"memcpy", memcpy}, {"memmove", memmove}};
+    } copies[] = {{"memcpy", tr_rt_memcpy}, {"memmove", tr_rt_memmove}};
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
         if (!strcmp(name, copies[i].name))
             return (void *)(uintptr_t)copies[i].fn;
     if (!strcmp(name, "memset"))
-        return (void *)(uintptr_t)memset;
+        return (void *)(uintptr_t)tr_rt_memset;
     if (!strcmp(name, "memcmp") || !strcmp(name, "bcmp"))
         return (void *)(uintptr_t)memcmp;
     return NULL;

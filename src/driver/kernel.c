@@ -17,10 +17,6 @@ typedef struct build {
     tr_tv op[TR_MAX_OPERANDS]; /* the root's parameters */
 } build;
 
-static const tr_ty *i64_ty(build *b) {
-    return tr_ty_scalar(b->p->ctx->types, TR_TY_I64);
-}
-
 static const tr_ty *array_of(build *b, const tr_ty *elem, uint32_t ndim, tr_layout layout) {
     return tr_ty_array(b->p->ctx->types, elem, ndim, layout, false);
 }
@@ -75,33 +71,6 @@ static void ret_none(build *b) {
     tr_emit1(&b->e.b, TR_OP_RET, NULL, tr_const_undef(b->e.b.fn, none));
 }
 
-/* for i in range(n), carrying one value: opens the body. */
-typedef struct loop {
-    tr_bid head, exit;
-    tr_tv i, carry;
-} loop;
-
-static loop loop_begin(build *b, tr_tv n, tr_tv carry) {
-    tr_fn *f = b->e.b.fn;
-    loop l = {.head = tr_blk_new(f), .exit = TR_NOBLK};
-    tr_br(&b->e.b, l.head, 2, (tr_val[]){tr_const_int(f, i64_ty(b), 0), carry.v});
-    l.i = (tr_tv){i64_ty(b), tr_blk_param(f, l.head, i64_ty(b), "i")};
-    l.carry = (tr_tv){carry.ty, tr_blk_param(f, l.head, carry.ty, NULL)};
-    tr_bid body = tr_blk_new(f);
-    l.exit = tr_blk_new(f);
-    b->e.b.blk = l.head;
-    tr_tv more = tr_em_cmp(&b->e, TR_CMP_LT, l.i, n);
-    tr_cbr(&b->e.b, more.v, body, 0, NULL, l.exit, 0, NULL);
-    b->e.b.blk = body;
-    return l;
-}
-
-static void loop_end(build *b, const loop *l, tr_tv carry) {
-    tr_tv next = tr_em_nsw(&b->e, TR_OP_ADD, l->i, tr_em_i64(&b->e, 1));
-    tr_br(&b->e.b, l->head, 2, (tr_val[]){next.v, carry.v});
-    b->e.b.blk = l->exit;
-}
-
 /* --- the three kinds --- */
 
 static bool lam_map(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
@@ -125,8 +94,11 @@ static bool build_map(build *b) {
     for (uint32_t k = 0; k < b->k->nin; k++)
         if (b->k->once >> k & 1)
             once[nonce++] = tr_em_load(e, b->op[k], &zero);
-        else /* all have one length, so none repeats */
-            in[nin++] = tr_em_view(e, b->op[k].ty, b->op[k], zero, &n, NULL);
+        else { /* all have one length, so none repeats */
+            tr_axes all = {0};
+            tr_axes_part(&all, 0, zero, n, tr_em_i64(e, 1));
+            in[nin++] = tr_em_view(e, b->op[k].ty, b->op[k], &all);
+        }
     tr_pdesc d = {.nspace = 1,
                   .nin = nin,
                   .nout = b->k->nout,
@@ -141,14 +113,51 @@ static bool build_map(build *b) {
     return tr_em_pattern(&b->e, &d, &none);
 }
 
+/* elems: an item of the second operand, the result before it. */
+static bool lam_chain(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                      tr_tv *yields) {
+    build *b = (build *)(uintptr_t)d->user;
+    (void)idx;
+    (void)caps;
+    yields[0] = call(b, e, 2, (tr_tv[]){elems[1], elems[0]});
+    yields[d->nout] = tr_em_conv(e, yields[0], d->init[0].ty);
+    return true;
+}
+
+/* out[i] = f(out[i - 1], b[i]), from what the first operand has: a scan whose round makes the new value. Where all results come to one place
+ * (reduce), it is the last one that does. */
 static bool build_chain(build *b) {
     tr_em *e = &b->e;
-    tr_tv n = tr_em_dim(e, b->op[2], 0), zero = tr_em_i64(e, 0);
-    loop l = loop_begin(b, n, tr_em_load(e, b->op[0], &zero));
-    tr_tv x[2] = {l.carry, tr_em_load(e, b->op[1], &l.i)};
-    tr_tv y = call(b, e, 2, x);
-    tr_em_store(e, b->op[2], &l.i, y);
-    loop_end(b, &l, tr_em_conv(e, y, l.carry.ty));
+    tr_tv out = b->op[2], n = tr_em_dim(e, out, 0), zero = tr_em_i64(e, 0),
+          first = tr_em_load(e, b->op[0], &zero), r;
+    tr_axes all = {0};
+    tr_redk last = TR_RED_LAST;
+    tr_axes_part(&all, 0, zero, n, tr_em_i64(e, 1));
+    tr_tv in = tr_em_view(e, b->op[1].ty, b->op[1], &all);
+    tr_pdesc d = {.nspace = 1,
+                  .nin = 1,
+                  .nred = 1,
+                  .nscan = 1,
+                  .space = &n,
+                  .in = &in,
+                  .out = &out,
+                  .reds = &last,
+                  .init = &first,
+                  .lam = lam_chain,
+                  .user = b};
+    tr_bid fold = tr_blk_new(e->b.fn), all_of = tr_blk_new(e->b.fn), end = tr_blk_new(e->b.fn);
+    tr_cbr(&e->b, tr_em_cmp(e, TR_CMP_EQ, tr_em_stride(e, out, 0), zero).v, fold, 0, NULL, all_of, 0, NULL);
+    e->b.blk = fold;
+    if (!tr_em_pattern(e, &d, &r))
+        return false;
+    tr_em_store(e, out, &zero, tr_em_conv(e, r, out.ty->elem));
+    tr_br(&e->b, end, 0, NULL);
+    e->b.blk = all_of;
+    d.nout = 1;
+    if (!tr_em_pattern(e, &d, &r))
+        return false;
+    tr_br(&e->b, end, 0, NULL);
+    e->b.blk = end;
     return true;
 }
 

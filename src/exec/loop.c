@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "exec/priv.h"
+#include "rt/rt.h"
 
 /* Slots of an operand in a map, and in a chain. */
 enum { PACKED = 3, STRIDED = 4 };
@@ -167,7 +168,8 @@ bool tr_exec_expect(tr_exec *l, int64_t items, const int64_t *steps) {
 static int32_t code_of(const tr_meta *m, tr_frame *frame, int32_t code) {
     if (code > 0) {
         frame->inner = m;
-        frame->ninner = frame->ntrace;
+        frame->ninner = (uint16_t)frame->ntrace; /* at most TR_FRAME_TRACE */
+        tr_rt_links_of(frame, m);
     }
     return code;
 }

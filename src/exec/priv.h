@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exec/exec.h"
+#include "rt/enter.h"
 #include "rt/fns.h"
 
 /* --- buffer.c: operands side by side, as compiled code wants them --- */
@@ -73,7 +74,7 @@ static inline bool tr_item_needs_buffer(const tr_item *it, const char *data, int
 
 static inline int32_t tr_enter(tr_frame *frame, tr_entry_fn entry, const tr_slot *slots) {
     tr_slot ret[1];
-    return entry(frame, slots, ret);
+    return tr_rt_run(entry, frame, slots, ret);
 }
 static inline unsigned tr_item_shift(const tr_item *it) {
     return (unsigned)__builtin_ctz(it->size);

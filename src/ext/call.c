@@ -9,6 +9,7 @@
 #include "ext/compat.h"
 #include "ext/function.h"
 #include "ext/pyerr.h"
+#include "rt/enter.h"
 
 #include <string.h>
 
@@ -177,7 +178,8 @@ static inline outcome take_args(tr_function *f, const tr_variant *v, PyObject *c
     return HIT;
 }
 
-static PyObject *box_result(tr_function *f, const tr_variant *v, tr_frame *frame, const tr_slot *ret) {
+static __attribute__((noinline)) PyObject *box_result(tr_function *f, const tr_variant *v, tr_frame *frame,
+                                                      const tr_slot *ret) {
     switch (v->ret) {
     case TR_R_NONE: Py_RETURN_NONE;
     case TR_R_FLOAT: return PyFloat_FromDouble(ret->f);
@@ -206,17 +208,22 @@ static __attribute__((noinline)) PyObject *settle(tr_function *f, tr_frame *fram
     return r;
 }
 
+static __attribute__((noinline)) int32_t run_nogil(const tr_variant *v, tr_frame *frame, const tr_slot *slots,
+                                                   tr_slot *ret) {
+    PyThreadState *ts = PyEval_SaveThread();
+    int32_t code = tr_rt_run(v->entry, frame, slots, ret);
+    PyEval_RestoreThread(ts);
+    return code;
+}
+
 static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *slots, tr_slot *ret) {
     tr_frame frame;
     int32_t code;
     tr_rt_frame_init(&frame, &f->st->host);
-    if (UNLIKELY(f->nogil)) {
-        PyThreadState *ts = PyEval_SaveThread();
-        code = v->entry(&frame, slots, ret);
-        PyEval_RestoreThread(ts);
-    } else {
-        code = v->entry(&frame, slots, ret);
-    }
+    if (UNLIKELY(f->nogil))
+        code = run_nogil(v, &frame, slots, ret);
+    else
+        code = tr_rt_run(v->entry, &frame, slots, ret);
     PyObject *r;
     if (LIKELY(code == 0)) {
         r = box_result(f, v, &frame, ret);
@@ -224,7 +231,7 @@ static inline PyObject *run(tr_function *f, const tr_variant *v, const tr_slot *
         r = NULL;
         tr_pyerr_raise_code(f, tr_module_meta(v->spec->module), code, &frame);
     }
-    if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout))
+    if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout || frame.links))
         r = settle(f, &frame, r);
     return r;
 }

@@ -22,6 +22,32 @@ static inline bool tr_py_small_int(PyObject *o, int64_t *out) {
 #endif
 }
 
+/* The exception under way, with its traceback, and none is under way any more. */
+static inline PyObject *tr_py_fetch(void) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *tb;
+    PyErr_Fetch(&type, &value, &tb);
+    PyErr_NormalizeException(&type, &value, &tb);
+    if (value && tb)
+        PyException_SetTraceback(value, tb);
+    Py_XDECREF(type);
+    Py_XDECREF(tb);
+    return value;
+#endif
+}
+
+/* It is under way again; steals it. */
+static inline void tr_py_restore(PyObject *exc) {
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(exc);
+#else
+    PyErr_Restore(exc ? Py_NewRef((PyObject *)Py_TYPE(exc)) : NULL, exc,
+                  exc ? PyException_GetTraceback(exc) : NULL);
+#endif
+}
+
 /* What a weak reference refers to, as a new reference; NULL without an exception when it is gone. */
 static inline PyObject *tr_py_weakref_get(PyObject *ref) {
 #if PY_VERSION_HEX >= 0x030D0000

@@ -177,6 +177,8 @@ static void ufunc(hashing *s, const tr_ufn *u) {
     number(s, u->nsigs);
     for (uint32_t i = 0; i < u->nsigs * tr_ufn_row(u); i++)
         type(s, u->sigs[i]);
+    number(s, u->reorders);
+    object(s, u->identity);
 }
 
 static void contract(hashing *s, const tr_contract *k) {

@@ -154,7 +154,7 @@ tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args
     tr_ctx_init(&j->ctx);
     j->ctx.opts = f->opts;
     j->ctx.dump = f->st->dump;
-    j->ctx.poll = poll_host;
+    j->ctx.poll = j->st->host.poll ? poll_host : NULL;
     j->ctx.poll_self = j;
     j->ctx.types = tr_tytab_new(f->st->types);
     j->rq = (tr_request){.nargs = n, .args = j->args, .ret = ret, .upto = TR_STAGE_TIME};

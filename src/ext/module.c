@@ -56,6 +56,11 @@ static bool host_poll(void *self) {
     return end;
 }
 
+/* The others are given no signals, and the way to the GIL in host_poll is the first one's. */
+static bool is_first_interpreter(void) {
+    return PyInterpreterState_Get() == PyInterpreterState_Main();
+}
+
 /* What was left out of a function is reached: anywhere in compiled code, with the GIL or without. It stays as
  * it is: code that was called with the GIL may count on being alone. */
 static void *host_compile(void *self, tr_late *l) {
@@ -260,7 +265,7 @@ static int module_exec(PyObject *module) {
     st->host = (tr_host){.write = host_write,
                          .self = st,
                          .blocks = tr_rt_blocks_new(0, 0), /* without memory there is no cache */
-                         .poll = host_poll,
+                         .poll = is_first_interpreter() ? host_poll : NULL,
                          .compile = host_compile};
     st->freeze = (tr_freeze_host){.unwrap = freeze_unwrap,
                                   .ufunc = freeze_ufunc,

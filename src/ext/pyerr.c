@@ -17,6 +17,7 @@
 
 #include "ext/compat.h"
 #include "rt/fns.h"
+#include "rt/rt.h"
 
 enum { MAX_LINES = 10, MAX_ERRORS = 8 };
 
@@ -451,22 +452,101 @@ static void raise_late(tr_function *f, const tr_late *l) {
     Py_XDECREF(cls);
 }
 
-void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame) {
-    const tr_meta *inner = frame->inner ? frame->inner : meta, *own = frame->late ? frame->late->meta : inner;
+/* It was left in the middle, and nobody wrote down where. */
+static void add_function(tr_function *f, PyObject *globals) {
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GetCode(f->py_func);
+    const tr_place p = {
+        PyUnicode_AsUTF8(code->co_filename), PyUnicode_AsUTF8(code->co_name), {.line = code->co_firstlineno}};
+    add_entry(&p, globals);
+}
+
+/* An exception that is being made: where it is from, and what was made of the links of its frame so far. */
+typedef struct making {
+    tr_function *f;
+    const tr_meta *meta;
+    PyObject *made[TR_FRAME_LINKS];
+} making;
+
+static void raise_frame(making *k, int32_t code, const tr_frame *frame);
+
+/* The exception that link `number` stands for, or what making it raised: borrowed. NULL when there is none. */
+static PyObject *linked(making *k, const tr_frame *frame, uint64_t number) {
+    const tr_raised *r = tr_rt_linked(frame, number);
+    PyObject **made = &k->made[number % TR_FRAME_LINKS];
+    if (r && !*made) {
+        tr_frame of;
+        tr_rt_frame_init(&of, NULL);
+        tr_rt_again(&of, r);
+        of.links = frame->links;
+        raise_frame(k, (int32_t)r->code, &of);
+        *made = tr_py_fetch();
+    }
+    return r ? *made : NULL;
+}
+
+/* An exception cannot be its own context: whoever has it as one, of those that `context` leads to, has none then, as
+ * when Python raises it. The user's own may lead round in a circle already. */
+static void cut(PyObject *exc, PyObject *context) {
+    PyObject *o = context, *slow = context, *next;
+    for (bool step = false; (next = PyException_GetContext(o)) != NULL; step = !step) {
+        Py_DECREF(next); /* o has it */
+        if (next == exc)
+            PyException_SetContext(o, NULL);
+        if (next == exc || next == slow)
+            return;
+        o = next;
+        if (step) {
+            slow = PyException_GetContext(slow);
+            Py_XDECREF(slow);
+        }
+    }
+}
+
+/* Raises what the site says, from what its frame has linked to it. */
+static bool raise_linked(making *k, const tr_msite *s, const tr_frame *frame) {
+    if (!frame->linked)
+        return raise_site(s, frame);
+    if (PyErr_Occurred())
+        return false;
+    PyObject *context = linked(k, frame, frame->context), *cause = linked(k, frame, frame->cause);
+    bool ok = raise_site(s, frame);
+    PyObject *exc = tr_py_fetch();
+    if (exc && context && exc != context) {
+        cut(exc, context);
+        PyException_SetContext(exc, Py_NewRef(context));
+    }
+    if (exc && exc != cause && (cause || frame->cause == TR_FROM_NONE))
+        PyException_SetCause(exc, Py_XNewRef(cause));
+    tr_py_restore(exc);
+    return ok;
+}
+
+static void raise_frame(making *k, int32_t code, const tr_frame *frame) {
+    const tr_meta *inner = frame->inner ? frame->inner : k->meta,
+                  *own = frame->late ? frame->late->meta : inner;
     const tr_msite *s = code > 0 && (uint32_t)code <= own->nsites ? &own->sites[code - 1] : NULL;
     if (code == TR_CODE_LATE)
-        raise_late(f, frame->late);
+        raise_late(k->f, frame->late);
     else if (!s)
         tr_pyerr_raise_reason(code);
-    else if (!raise_site(s, frame))
+    else if (!raise_linked(k, s, frame))
         return;
-    PyObject *globals = PyFunction_GetGlobals(f->py_func);
+    PyObject *globals = PyFunction_GetGlobals(k->f->py_func);
     if (s)
         add_places(s, globals);
+    else if (code == TR_CODE_HOST)
+        add_function(k->f, globals);
     uint32_t n = frame->ntrace < TR_FRAME_TRACE ? frame->ntrace : TR_FRAME_TRACE;
     for (uint32_t i = 0; i < n; i++) {
-        const tr_meta *of = i < frame->ninner ? inner : meta;
+        const tr_meta *of = i < frame->ninner ? inner : k->meta;
         if (frame->trace[i] < of->nsites)
             add_places(&of->sites[frame->trace[i]], globals);
     }
+}
+
+void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame) {
+    making k = {.f = f, .meta = meta};
+    raise_frame(&k, code, frame);
+    for (unsigned i = 0; i < TR_FRAME_LINKS; i++)
+        Py_XDECREF(k.made[i]);
 }

@@ -442,6 +442,15 @@ static const tr_cores *describe_cores(const tr_ufunc *uf, tr_arena *a) {
     return c;
 }
 
+/* As compiled code may use it; NULL: as if it had none. */
+static const tr_obj *describe_identity(PyObject *o, tr_arena *a) {
+    int over = 0;
+    if (PyFloat_Check(o))
+        return tr_obj_float(a, PyFloat_AS_DOUBLE(o));
+    long long v = PyLong_Check(o) ? PyLong_AsLongLongAndOverflow(o, &over) : (over = 1);
+    return over ? NULL : tr_obj_int(a, v);
+}
+
 const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
     const char *name = PyUnicode_AsUTF8(uf->name);
     tr_ufn *u = TR_NEW(a, tr_ufn);
@@ -459,6 +468,8 @@ const tr_ufn *tr_ufunc_describe(const tr_ufunc *uf, tr_arena *a) {
             sigs[(size_t)k * row + uf->nin] = l->want_ret;
     }
     u->sigs = sigs;
+    u->identity = describe_identity(uf->identity, a);
+    u->reorders = uf->identity != Py_None;
     return u;
 }
 

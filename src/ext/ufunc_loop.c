@@ -28,7 +28,8 @@ static __attribute__((noinline)) bool settle(const tr_uloop *l, int32_t code, tr
 }
 
 bool tr_uloop_end(const tr_uloop *l, int32_t code, tr_frame *frame) {
-    return code || frame->nalloc || frame->nfree || frame->capout ? settle(l, code, frame) : true;
+    return code || frame->nalloc || frame->nfree || frame->capout || frame->links ? settle(l, code, frame)
+                                                                                  : true;
 }
 
 static __attribute__((cold, noinline)) bool no_room(const tr_ufunc *uf) {

@@ -336,15 +336,16 @@ static uint32_t touch(const tr_flow *f, const tr_bc *i, uint32_t depth, uses *u)
         def3(u, tr_flow_slot(f, depth - arg));
         break;
     case TR_N_EXCMATCH: use(u, tr_flow_slot(f, depth - 2)); break;
+    case TR_N_WITHEXIT:
+        use(u, tr_flow_slot(f, depth - 1));
+        use(u, tr_flow_slot(f, depth - arg));
+        break;
     case TR_N_PUSHEXC:
         use(u, f->handled);
         tr_bits_set(u->def, f->handled);
         break;
     case TR_N_POPEXC: tr_bits_set(u->def, f->handled); break;
-    case TR_N_RAISE:
-        if (!arg)
-            use(u, f->handled);
-        break;
+    case TR_N_RAISE: use(u, f->handled); break;
     case TR_N_FORITER:
     case TR_N_FORNEXT:
         use3(u, tr_flow_slot(f, depth - 1));

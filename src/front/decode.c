@@ -39,7 +39,9 @@
     X(FORWARD)                                                                          \
     X(BACKWARD)                                                                         \
     X(ORPOP) /* jumps and keeps the value, or drops it and goes on */                   \
-    X(CONSTRET)
+    X(CONSTRET)                                                                         \
+    X(SPECIAL)                                                                          \
+    X(WITHEXIT)
 enum {
 #define X(id) XF_##id,
     TRANSFORMS(X)
@@ -97,15 +99,16 @@ typedef struct quirks {
     uint8_t for_skip;  /* instructions at the target of an exhausted FOR_ITER that it has already done */
     bool ex_map;       /* CALL_FUNCTION_EX always has keyword arguments or a null on top */
     bool iter_pair;    /* an iterator has two places on the stack */
+    bool exit_pair;    /* what leaves a `with` has two */
     uint8_t ncommons;
     const uint8_t *commons; /* tr_common by number */
 } quirks;
 static const quirks all_quirks[] = {
-    {311, rows_311, true, false, 0, true, 0, false, false, 0, NULL},
-    {312, rows_312, true, true, 4, false, 1, false, false, 0, NULL},
-    {313, rows_313, false, true, 5, false, 2, false, false, 0, NULL},
-    {314, rows_314, false, true, 5, false, 2, true, false, sizeof commons_314, commons_314},
-    {315, rows_315, false, true, 5, false, 2, true, true, sizeof commons_315, commons_315},
+    {311, rows_311, true, false, 0, true, 0, false, false, false, 0, NULL},
+    {312, rows_312, true, true, 4, false, 1, false, false, false, 0, NULL},
+    {313, rows_313, false, true, 5, false, 2, false, false, false, 0, NULL},
+    {314, rows_314, false, true, 5, false, 2, true, false, true, sizeof commons_314, commons_314},
+    {315, rows_315, false, true, 5, false, 2, true, true, true, sizeof commons_315, commons_315},
 };
 
 /* CPython's operator numbers of BINARY_OP; the in-place forms follow, and from 3.14 on the subscript. */
@@ -224,6 +227,13 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
     case XF_GLOBAL: put_global(d, arg); break;
     case XF_ATTR: put_attr(d, d->q->attr_shift ? arg >> 1 : arg, d->q->attr_shift && (arg & 1)); break;
     case XF_METHOD: put_attr(d, arg, true); break;
+    case XF_SPECIAL:
+        if (arg > 1)
+            refuse(d, TR_NYI_ASYNC, opcode);
+        else
+            put(d, TR_N_SPECIAL, arg);
+        break;
+    case XF_WITHEXIT: put(d, TR_N_WITHEXIT, d->q->exit_pair ? 5 : 4); break;
     case XF_POS: put(d, TR_N_UNOP, TR_UN_POS); break;
     case XF_NEG: put(d, TR_N_UNOP, TR_UN_NEG); break;
     case XF_NOT: put(d, TR_N_UNOP, TR_UN_NOT); break;

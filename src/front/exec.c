@@ -219,10 +219,14 @@ static void load_global(tr_ssa *s, uint32_t name) {
     push(s, o ? tr_const_obj(s->ir, o) : tr_front_undef(s, s->c->names[name], 1));
 }
 
+static tr_val attr(tr_ssa *s, tr_val x, const char *name) {
+    tr_val v = emit(s, TR_OP_GETATTR, 1, &x);
+    tr_at(s->ir, v)->imm.s = name;
+    return v;
+}
+
 static void load_attr(tr_ssa *s, uint32_t name) {
-    tr_val x = pop(s), v = emit(s, TR_OP_GETATTR, 1, &x);
-    tr_at(s->ir, v)->imm.s = s->c->names[name];
-    push(s, v);
+    push(s, attr(s, pop(s), s->c->names[name]));
 }
 
 static const tr_obj *exception_class(tr_ssa *s, tr_exc exc) {
@@ -589,7 +593,7 @@ static void for_next(tr_ssa *s) {
     const tr_val *p = iterator(s);
     if (!p)
         return;
-    tr_val item = emit(s, TR_OP_ITERGET, 2, (tr_val[]){p[0], p[2]});
+    tr_val item = emit(s, TR_OP_ITERGET, 2, (tr_val[]){p[0], p[2]}); /* p[2]: the step that branch() made */
     slot(s, s->depth - 1)[2] = emit(s, TR_OP_ITERSTEP, 1, (tr_val[]){p[2]});
     push(s, item);
 }
@@ -601,7 +605,8 @@ static void branch(tr_ssa *s, const tr_bc *i) {
         const tr_val *p = iterator(s);
         if (!p)
             return;
-        cond = emit(s, TR_OP_ITERMORE, 2, (tr_val[]){p[2], p[1]});
+        cond = emit(s, TR_OP_NEXT, 3, p);
+        slot(s, s->depth - 1)[2] = cond;
         s->depth--; /* as on the jump; the way on reads the slots as they are */
     } else if (i->op == TR_N_BRNONE || i->op == TR_N_BRNOTNONE) {
         cond = emit(s, TR_OP_IS, 2, (tr_val[]){pop(s), none(s)});
@@ -626,6 +631,23 @@ static void match(tr_ssa *s) {
     push(s, emit(s, TR_OP_EXCMATCH, 2, args));
 }
 
+/* A `with` is calls of two methods of its manager; whether an exception ends there is asked by excmatch. */
+static void enter_with(tr_ssa *s) {
+    tr_val manager = pop(s), enter = attr(s, manager, "__enter__");
+    push(s, attr(s, manager, "__exit__"));
+    push_call(s, 1, &enter, 0, NULL, false);
+}
+
+static void load_special(tr_ssa *s, uint32_t which) {
+    push(s, attr(s, pop(s), which ? "__exit__" : "__enter__"));
+    push(s, TR_NULLVAL);
+}
+
+static void exit_with(tr_ssa *s, uint32_t depth) {
+    tr_val args[2] = {value_at(s, s->depth - 1), value_at(s, s->depth - depth)};
+    push(s, emit(s, TR_OP_EXCMATCH, 2, args));
+}
+
 static void raise(tr_ssa *s, uint32_t n) {
     tr_val *x = pop_n(s, n);
     const tr_obj *handled = n ? NULL : obj_of(s, s->cur[s->f->handled]);
@@ -635,10 +657,10 @@ static void raise(tr_ssa *s, uint32_t n) {
         emit(s, TR_OP_RERAISE, 1, &s->cur[s->f->handled]);
         return;
     }
-    const tr_obj *cause = n == 2 ? obj_of(s, x[1]) : NULL;
-    if (n == 2 && !(cause && cause->kind == TR_OBJ_NONE))
-        refuse(s, TR_NYI_RAISE_FROM);
-    emit(s, TR_OP_RAISEPY, 1, x);
+    tr_val args[3] = {x[0], s->cur[s->f->handled], n == 2 ? x[1] : TR_NOVAL};
+    const tr_obj *context = obj_of(s, args[1]);
+    bool alone = context && context->kind == TR_OBJ_NONE;
+    emit(s, TR_OP_RAISEPY, n == 2 ? 3 : alone ? 1 : 2, args);
 }
 
 void tr_front_exec(tr_ssa *s, const tr_bc *i) {
@@ -701,6 +723,9 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     case TR_N_PUSHEXC: push_exception(s); break;
     case TR_N_POPEXC: s->cur[s->f->handled] = pop(s); break;
     case TR_N_EXCMATCH: match(s); break;
+    case TR_N_WITHENTER: enter_with(s); break;
+    case TR_N_SPECIAL: load_special(s, arg); break;
+    case TR_N_WITHEXIT: exit_with(s, arg); break;
     case TR_N_NOP:
     case TR_N_ENDFOR: break;
     case TR_N_REFUSED:

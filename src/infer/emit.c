@@ -41,7 +41,7 @@ static void note_operands(emission *m, const tr_ins *in) {
         const tr_ins *d = tr_at(m->src, a);
         const tr_ty *t = m->s->ty[a];
         if (!t || d->op == TR_OP_OBJ || t->kind == TR_TY_LIT || t->kind == TR_TY_METHOD ||
-            t->kind == TR_TY_INFO || t->kind == TR_TY_EXC)
+            t->kind == TR_TY_INFO || t->kind == TR_TY_EXC || t->kind == TR_TY_STEP || d->op == TR_OP_ITERLEN)
             continue;
         const char *name = a < m->src->names.n ? m->src->names.d[a] : NULL;
         tr_span span = d->op == TR_OP_PARAM ? (tr_span){0, -1, 0, -1} : place_of(m, d).span;
@@ -300,9 +300,10 @@ static void protect(emission *m, tr_bid src, uint32_t first) {
 }
 
 static void emit_raise(emission *m, const tr_ins *in) {
-    tr_tv x;
-    if (use(m, in->args[0], &x)) {
-        if (tr_infer_raise(&m->e, x))
+    tr_raising r = {.what = {0}};
+    if (use(m, in->args[0], &r.what) && (in->nargs < 2 || use(m, in->args[1], &r.context)) &&
+        (in->nargs < 3 || use(m, in->args[2], &r.cause))) {
+        if (tr_infer_raise(&m->e, &r))
             return;
         fail_here(m, in);
     }
@@ -354,7 +355,7 @@ static void emit_ins(emission *m, tr_val v) {
     if (in->op == TR_OP_UNDEFVAR)
         return; /* an error only where it is used */
     uint32_t errs = m->f->ctx->nerrs;
-    if (!tr_infer_step(&m->e, m->src, in, ops, &out)) {
+    if (!tr_infer_step(&m->e, m->src, v, ops, &out)) {
         if (m->f->ctx->nerrs == errs && !m->f->too_deep) /* that has been told, where it was met */
             tr_em_error(&m->e, "internal: '%s' failed without a reason", tr_op_info[in->op].name);
         fail_here(m, in);

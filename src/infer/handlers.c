@@ -43,9 +43,19 @@ static bool add_class(classes *c, const tr_obj *o) {
     return true;
 }
 
+/* What a context manager suppresses; its classes were looked at when it was made. */
+static bool add_suppressed(classes *c, const tr_ty *manager) {
+    for (uint32_t i = 0; !manager->sub && i < manager->n; i++)
+        if (!add_class(c, manager->items[i]->lit))
+            return false;
+    return true;
+}
+
 /* A class or a tuple of classes; as in Python, a tuple in a tuple is none. */
 static bool add_type(classes *c, const tr_ty *t) {
     const tr_obj *o = t->kind == TR_TY_LIT ? t->lit : NULL;
+    if (t->kind == TR_TY_METHOD && t->items[0]->kind == TR_TY_MANAGER)
+        return add_suppressed(c, t->items[0]);
     bool tuple = o ? o->kind == TR_OBJ_TUPLE : t->kind == TR_TY_TUPLE && !tr_ty_is_list(t);
     if (!tuple)
         return o ? add_class(c, o) : refuse(c, t);

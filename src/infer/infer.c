@@ -254,7 +254,7 @@ static void sweep_ins(sweep *w, tr_val v) {
     }
     tr_tv *ops = TR_NEW_N(&w->f->ctx->arena, tr_tv, in.nargs + 1u), out;
     memcpy(ops, w->ops, in.nargs * sizeof *ops);
-    if (!tr_infer_step(&w->e, st(w)->src, &in, ops, &out)) {
+    if (!tr_infer_step(&w->e, st(w)->src, v, ops, &out)) {
         if (may_get_a_value(w, &in))
             return;
         if (!st(w)->bad[v])

@@ -58,11 +58,15 @@ bool tr_infer_failed(const istate *s);
 bool tr_infer_emit(infer *f, uint32_t inst);
 
 /* infer/step.c: one instruction, dry or real. `val` gives typed values of operands. */
-bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a, tr_tv *out);
+bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out);
 /* The place of an untyped instruction. */
 tr_place tr_infer_place(const tr_fn *src, const tr_ins *in);
-/* Payload and site of a raise of the value x. */
-bool tr_infer_raise(tr_em *e, tr_tv x);
+/* `raise what from cause` while `context` is handled. No type: there is none. */
+typedef struct tr_raising {
+    tr_tv what, context, cause;
+} tr_raising;
+/* Links, payload and site of a raise. */
+bool tr_infer_raise(tr_em *e, const tr_raising *r);
 
 /* infer/handlers.c: the type of an exception that was caught; one that is; whether it is of a class, or one of a tuple of classes. */
 const tr_ty *tr_infer_caught(tr_em *e);

@@ -62,15 +62,29 @@ static tr_tv step_closure(tr_em *e, const tr_ins *in, const tr_tv *a) {
     return tr_em_make(e, tr_ty_closure(e->types, in->imm.fn, e->opts_no, in->nargs, t), in->nargs, v);
 }
 
-static bool step_counter(tr_em *e, const tr_ins *in, const tr_tv *a, tr_tv *out) {
-    int64_t n;
-    if (in->op == TR_OP_ITERMORE && tr_tv_lit_int(a[1], &n) && n == 0)
-        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, false)); /* the loop over () has no body to type */
-    else if (in->op == TR_OP_ITERMORE)
-        *out = tr_em_cmp(e, TR_CMP_LT, tr_em_strong(e, a[0]), a[1]);
-    else
-        *out = tr_em_nsw(e, TR_OP_ADD, tr_em_strong(e, a[0]), tr_em_i64(e, 1));
-    return true;
+/* An iterator is used up once, whoever asks it. Where one that has just been made is asked at one place, which runs as often as it is made, that does not show, and the loop's counter is all its state. */
+static bool is_used_up(const tr_fn *f, tr_val v) {
+    const tr_ins *user = NULL;
+    for (uint32_t i = 0; i < f->ins.n; i++) {
+        const tr_ins *u = &f->ins.d[i];
+        for (uint32_t k = 0; k < u->nargs; k++) {
+            if (u->args[k] != v)
+                continue;
+            if (user)
+                return false;
+            user = u;
+        }
+        for (uint32_t k = 0; k < tr_nsucc(u); k++)
+            for (uint32_t j = 0; j < u->imm.succ[k].n; j++)
+                if (u->imm.succ[k].args[j] == v)
+                    return false;
+    }
+    if (!user)
+        return true;
+    const tr_ins *callee = user->op == TR_OP_CALLPY ? tr_at(f, user->args[0]) : NULL;
+    return user->blk == tr_at(f, v)->blk &&
+           (user->op == TR_OP_ITER || user->op == TR_OP_IN ||
+            (callee && callee->op == TR_OP_OBJ && callee->imm.obj->kind == TR_OBJ_BUILTIN));
 }
 
 /* May the operation be given what may be None? */
@@ -124,7 +138,8 @@ static bool is_put_back(const tr_fn *f, const tr_ins *in) {
            same_index(f, read->args[1], in->args[1]);
 }
 
-bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *given, tr_tv *out) {
+bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_tv *out) {
+    const tr_ins *in = tr_at(src, v);
     assert(!tr_ins_ends(in));
     const tr_tv *a = values(e, in, given);
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
@@ -160,15 +175,18 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *gi
         e->ends = false;
         bool ok = step_call(e, in, a, out);
         e->ends = e->ends && ok && is_own(e, a[0].ty);
-        return ok;
+        return ok &&
+               (!out->ty || !tr_lib_is_once(*out) || is_used_up(src, v) || tr_em_iterator(e, *out, out));
     }
     case TR_OP_CATCH: *out = tr_infer_catch(e); return true;
     case TR_OP_EXCMATCH: return tr_infer_match(e, a[0], a[1], out);
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
     case TR_OP_ITERLEN: return tr_em_iterlen(e, a[0], out);
-    case TR_OP_ITERGET: return tr_em_iterget(e, a[0], tr_em_strong(e, a[1]), out);
-    case TR_OP_ITERMORE:
-    case TR_OP_ITERSTEP: return step_counter(e, in, a, out);
+    case TR_OP_NEXT: return tr_em_next(e, a[0], a[1], tr_em_strong(e, a[2]), out);
+    case TR_OP_ITERGET: return tr_em_iterget(e, a[0], tr_em_item(e, a[1], TR_STEP_PLACE), out);
+    case TR_OP_ITERSTEP:
+        *out = tr_em_nsw(e, TR_OP_ADD, tr_em_item(e, a[0], TR_STEP_COUNT), tr_em_i64(e, 1));
+        return true;
     case TR_OP_CLOSURE: *out = step_closure(e, in, a); return true;
     case TR_OP_FORMAT: return tr_em_text(e, in->nargs, a, out);
     case TR_OP_CHECKDEF: {
@@ -283,14 +301,54 @@ static bool fill(message *m, tr_tv x, uint32_t n, bool format) {
     return true;
 }
 
-bool tr_infer_raise(tr_em *e, tr_tv x) {
+/* Context and cause, as they are known now. A cause has to be an exception that was caught, or None. */
+static void link(tr_em *e, const tr_raising *r) {
+    if (r->context.ty && tr_infer_is_caught(r->context.ty)) {
+        tr_tv code = tr_em_item(e, r->context, 0);
+        tr_em_callrt(e, TR_RT_CONTEXT, NULL, NULL, 1, &code);
+    }
+    if (r->cause.ty) {
+        tr_tv code = tr_tv_is_none(r->cause) ? tr_em_i64(e, 0) : tr_em_item(e, r->cause, 0);
+        tr_em_callrt(e, TR_RT_CAUSE, NULL, NULL, 1, &code);
+    }
+}
+
+static bool check_cause(tr_em *e, const tr_raising *r) {
+    if (!r->cause.ty || tr_tv_is_none(r->cause) || tr_infer_is_caught(r->cause.ty))
+        return true;
+    bool exc = r->cause.ty->kind == TR_TY_EXC ||
+               (r->cause.ty->kind == TR_TY_LIT &&
+                (r->cause.ty->lit->kind == TR_OBJ_EXC || r->cause.ty->lit->kind == TR_OBJ_EXCVAL));
+    if (exc)
+        return tr_em_unsupported(e, "raise-from", "an exception raised from one that was not raised itself");
+    return tr_em_error(e, "exception causes must derive from BaseException, not %s",
+                       tr_em_tyname(e, r->cause.ty));
+}
+
+/* One that was caught keeps its context, unless another one is handled. */
+static bool raise_again(tr_em *e, const tr_raising *r) {
+    tr_tv code[2] = {tr_em_item(e, r->what, 0)};
+    if (r->context.ty && tr_infer_is_caught(r->context.ty) && r->context.v != r->what.v) {
+        code[1] = tr_em_item(e, r->context, 0);
+        tr_em_callrt(e, TR_RT_CONTEXT_OF, NULL, NULL, 2, code);
+    }
+    if (r->cause.ty) {
+        code[1] = tr_tv_is_none(r->cause) ? tr_em_i64(e, 0) : tr_em_item(e, r->cause, 0);
+        tr_em_callrt(e, TR_RT_CAUSE_OF, NULL, NULL, 2, code);
+    }
+    if (!e->dry)
+        tr_emit1(&e->b, TR_OP_RERAISE, NULL, code[0].v);
+    return true;
+}
+
+bool tr_infer_raise(tr_em *e, const tr_raising *r) {
+    tr_tv x = r->what;
     const tr_obj *cls = NULL;
     uint32_t n = 0;
-    if (tr_infer_is_caught(x.ty)) {
-        if (!e->dry)
-            tr_emit1(&e->b, TR_OP_RERAISE, NULL, tr_em_item(e, x, 0).v);
-        return true;
-    }
+    if (!check_cause(e, r))
+        return false;
+    if (tr_infer_is_caught(x.ty))
+        return raise_again(e, r);
     if (x.ty->kind == TR_TY_EXC) {
         cls = x.ty->lit;
         n = x.ty->n;
@@ -312,12 +370,13 @@ bool tr_infer_raise(tr_em *e, tr_tv x) {
     tr_sb_fini(&m.text);
     if (!ok || e->dry)
         return ok;
+    link(e, r);
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
     s->exc = cls->u.exc;
     s->text = text;
     s->nargs = (int32_t)m.args.n;
     s->args = m.args.d;
-    tr_val r = tr_emit_v(&e->b, TR_OP_RAISE, NULL, m.npay, m.pay);
-    tr_at(e->b.fn, r)->imm.site = s;
+    tr_val v = tr_emit_v(&e->b, TR_OP_RAISE, NULL, m.npay, m.pay);
+    tr_at(e->b.fn, v)->imm.site = s;
     return true;
 }

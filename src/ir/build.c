@@ -92,6 +92,31 @@ tr_val tr_emit_v(tr_bld *b, tr_op op, const tr_ty *ty, uint32_t n, const tr_val 
     return v;
 }
 
+tr_val tr_emit_resized(tr_bld *b, const tr_ty *ty, tr_val array, const tr_val *sizes) {
+    uint32_t n = ty->ndim;
+    const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
+    tr_val v[2 + 3 * TR_MAX_NDIM] = {array};
+    int64_t along = 0;
+    if (n > TR_VIEW_AXES) {
+        v[1] = tr_const_int(b->fn, i64, 0);
+        memcpy(v + 2, sizes, n * sizeof *v);
+        for (uint32_t k = 0; k < n && ty->layout == TR_LAYOUT_ANY; k++) {
+            v[2 + n + k] = tr_emit1(b, TR_OP_STRIDE, i64, array);
+            tr_at(b->fn, v[2 + n + k])->imm.i = k;
+        }
+        return tr_emit_v(b, TR_OP_RESTRIDE, ty, 2 + n * (ty->layout == TR_LAYOUT_ANY ? 2u : 1u), v);
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        v[1 + k] = tr_const_int(b->fn, i64, 0);
+        v[1 + n + k] = sizes[k];
+        v[1 + 2 * n + k] = tr_const_int(b->fn, i64, 1);
+        along |= tr_view_along(k, (int)k);
+    }
+    tr_val view = tr_emit_v(b, TR_OP_VIEW, ty, 1 + 3 * n, v);
+    tr_at(b->fn, view)->imm.i = along;
+    return view;
+}
+
 tr_val tr_emit0(tr_bld *b, tr_op op, const tr_ty *ty) {
     return tr_emit_v(b, op, ty, 0, NULL);
 }

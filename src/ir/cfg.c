@@ -135,6 +135,8 @@ bool tr_next_way(const tr_fn *f, tr_bid b, tr_way *w) {
     const tr_u32s *preds = &tr_blk_at(f, b)->preds;
     for (; w->pred < preds->n; w->pred++, w->succ = 0) {
         w->from = preds->d[w->pred];
+        if (w->pred > 0 && preds->d[w->pred - 1] == w->from)
+            continue; /* an entry per edge, side by side: they were all met at the first */
         const tr_ins *t = tr_term(f, w->from);
         while (w->succ < tr_nsucc(t)) {
             w->edge = &t->imm.succ[w->succ++];

@@ -129,7 +129,30 @@ static void *element_of(run *r, const tr_ins *i) {
     return element(t, arg(r, i, 0), idx);
 }
 
+/* Wraps: an array without items may have any distances. */
+static int64_t times(int64_t x, int64_t y) {
+    return (int64_t)((uint64_t)x * (uint64_t)y);
+}
+
 static void view(run *r, const tr_ins *i, tr_slot *out) {
+    const tr_slot *base = arg(r, i, 0);
+    const tr_ty *from = arg_type(r, i, 0), *t = i->ty;
+    uint32_t nbase = tr_view_nbase(i), n = t->ndim;
+    int64_t off = 0;
+    for (uint32_t k = 0; k < nbase; k++)
+        off += times(arg(r, i, 1 + k)->i, stride(from, base, k));
+    out[0] = base[0];
+    out[1].p = (char *)base[1].p + times(off, tr_ty_size(t->elem));
+    for (uint32_t k = 0; k < n; k++) {
+        int of = tr_view_axis(i, k);
+        out[2 + k].i = arg(r, i, 1 + nbase + k)->i;
+        if (t->layout == TR_LAYOUT_ANY)
+            out[2 + n + k].i =
+                of < 0 ? 0 : times(arg(r, i, 1 + nbase + n + k)->i, stride(from, base, (unsigned)of));
+    }
+}
+
+static void restride(run *r, const tr_ins *i, tr_slot *out) {
     const tr_slot *base = arg(r, i, 0);
     out[0] = base[0];
     out[1].p = (char *)base[1].p + arg(r, i, 1)->i * (int64_t)tr_ty_size(i->ty->elem);
@@ -373,9 +396,9 @@ typedef struct space {
     const tr_ins *i;
     const tr_pat *p;
     run lam, epi; /* kept from point to point: a lambda has no state of its own */
-    tr_slot *acc[256], *accs;
-    tr_slot best[256][2];
-    const tr_ty *best_ty[256]; /* NULL: nothing seen yet */
+    tr_slot *acc[MAX_PARTS], *accs;
+    tr_slot best[MAX_PARTS][2];
+    const tr_ty *best_ty[MAX_PARTS]; /* NULL: nothing seen yet */
     int64_t flat;
     unsigned axis[TR_MAX_NDIM]; /* order of the loops: kept axes first */
 } space;
@@ -555,8 +578,8 @@ static bool pattern(run *r, const tr_ins *i, tr_slot *out) {
     *s = (space){.r = r, .i = i, .p = p, .lam = begin(r->in, p->lam)};
     if (p->epi)
         s->epi = begin(r->in, p->epi);
-    if (p->nred > 256)
-        return fault(r, i, "too many reductions for the interpreter");
+    if (2 * tr_pat_nyield(r->f, i) > MAX_PARTS)
+        return fault(r, i, "too many values for the interpreter");
     for (unsigned pass = 2; pass-- > 0;)
         for (unsigned k = 0; k < p->nspace; k++)
             if ((p->keep >> k & 1) == pass)
@@ -660,6 +683,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_DIM: out->i = dim(x, (unsigned)i->imm.i); return true;
     case TR_OP_STRIDE: out->i = stride(t, x, (unsigned)i->imm.i); return true;
     case TR_OP_VIEW: view(r, i, out); return true;
+    case TR_OP_RESTRIDE: restride(r, i, out); return true;
     case TR_OP_ALLOC: return alloc(r, i, out);
     case TR_OP_LOAD:
         if (!(at = element_of(r, i)))

@@ -429,6 +429,10 @@ static bool is_outer_zero(tr_redk k, const tr_ty *t, const tr_slot *x) {
 void tr_interp_reduce(const tr_interp *in, tr_redk k, const tr_ty *t, tr_slot *acc, const tr_slot *x) {
     tr_slot r[2];
     tr_op op = tr_red_info[k].op;
+    if (k == TR_RED_LAST) {
+        memcpy(acc, x, tr_ty_nparts(t) * sizeof *acc);
+        return;
+    }
     if (op == TR_OP__COUNT) {
         bool zero = tr_interp_cmp(TR_CMP_EQ, t, x, acc) && is_outer_zero(k, t, x);
         if (zero || is_nan(t, x) || tr_interp_better(k, t, acc, x))

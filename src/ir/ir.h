@@ -29,7 +29,7 @@ enum { E_READ = 1, E_WRITE = 2, E_RAISE = 4, E_ALLOC = 8, E_TERM = 16, E_SIDE = 
 enum { S_F = 1, S_T = 2 };                                                            /* stages in op.def */
 
 typedef enum tr_op {
-#define X(id, name, nargs, result, effects, cost, stages) TR_OP_##id,
+#define X(id, name, nargs, result, effects, cost, lanes, stages) TR_OP_##id,
 #include "ir/op.def"
 #undef X
     TR_OP__COUNT
@@ -38,7 +38,7 @@ typedef enum tr_op {
 typedef struct tr_opinfo {
     const char *name;
     int8_t nargs;
-    char result;
+    char result, lanes;
     uint8_t effects, cost, stages;
 } tr_opinfo;
 extern const tr_opinfo tr_op_info[TR_OP__COUNT];
@@ -209,7 +209,7 @@ bool tr_red_takes(tr_redk k, const tr_ty *t);      /* values of t */
 bool tr_red_regroups(tr_redk k, const tr_ty *t);   /* the result depends on how values are grouped */
 tr_number tr_red_start(tr_redk k, const tr_ty *t); /* the identity */
 
-enum { TR_MAX_REDS = 12 }; /* that fusion gives a pattern, and that one may have to run on all cores */
+enum { TR_MAX_REDS = 12 }; /* that fusion gives a pattern: more do not stay in registers */
 
 /* Whether several cores run a pattern's rounds. WISH: they are to if they may, which is not decided yet.
  * PROVEN: they may, that follows from its functions (summary.h). PRANGE: it was a loop over a prange, and
@@ -262,18 +262,28 @@ enum {
 extern const char *const tr_scatter_name[TR_SCATTER__COUNT];
 bool tr_scatter_takes(unsigned how, const tr_ty *t); /* values of t */
 
+/* How the loops of a pattern go (sched.h). */
+enum { TR_MAX_CHUNK = 4096, TR_MAX_STRIP = 8, TR_TILE_GROUP = 4, TR_MAX_COST = 1 << 20 };
+typedef struct tr_sched {
+#define X(id, word, form, max, what) uint32_t id;
+#include "ir/sched.def"
+#undef X
+} tr_sched;
+
 typedef struct tr_pat {
     uint8_t nspace, nscan;
     uint8_t par; /* tr_par */
     bool
         apart; /* an element of an output lies where one of another index lies of no input: promised by the caller */
-    uint8_t nwhen; /* 1: it runs on all cores where its last operand is true, else in order on one */
+    uint8_t nwhen; /* 1: it runs on all cores where that operand is true, else in order on one */
+    uint8_t ncost; /* 1: that operand says what a round costs, in instructions, in place of sched.cost */
     uint16_t nin, nout, nfilt, nscat, nred, ncap, nein, neout;
     uint32_t keep;
     tr_redk *reds;
     uint8_t *fast;  /* per reduction: how sums and such of floats may be regrouped, a set of TR_FM_* */
     uint8_t *scats; /* per scatter: TR_SCATTER_PUT, or a tr_redk that combines */
     struct tr_fn *lam, *epi; /* epi: NULL without keep, or when neither outputs nor reductions need one */
+    tr_sched sched;
 } tr_pat;
 
 static inline bool tr_pat_is_parallel(const tr_pat *p) {
@@ -307,8 +317,11 @@ static inline uint32_t tr_pat_eout(const tr_pat *p) {
 static inline uint32_t tr_pat_when(const tr_pat *p) {
     return tr_pat_eout(p) + p->neout;
 }
-static inline uint32_t tr_pat_nargs(const tr_pat *p) {
+static inline uint32_t tr_pat_cost(const tr_pat *p) {
     return tr_pat_when(p) + p->nwhen;
+}
+static inline uint32_t tr_pat_nargs(const tr_pat *p) {
+    return tr_pat_cost(p) + p->ncost;
 }
 static inline unsigned tr_pat_nkeep(const tr_pat *p) {
     return (unsigned)__builtin_popcount(p->keep);
@@ -373,9 +386,50 @@ typedef struct tr_ins {
     tr_val prev, next;
 } tr_ins;
 
-/* How seldom a block runs: nothing is known; hardly ever, a checked copy of a loop (opt/version.c); seldom,
+/* --- views --- */
+
+/* VIEW: axes of a result and of a base that have a number for each in imm.i; what has more axes is a RESTRIDE. */
+enum { TR_VIEW_AXES = 12, TR_VIEW_BASE_AXES = 30, TR_VIEW_BITS = 5 };
+
+/* The base's axis along which axis k of a VIEW runs; -1: it is a new one. */
+static inline int tr_view_axis(const tr_ins *view, unsigned k) {
+    return (int)((uint64_t)view->imm.i >> k * TR_VIEW_BITS & 31) - 1;
+}
+static inline int64_t tr_view_along(unsigned k, int axis) {
+    return (int64_t)((uint64_t)(axis + 1) << k * TR_VIEW_BITS);
+}
+static inline uint32_t tr_view_nbase(const tr_ins *view) {
+    return view->nargs - 1 - 2u * view->ty->ndim;
+}
+/* Operands of a VIEW: where each axis of the base starts. */
+static inline const tr_val *tr_view_starts(const tr_ins *view) {
+    return view->args + 1;
+}
+/* The step along each axis, of neighbours in the result. */
+static inline const tr_val *tr_view_steps(const tr_ins *view) {
+    return view->args + view->nargs - view->ty->ndim;
+}
+static inline bool tr_is_view(const tr_ins *in) {
+    return in->op == TR_OP_VIEW || in->op == TR_OP_RESTRIDE;
+}
+/* The operands that are the sizes of an array which is made here, or is a view; NULL: they stand elsewhere. */
+static inline const tr_val *tr_made_sizes(const tr_ins *in) {
+    return in->op == TR_OP_ALLOC      ? in->args
+           : in->op == TR_OP_RESTRIDE ? in->args + 2
+           : in->op == TR_OP_VIEW     ? in->args + 1 + tr_view_nbase(in)
+                                      : NULL;
+}
+
+/* How seldom a block runs: nothing is known; where arrays are large, which is seldom, but matters then (opt/byrow.c); hardly ever, a checked copy of a loop (opt/version.c); seldom,
  * and more so, where sizes do not agree (opt/agree.c). */
-typedef enum tr_cold { TR_COLD_NO, TR_COLD_CHECKED, TR_COLD_SELDOM, TR_COLD_RARE, TR_COLD__COUNT } tr_cold;
+typedef enum tr_cold {
+    TR_COLD_NO,
+    TR_COLD_LARGE,
+    TR_COLD_CHECKED,
+    TR_COLD_SELDOM,
+    TR_COLD_RARE,
+    TR_COLD__COUNT
+} tr_cold;
 extern const char *const tr_cold_name[TR_COLD__COUNT]; /* as the text has it */
 
 typedef struct tr_blk {
@@ -476,6 +530,8 @@ uint32_t tr_loc_add(tr_fn *f, tr_place place, uint32_t parent);
 void tr_val_name(tr_fn *f, tr_val v, const char *name);
 
 tr_val tr_emit_v(tr_bld *b, tr_op op, const tr_ty *ty, uint32_t n, const tr_val *args);
+/* All of an array with these sizes, which are its own. */
+tr_val tr_emit_resized(tr_bld *b, const tr_ty *ty, tr_val array, const tr_val *sizes);
 tr_val tr_emit0(tr_bld *b, tr_op op, const tr_ty *ty);
 tr_val tr_emit1(tr_bld *b, tr_op op, const tr_ty *ty, tr_val x);
 tr_val tr_emit2(tr_bld *b, tr_op op, const tr_ty *ty, tr_val x, tr_val y);
@@ -547,7 +603,7 @@ void tr_dom_compute(tr_fn *f);          /* idom; needs cfg */
 bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b);
 /* Where what raises in block b goes; NULL: out of the function. Needs cfg. */
 const tr_edge *tr_handler(const tr_fn *f, tr_bid b);
-/* The edges into block b, one after the other: `for (tr_way w = {0}; tr_next_way(f, b, &w);)`. */
+/* The edges into block b, each once, one after the other: `for (tr_way w = {0}; tr_next_way(f, b, &w);)`. */
 typedef struct tr_way {
     const tr_edge *edge;
     tr_bid from;

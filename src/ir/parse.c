@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/reader.h"
+#include "ir/sched.h"
 #include "ir/internal.h"
 #include "ir/prog.h"
 #include "ir/rtinfo.h"
@@ -594,6 +595,30 @@ static fnreader *lambda_reader(fnreader *k) {
     return in;
 }
 
+/* "schedule(line, chunk 512)" */
+static bool read_schedule(reader *r, tr_sched *s) {
+    const char *words[TR_SCHED__COUNT];
+    unsigned which;
+    for (unsigned i = 0; i < TR_SCHED__COUNT; i++)
+        words[i] = tr_sched_info[i].word;
+    if (!tr_rd_accept_word(&r->in, "schedule"))
+        return true;
+    if (!expect(r, '('))
+        return false;
+    for (bool more = false; !tr_rd_accept(&r->in, ')'); more = true) {
+        int64_t n = 1;
+        if ((more && !expect(r, ',')) ||
+            !read_named(r, words, TR_SCHED__COUNT, "a part of a schedule", &which))
+            return false;
+        const tr_schedinfo *in = &tr_sched_info[which];
+        bool axis = in->form == TR_SCHED_AXIS;
+        if (in->form != TR_SCHED_FLAG && !read_int(r, axis ? 0 : 1, axis ? in->max - 1 : in->max, &n))
+            return false;
+        *tr_sched_field(s, which) = (uint32_t)(axis ? n + 1 : n);
+    }
+    return true;
+}
+
 static bool read_pattern(fnreader *k, tr_ins *i, vals *args) {
     reader *r = k->r;
     tr_pat *p = TR_NEW(&r->ctx->arena, tr_pat);
@@ -605,16 +630,19 @@ static bool read_pattern(fnreader *k, tr_ins *i, vals *args) {
         !read_values(k, "out", args, &p->nout) || !read_values(k, "filter", args, &p->nfilt) ||
         !read_scatters(k, p, args) || !read_reductions(k, p, args) || !read_values(k, "cap", args, &p->ncap))
         return false;
-    uint16_t nwhen;
+    uint16_t nwhen, ncost;
     if (tr_rd_accept_word(&r->in, "then")) {
         p->epi = k->f; /* replaced when its text is read, after that of the lambda */
         if (!read_values(k, "in", args, &p->nein) || !read_values(k, "out", args, &p->neout))
             return false;
     }
-    if (!read_values(k, "when", args, &nwhen))
+    if (!read_values(k, "when", args, &nwhen) || !read_values(k, "cost", args, &ncost))
         return false;
     p->nwhen = (uint8_t)nwhen;
-    return nwhen <= 1 || fail_at(r, r->in.p, "a pattern has one condition at most");
+    p->ncost = (uint8_t)ncost;
+    if (nwhen > 1 || ncost > 1)
+        return fail_at(r, r->in.p, "a pattern has one condition and one cost at most");
+    return read_schedule(r, &p->sched);
 }
 
 static bool read_lambda(fnreader *k, tr_fn **out) {
@@ -723,6 +751,74 @@ static bool read_meet(fnreader *k, tr_ins *i, vals *args) {
     return expect(r, '(') && read_vals(k, ')', args);
 }
 
+/* An axis of a view's base that has an index alone, or runs along axis `as` of the result; or a new one. */
+typedef struct view_axis {
+    tr_val start, size, step;
+    int as;
+} view_axis;
+
+static bool read_view_axis(fnreader *k, view_axis *x, int *next) {
+    reader *r = k->r;
+    int64_t as = *next;
+    *x = (view_axis){TR_NOVAL, TR_NOVAL, TR_NOVAL, -1};
+    bool is_new = tr_rd_accept_word(&r->in, "new");
+    if (!read_val(k, is_new ? &x->size : &x->start))
+        return false;
+    if (!is_new && !tr_rd_accept_word(&r->in, "for"))
+        return true;
+    x->step = tr_const_int(k->f, tr_ty_scalar(r->ctx->types, TR_TY_I64), !is_new);
+    if (!is_new && (!read_val(k, &x->size) || (tr_rd_accept_word(&r->in, "by") && !read_val(k, &x->step))))
+        return false;
+    if (tr_rd_accept_word(&r->in, "as") && !read_int(r, 0, TR_VIEW_AXES - 1, &as))
+        return false;
+    x->as = (int)as;
+    *next += 1;
+    return true;
+}
+
+/* "%a[%i, 0 for %n by 2, new 1]": see print.c. */
+static bool read_view(fnreader *k, tr_ins *i, vals *args) {
+    reader *r = k->r;
+    view_axis x[TR_VIEW_BASE_AXES + TR_VIEW_AXES];
+    tr_val base;
+    unsigned n = 0;
+    int nout = 0;
+    if (!read_val(k, &base) || !expect(r, '['))
+        return false;
+    const char *at = r->in.p;
+    while (!tr_rd_accept(&r->in, ']')) {
+        if (n && !expect(r, ','))
+            return false;
+        if (n == sizeof x / sizeof *x)
+            return fail_at(r, at, "a view has at most %d axes", TR_VIEW_AXES);
+        if (!read_view_axis(k, &x[n++], &nout))
+            return false;
+    }
+    if (!i->ty || i->ty->kind != TR_TY_ARRAY || i->ty->ndim != nout)
+        return fail_at(r, at, "a view with %d axes of another type", nout);
+    uint32_t nbase = 0;
+    tr_val by[2 * TR_VIEW_AXES];
+    memset(by, 0xff, sizeof by);
+    tr_vec_push(&r->ctx->arena, args, base);
+    for (unsigned j = 0; j < n; j++) {
+        bool fits = x[j].as < nout && nout <= TR_VIEW_AXES && nbase < TR_VIEW_BASE_AXES;
+        if (!fits || (x[j].as >= 0 && by[x[j].as] != TR_NOVAL))
+            return fail_at(r, at, "axes of a view are numbered from 0, each once");
+        if (x[j].as >= 0) {
+            by[x[j].as] = x[j].size;
+            by[nout + x[j].as] = x[j].step;
+            i->imm.i |= tr_view_along((unsigned)x[j].as, x[j].start == TR_NOVAL ? -1 : (int)nbase);
+        }
+        if (x[j].start != TR_NOVAL) {
+            nbase++;
+            tr_vec_push(&r->ctx->arena, args, x[j].start);
+        }
+    }
+    for (int j = 0; j < 2 * nout; j++)
+        tr_vec_push(&r->ctx->arena, args, by[j]);
+    return true;
+}
+
 static bool read_operands(fnreader *k, tr_ins *i, vals *args) {
     reader *r = k->r;
     int64_t n;
@@ -748,6 +844,7 @@ static bool read_operands(fnreader *k, tr_ins *i, vals *args) {
         return expect(r, '(') && read_vals(k, ')', args);
     case TR_OP_MEET: return read_meet(k, i, args);
     case TR_OP_CALLRT: return read_callrt(k, i, args);
+    case TR_OP_VIEW: return read_view(k, i, args);
     case TR_OP_LOAD: return read_indexed(k, args);
     case TR_OP_STORE:
     case TR_OP_ATOMIC:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bitset.h"
+#include "ir/sched.h"
 #include "ir/internal.h"
 #include "ir/rtinfo.h"
 
@@ -312,6 +313,20 @@ static void print_lambda(printer *p, const tr_fn *lam) {
     tr_sb_printf(p->out, "%*s}", p->indent + 2, "");
 }
 
+static void print_schedule(tr_sb *out, tr_sched s) {
+    bool any = false;
+    for (unsigned i = 0; i < TR_SCHED__COUNT; i++) {
+        uint32_t x = *tr_sched_field(&s, i);
+        if (!x)
+            continue;
+        tr_sb_printf(out, "%s%s", any ? ", " : " schedule(", tr_sched_info[i].word);
+        if (tr_sched_info[i].form != TR_SCHED_FLAG)
+            tr_sb_printf(out, " %u", x - (tr_sched_info[i].form == TR_SCHED_AXIS));
+        any = true;
+    }
+    tr_sb_puts(out, any ? ")" : "");
+}
+
 static void print_pattern(printer *p, const tr_ins *i) {
     const tr_pat *t = i->imm.pat;
     const tr_val *v = i->args;
@@ -351,6 +366,8 @@ static void print_pattern(printer *p, const tr_ins *i) {
         print_group(p, "out", v + tr_pat_eout(t), t->neout);
     }
     print_group(p, "when", v + tr_pat_when(t), t->nwhen);
+    print_group(p, "cost", v + tr_pat_cost(t), t->ncost);
+    print_schedule(p->out, t->sched);
 }
 
 static const char *sub_name(const tr_ins *i) {
@@ -376,6 +393,71 @@ static void print_indexed(printer *p, const tr_ins *i, uint32_t nindex) {
     tr_sb_putc(p->out, '[');
     print_vals(p, i->args + 1, nindex, "");
     tr_sb_putc(p->out, ']');
+}
+
+/* Do the axes of a view come in the order of its base's? */
+static bool is_in_order(const tr_ins *i) {
+    int last = -1;
+    for (unsigned k = 0; k < i->ty->ndim; k++) {
+        int axis = tr_view_axis(i, k);
+        if (axis >= 0 && axis < last)
+            return false;
+        last = axis >= 0 ? axis : last;
+    }
+    return true;
+}
+
+static void print_view_axis(printer *p, const tr_ins *i, unsigned axis, bool in_order) {
+    int of = tr_view_axis(i, axis);
+    if (of < 0) {
+        tr_sb_puts(p->out, "new ");
+        print_val(p, tr_made_sizes(i)[axis]);
+    } else {
+        int64_t step;
+        print_val(p, tr_view_starts(i)[of]);
+        tr_sb_puts(p->out, " for ");
+        print_val(p, tr_made_sizes(i)[axis]);
+        if (!tr_get_int(p->f, tr_view_steps(i)[axis], &step) || step != 1) {
+            tr_sb_puts(p->out, " by ");
+            print_val(p, tr_view_steps(i)[axis]);
+        }
+    }
+    if (!in_order)
+        tr_sb_printf(p->out, " as %u", axis);
+}
+
+/* "%a[%i, 0 for %n by 2, new 1]": an index, or start and items, for each axis of the base; and new ones. Where they are in another order, each says
+ * which axis of the result it is. */
+static void print_view(printer *p, const tr_ins *i) {
+    unsigned n = i->ty->ndim, next = 0, nbase = tr_view_nbase(i);
+    bool in_order = is_in_order(i);
+    const char *comma = "[";
+    tr_sb_putc(p->out, ' ');
+    print_val(p, i->args[0]);
+    for (unsigned b = 0; b < nbase; b++) {
+        unsigned at = 0;
+        while (at < n && tr_view_axis(i, at) != (int)b)
+            at++;
+        for (; in_order && at < n && next < at; next++, comma = ", ") {
+            tr_sb_puts(p->out, comma);
+            print_view_axis(p, i, next, true);
+        }
+        tr_sb_puts(p->out, comma);
+        comma = ", ";
+        if (at == n) {
+            print_val(p, tr_view_starts(i)[b]);
+            continue;
+        }
+        print_view_axis(p, i, at, in_order);
+        next = at + 1;
+    }
+    for (unsigned k = in_order ? next : 0; k < n; k++)
+        if (tr_view_axis(i, k) < 0) {
+            tr_sb_puts(p->out, comma);
+            print_view_axis(p, i, k, in_order);
+            comma = ", ";
+        }
+    tr_sb_puts(p->out, *comma == '[' ? "[]" : "]");
 }
 
 /* What follows the op's name. */
@@ -440,6 +522,12 @@ static void print_operands(printer *p, const tr_ins *i) {
         }
         break;
     }
+    case TR_OP_VIEW:
+        if (i->ty && i->nargs > 2u * i->ty->ndim) {
+            print_view(p, i);
+            return;
+        }
+        break;
     case TR_OP_PATTERN: print_pattern(p, i); return;
     default: break;
     }

@@ -39,6 +39,8 @@ typedef struct tr_ufn {
     /* nsigs rows: nin argument types and the declared result's, NULL when that is inferred; of a generalised
      * one the types of all operands */
     const tr_ty *const *sigs;
+    const tr_obj *identity; /* a number; NULL: it has none */
+    bool reorders;          /* its reductions may go in any order */
 } tr_ufn;
 
 static inline uint32_t tr_ufn_row(const tr_ufn *u) {

@@ -43,6 +43,9 @@ static bool contribute_alone(const tr_pat *t) {
     uint8_t *tainted = TR_NEW_N(&f->ctx->arena, uint8_t, f->ins.n + 1u);
     bool more = true, far = false;
     for (uint32_t k = 0; k < t->nscan; k++)
+        if (t->reds[k] == TR_RED_LAST)
+            return false;
+    for (uint32_t k = 0; k < t->nscan; k++)
         tainted[tr_blk_at(f, 0)->params.d[tr_pat_lam_cap(t) - t->nscan + k]] = 1;
     while (more) {
         more = false;

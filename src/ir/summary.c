@@ -5,11 +5,11 @@
  * pattern's indices are among the access' indices; or through a view that takes the round's part of each indexed axis and all of
  * others, the form in which lib/npgufunc.c hands out operands. Everything else, a choice between arrays too, is anywhere.
  * What a call does to its arguments is found the same way, once per instance; a recursive one may do anything.
- * Cost: linear in the functions, but for arrays that were chosen (sources.c). */
+ * Cost: linear in the functions, but for arrays that were chosen (alias.c). */
 #include "ir/summary.h"
 
 #include "base/plant.h"
-#include "ir/sources.h"
+#include "ir/alias.h"
 
 /* What an instance does to its params. */
 typedef struct called {
@@ -55,69 +55,36 @@ static int index_of(const body *b, tr_val v) {
 
 /* --- a view that is the round's part of an array --- */
 
-typedef struct part {
-    const body *b;
-    tr_val array;
-    uint64_t indices, axes; /* met so far, a bit each */
-} part;
-
-/* The axis along which neighbours of an array lie side by side, as its layout says; -1: that is not known. */
-static int unit_axis(const tr_ty *t) {
-    return t->layout == TR_LAYOUT_ANY || !t->ndim ? -1 : t->layout == TR_LAYOUT_F ? 0 : t->ndim - 1;
+/* All of an axis. */
+static bool is_whole(const body *b, const tr_ins *view, unsigned k, unsigned of) {
+    const tr_ins *size = def(b, tr_made_sizes(view)[k]);
+    int64_t start, step;
+    return size->op == TR_OP_DIM && size->args[0] == view->args[0] && size->imm.i == of &&
+           tr_get_int(b->f, tr_view_starts(view)[of], &start) && start == 0 &&
+           tr_get_int(b->f, tr_view_steps(view)[k], &step) && step == 1;
 }
 
-/* The axis of the array whose stride v is, or -1. */
-static int stride_axis(const part *p, tr_val v) {
-    const tr_ins *in = def(p->b, v);
-    int64_t one;
-    if (in->op == TR_OP_STRIDE && in->args[0] == p->array)
-        return (int)in->imm.i;
-    return tr_get_int(p->b->f, v, &one) && one == 1 ? unit_axis(def(p->b, p->array)->ty) : -1;
-}
-
-static bool take(uint64_t *set, int k) {
-    if (k < 0 || *set >> k & 1u)
-        return false;
-    *set |= UINT64_C(1) << k;
-    return true;
-}
-
-/* Is v a sum of indices, each times the stride of an axis of its own? */
-static bool takes_indices(part *p, tr_val v) {
-    const tr_ins *in = def(p->b, v);
-    int64_t zero;
-    if (in->op == TR_OP_ADD)
-        return takes_indices(p, in->args[0]) && takes_indices(p, in->args[1]);
-    if (tr_get_int(p->b->f, v, &zero) && zero == 0)
-        return true;
-    if (in->op != TR_OP_MUL)
-        return take(&p->indices, index_of(p->b, v)) && take(&p->axes, unit_axis(def(p->b, p->array)->ty));
-    unsigned i = index_of(p->b, in->args[0]) < 0;
-    return take(&p->indices, index_of(p->b, in->args[i])) && take(&p->axes, stride_axis(p, in->args[1 - i]));
-}
-
-/* All of an axis that no index takes, or one element. */
-static bool takes_axis(part *p, tr_val size, tr_val stride) {
-    const tr_ins *in = def(p->b, size);
-    int64_t one;
-    if (tr_get_int(p->b->f, size, &one) && one == 1)
-        return true;
-    return in->op == TR_OP_DIM && in->args[0] == p->array && stride_axis(p, stride) == (int)in->imm.i &&
-           take(&p->axes, (int)in->imm.i);
-}
-
+/* An axis of the array for each of the pattern's indices; all of every other, or one place of it. */
 static bool is_own_part(const body *b, const tr_ins *view) {
-    part p = {.b = b, .array = view->args[0]};
-    unsigned n = view->ty->ndim;
-    if (view->ty->elem != def(b, p.array)->ty->elem || !takes_indices(&p, view->args[1]) ||
-        p.indices != all_indices(b))
+    uint64_t walked = 0, met = 0;
+    if (view->op != TR_OP_VIEW)
         return false;
-    if (n && view->ty->layout != TR_LAYOUT_ANY)
-        return false;
-    for (unsigned k = 0; k < n; k++)
-        if (!takes_axis(&p, view->args[2 + k], view->args[2 + n + k]))
+    for (unsigned k = 0; k < view->ty->ndim; k++) {
+        int of = tr_view_axis(view, k);
+        if (of >= 0 && !is_whole(b, view, k, (unsigned)of))
             return false;
-    return true;
+        walked |= of >= 0 ? UINT64_C(1) << of : 0;
+    }
+    for (unsigned of = 0; of < tr_view_nbase(view); of++) {
+        int index = index_of(b, tr_view_starts(view)[of]);
+        int64_t place;
+        if (walked >> of & 1u)
+            continue;
+        if (index < 0 ? !tr_get_int(b->f, tr_view_starts(view)[of], &place) : met >> index & 1u)
+            return false;
+        met |= index < 0 ? 0 : UINT64_C(1) << index;
+    }
+    return met == all_indices(b);
 }
 
 /* --- accesses --- */
@@ -155,7 +122,7 @@ static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, bool write) 
     tr_val root = v, view = TR_NOVAL;
     if (!tr_ty_is_managed(def(b, v)->ty))
         return;
-    for (; def(b, root)->op == TR_OP_VIEW; root = def(b, root)->args[0])
+    for (; tr_is_view(def(b, root)); root = def(b, root)->args[0])
         view = root;
     if (def(b, root)->op == TR_OP_ALLOC || def(b, root)->op == TR_OP_CONSTARR)
         return;
@@ -289,8 +256,6 @@ const char *tr_pat_form(const tr_pat *t) {
         return "it has no axes";
     if (t->nscan && !t->keep && t->par == TR_PAR_PRANGE)
         return "each element needs the one before";
-    if (t->nred > TR_MAX_REDS)
-        return "it has too many reductions";
     for (uint32_t i = 0; i < t->nred && !t->keep; i++)
         if (tr_red_info[t->reds[i]].place)
             return "it looks for the place of an extreme";

@@ -4,7 +4,8 @@
 #include "ir/ir.h"
 
 const tr_opinfo tr_op_info[TR_OP__COUNT] = {
-#define X(id, name, nargs, result, effects, cost, stages) {name, nargs, result, effects, cost, stages},
+#define X(id, name, nargs, result, effects, cost, lanes, stages) \
+    {name, nargs, result, lanes, effects, cost, stages},
 #include "ir/op.def"
 #undef X
 };
@@ -66,7 +67,7 @@ const tr_atomicinfo tr_atomic_info[TR_ATOMIC__COUNT] = {
 
 const char *const tr_fnkind_name[TR_FN__COUNT] = {"", "device", "kernel"};
 
-const char *const tr_cold_name[TR_COLD__COUNT] = {"", "cold", "seldom", "rare"};
+const char *const tr_cold_name[TR_COLD__COUNT] = {"", "large", "cold", "seldom", "rare"};
 
 const char *const tr_par_name[TR_PAR__COUNT] = {"", "wish", "par", "prange"};
 

@@ -6,6 +6,7 @@
 
 #include "base/bitset.h"
 #include "base/meet.h"
+#include "ir/sched.h"
 #include "ir/internal.h"
 #include "ir/prog.h"
 #include "ir/rtinfo.h"
@@ -196,7 +197,33 @@ static void check_extract(fnck *k, const tr_ins *i) {
         bad(k, "result is %s", show(k, i->ty));
 }
 
+/* Each axis of the base once at most, and distances that the base has or the layout says. */
 static void check_view(fnck *k, const tr_ins *i) {
+    const tr_ty *base = arg_type(k, i, 0), *t = i->ty;
+    uint64_t met = 0;
+    want_array(k, i, 0);
+    if (!is_kind(base, TR_TY_ARRAY) || !is_kind(t, TR_TY_ARRAY)) {
+        bad(k, "result is %s, want an array", show(k, t));
+        return;
+    }
+    if (t->ndim > TR_VIEW_AXES || base->ndim > TR_VIEW_BASE_AXES) {
+        bad(k, "more than %d axes, or %d of the base", TR_VIEW_AXES, TR_VIEW_BASE_AXES);
+        return;
+    }
+    want_nargs(k, i, 1u + base->ndim + 2u * t->ndim);
+    want_i64s(k, i, 1, i->nargs);
+    want_type(k, t->elem, base->elem, "items");
+    for (unsigned a = 0; a < t->ndim; a++) {
+        int of = tr_view_axis(i, a);
+        if (of >= (int)base->ndim || (of >= 0 && met >> of & 1u))
+            bad(k, "axis %u runs along axis %d, which is no axis or has one", a, of);
+        met |= of >= 0 ? UINT64_C(1) << of : 0;
+    }
+    if (t->ndim && t->layout != TR_LAYOUT_ANY && base->layout == TR_LAYOUT_ANY)
+        bad(k, "a view of %s, which may lie otherwise", show(k, base));
+}
+
+static void check_restride(fnck *k, const tr_ins *i) {
     want_array(k, i, 0);
     if (!is_kind(i->ty, TR_TY_ARRAY)) {
         bad(k, "result is %s, want an array", show(k, i->ty));
@@ -444,6 +471,8 @@ static void check_reductions(fnck *k, const tr_ins *i) {
             want_class(k, i, init + r, "fc");
         if (t->reds[r] >= TR_RED__COUNT || (r < t->nscan && tr_red_info[t->reds[r]].place))
             bad(k, "no such reduction");
+        else if (t->reds[r] == TR_RED_LAST && r >= t->nscan)
+            bad(k, "only a scan's value is the last one");
         else if (tr_red_info[t->reds[r]].place)
             want_kind(k, i, init + r, TR_TY_I64);
     }
@@ -516,6 +545,8 @@ static void check_pattern(fnck *k, const tr_ins *i) {
         bad(k, "runs on all cores on a condition, but is no loop over a prange");
     if (t->nwhen)
         want_kind(k, i, tr_pat_when(t), TR_TY_BOOL);
+    if (t->ncost)
+        want_kind(k, i, tr_pat_cost(t), TR_TY_I64);
     if ((t->nein || t->neout) && !t->epi)
         bad(k, "has arrays of an epilogue, but no epilogue");
     if (!t->epi)
@@ -691,6 +722,7 @@ static void check_typed(fnck *k, const tr_ins *i) {
     case TR_OP_DIM:
     case TR_OP_STRIDE: check_axis(k, i); break;
     case TR_OP_VIEW: check_view(k, i); break;
+    case TR_OP_RESTRIDE: check_restride(k, i); break;
     case TR_OP_ALLOC:
         check_alloc(k, i);
         check_site(k, i, i->nargs);
@@ -989,26 +1021,29 @@ static void note(void *user, tr_sb *out, const tr_fn *f, tr_bid b, tr_val v) {
     }
 }
 
-/* What is marked to run on all cores may; asked once all else is known to be right. */
-static void check_par(checker *c, const tr_fn *f) {
+/* What is marked to run on all cores may, and schedules fit; asked once all else is known to be right. */
+static void check_claims(checker *c, const tr_fn *f) {
     fnck k = {.c = c, .f = f};
     for (k.b = 0; k.b < f->blks.n; k.b++)
         for (k.v = tr_blk_at(f, k.b)->dead ? TR_NOVAL : tr_blk_at(f, k.b)->first; k.v != TR_NOVAL;
              k.v = tr_at(f, k.v)->next) {
             const tr_pat *t = tr_at(f, k.v)->op == TR_OP_PATTERN ? tr_at(f, k.v)->imm.pat : NULL;
-            const char *why = t && t->par == TR_PAR_PROVEN ? tr_pat_one_core(c->prog, t) : NULL;
+            const char *why = t && t->par == TR_PAR_PROVEN && c->prog ? tr_pat_one_core(c->prog, t) : NULL;
             if (why)
                 bad(&k, "may not run on all cores: %s", why);
+            why = t ? tr_sched_misfit(f, tr_at(f, k.v)) : NULL;
+            if (why)
+                bad(&k, "has a schedule that does not fit it: %s", why);
             for (unsigned n = 0; t && tr_pat_fn(t, n); n++)
-                check_par(c, tr_pat_fn(t, n));
+                check_claims(c, tr_pat_fn(t, n));
         }
 }
 
 bool tr_ir_verify_in(const tr_prog *p, const tr_fn *f, tr_sb *out) {
     checker c = {.a = &f->ctx->arena, .prog = p};
     check_fn(&c, f, NULL, NULL, TR_NOVAL);
-    if (p && !c.faults.n)
-        check_par(&c, f);
+    if (!c.faults.n)
+        check_claims(&c, f);
     if (!c.faults.n)
         return true;
     tr_sb_printf(out, "; %" PRIu32 " fault%s in %s\n", c.faults.n, c.faults.n == 1 ? "" : "s",

@@ -4,6 +4,7 @@
 
 #include "lib/em.h"
 #include "lib/fam.h"
+#include "lib/kinds.h"
 #include "lib/priv.h"
 
 static const tr_ty *i64_ty(tr_em *e) {
@@ -80,31 +81,33 @@ bool tr_em_broadcast(tr_em *e, tr_tv a, uint32_t ndim, const tr_tv *shape, tr_tv
     if (tr_lib_too_many_axes(e, a, ndim))
         return false;
     uint32_t skip = ndim - a.ty->ndim;
-    tr_tv strides[TR_MAX_NDIM], zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1);
+    tr_tv zero = tr_em_i64(e, 0), one = tr_em_i64(e, 1);
+    tr_axes x = {0};
     tr_lib_check_broadcast(e, a, ndim, shape);
-    for (uint32_t i = 0; i < ndim; i++)
-        strides[i] = i < skip ? zero
-                              : tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, a, i - skip), one), zero,
-                                             tr_em_stride(e, a, i - skip));
+    for (uint32_t i = 0; i < skip; i++)
+        tr_axes_new(e, &x, shape[i]);
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        tr_axes_part(&x, i, zero, shape[skip + i],
+                     tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, a, i), one), zero, one));
     const tr_ty *ty =
         tr_ty_array(e->types, a.ty->elem, ndim, ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C, a.ty->readonly);
-    *out = tr_em_view(e, ty, a, zero, shape, strides);
+    *out = tr_em_view(e, ty, a, &x);
     return true;
 }
 
 tr_tv tr_lib_expand_at(tr_em *e, tr_tv a, uint32_t end, uint32_t ndim) {
     uint32_t first = end - a.ty->ndim;
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
+    tr_axes x = {0};
     if (a.ty->ndim == ndim)
         return a;
-    for (uint32_t i = 0; i < ndim; i++) {
-        bool own = i >= first && i < end;
-        shape[i] = own ? tr_em_dim(e, a, i - first) : tr_em_i64(e, 1);
-        strides[i] = own ? tr_em_stride(e, a, i - first) : tr_em_i64(e, 0);
-    }
+    for (uint32_t i = 0; i < ndim; i++)
+        if (i >= first && i < end)
+            tr_axes_own(e, &x, a, i - first);
+        else
+            tr_axes_new(e, &x, tr_em_i64(e, 1));
     tr_layout lay = a.ty->ndim == 0 ? TR_LAYOUT_C : (tr_layout)a.ty->layout;
     const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, ndim, lay, a.ty->readonly);
-    return tr_em_view(e, ty, a, tr_em_i64(e, 0), shape, strides);
+    return tr_em_view(e, ty, a, &x);
 }
 
 /* --- assignment, fill, copy --- */
@@ -199,19 +202,19 @@ bool tr_lib_separate(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
         some[i] = i ? shape[i] : tr_em_select(e, meet, shape[0], tr_em_i64(e, 0));
         strides[i] = tr_em_stride(e, src, i);
     }
-    part = tr_em_view(e, src.ty, src, tr_em_i64(e, 0), some, strides);
+    part = tr_em_restride(e, src.ty, src, tr_em_i64(e, 0), some, strides);
     if (!tr_em_copy(e, part, layout, &copy))
         return false;
     strides[src.ty->ndim - 1] = tr_em_i64(e, 1); /* where it is of any layout, the copy is C */
     for (uint32_t i = src.ty->ndim - 1; i-- > 0;)
         strides[i] = tr_em_op2(e, TR_OP_MUL, strides[i + 1], shape[i + 1]);
-    copy = tr_em_view(e, src.ty, copy, tr_em_i64(e, 0), shape, strides);
+    copy = tr_em_restride(e, src.ty, copy, tr_em_i64(e, 0), shape, strides);
     if (e->dry)
         return true;
     out->v = tr_emit3(&e->b, TR_OP_SELECT, src.ty, meet.v, copy.v, src.v);
     for (uint32_t i = 0; i < src.ty->ndim; i++)
         strides[i] = tr_em_stride(e, *out, i);
-    *out = tr_em_view(e, src.ty, *out, tr_em_i64(e, 0), shape, strides); /* its sizes are src's */
+    *out = tr_em_restride(e, src.ty, *out, tr_em_i64(e, 0), shape, strides); /* its sizes are src's */
     return true;
 }
 
@@ -512,6 +515,36 @@ bool tr_lib_check_literals(tr_em *e, uint32_t n, const tr_tv *x) {
     return true;
 }
 
+/* --- x in a: (a == x).any(), as NumPy --- */
+
+static bool lam_itself(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                       tr_tv *yields) {
+    (void)e, (void)d, (void)idx, (void)caps;
+    yields[0] = elems[0];
+    return true;
+}
+
+bool tr_lib_contains_array(tr_em *e, tr_tv a, tr_tv x, tr_tv *out) {
+    tr_tv same, shape[TR_MAX_NDIM], none = tr_em_strong(e, tr_em_bool(e, false));
+    tr_redk any = TR_RED_OR;
+    if (!tr_em_compare(e, TR_CMP_EQ, a, x, &same))
+        return false;
+    if (!tr_lib_is_array(same)) {
+        *out = same;
+        return true;
+    }
+    shape_of(e, same, shape);
+    tr_pdesc d = {.nspace = same.ty->ndim,
+                  .nin = 1,
+                  .nred = 1,
+                  .space = shape,
+                  .in = &same,
+                  .reds = &any,
+                  .init = &none,
+                  .lam = lam_itself};
+    return tr_em_pattern(e, &d, out);
+}
+
 /* --- integers to negative powers raise, as in NumPy; the exponents are looked at before --- */
 
 static bool lam_negative(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
@@ -619,7 +652,7 @@ bool tr_lib_array_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     return tr_lib_map(e, 2, (tr_tv[]){x, y}, tr_ty_scalar(e->types, TR_TY_BOOL), NULL, elt_compare, w, out);
 }
 
-bool tr_lib_array_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
+bool tr_lib_unary_array(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
     if ((op == TR_UN_NEG || op == TR_UN_POS) && x.ty->elem->kind == TR_TY_BOOL)
         return tr_em_error(e, "bad operand type for unary %s: an array of bool", op == TR_UN_NEG ? "-" : "+");
     elementwise *w = TR_NEW(&e->ctx->arena, elementwise);

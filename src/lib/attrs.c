@@ -30,6 +30,12 @@ bool tr_fam_is_ufunc(uint32_t row) {
     return strncmp(b->path, "numpy.", 6) == 0 && b->params[0] == 'x';
 }
 
+const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x) {
+    const tr_obj *o = x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL;
+    const tr_ufn *u = o && o->kind == TR_OBJ_FUNC ? e->prog->funcs.d[o->u.func].ufn : NULL;
+    return u && !u->core ? u : NULL;
+}
+
 static const char *class_of(tr_em *e, tr_tv x) {
     const char *cls = tr_lib_kind(x.ty)->attrs;
     const tr_obj *o = x.ty->lit;
@@ -39,7 +45,7 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "number";
     if (tr_tv_dtype(e, x))
         return "dtype";
-    if (o->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(o->u.builtin))
+    if ((o->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(o->u.builtin)) || tr_fam_users_ufunc(e, x))
         return "ufunc";
     return o->kind == TR_OBJ_STR ? "str" : cls;
 }
@@ -90,6 +96,8 @@ static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
         return tr_em_unsupported(e, "string-member", "'%s' of strings", name);
     if (x.ty->kind == TR_TY_EXC && x.ty->lit->kind == TR_OBJ_NONE)
         return tr_em_unsupported(e, "exc-value", "'%s' of an exception that was caught", name);
+    if (strcmp(name, "__enter__") == 0 || strcmp(name, "__exit__") == 0)
+        return tr_em_unsupported(e, "with", "a `with` of %s", tr_em_tyname(e, x.ty));
     const char *python = python_class(x);
     tr_em_error(e, "%s has no attribute '%s'", python ? python : tr_em_tyname(e, x.ty), name);
     if (tr_tv_lit_str(x, &s))
@@ -121,7 +129,8 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     int row = tr_em_member(e, x, name);
     if (row < 0 && x.ty->kind == TR_TY_TUPLE && changes_list(name))
         return tr_em_unsupported(e, "list", "%s() of a list", name);
-    if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE)
+    if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE &&
+        strncmp(name, "__e", 3) != 0)
         return tr_em_unsupported(e, "unknown-member", "'%s' of %s", name, x.ty->lit->repr);
     if (row < 0 && x.ty->kind == TR_TY_ARRAY && is_of_numpy(name))
         return tr_em_unsupported(e, "array-member", "'%s' of arrays", name);

@@ -247,13 +247,10 @@ bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
         return false;
     if (x.ty->layout != to->layout && to->layout != TR_LAYOUT_ANY)
         return false;
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
-    for (uint32_t i = 0; i < to->ndim; i++) {
-        shape[i] = tr_em_dim(e, x, i);
-        if (to->layout == TR_LAYOUT_ANY)
-            strides[i] = tr_em_stride(e, x, i);
-    }
-    *out = tr_em_view(e, to, x, tr_em_i64(e, 0), shape, to->layout == TR_LAYOUT_ANY ? strides : NULL);
+    tr_axes all = {0};
+    for (uint32_t i = 0; i < to->ndim; i++)
+        tr_axes_own(e, &all, x, i);
+    *out = tr_em_view(e, to, x, &all);
     return true;
 }
 
@@ -510,7 +507,8 @@ tr_tv tr_em_stride(tr_em *e, tr_tv a, uint32_t axis) {
     return axis_op(e, TR_OP_STRIDE, a, axis);
 }
 
-tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape, const tr_tv *strides) {
+tr_tv tr_em_restride(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape,
+                     const tr_tv *strides) {
     if (e->dry)
         return (tr_tv){ty, TR_NOVAL};
     tr_val v[2 * TR_MAX_NDIM + 2];
@@ -522,7 +520,58 @@ tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *
     if (ty->layout == TR_LAYOUT_ANY)
         for (uint32_t i = 0; i < ty->ndim; i++)
             v[n++] = tr_em_strong(e, strides[i]).v;
-    return (tr_tv){ty, tr_emit_v(&e->b, TR_OP_VIEW, ty, n, v)};
+    return (tr_tv){ty, tr_emit_v(&e->b, TR_OP_RESTRIDE, ty, n, v)};
+}
+
+void tr_axes_part(tr_axes *x, uint32_t axis, tr_tv start, tr_tv size, tr_tv step) {
+    x->start[axis] = start;
+    x->ax[x->n++] = (tr_axis){(int)axis, size, step};
+}
+
+void tr_axes_own(tr_em *e, tr_axes *x, tr_tv a, uint32_t axis) {
+    tr_axes_part(x, axis, tr_em_i64(e, 0), tr_em_dim(e, a, axis), tr_em_i64(e, 1));
+}
+
+void tr_axes_new(tr_em *e, tr_axes *x, tr_tv size) {
+    x->ax[x->n++] = (tr_axis){-1, size, tr_em_i64(e, 0)};
+}
+
+/* More axes than a VIEW takes. */
+static tr_tv view_by_strides(tr_em *e, const tr_ty *ty, tr_tv a, const tr_axes *x) {
+    tr_tv off = tr_em_i64(e, 0), shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
+    for (uint32_t k = 0; k < a.ty->ndim; k++)
+        if (x->start[k].ty)
+            off = tr_em_nsw(e, TR_OP_ADD, off, tr_em_nsw(e, TR_OP_MUL, x->start[k], tr_em_stride(e, a, k)));
+    for (uint32_t k = 0; k < x->n; k++) {
+        shape[k] = x->ax[k].size;
+        strides[k] = x->ax[k].of < 0
+                         ? x->ax[k].step
+                         : tr_em_op2(e, TR_OP_MUL, tr_em_stride(e, a, (uint32_t)x->ax[k].of), x->ax[k].step);
+    }
+    return tr_em_restride(e, ty, a, off, shape, strides);
+}
+
+tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, const tr_axes *x) {
+    tr_val v[1 + TR_VIEW_BASE_AXES + 2 * TR_VIEW_AXES];
+    int64_t along = 0;
+    uint32_t n = 0;
+    assert(x->n == ty->ndim && a.ty->elem == ty->elem);
+    if (e->dry)
+        return (tr_tv){ty, TR_NOVAL};
+    if (x->n > TR_VIEW_AXES || a.ty->ndim > TR_VIEW_BASE_AXES)
+        return view_by_strides(e, ty, a, x);
+    v[n++] = a.v;
+    for (uint32_t k = 0; k < a.ty->ndim; k++)
+        v[n++] = (x->start[k].ty ? tr_em_strong(e, x->start[k]) : tr_em_i64(e, 0)).v;
+    for (uint32_t k = 0; k < x->n; k++)
+        v[n++] = tr_em_strong(e, x->ax[k].size).v;
+    for (uint32_t k = 0; k < x->n; k++) {
+        v[n++] = tr_em_strong(e, x->ax[k].step).v;
+        along |= tr_view_along(k, x->ax[k].of);
+    }
+    tr_val view = tr_emit_v(&e->b, TR_OP_VIEW, ty, n, v);
+    tr_at(e->b.fn, view)->imm.i = along;
+    return (tr_tv){ty, view};
 }
 
 tr_tv tr_em_size(tr_em *e, tr_tv a) {

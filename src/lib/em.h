@@ -133,8 +133,23 @@ tr_tv tr_em_extent_product(tr_em *e, tr_tv x, tr_tv y);
 void tr_em_check_size(tr_em *e, const tr_ty *elem, uint32_t ndim, const tr_tv *shape);
 tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx);
 void tr_em_store(tr_em *e, tr_tv a, const tr_tv *idx, tr_tv v);
-/* View of type `ty` on a's memory; strides may be NULL when ty's layout is C or F. */
-tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape, const tr_tv *strides);
+/* A view by the axes of its base: where those start, and those of the result, in order. {0} is the beginning of one. */
+typedef struct tr_axis {
+    int of; /* the base's axis along which it runs; -1: new */
+    tr_tv size, step;
+} tr_axis;
+typedef struct tr_axes {
+    uint32_t n;
+    tr_tv start[TR_MAX_NDIM]; /* no type: 0 */
+    tr_axis ax[TR_MAX_NDIM + 1];
+} tr_axes;
+void tr_axes_own(tr_em *e, tr_axes *x, tr_tv a, uint32_t axis); /* all of an axis */
+void tr_axes_part(tr_axes *x, uint32_t axis, tr_tv start, tr_tv size, tr_tv step);
+void tr_axes_new(tr_em *e, tr_axes *x, tr_tv size); /* one item, over and over */
+tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, const tr_axes *x);
+/* Any view of type `ty` on a's memory; strides may be NULL when ty's layout is C or F. Passes know least of it. */
+tr_tv tr_em_restride(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape,
+                     const tr_tv *strides);
 tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout,
                   const tr_tv *shape); /* not initialised */
 /* a[i], a[i] = v for any container and index. */
@@ -205,9 +220,20 @@ bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *c, const tr_tv *x, t
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);
 /* Row of x's method or attribute `name` in builtins.def, or -1. */
 int tr_em_member(tr_em *e, tr_tv x, const char *name);
-bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out); /* an iterable that can be indexed */
-bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n);
-bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out);
+/* Iteration: next() gives a step (kind STEP), which says whether there is an item and, if so, at which place tr_em_iterget() finds it.
+ * What has a length is counted: the place is the counter, so the step is `counter < length`. */
+enum { TR_STEP_MORE, TR_STEP_PLACE, TR_STEP_COUNT };
+bool tr_lib_is_once(tr_tv x); /* what is used up by being asked, as Python's iterators are */
+bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out);   /* what can be iterated over */
+bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n); /* None: it has to be asked */
+bool tr_em_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i,
+                tr_tv *step); /* n as iterlen gives it; i: how often it was asked */
+bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv place, tr_tv *out); /* once for a step that has an item */
+/* An iterator over x that remembers where it is, whoever asks it. */
+bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out);
+/* A loop over what `it` gives, for what is no pattern. `each` gets an item and changes what the loop carries, acc[n], but not its types; with *stop it leaves the loop. */
+typedef bool (*tr_eachfn)(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop);
+bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user);
 bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out); /* i-th of exactly n items */
 
 /* --- builtins.def --- */

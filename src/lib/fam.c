@@ -169,14 +169,19 @@ tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b) {
 
 /* --- folding an iterable --- */
 
+static bool first_item(tr_em *e, tr_tv it, tr_tv *out) {
+    tr_tv n, step;
+    return tr_em_iterlen(e, it, &n) && tr_em_next(e, it, n, tr_em_i64(e, 0), &step) &&
+           tr_em_iterget(e, it, tr_em_item(e, step, TR_STEP_PLACE), out);
+}
+
 bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out) {
     tr_em probe = *e;
     probe.dry = true;
     tr_tv x;
-    if (!tr_em_iterget(&probe, (tr_tv){it.ty, TR_NOVAL}, tr_em_i64(&probe, 0), &x)) {
+    if (!first_item(&probe, (tr_tv){it.ty, TR_NOVAL}, &x)) {
         tr_tv undef = tr_lib_undef(e, it.ty); /* once more, so that the reason is reported */
-        return tr_em_iterget(e, undef, tr_em_i64(e, 0), &x) &&
-               tr_em_error(e, "internal: an iterable failed dry only");
+        return first_item(e, undef, &x) && tr_em_error(e, "internal: an iterable failed dry only");
     }
     *out = x.ty;
     return true;
@@ -202,12 +207,95 @@ static bool lam_fold(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
     return true;
 }
 
+/* --- a loop --- */
+
+/* What a loop carries from round to round, the counter first. */
+static tr_bid loop_block(tr_em *e, uint32_t n, const tr_tv *acc, tr_tv *params) {
+    tr_bid b = tr_blk_new(e->b.fn);
+    for (uint32_t k = 0; k < n; k++)
+        params[k] = (tr_tv){acc[k].ty, tr_blk_param(e->b.fn, b, acc[k].ty, NULL)};
+    return b;
+}
+
+static tr_val *values_of(tr_em *e, uint32_t n, const tr_tv *x) {
+    tr_val *v = TR_NEW_N(&e->ctx->arena, tr_val, n + 1u);
+    for (uint32_t k = 0; k < n; k++)
+        v[k] = x[k].v;
+    return v;
+}
+
+static bool one_round(tr_em *e, tr_tv it, tr_tv step, tr_eachfn each, const void *user, tr_tv *acc,
+                      tr_tv *stop) {
+    tr_tv x;
+    *stop = (tr_tv){NULL, TR_NOVAL};
+    return tr_em_iterget(e, it, tr_em_item(e, step, TR_STEP_PLACE), &x) && each(e, x, user, acc, stop);
+}
+
+bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user) {
+    tr_tv *c = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *end = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), len,
+          step, stop;
+    c[0] = tr_em_i64(e, 0);
+    for (uint32_t k = 0; k < n; k++)
+        c[k + 1] = acc[k];
+    if (!tr_lib_serial_len(e, it, &len))
+        return false;
+    if (e->dry)
+        return tr_em_next(e, it, len, c[0], &step) && one_round(e, it, step, each, user, acc, &stop);
+    tr_val *start = values_of(e, n + 1, c);
+    tr_bid head = loop_block(e, n + 1, c, c), body = tr_blk_new(e->b.fn), done = loop_block(e, n, acc, end);
+    tr_br(&e->b, head, n + 1, start);
+    e->b.blk = head;
+    if (!tr_em_next(e, it, len, c[0], &step))
+        return false;
+    tr_tv more = tr_em_strong(e, tr_em_item(e, step, TR_STEP_MORE));
+    tr_cbr(&e->b, more.v, body, 0, NULL, done, n, values_of(e, n, c + 1));
+    e->b.blk = body;
+    if (!one_round(e, it, step, each, user, c + 1, &stop))
+        return false;
+    c[0] = tr_em_nsw(e, TR_OP_ADD, c[0], tr_em_i64(e, 1));
+    tr_val *next = values_of(e, n + 1, c);
+    if (stop.ty)
+        tr_cbr(&e->b, tr_em_strong(e, stop).v, done, n, next + 1, head, n + 1, next);
+    else
+        tr_br(&e->b, head, n + 1, next);
+    e->b.blk = done;
+    for (uint32_t k = 0; k < n; k++)
+        acc[k] = end[k];
+    return true;
+}
+
+typedef struct serial {
+    tr_redk red;
+    tr_fam_itemfn item;
+    const void *user;
+} serial;
+
+static bool each_fold(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    const serial *s = user;
+    if (s->item && !s->item(e, x, s->user, &x))
+        return false;
+    x = tr_em_conv(e, x, acc->ty);
+    if (s->red == TR_RED_AND || s->red == TR_RED_OR)
+        *stop = s->red == TR_RED_OR ? x : tr_fam_not(e, x);
+    tr_op op = s->red == TR_RED_MUL   ? TR_OP_MUL
+               : s->red == TR_RED_AND ? TR_OP_AND
+               : s->red == TR_RED_OR  ? TR_OP_OR
+                                      : TR_OP_ADD;
+    *acc = tr_em_op2(e, op, *acc, x);
+    return true;
+}
+
 bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn item, const void *user,
                    tr_tv *out) {
     fold f = {.direct = tr_lib_is_array(it) && it.ty->ndim == 1, .item = item, .user = user};
     tr_tv n;
     if (!tr_em_iterlen(e, it, &n))
         return false;
+    if (tr_tv_is_none(n)) {
+        serial s = {red, item, user};
+        *out = init;
+        return tr_em_each(e, it, 1, out, each_fold, &s);
+    }
     tr_pdesc d = {
         .nspace = 1, .nred = 1, .space = &n, .reds = &red, .init = &init, .lam = lam_fold, .user = &f};
     if (f.direct) {

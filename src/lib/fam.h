@@ -68,6 +68,14 @@ static inline tr_tv tr_fam_math2(tr_em *e, tr_mathfn fn, tr_tv x, tr_tv y) {
 typedef bool (*tr_fam_itemfn)(tr_em *e, tr_tv x, const void *user, tr_tv *out);
 bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn item, const void *user,
                    tr_tv *out);
+/* A function of the user's that is called for each item; that it never returns says nothing about what comes after. False without an error: it
+ * is being inferred. */
+bool tr_fam_call(tr_em *e, tr_tv fn, uint32_t n, const tr_tv *x, tr_tv *out);
+/* What a user's ufunc, no generalised one, adds to its function; NULL: x is none. */
+const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x);
+/* Its reduce() and accumulate(): parameters array, axis, dtype, out, keepdims, initial; array, axis, dtype, out. */
+bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out);
+bool tr_fam_fold_running(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out);
 /* Item type of an iterable, found dry. */
 bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out);
 /* The identity of a reduction of values of type t: for min the largest, or the infinity. */
@@ -102,6 +110,9 @@ bool tr_fam_is_ufunc(uint32_t row);
 /* NumPy's "same_kind" casting, and signed to unsigned too: an int64 variable is the weak int of NumPy's
  * caller. */
 bool tr_fam_same_kind(const tr_ty *from, const tr_ty *to);
+
+/* c: a sorted array and what to look for in it; places before equal items, or behind them (npsearch.c). */
+bool tr_fam_places(tr_em *e, const tr_bcall *c, bool right, tr_tv *out);
 
 /* --- complex numbers (npcomplex.c); operands of one complex type --- */
 

@@ -81,8 +81,11 @@ static bool pack(tr_em *e, uint32_t nin, const tr_tv *in, uint32_t nfilt, tr_tv 
                   .lam = lam_pack};
     if (!tr_em_pattern(e, &d, &n))
         return false;
-    for (uint32_t i = 0; i < nfilt; i++)
-        rooms[i] = tr_em_view(e, rooms[i].ty, rooms[i], zero(e), &n, NULL);
+    for (uint32_t i = 0; i < nfilt; i++) {
+        tr_axes x = {0};
+        tr_axes_part(&x, 0, zero(e), n, tr_em_i64(e, 1));
+        rooms[i] = tr_em_view(e, rooms[i].ty, rooms[i], &x);
+    }
     return true;
 }
 
@@ -207,7 +210,8 @@ typedef struct plan {
     tr_tv ix[TR_MAX_NDIM]; /* arrays expanded to the rank of the result, once planned */
     uint32_t ndim;         /* of the result */
     tr_tv shape[TR_MAX_NDIM];
-    uint8_t how; /* assignment: a scatter's; or TR_SCATTER__COUNT: what is stored is update(item, value) */
+    uint8_t
+        how; /* assignment: a scatter's, of update(value) where there is one; or TR_SCATTER__COUNT: what is stored is update(item, value) */
     tr_lib_eltfn update;
     const void *user;
 } plan;
@@ -382,7 +386,10 @@ static bool lam_scatter(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_
     const plan *p = d->user;
     uint32_t arrays = count_arrays(p), n = p->view.ty->ndim;
     place_of(e, p, idx, elems, caps, caps + n, yields);
-    yields[n] = tr_em_conv(e, d->nin > arrays ? elems[arrays] : caps[d->ncap - 1], p->view.ty->elem);
+    tr_tv v = d->nin > arrays ? elems[arrays] : caps[d->ncap - 1];
+    if (p->update && !p->update(e, p->user, &v, &v))
+        return false;
+    yields[n] = tr_em_conv(e, v, p->view.ty->elem);
     return true;
 }
 

@@ -20,9 +20,6 @@ static tr_tv add(tr_em *e, tr_tv x, tr_tv y) {
 static tr_tv sub(tr_em *e, tr_tv x, tr_tv y) {
     return tr_em_nsw(e, TR_OP_SUB, x, y);
 }
-static tr_tv mul(tr_em *e, tr_tv x, tr_tv y) {
-    return tr_em_nsw(e, TR_OP_MUL, x, y);
-}
 
 bool tr_lib_is_index(tr_em *e, tr_tv x) {
     const tr_ty *s = tr_lib_scalar(e, x.ty);
@@ -234,35 +231,30 @@ typedef struct place {
 } place;
 
 bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *out) {
-    uint32_t ax = 0, nd = 0;
-    tr_tv off = zero(e), shape[2 * TR_MAX_NDIM], strides[2 * TR_MAX_NDIM];
+    uint32_t ax = 0;
+    tr_axes x = {0};
     for (uint32_t i = 0; i < n; i++) {
         if (it[i].kind == '.')
             continue;
-        if (it[i].kind != 'i' && nd >= TR_MAX_NDIM)
+        if (it[i].kind != 'i' && x.n >= TR_MAX_NDIM)
             return tr_em_error(e, "more than %d dimensions", TR_MAX_NDIM);
         if (it[i].kind == 'n') {
-            shape[nd] = one(e);
-            strides[nd++] = zero(e);
+            tr_axes_new(e, &x, one(e));
             continue;
         }
-        tr_tv dim = tr_em_dim(e, a, ax), st = tr_em_stride(e, a, ax), start, len, step;
-        if (it[i].kind == 'i') {
-            off = add(e, off, mul(e, tr_lib_checked_index(e, it[i].v, dim, ax, NULL), st));
-        } else if (it[i].kind == 'f') {
-            shape[nd] = dim;
-            strides[nd++] = st;
-        } else {
-            if (!slice_bounds(e, it[i].v, dim, &start, &len, &step))
-                return false;
-            off = add(e, off, mul(e, start, st));
-            shape[nd] = len;
-            strides[nd++] = mul(e, st, step);
-        }
+        tr_tv dim = tr_em_dim(e, a, ax), start, len, step;
+        if (it[i].kind == 'i')
+            x.start[ax] = tr_lib_checked_index(e, it[i].v, dim, ax, NULL);
+        else if (it[i].kind == 'f')
+            tr_axes_own(e, &x, a, ax);
+        else if (slice_bounds(e, it[i].v, dim, &start, &len, &step))
+            tr_axes_part(&x, ax, start, len, step);
+        else
+            return false;
         ax++;
     }
-    tr_layout lay = nd == 0 ? TR_LAYOUT_C : view_layout(a, it, n);
-    *out = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, nd, lay, a.ty->readonly), a, off, shape, strides);
+    tr_layout lay = x.n == 0 ? TR_LAYOUT_C : view_layout(a, it, n);
+    *out = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, x.n, lay, a.ty->readonly), a, &x);
     return true;
 }
 
@@ -286,16 +278,14 @@ static bool resolve(tr_em *e, tr_tv a, tr_tv idx, place *p) {
     return p->scalar || tr_lib_index_view(e, a, p->it, p->n, &p->view);
 }
 
-tr_tv tr_lib_without_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv off, tr_layout lay) {
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < a.ty->ndim; i++) {
+tr_tv tr_lib_at_place(tr_em *e, tr_tv a, uint32_t axis, tr_tv at, tr_layout lay) {
+    tr_axes x = {0};
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
         if (i == axis)
-            continue;
-        shape[n] = tr_em_dim(e, a, i);
-        strides[n++] = tr_em_stride(e, a, i);
-    }
-    return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, n, lay, a.ty->readonly), a, off, shape, strides);
+            x.start[i] = at;
+        else
+            tr_axes_own(e, &x, a, i);
+    return tr_em_view(e, tr_ty_array(e->types, a.ty->elem, x.n, lay, a.ty->readonly), a, &x);
 }
 
 bool tr_lib_at_array(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
@@ -305,8 +295,7 @@ bool tr_lib_at_array(tr_em *e, tr_tv a, tr_tv i, tr_tv *out) {
         *out = tr_em_load(e, a, &i);
         return true;
     }
-    *out = tr_lib_without_axis(e, a, 0, mul(e, i, tr_em_stride(e, a, 0)),
-                               a.ty->layout == TR_LAYOUT_C ? TR_LAYOUT_C : TR_LAYOUT_ANY);
+    *out = tr_lib_at_place(e, a, 0, i, a.ty->layout == TR_LAYOUT_C ? TR_LAYOUT_C : TR_LAYOUT_ANY);
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* Iteration: every iterable is a sequence with a length and an item at a position, so a loop's only state is
- * its counter. */
+/* Iteration. An iterable says how many items it gives, or that it has to be asked; a step says whether there is one more, and where. Most are sequences,
+ * with a length and an item at a position: a loop's only state is then its counter. What has no length is in kind_iterator.c. */
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
@@ -20,8 +20,17 @@ bool tr_lib_iter_forward(tr_em *e, tr_tv x) {
     return tr_lib_iter_any(e, x);
 }
 
+/* What is used up by being asked, as Python's iterators are. */
+bool tr_lib_iter_once(tr_em *e, tr_tv x) {
+    return tr_lib_iter_any(e, x);
+}
+
+bool tr_lib_is_once(tr_tv x) {
+    return tr_lib_kind(x.ty)->iter == tr_lib_iter_once;
+}
+
 bool tr_lib_is_forward(tr_tv x) {
-    return tr_lib_kind(x.ty)->iter == tr_lib_iter_forward;
+    return tr_lib_kind(x.ty)->iter == tr_lib_iter_forward || tr_lib_is_once(x);
 }
 
 bool tr_lib_iter_array(tr_em *e, tr_tv x) {
@@ -37,8 +46,57 @@ bool tr_em_iterlen(tr_em *e, tr_tv it, tr_tv *n) {
     return tr_lib_kind(it.ty)->count(e, it, n);
 }
 
-bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
-    return tr_lib_kind(it.ty)->at(e, it, i, out);
+bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
+    return tr_lib_kind(it.ty)->at(e, it, place, out);
+}
+
+tr_tv tr_lib_step(tr_em *e, tr_tv more, tr_tv place, tr_tv i) {
+    tr_tv it[3] = {more, place, i};
+    return tr_em_make(e, tr_ty_of(e->types, TR_TY_STEP, 0, 3, (const tr_ty *[]){more.ty, place.ty, i.ty}), 3,
+                      it);
+}
+
+bool tr_lib_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i, tr_tv go, tr_tv *out) {
+    int64_t len;
+    if (tr_tv_is_none(n))
+        return tr_lib_kind(it.ty)->next(e, it, i, go, out);
+    tr_tv more;
+    if (tr_tv_lit_int(n, &len) && len == 0)
+        more = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, false)); /* the loop over () has no body to type */
+    else
+        more = tr_em_cmp(e, TR_CMP_LT, i, tr_em_strong(e, n));
+    if (go.ty)
+        more = tr_em_op2(e, TR_OP_AND, go, tr_em_strong(e, more));
+    *out = tr_lib_step(e, more, i, i);
+    return true;
+}
+
+bool tr_em_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i, tr_tv *step) {
+    return tr_lib_next(e, it, n, i, (tr_tv){NULL, TR_NOVAL}, step);
+}
+
+bool tr_lib_truth_step(tr_em *e, tr_tv x, tr_tv *out) {
+    *out = tr_em_item(e, x, TR_STEP_MORE);
+    return true;
+}
+
+/* The length of what is asked within a loop: the rounds of a prange are in order there. */
+bool tr_lib_serial_len(tr_em *e, tr_tv it, tr_tv *n) {
+    const tr_opts *given = e->opts;
+    tr_opts serial = *given;
+    serial.parallel = false;
+    e->opts = &serial;
+    bool ok = tr_em_iterlen(e, it, n);
+    e->opts = given;
+    return ok;
+}
+
+/* Whether it says how many there are. */
+static bool is_counted(tr_em *e, tr_tv it) {
+    tr_em probe = *e;
+    probe.dry = true;
+    tr_tv n;
+    return tr_em_iterlen(&probe, (tr_tv){it.ty, TR_NOVAL}, &n) && !tr_tv_is_none(n);
 }
 
 /* --- ranges --- */
@@ -118,6 +176,28 @@ bool tr_lib_range_size(tr_em *e, tr_tv r, tr_tv *n) {
     return true;
 }
 
+/* Whether it is one of the items, without looking at them. */
+bool tr_lib_contains_range(tr_em *e, tr_tv r, tr_tv x, tr_tv *out) {
+    const tr_ty *s = tr_lib_scalar(e, x.ty), *u64 = tr_ty_scalar(e->types, TR_TY_U64), *i64 = zero(e).ty;
+    if (!s || !(tr_ty_is_int(s) || s->kind == TR_TY_BOOL) || s->kind == TR_TY_U64 ||
+        r.ty->elem->kind != TR_TY_I64)
+        return tr_lib_contains_no(e, r, x, out);
+    x = tr_em_conv(e, x, i64);
+    tr_tv start = tr_em_item(e, r, 0), stop = tr_em_item(e, r, 1), step = tr_em_item(e, r, 2);
+    tr_tv in = tr_em_op2(e, TR_OP_AND, tr_em_cmp(e, TR_CMP_LE, start, x), tr_em_cmp(e, TR_CMP_LT, x, stop));
+    *out = in;
+    if (steps_by_one(r))
+        return true;
+    tr_tv up = tr_em_cmp(e, TR_CMP_GT, step, zero(e));
+    tr_tv back = tr_em_op2(e, TR_OP_AND, tr_em_cmp(e, TR_CMP_GE, start, x), tr_em_cmp(e, TR_CMP_GT, x, stop));
+    tr_tv d = tr_em_select(e, up, tr_em_op2(e, TR_OP_SUB, x, start), tr_em_op2(e, TR_OP_SUB, start, x));
+    tr_tv mag = tr_em_select(e, up, step, tr_em_op1(e, TR_OP_NEG, step));
+    tr_tv rest = tr_em_op2(e, TR_OP_REM, tr_em_conv(e, d, u64), tr_em_conv(e, mag, u64));
+    *out = tr_em_op2(e, TR_OP_AND, tr_em_select(e, up, in, back),
+                     tr_em_cmp(e, TR_CMP_EQ, tr_em_conv(e, rest, i64), zero(e)));
+    return true;
+}
+
 bool tr_lib_len_range(tr_em *e, tr_tv r, tr_tv *n) {
     return tr_lib_range_size(e, r, n);
 }
@@ -186,7 +266,7 @@ tr_tv tr_lib_flat_place(tr_em *e, tr_tv a, tr_tv i, tr_tv *idx) {
         tr_tv n = tr_em_size(e, a);
         const tr_ty *row = tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_C, a.ty->readonly);
         idx[0] = i;
-        return tr_em_view(e, row, a, zero(e), &n, NULL);
+        return tr_em_restride(e, row, a, zero(e), &n, NULL);
     }
     for (uint32_t k = 0; k < a.ty->ndim; k++)
         extents[k] = tr_em_dim(e, a, k);
@@ -231,15 +311,34 @@ bool tr_lib_at_ndindex(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
     return true;
 }
 
-/* --- enumerate, reversed, zip: over any iterables --- */
+/* --- enumerate, reversed, zip: over any iterables. Where one of them has no length, a place is a tuple of places --- */
+
+/* The next of `it`, one of several that are asked in turn, as often as each other. */
+static bool ask(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
+    tr_tv n;
+    return tr_lib_serial_len(e, it, &n) && tr_lib_next(e, it, n, i, go, out);
+}
+
+static tr_tv place_of(tr_em *e, tr_tv place, uint32_t k) {
+    return place.ty->kind == TR_TY_TUPLE ? tr_em_item(e, place, k) : place;
+}
 
 bool tr_lib_count_enumerate(tr_em *e, tr_tv it, tr_tv *n) {
     return tr_em_iterlen(e, tr_em_item(e, it, 1), n);
 }
 
+bool tr_lib_next_enumerate(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
+    tr_tv st;
+    if (!ask(e, tr_em_item(e, it, 1), i, go, &st))
+        return false;
+    tr_tv place[2] = {i, tr_em_item(e, st, TR_STEP_PLACE)};
+    *out = tr_lib_step(e, tr_em_item(e, st, TR_STEP_MORE), tr_em_tuple(e, 2, place), i);
+    return true;
+}
+
 bool tr_lib_at_enumerate(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
-    tr_tv x[2] = {tr_em_op2(e, TR_OP_ADD, tr_em_item(e, it, 0), i), {NULL, TR_NOVAL}};
-    if (!tr_em_iterget(e, tr_em_item(e, it, 1), i, &x[1]))
+    tr_tv x[2] = {tr_em_op2(e, TR_OP_ADD, tr_em_item(e, it, 0), place_of(e, i, 0)), {NULL, TR_NOVAL}};
+    if (!tr_em_iterget(e, tr_em_item(e, it, 1), place_of(e, i, 1), &x[1]))
         return false;
     *out = tr_em_tuple(e, 2, x);
     return true;
@@ -263,26 +362,75 @@ bool tr_lib_at_reversed(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
 /* As many as the shortest has. */
 bool tr_lib_count_zip(tr_em *e, tr_tv it, tr_tv *n) {
     *n = zero(e);
+    if (!e->dry && !is_counted(e, it)) {
+        *n = tr_em_none(e);
+        return true;
+    }
     for (uint32_t i = 0; i < it.ty->n; i++) {
         tr_tv k;
         if (!tr_em_iterlen(e, tr_em_item(e, it, i), &k))
             return false;
+        if (tr_tv_is_none(k)) {
+            *n = k;
+            return true;
+        }
         k = tr_em_strong(e, k);
         *n = i == 0 ? k : tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, *n), k, *n);
     }
     return true;
 }
 
+/* The first that has no more ends it, and those after it are not asked. */
+bool tr_lib_next_zip(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
+    tr_tv *places = TR_NEW_N(&e->ctx->arena, tr_tv, it.ty->n + 1u), st;
+    for (uint32_t k = 0; k < it.ty->n; k++) {
+        if (!ask(e, tr_em_item(e, it, k), i, go, &st))
+            return false;
+        go = tr_em_strong(e, tr_em_item(e, st, TR_STEP_MORE));
+        places[k] = tr_em_item(e, st, TR_STEP_PLACE);
+    }
+    *out = tr_lib_step(e, go, tr_em_tuple(e, it.ty->n, places), i);
+    return true;
+}
+
 bool tr_lib_at_zip(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
     tr_tv *parts = TR_NEW_N(&e->ctx->arena, tr_tv, it.ty->n + 1u);
     for (uint32_t k = 0; k < it.ty->n; k++)
-        if (!tr_em_iterget(e, tr_em_item(e, it, k), i, &parts[k]))
+        if (!tr_em_iterget(e, tr_em_item(e, it, k), place_of(e, i, k), &parts[k]))
             return false;
     *out = tr_em_tuple(e, it.ty->n, parts);
     return true;
 }
 
 /* --- unpacking --- */
+
+/* How many items `x` has, for who wants n. */
+static bool check_number(tr_em *e, tr_tv x, uint32_t n) {
+    tr_tv d, want = tr_em_i64(e, n);
+    if (!tr_em_iterlen(e, x, &d))
+        return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_strong(e, d), want), TR_EXC_VALUE,
+                "cannot unpack {0} items into {1}", 2, (tr_tv[]){d, want});
+    return true;
+}
+
+/* From what remembers where it is: the next one, and behind the last that there are no more. */
+static bool unpack_next(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
+    tr_tv none = tr_em_none(e), step, got = tr_em_i64(e, i), want = tr_em_i64(e, n);
+    if (!tr_em_next(e, x, none, got, &step))
+        return false;
+    tr_em_check(e, tr_em_item(e, step, TR_STEP_MORE), TR_EXC_VALUE,
+                "not enough values to unpack (expected {0}, got {1})", 2, (tr_tv[]){want, got});
+    if (!tr_em_iterget(e, x, tr_em_item(e, step, TR_STEP_PLACE), out))
+        return false;
+    if (i + 1 < n)
+        return true;
+    if (!tr_em_next(e, x, none, want, &step))
+        return false;
+    tr_em_check(e, tr_em_op1(e, TR_OP_NOT, tr_em_item(e, step, TR_STEP_MORE)), TR_EXC_VALUE,
+                "too many values to unpack (expected {0})", 1, &want);
+    return true;
+}
 
 bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
     if (x.ty->kind == TR_TY_TUPLE) {
@@ -291,13 +439,9 @@ bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
         *out = tr_em_item(e, x, i);
         return true;
     }
-    if (tr_lib_is_array(x) && x.ty->ndim > 0) {
-        if (i == 0) {
-            tr_tv d = tr_em_dim(e, x, 0), want = tr_em_i64(e, n);
-            tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, d, want), TR_EXC_VALUE, "cannot unpack {0} items into {1}",
-                        2, (tr_tv[]){d, want});
-        }
-        return tr_lib_at_array(e, x, tr_em_i64(e, i), out);
-    }
-    return tr_em_error(e, "cannot unpack %s", tr_em_tyname(e, x.ty));
+    if (!tr_em_iter(e, x, &x))
+        return false;
+    if (tr_lib_is_once(x))
+        return unpack_next(e, x, i, n, out);
+    return (i > 0 || check_number(e, x, n)) && tr_em_iterget(e, x, tr_em_i64(e, i), out);
 }

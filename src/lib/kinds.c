@@ -4,18 +4,22 @@
 
 const tr_kind tr_lib_kinds[] = {
 #define KIND(ID, word, user, items, ty, lib, ...) lib
-#define LIB(attrs, binary, compare, contains, get, set, iter, count, at, len, truth, coerce) \
-    {attrs,                                                                                  \
-     tr_lib_binary_##binary,                                                                 \
-     tr_lib_compare_##compare,                                                               \
-     tr_lib_contains_##contains,                                                             \
-     tr_lib_get_##get,                                                                       \
-     tr_lib_set_##set,                                                                       \
-     tr_lib_iter_##iter,                                                                     \
-     tr_lib_count_##count,                                                                   \
-     tr_lib_at_##at,                                                                         \
-     tr_lib_len_##len,                                                                       \
-     tr_lib_truth_##truth,                                                                   \
+#define LIB(attrs, binary, inplace, unary, compare, contains, get, set, iter, count, next, at, len, truth, \
+            coerce)                                                                                        \
+    {attrs,                                                                                                \
+     tr_lib_binary_##binary,                                                                               \
+     tr_lib_inplace_##inplace,                                                                             \
+     tr_lib_unary_##unary,                                                                                 \
+     tr_lib_compare_##compare,                                                                             \
+     tr_lib_contains_##contains,                                                                           \
+     tr_lib_get_##get,                                                                                     \
+     tr_lib_set_##set,                                                                                     \
+     tr_lib_iter_##iter,                                                                                   \
+     tr_lib_count_##count,                                                                                 \
+     tr_lib_next_##next,                                                                                   \
+     tr_lib_at_##at,                                                                                       \
+     tr_lib_len_##len,                                                                                     \
+     tr_lib_truth_##truth,                                                                                 \
      tr_lib_coerce_##coerce},
 #include "ty/kinds.def"
 };
@@ -32,6 +36,15 @@ static void advise_flat(tr_em *e, tr_tv a) {
 tr_answer tr_lib_binary_no(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     (void)e, (void)op, (void)x, (void)y, (void)out;
     return TR_OPEN;
+}
+
+bool tr_lib_unary_no(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
+    (void)out;
+    return tr_em_error(e, "bad operand type for unary %s: %s",
+                       op == TR_UN_NEG   ? "-"
+                       : op == TR_UN_POS ? "+"
+                                         : "~",
+                       tr_em_tyname(e, x.ty));
 }
 
 tr_answer tr_lib_compare_no(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
@@ -68,6 +81,11 @@ bool tr_lib_iter_no(tr_em *e, tr_tv x) {
 bool tr_lib_count_no(tr_em *e, tr_tv x, tr_tv *n) {
     (void)n;
     return tr_em_error(e, "%s has no length", tr_em_tyname(e, x.ty));
+}
+
+bool tr_lib_next_no(tr_em *e, tr_tv x, tr_tv i, tr_tv go, tr_tv *out) {
+    (void)i, (void)go, (void)out;
+    return tr_em_error(e, "%s is not an iterator", tr_em_tyname(e, x.ty));
 }
 
 bool tr_lib_at_no(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {

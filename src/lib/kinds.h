@@ -16,13 +16,21 @@ static inline tr_answer tr_answered(bool ok) {
 typedef struct tr_kind {
     const char *attrs; /* class of its attributes in builtins.def; NULL: the word of its form */
     tr_answer (*binary)(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
+    bool (*inplace)(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out); /* `binary`: a new value */
+    bool (*unary)(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);             /* - + ~ */
     tr_answer (*compare)(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
     bool (*contains)(tr_em *e, tr_tv x, tr_tv item, tr_tv *out); /* i1, or a literal bool when known */
     bool (*get)(tr_em *e, tr_tv x, tr_tv i, tr_tv *out);
     bool (*set)(tr_em *e, tr_tv x, tr_tv i, tr_tv v, bool itself);
-    bool (*iter)(tr_em *e, tr_tv x);                    /* it can be iterated over */
-    bool (*count)(tr_em *e, tr_tv x, tr_tv *n);         /* how many items an iteration gives */
-    bool (*at)(tr_em *e, tr_tv x, tr_tv i, tr_tv *out); /* which, at a position in range */
+    bool (*iter)(tr_em *e, tr_tv x); /* it can be iterated over */
+    bool (*count)(tr_em *e, tr_tv x,
+                  tr_tv *n); /* how many items an iteration gives; None: it has to be asked */
+    /* a step, where `count` gives none: tr_em_next */
+    bool (*next)(tr_em *e, tr_tv x, tr_tv i, tr_tv go, tr_tv *out);
+    bool (*at)(
+        tr_em *e, tr_tv x, tr_tv i,
+        tr_tv
+            *out); /* the item at the place of a step; where `count` gives a number, at a position in range */
     bool (*len)(tr_em *e, tr_tv x, tr_tv *n);
     bool (*truth)(tr_em *e, tr_tv x, tr_tv *out);
     bool (*coerce)(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out); /* of x to a type of this kind */
@@ -35,17 +43,21 @@ static inline const tr_kind *tr_lib_kind(const tr_ty *t) {
 
 /* The functions that cells name: tr_lib_get_tuple() is what `tuple` in the column `get` says. */
 #define KIND(ID, word, user, items, ty, lib, ...) lib
-#define LIB(attrs, binary, compare, contains, get, set, iter, count, at, len, truth, coerce) \
-    tr_answer tr_lib_binary_##binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);   \
-    tr_answer tr_lib_compare_##compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out); \
-    bool tr_lib_contains_##contains(tr_em *e, tr_tv x, tr_tv item, tr_tv *out);              \
-    bool tr_lib_get_##get(tr_em *e, tr_tv x, tr_tv i, tr_tv *out);                           \
-    bool tr_lib_set_##set(tr_em *e, tr_tv x, tr_tv i, tr_tv v, bool itself);                 \
-    bool tr_lib_iter_##iter(tr_em *e, tr_tv x);                                              \
-    bool tr_lib_count_##count(tr_em *e, tr_tv x, tr_tv *n);                                  \
-    bool tr_lib_at_##at(tr_em *e, tr_tv x, tr_tv i, tr_tv *out);                             \
-    bool tr_lib_len_##len(tr_em *e, tr_tv x, tr_tv *n);                                      \
-    bool tr_lib_truth_##truth(tr_em *e, tr_tv x, tr_tv *out);                                \
+#define LIB(attrs, binary, inplace, unary, compare, contains, get, set, iter, count, next, at, len, truth, \
+            coerce)                                                                                        \
+    tr_answer tr_lib_binary_##binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);                 \
+    bool tr_lib_inplace_##inplace(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);                    \
+    bool tr_lib_unary_##unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);                                  \
+    tr_answer tr_lib_compare_##compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);               \
+    bool tr_lib_contains_##contains(tr_em *e, tr_tv x, tr_tv item, tr_tv *out);                            \
+    bool tr_lib_get_##get(tr_em *e, tr_tv x, tr_tv i, tr_tv *out);                                         \
+    bool tr_lib_set_##set(tr_em *e, tr_tv x, tr_tv i, tr_tv v, bool itself);                               \
+    bool tr_lib_iter_##iter(tr_em *e, tr_tv x);                                                            \
+    bool tr_lib_count_##count(tr_em *e, tr_tv x, tr_tv *n);                                                \
+    bool tr_lib_next_##next(tr_em *e, tr_tv x, tr_tv i, tr_tv go, tr_tv *out);                             \
+    bool tr_lib_at_##at(tr_em *e, tr_tv x, tr_tv i, tr_tv *out);                                           \
+    bool tr_lib_len_##len(tr_em *e, tr_tv x, tr_tv *n);                                                    \
+    bool tr_lib_truth_##truth(tr_em *e, tr_tv x, tr_tv *out);                                              \
     bool tr_lib_coerce_##coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out);
 #include "ty/kinds.def"
 

@@ -14,20 +14,18 @@
  * that the function takes as an array has one axis of length 1. */
 static tr_tv at_index(tr_em *e, tr_tv a, uint32_t nouter, const tr_tv *idx, uint32_t ncore,
                       const tr_ty *want) {
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM], offset = tr_em_i64(e, 0);
+    tr_axes x = {0};
     if (!tr_lib_is_array(a))
         return tr_em_conv(e, a, want);
     if (tr_ty_is_scalar(want))
         return tr_em_load(e, a, idx);
     for (uint32_t i = 0; i < nouter; i++)
-        offset = tr_em_nsw(e, TR_OP_ADD, offset, tr_em_nsw(e, TR_OP_MUL, idx[i], tr_em_stride(e, a, i)));
-    for (uint32_t i = 0; i < ncore; i++) {
-        shape[i] = tr_em_dim(e, a, nouter + i);
-        strides[i] = tr_em_stride(e, a, nouter + i);
-    }
+        x.start[i] = idx[i];
+    for (uint32_t i = 0; i < ncore; i++)
+        tr_axes_own(e, &x, a, nouter + i);
     if (ncore == 0)
-        shape[0] = strides[0] = tr_em_i64(e, 1);
-    return tr_em_view(e, want, a, offset, shape, strides);
+        tr_axes_new(e, &x, tr_em_i64(e, 1));
+    return tr_em_view(e, want, a, &x);
 }
 
 typedef struct round {
@@ -215,19 +213,20 @@ static bool take_outputs(tr_em *e, const gcall *g, const tr_core *c, const tr_tv
 /* An array with all outer axes of the space: those that it lacks, or has with extent 1, repeat. */
 static tr_tv spread(tr_em *e, const gcall *g, uint32_t k, tr_tv a) {
     uint32_t n = g->u->core->n[k], have = outer_of(g, k, a), skip = g->nouter - have;
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM], zero = tr_em_i64(e, 0), one_ = tr_em_i64(e, 1);
+    tr_tv zero = tr_em_i64(e, 0), one_ = tr_em_i64(e, 1);
+    tr_axes x = {0};
     if (!tr_lib_is_array(a) || g->nouter == 0 || is_writable(g, k))
         return a;
-    for (uint32_t i = 0; i < g->nouter + n; i++) {
-        bool own = i >= skip, outer = i < g->nouter;
-        tr_tv dim = own ? tr_em_dim(e, a, i - skip) : one_,
-              stride = own ? tr_em_stride(e, a, i - skip) : zero;
-        shape[i] = outer ? g->space[i] : dim;
-        strides[i] =
-            own && outer ? tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, dim, one_), zero, stride) : stride;
+    for (uint32_t i = 0; i < skip; i++)
+        tr_axes_new(e, &x, g->space[i]);
+    for (uint32_t i = 0; i < have; i++) {
+        tr_tv repeats = tr_em_cmp(e, TR_CMP_EQ, tr_em_dim(e, a, i), one_);
+        tr_axes_part(&x, i, zero, g->space[skip + i], tr_em_select(e, repeats, zero, one_));
     }
+    for (uint32_t i = 0; i < n; i++)
+        tr_axes_own(e, &x, a, have + i);
     const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, g->nouter + n, TR_LAYOUT_ANY, a.ty->readonly);
-    return tr_em_view(e, ty, a, zero, shape, strides);
+    return tr_em_view(e, ty, a, &x);
 }
 
 /* What the caller gets: the arrays it gave, new ones, or numbers where they have no axes. */

@@ -10,14 +10,15 @@ static tr_tv i64(tr_em *e, int64_t v) {
 
 /* The part [from, from + n) of an axis. */
 static tr_tv part_of(tr_em *e, tr_tv a, uint32_t axis, tr_tv from, tr_tv n) {
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
-    for (uint32_t i = 0; i < a.ty->ndim; i++) {
-        shape[i] = i == axis ? n : tr_em_dim(e, a, i);
-        strides[i] = tr_em_stride(e, a, i);
-    }
+    tr_axes x = {0};
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        if (i == axis)
+            tr_axes_part(&x, i, from, n, i64(e, 1));
+        else
+            tr_axes_own(e, &x, a, i);
     tr_layout lay = a.ty->layout == TR_LAYOUT_C && axis == 0 ? TR_LAYOUT_C : TR_LAYOUT_ANY;
     const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim, lay, a.ty->readonly);
-    return tr_em_view(e, ty, a, tr_em_nsw(e, TR_OP_MUL, from, strides[axis]), shape, strides);
+    return tr_em_view(e, ty, a, &x);
 }
 
 static bool raveled(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv *out) {
@@ -140,9 +141,8 @@ static bool with_axis(tr_em *e, const tr_bcall *c, uint32_t axis, tr_tv *a) {
 
 /* The part of an array at one place of an axis, without that axis. */
 static tr_tv slab_of(tr_em *e, tr_tv a, uint32_t axis, uint32_t at) {
-    tr_tv off = tr_em_nsw(e, TR_OP_MUL, i64(e, at), tr_em_stride(e, a, axis));
     bool whole = a.ty->layout == TR_LAYOUT_C && axis == 0;
-    return tr_lib_without_axis(e, a, axis, off, whole ? TR_LAYOUT_C : TR_LAYOUT_ANY);
+    return tr_lib_at_place(e, a, axis, i64(e, at), whole ? TR_LAYOUT_C : TR_LAYOUT_ANY);
 }
 
 /* Parts of one shape along a new axis, each a slab of the result. */
@@ -253,14 +253,14 @@ bool tr_lib_np_roll(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* An array seen with an axis more, of extent n, whose items are all the same. */
 static tr_tv spread_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv n) {
-    tr_tv shape[TR_MAX_NDIM + 1], strides[TR_MAX_NDIM + 1];
-    for (uint32_t i = 0; i <= a.ty->ndim; i++) {
-        uint32_t from = i < axis ? i : i - 1;
-        shape[i] = i == axis ? n : tr_em_dim(e, a, from);
-        strides[i] = i == axis ? i64(e, 0) : tr_em_stride(e, a, from);
-    }
+    tr_axes x = {0};
+    for (uint32_t i = 0; i <= a.ty->ndim; i++)
+        if (i == axis)
+            tr_axes_new(e, &x, n);
+        else
+            tr_axes_own(e, &x, a, i < axis ? i : i - 1);
     const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim + 1u, TR_LAYOUT_ANY, a.ty->readonly);
-    return tr_em_view(e, ty, a, i64(e, 0), shape, strides);
+    return tr_em_view(e, ty, a, &x);
 }
 
 /* A new array whose axis `axis` is that of a times n: each item n times (after), or the whole n times
@@ -277,8 +277,8 @@ static bool multiplied(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_t
     wide = spread_axis(e, a, after ? axis + 1 : axis, n);
     for (uint32_t i = 0; i <= nd; i++)
         shape[i] = tr_em_dim(e, wide, i);
-    big = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, nd + 1u, TR_LAYOUT_C, false), *out, i64(e, 0),
-                     shape, NULL);
+    big = tr_em_restride(e, tr_ty_array(e->types, a.ty->elem, nd + 1u, TR_LAYOUT_C, false), *out, i64(e, 0),
+                         shape, NULL);
     return tr_lib_map_into(e, big, wide);
 }
 

@@ -70,15 +70,13 @@ static bool dot_vectors(tr_em *e, tr_tv a, tr_tv b, bool conj, tr_tv *out) {
  * any. */
 static tr_tv matrix_at(tr_em *e, tr_tv a, const tr_tv *at) {
     uint32_t lead = a.ty->ndim - 2u;
-    tr_tv shape[2], strides[2], off = tr_em_i64(e, 0);
+    tr_axes x = {0};
     for (uint32_t i = 0; i < lead; i++)
-        off = tr_em_nsw(e, TR_OP_ADD, off, tr_em_nsw(e, TR_OP_MUL, at[i], tr_em_stride(e, a, i)));
-    for (uint32_t i = 0; i < 2; i++) {
-        shape[i] = tr_em_dim(e, a, lead + i);
-        strides[i] = tr_em_stride(e, a, lead + i);
-    }
+        x.start[i] = at[i];
+    for (uint32_t i = lead; i < a.ty->ndim; i++)
+        tr_axes_own(e, &x, a, i);
     const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, 2, TR_LAYOUT_ANY, a.ty->readonly);
-    return tr_em_view(e, ty, a, off, shape, strides);
+    return tr_em_view(e, ty, a, &x);
 }
 
 static void call_matmul(tr_em *e, tr_tv c, tr_tv a, tr_tv b) {
@@ -121,7 +119,7 @@ static tr_tv as_matrix(tr_em *e, tr_tv a, uint32_t new_axis) {
 
 /* The array without one of its axes, whose extent is 1. */
 static tr_tv without_axis(tr_em *e, tr_tv a, uint32_t axis) {
-    return tr_lib_without_axis(e, a, axis, tr_em_i64(e, 0), (tr_layout)a.ty->layout);
+    return tr_lib_at_place(e, a, axis, tr_em_i64(e, 0), (tr_layout)a.ty->layout);
 }
 
 static bool converted(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out) {
@@ -197,15 +195,11 @@ static bool multiply(tr_em *e, const product *p, tr_tv c) {
 
 /* b's axes between a's rows and b's columns: dot has the rows of a before them. */
 static tr_tv rows_forward(tr_em *e, const product *p, tr_tv c) {
-    uint32_t la = p->a.ty->ndim - 2u, n = p->ndim, k = 0;
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t from = i < la ? i : i == la ? n - 2 : i < n - 1 ? i - 1 : i;
-        shape[k] = tr_em_dim(e, c, from);
-        strides[k++] = tr_em_stride(e, c, from);
-    }
-    return tr_em_view(e, tr_ty_array(e->types, c.ty->elem, n, TR_LAYOUT_ANY, false), c, tr_em_i64(e, 0),
-                      shape, strides);
+    uint32_t la = p->a.ty->ndim - 2u, n = p->ndim;
+    tr_axes x = {0};
+    for (uint32_t i = 0; i < n; i++)
+        tr_axes_own(e, &x, c, i < la ? i : i == la ? n - 2 : i < n - 1 ? i - 1 : i);
+    return tr_em_view(e, tr_ty_array(e->types, c.ty->elem, n, TR_LAYOUT_ANY, false), c, &x);
 }
 
 /* The result in its final shape, as a view of c. */
@@ -340,15 +334,11 @@ bool tr_lib_np_matmul(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 static tr_tv swapped(tr_em *e, tr_tv b) {
-    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
     uint32_t n = b.ty->ndim;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t from = i == n - 1 ? n - 2 : i == n - 2 ? n - 1 : i;
-        shape[i] = tr_em_dim(e, b, from);
-        strides[i] = tr_em_stride(e, b, from);
-    }
-    return tr_em_view(e, tr_ty_array(e->types, b.ty->elem, n, TR_LAYOUT_ANY, b.ty->readonly), b,
-                      tr_em_i64(e, 0), shape, strides);
+    tr_axes x = {0};
+    for (uint32_t i = 0; i < n; i++)
+        tr_axes_own(e, &x, b, i == n - 1 ? n - 2 : i == n - 2 ? n - 1 : i);
+    return tr_em_view(e, tr_ty_array(e->types, b.ty->elem, n, TR_LAYOUT_ANY, b.ty->readonly), b, &x);
 }
 
 /* inner(a, b): the last axes. */

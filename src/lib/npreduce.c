@@ -53,7 +53,7 @@ static bool move_axis(tr_em *e, const tr_bcall *c, tr_tv axis, axes *x) {
         strides[i] = tr_em_select(e, before, st, tr_em_stride(e, a, i + 1));
     }
     const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim, TR_LAYOUT_ANY, a.ty->readonly);
-    x->a = tr_em_view(e, ty, a, tr_em_i64(e, 0), shape, strides);
+    x->a = tr_em_restride(e, ty, a, tr_em_i64(e, 0), shape, strides);
     x->moved = k;
     x->keep = (1u << last) - 1u;
     return true;
@@ -137,12 +137,48 @@ struct reduction {
     /* The result from the reduced values. NULL: the first of them. */
     bool (*end)(tr_em *e, const reduction *r, const tr_tv *values, const tr_tv *caps, tr_tv *out);
     const tr_ty *result; /* its type */
+    const tr_tv
+        *fold; /* a function of the value so far and an item, the one reduction's, in order; NULL: none */
+    bool from_first; /* it begins with the first item, and not with init */
+    uint32_t keep;
 };
+
+static tr_tv is_first(tr_em *e, const tr_pdesc *d, uint32_t keep, const tr_tv *idx) {
+    tr_tv all = tr_em_strong(e, tr_em_bool(e, true));
+    for (uint32_t i = 0; i < d->nspace; i++)
+        if (!(keep >> i & 1u))
+            all = tr_fam_and(e, all, tr_em_cmp(e, TR_CMP_EQ, idx[i], tr_em_i64(e, 0)));
+    return all;
+}
+
+/* The next value of a fold, in the type of init. elems: the item, the value so far. */
+static bool fold_step(tr_em *e, const tr_pdesc *d, const reduction *r, const tr_tv *idx, const tr_tv *elems,
+                      tr_tv *out) {
+    const tr_ty *t = d->init[0].ty;
+    tr_tv x = tr_em_conv(e, elems[0], t), v, two[2] = {elems[1], x};
+    if (!r->from_first || e->dry) {
+        if (!tr_fam_call(e, *r->fold, 2, two, &v))
+            return false;
+        *out = tr_em_conv(e, v, t);
+        return true;
+    }
+    tr_bid next = tr_blk_new(e->b.fn), join = tr_blk_new(e->b.fn);
+    tr_cbr(&e->b, is_first(e, d, r->keep, idx).v, join, 1, &x.v, next, 0, NULL);
+    e->b.blk = next;
+    if (!tr_fam_call(e, *r->fold, 2, two, &v))
+        return false;
+    v = tr_em_conv(e, v, t);
+    tr_br(&e->b, join, 1, &v.v);
+    e->b.blk = join;
+    *out = (tr_tv){t, tr_blk_param(e->b.fn, join, t, NULL)};
+    return true;
+}
 
 static bool lam_item(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                      tr_tv *yields) {
     const reduction *r = d->user;
-    (void)idx;
+    if (r->fold)
+        return fold_step(e, d, r, idx, elems, yields);
     if (r->item)
         return r->item(e, r, elems, caps, yields);
     bool where = tr_red_info[d->reds[0]].place;
@@ -178,6 +214,7 @@ static bool reduce(tr_em *e, const axes *x, const reduction *given, tr_tv *out) 
     tr_pdesc d = {.nspace = x->a.ty->ndim,
                   .nin = r->nin,
                   .nred = r->nred,
+                  .nscan = r->fold ? 1 : 0,
                   .ncap = r->ncap,
                   .space = space,
                   .in = r->in,
@@ -202,6 +239,17 @@ static bool reduce(tr_em *e, const axes *x, const reduction *given, tr_tv *out) 
 }
 
 /* keepdims: the result with axes of extent 1 where axes were reduced. */
+static tr_tv spread_out(tr_em *e, const axes *x, const tr_ty *ty, tr_tv r) {
+    tr_axes v = {0};
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < x->a.ty->ndim; i++)
+        if (is_reduced(x, i))
+            tr_axes_new(e, &v, tr_em_i64(e, 1));
+        else
+            tr_axes_own(e, &v, r, next++);
+    return tr_em_view(e, ty, r, &v);
+}
+
 static bool with_axes(tr_em *e, const axes *x, tr_tv *r) {
     tr_tv shape[TR_MAX_NDIM], one = tr_em_i64(e, 1);
     uint32_t n = x->a.ty->ndim;
@@ -212,9 +260,13 @@ static bool with_axes(tr_em *e, const axes *x, tr_tv *r) {
         *r = tr_em_alloc(e, v.ty, n, TR_LAYOUT_C, shape);
         return tr_em_fill(e, *r, v);
     }
+    const tr_ty *ty = tr_ty_array(e->types, r->ty->elem, n, TR_LAYOUT_C, false);
+    if (!x->moved.ty) {
+        *r = spread_out(e, x, ty, *r);
+        return true;
+    }
     kept_shape(e, x, shape);
-    *r = tr_em_view(e, tr_ty_array(e->types, r->ty->elem, n, TR_LAYOUT_C, false), *r, tr_em_i64(e, 0), shape,
-                    NULL);
+    *r = tr_em_restride(e, ty, *r, tr_em_i64(e, 0), shape, NULL);
     return true;
 }
 
@@ -493,12 +545,8 @@ bool tr_lib_arr_var(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!mean(e, &x, t, &m) || !freedom(e, c, &x, ddof, &r.caps[0]))
         return false;
     if (tr_lib_is_array(m)) {
-        tr_tv shape[TR_MAX_NDIM];
-        for (uint32_t i = 0; i < x.a.ty->ndim; i++)
-            shape[i] = is_reduced(&x, i) ? tr_em_i64(e, 1) : tr_em_dim(e, x.a, i);
         r.nin = 2;
-        r.in[1] = tr_em_view(e, tr_ty_array(e->types, t, x.a.ty->ndim, TR_LAYOUT_C, false), m,
-                             tr_em_i64(e, 0), shape, NULL);
+        r.in[1] = spread_out(e, &x, tr_ty_array(e->types, t, x.a.ty->ndim, TR_LAYOUT_C, false), m);
     } else {
         r.caps[r.ncap++] = m;
     }
@@ -545,7 +593,40 @@ static bool lam_running(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_
     return true;
 }
 
-bool tr_fam_running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, tr_tv *out) {
+/* The type of what is carried: with an argument of which the result has it too. */
+static bool fold_type(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv dtype, const tr_ty *elem,
+                      const tr_ty **out) {
+    *out = elem;
+    if (tr_fam_given(dtype))
+        return dtype_or(e, c, dtype, elem, out);
+    tr_em probe = *e;
+    probe.dry = true;
+    for (unsigned n = 0; n < 2; n++) {
+        tr_tv r, x[2] = {{*out, TR_NOVAL}, {*out, TR_NOVAL}};
+        if (!tr_fam_call(&probe, self, 2, x, &r)) {
+            x[0] = x[1] = tr_lib_undef(e, *out); /* once more, so that the reason is reported */
+            return tr_fam_call(e, self, 2, x, &r) && tr_em_error(e, "internal: a ufunc failed dry only");
+        }
+        if (r.ty == *out)
+            return true;
+        *out = tr_ty_strong(e->types, r.ty);
+    }
+    return tr_em_error(e, "%s() of a ufunc that takes %s and returns %s", tr_fam_name(c),
+                       tr_em_tyname(e, elem), tr_em_tyname(e, *out));
+}
+
+/* elems: the item, the value so far. */
+static bool lam_fold_running(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems,
+                             const tr_tv *caps, tr_tv *yields) {
+    (void)caps;
+    if (!fold_step(e, d, d->user, idx, elems, &yields[0]))
+        return false;
+    yields[1] = yields[0];
+    return true;
+}
+
+/* fold: a function's, or NULL. */
+static bool running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, reduction *fold, tr_tv *out) {
     tr_tv a, shape[TR_MAX_NDIM], none, dst = arg(c, 3);
     axes x;
     if (!array_arg(e, c, &a))
@@ -555,14 +636,18 @@ bool tr_fam_running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, tr
         if (!tr_lib_arr_ravel(e, &(tr_bcall){.row = c->row, .n = 2, .a = args}, &a))
             return false;
     }
-    if (!axes_arg(e, c, a, arg(c, 1), absent, false, &x) ||
-        !dtype_or(e, c, arg(c, 2), t ? t : tr_fam_sum_type(e, a.ty->elem), &t))
+    if (!axes_arg(e, c, a, arg(c, 1), absent, false, &x))
+        return false;
+    if (fold ? !fold_type(e, c, *fold->fold, arg(c, 2), a.ty->elem, &t)
+             : !dtype_or(e, c, arg(c, 2), t ? t : tr_fam_sum_type(e, a.ty->elem), &t))
         return false;
     if (x.moved.ty)
         return tr_em_error(e, "%s(): axis must be a constant", tr_fam_name(c));
-    if (t->kind == TR_TY_BOOL)
+    if (t->kind == TR_TY_BOOL && !fold)
         red = red == TR_RED_ADD || red == TR_RED_MAX || red == TR_RED_OR ? TR_RED_OR : TR_RED_AND;
-    tr_tv init = tr_fam_start(e, red, t);
+    tr_tv init = fold ? tr_em_num(e, t, 0.0) : tr_fam_start(e, red, t);
+    if (fold)
+        fold->keep = x.keep;
     tr_fam_shape(e, a, shape);
     tr_tv r = tr_em_alloc(e, t, a.ty->ndim, TR_LAYOUT_C, shape);
     tr_pdesc d = {.nspace = a.ty->ndim,
@@ -576,7 +661,8 @@ bool tr_fam_running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, tr
                   .reds = &red,
                   .init = &init,
                   .keep = x.keep,
-                  .lam = lam_running};
+                  .lam = fold ? lam_fold_running : lam_running,
+                  .user = fold};
     *out = r;
     if (!tr_em_pattern(e, &d, &none))
         return false;
@@ -584,7 +670,50 @@ bool tr_fam_running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, tr
     return delivered(e, c, &x, dst, out);
 }
 
+bool tr_fam_running(tr_em *e, const tr_bcall *c, tr_redk red, const tr_ty *t, tr_tv *out) {
+    return running(e, c, red, t, NULL, out);
+}
+
 /* Parameters: a, axis, dtype, out. aux: TR_RED_ADD or TR_RED_MUL. Without an axis of the flat array. */
 bool tr_lib_arr_running(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_fam_running(e, c, (tr_redk)c->aux, NULL, out);
+}
+
+/* --- a user's ufunc: f.reduce, f.accumulate --- */
+
+static bool fold_start(tr_em *e, const tr_bcall *c, const tr_ufn *u, const axes *x, reduction *r) {
+    tr_tv given = arg(c, 5);
+    r->init[0] = tr_em_num(e, r->result, 0.0);
+    r->from_first = !tr_fam_given(given) && !u->identity;
+    if (x->a.ty->ndim > x->nkeep + 1u && !u->reorders)
+        return tr_em_error(
+            e, "reduction operation '%s' is not reorderable, so at most one axis may be specified", u->name);
+    if (r->from_first)
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, extent_of(e, x), tr_em_i64(e, 0)), TR_EXC_VALUE,
+                    tr_arena_printf(&e->ctx->arena,
+                                    "zero-size array to reduction operation %s which has no identity",
+                                    u->name),
+                    0, NULL);
+    else if (!tr_fam_given(given))
+        r->init[0] = tr_em_conv(e, tr_em_lit(e, u->identity), r->result);
+    return initial(e, c, given, r->result, &r->init[0]);
+}
+
+bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out) {
+    const tr_ufn *u = tr_fam_users_ufunc(e, self);
+    tr_tv a;
+    axes x;
+    reduction r = {
+        .nred = 1, .reds = {TR_RED_LAST}, .fold = tr_arena_copy(&e->ctx->arena, &self, sizeof self)};
+    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) ||
+        !fold_type(e, c, self, arg(c, 2), a.ty->elem, &r.result))
+        return false;
+    r.keep = x.keep;
+    return fold_start(e, c, u, &x, &r) && reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 3), out);
+}
+
+bool tr_fam_fold_running(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out) {
+    reduction *r = TR_NEW(&e->ctx->arena, reduction);
+    *r = (reduction){.fold = tr_arena_copy(&e->ctx->arena, &self, sizeof self), .from_first = true};
+    return running(e, c, TR_RED_LAST, NULL, r, out);
 }

@@ -43,9 +43,7 @@ bool tr_lib_np_argwhere(tr_em *e, const tr_bcall *c, tr_tv *out) {
     shape[1] = tr_em_i64(e, a.ty->ndim);
     *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 2, TR_LAYOUT_C, shape);
     for (uint32_t i = 0; i < a.ty->ndim; i++) {
-        tr_tv st = shape[1];
-        const tr_ty *ty = tr_ty_array(e->types, out->ty->elem, 1, TR_LAYOUT_ANY, false);
-        column = tr_em_view(e, ty, *out, tr_em_i64(e, i), shape, &st);
+        column = tr_lib_at_place(e, *out, 1, tr_em_i64(e, i), TR_LAYOUT_ANY);
         if (!tr_lib_map_into(e, column, pos[i]))
             return false;
     }

@@ -1,6 +1,8 @@
 /* Methods that give another view of an array, or its items one way or the other: reshape, ravel, transpose,
- * item, fill, real and imag. reshape and ravel give a view where the memory is contiguous in C order and a
- * copy elsewhere. */
+ * item, fill, real and imag. Whether reshape and ravel give a view or a copy is NumPy's choice, made at run
+ * time where the type does not tell: what is stored through a view reaches the array. */
+#include <string.h>
+
 #include "lib/fam.h"
 #include "lib/families.h"
 
@@ -24,6 +26,37 @@ static tr_tv is_contiguous(tr_em *e, tr_tv a) {
     return tr_fam_or(e, ok, all);
 }
 
+/* Where the result is a view or a copy: two ways that end in one block. */
+typedef struct ways {
+    const tr_ty *ty;
+    tr_bid second, join;
+} ways;
+
+static ways ways_open(tr_em *e, tr_tv first, const tr_ty *ty) {
+    tr_fn *f = e->b.fn;
+    tr_bid b = tr_blk_new(f);
+    ways w = {ty, tr_blk_new(f), tr_blk_new(f)};
+    tr_cbr(&e->b, first.v, b, 0, NULL, w.second, 0, NULL);
+    e->b.blk = b;
+    return w;
+}
+
+static bool way_ends(tr_em *e, const ways *w, tr_tv x) {
+    if (!tr_em_coerce(e, x, w->ty, &x))
+        return false;
+    tr_br(&e->b, w->join, 1, &x.v);
+    e->b.blk = w->second;
+    return true;
+}
+
+static bool ways_join(tr_em *e, const ways *w, tr_tv x, tr_tv *out) {
+    if (!way_ends(e, w, x))
+        return false;
+    e->b.blk = w->join;
+    *out = (tr_tv){w->ty, tr_blk_param(e->b.fn, w->join, w->ty, NULL)};
+    return true;
+}
+
 /* a as a C array: itself, the same memory when it is contiguous at run time, else a copy. */
 static bool as_c(tr_em *e, tr_tv a, tr_tv *out) {
     const tr_ty *ty = with(e, a, a.ty->ndim, TR_LAYOUT_C);
@@ -32,36 +65,25 @@ static bool as_c(tr_em *e, tr_tv a, tr_tv *out) {
         *out = a;
         return true;
     }
-    if (a.ty->layout == TR_LAYOUT_F || e->dry) {
+    if (e->dry) {
         *out = (tr_tv){ty, TR_NOVAL};
-        return tr_em_copy(e, a, TR_LAYOUT_C, &copy) && tr_em_coerce(e, copy, ty, out);
+        return true;
     }
-    tr_fn *f = e->b.fn;
-    tr_bid view = tr_blk_new(f), slow = tr_blk_new(f), join = tr_blk_new(f);
-    tr_cbr(&e->b, is_contiguous(e, a).v, view, 0, NULL, slow, 0, NULL);
-    e->b.blk = view;
+    ways w = ways_open(e, is_contiguous(e, a), ty);
     tr_fam_shape(e, a, shape);
-    tr_tv plain = tr_em_view(e, ty, a, tr_em_i64(e, 0), shape, NULL);
-    tr_br(&e->b, join, 1, &plain.v);
-    e->b.blk = slow;
-    if (!tr_em_copy(e, a, TR_LAYOUT_C, &copy) || !tr_em_coerce(e, copy, ty, &copy))
-        return false;
-    tr_br(&e->b, join, 1, &copy.v);
-    e->b.blk = join;
-    *out = (tr_tv){ty, tr_blk_param(f, join, ty, NULL)};
-    return true;
+    return way_ends(e, &w, tr_em_restride(e, ty, a, tr_em_i64(e, 0), shape, NULL)) &&
+           tr_em_copy(e, a, TR_LAYOUT_C, &copy) && ways_join(e, &w, copy, out);
 }
 
 /* --- order of axes --- */
 
 tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm) {
-    tr_tv n[TR_MAX_NDIM], st[TR_MAX_NDIM];
+    tr_axes x = {0};
     bool same = true, turned = true;
     for (uint32_t i = 0; i < a.ty->ndim; i++) {
         same = same && perm[i] == i;
         turned = turned && perm[i] == a.ty->ndim - 1u - i;
-        n[i] = tr_em_dim(e, a, perm[i]);
-        st[i] = tr_em_stride(e, a, perm[i]);
+        tr_axes_own(e, &x, a, perm[i]);
     }
     if (same)
         return a;
@@ -70,7 +92,7 @@ tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm) {
         lay = TR_LAYOUT_F;
     if (turned && a.ty->layout == TR_LAYOUT_F)
         lay = TR_LAYOUT_C;
-    return tr_em_view(e, with(e, a, a.ty->ndim, lay), a, tr_em_i64(e, 0), n, st);
+    return tr_em_view(e, with(e, a, a.ty->ndim, lay), a, &x);
 }
 
 /* --- reshape, ravel, flatten --- */
@@ -117,15 +139,15 @@ static bool new_shape(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t n, const tr
     return true;
 }
 
-/* order=: 'C' or 'F'. What is done in order F is done in order C to the transpose. */
-static bool order_arg(tr_em *e, const tr_bcall *c, tr_tv x, bool *f) {
+/* order=: 'C', 'F' or 'A', as a capital. */
+static bool order_arg(tr_em *e, const tr_bcall *c, tr_tv x, char *order) {
     const char *s = "C";
     if (tr_fam_given(x) && !tr_tv_lit_str(x, &s))
         return tr_em_error(e, "%s(): order must be a constant", tr_fam_name(c));
-    *f = *s == 'F' || *s == 'f';
-    if (*f || *s == 'C' || *s == 'c')
+    *order = (char)(*s & ~('a' ^ 'A'));
+    if (*s && !s[1] && strchr("CFA", *order))
         return true;
-    return tr_em_unsupported(e, "order", "%s() in an order other than 'C' and 'F'", tr_fam_name(c));
+    return tr_em_unsupported(e, "order", "%s() in an order other than 'C', 'F' and 'A'", tr_fam_name(c));
 }
 
 static tr_tv reversed(tr_em *e, tr_tv a) {
@@ -135,35 +157,134 @@ static tr_tv reversed(tr_em *e, tr_tv a) {
     return tr_fam_permuted(e, a, perm);
 }
 
+/* a with its items in C order in a new shape. */
+typedef bool (*in_c)(tr_em *e, tr_tv a, uint32_t n, const tr_tv *shape, tr_tv *out);
+
+/* What is done in order F is done in order C to the transpose. */
+static bool in_f(tr_em *e, in_c fn, tr_tv a, uint32_t n, const tr_tv *shape, tr_tv *out) {
+    tr_tv turned[TR_MAX_NDIM], t;
+    for (uint32_t i = 0; i < n; i++)
+        turned[i] = shape[n - 1u - i];
+    if (!fn(e, reversed(e, a), n, turned, &t))
+        return false;
+    *out = reversed(e, t);
+    return true;
+}
+
+/* Order A is F for an array that is in F order and not in C order as well; ty is its result's. */
+static bool in_order(tr_em *e, in_c fn, const tr_ty *ty, tr_tv a, char order, uint32_t n, const tr_tv *shape,
+                     tr_tv *out) {
+    if (order == 'F')
+        return in_f(e, fn, a, n, shape, out);
+    if (order == 'C' || a.ty->layout == TR_LAYOUT_C || a.ty->ndim < 2)
+        return fn(e, a, n, shape, out);
+    *out = (tr_tv){ty, TR_NOVAL};
+    if (e->dry)
+        return true;
+    tr_tv f = tr_fam_and(e, is_contiguous(e, reversed(e, a)), tr_fam_not(e, is_contiguous(e, a))), x;
+    ways w = ways_open(e, f, ty);
+    return in_f(e, fn, a, n, shape, &x) && way_ends(e, &w, x) && fn(e, a, n, shape, &x) &&
+           ways_join(e, &w, x, out);
+}
+
+/* How many items lie behind each step along an axis of an array in C order. */
+static void weights(tr_em *e, uint32_t n, const tr_tv *shape, tr_tv *w) {
+    for (uint32_t k = n; k-- > 0;)
+        w[k] = k + 1u == n ? tr_em_i64(e, 1) : tr_em_op2(e, TR_OP_MUL, w[k + 1u], shape[k + 1u]);
+}
+
+static tr_tv is_one_of(tr_em *e, tr_tv x, uint32_t n, const tr_tv *of) {
+    tr_tv any = tr_em_bool(e, false);
+    for (uint32_t i = 0; i < n; i++)
+        any = tr_fam_or(e, any, tr_em_cmp(e, TR_CMP_EQ, x, of[i]));
+    return any;
+}
+
+/* Strides that give a's items the new shape, and whether there are any. NumPy's rule: where the weight of an
+ * old axis is that of a new one, too, a group of axes begins; the old axes of a group must lie as one. Axes of
+ * one item count for nothing. */
+static tr_tv new_strides(tr_em *e, tr_tv a, uint32_t n, const tr_tv *shape, tr_tv *strides) {
+    tr_tv old[TR_MAX_NDIM], ow[TR_MAX_NDIM], nw[TR_MAX_NDIM], from[TR_MAX_NDIM],
+        one = tr_em_i64(e, 1), inner = one, all = tr_em_bool(e, true);
+    tr_fam_shape(e, a, old);
+    weights(e, a.ty->ndim, old, ow);
+    weights(e, n, shape, nw);
+    for (uint32_t j = 0; j < n; j++)
+        strides[j] = from[j] = one;
+    for (uint32_t k = a.ty->ndim; k-- > 0;) {
+        tr_tv st = tr_em_stride(e, a, k), edge = is_one_of(e, ow[k], n, nw),
+              some = tr_em_cmp(e, TR_CMP_NE, old[k], one), begins = tr_fam_and(e, some, edge);
+        tr_tv fine = tr_fam_or(e, edge, tr_em_cmp(e, TR_CMP_EQ, st, inner));
+        all = tr_fam_and(e, all, tr_fam_or(e, tr_fam_not(e, some), fine));
+        inner = tr_em_select(e, some, tr_em_op2(e, TR_OP_MUL, st, old[k]), inner);
+        for (uint32_t j = 0; j < n; j++) {
+            tr_tv here = tr_fam_and(e, begins, tr_em_cmp(e, TR_CMP_LE, ow[k], nw[j]));
+            strides[j] = tr_em_select(e, here, st, strides[j]);
+            from[j] = tr_em_select(e, here, ow[k], from[j]);
+        }
+    }
+    for (uint32_t j = 0; j < n; j++)
+        strides[j] = tr_em_op2(e, TR_OP_MUL, strides[j], tr_em_op2(e, TR_OP_QUOT, nw[j], from[j]));
+    return tr_fam_or(e, all, tr_em_cmp(e, TR_CMP_EQ, tr_em_size(e, a), tr_em_i64(e, 0)));
+}
+
+static bool reshape_c(tr_em *e, tr_tv a, uint32_t n, const tr_tv *shape, tr_tv *out) {
+    const tr_ty *c = with(e, a, n, TR_LAYOUT_C), *any = with(e, a, n, TR_LAYOUT_ANY);
+    tr_tv zero = tr_em_i64(e, 0), strides[TR_MAX_NDIM], copy;
+    if (a.ty->layout == TR_LAYOUT_C || n == 0) {
+        *out = tr_em_restride(e, c, a, zero, shape, NULL);
+        return true;
+    }
+    *out = (tr_tv){any, TR_NOVAL};
+    if (e->dry)
+        return true;
+    tr_tv can = new_strides(e, a, n, shape, strides);
+    if (a.ty->ndim == 1) { /* which can always be cut up */
+        *out = tr_em_restride(e, any, a, zero, shape, strides);
+        return true;
+    }
+    ways w = ways_open(e, can, any);
+    return way_ends(e, &w, tr_em_restride(e, any, a, zero, shape, strides)) &&
+           tr_em_copy(e, a, TR_LAYOUT_C, &copy) &&
+           tr_em_coerce(e, copy, with(e, a, a.ty->ndim, TR_LAYOUT_C), &copy) &&
+           ways_join(e, &w, tr_em_restride(e, c, copy, zero, shape, NULL), out);
+}
+
 /* aux 0: method, a.reshape(*shape, order); 1: function, np.reshape(a, shape, order). */
 bool tr_lib_arr_reshape(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, shape[TR_MAX_NDIM];
     const tr_tv *x;
-    bool f;
-    if (!order_arg(e, c, c->a[2], &f) || !tr_fam_as_array(e, c, c->a[0], NULL, &a))
+    char order;
+    if (!order_arg(e, c, c->a[2], &order) || !tr_fam_as_array(e, c, c->a[0], NULL, &a))
         return false;
     uint32_t n = c->aux ? spread(e, 1, &c->a[1], &x) : spread(e, c->nvar, c->var, &x);
     if (!c->aux && c->nvar == 0)
         return tr_em_error(e, "reshape() needs a shape");
-    if (!new_shape(e, c, a, n, x, shape) || !as_c(e, f ? reversed(e, a) : a, &a))
-        return false;
-    *out = tr_em_view(e, with(e, a, n, f ? TR_LAYOUT_F : TR_LAYOUT_C), a, tr_em_i64(e, 0), shape, NULL);
-    return true;
+    const tr_ty *ty = with(e, a, n, n ? TR_LAYOUT_ANY : TR_LAYOUT_C);
+    return new_shape(e, c, a, n, x, shape) && in_order(e, reshape_c, ty, a, order, n, shape, out);
 }
 
-/* aux 1: flatten, which always copies. Parameters: a, order. */
+static bool ravel_c(tr_em *e, tr_tv a, uint32_t n, const tr_tv *shape, tr_tv *out) {
+    if (!as_c(e, a, out))
+        return false;
+    return a.ty->ndim == 1 || reshape_c(e, *out, n, shape, out);
+}
+
+static bool flatten_c(tr_em *e, tr_tv a, uint32_t n, const tr_tv *shape, tr_tv *out) {
+    if (!tr_em_copy(e, a, TR_LAYOUT_C, out))
+        return false;
+    return a.ty->ndim == 1 || reshape_c(e, *out, n, shape, out);
+}
+
+/* Their result is always contiguous. aux 1: flatten, which always copies. Parameters: a, order. */
 bool tr_lib_arr_ravel(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
-    bool f;
-    if (!order_arg(e, c, c->a[1], &f) || !tr_fam_as_array(e, c, c->a[0], NULL, &a))
-        return false;
-    if (f)
-        a = reversed(e, a);
-    if (!(c->aux ? tr_em_copy(e, a, TR_LAYOUT_C, &a) : as_c(e, a, &a)))
+    char order;
+    if (!order_arg(e, c, c->a[1], &order) || !tr_fam_as_array(e, c, c->a[0], NULL, &a))
         return false;
     tr_tv n = tr_em_size(e, a);
-    *out = a.ty->ndim == 1 ? a : tr_em_view(e, with(e, a, 1, TR_LAYOUT_C), a, tr_em_i64(e, 0), &n, NULL);
-    return true;
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_C, !c->aux && a.ty->readonly);
+    return in_order(e, c->aux ? flatten_c : ravel_c, ty, a, order, 1, &n, out);
 }
 
 /* --- transpose, swapaxes --- */
@@ -306,6 +427,6 @@ bool tr_lib_arr_part(tr_em *e, const tr_bcall *c, tr_tv *out) {
         st[i] = tr_em_nsw(e, TR_OP_MUL, tr_em_stride(e, a, i), two);
     tr_layout lay = a.ty->ndim ? TR_LAYOUT_ANY : TR_LAYOUT_C;
     const tr_ty *ty = tr_ty_array(e->types, tr_lib_real_of(e, a.ty->elem), a.ty->ndim, lay, a.ty->readonly);
-    *out = tr_em_view(e, ty, a, tr_em_i64(e, c->aux), n, st);
+    *out = tr_em_restride(e, ty, a, tr_em_i64(e, c->aux), n, st);
     return true;
 }

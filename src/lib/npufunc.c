@@ -111,6 +111,10 @@ static uint16_t row_of(tr_tv self) {
 }
 
 static bool no_method(tr_em *e, const tr_bcall *c) {
+    const tr_ufn *u = tr_fam_users_ufunc(e, c->a[0]);
+    if (u)
+        return tr_em_error(e, "%s.%s() is only for ufuncs of two arguments and one result", u->name,
+                           tr_fam_name(c));
     tr_em_error(e, "%s has no %s() in compiled code", tr_builtins[row_of(c->a[0])].path, tr_fam_name(c));
     tr_em_hint(e, "write it as a loop over the items");
     return false;
@@ -120,12 +124,21 @@ static tr_tv first_axis(tr_em *e, tr_tv axis) {
     return axis.ty ? axis : tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
 }
 
+static bool takes_two(tr_em *e, tr_tv self) {
+    const tr_ufn *u = tr_fam_users_ufunc(e, self);
+    return u ? u->nin == 2 && u->nout == 1 : strncmp(tr_builtins[row_of(self)].params, "x1, x2", 6) == 0;
+}
+
 /* Parameters: array, axis, dtype, out, keepdims, initial. */
 bool tr_lib_ufm_reduce(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv axis = first_axis(e, c->a[2]);
     tr_tv six[6] = {c->a[1], axis, c->a[3], c->a[4], c->a[5], c->a[6]},
           five[5] = {c->a[1], axis, c->a[4], c->a[5], c->a[6]};
     bool plain = !tr_fam_given(c->a[3]), first = tr_fam_given(c->a[6]);
+    if (tr_fam_users_ufunc(e, c->a[0]))
+        return takes_two(e, c->a[0])
+                   ? tr_fam_fold(e, &(tr_bcall){.row = c->row, .n = 6, .a = six}, c->a[0], out)
+                   : no_method(e, c);
     switch (row_of(c->a[0])) {
     case TR_B_NP_ADD:
         return tr_lib_arr_sum(e, &(tr_bcall){.row = c->row, .aux = TR_RED_ADD, .n = 6, .a = six}, out);
@@ -159,6 +172,8 @@ bool tr_lib_ufm_reduce(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_ufm_accumulate(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, four[4] = {c->a[1], first_axis(e, c->a[2]), c->a[3], c->a[4]};
     const tr_bcall run = {.row = c->row, .n = 4, .a = four};
+    if (tr_fam_users_ufunc(e, c->a[0]))
+        return takes_two(e, c->a[0]) ? tr_fam_fold_running(e, &run, c->a[0], out) : no_method(e, c);
     if (!tr_fam_as_array(e, &run, c->a[1], NULL, &a))
         return false;
     const tr_ty *t = a.ty->elem, *truth = tr_fam_ty(e, TR_TY_BOOL);
@@ -184,11 +199,9 @@ bool tr_lib_ufm_accumulate(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* The function itself of two operands; its row has out= and dtype= after them, or out= alone. */
 static bool call_itself(tr_em *e, tr_tv self, tr_tv x, tr_tv y, tr_tv *out) {
     const tr_args args = {2, (tr_tv[]){x, y}, 0, NULL};
+    if (tr_fam_users_ufunc(e, self))
+        return e->call(e, self, &args, out);
     return tr_em_builtin(e, row_of(self), (tr_tv){NULL, TR_NOVAL}, &args, out);
-}
-
-static bool takes_two(tr_tv self) {
-    return strncmp(tr_builtins[row_of(self)].params, "x1, x2", 6) == 0;
 }
 
 static tr_tv strong(tr_em *e, tr_tv x) {
@@ -198,7 +211,7 @@ static tr_tv strong(tr_em *e, tr_tv x) {
 /* Parameters: A, B: every item of A with every one of B. */
 bool tr_lib_ufm_outer(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, b;
-    if (!takes_two(c->a[0]))
+    if (!takes_two(e, c->a[0]))
         return no_method(e, c);
     if (tr_lib_scalar(e, c->a[1].ty) || tr_lib_scalar(e, c->a[2].ty))
         return call_itself(e, c->a[0], strong(e, c->a[1]), strong(e, c->a[2]),
@@ -215,18 +228,65 @@ static bool elt_itself(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     return call_itself(e, *(const tr_tv *)user, x[0], x[1], out);
 }
 
-/* How the function joins items of type t with values, as a scatter's part of a pattern knows it, or TR_SCATTER__COUNT. */
-static uint8_t scatter_of(tr_tv self, const tr_ty *t) {
-    static const struct {
-        uint16_t row;
-        uint8_t how;
-    } known[] = {{TR_B_NP_ADD, TR_RED_ADD},         {TR_B_NP_MULTIPLY, TR_RED_MUL},
-                 {TR_B_NP_MINIMUM, TR_RED_MIN},     {TR_B_NP_MAXIMUM, TR_RED_MAX},
-                 {TR_B_NP_BITWISE_AND, TR_RED_AND}, {TR_B_NP_BITWISE_OR, TR_RED_OR}};
-    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].row == row_of(self) && tr_scatter_takes(known[i].how, t))
-            return known[i].how;
-    return TR_SCATTER__COUNT;
+/* A scatter that does what at() of the function does: how it joins, and the type that values have before they get the target's. */
+typedef struct joining {
+    uint8_t how;
+    bool minus;
+    const tr_ty *t;
+} joining;
+
+static bool elt_joined(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const joining *j = user;
+    *out = tr_em_conv(e, x[0], j->t);
+    if (j->minus)
+        *out = tr_em_op1(e, TR_OP_NEG, *out);
+    return true;
+}
+
+/* NumPy computes in type t and stores each result in the target's. Values may have the target's type at once where that is the same:
+ * the low bits of sums, products and bits follow from the low bits alone, and rounding keeps the order of floats. */
+static bool joins_in(uint8_t how, const tr_ty *t, const tr_ty *elem) {
+    bool order = how == TR_RED_MIN || how == TR_RED_MAX;
+    return t == elem ||
+           (order ? tr_ty_is_float(t) && tr_ty_is_float(elem) : tr_ty_is_int(t) && tr_ty_is_int(elem));
+}
+
+/* Of truth values alone: what the function is there. */
+static uint8_t joins_truth(uint16_t row) {
+    switch (row) {
+    case TR_B_NP_ADD:
+    case TR_B_NP_LOGICAL_OR: return TR_RED_OR;
+    case TR_B_NP_MULTIPLY:
+    case TR_B_NP_LOGICAL_AND: return TR_RED_AND;
+    case TR_B_NP_LOGICAL_XOR: return TR_RED_XOR;
+    default: return TR_SCATTER__COUNT;
+    }
+}
+
+static uint8_t joins_numbers(uint16_t row) {
+    switch (row) {
+    case TR_B_NP_ADD:
+    case TR_B_NP_SUBTRACT: return TR_RED_ADD;
+    case TR_B_NP_MULTIPLY: return TR_RED_MUL;
+    case TR_B_NP_MINIMUM: return TR_RED_MIN;
+    case TR_B_NP_MAXIMUM: return TR_RED_MAX;
+    case TR_B_NP_BITWISE_AND: return TR_RED_AND;
+    case TR_B_NP_BITWISE_OR: return TR_RED_OR;
+    case TR_B_NP_BITWISE_XOR: return TR_RED_XOR;
+    default: return TR_SCATTER__COUNT;
+    }
+}
+
+/* The scatter for a function with results of type t; its `how` is TR_SCATTER__COUNT where there is none. */
+static joining scatter_of(tr_em *e, tr_tv self, const tr_ty *t, const tr_ty *elem) {
+    if (tr_fam_users_ufunc(e, self))
+        return (joining){TR_SCATTER__COUNT, false, t};
+    uint16_t row = row_of(self);
+    uint8_t how = elem->kind == TR_TY_BOOL ? joins_truth(row) : TR_SCATTER__COUNT;
+    if (how == TR_SCATTER__COUNT)
+        how = joins_numbers(row);
+    bool can = how != TR_SCATTER__COUNT && tr_scatter_takes(how, elem) && joins_in(how, t, elem);
+    return (joining){can ? how : TR_SCATTER__COUNT, row == TR_B_NP_SUBTRACT, t};
 }
 
 /* Parameters: a, indices, b. Unbuffered: an index that comes twice counts twice. */
@@ -236,7 +296,7 @@ bool tr_lib_ufm_at(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t n;
     bool fancy = false;
     const tr_ty *t;
-    if (!takes_two(c->a[0]) || !b.ty)
+    if (!takes_two(e, c->a[0]) || !b.ty)
         return no_method(e, c);
     if (!tr_lib_is_array(a) || a.ty->readonly)
         return tr_em_error(e, "at() takes an array that can be written to, not %s", tr_em_tyname(e, a.ty));
@@ -255,9 +315,12 @@ bool tr_lib_ufm_at(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = tr_em_none(e);
     for (uint32_t i = 0; i < n; i++)
         fancy = fancy || it[i].kind == 'a' || it[i].kind == 'm';
-    if (fancy)
-        return tr_lib_fancy_update(e, a, it, n, b, t == a.ty->elem ? scatter_of(*self, t) : TR_SCATTER__COUNT,
-                                   elt_itself, self);
+    if (fancy) {
+        joining j = scatter_of(e, *self, t, a.ty->elem), *kept = tr_arena_copy(&e->ctx->arena, &j, sizeof j);
+        bool scatters = j.how != TR_SCATTER__COUNT;
+        return tr_lib_fancy_update(e, a, it, n, b, j.how, scatters ? elt_joined : elt_itself,
+                                   scatters ? (const void *)kept : self);
+    }
     tr_tv old, now;
     return tr_em_getitem(e, a, c->a[2], &old) && call_itself(e, *self, old, b, &now) &&
            tr_em_setitem(e, a, c->a[2], now, false);

@@ -4,36 +4,13 @@
 #include "lib/fam.h"
 #include "lib/families.h"
 
-/* Extents and strides under way to a view. */
-typedef struct draft {
-    uint32_t n;
-    tr_tv shape[TR_MAX_NDIM + 1], strides[TR_MAX_NDIM + 1];
-} draft;
-
-static void add_axis(draft *d, tr_tv n, tr_tv stride) {
-    if (d->n <= TR_MAX_NDIM) {
-        d->shape[d->n] = n;
-        d->strides[d->n] = stride;
-    }
-    d->n++;
+static void add_new(tr_em *e, tr_axes *x) {
+    tr_axes_new(e, x, tr_em_i64(e, 1));
 }
 
-static void add_own(tr_em *e, draft *d, tr_tv a, uint32_t axis) {
-    add_axis(d, tr_em_dim(e, a, axis), tr_em_stride(e, a, axis));
-}
-
-static void add_new(tr_em *e, draft *d) {
-    add_axis(d, tr_em_i64(e, 1), tr_em_i64(e, 0));
-}
-
-static bool finish(tr_em *e, const tr_bcall *c, tr_tv a, const draft *d, tr_layout lay, tr_tv offset,
-                   tr_tv *out) {
-    if (d->n > TR_MAX_NDIM)
-        return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
-    if (d->n == 0)
-        lay = TR_LAYOUT_C;
-    *out = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, d->n, lay, a.ty->readonly), a, offset, d->shape,
-                      d->strides);
+static bool finish(tr_em *e, tr_tv a, const tr_axes *x, tr_layout lay, tr_tv *out) {
+    *out = tr_em_view(e, tr_ty_array(e->types, a.ty->elem, x->n, x->n ? lay : TR_LAYOUT_C, a.ty->readonly), a,
+                      x);
     return true;
 }
 
@@ -85,7 +62,7 @@ bool tr_lib_np_moveaxis(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_np_squeeze(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, one = tr_em_i64(e, 1);
     uint32_t mask;
-    draft d = {0};
+    tr_axes x = {0};
     if (!array_arg(e, c, &a))
         return false;
     if (!tr_fam_given(c->a[1])) {
@@ -97,38 +74,41 @@ bool tr_lib_np_squeeze(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     for (uint32_t i = 0; i < a.ty->ndim; i++) {
         if (!(mask & 1u << i)) {
-            add_own(e, &d, a, i);
+            tr_axes_own(e, &x, a, i);
             continue;
         }
         tr_tv n = tr_em_dim(e, a, i);
         tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, one), TR_EXC_VALUE,
                     "cannot select an axis to squeeze out which has size not equal to one: {0}", 1, &n);
     }
-    return finish(e, c, a, &d, own_layout(a), tr_em_i64(e, 0), out);
+    return finish(e, a, &x, own_layout(a), out);
 }
 
 /* Parameters: a, axis: places in the result. */
 bool tr_lib_np_expand_dims(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv a, x[TR_MAX_NDIM];
+    tr_tv a, given[TR_MAX_NDIM];
     uint32_t n, mask, next = 0;
-    draft d = {0};
-    if (!array_arg(e, c, &a) || !tr_fam_list(e, c, c->a[1], x, &n) ||
-        !tr_fam_axes(e, c, a.ty->ndim + n, c->a[1], &mask))
+    tr_axes x = {0};
+    if (!array_arg(e, c, &a) || !tr_fam_list(e, c, c->a[1], given, &n))
+        return false;
+    if (a.ty->ndim + n > TR_MAX_NDIM)
+        return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
+    if (!tr_fam_axes(e, c, a.ty->ndim + n, c->a[1], &mask))
         return false;
     for (uint32_t i = 0; i < a.ty->ndim + n; i++) {
         if (mask & 1u << i)
-            add_new(e, &d);
+            add_new(e, &x);
         else
-            add_own(e, &d, a, next++);
+            tr_axes_own(e, &x, a, next++);
     }
-    return finish(e, c, a, &d, own_layout(a), tr_em_i64(e, 0), out);
+    return finish(e, a, &x, own_layout(a), out);
 }
 
 /* atleast_1d, 2d, 3d of one array. aux: the rank. */
 bool tr_lib_np_atleast(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     uint32_t want = (uint32_t)c->aux, n;
-    draft d = {0};
+    tr_axes x = {0};
     if (c->nvar != 1)
         return tr_em_error(e, "%s() takes one array", tr_fam_name(c));
     if (!tr_fam_as_array(e, c, c->var[0], NULL, &a))
@@ -142,29 +122,28 @@ bool tr_lib_np_atleast(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t before = want == 3 ? n == 2 ? 0 : 1 : want - n;
     for (uint32_t i = 0; i < want; i++) {
         if (i < before || i - before >= n)
-            add_new(e, &d);
+            add_new(e, &x);
         else
-            add_own(e, &d, a, i - before);
+            tr_axes_own(e, &x, a, i - before);
     }
-    return finish(e, c, a, &d, own_layout(a), tr_em_i64(e, 0), out);
+    return finish(e, a, &x, own_layout(a), out);
 }
 
 /* --- turned round --- */
 
-static bool turned(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t mask, tr_tv *out) {
-    tr_tv off = tr_em_i64(e, 0), one = tr_em_i64(e, 1), zero = off;
-    draft d = {0};
+static bool turned(tr_em *e, tr_tv a, uint32_t mask, tr_tv *out) {
+    tr_tv one = tr_em_i64(e, 1), zero = tr_em_i64(e, 0);
+    tr_axes x = {0};
     for (uint32_t i = 0; i < a.ty->ndim; i++) {
-        tr_tv n = tr_em_dim(e, a, i), st = tr_em_stride(e, a, i);
+        tr_tv n = tr_em_dim(e, a, i);
         if (mask & 1u << i) {
             tr_tv last = tr_em_nsw(e, TR_OP_SUB, n, one), none = tr_em_cmp(e, TR_CMP_EQ, n, zero);
-            off =
-                tr_em_nsw(e, TR_OP_ADD, off, tr_em_nsw(e, TR_OP_MUL, tr_em_select(e, none, zero, last), st));
-            st = tr_em_op1(e, TR_OP_NEG, st);
+            tr_axes_part(&x, i, tr_em_select(e, none, zero, last), n, tr_em_i64(e, -1));
+        } else {
+            tr_axes_own(e, &x, a, i);
         }
-        add_axis(&d, n, st);
     }
-    return finish(e, c, a, &d, TR_LAYOUT_ANY, off, out);
+    return finish(e, a, &x, TR_LAYOUT_ANY, out);
 }
 
 /* Parameters: m, axis. aux: -1, or the axis. */
@@ -180,7 +159,7 @@ bool tr_lib_np_flip(tr_em *e, const tr_bcall *c, tr_tv *out) {
     } else if (tr_fam_given(c->a[1]) && !tr_fam_axes(e, c, a.ty->ndim, c->a[1], &mask)) {
         return false;
     }
-    return turned(e, c, a, mask, out);
+    return turned(e, a, mask, out);
 }
 
 /* rot90(m, k, axes): k must be a constant. */
@@ -206,7 +185,7 @@ bool tr_lib_np_rot90(tr_em *e, const tr_bcall *c, tr_tv *out) {
         perm[i] = k % 2 == 0 ? i : i == ax[0] ? ax[1] : i == ax[1] ? ax[0] : i;
     /* once: the second axis turned round, then both swapped; three times: the other */
     uint32_t mask = k == 0 ? 0 : k == 1 ? 1u << ax[1] : k == 2 ? 1u << ax[0] | 1u << ax[1] : 1u << ax[0];
-    if (mask && !turned(e, c, a, mask, &a))
+    if (mask && !turned(e, a, mask, &a))
         return false;
     *out = tr_fam_permuted(e, a, perm);
     return true;
@@ -271,7 +250,8 @@ static tr_tv smaller(tr_em *e, tr_tv x, tr_tv y) {
 }
 
 bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1, uint32_t ax2, tr_tv *out) {
-    draft d = {0};
+    tr_tv shape[TR_MAX_NDIM], strides[TR_MAX_NDIM];
+    uint32_t nd = 0;
     tr_tv zero = tr_em_i64(e, 0), least = tr_em_i64(e, -INT64_MAX);
     k = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, least), least, k); /* -2**63 has no opposite */
     tr_tv right = at_least_0(e, k), down = at_least_0(e, tr_em_op1(e, TR_OP_NEG, k));
@@ -279,16 +259,21 @@ bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1
     if (ax1 == ax2)
         return tr_em_error(e, "%s(): axis1 and axis2 cannot be the same", tr_fam_name(c));
     for (uint32_t i = 0; i < a.ty->ndim; i++)
-        if (i != ax1 && i != ax2)
-            add_own(e, &d, a, i);
+        if (i != ax1 && i != ax2) {
+            shape[nd] = tr_em_dim(e, a, i);
+            strides[nd++] = tr_em_stride(e, a, i);
+        }
     tr_tv n = smaller(e, tr_em_op2(e, TR_OP_SUB, tr_em_dim(e, a, ax1), down),
                       tr_em_op2(e, TR_OP_SUB, tr_em_dim(e, a, ax2), right));
     n = at_least_0(e, n);
-    add_axis(&d, n, tr_em_nsw(e, TR_OP_ADD, s1, s2));
+    shape[nd] = n;
+    strides[nd++] = tr_em_nsw(e, TR_OP_ADD, s1, s2);
     tr_tv off =
         tr_em_op2(e, TR_OP_ADD, tr_em_op2(e, TR_OP_MUL, down, s1), tr_em_op2(e, TR_OP_MUL, right, s2));
     off = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, n, zero), zero, off);
-    return finish(e, c, a, &d, TR_LAYOUT_ANY, off, out);
+    *out = tr_em_restride(e, tr_ty_array(e->types, a.ty->elem, nd, TR_LAYOUT_ANY, a.ty->readonly), a, off,
+                          shape, strides);
+    return true;
 }
 
 /* Parameters: a, offset, axis1, axis2. */

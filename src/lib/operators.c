@@ -390,9 +390,16 @@ bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     return a == TR_OPEN ? op_error(e, tr_lib_sign(op), x, y) : a == TR_DONE;
 }
 
+bool tr_lib_inplace_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    return tr_em_binary(e, op, x, y, out);
+}
+
 bool tr_em_inplace(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
-    if (!tr_lib_is_array(x))
-        return tr_em_binary(e, op, x, y, out);
+    return tr_lib_kind(x.ty)->inplace(e, op, x, y, out);
+}
+
+/* The array itself changes. */
+bool tr_lib_inplace_array(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (!tr_lib_is_array(y) && !tr_lib_scalar(e, y.ty))
         return op_error(e, tr_lib_sign(op), x, y);
     return tr_lib_array_binary(e, op, x, y, true, out);
@@ -432,17 +439,15 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
             *out = tr_em_op1(e, TR_OP_NOT, t);
         return true;
     }
-    if (tr_lib_is_array(x))
-        return tr_lib_array_unary(e, op, x, out);
+    return tr_lib_kind(x.ty)->unary(e, op, x, out);
+}
+
+bool tr_lib_unary_number(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
     if (fold_unary(e, op, x, out))
         return true;
     const tr_ty *s = tr_lib_scalar(e, x.ty);
     if (!s || (op == TR_UN_INVERT && !tr_ty_is_int(s) && s->kind != TR_TY_BOOL))
-        return tr_em_error(e, "bad operand type for unary %s: %s",
-                           op == TR_UN_NEG   ? "-"
-                           : op == TR_UN_POS ? "+"
-                                             : "~",
-                           tr_em_tyname(e, x.ty));
+        return tr_lib_unary_no(e, op, x, out);
     if (op == TR_UN_INVERT && s->kind == TR_TY_BOOL) { /* NumPy's and Numba's ~ of a bool */
         *out = tr_em_op1(e, TR_OP_NOT, x);
         return true;

@@ -12,7 +12,7 @@ tr_tv tr_lib_emit(tr_em *e, tr_op op, const tr_ty *ty, uint32_t n, const tr_val 
 tr_tv tr_lib_undef(tr_em *e, const tr_ty *t);
 const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text);
 /* The view that lacks an axis and begins `off` items further on; `lay` is the layout that this leaves. */
-tr_tv tr_lib_without_axis(tr_em *e, tr_tv a, uint32_t axis, tr_tv off, tr_layout lay);
+tr_tv tr_lib_at_place(tr_em *e, tr_tv a, uint32_t axis, tr_tv at, tr_layout lay);
 /* An index of an axis of n items brought into range where it counts from the end. */
 tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n);
 /* It can be an index of a sequence: an integer. */
@@ -22,7 +22,6 @@ tr_tv tr_lib_checked_index(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char
 /* Elementwise binary operation with NumPy's promotion; x or y is an array. inplace: into x. */
 bool tr_lib_array_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, bool inplace, tr_tv *out);
 bool tr_lib_array_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
-bool tr_lib_array_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);
 /* Whose arithmetic: Python's, raising or (error_model="numpy") not; NumPy's, between arrays. */
 typedef enum tr_rules { TR_RULES_PYTHON, TR_RULES_QUIET, TR_RULES_NUMPY } tr_rules;
 static inline tr_rules tr_lib_rules(const tr_em *e) {
@@ -79,6 +78,11 @@ void tr_lib_advise_container(tr_em *e, tr_tv x);
 tr_tv tr_lib_flat_place(tr_em *e, tr_tv a, tr_tv i, tr_tv *idx);
 /* It can be gone through from the first item on only. */
 bool tr_lib_is_forward(tr_tv x);
+/* A step of an iteration: whether there is an item, its place, how many were asked for before. */
+tr_tv tr_lib_step(tr_em *e, tr_tv more, tr_tv place, tr_tv i);
+/* tr_em_next() where `go`, an i1, holds (absent: always); where not, there is no item and none is used up. */
+bool tr_lib_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i, tr_tv go, tr_tv *out);
+bool tr_lib_serial_len(tr_em *e, tr_tv it, tr_tv *n);
 
 typedef tr_eltfn tr_lib_eltfn;
 /* fn over the elements of x[0 .. n), arrays and scalars broadcast together, into a new array of `elem`, or
@@ -129,7 +133,7 @@ bool tr_lib_index_view(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *o
 /* Indexing where some part is an array (lib/fancy.c). */
 bool tr_lib_fancy_get(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv *out);
 bool tr_lib_fancy_set(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v);
-/* a[...] = fn(a[...], v), one place after the other: a place that comes twice is updated twice. */
+/* a[...] = fn(a[...], v), one place after the other: a place that comes twice is updated twice. Where `how` is a scatter's, it joins fn(v). */
 bool tr_lib_fancy_update(tr_em *e, tr_tv a, const tr_idx *it, uint32_t n, tr_tv v, uint8_t how, tr_eltfn fn,
                          const void *user);
 /* The parts of any index, as many as the array has axes and newaxes; room for 4 * TR_MAX_NDIM. */

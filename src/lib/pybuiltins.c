@@ -265,6 +265,32 @@ static bool item_no_nan(tr_em *e, tr_tv x, const void *user, tr_tv *out) {
     return true;
 }
 
+static void check_some(tr_em *e, const tr_bcall *c, tr_tv some) {
+    tr_em_check(e, some, TR_EXC_VALUE,
+                c->aux ? "max() iterable argument is empty" : "min() iterable argument is empty", 0, NULL);
+}
+
+/* acc: the best so far, whether there is one */
+static bool each_extreme(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    (void)stop;
+    const tr_bcall *c = user;
+    x = tr_em_conv(e, x, acc[0].ty);
+    tr_tv wins = tr_em_cmp(e, c->aux ? TR_CMP_GT : TR_CMP_LT, x, acc[0]);
+    acc[0] = tr_em_select(e, tr_fam_or(e, tr_fam_not(e, acc[1]), wins), x, acc[0]);
+    acc[1] = tr_em_bool(e, true);
+    return true;
+}
+
+/* Of what has no length. */
+static bool extreme_asked(tr_em *e, const tr_bcall *c, tr_tv it, const tr_ty *t, tr_tv *out) {
+    tr_tv acc[2] = {tr_em_num(e, tr_ty_strong(e->types, t), 0.0), tr_em_bool(e, false)};
+    if (!tr_em_each(e, it, 2, acc, each_extreme, c))
+        return false;
+    check_some(e, c, acc[1]);
+    *out = acc[0];
+    return true;
+}
+
 /* Of an iterable: where the first item is NaN it stays; else the first smallest (largest) item. */
 static bool extreme_iter(tr_em *e, const tr_bcall *c, tr_tv it, tr_tv *out) {
     const tr_ty *t;
@@ -274,8 +300,9 @@ static bool extreme_iter(tr_em *e, const tr_bcall *c, tr_tv it, tr_tv *out) {
         return false;
     if (!tr_ty_is_scalar(t) || tr_ty_is_complex(t))
         return tr_em_error(e, "%s() of items of %s", tr_fam_name(c), tr_em_tyname(e, t));
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 0)), TR_EXC_VALUE,
-                c->aux ? "max() iterable argument is empty" : "min() iterable argument is empty", 0, NULL);
+    if (tr_tv_is_none(n))
+        return extreme_asked(e, c, it, t, out);
+    check_some(e, c, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 0)));
     if (!tr_ty_is_float(t))
         return tr_fam_reduce(e, it, red, tr_fam_start(e, red, t), NULL, NULL, out);
     if (!tr_fam_reduce(e, it, c->aux ? TR_RED_ARGMAX : TR_RED_ARGMIN, tr_em_i64(e, 0), item_no_nan,
@@ -375,6 +402,47 @@ bool tr_lib_py_anyall(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- iterables --- */
 
+/* StopIteration() has no arguments. */
+static void check_more(tr_em *e, tr_tv more) {
+    if (e->dry)
+        return;
+    tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
+    s->exc = TR_EXC_STOPITER;
+    tr_val v = tr_em_strong(e, more).v;
+    tr_at(e->b.fn, tr_emit_v(&e->b, TR_OP_CHECK, NULL, 1, &v))->imm.site = s;
+}
+
+/* The item of a step, or `other` where there is none. */
+static bool next_or(tr_em *e, tr_tv other, tr_tv it, tr_tv more, tr_tv place, tr_tv *out) {
+    tr_tv x;
+    const tr_ty *item;
+    if (!tr_fam_item_type(e, it, &item))
+        return false;
+    const tr_ty *t = tr_ty_join(e->types, tr_ty_strong(e->types, item), tr_ty_strong(e->types, other.ty),
+                                e->opts->promote_numba);
+    if (!t)
+        return tr_em_error(e, "next() gives %s, or else %s: they have no common type", tr_em_tyname(e, item),
+                           tr_em_tyname(e, other.ty));
+    if (e->dry) {
+        *out = (tr_tv){t, TR_NOVAL};
+        return tr_em_iterget(e, it, place, &x);
+    }
+    tr_fn *f = e->b.fn;
+    tr_bid some = tr_blk_new(f), none = tr_blk_new(f), join = tr_blk_new(f);
+    tr_cbr(&e->b, tr_em_strong(e, more).v, some, 0, NULL, none, 0, NULL);
+    e->b.blk = some;
+    if (!tr_em_iterget(e, it, place, &x) || !tr_em_coerce(e, x, t, &x))
+        return false;
+    tr_br(&e->b, join, 1, &x.v);
+    e->b.blk = none;
+    if (!tr_em_coerce(e, other, t, &x))
+        return false;
+    tr_br(&e->b, join, 1, &x.v);
+    e->b.blk = join;
+    *out = (tr_tv){t, tr_blk_param(f, join, t, NULL)};
+    return true;
+}
+
 bool tr_lib_py_range(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (c->nvar < 1 || c->nvar > 3)
         return tr_em_error(e, "%s expected 1 to 3 arguments, got %u", c->aux ? "prange" : "range", c->nvar);
@@ -431,6 +499,9 @@ bool tr_lib_py_zip(tr_em *e, const tr_bcall *c, tr_tv *out) {
             continue;
         if (!tr_em_iterlen(e, it[i], &n))
             return false;
+        if (tr_tv_is_none(n))
+            return tr_em_unsupported(e, "iterator-length", "zip() with strict=True of %s",
+                                     tr_em_tyname(e, it[i].ty));
         if (i == 0)
             n0 = n;
         else
@@ -448,6 +519,57 @@ bool tr_lib_py_reversed(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_em_iter(e, c->a[0], &it))
         return false;
     *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_REVERSED, 0, 1, &it.ty), 1, &it);
+    return true;
+}
+
+bool tr_lib_py_iter(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_em_iter(e, c->a[0], out) && tr_em_iterator(e, *out, out);
+}
+
+/* next(it), next(it, default) */
+bool tr_lib_py_next(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv it = c->a[0], step;
+    if (!tr_lib_is_once(it)) {
+        tr_em_error(e, "%s is not an iterator", tr_em_tyname(e, it.ty));
+        if (tr_lib_kind(it.ty)->iter != tr_lib_iter_no)
+            tr_em_hint(e, "make one before: it = iter(x)");
+        return false;
+    }
+    if (!tr_em_next(e, it, tr_em_none(e), tr_em_i64(e, 0), &step))
+        return false;
+    tr_tv more = tr_em_item(e, step, TR_STEP_MORE), place = tr_em_item(e, step, TR_STEP_PLACE);
+    *out = c->a[1];
+    if (out->ty && more.ty->kind == TR_TY_LIT) /* of (), whose items have no type */
+        return true;
+    if (c->a[1].ty)
+        return next_or(e, c->a[1], it, more, place, out);
+    check_more(e, more);
+    return tr_em_iterget(e, it, place, out);
+}
+
+/* map(f, a, b ...) */
+bool tr_lib_py_map(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv it[2] = {c->a[0], {NULL, TR_NOVAL}};
+    if (c->nvar == 0)
+        return tr_em_error(e, "map() must have at least two arguments.");
+    tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, c->nvar);
+    const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, c->nvar);
+    for (uint32_t i = 0; i < c->nvar; i++) {
+        if (!tr_em_iter(e, c->var[i], &x[i]))
+            return false;
+        ty[i] = x[i].ty;
+    }
+    it[1] = tr_em_make(e, tr_ty_of(e->types, TR_TY_ZIP, 0, c->nvar, ty), c->nvar, x);
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_MAP, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
+    return true;
+}
+
+bool tr_lib_py_filter(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv it[2] = {c->a[0], {NULL, TR_NOVAL}};
+    if (!tr_em_iter(e, c->a[1], &it[1]) || !tr_em_iterator(e, it[1], &it[1]))
+        return false;
+    *out =
+        tr_em_make(e, tr_ty_of(e->types, TR_TY_FILTER, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
     return true;
 }
 

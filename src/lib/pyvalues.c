@@ -190,3 +190,25 @@ bool tr_lib_finfo_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = tr_em_num(e, t, v);
     return true;
 }
+
+/* --- operator: what operators do, as functions --- */
+
+bool tr_lib_py_binary(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_em_binary(e, (tr_binop)c->aux, c->a[0], c->a[1], out);
+}
+
+bool tr_lib_py_compare(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_em_compare(e, (tr_cmpop)c->aux, c->a[0], c->a[1], out);
+}
+
+bool tr_lib_py_unary(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_em_unary(e, (tr_unop)c->aux, c->a[0], out);
+}
+
+bool tr_lib_py_getitem(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_em_getitem(e, c->a[0], c->a[1], out);
+}
+
+bool tr_lib_py_contains(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_em_in(e, false, c->a[1], c->a[0], out);
+}

@@ -46,6 +46,13 @@ void tr_lower_arr(tr_lf *w, tr_val v, tr_larr *a) {
     arr_of_parts(w, tr_lower_ty(w, v), tr_lower_parts(w, v), a);
 }
 
+bool tr_lower_is_same(const tr_larr *a, const tr_larr *b) {
+    bool same = a->data == b->data && a->ty->elem == b->ty->elem && a->ty->ndim == b->ty->ndim;
+    for (unsigned k = 0; k < a->ty->ndim && same; k++)
+        same = a->stride[k] == b->stride[k];
+    return same;
+}
+
 /* --- elements --- */
 
 static lv address(tr_lf *w, const tr_larr *a, lv off) {
@@ -76,6 +83,16 @@ void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
         out[0] = l_icmp(w->b, LLVMIntNE, out[0], l_int(w->m->i8, 0));
 }
 
+lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n) {
+    assert(tr_ty_is_float(a->ty->elem));
+    lv x = LLVMBuildLoad2(w->b, LLVMVectorType(tr_lower_elem(w->m, a->ty->elem), n), address(w, a, off), "");
+    LLVMSetAlignment(x, align_of(a->ty->elem));
+    tr_lower_tag(w->m, x, false);
+    if (a->apart)
+        tr_lower_mark_apart(w->m, x);
+    return x;
+}
+
 void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x) {
     lv p = address(w, a, off);
     for (unsigned i = 0; i < (tr_ty_is_complex(a->ty->elem) ? 2u : 1u); i++) {
@@ -88,13 +105,16 @@ void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x) {
     }
 }
 
+static bool is_number(lv x, int64_t n) {
+    return LLVMIsAConstantInt(x) && LLVMConstIntGetSExtValue(x) == n;
+}
+
 /* Sum of index * stride over the axes; args: one index per axis. */
 static lv offset_of(tr_lf *w, const tr_larr *a, const tr_val *idx) {
     lv off = NULL;
     for (unsigned i = 0; i < a->ty->ndim; i++) {
         lv x = tr_lower_parts(w, idx[i])[0];
-        bool unit = LLVMIsAConstantInt(a->stride[i]) && LLVMConstIntGetSExtValue(a->stride[i]) == 1;
-        lv t = unit ? x : LLVMBuildNSWMul(w->b, x, a->stride[i], "");
+        lv t = is_number(a->stride[i], 1) ? x : LLVMBuildNSWMul(w->b, x, a->stride[i], "");
         off = off ? LLVMBuildNSWAdd(w->b, off, t, "") : t;
     }
     return off ? off : l_int(w->m->i64, 0);
@@ -122,15 +142,49 @@ static void lower_store(tr_lf *w, const tr_ins *in) {
 
 /* --- descriptors --- */
 
+static lv moved(tr_lf *w, const tr_ty *elem, lv data, lv off) {
+    return is_number(off, 0) ? data : LLVMBuildGEP2(w->b, memory_type(w->m, elem), data, &off, 1, "");
+}
+
+/* Where it starts: the sum of start * stride over the base's axes. */
+static lv start_of(tr_lf *w, const tr_larr *base, const tr_ins *in) {
+    lv off = l_int(w->m->i64, 0);
+    for (unsigned k = 0; k < base->ty->ndim; k++) {
+        lv x = tr_lower_parts(w, tr_view_starts(in)[k])[0];
+        if (is_number(x, 0))
+            continue;
+        x = is_number(base->stride[k], 1) ? x : LLVMBuildNSWMul(w->b, x, base->stride[k], "");
+        off = is_number(off, 0) ? x : LLVMBuildNSWAdd(w->b, off, x, "");
+    }
+    return off;
+}
+
 static void lower_view(tr_lf *w, tr_val v, const tr_ins *in) {
-    assert(in->op == TR_OP_VIEW && in->nargs >= 2);
+    tr_larr base;
+    unsigned n = in->ty->ndim;
+    lv out[2 + 2 * TR_MAX_NDIM];
+    tr_lower_arr(w, in->args[0], &base);
+    out[0] = base.owner;
+    out[1] = moved(w, in->ty->elem, base.data, start_of(w, &base, in));
+    for (unsigned k = 0; k < n; k++)
+        out[2 + k] = tr_lower_parts(w, tr_made_sizes(in)[k])[0];
+    for (unsigned k = 0; k < n && in->ty->layout == TR_LAYOUT_ANY; k++) {
+        int of = tr_view_axis(in, k);
+        lv by = tr_lower_parts(w, tr_view_steps(in)[k])[0];
+        out[2 + n + k] = of < 0             ? l_int(w->m->i64, 0)
+                         : is_number(by, 1) ? base.stride[of]
+                                            : l_mul(w->b, base.stride[of], by);
+    }
+    tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
+}
+
+static void lower_restride(tr_lf *w, tr_val v, const tr_ins *in) {
+    assert(in->op == TR_OP_RESTRIDE && in->nargs >= 2);
     const lv *base = tr_lower_parts(w, in->args[0]);
     unsigned n = 2;
     lv out[2 + 2 * TR_MAX_NDIM];
-    lv off = tr_lower_parts(w, in->args[1])[0];
     out[0] = base[0];
-    bool here = LLVMIsAConstantInt(off) && LLVMConstIntGetSExtValue(off) == 0;
-    out[1] = here ? base[1] : LLVMBuildGEP2(w->b, memory_type(w->m, in->ty->elem), base[1], &off, 1, "");
+    out[1] = moved(w, in->ty->elem, base[1], tr_lower_parts(w, in->args[1])[0]);
     for (uint32_t i = 2; i < in->nargs; i++)
         out[n++] = tr_lower_parts(w, in->args[i])[0];
     tr_lower_set(w, v, n, out);
@@ -342,7 +396,7 @@ static void lower_meet(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set1(w, v, out);
 }
 
-void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
+bool tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_larr a;
     switch ((tr_op)in->op) {
     case TR_OP_DIM: tr_lower_set1(w, v, tr_lower_parts(w, in->args[0])[2 + in->imm.i]); break;
@@ -351,14 +405,19 @@ void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
         tr_lower_set1(w, v, a.stride[in->imm.i]);
         break;
     case TR_OP_VIEW: lower_view(w, v, in); break;
+    case TR_OP_RESTRIDE: lower_restride(w, v, in); break;
     case TR_OP_ALLOC: lower_alloc(w, v, in); break;
     case TR_OP_LOAD: lower_load(w, v, in); break;
     case TR_OP_STORE: lower_store(w, in); break;
     case TR_OP_MEET: lower_meet(w, v, in); break;
     case TR_OP_OVERLAP:
     case TR_OP_APART: lower_overlap(w, v, in); break;
-    default:
+    case TR_OP_RETAIN:
+    case TR_OP_RELEASE:
         tr_lower_owners(w, tr_lower_ty(w, in->args[0]), tr_lower_parts(w, in->args[0]),
                         in->op == TR_OP_RETAIN);
+        break;
+    default: return false;
     }
+    return true;
 }

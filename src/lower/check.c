@@ -129,7 +129,7 @@ static lv broadcast_ok(tr_lf *w, tr_val v, const tr_ins *in) {
     return ok;
 }
 
-void tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in) {
+bool tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in) {
     lv ok;
     switch ((tr_op)in->op) {
     case TR_OP_WRAP:
@@ -137,23 +137,25 @@ void tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in) {
             wrap_aside(w, v, in);
         else
             tr_lower_set1(w, v, wrapped(w, in));
-        return;
-    case TR_OP_RAISE: raise_from(w, v, in, 0); return;
+        return true;
+    case TR_OP_RAISE: raise_from(w, v, in, 0); return true;
     case TR_OP_CHECKIDX:
         if (check_of(w->body->f, in->prev) != TR_NOVAL)
-            return;
+            return true;
         /* One unsigned comparison: extents are not negative, so a negative index is too large. */
         ok = l_icmp(w->b, LLVMIntULT, tr_lower_parts(w, in->args[0])[0], tr_lower_parts(w, in->args[1])[0]);
         break;
     case TR_OP_BCAST:
     case TR_OP_BCASTTO: ok = broadcast_ok(w, v, in); break;
-    default: ok = tr_lower_parts(w, in->args[0])[0];
+    case TR_OP_CHECK: ok = tr_lower_parts(w, in->args[0])[0]; break;
+    default: return false;
     }
     if (LLVMIsAConstantInt(ok) && LLVMConstIntGetZExtValue(ok))
-        return;
+        return true;
     lb go_on = tr_lower_unless(w, ok);
     raise_from(w, v, in, in->op == TR_OP_CHECK ? 1 : 0);
     l_at_end(w->b, go_on);
+    return true;
 }
 
 /* --- calls --- */

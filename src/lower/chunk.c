@@ -3,8 +3,8 @@
  *
  * LLVM makes vectors of loops that walk memory in step. So the axis is walked in chunks, and for a chunk
  * every array is a pointer whose elements lie side by side: the array's own memory where its stride is 1,
- * else a buffer of TR_CHUNK elements, filled before (once for the whole axis where the stride is 0) or
- * emptied after the chunk. One loop serves all layouts; where no stride needs a buffer the chunk is the whole
+ * else a buffer of so many elements, filled before (once for the whole axis where the stride is 0) or
+ * emptied after the chunk. What is read and written in one place has one buffer. One loop serves all layouts; where no stride needs a buffer the chunk is the whole
  * axis. */
 #include "base/plant.h"
 #include "lower/pattern.h"
@@ -21,35 +21,22 @@ static bool unknown(const tr_lpat *s, const tr_larr *a) {
     return !s->line && !is_number(a->stride[s->axis[s->ndim - 1]]);
 }
 
-/* Two operands that are one array: LLVM must see that their elements are the same ones. */
-static bool in_place(const tr_lpat *s, unsigned out) {
-    for (unsigned i = 0; i < s->p->nin; i++)
-        if (s->arr[i].data == s->arr[out].data)
-            return true;
-    return false;
-}
-
-bool tr_chunk_wanted(tr_lpat *s) {
-    bool any = false;
-    if (s->ndim == 0 || s->cold || s->p->nscan || s->tiled)
-        return false;
-    if (!tr_fn_is_scalar(s->p->lam)) /* buffers are filled before the lambda runs, and emptied after */
-        return false;
-    for (unsigned i = s->p->nin; i < s->narr; i++)
-        if (unknown(s, &s->arr[i]) && in_place(s, i))
-            return false;
-    for (unsigned i = 0; i < s->narr; i++)
-        any = any || unknown(s, &s->arr[i]);
-    return any;
-}
-
 static lt memory_type(const tr_lm *m, const tr_ty *t) {
     lt e = tr_lower_elem(m, t);
     return tr_ty_is_complex(t) ? LLVMArrayType2(e, 2) : e;
 }
 
+/* Is output i an input too? Its chunk is that one's, so that LLVM sees that their elements are the same ones. */
+static bool is_in_place(const tr_lpat *s, unsigned i, unsigned *in) {
+    for (*in = 0; i >= s->p->nin && *in < s->p->nin; ++*in)
+        if (tr_lower_is_same(&s->arr[*in], &s->arr[i]))
+            return true;
+    return false;
+}
+
 void tr_chunk_setup(tr_lpat *s) {
     tr_lf *w = s->w;
+    unsigned in;
     s->chunk = TR_NEW_N(&w->m->ctx->arena, tr_lchunk, s->narr + 1u);
     for (unsigned i = 0; i < s->narr; i++) {
         tr_lchunk *c = &s->chunk[i];
@@ -57,7 +44,8 @@ void tr_chunk_setup(tr_lpat *s) {
         if (!c->used)
             continue;
         c->buf = s->arr[i];
-        c->buf.data = tr_lower_buffer(w, (uint64_t)TR_CHUNK * tr_ty_size(s->arr[i].ty->elem), 64, "chunk");
+        uint64_t bytes = (uint64_t)s->p->sched.chunk * tr_ty_size(s->arr[i].ty->elem);
+        c->buf.data = is_in_place(s, i, &in) ? s->chunk[in].buf.data : tr_lower_buffer(w, bytes, 64, "chunk");
     }
 }
 
@@ -107,12 +95,17 @@ lv tr_chunk_begin(tr_lpat *s, unsigned k, lv n) {
     assert(s->chunk && LLVMTypeOf(n) == s->w->m->i64);
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
+    unsigned in;
     lv zero = l_int(i64, 0), one = l_int(i64, 1), all = NULL;
-    lv limit = l_int(i64, TR_CHUNK), few = l_select(b, l_icmp(b, LLVMIntSLT, n, limit), n, limit);
+    lv limit = l_int(i64, s->p->sched.chunk), few = l_select(b, l_icmp(b, LLVMIntSLT, n, limit), n, limit);
     for (unsigned i = 0; i < s->narr; i++) {
         tr_lchunk *c = &s->chunk[i];
         if (!c->used)
             continue;
+        if (is_in_place(s, i, &in)) {
+            c->unit = s->chunk[in].unit;
+            continue;
+        }
         c->unit = l_icmp(b, LLVMIntEQ, stride_of(s, i), one);
         c->zero = l_icmp(b, LLVMIntEQ, stride_of(s, i), zero);
         all = all ? l_and(b, all, c->unit) : c->unit;
@@ -122,16 +115,22 @@ lv tr_chunk_begin(tr_lpat *s, unsigned k, lv n) {
         copy_in(s, i, s->off[k * s->narr + i], zero, few);
         end_if(s, go_on);
     }
-    return l_select(b, all, n, limit);
+    return all ? l_select(b, all, n, limit) : n;
 }
 
 void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len) {
     assert(s->chunk && LLVMTypeOf(at) == LLVMTypeOf(len));
     LLVMBuilderRef b = s->w->b;
+    unsigned in;
     for (unsigned i = 0; i < s->narr; i++) {
         tr_lchunk *c = &s->chunk[i];
         if (!c->used)
             continue;
+        if (is_in_place(s, i, &in)) {
+            c->off = s->chunk[in].off;
+            c->now = s->chunk[in].now;
+            continue;
+        }
         lv stride = stride_of(s, i);
         c->off = LLVMBuildNSWAdd(b, s->off[k * s->narr + i], LLVMBuildNSWMul(b, at, stride, ""), "");
         if (i < s->p->nin) {

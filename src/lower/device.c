@@ -161,12 +161,7 @@ static void atomic(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set1(w, v, r);
 }
 
-void tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in) {
-    if (!tr_lower_is_flat(w->m)) {
-        tr_lower_error(w, v, "%s does not have '%s'", w->m->want->target->name, tr_op_info[in->op].name);
-        tr_lower_set1(w, v, LLVMGetUndef(w->m->i64));
-        return;
-    }
+bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in) {
     switch ((tr_op)in->op) {
     case TR_OP_THREADIDX: place(w, v, "tid", in->imm.i); break;
     case TR_OP_BLOCKIDX: place(w, v, "ctaid", in->imm.i); break;
@@ -174,8 +169,11 @@ void tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_GRIDDIM: place(w, v, "nctaid", in->imm.i); break;
     case TR_OP_SHARED: shared(w, v, in); break;
     case TR_OP_BARRIER: ask(w, "llvm.nvvm.barrier0"); break;
-    default: atomic(w, v, in);
+    case TR_OP_ATOMIC:
+    case TR_OP_CAS: atomic(w, v, in); break;
+    default: return false;
     }
+    return true;
 }
 
 /* --- exceptions --- */

@@ -263,6 +263,12 @@ static void lower_select(tr_lf *w, tr_val v, const tr_ins *in) {
 }
 
 static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
+    const tr_target *t = w->m->want->target;
+    if (!tr_target_has(t, (tr_op)in->op)) {
+        tr_lower_error(w, v, "%s does not have '%s'", t->name, tr_op_info[in->op].name);
+        tr_lower_set1(w, v, LLVMGetUndef(w->m->i64));
+        return;
+    }
     switch ((tr_op)in->op) {
     case TR_OP_BR:
         feed(w, &in->imm.succ[0], l_here(w->b));
@@ -299,35 +305,12 @@ static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_IM: tr_lower_set1(w, v, tr_lower_parts(w, in->args[0])[1]); break;
     case TR_OP_PRANGE: tr_lower_set1(w, v, tr_lower_parts(w, in->args[0])[0]); break;
     case TR_OP_MATH: tr_lower_math(w, v, in); break;
-    case TR_OP_DIM:
-    case TR_OP_STRIDE:
-    case TR_OP_VIEW:
-    case TR_OP_ALLOC:
-    case TR_OP_LOAD:
-    case TR_OP_STORE:
-    case TR_OP_OVERLAP:
-    case TR_OP_MEET:
-    case TR_OP_APART:
-    case TR_OP_RETAIN:
-    case TR_OP_RELEASE: tr_lower_array_op(w, v, in); break;
-    case TR_OP_WRAP:
-    case TR_OP_CHECKIDX:
-    case TR_OP_BCAST:
-    case TR_OP_BCASTTO:
-    case TR_OP_CHECK:
-    case TR_OP_RAISE: tr_lower_check_op(w, v, in); break;
     case TR_OP_CALL: tr_lower_call(w, v, in); break;
     case TR_OP_CALLRT: tr_lower_callrt(w, v, in); break;
     case TR_OP_PATTERN: tr_lower_pattern(w, v, in); break;
-    case TR_OP_THREADIDX:
-    case TR_OP_BLOCKIDX:
-    case TR_OP_BLOCKDIM:
-    case TR_OP_GRIDDIM:
-    case TR_OP_SHARED:
-    case TR_OP_BARRIER:
-    case TR_OP_ATOMIC:
-    case TR_OP_CAS: tr_lower_device_op(w, v, in); break;
     default:
+        if (tr_lower_array_op(w, v, in) || tr_lower_check_op(w, v, in) || tr_lower_device_op(w, v, in))
+            break;
         if (tr_op_info[in->op].stages & S_T)
             tr_lower_arith(w, v, in);
         else
@@ -406,11 +389,8 @@ static void lower_body(tr_lf *w, const lv *params) {
         w->handler = own ? own : outer;
         w->catcher = own ? b : catcher;
         l_at_end(w->b, b->blks[bid]);
-        for (tr_val v = f->blks.d[bid].first; v != TR_NOVAL; v = tr_at(f, v)->next) {
-            if (b->ticks && b->ticks[bid] && v == f->blks.d[bid].last)
-                tr_lower_tick(w);
+        for (tr_val v = f->blks.d[bid].first; v != TR_NOVAL; v = tr_at(f, v)->next)
             lower_ins(w, v);
-        }
         if (b->loop_marks && b->loop_marks[bid])
             LLVMSetMetadata(LLVMGetBasicBlockTerminator(l_here(w->b)), w->m->kind_loop, b->loop_marks[bid]);
     }
@@ -435,7 +415,8 @@ lv *tr_lower_lambda(tr_lf *w, tr_fn *lam, uint32_t loc, const lv *params) {
     w->body = &body;
     lb here = l_here(w->b);
     /* A single YIELD in the block lowered last leaves the builder where the caller goes on; otherwise all meet in a block. */
-    bool straight = yields == 1 && lam->blks.n == 1;
+    bool straight =
+        yields == 1 && lam->blks.d[0].last == last; /* what other blocks there are nobody reaches */
     if (!straight) {
         body.yield_blk = tr_lower_block(w, "yield");
         l_at_end(w->b, body.yield_blk);

@@ -9,15 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What a frame has of an exception: stretches of it. */
-static const struct {
-    uint64_t at, bytes;
-} stretches[] = {
-    {offsetof(tr_frame, payload), sizeof(tr_slot) * TR_FRAME_PAYLOAD},
-    {offsetof(tr_frame, ntrace), offsetof(tr_frame, stack) - offsetof(tr_frame, ntrace)},
-    {offsetof(tr_frame, inner), sizeof(tr_frame) - offsetof(tr_frame, inner)},
-};
-enum { NSTRETCHES = sizeof stretches / sizeof *stretches, ALIGN = 8 };
+_Static_assert((int)TR_CAUGHT_SHIFT == (int)TR_CAUGHT_BITS, "where the class begins");
 
 static lv at(tr_lf *w, lv base, uint64_t bytes) {
     lv o = l_int(w->m->i64, (long long)bytes);
@@ -34,17 +26,6 @@ void tr_lower_fly(tr_lf *w, lv code) {
     LLVMBuildStore(w->b, code, flying(w));
 }
 
-/* Between frame and `saved`, one way or the other. */
-static void copy_frame(tr_lf *w, lv saved, bool back) {
-    uint64_t to = sizeof(tr_slot);
-    for (unsigned i = 0; i < NSTRETCHES; i++) {
-        lv a = at(w, w->frame, stretches[i].at), b = at(w, saved, to);
-        LLVMBuildMemCpy(w->b, back ? a : b, ALIGN, back ? b : a, ALIGN,
-                        l_int(w->m->i64, (long long)stretches[i].bytes));
-        to += stretches[i].bytes;
-    }
-}
-
 static void store_zero(tr_lf *w, lt t, uint64_t offset) {
     LLVMBuildStore(w->b, LLVMConstNull(t), at(w, w->frame, offset));
 }
@@ -52,7 +33,8 @@ static void store_zero(tr_lf *w, lt t, uint64_t offset) {
 /* What was caught leaves nothing behind. */
 static void clear_frame(tr_lf *w) {
     store_zero(w, w->m->i32, offsetof(tr_frame, ntrace));
-    store_zero(w, w->m->i32, offsetof(tr_frame, ninner));
+    store_zero(w, w->m->i16, offsetof(tr_frame, ninner));
+    store_zero(w, w->m->i16, offsetof(tr_frame, linked));
     store_zero(w, w->m->ptr, offsetof(tr_frame, inner));
     store_zero(w, w->m->ptr, offsetof(tr_frame, late));
 }
@@ -105,14 +87,11 @@ static lv class_of(tr_lf *w, lv code, lv is_site) {
     return l_select(w->b, is_site, exc, l_int(m->i64, TR_EXC_MEMORY));
 }
 
-/* Room for the code and the stretches; what it is raised with is where this says. */
+/* A tr_raised; what it is raised again with is where this says. */
 static lv save(tr_lf *w, lv code) {
-    uint64_t words = 1;
-    for (unsigned i = 0; i < NSTRETCHES; i++)
-        words += stretches[i].bytes / sizeof(tr_slot);
-    lv saved = tr_lower_alloca(w, LLVMArrayType2(w->m->i64, words), "caught");
-    LLVMBuildStore(w->b, code, saved);
-    copy_frame(w, saved, false);
+    lv saved = tr_lower_alloca(w, LLVMArrayType2(w->m->i64, sizeof(tr_raised) / sizeof(tr_slot)), "caught");
+    LLVMBuildStore(w->b, LLVMBuildSExt(w->b, code, w->m->i64, ""), saved);
+    tr_lower_rt(w, TR_RT_CATCH, 1, &saved, NULL, NULL);
     return LLVMBuildPtrToInt(w->b, saved, w->m->i64, "");
 }
 
@@ -148,7 +127,7 @@ void tr_lower_reraise(tr_lf *w, tr_val v, const tr_ins *in) {
     }
     lv low = l_int(m->i64, (1LL << TR_CAUGHT_SHIFT) - 1);
     lv saved = LLVMBuildIntToPtr(b, LLVMBuildAnd(b, tr_lower_parts(w, in->args[0])[0], low, ""), m->ptr, "");
-    copy_frame(w, saved, true);
+    tr_lower_rt(w, TR_RT_AGAIN, 1, &saved, NULL, NULL);
     tr_lower_leave(w, LLVMBuildLoad2(b, m->i32, saved, ""));
 }
 

@@ -59,6 +59,7 @@ typedef struct tr_lm {
     struct tr_ldebug *dbg; /* NULL unless opts.debug */
     bool atomic_counts;    /* threads may count references of one block at the same time */
     bool complex;          /* tr_lower_made */
+    bool nested;           /* the same */
     unsigned choices;      /* branches on whether an integer is a given one */
     bool checks_stack;     /* some function that was lowered looks whether there is room on the stack */
     bool failed;
@@ -70,7 +71,6 @@ typedef struct tr_lbody {
     lv **vals; /* parts of each value, NULL = not made yet */
     lb *blks;
     lv *loop_marks; /* per block: metadata of the jump back to a loop's header that ends it; NULL = no loop has any */
-    uint8_t *ticks;  /* per block: its jump back is a step of a long loop; NULL = none is */
     uint32_t at_loc; /* lambda: loc of its pattern in `outer` */
     lv *yield;       /* lambda: parts of what it yielded */
     lb yield_blk;    /* lambda with several YIELDs: where they meet, with phis in `yield` */
@@ -88,12 +88,8 @@ typedef struct tr_lf {
     lv ret_slots; /* tr_entry: where results go; else NULL */
     lt ret_type;  /* of the LLVM function */
     int32_t inst;
-    unsigned fmf;     /* LLVM's fast-math bits of the instruction, or the reduction, that is being lowered */
-    unsigned nmath;   /* calls that may be vectorised, so far */
-    unsigned nseldom; /* patterns that hardly ever run and got vectors, so far */
-    /* In a function over a range of a long loop: steps until it asks whether to go on, and how many it had;
-     * else NULL. */
-    lv steps, pace;
+    unsigned fmf;   /* LLVM's fast-math bits of the instruction, or the reduction, that is being lowered */
+    unsigned nmath; /* calls that may be vectorised, so far */
     TR_VEC(tr_lbuf) bufs; /* room.c; the first in_use of them are taken */
     uint32_t in_use;
     uint64_t ranges;        /* bytes of buffers that functions over ranges take below this one */
@@ -127,6 +123,8 @@ void tr_lower_error(tr_lf *w, tr_val v, const char *fmt, ...) __attribute__((for
 /* --- room.c --- */
 lv tr_lower_alloca(tr_lf *w, lt t, const char *name);
 /* A buffer until w->in_use is set back to what it was: the pattern that is being lowered has it. */
+/* A tr_mem of so many bytes, which goes with the frame if nobody frees it; raises where there is no memory. */
+lv tr_lower_memory(tr_lf *w, tr_val v, lv bytes);
 lv tr_lower_buffer(tr_lf *w, uint64_t bytes, unsigned align, const char *name);
 uint64_t tr_lower_bytes(const tr_lm *m, lt t); /* of a scalar in a buffer; a bool takes one */
 uint64_t tr_lower_room(const tr_lf *w);        /* bytes of all buffers */
@@ -137,7 +135,6 @@ void tr_lower_look_for_room(tr_lf *w, bool as_entry, bool check);
 /* --- loops.c --- */
 /* One step of a long loop. Now and then the function leaves from here, when the region it is part of has to
  * end. */
-void tr_lower_tick(tr_lf *w);
 void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks */
 /* Metadata for the jump back of a loop. */
 enum {
@@ -191,11 +188,16 @@ typedef struct tr_larr {
     bool apart;   /* elements are accessed in a loop whose rounds do not meet in memory (loops.c) */
 } tr_larr;
 void tr_lower_arr(tr_lf *w, tr_val v, tr_larr *a);
-void tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in);
+bool tr_lower_is_same(const tr_larr *a,
+                      const tr_larr *b); /* the same elements at the same indices, seen when compiling */
+/* An op of arrays, of checks, of a device; false: it is none of these. */
+bool tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in);
 /* Address of the element that an access at the indices reaches. */
 lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx);
 /* Loads or stores the element at `off` elements from a's data. */
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out);
+/* n elements that lie side by side, as a vector. */
+lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n);
 void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x);
 
 /* --- handler.c --- */
@@ -205,7 +207,7 @@ void tr_lower_fly(tr_lf *w, lv code); /* `code` is what the handler will catch *
 void tr_lower_end_handlers(tr_lm *m); /* when all sites are known */
 
 /* --- check.c --- */
-void tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in);
+bool tr_lower_check_op(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_call(tr_lf *w, tr_val v, const tr_ins *in);
 /* Branches to a new block when `ok` is false, which the builder then fills; returns where to go on. */
 lb tr_lower_unless(tr_lf *w, lv ok);
@@ -223,7 +225,7 @@ lv tr_lower_late_entry(tr_lm *m, tr_lf *w, lv **args);
 static inline bool tr_lower_is_flat(const tr_lm *m) {
     return m->want->target->abi == TR_ABI_FLAT;
 }
-void tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in);
+bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst);
 /* Parts of all arguments. */
 lv *tr_lower_flat_args(tr_lf *w);

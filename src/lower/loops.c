@@ -15,7 +15,7 @@
 
 #include "vmath/vmath.h"
 
-enum { UNROLL = 4, MAX_SIZE = 64, MAX_SUM = 24 };
+enum { UNROLL = 4, MAX_SIZE = 64, MAX_SUM = 24, MAX_ROUNDS = 32, ROW_BITS = 256 };
 
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
     while (tr_at(f, index)->op == TR_OP_CONV)
@@ -40,7 +40,7 @@ static bool looks_up(const tr_fn *f, const tr_ins *in) {
 
 /* Is it a call that vector math may serve on some processor? */
 bool tr_lower_is_math(const tr_fn *f, const tr_ins *in) {
-    if (in->op != TR_OP_MATH && in->op != TR_OP_POW)
+    if (tr_op_info[in->op].lanes != 'f')
         return false;
     const tr_ty *t = tr_at(f, in->args[0])->ty;
     const char *name = in->op == TR_OP_POW ? "pow" : tr_math_info[in->sub].name;
@@ -145,6 +145,84 @@ static void mark_loops(tr_lf *w, const uint8_t *found, bool math) {
     }
 }
 
+/* --- loops of few rounds in loops --- */
+
+/* A small constant? */
+static bool is_few(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    return in->op == TR_OP_CONST && tr_ty_is_int(in->ty) && in->imm.i >= -MAX_ROUNDS &&
+           in->imm.i <= MAX_ROUNDS;
+}
+
+/* Does it go on until a number of its own, which grows by a constant, has come to another? */
+static bool counts_few(const tr_fn *f, const tr_loop *l) {
+    const tr_ins *t = tr_term(f, l->latch), *test = t->op == TR_OP_CBR ? tr_at(f, t->args[0]) : NULL;
+    if (!test || test->op != TR_OP_CMP || !is_few(f, test->args[1]))
+        return false;
+    const tr_ins *next = tr_at(f, test->args[0]);
+    if (next->op != TR_OP_ADD || !is_few(f, next->args[1]))
+        return false;
+    const tr_ins *count = tr_at(f, next->args[0]);
+    return count->op == TR_OP_PARAM && count->blk == l->header;
+}
+
+/* Does a round branch? */
+static bool branches(const tr_fn *f, const tr_loop *l) {
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        if (l->blks.d[i] != l->latch && tr_term(f, l->blks.d[i])->op == TR_OP_CBR)
+            return true;
+    return false;
+}
+
+/* Such loops in others are loops of a known number of rounds, as over the neighbours of a cell: LLVM unrolls
+ * them. Where their rounds branch, the loop around them is straight code only after that: its tests of these
+ * counts are constants then, and what does not vary in it has come to lie in it (tr_lower_made.nested). */
+static void find_nested(tr_lf *w, const tr_loops *loops) {
+    const tr_fn *f = w->body->f;
+    for (uint32_t l = 0; l < loops->n && !w->m->nested; l++) {
+        const tr_loop *loop = &loops->d[l];
+        w->m->nested = (loop->depth > 1 || w->body->outer) && loop->latch != TR_NOBLK &&
+                       !tr_blk_at(f, loop->latch)->cold && counts_few(f, loop) && branches(f, loop);
+    }
+}
+
+/* --- loops over bytes --- */
+
+/* Bytes alone: elements of one byte in memory, and no others. */
+static bool is_bytes(const tr_fn *f, const tr_loop *l) {
+    unsigned widest = 0;
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            if (in->op != TR_OP_LOAD && in->op != TR_OP_STORE)
+                continue;
+            unsigned size = tr_ty_size(tr_at(f, in->args[0])->ty->elem);
+            widest = size > widest ? size : widest;
+        }
+    return widest == 1;
+}
+
+/* The widest vectors hold 64 of them, and what is left of a row, up to 63 elements, goes one by one but for
+ * the half that a second loop may take: rows of 254 took twice as long as in vectors of 32. Rows are what
+ * loops in loops go along; where all of a function's go along bytes, it has the shorter vectors. */
+static void look_for_rows(tr_lf *w, const tr_loops *loops) {
+    const tr_fn *f = w->body->f;
+    bool *outer = TR_NEW_N(&w->m->ctx->arena, bool, loops->n + 1u), rows = false;
+    for (uint32_t l = 0; l < loops->n; l++)
+        if (loops->d[l].parent != UINT32_MAX)
+            outer[loops->d[l].parent] = true;
+    for (uint32_t l = 0; l < loops->n; l++) {
+        const tr_loop *loop = &loops->d[l];
+        if (outer[l] || tr_blk_at(f, loop->header)->cold)
+            continue;
+        if ((loop->depth < 2 && !w->body->outer) || !is_bytes(f, loop))
+            return;
+        rows = true;
+    }
+    if (rows && w->m->want->vector_bits > ROW_BITS)
+        tr_lower_vector_bits(w->fn, ROW_BITS);
+}
+
 /* --- sums of floats --- */
 
 /* Is v a sum that the param is a term of, made in this order alone? */
@@ -203,6 +281,8 @@ static void mark_sums(tr_lf *w) {
             adds_up(f, &loops.d[l]) && tr_loop_size(f, &loops.d[l]) <= MAX_SUM && along_rows(f, &loops.d[l]))
             mark_unrolled(w, latch);
     }
+    find_nested(w, &loops);
+    look_for_rows(w, &loops);
 }
 
 /* A checked copy of a loop runs when an index is about to be out of range: vectors for it cost time to
@@ -218,50 +298,7 @@ static void mark_cold(tr_lf *w) {
     }
 }
 
-/* --- loops that may take long, in a range of a parallel one --- */
-
-void tr_lower_tick(tr_lf *w) {
-    assert(w->steps && w->pace);
-    LLVMBuilderRef b = w->b;
-    lt i64 = w->m->i64;
-    lv zero = l_int(i64, 0), left = l_sub(b, LLVMBuildLoad2(b, i64, w->steps, ""), l_int(i64, 1)), next;
-    LLVMBuildStore(b, left, w->steps);
-    lb go_on = tr_lower_unless(w, l_icmp(b, LLVMIntSGT, left, zero));
-    tr_lower_rt(w, TR_RT_PACE, 1, (lv[]){LLVMBuildLoad2(b, i64, w->pace, "")}, NULL, &next);
-    lb stay = tr_lower_unless(w, l_icmp(b, LLVMIntSGT, next, zero));
-    tr_lower_exit(w, LLVMBuildTrunc(b, next, w->m->i32, ""));
-    l_at_end(b, stay);
-    LLVMBuildStore(b, next, w->steps);
-    LLVMBuildStore(b, next, w->pace);
-    LLVMBuildBr(b, go_on);
-    l_at_end(b, go_on);
-}
-
-/* Rounds with loops, calls or patterns in them. Innermost loops stay as they are: LLVM vectorises no loop
- * with a call. */
-static void mark_ticks(tr_lf *w) {
-    tr_fn *f = w->body->f;
-    tr_arena *a = &w->m->ctx->arena;
-    tr_loops loops = {0};
-    tr_dom_compute(f);
-    tr_loops_find(f, &loops, TR_NEW_N(a, uint32_t, f->blks.n + 1u));
-    uint8_t *is_long = TR_NEW_N(a, uint8_t, loops.n + 1u);
-    for (uint32_t l = 0; l < loops.n; l++) {
-        if (loops.d[l].parent != UINT32_MAX)
-            is_long[loops.d[l].parent] = 1;
-        for (uint32_t i = 0; i < loops.d[l].blks.n; i++)
-            for (tr_val v = tr_blk_at(f, loops.d[l].blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-                is_long[l] |= tr_at(f, v)->op == TR_OP_CALL || tr_at(f, v)->op == TR_OP_PATTERN;
-    }
-    w->body->ticks = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
-    for (uint32_t l = 0; l < loops.n; l++)
-        if (is_long[l] && loops.d[l].latch != TR_NOBLK)
-            w->body->ticks[loops.d[l].latch] = 1;
-}
-
 void tr_lower_loops(tr_lf *w) {
-    if (w->steps && w->body->f->blks.n > 1)
-        mark_ticks(w);
     const uint8_t *math = find_blocks(w, tr_lower_is_math), *lookups = find_blocks(w, looks_up);
     mark_cold(w);
     if (math)

@@ -22,6 +22,7 @@ typedef struct tr_lower_made {
     bool calls;   /* more than one LLVM function: inlining comes first */
     bool complex; /* products of complex numbers: the SLP pass knows how to pair them */
     bool choices; /* several branches on whether an integer is a given one, of which LLVM makes a switch */
+    bool nested;  /* loops of few rounds with branches, in others */
 } tr_lower_made;
 
 /* Fills the empty module `mod` (context, triple and data layout set by the caller) with every instance that

@@ -44,8 +44,24 @@ static lv load_as(tr_lf *w, lt t, lv at) {
 
 /* --- what the loops take from outside --- */
 
+/* The first array that lies exactly as array i does: LLVM must see that their elements are the same ones. */
+static unsigned find_same(const tr_larr *arr, unsigned i) {
+    unsigned k = 0;
+    while (!tr_lower_is_same(&arr[k], &arr[i]))
+        k++;
+    return k;
+}
+
 static void each_of(tr_larr *arr, unsigned n, bool strides, void (*visit)(share *, lv *), share *u) {
+    unsigned *same = TR_NEW_N(&u->w->m->ctx->arena, unsigned, n + 1u);
+    for (unsigned i = 0; i < n; i++)
+        same[i] = find_same(arr, i);
     for (unsigned i = 0; i < n; i++) {
+        if (same[i] < i) {
+            arr[i].data = arr[same[i]].data;
+            memcpy(arr[i].stride, arr[same[i]].stride, sizeof arr[i].stride);
+            continue;
+        }
         visit(u, &arr[i].data);
         for (unsigned k = 0; k < arr[i].ty->ndim && strides; k++)
             visit(u, &arr[i].stride[k]);
@@ -120,25 +136,6 @@ static bool is_chain(const tr_lpat *s) {
 }
 
 /* --- the function over a range --- */
-
-/* Rounds of unknown length: a loop, a call, or a pattern in each. */
-static bool is_heavy(tr_fn *lam) {
-    tr_cfg_compute(lam);
-    for (uint32_t i = 0; i < lam->rpo.n; i++) {
-        const tr_ins *t = tr_term(lam, lam->rpo.d[i]);
-        for (uint32_t s = 0; s < tr_nsucc(t); s++)
-            if (tr_blk_at(lam, t->imm.succ[s].to)->rpo <= i)
-                return true;
-        for (tr_val v = tr_blk_at(lam, lam->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(lam, v)->next)
-            if (tr_at(lam, v)->op == TR_OP_CALL || tr_at(lam, v)->op == TR_OP_PATTERN)
-                return true;
-    }
-    return false;
-}
-
-static bool is_region(const tr_lpat *s) {
-    return s->p->nin + s->p->nout + s->p->neout + s->p->nscan == 0;
-}
 
 static lv new_function(tr_lf *w) {
     tr_lm *m = w->m;
@@ -297,13 +294,6 @@ static lv make_range(tr_lpat *s) {
     if (m->dbg)
         tr_lower_debug_at(&w, s->loc);
     tr_lpat c = copy_of(s, &w);
-    c.ticks = is_region(s) && is_heavy(s->p->lam);
-    if (c.ticks) {
-        w.steps = tr_lower_alloca(&w, m->i64, "steps");
-        w.pace = tr_lower_alloca(&w, m->i64, "pace");
-        LLVMBuildStore(w.b, l_int(m->i64, 1), w.steps);
-        LLVMBuildStore(w.b, l_int(m->i64, 1), w.pace);
-    }
     share u = {&w, LLVMGetParam(w.fn, 1), FIRST};
     each_value(&c, take, &u);
     for (unsigned i = 0; i < c.p->nred && !c.p->keep; i++)
@@ -334,13 +324,15 @@ static lv make_range(tr_lpat *s) {
 
 /* --- the calling side --- */
 
-/* The runtime makes ranges that are worth handing to a thread. A prange loop is no line of elements: any number of rounds may be a range, and a heavy one is a range by itself. */
+static lv cost_of(tr_lpat *s) {
+    uint32_t known = s->p->sched.cost;
+    return s->cost ? s->cost : l_int(s->w->m->i64, known ? known : 1);
+}
+
+/* The runtime makes ranges that are worth handing to a thread; of a prange loop any number of rounds may be one. */
 static lv region_grain(tr_lpat *s, lv n) {
     tr_lf *w = s->w;
-    enum { ALONE = 1 << 20 };
-    lv args[] = {n, l_int(w->m->i64, 0),
-                 l_int(w->m->i64, is_heavy(s->p->lam) ? ALONE : tr_fn_cost(s->p->lam))};
-    lv out = NULL;
+    lv args[] = {n, l_int(w->m->i64, 0), cost_of(s)}, out = NULL;
     tr_lower_rt(w, TR_RT_GRAIN, 3, args, NULL, &out);
     /* One range is run in order, by the caller. */
     return s->when ? l_select(w->b, s->when, out, n) : out;
@@ -363,14 +355,13 @@ static lv chain_grain(tr_lpat *s, lv inner, lv usual) {
 
 static lv call_grain(tr_lpat *s, lv n) {
     tr_lf *w = s->w;
-    if (is_region(s))
+    if (tr_pat_is_region(s->p))
         return region_grain(s, n);
     lv inner = l_int(w->m->i64, 1), out = NULL;
     for (unsigned k = 0; k < s->ndim; k++)
         if (s->axis[k] != s->outer)
             inner = LLVMBuildNSWMul(w->b, inner, s->ext[s->axis[k]], "");
-    unsigned cost = tr_fn_cost(s->p->lam) + s->narr;
-    lv args[] = {n, inner, l_int(w->m->i64, cost)};
+    lv args[] = {n, inner, cost_of(s)};
     tr_lower_rt(w, TR_RT_GRAIN, 3, args, NULL, &out);
     return is_chain(s) ? chain_grain(s, inner, out) : out;
 }
@@ -438,6 +429,18 @@ static void results(tr_lpat *s, lv places, lv chain, lv grain, lv *out) {
     join(s, places, LLVMBuildUDiv(b, up, grain, ""), out + part);
 }
 
+/* Places for what the ranges reduce; *mem: what to free after, where the stack is not asked for that much. */
+static lv make_places(tr_lpat *s, unsigned nparts, lv *mem) {
+    enum { FEW = 24 << 10 };
+    tr_lf *w = s->w;
+    uint64_t bytes = (uint64_t)nparts * TR_PAR_RANGES * sizeof(tr_slot);
+    if (bytes <= FEW)
+        return tr_lower_buffer(w, bytes, 8, "places");
+    *mem = tr_lower_memory(w, s->v, l_int(w->m->i64, (long long)bytes));
+    lv head = l_int(w->m->i64, TR_MEM_ALIGN);
+    return LLVMBuildInBoundsGEP2(w->b, w->m->i8, *mem, &head, 1, "");
+}
+
 void tr_lower_parallel(tr_lpat *s, lv *out) {
     assert(tr_pat_is_parallel(s->p));
     tr_lf *w = s->w;
@@ -453,8 +456,9 @@ void tr_lower_parallel(tr_lpat *s, lv *out) {
     u.slots = tr_lower_buffer(w, u.n * sizeof(tr_slot), 8, "share");
     u.n = FIRST;
     each_value(s, give, &u);
+    lv mem = NULL;
     if (nparts)
-        places = tr_lower_buffer(w, (uint64_t)nparts * TR_PAR_RANGES * sizeof(tr_slot), 8, "places");
+        places = make_places(s, nparts, &mem);
     LLVMBuildStore(b, grain, slot(w, u.slots, GRAIN));
     LLVMBuildStore(b, places, slot(w, u.slots, PLACES));
     LLVMBuildStore(b, chain ? chain : none, slot(w, u.slots, CHAIN));
@@ -466,4 +470,6 @@ void tr_lower_parallel(tr_lpat *s, lv *out) {
         tr_spread_end(s, places, grain);
     else
         results(s, places, chain, grain, out);
+    if (mem)
+        tr_lower_rt(w, TR_RT_FREE, 1, &mem, NULL, NULL);
 }

@@ -11,9 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SHORT = 4 }; /* instructions, the last of which yields */
 enum { PREFETCH = 4096 };
-enum { MAX_SELDOM = 1 }; /* long functions are not made to wait for what hardly ever runs */
 
 /* --- a counted loop that carries values --- */
 
@@ -49,7 +47,7 @@ void tr_lloop_end(tr_lpat *s, tr_lloop *l, lv next) {
     }
     lv back = LLVMBuildBr(b, l->head);
     bool rows = s->open && s->p->keep; /* often short */
-    unsigned marks = s->cold ? TR_LOOP_COLD : s->w->nmath != l->nmath || rows ? TR_LOOP_ONE : 0;
+    unsigned marks = s->p->sched.scalar ? TR_LOOP_COLD : s->w->nmath != l->nmath || rows ? TR_LOOP_ONE : 0;
     if (s->p->apart)
         marks |= TR_LOOP_APART;
     if (marks)
@@ -142,6 +140,11 @@ static lv offset_of(tr_lpat *s, const tr_larr *a, const lv *idx) {
     return off;
 }
 
+static void mark(tr_lpat *s, lv off) {
+    LLVMBuilderRef b = s->w->b;
+    LLVMBuildStore(b, l_int(s->w->m->i8, 1), LLVMBuildGEP2(b, s->w->m->i8, s->marks, &off, 1, ""));
+}
+
 /* y: indices and a value for each target. */
 static void scatter_elements(tr_lpat *s, const lv *y) {
     for (unsigned i = 0; i < s->p->nscat; i++) {
@@ -153,6 +156,8 @@ static void scatter_elements(tr_lpat *s, const lv *y) {
             tr_red_combine(s, &s->how[i], now, y);
         }
         tr_lower_store_at(s->w, a, off, s->p->scats[i] == TR_SCATTER_PUT ? y : now);
+        if (s->marks)
+            mark(s, off);
         y += tr_ty_nparts(a->ty->elem);
     }
 }
@@ -195,8 +200,6 @@ void tr_lower_element(tr_lpat *s, lv *out) {
         n += load_elements(s, array(s, i), &off[i], 1, params + n);
     n += s->totals ? nothing_known(s, params + n) : tr_red_running(s, params + n);
     memcpy(params + n, s->caps, s->ncaps * sizeof *params);
-    if (s->ticks)
-        tr_lower_tick(w);
     const lv *y = tr_lower_lambda(w, p->lam, s->loc, params);
     for (unsigned i = p->nin; i < s->narr; i++)
         y = s->totals ? skip_elements(array(s, i), 1, y) : store_elements(s, array(s, i), &off[i], 1, y);
@@ -459,56 +462,6 @@ void tr_lower_inner(tr_lpat *s, unsigned k) {
 
 /* --- setting up --- */
 
-static bool uses_index(const tr_fn *lam, unsigned nspace) {
-    for (uint32_t v = 0; v < lam->ins.n; v++) {
-        const tr_ins *in = tr_at(lam, v);
-        uint32_t nsucc = tr_nsucc(in);
-        for (uint32_t i = 0; i < in->nargs; i++)
-            for (unsigned k = 0; k < nspace; k++)
-                if (in->args[i] == lam->blks.d[0].params.d[k])
-                    return true;
-        for (uint32_t e = 0; e < nsucc; e++)
-            for (uint32_t i = 0; i < in->imm.succ[e].n; i++)
-                for (unsigned k = 0; k < nspace; k++)
-                    if (in->imm.succ[e].args[i] == lam->blks.d[0].params.d[k])
-                        return true;
-    }
-    return false;
-}
-
-/* No iteration can tell in which order they run: nothing raises, and no reduction depends on it. */
-static bool is_orderless(const tr_pat *p, const tr_fn *lam) {
-    if (p->nscan || p->nscat)
-        return false;
-    for (unsigned i = 0; i < p->nred; i++)
-        if (tr_red_info[p->reds[i]].place)
-            return false;
-    for (uint32_t v = 0; v < lam->ins.n; v++) {
-        const tr_ins *in = tr_at(lam, v);
-        if (in->blk == TR_NOBLK)
-            continue;
-        if (tr_ins_effects(in) & (E_RAISE | E_WRITE | E_ALLOC | E_SIDE))
-            return false;
-        for (unsigned i = 0; in->op == TR_OP_YIELD && i < p->nred; i++)
-            if (tr_red_regroups(p->reds[i], tr_at(lam, in->args[tr_pat_lam_red(p) + i])->ty))
-                return false;
-    }
-    return true;
-}
-
-/* One line: C order is address order for every array, or F order is and the order does not matter. */
-static bool can_flatten(const tr_lpat *s) {
-    if (s->p->keep)
-        return false;
-    for (unsigned a = 0; a < s->narr; a++)
-        if (s->arr[a].ty->layout == TR_LAYOUT_ANY || s->arr[a].repeats ||
-            (s->arr[a].ty->layout != s->arr[0].ty->layout && s->arr[a].ty->ndim > 1))
-            return false;
-    if (s->p->nspace == 0 || uses_index(s->p->lam, s->p->nspace))
-        return false;
-    return s->narr == 0 || s->arr[0].ty->layout == TR_LAYOUT_C || is_orderless(s->p, s->p->lam);
-}
-
 /* An axis of extent 1 of an input repeats: stride 0. Known to be as long as the space where both are one value. */
 static void repeat_axes(tr_lpat *s, tr_larr *a, const unsigned *axis, unsigned n) {
     LLVMBuilderRef b = s->w->b;
@@ -538,7 +491,8 @@ static void setup_axes(tr_lpat *s, const tr_ins *in) {
     for (unsigned i = 0; i < p->nein; i++)
         repeat_axes(s, &s->earr[i], s->axis, tr_pat_nkeep(p));
     s->when = p->nwhen ? tr_lower_parts(s->w, in->args[tr_pat_when(p)])[0] : NULL;
-    s->line = can_flatten(s);
+    s->cost = p->ncost ? tr_lower_parts(s->w, in->args[tr_pat_cost(p)])[0] : NULL;
+    s->line = p->sched.line;
     if (!s->line)
         return;
     for (unsigned i = 1; i < s->ndim; i++)
@@ -605,7 +559,7 @@ void tr_lower_nest(tr_lpat *s, lv *out) {
         return;
     }
     tr_red_setup(s);
-    if (tr_chunk_wanted(s))
+    if (s->p->sched.chunk)
         tr_chunk_setup(s);
     if (s->p->keep) {
         nest(s, 0);
@@ -615,17 +569,6 @@ void tr_lower_nest(tr_lpat *s, lv *out) {
     tr_red_begin(s);
     tr_lower_inner(s, 0);
     tr_red_end(s, out);
-}
-
-/* Where sizes do not agree, vectors pay for what they cost to compile if the function is short, or calls functions that have vectors. */
-static bool pays_seldom(const tr_pat *p, unsigned cold) {
-    const tr_fn *f = p->lam;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < f->rpo.n; i++)
-        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next, n++)
-            if (tr_lower_is_math(f, tr_at(f, v)))
-                return true;
-    return cold == TR_COLD_SELDOM && n <= SHORT;
 }
 
 /* The loops of a pattern that is set up. */
@@ -665,17 +608,18 @@ static void versions(tr_lpat *s, tr_lpat *t, const tr_ins *in, lv tiled, lv *out
 
 void tr_lower_pattern(tr_lf *w, tr_val v, const tr_ins *in) {
     assert(in->op == TR_OP_PATTERN);
-    unsigned cold = tr_blk_at(w->body->f, in->blk)->cold;
-    tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc}, t;
-    s.cold = cold == TR_COLD_CHECKED ||
-             (cold > TR_COLD_CHECKED && (!pays_seldom(s.p, cold) || w->nseldom++ >= MAX_SELDOM));
-    t = s;
-    lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * s.p->nred + 1u), tiled;
+    tr_lpat s = {.w = w, .p = in->imm.pat, .v = v, .loc = in->loc}, t = s;
+    lv *out = TR_NEW_N(&w->m->ctx->arena, lv, 2u * s.p->nred + 1u);
     w->body->vals[v] = out;
-    if (!begin(&s, in))
+    if (!begin(&s, in)) {
         tr_lower_error(w, v, "a reduction of this pattern is not defined for its type");
-    else if (!tr_tile_wanted(&s) && (tiled = tr_tile_condition(&s)))
-        versions(&s, &t, in, tiled, out); /* nothing comes out: axes are kept */
-    else
-        loops(&s, out);
+        return;
+    }
+    if (s.p->sched.tested) {
+        versions(&s, &t, in, tr_tile_condition(&s), out); /* nothing comes out: axes are kept */
+        return;
+    }
+    if (s.p->sched.tile)
+        tr_tile_order(&s);
+    loops(&s, out);
 }

@@ -2,11 +2,15 @@
 #ifndef TR_LOWER_PATTERN_H
 #define TR_LOWER_PATTERN_H
 
+#include "ir/sched.h"
 #include "lower/internal.h"
 
-/* The values that a pattern's loops carry at most: an extreme of floats is three, a complex sum two; and the fill of the buffers. */
+enum { TR_STRIP_BYTES = 64 }; /* how wide a strip is (strip.c) */
+
+/* The values that a pattern's loops carry at most: an extreme of floats is three, a complex sum two, a strip's sum a vector for each of its
+ * rows; and the fill of the buffers. */
 static inline unsigned tr_most_carried(const tr_pat *p) {
-    return 3u * p->nred + 1;
+    return (p->nred ? 3u * p->nred + p->sched.strip : 0) + 1;
 }
 
 typedef enum tr_redclass { RED_PHI, RED_BUFFERED, RED_ARG } tr_redclass;
@@ -27,10 +31,9 @@ typedef struct tr_lred {
 } tr_lred;
 
 /* An array along the innermost axis, in chunks (chunk.c). */
-enum { TR_CHUNK = 512 };
 typedef struct tr_lchunk {
     bool used;     /* its stride is known at run time only */
-    tr_larr buf;   /* TR_CHUNK elements */
+    tr_larr buf;   /* sched.chunk elements */
     lv unit, zero; /* its stride is 1; is 0 */
     lv off;        /* of the chunk's first element */
     tr_larr now;   /* the chunk, element by element */
@@ -46,15 +49,17 @@ typedef struct tr_lpat {
     lv ext[TR_MAX_NDIM], idx[TR_MAX_NDIM]; /* per axis */
     lv first, end;                         /* of the outermost loop; NULL: all of it */
     lv when;                               /* it may run on all cores; NULL: always */
+    lv cost;                               /* of a round; NULL: sched.cost */
     lv from, to;                           /* of the innermost loop, a block of a scan; NULL: all of it */
     bool
         totals; /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
-    bool blocks; /* a scan of floats (tr_pat_in_blocks) */
-    bool shared; /* other threads pack into the same arrays */
-    bool ticks;  /* a round is a step of a long loop (tr_lower_tick) */
-    bool cold, tiled;
+    bool blocks;         /* a scan of floats (tr_pat_in_blocks) */
+    bool shared;         /* other threads pack into the same arrays */
+    bool tiled;          /* the tile axis is the last one */
     unsigned outer;      /* axis of the outermost loop */
     lv *held;            /* in tiles: what one column's accumulators hold */
+    unsigned lanes;      /* of a strip; 0: no strips */
+    lv *shift;           /* in strips: from its first row to row r, of array a: shift[r * narr + a] */
     bool line, open;     /* open: within the reductions of an index of the kept axes */
     tr_larr *arr, *earr; /* inputs, then outputs; the epilogue's */
     tr_lchunk *chunk;    /* NULL: elements are addressed directly */
@@ -65,7 +70,8 @@ typedef struct tr_lpat {
     tr_lred *how;                  /* how they combine values; not looked at where the last one wins */
     lv size, cstride[TR_MAX_NDIM]; /* of the target, and of tables like it, with `spreads` */
     bool spreads;                  /* as tr_pat_spreads has it */
-    lv last, *scratch;             /* their scratch place; places for what is not wanted, with `shared` */
+    lv marks;          /* a byte per place of a table, set where something was stored; NULL: none */
+    lv last, *scratch; /* their scratch place; places for what is not wanted, with `shared` */
     tr_lred *red;
     lv *caps;
     unsigned ncaps;        /* parts */
@@ -100,15 +106,24 @@ void tr_lower_inner(tr_lpat *s, unsigned k);
 void tr_lower_advance(tr_lpat *s, unsigned k);
 
 /* tile.c: reductions that leave the axis along which memory lies. */
-bool tr_tile_wanted(tr_lpat *s); /* changes the order of the loops */
-/* What says at run time that memory lies along a kept axis; NULL: known when compiling, or no help. Then where it holds. */
-lv tr_tile_condition(tr_lpat *s);
-void tr_tile_assume(tr_lpat *s);
+void tr_tile_order(tr_lpat *s);   /* of the loops */
+lv tr_tile_condition(tr_lpat *s); /* what says at run time that memory lies along the tile's axis */
+void tr_tile_assume(tr_lpat *s);  /* where it does */
 void tr_tile_setup(tr_lpat *s);
 void tr_tile_nest(tr_lpat *s);
+void tr_tile_clear(tr_lpat *s, lv len);
+/* The reduced axes from level k on of `len` accumulators; their sums are in the accumulators then. carry[0] counts rows. */
+void tr_tile_sums(tr_lpat *s, unsigned k, lv from, lv len);
+
+/* strip.c: tiles of sums whose accumulators stay in registers. */
+void tr_strip_setup(tr_lpat *s);
+void tr_strip_nest(tr_lpat *s, unsigned k); /* the last two kept axes, of level k and the innermost one */
+void tr_strip_add(tr_lpat *s, unsigned k, lv at); /* the elements at `at` of the last reduced axis, level k */
+void tr_strip_leave(tr_lpat *s);                  /* registers to memory */
+/* Behind a branch: the registers begin anew where it came from `full`, and are as they were where from `here`. */
+void tr_strip_meet(tr_lpat *s, lb here, lb full);
 
 /* chunk.c: an innermost axis with strides that are known at run time only. */
-bool tr_chunk_wanted(tr_lpat *s);
 void tr_chunk_setup(tr_lpat *s);
 lv tr_chunk_begin(tr_lpat *s, unsigned k,
                   lv n); /* before the axis of n elements, level k; the longest chunk */

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 static lv extreme(tr_lpat *s, const tr_lred *r, lv best, lv x) {
     bool min = r->kind == TR_RED_MIN;
@@ -76,6 +77,8 @@ void tr_red_combine(tr_lpat *s, const tr_lred *r, lv *acc, const lv *x) {
     case TR_RED_MIN:
     case TR_RED_MAX: acc[0] = extreme(s, r, acc[0], x[0]); break;
     case TR_RED_AND: acc[0] = l_and(b, acc[0], x[0]); break;
+    case TR_RED_LAST: memcpy(acc, x, tr_ty_nparts(r->ty) * sizeof *acc); break;
+    case TR_RED_XOR: acc[0] = LLVMBuildXor(b, acc[0], x[0], ""); break;
     default: acc[0] = l_or(b, acc[0], x[0]);
     }
     s->w->fmf = outer;
@@ -132,8 +135,7 @@ static tr_redclass classify(const tr_lpat *s, unsigned i, const tr_ty *t) {
     tr_redk k = s->p->reds[i];
     if (tr_red_info[k].place)
         return RED_ARG;
-    if (k == TR_RED_ADD && tr_red_regroups(k, t) && (i >= s->p->nscan || s->totals) &&
-        !(s->p->fast[i] & TR_FM_REASSOC) && s->p->nspace > 0)
+    if (s->totals ? tr_pat_is_summed(s->p, i, t) : tr_pat_is_buffered(s->p, i, t))
         return RED_BUFFERED;
     return RED_PHI;
 }

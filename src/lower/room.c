@@ -45,6 +45,17 @@ lv tr_lower_buffer(tr_lf *w, uint64_t bytes, unsigned align, const char *name) {
     return buf->at;
 }
 
+lv tr_lower_memory(tr_lf *w, tr_val v, lv bytes) {
+    static const tr_site site = {TR_EXC_MEMORY, "cannot allocate tables of {0} bytes", -1, NULL};
+    const tr_ty *u64 = tr_ty_scalar(w->m->ctx->types, TR_TY_U64);
+    lv mem;
+    tr_lower_rt(w, TR_RT_ALLOC, 1, &bytes, NULL, &mem);
+    lb ok = tr_lower_unless(w, LLVMBuildIsNotNull(w->b, mem, ""));
+    tr_lower_raise(w, v, &site, 1, &u64, (lv *[]){&bytes});
+    l_at_end(w->b, ok);
+    return mem;
+}
+
 uint64_t tr_lower_bytes(const tr_lm *m, lt t) {
     if (LLVMGetTypeKind(t) == LLVMIntegerTypeKind)
         return (LLVMGetIntTypeWidth(t) + 7) / 8;

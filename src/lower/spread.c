@@ -1,13 +1,15 @@
-/* A scatter that combines, block by block of its rounds (privatisation, in the field's words): a block of rounds but the first one collects in a
+/* A scatter, block by block of its rounds (privatisation, in the field's words): a block of rounds but the first one collects in a
  * table of its own, which begins with what changes nothing, and the tables are joined to the target in their order. How long blocks are depends
- * on the number of rounds and the target's size alone (tr_rt_scatter_rows), whoever walks them. So all threads may (par.c), with the
+ * on the number of rounds and the target's size alone (tr_rt_scatter_rows), whoever walks them, where values depend on it. So all threads may (par.c), with the
  * bits of one; and where the values depend on how they are grouped, sums of floats, one thread goes block by block, too, in one table.
+ * Where the last value wins there is nothing to begin with: beside a table's values stand marks of the places that have one.
  * A target that is large beside the number of rounds has one block: the plain loop.
  * Cost: filling and joining tables touches 1 / TR_SCATTER_WORTH as many elements as there are rounds, twice. */
 #include "ir/summary.h"
 #include "lower/pattern.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* The target's size, and how its table lies: C order. */
 static void describe(tr_lpat *s) {
@@ -20,11 +22,22 @@ static void describe(tr_lpat *s) {
     }
 }
 
+static bool has_marks(const tr_lpat *s) {
+    return s->p->scats[0] == TR_SCATTER_PUT;
+}
+
+/* Of a table without its marks. */
+static lv value_bytes(const tr_lpat *s) {
+    return LLVMBuildNSWMul(s->w->b, s->size, l_int(s->w->m->i64, tr_ty_size(s->scat[0].ty->elem)), "");
+}
+
 /* From one table to the next: no two have a cache line in common, nor two that are fetched together. */
 static lv table_bytes(const tr_lpat *s) {
     enum { LINES = 128 };
     lt i64 = s->w->m->i64;
-    lv bytes = LLVMBuildNSWMul(s->w->b, s->size, l_int(i64, tr_ty_size(s->scat[0].ty->elem)), "");
+    lv bytes = value_bytes(s);
+    if (has_marks(s))
+        bytes = LLVMBuildNSWAdd(s->w->b, bytes, s->size, "");
     return l_and(s->w->b, LLVMBuildNSWAdd(s->w->b, bytes, l_int(i64, 2 * LINES - 1), ""), l_int(i64, -LINES));
 }
 
@@ -48,20 +61,13 @@ static lv count_blocks(tr_lpat *s, lv rows) {
 
 /* Room for n tables, or null for none of them. Raises where there is no memory. */
 static lv make_room(tr_lpat *s, lv n) {
-    static const tr_site site = {TR_EXC_MEMORY, "cannot allocate tables of {0} bytes", -1, NULL};
     tr_lf *w = s->w;
     LLVMBuilderRef b = w->b;
     lb from = l_here(b), some = tr_lower_block(w, ""), go_on = tr_lower_block(w, "");
-    lv bytes, mem;
     LLVMBuildCondBr(b, l_icmp(b, LLVMIntSGT, n, l_int(w->m->i64, 0)), some, go_on);
     l_at_end(b, some);
-    bytes = LLVMBuildNSWMul(b, table_bytes(s), n, "");
-    tr_lower_rt(w, TR_RT_ALLOC, 1, &bytes, NULL, &mem);
-    lb ok = tr_lower_unless(w, LLVMBuildIsNotNull(b, mem, ""));
-    const tr_ty *u64 = tr_ty_scalar(w->m->ctx->types, TR_TY_U64);
-    tr_lower_raise(w, s->v, &site, 1, &u64, (lv *[]){&bytes});
-    l_at_end(b, ok);
-    ok = l_here(b);
+    lv mem = tr_lower_memory(w, s->v, LLVMBuildNSWMul(b, table_bytes(s), n, ""));
+    lb ok = l_here(b);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
     lv p = LLVMBuildPhi(b, w->m->ptr, "");
@@ -85,6 +91,11 @@ static lv table_at(tr_lpat *s, lv room, lv k) {
     lv head = l_int(s->w->m->i64, TR_MEM_ALIGN);
     lv at = LLVMBuildNSWAdd(b, LLVMBuildNSWMul(b, table_bytes(s), k, ""), head, "");
     return LLVMBuildGEP2(b, s->w->m->i8, room, &at, 1, "");
+}
+
+static lv marks_of(const tr_lpat *s, lv table) {
+    lv at = value_bytes(s);
+    return LLVMBuildGEP2(s->w->b, s->w->m->i8, table, &at, 1, "");
 }
 
 /* A table as an array of one axis. */
@@ -111,6 +122,14 @@ static void clear_item(tr_lpat *s, const tr_larr *table, lv i) {
     tr_lower_store_at(s->w, table, i, x);
 }
 
+/* The table changes nothing. */
+static void clear_table(tr_lpat *s, lv table) {
+    if (has_marks(s))
+        LLVMBuildMemSet(s->w->b, marks_of(s, table), l_int(s->w->m->i8, 0), s->size, 1);
+    else
+        each_item(s, table, clear_item);
+}
+
 /* Where item number i, in C order, lies in the target. */
 static lv offset_in_target(tr_lpat *s, lv i) {
     LLVMBuilderRef b = s->w->b;
@@ -133,15 +152,43 @@ static void join_item(tr_lpat *s, const tr_larr *table, lv i) {
     tr_lower_store_at(s->w, &s->scat[0], off, now);
 }
 
-/* The rounds from `first` to s->end, with the target itself (own), or with a table. */
-static void walk_block(tr_lpat *s, lv first, lv own, lv table) {
+static void put_item(tr_lpat *s, const tr_larr *table, lv i) {
+    LLVMBuilderRef b = s->w->b;
+    lt i8 = s->w->m->i8;
+    lv x[2], marks = marks_of(s, table->data),
+             has = LLVMBuildLoad2(b, i8, LLVMBuildGEP2(b, i8, marks, &i, 1, ""), "");
+    lb go_on = tr_lower_unless(s->w, l_icmp(b, LLVMIntEQ, has, l_int(i8, 0)));
+    tr_lower_load_at(s->w, table, i, x);
+    tr_lower_store_at(s->w, &s->scat[0], offset_in_target(s, i), x);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+}
+
+static void join_table(tr_lpat *s, lv table) {
+    each_item(s, table, has_marks(s) ? put_item : join_item);
+}
+
+/* The rounds from `first` to s->end, with a table. */
+static void walk_table(tr_lpat *s, lv first, lv table) {
+    tr_lpat t = *s;
+    t.scat = tr_arena_copy(&s->w->m->ctx->arena, s->scat, sizeof *s->scat);
+    t.first = first;
+    t.scat[0].data = table;
+    t.marks = has_marks(s) ? marks_of(s, table) : NULL;
+    memcpy(t.scat[0].stride, s->cstride, s->scat[0].ty->ndim * sizeof *s->cstride);
+    clear_table(s, table);
+    tr_lower_nest(&t, NULL);
+}
+
+/* The same loop for both. */
+static void walk_either(tr_lpat *s, lv first, lv own, lv table) {
     LLVMBuilderRef b = s->w->b;
     tr_larr *a = &s->scat[0], target = *a;
     tr_lpat t = *s;
     t.scat = tr_arena_copy(&s->w->m->ctx->arena, a, sizeof *a);
     t.first = first;
     lb go_on = tr_lower_unless(s->w, own);
-    each_item(s, table, clear_item);
+    clear_table(s, table);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
     t.scat[0].data = l_select(b, own, target.data, table);
@@ -149,6 +196,27 @@ static void walk_block(tr_lpat *s, lv first, lv own, lv table) {
         if (target.stride[k] != s->cstride[k])
             t.scat[0].stride[k] = l_select(b, own, target.stride[k], s->cstride[k]);
     tr_lower_nest(&t, NULL);
+}
+
+/* The rounds from `first` to s->end, with the target itself (own), or with a table. A store that marks costs as much as the one to the
+ * target, which has a loop without. */
+static void walk_block(tr_lpat *s, lv first, lv own, lv table) {
+    LLVMBuilderRef b = s->w->b;
+    if (!has_marks(s)) {
+        walk_either(s, first, own, table);
+        return;
+    }
+    lb yes = tr_lower_block(s->w, ""), no = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
+    tr_lpat t = *s;
+    t.first = first;
+    LLVMBuildCondBr(b, own, yes, no);
+    l_at_end(b, yes);
+    tr_lower_nest(&t, NULL);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, no);
+    walk_table(s, first, table);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
 }
 
 void tr_spread_nest(tr_lpat *s) {
@@ -168,7 +236,7 @@ void tr_spread_nest(tr_lpat *s) {
     walk_block(s, l.iv, own, table);
     s->end = NULL;
     lb go_on = tr_lower_unless(w, own);
-    each_item(s, table, join_item);
+    join_table(s, table);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
     tr_lloop_end(s, &l, end);
@@ -195,7 +263,7 @@ void tr_spread_end(tr_lpat *s, lv room, lv rows) {
     tr_lloop l;
     s->ncarry = 0;
     tr_lloop_begin(s, &l, one, count_blocks(s, rows));
-    each_item(s, table_at(s, room, l_sub(s->w->b, l.iv, one)), join_item);
+    join_table(s, table_at(s, room, l_sub(s->w->b, l.iv, one)));
     tr_lloop_end(s, &l, LLVMBuildNUWAdd(s->w->b, l.iv, one, ""));
     leave_room(s, room);
 }

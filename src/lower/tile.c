@@ -8,88 +8,48 @@
  * epilogue runs over the tile when all rows are done. */
 #include "lower/pattern.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* The axis along which the elements of an array lie side by side; nspace: not known when compiling. */
-static unsigned lies_along(const tr_lpat *s, const tr_larr *a) {
-    unsigned n = s->p->nspace;
-    if (a->ty->layout != TR_LAYOUT_ANY)
-        return a->ty->layout == TR_LAYOUT_C ? n - 1 : 0;
-    for (unsigned x = 0; x < n; x++)
-        if (LLVMIsAConstantInt(a->stride[x]) && LLVMConstIntGetSExtValue(a->stride[x]) == 1)
-            return x;
-    return n;
-}
-
-/* The first array that does not repeat: it says how memory is walked. */
-static const tr_larr *leader(const tr_lpat *s) {
-    for (unsigned i = 0; i < s->p->nin; i++)
-        if (!s->arr[i].repeats)
-            return &s->arr[i];
-    return NULL;
-}
-
-static bool can_tile(const tr_lpat *s) {
-    const tr_pat *p = s->p;
-    return p->keep && !p->nscan && !s->counts && p->nred && p->nred <= 12 && tr_pat_nkeep(p) < p->nspace &&
-           leader(s);
-}
-
-/* Kept axes but x, reduced axes, x. */
-static void walk_along(tr_lpat *s, unsigned x) {
-    unsigned n = 0;
+/* Kept axes but the tile's, reduced axes, the tile's. */
+void tr_tile_order(tr_lpat *s) {
+    unsigned n = 0, x = s->p->sched.tile - 1;
+    assert(s->p->sched.tile);
     for (unsigned kept = 2; kept-- > 0;)
         for (unsigned i = 0; i < s->p->nspace; i++)
             if ((s->p->keep >> i & 1) == kept && i != x)
                 s->axis[n++] = i;
     s->axis[n] = x;
     s->tiled = true;
-}
-
-bool tr_tile_wanted(tr_lpat *s) {
-    unsigned x = can_tile(s) ? lies_along(s, leader(s)) : s->p->nspace;
-    if (x == s->p->nspace || !(s->p->keep >> x & 1))
-        return false;
-    walk_along(s, x);
-    return true;
+    if (s->p->sched.strip)
+        s->lanes = TR_STRIP_BYTES / tr_ty_size(s->red[0].ty);
 }
 
 /* --- arrays of which only the running program knows how they lie --- */
 
-static unsigned last_kept(const tr_pat *p) {
-    unsigned x = p->nspace - 1u;
-    while (!(p->keep >> x & 1))
-        x--;
-    return x;
-}
-
 static bool is_open(const tr_lpat *s, const tr_larr *a) {
-    return !a->repeats && !LLVMIsAConstantInt(a->stride[last_kept(s->p)]);
+    return !a->repeats && !LLVMIsAConstantInt(a->stride[s->p->sched.tile - 1]);
 }
 
 lv tr_tile_condition(tr_lpat *s) {
-    if (s->cold || !can_tile(s) || lies_along(s, leader(s)) != s->p->nspace || !is_open(s, leader(s)))
-        return NULL;
-    lv all = NULL, one = l_int(s->w->m->i64, 1);
-    for (unsigned i = 0; i < s->p->nin; i++) {
-        if (!is_open(s, &s->arr[i]))
-            continue;
-        lv along = l_icmp(s->w->b, LLVMIntEQ, s->arr[i].stride[last_kept(s->p)], one);
-        all = all ? l_and(s->w->b, all, along) : along;
-    }
+    lv all = LLVMConstInt(s->w->m->i1, 1, 0), one = l_int(s->w->m->i64, 1);
+    for (unsigned i = 0; i < s->p->nin; i++)
+        if (is_open(s, &s->arr[i]))
+            all =
+                l_and(s->w->b, all, l_icmp(s->w->b, LLVMIntEQ, s->arr[i].stride[s->p->sched.tile - 1], one));
     return all;
 }
 
 void tr_tile_assume(tr_lpat *s) {
-    unsigned x = last_kept(s->p);
     for (unsigned i = 0; i < s->p->nin; i++)
         if (is_open(s, &s->arr[i]))
-            s->arr[i].stride[x] = l_int(s->w->m->i64, 1);
-    walk_along(s, x);
+            s->arr[i].stride[s->p->sched.tile - 1] = l_int(s->w->m->i64, 1);
+    tr_tile_order(s);
 }
 
 void tr_tile_setup(tr_lpat *s) {
     tr_lf *w = s->w;
+    tr_strip_setup(s);
     for (unsigned i = 0; i < s->p->nred; i++) {
         tr_lred *r = &s->red[i];
         for (unsigned k = 0; k < tr_ty_nparts(r->ty); k++) {
@@ -144,9 +104,13 @@ static lv up(tr_lpat *s, lv i) {
     return LLVMBuildNUWAdd(s->w->b, i, l_int(s->w->m->i64, 1), "");
 }
 
+void tr_tile_clear(tr_lpat *s, lv len) {
+    each_sum(s, TR_RT_TILE_CLEAR_F64, TR_RT_TILE_CLEAR_F32, len);
+}
+
 static void begin(tr_lpat *s, lv len) {
     tr_lloop l;
-    each_sum(s, TR_RT_TILE_CLEAR_F64, TR_RT_TILE_CLEAR_F32, len);
+    tr_tile_clear(s, len);
     tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), len);
     for (unsigned i = 0; i < s->p->nred; i++)
         for (unsigned k = 0; k < tr_ty_nparts(s->red[i].ty) && !is_sum(&s->red[i]); k++)
@@ -179,10 +143,9 @@ static void contribute(tr_lpat *s, unsigned k, lv row, unsigned n, lv j) {
         for (unsigned c = 0; c < tr_ty_nparts(s->red[i].ty); c++)
             s->held[s->ncarry++] = load(s, &s->red[i], c, j);
     }
-    lv *carry = s->carry;
+    lv *carry = s->carry, *parts = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * s->p->nred + 1u);
     s->carry = s->held;
     for (unsigned r = 0; r < n; r++) {
-        lv parts[2 * 16];
         s->idx[s->axis[k]] = r ? LLVMBuildNSWAdd(b, row, l_int(s->w->m->i64, r), "") : row;
         tr_lower_advance(s, k);
         tr_lower_advance(s, k + 1);
@@ -198,7 +161,7 @@ static void contribute(tr_lpat *s, unsigned k, lv row, unsigned n, lv j) {
 
 /* --- rows --- */
 
-enum { GROUP = 4, SMALL = 24 };
+enum { GROUP = TR_TILE_GROUP };
 
 /* Are there enough rows in the accumulators for a block? It ends where a group of rows does, or with any row
  * after the last group, those from `left` on: groups that are walked row by row make the same sums. */
@@ -212,37 +175,48 @@ static lv ends_block(tr_lpat *s, lv count, lv row, unsigned n, lv left) {
     return l_and(b, enough, l_or(b, last, l_icmp(b, LLVMIntSGE, row, left)));
 }
 
+static void columns(tr_lpat *s, unsigned k, lv row, unsigned n, lv from, lv len) {
+    tr_lloop l;
+    s->ncarry = 0;
+    tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), len);
+    s->idx[s->axis[k + 1]] = LLVMBuildNSWAdd(s->w->b, from, l.iv, "");
+    contribute(s, k, row, n, l.iv);
+    tr_lloop_end(s, &l, up(s, l.iv));
+    s->ncarry = 1;
+}
+
 /* n rows from `row` on, level k; carry[0] counts those in the accumulators. */
 static void group(tr_lpat *s, unsigned k, lv row, unsigned n, lv left, lv from, lv len) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
-    tr_lloop l;
     lv count = s->carry[0];
-    s->ncarry = 0;
-    tr_lloop_begin(s, &l, l_int(i64, 0), len);
-    s->idx[s->axis[k + 1]] = LLVMBuildNSWAdd(b, from, l.iv, "");
-    contribute(s, k, row, n, l.iv);
-    tr_lloop_end(s, &l, up(s, l.iv));
-    s->ncarry = 1;
+    if (s->lanes)
+        tr_strip_add(s, k, row);
+    else
+        columns(s, k, row, n, from, len);
     count = LLVMBuildNUWAdd(b, count, l_int(i64, n), "");
     lb here = l_here(b), full = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
     LLVMBuildCondBr(b, ends_block(s, count, row, n, left), full, go_on);
     l_at_end(b, full);
+    if (s->lanes)
+        tr_strip_leave(s);
     each_sum(s, TR_RT_TILE_ADD_F64, TR_RT_TILE_ADD_F32, len);
     LLVMBuildBr(b, go_on);
     l_at_end(b, go_on);
     s->carry[0] = LLVMBuildPhi(b, i64, "");
     l_incoming(s->carry[0], count, here);
     l_incoming(s->carry[0], l_int(i64, 0), full);
+    if (s->lanes)
+        tr_strip_meet(s, here, full);
 }
 
-/* The last reduced axis, level k: groups of rows, then what is left. A large lambda is not repeated. */
+/* The last reduced axis, level k: groups of rows, then what is left. A strip has rows enough. */
 static void last_axis(tr_lpat *s, unsigned k, lv from, lv len) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
     lv end = s->ext[s->axis[k]], left = l_and(b, end, l_int(i64, -GROUP)), done = l_int(i64, 0);
     tr_lloop l;
-    if (s->p->lam->ins.n <= SMALL && !s->cold) {
+    if (s->p->sched.rows == GROUP && !s->lanes) {
         tr_lloop_begin(s, &l, done, left);
         group(s, k, l.iv, GROUP, left, from, len);
         tr_lloop_end(s, &l, LLVMBuildNUWAdd(b, l.iv, l_int(i64, GROUP), ""));
@@ -267,10 +241,9 @@ static void rows(tr_lpat *s, unsigned k, lv from, lv len) {
 }
 
 static void finish(tr_lpat *s, lv from, lv len) {
-    lv out[2 * 16];
+    lv *out = TR_NEW_N(&s->w->m->ctx->arena, lv, 2u * s->p->nred + 1u);
     tr_lloop l;
     unsigned n = 0;
-    each_sum(s, TR_RT_TILE_END_F64, TR_RT_TILE_END_F32, len);
     if (!s->p->epi)
         return;
     tr_lloop_begin(s, &l, l_int(s->w->m->i64, 0), len);
@@ -284,6 +257,14 @@ static void finish(tr_lpat *s, lv from, lv len) {
     tr_lloop_end(s, &l, up(s, l.iv));
 }
 
+void tr_tile_sums(tr_lpat *s, unsigned k, lv from, lv len) {
+    rows(s, k, from, len);
+    if (s->lanes)
+        tr_strip_leave(s);
+    s->ncarry = 0;
+    each_sum(s, TR_RT_TILE_END_F64, TR_RT_TILE_END_F32, len);
+}
+
 static void tiles(tr_lpat *s, unsigned k) {
     LLVMBuilderRef b = s->w->b;
     lt i64 = s->w->m->i64;
@@ -295,13 +276,36 @@ static void tiles(tr_lpat *s, unsigned k) {
     begin(s, len);
     s->ncarry = 1;
     s->carry[0] = l_int(i64, 0);
-    rows(s, k, l.iv, len);
-    s->ncarry = 0;
+    tr_tile_sums(s, k, l.iv, len);
     finish(s, l.iv, len);
     tr_lloop_end(s, &l, LLVMBuildNSWAdd(b, l.iv, step, ""));
 }
 
+static void kept(tr_lpat *s, unsigned k);
+
+/* if (as wide as a strip) strips; else tiles. */
+static void strips(tr_lpat *s, unsigned k) {
+    LLVMBuilderRef b = s->w->b;
+    lb yes = tr_lower_block(s->w, ""), no = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
+    unsigned lanes = s->lanes;
+    lv wide = l_icmp(b, LLVMIntSGE, s->ext[s->axis[s->ndim - 1]], l_int(s->w->m->i64, lanes));
+    LLVMBuildCondBr(b, wide, yes, no);
+    l_at_end(b, yes);
+    tr_strip_nest(s, k);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, no);
+    s->lanes = 0;
+    kept(s, k);
+    s->lanes = lanes;
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+}
+
 static void kept(tr_lpat *s, unsigned k) {
+    if (s->lanes && k + 2 == tr_pat_nkeep(s->p)) {
+        strips(s, k);
+        return;
+    }
     if (k + 1 == tr_pat_nkeep(s->p)) {
         tiles(s, k);
         return;

@@ -10,6 +10,7 @@
 #include "driver/driver.h"
 #include "ir/interp.h"
 #include "main/values.h"
+#include "rt/enter.h"
 #include "rt/rt.h"
 
 enum { MAX_SLOTS = 256, MAX_STEPS = 20000000, MAX_LAUNCH = 1024 };
@@ -277,7 +278,7 @@ static bool execute(call *c) {
         return false;
     c->inst = &c->p->insts.d[c->p->root];
     tr_rt_frame_init(&frame, &host);
-    int32_t rc = tr_module_entry(code.module)(&frame, c->args, c->ret);
+    int32_t rc = tr_rt_run(tr_module_entry(code.module), &frame, c->args, c->ret);
     if (rc)
         code_exception(c, tr_module_meta(code.module), rc, &frame);
     else

@@ -6,7 +6,7 @@
  * chunks depends on the loop's length and the array's size alone, and so do the results.
  * It is worth it where the copies are small against the work; else the loop runs on one core. */
 #include "opt/ploop.h"
-#include "ir/sources.h"
+#include "ir/alias.h"
 
 #include <string.h>
 
@@ -35,7 +35,7 @@ static bool is_inside(const search *s, tr_val v) {
 /* Is v the array, or a view of it made inside? */
 static bool is_part(search *s, tr_val v, bool *view) {
     *view = false;
-    while (is_inside(s, v) && tr_at(s->f, v)->op == TR_OP_VIEW) {
+    while (is_inside(s, v) && tr_is_view(tr_at(s->f, v))) {
         v = tr_at(s->f, v)->args[0];
         *view = true;
     }
@@ -50,12 +50,7 @@ static bool has_root(const search *s, tr_val v) {
 static bool may_be_root(const search *s, tr_val v) {
     if (!tr_ty_is_managed(tr_at(s->f, v)->ty) || has_root(s, v))
         return false;
-    v = tr_array_root(s->f, v);
-    if (!tr_array_is_chosen(s->f, v))
-        return s->from[v];
-    uint8_t *from = TR_NEW_N(&s->f->ctx->arena, uint8_t, s->f->ins.n + 1u);
-    tr_array_sources(s->f, v, from);
-    return tr_sources_meet(s->f, from, s->from);
+    return tr_array_may_be(s->f, v, s->from);
 }
 
 static bool set_kind(search *s, tr_redk k) {
@@ -270,7 +265,8 @@ static bool check_use(search *s, tr_val v) {
     case TR_OP_LOAD: return s->fine[v]; /* stores come first, see below */
     case TR_OP_STORE: return s->fine[v];
     case TR_OP_PATTERN: return check_pattern(s, in) || check_scatter(s, in) || check_region(s, in);
-    case TR_OP_VIEW: s->views = true; return is_part(s, in->args[0], &view);
+    case TR_OP_VIEW:
+    case TR_OP_RESTRIDE: s->views = true; return is_part(s, in->args[0], &view);
     case TR_OP_STRIDE: s->views = true; return true;
     case TR_OP_DIM:
     case TR_OP_OVERLAP:
@@ -290,7 +286,7 @@ static tr_val written_through(const search *s, tr_val at) {
         if (k >= tr_pat_out(in->imm.pat) && tr_ty_is_managed(tr_at(s->f, in->args[k])->ty) &&
             has_root(s, in->args[k]))
             v = in->args[k];
-    while (v != TR_NOVAL && is_inside(s, v) && tr_at(s->f, v)->op == TR_OP_VIEW)
+    while (v != TR_NOVAL && is_inside(s, v) && tr_is_view(tr_at(s->f, v)))
         v = tr_at(s->f, v)->args[0];
     return v;
 }
@@ -437,7 +433,7 @@ tr_val tr_accumulate_copy(tr_bld *b, const tr_ty *array, tr_val copies, tr_val s
     if (any)
         steps(b, array, dims, v + 2 + n);
     const tr_ty *t = tr_ty_array(b->fn->ctx->types, array->elem, n, array->layout, false);
-    return tr_emit_v(b, TR_OP_VIEW, t, any ? 2u * n + 2u : n + 2u, v);
+    return tr_emit_v(b, TR_OP_RESTRIDE, t, any ? 2u * n + 2u : n + 2u, v);
 }
 
 /* All copies, by chunk and by the array's axes. */
@@ -454,7 +450,7 @@ static tr_val by_axes(tr_bld *b, const tr_paccum *a, tr_val chunks) {
     v[n + 3] = a->size;
     steps(b, array, a->dims, v + n + 4);
     const tr_ty *t = tr_ty_array(b->fn->ctx->types, array->elem, n + 1u, TR_LAYOUT_ANY, false);
-    return tr_emit_v(b, TR_OP_VIEW, t, 2u * n + 4u, v);
+    return tr_emit_v(b, TR_OP_RESTRIDE, t, 2u * n + 4u, v);
 }
 
 /* array = array op (all copies together), element by element. */

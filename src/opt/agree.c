@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "ir/sources.h"
+#include "ir/alias.h"
 #include "opt/priv.h"
 #include "opt/repair.h"
 
@@ -71,7 +71,7 @@ static bool stores_made(const tr_fn *f, const tr_ins *c) {
     bool made = t && t->nscat, old = false;
     for (uint32_t k = 0; t && k < t->nin; k++) {
         const tr_ins *in = tr_at(f, c->args[tr_pat_in(t) + k]);
-        made = made || (in->op == TR_OP_ALLOC && in->blk == c->blk);
+        made = made || (tr_array_is_fresh(f, c->args[tr_pat_in(t) + k]) && in->blk == c->blk);
     }
     for (uint32_t k = 0; t && k < t->nout; k++)
         old = old || !is_new(f, c->args[tr_pat_out(t) + k]);
@@ -210,15 +210,9 @@ static uint64_t size_key(tr_val a, unsigned axis) {
     return (uint64_t)a << 8 | axis;
 }
 
-/* The size operands of an array that is made here; NULL: it is not. */
-static const tr_val *made_with(const tr_fn *f, tr_val a) {
-    const tr_ins *in = tr_at(f, a);
-    return in->op == TR_OP_ALLOC ? in->args : in->op == TR_OP_VIEW ? in->args + 2 : NULL;
-}
-
 /* One that was made in an earlier stretch has other operands there than in its copy. */
 static tr_val size_value(const agreer *s, const tr_map *dims, tr_val a, unsigned axis, tr_bid here) {
-    const tr_val *made = made_with(s->f, a);
+    const tr_val *made = tr_made_sizes(tr_at(s->f, a));
     uint64_t v;
     if (made && tr_at(s->f, a)->blk != here && tr_map_get(&s->sizes, size_key(a, axis), &v))
         return (tr_val)v;
@@ -239,32 +233,24 @@ static void find_dims(const tr_fn *f, tr_map *dims) {
 static tr_val resized(agreer *s, const tr_map *dims, tr_val a, tr_val before) {
     tr_fn *f = s->f;
     const tr_ty *ty = tr_at(f, a)->ty;
-    tr_val v[2 + 2 * TR_MAX_NDIM];
-    uint32_t n = 2;
+    tr_val sizes[TR_MAX_NDIM];
     bool differs = false;
     for (unsigned k = 0; k < ty->ndim; k++) {
-        v[n] = size_value(s, dims, a, k, tr_at(f, before)->blk);
-        differs = differs || (v[n] != TR_NOVAL && rep_of(s, v[n]) != v[n]);
-        n++;
+        sizes[k] = size_value(s, dims, a, k, tr_at(f, before)->blk);
+        differs = differs || (sizes[k] != TR_NOVAL && rep_of(s, sizes[k]) != sizes[k]);
     }
     if (!differs)
         return a;
     tr_bld b = {.fn = f, .blk = tr_at(f, before)->blk, .before = before, .loc = tr_at(f, before)->loc};
     const tr_ty *i64 = tr_ty_scalar(f->ctx->types, TR_TY_I64);
-    v[0] = a;
-    v[1] = tr_const_int(f, i64, 0);
     for (unsigned k = 0; k < ty->ndim; k++) {
-        if (v[2 + k] == TR_NOVAL) {
-            v[2 + k] = tr_emit1(&b, TR_OP_DIM, i64, a);
-            tr_at(f, v[2 + k])->imm.i = k;
+        if (sizes[k] == TR_NOVAL) {
+            sizes[k] = tr_emit1(&b, TR_OP_DIM, i64, a);
+            tr_at(f, sizes[k])->imm.i = k;
         }
-        v[2 + k] = rep_of(s, v[2 + k]);
+        sizes[k] = rep_of(s, sizes[k]);
     }
-    for (unsigned k = 0; k < ty->ndim && ty->layout == TR_LAYOUT_ANY; k++) {
-        v[n] = tr_emit1(&b, TR_OP_STRIDE, i64, a);
-        tr_at(f, v[n++])->imm.i = k;
-    }
-    return tr_emit_v(&b, TR_OP_VIEW, ty, n, v);
+    return tr_emit_resized(&b, ty, a, sizes);
 }
 
 /* Inputs of the patterns of block b. One view for each array, where it is first used. */
@@ -379,7 +365,7 @@ static tr_cold seldom(const agreer *s) {
 
 static void note_sizes(agreer *s, tr_bid b) {
     for (tr_val v = tr_blk_at(s->f, b)->first; v != TR_NOVAL; v = tr_at(s->f, v)->next) {
-        const tr_val *made = made_with(s->f, v);
+        const tr_val *made = tr_made_sizes(tr_at(s->f, v));
         for (unsigned k = 0; made && k < tr_at(s->f, v)->ty->ndim; k++)
             tr_map_set(&s->f->ctx->arena, &s->sizes, size_key(v, k), made[k]);
     }

@@ -14,7 +14,7 @@
 #include "base/meet.h"
 #include "opt/coords.h"
 #include "opt/ploop.h"
-#include "ir/sources.h"
+#include "ir/alias.h"
 #include "ir/summary.h"
 
 enum { MAX_ACCESSES = 400, MAX_CHOICES = 8, NEAR = 16, INNER_NEAR = 4 };
@@ -95,7 +95,7 @@ static bool describe(finder *s, const tr_coord *c, tr_val array, tr_val idx, axi
     out->exact = out->exact && c->step == 1 && idx == TR_NOVAL;
     out->has_end = c->has_end && c->step > 0;
     out->end = c->end;
-    out->size = c->dim < 0 ? TR_NOVAL : v->op == TR_OP_VIEW ? v->args[2 + c->dim] : array;
+    out->size = c->dim < 0 ? TR_NOVAL : tr_is_view(v) ? tr_made_sizes(v)[c->dim] : array;
     return true;
 }
 
@@ -610,17 +610,8 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
 
 /* --- arrays that may share memory --- */
 
-/* Arrays that were passed in, or came by ways not looked at, may be one memory; one that was made here is none of them. */
-static bool was_made(finder *s, tr_val root) {
-    const uint8_t *from = sources_of(s, root);
-    for (uint32_t v = 0; v < s->f->ins.n; v++)
-        if (from[v] && tr_at(s->f, v)->op != TR_OP_ALLOC)
-            return false;
-    return true;
-}
-
 static bool may_share(finder *s, tr_val a, tr_val b) {
-    return (!was_made(s, a) && !was_made(s, b)) || tr_sources_meet(s->f, sources_of(s, a), sources_of(s, b));
+    return tr_sources_share(s->f, sources_of(s, a), sources_of(s, b));
 }
 
 static bool wraps(const access *a) {

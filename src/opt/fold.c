@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/alias.h"
 #include "opt/priv.h"
 
 typedef struct folder {
@@ -260,10 +261,8 @@ static tr_val fold_extract(folder *s, tr_val v) {
 static tr_val fold_dim(folder *s, tr_val v) {
     const tr_ins *in = def(s, v), *a = def(s, in->args[0]);
     uint32_t axis = (uint32_t)in->imm.i;
-    if (a->op == TR_OP_VIEW)
-        return a->args[2 + axis];
-    if (a->op == TR_OP_ALLOC)
-        return a->args[axis];
+    if (tr_made_sizes(a))
+        return tr_made_sizes(a)[axis];
     if (a->op == TR_OP_CONSTARR)
         return num(s, in->ty, a->imm.obj->u.a.shape[axis]);
     return TR_NOVAL;
@@ -275,9 +274,41 @@ static tr_val fold_stride(folder *s, tr_val v) {
     uint32_t axis = (uint32_t)in->imm.i;
     if ((t->layout == TR_LAYOUT_C && axis + 1u == t->ndim) || (t->layout == TR_LAYOUT_F && axis == 0))
         return num(s, in->ty, 1);
-    if (a->op == TR_OP_VIEW && t->layout == TR_LAYOUT_ANY)
+    if (a->op == TR_OP_RESTRIDE && t->layout == TR_LAYOUT_ANY)
         return a->args[2u + t->ndim + axis];
+    if (a->op == TR_OP_VIEW && tr_view_axis(a, axis) < 0)
+        return t->layout == TR_LAYOUT_ANY ? num(s, in->ty, 0) : TR_NOVAL;
+    if (a->op == TR_OP_VIEW && is_lit(s, tr_view_steps(a)[axis], 1)) {
+        tr_at(s->f, v)->args[0] = a->args[0];
+        tr_at(s->f, v)->imm.i = tr_view_axis(a, axis);
+        s->changed = true;
+    }
     return TR_NOVAL;
+}
+
+/* All of an array, under the type that it has. */
+static tr_val fold_view(const folder *s, tr_val v) {
+    const tr_ins *in = def(s, v), *a = def(s, in->args[0]);
+    unsigned n = in->ty->ndim;
+    if (in->ty != a->ty)
+        return TR_NOVAL;
+    for (unsigned k = 0; k < n; k++) {
+        tr_val size = tr_made_sizes(in)[k];
+        const tr_ins *d = def(s, size);
+        bool same = (tr_made_sizes(a) && tr_made_sizes(a)[k] == size) ||
+                    (d->op == TR_OP_DIM && d->args[0] == in->args[0] && d->imm.i == k);
+        if (!same || tr_view_axis(in, k) != (int)k || !is_lit(s, tr_view_starts(in)[k], 0) ||
+            !is_lit(s, tr_view_steps(in)[k], 1))
+            return TR_NOVAL;
+    }
+    return in->args[0];
+}
+
+/* One array is made here, and the other was there before. */
+static tr_val fold_apart(folder *s, tr_val v) {
+    const tr_ins *in = def(s, v);
+    return tr_arrays_distinct(s->f, in->args[0], in->args[1], in->blk) ? num(s, in->ty, in->op == TR_OP_APART)
+                                                                       : TR_NOVAL;
 }
 
 static tr_val fold_part(folder *s, tr_val v) {
@@ -356,7 +387,10 @@ static tr_val simplify(folder *s, tr_val v) {
     case TR_OP_CONV: return fold_conv(s, v);
     case TR_OP_EXTRACT: return fold_extract(s, v);
     case TR_OP_DIM: return fold_dim(s, v);
+    case TR_OP_OVERLAP:
+    case TR_OP_APART: return fold_apart(s, v);
     case TR_OP_STRIDE: return fold_stride(s, v);
+    case TR_OP_VIEW: return fold_view(s, v);
     case TR_OP_RE:
     case TR_OP_IM: return fold_part(s, v);
     case TR_OP_CPLX: return fold_cplx(s, v);

@@ -14,7 +14,6 @@
 #include "base/plant.h"
 #include "ir/summary.h"
 #include "opt/fuse.h"
-#include "ir/sources.h"
 
 enum { MAX_ARRAYS = 24, MAX_SIZE = 600, MAX_BACK = 16, MAX_ROUNDS = 4, MAX_CHAINED = 12 };
 
@@ -54,29 +53,9 @@ static __attribute__((format(printf, 4, 5))) void tell(fuser *u, tr_val p, tr_va
 
 /* --- memory --- */
 
-/* An array that was there before the block began, or that the block makes: what a call gives might be any of them. */
-static bool has_origin(const tr_fn *f, tr_val root, tr_bid b) {
-    const tr_ins *in = tr_at(f, root);
-    return in->op == TR_OP_ALLOC || in->op == TR_OP_PARAM || in->op == TR_OP_CONSTARR || in->blk != b;
-}
-
-/* Surely no common element. `b`: the block in which both are used. */
-static bool distinct(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
-    tr_val rx = tr_array_root(f, x), ry = tr_array_root(f, y);
-    if (rx == ry)
-        return false;
-    const tr_ins *ix = tr_at(f, rx), *iy = tr_at(f, ry);
-    bool fresh_x = ix->op == TR_OP_ALLOC && ix->blk == b, fresh_y = iy->op == TR_OP_ALLOC && iy->blk == b;
-    bool given_x = ix->op == TR_OP_PARAM && !ix->blk, given_y = iy->op == TR_OP_PARAM && !iy->blk;
-    return (fresh_x && has_origin(f, ry, b)) || (fresh_y && has_origin(f, rx, b)) ||
-           (ix->op == TR_OP_ALLOC && given_y) || (iy->op == TR_OP_ALLOC && given_x) ||
-           (ix->op == TR_OP_ALLOC && iy->op == TR_OP_ALLOC) || ix->op == TR_OP_CONSTARR ||
-           iy->op == TR_OP_CONSTARR;
-}
-
 static bool distinct_from_all(const tr_fn *f, tr_val x, const tr_val *v, uint32_t n, tr_bid b) {
     for (uint32_t i = 0; i < n; i++)
-        if (!distinct(f, x, v[i], b))
+        if (!tr_arrays_distinct(f, x, v[i], b))
             return false;
     return true;
 }
@@ -173,56 +152,13 @@ static const char *cannot_move(const fuser *u, tr_val p, tr_val c) {
     return why;
 }
 
-/* Was it asked before block b, and is b where the answer was yes, whether x and y lie apart? */
-static bool was_asked(const tr_fn *f, tr_val cond, tr_val x, tr_val y) {
-    const tr_ins *in = tr_at(f, cond);
-    if (in->op == TR_OP_AND)
-        return was_asked(f, in->args[0], x, y) || was_asked(f, in->args[1], x, y);
-    return in->op == TR_OP_APART &&
-           ((in->args[0] == x && in->args[1] == y) || (in->args[0] == y && in->args[1] == x));
-}
-
-/* What holds in block b, as it was tested just before it; or TR_NOVAL. */
-static tr_val taken(const tr_fn *f, tr_bid b) {
-    const tr_blk *blk = tr_blk_at(f, b);
-    const tr_ins *t = blk->preds.n == 1 ? tr_term(f, blk->preds.d[0]) : NULL;
-    bool yes = t && t->op == TR_OP_CBR && t->imm.succ[0].to == b && t->imm.succ[1].to != b;
-    return yes ? t->args[0] : TR_NOVAL;
-}
-
-static bool known_apart(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
-    tr_val cond = taken(f, b);
-    return cond != TR_NOVAL && was_asked(f, cond, x, y);
-}
-
-/* The same for whether they share no memory at all. */
-static bool was_asked_overlap(const tr_fn *f, tr_val cond, tr_val x, tr_val y) {
-    const tr_ins *in = tr_at(f, cond);
-    if (in->op == TR_OP_AND)
-        return was_asked_overlap(f, in->args[0], x, y) || was_asked_overlap(f, in->args[1], x, y);
-    const tr_ins *o = in->op == TR_OP_NOT ? tr_at(f, in->args[0]) : in;
-    return o != in && o->op == TR_OP_OVERLAP &&
-           ((o->args[0] == x && o->args[1] == y) || (o->args[0] == y && o->args[1] == x));
-}
-
-/* May a round of one node store to any element of x, and another one read y? */
-static bool disjoint(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
-    tr_val cond = taken(f, b);
-    return distinct(f, x, y, b) || (cond != TR_NOVAL && was_asked_overlap(f, cond, x, y));
-}
-
-/* May a round of one node store to an element of x and another one read one of y? */
-static bool mixes(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
-    return distinct(f, x, y, b) || known_apart(f, x, y, b);
-}
-
 /* Does no element of an output lie where one of another index lies of an input? As tr_pat.apart has it. */
 static bool lies_apart(const tr_fn *f, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
     for (uint32_t k = 0; k < t->nout; k++)
         for (uint32_t j = 0; j < t->nin; j++)
             if (tr_fuse_out(p)[k] != tr_fuse_in(p)[j] &&
-                !mixes(f, tr_fuse_out(p)[k], tr_fuse_in(p)[j], p->blk))
+                !tr_arrays_apart(f, tr_fuse_out(p)[k], tr_fuse_in(p)[j], p->blk))
                 return false;
     return t->nout > 0 && !t->neout && !t->nscat;
 }
@@ -234,18 +170,18 @@ static bool rounds_mix(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     for (uint32_t k = 0; k < nwritten(tc); k++)
         for (uint32_t j = 0; j < tp->nin; j++)
             if (k < tc->nout ? tr_fuse_out(c)[k] != tr_fuse_in(p)[j] &&
-                                   !mixes(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk)
+                                   !tr_arrays_apart(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk)
                 : k >= (uint32_t)tc->nout + tc->nfilt
-                    ? !disjoint(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk)
-                    : !distinct(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk))
+                    ? !tr_arrays_disjoint(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk)
+                    : !tr_arrays_distinct(f, tr_fuse_out(c)[k], tr_fuse_in(p)[j], p->blk))
                 return false;
     for (uint32_t k = 0; k < tp->nout; k++) {
         for (uint32_t j = 0; j < tc->nin; j++)
             if (tr_fuse_out(p)[k] != tr_fuse_in(c)[j] &&
-                !distinct(f, tr_fuse_out(p)[k], tr_fuse_in(c)[j], p->blk))
+                !tr_arrays_distinct(f, tr_fuse_out(p)[k], tr_fuse_in(c)[j], p->blk))
                 return false;
         for (uint32_t j = 0; j < nwritten(tc); j++)
-            if (!distinct(f, tr_fuse_out(p)[k], tr_fuse_out(c)[j], p->blk))
+            if (!tr_arrays_distinct(f, tr_fuse_out(p)[k], tr_fuse_out(c)[j], p->blk))
                 return false;
     }
     /* the epilogue runs when some rounds have not */
@@ -570,9 +506,11 @@ static bool is_count(const fuser *u, tr_val v, tr_val p) {
 /* The packed array of p that x is the kept part of, or TR_NOVAL. */
 static tr_val packed_part(const fuser *u, tr_val x, tr_val pv) {
     const tr_ins *in = tr_at(u->f, x), *p = tr_at(u->f, pv);
-    int64_t off;
-    bool part = in->op == TR_OP_VIEW && in->nargs == 3 && tr_get_int(u->f, in->args[1], &off) && off == 0 &&
-                is_count(u, in->args[2], pv);
+    int64_t start, step;
+    bool part = in->op == TR_OP_VIEW && in->ty->ndim == 1 && tr_view_nbase(in) == 1 &&
+                tr_get_int(u->f, tr_view_starts(in)[0], &start) && start == 0 &&
+                tr_get_int(u->f, tr_view_steps(in)[0], &step) && step == 1 &&
+                is_count(u, tr_made_sizes(in)[0], pv);
     const tr_val *filt = p->args + tr_pat_filt(p->imm.pat);
     for (uint32_t k = 0; part && k < p->imm.pat->nfilt; k++)
         if (filt[k] == in->args[0])
@@ -716,7 +654,7 @@ static bool linked(const fuser *u, const tr_ins *p, const tr_ins *c, const tr_va
                     *why = "the second reads the array by another view";
             continue;
         }
-        if (tr_fuse_fresh(u->f, x) && !reads_whole(u->f, x, c))
+        if (tr_array_is_fresh(u->f, x) && !reads_whole(u->f, x, c))
             *why = "the array repeats in the second";
         any = true;
     }
@@ -838,7 +776,7 @@ static void settle_choices(fuser *u, tr_bid b) {
     for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
         const tr_ins *in = tr_at(f, v);
         const tr_ins *c = in->op == TR_OP_SELECT ? tr_at(f, in->args[0]) : in;
-        if (c == in || c->op != TR_OP_OVERLAP || !disjoint(f, c->args[0], c->args[1], b))
+        if (c == in || c->op != TR_OP_OVERLAP || !tr_arrays_disjoint(f, c->args[0], c->args[1], b))
             continue;
         tr_repl_set(f, &u->r, v, in->args[2]);
         u->changed = true;

@@ -2,6 +2,7 @@
 #ifndef TR_OPT_FUSE_H
 #define TR_OPT_FUSE_H
 
+#include "ir/alias.h"
 #include "opt/priv.h"
 
 static inline bool tr_fuse_among(tr_val x, const tr_val *v, uint32_t n) {
@@ -22,12 +23,9 @@ static inline const tr_val *tr_fuse_ein(const tr_ins *i) {
 static inline const tr_val *tr_fuse_eout(const tr_ins *i) {
     return i->args + tr_pat_eout(i->imm.pat);
 }
-static inline bool tr_fuse_fresh(const tr_fn *f, tr_val a) {
-    return tr_at(f, a)->op == TR_OP_ALLOC;
-}
 /* An array of which i writes elements, and that nobody finds when something raises: a handler may find what was there before its block began. */
 static inline bool tr_fuse_unseen(const tr_fn *f, const tr_ins *i, tr_val a) {
-    return tr_fuse_fresh(f, a) && (tr_at(f, a)->blk == i->blk || !tr_handler(f, i->blk));
+    return tr_array_is_fresh(f, a) && (tr_at(f, a)->blk == i->blk || !tr_handler(f, i->blk));
 }
 static inline const tr_val *tr_fuse_params(const tr_fn *g, tr_bid b) {
     return tr_blk_at(g, b)->params.d;

@@ -45,21 +45,21 @@ static bool drop_outputs(tr_fn *f, tr_val v, const uint32_t *uses) {
     bool any = false, useless = stores_what_was_there(tr_at(f, v));
     for (uint32_t k = t->nout; k-- > 0;) {
         tr_val a = tr_fuse_out(tr_at(f, v))[k];
-        if (!useless && (!tr_fuse_fresh(f, a) || uses[a] != 1))
+        if (!useless && (!tr_array_is_fresh(f, a) || uses[a] != 1))
             continue;
         drop_output(f, v, tr_pat_out(t) + k, t->lam, k, &t->nout);
         any = true;
     }
     for (uint32_t k = t->nfilt; k-- > 0;) {
         tr_val a = tr_arg(f, v, tr_pat_filt(t) + k);
-        if (!tr_fuse_fresh(f, a) || uses[a] != 1)
+        if (!tr_array_is_fresh(f, a) || uses[a] != 1)
             continue;
         drop_output(f, v, tr_pat_filt(t) + k, t->lam, t->nout + k, &t->nfilt);
         any = true;
     }
     for (uint32_t k = t->neout; k-- > 0;) {
         tr_val a = tr_fuse_eout(tr_at(f, v))[k];
-        if (!tr_fuse_fresh(f, a) || uses[a] != 1)
+        if (!tr_array_is_fresh(f, a) || uses[a] != 1)
             continue;
         drop_output(f, v, tr_pat_eout(t) + k, t->epi, k, &t->neout);
         any = true;

@@ -78,6 +78,17 @@ static bool decided(look *l) {
     return !any_ins(l, is_open);
 }
 
+static bool says_how(const look *l, const tr_ins *in) {
+    (void)l;
+    static const tr_sched nothing;
+    return in->op == TR_OP_PATTERN &&
+           (in->imm.pat->ncost || memcmp(&in->imm.pat->sched, &nothing, sizeof nothing));
+}
+
+static bool loose(look *l) {
+    return !any_ins(l, says_how);
+}
+
 static bool rotated(look *l) {
     tr_loops loops = {0};
     tr_cfg_compute(l->f);

@@ -27,31 +27,24 @@ static void take_param(tr_outline *r, tr_val v) {
     tr_vec_push(&r->f->ctx->arena, &r->in, v);
 }
 
-static bool is_sized(const tr_ins *in) {
-    return in->op == TR_OP_ALLOC || in->op == TR_OP_VIEW;
-}
-
 static void take_in(tr_outline *r, tr_val v);
 
 /* An array with the sizes that it was made with: a pattern over just these walks it as one line, and nothing
  * repeats. */
 static void take_sized(tr_outline *r, tr_val v) {
-    assert(is_sized(tr_at(r->f, v)));
     const tr_ins *in = tr_at(r->f, v);
-    uint32_t first = in->op == TR_OP_VIEW ? 2 : 0;
-    tr_val args[2 + 2 * TR_MAX_NDIM];
+    tr_val sizes[TR_MAX_NDIM];
     tr_bld b = {.fn = r->g, .blk = 0, .before = TR_NOVAL};
+    assert(tr_made_sizes(in));
     take_param(r, v);
-    args[0] = r->map[v];
-    args[1] = tr_const_int(r->g, tr_ty_scalar(r->f->ctx->types, TR_TY_I64), 0);
-    for (uint32_t k = first; k < in->nargs; k++) {
-        tr_val x = tr_arg(r->f, v, k);
+    for (uint32_t k = 0; k < in->ty->ndim; k++) {
+        tr_val x = tr_made_sizes(tr_at(r->f, v))[k];
         take_in(r, x);
         if (r->map[x] == TR_NOVAL)
             take(r, x, tr_const_import(r->g, tr_at(r->f, x)));
-        args[2 + k - first] = r->map[x];
+        sizes[k] = r->map[x];
     }
-    r->map[v] = tr_emit_v(&b, TR_OP_VIEW, in->ty, 2 + in->nargs - first, args);
+    r->map[v] = tr_emit_resized(&b, in->ty, r->map[v], sizes);
 }
 
 /* A length is asked for again: an array that spans a pattern's whole space is known by it. */
@@ -64,7 +57,7 @@ static void take_in(tr_outline *r, tr_val v) {
         take_in(r, in->args[0]);
         take(r, v, tr_emit1(&b, TR_OP_DIM, in->ty, r->map[in->args[0]]));
         tr_at(r->g, r->map[v])->imm.i = in->imm.i;
-    } else if (r->piece && is_sized(in)) {
+    } else if (r->piece && tr_made_sizes(in)) {
         take_sized(r, v);
     } else {
         take_param(r, v);

@@ -142,6 +142,40 @@ static void emit_test(tr_ploop *l, tr_bld *b, const tr_pdepend *d) {
     tr_at(b->fn, check)->imm.site = site_of(l, d);
 }
 
+/* Is all that v is made of there before the loop of this head? */
+static bool is_made_before(const tr_fn *f, tr_val v, tr_bid head) {
+    bool before = true;
+    for (uint32_t i = 0; i < tr_at(f, v)->nargs; i++) {
+        tr_bid b = tr_at(f, tr_arg(f, v, i))->blk;
+        before &= b == TR_NOBLK || (b != head && tr_dominates(f, b, head));
+    }
+    return before;
+}
+
+/* A block on all ways into the loop, and on no others: there, or made. */
+static tr_bid before_loop(tr_fn *f, const tr_loop *l) {
+    if (l->preheader != TR_NOBLK)
+        return l->preheader;
+    tr_bld b = {.fn = f, .blk = tr_opt_block_before(f, l->header), .before = TR_NOVAL};
+    tr_br(&b, l->header, tr_blk_at(f, l->header)->params.n, tr_blk_at(f, b.blk)->params.d);
+    tr_cfg_compute(f);
+    tr_dom_compute(f);
+    return b.blk;
+}
+
+/* Moves v to before the outermost loop whose rounds do not change what it is made of. */
+static void leave_loops(tr_fn *f, tr_val v) {
+    assert(tr_opt_is_pure(tr_at(f, v)));
+    tr_loops loops = {0};
+    uint32_t *innermost = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u), out = UINT32_MAX;
+    tr_loops_find(f, &loops, innermost);
+    for (uint32_t l = innermost[tr_at(f, v)->blk]; l != UINT32_MAX && is_made_before(f, v, loops.d[l].header);
+         l = loops.d[l].parent)
+        out = l;
+    if (out != UINT32_MAX)
+        tr_ins_move_end(f, v, before_loop(f, &loops.d[out]));
+}
+
 /* Arrays that were passed in may share memory, and then iterations might meet in it: they go one after the other. */
 static void test_shared(tr_ploop *l, tr_bld *b) {
     const tr_ty *i1 = tr_ty_scalar(l->f->ctx->types, TR_TY_BOOL);
@@ -177,6 +211,10 @@ static void test_before(tr_ploop *l) {
     tr_br(&b, l->header, tr_blk_at(f, l->header)->params.n, tr_blk_at(f, b.blk)->params.d);
     tr_cfg_compute(f);
     tr_dom_compute(f);
+    if (l->when != TR_NOVAL) {
+        leave_loops(f, tr_arg(f, l->when, 0));
+        leave_loops(f, l->when);
+    }
 }
 
 /* Arrays that the loop only accumulates into are set aside. What is only possible is told; what is sure, refused. */
@@ -470,8 +508,7 @@ static bool collect(tr_ploop *l) {
 static void tell_reductions(const tr_ploop *l, const tr_preduction *red) {
     const tr_fn *f = l->f;
     const tr_blk *h = tr_blk_at(f, l->header);
-    const char *text =
-        h->params.n - 1 > TR_MAX_REDS ? "runs on one core: it has too many reductions" : "runs on all cores";
+    const char *text = "runs on all cores";
     for (uint32_t k = 0, any = 0; k < h->params.n; k++)
         if (k != l->counter_at)
             text = tr_arena_printf(&f->ctx->arena, "%s%s %s (%s)", text,

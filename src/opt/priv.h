@@ -87,4 +87,9 @@ tr_domtree tr_opt_domtree(tr_fn *f);
  * head. Needs dominators, and leaves them, and predecessors, as they were. */
 tr_bid tr_opt_block_before(tr_fn *f, tr_bid h);
 
+/* --- work.c --- */
+
+/* Gives the loop over a prange an operand that says what a round costs, at most `most`, in instructions, where that is known before it. */
+void tr_opt_work(tr_fn *f, tr_val v, int64_t most);
+
 #endif

@@ -167,8 +167,7 @@ static bool is_whole(const nest *s, tr_val array, unsigned k, tr_val extent) {
     const tr_ins *e = tr_at(s->f, extent), *a = tr_at(s->f, array);
     if (e->op == TR_OP_DIM && e->args[0] == array && e->imm.i == (int64_t)k)
         return true;
-    unsigned first = a->op == TR_OP_VIEW ? 2 : 0;
-    return (a->op == TR_OP_ALLOC || a->op == TR_OP_VIEW) && a->args[first + k] == extent;
+    return tr_made_sizes(a) && tr_made_sizes(a)[k] == extent;
 }
 
 /* Operands of an access to the array: itself, and the index of each of its axes, which are those of
@@ -277,6 +276,8 @@ static tr_val wins(nest *s, const red *r, tr_val best, tr_val x) {
 static tr_val joined(nest *s, tr_redk kind, const tr_ty *t, tr_val x, tr_val y, uint8_t fast) {
     const red r = {.kind = kind, .form = PLAIN, .ty = t};
     tr_op op = tr_red_info[kind].op;
+    if (kind == TR_RED_LAST)
+        return y;
     return op == TR_OP__COUNT ? choose(s, wins(s, &r, x, y), y, x) : arith(s, op, t, x, y, fast);
 }
 

@@ -242,12 +242,11 @@ static uint32_t region_of(const splitter *s, tr_val v) {
 
 /* The sizes that an array was made with, as operands; NULL: not known. */
 static const tr_val *sizes_of(const tr_fn *f, tr_val v) {
-    const tr_ins *in = tr_at(f, v);
-    return in->op == TR_OP_ALLOC ? in->args : in->op == TR_OP_VIEW ? in->args + 2 : NULL;
+    return tr_made_sizes(tr_at(f, v));
 }
 
 static uint32_t nsizes(const tr_fn *f, tr_val v) {
-    return tr_at(f, v)->nargs - (tr_at(f, v)->op == TR_OP_VIEW ? 2 : 0);
+    return sizes_of(f, v) ? tr_at(f, v)->ty->ndim : 0;
 }
 
 /* A use in a block of region `by`. An array takes its sizes with it. */
@@ -324,18 +323,15 @@ static void fill_exit(splitter *s, const stretch *t, tr_val *to) {
     tr_fn *f = s->f;
     tr_bld b = {.fn = f, .blk = t->exit, .before = TR_NOVAL};
     for (uint32_t i = 0; i < t->out.n; i++) {
-        tr_val v = t->out.d[i], args[2 + 2 * TR_MAX_NDIM];
+        tr_val v = t->out.d[i], sizes[TR_MAX_NDIM];
         if (!sizes_of(f, v))
             continue;
-        uint32_t n = nsizes(f, v);
-        args[0] = to[v];
-        args[1] = tr_const_int(f, tr_ty_scalar(f->ctx->types, TR_TY_I64), 0);
-        for (uint32_t k = 0; k < n; k++) {
-            args[2 + k] = sizes_of(f, v)[k];
-            if (region_of(s, args[2 + k]))
-                args[2 + k] = to[args[2 + k]];
+        for (uint32_t k = 0; k < nsizes(f, v); k++) {
+            sizes[k] = sizes_of(f, v)[k];
+            if (region_of(s, sizes[k]))
+                sizes[k] = to[sizes[k]];
         }
-        to[v] = tr_emit_v(&b, TR_OP_VIEW, tr_at(f, v)->ty, 2 + n, args);
+        to[v] = tr_emit_resized(&b, tr_at(f, v)->ty, to[v], sizes);
     }
     tr_bid out = s->order.d[t->end];
     tr_br(&b, out, tr_blk_at(f, out)->params.n, tr_blk_at(f, t->exit)->params.d);

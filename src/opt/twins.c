@@ -5,7 +5,6 @@
  * packs, or write what it reads. The second one's count is the first one's from then on, so their sizes agree without a test.
  * Lambdas are compared as expressions: those of one straight block only.
  * Cost: pairs of reductions, and of filters, within a block, MAX_BACK apart at most. */
-#include "ir/sources.h"
 #include "opt/fuse.h"
 
 #include <string.h>
@@ -155,7 +154,7 @@ static bool packs_apart(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
         if (!tr_fuse_unseen(f, p, p->args[tr_pat_filt(p->imm.pat) + k]))
             return false;
     for (uint32_t k = 0; k < c->imm.pat->nfilt; k++)
-        if (!tr_fuse_fresh(f, rooms[k]))
+        if (!tr_array_is_fresh(f, rooms[k]))
             return false;
     return !reaches(f, p, rooms, c->imm.pat->nfilt);
 }

@@ -18,6 +18,7 @@ bool tr_opt_is_pure(const tr_ins *in) {
 int64_t tr_opt_imm(const tr_ins *in) {
     switch ((tr_op)in->op) {
     case TR_OP_MEET:
+    case TR_OP_VIEW:
     case TR_OP_EXTRACT:
     case TR_OP_DIM:
     case TR_OP_STRIDE: return in->imm.i;

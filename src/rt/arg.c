@@ -8,6 +8,7 @@
  * takes 10 ns more of a short row.) */
 #include <string.h>
 
+#include "rt/enter.h"
 #include "rt/fns.h"
 
 /* Fewer items than FEW are looked at one by one. */
@@ -230,5 +231,6 @@ void tr_rt_arg_add(int64_t what, void *state, const void *x, int64_t n) {
 int64_t tr_rt_arg(int64_t what, const void *x, int64_t n) {
     tr_extreme s = {0};
     tr_rt_arg_add(what, &s, x, n);
+    tr_rt_look();
     return s.at;
 }

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/enter.h"
 #include "rt/fns.h"
 
 /* Four at a time: the compiler's own loop counts after each. */
@@ -82,4 +83,32 @@ void tr_rt_scatter(void *to_, int64_t step, const void *from_, int64_t n, int64_
     case 8: MOVE(8, to, step, from, 8); break;
     default: MOVE(16, to, step, from, 16);
     }
+}
+
+/* --- what the code generator calls by itself --- */
+
+/* Long ones fill a call's whole time, and nothing of the C library's asks. */
+enum { LONG = 64 << 10 };
+
+static void look_after(size_t n) {
+    if (n >= LONG)
+        tr_rt_look();
+}
+
+void *tr_rt_memset(void *to, int byte, size_t n) {
+    memset(to, byte, n);
+    look_after(n);
+    return to;
+}
+
+void *tr_rt_memcpy(void *to, const void *from, size_t n) {
+    memcpy(to, from, n);
+    look_after(n);
+    return to;
+}
+
+void *tr_rt_memmove(void *to, const void *from, size_t n) {
+    memmove(to, from, n);
+    look_after(n);
+    return to;
 }

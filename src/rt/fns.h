@@ -20,6 +20,15 @@ void tr_rt_free(tr_frame *f, void *mem);
 void *tr_rt_late(tr_frame *f, void *late);
 void tr_rt_late_raised(tr_frame *f, void *late);
 
+/* What a handler takes out of the frame, a tr_raised, but for its code, and puts back. */
+void tr_rt_catch(const tr_frame *f, void *to);
+void tr_rt_again(tr_frame *f, const void *from);
+/* Context and cause of an exception (link.c); each is what `catch` gave, 0 is None. */
+void tr_rt_context(tr_frame *f, int64_t exc);
+void tr_rt_cause(tr_frame *f, int64_t exc);
+void tr_rt_context_of(tr_frame *f, int64_t exc, int64_t context);
+void tr_rt_cause_of(tr_frame *f, int64_t exc, int64_t cause);
+
 void tr_rt_print_i64(tr_frame *f, int64_t x);
 void tr_rt_print_u64(tr_frame *f, uint64_t x);
 void tr_rt_print_f64(tr_frame *f, double x);
@@ -36,7 +45,6 @@ int32_t tr_rt_chain(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t gr
 int32_t tr_rt_chain_wait(tr_chain *c, int64_t k);
 void tr_rt_chain_pass(tr_chain *c, int64_t k);
 int32_t tr_rt_stop(tr_frame *f);
-int64_t tr_rt_pace(tr_frame *f, int64_t steps);
 int64_t tr_rt_num_threads(void);
 uint8_t tr_rt_set_num_threads(int64_t n);
 int64_t tr_rt_thread_id(void);
@@ -119,6 +127,10 @@ void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64
  * */
 void tr_rt_gather(void *to, const void *from, int64_t step, int64_t n, int64_t size);
 void tr_rt_scatter(void *to, int64_t step, const void *from, int64_t n, int64_t size);
+/* The C library's, for compiled code alone, which they may not return to (enter.h). */
+void *tr_rt_memset(void *to, int byte, size_t n);
+void *tr_rt_memcpy(void *to, const void *from, size_t n);
+void *tr_rt_memmove(void *to, const void *from, size_t n);
 
 /* tr_some_meet. Of each array: TR_MEET_*, data, sizes, perhaps strides in elements (mem.c). */
 bool tr_rt_meet(const int64_t *parts, int64_t n, int64_t written, int64_t same);

@@ -94,18 +94,50 @@ typedef struct tr_frame {
     tr_slot payload[TR_FRAME_PAYLOAD];
     tr_mem mems; /* list head: allocations of this call */
     const tr_host *host;
-    uint32_t ntrace;
+    void *leave,
+        *base; /* where a call of it can be left to: the stack pointer and the register rbp there (enter.h) */
     uint32_t trace[TR_FRAME_TRACE]; /* call sites passed while an exception travelled up, innermost first */
-    uintptr_t stack;                /* recursive functions raise when the stack grows below; 0: no limit */
-    uint64_t nalloc, nfree;         /* counts for treadle.stats() */
-    char *out;                      /* pending print() text */
-    size_t nout, capout;
+    uint64_t context,
+        cause; /* of the exception, where `linked` is not 0: numbers of links (rt/link.c), 0: none; a
+                              * cause may be TR_FROM_NONE */
+    /* From here on all is zero at the beginning. */
+    uint32_t ntrace;
     /* An exception raised by code of another module than the entry's, which was called through the host: what
      * describes that module (code/meta.h), for the code and the first `ninner` of the trace. NULL: none. */
+    uint16_t ninner, linked;
     const void *inner;
-    uint32_t ninner;
-    const tr_late *late; /* what raised, or could not be compiled. NULL: none */
+    const tr_late *late;    /* what raised, or could not be compiled. NULL: none */
+    uintptr_t stack;        /* recursive functions raise when the stack grows below; 0: no limit */
+    uint64_t nalloc, nfree; /* counts for treadle.stats() */
+    char *out;              /* pending print() text */
+    size_t nout, capout;
+    struct tr_links *links; /* NULL: none yet */
 } tr_frame;
+
+/* An exception that was caught, or that is linked to another one: what a frame said of it. */
+typedef struct tr_raised {
+    int64_t code;
+    uint64_t number; /* as a link; 0: it was none yet */
+    tr_slot payload[TR_FRAME_PAYLOAD];
+    uint32_t trace[TR_FRAME_TRACE];
+    uint64_t context, cause;
+    uint32_t ntrace;
+    uint16_t ninner;
+    const void *inner;
+    const tr_late *late;
+} tr_raised;
+enum {
+    TR_CAUGHT_BITS = 48
+}; /* of a caught exception's number say where its tr_raised is, those above its class */
+
+/* Exceptions that others name as their context or cause: the latest of a call. */
+enum { TR_FRAME_LINKS = 32 };
+typedef struct tr_links {
+    uint64_t
+        last; /* numbers go from 1; number k is at k % TR_FRAME_LINKS until another one takes its place */
+    tr_raised of[TR_FRAME_LINKS];
+} tr_links;
+#define TR_FROM_NONE UINT64_MAX /* a cause: `from None` */
 
 /* What a kernel's first argument points to, in memory that the device writes: the first exception of a
  * launch. The host clears it before. A thread that raises claims `code` (0: nothing yet) by compare and
@@ -117,6 +149,9 @@ typedef struct tr_dev_error {
     uint32_t unused;
     tr_slot payload[TR_FRAME_PAYLOAD];
 } tr_dev_error;
+
+/* What a compiled function is called by. */
+typedef int32_t (*tr_entry_fn)(tr_frame *frame, const tr_slot *args, tr_slot *ret);
 
 /* Body of a parallel region: does [lo, hi). `worker` is unique among the threads in it, 0 for the calling
  * one, and less than tr_rt_num_threads was there. `frame` is the calling thread's, or a worker's, whose

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "rt/enter.h"
 #include "rt/fns.h"
 
 static uint64_t magnitude(int64_t x) {
@@ -223,6 +224,7 @@ double tr_rt_fsum(void *owner, const double *x, int64_t n) {
     (void)owner;
     for (int64_t i = 0; i < n; i++)
         exact_add(&s, x[i]);
+    tr_rt_look();
     return exact_round(&s);
 }
 
@@ -236,5 +238,6 @@ double tr_rt_sumprod(void *xo, const double *x, int64_t nx, void *yo, const doub
         if (isfinite(p))
             exact_add(&s, fma(x[i], y[i], -p));
     }
+    tr_rt_look();
     return exact_round(&s);
 }

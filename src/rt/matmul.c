@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rt/blas.h"
+#include "rt/enter.h"
 #include "rt/fns.h"
 
 enum { SMALL = 512, BLOCK_K = 64, BLOCK_N = 512 };
@@ -202,18 +203,23 @@ static int by_blas(int type, int64_t size, void *c, int64_t ldc, const mat *a, c
     return by_gemm(lib, type, size, c, ldc, a, b);
 }
 
+static void product(int64_t kind, void *c, int64_t cm, int64_t cn, int64_t crs, const mat *x, const mat *y) {
+    int64_t size = kinds[kind].size;
+    if (cm <= 0 || cn <= 0)
+        return;
+    if (x->cols > 0 && by_blas(kinds[kind].blas, size, c, crs, x, y))
+        return;
+    for (int64_t i = 0; i < cm; i++)
+        memset((char *)c + i * crs * size, 0, (size_t)(cn * size));
+    if (x->cols > 0)
+        kinds[kind].loop(c, crs, x, y);
+}
+
 void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64_t crs, int64_t ccs, void *ao,
                   const void *a, int64_t am, int64_t ak, int64_t ars, int64_t acs, void *bo, const void *b,
                   int64_t bk, int64_t bn, int64_t brs, int64_t bcs) {
     (void)co, (void)ao, (void)bo, (void)ccs;
     mat x = {a, am, ak, ars, acs}, y = {b, bk, bn, brs, bcs};
-    int64_t size = kinds[kind].size;
-    if (cm <= 0 || cn <= 0)
-        return;
-    if (ak > 0 && by_blas(kinds[kind].blas, size, c, crs, &x, &y))
-        return;
-    for (int64_t i = 0; i < cm; i++)
-        memset((char *)c + i * crs * size, 0, (size_t)(cn * size));
-    if (ak > 0)
-        kinds[kind].loop(c, crs, &x, &y);
+    product(kind, c, cm, cn, crs, &x, &y);
+    tr_rt_look();
 }

@@ -82,21 +82,10 @@ bool tr_rt_meet(const int64_t *parts, int64_t n, int64_t written, int64_t same) 
     return tr_some_meet(e, (unsigned)n, (unsigned)written, (uint64_t)same);
 }
 
-void tr_rt_frame_init(tr_frame *f, const tr_host *host) {
-    f->mems = (tr_mem){.next = &f->mems, .prev = &f->mems};
-    f->host = host;
-    f->ntrace = f->ninner = 0;
-    f->inner = NULL;
-    f->late = NULL;
-    f->stack = 0;
-    f->nalloc = f->nfree = 0;
-    f->out = NULL;
-    f->nout = f->capout = 0;
-}
-
 void tr_rt_frame_fini(tr_frame *f) {
     while (f->mems.next != &f->mems)
         tr_rt_free(f, f->mems.next);
+    tr_rt_links_fini(f);
     free(f->out);
     f->out = NULL;
     f->nout = f->capout = 0;

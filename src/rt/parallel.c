@@ -27,6 +27,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/rt.h"
 
@@ -46,7 +47,7 @@ enum {
 #define WAITING  (UINT64_C(1) << 63) /* the calling thread sleeps until the last worker has left */
 _Static_assert(TR_POOL_MAX <= COUNT && LIMIT_AT + COUNT_BITS <= 62, "the parts of a word");
 
-static const int64_t poll_ns = 50000000, linger_ns = 50000, tick_ns = 4000000;
+static const int64_t poll_ns = 50000000, nudge_ns = 4000000, linger_ns = 50000;
 
 /* Text that a worker printed. */
 typedef struct piece {
@@ -84,8 +85,7 @@ typedef struct here {
     region *in; /* the region it takes part in */
     bool owner; /* and began */
     uint32_t number, limit, turn;
-    int64_t due;   /* when to ask the host again */
-    int64_t paced; /* when a loop last asked */
+    int64_t due; /* when to ask the host again */
 } here;
 static _Thread_local here me;
 
@@ -118,16 +118,6 @@ static void unlock(region *r) {
     atomic_store_explicit(&r->lock, 0, memory_order_release);
 }
 
-/* What says which exception it is, beside the code. */
-static void copy_exception(tr_frame *to, const tr_frame *from) {
-    memcpy(to->payload, from->payload, sizeof to->payload);
-    memcpy(to->trace, from->trace, sizeof to->trace);
-    to->ntrace = from->ntrace;
-    to->inner = from->inner;
-    to->ninner = from->ninner;
-    to->late = from->late;
-}
-
 static tr_frame *shared_frame(region *r) {
     if (!r->used)
         tr_rt_frame_init(&r->frame, NULL);
@@ -150,14 +140,12 @@ static void note(region *r, tr_frame *f, uint64_t k, int32_t code) {
             tr_frame *to = shared_frame(r);
             atomic_store_explicit(&r->failed, k, memory_order_relaxed);
             r->code = code;
-            copy_exception(to, f);
+            tr_rt_copy_exception(to, f);
         }
         unlock(r);
         close_word(r);
     }
-    f->ntrace = f->ninner = 0;
-    f->inner = NULL;
-    f->late = NULL;
+    tr_rt_frame_forget(f);
 }
 
 /* --- the host --- */
@@ -205,6 +193,14 @@ static void write_text(region *r, const tr_host *host) {
     }
 }
 
+/* Whether it has an exception; it may run anything. */
+static bool poll_host(const tr_host *host) {
+    tr_frame *was = tr_rt_outside();
+    bool end = host && host->poll && host->poll(host->self);
+    tr_rt_inside(was);
+    return end;
+}
+
 /* Asks the host, if it is time. For the thread that began the region, or is in none. True: end. */
 static bool ask(here *h, const tr_host *host) {
     int64_t now = coarse_now();
@@ -215,7 +211,7 @@ static bool ask(here *h, const tr_host *host) {
         write_text(h->in, host);
     if (h->in && atomic_load_explicit(&h->in->stop, memory_order_relaxed))
         return true;
-    if (!host || !host->poll || !host->poll(host->self))
+    if (!poll_host(host))
         return false;
     if (h->in)
         end_region(h->in, TR_CODE_HOST);
@@ -235,18 +231,12 @@ int32_t tr_rt_stop(tr_frame *f) {
     return check(&me, f);
 }
 
-/* Steps may take a nanosecond or a second: twice as many as long as the clock (it ticks every few
- * milliseconds) does not move between two calls, fewer when that takes long. */
-int64_t tr_rt_pace(tr_frame *f, int64_t steps) {
-    enum { MOST = 1 << 20 };
-    int32_t code = check(&me, f);
-    if (code)
-        return code;
-    int64_t now = coarse_now(), took = now - me.paced;
-    me.paced = now;
-    if (took == 0)
-        return steps < MOST ? steps * 2 : steps;
-    return took <= 2 * tick_ns ? steps : steps / 8 + 1;
+int32_t tr_rt_ask(tr_frame *f) {
+    enum { ROOM = 128 << 10 }; /* for what the host may run; with less it is asked another time */
+    if ((!me.in || me.owner) && tr_rt_stack_left() < ROOM)
+        return 0;
+    me.due = 0;
+    return check(&me, f);
 }
 
 /* --- handing out --- */
@@ -288,7 +278,7 @@ static void run_part(region *r, here *h, tr_frame *f, const part *p) {
             atomic_load_explicit(&r->stop, memory_order_relaxed) || (h->owner && ask(h, f->host)))
             return;
         int64_t lo = (int64_t)k * r->grain, hi = r->n - lo > r->grain ? lo + r->grain : r->n;
-        int32_t code = r->fn(f, r->ctx, lo, hi, p->number);
+        int32_t code = tr_rt_run_body(r->fn, f, r->ctx, lo, hi, p->number);
         if (code)
             note(r, f, k, code);
     }
@@ -382,7 +372,10 @@ static void await(region *r, here *h, const tr_host *host) {
         uint32_t bell = atomic_load_explicit(&r->bell, memory_order_acquire);
         if (!(atomic_fetch_or_explicit(&r->word, WAITING, memory_order_acq_rel) & MEMBERS))
             return;
-        tr_rt_futex_wait(&r->bell, bell, poll_ns);
+        bool ends = atomic_load_explicit(&r->stop, memory_order_relaxed) != 0;
+        if (ends)
+            tr_rt_pool_nudge();
+        tr_rt_futex_wait(&r->bell, bell, ends ? nudge_ns : poll_ns);
         ask(h, host);
     }
 }
@@ -395,9 +388,11 @@ static int32_t settle(region *r, tr_frame *f) {
     if (code == TR_CODE_LATE && r->used)
         f->late = r->frame.late;
     if (!code && atomic_load_explicit(&r->failed, memory_order_relaxed) != UINT64_MAX) {
-        copy_exception(f, &r->frame);
+        tr_rt_copy_exception(f, &r->frame);
         code = r->code;
     }
+    if (r->used)
+        tr_rt_links_fini(&r->frame);
     return code;
 }
 
@@ -451,6 +446,10 @@ static int32_t run_alone(here *h, tr_frame *f, tr_par_fn *fn, void *ctx, int64_t
 static unsigned limit_of(const here *h) {
     unsigned size = tr_rt_pool_size();
     return h->limit && h->limit < size ? h->limit : size;
+}
+
+bool tr_rt_is_alone(void) {
+    return !tr_rt_backwards() && (me.in || limit_of(&me) == 1);
 }
 
 static int32_t run(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain, uint64_t kind) {

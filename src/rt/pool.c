@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rt/enter.h"
+
 static const int64_t spin_ns = 100000, stop_ns = 500000000;
 /* As much as the main thread has by default, whatever the limits of this process say: compiled recursion
  * counts on it. */
@@ -166,7 +168,7 @@ static void watch_forks(void) {
 }
 
 /* Workers take no signals: those of the process are the host's, and go to its threads. Faults stay with who
- * made them. */
+ * made them, and ticks are meant for them. */
 static bool start_one(unsigned k) {
     sigset_t all, old;
     pthread_attr_t attr;
@@ -174,6 +176,8 @@ static bool start_one(unsigned k) {
     sigfillset(&all);
     for (size_t i = 0; i < 5; i++)
         sigdelset(&all, (const int[]){SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}[i]);
+    if (tr_rt_tick_signal())
+        sigdelset(&all, tr_rt_tick_signal());
     if (pthread_attr_init(&attr) != 0)
         return false;
     pthread_attr_setstacksize(&attr, stack_bytes);
@@ -231,6 +235,16 @@ void tr_rt_pool_stop(void) {
     atomic_store_explicit(&pool.workers, 0, memory_order_release);
     atomic_store_explicit(&pool.refused, 0, memory_order_relaxed);
     atomic_store_explicit(&pool.stopping, 0, memory_order_release);
+    atomic_store_explicit(&pool.busy, 0, memory_order_release);
+}
+
+void tr_rt_pool_nudge(void) {
+    int number = tr_rt_tick_signal();
+    if (!tr_rt_tick_is_ours() || atomic_exchange_explicit(&pool.busy, 1, memory_order_acquire))
+        return; /* later, then */
+    unsigned n = atomic_load_explicit(&pool.workers, memory_order_relaxed);
+    for (unsigned k = 0; k < n; k++)
+        pthread_kill(pool.threads[k], number);
     atomic_store_explicit(&pool.busy, 0, memory_order_release);
 }
 

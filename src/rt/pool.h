@@ -26,6 +26,8 @@ bool tr_rt_threads_limit(unsigned n);
 void tr_rt_fix_grain(int64_t n, bool backwards);
 int64_t tr_rt_fixed_grain(void);
 bool tr_rt_backwards(void);
+/* Would ranges that are handed out now all go to this thread, in order? */
+bool tr_rt_is_alone(void);
 
 /* Processors that this process may use. `root` stands before /proc and /sys, for tests. */
 unsigned tr_rt_cpus(const char *root);
@@ -38,6 +40,8 @@ unsigned tr_rt_pool_start(unsigned want);
  * */
 void tr_rt_pool_call(unsigned want);
 void tr_rt_pool_spread(void);
+/* Sends every worker the signal of a tick (tick.c): who is in a region that ends leaves it. */
+void tr_rt_pool_nudge(void);
 /* Nanoseconds to wait awake for something that another thread is about to do. */
 int64_t tr_rt_pool_patience(void);
 

@@ -6,16 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/rt.h"
 
 void tr_rt_host_write(const tr_host *host, const char *s, size_t n) {
     if (!n)
         return;
+    tr_frame *was = tr_rt_outside();
     if (host && host->write)
         host->write(host->self, s, n);
     else
         fwrite(s, 1, n, stdout);
+    tr_rt_inside(was);
 }
 
 static void hand_over(tr_frame *f, const char *s, size_t n) {

@@ -4,7 +4,9 @@
 #define TR_RT_RT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "rt/layout.h"
 
@@ -23,11 +25,29 @@ enum { W_HOST = 1, W_TYPED = 2 }; /* where in rt.def */
 /* Needs E_* of ir/ir.h's values; rt/ repeats none of them: the table is expanded in ir/rtinfo.c for the
  * compiler. */
 
-void tr_rt_frame_init(tr_frame *f, const tr_host *host);
+/* Forgets an exception that was on its way, or how far it got: another reason to end comes first. */
+static inline void tr_rt_frame_forget(tr_frame *f) {
+    f->ntrace = f->ninner = f->linked = 0;
+    f->inner = NULL;
+    f->late = NULL;
+}
+
+static inline void tr_rt_frame_init(tr_frame *f, const tr_host *host) {
+    f->mems.next = f->mems.prev = &f->mems; /* a head has no more */
+    f->host = host;
+    memset((char *)f + offsetof(tr_frame, ntrace), 0, sizeof *f - offsetof(tr_frame, ntrace));
+}
 /* Frees what the call allocated and did not hand out, and pending text. Cheap when there is nothing. */
 void tr_rt_frame_fini(tr_frame *f);
 /* Blocks and counts of `from` become those of `into`. */
 void tr_rt_frame_merge(tr_frame *into, tr_frame *from);
+/* What says which exception it is, beside the code, with what is linked to it. */
+void tr_rt_copy_exception(tr_frame *to, const tr_frame *from);
+/* The exception of that number; NULL when there is none, or it was forgotten. */
+const tr_raised *tr_rt_linked(const tr_frame *f, uint64_t number);
+/* Links that name no module are of this one (tr_frame.inner). */
+void tr_rt_links_of(tr_frame *f, const void *module);
+void tr_rt_links_fini(tr_frame *f);
 /* Hands text to the host; to standard output where there is none. */
 void tr_rt_host_write(const tr_host *host, const char *s, size_t n);
 /* Takes a result's block out of the frame: from now on its count is the caller's. */

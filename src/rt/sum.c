@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/pool.h"
 
@@ -120,7 +121,9 @@ BLOCK(block_f32_avx2, float, 8, 2, TWO, AVX2)
     T tr_rt_sum_##N(const T *x, int64_t n) {                                                                      \
         tr_sum_##N s;                                                                                             \
         s.count = 0;                                                                                              \
-        return tr_rt_sum_end_##N(&s, x, n);                                                                       \
+        T total = tr_rt_sum_end_##N(&s, x, n);                                                                    \
+        tr_rt_look();                                                                                             \
+        return total;                                                                                             \
     }
 
 /* --- ranges of parallel patterns --- */
@@ -128,22 +131,25 @@ BLOCK(block_f32_avx2, float, 8, 2, TWO, AVX2)
 /* A range should take a thread some 20 microseconds, of which an operation takes about a quarter of a
  * nanosecond; a power of two, and at least a block of a sum, so that ranges are nodes of its tree. */
 int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost) {
-    int64_t grain = inner == 1 ? TR_SUM_BLOCK : 1, work = 80000 / cost;
-    double each = inner > 1 ? (double)inner : 1.0;
-    int64_t fixed = tr_rt_fixed_grain();
-    while ((double)grain * each < (double)work)
+    int64_t grain = inner == 1 ? TR_SUM_BLOCK : 1, work = 80000 / cost, fixed = tr_rt_fixed_grain();
+    if (inner <= 1 && grain < work) /* regions of small loops wait for this */
+        grain = (int64_t)1 << (64 - __builtin_clzll((uint64_t)work - 1));
+    while (inner > 1 && (double)grain * (double)inner < (double)work)
         grain *= 2;
     grain = fixed ? fixed : grain;
-    while (n / grain >= TR_PAR_RANGES)
+    while (n / TR_PAR_RANGES >= grain)
         grain *= 2;
     return grain;
 }
 
-/* Of n rounds, each with `inner` elements: so many that tables as large as the target cost little beside them, and a power of two. */
+/* Of n rounds, each with `inner` elements: so many that tables as large as the target cost little beside them, and a power of two;
+ * all, where no result depends on it and nobody else would take a part. */
 int64_t tr_rt_scatter_rows(int64_t n, int64_t inner, int64_t size, int64_t any) {
     static const double worth = TR_SCATTER_WORTH, block = TR_SCATTER_BLOCK;
     double each = inner > 1 ? (double)inner : 1.0, least = (double)size * worth;
     int64_t rows = 1, fixed = any ? tr_rt_fixed_grain() : 0;
+    if (any && !fixed && tr_rt_is_alone())
+        return n > 1 ? n : 1;
     least = fixed ? (double)fixed * each : least > block ? least : block;
     while (((double)rows * each < least || n / rows >= TR_SCATTER_BLOCKS) && rows < n)
         rows *= 2;

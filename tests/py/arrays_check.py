@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
 from builtins_check import compiled, plain  # noqa: E402
+from sizes import examples
 
 BOOL = [np.bool_]
 INTS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -29,7 +30,9 @@ def given(*args: Any, **kwargs: Any) -> Any:
     """Hypothesis' ``given`` without a deadline: most examples compile something."""
 
     def decorate(fn: Any) -> Any:
-        return hypothesis.settings(deadline=None, max_examples=25)(hypothesis.given(*args, **kwargs)(fn))
+        return hypothesis.settings(deadline=None, max_examples=examples(25))(
+            hypothesis.given(*args, **kwargs)(fn)
+        )
 
     return decorate
 

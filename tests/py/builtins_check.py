@@ -14,6 +14,7 @@ import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from sizes import examples
 from treadle import TreadleError, njit, typeof
 
 NAMES = {"math": math, "cmath": cmath, "np": np}
@@ -29,7 +30,9 @@ def given(*args: Any, **kwargs: Any) -> Any:
     """Hypothesis' ``given`` without a deadline: the first example of each expression compiles it."""
 
     def decorate(fn: Any) -> Any:
-        return hypothesis.settings(deadline=None, max_examples=60)(hypothesis.given(*args, **kwargs)(fn))
+        return hypothesis.settings(deadline=None, max_examples=examples(60))(
+            hypothesis.given(*args, **kwargs)(fn)
+        )
 
     return decorate
 

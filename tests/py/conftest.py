@@ -3,18 +3,24 @@
 The verifier and the round trip through text run after each pass (TREADLE_VERIFY). NumPy 1.26 is asked for the promotion
 rules of NumPy 2 (NEP 50), because those are the rules compiled code follows with either.
 
-Examples of properties are the same in every run, so that a test fails for a change and not by chance. TREADLE_RANDOM=1 looks for new ones.
+Examples of properties are the same in every run, so that a test fails for a change and not by chance. TREADLE_RANDOM=1 looks for new ones,
+TREADLE_EXAMPLES=3 takes a third of them.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 import hypothesis
 import numpy as np
 import pytest
 
-hypothesis.settings.register_profile("same", derandomize=True)
+sys.path.insert(0, str(Path(__file__).parent))
+from sizes import examples  # noqa: E402
+
+hypothesis.settings.register_profile("same", derandomize=True, max_examples=examples(100))
 if not os.environ.get("TREADLE_RANDOM"):
     hypothesis.settings.load_profile("same")
 

@@ -7,6 +7,7 @@ import pytest
 import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import examples
 from treadle import njit, prange
 
 
@@ -98,7 +99,7 @@ def test_matrices(name):
         check(name, MATRICES, (o, a, o), "f8")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(data=st.data())
 def test_any(data):
     table, dtype = data.draw(st.sampled_from([(VIEWS, "i8"), (MATRICES, "f8")]))

@@ -283,6 +283,19 @@ def test_many_items():
     agree("a[b]", a, rng.integers(0, 300, 1000))
 
 
+def test_views_of_very_many_axes():
+    """More than the compiler's views count (TR_VIEW_AXES, TR_VIEW_BASE_AXES): by strides."""
+    for n in (11, 12, 13, 30, 31, 32):
+        a = np.arange(12.0).reshape((2, 3) + (1,) * (n - 3) + (2,))
+        agree("a[1, ::-1, ..., 1:]", a)
+        agree("a.T[0, ..., 1]", a)
+        agree("a[..., 0][::2].sum()", a)
+        agree("np.swapaxes(a, 0, -1)[1].ravel()", a)
+        agree("(a[..., 1] * a[0, ..., :1, 1]).sum()", a)
+        if n < 32:
+            agree("a[:, None, 1:].ravel()", a)
+
+
 def test_in_place_on_views_is_done_once():
     # `a[i] += x` is not followed by a copy of a[i] to where it stands
     def slices(a, k):

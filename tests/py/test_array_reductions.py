@@ -367,3 +367,31 @@ def test_extremes_of_zeros_and_nan(dtype):
         assert all(np.isnan(x) for x in extremes(b))
         assert extremes(np.full(n, -np.inf, dtype)) == (-np.inf,) * 4
         assert extremes(np.full(n, np.inf, dtype)) == (np.inf,) * 4
+
+
+def test_items_that_are_in_an_array():
+    """x in a: (a == x).any()."""
+
+    @njit
+    def f(a, x):
+        return x in a, x not in a
+
+    arrays = [
+        np.arange(6),
+        np.arange(6.0).reshape(2, 3),
+        np.zeros((0, 3)),
+        np.array([True, False]),
+        np.array([np.nan, 1]),
+    ]
+    arrays += [
+        np.array(3),
+        np.arange(6, dtype="u1"),
+        np.arange(12.0).reshape(3, 4)[::2, ::-1],
+        np.array([1j, 2]),
+    ]
+    for a in arrays:
+        for x in (3, 2.5, True, np.nan, -1, 300, 1j):
+            assert f(a, x) == (x in a, x not in a), (a, x)
+    a = np.arange(6.0).reshape(2, 3)
+    for row in ([0.0, 9, 9], [9.0, 9, 9]):
+        assert f(a, np.array(row))[0] == (np.array(row) in a)

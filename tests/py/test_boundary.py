@@ -14,6 +14,7 @@ import pytest
 import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import examples
 from treadle import njit
 
 
@@ -282,7 +283,7 @@ def reversed_view(a):
 
 
 @given(arrays())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_array(a):
     assert whole(a) is a
     shape, strides, size, itemsize = describe(a)
@@ -306,7 +307,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_nest_of_values(value):
     got = whole(value)
     assert repr(got) == repr(value) and type(got) is type(value)

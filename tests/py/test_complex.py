@@ -14,6 +14,7 @@ from treadle import njit
 
 sys.path.insert(0, str(Path(__file__).parent))
 from builtins_check import given, result_type, run  # noqa: E402
+from sizes import examples
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, 3.0, 1e30, 1e-30, math.inf, -math.inf, math.nan]
 parts = st.one_of(st.sampled_from(SPECIAL), st.floats(-10, 10), st.floats(width=32))
@@ -51,7 +52,7 @@ def test_complex128_is_cpythons(x, y):
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-@hypothesis.settings(deadline=None, max_examples=60)
+@hypothesis.settings(deadline=None, max_examples=examples(60))
 @hypothesis.given(pairs=st.lists(st.tuples(numbers, numbers), min_size=1, max_size=40))
 def test_arrays_are_numpys(dtype, pairs):
     with np.errstate(all="ignore"):

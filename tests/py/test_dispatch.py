@@ -18,6 +18,7 @@ import pytest
 import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import examples
 from treadle import njit, typeof, types
 from treadle.errors import TypingError
 
@@ -75,7 +76,7 @@ def test_numpy_scalars_are_strong_and_come_back_as_python_numbers(name):
 
 
 @given(st.integers(-(2**70), 2**70))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_ints(x):
     if -(2**63) <= x < 2**63:
         assert ident(x) == x
@@ -85,7 +86,7 @@ def test_ints(x):
 
 
 @given(st.floats())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_floats(x):
     assert np.float64(ident(x)).tobytes() == np.float64(x).tobytes() or x != x
 

@@ -178,7 +178,8 @@ def test_an_error_in_a_called_function():
 @pytest.mark.parametrize(
     "source, word",
     [
-        ("with open(x) as f:\n        pass", "with"),
+        ("with open(x) as f:\n        pass", "open"),
+        ("with x:\n        pass", "with"),
         ("try:\n        x = g(x)\n    except* ValueError:\n        x = 2", "exception groups"),
         ("yield x", "generator|yield"),
         ("import os", "import"),

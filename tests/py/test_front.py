@@ -187,7 +187,6 @@ REFUSED = [
         4,
         "def f(x):\n    try:\n        y = 1 / x\n    except* ValueError:\n        y = 0\n    return y\n",
     ),
-    ("with", 2, "def f(x):\n    with x:\n        return 1\n"),
     ("generator", 1, "def f(x):\n    yield x\n"),
     ("generator", 2, "def f(x):\n    return sum(y for y in x)\n"),
     ("async", 1, "async def f(x):\n    return x\n"),
@@ -218,7 +217,6 @@ REFUSED = [
     ("dict", 2, "def f(x):\n    return {'a': x}\n"),
     ("format-spec", 2, "def f(x):\n    return f'{x:.3f}'\n"),
     ("format-spec", 2, "def f(x):\n    return f'{x!r}'\n"),
-    ("raise-from", 2, "def f(x):\n    raise ValueError('a') from x\n"),
     ("reraise", 2, "def f(x):\n    raise\n"),
 ]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import examples
 from treadle import njit
 
 
@@ -35,7 +36,7 @@ def shapes():
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(expressions(), min_size=1, max_size=3), shapes(), st.integers(0, 2**32))
 def test_expressions(texts, sizes, seed):
     lines = [f"    t{i} = ({e}) + 0.0 * a" for i, e in enumerate(texts)]
@@ -84,7 +85,7 @@ def test_sizes_of_an_earlier_expression():
             np.testing.assert_array_equal(got, want)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.integers(2, 12),
     st.integers(0, 4),
@@ -182,7 +183,7 @@ def test_dump_says_what_was_merged():
     assert "merged" not in r.stderr
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from(["f8", "f4", "i4", "c16", "?"]),
     st.lists(st.sampled_from([1, 2, -1, 3, 0, -2]), min_size=3, max_size=3),

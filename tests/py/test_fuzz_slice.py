@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sizes import examples
 
 FUZZ = Path(__file__).resolve().parents[1] / "fuzz"
 sys.path.insert(0, str(FUZZ))
@@ -25,7 +26,7 @@ from memory import ArrayValue  # noqa: E402
 from reached import Coverage  # noqa: E402
 from values import binary  # noqa: E402
 
-SLICE = range(1, 151)
+SLICE = range(1, 101)
 OPERATORS = {
     "+": operator.add,
     "-": operator.sub,
@@ -48,10 +49,12 @@ def run_oracle(source: str, *args: object) -> oracle.Result:
 
 
 def test_slice() -> None:
-    """150 programs agree with the oracle."""
+    """100 programs, or the part that this run takes, agree with the oracle."""
     child = Child("treadle", "treadle")
     try:
-        bad = [a for a in (child.ask({"seed": s}) for s in SLICE) if a["status"] != "ok"]
+        bad = [
+            a for a in (child.ask({"seed": s}) for s in SLICE[: examples(len(SLICE))]) if a["status"] != "ok"
+        ]
     finally:
         child.stop()
     assert not bad, "\n\n".join(
@@ -105,7 +108,7 @@ def test_generator_is_deterministic() -> None:
 def test_coverage_grows() -> None:
     """150 programs reach a good part of operator x type, and the report names what is left."""
     cover = Coverage()
-    for seed in SLICE:
+    for seed in range(1, 151):
         case, _, _ = gen.make_case(seed)
         cover.seen.update(case.seen)
     possible = cover.possible()

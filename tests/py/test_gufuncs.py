@@ -7,9 +7,10 @@ import pytest
 import treadle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sizes import examples
 from treadle import float32, float64, guvectorize, int64, njit, types, ufunc_info
 
-SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @guvectorize([(float64[:], float64[:]), "void(float32[:], float32[:])", "void(i8[:], i8[:])"], "(n)->()")

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import examples
 from treadle import TypingError, njit, vectorize
 
 INTS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 EDGES = sorted({s * 2**k + d for k in (0, 7, 8, 15, 16, 31, 32, 62) for s in (1, -1) for d in (-1, 0, 1)})
-SETTINGS = settings(max_examples=150, deadline=None)
+SETTINGS = settings(max_examples=examples(150), deadline=None)
 
 
 def compiled(text):
@@ -228,7 +229,7 @@ def cpython(text, names):
 
 
 @given(expressions())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_literals_are_exact(expression):
     text, names = expression
     want = cpython(text, names)

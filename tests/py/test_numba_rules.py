@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from treadle import TreadleError, njit, types
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -258,6 +259,7 @@ def arrays() -> list[str]:
     return found
 
 
+@pytest.mark.nosan  # all operators and dtypes, for their values
 def test_types_and_values():
     met.clear()
     found = scalars() + literals() + arrays()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from prange_check import check, no_array_lost, parallel  # noqa: E402
+from sizes import examples
 from treadle import UnsupportedError, njit, prange  # noqa: E402
 
 SIZES = [0, 1, 2, 7, 255, 1000, 30_001]
@@ -426,7 +428,7 @@ def test_no_checks_are_left_where_the_index_is_in_range():
     assert "checkindex" not in fast and "wrap" not in fast
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     st.lists(st.integers(-(2**62), 2**62), max_size=300),
     st.integers(-(2**63), 2**63 - 1),
@@ -906,7 +908,7 @@ BODIES = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(BODIES, st.integers(0, 3), st.sampled_from([0, 1, 5, 100, 2000]))
 def test_loops_made_at_random(body, start, n):
     names = "s, p, m, w, k, e, f, g"
@@ -977,17 +979,73 @@ def test_many_reductions(n, threads):
     check(f, np.zeros(0))
 
 
-def test_diagnostics_say_how_many_reductions_are_too_many(capfd):
-    for n, what in (12, "runs on all cores"), (13, "runs on one core: it has too many reductions"):
-        sums = "".join(f"        s{k} += a[i] * {k}\n" for k in range(n))
-        start = "".join(f"    s{k} = 0.0\n" for k in range(n))
-        space = {"prange": prange}
-        exec(
-            f"def f(a):\n{start}    for i in prange(len(a)):\n{sums}    return {' + '.join(f's{k}' for k in range(n))}\n",
-            space,
-        )
-        f = parallel(space["f"])
-        f(np.arange(5.0))
-        f.parallel_diagnostics()
-        assert what in capfd.readouterr().out
-        assert ("pattern prange" in "".join(f.inspect_ir().values())) == (n == 12)
+@pytest.mark.parametrize("n", [12, 13, 40, 300])
+def test_any_number_of_reductions(n, threads, capfd):
+    sums = "".join(f"        s{k} += a[i] * {k}\n" for k in range(n))
+    start = "".join(f"    s{k} = 0.0\n" for k in range(n))
+    space = {"prange": prange}
+    exec(f"def f(a):\n{start}    for i in prange(len(a)):\n{sums}    return {', '.join(f's{k}' for k in range(n))}\n", space)  # fmt: skip
+    f = parallel(space["f"])
+    for size in (0, 1, 5000):
+        check(f, np.arange(float(size)), rel=1e-12)
+    f.parallel_diagnostics()
+    assert "runs on all cores" in capfd.readouterr().out
+    assert "pattern prange" in "".join(f.inspect_ir().values())
+
+
+# The body of a loop over i, and whether how long a round takes is known before it begins.
+ROUNDS = {
+    "up to a number from outside": ("for k in range(m):\n    s += a[i, k] * b[k]", True),
+    "between numbers from outside": ("for k in range(lo, m):\n    s += a[i, k] * b[k]", True),
+    "in steps": ("for k in range(lo, m, 3):\n    s += a[i, k] * b[k]", True),
+    "downwards": ("for k in range(m - 1, lo, -2):\n    s += a[i, k] * b[k]", True),
+    "a triangle": ("for k in range(min(i, m)):\n    s += a[i, k] * b[k]", True),
+    "an array": ("for x in b:\n    s += x", True),
+    "two, one in the other": ("for k in range(m):\n    for j in range(3):\n        s += a[i, k] * j", True),
+    "none at all": ("for k in range(lo, lo):\n    s += a[i, k]", True),
+    "until something happens": (
+        "k = 0\nwhile k < m and a[i, k] < 0.99:\n    s += a[i, k]\n    k += 1",
+        False,
+    ),
+    "until something is found": (
+        "for k in range(m):\n    s += a[i, k]\n    if s > 9:\n        break",
+        False,
+    ),
+    "a number from memory": ("for k in range(int(b[0] * m)):\n    s += a[i, k]", False),
+    "array expressions": ("s += (a[i] * b).sum()", False),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_how_long_a_round_is(name, threads):
+    """Small loops over a prange go in ranges of many rounds, where it is known what is in them."""
+    body, known = ROUNDS[name]
+    text = "def f(a, b, m, lo, out):\n    for i in prange(len(a)):\n        s = 0.0\n"
+    text += "".join(f"        {line}\n" for line in body.split("\n")) + "        out[i] = s\n"
+    space = {"prange": prange}
+    exec(text, space)
+    f = parallel(space["f"])
+    rng = np.random.default_rng(4)
+    for n, m in ((0, 5), (1, 1), (70, 33), (700, 9)):
+        check(f, rng.random((n, m)), rng.random(m), m, min(2, m - 1), np.zeros(n), rel=1e-11)
+    check(f, rng.random((5, 2)), rng.random(2), 0, 2**62, np.zeros(5))
+    grain = re.findall(r"@tr_rt_grain\(i64 [^,]*, i64 0, i64 ([^)]*)\)", "".join(f.inspect_llvm().values()))
+    assert grain
+    assert ("1048576" not in grain) == known, grain
+
+
+def test_whether_arrays_share_memory_is_asked_outside_of_loops():
+    @parallel
+    def f(a, c):
+        for k in range(a.shape[1]):
+            for j in prange(c.shape[0]):
+                c[j] += a[j, k]
+
+    a, c = np.arange(12.0).reshape(4, 3), np.zeros(4)
+    check(f, a, c)
+    ir = "".join(f.inspect_ir().values())
+    before, _, after = ir.partition(" = meet ")
+    assert after and not re.search(r"^b[1-9]\d*\(", before, re.M), (
+        ir
+    )  # no block before it takes a value: no loop has begun
+    check(f, a, a[:, 0])

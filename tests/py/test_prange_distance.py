@@ -129,3 +129,51 @@ def test_what_is_not_tested():
     a = np.zeros(10)
     add(a, 3)
     np.testing.assert_array_equal(a, [1] * 3 + [2] * 4 + [1] * 3)
+
+
+# What is said of loops as programs write them: whether iterations stay apart, whether that is tested before the loop, or that they meet.
+LOOPS = {
+    "blocks": ("apart", "for b in prange(len(a) // n):\n  lo = b * n\n  a[lo:lo + n] = a[lo:lo + n] * 2 + b"),
+    "means of blocks": ("apart", "for b in prange(len(a) // n):\n  lo = b * n\n  a[lo:lo + n] -= a[lo:lo + n].sum()"),
+    "loops over blocks": ("apart", "for b in prange(len(a) // n):\n  for j in range(b * n, b * n + n):\n   a[j] = a[j] * 2 + b"),
+    "places in blocks": ("apart", "for b in prange(len(a) // n):\n  for j in range(n):\n   a[b * n + j] = a[b * n] * 2"),
+    "the last block is short": ("apart", "for b in prange((len(a) + n - 1) // n):\n  lo = b * n\n  hi = min(lo + n, len(a))\n  a[lo:hi] = a[lo:hi] * 2"),
+    "every n-th": ("apart", "for i in prange(n):\n  for j in range(len(a) // n):\n   a[j * n + i] = a[j * n + i] + i"),
+    "pairs": ("apart", "for i in prange(len(a) // 2):\n  a[2 * i] = a[2 * i + 1]"),
+    "even and odd": ("apart", "x, y = a[::2], a[1::2]\n for i in prange(len(y)):\n  x[i] = y[i]"),
+    "mirror": ("apart", "m = len(a)\n for i in prange(m // 2):\n  a[i] = a[m - 1 - i]"),
+    "reversed": ("apart", "b = a[::-1]\n for i in prange(len(a) // 2):\n  a[i] = b[i]"),
+    "rows": ("apart", "b = a[:len(a) // n * n].reshape(-1, n)\n for i in prange(len(b)):\n  b[i] = b[i] * 2 + b[i, 0]"),
+    "strided rows": ("apart", "b = a[:len(a) // (2 * n) * 2 * n:2].reshape(-1, n)\n for i in prange(len(b)):\n  b[i] = b[i] * 2 + b[i, 0]"),
+    "next block": ("tested", "for i in prange(min(n, len(a) - n)):\n  a[i + n] = a[i] + 1"),
+    "third block": ("tested", "for i in prange(min(n, len(a) - 2 * n)):\n  a[i + 2 * n] = a[i] + a[i + n]"),
+    "halves": ("tested", "h = len(a) // 2\n x, y = a[:h], a[h:]\n for i in prange(h):\n  y[i] = x[i] + 1"),
+    "halves, by n": ("tested", "x, y = a[:n], a[n:]\n for i in prange(min(len(x), len(y))):\n  y[i] = x[i] + 1"),
+    "n back": ("tested", "for i in prange(n, len(a)):\n  a[i] = a[i - n] + 1"),
+    "one short of a block": ("tested", "for i in prange(min(n, len(a) - n + 1)):\n  a[i + n - 1] = a[i] + 1"),
+    "one back": ("carried", "for i in prange(1, len(a)):\n  a[i] = a[i - 1] + 1"),
+    "one ahead": ("carried", "for i in prange(len(a) - 1):\n  a[i] = a[i + 1] + 1"),
+    "neighbours of views": ("carried", "x, y = a[:-1], a[1:]\n for i in prange(len(x)):\n  x[i] = y[i] + 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_is_said_of_a_loop(name):
+    said, body = LOOPS[name]
+    space: dict = {"prange": prange}
+    exec(f"def f(a, n):\n {body}\n", space)
+    compiled = njit(parallel=True)(space["f"])
+    met = 0
+    for size, n in ((20, 10), (20, 5), (21, 4), (7, 3), (12, 12), (1, 1), (0, 1)):
+        mine, plain = np.arange(float(size)), np.arange(float(size))
+        space["f"](plain, n)
+        try:
+            compiled(mine, n)
+        except UnsupportedError:
+            met += 1
+            assert said != "apart"
+        else:
+            np.testing.assert_array_equal(mine, plain)
+    assert said != "carried" or met == 7
+    if said != "carried":
+        assert ("iterations of a prange loop depend" in str(compiled.inspect_ir())) == (said == "tested")

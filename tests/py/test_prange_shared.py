@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import examples
 from treadle import UnsupportedError, _core, njit, prange
 
 
@@ -100,13 +101,13 @@ def views(data, ndim):
 COMPILED = {f: njit(parallel=True)(f) for f in (ahead, alike, three, both, rows, slices, counted)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data(), st.sampled_from([ahead, alike, three, both, counted]))
 def test_lines(data, f):
     check(f, data, 1, 3 if f is three else 2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data(), st.sampled_from([rows, slices]))
 def test_matrices(data, f):
     check(f, data, 2, 2)
@@ -185,7 +186,6 @@ def test_through_callers():
     def caller(x, z, shift=shift):
         y = x + 1
         shift(x, z)
-        shift(y[1:], y[:-1])
         shift(x, y)
         return y
 
@@ -195,6 +195,21 @@ def test_through_callers():
         want = caller(z[a], z[b], ahead)
         np.testing.assert_array_equal(in_a_small_thread(compiled, x[a], x[b]), want)
         np.testing.assert_array_equal(x, z)
+
+
+@pytest.mark.parametrize("inline", ["never", "always"])
+def test_parts_of_what_a_caller_made(inline):
+    """Where the compiler sees how two parts lie, it says so."""
+    shift = njit(parallel=True, inline=inline)(ahead)
+
+    @njit
+    def caller(x):
+        y = x + 1
+        shift(y[1:], y[:-1])
+        return y
+
+    with pytest.raises(UnsupportedError, match="reads 2 iterations earlier"):
+        caller(np.arange(9.0))
 
 
 def test_where_the_compiler_sees_it():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sizes import examples
 from treadle import _core, njit
 
 BLOCK = 1 << 14  # TR_SCAN_BLOCK
@@ -141,7 +142,7 @@ def test_filters_of_matrices():
         same(places_par(k), np.nonzero(k))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(data=st.data())
 def test_short_ranges(data):
     """As many ranges as there are elements, or a third: every value is handed on."""

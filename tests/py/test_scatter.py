@@ -16,6 +16,7 @@ from treadle import _core, njit, prange
 sys.path.insert(0, str(Path(__file__).parent))
 from arrays_check import ALL, INTS, given, laid_out, values  # noqa: E402
 
+BLOCK = 1 << 15  # rounds from which on a scatter goes by blocks
 AT = ["add", "subtract", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor"]
 GIVEN = ["v", "v * 2", "v[::-1]", "v + v[0]", "x", "a[0]", "v - np.arange(len(v))"]
 
@@ -150,11 +151,68 @@ def test_overlap():
             np.testing.assert_array_equal(a, want)
 
 
+MIXED = [  # function, the target's type, the values', whether it is a scatter
+    ("subtract", "f8", "f8", True),
+    ("subtract", "u1", "u1", True),
+    ("subtract", "c8", "c8", True),
+    ("bitwise_xor", "i4", "i4", True),
+    ("bitwise_xor", "?", "?", True),
+    ("logical_xor", "?", "f8", True),
+    ("logical_or", "?", "i8", True),
+    ("logical_and", "?", "?", True),
+    ("add", "?", "?", True),
+    ("multiply", "?", "?", True),
+    ("add", "f8", "i8", True),
+    ("add", "f8", "f4", True),
+    ("add", "c16", "f4", True),
+    ("subtract", "f8", "u8", True),
+    ("multiply", "f8", "?", True),
+    ("add", "i4", "i8", True),
+    ("subtract", "i1", "i8", True),
+    ("multiply", "u1", "u4", True),
+    ("bitwise_xor", "u2", "u8", True),
+    ("minimum", "f4", "f8", True),
+    ("maximum", "f4", "i8", True),
+    ("minimum", "i1", "i4", False),  # what the target does not hold is cut off after each comparison
+    ("add", "f4", "f8", False),  # each sum is rounded twice
+    ("multiply", "f4", "i8", False),
+    ("logical_or", "i8", "i8", False),  # what is stored is not of the target's type
+]
+
+
+@pytest.mark.parametrize("name, to, of, scatters", MIXED)
+def test_mixed_types(name, to, of, scatters):
+    """NumPy computes in the common type and stores each result: a scatter where that is the same, with any number of places and threads."""
+    rng = np.random.default_rng(11)
+    plain, one = made(f"np.{name}.at(a, i, v)")
+    many = njit(parallel=True)(plain)
+    for n, m in ((500, 9), (70_000, 3), (0, 2)):
+        a, v = (values(np.dtype(t), k, rng, special=False) for t, k in ((to, m), (of, n)))
+        if np.dtype(of).kind in "iu" and np.dtype(to).kind != "?":
+            v = rng.integers(0, 2**7 if of[1] == "1" else 2**31 - 1, n).astype(of)
+        if name == "multiply" and np.dtype(to).kind == "f":
+            v = (v > 0).astype(of)
+        i = rng.integers(-m, m, n)
+        want, got, other = a.copy(), a.copy(), a.copy()
+        with np.errstate(all="ignore"):
+            plain(want, i, v, None)
+        one(got, i, v, a[0])
+        many(other, i, v, a[0])
+        if np.dtype(to).kind in "biu" or n < BLOCK or name in ("minimum", "maximum"):
+            np.testing.assert_array_equal(got, want)
+        else:
+            np.testing.assert_allclose(got, want, rtol=1e-6)
+        assert other.tobytes() == got.tobytes()
+    (text,) = one.inspect_ir().values()
+    assert ("scatter(" in text) == scatters, text
+
+
 HOT = {
     "np.add.at(h, i, w * 2)": 0,
     "np.add.at(h, i, w * w + w)": 0,
     "h[i] = w - 1": 0,
     "np.maximum.at(h, i, np.sqrt(w) + 1)": 0,
+    "np.subtract.at(h, i, w * 2)": 0,
     "h = np.zeros(10)\n    np.add.at(h, i, w * 2)": 1,
 }
 
@@ -243,7 +301,6 @@ def test_wraps(dtype):
 
 # --- on all cores ---
 
-BLOCK = 1 << 15
 LENGTHS = [BLOCK, BLOCK + 1, 2 * BLOCK + 7, 300_001]
 
 
@@ -291,6 +348,62 @@ def test_same_bits_on_any_number_of_threads(f, dtype):
                 finally:
                     treadle.set_num_threads(before)
                 assert got.tobytes() == want.tobytes()
+
+
+def put(a, i, v):
+    a[i] = v
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.bool_, np.complex128])
+def test_the_last_one_stays_on_any_number_of_threads(dtype, threads):
+    """Ranges that store nothing at some places leave there what is."""
+    one, many = both(put)
+    rng = np.random.default_rng(4)
+    for n, m in ((BLOCK, 9), (2 * BLOCK + 7, 3000), (300_001, 20_000), (300_001, 1), (300_001, 300_001)):
+        i, v = rng.integers(-m, m, n), values(np.dtype(dtype), n, rng)
+        i[: n // 2] //= 2
+        want = values(np.dtype(dtype), m, rng)
+        start = want.copy()
+        want[i] = v
+        for f in (one, many):
+            got = start.copy()
+            f(got, i, v)
+            assert got.tobytes() == want.tobytes()
+
+
+@given(st.integers(0, 60), st.integers(1, 9), st.integers(1, 5), st.booleans(), st.integers(0, 99))
+def test_the_last_one_stays_in_short_ranges(n, m, grain, backwards, seed):
+    rng = np.random.default_rng(seed)
+    i, j, v = rng.integers(-m, m, n), rng.integers(-3, 3, n), rng.random(n)
+    _core._pool_grain(grain, backwards)
+    try:
+        for f in PUTS:
+            for make in (lambda: np.zeros((m, 3)), lambda: np.zeros((m, 3), order="F"), lambda: np.zeros((2 * m, 6))[::-2, ::2]):  # fmt: skip
+                got, want = make(), make()
+                f(got, i, j, v)
+                f.py_func(want, i, j, v)
+                np.testing.assert_array_equal(got, want)
+    finally:
+        _core._pool_grain(0)
+
+
+def put_points(a, i, j, v):
+    a[i, j] = v
+
+
+def put_rows(a, i, j, v):
+    a[i] = v[:, None] * np.arange(3)
+
+
+def put_columns(a, i, j, v):
+    a[:, j] = 2 * v
+
+
+def put_number(a, i, j, v):
+    a[i, 1] = 7
+
+
+PUTS = [njit(parallel=True)(f) for f in (put_points, put_rows, put_columns, put_number)]
 
 
 @given(st.integers(0, 60), st.integers(1, 9), st.integers(1, 5), st.integers(0, 99))

@@ -97,7 +97,7 @@ def test_skip_and_verify():
         assert r.stdout == "4\n" and r.stderr.count("\n") == 1, r.stderr
         bad = value.split(",")[-1].split(":")[-1]
         assert f"{name}: no pass is called '{bad}'; there are simplify, fold, " in r.stderr, r.stderr
-        assert r.stderr.endswith(", split\n"), r.stderr
+        assert r.stderr.endswith(", schedule\n"), r.stderr
 
 
 def test_settings_may_be_changed(monkeypatch):

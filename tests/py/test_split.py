@@ -71,6 +71,7 @@ def test_values(body):
 
 
 # Per statement LLVM gets a constant amount of code, in functions of a bounded size; a few statements stay one function.
+@pytest.mark.nosan  # counts what LLVM is given, minutes of it
 @pytest.mark.parametrize("name", ["reduced", "raises"])
 def test_work_grows_with_the_number_of_statements(name):
     sizes = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from treadle import guvectorize, njit, prange, vectorize
 
 sys.path.insert(0, str(Path(__file__).parent))
 from on_stack import on_stack  # noqa: E402
+from sizes import examples
 
 # --- what came out ---
 
@@ -586,7 +588,7 @@ def programs(draw):
     return "\n".join(lines) + "\n"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(programs())
 def test_random_programs(text):
     space = dict(globals())
@@ -630,16 +632,352 @@ def test_uncaught_exceptions_are_as_ever(fn):
     assert a[1] == (8 if fn is cleans_up else 0)
 
 
-def suppresses():
+# --- what an exception was raised from ---
+
+
+def chain(e):
+    """What it is, where it was raised, and what it came from."""
+    if e is None:
+        return None
+    cause, context = e.__cause__, e.__context__
+    lines = [f.lineno for f in traceback.extract_tb(e.__traceback__) if f.filename == __file__]
+    same = context is not None and (cause is context, cause is context.__context__)
+    return type(e), e.args, lines[-1:], e.__suppress_context__, same, chain(cause), chain(context)
+
+
+def chains(call, *args):
     try:
-        raise KeyError(1)
-    except KeyError:
-        raise ValueError(2) from None
+        return call(*args)
+    except Exception as e:
+        return chain(e)
 
 
-def test_from_none():
-    with pytest.raises(ValueError, match="2"):
-        njit(suppresses)()
+def same_chains(fn, *calls, **options):
+    compiled = njit(**options)(fn)
+    for args in calls:
+        assert chains(compiled, *args) == chains(fn, *args), args
+
+
+@njit(inline="never")
+def quotient(x, k):
+    return x // k
+
+
+def from_what_was_caught(x, k):
+    try:
+        quotient(x, k)
+    except ZeroDivisionError as e:
+        try:
+            if x == 1:
+                raise Derived("first", x) from e
+            if x == 2:
+                raise Derived("first", x) from None
+            if x == 3:
+                raise e from None
+            if x == 4:
+                raise READY from e
+            raise Derived("first", x)
+        except Derived as d:
+            if x == 5:
+                raise e
+            if x == 6:
+                raise e from d
+            if x == 7:
+                raise Coded(x) from e
+            raise Both(x, 2.5) from d
+    return x
+
+
+def in_a_loop(n, k):
+    """Only the last few exceptions of a call are known, and those that matter are."""
+    try:
+        quotient(n, 0)
+    except ZeroDivisionError as e:
+        for i in range(n + 1):
+            try:
+                try:
+                    raise KeyError(i) from e
+                except KeyError:
+                    if i == n:
+                        raise Derived(i) from e
+                    raise Derived(i)
+            except Derived as d:
+                if i == n:
+                    raise Base(k) from d
+    for i in range(3):
+        if i > k:
+            raise Base(i)
+    return n
+
+
+@njit(inline="always")
+def inlined(x):
+    try:
+        return quotient(7, x)
+    except ZeroDivisionError as e:
+        raise Keyed("no", x) from e
+
+
+def of_a_callee(x):
+    try:
+        return inlined(x)
+    except Keyed as e:
+        raise Base(x) from e
+
+
+def within_prange(n):
+    a = np.zeros(n)
+    for i in prange(n):
+        try:
+            a[i] = 1 // (i - n // 2)
+        except ZeroDivisionError as e:
+            try:
+                raise Derived(i)
+            except Derived:
+                raise Base(i) from e
+    return a
+
+
+def around_a_prange(n):
+    try:
+        1 // n
+    except ZeroDivisionError as e:
+        a = np.zeros(100)
+        for i in prange(100):
+            if i == 50:
+                raise Base(i) from e
+            a[i] = i
+    try:
+        a = np.zeros(n)
+        for i in prange(n):
+            if i == n - 1:
+                raise Derived(i)
+            a[i] = i
+    except Derived as e:
+        raise Both(n) from e
+
+
+def test_raise_from():
+    same_chains(from_what_was_caught, *[(x, k) for x in range(9) for k in (0, 1)])
+    same_chains(in_a_loop, (0, 0), (3, 0), (300, 0), (300, 5))
+    same_chains(of_a_callee, (0,), (1,))
+    assert on_stack(256, lambda: chains(njit(of_a_callee), 0)) == chains(of_a_callee, 0)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_raise_from_in_and_around_prange(parallel, threads):
+    same_chains(within_prange, (1000,), (3,), parallel=parallel)
+    same_chains(around_a_prange, (0,), (5,), (1000,), parallel=parallel)
+
+
+def test_raise_from_while_python_handles_one():
+    """What Python is handling comes at the end."""
+    seen = []
+    for f in (njit(of_a_callee), of_a_callee):
+        try:
+            raise OSError(3)
+        except OSError:
+            seen.append(chains(f, 0))
+    assert seen[0] == seen[1]
+    assert "OSError" in str(seen[0])
+
+
+@vectorize
+def reciprocal_or_raise(x):
+    try:
+        if x == 0:
+            raise KeyError(x)
+    except KeyError as e:
+        raise Base(x) from e
+    return 1 / x
+
+
+def test_raise_from_in_a_ufunc():
+    with pytest.raises(Base) as info:
+        reciprocal_or_raise(np.array([2.0, 0.0, 1.0]))
+    assert info.value.args == info.value.__cause__.args == (0.0,)
+    assert type(info.value.__cause__) is KeyError
+    f = njit(lambda a: reciprocal_or_raise(a).sum())
+    with pytest.raises(Base) as info:
+        f(np.zeros(3, np.float32))
+    assert type(info.value.__cause__) is KeyError
+
+
+@njit(inline="never")
+def far_off(n):
+    if n == 0:
+        raise KeyError("far")
+    if n > 10**6:
+        return 0
+    return far_off(n - 1) + 1
+
+
+def raises_it_later(x):
+    print("begun", x, end=", ")
+    try:
+        quotient(x, 0)
+    except ZeroDivisionError as e:
+        try:
+            far_off(x)
+        except KeyError:
+            print("a line that is longer than all that was written before, so that it needs more room" * 9)
+            print("and then", end=" ")
+        raise e
+
+
+def test_what_is_raised_later_is_as_it_was(capsys):
+    """The trace is its own; what was printed meanwhile is no part of it."""
+    said, lines = [], []
+    for f in (njit(raises_it_later), raises_it_later):
+        with pytest.raises(ZeroDivisionError) as info:
+            f(5)
+        said.append(capsys.readouterr().out)
+        lines.append([t.name for t in traceback.extract_tb(info.value.__traceback__)][1:])
+    assert said[0] == said[1]
+    assert lines[0] == ["raises_it_later", "quotient"]
+
+
+# --- with ---
+
+
+def suppresses(x, a):
+    t = 0
+    for i in range(3):
+        with contextlib.suppress(ZeroDivisionError, KeyError):
+            t += 10 // (x - i)
+            if t > 15:
+                raise KeyError(t)
+            t += 100
+        with contextlib.nullcontext(a) as b, contextlib.suppress(LookupError):
+            b[0] += 1
+            t += int(b[x])
+            if i == 2 and t > 100:
+                return t
+            if x == 1:
+                continue
+            if x == 3:
+                break
+        t *= 2
+    return t
+
+
+def kept_manager(x):
+    quiet = contextlib.suppress(Derived) if len("ab") == 2 else contextlib.nullcontext()
+    for i in range(4):
+        with quiet:
+            if i == x:
+                raise Derived(i)
+            if i == x + 1:
+                raise Base(i)
+    try:
+        with contextlib.suppress():
+            raise Derived(x, 1.5)
+    except Base as e:
+        with np.errstate(all="ignore", divide="warn"), contextlib.nullcontext():
+            raise Keyed(x) from e
+
+
+@njit(inline="always")
+def first_or_none(a, k):
+    with contextlib.suppress(IndexError):
+        return a[k]
+    return -1.0
+
+
+def quiet_loops(a, k):
+    """Loops over a prange in a `with` that suppresses nothing, `with` in one."""
+    s = 0.0
+    with np.errstate(invalid="ignore"):
+        b = np.sqrt(a - 2.0)
+        for i in prange(len(a)):
+            with contextlib.suppress(IndexError):
+                s += a[i + k]
+            s += first_or_none(b[4:], i)
+    return s
+
+
+@vectorize
+def quotient_or_zero(x, y):
+    with contextlib.suppress(KeyError):
+        if y == 0:
+            raise KeyError(y)
+        return x / y
+    return 0.0
+
+
+def test_with():
+    alike(suppresses, *[lambda x=x: (x, np.arange(3.0)) for x in range(5)], boundscheck=True)
+    same_chains(kept_manager, *[(k,) for k in range(-2, 5)])
+    assert quotient_or_zero(np.arange(4.0), np.array([1, 0, 2, 0])).tolist() == [0, 0, 1, 0]
+    assert njit(lambda a: quotient_or_zero(a, 0).sum())(np.ones(3)) == 0
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_with_and_prange(parallel, threads):
+    compiled = njit(parallel=parallel)(quiet_loops)
+    for n, k in (10, 0), (10, 3), (10**5, 2):
+        a = np.full(n, 3.0)
+        assert compiled(a, k) == quiet_loops(a, k)
+
+
+class Manager:
+    def __enter__(self):
+        return 1
+
+    def __exit__(self, *args):
+        return False
+
+
+MANAGER = Manager()
+
+
+def with_own(x):
+    with MANAGER:
+        return x + 1
+
+
+def with_number(x):
+    with x:
+        return x + 1
+
+
+def with_raising(x):
+    with np.errstate(divide="raise"):
+        return x + 1
+
+
+def with_no_class(x):
+    with contextlib.suppress(x):
+        return x + 1
+
+
+@pytest.mark.parametrize(
+    "fn, text",
+    [
+        (with_own, "a `with` of an object of class 'Manager'"),
+        (with_number, "a `with` of int64"),
+        (with_raising, "another 'divide' than 'ignore' or 'warn'"),
+        (with_no_class, "takes exception classes, not int64"),
+    ],
+)
+def test_other_managers_are_refused(fn, text):
+    with pytest.raises((treadle.errors.UnsupportedError, TypeError), match=text) as info:
+        njit(fn)(1)
+    assert f":{fn.__code__.co_firstlineno + 1}:" in str(info.value)
+
+
+def with_groups(x):
+    try:
+        return 1 // x
+    except* ZeroDivisionError:
+        x = 2
+    return x
+
+
+def test_exception_groups_are_refused():
+    with pytest.raises(treadle.errors.UnsupportedError, match="catch classes with `except`") as info:
+        njit(with_groups)(1)
+    assert f":{with_groups.__code__.co_firstlineno + 3}:" in str(info.value)
 
 
 # --- memory ---
@@ -860,12 +1198,19 @@ def f(a, i):
             raise
         return -1.0
 
+@njit(cache=True)
+def g(a, i):
+    try:
+        return f(a, i)
+    except LookupError as e:
+        raise Mine("g", i) from e
+
 a = np.arange(3.0)
 print(f(a, 1), f(a, 4), f(a, 5))
 try:
-    f(a, 7)
-except IndexError as e:
-    print(e)
+    g(a, 7)
+except Mine as e:
+    print(e, repr(e.__cause__)[:11], e.__context__ is e.__cause__, e.__suppress_context__)
 """
     )
     env = dict(os.environ, TREADLE_CACHE_DIR=str(tmp_path / "cache"))
@@ -875,7 +1220,8 @@ except IndexError as e:
     ]
     assert all(r.returncode == 0 for r in outs), [r.stderr for r in outs]
     assert outs[0].stdout == outs[1].stdout
-    assert outs[0].stdout.splitlines()[0] == outs[2].stdout.splitlines()[0] == "1.0 -1.0 -2.0"
+    assert outs[0].stdout.splitlines() == outs[2].stdout.splitlines()
+    assert outs[0].stdout.splitlines()[0] == "1.0 -1.0 -2.0"
 
 
 # --- refusals ---
@@ -898,11 +1244,14 @@ def args_of(x):
         return len(e.args)
 
 
-def from_cause(x):
-    try:
-        return x // 0
-    except ZeroDivisionError as e:
-        raise ValueError from e
+def from_new(x):
+    if x:
+        raise ValueError from KeyError(x)
+
+
+def from_number(x):
+    if x:
+        raise ValueError from x
 
 
 def no_class(x):
@@ -1018,7 +1367,8 @@ def test_prange_inside_of_try(parallel, threads):
     "fn, args, text",
     [
         (args_of, (1,), "'args' of an exception that was caught"),
-        (from_cause, (1,), "with a cause"),
+        (from_new, (1,), "from one that was not raised itself"),
+        (from_number, (1,), "exception causes must derive from BaseException, not int64"),
         (no_class, (1,), "an except clause takes exception classes, not int64"),
         (kept, (1,), "err"),
     ],

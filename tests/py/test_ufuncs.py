@@ -17,6 +17,7 @@ import pytest
 import treadle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sizes import examples
 from treadle import complex128, float32, float64, int64, njit, types, ufunc_info, vectorize
 
 NUMPY_2 = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
@@ -218,7 +219,7 @@ CALLS = [
 ]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(st.permutations(range(len(CALLS))))
 def test_types_do_not_depend_on_the_order_of_calls(order):
     def f(x, y):
@@ -356,7 +357,7 @@ def operands(draw, count=2):
     return out
 
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @SETTINGS

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from sizes import examples
 
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
 LAYOUTS = ["C", "F", "strided", "reversed", "offset", "packed", "swapped", "repeated", "sparse"]
-SETTINGS = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def values(dtype: Any, n: int, rng: np.random.Generator) -> np.ndarray:

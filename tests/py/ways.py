@@ -63,7 +63,10 @@ def outcome(call: Callable[[], Any], args: tuple) -> Outcome:
         with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
             value = call()
     except Exception as e:
-        return Outcome(None, tree(args), (type(e), e.args))
+        cause = e.__cause__
+        return Outcome(
+            None, tree(args), (type(e), e.args, type(cause), cause and cause.args, e.__suppress_context__)
+        )
     return Outcome(tree(value, args), tree(args))
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import builtins
 import cmath  # noqa: F401 - texts of rows name it
+import contextlib
+import functools
 import math  # noqa: F401
+import operator
 import re
 from collections import namedtuple
 from collections.abc import Callable
@@ -581,6 +584,35 @@ def handles_scalars(n, k):
     return total
 
 
+@feature((1, 0), (7, 2), (0, 3))
+def suppresses_in_a_with(n, k):
+    total = 0
+    for i in range(4):
+        with contextlib.suppress(ZeroDivisionError, Own), np.errstate(all="ignore"):
+            total += n // (k - i)
+            if n == 0:
+                raise Own(n)
+            total += 10
+        with contextlib.nullcontext(k) as m:
+            total += m
+    manager = contextlib.nullcontext(total)
+    total += manager.__enter__()
+    manager.__exit__(None, None, None)
+    return total
+
+
+@feature((1, 2.5), (0, 2.5), (-1, 2.5))
+def raises_from_what_it_caught(n, x):
+    try:
+        if n >= 0:
+            raise Own("first", n, x)
+    except Own as e:
+        if n:
+            raise OwnWithCode(n, "from") from e
+        raise OwnWithCode(n, "from") from None
+    return x
+
+
 @feature(
     lambda: (floats(), 1),
     lambda: (floats(), 100),
@@ -704,6 +736,8 @@ SCATTERS = {
     "at_add_of": "np.add.at(a, i, v * 2)",
     "at_multiply": "np.multiply.at(a, i, v)",
     "at_maximum": "np.maximum.at(a, i, v)",
+    "at_subtract": "np.subtract.at(a, i, v)",
+    "at_int": "np.add.at(a, i, i * 2)",
     "mask": "a[a > 0] = -1.0",
     "mask_add": "a[a > 0] += 1.0",
     "mask_values": "a[a > 0] = a[a > 0] * 2",
@@ -733,6 +767,70 @@ def scatter_out_of_range(a, k):
 
 
 # --- statements and iterables ---
+
+
+@feature(lambda: (floats(),), lambda: (floats(0),), lambda: (floats(12)[::-2],))
+def iterators(a):
+    it = iter(a)
+    first = next(it, -1.0)
+    s = 0.0
+    for x, y in zip(it, map(lambda v: v * 2, filter(lambda v: v > 0, a))):
+        s += x * y
+    return first, s, sum(it, 0.0), next(it, 5.0)
+
+
+@feature((3,), (1,))
+def iterator_runs_out(n):
+    it = iter(range(n))
+    return next(it) + next(it)
+
+
+@feature(lambda: (ints(),), lambda: (ints()[:0],))
+def folds(a):
+    last = functools.reduce(lambda x, y: (x * 3 - y) % 1009, a, 1)
+    return (
+        last,
+        functools.reduce(operator.xor, map(lambda x: x + 1, a), 0),
+        functools.reduce(max, filter(None, a)),
+    )
+
+
+@feature((7, 3), (2.5, 0.5))
+def operator_numbers(x, y):
+    ab = (
+        operator.add(x, y),
+        operator.sub(x, y),
+        operator.mul(x, y),
+        operator.truediv(x, y),
+        operator.floordiv(x, y),
+    )
+    cd = operator.mod(x, y), operator.pow(x, y), operator.neg(x), operator.pos(y), operator.abs(x)
+    ef = (
+        operator.lt(x, y),
+        operator.le(x, y),
+        operator.eq(x, y),
+        operator.ne(x, y),
+        operator.gt(x, y),
+        operator.ge(x, y),
+    )
+    return ab, cd, ef, operator.not_(x), operator.truth(y)
+
+
+@feature((12, 3))
+def operator_ints(x, y):
+    ab = (
+        operator.and_(x, y),
+        operator.or_(x, y),
+        operator.xor(x, y),
+        operator.lshift(x, y),
+        operator.rshift(x, y),
+    )
+    return ab, operator.invert(x), operator.inv(y), operator.contains((x, 4), y)
+
+
+@feature(lambda: (matrix(),))
+def operator_arrays(a):
+    return operator.matmul(a, a.T), operator.getitem(a, 1), operator.add(a, 1)
 
 
 @feature((9,))
@@ -798,6 +896,16 @@ def two(x, y):
 
 
 two_of = treadle.vectorize(two)
+
+
+@feature(lambda: (matrix(),))
+def ufunc_methods(a):
+    return (
+        two_of.reduce(a),
+        two_of.reduce(a, axis=1, initial=1.0),
+        two_of.accumulate(a, axis=1),
+        two_of.outer(a[0], a[1]),
+    )
 
 
 @treadle.guvectorize(["void(f8[:], f8[:], f8[:])"], "(n),(n)->(n)")
@@ -933,6 +1041,14 @@ _group(
         "np.tril(a)", "np.triu(a)", "a.copy()", "a.repeat(2)",
     ],
     lambda: (matrix(),),
+)  # fmt: skip
+_group(
+    "numpy_bins",
+    "a, k",
+    ["np.bincount(k)", "np.bincount(k, a, 12)", "np.bincount(k, minlength=0)", "np.histogram(a, 4)[0]", "np.histogram(a, 4)[1]", "np.histogram(a, 3, (-1.0, 1.0), density=True)[0]",
+     "np.histogram(a, np.array([-2.0, 0.0, 0.5]))[0]", "np.searchsorted(np.arange(-3, 9), k)", "np.searchsorted(k[:0], a[1])", "np.digitize(a, np.array([2.0, 0.5, -1.0]))"],
+    lambda: (floats(), np.abs(ints()) % 9),
+    python=False,
 )  # fmt: skip
 _group(
     "numpy_joins",

@@ -1,0 +1,48 @@
+/* Schedules: how the loops of a pattern go - their order, what is done side by side, how much a thread takes. Data on the node, of which no choice
+ * changes a result, but that sums of floats under `tile` are grouped by its rows (rt/tile.c) and without it by elements: so `tile` follows from how
+ * memory lies. opt/schedule.c chooses, verify.c refuses what does not fit, lower/ writes it out, interp.c need not look. */
+#ifndef TR_IR_SCHED_H
+#define TR_IR_SCHED_H
+
+#include "ir/ir.h"
+
+typedef enum tr_schedform { TR_SCHED_FLAG, TR_SCHED_NUMBER, TR_SCHED_AXIS } tr_schedform;
+typedef struct tr_schedinfo {
+    const char *word;
+    tr_schedform form;
+    uint32_t max;
+    uint32_t at; /* byte of tr_sched where it stands */
+} tr_schedinfo;
+enum {
+#define X(id, word, form, max, what) TR_SCHED_##id,
+#include "ir/sched.def"
+#undef X
+    TR_SCHED__COUNT
+};
+extern const tr_schedinfo tr_sched_info[TR_SCHED__COUNT];
+static inline uint32_t *tr_sched_field(tr_sched *s, unsigned i) {
+    return (uint32_t *)(void *)((char *)s + tr_sched_info[i].at);
+}
+
+/* How far apart neighbours along an axis of an input or output lie, as far as it is known when compiling. */
+typedef enum tr_step { TR_STEP_OPEN, TR_STEP_ZERO, TR_STEP_ONE, TR_STEP_FAR } tr_step;
+tr_step tr_pat_step(const tr_fn *f, const tr_ins *pat, uint32_t array,
+                    unsigned axis); /* inputs, then outputs */
+
+/* Is an axis of an input, or an output, surely as long as the space? */
+bool tr_pat_is_as_long(const tr_fn *f, const tr_ins *pat, uint32_t array, unsigned axis);
+
+/* May an axis of input `array` be of extent 1 where the space is longer? It repeats then. */
+bool tr_pat_repeats(const tr_fn *f, const tr_ins *pat, uint32_t array);
+
+/* Does reduction i, of values of t, collect them in a buffer that is added up as a tree (pairwise summation)? */
+bool tr_pat_is_buffered(const tr_pat *p, uint32_t i, const tr_ty *t);
+bool tr_pat_is_summed(const tr_pat *p, uint32_t i, const tr_ty *t); /* a scan's total is, too */
+
+/* A loop over a prange: no elements, but a round that reads and writes what it likes. */
+bool tr_pat_is_region(const tr_pat *p);
+
+/* Why the schedule on the pattern of function f is none for it: a phrase; NULL: it is one. */
+const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat);
+
+#endif

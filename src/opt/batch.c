@@ -1,0 +1,680 @@
+/* Products of a loop's rows by one matrix become one product (vectorisation of an outer loop by library call, as batched matrix products).
+ *
+ * `for q in range(n): out[q] = a[q] @ m` calls a BLAS for each row, which reads all of m each time, and for small ones costs more to call than it
+ * does. Where a round does nothing but multiply a row, or a column, by a matrix that stays, and store what is made of the result element by element,
+ * all rows are multiplied at once, and one pattern with an axis more stores them:
+ *
+ *   while (more than one round is left, checks hold, rows of what is stored are apart, and it shares no memory with what is read)
+ *       { s = alloc k, m; s[q, :] = a[q, :] @ m for the next k rounds; out[q, :] = ... s[q, :] ... }
+ *   then the loop, as it was, for what is left: mostly nothing.
+ *
+ * k is ROWS at most, so that s is small beside the arrays, and in the cache when it is read.
+ * All conditions are tested when the program runs. What is stored may lie in the very row that is read. Offsets of rows are affine in the loop's
+ * counter. How a product is rounded is the library's choice, for one row as for many.
+ * Cost: linear in loops with such a product. */
+#include <assert.h>
+#include <string.h>
+
+#include "ir/alias.h"
+#include "ir/rtinfo.h"
+#include "opt/priv.h"
+#include "rt/rt.h"
+
+enum { MAX_PATH = 16, MAX_CONDS = 8, MAX_NEST = 8, ROWS = 512 };
+enum { KIND, RESULT, LEFT, RIGHT, PRODUCT_ARGS }; /* operands of a MATMUL */
+
+typedef struct batcher {
+    tr_fn *f;
+    const tr_loop *l;
+    uint8_t *inside;     /* per block: in the loop */
+    tr_val counter, end; /* it goes from some number to below `end` */
+    tr_val made, product, pattern;
+    tr_val conds
+        [MAX_CONDS]; /* that do not change, and lead to where the product is if true; negated ones are in `no` */
+    bool no[MAX_CONDS];
+    unsigned nconds;
+    tr_bld b;                 /* before the loop */
+    tr_val first, count, all; /* the counter's first value; rounds; all tests */
+    tr_val *at;               /* per value: what it is in the first round, or TR_NOVAL */
+    uint32_t nat;
+} batcher;
+
+static bool is_inside(const batcher *s, tr_val v) {
+    const tr_ins *in = tr_at(s->f, v);
+    return in->blk != TR_NOBLK && s->inside[in->blk];
+}
+
+/* --- is it such a loop? --- */
+
+static bool is_matmul(const tr_ins *in) {
+    return in->op == TR_OP_CALLRT && in->imm.rt->row == TR_RT_MATMUL;
+}
+
+static bool take_cond(batcher *s, tr_val cond, bool no) {
+    const tr_ins *in = tr_at(s->f, cond);
+    if (in->op == TR_OP_AND && !no && is_inside(s, cond))
+        return take_cond(s, in->args[0], no) && take_cond(s, in->args[1], no);
+    if (s->nconds == MAX_CONDS)
+        return false;
+    s->conds[s->nconds] = cond;
+    s->no[s->nconds++] = no;
+    return true;
+}
+
+static bool take_once(tr_val *to, tr_val v) {
+    bool is_first = *to == TR_NOVAL;
+    *to = v;
+    return is_first;
+}
+
+static bool takes(batcher *s, tr_val v) {
+    const tr_ins *in = tr_at(s->f, v);
+    if (in->op == TR_OP_ALLOC)
+        return take_once(&s->made, v);
+    if (is_matmul(in))
+        return s->made != TR_NOVAL && take_once(&s->product, v);
+    if (in->op == TR_OP_PATTERN)
+        return s->product != TR_NOVAL && take_once(&s->pattern, v);
+    if (in->op == TR_OP_CHECK)
+        return take_cond(s, in->args[0], false);
+    return tr_opt_is_pure(in) && (tr_ty_is_scalar(in->ty) || tr_is_view(in));
+}
+
+/* The block that a round goes on in after b, where nothing cold is wanted; TR_NOBLK: it may go on in several, or leave. */
+static tr_bid goes_on(batcher *s, tr_bid b) {
+    const tr_ins *t = tr_term(s->f, b);
+    if (t->op == TR_OP_BR)
+        return t->imm.succ[0].to;
+    if (t->op != TR_OP_CBR)
+        return TR_NOBLK;
+    const tr_edge *yes = &t->imm.succ[0], *no = &t->imm.succ[1];
+    bool cold_yes = tr_blk_at(s->f, yes->to)->cold, cold_no = tr_blk_at(s->f, no->to)->cold;
+    if (cold_yes == cold_no || !take_cond(s, t->args[0], cold_yes))
+        return TR_NOBLK;
+    return cold_yes ? no->to : yes->to;
+}
+
+/* A round, but for what is cold: a chain of blocks without params from the head back to it. */
+static bool takes_round(batcher *s, tr_bid b) {
+    for (unsigned n = 0; n < MAX_PATH && b != TR_NOBLK && s->inside[b]; n++) {
+        const tr_blk *blk = tr_blk_at(s->f, b);
+        if (b == s->l->header)
+            return s->pattern != TR_NOVAL;
+        if (blk->params.n)
+            return false;
+        for (tr_val v = blk->first; v != blk->last; v = tr_at(s->f, v)->next)
+            if (!takes(s, v))
+                return false;
+        b = goes_on(s, b);
+    }
+    return false;
+}
+
+static bool comes_round_by_one(const batcher *s) {
+    int64_t one;
+    for (tr_way w = {0}; tr_next_way(s->f, s->l->header, &w);) {
+        const tr_ins *next = tr_at(s->f, w.edge->args[0]);
+        if (s->inside[w.from] && (next->op != TR_OP_ADD || next->args[0] != s->counter ||
+                                  !tr_get_int(s->f, next->args[1], &one) || one != 1))
+            return false;
+    }
+    return true;
+}
+
+/* for (counter = ...; counter < end; counter++), and nothing else comes round or is left behind. */
+static bool counts_up(batcher *s) {
+    tr_fn *f = s->f;
+    const tr_blk *h = tr_blk_at(f, s->l->header);
+    const tr_ins *t = tr_term(f, s->l->header), *test;
+    if (h->params.n != 1 || h->cold || t->op != TR_OP_CBR || h->first != t->args[0] ||
+        tr_at(f, h->first)->next != h->last)
+        return false;
+    test = tr_at(f, t->args[0]);
+    s->counter = h->params.d[0];
+    if (test->op != TR_OP_CMP || test->sub != TR_CMP_LT || test->args[0] != s->counter ||
+        tr_at(f, s->counter)->ty->kind != TR_TY_I64 || is_inside(s, test->args[1]) ||
+        !s->inside[t->imm.succ[0].to] || s->inside[t->imm.succ[1].to] || t->imm.succ[0].n)
+        return false;
+    s->end = test->args[1];
+    return comes_round_by_one(s);
+}
+
+static bool uses_inside(const batcher *s, const tr_ins *in) {
+    for (uint32_t i = 0; i < in->nargs; i++)
+        if (is_inside(s, in->args[i]))
+            return true;
+    for (uint32_t e = 0; e < tr_nsucc(in); e++)
+        for (uint32_t i = 0; i < in->imm.succ[e].n; i++)
+            if (is_inside(s, in->imm.succ[e].args[i]))
+                return true;
+    return false;
+}
+
+/* Nothing that the loop computes is used after it. */
+static bool leaves_nothing(const batcher *s) {
+    const tr_fn *f = s->f;
+    const tr_edge *out = &tr_term(f, s->l->header)->imm.succ[1];
+    for (uint32_t i = 0; i < out->n; i++)
+        if (is_inside(s, out->args[i]))
+            return false;
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead || s->inside[b] ? TR_NOVAL : tr_blk_at(f, b)->first;
+             v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (uses_inside(s, tr_at(f, v)))
+                return false;
+    return true;
+}
+
+/* --- values of a round --- */
+
+static bool stays_sized(const batcher *s, tr_val v, unsigned deep);
+
+/* Does it change from round to round? */
+static bool moves(const batcher *s, tr_val v, unsigned deep) {
+    const tr_ins *in = tr_at(s->f, v);
+    if (v == s->counter || !deep)
+        return true;
+    if (!is_inside(s, v))
+        return false;
+    if (!tr_opt_is_pure(in))
+        return true;
+    if (in->op == TR_OP_DIM || in->op == TR_OP_STRIDE)
+        return !stays_sized(s, in->args[0], deep - 1);
+    for (uint32_t i = 0; i < in->nargs; i++)
+        if (moves(s, in->args[i], deep - 1))
+            return true;
+    return false;
+}
+
+/* The operands behind which a view's sizes and distances stand: they are not where it begins. */
+static uint32_t nstarts(const tr_ins *in) {
+    return in->op == TR_OP_VIEW ? 1 + tr_view_nbase(in) : in->op == TR_OP_RESTRIDE ? 2 : 0;
+}
+
+/* Have the views of all rounds the same sizes and distances? */
+static bool stays_sized(const batcher *s, tr_val v, unsigned deep) {
+    for (; is_inside(s, v); v = tr_arg(s->f, v, 0)) {
+        const tr_ins *in = tr_at(s->f, v);
+        if (!tr_is_view(in))
+            return !moves(s, v, deep);
+        for (uint32_t i = nstarts(in); i < in->nargs; i++)
+            if (!deep || moves(s, in->args[i], deep - 1))
+                return false;
+    }
+    return true;
+}
+
+static bool stays(const batcher *s, tr_val v) {
+    const tr_ins *in = tr_at(s->f, v);
+    return !is_inside(s, v) || (tr_opt_is_pure(in) && !moves(s, v, MAX_NEST));
+}
+
+/* Is it base + step * (round)? */
+static bool is_affine(const batcher *s, tr_val v, unsigned deep) {
+    const tr_ins *in = tr_at(s->f, v);
+    if (v == s->counter || stays(s, v))
+        return true;
+    if (!deep)
+        return false;
+    if (in->op == TR_OP_ADD || in->op == TR_OP_SUB)
+        return is_affine(s, in->args[0], deep - 1) && is_affine(s, in->args[1], deep - 1);
+    return in->op == TR_OP_MUL && ((is_affine(s, in->args[0], deep - 1) && stays(s, in->args[1])) ||
+                                   (stays(s, in->args[0]) && is_affine(s, in->args[1], deep - 1)));
+}
+
+/* Views one on the other down to an array from outside, or the product's own: offsets that are affine, and sizes and distances that stay. */
+static bool is_row(const batcher *s, tr_val v) {
+    const tr_ty *elem = tr_at(s->f, v)->ty->elem;
+    for (; is_inside(s, v) && v != s->made; v = tr_arg(s->f, v, 0)) {
+        const tr_ins *in = tr_at(s->f, v);
+        if (!tr_is_view(in) || tr_at(s->f, in->args[0])->ty->elem != elem)
+            return false;
+        for (uint32_t i = 1; i < in->nargs; i++)
+            if (i < nstarts(in) ? !is_affine(s, in->args[i], MAX_NEST) : !stays(s, in->args[i]))
+                return false;
+    }
+    return true;
+}
+
+/* Does the view begin where it did the round before? */
+static bool stays_put(const batcher *s, const tr_ins *view) {
+    for (uint32_t i = 1; i < nstarts(view); i++)
+        if (!stays(s, view->args[i]))
+            return false;
+    return true;
+}
+
+static bool is_row_that_moves(const batcher *s, tr_val v) {
+    bool any = false;
+    for (tr_val x = v; is_inside(s, x) && x != s->made; x = tr_arg(s->f, x, 0))
+        any = any || !stays_put(s, tr_at(s->f, x));
+    return any && is_row(s, v) && tr_array_root(s->f, v) != s->made;
+}
+
+static bool is_result(const batcher *s, tr_val v) {
+    return is_row(s, v) && tr_array_root(s->f, v) == s->made;
+}
+
+static bool is_number(const batcher *s, tr_val v, int64_t n) {
+    int64_t m;
+    return tr_get_int(s->f, v, &m) && m == n;
+}
+
+/* Does the operand of the product have one row (axis 0), or one column? */
+static bool is_single(const batcher *s, tr_val v, unsigned axis) {
+    const tr_ins *in = tr_at(s->f, v);
+    return tr_is_view(in) && in->ty->ndim == 2 && is_number(s, tr_made_sizes(in)[axis], 1);
+}
+
+static bool is_operand(const batcher *s, uint32_t first, uint32_t n, tr_val v) {
+    for (uint32_t i = 0; i < n; i++)
+        if (tr_arg(s->f, s->pattern, first + i) == v)
+            return true;
+    return false;
+}
+
+/* Says condition i that an output's row is apart from an input's? That is tested for all rows. */
+static bool is_tested(const batcher *s, unsigned i) {
+    const tr_ins *in = tr_at(s->f, s->conds[i]);
+    const tr_pat *t = tr_at(s->f, s->pattern)->imm.pat;
+    return in->op == TR_OP_APART && !s->no[i] && is_operand(s, tr_pat_out(t), t->nout, in->args[0]) &&
+           is_operand(s, tr_pat_in(t), t->nin, in->args[1]);
+}
+
+static bool is_batch(const batcher *s, bool *left) {
+    const tr_ins *mul = tr_at(s->f, s->product), *p = tr_at(s->f, s->pattern);
+    const tr_pat *t = p->imm.pat;
+    tr_val x = mul->args[LEFT], y = mul->args[RIGHT], r = mul->args[RESULT];
+    *left = is_row_that_moves(s, x) && is_single(s, x, 0);
+    if (*left ? !is_row(s, y) || is_row_that_moves(s, y) || !is_single(s, r, 0)
+              : !is_row_that_moves(s, y) || !is_single(s, y, 1) || !is_row(s, x) || is_row_that_moves(s, x) ||
+                    !is_single(s, r, 1))
+        return false;
+    if (tr_array_root(s->f, r) != s->made || t->keep || t->nred || t->nfilt || t->nscat || t->nein ||
+        t->neout || !t->nspace || t->nspace >= TR_MAX_NDIM || t->nwhen || !tr_fn_is_scalar(t->lam))
+        return false;
+    for (uint32_t i = 0; i < t->nspace; i++)
+        if (!stays(s, p->args[i]))
+            return false;
+    for (uint32_t i = 0; i < t->nin; i++)
+        if (!is_row(s, p->args[tr_pat_in(t) + i]))
+            return false;
+    for (uint32_t i = 0; i < t->nout; i++)
+        if (!is_row_that_moves(s, p->args[tr_pat_out(t) + i]))
+            return false;
+    for (uint32_t i = 0; i < t->ncap; i++)
+        if (!stays(s, p->args[tr_pat_cap(t) + i]))
+            return false;
+    for (unsigned i = 0; i < s->nconds; i++)
+        if (!stays(s, s->conds[i]) && !is_tested(s, i))
+            return false;
+    return t->nout > 0;
+}
+
+/* --- the same before the loop --- */
+
+static const tr_ty *i64(const batcher *s) {
+    return tr_ty_scalar(s->f->ctx->types, TR_TY_I64);
+}
+
+static const tr_ty *i1(const batcher *s) {
+    return tr_ty_scalar(s->f->ctx->types, TR_TY_BOOL);
+}
+
+static tr_val number(const batcher *s, int64_t n) {
+    return tr_const_int(s->f, i64(s), n);
+}
+
+static tr_val op2(batcher *s, tr_op op, tr_val x, tr_val y) {
+    int64_t same = op == TR_OP_MUL ? 1 : 0;
+    if (is_number(s, y, same))
+        return x;
+    return is_number(s, x, same) && op != TR_OP_SUB ? y : tr_emit2(&s->b, op, i64(s), x, y);
+}
+
+/* v as it is in the first round. */
+static tr_val at_first(batcher *s, tr_val v) {
+    if (v == s->counter)
+        return s->first;
+    if (!is_inside(s, v))
+        return v;
+    assert(v < s->nat);
+    if (s->at[v] != TR_NOVAL)
+        return s->at[v];
+    tr_ins in = *tr_at(s->f, v);
+    assert(tr_opt_is_pure(&in));
+    tr_val *args = TR_NEW_N(&s->f->ctx->arena, tr_val, in.nargs + 1u);
+    for (uint32_t i = 0; i < in.nargs; i++)
+        args[i] = at_first(s, in.args[i]);
+    tr_val new = tr_emit_v(&s->b, (tr_op)in.op, in.ty, in.nargs, args);
+    tr_at(s->f, new)->sub = in.sub;
+    tr_at(s->f, new)->imm = in.imm;
+    return s->at[v] = new;
+}
+
+/* How much v grows from one round to the next. */
+static tr_val step_of(batcher *s, tr_val v) {
+    if (v == s->counter)
+        return number(s, 1);
+    if (stays(s, v))
+        return number(s, 0);
+    tr_ins in = *tr_at(s->f, v);
+    if (in.op == TR_OP_MUL)
+        return stays(s, in.args[1]) ? op2(s, TR_OP_MUL, step_of(s, in.args[0]), at_first(s, in.args[1]))
+                                    : op2(s, TR_OP_MUL, at_first(s, in.args[0]), step_of(s, in.args[1]));
+    return op2(s, (tr_op)in.op, step_of(s, in.args[0]), step_of(s, in.args[1]));
+}
+
+/* Rows of all rounds: where the first begins, from one to the next, sizes and distances in one. */
+typedef struct lifted {
+    tr_val base, off, step, shape[TR_MAX_NDIM], stride[TR_MAX_NDIM];
+    const tr_ty *elem;
+    unsigned ndim;
+    bool readonly;
+} lifted;
+
+static tr_val axis_of(batcher *s, tr_op op, tr_val array, unsigned k) {
+    tr_val v = tr_emit1(&s->b, op, i64(s), array);
+    tr_at(s->f, v)->imm.i = k;
+    return v;
+}
+
+/* The distance along axis k of v, which stays, before the loop, where v may not be. */
+static tr_val stride_at_first(batcher *s, tr_val v, unsigned k) {
+    tr_ins in = *tr_at(s->f, v);
+    if (!is_inside(s, v))
+        return axis_of(s, TR_OP_STRIDE, v, k);
+    if (in.op == TR_OP_RESTRIDE && in.ty->layout == TR_LAYOUT_ANY)
+        return at_first(s, in.args[2u + in.ty->ndim + k]);
+    if (in.op == TR_OP_VIEW && in.ty->layout == TR_LAYOUT_ANY && tr_view_axis(&in, k) < 0)
+        return number(s, 0);
+    if (in.op == TR_OP_VIEW && in.ty->layout == TR_LAYOUT_ANY)
+        return op2(s, TR_OP_MUL, stride_at_first(s, in.args[0], (unsigned)tr_view_axis(&in, k)),
+                   at_first(s, tr_view_steps(&in)[k]));
+    assert(in.ty->layout != TR_LAYOUT_ANY && tr_made_sizes(&in));
+    tr_val by = number(s, 1);
+    bool c = in.ty->layout == TR_LAYOUT_C;
+    for (unsigned j = c ? k + 1 : 0; j < (c ? in.ty->ndim : k); j++)
+        by = op2(s, TR_OP_MUL, by, at_first(s, tr_made_sizes(&in)[j]));
+    return by;
+}
+
+/* Where the view of the first round begins in its base, and how far the next one's does from there. */
+static void add_start(batcher *s, tr_val v, lifted *out) {
+    tr_ins in = *tr_at(s->f, v);
+    for (uint32_t i = 1; i < nstarts(&in); i++) {
+        tr_val from = at_first(s, in.args[i]), step = step_of(s, in.args[i]);
+        if (in.op == TR_OP_VIEW) {
+            tr_val by = stride_at_first(s, in.args[0], i - 1);
+            from = op2(s, TR_OP_MUL, from, by);
+            step = op2(s, TR_OP_MUL, step, by);
+        }
+        out->off = op2(s, TR_OP_ADD, out->off, from);
+        out->step = op2(s, TR_OP_ADD, out->step, step);
+    }
+}
+
+static void sizes_of(batcher *s, tr_val v, lifted *out) {
+    tr_ins in = *tr_at(s->f, v);
+    unsigned n = in.ty->ndim;
+    for (unsigned k = 0; k < n; k++) {
+        if (tr_is_view(&in)) {
+            out->shape[k] = at_first(s, tr_made_sizes(&in)[k]);
+            continue;
+        }
+        out->shape[k] = axis_of(s, TR_OP_DIM, v, k);
+    }
+    tr_val by = number(s, 1);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned k = in.ty->layout == TR_LAYOUT_F ? i : n - 1 - i;
+        out->stride[k] = by;
+        if (in.ty->layout != TR_LAYOUT_ANY) {
+            by = op2(s, TR_OP_MUL, by, out->shape[k]);
+        } else {
+            out->stride[k] = stride_at_first(s, v, k);
+        }
+    }
+}
+
+static void lift(batcher *s, tr_val v, lifted *out) {
+    *out = (lifted){.off = number(s, 0),
+                    .step = number(s, 0),
+                    .elem = tr_at(s->f, v)->ty->elem,
+                    .ndim = tr_at(s->f, v)->ty->ndim};
+    sizes_of(s, v, out);
+    for (; is_inside(s, v) && v != s->made; v = tr_arg(s->f, v, 0))
+        add_start(s, v, out);
+    out->base = v;
+    out->readonly = tr_at(s->f, v)->ty->readonly;
+}
+
+/* An array of these sizes and distances, of the array `base`, which has elements side by side from where it begins. */
+static tr_val view(batcher *s, tr_val base, tr_val off, const lifted *like, unsigned n, const tr_val *shape,
+                   const tr_val *stride) {
+    tr_val args[2 + 2 * TR_MAX_NDIM] = {base, off};
+    memcpy(args + 2, shape, n * sizeof *args);
+    memcpy(args + 2 + n, stride, n * sizeof *args);
+    const tr_ty *t = tr_ty_array(s->f->ctx->types, like->elem, n, TR_LAYOUT_ANY, like->readonly);
+    return tr_emit_v(&s->b, TR_OP_RESTRIDE, t, 2 + 2 * n, args);
+}
+
+/* With an axis more, before all others. */
+static tr_val all_rows(batcher *s, const lifted *r) {
+    tr_val shape[TR_MAX_NDIM], stride[TR_MAX_NDIM];
+    shape[0] = s->count;
+    stride[0] = r->step;
+    memcpy(shape + 1, r->shape, r->ndim * sizeof *shape);
+    memcpy(stride + 1, r->stride, r->ndim * sizeof *stride);
+    return view(s, r->base, r->off, r, r->ndim + 1, shape, stride);
+}
+
+/* --- the tests --- */
+
+static void test(batcher *s, tr_val cond) {
+    s->all = s->all == TR_NOVAL ? cond : tr_emit2(&s->b, TR_OP_AND, i1(s), s->all, cond);
+}
+
+static void test_cmp(batcher *s, tr_cmpop how, tr_val x, tr_val y) {
+    tr_val v = tr_emit2(&s->b, TR_OP_CMP, i1(s), x, y);
+    tr_at(s->f, v)->sub = (uint8_t)how;
+    test(s, v);
+}
+
+static void test_apart(batcher *s, tr_val x, tr_val y) {
+    test(s, tr_emit1(&s->b, TR_OP_NOT, i1(s), tr_emit2(&s->b, TR_OP_OVERLAP, i1(s), x, y)));
+}
+
+/* From one row to the next is farther than a row is long. */
+static void test_rows_apart(batcher *s, const lifted *r) {
+    tr_val far = number(s, 0), one = number(s, 1);
+    for (unsigned k = 0; k < r->ndim; k++) {
+        test_cmp(s, TR_CMP_GE, r->stride[k], number(s, 0));
+        far = op2(s, TR_OP_ADD, far, op2(s, TR_OP_MUL, op2(s, TR_OP_SUB, r->shape[k], one), r->stride[k]));
+    }
+    test_cmp(s, TR_CMP_GT, r->step, far);
+}
+
+/* --- all rows at once --- */
+
+typedef struct plan {
+    bool left; /* rows are multiplied from the left */
+    lifted row, result;
+    tr_val rows, matrix, width; /* as the product takes them; elements of a result */
+    tr_val *in, *out;           /* the pattern's, lifted; inputs that are results: TR_NOVAL */
+} plan;
+
+/* The matrix; seen along the other diagonal where columns are multiplied, which lie as rows. */
+static tr_val matrix_of(batcher *s, tr_val m, bool left) {
+    lifted r;
+    lift(s, m, &r);
+    tr_val shape[2] = {r.shape[left ? 0 : 1], r.shape[left ? 1 : 0]},
+           stride[2] = {r.stride[left ? 0 : 1], r.stride[left ? 1 : 0]};
+    return view(s, r.base, r.off, &r, 2, shape, stride);
+}
+
+/* Is v the row o, or a part of it that stays? */
+static bool is_part_of(const batcher *s, tr_val v, tr_val o) {
+    while (v != o && is_inside(s, v) && tr_is_view(tr_at(s->f, v)) && stays_put(s, tr_at(s->f, v)))
+        v = tr_arg(s->f, v, 0);
+    return v == o;
+}
+
+/* Everything but the result's arrays; and the tests. */
+static void prepare(batcher *s, plan *p) {
+    tr_ins mul = *tr_at(s->f, s->product), pat = *tr_at(s->f, s->pattern);
+    const tr_pat *t = pat.imm.pat;
+    tr_val x = mul.args[p->left ? LEFT : RIGHT];
+    unsigned along = p->left ? 1 : 0;
+    lift(s, x, &p->row);
+    p->rows = view(s, p->row.base, p->row.off, &p->row, 2, (tr_val[]){s->count, p->row.shape[along]},
+                   (tr_val[]){p->row.step, p->row.stride[along]});
+    p->matrix = matrix_of(s, mul.args[p->left ? RIGHT : LEFT], p->left);
+    p->result.elem = tr_at(s->f, s->made)->ty->elem;
+    p->width = at_first(s, tr_made_sizes(tr_at(s->f, mul.args[RESULT]))[along]);
+    p->in = TR_NEW_N(&s->f->ctx->arena, tr_val, t->nin + 1u);
+    p->out = TR_NEW_N(&s->f->ctx->arena, tr_val, t->nout + 1u);
+    test_cmp(s, TR_CMP_GT, s->count, number(s, 1));
+    for (unsigned i = 0; i < s->nconds; i++) {
+        if (is_tested(s, i))
+            continue;
+        tr_val c = at_first(s, s->conds[i]);
+        test(s, s->no[i] ? tr_emit1(&s->b, TR_OP_NOT, i1(s), c) : c);
+    }
+    for (uint32_t i = 0; i < t->nin; i++) {
+        lifted r;
+        p->in[i] = TR_NOVAL;
+        if (is_result(s, pat.args[tr_pat_in(t) + i]))
+            continue;
+        lift(s, pat.args[tr_pat_in(t) + i], &r);
+        p->in[i] = all_rows(s, &r);
+    }
+    for (uint32_t i = 0; i < t->nout; i++) {
+        tr_val o = pat.args[tr_pat_out(t) + i];
+        lifted r;
+        lift(s, o, &r);
+        p->out[i] = all_rows(s, &r);
+        test_rows_apart(s, &r);
+        test_apart(s, p->out[i], p->matrix);
+        if (!is_part_of(s, x, o)) /* a row may be replaced by what is made of it */
+            test_apart(s, p->out[i], p->rows);
+        for (uint32_t k = 0; k < t->nin; k++)
+            if (p->in[k] != TR_NOVAL && pat.args[tr_pat_in(t) + k] != o)
+                test_apart(s, p->out[i], p->in[k]);
+        for (uint32_t k = 0; k < i; k++)
+            test_apart(s, p->out[i], p->out[k]);
+    }
+}
+
+/* The lambda with one index more. */
+static tr_fn *with_index(const batcher *s, const tr_fn *lam) {
+    tr_fn *new = tr_fn_clone(lam);
+    tr_val q = tr_blk_param(new, 0, i64(s), NULL);
+    tr_blk *entry = tr_blk_at(new, 0);
+    memmove(entry->params.d + 1, entry->params.d, (entry->params.n - 1u) * sizeof q);
+    entry->params.d[0] = q;
+    return new;
+}
+
+/* A result's view in the array of all results, a row of which has `width` elements. */
+static tr_val rows_of_result(batcher *s, tr_val v, tr_val results, tr_val width) {
+    lifted r;
+    lift(s, v, &r);
+    r.base = results;
+    r.step = width;
+    return all_rows(s, &r);
+}
+
+static void multiply(batcher *s, const plan *p) {
+    tr_ins mul = *tr_at(s->f, s->product), made = *tr_at(s->f, s->made), pat = *tr_at(s->f, s->pattern);
+    tr_val shape[2] = {s->count, p->width}, stride[2] = {p->width, number(s, 1)};
+    const tr_ty *t = tr_ty_array(s->f->ctx->types, made.ty->elem, 2, TR_LAYOUT_C, false);
+    tr_val all = tr_emit_v(&s->b, TR_OP_ALLOC, t, 2, shape);
+    tr_at(s->f, all)->imm = made.imm;
+    tr_val args[PRODUCT_ARGS] = {[KIND] = mul.args[KIND], [LEFT] = p->rows, [RIGHT] = p->matrix};
+    args[RESULT] = view(s, all, number(s, 0), &p->result, 2, shape, stride);
+    tr_at(s->f, tr_emit_v(&s->b, TR_OP_CALLRT, mul.ty, PRODUCT_ARGS, args))->imm = mul.imm;
+
+    tr_pat *q = tr_arena_copy(&s->f->ctx->arena, pat.imm.pat, sizeof *q);
+    tr_val *to = TR_NEW_N(&s->f->ctx->arena, tr_val, tr_pat_nargs(q) + 1u);
+    uint32_t n = 0;
+    to[n++] = s->count;
+    for (uint32_t i = 0; i < q->nspace; i++)
+        to[n++] = at_first(s, pat.args[i]);
+    for (uint32_t i = 0; i < q->nin; i++)
+        to[n++] =
+            p->in[i] != TR_NOVAL ? p->in[i] : rows_of_result(s, pat.args[tr_pat_in(q) + i], all, p->width);
+    memcpy(to + n, p->out, q->nout * sizeof *to);
+    n += q->nout;
+    for (uint32_t i = 0; i < q->ncap; i++)
+        to[n++] = at_first(s, pat.args[tr_pat_cap(q) + i]);
+    q->lam = with_index(s, q->lam);
+    q->nspace++;
+    q->apart = true; /* it was tested */
+    assert(n == tr_pat_nargs(q));
+    tr_at(s->f, tr_emit_v(&s->b, TR_OP_PATTERN, pat.ty, n, to))->imm.pat = q;
+}
+
+static void batch(batcher *s, bool left) {
+    tr_fn *f = s->f;
+    tr_bid before = tr_opt_block_before(f, s->l->header), fast = tr_blk_new(f);
+    plan p = {.left = left};
+    s->first = tr_blk_at(f, before)->params.d[0];
+    s->b = (tr_bld){.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_at(f, s->product)->loc};
+    s->all = TR_NOVAL;
+    s->nat = f->ins.n;
+    s->at = TR_NEW_N(&f->ctx->arena, tr_val, s->nat);
+    memset(s->at, 0xff, s->nat * sizeof *s->at);
+    s->count = op2(s, TR_OP_SUB, s->end, s->first);
+    tr_val few = tr_emit2(&s->b, TR_OP_CMP, i1(s), s->count, number(s, ROWS));
+    tr_at(f, few)->sub = TR_CMP_LT;
+    s->count = tr_emit3(&s->b, TR_OP_SELECT, i64(s), few, s->count, number(s, ROWS));
+    prepare(s, &p);
+    tr_cbr(&s->b, s->all, fast, 0, NULL, s->l->header, 1, &s->first);
+    s->b.blk = fast;
+    multiply(s, &p);
+    tr_val next = op2(s, TR_OP_ADD, s->first, s->count);
+    tr_br(&s->b, before, 1, &next);
+}
+
+/* --- the pass --- */
+
+static bool has_product(const tr_fn *f) {
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (is_matmul(tr_at(f, v)))
+                return true;
+    return false;
+}
+
+static bool try_loop(tr_fn *f, const tr_loop *l) {
+    batcher s = {.f = f, .l = l, .made = TR_NOVAL, .product = TR_NOVAL, .pattern = TR_NOVAL};
+    bool left;
+    s.inside = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        s.inside[l->blks.d[i]] = 1;
+    if (!counts_up(&s) || !takes_round(&s, tr_term(f, l->header)->imm.succ[0].to) || !leaves_nothing(&s) ||
+        !is_batch(&s, &left))
+        return false;
+    batch(&s, left);
+    return true;
+}
+
+bool tr_opt_batch(tr_prog *p, tr_fn *f) {
+    (void)p;
+    bool changed = false;
+    if (!has_product(f))
+        return false;
+    tr_loops loops = {0};
+    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
+    for (uint32_t i = 0; i < loops.n; i++) {
+        bool inner = true;
+        for (uint32_t k = 0; k < loops.n; k++)
+            inner = inner && loops.d[k].parent != i;
+        if (!inner || !try_loop(f, &loops.d[i]))
+            continue;
+        changed = true;
+        tr_cfg_compute(f);
+        tr_dom_compute(f);
+    }
+    return changed;
+}

@@ -1,0 +1,276 @@
+/* How the loops of each pattern go, as data on the node (loop scheduling): one line or nested axes, chunks where strides are not known, tiles where
+ * reductions leave the axis along which memory lies, strips for contractions, no vectors where code hardly ever runs, and what a round costs where
+ * ranges of rounds are handed to threads. lower/ writes out what is decided here; which schedules are possible says ir/sched.c.
+ *
+ * Runs last, when functions are what they will be compiled as: `cold` of a block is that of the code at hand.
+ * Cost: linear in the patterns' functions. */
+#include "ir/rtinfo.h"
+#include "ir/sched.h"
+#include "opt/priv.h"
+
+/* SHORT: instructions, the last of which yields. SMALL: of a lambda that is repeated in a group of rows. CHUNK: elements; a buffer of them is in
+ * the first level of the cache. */
+enum {
+    SHORT = 4,
+    SMALL = 24,
+    CHUNK = 512,
+    STRIP = 4,
+    MAX_SELDOM = 1 /* a function is not made to wait for what hardly ever runs */
+};
+
+typedef struct chooser {
+    tr_fn *f;
+    tr_val v;
+    const tr_ins *in; /* until something is emitted */
+    tr_pat *p;        /* a copy of its own: versions of a node share one */
+} chooser;
+
+/* --- vectors --- */
+
+static bool is_math(const tr_fn *f, const tr_ins *in) {
+    bool short_one = in->op == TR_OP_MATH && tr_math_info[in->sub].intrinsic;
+    return tr_op_info[in->op].lanes == 'f' && !short_one && tr_ty_is_float(tr_at(f, in->args[0])->ty);
+}
+
+static bool has_math(const tr_fn *f) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next)
+            if (is_math(f, tr_at(f, v)))
+                return true;
+    return false;
+}
+
+static bool is_short(const tr_fn *f) {
+    uint32_t n = 0;
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next)
+            n++;
+    return n <= SHORT;
+}
+
+/* Where sizes do not agree, vectors pay for what they cost to compile if the function is short, or calls functions that have vectors. */
+static bool pays_seldom(const tr_pat *p, tr_cold cold) {
+    return has_math(p->lam) || (cold == TR_COLD_SELDOM && is_short(p->lam));
+}
+
+static bool is_scalar(const tr_pat *p, tr_cold cold, unsigned *nseldom) {
+    return cold == TR_COLD_CHECKED ||
+           (cold > TR_COLD_CHECKED && (!pays_seldom(p, cold) || (*nseldom)++ >= MAX_SELDOM));
+}
+
+/* --- the order of the axes --- */
+
+/* The axis along which the elements of an input lie side by side; nspace: not known when compiling. */
+static unsigned lies_along(const chooser *c, uint32_t a) {
+    unsigned n = c->p->nspace;
+    const tr_ty *t = tr_at(c->f, c->in->args[tr_pat_in(c->p) + a])->ty;
+    if (t->layout != TR_LAYOUT_ANY)
+        return t->layout == TR_LAYOUT_C ? n - 1 : 0;
+    for (unsigned x = 0; x < n; x++)
+        if (tr_pat_step(c->f, c->in, a, x) == TR_STEP_ONE)
+            return x;
+    return n;
+}
+
+/* The first input that does not repeat says how memory is walked; nin: there is none. */
+static uint32_t leader(const chooser *c) {
+    uint32_t a = 0;
+    while (a < c->p->nin && tr_pat_repeats(c->f, c->in, a))
+        a++;
+    return a;
+}
+
+/* Along which some input lies and every other one does, or repeats: a sum of products over other axes (a contraction). */
+static bool is_common(const chooser *c, unsigned x) {
+    bool any = false;
+    for (uint32_t a = 0; a < c->p->nin; a++) {
+        tr_step step = tr_pat_step(c->f, c->in, a, x);
+        if (step != TR_STEP_ZERO && step != TR_STEP_ONE)
+            return false;
+        any = any || step == TR_STEP_ONE;
+    }
+    return any;
+}
+
+/* The kept axis along which to walk, or nspace. */
+static unsigned tile_axis(const chooser *c) {
+    const tr_pat *p = c->p;
+    uint32_t a = leader(c);
+    unsigned n = p->nspace, x = a < p->nin ? lies_along(c, a) : n;
+    if (x < n && (p->keep >> x & 1))
+        return x;
+    for (x = n; x-- > 0 && !p->sched.scalar;)
+        if ((p->keep >> x & 1) && is_common(c, x))
+            return x;
+    return n;
+}
+
+static unsigned last_kept(const tr_pat *p) {
+    unsigned x = p->nspace - 1u;
+    while (!(p->keep >> x & 1))
+        x--;
+    return x;
+}
+
+static bool fits(const chooser *c) {
+    return !tr_sched_misfit(c->f, c->in);
+}
+
+/* The last kept axis, if the running program may find that memory lies along it. */
+static unsigned axis_to_test(const chooser *c) {
+    const tr_pat *p = c->p;
+    uint32_t a = leader(c);
+    if (p->sched.scalar || a == p->nin || lies_along(c, a) != p->nspace)
+        return p->nspace;
+    unsigned x = last_kept(p);
+    return tr_pat_step(c->f, c->in, a, x) == TR_STEP_OPEN ? x : p->nspace;
+}
+
+static void choose_tile(const chooser *c) {
+    tr_pat *p = c->p;
+    if (!p->keep || !p->nred)
+        return;
+    unsigned x = tile_axis(c);
+    if (x == p->nspace) {
+        x = axis_to_test(c);
+        p->sched.tested = x < p->nspace;
+    }
+    if (x == p->nspace)
+        return;
+    p->sched.tile = x + 1;
+    p->sched.rows = p->lam->ins.n <= SMALL && !p->sched.scalar ? TR_TILE_GROUP : 1;
+    if (!fits(c)) {
+        p->sched.tile = p->sched.rows = p->sched.tested = 0;
+        return;
+    }
+    p->sched.strip = p->sched.scalar ? 0 : STRIP;
+    if (!fits(c))
+        p->sched.strip = 0;
+}
+
+/* --- the innermost axis --- */
+
+static unsigned innermost(const tr_pat *p) {
+    for (unsigned x = p->nspace; x-- > 0;)
+        if (!(p->keep >> x & 1))
+            return x;
+    return p->nspace - 1u;
+}
+
+/* Is it a view that begins where its base does? */
+static bool begins_there(const tr_fn *f, const tr_ins *in) {
+    int64_t at;
+    uint32_t n = in->op == TR_OP_VIEW ? tr_view_nbase(in) : in->op == TR_OP_RESTRIDE ? 1 : 0;
+    for (uint32_t k = 0; k < n; k++)
+        if (!tr_get_int(f, in->args[1 + k], &at) || at != 0)
+            return false;
+    return tr_is_view(in);
+}
+
+/* An array without what views of its beginning take. */
+static tr_val memory_of(const tr_fn *f, tr_val v) {
+    while (begins_there(f, tr_at(f, v)))
+        v = tr_arg(f, v, 0);
+    return v;
+}
+
+/* Does view y of the same memory have the distances of x? */
+static bool has_steps_of(const tr_fn *f, tr_val y, tr_val x) {
+    const tr_ins *in = tr_at(f, y);
+    unsigned n = in->ty->ndim;
+    int64_t step;
+    if (in->op != TR_OP_VIEW || in->args[0] != x || tr_at(f, x)->ty->ndim != n)
+        return false;
+    for (unsigned k = 0; k < n; k++)
+        if (tr_view_axis(in, k) != (int)k || !tr_get_int(f, tr_view_steps(in)[k], &step) || step != 1)
+            return false;
+    return true;
+}
+
+/* An input that begins where the output does: LLVM must see that their elements are the same ones. In chunks it does where both are one array,
+ * which pays for functions that have vectors; what is a gather and a scatter of vectors else is quicker than by way of a buffer. */
+static bool is_better_left(const chooser *c, uint32_t out) {
+    const tr_val *arr = c->in->args + tr_pat_in(c->p);
+    for (uint32_t a = 0; a < c->p->nin; a++) {
+        bool same = arr[a] == arr[out] || has_steps_of(c->f, arr[a], arr[out]) ||
+                    has_steps_of(c->f, arr[out], arr[a]);
+        if (memory_of(c->f, arr[a]) == memory_of(c->f, arr[out]) && (!same || !has_math(c->p->lam)))
+            return true;
+    }
+    return false;
+}
+
+static void choose_chunk(const chooser *c) {
+    tr_pat *p = c->p;
+    bool any = false;
+    if (!p->nspace || p->sched.line || p->sched.scalar)
+        return;
+    for (uint32_t a = 0; a < (uint32_t)p->nin + p->nout; a++) {
+        bool open = tr_pat_step(c->f, c->in, a, innermost(p)) == TR_STEP_OPEN;
+        if (open && a >= p->nin && is_better_left(c, a))
+            return;
+        any = any || open;
+    }
+    p->sched.chunk = any ? CHUNK : 0;
+    if (!fits(c))
+        p->sched.chunk = 0;
+}
+
+/* --- ranges for threads --- */
+
+/* Rounds of unknown length: a loop, a call, or a pattern in each. */
+static bool is_heavy(tr_fn *lam) {
+    tr_cfg_compute(lam);
+    for (uint32_t i = 0; i < lam->rpo.n; i++) {
+        const tr_ins *t = tr_term(lam, lam->rpo.d[i]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++)
+            if (tr_blk_at(lam, t->imm.succ[s].to)->rpo <= i)
+                return true;
+        for (tr_val v = tr_blk_at(lam, lam->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(lam, v)->next)
+            if (tr_at(lam, v)->op == TR_OP_CALL || tr_at(lam, v)->op == TR_OP_PATTERN)
+                return true;
+    }
+    return false;
+}
+
+/* A loop over a prange is no line of elements: any number of rounds may be a range, and one with loops in it that may be long is a range by
+ * itself, unless what it costs is known before. Sums over ranges depend on how they are made, and these on lengths alone. */
+static void choose_ranges(const chooser *c) {
+    tr_pat *p = c->p;
+    if (!tr_pat_is_parallel(p))
+        return;
+    uint32_t cost = tr_fn_cost(p->lam) + p->nin + p->nout;
+    bool heavy = tr_pat_is_region(p) && is_heavy(p->lam);
+    p->sched.cost = heavy || cost > TR_MAX_COST ? TR_MAX_COST : cost;
+    if (heavy && !p->nred && !p->ncost) /* a text may say it already */
+        tr_opt_work(c->f, c->v, TR_MAX_COST);
+}
+
+static void choose(const chooser *c) {
+    c->p->sched.line = 1;
+    c->p->sched.line = fits(c);
+    choose_tile(c);
+    choose_chunk(c);
+    choose_ranges(c);
+}
+
+bool tr_opt_schedule(tr_prog *p, tr_fn *f) {
+    (void)p;
+    unsigned nseldom = 0;
+    bool changed = false;
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            tr_ins *in = tr_at(f, v);
+            if (in->op != TR_OP_PATTERN)
+                continue;
+            tr_pat *own = tr_arena_copy(&f->ctx->arena, in->imm.pat, sizeof *own);
+            own->sched = (tr_sched){.scalar = is_scalar(own, (tr_cold)tr_blk_at(f, b)->cold, &nseldom)};
+            in->imm.pat = own;
+            choose(&(chooser){f, v, in, own});
+            changed = true;
+        }
+    return changed;
+}

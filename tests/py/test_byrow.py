@@ -1,0 +1,164 @@
+"""Patterns that reduce rows and those that use what comes out, row by row (opt/byrow.c): the same bits as one after the other."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sizes import PART
+from treadle import njit
+
+
+def softmax(x):
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+
+def share(x):
+    return x / x.sum(axis=1)[:, None]
+
+
+def length(x):
+    return x / np.sqrt((x * x).sum(axis=1))[:, None]
+
+
+def layernorm(x):
+    return (x - x.mean(axis=-1)[:, None]) / np.sqrt(x.var(axis=-1)[:, None] + 1e-5)
+
+
+def rows_stay(x):
+    m = x.max(axis=1)
+    y = x - m[:, None]
+    s = y.sum(axis=1)
+    return y, m, s, y * s[:, None]
+
+
+def inner_stays(x):
+    e = np.exp(x - x.min(axis=1)[:, None])
+    return e, e / e.sum(axis=1)[:, None]
+
+
+def two_at_once(x):
+    return (x - x.min(axis=1)[:, None]) / (x.max(axis=1) - x.min(axis=1))[:, None]
+
+
+def with_weights(x):
+    w = np.arange(x.shape[1]) + 1.0
+    s = (x * w).sum(axis=1)
+    return x * w / s[:, None] + x[0]
+
+
+def where_it_is(x):
+    return x * (np.arange(x.shape[1]) == x.argmax(axis=1)[:, None])
+
+
+def into(x):
+    x[:] = x / x.sum(axis=1)[:, None]
+    return x
+
+
+def of_parts(x):
+    y = x[1:, ::2]
+    return y / y.sum(axis=1)[:, None]
+
+
+def of_columns(x):
+    return x / x.sum(axis=0)
+
+
+def of_planes(x):
+    y = x.reshape(x.shape[0] // 2, 2, x.shape[1])
+    return y - y.mean(axis=(1, 2))[:, None, None]
+
+
+def cubes(x):
+    y = x.reshape(x.shape[0] // 4, 4, x.shape[1])
+    return y / y.sum(axis=2, keepdims=True)
+
+
+def scaled(x, k=3.0):
+    return (x * k - (x * k).mean(axis=1)[:, None]) * k
+
+
+PROGRAMS = [
+    softmax, share, length, layernorm, rows_stay, inner_stays, two_at_once, with_weights, where_it_is, into, of_parts, of_columns, of_planes, cubes, scaled,
+]  # fmt: skip
+SHAPES = [(4, 5), (2048, 64), (1, 131072), (131072, 1), (400, 333), (0, 5), (12, 20000), (4096, 31)]
+DTYPES = ["f8", "f4", "i4", "u1", "c16"]
+
+
+def arrays(shape, dtype):
+    r = np.random.default_rng(sum(shape) + len(dtype))
+    x = r.standard_normal(shape) * 3 if dtype[0] in "fc" else r.integers(1, 100, shape)
+    return (x + 1j * r.random(shape) if dtype == "c16" else x).astype(dtype)
+
+
+def outcomes():
+    """Of all programs with all arrays: bytes, or what they raise."""
+    out = {}
+    for f in PROGRAMS:
+        compiled = njit(f)
+        for dtype in DTYPES[::PART]:
+            for shape in SHAPES:
+                try:
+                    with np.errstate(all="ignore"):
+                        y = compiled(arrays(shape, dtype))
+                    y = y if isinstance(y, tuple) else (y,)
+                    out[f.__name__, dtype, shape] = [(a.dtype.str, a.shape, a.tobytes()) for a in y]
+                except Exception as e:
+                    out[f.__name__, dtype, shape] = type(e).__name__
+    return out
+
+
+def test_no_bit_depends_on_it(tmp_path):
+    path = tmp_path / "without"
+    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_byrow as t, pickle; pickle.dump(t.outcomes(), open({str(path)!r}, 'wb'))"
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "TREADLE_SKIP": "byrow"}, check=True, timeout=300
+    )
+    with_it, without = outcomes(), pickle.loads(path.read_bytes())
+    assert with_it.keys() == without.keys()
+    assert [k for k in with_it if with_it[k] != without[k]] == []
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_as_numpy(f, order):
+    x = np.array(arrays((400, 332), "f8"), order=order)
+    want = f(x.copy())
+    got = njit(f)(x.copy())
+    for a, b in zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]:
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("f", [softmax, share, layernorm, inner_stays], ids=lambda f: f.__name__)
+def test_it_is_done(f):
+    compiled = njit(f)
+    compiled(np.ones((2, 3)))
+    (text,) = compiled.inspect("opt").values()
+    assert "cmp ge" in text and " 131072" in text
+
+
+def test_not_where_it_may_not():
+    """Another use of a row's value between, a loop, all cores: one after the other."""
+
+    @njit
+    def f(x):
+        s = x.sum(axis=1)
+        s[0] = 1.0
+        return x / s[:, None]
+
+    @njit(parallel=True)
+    def g(x):
+        return x / x.sum(axis=1)[:, None]
+
+    x = np.random.default_rng(1).random((500, 400))
+    for h in (f, g):
+        np.testing.assert_allclose(h(x), h.py_func(x))
+        (text,) = h.inspect("opt").values()
+        assert " 131072" not in text

@@ -1,0 +1,161 @@
+"""Schedules: whatever one says, if it fits, no result depends on it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+
+import pytest
+from sizes import PART, examples
+
+MAP = """\
+fn @f -> none {
+b0(%a: i64[1a], %b: i64[1a], %c: i64[1a]):
+  %n: i64 = dim %c, 0
+  %p: none = pattern PAR [%n] in(%a, %b) out(%c) SCHEDULE {
+  b0(%i: i64, %x: i64, %y: i64):
+    %z: i64 = mul %x, %y
+    %w: i64 = add %z, 1
+    yield %w
+  }
+  ret undef:none
+}
+"""
+LINE = MAP.replace("[1a]", "[1c]")
+DOWN = """\
+fn @f -> none {
+b0(%a: i64[2LAY], %q: i64[1c], %r: i64[1c]):
+  %n: i64 = dim %a, 0
+  %m: i64 = dim %a, 1
+  %p: none = pattern PAR [%n, keep %m] in(%a) red(add 1, max -9) then out(%q, %r) SCHEDULE {
+  b0(%i: i64, %j: i64, %x: i64):
+    %y: i64 = mul %x, %i
+    yield %y, %x
+  } {
+  b0(%j: i64, %s: i64, %t: i64):
+    yield %s, %t
+  }
+  ret undef:none
+}
+"""
+# Whole numbers in floats: their sums are exact in any order.
+PRODUCT = """\
+fn @f -> none {
+b0(%a: f64[2c], %b: f64[2c], %d: f64[2c]):
+  %n: i64 = dim %a, 0
+  %k: i64 = dim %a, 1
+  %m: i64 = dim %b, 1
+  %x: f64[3a] = restride %a, 0, %n, %k, 1, %k, 1, 0
+  %y: f64[3c] = restride %b, 0, 1, %k, %m
+  %p: none = pattern PAR [keep %n, %k, keep %m] in(%x, %y) red(add 10.0) then out(%d) SCHEDULE {
+  b0(%i: i64, %l: i64, %j: i64, %u: f64, %w: f64):
+    %z: f64 = mul %u, %w
+    yield %z
+  } {
+  b0(%i: i64, %j: i64, %s: f64):
+    yield %s
+  }
+  ret undef:none
+}
+"""
+SUM = """\
+fn @f -> f64 {
+b0(%a: f64[1a]):
+  %n: i64 = dim %a, 0
+  %p: f64 = pattern PAR [%n] in(%a) red(add 0.5) SCHEDULE {
+  b0(%i: i64, %x: f64):
+    %y: f64 = mul %x, 2.0
+    yield %y
+  }
+  ret %p
+}
+"""
+
+
+def numbers(n: int, step: int = 1) -> list[int]:
+    return [(7 * k * step + 3) % 19 - 9 for k in range(n)]
+
+
+def table(n: int, m: int, kind: type = int) -> list[list[float]]:
+    return [[kind(x) for x in numbers(m, k + 1)] for k in range(n)]
+
+
+def zeros(n: int, m: int) -> list[list[float]]:
+    return [[0.0] * m for _ in range(n)]
+
+
+PROGRAMS = {
+    "elements": (MAP, [f"f({numbers(n)}, {numbers(n, 2)}, {[0] * n})" for n in (0, 1, 7, 40)]),
+    "a line": (LINE, [f"f({numbers(n)}, {numbers(n, 2)}, {[0] * n})" for n in (1, 40)]),
+    "columns": (DOWN.replace("LAY", "c"), [f"f({table(n, m)}, {[0] * m}, {[0] * m})" for n, m in ((1, 3), (21, 9), (6, 1))]),
+    "found columns": (DOWN.replace("LAY", "a"), [f"f({table(n, m)}, {[0] * m}, {[0] * m})" for n, m in ((1, 3), (21, 9))]),
+    "a product": (
+        PRODUCT,
+        [f"f({table(n, k, float)}, {table(k, m, float)}, {zeros(n, m)})" for n, k, m in ((5, 3, 9), (2, 19, 8), (9, 1, 20), (3, 4, 2))],
+    ),
+    "a sum": (SUM, [f"f({[float(x) for x in numbers(n)]})" for n in (0, 1, 300)]),
+}  # fmt: skip
+TILES = ["", *(f"tile {x}, rows {rows}" for x in (0, 1, 2) for rows in (1, 4)), "tile 1, rows 4, tested"]
+STRIPS = ["", "strip 1", "strip 8", "scalar"]
+
+
+def schedules(keeps: bool) -> list[str]:
+    """Return those to try: without kept axes there is nothing to tile."""
+    parts = itertools.product(["", "line"], ["", "chunk 7"], TILES if keeps else [""], STRIPS)
+    return [", ".join(filter(None, p)) for p in parts]
+
+
+def treadlec(text: str, *options: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [os.environ["TREADLEC"], *options, "-"], input=text, capture_output=True, text=True, timeout=60
+    )
+
+
+def run(text: str, how: str, calls: list[str]) -> subprocess.CompletedProcess:
+    return treadlec(text, *(x for call in calls for x in (how, call)))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("cores", [False, True], ids=["one core", "all cores"])
+def test_no_result_depends_on_a_schedule(name, cores):
+    text, calls = PROGRAMS[name]
+    text = text.replace("PAR", "par" if cores else "")
+    want = run(text.replace("SCHEDULE", ""), "--interp", calls)
+    assert want.returncode == 0, want.stderr
+    fit = 0
+    for k, schedule in enumerate(schedules("keep" in text)[::PART]):
+        cost = [", cost 1", ", cost 1048576"][k % 2] if cores else ""
+        words = (schedule + cost).removeprefix(", ")
+        whole = text.replace("SCHEDULE", f"schedule({words})" if words else "")
+        check = treadlec(whole, "--verify")
+        if check.returncode:
+            assert "does not fit" in check.stderr
+            continue
+        got = run(whole, "--exec", calls)
+        assert (got.returncode, got.stdout) == (0, want.stdout), (words, got.stderr)
+        fit += 1
+    assert fit >= examples(4)
+
+
+def test_schedules_are_read_as_printed():
+    words = "chunk 7, tile 1, tested, rows 4, scalar"
+    text = DOWN.replace("LAY", "a").replace("PAR", "").replace("SCHEDULE", f"schedule({words})")
+    shown = treadlec(text, "--print")
+    assert f"schedule({words})" in shown.stdout
+    assert treadlec(shown.stdout, "--print").stdout == shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("chunks 7", "expected a part of a schedule"),
+        ("chunk", "expected a number of at least 1"),
+        ("chunk 0", "expected a number of at least 1"),
+        ("tile 40, rows 1", "expected a number of at least 0"),
+        ("line chunk 1", "expected ','"),
+    ],
+)
+def test_what_is_no_schedule(words, fault):
+    r = treadlec(MAP.replace("PAR", "").replace("SCHEDULE", f"schedule({words})"), "--verify")
+    assert r.returncode and fault in r.stderr
