@@ -528,7 +528,7 @@ static void check_pattern(fnck *k, const tr_ins *i) {
     if (i->nargs != tr_pat_nargs(t) || !check_params(k, i, t->lam, tr_pat_lam_cap(t) + t->ncap, t->nspace))
         return;
     want_i64s(k, i, 0, t->nspace);
-    if (t->keep >> t->nspace)
+    if (t->keep & ~tr_all_axes(t->nspace))
         bad(k, "keeps an axis that the space does not have");
     if (!check_arrays(k, i, tr_pat_in(t), t->nin, t->nspace, t->lam, t->nspace) ||
         !check_arrays(k, i, tr_pat_out(t), t->nout, t->nspace, NULL, 0))

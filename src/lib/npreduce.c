@@ -55,7 +55,7 @@ static bool move_axis(tr_em *e, const tr_bcall *c, tr_tv axis, axes *x) {
     const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, a.ty->ndim, TR_LAYOUT_ANY, a.ty->readonly);
     x->a = tr_em_restride(e, ty, a, tr_em_i64(e, 0), shape, strides);
     x->moved = k;
-    x->keep = (1u << last) - 1u;
+    x->keep = tr_all_axes(last);
     return true;
 }
 
@@ -77,7 +77,7 @@ static bool axes_arg(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv axis, tr_tv kee
         return false;
     if (!tr_fam_given(axis))
         return true;
-    x->keep = (1u << a.ty->ndim) - 1u;
+    x->keep = tr_all_axes(a.ty->ndim);
     if (axis.ty->kind == TR_TY_TUPLE && many) {
         for (uint32_t i = 0; i < axis.ty->n; i++)
             if (!one_axis(e, c, tr_em_item(e, axis, i), x))

@@ -151,7 +151,7 @@ bool tr_lib_np_flip(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     if (!array_arg(e, c, &a))
         return false;
-    uint32_t mask = (1u << a.ty->ndim) - 1u;
+    uint32_t mask = tr_all_axes(a.ty->ndim);
     if (c->aux >= 0) {
         if (a.ty->ndim <= (uint32_t)c->aux)
             return tr_em_error(e, "%s() takes an array of %d dimensions or more", tr_fam_name(c), c->aux + 1);

@@ -460,7 +460,7 @@ void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a, tr_val chunk
     uint32_t n = tr_at(f, a->array)->ty->ndim, k = 0;
     tr_val *v = TR_NEW_N(&f->ctx->arena, tr_val, n + 6u);
     tr_pat p = {.nspace = (uint8_t)(n + 1), .par = TR_PAR_WISH, .nin = 1, .nred = 1, .nein = 1, .neout = 1};
-    p.keep = ((1u << n) - 1) << 1;
+    p.keep = tr_all_axes(n) << 1;
     p.reds = TR_NEW_N(&f->ctx->arena, tr_redk, 1);
     p.reds[0] = a->kind;
     p.fast = tr_arena_copy(&f->ctx->arena, &a->fast, 1);

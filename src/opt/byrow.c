@@ -124,7 +124,7 @@ static bool has_form(const chain *c, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
     bool plain =
         t->par == TR_PAR_NO && !t->nscan && !t->nfilt && !t->nscat && !t->nein && !t->nwhen && !t->ncost;
-    bool reduces = t->nred > 0, keeps = t->keep == (1u << c->k) - 1u;
+    bool reduces = t->nred > 0, keeps = t->keep == tr_all_axes(c->k);
     return plain && t->nspace > c->k && (reduces ? keeps && t->neout : !t->keep) && tr_fn_is_scalar(t->lam) &&
            is_plain(t->epi) && t->nin + t->nout + t->neout + t->nred <= MAX_OPERANDS &&
            is_made_here(c, p->args + tr_pat_out(t), t->nout) &&

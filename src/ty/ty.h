@@ -51,6 +51,10 @@ typedef enum tr_tyk {
 
 typedef enum tr_layout { TR_LAYOUT_C, TR_LAYOUT_F, TR_LAYOUT_ANY } tr_layout;
 enum { TR_MAX_NDIM = 32 };
+/* Sets of axes are 32 bits, a bit each: that of the first n, which may be all that there can be. */
+static inline uint32_t tr_all_axes(uint32_t n) {
+    return (uint32_t)((UINT64_C(1) << n) - 1);
+}
 enum { TR_MAX_OPERANDS = 32 }; /* of a ufunc: there are sets of them in 32 bits */
 /* Items that the tuples of one argument have in all: code grows with each, and a tuple of tuples may be
  * exponential in its depth. */

@@ -14,6 +14,7 @@ from treadle import TreadleError, njit, stats
 sys.path.insert(0, str(Path(__file__).parent))
 from arrays_check import ALL, INTS, LAYOUTS, NUMPY2, REAL, agree, arrays, given, laid_out, shapes  # noqa: E402
 from builtins_check import rejects, run  # noqa: E402
+from sizes import PART  # noqa: E402
 
 full = shapes(4).filter(lambda s: len(s) > 0)
 
@@ -285,13 +286,15 @@ def test_many_items():
 
 def test_views_of_very_many_axes():
     """More than the compiler's views count (TR_VIEW_AXES, TR_VIEW_BASE_AXES): by strides."""
-    for n in (11, 12, 13, 30, 31, 32):
+    for n in (12, 13, 31, 32)[::PART]:
         a = np.arange(12.0).reshape((2, 3) + (1,) * (n - 3) + (2,))
         agree("a[1, ::-1, ..., 1:]", a)
         agree("a.T[0, ..., 1]", a)
         agree("a[..., 0][::2].sum()", a)
         agree("np.swapaxes(a, 0, -1)[1].ravel()", a)
         agree("(a[..., 1] * a[0, ..., :1, 1]).sum()", a)
+        agree("np.flip(a).ravel()", a)
+        agree("a.sum(axis=0).ravel()", a)
         if n < 32:
             agree("a[:, None, 1:].ravel()", a)
 
