@@ -76,7 +76,7 @@ static uint32_t nwritten(const tr_pat *p) {
     return (uint32_t)p->nout + p->nfilt + p->nscat;
 }
 
-static bool writes_fresh_only(const tr_fn *f, const tr_ins *i) {
+bool tr_fuse_writes_unseen(const tr_fn *f, const tr_ins *i) {
     const tr_pat *p = i->imm.pat;
     for (uint32_t k = 0; k < nwritten(p); k++)
         if (!tr_fuse_unseen(f, i, tr_fuse_out(i)[k]))
@@ -145,7 +145,7 @@ static const char *obstacle(const fuser *u, const tr_ins *p, tr_val pv, const tr
 
 static const char *cannot_move(const fuser *u, tr_val p, tr_val c) {
     const tr_ins *pi = tr_at(u->f, p);
-    bool fresh = writes_fresh_only(u->f, pi);
+    bool fresh = tr_fuse_writes_unseen(u->f, pi);
     const char *why = NULL;
     for (tr_val q = pi->next; q != c && !why; q = tr_at(u->f, q)->next)
         why = obstacle(u, pi, p, tr_at(u->f, q), fresh);

@@ -1,8 +1,9 @@
 /* What two patterns would compute twice (common-subexpression elimination, for patterns): equal reductions of equal inputs are one, and two filters
  * by one mask pack in one pass, so that what is read of both, `x[m] * w[m]`, is read at one place and can be merged into it.
  *
- * Within a block. A filter moves down to the second one, and with it what only looks at its count; nothing in between may read what it
- * packs, or write what it reads. The second one's count is the first one's from then on, so their sizes agree without a test.
+ * Within a block. A filter moves down to the second one, and with it what waits for it: what looks at its count, and patterns that read what it
+ * packs and write new arrays. Nothing else in between may read or write what these write, or write what they read. The second one's count is the
+ * first one's from then on, so their sizes agree without a test.
  * Lambdas are compared as expressions: those of one straight block only.
  * Cost: pairs of reductions, and of filters, within a block, MAX_BACK apart at most. */
 #include "opt/fuse.h"
@@ -60,7 +61,7 @@ static bool same_value(const side *p, tr_val x, const side *c, tr_val y, unsigne
 }
 
 static bool is_straight(const tr_pat *t) {
-    return t->lam->blks.n == 1 && tr_fn_is_scalar(t->lam);
+    return tr_term(t->lam, 0)->op == TR_OP_YIELD && tr_fn_is_scalar(t->lam);
 }
 
 static bool same_space(const tr_ins *p, const tr_ins *c) {
@@ -85,7 +86,8 @@ static bool same_reductions(const tr_fn *f, const tr_ins *p, const tr_ins *c, ui
 
 static bool writes_what_is_read(const tr_fn *f, const tr_ins *q, const tr_ins *p) {
     return (tr_ins_effects(q) & (E_WRITE | E_SIDE)) && q->op != TR_OP_ALLOC &&
-           !tr_fuse_leaves_alone(f, q, tr_fuse_in(p), p->imm.pat->nin, p->blk);
+           !(tr_fuse_leaves_alone(f, q, tr_fuse_in(p), p->imm.pat->nin, p->blk) &&
+             tr_fuse_leaves_alone(f, q, tr_fuse_ein(p), p->imm.pat->nein, p->blk));
 }
 
 /* Does q name one of these arrays, or a view of one? */
@@ -128,23 +130,54 @@ static bool only_packs(const tr_pat *t) {
     return t->nfilt && t->nred == 1 && !t->nout && !t->nscat && is_straight(t);
 }
 
-/* What must move down with p to just before c: what looks at its result and only computes. False where that does not do. */
-static bool movable(const tr_fn *f, tr_val pv, tr_val cv, tr_u32s *with) {
+/* What waits for p's count or reads what it packs, and the arrays that it writes. */
+typedef struct waiting {
+    tr_u32s all, patterns, written;
+} waiting;
+
+/* May it wait with p: does it compute, make an array, or write what nobody has seen? */
+static bool may_wait(const tr_fn *f, const tr_ins *q) {
+    return !tr_ins_effects(q) || q->op == TR_OP_ALLOC ||
+           (q->op == TR_OP_PATTERN && is_straight(q->imm.pat) && tr_fuse_writes_unseen(f, q));
+}
+
+static void wait(const tr_fn *f, waiting *w, tr_val v) {
     tr_arena *a = &f->ctx->arena;
-    const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
-    const tr_val *rooms = p->args + tr_pat_filt(p->imm.pat);
-    tr_vec_push(a, with, pv);
-    for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next) {
-        const tr_ins *in = tr_at(f, q);
-        bool late = is_among_args(in, with->d, with->n);
-        if (late && tr_ins_effects(in))
+    const tr_ins *q = tr_at(f, v);
+    tr_vec_push(a, &w->all, v);
+    if (q->op != TR_OP_PATTERN)
+        return;
+    const tr_pat *t = q->imm.pat;
+    tr_vec_push(a, &w->patterns, v);
+    for (uint32_t k = tr_pat_out(t); k < tr_pat_init(t); k++)
+        tr_vec_push(a, &w->written, tr_array_root(f, q->args[k]));
+    for (uint32_t k = 0; k < t->neout; k++)
+        tr_vec_push(a, &w->written, tr_array_root(f, tr_fuse_eout(q)[k]));
+}
+
+/* q stays where it is, before all that waits. */
+static bool goes_first(const tr_fn *f, const waiting *w, const tr_ins *q) {
+    if (reaches(f, q, w->written.d, w->written.n))
+        return false;
+    for (uint32_t k = 0; k < w->patterns.n; k++)
+        if (writes_what_is_read(f, q, tr_at(f, w->patterns.d[k])))
             return false;
-        if (late)
-            tr_vec_push(a, with, q);
-        else if (reaches(f, in, rooms, p->imm.pat->nfilt) || writes_what_is_read(f, in, p))
+    return true;
+}
+
+/* What must move down with p to just before c, the patterns among it that read what p packs. False where that does not do. */
+static bool movable(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
+    wait(f, w, pv);
+    for (tr_val v = tr_at(f, pv)->next; v != cv; v = tr_at(f, v)->next) {
+        const tr_ins *q = tr_at(f, v);
+        if (!is_among_args(q, w->all.d, w->all.n) && goes_first(f, w, q))
+            continue;
+        if (!may_wait(f, q))
             return false;
+        wait(f, w, v);
     }
-    return !is_among_args(c, with->d, with->n) && !reaches(f, c, rooms, p->imm.pat->nfilt);
+    const tr_ins *c = tr_at(f, cv);
+    return !is_among_args(c, w->all.d, w->all.n) && goes_first(f, w, c);
 }
 
 /* They pack into new arrays, and the first one reads nothing that the second one writes. */
@@ -159,11 +192,11 @@ static bool packs_apart(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
     return !reaches(f, p, rooms, c->imm.pat->nfilt);
 }
 
-static bool packs_alike(const tr_fn *f, tr_val pv, tr_val cv, tr_u32s *with) {
+static bool packs_alike(const tr_fn *f, tr_val pv, tr_val cv, waiting *w) {
     const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
     const tr_pat *tp = p->imm.pat, *tc = c->imm.pat;
     return only_packs(tp) && only_packs(tc) && same_space(p, c) && same_reductions(f, p, c, 1) &&
-           tp->par == tc->par && packs_apart(f, p, c) && movable(f, pv, cv, with);
+           tp->par == tc->par && packs_apart(f, p, c) && movable(f, pv, cv, w);
 }
 
 /* p's lambda, then c's, which is given p's count: what both pack, and the contributions of p. in_at: places of c's inputs among all. */
@@ -203,8 +236,8 @@ static tr_fn *compose(const tr_fusing *m, const uint32_t *in_at) {
     return g;
 }
 
-/* Where c stands; what looks at the count follows. */
-static tr_val pack_together(tr_fn *f, tr_val pv, tr_val cv, const tr_u32s *with) {
+/* Where c stands; what waited follows. */
+static tr_val pack_together(tr_fn *f, tr_val pv, tr_val cv, const waiting *w) {
     tr_arena *a = &f->ctx->arena;
     tr_ins p = *tr_at(f, pv), c = *tr_at(f, cv);
     const tr_pat *tp = p.imm.pat, *tc = c.imm.pat;
@@ -221,8 +254,8 @@ static tr_val pack_together(tr_fn *f, tr_val pv, tr_val cv, const tr_u32s *with)
     *m.t = (tr_pat){.nspace = tp->nspace, .nscan = 1, .par = tp->par, .reds = tp->reds, .fast = tp->fast};
     m.t->lam = compose(&m, in_at);
     tr_val node = tr_fuse_node(&m, cv, p.ty);
-    for (uint32_t k = 1; k < with->n; k++)
-        tr_ins_move_before(f, with->d[k], cv);
+    for (uint32_t k = 1; k < w->all.n; k++)
+        tr_ins_move_before(f, w->all.d[k], cv);
     tr_repl r = tr_repl_new(f);
     tr_repl_set(f, &r, pv, node);
     tr_repl_set(f, &r, cv, node);
@@ -239,21 +272,6 @@ static bool fits(const tr_ins *p, const tr_ins *c) {
            p->imm.pat->nin + c->imm.pat->nin <= MAX_PACKED;
 }
 
-/* Of p, which comes first, and c; what stands for c then, or TR_NOVAL. */
-static tr_val try_pair(tr_fn *f, tr_val pv, tr_val cv) {
-    tr_u32s with = {0};
-    if (equal_reductions(f, pv, cv)) {
-        tr_repl r = tr_repl_new(f);
-        tr_repl_set(f, &r, cv, pv);
-        tr_repl_apply(f, &r);
-        tr_ins_remove(f, cv);
-        return pv;
-    }
-    if (fits(tr_at(f, pv), tr_at(f, cv)) && packs_alike(f, pv, cv, &with))
-        return pack_together(f, pv, cv, &with);
-    return TR_NOVAL;
-}
-
 /* Sizes that are one value now need no test. */
 static void drop_broadcasts(tr_fn *f, tr_bid b) {
     tr_repl r = tr_repl_new(f);
@@ -265,6 +283,24 @@ static void drop_broadcasts(tr_fn *f, tr_bid b) {
         tr_ins_remove(f, v);
     }
     tr_repl_apply(f, &r);
+}
+
+/* Of p, which comes first, and c; what stands for c then, or TR_NOVAL. */
+static tr_val try_pair(tr_fn *f, tr_val pv, tr_val cv) {
+    waiting w = {0};
+    if (equal_reductions(f, pv, cv)) {
+        tr_repl r = tr_repl_new(f);
+        tr_repl_set(f, &r, cv, pv);
+        tr_repl_apply(f, &r);
+        tr_ins_remove(f, cv);
+        return pv;
+    }
+    if (fits(tr_at(f, pv), tr_at(f, cv)) && packs_alike(f, pv, cv, &w)) {
+        tr_val node = pack_together(f, pv, cv, &w);
+        drop_broadcasts(f, tr_at(f, node)->blk); /* which could not wait for the next one */
+        return node;
+    }
+    return TR_NOVAL;
 }
 
 static bool twins_of_block(tr_fn *f, tr_bid b) {
@@ -288,8 +324,6 @@ static bool twins_of_block(tr_fn *f, tr_bid b) {
             if (pats.d[c] != TR_NOVAL)
                 pats.d[c] = now;
         }
-    if (changed)
-        drop_broadcasts(f, b);
     return changed;
 }
 

@@ -76,6 +76,10 @@ TWO = [
     "a[m].mean() - a[m].max()",
     "np.nonzero(m), a[m]",
     "a[m], b[~m]",
+    "np.sum(a[m] * b[m] * a[m] + b[m])",
+    "a[m] * b[m], b[m] - a[m], (a + b)[m]",
+    "a[m].sum(), b[m].mean(), (a * b)[m].max(), b[m][:2]",
+    "(a[m] + b[m]).sum() / len(a[m]) * (a * 2)[m] - b[m]",
 ]
 
 
@@ -96,12 +100,14 @@ def test_two_by_one_mask(expression, parallel):
             g(a, b[1:], m)
 
 
-def test_two_by_one_mask_make_no_array():
-    f = njit(lambda a, b, m: np.sum(a[m] * b[m]))
+@pytest.mark.parametrize("expression", ["a[m] * b[m]", "a[m] * b[m] * a[m] + b[m]"])
+def test_two_by_one_mask_make_no_array(expression):
+    plain = eval(f"lambda a, b, m: np.sum({expression})", {"np": np})
+    f = njit(plain)
     a = np.arange(5000.0)
     f(a, a, a > 9)
     before = treadle.stats()["arrays_allocated"]
-    assert f(a, a + 1, a > 9) == np.sum(a[10:] * (a[10:] + 1))
+    assert f(a, a + 1, a > 9) == plain(a, a + 1, a > 9)
     assert treadle.stats()["arrays_allocated"] == before
 
 
@@ -120,6 +126,47 @@ def test_stores_between_two_filters():
         np.testing.assert_equal(got, want)
     same, other = np.arange(6.0), np.arange(6.0)
     np.testing.assert_equal(njit(f)(same, same, m.copy()), f(other, other, m.copy()))
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_what_reads_packed_arrays_waits_for_the_next(parallel):
+    """Or does not: where what it reads or writes is met between the two."""
+
+    def stored(a, b, m, out):
+        x = a[m] * b[m] * out[: len(a[m])]
+        out[:3] = 5.0
+        y = b[m] + out[: len(x)]
+        return x, y, out
+
+    def written(a, b, m, out):
+        x = np.empty(a.size)
+        n = len(a[m])
+        x[:n] = a[m] * b[m]
+        out[:n] = x[:n] + 1
+        x[:n] += b[m]
+        return x[:n], out, x[:n].sum()
+
+    def raises(a, b, m, out):
+        try:
+            x = a[m] + b[m]
+            out[:] = 1.0
+            return (x * out[m] + out[m]).sum(), out[5]
+        except IndexError:
+            return -1.0, out[0]
+
+    rng = np.random.default_rng(4)
+    for f in (stored, written, raises):
+        g = njit(parallel=parallel)(f)
+        for n in (6, 50_000):
+            a, b = rng.integers(-50, 50, (2, n)).astype(float)
+            m = rng.random(n) < 0.5
+            m[:4] = True
+            for other in (np.arange(n) + 0.5, None):  # an array of its own, and b
+                want_b, got_b = b.copy(), b.copy()
+                want = f(a, want_b, m, want_b if other is None else other.copy())
+                got = g(a, got_b, m, got_b if other is None else other.copy())
+                np.testing.assert_equal(got, want)
+                np.testing.assert_equal(got_b, want_b)
 
 
 @pytest.mark.parametrize(
