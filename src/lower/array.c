@@ -55,7 +55,7 @@ bool tr_lower_is_same(const tr_larr *a, const tr_larr *b) {
 
 /* --- elements --- */
 
-static lv address(tr_lf *w, const tr_larr *a, lv off) {
+lv tr_lower_address(tr_lf *w, const tr_larr *a, lv off) {
     return LLVMBuildInBoundsGEP2(w->b, memory_type(w->m, a->ty->elem), a->data, &off, 1, "");
 }
 
@@ -70,7 +70,7 @@ static unsigned align_of(const tr_ty *t) {
 
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
     assert(LLVMTypeOf(off) == w->m->i64);
-    lv p = address(w, a, off);
+    lv p = tr_lower_address(w, a, off);
     for (unsigned i = 0; i < (tr_ty_is_complex(a->ty->elem) ? 2u : 1u); i++) {
         out[i] = LLVMBuildLoad2(w->b, tr_lower_elem(w->m, a->ty->elem), component(w, a, p, i), "");
         LLVMSetAlignment(out[i], align_of(a->ty->elem));
@@ -85,7 +85,8 @@ void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
 
 lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n) {
     assert(tr_ty_is_float(a->ty->elem));
-    lv x = LLVMBuildLoad2(w->b, LLVMVectorType(tr_lower_elem(w->m, a->ty->elem), n), address(w, a, off), "");
+    lv x = LLVMBuildLoad2(w->b, LLVMVectorType(tr_lower_elem(w->m, a->ty->elem), n),
+                          tr_lower_address(w, a, off), "");
     LLVMSetAlignment(x, align_of(a->ty->elem));
     tr_lower_tag(w->m, x, false);
     if (a->apart)
@@ -94,7 +95,7 @@ lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n) {
 }
 
 void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x) {
-    lv p = address(w, a, off);
+    lv p = tr_lower_address(w, a, off);
     for (unsigned i = 0; i < (tr_ty_is_complex(a->ty->elem) ? 2u : 1u); i++) {
         lv y = a->ty->elem->kind == TR_TY_BOOL ? LLVMBuildZExt(w->b, x[i], w->m->i8, "") : x[i];
         lv st = LLVMBuildStore(w->b, y, component(w, a, p, i));
@@ -123,7 +124,7 @@ static lv offset_of(tr_lf *w, const tr_larr *a, const tr_val *idx) {
 lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx) {
     tr_larr a;
     tr_lower_arr(w, array, &a);
-    return address(w, &a, offset_of(w, &a, idx));
+    return tr_lower_address(w, &a, offset_of(w, &a, idx));
 }
 
 static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {

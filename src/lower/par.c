@@ -105,8 +105,8 @@ static void take(share *u, lv *x) {
 
 /* --- places for what the ranges reduce --- */
 
-/* Slots 0 to 2: the length of a range, where the places are (or a scatter's tables), and the tr_chain. */
-enum { GRAIN, PLACES, CHAIN, FIRST };
+/* Slots 0 to 2: the length of a range, where the places are (or a scatter's tables), and the tr_chain (or how many parts a scatter's target has). */
+enum { GRAIN, PLACES, CHAIN, FIRST, PARTS = CHAIN };
 
 static lt part_type(const tr_lpat *s, unsigned i, unsigned k) {
     return LLVMTypeOf(s->red[i].init[k]);
@@ -309,7 +309,8 @@ static lv make_range(tr_lpat *s) {
     if (is_chain(s))
         walk_link(&c, &u, out);
     else if (c.spreads)
-        tr_spread_range(&c, LLVMBuildLoad2(w.b, m->ptr, slot(&w, u.slots, PLACES), ""), range_number(&c, &u));
+        tr_spread_range(&c, LLVMBuildLoad2(w.b, m->ptr, slot(&w, u.slots, PLACES), ""),
+                        LLVMBuildLoad2(w.b, m->i64, slot(&w, u.slots, PARTS), ""), range_number(&c, &u));
     else
         tr_lower_nest(&c, out);
     if (first_placed(&c) < c.p->nred)
@@ -447,10 +448,15 @@ void tr_lower_parallel(tr_lpat *s, lv *out) {
     tr_lm *m = w->m;
     LLVMBuilderRef b = w->b;
     share u = {w, NULL, FIRST};
-    lv none = LLVMConstNull(m->ptr), chain = is_chain(s) ? new_chain(s) : NULL, grain = NULL,
-       places = s->spreads ? tr_spread_begin(s, &grain) : none, fn = make_range(s), n = s->ext[s->outer],
-       code;
-    grain = s->spreads ? grain : call_grain(s, n);
+    lv none = LLVMConstNull(m->ptr), chain = is_chain(s) ? new_chain(s) : NULL, rows = NULL, parts = NULL,
+       places = s->spreads ? tr_spread_begin(s, &rows, &parts) : none, fn = make_range(s),
+       n = s->ext[s->outer], code;
+    lv grain = s->spreads ? rows : call_grain(s, n);
+    if (s->spreads) {
+        lv some = l_icmp(b, LLVMIntSGT, parts, l_int(m->i64, 0));
+        n = l_select(b, some, parts, n);
+        grain = l_select(b, some, l_int(m->i64, 1), rows);
+    }
     unsigned nparts = count_parts(s, first_placed(s), s->p->nred);
     each_value(s, count, &u);
     u.slots = tr_lower_buffer(w, u.n * sizeof(tr_slot), 8, "share");
@@ -461,13 +467,13 @@ void tr_lower_parallel(tr_lpat *s, lv *out) {
         places = make_places(s, nparts, &mem);
     LLVMBuildStore(b, grain, slot(w, u.slots, GRAIN));
     LLVMBuildStore(b, places, slot(w, u.slots, PLACES));
-    LLVMBuildStore(b, chain ? chain : none, slot(w, u.slots, CHAIN));
+    LLVMBuildStore(b, chain ? chain : parts ? parts : none, slot(w, u.slots, CHAIN));
     tr_lower_rt(w, chain ? TR_RT_CHAIN : TR_RT_PARALLEL, 4, (lv[]){fn, u.slots, n, grain}, NULL, &code);
     lb go_on = tr_lower_unless(w, l_icmp(b, LLVMIntEQ, code, l_int(m->i32, 0)));
     tr_lower_leave(w, code);
     l_at_end(b, go_on);
     if (s->spreads)
-        tr_spread_end(s, places, grain);
+        tr_spread_end(s, places, rows);
     else
         results(s, places, chain, grain, out);
     if (mem)

@@ -130,7 +130,7 @@ static const lv *pack_elements(tr_lpat *s, const lv *y) {
     return left;
 }
 
-static lv offset_of(tr_lpat *s, const tr_larr *a, const lv *idx) {
+lv tr_lower_offset_of(const tr_lpat *s, const tr_larr *a, const lv *idx) {
     LLVMBuilderRef b = s->w->b;
     lv off = l_int(s->w->m->i64, 0);
     for (unsigned k = 0; k < a->ty->ndim; k++) {
@@ -149,7 +149,11 @@ static void mark(tr_lpat *s, lv off) {
 static void scatter_elements(tr_lpat *s, const lv *y) {
     for (unsigned i = 0; i < s->p->nscat; i++) {
         const tr_larr *a = &s->scat[i];
-        lv off = offset_of(s, a, y), now[2];
+        lv off = tr_lower_offset_of(s, a, y), now[2];
+        if (s->part) {
+            tr_spread_part(s, off, y);
+            return;
+        }
         y += a->ty->ndim;
         if (s->p->scats[i] != TR_SCATTER_PUT) {
             tr_lower_load_at(s->w, a, off, now);

@@ -70,6 +70,10 @@ typedef struct tr_lpat {
     tr_lred *how;                  /* how they combine values; not looked at where the last one wins */
     lv size, cstride[TR_MAX_NDIM]; /* of the target, and of tables like it, with `spreads` */
     bool spreads;                  /* as tr_pat_spreads has it */
+    lv part,
+        len; /* places of a target in C order, from `part` on, and how many: others are left to others; NULL: all */
+    lv spare, ring,
+        turn; /* of a part: where what is not its own goes; rounds that wait for memory; the place of the next of them */
     lv marks;          /* a byte per place of a table, set where something was stored; NULL: none */
     lv last, *scratch; /* their scratch place; places for what is not wanted, with `shared` */
     tr_lred *red;
@@ -95,6 +99,8 @@ void tr_lower_nest(tr_lpat *s, lv *out);
 
 /* One element: loads, the lambda, stores. Parts of its contributions in out; NULL: they go to the reductions. */
 void tr_lower_element(tr_lpat *s, lv *out);
+/* How far the element at these indices lies from a's first one. */
+lv tr_lower_offset_of(const tr_lpat *s, const tr_larr *a, const lv *idx);
 /* After the reductions of one index of the kept axes. */
 void tr_lower_epilogue(tr_lpat *s, const lv *reduced, unsigned nreduced);
 /* Where the loop of level k begins and ends. */
@@ -135,12 +141,15 @@ void tr_scan_blocks(tr_lpat *s, unsigned k); /* the innermost loop, of level k *
 /* Parts of the totals of all scans over the loops that are left to walk from level k on. */
 void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out);
 
-/* spread.c: a scatter in blocks of rounds. By one thread; and what stands around the ranges of all threads: room for their tables, and how many
- * rounds a range has; a range's own part, number r; the end. */
+/* spread.c: a scatter in blocks of rounds, or of many threads in parts of its target. By one thread; and what stands around the ranges of all
+ * threads: room for their tables, how many rounds a range has, and how many parts (0: none); a range's own part, number r; the end. */
 void tr_spread_nest(tr_lpat *s);
-lv tr_spread_begin(tr_lpat *s, lv *rows);
-void tr_spread_range(tr_lpat *c, lv room, lv r);
+lv tr_spread_begin(tr_lpat *s, lv *rows, lv *parts);
+void tr_spread_range(tr_lpat *c, lv room, lv parts, lv r);
 void tr_spread_end(tr_lpat *s, lv room, lv rows);
+void tr_spread_part(
+    tr_lpat *s, lv off,
+    const lv *y); /* a round: where in the target; indices and a value. Only what is of the part is stored */
 
 /* par.c: the same by all threads of the pool, where `par` says that they may. */
 void tr_lower_parallel(tr_lpat *s, lv *out);

@@ -3,7 +3,8 @@
  * on the number of rounds and the target's size alone (tr_rt_scatter_rows), whoever walks them, where values depend on it. So all threads may (par.c), with the
  * bits of one; and where the values depend on how they are grouped, sums of floats, one thread goes block by block, too, in one table.
  * Where the last value wins there is nothing to begin with: beside a table's values stand marks of the places that have one.
- * A target that is large beside the number of rounds has one block: the plain loop.
+ * A target that is large beside the number of rounds has one block: the plain loop; or many threads, each of which looks at all rounds and stores to
+ * its own part of the target (owner computes): that reads and computes again, and pays where a store is the expensive part, out of the cache.
  * Cost: filling and joining tables touches 1 / TR_SCATTER_WORTH as many elements as there are rounds, twice. */
 #include "ir/summary.h"
 #include "lower/pattern.h"
@@ -41,13 +42,18 @@ static lv table_bytes(const tr_lpat *s) {
     return l_and(s->w->b, LLVMBuildNSWAdd(s->w->b, bytes, l_int(i64, 2 * LINES - 1), ""), l_int(i64, -LINES));
 }
 
-/* How many rounds of the outermost loop make a block. */
-static lv block_rows(tr_lpat *s) {
-    lv inner = l_int(s->w->m->i64, 1), rows = NULL;
+/* Elements of one round of the outermost loop. */
+static lv inner_size(tr_lpat *s) {
+    lv inner = l_int(s->w->m->i64, 1);
     for (unsigned k = 0; k < s->ndim; k++)
         if (s->axis[k] != s->outer)
             inner = LLVMBuildNSWMul(s->w->b, inner, s->ext[s->axis[k]], "");
-    lv any = l_int(s->w->m->i64, !tr_pat_scatter_regroups(s->p));
+    return inner;
+}
+
+/* How many rounds of the outermost loop make a block. */
+static lv block_rows(tr_lpat *s, lv inner) {
+    lv any = l_int(s->w->m->i64, !tr_pat_scatter_regroups(s->p)), rows = NULL;
     tr_lower_rt(s->w, TR_RT_SCATTERROWS, 4, (lv[]){s->ext[s->outer], inner, s->size, any}, NULL, &rows);
     return rows;
 }
@@ -224,7 +230,7 @@ void tr_spread_nest(tr_lpat *s) {
     LLVMBuilderRef b = w->b;
     lv zero = l_int(w->m->i64, 0), n = s->ext[s->outer];
     describe(s);
-    lv rows = block_rows(s), many = l_icmp(b, LLVMIntSLT, rows, n);
+    lv rows = block_rows(s, inner_size(s)), many = l_icmp(b, LLVMIntSLT, rows, n);
     lv room = make_room(s, LLVMBuildZExt(b, many, w->m->i64, "")), table = table_at(s, room, zero);
     tr_lloop l;
     s->ncarry = 0;
@@ -243,19 +249,148 @@ void tr_spread_nest(tr_lpat *s) {
     leave_room(s, room);
 }
 
+/* --- parts of the target --- */
+
+/* Each round is walked by every part: what else it stores, perhaps where it reads, must not be. */
+static bool has_parts(const tr_lpat *s) {
+    return !s->p->nout;
+}
+
+/* Rounds between asking for an element of the target and combining it: as many as a core fetches at once. A core would not look that far ahead by itself. */
+enum { RING = 32, SPARE = 16 };
+
+/* Where the values of the rounds that wait are, as an array; their places stand before them. */
+static tr_larr waiting(const tr_lpat *s) {
+    lv head = l_int(s->w->m->i64, RING * 8);
+    return flat(s, LLVMBuildGEP2(s->w->b, s->w->m->i8, s->ring, &head, 1, ""));
+}
+
+static lv waiting_at(const tr_lpat *s, lv turn) {
+    return LLVMBuildGEP2(s->w->b, s->w->m->ptr, s->ring, &turn, 1, "");
+}
+
+static lv spare_at(const tr_lpat *s, lv turn) {
+    lv at = LLVMBuildNSWMul(s->w->b, turn, l_int(s->w->m->i64, SPARE), "");
+    return LLVMBuildGEP2(s->w->b, s->w->m->i8, s->spare, &at, 1, "");
+}
+
+/* Nothing that counts waits. */
+static void begin_ring(tr_lpat *s) {
+    tr_lf *w = s->w;
+    lt i64 = w->m->i64;
+    s->ring = tr_lower_buffer(w, RING * (8 + SPARE), 16, "ring");
+    s->turn = tr_lower_alloca(w, i64, "turn");
+    LLVMBuildMemSet(w->b, s->spare, l_int(w->m->i8, 0), l_int(i64, RING * SPARE), 16);
+    LLVMBuildMemSet(w->b, s->ring, l_int(w->m->i8, 0), l_int(i64, RING * (8 + SPARE)), 16);
+    LLVMBuildStore(w->b, l_int(i64, 0), s->turn);
+    for (int k = 0; k < RING; k++)
+        LLVMBuildStore(w->b, spare_at(s, l_int(i64, k)), waiting_at(s, l_int(i64, k)));
+}
+
+static void combine_waiting(tr_lpat *s, lv turn) {
+    lv zero = l_int(s->w->m->i64, 0), now[2], x[2];
+    tr_larr values = waiting(s),
+            target = flat(s, LLVMBuildLoad2(s->w->b, s->w->m->ptr, waiting_at(s, turn), ""));
+    tr_lower_load_at(s->w, &values, turn, x);
+    tr_lower_load_at(s->w, &target, zero, now);
+    tr_red_combine(s, &s->how[0], now, x);
+    tr_lower_store_at(s->w, &target, zero, now);
+}
+
+static lv after(const tr_lpat *s, lv turn, lv n) {
+    return l_and(s->w->b, LLVMBuildNUWAdd(s->w->b, turn, n, ""), l_int(s->w->m->i64, RING - 1));
+}
+
+/* The value y waits for its place, and the one that has waited longest goes. */
+static void wait_for(tr_lpat *s, lv place, lv turn, const lv *y) {
+    tr_lm *m = s->w->m;
+    tr_larr values = waiting(s);
+    combine_waiting(s, turn);
+    LLVMBuildStore(s->w->b, place, waiting_at(s, turn));
+    tr_lower_store_at(s->w, &values, turn, y);
+    lv args[] = {place, l_int(m->i32, 1), l_int(m->i32, 3), l_int(m->i32, 1)};
+    tr_lower_intrinsic(s->w, "llvm.prefetch", m->ptr, 4, args);
+    LLVMBuildStore(s->w->b, after(s, turn, l_int(m->i64, 1)), s->turn);
+}
+
+static void end_ring(tr_lpat *s) {
+    lt i64 = s->w->m->i64;
+    lv turn = LLVMBuildLoad2(s->w->b, i64, s->turn, "");
+    tr_lloop l;
+    s->ncarry = 0;
+    tr_lloop_begin(s, &l, l_int(i64, 0), l_int(i64, RING));
+    combine_waiting(s, after(s, turn, l.iv));
+    tr_lloop_end(s, &l, LLVMBuildNUWAdd(s->w->b, l.iv, l_int(i64, 1), ""));
+}
+
+/* What is not of the part goes to a spare place, so that there is no branch to guess. */
+void tr_spread_part(tr_lpat *s, lv off, const lv *y) {
+    LLVMBuilderRef b = s->w->b;
+    tr_larr table = s->scat[0], own = table;
+    memcpy(table.stride, s->cstride, table.ty->ndim * sizeof *s->cstride);
+    lv at = LLVMBuildSub(b, tr_lower_offset_of(s, &table, y), s->part, "");
+    lv last = s->idx[s->axis[s->ndim - 1]], wrap = l_int(s->w->m->i64, RING - 1);
+    lv turn = s->turn ? LLVMBuildLoad2(b, s->w->m->i64, s->turn, "") : l_and(b, last, wrap);
+    lv mine = l_icmp(b, LLVMIntULT, at, s->len);
+    own.data = l_select(b, mine, tr_lower_address(s->w, &own, off), spare_at(s, turn));
+    y += table.ty->ndim;
+    if (s->turn)
+        wait_for(s, own.data, turn, y);
+    else /* the last one stays: nothing is read, so nothing needs to wait */
+        tr_lower_store_at(s->w, &own, l_int(s->w->m->i64, 0), y);
+}
+
 /* --- by all threads: the calling side, around the ranges, and one range, which is a block --- */
 
-lv tr_spread_begin(tr_lpat *s, lv *rows) {
+lv tr_spread_begin(tr_lpat *s, lv *rows, lv *parts) {
     lv one = l_int(s->w->m->i64, 1);
     describe(s);
-    *rows = block_rows(s);
+    lv inner = inner_size(s);
+    *rows = block_rows(s, inner);
+    *parts = l_int(s->w->m->i64, 0);
+    if (has_parts(s)) {
+        lv args[] = {*rows, s->ext[s->outer], inner, value_bytes(s), l_int(s->w->m->i64, has_marks(s))};
+        tr_lower_rt(s->w, TR_RT_SCATTERPARTS, 5, args, NULL, parts);
+    }
     return make_room(s, l_sub(s->w->b, count_blocks(s, *rows), one));
 }
 
-void tr_spread_range(tr_lpat *c, lv room, lv r) {
+/* All rounds, of which part number r of the target is stored to: in their order, so with the bits of one thread. */
+static void walk_part(tr_lpat *c, lv parts, lv r) {
     LLVMBuilderRef b = c->w->b;
-    lv before = l_sub(b, r, l_int(c->w->m->i64, 1));
-    walk_block(c, c->first, l_icmp(b, LLVMIntEQ, r, l_int(c->w->m->i64, 0)), table_at(c, room, before));
+    lt i64 = c->w->m->i64;
+    lv up = l_sub(b, LLVMBuildNSWAdd(b, c->size, parts, ""), l_int(i64, 1)),
+       step = l_int(i64, TR_SCATTER_STEP);
+    lv len = LLVMBuildNSWAdd(b, LLVMBuildUDiv(b, up, parts, ""), step, "");
+    tr_lpat t = *c;
+    t.first = t.end = NULL;
+    t.len = l_and(b, len, l_int(i64, -TR_SCATTER_STEP));
+    t.part = LLVMBuildNSWMul(b, r, t.len, "");
+    t.spare = tr_lower_buffer(c->w, RING * SPARE, 16, "spare");
+    if (!has_marks(c))
+        begin_ring(&t);
+    tr_lower_nest(&t, NULL);
+    if (!has_marks(c))
+        end_ring(&t);
+}
+
+void tr_spread_range(tr_lpat *c, lv room, lv parts, lv r) {
+    LLVMBuilderRef b = c->w->b;
+    lt i64 = c->w->m->i64;
+    lv zero = l_int(i64, 0), before = l_sub(b, r, l_int(i64, 1));
+    if (!has_parts(c)) {
+        walk_block(c, c->first, l_icmp(b, LLVMIntEQ, r, zero), table_at(c, room, before));
+        return;
+    }
+    lb some = tr_lower_block(c->w, ""), none = tr_lower_block(c->w, ""), go_on = tr_lower_block(c->w, "");
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntSGT, parts, zero), some, none);
+    l_at_end(b, some);
+    walk_part(c, parts, r);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, none);
+    walk_block(c, c->first, l_icmp(b, LLVMIntEQ, r, zero), table_at(c, room, before));
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
 }
 
 void tr_spread_end(tr_lpat *s, lv room, lv rows) {

@@ -646,7 +646,9 @@ static void tell_patterns(tr_prog *p, tr_fn *f, const tr_u32s *made) {
             const char *why = t->par == TR_PAR_WISH ? tr_pat_one_core(p, t) : NULL;
             bool all = t->par && !why;
             const char *when =
-                all && tr_pat_spreads(t) ? "where what it scatters to is small beside the values" : why;
+                all && tr_pat_spreads(t)
+                    ? "where what it scatters to is small beside the values, or larger than a cache"
+                    : why;
             tr_sb_printf(&f->ctx->dump_text, "%s: the array expression of line %u: runs on %s%s%s\n", f->name,
                          line_of(f, v), all ? "all cores" : "one core", when ? ": " : "", when ? when : "");
         }

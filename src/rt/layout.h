@@ -220,6 +220,14 @@ enum { TR_SCAN_BLOCK = 1 << 14 };
 /* A scatter that combines goes in blocks of rounds, each but the first with a table like the target: blocks have at least so many rounds, and so
  * many for each element of the target, and there are no more than so many blocks. */
 enum { TR_SCATTER_BLOCK = 1 << 15, TR_SCATTER_WORTH = 16, TR_SCATTER_BLOCKS = 64 };
+/* A target that is too large for tables goes in parts, of which each thread takes one and looks at all rounds for it: where there are so many rounds, and
+ * the target has so many bytes that a core waits for its places: to read them, or only to write them. Parts end at multiples of so many elements. */
+enum {
+    TR_SCATTER_ROUNDS = 1 << 16,
+    TR_SCATTER_LARGE = 1 << 24,
+    TR_SCATTER_LARGE_PUT = 1 << 22,
+    TR_SCATTER_STEP = 64
+};
 
 /* Ranges at most of a pattern that runs on all cores. */
 enum { TR_PAR_RANGES = 256 };

@@ -156,5 +156,15 @@ int64_t tr_rt_scatter_rows(int64_t n, int64_t inner, int64_t size, int64_t any) 
     return rows;
 }
 
+/* Blocks of `rows` of n rounds, each with `inner` elements, into so many bytes: a part of them for each thread, or 0: blocks it is. */
+int64_t tr_rt_scatter_parts(int64_t rows, int64_t n, int64_t inner, int64_t bytes, int64_t put) {
+    if (rows < n || tr_rt_fixed_grain())
+        return rows < n ? 0 : 3;
+    static const double rounds = TR_SCATTER_ROUNDS;
+    bool pays =
+        (double)n * (double)inner >= rounds && bytes >= (put ? TR_SCATTER_LARGE_PUT : TR_SCATTER_LARGE);
+    return pays && !tr_rt_is_alone() ? tr_rt_num_threads() : 0;
+}
+
 SUMS(f64, double)
 SUMS(f32, float)

@@ -207,6 +207,75 @@ def test_mixed_types(name, to, of, scatters):
     assert ("scatter(" in text) == scatters, text
 
 
+PARTS = [
+    "a[i] = v",
+    "a[i] = v * 2 + x",
+    "np.add.at(a, i, v)",
+    "np.multiply.at(a, i, v)",
+    "np.maximum.at(a, i, v * 2)",
+    "a[i] = x",
+]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("statement", PARTS)
+def test_parts_of_the_target(statement, backwards):
+    """Each thread takes a part of the target and goes through all rounds: the bits of one thread."""
+    plain, one = made(statement)
+    many = njit(parallel=True)(plain)
+    rng = np.random.default_rng(8)
+    _core._pool_grain(1 << 40, backwards)  # no tables
+    try:
+        for dtype in (np.float64, np.float32, np.int8, np.int32, np.uint64, np.bool_, np.complex128):
+            if dtype in (np.bool_, np.complex128) and ("v * 2" in statement or "maximum" in statement):
+                continue
+            for n, m in ((500, 1), (500, 300), (40, 5000), (0, 700), (31, 64), (33, 65)):
+                for layout in ("C", "strided", "negative"):
+                    a = laid_out(values(dtype, m, rng, special=False), layout)
+                    i, v = rng.integers(-m, m, n), values(dtype, n, rng, special=False)
+                    want, got = a.copy(order="K"), a.copy(order="K")
+                    one(want, i, v, a[0])
+                    many(got, i, v, a[0])
+                    assert want.tobytes() == got.tobytes()
+    finally:
+        _core._pool_grain(0)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    "statement",
+    ["a[i, j] = v", "np.add.at(a, (i, j), v)", "a[i] = v[:, None]", "np.minimum.at(a, (i[:, None], j), v)"],
+)
+def test_parts_of_a_plane(statement, order):
+    space = {"np": np}
+    exec(f"def f(a, i, j, v):\n    {statement}\n", space)
+    rng = np.random.default_rng(9)
+    i, j, v = rng.integers(-40, 40, 90), rng.integers(-31, 31, 90), rng.random(90)
+    want = np.asarray(rng.random((40, 31)), order=order)
+    got = want.copy(order="K")
+    njit(space["f"])(want, i, j, v)
+    _core._pool_grain(1 << 40)
+    try:
+        njit(parallel=True)(space["f"])(got, i, j, v)
+    finally:
+        _core._pool_grain(0)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("statement", ["a[i] = v", "np.add.at(a, i, v)"])
+def test_large_targets(statement, threads):
+    """So large that the runtime makes parts by itself: the same bits."""
+    plain, one = made(statement)
+    n, m = 70_000, (1 << 21) + 77
+    rng = np.random.default_rng(10)
+    i, v = rng.integers(-m, m, n), rng.random(n)
+    i[::7] = i[0]
+    want, got = np.zeros(m), np.zeros(m)
+    one(want, i, v, 0.0)
+    njit(parallel=True)(plain)(got, i, v, 0.0)
+    np.testing.assert_array_equal(got, want)
+
+
 HOT = {
     "np.add.at(h, i, w * 2)": 0,
     "np.add.at(h, i, w * w + w)": 0,
