@@ -57,7 +57,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "room",
         ),  # ways out, calls of the runtime, room on the stack
         ("array", "conv", "device", "reduce", "scalar"),  # operations
-        ("chunk", "par", "pattern", "red", "scan", "spread", "strip", "tile"),  # the pattern node
+        ("chunk", "fission", "par", "pattern", "red", "scan", "spread", "strip", "tile"),  # the pattern node
         ("fn",),  # functions, and which file lowers which op
     ),
 }

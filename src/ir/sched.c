@@ -201,6 +201,12 @@ static const char *chunk_misfit(const tr_pat *p) {
     return tr_fn_is_scalar(p->lam) ? NULL : "a function with effects is given elements, not copies of them";
 }
 
+static const char *fission_misfit(const tr_pat *p) {
+    if (p->nscat != 1 || !p->nspace || p->nred || p->sched.chunk)
+        return "only a scatter's stores are a loop of their own";
+    return tr_fn_is_scalar(p->lam) ? NULL : "a function with effects has them in the order of its rounds";
+}
+
 static const tr_ty *contribution(const tr_pat *p, uint32_t i) {
     const tr_ins *y = tr_pat_yield(p->lam);
     return y ? tr_at(p->lam, y->args[tr_pat_lam_red(p) + i])->ty : NULL;
@@ -280,6 +286,8 @@ const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat) {
         why = "only tiles are tested for, and have rows";
     if (!why && s->strip)
         why = strip_misfit(f, pat);
+    if (!why && s->fission)
+        why = fission_misfit(p);
     if (!why && (s->cost || p->ncost) && !tr_pat_is_parallel(p))
         why = "nothing is made into ranges";
     if (!why && p->ncost && (!tr_pat_is_region(p) || p->nred))

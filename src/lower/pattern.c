@@ -145,8 +145,7 @@ static void mark(tr_lpat *s, lv off) {
     LLVMBuildStore(b, l_int(s->w->m->i8, 1), LLVMBuildGEP2(b, s->w->m->i8, s->marks, &off, 1, ""));
 }
 
-/* y: indices and a value for each target. */
-static void scatter_elements(tr_lpat *s, const lv *y) {
+void tr_lower_scatter(tr_lpat *s, const lv *y) {
     for (unsigned i = 0; i < s->p->nscat; i++) {
         const tr_larr *a = &s->scat[i];
         lv off = tr_lower_offset_of(s, a, y), now[2];
@@ -211,9 +210,11 @@ void tr_lower_element(tr_lpat *s, lv *out) {
     const lv *scattered = skip_elements(s->filt, p->nfilt, y) + n;
     if (p->nfilt)
         y = s->totals ? skip_elements(s->filt, p->nfilt, y) : pack_elements(s, y);
-    if (!s->totals && p->nscat) {
+    if (!s->totals && s->later) {
+        tr_fission_hold(s, scattered);
+    } else if (!s->totals && p->nscat) {
         ask_for_inputs(s, off);
-        scatter_elements(s, scattered);
+        tr_lower_scatter(s, scattered);
     }
     if (out)
         memcpy(out, y, n * sizeof *out);
@@ -392,6 +393,10 @@ static void nest(tr_lpat *s, unsigned k) {
         tr_scan_blocks(s, k);
         return;
     }
+    if (k + 1 == s->ndim && s->later) {
+        tr_fission_loop(s, k);
+        return;
+    }
     if (k + 1 == s->ndim && s->chunk) {
         chunks(s, k);
         return;
@@ -565,6 +570,8 @@ void tr_lower_nest(tr_lpat *s, lv *out) {
     tr_red_setup(s);
     if (s->p->sched.chunk)
         tr_chunk_setup(s);
+    if (s->p->sched.fission)
+        tr_fission_setup(s);
     if (s->p->keep) {
         nest(s, 0);
         return;

@@ -74,6 +74,8 @@ typedef struct tr_lpat {
         len; /* places of a target in C order, from `part` on, and how many: others are left to others; NULL: all */
     lv spare, ring,
         turn; /* of a part: where what is not its own goes; rounds that wait for memory; the place of the next of them */
+    tr_larr *later;    /* in fission: indices and values of rounds, an array each; NULL: none */
+    lv at;             /* there: the round's place in these */
     lv marks;          /* a byte per place of a table, set where something was stored; NULL: none */
     lv last, *scratch; /* their scratch place; places for what is not wanted, with `shared` */
     tr_lred *red;
@@ -135,6 +137,12 @@ lv tr_chunk_begin(tr_lpat *s, unsigned k,
                   lv n); /* before the axis of n elements, level k; the longest chunk */
 void tr_chunk_enter(tr_lpat *s, unsigned k, lv at, lv len);
 void tr_chunk_leave(tr_lpat *s, lv len);
+
+/* fission.c: what a scatter stores is computed in a loop of its own. */
+void tr_fission_setup(tr_lpat *s);
+void tr_fission_hold(tr_lpat *s, const lv *y);  /* in place of storing: indices and a value */
+void tr_fission_loop(tr_lpat *s, unsigned k);   /* the innermost loop, of level k */
+void tr_lower_scatter(tr_lpat *s, const lv *y); /* for each target indices and a value, to where they say */
 
 /* scan.c: scans of floats go block by block, and the ranges of others begin at the total of what is before. */
 void tr_scan_blocks(tr_lpat *s, unsigned k); /* the innermost loop, of level k */

@@ -1,5 +1,5 @@
 /* How the loops of each pattern go, as data on the node (loop scheduling): one line or nested axes, chunks where strides are not known, tiles where
- * reductions leave the axis along which memory lies, strips for contractions, no vectors where code hardly ever runs, and what a round costs where
+ * reductions leave the axis along which memory lies, strips for contractions, a loop of their own for a scatter's stores, no vectors where code hardly ever runs, and what a round costs where
  * ranges of rounds are handed to threads. lower/ writes out what is decided here; which schedules are possible says ir/sched.c.
  *
  * Runs last, when functions are what they will be compiled as: `cold` of a block is that of the code at hand.
@@ -9,12 +9,14 @@
 #include "opt/priv.h"
 
 /* SHORT: instructions, the last of which yields. SMALL: of a lambda that is repeated in a group of rows. CHUNK: elements; a buffer of them is in
- * the first level of the cache. */
+ * the first level of the cache. WORTH: instructions beside stores at computed places. */
 enum {
     SHORT = 4,
+    WORTH = 6,
     SMALL = 24,
     CHUNK = 512,
     STRIP = 4,
+    FISSION = 256,
     MAX_SELDOM = 1 /* a function is not made to wait for what hardly ever runs */
 };
 
@@ -218,6 +220,16 @@ static void choose_chunk(const chooser *c) {
         p->sched.chunk = 0;
 }
 
+/* Where a scatter's rounds compute much, that is worth vectors, and a loop of its own. */
+static void choose_fission(const chooser *c) {
+    tr_pat *p = c->p;
+    if (!p->nscat || p->sched.scalar || tr_fn_cost(p->lam) < WORTH)
+        return;
+    p->sched.fission = FISSION;
+    if (!fits(c))
+        p->sched.fission = 0;
+}
+
 /* --- ranges for threads --- */
 
 /* Rounds of unknown length: a loop, a call, or a pattern in each. */
@@ -253,6 +265,7 @@ static void choose(const chooser *c) {
     c->p->sched.line = fits(c);
     choose_tile(c);
     choose_chunk(c);
+    choose_fission(c);
     choose_ranges(c);
 }
 

@@ -71,6 +71,18 @@ b0(%a: f64[1a]):
   ret %p
 }
 """
+SCATTER = """\
+fn @f -> none {
+b0(%h: f64[2f], %x: f64[1c], %k: i64[1c]):
+  %n: i64 = dim %x, 0
+  %p: none = pattern PAR [%n] in(%x, %k) scatter(HOW %h) SCHEDULE {
+  b0(%i: i64, %v: f64, %at: i64):
+    %y: f64 = mul %v, 2.0
+    yield %at, 1, %y
+  }
+  ret undef:none
+}
+"""
 
 
 def numbers(n: int, step: int = 1) -> list[int]:
@@ -94,10 +106,12 @@ PROGRAMS = {
         PRODUCT,
         [f"f({table(n, k, float)}, {table(k, m, float)}, {zeros(n, m)})" for n, k, m in ((5, 3, 9), (2, 19, 8), (9, 1, 20), (3, 4, 2))],
     ),
+    "a scatter": (SCATTER.replace("HOW", "add"), [f"f({table(3, 2, float)}, {numbers(n)}, {[k * k % 3 for k in range(n)]})" for n in (0, 1, 40, 300)]),
+    "a last one": (SCATTER.replace("HOW", "put"), [f"f({table(3, 2, float)}, {numbers(n)}, {[k * k % 3 for k in range(n)]})" for n in (0, 1, 300)]),
     "a sum": (SUM, [f"f({[float(x) for x in numbers(n)]})" for n in (0, 1, 300)]),
 }  # fmt: skip
 TILES = ["", *(f"tile {x}, rows {rows}" for x in (0, 1, 2) for rows in (1, 4)), "tile 1, rows 4, tested"]
-STRIPS = ["", "strip 1", "strip 8", "scalar"]
+STRIPS = ["", "strip 1", "strip 8", "fission 7", "scalar"]
 
 
 def schedules(keeps: bool) -> list[str]:
