@@ -150,6 +150,17 @@ static tr_tv at_least_0(tr_em *e, tr_tv x) {
     return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, x, zero(e)), zero(e), x);
 }
 
+/* How many items a slice leaves out, where that is a number whatever the size: a[1:], a[:-1], a[1:-2], a[::-1]. Those that leave out as many have
+ * one size then, and what is computed of several needs no test that their sizes agree. */
+static bool leaves_out(tr_tv from, tr_tv to, int64_t step, int64_t *k) {
+    int64_t start = 0, stop = 0;
+    bool whole = tr_tv_is_none(from) && tr_tv_is_none(to);
+    bool known = (tr_tv_is_none(from) || (tr_tv_lit_int(from, &start) && start >= 0 && start <= INT32_MAX)) &&
+                 (tr_tv_is_none(to) || (tr_tv_lit_int(to, &stop) && stop < 0 && stop >= -INT32_MAX));
+    *k = start - stop;
+    return whole ? step == 1 || step == -1 : known && step == 1;
+}
+
 /* Python's slice.indices: start, number of items, step. */
 static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, tr_tv *step) {
     tr_tv b = tr_em_item(e, s, 0), t = tr_em_item(e, s, 1), k = tr_em_item(e, s, 2);
@@ -164,6 +175,11 @@ static bool slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
         *step = tr_em_i64(e, lit);
         tr_tv lo = tr_em_i64(e, lit > 0 ? 0 : -1), hi = lit > 0 ? n : sub(e, n, one(e));
         *start = tr_tv_is_none(b) ? (lit > 0 ? lo : hi) : bound(e, b, n, lo, hi);
+        int64_t out;
+        if (leaves_out(b, t, lit, &out)) {
+            *len = out ? at_least_0(e, add(e, n, tr_em_i64(e, -out))) : n;
+            return true;
+        }
         tr_tv stop = tr_tv_is_none(t) ? (lit > 0 ? hi : lo) : bound(e, t, n, lo, hi);
         tr_tv span = lit > 0 ? sub(e, stop, *start) : sub(e, *start, stop);
         int64_t m = lit > 0 ? lit : lit == INT64_MIN ? INT64_MAX : -lit;

@@ -286,22 +286,42 @@ static tr_val fold_stride(folder *s, tr_val v) {
     return TR_NOVAL;
 }
 
-/* All of an array, under the type that it has. */
-static tr_val fold_view(const folder *s, tr_val v) {
-    const tr_ins *in = def(s, v), *a = def(s, in->args[0]);
+/* Each axis from its beginning, step by step. */
+static bool begins_alike(const folder *s, const tr_ins *in) {
+    if (tr_view_nbase(in) != in->ty->ndim)
+        return false;
+    for (unsigned k = 0; k < in->ty->ndim; k++)
+        if (tr_view_axis(in, k) != (int)k || !is_lit(s, tr_view_starts(in)[k], 0) ||
+            !is_lit(s, tr_view_steps(in)[k], 1))
+            return false;
+    return true;
+}
+
+/* The beginning of view a is a view of what a is one of. */
+static void compose_views(folder *s, tr_ins *in, const tr_ins *a) {
     unsigned n = in->ty->ndim;
-    if (in->ty != a->ty)
-        return TR_NOVAL;
-    for (unsigned k = 0; k < n; k++) {
+    tr_val *args = tr_arena_copy(&s->f->ctx->arena, a->args, a->nargs * sizeof *args);
+    memcpy(args + 1 + tr_view_nbase(a), tr_made_sizes(in), n * sizeof *args);
+    in->args = args;
+    in->nargs = a->nargs;
+    in->imm = a->imm;
+    s->changed = true;
+}
+
+/* All of an array, under the type that it has. */
+static tr_val fold_view(folder *s, tr_val v) {
+    tr_ins *in = tr_at(s->f, v);
+    const tr_ins *a = def(s, in->args[0]);
+    bool same = in->ty == a->ty && begins_alike(s, in);
+    for (unsigned k = 0; k < in->ty->ndim && same; k++) {
         tr_val size = tr_made_sizes(in)[k];
         const tr_ins *d = def(s, size);
-        bool same = (tr_made_sizes(a) && tr_made_sizes(a)[k] == size) ||
-                    (d->op == TR_OP_DIM && d->args[0] == in->args[0] && d->imm.i == k);
-        if (!same || tr_view_axis(in, k) != (int)k || !is_lit(s, tr_view_starts(in)[k], 0) ||
-            !is_lit(s, tr_view_steps(in)[k], 1))
-            return TR_NOVAL;
+        same = (tr_made_sizes(a) && tr_made_sizes(a)[k] == size) ||
+               (d->op == TR_OP_DIM && d->args[0] == in->args[0] && d->imm.i == k);
     }
-    return in->args[0];
+    if (!same && a->op == TR_OP_VIEW && begins_alike(s, in))
+        compose_views(s, in, a);
+    return same ? in->args[0] : TR_NOVAL;
 }
 
 /* One array is made here, and the other was there before. */

@@ -71,6 +71,13 @@ static uint32_t size_of(const tr_fn *f) {
     return n;
 }
 
+bool tr_fuse_writes_inputs(const tr_fn *f, const tr_ins *q, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    return (tr_ins_effects(q) & (E_WRITE | E_SIDE)) && q->op != TR_OP_ALLOC &&
+           !(tr_fuse_leaves_alone(f, q, tr_fuse_in(p), t->nin, p->blk) &&
+             tr_fuse_leaves_alone(f, q, tr_fuse_ein(p), t->nein, p->blk));
+}
+
 /* Outputs, packed arrays and targets of scatters. */
 static uint32_t nwritten(const tr_pat *p) {
     return (uint32_t)p->nout + p->nfilt + p->nscat;

@@ -65,6 +65,8 @@ tr_val tr_fuse_node(tr_fusing *m, tr_val before, const tr_ty *ty);
 
 /* q, which writes, writes none of these. `b`: the block in which they are used. */
 bool tr_fuse_leaves_alone(const tr_fn *f, const tr_ins *q, const tr_val *arrays, uint32_t n, tr_bid b);
+bool tr_fuse_writes_inputs(const tr_fn *f, const tr_ins *q,
+                           const tr_ins *p);                 /* q may write what the pattern p reads */
 bool tr_fuse_writes_unseen(const tr_fn *f, const tr_ins *i); /* nobody has seen what i writes */
 
 /* --- fuse_drop.c --- */

@@ -84,12 +84,6 @@ static bool same_reductions(const tr_fn *f, const tr_ins *p, const tr_ins *c, ui
 
 /* --- what stands between --- */
 
-static bool writes_what_is_read(const tr_fn *f, const tr_ins *q, const tr_ins *p) {
-    return (tr_ins_effects(q) & (E_WRITE | E_SIDE)) && q->op != TR_OP_ALLOC &&
-           !(tr_fuse_leaves_alone(f, q, tr_fuse_in(p), p->imm.pat->nin, p->blk) &&
-             tr_fuse_leaves_alone(f, q, tr_fuse_ein(p), p->imm.pat->nein, p->blk));
-}
-
 /* Does q name one of these arrays, or a view of one? */
 static bool reaches(const tr_fn *f, const tr_ins *q, const tr_val *rooms, uint32_t n) {
     for (uint32_t k = 0; k < q->nargs; k++)
@@ -119,7 +113,7 @@ static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
         !same_reductions(f, p, c, tp->nred))
         return false;
     for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next)
-        if (writes_what_is_read(f, tr_at(f, q), p))
+        if (tr_fuse_writes_inputs(f, tr_at(f, q), p))
             return false;
     return true;
 }
@@ -160,7 +154,7 @@ static bool goes_first(const tr_fn *f, const waiting *w, const tr_ins *q) {
     if (reaches(f, q, w->written.d, w->written.n))
         return false;
     for (uint32_t k = 0; k < w->patterns.n; k++)
-        if (writes_what_is_read(f, q, tr_at(f, w->patterns.d[k])))
+        if (tr_fuse_writes_inputs(f, q, tr_at(f, w->patterns.d[k])))
             return false;
     return true;
 }
