@@ -169,6 +169,9 @@ BOUND_BY_MEMORY = ("saxpy", "polynomial", "complex multiply", "select")
 IN_VECTORS = {"remainder": (1 / 6, 1 / 12), "complex exp": (1 / 3, 1 / 6), "complex sqrt": (1 / 3, 1 / 6)}
 
 # Ufuncs, array expressions and two cores: the second section of the table.
+# 0.99 on an Intel Xeon, 1.27 on an AMD EPYC: README.md says why.
+KERNEL_FLOORS = {"waiting_times": 1.3}
+
 ELEMENTWISE: list[Row] = [
     *(
         row
@@ -209,7 +212,7 @@ ELEMENTWISE: list[Row] = [
     ),
     *against("a*2 + b*c - d", {"numba": (1.0, 1 / 1.3), "numpy": (1 / 2.3, 1 / 3)}, "us", "array"),
     *against("bincount", {"numpy": (0.7, 1 / 2), "numba": NOTHING}, "us", "array"),
-    *against("histogram", {"numpy": (0.65, 1 / 4), "numba": NOTHING}, "us", "array"),
+    *against("histogram", {"numpy": (0.65, 1 / 4), "numba": (1.2, 1.0)}, "us", "array"),
     *against("row norms", {"numpy": (1 / 2, 1 / 4), "numba": NOTHING}, "us", "array"),
     # NumPy is given all rows as one product, which its BLAS shares among all cores.
     *against("rows by a matrix", {"numpy": (2.0, 1.4)}, "us", "array"),
@@ -334,7 +337,7 @@ ROWS: list[Row] = [
     *(call(kind) for kind in KINDS),
     Row("call/2 floats, of Python's", "call/2 floats", "treadle", "python", "min", "ns", None, 1.0),
     *(
-        Row(f"run/{name}", f"run/{name}", "treadle", "numba", "min", "us", 1.2, 1.05)
+        Row(f"run/{name}", f"run/{name}", "treadle", "numba", "min", "us", KERNEL_FLOORS.get(name, 1.2), 1.05)
         for name in kernels.CASES
     ),
     *(

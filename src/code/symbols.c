@@ -10,6 +10,8 @@
 
 #include "code/code.h"
 #include "rt/fns.h"
+#include "rt/layout.h"
+#include "rt/pool.h"
 #include "vmath/vmath.h"
 
 /* Declared without their real types: only addresses matter here. */
@@ -54,6 +56,8 @@ void *tr_symbol_find(const char *name) {
     for (size_t i = 0; i < sizeof rt_syms / sizeof *rt_syms; i++)
         if (!strcmp(name, rt_syms[i].name))
             return (void *)(uintptr_t)rt_syms[i].fn;
+    if (!strcmp(name, TR_RT_FIXED))
+        return (void *)(uintptr_t)tr_rt_fixed_grain_at();
     void *p = memory_fn(name);
     if (p)
         return p;

@@ -288,6 +288,8 @@ const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat) {
         why = strip_misfit(f, pat);
     if (!why && s->fission)
         why = fission_misfit(p);
+    if (!why && s->here && (!tr_pat_is_region(p) || !tr_pat_is_parallel(p) || p->nred))
+        why = "only a loop over a prange that reduces nothing has a copy in place";
     if (!why && (s->cost || p->ncost) && !tr_pat_is_parallel(p))
         why = "nothing is made into ranges";
     if (!why && p->ncost && (!tr_pat_is_region(p) || p->nred))

@@ -330,6 +330,13 @@ static lv cost_of(tr_lpat *s) {
     return s->cost ? s->cost : l_int(s->w->m->i64, known ? known : 1);
 }
 
+/* Of a loop over a prange that reduces nothing: how many rounds are worth handing to a thread. */
+static lv worthy_rounds(tr_lpat *s) {
+    lt i64 = s->w->m->i64;
+    lv rounds = LLVMBuildSDiv(s->w->b, l_int(i64, TR_PAR_WORK), cost_of(s), "");
+    return s->when ? l_select(s->w->b, s->when, rounds, l_int(i64, INT64_MAX)) : rounds;
+}
+
 /* The runtime makes ranges that are worth handing to a thread; of a prange loop any number of rounds may be one. */
 static lv region_grain(tr_lpat *s, lv n) {
     tr_lf *w = s->w;
@@ -442,7 +449,42 @@ static lv make_places(tr_lpat *s, unsigned nparts, lv *mem) {
     return LLVMBuildInBoundsGEP2(w->b, w->m->i8, *mem, &head, 1, "");
 }
 
+/* So few rounds that no thread would help. */
+static lv is_short(tr_lpat *s, lv n, lv rounds) {
+    tr_lm *m = s->w->m;
+    LLVMBuilderRef b = s->w->b;
+    lv fixed = LLVMGetNamedGlobal(m->mod, TR_RT_FIXED);
+    if (!fixed)
+        fixed = LLVMAddGlobal(m->mod, m->i64, TR_RT_FIXED);
+    lv chosen = l_icmp(b, LLVMIntEQ, LLVMBuildLoad2(b, m->i64, fixed, ""), l_int(m->i64, 0));
+    return l_and(b, l_icmp(b, LLVMIntSLE, n, rounds), chosen);
+}
+
+static void hand_out(tr_lpat *s, lv *out);
+
+/* A small loop inside of others: what a call of the runtime costs is not little beside it. */
+static void here_or_handed_out(tr_lpat *s) {
+    LLVMBuilderRef b = s->w->b;
+    lb few = tr_lower_block(s->w, ""), many = tr_lower_block(s->w, ""), go_on = tr_lower_block(s->w, "");
+    tr_lpat c = copy_of(s, s->w);
+    LLVMBuildCondBr(b, is_short(s, s->ext[s->outer], worthy_rounds(s)), few, many);
+    l_at_end(b, few);
+    tr_lower_nest(&c, NULL);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, many);
+    hand_out(s, NULL);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+}
+
 void tr_lower_parallel(tr_lpat *s, lv *out) {
+    if (s->p->sched.here)
+        here_or_handed_out(s);
+    else
+        hand_out(s, out);
+}
+
+static void hand_out(tr_lpat *s, lv *out) {
     assert(tr_pat_is_parallel(s->p));
     tr_lf *w = s->w;
     tr_lm *m = w->m;
@@ -451,7 +493,8 @@ void tr_lower_parallel(tr_lpat *s, lv *out) {
     lv none = LLVMConstNull(m->ptr), chain = is_chain(s) ? new_chain(s) : NULL, rows = NULL, parts = NULL,
        places = s->spreads ? tr_spread_begin(s, &rows, &parts) : none, fn = make_range(s),
        n = s->ext[s->outer], code;
-    lv grain = s->spreads ? rows : call_grain(s, n);
+    bool plain = tr_pat_is_region(s->p) && !s->p->nred;
+    lv grain = s->spreads ? rows : plain ? worthy_rounds(s) : call_grain(s, n);
     if (s->spreads) {
         lv some = l_icmp(b, LLVMIntSGT, parts, l_int(m->i64, 0));
         n = l_select(b, some, parts, n);
@@ -468,7 +511,11 @@ void tr_lower_parallel(tr_lpat *s, lv *out) {
     LLVMBuildStore(b, grain, slot(w, u.slots, GRAIN));
     LLVMBuildStore(b, places, slot(w, u.slots, PLACES));
     LLVMBuildStore(b, chain ? chain : parts ? parts : none, slot(w, u.slots, CHAIN));
-    tr_lower_rt(w, chain ? TR_RT_CHAIN : TR_RT_PARALLEL, 4, (lv[]){fn, u.slots, n, grain}, NULL, &code);
+    tr_lower_rt(w,
+                chain   ? TR_RT_CHAIN
+                : plain ? TR_RT_REGION
+                        : TR_RT_PARALLEL,
+                4, (lv[]){fn, u.slots, n, grain}, NULL, &code);
     lb go_on = tr_lower_unless(w, l_icmp(b, LLVMIntEQ, code, l_int(m->i32, 0)));
     tr_lower_leave(w, code);
     l_at_end(b, go_on);

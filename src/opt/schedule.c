@@ -4,6 +4,7 @@
  *
  * Runs last, when functions are what they will be compiled as: `cold` of a block is that of the code at hand.
  * Cost: linear in the patterns' functions. */
+#include "base/bitset.h"
 #include "ir/rtinfo.h"
 #include "ir/sched.h"
 #include "opt/priv.h"
@@ -247,6 +248,25 @@ static bool is_heavy(tr_fn *lam) {
     return false;
 }
 
+/* Can the block be reached from its end? */
+static bool is_repeated(const tr_fn *f, tr_bid b) {
+    tr_bits seen = tr_bits_new(&f->ctx->arena, f->blks.n);
+    tr_u32s todo = {0};
+    tr_vec_push(&f->ctx->arena, &todo, b);
+    while (todo.n) {
+        const tr_ins *t = tr_term(f, todo.d[--todo.n]);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            tr_bid to = t->imm.succ[s].to;
+            if (to == b)
+                return true;
+            if (!tr_bits_get(&seen, to))
+                tr_vec_push(&f->ctx->arena, &todo, to);
+            tr_bits_set(&seen, to);
+        }
+    }
+    return false;
+}
+
 /* A loop over a prange is no line of elements: any number of rounds may be a range, and one with loops in it that may be long is a range by
  * itself, unless what it costs is known before. Sums over ranges depend on how they are made, and these on lengths alone. */
 static void choose_ranges(const chooser *c) {
@@ -256,6 +276,8 @@ static void choose_ranges(const chooser *c) {
     uint32_t cost = tr_fn_cost(p->lam) + p->nin + p->nout;
     bool heavy = tr_pat_is_region(p) && is_heavy(p->lam);
     p->sched.cost = heavy || cost > TR_MAX_COST ? TR_MAX_COST : cost;
+    p->sched.here =
+        tr_pat_is_region(p) && !p->nred && !heavy && p->lam->ins.n <= SMALL && is_repeated(c->f, c->in->blk);
     if (heavy && !p->nred && !p->ncost) /* a text may say it already */
         tr_opt_work(c->f, c->v, TR_MAX_COST);
 }

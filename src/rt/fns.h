@@ -41,6 +41,7 @@ void tr_rt_print_end(tr_frame *f);
 
 /* Parallel regions (parallel.c): see rt.def and layout.h's tr_par_fn. */
 int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain);
+int32_t tr_rt_region(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t rounds);
 int32_t tr_rt_chain(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain);
 int32_t tr_rt_chain_wait(tr_chain *c, int64_t k);
 void tr_rt_chain_pass(tr_chain *c, int64_t k);
@@ -87,6 +88,7 @@ void tr_rt_tile_end_f32(void *state, float *acc, int64_t n);
 double tr_rt_sum_join_f64(const double *x, int64_t n);
 float tr_rt_sum_join_f32(const float *x, int64_t n);
 int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost);
+int64_t tr_rt_grain_of(int64_t n, int64_t inner, int64_t work);
 int64_t tr_rt_scatter_rows(int64_t n, int64_t inner, int64_t size, int64_t any);
 int64_t tr_rt_scatter_parts(int64_t rows, int64_t n, int64_t inner, int64_t bytes, int64_t put);
 double tr_rt_sum_end_f64(void *state, const double *x, int64_t n); /* -0.0 when nothing was added */

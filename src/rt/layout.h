@@ -229,8 +229,10 @@ enum {
     TR_SCATTER_STEP = 64
 };
 
-/* Ranges at most of a pattern that runs on all cores. */
-enum { TR_PAR_RANGES = 256 };
+/* Ranges at most of a pattern that runs on all cores; operations that a range should have: some 20 microseconds, of which an operation takes about a
+ * quarter of a nanosecond. */
+enum { TR_PAR_RANGES = 256, TR_PAR_WORK = 80000 };
+#define TR_RT_FIXED "tr_rt_fixed" /* an int64: how long ranges are, for tests; 0: as the runtime chooses */
 /* Of each array that a test of shared memory takes: size of an element, axes << 8, TR_MEET_GIVEN where strides follow
  * the sizes (else they are those of layout C). */
 enum { TR_MEET_AXES = 8, TR_MEET_GIVEN = 1 << 16 };

@@ -481,6 +481,13 @@ int32_t tr_rt_parallel(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t
     return run(f, fn, ctx, n, grain, 0);
 }
 
+/* The same for a loop over a prange. A short one, which may be inside of others, is a call and no more. */
+int32_t tr_rt_region(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t rounds) {
+    if (n <= rounds && !tr_rt_fixed_grain())
+        return n > 0 ? fn(f, ctx, 0, n, 0) : 0;
+    return run(f, fn, ctx, n, rounds == INT64_MAX ? n : tr_rt_grain_of(n, 0, rounds), 0);
+}
+
 /* The same where a range waits for the one before (tr_rt_chain_wait). */
 int32_t tr_rt_chain(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain) {
     return run(f, fn, ctx, n, grain, CHAIN);

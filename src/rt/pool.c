@@ -113,6 +113,10 @@ int64_t tr_rt_fixed_grain(void) {
     return atomic_load_explicit(&pool.grain, memory_order_relaxed);
 }
 
+const void *tr_rt_fixed_grain_at(void) {
+    return &pool.grain;
+}
+
 /* With more threads than processors, one that waits awake takes the processor from one that works. */
 int64_t tr_rt_pool_patience(void) {
     return tr_rt_pool_size() <= cpus() ? spin_ns : 0;

@@ -25,6 +25,7 @@ bool tr_rt_threads_limit(unsigned n);
  * on their order. */
 void tr_rt_fix_grain(int64_t n, bool backwards);
 int64_t tr_rt_fixed_grain(void);
+const void *tr_rt_fixed_grain_at(void); /* where it stands, for compiled code: TR_RT_FIXED */
 bool tr_rt_backwards(void);
 /* Would ranges that are handed out now all go to this thread, in order? */
 bool tr_rt_is_alone(void);

@@ -128,10 +128,9 @@ BLOCK(block_f32_avx2, float, 8, 2, TWO, AVX2)
 
 /* --- ranges of parallel patterns --- */
 
-/* A range should take a thread some 20 microseconds, of which an operation takes about a quarter of a
- * nanosecond; a power of two, and at least a block of a sum, so that ranges are nodes of its tree. */
-int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost) {
-    int64_t grain = inner == 1 ? TR_SUM_BLOCK : 1, work = 80000 / cost, fixed = tr_rt_fixed_grain();
+/* How many of n rounds make a range of so much work: a power of two, and at least a block of a sum, so that ranges are nodes of its tree. */
+int64_t tr_rt_grain_of(int64_t n, int64_t inner, int64_t work) {
+    int64_t grain = inner == 1 ? TR_SUM_BLOCK : 1, fixed = tr_rt_fixed_grain();
     if (inner <= 1 && grain < work) /* regions of small loops wait for this */
         grain = (int64_t)1 << (64 - __builtin_clzll((uint64_t)work - 1));
     while (inner > 1 && (double)grain * (double)inner < (double)work)
@@ -140,6 +139,10 @@ int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost) {
     while (n / TR_PAR_RANGES >= grain)
         grain *= 2;
     return grain;
+}
+
+int64_t tr_rt_grain(int64_t n, int64_t inner, int64_t cost) {
+    return tr_rt_grain_of(n, inner, TR_PAR_WORK / cost);
 }
 
 /* Of n rounds, each with `inner` elements: so many that tables as large as the target cost little beside them, and a power of two;

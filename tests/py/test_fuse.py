@@ -167,7 +167,7 @@ from treadle import njit
 def f(a, b):
     t = a * 2.0
     u = t + b
-    v = a[::-1] + u[::-1]
+    v = u + u[::-1]
     return v
 f(np.ones(4), np.ones(4))
 """

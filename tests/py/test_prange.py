@@ -1029,9 +1029,9 @@ def test_how_long_a_round_is(name, threads):
     for n, m in ((0, 5), (1, 1), (70, 33), (700, 9)):
         check(f, rng.random((n, m)), rng.random(m), m, min(2, m - 1), np.zeros(n), rel=1e-11)
     check(f, rng.random((5, 2)), rng.random(2), 0, 2**62, np.zeros(5))
-    grain = re.findall(r"@tr_rt_grain\(i64 [^,]*, i64 0, i64 ([^)]*)\)", "".join(f.inspect_llvm().values()))
-    assert grain
-    assert ("1048576" not in grain) == known, grain
+    loops = [x for x in "".join(f.inspect_ir().values()).split("\n") if "pattern prange" in x]
+    assert loops
+    assert all("cost(%" in x or "cost 1048576" not in x for x in loops) == known, loops
 
 
 def test_whether_arrays_share_memory_is_asked_outside_of_loops():
