@@ -168,10 +168,10 @@ BOUND_BY_MEMORY = ("saxpy", "polynomial", "complex multiply", "select")
 # What peers compute one number at a time.
 IN_VECTORS = {"remainder": (1 / 6, 1 / 12), "complex exp": (1 / 3, 1 / 6), "complex sqrt": (1 / 3, 1 / 6)}
 
-# Ufuncs, array expressions and two cores: the second section of the table.
 # 0.99 on an Intel Xeon, 1.27 on an AMD EPYC: README.md says why.
 KERNEL_FLOORS = {"waiting_times": 1.3}
 
+# Ufuncs, array expressions and two cores: the second section of the table.
 ELEMENTWISE: list[Row] = [
     *(
         row
