@@ -401,6 +401,11 @@ def row_norms(a, b):
     return np.sqrt(((a - b) ** 2).sum(axis=1))
 
 
+def softmax(x):
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+
 def rows_by_matrix(a, m, out):
     for r in range(a.shape[0]):
         for q in range(a.shape[1]):
@@ -546,6 +551,16 @@ add(
     expected=row_norms,
     variants=jits(row_norms),
     arrays=1,
+)
+# Numba's np.max takes no axis.
+add(
+    "softmax",
+    inputs=lambda rng, full: (
+        place(rng.standard_normal((16, 16, 128, 128) if full else (2, 3, 5, 7)).astype(np.float32)),
+    ),
+    expected=softmax,
+    variants={name: maker for name, maker in jits(softmax).items() if name != "numba"},
+    rtol=1e-5,
 )
 add(
     "rows by a matrix",

@@ -262,32 +262,12 @@ static bool add_arg(message *m, tr_tv v) {
 enum { MAX_HOLES = 10 };
 
 /* A piece of an f-string. Text with a brace is an argument, for it could be taken for a place of one. */
-static bool add_piece(message *m, tr_tv v, bool quoted) {
+static bool add_piece(message *m, tr_tv v) {
     const char *s;
-    if (v.ty->kind == TR_TY_TUPLE) {
-        bool list = tr_ty_is_list(v.ty);
-        tr_sb_printf(&m->text, "%s%s", v.ty->name ? v.ty->name : "", list ? "[" : "(");
-        for (uint32_t i = 0; i < v.ty->n; i++) {
-            tr_sb_puts(&m->text, i ? ", " : "");
-            if (v.ty->fields)
-                tr_sb_printf(&m->text, "%s=", v.ty->fields[i]);
-            if (!add_piece(m, tr_em_item(m->e, v, i), true))
-                return false;
-        }
-        tr_sb_puts(&m->text, list ? "]" : v.ty->n == 1 && !v.ty->fields ? ",)" : ")");
+    if (tr_tv_lit_str(v, &s) && !strchr(s, '{')) {
+        tr_sb_puts(&m->text, s);
         return true;
     }
-    if (tr_tv_lit_str(v, &s) && !strpbrk(s, quoted ? "{'\\\n\r\t" : "{")) {
-        tr_sb_printf(&m->text, quoted ? "'%s'" : "%s", s);
-        return true;
-    }
-    if (v.ty->kind == TR_TY_LIT && v.ty->lit->kind == TR_OBJ_INT) {
-        tr_bigint_print(&m->text, &v.ty->lit->u.n);
-        return true;
-    }
-    if (quoted && tr_tv_lit_str(v, &s))
-        return tr_em_unsupported(m->e, "format-value",
-                                 "a text with special characters in a tuple in an f-string");
     if (m->args.n == MAX_HOLES)
         return tr_em_unsupported(m->e, "format-value", "an f-string of more than ten values in an exception");
     tr_sb_printf(&m->text, "{%u}", m->args.n);
@@ -296,7 +276,7 @@ static bool add_piece(message *m, tr_tv v, bool quoted) {
 
 static bool fill(message *m, tr_tv x, uint32_t n, bool format) {
     for (uint32_t i = 0; i < n; i++)
-        if (!(format ? add_piece(m, tr_em_item(m->e, x, i), false) : add_arg(m, tr_em_item(m->e, x, i))))
+        if (!(format ? add_piece(m, tr_em_item(m->e, x, i)) : add_arg(m, tr_em_item(m->e, x, i))))
             return false;
     return true;
 }

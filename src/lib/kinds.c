@@ -5,7 +5,7 @@
 const tr_kind tr_lib_kinds[] = {
 #define KIND(ID, word, user, items, ty, lib, ...) lib
 #define LIB(attrs, binary, inplace, unary, compare, contains, get, set, iter, count, next, at, len, truth, \
-            coerce)                                                                                        \
+            coerce, show)                                                                                  \
     {attrs,                                                                                                \
      tr_lib_binary_##binary,                                                                               \
      tr_lib_inplace_##inplace,                                                                             \
@@ -20,7 +20,8 @@ const tr_kind tr_lib_kinds[] = {
      tr_lib_at_##at,                                                                                       \
      tr_lib_len_##len,                                                                                     \
      tr_lib_truth_##truth,                                                                                 \
-     tr_lib_coerce_##coerce},
+     tr_lib_coerce_##coerce,                                                                               \
+     tr_lib_show_##show},
 #include "ty/kinds.def"
 };
 
@@ -101,6 +102,12 @@ bool tr_lib_len_no(tr_em *e, tr_tv x, tr_tv *n) {
 bool tr_lib_truth_no(tr_em *e, tr_tv x, tr_tv *out) {
     (void)out;
     return tr_em_error(e, "the truth of %s is not defined", tr_em_tyname(e, x.ty));
+}
+
+bool tr_lib_show_no(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    (void)e, (void)repr;
+    to->none = x;
+    return false;
 }
 
 bool tr_lib_coerce_no(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {

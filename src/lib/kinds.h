@@ -13,6 +13,17 @@ static inline tr_answer tr_answered(bool ok) {
     return ok ? TR_DONE : TR_REFUSED;
 }
 
+/* A value's text: pieces side by side, strings known when compiling and numbers. */
+typedef struct tr_shown {
+    TR_VEC(tr_tv) pieces;
+    const char *text; /* known, and no piece yet */
+    tr_tv none;       /* what has no text */
+} tr_shown;
+void tr_lib_show_known(tr_em *e, tr_shown *to, const char *s);
+/* Appends x; false: to->none has no text. */
+bool tr_lib_show(tr_em *e, tr_tv x, bool repr, tr_shown *to);
+void tr_lib_show_end(tr_em *e, tr_shown *to); /* all of it is pieces then */
+
 typedef struct tr_kind {
     const char *attrs; /* class of its attributes in builtins.def; NULL: the word of its form */
     tr_answer (*binary)(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
@@ -34,6 +45,8 @@ typedef struct tr_kind {
     bool (*len)(tr_em *e, tr_tv x, tr_tv *n);
     bool (*truth)(tr_em *e, tr_tv x, tr_tv *out);
     bool (*coerce)(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out); /* of x to a type of this kind */
+    bool (*show)(tr_em *e, tr_tv x, bool repr,
+                 tr_shown *to); /* str() or repr() of it; false: it has none, which is not an error yet */
 } tr_kind;
 
 extern const tr_kind tr_lib_kinds[];
@@ -44,7 +57,7 @@ static inline const tr_kind *tr_lib_kind(const tr_ty *t) {
 /* The functions that cells name: tr_lib_get_tuple() is what `tuple` in the column `get` says. */
 #define KIND(ID, word, user, items, ty, lib, ...) lib
 #define LIB(attrs, binary, inplace, unary, compare, contains, get, set, iter, count, next, at, len, truth, \
-            coerce)                                                                                        \
+            coerce, show)                                                                                  \
     tr_answer tr_lib_binary_##binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);                 \
     bool tr_lib_inplace_##inplace(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);                    \
     bool tr_lib_unary_##unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);                                  \
@@ -58,7 +71,8 @@ static inline const tr_kind *tr_lib_kind(const tr_ty *t) {
     bool tr_lib_at_##at(tr_em *e, tr_tv x, tr_tv i, tr_tv *out);                                           \
     bool tr_lib_len_##len(tr_em *e, tr_tv x, tr_tv *n);                                                    \
     bool tr_lib_truth_##truth(tr_em *e, tr_tv x, tr_tv *out);                                              \
-    bool tr_lib_coerce_##coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out);
+    bool tr_lib_coerce_##coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out);                           \
+    bool tr_lib_show_##show(tr_em *e, tr_tv x, bool repr, tr_shown *to);
 #include "ty/kinds.def"
 
 #endif

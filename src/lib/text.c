@@ -6,30 +6,6 @@
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
-/* Pieces with those of texts among them in their place. */
-static uint32_t flatten(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        bool is_text = x[i].ty->kind == TR_TY_TEXT;
-        for (uint32_t j = 0; j < (is_text ? x[i].ty->n : 1u); j++, k++)
-            if (out)
-                out[k] = is_text ? tr_em_item(e, x[i], j) : x[i];
-    }
-    return k;
-}
-
-/* Numbers, None, strings known now, and tuples of these. */
-static bool has_text(tr_em *e, const tr_ty *t) {
-    const tr_tv x = {t, TR_NOVAL};
-    if (t->kind != TR_TY_TUPLE)
-        return tr_tv_lit_str(x, &(const char *){NULL}) || tr_tv_lit_integer(x, &(tr_bigint){0}) ||
-               tr_tv_is_none(x) || tr_lib_scalar(e, t);
-    for (uint32_t i = 0; i < t->n; i++)
-        if (!has_text(e, t->items[i]))
-            return false;
-    return true;
-}
-
 const char *tr_lib_known_text(tr_em *e, tr_tv x) {
     const char *s;
     if (tr_tv_lit_str(x, &s))
@@ -47,23 +23,118 @@ const char *tr_lib_known_text(tr_em *e, tr_tv x) {
     }
 }
 
-bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
-    uint32_t n = flatten(e, npieces, pieces, NULL);
-    const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
-    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
-    const char *all = "", *s;
-    flatten(e, npieces, pieces, v);
-    for (uint32_t i = 0; i < n; i++) {
-        tr_tv x = v[i];
-        s = all ? tr_lib_known_text(e, x) : NULL;
-        all = s ? tr_arena_printf(&e->ctx->arena, "%s%s", all, s) : NULL;
-        v[i] = x.ty->weak ? tr_em_strong(e, x) : x;
-        t[i] = v[i].ty;
-        if (!has_text(e, x.ty))
-            return tr_em_unsupported(e, "format-value", "text made of a value of %s", tr_em_tyname(e, x.ty));
+/* --- the column `show` --- */
+
+void tr_lib_show_known(tr_em *e, tr_shown *to, const char *s) {
+    to->text = tr_arena_printf(&e->ctx->arena, "%s%s", to->text ? to->text : "", s);
+}
+
+void tr_lib_show_end(tr_em *e, tr_shown *to) {
+    if (to->text && *to->text) {
+        tr_tv piece = tr_em_lit(e, tr_obj_str(&e->ctx->arena, to->text));
+        tr_vec_push(&e->ctx->arena, &to->pieces, piece);
     }
-    *out = all ? tr_em_lit(e, tr_obj_str(&e->ctx->arena, all))
-               : tr_em_make(e, tr_ty_of(e->types, TR_TY_TEXT, 0, n, t), n, v);
+    to->text = NULL;
+}
+
+bool tr_lib_show(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    return tr_lib_kind(x.ty)->show(e, x, repr, to);
+}
+
+/* A str as repr() shows it; only the escapes of plain text. */
+static const char *quoted(tr_em *e, const char *s) {
+    char q = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';
+    tr_sb b;
+    tr_sb_init(&b);
+    tr_sb_putc(&b, q);
+    for (; *s; s++) {
+        if (*s == q || *s == '\\')
+            tr_sb_printf(&b, "\\%c", *s);
+        else if (*s == '\n')
+            tr_sb_puts(&b, "\\n");
+        else if (*s == '\t')
+            tr_sb_puts(&b, "\\t");
+        else if (*s == '\r')
+            tr_sb_puts(&b, "\\r");
+        else if ((unsigned char)*s < 32 || *s == 127)
+            tr_sb_printf(&b, "\\x%02x", (unsigned)(unsigned char)*s);
+        else
+            tr_sb_putc(&b, *s);
+    }
+    tr_sb_putc(&b, q);
+    const char *out = tr_arena_strdup(&e->ctx->arena, b.d);
+    tr_sb_fini(&b);
+    return out;
+}
+
+bool tr_lib_show_number(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    (void)repr;
+    tr_lib_show_end(e, to);
+    x = tr_em_strong(e, x);
+    tr_vec_push(&e->ctx->arena, &to->pieces, x);
+    return true;
+}
+
+bool tr_lib_show_none(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    (void)x, (void)repr;
+    tr_lib_show_known(e, to, "None");
+    return true;
+}
+
+bool tr_lib_show_lit(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    const char *s;
+    if (tr_tv_lit_str(x, &s))
+        s = repr ? quoted(e, s) : s;
+    else
+        s = tr_lib_known_text(e, x);
+    if (!s)
+        return tr_lib_scalar(e, x.ty) ? tr_lib_show_number(e, x, repr, to) : tr_lib_show_no(e, x, repr, to);
+    tr_lib_show_known(e, to, s);
+    return true;
+}
+
+bool tr_lib_show_tuple(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    bool list = tr_ty_is_list(x.ty);
+    (void)repr;
+    tr_lib_show_known(e, to, x.ty->name ? x.ty->name : "");
+    tr_lib_show_known(e, to, list ? "[" : "(");
+    for (uint32_t i = 0; i < x.ty->n; i++) {
+        tr_lib_show_known(e, to, i ? ", " : "");
+        if (x.ty->fields)
+            tr_lib_show_known(e, to, tr_arena_printf(&e->ctx->arena, "%s=", x.ty->fields[i]));
+        if (!tr_lib_show(e, tr_em_item(e, x, i), true, to))
+            return false;
+    }
+    tr_lib_show_known(e, to, list ? "]" : x.ty->n == 1 && !x.ty->fields ? ",)" : ")");
+    return true;
+}
+
+/* Which quotes repr() takes is not known before it runs. */
+bool tr_lib_show_text(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    if (repr)
+        return tr_lib_show_no(e, x, repr, to);
+    for (uint32_t i = 0; i < x.ty->n; i++)
+        if (!tr_lib_show(e, tr_em_item(e, x, i), false, to))
+            return false;
+    return true;
+}
+
+bool tr_em_text(tr_em *e, uint32_t npieces, const tr_tv *pieces, tr_tv *out) {
+    tr_shown all = {0};
+    for (uint32_t i = 0; i < npieces; i++)
+        if (!tr_lib_show(e, pieces[i], false, &all))
+            return tr_em_unsupported(e, "format-value", "text made of a value of %s",
+                                     tr_em_tyname(e, all.none.ty));
+    if (!all.pieces.n) {
+        *out = tr_em_lit(e, tr_obj_str(&e->ctx->arena, all.text ? all.text : ""));
+        return true;
+    }
+    tr_lib_show_end(e, &all);
+    uint32_t n = all.pieces.n;
+    const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
+    for (uint32_t i = 0; i < n; i++)
+        t[i] = all.pieces.d[i].ty;
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_TEXT, 0, n, t), n, all.pieces.d);
     return true;
 }
 

@@ -18,6 +18,7 @@ enum {
     CHUNK = 512,
     STRIP = 4,
     FISSION = 256,
+    HELD_AXES = 4,
     MAX_SELDOM = 1 /* a function is not made to wait for what hardly ever runs */
 };
 
@@ -221,10 +222,11 @@ static void choose_chunk(const chooser *c) {
         p->sched.chunk = 0;
 }
 
-/* Where a scatter's rounds compute much, that is worth vectors, and a loop of its own. */
+/* Where a scatter's rounds compute much, that is worth vectors, and a loop of its own; not for many axes, as each has a buffer of indices. */
 static void choose_fission(const chooser *c) {
     tr_pat *p = c->p;
-    if (!p->nscat || p->sched.scalar || tr_fn_cost(p->lam) < WORTH)
+    if (!p->nscat || p->sched.scalar || tr_fn_cost(p->lam) < WORTH ||
+        tr_at(c->f, c->in->args[tr_pat_scat(p)])->ty->ndim > HELD_AXES)
         return;
     p->sched.fission = FISSION;
     if (!fits(c))

@@ -572,6 +572,9 @@ def test_print_bad():
     rejects("print(a)", np.ones(2), match="print\\(\\) of array")
     rejects("print(a, file=b)", 1, 2, match="print\\(\\) to a file")
     rejects("print(a, sep=b)", 1, 2, match="sep must be a constant string")
+    rejects(
+        "print((f'{a}', 1))", 1, match="text made at run time inside of a tuple"
+    )  # its quotes are not known
 
 
 @given(x=f32s)

@@ -705,6 +705,23 @@ def test_f_strings(capfd):
     assert capfd.readouterr().out == "n=1 x=2.5 False\nn=5 x=0.5 True\n"
 
 
+def test_tuples_are_shown_alike(capfd):
+    """By print, in an f-string, and in an exception: one text for a kind of value."""
+
+    def f(n, x):
+        t = ((n, "it's", 'a "b"', "\n{0}"), (x,), (), [n, None], Point(n, True), 2**70, -0.0, 1e300 * 1e300)
+        print(t)
+        print(f"{t}", str(t) + "!", sep=" ")
+        raise ValueError(f"{(n, 'it{s', (x,))} {Point(1, n)}")
+
+    said = []
+    for g in (f, njit(f)):
+        with pytest.raises(ValueError) as e:
+            g(3, 0.5)
+        said.append((e.value.args, capfd.readouterr().out))
+    assert said[0] == said[1]
+
+
 def test_traceback_names_the_users_line():
     @njit
     def inner(a, i):
