@@ -59,8 +59,8 @@ static void count_uses(demander *d) {
 /* A map: one new array, as large as its space, and nothing else. */
 static bool is_map(const tr_fn *f, const tr_ins *p) {
     const tr_pat *t = p->imm.pat;
-    if (p->op != TR_OP_PATTERN || t->nout != 1 || t->nred || t->nfilt || t->nscat || t->keep || t->nwhen ||
-        t->ncost || tr_pat_is_parallel(t) || !tr_fn_is_scalar(t->lam))
+    if (p->op != TR_OP_PATTERN || !t->nspace || t->nout != 1 || t->nred || t->nfilt || t->nscat || t->keep ||
+        t->nwhen || t->ncost || tr_pat_is_parallel(t) || !tr_fn_is_scalar(t->lam))
         return false;
     const tr_ins *a = tr_at(f, tr_fuse_out(p)[0]);
     return a->op == TR_OP_ALLOC && a->blk == p->blk && a->ty->ndim == t->nspace &&
