@@ -60,14 +60,42 @@ void tr_sb_puts(tr_sb *b, const char *s) {
     tr_sb_write(b, s, strlen(s));
 }
 
+void tr_sb_uint(tr_sb *b, uint64_t x) {
+    char s[20], *p = s + sizeof s;
+    do
+        *--p = (char)('0' + x % 10);
+    while (x /= 10);
+    tr_sb_write(b, p, (size_t)(s + sizeof s - p));
+}
+
+void tr_sb_int(tr_sb *b, int64_t x) {
+    if (x < 0)
+        tr_sb_putc(b, '-');
+    tr_sb_uint(b, x < 0 ? -(uint64_t)x : (uint64_t)x);
+}
+
+void tr_sb_spaces(tr_sb *b, size_t n) {
+    if (!reserve(b, n))
+        return;
+    memset(b->d + b->n, ' ', n);
+    b->n += n;
+    b->d[b->n] = 0;
+}
+
 void tr_sb_vprintf(tr_sb *b, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
-    if (n > 0 && reserve(b, (size_t)n)) {
-        vsnprintf(b->d + b->n, (size_t)n + 1, fmt, again);
-        b->n += (size_t)n;
+    size_t room = b->cap - b->n; /* most texts fit into what there is: one call of vsnprintf, not two */
+    int n = vsnprintf(b->cap ? b->d + b->n : NULL, room, fmt, ap);
+    if (n > 0 && (size_t)n >= room) {
+        bool more = reserve(b, (size_t)n);
+        if (more)
+            vsnprintf(b->d + b->n, (size_t)n + 1, fmt, again);
+        else if (b->cap)
+            b->d[b->n] = 0;
+        n = more ? n : 0;
     }
+    b->n += n > 0 ? (size_t)n : 0;
     va_end(again);
 }
 

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct tr_sb {
     char *d;
@@ -19,6 +20,11 @@ void tr_sb_reset(tr_sb *b);
 void tr_sb_putc(tr_sb *b, char c);
 void tr_sb_puts(tr_sb *b, const char *s);
 void tr_sb_write(tr_sb *b, const void *s, size_t n);
+/* In decimal digits, and blanks: what printing the IR is made of. The C library's printf is ten times as slow where a
+ * library of the process has registered a conversion of its own, as libquadmath does below NumPy. */
+void tr_sb_uint(tr_sb *b, uint64_t x);
+void tr_sb_int(tr_sb *b, int64_t x);
+void tr_sb_spaces(tr_sb *b, size_t n);
 void tr_sb_printf(tr_sb *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tr_sb_vprintf(tr_sb *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /* What was written since `from` has at most about `max` bytes from now on: more of its beginning than of its

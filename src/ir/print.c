@@ -141,6 +141,12 @@ static void print_const(printer *p, const tr_ins *i) {
     tr_obj_print_ir(b, &o);
 }
 
+static void print_named(tr_sb *b, const char *name, const char *after) {
+    tr_sb_putc(b, '%');
+    tr_sb_puts(b, name);
+    tr_sb_puts(b, after);
+}
+
 static void print_val(printer *p, tr_val v) {
     tr_sb *b = p->out;
     if (v >= p->f->ins.n) {
@@ -149,7 +155,7 @@ static void print_val(printer *p, tr_val v) {
     }
     const tr_ins *i = tr_at(p->f, v);
     if (p->names[v]) {
-        tr_sb_printf(b, "%%%s", p->names[v]);
+        print_named(b, p->names[v], "");
         return;
     }
     switch (i->op) {
@@ -177,15 +183,20 @@ static void print_vals(printer *p, const tr_val *v, uint32_t n, const char *befo
 
 /* --- places --- */
 
+static void put_int(tr_sb *b, const char *before, int64_t x) {
+    tr_sb_puts(b, before);
+    tr_sb_int(b, x);
+}
+
 static void print_span(tr_sb *b, tr_span s) {
-    tr_sb_printf(b, "%" PRId32, s.line);
+    tr_sb_int(b, s.line);
     if (s.col >= 0)
-        tr_sb_printf(b, ":%" PRId32, s.col);
+        put_int(b, ":", s.col);
     if (s.end_line <= 0)
         return;
-    tr_sb_printf(b, "-%" PRId32, s.end_line);
+    put_int(b, "-", s.end_line);
     if (s.end_col >= 0)
-        tr_sb_printf(b, ":%" PRId32, s.end_col);
+        put_int(b, ":", s.end_col);
 }
 
 static bool same_text(const char *a, const char *b) {
@@ -217,7 +228,7 @@ static bool loc_known(const tr_fn *f, uint32_t l) {
 
 static void print_edge(printer *p, const tr_edge *e) {
     if (e->to < p->f->blks.n)
-        tr_sb_printf(p->out, "b%" PRIu32, p->blk_no[e->to]);
+        put_int(p->out, "b", p->blk_no[e->to]);
     else
         tr_sb_puts(p->out, "b?");
     if (!e->n)
@@ -293,8 +304,9 @@ static void print_fast(tr_sb *b, uint8_t set) {
 static void print_group(printer *p, const char *word, const tr_val *v, uint32_t n) {
     if (!n)
         return;
-    tr_sb_printf(p->out, " %s(", word);
-    print_vals(p, v, n, "");
+    tr_sb_putc(p->out, ' ');
+    tr_sb_puts(p->out, word);
+    print_vals(p, v, n, "(");
     tr_sb_putc(p->out, ')');
 }
 
@@ -310,7 +322,8 @@ static void print_lambda(printer *p, const tr_fn *lam) {
     tr_sb_puts(p->out, " {\n");
     number_all(&q);
     print_body(&q);
-    tr_sb_printf(p->out, "%*s}", p->indent + 2, "");
+    tr_sb_spaces(p->out, (size_t)p->indent + 2);
+    tr_sb_putc(p->out, '}');
 }
 
 static void print_schedule(tr_sb *out, tr_sched s) {
@@ -334,7 +347,8 @@ static void print_pattern(printer *p, const tr_ins *i) {
         print_vals(p, v, i->nargs, " ?");
         return;
     }
-    tr_sb_printf(p->out, "%s%s", t->par ? " " : "", t->par < TR_PAR__COUNT ? tr_par_name[t->par] : "?");
+    tr_sb_puts(p->out, t->par ? " " : "");
+    tr_sb_puts(p->out, t->par < TR_PAR__COUNT ? tr_par_name[t->par] : "?");
     tr_sb_puts(p->out, t->apart ? " apart" : "");
     for (uint32_t k = 0; k < t->nspace; k++) {
         tr_sb_puts(p->out, k ? ", " : " [");
@@ -496,8 +510,9 @@ static void print_operands(printer *p, const tr_ins *i) {
         tr_sb_putc(b, ')');
         return;
     case TR_OP_CALLRT:
-        tr_sb_printf(b, " %s(",
-                     i->imm.rt && i->imm.rt->row < TR_RT__COUNT ? tr_rt_info[i->imm.rt->row].name : "?");
+        tr_sb_putc(b, ' ');
+        tr_sb_puts(b, i->imm.rt && i->imm.rt->row < TR_RT__COUNT ? tr_rt_info[i->imm.rt->row].name : "?");
+        tr_sb_putc(b, '(');
         print_vals(p, i->args, i->nargs, "");
         tr_sb_putc(b, ')');
         if (i->imm.rt && i->imm.rt->text) {
@@ -563,7 +578,7 @@ static void print_operands(printer *p, const tr_ins *i) {
 static void print_ins(printer *p, tr_val v) {
     const tr_ins *i = tr_at(p->f, v);
     tr_sb *b = p->out;
-    tr_sb_printf(b, "%*s", p->indent + 2, "");
+    tr_sb_spaces(b, (size_t)p->indent + 2);
     if (i->op >= TR_OP__COUNT) {
         tr_sb_printf(b, "?op%u\n", i->op);
         if (p->note)
@@ -571,19 +586,19 @@ static void print_ins(printer *p, tr_val v) {
         return;
     }
     if (p->names[v] && i->ty) {
-        tr_sb_printf(b, "%%%s: ", p->names[v]);
+        print_named(b, p->names[v], ": ");
         tr_ty_print_ir(b, i->ty);
         tr_sb_puts(b, " = ");
     } else if (p->names[v]) {
-        tr_sb_printf(b, "%%%s = ", p->names[v]);
+        print_named(b, p->names[v], " = ");
     }
     tr_sb_puts(b, tr_op_info[i->op].name);
     if (i->flags & F_NSW)
         tr_sb_puts(b, ".nsw");
     print_fast(b, tr_ins_fast(i));
     const char *sub = sub_name(i);
-    if (sub)
-        tr_sb_printf(b, " %s", sub);
+    tr_sb_puts(b, sub ? " " : "");
+    tr_sb_puts(b, sub ? sub : "");
     print_operands(p, i);
     if (loc_known(p->f, i->loc))
         print_loc(p, i->loc);
@@ -596,7 +611,8 @@ static void print_ins(printer *p, tr_val v) {
 
 static void print_block(printer *p, tr_bid b) {
     const tr_blk *blk = tr_blk_at(p->f, b);
-    tr_sb_printf(p->out, "%*sb%" PRIu32, p->indent, "", p->blk_no[b]);
+    tr_sb_spaces(p->out, (size_t)p->indent);
+    put_int(p->out, "b", p->blk_no[b]);
     for (uint32_t k = 0; k < blk->params.n; k++) {
         tr_val v = blk->params.d[k];
         tr_sb_puts(p->out, k ? ", " : "(");
@@ -606,8 +622,10 @@ static void print_block(printer *p, tr_bid b) {
             tr_ty_print_ir(p->out, tr_at(p->f, v)->ty);
         }
     }
-    tr_sb_printf(p->out, "%s%s%s:\n", blk->params.n ? ")" : "", blk->cold ? " " : "",
-                 blk->cold < TR_COLD__COUNT ? tr_cold_name[blk->cold] : "?");
+    tr_sb_puts(p->out, blk->params.n ? ")" : "");
+    tr_sb_puts(p->out, blk->cold ? " " : "");
+    tr_sb_puts(p->out, blk->cold < TR_COLD__COUNT ? tr_cold_name[blk->cold] : "?");
+    tr_sb_puts(p->out, ":\n");
     if (p->note)
         p->note(p->user, p->out, p->f, b, TR_NOVAL);
     for (tr_val v = blk->first; v < p->f->ins.n; v = tr_at(p->f, v)->next)

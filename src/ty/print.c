@@ -37,12 +37,16 @@ static void text_tuple(tr_sb *b, const tr_ty *t) {
 }
 
 static void text_number(tr_sb *b, const tr_ty *t) {
-    tr_sb_printf(b, "%s%s", tr_tyk_ir_name((tr_tyk)t->kind), t->weak ? "~" : "");
+    tr_sb_puts(b, tr_tyk_ir_name((tr_tyk)t->kind));
+    tr_sb_puts(b, t->weak ? "~" : "");
 }
 
 static void text_array(tr_sb *b, const tr_ty *t) {
     tr_ty_print_ir(b, t->elem);
-    tr_sb_printf(b, "[%u%c%s]", t->ndim, "cfa"[t->layout], t -> readonly ? ",ro" : "");
+    tr_sb_putc(b, '[');
+    tr_sb_uint(b, t->ndim);
+    tr_sb_putc(b, "cfa"[t->layout]);
+    tr_sb_puts(b, t->readonly ? ",ro]" : "]");
 }
 
 static void text_items(tr_sb *b, const tr_ty *t) {
@@ -96,8 +100,8 @@ void tr_ty_print_ir(tr_sb *b, const tr_ty *t) {
     };
     text_fn print = texts[tr_ty_row(t)];
     const char *word = tr_ty_word(t);
-    if (word)
-        tr_sb_printf(b, "%s%s", word, print ? "(" : "");
+    tr_sb_puts(b, word ? word : "");
+    tr_sb_puts(b, word && print ? "(" : "");
     if (print)
         print(b, t);
 }
@@ -152,8 +156,8 @@ static void print_complex(tr_sb *b, const double *c, bool narrow) {
 static void print_scalar(tr_sb *b, const tr_obj *o) {
     switch (tr_ty_class(o->ty)) {
     case 'b': tr_sb_puts(b, o->u.i ? "True" : "False"); break;
-    case 'i': tr_sb_printf(b, "%" PRIi64, o->u.i); break;
-    case 'u': tr_sb_printf(b, "%" PRIu64, o->u.u); break;
+    case 'i': tr_sb_int(b, o->u.i); break;
+    case 'u': tr_sb_uint(b, o->u.u); break;
     case 'f':
         if (o->ty->kind == TR_TY_F32)
             tr_sb_f32(b, (float)o->u.f);
@@ -162,7 +166,8 @@ static void print_scalar(tr_sb *b, const tr_obj *o) {
         break;
     default: print_complex(b, o->u.c, o->ty->kind == TR_TY_C64);
     }
-    tr_sb_printf(b, ":%s", tr_tyk_ir_name((tr_tyk)o->ty->kind));
+    tr_sb_putc(b, ':');
+    tr_sb_puts(b, tr_tyk_ir_name((tr_tyk)o->ty->kind));
 }
 
 static void print_tuple_obj(tr_sb *b, const tr_obj *o) {

@@ -110,6 +110,17 @@ static void test_text(void) {
     assert(strlen(b.d) == b.n && b.d[b.n - 1] == '!' && !b.oom);
     tr_sb_reset(&b);
     assert(b.n == 0 && b.d[0] == 0);
+    tr_sb_uint(&b, UINT64_MAX);
+    tr_sb_spaces(&b, 3);
+    tr_sb_int(&b, INT64_MIN);
+    tr_sb_int(&b, 0);
+    assert(!strcmp(b.d, "18446744073709551615   -92233720368547758080"));
+    for (int n = 0; n < 200; n++) { /* texts that just fit, and that just do not */
+        tr_sb_fini(&b);
+        tr_sb_spaces(&b, (size_t)n);
+        tr_sb_printf(&b, "%s", "abcdefghijklmnopqrstuvwxyz");
+        assert(b.n == (size_t)n + 26 && !strcmp(b.d + n, "abcdefghijklmnopqrstuvwxyz"));
+    }
     tr_sb_fini(&b);
     assert(b.d[0] == 0);
     tr_sb_fini(&b);

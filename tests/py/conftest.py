@@ -9,6 +9,7 @@ TREADLE_EXAMPLES=3 takes a third of them.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -35,6 +36,12 @@ if np.lib.NumpyVersion(np.__version__) < "2.0.0":
     np._set_promotion_state("weak")
 
 import treadle  # noqa: E402
+
+
+def pytest_collection_finish():
+    """The collected tests stay to the end: Python's collector need not look at 10,000 of them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=sorted({1, treadle.get_num_threads()}))

@@ -84,8 +84,8 @@ def run(skip: str, first: int, last: int) -> list[str]:
 @pytest.mark.parametrize("skip", ["fuse", "agree,fuse"])
 def test_merging_changes_no_bit(skip: str) -> None:
     """Reductions of floats are extremes here, or counts: sums may be added up in another order."""
-    whole = run("", 0, 36)
-    assert len(whole) == 36 and run(skip, 0, 36) == whole
+    whole = run("", 0, 24)
+    assert len(whole) == 24 and run(skip, 0, 24) == whole
 
 
 def test_the_programs_are_merged() -> None:
@@ -106,7 +106,7 @@ def test_fuzz_programs_without_fusion() -> None:
     try:
         bad = [
             a
-            for a in (child.ask({"seed": s}) for s in random.Random(1).sample(range(500, 9000), 40))
+            for a in (child.ask({"seed": s}) for s in random.Random(1).sample(range(500, 9000), 25))
             if a["status"] != "ok"
         ]
     finally:

@@ -222,18 +222,19 @@ def check(case, arrays):
 def short(request):
     """Ranges of one round, the last one first; ranges of three."""
     _core._pool_grain(*((1, True) if request.param == "backwards" else (3, False)))
-    yield
+    yield request.param
     _core._pool_grain(0)
+
+
+SHORT = {
+    "backwards": [((11,), 20, "C"), ((7, 6), 15, "strided"), ((1, 5), 3, "backwards")],
+    "threes": [((11,), 20, "C"), ((4, 3, 5), 9, "F")],
+}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_short_ranges(case, short):
-    for shape, nindices, layout in [
-        ((11,), 20, "C"),
-        ((7, 6), 15, "strided"),
-        ((1, 5), 3, "backwards"),
-        ((4, 3, 5), 9, "F"),
-    ]:
+    for shape, nindices, layout in SHORT[short]:
         if fits(case, shape):
             check(case, operands(shape, "f8", nindices, layout, len(case)))
 

@@ -588,7 +588,7 @@ def programs(draw):
     return "\n".join(lines) + "\n"
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(programs())
 def test_random_programs(text):
     space = dict(globals())
