@@ -87,6 +87,12 @@ static bool is_used_up(const tr_fn *f, tr_val v) {
             (callee && callee->op == TR_OP_OBJ && callee->imm.obj->kind == TR_OBJ_BUILTIN));
 }
 
+static bool asks_of_none(const tr_obj *callee) {
+    return callee->kind == TR_OBJ_FUNC ||
+           (callee->kind == TR_OBJ_BUILTIN &&
+            (callee->u.builtin == TR_B_ISINSTANCE || callee->u.builtin == TR_B_BOOL));
+}
+
 /* May the operation be given what may be None? */
 static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     switch ((tr_op)in->op) {
@@ -95,9 +101,8 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     case TR_OP_CLOSURE: return true;
     case TR_OP_UNARY: return in->sub == TR_UN_NOT;
     case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
-    case TR_OP_CALLPY: /* of the user's own functions */
-        return a[0].ty->kind == TR_TY_CLOSURE ||
-               (a[0].ty->kind == TR_TY_LIT && a[0].ty->lit->kind == TR_OBJ_FUNC);
+    case TR_OP_CALLPY: /* of the user's own functions, and what asks whether it is None */
+        return a[0].ty->kind == TR_TY_CLOSURE || (a[0].ty->kind == TR_TY_LIT && asks_of_none(a[0].ty->lit));
     default: return false;
     }
 }

@@ -261,6 +261,8 @@ typedef struct tr_builtin {
     uint8_t kind;
 } tr_builtin;
 
+enum { TR_CLS_B = 1, TR_CLS_I = 2, TR_CLS_U = 4, TR_CLS_F = 8, TR_CLS_C = 16 };
+
 typedef enum tr_bid_row {
 #define F(id, path, params, fn, aux)      TR_B_##id,
 #define M(id, cls, name, params, fn, aux) TR_B_##id,

@@ -2,11 +2,14 @@
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
+enum { TR_B_NO = TR_B__COUNT };
+
 const tr_kind tr_lib_kinds[] = {
 #define KIND(ID, word, user, items, ty, lib, ...) lib
-#define LIB(attrs, binary, inplace, unary, compare, contains, get, set, iter, count, next, at, len, truth, \
-            coerce, show)                                                                                  \
+#define LIB(attrs, class, binary, inplace, unary, compare, contains, get, set, iter, count, next, at, len, \
+            truth, coerce, show)                                                                           \
     {attrs,                                                                                                \
+     TR_B_##class,                                                                                         \
      tr_lib_binary_##binary,                                                                               \
      tr_lib_inplace_##inplace,                                                                             \
      tr_lib_unary_##unary,                                                                                 \

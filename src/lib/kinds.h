@@ -26,6 +26,8 @@ void tr_lib_show_end(tr_em *e, tr_shown *to); /* all of it is pieces then */
 
 typedef struct tr_kind {
     const char *attrs; /* class of its attributes in builtins.def; NULL: the word of its form */
+    uint16_t
+        cls; /* row of builtins.def: the Python class of values of it; TR_B__COUNT: none that isinstance() knows */
     tr_answer (*binary)(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
     bool (*inplace)(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out); /* `binary`: a new value */
     bool (*unary)(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);             /* - + ~ */
@@ -56,8 +58,8 @@ static inline const tr_kind *tr_lib_kind(const tr_ty *t) {
 
 /* The functions that cells name: tr_lib_get_tuple() is what `tuple` in the column `get` says. */
 #define KIND(ID, word, user, items, ty, lib, ...) lib
-#define LIB(attrs, binary, inplace, unary, compare, contains, get, set, iter, count, next, at, len, truth, \
-            coerce, show)                                                                                  \
+#define LIB(attrs, class, binary, inplace, unary, compare, contains, get, set, iter, count, next, at, len, \
+            truth, coerce, show)                                                                           \
     tr_answer tr_lib_binary_##binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);                 \
     bool tr_lib_inplace_##inplace(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);                    \
     bool tr_lib_unary_##unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out);                                  \
@@ -74,5 +76,7 @@ static inline const tr_kind *tr_lib_kind(const tr_ty *t) {
     bool tr_lib_coerce_##coerce(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out);                           \
     bool tr_lib_show_##show(tr_em *e, tr_tv x, bool repr, tr_shown *to);
 #include "ty/kinds.def"
+tr_answer tr_lib_binary_lit(tr_em *e, tr_binop op, tr_tv x, tr_tv y,
+                            tr_tv *out); /* of `known`: numbers, texts */
 
 #endif

@@ -640,52 +640,102 @@ bool tr_lib_py_pow(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- isinstance --- */
 
+/* The scalars that are instances of the class of a row: TR_CLS_*. */
+static uint32_t scalars_of(const tr_builtin *b) {
+    bool is_class = b->fn == tr_lib_py_class || b->fn == tr_lib_py_int || b->fn == tr_lib_py_float ||
+                    b->fn == tr_lib_py_bool || b->fn == tr_lib_py_complex;
+    return is_class ? (uint32_t)b->aux : 0;
+}
+
+static bool is_class_row(uint32_t row) {
+    for (uint32_t k = 0; k < TR_TY__COUNT - TR_TY_NUMBERS; k++)
+        if (tr_lib_kinds[k].cls == row)
+            return true;
+    return tr_builtins[row].fn == tr_lib_py_class || scalars_of(&tr_builtins[row]);
+}
+
+static uint32_t class_bit(const tr_ty *scalar) {
+    static const char classes[] = "biufc"; /* TR_CLS_* */
+    return 1u << (strchr(classes, tr_ty_class(scalar)) - classes);
+}
+
+static bool is_class(tr_tv x) {
+    if (x.ty->kind == TR_TY_TUPLE) { /* a union */
+        for (uint32_t i = 0; i < x.ty->n; i++)
+            if (!is_class((tr_tv){x.ty->items[i], TR_NOVAL}))
+                return false;
+        return x.ty->n > 1;
+    }
+    const tr_obj *o = x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL;
+    return tr_tv_is_none(x) || (o && (o->kind == TR_OBJ_TYPE || o->kind == TR_OBJ_NTCLASS ||
+                                      (o->kind == TR_OBJ_BUILTIN && is_class_row((uint32_t)o->u.builtin))));
+}
+
+/* `int | None`, as isinstance() takes it: a tuple. */
+tr_answer tr_lib_binary_union(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (op != TR_BIN_OR || !is_class(x) || !is_class(y))
+        return TR_OPEN;
+    *out = tr_em_tuple(e, 2, (tr_tv[]){x, y});
+    return TR_DONE;
+}
+
+tr_answer tr_lib_binary_known(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_answer a = tr_lib_binary_lit(e, op, x, y, out);
+    return a == TR_OPEN ? tr_lib_binary_union(e, op, x, y, out) : a;
+}
+
+/* Is x, which is not None, an instance of what a builtin row names? -1: that is no class. */
+static int instance_of_builtin(tr_em *e, tr_tv x, uint32_t row) {
+    const tr_ty *s = scalar_of(e, x);
+    if (!is_class_row(row))
+        return -1;
+    if (s)
+        return (scalars_of(&tr_builtins[row]) & class_bit(s)) != 0;
+    if (tr_lib_is_text(x))
+        return row == TR_B_STR;
+    return row == (tr_ty_is_list(x.ty) ? TR_B_LIST : tr_lib_kind(x.ty)->cls);
+}
+
+/* Is x, which is no optional, an instance of cls? -1: that is not known when compiling. */
 static int instance_of(tr_em *e, tr_tv x, tr_tv cls) {
-    char k = tr_fam_class(e, x);
     const tr_ty *s = scalar_of(e, x);
     if (tr_tv_is_none(cls))
         return tr_tv_is_none(x);
-    if (cls.ty->kind != TR_TY_LIT)
-        return -1;
-    const tr_obj *o = cls.ty->lit;
-    if (o->kind == TR_OBJ_TYPE)
+    const tr_obj *o = cls.ty->kind == TR_TY_LIT ? cls.ty->lit : NULL;
+    if (o && o->kind == TR_OBJ_TYPE)
         return s && tr_ty_strong(e->types, s) == o->ty;
-    if (o->kind == TR_OBJ_NTCLASS) {
+    if (o && o->kind == TR_OBJ_NTCLASS) {
         tr_ty named = {.n = o->u.t.n, .fields = o->u.t.fields, .name = o->u.t.name, .serial = o->u.t.serial};
         return is_tuple(x) && tr_ty_same_class(x.ty, &named);
     }
-    if (o->kind != TR_OBJ_BUILTIN)
-        return -1;
-    switch ((tr_bid_row)o->u.builtin) {
-    case TR_B_INT: return k == 'i' || k == 'b';
-    case TR_B_FLOAT: return k == 'f';
-    case TR_B_BOOL: return k == 'b';
-    case TR_B_COMPLEX: return k == 'c';
-    case TR_B_TUPLE: return is_tuple(x);
-    case TR_B_RANGE: return x.ty->kind == TR_TY_RANGE;
-    case TR_B_SLICE: return x.ty->kind == TR_TY_SLICE;
-    case TR_B_STR: return tr_lib_is_text(x);
-    case TR_B_NP_NDARRAY: return tr_lib_is_array(x);
-    case TR_B_NP_INTEGER: return k == 'i';
-    case TR_B_NP_FLOATING: return k == 'f';
-    case TR_B_NP_NUMBER: return k != 0 && k != 'b';
-    default: return -1;
-    }
+    return o && o->kind == TR_OBJ_BUILTIN ? instance_of_builtin(e, x, (uint32_t)o->u.builtin) : -1;
+}
+
+/* r |= x is an instance of cls, or of a class in cls. */
+static bool any_instance(tr_em *e, tr_tv x, tr_tv cls, bool *r) {
+    for (uint32_t i = 0; is_tuple(cls) && i < cls.ty->n; i++)
+        if (!any_instance(e, x, tr_em_item(e, cls, i), r))
+            return false;
+    if (is_tuple(cls))
+        return true;
+    int one = instance_of(e, x, cls);
+    *r |= one > 0;
+    return one >= 0 ||
+           tr_em_error(e, "isinstance() with %s is not known when compiling", tr_em_tyname(e, cls.ty));
 }
 
 bool tr_lib_py_isinstance(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv cls = c->a[1];
-    uint32_t n = is_tuple(cls) ? cls.ty->n : 1;
-    int r = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        tr_tv one = is_tuple(cls) ? tr_em_item(e, cls, i) : cls;
-        int k = instance_of(e, c->a[0], one);
-        if (k < 0)
-            return tr_em_error(e, "isinstance() with %s is not known when compiling",
-                               tr_em_tyname(e, one.ty));
-        r |= k;
-    }
-    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, r != 0));
+    tr_tv x = c->a[0], none = {tr_ty_none(e->types), TR_NOVAL};
+    bool optional = x.ty->kind == TR_TY_OPT, held = false, other = false;
+    if (!any_instance(e, optional ? tr_em_item(e, x, 1) : x, c->a[1], &held) ||
+        (optional && !any_instance(e, none, c->a[1], &other)))
+        return false;
+    if (!optional || held == other)
+        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, held));
+    else if (held)
+        *out = tr_em_item(e, x, 0);
+    else
+        return tr_em_unary(e, TR_UN_NOT, tr_em_item(e, x, 0), out);
     return true;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import sys
 from collections import namedtuple
 from pathlib import Path
@@ -396,6 +397,48 @@ def test_isinstance():
     assert run("isinstance(a, np.floating)", np.float32(1)) is True
     assert run("isinstance(a, np.number)", np.float32(1)) is True
     rejects("isinstance(a, 3)", 1, match="not known when compiling")
+    rejects("isinstance(a, len)", 1, match="not known when compiling")
+
+
+def test_isinstance_of_what_is_iterated_over():
+    x = np.ones(3)
+    made = ["enumerate(a)", "zip(a, a)", "map(abs, a)", "filter(None, a)", "reversed(a)", "range(3)", "[1, 2]", "(1, 2)"]  # fmt: skip
+    classes = ["enumerate", "zip", "map", "filter", "reversed", "range", "list", "tuple", "np.ndarray", "str", "dict", "set", "int"]  # fmt: skip
+    for value in made:
+        for cls in classes:
+            check(f"isinstance({value}, {cls})", x)
+
+
+@pytest.mark.parametrize("text", ["int | float", "int | None", "None | str", "int | float | None", "(int, (float, complex | str))", "numbers.Real", "numbers.Integral", "(numbers.Complex, list)"])  # fmt: skip
+def test_isinstance_of_unions_and_nested_classes(text):
+    space = {"np": np, "numbers": numbers}
+    exec(f"def f(a): return isinstance(a, {text}), isinstance(None, {text}), isinstance('x', {text})", space)
+    f = space["f"]
+    for value in (True, 3, 2.5, 1j, (1, 2), np.ones(2), range(3)):
+        try:
+            want = f(value)
+        except TypeError:  # Python's isinstance() takes no bare None
+            return
+        assert njit(f)(value) == want, value
+
+
+def test_isinstance_of_what_may_be_none():
+    def f(c, v):
+        x = None
+        if c:
+            x = v
+        n = isinstance(x, int), isinstance(x, (float, int)), isinstance(x, tuple), isinstance(x, int | None)
+        return (*n, x is not None and isinstance(x, (int, float)), bool(x))
+
+    for v in (3, 0, 2.5, 0.0, True):
+        for c in (True, False):
+            assert njit(f)(c, v) == f(c, v), (c, v)
+
+
+def test_numpys_abstract_classes():
+    for t in (np.bool_, np.int8, np.uint32, np.float32, np.complex64):
+        for name in ("generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating", "complexfloating"):  # fmt: skip
+            assert run(f"isinstance(a, np.{name})", t(1)) is issubclass(t, getattr(np, name)), (t, name)
 
 
 def test_isinstance_selects_code():

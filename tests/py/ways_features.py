@@ -11,6 +11,7 @@ import cmath  # noqa: F401 - texts of rows name it
 import contextlib
 import functools
 import math  # noqa: F401
+import numbers  # noqa: F401
 import operator
 import re
 from collections import namedtuple
@@ -982,7 +983,9 @@ _group(
     "numpy_scalars",
     "x",
     ["x.item()", "x.astype(np.int64)", "x.dtype.itemsize", "x.dtype.kind == 'f'", "x.conj()", "x.dtype.name == 'float64'",
-     "isinstance(x, np.floating)", "isinstance(x, np.integer)", "isinstance(x, np.number)", "x.dtype.type(3)"],
+     "isinstance(x, np.floating)", "isinstance(x, np.integer)", "isinstance(x, np.number)", "isinstance(x, (np.generic, np.inexact))", "isinstance(x, np.complexfloating)",
+     "isinstance(x, np.signedinteger | np.unsignedinteger)", "isinstance(x, (numbers.Number, numbers.Complex))", "isinstance(x, numbers.Real)", "isinstance(x, numbers.Integral)",
+     "isinstance(x, (list, dict, set))", "x.dtype.type(3)"],
     (np.float64(2.5),),
     python=False,
 )  # fmt: skip
