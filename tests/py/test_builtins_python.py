@@ -452,6 +452,25 @@ def test_isinstance_selects_code():
     assert f(2.5) == 5.0
 
 
+@pytest.mark.parametrize("t", [np.bool_, *INTS, *FLOATS, np.complex64, np.complex128])
+def test_numbers_have_the_methods_of_arrays(t):
+    """An item of an array is NumPy's scalar, and answers as an array of no axes does."""
+    x = t(1.25 + 2j) if issubclass(t, np.complexfloating) else t(1.25)
+    texts = ["sum()", "prod()", "any()", "all()", "mean()", "var()", "std()", "copy()", "ravel()", "flatten()", "shape", "size", "ndim", "itemsize", "nbytes", "T",
+             "sum(axis=None)", "sum(dtype=np.complex128)", "mean(dtype=np.float32)", "std(ddof=0)", "sum().mean()", "prod(initial=2)"]  # fmt: skip
+    if not issubclass(t, np.complexfloating):
+        texts += ["min()", "max()", "argmin()", "argmax()"]
+    if t is not np.bool_:
+        texts += ["round()", "round(decimals=1)"]
+        texts += [] if issubclass(t, np.complexfloating) else ["clip(0, 1)", "clip(max=2)"]
+    for text in texts:
+        want = plain(f"a[0].{text}", np.array([x]))
+        for got in (run(f"a.{text}", x), run(f"a[0].{text}", np.array([x]))):
+            np.testing.assert_array_equal(np.asarray(got), np.asarray(want, np.asarray(got).dtype), text)
+        if isinstance(want, np.generic):
+            assert result_type(f"a.{text}", x) == want.dtype.name, text
+
+
 def test_type_is_a_class_to_call():
     for x in (np.float32(1), 1.0, 2, np.int16(3), True, 1j):
         want = np.asarray(x).dtype.type

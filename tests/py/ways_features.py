@@ -985,7 +985,7 @@ _group(
     ["x.item()", "x.astype(np.int64)", "x.dtype.itemsize", "x.dtype.kind == 'f'", "x.conj()", "x.dtype.name == 'float64'",
      "isinstance(x, np.floating)", "isinstance(x, np.integer)", "isinstance(x, np.number)", "isinstance(x, (np.generic, np.inexact))", "isinstance(x, np.complexfloating)",
      "isinstance(x, np.signedinteger | np.unsignedinteger)", "isinstance(x, (numbers.Number, numbers.Complex))", "isinstance(x, numbers.Real)", "isinstance(x, numbers.Integral)",
-     "isinstance(x, (list, dict, set))", "x.dtype.type(3)"],
+     "isinstance(x, (list, dict, set))", "x.dtype.type(3)", "x.sum()", "x.max()", "x.round(1)", "x.shape == ()", "x.T"],
     (np.float64(2.5),),
     python=False,
 )  # fmt: skip
