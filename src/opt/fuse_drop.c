@@ -92,11 +92,13 @@ static void drop_lam_param(tr_fn *lam, uint32_t k) {
     memmove(b->params.d + k, b->params.d + k + 1, (b->params.n - k) * sizeof *b->params.d);
 }
 
-/* Scans that no round looks at are reductions like others. Where one is looked at, those before it stay. */
+/* Scans that no round looks at are reductions like others, but for what is not combined (`last`): that has an order. Where
+ * one is looked at, those before it stay. */
 static bool free_scans(tr_pat *t) {
     uint8_t n = t->nscan;
     uint32_t first = (uint32_t)t->nspace + t->nin;
-    while (n && !(n == 1 && t->nfilt) && !tr_fuse_lam_uses(t->lam, first + n - 1u))
+    while (n && !(n == 1 && t->nfilt) && t->reds[n - 1u] != TR_RED_LAST &&
+           !tr_fuse_lam_uses(t->lam, first + n - 1u))
         drop_lam_param(t->lam, first + --n);
     bool any = n < t->nscan;
     t->nscan = n;

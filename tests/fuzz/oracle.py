@@ -85,6 +85,7 @@ class Result:
         self.args = args
         self.caught = caught
         self.meets = False  # iterations of a loop over a prange do: this is what plain code gives
+        self.cut = False  # one of them raised: which others ran, and what they stored, is open
 
     def met(self, name: str) -> bool:
         """True if an exception of this class was raised, caught or not."""
@@ -118,6 +119,7 @@ class Program:
         self.error_numpy = error_model == "numpy"
         self.loose = loose
         self.met = False  # iterations did, in this call
+        self.cut = False  # one of a loop over a prange raised, in this call
         self.funcs: dict[str, ast.FunctionDef] = {}
         self.globals: dict[str, tuple[Any, Any]] = {}
         self.instances: dict[tuple, Instance] = {}
@@ -184,14 +186,16 @@ class Program:
         frame_args = [v for _, v in typed]
         self.steps = 0
         self.caught = set()
-        self.met = False
+        self.met = self.cut = False
         with np.errstate(all="ignore"):
             inst = self.instance(name, tuple(t for t, _ in typed))
             try:
                 value = inst.run(frame_args)
             except Raised as err:
                 return Result(None, None, err, frame_args, frozenset(self.caught))
-        return Result(inst.ret, value, None, frame_args, frozenset(self.caught))
+        result = Result(inst.ret, value, None, frame_args, frozenset(self.caught))
+        result.cut = self.cut
+        return result
 
     def _argument(self, arg: Any, marks: Marks, weak: bool = False) -> tuple[Any, Any]:
         if isinstance(arg, np.ndarray):

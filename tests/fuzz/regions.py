@@ -388,6 +388,7 @@ def outermost(prog: Program, plain: Fn, frame: Frame, loop: Loop) -> Any:
             region.own.clear()
         region.stored += [frame[n] for n in loop.stored if n in frame]
         region.raised(prog.overlap)
+        prog.cut = True
         raise
     finally:
         watch.region = None
