@@ -51,11 +51,42 @@ static lv inner_size(tr_lpat *s) {
     return inner;
 }
 
-/* How many rounds of the outermost loop make a block. */
+static lv greater(LLVMBuilderRef b, lv x, lv y) {
+    return l_select(b, l_icmp(b, LLVMIntSGT, x, y), x, y);
+}
+
+/* Does a step along each axis go past all that lies along the axes before it, in this order of them? */
+static lv nests(const tr_lpat *s, bool from_first) {
+    LLVMBuilderRef b = s->w->b;
+    lv one = l_int(s->w->m->i64, 1), span = one, all = NULL;
+    const tr_larr *a = &s->scat[0];
+    for (unsigned j = 0; j < a->ty->ndim; j++) {
+        unsigned k = from_first ? j : a->ty->ndim - 1u - j;
+        lv step = greater(b, a->stride[k], LLVMBuildNeg(b, a->stride[k], ""));
+        lv ok = l_icmp(b, LLVMIntSGE, step, span);
+        all = all ? l_and(b, all, ok) : ok;
+        span =
+            LLVMBuildAdd(b, span, LLVMBuildMul(b, step, l_sub(b, greater(b, a->shape[k], one), one), ""), "");
+    }
+    return all;
+}
+
+/* Does each element of the target have memory of its own, as those of as_strided() may not? True where that is plain to see; NULL: always. */
+static lv is_apart(const tr_lpat *s) {
+    const tr_ty *t = s->scat[0].ty;
+    if (t->layout != TR_LAYOUT_ANY || !t->ndim)
+        return NULL;
+    lv c = nests(s, false);
+    return t->ndim == 1 ? c : l_or(s->w->b, c, nests(s, true));
+}
+
+/* How many rounds of the outermost loop make a block. What shares memory with itself is stored to in order. */
 static lv block_rows(tr_lpat *s, lv inner) {
-    lv any = l_int(s->w->m->i64, !tr_pat_scatter_regroups(s->p)), rows = NULL;
-    tr_lower_rt(s->w, TR_RT_SCATTERROWS, 4, (lv[]){s->ext[s->outer], inner, s->size, any}, NULL, &rows);
-    return rows;
+    LLVMBuilderRef b = s->w->b;
+    lv any = l_int(s->w->m->i64, !tr_pat_scatter_regroups(s->p)), n = s->ext[s->outer], rows = NULL;
+    tr_lower_rt(s->w, TR_RT_SCATTERROWS, 4, (lv[]){n, inner, s->size, any}, NULL, &rows);
+    lv apart = is_apart(s), one = greater(b, n, l_int(s->w->m->i64, 1));
+    return apart ? l_select(b, apart, rows, one) : rows;
 }
 
 /* Number of blocks of so many rounds. */
@@ -351,6 +382,8 @@ lv tr_spread_begin(tr_lpat *s, lv *rows, lv *parts) {
     if (has_parts(s)) {
         lv args[] = {*rows, s->ext[s->outer], inner, value_bytes(s), l_int(s->w->m->i64, has_marks(s))};
         tr_lower_rt(s->w, TR_RT_SCATTERPARTS, 5, args, NULL, parts);
+        lv apart = is_apart(s);
+        *parts = apart ? l_select(s->w->b, apart, *parts, l_int(s->w->m->i64, 0)) : *parts;
     }
     return make_room(s, l_sub(s->w->b, count_blocks(s, *rows), one));
 }

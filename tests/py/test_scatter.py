@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import treadle
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
 from treadle import _core, njit, prange
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -205,6 +206,35 @@ def test_mixed_types(name, to, of, scatters):
         assert other.tobytes() == got.tobytes()
     (text,) = one.inspect_ir().values()
     assert ("scatter(" in text) == scatters, text
+
+
+@pytest.mark.parametrize("grain, backwards", [(1 << 40, True), (7, False), (7, True)])
+@pytest.mark.parametrize(
+    "statement", ["a[i, j] = v", "np.add.at(a, (i, j), v)", "np.multiply.at(a, (i, j), v)"]
+)
+def test_a_target_that_shares_memory_with_itself(statement, grain, backwards):
+    """Its elements are stored to in order, as on one core: no table and no part of it is a thread's own."""
+    space = {"np": np}
+    exec(f"def f(a, i, j, v): {statement}", space)
+    one, many = njit(space["f"]), njit(parallel=True)(space["f"])
+    rng = np.random.default_rng(3)
+    n = 3000
+    v = rng.choice([0.5, 1.0, 2.0], n)
+    for shape, strides in (((9, 4), (8, 8)), ((9, 4), (0, 8)), ((4, 5), (16, 32)), ((9, 4), (32, 8)), ((4, 9), (8, 32)), ((9, 4), (72, 16))):  # fmt: skip
+        want, got = (np.ones(90) for _ in range(2))
+        i, j = (rng.integers(0, m, n) for m in shape)
+        one(as_strided(want, shape, strides), i, j, v)
+        plain = np.ones(90)
+        here = as_strided(plain, shape, strides)
+        for x, y, z in zip(i, j, v, strict=True):
+            here[x, y] = z if "=" in statement else here[x, y] * z if "mul" in statement else here[x, y] + z
+        _core._pool_grain(grain, backwards)
+        try:
+            many(as_strided(got, shape, strides), i, j, v)
+        finally:
+            _core._pool_grain(0)
+        np.testing.assert_array_equal(want, plain)
+        np.testing.assert_array_equal(got, plain)
 
 
 PARTS = [
