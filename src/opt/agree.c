@@ -10,6 +10,7 @@
  * Where a pattern stores what others computed to an array that was there before, `out[:] = a * 2 + b`, the test
  * asks too whether that one lies apart from what they read, so that fuse.c may merge them.
  * A size takes part if it is known before the stretch, or comes from such sizes without an effect.
+ * Sizes that a check has found equal, those of `a[mask]`, are one value behind it without a version (equality propagation).
  * Cost: linear; code grows by MAX_GROWTH instructions at most. */
 #include <assert.h>
 #include <string.h>
@@ -253,27 +254,30 @@ static tr_val resized(agreer *s, const tr_map *dims, tr_val a, tr_val before) {
     return tr_emit_resized(&b, ty, a, sizes);
 }
 
+/* Inputs of a pattern; `done`: what became of each array. */
+static void resize_pattern(agreer *s, tr_val v, const tr_map *dims, tr_map *done) {
+    tr_fn *f = s->f;
+    const tr_pat *p = tr_at(f, v)->imm.pat;
+    uint32_t from[2] = {tr_pat_in(p), tr_pat_ein(p)}, n[2] = {p->nin, p->nein};
+    for (int g = 0; g < 2; g++)
+        for (uint32_t k = from[g]; k < from[g] + n[g]; k++) {
+            tr_val a = tr_arg(f, v, k);
+            uint64_t known;
+            if (!tr_map_get(done, a, &known)) {
+                known = resized(s, dims, a, v);
+                tr_map_set(&f->ctx->arena, done, a, known);
+            }
+            tr_at(f, v)->args[k] = (tr_val)known;
+        }
+}
+
 /* Inputs of the patterns of block b. One view for each array, where it is first used. */
 static void resize_inputs(agreer *s, tr_bid b) {
-    tr_fn *f = s->f;
     tr_map dims = {0}, done = {0};
-    find_dims(f, &dims);
-    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
-        if (tr_at(f, v)->op != TR_OP_PATTERN)
-            continue;
-        const tr_pat *p = tr_at(f, v)->imm.pat;
-        uint32_t from[2] = {tr_pat_in(p), tr_pat_ein(p)}, n[2] = {p->nin, p->nein};
-        for (int g = 0; g < 2; g++)
-            for (uint32_t k = from[g]; k < from[g] + n[g]; k++) {
-                tr_val a = tr_arg(f, v, k);
-                uint64_t known;
-                if (!tr_map_get(&done, a, &known)) {
-                    known = resized(s, &dims, a, v);
-                    tr_map_set(&f->ctx->arena, &done, a, known);
-                }
-                tr_at(f, v)->args[k] = (tr_val)known;
-            }
-    }
+    find_dims(s->f, &dims);
+    for (tr_val v = tr_blk_at(s->f, b)->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
+        if (tr_at(s->f, v)->op == TR_OP_PATTERN)
+            resize_pattern(s, v, &dims, &done);
 }
 
 /* --- the two versions --- */
@@ -414,6 +418,66 @@ static void visit(agreer *s, tr_bid b) {
         s->rep[s->set.d[i]] = TR_NOVAL;
 }
 
+/* --- sizes that a check has found equal --- */
+
+typedef struct checked {
+    tr_map dims, done;
+    uint8_t *space; /* per value: it is the size of a pattern that was met */
+    bool any;
+} checked;
+
+/* `a[mask]` raises where their sizes differ: behind that they are one value, that of the patterns before it if there are any. */
+static bool learn(agreer *s, const checked *c, tr_val check) {
+    const tr_fn *f = s->f;
+    const tr_ins *eq = tr_at(f, tr_arg(f, check, 0));
+    if (eq->op != TR_OP_CMP || eq->sub != TR_CMP_EQ ||
+        tr_at(f, eq->args[0])->ty != tr_ty_scalar(f->ctx->types, TR_TY_I64))
+        return false;
+    tr_val x = rep_of(s, eq->args[0]), y = rep_of(s, eq->args[1]);
+    if (x == y || x >= s->nvals || y >= s->nvals)
+        return false;
+    bool to_y = tr_is_const(tr_at(f, y)) || (!tr_is_const(tr_at(f, x)) && !c->space[x] && c->space[y]);
+    unite(s, to_y ? x : y, to_y ? y : x);
+    return true;
+}
+
+/* What stands behind such a check in its block has one value for both. */
+static void use_checked(agreer *s, checked *c, tr_bid b) {
+    tr_fn *f = s->f;
+    s->set.n = 0;
+    for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+        tr_ins *in = tr_at(f, v);
+        if (in->op == TR_OP_CHECK && learn(s, c, v)) {
+            c->done = (tr_map){0};
+            if (!c->any)
+                find_dims(f, &c->dims);
+            c->any = true;
+        }
+        for (uint32_t k = 0; s->set.n && in->op != TR_OP_CHECK && k < in->nargs; k++)
+            in->args[k] = rep_of(s, in->args[k]);
+        if (s->set.n && in->op == TR_OP_PATTERN)
+            resize_pattern(s, v, &c->dims, &c->done);
+        for (uint32_t k = 0; in->op == TR_OP_PATTERN && k < tr_at(f, v)->imm.pat->nspace; k++)
+            if (tr_arg(f, v, k) < s->nvals)
+                c->space[tr_arg(f, v, k)] = 1;
+    }
+    for (uint32_t i = 0; i < s->set.n; i++)
+        s->rep[s->set.d[i]] = TR_NOVAL;
+}
+
+static bool use_all_checked(agreer *s) {
+    tr_fn *f = s->f;
+    uint32_t n = f->ins.n;
+    checked c = {.space = TR_NEW_N(&f->ctx->arena, uint8_t, n + 1u)};
+    s->nvals = n;
+    s->rep = TR_NEW_N(&f->ctx->arena, tr_val, n + 1u);
+    memset(s->rep, 0xff, n * sizeof *s->rep);
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        if (!tr_blk_at(f, b)->dead && !tr_blk_at(f, b)->cold)
+            use_checked(s, &c, b);
+    return c.any;
+}
+
 static bool has_prange(const tr_fn *f) {
     for (tr_val v = 0; v < f->ins.n; v++)
         if (tr_at(f, v)->op == TR_OP_PRANGE && tr_at(f, v)->blk != TR_NOBLK)
@@ -438,5 +502,5 @@ bool tr_opt_agree(tr_prog *p, tr_fn *f) {
             visit(&s, b);
     if (s.changed)
         tr_twins_mend(&s.twins);
-    return s.changed;
+    return use_all_checked(&s) || s.changed;
 }

@@ -170,8 +170,8 @@ def test_what_reads_packed_arrays_waits_for_the_next(parallel):
 
 
 @pytest.mark.parametrize(
-    "expression", ["a[a > 0].sum()", "np.sum(a[m] * 2.0 + 1)", "a[a > 0].mean()", "a[m].max()", "len(a[m])"]
-)
+    "expression", ["a[a > 0].sum()", "np.sum(a[m] * 2.0 + 1)", "a[a > 0].mean()", "a[m].max()", "len(a[m])", "(a * 2)[m].sum()", "np.sum((a + a[0])[m] * a[m])", "np.sum((a + a[::-1])[m] * a[m])"]
+)  # fmt: skip
 def test_no_array_is_made(expression):
     _, f = made(expression)
     rng = np.random.default_rng(1)
@@ -180,6 +180,40 @@ def test_no_array_is_made(expression):
     before = treadle.stats()["arrays_allocated"]
     f(a, a > 0.3)
     assert treadle.stats()["arrays_allocated"] == before
+
+
+COMPUTED = [
+    "(a * 2)[m].sum()",
+    "(a + b)[m] * b[m]",
+    "((a + b)[m] * a[m]).sum(), (a - b)[m].max(initial=0)",
+    "(a[m] * (a * b)[m]).sum() + a.sum()",
+    "np.flatnonzero(m).sum() + (a * b)[m].size + (a + b).sum()",
+    "(a + b)[m & (a > 1)], (a + b)[a > 1].sum()",
+]
+
+
+@given(
+    arrays([np.float64, np.int32, np.uint8], shapes(2).filter(len)),
+    st.sampled_from(COMPUTED),
+    st.sampled_from(["whole", "repeats", "short", "long", "other layout"]),
+    st.booleans(),
+)
+def test_masks_over_what_is_computed(a, expression, how, parallel):
+    """Behind the test of a mask's size it is that of the array: what computes and what keeps are one pass, or the same exception."""
+    plain = eval(f"lambda a, b, m: ({expression})", {"np": np})
+    b = a[:1] if how == "repeats" else a[::-1]
+    m = np.asarray(a > 1)
+    m = m[:-1] if how == "short" else np.concatenate([m, m[:1]]) if how == "long" else m.T.copy().T if how == "other layout" else m  # fmt: skip
+    with np.errstate(all="ignore"):
+        try:
+            want = plain(a, b, m)
+        except (IndexError, ValueError) as err:
+            with pytest.raises(type(err)):
+                njit(parallel=parallel)(plain)(a, b, m)
+            return
+    got = njit(parallel=parallel)(plain)(a, b, m)
+    for g, w in zip(*((x if isinstance(x, tuple) else (x,)) for x in (got, want)), strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("kept", [0, 1, 999, 1000])
