@@ -130,6 +130,15 @@ const tr_edge *tr_handler(const tr_fn *f, tr_bid b) {
     return t && t->op == TR_OP_TRY && t->imm.succ[0].to == b ? &t->imm.succ[1] : NULL;
 }
 
+const tr_edge *tr_handler_now(const tr_fn *f, tr_bid b) {
+    for (tr_bid p = 0; p < f->blks.n; p++) {
+        const tr_ins *t = f->blks.d[p].dead || f->blks.d[p].last == TR_NOVAL ? NULL : tr_term(f, p);
+        if (t && t->op == TR_OP_TRY && t->imm.succ[0].to == b)
+            return &t->imm.succ[1];
+    }
+    return NULL;
+}
+
 bool tr_next_way(const tr_fn *f, tr_bid b, tr_way *w) {
     assert(w->pred <= tr_blk_at(f, b)->preds.n);
     const tr_u32s *preds = &tr_blk_at(f, b)->preds;

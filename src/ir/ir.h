@@ -603,6 +603,8 @@ void tr_dom_compute(tr_fn *f);          /* idom; needs cfg */
 bool tr_dominates(const tr_fn *f, tr_bid a, tr_bid b);
 /* Where what raises in block b goes; NULL: out of the function. Needs cfg. */
 const tr_edge *tr_handler(const tr_fn *f, tr_bid b);
+const tr_edge *tr_handler_now(const tr_fn *f,
+                              tr_bid b); /* where the flow of control is on the move: it is looked for */
 /* The edges into block b, each once, one after the other: `for (tr_way w = {0}; tr_next_way(f, b, &w);)`. */
 typedef struct tr_way {
     const tr_edge *edge;

@@ -98,16 +98,6 @@ static const tr_fn *wanted(const inliner *s, uint32_t inst) {
     return s->f->is_lambda ? straight(g) : g;
 }
 
-/* Where what raises in block b goes; the flow of control is on the move, so it is looked for. */
-static const tr_edge *handler_of(const tr_fn *f, tr_bid b) {
-    for (tr_bid p = 0; p < f->blks.n; p++) {
-        const tr_ins *t = f->blks.d[p].dead || f->blks.d[p].last == TR_NOVAL ? NULL : tr_term(f, p);
-        if (t && t->op == TR_OP_TRY && t->imm.succ[0].to == b)
-            return &t->imm.succ[1];
-    }
-    return NULL;
-}
-
 /* The blocks of a body that took a call's place, and the one behind it, are protected as the call was, those aside that have handlers of their own. */
 static void protect_body(tr_fn *f, const tr_edge *handler, tr_bid first) {
     tr_edge e = *handler;
@@ -131,7 +121,7 @@ static void put_body(inliner *s, tr_repl *r, tr_val call, const tr_fn *g) {
     memset(map, 0xff, g->ins.n * sizeof *map);
     memset(bmap, 0xff, g->blks.n * sizeof *bmap);
     tr_ins c = *tr_at(f, call);
-    const tr_edge *handler = s->p->handles ? handler_of(f, c.blk) : NULL;
+    const tr_edge *handler = s->p->handles ? tr_handler_now(f, c.blk) : NULL;
     tr_bid head = c.blk, tail = tr_blk_split(f, c.next);
     tr_val result = tr_blk_param(f, tail, c.ty, call < f->names.n ? f->names.d[call] : NULL);
     tr_u32s blks = tr_live_blocks(g);

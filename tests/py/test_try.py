@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -600,6 +601,76 @@ def test_random_programs(text):
     for x in range(6):
         with np.errstate(all="ignore"):
             assert came(compiled, x) == came(plain["f"], x), f"x = {x}\n{text}"
+
+
+# --- array expressions in a try ---
+
+
+def merged(a, b, c):
+    try:
+        x = (a * b + c * 2).sum()
+        y = a - c
+        return x + y[0], y
+    except ValueError:
+        return -1.0, a * 1.0
+    except IndexError:
+        return -2.0, a * 1.0
+
+
+def several(a, b, c):
+    x = a * 1.0
+    try:
+        x = a + b
+        x = x * c
+        x[5] = 3.0
+        s = (x * x + b).sum()
+    except ValueError:
+        s = x.sum()
+    except IndexError:
+        s = -x.sum()
+    finally:
+        x += 1.0
+    return s, x
+
+
+def inner_sums(a, b, c):
+    s = 0.0
+    for k in range(3):
+        try:
+            t = (a + b * k).sum()
+            try:
+                s += ((a + b) * c[k:]).sum() + t
+            except ValueError:
+                s += 100.0 + t
+        except ValueError:
+            s -= 1.0
+    return s
+
+
+@pytest.mark.parametrize("fn", [merged, several, inner_sums])
+def test_array_expressions_in_a_try(fn):
+    """Their sizes agree, or not, or one repeats; each with the handler that sees what it does in Python."""
+    compiled, parallel = njit(fn), njit(parallel=True)(fn)
+    sizes = (0, 1, 4, 7)
+    for n, m, k in itertools.product(sizes, repeat=3):
+        args = [np.arange(1.0, 1 + size) for size in (n, m, k)]
+        want = came(fn, *args)
+        assert came(compiled, *args) == want and came(parallel, *args) == want, (n, m, k)
+
+
+def test_array_expressions_in_a_try_are_merged():
+    def f(a, b, c):
+        try:
+            return (a * b + c * 2).sum()
+        except ValueError:
+            return -1.0
+
+    compiled, a = njit(f), np.ones(500)
+    assert compiled(a, a, a) == 1500.0
+    before = treadle.stats()["arrays_allocated"]
+    assert compiled(a, a, a) == 1500.0
+    assert treadle.stats()["arrays_allocated"] == before
+    assert compiled(a, a[:3], a) == -1.0 and compiled(a, a[:1], a) == 1500.0
 
 
 # --- exceptions that nobody catches ---
