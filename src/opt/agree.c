@@ -435,6 +435,11 @@ typedef struct checked {
     bool any;
 } checked;
 
+/* Other numbers stay: a loop's counter is one only as long as its steps are seen. */
+static bool is_size(const tr_fn *f, tr_val v) {
+    return tr_at(f, v)->op == TR_OP_DIM || asks(tr_at(f, v));
+}
+
 /* `a[mask]` raises where their sizes differ: behind that they are one value, that of the patterns before it if there are any. */
 static bool learn(agreer *s, const checked *c, tr_val check) {
     const tr_fn *f = s->f;
@@ -443,9 +448,9 @@ static bool learn(agreer *s, const checked *c, tr_val check) {
         tr_at(f, eq->args[0])->ty != tr_ty_scalar(f->ctx->types, TR_TY_I64))
         return false;
     tr_val x = rep_of(s, eq->args[0]), y = rep_of(s, eq->args[1]);
-    if (x == y || x >= s->nvals || y >= s->nvals)
+    if (x == y || x >= s->nvals || y >= s->nvals || (!is_size(f, x) && !is_size(f, y)))
         return false;
-    bool to_y = tr_is_const(tr_at(f, y)) || (!tr_is_const(tr_at(f, x)) && !c->space[x] && c->space[y]);
+    bool to_y = !is_size(f, y) || (is_size(f, x) && !c->space[x] && c->space[y]);
     unite(s, to_y ? x : y, to_y ? y : x);
     return true;
 }
