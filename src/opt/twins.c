@@ -1,5 +1,5 @@
-/* What two patterns would compute twice (common-subexpression elimination, for patterns): equal reductions of equal inputs are one, and two filters
- * by one mask pack in one pass, so that what is read of both, `x[m] * w[m]`, is read at one place and can be merged into it.
+/* What two patterns would compute twice (common-subexpression elimination, for patterns): equal reductions of equal inputs are one, equal masks are,
+ * and two filters by one mask pack in one pass, so that what is read of both, `x[m] * w[m]`, is read at one place and can be merged into it.
  *
  * Within a block. A filter moves down to the second one, and with it what waits for it: what looks at its count, and patterns that read what it
  * packs and write new arrays. Nothing else in between may read or write what these write, or write what they read. The second one's count is the
@@ -116,6 +116,72 @@ static bool equal_reductions(const tr_fn *f, tr_val pv, tr_val cv) {
         if (tr_fuse_writes_inputs(f, tr_at(f, q), p))
             return false;
     return true;
+}
+
+/* --- equal masks --- */
+
+static bool makes_mask(const tr_fn *f, const tr_ins *p) {
+    const tr_pat *t = p->imm.pat;
+    if (t->nout != 1 || t->nred || t->nfilt || t->nscat || t->keep || t->nwhen || t->ncost || !is_straight(t))
+        return false;
+    const tr_ins *a = tr_at(f, tr_fuse_out(p)[0]);
+    return a->op == TR_OP_ALLOC && a->blk == p->blk && a->ty->elem == tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+}
+
+/* Patterns read the array, and nothing else but its maker knows it. */
+static bool is_only_read(const tr_fn *f, tr_val array) {
+    uint32_t known = 1;
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *p = tr_at(f, v);
+            for (uint32_t k = 0; p->op == TR_OP_PATTERN && k < p->imm.pat->nin; k++)
+                known += tr_fuse_in(p)[k] == array;
+            for (uint32_t k = 0; p->op == TR_OP_PATTERN && k < p->imm.pat->nein; k++)
+                known += tr_fuse_ein(p)[k] == array;
+        }
+    return tr_use_counts(f)[array] == known;
+}
+
+static bool equal_masks(const tr_fn *f, tr_val pv, tr_val cv) {
+    const tr_ins *p = tr_at(f, pv), *c = tr_at(f, cv);
+    if (!same_space(p, c))
+        return false;
+    tr_val a = tr_fuse_out(p)[0], b = tr_fuse_out(c)[0];
+    const tr_ins *x = tr_at(f, a), *y = tr_at(f, b);
+    side s = side_of(f, p), t = side_of(f, c);
+    if (x->nargs != y->nargs || memcmp(x->args, y->args, x->nargs * sizeof *x->args) ||
+        !same_value(&s, tr_pat_yield(s.lam)->args[0], &t, tr_pat_yield(t.lam)->args[0], 0))
+        return false;
+    for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next)
+        if (tr_fuse_writes_inputs(f, tr_at(f, q), p))
+            return false;
+    return is_only_read(f, a) && is_only_read(f, b);
+}
+
+/* `a[x > 0] * b[x > 0]`: the second mask is the first one. */
+static bool share_masks(tr_fn *f, tr_bid b) {
+    tr_u32s masks = {0};
+    bool changed = false;
+    for (tr_val v = tr_blk_at(f, b)->first, next; v != TR_NOVAL; v = next) {
+        next = tr_at(f, v)->next; /* not its array, which stands before it */
+        if (tr_at(f, v)->op != TR_OP_PATTERN || !makes_mask(f, tr_at(f, v)))
+            continue;
+        uint32_t k = masks.n, end = k > MAX_BACK ? k - MAX_BACK : 0;
+        while (k > end && !equal_masks(f, masks.d[k - 1], v))
+            k--;
+        if (k == end) {
+            tr_vec_push(&f->ctx->arena, &masks, v);
+            continue;
+        }
+        tr_repl r = tr_repl_new(f);
+        tr_val twice = tr_fuse_out(tr_at(f, v))[0];
+        tr_repl_set(f, &r, twice, tr_fuse_out(tr_at(f, masks.d[k - 1]))[0]);
+        tr_ins_remove(f, v);
+        tr_ins_remove(f, twice);
+        tr_repl_apply(f, &r);
+        changed = true;
+    }
+    return changed;
 }
 
 /* --- filters by one mask --- */
@@ -324,7 +390,9 @@ static bool twins_of_block(tr_fn *f, tr_bid b) {
 bool tr_opt_twins(tr_prog *p, tr_fn *f) {
     bool changed = false;
     (void)p;
-    for (uint32_t i = 0; i < f->rpo.n; i++)
+    for (uint32_t i = 0; i < f->rpo.n; i++) {
+        changed |= share_masks(f, f->rpo.d[i]);
         changed |= twins_of_block(f, f->rpo.d[i]);
+    }
     return changed;
 }

@@ -216,6 +216,41 @@ def test_masks_over_what_is_computed(a, expression, how, parallel):
         np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("parallel", [False, True])
+def test_one_mask_written_twice(parallel):
+    """It is computed once, unless something has changed between, or somebody else knows the array."""
+
+    def same(a, b):
+        return (a[a > 3] * b[a > 3]).sum(), (a[a > 3] + b[b > 3].sum()).sum(), a[a > 3].max()
+
+    def changed(a, b):
+        x = a[a > 3].sum()
+        a[0] = 9.0
+        return x, a[a > 3].sum(), (a[a > 3] * b[a > 3]).sum()
+
+    def known(a, b):
+        m, k = a > 3, a > 3
+        m[1] = not m[1]
+        return m, k, (a[m] * a[m]).sum(), a[k].sum()
+
+    def kept(a, b):
+        m, k = a > 3, a > 3
+        return (a[m] * b[k]).sum(), k
+
+    for f in (same, changed, known, kept):
+        a, b = np.arange(8.0), np.arange(8.0)[::-1].copy()
+        want = f(a.copy(), b)
+        for g, w in zip(njit(parallel=parallel)(f)(a.copy(), b), want, strict=True):
+            np.testing.assert_array_equal(g, w)
+    plain = eval("lambda a, b: (a[a > 3] * b[a > 3]).sum()")
+    f = njit(plain)
+    a = np.arange(5000.0)
+    f(a, a)
+    before = treadle.stats()["arrays_allocated"]
+    assert f(a, a + 1) == plain(a, a + 1)
+    assert treadle.stats()["arrays_allocated"] == before
+
+
 @pytest.mark.parametrize("kept", [0, 1, 999, 1000])
 @pytest.mark.parametrize("shape", [(1000,), (10, 100), (0,)])
 def test_how_many(kept, shape):
