@@ -5,7 +5,7 @@
  * text.
  * Cost: one compile, once.
  *
- * Locks: of all late compiles (shared; a fork takes it alone), then the module's. Whoever holds them waits
+ * Locks: of all late compiles (shared; a fork takes it alone), then the module's, then that of where code lies (rt/enter.h). Whoever holds them waits
  * for nobody who may wait for him: it asks for no GIL and looks for no signals. The fork's is taken inside of
  * fork(), not in the host's hooks before it: those run code that may need the GIL of a thread that waits
  * here. */
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "driver/priv.h"
+#include "rt/enter.h"
 
 /* --- forks: no late compile is half-way in the child --- */
 
@@ -34,6 +35,7 @@ static void fork_child(void) {
 }
 
 static void watch_forks(void) {
+    tr_rt_code_watch_forks(); /* inside of ours */
     pthread_atfork(fork_before, fork_after, fork_child);
 }
 

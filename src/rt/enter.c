@@ -81,10 +81,14 @@ static void watch_forks(void) {
     pthread_atfork(lock, unlock, unlock);
 }
 
-void tr_rt_code_add(tr_code_range *r) {
+void tr_rt_code_watch_forks(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    assert(r->lo < r->hi);
     pthread_once(&once, watch_forks);
+}
+
+void tr_rt_code_add(tr_code_range *r) {
+    assert(r->lo < r->hi);
+    tr_rt_code_watch_forks();
     lock();
     r->next = all.next;
     r->prev = &all;

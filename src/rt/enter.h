@@ -74,6 +74,9 @@ typedef struct tr_code_range {
 } tr_code_range;
 void tr_rt_code_add(tr_code_range *r);
 void tr_rt_code_remove(tr_code_range *r);
+/* A fork waits for those two. Of several locks a fork takes last the one that watched first: whoever calls them
+ * with a lock that a fork takes as well calls this before that lock watches. */
+void tr_rt_code_watch_forks(void);
 /* False as well where another thread changes the list. For signal handlers. */
 bool tr_rt_code_holds(uintptr_t pc);
 

@@ -289,6 +289,34 @@ def test_hooks_of_a_fork_do_not_wait_for_it():
     assert (r.returncode, r.stdout) == (0, "[9.0] 9\n"), r.stderr
 
 
+DURING = """
+import os, threading
+import numpy as np
+from treadle import njit
+lines = "".join(f"    s += (a * {k + 2} + b).sum()\\n" for k in range(40))
+space = {}
+exec("def f(a, b):\\n    s = 0.0\\n" + lines + "    return s", space)
+f = njit(nogil=True)(space["f"])
+a, b = np.ones(3), np.ones(1)
+f(a, a)
+found, children = [], []
+t = threading.Thread(target=lambda: found.append(f(a, b)))
+t.start()
+while t.is_alive():  # it is compiled now
+    pid = os.fork()
+    if pid == 0:
+        os._exit(len(children) % 8 == 0 and f(a, b) != 3 * sum(range(3, 43)))
+    children.append(pid)
+t.join()
+print(found == [3.0 * sum(range(3, 43))], any(os.waitpid(pid, 0)[1] for pid in children), len(children) > 1)
+"""
+
+
+def test_forks_while_it_is_compiled():
+    r = subprocess.run([sys.executable, "-c", DURING], capture_output=True, text=True, timeout=60)
+    assert (r.returncode, r.stdout) == (0, "True False True\n"), r.stderr
+
+
 def test_functions_that_threads_and_forks_meet():
     """Fresh functions; threads reach their parts at once, and a child reaches them for itself."""
     a, b = np.arange(70.0), np.ones(2)
