@@ -229,12 +229,15 @@ static tr_val size_value(const agreer *s, const tr_map *dims, tr_val a, unsigned
     return tr_map_get(dims, size_key(a, axis), &v) ? (tr_val)v : TR_NOVAL;
 }
 
-static void find_dims(const tr_fn *f, tr_map *dims) {
-    for (uint32_t i = 0; i < f->rpo.n; i++)
-        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
-            if (tr_at(f, v)->op == TR_OP_DIM)
-                tr_map_set(&f->ctx->arena, dims, size_key(tr_at(f, v)->args[0], (unsigned)tr_at(f, v)->imm.i),
-                           v);
+/* Sizes of arrays that are another value here. */
+static void find_dims(const agreer *s, tr_map *dims) {
+    tr_fn *f = s->f;
+    *dims = (tr_map){0};
+    for (uint32_t i = 0; i < s->set.n; i++) {
+        const tr_ins *d = tr_at(f, s->set.d[i]);
+        if (d->op == TR_OP_DIM)
+            tr_map_set(&f->ctx->arena, dims, size_key(d->args[0], (unsigned)d->imm.i), s->set.d[i]);
+    }
 }
 
 /* The array a with the sizes that the stretch knows for it; a itself where they are its own. */
@@ -280,8 +283,8 @@ static void resize_pattern(agreer *s, tr_val v, const tr_map *dims, tr_map *done
 
 /* Inputs of the patterns of block b. One view for each array, where it is first used. */
 static void resize_inputs(agreer *s, tr_bid b) {
-    tr_map dims = {0}, done = {0};
-    find_dims(s->f, &dims);
+    tr_map dims, done = {0};
+    find_dims(s, &dims);
     for (tr_val v = tr_blk_at(s->f, b)->first; v != TR_NOVAL; v = tr_at(s->f, v)->next)
         if (tr_at(s->f, v)->op == TR_OP_PATTERN)
             resize_pattern(s, v, &dims, &done);
@@ -463,8 +466,7 @@ static void use_checked(agreer *s, checked *c, tr_bid b) {
         tr_ins *in = tr_at(f, v);
         if (in->op == TR_OP_CHECK && learn(s, c, v)) {
             c->done = (tr_map){0};
-            if (!c->any)
-                find_dims(f, &c->dims);
+            find_dims(s, &c->dims);
             c->any = true;
         }
         for (uint32_t k = 0; s->set.n && in->op != TR_OP_CHECK && k < in->nargs; k++)
