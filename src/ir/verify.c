@@ -1,52 +1,23 @@
 /* Every rule of the IR, checked: links, dominance, stages, operand and result types. All faults are reported, each as a
  * comment under the line it is about. Linear in the size of the function. */
+#include "ir/verify.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
-#include <string.h>
 
-#include "base/bitset.h"
-#include "base/meet.h"
-#include "ir/sched.h"
 #include "ir/internal.h"
-#include "ir/prog.h"
-#include "ir/rtinfo.h"
+#include "ir/sched.h"
 #include "ir/summary.h"
 
-typedef struct fault {
-    const tr_fn *f;
-    tr_bid b;
-    tr_val v; /* TR_NOVAL: the block; with b TR_NOBLK the function */
-    const char *text;
-} fault;
-
-typedef struct checker {
-    tr_arena *a;
-    const tr_prog *prog; /* NULL: the function is looked at alone */
-    TR_VEC(fault) faults;
-    bool broken_links; /* printing would not end */
-} checker;
-
-typedef struct fnck {
-    checker *c;
-    const tr_fn *f;
-    tr_fn cfg;          /* f with control flow computed, f itself being const */
-    uint32_t *position; /* of an instruction in its block, from 1; params have 1; 0: defined nowhere */
-    tr_bid b;           /* what is being looked at */
-    tr_val v;
-    const tr_pat *pat; /* f is its lambda */
-} fnck;
-
-static void check_fn(checker *c, const tr_fn *f, const tr_pat *pat, const tr_fn *outer, tr_val at);
-
-static void __attribute__((format(printf, 2, 3))) bad(fnck *k, const char *fmt, ...) {
+void tr_ck_bad(tr_fnck *k, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    fault x = {k->f, k->b, k->v, tr_arena_vprintf(k->c->a, fmt, ap)};
+    tr_fault x = {k->f, k->b, k->v, tr_arena_vprintf(k->c->a, fmt, ap)};
     va_end(ap);
     tr_vec_push(k->c->a, &k->c->faults, x);
 }
 
-static const char *show(fnck *k, const tr_ty *t) {
+const char *tr_ck_show(tr_fnck *k, const tr_ty *t) {
     if (!t)
         return "no type";
     tr_sb b;
@@ -57,768 +28,52 @@ static const char *show(fnck *k, const tr_ty *t) {
     return s;
 }
 
-/* --- operand types --- */
-
-static const tr_ty *arg_type(const fnck *k, const tr_ins *i, uint32_t n) {
-    return n < i->nargs && i->args[n] < k->f->ins.n ? tr_at(k->f, i->args[n])->ty : NULL;
-}
-
-static bool is_kind(const tr_ty *t, tr_tyk kind) {
-    return t && t->kind == (uint8_t)kind && !t->weak;
-}
-
-static void want_kind(fnck *k, const tr_ins *i, uint32_t n, tr_tyk kind) {
-    if (!is_kind(arg_type(k, i, n), kind))
-        bad(k, "operand %" PRIu32 " is %s, want %s", n, show(k, arg_type(k, i, n)), tr_tyk_ir_name(kind));
-}
-
-static void want_type(fnck *k, const tr_ty *got, const tr_ty *want, const char *what) {
-    if (got != want)
-        bad(k, "%s is %s, want %s", what, show(k, got), show(k, want));
-}
-
-static void want_class(fnck *k, const tr_ins *i, uint32_t n, const char *classes) {
-    const tr_ty *t = arg_type(k, i, n);
-    char c = t ? tr_ty_class(t) : 0;
-    if (!c || !strchr(classes, c))
-        bad(k, "operand %" PRIu32 " is %s, which this op does not take", n, show(k, t));
-}
-
-static void want_array(fnck *k, const tr_ins *i, uint32_t n) {
-    if (!is_kind(arg_type(k, i, n), TR_TY_ARRAY))
-        bad(k, "operand %" PRIu32 " is %s, want an array", n, show(k, arg_type(k, i, n)));
-}
-
-static void want_nargs(fnck *k, const tr_ins *i, uint32_t n) {
-    if (i->nargs != n)
-        bad(k, "%" PRIu32 " operands, want %" PRIu32, i->nargs, n);
-}
-
-static void want_i64s(fnck *k, const tr_ins *i, uint32_t from, uint32_t to) {
-    for (uint32_t n = from; n < to && n < i->nargs; n++)
-        want_kind(k, i, n, TR_TY_I64);
-}
-
-/* --- groups of ops --- */
-
-static const char *arith_classes(tr_op op) {
-    switch (op) {
-    case TR_OP_DIV: return "fc";
-    case TR_OP_PYDIV: return "c";
-    case TR_OP_FLOORDIV:
-    case TR_OP_FLOORMOD:
-    case TR_OP_REM: return "iuf";
-    case TR_OP_QUOT:
-    case TR_OP_SHL:
-    case TR_OP_SHR: return "iu";
-    case TR_OP_AND:
-    case TR_OP_OR:
-    case TR_OP_XOR:
-    case TR_OP_NOT: return "biu";
-    case TR_OP_CMP: return "biufc";
-    default: return "iufc";
-    }
-}
-
-static void check_arith(fnck *k, const tr_ins *i) {
-    want_class(k, i, 0, arith_classes((tr_op)i->op));
-    if (i->nargs == 2)
-        want_type(k, arg_type(k, i, 1), arg_type(k, i, 0), "operand 1");
-    const tr_ty *t = arg_type(k, i, 0);
-    if (i->op == TR_OP_CMP && t && tr_ty_is_complex(t) && i->sub != TR_CMP_EQ && i->sub != TR_CMP_NE)
-        bad(k, "complex numbers have no order");
-    if (i->op == TR_OP_CMP && i->sub >= TR_CMP__COUNT)
-        bad(k, "no such comparison");
-}
-
-static tr_tyk float_of(const tr_ty *t) {
-    return t && t->kind == TR_TY_C64 ? TR_TY_F32 : TR_TY_F64;
-}
-
-static void check_complex(fnck *k, const tr_ins *i) {
-    if (i->op == TR_OP_CPLX) {
-        want_class(k, i, 0, "f");
-        want_type(k, arg_type(k, i, 1), arg_type(k, i, 0), "operand 1");
-        if (!is_kind(i->ty, is_kind(arg_type(k, i, 0), TR_TY_F32) ? TR_TY_C64 : TR_TY_C128))
-            bad(k, "result is %s", show(k, i->ty));
-        return;
-    }
-    const tr_ty *t = arg_type(k, i, 0);
-    if (i->op == TR_OP_ABS && t && !tr_ty_is_complex(t)) {
-        want_class(k, i, 0, "iuf");
-        want_type(k, i->ty, t, "result");
-        return;
-    }
-    want_class(k, i, 0, "c");
-    if (!is_kind(i->ty, float_of(t)))
-        bad(k, "result is %s", show(k, i->ty));
-}
-
-static void check_math(fnck *k, const tr_ins *i) {
-    if (i->sub >= TR_MATH__COUNT) {
-        bad(k, "no such function");
-        return;
-    }
-    const tr_mathinfo *m = &tr_math_info[i->sub];
-    want_nargs(k, i, m->arity);
-    for (uint32_t n = 0; n < i->nargs; n++) {
-        want_class(k, i, n, m->cplx || (m->result == 'b' && i->sub != TR_MATH_SIGNBIT) ? "fc" : "f");
-        want_type(k, arg_type(k, i, n), arg_type(k, i, 0), "operand");
-    }
-    if (m->result == 'b' ? !is_kind(i->ty, TR_TY_BOOL) : i->ty != arg_type(k, i, 0))
-        bad(k, "result is %s", show(k, i->ty));
-}
-
-static void check_convert(fnck *k, const tr_ins *i) {
-    const tr_ty *from = arg_type(k, i, 0), *to = i->ty;
-    want_class(k, i, 0, i->op == TR_OP_CONV ? "biufc" : "iuf");
-    if (!to || !tr_ty_is_scalar(to))
-        bad(k, "result is %s, want a scalar", show(k, to));
-    else if (i->op == TR_OP_BITCAST &&
-             (!strchr("iuf", tr_ty_class(to)) || (from && tr_ty_size(from) != tr_ty_size(to))))
-        bad(k, "%s has not the same bits as %s", show(k, to), show(k, from));
-}
-
-static void check_tuple(fnck *k, const tr_ins *i) {
-    if (!i->ty || !tr_ty_is_items(i->ty)) {
-        bad(k, "%s is not made of items", show(k, i->ty));
-        return;
-    }
-    want_nargs(k, i, i->ty->n);
-    for (uint32_t n = 0; n < i->nargs && n < i->ty->n; n++)
-        want_type(k, arg_type(k, i, n), i->ty->items[n], "item");
-}
-
-static void check_extract(fnck *k, const tr_ins *i) {
-    const tr_ty *t = arg_type(k, i, 0);
-    if (i->imm.i < 0 || i->imm.i >= (t ? t->n : 0))
-        bad(k, "%s has no item %" PRIi64, show(k, t), i->imm.i);
-    else if (i->ty != t->items[i->imm.i])
-        bad(k, "result is %s", show(k, i->ty));
-}
-
-/* Each axis of the base once at most, and distances that the base has or the layout says. */
-static void check_view(fnck *k, const tr_ins *i) {
-    const tr_ty *base = arg_type(k, i, 0), *t = i->ty;
-    uint64_t met = 0;
-    want_array(k, i, 0);
-    if (!is_kind(base, TR_TY_ARRAY) || !is_kind(t, TR_TY_ARRAY)) {
-        bad(k, "result is %s, want an array", show(k, t));
-        return;
-    }
-    if (t->ndim > TR_VIEW_AXES || base->ndim > TR_VIEW_BASE_AXES) {
-        bad(k, "more than %d axes, or %d of the base", TR_VIEW_AXES, TR_VIEW_BASE_AXES);
-        return;
-    }
-    want_nargs(k, i, 1u + base->ndim + 2u * t->ndim);
-    want_i64s(k, i, 1, i->nargs);
-    want_type(k, t->elem, base->elem, "items");
-    for (unsigned a = 0; a < t->ndim; a++) {
-        int of = tr_view_axis(i, a);
-        if (of >= (int)base->ndim || (of >= 0 && met >> of & 1u))
-            bad(k, "axis %u runs along axis %d, which is no axis or has one", a, of);
-        met |= of >= 0 ? UINT64_C(1) << of : 0;
-    }
-    if (t->ndim && t->layout != TR_LAYOUT_ANY && base->layout == TR_LAYOUT_ANY)
-        bad(k, "a view of %s, which may lie otherwise", show(k, base));
-}
-
-static void check_restride(fnck *k, const tr_ins *i) {
-    want_array(k, i, 0);
-    if (!is_kind(i->ty, TR_TY_ARRAY)) {
-        bad(k, "result is %s, want an array", show(k, i->ty));
-        return;
-    }
-    want_nargs(k, i, 2u + i->ty->ndim * (i->ty->layout == TR_LAYOUT_ANY ? 2u : 1u));
-    want_i64s(k, i, 1, i->nargs);
-}
-
-static void check_alloc(fnck *k, const tr_ins *i) {
-    if (!is_kind(i->ty, TR_TY_ARRAY) || i->ty->layout == TR_LAYOUT_ANY) {
-        bad(k, "result is %s, want an array of layout c or f", show(k, i->ty));
-        return;
-    }
-    want_nargs(k, i, i->ty->ndim);
-    want_i64s(k, i, 0, i->nargs);
-}
-
-static void check_access(fnck *k, const tr_ins *i) {
-    const tr_ty *t = arg_type(k, i, 0);
-    uint32_t extra = i->op == TR_OP_STORE ? 2 : 1;
-    want_array(k, i, 0);
-    if (!is_kind(t, TR_TY_ARRAY))
-        return;
-    want_nargs(k, i, t->ndim + extra);
-    want_i64s(k, i, 1, t->ndim + 1u);
-    if (i->op == TR_OP_LOAD) {
-        want_type(k, i->ty, t->elem, "result");
-        return;
-    }
-    want_type(k, arg_type(k, i, i->nargs - 1), t->elem, "value");
-    if (t->readonly)
-        bad(k, "the array is read-only");
-}
-
-/* --- a device's --- */
-
-static void check_on_device(fnck *k) {
-    if (!k->f->is_lambda && k->f->kind == TR_FN_HOST)
-        bad(k, "stands in a function of the host");
-}
-
-static void check_place(fnck *k, const tr_ins *i) {
-    check_on_device(k);
-    if (i->imm.i < 0 || i->imm.i > 2)
-        bad(k, "axis %" PRIi64 " of three", i->imm.i);
-}
-
-/* Of one storage for each instruction, however often code is copied: so it stands where nothing is. */
-static void check_shared(fnck *k, const tr_ins *i) {
-    int64_t n;
-    if (k->f->is_lambda || k->f->kind != TR_FN_KERNEL || k->b != 0)
-        bad(k, "stands elsewhere than in the entry block of a kernel");
-    if (!is_kind(i->ty, TR_TY_ARRAY) || i->ty->layout != TR_LAYOUT_C || i->ty->readonly) {
-        bad(k, "result is %s, want an array of layout c", show(k, i->ty));
-        return;
-    }
-    want_nargs(k, i, i->ty->ndim);
-    want_i64s(k, i, 0, i->nargs);
-    for (uint32_t a = 0; a < i->nargs; a++)
-        if (i->args[a] < k->f->ins.n && (!tr_get_int(k->f, i->args[a], &n) || n < 1 || n > INT32_MAX))
-            bad(k, "size %" PRIu32 " is no constant of a size that there is", a);
-}
-
-static void check_barrier(fnck *k) {
-    check_on_device(k);
-    if (k->f->is_lambda)
-        bad(k, "stands in a lambda");
-}
-
-static void check_atomic(fnck *k, const tr_ins *i) {
-    const tr_ty *t = arg_type(k, i, 0);
-    uint32_t values = i->op == TR_OP_CAS ? 2 : 1;
-    check_on_device(k);
-    want_array(k, i, 0);
-    if (!is_kind(t, TR_TY_ARRAY))
-        return;
-    want_nargs(k, i, t->ndim + 1u + values);
-    want_i64s(k, i, 1, t->ndim + 1u);
-    want_type(k, i->ty, t->elem, "result");
-    for (uint32_t n = 0; n < values; n++)
-        want_type(k, arg_type(k, i, t->ndim + 1u + n), t->elem, "value");
-    const char *of = i->op == TR_OP_CAS ? "iu" : i->sub < TR_ATOMIC__COUNT ? tr_atomic_info[i->sub].of : "";
-    if (!tr_ty_is_scalar(t->elem) || !strchr(of, tr_ty_class(t->elem)) || tr_ty_size(t->elem) < 4)
-        bad(k, "is not defined for %s", show(k, t->elem));
-    if (t->readonly)
-        bad(k, "the array is read-only");
-}
-
-static void check_axis(fnck *k, const tr_ins *i) {
-    const tr_ty *t = arg_type(k, i, 0);
-    want_array(k, i, 0);
-    if (is_kind(t, TR_TY_ARRAY) && (i->imm.i < 0 || i->imm.i >= t->ndim))
-        bad(k, "axis %" PRIi64 " of a %u-dimensional array", i->imm.i, t->ndim);
-}
-
-static void check_site(fnck *k, const tr_ins *i, uint32_t first) {
-    const tr_site *s = i->imm.site;
-    if (!s) {
-        bad(k, "names no exception");
-        return;
-    }
-    int64_t taken = 0, due = 0; /* due: items of tuples that have not come */
-    for (int32_t n = 0; n < s->nargs; n++) {
-        const tr_obj *o = s->args[n];
-        taken += o == NULL;
-        due += (o && o->kind == TR_OBJ_TUPLE ? (int64_t)o->u.t.n : 0) - (due > 0);
-    }
-    if (due)
-        bad(k, "a tuple among the exception's arguments is not whole");
-    if (s->nargs >= 0 && taken != (int64_t)i->nargs - first)
-        bad(k, "the exception takes %" PRIi64 " of %" PRIi64 " values", taken, (int64_t)i->nargs - first);
-    unsigned slots = 0;
-    for (uint32_t n = first; n < i->nargs; n++)
-        slots += arg_type(k, i, n) ? tr_ty_nparts(arg_type(k, i, n)) : 0;
-    if (slots > TR_FRAME_PAYLOAD)
-        bad(k, "%u parts of payload, at most %d fit", slots, TR_FRAME_PAYLOAD);
-}
-
-/* Is `t` what a letter of rt.def stands for? Complex64 is widened on the way. */
-static bool is_letter(const tr_ty *t, char letter) {
-    switch (letter) {
-    case 'i': return is_kind(t, TR_TY_I64);
-    case 'u': return is_kind(t, TR_TY_U64);
-    case 'I': return is_kind(t, TR_TY_I32);
-    case 'd': return is_kind(t, TR_TY_F64);
-    case 'f': return is_kind(t, TR_TY_F32);
-    case 'b': return is_kind(t, TR_TY_BOOL);
-    case 'C': return is_kind(t, TR_TY_C64) || is_kind(t, TR_TY_C128);
-    case 'v': return is_kind(t, TR_TY_NONE);
-    default: return false;
-    }
-}
-
-/* An array takes a letter for each of its parts: pp, then an i for each size (and stride). */
-static const char *skip_array(const tr_ty *t, const char *p) {
-    tr_part parts[2 + 2 * TR_MAX_NDIM];
-    unsigned n = tr_ty_nparts(t);
-    tr_ty_parts(t, parts);
-    for (unsigned k = 0; k < n; k++, p++)
-        if (*p != (parts[k] == TR_PART_PTR ? 'p' : 'i'))
-            return NULL;
-    return p;
-}
-
-static void check_callrt(fnck *k, const tr_ins *i) {
-    const tr_rtcall *rt = i->imm.rt;
-    if (!rt || rt->row >= TR_RT__COUNT) {
-        bad(k, "no such run-time function");
-        return;
-    }
-    const char *sig = tr_rt_info[rt->row].sig, *p = sig + 2;
-    bool text = false, fits = is_letter(i->ty, sig[0]);
-    uint32_t n = 0;
-    while (fits && *p && *p != ')') {
-        const tr_ty *t = arg_type(k, i, n);
-        if (*p == 'F' || *p == 's') {
-            text = text || *p == 's';
-            p++;
-            continue;
-        }
-        n++;
-        if (is_kind(t, TR_TY_ARRAY))
-            fits = (p = skip_array(t, p)) != NULL;
-        else
-            fits = is_letter(t, *p++);
-    }
-    if (!fits || n != i->nargs)
-        bad(k, "does not fit %s", sig);
-    if (text != (rt->text != NULL))
-        bad(k, text ? "a text is missing" : "takes no text");
-}
-
-static void check_yield(fnck *k, const tr_ins *i) {
-    const tr_pat *t = k->pat;
-    if (!k->f->is_lambda) {
-        bad(k, "stands outside of a lambda");
-        return;
-    }
-    if (!t)
-        return;
-    if (k->f == t->epi || !t->nscat) /* else it depends on the operands' ranks: check_yields */
-        want_nargs(k, i, k->f == t->epi ? t->neout : tr_pat_lam_scat(t));
-}
-
-/* A param of one of the pattern's functions. */
-static void want_param(fnck *k, const tr_fn *g, uint32_t p, const tr_ty *want, const char *what) {
-    const tr_ty *t = tr_at(g, tr_blk_at(g, 0)->params.d[p])->ty;
-    if (want)
-        want_type(k, t, want, what);
-}
-
-/* n arrays of a pattern from operand `first` on, of the given rank; their elements are params of g from `p` on, unless they are
- * written (g is NULL). */
-static bool check_arrays(fnck *k, const tr_ins *i, uint32_t first, uint32_t n, unsigned rank, const tr_fn *g,
-                         uint32_t p) {
-    for (uint32_t j = 0; j < n; j++) {
-        const tr_ty *a = arg_type(k, i, first + j);
-        want_array(k, i, first + j);
-        if (!is_kind(a, TR_TY_ARRAY))
-            return false;
-        if (a->ndim != rank)
-            bad(k, "operand %" PRIu32 " has rank %u, the space %u", first + j, a->ndim, rank);
-        if (g)
-            want_param(k, g, p + j, a->elem, "the lambda's element");
-        else if (a->readonly)
-            bad(k, "operand %" PRIu32 " is read-only", first + j);
-    }
-    return true;
-}
-
-static bool check_params(fnck *k, const tr_ins *i, const tr_fn *g, uint32_t n, unsigned nindex) {
-    const tr_pat *t = i->imm.pat;
-    if (!g->is_lambda || !g->blks.n) {
-        bad(k, "has no lambda");
-        return false;
-    }
-    uint32_t got = tr_blk_at(g, 0)->params.n;
-    if (got != n) {
-        bad(k, "the lambda has %" PRIu32 " params, want %" PRIu32, got, n);
-        return false;
-    }
-    for (unsigned p = 0; p < nindex; p++)
-        if (!is_kind(tr_at(g, tr_blk_at(g, 0)->params.d[p])->ty, TR_TY_I64))
-            bad(k, "index %u of the lambda is not i64", p);
-    for (uint32_t c = 0; c < t->ncap; c++)
-        want_param(k, g, n - t->ncap + c, arg_type(k, i, tr_pat_cap(t) + c), "the lambda's captured value");
-    return true;
-}
-
-static void check_reductions(fnck *k, const tr_ins *i) {
-    const tr_pat *t = i->imm.pat;
-    const tr_ty *res = i->ty;
-    uint32_t init = tr_pat_init(t);
-    unsigned n = t->keep ? 0 : t->nred;
-    if (n == 0   ? !is_kind(res, TR_TY_NONE)
-        : n == 1 ? res != arg_type(k, i, init)
-                 : !is_kind(res, TR_TY_TUPLE) || res->n != n)
-        bad(k, "result is %s", show(k, res));
-    for (uint32_t r = 0; r < t->nred; r++) {
-        want_class(k, i, init + r, "biufc");
-        if (n > 1 && is_kind(res, TR_TY_TUPLE) && r < res->n)
-            want_type(k, arg_type(k, i, init + r), res->items[r], "reduction");
-        if (t->fast[r])
-            want_class(k, i, init + r, "fc");
-        if (t->reds[r] >= TR_RED__COUNT || (r < t->nscan && tr_red_info[t->reds[r]].place))
-            bad(k, "no such reduction");
-        else if (t->reds[r] == TR_RED_LAST && r >= t->nscan)
-            bad(k, "only a scan's value is the last one");
-        else if (tr_red_info[t->reds[r]].place)
-            want_kind(k, i, init + r, TR_TY_I64);
-    }
-    if (t->nscan > t->nred)
-        bad(k, "has more scans than reductions");
-}
-
-static void check_filter(fnck *k, const tr_ins *i) {
-    const tr_pat *t = i->imm.pat;
-    for (uint32_t n = tr_pat_filt(t); n < tr_pat_scat(t); n++) {
-        const tr_ty *a = arg_type(k, i, n);
-        if (!is_kind(a, TR_TY_ARRAY) || a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly)
-            bad(k, "packs into %s", show(k, a));
-    }
-    if (t->nfilt && (t->keep || !t->nscan || t->reds[0] != TR_RED_ADD))
-        bad(k, "packs without a scan that counts");
-    if (t->nfilt)
-        want_kind(k, i, tr_pat_init(t), TR_TY_I64);
-}
-
-static void check_meet(fnck *k, const tr_ins *i) {
-    for (uint32_t n = 0; n < i->nargs; n++)
-        want_array(k, i, n);
-    if (i->nargs < 2 || i->nargs > TR_MEET_MAX || (uint64_t)(i->imm.i & 255) > i->nargs || i->imm.i < 0)
-        bad(k, "asks whether %d of %" PRIu32 " arrays meet others", (int)(i->imm.i & 255), i->nargs);
-}
-
-static void check_scatters(fnck *k, const tr_ins *i) {
-    const tr_pat *t = i->imm.pat;
-    for (uint32_t s = 0; s < t->nscat; s++) {
-        uint32_t n = tr_pat_scat(t) + s;
-        const tr_ty *a = arg_type(k, i, n);
-        if (!is_kind(a, TR_TY_ARRAY) || a->readonly)
-            bad(k, "scatters to %s", show(k, a));
-        else if (t->scats[s] >= TR_SCATTER__COUNT || !tr_scatter_takes(t->scats[s], a->elem))
-            bad(k, "no such scatter to %s", show(k, a));
-        for (uint32_t m = tr_pat_in(t); m < tr_pat_nargs(t); m++)
-            if (m != n && i->args[m] == i->args[n])
-                bad(k, "operand %" PRIu32 " is scattered to", m);
-    }
-    if (t->nscat && (t->keep || t->apart))
-        bad(k, t->keep ? "scatters, but keeps an axis" : "scatters, so nothing is known to be apart");
-}
-
-/* Operands of a pattern, and what its functions take. Types of YIELD are checked by check_yields. */
-static void check_pattern(fnck *k, const tr_ins *i) {
-    const tr_pat *t = i->imm.pat;
-    if (!t || !t->lam) {
-        bad(k, "has no lambda");
-        return;
-    }
-    want_nargs(k, i, tr_pat_nargs(t));
-    if (i->nargs != tr_pat_nargs(t) || !check_params(k, i, t->lam, tr_pat_lam_cap(t) + t->ncap, t->nspace))
-        return;
-    want_i64s(k, i, 0, t->nspace);
-    if (t->keep & ~tr_all_axes(t->nspace))
-        bad(k, "keeps an axis that the space does not have");
-    if (!check_arrays(k, i, tr_pat_in(t), t->nin, t->nspace, t->lam, t->nspace) ||
-        !check_arrays(k, i, tr_pat_out(t), t->nout, t->nspace, NULL, 0))
-        return;
-    for (uint32_t r = 0; r < t->nscan; r++)
-        want_param(k, t->lam, (uint32_t)t->nspace + t->nin + r, arg_type(k, i, tr_pat_init(t) + r),
-                   "the running value");
-    check_reductions(k, i);
-    check_filter(k, i);
-    check_scatters(k, i);
-    if (tr_pat_is_parallel(t) && tr_pat_form(t))
-        bad(k, "may not run on all cores: %s", tr_pat_form(t));
-    if (t->nwhen && t->par != TR_PAR_PRANGE)
-        bad(k, "runs on all cores on a condition, but is no loop over a prange");
-    if (t->nwhen)
-        want_kind(k, i, tr_pat_when(t), TR_TY_BOOL);
-    if (t->ncost)
-        want_kind(k, i, tr_pat_cost(t), TR_TY_I64);
-    if ((t->nein || t->neout) && !t->epi)
-        bad(k, "has arrays of an epilogue, but no epilogue");
-    if (!t->epi)
-        return;
-    if (!t->keep)
-        bad(k, "has an epilogue, but keeps no axis");
-    unsigned nkeep = tr_pat_nkeep(t);
-    if (!check_params(k, i, t->epi, tr_pat_epi_cap(t) + t->ncap, nkeep))
-        return;
-    for (uint32_t r = 0; r < t->nred; r++)
-        want_param(k, t->epi, nkeep + r, arg_type(k, i, tr_pat_init(t) + r), "the reduced value");
-    if (check_arrays(k, i, tr_pat_ein(t), t->nein, nkeep, t->epi, nkeep + t->nred))
-        check_arrays(k, i, tr_pat_eout(t), t->neout, nkeep, NULL, 0);
-}
-
-/* The values that a function of pattern i yields: elements of nout arrays from operand `out` on, then contributions. */
-static void check_yields_of(fnck *k, const tr_ins *i, const tr_fn *lam, uint32_t out, uint32_t nout,
-                            uint32_t nred) {
-    const tr_pat *t = i->imm.pat;
-    for (tr_bid b = 0; b < lam->blks.n; b++) {
-        const tr_blk *blk = tr_blk_at(lam, b);
-        if (blk->dead || blk->last >= lam->ins.n || tr_at(lam, blk->last)->op != TR_OP_YIELD)
-            continue;
-        const tr_ins *y = tr_at(lam, blk->last);
-        for (uint32_t n = 0; n < y->nargs && n < nout + nred; n++) {
-            const tr_ty *got = y->args[n] < lam->ins.n ? tr_at(lam, y->args[n])->ty : NULL;
-            const tr_ty *want = arg_type(k, i, n < nout ? out + n : tr_pat_init(t) + n - nout);
-            if (n < nout)
-                want = is_kind(want, TR_TY_ARRAY) ? want->elem : NULL;
-            else if (tr_red_info[t->reds[n - nout]].place)
-                continue; /* any scalar with an order */
-            if (want)
-                want_type(k, got, want, "what the lambda yields");
-        }
-    }
-}
-
-/* Where the lambda's y sends its values. */
-static void check_targets(fnck *k, const tr_ins *i, const tr_ins *y) {
-    const tr_pat *t = i->imm.pat;
-    const tr_fn *lam = t->lam;
-    uint32_t n = tr_pat_lam_scat(t);
-    for (uint32_t s = 0; s < t->nscat; s++) {
-        const tr_ty *a = arg_type(k, i, tr_pat_scat(t) + s);
-        for (uint32_t x = 0; is_kind(a, TR_TY_ARRAY) && x <= a->ndim; x++, n++) {
-            const tr_ty *got = n < y->nargs && y->args[n] < lam->ins.n ? tr_at(lam, y->args[n])->ty : NULL;
-            if (x == a->ndim)
-                want_type(k, got, a->elem, "what is scattered");
-            else if (!is_kind(got, TR_TY_I64))
-                bad(k, "scatters to an index that is %s", show(k, got));
-        }
-    }
-    if (t->nscat && n != y->nargs)
-        bad(k, "the lambda yields %" PRIu32 " values, want %" PRIu32, y->nargs, n);
-}
-
-static void check_yields(fnck *k, const tr_ins *i) {
-    const tr_pat *t = i->imm.pat;
-    if (!t || !t->lam || i->nargs != tr_pat_nargs(t))
-        return;
-    check_yields_of(k, i, t->lam, tr_pat_out(t), tr_pat_lam_red(t), t->nred);
-    for (tr_bid b = 0; b < t->lam->blks.n; b++) {
-        const tr_blk *blk = tr_blk_at(t->lam, b);
-        if (!blk->dead && blk->last < t->lam->ins.n && tr_at(t->lam, blk->last)->op == TR_OP_YIELD)
-            check_targets(k, i, tr_at(t->lam, blk->last));
-    }
-    if (t->epi)
-        check_yields_of(k, i, t->epi, tr_pat_eout(t), t->neout, 0);
-}
-
 /* --- one instruction --- */
 
-static void check_result(fnck *k, const tr_ins *i) {
-    const tr_ty *t = i->ty;
-    switch (tr_op_info[i->op].result) {
-    case '-':
-    case 'v':
-        if (t)
-            bad(k, "has a type");
-        return;
-    case 's': want_type(k, t, arg_type(k, i, i->op == TR_OP_SELECT ? 1 : 0), "result"); break;
-    case 'b':
-        if (!is_kind(t, TR_TY_BOOL))
-            bad(k, "result is %s, want i1", show(k, t));
-        break;
-    case 'n':
-        if (!is_kind(t, TR_TY_I64))
-            bad(k, "result is %s, want i64", show(k, t));
-        break;
-    default: break;
-    }
-    if (k->f->stage == S_T && (!t || t->weak))
-        bad(k, "result is %s", t ? "weak" : "not typed");
-}
-
-/* --- references into the program --- */
-
-static void check_call(fnck *k, const tr_ins *i) {
-    const tr_prog *p = k->c->prog;
-    if (!p)
-        return;
-    const tr_fn *to = i->imm.fn < p->insts.n ? p->insts.d[i->imm.fn].fn : NULL;
-    if (!to || !to->blks.n) {
-        bad(k, "calls function #%" PRIu32 ", and the program has %" PRIu32, i->imm.fn, p->insts.n);
-        return;
-    }
-    if (to->kind == TR_FN_KERNEL)
-        bad(k, "calls @%s, which is a kernel: those are launched", to->name);
-    else if (to->kind == TR_FN_DEVICE && k->f->kind == TR_FN_HOST && !k->f->is_lambda)
-        bad(k, "calls @%s of a device from the host", to->name);
-    const tr_blk *entry = tr_blk_at(to, 0);
-    const tr_ty *none = tr_ty_none(k->f->ctx->types);
-    if (entry->params.n != i->nargs) {
-        bad(k, "passes %" PRIu32 " values, @%s takes %" PRIu32, i->nargs, to->name, entry->params.n);
-        return;
-    }
-    for (uint32_t n = 0; n < i->nargs; n++)
-        if (entry->params.d[n] < to->ins.n)
-            want_type(k, arg_type(k, i, n), tr_at(to, entry->params.d[n])->ty, "what is passed");
-    want_type(k, i->ty ? i->ty : none, to->ret ? to->ret : none, "result");
-}
-
-static void check_closure(fnck *k, const tr_ins *i) {
-    const tr_prog *p = k->c->prog;
-    if (p && i->imm.fn >= p->funcs.n)
-        bad(k, "is of function #%" PRIu32 ", and the program has %" PRIu32, i->imm.fn, p->funcs.n);
-}
-
-static void check_typed(fnck *k, const tr_ins *i) {
-    if (tr_ins_fast(i) && !(i->nargs && tr_ins_is_real(k->f, i)))
-        bad(k, "fast-math flags on what is no arithmetic of floats");
-    switch ((tr_op)i->op) {
-    case TR_OP_CBR: want_kind(k, i, 0, TR_TY_BOOL); break;
-    case TR_OP_CATCH: want_type(k, i->ty, tr_ty_scalar(k->f->ctx->types, TR_TY_I64), "result"); break;
-    case TR_OP_RERAISE: want_kind(k, i, 0, TR_TY_I64); break;
-    case TR_OP_RET:
-        if (k->f->ret)
-            want_type(k, arg_type(k, i, 0), k->f->ret, "the returned value");
-        if (k->f->is_lambda)
-            bad(k, "stands in a lambda");
-        break;
-    case TR_OP_CONV:
-    case TR_OP_BITCAST: check_convert(k, i); break;
-    case TR_OP_SELECT:
-        want_kind(k, i, 0, TR_TY_BOOL);
-        want_type(k, arg_type(k, i, 2), arg_type(k, i, 1), "operand 2");
-        break;
-    case TR_OP_TUPLE: check_tuple(k, i); break;
-    case TR_OP_EXTRACT: check_extract(k, i); break;
-    case TR_OP_ADD:
-    case TR_OP_SUB:
-    case TR_OP_MUL:
-    case TR_OP_DIV:
-    case TR_OP_PYDIV:
-    case TR_OP_FLOORDIV:
-    case TR_OP_FLOORMOD:
-    case TR_OP_REM:
-    case TR_OP_QUOT:
-    case TR_OP_POW:
-    case TR_OP_NEG:
-    case TR_OP_AND:
-    case TR_OP_OR:
-    case TR_OP_XOR:
-    case TR_OP_NOT:
-    case TR_OP_SHL:
-    case TR_OP_SHR:
-    case TR_OP_CMP: check_arith(k, i); break;
-    case TR_OP_MATH: check_math(k, i); break;
-    case TR_OP_ABS:
-    case TR_OP_CPLX:
-    case TR_OP_RE:
-    case TR_OP_IM: check_complex(k, i); break;
-    case TR_OP_DIM:
-    case TR_OP_STRIDE: check_axis(k, i); break;
-    case TR_OP_VIEW: check_view(k, i); break;
-    case TR_OP_RESTRIDE: check_restride(k, i); break;
-    case TR_OP_ALLOC:
-        check_alloc(k, i);
-        check_site(k, i, i->nargs);
-        break;
-    case TR_OP_LOAD:
-    case TR_OP_STORE: check_access(k, i); break;
-    case TR_OP_MEET: check_meet(k, i); break;
-    case TR_OP_OVERLAP:
-    case TR_OP_APART:
-        want_array(k, i, 0);
-        want_array(k, i, 1);
-        break;
-    case TR_OP_WRAP: want_i64s(k, i, 0, 2); break;
-    case TR_OP_PRANGE: want_i64s(k, i, 0, 1); break;
-    case TR_OP_BCAST:
-    case TR_OP_BCASTTO:
-    case TR_OP_CHECKIDX:
-        want_i64s(k, i, 0, 2);
-        check_site(k, i, 0);
-        break;
-    case TR_OP_CHECK:
-        want_kind(k, i, 0, TR_TY_BOOL);
-        check_site(k, i, 1);
-        break;
-    case TR_OP_RAISE: check_site(k, i, 0); break;
-    case TR_OP_CALL: check_call(k, i); break;
-    case TR_OP_CALLRT: check_callrt(k, i); break;
-    case TR_OP_PATTERN:
-        check_pattern(k, i);
-        check_yields(k, i);
-        break;
-    case TR_OP_YIELD: check_yield(k, i); break;
-    case TR_OP_THREADIDX:
-    case TR_OP_BLOCKIDX:
-    case TR_OP_BLOCKDIM:
-    case TR_OP_GRIDDIM: check_place(k, i); break;
-    case TR_OP_SHARED: check_shared(k, i); break;
-    case TR_OP_BARRIER: check_barrier(k); break;
-    case TR_OP_ATOMIC:
-    case TR_OP_CAS: check_atomic(k, i); break;
-    default: break;
-    }
-}
-
-static void check_sub(fnck *k, const tr_ins *i) {
-    unsigned limit = i->op == TR_OP_BINARY || i->op == TR_OP_INPLACE ? TR_BIN__COUNT
-                     : i->op == TR_OP_UNARY                          ? TR_UN__COUNT
-                     : i->op == TR_OP_COMPARE                        ? TR_CMP__COUNT
-                                                                     : 256;
-    if (i->sub >= limit)
-        bad(k, "no such operator");
-}
-
 /* A constant, or defined before its use on every way. */
-static void check_use(fnck *k, tr_val v, uint32_t position) {
+static void check_use(tr_fnck *k, tr_val v, uint32_t position) {
     if (v >= k->f->ins.n) {
-        bad(k, "an operand is missing");
+        tr_ck_bad(k, "an operand is missing");
         return;
     }
     const tr_ins *d = tr_at(k->f, v);
     if (d->blk == TR_NOBLK && tr_is_const(d)) {
         if (!(tr_op_info[d->op].stages & k->f->stage))
-            bad(k, "uses a constant of another stage");
+            tr_ck_bad(k, "uses a constant of another stage");
         else if (d->op != TR_OP_OBJ && (!d->ty || d->ty->weak))
-            bad(k, "uses a constant of type %s", show(k, d->ty));
+            tr_ck_bad(k, "uses a constant of type %s", tr_ck_show(k, d->ty));
         return;
     }
     if (d->op >= TR_OP__COUNT || tr_op_info[d->op].result == '-') {
-        bad(k, "uses something without a value");
+        tr_ck_bad(k, "uses something without a value");
         return;
     }
     if (!k->position[v]) {
-        bad(k, "uses a value that is defined nowhere");
+        tr_ck_bad(k, "uses a value that is defined nowhere");
         return;
     }
     if (d->blk == k->b ? k->position[v] >= position : !tr_dominates(&k->cfg, d->blk, k->b))
-        bad(k, "uses a value that is not defined on every way here");
+        tr_ck_bad(k, "uses a value that is not defined on every way here");
 }
 
-static void check_edges(fnck *k, const tr_ins *i, uint32_t position) {
+static void check_edges(tr_fnck *k, const tr_ins *i, uint32_t position) {
     for (uint32_t s = 0; s < tr_nsucc(i); s++) {
         const tr_edge *e = &i->imm.succ[s];
         for (uint32_t n = 0; n < e->n; n++)
             check_use(k, e->args[n], position);
         if (e->to >= k->f->blks.n || tr_blk_at(k->f, e->to)->dead || e->to == 0) {
-            bad(k, e->to ? "goes to no block" : "goes to the entry");
+            tr_ck_bad(k, e->to ? "goes to no block" : "goes to the entry");
             continue;
         }
         const tr_blk *to = tr_blk_at(k->f, e->to);
         if (to->params.n != e->n) {
-            bad(k, "passes %" PRIu32 " values, the block takes %" PRIu32, e->n, to->params.n);
+            tr_ck_bad(k, "passes %" PRIu32 " values, the block takes %" PRIu32, e->n, to->params.n);
             continue;
         }
         for (uint32_t n = 0; k->f->stage == S_T && n < e->n; n++)
             if (e->args[n] < k->f->ins.n && to->params.d[n] < k->f->ins.n)
-                want_type(k, tr_at(k->f, e->args[n])->ty, tr_at(k->f, to->params.d[n])->ty, "what is passed");
+                tr_ck_want_type(k, tr_at(k->f, e->args[n])->ty, tr_at(k->f, to->params.d[n])->ty,
+                                "what is passed");
     }
 }
 
@@ -828,7 +83,7 @@ static bool is_quiet(const tr_ins *i) {
 }
 
 /* A way into block b that only what raises can take: a handler's, on which nothing but counts of references may happen before the catch. */
-static bool is_landing(const fnck *k, tr_bid b, uint32_t depth) {
+static bool is_landing(const tr_fnck *k, tr_bid b, uint32_t depth) {
     const tr_blk *blk = tr_blk_at(&k->cfg, b);
     for (uint32_t i = 0; i < blk->preds.n; i++) {
         tr_bid p = blk->preds.d[i];
@@ -846,12 +101,12 @@ static bool is_landing(const fnck *k, tr_bid b, uint32_t depth) {
     return blk->preds.n > 0;
 }
 
-static void check_catch(fnck *k, const tr_ins *i) {
+static void check_catch(tr_fnck *k, const tr_ins *i) {
     tr_val v = i->prev;
     while (v != TR_NOVAL && is_quiet(tr_at(k->f, v)))
         v = tr_at(k->f, v)->prev;
     if (v != TR_NOVAL || !is_landing(k, k->b, 0))
-        bad(k, "is not the first thing that a handler does");
+        tr_ck_bad(k, "is not the first thing that a handler does");
 }
 
 /* What a handler's way leads to catches before it does anything else. */
@@ -866,58 +121,51 @@ static bool catches(const tr_fn *f, tr_bid b, uint32_t depth) {
            catches(f, t->imm.succ->to, depth + 1);
 }
 
-static void check_try(fnck *k, const tr_ins *i) {
+static void check_try(tr_fnck *k, const tr_ins *i) {
     tr_bid body = i->imm.succ[0].to, handler = i->imm.succ[1].to;
     if (body >= k->f->blks.n || handler >= k->f->blks.n)
         return;
     if (tr_blk_at(&k->cfg, body)->preds.n != 1 || body == handler)
-        bad(k, "protects a block that has another way in");
+        tr_ck_bad(k, "protects a block that has another way in");
     if (!catches(k->f, handler, 0))
-        bad(k, "goes to a block that does not catch");
+        tr_ck_bad(k, "goes to a block that does not catch");
 }
 
-static void check_ins(fnck *k, tr_val v) {
+static void check_ins(tr_fnck *k, tr_val v) {
     const tr_ins *i = tr_at(k->f, v);
     k->v = v;
     if (i->op >= TR_OP__COUNT || !(tr_op_info[i->op].stages & k->f->stage) || i->op == TR_OP_PARAM ||
         tr_is_const(i)) {
-        bad(k, "may not stand here");
+        tr_ck_bad(k, "may not stand here");
         return;
     }
     const tr_opinfo *op = &tr_op_info[i->op];
-    if (op->nargs >= 0)
-        want_nargs(k, i, (uint32_t)op->nargs);
+    tr_ck_shape(k, i);
     if ((op->effects & E_TERM) && v != tr_blk_at(k->f, k->b)->last)
-        bad(k, "ends the block before its end");
+        tr_ck_bad(k, "ends the block before its end");
     if (tr_nsucc(i) && !i->imm.succ) {
-        bad(k, "goes nowhere");
+        tr_ck_bad(k, "goes nowhere");
         return;
     }
     if (i->loc >= k->f->locs.n)
-        bad(k, "has a place that is not in the table");
+        tr_ck_bad(k, "has a place that is not in the table");
     for (uint32_t n = 0; n < i->nargs; n++)
         check_use(k, i->args[n], k->position[v]);
     check_edges(k, i, k->position[v]);
-    check_sub(k, i);
     if (tr_blk_at(&k->cfg, k->b)->rpo == TR_NOBLK)
         ;
     else if (i->op == TR_OP_TRY)
         check_try(k, i);
     else if (i->op == TR_OP_CATCH)
         check_catch(k, i);
-    if (op->nargs < 0 || i->nargs == (uint32_t)op->nargs) {
-        check_result(k, i);
-        if (k->f->stage == S_T)
-            check_typed(k, i);
-        else if (i->op == TR_OP_CLOSURE)
-            check_closure(k, i);
-    }
+    if (op->nargs < 0 || i->nargs == (uint32_t)op->nargs)
+        tr_ck_types(k, i);
 }
 
 /* --- a function --- */
 
 /* Chains forward and back agree and end; numbers every definition. */
-static bool check_links(fnck *k, tr_bid b) {
+static bool check_links(tr_fnck *k, tr_bid b) {
     const tr_blk *blk = tr_blk_at(k->f, b);
     uint32_t at = 1;
     tr_val prev = TR_NOVAL;
@@ -927,30 +175,30 @@ static bool check_links(fnck *k, tr_bid b) {
         tr_val v = blk->params.d[p];
         if (v >= k->f->ins.n || tr_at(k->f, v)->op != TR_OP_PARAM || tr_at(k->f, v)->blk != b ||
             k->position[v]) {
-            bad(k, "param %" PRIu32 " is not one of this block", p);
+            tr_ck_bad(k, "param %" PRIu32 " is not one of this block", p);
             continue;
         }
         k->position[v] = at;
         if (k->f->stage == S_T && (!tr_at(k->f, v)->ty || tr_at(k->f, v)->ty->weak))
-            bad(k, "param %" PRIu32 " is %s", p, show(k, tr_at(k->f, v)->ty));
+            tr_ck_bad(k, "param %" PRIu32 " is %s", p, tr_ck_show(k, tr_at(k->f, v)->ty));
     }
     for (tr_val v = blk->first; v != TR_NOVAL; prev = v, v = tr_at(k->f, v)->next) {
         if (v >= k->f->ins.n || k->position[v] || tr_at(k->f, v)->blk != b || tr_at(k->f, v)->prev != prev) {
-            bad(k, "the chain of instructions is broken");
+            tr_ck_bad(k, "the chain of instructions is broken");
             return false;
         }
         k->position[v] = ++at;
     }
     if (blk->last != prev) {
-        bad(k, "the chain of instructions is broken at its end");
+        tr_ck_bad(k, "the chain of instructions is broken at its end");
         return false;
     }
     if (prev == TR_NOVAL || tr_at(k->f, prev)->op >= TR_OP__COUNT || !tr_ins_ends(tr_at(k->f, prev)))
-        bad(k, "does not end in a terminator");
+        tr_ck_bad(k, "does not end in a terminator");
     return true;
 }
 
-static bool check_all_links(fnck *k) {
+static bool check_all_links(tr_fnck *k) {
     bool ok = true;
     for (tr_bid b = 0; b < k->f->blks.n; b++)
         if (!tr_blk_at(k->f, b)->dead && !check_links(k, b))
@@ -958,7 +206,7 @@ static bool check_all_links(fnck *k) {
     return ok;
 }
 
-static void compute_cfg(fnck *k) {
+static void compute_cfg(tr_fnck *k) {
     k->cfg = *k->f;
     k->cfg.rpo = k->cfg.work = (tr_u32s){0};
     k->cfg.blks.d = tr_arena_copy(k->c->a, k->f->blks.d, k->f->blks.n * sizeof *k->f->blks.d);
@@ -969,31 +217,31 @@ static void compute_cfg(fnck *k) {
 }
 
 /* A kernel takes what a launch can hand over, and has nobody to return to. */
-static void check_kind(fnck *k) {
+static void check_kind(tr_fnck *k) {
     const tr_fn *f = k->f;
     const tr_blk *entry = tr_blk_at(f, 0);
     k->v = TR_NOVAL;
     if (f->kind >= TR_FN__COUNT || (f->kind != TR_FN_HOST && f->stage != S_T)) {
-        bad(k, "is of a kind that there is not");
+        tr_ck_bad(k, "is of a kind that there is not");
         return;
     }
     if (f->kind != TR_FN_KERNEL || f->is_lambda)
         return;
-    if (!is_kind(f->ret, TR_TY_NONE))
-        bad(k, "is a kernel and returns %s", show(k, f->ret));
+    if (!tr_ck_is_kind(f->ret, TR_TY_NONE))
+        tr_ck_bad(k, "is a kernel and returns %s", tr_ck_show(k, f->ret));
     for (uint32_t n = 0; n < entry->params.n; n++) {
         const tr_ty *t = tr_at(f, entry->params.d[n])->ty;
-        if (t && !tr_ty_is_scalar(t) && !is_kind(t, TR_TY_ARRAY))
-            bad(k, "is a kernel and takes %s", show(k, t));
+        if (t && !tr_ty_is_scalar(t) && !tr_ck_is_kind(t, TR_TY_ARRAY))
+            tr_ck_bad(k, "is a kernel and takes %s", tr_ck_show(k, t));
     }
 }
 
-static void check_fn(checker *c, const tr_fn *f, const tr_pat *pat, const tr_fn *outer, tr_val at) {
-    fnck k = {.c = c, .f = f, .b = TR_NOBLK, .v = TR_NOVAL, .pat = pat};
+static void check_fn(tr_checker *c, const tr_fn *f, const tr_pat *pat, const tr_fn *outer, tr_val at) {
+    tr_fnck k = {.c = c, .f = f, .b = TR_NOBLK, .v = TR_NOVAL, .pat = pat};
     k.position = TR_NEW_N(c->a, uint32_t, f->ins.n + 1);
     if (!f->blks.n || tr_blk_at(f, 0)->dead) {
-        fnck o = {.c = c, .f = outer ? outer : f, .b = TR_NOBLK, .v = at};
-        bad(&o, "has no entry block");
+        tr_fnck o = {.c = c, .f = outer ? outer : f, .b = TR_NOBLK, .v = at};
+        tr_ck_bad(&o, "has no entry block");
         return;
     }
     if (!check_all_links(&k)) {
@@ -1013,34 +261,34 @@ static void check_fn(checker *c, const tr_fn *f, const tr_pat *pat, const tr_fn 
 }
 
 static void note(void *user, tr_sb *out, const tr_fn *f, tr_bid b, tr_val v) {
-    const checker *c = user;
+    const tr_checker *c = user;
     for (uint32_t n = 0; n < c->faults.n; n++) {
-        const fault *x = &c->faults.d[n];
+        const tr_fault *x = &c->faults.d[n];
         if (x->f == f && x->v == v && (v != TR_NOVAL || x->b == b))
             tr_sb_printf(out, ";      ^ fault: %s\n", x->text);
     }
 }
 
 /* What is marked to run on all cores may, and schedules fit; asked once all else is known to be right. */
-static void check_claims(checker *c, const tr_fn *f) {
-    fnck k = {.c = c, .f = f};
+static void check_claims(tr_checker *c, const tr_fn *f) {
+    tr_fnck k = {.c = c, .f = f};
     for (k.b = 0; k.b < f->blks.n; k.b++)
         for (k.v = tr_blk_at(f, k.b)->dead ? TR_NOVAL : tr_blk_at(f, k.b)->first; k.v != TR_NOVAL;
              k.v = tr_at(f, k.v)->next) {
             const tr_pat *t = tr_at(f, k.v)->op == TR_OP_PATTERN ? tr_at(f, k.v)->imm.pat : NULL;
             const char *why = t && t->par == TR_PAR_PROVEN && c->prog ? tr_pat_one_core(c->prog, t) : NULL;
             if (why)
-                bad(&k, "may not run on all cores: %s", why);
+                tr_ck_bad(&k, "may not run on all cores: %s", why);
             why = t ? tr_sched_misfit(f, tr_at(f, k.v)) : NULL;
             if (why)
-                bad(&k, "has a schedule that does not fit it: %s", why);
+                tr_ck_bad(&k, "has a schedule that does not fit it: %s", why);
             for (unsigned n = 0; t && tr_pat_fn(t, n); n++)
                 check_claims(c, tr_pat_fn(t, n));
         }
 }
 
 bool tr_ir_verify_in(const tr_prog *p, const tr_fn *f, tr_sb *out) {
-    checker c = {.a = &f->ctx->arena, .prog = p};
+    tr_checker c = {.a = &f->ctx->arena, .prog = p};
     check_fn(&c, f, NULL, NULL, TR_NOVAL);
     if (!c.faults.n)
         check_claims(&c, f);
@@ -1049,7 +297,7 @@ bool tr_ir_verify_in(const tr_prog *p, const tr_fn *f, tr_sb *out) {
     tr_sb_printf(out, "; %" PRIu32 " fault%s in %s\n", c.faults.n, c.faults.n == 1 ? "" : "s",
                  f->name ? f->name : "?");
     for (uint32_t n = 0; n < c.faults.n; n++) {
-        const fault *x = &c.faults.d[n];
+        const tr_fault *x = &c.faults.d[n];
         if (c.broken_links || (x->b == TR_NOBLK && x->v == TR_NOVAL))
             tr_sb_printf(out, "; fault: block %" PRId32 ", value %" PRId32 ": %s\n", (int32_t)x->b,
                          (int32_t)x->v, x->text);

@@ -1,0 +1,536 @@
+/* Reads what follows the name of an op in the IR's text: operands, immediates, the parts of a pattern. */
+#include "ir/parse.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/rtinfo.h"
+#include "ir/sched.h"
+
+enum { MAX_LAMBDAS = 16 };
+
+typedef TR_VEC(const tr_obj *) site_args;
+
+/* What stands up to a ")": *n of them, the items of tuples apart. */
+static bool read_site_args(tr_parser *r, site_args *args, unsigned depth, uint32_t *n) {
+    for (uint32_t k = 0;; k++) {
+        const tr_obj *o = NULL;
+        tr_obj *tuple = NULL;
+        if (n)
+            *n = k;
+        if (tr_rd_accept(&r->in, ')'))
+            return true;
+        if (k && !tr_parse_expect(r, ','))
+            return false;
+        if (tr_rd_accept(&r->in, '(')) {
+            if (depth >= TR_PARSE_CHAIN)
+                return tr_parse_fail(r, r->in.p, "tuples nested too deep");
+            o = tuple = TR_NEW(&r->ctx->arena, tr_obj);
+            *tuple = (tr_obj){.kind = TR_OBJ_TUPLE, .repr = "tuple"};
+        } else if (!tr_rd_accept_word(&r->in, "_") && !(o = tr_parse_obj(r))) {
+            return false;
+        }
+        tr_vec_push(&r->ctx->arena, args, o);
+        if (tuple && !read_site_args(r, args, depth + 1, &tuple->u.t.n))
+            return false;
+    }
+}
+
+static bool read_exc(tr_parser *r, uint32_t *exc) {
+    const char *name = tr_parse_word(r, "an exception");
+    int64_t number;
+    *exc = 0;
+    while (name && *exc < TR_EXC__COUNT && strcmp(tr_exc_name[*exc], name) != 0)
+        ++*exc;
+    if (!name || *exc < TR_EXC__COUNT)
+        return name != NULL;
+    char *end;
+    number = strncmp(name, "exc", 3) == 0 && name[3] ? strtoll(name + 3, &end, 10) : -1;
+    *exc = TR_EXC__COUNT + (uint32_t)number;
+    return number >= 0 && number < UINT16_MAX && !*end;
+}
+
+static bool read_site(tr_fnparser *k, const tr_site **out) {
+    tr_parser *r = k->r;
+    if (!tr_rd_accept(&r->in, '!'))
+        return true;
+    tr_site *s = TR_NEW(&r->ctx->arena, tr_site);
+    if (!read_exc(r, &s->exc))
+        return tr_parse_fail(r, r->in.p, "no exception of this name");
+    *out = s;
+    s->nargs = -1;
+    if (tr_parse_at_quote(r) && !(s->text = tr_parse_string(r)))
+        return false;
+    if (!tr_rd_accept(&r->in, '('))
+        return true;
+    site_args args = {0};
+    if (!read_site_args(r, &args, 0, NULL))
+        return false;
+    s->nargs = (int32_t)args.n;
+    s->args = args.d;
+    return true;
+}
+
+static bool read_callpy(tr_fnparser *k, tr_ins *i, tr_vals *args) {
+    tr_parser *r = k->r;
+    tr_arena *a = &r->ctx->arena;
+    tr_callinfo *c = TR_NEW(a, tr_callinfo);
+    TR_VEC(const char *) kw = {0};
+    tr_val v;
+    i->imm.call = c;
+    if (!tr_parse_val(k, &v) || !tr_parse_expect(r, '('))
+        return false;
+    tr_vec_push(a, args, v);
+    while (!tr_rd_accept(&r->in, ')')) {
+        if (args->n > 1 && !tr_parse_expect(r, ','))
+            return false;
+        if (tr_rd_accept(&r->in, '*')) {
+            if (tr_rd_accept(&r->in, '*')) {
+                c->starstar = true;
+                return tr_parse_expect(r, ')');
+            }
+            if (args->n > 1)
+                return tr_parse_fail(r, r->in.p, "a star may only stand before the first argument");
+            c->star = true;
+        }
+        tr_rd_skip(&r->in);
+        size_t n = tr_rd_word_length(r->in.p);
+        if (n && r->in.p[n] == '=') {
+            tr_vec_push(a, &kw, tr_arena_strndup(a, r->in.p, n));
+            r->in.p += n + 1;
+        } else if (kw.n) {
+            return tr_parse_fail(r, r->in.p, "positional arguments come first");
+        }
+        if (!tr_parse_val(k, &v))
+            return false;
+        tr_vec_push(a, args, v);
+    }
+    c->nkw = kw.n;
+    c->kwnames = kw.d;
+    return true;
+}
+
+static bool read_callrt(tr_fnparser *k, tr_ins *i, tr_vals *args) {
+    tr_parser *r = k->r;
+    tr_rtcall *rt = TR_NEW(&r->ctx->arena, tr_rtcall);
+    tr_rd_skip(&r->in);
+    const char *at = r->in.p, *name = tr_parse_word(r, "a function of the run-time library");
+    unsigned row = 0;
+    while (name && row < TR_RT__COUNT && strcmp(tr_rt_info[row].name, name) != 0)
+        row++;
+    if (!name || row == TR_RT__COUNT)
+        return tr_parse_fail(r, at, "no such function in the run-time library");
+    rt->row = (uint16_t)row;
+    i->imm.rt = rt;
+    if (!tr_parse_expect(r, '(') || !tr_parse_vals(k, ')', args))
+        return false;
+    return !tr_parse_at_quote(r) || (rt->text = tr_parse_string(r)) != NULL;
+}
+
+static bool read_indexed(tr_fnparser *k, tr_vals *args) {
+    tr_val v;
+    if (!tr_parse_val(k, &v))
+        return false;
+    tr_vec_push(&k->r->ctx->arena, args, v);
+    return tr_parse_expect(k->r, '[') && tr_parse_vals(k, ']', args);
+}
+
+static bool read_named(tr_parser *r, const char *const *names, unsigned count, const char *what,
+                       unsigned *out) {
+    tr_rd_skip(&r->in);
+    const char *at = r->in.p, *word = tr_parse_word(r, what);
+    for (unsigned n = 0; word && n < count; n++)
+        if (!strcmp(names[n], word)) {
+            *out = n;
+            return true;
+        }
+    return tr_parse_fail(r, at, "expected %s", what);
+}
+
+/* "fast", or a part of it. */
+bool tr_parse_fast(tr_parser *r, uint8_t *set) {
+    if (tr_rd_accept_word(&r->in, "fast")) {
+        *set = TR_FM_ALL;
+        return true;
+    }
+#define X(id, name, bit)                   \
+    if (tr_rd_accept_word(&r->in, name)) { \
+        *set |= TR_FM_##id;                \
+        return true;                       \
+    }
+    TR_FASTMATH(X)
+#undef X
+    return false;
+}
+
+static bool read_scatters(tr_fnparser *k, tr_pat *p, tr_vals *args) {
+    tr_parser *r = k->r;
+    TR_VEC(uint8_t) how = {0};
+    if (!tr_rd_accept_word(&r->in, "scatter"))
+        return true;
+    if (!tr_parse_expect(r, '('))
+        return false;
+    while (!tr_rd_accept(&r->in, ')')) {
+        unsigned which;
+        tr_val v;
+        if ((how.n && !tr_parse_expect(r, ',')) ||
+            !read_named(r, tr_scatter_name, TR_SCATTER__COUNT, "put, or a reduction", &which) ||
+            !tr_parse_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, &how, (uint8_t)which);
+        tr_vec_push(&r->ctx->arena, args, v);
+    }
+    if (how.n > UINT16_MAX)
+        return tr_parse_fail(r, r->in.p, "too many scatters");
+    p->nscat = (uint16_t)how.n;
+    p->scats = how.d;
+    return true;
+}
+
+static bool read_reductions(tr_fnparser *k, tr_pat *p, tr_vals *args) {
+    tr_parser *r = k->r;
+    TR_VEC(tr_redk) reds = {0};
+    TR_VEC(uint8_t) fast = {0};
+    uint32_t nscan = 0;
+    if (!tr_rd_accept_word(&r->in, "red"))
+        return true;
+    if (!tr_parse_expect(r, '('))
+        return false;
+    while (!tr_rd_accept(&r->in, ')')) {
+        unsigned which;
+        uint8_t set = 0;
+        tr_val v;
+        if (reds.n && !tr_parse_expect(r, ','))
+            return false;
+        if (tr_rd_accept_word(&r->in, "scan") && nscan++ != reds.n)
+            return tr_parse_fail(r, r->in.p, "scans come before other reductions");
+        if (!read_named(r, tr_red_name, TR_RED__COUNT, "a reduction", &which))
+            return false;
+        while (*r->in.p == '.') {
+            r->in.p++;
+            if (!tr_parse_fast(r, &set))
+                return tr_parse_fail(r, r->in.p, "expected fast, or one of its parts");
+        }
+        if (!tr_parse_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, &reds, (tr_redk)which);
+        tr_vec_push(&r->ctx->arena, &fast, set);
+        tr_vec_push(&r->ctx->arena, args, v);
+    }
+    if (reds.n > UINT16_MAX || nscan > UINT8_MAX)
+        return tr_parse_fail(r, r->in.p, "too many reductions");
+    p->nred = (uint16_t)reds.n;
+    p->nscan = (uint8_t)nscan;
+    p->reds = reds.d;
+    p->fast = fast.d;
+    return true;
+}
+
+/* "[keep %n, %m]" */
+static bool read_space(tr_fnparser *k, tr_pat *p, tr_vals *args) {
+    tr_parser *r = k->r;
+    tr_val v;
+    if (!tr_rd_accept(&r->in, '['))
+        return true;
+    while (!tr_rd_accept(&r->in, ']')) {
+        if (args->n && !tr_parse_expect(r, ','))
+            return false;
+        if (args->n >= TR_MAX_NDIM)
+            return tr_parse_fail(r, r->in.p, "more than %d dimensions", TR_MAX_NDIM);
+        if (tr_rd_accept_word(&r->in, "keep"))
+            p->keep |= 1u << args->n;
+        if (!tr_parse_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, args, v);
+    }
+    p->nspace = (uint8_t)args->n;
+    return true;
+}
+
+static bool read_values(tr_fnparser *k, const char *word, tr_vals *args, uint16_t *n) {
+    uint32_t count;
+    if (!tr_parse_group(k, word, args, &count))
+        return false;
+    *n = (uint16_t)count;
+    return true;
+}
+
+static tr_fnparser *lambda_reader(tr_fnparser *k) {
+    tr_fnparser *in = TR_NEW(&k->r->ctx->arena, tr_fnparser);
+    *in = (tr_fnparser){.r = k->r, .place_fn = k->place_fn, .place_file = k->place_file};
+    in->f = tr_fn_new(k->r->ctx, tr_arena_printf(&k->r->ctx->arena, "%s.lambda", k->f->name), k->f->stage);
+    in->f->is_lambda = true;
+    in->f->file = k->f->file;
+    return in;
+}
+
+/* "schedule(line, chunk 512)" */
+static bool read_schedule(tr_parser *r, tr_sched *s) {
+    const char *words[TR_SCHED__COUNT];
+    unsigned which;
+    for (unsigned i = 0; i < TR_SCHED__COUNT; i++)
+        words[i] = tr_sched_info[i].word;
+    if (!tr_rd_accept_word(&r->in, "schedule"))
+        return true;
+    if (!tr_parse_expect(r, '('))
+        return false;
+    for (bool more = false; !tr_rd_accept(&r->in, ')'); more = true) {
+        int64_t n = 1;
+        if ((more && !tr_parse_expect(r, ',')) ||
+            !read_named(r, words, TR_SCHED__COUNT, "a part of a schedule", &which))
+            return false;
+        const tr_schedinfo *in = &tr_sched_info[which];
+        bool axis = in->form == TR_SCHED_AXIS;
+        if (in->form != TR_SCHED_FLAG && !tr_parse_int(r, axis ? 0 : 1, axis ? in->max - 1 : in->max, &n))
+            return false;
+        *tr_sched_field(s, which) = (uint32_t)(axis ? n + 1 : n);
+    }
+    return true;
+}
+
+static bool read_pattern(tr_fnparser *k, tr_ins *i, tr_vals *args) {
+    tr_parser *r = k->r;
+    tr_pat *p = TR_NEW(&r->ctx->arena, tr_pat);
+    i->imm.pat = p;
+    for (unsigned w = TR_PAR_NO + 1; w < TR_PAR__COUNT && !p->par; w++)
+        p->par = tr_rd_accept_word(&r->in, tr_par_name[w]) ? (uint8_t)w : TR_PAR_NO;
+    p->apart = tr_rd_accept_word(&r->in, "apart");
+    if (!read_space(k, p, args) || !read_values(k, "in", args, &p->nin) ||
+        !read_values(k, "out", args, &p->nout) || !read_values(k, "filter", args, &p->nfilt) ||
+        !read_scatters(k, p, args) || !read_reductions(k, p, args) || !read_values(k, "cap", args, &p->ncap))
+        return false;
+    uint16_t nwhen, ncost;
+    if (tr_rd_accept_word(&r->in, "then")) {
+        p->epi = k->f; /* replaced when its text is read, after that of the lambda */
+        if (!read_values(k, "in", args, &p->nein) || !read_values(k, "out", args, &p->neout))
+            return false;
+    }
+    if (!read_values(k, "when", args, &nwhen) || !read_values(k, "cost", args, &ncost))
+        return false;
+    p->nwhen = (uint8_t)nwhen;
+    p->ncost = (uint8_t)ncost;
+    if (nwhen > 1 || ncost > 1)
+        return tr_parse_fail(r, r->in.p, "a pattern has one condition and one cost at most");
+    return read_schedule(r, &p->sched);
+}
+
+static bool read_lambda(tr_fnparser *k, tr_fn **out) {
+    tr_parser *r = k->r;
+    if (!tr_parse_expect(r, '{'))
+        return false;
+    if (r->in.depth >= MAX_LAMBDAS)
+        return tr_parse_fail(r, r->in.p, "patterns are nested too deeply");
+    tr_fnparser *in = lambda_reader(k);
+    *out = in->f;
+    r->in.depth++;
+    bool ok = tr_parse_body(in);
+    r->in.depth--;
+    return ok;
+}
+
+/* "{ blocks }" after a pattern, and once more for its epilogue. */
+bool tr_parse_lambdas(tr_fnparser *k, tr_pat *p) {
+    return read_lambda(k, &p->lam) && (!p->epi || read_lambda(k, &p->epi));
+}
+
+bool tr_parse_sub(tr_parser *r, tr_ins *i) {
+    static const char *const math[] = {
+#define X(id, name, arity, intr, f64, f32, cplx, dev, res) name,
+#include "ir/math.def"
+#undef X
+    };
+    unsigned n = i->sub;
+    bool ok = true;
+    switch (i->op) {
+    case TR_OP_BINARY:
+    case TR_OP_INPLACE: ok = read_named(r, tr_bin_name, TR_BIN__COUNT, "an operator", &n); break;
+    case TR_OP_UNARY: ok = read_named(r, tr_un_name, TR_UN__COUNT, "an operator", &n); break;
+    case TR_OP_COMPARE:
+    case TR_OP_CMP: ok = read_named(r, tr_cmp_name, TR_CMP__COUNT, "a comparison", &n); break;
+    case TR_OP_MATH: ok = read_named(r, math, TR_MATH__COUNT, "a function", &n); break;
+    case TR_OP_IS:
+    case TR_OP_IN: n = tr_rd_accept_word(&r->in, "not"); break;
+    case TR_OP_WRAP: n = tr_rd_accept_word(&r->in, "unchecked"); break;
+    case TR_OP_ATOMIC: ok = read_named(r, tr_atomic_name, TR_ATOMIC__COUNT, "an atomic operation", &n); break;
+    case TR_OP_UNDEFVAR:
+        n = tr_rd_accept_word(&r->in, "global") ? 1 : tr_rd_accept_word(&r->in, "free") ? 2 : 0;
+        break;
+    default: break;
+    }
+    i->sub = (uint8_t)n;
+    return ok;
+}
+
+/* Operands "a, b, c" to the end, or up to something that is not a value. */
+static bool read_plain(tr_fnparser *k, const tr_ins *i, tr_vals *args) {
+    tr_parser *r = k->r;
+    int8_t want = tr_op_info[i->op].nargs;
+    tr_rd_skip(&r->in);
+    if (want == 0 || !*r->in.p || strchr("\r\n;!{}", *r->in.p) ||
+        (*r->in.p == '@' && isdigit((unsigned char)r->in.p[1])))
+        return true;
+    do {
+        tr_val v;
+        if (!tr_parse_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, args, v);
+    } while ((want < 0 || args->n < (uint32_t)want) && tr_rd_accept(&r->in, ','));
+    return true;
+}
+
+/* The number or text after the operands. */
+static bool read_immediate(tr_fnparser *k, tr_ins *i, bool any_args) {
+    tr_parser *r = k->r;
+    int64_t n, of;
+    switch (i->op) {
+    case TR_OP_UNPACK:
+        if (!tr_parse_expect(r, ',') || !tr_parse_int(r, 0, UINT32_MAX, &n) ||
+            !tr_rd_accept_word(&r->in, "of") || !tr_parse_int(r, 0, INT32_MAX, &of))
+            return tr_parse_fail(r, r->in.p, "expected a number as in '0 of 2'");
+        i->imm.i = n | of << 32;
+        return true;
+    case TR_OP_THREADIDX:
+    case TR_OP_BLOCKIDX:
+    case TR_OP_BLOCKDIM:
+    case TR_OP_GRIDDIM: return tr_parse_int(r, 0, 2, &i->imm.i);
+    case TR_OP_EXTRACT:
+    case TR_OP_DIM:
+    case TR_OP_STRIDE: return tr_parse_expect(r, ',') && tr_parse_int(r, 0, UINT32_MAX, &i->imm.i);
+    case TR_OP_GETATTR:
+    case TR_OP_UNDEFVAR:
+    case TR_OP_CHECKDEF:
+        return (!any_args || tr_parse_expect(r, ',')) && (i->imm.s = tr_parse_string(r)) != NULL;
+    case TR_OP_ALLOC:
+    case TR_OP_CHECK:
+    case TR_OP_CHECKIDX:
+    case TR_OP_BCAST:
+    case TR_OP_BCASTTO:
+    case TR_OP_RAISE: return read_site(k, &i->imm.site);
+    default: return true;
+    }
+}
+
+/* "1 same 3 (%a, %b, %c)" */
+static bool read_meet(tr_fnparser *k, tr_ins *i, tr_vals *args) {
+    tr_parser *r = k->r;
+    int64_t written, same = 0;
+    if (!tr_parse_int(r, 0, 255, &written) ||
+        (tr_rd_accept_word(&r->in, "same") && !tr_parse_int(r, 0, INT64_MAX >> 8, &same)))
+        return false;
+    i->imm.i = written | same << 8;
+    return tr_parse_expect(r, '(') && tr_parse_vals(k, ')', args);
+}
+
+/* An axis of a view's base that has an index alone, or runs along axis `as` of the result; or a new one. */
+typedef struct view_axis {
+    tr_val start, size, step;
+    int as;
+} view_axis;
+
+static bool read_view_axis(tr_fnparser *k, view_axis *x, int *next) {
+    tr_parser *r = k->r;
+    int64_t as = *next;
+    *x = (view_axis){TR_NOVAL, TR_NOVAL, TR_NOVAL, -1};
+    bool is_new = tr_rd_accept_word(&r->in, "new");
+    if (!tr_parse_val(k, is_new ? &x->size : &x->start))
+        return false;
+    if (!is_new && !tr_rd_accept_word(&r->in, "for"))
+        return true;
+    x->step = tr_const_int(k->f, tr_ty_scalar(r->ctx->types, TR_TY_I64), !is_new);
+    if (!is_new &&
+        (!tr_parse_val(k, &x->size) || (tr_rd_accept_word(&r->in, "by") && !tr_parse_val(k, &x->step))))
+        return false;
+    if (tr_rd_accept_word(&r->in, "as") && !tr_parse_int(r, 0, TR_VIEW_AXES - 1, &as))
+        return false;
+    x->as = (int)as;
+    *next += 1;
+    return true;
+}
+
+/* "%a[%i, 0 for %n by 2, new 1]": see print.c. */
+static bool read_view(tr_fnparser *k, tr_ins *i, tr_vals *args) {
+    tr_parser *r = k->r;
+    view_axis x[TR_VIEW_BASE_AXES + TR_VIEW_AXES];
+    tr_val base;
+    unsigned n = 0;
+    int nout = 0;
+    if (!tr_parse_val(k, &base) || !tr_parse_expect(r, '['))
+        return false;
+    const char *at = r->in.p;
+    while (!tr_rd_accept(&r->in, ']')) {
+        if (n && !tr_parse_expect(r, ','))
+            return false;
+        if (n == sizeof x / sizeof *x)
+            return tr_parse_fail(r, at, "a view has at most %d axes", TR_VIEW_AXES);
+        if (!read_view_axis(k, &x[n++], &nout))
+            return false;
+    }
+    if (!i->ty || i->ty->kind != TR_TY_ARRAY || i->ty->ndim != nout)
+        return tr_parse_fail(r, at, "a view with %d axes of another type", nout);
+    uint32_t nbase = 0;
+    tr_val by[2 * TR_VIEW_AXES];
+    memset(by, 0xff, sizeof by);
+    tr_vec_push(&r->ctx->arena, args, base);
+    for (unsigned j = 0; j < n; j++) {
+        bool fits = x[j].as < nout && nout <= TR_VIEW_AXES && nbase < TR_VIEW_BASE_AXES;
+        if (!fits || (x[j].as >= 0 && by[x[j].as] != TR_NOVAL))
+            return tr_parse_fail(r, at, "axes of a view are numbered from 0, each once");
+        if (x[j].as >= 0) {
+            by[x[j].as] = x[j].size;
+            by[nout + x[j].as] = x[j].step;
+            i->imm.i |= tr_view_along((unsigned)x[j].as, x[j].start == TR_NOVAL ? -1 : (int)nbase);
+        }
+        if (x[j].start != TR_NOVAL) {
+            nbase++;
+            tr_vec_push(&r->ctx->arena, args, x[j].start);
+        }
+    }
+    for (int j = 0; j < 2 * nout; j++)
+        tr_vec_push(&r->ctx->arena, args, by[j]);
+    return true;
+}
+
+bool tr_parse_operands(tr_fnparser *k, tr_ins *i, tr_vals *args) {
+    tr_parser *r = k->r;
+    int64_t n;
+    tr_val v;
+    switch (i->op) {
+    case TR_OP_BR: i->imm.succ = TR_NEW(&r->ctx->arena, tr_edge); return tr_parse_edge(k, i->imm.succ);
+    case TR_OP_CBR:
+        i->imm.succ = TR_NEW_N(&r->ctx->arena, tr_edge, 2);
+        if (!tr_parse_val(k, &v))
+            return false;
+        tr_vec_push(&r->ctx->arena, args, v);
+        return tr_parse_expect(r, ',') && tr_parse_edge(k, &i->imm.succ[0]) && tr_parse_expect(r, ',') &&
+               tr_parse_edge(k, &i->imm.succ[1]);
+    case TR_OP_TRY:
+        i->imm.succ = TR_NEW_N(&r->ctx->arena, tr_edge, 2);
+        return tr_parse_edge(k, &i->imm.succ[0]) && tr_parse_expect(r, ',') &&
+               tr_parse_edge(k, &i->imm.succ[1]);
+    case TR_OP_CALLPY: return read_callpy(k, i, args);
+    case TR_OP_CALL:
+    case TR_OP_CLOSURE:
+        if (!tr_parse_expect(r, '#') || !tr_parse_int(r, 0, UINT32_MAX - 1, &n))
+            return false;
+        i->imm.fn = (uint32_t)n;
+        return tr_parse_expect(r, '(') && tr_parse_vals(k, ')', args);
+    case TR_OP_MEET: return read_meet(k, i, args);
+    case TR_OP_CALLRT: return read_callrt(k, i, args);
+    case TR_OP_VIEW: return read_view(k, i, args);
+    case TR_OP_LOAD: return read_indexed(k, args);
+    case TR_OP_STORE:
+    case TR_OP_ATOMIC:
+    case TR_OP_CAS:
+        if (!read_indexed(k, args))
+            return false;
+        for (unsigned left = i->op == TR_OP_CAS ? 2 : 1; left > 0; left--) {
+            if (!tr_parse_expect(r, ',') || !tr_parse_val(k, &v))
+                return false;
+            tr_vec_push(&r->ctx->arena, args, v);
+        }
+        return true;
+    case TR_OP_PATTERN: return read_pattern(k, i, args);
+    default: return read_plain(k, i, args) && read_immediate(k, i, args->n > 0);
+    }
+}

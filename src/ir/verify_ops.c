@@ -1,0 +1,743 @@
+/* The rules of each op, checked: how many operands, of which types, and what comes out; of patterns, what their lambdas take and yield. */
+#include "ir/verify.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/meet.h"
+#include "ir/internal.h"
+#include "ir/rtinfo.h"
+#include "ir/summary.h"
+
+/* --- operand types --- */
+
+static const tr_ty *arg_type(const tr_fnck *k, const tr_ins *i, uint32_t n) {
+    return n < i->nargs && i->args[n] < k->f->ins.n ? tr_at(k->f, i->args[n])->ty : NULL;
+}
+
+static void want_kind(tr_fnck *k, const tr_ins *i, uint32_t n, tr_tyk kind) {
+    if (!tr_ck_is_kind(arg_type(k, i, n), kind))
+        tr_ck_bad(k, "operand %" PRIu32 " is %s, want %s", n, tr_ck_show(k, arg_type(k, i, n)),
+                  tr_tyk_ir_name(kind));
+}
+
+void tr_ck_want_type(tr_fnck *k, const tr_ty *got, const tr_ty *want, const char *what) {
+    if (got != want)
+        tr_ck_bad(k, "%s is %s, want %s", what, tr_ck_show(k, got), tr_ck_show(k, want));
+}
+
+static void want_class(tr_fnck *k, const tr_ins *i, uint32_t n, const char *classes) {
+    const tr_ty *t = arg_type(k, i, n);
+    char c = t ? tr_ty_class(t) : 0;
+    if (!c || !strchr(classes, c))
+        tr_ck_bad(k, "operand %" PRIu32 " is %s, which this op does not take", n, tr_ck_show(k, t));
+}
+
+static void want_array(tr_fnck *k, const tr_ins *i, uint32_t n) {
+    if (!tr_ck_is_kind(arg_type(k, i, n), TR_TY_ARRAY))
+        tr_ck_bad(k, "operand %" PRIu32 " is %s, want an array", n, tr_ck_show(k, arg_type(k, i, n)));
+}
+
+static void want_nargs(tr_fnck *k, const tr_ins *i, uint32_t n) {
+    if (i->nargs != n)
+        tr_ck_bad(k, "%" PRIu32 " operands, want %" PRIu32, i->nargs, n);
+}
+
+static void want_i64s(tr_fnck *k, const tr_ins *i, uint32_t from, uint32_t to) {
+    for (uint32_t n = from; n < to && n < i->nargs; n++)
+        want_kind(k, i, n, TR_TY_I64);
+}
+
+/* --- groups of ops --- */
+
+static const char *arith_classes(tr_op op) {
+    switch (op) {
+    case TR_OP_DIV: return "fc";
+    case TR_OP_PYDIV: return "c";
+    case TR_OP_FLOORDIV:
+    case TR_OP_FLOORMOD:
+    case TR_OP_REM: return "iuf";
+    case TR_OP_QUOT:
+    case TR_OP_SHL:
+    case TR_OP_SHR: return "iu";
+    case TR_OP_AND:
+    case TR_OP_OR:
+    case TR_OP_XOR:
+    case TR_OP_NOT: return "biu";
+    case TR_OP_CMP: return "biufc";
+    default: return "iufc";
+    }
+}
+
+static void check_arith(tr_fnck *k, const tr_ins *i) {
+    want_class(k, i, 0, arith_classes((tr_op)i->op));
+    if (i->nargs == 2)
+        tr_ck_want_type(k, arg_type(k, i, 1), arg_type(k, i, 0), "operand 1");
+    const tr_ty *t = arg_type(k, i, 0);
+    if (i->op == TR_OP_CMP && t && tr_ty_is_complex(t) && i->sub != TR_CMP_EQ && i->sub != TR_CMP_NE)
+        tr_ck_bad(k, "complex numbers have no order");
+    if (i->op == TR_OP_CMP && i->sub >= TR_CMP__COUNT)
+        tr_ck_bad(k, "no such comparison");
+}
+
+static tr_tyk float_of(const tr_ty *t) {
+    return t && t->kind == TR_TY_C64 ? TR_TY_F32 : TR_TY_F64;
+}
+
+static void check_complex(tr_fnck *k, const tr_ins *i) {
+    if (i->op == TR_OP_CPLX) {
+        want_class(k, i, 0, "f");
+        tr_ck_want_type(k, arg_type(k, i, 1), arg_type(k, i, 0), "operand 1");
+        if (!tr_ck_is_kind(i->ty, tr_ck_is_kind(arg_type(k, i, 0), TR_TY_F32) ? TR_TY_C64 : TR_TY_C128))
+            tr_ck_bad(k, "result is %s", tr_ck_show(k, i->ty));
+        return;
+    }
+    const tr_ty *t = arg_type(k, i, 0);
+    if (i->op == TR_OP_ABS && t && !tr_ty_is_complex(t)) {
+        want_class(k, i, 0, "iuf");
+        tr_ck_want_type(k, i->ty, t, "result");
+        return;
+    }
+    want_class(k, i, 0, "c");
+    if (!tr_ck_is_kind(i->ty, float_of(t)))
+        tr_ck_bad(k, "result is %s", tr_ck_show(k, i->ty));
+}
+
+static void check_math(tr_fnck *k, const tr_ins *i) {
+    if (i->sub >= TR_MATH__COUNT) {
+        tr_ck_bad(k, "no such function");
+        return;
+    }
+    const tr_mathinfo *m = &tr_math_info[i->sub];
+    want_nargs(k, i, m->arity);
+    for (uint32_t n = 0; n < i->nargs; n++) {
+        want_class(k, i, n, m->cplx || (m->result == 'b' && i->sub != TR_MATH_SIGNBIT) ? "fc" : "f");
+        tr_ck_want_type(k, arg_type(k, i, n), arg_type(k, i, 0), "operand");
+    }
+    if (m->result == 'b' ? !tr_ck_is_kind(i->ty, TR_TY_BOOL) : i->ty != arg_type(k, i, 0))
+        tr_ck_bad(k, "result is %s", tr_ck_show(k, i->ty));
+}
+
+static void check_convert(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *from = arg_type(k, i, 0), *to = i->ty;
+    want_class(k, i, 0, i->op == TR_OP_CONV ? "biufc" : "iuf");
+    if (!to || !tr_ty_is_scalar(to))
+        tr_ck_bad(k, "result is %s, want a scalar", tr_ck_show(k, to));
+    else if (i->op == TR_OP_BITCAST &&
+             (!strchr("iuf", tr_ty_class(to)) || (from && tr_ty_size(from) != tr_ty_size(to))))
+        tr_ck_bad(k, "%s has not the same bits as %s", tr_ck_show(k, to), tr_ck_show(k, from));
+}
+
+static void check_tuple(tr_fnck *k, const tr_ins *i) {
+    if (!i->ty || !tr_ty_is_items(i->ty)) {
+        tr_ck_bad(k, "%s is not made of items", tr_ck_show(k, i->ty));
+        return;
+    }
+    want_nargs(k, i, i->ty->n);
+    for (uint32_t n = 0; n < i->nargs && n < i->ty->n; n++)
+        tr_ck_want_type(k, arg_type(k, i, n), i->ty->items[n], "item");
+}
+
+static void check_extract(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *t = arg_type(k, i, 0);
+    if (i->imm.i < 0 || i->imm.i >= (t ? t->n : 0))
+        tr_ck_bad(k, "%s has no item %" PRIi64, tr_ck_show(k, t), i->imm.i);
+    else if (i->ty != t->items[i->imm.i])
+        tr_ck_bad(k, "result is %s", tr_ck_show(k, i->ty));
+}
+
+/* Each axis of the base once at most, and distances that the base has or the layout says. */
+static void check_view(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *base = arg_type(k, i, 0), *t = i->ty;
+    uint64_t met = 0;
+    want_array(k, i, 0);
+    if (!tr_ck_is_kind(base, TR_TY_ARRAY) || !tr_ck_is_kind(t, TR_TY_ARRAY)) {
+        tr_ck_bad(k, "result is %s, want an array", tr_ck_show(k, t));
+        return;
+    }
+    if (t->ndim > TR_VIEW_AXES || base->ndim > TR_VIEW_BASE_AXES) {
+        tr_ck_bad(k, "more than %d axes, or %d of the base", TR_VIEW_AXES, TR_VIEW_BASE_AXES);
+        return;
+    }
+    want_nargs(k, i, 1u + base->ndim + 2u * t->ndim);
+    want_i64s(k, i, 1, i->nargs);
+    tr_ck_want_type(k, t->elem, base->elem, "items");
+    for (unsigned a = 0; a < t->ndim; a++) {
+        int of = tr_view_axis(i, a);
+        if (of >= (int)base->ndim || (of >= 0 && met >> of & 1u))
+            tr_ck_bad(k, "axis %u runs along axis %d, which is no axis or has one", a, of);
+        met |= of >= 0 ? UINT64_C(1) << of : 0;
+    }
+    if (t->ndim && t->layout != TR_LAYOUT_ANY && base->layout == TR_LAYOUT_ANY)
+        tr_ck_bad(k, "a view of %s, which may lie otherwise", tr_ck_show(k, base));
+}
+
+static void check_restride(tr_fnck *k, const tr_ins *i) {
+    want_array(k, i, 0);
+    if (!tr_ck_is_kind(i->ty, TR_TY_ARRAY)) {
+        tr_ck_bad(k, "result is %s, want an array", tr_ck_show(k, i->ty));
+        return;
+    }
+    want_nargs(k, i, 2u + i->ty->ndim * (i->ty->layout == TR_LAYOUT_ANY ? 2u : 1u));
+    want_i64s(k, i, 1, i->nargs);
+}
+
+static void check_alloc(tr_fnck *k, const tr_ins *i) {
+    if (!tr_ck_is_kind(i->ty, TR_TY_ARRAY) || i->ty->layout == TR_LAYOUT_ANY) {
+        tr_ck_bad(k, "result is %s, want an array of layout c or f", tr_ck_show(k, i->ty));
+        return;
+    }
+    want_nargs(k, i, i->ty->ndim);
+    want_i64s(k, i, 0, i->nargs);
+}
+
+static void check_access(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *t = arg_type(k, i, 0);
+    uint32_t extra = i->op == TR_OP_STORE ? 2 : 1;
+    want_array(k, i, 0);
+    if (!tr_ck_is_kind(t, TR_TY_ARRAY))
+        return;
+    want_nargs(k, i, t->ndim + extra);
+    want_i64s(k, i, 1, t->ndim + 1u);
+    if (i->op == TR_OP_LOAD) {
+        tr_ck_want_type(k, i->ty, t->elem, "result");
+        return;
+    }
+    tr_ck_want_type(k, arg_type(k, i, i->nargs - 1), t->elem, "value");
+    if (t->readonly)
+        tr_ck_bad(k, "the array is read-only");
+}
+
+/* --- a device's --- */
+
+static void check_on_device(tr_fnck *k) {
+    if (!k->f->is_lambda && k->f->kind == TR_FN_HOST)
+        tr_ck_bad(k, "stands in a function of the host");
+}
+
+static void check_place(tr_fnck *k, const tr_ins *i) {
+    check_on_device(k);
+    if (i->imm.i < 0 || i->imm.i > 2)
+        tr_ck_bad(k, "axis %" PRIi64 " of three", i->imm.i);
+}
+
+/* Of one storage for each instruction, however often code is copied: so it stands where nothing is. */
+static void check_shared(tr_fnck *k, const tr_ins *i) {
+    int64_t n;
+    if (k->f->is_lambda || k->f->kind != TR_FN_KERNEL || k->b != 0)
+        tr_ck_bad(k, "stands elsewhere than in the entry block of a kernel");
+    if (!tr_ck_is_kind(i->ty, TR_TY_ARRAY) || i->ty->layout != TR_LAYOUT_C || i->ty->readonly) {
+        tr_ck_bad(k, "result is %s, want an array of layout c", tr_ck_show(k, i->ty));
+        return;
+    }
+    want_nargs(k, i, i->ty->ndim);
+    want_i64s(k, i, 0, i->nargs);
+    for (uint32_t a = 0; a < i->nargs; a++)
+        if (i->args[a] < k->f->ins.n && (!tr_get_int(k->f, i->args[a], &n) || n < 1 || n > INT32_MAX))
+            tr_ck_bad(k, "size %" PRIu32 " is no constant of a size that there is", a);
+}
+
+static void check_barrier(tr_fnck *k) {
+    check_on_device(k);
+    if (k->f->is_lambda)
+        tr_ck_bad(k, "stands in a lambda");
+}
+
+static void check_atomic(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *t = arg_type(k, i, 0);
+    uint32_t values = i->op == TR_OP_CAS ? 2 : 1;
+    check_on_device(k);
+    want_array(k, i, 0);
+    if (!tr_ck_is_kind(t, TR_TY_ARRAY))
+        return;
+    want_nargs(k, i, t->ndim + 1u + values);
+    want_i64s(k, i, 1, t->ndim + 1u);
+    tr_ck_want_type(k, i->ty, t->elem, "result");
+    for (uint32_t n = 0; n < values; n++)
+        tr_ck_want_type(k, arg_type(k, i, t->ndim + 1u + n), t->elem, "value");
+    const char *of = i->op == TR_OP_CAS ? "iu" : i->sub < TR_ATOMIC__COUNT ? tr_atomic_info[i->sub].of : "";
+    if (!tr_ty_is_scalar(t->elem) || !strchr(of, tr_ty_class(t->elem)) || tr_ty_size(t->elem) < 4)
+        tr_ck_bad(k, "is not defined for %s", tr_ck_show(k, t->elem));
+    if (t->readonly)
+        tr_ck_bad(k, "the array is read-only");
+}
+
+static void check_axis(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *t = arg_type(k, i, 0);
+    want_array(k, i, 0);
+    if (tr_ck_is_kind(t, TR_TY_ARRAY) && (i->imm.i < 0 || i->imm.i >= t->ndim))
+        tr_ck_bad(k, "axis %" PRIi64 " of a %u-dimensional array", i->imm.i, t->ndim);
+}
+
+static void check_site(tr_fnck *k, const tr_ins *i, uint32_t first) {
+    const tr_site *s = i->imm.site;
+    if (!s) {
+        tr_ck_bad(k, "names no exception");
+        return;
+    }
+    int64_t taken = 0, due = 0; /* due: items of tuples that have not come */
+    for (int32_t n = 0; n < s->nargs; n++) {
+        const tr_obj *o = s->args[n];
+        taken += o == NULL;
+        due += (o && o->kind == TR_OBJ_TUPLE ? (int64_t)o->u.t.n : 0) - (due > 0);
+    }
+    if (due)
+        tr_ck_bad(k, "a tuple among the exception's arguments is not whole");
+    if (s->nargs >= 0 && taken != (int64_t)i->nargs - first)
+        tr_ck_bad(k, "the exception takes %" PRIi64 " of %" PRIi64 " values", taken,
+                  (int64_t)i->nargs - first);
+    unsigned slots = 0;
+    for (uint32_t n = first; n < i->nargs; n++)
+        slots += arg_type(k, i, n) ? tr_ty_nparts(arg_type(k, i, n)) : 0;
+    if (slots > TR_FRAME_PAYLOAD)
+        tr_ck_bad(k, "%u parts of payload, at most %d fit", slots, TR_FRAME_PAYLOAD);
+}
+
+/* Is `t` what a letter of rt.def stands for? Complex64 is widened on the way. */
+static bool is_letter(const tr_ty *t, char letter) {
+    switch (letter) {
+    case 'i': return tr_ck_is_kind(t, TR_TY_I64);
+    case 'u': return tr_ck_is_kind(t, TR_TY_U64);
+    case 'I': return tr_ck_is_kind(t, TR_TY_I32);
+    case 'd': return tr_ck_is_kind(t, TR_TY_F64);
+    case 'f': return tr_ck_is_kind(t, TR_TY_F32);
+    case 'b': return tr_ck_is_kind(t, TR_TY_BOOL);
+    case 'C': return tr_ck_is_kind(t, TR_TY_C64) || tr_ck_is_kind(t, TR_TY_C128);
+    case 'v': return tr_ck_is_kind(t, TR_TY_NONE);
+    default: return false;
+    }
+}
+
+/* An array takes a letter for each of its parts: pp, then an i for each size (and stride). */
+static const char *skip_array(const tr_ty *t, const char *p) {
+    tr_part parts[2 + 2 * TR_MAX_NDIM];
+    unsigned n = tr_ty_nparts(t);
+    tr_ty_parts(t, parts);
+    for (unsigned k = 0; k < n; k++, p++)
+        if (*p != (parts[k] == TR_PART_PTR ? 'p' : 'i'))
+            return NULL;
+    return p;
+}
+
+static void check_callrt(tr_fnck *k, const tr_ins *i) {
+    const tr_rtcall *rt = i->imm.rt;
+    if (!rt || rt->row >= TR_RT__COUNT) {
+        tr_ck_bad(k, "no such run-time function");
+        return;
+    }
+    const char *sig = tr_rt_info[rt->row].sig, *p = sig + 2;
+    bool text = false, fits = is_letter(i->ty, sig[0]);
+    uint32_t n = 0;
+    while (fits && *p && *p != ')') {
+        const tr_ty *t = arg_type(k, i, n);
+        if (*p == 'F' || *p == 's') {
+            text = text || *p == 's';
+            p++;
+            continue;
+        }
+        n++;
+        if (tr_ck_is_kind(t, TR_TY_ARRAY))
+            fits = (p = skip_array(t, p)) != NULL;
+        else
+            fits = is_letter(t, *p++);
+    }
+    if (!fits || n != i->nargs)
+        tr_ck_bad(k, "does not fit %s", sig);
+    if (text != (rt->text != NULL))
+        tr_ck_bad(k, text ? "a text is missing" : "takes no text");
+}
+
+static void check_yield(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = k->pat;
+    if (!k->f->is_lambda) {
+        tr_ck_bad(k, "stands outside of a lambda");
+        return;
+    }
+    if (!t)
+        return;
+    if (k->f == t->epi || !t->nscat) /* else it depends on the operands' ranks: check_yields */
+        want_nargs(k, i, k->f == t->epi ? t->neout : tr_pat_lam_scat(t));
+}
+
+/* A param of one of the pattern's functions. */
+static void want_param(tr_fnck *k, const tr_fn *g, uint32_t p, const tr_ty *want, const char *what) {
+    const tr_ty *t = tr_at(g, tr_blk_at(g, 0)->params.d[p])->ty;
+    if (want)
+        tr_ck_want_type(k, t, want, what);
+}
+
+/* n arrays of a pattern from operand `first` on, of the given rank; their elements are params of g from `p` on, unless they are
+ * written (g is NULL). */
+static bool check_arrays(tr_fnck *k, const tr_ins *i, uint32_t first, uint32_t n, unsigned rank,
+                         const tr_fn *g, uint32_t p) {
+    for (uint32_t j = 0; j < n; j++) {
+        const tr_ty *a = arg_type(k, i, first + j);
+        want_array(k, i, first + j);
+        if (!tr_ck_is_kind(a, TR_TY_ARRAY))
+            return false;
+        if (a->ndim != rank)
+            tr_ck_bad(k, "operand %" PRIu32 " has rank %u, the space %u", first + j, a->ndim, rank);
+        if (g)
+            want_param(k, g, p + j, a->elem, "the lambda's element");
+        else if (a->readonly)
+            tr_ck_bad(k, "operand %" PRIu32 " is read-only", first + j);
+    }
+    return true;
+}
+
+static bool check_params(tr_fnck *k, const tr_ins *i, const tr_fn *g, uint32_t n, unsigned nindex) {
+    const tr_pat *t = i->imm.pat;
+    if (!g->is_lambda || !g->blks.n) {
+        tr_ck_bad(k, "has no lambda");
+        return false;
+    }
+    uint32_t got = tr_blk_at(g, 0)->params.n;
+    if (got != n) {
+        tr_ck_bad(k, "the lambda has %" PRIu32 " params, want %" PRIu32, got, n);
+        return false;
+    }
+    for (unsigned p = 0; p < nindex; p++)
+        if (!tr_ck_is_kind(tr_at(g, tr_blk_at(g, 0)->params.d[p])->ty, TR_TY_I64))
+            tr_ck_bad(k, "index %u of the lambda is not i64", p);
+    for (uint32_t c = 0; c < t->ncap; c++)
+        want_param(k, g, n - t->ncap + c, arg_type(k, i, tr_pat_cap(t) + c), "the lambda's captured value");
+    return true;
+}
+
+static void check_reductions(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    const tr_ty *res = i->ty;
+    uint32_t init = tr_pat_init(t);
+    unsigned n = t->keep ? 0 : t->nred;
+    if (n == 0   ? !tr_ck_is_kind(res, TR_TY_NONE)
+        : n == 1 ? res != arg_type(k, i, init)
+                 : !tr_ck_is_kind(res, TR_TY_TUPLE) || res->n != n)
+        tr_ck_bad(k, "result is %s", tr_ck_show(k, res));
+    for (uint32_t r = 0; r < t->nred; r++) {
+        want_class(k, i, init + r, "biufc");
+        if (n > 1 && tr_ck_is_kind(res, TR_TY_TUPLE) && r < res->n)
+            tr_ck_want_type(k, arg_type(k, i, init + r), res->items[r], "reduction");
+        if (t->fast[r])
+            want_class(k, i, init + r, "fc");
+        if (t->reds[r] >= TR_RED__COUNT || (r < t->nscan && tr_red_info[t->reds[r]].place))
+            tr_ck_bad(k, "no such reduction");
+        else if (t->reds[r] == TR_RED_LAST && r >= t->nscan)
+            tr_ck_bad(k, "only a scan's value is the last one");
+        else if (tr_red_info[t->reds[r]].place)
+            want_kind(k, i, init + r, TR_TY_I64);
+    }
+    if (t->nscan > t->nred)
+        tr_ck_bad(k, "has more scans than reductions");
+}
+
+static void check_filter(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    for (uint32_t n = tr_pat_filt(t); n < tr_pat_scat(t); n++) {
+        const tr_ty *a = arg_type(k, i, n);
+        if (!tr_ck_is_kind(a, TR_TY_ARRAY) || a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly)
+            tr_ck_bad(k, "packs into %s", tr_ck_show(k, a));
+    }
+    if (t->nfilt && (t->keep || !t->nscan || t->reds[0] != TR_RED_ADD))
+        tr_ck_bad(k, "packs without a scan that counts");
+    if (t->nfilt)
+        want_kind(k, i, tr_pat_init(t), TR_TY_I64);
+}
+
+static void check_meet(tr_fnck *k, const tr_ins *i) {
+    for (uint32_t n = 0; n < i->nargs; n++)
+        want_array(k, i, n);
+    if (i->nargs < 2 || i->nargs > TR_MEET_MAX || (uint64_t)(i->imm.i & 255) > i->nargs || i->imm.i < 0)
+        tr_ck_bad(k, "asks whether %d of %" PRIu32 " arrays meet others", (int)(i->imm.i & 255), i->nargs);
+}
+
+static void check_scatters(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    for (uint32_t s = 0; s < t->nscat; s++) {
+        uint32_t n = tr_pat_scat(t) + s;
+        const tr_ty *a = arg_type(k, i, n);
+        if (!tr_ck_is_kind(a, TR_TY_ARRAY) || a->readonly)
+            tr_ck_bad(k, "scatters to %s", tr_ck_show(k, a));
+        else if (t->scats[s] >= TR_SCATTER__COUNT || !tr_scatter_takes(t->scats[s], a->elem))
+            tr_ck_bad(k, "no such scatter to %s", tr_ck_show(k, a));
+        for (uint32_t m = tr_pat_in(t); m < tr_pat_nargs(t); m++)
+            if (m != n && i->args[m] == i->args[n])
+                tr_ck_bad(k, "operand %" PRIu32 " is scattered to", m);
+    }
+    if (t->nscat && (t->keep || t->apart))
+        tr_ck_bad(k, t->keep ? "scatters, but keeps an axis" : "scatters, so nothing is known to be apart");
+}
+
+/* Operands of a pattern, and what its functions take. Types of YIELD are checked by check_yields. */
+static void check_pattern(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    if (!t || !t->lam) {
+        tr_ck_bad(k, "has no lambda");
+        return;
+    }
+    want_nargs(k, i, tr_pat_nargs(t));
+    if (i->nargs != tr_pat_nargs(t) || !check_params(k, i, t->lam, tr_pat_lam_cap(t) + t->ncap, t->nspace))
+        return;
+    want_i64s(k, i, 0, t->nspace);
+    if (t->keep & ~tr_all_axes(t->nspace))
+        tr_ck_bad(k, "keeps an axis that the space does not have");
+    if (!check_arrays(k, i, tr_pat_in(t), t->nin, t->nspace, t->lam, t->nspace) ||
+        !check_arrays(k, i, tr_pat_out(t), t->nout, t->nspace, NULL, 0))
+        return;
+    for (uint32_t r = 0; r < t->nscan; r++)
+        want_param(k, t->lam, (uint32_t)t->nspace + t->nin + r, arg_type(k, i, tr_pat_init(t) + r),
+                   "the running value");
+    check_reductions(k, i);
+    check_filter(k, i);
+    check_scatters(k, i);
+    if (tr_pat_is_parallel(t) && tr_pat_form(t))
+        tr_ck_bad(k, "may not run on all cores: %s", tr_pat_form(t));
+    if (t->nwhen && t->par != TR_PAR_PRANGE)
+        tr_ck_bad(k, "runs on all cores on a condition, but is no loop over a prange");
+    if (t->nwhen)
+        want_kind(k, i, tr_pat_when(t), TR_TY_BOOL);
+    if (t->ncost)
+        want_kind(k, i, tr_pat_cost(t), TR_TY_I64);
+    if ((t->nein || t->neout) && !t->epi)
+        tr_ck_bad(k, "has arrays of an epilogue, but no epilogue");
+    if (!t->epi)
+        return;
+    if (!t->keep)
+        tr_ck_bad(k, "has an epilogue, but keeps no axis");
+    unsigned nkeep = tr_pat_nkeep(t);
+    if (!check_params(k, i, t->epi, tr_pat_epi_cap(t) + t->ncap, nkeep))
+        return;
+    for (uint32_t r = 0; r < t->nred; r++)
+        want_param(k, t->epi, nkeep + r, arg_type(k, i, tr_pat_init(t) + r), "the reduced value");
+    if (check_arrays(k, i, tr_pat_ein(t), t->nein, nkeep, t->epi, nkeep + t->nred))
+        check_arrays(k, i, tr_pat_eout(t), t->neout, nkeep, NULL, 0);
+}
+
+/* The values that a function of pattern i yields: elements of nout arrays from operand `out` on, then contributions. */
+static void check_yields_of(tr_fnck *k, const tr_ins *i, const tr_fn *lam, uint32_t out, uint32_t nout,
+                            uint32_t nred) {
+    const tr_pat *t = i->imm.pat;
+    for (tr_bid b = 0; b < lam->blks.n; b++) {
+        const tr_blk *blk = tr_blk_at(lam, b);
+        if (blk->dead || blk->last >= lam->ins.n || tr_at(lam, blk->last)->op != TR_OP_YIELD)
+            continue;
+        const tr_ins *y = tr_at(lam, blk->last);
+        for (uint32_t n = 0; n < y->nargs && n < nout + nred; n++) {
+            const tr_ty *got = y->args[n] < lam->ins.n ? tr_at(lam, y->args[n])->ty : NULL;
+            const tr_ty *want = arg_type(k, i, n < nout ? out + n : tr_pat_init(t) + n - nout);
+            if (n < nout)
+                want = tr_ck_is_kind(want, TR_TY_ARRAY) ? want->elem : NULL;
+            else if (tr_red_info[t->reds[n - nout]].place)
+                continue; /* any scalar with an order */
+            if (want)
+                tr_ck_want_type(k, got, want, "what the lambda yields");
+        }
+    }
+}
+
+/* Where the lambda's y sends its values. */
+static void check_targets(tr_fnck *k, const tr_ins *i, const tr_ins *y) {
+    const tr_pat *t = i->imm.pat;
+    const tr_fn *lam = t->lam;
+    uint32_t n = tr_pat_lam_scat(t);
+    for (uint32_t s = 0; s < t->nscat; s++) {
+        const tr_ty *a = arg_type(k, i, tr_pat_scat(t) + s);
+        for (uint32_t x = 0; tr_ck_is_kind(a, TR_TY_ARRAY) && x <= a->ndim; x++, n++) {
+            const tr_ty *got = n < y->nargs && y->args[n] < lam->ins.n ? tr_at(lam, y->args[n])->ty : NULL;
+            if (x == a->ndim)
+                tr_ck_want_type(k, got, a->elem, "what is scattered");
+            else if (!tr_ck_is_kind(got, TR_TY_I64))
+                tr_ck_bad(k, "scatters to an index that is %s", tr_ck_show(k, got));
+        }
+    }
+    if (t->nscat && n != y->nargs)
+        tr_ck_bad(k, "the lambda yields %" PRIu32 " values, want %" PRIu32, y->nargs, n);
+}
+
+static void check_yields(tr_fnck *k, const tr_ins *i) {
+    const tr_pat *t = i->imm.pat;
+    if (!t || !t->lam || i->nargs != tr_pat_nargs(t))
+        return;
+    check_yields_of(k, i, t->lam, tr_pat_out(t), tr_pat_lam_red(t), t->nred);
+    for (tr_bid b = 0; b < t->lam->blks.n; b++) {
+        const tr_blk *blk = tr_blk_at(t->lam, b);
+        if (!blk->dead && blk->last < t->lam->ins.n && tr_at(t->lam, blk->last)->op == TR_OP_YIELD)
+            check_targets(k, i, tr_at(t->lam, blk->last));
+    }
+    if (t->epi)
+        check_yields_of(k, i, t->epi, tr_pat_eout(t), t->neout, 0);
+}
+
+/* --- one instruction --- */
+
+static void check_result(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *t = i->ty;
+    switch (tr_op_info[i->op].result) {
+    case '-':
+    case 'v':
+        if (t)
+            tr_ck_bad(k, "has a type");
+        return;
+    case 's': tr_ck_want_type(k, t, arg_type(k, i, i->op == TR_OP_SELECT ? 1 : 0), "result"); break;
+    case 'b':
+        if (!tr_ck_is_kind(t, TR_TY_BOOL))
+            tr_ck_bad(k, "result is %s, want i1", tr_ck_show(k, t));
+        break;
+    case 'n':
+        if (!tr_ck_is_kind(t, TR_TY_I64))
+            tr_ck_bad(k, "result is %s, want i64", tr_ck_show(k, t));
+        break;
+    default: break;
+    }
+    if (k->f->stage == S_T && (!t || t->weak))
+        tr_ck_bad(k, "result is %s", t ? "weak" : "not typed");
+}
+
+/* --- references into the program --- */
+
+static void check_call(tr_fnck *k, const tr_ins *i) {
+    const tr_prog *p = k->c->prog;
+    if (!p)
+        return;
+    const tr_fn *to = i->imm.fn < p->insts.n ? p->insts.d[i->imm.fn].fn : NULL;
+    if (!to || !to->blks.n) {
+        tr_ck_bad(k, "calls function #%" PRIu32 ", and the program has %" PRIu32, i->imm.fn, p->insts.n);
+        return;
+    }
+    if (to->kind == TR_FN_KERNEL)
+        tr_ck_bad(k, "calls @%s, which is a kernel: those are launched", to->name);
+    else if (to->kind == TR_FN_DEVICE && k->f->kind == TR_FN_HOST && !k->f->is_lambda)
+        tr_ck_bad(k, "calls @%s of a device from the host", to->name);
+    const tr_blk *entry = tr_blk_at(to, 0);
+    const tr_ty *none = tr_ty_none(k->f->ctx->types);
+    if (entry->params.n != i->nargs) {
+        tr_ck_bad(k, "passes %" PRIu32 " values, @%s takes %" PRIu32, i->nargs, to->name, entry->params.n);
+        return;
+    }
+    for (uint32_t n = 0; n < i->nargs; n++)
+        if (entry->params.d[n] < to->ins.n)
+            tr_ck_want_type(k, arg_type(k, i, n), tr_at(to, entry->params.d[n])->ty, "what is passed");
+    tr_ck_want_type(k, i->ty ? i->ty : none, to->ret ? to->ret : none, "result");
+}
+
+static void check_closure(tr_fnck *k, const tr_ins *i) {
+    const tr_prog *p = k->c->prog;
+    if (p && i->imm.fn >= p->funcs.n)
+        tr_ck_bad(k, "is of function #%" PRIu32 ", and the program has %" PRIu32, i->imm.fn, p->funcs.n);
+}
+
+static void check_typed(tr_fnck *k, const tr_ins *i) {
+    if (tr_ins_fast(i) && !(i->nargs && tr_ins_is_real(k->f, i)))
+        tr_ck_bad(k, "fast-math flags on what is no arithmetic of floats");
+    switch ((tr_op)i->op) {
+    case TR_OP_CBR: want_kind(k, i, 0, TR_TY_BOOL); break;
+    case TR_OP_CATCH: tr_ck_want_type(k, i->ty, tr_ty_scalar(k->f->ctx->types, TR_TY_I64), "result"); break;
+    case TR_OP_RERAISE: want_kind(k, i, 0, TR_TY_I64); break;
+    case TR_OP_RET:
+        if (k->f->ret)
+            tr_ck_want_type(k, arg_type(k, i, 0), k->f->ret, "the returned value");
+        if (k->f->is_lambda)
+            tr_ck_bad(k, "stands in a lambda");
+        break;
+    case TR_OP_CONV:
+    case TR_OP_BITCAST: check_convert(k, i); break;
+    case TR_OP_SELECT:
+        want_kind(k, i, 0, TR_TY_BOOL);
+        tr_ck_want_type(k, arg_type(k, i, 2), arg_type(k, i, 1), "operand 2");
+        break;
+    case TR_OP_TUPLE: check_tuple(k, i); break;
+    case TR_OP_EXTRACT: check_extract(k, i); break;
+    case TR_OP_ADD:
+    case TR_OP_SUB:
+    case TR_OP_MUL:
+    case TR_OP_DIV:
+    case TR_OP_PYDIV:
+    case TR_OP_FLOORDIV:
+    case TR_OP_FLOORMOD:
+    case TR_OP_REM:
+    case TR_OP_QUOT:
+    case TR_OP_POW:
+    case TR_OP_NEG:
+    case TR_OP_AND:
+    case TR_OP_OR:
+    case TR_OP_XOR:
+    case TR_OP_NOT:
+    case TR_OP_SHL:
+    case TR_OP_SHR:
+    case TR_OP_CMP: check_arith(k, i); break;
+    case TR_OP_MATH: check_math(k, i); break;
+    case TR_OP_ABS:
+    case TR_OP_CPLX:
+    case TR_OP_RE:
+    case TR_OP_IM: check_complex(k, i); break;
+    case TR_OP_DIM:
+    case TR_OP_STRIDE: check_axis(k, i); break;
+    case TR_OP_VIEW: check_view(k, i); break;
+    case TR_OP_RESTRIDE: check_restride(k, i); break;
+    case TR_OP_ALLOC:
+        check_alloc(k, i);
+        check_site(k, i, i->nargs);
+        break;
+    case TR_OP_LOAD:
+    case TR_OP_STORE: check_access(k, i); break;
+    case TR_OP_MEET: check_meet(k, i); break;
+    case TR_OP_OVERLAP:
+    case TR_OP_APART:
+        want_array(k, i, 0);
+        want_array(k, i, 1);
+        break;
+    case TR_OP_WRAP: want_i64s(k, i, 0, 2); break;
+    case TR_OP_PRANGE: want_i64s(k, i, 0, 1); break;
+    case TR_OP_BCAST:
+    case TR_OP_BCASTTO:
+    case TR_OP_CHECKIDX:
+        want_i64s(k, i, 0, 2);
+        check_site(k, i, 0);
+        break;
+    case TR_OP_CHECK:
+        want_kind(k, i, 0, TR_TY_BOOL);
+        check_site(k, i, 1);
+        break;
+    case TR_OP_RAISE: check_site(k, i, 0); break;
+    case TR_OP_CALL: check_call(k, i); break;
+    case TR_OP_CALLRT: check_callrt(k, i); break;
+    case TR_OP_PATTERN:
+        check_pattern(k, i);
+        check_yields(k, i);
+        break;
+    case TR_OP_YIELD: check_yield(k, i); break;
+    case TR_OP_THREADIDX:
+    case TR_OP_BLOCKIDX:
+    case TR_OP_BLOCKDIM:
+    case TR_OP_GRIDDIM: check_place(k, i); break;
+    case TR_OP_SHARED: check_shared(k, i); break;
+    case TR_OP_BARRIER: check_barrier(k); break;
+    case TR_OP_ATOMIC:
+    case TR_OP_CAS: check_atomic(k, i); break;
+    default: break;
+    }
+}
+
+static void check_sub(tr_fnck *k, const tr_ins *i) {
+    unsigned limit = i->op == TR_OP_BINARY || i->op == TR_OP_INPLACE ? TR_BIN__COUNT
+                     : i->op == TR_OP_UNARY                          ? TR_UN__COUNT
+                     : i->op == TR_OP_COMPARE                        ? TR_CMP__COUNT
+                                                                     : 256;
+    if (i->sub >= limit)
+        tr_ck_bad(k, "no such operator");
+}
+
+/* --- all of it --- */
+
+void tr_ck_shape(tr_fnck *k, const tr_ins *i) {
+    if (tr_op_info[i->op].nargs >= 0)
+        want_nargs(k, i, (uint32_t)tr_op_info[i->op].nargs);
+    check_sub(k, i);
+}
+
+void tr_ck_types(tr_fnck *k, const tr_ins *i) {
+    check_result(k, i);
+    if (k->f->stage == S_T)
+        check_typed(k, i);
+    else if (i->op == TR_OP_CLOSURE)
+        check_closure(k, i);
+}

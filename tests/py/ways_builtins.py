@@ -1,0 +1,180 @@
+"""Rows of the matrix of ways in for every other function of the tables: expressions, many in a row."""
+
+from __future__ import annotations
+
+import cmath  # noqa: F401 - texts of rows name it
+import math  # noqa: F401
+import numbers  # noqa: F401
+from typing import Any
+
+import numpy as np
+import treadle
+from numpy.exceptions import AxisError  # noqa: F401 - texts of rows name it
+from ways_rows import Point, feature, floats, ints, matrix, text_feature  # noqa: F401 - texts of rows name it
+
+
+def _group(name: str, params: str, items: list[str], *calls: Any, **more: Any) -> None:
+    """Rows of up to eight expressions each: a tuple of them is the result."""
+    for k in range(0, len(items), 8):
+        body = ",\n        ".join(items[k : k + 8])
+        full = f"{name}_{k // 8}"
+        text_feature(full, f"def {full}({params}):\n    return (\n        {body},\n    )\n", *calls, **more)
+
+
+MATH_1 = "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan atan sinh cosh tanh asinh erf erfc gamma lgamma cbrt fabs floor ceil trunc degrees radians isnan isinf isfinite ulp".split()  # fmt: skip
+_group("math_of_one", "x", [f"math.{f}(x)" for f in MATH_1], (1.25,), (1,), python=False)
+_group(
+    "math_of_more",
+    "x, y, n",
+    [
+        "math.asin(x / 9)", "math.acos(x / 9)", "math.atanh(x / 9)", "math.acosh(x)", "math.atan2(y, x)",
+        "math.fmod(x, y)", "math.copysign(x, -y)", "math.remainder(x, y)", "math.nextafter(x, y)",
+        "math.pow(x, y)", "math.hypot(x, y, 1.0)", "math.ldexp(x, n)", "math.frexp(x)", "math.modf(x)",
+        "math.isclose(x, y)", "math.factorial(n)", "math.isqrt(n)", "math.comb(n, 2)", "math.perm(n, 2)",
+        "math.gcd(n, 9)", "math.lcm(n, 9)", "math.dist((x, y), (y, x))", "math.log(x, 3.0)",
+    ],
+    (1.25, 3.5, 6),
+    python=False,
+)  # fmt: skip
+if hasattr(math, "fma"):
+    _group("math_fma", "x, y", ["math.fma(x, y, 1.0)"], (1.25, 3.5))
+if hasattr(math, "sumprod"):
+    _group("math_sumprod", "a, b", ["math.sumprod(a, b)"], lambda: (floats(), floats(12, 3)), rtol=1e-14)
+CMATH = "sqrt exp log log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh phase polar isnan isinf isfinite".split()  # fmt: skip
+_group("cmath_of_one", "z", [f"cmath.{f}(z)" for f in CMATH], (1.25 - 0.5j,), python=False)
+_group(
+    "cmath_of_more",
+    "z, x",
+    [
+        "cmath.rect(x, 0.5)",
+        "cmath.isclose(z, z + x)",
+        "cmath.log(z, 3.0)",
+        "z.conjugate()",
+        "z.real",
+        "z.imag",
+    ],
+    (1.25 - 0.5j, 2.5),
+    python=False,
+)
+_group(
+    "builtins",
+    "x, n",
+    [
+        "int(x)", "float(n)", "bool(n)", "complex(x, n)", "abs(-n)", "round(x)", "round(x, 1)", "divmod(n, 3)", "pow(n, 2)",
+        "x.is_integer()", "n.real", "n.conjugate()", "tuple((n, x))", "(n, x, n).count(n)", "(n, x, n).index(x)",
+        "Point(n, x)._fields == ('x', 'y')", "complex(x, n).conjugate()", "n.imag", "x.real", "treadle.get_thread_id() >= 0",
+    ],
+    (2.5, 7),
+    python=False,
+)  # fmt: skip
+_group(
+    "numpy_scalars",
+    "x",
+    ["x.item()", "x.astype(np.int64)", "x.dtype.itemsize", "x.dtype.kind == 'f'", "x.conj()", "x.dtype.name == 'float64'",
+     "isinstance(x, np.floating)", "isinstance(x, np.integer)", "isinstance(x, np.number)", "isinstance(x, (np.generic, np.inexact))", "isinstance(x, np.complexfloating)",
+     "isinstance(x, np.signedinteger | np.unsignedinteger)", "isinstance(x, (numbers.Number, numbers.Complex))", "isinstance(x, numbers.Real)", "isinstance(x, numbers.Integral)",
+     "isinstance(x, (list, dict, set))", "x.dtype.type(3)", "x.sum()", "x.max()", "x.round(1)", "x.shape == ()", "x.T"],
+    (np.float64(2.5),),
+    python=False,
+)  # fmt: skip
+_group(
+    "numpy_limits",
+    "n",
+    [
+        "np.iinfo(np.int32).min + n", "np.iinfo(np.int32).max", "np.iinfo(np.int64).bits", "np.finfo(np.float64).eps",
+        "np.finfo(np.float32).max", "np.finfo(np.float64).min", "np.finfo(np.float64).tiny", "np.finfo(np.float64).bits",
+        "np.finfo(np.float64).smallest_normal", "np.finfo(np.float64).smallest_subnormal", "np.finfo(np.float64).epsneg",
+        "np.finfo(np.float64).resolution", "np.finfo(np.float64).precision",
+    ],
+    (3,),
+    python=False,
+)  # fmt: skip
+
+UNARY = "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arctan sinh cosh tanh arcsinh rint floor ceil trunc fix isnan isinf isfinite signbit negative positive absolute fabs sign square reciprocal conjugate logical_not rad2deg degrees deg2rad radians spacing real imag round around".split()  # fmt: skip
+_group("numpy_unary_array", "a", [f"np.{f}(a)" for f in UNARY], lambda: (np.abs(floats()),), python=False)
+_group("numpy_unary_scalar", "x", [f"np.{f}(x)" for f in UNARY], (1.25,), python=False)
+_group(
+    "numpy_unary_small",
+    "a",
+    [f"np.{f}(a)" for f in ("arcsin", "arccos", "arctanh", "modf", "frexp")]
+    + ["np.arccosh(a + 1)", "np.angle(a + 1j)"],
+    lambda: (np.linspace(0.1, 0.9, 7),),
+    python=False,
+)
+BINARY = "add subtract multiply divide floor_divide remainder power arctan2 hypot copysign nextafter less less_equal equal not_equal greater greater_equal logical_and logical_or logical_xor minimum maximum fmin fmax logaddexp logaddexp2 heaviside fmod float_power divmod".split()  # fmt: skip
+_group("numpy_binary_array", "a, b", [f"np.{f}(a, b)" for f in BINARY], lambda: (np.abs(floats()), np.abs(floats(12, 4))), python=False)  # fmt: skip
+_group("numpy_binary_mixed", "a, b", [f"np.{f}(a, b)" for f in BINARY], lambda: (np.abs(matrix()), np.abs(floats(4, 4))), lambda: (np.abs(matrix()), 2), python=False)  # fmt: skip
+BITS = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "gcd", "lcm"]
+_group("numpy_bits", "a, b", [f"np.{f}(a, b)" for f in BITS] + ["np.invert(a)", "np.ldexp(1.5, b)"], lambda: (ints(), ints(12, "i8", 9)), (12, 5))  # fmt: skip
+if hasattr(np, "bitwise_count"):
+    _group("numpy_bit_count", "a", ["np.bitwise_count(a)"], lambda: (ints(),))
+_group(
+    "numpy_choices",
+    "a, m",
+    ["np.where(m, a, 0.0)", "np.clip(a, -1.0, 1.0)", "a.clip(-1.0, 1.0)", "a.round(1)", "a.conj()", "a.conjugate()", "a.real", "a.imag"],
+    lambda: (floats(), floats() > 0),
+    python=False,
+)  # fmt: skip
+_group(
+    "numpy_attributes",
+    "a",
+    ["a.shape", "a.strides", "a.size", "a.ndim", "a.itemsize", "a.nbytes", "a.dtype.itemsize", "np.size(a)", "np.ndim(a)", "np.shape(a)", "a.item(3)", "isinstance(a, np.ndarray)"],
+    lambda: (matrix(),),
+)  # fmt: skip
+_group(
+    "numpy_shapes",
+    "a",
+    [
+        "a.reshape(4, 3)", "np.reshape(a, (2, 6))", "a.ravel()", "np.ravel(a)", "a.flatten()", "a.T", "a.transpose(1, 0)", "np.transpose(a)",
+        "a.swapaxes(0, 1)", "np.swapaxes(a, 0, 1)", "np.moveaxis(a, 0, 1)", "np.squeeze(a[:1], axis=0)", "a[:1].squeeze(axis=0)",
+        "np.expand_dims(a, 1)", "np.atleast_1d(a)", "np.atleast_2d(a[0])", "np.atleast_3d(a)", "np.flip(a)", "np.flipud(a)", "np.fliplr(a)",
+        "np.rot90(a)", "np.broadcast_to(a, (2, 3, 4))", "np.broadcast_arrays(a, a[0])[1]", "np.diagonal(a)", "a.diagonal()", "np.diag(a[0])",
+        "np.tril(a)", "np.triu(a)", "a.copy()", "a.repeat(2)",
+    ],
+    lambda: (matrix(),),
+)  # fmt: skip
+_group(
+    "numpy_bins",
+    "a, k",
+    ["np.bincount(k)", "np.bincount(k, a, 12)", "np.bincount(k, minlength=0)", "np.histogram(a, 4)[0]", "np.histogram(a, 4)[1]", "np.histogram(a, 3, (-1.0, 1.0), density=True)[0]",
+     "np.histogram(a, np.array([-2.0, 0.0, 0.5]))[0]", "np.searchsorted(np.arange(-3, 9), k)", "np.searchsorted(k[:0], a[1])", "np.digitize(a, np.array([2.0, 0.5, -1.0]))"],
+    lambda: (floats(), np.abs(ints()) % 9),
+    python=False,
+)  # fmt: skip
+_group(
+    "numpy_joins",
+    "a, b",
+    [
+        "np.concatenate((a, b))", "np.stack((a, b))", "np.vstack((a, b))", "np.hstack((a, b))", "np.dstack((a, b))", "np.column_stack((a, b))",
+        "np.append(a, b)", "np.roll(a, 1)", "np.repeat(a, 2)", "np.tile(a, 2)", "np.meshgrid(a[0], b[0])[1]",
+    ],
+    lambda: (matrix(), matrix() * 2),
+)  # fmt: skip
+_group(
+    "numpy_new",
+    "n, x",
+    [
+        "np.zeros(n)", "np.ones((n, 2))", "np.full(n, x)", "np.zeros_like(np.ones(n))", "np.ones_like(np.zeros(n))", "np.full_like(np.zeros(n), x)",
+        "np.arange(n)", "np.arange(0.0, x, 0.5)", "np.linspace(0.0, x, n)", "np.eye(n)", "np.identity(n)", "np.tri(n)", "np.asarray(np.ones(n))",
+        "np.array([x, n])", "np.copy(np.ones(n))", "np.ascontiguousarray(np.ones((n, 2)).T)", "np.asfortranarray(np.ones((n, 2)))",
+        "np.empty((n, 0))", "np.empty_like(np.ones((n, 0)))",
+    ],
+    (3, 2.5),
+    python=False,
+)  # fmt: skip
+
+
+@feature(lambda: (floats(),))
+def fills(a):
+    a.fill(2.5)
+    return a
+
+
+@feature((5,))
+def prints_and_threads(n):
+    before = treadle.get_num_threads()
+    treadle.set_num_threads(1)
+    now = treadle.get_num_threads()
+    treadle.set_num_threads(before)
+    print("n is", n)
+    return now
