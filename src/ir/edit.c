@@ -117,6 +117,16 @@ tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler) {
     return body;
 }
 
+void tr_blk_protect_parts(tr_fn *f, tr_bid head, const tr_bid *parts, uint32_t n) {
+    const tr_edge *e = tr_handler_now(f, head);
+    if (!e)
+        return;
+    tr_edge own = *e;
+    for (uint32_t i = 0; i < n; i++)
+        if (tr_blk_raises(f, parts[i]))
+            tr_blk_protect(f, parts[i], &own);
+}
+
 bool tr_blk_raises(const tr_fn *f, tr_bid b) {
     for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL; v = tr_at(f, v)->next)
         if (tr_ins_raises(tr_at(f, v)))

@@ -576,6 +576,8 @@ void tr_repl_apply(tr_fn *f, tr_repl *r);
 tr_bid tr_blk_split(tr_fn *f, tr_val at);
 /* Protects block b, which nobody protects yet: what raises in it goes to the handler. Its body moves into a new block, which is returned. */
 tr_bid tr_blk_protect(tr_fn *f, tr_bid b, const tr_edge *handler);
+/* A block was cut into head and these parts: they are protected as it was, and is. */
+void tr_blk_protect_parts(tr_fn *f, tr_bid head, const tr_bid *parts, uint32_t n);
 bool tr_blk_raises(const tr_fn *f, tr_bid b); /* an instruction of it may raise */
 tr_val
 tr_caught(const tr_fn *f,

@@ -26,7 +26,7 @@ typedef struct pair {
     bool strict; /* they share nothing at all */
 } pair;
 
-/* What has become of a protected block, which keeps its head. */
+/* What has become of a block, which keeps its head. */
 typedef struct cut {
     tr_bid head, parts[3];
 } cut;
@@ -34,7 +34,6 @@ typedef struct cut {
 typedef struct agreer {
     tr_fn *f;
     TR_VEC(cut) cuts;
-    const uint8_t *guarded; /* per block that was there: it is protected */
     tr_twins twins;
     uint32_t *order; /* per instruction of the block at hand: its position, from 1; else 0 */
     tr_val *rep;     /* per value: another one that it equals in the stretch; TR_NOVAL = itself */
@@ -409,8 +408,7 @@ static void make_versions(agreer *s, const stretch *t) {
     tr_val test = test_apart(s, t->blk, fast, make_test(s, t->blk));
     b.blk = t->blk;
     tr_cbr(&b, test, fast, 0, NULL, copy, 0, NULL);
-    if (s->guarded[t->blk])
-        tr_vec_push(&f->ctx->arena, &s->cuts, ((cut){t->blk, {fast, copy, rest}}));
+    tr_vec_push(&f->ctx->arena, &s->cuts, ((cut){t->blk, {fast, copy, rest}}));
     s->growth += t->size;
     s->changed = true;
 }
@@ -494,17 +492,6 @@ static bool use_all_checked(agreer *s) {
     return c.any;
 }
 
-/* The parts of a protected block are protected as it was. */
-static void protect_parts(agreer *s) {
-    for (uint32_t i = 0; i < s->cuts.n; i++)
-        for (unsigned k = 0; k < 3; k++) {
-            const tr_edge *e = tr_handler_now(s->f, s->cuts.d[i].head);
-            tr_edge own = *e;
-            if (tr_blk_raises(s->f, s->cuts.d[i].parts[k]))
-                tr_blk_protect(s->f, s->cuts.d[i].parts[k], &own);
-        }
-}
-
 static bool has_prange(const tr_fn *f) {
     for (tr_val v = 0; v < f->ins.n; v++)
         if (tr_at(f, v)->op == TR_OP_PRANGE && tr_at(f, v)->blk != TR_NOBLK)
@@ -521,18 +508,15 @@ bool tr_opt_agree(tr_prog *p, tr_fn *f) {
     s.rep = TR_NEW_N(&f->ctx->arena, tr_val, f->ins.n + 1u);
     memset(s.rep, 0xff, f->ins.n * sizeof *s.rep);
     /* Asked before blocks are cut. */
-    uint8_t *stays = TR_NEW_N(&f->ctx->arena, uint8_t, nblks + 1u),
-            *guarded = TR_NEW_N(&f->ctx->arena, uint8_t, nblks + 1u);
-    for (tr_bid b = 0; b < nblks; b++) {
+    uint8_t *stays = TR_NEW_N(&f->ctx->arena, uint8_t, nblks + 1u);
+    for (tr_bid b = 0; b < nblks; b++)
         stays[b] = tr_blk_at(f, b)->dead || tr_blk_at(f, b)->rpo == TR_NOBLK;
-        guarded[b] = !stays[b] && tr_handler(f, b);
-    }
-    s.guarded = guarded;
     for (tr_bid b = 0; b < nblks; b++)
         if (!stays[b])
             visit(&s, b);
     if (s.changed)
         tr_twins_mend(&s.twins);
-    protect_parts(&s);
+    for (uint32_t i = 0; i < s.cuts.n; i++)
+        tr_blk_protect_parts(f, s.cuts.d[i].head, s.cuts.d[i].parts, 3);
     return use_all_checked(&s) || s.changed;
 }

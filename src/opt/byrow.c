@@ -17,6 +17,7 @@
 
 #include "ir/alias.h"
 #include "ir/sched.h"
+#include "opt/fuse.h"
 #include "opt/priv.h"
 
 enum { MAX_CHAIN = 12, MAX_OPERANDS = 16, MAX_ARRAYS = 2 * MAX_CHAIN };
@@ -35,7 +36,9 @@ typedef struct written {
 typedef struct chain {
     tr_fn *f;
     tr_bid blk;
-    unsigned k, n; /* axes of the rows; patterns */
+    tr_u32s *parts; /* of the block that is looked through: it, and what was cut off it and made for it */
+    bool guarded;   /* that block is protected */
+    unsigned k, n;  /* axes of the rows; patterns */
     tr_val pats[MAX_CHAIN];
     unsigned nw;
     written w[MAX_ARRAYS];
@@ -107,9 +110,11 @@ static bool is_input(chain *c, const tr_ins *p, tr_val v, bool *linked) {
     return true;
 }
 
+/* Where there is a handler, in what it protects: it sees no array half-way. */
 static bool is_made_here(const chain *c, const tr_val *v, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        if (def(c, v[i])->op != TR_OP_ALLOC || def(c, v[i])->ty->layout != TR_LAYOUT_C)
+        if (def(c, v[i])->op != TR_OP_ALLOC || def(c, v[i])->ty->layout != TR_LAYOUT_C ||
+            (c->guarded && !tr_fuse_among(def(c, v[i])->blk, c->parts->d, c->parts->n)))
             return false;
     return true;
 }
@@ -507,6 +512,8 @@ static tr_bid two_ways(chain *c) {
     emit_outer(c, rows);
     b.blk = rows;
     tr_br(&b, after, 0, NULL);
+    for (unsigned i = 0; i < 3; i++)
+        tr_vec_push(&f->ctx->arena, c->parts, ((tr_bid[]){plain, rows, after})[i]);
     return after;
 }
 
@@ -530,9 +537,12 @@ static tr_bid go_by_row(chain *c) {
 /* --- the pass --- */
 
 /* The chain that begins with pattern v: where it goes on behind it; TR_NOBLK: there is none. */
-static tr_bid try_chain(tr_fn *f, tr_bid b, tr_val v) {
-    chain c = {.f = f, .blk = b};
-    if (!tr_at(f, v)->imm.pat->keep || !take(&c, v))
+static tr_bid try_chain(tr_fn *f, tr_u32s *parts, tr_bid b, tr_val v) {
+    chain c = {.f = f, .blk = b, .parts = parts};
+    if (!tr_at(f, v)->imm.pat->keep)
+        return TR_NOBLK;
+    c.guarded = tr_handler_now(f, parts->d[0]);
+    if (!take(&c, v))
         return TR_NOBLK;
     for (tr_val x = tr_at(f, v)->next; x != TR_NOVAL; x = tr_at(f, x)->next)
         if (tr_at(f, x)->op == TR_OP_PATTERN ? !take(&c, x) : !may_stand_between(tr_at(f, x)))
@@ -540,22 +550,25 @@ static tr_bid try_chain(tr_fn *f, tr_bid b, tr_val v) {
     return c.n < 2 ? TR_NOBLK : go_by_row(&c);
 }
 
-static bool rows_of_block(tr_fn *f, tr_bid b) {
-    bool changed = false;
+static bool rows_of_block(tr_fn *f, tr_bid head) {
+    tr_u32s parts = {0};
+    tr_bid b = head;
+    tr_vec_push(&f->ctx->arena, &parts, head);
     for (tr_val v = tr_blk_at(f, b)->first; v != TR_NOVAL;) {
-        tr_bid on = tr_at(f, v)->op == TR_OP_PATTERN ? try_chain(f, b, v) : TR_NOBLK;
+        tr_bid on = tr_at(f, v)->op == TR_OP_PATTERN ? try_chain(f, &parts, b, v) : TR_NOBLK;
         v = on == TR_NOBLK ? tr_at(f, v)->next : tr_blk_at(f, on)->first;
-        changed = changed || on != TR_NOBLK;
         b = on == TR_NOBLK ? b : on;
     }
-    return changed;
+    if (parts.n > 1)
+        tr_blk_protect_parts(f, head, parts.d + 1, parts.n - 1);
+    return parts.n > 1;
 }
 
 bool tr_opt_byrow(tr_prog *p, tr_fn *f) {
     bool changed = false;
     uint32_t n = f->blks.n;
     (void)p;
-    for (tr_bid b = 0; b < n && !tr_fn_handles(f); b++) /* a protected block is not cut in two */
+    for (tr_bid b = 0; b < n; b++)
         if (!tr_blk_at(f, b)->dead && !tr_blk_at(f, b)->cold)
             changed |= rows_of_block(f, b);
     return changed;

@@ -85,8 +85,33 @@ def scaled(x, k=3.0):
     return (x * k - (x * k).mean(axis=1)[:, None]) * k
 
 
+def tried(x):
+    try:
+        e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+        y = e / np.sum(e, axis=-1, keepdims=True)
+        z = y / (y * y).sum(axis=1)[:, None]
+        return z, y[7, 3]
+    except IndexError:
+        return x * 1.0, x.sum()
+
+
+def handler_sees(x):
+    s, y, n = np.zeros(x.shape[0]), x * 1.0, 0.0
+    try:
+        s = x.sum(axis=1)
+        y = x / s[:, None]
+        n = y[7, 3] + s[9]
+        y = y - y.mean(axis=1)[:, None]
+        n += y[11, 1]
+    except IndexError:
+        n = -1.0
+    finally:
+        y = y * 2.0
+    return s, y, n
+
+
 PROGRAMS = [
-    softmax, share, length, layernorm, rows_stay, inner_stays, two_at_once, with_weights, where_it_is, into, of_parts, of_columns, of_planes, cubes, scaled,
+    tried, handler_sees, softmax, share, length, layernorm, rows_stay, inner_stays, two_at_once, with_weights, where_it_is, into, of_parts, of_columns, of_planes, cubes, scaled,
 ]  # fmt: skip
 SHAPES = [(4, 5), (2048, 64), (1, 131072), (131072, 1), (400, 333), (0, 5), (12, 20000), (4096, 31)]
 DTYPES = ["f8", "f4", "i4", "u1", "c16"]
@@ -136,7 +161,9 @@ def test_as_numpy(f, order):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("f", [softmax, share, layernorm, inner_stays], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [softmax, share, layernorm, inner_stays, tried, handler_sees], ids=lambda f: f.__name__
+)
 def test_it_is_done(f):
     compiled = njit(f)
     compiled(np.ones((2, 3)))
