@@ -308,11 +308,12 @@ while t.is_alive():  # it is compiled now
         os._exit(len(children) % 8 == 0 and f(a, b) != 3 * sum(range(3, 43)))
     children.append(pid)
 t.join()
-print(found == [3.0 * sum(range(3, 43))], any(os.waitpid(pid, 0)[1] for pid in children), len(children) > 1)
+print(found == [3.0 * sum(range(3, 43))], any(os.waitpid(pid, 0)[1] for pid in children), len(children) > 0)
 """
 
 
 def test_forks_while_it_is_compiled():
+    """A fork waits for the compile, and not the compile for it. How many forks there are in that time depends on the machine."""
     r = subprocess.run([sys.executable, "-c", DURING], capture_output=True, text=True, timeout=60)
     assert (r.returncode, r.stdout) == (0, "True False True\n"), r.stderr
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 import pytest
-from sizes import PART, examples
+from sizes import PART
 
 MAP = """\
 fn @f -> none {
@@ -138,7 +138,7 @@ def test_no_result_depends_on_a_schedule(name, cores):
     want = run(text.replace("SCHEDULE", ""), "--interp", calls)
     assert want.returncode == 0, want.stderr
     fit = 0
-    for k, schedule in enumerate(schedules("keep" in text)[cores :: 2 * PART]):
+    for k, schedule in enumerate(schedules("keep" in text)[cores::2]):
         cost = [", cost 1", ", cost 1048576"][k % 2] if cores else ""
         words = (schedule + cost).removeprefix(", ")
         whole = text.replace("SCHEDULE", f"schedule({words})" if words else "")
@@ -146,10 +146,11 @@ def test_no_result_depends_on_a_schedule(name, cores):
         if check.returncode:
             assert "does not fit" in check.stderr
             continue
-        got = run(whole, "--exec", calls)
-        assert (got.returncode, got.stdout) == (0, want.stdout), (words, got.stderr)
+        if fit % PART == 0:
+            got = run(whole, "--exec", calls)
+            assert (got.returncode, got.stdout) == (0, want.stdout), (words, got.stderr)
         fit += 1
-    assert fit >= examples(2)
+    assert fit >= 2
 
 
 def test_schedules_are_read_as_printed():
