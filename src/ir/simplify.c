@@ -346,6 +346,70 @@ static bool is_idle(const tr_fn *f, const tr_val *by, tr_bid b) {
     return tr_at(f, v)->op == TR_OP_RERAISE && tr_caught(f, v) == c;
 }
 
+/* A handler that raises again at once, to another handler: the way there, which needs nothing of it. NULL: it does more. */
+static const tr_edge *hands_on(const tr_fn *f, tr_bid b) {
+    tr_val c = f->blks.d[b].first, v = c;
+    if (tr_at(f, c)->op != TR_OP_CATCH)
+        return NULL;
+    do
+        v = tr_at(f, v)->next;
+    while (tr_at(f, v)->op == TR_OP_TUPLE || tr_at(f, v)->op == TR_OP_EXTRACT);
+    if (tr_at(f, v)->op != TR_OP_TRY)
+        return NULL;
+    tr_val again = f->blks.d[tr_at(f, v)->imm.succ[0].to].first;
+    const tr_edge *e = &tr_at(f, v)->imm.succ[1];
+    if (tr_at(f, again)->op != TR_OP_RERAISE || tr_caught(f, again) != c || e->to == b)
+        return NULL;
+    for (uint32_t k = 0; k < e->n; k++)
+        if (tr_at(f, e->args[k])->blk == b)
+            return NULL;
+    return e;
+}
+
+/* Per block: a value of it is used in another one, but for the exception that a handler raises again. */
+static uint8_t *looked_into(const tr_fn *f) {
+    uint8_t *out = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
+#define USE(x)                                                                 \
+    do {                                                                       \
+        tr_bid from_ = tr_at(f, (x))->blk;                                     \
+        if (from_ != TR_NOBLK && from_ != b &&                                 \
+            !(in->op == TR_OP_RERAISE && tr_term(f, from_)->op == TR_OP_TRY && \
+              tr_term(f, from_)->imm.succ[0].to == b))                         \
+            out[from_] = 1;                                                    \
+    } while (0)
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = f->blks.d[b].dead ? TR_NOVAL : f->blks.d[b].first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            for (uint32_t k = 0; k < in->nargs; k++)
+                USE(in->args[k]);
+            for (uint32_t s = 0; s < tr_nsucc(in); s++)
+                for (uint32_t k = 0; k < in->imm.succ[s].n; k++)
+                    USE(in->imm.succ[s].args[k]);
+        }
+#undef USE
+    return out;
+}
+
+/* What raises goes to the handler that does something. Leaves predecessors as they were. */
+static bool pass_over(tr_fn *f) {
+    bool any = false;
+    const uint8_t *looked = NULL;
+    for (tr_bid b = 0; b < f->blks.n; b++) {
+        if (f->blks.d[b].dead || tr_term(f, b)->op != TR_OP_TRY)
+            continue;
+        tr_edge *e = &tr_term(f, b)->imm.succ[1];
+        const tr_edge *on = hands_on(f, e->to);
+        if (on && !looked)
+            looked = looked_into(f);
+        if (on && !looked[e->to]) {
+            *e = (tr_edge){on->to, on->n, tr_arena_copy(&f->ctx->arena, on->args, on->n * sizeof *on->args)};
+            any = true;
+        }
+    }
+    return any;
+}
+
 /* A protected block in which nothing raises needs no handler; one that is protected like the block before it, and has no other way in, is
  * part of it. */
 static bool drop_tries(tr_fn *f) {
@@ -387,6 +451,7 @@ bool tr_simplify_cfg(tr_fn *f) {
         for (tr_bid b = 0; b < f->blks.n; b++)
             if (!f->blks.d[b].dead && fold_branch(f, b))
                 changed = true;
+        changed |= pass_over(f);
         changed |= kill_unreachable(f);
         changed |= drop_tries(f);
         changed |= tr_remove_params(f);

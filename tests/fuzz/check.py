@@ -301,6 +301,8 @@ def run_calls(
             error = err
         if error is not None and is_refusal(error):
             if is_foreseen(error, result) or is_told(error, case):
+                if kept is not None:
+                    kept.append((None, ()))
                 continue
             return {"status": "refused", "why": f"{type(error).__name__}: {error}"[:600], "call": k}
         text = compare(result, wanted, got, error, args)

@@ -71,7 +71,9 @@ class Case:
         if not self.options.get("views"):
             raise Unspecified("iterations of a prange loop meet")
         args = call.build()
-        program = oracle.Program(self.source, self.promotion, loose=True)
+        program = oracle.Program(
+            self.source, self.promotion, str(self.options.get("error_model", "python")), loose=True
+        )
         result = program.call("main", args)
         if program.overlap:
             raise Unspecified("arguments that share memory")
