@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import config, errors, types
+    from . import config, cuda, errors, types
     from ._core import (
         Function,
         Signature,
@@ -57,15 +57,16 @@ _WHERE = {
     "LoweringError": "errors",
     "InternalError": "errors",
 }
-_MODULES = ("config", "errors", "types")
+_MODULES = ("config", "cuda", "errors", "types")
 # Promised for later: they can be imported, and say so when they are used.
-_LATER = ("cuda", "parallel")
+_LATER = ("parallel",)
 # Names of types that would hide Python's own at top level; treadle.types has them.
 _HIDDEN = ("bool", "char", "none")
 
 __version__ = "0.1.0"
 __all__ = [
     "config",
+    "cuda",
     "empty_cache",
     "errors",
     "get_num_threads",

@@ -12,7 +12,6 @@ __all__ = ["Missing", "MissingDecorator", "MissingModule", "MissingType"]
 _SOON = {
     "generated_jit": "write a function for each type",
     "cfunc": "pass the compiled function itself",
-    "cuda": "CUDA kernels come later",
     "parallel": "the data-parallel primitives come later",
     "stencil": "write the stencil as loops in an @njit function",
     "jitclass": "pass arrays and (named) tuples instead of objects",

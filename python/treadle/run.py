@@ -150,7 +150,10 @@ def _names_of(module: str) -> dict[str, Any]:
 
         return {"CPUDispatcher": Function, "Dispatcher": Function}
     if path == ["cuda"]:
-        return {"is_available": lambda: False, "jit": MissingDecorator("numba.cuda.jit")}
+        from . import cuda
+
+        # Kernels run. What libraries do where there is a GPU (ufuncs on it, random numbers) is not there yet, so they are told that there is none.
+        return {**{name: getattr(cuda, name) for name in cuda.__all__}, "is_available": lambda: False}
     return {}
 
 

@@ -435,7 +435,12 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
     m.val = TR_NEW_N(arena(&m), tr_tv, m.src->ins.n + 1u);
     m.start = TR_NEW_N(arena(&m), tr_bid, m.src->blks.n + 1u);
     m.handler = TR_NEW_N(arena(&m), tr_edge, m.src->blks.n + 1u);
-    m.e = (tr_em){.ctx = f->ctx, .types = f->ctx->types, .prog = f->p, .call = tr_infer_call, .infer = f};
+    m.e = (tr_em){.ctx = f->ctx,
+                  .types = f->ctx->types,
+                  .prog = f->p,
+                  .call = tr_infer_call,
+                  .launch = tr_infer_launch,
+                  .infer = f};
     m.e.b = (tr_bld){m.dst, 0, TR_NOVAL, 0};
     m.e.opts = tr_infer_opts(f, inst);
     m.e.opts_no = f->p->insts.d[inst].opts;

@@ -283,6 +283,7 @@ static tr_em emitter(infer *f, bool dry, uint32_t opts) {
                    .opts = f->p->opts.d[opts],
                    .opts_no = opts,
                    .call = tr_infer_call,
+                   .launch = tr_infer_launch,
                    .infer = f};
 }
 
@@ -556,7 +557,7 @@ bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty 
         return report_nothing_typed(&f);
     if (!tr_infer_types(&f, root))
         return report_nothing_typed(&f);
-    if (!emit_all(&f, root))
+    if (!emit_all(&f, root) || !tr_infer_kinds(&f, root))
         return false;
     p->insts.d[root].ret = void_ret(&f, f.st.d[root].ret);
     compact(&f, root);

@@ -15,7 +15,7 @@ typedef struct istate {
     uint8_t *ends;    /* per untyped block: a call in it never returns, so its end is not reached */
     const tr_ty *ret; /* estimate of the result type; NULL = no return seen yet */
     const tr_ty *declared;
-    bool running, done, consulted, queued;
+    bool running, done, consulted, queued, launched;
     uint32_t seen;   /* value of infer.changes when last stable */
     uint32_t caller; /* for "called from" notes */
     tr_place call_place;
@@ -83,6 +83,11 @@ bool tr_infer_call_func(tr_em *e, const tr_obj *fn, uint32_t n, const tr_tv *x, 
  * Python's own call would choose, and *ret becomes its result. False: there is none. */
 bool tr_infer_settle(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v,
                      const tr_ty **ret);
+
+/* infer/launch.c: calls a function as a kernel, of blocks and threads as `sizes` says. */
+bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *args, tr_tv *out);
+/* Which of the emitted functions run on a device. False: the root would have to, an error. */
+bool tr_infer_kinds(infer *f, uint32_t root);
 
 /* infer/ufuncs.c: calls a function that a ufunc was made of: over the elements of arrays, with NumPy's casting. */
 bool tr_infer_call_ufunc(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out);

@@ -293,6 +293,8 @@ static bool alloc(run *r, const tr_ins *i, tr_slot *out) {
 
 /* --- calls --- */
 
+static bool launch_with(run *r, const tr_fn *f, const tr_slot *args);
+
 static bool call(run *r, const tr_ins *i, tr_slot *out) {
     tr_interp *in = r->in;
     if (!in->prog || i->imm.fn >= in->prog->insts.n || !in->prog->insts.d[i->imm.fn].fn)
@@ -306,7 +308,8 @@ static bool call(run *r, const tr_ins *i, tr_slot *out) {
         memcpy(args + n, arg(r, i, k), parts * sizeof *args);
         n += parts;
     }
-    return run_fn(in, in->prog->insts.d[i->imm.fn].fn, args, out);
+    const tr_fn *f = in->prog->insts.d[i->imm.fn].fn;
+    return f->kind == TR_FN_KERNEL ? launch_with(r, f, args) : run_fn(in, f, args, out);
 }
 
 /* The System V calling convention fills integer and vector registers apart, so one pair of types calls every
@@ -870,6 +873,18 @@ static bool launch(tr_interp *in, const tr_fn *f, const tr_slot *args) {
             return false;
     } while (next_place(in->at + 3, in->grid));
     return true;
+}
+
+/* By a function of the host: the sizes come first. A grid of none runs nothing. */
+static bool launch_with(run *r, const tr_fn *f, const tr_slot *args) {
+    for (unsigned k = 0; k < 6; k++)
+        if (args[k].i <= 0)
+            return true;
+    for (unsigned k = 0; k < 3; k++) {
+        r->in->grid[k] = args[k].i;
+        r->in->block[k] = args[3 + k].i;
+    }
+    return launch(r->in, f, args + 6);
 }
 
 bool tr_ir_interp(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret) {

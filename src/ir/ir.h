@@ -483,6 +483,10 @@ static inline tr_val tr_arg(const tr_fn *f, tr_val v, uint32_t i) {
     return f->ins.d[v].args[i];
 }
 uint8_t tr_ins_effects(const tr_ins *i); /* of its op; of CALLRT those of its row */
+/* One that only a device's functions have, or kernels. Atomics are anybody's. */
+static inline bool tr_op_is_device(unsigned op) {
+    return op >= TR_OP_THREADIDX && op <= TR_OP_BARRIER;
+}
 static inline bool tr_ins_ends(const tr_ins *i) {
     return tr_op_info[i->op].effects & E_TERM;
 }

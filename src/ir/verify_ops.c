@@ -224,8 +224,8 @@ static void check_place(tr_fnck *k, const tr_ins *i) {
 /* Of one storage for each instruction, however often code is copied: so it stands where nothing is. */
 static void check_shared(tr_fnck *k, const tr_ins *i) {
     int64_t n;
-    if (k->f->is_lambda || k->f->kind != TR_FN_KERNEL || k->b != 0)
-        tr_ck_bad(k, "stands elsewhere than in the entry block of a kernel");
+    if (k->f->is_lambda || k->f->kind == TR_FN_HOST || k->b != 0)
+        tr_ck_bad(k, "stands elsewhere than in the entry block of a kernel or a device's function");
     if (!tr_ck_is_kind(i->ty, TR_TY_ARRAY) || i->ty->layout != TR_LAYOUT_C || i->ty->readonly) {
         tr_ck_bad(k, "result is %s, want an array of layout c", tr_ck_show(k, i->ty));
         return;
@@ -246,7 +246,6 @@ static void check_barrier(tr_fnck *k) {
 static void check_atomic(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = arg_type(k, i, 0);
     uint32_t values = i->op == TR_OP_CAS ? 2 : 1;
-    check_on_device(k);
     want_array(k, i, 0);
     if (!tr_ck_is_kind(t, TR_TY_ARRAY))
         return;
@@ -603,19 +602,23 @@ static void check_call(tr_fnck *k, const tr_ins *i) {
         tr_ck_bad(k, "calls function #%" PRIu32 ", and the program has %" PRIu32, i->imm.fn, p->insts.n);
         return;
     }
-    if (to->kind == TR_FN_KERNEL)
-        tr_ck_bad(k, "calls @%s, which is a kernel: those are launched", to->name);
+    uint32_t first = to->kind == TR_FN_KERNEL ? 6 : 0;
+    if (first && (k->f->is_lambda || k->f->kind != TR_FN_HOST))
+        tr_ck_bad(k, "launches @%s, which only a function of the host may do", to->name);
     else if (to->kind == TR_FN_DEVICE && k->f->kind == TR_FN_HOST && !k->f->is_lambda)
         tr_ck_bad(k, "calls @%s of a device from the host", to->name);
     const tr_blk *entry = tr_blk_at(to, 0);
     const tr_ty *none = tr_ty_none(k->f->ctx->types);
-    if (entry->params.n != i->nargs) {
-        tr_ck_bad(k, "passes %" PRIu32 " values, @%s takes %" PRIu32, i->nargs, to->name, entry->params.n);
+    if (entry->params.n + first != i->nargs) {
+        tr_ck_bad(k, "passes %" PRIu32 " values, @%s takes %" PRIu32, i->nargs, to->name,
+                  entry->params.n + first);
         return;
     }
-    for (uint32_t n = 0; n < i->nargs; n++)
+    want_i64s(k, i, 0, first);
+    for (uint32_t n = 0; n < entry->params.n; n++)
         if (entry->params.d[n] < to->ins.n)
-            tr_ck_want_type(k, arg_type(k, i, n), tr_at(to, entry->params.d[n])->ty, "what is passed");
+            tr_ck_want_type(k, arg_type(k, i, first + n), tr_at(to, entry->params.d[n])->ty,
+                            "what is passed");
     tr_ck_want_type(k, i->ty ? i->ty : none, to->ret ? to->ret : none, "result");
 }
 

@@ -36,6 +36,12 @@ const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x) {
     return u && !u->core ? u : NULL;
 }
 
+/* cuda.threadIdx and its kin, whose rows say which op asks. */
+static bool is_place(uint32_t row) {
+    const tr_builtin *b = &tr_builtins[row];
+    return strncmp(b->path, "treadle.cuda.", 13) == 0 && tr_op_is_device((unsigned)b->aux);
+}
+
 static const char *class_of(tr_em *e, tr_tv x) {
     const char *cls = tr_lib_kind(x.ty)->attrs;
     const tr_obj *o = x.ty->lit;
@@ -47,6 +53,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "dtype";
     if ((o->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(o->u.builtin)) || tr_fam_users_ufunc(e, x))
         return "ufunc";
+    if (o->kind == TR_OBJ_BUILTIN && is_place(o->u.builtin))
+        return "dim3";
     return o->kind == TR_OBJ_STR ? "str" : cls;
 }
 

@@ -66,11 +66,17 @@ static const tr_place *first_place(const tr_fn *f) {
     return first;
 }
 
-void tr_lower_debug_fn(tr_lm *m, lv fn, const tr_fn *f) {
+LLVMMetadataRef tr_lower_debug_fn(tr_lm *m, lv fn, const tr_fn *f) {
     const tr_place *p = first_place(f);
+    LLVMMetadataRef before = m->dbg->fn;
     const char *name = p && p->fn ? p->fn : f->name;
     m->dbg->fn = subprogram(m, name, f->file, p ? p->span.line : 0);
     LLVMSetSubprogram(fn, m->dbg->fn);
+    return before;
+}
+
+void tr_lower_debug_back(tr_lm *m, LLVMMetadataRef before) {
+    m->dbg->fn = before;
 }
 
 static LLVMMetadataRef inlined_fn(tr_lm *m, const tr_place *p) {

@@ -260,7 +260,9 @@ void tr_lower_meta(tr_lm *m, tr_meta *meta);
 /* --- debug.c --- */
 void tr_lower_debug_open(tr_lm *m);
 void tr_lower_debug_close(tr_lm *m);
-void tr_lower_debug_fn(tr_lm *m, lv fn, const tr_fn *f);
+/* From here on fn is filled, which is made of f; the result goes to _back when what was filled before goes on. */
+LLVMMetadataRef tr_lower_debug_fn(tr_lm *m, lv fn, const tr_fn *f);
+void tr_lower_debug_back(tr_lm *m, LLVMMetadataRef before);
 void tr_lower_debug_at(tr_lf *w, uint32_t loc);
 
 #endif

@@ -288,8 +288,7 @@ static lv make_range(tr_lpat *s) {
     w.frame = LLVMGetParam(w.fn, 0);
     w.b = LLVMCreateBuilderInContext(m->lc);
     w.ab = LLVMCreateBuilderInContext(m->lc);
-    if (m->dbg)
-        tr_lower_debug_fn(m, w.fn, w.body->f);
+    LLVMMetadataRef outside = m->dbg ? tr_lower_debug_fn(m, w.fn, w.body->f) : NULL;
     l_at_end(w.b, tr_lower_block(&w, "entry"));
     if (m->dbg)
         tr_lower_debug_at(&w, s->loc);
@@ -316,6 +315,8 @@ static lv make_range(tr_lpat *s) {
     if (first_placed(&c) < c.p->nred)
         leave_values(&c, &u, out);
     LLVMBuildRet(w.b, l_int(m->i32, 0));
+    if (m->dbg)
+        tr_lower_debug_back(m, outside);
     uint64_t room = tr_lower_room(&w);
     s->w->ranges = s->w->ranges > room ? s->w->ranges : room;
     LLVMDisposeBuilder(w.ab);

@@ -88,7 +88,7 @@ static const tr_fn *wanted(const inliner *s, uint32_t inst) {
     assert(inst < s->p->insts.n);
     const tr_inst *callee = &s->p->insts.d[inst];
     const tr_fn *g = callee->fn;
-    if (!g || g == s->f)
+    if (!g || g == s->f || g->kind == TR_FN_KERNEL)
         return NULL;
     uint32_t n = count_ins(g);
     bool always = tr_inst_opts(s->p, callee)->inline_always;
@@ -131,6 +131,11 @@ static void put_body(inliner *s, tr_repl *r, tr_val call, const tr_fn *g) {
     tr_br(&b, bmap[0], c.nargs, c.args);
     for (uint32_t i = 0; i < blks.n; i++) {
         b.blk = bmap[blks.d[i]];
+        for (tr_val v = tr_blk_at(f, b.blk)->first, next; v != TR_NOVAL; v = next) {
+            next = tr_at(f, v)->next;
+            if (tr_at(f, v)->op == TR_OP_SHARED) /* of the caller's storage now */
+                tr_ins_move_before(f, v, tr_blk_at(f, 0)->first);
+        }
         tr_val last = tr_blk_at(f, b.blk)->last, value;
         if (tr_at(f, last)->op != TR_OP_RET)
             continue;
@@ -144,6 +149,27 @@ static void put_body(inliner *s, tr_repl *r, tr_val call, const tr_fn *g) {
         protect_body(f, handler, tail);
     s->size += count_ins(g);
     s->changed = true;
+}
+
+bool tr_opt_inline_devices(tr_prog *p, tr_fn *f) {
+    inliner s = {.p = p, .f = f};
+    for (bool again = true; again;) {
+        tr_u32s found = {0};
+        for (tr_bid b = 0; b < f->blks.n; b++)
+            for (tr_val v = f->blks.d[b].dead ? TR_NOVAL : f->blks.d[b].first; v != TR_NOVAL;
+                 v = tr_at(f, v)->next)
+                if (tr_at(f, v)->op == TR_OP_CALL && p->insts.d[tr_at(f, v)->imm.fn].fn->kind == TR_FN_DEVICE)
+                    tr_vec_push(&f->ctx->arena, &found, v);
+        again = found.n > 0;
+        for (uint32_t i = 0; i < found.n; i++)
+            if (calls_itself(p, tr_at(f, found.d[i])->imm.fn))
+                return false;
+        tr_repl r = tr_repl_new(f);
+        for (uint32_t i = 0; i < found.n; i++)
+            put_body(&s, &r, found.d[i], p->insts.d[tr_at(f, found.d[i])->imm.fn].fn);
+        tr_repl_apply(f, &r);
+    }
+    return true;
 }
 
 bool tr_opt_inline(tr_prog *p, tr_fn *f) {

@@ -60,6 +60,11 @@ bool tr_opt_eval(tr_fn *f, const tr_ins *in, tr_val *out);
 /* Makes selects of short branches everywhere in f; true if changed. Leaves no analyses. */
 bool tr_opt_flatten_fn(tr_fn *f);
 
+/* --- inline.c --- */
+
+/* The bodies of a device's functions in place of their calls, however large. False: one calls itself. */
+bool tr_opt_inline_devices(tr_prog *p, tr_fn *f);
+
 /* --- small questions --- */
 
 /* Removable when unused, equal when operands are equal: no effect at all. Parameters and constants are not

@@ -47,6 +47,8 @@ static bool look_at(look *k, uint32_t inst);
 static bool check_call(look *k, const tr_ins *i) {
     const tr_fn *f = k->f;
     const char *name = k->p->insts.d[i->imm.fn].fn->name;
+    if (k->p->insts.d[i->imm.fn].fn->kind == TR_FN_KERNEL)
+        return refuse(k, i, "launches from compiled code: ", name);
     if (k->p->insts.d[i->imm.fn].late && !k->t->late)
         return refuse(k, i, "late code: ", name);
     if (k->state[i->imm.fn] == 1)

@@ -16,7 +16,7 @@ import sys
 
 import pytest
 import treadle
-from treadle import _core, config, decorators, errors, run, types
+from treadle import _core, config, cuda, decorators, errors, run, types
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ways_features  # noqa: E402
@@ -84,13 +84,13 @@ def public(cls: type) -> list[str]:
 
 
 def test_public_names():
-    names = [*treadle.__all__, *types.__all__, *errors.__all__, *config.__all__, *run.__all__]
+    names = [*treadle.__all__, *cuda.__all__, *types.__all__, *errors.__all__, *config.__all__, *run.__all__]
     names += [n for cls in (_core.Function, _core.Type, _core.Signature) for n in public(cls)]
     assert not missing(names, words_in_python())
 
 
 def test_all_lists_exist():
-    for module in (treadle, types, errors, config, run, decorators):
+    for module in (treadle, cuda, types, errors, config, run, decorators):
         for name in module.__all__:
             assert getattr(module, name) is not None, name
 
@@ -146,9 +146,14 @@ def test_passes():
     assert {p for p in names if not (ROOT / f"src/opt/{p}.c").exists()} == set(), "one file per pass"
 
 
-def builtin_names() -> list[str]:
-    functions = [p.rpartition(".")[2] for p in rows("src/lib/builtins.def", r'(?m)^F\(\w+,\s*"([\w.]+)"')]
-    return [*functions, *rows("src/lib/builtins.def", r'(?m)^[MA]\(\w+,\s*"\w+",\s*"(\w+)"')]
+def builtin_names(kernels: bool = True) -> list[str]:
+    """Names of the rows, with or without those that mean something in kernels only."""
+    functions = rows("src/lib/builtins.def", r'(?m)^F\(\w+,\s*"([\w.]+)"')
+    members = rows("src/lib/builtins.def", r'(?m)^[MA]\(\w+,\s*"(\w+)",\s*"(\w+)"')
+    return [
+        *(p.rpartition(".")[2] for p in functions if kernels or not p.startswith("treadle.cuda.")),
+        *(name for cls, name in members if kernels or cls != "dim3"),
+    ]
 
 
 def test_rows_of_builtins():
@@ -157,7 +162,7 @@ def test_rows_of_builtins():
 
 def test_the_matrix_of_ways_in_has_every_feature():
     words = words_of_the_matrix()
-    assert not missing(builtin_names(), words), "builtins"
+    assert not missing(builtin_names(kernels=False), words), "builtins"
     assert not missing(decorators._OPTIONS, words), "options"
     exceptions = rows("src/ir/exc.def", r'(?m)^X\(\w+,\s*"(\w+)"')
     scalars = rows("src/ty/ty.h", r'X\([A-Z]+\d*, "\w+", "(\w+)", \d')
@@ -208,7 +213,7 @@ def test_stubs_match_the_module():
 
 
 def test_what_users_see_has_a_docstring():
-    things = {f"{m.__name__}.{n}": getattr(m, n) for m in (treadle, types, errors) for n in m.__all__}
+    things = {f"{m.__name__}.{n}": getattr(m, n) for m in (treadle, cuda, types, errors) for n in m.__all__}
     things |= {
         f"{c.__name__}.{n}": vars(c)[n]
         for c in (_core.Function, _core.Type, _core.Signature)

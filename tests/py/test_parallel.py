@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import treadle
-from treadle import _core, njit, vectorize
+from treadle import _core, njit, prange, vectorize
 
 
 def both(fn):
@@ -57,6 +57,16 @@ def test_extremes(n, dtype, threads):
     if np.dtype(dtype).kind == "f":
         a[n // 2] = np.nan
         assert all(np.array_equal(p, s, equal_nan=True) for p, s in zip(par(a), seq(a), strict=True))
+
+
+def test_debug_of_what_comes_after_a_loop():
+    @njit(debug=True, parallel=True)
+    def f(a):
+        for i in prange(a.size):
+            a[i] += 1
+        return a[0] // a[1]
+
+    assert f(np.zeros(4)) == 1
 
 
 def test_truths(threads):

@@ -101,7 +101,9 @@ def test_programs(tmp_path, text):
 def test_the_programs_that_must_run_as_they_stand():
     """Scripts of users, kept in a folder beside the repository."""
     folder = HERE.parents[2] / "shared" / "snippets"
-    scripts = sorted([*folder.glob("01-*.py"), *folder.glob("02-*.py")])
+    scripts = sorted(
+        {*folder.glob("0[124]-*.py")} - {*folder.glob("04-ufuncs-*")}
+    )  # no ufuncs on a device yet
     if not scripts:
         pytest.skip(f"no scripts of users beside the repository ({folder})")
     for path in scripts:
@@ -137,8 +139,6 @@ def test_numba_rules_of_promotion(tmp_path):
 @pytest.mark.parametrize(
     "use, name",
     [
-        ("@cuda.jit\ndef f(x): pass\nf[1, 32](3)", "numba.cuda.jit, which decorates f"),
-        ("@cuda.jit('void(f4[:])', device=True)\ndef f(x): pass\nf(3)", "numba.cuda.jit, which decorates f"),
         ("@stencil\ndef f(a): return a[0]\nf(3)", "numba.stencil, which decorates f"),
         (
             "@njit\ndef f(x): return x\n@stencil()\ndef g(x): return f(x)\nnjit(lambda x: g(x))(3)",
@@ -154,7 +154,7 @@ def test_numba_rules_of_promotion(tmp_path):
             "from numba.experimental import jitclass\n@jitclass([('x', types.ListType(types.f8))])\nclass C: pass\nC()",
             "jitclass, which decorates C",
         ),
-        ("cuda.threadIdx.x + 1", "unsupported operand"),
+        ("cuda.laneid + 1", "unsupported operand"),
         ("if cuda.gpus: pass", "numba.cuda.gpus"),
         ("from numba.typed import List\nisinstance((), List)", "Treadle does not have numba.typed.List"),
         ("import numba.core.base as b\nissubclass(int, b.BaseContext)", "numba.core.base.BaseContext"),

@@ -1,0 +1,182 @@
+"""CUDA kernels in Python, compiled for all cores of the host: the emulated device.
+
+>>> import numpy as np
+>>> from treadle import cuda
+>>> @cuda.jit
+... def axpy(a, x, y):
+...     i = cuda.grid(1)
+...     if i < x.size:
+...         y[i] += a * x[i]
+>>> x, y = np.arange(4.0), np.ones(4)
+>>> axpy[2, 2](3.0, x, y)
+>>> y
+array([ 1.,  4.,  7., 10.])
+
+What stands here has a meaning in kernels, and in functions that they call: a place in the grid, shared memory, a barrier, atomics. What the host calls
+(`jit`, `to_device`, ...) is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import types as _types
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from ._kernel import Kernel, Launcher, jit
+    from ._memory import (
+        DeviceNDArray,
+        Stream,
+        default_stream,
+        device_array,
+        device_array_like,
+        is_available,
+        is_cuda_array,
+        is_emulated,
+        stream,
+        synchronize,
+        to_device,
+    )
+
+_WHERE = {
+    "jit": "_kernel",
+    "Kernel": "_kernel",
+    "Launcher": "_kernel",
+    "DeviceNDArray": "_memory",
+    "Stream": "_memory",
+    "default_stream": "_memory",
+    "device_array": "_memory",
+    "device_array_like": "_memory",
+    "is_available": "_memory",
+    "is_cuda_array": "_memory",
+    "is_emulated": "_memory",
+    "stream": "_memory",
+    "synchronize": "_memory",
+    "to_device": "_memory",
+}
+__all__ = [
+    *_WHERE,
+    "atomic",
+    "blockDim",
+    "blockIdx",
+    "grid",
+    "gridDim",
+    "gridsize",
+    "shared",
+    "syncthreads",
+    "threadIdx",
+]
+
+
+def _only_in_kernels(name: str) -> NoReturn:
+    from ..errors import TypingError
+
+    raise TypingError(
+        f"cuda.{name} has a meaning in kernels only: decorate the function with cuda.jit, and launch it"
+    )
+
+
+class Dim3:
+    """A place or a size of three axes, in kernels: ``x``, ``y`` and ``z``, int64."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def x(self) -> int:
+        """Along the first axis."""
+        _only_in_kernels(self._name + ".x")
+
+    @property
+    def y(self) -> int:
+        """Along the second axis."""
+        _only_in_kernels(self._name + ".y")
+
+    @property
+    def z(self) -> int:
+        """Along the third axis."""
+        _only_in_kernels(self._name + ".z")
+
+    def __repr__(self) -> str:
+        return f"<treadle.cuda.{self._name}>"
+
+
+threadIdx = Dim3("threadIdx")
+"""The thread's place in its block."""
+blockIdx = Dim3("blockIdx")
+"""The block's place in the grid."""
+blockDim = Dim3("blockDim")
+"""Threads of a block along each axis."""
+gridDim = Dim3("gridDim")
+"""Blocks of the grid along each axis."""
+
+
+def grid(ndim: int) -> Any:
+    """The thread's place in the whole grid: an int64 for ``ndim`` 1, a tuple of them for 2 and 3. ``ndim`` is a constant."""
+    _only_in_kernels("grid()")
+
+
+def gridsize(ndim: int) -> Any:
+    """How many threads the grid has along each of its first ``ndim`` axes, as `grid` has their places."""
+    _only_in_kernels("gridsize()")
+
+
+def syncthreads() -> None:
+    """Wait for all threads of the block that have not ended; what they wrote to memory is seen then."""
+    _only_in_kernels("syncthreads()")
+
+
+def _launch(kernel: Any, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, args: tuple[Any, ...]) -> None:
+    _only_in_kernels("_launch()")
+
+
+def _array(shape: Any, dtype: Any) -> Any:
+    """An array that the threads of a block share, not initialised. ``shape``, an int or a tuple, and ``dtype`` are constants; at most 48 KiB."""
+    _only_in_kernels("shared.array()")
+
+
+def _atomic(name: str, what: str) -> Any:
+    def function(ary: Any, idx: Any, val: Any) -> Any:
+        _only_in_kernels(f"atomic.{name}()")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``ary[idx]`` becomes {what}, in one step; the result is what was there."
+    return function
+
+
+def _cas(ary: Any, idx: Any, old: Any, val: Any) -> Any:
+    """``ary[idx]`` becomes ``val`` where it is ``old``, in one step; the result is what was there. Of integers of 32 and 64 bits."""
+    _only_in_kernels("atomic.cas()")
+
+
+shared = _types.ModuleType("treadle.cuda.shared", "Memory that the threads of a block share.")
+shared.array = _array  # type: ignore[attr-defined]
+atomic = _types.ModuleType(
+    "treadle.cuda.atomic", "Operations on an element of an array that no other thread gets between."
+)
+for _name, _what in {
+    "add": "``ary[idx] + val``",
+    "sub": "``ary[idx] - val``",
+    "min": "the smaller of itself and ``val`` (integers)",
+    "max": "the larger of itself and ``val`` (integers)",
+    "and_": "``ary[idx] & val``",
+    "or_": "``ary[idx] | val``",
+    "xor": "``ary[idx] ^ val``",
+    "exch": "``val``",
+}.items():
+    setattr(atomic, _name, _atomic(_name, _what))
+atomic.cas = _cas  # type: ignore[attr-defined]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'treadle.cuda' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module("." + _WHERE[name], __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

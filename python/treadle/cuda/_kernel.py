@@ -1,0 +1,196 @@
+"""The decorator ``cuda.jit``: kernels, and how they are launched."""
+
+from __future__ import annotations
+
+import operator
+import types as _pytypes
+import warnings
+from typing import Any, Callable
+
+from .. import cuda
+from .._core import Function
+from ..decorators import _flags, as_options, as_signatures
+from ..errors import UnsupportedError
+from ._memory import DeviceNDArray, check_stream
+
+__all__ = ["Kernel", "Launcher", "jit"]
+
+# What hardware has (CUDA C Programming Guide, technical specifications, compute capability 5.0 to 9.0).
+MAX_THREADS = 1024
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
+
+# Options that Treadle's own functions have, and those that say something about a GPU's code alone.
+_SHARED_OPTIONS = ("fastmath", "cache", "debug", "inline", "promotion", "boundscheck")
+_OF_GPU = ("opt", "lineinfo", "max_registers", "launch_bounds")
+
+
+def _entry(kernel: Function) -> Callable[..., None]:
+    """What the host calls: six sizes, then the kernel's arguments."""
+    start = cuda._launch
+
+    def launch(gx, gy, gz, bx, by, bz, *args):  # type: ignore[no-untyped-def]
+        start(kernel, gx, gy, gz, bx, by, bz, args)
+
+    return launch
+
+
+def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
+    items = given if isinstance(given, (tuple, list)) else (given,)
+    if not 1 <= len(items) <= 3:
+        raise ValueError(f"{what} has 1 to 3 axes, not {len(items)}")
+    try:
+        sizes = [operator.index(n) for n in items]
+    except TypeError:
+        raise TypeError(f"{what} must be an int or a tuple of ints, not {given!r}") from None
+    for n, most, axis in zip(sizes, limits, "xyz"):
+        if not 1 <= n <= most:
+            raise ValueError(f"{what} is {n} along {axis}; a device takes 1 to {most}")
+    sizes += [1] * (3 - len(sizes))
+    return sizes[0], sizes[1], sizes[2]
+
+
+class Launcher:
+    """A kernel with a configuration: ``kernel[grid, block]``. Calling it runs the kernel, and returns when all threads have ended."""
+
+    __slots__ = ("_call", "block", "grid", "kernel")
+
+    def __init__(self, kernel: Kernel, config: Any) -> None:
+        config = config if isinstance(config, tuple) else (config,)
+        if not 2 <= len(config) <= 4:
+            raise ValueError(
+                f"{kernel.__name__}[grid, block, stream, shared_bytes]: 2 to 4 items, not {len(config)}"
+            )
+        if len(config) > 2:
+            check_stream(config[2])
+        if len(config) > 3 and config[3]:
+            raise UnsupportedError(
+                "Treadle does not have dynamic shared memory yet: give cuda.shared.array a shape"
+            )
+        self.kernel = kernel
+        self.grid = _sizes("the grid", config[0], MAX_GRID)
+        self.block = _sizes("the block", config[1], MAX_BLOCK)
+        threads = self.block[0] * self.block[1] * self.block[2]
+        if threads > MAX_THREADS:
+            raise ValueError(f"a block of {threads} threads; a device takes at most {MAX_THREADS}")
+        self._call = kernel._entry
+
+    def __call__(self, *args: Any) -> None:
+        self._call(*self.grid, *self.block, *[a._mem if type(a) is DeviceNDArray else a for a in args])
+
+    def __repr__(self) -> str:
+        return f"<{self.kernel.__qualname__}[{self.grid}, {self.block}]>"
+
+
+class Kernel:
+    """A function that the threads of a grid run: ``kernel[grid, block](*args)``.
+
+    ``grid`` is the number of blocks, ``block`` that of the threads in each: an int, or a tuple of up to three. Arguments are numbers, NumPy arrays, which are
+    worked on in place, and device arrays. It is compiled at the first launch with new types of arguments.
+
+    Attributes
+    ----------
+    py_func : function
+        The function that was decorated.
+    """
+
+    def __init__(self, fn: Any, signatures: list[Any] | None, options: dict[str, Any]) -> None:
+        flags = _flags({"error_model": "numpy", **options})
+        self.py_func = fn
+        self._warned = False
+        self._kernel = Function(fn, flags, as_options(options))
+        for s in signatures or ():
+            self._kernel._announce(s)
+        self._entry = Function(_entry(self._kernel), flags, {})
+        self._launchers: dict[Any, Launcher] = {}
+        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            setattr(self, name, getattr(fn, name))
+        self.__wrapped__ = fn
+
+    def __getitem__(self, config: Any) -> Launcher:
+        try:
+            found = self._launchers.get(config)
+        except TypeError:  # a list in it
+            return Launcher(self, config)
+        if found is None:
+            if len(self._launchers) >= 64:
+                self._launchers.clear()
+            found = self._launchers[config] = Launcher(self, config)
+        return found
+
+    def __call__(self, *args: Any) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self.__qualname__}() is called without a configuration and runs as one thread; "
+                f"launch it as {self.__name__}[blocks, threads](...)",
+                stacklevel=2,
+            )
+        self[1, 1](*args)
+
+    def forall(self, ntasks: int, tpb: int = 0) -> Launcher:
+        """The kernel with enough blocks of ``tpb`` threads (0: 128) for ``ntasks`` threads on one axis, at least one."""
+        tpb = operator.index(tpb) or 128
+        return self[max(1, -(-operator.index(ntasks) // tpb)), tpb]
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__module__}.{self.__qualname__}>"
+
+
+def _check(fn: Any) -> None:
+    if isinstance(fn, (Function, Kernel)):
+        raise TypeError(
+            f"{fn.__qualname__} is compiled already; decorate its .py_func to compile it as a kernel"
+        )
+    if not isinstance(fn, _pytypes.FunctionType):
+        raise TypeError(f"cuda.jit compiles Python functions, not {type(fn).__name__} {fn!r}")
+
+
+def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any:
+    """Compile a function as a kernel, or (``device=True``) as a function that kernels call.
+
+    Division by zero gives what NumPy gives, and does not raise; indices out of range raise IndexError, as everywhere in Treadle.
+
+    Parameters
+    ----------
+    func_or_sig : function, signature or list of signatures, optional
+        With signatures no other types are accepted.
+    device : bool
+        A function for kernels to call, which may return values.
+    fastmath, cache, debug, inline, promotion, boundscheck
+        As `treadle.jit` has them.
+    opt, lineinfo, max_registers, launch_bounds
+        For a GPU's code; taken, and without a meaning on the emulated device.
+
+    Returns
+    -------
+    Kernel, Function or decorator
+
+    Raises
+    ------
+    TypeError
+        An unknown option, or what is no function.
+    """
+    for name in options:
+        if name == "link":
+            raise UnsupportedError("Treadle does not link CUDA C to kernels yet: leave `link` out")
+        if name not in (*_SHARED_OPTIONS, *_OF_GPU):
+            known = ", ".join(("device", *_SHARED_OPTIONS, *_OF_GPU))
+            raise TypeError(f"unknown option {name!r}; there are {known}")
+    own = {k: v for k, v in options.items() if k in _SHARED_OPTIONS}
+    if isinstance(own.get("inline"), bool):
+        own["inline"] = "always" if own["inline"] else "never"
+
+    def make(fn: Any, signatures: list[Any] | None = None) -> Any:
+        _check(fn)
+        if not device:
+            return Kernel(fn, signatures, own)
+        function = Function(fn, _flags({"error_model": "numpy", **own}), {})
+        for s in signatures or ():
+            function._announce(s)
+        return function
+
+    if isinstance(func_or_sig, (_pytypes.FunctionType, Function, Kernel)):
+        return make(func_or_sig)
+    signatures = as_signatures(func_or_sig)
+    return lambda fn: make(fn, signatures)

@@ -1,0 +1,108 @@
+/* Launches, and which functions run on a device.
+ *
+ * A launch is a call of a kernel whose first six operands are the sizes of the grid and of a block, x first. What is launched becomes a
+ * kernel; what asks for its place in a block, or calls what does, is a device's function, and no host's may be. */
+#include <string.h>
+
+#include "infer/priv.h"
+
+/* An error at the kernel's own line; what launches it is not the user's. */
+static bool returns_something(tr_em *e, const tr_func *fn, const char *what) {
+    tr_place place = e->place;
+    int32_t line = fn->code ? (int32_t)fn->code->firstline : 0;
+    e->place = (tr_place){fn->file, fn->name, {line, -1, line, -1}};
+    tr_em_error(e, "a kernel returns nothing, and %s() returns %s", fn->name, what);
+    e->place = place;
+    tr_err *err = e->dry ? NULL : e->ctx->last_err;
+    if (!err)
+        return false;
+    err->where = fn->name;
+    tr_em_hint(e, "store the result into an array that is an argument");
+    tr_err_note(e->ctx, err, (tr_span){0, -1, 0, -1},
+                "it is launched by the host, and no thread of it has anybody to return to");
+    return false;
+}
+
+bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *args, tr_tv *out) {
+    infer *f = e->infer;
+    const tr_obj *o = kernel.ty->kind == TR_TY_LIT ? kernel.ty->lit : NULL;
+    if (!o || o->kind != TR_OBJ_FUNC)
+        return tr_em_error(e, "%s is no kernel", tr_em_tyname(e, kernel.ty));
+    const tr_func *fn = &f->p->funcs.d[o->u.func];
+    for (uint32_t k = 0; k < args->n; k++) {
+        const tr_ty *t = tr_ty_strong(e->types, tr_em_strong(e, args->v[k]).ty);
+        if (!tr_ty_is_scalar(t) && t->kind != TR_TY_ARRAY)
+            return tr_em_error(e, "a kernel takes numbers and arrays, and argument %u is %s", k + 1,
+                               tr_em_tyname(e, args->v[k].ty));
+    }
+    if (!tr_infer_call(e, kernel, args, out))
+        return false;
+    if (out->ty && out->ty->kind != TR_TY_NONE && !tr_tv_is_none(*out)) {
+        const char *what = tr_em_tyname(e, out->ty);
+        return returns_something(e, fn, what);
+    }
+    *out = tr_em_none(e);
+    if (e->dry)
+        return true;
+    tr_val last = tr_blk_at(e->b.fn, e->b.blk)->last;
+    tr_ins *call = tr_at(e->b.fn, last);
+    if (call->op != TR_OP_CALL) /* what never returns */
+        return true;
+    tr_val *v = TR_NEW_N(&e->ctx->arena, tr_val, call->nargs + 6u);
+    for (uint32_t k = 0; k < 6; k++)
+        v[k] = sizes[k].v;
+    memcpy(v + 6, call->args, call->nargs * sizeof *v);
+    call->args = v;
+    call->nargs += 6;
+    f->st.d[call->imm.fn].launched = true;
+    return true;
+}
+
+/* --- kinds --- */
+
+static const tr_ins *asks(const tr_prog *p, const tr_fn *f) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v), *inner;
+            const tr_fn *to = in->op == TR_OP_CALL ? p->insts.d[in->imm.fn].fn : NULL;
+            if (tr_op_is_device(in->op) || (to && to->kind == TR_FN_DEVICE))
+                return in;
+            for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
+                if ((inner = asks(p, tr_pat_fn(in->imm.pat, k))))
+                    return inner;
+        }
+    return NULL;
+}
+
+/* The host asks for its place in a block. */
+static bool report_host(infer *f, const tr_fn *fn, const tr_ins *in) {
+    tr_place place = fn->locs.d[in->loc].place;
+    tr_err *err =
+        tr_err_add(f->ctx, TR_ERR_TYPING, place,
+                   "this is for kernels and functions that they call: there are no threads of a block here");
+    if (err)
+        err->hint = "decorate the function with cuda.jit, and launch it: f[blocks, threads](...)";
+    return false;
+}
+
+bool tr_infer_kinds(infer *f, uint32_t root) {
+    tr_prog *p = f->p;
+    for (uint32_t i = 0; i < p->insts.n; i++)
+        if (p->insts.d[i].fn && f->st.d[i].launched)
+            p->insts.d[i].fn->kind = TR_FN_KERNEL;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < p->insts.n; i++) {
+            tr_fn *fn = p->insts.d[i].fn;
+            const tr_ins *in = fn && fn->kind == TR_FN_HOST ? asks(p, fn) : NULL;
+            if (!in)
+                continue;
+            if (i == root)
+                return report_host(f, fn, in);
+            fn->kind = TR_FN_DEVICE;
+            changed = true;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,167 @@
+/* What kernels ask for (CUDA's thread hierarchy, shared memory, barriers, atomics) and the launch itself.
+ *
+ * Each is an op of a device (op.def), which targets and opt/grid.c give its meaning. Counters are int64, so that arithmetic on them
+ * does not wrap under either promotion. */
+#include "lib/fam.h"
+#include "lib/families.h"
+
+#include <stdio.h>
+
+static tr_tv ask(tr_em *e, tr_op op, int64_t axis) {
+    tr_tv v = tr_lib_emit(e, op, tr_fam_ty(e, TR_TY_I64), 0, NULL);
+    if (!e->dry)
+        tr_at(e->b.fn, v.v)->imm.i = axis;
+    return v;
+}
+
+/* threadIdx and its kin are looked at, not called. */
+bool tr_lib_cu_place(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    (void)out;
+    return tr_em_error(e, "%s has axes x, y and z; it cannot be called", tr_fam_name(c));
+}
+
+/* .x, .y, .z: aux is the axis, the op stands in the row of the object. */
+bool tr_lib_cu_axis(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = ask(e, (tr_op)tr_builtins[c->a[0].ty->lit->u.builtin].aux, c->aux);
+    return true;
+}
+
+/* This thread's place in the whole grid, or (aux) how many threads that has. */
+static tr_tv along(tr_em *e, int64_t axis, bool size) {
+    tr_tv n = ask(e, TR_OP_BLOCKDIM, axis);
+    if (size)
+        return tr_em_nsw(e, TR_OP_MUL, ask(e, TR_OP_GRIDDIM, axis), n);
+    tr_tv first = tr_em_nsw(e, TR_OP_MUL, ask(e, TR_OP_BLOCKIDX, axis), n);
+    return tr_em_nsw(e, TR_OP_ADD, first, ask(e, TR_OP_THREADIDX, axis));
+}
+
+bool tr_lib_cu_grid(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    int64_t n;
+    tr_tv v[3];
+    if (!tr_tv_lit_int(c->a[0], &n) || n < 1 || n > 3)
+        return tr_em_error(e, "%s() takes 1, 2 or 3, a constant: the number of axes", tr_fam_name(c));
+    for (int64_t k = 0; k < n; k++)
+        v[k] = along(e, k, c->aux);
+    *out = n == 1 ? v[0] : tr_em_tuple(e, (uint32_t)n, v);
+    return true;
+}
+
+bool tr_lib_cu_barrier(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    (void)c;
+    if (!e->dry)
+        tr_emit0(&e->b, TR_OP_BARRIER, NULL);
+    *out = tr_em_none(e);
+    return true;
+}
+
+/* In the entry block, where no pass copies it; sizes are constants. */
+bool tr_lib_cu_shared(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_ty *elem;
+    tr_tv shape[TR_MAX_NDIM];
+    uint32_t n;
+    int64_t size, bytes;
+    if (!tr_fam_dtype(e, c, c->a[1], &elem) || !tr_fam_list(e, c, c->a[0], shape, &n))
+        return false;
+    bytes = tr_ty_size(elem);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!tr_tv_lit_int(c->a[0].ty->kind == TR_TY_TUPLE ? tr_em_item(e, c->a[0], k) : c->a[0], &size))
+            return tr_em_error(e, "%s() needs a shape that is known when the kernel is compiled",
+                               tr_fam_name(c));
+        if (size < 1 || __builtin_mul_overflow(bytes, size, &bytes) || bytes > TR_MAX_SHARED)
+            return tr_em_error(e, "%s(): %s", tr_fam_name(c),
+                               size < 1 ? "each size must be at least 1"
+                                        : "a block has 48 KiB of static shared memory");
+        shape[k] = tr_em_i64(e, size);
+    }
+    *out = (tr_tv){tr_ty_array(e->types, elem, n, TR_LAYOUT_C, false), TR_NOVAL};
+    if (e->dry)
+        return true;
+    tr_bld b = e->b;
+    b.blk = 0;
+    b.before = tr_blk_at(b.fn, 0)->first;
+    tr_val v[TR_MAX_NDIM];
+    for (uint32_t k = 0; k < n; k++)
+        v[k] = shape[k].v;
+    out->v = tr_emit_v(&b, TR_OP_SHARED, out->ty, n, v);
+    return true;
+}
+
+/* --- atomics --- */
+
+/* Of an atomic the element: its array, indices in range, then room for values. */
+static bool element(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv idx, tr_val *args, uint32_t *n) {
+    tr_idx it[TR_MAX_NDIM + 1];
+    if (a.ty->kind != TR_TY_ARRAY || !tr_ty_is_scalar(a.ty->elem))
+        return tr_em_error(e, "%s() takes an array, not %s", tr_fam_name(c), tr_em_tyname(e, a.ty));
+    if (a.ty->readonly)
+        return tr_em_error(e, "%s(): the array is read-only", tr_fam_name(c));
+    if (!tr_lib_index_parts(e, a, idx, it, n))
+        return false;
+    args[0] = a.v;
+    for (uint32_t k = 0; k < *n; k++) {
+        if (it[k].kind != 'i')
+            return tr_em_error(e, "%s() takes an index of each axis: one element", tr_fam_name(c));
+        args[1 + k] = tr_lib_checked_index(e, it[k].v, tr_em_dim(e, a, k), k, NULL).v;
+    }
+    return true;
+}
+
+static bool value(tr_em *e, const tr_bcall *c, const tr_ty *elem, tr_tv x, tr_val *out) {
+    if (!tr_fam_number(e, c, x, tr_ty_is_complex(elem) ? "bifc" : "bif"))
+        return false;
+    *out = tr_em_conv(e, x, elem).v;
+    return true;
+}
+
+/* aux: the tr_atomic; sub adds what is negated. */
+bool tr_lib_cu_atomic(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a = c->a[0], x = c->a[2];
+    tr_val args[TR_MAX_NDIM + 3];
+    uint32_t n;
+    bool sub = c->aux == TR_ATOMIC_SUB;
+    tr_atomic how = sub ? TR_ATOMIC_ADD : (tr_atomic)c->aux;
+    if (!element(e, c, a, c->a[1], args, &n))
+        return false;
+    const tr_ty *t = a.ty->elem;
+    if (!strchr(tr_atomic_info[how].of, tr_ty_class(t)) || tr_ty_size(t) < 4)
+        return tr_em_error(e, "%s() is not defined for arrays of %s", tr_fam_name(c), tr_em_tyname(e, t));
+    if (!value(e, c, t, x, &args[1 + n]))
+        return false;
+    if (sub)
+        args[1 + n] = tr_em_op1(e, TR_OP_NEG, (tr_tv){t, args[1 + n]}).v;
+    *out = tr_lib_emit(e, TR_OP_ATOMIC, t, n + 2, args);
+    if (!e->dry)
+        tr_at(e->b.fn, out->v)->sub = (uint8_t)how;
+    return true;
+}
+
+bool tr_lib_cu_cas(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a = c->a[0];
+    tr_val args[TR_MAX_NDIM + 3];
+    uint32_t n;
+    if (!element(e, c, a, c->a[1], args, &n))
+        return false;
+    const tr_ty *t = a.ty->elem;
+    if (!strchr("iu", tr_ty_class(t)) || tr_ty_size(t) < 4)
+        return tr_em_error(e, "%s() is not defined for arrays of %s", tr_fam_name(c), tr_em_tyname(e, t));
+    if (!value(e, c, t, c->a[2], &args[1 + n]) || !value(e, c, t, c->a[3], &args[2 + n]))
+        return false;
+    *out = tr_lib_emit(e, TR_OP_CAS, t, n + 3, args);
+    return true;
+}
+
+/* --- the launch --- */
+
+/* kernel, grid and block (three each), the kernel's arguments as a tuple. */
+bool tr_lib_cu_launch(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv sizes[6], *args, t = c->a[7];
+    for (uint32_t k = 0; k < 6; k++)
+        if (!tr_fam_int(e, c, c->a[1 + k], "a size", &sizes[k]))
+            return false;
+    if (t.ty->kind != TR_TY_TUPLE)
+        return tr_em_error(e, "%s() takes the kernel's arguments as a tuple", tr_fam_name(c));
+    args = TR_NEW_N(&e->ctx->arena, tr_tv, t.ty->n + 1u);
+    for (uint32_t k = 0; k < t.ty->n; k++)
+        args[k] = tr_em_item(e, t, k);
+    return e->launch(e, c->a[0], sizes, &(tr_args){t.ty->n, args, 0, NULL}, out);
+}

@@ -1,0 +1,837 @@
+"""Kernels on the emulated device: places, memory, barriers, atomics, device functions, launches, messages.
+
+Most are held against their own text run by CPython, thread by thread (cuda_check.py).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import warnings
+
+import numpy as np
+import pytest
+import treadle
+from cuda_check import check, kernel_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from on_stack import on_stack
+from sizes import examples
+from treadle import cuda, float32, float64, int64, njit, void
+
+# --- places ---
+
+
+@pytest.mark.parametrize(
+    ("grid", "block"),
+    [(1, 1), (3, 4), ((2, 3), (3, 2)), ((2, 1, 2), (1, 3, 2)), ((1, 2), 5), (4, (2, 2)), ([2, 2], [1, 2, 3])],
+)
+def test_places(grid, block):
+    text = """
+def k(q):
+    t, b, d, g = cuda.threadIdx, cuda.blockIdx, cuda.blockDim, cuda.gridDim
+    i = ((b.z * g.y + b.y) * g.x + b.x) * (d.x * d.y * d.z) + (t.z * d.y + t.y) * d.x + t.x
+    q[i, 0] = t.x + 10 * t.y + 100 * t.z
+    q[i, 1] = b.x + 10 * b.y + 100 * b.z
+    q[i, 2] = d.x + 10 * d.y + 100 * d.z
+    q[i, 3] = g.x + 10 * g.y + 100 * g.z
+    q[i, 4] = cuda.grid(1) + 100 * cuda.gridsize(1)
+    x, y = cuda.grid(2)
+    q[i, 5] = x + 100 * y
+    x, y, z = cuda.grid(3)
+    q[i, 6] = x + 100 * y + 10000 * z
+    w, h = cuda.gridsize(2)
+    q[i, 7] = w * 100 + h
+    q[i, 8] = cuda.gridsize(3)[2]
+"""
+    n = int(np.prod(grid) * np.prod(block))
+    check(text, grid, block, np.zeros((n, 9), np.int64))
+
+
+@pytest.mark.parametrize("stride", [1, 3, -1])
+@pytest.mark.parametrize("n", [0, 1, 7, 1000])
+def test_grid_stride_loops(n, stride):
+    text = """
+def k(a, x, y):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y[i] = a * x[i] + y[i]
+"""
+    x = np.arange(3.0 * n)[::stride][:n]
+    y = np.ones(n)
+    want = 2.0 * x + y
+    kernel_of(text)[3, 32](2.0, x, y)
+    assert (y == want).all()
+
+
+def test_arrays_that_lie_in_any_way():
+    kernel = kernel_of(
+        "def k(x, y):\n    i, j = cuda.grid(2)\n    if i < x.shape[0] and j < x.shape[1]:\n        y[i, j] = x[i, j] * 2\n"
+    )
+    base = np.arange(240.0).reshape(12, 20)
+    for x in (
+        base,
+        base.T,
+        base[::2, 1::3],
+        base[::-1, ::-1],
+        np.asfortranarray(base),
+        base[:0],
+        base[:, :0],
+    ):
+        y = np.zeros(x.shape[::-1]).T
+        kernel[(4, 4), (8, 8)](x, y)
+        assert (y == x * 2).all()
+    y = np.arange(12.0)  # the same memory twice, element for element and shifted by a block
+    kernel[(1, 1), (1, 12)](y[None], y[None])
+    assert (y == np.arange(12) * 2).all()
+    x = np.arange(8.0)
+    x.flags.writeable = False
+    kernel[1, (1, 8)](x[None], np.zeros((1, 8)))
+    with pytest.raises(treadle.TypingError, match="read-only"):
+        kernel_of("def k(x):\n    x[cuda.grid(1)] = 1\n")[1, 8](x)
+
+
+# --- barriers ---
+
+REVERSE = """
+def k(a):
+    s = cuda.shared.array(64, np.float64)
+    t, n = cuda.threadIdx.x, cuda.blockDim.x
+    i = cuda.grid(1)
+    s[t] = a[i]
+    cuda.syncthreads()
+    a[i] = s[n - 1 - t]
+"""
+TREE = """
+def k(a, q):
+    s = cuda.shared.array(64, np.float64)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = a[i] if i < a.size else 0.0
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        cuda.syncthreads()
+        if t < step:
+            s[t] += s[t + step]
+        step //= 2
+    if t == 0:
+        q[cuda.blockIdx.x] = s[0]
+"""
+BLELLOCH = """
+def k(a):
+    s = cuda.shared.array(64, np.int64)
+    t, n = cuda.threadIdx.x, 2 * cuda.blockDim.x
+    s[2 * t] = a[2 * t]
+    s[2 * t + 1] = a[2 * t + 1]
+    offset = 1
+    d = n >> 1
+    while d > 0:
+        cuda.syncthreads()
+        if t < d:
+            s[offset * (2 * t + 2) - 1] += s[offset * (2 * t + 1) - 1]
+        offset *= 2
+        d >>= 1
+    if t == 0:
+        s[n - 1] = 0
+    d = 1
+    while d < n:
+        offset >>= 1
+        cuda.syncthreads()
+        if t < d:
+            i, j = offset * (2 * t + 1) - 1, offset * (2 * t + 2) - 1
+            s[i], s[j] = s[j], s[i] + s[j]
+        d *= 2
+    cuda.syncthreads()
+    a[2 * t] = s[2 * t]
+    a[2 * t + 1] = s[2 * t + 1]
+"""
+EARLY = """
+def k(a, n):
+    s = cuda.shared.array(16, np.int64)
+    t = cuda.threadIdx.x
+    if t >= n:
+        a[t] = -1
+        return
+    s[t] = a[t]
+    cuda.syncthreads()
+    a[t] = s[n - 1 - t]
+    if t % 2:
+        return
+    cuda.syncthreads()
+    a[t] += s[0]
+"""
+NESTED = """
+def k(a, n, m):
+    s = cuda.shared.array((2, 8), np.int64)
+    t = cuda.threadIdx.x
+    own = a[t]
+    best = 0
+    for i in range(n):
+        for j in range(m):
+            s[j % 2, t] = own * (i + 1)
+            cuda.syncthreads()
+            own += s[j % 2, (t + 1) % cuda.blockDim.x] - j
+            if i == 1:
+                cuda.syncthreads()
+                best = max(best, own)
+        if n > 2:
+            cuda.syncthreads()
+            s[0, t] = own
+            cuda.syncthreads()
+            own = s[0, 0]
+    a[t] = own * 3 + best
+"""
+TWO_LOOPS = """
+def k(a, n):
+    s = cuda.shared.array(8, np.int64)
+    t = cuda.threadIdx.x
+    k = n
+    while True:
+        k -= 1
+        if k < 0:
+            break
+        s[t] = a[t] + k
+        cuda.syncthreads()
+        a[t] = s[(t + k) % 8]
+        cuda.syncthreads()
+    for b in range(cuda.blockIdx.x + 1):
+        cuda.syncthreads()
+        a[t] += b
+"""
+
+
+@pytest.mark.parametrize("block", [1, 2, 33, 64])
+def test_a_barrier(block):
+    check(REVERSE, 3, block, np.arange(3.0 * block))
+
+
+@pytest.mark.parametrize("block", [1, 2, 16, 64])
+def test_a_barrier_in_a_loop(block):
+    check(TREE, 4, block, np.arange(3.5 * block), np.zeros(4))
+
+
+@pytest.mark.parametrize("n", [1, 4, 32])
+def test_blelloch_scan(n):
+    a = np.arange(2 * n) % 7
+    want = np.cumsum(a) - a
+    kernel_of(BLELLOCH)[1, n](a)
+    assert (a == want).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 16])
+def test_who_has_ended_is_not_waited_for(n):
+    check(EARLY, 1, 16, np.arange(16) * 3, n)
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 0), (1, 1), (2, 3), (3, 2), (4, 0)])
+def test_barriers_in_nested_loops(n, m):
+    check(NESTED, 1, 8, np.arange(8) + 5, n, m)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_loops_that_leave_in_the_middle(n):
+    check(TWO_LOOPS, 2, 8, np.arange(8), n)
+
+
+def test_three_axes_and_partial_tiles():
+    text = """
+def k(A, B, C):
+    sA = cuda.shared.array((4, 4), np.float32)
+    sB = cuda.shared.array((4, 4), np.float32)
+    x, y = cuda.grid(2)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    sum = np.float32(0)
+    for i in range((A.shape[1] + 3) // 4):
+        sA[ty, tx] = 0
+        sB[ty, tx] = 0
+        if y < A.shape[0] and tx + i * 4 < A.shape[1]:
+            sA[ty, tx] = A[y, tx + i * 4]
+        if x < B.shape[1] and ty + i * 4 < B.shape[0]:
+            sB[ty, tx] = B[ty + i * 4, x]
+        cuda.syncthreads()
+        for j in range(4):
+            sum += sA[ty, j] * sB[j, tx]
+        cuda.syncthreads()
+    if y < C.shape[0] and x < C.shape[1]:
+        C[y, x] = sum
+"""
+    rng = np.random.default_rng(1)
+    A, B = rng.random((7, 9), np.float32), rng.random((9, 5), np.float32)
+    check(text, (2, 2), (4, 4), A, B, np.zeros((7, 5), np.float32))
+
+
+def test_values_of_every_type_cross_a_barrier():
+    for t in ("bool", "int8", "uint16", "int32", "uint64", "float32", "float64", "complex64", "complex128"):
+        text = """
+def k(a, q):
+    s = cuda.shared.array(8, np.int64)
+    t = cuda.threadIdx.x
+    mine = a[t]
+    s[t] = t
+    cuda.syncthreads()
+    q[t] = mine if s[7 - t] % 2 else a[0]
+"""
+        check(text, 1, 8, (np.arange(8) % 5).astype(t), np.zeros(8, t))
+
+
+def test_threads_that_wait_at_two_barriers():
+    text = """
+def k(a, n):
+    t = cuda.threadIdx.x
+    if t < n:
+        a[t] = 1
+        cuda.syncthreads()
+    else:
+        cuda.syncthreads()
+    a[t] += 1
+"""
+    kernel = kernel_of(text)
+    a = np.zeros(4)
+    kernel[1, 4](a, 4)
+    kernel[1, 4](a, 0)
+    assert (a == 3).all()
+    with pytest.raises(
+        RuntimeError, match="k: threads of a block wait at different barriers: in line 6 and in line 8"
+    ):
+        kernel[1, 4](a, 2)
+
+
+def test_what_cannot_stand_beside_a_barrier():
+    view = """
+def k(a):
+    t = cuda.threadIdx.x
+    if t % 2:
+        row = a[0]
+    else:
+        row = a[1]
+    cuda.syncthreads()
+    row[t] = 1
+"""
+    with pytest.raises(treadle.LoweringError, match="used after a barrier"):
+        kernel_of(view)[1, 4](np.zeros((2, 4)))
+    handler = """
+def k(a):
+    try:
+        a[9] = 1
+    except IndexError:
+        a[0] = 1
+    cuda.syncthreads()
+"""
+    with pytest.raises(treadle.LoweringError, match="`try`"):
+        kernel_of(handler)[1, 4](np.zeros(4))
+    free = """
+def k(a, q):
+    t = cuda.threadIdx.x
+    row, n = a[cuda.blockIdx.x], a.shape[1]
+    q[cuda.blockIdx.x, t] = row[t]
+    cuda.syncthreads()
+    row[n - 1 - t] = q[cuda.blockIdx.x, t]
+"""
+    check(free, 3, 5, np.arange(15.0).reshape(3, 5), np.zeros((3, 5)))
+
+
+@st.composite
+def programs(draw):
+    """Kernels whose threads talk through shared memory, with barriers where all threads come."""
+    lines = [
+        "def k(a, n):",
+        "    s = cuda.shared.array(8, np.int64)",
+        "    t = cuda.threadIdx.x",
+        "    x = a[t]",
+        "    y = n",
+        "    s[t] = 0",
+    ]
+    loops = 0
+
+    def expression() -> str:
+        return draw(st.sampled_from(["x", "y", "t", "x + y", "x - t", "x * 3 + 1", "y + 2", "n - x", "s[t]"]))
+
+    def block(depth: int, room: int) -> None:
+        nonlocal loops
+        lines.append("    " * depth + f"x += {depth}")
+        for _ in range(draw(st.integers(1, room))):
+            pad = "    " * depth
+            kind = draw(st.sampled_from(["set", "talk", "talk", "if", "loop", "while", "leave"]))
+            if kind == "set":
+                lines.append(f"{pad}{draw(st.sampled_from(['x', 'y']))} = {expression()}")
+            elif kind == "talk":
+                shift = draw(st.integers(0, 7))
+                lines.extend(
+                    [f"{pad}cuda.syncthreads()", f"{pad}s[t] = {expression()}", f"{pad}cuda.syncthreads()"]
+                )
+                lines.append(f"{pad}{draw(st.sampled_from(['x', 'y']))} = s[(t + {shift}) % cuda.blockDim.x]")
+            elif kind == "if" and depth < 4:
+                own = draw(st.booleans())
+                lines.append(
+                    f"{pad}if {'t % 3 == 1' if own else draw(st.sampled_from(['n > 1', 'n % 2 == 0']))}:"
+                )
+                if own:
+                    lines.append(f"{pad}    x = {expression()}")
+                else:
+                    block(depth + 1, 2)
+            elif kind == "loop" and depth < 4:
+                loops += 1
+                lines.append(f"{pad}for i{loops} in range({draw(st.sampled_from(['n', '2', 'n % 3']))}):")
+                block(depth + 1, 2)
+            elif kind == "while" and depth < 4:
+                loops += 1
+                lines.append(f"{pad}w{loops} = n")
+                lines.append(f"{pad}while w{loops} > 0:")
+                lines.append(f"{pad}    w{loops} -= 2")
+                block(depth + 1, 2)
+            elif kind == "leave" and depth == 1 and draw(st.integers(0, 4)) == 0:
+                lines.extend([f"{pad}if t == n + 2:", f"{pad}    a[t] = x", f"{pad}    return"])
+
+    block(1, 5)
+    lines.append("    a[t] = x * 31 + y")
+    return "\n".join(lines) + "\n"
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(programs(), st.integers(0, 4), st.integers(1, 8))
+def test_any_kernel_with_barriers(text, n, threads):
+    check(text, 1, threads, np.arange(8) * 5 + 1, n)
+
+
+# --- atomics ---
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64, np.float32, np.float64])
+@pytest.mark.parametrize("name", ["add", "sub", "exch", "min", "max", "and_", "or_", "xor"])
+def test_atomics(name, dtype):
+    text = f"""
+def k(a, old, x):
+    i = cuda.grid(1)
+    old[i] = cuda.atomic.{name}(a, i % 3, x[i])
+"""
+    x = (np.arange(12) * 37 % 23).astype(dtype)
+    args = (np.full(3, 9, dtype), np.zeros(12, dtype), x)
+    if np.dtype(dtype).kind == "f" and name not in ("add", "sub", "exch"):
+        with pytest.raises(treadle.TypingError, match=f"atomic.{name}.* is not defined for arrays of float"):
+            kernel_of(text)[1, 12](*args)
+    else:
+        check(text, 1, 12, *args)
+
+
+def test_compare_and_swap():
+    text = "def k(a, old):\n    i = cuda.grid(1)\n    old[i] = cuda.atomic.cas(a, 0, i, i + 1)\n"
+    for dtype in (np.int32, np.uint64):
+        check(text, 1, 5, np.zeros(1, dtype), np.zeros(5, dtype))
+
+
+def test_atomics_of_all_cores():
+    kernel = kernel_of("""
+def k(x, h, n):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(h, (x[i] % 2, x[i]), 1)
+        cuda.atomic.add(n, 0, 0.5)
+""")
+    x = np.random.default_rng(2).integers(0, 10, 200_000)
+    h, n = np.zeros((2, 10), np.int32), np.zeros(1)
+    kernel[64, 32](x, h, n)
+    assert (h.sum(axis=0) == np.bincount(x)).all()
+    assert n[0] == 100_000
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("cuda.atomic.add(a, 0, 'x')", "takes"),
+        ("cuda.atomic.add(a, (0, 0), 1)", "too many indices"),
+        ("cuda.atomic.add(a[0], 0, 1)", "takes an array"),
+        ("cuda.atomic.add(a, slice(0, 1), 1)", "an index of each axis"),
+        ("cuda.atomic.cas(a, 0, 1.0, 2.0)", "not defined for arrays of float64"),
+        ("cuda.atomic.add(a, 9, 1)", "index 9 is out of bounds"),
+        ("cuda.shared.array(a.size, np.float32)", "known when the kernel is compiled"),
+        ("cuda.shared.array((100, 200), np.float64)", "48 KiB"),
+        ("cuda.shared.array(0, np.float64)", "at least 1"),
+        ("cuda.grid(4)", "1, 2 or 3"),
+        ("cuda.grid(a.size)", "1, 2 or 3"),
+        ("cuda.threadIdx()", "axes x, y and z"),
+        ("cuda.threadIdx.w", "'w'"),
+    ],
+)
+def test_messages(call, message):
+    kernel = kernel_of(f"def k(a):\n    {call}\n")
+    with pytest.raises((treadle.TypingError, treadle.UnsupportedError, IndexError), match=message):
+        kernel[1, 2](np.zeros(4))
+
+
+# --- device functions ---
+
+
+@cuda.jit(device=True)
+def place(scale):
+    return cuda.grid(1) * scale, cuda.threadIdx.x
+
+
+@cuda.jit("f8(f8)", device=True)
+def half(x):
+    return x / 2
+
+
+@njit
+def on_both(x):
+    return x * x
+
+
+@cuda.jit(device=True)
+def meet(s, x):
+    s[cuda.threadIdx.x] = x
+    cuda.syncthreads()
+    return s[cuda.blockDim.x - 1 - cuda.threadIdx.x]
+
+
+def plain(x):
+    return -x
+
+
+@pytest.mark.parametrize("inline", ["never", "always"])
+def test_device_functions(inline):
+    inner = cuda.jit(device=True, inline=inline)(place.py_func)
+
+    @cuda.jit
+    def k(q):
+        i, t = inner(3)
+        s, r = cuda.shared.array(8, float64), cuda.shared.array(8, float64)
+        x = meet(s, on_both(half(i)))
+        y = meet(r, x + 1)
+        q[cuda.grid(1)] = x + y * 100 + plain(t)
+
+    q = np.zeros(8)
+    k[2, 4](q)
+    i = np.arange(8)
+    x = ((i * 3 / 2) ** 2).reshape(2, 4)[:, ::-1]
+    want = x + (x[:, ::-1] + 1) * 100 - (i % 4).reshape(2, 4)
+    assert (q == want.ravel()).all()
+
+
+def test_device_functions_that_call_themselves():
+    @cuda.jit(device=True)
+    def down(n):
+        return 0 if n == 0 else down(n - 1) + cuda.threadIdx.x
+
+    @cuda.jit
+    def k(q):
+        q[0] = down(3)
+
+    with pytest.raises(treadle.LoweringError, match="calls itself"):
+        k[1, 1](np.zeros(1))
+
+
+def test_a_kernel_for_each_closure():
+    def make(n, dtype):
+        @cuda.jit
+        def k(q):
+            s = cuda.shared.array(n, dtype)
+            s[cuda.threadIdx.x] = n
+            cuda.syncthreads()
+            q[cuda.threadIdx.x] = s[n - 1 - cuda.threadIdx.x]
+
+        return k
+
+    for n in (2, 5):
+        for dtype in (float32, np.int64):
+            q = np.zeros(n)
+            make(n, dtype)[1, n](q)
+            assert (q == n).all()
+
+
+# --- launches ---
+
+
+def test_signatures():
+    @cuda.jit(void(float64[:], int64))
+    def k(a, n):
+        a[cuda.grid(1)] = n
+
+    a = np.zeros(4)
+    k[1, 4](a, 3)
+    k[1, 4](a, True)
+    assert (a == 1).all()
+    with pytest.raises((TypeError, treadle.TypingError)):
+        k[1, 4](np.zeros(4, np.float32), 3)
+    text = cuda.jit("void(f4[:], f4[:])")(lambda x, y: None)
+    text[1, 1](np.zeros(1, np.float32), np.zeros(1, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("config", "error", "message"),
+    [
+        ((1, 1025), ValueError, "1 to 1024"),
+        ((1, (32, 33)), ValueError, "1056 threads"),
+        ((1, (1, 1, 65)), ValueError, "1 to 64"),
+        ((2**31, 1), ValueError, "1 to 2147483647"),
+        (((1, 65536), 1), ValueError, "1 to 65535"),
+        ((0, 1), ValueError, "the grid is 0"),
+        ((1, -1), ValueError, "the block is -1"),
+        ((1,), ValueError, "2 to 4 items"),
+        ((1, 2, 3, 4, 5), ValueError, "2 to 4 items"),
+        (((1, 1, 1, 1), 1), ValueError, "1 to 3 axes"),
+        ((1.5, 1), TypeError, "an int or a tuple"),
+        ((1, 1, 7), TypeError, "made by cuda.stream"),
+        ((1, 1, 0, 64), treadle.UnsupportedError, "dynamic shared memory"),
+    ],
+)
+def test_configurations_that_no_device_takes(config, error, message):
+    kernel = kernel_of("def k(a):\n    a[0] = 1\n")
+    with pytest.raises(error, match=message):
+        kernel[config]
+
+
+def test_configurations():
+    kernel = kernel_of("def k(a):\n    cuda.atomic.add(a, 0, 1)\n")
+    a = np.zeros(1)
+    for config in [(1, 2), ([2], [1]), (np.int32(2), (np.uint8(1),)), (2, 1, 0), (1, (1, 2), None, 0)]:
+        kernel[config](a)
+    assert a[0] == 10
+    kernel.forall(300)(a)
+    kernel.forall(0, tpb=1)(a)
+    assert a[0] == 10 + 384 + 1
+    assert isinstance(kernel[2, 3], cuda.Launcher)
+    assert isinstance(kernel, cuda.Kernel)
+    assert repr(kernel[2, 3]) == "<k[(2, 1, 1), (3, 1, 1)]>"
+    assert repr(kernel).startswith("<kernel ")
+    with pytest.warns(UserWarning, match="without a configuration"):
+        kernel(a)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel(a)
+    assert a[0] == 10 + 384 + 1 + 2
+
+
+def test_what_is_no_kernel():
+    @cuda.jit
+    def returns(a):
+        return a[0]
+
+    with pytest.raises(
+        treadle.TypingError, match=r"a kernel returns nothing.*returns\(\) returns float64"
+    ) as err:
+        returns[1, 1](np.zeros(1))
+    assert "store the result" in str(err.value)
+    assert "launch(" not in str(err.value)
+
+    @njit
+    def host(a):
+        return a + cuda.threadIdx.x
+
+    with pytest.raises(treadle.TypingError, match="for kernels"):
+        host(1)
+    for call in (
+        lambda: cuda.grid(1),
+        lambda: cuda.gridsize(1),
+        lambda: cuda.threadIdx.x,
+        lambda: cuda.blockIdx.y,
+        lambda: cuda.blockDim.z,
+        cuda.syncthreads,
+        lambda: cuda.shared.array(1, float32),
+        lambda: cuda.atomic.add([1], 0, 1),
+        lambda: cuda.atomic.cas([1], 0, 1, 2),
+        lambda: cuda._launch(None, 1, 1, 1, 1, 1, 1, ()),
+    ):
+        with pytest.raises(treadle.TypingError, match="in kernels only"):
+            call()
+    with pytest.raises(TypeError, match="unknown option 'fast'"):
+        cuda.jit(fast=True)
+    with pytest.raises(treadle.UnsupportedError, match="CUDA C"):
+        cuda.jit(link=["x.cu"])
+    with pytest.raises(TypeError, match="compiled already"):
+        cuda.jit(returns)
+    with pytest.raises(TypeError, match="compiles Python functions"):
+        cuda.jit(device=True)(3)
+    with pytest.raises(treadle.TypingError, match="takes numbers and arrays, and argument 1"):
+        kernel_of("def k(a):\n    pass\n")[1, 1]((1, 2))
+    with pytest.raises(TypeError):
+        kernel_of("def k(a):\n    pass\n")[1, 1](1, 2)
+
+
+def test_an_exception_names_the_line():
+    kernel = kernel_of("def k(a):\n    i = cuda.grid(1)\n    a[i] = 1\n")
+    with pytest.raises(IndexError, match="index 4 is out of bounds for axis 0 with size 4") as err:
+        kernel[1, 8](np.zeros(4))
+    entry = err.traceback[-1]
+    assert (entry.name, entry.lineno) == ("k", 2)
+    kernel_of("def k(a):\n    a[0] = 1 // a[0]\n    a[1] = 1.0 / a[1]\n")[1, 1](
+        np.zeros(2)
+    )  # CUDA raises for no division
+
+    @cuda.jit
+    def refuses(a):
+        if a[cuda.grid(1)] < 0:
+            raise ValueError("negative")
+
+    refuses[1, 4](np.arange(4.0))
+    with pytest.raises(ValueError, match="negative"):
+        refuses[2, 2](-np.arange(4.0))
+
+
+def test_options():
+    for options in (
+        {"fastmath": True},
+        {"opt": True, "lineinfo": True, "max_registers": 32},
+        {"debug": True},
+    ):
+
+        @cuda.jit(**options)
+        def k(a):
+            a[cuda.grid(1)] += 1
+
+        a = np.zeros(4)
+        k[1, 4](a)
+        assert (a == 1).all()
+        assert k.__name__ == "k"
+        assert k.py_func is k.__wrapped__
+
+
+# --- the device's arrays ---
+
+
+def test_device_arrays():
+    a = np.arange(12.0).reshape(3, 4)
+    d = cuda.to_device(a)
+    assert (d.shape, d.dtype, d.ndim, d.size, d.nbytes, d.strides) == ((3, 4), a.dtype, 2, 12, 96, (32, 8))
+    kernel_of("def k(x):\n    i, j = cuda.grid(2)\n    x[i, j] *= 2\n")[(1, 1), (3, 4)](d)
+    assert (a == np.arange(12.0).reshape(3, 4)).all()
+    assert (d.copy_to_host() == a * 2).all()
+    out = np.zeros((3, 4))
+    assert d.copy_to_host(out) is out
+    assert (out == a * 2).all()
+    row = d[1]
+    row[:] = 7
+    d[0, 0] = 5
+    d[2] = cuda.to_device(np.ones(4))
+    assert (d.copy_to_host() == [[5, 2, 4, 6], [7] * 4, [1] * 4]).all()
+    assert d[1, 2] == 7
+    assert len(d) == 3
+    assert [r.copy_to_host().sum() for r in d] == [17, 28, 4]
+    assert cuda.is_cuda_array(d) and not cuda.is_cuda_array(a)
+    assert cuda.is_available() and cuda.is_emulated()
+    assert not hasattr(d, "__cuda_array_interface__")
+    cuda.synchronize()
+    assert isinstance(d, cuda.DeviceNDArray)
+    like = cuda.device_array_like(np.asfortranarray(a))
+    assert like.strides == (8, 24)
+    assert cuda.device_array_like(like).strides == (8, 24)
+    assert cuda.device_array((2, 3), np.int8, order="F").strides == (1, 2)
+    assert cuda.device_array(3).dtype == np.float64
+    like.copy_to_device(a)
+    assert (like.copy_to_host() == a).all()
+    assert cuda.to_device(a, copy=False).shape == a.shape
+    assert cuda.to_device(a + 1, to=like) is like
+    assert (like.copy_to_host() == a + 1).all()
+
+
+def test_streams():
+    s = cuda.stream()
+    assert isinstance(s, cuda.Stream)
+    with s.auto_synchronize() as same:
+        assert same is s
+        d = cuda.to_device(np.arange(4.0), s)
+        kernel_of("def k(a):\n    a[cuda.grid(1)] += 1\n")[1, 4, s](d)
+        assert (d.copy_to_host(stream=cuda.default_stream()) == [1, 2, 3, 4]).all()
+    s.synchronize()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda d: np.sum(d), TypeError, "copy_to_host"),
+        (lambda d: d + 1, TypeError, "unsupported operand"),
+        (lambda d: d.copy_to_host(np.zeros(3)), ValueError, r"shape \(3,\)"),
+        (lambda d: d.copy_to_host(np.zeros(4, np.int8)), TypeError, "int8"),
+        (lambda d: d.copy_to_device(np.zeros(3)), ValueError, "shape"),
+        (lambda d: d[[1, 2]], treadle.UnsupportedError, "ints and slices"),
+        (lambda d: d[9], IndexError, "out of bounds"),
+        (lambda d: cuda.to_device(d), TypeError, "already"),
+        (lambda d: cuda.to_device([1.0], stream="x"), TypeError, "made by cuda.stream"),
+        (lambda d: cuda.device_array(3, strides=(8,)), treadle.UnsupportedError, "strides"),
+        (lambda d: cuda.device_array(3, order="K"), ValueError, "'C' or 'F'"),
+        (lambda d: cuda.nothing, AttributeError, "nothing"),
+    ],
+)
+def test_device_arrays_refuse(call, error, message):
+    with pytest.raises(error, match=message):
+        call(cuda.to_device(np.zeros(4)))
+
+
+# --- other ways in ---
+
+
+def test_on_a_small_stack():
+    a = np.arange(64.0)
+    on_stack(64, lambda: kernel_of(REVERSE)[1, 64](a))
+    assert (a == np.arange(64.0)[::-1]).all()
+
+
+def test_threads_that_launch_at_once():
+    kernel = kernel_of(TREE)
+    found = []
+
+    def launch(k):
+        for _ in range(20):
+            q = np.zeros(8)
+            kernel[8, 64](np.full(512, float(k)), q)
+            found.append((q == 64 * k).all())
+
+    threads = [threading.Thread(target=launch, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == [True] * 80
+
+
+SECOND = """
+import numpy as np, treadle
+from treadle import cuda
+
+@cuda.jit(cache=True)
+def k(a):
+    s = cuda.shared.array(32, np.float64)
+    t = cuda.threadIdx.x
+    s[t] = a[t]
+    cuda.syncthreads()
+    a[t] = s[31 - t]
+
+a = np.arange(32.0)
+k[1, 32](a)
+print((a == np.arange(32.0)[::-1]).all(), treadle.stats()["loaded"])
+"""
+
+
+def test_from_the_cache_in_a_second_process(tmp_path):
+    script = tmp_path / "second.py"
+    script.write_text(SECOND)
+    out = [
+        subprocess.run(
+            [sys.executable, script],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "TREADLE_CACHE_DIR": str(tmp_path / "c"), "TREADLE_NUM_THREADS": threads},
+            check=True,
+        ).stdout
+        for threads in ("1", "2")
+    ]
+    assert out == ["True 0\n", "True 1\n"]
+
+
+def test_a_grid_that_was_skipped_is_refused():
+    code = textwrap.dedent("""
+        import numpy as np
+        from treadle import cuda
+        @cuda.jit
+        def k(a):
+            a[cuda.grid(1)] = 1
+        k[1, 4](np.zeros(4))
+    """)
+    r = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TREADLE_SKIP": "grid", "TREADLE_VERIFY": "0"},
+    )
+    assert r.returncode == 1
+    assert "LoweringError" in r.stderr
