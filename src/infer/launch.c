@@ -44,6 +44,8 @@ bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *
     *out = tr_em_none(e);
     if (e->dry)
         return true;
+    if (fn->varargs)
+        return tr_em_error(e, "a kernel takes a fixed number of arguments, and %s() has *args", fn->name);
     tr_val last = tr_blk_at(e->b.fn, e->b.blk)->last;
     tr_ins *call = tr_at(e->b.fn, last);
     if (call->op != TR_OP_CALL) /* what never returns */

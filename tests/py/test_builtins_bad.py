@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from treadle import TreadleError, njit
+from treadle import TreadleError, cuda, njit
 
 TABLE = Path(__file__).parents[2] / "src" / "lib" / "builtins.def"
 ROWS = re.findall(
@@ -24,10 +24,11 @@ VALUES = {
 }  # fmt: skip
 SELVES = {"array": ["vector", "matrix", "point", "complex", "flags", "empty"], "number": ["1", "2.5", "True", "1j", "big"],
           "tuple": ["()", "(1, 2.0)", "nested"], "range": ["range(3)"], "slice": ["slice(1)"], "dtype": ["np.float32"],
-          "str": ["'text'"], "object": ["len"],
+          "str": ["'text'"], "object": ["len"], "dim3": ["cuda.threadIdx", "cuda.gridDim"],
           "ufunc": ["np.add", "np.sin", "np.less"], "iinfo": ["np.iinfo(np.int8)"], "manager": ["np.errstate()"], "finfo": ["np.finfo(np.float32)"]}  # fmt: skip
 FROZEN = {
     "np": np,
+    "cuda": cuda,
     **{k: v for k, v in VALUES.items() if k.isidentifier()},
     "math": importlib.import_module("math"),
 }

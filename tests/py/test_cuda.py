@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from on_stack import on_stack
 from sizes import examples
-from treadle import cuda, float32, float64, int64, njit, void
+from treadle import cuda, float32, float64, int64, njit, prange, void
 
 # --- places ---
 
@@ -835,3 +835,146 @@ def test_a_grid_that_was_skipped_is_refused():
     )
     assert r.returncode == 1
     assert "LoweringError" in r.stderr
+
+
+LEAVES = """
+def k(a):
+    t = cuda.threadIdx.x
+    for i in range(5):
+        cuda.syncthreads()
+        if t == i:
+            return
+        a[t] += 1
+"""
+ROUNDS = """
+def k(a):
+    t = cuda.threadIdx.x
+    for i in range(t):
+        cuda.syncthreads()
+        a[t] += i
+"""
+
+
+@pytest.mark.parametrize("text", [LEAVES, ROUNDS], ids=["leaves", "rounds"])
+def test_threads_that_end_in_different_rounds(text):
+    check(text, 2, 7, np.zeros(7))
+
+
+def test_an_exception_between_barriers():
+    kernel = kernel_of("""
+def k(a):
+    t = cuda.threadIdx.x
+    own = a[t]
+    cuda.syncthreads()
+    if own == 2:
+        raise ValueError("two")
+    cuda.syncthreads()
+    a[t] = own + 1
+""")
+    a = np.arange(5.0)
+    before = treadle.stats()
+    for _ in range(5):
+        with pytest.raises(ValueError, match="two"):
+            kernel[3, 5](a)
+    assert (a == np.arange(5)).all()
+    kernel[1, 2](a)
+    assert (a == [1, 2, 2, 3, 4]).all()
+    after = treadle.stats()
+    made, freed = (after[k] - before[k] for k in ("arrays_allocated", "arrays_freed"))
+    assert made == freed > 0
+
+
+def test_arrays_and_handlers_in_a_thread():
+    text = """
+def k(a, b):
+    i = cuda.grid(1)
+    x = np.zeros(3)
+    x[i % 3] = i
+    try:
+        b[i] = (a[i] * 2 + x).sum()
+    except IndexError:
+        cuda.atomic.add(b, 0, 1)
+"""
+    a, b = np.arange(12.0).reshape(4, 3), np.zeros(4)
+    kernel_of(text)[2, 4](a, b)
+    want = (a * 2).sum(axis=1) + np.arange(4)
+    want[0] += 4
+    assert (b == want).all()
+
+
+def test_atomics_outside_of_kernels():
+    @njit(parallel=True)
+    def count(h, x):
+        for i in prange(x.size):
+            cuda.atomic.add(h, x[i], 1)
+
+    h = np.zeros(4, np.int64)
+    count(h, np.arange(100_000) % 4)
+    assert (h == 25_000).all()
+
+
+def test_kernels_are_called_by_the_host_alone():
+    @cuda.jit
+    def inner(a):
+        a[0] = 1
+
+    @cuda.jit
+    def outer(a):
+        inner(a)
+
+    with pytest.raises(treadle.UnsupportedError, match=r"inner\(\), a kernel that the host launches"):
+        outer[1, 1](np.zeros(1))
+    with pytest.raises(treadle.TypingError, match=r"inner\(\), a kernel that the host launches"):
+        njit(lambda a: inner[1, 1](a))(np.zeros(1))
+    with pytest.raises(treadle.TypingError, match=r"stars\(\) has \*args"):
+        kernel_of("def stars(*a):\n    a[0][0] = 1\n", "stars")[1, 1](np.zeros(1))
+    with pytest.raises(TypeError, match=r"inner\(\): argument .* list"):
+        inner[1, 1]([1.0])
+    kernel = kernel_of("def k(a, n=3):\n    a[0] = n\n")
+    a = np.zeros(1)
+    kernel[1, 1](a)
+    assert a[0] == 3
+
+
+def test_a_fork_and_an_interrupt():
+    code = textwrap.dedent("""
+        import os, signal
+        import numpy as np
+        from treadle import cuda
+
+        @cuda.jit
+        def k(a):
+            cuda.syncthreads()
+            a[cuda.grid(1)] = 1
+
+        @cuda.jit
+        def endless(a):
+            while True:
+                cuda.syncthreads()
+                a[0] += 1
+
+        a = np.zeros(1000)
+        k[10, 100](a)
+        pid = os.fork()
+        if not pid:
+            a = np.zeros(1000)
+            k[10, 100](a)
+            os._exit(int(a.sum() != 1000))
+        print(os.waitpid(pid, 0)[1])
+
+        def stop(*_):
+            raise KeyboardInterrupt
+
+        signal.signal(signal.SIGALRM, stop)
+        for _ in range(2):
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            try:
+                endless[4, 4](a)
+            except KeyboardInterrupt:
+                print("interrupted")
+        a[:] = 0
+        k[10, 100](a)
+        print(a.sum())
+    """)
+    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert (r.returncode, r.stdout) == (0, "0\ninterrupted\ninterrupted\n1000.0\n"), r.stderr

@@ -18,6 +18,7 @@ What stands here has a meaning in kernels, and in functions that they call: a pl
 
 from __future__ import annotations
 
+import sys as _sys
 import types as _types
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -167,6 +168,7 @@ for _name, _what in {
 }.items():
     setattr(atomic, _name, _atomic(_name, _what))
 atomic.cas = _cas  # type: ignore[attr-defined]
+_sys.modules.update({m.__name__: m for m in (shared, atomic)})  # they can be imported from
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ import warnings
 from typing import Any, Callable
 
 from .. import cuda
-from .._core import Function
+from .._core import _REASON, Function
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
 from ._memory import DeviceNDArray, check_stream
@@ -101,11 +101,16 @@ class Kernel:
         self._kernel = Function(fn, flags, as_options(options))
         for s in signatures or ():
             self._kernel._announce(s)
-        self._entry = Function(_entry(self._kernel), flags, {})
+        entry = _entry(self._kernel)
+        entry.__name__, entry.__qualname__ = fn.__name__, fn.__qualname__
+        self._entry = Function(entry, flags, {})
         self._launchers: dict[Any, Launcher] = {}
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, name, getattr(fn, name))
         self.__wrapped__ = fn
+        vars(self)[_REASON] = (
+            f"{self.__name__}(), a kernel that the host launches (one with cuda.jit(device=True) may be called)"
+        )
 
     def __getitem__(self, config: Any) -> Launcher:
         try:
