@@ -186,19 +186,19 @@ def k(a, n, m):
 TWO_LOOPS = """
 def k(a, n):
     s = cuda.shared.array(8, np.int64)
-    t = cuda.threadIdx.x
+    t, i = cuda.threadIdx.x, cuda.grid(1)
     k = n
     while True:
         k -= 1
         if k < 0:
             break
-        s[t] = a[t] + k
+        s[t] = a[i] + k
         cuda.syncthreads()
-        a[t] = s[(t + k) % 8]
+        a[i] = s[(t + k) % 8]
         cuda.syncthreads()
     for b in range(cuda.blockIdx.x + 1):
         cuda.syncthreads()
-        a[t] += b
+        a[i] += b
 """
 
 
@@ -232,7 +232,7 @@ def test_barriers_in_nested_loops(n, m):
 
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_loops_that_leave_in_the_middle(n):
-    check(TWO_LOOPS, 2, 8, np.arange(8), n)
+    check(TWO_LOOPS, 2, 8, np.arange(16), n)
 
 
 def test_three_axes_and_partial_tiles():
@@ -839,25 +839,25 @@ def test_a_grid_that_was_skipped_is_refused():
 
 LEAVES = """
 def k(a):
-    t = cuda.threadIdx.x
+    t, j = cuda.threadIdx.x, cuda.grid(1)
     for i in range(5):
         cuda.syncthreads()
         if t == i:
             return
-        a[t] += 1
+        a[j] += 1
 """
 ROUNDS = """
 def k(a):
-    t = cuda.threadIdx.x
+    t, j = cuda.threadIdx.x, cuda.grid(1)
     for i in range(t):
         cuda.syncthreads()
-        a[t] += i
+        a[j] += i
 """
 
 
 @pytest.mark.parametrize("text", [LEAVES, ROUNDS], ids=["leaves", "rounds"])
 def test_threads_that_end_in_different_rounds(text):
-    check(text, 2, 7, np.zeros(7))
+    check(text, 2, 7, np.zeros(14))
 
 
 def test_an_exception_between_barriers():
@@ -886,20 +886,19 @@ def k(a):
 
 def test_arrays_and_handlers_in_a_thread():
     text = """
-def k(a, b):
+def k(a, b, n):
     i = cuda.grid(1)
     x = np.zeros(3)
     x[i % 3] = i
     try:
         b[i] = (a[i] * 2 + x).sum()
     except IndexError:
-        cuda.atomic.add(b, 0, 1)
+        cuda.atomic.add(n, 0, 1)
 """
-    a, b = np.arange(12.0).reshape(4, 3), np.zeros(4)
-    kernel_of(text)[2, 4](a, b)
-    want = (a * 2).sum(axis=1) + np.arange(4)
-    want[0] += 4
-    assert (b == want).all()
+    a, b, n = np.arange(12.0).reshape(4, 3), np.zeros(4), np.zeros(1)
+    kernel_of(text)[2, 4](a, b, n)
+    assert (b == (a * 2).sum(axis=1) + np.arange(4)).all()
+    assert n[0] == 4
 
 
 def test_atomics_outside_of_kernels():
