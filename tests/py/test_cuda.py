@@ -173,6 +173,7 @@ def k(a, n, m):
             s[j % 2, t] = own * (i + 1)
             cuda.syncthreads()
             own += s[j % 2, (t + 1) % cuda.blockDim.x] - j
+            cuda.syncthreads()
             if i == 1:
                 cuda.syncthreads()
                 best = max(best, own)
@@ -181,6 +182,7 @@ def k(a, n, m):
             s[0, t] = own
             cuda.syncthreads()
             own = s[0, 0]
+            cuda.syncthreads()
     a[t] = own * 3 + best
 """
 TWO_LOOPS = """

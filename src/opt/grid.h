@@ -1,0 +1,95 @@
+/* What the files of the pass `grid` share: a launch on its way to loops. */
+#ifndef TR_OPT_GRID_H
+#define TR_OPT_GRID_H
+
+#include "ir/ir.h"
+#include "ir/prog.h"
+
+enum { TR_AXIS_X, TR_AXIS_Y, TR_AXIS_Z, TR_AXES };
+
+/* Where threads wait: the end of a block, and where they go on. */
+typedef struct tr_stop {
+    tr_bid at, on;
+    int32_t line; /* of the barrier; 0: it is the block that needs one value here, not the user */
+} tr_stop;
+typedef TR_VEC(tr_stop) tr_stops;
+
+typedef struct tr_grid {
+    tr_prog *p;
+    tr_fn *f;    /* the host's, which launches */
+    tr_val call; /* the launch */
+    tr_fn *g;    /* the kernel's body, a copy */
+    tr_fn *lam;  /* a block */
+    tr_bld b;    /* in it */
+    const tr_ty *i64, *i1;
+    tr_val *caps;                           /* of the lambda: six sizes, then the kernel's arguments */
+    tr_val block[TR_AXES], thread[TR_AXES]; /* where the code is; of a thread inside of the loops over them */
+    tr_val threads;                         /* how many a block has */
+    uint32_t loc;
+    tr_stops stops;
+    uint32_t nhomes; /* params that the body got after the kernel's own: arrays over the threads */
+} tr_grid;
+
+static inline tr_arena *tr_grid_arena(const tr_grid *s) {
+    return &s->p->ctx->arena;
+}
+
+/* --- grid.c: small pieces --- */
+
+tr_val tr_grid_number(const tr_grid *s, int64_t n);
+tr_val tr_grid_op(tr_grid *s, tr_op op, tr_val x, tr_val y); /* of int64, known to fit */
+tr_val tr_grid_compare(tr_grid *s, tr_cmpop how, tr_val x, tr_val y);
+tr_val tr_grid_choose(tr_grid *s, tr_val c, tr_val x, tr_val y);
+/* An array of the block's own, made where the builder is. */
+tr_val tr_grid_room(tr_grid *s, const tr_ty *elem, uint32_t n, const tr_val *sizes);
+const tr_site *tr_grid_site(const tr_grid *s, tr_exc exc, const char *text);
+bool tr_grid_fail(const tr_grid *s, const char *text);
+/* What stands for an op of a device here; NOVAL: it is none. */
+tr_val tr_grid_meaning(const tr_grid *s, const tr_ins *in);
+/* Ends block v->blk before v: what follows is a new block, which is returned. */
+tr_bid tr_grid_cut(tr_grid *s, tr_val v);
+
+/* The loops over the threads of a block, x innermost. What is carried goes through as params of each. */
+enum { TR_CARRY = 3 };
+typedef struct tr_threads {
+    struct {
+        tr_bid head, exit;
+        tr_val i, carry[TR_CARRY];
+    } axis[TR_AXES];
+    uint32_t ncarry;
+} tr_threads;
+/* The builder is in the innermost body then; `carry` holds what it is there. */
+void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *carry);
+void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry);
+tr_val tr_grid_me(tr_grid *s); /* the thread's number in its block, inside of the loops */
+/* A copy of these blocks of the body, entered from where the builder is, first block first. `known`: per value of the body, what stands for it, or NOVAL.
+ * Ways out (TR_BR to a block that is none of these, kept branches, returns) are left to the caller: blocks `bmap` says where each block's copy is. */
+tr_bid *tr_grid_copy(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bid outside);
+
+/* --- grid_cross.c --- */
+
+/* How the body falls into pieces that have loops over the threads of their own. */
+typedef struct tr_pieces {
+    const uint8_t *head;   /* per block: a piece begins there */
+    const uint32_t *piece; /* per block: which it lies in */
+    const uint8_t *once;   /* per value: the block has it, not each thread */
+} tr_pieces;
+
+/* No value that a thread has for itself is used in another piece than its own after this, and heads of pieces get nothing by params but what is
+ * there once: what crosses lies in arrays over the threads, new params of the body. Computes predecessors. */
+bool tr_grid_cross(tr_grid *s, const tr_pieces *p);
+/* Per block: the values that are alive where it begins. */
+struct tr_bits *tr_grid_live(const tr_grid *s);
+
+/* --- grid_rounds.c, grid_level.c: the two ways to run a body with barriers --- */
+
+/* Whatever the flow of control: after each piece the block asks where its threads have come to. */
+bool tr_grid_rounds_cut(tr_grid *s);
+void tr_grid_rounds_put(tr_grid *s, tr_val *known);
+
+/* Where all threads take one way between barriers, the block takes it once. */
+typedef struct tr_level tr_level;
+tr_level *tr_grid_level(tr_grid *s, bool *failed); /* NULL: it cannot be had */
+void tr_grid_level_put(tr_grid *s, tr_level *l, tr_val *known);
+
+#endif
