@@ -25,7 +25,7 @@ MAY_INCLUDE: dict[str, tuple[str, ...]] = {
     "rt": ("base",),
     "vmath": ("base",),
     "code": ("rt", "vmath"),
-    "dev": ("rt", "code"),
+    "dev": ("rt", "code", "exec"),
     "exec": ("rt", "code", "ty"),
     "lower": (
         "ir",

@@ -22,10 +22,11 @@ import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import dev
 import devenv
 from devenv import FREE_THREADED, Stop, run, say
 from root import SUITE, logged, mirror
+
+import dev
 
 VERSION = FREE_THREADED[0]
 SERIES = VERSION.removesuffix("t")

@@ -4,6 +4,7 @@
 #define TR_EXT_IMPORTS_NUMPY
 #include "ext/box.h"
 #include "ext/compat.h"
+#include "ext/device.h"
 #include "ext/function.h"
 #include "ext/ntclass.h"
 #include "ext/selftest.h"
@@ -276,7 +277,7 @@ static int module_exec(PyObject *module) {
     read_dump(st);
     bool ok = tr_builtin_map_import() && find_numpy_classes(st) && tr_types_add(module) &&
               tr_box_add(module) && tr_function_add(module) && tr_ufunc_add(module) &&
-              register_fork(module) && tr_selftest_add(module) &&
+              tr_device_add(module) && register_fork(module) && tr_selftest_add(module) &&
               PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 && add_cpus(module) &&
               PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0;
     return ok ? 0 : -1;
@@ -289,6 +290,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->fn_type);
     Py_VISIT(st->mem_type);
     Py_VISIT(st->ufunc_type);
+    Py_VISIT(st->devmem_type);
+    Py_VISIT(st->devarray_type);
     Py_VISIT(st->np_ufunc);
     Py_VISIT(st->np_memmap);
     int r = tr_builtin_map_visit(&st->freeze.builtins, visit, arg);
@@ -314,6 +317,8 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->fn_type);
     Py_CLEAR(st->mem_type);
     Py_CLEAR(st->ufunc_type);
+    Py_CLEAR(st->devmem_type);
+    Py_CLEAR(st->devarray_type);
     return 0;
 }
 

@@ -29,8 +29,10 @@ struct tr_ntclass;
 typedef struct tr_state {
     PyObject *gate;  /* an object for tr_py_section_begin; lives as long as the module */
     tr_tytab *types; /* the process's types; has its own lock */
-    PyTypeObject *type_type, *sig_type, *fn_type, *mem_type, *ufunc_type;
-    PyObject **type_objs; /* Type objects by tr_ty.id, made on demand */
+    PyTypeObject *type_type, *sig_type, *fn_type, *mem_type, *ufunc_type, *devmem_type, *devarray_type;
+    Py_ssize_t devarray_slot;     /* in an object of devarray_type: its ndarray */
+    _Atomic(struct tr_dev *) dev; /* the device: ext/device.h */
+    PyObject **type_objs;         /* Type objects by tr_ty.id, made on demand */
     uint32_t ntype_objs;
     struct tr_ntclass *ntclasses; /* classes of named tuples: ntclass.h */
     uint32_t nntclasses;

@@ -1,0 +1,194 @@
+/* Devices: memory, copies, streams, events and launches behind one table of functions.
+ *
+ * What is put on a stream is a *job*: a launch, a copy, a filling, a call of the host. On the default stream (NULL) a job is done when tr_dev_ops.submit
+ * returns; on others it is the device's until it calls `release`, on any thread, and is done in the order of submission. A job that fails ends its
+ * stream: what follows there is released without having been done, until somebody takes the failure (take).
+ *
+ * The default stream is CUDA's legacy one. Whoever uses it brackets that with begin and end: between them the jobs that were submitted before have
+ * ended, and none of another stream is at work. A device that orders streams by itself has nothing to do there.
+ *
+ * Results are codes as those of compiled code (rt/layout.h): 0, the number of a raise site, or a reason of the runtime's own. Nothing here waits longer
+ * than it is told, so that a host can look for signals in between. All functions may be called by any thread. */
+#ifndef TR_DEV_DEV_H
+#define TR_DEV_DEV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rt/layout.h"
+
+/* Limits and properties, as CUDA names them: X(id). */
+#define TR_DEV_ATTRS(X)                  \
+    X(MAX_THREADS_PER_BLOCK)             \
+    X(MAX_BLOCK_DIM_X)                   \
+    X(MAX_BLOCK_DIM_Y)                   \
+    X(MAX_BLOCK_DIM_Z)                   \
+    X(MAX_GRID_DIM_X)                    \
+    X(MAX_GRID_DIM_Y)                    \
+    X(MAX_GRID_DIM_Z)                    \
+    X(MAX_SHARED_MEMORY_PER_BLOCK)       \
+    X(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) \
+    X(MAX_PARAMETER_BYTES)               \
+    X(TOTAL_CONSTANT_MEMORY)             \
+    X(WARP_SIZE)                         \
+    X(MULTIPROCESSOR_COUNT)              \
+    X(COMPUTE_CAPABILITY_MAJOR)          \
+    X(COMPUTE_CAPABILITY_MINOR)          \
+    X(ASYNC_ENGINE_COUNT)                \
+    X(CONCURRENT_KERNELS)                \
+    X(CAN_MAP_HOST_MEMORY)               \
+    X(UNIFIED_ADDRESSING)                \
+    X(MANAGED_MEMORY)                    \
+    X(COOPERATIVE_LAUNCH)                \
+    X(ECC_ENABLED)                       \
+    X(INTEGRATED)
+typedef enum tr_dev_attr {
+#define X(id) TR_DEV_##id,
+    TR_DEV_ATTRS(X)
+#undef X
+        TR_DEV_ATTR__COUNT
+} tr_dev_attr;
+
+typedef struct tr_dev tr_dev;
+typedef struct tr_dev_stream tr_dev_stream; /* NULL: the default stream */
+typedef struct tr_dev_event tr_dev_event;
+
+/* A block of the device's memory. */
+typedef struct tr_dev_mem {
+    void *at;
+    uint64_t bytes; /* as asked for */
+    void *of;       /* the device's own */
+} tr_dev_mem;
+
+/* --- jobs --- */
+
+/* A launch. The first slots are sizes, x first: of the grid, of a block; a device that takes them otherwise leaves them out. */
+typedef struct tr_dev_launch {
+    const void *code; /* emu: tr_entry_fn */
+    tr_slot *slots;
+    uint32_t nslots, nsizes;
+    tr_frame *frame; /* who submits provides it, initialised; it tells of an exception */
+} tr_dev_launch;
+
+/* Items of one array to the places of another, either of them the host's or the device's. */
+enum { TR_DEV_NDIM = 32 };
+typedef struct tr_dev_copy {
+    void *to;
+    const void *from;
+    uint64_t item; /* bytes */
+    uint32_t ndim;
+    int64_t shape[TR_DEV_NDIM], to_stride[TR_DEV_NDIM], from_stride[TR_DEV_NDIM]; /* bytes */
+} tr_dev_copy;
+
+typedef struct tr_dev_fill {
+    void *to;
+    uint64_t bytes;
+    uint8_t value;
+} tr_dev_fill;
+
+/* A call of the host, on a thread of the device's; it may not use the device. It comes also where the stream has failed: `code` says how. */
+typedef struct tr_dev_call {
+    void (*fn)(void *arg, int32_t code);
+    void *arg;
+} tr_dev_call;
+
+typedef enum tr_dev_op { TR_DEV_LAUNCH, TR_DEV_COPY, TR_DEV_FILL, TR_DEV_CALL, TR_DEV_OWN } tr_dev_op;
+
+typedef struct tr_dev_job {
+    struct tr_dev_job *next;
+    tr_dev_op op;
+    int32_t code; /* how it ended */
+    uint64_t number;
+    unsigned threads; /* of the pool, at most; 0: as many as there are */
+    union {
+        tr_dev_launch launch;
+        tr_dev_copy copy;
+        tr_dev_fill fill;
+        tr_dev_call call;
+        struct {
+            tr_dev_event *event;
+            uint64_t turn;
+            bool wait;
+        } own; /* the device's own: an event is recorded or waited for */
+    } u;
+    _Atomic uint32_t refs;                /* the device's, and those of failures that were taken */
+    void (*release)(struct tr_dev_job *); /* nobody needs it any more */
+} tr_dev_job;
+void tr_dev_unref(tr_dev_job *j);
+
+/* Why a stream or an event failed. */
+typedef struct tr_dev_failure {
+    int32_t code;    /* 0: it did not */
+    tr_dev_job *job; /* which one; a reference. NULL: none */
+} tr_dev_failure;
+
+/* --- a device --- */
+
+typedef struct tr_dev_ops {
+    const char *name;
+    int64_t (*attribute)(tr_dev *d, tr_dev_attr a);
+
+    /* Memory. `alloc` fails with MEMORY; `find` gives the live block that holds an address, false: none does. `owns` is quick: an address is one of the device's, in a
+     * live block or not. */
+    int32_t (*alloc)(tr_dev *d, uint64_t bytes, tr_dev_mem *out);
+    void (*free)(tr_dev *d, const tr_dev_mem *m);
+    bool (*find)(tr_dev *d, const void *at, tr_dev_mem *out);
+    bool (*owns)(const tr_dev *d, const void *at);
+    void (*memory)(tr_dev *d, uint64_t *left, uint64_t *total);
+
+    /* Streams. `stream_new` gives NULL without memory; `stream_free` returns at once, what was submitted is done. */
+    tr_dev_stream *(*stream_new)(tr_dev *d);
+    void (*stream_free)(tr_dev *d, tr_dev_stream *s);
+    int32_t (*submit)(tr_dev *d, tr_dev_stream *s, tr_dev_job *j);
+    /* All of s that was submitted before the first call for *ticket (0 then) has ended; s NULL: of all streams. It waits `ns` at most, 0: not at all. */
+    bool (*reached)(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns);
+    /* The failure that has not been told yet, of s or (NULL) the oldest of any stream; *out is then the caller's. What was submitted so far to streams that failed with it is
+     * not done; what comes now is. */
+    bool (*take)(tr_dev *d, tr_dev_stream *s, tr_dev_failure *out);
+    /* Around jobs on the default stream. False: not within `ns`, or (with *code) never: a call that a stream makes of the host may not. */
+    bool (*begin)(tr_dev *d, int64_t ns, int32_t *code);
+    void (*end)(tr_dev *d);
+
+    /* Events. One that was never recorded has happened. */
+    tr_dev_event *(*event_new)(tr_dev *d, bool timing);
+    void (*event_free)(tr_dev *d, tr_dev_event *e);
+    int32_t (*record)(tr_dev *d, tr_dev_stream *s, tr_dev_event *e);
+    int32_t (*wait)(tr_dev *d, tr_dev_stream *s,
+                    tr_dev_event *e); /* what s is given from now on comes after e as it is recorded now */
+    bool (*happened)(tr_dev *d, tr_dev_event *e, int64_t ns);
+    bool (*event_take)(tr_dev *d, tr_dev_event *e, tr_dev_failure *out);
+    /* From a to b, which have happened, were recorded, and have times. */
+    bool (*elapsed)(tr_dev *d, tr_dev_event *a, tr_dev_event *b, double *ms);
+
+    /* No more work is begun, what is at work is asked to end; waits `ns` at most for that. False: something is still at work. */
+    bool (*stop)(tr_dev *d, int64_t ns);
+} tr_dev_ops;
+
+struct tr_dev {
+    const tr_dev_ops *ops;
+};
+
+/* What a device asks of who opens it; lives as long as the process. */
+typedef struct tr_dev_host {
+    const tr_host *host; /* for launches of the device's own threads: blocks and compile are taken over */
+    void (*write)(void *self, const char *text,
+                  size_t n); /* what launches print there; any thread, without the GIL */
+    void *self;
+} tr_dev_host;
+
+/* The device of that name, opened once. NULL with a message: there is none, or it does not work here. */
+typedef tr_dev *tr_dev_open_fn(const tr_dev_host *h, char *msg, size_t room);
+tr_dev *tr_dev_open(const char *name, const tr_dev_host *h, char *msg, size_t room);
+extern const char *const tr_dev_attr_name[TR_DEV_ATTR__COUNT];
+
+/* --- copies --- */
+
+/* The same with as few axes as do, the innermost last; axes of one item are left out. */
+void tr_dev_copy_plan(tr_dev_copy *c);
+uint64_t tr_dev_copy_bytes(const tr_dev_copy *c);
+/* Of memory that this thread can read and write. The arrays do not meet, or are the same. */
+void tr_dev_copy_here(const tr_dev_copy *c);
+/* All places lie within [at, at + bytes), for the source and the target. */
+void tr_dev_copy_extent(const tr_dev_copy *c, bool target, uintptr_t *lo, uintptr_t *hi);
+
+#endif

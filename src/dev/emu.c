@@ -1,0 +1,120 @@
+/* The emulated device: the host's own cores and memory behind the table of a device.
+ *
+ * A launch is a call of a kernel's entry (opt/grid.c made loops of its threads); a copy is memcpy. Memory is a range of addresses of its own (emu_mem.c), so that
+ * what is not the device's is found before it is used; streams are queues served by threads (emu_queue.c). Limits are those of hardware (CUDA C Programming
+ * Guide, technical specifications by compute capability: 9.0 here), so that what runs on it fits a GPU.
+ * There is one for the process, as there is one pool of threads. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dev/emu.h"
+#include "rt/enter.h"
+#include "rt/pool.h"
+
+/* State of the process. */
+static tr_emu emu = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int64_t attribute(tr_dev *d, tr_dev_attr a) {
+    (void)d;
+    switch (a) {
+    case TR_DEV_MAX_THREADS_PER_BLOCK: return 1024;
+    case TR_DEV_MAX_BLOCK_DIM_X: return 1024;
+    case TR_DEV_MAX_BLOCK_DIM_Y: return 1024;
+    case TR_DEV_MAX_BLOCK_DIM_Z: return 64;
+    case TR_DEV_MAX_GRID_DIM_X: return INT32_MAX;
+    case TR_DEV_MAX_GRID_DIM_Y: return 65535;
+    case TR_DEV_MAX_GRID_DIM_Z: return 65535;
+    case TR_DEV_MAX_SHARED_MEMORY_PER_BLOCK: return 48 << 10;
+    case TR_DEV_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return 227 << 10;
+    case TR_DEV_MAX_PARAMETER_BYTES: return 4096;
+    case TR_DEV_TOTAL_CONSTANT_MEMORY: return 64 << 10;
+    case TR_DEV_WARP_SIZE: return 32;
+    case TR_DEV_MULTIPROCESSOR_COUNT: return tr_rt_pool_size();
+    case TR_DEV_COMPUTE_CAPABILITY_MAJOR: return 9;
+    case TR_DEV_COMPUTE_CAPABILITY_MINOR: return 0;
+    case TR_DEV_ASYNC_ENGINE_COUNT: return 1;
+    case TR_DEV_CONCURRENT_KERNELS: return 1;
+    case TR_DEV_CAN_MAP_HOST_MEMORY: return 1;
+    case TR_DEV_UNIFIED_ADDRESSING: return 1;
+    case TR_DEV_MANAGED_MEMORY: return 1;
+    case TR_DEV_COOPERATIVE_LAUNCH: return 0;
+    case TR_DEV_ECC_ENABLED: return 0;
+    case TR_DEV_INTEGRATED: return 1;
+    default: return 0;
+    }
+}
+
+/* --- memory --- */
+
+static int32_t mem_alloc(tr_dev *d, uint64_t bytes, tr_dev_mem *out) {
+    tr_emu *e = (tr_emu *)d;
+    pthread_mutex_lock(&e->lock);
+    int32_t code = emu_alloc(&e->mem, bytes, out);
+    pthread_mutex_unlock(&e->lock);
+    return code;
+}
+
+static void mem_free(tr_dev *d, const tr_dev_mem *m) {
+    tr_emu *e = (tr_emu *)d;
+    pthread_mutex_lock(&e->lock);
+    emu_free(&e->mem, m);
+    pthread_mutex_unlock(&e->lock);
+}
+
+static bool mem_find(tr_dev *d, const void *at, tr_dev_mem *out) {
+    tr_emu *e = (tr_emu *)d;
+    pthread_mutex_lock(&e->lock);
+    bool found = emu_find(&e->mem, at, out);
+    pthread_mutex_unlock(&e->lock);
+    return found;
+}
+
+static bool mem_owns(const tr_dev *d, const void *at) {
+    return emu_owns(&((const tr_emu *)d)->mem, at);
+}
+
+static void mem_info(tr_dev *d, uint64_t *left, uint64_t *total) {
+    tr_emu *e = (tr_emu *)d;
+    pthread_mutex_lock(&e->lock);
+    *left = e->mem.left;
+    *total = e->mem.left + e->mem.used;
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* --- the device --- */
+
+static const tr_dev_ops ops = {
+    .name = "emu",
+    .attribute = attribute,
+    .alloc = mem_alloc,
+    .free = mem_free,
+    .find = mem_find,
+    .owns = mem_owns,
+    .memory = mem_info,
+};
+
+/* The lock is taken around a fork, so that what it guards is whole in the child. */
+static void fork_lock(void) {
+    pthread_mutex_lock(&emu.lock);
+}
+
+static void fork_unlock(void) {
+    pthread_mutex_unlock(&emu.lock);
+}
+
+static void fork_child(void) {
+    pthread_mutex_init(&emu.lock, NULL);
+}
+
+tr_dev *tr_dev_open_emu(const tr_dev_host *h, char *msg, size_t room) {
+    pthread_mutex_lock(&emu.lock);
+    if (!emu.dev.ops && emu_mem_open(&emu.mem, msg, room)) {
+        emu.host = *h;
+        pthread_atfork(fork_lock, fork_unlock, fork_child);
+        emu.dev.ops = &ops;
+    }
+    tr_dev *d = emu.dev.ops ? &emu.dev : NULL;
+    pthread_mutex_unlock(&emu.lock);
+    return d;
+}
