@@ -13,6 +13,10 @@ OPT_LEVEL : int
 CPU : int
     ``TREADLE_CPU``: number of the processor to make code for, 0 for ``"native"``, this machine (default). A wrong name's error
     lists the others. Code for one that has more than this machine can be inspected, not run.
+CUDA : str
+    ``TREADLE_CUDA``: what kernels run on. ``"auto"``: a GPU if there is one, else the emulated device (default); ``"gpu"``; ``"emu"``.
+CUDA_WARN : str
+    ``TREADLE_CUDA_WARN``: what `PerformanceWarning` is given for, ``"grid"`` (tiny ones), ``"copy"`` (of arrays of the host), ``"1"`` (both, default) or ``"0"``.
 PLANT : int
     ``TREADLE_PLANT``: which planted fault is on; only builds made to test the tests have any.
 
@@ -25,7 +29,7 @@ import os
 
 from ._core import _CPUS
 
-__all__ = ["BOUNDSCHECK", "CPU", "DISABLE_JIT", "OPT_LEVEL", "PLANT", "PROMOTION"]
+__all__ = ["BOUNDSCHECK", "CPU", "CUDA", "CUDA_WARN", "DISABLE_JIT", "OPT_LEVEL", "PLANT", "PROMOTION"]
 
 
 def _number(name: str, default: int, allowed: range | tuple[int, ...]) -> int:
@@ -53,4 +57,6 @@ BOUNDSCHECK: bool = bool(_number("TREADLE_BOUNDSCHECK", 1, (0, 1)))
 PROMOTION: str = _choice("TREADLE_PROMOTION", "treadle", ("treadle", "numba"))
 OPT_LEVEL: int = _number("TREADLE_OPT_LEVEL", 2, (0, 2, 3))
 CPU: int = _CPUS.index(_choice("TREADLE_CPU", "native", _CPUS))
+CUDA: str = _choice("TREADLE_CUDA", "auto", ("auto", "gpu", "emu"))
+CUDA_WARN: str = _choice("TREADLE_CUDA_WARN", "1", ("0", "1", "grid", "copy"))
 PLANT: int = _number("TREADLE_PLANT", 0, range(0, 33))

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from numpy.exceptions import AxisError as _AxisError
 
-__all__ = ["AxisError", "InternalError", "LoweringError", "TreadleError", "TypingError", "UnsupportedError"]
+__all__ = [
+    "AxisError",
+    "InternalError",
+    "LoweringError",
+    "PerformanceWarning",
+    "TreadleError",
+    "TreadleWarning",
+    "TypingError",
+    "UnsupportedError",
+]
 
 
 class TreadleError(Exception):
@@ -33,3 +42,11 @@ class LoweringError(TreadleError):
 
 class InternalError(TreadleError):
     """A broken invariant: a defect in Treadle, not in the program."""
+
+
+class TreadleWarning(Warning):
+    """Base of the warnings that Treadle has classes of its own for."""
+
+
+class PerformanceWarning(TreadleWarning):
+    """A program that is right, and slower than it could be."""

@@ -688,42 +688,7 @@ def test_options():
         assert k.py_func is k.__wrapped__
 
 
-# --- the device's arrays ---
-
-
-def test_device_arrays():
-    a = np.arange(12.0).reshape(3, 4)
-    d = cuda.to_device(a)
-    assert (d.shape, d.dtype, d.ndim, d.size, d.nbytes, d.strides) == ((3, 4), a.dtype, 2, 12, 96, (32, 8))
-    kernel_of("def k(x):\n    i, j = cuda.grid(2)\n    x[i, j] *= 2\n")[(1, 1), (3, 4)](d)
-    assert (a == np.arange(12.0).reshape(3, 4)).all()
-    assert (d.copy_to_host() == a * 2).all()
-    out = np.zeros((3, 4))
-    assert d.copy_to_host(out) is out
-    assert (out == a * 2).all()
-    row = d[1]
-    row[:] = 7
-    d[0, 0] = 5
-    d[2] = cuda.to_device(np.ones(4))
-    assert (d.copy_to_host() == [[5, 2, 4, 6], [7] * 4, [1] * 4]).all()
-    assert d[1, 2] == 7
-    assert len(d) == 3
-    assert [r.copy_to_host().sum() for r in d] == [17, 28, 4]
-    assert cuda.is_cuda_array(d) and not cuda.is_cuda_array(a)
-    assert cuda.is_available() and cuda.is_emulated()
-    assert not hasattr(d, "__cuda_array_interface__")
-    cuda.synchronize()
-    assert isinstance(d, cuda.DeviceNDArray)
-    like = cuda.device_array_like(np.asfortranarray(a))
-    assert like.strides == (8, 24)
-    assert cuda.device_array_like(like).strides == (8, 24)
-    assert cuda.device_array((2, 3), np.int8, order="F").strides == (1, 2)
-    assert cuda.device_array(3).dtype == np.float64
-    like.copy_to_device(a)
-    assert (like.copy_to_host() == a).all()
-    assert cuda.to_device(a, copy=False).shape == a.shape
-    assert cuda.to_device(a + 1, to=like) is like
-    assert (like.copy_to_host() == a + 1).all()
+# --- streams ---
 
 
 def test_streams():
@@ -735,28 +700,6 @@ def test_streams():
         kernel_of("def k(a):\n    a[cuda.grid(1)] += 1\n")[1, 4, s](d)
         assert (d.copy_to_host(stream=cuda.default_stream()) == [1, 2, 3, 4]).all()
     s.synchronize()
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda d: np.sum(d), TypeError, "copy_to_host"),
-        (lambda d: d + 1, TypeError, "unsupported operand"),
-        (lambda d: d.copy_to_host(np.zeros(3)), ValueError, r"shape \(3,\)"),
-        (lambda d: d.copy_to_host(np.zeros(4, np.int8)), TypeError, "int8"),
-        (lambda d: d.copy_to_device(np.zeros(3)), ValueError, "shape"),
-        (lambda d: d[[1, 2]], treadle.UnsupportedError, "ints and slices"),
-        (lambda d: d[9], IndexError, "out of bounds"),
-        (lambda d: cuda.to_device(d), TypeError, "already"),
-        (lambda d: cuda.to_device([1.0], stream="x"), TypeError, "made by cuda.stream"),
-        (lambda d: cuda.device_array(3, strides=(8,)), treadle.UnsupportedError, "strides"),
-        (lambda d: cuda.device_array(3, order="K"), ValueError, "'C' or 'F'"),
-        (lambda d: cuda.nothing, AttributeError, "nothing"),
-    ],
-)
-def test_device_arrays_refuse(call, error, message):
-    with pytest.raises(error, match=message):
-        call(cuda.to_device(np.zeros(4)))
 
 
 # --- other ways in ---

@@ -17,6 +17,7 @@ import sys
 import pytest
 import treadle
 from treadle import _core, config, cuda, decorators, errors, run, types
+from treadle.cuda import args, cudadrv
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ways_features  # noqa: E402
@@ -83,14 +84,32 @@ def public(cls: type) -> list[str]:
     return [n for n in vars(cls) if not n.startswith("_")]
 
 
+CUDADRV = [getattr(cudadrv, name) for name in cudadrv.__all__]
+CUDA_CLASSES = [
+    cls
+    for of in (
+        cuda.DeviceNDArray,
+        cuda.DeviceRecord,
+        cuda.MappedNDArray,
+        cuda.MemoryPointer,
+        cuda.Device,
+        cuda.Context,
+        cuda.Kernel,
+    )
+    for cls in of.__mro__
+    if cls.__module__.startswith("treadle.")
+]
+
+
 def test_public_names():
     names = [*treadle.__all__, *cuda.__all__, *types.__all__, *errors.__all__, *config.__all__, *run.__all__]
-    names += [n for cls in (_core.Function, _core.Type, _core.Signature) for n in public(cls)]
+    names += [n for m in (args, cudadrv, *CUDADRV) for n in m.__all__]
+    names += [n for cls in (_core.Function, _core.Type, _core.Signature, *CUDA_CLASSES) for n in public(cls)]
     assert not missing(names, words_in_python())
 
 
 def test_all_lists_exist():
-    for module in (treadle, cuda, types, errors, config, run, decorators):
+    for module in (treadle, cuda, args, *CUDADRV, types, errors, config, run, decorators):
         for name in module.__all__:
             assert getattr(module, name) is not None, name
 
@@ -179,7 +198,8 @@ def test_ops():
 
 def test_errors_are_the_compilers():
     classes = {cls for _, cls in rows("src/base/err.h", r'X\(([A-Z]+), "(\w+)"\)')}
-    assert {c for c in classes if not hasattr(builtins, c)} == set(errors.__all__) - {"TreadleError"}
+    ours = {n for n in errors.__all__ if not issubclass(getattr(errors, n), Warning)} - {"TreadleError"}
+    assert {c for c in classes if not hasattr(builtins, c)} == ours
 
 
 def test_names_of_scalar_types():
@@ -213,11 +233,16 @@ def test_stubs_match_the_module():
 
 
 def test_what_users_see_has_a_docstring():
-    things = {f"{m.__name__}.{n}": getattr(m, n) for m in (treadle, cuda, types, errors) for n in m.__all__}
+    things = {
+        f"{m.__name__}.{n}": getattr(m, n)
+        for m in (treadle, cuda, args, *CUDADRV, types, errors)
+        for n in m.__all__
+    }
     things |= {
         f"{c.__name__}.{n}": vars(c)[n]
-        for c in (_core.Function, _core.Type, _core.Signature)
+        for c in (_core.Function, _core.Type, _core.Signature, *CUDA_CLASSES)
         for n in public(c)
+        if callable(vars(c)[n]) or isinstance(vars(c)[n], property) and c not in CUDA_CLASSES
     }
     assert [name for name, x in things.items() if not x.__doc__] == []
 

@@ -23,39 +23,102 @@ import types as _types
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from . import args, cudadrv
+    from ._array import DeviceNDArray, DeviceRecord, ManagedNDArray, MappedNDArray, MemoryPointer
+    from ._devices import (
+        Context,
+        Device,
+        MemoryInfo,
+        close,
+        current_context,
+        defer_cleanup,
+        detect,
+        get_current_device,
+        gpus,
+        is_available,
+        is_emulated,
+        is_supported_version,
+        list_devices,
+        profile_start,
+        profile_stop,
+        profiling,
+        require_context,
+        runtime,
+        select_device,
+    )
+    from ._interop import as_cuda_array, from_cuda_array_interface, from_dlpack, is_cuda_array
     from ._kernel import Kernel, Launcher, jit
     from ._memory import (
-        DeviceNDArray,
-        Stream,
-        default_stream,
         device_array,
         device_array_like,
-        is_available,
-        is_cuda_array,
-        is_emulated,
-        stream,
-        synchronize,
+        managed_array,
+        mapped,
+        mapped_array,
+        mapped_array_like,
+        pinned,
+        pinned_array,
+        pinned_array_like,
         to_device,
     )
+    from ._stream import Stream, default_stream, stream, synchronize
+    from .args import In, InOut, Out
+    from .cudadrv import devicearray
 
 _WHERE = {
-    "jit": "_kernel",
+    "DeviceNDArray": "_array",
+    "DeviceRecord": "_array",
+    "ManagedNDArray": "_array",
+    "MappedNDArray": "_array",
+    "MemoryPointer": "_array",
+    "Context": "_devices",
+    "Device": "_devices",
+    "MemoryInfo": "_devices",
+    "close": "_devices",
+    "current_context": "_devices",
+    "defer_cleanup": "_devices",
+    "detect": "_devices",
+    "get_current_device": "_devices",
+    "gpus": "_devices",
+    "is_available": "_devices",
+    "is_emulated": "_devices",
+    "is_supported_version": "_devices",
+    "list_devices": "_devices",
+    "profile_start": "_devices",
+    "profile_stop": "_devices",
+    "profiling": "_devices",
+    "require_context": "_devices",
+    "runtime": "_devices",
+    "select_device": "_devices",
+    "as_cuda_array": "_interop",
+    "from_cuda_array_interface": "_interop",
+    "from_dlpack": "_interop",
+    "is_cuda_array": "_interop",
     "Kernel": "_kernel",
     "Launcher": "_kernel",
-    "DeviceNDArray": "_memory",
-    "Stream": "_memory",
-    "default_stream": "_memory",
+    "jit": "_kernel",
     "device_array": "_memory",
     "device_array_like": "_memory",
-    "is_available": "_memory",
-    "is_cuda_array": "_memory",
-    "is_emulated": "_memory",
-    "stream": "_memory",
-    "synchronize": "_memory",
+    "managed_array": "_memory",
+    "mapped": "_memory",
+    "mapped_array": "_memory",
+    "mapped_array_like": "_memory",
+    "pinned": "_memory",
+    "pinned_array": "_memory",
+    "pinned_array_like": "_memory",
     "to_device": "_memory",
+    "Stream": "_stream",
+    "default_stream": "_stream",
+    "stream": "_stream",
+    "synchronize": "_stream",
+    "In": "args",
+    "InOut": "args",
+    "Out": "args",
+    "devicearray": "cudadrv",
 }
+_MODULES = ("args", "cudadrv")
 __all__ = [
     *_WHERE,
+    *_MODULES,
     "atomic",
     "blockDim",
     "blockIdx",
@@ -172,10 +235,12 @@ _sys.modules.update({m.__name__: m for m in (shared, atomic)})  # they can be im
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module 'treadle.cuda' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _MODULES:
+        return import_module("." + name, __name__)
+    if name not in _WHERE:
+        raise AttributeError(f"module 'treadle.cuda' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module("." + _WHERE[name], __name__), name)
     return value
 

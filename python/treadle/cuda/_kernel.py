@@ -7,21 +7,23 @@ import types as _pytypes
 import warnings
 from typing import Any, Callable
 
+import numpy as np
+
 from .. import cuda
 from .._core import _REASON, Function
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
-from ._memory import DeviceNDArray, check_stream
+from ._array import DeviceNDArray
+from ._devices import MAX_BLOCK, MAX_GRID, MAX_THREADS, ready
+from ._stream import check_stream
+from ._warn import tell
+from .args import argument
 
 __all__ = ["Kernel", "Launcher", "jit"]
 
-# What hardware has (CUDA C Programming Guide, technical specifications, compute capability 5.0 to 9.0).
-MAX_THREADS = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
-
 # Options that Treadle's own functions have, and those that say something about a GPU's code alone.
 _SHARED_OPTIONS = ("fastmath", "cache", "debug", "inline", "promotion", "boundscheck")
+_AS_THEY_ARE = frozenset({np.ndarray, bool, int, float, complex})
 _OF_GPU = ("opt", "lineinfo", "max_registers", "launch_bounds")
 
 
@@ -53,9 +55,10 @@ def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, in
 class Launcher:
     """A kernel with a configuration: ``kernel[grid, block]``. Calling it runs the kernel, and returns when all threads have ended."""
 
-    __slots__ = ("_call", "block", "grid", "kernel")
+    __slots__ = ("_call", "_told", "block", "grid", "kernel")
 
     def __init__(self, kernel: Kernel, config: Any) -> None:
+        ready()
         config = config if isinstance(config, tuple) else (config,)
         if not 2 <= len(config) <= 4:
             raise ValueError(
@@ -74,9 +77,20 @@ class Launcher:
         if threads > MAX_THREADS:
             raise ValueError(f"a block of {threads} threads; a device takes at most {MAX_THREADS}")
         self._call = kernel._entry
+        self._told = False
 
     def __call__(self, *args: Any) -> None:
-        self._call(*self.grid, *self.block, *[a._mem if type(a) is DeviceNDArray else a for a in args])
+        if not self._told:
+            self._told = True
+            tell(self, args)
+        self._call(
+            *self.grid,
+            *self.block,
+            *[
+                a._mem if type(a) is DeviceNDArray else a if type(a) in _AS_THEY_ARE else argument(a)
+                for a in args
+            ],
+        )
 
     def __repr__(self) -> str:
         return f"<{self.kernel.__qualname__}[{self.grid}, {self.block}]>"
@@ -131,7 +145,13 @@ class Kernel:
                 f"launch it as {self.__name__}[blocks, threads](...)",
                 stacklevel=2,
             )
-        self[1, 1](*args)
+        launcher = self[1, 1]
+        launcher._told = True  # that it is one thread was said
+        launcher(*args)
+
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Launcher:
+        """The kernel with a configuration, as ``kernel[griddim, blockdim, stream, sharedmem]``."""
+        return self[griddim, blockdim, stream, sharedmem]
 
     def forall(self, ntasks: int, tpb: int = 0) -> Launcher:
         """The kernel with enough blocks of ``tpb`` threads (0: 128) for ``ntasks`` threads on one axis, at least one."""

@@ -1,209 +1,204 @@
-"""Arrays on the device. On the emulated one they lie in the host's memory, apart from the arrays that they were copied from."""
+"""Making arrays of the device, and arrays that host and device share."""
 
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ._array import Array, DeviceNDArray, DeviceRecord, ManagedNDArray, MappedNDArray, _Access, allocate
+from ._devices import ready
+from ._interop import as_cuda_array
+from ._stream import check_stream
 
 __all__ = [
-    "DeviceNDArray",
-    "Stream",
-    "check_stream",
-    "default_stream",
     "device_array",
     "device_array_like",
-    "is_available",
-    "is_cuda_array",
-    "is_emulated",
-    "stream",
-    "synchronize",
+    "managed_array",
+    "mapped",
+    "mapped_array",
+    "mapped_array_like",
+    "pinned",
+    "pinned_array",
+    "pinned_array_like",
     "to_device",
 ]
 
 
-class Stream:
-    """A queue of copies and launches. On the emulated device each is done when its call returns, so what is on a stream is always finished."""
-
-    __slots__ = ()
-
-    def synchronize(self) -> None:
-        """Wait for what is on the stream: nothing, ever."""
-
-    @contextlib.contextmanager
-    def auto_synchronize(self) -> Iterator[Stream]:
-        """A `with` at whose end the stream is waited for."""
-        yield self
-        self.synchronize()
-
-    def __repr__(self) -> str:
-        return "<stream of the emulated device>"
-
-
-def stream() -> Stream:
-    """A new stream."""
-    return Stream()
-
-
-def default_stream() -> Stream:
-    """The stream of what names none."""
-    return Stream()
-
-
-def check_stream(stream: Any) -> None:
-    """TypeError for what is no stream; 0 and None stand for the default one."""
-    if not (stream is None or isinstance(stream, Stream) or (isinstance(stream, int) and stream == 0)):
-        raise TypeError(f"a stream is made by cuda.stream(), and {stream!r} is none")
-
-
-class DeviceNDArray:
-    """An array on the device. It is made by `to_device`, `device_array` and `device_array_like`, and read by `copy_to_host`.
-
-    Attributes
-    ----------
-    shape, strides, dtype, ndim, size, nbytes
-        As `numpy.ndarray` has them.
-    """
-
-    __slots__ = ("_mem",)
-
-    def __init__(self, mem: np.ndarray[Any, Any]) -> None:
-        self._mem = mem
-
-    shape = property(lambda self: self._mem.shape)
-    strides = property(lambda self: self._mem.strides)
-    dtype = property(lambda self: self._mem.dtype)
-    ndim = property(lambda self: self._mem.ndim)
-    size = property(lambda self: self._mem.size)
-    nbytes = property(lambda self: self._mem.nbytes)
-
-    def copy_to_host(self, ary: np.ndarray[Any, Any] | None = None, stream: Any = 0) -> np.ndarray[Any, Any]:
-        """The items, in a new array of the same order or in ``ary``.
-
-        Raises
-        ------
-        ValueError
-            ``ary`` has another shape.
-        TypeError
-            ``ary`` has another dtype.
-        """
-        check_stream(stream)
-        if ary is None:
-            return self._mem.copy(order="K")
-        self._check(ary)
-        ary[...] = self._mem
-        return ary
-
-    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Fill it with the items of ``ary``, an array of the host or of the device.
-
-        Raises
-        ------
-        ValueError
-            ``ary`` has another shape.
-        TypeError
-            ``ary`` has another dtype.
-        """
-        check_stream(stream)
-        ary = ary._mem if isinstance(ary, DeviceNDArray) else np.asarray(ary)
-        self._check(ary)
-        self._mem[...] = ary
-
-    def _check(self, ary: np.ndarray[Any, Any]) -> None:
-        if ary.shape != self.shape:
-            raise ValueError(f"an array of shape {ary.shape}, the device array has {self.shape}")
-        if ary.dtype != self.dtype:
-            raise TypeError(f"an array of {ary.dtype}, the device array is of {self.dtype}")
-
-    def __getitem__(self, index: Any) -> Any:
-        """A view on the device; one item is a NumPy scalar."""
-        for i in index if isinstance(index, tuple) else (index,):
-            if not (isinstance(i, (int, np.integer, slice)) or i is Ellipsis or i is None):
-                raise UnsupportedError(
-                    f"a device array takes ints and slices as indices, not {type(i).__name__}"
-                )
-        part = self._mem[index]
-        return DeviceNDArray(part) if isinstance(part, np.ndarray) else part
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._mem[index] = value._mem if isinstance(value, DeviceNDArray) else value
-
-    def __len__(self) -> int:
-        return len(self._mem)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self)))
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise TypeError("a device array is read by copy_to_host(), not by NumPy's functions")
-
-    @property
-    def __cuda_array_interface__(self) -> Any:
-        raise AttributeError("arrays of the emulated device have no addresses on a GPU")
-
-    def __repr__(self) -> str:
-        return f"<device array {self.shape} of {self.dtype}>"
-
-
-def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: DeviceNDArray | None = None) -> DeviceNDArray:
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
     """Copy an array to the device.
 
     Parameters
     ----------
     obj : array_like
+        A record (`numpy.void`) becomes a `DeviceRecord`, a number an array of one item. What is on the device already is given back as it is.
+    stream
+        What the copy is on.
     copy : bool
         False: only make room for it.
     to : DeviceNDArray, optional
         Where to copy it, in place of a new array.
+
+    Returns
+    -------
+    DeviceNDArray or DeviceRecord
+
+    Raises
+    ------
+    TypeError
+        Its items are Python objects; ``to`` has another dtype.
+    ValueError
+        ``to`` has another shape.
     """
+    ready()
     check_stream(stream)
-    if isinstance(obj, DeviceNDArray):
-        raise TypeError("the array is on the device already")
+    if to is not None:
+        if not isinstance(to, _Access):
+            raise TypeError(f"`to` is an array of the device, not {type(to).__name__}")
+        if copy:
+            to.copy_to_device(obj, stream)
+        return to
+    if isinstance(obj, _Access):
+        return obj
+    if hasattr(obj, "__cuda_array_interface__"):
+        return as_cuda_array(obj)
     ary = np.asarray(obj)
-    if to is None:
-        to = DeviceNDArray(np.empty_like(ary, order="K", subok=False))
+    made: Any
+    if isinstance(obj, np.void) and obj.dtype.names:
+        made = DeviceRecord(ary.dtype, stream)
+    else:
+        ary = np.atleast_1d(ary)
+        made = DeviceNDArray(_room_like(ary), stream=stream)
+        if isinstance(obj, np.ndarray):
+            made._source = weakref.ref(obj)
     if copy:
-        to.copy_to_device(ary)
-    return to
+        made.copy_to_device(ary, stream)
+    return made
+
+
+def _room_like(like: Array) -> Array:
+    """Memory for an array that lies as this one does, without its gaps."""
+    if like.flags.c_contiguous or like.flags.f_contiguous:
+        return allocate(like.shape, like.dtype, order="C" if like.flags.c_contiguous else "F")[0]
+    axes = sorted(range(like.ndim), key=lambda k: (-abs(like.strides[k]), k))
+    inner = allocate(tuple(like.shape[k] for k in axes), like.dtype)[0]
+    return inner.transpose([axes.index(k) for k in range(like.ndim)])
+
+
+def _like(ary: Any) -> Array:
+    return ary._mem if isinstance(ary, _Access) else np.asarray(ary)
 
 
 def device_array(
     shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
 ) -> DeviceNDArray:
-    """An array on the device, not initialised. ``order`` is ``'C'`` or ``'F'``."""
-    check_stream(stream)
-    if strides is not None:
-        raise UnsupportedError("Treadle makes device arrays of order 'C' or 'F': leave `strides` out")
-    if order not in ("C", "F"):
-        raise ValueError(f"order must be 'C' or 'F', not {order!r}")
-    return DeviceNDArray(np.empty(shape, dtype, order))  # type: ignore[call-overload]
+    """An array on the device, not initialised.
+
+    Parameters
+    ----------
+    shape, strides : int or tuple of ints
+        Strides are in bytes, by default those of ``order``.
+    order : 'C' or 'F'
+
+    Raises
+    ------
+    MemoryError
+        There is no room: `cudadrv.driver.CudaAPIError`, too.
+    ValueError
+        ``shape``, ``strides`` or ``order``.
+    """
+    ready()
+    return DeviceNDArray(allocate(shape, dtype, strides, order)[0], stream=stream)
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
     """An array on the device with the shape, dtype and order of ``ary``, of the host or the device; not initialised."""
+    ready()
+    return DeviceNDArray(_room_like(_like(ary)), stream=stream)
+
+
+def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> Array:
+    """An array of the host that copies to and from the device go fast with. For the emulated device that is any."""
+    ready()
+    return allocate(shape, dtype, strides, order)[0]
+
+
+def pinned_array_like(ary: Any) -> Array:
+    """A `pinned_array` with the shape, dtype and order of ``ary``."""
+    ready()
+    return _room_like(_like(ary))
+
+
+def mapped_array(
+    shape: Any,
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Any = 0,
+    portable: bool = False,
+    wc: bool = False,
+) -> MappedNDArray:
+    """An array of the host that the device sees, too. ``portable`` and ``wc`` say how a GPU is to see it, and mean nothing on the emulated device."""
+    ready()
     check_stream(stream)
-    like = ary._mem if isinstance(ary, DeviceNDArray) else np.asarray(ary)
-    return DeviceNDArray(np.empty_like(like, order="K", subok=False))
+    return _shared(allocate(shape, dtype, strides, order)[0], MappedNDArray, stream)
 
 
-def synchronize() -> None:
-    """Wait for what was launched. A launch returns when all threads have ended, so there is nothing to wait for."""
+def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> MappedNDArray:
+    """A `mapped_array` with the shape, dtype and order of ``ary``."""
+    ready()
+    check_stream(stream)
+    return _shared(_room_like(_like(ary)), MappedNDArray, stream)
 
 
-def is_available() -> bool:
-    """Whether kernels can run: always, on the emulated device."""
-    return True
+def managed_array(
+    shape: Any,
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Any = 0,
+    attach_global: bool = True,
+) -> ManagedNDArray:
+    """An array that lies where it is used, on the host or the device. ``attach_global`` says which devices see it, of which there is one."""
+    ready()
+    check_stream(stream)
+    return _shared(allocate(shape, dtype, strides, order)[0], ManagedNDArray, stream)
 
 
-def is_emulated() -> bool:
-    """Whether kernels run on the emulated device: always, in this release."""
-    return True
+def _shared(mem: Array, cls: Any, stream: Any) -> Any:
+    made = mem.view(cls)
+    made.stream = stream
+    return made
 
 
-def is_cuda_array(obj: Any) -> bool:
-    """Whether it is an array on the device."""
-    return isinstance(obj, DeviceNDArray)
+def _of_host(arrays: tuple[Any, ...], what: str) -> None:
+    ready()
+    for k, ary in enumerate(arrays):
+        if not isinstance(ary, np.ndarray):
+            raise TypeError(
+                f"cuda.{what}() takes arrays of the host, and argument {k + 1} is a {type(ary).__name__}"
+            )
+
+
+@contextlib.contextmanager
+def pinned(*arylist: Array) -> Iterator[None]:
+    """A `with` in which copies of the arrays to and from the device go fast. For the emulated device they do anyway."""
+    _of_host(arylist, "pinned")
+    yield
+
+
+@contextlib.contextmanager
+def mapped(*arylist: Array, stream: Any = 0) -> Iterator[Any]:
+    """A `with` in which the device sees the arrays: it gives a device array of the same memory, or a list of them. They are gone when it ends."""
+    _of_host(arylist, "mapped")
+    seen = [DeviceNDArray(np.asarray(ary), stream=stream) for ary in arylist]
+    try:
+        yield seen[0] if len(seen) == 1 else seen
+    finally:
+        for d in seen:
+            if d.stream:
+                d.stream.synchronize()
+            del d._mem

@@ -1,0 +1,561 @@
+"""Arrays on the device. On the emulated one they lie in the host's memory, apart from the arrays that they were copied from.
+
+`_mem` of each is an exact `numpy.ndarray` over the device's memory: what a launch passes on. All that writes there goes through `move`, all that makes room through
+`allocate`.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import operator
+import warnings
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ._errors import DeviceMemoryError
+from ._stream import check_stream
+
+__all__ = [
+    "DeviceNDArray",
+    "DeviceRecord",
+    "ManagedNDArray",
+    "MappedNDArray",
+    "MemoryPointer",
+    "allocate",
+    "extent",
+    "move",
+    "over",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+def allocate(shape: Any, dtype: Any, strides: Any = None, order: str = "C") -> tuple[Array, int]:
+    """Memory for an array, not initialised, and how many bytes that is.
+
+    Raises
+    ------
+    DeviceMemoryError
+        There is no room.
+    TypeError
+        The items would be Python objects.
+    ValueError
+        ``order``, or ``strides`` that go backwards or have another length than ``shape``.
+    """
+    dtype = np.dtype(dtype)
+    if dtype.hasobject:
+        raise TypeError(f"a device has no Python objects, so it has no arrays of {dtype}")
+    if order not in ("C", "F"):
+        raise ValueError(f"order must be 'C' or 'F', not {order!r}")
+    shape = (
+        tuple(map(operator.index, shape)) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    )
+    if any(n < 0 for n in shape):
+        raise ValueError(f"the shape {shape}: a device array has no negative sizes")
+    nbytes = dtype.itemsize
+    if strides is None:
+        for n in shape:
+            nbytes *= n
+    else:
+        strides = tuple(strides) if isinstance(strides, (tuple, list)) else (strides,)
+        if len(strides) != len(shape):
+            raise ValueError(f"strides {strides} of another length than the shape {shape}")
+        if any(s < 0 for s in strides):
+            raise ValueError(f"strides {strides}: a new device array goes forward along all axes")
+        nbytes = 0 if 0 in shape else nbytes + sum((n - 1) * s for n, s in zip(shape, strides))
+    try:
+        if strides is None:
+            return np.empty(shape, dtype, order), nbytes  # type: ignore[call-overload]
+        return np.ndarray(shape, dtype, np.empty(nbytes, np.uint8), strides=strides), nbytes
+    except (MemoryError, ValueError):  # NumPy has either for what is too large
+        raise DeviceMemoryError(nbytes) from None
+
+
+def move(to: Array, source: Any, stream: Any = 0) -> None:
+    """Copy items to an array, in the order of what is on the stream."""
+    check_stream(stream)
+    np.copyto(to, source, casting="unsafe")
+
+
+def extent(mem: Array) -> tuple[int, int]:
+    """The first byte of an array, and that behind its last."""
+    lo = hi = mem.__array_interface__["data"][0]
+    if mem.size == 0:
+        return lo, lo
+    for n, s in zip(mem.shape, mem.strides):
+        lo, hi = lo + min(0, (n - 1) * s), hi + max(0, (n - 1) * s)
+    return lo, hi + mem.itemsize
+
+
+class _Memory:
+    """What NumPy makes an array over memory of; it keeps the memory's owner."""
+
+    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+def over(address: int, shape: Any, dtype: Any, strides: Any, owner: Any, readonly: bool = False) -> Array:
+    """An array over memory that is there, which keeps ``owner``."""
+    dtype = np.dtype(dtype)
+    shape = tuple(shape)
+    if 0 in shape:  # NumPy takes no address of nothing
+        return np.empty(shape, dtype)
+    nbytes = dtype.itemsize + sum((n - 1) * s for n, s in zip(shape, strides or ()) if s > 0)
+    if strides is None:
+        nbytes = dtype.itemsize
+        for n in shape:
+            nbytes *= n
+    before = -sum((n - 1) * s for n, s in zip(shape, strides or ()) if s < 0)
+    data = (address - before, readonly)
+    interface = {"data": data, "shape": (nbytes + before,), "typestr": "|u1", "version": 3}
+    memory = np.asarray(_Memory(interface, owner))
+    return np.ndarray(shape, dtype, memory, offset=before, strides=strides)
+
+
+class MemoryPointer:
+    """Memory on the device: where an array lies.
+
+    Attributes
+    ----------
+    size : int
+        Bytes.
+    device_ctypes_pointer : ctypes.c_void_p
+    device_pointer_value : int or None
+        Its address; None where there is nothing.
+    """
+
+    __slots__ = ("_at", "_owner", "size")
+
+    def __init__(self, mem: Array) -> None:
+        lo, hi = extent(mem)
+        self._at, self._owner, self.size = lo, mem, hi - lo
+
+    @property
+    def device_pointer_value(self) -> int | None:
+        """The address, or None where there is nothing."""
+        return self._at if self.size else None
+
+    @property
+    def device_ctypes_pointer(self) -> ctypes.c_void_p:
+        """The address as C's `void *`."""
+        return ctypes.c_void_p(self.device_pointer_value)
+
+    handle = device_pointer = device_ctypes_pointer
+
+    def view(self, start: int, stop: int | None = None) -> MemoryPointer:
+        """The bytes from ``start`` to ``stop``, or to the end."""
+        stop = self.size if stop is None else stop
+        if not 0 <= start <= stop <= self.size:
+            raise ValueError(f"bytes {start} to {stop} of {self.size}")
+        return MemoryPointer(over(self._at + start, (stop - start,), "u1", None, self._owner))
+
+    def _as(self, shape: Any, dtype: Any, strides: Any) -> Array:
+        need = extent(over(self._at, shape, dtype, strides, None))
+        if need[0] < self._at or need[1] - self._at > self.size:
+            if 0 not in shape:
+                raise ValueError(f"an array of shape {shape} of {dtype} does not fit {self.size} bytes")
+        return over(self._at, shape, dtype, strides, self._owner)
+
+    def __repr__(self) -> str:
+        return f"<{self.size} bytes of device memory>"
+
+
+def _items(obj: Any) -> Any:
+    """What an array of the host or the device holds, as NumPy knows it."""
+    return obj._mem if isinstance(obj, _Access) else np.asarray(obj)
+
+
+def _paired(mem: Array, ary: Array) -> Array:
+    """The array of the host or the device in the shape of the device array's memory.
+
+    Raises
+    ------
+    ValueError
+        The shapes differ by more than axes of one item.
+    TypeError
+        The dtypes differ.
+    """
+    if ary.dtype != mem.dtype:
+        raise TypeError(f"an array of {ary.dtype}, the device array is of {mem.dtype}")
+    if ary.shape == mem.shape:
+        return ary
+    if [n for n in ary.shape if n != 1] != [n for n in mem.shape if n != 1]:
+        raise ValueError(f"an array of shape {ary.shape}, the device array has {mem.shape}")
+    return _unit_axes(ary, mem.shape)
+
+
+def _unit_axes(ary: Array, shape: tuple[int, ...]) -> Array:
+    """A view of another shape that has the same axes but for those of one item."""
+    steps = iter([s for n, s in zip(ary.shape, ary.strides) if n != 1])
+    strides = tuple(0 if n == 1 else next(steps) for n in shape)
+    return np.lib.stride_tricks.as_strided(ary, shape, strides)
+
+
+class _Access:
+    """What everything on the device has: copies, and ways for others to its memory."""
+
+    __slots__ = ()
+    __cuda_memory__ = True
+    __cuda_ndarray__ = True
+    _mem: Any
+    stream: Any
+
+    def _stream(self, stream: Any) -> Any:
+        """The stream that a call names, else the one that the array is bound to."""
+        return stream or self.stream
+
+    @property
+    def alloc_size(self) -> int:
+        """Bytes from the first item to the end of the last, gaps between them included."""
+        lo, hi = extent(self._mem)
+        return hi - lo
+
+    @property
+    def gpu_data(self) -> MemoryPointer:
+        """Where it lies."""
+        return MemoryPointer(self._mem)
+
+    @property
+    def device_ctypes_pointer(self) -> ctypes.c_void_p:
+        """The address of its first byte."""
+        return self.gpu_data.device_ctypes_pointer
+
+    def is_c_contiguous(self) -> bool:
+        """Whether the items lie one behind the other, the last axis first."""
+        return bool(self._mem.flags.c_contiguous)
+
+    def is_f_contiguous(self) -> bool:
+        """Whether the items lie one behind the other, the first axis first."""
+        return bool(self._mem.flags.f_contiguous)
+
+    def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
+        """The items, in a new array of the same order or in ``ary``.
+
+        Raises
+        ------
+        ValueError
+            ``ary`` has another shape, but for axes of one item, or cannot be written to.
+        TypeError
+            ``ary`` is no array, or has another dtype.
+        """
+        if ary is None:
+            ary = np.empty_like(self._mem, order="K")
+        elif not isinstance(ary, np.ndarray):
+            raise TypeError(f"items are copied to an array, not to {type(ary).__name__}")
+        elif not ary.flags.writeable:
+            raise ValueError("the array that the items are copied to is read-only")
+        move(_paired(self._mem, ary), self._mem, self._stream(stream))
+        return ary
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Fill it with the items of ``ary``, an array of the host or of the device.
+
+        Raises
+        ------
+        ValueError
+            ``ary`` has another shape, but for axes of one item.
+        TypeError
+            ``ary`` has another dtype.
+        """
+        move(self._mem, _paired(self._mem, _items(ary)), self._stream(stream))
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3. The address is one of the host's, as the emulated device's memory is, and all that was on the array's stream is done."""
+        if self.stream:
+            self.stream.synchronize()
+        mem = self._mem
+        described = {
+            "shape": mem.shape,
+            "strides": None if mem.flags.c_contiguous else mem.strides,
+            "data": (mem.__array_interface__["data"][0] if mem.size else 0, not mem.flags.writeable),
+            "typestr": mem.dtype.str,
+            "version": 3,
+            "stream": None,
+        }
+        return described if mem.dtype.names is None else {**described, "descr": mem.dtype.descr}
+
+
+class _OnDevice(_Access):
+    """What the device has and the host does not."""
+
+    __slots__ = ("__weakref__", "_mem", "_source", "stream")
+
+    def _set(self, mem: Array, stream: Any, source: Any = None) -> None:
+        self._mem = mem
+        self._source = source
+        self.stream = stream
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name == "_mem":
+            raise ValueError("the array is gone: the `with cuda.mapped(...)` that made it has ended")
+        raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+
+    shape = property(lambda self: self._mem.shape)
+    strides = property(lambda self: self._mem.strides)
+    dtype = property(lambda self: self._mem.dtype)
+    ndim = property(lambda self: self._mem.ndim)
+    size = property(lambda self: self._mem.size)
+    nbytes = property(lambda self: self._mem.nbytes)
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """``C_CONTIGUOUS`` and ``F_CONTIGUOUS``."""
+        return {"C_CONTIGUOUS": self.is_c_contiguous(), "F_CONTIGUOUS": self.is_f_contiguous()}
+
+    def bind(self, stream: Any = 0) -> Any:
+        """The same array, whose copies are on the stream where they name no other."""
+        check_stream(stream)
+        bound = copy.copy(self)
+        bound.stream = stream
+        return bound
+
+    def to_host(self, stream: Any = 0) -> None:
+        """Copy the items back to the array that they came from; `copy_to_host` is what it is called since.
+
+        Raises
+        ------
+        ValueError
+            It was not made of an array of the host, or that is gone.
+        """
+        warnings.warn("to_host() is deprecated: call copy_to_host()", DeprecationWarning, stacklevel=2)
+        source = self._source and self._source()
+        if source is None:
+            raise ValueError("the device array was not made of an array that is still there: copy_to_host()")
+        self.copy_to_host(source, stream)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """A copy on the host, for NumPy's functions."""
+        if copy is False:
+            raise ValueError("an array of the device is not seen by the host without a copy")
+        ary = self.copy_to_host()
+        return ary if dtype is None else ary.astype(dtype, copy=False)
+
+
+def _reshaped(mem: Array, shape: Any, order: str, what: str) -> Array:
+    if order not in ("C", "F", "A"):
+        raise ValueError(f"order must be 'C', 'F' or 'A', not {order!r}")
+    made = mem.reshape(shape, order=order)
+    if mem.size and not np.may_share_memory(made, mem):
+        raise NotImplementedError(
+            f"{what} in order {order!r} would copy the array of shape {mem.shape} and strides {mem.strides}, and device arrays give views: "
+            "use the order in which it lies, or copy it with cuda.to_device(d.copy_to_host()...)"
+        )
+    return made
+
+
+def _basic(index: Any) -> Any:
+    """The index, if it is one that gives views."""
+    for i in index if isinstance(index, tuple) else (index,):
+        if isinstance(i, (bool, np.bool_)) or not (
+            isinstance(i, (int, np.integer, slice)) or i is Ellipsis or i is None
+        ):
+            raise UnsupportedError(f"a device array takes ints and slices as indices, not {type(i).__name__}")
+    return index
+
+
+class DeviceNDArray(_OnDevice):
+    """An array on the device. It is made by `to_device`, `device_array` and `device_array_like`, and read by `copy_to_host`.
+
+    Indexing with ints and slices, `reshape`, `ravel`, `split`, `squeeze` and `view` give views, `transpose` and ``T`` a new array. One item is a NumPy scalar.
+
+    Parameters
+    ----------
+    shape, strides : int or tuple of ints
+    dtype
+    stream
+        What its copies are on where they name no other.
+    gpu_data : MemoryPointer, optional
+        Memory to lie in, in place of new one.
+
+    Attributes
+    ----------
+    shape, strides, dtype, ndim, size, nbytes
+        As `numpy.ndarray` has them.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self, shape: Any, strides: Any = None, dtype: Any = np.float64, stream: Any = 0, gpu_data: Any = None
+    ) -> None:
+        check_stream(stream)
+        if isinstance(shape, np.ndarray):  # what it is to lie in
+            self._set(shape, stream)
+        elif gpu_data is None:
+            self._set(allocate(shape, dtype, strides)[0], stream)
+        else:
+            shape = (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(shape)
+            strides = (strides,) if isinstance(strides, int) else strides
+            self._set(gpu_data._as(shape, np.dtype(dtype), strides), stream)
+
+    def _view(self, mem: Array, stream: Any = 0) -> DeviceNDArray:
+        return DeviceNDArray(mem, stream=self._stream(stream))
+
+    def reshape(self, *newshape: Any, order: str = "C") -> DeviceNDArray:
+        """The array with another shape, a view.
+
+        Raises
+        ------
+        NotImplementedError
+            The items do not lie so that there is such a view.
+        ValueError
+            Another number of items.
+        """
+        return self._view(
+            _reshaped(self._mem, newshape[0] if len(newshape) == 1 else newshape, order, "reshape")
+        )
+
+    def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
+        """The array along one axis, a view; NotImplementedError where there is none."""
+        return self._view(_reshaped(self._mem, -1, order, "ravel"), stream)
+
+    def split(self, section: int, stream: Any = 0) -> Iterator[DeviceNDArray]:
+        """Views of ``section`` items each, one after the other; the last one may be shorter.
+
+        Raises
+        ------
+        ValueError
+            The array has other than one axis, or gaps between its items; ``section`` is not positive.
+        """
+        if self.ndim != 1:
+            raise ValueError(f"split() is for arrays of one axis, not {self.ndim}")
+        if self.strides[0] != self.dtype.itemsize:
+            raise ValueError("split() is for arrays whose items lie one behind the other")
+        if section < 1:
+            raise ValueError(f"split() into sections of {section} items")
+        return (self._view(self._mem[i : i + section], stream) for i in range(0, self.size, section))
+
+    def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceNDArray:
+        """The array without its axes of one item, or without those named; ValueError where such an axis has more."""
+        return self._view(self._mem.squeeze(axis), stream)
+
+    def view(self, dtype: Any) -> DeviceNDArray:
+        """The memory as items of another type.
+
+        Raises
+        ------
+        ValueError
+            The items are of another size, and the last axis has gaps or no whole number of them.
+        """
+        dtype = np.dtype(dtype)
+        if dtype.hasobject:
+            raise TypeError(f"a device has no Python objects, so it has no arrays of {dtype}")
+        return self._view(self._mem.view(dtype))
+
+    def transpose(self, axes: Any = None) -> DeviceNDArray:
+        """A new array in C order whose axes are this one's in another order, the reverse one by default; the array itself where they stay as they are."""
+        mem = self._mem.transpose(axes)
+        if axes is None and self.ndim < 2 or axes is not None and [*axes] == [*range(self.ndim)]:
+            return self
+        made = allocate(mem.shape, mem.dtype)[0]
+        move(made, mem, self.stream)
+        return self._view(made)
+
+    T = property(lambda self: self.transpose())
+
+    def getitem(self, item: Any, stream: Any = 0) -> Any:
+        """``d[item]``, on a stream."""
+        if isinstance(item, str) and self.dtype.names:
+            return self._view(self._mem[item], stream)
+        part = self._mem[_basic(item)]
+        if type(part) is np.ndarray:
+            return self._view(part, stream)
+        ary = np.empty((), self.dtype)
+        move(ary, self._mem[(*item, ...) if isinstance(item, tuple) else (item, ...)], self._stream(stream))
+        return ary[()]
+
+    def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
+        """``d[key] = value``, on a stream."""
+        if isinstance(key, str) and self.dtype.names:
+            target = self._mem[key]
+        else:
+            key = key if isinstance(key, tuple) else (key,)
+            target = self._mem[key if ... in _basic(key) else (*key, ...)]
+        move(target, _items(value), self._stream(stream))
+
+    __getitem__ = getitem
+    __setitem__ = setitem
+
+    def __len__(self) -> int:
+        return len(self._mem)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """A capsule for `from_dlpack` of other packages. It says that the memory is the host's, where the emulated device has it."""
+        if self.stream:
+            self.stream.synchronize()
+        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return self._mem.__dlpack__(**{k: v for k, v in given.items() if v is not None})
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """(1, 0), kDLCPU: the emulated device's memory is the host's."""
+        return (1, 0)
+
+    def __repr__(self) -> str:
+        return f"<device array {self.shape} of {self.dtype}>"
+
+
+class DeviceRecord(_OnDevice):
+    """One item of a structured dtype on the device: a field is read as ``r['name']``, and written likewise.
+
+    Attributes
+    ----------
+    dtype, nbytes
+        As `numpy.void` has them.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, dtype: Any, stream: Any = 0, gpu_data: Any = None) -> None:
+        check_stream(stream)
+        if isinstance(dtype, np.ndarray):  # what it is to lie in
+            self._set(dtype, stream)
+        elif gpu_data is None:
+            self._set(allocate((), dtype)[0], stream)
+        else:
+            self._set(gpu_data._as((), np.dtype(dtype), None), stream)
+
+    def __getitem__(self, name: str) -> Any:
+        part = self._mem[name]
+        if part.dtype.names and part.ndim == 0:
+            return DeviceRecord(part, self.stream)
+        array = DeviceNDArray(part, stream=self.stream)
+        return array if part.ndim else array[()]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        move(self._mem[name], _items(value), self.stream)
+
+    def __repr__(self) -> str:
+        return f"<device record of {self.dtype}>"
+
+
+class _HostArray(_Access, np.ndarray):  # type: ignore[type-arg]
+    """An array that host and device see."""
+
+    stream: Any = 0
+
+    @property
+    def _mem(self) -> Array:
+        return self.view(np.ndarray)
+
+    def __array_wrap__(self, obj: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What NumPy computes of it is the host's alone."""
+        return obj[()] if return_scalar or obj.ndim == 0 else np.asarray(obj)
+
+
+class MappedNDArray(_HostArray):
+    """An array of the host that the device sees, too: made by `mapped_array`."""
+
+
+class ManagedNDArray(_HostArray):
+    """An array that lies where it is used, on the host or the device: made by `managed_array`."""

@@ -1,0 +1,42 @@
+"""What goes wrong with devices, under the names that programs catch it by."""
+
+from __future__ import annotations
+
+__all__ = [
+    "CudaAPIError",
+    "CudaDriverError",
+    "CudaRuntimeError",
+    "CudaSupportError",
+    "DeviceMemoryError",
+]
+
+
+class CudaSupportError(ImportError):
+    """There is no device of the kind that was asked for."""
+
+
+class CudaDriverError(Exception):
+    """Something that a device did not do."""
+
+
+class CudaRuntimeError(Exception):
+    """What CUDA's runtime library reports: nothing, on the emulated device."""
+
+
+class CudaAPIError(CudaDriverError):
+    """A failure that has a number: ``code``, as CUDA's driver has it, and ``msg``."""
+
+    def __init__(self, code: int, msg: str) -> None:
+        super().__init__(code, msg)
+        self.code = code
+        self.msg = msg
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {self.msg}"
+
+
+class DeviceMemoryError(CudaAPIError, MemoryError):
+    """The device has no room for an array. Its code is 2, CUDA_ERROR_OUT_OF_MEMORY."""
+
+    def __init__(self, nbytes: int) -> None:
+        super().__init__(2, f"CUDA_ERROR_OUT_OF_MEMORY: no room for {nbytes} bytes on the device")

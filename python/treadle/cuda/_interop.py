@@ -1,0 +1,145 @@
+"""Arrays of other packages on the device, without a copy: the CUDA array interface, and DLPack.
+
+The emulated device has the host's memory, so that is where such arrays must lie. An address that the host cannot read is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._array import Array, DeviceNDArray, _Access, extent, over
+from ._devices import ready
+
+__all__ = ["as_cuda_array", "from_cuda_array_interface", "from_dlpack", "is_cuda_array"]
+
+
+# Kinds of DLPack's devices (dlpack.h): kDLCPU, and memory of a GPU's that the host sees: kDLCUDAHost, kDLROCMHost, kDLCUDAManaged.
+_SEEN_BY_THE_HOST = (1, 3, 11, 13)
+
+
+def is_cuda_array(obj: Any) -> bool:
+    """Whether it has `__cuda_array_interface__`, as arrays on the device have."""
+    return hasattr(obj, "__cuda_array_interface__")
+
+
+def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
+    """An array of another package that has `__cuda_array_interface__`, as an array of the device, without a copy.
+
+    Raises
+    ------
+    TypeError
+        It has none.
+    ValueError, NotImplementedError
+        As `from_cuda_array_interface`.
+    """
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    if isinstance(obj, _Access):
+        return DeviceNDArray(obj._mem, stream=obj.stream)
+    if not is_cuda_array(obj):
+        raise TypeError(f"{type(obj).__name__} has no __cuda_array_interface__")
+    return from_cuda_array_interface(obj.__cuda_array_interface__, owner=obj, sync=sync)
+
+
+def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> DeviceNDArray:
+    """The array that a `__cuda_array_interface__` describes, without a copy.
+
+    Parameters
+    ----------
+    desc : dict
+    owner
+        What keeps the memory; the array refers to it.
+    sync : bool
+        Wait for the stream that ``desc`` names.
+
+    Raises
+    ------
+    ValueError
+        ``desc`` is no description of an array, or its memory is not the host's, where the emulated device has its own.
+    NotImplementedError
+        It has a mask.
+    """
+    ready()
+    try:
+        version, shape, (address, readonly) = desc["version"], tuple(desc["shape"]), desc["data"]
+        dtype = np.dtype(desc["typestr"])
+        if dtype.kind == "V" and desc.get("descr"):
+            dtype = np.dtype(desc["descr"])
+        strides = None if desc.get("strides") is None else tuple(desc["strides"])
+    except (KeyError, TypeError, ValueError) as err:
+        raise ValueError(f"not a __cuda_array_interface__: {err!r}") from None
+    if version >= 1 and desc.get("mask") is not None:
+        raise NotImplementedError("arrays with a mask are not taken: apply it, or pass its array beside")
+    if strides is not None and len(strides) != len(shape):
+        raise ValueError(f"strides {strides} of another length than the shape {shape}")
+    if dtype.hasobject or any(n < 0 for n in shape):
+        raise ValueError(f"not an array of a device: shape {shape}, items {dtype}")
+    stream = desc.get("stream") if version >= 3 else None
+    if stream == 0:
+        raise ValueError("a stream of 0 is not allowed in __cuda_array_interface__: 1 is the default one")
+    if stream is not None and sync:
+        _wait_for(stream)
+    if not address or 0 in shape:
+        if 0 not in shape:
+            raise ValueError(f"an array of shape {shape} at address 0")
+        return DeviceNDArray(np.empty(shape, dtype))
+    mem = over(address, shape, dtype, strides, owner, bool(readonly))
+    _check_readable(mem, not readonly)
+    return DeviceNDArray(mem)
+
+
+def _wait_for(stream: int) -> None:
+    """Wait for a stream that another package names: the default ones, 1 and 2, are the only ones that it can know of the emulated device."""
+    from ._stream import synchronize
+
+    if stream not in (1, 2):
+        raise ValueError(
+            f"stream {stream} is none of the emulated device's: wait for it, and pass sync=False"
+        )
+    synchronize()
+
+
+def _check_readable(mem: Array, written: bool) -> None:
+    """ValueError unless all of the memory is mapped, for reading and, unless it is told to be read-only, for writing."""
+    at, end = extent(mem)
+    with open("/proc/self/maps") as f:
+        for line in f:
+            span, access = line.split(maxsplit=2)[:2]
+            lo, hi = (int(x, 16) for x in span.split("-"))
+            if lo <= at < hi and access[0] == "r" and (access[1] == "w" or not written):
+                at = hi
+                if at >= end:
+                    return
+    raise ValueError(
+        "the array's memory is not the host's, and the emulated device has no other: copy it to the host first, then cuda.to_device()"
+    )
+
+
+def from_dlpack(obj: Any) -> DeviceNDArray:
+    """An array of another package that has `__dlpack__`, as an array of the device, without a copy.
+
+    It must lie in memory that the host sees, where the emulated device has its own.
+
+    Raises
+    ------
+    TypeError
+        It has no `__dlpack__`.
+    BufferError
+        Its memory is not the host's, or its items are no numbers.
+    """
+    ready()
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
+        raise TypeError(f"{type(obj).__name__} has no __dlpack__")
+    kind = int(obj.__dlpack_device__()[0])
+    if kind not in _SEEN_BY_THE_HOST:
+        raise BufferError(
+            f"the array lies on a device of DLPack's kind {kind}, and the emulated device has the host's memory only"
+        )
+    try:
+        return DeviceNDArray(np.from_dlpack(obj))
+    except (RuntimeError, TypeError) as err:
+        raise BufferError(f"the emulated device cannot use the array: {err}") from None

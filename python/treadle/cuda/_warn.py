@@ -1,0 +1,41 @@
+"""Warnings of launches that a GPU would be slow with. They are looked for at a launcher's first call, so later ones pay nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import config
+from ..errors import PerformanceWarning
+
+__all__ = ["tell"]
+
+# A GPU has up to some hundred multiprocessors, and hides what a block waits for behind another one; numba.cuda warns below the same number.
+FEW_BLOCKS = 128
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def _warn(text: str) -> None:
+    """Warn at the line of who called into this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{text} (TREADLE_CUDA_WARN=0 is silent about it)", PerformanceWarning, stacklevel=level)
+
+
+def tell(launcher: Any, args: tuple[Any, ...]) -> None:
+    """Warn of a tiny grid, and of arrays of the host among the arguments."""
+    name = launcher.kernel.__qualname__
+    blocks = launcher.grid[0] * launcher.grid[1] * launcher.grid[2]
+    if config.CUDA_WARN in ("1", "grid") and blocks < FEW_BLOCKS:
+        _warn(f"{name}: a grid of {blocks} block{'s' * (blocks > 1)} leaves most of a GPU idle")
+    places = [str(k) for k, a in enumerate(args, 1) if type(a) is np.ndarray]
+    if config.CUDA_WARN in ("1", "copy") and places:
+        are = "argument {} is an array" if len(places) == 1 else "arguments {} are arrays"
+        _warn(
+            f"{name}: {are.format(', '.join(places))} of the host, which each launch copies to a GPU and back; cuda.to_device() keeps it there"
+        )

@@ -1,0 +1,87 @@
+"""Memory by the byte, and what else programs take from numba.cuda's driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._array import Array, MemoryPointer, _Access, extent, move, over
+from .._devices import Context, Device, MemoryInfo, gpus, runtime
+from .._errors import CudaAPIError, CudaDriverError
+from .._stream import Stream
+
+__all__ = [
+    "Context",
+    "CudaAPIError",
+    "CudaDriverError",
+    "Device",
+    "MemoryInfo",
+    "MemoryPointer",
+    "Stream",
+    "device_memset",
+    "device_to_device",
+    "device_to_host",
+    "driver",
+    "host_to_device",
+    "is_device_memory",
+]
+
+
+def is_device_memory(obj: Any) -> bool:
+    """Whether it is memory of the device: an array, a record, or a `MemoryPointer`."""
+    return isinstance(obj, (_Access, MemoryPointer))
+
+
+def _bytes(obj: Any, size: int, on_device: bool) -> Array:
+    """The first bytes of an array, of the device or of the host."""
+    if on_device != is_device_memory(obj):
+        raise TypeError(
+            f"memory of the {'device' if on_device else 'host'} is needed, not {type(obj).__name__}"
+        )
+    if isinstance(obj, MemoryPointer):
+        at, room, owner, written = obj.device_pointer_value or 0, obj.size, obj, True
+    else:
+        ary = obj._mem if on_device else np.asarray(obj)
+        at, end = extent(ary)
+        room, owner, written = end - at, ary, bool(ary.flags.writeable)
+    if not 0 <= size <= room:
+        raise ValueError(f"{size} bytes of an array that has {room}")
+    return over(at, (size,), "u1", None, owner, not written)
+
+
+def device_memset(dst: Any, val: int, size: int, stream: Any = 0) -> None:
+    """Set the first ``size`` bytes of memory of the device."""
+    move(_bytes(dst, size, True), np.uint8(val & 255), stream)
+
+
+def device_to_host(dst: Any, src: Any, size: int, stream: Any = 0) -> None:
+    """Copy the first ``size`` bytes from the device to an array of the host."""
+    move(_bytes(dst, size, False), _bytes(src, size, True), stream)
+
+
+def host_to_device(dst: Any, src: Any, size: int, stream: Any = 0) -> None:
+    """Copy the first ``size`` bytes of an array of the host to the device."""
+    move(_bytes(dst, size, True), _bytes(src, size, False), stream)
+
+
+def device_to_device(dst: Any, src: Any, size: int, stream: Any = 0) -> None:
+    """Copy the first ``size`` bytes from memory of the device to other such memory."""
+    move(_bytes(dst, size, True), _bytes(src, size, True), stream)
+
+
+class Driver:
+    """CUDA's driver, which the emulated device does without: its version is that of no runtime."""
+
+    is_initialized = True
+
+    def get_version(self) -> tuple[int, int]:
+        """(-1, -1): there is none."""
+        return runtime.get_version()
+
+    def get_device_count(self) -> int:
+        """How many devices there are."""
+        return len(gpus)
+
+
+driver = Driver()

@@ -1,0 +1,8 @@
+"""CUDA's runtime library, which the emulated device does without."""
+
+from __future__ import annotations
+
+from .._devices import Runtime, runtime
+from .._errors import CudaRuntimeError
+
+__all__ = ["CudaRuntimeError", "Runtime", "runtime"]

@@ -1,0 +1,316 @@
+"""Devices, contexts, `TREADLE_CUDA`, warnings of slow launches, and the names that programs for numba.cuda and NumbaPro use."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import treadle
+from treadle import config, cuda
+from treadle.cuda import _devices
+from treadle.cuda.cudadrv import devices, driver, error, runtime
+from treadle.errors import PerformanceWarning, TreadleWarning
+
+
+@cuda.jit
+def increment(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += 1
+
+
+# --- devices and contexts ---
+
+
+def test_devices():
+    assert len(cuda.gpus) == 1 and len(cuda.gpus.lst) == 1 and cuda.list_devices() is cuda.gpus
+    device = cuda.gpus[0]
+    assert [*cuda.gpus] == [device] and cuda.gpus.current is device and cuda.gpus[-1] is device
+    assert cuda.select_device(0) is device is cuda.get_current_device()
+    assert isinstance(device, cuda.Device) and device.id == 0 and device.uuid.startswith("GPU-")
+    assert isinstance(device.name, str) and device.name.decode() == device.name == device.name.decode("utf-8")
+    assert device.compute_capability == (9, 0)
+    assert (device.COMPUTE_CAPABILITY_MAJOR, device.COMPUTE_CAPABILITY_MINOR) == (9, 0)
+    with cuda.gpus[0]:
+        a = np.zeros(4)
+        increment[1, 4](a)
+        assert (a == 1).all()
+    device.reset()
+    for bad in (1, -1):
+        with pytest.raises(IndexError, match="there is no device"):
+            cuda.select_device(bad)
+    with pytest.raises(IndexError, match="no device 3: 1 in all"):
+        cuda.gpus[3]
+    assert "emulated" in repr(device) and "emulated" in str(cuda.gpus) and "emulated" in repr(cuda.gpus)
+
+
+def test_limits_of_a_device_are_those_of_launches():
+    d = cuda.get_current_device()
+    kernel = cuda.jit(lambda: None)
+    kernel[1, d.MAX_THREADS_PER_BLOCK]
+    kernel[d.MAX_GRID_DIM_X, 1]
+    kernel[(1, d.MAX_GRID_DIM_Y, 1), (1, d.MAX_BLOCK_DIM_Y)]
+    kernel[(1, 1, d.MAX_GRID_DIM_Z), (1, 1, d.MAX_BLOCK_DIM_Z)]
+    for grid, block in (
+        (1, d.MAX_THREADS_PER_BLOCK + 1),
+        (d.MAX_GRID_DIM_X + 1, 1),
+        ((1, d.MAX_GRID_DIM_Y + 1), 1),
+        ((1, 1, d.MAX_GRID_DIM_Z + 1), 1),
+        (1, (1, 1, d.MAX_BLOCK_DIM_Z + 1)),
+        (1, (d.MAX_BLOCK_DIM_X, d.MAX_BLOCK_DIM_Y)),
+    ):
+        with pytest.raises(ValueError):
+            kernel[grid, block]
+    assert d.WARP_SIZE == 32 and d.MAX_SHARED_MEMORY_PER_BLOCK == 48 * 1024
+
+
+def test_attributes():
+    d = cuda.get_current_device()
+    assert d.MULTIPROCESSOR_COUNT == treadle.get_num_threads() or d.MULTIPROCESSOR_COUNT >= 1
+    assert d.L2_CACHE_SIZE >= 0
+    assert {"MULTIPROCESSOR_COUNT", "WARP_SIZE", "compute_capability"} <= set(dir(d))
+    for name in dir(d):
+        if name.isupper():
+            assert isinstance(getattr(d, name), int)
+    with pytest.raises(AttributeError, match="emulated device has no 'MEMORY_CLOCK_RATE'"):
+        d.MEMORY_CLOCK_RATE
+
+
+def test_contexts():
+    c = cuda.current_context()
+    assert c is cuda.current_context(0) and c is cuda.get_current_device().get_primary_context()
+    assert isinstance(c, cuda.Context) and c.device is cuda.gpus[0] and c.id == 0
+    free, total = c.get_memory_info()
+    assert isinstance(c.get_memory_info(), cuda.MemoryInfo)
+    assert 0 < free <= total == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    c.synchronize()
+    c.push()
+    c.pop()
+    c.reset()
+    c.deallocations.clear()
+    c.trashing.clear()
+    c.memory_manager.deallocations.clear()
+    assert len(c.deallocations) == 0 and c.deallocations.is_empty
+    assert isinstance(c.create_stream(), cuda.Stream) and isinstance(c.get_default_stream(), cuda.Stream)
+    with cuda.defer_cleanup(), c.defer_cleanup():
+        assert cuda.to_device([1, 2])[1] == 2
+    with pytest.raises(IndexError):
+        cuda.current_context(4)
+    assert repr(c) == "<CUDA context of device 0>"
+
+
+def test_close():
+    d = cuda.to_device(np.arange(4.0))
+    cuda.close()
+    assert d[3] == 3
+    increment[1, 4](d)
+    assert d[3] == 4
+
+
+def test_detect(capsys):
+    assert cuda.detect() is True
+    out = capsys.readouterr().out
+    assert "Found 1 CUDA devices" in out and "Compute Capability: 9.0" in out and "1/1" in out
+
+
+def test_versions():
+    assert cuda.runtime.get_version() == (-1, -1) == driver.driver.get_version()
+    assert cuda.runtime.get_version() in cuda.runtime.supported_versions
+    assert cuda.is_supported_version() and cuda.runtime.is_supported_version()
+    assert isinstance(runtime.runtime, runtime.Runtime)
+    assert runtime.runtime is cuda.runtime and driver.driver.get_device_count() == 1
+    assert driver.driver.is_initialized
+
+
+def test_profiling():
+    with cuda.profiling():
+        cuda.profile_start()
+        cuda.profile_stop()
+
+
+def test_require_context():
+    @cuda.require_context
+    def f(x, *, y):
+        "Text."
+        return x + y
+
+    assert f(1, y=2) == 3 and f.__doc__ == "Text."
+
+
+def test_errors():
+    assert issubclass(error.CudaSupportError, ImportError)
+    assert (
+        issubclass(driver.CudaAPIError, driver.CudaDriverError)
+        and error.CudaDriverError is driver.CudaDriverError
+    )
+    e = driver.CudaAPIError(700, "CUDA_ERROR_ILLEGAL_ADDRESS")
+    assert (e.code, e.msg, str(e)) == (700, "CUDA_ERROR_ILLEGAL_ADDRESS", "[700] CUDA_ERROR_ILLEGAL_ADDRESS")
+    assert runtime.CudaRuntimeError is error.CudaRuntimeError
+    assert devices.get_context() is cuda.current_context() and devices.gpus is cuda.gpus
+    devices.reset()
+
+
+# --- TREADLE_CUDA ---
+
+USE = """
+import numpy as np
+from treadle import config, cuda
+from treadle.cuda.cudadrv.error import CudaSupportError
+import sys
+print(config.CUDA, cuda.is_available(), cuda.is_emulated())
+@cuda.jit
+def k(a):
+    a[cuda.grid(1)] = 1
+for use in (lambda: k[1, 2](np.zeros(2)), lambda: cuda.to_device([1]), lambda: cuda.device_array(1), cuda.stream, cuda.synchronize,
+            lambda: len(cuda.gpus), cuda.get_current_device, cuda.current_context, lambda: cuda.select_device(0), lambda: cuda.mapped_array(2),
+            lambda: cuda.from_dlpack(np.zeros(2)), cuda.close, cuda.detect, lambda: cuda.pinned_array(3)):
+    try:
+        use()
+    except CudaSupportError as e:
+        print(e, file=sys.stderr)
+"""
+
+
+def start(code, **env):
+    full = {k: v for k, v in os.environ.items() if k != "TREADLE_CUDA"} | env
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=full, timeout=120)
+
+
+@pytest.mark.parametrize("mode", ["auto", "emu", ""])
+def test_the_emulated_device_is_silent_where_nobody_reads(mode):
+    r = start(USE, TREADLE_CUDA=mode)
+    assert r.returncode == 0 and r.stderr == ""
+    assert r.stdout.splitlines()[0] == f"{mode or 'auto'} True True"
+
+
+def test_no_gpu_is_an_error_at_first_use():
+    r = start(USE, TREADLE_CUDA="gpu")
+    assert r.returncode == 0 and r.stdout.splitlines()[0] == "gpu False False"
+    lines = r.stderr.splitlines()
+    assert len(lines) == 14 and set(lines) == {
+        "TREADLE_CUDA=gpu: Treadle does not run kernels on a GPU yet; TREADLE_CUDA=emu runs them on this machine's processors"
+    }
+
+
+def test_what_treadle_cuda_may_be():
+    r = start("import treadle.config", TREADLE_CUDA="cpu")
+    assert "TREADLE_CUDA='cpu': must be one of auto, gpu, emu" in r.stderr
+    r = start("import treadle.config", TREADLE_CUDA_WARN="2")
+    assert "TREADLE_CUDA_WARN='2': must be one of 0, 1, grid, copy" in r.stderr
+
+
+def on_a_terminal(code, **env):
+    """What a program writes to a stderr that is a terminal."""
+    ours, theirs = pty.openpty()
+    try:
+        full = {k: v for k, v in os.environ.items() if k != "TREADLE_CUDA"} | env
+        subprocess.run(
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=full,
+            timeout=120,
+            check=True,
+        )
+        os.write(theirs, b"\nend\n")
+        text = b""
+        while b"end" not in text:
+            text += os.read(ours, 4096)
+        return text.decode().split("end")[0].strip()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_auto_says_once_on_a_terminal_what_it_does():
+    text = on_a_terminal(USE)
+    assert text.count("\n") == 0 and text.startswith("treadle: no GPU is used")
+    assert on_a_terminal("import treadle.cuda as c; c.is_available(), c.jit(lambda: None)") == ""
+    assert on_a_terminal(USE, TREADLE_CUDA="emu") == ""
+
+
+# --- warnings of launches that a GPU would be slow with ---
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """All warnings of a call, by a fresh kernel, with what is asked for."""
+
+    def launch(what, grid, *args):
+        monkeypatch.setattr(config, "CUDA_WARN", what)
+        kernel = cuda.jit(lambda *a: None) if not args else cuda.jit(increment.py_func)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                kernel[grid, 32](*args)
+        return found
+
+    return launch
+
+
+def test_a_tiny_grid_is_told_once(told):
+    (w,) = told("1", (2, 3), cuda.to_device([1.0]))
+    assert w.category is PerformanceWarning and issubclass(PerformanceWarning, TreadleWarning)
+    assert w.filename == __file__
+    assert str(w.message).startswith(
+        "increment: a grid of 6 blocks leaves most of a GPU idle (TREADLE_CUDA_WARN=0"
+    )
+    assert told("1", 128, cuda.to_device([1.0])) == []
+    assert "a grid of 1 block leaves" in str(told("1", 1, cuda.to_device([1.0]))[0].message)
+
+
+def test_an_implicit_copy_is_told_once(told):
+    (w,) = told("1", 128, np.zeros(1))
+    assert w.category is PerformanceWarning and w.filename == __file__
+    assert "increment: argument 1 is an array of the host" in str(w.message)
+    assert told("1", 128, cuda.mapped_array(1)) == []
+
+
+def test_what_is_told_can_be_chosen(told):
+    for what, count in (("0", 0), ("1", 2), ("grid", 1), ("copy", 1)):
+        assert len(told(what, 1, np.zeros(1))) == count, what
+
+
+def test_one_warning_is_enough(monkeypatch):
+    monkeypatch.setattr(config, "CUDA_WARN", "1")
+    kernel = cuda.jit(increment.py_func)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        kernel(np.zeros(1))
+        kernel.forall(1)(np.zeros(1))
+    assert [w.category for w in found] == [UserWarning, PerformanceWarning, PerformanceWarning]
+
+
+def test_warnings_as_errors_leave_the_launcher_usable(monkeypatch):
+    monkeypatch.setattr(config, "CUDA_WARN", "1")
+    kernel = cuda.jit(increment.py_func)
+    a = np.zeros(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(PerformanceWarning):
+            kernel[1, 1](a)
+        kernel[1, 1](a)
+    assert a[0] == 1
+
+
+# --- older names ---
+
+
+def test_configure():
+    a = np.zeros(8)
+    increment.configure(2, 4)(a)
+    increment.configure(2, (4,), cuda.stream(), 0)(a)
+    increment.configure(griddim=2, blockdim=4, stream=0, sharedmem=0)(a)
+    assert (a == 3).all()
+
+
+def test_devices_of_the_module():
+    assert _devices.MAX_THREADS == cuda.get_current_device().MAX_THREADS_PER_BLOCK
+    assert cuda.devicearray.DeviceNDArray is cuda.DeviceNDArray
+    assert cuda.cudadrv.devicearray.DeviceNDArray is cuda.DeviceNDArray
+    assert cuda.args.In is cuda.In
