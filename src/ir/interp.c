@@ -15,10 +15,9 @@ typedef struct run {
     tr_interp *in;
     const tr_fn *f;
     tr_slot **vals; /* per value its parts */
-    bool kernel;    /* stops at a barrier, and goes on from there: */
+    tr_iwait *wait; /* of a kernel's thread: it stops where threads meet, and goes on from there: */
     tr_bid blk;
     tr_val next; /* TR_NOVAL: from the block's beginning */
-    bool waits;
 } run;
 
 static bool run_fn(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret);
@@ -725,7 +724,13 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_BLOCKDIM: out->i = size_of(r->in->block, i->imm.i); return true;
     case TR_OP_GRIDDIM: out->i = size_of(r->in->grid, i->imm.i); return true;
     case TR_OP_SHARED: share(r, i, out); return true;
-    case TR_OP_BARRIER: return fault(r, i, "waits at a barrier in a function that a kernel calls: inline it");
+    case TR_OP_ACTIVEMASK:
+    case TR_OP_SYNCWARP:
+    case TR_OP_SHFL:
+    case TR_OP_VOTE:
+    case TR_OP_MATCH:
+    case TR_OP_BARVOTE:
+    case TR_OP_BARRIER: return fault(r, i, "waits for threads in a function that a kernel calls: inline it");
     case TR_OP_ATOMIC:
     case TR_OP_CAS: return atomic(r, i, out);
     case TR_OP_UNREACH: return fault(r, i, "reaches what cannot be reached");
@@ -757,7 +762,18 @@ static void take_edge(run *r, const tr_edge *e) {
     }
 }
 
-/* From the entry, or where it waited, to RET, YIELD or, in a kernel, a barrier. */
+/* What it brings to the others, who may need it when it runs no more. */
+static void wait_at(run *r, tr_val v) {
+    const tr_ins *i = tr_at(r->f, v);
+    tr_iwait *w = r->wait;
+    for (uint32_t k = 0; k < i->nargs; k++)
+        w->arg[k] = *arg(r, i, k);
+    w->bytes = i->nargs > 1 ? tr_ty_size(arg_type(r, i, 1)) : 0;
+    w->out = i->ty ? parts_for(r, v) : NULL;
+    w->at = i;
+}
+
+/* From the entry, or where it waited, to RET, YIELD or, in a kernel, where threads meet. */
 static bool run_blocks(run *r, tr_slot *ret) {
     tr_bid b = r->blk;
     tr_val from = r->next;
@@ -769,10 +785,11 @@ static bool run_blocks(run *r, tr_slot *ret) {
             from = TR_NOVAL;
             if (!r->in->steps--)
                 return fault(r, i, "takes too many steps");
-            if (i->op == TR_OP_BARRIER && r->kernel) {
+            if (tr_op_meets(i->op) && r->wait) {
                 r->blk = b;
                 r->next = i->next;
-                return r->waits = true;
+                wait_at(r, v);
+                return true;
             }
             if (i->op == TR_OP_RET || i->op == TR_OP_YIELD) {
                 make_tuple(r, i, ret);
@@ -839,21 +856,23 @@ static bool next_place(int64_t *at, const int64_t *dims) {
     return false;
 }
 
-/* The threads of one block, in order, as often as there is one that waits. */
-static bool run_block(run *threads, size_t n) {
+/* The threads of one block, in order, as often as there is one that can go on. */
+static bool run_block(run *threads, tr_iwait *w, size_t n) {
     tr_interp *in = threads->in;
     tr_slot none;
-    bool waits = true;
-    for (bool first = true; waits; first = false) {
-        waits = false;
+    const char *why;
+    size_t left = n, who = 0;
+    while (left > 0) {
         for (size_t t = 0; t < n; t++, next_place(in->at, in->block)) {
-            if (!first && !threads[t].waits)
+            if (w[t].ended || w[t].at)
                 continue;
-            threads[t].waits = false;
             if (!run_blocks(&threads[t], &none))
                 return false;
-            waits |= threads[t].waits;
+            w[t].ended = !w[t].at;
+            left -= w[t].ended;
         }
+        if (left > 0 && !tr_interp_meet(w, n, &why, &who))
+            return fault(&threads[who], w[who].at, why);
     }
     return true;
 }
@@ -861,15 +880,17 @@ static bool run_block(run *threads, size_t n) {
 static bool launch(tr_interp *in, const tr_fn *f, const tr_slot *args) {
     size_t n = (size_t)(size_of(in->block, 0) * size_of(in->block, 1) * size_of(in->block, 2));
     run *threads = TR_NEW_N(&in->ctx->arena, run, n);
+    tr_iwait *wait = TR_NEW_N(&in->ctx->arena, tr_iwait, n);
     memset(in->at, 0, sizeof in->at);
     do {
         in->shared = TR_NEW_N(&in->ctx->arena, void *, f->ins.n + 1);
         for (size_t t = 0; t < n; t++) {
             threads[t] = begin(in, f);
-            threads[t].kernel = true;
+            wait[t] = (tr_iwait){0};
+            threads[t].wait = &wait[t];
             take_args(&threads[t], args);
         }
-        if (!run_block(threads, n))
+        if (!run_block(threads, wait, n))
             return false;
     } while (next_place(in->at + 3, in->grid));
     return true;

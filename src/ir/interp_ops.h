@@ -20,4 +20,15 @@ void tr_interp_reduce(const tr_interp *in, tr_redk k, const tr_ty *t, tr_slot *a
 /* Does x replace the extreme so far (argmin, argmax)? */
 bool tr_interp_better(tr_redk k, const tr_ty *t, const tr_slot *best, const tr_slot *x);
 
+/* Where a thread waits for others (interp_meet.c). */
+typedef struct tr_iwait {
+    const tr_ins *at; /* NULL: it can run, or has ended */
+    bool ended;
+    size_t bytes;   /* of the value that it brings, arg[1] */
+    tr_slot arg[3]; /* the instruction's operands */
+    tr_slot *out;   /* where its result goes; NULL: it has none */
+} tr_iwait;
+/* Each of a block's threads has ended or waits: lets those go on that can. False: nobody can, `why`, and thread `who` is one of them. */
+bool tr_interp_meet(tr_iwait *w, size_t n, const char **why, size_t *who);
+
 #endif

@@ -113,6 +113,37 @@ typedef struct tr_atomicinfo {
 extern const char *const tr_atomic_name[TR_ATOMIC__COUNT];
 extern const tr_atomicinfo tr_atomic_info[TR_ATOMIC__COUNT];
 
+/* Where a shuffle's value comes from: the lane of this number, so many below or above, the one whose bits differ in these. */
+#define TR_SHFLS(X) \
+    X(IDX, "idx")   \
+    X(UP, "up")     \
+    X(DOWN, "down") \
+    X(XOR, "xor")
+typedef enum tr_shfl {
+#define X(id, name) TR_SHFL_##id,
+    TR_SHFLS(X)
+#undef X
+        TR_SHFL__COUNT
+} tr_shfl;
+extern const char *const tr_shfl_name[TR_SHFL__COUNT];
+
+/* What threads that meet make of a value of each. */
+#define TR_VOTES(X)     \
+    X(ALL, "all")       \
+    X(ANY, "any")       \
+    X(EQ, "eq")         \
+    X(BALLOT, "ballot") \
+    X(COUNT, "count")
+typedef enum tr_vote {
+#define X(id, name) TR_VOTE_##id,
+    TR_VOTES(X)
+#undef X
+        TR_VOTE__COUNT
+} tr_vote;
+extern const char *const tr_vote_name[TR_VOTE__COUNT];
+
+enum { TR_WARP = 32 }; /* threads of a warp, which are numbered through their block, x first */
+
 typedef enum tr_mathfn {
 #define X(id, name, arity, intr, f64, f32, cplx, dev, res) TR_MATH_##id,
 #include "ir/math.def"
@@ -486,6 +517,13 @@ uint8_t tr_ins_effects(const tr_ins *i); /* of its op; of CALLRT those of its ro
 /* One that only a device's functions have, or kernels. Atomics are anybody's. */
 static inline bool tr_op_is_device(unsigned op) {
     return op >= TR_OP_THREADIDX && op <= TR_OP_BARRIER;
+}
+/* Whom a thread waits for there: nobody, the lanes of its warp that are named (by operand 0; activemask: that come), all threads of its block. */
+typedef enum tr_meeting { TR_MEETING_NONE, TR_MEETING_WARP, TR_MEETING_BLOCK } tr_meeting;
+static inline tr_meeting tr_op_meets(unsigned op) {
+    return op == TR_OP_BARRIER || op == TR_OP_BARVOTE    ? TR_MEETING_BLOCK
+           : op >= TR_OP_ACTIVEMASK && op <= TR_OP_MATCH ? TR_MEETING_WARP
+                                                         : TR_MEETING_NONE;
 }
 static inline bool tr_ins_ends(const tr_ins *i) {
     return tr_op_info[i->op].effects & E_TERM;

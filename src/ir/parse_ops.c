@@ -353,6 +353,10 @@ bool tr_parse_sub(tr_parser *r, tr_ins *i) {
     case TR_OP_IN: n = tr_rd_accept_word(&r->in, "not"); break;
     case TR_OP_WRAP: n = tr_rd_accept_word(&r->in, "unchecked"); break;
     case TR_OP_ATOMIC: ok = read_named(r, tr_atomic_name, TR_ATOMIC__COUNT, "an atomic operation", &n); break;
+    case TR_OP_SHFL: ok = read_named(r, tr_shfl_name, TR_SHFL__COUNT, "a way to shuffle", &n); break;
+    case TR_OP_VOTE:
+    case TR_OP_MATCH:
+    case TR_OP_BARVOTE: ok = read_named(r, tr_vote_name, TR_VOTE__COUNT, "a vote", &n); break;
     case TR_OP_UNDEFVAR:
         n = tr_rd_accept_word(&r->in, "global") ? 1 : tr_rd_accept_word(&r->in, "free") ? 2 : 0;
         break;

@@ -65,6 +65,17 @@ const tr_atomicinfo tr_atomic_info[TR_ATOMIC__COUNT] = {
 #undef X
 };
 
+const char *const tr_shfl_name[TR_SHFL__COUNT] = {
+#define X(id, name) name,
+    TR_SHFLS(X)
+#undef X
+};
+const char *const tr_vote_name[TR_VOTE__COUNT] = {
+#define X(id, name) name,
+    TR_VOTES(X)
+#undef X
+};
+
 const char *const tr_fnkind_name[TR_FN__COUNT] = {"", "device", "kernel"};
 
 const char *const tr_cold_name[TR_COLD__COUNT] = {"", "large", "cold", "seldom", "rare"};

@@ -237,10 +237,58 @@ static void check_shared(tr_fnck *k, const tr_ins *i) {
             tr_ck_bad(k, "size %" PRIu32 " is no constant of a size that there is", a);
 }
 
-static void check_barrier(tr_fnck *k) {
+/* What threads meet at: not in a lambda, whose rounds are no threads. */
+static void check_meeting(tr_fnck *k) {
     check_on_device(k);
     if (k->f->is_lambda)
         tr_ck_bad(k, "stands in a lambda");
+}
+
+static bool is_result(const tr_ins *i, tr_tyk kind) {
+    return i->ty && i->ty->kind == kind;
+}
+
+static void check_warp(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *t = i->nargs > 1 ? arg_type(k, i, 1) : NULL;
+    bool wide = t && tr_ty_is_scalar(t) && tr_ty_size(t) >= 4 && !tr_ty_is_complex(t);
+    check_meeting(k);
+    if (i->op == TR_OP_ACTIVEMASK) {
+        if (!is_result(i, TR_TY_U32))
+            tr_ck_bad(k, "result is %s, want u32", tr_ck_show(k, i->ty));
+        return;
+    }
+    want_kind(k, i, 0, TR_TY_U32);
+    switch ((tr_op)i->op) {
+    case TR_OP_SHFL:
+        want_kind(k, i, 2, TR_TY_I32);
+        tr_ck_want_type(k, i->ty, t, "result");
+        if (t && !wide)
+            tr_ck_bad(k, "is not defined for %s", tr_ck_show(k, t));
+        if (i->sub >= TR_SHFL__COUNT)
+            tr_ck_bad(k, "no such way to shuffle");
+        break;
+    case TR_OP_VOTE:
+        want_kind(k, i, 1, TR_TY_BOOL);
+        if (i->sub > TR_VOTE_BALLOT)
+            tr_ck_bad(k, "is no vote of a warp");
+        else if (!is_result(i, i->sub == TR_VOTE_BALLOT ? TR_TY_U32 : TR_TY_BOOL))
+            tr_ck_bad(k, "result is %s", tr_ck_show(k, i->ty));
+        break;
+    case TR_OP_MATCH:
+        if (t && !wide)
+            tr_ck_bad(k, "is not defined for %s", tr_ck_show(k, t));
+        if (i->sub > TR_VOTE_ANY || !is_result(i, TR_TY_U32))
+            tr_ck_bad(k, "compares for all or any lanes, and gives u32");
+        break;
+    default: break;
+    }
+}
+
+static void check_barvote(tr_fnck *k, const tr_ins *i) {
+    check_meeting(k);
+    want_kind(k, i, 0, TR_TY_BOOL);
+    if ((i->sub > TR_VOTE_ANY && i->sub != TR_VOTE_COUNT) || !is_result(i, TR_TY_I32))
+        tr_ck_bad(k, "asks for all, any or count, and gives i32");
 }
 
 static void check_atomic(tr_fnck *k, const tr_ins *i) {
@@ -713,7 +761,13 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_BLOCKDIM:
     case TR_OP_GRIDDIM: check_place(k, i); break;
     case TR_OP_SHARED: check_shared(k, i); break;
-    case TR_OP_BARRIER: check_barrier(k); break;
+    case TR_OP_ACTIVEMASK:
+    case TR_OP_SYNCWARP:
+    case TR_OP_SHFL:
+    case TR_OP_VOTE:
+    case TR_OP_MATCH: check_warp(k, i); break;
+    case TR_OP_BARVOTE: check_barvote(k, i); break;
+    case TR_OP_BARRIER: check_meeting(k); break;
     case TR_OP_ATOMIC:
     case TR_OP_CAS: check_atomic(k, i); break;
     default: break;

@@ -171,6 +171,13 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
             it[i] = tr_em_obj(e, o->u.t.items[i]);
         return tr_em_make(e, tr_ty_slice(e->types, it[0].ty, it[1].ty, it[2].ty), 3, it);
     }
+    case TR_OBJ_BUILTIN: {
+        tr_tv v;
+        if (o->u.builtin != TR_B_CU_LANEID) /* no function: a number, known when the program runs */
+            return tr_em_lit(e, o);
+        tr_builtins[TR_B_CU_LANEID].fn(e, NULL, &v);
+        return v;
+    }
     default: return tr_em_lit(e, o);
     }
 }

@@ -91,11 +91,15 @@ lv *tr_lower_flat_args(tr_lf *w) {
 
 /* --- ops of a device --- */
 
-/* A call of an intrinsic that is not overloaded and takes nothing. */
-static lv ask(tr_lf *w, const char *name) {
+/* A call of an intrinsic that is not overloaded. */
+static lv ask_with(tr_lf *w, const char *name, unsigned n, lv *args) {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     lv fn = LLVMGetIntrinsicDeclaration(w->m->mod, id, NULL, 0);
-    return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(w->m->lc, id, NULL, 0), fn, NULL, 0, "");
+    return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(w->m->lc, id, NULL, 0), fn, args, n, "");
+}
+
+static lv ask(tr_lf *w, const char *name) {
+    return ask_with(w, name, 0, NULL);
 }
 
 static lv special(tr_lf *w, const char *which, int64_t axis) {
@@ -124,6 +128,92 @@ static void shared(tr_lf *w, tr_val v, const tr_ins *in) {
     out[1] = LLVMConstAddrSpaceCast(g, m->ptr);
     tr_lower_set(w, v, 2 + in->nargs, out);
 }
+
+/* --- where threads meet --- */
+
+/* Lanes that are here together; no intrinsic asks for it. It is not moved, nor copied to where lanes have parted. */
+static lv active_mask(tr_lf *w) {
+    static const char text[] = "activemask.b32 $0;", out[] = "=r";
+    lt t = LLVMFunctionType(w->m->i32, NULL, 0, 0);
+    lv fn = LLVMGetInlineAsm(t, text, sizeof text - 1, out, sizeof out - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
+    lv call = LLVMBuildCall2(w->b, t, fn, NULL, 0, "");
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                             w->m->attr[TR_LA_CONVERGENT]);
+    return call;
+}
+
+/* 64 bits go as two halves. */
+static lv shuffle(tr_lf *w, const tr_ins *in, lv mask, lv x, lv by) {
+    static const char *const names[TR_SHFL__COUNT] = {
+        [TR_SHFL_IDX] = "llvm.nvvm.shfl.sync.idx.i32",
+        [TR_SHFL_UP] = "llvm.nvvm.shfl.sync.up.i32",
+        [TR_SHFL_DOWN] = "llvm.nvvm.shfl.sync.down.i32",
+        [TR_SHFL_XOR] = "llvm.nvvm.shfl.sync.bfly.i32",
+    };
+    tr_lm *m = w->m;
+    lt t = LLVMTypeOf(x), bits = tr_ty_size(in->ty) == 8 ? m->i64 : m->i32;
+    lv clamp = l_int(m->i32, in->sub == TR_SHFL_UP ? 0 : TR_WARP - 1), out = NULL;
+    x = LLVMBuildBitCast(w->b, x, bits, "");
+    for (unsigned k = 0; k < tr_ty_size(in->ty) / 4; k++) {
+        lv half = bits == m->i32 ? x : LLVMBuildLShr(w->b, x, l_int(bits, 32 * (long long)k), "");
+        lv args[4] = {mask, LLVMBuildTrunc(w->b, half, m->i32, ""), by, clamp};
+        half = LLVMBuildZExt(w->b, ask_with(w, names[in->sub], 4, args), bits, "");
+        out = k ? LLVMBuildOr(w->b, out, LLVMBuildShl(w->b, half, l_int(bits, 32), ""), "") : half;
+    }
+    return LLVMBuildBitCast(w->b, out, t, "");
+}
+
+static lv vote(tr_lf *w, const tr_ins *in, lv mask, lv x) {
+    static const char *const names[] = {
+        [TR_VOTE_ALL] = "llvm.nvvm.vote.all.sync",
+        [TR_VOTE_ANY] = "llvm.nvvm.vote.any.sync",
+        [TR_VOTE_EQ] = "llvm.nvvm.vote.uni.sync",
+        [TR_VOTE_BALLOT] = "llvm.nvvm.vote.ballot.sync",
+    };
+    return ask_with(w, names[in->sub], 2, (lv[]){mask, x});
+}
+
+static lv match(tr_lf *w, const tr_ins *in, lv mask, lv x) {
+    static const char *const names[2][2] = {
+        {"llvm.nvvm.match.all.sync.i32p", "llvm.nvvm.match.all.sync.i64p"},
+        {"llvm.nvvm.match.any.sync.i32", "llvm.nvvm.match.any.sync.i64"},
+    };
+    tr_lm *m = w->m;
+    bool wide = tr_ty_size(tr_lower_ty(w, in->args[1])) == 8, any = in->sub == TR_VOTE_ANY;
+    x = LLVMBuildBitCast(w->b, x, wide ? m->i64 : m->i32, "");
+    lv r = ask_with(w, names[any][wide], 2, (lv[]){mask, x});
+    return any ? r : LLVMBuildExtractValue(w->b, r, 0, "");
+}
+
+static lv bar_vote(tr_lf *w, const tr_ins *in, lv x) {
+    const char *name = in->sub == TR_VOTE_COUNT ? "llvm.nvvm.barrier0.popc"
+                       : in->sub == TR_VOTE_ALL ? "llvm.nvvm.barrier0.and"
+                                                : "llvm.nvvm.barrier0.or";
+    lv r = ask_with(w, name, 1, (lv[]){LLVMBuildZExt(w->b, x, w->m->i32, "")});
+    if (in->sub == TR_VOTE_COUNT)
+        return r;
+    r = LLVMBuildICmp(w->b, LLVMIntNE, r, l_int(w->m->i32, 0), "");
+    return LLVMBuildZExt(w->b, r, w->m->i32, "");
+}
+
+static void meeting(tr_lf *w, tr_val v, const tr_ins *in) {
+    lv x[3] = {0}, r = NULL;
+    for (uint32_t k = 0; k < in->nargs; k++)
+        x[k] = tr_lower_parts(w, in->args[k])[0];
+    switch ((tr_op)in->op) {
+    case TR_OP_ACTIVEMASK: r = active_mask(w); break;
+    case TR_OP_SYNCWARP: ask_with(w, "llvm.nvvm.bar.warp.sync", 1, x); break;
+    case TR_OP_SHFL: r = shuffle(w, in, x[0], x[1], x[2]); break;
+    case TR_OP_VOTE: r = vote(w, in, x[0], x[1]); break;
+    case TR_OP_MATCH: r = match(w, in, x[0], x[1]); break;
+    case TR_OP_BARVOTE: r = bar_vote(w, in, x[0]); break;
+    default: ask(w, "llvm.nvvm.barrier0"); break;
+    }
+    if (r)
+        tr_lower_set1(w, v, r);
+}
+
+/* --- atomics --- */
 
 static LLVMAtomicRMWBinOp atomic_op(tr_atomic op, char cls) {
     switch (op) {
@@ -168,7 +258,13 @@ bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_BLOCKDIM: place(w, v, "ntid", in->imm.i); break;
     case TR_OP_GRIDDIM: place(w, v, "nctaid", in->imm.i); break;
     case TR_OP_SHARED: shared(w, v, in); break;
-    case TR_OP_BARRIER: ask(w, "llvm.nvvm.barrier0"); break;
+    case TR_OP_ACTIVEMASK:
+    case TR_OP_SYNCWARP:
+    case TR_OP_SHFL:
+    case TR_OP_VOTE:
+    case TR_OP_MATCH:
+    case TR_OP_BARVOTE:
+    case TR_OP_BARRIER: meeting(w, v, in); break;
     case TR_OP_ATOMIC:
     case TR_OP_CAS: atomic(w, v, in); break;
     default: return false;

@@ -159,6 +159,22 @@ static bool has_barrier(const tr_fn *f) {
     return false;
 }
 
+/* What this pass has no meaning for yet: lanes of a warp that meet, barriers with a result. */
+static bool refuse_meetings(const tr_grid *s) {
+    for (tr_bid b = 0; b < s->g->blks.n; b++)
+        for (tr_val v = tr_blk_at(s->g, b)->dead ? TR_NOVAL : tr_blk_at(s->g, b)->first; v != TR_NOVAL;
+             v = tr_at(s->g, v)->next) {
+            const tr_ins *in = tr_at(s->g, v);
+            if (tr_op_meets(in->op) == TR_MEETING_NONE || in->op == TR_OP_BARRIER)
+                continue;
+            tr_err_add(
+                s->p->ctx, TR_ERR_UNSUPPORTED, s->g->locs.d[in->loc].place,
+                "the emulated device does not run operations of a warp and barriers with a result yet");
+            return false;
+        }
+    return true;
+}
+
 /* A pattern's functions are others' loops: no thread's place is known there. */
 static bool asks_in_patterns(const tr_fn *f, bool inside) {
     for (tr_bid b = 0; b < f->blks.n; b++)
@@ -278,7 +294,7 @@ static bool run_here(tr_prog *p, tr_fn *f, tr_val call) {
     tr_grid s = {.p = p, .f = f, .call = call};
     s.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
     s.i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL);
-    if (!take_body(&s))
+    if (!take_body(&s) || !refuse_meetings(&s))
         return false;
     if (has_barrier(s.g) && tr_fn_handles(s.g))
         return tr_grid_fail(&s, "a barrier cannot stand in a kernel that has a `try`");

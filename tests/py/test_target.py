@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import ir_test  # noqa: E402
 
 FILES = sorted((ROOT / "tests/ir").glob("*.ir"))
+IR_H = (ROOT / "src/ir/ir.h").read_text()
 PROCESSORS = ("sm_75", "sm_80", "sm_90")
 REFUSED = re.compile(r"LoweringError: (.+?): nvptx64 does not have (.+)")
 MATH = """\
@@ -181,7 +182,7 @@ def every_op() -> list[str]:
 
 def every_atomic() -> list[str]:
     """A kernel for each atomic operation on each type, on memory of the grid's and of the block's."""
-    ops = re.findall(r'(?m)X\(\w+, "(\w+)", TR_OP_\w+, "(\w+)"\)', (ROOT / "src/ir/ir.h").read_text())
+    ops = re.findall(r'(?m)X\(\w+, "(\w+)", TR_OP_\w+, "(\w+)"\)', IR_H)
     assert {o for o, _ in ops} == {"add", "min", "max", "and", "or", "xor", "xchg"}
     wide = [(f"atomic {o} %a[0], %x", t) for o, cs in ops for c in cs for t in CLASSES[c][-2:]]
     wide += [("cas %a[0], %x, %x", t) for t in ("i32", "i64", "u32", "u64")]
@@ -192,10 +193,30 @@ def every_atomic() -> list[str]:
     ]
 
 
+def every_meeting() -> list[str]:
+    """A kernel for each operation at which threads meet, on each type."""
+    ways, votes = (
+        re.findall(r'X\(\w+, "(\w+)"\)', re.search(rf"define {name}\(X\)(.*?)typedef", IR_H, re.S)[1])
+        for name in ("TR_SHFLS", "TR_VOTES")
+    )
+    assert (len(ways), len(votes)) == (4, 5)
+    wide = [t for c in "iuf" for t in CLASSES[c][-2:]]
+    lines = [(t, t, f"shfl {w} %m, %x, %i") for w in ways for t in wide]
+    lines += [(t, "u32", f"match {v} %m, %x") for v in ("all", "any") for t in wide]
+    lines += [("i1", "u32" if v == "ballot" else "i1", f"vote {v} %m, %x") for v in votes[:-1]]
+    lines += [("i1", "i32", f"barvote {v} %x") for v in ("all", "any", "count")]
+    lines.append(("i1", "u32", "activemask"))
+    return [
+        f"kernel fn @m{n} -> none {{\nb0(%a: {r}[1c], %x: {t}, %m: u32, %i: i32):\n  %r: {r} = {what}\n"
+        f"  syncwarp %m\n  barrier\n  store %a[0], %r\n  ret undef:none\n}}"
+        for n, (t, r, what) in enumerate(lines)
+    ]
+
+
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_every_op_on_every_type(processor: str, tmp_path: Path) -> None:
     """What LLVM cannot select ends its process: nothing that the table lets through may."""
-    made = every_op() + every_atomic()
+    made = every_op() + every_atomic() + every_meeting()
     assert len(made) > 400
     ptx = tmp_path / "o.ptx"
     done = treadlec(f"--target=nvptx64:{processor}", "--no-libdevice", "-o", str(ptx), text="\n".join(made))
@@ -353,6 +374,25 @@ b0(%a: i32[1c], %b: i16[1c], %c: f64[1c], %r: i32[1c,ro], %n: i64):
     [
         ("", "%t: i64 = threadidx 0", "stands in a function of the host"),
         ("", "barrier", "stands in a function of the host"),
+        ("", "%t: u32 = activemask", "stands in a function of the host"),
+        ("", "%t: i32 = barvote all true", "stands in a function of the host"),
+        ("kernel", "%t: i64 = activemask", "result is i64, want u32"),
+        ("kernel", "%t: i64 = shfl by 1:u32, %n, 1:i32", "a way to shuffle"),
+        ("kernel", "%t: i64 = shfl up 1, %n, 1:i32", "operand 0 is i64, want u32"),
+        ("kernel", "%t: i64 = shfl up 1:u32, %n, 1", "operand 2 is i64, want i32"),
+        ("kernel", "%t: i32 = shfl up 1:u32, %n, 1:i32", "result is i32, want i64"),
+        ("kernel", "%t: i16 = shfl up 1:u32, 1:i16, 1:i32", "is not defined for i16"),
+        ("kernel", "%t: i1 = vote count 1:u32, true", "is no vote of a warp"),
+        ("kernel", "%t: i1 = vote ballot 1:u32, true", "result is i1"),
+        ("kernel", "%t: u32 = match any 1:u32, true", "is not defined for i1"),
+        ("kernel", "%t: u32 = match eq 1:u32, %n", "compares for all or any lanes"),
+        ("kernel", "%t: i32 = barvote ballot true", "asks for all, any or count"),
+        ("kernel", "syncwarp 1", "operand 0 is i64, want u32"),
+        (
+            "kernel",
+            "%p: none = pattern [%n] { b0(%i: i64):\n    syncwarp 1:u32\n    yield\n  }",
+            "stands in a lambda",
+        ),
         ("kernel", "%t: i64 = blockidx 3", "expected a number"),
         ("kernel", "%t: i64 = atomic frob %a[0], 1:i32", "an atomic operation"),
         ("", "%s: f64[1c] = shared 4", "stands elsewhere than in the entry block of a kernel"),
@@ -402,8 +442,51 @@ def test_launches_that_cannot_be() -> None:
         + "kernel fn @j -> none {\nb0(%a: i32[1c], %b: i16[1c], %c: f64[1c], %r: i32[1c,ro], %n: i64):\n  %x: none = call #0(%a, %b, %c, %r, %n)\n  ret %x\n}\n"
     )
     done = treadlec("--interp", f"j[1, 2]{args}", text=called)
-    assert done.returncode == 1 and "waits at a barrier in a function that a kernel calls" in done.stderr
+    assert done.returncode == 1 and "waits for threads in a function that a kernel calls" in done.stderr
     assert "bar.sync" in treadlec("--target=nvptx64", text=called).stdout
+
+
+MEETING = """\
+kernel fn @k -> none {
+b0(%q: u32[1c]):
+  %t: i64 = threadidx 0
+  %c: i1 = cmp lt %t, 2
+  cbr %c, b1, b2
+b1:
+  LOW
+  br b3
+b2:
+  HIGH
+  br b3
+b3:
+  ret undef:none
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "what"),
+    [
+        ("syncwarp 15:u32", "barrier", "waits for lanes that are elsewhere"),
+        ("syncwarp 15:u32", "syncwarp 15:u32", "waits for lanes that are elsewhere"),
+        ("syncwarp 1:u32", "barrier", "a lane that its mask does not name"),
+        ("%x: i32 = barvote any true", "barrier", "counts threads that are at different barriers"),
+        ("barrier", "barrier", None),
+        ("syncwarp 3:u32", "syncwarp 12:u32", None),
+        ("%x: u32 = activemask", "barrier", None),
+        ("ret undef:none", "syncwarp 15:u32", None),
+        ("ret undef:none", "%x: i32 = barvote any true", None),
+    ],
+)
+def test_meetings_that_never_happen(low: str, high: str, what: str | None) -> None:
+    """The interpreter says where threads wait for each other; it does not hang."""
+    text = MEETING.replace("LOW", low).replace("HIGH", high)
+    text = text.replace("ret undef:none\n  br b3", "ret undef:none")
+    done = treadlec("--interp", "k[1, 4]([0])", text=text)
+    if what:
+        assert done.returncode == 1 and what in done.stderr, done.stderr
+    else:
+        assert done.stdout == "none\n", done.stderr
 
 
 def test_shared_memory_is_found_to_be_that() -> None:

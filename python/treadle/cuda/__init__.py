@@ -119,15 +119,33 @@ _MODULES = ("args", "cudadrv")
 __all__ = [
     *_WHERE,
     *_MODULES,
+    "activemask",
+    "all_sync",
+    "any_sync",
     "atomic",
+    "ballot_sync",
     "blockDim",
     "blockIdx",
+    "eq_sync",
     "grid",
     "gridDim",
     "gridsize",
+    "laneid",
+    "lanemask_lt",
+    "match_all_sync",
+    "match_any_sync",
     "shared",
+    "shfl_down_sync",
+    "shfl_sync",
+    "shfl_up_sync",
+    "shfl_xor_sync",
     "syncthreads",
+    "syncthreads_and",
+    "syncthreads_count",
+    "syncthreads_or",
+    "syncwarp",
     "threadIdx",
+    "warpsize",
 ]
 
 
@@ -189,6 +207,107 @@ def gridsize(ndim: int) -> Any:
 def syncthreads() -> None:
     """Wait for all threads of the block that have not ended; what they wrote to memory is seen then."""
     _only_in_kernels("syncthreads()")
+
+
+def syncthreads_count(predicate: Any) -> int:
+    """Wait as `syncthreads` does; the result, an int32, is how many threads of the block gave a true ``predicate``."""
+    _only_in_kernels("syncthreads_count()")
+
+
+def syncthreads_and(predicate: Any) -> int:
+    """Wait as `syncthreads` does; the result, an int32, is 1 if all threads of the block gave a true ``predicate``, else 0."""
+    _only_in_kernels("syncthreads_and()")
+
+
+def syncthreads_or(predicate: Any) -> int:
+    """Wait as `syncthreads` does; the result, an int32, is 1 if a thread of the block gave a true ``predicate``, else 0."""
+    _only_in_kernels("syncthreads_or()")
+
+
+class _Lane:
+    """The thread's number in its warp, in kernels: 0 to 31, int64."""
+
+    __slots__ = ()
+
+    def __index__(self) -> int:
+        _only_in_kernels("laneid")
+
+    def __repr__(self) -> str:
+        return "<treadle.cuda.laneid>"
+
+
+laneid: Any = _Lane()
+"""The thread's number in its warp: 0 to 31, int64. Warps are cut from a block's threads in the order of their numbers, x first."""
+warpsize = 32
+"""Threads of a warp."""
+
+
+def lanemask_lt() -> int:
+    """A bit for each lane of the warp below the thread's own, uint32."""
+    _only_in_kernels("lanemask_lt()")
+
+
+def activemask() -> int:
+    """A bit for each lane of the warp that is here together with the thread, uint32."""
+    _only_in_kernels("activemask()")
+
+
+def syncwarp(mask: int = 0xFFFFFFFF) -> None:
+    """Wait for the lanes of the warp that ``mask`` names and that have not ended; what they wrote to memory is seen then."""
+    _only_in_kernels("syncwarp()")
+
+
+def shfl_sync(mask: int, value: Any, src_lane: int) -> Any:
+    """The ``value`` of lane ``src_lane`` (modulo 32), which like all lanes that ``mask`` names must be here; its type is the value's.
+
+    Values are numbers, complex ones not. A lane that ``mask`` does not name, or that is not there, leaves the thread its own value.
+    """
+    _only_in_kernels("shfl_sync()")
+
+
+def shfl_up_sync(mask: int, value: Any, delta: int) -> Any:
+    """As `shfl_sync`, of the lane ``delta`` below the thread's own; the lowest ``delta`` lanes keep their own value."""
+    _only_in_kernels("shfl_up_sync()")
+
+
+def shfl_down_sync(mask: int, value: Any, delta: int) -> Any:
+    """As `shfl_sync`, of the lane ``delta`` above the thread's own; the highest ``delta`` lanes keep their own value."""
+    _only_in_kernels("shfl_down_sync()")
+
+
+def shfl_xor_sync(mask: int, value: Any, lane_mask: int) -> Any:
+    """As `shfl_sync`, of the lane whose number is the thread's own with the bits of ``lane_mask`` turned over."""
+    _only_in_kernels("shfl_xor_sync()")
+
+
+def all_sync(mask: int, predicate: Any) -> bool:
+    """Whether ``predicate`` is true for all lanes that ``mask`` names."""
+    _only_in_kernels("all_sync()")
+
+
+def any_sync(mask: int, predicate: Any) -> bool:
+    """Whether ``predicate`` is true for one of the lanes that ``mask`` names."""
+    _only_in_kernels("any_sync()")
+
+
+def eq_sync(mask: int, predicate: Any) -> bool:
+    """Whether ``predicate`` is the same for all lanes that ``mask`` names."""
+    _only_in_kernels("eq_sync()")
+
+
+def ballot_sync(mask: int, predicate: Any) -> int:
+    """A bit for each of the lanes that ``mask`` names for which ``predicate`` is true, uint32."""
+    _only_in_kernels("ballot_sync()")
+
+
+def match_any_sync(mask: int, value: Any) -> int:
+    """A bit for each of the lanes that ``mask`` names whose ``value`` has the bits of this thread's, uint32."""
+    _only_in_kernels("match_any_sync()")
+
+
+def match_all_sync(mask: int, value: Any) -> tuple[int, bool]:
+    """The mask and True if all lanes that ``mask`` names have the same ``value``, bit by bit; else 0 and False."""
+    _only_in_kernels("match_all_sync()")
 
 
 def _launch(kernel: Any, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, args: tuple[Any, ...]) -> None:

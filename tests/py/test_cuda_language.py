@@ -1,0 +1,193 @@
+"""What kernels may say: operations of a warp, barriers with a result, and what else Numba's `cuda` has in kernels.
+
+Where threads meet, the interpreter of typed IR is held against a model (cuda_model.py), and PTX is made; the rest runs on the emulated device.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import treadle
+from cuda_check import kernel_of
+from cuda_model import check_interpreted, ptx
+from treadle import cuda
+
+FULL = "0xffffffff"
+SHUFFLES = {
+    "sum of a warp": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    x = a[t]
+    step = 16
+    while step > 0:
+        x += cuda.shfl_xor_sync(0xffffffff, x, step)
+        step //= 2
+    q[t] = x
+""",
+    "from one lane": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    q[t] = cuda.shfl_sync(0xffffffff, a[t], 5)
+    q[t] += cuda.shfl_sync(0xffffffff, a[t], t * 7)
+""",
+    "up and down": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    x = a[t]
+    q[t] = cuda.shfl_up_sync(0xffffffff, x, 1) + 10 * cuda.shfl_down_sync(0xffffffff, x, 3)
+    q[t] += cuda.shfl_up_sync(0xffffffff, x, t) * 3
+""",
+    "running sum": """
+def k(a, q):
+    t, lane = cuda.threadIdx.x, cuda.laneid
+    x = a[t]
+    step = 1
+    while step < cuda.warpsize:
+        y = cuda.shfl_up_sync(0xffffffff, x, step)
+        if lane >= step:
+            x += y
+        step *= 2
+    q[t] = x
+""",
+    "half a warp": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    if cuda.laneid < 16:
+        q[t] = cuda.shfl_down_sync(0xffff, a[t], 4)
+    else:
+        q[t] = cuda.shfl_sync(0xffff0000, a[t], 17)
+""",
+}
+VOTES = {
+    "votes": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    p = a[t] > 3
+    q[t] = cuda.all_sync(0xffffffff, p) + 2 * cuda.any_sync(0xffffffff, p) + 4 * cuda.eq_sync(0xffffffff, p)
+    q[t] += 8 * (cuda.ballot_sync(-1, a[t]) & 0xff)
+""",
+    "matches": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    q[t] = cuda.match_any_sync(0xffffffff, a[t]) & 0xffff
+    m, p = cuda.match_all_sync(0xffffffff, a[t])
+    if p:
+        q[t] += m & 0xf
+    cuda.syncwarp()
+""",
+    "active lanes": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    if a[t] > 3:
+        m = cuda.activemask()
+        q[t] = (m & 0xffff) * 100 + (m & cuda.lanemask_lt())
+    else:
+        q[t] = cuda.activemask()
+    cuda.syncwarp(0xffffffff)
+""",
+    "counting barriers": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    p = a[t] > 3
+    n = cuda.syncthreads_count(p)
+    q[t] = n * 10 + cuda.syncthreads_and(p) * 2 + cuda.syncthreads_or(p)
+""",
+    "some have ended": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    if a[t] > 5:
+        return
+    q[t] = cuda.syncthreads_count(a[t] > 2)
+    cuda.syncthreads()
+    q[t] += cuda.shfl_sync(cuda.activemask(), t, 0)
+""",
+    "through shared memory": """
+def k(a, q):
+    s = cuda.shared.array(4, np.int64)
+    t, w = cuda.threadIdx.x, cuda.threadIdx.x // cuda.warpsize
+    b = cuda.ballot_sync(0xffffffff, a[t] > 3)
+    if cuda.laneid == 0:
+        s[w] = b
+    cuda.syncthreads()
+    total = 0
+    for i in range((cuda.blockDim.x + 31) // 32):
+        total += s[i]
+    q[t] = total
+""",
+}
+
+
+def numbers(n: int, dtype: str) -> np.ndarray:
+    a = np.random.default_rng(n).integers(0, 8, n)
+    return (a * 2.5 if dtype[0] == "f" else a).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8", "f4", "f8", "i2", "u1"])
+@pytest.mark.parametrize("name", SHUFFLES)
+def test_shuffles(name, dtype):
+    for n in (1, 16, 32, 40, 96) if dtype == "i8" else (32, 45):
+        a = numbers(n, dtype)
+        check_interpreted(SHUFFLES[name], 1, n, a, np.zeros(n, dtype))
+
+
+@pytest.mark.parametrize("name", VOTES)
+def test_votes(name):
+    for n in (1, 7, 32, 33, 70):
+        for a in (numbers(n, "i8"), np.full(n, 4), np.zeros(n, np.int64)):
+            check_interpreted(VOTES[name], 2, n, a, np.zeros(n, np.int64))
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8", "f4", "f8", "i1", "u2", "?"])
+def test_matches_of_each_type(dtype):
+    a = (numbers(40, "i8") % 3).astype(dtype)
+    check_interpreted(VOTES["matches"], 1, 40, a, np.zeros(40, np.int64))
+
+
+@pytest.mark.parametrize("processor", ["sm_75", "sm_90"])
+def test_meetings_as_ptx(processor):
+    made = "".join(
+        ptx(text, processor, np.zeros(1), np.zeros(1, np.int64))
+        for text in [*SHUFFLES.values(), *VOTES.values()]
+    )
+    for op in ("shfl.sync.bfly", "shfl.sync.up", "shfl.sync.down", "shfl.sync.idx", "vote.sync.all", "vote.sync.any",
+               "vote.sync.uni", "vote.sync.ballot", "match.any.sync", "match.all.sync", "bar.warp.sync", "activemask",
+               "bar.red.popc", "bar.red.and", "bar.red.or"):  # fmt: skip
+        assert op in made, op
+
+
+def test_lanes_on_the_emulated_device():
+    kernel = kernel_of(
+        "def k(q):\n    i = (cuda.threadIdx.z * cuda.blockDim.y + cuda.threadIdx.y) * cuda.blockDim.x + cuda.threadIdx.x\n"
+        "    q[i, 0] = cuda.laneid\n    q[i, 1] = cuda.lanemask_lt()\n    q[i, 2] = cuda.warpsize\n"
+    )
+    q = np.zeros((3 * 7 * 4, 3), np.int64)
+    kernel[1, (3, 7, 4)](q)
+    lanes = np.arange(84) % 32
+    assert (q[:, 0] == lanes).all() and (q[:, 1] == (1 << lanes) - 1).all() and (q[:, 2] == 32).all()
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("cuda.shfl_sync(1.5, t, 0)", "the mask must be an integer, not float64"),
+        ("cuda.shfl_sync(1, t, 0.5)", "where the value comes from must be an integer"),
+        ("cuda.shfl_sync(1, 1j, 0)", "takes a real number, not complex128"),
+        ("cuda.match_any_sync(1, q)", "takes a real number, not array"),
+        ("cuda.ballot_sync('x', True)", "the mask must be an integer"),
+        ("cuda.all_sync(1)", "predicate"),
+        ("cuda.laneid()", "not callable"),
+    ],
+)
+def test_bad_arguments(line, what):
+    with pytest.raises(treadle.TypingError, match=what):
+        kernel_of(f"def k(q):\n    t = cuda.threadIdx.x\n    q[t] = {line}\n")[1, 1](np.zeros(1, np.int64))
+
+
+def test_they_are_for_kernels():
+    with pytest.raises(treadle.TypingError, match="for kernels and functions that they call"):
+        treadle.njit(lambda: cuda.activemask())()
+    for call in (cuda.syncwarp, cuda.activemask, cuda.lanemask_lt):
+        with pytest.raises(treadle.TypingError, match="has a meaning in kernels only"):
+            call()
+    with pytest.raises(treadle.TypingError, match="has a meaning in kernels only"):
+        range(cuda.laneid)
