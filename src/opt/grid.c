@@ -79,37 +79,42 @@ tr_bid tr_grid_cut(tr_grid *s, tr_val v) {
 
 /* --- loops over the threads --- */
 
-static void begin_axis(tr_grid *s, tr_threads *l, unsigned k, tr_val *carry) {
+void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_val *carry) {
+    assert(ncarry <= TR_CARRY);
     tr_val args[TR_CARRY + 1] = {tr_grid_number(s, 0)};
     tr_bid body = tr_blk_new(s->lam);
-    l->axis[k].head = tr_blk_new(s->lam);
-    l->axis[k].exit = tr_blk_new(s->lam);
-    memcpy(args + 1, carry, l->ncarry * sizeof *carry);
-    tr_br(&s->b, l->axis[k].head, l->ncarry + 1, args);
-    s->thread[k] = l->axis[k].i = tr_blk_param(s->lam, l->axis[k].head, s->i64, NULL);
-    for (uint32_t c = 0; c < l->ncarry; c++)
-        carry[c] = l->axis[k].carry[c] = tr_blk_param(s->lam, l->axis[k].head, s->i64, NULL);
-    s->b.blk = l->axis[k].head;
-    tr_val more = tr_grid_compare(s, TR_CMP_LT, l->axis[k].i, s->caps[3 + k]);
-    tr_cbr(&s->b, more, body, 0, NULL, l->axis[k].exit, 0, NULL);
+    l->head = tr_blk_new(s->lam);
+    l->exit = tr_blk_new(s->lam);
+    l->ncarry = ncarry;
+    memcpy(args + 1, carry, ncarry * sizeof *carry);
+    tr_br(&s->b, l->head, ncarry + 1, args);
+    l->i = tr_blk_param(s->lam, l->head, s->i64, NULL);
+    for (uint32_t c = 0; c < ncarry; c++)
+        carry[c] = l->carry[c] = tr_blk_param(s->lam, l->head, s->i64, NULL);
+    s->b.blk = l->head;
+    tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_LT, l->i, n), body, 0, NULL, l->exit, 0, NULL);
     s->b.blk = body;
 }
 
+void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry) {
+    tr_val args[TR_CARRY + 1];
+    args[0] = tr_grid_op(s, TR_OP_ADD, l->i, tr_grid_number(s, 1));
+    memcpy(args + 1, carry, l->ncarry * sizeof *carry);
+    tr_br(&s->b, l->head, l->ncarry + 1, args);
+    memcpy(carry, l->carry, l->ncarry * sizeof *carry);
+    s->b.blk = l->exit;
+}
+
 void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *carry) {
-    assert(ncarry <= TR_CARRY);
-    l->ncarry = ncarry;
-    for (unsigned k = TR_AXES; k-- > 0;)
-        begin_axis(s, l, k, carry);
+    for (unsigned k = TR_AXES; k-- > 0;) {
+        tr_grid_begin_turns(s, &l->axis[k], s->caps[3 + k], ncarry, carry);
+        s->thread[k] = l->axis[k].i;
+    }
 }
 
 void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry) {
     for (unsigned k = 0; k < TR_AXES; k++) {
-        tr_val args[TR_CARRY + 1];
-        args[0] = tr_grid_op(s, TR_OP_ADD, l->axis[k].i, tr_grid_number(s, 1));
-        memcpy(args + 1, carry, l->ncarry * sizeof *carry);
-        tr_br(&s->b, l->axis[k].head, l->ncarry + 1, args);
-        memcpy(carry, l->axis[k].carry, l->ncarry * sizeof *carry);
-        s->b.blk = l->axis[k].exit;
+        tr_grid_end_turns(s, &l->axis[k], carry);
         s->thread[k] = TR_NOVAL;
     }
 }
@@ -119,6 +124,23 @@ tr_val tr_grid_me(tr_grid *s) {
     for (unsigned k = TR_AXIS_Z; k-- > 0;)
         me = tr_grid_op(s, TR_OP_ADD, tr_grid_op(s, TR_OP_MUL, me, s->caps[3 + k]), s->thread[k]);
     return me;
+}
+
+tr_val tr_grid_my_number(tr_bld *b, const tr_ty *i64) {
+    tr_val at[TR_AXES], dim[TR_AXES], n;
+    for (unsigned k = 0; k < TR_AXES; k++) {
+        at[k] = tr_emit0(b, TR_OP_THREADIDX, i64);
+        dim[k] = tr_emit0(b, TR_OP_BLOCKDIM, i64);
+        tr_at(b->fn, at[k])->imm.i = tr_at(b->fn, dim[k])->imm.i = k;
+    }
+    n = at[TR_AXIS_Z];
+    for (unsigned k = TR_AXIS_Z; k-- > 0;) {
+        n = tr_emit2(b, TR_OP_MUL, i64, n, dim[k]);
+        tr_at(b->fn, n)->flags |= F_NSW;
+        n = tr_emit2(b, TR_OP_ADD, i64, n, at[k]);
+        tr_at(b->fn, n)->flags |= F_NSW;
+    }
+    return n;
 }
 
 tr_bid *tr_grid_copy(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bid outside) {
@@ -150,29 +172,13 @@ tr_bid *tr_grid_copy(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bi
 
 /* --- the kernel's body --- */
 
-static bool has_barrier(const tr_fn *f) {
+static bool has_meetings(const tr_fn *f) {
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
              v = tr_at(f, v)->next)
-            if (tr_at(f, v)->op == TR_OP_BARRIER)
+            if (tr_op_meets(tr_at(f, v)->op) != TR_MEETING_NONE)
                 return true;
     return false;
-}
-
-/* What this pass has no meaning for yet: lanes of a warp that meet, barriers with a result. */
-static bool refuse_meetings(const tr_grid *s) {
-    for (tr_bid b = 0; b < s->g->blks.n; b++)
-        for (tr_val v = tr_blk_at(s->g, b)->dead ? TR_NOVAL : tr_blk_at(s->g, b)->first; v != TR_NOVAL;
-             v = tr_at(s->g, v)->next) {
-            const tr_ins *in = tr_at(s->g, v);
-            if (tr_op_meets(in->op) == TR_MEETING_NONE || in->op == TR_OP_BARRIER)
-                continue;
-            tr_err_add(
-                s->p->ctx, TR_ERR_UNSUPPORTED, s->g->locs.d[in->loc].place,
-                "the emulated device does not run operations of a warp and barriers with a result yet");
-            return false;
-        }
-    return true;
 }
 
 /* A pattern's functions are others' loops: no thread's place is known there. */
@@ -210,10 +216,15 @@ static tr_val *known_values(tr_grid *s, uint32_t nargs) {
     tr_val *known = TR_NEW_N(tr_grid_arena(s), tr_val, g->ins.n + 1u);
     memset(known, 0xff, g->ins.n * sizeof *known);
     const tr_blk *entry = tr_blk_at(g, 0);
-    for (uint32_t k = 0; k < entry->params.n; k++)
-        known[entry->params.d[k]] =
-            k < nargs ? s->caps[6 + k]
-                      : tr_grid_room(s, tr_at(g, entry->params.d[k])->ty->elem, 1, &s->threads);
+    tr_val one = tr_grid_number(s, 1);
+    for (uint32_t k = 0; k < entry->params.n; k++) {
+        tr_val v = entry->params.d[k];
+        bool cell = false;
+        for (uint32_t c = 0; c < s->cells.n; c++)
+            cell = cell || s->cells.d[c] == v;
+        known[v] =
+            k < nargs ? s->caps[6 + k] : tr_grid_room(s, tr_at(g, v)->ty->elem, 1, cell ? &one : &s->threads);
+    }
     for (tr_bid b = 0; b < g->blks.n; b++)
         for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
              v = next) {
@@ -274,31 +285,16 @@ static void put_pattern(tr_grid *s) {
     tr_ins_remove(f, s->call);
 }
 
-/* Blocks end at barriers. */
-static void cut_blocks(tr_grid *s) {
-    tr_fn *g = s->g;
-    for (tr_bid b = 0; b < g->blks.n; b++)
-        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first; v != TR_NOVAL;
-             v = tr_at(g, v)->next) {
-            if (tr_at(g, v)->op != TR_OP_BARRIER)
-                continue;
-            int32_t line = g->locs.d[tr_at(g, v)->loc].place.span.line;
-            tr_bid on = tr_grid_cut(s, tr_at(g, v)->next);
-            tr_ins_remove(g, v);
-            tr_vec_push(tr_grid_arena(s), &s->stops, ((tr_stop){b, on, line}));
-            break; /* the rest stands in `on` now */
-        }
-}
-
 static bool run_here(tr_prog *p, tr_fn *f, tr_val call) {
     tr_grid s = {.p = p, .f = f, .call = call};
     s.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
     s.i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL);
-    if (!take_body(&s) || !refuse_meetings(&s))
+    if (!take_body(&s))
         return false;
-    if (has_barrier(s.g) && tr_fn_handles(s.g))
-        return tr_grid_fail(&s, "a barrier cannot stand in a kernel that has a `try`");
-    cut_blocks(&s);
+    if (has_meetings(s.g) && tr_fn_handles(s.g))
+        return tr_grid_fail(
+            &s, "a barrier, or what a warp does together, cannot stand in a kernel that has a `try`");
+    tr_grid_cut_meetings(&s);
     bool failed = false;
     tr_level *level = tr_grid_level(&s, &failed);
     if (failed || (!level && !tr_grid_rounds_cut(&s)))

@@ -7,10 +7,15 @@
 
 enum { TR_AXIS_X, TR_AXIS_Y, TR_AXIS_Z, TR_AXES };
 
-/* Where threads wait: the end of a block, and where they go on. */
+/* Where threads wait for each other: the end of a block, and where they go on. What is made of their operands is made between (grid_meet.c): these are params
+ * of the body, arrays over the threads, or NOVAL. */
 typedef struct tr_stop {
     tr_bid at, on;
-    int32_t line; /* of the barrier; 0: it is the block that needs one value here, not the user */
+    int32_t line;
+    tr_op op;
+    uint8_t sub;
+    tr_val given[3]; /* what each thread gives: mask, value, number; constants as they are */
+    tr_val result;
 } tr_stop;
 typedef TR_VEC(tr_stop) tr_stops;
 
@@ -27,7 +32,8 @@ typedef struct tr_grid {
     tr_val threads;                         /* how many a block has */
     uint32_t loc;
     tr_stops stops;
-    uint32_t nhomes; /* params that the body got after the kernel's own: arrays over the threads */
+    TR_VEC(tr_val)
+    cells; /* params that the body got after the kernel's own, and that are one cell; the others are arrays over the threads */
 } tr_grid;
 
 static inline tr_arena *tr_grid_arena(const tr_grid *s) {
@@ -49,22 +55,41 @@ tr_val tr_grid_meaning(const tr_grid *s, const tr_ins *in);
 /* Ends block v->blk before v: what follows is a new block, which is returned. */
 tr_bid tr_grid_cut(tr_grid *s, tr_val v);
 
-/* The loops over the threads of a block, x innermost. What is carried goes through as params of each. */
+/* A loop over the numbers from 0 to n. What is carried, int64, goes through as params; `carry` holds what it is in the body, then behind the loop. */
 enum { TR_CARRY = 3 };
-typedef struct tr_threads {
-    struct {
-        tr_bid head, exit;
-        tr_val i, carry[TR_CARRY];
-    } axis[TR_AXES];
+typedef struct tr_turns {
+    tr_bid head, exit;
+    tr_val i, carry[TR_CARRY];
     uint32_t ncarry;
+} tr_turns;
+void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_val *carry);
+void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry);
+
+/* The loops over the threads of a block, x innermost. */
+typedef struct tr_threads {
+    tr_turns axis[TR_AXES];
 } tr_threads;
-/* The builder is in the innermost body then; `carry` holds what it is there. */
 void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *carry);
 void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry);
 tr_val tr_grid_me(tr_grid *s); /* the thread's number in its block, inside of the loops */
+/* Which thread this is, as the body asks: counted through the block, x first. */
+tr_val tr_grid_my_number(tr_bld *b, const tr_ty *i64);
 /* A copy of these blocks of the body, entered from where the builder is, first block first. `known`: per value of the body, what stands for it, or NOVAL.
  * Ways out (TR_BR to a block that is none of these, kept branches, returns) are left to the caller: blocks `bmap` says where each block's copy is. */
 tr_bid *tr_grid_copy(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bid outside);
+
+/* --- grid_meet.c --- */
+
+/* Ends blocks where threads wait for each other; what they give is stored before, what they get is loaded behind. */
+void tr_grid_cut_meetings(tr_grid *s);
+/* Who is there: those t for whom `all` is true, or state[t] is `here`. All of them where there is no state. */
+typedef struct tr_present {
+    tr_val state, here, all; /* NOVAL: none */
+    bool
+        waits; /* the lanes of a warp may be elsewhere: who can go on is marked by -here in the state; 0 there is who has ended */
+} tr_present;
+/* What they get, made where the builder is. */
+void tr_grid_meet(tr_grid *s, const tr_stop *stop, const tr_val *known, const tr_present *who);
 
 /* --- grid_cross.c --- */
 

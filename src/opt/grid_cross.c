@@ -17,6 +17,7 @@ typedef struct cross {
     uint8_t *is_free, *crosses;
     tr_val *home;   /* per value: the array over threads that it lies in, a param of g */
     tr_val *loaded; /* per param of a head: what was loaded of it there */
+    tr_val **made;  /* per free value: its operands as they were */
     tr_bid blk;     /* of the use that is looked at */
     uint32_t nvals;
     bool changed;
@@ -99,35 +100,17 @@ tr_bits *tr_grid_live(const tr_grid *s) {
 
 /* --- homes --- */
 
-/* Which thread this is, counted through the block. */
-static tr_val my_number(tr_bld *b, const tr_ty *i64) {
-    tr_val at[TR_AXES], dim[TR_AXES], n;
-    for (unsigned k = 0; k < TR_AXES; k++) {
-        at[k] = tr_emit0(b, TR_OP_THREADIDX, i64);
-        dim[k] = tr_emit0(b, TR_OP_BLOCKDIM, i64);
-        tr_at(b->fn, at[k])->imm.i = tr_at(b->fn, dim[k])->imm.i = k;
-    }
-    n = at[TR_AXIS_Z];
-    for (unsigned k = TR_AXIS_Z; k-- > 0;) {
-        n = tr_emit2(b, TR_OP_MUL, i64, n, dim[k]);
-        tr_at(b->fn, n)->flags |= F_NSW;
-        n = tr_emit2(b, TR_OP_ADD, i64, n, at[k]);
-        tr_at(b->fn, n)->flags |= F_NSW;
-    }
-    return n;
-}
-
 static tr_val load_home(cross *c, tr_val v, tr_val before) {
     tr_fn *g = c->s->g;
     tr_bld b = {.fn = g, .blk = tr_at(g, before)->blk, .before = before, .loc = tr_at(g, before)->loc};
-    tr_val me = my_number(&b, c->s->i64);
+    tr_val me = tr_grid_my_number(&b, c->s->i64);
     return tr_emit2(&b, TR_OP_LOAD, tr_at(g, v)->ty, c->home[v], me);
 }
 
 static void store_home(cross *c, tr_val home, tr_val v, tr_bid blk, tr_val before) {
     tr_fn *g = c->s->g;
     tr_bld b = {.fn = g, .blk = blk, .before = before, .loc = tr_at(g, before)->loc};
-    tr_val me = my_number(&b, c->s->i64);
+    tr_val me = tr_grid_my_number(&b, c->s->i64);
     tr_emit3(&b, TR_OP_STORE, NULL, home, me, v);
 }
 
@@ -140,7 +123,7 @@ static tr_val again(cross *c, tr_val v, tr_val at) {
     tr_ins in = *tr_at(g, v);
     tr_val *args = TR_NEW_N(tr_grid_arena(c->s), tr_val, in.nargs + 1u);
     for (uint32_t k = 0; k < in.nargs; k++)
-        args[k] = again(c, in.args[k], at);
+        args[k] = again(c, c->made[v][k], at);
     tr_bld b = {.fn = g, .blk = tr_at(g, at)->blk, .before = at, .loc = in.loc};
     tr_val n = tr_emit_v(&b, (tr_op)in.op, in.ty, in.nargs, args);
     tr_at(g, n)->imm = in.imm;
@@ -229,7 +212,12 @@ bool tr_grid_cross(tr_grid *s, const tr_pieces *p) {
     c.crosses = TR_NEW_N(tr_grid_arena(s), uint8_t, c.nvals + 1u);
     c.home = TR_NEW_N(tr_grid_arena(s), tr_val, c.nvals + 1u);
     c.loaded = TR_NEW_N(tr_grid_arena(s), tr_val, c.nvals + 1u);
+    c.made = TR_NEW_N(tr_grid_arena(s), tr_val *, c.nvals + 1u);
     find_free(g, c.is_free);
+    for (tr_val v = 0; v < c.nvals; v++)
+        if (c.is_free[v])
+            c.made[v] =
+                tr_arena_copy(tr_grid_arena(s), tr_at(g, v)->args, tr_at(g, v)->nargs * sizeof(tr_val));
     c.live = tr_grid_live(s);
     if (!find_crossing(&c))
         return false;

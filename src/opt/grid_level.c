@@ -621,6 +621,16 @@ static void put_way(const plan *p, const tr_edge *e, const tr_val *known) {
     tr_br(&p->s->b, p->l->to[e->to], n, args);
 }
 
+/* What threads get that have met at the end of a piece. */
+static void put_meeting(const plan *p, const tr_stop *stop, const tr_val *known) {
+    tr_present who = {TR_NOVAL, TR_NOVAL, TR_NOVAL, false};
+    if (p->l->early && tr_op_meets(stop->op) != TR_MEETING_NONE) {
+        who.state = p->l->alive;
+        who.all = tr_emit2(&p->s->b, TR_OP_LOAD, p->s->i1, p->l->everybody, tr_grid_number(p->s, 0));
+    }
+    tr_grid_meet(p->s, stop, known, &who);
+}
+
 static void put_piece(const plan *p, tr_bid head, tr_val *known, tr_bid end) {
     tr_grid *s = p->s;
     const tr_level *l = p->l;
@@ -635,6 +645,9 @@ static void put_piece(const plan *p, tr_bid head, tr_val *known, tr_bid end) {
     put_once(p, head, known);
     if (is_work(p, &blks, marks))
         put_threads(p, head, &blks, known, marks, end);
+    for (uint32_t k = 0; k < s->stops.n; k++)
+        if (s->stops.d[k].at == by)
+            put_meeting(p, &s->stops.d[k], known);
     if (by == TR_NOBLK) {
         tr_br(&s->b, end, 0, NULL);
     } else if (l->kept[by]) {

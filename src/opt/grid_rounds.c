@@ -69,85 +69,148 @@ static void put_piece(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_b
     }
 }
 
-/* The loops over the threads around a piece. `here`: the barrier that it stands behind, 0 the kernel's beginning; `at`: per thread, the barrier where it
- * waits. Carried: the least and the largest number of a barrier that a thread has come to, and whether one has ended. */
-static void put_loops(tr_grid *s, tr_bid from, int64_t here, tr_val at, tr_val everybody, const tr_val *known,
-                      tr_val *carry) {
+/* The loops over the threads around a piece. `here`: what the state of a thread is that goes on here, 0: everybody begins. `at`: per thread, the number of the
+ * stop where it waits, 0: it has ended. `moved`: a cell that counts who went on, or NOVAL. */
+static void put_loops(tr_grid *s, tr_bid from, int64_t here, tr_val at, tr_val moved, const tr_val *known) {
     tr_threads l;
-    tr_grid_begin_threads(s, &l, 3, carry);
+    tr_grid_begin_threads(s, &l, 0, NULL);
     tr_bid done = tr_blk_new(s->lam), next = tr_blk_new(s->lam);
     tr_val where = tr_blk_param(s->lam, done, s->i64, NULL), me = tr_grid_me(s);
-    for (unsigned k = 0; k < 3; k++)
-        tr_blk_param(s->lam, next, s->i64, NULL);
     if (here) {
         tr_bid mine = tr_blk_new(s->lam);
         tr_val waits = tr_emit2(&s->b, TR_OP_LOAD, s->i64, at, me);
-        waits = tr_grid_compare(s, TR_CMP_EQ, waits, tr_grid_number(s, here));
-        waits = tr_emit2(&s->b, TR_OP_OR, s->i1, everybody, waits);
-        tr_cbr(&s->b, waits, mine, 0, NULL, next, 3, carry);
+        tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, waits, tr_grid_number(s, here)), mine, 0, NULL, next, 0,
+               NULL);
         s->b.blk = mine;
     }
     tr_u32s blks = piece_from(s, from);
     put_piece(s, &blks, known, done);
     s->b.blk = done;
-    tr_val ended = tr_grid_compare(s, TR_CMP_EQ, where, tr_grid_number(s, 0)), out[3];
     tr_emit3(&s->b, TR_OP_STORE, NULL, at, me, where);
-    tr_val later = tr_grid_compare(s, TR_CMP_GT, where, carry[0]);
-    out[0] = tr_grid_choose(s, tr_emit2(&s->b, TR_OP_OR, s->i1, ended, later), carry[0], where);
-    out[1] = tr_grid_choose(s, tr_grid_compare(s, TR_CMP_GT, where, carry[1]), where, carry[1]);
-    out[2] = tr_grid_choose(s, ended, tr_grid_number(s, 1), carry[2]);
-    tr_br(&s->b, next, 3, out);
+    if (moved != TR_NOVAL)
+        tr_emit3(&s->b, TR_OP_STORE, NULL, moved, tr_grid_number(s, 0), tr_grid_number(s, 1));
+    tr_br(&s->b, next, 0, NULL);
     s->b.blk = next;
-    memcpy(carry, tr_blk_at(s->lam, next)->params.d, 3 * sizeof *carry);
-    tr_grid_end_threads(s, &l, carry);
+    tr_grid_end_threads(s, &l, NULL);
 }
+
+/* --- the rounds --- */
 
 /* The line of the barrier of this number. */
 static tr_val line_of(tr_grid *s, tr_val no) {
     tr_val line = tr_grid_number(s, 0);
-    for (uint32_t k = 0; k < s->stops.n; k++)
-        line = tr_grid_choose(s, tr_grid_compare(s, TR_CMP_EQ, no, tr_grid_number(s, k + 1)),
-                              tr_grid_number(s, s->stops.d[k].line), line);
+    for (uint32_t k = 0; k < s->stops.n; k++) {
+        tr_val same = tr_grid_compare(s, TR_CMP_EQ, no, tr_grid_number(s, k + 1));
+        line = tr_grid_choose(s, same, tr_grid_number(s, s->stops.d[k].line), line);
+    }
     return line;
+}
+
+static bool is_warp(const tr_stop *stop) {
+    return tr_op_meets(stop->op) == TR_MEETING_WARP;
+}
+
+/* Where lanes of a warp meet comes first, each before what comes behind it. How many there are. */
+static uint32_t sort_stops(tr_grid *s) {
+    tr_stops out = {0};
+    uint32_t n = 0;
+    for (unsigned warp = 2; warp-- > 0;)
+        for (uint32_t k = 0; k < s->g->rpo.n; k++)
+            for (uint32_t j = 0; j < s->stops.n; j++)
+                if (s->stops.d[j].at == s->g->rpo.d[k] && is_warp(&s->stops.d[j]) == (warp != 0)) {
+                    tr_vec_push(tr_grid_arena(s), &out, s->stops.d[j]);
+                    n += warp;
+                }
+    s->stops = out;
+    return n;
+}
+
+static void raise_unless(tr_grid *s, tr_val ok, const char *text, uint32_t n, const tr_val *payload) {
+    tr_val args[3] = {ok, n > 0 ? payload[0] : TR_NOVAL, n > 1 ? payload[1] : TR_NOVAL};
+    tr_val check = tr_emit_v(&s->b, TR_OP_CHECK, NULL, n + 1, args);
+    const char *name = s->p->funcs.n > s->g->func ? s->p->funcs.d[s->g->func].name : s->g->name;
+    tr_at(s->lam, check)->imm.site =
+        tr_grid_site(s, TR_EXC_RUNTIME, tr_arena_printf(tr_grid_arena(s), "%s: %s", name, text));
+}
+
+/* The least number of a stop at which a thread waits, and the largest, 0: all have ended. */
+static void look(tr_grid *s, tr_val at, tr_val *carry) {
+    tr_turns l;
+    carry[0] = tr_grid_number(s, INT64_MAX);
+    carry[1] = tr_grid_number(s, 0);
+    tr_grid_begin_turns(s, &l, s->threads, 2, carry);
+    tr_val where = tr_emit2(&s->b, TR_OP_LOAD, s->i64, at, l.i), out[2];
+    tr_val ended = tr_grid_compare(s, TR_CMP_EQ, where, tr_grid_number(s, 0));
+    tr_val later = tr_grid_compare(s, TR_CMP_GT, where, carry[0]);
+    out[0] = tr_grid_choose(s, tr_emit2(&s->b, TR_OP_OR, s->i1, ended, later), carry[0], where);
+    out[1] = tr_grid_choose(s, tr_grid_compare(s, TR_CMP_GT, where, carry[1]), where, carry[1]);
+    tr_grid_end_turns(s, &l, memcpy(carry, out, sizeof out));
+}
+
+/* One after the other, the lanes that can go on do. If none can, they wait for each other. */
+static void put_warps(tr_grid *s, uint32_t nwarp, tr_val at, tr_val moved, const tr_val *known, tr_bid ask) {
+    tr_val zero = tr_grid_number(s, 0);
+    tr_emit3(&s->b, TR_OP_STORE, NULL, moved, zero, zero);
+    for (uint32_t k = 0; k < nwarp; k++) {
+        tr_val state[2];
+        tr_present who = {at, tr_grid_number(s, k + 1), TR_NOVAL, true};
+        look(s, at, state);
+        tr_bid here = tr_blk_new(s->lam), next = tr_blk_new(s->lam);
+        tr_val in = tr_grid_compare(s, TR_CMP_LE, state[0], who.here);
+        tr_cbr(&s->b, in, here, 0, NULL, next, 0, NULL);
+        s->b.blk = here;
+        tr_grid_meet(s, &s->stops.d[k], known, &who);
+        put_loops(s, s->stops.d[k].on, -(int64_t)k - 1, at, moved, known);
+        tr_br(&s->b, next, 0, NULL);
+        s->b.blk = next;
+    }
+    tr_val any = tr_emit2(&s->b, TR_OP_LOAD, s->i64, moved, zero), state[2];
+    look(s, at, state);
+    tr_val lines[2] = {line_of(s, state[0]), line_of(s, state[1])};
+    raise_unless(s, tr_grid_compare(s, TR_CMP_NE, any, zero),
+                 "lanes of a warp wait for lanes that are elsewhere: in line {0} and in line {1}", 2, lines);
+    tr_br(&s->b, ask, 0, NULL);
+}
+
+/* All threads are at one barrier, or it is an error. */
+static void put_barriers(tr_grid *s, uint32_t first, tr_val at, const tr_val *state, const tr_val *known,
+                         tr_bid ask) {
+    tr_val lines[2] = {line_of(s, state[0]), line_of(s, state[1])};
+    raise_unless(s, tr_grid_compare(s, TR_CMP_EQ, state[0], state[1]),
+                 "threads of a block wait at different barriers: in line {0} and in line {1}", 2, lines);
+    for (uint32_t k = first; k < s->stops.n; k++) {
+        tr_bid piece = tr_blk_new(s->lam), other = tr_blk_new(s->lam);
+        tr_present who = {at, tr_grid_number(s, k + 1), TR_NOVAL, false};
+        tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, state[0], who.here), piece, 0, NULL, other, 0, NULL);
+        s->b.blk = piece;
+        tr_grid_meet(s, &s->stops.d[k], known, &who);
+        put_loops(s, s->stops.d[k].on, k + 1, at, TR_NOVAL, known);
+        tr_br(&s->b, ask, 0, NULL);
+        s->b.blk = other;
+    }
+    tr_br(&s->b, ask, 0, NULL); /* not reached */
 }
 
 /* Piece after piece, until no thread waits. */
 void tr_grid_rounds_put(tr_grid *s, tr_val *known) {
-    tr_val carry[3] = {tr_grid_number(s, INT64_MAX), tr_grid_number(s, 0), tr_grid_number(s, 0)};
-    tr_val at = tr_grid_room(s, s->i64, 1, &s->threads);
-    put_loops(s, 0, 0, at, TR_NOVAL, known, carry);
+    uint32_t nwarp = sort_stops(s);
+    tr_val one = tr_grid_number(s, 1), at = tr_grid_room(s, s->i64, 1, &s->threads), state[2];
+    tr_val moved = nwarp ? tr_grid_room(s, s->i64, 1, &one) : TR_NOVAL;
+    put_loops(s, 0, 0, at, TR_NOVAL, known);
     tr_bid ask = tr_blk_new(s->lam), go = tr_blk_new(s->lam), end = tr_blk_new(s->lam);
-    tr_val p[3];
-    tr_br(&s->b, ask, 3, carry);
-    for (unsigned k = 0; k < 3; k++)
-        p[k] = tr_blk_param(s->lam, ask, s->i64, NULL);
+    tr_br(&s->b, ask, 0, NULL);
     s->b.blk = ask;
-    tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, p[1], tr_grid_number(s, 0)), end, 0, NULL, go, 0, NULL);
+    look(s, at, state);
+    tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, state[1], tr_grid_number(s, 0)), end, 0, NULL, go, 0, NULL);
     s->b.blk = go;
-    tr_val lines[2] = {line_of(s, p[0]), line_of(s, p[1])};
-    tr_val same = tr_grid_compare(s, TR_CMP_EQ, p[0], p[1]),
-           everybody = tr_grid_compare(s, TR_CMP_EQ, p[2], tr_grid_number(s, 0));
-    tr_val check = tr_emit3(&s->b, TR_OP_CHECK, NULL, same, lines[0], lines[1]);
-    tr_at(s->lam, check)->imm.site = tr_grid_site(
-        s, TR_EXC_RUNTIME,
-        tr_arena_printf(tr_grid_arena(s),
-                        "%s: threads of a block wait at different barriers: in line {0} and in line {1}",
-                        s->p->funcs.n > s->g->func ? s->p->funcs.d[s->g->func].name : s->g->name));
-    tr_bid here = go;
-    for (uint32_t k = 0; k < s->stops.n; k++) {
-        tr_bid piece = tr_blk_new(s->lam), other = k + 1 < s->stops.n ? tr_blk_new(s->lam) : TR_NOBLK;
-        s->b.blk = here;
-        if (other == TR_NOBLK)
-            tr_br(&s->b, piece, 0, NULL);
-        else
-            tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, p[0], tr_grid_number(s, k + 1)), piece, 0, NULL,
-                   other, 0, NULL);
-        s->b.blk = piece;
-        tr_val out[3] = {tr_grid_number(s, INT64_MAX), tr_grid_number(s, 0),
-                         tr_grid_choose(s, everybody, tr_grid_number(s, 0), tr_grid_number(s, 1))};
-        put_loops(s, s->stops.d[k].on, k + 1, at, everybody, known, out);
-        tr_br(&s->b, ask, 3, out);
-        here = other;
+    if (nwarp) {
+        tr_bid warps = tr_blk_new(s->lam), barriers = tr_blk_new(s->lam);
+        tr_val some = tr_grid_compare(s, TR_CMP_LE, state[0], tr_grid_number(s, nwarp));
+        tr_cbr(&s->b, some, warps, 0, NULL, barriers, 0, NULL);
+        s->b.blk = warps;
+        put_warps(s, nwarp, at, moved, known, ask);
+        s->b.blk = barriers;
     }
+    put_barriers(s, nwarp, at, state, known, ask);
     s->b.blk = end;
 }

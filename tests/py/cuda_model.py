@@ -93,16 +93,17 @@ def _together(lanes: dict[int, _Thread]) -> dict[int, Any]:
 
 
 def _warp_goes_on(threads: list[_Thread]) -> bool:
-    moved = False
+    moved, went = False, 0  # who went on is not where others wait for it
     here = {t.at % WARP: t for t in threads if t.call}
     for lane, t in list(here.items()):
         if lane not in here or not t.call[0].endswith(("_sync", "syncwarp")):
             continue
         mask = int(t.call[1]) & 0xFFFFFFFF if len(t.call) > 1 else 0xFFFFFFFF
         named = {k: o for k, o in here.items() if mask >> k & 1}
-        if all(o.place == t.place for o in named.values()):
+        if not went & mask and all(o.place == t.place for o in named.values()):
             for k, value in _together(named).items():
                 named[k].step(value)
+                went |= 1 << k
             moved = True
             here = {k: o for k, o in here.items() if k not in named}
     if not moved:
