@@ -2,6 +2,7 @@
  * Whatever touches more than one element is a pattern (HACKING.md, "Decisions"). */
 #include <string.h>
 
+#include "ir/alias.h"
 #include "lib/em.h"
 #include "lib/fam.h"
 #include "lib/kinds.h"
@@ -159,8 +160,14 @@ bool tr_em_copy(tr_em *e, tr_tv a, tr_layout layout, tr_tv *out) {
     return tr_lib_map_into(e, *out, a);
 }
 
+/* Was src made here, and dst not of it? That src is new says nothing yet: a[::-1] = a stores into what was made before. */
+static bool is_apart(const tr_em *e, tr_tv dst, tr_tv src) {
+    return !e->dry && tr_array_is_fresh(e->b.fn, src.v) &&
+           tr_arrays_distinct(e->b.fn, dst.v, src.v, e->b.blk);
+}
+
 bool tr_lib_unaliased(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
-    if (!e->dry && tr_at(e->b.fn, src.v)->op == TR_OP_ALLOC) {
+    if (is_apart(e, dst, src)) {
         *out = src;
         return true;
     }
@@ -194,7 +201,7 @@ bool tr_lib_separate(tr_em *e, tr_tv dst, tr_tv src, tr_tv *out) {
     if (!src.ty->ndim)
         return tr_lib_unaliased(e, dst, src, out);
     *out = src;
-    if (!e->dry && tr_at(e->b.fn, src.v)->op == TR_OP_ALLOC)
+    if (is_apart(e, dst, src))
         return true;
     tr_tv meet = {i1, e->dry ? TR_NOVAL : tr_emit2(&e->b, TR_OP_OVERLAP, i1, dst.v, src.v)};
     shape_of(e, src, shape);
