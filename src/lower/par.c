@@ -343,8 +343,11 @@ static lv region_grain(tr_lpat *s, lv n) {
     tr_lf *w = s->w;
     lv args[] = {n, l_int(w->m->i64, 0), cost_of(s)}, out = NULL;
     tr_lower_rt(w, TR_RT_GRAIN, 3, args, NULL, &out);
-    /* One range is run in order, by the caller. */
-    return s->when ? l_select(w->b, s->when, out, n) : out;
+    if (!s->when)
+        return out;
+    /* One range is run in order, by the caller; what counts ranges divides by this, for a loop of no rounds too. */
+    lv one = l_int(w->m->i64, 1), all = l_select(w->b, l_icmp(w->b, LLVMIntSLT, n, one), one, n);
+    return l_select(w->b, s->when, out, all);
 }
 
 /* Of a chain: a block; or as long as usual, where something is reduced besides, but no longer than a block, for the cache. */
