@@ -156,9 +156,14 @@ class Handlers:
             except Raised as err:
                 self.settled(err)
                 prog.count("finally", "raise")
-                other = raising(frame)
+                try:
+                    other = raising(frame)
+                except Raised:
+                    prog.caught.add(err.name)  # another takes its place
+                    raise
                 if other is None:
                     raise
+                prog.caught.add(err.name)
                 prog.count("finally", f"ends with {other[0].kind}")
                 return other
             if signal is None:

@@ -719,8 +719,7 @@ class Instance(Expressions, Handlers):
 
     def collects(self, target: ast.expr) -> bool:
         """True for a place in an array that the prange loop around accumulates into."""
-        base = target.value if isinstance(target, ast.Subscript) else target
-        return self.region is not None and getattr(base, "id", None) in self.region.arrays
+        return self.region is not None and self.region.array_of(target) in self.region.arrays
 
     def owns(self, target: ast.Subscript) -> bool:
         """True for a place in an array of which each iteration of the prange loop around has its own elements."""
@@ -735,12 +734,7 @@ class Instance(Expressions, Handlers):
         if "bifc".index(klass(work_type)) > "bifc".index(klass(ty.dtype)):
             raise IllTyped("in-place operation does not fit the array")
         if collects:
-
-            def work(frame: Frame) -> tuple[ArrayValue, Callable]:
-                arr, new = view(frame), value(frame)
-                return arr, lambda a: array_ops.inplace(op, a, ty, new, vty)
-
-            return regions.rows(self, op, work, ty, vty)
+            return regions.rows(self, op, view, value, ty, vty)
 
         def run(frame: Frame) -> None:
             arr = view(frame)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import array_ops
 import numpy as np
 from memory import OPEN, ArrayValue, Marks, address, addresses, watch
 from rules import Array, IllTyped, Unspecified, arith, is_scalar, klass
@@ -226,8 +227,10 @@ class Loop:
         Arrays that it stores to.
     owned : set of str
         Arrays of which each iteration stores to its own elements.
+    views : dict of str to str
+        Names that it gives to views of arrays, and which array each is of.
     arrays : dict of str to str
-        Arrays that it accumulates into and touches in no other way, with the kind of operation.
+        Arrays that it accumulates into, through views too, and touches in no other way, with the kind of operation.
     hidden : bool
         Something is stored through a view that the loop makes itself.
     index : str
@@ -239,6 +242,8 @@ class Loop:
         self.collected = {n for n in assigned if n in env and not env[n].maybe} - set(targets)
         self.index = targets[-1]
         arrays = [n for n, d in env.items() if isinstance(d.ty, Array)]
+        self.views = self.find_views(node, {n: env[n].ty.ndim for n in arrays})
+        arrays = [n for n in arrays if n not in self.views]  # what a round before gave the name to
         self.stored = [n for n in arrays if self.stores(node, n)]
         self.owned = {
             n for n in arrays if self.stores(node, n) and all(map(self.is_own, self.stores(node, n)))
@@ -260,16 +265,40 @@ class Loop:
         store = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
         return store and getattr(node.value, "id", None) not in arrays  # type: ignore[attr-defined]
 
+    @staticmethod
+    def find_views(node: ast.For, ndim: dict[str, int]) -> dict[str, str]:
+        """Names that are given to views in the loop, once each; `ndim` of the arrays from before it."""
+        found: dict[str, str] = {}
+        statements = [n for b in node.body for n in ast.walk(b)]
+        bound = [n.id for n in statements if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        axes = {n: k for n, k in ndim.items() if n not in bound}
+        for n in statements:
+            if isinstance(n, ast.Assign) and len(n.targets) == 1 and isinstance(n.targets[0], ast.Name):
+                name, root = n.targets[0].id, root_name(n.value)
+                left = axes_left(n.value, axes)
+                if root in axes and left > 0 and name not in axes and bound.count(name) == 1:
+                    found[name] = found.get(root, root)
+                    axes[name] = left
+        return found
+
+    def array_of(self, node: ast.expr) -> str:
+        """The array from before the loop whose element or part this is; a name of something else otherwise."""
+        root = root_name(node)
+        return self.views.get(root, root)
+
     def only_collects(self, node: ast.For, name: str) -> str:
         """The kind of operation by which array `name` is accumulated into; empty if it is used otherwise."""
         nodes = [n for b in node.body for n in ast.walk(b)]
-        uses = sum(isinstance(n, ast.Name) and n.id == name for n in nodes) - sum(
-            is_size(n, name) for n in nodes
+        names = {name} | {v for v, root in self.views.items() if root == name}
+        uses = sum(isinstance(n, ast.Name) and n.id in names for n in nodes) - sum(
+            is_size(n, v) for n in nodes for v in names
         )
+        # Where a name is given to a view, the array is not touched yet.
+        given = [n for n in nodes if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") in names]
+        uses -= 2 * len(given)
         kinds, found = set(), 0
-        for stmt in (n for b in node.body for n in ast.walk(b) if isinstance(n, ast.AugAssign)):
-            base = stmt.target.value if isinstance(stmt.target, ast.Subscript) else stmt.target
-            if isinstance(base, ast.Name) and base.id == name:
+        for stmt in (n for n in nodes if isinstance(n, ast.AugAssign)):
+            if root_name(stmt.target) in names:
                 found += 1
                 kinds.add(KINDS.get(_SIGNS.get(type(stmt.op), "")))
         for call in (n for n in nodes if isinstance(n, ast.Call) and at_name(n)):
@@ -279,25 +308,46 @@ class Loop:
         good = found and found == uses and len(kinds) == 1 and None not in kinds
         return str(kinds.pop()) if good else ""
 
-    @staticmethod
-    def stores(node: ast.For, name: str) -> list[ast.expr]:
-        """All targets of assignments to elements of array `name`, and the array itself."""
+    def stores(self, node: ast.For, name: str) -> list[ast.expr]:
+        """All targets of assignments to elements and parts of array `name`, and the array itself."""
         targets = [
             n
             for b in node.body
             for n in ast.walk(b)
             if isinstance(n, (ast.Subscript, ast.Name)) and isinstance(n.ctx, ast.Store)
         ]
-        return [
-            t for t in targets if name == getattr(t.value if isinstance(t, ast.Subscript) else t, "id", None)
-        ]
+        return [t for t in targets if name == (t.id if isinstance(t, ast.Name) else self.array_of(t))]
 
     def is_own(self, target: ast.expr) -> bool:
-        """True for ``a[i]`` and ``a[i, ...]`` with the loop's counter."""
-        if not isinstance(target, ast.Subscript):
+        """True for ``a[i]`` and ``a[i, ...]`` with the loop's counter, and for parts of such a row."""
+        while isinstance(target, ast.Subscript) and not isinstance(target.value, ast.Name):
+            target = target.value
+        if not isinstance(target, ast.Subscript) or target.value.id in self.views:  # type: ignore[attr-defined]
             return False
         first = target.slice.elts[0] if isinstance(target.slice, ast.Tuple) else target.slice
         return isinstance(first, ast.Name) and first.id == self.index
+
+
+def root_name(node: ast.AST) -> str:
+    """The name that a chain of indices and ``.T`` begins with; empty for anything else."""
+    while isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "T"):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def axes_left(node: ast.AST, axes: dict[str, int]) -> int:
+    """How many axes a chain of indices leaves of an array; 0 where it is no view."""
+    if isinstance(node, ast.Name):
+        return axes.get(node.id, 0)
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        return axes_left(node.value, axes)
+    if not isinstance(node, ast.Subscript):
+        return 0
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if any(isinstance(x, ast.Name) and x.id in axes for x in items):
+        return 0
+    kept = [x for x in items if isinstance(x, ast.Slice) or isinstance(x, ast.Constant) and x.value is ...]
+    return axes_left(node.value, axes) - (len(items) - len(kept))
 
 
 def at_name(node: ast.Call) -> str:
@@ -422,6 +472,31 @@ def collect(inst: Instance, op: str, name: str, node: ast.expr, env: Env) -> tup
     return run, out
 
 
+def adder(inst: Instance, op: str, ty: str, vty: str) -> Callable[[ArrayValue, tuple, Any], None]:
+    """What accumulates a number in an element, and tells the loop."""
+    out = arith(op, ty, vty)
+    order = "bifc"
+    if order.index(klass(out)) > order.index(klass(ty)) or op == "/" and klass(ty) != "f":
+        raise Unspecified("accumulation that converts")
+    prog = inst.prog
+
+    def put(arr: ArrayValue, index: tuple, x: Any) -> None:
+        if isinstance(x, Approx) or arr.marked():
+            raise Unspecified("approximate value used")
+        prog.count(op, ty, vty)
+        first = from_item(arr.data[index], ty)
+        new = conv(inst.operate(op, first, ty, x, vty), out, ty)
+        arr.data[index] = to_item(new, ty)
+        region = watch.region
+        assert region is not None
+        region.stored.append(arr)
+        exact = conv(x, vty, ty) if klass(ty) in "fc" else x
+        lost = klass(ty) in "fc" and out != ty and conv(exact, ty, out) != conv(x, vty, out)
+        region.accumulate(arr, index, first, op, exact, lost)
+
+    return put
+
+
 def accumulate(
     inst: Instance,
     op: str,
@@ -431,49 +506,55 @@ def accumulate(
     value: Fn,
 ) -> Fn:
     """``array[key] op= value`` where iterations accumulate in an array."""
-    out = arith(op, ty.dtype, vty)
-    order = "bifc"
-    if order.index(klass(out)) > order.index(klass(ty.dtype)) or op == "/" and klass(ty.dtype) != "f":
-        raise Unspecified("accumulation that converts")
-    prog = inst.prog
+    put, prog = adder(inst, op, ty.dtype, vty), inst.prog
 
     def run(frame: Frame) -> None:
         arr, index = place(frame)
-        x = value(frame)
-        if isinstance(x, Approx) or arr.marked():
-            raise Unspecified("approximate value used")
-        prog.count(op, ty.dtype, vty)
+        put(arr, index, value(frame))
         prog.count("prange array " + KINDS[op], ty.dtype)
-        first = from_item(arr.data[index], ty.dtype)
-        new = conv(inst.operate(op, first, ty.dtype, x, vty), out, ty.dtype)
-        arr.data[index] = to_item(new, ty.dtype)
-        region = watch.region
-        assert region is not None
-        region.stored.append(arr)
-        exact = conv(x, vty, ty.dtype) if klass(ty.dtype) in "fc" else x
-        lost = klass(ty.dtype) in "fc" and out != ty.dtype and conv(exact, ty.dtype, out) != conv(x, vty, out)
-        region.accumulate(arr, index, first, op, exact, lost)
 
     return run
 
 
-def rows(inst: Instance, op: str, work: Callable[[Frame], tuple[ArrayValue, Any]], ty: Array, vty: Any) -> Fn:
-    """``array op= value`` for all elements, where iterations accumulate in an array of integers."""
+def rows(inst: Instance, op: str, view: Fn, value: Fn, ty: Array, vty: Any) -> Fn:
+    """``array op= value`` for all elements, where iterations accumulate in an array."""
     elem = vty.dtype if isinstance(vty, Array) else vty
+    if klass(ty.dtype) in "fc":
+        return float_rows(inst, op, view, value, ty, vty)
     if klass(ty.dtype) not in "i" or klass(elem) not in "bi":
-        raise Unspecified("rows of other than integers are accumulated")
+        raise Unspecified("rows of other than numbers are accumulated")
 
     def run(frame: Frame) -> None:
         region = watch.region
         assert region is not None
-        arr, new = work(frame)
+        arr, new = view(frame), value(frame)
         inst.prog.count("prange rows " + KINDS[op], ty.dtype)
         region.quiet = True
         try:
-            new(arr)
+            array_ops.inplace(op, arr, ty, new, vty)
         finally:
             region.quiet = False
         for index in np.ndindex(arr.data.shape):
             region.accumulate(arr, index, 0, op, 0, False)
+
+    return run
+
+
+def float_rows(inst: Instance, op: str, view: Fn, value: Fn, ty: Array, vty: Any) -> Fn:
+    """The same for floats, of which the order may show."""
+    elem = vty.dtype if isinstance(vty, Array) else vty
+    put = adder(inst, op, ty.dtype, elem)
+
+    def run(frame: Frame) -> None:
+        arr, new = view(frame), value(frame)
+        inst.prog.count("prange rows " + KINDS[op], ty.dtype)
+        items = None
+        if isinstance(vty, Array):
+            try:
+                items = np.broadcast_to(new.exact().copy(), arr.data.shape)
+            except ValueError:
+                raise Raised("ValueError") from None
+        for index in np.ndindex(arr.data.shape):
+            put(arr, index, new if items is None else from_item(items[index], elem))
 
     return run

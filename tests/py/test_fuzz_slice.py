@@ -189,6 +189,27 @@ def test_iterations_that_meet_are_no_test() -> None:
     assert h.tolist() == [-56, -56]
 
 
+def test_what_is_accumulated_through_views() -> None:
+    """It has a bound, as what is added in another order has; where anything else is done with the array, iterations have it to themselves."""
+    tiny = np.float32(1e-10)
+    for body in ("a[i:i + 2][:1] += h[0]\na[i] -= h[0]", "w = a[i:]\nw[:1] += h[0]\nw[:1][0] -= h[0]"):
+        run = run_loop(body, a := np.full(4, tiny), np.ones(1, np.float32))
+        assert a.tolist() == [0.0] * 4 and len(run.args[0].marks) == 4
+        assert all(tiny < error < 1e-5 for error in run.args[0].marks.values())
+    for body in ("a[i:i + 1][0] = h[0]\na[i] += h[0]", "w = a[i:i + 1]\nw += h[0]\ns += i"):
+        run = run_loop(body, np.zeros(4, np.float32), np.ones(1, np.float32))
+        assert not run.args[0].marks
+
+
+def test_exceptions_that_are_lost_are_met() -> None:
+    """An index out of range is one, whatever a `finally` block makes of the exception: without checks the program is no test."""
+    text = "def main(a, n):\n    try:\n        a[n] = 1\n    finally:\n        {last}\n    return n\n"
+    for last in ("if n > 2: raise KeyError(n)", "return 2", "a[0] = 1 / (n - 3)"):
+        program = text.format(last=last)
+        assert run_oracle(program, np.zeros(3), 3).met("IndexError"), last
+    assert not run_oracle(text.format(last="return 2"), np.zeros(3), 2).met("IndexError")
+
+
 def test_what_is_open_after_an_exception() -> None:
     """Own elements of earlier iterations hold what they were given; later ones may hold anything."""
     a = np.array([1.0, 2.0, -1.0, 3.0])
@@ -286,6 +307,17 @@ def test_iterations_that_meet_are_noted() -> None:
     loose, a = oracle.Program(text, loose=True), np.arange(4.0)
     loose.call("main", [a])
     assert loose.met and a.tolist() == [0.0] * 4
+
+
+def test_plain_code_divides_by_the_programs_rules() -> None:
+    """What plain code gives where iterations meet, in a program with NumPy's error model."""
+    text = "@parallel\ndef main(a):\n    for i in prange(len(a)):\n        w = a\n        w[0] /= i\n        w[1] = 3\n"
+    call = gen.Call(["mk('float32', (2,), 'C', '0000c03fa27cf4be', 0)"])
+    for model, raised in (("numpy", None), ("python", "ZeroDivisionError")):
+        case = gen.Case(0, text, [call], "treadle", {"views": True, "error_model": model})
+        result, args = case.run_loose(call)
+        assert (result.raised.name if result.raised else None) == raised
+    assert args[0][0] == 1.5
 
 
 def test_oracle_catches_a_wrong_result() -> None:
