@@ -57,6 +57,7 @@ typedef struct tr_ploop {
     /* Where what an iteration raises goes when a `try` around the loop catches it: a block outside, with values from before the loop. NULL: none does. */
     const tr_edge *outer;
     tr_u32s tries; /* what leads there */
+    bool inside;   /* what looks like one is in an iteration */
     tr_u32s *made; /* patterns that stand for no expression of the user's */
 } tr_ploop;
 

@@ -416,7 +416,7 @@ static bool knows_enough(const tr_ploop *l, const tr_edge *e) {
 static bool is_outer(tr_ploop *l, const tr_edge *e) {
     if (l->outer)
         return tr_edge_same(l->outer, e);
-    if (!knows_enough(l, e))
+    if (l->inside || !knows_enough(l, e))
         return false;
     l->outer = e;
     return true;
@@ -460,15 +460,38 @@ static const tr_edge *around(const tr_ploop *l) {
     return out;
 }
 
-/* All blocks that an iteration runs; an error when one of them leaves the loop. */
-static bool collect(tr_ploop *l) {
+/* Does all that raises in the loop come to a handler? Else the `try` is in an iteration and around a part of it, and what else raises passes it by. */
+static bool is_around(const tr_ploop *l) {
+    for (uint32_t i = 0; i < l->f->rpo.n; i++) {
+        tr_bid b = l->f->rpo.d[i];
+        if (l->in[b] && tr_blk_raises(l->f, b) && !tr_handler(l->f, b))
+            return false;
+    }
+    return true;
+}
+
+/* Block b leaves the loop by way s. */
+static void refuse_exit(const tr_ploop *l, tr_bid b, uint32_t s) {
+    const tr_fn *f = l->f;
+    const tr_ins *t = tr_term(f, b);
+    tr_bid to = t->imm.succ[s].to;
+    if (t->op == TR_OP_TRY && s == 1) {
+        refuse(l, TR_NYI_PRANGE_EXIT, tr_blk_at(f, to)->last,
+               "a prange loop cannot be left early, and here the handler of a `try` in it leaves it");
+        return;
+    }
+    bool returns = tr_term(f, to)->op == TR_OP_RET && !returns_after(l, tr_blk_at(f, to)->last);
+    refuse(l, TR_NYI_PRANGE_EXIT, returns ? tr_blk_at(f, to)->last : tr_blk_at(f, b)->last,
+           returns ? "a prange loop cannot be left early, and this `return` is inside of one"
+                   : "a prange loop cannot be left early, and here a `break` leaves it");
+}
+
+/* What an iteration runs, into l->in, up to the handler outside; an error when a block of it leaves the loop. */
+static bool walk_iteration(tr_ploop *l, const uint8_t *can) {
     tr_fn *f = l->f;
     tr_arena *a = &f->ctx->arena;
-    const uint8_t *can = can_go_on(l);
-    const tr_edge *handler = around(l);
     tr_u32s work = {0};
-    if (handler && knows_enough(l, handler))
-        l->outer = handler;
+    l->tries.n = 0;
     l->in = TR_NEW_N(a, uint8_t, f->blks.n + 8u); /* some blocks will be made beside it */
     l->in[l->header] = l->in[l->body] = 1;
     tr_vec_push(a, &work, l->body);
@@ -483,25 +506,40 @@ static bool collect(tr_ploop *l) {
                 tr_vec_push(a, &l->tries, tr_blk_at(f, b)->last);
                 continue;
             }
-            if (t->op == TR_OP_TRY && s == 1 && !in_natural(l, to) && can[to]) {
+            if (t->op == TR_OP_TRY && s == 1 && !in_natural(l, to) && can[to] && !l->inside) {
                 refuse(l, TR_NYI_PRANGE_TRY, tr_blk_at(f, l->header)->last,
                        "the handler of a `try` around this prange loop uses what the loop computes");
                 return false;
             }
             if (in_natural(l, b) && !in_natural(l, to) && can[to]) {
-                bool returns = tr_term(f, to)->op == TR_OP_RET && !returns_after(l, tr_blk_at(f, to)->last);
-                refuse(l, TR_NYI_PRANGE_EXIT, returns ? tr_blk_at(f, to)->last : tr_blk_at(f, b)->last,
-                       returns ? "a prange loop cannot be left early, and this `return` is inside of one"
-                               : "a prange loop cannot be left early, and here a `break` leaves it");
+                refuse_exit(l, b, s);
                 return false;
             }
             l->in[to] = 1;
             tr_vec_push(a, &work, to);
         }
     }
+    return true;
+}
+
+/* All blocks that an iteration runs. */
+static bool collect(tr_ploop *l) {
+    tr_fn *f = l->f;
+    const uint8_t *can = can_go_on(l);
+    const tr_edge *handler = around(l);
+    if (handler && knows_enough(l, handler))
+        l->outer = handler;
+    if (!walk_iteration(l, can))
+        return false;
+    if (l->outer && !is_around(l)) {
+        l->outer = NULL;
+        l->inside = true;
+        if (!walk_iteration(l, can))
+            return false;
+    }
     for (uint32_t i = 0; i < f->rpo.n; i++)
         if (l->in[f->rpo.d[i]])
-            tr_vec_push(a, &l->blks, f->rpo.d[i]);
+            tr_vec_push(&f->ctx->arena, &l->blks, f->rpo.d[i]);
     return true;
 }
 
