@@ -35,6 +35,8 @@ class Failed:
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise self.reason.with_traceback(None)
 
+    __getitem__ = forall = configure = __call__  # as a kernel is launched
+
     def __repr__(self) -> str:
         return f"<{self.__name__}, which Treadle cannot compile>"
 
@@ -73,6 +75,10 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     """numba.jit. nopython=False only ever allowed a fall-back to the interpreter, which there is none of."""
     from . import decorators
 
+    if options.get("target") in ("gpu", "cuda"):
+        from . import _numba_cuda
+
+        return _numba_cuda.jit(signature_or_function, **options)
     if "signature_or_function" in options:
         signature_or_function = options.pop("signature_or_function")
     options.pop("nopython", None)

@@ -47,6 +47,10 @@ class Missing:
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         self._fail()
 
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        """Classes can be derived from it, and fail when objects are made."""
+        return (type(self.__dict__["__name__"], (), {"__init__": self.__call__}),)
+
     def __iter__(self) -> NoReturn:
         self._fail()
 

@@ -53,6 +53,17 @@ def _honour_environment() -> None:
         config.DISABLE_JIT = os.environ["NUMBA_DISABLE_JIT"] not in ("", "0")
     if "NUMBA_BOUNDSCHECK" in os.environ and "TREADLE_BOUNDSCHECK" not in os.environ:
         config.BOUNDSCHECK = os.environ["NUMBA_BOUNDSCHECK"] not in ("", "0")
+    if _simulated() and not os.environ.get("TREADLE_CUDA"):
+        config.CUDA = "emu"
+    if not os.environ.get("TREADLE_CUDA_WARN"):
+        switches = {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "grid", "NUMBA_CUDA_WARN_ON_IMPLICIT_COPY": "copy"}
+        on = [word for name, word in switches.items() if os.environ.get(name, "1") not in ("", "0")]
+        config.CUDA_WARN = "1" if len(on) == 2 else on[0] if on else "0"
+
+
+def _simulated() -> bool:
+    """Whether the program asks for Numba's simulator, which is the emulated device here."""
+    return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 
 def _error_names() -> dict[str, Any]:
@@ -65,7 +76,7 @@ def _error_names() -> dict[str, Any]:
         "LoweringError": errors.LoweringError,
         "InternalError": errors.InternalError,
         "NumbaWarning": Warning,
-        "NumbaPerformanceWarning": Warning,
+        "NumbaPerformanceWarning": errors.PerformanceWarning,
         "NumbaDeprecationWarning": DeprecationWarning,
         "NumbaPendingDeprecationWarning": PendingDeprecationWarning,
         "NumbaExperimentalFeatureWarning": Warning,
@@ -101,6 +112,7 @@ def _names_of(module: str) -> dict[str, Any]:
 
         top = {k: v for k, v in _type_names().items() if k not in ("bool", "char")}
         return {
+            **_error_names(),
             "jit": _numba.jit,
             "njit": _numba.jit,
             "autojit": _numba.jit,
@@ -125,9 +137,10 @@ def _names_of(module: str) -> dict[str, Any]:
     if path in (["errors"], ["core", "errors"]):
         return _error_names()
     if path in (["config"], ["core", "config"]):
-        from . import _core, config
+        from . import _core, _numba_cuda, config
 
         return {
+            **_numba_cuda.config_names(_simulated()),
             "DISABLE_JIT": config.DISABLE_JIT,
             "BOUNDSCHECK": config.BOUNDSCHECK,
             "NUMBA_NUM_THREADS": _core._pool_size(),
@@ -149,11 +162,14 @@ def _names_of(module: str) -> dict[str, Any]:
         from ._core import Function
 
         return {"CPUDispatcher": Function, "Dispatcher": Function}
-    if path == ["cuda"]:
-        from . import cuda
+    if path[0] == "cuda":
+        from . import _numba_cuda
 
-        # Kernels run. What libraries do where there is a GPU (ufuncs on it, random numbers) is not there yet, so they are told that there is none.
-        return {**{name: getattr(cuda, name) for name in cuda.__all__}, "is_available": lambda: False}
+        return _numba_cuda.names_of(path[1:])
+    if path == ["tests", "support"]:
+        from . import _numba_cuda
+
+        return _numba_cuda.names_of(path)
     return {}
 
 
@@ -168,6 +184,10 @@ class _StandinFinder(MetaPathFinder, Loader):
         return ModuleSpec(name, self, origin="treadle", is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        if spec.name.endswith(".config"):
+            from ._numba_cuda import ConfigModule
+
+            return ConfigModule(spec.name, "Treadle in the place of " + spec.name)
         return MissingModule(spec.name, "Treadle in the place of " + spec.name)
 
     def exec_module(self, module: ModuleType) -> None:

@@ -314,3 +314,164 @@ def test_devices_of_the_module():
     assert cuda.devicearray.DeviceNDArray is cuda.DeviceNDArray
     assert cuda.cudadrv.devicearray.DeviceNDArray is cuda.DeviceNDArray
     assert cuda.args.In is cuda.In
+
+
+# --- programs for numba.cuda and NumbaPro ---
+
+NUMBA = """
+import warnings
+import numpy as np
+import numba
+from numba import cuda, float32, int32, config, NumbaPerformanceWarning
+from numba.core.errors import NumbaPerformanceWarning as same
+from numba.cuda import jit, to_device, devicearray
+from numba.cuda.cudadrv.devicearray import DeviceNDArray
+from numba.cuda.cudadrv.driver import CudaAPIError, driver
+from numba.cuda.cudadrv.error import CudaSupportError, CudaDriverError
+from numba.cuda.cudadrv import devices, runtime
+from numba.cuda.compiler import Dispatcher
+from numba.cuda.testing import CUDATestCase, skip_on_cudasim, skip_unless_cudasim, skip_unless_cc_53, unittest
+import numba.cuda.cudadrv.nvvm
+
+assert NumbaPerformanceWarning is same and issubclass(same, numba.NumbaWarning)
+assert cuda.is_available() and len(cuda.gpus) == 1 and cuda.cudadrv.devicearray.DeviceNDArray is DeviceNDArray is devicearray.DeviceNDArray
+
+@cuda.jit("void(float32[:], int32)")
+def add(x, n):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += n
+
+@jit
+def lazy(x):
+    x[cuda.grid(1)] = 1
+
+@cuda.jit(link=["other.cu"])
+def linked(x):
+    pass
+
+@cuda.jit(numba.types.void(numba.types.ListType(float32)))
+def of_lists(x):
+    pass
+
+d = to_device(np.zeros(3, np.float32))
+with warnings.catch_warnings(record=True) as found:
+    warnings.simplefilter("always")
+    add[1, 32](d, 2)
+print(len(found), found[0].category.__name__, d.copy_to_host())
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    add[1, 64](d, 2)
+    numba.config.CUDA_WARN_ON_IMPLICIT_COPY = False
+    lazy[1, 3](np.zeros(3))
+assert isinstance(lazy, Dispatcher) and isinstance(d, DeviceNDArray)
+for call in (lambda: linked[1, 1](d), lambda: of_lists[1, 1](d), lambda: of_lists.forall(3)(d)):
+    try:
+        call()
+    except Exception as e:
+        print(type(e).__name__, str(e).splitlines()[0])
+
+class T(CUDATestCase):
+    @skip_on_cudasim("runs")
+    def test_a(self):
+        self.assertEqual(d.copy_to_host()[0], 4)
+    @skip_unless_cc_53
+    def test_b(self):
+        pass
+    @skip_unless_cudasim("never")
+    def test_c(self):
+        raise AssertionError
+
+r = unittest.TextTestRunner(stream=open("/dev/null", "w")).run(unittest.defaultTestLoader.loadTestsFromTestCase(T))
+print(r.testsRun, len(r.skipped), r.wasSuccessful())
+
+class Manager(cuda.HostOnlyCUDAMemoryManager):
+    pass
+
+try:
+    Manager()
+except Exception as e:
+    print(e)
+"""
+
+PRO = """
+import numpy as np
+from numbapro import cuda, jit, autojit, float32, void
+import numbapro
+
+@jit(argtypes=[float32[:], float32], target="gpu")
+def scale(x, f):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        x[i] *= f
+
+@cuda.jit(argtypes=[float32], restype=float32, device=True, inline=True)
+def half(x):
+    return x / 2
+
+@cuda.autojit
+def halve(x):
+    x[cuda.grid(1)] = half(x[cuda.grid(1)])
+
+@autojit(target="gpu")
+def one(x):
+    x[cuda.grid(1)] += 1
+
+a = np.arange(4, dtype=np.float32)
+stream = cuda.stream()
+d = cuda.to_device(a, stream)
+scale[(1,), (4,), stream](d, 6)
+halve.configure(1, 4)(d)
+one[1, 4](d)
+d.to_host()
+print(a)
+cuda.current_context().trashing.clear()
+cuda.close()
+"""
+
+
+def program(tmp_path, text, **env):
+    path = tmp_path / "script.py"
+    path.write_text(text)
+    ours = ("NUMBA_", "TREADLE_CUDA", "TREADLE_PROMOTION")
+    full = {k: v for k, v in os.environ.items() if not k.startswith(ours)} | env
+    return subprocess.run(
+        [sys.executable, "-m", "treadle", "run", path], capture_output=True, text=True, env=full, timeout=120
+    )
+
+
+def test_a_program_for_numba(tmp_path):
+    r = program(tmp_path, NUMBA)
+    assert r.returncode == 0, r.stderr
+    assert r.stdout.splitlines() == [
+        "1 PerformanceWarning [2. 2. 2.]",
+        "UnsupportedError Treadle does not link CUDA C to kernels yet: leave `link` out",
+        *["UnsupportedError Treadle does not have a type of the signature of of_lists()"] * 2,
+        "3 1 True",
+        "Treadle does not have numba.cuda.HostOnlyCUDAMemoryManager",
+    ]
+
+
+def test_a_program_for_numbapro(tmp_path):
+    r = program(tmp_path, PRO, TREADLE_CUDA_WARN="0")
+    assert r.returncode == 0, r.stderr
+    assert r.stdout == "[ 1.  4.  7. 10.]\n"
+
+
+def test_variables_of_numba(tmp_path):
+    text = """
+import os, treadle.config
+os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+from numba import cuda, config
+print(treadle.config.CUDA, treadle.config.CUDA_WARN, config.ENABLE_CUDASIM, config.CUDA_LOW_OCCUPANCY_WARNINGS, config.CUDA_WARN_ON_IMPLICIT_COPY)
+"""
+    assert program(tmp_path, text).stdout == "emu 1 1 1 1\n"
+    assert program(tmp_path, text, TREADLE_CUDA="auto").stdout == "auto 1 1 1 1\n"
+    assert program(tmp_path, text, NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0").stdout == "emu copy 1 0 1\n"
+    assert program(tmp_path, text, NUMBA_CUDA_WARN_ON_IMPLICIT_COPY="0").stdout == "emu grid 1 1 0\n"
+    off = {"NUMBA_CUDA_WARN_ON_IMPLICIT_COPY": "0", "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0"}
+    assert program(tmp_path, text, **off).stdout == "emu 0 1 0 0\n"
+    assert program(tmp_path, text, TREADLE_CUDA_WARN="1", **off).stdout == "emu 1 1 1 1\n"
+    plain = "from numba import cuda, config\nimport treadle.config\nprint(treadle.config.CUDA, config.ENABLE_CUDASIM)"
+    assert program(tmp_path, plain).stdout == "auto 0\n"

@@ -206,7 +206,7 @@ class Wrapper(types.WrapperAddressProtocol):
     def __wrapper_address__(self): return address
 ndtri = Wrapper()
 
-assert not cuda.is_available() and isinstance(njit(two), CPUDispatcher)
+assert cuda.is_available() and isinstance(njit(two), CPUDispatcher)
 assert njit(fastmath=True)(two).targetoptions["fastmath"] and njit(signature_or_function="i8(i8)")(two)(1) == 2
 assert tidy.py_func(2) == {2: 2} and v.py_func(2) == 1 and "which Treadle cannot compile" in repr(v)
 assert solve(3) is None and njit(lambda x: two(x))(3) == 4 and two(3) == 4

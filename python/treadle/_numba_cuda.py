@@ -1,0 +1,190 @@
+"""numba.cuda as `treadle.run` offers it: Treadle's own names, Numba's decorator with what older releases and NumbaPro took, and what programs import of its tests."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import unittest
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Callable
+
+from . import config, cuda
+from ._core import Signature
+from ._numba import Failed
+from ._standin import Missing, MissingModule
+from .errors import TreadleError, UnsupportedError
+
+__all__ = ["ConfigModule", "jit", "names_of"]
+
+
+def jit(func_or_sig: Any = None, /, **options: Any) -> Any:
+    """numba.cuda.jit. What cannot be compiled fails when it is launched or called, as with `treadle._numba.jit`."""
+    if "func_or_sig" in options:
+        func_or_sig = options.pop("func_or_sig")
+    for name in ("bind", "nopython", "target", "extensions"):  # they ask for nothing
+        options.pop(name, None)
+    if not options.get("link", True):
+        del options["link"]
+    if "argtypes" in options:  # NumbaPro's way to declare a signature
+        from .types import as_type
+
+        arguments, ret = tuple(options.pop("argtypes")), options.pop("restype", None)
+        func_or_sig = arguments if ret is None else as_type(ret)(*arguments)
+    elif options.get("restype", True) is None:
+        del options["restype"]
+
+    def decorated(fn: Any) -> Any:
+        try:
+            if any(isinstance(s, Missing) for s in _parts(func_or_sig)):
+                raise UnsupportedError(
+                    f"Treadle does not have a type of the signature of {fn.__qualname__}()"
+                )
+            made = cuda.jit(None if func_or_sig is fn else func_or_sig, **options)
+            return made(fn)
+        except TreadleError as reason:
+            return Failed(fn, reason)
+
+    plain = func_or_sig is None or isinstance(func_or_sig, (str, tuple, list, Signature, Missing))
+    return decorated if plain else decorated(func_or_sig)
+
+
+def _parts(signature: Any) -> Iterator[Any]:
+    """A signature and all that is in it, where it is a tuple or a list."""
+    yield signature
+    if isinstance(signature, (tuple, list)):
+        for part in signature:
+            yield from _parts(part)
+
+
+# --- numba.cuda.testing ---
+
+
+def _taken(reason: Any = None) -> Any:
+    """A decorator that leaves what it decorates, with a reason or without."""
+    return reason if callable(reason) else lambda test: test
+
+
+def _skipped(why: str) -> Callable[[Any], Any]:
+    def decorator(reason: Any = None) -> Any:
+        skip = unittest.skip(why)
+        return skip(reason) if callable(reason) else skip
+
+    return decorator
+
+
+class CUDATestCase(unittest.TestCase):
+    """A test that uses a device."""
+
+    def tearDown(self) -> None:
+        cuda.synchronize()
+
+
+class SerialMixin:
+    """A test that no other may run beside; who runs tests sees to that."""
+
+
+class ForeignArray:
+    """An array of the device as another package would have it: all there is is its interface."""
+
+    def __init__(self, arr: Any) -> None:
+        self._arr = arr
+        self.__cuda_array_interface__ = arr.__cuda_array_interface__
+
+
+@contextlib.contextmanager
+def captured_stdout() -> Iterator[Any]:
+    """A `with` that keeps what is printed."""
+    before, sys.stdout = sys.stdout, io.StringIO()
+    try:
+        yield sys.stdout
+    finally:
+        cuda.synchronize()
+        sys.stdout = before
+
+
+def _testing() -> dict[str, Any]:
+    """Decorators of tests: kernels run compiled here, not in Numba's simulator, and no file of a CUDA toolkit is used."""
+    taken = (
+        "skip_on_cudasim",
+        "skip_on_arm",
+        "skip_on_wsl2",
+        "skip_on_standalone_numba_cuda",
+        "skip_under_cuda_memcheck",
+        "skip_if_external_memmgr",
+        "skip_if_lto",
+        "skip_if_mvc_enabled",
+        "skip_if_mvc_libraries_unavailable",
+        "skip_with_cuda_python",
+        "xfail_unless_cudasim",
+        *(f"skip_unless_cc_{cc}" for cc in (32, 50, 53, 60, 70, 75, 80, 90)),
+    )
+    return {
+        **dict.fromkeys(taken, _taken),
+        "skip_unless_cudasim": _skipped("kernels do not run in Numba's simulator"),
+        **dict.fromkeys(
+            (
+                "skip_without_nvdisasm",
+                "skip_if_cuda_includes_missing",
+                "skip_if_cudadevrt_missing",
+                "skip_unless_conda_cudatoolkit",
+            ),
+            _skipped("no file of a CUDA toolkit is used"),
+        ),
+        "unittest": unittest,
+        "CUDATestCase": CUDATestCase,
+        "ContextResettingTestCase": CUDATestCase,
+        "SerialMixin": SerialMixin,
+        "ForeignArray": ForeignArray,
+        "captured_stdout": captured_stdout,
+        "captured_cuda_stdout": captured_stdout,
+    }
+
+
+# --- the modules ---
+
+
+def names_of(path: list[str]) -> dict[str, Any]:
+    """What a module of numba.cuda has: ``[]`` is that itself, ``["cudadrv", "driver"]`` one inside."""
+    if path in ([], ["api"], ["decorators"], ["device_init"]):
+        return {**{name: getattr(cuda, name) for name in cuda.__all__}, "jit": jit, "autojit": jit}
+    if path in (["testing"], ["tests", "support"]):
+        return _testing()
+    if path in (["compiler"], ["dispatcher"]):
+        return {name: cuda.Kernel for name in ("CUDADispatcher", "Dispatcher", "CUDAKernel", "_Kernel")}
+    if any(part.startswith("_") for part in path):
+        return {}
+    name = "treadle.cuda"
+    for part in path:  # one after the other: to look for what lies in a package imports the package
+        name = f"{name}.{part}"
+        if name not in sys.modules and find_spec(name) is None:
+            return {}
+    module = import_module(name)
+    return {n: getattr(module, n) for n in getattr(module, "__all__", None) or dir(module) if n[0] != "_"}
+
+
+class ConfigModule(MissingModule):
+    """numba.config: the switches of warnings can be set."""
+
+    _SWITCHES = {"CUDA_LOW_OCCUPANCY_WARNINGS": "grid", "CUDA_WARN_ON_IMPLICIT_COPY": "copy"}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        vars(self)[name] = value
+        if name in self._SWITCHES:
+            on = [word for switch, word in self._SWITCHES.items() if vars(self).get(switch)]
+            config.CUDA_WARN = "1" if len(on) == 2 else on[0] if on else "0"
+
+
+def config_names(simulated: bool) -> dict[str, Any]:
+    """What numba.config says of devices."""
+    return {
+        "ENABLE_CUDASIM": int(simulated),
+        "DISABLE_CUDA": 0,
+        "CUDA_LOW_OCCUPANCY_WARNINGS": int(config.CUDA_WARN in ("1", "grid")),
+        "CUDA_WARN_ON_IMPLICIT_COPY": int(config.CUDA_WARN in ("1", "copy")),
+        "CUDA_USE_NVIDIA_BINDING": 0,
+        "CUDA_PER_THREAD_DEFAULT_STREAM": 0,
+        "CUDA_ARRAY_INTERFACE_SYNC": 1,
+    }
