@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import treadle
 from treadle import config, cuda
-from treadle.cuda import _devices
 from treadle.cuda.cudadrv import devices, driver, error, runtime
 from treadle.errors import PerformanceWarning, TreadleWarning
 
@@ -87,7 +86,11 @@ def test_contexts():
     assert isinstance(c, cuda.Context) and c.device is cuda.gpus[0] and c.id == 0
     free, total = c.get_memory_info()
     assert isinstance(c.get_memory_info(), cuda.MemoryInfo)
-    assert 0 < free <= total == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert 0 < free <= total <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    d = cuda.device_array(10**6, np.uint8)
+    assert free - 2 * 10**6 < c.get_memory_info().free <= free - 10**6
+    del d
+    assert c.get_memory_info() == (free, total)
     c.synchronize()
     c.push()
     c.pop()
@@ -310,7 +313,6 @@ def test_configure():
 
 
 def test_devices_of_the_module():
-    assert _devices.MAX_THREADS == cuda.get_current_device().MAX_THREADS_PER_BLOCK
     assert cuda.devicearray.DeviceNDArray is cuda.DeviceNDArray
     assert cuda.cudadrv.devicearray.DeviceNDArray is cuda.DeviceNDArray
     assert cuda.args.In is cuda.In

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import math
 import operator
 import warnings
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._core import _dev_alloc
 from ..errors import UnsupportedError
 from ._errors import DeviceMemoryError
 from ._stream import check_stream
@@ -34,8 +36,8 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 
 
-def allocate(shape: Any, dtype: Any, strides: Any = None, order: str = "C") -> tuple[Array, int]:
-    """Memory for an array, not initialised, and how many bytes that is.
+def allocate(shape: Any, dtype: Any, strides: Any = None, order: str = "C", on_host: bool = False) -> Array:
+    """An array in new memory of the device, or of the host, not initialised.
 
     Raises
     ------
@@ -56,23 +58,25 @@ def allocate(shape: Any, dtype: Any, strides: Any = None, order: str = "C") -> t
     )
     if any(n < 0 for n in shape):
         raise ValueError(f"the shape {shape}: a device array has no negative sizes")
-    nbytes = dtype.itemsize
-    if strides is None:
-        for n in shape:
-            nbytes *= n
-    else:
+    if strides is not None:
         strides = tuple(strides) if isinstance(strides, (tuple, list)) else (strides,)
         if len(strides) != len(shape):
             raise ValueError(f"strides {strides} of another length than the shape {shape}")
         if any(s < 0 for s in strides):
             raise ValueError(f"strides {strides}: a new device array goes forward along all axes")
-        nbytes = 0 if 0 in shape else nbytes + sum((n - 1) * s for n, s in zip(shape, strides))
+    nbytes = 0 if 0 in shape else _reach(shape, dtype, strides)
     try:
-        if strides is None:
-            return np.empty(shape, dtype, order), nbytes  # type: ignore[call-overload]
-        return np.ndarray(shape, dtype, np.empty(nbytes, np.uint8), strides=strides), nbytes
-    except (MemoryError, ValueError):  # NumPy has either for what is too large
+        memory: Any = np.empty(nbytes, np.uint8) if on_host else _dev_alloc(nbytes)
+        return np.ndarray(shape, dtype, memory, strides=strides, order=order)  # type: ignore[call-overload]
+    except (MemoryError, OverflowError, ValueError):  # one of them for what is too large
         raise DeviceMemoryError(nbytes) from None
+
+
+def _reach(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None) -> int:
+    """Bytes from the first item of an array to the end of its last, which go forward."""
+    if strides is None:
+        return math.prod(shape) * dtype.itemsize
+    return dtype.itemsize + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
 def move(to: Array, source: Any, stream: Any = 0) -> None:
@@ -105,11 +109,8 @@ def over(address: int, shape: Any, dtype: Any, strides: Any, owner: Any, readonl
     shape = tuple(shape)
     if 0 in shape:  # NumPy takes no address of nothing
         return np.empty(shape, dtype)
-    nbytes = dtype.itemsize + sum((n - 1) * s for n, s in zip(shape, strides or ()) if s > 0)
-    if strides is None:
-        nbytes = dtype.itemsize
-        for n in shape:
-            nbytes *= n
+    forward = tuple(max(s, 0) for s in strides) if strides is not None else None
+    nbytes = _reach(shape, dtype, forward)
     before = -sum((n - 1) * s for n, s in zip(shape, strides or ()) if s < 0)
     data = (address - before, readonly)
     interface = {"data": data, "shape": (nbytes + before,), "typestr": "|u1", "version": 3}
@@ -388,7 +389,7 @@ class DeviceNDArray(_OnDevice):
         if isinstance(shape, np.ndarray):  # what it is to lie in
             self._set(shape, stream)
         elif gpu_data is None:
-            self._set(allocate(shape, dtype, strides)[0], stream)
+            self._set(allocate(shape, dtype, strides), stream)
         else:
             shape = (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(shape)
             strides = (strides,) if isinstance(strides, int) else strides
@@ -453,7 +454,7 @@ class DeviceNDArray(_OnDevice):
         mem = self._mem.transpose(axes)
         if axes is None and self.ndim < 2 or axes is not None and [*axes] == [*range(self.ndim)]:
             return self
-        made = allocate(mem.shape, mem.dtype)[0]
+        made = allocate(mem.shape, mem.dtype)
         move(made, mem, self.stream)
         return self._view(made)
 
@@ -521,7 +522,7 @@ class DeviceRecord(_OnDevice):
         if isinstance(dtype, np.ndarray):  # what it is to lie in
             self._set(dtype, stream)
         elif gpu_data is None:
-            self._set(allocate((), dtype)[0], stream)
+            self._set(allocate((), dtype), stream)
         else:
             self._set(gpu_data._as((), np.dtype(dtype), None), stream)
 

@@ -18,10 +18,8 @@ from ._errors import CudaSupportError
 __all__ = [
     "Context",
     "Device",
-    "MAX_BLOCK",
-    "MAX_GRID",
-    "MAX_THREADS",
     "MemoryInfo",
+    "attributes",
     "close",
     "current_context",
     "defer_cleanup",
@@ -41,39 +39,16 @@ __all__ = [
     "select_device",
 ]
 
-# What hardware has (CUDA C Programming Guide, technical specifications, compute capability 5.0 to 9.0).
-MAX_THREADS = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
-
-# Attributes by the names of CUDA's driver (CUdevice_attribute), without their prefix: the limits that compute capability 9.0 has (CUDA C Programming Guide,
-# tables of technical specifications), and what is so of processors and their memory. What has no counterpart (clock rates of memory, bus widths) is not there.
-_ATTRIBUTES: dict[str, int] = {
-    "MAX_THREADS_PER_BLOCK": MAX_THREADS,
-    "MAX_BLOCK_DIM_X": MAX_BLOCK[0],
-    "MAX_BLOCK_DIM_Y": MAX_BLOCK[1],
-    "MAX_BLOCK_DIM_Z": MAX_BLOCK[2],
-    "MAX_GRID_DIM_X": MAX_GRID[0],
-    "MAX_GRID_DIM_Y": MAX_GRID[1],
-    "MAX_GRID_DIM_Z": MAX_GRID[2],
-    "MAX_SHARED_MEMORY_PER_BLOCK": 48 * 1024,
-    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 227 * 1024,
+# Attributes that the device does not tell by itself, by the names of CUDA's driver (CUdevice_attribute) without their prefix: limits of compute capability 9.0 (CUDA C
+# Programming Guide, tables of technical specifications), and what is so of processors. What has no counterpart (clock rates of memory, bus widths) is not there.
+_ATTRIBUTES = {
     "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": 228 * 1024,
     "RESERVED_SHARED_MEMORY_PER_BLOCK": 1024,
-    "TOTAL_CONSTANT_MEMORY": 64 * 1024,
-    "WARP_SIZE": 32,
     "MAX_REGISTERS_PER_BLOCK": 65536,
     "MAX_REGISTERS_PER_MULTIPROCESSOR": 65536,
     "MAX_THREADS_PER_MULTIPROCESSOR": 2048,
     "MAX_BLOCKS_PER_MULTIPROCESSOR": 32,
-    "COMPUTE_CAPABILITY_MAJOR": 9,
-    "COMPUTE_CAPABILITY_MINOR": 0,
     "SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO": 2,
-    "INTEGRATED": 1,
-    "CAN_MAP_HOST_MEMORY": 1,
-    "MANAGED_MEMORY": 1,
-    "UNIFIED_ADDRESSING": 1,
-    "ECC_ENABLED": 0,
     "KERNEL_EXEC_TIMEOUT": 0,
     "COMPUTE_MODE": 0,
     "TCC_DRIVER": 0,
@@ -122,21 +97,14 @@ class _Name(str):
         return str(self)
 
 
-def _processors() -> int:
-    from .._core import _pool_size
+@functools.cache
+def attributes() -> dict[str, int]:
+    """All attributes of the device."""
+    from .._core import _dev_attributes
 
-    return _pool_size()
-
-
-def _last_cache() -> int:
     names = ("SC_LEVEL3_CACHE_SIZE", "SC_LEVEL2_CACHE_SIZE")
-    return max(os.sysconf(name) if name in os.sysconf_names else 0 for name in names)
-
-
-_MEASURED: dict[str, Callable[[], int]] = {
-    "MULTIPROCESSOR_COUNT": _processors,
-    "L2_CACHE_SIZE": _last_cache,
-}
+    cache = max(os.sysconf(name) if name in os.sysconf_names else 0 for name in names)
+    return {**_ATTRIBUTES, "L2_CACHE_SIZE": cache, **_dev_attributes()}
 
 
 class Device:
@@ -155,14 +123,12 @@ class Device:
     name = _Name("Treadle's emulated device")
 
     def __getattr__(self, name: str) -> int:
-        if name in _ATTRIBUTES:
-            return _ATTRIBUTES[name]
-        if name in _MEASURED:
-            return _MEASURED[name]()
+        if name in (known := attributes()):
+            return known[name]
         raise AttributeError(f"the emulated device has no {name!r}")
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_ATTRIBUTES, *_MEASURED})
+        return sorted({*super().__dir__(), *attributes()})
 
     def get_primary_context(self) -> Context:
         """The device's context."""
@@ -220,20 +186,16 @@ class Context:
         return self.device.id
 
     def get_memory_info(self) -> MemoryInfo:
-        """The memory of the device, which is the machine's: what may be had without swapping, and all."""
-        page = os.sysconf("SC_PAGE_SIZE")
-        free = os.sysconf("SC_AVPHYS_PAGES") * page
-        with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as f:
-            for line in f:
-                if line.startswith("MemAvailable:"):
-                    free = int(line.split()[1]) * 1024
-        return MemoryInfo(free, os.sysconf("SC_PHYS_PAGES") * page)
+        """The memory of the device: as much as the machine has, or its container may use."""
+        from .._core import _dev_memory
+
+        return MemoryInfo(*_dev_memory())
 
     def memalloc(self, bytesize: int) -> Any:
         """Memory on the device, not initialised, which a `DeviceNDArray` can be made of (``gpu_data``)."""
         from ._array import MemoryPointer, allocate
 
-        return MemoryPointer(allocate((bytesize,), "u1")[0])
+        return MemoryPointer(allocate((bytesize,), "u1"))
 
     def synchronize(self) -> None:
         """Wait for all that was launched."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import _dev_find, _dev_owns
 from ._array import Array, DeviceNDArray, _Access, extent, over
 from ._devices import ready
 
@@ -102,8 +103,15 @@ def _wait_for(stream: int) -> None:
 
 
 def _check_readable(mem: Array, written: bool) -> None:
-    """ValueError unless all of the memory is mapped, for reading and, unless it is told to be read-only, for writing."""
+    """ValueError unless all of the memory is a block of the device's, or the host's: mapped for reading and, unless it is told to be read-only, for writing."""
     at, end = extent(mem)
+    if _dev_owns(at):
+        block = _dev_find(at)
+        if block is None or end > block[0] + block[1]:
+            raise ValueError(
+                "the array's memory is the device's, and was freed, or is less than the array has"
+            )
+        return
     with open("/proc/self/maps") as f:
         for line in f:
             span, access = line.split(maxsplit=2)[:2]

@@ -14,7 +14,7 @@ from .._core import _REASON, Function
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
 from ._array import DeviceNDArray
-from ._devices import MAX_BLOCK, MAX_GRID, MAX_THREADS, ready
+from ._devices import attributes, ready
 from ._stream import check_stream
 from ._warn import tell
 from .args import argument
@@ -52,6 +52,10 @@ def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, in
     return sizes[0], sizes[1], sizes[2]
 
 
+def _limits(has: dict[str, int], of: str) -> tuple[int, int, int]:
+    return has[f"MAX_{of}_DIM_X"], has[f"MAX_{of}_DIM_Y"], has[f"MAX_{of}_DIM_Z"]
+
+
 class Launcher:
     """A kernel with a configuration: ``kernel[grid, block]``. Calling it runs the kernel, and returns when all threads have ended."""
 
@@ -59,6 +63,7 @@ class Launcher:
 
     def __init__(self, kernel: Kernel, config: Any) -> None:
         ready()
+        has = attributes()
         config = config if isinstance(config, tuple) else (config,)
         if not 2 <= len(config) <= 4:
             raise ValueError(
@@ -71,11 +76,13 @@ class Launcher:
                 "Treadle does not have dynamic shared memory yet: give cuda.shared.array a shape"
             )
         self.kernel = kernel
-        self.grid = _sizes("the grid", config[0], MAX_GRID)
-        self.block = _sizes("the block", config[1], MAX_BLOCK)
+        self.grid = _sizes("the grid", config[0], _limits(has, "GRID"))
+        self.block = _sizes("the block", config[1], _limits(has, "BLOCK"))
         threads = self.block[0] * self.block[1] * self.block[2]
-        if threads > MAX_THREADS:
-            raise ValueError(f"a block of {threads} threads; a device takes at most {MAX_THREADS}")
+        if threads > has["MAX_THREADS_PER_BLOCK"]:
+            raise ValueError(
+                f"a block of {threads} threads; a device takes at most {has['MAX_THREADS_PER_BLOCK']}"
+            )
         self._call = kernel._entry
         self._told = False
 

@@ -79,12 +79,14 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     return made
 
 
-def _room_like(like: Array) -> Array:
+def _room_like(like: Array, on_host: bool = False) -> Array:
     """Memory for an array that lies as this one does, without its gaps."""
     if like.flags.c_contiguous or like.flags.f_contiguous:
-        return allocate(like.shape, like.dtype, order="C" if like.flags.c_contiguous else "F")[0]
+        return allocate(
+            like.shape, like.dtype, order="C" if like.flags.c_contiguous else "F", on_host=on_host
+        )
     axes = sorted(range(like.ndim), key=lambda k: (-abs(like.strides[k]), k))
-    inner = allocate(tuple(like.shape[k] for k in axes), like.dtype)[0]
+    inner = allocate(tuple(like.shape[k] for k in axes), like.dtype, on_host=on_host)
     return inner.transpose([axes.index(k) for k in range(like.ndim)])
 
 
@@ -111,7 +113,7 @@ def device_array(
         ``shape``, ``strides`` or ``order``.
     """
     ready()
-    return DeviceNDArray(allocate(shape, dtype, strides, order)[0], stream=stream)
+    return DeviceNDArray(allocate(shape, dtype, strides, order), stream=stream)
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
@@ -123,13 +125,13 @@ def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> Array:
     """An array of the host that copies to and from the device go fast with. For the emulated device that is any."""
     ready()
-    return allocate(shape, dtype, strides, order)[0]
+    return allocate(shape, dtype, strides, order, on_host=True)
 
 
 def pinned_array_like(ary: Any) -> Array:
     """A `pinned_array` with the shape, dtype and order of ``ary``."""
     ready()
-    return _room_like(_like(ary))
+    return _room_like(_like(ary), on_host=True)
 
 
 def mapped_array(
@@ -144,14 +146,14 @@ def mapped_array(
     """An array of the host that the device sees, too. ``portable`` and ``wc`` say how a GPU is to see it, and mean nothing on the emulated device."""
     ready()
     check_stream(stream)
-    return _shared(allocate(shape, dtype, strides, order)[0], MappedNDArray, stream)
+    return _shared(allocate(shape, dtype, strides, order, on_host=True), MappedNDArray, stream)
 
 
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> MappedNDArray:
     """A `mapped_array` with the shape, dtype and order of ``ary``."""
     ready()
     check_stream(stream)
-    return _shared(_room_like(_like(ary)), MappedNDArray, stream)
+    return _shared(_room_like(_like(ary), on_host=True), MappedNDArray, stream)
 
 
 def managed_array(
@@ -165,7 +167,7 @@ def managed_array(
     """An array that lies where it is used, on the host or the device. ``attach_global`` says which devices see it, of which there is one."""
     ready()
     check_stream(stream)
-    return _shared(allocate(shape, dtype, strides, order)[0], ManagedNDArray, stream)
+    return _shared(allocate(shape, dtype, strides, order, on_host=True), ManagedNDArray, stream)
 
 
 def _shared(mem: Array, cls: Any, stream: Any) -> Any:
