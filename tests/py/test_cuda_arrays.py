@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import gc
+import pickle
 import threading
 import weakref
 
@@ -117,6 +118,8 @@ def test_device_array():
     assert (d.copy_to_host() == np.full((3, 4), 7)).all()
     assert cuda.device_array(4, np.int16, strides=2).strides == (2,)
     assert cuda.device_array(()).shape == ()
+    assert cuda.device_array(3, dtype=treadle.float32).dtype == np.float32
+    assert cuda.device_array(3, dtype=treadle.types.boolean).view(treadle.int8).dtype == np.int8
     assert cuda.device_array((0, 5)).size == 0
 
 
@@ -132,6 +135,9 @@ def test_device_array():
         (lambda: cuda.device_array(3, object), TypeError, "Python objects"),
         (lambda: cuda.device_array(3, "nothing"), TypeError, "nothing"),
         (lambda: cuda.to_device([object()]), TypeError, "Python objects"),
+        (lambda: cuda.to_device(np.ma.masked_array([1, 2], [0, 1])), TypeError, "masks"),
+        (lambda: cuda.device_array(3, treadle.float32[:]), TypeError, "array"),
+        (lambda: cuda.DeviceNDArray(3, 8, "f8", gpu_data=3), TypeError, "MemoryPointer, not int"),
         (lambda: cuda.to_device([1.0], stream="x"), TypeError, "made by cuda.stream"),
         (lambda: cuda.to_device([1.0], to=np.zeros(1)), TypeError, "array of the device"),
         (lambda: cuda.to_device([1], to=cuda.device_array(1)), TypeError, "int64"),
@@ -227,7 +233,11 @@ def test_bind():
     b[:] = 3
     assert (d.copy_to_host() == 3).all()
     assert b[1:].stream is s and b.reshape(2, 2).stream is s and b.ravel().stream is s
-    assert copy.copy(d).copy_to_host().shape == (4,)
+    same = copy.copy(b)
+    assert same.stream is s and same.gpu_data.device_pointer_value == d.gpu_data.device_pointer_value
+    for call in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match="not pickled"):
+            call(d)
 
 
 # --- views ---
@@ -698,6 +708,13 @@ def test_kernels_take_other_packages_arrays():
         ({"stream": 12345}, ValueError, "stream 12345"),
         ({"strides": (8, 8)}, ValueError, "another length"),
         ({"typestr": "|O"}, ValueError, "items object"),
+        ({"shape": (2**70,)}, ValueError, "not an array of a device"),
+        ({"strides": (-(2**62),)}, ValueError, "not an array of a device"),
+        ({"data": (2**64, False)}, ValueError, "not an array of a device"),
+        ({"data": (-1, False)}, ValueError, "not the host's"),
+        ({"version": "3"}, ValueError, "not a __cuda_array_interface__"),
+        ({"stream": "x"}, ValueError, "not a __cuda_array_interface__"),
+        ({"strides": ("x",)}, ValueError, "not a __cuda_array_interface__"),
         ({"typestr": 3.5}, ValueError, "not a __cuda_array_interface__"),
         ({"shape": (-1,)}, ValueError, "shape"),
         ({"data": (0, False)}, ValueError, "address 0"),

@@ -40,6 +40,7 @@ def test_devices():
         increment[1, 4](a)
         assert (a == 1).all()
     device.reset()
+    assert cuda.is_float16_supported() == hasattr(treadle.types, "float16")
     for bad in (1, -1):
         with pytest.raises(IndexError, match="there is no device"):
             cuda.select_device(bad)

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import copy
 import ctypes
 import math
 import operator
@@ -16,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._core import _dev_alloc
+from .._core import Type, _dev_alloc, _type_names
 from ..errors import UnsupportedError
 from ._errors import DeviceMemoryError
 from ._stream import check_stream
@@ -36,6 +35,18 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 
 
+def dtype_of(given: Any) -> np.dtype[Any]:
+    """The dtype that a dtype, its name, or a scalar type of Treadle's means; TypeError for Python objects."""
+    if isinstance(given, Type):
+        if given not in _type_names().values():
+            raise TypeError(f"a device array has items of a scalar type, and {given} is none")
+        given = given.name.replace("boolean", "bool")
+    dtype = np.dtype(given)
+    if dtype.hasobject:
+        raise TypeError(f"a device has no Python objects, so it has no arrays of {dtype}")
+    return dtype
+
+
 def allocate(shape: Any, dtype: Any, strides: Any = None, order: str = "C", on_host: bool = False) -> Array:
     """An array in new memory of the device, or of the host, not initialised.
 
@@ -48,9 +59,7 @@ def allocate(shape: Any, dtype: Any, strides: Any = None, order: str = "C", on_h
     ValueError
         ``order``, or ``strides`` that go backwards or have another length than ``shape``.
     """
-    dtype = np.dtype(dtype)
-    if dtype.hasobject:
-        raise TypeError(f"a device has no Python objects, so it has no arrays of {dtype}")
+    dtype = dtype_of(dtype)
     if order not in ("C", "F"):
         raise ValueError(f"order must be 'C' or 'F', not {order!r}")
     shape = (
@@ -166,9 +175,19 @@ class MemoryPointer:
         return f"<{self.size} bytes of device memory>"
 
 
+def _memory_of(gpu_data: Any) -> MemoryPointer:
+    if not isinstance(gpu_data, MemoryPointer):
+        raise TypeError(f"gpu_data is memory of the device, a MemoryPointer, not {type(gpu_data).__name__}")
+    return gpu_data
+
+
 def _items(obj: Any) -> Any:
     """What an array of the host or the device holds, as NumPy knows it."""
-    return obj._mem if isinstance(obj, _Access) else np.asarray(obj)
+    if isinstance(obj, _Access):
+        return obj._mem
+    if np.ma.is_masked(obj):
+        raise TypeError("a device has no masks: fill the masked items, or copy data and mask")
+    return np.asarray(obj)
 
 
 def _paired(mem: Array, ary: Array) -> Array:
@@ -312,9 +331,15 @@ class _OnDevice(_Access):
     def bind(self, stream: Any = 0) -> Any:
         """The same array, whose copies are on the stream where they name no other."""
         check_stream(stream)
-        bound = copy.copy(self)
-        bound.stream = stream
+        bound = object.__new__(type(self))
+        bound._set(self._mem, stream, self._source)
         return bound
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("what lies on a device is not pickled or copied so: copy_to_host()")
+
+    def __copy__(self) -> Any:
+        return self.bind(self.stream)
 
     def to_host(self, stream: Any = 0) -> None:
         """Copy the items back to the array that they came from; `copy_to_host` is what it is called since.
@@ -393,7 +418,7 @@ class DeviceNDArray(_OnDevice):
         else:
             shape = (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(shape)
             strides = (strides,) if isinstance(strides, int) else strides
-            self._set(gpu_data._as(shape, np.dtype(dtype), strides), stream)
+            self._set(_memory_of(gpu_data)._as(shape, dtype_of(dtype), strides), stream)
 
     def _view(self, mem: Array, stream: Any = 0) -> DeviceNDArray:
         return DeviceNDArray(mem, stream=self._stream(stream))
@@ -428,6 +453,7 @@ class DeviceNDArray(_OnDevice):
             raise ValueError(f"split() is for arrays of one axis, not {self.ndim}")
         if self.strides[0] != self.dtype.itemsize:
             raise ValueError("split() is for arrays whose items lie one behind the other")
+        section = operator.index(section)
         if section < 1:
             raise ValueError(f"split() into sections of {section} items")
         return (self._view(self._mem[i : i + section], stream) for i in range(0, self.size, section))
@@ -444,10 +470,7 @@ class DeviceNDArray(_OnDevice):
         ValueError
             The items are of another size, and the last axis has gaps or no whole number of them.
         """
-        dtype = np.dtype(dtype)
-        if dtype.hasobject:
-            raise TypeError(f"a device has no Python objects, so it has no arrays of {dtype}")
-        return self._view(self._mem.view(dtype))
+        return self._view(self._mem.view(dtype_of(dtype)))
 
     def transpose(self, axes: Any = None) -> DeviceNDArray:
         """A new array in C order whose axes are this one's in another order, the reverse one by default; the array itself where they stay as they are."""
@@ -524,7 +547,7 @@ class DeviceRecord(_OnDevice):
         elif gpu_data is None:
             self._set(allocate((), dtype), stream)
         else:
-            self._set(gpu_data._as((), np.dtype(dtype), None), stream)
+            self._set(_memory_of(gpu_data)._as((), dtype_of(dtype), None), stream)
 
     def __getitem__(self, name: str) -> Any:
         part = self._mem[name]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import os
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ __all__ = [
     "gpus",
     "is_available",
     "is_emulated",
+    "is_float16_supported",
     "is_supported_version",
     "list_devices",
     "profile_start",
@@ -287,6 +289,7 @@ def select_device(device_id: int) -> Device:
     IndexError
         There is none of that number.
     """
+    device_id = operator.index(device_id)
     if device_id < 0:
         raise IndexError(f"there is no device {device_id}: they are numbered from 0")
     return gpus[device_id]
@@ -331,6 +334,13 @@ def is_available() -> bool:
 def is_emulated() -> bool:
     """Whether kernels run on the emulated device: wherever they run, in this release."""
     return is_available()
+
+
+def is_float16_supported() -> bool:
+    """Whether kernels compute with float16: where Treadle has the type."""
+    from .. import types
+
+    return "float16" in types.__all__
 
 
 def detect() -> bool:

@@ -5,6 +5,7 @@ The emulated device has the host's memory, so that is where such arrays must lie
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -64,11 +65,14 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
     """
     ready()
     try:
-        version, shape, (address, readonly) = desc["version"], tuple(desc["shape"]), desc["data"]
+        version, (address, readonly) = operator.index(desc["version"]), desc["data"]
+        shape, address = tuple(map(operator.index, desc["shape"])), operator.index(address or 0)
         dtype = np.dtype(desc["typestr"])
         if dtype.kind == "V" and desc.get("descr"):
             dtype = np.dtype(desc["descr"])
-        strides = None if desc.get("strides") is None else tuple(desc["strides"])
+        strides = None if desc.get("strides") is None else tuple(map(operator.index, desc["strides"]))
+        stream = desc.get("stream") if version >= 3 else None
+        stream = None if stream is None else operator.index(stream)
     except (KeyError, TypeError, ValueError) as err:
         raise ValueError(f"not a __cuda_array_interface__: {err!r}") from None
     if version >= 1 and desc.get("mask") is not None:
@@ -77,16 +81,18 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
         raise ValueError(f"strides {strides} of another length than the shape {shape}")
     if dtype.hasobject or any(n < 0 for n in shape):
         raise ValueError(f"not an array of a device: shape {shape}, items {dtype}")
-    stream = desc.get("stream") if version >= 3 else None
     if stream == 0:
         raise ValueError("a stream of 0 is not allowed in __cuda_array_interface__: 1 is the default one")
     if stream is not None and sync:
         _wait_for(stream)
-    if not address or 0 in shape:
-        if 0 not in shape:
-            raise ValueError(f"an array of shape {shape} at address 0")
+    if 0 in shape:
         return DeviceNDArray(np.empty(shape, dtype))
-    mem = over(address, shape, dtype, strides, owner, bool(readonly))
+    if not address:
+        raise ValueError(f"an array of shape {shape} at address 0")
+    try:
+        mem = over(address, shape, dtype, strides, owner, bool(readonly))
+    except (OverflowError, ValueError) as err:
+        raise ValueError(f"not an array of a device: {err}") from None
     _check_readable(mem, not readonly)
     return DeviceNDArray(mem)
 

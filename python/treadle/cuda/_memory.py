@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ._array import Array, DeviceNDArray, DeviceRecord, ManagedNDArray, MappedNDArray, _Access, allocate
+from ._array import (
+    Array,
+    DeviceNDArray,
+    DeviceRecord,
+    ManagedNDArray,
+    MappedNDArray,
+    _Access,
+    _items,
+    allocate,
+)
 from ._devices import ready
 from ._interop import as_cuda_array
 from ._stream import check_stream
@@ -65,7 +74,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
         return obj
     if hasattr(obj, "__cuda_array_interface__"):
         return as_cuda_array(obj)
-    ary = np.asarray(obj)
+    ary = _items(obj)
     made: Any
     if isinstance(obj, np.void) and obj.dtype.names:
         made = DeviceRecord(ary.dtype, stream)
@@ -88,10 +97,6 @@ def _room_like(like: Array, on_host: bool = False) -> Array:
     axes = sorted(range(like.ndim), key=lambda k: (-abs(like.strides[k]), k))
     inner = allocate(tuple(like.shape[k] for k in axes), like.dtype, on_host=on_host)
     return inner.transpose([axes.index(k) for k in range(like.ndim)])
-
-
-def _like(ary: Any) -> Array:
-    return ary._mem if isinstance(ary, _Access) else np.asarray(ary)
 
 
 def device_array(
@@ -119,7 +124,7 @@ def device_array(
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
     """An array on the device with the shape, dtype and order of ``ary``, of the host or the device; not initialised."""
     ready()
-    return DeviceNDArray(_room_like(_like(ary)), stream=stream)
+    return DeviceNDArray(_room_like(_items(ary)), stream=stream)
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> Array:
@@ -131,7 +136,7 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
 def pinned_array_like(ary: Any) -> Array:
     """A `pinned_array` with the shape, dtype and order of ``ary``."""
     ready()
-    return _room_like(_like(ary), on_host=True)
+    return _room_like(_items(ary), on_host=True)
 
 
 def mapped_array(
@@ -153,7 +158,7 @@ def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: boo
     """A `mapped_array` with the shape, dtype and order of ``ary``."""
     ready()
     check_stream(stream)
-    return _shared(_room_like(_like(ary), on_host=True), MappedNDArray, stream)
+    return _shared(_room_like(_items(ary), on_host=True), MappedNDArray, stream)
 
 
 def managed_array(
