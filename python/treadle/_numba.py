@@ -13,12 +13,12 @@ from typing import Any, Callable, NoReturn
 
 import numpy as np
 
-from . import ufunc
+from . import _core, ufunc
 from ._core import _REASON, Function, Signature
 from ._standin import Missing, MissingType
 from .errors import TreadleError, UnsupportedError
 
-__all__ = ["Failed", "guvectorize", "jit", "overload", "register_jitable", "vectorize"]
+__all__ = ["Failed", "guvectorize", "jit", "overload", "register_jitable", "typeof", "vectorize"]
 
 
 class Failed:
@@ -146,6 +146,12 @@ def _as_vectorize(decorator: Callable[..., Any]) -> Callable[..., Any]:
 
 vectorize = _as_vectorize(ufunc.vectorize)
 guvectorize = _as_vectorize(ufunc.guvectorize)
+
+
+def typeof(value: Any) -> Any:
+    """numba.typeof: also of what says its type itself, as arrays of a device do."""
+    own = getattr(value, "_numba_type_", None)
+    return _core.typeof(value) if own is None else own
 
 
 def register_jitable(fn: Any = None, **options: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import io
 import sys
@@ -13,7 +14,7 @@ from typing import Any, Callable
 
 from . import config, cuda
 from ._core import Signature
-from ._numba import Failed
+from ._numba import Failed, guvectorize, vectorize
 from ._standin import Missing, MissingModule
 from .errors import TreadleError, UnsupportedError
 
@@ -146,10 +147,32 @@ def _testing() -> dict[str, Any]:
 # --- the modules ---
 
 
+def transpose(a: Any, b: Any = None) -> Any:
+    """The transpose of an array of the device, in a new one or in ``b``."""
+    made = a.transpose()
+    if b is None:
+        return made
+    b.copy_to_device(made)
+    return b
+
+
 def names_of(path: list[str]) -> dict[str, Any]:
     """What a module of numba.cuda has: ``[]`` is that itself, ``["cudadrv", "driver"]`` one inside."""
     if path in ([], ["api"], ["decorators"], ["device_init"]):
-        return {**{name: getattr(cuda, name) for name in cuda.__all__}, "jit": jit, "autojit": jit}
+        from . import types
+
+        scalars = {n: getattr(types, n) for n in types.__all__ if n not in dir(builtins)}
+        own = {name: getattr(cuda, name) for name in cuda.__all__}
+        return {
+            **scalars,
+            "vectorize": vectorize,
+            "guvectorize": guvectorize,
+            **own,
+            "jit": jit,
+            "autojit": jit,
+        }
+    if path == ["kernels", "transpose"]:
+        return {"transpose": transpose}
     if path in (["testing"], ["tests", "support"]):
         return _testing()
     if path in (["compiler"], ["dispatcher"]):

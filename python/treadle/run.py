@@ -107,10 +107,12 @@ def _composed_types() -> dict[str, Any]:
 def _names_of(module: str) -> dict[str, Any]:
     """What the stand-in module has."""
     path = module.split(".")[1:]
+    if path[:1] == ["cuda"] and path[1:2] in (["config"], ["types"], ["core"], ["np"], ["extending"]):
+        del path[0]  # numba-cuda has its own copies
     if not path:
         from . import _core, _numba
 
-        top = {k: v for k, v in _type_names().items() if k not in ("bool", "char")}
+        top = {k: v for k, v in _type_names().items() if k not in ("bool", "char", "typeof")}
         return {
             **_error_names(),
             "jit": _numba.jit,
@@ -124,7 +126,7 @@ def _names_of(module: str) -> dict[str, Any]:
             "jitclass": MissingDecorator("numba.jitclass"),
             "optional": MissingType("numba.optional"),
             "deferred_type": MissingType("numba.deferred_type"),
-            "typeof": _core.typeof,
+            "typeof": _numba.typeof,
             "get_num_threads": _core.get_num_threads,
             "get_thread_id": _core.get_thread_id,
             "prange": _core.prange,
@@ -145,6 +147,11 @@ def _names_of(module: str) -> dict[str, Any]:
             "BOUNDSCHECK": config.BOUNDSCHECK,
             "NUMBA_NUM_THREADS": _core._pool_size(),
         }
+    if path in (["np", "numpy_support"], ["numpy_support"]):
+        from . import types
+        from .cuda._array import dtype_of
+
+        return {"from_dtype": types.as_type, "as_dtype": dtype_of}
     if path == ["extending"]:
         from . import _numba
 
@@ -173,6 +180,23 @@ def _names_of(module: str) -> dict[str, Any]:
     return {}
 
 
+# Modules that have nothing but modules.
+_PACKAGES = ("core", "cuda.core", "cuda.kernels", "cuda.np", "cuda.tests", "np", "tests", "typed")
+
+
+class _Module(MissingModule):
+    """A stand-in for a module. Modules inside of it that have something are found without an import of their own, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        inside = f"{self.__name__}.{name}"
+        known = inside.partition(".")[2] in _PACKAGES
+        if name.startswith("_") or not (known or _names_of(inside)):
+            return super().__getattr__(name)
+        from importlib import import_module
+
+        return import_module(inside)
+
+
 class _StandinFinder(MetaPathFinder, Loader):
     """Finds numba, numbapro and all their submodules."""
 
@@ -188,19 +212,12 @@ class _StandinFinder(MetaPathFinder, Loader):
             from ._numba_cuda import ConfigModule
 
             return ConfigModule(spec.name, "Treadle in the place of " + spec.name)
-        return MissingModule(spec.name, "Treadle in the place of " + spec.name)
+        return _Module(spec.name, "Treadle in the place of " + spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ in _ROOTS:
             _honour_environment()
         vars(module).update(_names_of(module.__name__))
-        if (
-            module.__name__ in _ROOTS
-        ):  # modules that scripts reach as attributes, without an import of their own
-            from importlib import import_module
-
-            for sub in ("types", "core", "core.types", "core.errors", "errors", "config", "typed", "cuda"):
-                import_module(f"{module.__name__}.{sub}")
 
 
 def install() -> None:

@@ -64,7 +64,7 @@ def test_to_device():
 )
 def test_what_becomes_an_array(given):
     d = cuda.to_device(given)
-    want = np.atleast_1d(np.asarray(given))
+    want = np.asarray(given)
     assert (d.shape, d.dtype) == (want.shape, want.dtype)
     assert (d.copy_to_host() == want).all()
 
@@ -88,8 +88,8 @@ def test_arrays_that_lie_in_any_way(name):
     a = LAYOUTS[name]
     d = cuda.to_device(a)
     got = d.copy_to_host()
-    assert (got == a).all() and got.shape == (a.shape or (1,))
-    out = np.zeros_like(a, order="K") if a.ndim else np.zeros(1, a.dtype)
+    assert (got == a).all() and got.shape == a.shape
+    out = np.zeros_like(a, order="K")
     assert d.copy_to_host(out) is out
     assert (out == a).all()
     if a.ndim:
@@ -420,8 +420,8 @@ def test_items():
     assert d.copy_to_host().tolist() == [[5, 9, 2, 7], [3, 3, 6, 8], [1, 1, 1, 9]]
     assert [r.copy_to_host().sum() for r in d] == [23, 20, 12]
     assert list(d[0]) == [5, 9, 2, 7]
-    none = cuda.to_device(np.array(3)).reshape(())
-    assert none[()] == 3 and none[...].shape == ()
+    none = cuda.to_device(np.array(3))
+    assert none.shape == () and none[()] == 3 and none[...].shape == ()
     none[()] = 4
     assert none[()] == 4
     with pytest.raises(TypeError):
@@ -472,9 +472,10 @@ def test_structured_arrays():
     d = cuda.to_device(a)
     assert d.dtype == POINT and (d.copy_to_host() == a).all()
     item = d[1]
-    assert item["x"] == 1 and isinstance(item, np.void)
-    item["x"] = 5  # a copy
-    assert d[1]["x"] == 1
+    assert item["x"] == 1 and isinstance(item, cuda.DeviceRecord)
+    item["x"] = 5
+    assert d[1]["x"] == 5 and d[1].copy_to_host()["x"] == 5
+    d[1]["x"] = 1
     double[1, 4](d["x"])  # a field is an array
     d["n"] = 8
     d[3] = a[0]
@@ -499,8 +500,15 @@ def test_records():
     assert repr(d).startswith("<device record of ")
     d.copy_to_device(r)
     assert d["x"] == 4
+    d["x"] = 40
+    assert d.copy_to_host(r) is r and r["x"] == 40
+    with pytest.raises(TypeError, match="the device array is of"):
+        d.copy_to_host(np.zeros(1, "i4,i4")[0])
+    like = devicearray.from_record_like(r)
+    assert like.dtype == POINT and like.gpu_data != d.gpu_data
+    assert devicearray.from_record_like(r, gpu_data=d.gpu_data)["x"] == 40
     assert cuda.DeviceRecord(POINT).nbytes == POINT.itemsize
-    assert cuda.DeviceRecord(POINT, gpu_data=d.gpu_data)["x"] == 4
+    assert cuda.DeviceRecord(POINT, gpu_data=d.gpu_data)["x"] == 40
     with pytest.raises(ValueError, match="no field"):
         d["y"]
 
@@ -524,6 +532,10 @@ def test_memory():
     gc.collect()
     assert half.copy_to_host().tolist() == [3, 50, 5]
     assert cuda.DeviceNDArray((2, 2), (16, 8), np.float64).shape == (2, 2)
+    assert cuda.device_array(np.array([2, 3])).shape == (2, 3)
+    assert half.gpu_data == half.gpu_data and hash(half.gpu_data) == hash(half.gpu_data)
+    assert half.gpu_data != half[1:].gpu_data and half.gpu_data != 3
+    assert half._numba_type_ == treadle.int32[::1] and half[::2]._numba_type_ == treadle.int32[:]
     empty = cuda.device_array(0)
     assert empty.gpu_data.size == 0 and empty.device_ctypes_pointer.value is None and empty.alloc_size == 0
     back = cuda.to_device(np.arange(4))[::-1]
@@ -533,6 +545,31 @@ def test_memory():
     with pytest.raises(ValueError, match="bytes 4 to 99 of 12"):
         half.gpu_data.view(4, 99)
     assert repr(half.gpu_data) == "<12 bytes of device memory>"
+
+
+def test_memory_of_others():
+    a = np.arange(6.0)
+    ended = []
+    p = cuda.MemoryPointer(
+        cuda.current_context(),
+        ctypes.c_void_p(driver.host_pointer(a)),
+        48,
+        owner=a,
+        finalizer=lambda: ended.append(1),
+    )
+    d = cuda.DeviceNDArray((6,), (8,), np.dtype("f8"), gpu_data=p)
+    double[1, 6](d)
+    assert a.tolist() == [0, 2, 4, 6, 8, 10]
+    del p
+    gc.collect()
+    assert ended == [] and d[5] == 10
+    del d
+    gc.collect()
+    assert ended == [1]
+    for at, size, message in ((8, 4, "not the host's"), (driver.host_pointer(a), -1, "-1 bytes")):
+        with pytest.raises(ValueError, match=message):
+            cuda.MemoryPointer(None, at, size)
+    assert cuda.MemoryPointer(None, None, 0).device_pointer_value is None
 
 
 def test_bytes_of_the_driver():
@@ -555,6 +592,16 @@ def test_bytes_of_the_driver():
     ):
         with pytest.raises(error, match=message):
             call()
+    assert driver.device_pointer(d) == d.device_ctypes_pointer.value == driver.device_pointer(d.gpu_data)
+    assert driver.device_memory_size(d[::2]) == 12 and driver.host_memory_size(np.zeros(5)[::2]) == 40
+    with pytest.raises(TypeError, match="of the device is needed"):
+        driver.device_pointer(out)
+    devicearray.verify_cuda_ndarray_interface(d)
+    with pytest.raises(ValueError, match="ndarray"):
+        devicearray.verify_cuda_ndarray_interface(out)
+    like = devicearray.from_array_like(np.zeros((2, 2), order="F"))
+    assert like.strides == (8, 16)
+    assert devicearray.from_array_like(np.zeros(2, "i4"), gpu_data=d.gpu_data)[0] == d[0]
     assert devicearray.is_cuda_ndarray(d) and not devicearray.is_cuda_ndarray(out)
     devicearray.require_cuda_ndarray(d)
     with pytest.raises(ValueError, match="ndarray"):

@@ -40,7 +40,7 @@ def test_devices():
         increment[1, 4](a)
         assert (a == 1).all()
     device.reset()
-    assert cuda.is_float16_supported() == hasattr(treadle.types, "float16")
+    assert cuda.is_float16_supported() == hasattr(treadle.types, "float16") == device.supports_float16
     for bad in (1, -1):
         with pytest.raises(IndexError, match="there is no device"):
             cuda.select_device(bad)
@@ -311,6 +311,8 @@ def test_configure():
     increment.configure(2, (4,), cuda.stream(), 0)(a)
     increment.configure(griddim=2, blockdim=4, stream=0, sharedmem=0)(a)
     assert (a == 3).all()
+    with pytest.raises(ValueError, match="-1"):
+        increment.forall(-1)
 
 
 def test_devices_of_the_module():
@@ -388,6 +390,15 @@ class T(CUDATestCase):
 
 r = unittest.TextTestRunner(stream=open("/dev/null", "w")).run(unittest.defaultTestLoader.loadTestsFromTestCase(T))
 print(r.testsRun, len(r.skipped), r.wasSuccessful())
+
+from numba.cuda.core import config as other, errors
+from numba.cuda import types, float64 as f8
+from numba.np.numpy_support import from_dtype, as_dtype
+from numba.cuda.kernels.transpose import transpose
+assert other.ENABLE_CUDASIM == cuda.config.ENABLE_CUDASIM == 0 and errors.NumbaPerformanceWarning is same and types.float64 is f8
+assert numba.typeof(d) == d._numba_type_ == float32[::1] and from_dtype(as_dtype(int32)) == int32
+t = to_device(np.arange(6.0).reshape(2, 3))
+assert transpose(t).shape == (3, 2) and transpose(t, cuda.device_array((3, 2), order="F"))[2, 1] == 5
 
 class Manager(cuda.HostOnlyCUDAMemoryManager):
     pass

@@ -10,12 +10,13 @@ import ctypes
 import math
 import operator
 import warnings
+import weakref
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
-from .._core import Type, _dev_alloc, _type_names
+from .._core import Type, _dev_alloc, _dev_find, _dev_owns, _type_names, typeof
 from ..errors import UnsupportedError
 from ._errors import DeviceMemoryError
 from ._stream import check_stream
@@ -27,6 +28,8 @@ __all__ = [
     "MappedNDArray",
     "MemoryPointer",
     "allocate",
+    "check_memory",
+    "dtype_of",
     "extent",
     "move",
     "over",
@@ -47,6 +50,11 @@ def dtype_of(given: Any) -> np.dtype[Any]:
     return dtype
 
 
+def _shape_of(given: Any) -> tuple[int, ...]:
+    many = isinstance(given, (tuple, list)) or (isinstance(given, np.ndarray) and given.ndim == 1)
+    return tuple(map(operator.index, given)) if many else (operator.index(given),)
+
+
 def allocate(shape: Any, dtype: Any, strides: Any = None, order: str = "C", on_host: bool = False) -> Array:
     """An array in new memory of the device, or of the host, not initialised.
 
@@ -62,9 +70,7 @@ def allocate(shape: Any, dtype: Any, strides: Any = None, order: str = "C", on_h
     dtype = dtype_of(dtype)
     if order not in ("C", "F"):
         raise ValueError(f"order must be 'C' or 'F', not {order!r}")
-    shape = (
-        tuple(map(operator.index, shape)) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
-    )
+    shape = _shape_of(shape)
     if any(n < 0 for n in shape):
         raise ValueError(f"the shape {shape}: a device array has no negative sizes")
     if strides is not None:
@@ -127,8 +133,43 @@ def over(address: int, shape: Any, dtype: Any, strides: Any, owner: Any, readonl
     return np.ndarray(shape, dtype, memory, offset=before, strides=strides)
 
 
+def check_memory(at: int, end: int, written: bool = True) -> None:
+    """ValueError unless all of the memory is a block of the device's, or the host's: mapped for reading, and for writing if it may be written to."""
+    if at < end and _dev_owns(at):
+        block = _dev_find(at)
+        if block is None or end > block[0] + block[1]:
+            raise ValueError(
+                "the array's memory is the device's, and was freed, or is less than the array has"
+            )
+        return
+    if at < end:
+        with open("/proc/self/maps") as f:
+            for line in f:
+                span, access = line.split(maxsplit=2)[:2]
+                lo, hi = (int(x, 16) for x in span.split("-"))
+                if lo <= at < hi and access[0] == "r" and (access[1] == "w" or not written):
+                    at = hi
+    if at < end:
+        raise ValueError(
+            "the array's memory is not the host's, and the emulated device has no other: copy it to the host first, then cuda.to_device()"
+        )
+
+
 class MemoryPointer:
     """Memory on the device: where an array lies.
+
+    Parameters
+    ----------
+    context : Context
+        Of what device.
+    pointer : ctypes.c_void_p or int
+        Its address, which the host can read.
+    size : int
+        Bytes.
+    owner
+        What keeps the memory; the pointer, and arrays made of it, refer to it.
+    finalizer : function, optional
+        Called without arguments when nothing refers to the memory any more.
 
     Attributes
     ----------
@@ -141,9 +182,31 @@ class MemoryPointer:
 
     __slots__ = ("_at", "_owner", "size")
 
-    def __init__(self, mem: Array) -> None:
+    def __init__(
+        self, context: Any, pointer: Any, size: int, owner: Any = None, finalizer: Any = None
+    ) -> None:
+        at, size = operator.index(getattr(pointer, "value", pointer) or 0), operator.index(size)
+        if size < 0:
+            raise ValueError(f"{size} bytes of memory")
+        check_memory(at, at + size)
+        self._at, self.size = at, size
+        self._owner: Any = _Memory({}, owner)
+        if finalizer is not None:
+            weakref.finalize(self._owner, finalizer)
+
+    @classmethod
+    def of(cls, mem: Array) -> MemoryPointer:
+        """Where an array lies, which is kept."""
+        self: MemoryPointer = object.__new__(cls)
         lo, hi = extent(mem)
         self._at, self._owner, self.size = lo, mem, hi - lo
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemoryPointer) and (self._at, self.size) == (other._at, other.size)
+
+    def __hash__(self) -> int:
+        return hash((self._at, self.size))
 
     @property
     def device_pointer_value(self) -> int | None:
@@ -162,7 +225,7 @@ class MemoryPointer:
         stop = self.size if stop is None else stop
         if not 0 <= start <= stop <= self.size:
             raise ValueError(f"bytes {start} to {stop} of {self.size}")
-        return MemoryPointer(over(self._at + start, (stop - start,), "u1", None, self._owner))
+        return MemoryPointer.of(over(self._at + start, (stop - start,), "u1", None, self._owner))
 
     def _as(self, shape: Any, dtype: Any, strides: Any) -> Array:
         need = extent(over(self._at, shape, dtype, strides, None))
@@ -238,12 +301,17 @@ class _Access:
     @property
     def gpu_data(self) -> MemoryPointer:
         """Where it lies."""
-        return MemoryPointer(self._mem)
+        return MemoryPointer.of(self._mem)
 
     @property
     def device_ctypes_pointer(self) -> ctypes.c_void_p:
         """The address of its first byte."""
         return self.gpu_data.device_ctypes_pointer
+
+    @property
+    def _numba_type_(self) -> Type:
+        """Its type in compiled code."""
+        return typeof(self._mem)
 
     def is_c_contiguous(self) -> bool:
         """Whether the items lie one behind the other, the last axis first."""
@@ -265,6 +333,12 @@ class _Access:
         """
         if ary is None:
             ary = np.empty_like(self._mem, order="K")
+        elif isinstance(ary, np.void):  # a record of the host's
+            host = np.empty((), ary.dtype)
+            move(_paired(self._mem, host), self._mem)
+            for name in ary.dtype.names or ():
+                ary[name] = host[name]
+            return ary
         elif not isinstance(ary, np.ndarray):
             raise TypeError(f"items are copied to an array, not to {type(ary).__name__}")
         elif not ary.flags.writeable:
@@ -388,7 +462,8 @@ def _basic(index: Any) -> Any:
 class DeviceNDArray(_OnDevice):
     """An array on the device. It is made by `to_device`, `device_array` and `device_array_like`, and read by `copy_to_host`.
 
-    Indexing with ints and slices, `reshape`, `ravel`, `split`, `squeeze` and `view` give views, `transpose` and ``T`` a new array. One item is a NumPy scalar.
+    Indexing with ints and slices, `reshape`, `ravel`, `split`, `squeeze` and `view` give views, `transpose` and ``T`` a new array. One item is a NumPy scalar,
+    of a structured array a `DeviceRecord`.
 
     Parameters
     ----------
@@ -416,7 +491,7 @@ class DeviceNDArray(_OnDevice):
         elif gpu_data is None:
             self._set(allocate(shape, dtype, strides), stream)
         else:
-            shape = (operator.index(shape),) if not isinstance(shape, (tuple, list)) else tuple(shape)
+            shape = _shape_of(shape)
             strides = (strides,) if isinstance(strides, int) else strides
             self._set(_memory_of(gpu_data)._as(shape, dtype_of(dtype), strides), stream)
 
@@ -490,8 +565,11 @@ class DeviceNDArray(_OnDevice):
         part = self._mem[_basic(item)]
         if type(part) is np.ndarray:
             return self._view(part, stream)
+        place = self._mem[(*item, ...) if isinstance(item, tuple) else (item, ...)]
+        if self.dtype.names:
+            return DeviceRecord(place, self._stream(stream))
         ary = np.empty((), self.dtype)
-        move(ary, self._mem[(*item, ...) if isinstance(item, tuple) else (item, ...)], self._stream(stream))
+        move(ary, place, self._stream(stream))
         return ary[()]
 
     def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:

@@ -132,6 +132,11 @@ class Device:
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *attributes()})
 
+    @property
+    def supports_float16(self) -> bool:
+        """Whether kernels compute with float16."""
+        return is_float16_supported()
+
     def get_primary_context(self) -> Context:
         """The device's context."""
         return _CONTEXT
@@ -197,7 +202,7 @@ class Context:
         """Memory on the device, not initialised, which a `DeviceNDArray` can be made of (``gpu_data``)."""
         from ._array import MemoryPointer, allocate
 
-        return MemoryPointer(allocate((bytesize,), "u1"))
+        return MemoryPointer.of(allocate((bytesize,), "u1"))
 
     def synchronize(self) -> None:
         """Wait for all that was launched."""

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import _dev_find, _dev_owns
-from ._array import Array, DeviceNDArray, _Access, extent, over
+from ._array import DeviceNDArray, _Access, check_memory, extent, over
 from ._devices import ready
 
 __all__ = ["as_cuda_array", "from_cuda_array_interface", "from_dlpack", "is_cuda_array"]
@@ -93,7 +92,7 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
         mem = over(address, shape, dtype, strides, owner, bool(readonly))
     except (OverflowError, ValueError) as err:
         raise ValueError(f"not an array of a device: {err}") from None
-    _check_readable(mem, not readonly)
+    check_memory(*extent(mem), not readonly)
     return DeviceNDArray(mem)
 
 
@@ -106,29 +105,6 @@ def _wait_for(stream: int) -> None:
             f"stream {stream} is none of the emulated device's: wait for it, and pass sync=False"
         )
     synchronize()
-
-
-def _check_readable(mem: Array, written: bool) -> None:
-    """ValueError unless all of the memory is a block of the device's, or the host's: mapped for reading and, unless it is told to be read-only, for writing."""
-    at, end = extent(mem)
-    if _dev_owns(at):
-        block = _dev_find(at)
-        if block is None or end > block[0] + block[1]:
-            raise ValueError(
-                "the array's memory is the device's, and was freed, or is less than the array has"
-            )
-        return
-    with open("/proc/self/maps") as f:
-        for line in f:
-            span, access = line.split(maxsplit=2)[:2]
-            lo, hi = (int(x, 16) for x in span.split("-"))
-            if lo <= at < hi and access[0] == "r" and (access[1] == "w" or not written):
-                at = hi
-                if at >= end:
-                    return
-    raise ValueError(
-        "the array's memory is not the host's, and the emulated device has no other: copy it to the host first, then cuda.to_device()"
-    )
 
 
 def from_dlpack(obj: Any) -> DeviceNDArray:

@@ -162,8 +162,10 @@ class Kernel:
 
     def forall(self, ntasks: int, tpb: int = 0) -> Launcher:
         """The kernel with enough blocks of ``tpb`` threads (0: 128) for ``ntasks`` threads on one axis, at least one."""
-        tpb = operator.index(tpb) or 128
-        return self[max(1, -(-operator.index(ntasks) // tpb)), tpb]
+        ntasks, tpb = operator.index(ntasks), operator.index(tpb) or 128
+        if ntasks < 0:
+            raise ValueError(f"forall({ntasks}): no number of tasks")
+        return self[max(1, -(-ntasks // tpb)), tpb]
 
     def __repr__(self) -> str:
         return f"<kernel {self.__module__}.{self.__qualname__}>"

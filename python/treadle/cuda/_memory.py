@@ -43,7 +43,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     Parameters
     ----------
     obj : array_like
-        A record (`numpy.void`) becomes a `DeviceRecord`, a number an array of one item. What is on the device already is given back as it is.
+        A record (`numpy.void`) becomes a `DeviceRecord`, a number an array without axes. What is on the device already is given back as it is.
     stream
         What the copy is on.
     copy : bool
@@ -79,7 +79,6 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     if isinstance(obj, np.void) and obj.dtype.names:
         made = DeviceRecord(ary.dtype, stream)
     else:
-        ary = np.atleast_1d(ary)
         made = DeviceNDArray(_room_like(ary), stream=stream)
         if isinstance(obj, np.ndarray):
             made._source = weakref.ref(obj)

@@ -19,10 +19,14 @@ __all__ = [
     "MemoryInfo",
     "MemoryPointer",
     "Stream",
+    "device_memory_size",
     "device_memset",
+    "device_pointer",
     "device_to_device",
     "device_to_host",
     "driver",
+    "host_memory_size",
+    "host_pointer",
     "host_to_device",
     "is_device_memory",
 ]
@@ -31,6 +35,35 @@ __all__ = [
 def is_device_memory(obj: Any) -> bool:
     """Whether it is memory of the device: an array, a record, or a `MemoryPointer`."""
     return isinstance(obj, (_Access, MemoryPointer))
+
+
+def _on_device(obj: Any) -> MemoryPointer:
+    if isinstance(obj, MemoryPointer):
+        return obj
+    if not is_device_memory(obj):
+        raise TypeError(f"memory of the device is needed, not {type(obj).__name__}")
+    return MemoryPointer.of(obj._mem)
+
+
+def device_pointer(obj: Any) -> int:
+    """The address of memory of the device; 0 where there is nothing."""
+    return _on_device(obj).device_pointer_value or 0
+
+
+def device_memory_size(obj: Any) -> int:
+    """How many bytes of the device's memory it has, from the first to the last."""
+    return _on_device(obj).size
+
+
+def host_pointer(obj: Any) -> int:
+    """The address of an array of the host."""
+    return extent(np.asarray(obj))[0]
+
+
+def host_memory_size(obj: Any) -> int:
+    """How many bytes an array of the host has, from the first to the last."""
+    lo, hi = extent(np.asarray(obj))
+    return hi - lo
 
 
 def _bytes(obj: Any, size: int, on_device: bool) -> Array:
