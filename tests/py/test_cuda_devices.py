@@ -159,6 +159,20 @@ def test_errors():
     devices.reset()
 
 
+def test_a_child_of_a_fork_has_its_own_memory():
+    d = cuda.to_device(np.arange(4.0))
+    child = os.fork()
+    if child == 0:
+        try:
+            increment[1, 4](d)
+            e = cuda.to_device(np.ones(1000))
+            good = d[3] == 4 and e[999] == 1 and len(cuda.gpus) == 1
+        finally:
+            os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert d.copy_to_host().tolist() == [0, 1, 2, 3]
+
+
 # --- TREADLE_CUDA ---
 
 USE = """
@@ -166,7 +180,7 @@ import numpy as np
 from treadle import config, cuda
 from treadle.cuda.cudadrv.error import CudaSupportError
 import sys
-print(config.CUDA, cuda.is_available(), cuda.is_emulated())
+print(config.CUDA, cuda.is_available(), cuda.is_emulated(), cuda.cuda_error() is None)
 @cuda.jit
 def k(a):
     a[cuda.grid(1)] = 1
@@ -189,12 +203,12 @@ def start(code, **env):
 def test_the_emulated_device_is_silent_where_nobody_reads(mode):
     r = start(USE, TREADLE_CUDA=mode)
     assert r.returncode == 0 and r.stderr == ""
-    assert r.stdout.splitlines()[0] == f"{mode or 'auto'} True True"
+    assert r.stdout.splitlines()[0] == f"{mode or 'auto'} True True True"
 
 
 def test_no_gpu_is_an_error_at_first_use():
     r = start(USE, TREADLE_CUDA="gpu")
-    assert r.returncode == 0 and r.stdout.splitlines()[0] == "gpu False False"
+    assert r.returncode == 0 and r.stdout.splitlines()[0] == "gpu False False False"
     lines = r.stderr.splitlines()
     assert len(lines) == 14 and set(lines) == {
         "TREADLE_CUDA=gpu: Treadle does not run kernels on a GPU yet; TREADLE_CUDA=emu runs them on this machine's processors"

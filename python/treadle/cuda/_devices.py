@@ -11,7 +11,7 @@ import operator
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, Callable, NamedTuple, NoReturn
+from typing import Any, Callable, NamedTuple
 
 from .. import config
 from ._errors import CudaSupportError
@@ -22,6 +22,7 @@ __all__ = [
     "MemoryInfo",
     "attributes",
     "close",
+    "cuda_error",
     "current_context",
     "defer_cleanup",
     "detect",
@@ -60,10 +61,7 @@ _ATTRIBUTES = {
 }
 
 
-def _refuse() -> NoReturn:
-    raise CudaSupportError(
-        "TREADLE_CUDA=gpu: Treadle does not run kernels on a GPU yet; TREADLE_CUDA=emu runs them on this machine's processors"
-    )
+_NO_GPU = "TREADLE_CUDA=gpu: Treadle does not run kernels on a GPU yet; TREADLE_CUDA=emu runs them on this machine's processors"
 
 
 @functools.cache
@@ -76,7 +74,7 @@ def ready() -> None:
         ``TREADLE_CUDA=gpu``, and there is none.
     """
     if config.CUDA == "gpu":
-        _refuse()
+        raise CudaSupportError(_NO_GPU)
     if config.CUDA == "auto" and sys.stderr is not None and sys.stderr.isatty():
         print(
             "treadle: no GPU is used: kernels run on this machine's processors (TREADLE_CUDA=emu is silent about it)",
@@ -334,6 +332,11 @@ def close() -> None:
 def is_available() -> bool:
     """Whether kernels can run: on the emulated device, always; not where ``TREADLE_CUDA=gpu`` asks for a GPU."""
     return config.CUDA != "gpu"
+
+
+def cuda_error() -> CudaSupportError | None:
+    """Why no kernel can run; None where they can."""
+    return None if is_available() else CudaSupportError(_NO_GPU)
 
 
 def is_emulated() -> bool:
