@@ -119,7 +119,7 @@ class Device:
 
     id = 0
     uuid = "GPU-00000000-0000-0000-0000-000000000000"
-    compute_capability = (9, 0)
+    compute_capability = COMPUTE_CAPABILITY = (9, 0)
     name = _Name("Treadle's emulated device")
 
     def __getattr__(self, name: str) -> int:
