@@ -631,6 +631,10 @@ def test_arrays_that_both_see(make):
     seen[0, 0] = 8
     assert m[0, 0] == 8 and m[1:].alloc_size == m[1:].gpu_data.size
     assert type(m + 1) is np.ndarray and type(m.sum()) is np.float32
+    was = m
+    m += 1
+    assert m is was and m[0, 0] == 9 and type(np.add(m, 1, out=np.zeros((3, 4)))) is np.ndarray
+    assert type(np.add(np.zeros((3, 4)), 1, out=m)) is type(was)
     assert m.is_f_contiguous() and not m.is_c_contiguous()
     assert cuda.mapped_array_like(m).strides == m.strides
     assert cuda.mapped_array(2, portable=True, wc=True).dtype == np.float64

@@ -246,6 +246,8 @@ def _memory_of(gpu_data: Any) -> MemoryPointer:
 
 def _items(obj: Any) -> Any:
     """What an array of the host or the device holds, as NumPy knows it."""
+    if type(obj) is np.ndarray:
+        return obj
     if isinstance(obj, _Access):
         return obj._mem
     if np.ma.is_masked(obj):
@@ -651,7 +653,9 @@ class _HostArray(_Access, np.ndarray):  # type: ignore[type-arg]
         return self.view(np.ndarray)
 
     def __array_wrap__(self, obj: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """What NumPy computes of it is the host's alone."""
+        """What NumPy computes of it is the host's alone, unless it is put into such an array."""
+        if isinstance(obj, _HostArray) and obj.base is not None:
+            return obj
         return obj[()] if return_scalar or obj.ndim == 0 else np.asarray(obj)
 
 
