@@ -142,6 +142,7 @@ def test_device_array():
         (lambda: cuda.to_device([1.0], to=np.zeros(1)), TypeError, "array of the device"),
         (lambda: cuda.to_device([1], to=cuda.device_array(1)), TypeError, "int64"),
         (lambda: cuda.to_device([1.0, 2.0], to=cuda.device_array(1)), ValueError, r"\(2,\)"),
+        (lambda: cuda.device_array((1,) * 70), ValueError, "dimension"),
         (lambda: cuda.device_array(2**50), MemoryError, "no room for 9007199254740992 bytes"),
         (lambda: cuda.device_array(2**50), driver.CudaAPIError, r"\[2\] CUDA_ERROR_OUT_OF_MEMORY"),
         (lambda: cuda.device_array((2**40, 2**40)), MemoryError, "no room"),

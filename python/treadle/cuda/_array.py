@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
+import sys
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -44,7 +45,7 @@ def dtype_of(given: Any) -> np.dtype[Any]:
         if given not in _type_names().values():
             raise TypeError(f"a device array has items of a scalar type, and {given} is none")
         given = given.name.replace("boolean", "bool")
-    dtype = np.dtype(given)
+    dtype: np.dtype[Any] = np.dtype(given)
     if dtype.hasobject:
         raise TypeError(f"a device has no Python objects, so it has no arrays of {dtype}")
     return dtype
@@ -55,7 +56,7 @@ def _shape_of(given: Any) -> tuple[int, ...]:
     return tuple(map(operator.index, given)) if many else (operator.index(given),)
 
 
-def allocate(shape: Any, dtype: Any, strides: Any = None, order: str = "C", on_host: bool = False) -> Array:
+def allocate(shape: Any, dtype: Any, strides: Any = None, order: Any = "C", on_host: bool = False) -> Array:
     """An array in new memory of the device, or of the host, not initialised.
 
     Raises
@@ -80,11 +81,13 @@ def allocate(shape: Any, dtype: Any, strides: Any = None, order: str = "C", on_h
         if any(s < 0 for s in strides):
             raise ValueError(f"strides {strides}: a new device array goes forward along all axes")
     nbytes = 0 if 0 in shape else _reach(shape, dtype, strides)
+    if nbytes > sys.maxsize:
+        raise DeviceMemoryError(nbytes)
     try:
         memory: Any = np.empty(nbytes, np.uint8) if on_host else _dev_alloc(nbytes)
-        return np.ndarray(shape, dtype, memory, strides=strides, order=order)  # type: ignore[call-overload]
-    except (MemoryError, OverflowError, ValueError):  # one of them for what is too large
+    except MemoryError:
         raise DeviceMemoryError(nbytes) from None
+    return np.ndarray(shape, dtype, memory, strides=strides, order=order)
 
 
 def _reach(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None) -> int:
@@ -435,14 +438,14 @@ class _OnDevice(_Access):
         """A copy on the host, for NumPy's functions."""
         if copy is False:
             raise ValueError("an array of the device is not seen by the host without a copy")
-        ary = self.copy_to_host()
+        ary: Array = self.copy_to_host()
         return ary if dtype is None else ary.astype(dtype, copy=False)
 
 
-def _reshaped(mem: Array, shape: Any, order: str, what: str) -> Array:
+def _reshaped(mem: Array, shape: Any, order: Any, what: str) -> Array:
     if order not in ("C", "F", "A"):
         raise ValueError(f"order must be 'C', 'F' or 'A', not {order!r}")
-    made = mem.reshape(shape, order=order)
+    made: Array = mem.reshape(shape, order=order)
     if mem.size and not np.may_share_memory(made, mem):
         raise NotImplementedError(
             f"{what} in order {order!r} would copy the array of shape {mem.shape} and strides {mem.strides}, and device arrays give views: "
@@ -643,7 +646,7 @@ class DeviceRecord(_OnDevice):
         return f"<device record of {self.dtype}>"
 
 
-class _HostArray(_Access, np.ndarray):  # type: ignore[type-arg]
+class _HostArray(_Access, np.ndarray[Any, Any]):
     """An array that host and device see."""
 
     stream: Any = 0

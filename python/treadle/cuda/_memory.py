@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -174,7 +174,10 @@ def managed_array(
     return _shared(allocate(shape, dtype, strides, order, on_host=True), ManagedNDArray, stream)
 
 
-def _shared(mem: Array, cls: Any, stream: Any) -> Any:
+_Shared = TypeVar("_Shared", MappedNDArray, ManagedNDArray)
+
+
+def _shared(mem: Array, cls: type[_Shared], stream: Any) -> _Shared:
     made = mem.view(cls)
     made.stream = stream
     return made

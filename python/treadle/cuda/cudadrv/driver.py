@@ -72,6 +72,7 @@ def _bytes(obj: Any, size: int, on_device: bool) -> Array:
         raise TypeError(
             f"memory of the {'device' if on_device else 'host'} is needed, not {type(obj).__name__}"
         )
+    owner: Any
     if isinstance(obj, MemoryPointer):
         at, room, owner, written = obj.device_pointer_value or 0, obj.size, obj, True
     else:
