@@ -89,6 +89,13 @@ def _type_names() -> dict[str, Any]:
     return {name: getattr(types, name) for name in types.__all__}
 
 
+def _check_cuda() -> bool:
+    """numbapro.check_cuda: what devices there are, printed."""
+    from . import cuda
+
+    return cuda.detect()
+
+
 def _composed_types() -> dict[str, Any]:
     """Types made of others, which may be such as Treadle lacks; and names of types that it lacks."""
     from . import types
@@ -132,6 +139,7 @@ def _names_of(module: str) -> dict[str, Any]:
             "prange": _core.prange,
             "set_num_threads": _core.set_num_threads,
             "__version__": _VERSION,
+            **({"check_cuda": _check_cuda} if module == "numbapro" else {}),
             **top,
         }
     if path in (["types"], ["core", "types"]):

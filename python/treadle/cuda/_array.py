@@ -297,6 +297,12 @@ class _Access:
         """The stream that a call names, else the one that the array is bound to."""
         return stream or self.stream
 
+    def _wait(self, stream: Any = 0) -> None:
+        """Wait for what is on the stream that a call names, else for the one that the array is bound to."""
+        stream = self._stream(stream)
+        if stream:
+            stream.synchronize()
+
     @property
     def alloc_size(self) -> int:
         """Bytes from the first item to the end of the last, gaps between them included."""
@@ -366,8 +372,7 @@ class _Access:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Version 3. The address is one of the host's, as the emulated device's memory is, and all that was on the array's stream is done."""
-        if self.stream:
-            self.stream.synchronize()
+        self._wait()
         mem = self._mem
         described = {
             "shape": mem.shape,
@@ -439,6 +444,7 @@ class _OnDevice(_Access):
         if copy is False:
             raise ValueError("an array of the device is not seen by the host without a copy")
         ary: Array = self.copy_to_host()
+        self._wait()
         return ary if dtype is None else ary.astype(dtype, copy=False)
 
 
@@ -575,6 +581,7 @@ class DeviceNDArray(_OnDevice):
             return DeviceRecord(place, self._stream(stream))
         ary = np.empty((), self.dtype)
         move(ary, place, self._stream(stream))
+        self._wait(stream)
         return ary[()]
 
     def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
@@ -599,8 +606,7 @@ class DeviceNDArray(_OnDevice):
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
         """A capsule for `from_dlpack` of other packages. It says that the memory is the host's, where the emulated device has it."""
-        if self.stream:
-            self.stream.synchronize()
+        self._wait()
         given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
         return self._mem.__dlpack__(**{k: v for k, v in given.items() if v is not None})
 

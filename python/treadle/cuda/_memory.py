@@ -208,6 +208,5 @@ def mapped(*arylist: Array, stream: Any = 0) -> Iterator[Any]:
         yield seen[0] if len(seen) == 1 else seen
     finally:
         for d in seen:
-            if d.stream:
-                d.stream.synchronize()
+            d._wait()
             del d._mem
