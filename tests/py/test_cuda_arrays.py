@@ -808,6 +808,23 @@ def test_dlpack():
     mine = cuda.from_dlpack(a)
     double[1, 4](mine)
     assert a.tolist() == [0, 2, 4, 6] and cuda.from_dlpack(mine) is mine
+    fixed = np.arange(3.0)
+    fixed.flags.writeable = False
+    with pytest.raises(treadle.TypingError, match="read-only"):
+        double[1, 4](cuda.from_dlpack(fixed))
+
+    class Other:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **options):
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    double[1, 4](cuda.from_dlpack(Other(a)))
+    assert a.tolist() == [0, 4, 8, 12]
     with pytest.raises(BufferError):
         cuda.to_device(np.zeros(2, POINT)).__dlpack__()
     with pytest.raises(TypeError, match="list has no __dlpack__"):

@@ -663,7 +663,7 @@ class _HostArray(_Access, np.ndarray[Any, Any]):
 
     def __array_wrap__(self, obj: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """What NumPy computes of it is the host's alone, unless it is put into such an array."""
-        if isinstance(obj, _HostArray) and obj.base is not None:
+        if obj is self:
             return obj
         return obj[()] if return_scalar or obj.ndim == 0 else np.asarray(obj)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._array import DeviceNDArray, _Access, check_memory, extent, over
+from ._array import Array, DeviceNDArray, _Access, check_memory, extent, over
 from ._devices import ready
 
 __all__ = ["as_cuda_array", "from_cuda_array_interface", "from_dlpack", "is_cuda_array"]
@@ -129,7 +129,14 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
         raise BufferError(
             f"the array lies on a device of DLPack's kind {kind}, and the emulated device has the host's memory only"
         )
+    if isinstance(obj, np.ndarray):
+        return DeviceNDArray(np.asarray(obj))
     try:
-        return DeviceNDArray(np.from_dlpack(obj))
+        mem: Array = np.from_dlpack(obj)
     except (RuntimeError, TypeError) as err:
         raise BufferError(f"the emulated device cannot use the array: {err}") from None
+    if np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        # It knows no flag for arrays that may not be written to, so it lets none be; who makes such a capsule refuses to for them.
+        address = mem.__array_interface__["data"][0]
+        mem = over(address, mem.shape, mem.dtype, mem.strides, mem)
+    return DeviceNDArray(mem)
