@@ -37,6 +37,18 @@ void tr_dev_unref(tr_dev_job *j) {
         j->release(j);
 }
 
+static _Thread_local bool called;
+
+bool tr_dev_is_called(void) {
+    return called;
+}
+
+void tr_dev_call_host(const tr_dev_call *c, int32_t code) {
+    called = true;
+    c->fn(c->arg, code);
+    called = false;
+}
+
 /* --- copies --- */
 
 static void drop_axis(tr_dev_copy *c, uint32_t k) {

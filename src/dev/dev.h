@@ -112,9 +112,12 @@ typedef struct tr_dev_job {
         } own; /* the device's own: an event is recorded or waited for */
     } u;
     _Atomic uint32_t refs;                /* the device's, and those of failures that were taken */
-    void (*release)(struct tr_dev_job *); /* nobody needs it any more */
+    void (*release)(struct tr_dev_job *); /* nobody needs it any more; may not call the device */
 } tr_dev_job;
 void tr_dev_unref(tr_dev_job *j);
+/* Calls the host for a device. Meanwhile tr_dev_is_called says so on this thread, which must not wait for the device. */
+void tr_dev_call_host(const tr_dev_call *c, int32_t code);
+bool tr_dev_is_called(void);
 
 /* Why a stream or an event failed. */
 typedef struct tr_dev_failure {
@@ -145,8 +148,8 @@ typedef struct tr_dev_ops {
     /* The failure that has not been told yet, of s or (NULL) the oldest of any stream; *out is then the caller's. What was submitted so far to streams that failed with it is
      * not done; what comes now is. */
     bool (*take)(tr_dev *d, tr_dev_stream *s, tr_dev_failure *out);
-    /* Around jobs on the default stream. False: not within `ns`, or (with *code) never: a call that a stream makes of the host may not. */
-    bool (*begin)(tr_dev *d, int64_t ns, int32_t *code);
+    /* Around jobs on the default stream; they may be nested. False: not within `ns`. *ticket is 0 at first: what is submitted after the first call is not waited for. */
+    bool (*begin)(tr_dev *d, uint64_t *ticket, int64_t ns);
     void (*end)(tr_dev *d);
 
     /* Events. One that was never recorded has happened. */

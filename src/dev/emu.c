@@ -15,6 +15,52 @@
 /* State of the process. */
 static tr_emu emu = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* --- jobs --- */
+
+static int32_t launch(tr_emu *e, tr_dev_launch *l) {
+    tr_slot none;
+    if (!l->frame->host) /* on a stream; the caller's own is that of a launch which is done at once */
+        l->frame->host = &e->launch_host;
+    return tr_rt_run((tr_entry_fn)(uintptr_t)l->code, l->frame, l->slots, &none);
+}
+
+int32_t emu_do(tr_emu *e, tr_dev_job *j) {
+    switch (j->op) {
+    case TR_DEV_LAUNCH: return launch(e, &j->u.launch);
+    case TR_DEV_COPY: tr_dev_copy_here(&j->u.copy); return 0;
+    case TR_DEV_FILL: memset(j->u.fill.to, j->u.fill.value, j->u.fill.bytes); return 0;
+    case TR_DEV_CALL: tr_dev_call_host(&j->u.call, j->code); return 0;
+    default: return 0;
+    }
+}
+
+/* What launches on streams ask of their host. */
+static void host_write(void *self, const char *text, size_t n) {
+    const tr_emu *e = self;
+    if (e->host.write)
+        e->host.write(e->host.self, text, n);
+}
+
+static bool host_poll(void *self) {
+    return atomic_load_explicit(&((tr_emu *)self)->stopping, memory_order_relaxed);
+}
+
+static void *host_compile(void *self, tr_late *l) {
+    const tr_host *h = ((tr_emu *)self)->host.host;
+    return h->compile(h->self, l);
+}
+
+static void set_host(tr_emu *e, const tr_dev_host *h) {
+    e->host = *h;
+    e->launch_host = (tr_host){.write = host_write, .self = e, .poll = host_poll};
+    if (h->host) {
+        e->launch_host.blocks = h->host->blocks;
+        e->launch_host.compile = h->host->compile ? host_compile : NULL;
+    }
+}
+
+/* --- limits --- */
+
 static int64_t attribute(tr_dev *d, tr_dev_attr a) {
     (void)d;
     switch (a) {
@@ -92,6 +138,21 @@ static const tr_dev_ops ops = {
     .find = mem_find,
     .owns = mem_owns,
     .memory = mem_info,
+    .stream_new = emu_stream_new,
+    .stream_free = emu_stream_free,
+    .submit = emu_submit,
+    .reached = emu_reached,
+    .take = emu_take,
+    .begin = emu_begin,
+    .end = emu_end,
+    .event_new = emu_event_new,
+    .event_free = emu_event_free,
+    .record = emu_record,
+    .wait = emu_wait,
+    .happened = emu_happened,
+    .event_take = emu_event_take,
+    .elapsed = emu_elapsed,
+    .stop = emu_stop,
 };
 
 /* The lock is taken around a fork, so that what it guards is whole in the child. */
@@ -105,12 +166,14 @@ static void fork_unlock(void) {
 
 static void fork_child(void) {
     pthread_mutex_init(&emu.lock, NULL);
+    emu_queue_forked(&emu);
 }
 
 tr_dev *tr_dev_open_emu(const tr_dev_host *h, char *msg, size_t room) {
     pthread_mutex_lock(&emu.lock);
     if (!emu.dev.ops && emu_mem_open(&emu.mem, msg, room)) {
-        emu.host = *h;
+        set_host(&emu, h);
+        emu_queue_open(&emu);
         pthread_atfork(fork_lock, fork_unlock, fork_child);
         emu.dev.ops = &ops;
     }

@@ -32,15 +32,17 @@ struct tr_dev_stream {
     tr_dev_failure failure;
     uint64_t failed_at; /* its job's number: which failure is older */
     pthread_t thread;
-    bool served, gone, called; /* has a thread; nobody has it any more; a call of the host is at work */
+    bool served, gone; /* has a thread; nobody has it any more */
+    struct tr_emu *device;
     pthread_cond_t more;
 };
 
 struct tr_dev_event {
     uint64_t recorded, done; /* turns */
     bool timing, timed, gone;
-    uint32_t users; /* jobs that refer to it */
-    int64_t when;   /* ns */
+    uint32_t users;          /* jobs that refer to it */
+    const tr_dev_stream *of; /* what it was recorded on; may be gone */
+    int64_t when;            /* ns */
     tr_dev_failure failure;
 };
 
@@ -51,14 +53,15 @@ typedef struct tr_emu {
     pthread_cond_t progress; /* a job has ended, the default stream is free */
     emu_mem mem;
     tr_dev_host host;
-    tr_host launch_host;   /* of launches on streams */
-    tr_dev_stream streams; /* list head */
-    uint64_t number;       /* of the latest job */
-    uint64_t ahead;        /* while the default stream is used: jobs up to this one go first */
-    uint32_t threads;
-    _Atomic uint32_t active; /* jobs that have not ended, and failures that nobody took */
-    _Atomic uintptr_t owner; /* the thread that uses the default stream; 0: none */
-    uint32_t depth;          /* how often it does */
+    tr_host launch_host;      /* of launches on streams */
+    tr_dev_stream streams;    /* list head */
+    uint64_t number;          /* of the latest job */
+    uint64_t ahead;           /* while the default stream is used: jobs up to this one go first */
+    _Atomic uint32_t threads; /* of streams */
+    _Atomic uint32_t active;  /* jobs that have not ended, and failures that nobody took */
+    _Atomic uintptr_t owner;  /* the thread that uses the default stream; 0: none */
+    uint32_t depth;           /* how often it does */
+    _Atomic uint32_t wanted;  /* threads that wait for the default stream */
     _Atomic bool stopping;
 } tr_emu;
 
@@ -74,12 +77,13 @@ const char *emu_mem_check(const emu_mem *m); /* for tests: what is wrong with it
 
 /* emu_queue.c: what of tr_dev_ops is about streams and events. */
 void emu_queue_open(tr_emu *e);
+void emu_queue_forked(tr_emu *e); /* in the child; the lock is new, and nobody has it */
 tr_dev_stream *emu_stream_new(tr_dev *d);
 void emu_stream_free(tr_dev *d, tr_dev_stream *s);
 int32_t emu_submit(tr_dev *d, tr_dev_stream *s, tr_dev_job *j);
 bool emu_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns);
 bool emu_take(tr_dev *d, tr_dev_stream *s, tr_dev_failure *out);
-bool emu_begin(tr_dev *d, int64_t ns, int32_t *code);
+bool emu_begin(tr_dev *d, uint64_t *ticket, int64_t ns);
 void emu_end(tr_dev *d);
 tr_dev_event *emu_event_new(tr_dev *d, bool timing);
 void emu_event_free(tr_dev *d, tr_dev_event *e);

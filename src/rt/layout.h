@@ -83,7 +83,10 @@ typedef struct tr_host {
     X(LATE, -5, "a part that hardly ever runs could not be compiled") /* frame->late says more */        \
     X(CPU, -6,                                                                                           \
       "this is code for the processor that TREADLE_CPU names, and this machine lacks some of its "       \
-      "instructions: it can be inspected, but not run")
+      "instructions: it can be inspected, but not run")                                                  \
+    X(LOST, -7, "the process was forked while a stream had work to do, which is not done in this child") \
+    X(ENDED, -8, "streams take no more work: the interpreter is about to end")                           \
+    X(THREAD, -9, "the system gives no more threads, and a stream needs one")
 enum {
 #define X(id, code, text) TR_CODE_##id = code,
     TR_CODES(X)
