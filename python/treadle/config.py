@@ -17,6 +17,9 @@ CUDA : str
     ``TREADLE_CUDA``: what kernels run on. ``"auto"``: a GPU if there is one, else the emulated device (default); ``"gpu"``; ``"emu"``.
 CUDA_WARN : str
     ``TREADLE_CUDA_WARN``: what `PerformanceWarning` is given for, ``"grid"`` (tiny ones), ``"copy"`` (of arrays of the host), ``"1"`` (both, default) or ``"0"``.
+EMU_CHECK : int
+    ``TREADLE_EMU_CHECK``: which mistakes of kernels are looked for while they run, some of ``bounds``, ``race``, ``uninit`` and ``barrier`` with commas
+    between, or ``all``; as a number, a bit for each. What ``cuda.jit`` makes from then on is compiled for it.
 PLANT : int
     ``TREADLE_PLANT``: which planted fault is on; only builds made to test the tests have any.
 
@@ -29,7 +32,11 @@ import os
 
 from ._core import _CPUS
 
-__all__ = ["BOUNDSCHECK", "CPU", "CUDA", "CUDA_WARN", "DISABLE_JIT", "OPT_LEVEL", "PLANT", "PROMOTION"]
+__all__ = ["BOUNDSCHECK", "CPU", "CUDA", "CUDA_WARN", "DISABLE_JIT", "EMU_CHECK", "OPT_LEVEL", "PLANT", "PROMOTION"]
+
+# As TR_WATCHES in src/base/opts.h.
+_CHECKS = {"bounds": 1, "race": 2, "uninit": 4, "barrier": 8}
+_CHECK_EXIT = 16
 
 
 def _number(name: str, default: int, allowed: range | tuple[int, ...]) -> int:
@@ -52,6 +59,15 @@ def _choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
     return text
 
 
+def _checks(name: str) -> int:
+    bits = 0
+    for word in filter(None, map(str.strip, os.environ.get(name, "").split(","))):
+        if word != "all" and word not in _CHECKS:
+            raise ValueError(f"{name}={os.environ[name]!r}: must be some of {', '.join(_CHECKS)}, or all")
+        bits |= sum(_CHECKS.values()) if word == "all" else _CHECKS[word]
+    return bits
+
+
 DISABLE_JIT: bool = bool(_number("TREADLE_DISABLE_JIT", 0, (0, 1)))
 BOUNDSCHECK: bool = bool(_number("TREADLE_BOUNDSCHECK", 1, (0, 1)))
 PROMOTION: str = _choice("TREADLE_PROMOTION", "treadle", ("treadle", "numba"))
@@ -59,4 +75,5 @@ OPT_LEVEL: int = _number("TREADLE_OPT_LEVEL", 2, (0, 2, 3))
 CPU: int = _CPUS.index(_choice("TREADLE_CPU", "native", _CPUS))
 CUDA: str = _choice("TREADLE_CUDA", "auto", ("auto", "gpu", "emu"))
 CUDA_WARN: str = _choice("TREADLE_CUDA_WARN", "1", ("0", "1", "grid", "copy"))
+EMU_CHECK: int = _checks("TREADLE_EMU_CHECK")
 PLANT: int = _number("TREADLE_PLANT", 0, range(0, 33))

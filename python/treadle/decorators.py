@@ -105,7 +105,12 @@ _REFUSED = {
 
 
 def _flags(options: dict[str, Any]) -> dict[str, int]:
-    flags: dict[str, int] = {"plant": config.PLANT, "opt_level": config.OPT_LEVEL, "cpu": config.CPU}
+    flags: dict[str, int] = {
+        "plant": config.PLANT,
+        "opt_level": config.OPT_LEVEL,
+        "cpu": config.CPU,
+        "watch": 0,  # of launches: cuda/_checks.py
+    }
     for name in options:
         if name in _REFUSED:
             raise TypeError(f"option {name!r} is not supported: {_REFUSED[name]}")

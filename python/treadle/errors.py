@@ -1,16 +1,21 @@
 """Exceptions that Treadle raises of its own.
 
 A compiled function raises Python's own exceptions (``IndexError``, ``ZeroDivisionError``, what its ``raise`` statements say);
-those below come from compiling one.
+those below come from compiling one, but for `KernelCheckError` and `KernelCheckWarning`, which come from launches whose mistakes are looked for.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence as _Sequence
+from typing import Any as _Any
 
 from numpy.exceptions import AxisError as _AxisError
 
 __all__ = [
     "AxisError",
     "InternalError",
+    "KernelCheckError",
+    "KernelCheckWarning",
     "LoweringError",
     "PerformanceWarning",
     "TreadleError",
@@ -50,3 +55,23 @@ class TreadleWarning(Warning):
 
 class PerformanceWarning(TreadleWarning):
     """A program that is right, and slower than it could be."""
+
+
+class KernelCheckError(RuntimeError):
+    """What was found in a launch: with ``cuda.jit(debug=True)``, under ``TREADLE_EMU_CHECK`` and by ``python -m treadle memcheck``.
+
+    Attributes
+    ----------
+    reports : list of treadle.cuda.Report
+        A mistake each, in the order in which they were found; those of equal lines and arrays are one.
+    """
+
+    reports: list[_Any]
+
+    def __init__(self, text: str, reports: _Sequence[_Any] = ()) -> None:
+        super().__init__(text)
+        self.reports = list(reports)
+
+
+class KernelCheckWarning(TreadleWarning):
+    """Something that is allowed in a kernel, and often a mistake."""

@@ -23,6 +23,19 @@ enum {
         TR_FM_ALL = 127u
 };
 
+/* Mistakes of kernels that are looked for while they run, names as TREADLE_EMU_CHECK has them. Exits before a barrier are told of, and no error. */
+#define TR_WATCHES(X)        \
+    X(BOUNDS, "bounds", 0)   \
+    X(RACE, "race", 1)       \
+    X(UNINIT, "uninit", 2)   \
+    X(BARRIER, "barrier", 3) \
+    X(EXIT, "exit", 4)
+enum {
+#define X(id, name, bit) TR_WATCH_##id = 1u << (bit),
+    TR_WATCHES(X)
+#undef X
+};
+
 /* Processors that code can be made for, as LLVM names them: this machine's own, the levels of the x86-64 ABI,
  * and the kinds that are about. */
 #define TR_CPUS(X)                      \
@@ -71,11 +84,12 @@ enum {
     X(inline_always, uint8_t, 0) /* inline="always" */                                                  \
     X(parallel, uint8_t, 0) /* parallel=True: prange loops on all cores; the root's: array expressions too */
 /* ... then what holds for a compilation as a whole: the root's. */
-#define TR_ROOT_OPTS(X)                                                                                \
-    X(debug, uint8_t, 0)     /* line tables, frame pointers, GDB and perf registration */              \
-    X(nogil, uint8_t, 0)     /* call without the GIL; does not change code but the entry's contract */ \
-    X(opt_level, uint8_t, 2) /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */   \
-    X(cpu, uint8_t, 0)       /* TR_CPU_*: the processor to make code for */                            \
+#define TR_ROOT_OPTS(X)                                                                                     \
+    X(debug, uint8_t, 0)     /* line tables, frame pointers, GDB and perf registration */                   \
+    X(nogil, uint8_t, 0)     /* call without the GIL; does not change code but the entry's contract */      \
+    X(opt_level, uint8_t, 2) /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */        \
+    X(cpu, uint8_t, 0)       /* TR_CPU_*: the processor to make code for */                                 \
+    X(watch, uint8_t, 0)     /* of a launch: a set of TR_WATCH_*, what of it is looked for (opt/watch.c) */ \
     X(plant, uint8_t, 0)     /* test builds: which planted miscompile is on (0 = none) */
 #define TR_OPTS(X) TR_OWN_OPTS(X) TR_ROOT_OPTS(X)
 

@@ -549,4 +549,6 @@ void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, cons
     raise_frame(&k, code, frame);
     for (unsigned i = 0; i < TR_FRAME_LINKS; i++)
         Py_XDECREF(k.made[i]);
+    if (frame->watch)
+        tr_pyerr_watched(frame);
 }

@@ -9,6 +9,8 @@ PyObject *tr_pyerr_raise_ctx(tr_ctx *ctx, PyObject *globals);
 /* Raises what `code`, the result of compiled code, says: the exception of a raise site, with its arguments, or one of the
  * runtime's own (TR_CODES). Traceback entries lie in the user's files. */
 void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame);
+/* The exception of a launch that was watched says where it was, and what was found (watch.c). */
+void tr_pyerr_watched(const tr_frame *frame);
 /* The exception of a negative code, without traceback entries. */
 void tr_pyerr_raise_reason(int32_t code);
 

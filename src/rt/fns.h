@@ -135,6 +135,20 @@ void *tr_rt_memset(void *to, int byte, size_t n);
 void *tr_rt_memcpy(void *to, const void *from, size_t n);
 void *tr_rt_memmove(void *to, const void *from, size_t n);
 
+/* What the threads of a launch do (watch.c). An element or an array is its owner and where it lies. */
+void tr_rt_watch_begin(tr_frame *f, int64_t what, int64_t gx, int64_t gy, int64_t gz, int64_t bx, int64_t by,
+                       int64_t bz, const char *kernel);
+void tr_rt_watch_axis(tr_frame *f, int64_t n, int64_t step);
+void tr_rt_watch_array(tr_frame *f, void *owner, const void *data, int64_t kind, int64_t size,
+                       const char *name);
+void tr_rt_watch_at(tr_frame *f, int64_t block, int64_t thread);
+void tr_rt_watch_touch(tr_frame *f, void *owner, const void *data, int64_t how, int64_t size,
+                       const char *site);
+void tr_rt_watch_span(tr_frame *f, void *owner, const void *data, int64_t how, int64_t size,
+                      const char *site);
+void tr_rt_watch_barrier(tr_frame *f, const char *site);
+int64_t tr_rt_watch_end(tr_frame *f);
+
 /* tr_some_meet. Of each array: TR_MEET_*, data, sizes, perhaps strides in elements (mem.c). */
 bool tr_rt_meet(const int64_t *parts, int64_t n, int64_t written, int64_t same);
 

@@ -115,6 +115,7 @@ typedef struct tr_frame {
     char *out;              /* pending print() text */
     size_t nout, capout;
     struct tr_links *links; /* NULL: none yet */
+    struct tr_watch *watch; /* of a launch whose threads are watched (rt/watch.h); a block of this frame */
 } tr_frame;
 
 /* An exception that was caught, or that is linked to another one: what a frame said of it. */
@@ -199,6 +200,11 @@ typedef struct tr_extreme {
     int64_t seen, at; /* items so far; where the extreme is */
     tr_slot best;
 } tr_extreme;
+
+/* What a watched launch says of its threads (watch.c): of an access, and of an array: one that the kernel was given, the block's, one that
+ * a thread made just now. */
+enum { TR_TOUCH_READ, TR_TOUCH_WRITE, TR_TOUCH_ATOMIC, TR_TOUCH_EXCH /* an atomic that does not look */ };
+enum { TR_WATCHED_GIVEN, TR_WATCHED_SHARED, TR_WATCHED_MADE };
 
 /* A function whose buffers take more of the stack looks whether there is room, as recursive ones do
  * (rt/stack.c). */

@@ -462,7 +462,7 @@ static int32_t run(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t gra
         return fn(f, ctx, 0, n, 0);
     here *h = &me;
     uint64_t ranges = ((uint64_t)n - 1) / (uint64_t)grain + 1;
-    unsigned limit = h->in || tr_rt_backwards() ? 1 : limit_of(h),
+    unsigned limit = h->in || tr_rt_backwards() || f->watch ? 1 : limit_of(h),
              workers = ranges < limit ? (unsigned)ranges - 1 : limit - 1;
     region *r = workers && (workers = tr_rt_pool_start(workers)) ? slot_take() : NULL;
     if (!r)

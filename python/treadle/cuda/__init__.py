@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         select_device,
     )
     from ._interop import as_cuda_array, from_cuda_array_interface, from_dlpack, is_cuda_array
+    from ._checks import Report
     from ._kernel import Kernel, Launcher, jit
     from ._memory import (
         device_array,
@@ -93,6 +94,7 @@ _WHERE = {
     "require_context": "_devices",
     "runtime": "_devices",
     "select_device": "_devices",
+    "Report": "_checks",
     "as_cuda_array": "_interop",
     "from_cuda_array_interface": "_interop",
     "from_dlpack": "_interop",

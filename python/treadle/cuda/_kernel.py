@@ -13,6 +13,7 @@ from .. import cuda
 from .._core import _REASON, Function
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
+from . import _checks
 from ._array import DeviceNDArray
 from ._devices import attributes, ready
 from ._stream import check_stream
@@ -103,6 +104,15 @@ class Launcher:
         return f"<{self.kernel.__qualname__}[{self.grid}, {self.block}]>"
 
 
+class _WatchedLauncher(Launcher):
+    """One whose threads are watched."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any) -> None:
+        _checks.launch(super().__call__, args)
+
+
 class Kernel:
     """A function that the threads of a grid run: ``kernel[grid, block](*args)``.
 
@@ -116,7 +126,8 @@ class Kernel:
     """
 
     def __init__(self, fn: Any, signatures: list[Any] | None, options: dict[str, Any]) -> None:
-        flags = _flags({"error_model": "numpy", **options})
+        watch = _checks.wanted(options)
+        flags = _flags({"error_model": "numpy", **_checks.safe(options, watch)})
         self.py_func = fn
         self._warned = False
         self._kernel = Function(fn, flags, as_options(options))
@@ -124,7 +135,8 @@ class Kernel:
             self._kernel._announce(s)
         entry = _entry(self._kernel)
         entry.__name__, entry.__qualname__ = fn.__name__, fn.__qualname__
-        self._entry = Function(entry, flags, {})
+        self._entry = Function(entry, {**flags, "watch": watch}, {})
+        self._launcher = _WatchedLauncher if watch else Launcher
         self._launchers: dict[Any, Launcher] = {}
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, name, getattr(fn, name))
@@ -137,11 +149,11 @@ class Kernel:
         try:
             found = self._launchers.get(config)
         except TypeError:  # a list in it
-            return Launcher(self, config)
+            return self._launcher(self, config)
         if found is None:
             if len(self._launchers) >= 64:
                 self._launchers.clear()
-            found = self._launchers[config] = Launcher(self, config)
+            found = self._launchers[config] = self._launcher(self, config)
         return found
 
     def __call__(self, *args: Any) -> None:
@@ -219,7 +231,8 @@ def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any
         _check(fn)
         if not device:
             return Kernel(fn, signatures, own)
-        function = Function(fn, _flags({"error_model": "numpy", **own}), {})
+        safe = _checks.safe(own, _checks.wanted(own))
+        function = Function(fn, _flags({"error_model": "numpy", **safe}), {})
         for s in signatures or ():
             function._announce(s)
         return function

@@ -1,0 +1,210 @@
+"""Mistakes of kernels that are found while they run: what is looked for, and how it is told."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from .. import config
+from ..errors import KernelCheckError, KernelCheckWarning
+
+__all__ = ["Report", "launch", "safe", "told", "wanted"]
+
+# As tr_mistake in src/rt/watch.h, and TR_TOUCH_* in src/rt/layout.h.
+_KINDS = ("race", "uninit", "barrier", "exit", "lost")
+_DOES = ("reads", "writes", "changes in one step", "changes in one step")
+
+Place = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Report:
+    """One mistake of a kernel.
+
+    Attributes
+    ----------
+    kind : str
+        ``"race"``, ``"uninit"``, ``"barrier"``, ``"exit"`` (no error) or ``"lost"``: there was no memory to watch the launch to its end.
+    kernel, file : str
+        The kernel's name, and the file of `line`.
+    line, other_line : int
+        Where it is in the source; of a race and of barriers that differ two places, the one that came first first. 0: there is none.
+    array : str
+        The array's name; empty where it has none that is known.
+    index, shape : tuple of int
+        Which of its items, and how many it has.
+    block, thread, other_block, other_thread : tuple of int
+        Whose mistake it is.
+    does, other_does : str
+        What they do to the item.
+    times : int
+        How often it was found.
+    """
+
+    kind: str
+    kernel: str
+    file: str = ""
+    line: int = 0
+    other_line: int = 0
+    array: str = ""
+    shared: bool = False
+    index: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()
+    block: Place = (0, 0, 0)
+    thread: Place = (0, 0, 0)
+    other_block: Place = (0, 0, 0)
+    other_thread: Place = (0, 0, 0)
+    does: str = ""
+    other_does: str = ""
+    times: int = 1
+
+    def _item(self) -> str:
+        if not self.array:
+            return "an array's item"
+        kind = "shared array" if self.shared else "array"
+        return f"{kind} {self.array}[{', '.join(map(str, self.index))}] of shape {self.shape}"
+
+    def __str__(self) -> str:
+        if self.kind == "race":
+            one = self.block == self.other_block
+            first = f"line {self.line}, where thread {self.thread}{'' if one else f' of block {self.block}'} {self.does} it"
+            then = f"line {self.other_line}, where thread {self.other_thread} of block {self.other_block} {self.other_does} it"
+            why = "no barrier is between" if one else "nothing orders blocks"
+            text = f"race on {self._item()}: {first}, and {then}; {why}"
+        elif self.kind == "uninit":
+            text = f"uninit: line {self.line}: thread {self.thread} of block {self.block} reads {self._item()}, which nobody wrote"
+        elif self.kind == "barrier":
+            text = (
+                f"barrier: threads of block {self.block} wait at different barriers: thread {self.thread} in line {self.line}, "
+                f"and thread {self.other_thread} in line {self.other_line}"
+            )
+        elif self.kind == "exit":
+            text = f"exit: thread {self.thread} of block {self.block} had ended when others waited in line {self.line}"
+        else:
+            text = "there was no memory to watch the launch to its end"
+        return text + (f" ({self.times} times)" if self.times > 1 else "")
+
+
+def wanted(options: dict[str, Any]) -> int:
+    """What is looked for in a kernel with these options of ``cuda.jit``, as a set of bits."""
+    every = sum(config._CHECKS.values()) | config._CHECK_EXIT
+    return config.EMU_CHECK | (every if options.get("debug") is True else 0)
+
+
+def safe(options: dict[str, Any], watch: int) -> dict[str, Any]:
+    """The options, with indices checked where that is looked for."""
+    return {**options, "boundscheck": True} if watch & config._CHECKS["bounds"] else options
+
+
+class Collected:
+    """Where the reports of all launches go instead of being raised."""
+
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+
+    def add(self, error: KernelCheckError) -> None:
+        """Print an error, and keep what it reports."""
+        self.reports += error.reports
+        print(f"treadle memcheck: {error}", file=sys.stderr)
+
+
+collected: Collected | None = None
+
+
+def launch(call: Callable[..., None], args: tuple[Any, ...]) -> None:
+    """Launch; what is no error becomes a warning."""
+    try:
+        call(*args)
+    except KernelCheckError as error:
+        if collected is not None:
+            collected.add(error)
+            return
+        wrong = [r for r in error.reports if r.kind != "exit"]
+        for r in error.reports:
+            if r.kind == "exit":
+                warnings.warn(f"kernel {r.kernel}: {r}", KernelCheckWarning, stacklevel=3)
+        if wrong:
+            error.args = (_text(wrong, 0),) if len(wrong) < len(error.reports) else error.args
+            error.reports = wrong
+            raise
+
+
+def _report(kernel: str, found: tuple[Any, ...]) -> Report:
+    kind, array, shared, index, size, first, second, times = found
+    known: dict[str, Any] = {}
+    for prefix, side in (("", first), ("other_", second)):
+        if side is None:
+            continue
+        site, block, thread, how = side
+        line, _, name, _, file = site.split("|", 4) if site else ("0", "", "", "", "")
+        known |= {
+            prefix + "line": int(line),
+            prefix + "block": block,
+            prefix + "thread": thread,
+            prefix + "does": _DOES[how],
+        }
+        known["file"] = file
+        array = array or name
+    return Report(
+        kind=_KINDS[kind],
+        kernel=kernel,
+        array=array,
+        shared=bool(shared),
+        index=index,
+        shape=size,
+        times=times,
+        **known,
+    )
+
+
+def _text(reports: list[Report], more: int) -> str:
+    lines = [f"kernel {reports[0].kernel} ({reports[0].file}):"] + [f"  {r}" for r in reports]
+    if more:
+        lines.append(f"  and {more} more")
+    return "\n".join(lines)
+
+
+def _innermost_line(exc: BaseException) -> int:
+    tb, line = exc.__traceback__, 0
+    while tb:
+        line, tb = tb.tb_lineno, tb.tb_next
+    return line
+
+
+def _place(exc: BaseException, where: str) -> None:
+    """The exception names the place. What was raised before, and is raised again, names the latest one."""
+    args = vars(exc).setdefault("_args_in_kernel", exc.args)
+    if not args:
+        exc.args = ("in " + where,)
+    elif len(args) == 1 and isinstance(args[0], str):
+        exc.args = (f"{args[0]}{',' if ': array ' in args[0] else ':'} in {where}",)
+    else:
+        exc.__notes__ = ["in " + where]
+
+
+def told(
+    exc: BaseException | None,
+    kernel: str,
+    block: Place,
+    thread: Place,
+    ended: int,
+    found: list[tuple[Any, ...]],
+    more: int,
+) -> BaseException | None:
+    """The exception with which a watched launch ends: `exc`, which knows where it was then, or what was found.
+
+    Called by ext/watch.c. ``kernel`` is ``"line|function|file"``.
+    """
+    _, name, file = kernel.split("|", 2)
+    reports = [_report(name, r) for r in found]
+    barriers = [r for r in reports if r.kind == "barrier"]
+    if ended or (barriers and type(exc) is RuntimeError):
+        error = KernelCheckError(_text(reports, more), reports)
+        return error.with_traceback(exc.__traceback__ if exc else None)
+    if isinstance(exc, Exception):
+        _place(exc, f"kernel {name}, line {_innermost_line(exc)}, block {block}, thread {thread}")
+        for r in reports:
+            exc.add_note(str(r))
+    return exc

@@ -1,0 +1,62 @@
+/* Exceptions of launches that were watched: treadle.cuda._checks words what the runtime found. */
+#include "ext/pyerr.h"
+#include "rt/watch.h"
+
+static PyObject *side(const tr_watch_side *s) {
+    if (!s->site)
+        return Py_NewRef(Py_None);
+    return Py_BuildValue("s(LLL)(LLL)i", s->site, (long long)s->block[0], (long long)s->block[1],
+                         (long long)s->block[2], (long long)s->thread[0], (long long)s->thread[1],
+                         (long long)s->thread[2], s->how);
+}
+
+static PyObject *numbers(unsigned n, const int64_t *x) {
+    PyObject *t = PyTuple_New((Py_ssize_t)n);
+    for (unsigned k = 0; t && k < n; k++) {
+        PyObject *v = PyLong_FromLongLong(x[k]);
+        if (!v)
+            Py_CLEAR(t);
+        else
+            PyTuple_SET_ITEM(t, (Py_ssize_t)k, v);
+    }
+    return t;
+}
+
+/* kind, array, shared, index, size, two sides, times. */
+static PyObject *report(const tr_watch_report *r) {
+    return Py_BuildValue("isiNNNNK", (int)r->kind, r->array, (int)r->shared, numbers(r->ndim, r->index),
+                         numbers(r->ndim, r->size), side(&r->of[0]), side(&r->of[1]),
+                         (unsigned long long)r->times);
+}
+
+static PyObject *reports(const tr_watch_state *s) {
+    PyObject *l = PyList_New(0);
+    for (uint32_t k = 0; l && k < s->n; k++) {
+        PyObject *r = report(&s->reports[k]);
+        if (!r || PyList_Append(l, r) < 0)
+            Py_CLEAR(l);
+        Py_XDECREF(r);
+    }
+    return l;
+}
+
+void tr_pyerr_watched(const tr_frame *frame) {
+    tr_watch_state s;
+    if (!tr_rt_watch_state(frame, &s))
+        return;
+    PyObject *exc = tr_py_fetch(), *found = reports(&s), *new = NULL;
+    PyObject *mod = found ? PyImport_ImportModule("treadle.cuda._checks") : NULL;
+    if (mod)
+        new = PyObject_CallMethod(mod, "told", "Os(LLL)(LLL)iOK", exc ? exc : Py_None, s.kernel,
+                                  (long long)s.block[0], (long long)s.block[1], (long long)s.block[2],
+                                  (long long)s.thread[0], (long long)s.thread[1], (long long)s.thread[2],
+                                  (int)s.ended, found, (unsigned long long)s.more);
+    Py_XDECREF(mod);
+    Py_XDECREF(found);
+    if (new) {
+        Py_XDECREF(exc);
+        tr_py_restore(new);
+    } else {
+        Py_XDECREF(exc); /* what went wrong in telling is the exception then */
+    }
+}

@@ -1,0 +1,436 @@
+/* A launch that is watched: opt/watch.c puts these calls into its code, and what they find is told when the launch ends.
+ *
+ * The state hangs on the frame, and all of its memory is blocks of that, so nothing is left however the call ends. Blocks run one after the
+ * other on one thread: regions of a frame that is watched have no others (parallel.c). Which thread an access is by says the last
+ * tr_rt_watch_at. A thread's phase is how many barriers it has come to, counted from the first number of its block, so no order of threads is relied on. */
+#include "rt/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/opts.h"
+#include "rt/fns.h"
+#include "rt/rt.h"
+#include "rt/shadow.h"
+
+enum { MAX_REPORTS = 50, SITE_SLOTS = 2 * TR_MARK_SITES };
+
+typedef struct array {
+    const char *name;
+    uint64_t base, lo, hi; /* of its first item; all of it */
+    int64_t size, seen;    /* of an item; the block that it was last made in */
+    int kind;
+    unsigned ndim;
+    int64_t n[TR_WATCH_AXES], step[TR_WATCH_AXES];
+} array;
+
+/* The barrier that threads of the block come to next, by who came first. */
+typedef struct stop {
+    uint16_t site, thread;
+} stop;
+
+typedef struct tr_watch {
+    tr_frame *frame;
+    const char *kernel;
+    unsigned what; /* TR_WATCH_* */
+    int64_t grid[3], dim[3], threads;
+    int64_t block, thread; /* who runs; -1: nobody yet */
+    uint64_t base;         /* first phase of the block */
+    uint32_t most;         /* barriers that a thread of it has come to */
+    bool ended, lost;
+    tr_shadow shadow;
+    uint32_t phase[TR_MARK_THREADS], warp[TR_MARK_THREADS]; /* by thread */
+    const char *sites[TR_MARK_SITES];
+    uint32_t nsites;
+    uint16_t slots[SITE_SLOTS]; /* by the text's address: number of a site, 0: free */
+    stop *stops;
+    uint32_t nstops, capstops;
+    struct first {
+        uint64_t phase;
+        int64_t block;
+    } * firsts; /* of the blocks so far */
+    uint64_t nfirsts, capfirsts;
+    array *arrays;
+    uint32_t narrays, caparrays;
+    array next; /* its axes come before it */
+    tr_watch_report reports[MAX_REPORTS];
+    uint32_t nreports;
+    uint64_t more;
+} tr_watch;
+
+/* Room for one more of `size` bytes; *items may move. */
+static bool room(tr_watch *w, void **items, uint64_t n, uint64_t cap, size_t size, uint64_t *newcap) {
+    *newcap = cap;
+    if (n < cap)
+        return true;
+    uint64_t more = cap ? 2 * cap : 64;
+    void *p = tr_shadow_alloc(w->frame, more * size);
+    if (!p)
+        return false;
+    if (n)
+        memcpy(p, *items, n * size);
+    tr_shadow_free(w->frame, *items);
+    *items = p;
+    *newcap = more;
+    return true;
+}
+
+/* --- sites --- */
+
+/* The number of a text that stands once in the code. Past the last number all are "". */
+static unsigned site_number(tr_watch *w, const char *text) {
+    uint64_t k = ((uintptr_t)text * UINT64_C(0x9E3779B97F4A7C15)) >> 51;
+    _Static_assert(SITE_SLOTS == 1 << 13, "51 is 64 less 13");
+    for (; w->slots[k]; k = (k + 1) % SITE_SLOTS)
+        if (w->sites[w->slots[k]] == text)
+            return w->slots[k];
+    if (w->nsites + 1 >= TR_MARK_SITES)
+        return TR_MARK_SITES - 1;
+    w->sites[++w->nsites] = text;
+    return w->slots[k] = (uint16_t)w->nsites;
+}
+
+/* Field k of "line|column|array|function|file". */
+static size_t field(const char *site, unsigned k, const char **out) {
+    const char *s = site ? site : "";
+    for (; k && *s; s++)
+        k -= *s == '|';
+    *out = s;
+    return k ? 0 : strcspn(s, "|");
+}
+
+static bool same_line(const char *x, const char *y) {
+    const char *a, *b;
+    size_t n = field(x, 0, &a), m = field(y, 0, &b);
+    if (n != m || memcmp(a, b, n) != 0)
+        return false;
+    n = field(x, 4, &a);
+    m = field(y, 4, &b);
+    return n == m && memcmp(a, b, n) == 0;
+}
+
+/* --- arrays --- */
+
+/* Which item lies at the address; false: none does. */
+static bool index_in(const array *a, uint64_t address, int64_t *index) {
+    int64_t off = (int64_t)(address - a->lo) / a->size;
+    bool done[TR_WATCH_AXES] = {false};
+    for (unsigned k = 0; k < a->ndim; k++) { /* the longest step first */
+        unsigned best = TR_WATCH_AXES;
+        for (unsigned j = 0; j < a->ndim; j++)
+            if (!done[j] && (best == TR_WATCH_AXES || llabs(a->step[j]) > llabs(a->step[best])))
+                best = j;
+        int64_t step = llabs(a->step[best]), i = step ? off / step : 0;
+        i = i < a->n[best] ? i : a->n[best] - 1;
+        off -= i * step;
+        index[best] = a->step[best] < 0 ? a->n[best] - 1 - i : i;
+        done[best] = true;
+    }
+    return off == 0;
+}
+
+/* The array of an address, with the site's name if two lie there. */
+static const array *array_at(const tr_watch *w, uint64_t address, const char *site, int64_t *index) {
+    const array *found = NULL;
+    const char *name;
+    size_t n = field(site, 2, &name);
+    for (uint32_t k = w->narrays; k-- > 0;) {
+        const array *a = &w->arrays[k];
+        int64_t at[TR_WATCH_AXES];
+        bool mine = strlen(a->name) == n && memcmp(a->name, name, n) == 0;
+        if (address < a->lo || address >= a->hi || (found && !mine) || !index_in(a, address, at))
+            continue;
+        memcpy(index, at, sizeof at);
+        found = a;
+        if (mine)
+            break;
+    }
+    return found;
+}
+
+/* --- reports --- */
+
+static void split(int64_t n, const int64_t *dim, int64_t *out) {
+    out[0] = n % dim[0];
+    out[1] = n / dim[0] % dim[1];
+    out[2] = n / dim[0] / dim[1];
+}
+
+static int64_t block_of(const tr_watch *w, tr_mark m) {
+    uint64_t lo = 0, hi = w->nfirsts;
+    while (hi - lo > 1) {
+        uint64_t mid = (lo + hi) / 2;
+        if (w->firsts[mid].phase <= tr_mark_phase(m))
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return w->firsts[lo].block;
+}
+
+static tr_watch_side side_of(const tr_watch *w, tr_mark m, int how) {
+    tr_watch_side s = {.site = w->sites[tr_mark_site(m)], .how = how};
+    split(block_of(w, m), w->grid, s.block);
+    split((int64_t)tr_mark_thread(m), w->dim, s.thread);
+    return s;
+}
+
+static bool same_report(const tr_watch_report *x, const tr_watch_report *y) {
+    const char *a = x->of[0].site, *b = x->of[1].site, *c = y->of[0].site, *d = y->of[1].site;
+    return x->kind == y->kind && strcmp(x->array, y->array) == 0 &&
+           ((same_line(a, c) && same_line(b, d)) || (same_line(a, d) && same_line(b, c)));
+}
+
+static void add_report(tr_watch *w, const tr_watch_report *r) {
+    for (uint32_t k = 0; k < w->nreports; k++)
+        if (same_report(&w->reports[k], r)) {
+            w->reports[k].times++;
+            return;
+        }
+    if (w->nreports == MAX_REPORTS) {
+        w->more++;
+        return;
+    }
+    w->reports[w->nreports] = *r;
+    w->reports[w->nreports++].times = 1;
+}
+
+static tr_mark mark(const tr_watch *w, unsigned site) {
+    return tr_mark_of(w->base + w->phase[w->thread], (uint64_t)w->thread, w->warp[w->thread], site);
+}
+
+/* Something was found where this thread touches memory. */
+typedef struct touch {
+    tr_watch *w;
+    tr_mark m;
+    int how;
+} touch;
+
+static void found(void *self, uint64_t address, tr_clash clash) {
+    const touch *t = self;
+    tr_watch *w = t->w;
+    bool fresh = clash.how == TR_CLASH_FRESH;
+    if (!(w->what & (fresh ? TR_WATCH_UNINIT : TR_WATCH_RACE)))
+        return;
+    tr_watch_report r = {.kind = fresh ? TR_MISTAKE_UNINIT : TR_MISTAKE_RACE, .array = ""};
+    tr_watch_side mine = side_of(w, t->m, t->how);
+    const array *a = array_at(w, address, mine.site, r.index);
+    if (a) {
+        r.array = a->name;
+        r.shared = a->kind == TR_WATCHED_SHARED;
+        r.ndim = a->ndim;
+        memcpy(r.size, a->n, sizeof r.size);
+    }
+    r.of[0] = fresh ? mine : side_of(w, clash.with, clash.how);
+    r.of[1] = fresh ? (tr_watch_side){0} : mine;
+    add_report(w, &r);
+}
+
+/* --- blocks --- */
+
+/* Threads that ended before a barrier at which others waited. */
+static void look_for_exits(tr_watch *w) {
+    for (int64_t t = 0; t < w->threads && (w->what & TR_WATCH_EXIT); t++) {
+        if (w->phase[t] >= w->most)
+            continue;
+        const stop *s = &w->stops[w->phase[t]];
+        tr_watch_report r = {.kind = TR_MISTAKE_EXIT, .array = ""};
+        r.of[0] = (tr_watch_side){.site = w->sites[s->site]};
+        split(w->block, w->grid, r.of[0].block);
+        split(t, w->dim, r.of[0].thread);
+        add_report(w, &r);
+    }
+}
+
+static void begin_block(tr_watch *w, int64_t block) {
+    uint64_t cap;
+    if (w->block >= 0) {
+        look_for_exits(w);
+        w->base += w->most + 1u;
+    }
+    if (w->most)
+        memset(w->phase, 0, sizeof w->phase);
+    memset(w->warp, 0, sizeof w->warp);
+    w->most = w->nstops = 0;
+    w->block = block;
+    if (room(w, (void **)&w->firsts, w->nfirsts, w->capfirsts, sizeof *w->firsts, &cap))
+        w->firsts[w->nfirsts++] = (struct first){w->base, block};
+    else
+        w->lost = true;
+    w->capfirsts = cap;
+}
+
+static bool can_go_on(tr_watch *w) {
+    w->lost |= w->shadow.full || w->base + w->most + 2 >= TR_MARK_PHASES;
+    return !w->lost;
+}
+
+/* --- what compiled code calls --- */
+
+void tr_rt_watch_begin(tr_frame *f, int64_t what, int64_t gx, int64_t gy, int64_t gz, int64_t bx, int64_t by,
+                       int64_t bz, const char *kernel) {
+    tr_watch *w = f->watch = tr_shadow_alloc(f, sizeof *w);
+    if (!w)
+        return;
+    w->frame = w->shadow.frame = f;
+    w->kernel = kernel;
+    w->what = (unsigned)what;
+    memcpy(w->grid, (int64_t[]){gx, gy, gz}, sizeof w->grid);
+    memcpy(w->dim, (int64_t[]){bx, by, bz}, sizeof w->dim);
+    w->threads = bx * by * bz;
+    w->block = w->thread = -1;
+    w->base = 1;
+    w->sites[0] = w->sites[TR_MARK_SITES - 1] = "";
+    w->lost = w->threads > TR_MARK_THREADS;
+}
+
+void tr_rt_watch_axis(tr_frame *f, int64_t n, int64_t step) {
+    array *a = f->watch ? &f->watch->next : NULL;
+    if (a && a->ndim < TR_WATCH_AXES) {
+        a->n[a->ndim] = n;
+        a->step[a->ndim++] = step;
+    }
+}
+
+/* The array whose axes were told of. */
+static array take_array(tr_watch *w, const void *data, int64_t size) {
+    array a = w->next;
+    a.size = size;
+    a.base = a.lo = (uintptr_t)data;
+    a.hi = a.lo + (uint64_t)size;
+    for (unsigned k = 0; k < a.ndim; k++) {
+        int64_t reach = (a.n[k] - 1) * a.step[k] * size;
+        if (a.n[k] <= 0)
+            a.hi = a.lo;
+        else if (reach < 0)
+            a.lo += (uint64_t)reach;
+        else if (a.hi > a.lo)
+            a.hi += (uint64_t)reach;
+    }
+    w->next.ndim = 0;
+    return a;
+}
+
+void tr_rt_watch_array(tr_frame *f, void *owner, const void *data, int64_t kind, int64_t size,
+                       const char *name) {
+    tr_watch *w = f->watch;
+    (void)owner;
+    if (!w)
+        return;
+    array a = take_array(w, data, size), *mine = NULL;
+    for (uint32_t k = 0; k < w->narrays && kind != TR_WATCHED_GIVEN && !mine; k++)
+        if (w->arrays[k].base == a.base && w->arrays[k].name == name)
+            mine = &w->arrays[k];
+    if (mine && kind == TR_WATCHED_SHARED && mine->seen == w->block)
+        return; /* another thread of the block was here before */
+    if (!mine && (kind != TR_WATCHED_MADE || w->narrays < 1024)) {
+        uint64_t cap;
+        if (!room(w, (void **)&w->arrays, w->narrays, w->caparrays, sizeof *mine, &cap)) {
+            w->lost = true;
+            return;
+        }
+        w->caparrays = (uint32_t)cap;
+        mine = &w->arrays[w->narrays++];
+    }
+    a.name = name;
+    a.kind = (int)kind;
+    a.seen = w->block;
+    if (mine)
+        *mine = a;
+    if (kind != TR_WATCHED_GIVEN && can_go_on(w))
+        tr_shadow_fresh(&w->shadow, a.lo, a.hi - a.lo);
+}
+
+void tr_rt_watch_at(tr_frame *f, int64_t block, int64_t thread) {
+    tr_watch *w = f->watch;
+    if (!w)
+        return;
+    if (w->block != block)
+        begin_block(w, block);
+    w->thread = thread;
+}
+
+void tr_rt_watch_touch(tr_frame *f, void *owner, const void *data, int64_t how, int64_t size,
+                       const char *site) {
+    tr_watch *w = f->watch;
+    (void)owner;
+    if (!w || w->lost || w->thread < 0)
+        return;
+    touch t = {w, mark(w, site_number(w, site)), (int)how};
+    tr_shadow_touch(&w->shadow, (uintptr_t)data, (uint64_t)size, t.how, t.m, w->base, found, &t);
+    w->lost |= w->shadow.full;
+}
+
+/* Items along the axes from the k-th on, from an address. */
+static void touch_axes(touch *t, const array *a, unsigned k, uint64_t at) {
+    for (int64_t i = 0; k < a->ndim && i < a->n[k]; i++)
+        touch_axes(t, a, k + 1, at + (uint64_t)(i * a->step[k] * a->size));
+    if (k == a->ndim)
+        tr_shadow_touch(&t->w->shadow, at, (uint64_t)a->size, t->how, t->m, t->w->base, found, t);
+}
+
+void tr_rt_watch_span(tr_frame *f, void *owner, const void *data, int64_t how, int64_t size,
+                      const char *site) {
+    tr_watch *w = f->watch;
+    (void)owner;
+    if (!w)
+        return;
+    array a = take_array(w, data, size);
+    if (w->lost || w->thread < 0)
+        return;
+    touch t = {w, mark(w, site_number(w, site)), (int)how};
+    touch_axes(&t, &a, 0, a.base);
+    w->lost |= w->shadow.full;
+}
+
+void tr_rt_watch_barrier(tr_frame *f, const char *site) {
+    tr_watch *w = f->watch;
+    if (!w || w->lost || w->thread < 0)
+        return;
+    uint32_t k = w->phase[w->thread];
+    uint64_t cap;
+    unsigned no = site_number(w, site);
+    if (k < w->nstops && w->stops[k].site != no && (w->what & TR_WATCH_BARRIER)) {
+        tr_watch_report r = {.kind = TR_MISTAKE_BARRIER, .array = ""};
+        r.of[0] = side_of(w, tr_mark_of(w->base, w->stops[k].thread, 0, w->stops[k].site), 0);
+        r.of[1] = side_of(w, tr_mark_of(w->base, (uint64_t)w->thread, 0, no), 0);
+        add_report(w, &r);
+    } else if (k == w->nstops) {
+        if (!room(w, (void **)&w->stops, w->nstops, w->capstops, sizeof *w->stops, &cap)) {
+            w->lost = true;
+            return;
+        }
+        w->capstops = (uint32_t)cap;
+        w->stops[w->nstops++] = (stop){(uint16_t)no, (uint16_t)w->thread};
+    }
+    w->warp[w->thread] = 0;
+    if (++w->phase[w->thread] > w->most)
+        w->most = w->phase[w->thread];
+    can_go_on(w);
+}
+
+int64_t tr_rt_watch_end(tr_frame *f) {
+    tr_watch *w = f->watch;
+    if (!w)
+        return -1;
+    if (w->block >= 0)
+        look_for_exits(w);
+    if (w->lost) {
+        tr_watch_report r = {.kind = TR_MISTAKE_LOST, .array = ""};
+        add_report(w, &r);
+    }
+    w->ended = true;
+    return w->nreports;
+}
+
+bool tr_rt_watch_state(const tr_frame *f, tr_watch_state *out) {
+    const tr_watch *w = f->watch;
+    if (!w)
+        return false;
+    *out = (tr_watch_state){w->kernel, w->ended, {0}, {0}, w->reports, w->nreports, w->more};
+    if (w->thread >= 0) {
+        split(w->block, w->grid, out->block);
+        split(w->thread, w->dim, out->thread);
+    }
+    return true;
+}
