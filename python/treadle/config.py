@@ -32,7 +32,17 @@ import os
 
 from ._core import _CPUS
 
-__all__ = ["BOUNDSCHECK", "CPU", "CUDA", "CUDA_WARN", "DISABLE_JIT", "EMU_CHECK", "OPT_LEVEL", "PLANT", "PROMOTION"]
+__all__ = [
+    "BOUNDSCHECK",
+    "CPU",
+    "CUDA",
+    "CUDA_WARN",
+    "DISABLE_JIT",
+    "EMU_CHECK",
+    "OPT_LEVEL",
+    "PLANT",
+    "PROMOTION",
+]
 
 # As TR_WATCHES in src/base/opts.h.
 _CHECKS = {"bounds": 1, "race": 2, "uninit": 4, "barrier": 8}

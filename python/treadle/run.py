@@ -4,6 +4,8 @@
 has answers under Numba's names, with Numba's rules for the types of results; what it lacks can be imported and fails with a clear message
 when it is used. Nothing is interpreted in silence. Variables ``NUMBA_*`` that have a meaning are honoured, as they are
 when the script first imports one of the modules.
+
+``python -m treadle memcheck script.py [args]`` runs a script in the same way and looks for mistakes of its kernels.
 """
 
 from __future__ import annotations
@@ -24,8 +26,11 @@ _ROOTS = ("numba", "numbapro")
 _VERSION = "0.60.0"
 
 USAGE = """usage: python -m treadle run script.py [args ...]
+       python -m treadle memcheck script.py [args ...]
 
-Runs a script written for numba or numbapro with Treadle in their place."""
+run       runs a script written for numba or numbapro with Treadle in their place
+memcheck  runs it so too, and looks for mistakes of its CUDA kernels: indices out of range, races, what is read before
+          anybody wrote it, threads at different barriers. Reports go to stderr; the exit status is 1 if there are any"""
 
 
 def _honour_environment() -> None:
@@ -239,17 +244,48 @@ def main(argv: list[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
         print(USAGE, file=sys.stderr if not argv else sys.stdout)
         return 2 if not argv else 0
-    if argv[0] != "run" or len(argv) < 2:
+    if argv[0] not in ("run", "memcheck") or len(argv) < 2:
         print(USAGE, file=sys.stderr)
         return 2
     script = argv[1]
     if not os.path.isfile(script):
-        print(f"treadle run: there is no file {script!r}", file=sys.stderr)
+        print(f"treadle {argv[0]}: there is no file {script!r}", file=sys.stderr)
         return 2
-    import runpy
-
     install()
     sys.argv = argv[1:]
     sys.path[0] = os.path.dirname(os.path.abspath(script))
+    return _run(script) if argv[0] == "run" else _memcheck(script)
+
+
+def _run(script: str) -> int:
+    import runpy
+
     runpy.run_path(script, run_name="__main__")
     return 0
+
+
+def _memcheck(script: str) -> int:
+    """Run the script with all checks of kernels; 1 if there was anything to report, else its own status."""
+    import traceback
+
+    from . import config
+    from .cuda import _checks
+
+    config.EMU_CHECK = sum(config._CHECKS.values())
+    os.environ["TREADLE_EMU_CHECK"] = "all"  # of processes that the script begins
+    found = _checks.collected = _checks.Collected()
+    status: Any = 0
+    try:
+        _run(script)
+    except SystemExit as e:
+        status = e.code
+        if status is not None and not isinstance(status, int):
+            print(status, file=sys.stderr)
+            status = 1
+    except Exception:
+        traceback.print_exc()
+        status = 1
+    n = len(found.reports) + found.ended
+    mistakes = f"{n or 'no'} mistake{'s' * (n != 1)} of kernels"
+    print(f"treadle memcheck: {mistakes}", file=sys.stderr)
+    return 1 if n else status or 0

@@ -25,13 +25,13 @@ enum {
 
 /* Mistakes of kernels that are looked for while they run, names as TREADLE_EMU_CHECK has them. Exits before a barrier are told of, and no error. */
 #define TR_WATCHES(X)        \
-    X(BOUNDS, "bounds", 0)   \
-    X(RACE, "race", 1)       \
-    X(UNINIT, "uninit", 2)   \
-    X(BARRIER, "barrier", 3) \
-    X(EXIT, "exit", 4)
+    X(BOUNDS, 0, "bounds")   \
+    X(RACE, 1, "race")       \
+    X(UNINIT, 2, "uninit")   \
+    X(BARRIER, 3, "barrier") \
+    X(EXIT, 4, "exit")
 enum {
-#define X(id, name, bit) TR_WATCH_##id = 1u << (bit),
+#define X(id, bit, name) TR_WATCH_##id = 1u << (bit),
     TR_WATCHES(X)
 #undef X
 };

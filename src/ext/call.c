@@ -197,6 +197,8 @@ static __attribute__((noinline)) PyObject *box_result(tr_function *f, const tr_v
  * Returns the result or NULL. */
 static __attribute__((noinline)) PyObject *settle(tr_function *f, tr_frame *frame, PyObject *r) {
     bool printed = frame->capout != 0;
+    if (r && frame->watch && !tr_pyerr_watched_well(frame))
+        Py_CLEAR(r);
     atomic_fetch_add_explicit(&f->st->allocated, frame->nalloc, memory_order_relaxed);
     uint64_t before = frame->nfree;
     for (tr_mem *m = frame->mems.next; m != &frame->mems; m = m->next)

@@ -11,6 +11,8 @@ PyObject *tr_pyerr_raise_ctx(tr_ctx *ctx, PyObject *globals);
 void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, const tr_frame *frame);
 /* The exception of a launch that was watched says where it was, and what was found (watch.c). */
 void tr_pyerr_watched(const tr_frame *frame);
+/* One that ended well may be worth a warning; false with an exception, which a warning may be. */
+bool tr_pyerr_watched_well(const tr_frame *frame);
 /* The exception of a negative code, without traceback entries. */
 void tr_pyerr_raise_reason(int32_t code);
 

@@ -40,23 +40,33 @@ static PyObject *reports(const tr_watch_state *s) {
     return l;
 }
 
+/* treadle.cuda._checks.<name>(exc, kernel, block, thread, ended, reports, more). */
+static PyObject *tell(const char *name, PyObject *exc, const tr_watch_state *s) {
+    PyObject *found = reports(s), *r = NULL;
+    PyObject *mod = found ? PyImport_ImportModule("treadle.cuda._checks") : NULL;
+    if (mod)
+        r = PyObject_CallMethod(mod, name, "Os(LLL)(LLL)iOK", exc ? exc : Py_None, s->kernel,
+                                (long long)s->block[0], (long long)s->block[1], (long long)s->block[2],
+                                (long long)s->thread[0], (long long)s->thread[1], (long long)s->thread[2],
+                                (int)s->ended, found, (unsigned long long)s->more);
+    Py_XDECREF(mod);
+    Py_XDECREF(found);
+    return r;
+}
+
 void tr_pyerr_watched(const tr_frame *frame) {
     tr_watch_state s;
     if (!tr_rt_watch_state(frame, &s))
         return;
-    PyObject *exc = tr_py_fetch(), *found = reports(&s), *new = NULL;
-    PyObject *mod = found ? PyImport_ImportModule("treadle.cuda._checks") : NULL;
-    if (mod)
-        new = PyObject_CallMethod(mod, "told", "Os(LLL)(LLL)iOK", exc ? exc : Py_None, s.kernel,
-                                  (long long)s.block[0], (long long)s.block[1], (long long)s.block[2],
-                                  (long long)s.thread[0], (long long)s.thread[1], (long long)s.thread[2],
-                                  (int)s.ended, found, (unsigned long long)s.more);
-    Py_XDECREF(mod);
-    Py_XDECREF(found);
-    if (new) {
-        Py_XDECREF(exc);
-        tr_py_restore(new);
-    } else {
-        Py_XDECREF(exc); /* what went wrong in telling is the exception then */
-    }
+    PyObject *exc = tr_py_fetch(), *told = tell("told", exc, &s);
+    Py_XDECREF(exc);
+    if (told) /* else what went wrong in telling is the exception */
+        tr_py_restore(told);
+}
+
+bool tr_pyerr_watched_well(const tr_frame *frame) {
+    tr_watch_state s;
+    PyObject *r = tr_rt_watch_state(frame, &s) && s.n ? tell("warn", NULL, &s) : Py_NewRef(Py_None);
+    Py_XDECREF(r);
+    return r != NULL;
 }

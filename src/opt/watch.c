@@ -174,14 +174,13 @@ static void look_at(watch *s, tr_val v) {
     s->b = (tr_bld){s->f, in.blk, v, in.loc};
     if (in.op == TR_OP_CATCH) /* comes first in its block */
         return;
-    if (tr_ins_raises(&in) || in.op == TR_OP_BARRIER || (touches && tr_ins_effects(&in) & (E_READ | E_WRITE)))
+    if (tr_ins_raises(&in) || tr_op_meets(in.op) || (touches && tr_ins_effects(&in) & (E_READ | E_WRITE)))
         tell_thread(s);
     switch ((tr_op)in.op) {
     case TR_OP_CHECKIDX: name_array(s, v); break;
     case TR_OP_BARRIER:
-        call(s, TR_RT_WATCH_BARRIER, s->none, 0, NULL, site_text(s, ""));
-        s->told = false;
-        break;
+    case TR_OP_BARVOTE: call(s, TR_RT_WATCH_BARRIER, s->none, 0, NULL, site_text(s, "")); break;
+    case TR_OP_SYNCWARP: call(s, TR_RT_WATCH_WARP, s->none, 0, NULL, NULL); break;
     case TR_OP_LOAD:
         if (touches)
             tell_touch(s, in.args[0], in.args + 1, TR_TOUCH_READ);
@@ -212,6 +211,7 @@ static void look_at(watch *s, tr_val v) {
         break;
     default: break;
     }
+    s->told &= tr_op_meets(in.op) == TR_MEETING_NONE;
 }
 
 /* --- the launch --- */

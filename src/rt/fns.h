@@ -147,6 +147,7 @@ void tr_rt_watch_touch(tr_frame *f, void *owner, const void *data, int64_t how, 
 void tr_rt_watch_span(tr_frame *f, void *owner, const void *data, int64_t how, int64_t size,
                       const char *site);
 void tr_rt_watch_barrier(tr_frame *f, const char *site);
+void tr_rt_watch_warp(tr_frame *f);
 int64_t tr_rt_watch_end(tr_frame *f);
 
 /* tr_some_meet. Of each array: TR_MEET_*, data, sizes, perhaps strides in elements (mem.c). */

@@ -409,6 +409,12 @@ void tr_rt_watch_barrier(tr_frame *f, const char *site) {
     can_go_on(w);
 }
 
+void tr_rt_watch_warp(tr_frame *f) {
+    tr_watch *w = f->watch;
+    if (w && w->thread >= 0 && !w->lost && w->warp[w->thread] < TR_MARK_WARPS - 1)
+        w->warp[w->thread]++;
+}
+
 int64_t tr_rt_watch_end(tr_frame *f) {
     tr_watch *w = f->watch;
     if (!w)
@@ -420,7 +426,10 @@ int64_t tr_rt_watch_end(tr_frame *f) {
         add_report(w, &r);
     }
     w->ended = true;
-    return w->nreports;
+    int64_t wrong = 0;
+    for (uint32_t k = 0; k < w->nreports; k++)
+        wrong += w->reports[k].kind != TR_MISTAKE_EXIT;
+    return wrong;
 }
 
 bool tr_rt_watch_state(const tr_frame *f, tr_watch_state *out) {

@@ -123,6 +123,12 @@ def test_the_flags_of_fastmath_are_the_compilers():
     assert {name: 1 << int(bit) for _, name, bit in table} | {"fast": 127} == decorators._FASTMATH
 
 
+def test_the_checks_of_kernels_are_the_compilers():
+    table = rows("src/base/opts.h", r'X\((\w+), (\d+), "(\w+)"\)')
+    bits = {name: 1 << int(bit) for _, bit, name in table}
+    assert bits == {**config._CHECKS, "exit": config._CHECK_EXIT}
+
+
 def test_decorators_set_every_option_of_the_compiler():
     fields = {name for name, _ in rows("src/base/opts.h", r"X\((\w+), (uint\d+_t), ")}
     assert set(decorators._flags({})) == fields | {"cache"}  # cache is no matter of the code
@@ -199,6 +205,7 @@ def test_ops():
 def test_errors_are_the_compilers():
     classes = {cls for _, cls in rows("src/base/err.h", r'X\(([A-Z]+), "(\w+)"\)')}
     ours = {n for n in errors.__all__ if not issubclass(getattr(errors, n), Warning)} - {"TreadleError"}
+    ours -= {"KernelCheckError"}  # of running kernels
     assert {c for c in classes if not hasattr(builtins, c)} == ours
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from . import args, cudadrv
     from ._array import DeviceNDArray, DeviceRecord, ManagedNDArray, MappedNDArray, MemoryPointer
+    from ._checks import Report
     from ._devices import (
         Context,
         Device,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
         select_device,
     )
     from ._interop import as_cuda_array, from_cuda_array_interface, from_dlpack, is_cuda_array
-    from ._checks import Report
     from ._kernel import Kernel, Launcher, jit
     from ._memory import (
         device_array,

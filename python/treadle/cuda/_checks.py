@@ -10,7 +10,7 @@ from typing import Any, Callable
 from .. import config
 from ..errors import KernelCheckError, KernelCheckWarning
 
-__all__ = ["Report", "launch", "safe", "told", "wanted"]
+__all__ = ["Report", "launch", "safe", "told", "wanted", "warn"]
 
 # As tr_mistake in src/rt/watch.h, and TR_TOUCH_* in src/rt/layout.h.
 _KINDS = ("race", "uninit", "barrier", "exit", "lost")
@@ -99,35 +99,27 @@ def safe(options: dict[str, Any], watch: int) -> dict[str, Any]:
 
 
 class Collected:
-    """Where the reports of all launches go instead of being raised."""
+    """What was found so far in all launches of the process, for ``python -m treadle memcheck``."""
 
     def __init__(self) -> None:
         self.reports: list[Report] = []
+        self.ended = 0
 
-    def add(self, error: KernelCheckError) -> None:
-        """Print an error, and keep what it reports."""
-        self.reports += error.reports
-        print(f"treadle memcheck: {error}", file=sys.stderr)
+    def add(self, text: str, reports: list[Report]) -> None:
+        """Print what one launch reports, and keep it."""
+        self.reports += reports
+        print(f"treadle memcheck: {text}", file=sys.stderr)
 
 
 collected: Collected | None = None
 
 
 def launch(call: Callable[..., None], args: tuple[Any, ...]) -> None:
-    """Launch; what is no error becomes a warning."""
+    """Launch. Under ``memcheck`` a script goes on after what was reported."""
     try:
         call(*args)
-    except KernelCheckError as error:
-        if collected is not None:
-            collected.add(error)
-            return
-        wrong = [r for r in error.reports if r.kind != "exit"]
-        for r in error.reports:
-            if r.kind == "exit":
-                warnings.warn(f"kernel {r.kernel}: {r}", KernelCheckWarning, stacklevel=3)
-        if wrong:
-            error.args = (_text(wrong, 0),) if len(wrong) < len(error.reports) else error.args
-            error.reports = wrong
+    except KernelCheckError:
+        if collected is None:
             raise
 
 
@@ -199,12 +191,34 @@ def told(
     """
     _, name, file = kernel.split("|", 2)
     reports = [_report(name, r) for r in found]
-    barriers = [r for r in reports if r.kind == "barrier"]
-    if ended or (barriers and type(exc) is RuntimeError):
-        error = KernelCheckError(_text(reports, more), reports)
-        return error.with_traceback(exc.__traceback__ if exc else None)
+    wrong = [r for r in reports if r.kind != "exit"]
+    if ended or (type(exc) is RuntimeError and any(r.kind == "barrier" for r in wrong)):
+        error = KernelCheckError(_text(wrong, more), wrong)
+        error.with_traceback(exc.__traceback__ if exc else None)
+        if collected is not None:
+            collected.add(str(error), wrong)
+        return error
     if isinstance(exc, Exception):
         _place(exc, f"kernel {name}, line {_innermost_line(exc)}, block {block}, thread {thread}")
-        for r in reports:
+        for r in wrong:
             exc.add_note(str(r))
+        if collected is not None:
+            collected.ended += 1
+            notes = "".join(f"\n  {note}" for note in getattr(exc, "__notes__", ()))
+            collected.add(f"{type(exc).__name__}: {exc}{notes}", wrong)
     return exc
+
+
+def warn(
+    exc: None,
+    kernel: str,
+    block: Place,
+    thread: Place,
+    ended: int,
+    found: list[tuple[Any, ...]],
+    more: int,
+) -> None:
+    """Warn of what is no error. Called by ext/watch.c in a launch that ended well."""
+    name = kernel.split("|", 2)[1]
+    for r in found:
+        warnings.warn(f"kernel {name}: {_report(name, r)}", KernelCheckWarning, stacklevel=5)
