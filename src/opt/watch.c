@@ -3,7 +3,7 @@
  * Works on kernels and on what they call, before `grid` makes loops over threads of them: there a thread's place is an op, and a barrier an
  * instruction. In front of each access of an element, and of each pattern for the arrays that it goes over, stands a call with the address, kind, and
  * place in the source; in front of each barrier one that says where the thread waits. Which thread it is, is said once in each block that has such a call or may
- * raise, and again after a barrier: what lies between is one thread's, however loops over threads are made. Plain functions that a
+ * raise, and again after a barrier, and a read that a branch depends on: what lies between is one thread's, however loops over threads are made. Plain functions that a
  * kernel calls run as the thread that their caller named; they have no barriers.
  * Around the launch the runtime learns the sizes and the arrays, and is asked what it found; that ends the call with an exception, which ext/watch.c words.
  * Not seen: what packed and scattered arrays of patterns are written at, which their rounds decide.
@@ -18,7 +18,8 @@ typedef struct watch {
     tr_fn *f;
     tr_bld b;
     const tr_ty *i64, *none;
-    bool told; /* in this block: who runs */
+    bool told;        /* in this block: who runs */
+    uint8_t *decides; /* per value: a branch may depend on it, here or in a caller */
 } watch;
 
 static tr_arena *arena(const watch *s) {
@@ -90,6 +91,31 @@ static void tell_thread(watch *s) {
     args[0] = count(s, TR_OP_BLOCKIDX, TR_OP_GRIDDIM);
     args[1] = count(s, TR_OP_THREADIDX, TR_OP_BLOCKDIM);
     call(s, TR_RT_WATCH_AT, s->none, 2, args, NULL);
+}
+
+/* `grid` may read a value for the block where a branch is the same for all threads, and then its threads begin anew there. */
+static void find_decisive(watch *s) {
+    tr_fn *f = s->f;
+    tr_u32s todo = {0};
+    s->decides = TR_NEW_N(arena(s), uint8_t, f->ins.n + 1u);
+    tr_cfg_compute(f);
+    for (uint32_t k = 0; k < f->rpo.n; k++) {
+        const tr_ins *t = tr_term(f, f->rpo.d[k]);
+        for (uint32_t a = 0; a < t->nargs; a++)
+            tr_vec_push(arena(s), &todo, t->args[a]);
+    }
+    while (todo.n) {
+        tr_val v = todo.d[--todo.n];
+        const tr_ins *in = tr_at(f, v);
+        if (s->decides[v])
+            continue;
+        s->decides[v] = 1;
+        for (uint32_t a = 0; a < in->nargs; a++)
+            tr_vec_push(arena(s), &todo, in->args[a]);
+        if (in->op == TR_OP_PARAM && in->blk)
+            for (tr_way w = {0}; tr_next_way(f, in->blk, &w);)
+                tr_vec_push(arena(s), &todo, w.edge->args[tr_param_index(f, v)]);
+    }
 }
 
 /* --- what it touches --- */
@@ -211,7 +237,7 @@ static void look_at(watch *s, tr_val v) {
         break;
     default: break;
     }
-    s->told &= tr_op_meets(in.op) == TR_MEETING_NONE;
+    s->told &= tr_op_meets(in.op) == TR_MEETING_NONE && !(in.op == TR_OP_LOAD && s->decides[v]);
 }
 
 /* --- the launch --- */
@@ -252,6 +278,7 @@ bool tr_opt_watch(tr_prog *p, tr_fn *f) {
         return false;
     s.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
     s.none = tr_ty_none(p->ctx->types);
+    find_decisive(&s);
     tr_bid n = f->blks.n;
     for (tr_bid b = 0; b < n; b++) {
         s.told = false;

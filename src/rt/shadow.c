@@ -87,29 +87,31 @@ static bool refine(tr_shadow *s, tr_spage *p, unsigned shift) {
     return true;
 }
 
-/* The page of an address, fine enough for accesses there of that size; NULL without memory. */
-static tr_spage *page_of(tr_shadow *s, uint64_t address, uint64_t size) {
-    uint64_t number = address >> TR_SHADOW_PAGE;
-    unsigned shift = (unsigned)__builtin_ctzll(address | size | 8);
-    tr_spage *p = s->latest;
-    if (!p || p->number != number) {
-        p = s->pages ? *place_of(s, number) : NULL;
-        p = p ? p : new_page(s, number, shift);
-    }
+static __attribute__((noinline)) tr_spage *find_page(tr_shadow *s, uint64_t number, unsigned shift) {
+    tr_spage *p = s->pages ? *place_of(s, number) : NULL;
+    p = p ? p : new_page(s, number, shift);
     if (p && shift < p->shift && !refine(s, p, shift))
         p = NULL;
     s->full |= !p;
-    return s->latest = p;
+    return s->latest[number % TR_SHADOW_LATEST] = p;
+}
+
+/* The page of an address, fine enough for accesses there of that size; NULL without memory. */
+static inline tr_spage *page_of(tr_shadow *s, uint64_t address, uint64_t size) {
+    uint64_t number = address >> TR_SHADOW_PAGE;
+    unsigned shift = (unsigned)__builtin_ctzll(address | size | 8);
+    tr_spage *p = s->latest[number % TR_SHADOW_LATEST];
+    return p && p->number == number && shift >= p->shift ? p : find_page(s, number, shift);
 }
 
 /* --- marks --- */
 
-static bool in_one_warp(tr_mark x, tr_mark y) {
+static inline bool in_one_warp(tr_mark x, tr_mark y) {
     return tr_mark_thread(x) >> 5 == tr_mark_thread(y) >> 5;
 }
 
 /* Is x, of an earlier moment, by another thread than m, and does nothing order them? What has no phase is nobody's. */
-static bool is_apart(tr_mark x, tr_mark m, uint64_t base) {
+static inline bool is_apart(tr_mark x, tr_mark m, uint64_t base) {
     uint64_t phase = tr_mark_phase(x);
     if (!phase)
         return false;
@@ -121,14 +123,18 @@ static bool is_apart(tr_mark x, tr_mark m, uint64_t base) {
     return !in_one_warp(x, m) || (tr_mark_warp(x) == warp && warp < TR_MARK_WARPS - 1);
 }
 
-static tr_mark first_apart(const tr_marks *s, tr_mark m, uint64_t base) {
+bool tr_mark_apart(tr_mark x, tr_mark m, uint64_t base) {
+    return is_apart(x, m, base);
+}
+
+static inline tr_mark first_apart(const tr_marks *s, tr_mark m, uint64_t base) {
     return is_apart(s->last, m, base)    ? s->last
            : is_apart(s->other, m, base) ? s->other
            : is_apart(s->old, m, base)   ? s->old
                                          : 0;
 }
 
-static void join(tr_marks *s, tr_mark m, uint64_t base) {
+static inline void join(tr_marks *s, tr_mark m, uint64_t base) {
     tr_mark last = s->last;
     bool warp = in_one_warp(last, m), calm = tr_mark_warp(last) == tr_mark_warp(m);
     s->last = m;
@@ -150,7 +156,8 @@ static void join(tr_marks *s, tr_mark m, uint64_t base) {
 /* --- accesses --- */
 
 /* What of the cell the access must not meet. */
-static tr_clash clash_of(const tr_cell *c, const tr_marks *atomics, int how, tr_mark m, uint64_t base) {
+static inline tr_clash clash_of(const tr_cell *c, const tr_marks *atomics, int how, tr_mark m,
+                                uint64_t base) {
     tr_mark x = 0;
     if (is_apart(c->write, m, base))
         return (tr_clash){c->write, TR_TOUCH_WRITE};
@@ -161,31 +168,27 @@ static tr_clash clash_of(const tr_cell *c, const tr_marks *atomics, int how, tr_
     return (tr_clash){0, 0};
 }
 
-static bool touch_cell(tr_shadow *s, tr_spage *p, uint64_t k, int how, tr_mark m, uint64_t base,
-                       tr_clash *out) {
-    tr_cell *c = &p->cells[k];
-    bool atomic = how >= TR_TOUCH_ATOMIC;
-    if (how == TR_TOUCH_READ && c->reads.last == m && c->write != TR_MARK_FRESH)
-        return false; /* nothing that it could meet came since, or it was told of */
-    if (atomic && !p->atomics &&
-        !(p->atomics = tr_shadow_alloc(s->frame, cells_of(p) * sizeof *p->atomics))) {
-        s->full = true;
-        return false;
-    }
-    *out = clash_of(c, p->atomics ? &p->atomics[k] : NULL, how, m, base);
-    if (c->write == TR_MARK_FRESH && (how == TR_TOUCH_READ || how == TR_TOUCH_ATOMIC)) {
-        *out = (tr_clash){0, TR_CLASH_FRESH};
-        c->write = 0; /* once */
-    }
+/* It was not written: who looks at it now, or did before? */
+static __attribute__((noinline)) void touch_fresh(tr_cell *c, uint64_t address, int how, tr_clash_fn *fn,
+                                                  void *self) {
+    bool looks = how == TR_TOUCH_READ || how == TR_TOUCH_ATOMIC;
+    if (c->write == TR_MARK_FRESH && looks)
+        c->write = fn(self, address, (tr_clash){0, TR_CLASH_FRESH});
+    else if (c->write != TR_MARK_FRESH && !looks)
+        fn(self, address, (tr_clash){c->write, TR_CLASH_SETTLED});
+    if (how == TR_TOUCH_EXCH)
+        c->write = 0;
+}
+
+static inline tr_clash touch_cell(tr_cell *c, tr_marks *atomics, int how, tr_mark m, uint64_t base) {
+    tr_clash r = clash_of(c, atomics, how, m, base);
     if (how == TR_TOUCH_READ)
         join(&c->reads, m, base);
-    else if (atomic)
-        join(&p->atomics[k], m, base);
-    if (how == TR_TOUCH_WRITE)
+    else if (how == TR_TOUCH_WRITE)
         c->write = m;
-    else if (atomic && c->write == TR_MARK_FRESH)
-        c->write = 0;
-    return out->with || out->how == TR_CLASH_FRESH;
+    else
+        join(atomics, m, base);
+    return r;
 }
 
 void tr_shadow_touch(tr_shadow *s, uint64_t address, uint64_t size, int how, tr_mark m, uint64_t base,
@@ -193,11 +196,20 @@ void tr_shadow_touch(tr_shadow *s, uint64_t address, uint64_t size, int how, tr_
     uint64_t end = address + size;
     while (address < end && !s->full) {
         tr_spage *p = page_of(s, address, end - address);
-        tr_clash clash;
         if (!p)
             return;
-        if (touch_cell(s, p, (address & ((1 << TR_SHADOW_PAGE) - 1)) >> p->shift, how, m, base, &clash))
-            fn(self, address, clash);
+        if (how >= TR_TOUCH_ATOMIC && !p->atomics) {
+            p->atomics = tr_shadow_alloc(s->frame, cells_of(p) * sizeof *p->atomics);
+            s->full |= !p->atomics;
+            continue;
+        }
+        uint64_t k = (address & ((1 << TR_SHADOW_PAGE) - 1)) >> p->shift;
+        tr_cell *c = &p->cells[k];
+        if (__builtin_expect(c->write && !tr_mark_phase(c->write), 0))
+            touch_fresh(c, address, how, fn, self);
+        tr_clash r = touch_cell(c, p->atomics ? &p->atomics[k] : NULL, how, m, base);
+        if (__builtin_expect(r.with != 0, 0))
+            fn(self, address, r);
         address += UINT64_C(1) << p->shift;
     }
 }

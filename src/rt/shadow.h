@@ -16,7 +16,10 @@ enum {
     TR_MARK_PHASES = 1 << 30,
     TR_MARK_THREADS = 1 << 10
 };
-#define TR_MARK_FRESH 1 /* of memory that nobody wrote; its phase is 0 */
+#define TR_MARK_FRESH 1 /* of memory that nobody wrote; its phase is 0, as is that of an answer (tr_clash) */
+
+/* Does nothing order x, of an earlier moment, and m? They are of two threads then. What has no phase is nobody's. */
+bool tr_mark_apart(tr_mark x, tr_mark m, uint64_t base);
 
 static inline tr_mark tr_mark_of(uint64_t phase, uint64_t thread, uint64_t warp, uint64_t site) {
     return phase << 34 | thread << 24 | warp << 12 | site;
@@ -46,7 +49,7 @@ typedef struct tr_cell {
 } tr_cell;
 
 /* 4 KiB of memory, a cell for each 1 << shift bytes: as fine as it has been looked at. */
-enum { TR_SHADOW_PAGE = 12 };
+enum { TR_SHADOW_PAGE = 12, TR_SHADOW_LATEST = 16 };
 typedef struct tr_spage {
     uint64_t number; /* address >> TR_SHADOW_PAGE */
     unsigned shift;
@@ -59,22 +62,22 @@ typedef struct tr_shadow {
     tr_spage **pages; /* open addressing, 1 << bits of them */
     unsigned bits;
     uint64_t n;
-    tr_spage *latest;
-    bool full; /* there was no memory */
+    tr_spage *latest[TR_SHADOW_LATEST]; /* by the last bits of their numbers */
+    bool full;                          /* there was no memory */
 } tr_shadow;
 
 void *tr_shadow_alloc(tr_frame *f, uint64_t bytes); /* zeroed; NULL without memory */
 void tr_shadow_free(tr_frame *f, void *data);
 
-/* Which of two accesses disturbs the other is asked with the phase in which the later one's block began. */
+/* Where an access meets what it must not: `with` an earlier one of `how` (TR_TOUCH_*); it looks (FRESH) at what nobody wrote; it writes (SETTLED) where somebody
+ * looked before, and `with` is what that was answered with. The answer to FRESH is a mark of phase 0 to remember; others are not asked for one. */
+enum { TR_CLASH_FRESH = 8, TR_CLASH_SETTLED };
 typedef struct tr_clash {
     tr_mark with;
-    int how; /* TR_TOUCH_* of that */
+    int how;
 } tr_clash;
-enum { TR_CLASH_FRESH = 8 }; /* in `how` of a clash: nobody wrote it */
-
-/* Called for each cell where an access meets what it must not. */
-typedef void tr_clash_fn(void *self, uint64_t address, tr_clash clash);
+typedef tr_mark tr_clash_fn(void *self, uint64_t address, tr_clash clash);
+/* base: the phase in which the block of `m` began. */
 void tr_shadow_touch(tr_shadow *s, uint64_t address, uint64_t size, int how, tr_mark m, uint64_t base,
                      tr_clash_fn *fn, void *self);
 /* Nobody wrote these bytes. */

@@ -29,6 +29,14 @@ typedef struct stop {
     uint16_t site, thread;
 } stop;
 
+/* Somebody looked at what nobody had written. It is told of when the block ends, or when the thread writes there itself, or one that comes later: another one that
+ * does so at the same time makes a race of it, whichever comes first. */
+typedef struct look {
+    uint64_t address;
+    tr_mark mark; /* 0: it is settled */
+    int how;
+} look;
+
 typedef struct tr_watch {
     tr_frame *frame;
     const char *kernel;
@@ -45,6 +53,8 @@ typedef struct tr_watch {
     uint16_t slots[SITE_SLOTS]; /* by the text's address: number of a site, 0: free */
     stop *stops;
     uint32_t nstops, capstops;
+    look *looks; /* of the block; the answer to who looks is 2 + its place here */
+    uint64_t nlooks, caplooks;
     struct first {
         uint64_t phase;
         int64_t block;
@@ -199,6 +209,24 @@ static tr_mark mark(const tr_watch *w, unsigned site) {
     return tr_mark_of(w->base + w->phase[w->thread], (uint64_t)w->thread, w->warp[w->thread], site);
 }
 
+static void tell(tr_watch *w, tr_mistake kind, uint64_t address, tr_watch_side first, tr_watch_side then) {
+    tr_watch_report r = {.kind = kind, .array = "", .of = {first, then}};
+    const array *a = array_at(w, address, then.site ? then.site : first.site, r.index);
+    if (a) {
+        r.array = a->name;
+        r.shared = a->kind == TR_WATCHED_SHARED;
+        r.ndim = a->ndim;
+        memcpy(r.size, a->n, sizeof r.size);
+    }
+    add_report(w, &r);
+}
+
+static void tell_look(tr_watch *w, look *l) {
+    if (l->mark)
+        tell(w, TR_MISTAKE_UNINIT, l->address, side_of(w, l->mark, l->how), (tr_watch_side){0});
+    l->mark = 0;
+}
+
 /* Something was found where this thread touches memory. */
 typedef struct touch {
     tr_watch *w;
@@ -206,24 +234,27 @@ typedef struct touch {
     int how;
 } touch;
 
-static void found(void *self, uint64_t address, tr_clash clash) {
+static tr_mark found(void *self, uint64_t address, tr_clash clash) {
     const touch *t = self;
     tr_watch *w = t->w;
-    bool fresh = clash.how == TR_CLASH_FRESH;
-    if (!(w->what & (fresh ? TR_WATCH_UNINIT : TR_WATCH_RACE)))
-        return;
-    tr_watch_report r = {.kind = fresh ? TR_MISTAKE_UNINIT : TR_MISTAKE_RACE, .array = ""};
-    tr_watch_side mine = side_of(w, t->m, t->how);
-    const array *a = array_at(w, address, mine.site, r.index);
-    if (a) {
-        r.array = a->name;
-        r.shared = a->kind == TR_WATCHED_SHARED;
-        r.ndim = a->ndim;
-        memcpy(r.size, a->n, sizeof r.size);
+    uint64_t cap;
+    if (clash.how == TR_CLASH_SETTLED) {
+        look *l = &w->looks[clash.with - 2];
+        if (tr_mark_apart(l->mark, t->m, w->base))
+            l->mark = 0;
+        tell_look(w, l);
+    } else if (clash.how != TR_CLASH_FRESH) {
+        if (w->what & TR_WATCH_RACE)
+            tell(w, TR_MISTAKE_RACE, address, side_of(w, clash.with, clash.how), side_of(w, t->m, t->how));
+    } else if (w->what & TR_WATCH_UNINIT) {
+        w->lost |= !room(w, (void **)&w->looks, w->nlooks, w->caplooks, sizeof *w->looks, &cap);
+        w->caplooks = cap;
+        if (w->lost)
+            return 0;
+        w->looks[w->nlooks++] = (look){address, t->m, t->how};
+        return w->nlooks + 1;
     }
-    r.of[0] = fresh ? mine : side_of(w, clash.with, clash.how);
-    r.of[1] = fresh ? (tr_watch_side){0} : mine;
-    add_report(w, &r);
+    return 0;
 }
 
 /* --- blocks --- */
@@ -242,10 +273,17 @@ static void look_for_exits(tr_watch *w) {
     }
 }
 
+static void end_block(tr_watch *w) {
+    look_for_exits(w);
+    for (uint64_t k = 0; k < w->nlooks; k++)
+        tell_look(w, &w->looks[k]);
+    w->nlooks = 0;
+}
+
 static void begin_block(tr_watch *w, int64_t block) {
     uint64_t cap;
     if (w->block >= 0) {
-        look_for_exits(w);
+        end_block(w);
         w->base += w->most + 1u;
     }
     if (w->most)
@@ -420,7 +458,7 @@ int64_t tr_rt_watch_end(tr_frame *f) {
     if (!w)
         return -1;
     if (w->block >= 0)
-        look_for_exits(w);
+        end_block(w);
     if (w->lost) {
         tr_watch_report r = {.kind = TR_MISTAKE_LOST, .array = ""};
         add_report(w, &r);
@@ -433,9 +471,13 @@ int64_t tr_rt_watch_end(tr_frame *f) {
 }
 
 bool tr_rt_watch_state(const tr_frame *f, tr_watch_state *out) {
-    const tr_watch *w = f->watch;
+    tr_watch *w = f->watch;
     if (!w)
         return false;
+    for (uint64_t k = 0; k < w->nlooks;
+         k++) /* the launch was left in the middle: what was looked at may be why */
+        tell_look(w, &w->looks[k]);
+    w->nlooks = 0;
     *out = (tr_watch_state){w->kernel, w->ended, {0}, {0}, w->reports, w->nreports, w->more};
     if (w->thread >= 0) {
         split(w->block, w->grid, out->block);

@@ -50,7 +50,7 @@ def ints(*shape: int) -> Any:
 # --- a barrier is missing ---
 
 
-@planted("race s A B", "uninit s B", grid=2, block=64, args=lambda: (floats(128),))
+@planted("race s A B", grid=2, block=64, args=lambda: (floats(128),))
 class NoBarrier:
     def wrong(a):
         s = cuda.shared.array(64, float32)
@@ -123,9 +123,12 @@ class MatmulWithoutItsSecondBarrier:
 
 
 @planted(
-    "race sa A C", "race sb B C", "uninit sa C", "uninit sb C",
-    grid=(2, 2), block=(4, 4), args=lambda: (floats(8, 8), floats(8, 8), floats(8, 8)),
-)  # fmt: skip
+    "race sa A C",
+    "race sb B C",
+    grid=(2, 2),
+    block=(4, 4),
+    args=lambda: (floats(8, 8), floats(8, 8), floats(8, 8)),
+)
 class MatmulWithoutItsFirstBarrier:
     def wrong(a, b, c):
         sa = cuda.shared.array((4, 4), float32)
@@ -377,12 +380,35 @@ class WithoutTheBarrierAtTheEndOfTheLoop:
             cuda.syncthreads()
 
 
+@planted("race s A B", grid=1, block=32, args=lambda: (floats(32), ints(1)))
+class BarrierThatANumberInMemoryDecidesAbout:
+    def wrong(a, count):
+        s = cuda.shared.array(32, float32)
+        t = cuda.threadIdx.x
+        s[t] = a[t]  # A
+        n = count[0]
+        x = s[(t + 1) % 32]  # B
+        if n > 3:
+            cuda.syncthreads()
+        a[t] = x
+
+    def right(a, count):
+        s = cuda.shared.array(32, float32)
+        t = cuda.threadIdx.x
+        s[t] = a[t]
+        n = count[0]
+        if n < 3:
+            cuda.syncthreads()
+        x = s[(t + 1) % 32]
+        a[t] = x
+
+
 @cuda.jit(device=True)
 def _load(s, a, i):
     s[cuda.threadIdx.x] = a[i]  # device
 
 
-@planted("race tile device B", "uninit tile B", grid=2, block=32, args=lambda: (floats(64), floats(64)))
+@planted("race tile device B", grid=2, block=32, args=lambda: (floats(64), floats(64)))
 class BehindADeviceFunction:
     def wrong(a, q):
         tile = cuda.shared.array(32, float32)
