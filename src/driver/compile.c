@@ -121,9 +121,22 @@ static bool read_late(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     return tr_opt_run_named(p, root, "split");
 }
 
+/* On a device indices are looked at where the root says so, and nowhere else: whose function it is does not
+ * matter. */
+static void for_device(tr_prog *p, const tr_request *rq) {
+    p->root_kind = rq->kind;
+    for (uint32_t i = 0; i < p->opts.n; i++) {
+        tr_opts *own = tr_arena_copy(&p->ctx->arena, p->opts.d[i], sizeof *own);
+        own->boundscheck = p->ctx->opts.boundscheck;
+        p->opts.d[i] = own;
+    }
+}
+
 /* A program that came as typed text has its instances already. */
 static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     uint64_t start = tr_now_ns();
+    if (rq->want.target)
+        for_device(p, rq);
     bool ok = p->insts.n > 0 || tr_infer(p, rq->nargs, rq->args, rq->ret);
     if (ok && p->root < p->insts.n)
         out->ret = p->insts.d[p->root].ret;
@@ -134,9 +147,9 @@ static bool run_infer(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     return end_stage(p->ctx, TR_STAGE_INFER, start, ok && verify(p, "infer"));
 }
 
-static bool run_opt(tr_prog *p) {
+static bool run_opt(tr_prog *p, const tr_request *rq) {
     uint64_t start = tr_now_ns();
-    bool ok = tr_opt_run(p);
+    bool ok = rq->want.target ? tr_opt_run_for(p, rq->want.target) : tr_opt_run(p);
     return end_stage(p->ctx, TR_STAGE_OPT, start, ok);
 }
 
@@ -149,6 +162,10 @@ static bool run_backend(tr_prog *p, const tr_request *rq, tr_object *obj) {
         return tr_fail(c, TR_ERR_LOWERING, "%s", why);
     const char *name = p->insts.d[p->root].fn->name;
     tr_want want = rq->want;
+    bool *root = TR_NEW_N(&c->arena, bool, p->insts.n + 1u);
+    root[p->root] = true;
+    if (want.target)
+        want.functions = root;
     bool d[3] = {!want.llvm && tr_dump_wants(&c->dump, TR_STAGE_LLVM, NULL, name),
                  !want.llvmopt && tr_dump_wants(&c->dump, TR_STAGE_LLVMOPT, NULL, name),
                  !want.assembly && tr_dump_wants(&c->dump, TR_STAGE_ASM, NULL, name)};
@@ -223,10 +240,10 @@ static bool make_ir(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (rq->late)
         return read_late(p, rq, out);
     return run_front(p) && (rq->upto <= TR_STAGE_FRONT ||
-                            (run_infer(p, rq, out) && (rq->upto == TR_STAGE_INFER || run_opt(p))));
+                            (run_infer(p, rq, out) && (rq->upto == TR_STAGE_INFER || run_opt(p, rq))));
 }
 
-static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
+static bool compile_host(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     tr_ctx *c = p->ctx;
     tr_hash key;
     bool cached = use_cache(c, rq);
@@ -274,6 +291,32 @@ static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
         flush_dump(c);
     }
     return ok || tr_fail(c, TR_ERR_LOWERING, "%s", why);
+}
+
+/* Text for a device: nothing is loaded, and the cache holds none. */
+static bool compile_device(tr_prog *p, const tr_request *asked, tr_compiled *out) {
+    tr_ctx *c = p->ctx;
+    tr_request rq = *asked;
+    rq.want.target = tr_target_find(c, rq.device, &rq.want.processor);
+    if (!rq.want.target || !make_ir(p, &rq, out))
+        return false;
+    if (rq.upto != TR_STAGE_TIME)
+        return true;
+    rq.want.libdevice = tr_driver_libdevice(c);
+    tr_object obj = {0};
+    bool ok = run_backend(p, &rq, &obj);
+    if (ok && rq.code)
+        tr_sb_write(rq.code, (const char *)obj.elf, obj.size);
+    free(obj.elf);
+    if (ok && wants(c, TR_STAGE_TIME)) {
+        dump_times(c, p->insts.d[p->root].fn->name);
+        flush_dump(c);
+    }
+    return ok;
+}
+
+static bool compile(tr_prog *p, const tr_request *rq, tr_compiled *out) {
+    return rq->device ? compile_device(p, rq, out) : compile_host(p, rq, out);
 }
 
 /* Without a handler, or memory, to make an error from, it is a constant; it never becomes the list's tail

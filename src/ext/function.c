@@ -589,6 +589,9 @@ static PyMethodDef methods[] = {
     {"_declare", fn_declare, METH_O, "_declare(signature)\n--\n\ncompile() for decorators."},
     {"disable_compile", WITH_KEYWORDS(fn_disable_compile), disable_doc},
     {"inspect", fn_inspect, METH_VARARGS, inspect_doc},
+    {"_device", tr_function_device, METH_VARARGS,
+     "_device(signature, target, stage, kernel, flags)\n--\n\nText for a device: (text, type of the result, "
+     "parameters)."},
     {"_variables", fn_variables, METH_O, "_variables(signature)\n--\n\nList of (line, name, type)."},
     {"parallel_diagnostics", WITH_KEYWORDS(fn_parallel_diagnostics), parallel_doc},
     {"inspect_types", WITH_KEYWORDS(fn_inspect_types), types_doc},

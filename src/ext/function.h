@@ -136,6 +136,11 @@ void tr_function_wishes(tr_function *f, tr_arena *a, tr_wishes *out);
 /* Name of parameter i, for messages. */
 const char *tr_function_param(const tr_function *f, uint32_t i);
 
+/* --- ptx.c --- */
+
+/* _device(signature, target, stage, kernel, flags): (text, result's type, parameters). */
+PyObject *tr_function_device(PyObject *self, PyObject *args);
+
 /* --- bind.c --- */
 
 /* Arguments in the order of parameters, defaults filled in, *args packed into a tuple. */

@@ -557,7 +557,7 @@ bool tr_infer(tr_prog *p, uint32_t nargs, const tr_ty *const *args, const tr_ty 
         return report_nothing_typed(&f);
     if (!tr_infer_types(&f, root))
         return report_nothing_typed(&f);
-    if (!emit_all(&f, root) || !tr_infer_kinds(&f, root))
+    if (!emit_all(&f, root) || !tr_infer_kinds(&f, &e, root))
         return false;
     p->insts.d[root].ret = void_ret(&f, f.st.d[root].ret);
     compact(&f, root);

@@ -88,8 +88,28 @@ static bool report_host(infer *f, const tr_fn *fn, const tr_ins *in) {
     return false;
 }
 
-bool tr_infer_kinds(infer *f, uint32_t root) {
+/* A root that is a kernel takes and returns what a launched one does. */
+static bool check_root(infer *f, tr_em *e, uint32_t root) {
+    tr_inst *inst = &f->p->insts.d[root];
+    const tr_func *fn = &f->p->funcs.d[inst->func];
+    const tr_ty *ret = f->st.d[root].ret;
+    if (fn->varargs)
+        return tr_em_error(e, "a kernel takes a fixed number of arguments, and %s() has *args", fn->name);
+    for (uint32_t k = 0; k < inst->nargs; k++)
+        if (!tr_ty_is_scalar(inst->args[k]) && inst->args[k]->kind != TR_TY_ARRAY)
+            return tr_em_error(e, "a kernel takes numbers and arrays, and argument %u is %s", k + 1,
+                               tr_em_tyname(e, inst->args[k]));
+    return !ret || ret->kind == TR_TY_NONE ||
+           (ret->kind == TR_TY_LIT && ret->lit->kind == TR_OBJ_NONE) ||
+           returns_something(e, fn, tr_em_tyname(e, ret));
+}
+
+bool tr_infer_kinds(infer *f, tr_em *e, uint32_t root) {
     tr_prog *p = f->p;
+    if (p->root_kind == TR_FN_KERNEL && !check_root(f, e, root))
+        return false;
+    if (p->insts.d[root].fn)
+        p->insts.d[root].fn->kind = p->root_kind;
     for (uint32_t i = 0; i < p->insts.n; i++)
         if (p->insts.d[i].fn && f->st.d[i].launched)
             p->insts.d[i].fn->kind = TR_FN_KERNEL;

@@ -86,8 +86,9 @@ bool tr_infer_settle(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t
 
 /* infer/launch.c: calls a function as a kernel, of blocks and threads as `sizes` says. */
 bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *args, tr_tv *out);
-/* Which of the emitted functions run on a device. False: the root would have to, an error. */
-bool tr_infer_kinds(infer *f, uint32_t root);
+/* Which of the emitted functions run on a device. False, with an error: the root would have to and is the host's, or it is to be a
+ * kernel and cannot. */
+bool tr_infer_kinds(infer *f, tr_em *e, uint32_t root);
 
 /* infer/ufuncs.c: calls a function that a ufunc was made of: over the elements of arrays, with NumPy's casting. */
 bool tr_infer_call_ufunc(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out);

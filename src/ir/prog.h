@@ -111,6 +111,7 @@ typedef struct tr_prog {
     TR_VEC(const tr_opts *) opts; /* each once; the first are the root's */
     uint32_t root_func;
     uint32_t root;
+    uint8_t root_kind; /* tr_fnkind of what is asked for: HOST, or a device's, which no host calls */
     bool
         handles; /* some function has a handler, so what an exception passes on its way out releases what it holds */
     bool is_late; /* the root was such an instance: it is called by compiled code */

@@ -8,7 +8,7 @@
 #include "ir/prog.h"
 #include "target/target.h"
 
-enum { TR_BACKEND_ABI = 4 };
+enum { TR_BACKEND_ABI = 5 };
 
 typedef struct tr_object {
     uint8_t *elf; /* malloc'ed relocatable object, or PTX as text; the caller frees it */
@@ -23,8 +23,9 @@ typedef struct tr_want {
     const tr_target *target;
     const tr_processor *processor;
     const bool *functions; /* per instance: is it wanted? NULL: all are */
-    /* NVIDIA\'s library of mathematics; NULL: calls of it are an error, "": they stay as they are. */
+    /* NVIDIA's library of mathematics; NULL: calls of it are an error, "": they stay as they are. */
     const char *libdevice;
+    tr_device_opts device;
 } tr_want;
 
 typedef struct tr_backend {

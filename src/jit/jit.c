@@ -282,6 +282,7 @@ static bool stages(job *j) {
     bool texts = t->llvm || t->llvmopt;
     tr_lower_want want = {.target = j->target,
                           .wanted = t->functions,
+                          .device = t->device,
                           .vector_bits = j->cpu->vector_bits,
                           .math_bits = j->cpu->math_bits,
                           .features = j->cpu->features,
@@ -372,7 +373,7 @@ static bool compile_device(job j) {
 }
 
 static bool compile(tr_prog *p, const tr_want *want, tr_object *out) {
-    static const tr_want nothing = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+    static const tr_want nothing;
     pthread_once(&once, set_up_once);
     *out = (tr_object){0};
     if (the_host.failed)

@@ -30,19 +30,30 @@ static const char *name_for(tr_lm *m, const char *name) {
     return out;
 }
 
-/* Types of the parts of t, without the owners of arrays for a kernel. */
-static unsigned add_types(tr_lm *m, const tr_ty *t, bool kernel, lt *out) {
-    unsigned n = tr_ty_nparts(t), k = 0;
+static unsigned add_types(tr_lm *m, const tr_ty *t, lt *out) {
+    unsigned n = tr_ty_nparts(t);
     tr_part *parts = TR_NEW_N(&m->ctx->arena, tr_part, n + 1u);
     tr_ty_parts(t, parts);
-    for (unsigned i = kernel && t->kind == TR_TY_ARRAY; i < n; i++)
-        out[k++] = m->part[parts[i]];
-    return k;
+    for (unsigned i = 0; i < n; i++)
+        out[i] = m->part[parts[i]];
+    return n;
 }
 
-static lt type_of(tr_lm *m, const tr_fn *f) {
+static lt kernel_type(tr_lm *m, const tr_fn *f) {
     const tr_blk *entry = tr_blk_at(f, 0);
-    bool kernel = f->kind == TR_FN_KERNEL;
+    const tr_ty **args = TR_NEW_N(&m->ctx->arena, const tr_ty *, entry->params.n + 1u);
+    for (uint32_t k = 0; k < entry->params.n; k++)
+        args[k] = tr_at(f, entry->params.d[k])->ty;
+    tr_params p;
+    tr_target_params(&m->ctx->arena, entry->params.n, args, &p);
+    lt *types = TR_NEW_N(&m->ctx->arena, lt, p.n);
+    for (uint32_t k = 0; k < p.n; k++)
+        types[k] = m->part[p.d[k].type];
+    return LLVMFunctionType(m->void_, types, p.n, 0);
+}
+
+static lt device_type(tr_lm *m, const tr_fn *f) {
+    const tr_blk *entry = tr_blk_at(f, 0);
     unsigned n = 1, np = 1;
     for (uint32_t k = 0; k < entry->params.n; k++)
         np += tr_ty_nparts(tr_at(f, entry->params.d[k])->ty);
@@ -50,17 +61,16 @@ static lt type_of(tr_lm *m, const tr_fn *f) {
        *ret = TR_NEW_N(&m->ctx->arena, lt, tr_ty_nparts(f->ret) + 1u);
     types[0] = m->ptr;
     for (uint32_t k = 0; k < entry->params.n; k++)
-        n += add_types(m, tr_at(f, entry->params.d[k])->ty, kernel, types + n);
+        n += add_types(m, tr_at(f, entry->params.d[k])->ty, types + n);
     ret[0] = m->i32;
-    unsigned nret = add_types(m, f->ret, false, ret + 1);
-    lt r = kernel ? m->void_ : nret ? LLVMStructTypeInContext(m->lc, ret, nret + 1, 0) : m->i32;
-    return LLVMFunctionType(r, types, n, 0);
+    unsigned nret = add_types(m, f->ret, ret + 1);
+    return LLVMFunctionType(nret ? LLVMStructTypeInContext(m->lc, ret, nret + 1, 0) : m->i32, types, n, 0);
 }
 
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst) {
     const tr_fn *f = m->prog->insts.d[inst].fn;
     tr_linst *l = &m->insts[inst];
-    l->type = type_of(m, f);
+    l->type = f->kind == TR_FN_KERNEL ? kernel_type(m, f) : device_type(m, f);
     l->fn = LLVMAddFunction(m->mod, name_for(m, f->name), l->type);
     if (f->kind == TR_FN_KERNEL)
         LLVMSetFunctionCallConv(l->fn, PTX_KERNEL);

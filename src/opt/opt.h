@@ -7,6 +7,8 @@
 
 /* Runs all passes over every instance; skip, dump, time and verify as the context's dump says. */
 bool tr_opt_run(tr_prog *p);
+/* The same for a program whose root is a device's. */
+bool tr_opt_run_for(tr_prog *p, const tr_target *t);
 /* Is the text one of the passes? Their names, with commas between them. */
 bool tr_opt_is_pass(const char *name, size_t n);
 const char *tr_opt_pass_names(void);

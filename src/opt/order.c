@@ -22,6 +22,11 @@ const char tr_pass_order[] =
 #include "opt/passes.def"
     ;
 
+const char tr_pass_device_order[] =
+#define DEVICE(names) names "|"
+#include "opt/passes.def"
+    ;
+
 /* --- properties, seen on the IR of one function --- */
 
 typedef struct look {

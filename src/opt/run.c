@@ -209,10 +209,9 @@ static void drop_unreached(tr_prog *p, const tr_u32s *reached) {
             p->insts.d[i].fn = NULL;
 }
 
-bool tr_opt_run(tr_prog *p) {
+static bool run_order(tr_prog *p, const char *group) {
     uint32_t held = p->ctx->dump.verify ? tr_pass_input(p) : 0, before;
-    assert(!tr_pass_order_fault(&p->ctx->arena, tr_pass_order));
-    for (const char *group = tr_pass_order; *group;) {
+    while (*group) {
         tr_u32s fns = callees_first(p);
         drop_unreached(p, &fns);
         before = held;
@@ -225,6 +224,18 @@ bool tr_opt_run(tr_prog *p) {
         group += *group == '|';
     }
     return true;
+}
+
+bool tr_opt_run(tr_prog *p) {
+    assert(!tr_pass_order_fault(&p->ctx->arena, tr_pass_order));
+    return run_order(p, tr_pass_order);
+}
+
+bool tr_opt_run_for(tr_prog *p, const tr_target *t) {
+    if (t->runtime)
+        return tr_opt_run(p);
+    assert(!tr_pass_part_fault(&p->ctx->arena, tr_pass_device_order));
+    return run_order(p, tr_pass_device_order);
 }
 
 /* What counts references is the host's, and stays as it is: the target refuses it. */

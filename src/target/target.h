@@ -41,6 +41,41 @@ typedef struct tr_target {
     const char *const *legal; /* per op: legal.def's column */
 } tr_target;
 
+/* What is asked of a device's code beside the program; all zero: nothing. */
+#define TR_DEVICE_OPTS(X)                                                                             \
+    X(max_registers) /* of a thread; 0: as many as it takes */                                        \
+    X(max_threads)   /* of a block: a launch bound; 0: none is said */                                \
+    X(min_blocks)    /* on a multiprocessor at once; the same */                                      \
+    X(max_blocks)    /* of a cluster; the same */                                                     \
+    X(separate)      /* a product and a sum of it are rounded one after the other, never fused */     \
+    X(flush)         /* float32 numbers too small for their full precision are zero */                \
+    X(lines)         /* says which line of the source each instruction is of; opts.debug says more */ \
+    X(plain)         /* a device function that C may call: parts in, the result out, no code, no record */
+typedef struct tr_device_opts {
+#define X(field) uint32_t field;
+    TR_DEVICE_OPTS(X)
+#undef X
+} tr_device_opts;
+
+/* A parameter of a kernel of TR_ABI_FLAT. The first points to the launch's tr_dev_error (rt/layout.h); then
+ * come the arguments' parts (ty/ty.h) in order, each for itself, all but the owners of arrays: a scalar; re and im; data, shape and, for
+ * layout any, strides in elements. Each lies at a multiple of its size. */
+enum { TR_PARAM_ERROR = UINT32_MAX };
+typedef struct tr_param {
+    uint32_t arg;  /* which argument, or TR_PARAM_ERROR */
+    uint8_t part;  /* which of its parts: the slot, of those that the argument takes, whose low bytes it is */
+    uint8_t type;  /* tr_part */
+    uint8_t size;  /* bytes */
+    uint32_t offset; /* in the buffer of all of them */
+} tr_param;
+typedef struct tr_params {
+    uint32_t n, bytes;
+    tr_param *d;
+} tr_params;
+
+/* Parameters of a kernel that takes arguments of these types. */
+void tr_target_params(tr_arena *a, uint32_t n, const tr_ty *const *args, tr_params *out);
+
 extern const tr_target tr_target_x86_64, tr_target_nvptx64;
 
 /* "nvptx64:sm_80", "nvptx64", "x86-64". NULL with an error in ctx that lists what there is. proc: NULL

@@ -1,0 +1,115 @@
+/* Function's way to a device's code: text for a processor that need not be here. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ext/job.h"
+#include "ext/pyerr.h"
+#include "ext/types.h"
+
+/* `flags`: dict of small integers, fields of tr_device_opts and of the root's tr_opts. */
+static bool read_flags(tr_job *j, PyObject *flags) {
+    PyObject *key, *value;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(flags, &pos, &key, &value)) {
+        const char *name = PyUnicode_AsUTF8(key);
+        long v = PyLong_AsLong(value);
+        bool known = false;
+        if (!name || (v == -1 && PyErr_Occurred()))
+            return false;
+#define X(field)                                           \
+    if (!strcmp(name, #field)) {                           \
+        j->rq.want.device.field = (uint32_t)v;             \
+        known = true;                                      \
+    }
+        TR_DEVICE_OPTS(X)
+#undef X
+#define X(field, type, dflt)              \
+    if (!strcmp(name, #field)) {          \
+        j->ctx.opts.field = (type)v;      \
+        known = true;                     \
+    }
+        TR_OPTS(X)
+#undef X
+        if (!known) {
+            PyErr_Format(PyExc_TypeError, "unknown flag '%s'", name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool set_stage(tr_job *j, const char *stage, tr_sb *out) {
+    static const struct {
+        const char *name;
+        tr_stage upto;
+    } rows[] = {{"infer", TR_STAGE_INFER}, {"opt", TR_STAGE_OPT}, {"llvm", TR_STAGE_TIME}, {"llvmopt", TR_STAGE_TIME}, {"ptx", TR_STAGE_TIME}};
+    unsigned k = 0;
+    while (k < sizeof rows / sizeof *rows && strcmp(rows[k].name, stage) != 0)
+        k++;
+    if (k == sizeof rows / sizeof *rows) {
+        PyErr_Format(PyExc_ValueError, "no stage '%s'; there are infer, opt, llvm, llvmopt, ptx", stage);
+        return false;
+    }
+    j->rq.upto = rows[k].upto;
+    j->rq.want.llvm = k == 2 ? out : NULL;
+    j->rq.want.llvmopt = k == 3 ? out : NULL;
+    j->rq.code = k == 4 ? out : NULL;
+    return true;
+}
+
+/* List of (argument, part, type, size, offset), the argument -1 for the record of exceptions. */
+static PyObject *layout_of(tr_job *j) {
+    tr_params p;
+    tr_target_params(&j->ctx.arena, j->n, j->args, &p);
+    PyObject *l = PyList_New(0);
+    for (uint32_t k = 0; l && k < p.n; k++) {
+        const tr_param *q = &p.d[k];
+        PyObject *row = Py_BuildValue("(iiii)", q->arg == TR_PARAM_ERROR ? -1 : (int)q->arg, q->part, q->size, (int)q->offset);
+        if (!row || PyList_Append(l, row) < 0)
+            Py_CLEAR(l);
+        Py_XDECREF(row);
+    }
+    return l;
+}
+
+static PyObject *result(tr_job *j, tr_sb *text, bool kernel) {
+    if (j->rq.upto != TR_STAGE_TIME)
+        tr_prog_print(text, &j->prog, true);
+    PyObject *s = PyUnicode_DecodeUTF8(text->d ? text->d : "", (Py_ssize_t)text->n, "replace");
+    PyObject *ret = j->out.ret && !j->out.ret->local ? tr_types_object(j->st, j->out.ret) : Py_NewRef(Py_None);
+    PyObject *layout = kernel ? layout_of(j) : PyList_New(0);
+    PyObject *r = s && ret && layout ? PyTuple_Pack(3, s, ret, layout) : NULL;
+    Py_XDECREF(s);
+    Py_XDECREF(ret);
+    Py_XDECREF(layout);
+    return r;
+}
+
+PyObject *tr_function_device(PyObject *self, PyObject *args) {
+    tr_function *f = (tr_function *)self;
+    PyObject *sig, *flags, *r = NULL;
+    const char *target, *stage;
+    int kernel;
+    tr_csig c;
+    if (!PyArg_ParseTuple(args, "OsspO!:_device", &sig, &target, &stage, &kernel, &PyDict_Type, &flags) ||
+        !tr_types_csig(f->st, sig, &c))
+        return NULL;
+    tr_job *j = NULL;
+    tr_sb text;
+    tr_sb_init(&text);
+    if (c.n != f->nparams)
+        PyErr_Format(PyExc_TypeError, "%U() has %u parameters, but its signature has %u argument types",
+                     f->qualname, f->nparams, c.n);
+    else
+        j = tr_job_new(f, NULL, c.args, c.n, kernel ? NULL : c.ret);
+    if (j) {
+        j->rq.device = target;
+        j->rq.kind = kernel ? TR_FN_KERNEL : TR_FN_DEVICE;
+        if (read_flags(j, flags) && set_stage(j, stage, &text) && tr_job_run(j))
+            r = result(j, &text, kernel);
+        tr_job_free(j);
+    }
+    tr_sb_fini(&text);
+    tr_csig_clear(&c);
+    return r;
+}
