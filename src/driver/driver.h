@@ -27,11 +27,12 @@ typedef struct tr_request {
     const tr_ty *ret; /* declared return type or NULL */
     const tr_kernel *
         kernel; /* NULL: the function itself is the root; else `args` and `ret` are the function's, not the root's */
-    tr_stage upto;          /* TR_STAGE_TIME: all the way to code */
-    tr_want want;           /* texts of the back end */
-    const char *device; /* text for another target than the host, as tr_target_find has its names; NULL: code to run here */
-    uint8_t kind;       /* tr_fnkind, with a device: KERNEL or DEVICE */
-    tr_sb *code;        /* with a device: where its text goes; NULL: only those of `want` are asked for */
+    tr_stage upto; /* TR_STAGE_TIME: all the way to code */
+    tr_want want;  /* texts of the back end */
+    const char *
+        device; /* text for another target than the host, as tr_target_find has its names; NULL: code to run here */
+    uint8_t kind;           /* tr_fnkind, with a device: KERNEL or DEVICE */
+    tr_sb *code;            /* with a device: where its text goes; NULL: only those of `want` are asked for */
     const tr_binding *bind; /* data of frozen arrays */
     size_t nbind;
     const char *cache_dir; /* NULL: no cache */

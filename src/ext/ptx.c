@@ -16,17 +16,17 @@ static bool read_flags(tr_job *j, PyObject *flags) {
         bool known = false;
         if (!name || (v == -1 && PyErr_Occurred()))
             return false;
-#define X(field)                                           \
-    if (!strcmp(name, #field)) {                           \
-        j->rq.want.device.field = (uint32_t)v;             \
-        known = true;                                      \
+#define X(field)                               \
+    if (!strcmp(name, #field)) {               \
+        j->rq.want.device.field = (uint32_t)v; \
+        known = true;                          \
     }
         TR_DEVICE_OPTS(X)
 #undef X
-#define X(field, type, dflt)              \
-    if (!strcmp(name, #field)) {          \
-        j->ctx.opts.field = (type)v;      \
-        known = true;                     \
+#define X(field, type, dflt)         \
+    if (!strcmp(name, #field)) {     \
+        j->ctx.opts.field = (type)v; \
+        known = true;                \
     }
         TR_OPTS(X)
 #undef X
@@ -42,7 +42,11 @@ static bool set_stage(tr_job *j, const char *stage, tr_sb *out) {
     static const struct {
         const char *name;
         tr_stage upto;
-    } rows[] = {{"infer", TR_STAGE_INFER}, {"opt", TR_STAGE_OPT}, {"llvm", TR_STAGE_TIME}, {"llvmopt", TR_STAGE_TIME}, {"ptx", TR_STAGE_TIME}};
+    } rows[] = {{"infer", TR_STAGE_INFER},
+                {"opt", TR_STAGE_OPT},
+                {"llvm", TR_STAGE_TIME},
+                {"llvmopt", TR_STAGE_TIME},
+                {"ptx", TR_STAGE_TIME}};
     unsigned k = 0;
     while (k < sizeof rows / sizeof *rows && strcmp(rows[k].name, stage) != 0)
         k++;
@@ -64,7 +68,8 @@ static PyObject *layout_of(tr_job *j) {
     PyObject *l = PyList_New(0);
     for (uint32_t k = 0; l && k < p.n; k++) {
         const tr_param *q = &p.d[k];
-        PyObject *row = Py_BuildValue("(iiii)", q->arg == TR_PARAM_ERROR ? -1 : (int)q->arg, q->part, q->size, (int)q->offset);
+        PyObject *row = Py_BuildValue("(iiii)", q->arg == TR_PARAM_ERROR ? -1 : (int)q->arg, q->part, q->size,
+                                      (int)q->offset);
         if (!row || PyList_Append(l, row) < 0)
             Py_CLEAR(l);
         Py_XDECREF(row);
@@ -76,7 +81,8 @@ static PyObject *result(tr_job *j, tr_sb *text, bool kernel) {
     if (j->rq.upto != TR_STAGE_TIME)
         tr_prog_print(text, &j->prog, true);
     PyObject *s = PyUnicode_DecodeUTF8(text->d ? text->d : "", (Py_ssize_t)text->n, "replace");
-    PyObject *ret = j->out.ret && !j->out.ret->local ? tr_types_object(j->st, j->out.ret) : Py_NewRef(Py_None);
+    PyObject *ret =
+        j->out.ret && !j->out.ret->local ? tr_types_object(j->st, j->out.ret) : Py_NewRef(Py_None);
     PyObject *layout = kernel ? layout_of(j) : PyList_New(0);
     PyObject *r = s && ret && layout ? PyTuple_Pack(3, s, ret, layout) : NULL;
     Py_XDECREF(s);

@@ -1,6 +1,6 @@
 /* Launches, and which functions run on a device.
  *
- * A launch is a call of a kernel whose first six operands are the sizes of the grid and of a block, x first. What is launched becomes a
+ * A launch is a call of a kernel whose first operands are the sizes of the grid and of a block, x first, and the bytes of dynamic shared memory. What is launched becomes a
  * kernel; what asks for its place in a block, or calls what does, is a device's function, and no host's may be. */
 #include <string.h>
 
@@ -50,12 +50,12 @@ bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *
     tr_ins *call = tr_at(e->b.fn, last);
     if (call->op != TR_OP_CALL) /* what never returns */
         return true;
-    tr_val *v = TR_NEW_N(&e->ctx->arena, tr_val, call->nargs + 6u);
-    for (uint32_t k = 0; k < 6; k++)
+    tr_val *v = TR_NEW_N(&e->ctx->arena, tr_val, call->nargs + TR_LAUNCH_SIZES);
+    for (uint32_t k = 0; k < TR_LAUNCH_SIZES; k++)
         v[k] = sizes[k].v;
-    memcpy(v + 6, call->args, call->nargs * sizeof *v);
+    memcpy(v + TR_LAUNCH_SIZES, call->args, call->nargs * sizeof *v);
     call->args = v;
-    call->nargs += 6;
+    call->nargs += TR_LAUNCH_SIZES;
     f->st.d[call->imm.fn].launched = true;
     return true;
 }
@@ -88,6 +88,29 @@ static bool report_host(infer *f, const tr_fn *fn, const tr_ins *in) {
     return false;
 }
 
+static bool holds_array(const tr_ty *t) {
+    bool yes = t && t->kind == TR_TY_ARRAY;
+    for (uint32_t k = 0; t && tr_ty_is_items(t) && !yes && k < t->n; k++)
+        yes = holds_array(t->items[k]);
+    return yes;
+}
+
+/* A local array ends with the call that made it, so a function that has one returns no arrays: which one it would be is known when it runs. */
+static bool keeps_locals(infer *f, const tr_fn *fn) {
+    for (tr_val v = fn->kind == TR_FN_DEVICE && holds_array(fn->ret) ? tr_blk_at(fn, 0)->first : TR_NOVAL;
+         v != TR_NOVAL; v = tr_at(fn, v)->next)
+        if (tr_at(fn, v)->op == TR_OP_LOCAL) {
+            tr_err *err =
+                tr_err_add(f->ctx, TR_ERR_TYPING, fn->locs.d[tr_at(fn, v)->loc].place,
+                           "a function with a local array cannot return an array: it may be this one, "
+                           "which ends with the call");
+            if (err)
+                err->hint = "make the array in the kernel, and pass it in";
+            return false;
+        }
+    return true;
+}
+
 /* A root that is a kernel takes and returns what a launched one does. */
 static bool check_root(infer *f, tr_em *e, uint32_t root) {
     tr_inst *inst = &f->p->insts.d[root];
@@ -99,8 +122,7 @@ static bool check_root(infer *f, tr_em *e, uint32_t root) {
         if (!tr_ty_is_scalar(inst->args[k]) && inst->args[k]->kind != TR_TY_ARRAY)
             return tr_em_error(e, "a kernel takes numbers and arrays, and argument %u is %s", k + 1,
                                tr_em_tyname(e, inst->args[k]));
-    return !ret || ret->kind == TR_TY_NONE ||
-           (ret->kind == TR_TY_LIT && ret->lit->kind == TR_OBJ_NONE) ||
+    return !ret || ret->kind == TR_TY_NONE || (ret->kind == TR_TY_LIT && ret->lit->kind == TR_OBJ_NONE) ||
            returns_something(e, fn, tr_em_tyname(e, ret));
 }
 
@@ -126,5 +148,8 @@ bool tr_infer_kinds(infer *f, tr_em *e, uint32_t root) {
             changed = true;
         }
     }
+    for (uint32_t i = 0; i < p->insts.n; i++)
+        if (p->insts.d[i].fn && !keeps_locals(f, p->insts.d[i].fn))
+            return false;
     return true;
 }

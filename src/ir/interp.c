@@ -598,19 +598,40 @@ static int64_t size_of(const int64_t *dims, int64_t axis) {
     return dims[axis] ? dims[axis] : 1;
 }
 
-static void share(run *r, const tr_ins *i, tr_slot *out) {
+/* Memory whose contents nobody may count on. */
+static void *storage(run *r, size_t bytes) {
+    return memset(tr_arena_alloc(&r->in->ctx->arena, bytes + 1), 0xa5, bytes);
+}
+
+/* The block's, which the first of its threads that comes makes. */
+static void *shared_of(run *r, const tr_ins *of, size_t bytes) {
+    struct tr_istore *s = r->in->shared;
+    while (s->at && s->of != of)
+        s = s->next;
+    if (!s->at) {
+        s->of = of;
+        s->at = storage(r, bytes);
+        s->next = TR_NEW(&r->in->ctx->arena, struct tr_istore);
+    }
+    return s->at;
+}
+
+static bool share(run *r, const tr_ins *i, tr_slot *out) {
     size_t bytes = tr_ty_size(i->ty->elem);
-    void **at = &r->in->shared[i - r->f->ins.d];
+    if (!r->in->shared)
+        return fault(r, i, "is for kernels, and for what they call");
     for (uint32_t k = 0; k < i->nargs; k++) {
         out[2 + k].i = arg(r, i, k)->i;
         bytes *= (size_t)out[2 + k].i;
     }
-    if (!*at) { /* the first thread of the block that comes here */
-        *at = tr_arena_alloc(&r->in->ctx->arena, bytes);
-        memset(*at, 0xa5, bytes);
-    }
     out[0].p = NULL;
-    out[1].p = *at;
+    if (i->op == TR_OP_DYNSHARED) {
+        out[2].i = r->in->dynamic / (int64_t)bytes;
+        out[1].p = shared_of(r, NULL, (size_t)r->in->dynamic);
+    } else {
+        out[1].p = i->op == TR_OP_LOCAL ? storage(r, bytes) : shared_of(r, i, bytes);
+    }
+    return true;
 }
 
 /* One thread runs at a time, so there is nothing between the reading and the writing. */
@@ -723,7 +744,10 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_BLOCKIDX: out->i = r->in->at[3 + i->imm.i]; return true;
     case TR_OP_BLOCKDIM: out->i = size_of(r->in->block, i->imm.i); return true;
     case TR_OP_GRIDDIM: out->i = size_of(r->in->grid, i->imm.i); return true;
-    case TR_OP_SHARED: share(r, i, out); return true;
+    case TR_OP_SHARED:
+    case TR_OP_DYNSHARED:
+    case TR_OP_LOCAL: return share(r, i, out);
+    case TR_OP_FENCE: return true; /* one thread runs at a time */
     case TR_OP_ACTIVEMASK:
     case TR_OP_SYNCWARP:
     case TR_OP_SHFL:
@@ -883,7 +907,7 @@ static bool launch(tr_interp *in, const tr_fn *f, const tr_slot *args) {
     tr_iwait *wait = TR_NEW_N(&in->ctx->arena, tr_iwait, n);
     memset(in->at, 0, sizeof in->at);
     do {
-        in->shared = TR_NEW_N(&in->ctx->arena, void *, f->ins.n + 1);
+        in->shared = TR_NEW(&in->ctx->arena, struct tr_istore);
         for (size_t t = 0; t < n; t++) {
             threads[t] = begin(in, f);
             wait[t] = (tr_iwait){0};
@@ -905,7 +929,8 @@ static bool launch_with(run *r, const tr_fn *f, const tr_slot *args) {
         r->in->grid[k] = args[k].i;
         r->in->block[k] = args[3 + k].i;
     }
-    return launch(r->in, f, args + 6);
+    r->in->dynamic = args[6].i;
+    return launch(r->in, f, args + TR_LAUNCH_SIZES);
 }
 
 bool tr_ir_interp(tr_interp *in, const tr_fn *f, const tr_slot *args, tr_slot *ret) {

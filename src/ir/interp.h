@@ -19,16 +19,24 @@ struct tr_icaught {
     tr_place place;
 };
 
+/* Shared memory of an instruction's; NULL: dynamic. */
+struct tr_istore {
+    const tr_ins *of;
+    void *at;
+    struct tr_istore *next;
+};
+
 typedef struct tr_interp {
     tr_ctx *ctx;
     const tr_prog *prog;               /* for CALL */
     void *(*symbol)(const char *name); /* functions of libm and rt.def */
     tr_frame *frame;                   /* for CALLRT of functions that print; may be NULL when none does */
     int64_t grid[3], block[3];         /* of a kernel's launch: blocks, threads of each; 0 counts as 1 */
-    int64_t at[6];       /* the thread that is running: its place in its block, the block's in the grid */
-    void **shared;       /* storage of the block's, by instruction */
-    uint64_t steps;      /* how many instructions it may still take */
-    const tr_site *site; /* why it ended: an exception of the program, with */
+    int64_t at[6];   /* the thread that is running: its place in its block, the block's in the grid */
+    int64_t dynamic; /* bytes of shared memory that the launch asks for */
+    struct tr_istore *shared;                  /* storage of the block's; NULL: nothing was launched */
+    uint64_t steps;                            /* how many instructions it may still take */
+    const tr_site *site;                       /* why it ended: an exception of the program, with */
     tr_slot payload[TR_FRAME_PAYLOAD];         /*   the parts of its values and */
     const tr_ty *payload_ty[TR_FRAME_PAYLOAD]; /* their types; */
     uint32_t npayload;

@@ -142,6 +142,22 @@ typedef enum tr_vote {
 } tr_vote;
 extern const char *const tr_vote_name[TR_VOTE__COUNT];
 
+/* Among whom a fence orders writes to memory. */
+#define TR_SCOPES(X)    \
+    X(BLOCK, "block")   \
+    X(DEVICE, "device") \
+    X(SYSTEM, "system")
+typedef enum tr_scope {
+#define X(id, name) TR_SCOPE_##id,
+    TR_SCOPES(X)
+#undef X
+        TR_SCOPE__COUNT
+} tr_scope;
+extern const char *const tr_scope_name[TR_SCOPE__COUNT];
+
+enum {
+    TR_LAUNCH_SIZES = 7
+}; /* first operands of a launch: blocks, threads of each (x, y, z), bytes of dynamic shared memory */
 enum { TR_WARP = 32 }; /* threads of a warp, which are numbered through their block, x first */
 
 typedef enum tr_mathfn {

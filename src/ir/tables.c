@@ -76,6 +76,12 @@ const char *const tr_vote_name[TR_VOTE__COUNT] = {
 #undef X
 };
 
+const char *const tr_scope_name[TR_SCOPE__COUNT] = {
+#define X(id, name) name,
+    TR_SCOPES(X)
+#undef X
+};
+
 const char *const tr_fnkind_name[TR_FN__COUNT] = {"", "device", "kernel"};
 
 const char *const tr_cold_name[TR_COLD__COUNT] = {"", "large", "cold", "seldom", "rare"};

@@ -237,6 +237,14 @@ static void check_shared(tr_fnck *k, const tr_ins *i) {
             tr_ck_bad(k, "size %" PRIu32 " is no constant of a size that there is", a);
 }
 
+static void check_dynshared(tr_fnck *k, const tr_ins *i) {
+    if (k->f->is_lambda || k->f->kind == TR_FN_HOST || k->b != 0)
+        tr_ck_bad(k, "stands elsewhere than in the entry block of a kernel or a device's function");
+    if (!tr_ck_is_kind(i->ty, TR_TY_ARRAY) || i->ty->layout != TR_LAYOUT_C || i->ty->readonly ||
+        i->ty->ndim != 1)
+        tr_ck_bad(k, "result is %s, want an array of layout c and one axis", tr_ck_show(k, i->ty));
+}
+
 /* What threads meet at: not in a lambda, whose rounds are no threads. */
 static void check_meeting(tr_fnck *k) {
     check_on_device(k);
@@ -650,7 +658,7 @@ static void check_call(tr_fnck *k, const tr_ins *i) {
         tr_ck_bad(k, "calls function #%" PRIu32 ", and the program has %" PRIu32, i->imm.fn, p->insts.n);
         return;
     }
-    uint32_t first = to->kind == TR_FN_KERNEL ? 6 : 0;
+    uint32_t first = to->kind == TR_FN_KERNEL ? TR_LAUNCH_SIZES : 0;
     if (first && (k->f->is_lambda || k->f->kind != TR_FN_HOST))
         tr_ck_bad(k, "launches @%s, which only a function of the host may do", to->name);
     else if (to->kind == TR_FN_DEVICE && k->f->kind == TR_FN_HOST && !k->f->is_lambda)
@@ -760,7 +768,13 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_BLOCKIDX:
     case TR_OP_BLOCKDIM:
     case TR_OP_GRIDDIM: check_place(k, i); break;
-    case TR_OP_SHARED: check_shared(k, i); break;
+    case TR_OP_SHARED:
+    case TR_OP_LOCAL: check_shared(k, i); break;
+    case TR_OP_DYNSHARED: check_dynshared(k, i); break;
+    case TR_OP_FENCE:
+        if (i->sub >= TR_SCOPE__COUNT)
+            tr_ck_bad(k, "is for nobody that there is");
+        break;
     case TR_OP_ACTIVEMASK:
     case TR_OP_SYNCWARP:
     case TR_OP_SHFL:

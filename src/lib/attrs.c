@@ -39,7 +39,7 @@ const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x) {
 /* cuda.threadIdx and its kin, whose rows say which op asks. */
 static bool is_place(uint32_t row) {
     const tr_builtin *b = &tr_builtins[row];
-    return strncmp(b->path, "treadle.cuda.", 13) == 0 && tr_op_is_device((unsigned)b->aux);
+    return strncmp(b->path, "treadle.cuda.", 13) == 0 && b->aux >= TR_OP_THREADIDX && b->aux <= TR_OP_GRIDDIM;
 }
 
 static const char *class_of(tr_em *e, tr_tv x) {

@@ -46,6 +46,14 @@ bool tr_lib_cu_grid(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* aux: the tr_scope. */
+bool tr_lib_cu_fence(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (!e->dry)
+        tr_at(e->b.fn, tr_emit0(&e->b, TR_OP_FENCE, NULL))->sub = (uint8_t)c->aux;
+    *out = tr_em_none(e);
+    return true;
+}
+
 bool tr_lib_cu_barrier(tr_em *e, const tr_bcall *c, tr_tv *out) {
     (void)c;
     if (!e->dry)
@@ -54,35 +62,56 @@ bool tr_lib_cu_barrier(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* In the entry block, where no pass copies it; sizes are constants. */
-bool tr_lib_cu_shared(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    const tr_ty *elem;
-    tr_tv shape[TR_MAX_NDIM];
-    uint32_t n;
-    int64_t size, bytes;
-    if (!tr_fam_dtype(e, c, c->a[1], &elem) || !tr_fam_list(e, c, c->a[0], shape, &n))
-        return false;
-    bytes = tr_ty_size(elem);
-    for (uint32_t k = 0; k < n; k++) {
-        if (!tr_tv_lit_int(c->a[0].ty->kind == TR_TY_TUPLE ? tr_em_item(e, c->a[0], k) : c->a[0], &size))
-            return tr_em_error(e, "%s() needs a shape that is known when the kernel is compiled",
-                               tr_fam_name(c));
-        if (size < 1 || __builtin_mul_overflow(bytes, size, &bytes) || bytes > TR_MAX_SHARED)
-            return tr_em_error(e, "%s(): %s", tr_fam_name(c),
-                               size < 1 ? "each size must be at least 1"
-                                        : "a block has 48 KiB of static shared memory");
-        shape[k] = tr_em_i64(e, size);
-    }
-    *out = (tr_tv){tr_ty_array(e->types, elem, n, TR_LAYOUT_C, false), TR_NOVAL};
+/* In the entry block, where no pass copies it. */
+static void put_storage(tr_em *e, tr_op op, uint32_t n, const tr_tv *shape, tr_tv *out) {
     if (e->dry)
-        return true;
+        return;
     tr_bld b = e->b;
     b.blk = 0;
     b.before = tr_blk_at(b.fn, 0)->first;
     tr_val v[TR_MAX_NDIM];
     for (uint32_t k = 0; k < n; k++)
         v[k] = shape[k].v;
-    out->v = tr_emit_v(&b, TR_OP_SHARED, out->ty, n, v);
+    out->v = tr_emit_v(&b, op, out->ty, n, v);
+}
+
+/* Is it the shape of dynamic shared memory: 0, or (0,)? */
+static bool is_dynamic(tr_em *e, tr_tv shape) {
+    int64_t n;
+    if (shape.ty->kind == TR_TY_TUPLE)
+        return shape.ty->n == 1 && tr_tv_lit_int(tr_em_item(e, shape, 0), &n) && n == 0;
+    return tr_tv_lit_int(shape, &n) && n == 0;
+}
+
+/* Sizes are constants. aux: the op. */
+bool tr_lib_cu_storage(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_ty *elem;
+    tr_tv shape[TR_MAX_NDIM];
+    uint32_t n;
+    int64_t size, bytes;
+    bool shared = c->aux == TR_OP_SHARED;
+    if (!tr_fam_dtype(e, c, c->a[1], &elem) || !tr_fam_list(e, c, c->a[0], shape, &n))
+        return false;
+    if (shared && is_dynamic(e, c->a[0])) {
+        *out = (tr_tv){tr_ty_array(e->types, elem, 1, TR_LAYOUT_C, false), TR_NOVAL};
+        put_storage(e, TR_OP_DYNSHARED, 0, NULL, out);
+        return true;
+    }
+    bytes = tr_ty_size(elem);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!tr_tv_lit_int(c->a[0].ty->kind == TR_TY_TUPLE ? tr_em_item(e, c->a[0], k) : c->a[0], &size))
+            return tr_em_error(e, "%s() needs a shape that is known when the kernel is compiled",
+                               tr_fam_name(c));
+        if (size < 1 || __builtin_mul_overflow(bytes, size, &bytes) ||
+            bytes > (shared ? TR_MAX_SHARED : TR_MAX_LOCAL))
+            return tr_em_error(e, "%s(): %s", tr_fam_name(c),
+                               size < 1 ? "each size must be at least 1"
+                               : shared ? "a block has 48 KiB of static shared memory"
+                                        : "a thread has 512 KiB of local memory");
+        shape[k] = tr_em_i64(e, size);
+    }
+    *out = (tr_tv){tr_ty_array(e->types, elem, n, TR_LAYOUT_C, false), TR_NOVAL};
+    put_storage(e, (tr_op)c->aux, n, shape, out);
     return true;
 }
 
@@ -152,10 +181,10 @@ bool tr_lib_cu_cas(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- the launch --- */
 
-/* kernel, grid and block (three each), the kernel's arguments as a tuple. */
+/* kernel, grid and block (three each), bytes of dynamic shared memory, the kernel's arguments as a tuple. */
 bool tr_lib_cu_launch(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv sizes[6], *args, t = c->a[7];
-    for (uint32_t k = 0; k < 6; k++)
+    tr_tv sizes[TR_LAUNCH_SIZES], *args, t = c->a[1 + TR_LAUNCH_SIZES];
+    for (uint32_t k = 0; k < TR_LAUNCH_SIZES; k++)
         if (!tr_fam_int(e, c, c->a[1 + k], "a size", &sizes[k]))
             return false;
     if (t.ty->kind != TR_TY_TUPLE)

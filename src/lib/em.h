@@ -35,7 +35,7 @@ typedef struct tr_em {
     bool ends; /* a call of a function of the user's that never returns: what follows does not run */
     /* Calls any callable value: set by infer/. */
     bool (*call)(struct tr_em *e, tr_tv callee, const struct tr_args *args, tr_tv *out);
-    /* As a kernel, of blocks and threads as `sizes` says (six: grid, block): set by infer/. */
+    /* As a kernel, of blocks and threads as `sizes` says (TR_LAUNCH_SIZES): set by infer/. */
     bool (*launch)(struct tr_em *e, tr_tv kernel, const tr_tv *sizes, const struct tr_args *args, tr_tv *out);
     void *infer;
 } tr_em;

@@ -19,7 +19,10 @@ enum {
     TR_LIM_PRECISION
 };
 enum { TR_ATOMIC_SUB = TR_ATOMIC__COUNT }; /* of cuda.atomic: beside the tr_atomic */
-enum { TR_MAX_SHARED = 48 << 10 }; /* bytes of shared memory that a block has without asking for more */
+enum {
+    TR_MAX_SHARED = 48 << 10, /* bytes of shared memory that a block has without asking for more */
+    TR_MAX_LOCAL = 512 << 10  /* of its own that a thread has */
+};
 enum { TR_DT_TYPE, TR_DT_ITEMSIZE, TR_DT_NAME, TR_DT_KIND };
 enum {
     /* of one operand */

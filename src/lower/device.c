@@ -139,6 +139,57 @@ static void shared(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set(w, v, 2 + in->nargs, out);
 }
 
+/* Bytes that the launch asks for; no intrinsic of LLVM 19 gives them. */
+static lv dynamic_bytes(tr_lf *w) {
+    static const char text[] = "mov.u32 $0, %dynamic_smem_size;", out[] = "=r";
+    lt t = LLVMFunctionType(w->m->i32, NULL, 0, 0);
+    lv fn = LLVMGetInlineAsm(t, text, sizeof text - 1, out, sizeof out - 1, 0, 0, LLVMInlineAsmDialectATT, 0);
+    return LLVMBuildZExt(w->b, LLVMBuildCall2(w->b, t, fn, NULL, 0, ""), w->m->i64, "");
+}
+
+/* One for the module: all that ask for it have the same. */
+static void dynamic_shared(tr_lf *w, tr_val v, const tr_ins *in) {
+    tr_lm *m = w->m;
+    lv g = LLVMGetNamedGlobal(m->mod, "dynamic_shared");
+    if (!g) {
+        g = LLVMAddGlobalInAddressSpace(m->mod, LLVMArrayType2(m->i8, 0), "dynamic_shared",
+                                        m->want->target->shared);
+        LLVMSetLinkage(g, LLVMExternalLinkage);
+        LLVMSetAlignment(g, 16);
+    }
+    lv n = LLVMBuildUDiv(w->b, dynamic_bytes(w), l_int(m->i64, tr_ty_size(in->ty->elem)), "");
+    lv out[3] = {LLVMConstNull(m->ptr), LLVMConstAddrSpaceCast(g, m->ptr), n};
+    tr_lower_set(w, v, 3, out);
+}
+
+/* Storage of the thread's. */
+static void local(tr_lf *w, tr_val v, const tr_ins *in) {
+    tr_lm *m = w->m;
+    uint64_t n = 1;
+    lv out[2 + TR_MAX_NDIM];
+    for (uint32_t i = 0; i < in->nargs; i++) {
+        out[2 + i] = tr_lower_parts(w, in->args[i])[0];
+        n *= LLVMConstIntGetZExtValue(out[2 + i]);
+    }
+    out[0] = LLVMConstNull(m->ptr);
+    out[1] = tr_lower_alloca(w, LLVMArrayType2(m->i8, n * tr_ty_size(in->ty->elem)), "local");
+    LLVMSetAlignment(out[1], 16);
+    tr_lower_set(w, v, 2 + in->nargs, out);
+}
+
+/* Between blocks of the host, which run on threads of it, its own fence; within one the compiler's order is enough. */
+static void fence(tr_lf *w, const tr_ins *in) {
+    static const char *const names[TR_SCOPE__COUNT] = {
+        [TR_SCOPE_BLOCK] = "llvm.nvvm.membar.cta",
+        [TR_SCOPE_DEVICE] = "llvm.nvvm.membar.gl",
+        [TR_SCOPE_SYSTEM] = "llvm.nvvm.membar.sys",
+    };
+    if (tr_lower_is_flat(w->m))
+        ask(w, names[in->sub]);
+    else
+        LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, in->sub == TR_SCOPE_BLOCK, "");
+}
+
 /* --- where threads meet --- */
 
 /* Lanes that are here together; no intrinsic asks for it. It is not moved, nor copied to where lanes have parted. */
@@ -268,6 +319,9 @@ bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_BLOCKDIM: place(w, v, "ntid", in->imm.i); break;
     case TR_OP_GRIDDIM: place(w, v, "nctaid", in->imm.i); break;
     case TR_OP_SHARED: shared(w, v, in); break;
+    case TR_OP_DYNSHARED: dynamic_shared(w, v, in); break;
+    case TR_OP_LOCAL: local(w, v, in); break;
+    case TR_OP_FENCE: fence(w, in); break;
     case TR_OP_ACTIVEMASK:
     case TR_OP_SYNCWARP:
     case TR_OP_SHFL:

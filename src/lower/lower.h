@@ -15,7 +15,7 @@ typedef struct tr_lower_want {
     const char *features; /* of the processor, as LLVM writes them: which vector math it has */
     const bool *wanted;   /* TR_ABI_FLAT: per instance whether it is; NULL: all */
     tr_device_opts device;
-    bool names;           /* give LLVM values the user's names: only when someone will read the text */
+    bool names; /* give LLVM values the user's names: only when someone will read the text */
 } tr_lower_want;
 
 /* What a module turned out to hold; it decides which of LLVM's passes pay. */

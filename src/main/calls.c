@@ -13,7 +13,7 @@
 #include "rt/enter.h"
 #include "rt/rt.h"
 
-enum { MAX_SLOTS = 256, MAX_STEPS = 20000000, MAX_LAUNCH = 1024 };
+enum { MAX_SLOTS = 256, MAX_STEPS = 20000000, MAX_LAUNCH = 1024, MAX_DYNAMIC = 227 << 10 };
 
 typedef struct call {
     tr_prog *p;
@@ -21,7 +21,7 @@ typedef struct call {
     tr_slot args[MAX_SLOTS], ret[MAX_SLOTS];
     const char *before[MAX_SLOTS]; /* text of each array argument */
     tr_sb *out;
-    int64_t grid[3], block[3]; /* of a launch */
+    int64_t grid[3], block[3], dynamic; /* of a launch */
 } call;
 
 /* --- the call's text --- */
@@ -61,7 +61,7 @@ static bool read_dims(const char **s, int64_t *out) {
     return false;
 }
 
-/* "[4, 32]" between the name and the arguments: blocks and threads of each. */
+/* "[4, 32]" between the name and the arguments: blocks and threads of each; a third number: bytes of dynamic shared memory. */
 static bool read_launch(call *c, const char *s) {
     if (*s == '(')
         return true;
@@ -70,7 +70,14 @@ static bool read_launch(call *c, const char *s) {
         return false;
     while (*s == ' ')
         s++;
-    if (!read_dims(&s, c->block) || s[0] != ']' || s[1] != '(')
+    if (!read_dims(&s, c->block))
+        return false;
+    if (*s == ',') {
+        char *end;
+        c->dynamic = strtoll(s + 1, &end, 10);
+        s = end;
+    }
+    if (s[0] != ']' || s[1] != '(' || c->dynamic < 0 || c->dynamic > MAX_DYNAMIC)
         return false;
     int64_t threads = 1;
     for (unsigned k = 0; k < 3; k++)
@@ -208,6 +215,7 @@ static bool interpret(call *c) {
     tr_interp in = {.ctx = ctx, .prog = c->p, .symbol = tr_symbol_find, .frame = &frame, .steps = MAX_STEPS};
     memcpy(in.grid, c->grid, sizeof in.grid);
     memcpy(in.block, c->block, sizeof in.block);
+    in.dynamic = c->dynamic;
     bool ok = tr_ir_interp(&in, c->inst->fn, c->args, c->ret);
     tr_rt_frame_fini(&frame);
     if (ok)

@@ -210,35 +210,92 @@ static bool take_body(tr_grid *s) {
 
 /* --- the block, and the pattern over them --- */
 
+/* Sizes of memory of the kernel's: constants. */
+static uint32_t sizes_of(const tr_grid *s, tr_val v, tr_val *sizes) {
+    const tr_ins *in = tr_at(s->g, v);
+    for (uint32_t k = 0; k < in->nargs; k++)
+        sizes[k] = tr_const_import(s->lam, tr_at(s->g, in->args[k]));
+    return in->nargs;
+}
+
+/* The block's bytes of dynamic shared memory as items of another type. */
+static tr_val dynamic(tr_grid *s, tr_val *bytes, const tr_ty *t) {
+    if (*bytes == TR_NOVAL)
+        *bytes = tr_grid_room(s, tr_ty_scalar(s->p->ctx->types, TR_TY_U8), 1, &s->caps[6]);
+    tr_val args[3] = {*bytes, tr_grid_number(s, 0), TR_NOVAL};
+    args[2] = tr_emit2(&s->b, TR_OP_QUOT, s->i64, s->caps[6], tr_grid_number(s, tr_ty_size(t->elem)));
+    return tr_emit_v(&s->b, TR_OP_RESTRIDE, t, 3, args);
+}
+
+/* A param that the body got: an array over the threads, one cell, or local memory of each thread. */
+static tr_val home_of(tr_grid *s, tr_val v) {
+    const tr_ty *elem = tr_at(s->g, v)->ty->elem;
+    tr_val sizes[TR_MAX_NDIM + 1] = {s->threads};
+    for (uint32_t c = 0; c < s->cells.n; c++)
+        if (s->cells.d[c] == v)
+            sizes[0] = tr_grid_number(s, 1);
+    for (uint32_t k = 0; k < s->locals.n; k++)
+        if (s->locals.d[k].home == v)
+            return tr_grid_room(s, elem, 1 + sizes_of(s, s->locals.d[k].made, sizes + 1), sizes);
+    return tr_grid_room(s, elem, 1, sizes);
+}
+
 /* What the body finds of its own: the kernel's arguments, what lies in memory of the block's. */
 static tr_val *known_values(tr_grid *s, uint32_t nargs) {
     tr_fn *g = s->g;
-    tr_val *known = TR_NEW_N(tr_grid_arena(s), tr_val, g->ins.n + 1u);
+    tr_val *known = TR_NEW_N(tr_grid_arena(s), tr_val, g->ins.n + 1u), bytes = TR_NOVAL;
     memset(known, 0xff, g->ins.n * sizeof *known);
     const tr_blk *entry = tr_blk_at(g, 0);
-    tr_val one = tr_grid_number(s, 1);
-    for (uint32_t k = 0; k < entry->params.n; k++) {
-        tr_val v = entry->params.d[k];
-        bool cell = false;
-        for (uint32_t c = 0; c < s->cells.n; c++)
-            cell = cell || s->cells.d[c] == v;
-        known[v] =
-            k < nargs ? s->caps[6 + k] : tr_grid_room(s, tr_at(g, v)->ty->elem, 1, cell ? &one : &s->threads);
-    }
+    for (uint32_t k = 0; k < entry->params.n; k++)
+        known[entry->params.d[k]] = k < nargs ? s->caps[TR_LAUNCH_SIZES + k] : home_of(s, entry->params.d[k]);
     for (tr_bid b = 0; b < g->blks.n; b++)
         for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
              v = next) {
             const tr_ins *in = tr_at(g, v);
-            next = in->next;
-            if (in->op != TR_OP_SHARED)
-                continue;
             tr_val sizes[TR_MAX_NDIM];
-            for (uint32_t k = 0; k < in->nargs; k++)
-                sizes[k] = tr_const_import(s->lam, tr_at(g, in->args[k]));
-            known[v] = tr_grid_room(s, in->ty->elem, in->nargs, sizes);
+            next = in->next;
+            if (in->op == TR_OP_SHARED || in->op == TR_OP_LOCAL)
+                known[v] = tr_grid_room(s, in->ty->elem, sizes_of(s, v, sizes), sizes);
+            else if (in->op == TR_OP_DYNSHARED)
+                known[v] = dynamic(s, &bytes, in->ty);
+            else
+                continue;
             tr_ins_remove(g, v);
         }
     return known;
+}
+
+/* Local memory in a kernel whose threads wait for each other: a part of an array over the threads, looked at anew in each piece. Elsewhere one thread
+ * after the other has the same. */
+static void share_locals(tr_grid *s) {
+    tr_fn *g = s->g;
+    tr_repl r = tr_repl_new(g);
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
+             v = next) {
+            tr_ins in = *tr_at(g, v);
+            next = in.next;
+            if (in.op != TR_OP_LOCAL)
+                continue;
+            const tr_ty *t = tr_ty_array(s->p->ctx->types, in.ty->elem, in.ty->ndim + 1u, TR_LAYOUT_C, false);
+            tr_val home = tr_blk_param(g, 0, t, NULL), args[3 * TR_MAX_NDIM + 2] = {home};
+            tr_bld at = {.fn = g, .blk = b, .before = v, .loc = in.loc};
+            args[1] = tr_grid_my_number(&at, s->i64);
+            uint32_t n = in.ty->ndim;
+            int64_t along = 0;
+            for (uint32_t k = 0; k < n; k++) {
+                args[2 + k] = tr_const_int(g, s->i64, 0);
+                args[2 + n + k] = in.args[k];
+                args[2 + 2 * n + k] = tr_const_int(g, s->i64, 1);
+                along |= tr_view_along(k, (int)k + 1);
+            }
+            tr_val view = tr_emit_v(&at, TR_OP_VIEW, in.ty, 2 + 3 * n, args);
+            tr_at(g, view)->imm.i = along;
+            tr_repl_set(g, &r, v, view);
+            tr_vec_push(tr_grid_arena(s), &s->locals, ((tr_local){home, v}));
+            tr_ins_remove(g, v);
+        }
+    tr_repl_apply(g, &r);
 }
 
 static void make_block(tr_grid *s, tr_level *level) {
@@ -260,7 +317,7 @@ static void make_block(tr_grid *s, tr_level *level) {
         index = k == TR_AXIS_Z ? index : tr_grid_op(s, TR_OP_QUOT, index, s->caps[k]);
     }
     s->threads = tr_grid_op(s, TR_OP_MUL, tr_grid_op(s, TR_OP_MUL, s->caps[3], s->caps[4]), s->caps[5]);
-    tr_val *known = known_values(s, n - 6);
+    tr_val *known = known_values(s, n - TR_LAUNCH_SIZES);
     if (level)
         tr_grid_level_put(s, level, known);
     else
@@ -294,6 +351,8 @@ static bool run_here(tr_prog *p, tr_fn *f, tr_val call) {
     if (has_meetings(s.g) && tr_fn_handles(s.g))
         return tr_grid_fail(
             &s, "a barrier, or what a warp does together, cannot stand in a kernel that has a `try`");
+    if (has_meetings(s.g))
+        share_locals(&s);
     tr_grid_cut_meetings(&s);
     bool failed = false;
     tr_level *level = tr_grid_level(&s, &failed);

@@ -19,6 +19,11 @@ typedef struct tr_stop {
 } tr_stop;
 typedef TR_VEC(tr_stop) tr_stops;
 
+/* Local memory that is part of an array over the threads: that array, a param of the body, and the op, which stands nowhere any more. */
+typedef struct tr_local {
+    tr_val home, made;
+} tr_local;
+
 typedef struct tr_grid {
     tr_prog *p;
     tr_fn *f;    /* the host's, which launches */
@@ -27,17 +32,23 @@ typedef struct tr_grid {
     tr_fn *lam;  /* a block */
     tr_bld b;    /* in it */
     const tr_ty *i64, *i1;
-    tr_val *caps;                           /* of the lambda: six sizes, then the kernel's arguments */
+    tr_val *caps;                           /* of the lambda: the sizes, then the kernel's arguments */
     tr_val block[TR_AXES], thread[TR_AXES]; /* where the code is; of a thread inside of the loops over them */
     tr_val threads;                         /* how many a block has */
     uint32_t loc;
     tr_stops stops;
+    TR_VEC(tr_local) locals;
     TR_VEC(tr_val)
     cells; /* params that the body got after the kernel's own, and that are one cell; the others are arrays over the threads */
 } tr_grid;
 
 static inline tr_arena *tr_grid_arena(const tr_grid *s) {
     return &s->p->ctx->arena;
+}
+
+/* Memory that the block has, the same for each thread. */
+static inline bool tr_grid_is_storage(const tr_ins *in) {
+    return in->op == TR_OP_SHARED || in->op == TR_OP_DYNSHARED;
 }
 
 /* --- grid.c: small pieces --- */

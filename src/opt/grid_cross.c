@@ -31,7 +31,7 @@ static void find_free(const tr_fn *g, uint8_t *is_free) {
             is_free[tr_blk_at(g, 0)->params.d[p]] = 1;
         for (tr_val v = tr_blk_at(g, b)->first; v != TR_NOVAL; v = tr_at(g, v)->next) {
             const tr_ins *in = tr_at(g, v);
-            bool yes = in->op == TR_OP_SHARED || tr_opt_is_pure(in);
+            bool yes = tr_grid_is_storage(in) || tr_opt_is_pure(in);
             for (uint32_t a = 0; yes && a < in->nargs; a++)
                 yes = tr_is_const(tr_at(g, in->args[a])) || is_free[in->args[a]];
             is_free[v] = yes && !tr_ins_ends(in);
@@ -117,7 +117,7 @@ static void store_home(cross *c, tr_val home, tr_val v, tr_bid blk, tr_val befor
 /* v once more, before `at`: what it is made of, too. */
 static tr_val again(cross *c, tr_val v, tr_val at) {
     tr_fn *g = c->s->g;
-    if (tr_is_const(tr_at(g, v)) || tr_at(g, v)->op == TR_OP_PARAM || tr_at(g, v)->op == TR_OP_SHARED ||
+    if (tr_is_const(tr_at(g, v)) || tr_at(g, v)->op == TR_OP_PARAM || tr_grid_is_storage(tr_at(g, v)) ||
         c->p->once[v])
         return v;
     tr_ins in = *tr_at(g, v);
@@ -193,7 +193,7 @@ static bool find_crossing(cross *c) {
             const tr_ins *in = tr_at(g, v);
             bool comes = is_head_param(c, v) && in->blk == h;
             if ((!comes && !tr_bits_get(&c->live[h], v)) || c->crosses[v] || c->p->once[v] ||
-                in->op == TR_OP_SHARED || (in->op == TR_OP_PARAM && in->blk == 0))
+                tr_grid_is_storage(in) || (in->op == TR_OP_PARAM && in->blk == 0))
                 continue;
             c->crosses[v] = 1;
             if (!c->is_free[v] && !tr_ty_is_scalar(in->ty))

@@ -117,6 +117,16 @@ static bool is_even(const plan *p, const tr_loop *loop) {
     return tr_nsucc(tr_term(p->g, loop->header)) == 2 && may_keep(p, loop->header);
 }
 
+/* Local memory that one thread after the other has: then a thread runs to its end. */
+static bool has_locals(const tr_fn *g) {
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first; v != TR_NOVAL;
+             v = tr_at(g, v)->next)
+            if (tr_at(g, v)->op == TR_OP_LOCAL)
+                return true;
+    return false;
+}
+
 /* Marks the heads of such loops as stops. */
 static void choose_loops(plan *p) {
     tr_fn *g = p->g;
@@ -168,7 +178,7 @@ static bool settle_loops(plan *p) {
 static void want(plan *p, tr_val v) {
     const tr_ins *in = tr_at(p->g, v);
     tr_level *l = p->l;
-    if (tr_is_const(in) || l->once[v] || (in->op == TR_OP_PARAM && in->blk == 0) || in->op == TR_OP_SHARED)
+    if (tr_is_const(in) || l->once[v] || (in->op == TR_OP_PARAM && in->blk == 0) || tr_grid_is_storage(in))
         return;
     assert(!l->u.varies[v]);
     l->once[v] = 1;
@@ -355,7 +365,7 @@ static bool holds(const plan *p) {
 /* Values that cross and are the same for all need no array where the block can have them. */
 static bool can_have(const plan *p, tr_val v, uint8_t *seen) {
     const tr_ins *in = tr_at(p->g, v);
-    if (tr_is_const(in) || seen[v] || p->l->once[v] || in->op == TR_OP_SHARED ||
+    if (tr_is_const(in) || seen[v] || p->l->once[v] || tr_grid_is_storage(in) ||
         (in->op == TR_OP_PARAM && in->blk == 0))
         return true;
     if (p->l->u.varies[v] || in->op == TR_OP_LOAD ||
@@ -482,7 +492,7 @@ tr_level *tr_grid_level(tr_grid *s, bool *failed) {
         p.l->head[0] = HEAD;
     } else {
         split_edges(&p);
-        if (!find_plan(&p, true)) {
+        if (has_locals(s->g) || !find_plan(&p, true)) {
             p.cuts.n = 0;
             if (!find_plan(&p, false))
                 return NULL;

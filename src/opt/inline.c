@@ -133,7 +133,9 @@ static void put_body(inliner *s, tr_repl *r, tr_val call, const tr_fn *g) {
         b.blk = bmap[blks.d[i]];
         for (tr_val v = tr_blk_at(f, b.blk)->first, next; v != TR_NOVAL; v = next) {
             next = tr_at(f, v)->next;
-            if (tr_at(f, v)->op == TR_OP_SHARED) /* of the caller's storage now */
+            tr_op op = (tr_op)tr_at(f, v)->op;
+            if (op == TR_OP_SHARED || op == TR_OP_DYNSHARED ||
+                op == TR_OP_LOCAL) /* of the caller's storage now */
                 tr_ins_move_before(f, v, tr_blk_at(f, 0)->first);
         }
         tr_val last = tr_blk_at(f, b.blk)->last, value;

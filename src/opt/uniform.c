@@ -190,6 +190,7 @@ static bool follows(const tr_ins *in) {
     case TR_OP_BLOCKDIM:
     case TR_OP_GRIDDIM:
     case TR_OP_SHARED:
+    case TR_OP_DYNSHARED:
     case TR_OP_LOAD: return true;
     case TR_OP_THREADIDX: return false;
     default: return tr_opt_is_pure(in);

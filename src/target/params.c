@@ -13,7 +13,8 @@ static void add(tr_params *out, uint32_t arg, unsigned part, tr_part type) {
     tr_param *p = &out->d[out->n++];
     unsigned size = size_of(type);
     uint32_t at = (out->bytes + size - 1) / size * size;
-    *p = (tr_param){.arg = arg, .part = (uint8_t)part, .type = (uint8_t)type, .size = (uint8_t)size, .offset = at};
+    *p = (tr_param){
+        .arg = arg, .part = (uint8_t)part, .type = (uint8_t)type, .size = (uint8_t)size, .offset = at};
     out->bytes = at + size;
 }
 

@@ -62,10 +62,10 @@ typedef struct tr_device_opts {
  * layout any, strides in elements. Each lies at a multiple of its size. */
 enum { TR_PARAM_ERROR = UINT32_MAX };
 typedef struct tr_param {
-    uint32_t arg;  /* which argument, or TR_PARAM_ERROR */
-    uint8_t part;  /* which of its parts: the slot, of those that the argument takes, whose low bytes it is */
-    uint8_t type;  /* tr_part */
-    uint8_t size;  /* bytes */
+    uint32_t arg; /* which argument, or TR_PARAM_ERROR */
+    uint8_t part; /* which of its parts: the slot, of those that the argument takes, whose low bytes it is */
+    uint8_t type; /* tr_part */
+    uint8_t size; /* bytes */
     uint32_t offset; /* in the buffer of all of them */
 } tr_param;
 typedef struct tr_params {

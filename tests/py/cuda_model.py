@@ -221,10 +221,10 @@ def treadlec(*options: str, text: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def interpret(text: str, blocks: int, block: int, *args: Any) -> list[Any]:
+def interpret(text: str, blocks: int, block: int, *args: Any, nbytes: int = 0) -> list[Any]:
     """The arguments as the interpreter of typed IR leaves them."""
     ir = typed(text, _types_of(args))
-    call = f"k[{blocks}, {block}]({', '.join(map(_written, args))})"
+    call = f"k[{blocks}, {block}, {nbytes}]({', '.join(map(_written, args))})"
     done = treadlec("--set=inline_always=1", "--run=simplify,inline,simplify", "--interp", call, text=ir)
     assert done.stdout.startswith("none"), done.stdout + done.stderr
     names = [n for n in re.findall(r"%(\w+): ", re.search(r"kernel fn @k .*\nb0\((.*)\)", ir)[1])]

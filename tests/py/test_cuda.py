@@ -448,7 +448,7 @@ def k(x, h, n):
         ("cuda.atomic.add(a, 9, 1)", "index 9 is out of bounds"),
         ("cuda.shared.array(a.size, np.float32)", "known when the kernel is compiled"),
         ("cuda.shared.array((100, 200), np.float64)", "48 KiB"),
-        ("cuda.shared.array(0, np.float64)", "at least 1"),
+        ("cuda.shared.array(-1, np.float64)", "at least 1"),
         ("cuda.grid(4)", "1, 2 or 3"),
         ("cuda.grid(a.size)", "1, 2 or 3"),
         ("cuda.threadIdx()", "axes x, y and z"),
@@ -574,7 +574,7 @@ def test_signatures():
         (((1, 1, 1, 1), 1), ValueError, "1 to 3 axes"),
         ((1.5, 1), TypeError, "an int or a tuple"),
         ((1, 1, 7), TypeError, "made by cuda.stream"),
-        ((1, 1, 0, 64), treadle.UnsupportedError, "dynamic shared memory"),
+        ((1, 1, 0, 2**20), ValueError, "1048576 bytes of dynamic shared memory"),
     ],
 )
 def test_configurations_that_no_device_takes(config, error, message):
@@ -632,7 +632,7 @@ def test_what_is_no_kernel():
         lambda: cuda.shared.array(1, float32),
         lambda: cuda.atomic.add([1], 0, 1),
         lambda: cuda.atomic.cas([1], 0, 1, 2),
-        lambda: cuda._launch(None, 1, 1, 1, 1, 1, 1, ()),
+        lambda: cuda._launch(None, 1, 1, 1, 1, 1, 1, 0, ()),
     ):
         with pytest.raises(treadle.TypingError, match="in kernels only"):
             call()

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import treadle
 from cuda_check import kernel_of
-from cuda_model import check_interpreted, ptx
+from cuda_model import check_interpreted, interpret, ptx
 from treadle import cuda
 
-FULL = "0xffffffff"
 SHUFFLES = {
     "sum of a warp": """
 def k(a, q):
@@ -191,3 +190,114 @@ def test_they_are_for_kernels():
             call()
     with pytest.raises(treadle.TypingError, match="has a meaning in kernels only"):
         range(cuda.laneid)
+
+
+# --- memory ---
+
+LOCAL = """
+def k(a, q):
+    m = cuda.local.array((2, 3), np.float64)
+    t = cuda.threadIdx.x
+    for i in range(2):
+        for j in range(3):
+            m[i, j] = a[t] * (3 * i + j)
+    cuda.syncthreads()
+    total = 0.0
+    for i in range(2):
+        for j in range(3):
+            total += m[i, j]
+    q[t] = total
+"""
+DYNAMIC = """
+def k(a, q):
+    s = cuda.shared.array(0, np.float64)
+    n = cuda.shared.array(shape=(0,), dtype=np.int32)
+    t = cuda.threadIdx.x
+    if t == 0:
+        q[cuda.blockDim.x] = s.size
+        q[cuda.blockDim.x + 1] = n.shape[0]
+    s[t] = a[t]
+    cuda.syncthreads()
+    q[t] = s[cuda.blockDim.x - 1 - t]
+"""
+
+
+def test_local_arrays():
+    a = np.arange(40.0)
+    want = a * 15
+    (_, q) = interpret(LOCAL, 1, 40, a, np.zeros(40))
+    assert (q == want).all()
+    assert "bar.sync" in ptx(LOCAL, "sm_80", a, a)
+
+
+def test_dynamic_shared_memory():
+    a, q = np.arange(8.0), np.zeros(10)
+    (_, q) = interpret(DYNAMIC, 1, 8, a, q, nbytes=100)
+    assert q.tolist() == [7, 6, 5, 4, 3, 2, 1, 0, 12, 25]
+    made = ptx(DYNAMIC, "sm_80", a, q)
+    assert ".extern .shared .align 16 .b8 dynamic_shared[]" in made and "%dynamic_smem_size" in made
+
+
+def test_bytes_of_a_launch():
+    kernel = kernel_of("def k(q):\n    q[0] += 1\n")
+    q = np.zeros(1)
+    for n in (0, 1, np.int64(49153), 232448):
+        kernel[1, 1, 0, n](q)
+    assert q[0] == 4
+    for n in (-1, 232449):
+        with pytest.raises(
+            ValueError, match=f"{n} bytes of dynamic shared memory; a block has 0 to 232448 .227 KiB."
+        ):
+            kernel[1, 1, 0, n]
+    with pytest.raises(TypeError, match="the bytes of shared memory must be an int, not 1.5"):
+        kernel[1, 1, 0, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("cuda.local.array(n, np.int8)", "needs a shape that is known when the kernel is compiled"),
+        ("cuda.local.array(0, np.int8)", "each size must be at least 1"),
+        ("cuda.local.array((3, 0), np.int8)", "each size must be at least 1"),
+        ("cuda.local.array(2**19 + 1, np.int8)", "a thread has 512 KiB of local memory"),
+        ("cuda.shared.array((0, 2), np.int8)", "each size must be at least 1"),
+        ("cuda.shared.array(49153, np.int8)", "a block has 48 KiB of static shared memory"),
+        ("own()", "a function with a local array cannot return an array"),
+    ],
+)
+def test_memory_that_is_not_there(line, what):
+    @cuda.jit(device=True)
+    def own():
+        return cuda.local.array(3, np.int8)
+
+    with pytest.raises(treadle.TypingError, match=what):
+        kernel_of(f"def k(q, n):\n    m = {line}\n    m[0] = 1\n    q[0] = m[0]\n", own=own)[1, 1](
+            np.zeros(1), 3
+        )
+
+
+FENCES = """
+def k(a, q):
+    i = cuda.grid(1)
+    a[i] = i
+    cuda.threadfence_block()
+    cuda.threadfence()
+    cuda.threadfence_system()
+    done = cuda.atomic.add(q, 0, 1)
+    if done == cuda.gridsize(1) - 1:
+        total = 0
+        for j in range(a.size):
+            total += a[j]
+        q[1] = total
+"""
+
+
+def test_fences():
+    """The last thread to come sees what all have written."""
+    kernel = kernel_of(FENCES)
+    for _ in range(20):
+        a, q = np.zeros(64 * 32, np.int64), np.zeros(2, np.int64)
+        kernel[64, 32](a, q)
+        assert q.tolist() == [a.size, a.size * (a.size - 1) // 2]
+    made = ptx(FENCES, "sm_80", a, q)
+    assert "membar.cta" in made and "membar.gl" in made and "membar.sys" in made

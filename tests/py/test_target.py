@@ -342,10 +342,10 @@ b0(%a: f64[2a], %s: i32, %b: i1[1c]):
         ),
         (
             "kernel fn @k -> none {\nb0:\n  ret undef:none\n}\nfn @f -> none {\nb0:\n  %x: none = call #0()\n  ret %x\n}\n",
-            "passes 0 values, @k takes 6",
+            "passes 0 values, @k takes 7",
         ),
         (
-            "kernel fn @k -> none {\nb0:\n  ret undef:none\n}\ndevice fn @f -> none {\nb0:\n  %x: none = call #0(1, 1, 1, 1, 1, 1)\n  ret %x\n}\n",
+            "kernel fn @k -> none {\nb0:\n  ret undef:none\n}\ndevice fn @f -> none {\nb0:\n  %x: none = call #0(1, 1, 1, 1, 1, 1, 0)\n  ret %x\n}\n",
             "launches @k, which only a function of the host may do",
         ),
         (

@@ -138,6 +138,7 @@ __all__ = [
     "gridsize",
     "laneid",
     "lanemask_lt",
+    "local",
     "match_all_sync",
     "match_any_sync",
     "shared",
@@ -151,6 +152,9 @@ __all__ = [
     "syncthreads_or",
     "syncwarp",
     "threadIdx",
+    "threadfence",
+    "threadfence_block",
+    "threadfence_system",
     "warpsize",
 ]
 
@@ -228,6 +232,21 @@ def syncthreads_and(predicate: Any) -> int:
 def syncthreads_or(predicate: Any) -> int:
     """Wait as `syncthreads` does; the result, an int32, is 1 if a thread of the block gave a true ``predicate``, else 0."""
     _only_in_kernels("syncthreads_or()")
+
+
+def threadfence() -> None:
+    """What the thread wrote to memory before is seen by the whole device before what it writes after."""
+    _only_in_kernels("threadfence()")
+
+
+def threadfence_block() -> None:
+    """As `threadfence`, for the threads of the block."""
+    _only_in_kernels("threadfence_block()")
+
+
+def threadfence_system() -> None:
+    """As `threadfence`, for the host and other devices, too."""
+    _only_in_kernels("threadfence_system()")
 
 
 class _Lane:
@@ -316,13 +335,24 @@ def match_all_sync(mask: int, value: Any) -> tuple[int, bool]:
     _only_in_kernels("match_all_sync()")
 
 
-def _launch(kernel: Any, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, args: tuple[Any, ...]) -> None:
+def _launch(
+    kernel: Any, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, nbytes: int, args: tuple[Any, ...]
+) -> None:
     _only_in_kernels("_launch()")
 
 
-def _array(shape: Any, dtype: Any) -> Any:
-    """An array that the threads of a block share, not initialised. ``shape``, an int or a tuple, and ``dtype`` are constants; at most 48 KiB."""
+def _shared_array(shape: Any, dtype: Any) -> Any:
+    """An array that the threads of a block share, not initialised. ``shape``, an int or a tuple, and ``dtype`` are constants; at most 48 KiB.
+
+    With ``shape`` 0 it is the memory that the launch asks for, ``kernel[grid, block, stream, nbytes]``: as many items as lie in ``nbytes``, 227 KiB at most. All such arrays of
+    a block are the same memory.
+    """
     _only_in_kernels("shared.array()")
+
+
+def _local_array(shape: Any, dtype: Any) -> Any:
+    """An array of the thread's own, not initialised. ``shape``, an int or a tuple, and ``dtype`` are constants; at most 512 KiB."""
+    _only_in_kernels("local.array()")
 
 
 def _atomic(name: str, what: str) -> Any:
@@ -340,7 +370,9 @@ def _cas(ary: Any, idx: Any, old: Any, val: Any) -> Any:
 
 
 shared = _types.ModuleType("treadle.cuda.shared", "Memory that the threads of a block share.")
-shared.array = _array  # type: ignore[attr-defined]
+shared.array = _shared_array  # type: ignore[attr-defined]
+local = _types.ModuleType("treadle.cuda.local", "Memory of each thread's own.")
+local.array = _local_array  # type: ignore[attr-defined]
 atomic = _types.ModuleType(
     "treadle.cuda.atomic", "Operations on an element of an array that no other thread gets between."
 )
@@ -356,7 +388,7 @@ for _name, _what in {
 }.items():
     setattr(atomic, _name, _atomic(_name, _what))
 atomic.cas = _cas  # type: ignore[attr-defined]
-_sys.modules.update({m.__name__: m for m in (shared, atomic)})  # they can be imported from
+_sys.modules.update({m.__name__: m for m in (shared, local, atomic)})  # they can be imported from
 
 
 def __getattr__(name: str) -> Any:

@@ -29,11 +29,11 @@ _OF_GPU = ("opt", "lineinfo", "max_registers", "launch_bounds")
 
 
 def _entry(kernel: Function) -> Callable[..., None]:
-    """What the host calls: six sizes, then the kernel's arguments."""
+    """What the host calls: seven sizes (grid, block, bytes of shared memory), then the kernel's arguments."""
     start = cuda._launch
 
-    def launch(gx, gy, gz, bx, by, bz, *args):  # type: ignore[no-untyped-def]
-        start(kernel, gx, gy, gz, bx, by, bz, args)
+    def launch(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
+        start(kernel, gx, gy, gz, bx, by, bz, nbytes, args)
 
     return launch
 
@@ -57,10 +57,20 @@ def _limits(has: dict[str, int], of: str) -> tuple[int, int, int]:
     return has[f"MAX_{of}_DIM_X"], has[f"MAX_{of}_DIM_Y"], has[f"MAX_{of}_DIM_Z"]
 
 
+def _shared_bytes(given: Any, most: int) -> int:
+    try:
+        n = operator.index(given)
+    except TypeError:
+        raise TypeError(f"the bytes of shared memory must be an int, not {given!r}") from None
+    if not 0 <= n <= most:
+        raise ValueError(f"{n} bytes of dynamic shared memory; a block has 0 to {most} ({most >> 10} KiB)")
+    return n
+
+
 class Launcher:
     """A kernel with a configuration: ``kernel[grid, block]``. Calling it runs the kernel, and returns when all threads have ended."""
 
-    __slots__ = ("_call", "_told", "block", "grid", "kernel")
+    __slots__ = ("_call", "_told", "block", "grid", "kernel", "sharedmem")
 
     def __init__(self, kernel: Kernel, config: Any) -> None:
         ready()
@@ -72,10 +82,9 @@ class Launcher:
             )
         if len(config) > 2:
             check_stream(config[2])
-        if len(config) > 3 and config[3]:
-            raise UnsupportedError(
-                "Treadle does not have dynamic shared memory yet: give cuda.shared.array a shape"
-            )
+        self.sharedmem = _shared_bytes(
+            config[3] if len(config) > 3 else 0, has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]
+        )
         self.kernel = kernel
         self.grid = _sizes("the grid", config[0], _limits(has, "GRID"))
         self.block = _sizes("the block", config[1], _limits(has, "BLOCK"))
@@ -94,6 +103,7 @@ class Launcher:
         self._call(
             *self.grid,
             *self.block,
+            self.sharedmem,
             *[
                 a._mem if type(a) is DeviceNDArray else a if type(a) in _AS_THEY_ARE else argument(a)
                 for a in args
