@@ -634,6 +634,23 @@ static bool share(run *r, const tr_ins *i, tr_slot *out) {
     return true;
 }
 
+/* What is there after an atomic operation that no op computes. */
+static tr_slot combined(tr_atomic how, const tr_ty *t, const tr_slot *was, const tr_slot *x) {
+    tr_slot out = *was;
+    bool least = how == TR_ATOMIC_MIN || how == TR_ATOMIC_NANMIN, number = false;
+    switch (how) {
+    case TR_ATOMIC_INC: out.u = was->u >= x->u ? 0 : was->u + 1; return out;
+    case TR_ATOMIC_DEC: out.u = was->u == 0 || was->u > x->u ? x->u : was->u - 1; return out;
+    case TR_ATOMIC_NANMIN:
+    case TR_ATOMIC_NANMAX:
+        number = !tr_interp_cmp(TR_CMP_EQ, t, was, was) && tr_interp_cmp(TR_CMP_EQ, t, x, x);
+        break;
+    case TR_ATOMIC_XCHG: return *x;
+    default: break;
+    }
+    return number || tr_interp_cmp(least ? TR_CMP_LT : TR_CMP_GT, t, x, was) ? *x : out;
+}
+
 /* One thread runs at a time, so there is nothing between the reading and the writing. */
 static bool atomic(run *r, const tr_ins *i, tr_slot *out) {
     void *at = element_of(r, i);
@@ -647,8 +664,8 @@ static bool atomic(run *r, const tr_ins *i, tr_slot *out) {
             return true;
     } else if (tr_atomic_info[i->sub].op != TR_OP__COUNT) {
         tr_interp_arith(r->in, tr_atomic_info[i->sub].op, i->ty, out, x, &new);
-    } else if (i->sub != TR_ATOMIC_XCHG) {
-        new = tr_interp_cmp(i->sub == TR_ATOMIC_MIN ? TR_CMP_LT : TR_CMP_GT, i->ty, x, out) ? *x : *out;
+    } else {
+        new = combined((tr_atomic)i->sub, i->ty, out, x);
     }
     tr_interp_store(i->ty, at, &new);
     return true;

@@ -90,15 +90,20 @@ typedef enum tr_cmpop {
         TR_CMP__COUNT
 } tr_cmpop;
 
-/* How an atomic operation combines what is in memory with its value. X(ID, "name", op or TR_OP__COUNT:
- * one of both is taken, classes) */
-#define TR_ATOMICS(X)                 \
-    X(ADD, "add", TR_OP_ADD, "iuf")   \
-    X(MIN, "min", TR_OP__COUNT, "iu") \
-    X(MAX, "max", TR_OP__COUNT, "iu") \
-    X(AND, "and", TR_OP_AND, "iu")    \
-    X(OR, "or", TR_OP_OR, "iu")       \
-    X(XOR, "xor", TR_OP_XOR, "iu")    \
+/* How an atomic operation combines what is in memory with its value. X(ID, "name", op or TR_OP__COUNT: it is
+ * none, classes). min, max: a NaN, there or given, leaves what is there; nanmin, nanmax: a number wins over a NaN. inc: one more, but 0 from
+ * the value on; dec: one less, but the value where 0 or more than the value is. */
+#define TR_ATOMICS(X)                      \
+    X(ADD, "add", TR_OP_ADD, "iuf")        \
+    X(MIN, "min", TR_OP__COUNT, "iuf")     \
+    X(MAX, "max", TR_OP__COUNT, "iuf")     \
+    X(NANMIN, "nanmin", TR_OP__COUNT, "f") \
+    X(NANMAX, "nanmax", TR_OP__COUNT, "f") \
+    X(AND, "and", TR_OP_AND, "iu")         \
+    X(OR, "or", TR_OP_OR, "iu")            \
+    X(XOR, "xor", TR_OP_XOR, "iu")         \
+    X(INC, "inc", TR_OP__COUNT, "u")       \
+    X(DEC, "dec", TR_OP__COUNT, "u")       \
     X(XCHG, "xchg", TR_OP__COUNT, "iuf") /* the value */
 typedef enum tr_atomic {
 #define X(id, name, op, of) TR_ATOMIC_##id,

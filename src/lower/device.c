@@ -284,27 +284,69 @@ static LLVMAtomicRMWBinOp atomic_op(tr_atomic op, char cls) {
     case TR_ATOMIC_AND: return LLVMAtomicRMWBinOpAnd;
     case TR_ATOMIC_OR: return LLVMAtomicRMWBinOpOr;
     case TR_ATOMIC_XOR: return LLVMAtomicRMWBinOpXor;
+    case TR_ATOMIC_INC: return LLVMAtomicRMWBinOpUIncWrap;
+    case TR_ATOMIC_DEC: return LLVMAtomicRMWBinOpUDecWrap;
     default: return LLVMAtomicRMWBinOpXchg;
     }
 }
 
-/* The device's atomics order nothing but themselves (LLVM 19 cannot select stronger ones). */
+/* Atomics order nothing but themselves (for devices LLVM 19 cannot select stronger ones). */
+static const LLVMAtomicOrdering loose = LLVMAtomicOrderingMonotonic;
+
+/* Does x take the place of what was there? */
+static lv wins(tr_lf *w, tr_atomic how, lv x, lv was) {
+    bool least = how == TR_ATOMIC_MIN || how == TR_ATOMIC_NANMIN;
+    lv yes = LLVMBuildFCmp(w->b, least ? LLVMRealOLT : LLVMRealOGT, x, was, "");
+    if (how == TR_ATOMIC_MIN || how == TR_ATOMIC_MAX)
+        return yes;
+    lv number = LLVMBuildFCmp(w->b, LLVMRealORD, x, x, ""),
+       nan = LLVMBuildFCmp(w->b, LLVMRealUNO, was, was, "");
+    return LLVMBuildOr(w->b, yes, LLVMBuildAnd(w->b, number, nan, ""), "");
+}
+
+/* Extremes of floats: looks again until nobody has come between. LLVM's own have another opinion of NaN. */
+static lv extreme(tr_lf *w, tr_atomic how, lv at, lv x) {
+    tr_lm *m = w->m;
+    lt t = LLVMTypeOf(x), bits = t == m->f32 ? m->i32 : m->i64;
+    lb look = tr_lower_block(w, "look"), put = tr_lower_block(w, "put"), done = tr_lower_block(w, "done");
+    lv first = LLVMBuildLoad2(w->b, bits, at, "");
+    LLVMSetOrdering(first, loose);
+    LLVMSetAlignment(first, t == m->f32 ? 4 : 8);
+    tr_lower_tag(m, first, false);
+    lb from = LLVMGetInsertBlock(w->b);
+    LLVMBuildBr(w->b, look);
+    l_at_end(w->b, look);
+    lv was = LLVMBuildPhi(w->b, bits, ""), old = LLVMBuildBitCast(w->b, was, t, "");
+    LLVMBuildCondBr(w->b, wins(w, how, x, old), put, done);
+    l_at_end(w->b, put);
+    lv new = LLVMBuildBitCast(w->b, x, bits, "");
+    lv r = LLVMBuildAtomicCmpXchg(w->b, at, was, new, loose, loose, 0);
+    tr_lower_tag(m, r, false);
+    lv now = LLVMBuildExtractValue(w->b, r, 0, "");
+    LLVMBuildCondBr(w->b, LLVMBuildExtractValue(w->b, r, 1, ""), done, look);
+    LLVMAddIncoming(was, (lv[]){first, now}, (lb[]){from, put}, 2);
+    l_at_end(w->b, done);
+    return old;
+}
+
 static void atomic(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lm *m = w->m;
-    LLVMAtomicOrdering o = LLVMAtomicOrderingMonotonic;
     lv at = tr_lower_element_at(w, in->args[0], in->args + 1);
     lv x = tr_lower_parts(w, in->args[in->nargs - 1])[0], r;
     lt t = LLVMTypeOf(x), bits = t == m->f32 ? m->i32 : t == m->f64 ? m->i64 : t;
+    char cls = tr_ty_class(in->ty);
     if (in->op == TR_OP_CAS) {
         lv was = tr_lower_parts(w, in->args[in->nargs - 2])[0];
-        r = LLVMBuildAtomicCmpXchg(w->b, at, was, x, o, o, 0);
+        r = LLVMBuildAtomicCmpXchg(w->b, at, was, x, loose, loose, 0);
         tr_lower_tag(m, r, false);
         r = LLVMBuildExtractValue(w->b, r, 0, "");
+    } else if (cls == 'f' && in->sub >= TR_ATOMIC_MIN && in->sub <= TR_ATOMIC_NANMAX) {
+        r = extreme(w, (tr_atomic)in->sub, at, x);
     } else {
         bool swap = in->sub == TR_ATOMIC_XCHG;
         if (swap)
             x = LLVMBuildBitCast(w->b, x, bits, "");
-        r = LLVMBuildAtomicRMW(w->b, atomic_op((tr_atomic)in->sub, tr_ty_class(in->ty)), at, x, o, 0);
+        r = LLVMBuildAtomicRMW(w->b, atomic_op((tr_atomic)in->sub, cls), at, x, loose, 0);
         tr_lower_tag(m, r, false);
         if (swap)
             r = LLVMBuildBitCast(w->b, r, t, "");

@@ -301,3 +301,122 @@ def test_fences():
         assert q.tolist() == [a.size, a.size * (a.size - 1) // 2]
     made = ptx(FENCES, "sm_80", a, q)
     assert "membar.cta" in made and "membar.gl" in made and "membar.sys" in made
+
+
+# --- atomics ---
+
+NAN = float("nan")
+ATOMIC = {
+    "add": lambda a, v: a + v,
+    "sub": lambda a, v: a - v,
+    "min": lambda a, v: v if v < a else a,
+    "max": lambda a, v: v if v > a else a,
+    "nanmin": lambda a, v: v if v < a or (a != a and v == v) else a,
+    "nanmax": lambda a, v: v if v > a or (a != a and v == v) else a,
+    "and_": lambda a, v: a & v,
+    "or_": lambda a, v: a | v,
+    "xor": lambda a, v: a ^ v,
+    "exch": lambda a, v: v,
+    "inc": lambda a, v: a.dtype.type(0) if a >= v else a + a.dtype.type(1),
+    "dec": lambda a, v: v if a == 0 or a > v else a - a.dtype.type(1),
+}
+OF_ATOMICS = {
+    "inc": ["u4", "u8"],
+    "dec": ["u4", "u8"],
+    **dict.fromkeys(["and_", "or_", "xor"], ["i4", "u4", "i8", "u8"]),
+}
+
+
+@pytest.mark.parametrize("name", ATOMIC)
+def test_atomics(name):
+    """One block: its threads come in order, so each gets what those before it have left; in memory of the grid's, and of the block's."""
+    text = f"""
+def k(v, a, q):
+    s = cuda.shared.array(2, v.dtype)
+    t = cuda.threadIdx.x
+    if t == 0:
+        s[1] = a[1, 0]
+    cuda.syncthreads()
+    q[t] = cuda.atomic.{name}(a, (1, 0), v[t])
+    assert cuda.atomic.{name}(s, 1, v[t]) == q[t] or q[t] != q[t]
+    cuda.syncthreads()
+    if t == 0:
+        a[0, 1] = s[1]
+"""
+    rng = np.random.default_rng(len(name))
+    for dtype in OF_ATOMICS.get(name, ["i4", "u4", "i8", "u8", "f4", "f8"]):
+        v = rng.integers(0, 2**31 if dtype[0] != "f" and len(name) % 2 else 9, 50).astype(dtype)
+        if dtype[0] == "i":
+            v[::3] = -v[::3]
+        if dtype[0] == "f":
+            v[[0, 3, 4, 20]] = NAN, NAN, np.inf, -np.inf
+            v[30:] *= -0.5
+        for start in (0, 5, v[0]):
+            a, q = np.zeros((2, 2), dtype), np.zeros_like(v)
+            want, now = [], np.array(start).astype(dtype)[()]
+            a[1, 0] = now
+            kernel_of(text)[1, v.size](v, a, q)
+            with np.errstate(all="ignore"):
+                for x in v:
+                    want.append(now)
+                    now = ATOMIC[name](now, x)
+            np.testing.assert_array_equal(q, np.array(want, dtype), err_msg=dtype)
+            np.testing.assert_array_equal(a[1, 0], now)
+            np.testing.assert_array_equal(a[0, 1], now)
+
+
+def test_atomics_between_blocks():
+    kernel = kernel_of("""
+def k(x, f, u, n):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.max(f, 0, x[i])
+        cuda.atomic.min(f, 1, x[i])
+        cuda.atomic.nanmax(f, 2, x[i] if i % 3 else np.nan)
+        cuda.atomic.inc(u, 0, 6)
+        cuda.atomic.dec(u, 1, 6)
+        while cuda.atomic.compare_and_swap(n, 0, 1) != 0:
+            pass
+        n[1] += 1
+        cuda.threadfence()
+        cuda.atomic.exch(n, 0, 0)
+""")
+    x = np.random.default_rng(5).permutation(30_001).astype(np.float64)
+    f, u, n = np.array([-1.0, 1e9, NAN]), np.array([0, 0], np.uint32), np.zeros(2, np.int64)
+    kernel[16, 32](x, f, u, n)
+    assert f.tolist() == [30_000, 0, x[np.arange(x.size) % 3 > 0].max()]
+    assert u.tolist() == [30_001 % 7, (-30_001) % 7] and n.tolist() == [0, 30_001]
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
+def test_compare_and_swap(dtype):
+    text = """
+def k(a, b, q):
+    t = cuda.threadIdx.x
+    q[t] = cuda.atomic.compare_and_swap(a, t // 2, t)
+    q[t] += 10 * cuda.atomic.cas(b, (0, t % 2), 0, t + 1)
+"""
+    a, b, q = np.zeros(3, dtype), np.zeros((1, 2), dtype), np.zeros(6, dtype)
+    kernel_of(text)[1, 6](a, b, q)
+    now, want = 0, []
+    for t in range(6):
+        want.append(now + 10 * (0 if t < 2 else t % 2 + 1))
+        now = t if now == t // 2 else now
+    assert q.tolist() == want and a[0] == now and b.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        ("cuda.atomic.inc(i, 0, 1)", "inc.. is not defined for arrays of int64"),
+        ("cuda.atomic.dec(f, 0, 1)", "dec.. is not defined for arrays of float64"),
+        ("cuda.atomic.xor(f, 0, 1)", "xor.. is not defined for arrays of float64"),
+        ("cuda.atomic.max(h, 0, 1)", "max.. is not defined for arrays of int16"),
+        ("cuda.atomic.nanmax(i, 0, 1j)", "takes a real number, not complex128"),
+        ("cuda.atomic.compare_and_swap(f, 0, 1)", "swap.. is not defined for arrays of float64"),
+        ("cuda.atomic.compare_and_swap(m, 0, 1)", "an index of each axis"),
+    ],
+)
+def test_atomics_that_are_not_there(call, what):
+    args = np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.int16), np.zeros((1, 1), np.int64)
+    with pytest.raises(treadle.TypingError, match=what):
+        kernel_of(f"def k(i, f, h, m):\n    {call}\n")[1, 1](*args)

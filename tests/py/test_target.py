@@ -183,7 +183,19 @@ def every_op() -> list[str]:
 def every_atomic() -> list[str]:
     """A kernel for each atomic operation on each type, on memory of the grid's and of the block's."""
     ops = re.findall(r'(?m)X\(\w+, "(\w+)", TR_OP_\w+, "(\w+)"\)', IR_H)
-    assert {o for o, _ in ops} == {"add", "min", "max", "and", "or", "xor", "xchg"}
+    assert {o for o, _ in ops} == {
+        "add",
+        "min",
+        "max",
+        "nanmin",
+        "nanmax",
+        "and",
+        "or",
+        "xor",
+        "inc",
+        "dec",
+        "xchg",
+    }
     wide = [(f"atomic {o} %a[0], %x", t) for o, cs in ops for c in cs for t in CLASSES[c][-2:]]
     wide += [("cas %a[0], %x, %x", t) for t in ("i32", "i64", "u32", "u64")]
     return [
@@ -410,7 +422,9 @@ b0(%a: i32[1c], %b: i16[1c], %c: f64[1c], %r: i32[1c,ro], %n: i64):
         ("kernel", "%s: f64[1c] = shared 0", "size 0 is no constant"),
         ("kernel", "%s: f64[1a] = shared 4", "want an array of layout c"),
         ("kernel", "%x: i16 = atomic add %b[0], 1:i16", "is not defined for i16"),
-        ("kernel", "%x: f64 = atomic max %c[0], 1.0", "is not defined for f64"),
+        ("kernel", "%x: f64 = atomic xor %c[0], 1.0", "is not defined for f64"),
+        ("kernel", "%x: i32 = atomic inc %a[0], 1:i32", "is not defined for i32"),
+        ("kernel", "%x: i32 = atomic nanmax %a[0], 1:i32", "is not defined for i32"),
         ("kernel", "%x: f64 = cas %c[0], 1.0, 2.0", "is not defined for f64"),
         ("kernel", "%x: i32 = atomic add %r[0], 1:i32", "the array is read-only"),
         ("kernel", "%x: i64 = atomic add %a[0], 1:i32", "result is i64, want i32"),

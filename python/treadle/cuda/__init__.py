@@ -369,6 +369,11 @@ def _cas(ary: Any, idx: Any, old: Any, val: Any) -> Any:
     _only_in_kernels("atomic.cas()")
 
 
+def _compare_and_swap(ary: Any, old: Any, val: Any) -> Any:
+    """``cas(ary, 0, old, val)``."""
+    _only_in_kernels("atomic.compare_and_swap()")
+
+
 shared = _types.ModuleType("treadle.cuda.shared", "Memory that the threads of a block share.")
 shared.array = _shared_array  # type: ignore[attr-defined]
 local = _types.ModuleType("treadle.cuda.local", "Memory of each thread's own.")
@@ -379,8 +384,12 @@ atomic = _types.ModuleType(
 for _name, _what in {
     "add": "``ary[idx] + val``",
     "sub": "``ary[idx] - val``",
-    "min": "the smaller of itself and ``val`` (integers)",
-    "max": "the larger of itself and ``val`` (integers)",
+    "min": "the smaller of itself and ``val``; stays where one of them is NaN",
+    "max": "the larger of itself and ``val``; stays where one of them is NaN",
+    "nanmin": "the smaller of itself and ``val``; a number where the other is NaN",
+    "nanmax": "the larger of itself and ``val``; a number where the other is NaN",
+    "inc": "``ary[idx] + 1``, or 0 where it was ``val`` or more (unsigned integers)",
+    "dec": "``ary[idx] - 1``, or ``val`` where it was 0 or more than ``val`` (unsigned integers)",
     "and_": "``ary[idx] & val``",
     "or_": "``ary[idx] | val``",
     "xor": "``ary[idx] ^ val``",
@@ -388,6 +397,7 @@ for _name, _what in {
 }.items():
     setattr(atomic, _name, _atomic(_name, _what))
 atomic.cas = _cas  # type: ignore[attr-defined]
+atomic.compare_and_swap = _compare_and_swap  # type: ignore[attr-defined]
 _sys.modules.update({m.__name__: m for m in (shared, local, atomic)})  # they can be imported from
 
 
