@@ -249,6 +249,31 @@ tr_val tr_const_int(tr_fn *f, const tr_ty *ty, int64_t v) {
     return intern(f, &k);
 }
 
+int64_t tr_bits_of(tr_bitop how, const tr_ty *ty, int64_t v) {
+    unsigned n = 8 * (unsigned)tr_ty_size(ty), count = 0;
+    uint64_t x = (uint64_t)v, out = 0;
+    if (n < 64)
+        x &= (UINT64_C(1) << n) - 1;
+    switch (how) {
+    case TR_BITS_POPC:
+        for (; x; x &= x - 1)
+            count++;
+        return count;
+    case TR_BITS_CLZ:
+        while (count < n && !(x >> (n - 1 - count) & 1))
+            count++;
+        return tr_int_wrap(ty, count);
+    case TR_BITS_CTZ:
+        while (count < n && !(x >> count & 1))
+            count++;
+        return tr_int_wrap(ty, count);
+    default:
+        for (unsigned k = 0; k < n; k++)
+            out |= (x >> k & 1) << (n - 1 - k);
+        return tr_int_wrap(ty, (int64_t)out);
+    }
+}
+
 tr_val tr_const_float(tr_fn *f, const tr_ty *ty, double v) {
     assert(tr_ty_is_float(ty));
     tr_ins k = const_key(TR_OP_CONST, ty);

@@ -708,6 +708,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_SELECT: copy_parts(i->ty, out, x->b ? y : arg(r, i, 2)); return true;
     case TR_OP_TUPLE: make_tuple(r, i, out); return true;
     case TR_OP_EXTRACT: extract(r, i, out); return true;
+    case TR_OP_BITS: out->i = tr_bits_of((tr_bitop)i->sub, t, x->i); return true;
     case TR_OP_CMP: out->i = tr_interp_cmp((tr_cmpop)i->sub, t, x, y); return true;
     case TR_OP_MATH: {
         const tr_slot *args[3] = {x, y, i->nargs > 2 ? arg(r, i, 2) : NULL};
@@ -764,6 +765,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_SHARED:
     case TR_OP_DYNSHARED:
     case TR_OP_LOCAL: return share(r, i, out);
+    case TR_OP_SLEEP:
     case TR_OP_FENCE: return true; /* one thread runs at a time */
     case TR_OP_ACTIVEMASK:
     case TR_OP_SYNCWARP:

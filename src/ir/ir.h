@@ -147,6 +147,19 @@ typedef enum tr_vote {
 } tr_vote;
 extern const char *const tr_vote_name[TR_VOTE__COUNT];
 
+#define TR_BITOPS(X) \
+    X(POPC, "popc")  \
+    X(BREV, "brev")  \
+    X(CLZ, "clz")    \
+    X(CTZ, "ctz")
+typedef enum tr_bitop {
+#define X(id, name) TR_BITS_##id,
+    TR_BITOPS(X)
+#undef X
+        TR_BITS__COUNT
+} tr_bitop;
+extern const char *const tr_bitop_name[TR_BITS__COUNT];
+
 /* Among whom a fence orders writes to memory. */
 #define TR_SCOPES(X)    \
     X(BLOCK, "block")   \
@@ -615,7 +628,8 @@ tr_val tr_red_identity(tr_fn *f, tr_redk k, const tr_ty *ty);
 tr_val tr_const_undef(tr_fn *f, const tr_ty *ty);
 tr_val tr_const_obj(tr_fn *f, const tr_obj *o); /* front */
 tr_val tr_const_arr(tr_fn *f, const tr_ty *ty, const tr_obj *o);
-tr_val tr_const_import(tr_fn *f, const tr_ins *c); /* one of another function */
+tr_val tr_const_import(tr_fn *f, const tr_ins *c);            /* one of another function */
+int64_t tr_bits_of(tr_bitop how, const tr_ty *ty, int64_t v); /* of an integer of this type */
 /* True and the value for a CONST bool or int. */
 bool tr_get_int(const tr_fn *f, tr_val v, int64_t *out);
 

@@ -76,6 +76,11 @@ const char *const tr_vote_name[TR_VOTE__COUNT] = {
 #undef X
 };
 
+const char *const tr_bitop_name[TR_BITS__COUNT] = {
+#define X(id, name) name,
+    TR_BITOPS(X)
+#undef X
+};
 const char *const tr_scope_name[TR_SCOPE__COUNT] = {
 #define X(id, name) name,
     TR_SCOPES(X)

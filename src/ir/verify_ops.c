@@ -59,7 +59,8 @@ static const char *arith_classes(tr_op op) {
     case TR_OP_REM: return "iuf";
     case TR_OP_QUOT:
     case TR_OP_SHL:
-    case TR_OP_SHR: return "iu";
+    case TR_OP_SHR:
+    case TR_OP_BITS: return "iu";
     case TR_OP_AND:
     case TR_OP_OR:
     case TR_OP_XOR:
@@ -76,6 +77,8 @@ static void check_arith(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = arg_type(k, i, 0);
     if (i->op == TR_OP_CMP && t && tr_ty_is_complex(t) && i->sub != TR_CMP_EQ && i->sub != TR_CMP_NE)
         tr_ck_bad(k, "complex numbers have no order");
+    if (i->op == TR_OP_BITS && i->sub >= TR_BITS__COUNT)
+        tr_ck_bad(k, "no such function of bits");
     if (i->op == TR_OP_CMP && i->sub >= TR_CMP__COUNT)
         tr_ck_bad(k, "no such comparison");
 }
@@ -722,6 +725,7 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_NOT:
     case TR_OP_SHL:
     case TR_OP_SHR:
+    case TR_OP_BITS:
     case TR_OP_CMP: check_arith(k, i); break;
     case TR_OP_MATH: check_math(k, i); break;
     case TR_OP_ABS:
@@ -771,6 +775,7 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_SHARED:
     case TR_OP_LOCAL: check_shared(k, i); break;
     case TR_OP_DYNSHARED: check_dynshared(k, i); break;
+    case TR_OP_SLEEP: want_kind(k, i, 0, TR_TY_U32); break;
     case TR_OP_FENCE:
         if (i->sub >= TR_SCOPE__COUNT)
             tr_ck_bad(k, "is for nobody that there is");

@@ -190,6 +190,16 @@ static void fence(tr_lf *w, const tr_ins *in) {
         LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, in->sub == TR_SCOPE_BLOCK, "");
 }
 
+/* On the host a thread that sleeps would keep others from running, and less is allowed: it goes on at once. */
+static void sleep_for(tr_lf *w, lv ns) {
+    static const char text[] = "nanosleep.u32 $0;", in[] = "r";
+    if (!tr_lower_is_flat(w->m))
+        return;
+    lt t = LLVMFunctionType(w->m->void_, &w->m->i32, 1, 0);
+    lv fn = LLVMGetInlineAsm(t, text, sizeof text - 1, in, sizeof in - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
+    LLVMBuildCall2(w->b, t, fn, &ns, 1, "");
+}
+
 /* --- where threads meet --- */
 
 /* Lanes that are here together; no intrinsic asks for it. It is not moved, nor copied to where lanes have parted. */
@@ -364,6 +374,7 @@ bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_DYNSHARED: dynamic_shared(w, v, in); break;
     case TR_OP_LOCAL: local(w, v, in); break;
     case TR_OP_FENCE: fence(w, in); break;
+    case TR_OP_SLEEP: sleep_for(w, tr_lower_parts(w, in->args[0])[0]); break;
     case TR_OP_ACTIVEMASK:
     case TR_OP_SYNCWARP:
     case TR_OP_SHFL:

@@ -308,6 +308,17 @@ static lv wrapping(tr_lf *w, const tr_ins *in, lv x, lv y) {
     }
 }
 
+static lv bits(tr_lf *w, tr_bitop how, lv x) {
+    static const char *const names[TR_BITS__COUNT] = {
+        [TR_BITS_POPC] = "llvm.ctpop",
+        [TR_BITS_BREV] = "llvm.bitreverse",
+        [TR_BITS_CLZ] = "llvm.ctlz",
+        [TR_BITS_CTZ] = "llvm.cttz",
+    };
+    bool zeros = how == TR_BITS_CLZ || how == TR_BITS_CTZ; /* those take whether 0 is undefined */
+    return tr_lower_intrinsic(w, names[how], LLVMTypeOf(x), zeros ? 2 : 1, (lv[]){x, l_int(w->m->i1, 0)});
+}
+
 static void int_op(tr_lf *w, tr_val v, const tr_ins *in) {
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
     bool s = tr_ty_class(t) == 'i';
@@ -328,6 +339,7 @@ static void int_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_OR: r = l_or(w->b, x, y); break;
     case TR_OP_XOR: r = LLVMBuildXor(w->b, x, y, ""); break;
     case TR_OP_NOT: r = LLVMBuildNot(w->b, x, ""); break;
+    case TR_OP_BITS: r = bits(w, (tr_bitop)in->sub, x); break;
     case TR_OP_SHL:
     case TR_OP_SHR: r = shift(w, (tr_op)in->op, s, x, y); break;
     default: tr_lower_error(w, v, "'%s' is not lowered", tr_op_info[in->op].name);

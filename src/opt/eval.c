@@ -262,6 +262,7 @@ static bool unary(tr_fn *f, const tr_ins *in, num x, tr_val *out) {
             return false;
         return is_int ? put_int(f, in->ty, is_signed(x.ty) && x.i < 0 ? 0 - u : u, out)
                       : put_float(f, in->ty, fabs(x.c[0]), out);
+    case TR_OP_BITS: return put_int(f, in->ty, (uint64_t)tr_bits_of((tr_bitop)in->sub, x.ty, x.i), out);
     case TR_OP_NOT: return put_int(f, in->ty, x.ty->kind == TR_TY_BOOL ? !u : ~u, out);
     case TR_OP_RE: return put_float(f, in->ty, x.c[0], out);
     case TR_OP_IM: return put_float(f, in->ty, x.c[1], out);

@@ -5,6 +5,8 @@ Where threads meet, the interpreter of typed IR is held against a model (cuda_mo
 
 from __future__ import annotations
 
+from fractions import Fraction as F
+
 import numpy as np
 import pytest
 import treadle
@@ -420,3 +422,97 @@ def test_atomics_that_are_not_there(call, what):
     args = np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.int16), np.zeros((1, 1), np.int64)
     with pytest.raises(treadle.TypingError, match=what):
         kernel_of(f"def k(i, f, h, m):\n    {call}\n")[1, 1](*args)
+
+
+# --- bits and numbers ---
+
+
+def bits(x):
+    """The bits of a NumPy integer, as a Python int, and how many it has."""
+    n = 8 * x.dtype.itemsize
+    return int(x) & (1 << n) - 1, n
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_bits(dtype):
+    n = 8 * np.dtype(dtype).itemsize
+    x = np.array([0, 1, 2, 3, 40, (1 << n) - 1, 1 << (n - 1), (1 << n) // 3], np.uint64).astype(dtype)
+    wide = np.dtype(np.uint64 if n == 64 else np.uint32)
+    q = np.zeros((4, x.size), np.uint64)
+    kernel_of("""
+def k(x, q):
+    t = cuda.threadIdx.x
+    q[0, t] = cuda.popc(x[t])
+    q[1, t] = cuda.clz(x[t])
+    q[2, t] = cuda.ffs(x[t])
+    q[3, t] = cuda.brev(x[t])
+""")[1, x.size](x, q)
+    for k, v in enumerate(x):
+        b, n = bits(v)
+        r, m = bits(v.astype(wide))
+        assert q[0, k] == b.bit_count() and q[1, k] == n - b.bit_length(), v
+        assert q[2, k] == (b & -b).bit_length() and q[3, k] == int(f"{r:0{m}b}"[::-1], 2), v
+
+
+def test_types_of_bits_and_numbers():
+    kernel = kernel_of("""
+def k(q, i, u, h, f, d):
+    q[0] = cuda.popc(h) == h.dtype.type(1)
+    q[1] = cuda.brev(h) == 1 << 31
+    q[2] = cuda.fma(f, f, f).itemsize
+    q[3] = cuda.fma(f, 2, 1.0).itemsize
+    q[4] = cuda.fma(f, d, f).itemsize
+    q[5] = cuda.cbrt(f).itemsize
+    q[6] = cuda.cbrt(i).itemsize
+    q[7] = cuda.ffs(i).itemsize
+    q[8] = cuda.clz(u).itemsize
+    q[9] = cuda.selp(i > 0, f, d).itemsize
+    q[10] = cuda.selp(u, h, h).itemsize
+    q[11] = cuda.fma(2, 3, 4).itemsize
+    q[12] = cuda.popc(True) + cuda.clz(1) + cuda.popc(255)
+""")
+    q = np.zeros(13, np.int64)
+    kernel[1, 1](q, 1, np.uint32(3), np.int16(1), np.float32(1), 1.0)
+    assert q.tolist() == [1, 1, 4, 4, 8, 4, 8, 4, 4, 8, 2, 8, 1 + 63 + 8]
+
+
+def test_fused_products_and_roots():
+    x = np.random.default_rng(0).normal(size=(300, 3))
+    q = np.zeros((300, 3))
+    kernel_of("""
+def k(x, q):
+    i = cuda.grid(1)
+    q[i, 0] = cuda.fma(x[i, 0], x[i, 1], x[i, 2])
+    q[i, 1] = cuda.cbrt(x[i, 0])
+    q[i, 2] = cuda.selp(x[i, 0] > 0, x[i, 1], -1)
+    cuda.nanosleep(100)
+""")[3, 100](x, q)
+    for (a, b, c), (r, _, s) in zip(x, q):
+        assert r == float(F(a) * F(b) + F(c)) and s == (b if a > 0 else -1)
+    np.testing.assert_allclose(q[:, 1], np.cbrt(x[:, 0]), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        ("cuda.popc(1.5)", "takes an integer, not float64"),
+        ("cuda.fma(1, 1j, 1)", "takes a real number, not complex128"),
+        ("cuda.selp(1, a, 1)", "takes a number, not array"),
+        ("cuda.nanosleep(1e3)", "takes an integer, not float64"),
+    ],
+)
+def test_numbers_that_do_not_fit(call, what):
+    with pytest.raises(treadle.TypingError, match=what):
+        kernel_of(f"def k(a):\n    {call}\n")[1, 1](np.zeros(1))
+
+
+def test_numbers_as_ptx():
+    made = ptx(
+        "def k(a, n):\n    t = cuda.threadIdx.x\n    m = n[t]\n    n[t] = cuda.popc(m) + cuda.clz(m) + cuda.ffs(m) + cuda.brev(m)\n"
+        "    a[t] = cuda.fma(a[t], a[t], 1.0) + cuda.selp(m > 1, a[t], 0.0)\n    cuda.nanosleep(20)\n",
+        "sm_75",
+        np.zeros(1),
+        np.zeros(1, np.int64),
+    )
+    for op in ("popc.b64", "clz.b64", "brev.b64", "fma.rn.f64", "nanosleep.u32"):
+        assert op in made

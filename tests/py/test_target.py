@@ -166,6 +166,8 @@ def every_op() -> list[str]:
                     for to in SCALARS
                     if to[1:] == t[1:] and "i1" not in (t, to) and not {t, to} & set(PART)
                 ]
+            elif op == "BITS":
+                lines += [([t], t, f"bits {f} %0") for f in ("popc", "brev", "clz", "ctz")]
             elif op == "SELECT":
                 lines.append((["i1", t, t], t, "select %0, %1, %2"))
             elif op == "CPLX":

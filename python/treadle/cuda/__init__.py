@@ -132,7 +132,12 @@ __all__ = [
     "ballot_sync",
     "blockDim",
     "blockIdx",
+    "brev",
+    "cbrt",
+    "clz",
     "eq_sync",
+    "ffs",
+    "fma",
     "grid",
     "gridDim",
     "gridsize",
@@ -141,6 +146,9 @@ __all__ = [
     "local",
     "match_all_sync",
     "match_any_sync",
+    "nanosleep",
+    "popc",
+    "selp",
     "shared",
     "shfl_down_sync",
     "shfl_sync",
@@ -333,6 +341,46 @@ def match_any_sync(mask: int, value: Any) -> int:
 def match_all_sync(mask: int, value: Any) -> tuple[int, bool]:
     """The mask and True if all lanes that ``mask`` names have the same ``value``, bit by bit; else 0 and False."""
     _only_in_kernels("match_all_sync()")
+
+
+def popc(x: Any) -> Any:
+    """How many bits of the integer ``x`` are set; its type is the result's."""
+    _only_in_kernels("popc()")
+
+
+def brev(x: Any) -> Any:
+    """The bits of the integer ``x`` in the other order: uint64 of 64 bits, else uint32."""
+    _only_in_kernels("brev()")
+
+
+def clz(x: Any) -> Any:
+    """How many bits of the integer ``x`` are 0 above its highest one; its type is the result's."""
+    _only_in_kernels("clz()")
+
+
+def ffs(x: Any) -> int:
+    """The place of the lowest bit of the integer ``x`` that is set, from 1, or 0 where none is: uint32."""
+    _only_in_kernels("ffs()")
+
+
+def fma(a: Any, b: Any, c: Any) -> float:
+    """``a * b + c``, rounded once: float32 where all are, else float64."""
+    _only_in_kernels("fma()")
+
+
+def cbrt(a: Any) -> float:
+    """The cube root: float32 of a float32, else float64."""
+    _only_in_kernels("cbrt()")
+
+
+def selp(a: Any, b: Any, c: Any) -> Any:
+    """``b`` where ``a`` is true, else ``c``; both are computed."""
+    _only_in_kernels("selp()")
+
+
+def nanosleep(ns: int) -> None:
+    """Rest for about ``ns`` nanoseconds, between none at all and twice as many; on the emulated device none."""
+    _only_in_kernels("nanosleep()")
 
 
 def _launch(
