@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define X(name, open) tr_dev_open_fn open;
@@ -143,13 +144,40 @@ static void copy_axes(const tr_dev_copy *c, uint32_t k, char *to, const char *fr
         copy_axes(c, k + 1, to + i * dt, from + i * df);
 }
 
-void tr_dev_copy_here(const tr_dev_copy *c) {
+static bool meets(const tr_dev_copy *c) {
+    uintptr_t lo[2], hi[2];
+    tr_dev_copy_extent(c, true, &lo[0], &hi[0]);
+    tr_dev_copy_extent(c, false, &lo[1], &hi[1]);
+    return lo[0] < hi[1] && lo[1] < hi[0];
+}
+
+/* As if all were read before anything is written. */
+static int32_t copy_apart(const tr_dev_copy *c) {
+    char *between = malloc(tr_dev_copy_bytes(c));
+    tr_dev_copy in = *c, out = *c;
+    int64_t stride = (int64_t)c->item;
+    if (!between)
+        return TR_CODE_MEMORY;
+    in.to = between;
+    out.from = between;
+    for (uint32_t k = c->ndim; k-- > 0; stride *= c->shape[k])
+        in.to_stride[k] = out.from_stride[k] = stride;
+    copy_axes(&in, 0, in.to, in.from);
+    copy_axes(&out, 0, out.to, out.from);
+    free(between);
+    return 0;
+}
+
+int32_t tr_dev_copy_here(const tr_dev_copy *c) {
     if (c->to == c->from && memcmp(c->to_stride, c->from_stride, c->ndim * sizeof *c->to_stride) == 0)
-        return;
+        return 0;
+    if (c->ndim && meets(c))
+        return copy_apart(c);
     if (c->ndim)
         copy_axes(c, 0, c->to, c->from);
     else
         memmove(c->to, c->from, c->item);
+    return 0;
 }
 
 void tr_dev_copy_extent(const tr_dev_copy *c, bool target, uintptr_t *lo, uintptr_t *hi) {

@@ -189,8 +189,8 @@ extern const char *const tr_dev_attr_name[TR_DEV_ATTR__COUNT];
 /* The same with as few axes as do, the innermost last; axes of one item are left out. */
 void tr_dev_copy_plan(tr_dev_copy *c);
 uint64_t tr_dev_copy_bytes(const tr_dev_copy *c);
-/* Of memory that this thread can read and write. The arrays do not meet, or are the same. */
-void tr_dev_copy_here(const tr_dev_copy *c);
+/* Of memory that this thread can read and write; arrays that meet are read before they are written. 0 or MEMORY. */
+int32_t tr_dev_copy_here(const tr_dev_copy *c);
 /* All places lie within [at, at + bytes), for the source and the target. */
 void tr_dev_copy_extent(const tr_dev_copy *c, bool target, uintptr_t *lo, uintptr_t *hi);
 

@@ -27,7 +27,7 @@ static int32_t launch(tr_emu *e, tr_dev_launch *l) {
 int32_t emu_do(tr_emu *e, tr_dev_job *j) {
     switch (j->op) {
     case TR_DEV_LAUNCH: return launch(e, &j->u.launch);
-    case TR_DEV_COPY: tr_dev_copy_here(&j->u.copy); return 0;
+    case TR_DEV_COPY: return tr_dev_copy_here(&j->u.copy);
     case TR_DEV_FILL: memset(j->u.fill.to, j->u.fill.value, j->u.fill.bytes); return 0;
     case TR_DEV_CALL: tr_dev_call_host(&j->u.call, j->code); return 0;
     default: return 0;

@@ -8,27 +8,39 @@
 
 /* --- the device --- */
 
+static bool stop_at_exit(const tr_state *st) {
+    PyObject *module = PyType_GetModule(st->devmem_type);
+    PyObject *stop = module ? PyObject_GetAttrString(module, "_dev_stop") : NULL;
+    PyObject *atexit = stop ? PyImport_ImportModule("atexit") : NULL;
+    PyObject *r = atexit ? PyObject_CallMethod(atexit, "register", "O", stop) : NULL;
+    Py_XDECREF(stop);
+    Py_XDECREF(atexit);
+    Py_XDECREF(r);
+    return r != NULL;
+}
+
 tr_dev *tr_device_get(tr_state *st) {
     tr_dev *d = atomic_load_explicit(&st->dev, memory_order_acquire);
     char msg[160];
     if (d)
         return d;
-    tr_dev_host h = {.host = &st->host};
+    tr_dev_host h = {.host = &st->host, .write = tr_stream_write, .self = st};
     d = tr_dev_open("emu", &h, msg, sizeof msg);
     if (!d) {
         PyErr_SetString(PyExc_RuntimeError, msg);
         return NULL;
     }
+    if (!stop_at_exit(st))
+        return NULL;
     atomic_store_explicit(&st->dev, d, memory_order_release);
     return d;
 }
 
 /* --- class DeviceMemory --- */
 
-bool tr_device_freed(const tr_devmem *m) {
+static bool freed(const void *at) {
     PyErr_Format(PyExc_ValueError,
-                 "the device memory at %p was freed: nothing that lies there can be used any more",
-                 m->mem.at);
+                 "the device's memory at %p was freed: what lay there cannot be used any more", at);
     return false;
 }
 
@@ -56,8 +68,6 @@ static int mem_buffer(PyObject *self, Py_buffer *view, int flags) {
     tr_devmem *m = (tr_devmem *)self;
     if (!m->live) {
         view->obj = NULL;
-        tr_device_freed(m);
-        PyErr_Clear();
         PyErr_Format(PyExc_BufferError, "the device memory at %p was freed", m->mem.at);
         return -1;
     }
@@ -124,13 +134,15 @@ static PyType_Spec mem_spec = {
 
 /* --- device arrays, a class of the package's --- */
 
-tr_devmem *tr_device_block(const tr_state *st, PyObject *array) {
-    PyObject *o = array;
-    while (o && PyArray_Check(o))
-        o = PyArray_BASE((PyArrayObject *)o);
-    while (o && PyMemoryView_Check(o)) /* np.frombuffer has one between */
-        o = PyMemoryView_GET_BUFFER(o)->obj;
-    return o && Py_IS_TYPE(o, st->devmem_type) ? (tr_devmem *)o : NULL;
+bool tr_device_check(tr_state *st, tr_dev *d, PyObject *array) {
+    PyArrayObject *a = (PyArrayObject *)array;
+    const tr_devmem *m = tr_device_block(st, array);
+    tr_dev_mem found;
+    if (m && !m->live)
+        return freed(m->mem.at);
+    if (m || !d->ops->owns(d, PyArray_DATA(a)) || d->ops->find(d, PyArray_DATA(a), &found))
+        return true;
+    return PyArray_SIZE(a) == 0 || freed(PyArray_DATA(a));
 }
 
 static PyObject *dev_class(PyObject *module, PyObject *cls) {

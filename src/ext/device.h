@@ -1,8 +1,10 @@
-/* The device as Python sees it: class DeviceMemory, a block of its memory, and arrays that lie there. */
+/* The device as Python sees it: blocks of its memory, streams, events, and how its failures are raised (device.c, stream.c). */
 #ifndef TR_EXT_DEVICE_H
 #define TR_EXT_DEVICE_H
 
+#include "code/code.h"
 #include "dev/dev.h"
+#include "ext/function.h"
 #include "ext/state.h"
 
 /* A block. It lives as long as arrays that lie in it, which have it as their base; `free` ends it early, and who uses it then gets an error. */
@@ -15,6 +17,8 @@ typedef struct tr_devmem {
 } tr_devmem;
 
 bool tr_device_add(PyObject *module);
+/* The device, opened at its first use. NULL with an exception. */
+tr_dev *tr_device_get(tr_state *st);
 /* The ndarray of a device array; NULL: it is none, or has none any more. Borrowed. */
 static inline PyObject *tr_device_mem(const tr_state *st, PyObject *o) {
     PyTypeObject *cls = st->devarray_type;
@@ -22,11 +26,60 @@ static inline PyObject *tr_device_mem(const tr_state *st, PyObject *o) {
                ? *(PyObject **)((char *)o + st->devarray_slot)
                : NULL;
 }
-/* The device, opened at its first use. NULL with an exception. */
-tr_dev *tr_device_get(tr_state *st);
-/* ValueError: it was freed. Always false. */
-bool tr_device_freed(const tr_devmem *m);
 /* The block at the end of an array's bases; NULL: none. Borrowed. */
-tr_devmem *tr_device_block(const tr_state *st, PyObject *array);
+static inline tr_devmem *tr_device_block(const tr_state *st, PyObject *array) {
+    PyObject *o = array;
+    while (o && PyArray_Check(o))
+        o = PyArray_BASE((PyArrayObject *)o);
+    while (o && PyMemoryView_Check(o)) /* np.frombuffer has one between */
+        o = PyMemoryView_GET_BUFFER(o)->obj;
+    return o && Py_IS_TYPE(o, st->devmem_type) ? (tr_devmem *)o : NULL;
+}
+/* The device can use the array: it lies in a live block, or is the host's own. False with ValueError. */
+bool tr_device_check(tr_state *st, tr_dev *d, PyObject *array);
+
+/* --- stream.c --- */
+
+bool tr_stream_add(PyObject *module);
+void tr_stream_write(void *self, const char *text, size_t n); /* tr_dev_host.write; self: the state */
+
+/* What a stream object stands for: 0 and None, too. False with TypeError. *out: NULL, the default one. */
+bool tr_stream_of(tr_state *st, PyObject *o, tr_dev_stream **out);
+
+/* A job that outlives the call that makes it, with what must live until it has run. */
+typedef struct tr_devjob {
+    tr_dev_job job;
+    struct tr_devjob *older; /* in the state's list of those that are over */
+    tr_state *st;
+    tr_function *f; /* a launch's, with the code that it runs; strong */
+    tr_module *code;
+    tr_frame frame;
+    uint32_t nkeep, nslots;
+    PyObject **keep; /* strong */
+    tr_slot slots[];
+} tr_devjob;
+/* NULL with MemoryError. It has room for so many slots and objects. */
+tr_devjob *tr_devjob_new(tr_state *st, tr_dev_op op, uint32_t nslots, uint32_t nkeep);
+/* Gives it to the stream; takes it, also on failure. */
+bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s);
+
+/* Raises a failure, and gives its job back. True: it is passed over. */
+bool tr_stream_raise(tr_state *st, tr_dev_failure *f);
+/* The default stream is the caller's until tr_stream_end: all other work is done. False with an exception: Ctrl-C, or a failure that is told now. */
+bool tr_stream_begin_slow(tr_state *st, tr_dev *d);
+static inline bool tr_stream_begin(tr_state *st, tr_dev *d) {
+    uint64_t ticket = 0;
+    tr_dev_failure f;
+    if (__builtin_expect(tr_dev_is_called() || atomic_load_explicit(&st->over, memory_order_relaxed) ||
+                             !d->ops->begin(d, &ticket, 0),
+                         0))
+        return tr_stream_begin_slow(st, d);
+    if (__builtin_expect(!d->ops->take(d, NULL, &f), 1))
+        return true;
+    if (tr_stream_raise(st, &f))
+        return true;
+    d->ops->end(d);
+    return false;
+}
 
 #endif

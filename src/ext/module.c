@@ -6,6 +6,7 @@
 #include "ext/compat.h"
 #include "ext/device.h"
 #include "ext/function.h"
+#include "ext/launch.h"
 #include "ext/ntclass.h"
 #include "ext/selftest.h"
 #include "ext/threads.h"
@@ -21,6 +22,10 @@ static struct PyModuleDef definition;
 
 tr_state *tr_ext_state(PyObject *module) {
     return PyModule_GetState(module);
+}
+
+struct PyModuleDef *tr_ext_definition(void) {
+    return &definition;
 }
 
 tr_state *tr_ext_state_of(PyObject *self) {
@@ -277,7 +282,8 @@ static int module_exec(PyObject *module) {
     read_dump(st);
     bool ok = tr_builtin_map_import() && find_numpy_classes(st) && tr_types_add(module) &&
               tr_box_add(module) && tr_function_add(module) && tr_ufunc_add(module) &&
-              tr_device_add(module) && register_fork(module) && tr_selftest_add(module) &&
+              tr_device_add(module) && tr_stream_add(module) && tr_launch_add(module) &&
+              register_fork(module) && tr_selftest_add(module) &&
               PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 && add_cpus(module) &&
               PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0;
     return ok ? 0 : -1;
@@ -292,6 +298,12 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->ufunc_type);
     Py_VISIT(st->devmem_type);
     Py_VISIT(st->devarray_type);
+    Py_VISIT(st->stream_type);
+    Py_VISIT(st->event_type);
+    Py_VISIT(st->launcher_type);
+    Py_VISIT(st->launch_convert);
+    Py_VISIT(st->launch_passes);
+    Py_VISIT(st->launch_first);
     Py_VISIT(st->np_ufunc);
     Py_VISIT(st->np_memmap);
     int r = tr_builtin_map_visit(&st->freeze.builtins, visit, arg);
@@ -319,6 +331,12 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->ufunc_type);
     Py_CLEAR(st->devmem_type);
     Py_CLEAR(st->devarray_type);
+    Py_CLEAR(st->stream_type);
+    Py_CLEAR(st->event_type);
+    Py_CLEAR(st->launcher_type);
+    Py_CLEAR(st->launch_convert);
+    Py_CLEAR(st->launch_passes);
+    Py_CLEAR(st->launch_first);
     return 0;
 }
 

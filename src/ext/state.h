@@ -30,9 +30,15 @@ typedef struct tr_state {
     PyObject *gate;  /* an object for tr_py_section_begin; lives as long as the module */
     tr_tytab *types; /* the process's types; has its own lock */
     PyTypeObject *type_type, *sig_type, *fn_type, *mem_type, *ufunc_type, *devmem_type, *devarray_type;
-    Py_ssize_t devarray_slot;     /* in an object of devarray_type: its ndarray */
-    _Atomic(struct tr_dev *) dev; /* the device: ext/device.h */
-    PyObject **type_objs;         /* Type objects by tr_ty.id, made on demand */
+    PyTypeObject *stream_type, *event_type, *launcher_type;
+    PyObject *launch_passes; /* whether the exception of a watched launch is passed over */
+    PyObject *launch_convert,
+        *launch_first; /* what the package does with arguments that are none of ours; before a launcher's first launch. NULL: nothing */
+    struct tr_devjob *_Atomic over;   /* jobs that the device needs no more */
+    struct tr_devtext *_Atomic texts; /* what launches on streams printed, the latest first */
+    Py_ssize_t devarray_slot;         /* in an object of devarray_type: its ndarray */
+    _Atomic(struct tr_dev *) dev;     /* the device: ext/device.h */
+    PyObject **type_objs;             /* Type objects by tr_ty.id, made on demand */
     uint32_t ntype_objs;
     struct tr_ntclass *ntclasses; /* classes of named tuples: ntclass.h */
     uint32_t nntclasses;
@@ -51,6 +57,7 @@ typedef struct tr_state {
 } tr_state;
 
 tr_state *tr_ext_state(PyObject *module);
+struct PyModuleDef *tr_ext_definition(void);
 /* State of the module that defines the heap type of `self`. */
 tr_state *tr_ext_state_of(PyObject *self);
 

@@ -81,7 +81,7 @@ static void test_memory(void) {
 
 static void test_copies(void) {
     enum { SIZE = 1 << 15, MID = SIZE / 2 };
-    static uint8_t from[SIZE], to[SIZE], want[SIZE];
+    static uint8_t from[SIZE], to[SIZE], want[SIZE], was[SIZE];
     uint64_t seed = 11;
     for (int i = 0; i < SIZE; i++)
         from[i] = (uint8_t)next(&seed);
@@ -121,8 +121,16 @@ static void test_copies(void) {
         assert(tr_dev_copy_bytes(&c) == bytes);
         tr_dev_copy_plan(&c);
         assert(tr_dev_copy_bytes(&c) == bytes);
-        tr_dev_copy_here(&c);
+        assert(tr_dev_copy_here(&c) == 0);
         assert(memcmp(to, want, SIZE) == 0);
+        memcpy(was, from, SIZE); /* within one array: what is written is what was read before */
+        c.to = from + MID + (int64_t)(next(&seed) % 64) - 32;
+        assert(tr_dev_copy_here(&c) == 0);
+        c.from = was + MID;
+        memcpy(want, was, SIZE);
+        c.to = want + ((uint8_t *)c.to - from);
+        assert(tr_dev_copy_here(&c) == 0 && memcmp(from, want, SIZE) == 0);
+        memcpy(from, was, SIZE);
     }
 }
 

@@ -180,7 +180,9 @@ def test_copies():
     with pytest.raises(ValueError, match="shape"):
         d.copy_to_host(split)
     s = cuda.stream()
-    assert (d.copy_to_host(stream=s) == 2).all()
+    copy = d.copy_to_host(stream=s)
+    s.synchronize()
+    assert (copy == 2).all()
 
 
 @pytest.mark.parametrize(

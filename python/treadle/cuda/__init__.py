@@ -63,7 +63,18 @@ if TYPE_CHECKING:
         pinned_array_like,
         to_device,
     )
-    from ._stream import Stream, default_stream, stream, synchronize
+    from ._stream import (
+        Event,
+        Stream,
+        default_stream,
+        event,
+        event_elapsed_time,
+        external_stream,
+        legacy_default_stream,
+        per_thread_default_stream,
+        stream,
+        synchronize,
+    )
     from .args import In, InOut, Out
     from .cudadrv import devicearray
 
@@ -112,8 +123,14 @@ _WHERE = {
     "pinned_array": "_memory",
     "pinned_array_like": "_memory",
     "to_device": "_memory",
+    "Event": "_stream",
     "Stream": "_stream",
     "default_stream": "_stream",
+    "event": "_stream",
+    "event_elapsed_time": "_stream",
+    "external_stream": "_stream",
+    "legacy_default_stream": "_stream",
+    "per_thread_default_stream": "_stream",
     "stream": "_stream",
     "synchronize": "_stream",
     "In": "args",

@@ -17,7 +17,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._core import Type, _dev_alloc, _dev_find, _dev_owns, _type_names, typeof
+from .._core import (
+    Type,
+    _dev_alloc,
+    _dev_class,
+    _dev_copy,
+    _dev_find,
+    _dev_owns,
+    _dev_synchronize,
+    _type_names,
+    typeof,
+)
 from ..errors import UnsupportedError
 from ._errors import DeviceMemoryError
 from ._stream import check_stream
@@ -99,8 +109,11 @@ def _reach(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...
 
 def move(to: Array, source: Any, stream: Any = 0) -> None:
     """Copy items to an array, in the order of what is on the stream."""
-    check_stream(stream)
-    np.copyto(to, source, casting="unsafe")
+    if not isinstance(source, np.ndarray) or source.dtype != to.dtype:
+        if isinstance(source, np.ndarray):  # it may be the device's, and is read here
+            _dev_synchronize()
+        source = np.asarray(source).astype(to.dtype)
+    _dev_copy(to, np.broadcast_to(source, to.shape), stream)
 
 
 def extent(mem: Array) -> tuple[int, int]:
@@ -674,3 +687,6 @@ class MappedNDArray(_HostArray):
 
 class ManagedNDArray(_HostArray):
     """An array that lies where it is used, on the host or the device: made by `managed_array`."""
+
+
+_dev_class(_OnDevice)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 
 from .. import config
 from ..errors import KernelCheckError, KernelCheckWarning
 
-__all__ = ["Report", "launch", "safe", "told", "wanted", "warn"]
+__all__ = ["Report", "passes", "safe", "told", "wanted", "warn"]
 
 # As tr_mistake in src/rt/watch.h, and TR_TOUCH_* in src/rt/layout.h.
 _KINDS = ("race", "uninit", "barrier", "exit", "lost")
@@ -114,13 +114,9 @@ class Collected:
 collected: Collected | None = None
 
 
-def launch(call: Callable[..., None], args: tuple[Any, ...]) -> None:
-    """Launch. Under ``memcheck`` a script goes on after what was reported."""
-    try:
-        call(*args)
-    except KernelCheckError:
-        if collected is None:
-            raise
+def passes(exc: BaseException) -> bool:
+    """Whether what a launch ended with is nobody's to catch. Under ``memcheck`` a script goes on after what was reported."""
+    return collected is not None and isinstance(exc, KernelCheckError)
 
 
 def _report(kernel: str, found: tuple[Any, ...]) -> Report:
@@ -221,4 +217,4 @@ def warn(
     """Warn of what is no error. Called by ext/watch.c in a launch that ended well."""
     name = kernel.split("|", 2)[1]
     for r in found:
-        warnings.warn(f"kernel {name}: {_report(name, r)}", KernelCheckWarning, stacklevel=5)
+        warnings.warn(f"kernel {name}: {_report(name, r)}", KernelCheckWarning, stacklevel=2)

@@ -7,16 +7,13 @@ import types as _pytypes
 import warnings
 from typing import Any, Callable
 
-import numpy as np
-
 from .. import cuda
-from .._core import _REASON, Function
+from .._core import _REASON, Configurable, Function, Launcher, _launch_hooks, _launcher
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
 from . import _checks
-from ._array import DeviceNDArray
 from ._devices import attributes, ready
-from ._stream import check_stream
+from ._stream import Stream
 from ._warn import tell
 from .args import argument
 
@@ -24,7 +21,6 @@ __all__ = ["Kernel", "Launcher", "jit"]
 
 # Options that Treadle's own functions have, and those that say something about a GPU's code alone.
 _SHARED_OPTIONS = ("fastmath", "cache", "debug", "inline", "promotion", "boundscheck")
-_AS_THEY_ARE = frozenset({np.ndarray, bool, int, float, complex})
 _OF_GPU = ("opt", "lineinfo", "max_registers", "launch_bounds")
 
 
@@ -67,63 +63,7 @@ def _shared_bytes(given: Any, most: int) -> int:
     return n
 
 
-class Launcher:
-    """A kernel with a configuration: ``kernel[grid, block]``. Calling it runs the kernel, and returns when all threads have ended."""
-
-    __slots__ = ("_call", "_told", "block", "grid", "kernel", "sharedmem")
-
-    def __init__(self, kernel: Kernel, config: Any) -> None:
-        ready()
-        has = attributes()
-        config = config if isinstance(config, tuple) else (config,)
-        if not 2 <= len(config) <= 4:
-            raise ValueError(
-                f"{kernel.__name__}[grid, block, stream, shared_bytes]: 2 to 4 items, not {len(config)}"
-            )
-        if len(config) > 2:
-            check_stream(config[2])
-        self.sharedmem = _shared_bytes(
-            config[3] if len(config) > 3 else 0, has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]
-        )
-        self.kernel = kernel
-        self.grid = _sizes("the grid", config[0], _limits(has, "GRID"))
-        self.block = _sizes("the block", config[1], _limits(has, "BLOCK"))
-        threads = self.block[0] * self.block[1] * self.block[2]
-        if threads > has["MAX_THREADS_PER_BLOCK"]:
-            raise ValueError(
-                f"a block of {threads} threads; a device takes at most {has['MAX_THREADS_PER_BLOCK']}"
-            )
-        self._call = kernel._entry
-        self._told = False
-
-    def __call__(self, *args: Any) -> None:
-        if not self._told:
-            self._told = True
-            tell(self, args)
-        self._call(
-            *self.grid,
-            *self.block,
-            self.sharedmem,
-            *[
-                a._mem if type(a) is DeviceNDArray else a if type(a) in _AS_THEY_ARE else argument(a)
-                for a in args
-            ],
-        )
-
-    def __repr__(self) -> str:
-        return f"<{self.kernel.__qualname__}[{self.grid}, {self.block}]>"
-
-
-class _WatchedLauncher(Launcher):
-    """One whose threads are watched."""
-
-    __slots__ = ()
-
-    def __call__(self, *args: Any) -> None:
-        _checks.launch(super().__call__, args)
-
-
-class Kernel:
+class Kernel(Configurable):
     """A function that the threads of a grid run: ``kernel[grid, block](*args)``.
 
     ``grid`` is the number of blocks, ``block`` that of the threads in each: an int, or a tuple of up to three. Arguments are numbers, NumPy arrays, which are
@@ -146,8 +86,6 @@ class Kernel:
         entry = _entry(self._kernel)
         entry.__name__, entry.__qualname__ = fn.__name__, fn.__qualname__
         self._entry = Function(entry, {**flags, "watch": watch}, {})
-        self._launcher = _WatchedLauncher if watch else Launcher
-        self._launchers: dict[Any, Launcher] = {}
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, name, getattr(fn, name))
         self.__wrapped__ = fn
@@ -155,16 +93,28 @@ class Kernel:
             f"{self.__name__}(), a kernel that the host launches (one with cuda.jit(device=True) may be called)"
         )
 
-    def __getitem__(self, config: Any) -> Launcher:
-        try:
-            found = self._launchers.get(config)
-        except TypeError:  # a list in it
-            return self._launcher(self, config)
-        if found is None:
-            if len(self._launchers) >= 64:
-                self._launchers.clear()
-            found = self._launchers[config] = self._launcher(self, config)
-        return found
+    def _configure(self, config: Any) -> Launcher:
+        """``kernel[config]``, asked for once for each but where it names a stream."""
+        ready()
+        has = attributes()
+        config = config if isinstance(config, tuple) else (config,)
+        if not 2 <= len(config) <= 4:
+            raise ValueError(
+                f"{self.__name__}[grid, block, stream, shared_bytes]: 2 to 4 items, not {len(config)}"
+            )
+        stream = config[2] if len(config) > 2 else None
+        nbytes = _shared_bytes(config[3] if len(config) > 3 else 0, has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"])
+        if isinstance(stream, Stream):
+            same: Launcher = self[config[:2]]
+            return _launcher(self._entry, self, same.grid, same.block, stream, nbytes)
+        grid = _sizes("the grid", config[0], _limits(has, "GRID"))
+        block = _sizes("the block", config[1], _limits(has, "BLOCK"))
+        threads = block[0] * block[1] * block[2]
+        if threads > has["MAX_THREADS_PER_BLOCK"]:
+            raise ValueError(
+                f"a block of {threads} threads; a device takes at most {has['MAX_THREADS_PER_BLOCK']}"
+            )
+        return _launcher(self._entry, self, grid, block, stream, nbytes)
 
     def __call__(self, *args: Any) -> None:
         if not self._warned:
@@ -251,3 +201,6 @@ def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any
         return make(func_or_sig)
     signatures = as_signatures(func_or_sig)
     return lambda fn: make(fn, signatures)
+
+
+_launch_hooks(argument, tell, _checks.passes)

@@ -1,23 +1,57 @@
-"""Streams. On the emulated device what is put on one is done when its call returns."""
+"""Streams and events: what is put on a stream is done in order, and the host goes on meanwhile.
+
+What is put on the default stream is done when the call returns, and comes after all that other streams were given before. What a kernel raises on another stream is raised by
+who waits for it next; what that stream was given after the kernel is not done then.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Iterator
+import ctypes
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import _core
 from ._devices import ready
 
-__all__ = ["Stream", "check_stream", "default_stream", "stream", "synchronize"]
+__all__ = [
+    "Event",
+    "Stream",
+    "check_stream",
+    "default_stream",
+    "event",
+    "event_elapsed_time",
+    "external_stream",
+    "legacy_default_stream",
+    "per_thread_default_stream",
+    "stream",
+    "synchronize",
+]
+
+_OWN, _DEFAULT, _LEGACY, _PER_THREAD = range(4)
 
 
-class Stream:
-    """A queue of copies and launches. On the emulated device each is done when its call returns, so what is on a stream is always finished."""
+class Stream(_core.Stream):
+    """A queue of copies, launches and calls, which are done in order; the host goes on meanwhile. Made by `cuda.stream()`.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    handle : ctypes.c_void_p
+        What tells it from others; ``int(stream)`` is the same.
+    """
 
-    def synchronize(self) -> None:
-        """Wait for what is on the stream: nothing, ever."""
+    __slots__ = ("__weakref__",)
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """What tells it from others."""
+        return ctypes.c_void_p(self._number)
+
+    def __int__(self) -> int:
+        return self._number
 
     @contextlib.contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
@@ -25,20 +59,98 @@ class Stream:
         yield self
         self.synchronize()
 
+    def add_callback(self, callback: Callable[[Any, int, Any], object], arg: Any = None) -> None:
+        """Call ``callback(stream, status, arg)`` when all that the stream was given so far is done.
+
+        It is called on a thread of the stream's, which goes on when it returns, and may not wait for the device. ``status`` is 0, or 719
+        (CUDA_ERROR_LAUNCH_FAILED) where a kernel before it raised. What it raises becomes a warning.
+        """
+
+        def call(status: int) -> None:
+            try:
+                callback(self, status, arg)
+            except Exception as error:
+                warnings.warn(f"Exception in stream callback: {error!r}", stacklevel=2)
+
+        self._call(call)
+
+    def async_done(self) -> asyncio.Future[Stream]:
+        """An awaitable: the stream, when all that it was given so far is done. Awaiting it raises what a kernel raised."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Stream] = loop.create_future()
+
+        def resolve() -> None:
+            if future.done():
+                return
+            try:
+                self._tell()
+            except Exception as error:
+                future.set_exception(error)
+            else:
+                future.set_result(self)
+
+        def call(status: int) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(resolve)
+
+        self._call(call)
+        return future
+
     def __repr__(self) -> str:
-        return "<stream of the emulated device>"
+        names = {
+            _DEFAULT: "default stream",
+            _LEGACY: "legacy default stream",
+            _PER_THREAD: "per-thread default stream",
+        }
+        return f"<{names.get(self._kind, f'stream {self._number:#x}')} of the emulated device>"
+
+
+_streams: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()
 
 
 def stream() -> Stream:
     """A new stream."""
     ready()
-    return Stream()
+    made = Stream(_OWN)
+    _streams[int(made)] = made
+    return made
 
 
 def default_stream() -> Stream:
-    """The stream of what names none."""
+    """The stream of what names none: that of `legacy_default_stream`."""
     ready()
-    return Stream()
+    return Stream(_DEFAULT)
+
+
+def legacy_default_stream() -> Stream:
+    """The default stream: what is put there comes after all that other streams were given before, and is done when the call returns."""
+    ready()
+    return Stream(_LEGACY)
+
+
+def per_thread_default_stream() -> Stream:
+    """A stream that each thread has for itself: whoever uses it means that of its own thread."""
+    ready()
+    return Stream(_PER_THREAD)
+
+
+def external_stream(ptr: int) -> Stream:
+    """The stream of that handle. The emulated device has no streams but its own: those that `stream` made, and 0, 1 and 2, the default ones.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
+    ready()
+    if not isinstance(ptr, int):
+        raise TypeError(f"a stream's handle is an int, not {type(ptr).__name__}")
+    if ptr in (0, 1, 2):
+        return Stream((_DEFAULT, _LEGACY, _PER_THREAD)[ptr])
+    found = _streams.get(ptr)
+    if found is None:
+        raise ValueError(f"the emulated device has no stream {ptr:#x}")
+    return found
 
 
 def check_stream(stream: Any) -> None:
@@ -48,5 +160,46 @@ def check_stream(stream: Any) -> None:
 
 
 def synchronize() -> None:
-    """Wait for what was launched. A launch returns when all threads have ended, so there is nothing to wait for."""
+    """Wait for all that streams were given.
+
+    Raises
+    ------
+    Exception
+        What a kernel on a stream raised, and nobody was told yet: the first one, the next call the next.
+    """
     ready()
+    _core._dev_synchronize()
+
+
+class Event(_core.Event):
+    """A place in a stream: it happens when all that the stream was given before is done. Made by `cuda.event()`."""
+
+    __slots__ = ()
+
+    def elapsed_time(self, evtend: Event) -> float:
+        """Milliseconds from this event to another one, as `event_elapsed_time`."""
+        return event_elapsed_time(self, evtend)
+
+
+def event(timing: bool = True) -> Event:
+    """A new event. ``timing``: it notes the time when it happens."""
+    ready()
+    return Event(timing)
+
+
+def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
+    """Milliseconds from one event to another.
+
+    Raises
+    ------
+    ValueError
+        One was not recorded, has not happened yet, or was made with ``timing=False``.
+    """
+    if not isinstance(evtstart, Event):
+        raise TypeError(f"an event is made by cuda.event(), and {evtstart!r} is none")
+    ms = evtstart._elapsed(evtend)
+    if ms is None:
+        raise ValueError(
+            "there is a time between events that were made with timing=True, recorded, and have happened: wait for them with synchronize()"
+        )
+    return ms

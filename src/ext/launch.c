@@ -1,0 +1,514 @@
+/* Launches of kernels: from `kernel[grid, block, stream](*args)` to the device.
+ *
+ * A launch is a call of the kernel's entry, a Function whose parameters are the sizes and then `*args` (cuda/_kernel.py), so which code runs is found among that one's variants; but nothing is
+ * boxed and no tuple is made: sizes lie in the launcher as slots, and arguments go into slots as items of a variant's tuple. Arrays of the device are taken by the ndarray
+ * that they have (state.h: devarray_slot), and all arrays are looked at: what was freed, or is the device's without its knowing, is refused.
+ * On the default stream it is done when the call returns, and nothing is allocated. On others slots and objects go into a job.
+ * A launch of many threads lets go of the GIL. Launchers are found by their configuration in C too (class Configurable): that costs as much as the launch in Python. */
+#include "ext/launch.h"
+
+#include <stddef.h>
+
+#include "ext/device.h"
+#include "ext/pyerr.h"
+#include "ext/take.h"
+
+enum { SIZES = 7, SLOTS = 256, ITEMS = 64 };
+static const double small_launch = 4096; /* threads */
+
+typedef struct tr_launcher {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    tr_state *st;
+    tr_function *fn; /* the entry; strong */
+    PyObject *kernel, *grid, *block, *stream, *shared, *weakrefs;
+    int64_t sizes[SIZES]; /* grid, block, bytes of shared memory */
+    bool large, told;
+} tr_launcher;
+
+/* --- arguments --- */
+
+/* The object that stands for an argument: an ndarray or a number; what is neither is asked of the package, and the answer kept in *own. */
+static bool item_of(tr_state *st, tr_dev *d, PyObject *o, PyObject **out, PyObject **own) {
+    PyObject *m = tr_device_mem(st, o);
+    *out = m ? m : o;
+    if (m || PyArray_CheckExact(o)) {
+        const tr_devmem *b = tr_device_block(st, *out);
+        if (LIKELY(b ? b->live : !d->ops->owns(d, PyArray_DATA((PyArrayObject *)*out))))
+            return true;
+        return tr_device_check(st, d, *out);
+    }
+    if (PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o) ||
+        PyArray_IsScalar(o, Generic) || !st->launch_convert)
+        return true;
+    PyObject *made = PyObject_CallOneArg(st->launch_convert, o);
+    if (made && !*own)
+        *own = PyList_New(0);
+    bool ok = made && *own && PyList_Append(*own, made) == 0;
+    *out = made;
+    Py_XDECREF(made); /* the list has it */
+    return ok && (!PyArray_Check(made) || tr_device_check(st, d, made));
+}
+
+/* Slots of the sizes and the items. */
+static inline outcome take_items(const tr_launcher *l, const tr_variant *v, PyObject *const *items,
+                                 uint32_t n, tr_slot *s) {
+    tr_function *f = l->fn;
+    uint32_t first = f->npos;
+    if (UNLIKELY(v->nargs != first + 1 || v->arg[first].op != TR_U_TUPLE || v->arg[first].n != n))
+        return MISS;
+    for (uint32_t k = 0; k < first; k++) {
+        if (UNLIKELY(v->arg[k].op != TR_U_INT))
+            return MISS;
+        (s++)->i = l->sizes[k];
+    }
+    const tr_varg *va = v->arg[first].items;
+    for (uint32_t i = 0; i < n; i++) {
+        outcome r = take_one(f, items[i], &va[i], first, &s);
+        if (UNLIKELY(r != HIT))
+            return r;
+    }
+    return HIT;
+}
+
+/* --- running --- */
+
+bool tr_launch_passes(tr_state *st) {
+    PyObject *exc = st->launch_passes ? tr_py_fetch() : NULL;
+    PyObject *r = exc ? PyObject_CallOneArg(st->launch_passes, exc) : NULL;
+    int passes = r ? PyObject_IsTrue(r) : 0;
+    Py_XDECREF(r);
+    if (exc && !PyErr_Occurred() && !passes)
+        tr_py_restore(Py_NewRef(exc));
+    Py_XDECREF(exc);
+    return passes > 0;
+}
+
+static PyObject *run_now(const tr_launcher *l, tr_dev *d, const tr_variant *v, tr_slot *slots) {
+    tr_state *st = l->st;
+    tr_frame frame;
+    tr_dev_job j;
+    if (UNLIKELY(!tr_stream_begin(st, d)))
+        return NULL;
+    tr_rt_frame_init(&frame, &st->host);
+    j.op = TR_DEV_LAUNCH;
+    j.u.launch = (tr_dev_launch){(const void *)(uintptr_t)v->entry, slots, v->nslots, l->fn->npos, &frame};
+    PyThreadState *ts = l->large ? PyEval_SaveThread() : NULL;
+    int32_t code = d->ops->submit(d, NULL, &j);
+    d->ops->end(d);
+    if (ts)
+        PyEval_RestoreThread(ts);
+    PyObject *r = NULL;
+    bool watched = frame.watch != NULL;
+    if (LIKELY(!code))
+        r = Py_NewRef(Py_None);
+    else
+        tr_pyerr_raise_code(l->fn, tr_module_meta(v->spec->module), code, &frame);
+    if (UNLIKELY(frame.nalloc || frame.nfree || frame.capout || frame.links))
+        r = tr_call_settle(st, &frame, r);
+    if (UNLIKELY(watched && !r) && tr_launch_passes(st))
+        r = Py_NewRef(Py_None);
+    return r;
+}
+
+static PyObject *run_on(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, const tr_variant *v,
+                        const tr_slot *slots, PyObject *const *items, uint32_t n) {
+    tr_devjob *j = tr_devjob_new(l->st, TR_DEV_LAUNCH, v->nslots, n + 1);
+    if (!j)
+        return NULL;
+    memcpy(j->slots, slots, v->nslots * sizeof *slots);
+    for (uint32_t i = 0; i < n; i++)
+        j->keep[i] = Py_NewRef(items[i]);
+    j->keep[n] = Py_XNewRef(v->spec->keep);
+    j->f = (tr_function *)Py_NewRef(l->fn);
+    j->code = v->spec->module;
+    tr_module_ref(j->code);
+    j->job.u.launch =
+        (tr_dev_launch){(const void *)(uintptr_t)v->entry, j->slots, v->nslots, l->fn->npos, &j->frame};
+    return tr_devjob_submit(j, d, s) ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *run(const tr_launcher *l, tr_dev *d, const tr_variant *v, tr_slot *slots,
+                     PyObject *const *items, uint32_t n) {
+    tr_dev_stream *s = NULL;
+    if (l->stream && !tr_stream_of(l->st, l->stream, &s))
+        return NULL;
+    return s ? run_on(l, d, s, v, slots, items, n) : run_now(l, d, v, slots);
+}
+
+static outcome try_one(const tr_launcher *l, tr_dev *d, const tr_variant *v, PyObject *const *items,
+                       uint32_t n, PyObject **result) {
+    tr_slot room[SLOTS], *slots = room;
+    if (UNLIKELY(v->nslots > SLOTS) && !(slots = PyMem_Malloc(v->nslots * sizeof *slots))) {
+        PyErr_NoMemory();
+        return FAIL;
+    }
+    outcome r = take_items(l, v, items, n, slots);
+    if (LIKELY(r == HIT))
+        *result = run(l, d, v, slots, items, n);
+    if (UNLIKELY(slots != room))
+        PyMem_Free(slots);
+    return r;
+}
+
+static outcome try_all(const tr_launcher *l, tr_dev *d, PyObject *const *items, uint32_t n,
+                       PyObject **result) {
+    tr_function *f = l->fn;
+    tr_function_enter(f);
+    const tr_varlist *list = atomic_load_explicit(&f->list, memory_order_acquire);
+    uint32_t last = atomic_load_explicit(&f->last, memory_order_relaxed);
+    *result = NULL;
+    outcome r = LIKELY(list && last < list->n) ? try_one(l, d, list->v[last], items, n, result) : MISS;
+    for (uint32_t i = 0; UNLIKELY(r == MISS) && list && i < list->n; i++)
+        if (i != last && (r = try_one(l, d, list->v[i], items, n, result)) != MISS)
+            tr_spec_switch(f, list, last, i);
+    tr_function_leave(f);
+    return r;
+}
+
+/* --- new types of arguments --- */
+
+static uint64_t aligned(uint64_t at, uint64_t size) {
+    return (at + size - 1) / size * size + size;
+}
+
+static uint64_t scalar_bytes(PyObject *o, uint64_t at) {
+    PyArray_Descr *descr = PyArray_DescrFromScalar(o);
+    bool pair = descr && PyDataType_ISCOMPLEX(descr);
+    uint64_t size = descr ? (uint64_t)PyDataType_ELSIZE(descr) / (pair ? 2 : 1) : 8;
+    Py_XDECREF(descr);
+    return aligned(at, size ? size : 1) + (pair ? size : 0);
+}
+
+/* Where the parameters of a kernel end on hardware, which begin at `at`: the parts of each argument (lower/device.c). */
+static uint64_t parameter_bytes(PyObject *const *items, Py_ssize_t n, uint64_t at) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *o = items[i];
+        if (PyArray_Check(o)) {
+            PyArrayObject *a = (PyArrayObject *)o;
+            bool dense = PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a);
+            at = aligned(at, 8) + (uint64_t)PyArray_NDIM(a) * (dense ? 8u : 16u);
+        } else if (PyTuple_Check(o)) {
+            at = parameter_bytes(PySequence_Fast_ITEMS(o), PyTuple_GET_SIZE(o), at);
+        } else if (PyBool_Check(o)) {
+            at++;
+        } else if (PyArray_IsScalar(o, Generic)) {
+            at = scalar_bytes(o, at);
+        } else if (o != Py_None) {
+            at = aligned(at, 8) + (PyComplex_CheckExact(o) ? 8 : 0);
+        }
+    }
+    return at;
+}
+
+/* Compiles for these arguments. */
+static bool compile(const tr_launcher *l, tr_dev *d, PyObject *const *items, uint32_t n) {
+    PyObject *bound[SIZES + 1] = {NULL};
+    enum { FAILURE = 8 }; /* what it may raise goes where the first parameter points */
+    uint64_t bytes = parameter_bytes(items, n, FAILURE),
+             most = (uint64_t)d->ops->attribute(d, TR_DEV_MAX_PARAMETER_BYTES);
+    if (bytes > most) {
+        PyErr_Format(PyExc_ValueError,
+                     "%U: its arguments are %llu bytes of parameters; a device takes at most %llu (an array "
+                     "is an address, its sizes and, "
+                     "where it is not contiguous, strides)",
+                     l->fn->qualname, (unsigned long long)bytes, (unsigned long long)most);
+        return false;
+    }
+    uint32_t first = l->fn->npos;
+    bool ok = (bound[first] = PyTuple_New(n)) != NULL;
+    for (uint32_t i = 0; ok && i < n; i++)
+        PyTuple_SET_ITEM(bound[first], i, Py_NewRef(items[i]));
+    for (uint32_t k = 0; ok && k < first; k++)
+        ok = (bound[k] = PyLong_FromLongLong(l->sizes[k])) != NULL;
+    ok = ok && tr_spec_for(l->fn, bound);
+    for (uint32_t k = 0; k <= first; k++)
+        Py_XDECREF(bound[k]);
+    return ok;
+}
+
+static PyObject *launch_items(const tr_launcher *l, tr_dev *d, PyObject *const *items, uint32_t n) {
+    PyObject *result;
+    if (LIKELY(try_all(l, d, items, n, &result) != MISS))
+        return result;
+    for (int tries = 0; tries < 8; tries++) { /* as call_bound in call.c */
+        if (!compile(l, d, items, n))
+            return NULL;
+        if (try_all(l, d, items, n, &result) != MISS)
+            return result;
+    }
+    return PyErr_Format(PyExc_RuntimeError, "%U: the arguments keep changing while they are read",
+                        l->fn->qualname);
+}
+
+/* --- the call --- */
+
+/* Before the first launch: the package may have something to tell of it. */
+static __attribute__((noinline)) bool first_call(tr_launcher *l, PyObject *const *args, Py_ssize_t n) {
+    l->told = true;
+    PyObject *t = PyTuple_New(n);
+    for (Py_ssize_t i = 0; t && i < n; i++)
+        PyTuple_SET_ITEM(t, i, Py_NewRef(args[i]));
+    PyObject *r = t ? PyObject_CallFunctionObjArgs(l->st->launch_first, (PyObject *)l, t, NULL) : NULL;
+    Py_XDECREF(t);
+    Py_XDECREF(r);
+    return r != NULL;
+}
+
+static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    tr_launcher *l = (tr_launcher *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    PyObject *room[ITEMS], **items = room, *own = NULL, *r = NULL;
+    tr_dev *d = l->st->dev;
+    if (UNLIKELY(kwnames && PyTuple_GET_SIZE(kwnames)))
+        return PyErr_Format(PyExc_TypeError, "%U: a launch takes no keyword arguments", l->fn->qualname);
+    if (UNLIKELY(!l->told) && l->st->launch_first && !first_call(l, args, n))
+        return NULL;
+    if (UNLIKELY(n > ITEMS) && !(items = PyMem_Malloc((size_t)n * sizeof *items)))
+        return PyErr_NoMemory();
+    Py_ssize_t i = 0;
+    while (i < n && LIKELY(item_of(l->st, d, args[i], &items[i], &own)))
+        i++;
+    if (i == n)
+        r = launch_items(l, d, items, (uint32_t)n);
+    if (UNLIKELY(items != room))
+        PyMem_Free(items);
+    Py_XDECREF(own);
+    return r;
+}
+
+/* --- class Launcher --- */
+
+static int launcher_traverse(PyObject *self, visitproc visit, void *arg) {
+    tr_launcher *l = (tr_launcher *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(l->fn);
+    Py_VISIT(l->kernel);
+    Py_VISIT(l->stream);
+    return 0;
+}
+
+static int launcher_clear(PyObject *self) {
+    Py_CLEAR(
+        ((tr_launcher *)self)->kernel); /* who holds it can launch it; the cycle goes through the kernel */
+    return 0;
+}
+
+static void launcher_dealloc(PyObject *self) {
+    tr_launcher *l = (tr_launcher *)self;
+    PyTypeObject *tp = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (l->weakrefs)
+        PyObject_ClearWeakRefs(self);
+    launcher_clear(self);
+    Py_CLEAR(l->fn);
+    Py_CLEAR(l->grid);
+    Py_CLEAR(l->block);
+    Py_CLEAR(l->stream);
+    Py_CLEAR(l->shared);
+    tp->tp_free(self);
+    Py_DECREF(tp);
+}
+
+static PyObject *launcher_repr(PyObject *self) {
+    tr_launcher *l = (tr_launcher *)self;
+    return PyUnicode_FromFormat("<%U[%R, %R]>", l->fn->qualname, l->grid, l->block);
+}
+
+static PyMemberDef launcher_members[] = {
+    {"kernel", T_OBJECT, offsetof(tr_launcher, kernel), READONLY, "The kernel."},
+    {"grid", T_OBJECT, offsetof(tr_launcher, grid), READONLY, "Blocks along x, y, z."},
+    {"block", T_OBJECT, offsetof(tr_launcher, block), READONLY, "Threads of a block along x, y, z."},
+    {"griddim", T_OBJECT, offsetof(tr_launcher, grid), READONLY, "The same as grid."},
+    {"blockdim", T_OBJECT, offsetof(tr_launcher, block), READONLY, "The same as block."},
+    {"stream", T_OBJECT, offsetof(tr_launcher, stream), READONLY, "The stream; None: the default one."},
+    {"sharedmem", T_OBJECT, offsetof(tr_launcher, shared), READONLY, "Bytes of dynamic shared memory."},
+    {"_told", T_BOOL, offsetof(tr_launcher, told), 0, "Whether what is told at a first launch was."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(tr_launcher, vectorcall), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(tr_launcher, weakrefs), READONLY, NULL},
+    {0},
+};
+
+PyDoc_STRVAR(doc, "A kernel with a configuration: ``kernel[grid, block, stream, shared_bytes]``. Calling it "
+                  "runs the kernel.\n\n"
+                  "On the default stream all threads have ended when the call returns; on another one when "
+                  "that is waited for.");
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, launcher_dealloc}, {Py_tp_traverse, launcher_traverse},
+    {Py_tp_clear, launcher_clear},     {Py_tp_repr, launcher_repr},
+    {Py_tp_call, PyVectorcall_Call},   {Py_tp_members, launcher_members},
+    {Py_tp_doc, (void *)doc},          {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "treadle._core.Launcher",
+    .basicsize = sizeof(tr_launcher),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+/* --- functions --- */
+
+static bool read_sizes(tr_launcher *l) {
+    double threads = 1;
+    for (uint32_t k = 0; k < 6; k++) {
+        PyObject *of = k < 3 ? l->grid : l->block;
+        l->sizes[k] = PyTuple_GET_SIZE(of) == 3 ? PyLong_AsLongLong(PyTuple_GET_ITEM(of, k % 3)) : -1;
+        if (l->sizes[k] < 1) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "sizes are three positive numbers");
+            return false;
+        }
+        threads *= (double)l->sizes[k];
+    }
+    l->sizes[6] = PyLong_AsLongLong(l->shared);
+    l->large = threads > small_launch;
+    return !PyErr_Occurred();
+}
+
+static PyObject *make_launcher(PyObject *module, PyObject *args) {
+    tr_state *st = tr_ext_state(module);
+    PyObject *fn, *kernel, *grid, *block, *stream, *shared;
+    if (!PyArg_ParseTuple(args, "O!OO!O!OO:_launcher", st->fn_type, &fn, &kernel, &PyTuple_Type, &grid,
+                          &PyTuple_Type, &block, &stream, &shared))
+        return NULL;
+    tr_dev_stream *s;
+    uint32_t npos = ((tr_function *)fn)->npos;
+    if (npos > SIZES || !((tr_function *)fn)->varargs)
+        return PyErr_Format(PyExc_TypeError, "an entry of launches has at most %d sizes, and *args", SIZES);
+    tr_launcher *l = tr_device_get(st) && tr_stream_of(st, stream, &s)
+                         ? (tr_launcher *)st->launcher_type->tp_alloc(st->launcher_type, 0)
+                         : NULL;
+    if (!l)
+        return NULL;
+    l->vectorcall = launch;
+    l->st = st;
+    l->fn = (tr_function *)Py_NewRef(fn);
+    l->kernel = Py_NewRef(kernel);
+    l->grid = Py_NewRef(grid);
+    l->block = Py_NewRef(block);
+    l->stream = PyObject_TypeCheck(stream, st->stream_type) ? Py_NewRef(stream) : NULL;
+    l->shared = Py_NewRef(shared);
+    if (!read_sizes(l))
+        Py_CLEAR(l);
+    return (PyObject *)l;
+}
+
+static PyObject *launch_hooks(PyObject *module, PyObject *args) {
+    tr_state *st = tr_ext_state(module);
+    PyObject *convert, *first, *passes;
+    if (!PyArg_ParseTuple(args, "OOO:_launch_hooks", &convert, &first, &passes))
+        return NULL;
+    Py_XSETREF(st->launch_passes, Py_NewRef(passes));
+    Py_XSETREF(st->launch_convert, Py_NewRef(convert));
+    Py_XSETREF(st->launch_first, Py_NewRef(first));
+    Py_RETURN_NONE;
+}
+
+/* --- class Configurable --- */
+
+enum { LAUNCHERS = 64 };
+typedef struct tr_configurable {
+    PyObject_HEAD
+    PyObject *
+        launchers; /* dict: those that were asked for, but for those of streams, which live as long as they like */
+} tr_configurable;
+
+static PyObject *configurable_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
+    (void)args;
+    (void)kw; /* the class that is derived from this one reads them */
+    tr_configurable *k = (tr_configurable *)type->tp_alloc(type, 0);
+    if (k && !(k->launchers = PyDict_New()))
+        Py_CLEAR(k);
+    return (PyObject *)k;
+}
+
+static int configurable_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((tr_configurable *)self)->launchers);
+    return 0;
+}
+
+static int configurable_clear(PyObject *self) {
+    Py_CLEAR(((tr_configurable *)self)->launchers);
+    return 0;
+}
+
+static void configurable_dealloc(PyObject *self) {
+    PyTypeObject *tp = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    configurable_clear(self);
+    tp->tp_free(self);
+    Py_DECREF(tp);
+}
+
+static bool names_stream(PyObject *config) {
+    if (!PyTuple_CheckExact(config) || PyTuple_GET_SIZE(config) < 3)
+        return false;
+    PyObject *s = PyTuple_GET_ITEM(config, 2);
+    return !(s == Py_None || PyLong_CheckExact(s));
+}
+
+static PyObject *configure(PyObject *self, PyObject *config) {
+    return PyObject_CallMethod(self, "_configure", "(O)", config);
+}
+
+static PyObject *configurable_get(PyObject *self, PyObject *config) {
+    PyObject *all = ((tr_configurable *)self)->launchers;
+    if (!all || names_stream(config))
+        return configure(self, config);
+    PyObject *l = tr_py_dict_get(all, config);
+    if (l)
+        return l;
+    if (PyErr_Occurred()) { /* a list in it has no hash */
+        if (!PyErr_ExceptionMatches(PyExc_TypeError))
+            return NULL;
+        PyErr_Clear();
+        return configure(self, config);
+    }
+    l = configure(self, config);
+    if (l && PyDict_GET_SIZE(all) >= LAUNCHERS)
+        PyDict_Clear(all);
+    if (l && PyDict_SetItem(all, config, l) < 0)
+        Py_CLEAR(l);
+    return l;
+}
+
+static PyType_Slot configurable_slots[] = {
+    {Py_tp_new, configurable_new},
+    {Py_tp_dealloc, configurable_dealloc},
+    {Py_tp_traverse, configurable_traverse},
+    {Py_tp_clear, configurable_clear},
+    {Py_mp_subscript, configurable_get},
+    {Py_tp_doc, "What `x[config]` makes a launcher of: ``x._configure(config)`` is asked once for each."},
+    {0, NULL},
+};
+
+static PyType_Spec configurable_spec = {
+    .name = "treadle._core.Configurable",
+    .basicsize = sizeof(tr_configurable),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = configurable_slots,
+};
+
+bool tr_launch_add(PyObject *module) {
+    static PyMethodDef methods[] = {
+        {"_launcher", make_launcher, METH_VARARGS,
+         "_launcher(entry, kernel, grid, block, stream, shared_bytes)\n--\n\nA kernel with a configuration."},
+        {"_launch_hooks", launch_hooks, METH_VARARGS,
+         "_launch_hooks(convert, first, passes)\n--\n\nWhat is asked for arguments that are neither numbers "
+         "nor arrays; called with a launcher and the "
+         "arguments before its first launch; asked whether the exception of a watched launch is passed "
+         "over."},
+        {NULL, NULL, 0, NULL},
+    };
+    tr_state *st = tr_ext_state(module);
+    st->launcher_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    PyObject *base = PyType_FromModuleAndSpec(module, &configurable_spec, NULL);
+    bool ok = base && PyModule_AddType(module, (PyTypeObject *)base) == 0;
+    Py_XDECREF(base);
+    return ok && st->launcher_type && PyModule_AddType(module, st->launcher_type) == 0 &&
+           PyModule_AddFunctions(module, methods) == 0;
+}
