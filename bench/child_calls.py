@@ -1,5 +1,5 @@
 """Child process: what a call costs, per kind of arguments, all peers side by side: of a compiled function,
-or with `--ufuncs` of a ufunc.
+with `--ufuncs` of a ufunc, or with `--launches` of a kernel (Treadle alone: nobody else has an emulated device).
 
 Prints one JSON object: {"samples": {kind: {variant: [seconds a call, ...]}},
 "failed": {"kind variant": error}}.
@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 import timeit
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -60,6 +62,42 @@ KINDS: dict[str, tuple[str, list[str], str]] = {
 UFUNC_KINDS: dict[str, str] = {"10 elements": "f(a, b)", "2 scalars": "f(1.0, 2.0)"}
 
 
+# kind -> parameters of a kernel that runs as one thread, the first one to be written to; names with `a` are device arrays.
+LAUNCH_KINDS: dict[str, list[str]] = {
+    "4 device arrays": ["a0", "a1", "a2", "a3"],
+    "1 scalar + 16 device arrays": ["s", *(f"a{n}" for n in range(16))],
+}
+
+
+def launch_timer(kind: str, variant: str) -> timeit.Timer:
+    """A timer of one kind of launch; a launch that allocates memory is a wrong result."""
+    os.environ["TREADLE_CUDA_WARN"] = "0"  # one block is few
+    from treadle import cuda
+
+    names = LAUNCH_KINDS[kind]
+    body = f"    i = cuda.grid(1)\n    if i < a0.size:\n        a0[i] = {' + '.join(names[:1] + ['a1[i]'])}\n"
+    if names[0] != "s":
+        body = body.replace("= a0", "= a3[i]")
+    kernel = peers.define(f"def k({', '.join(names)}):\n{body}", "k")
+    kernel.__globals__["cuda"] = cuda
+    scope: dict[str, Any] = {name: cuda.to_device(np.ones(1)) for name in names if name != "s"}
+    scope |= {"k": cuda.jit(kernel), "s": 2.5}
+    statement = f"k[1, 1]({', '.join(names)})"
+    eval(statement, scope)
+    if scope["a0"].copy_to_host()[0] != (3.5 if "s" in names else 2.0):
+        raise ArithmeticError("wrong result")
+    timer = timeit.Timer(statement, timer=time.thread_time, globals=scope)
+    timer.timeit(100)
+    tracemalloc.start()
+    peak = tracemalloc.get_traced_memory()[1]
+    timer.timeit(100)
+    grown = tracemalloc.get_traced_memory()[1] - peak
+    tracemalloc.stop()
+    if grown > 2048:  # the timer's own
+        raise ArithmeticError(f"launches allocate: {grown} bytes")
+    return timer
+
+
 def function_timer(kind: str, variant: str) -> timeit.Timer:
     """A timer of one kind of call to a compiled function; raises what goes wrong."""
     source, compiling, statement = KINDS[kind]
@@ -92,13 +130,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", required=True, help="names, joined by commas")
     parser.add_argument("--ufuncs", action="store_true")
+    parser.add_argument("--launches", action="store_true")
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--calls", type=int, default=20000, help="calls a sample")
     options = parser.parse_args()
 
     report: dict[str, Any] = {"samples": {}, "failed": {}}
-    make = ufunc_timer if options.ufuncs else function_timer
-    for kind in UFUNC_KINDS if options.ufuncs else KINDS:
+    kinds, make = (
+        (UFUNC_KINDS, ufunc_timer)
+        if options.ufuncs
+        else (LAUNCH_KINDS, launch_timer)
+        if options.launches
+        else (KINDS, function_timer)
+    )
+    for kind in kinds:
         timers: dict[str, timeit.Timer] = {}
         for variant in options.variants.split(","):
             try:

@@ -115,6 +115,12 @@ def measure_ufunc_calls(harness: Harness, wanted: set[str], samples: Samples) ->
     calls(harness, samples, "ufunc call", [*harness.jits, "numpy"], "--ufuncs")
 
 
+def measure_launches(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """Only Treadle: floors in microseconds, not ratios."""
+    if "treadle" in harness.jits:
+        calls(harness, samples, "launch", ["treadle"], "--launches")
+
+
 def measure_first_use(harness: Harness, wanted: set[str], samples: Samples) -> None:
     variants = ",".join(harness.jits)
     rounds = str(harness.rounds(11, 3))
@@ -228,6 +234,7 @@ MEASURES: dict[str, Measure] = {
     "large": measure_large,
     "cached call": measure_cached,
     "call": measure_calls,
+    "launch": measure_launches,
     "run": measure_run,
     "pool": measure_pool,
     "memory": measure_memory,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import elementwise
 import kernels
-from child_calls import KINDS, UFUNC_KINDS
+from child_calls import KINDS, LAUNCH_KINDS, UFUNC_KINDS
 from elementwise import PARALLEL
 
 Samples = dict[str, dict[str, list[float]]]
@@ -338,6 +338,10 @@ ROWS: list[Row] = [
     wait("cached call", 1 / 40, 1 / 400),
     *(call(kind) for kind in KINDS),
     Row("call/2 floats, of Python's", "call/2 floats", "treadle", "python", "min", "ns", None, 1.0),
+    *(
+        Row(f"launch/{kind}", f"launch/{kind}", "treadle", "", "min", "us", floor, goal)
+        for kind, (floor, goal) in zip(LAUNCH_KINDS, ((0.6e-6, 0.3e-6), (1.5e-6, 0.8e-6)))
+    ),
     *(
         Row(f"run/{name}", f"run/{name}", "treadle", "numba", "min", "us", KERNEL_FLOORS.get(name, 1.2), 1.05)
         for name in kernels.CASES

@@ -208,6 +208,21 @@ def test_what_others_are_given_while_the_default_stream_works_comes_after():
     assert done and flag[1] == 1 and (d.copy_to_host() == 1).all()
 
 
+def test_an_array_bound_to_a_stream_is_waited_for_where_no_stream_is_named():
+    s = cuda.stream()
+    d = cuda.to_device(np.zeros(4), stream=s)
+    with held(s) as gate:
+        INCREMENT[1, 4, s](d)
+        t = open_soon(gate)
+        assert (d.copy_to_host() == 1).all()
+    t.join()
+    with held(s) as gate:
+        INCREMENT[1, 4, s](d)
+        t = open_soon(gate)
+        assert d[2] == 2 and (np.asarray(d) == 2).all()
+    t.join()
+
+
 # --- events ---
 
 

@@ -346,7 +346,7 @@ class _Access:
         return bool(self._mem.flags.f_contiguous)
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
-        """The items, in a new array of the same order or in ``ary``.
+        """The items, in a new array of the same order or in ``ary``. With ``stream`` they are there when that has been waited for; else when the call returns.
 
         Raises
         ------
@@ -368,6 +368,8 @@ class _Access:
         elif not ary.flags.writeable:
             raise ValueError("the array that the items are copied to is read-only")
         move(_paired(self._mem, ary), self._mem, self._stream(stream))
+        if not stream:
+            self._wait()
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:

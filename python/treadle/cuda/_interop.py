@@ -97,14 +97,16 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
 
 
 def _wait_for(stream: int) -> None:
-    """Wait for a stream that another package names: the default ones, 1 and 2, are the only ones that it can know of the emulated device."""
-    from ._stream import synchronize
+    """Wait for a stream that another package names by its handle: a default one, 1 or 2, or one that `cuda.stream` made."""
+    from ._stream import external_stream
 
-    if stream not in (1, 2):
+    try:
+        named = external_stream(stream)
+    except ValueError:
         raise ValueError(
             f"stream {stream} is none of the emulated device's: wait for it, and pass sync=False"
-        )
-    synchronize()
+        ) from None
+    named.synchronize()
 
 
 def from_dlpack(obj: Any) -> DeviceNDArray:
