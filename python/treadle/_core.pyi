@@ -141,6 +141,7 @@ def _launcher(
     block: tuple[int, int, int],
     stream: Any,
     shared_bytes: int,
+    before: Callable[[Launcher, tuple[Any, ...]], object] | None = None,
     /,
 ) -> Launcher: ...
 def _launch_hooks(

@@ -22,6 +22,7 @@ typedef struct tr_launcher {
     tr_state *st;
     tr_function *fn; /* the entry; strong */
     PyObject *kernel, *grid, *block, *stream, *shared, *weakrefs;
+    PyObject *before; /* called with the launcher and the arguments before each launch; NULL: nothing is */
     int64_t sizes[SIZES]; /* grid, block, bytes of shared memory */
     bool large, told;
 } tr_launcher;
@@ -243,13 +244,13 @@ static PyObject *launch_items(const tr_launcher *l, tr_dev *d, PyObject *const *
 
 /* --- the call --- */
 
-/* Before the first launch: the package may have something to tell of it. */
-static __attribute__((noinline)) bool first_call(tr_launcher *l, PyObject *const *args, Py_ssize_t n) {
-    l->told = true;
+/* hook(launcher, args) */
+static __attribute__((noinline)) bool ask(PyObject *hook, tr_launcher *l, PyObject *const *args,
+                                          Py_ssize_t n) {
     PyObject *t = PyTuple_New(n);
     for (Py_ssize_t i = 0; t && i < n; i++)
         PyTuple_SET_ITEM(t, i, Py_NewRef(args[i]));
-    PyObject *r = t ? PyObject_CallFunctionObjArgs(l->st->launch_first, (PyObject *)l, t, NULL) : NULL;
+    PyObject *r = t ? PyObject_CallFunctionObjArgs(hook, (PyObject *)l, t, NULL) : NULL;
     Py_XDECREF(t);
     Py_XDECREF(r);
     return r != NULL;
@@ -262,8 +263,13 @@ static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, Py
     tr_dev *d = l->st->dev;
     if (UNLIKELY(kwnames && PyTuple_GET_SIZE(kwnames)))
         return PyErr_Format(PyExc_TypeError, "%U: a launch takes no keyword arguments", l->fn->qualname);
-    if (UNLIKELY(!l->told) && l->st->launch_first && !first_call(l, args, n))
-        return NULL;
+    if (UNLIKELY(!l->told) && l->st->launch_first) {
+        l->told = true;
+        if (!ask(l->st->launch_first, l, args, n))
+            return NULL;
+    }
+    if (UNLIKELY(l->before != NULL) && !ask(l->before, l, args, n))
+        return tr_launch_passes(l->st) ? Py_NewRef(Py_None) : NULL;
     if (UNLIKELY(n > ITEMS) && !(items = PyMem_Malloc((size_t)n * sizeof *items)))
         return PyErr_NoMemory();
     Py_ssize_t i = 0;
@@ -285,12 +291,14 @@ static int launcher_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(l->fn);
     Py_VISIT(l->kernel);
     Py_VISIT(l->stream);
+    Py_VISIT(l->before);
     return 0;
 }
 
 static int launcher_clear(PyObject *self) {
-    Py_CLEAR(
-        ((tr_launcher *)self)->kernel); /* who holds it can launch it; the cycle goes through the kernel */
+    tr_launcher *l = (tr_launcher *)self;
+    Py_CLEAR(l->before);
+    Py_CLEAR(l->kernel); /* who holds it can launch it; cycles go through these two */
     return 0;
 }
 
@@ -370,9 +378,9 @@ static bool read_sizes(tr_launcher *l) {
 
 static PyObject *make_launcher(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
-    PyObject *fn, *kernel, *grid, *block, *stream, *shared;
-    if (!PyArg_ParseTuple(args, "O!OO!O!OO:_launcher", st->fn_type, &fn, &kernel, &PyTuple_Type, &grid,
-                          &PyTuple_Type, &block, &stream, &shared))
+    PyObject *fn, *kernel, *grid, *block, *stream, *shared, *before = Py_None;
+    if (!PyArg_ParseTuple(args, "O!OO!O!OO|O:_launcher", st->fn_type, &fn, &kernel, &PyTuple_Type, &grid,
+                          &PyTuple_Type, &block, &stream, &shared, &before))
         return NULL;
     tr_dev_stream *s;
     uint32_t npos = ((tr_function *)fn)->npos;
@@ -391,6 +399,7 @@ static PyObject *make_launcher(PyObject *module, PyObject *args) {
     l->block = Py_NewRef(block);
     l->stream = PyObject_TypeCheck(stream, st->stream_type) ? Py_NewRef(stream) : NULL;
     l->shared = Py_NewRef(shared);
+    l->before = before == Py_None ? NULL : Py_NewRef(before);
     if (!read_sizes(l))
         Py_CLEAR(l);
     return (PyObject *)l;
@@ -496,7 +505,9 @@ static PyType_Spec configurable_spec = {
 bool tr_launch_add(PyObject *module) {
     static PyMethodDef methods[] = {
         {"_launcher", make_launcher, METH_VARARGS,
-         "_launcher(entry, kernel, grid, block, stream, shared_bytes)\n--\n\nA kernel with a configuration."},
+         "_launcher(entry, kernel, grid, block, stream, shared_bytes, before=None)\n--\n\nA kernel with a "
+         "configuration; "
+         "``before(launcher, args)`` is called before each launch, and may refuse it."},
         {"_launch_hooks", launch_hooks, METH_VARARGS,
          "_launch_hooks(convert, first, passes)\n--\n\nWhat is asked for arguments that are neither numbers "
          "nor arrays; called with a launcher and the "

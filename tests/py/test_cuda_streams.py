@@ -22,6 +22,7 @@ import weakref
 
 import numpy as np
 import pytest
+import treadle
 from cuda_check import compile_text, kernel_of
 from on_stack import on_stack
 from treadle import _core, cuda
@@ -559,7 +560,7 @@ def test_arguments_live_until_the_launch_has_run():
         for _ in range(30):  # takes the place of what was freed too early
             cuda.to_device(np.full(1000, 1e9), stream=other)
             np.full(1000, 1e9)
-    s.synchronize()
+    cuda.synchronize()
     gc.collect()
     assert _core._dev_memory()[0] == before
     assert (out.copy_to_host() == 190 + 20).all()
@@ -756,6 +757,41 @@ def test_limits_of_a_launch():
     )
     assert isinstance(launcher, cuda.Launcher) and int(launcher.stream) == 0 and launcher.sharedmem == 0
     assert INCREMENT[1, 1].stream is None and "(2, 3, 1)" in repr(launcher)
+
+
+def test_hooks_before_launches():
+    asked = []
+
+    def before(launcher, args):
+        asked.append((launcher.grid, args))
+        if args[0].size == 3:
+            raise KeyError("no")
+
+    launcher = _core._launcher(INCREMENT._entry, INCREMENT, (1, 1, 1), (4, 1, 1), None, 0, before)
+    a = np.zeros(4)
+    launcher(a)
+    launcher(a)
+    with pytest.raises(KeyError):
+        launcher(np.zeros(3))
+    assert (a == 2).all() and len(asked) == 3 and asked[0][0] == (1, 1, 1) and asked[0][1][0] is a
+    for bad in (
+        (INCREMENT._entry, INCREMENT, (1, 1), (4, 1, 1), None, 0),
+        (INCREMENT._entry, INCREMENT, (1, 1, 0), (4, 1, 1), None, 0),
+        (INCREMENT._kernel, INCREMENT, (1, 1, 1), (4, 1, 1), None, 0),
+        (INCREMENT._entry, INCREMENT, (1, 1, 1), (4, 1, 1), "x", 0),
+        (INCREMENT._entry, INCREMENT, (1, 1, 1), (4, 1, 1), None, "x"),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            _core._launcher(*bad)
+
+
+def test_what_is_found_in_a_watched_launch_is_raised_where_the_stream_is_waited_for():
+    race = cuda.jit(debug=True)(compile_text("def race(a):\n    a[0] += 1\n", "race"))
+    s, d = cuda.stream(), cuda.to_device(np.zeros(4))
+    race[1, 4, s](d)
+    with pytest.raises(treadle.errors.KernelCheckError, match="race on array"):
+        s.synchronize()
+    s.synchronize()
 
 
 def test_launchers_are_collected_with_their_kernel():
