@@ -63,6 +63,7 @@ typedef struct tr_emu {
     uint32_t depth;           /* how often it does */
     _Atomic uint32_t wanted;  /* threads that wait for the default stream */
     _Atomic bool stopping;
+    bool left; /* by the host, which could not wait for its threads any longer */
 } tr_emu;
 
 /* emu_mem.c; with the lock, but for owns. */

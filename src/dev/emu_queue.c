@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "dev/emu.h"
 #include "rt/enter.h"
@@ -235,6 +236,11 @@ static int32_t do_job(tr_emu *e, tr_dev_stream *s, tr_dev_job *j) {
     tr_rt_threads_limit(j->threads ? j->threads : tr_rt_pool_size());
     int32_t code = emu_do(e, j);
     pthread_mutex_lock(&e->lock);
+    if (e->left) { /* what the job belongs to may be gone */
+        pthread_mutex_unlock(&e->lock);
+        for (;;)
+            pause();
+    }
     return j->code = code;
 }
 
@@ -507,6 +513,7 @@ bool emu_stop(tr_dev *d, int64_t ns) {
         wait_until(&e->progress, &e->lock, now + nudge_ns);
     }
     bool over = !e->threads;
+    e->left = !over;
     pthread_mutex_unlock(&e->lock);
     return over;
 }

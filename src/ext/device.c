@@ -175,7 +175,14 @@ static PyObject *dev_alloc(PyObject *module, PyObject *arg) {
     if (!m)
         return NULL;
     m->st = st;
-    if (d->ops->alloc(d, bytes, &m->mem) != 0) {
+    int32_t code = d->ops->alloc(d, bytes, &m->mem);
+    if (code && tr_stream_drain(st)) /* arguments of launches that are over */
+        code = d->ops->alloc(d, bytes, &m->mem);
+    if (PyErr_Occurred()) {
+        Py_DECREF(m);
+        return NULL;
+    }
+    if (code) {
         uint64_t left, total;
         Py_DECREF(m);
         d->ops->memory(d, &left, &total);

@@ -43,6 +43,8 @@ bool tr_device_check(tr_state *st, tr_dev *d, PyObject *array);
 bool tr_stream_add(PyObject *module);
 void tr_stream_write(void *self, const char *text, size_t n); /* tr_dev_host.write; self: the state */
 
+/* Frees what is over, and writes what was printed. False: an exception that this met is set. */
+bool tr_stream_drain(tr_state *st);
 /* What a stream object stands for: 0 and None, too. False with TypeError. *out: NULL, the default one. */
 bool tr_stream_of(tr_state *st, PyObject *o, tr_dev_stream **out);
 

@@ -69,8 +69,7 @@ static void job_free(tr_devjob *j) {
     free(j);
 }
 
-/* Frees what is over, and writes what was printed: an exception that this meets is set. */
-static bool drain(tr_state *st) {
+bool tr_stream_drain(tr_state *st) {
     PyObject *exc = NULL;
     for (tr_devjob *j = atomic_exchange(&st->over, NULL), *older; j; j = older) {
         older = j->older;
@@ -129,7 +128,7 @@ bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s) {
         tr_pyerr_raise_reason(code);
         return false;
     }
-    return !atomic_load_explicit(&st->over, memory_order_relaxed) || drain(st);
+    return !atomic_load_explicit(&st->over, memory_order_relaxed) || tr_stream_drain(st);
 }
 
 /* --- waiting --- */
@@ -195,14 +194,14 @@ static bool is_told(tr_state *st, tr_dev *d, tr_dev_stream *s) {
 /* All that s was given has been done, or a failure is raised. NULL: all streams. */
 static bool synchronize(tr_state *st, tr_dev *d, tr_dev_stream *s) {
     wait w = {.d = d, .s = s};
-    return wait_for(for_stream, &w) && drain(st) && is_told(st, d, s);
+    return wait_for(for_stream, &w) && tr_stream_drain(st) && is_told(st, d, s);
 }
 
 bool tr_stream_begin_slow(tr_state *st, tr_dev *d) {
     wait w = {.d = d};
-    if (!drain(st) || !wait_for(for_default, &w))
+    if (!tr_stream_drain(st) || !wait_for(for_default, &w))
         return false;
-    if (drain(st) && is_told(st, d, NULL))
+    if (tr_stream_drain(st) && is_told(st, d, NULL))
         return true;
     d->ops->end(d);
     return false;
@@ -316,7 +315,7 @@ static PyObject *stream_tell(PyObject *self, PyObject *unused) {
     tr_streamobj *s = (tr_streamobj *)self;
     tr_dev_stream *of;
     (void)unused;
-    if (!tr_stream_of(s->st, self, &of) || !drain(s->st) || !is_told(s->st, s->st->dev, of))
+    if (!tr_stream_of(s->st, self, &of) || !tr_stream_drain(s->st) || !is_told(s->st, s->st->dev, of))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -464,7 +463,7 @@ static PyObject *event_wait(PyObject *self, PyObject *const *args, Py_ssize_t n)
         return NULL;
     wait w = {.d = d, .e = e->e};
     if (!s) /* what comes on the default stream, and all that waits for it, comes after */
-        return wait_for(for_event, &w) && drain(e->st) ? Py_NewRef(Py_None) : NULL;
+        return wait_for(for_event, &w) && tr_stream_drain(e->st) ? Py_NewRef(Py_None) : NULL;
     return done_or(d->ops->wait(d, s, e->e));
 }
 
@@ -473,7 +472,7 @@ static PyObject *event_synchronize(PyObject *self, PyObject *unused) {
     tr_dev_failure f;
     wait w = {.d = e->st->dev, .e = e->e};
     (void)unused;
-    if (!wait_for(for_event, &w) || !drain(e->st))
+    if (!wait_for(for_event, &w) || !tr_stream_drain(e->st))
         return NULL;
     if (w.d->ops->event_take(w.d, e->e, &f) && !tr_stream_raise(e->st, &f))
         return NULL;
@@ -617,7 +616,7 @@ static PyObject *dev_stop(PyObject *module, PyObject *unused) {
     Py_BEGIN_ALLOW_THREADS
     d->ops->stop(d, stop_ns);
     Py_END_ALLOW_THREADS
-    if (!drain(st))
+    if (!tr_stream_drain(st))
         PyErr_WriteUnraisable(module);
     while (d->ops->take(d, NULL, &f)) { /* nobody synchronised */
         if (f.code == TR_CODE_HOST) {   /* it was at work just now, and was asked to end */

@@ -989,7 +989,7 @@ def test_the_interpreter_ends_whatever_streams_do():
     s, t, d, flag = cuda.stream(), cuda.stream(), cuda.to_device(np.zeros(4)), np.zeros(2, np.int64)
     forever[1, 1, s](flag)
     s.add_callback(lambda *_: print("never"))
-    t.add_callback(lambda *_: time.sleep(0.1))
+    t.add_callback(lambda *_: time.sleep(20))  # nobody waits so long
     increment[1, 4, t](d)
     while flag[1] == 0:
         time.sleep(0.001)
