@@ -136,20 +136,16 @@ static inline tr_mark first_apart(const tr_marks *s, tr_mark m, uint64_t base) {
 
 static inline void join(tr_marks *s, tr_mark m, uint64_t base) {
     tr_mark last = s->last;
-    bool warp = in_one_warp(last, m), calm = tr_mark_warp(last) == tr_mark_warp(m);
     s->last = m;
     if (!last)
         return;
     if (tr_mark_phase(last) != tr_mark_phase(m)) {
         s->old = tr_mark_phase(last) < base ? last : s->old;
         s->other = 0;
-    } else if (!warp) {
-        s->other = last;
-    } else if (!s->other || in_one_warp(s->other, m)) { /* one of another warp says more */
-        if (tr_mark_thread(last) != tr_mark_thread(m))
-            s->other = calm ? last : 0;
-        else if (!calm)
-            s->other = 0;
+    } else if (!in_one_warp(last, m) ||
+               (tr_mark_thread(last) != tr_mark_thread(m) && !(s->other && !in_one_warp(s->other, m)))) {
+        s->other =
+            last; /* one of another warp says more than one of this, whatever the warp does meanwhile */
     }
 }
 

@@ -94,7 +94,7 @@ static unsigned site_number(tr_watch *w, const char *text) {
     for (; w->slots[k]; k = (k + 1) % SITE_SLOTS)
         if (w->sites[w->slots[k]] == text)
             return w->slots[k];
-    if (w->nsites + 1 >= TR_MARK_SITES)
+    if (w->nsites + 1 >= TR_MARK_SITES - 1)
         return TR_MARK_SITES - 1;
     w->sites[++w->nsites] = text;
     return w->slots[k] = (uint16_t)w->nsites;

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import os
+import pathlib
 import re
+import subprocess
+import sys
+import threading
 import warnings
 
+import numpy as np
 import planted_kernels
 import pytest
+import treadle
+from cuda_check import compile_text
+from on_stack import on_stack
 from planted_kernels import PLANTED
 from treadle import cuda
 from treadle.errors import KernelCheckError, KernelCheckWarning
@@ -66,3 +75,433 @@ def test_planted(plant):
 def test_there_are_enough():
     assert len(PLANTED) >= 30
     assert {p.expects[0].split()[0] for p in PLANTED} == {"race", "uninit", "bounds", "barrier", "exit"}
+
+
+# --- what a report says ---
+
+
+def reports_of(fn, grid, block, *args, **options):
+    with pytest.raises(KernelCheckError) as e:
+        cuda.jit(debug=True, **options)(fn)[grid, block](*args)
+    return e.value.reports
+
+
+def test_a_report():
+    def k(a, q):
+        x, y, z = cuda.threadIdx.x, cuda.threadIdx.y, cuda.threadIdx.z
+        if cuda.blockIdx.y == 1 and cuda.blockIdx.x == 2:
+            q[1, x, 2] = a[x, y, z]  # A
+
+    (r,) = reports_of(k, (3, 2), (2, 3, 2), np.zeros((2, 3, 2)), np.zeros((2, 2, 3)))
+    assert isinstance(r, cuda.Report)
+    line = marks_of(k)["A"]
+    assert (r.kind, r.kernel, r.array, r.shape, r.shared) == ("race", "k", "q", (2, 2, 3), False)
+    assert (r.line, r.other_line, r.file, r.other_file) == (line, line, __file__, __file__)
+    assert r.index in ((1, 0, 2), (1, 1, 2))
+    assert r.block == r.other_block == (2, 1, 0)
+    assert r.thread != r.other_thread
+    assert (r.does, r.other_does) == ("writes", "writes")
+    assert r.times == 10
+    assert re.fullmatch(
+        rf"race on array q\[1, [01], 2\] of shape \(2, 2, 3\): thread \(\d, \d, \d\) writes it in line {line}, "
+        rf"thread \(\d, \d, \d\) of block \(2, 1, 0\) writes it in line {line}, and no barrier is between \(10 times\)",
+        str(r),
+    )
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a,
+        lambda a: a.T,
+        lambda a: a[::-1],
+        lambda a: a[::2, ::-3],
+        lambda a: np.asfortranarray(a),
+        lambda a: a[2:, 1:],
+        lambda a: np.broadcast_to(a[:1], (4, 9)),
+    ],
+)
+def test_items_of_arrays_that_lie_in_any_way(view):
+    def k(a, q):
+        q[cuda.threadIdx.x, 0] = a[1, 2]
+        if cuda.threadIdx.x == 1:
+            q[0, 0] = 1
+
+    base = np.zeros((8, 9))
+    (r,) = reports_of(k, 1, 2, view(base), view(base.copy()).copy())
+    assert (r.array, r.index, r.shape) == ("q", (0, 0), view(base).shape)
+
+    def w(a):
+        if cuda.threadIdx.x < 2:
+            a[2, 1] = cuda.threadIdx.x
+
+    a = view(base.copy())
+    if a.flags.writeable:
+        (r,) = reports_of(w, 1, 4, a)
+        assert (r.array, r.index, r.shape) == ("a", (2, 1), a.shape)
+
+
+def test_views_are_told_as_what_they_are_of():
+    def k(a):
+        row = a[1]
+        part = row[2:]
+        part[cuda.threadIdx.x // 2] = 1
+
+    for r in reports_of(k, 1, 4, np.zeros((2, 6))):
+        assert (r.array, r.shape) == ("a", (2, 6))
+        assert r.index in ((1, 2), (1, 3))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "f8", "c8", "c16", "?"])
+def test_items_of_any_size(dtype):
+    """Neighbours are no race, and one item is."""
+
+    def right(a):
+        a[cuda.grid(1)] = a[cuda.grid(1)] + a[cuda.grid(1)]
+
+    def wrong(a):
+        a[cuda.threadIdx.x // 2] = a[0]
+
+    cuda.jit(debug=True)(right)[1, 64](np.zeros(64, dtype))
+    cuda.jit(debug=True)(right)[64, 1](np.zeros(65, dtype)[1:])
+    assert {r.kind for r in reports_of(wrong, 1, 64, np.zeros(64, dtype))} == {"race"}
+
+
+def test_one_array_seen_with_two_sizes_of_items():
+    def k(a, b):
+        t = cuda.threadIdx.x
+        if t == 0:
+            a[0] = 1
+        if t == 1:
+            b[1] = 1
+        if t == 2:
+            b[2] = 1
+
+    a = np.zeros(2, np.int64)
+    (r,) = reports_of(k, 1, 4, a, a.view(np.int32))
+    assert {r.thread[0], r.other_thread[0]} == {0, 1}
+
+
+def test_atomics_are_no_race_among_themselves():
+    def k(a, n):
+        cuda.atomic.add(n, 0, 1)
+        cuda.atomic.max(n, 1, cuda.threadIdx.x)
+        cuda.atomic.exch(n, 2, 1)
+        cuda.atomic.cas(n, 3, 0, 1)
+
+    cuda.jit(debug=True)(k)[3, 64](np.zeros(1), np.zeros(4, np.int64))
+
+
+def test_what_is_read_alone_is_no_race():
+    def k(a, q):
+        q[cuda.grid(1)] = a[0] + a[cuda.threadIdx.x]
+
+    cuda.jit(debug=True)(k)[5, 64](np.zeros(64), np.zeros(320))
+
+
+def test_many_lines_are_many_reports_and_many_times_are_one():
+    text = "def k(a):\n" + "".join(f"    a[{i}] = cuda.threadIdx.x\n" for i in range(80))
+    with pytest.raises(KernelCheckError, match=r"and 1890 more in other lines$") as e:
+        cuda.jit(debug=True)(compile_text(text, "k"))[1, 64](np.zeros(80))
+    assert len(e.value.reports) == 50
+    assert {r.times for r in e.value.reports} == {63}
+
+
+# --- exceptions say where they come from ---
+
+
+class OfTheUser(Exception):
+    pass
+
+
+RAISES = """
+def k(a, how):
+    if cuda.blockIdx.x == 1 and cuda.threadIdx.x == 5:
+        if how == 0:
+            assert a[5] > 100, "a message"
+        if how == 1:
+            assert a[5] > 100
+        if how == 2:
+            raise OfTheUser("text", cuda.threadIdx.x)
+        if how == 3:
+            raise again
+        if how == 4:
+            a[cuda.threadIdx.x + 100] = 1
+        if how == 5:
+            raise KeyError(cuda.threadIdx.x)
+"""
+
+
+def test_exceptions_of_kernels():
+    again = ValueError("an exception that there is already")
+    k = cuda.jit(debug=True)(compile_text(RAISES, "k", OfTheUser=OfTheUser, again=again))
+    where = r"in kernel k, line {}, block \(1, 0, 0\), thread \(5, 0, 0\)$"
+    a = np.arange(8.0)
+    k[2, 8](a, -1)
+    with pytest.raises(AssertionError, match="^a message: " + where.format(5)):
+        k[2, 8](a, 0)
+    with pytest.raises(AssertionError, match="^" + where.format(7)):
+        k[2, 8](a, 1)
+    with pytest.raises(OfTheUser) as e:
+        k[2, 8](a, 2)
+    assert e.value.args == ("text", 5)
+    assert re.match(where.format(9), e.value.__notes__[0])
+    for _ in range(2):
+        with pytest.raises(ValueError, match="^an exception that there is already: in kernel k, line"):
+            k[2, 8](a, 3)
+    with pytest.raises(IndexError, match=r"axis 0 with size 8: array a, " + where.format(13)):
+        k[2, 8](a, 4)
+    with pytest.raises(KeyError) as f:
+        k[2, 8](a, 5)
+    assert f.value.args == (5,)
+
+
+def test_what_was_found_before_an_exception_is_a_note():
+    @cuda.jit(debug=True)
+    def k(a, idx):
+        s = cuda.shared.array(4, np.int64)
+        a[0] = cuda.threadIdx.x
+        i = s[cuda.threadIdx.x]
+        if cuda.threadIdx.x == 3:
+            a[i + 1000] = 1
+
+    with pytest.raises(IndexError, match="in kernel k") as e:
+        k[1, 4](np.zeros(4), np.zeros(4, np.int64))
+    assert any(n.startswith("race on array a[0]") for n in e.value.__notes__)
+    assert any(n.startswith("uninit: ") and "shared array s[" in n for n in e.value.__notes__)
+
+
+def test_bounds_are_checked_whatever_the_options_say():
+    @cuda.jit(device=True, debug=True, boundscheck=False)
+    def get(a, i):
+        return a[i]
+
+    @cuda.jit(debug=True, boundscheck=False)
+    def k(a, q):
+        q[cuda.threadIdx.x] = get(a, cuda.threadIdx.x)
+
+    with pytest.raises(
+        IndexError, match=r"array a, in kernel k, line \d+, block \(0, 0, 0\), thread \(3, 0, 0\)"
+    ):
+        k[1, 8](np.zeros(3), np.zeros(8))
+
+
+def test_a_try_in_a_kernel():
+    @cuda.jit(debug=True)
+    def k(a, n):
+        try:
+            a[cuda.threadIdx.x] = 1
+        except IndexError:
+            cuda.atomic.add(n, 0, 1)
+
+    n = np.zeros(1, np.int64)
+    k[1, 8](np.zeros(5), n)
+    assert n[0] == 3
+
+
+# --- ways in ---
+
+
+def test_signatures_functions_threads_and_a_small_stack():
+    @treadle.njit
+    def put(a, i, x):
+        a[i] = x
+
+    def plain(a, i, x):
+        put(a, i, x)
+
+    def deep(a, n):
+        if n > 0:
+            deep(a, n - 1)
+        else:
+            a[0] = n
+
+    @cuda.jit("void(float64[:])", debug=True)
+    def k(a):
+        plain(a, 1, cuda.threadIdx.x)
+
+    @cuda.jit(debug=True)
+    def r(a):
+        deep(a, 3)
+
+    def launch(kernel):
+        with pytest.raises(KernelCheckError, match="race on array a") as e:
+            kernel[1, 4](np.zeros(4))
+        (found,) = e.value.reports
+        assert found.other_thread in ((1, 0, 0), (2, 0, 0), (3, 0, 0))
+        assert found.other_thread != found.thread
+
+    launch(k)
+    launch(r)
+    on_stack(256, lambda: launch(k))
+    threads = [threading.Thread(target=launch, args=(k,)) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    pid = os.fork()
+    if not pid:
+        try:
+            launch(k)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+SCRIPT = """
+import sys
+import numpy as np
+from treadle import cuda, float32
+
+@cuda.jit(cache=True)
+def k(a):
+    s = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    s[t] = a[t]
+    a[t] = s[31 - t]
+
+a = np.arange(32, dtype=np.float32)
+if "twice" in sys.argv:
+    k[1, 32](a)
+k[1, 32](a)
+print("went on")
+if "out" in sys.argv:
+    k[1, 64](a)
+if "status" in sys.argv:
+    sys.exit(7)
+"""
+
+
+def run_script(tmp_path, *args, check="", words=()):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    env = {**os.environ, "TREADLE_EMU_CHECK": check, "TREADLE_CACHE_DIR": str(tmp_path / "cache")}
+    return subprocess.run(
+        [sys.executable, *args, str(script), *words], env=env, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_the_environment_and_the_cache(tmp_path):
+    for _ in range(2):  # the second time from the cache
+        p = run_script(tmp_path)
+        assert (p.returncode, p.stdout) == (0, "went on\n"), p.stderr
+        for check in ("all", "race", "bounds, race"):
+            p = run_script(tmp_path, check=check)
+            assert p.returncode == 1
+            assert "KernelCheckError: kernel k" in p.stderr
+            assert "race on shared array s[" in p.stderr
+        for check in ("bounds", "barrier,bounds", "uninit"):
+            p = run_script(tmp_path, check=check)
+            assert (p.returncode, p.stdout) == (0, "went on\n"), p.stderr
+    p = run_script(tmp_path, check="races")
+    assert p.returncode == 1
+    assert "TREADLE_EMU_CHECK='races': must be some of bounds, race, uninit, barrier, or all" in p.stderr
+    assert treadle.config.EMU_CHECK in range(16)
+
+
+def test_memcheck(tmp_path):
+    p = run_script(tmp_path, "-m", "treadle", "memcheck", words=["twice"])
+    assert p.returncode == 1
+    assert p.stdout == "went on\n"
+    assert p.stderr.count("treadle memcheck: kernel k") == 2
+    assert p.stderr.endswith("treadle memcheck: 2 mistakes of kernels\n")
+    p = run_script(tmp_path, "-m", "treadle", "memcheck", words=["out", "status"])
+    assert p.returncode == 1
+    assert (
+        "treadle memcheck: IndexError: index 32 is out of bounds for axis 0 with size 32: array " in p.stderr
+    )
+    assert p.stderr.endswith(
+        "treadle memcheck: 3 mistakes of kernels\n"
+    )  # the race is a note of the IndexError, too
+    script = tmp_path / "right.py"
+    script.write_text("import sys\nprint(sys.argv[1:])\nsys.exit(int(sys.argv[1]))\n")
+    for status in ("0", "3"):
+        p = subprocess.run(
+            [sys.executable, "-m", "treadle", "memcheck", str(script), status],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert (p.returncode, p.stdout) == (int(status), f"['{status}']\n")
+        assert p.stderr == "treadle memcheck: no mistakes of kernels\n"
+
+
+def test_a_warning_may_be_an_error():
+    @cuda.jit(debug=True)
+    def k(a):
+        if cuda.threadIdx.x == 3:
+            return
+        cuda.syncthreads()
+
+    with pytest.warns(
+        KernelCheckWarning, match=r"kernel k: exit: thread \(3, 0, 0\) of block \(0, 0, 0\)"
+    ) as w:
+        k[1, 8](np.zeros(1))
+    assert [x.filename for x in w] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", KernelCheckWarning)
+        with pytest.raises(KernelCheckWarning):
+            k[1, 8](np.zeros(1))
+
+
+def test_without_checks_there_is_nothing_of_it():
+    def k(a):
+        a[cuda.threadIdx.x // 2] = 1
+
+    plain, watched = cuda.jit(k), cuda.jit(debug=True)(k)
+    plain[1, 4](np.zeros(4))
+    with pytest.raises(KernelCheckError):
+        watched[1, 4](np.zeros(4))
+    (code,) = plain._entry.inspect_llvm().values()
+    assert "watch" not in code
+    (code,) = watched._entry.inspect_llvm().values()
+    assert "tr_rt_watch_touch" in code
+
+
+def test_nothing_is_left_behind():
+    @cuda.jit(debug=True)
+    def k(a):
+        s = cuda.shared.array(64, np.float64)
+        s[cuda.threadIdx.x] = a[cuda.grid(1)]
+        a[cuda.grid(1)] = s[63 - cuda.threadIdx.x]
+
+    before = treadle.stats()
+    for _ in range(3):
+        with pytest.raises(KernelCheckError):
+            k[20, 64](np.zeros(1280))
+        with pytest.raises(IndexError):
+            k[20, 65](np.zeros(1280))
+    after = treadle.stats()
+    assert (
+        after["arrays_allocated"] - before["arrays_allocated"]
+        == after["arrays_freed"] - before["arrays_freed"]
+        > 0
+    )
+
+
+def test_blocks_go_in_order_and_the_pool_is_left_alone():
+    @cuda.jit(debug=True)
+    def k(order, n):
+        i = cuda.atomic.add(n, 0, 1)
+        order[i] = cuda.blockIdx.x
+        for j in treadle.prange(3):
+            order[i] += 0
+
+    n, order = np.zeros(1, np.int64), np.zeros(5000, np.int64)
+    k[5000, 1](order, n)
+    assert (np.sort(order) == np.arange(5000)).all()
+    assert (order == np.arange(5000)).all()
+
+
+def test_the_example_of_the_page():
+    page = (pathlib.Path(__file__).parents[2] / "docs/cuda.md").read_text()
+    m = re.search(
+        r"<!-- report: begin -->\n```python\n(.*?)```\n+```\n(.*?)```\n<!-- report: end -->", page, re.S
+    )
+    scope = {"cuda": cuda, "float32": treadle.float32}
+    exec(compile(m[1], "matmul.py", "exec"), scope)
+    a = np.ones((64, 64), np.float32)
+    with pytest.raises(KernelCheckError) as e:
+        scope["matmul"][(4, 4), (16, 16)](a, a, a.copy())
+    assert f"treadle.errors.KernelCheckError: {e.value}\n" == m[2]

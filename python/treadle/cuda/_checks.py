@@ -27,10 +27,12 @@ class Report:
     ----------
     kind : str
         ``"race"``, ``"uninit"``, ``"barrier"``, ``"exit"`` (no error) or ``"lost"``: there was no memory to watch the launch to its end.
-    kernel, file : str
-        The kernel's name, and the file of `line`.
+    kernel : str
+        The kernel's name.
     line, other_line : int
         Where it is in the source; of a race and of barriers that differ two places, the one that came first first. 0: there is none.
+    file, other_file : str
+        The files of these lines.
     array : str
         The array's name; empty where it has none that is known.
     index, shape : tuple of int
@@ -47,6 +49,7 @@ class Report:
     kernel: str
     file: str = ""
     line: int = 0
+    other_file: str = ""
     other_line: int = 0
     array: str = ""
     shared: bool = False
@@ -61,27 +64,37 @@ class Report:
     times: int = 1
 
     def _item(self) -> str:
-        if not self.array:
-            return "an array's item"
+        if not self.shape and not self.index:
+            return f"array {self.array}" if self.array else "an array"
         kind = "shared array" if self.shared else "array"
         return f"{kind} {self.array}[{', '.join(map(str, self.index))}] of shape {self.shape}"
 
+    def _lines(self) -> tuple[str, str]:
+        """Where it is, with the file where there are two."""
+        one = not self.other_file or self.file == self.other_file
+        return (
+            f"line {self.line}" + ("" if one else f" of {self.file}"),
+            f"line {self.other_line}" + ("" if one else f" of {self.other_file}"),
+        )
+
     def __str__(self) -> str:
+        line, other = self._lines()
         if self.kind == "race":
             one = self.block == self.other_block
-            first = f"line {self.line}, where thread {self.thread}{'' if one else f' of block {self.block}'} {self.does} it"
-            then = f"line {self.other_line}, where thread {self.other_thread} of block {self.other_block} {self.other_does} it"
-            why = "no barrier is between" if one else "nothing orders blocks"
-            text = f"race on {self._item()}: {first}, and {then}; {why}"
+            text = (
+                f"race on {self._item()}: thread {self.thread}{'' if one else f' of block {self.block}'} {self.does} it in {line}, "
+                f"thread {self.other_thread} of block {self.other_block} {self.other_does} it in {other}, "
+                f"and {'no barrier is between' if one else 'nothing orders blocks'}"
+            )
         elif self.kind == "uninit":
-            text = f"uninit: line {self.line}: thread {self.thread} of block {self.block} reads {self._item()}, which nobody wrote"
+            text = f"uninit: thread {self.thread} of block {self.block} reads {self._item()} in {line}, before anybody wrote it"
         elif self.kind == "barrier":
             text = (
-                f"barrier: threads of block {self.block} wait at different barriers: thread {self.thread} in line {self.line}, "
-                f"and thread {self.other_thread} in line {self.other_line}"
+                f"barrier: threads of block {self.block} wait at different barriers: thread {self.thread} in {line} "
+                f"and thread {self.other_thread} in {other}"
             )
         elif self.kind == "exit":
-            text = f"exit: thread {self.thread} of block {self.block} had ended when others waited in line {self.line}"
+            text = f"exit: thread {self.thread} of block {self.block} had ended when others waited in {line}"
         else:
             text = "there was no memory to watch the launch to its end"
         return text + (f" ({self.times} times)" if self.times > 1 else "")
@@ -128,12 +141,12 @@ def _report(kernel: str, found: tuple[Any, ...]) -> Report:
         site, block, thread, how = side
         line, _, name, _, file = site.split("|", 4) if site else ("0", "", "", "", "")
         known |= {
+            prefix + "file": file,
             prefix + "line": int(line),
             prefix + "block": block,
             prefix + "thread": thread,
             prefix + "does": _DOES[how],
         }
-        known["file"] = file
         array = array or name
     return Report(
         kind=_KINDS[kind],
@@ -150,7 +163,7 @@ def _report(kernel: str, found: tuple[Any, ...]) -> Report:
 def _text(reports: list[Report], more: int) -> str:
     lines = [f"kernel {reports[0].kernel} ({reports[0].file}):"] + [f"  {r}" for r in reports]
     if more:
-        lines.append(f"  and {more} more")
+        lines.append(f"  and {more} more in other lines")
     return "\n".join(lines)
 
 
