@@ -210,16 +210,20 @@ void tr_shadow_touch(tr_shadow *s, uint64_t address, uint64_t size, int how, tr_
     }
 }
 
-void tr_shadow_fresh(tr_shadow *s, uint64_t address, uint64_t size) {
+void tr_shadow_fresh(tr_shadow *s, uint64_t address, uint64_t size, bool known) {
     uint64_t end = address + size;
     while (address < end && !s->full) {
         tr_spage *p = page_of(s, address, end - address);
         if (!p)
             return;
         uint64_t k = (address & ((1 << TR_SHADOW_PAGE) - 1)) >> p->shift;
-        p->cells[k] = (tr_cell){.write = TR_MARK_FRESH};
-        if (p->atomics)
-            p->atomics[k] = (tr_marks){0};
+        if (!known) {
+            p->cells[k] = (tr_cell){.write = TR_MARK_FRESH};
+            if (p->atomics)
+                p->atomics[k] = (tr_marks){0};
+        } else if (!p->cells[k].write) {
+            p->cells[k].write = TR_MARK_FRESH;
+        }
         address += UINT64_C(1) << p->shift;
     }
 }

@@ -80,7 +80,7 @@ typedef tr_mark tr_clash_fn(void *self, uint64_t address, tr_clash clash);
 /* base: the phase in which the block of `m` began. */
 void tr_shadow_touch(tr_shadow *s, uint64_t address, uint64_t size, int how, tr_mark m, uint64_t base,
                      tr_clash_fn *fn, void *self);
-/* Nobody wrote these bytes. */
-void tr_shadow_fresh(tr_shadow *s, uint64_t address, uint64_t size);
+/* Nobody wrote these bytes; `known`: but where something was written or told since. */
+void tr_shadow_fresh(tr_shadow *s, uint64_t address, uint64_t size, bool known);
 
 #endif

@@ -29,13 +29,17 @@ typedef struct stop {
     uint16_t site, thread;
 } stop;
 
-/* Somebody looked at what nobody had written. It is told of when the block ends, or when the thread writes there itself, or one that comes later: another one that
- * does so at the same time makes a race of it, whichever comes first. */
+/* Somebody looked at what nobody had written. It is told of at the end (of the block, where the memory is that's), or when the thread writes there itself, or one that
+ * comes later: another one that does so at the same time makes a race of it, whichever comes first. */
 typedef struct look {
     uint64_t address;
     tr_mark mark; /* 0: it is settled */
     int how;
 } look;
+typedef struct looks {
+    look *d;
+    uint64_t n, cap;
+} looks;
 
 typedef struct tr_watch {
     tr_frame *frame;
@@ -53,8 +57,8 @@ typedef struct tr_watch {
     uint16_t slots[SITE_SLOTS]; /* by the text's address: number of a site, 0: free */
     stop *stops;
     uint32_t nstops, capstops;
-    look *looks; /* of the block; the answer to who looks is 2 + its place here */
-    uint64_t nlooks, caplooks;
+    looks looks
+        [2]; /* 0: at memory of the block or of a thread; 1: at the device's. The answer to who looks is 2 + 2 * its place + which of them */
     struct first {
         uint64_t phase;
         int64_t block;
@@ -227,34 +231,78 @@ static void tell_look(tr_watch *w, look *l) {
     l->mark = 0;
 }
 
+static void tell_looks(tr_watch *w, looks *s) {
+    for (uint64_t k = 0; k < s->n; k++)
+        tell_look(w, &s->d[k]);
+    s->n = 0;
+}
+
 /* Something was found where this thread touches memory. */
 typedef struct touch {
     tr_watch *w;
     tr_mark m;
     int how;
+    bool device; /* it is the device's memory */
 } touch;
+
+static tr_mark note_look(const touch *t, uint64_t address) {
+    looks *s = &t->w->looks[t->device];
+    uint64_t cap, n = s->n;
+    bool ok = room(t->w, (void **)&s->d, n, s->cap, sizeof *s->d, &cap);
+    s->cap = cap;
+    t->w->lost |= !ok;
+    if (!ok)
+        return 0;
+    s->d[s->n++] = (look){address, t->m, t->how};
+    return 2 + 2 * n + t->device;
+}
+
+/* It writes where somebody looked, of this block or, at the device's memory, of any. */
+static void settle(const touch *t, uint64_t address, tr_mark answer) {
+    looks *s = &t->w->looks[answer & 1];
+    look *l = (answer - 2) / 2 < s->n ? &s->d[(answer - 2) / 2] : NULL;
+    if (!l || l->address != address)
+        return;
+    if (tr_mark_apart(l->mark, t->m, t->w->base))
+        l->mark = 0;
+    tell_look(t->w, l);
+}
 
 static tr_mark found(void *self, uint64_t address, tr_clash clash) {
     const touch *t = self;
     tr_watch *w = t->w;
-    uint64_t cap;
-    if (clash.how == TR_CLASH_SETTLED) {
-        look *l = &w->looks[clash.with - 2];
-        if (tr_mark_apart(l->mark, t->m, w->base))
-            l->mark = 0;
-        tell_look(w, l);
-    } else if (clash.how != TR_CLASH_FRESH) {
-        if (w->what & TR_WATCH_RACE)
-            tell(w, TR_MISTAKE_RACE, address, side_of(w, clash.with, clash.how), side_of(w, t->m, t->how));
-    } else if (w->what & TR_WATCH_UNINIT) {
-        w->lost |= !room(w, (void **)&w->looks, w->nlooks, w->caplooks, sizeof *w->looks, &cap);
-        w->caplooks = cap;
-        if (w->lost)
-            return 0;
-        w->looks[w->nlooks++] = (look){address, t->m, t->how};
-        return w->nlooks + 1;
-    }
+    if (clash.how == TR_CLASH_SETTLED)
+        settle(t, address, clash.with);
+    else if (clash.how == TR_CLASH_FRESH)
+        return w->what & TR_WATCH_UNINIT ? note_look(t, address) : 0;
+    else if (w->what & TR_WATCH_RACE)
+        tell(w, TR_MISTAKE_RACE, address, side_of(w, clash.with, clash.how), side_of(w, t->m, t->how));
     return 0;
+}
+
+/* Memory of the device that is made while it is watched holds of each word, as long as nobody writes it, one that says where it is (treadle.cuda._checks.sow has the same). Few
+ * numbers are such: a negative NaN of float32, or an int32 between -7,340,032 and -6,291,457. */
+static bool is_sown(const char *at) {
+    uint32_t x;
+    memcpy(&x, at, sizeof x);
+    return __builtin_expect(x >> 20 == 0xff9, 0) &&
+           (x & 0xfffff) == ((uintptr_t)at >> 2) * UINT64_C(0x9E3779B97F4A7C15) >> 44;
+}
+
+static bool is_new(uint64_t address, uint64_t size) {
+    const char *at = (const char *)(address & ~(uint64_t)3);
+    return is_sown(at) && (size < 8 || (address % 4 == 0 && is_sown(at + 4)));
+}
+
+static void touch_at(touch *t, uint64_t address, uint64_t size) {
+    tr_watch *w = t->w;
+    t->device = false;
+    if (w->what & TR_WATCH_UNINIT && (t->how == TR_TOUCH_READ || t->how == TR_TOUCH_ATOMIC) &&
+        is_new(address, size)) {
+        t->device = true;
+        tr_shadow_fresh(&w->shadow, address, size, true);
+    }
+    tr_shadow_touch(&w->shadow, address, size, t->how, t->m, w->base, found, t);
 }
 
 /* --- blocks --- */
@@ -275,9 +323,7 @@ static void look_for_exits(tr_watch *w) {
 
 static void end_block(tr_watch *w) {
     look_for_exits(w);
-    for (uint64_t k = 0; k < w->nlooks; k++)
-        tell_look(w, &w->looks[k]);
-    w->nlooks = 0;
+    tell_looks(w, &w->looks[0]);
 }
 
 static void begin_block(tr_watch *w, int64_t block) {
@@ -376,7 +422,7 @@ void tr_rt_watch_array(tr_frame *f, void *owner, const void *data, int64_t kind,
     if (mine)
         *mine = a;
     if (kind != TR_WATCHED_GIVEN && can_go_on(w))
-        tr_shadow_fresh(&w->shadow, a.lo, a.hi - a.lo);
+        tr_shadow_fresh(&w->shadow, a.lo, a.hi - a.lo, false);
 }
 
 void tr_rt_watch_at(tr_frame *f, int64_t block, int64_t thread) {
@@ -394,8 +440,8 @@ void tr_rt_watch_touch(tr_frame *f, void *owner, const void *data, int64_t how, 
     (void)owner;
     if (!w || w->lost || w->thread < 0)
         return;
-    touch t = {w, mark(w, site_number(w, site)), (int)how};
-    tr_shadow_touch(&w->shadow, (uintptr_t)data, (uint64_t)size, t.how, t.m, w->base, found, &t);
+    touch t = {w, mark(w, site_number(w, site)), (int)how, false};
+    touch_at(&t, (uintptr_t)data, (uint64_t)size);
     w->lost |= w->shadow.full;
 }
 
@@ -404,7 +450,7 @@ static void touch_axes(touch *t, const array *a, unsigned k, uint64_t at) {
     for (int64_t i = 0; k < a->ndim && i < a->n[k]; i++)
         touch_axes(t, a, k + 1, at + (uint64_t)(i * a->step[k] * a->size));
     if (k == a->ndim)
-        tr_shadow_touch(&t->w->shadow, at, (uint64_t)a->size, t->how, t->m, t->w->base, found, t);
+        touch_at(t, at, (uint64_t)a->size);
 }
 
 void tr_rt_watch_span(tr_frame *f, void *owner, const void *data, int64_t how, int64_t size,
@@ -416,7 +462,7 @@ void tr_rt_watch_span(tr_frame *f, void *owner, const void *data, int64_t how, i
     array a = take_array(w, data, size);
     if (w->lost || w->thread < 0)
         return;
-    touch t = {w, mark(w, site_number(w, site)), (int)how};
+    touch t = {w, mark(w, site_number(w, site)), (int)how, false};
     touch_axes(&t, &a, 0, a.base);
     w->lost |= w->shadow.full;
 }
@@ -459,6 +505,7 @@ int64_t tr_rt_watch_end(tr_frame *f) {
         return -1;
     if (w->block >= 0)
         end_block(w);
+    tell_looks(w, &w->looks[1]);
     if (w->lost) {
         tr_watch_report r = {.kind = TR_MISTAKE_LOST, .array = ""};
         add_report(w, &r);
@@ -474,10 +521,8 @@ bool tr_rt_watch_state(const tr_frame *f, tr_watch_state *out) {
     tr_watch *w = f->watch;
     if (!w)
         return false;
-    for (uint64_t k = 0; k < w->nlooks;
-         k++) /* the launch was left in the middle: what was looked at may be why */
-        tell_look(w, &w->looks[k]);
-    w->nlooks = 0;
+    for (unsigned k = 0; k < 2; k++) /* if the launch was left in the middle, what was looked at may be why */
+        tell_looks(w, &w->looks[k]);
     *out = (tr_watch_state){w->kernel, w->ended, {0}, {0}, w->reports, w->nreports, w->more};
     if (w->thread >= 0) {
         split(w->block, w->grid, out->block);

@@ -102,7 +102,7 @@ static void test_fresh(void) {
     int seen[16] = {0};
     double room[4] = {0};
     uint64_t at = (uintptr_t)room;
-    tr_shadow_fresh(&s, at, sizeof room);
+    tr_shadow_fresh(&s, at, sizeof room, false);
     tr_mark m = tr_mark_of(1, 3, 0, 5);
     tr_shadow_touch(&s, at, 8, TR_TOUCH_WRITE, m, 1, note_fresh, seen);
     tr_shadow_touch(&s, at, 8, TR_TOUCH_READ, m, 1, note_fresh, seen);
@@ -119,7 +119,7 @@ static void test_fresh(void) {
     tr_shadow_touch(&s, at + 24, 8, TR_TOUCH_EXCH, m, 1, note_fresh, seen);
     tr_shadow_touch(&s, at + 24, 8, TR_TOUCH_READ, m, 1, note_fresh, seen);
     assert(seen[TR_CLASH_FRESH] == 3); /* in two cells by now */
-    tr_shadow_fresh(&s, at, sizeof room);
+    tr_shadow_fresh(&s, at, sizeof room, false);
     tr_shadow_touch(&s, at, 8, TR_TOUCH_READ, m, 1, note_fresh, seen);
     assert(seen[TR_CLASH_FRESH] == 5);
     tr_rt_frame_fini(&f);

@@ -207,6 +207,115 @@ def test_many_lines_are_many_reports_and_many_times_are_one():
     assert {r.times for r in e.value.reports} == {63}
 
 
+# --- memory of the device ---
+
+
+@pytest.fixture
+def all_checks(monkeypatch):
+    monkeypatch.setattr(treadle.config, "EMU_CHECK", sum(treadle.config._CHECKS.values()))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "f4", "f8", "u8", "c8", "c16"])
+def test_arrays_of_the_device_that_nobody_wrote(dtype, all_checks):
+    """It is known as long as nobody writes there: from one launch to the next, and on the host."""
+
+    @cuda.jit
+    def write(a, n):
+        i = cuda.grid(1)
+        if i < n:
+            a[i] = i
+
+    @cuda.jit
+    def read(a, q):
+        i = cuda.grid(1)
+        if i < a.size:
+            q[i] = a[i]
+
+    for written in (90, 91):
+        a, q = cuda.device_array(100, dtype), cuda.device_array(100, dtype)
+        write[4, 32](a, written)
+        for _ in range(2):
+            with pytest.raises(KernelCheckError, match=r"uninit: thread .* reads array a\[") as e:
+                read[4, 32](a, q)
+            (r,) = e.value.reports
+            per_word = max(4 // np.dtype(dtype).itemsize, 1)
+            first = (
+                -(-written // per_word) * per_word
+            )  # what shares a word with what was written is not known
+            assert (r.index, r.array, r.shape) == ((first,), "a", (100,))
+        read[4, 32](q, a)  # copies of it are numbers like any other
+        write[4, 32](a, 100)
+        read[4, 32](a, q)
+        b = cuda.device_array_like(a)
+        b[:] = a
+        read[4, 32](b, q)
+    assert (q.copy_to_host() == np.arange(100).astype(dtype)).all()
+    read[4, 32](cuda.to_device(np.ones(100, dtype)), q)
+
+
+def test_atomics_on_what_nobody_wrote(all_checks):
+    @cuda.jit
+    def add(n):
+        cuda.atomic.add(n, 0, 1)
+
+    with pytest.raises(KernelCheckError, match=r"uninit: .* array n\[0\]"):
+        add[2, 32](cuda.device_array(1, np.int32))
+    add[2, 32](cuda.to_device(np.zeros(1, np.int32)))
+
+
+def test_who_writes_at_the_same_time_makes_a_race_of_it(all_checks):
+    @cuda.jit
+    def k(a, q, first):
+        i = cuda.grid(1)
+        if i == first:
+            a[0] = 1
+        else:
+            q[i] = a[0]
+
+    for first, launch in ((0, k[1, 4]), (3, k[1, 4]), (0, k[4, 1]), (3, k[4, 1]), (2, k[2, 2])):
+        with pytest.raises(KernelCheckError) as e:
+            launch(cuda.device_array(1), cuda.device_array(4), first)
+        assert [r.kind for r in e.value.reports] == ["race"]
+        with pytest.raises(KernelCheckError) as e:
+            k[4, 1](cuda.device_array(1), cuda.device_array(4), -1)
+        assert [r.kind for r in e.value.reports] == ["uninit"]
+
+
+def test_arrays_that_no_device_could_be_launched_with(all_checks):
+    @cuda.jit
+    def k(a, q):
+        q[0] = a[0]
+
+    q = cuda.to_device(np.zeros(1, np.float32))
+    bytes_ = cuda.to_device(np.zeros(17, np.int8))
+    k[1, 1](bytes_[4:8].view(np.float32), q)
+    with pytest.raises(KernelCheckError, match="align: array a lies at an address where no float32 may") as e:
+        k[1, 1](bytes_[1:5].view(np.float32), q)
+    assert [(r.kind, r.array, r.shape) for r in e.value.reports] == [("align", "a", (1,))]
+    memory = treadle._core._dev_alloc(64)
+    a = cuda.as_cuda_array(Interface(memory.ptr, 16))
+    k[1, 1](cuda.to_device(np.ones(1, np.float32)), a)
+    k[1, 1](a, q)
+    memory.free()
+    with pytest.raises(
+        KernelCheckError, match="freed: the memory of array a was given back to the device"
+    ) as e:
+        k[1, 1](a, q)
+    assert [(r.kind, r.array) for r in e.value.reports] == [("freed", "a")]
+
+
+class Interface:
+    """An array of another package, which does not say whose memory it is."""
+
+    def __init__(self, address, n):
+        self.__cuda_array_interface__ = {
+            "version": 3,
+            "shape": (n,),
+            "typestr": "<f4",
+            "data": (address, False),
+        }
+
+
 # --- exceptions say where they come from ---
 
 

@@ -29,6 +29,7 @@ from .._core import (
     typeof,
 )
 from ..errors import UnsupportedError
+from . import _checks
 from ._errors import DeviceMemoryError
 from ._stream import check_stream
 
@@ -97,6 +98,8 @@ def allocate(shape: Any, dtype: Any, strides: Any = None, order: Any = "C", on_h
         memory: Any = np.empty(nbytes, np.uint8) if on_host else _dev_alloc(nbytes)
     except MemoryError:
         raise DeviceMemoryError(nbytes) from None
+    if not on_host:
+        _checks.sow(memory)
     return np.ndarray(shape, dtype, memory, strides=strides, order=order)
 
 

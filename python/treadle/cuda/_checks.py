@@ -7,10 +7,12 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from .. import config
+import numpy as np
+
+from .. import _core, config
 from ..errors import KernelCheckError, KernelCheckWarning
 
-__all__ = ["Report", "passes", "safe", "told", "wanted", "warn"]
+__all__ = ["Report", "before", "passes", "safe", "sow", "told", "wanted", "warn"]
 
 # As tr_mistake in src/rt/watch.h, and TR_TOUCH_* in src/rt/layout.h.
 _KINDS = ("race", "uninit", "barrier", "exit", "lost")
@@ -26,7 +28,8 @@ class Report:
     Attributes
     ----------
     kind : str
-        ``"race"``, ``"uninit"``, ``"barrier"``, ``"exit"`` (no error) or ``"lost"``: there was no memory to watch the launch to its end.
+        ``"race"``, ``"uninit"``, ``"barrier"``, ``"exit"`` (no error), ``"freed"`` and ``"align"`` (an array that the kernel is launched with), or
+        ``"lost"``: there was no memory to watch the launch to its end.
     kernel : str
         The kernel's name.
     line, other_line : int
@@ -39,6 +42,8 @@ class Report:
         Which of its items, and how many it has.
     block, thread, other_block, other_thread : tuple of int
         Whose mistake it is.
+    dtype : str
+        The items' type, where it matters.
     does, other_does : str
         What they do to the item.
     times : int
@@ -59,6 +64,7 @@ class Report:
     thread: Place = (0, 0, 0)
     other_block: Place = (0, 0, 0)
     other_thread: Place = (0, 0, 0)
+    dtype: str = ""
     does: str = ""
     other_does: str = ""
     times: int = 1
@@ -95,6 +101,10 @@ class Report:
             )
         elif self.kind == "exit":
             text = f"exit: thread {self.thread} of block {self.block} had ended when others waited in {line}"
+        elif self.kind == "freed":
+            text = f"freed: the memory of array {self.array} was given back to the device"
+        elif self.kind == "align":
+            text = f"align: array {self.array} lies at an address where no {self.dtype} may"
         else:
             text = "there was no memory to watch the launch to its end"
         return text + (f" ({self.times} times)" if self.times > 1 else "")
@@ -109,6 +119,43 @@ def wanted(options: dict[str, Any]) -> int:
 def safe(options: dict[str, Any], watch: int) -> dict[str, Any]:
     """The options, with indices checked where that is looked for."""
     return {**options, "boundscheck": True} if watch & config._CHECKS["bounds"] else options
+
+
+def sow(memory: Any) -> None:
+    """Where reads of what nobody wrote are looked for: new memory of the device gets, in each of its words, a number that says where it is.
+
+    Parameters
+    ----------
+    memory : treadle._core.DeviceMemory
+    """
+    n = memory.nbytes // 4
+    if config.EMU_CHECK & config._CHECKS["uninit"] and n:
+        at = np.arange(memory.ptr // 4, memory.ptr // 4 + n, dtype=np.uint64)
+        words = at * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(44) | np.uint64(
+            0xFF900000
+        )  # as in src/rt/watch.c
+        np.frombuffer(memory, np.uint32, n)[:] = words
+
+
+def _wrong_arguments(kernel: Any, args: tuple[Any, ...]) -> list[Report]:
+    """Arrays that a device could not be launched with."""
+    from ._array import extent
+
+    found = []
+    code = kernel.py_func.__code__
+    for name, a in zip(code.co_varnames, args):
+        mem = getattr(a, "_mem", None)
+        if not isinstance(mem, np.ndarray) or not mem.size:
+            continue
+        lo, hi = extent(mem)
+        block = _core._dev_find(lo) if _core._dev_owns(lo) else (lo, hi - lo)
+        kind = "freed" if not block or hi > sum(block) else "align" if not mem.flags.aligned else ""
+        if kind:
+            where = {"file": code.co_filename, "line": code.co_firstlineno}
+            found.append(
+                Report(kind, kernel.__name__, **where, array=name, shape=mem.shape, dtype=str(mem.dtype))
+            )
+    return found
 
 
 class Collected:
@@ -130,6 +177,23 @@ collected: Collected | None = None
 def passes(exc: BaseException) -> bool:
     """Whether what a launch ended with is nobody's to catch. Under ``memcheck`` a script goes on after what was reported."""
     return collected is not None and isinstance(exc, KernelCheckError)
+
+
+def before(launcher: Any, args: tuple[Any, ...]) -> None:
+    """Asked before each launch of a kernel whose memory is watched: are its arrays such as a kernel may have?"""
+    wrong = _wrong_arguments(launcher.kernel, args)
+    if wrong:
+        raise _error(wrong)
+
+
+def _error(reports: list[Report], more: int = 0) -> KernelCheckError:
+    lines = [f"kernel {reports[0].kernel} ({reports[0].file}):"] + [f"  {r}" for r in reports]
+    if more:
+        lines.append(f"  and {more} more in other lines")
+    error = KernelCheckError("\n".join(lines), reports)
+    if collected is not None:
+        collected.add(str(error), reports)
+    return error
 
 
 def _report(kernel: str, found: tuple[Any, ...]) -> Report:
@@ -158,13 +222,6 @@ def _report(kernel: str, found: tuple[Any, ...]) -> Report:
         times=times,
         **known,
     )
-
-
-def _text(reports: list[Report], more: int) -> str:
-    lines = [f"kernel {reports[0].kernel} ({reports[0].file}):"] + [f"  {r}" for r in reports]
-    if more:
-        lines.append(f"  and {more} more in other lines")
-    return "\n".join(lines)
 
 
 def _innermost_line(exc: BaseException) -> int:
@@ -198,15 +255,11 @@ def told(
 
     Called by ext/watch.c. ``kernel`` is ``"line|function|file"``.
     """
-    _, name, file = kernel.split("|", 2)
+    name = kernel.split("|", 2)[1]
     reports = [_report(name, r) for r in found]
     wrong = [r for r in reports if r.kind != "exit"]
     if ended or (type(exc) is RuntimeError and any(r.kind == "barrier" for r in wrong)):
-        error = KernelCheckError(_text(wrong, more), wrong)
-        error.with_traceback(exc.__traceback__ if exc else None)
-        if collected is not None:
-            collected.add(str(error), wrong)
-        return error
+        return _error(wrong, more).with_traceback(exc.__traceback__ if exc else None)
     if isinstance(exc, Exception):
         _place(exc, f"kernel {name}, line {_innermost_line(exc)}, block {block}, thread {thread}")
         for r in wrong:

@@ -7,7 +7,7 @@ import types as _pytypes
 import warnings
 from typing import Any, Callable
 
-from .. import cuda
+from .. import config, cuda
 from .._core import _REASON, Configurable, Function, Launcher, _launch_hooks, _launcher
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
@@ -86,6 +86,7 @@ class Kernel(Configurable):
         entry = _entry(self._kernel)
         entry.__name__, entry.__qualname__ = fn.__name__, fn.__qualname__
         self._entry = Function(entry, {**flags, "watch": watch}, {})
+        self._before = _checks.before if watch & config._CHECKS["bounds"] else None
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, name, getattr(fn, name))
         self.__wrapped__ = fn
@@ -106,7 +107,7 @@ class Kernel(Configurable):
         nbytes = _shared_bytes(config[3] if len(config) > 3 else 0, has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"])
         if isinstance(stream, Stream):
             same: Launcher = self[config[:2]]
-            return _launcher(self._entry, self, same.grid, same.block, stream, nbytes)
+            return _launcher(self._entry, self, same.grid, same.block, stream, nbytes, self._before)
         grid = _sizes("the grid", config[0], _limits(has, "GRID"))
         block = _sizes("the block", config[1], _limits(has, "BLOCK"))
         threads = block[0] * block[1] * block[2]
@@ -114,7 +115,7 @@ class Kernel(Configurable):
             raise ValueError(
                 f"a block of {threads} threads; a device takes at most {has['MAX_THREADS_PER_BLOCK']}"
             )
-        return _launcher(self._entry, self, grid, block, stream, nbytes)
+        return _launcher(self._entry, self, grid, block, stream, nbytes, self._before)
 
     def __call__(self, *args: Any) -> None:
         if not self._warned:
