@@ -165,6 +165,15 @@ static void tell_pattern(watch *s, tr_val v) {
         tell_span(s, in.args[tr_pat_eout(p) + k], TR_TOUCH_WRITE);
 }
 
+/* Memory that is new: to the block, or to the thread. */
+static void tell_new(watch *s, tr_val v) {
+    tr_op op = (tr_op)tr_at(s->f, v)->op;
+    tell_thread(s);
+    tell_array(s, TR_RT_WATCH_ARRAY, v,
+               op == TR_OP_SHARED || op == TR_OP_DYNSHARED ? TR_WATCHED_SHARED : TR_WATCHED_MADE,
+               array_name(s->f, v));
+}
+
 /* --- one instruction --- */
 
 /* The array that the check is for: its size is the second operand, or the first access with the index is of it. */
@@ -206,6 +215,7 @@ static void look_at(watch *s, tr_val v) {
     case TR_OP_CHECKIDX: name_array(s, v); break;
     case TR_OP_BARRIER:
     case TR_OP_BARVOTE: call(s, TR_RT_WATCH_BARRIER, s->none, 0, NULL, site_text(s, "")); break;
+    case TR_OP_FENCE: call(s, TR_RT_WATCH_FENCE, s->none, 0, NULL, NULL); break;
     case TR_OP_SYNCWARP: call(s, TR_RT_WATCH_WARP, s->none, 0, NULL, NULL); break;
     case TR_OP_LOAD:
         if (touches)
@@ -227,13 +237,12 @@ static void look_at(watch *s, tr_val v) {
             tell_pattern(s, v);
         break;
     case TR_OP_SHARED:
+    case TR_OP_DYNSHARED:
+    case TR_OP_LOCAL:
     case TR_OP_ALLOC:
         s->b.before = in.next;
-        if (touches && in.op == TR_OP_SHARED)
-            tell_thread(s);
         if (touches)
-            tell_array(s, TR_RT_WATCH_ARRAY, v, in.op == TR_OP_SHARED ? TR_WATCHED_SHARED : TR_WATCHED_MADE,
-                       array_name(s->f, v));
+            tell_new(s, v);
         break;
     default: break;
     }
@@ -252,10 +261,10 @@ static void tell_launch(watch *s, tr_val v) {
     call(s, TR_RT_WATCH_BEGIN, s->none, 7, args,
          tr_arena_printf(arena(s), "%d|%s|%s", func && func->code ? (int)func->code->firstline : 0,
                          func ? func->name : kernel->name, kernel->file ? kernel->file : ""));
-    for (uint32_t k = 6; k < in.nargs; k++)
+    for (uint32_t k = TR_LAUNCH_SIZES; k < in.nargs; k++)
         if (tr_at(s->f, in.args[k])->ty->kind == TR_TY_ARRAY)
             tell_array(s, TR_RT_WATCH_ARRAY, in.args[k], TR_WATCHED_GIVEN,
-                       array_name(kernel, tr_blk_at(kernel, 0)->params.d[k - 6]));
+                       array_name(kernel, tr_blk_at(kernel, 0)->params.d[k - TR_LAUNCH_SIZES]));
     s->b.before = in.next;
     tr_val found = call(s, TR_RT_WATCH_END, s->i64, 0, NULL, NULL);
     tr_val none = tr_emit2(&s->b, TR_OP_CMP, tr_ty_scalar(s->p->ctx->types, TR_TY_BOOL), found, number(s, 0));

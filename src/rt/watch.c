@@ -10,6 +10,7 @@
 
 #include "base/opts.h"
 #include "rt/fns.h"
+#include "rt/order.h"
 #include "rt/rt.h"
 #include "rt/shadow.h"
 
@@ -51,6 +52,7 @@ typedef struct tr_watch {
     uint32_t most;         /* barriers that a thread of it has come to */
     bool ended, lost;
     tr_shadow shadow;
+    tr_order order;
     uint32_t phase[TR_MARK_THREADS], warp[TR_MARK_THREADS]; /* by thread */
     const char *sites[TR_MARK_SITES];
     uint32_t nsites;
@@ -275,7 +277,7 @@ static tr_mark found(void *self, uint64_t address, tr_clash clash) {
         settle(t, address, clash.with);
     else if (clash.how == TR_CLASH_FRESH)
         return w->what & TR_WATCH_UNINIT ? note_look(t, address) : 0;
-    else if (w->what & TR_WATCH_RACE)
+    else if (w->what & TR_WATCH_RACE && !tr_order_has(&w->order, clash.with, t->m))
         tell(w, TR_MISTAKE_RACE, address, side_of(w, clash.with, clash.how), side_of(w, t->m, t->how));
     return 0;
 }
@@ -303,6 +305,8 @@ static void touch_at(touch *t, uint64_t address, uint64_t size) {
         tr_shadow_fresh(&w->shadow, address, size, true);
     }
     tr_shadow_touch(&w->shadow, address, size, t->how, t->m, w->base, found, t);
+    if (t->how >= TR_TOUCH_ATOMIC)
+        tr_order_atomic(&w->order, address, t->m, w->base);
 }
 
 /* --- blocks --- */
@@ -336,6 +340,7 @@ static void begin_block(tr_watch *w, int64_t block) {
         memset(w->phase, 0, sizeof w->phase);
     memset(w->warp, 0, sizeof w->warp);
     w->most = w->nstops = 0;
+    tr_order_block(&w->order);
     w->block = block;
     if (room(w, (void **)&w->firsts, w->nfirsts, w->capfirsts, sizeof *w->firsts, &cap))
         w->firsts[w->nfirsts++] = (struct first){w->base, block};
@@ -345,7 +350,7 @@ static void begin_block(tr_watch *w, int64_t block) {
 }
 
 static bool can_go_on(tr_watch *w) {
-    w->lost |= w->shadow.full || w->base + w->most + 2 >= TR_MARK_PHASES;
+    w->lost |= w->shadow.full || w->order.full || w->base + w->most + 2 >= TR_MARK_PHASES;
     return !w->lost;
 }
 
@@ -356,7 +361,7 @@ void tr_rt_watch_begin(tr_frame *f, int64_t what, int64_t gx, int64_t gy, int64_
     tr_watch *w = f->watch = tr_shadow_alloc(f, sizeof *w);
     if (!w)
         return;
-    w->frame = w->shadow.frame = f;
+    w->frame = w->shadow.frame = w->order.frame = f;
     w->kernel = kernel;
     w->what = (unsigned)what;
     memcpy(w->grid, (int64_t[]){gx, gy, gz}, sizeof w->grid);
@@ -402,11 +407,17 @@ void tr_rt_watch_array(tr_frame *f, void *owner, const void *data, int64_t kind,
     if (!w)
         return;
     array a = take_array(w, data, size), *mine = NULL;
-    for (uint32_t k = 0; k < w->narrays && kind != TR_WATCHED_GIVEN && !mine; k++)
-        if (w->arrays[k].base == a.base && w->arrays[k].name == name)
-            mine = &w->arrays[k];
-    if (mine && kind == TR_WATCHED_SHARED && mine->seen == w->block)
-        return; /* another thread of the block was here before */
+    bool there =
+        false; /* in this block already: by another thread, or (dynamic shared memory) another array */
+    for (uint32_t k = 0; k < w->narrays && kind != TR_WATCHED_GIVEN; k++) {
+        array *x = &w->arrays[k];
+        if (x->base != a.base || x->kind != kind)
+            continue;
+        there |= kind == TR_WATCHED_SHARED && x->seen == w->block;
+        mine = x->name == name ? x : mine;
+    }
+    if (there && mine && mine->seen == w->block)
+        return;
     if (!mine && (kind != TR_WATCHED_MADE || w->narrays < 1024)) {
         uint64_t cap;
         if (!room(w, (void **)&w->arrays, w->narrays, w->caparrays, sizeof *mine, &cap)) {
@@ -421,7 +432,7 @@ void tr_rt_watch_array(tr_frame *f, void *owner, const void *data, int64_t kind,
     a.seen = w->block;
     if (mine)
         *mine = a;
-    if (kind != TR_WATCHED_GIVEN && can_go_on(w))
+    if (kind != TR_WATCHED_GIVEN && !there && can_go_on(w))
         tr_shadow_fresh(&w->shadow, a.lo, a.hi - a.lo, false);
 }
 
@@ -497,6 +508,12 @@ void tr_rt_watch_warp(tr_frame *f) {
     tr_watch *w = f->watch;
     if (w && w->thread >= 0 && !w->lost && w->warp[w->thread] < TR_MARK_WARPS - 1)
         w->warp[w->thread]++;
+}
+
+void tr_rt_watch_fence(tr_frame *f) {
+    tr_watch *w = f->watch;
+    if (w && w->thread >= 0 && !w->lost)
+        tr_order_fence(&w->order, mark(w, 0));
 }
 
 int64_t tr_rt_watch_end(tr_frame *f) {

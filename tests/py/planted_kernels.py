@@ -595,6 +595,49 @@ class AThreadsOwnArray:
             q[t] += own[k]
 
 
+@planted("uninit own B", grid=2, block=8, args=lambda: (floats(16, 4), floats(16)))
+class LocalMemoryAfterABarrier:
+    def wrong(a, q):
+        own = cuda.local.array(4, float32)
+        i = cuda.grid(1)
+        for k in range(i % 4):
+            own[k] = a[i, k]
+        cuda.syncthreads()
+        for k in range(3):
+            q[i] += own[k]  # B
+
+    def right(a, q):
+        own = cuda.local.array(4, float32)
+        i = cuda.grid(1)
+        for k in range(3):
+            own[k] = a[i, k]
+        cuda.syncthreads()
+        for k in range(3):
+            q[i] += own[k]
+
+
+@cuda.jit(device=True)
+def _total(a, i):
+    own = cuda.local.array(4, float32)
+    total = float32(0)
+    for k in range(4):
+        own[k] = a[i, k]
+    for k in range(4):
+        total += own[k]
+    return total
+
+
+@planted("race q B B", grid=1, block=8, args=lambda: (floats(8, 4), floats(8)))
+class LocalMemoryOfADeviceFunction:
+    def wrong(a, q):
+        t = cuda.threadIdx.x
+        q[t // 2] = _total(a, t) + _total(a, 7 - t)  # B
+
+    def right(a, q):
+        t = cuda.threadIdx.x
+        q[t] = _total(a, t) + _total(a, 7 - t)
+
+
 # --- global memory, in a block and between blocks ---
 
 
@@ -801,6 +844,78 @@ class LockThatIsLeftByAStore:
         if cuda.atomic.cas(lock, 0, 0, 1) == 0:
             q[0] = cuda.threadIdx.x
             cuda.atomic.exch(lock, 0, 2)
+
+
+@planted(
+    "race part A B", grid=4, block=8, args=lambda: (floats(32), floats(4), floats(1), ints(1), floats(32))
+)
+class LastBlockWithoutAFence:
+    """The last block adds up what the others left (`right`: with a fence between that and the counter)."""
+
+    def wrong(a, part, q, n, s):
+        t = cuda.threadIdx.x
+        last = cuda.shared.array(1, int32)
+        if t == 0:
+            total = float32(0)
+            for k in range(8):
+                total += a[cuda.blockIdx.x * 8 + k]
+            part[cuda.blockIdx.x] = total  # A
+            last[0] = cuda.atomic.add(n, 0, 1) == 3
+        cuda.syncthreads()
+        if last[0] and t == 1:
+            for k in range(4):
+                q[0] += part[k]  # B
+
+    def right(a, part, q, n, s):
+        t = cuda.threadIdx.x
+        last = cuda.shared.array(1, int32)
+        if t == 0:
+            total = float32(0)
+            for k in range(8):
+                total += a[cuda.blockIdx.x * 8 + k]
+            part[cuda.blockIdx.x] = total
+            cuda.threadfence()
+            last[0] = cuda.atomic.add(n, 0, 1) == 3
+        cuda.syncthreads()
+        if last[0] and t == 1:
+            for k in range(4):
+                q[0] += part[k]
+
+
+@planted("race q B B", grid=4, block=1, args=lambda: (ints(1), ints(1)))
+class LockWithoutFences:
+    def wrong(lock, q):
+        while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+            pass
+        q[0] += 1  # B
+        cuda.atomic.exch(lock, 0, 0)
+
+    def right(lock, q):
+        while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+            pass
+        q[0] += 1
+        cuda.threadfence()
+        cuda.atomic.exch(lock, 0, 0)
+
+
+@planted("race q B B", grid=4, block=1, args=lambda: (ints(4), ints(1)))
+class LocksOfTwoKinds:
+    """Blocks that hold different locks."""
+
+    def wrong(lock, q):
+        i = cuda.blockIdx.x % 2
+        while cuda.atomic.cas(lock, i, i, 9) != i:
+            pass
+        q[0] += 1  # B
+        cuda.threadfence()
+        cuda.atomic.exch(lock, i, i)
+
+    def right(lock, q):
+        while cuda.atomic.cas(lock, 1, 1, 9) != 1:
+            pass
+        q[0] += 1
+        cuda.threadfence()
+        cuda.atomic.exch(lock, 1, 1)
 
 
 # --- barriers ---

@@ -207,6 +207,39 @@ def test_many_lines_are_many_reports_and_many_times_are_one():
     assert {r.times for r in e.value.reports} == {63}
 
 
+def test_dynamic_shared_memory():
+    """Arrays of it are one memory, under each name."""
+
+    def wrong(a, q):
+        x = cuda.shared.array(0, np.float32)
+        y = cuda.shared.array(0, np.int32)
+        t = cuda.threadIdx.x
+        x[t] = a[t]  # A
+        q[cuda.grid(1)] = y[31 - t] + y[33]  # B
+
+    def right(a, q):
+        x = cuda.shared.array(0, np.float32)
+        y = cuda.shared.array(0, np.int32)
+        t = cuda.threadIdx.x
+        x[t] = a[t]
+        cuda.syncthreads()
+        q[cuda.grid(1)] = y[31 - t]
+
+    a, q = np.zeros(32, np.float32), np.zeros(64)
+    cuda.jit(debug=True)(right)[2, 32, 0, 256](a, q)
+    with pytest.raises(KernelCheckError) as e:
+        cuda.jit(debug=True)(wrong)[2, 32, 0, 256](a, q)
+    marks = marks_of(wrong)
+    assert {(r.kind, r.array, r.shape) for r in e.value.reports} == {
+        ("race", "x", (64,)), ("race", "y", (64,)), ("uninit", "y", (64,)),
+    }  # fmt: skip
+    for r in e.value.reports:
+        if r.kind == "uninit":
+            assert (r.index, r.line) == ((33,), marks["B"])
+        else:
+            assert {r.line, r.other_line} == {marks["A"], marks["B"]}
+
+
 # --- memory of the device ---
 
 
