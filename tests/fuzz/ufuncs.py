@@ -58,6 +58,7 @@ class Plan:
 
     def one(self, values: tuple, types: tuple[str, ...]) -> tuple:
         """The results for one element of each input."""
+        self.inst.prog.tick()  # outer of outer has many elements, and its function may count nothing
         self.inst.prog.in_ufunc += 1
         try:
             got = self.inst.run([conv(v, t, p) for v, t, p in zip(values, types, self.params)])

@@ -320,6 +320,13 @@ def test_plain_code_divides_by_the_programs_rules() -> None:
     assert args[0][0] == 1.5
 
 
+def test_programs_that_take_too_long_are_no_test() -> None:
+    """An outer product of an outer product, of a function in which nothing is counted: two hundred million elements."""
+    text = "@vectorize\ndef q(x, y):\n    return x or y\n\n@host\ndef main(a):\n    return q.outer(q.outer(a, a), a)\n"
+    with pytest.raises(rules.Unspecified, match="too many steps"):
+        run_oracle(text, np.arange(600))
+
+
 def test_oracle_catches_a_wrong_result() -> None:
     """Plain Python differs from the rules (its integers do not wrap), and the comparison says so."""
     source = "@jit\ndef main(x):\n    return x * x\n"
