@@ -139,6 +139,7 @@ class Region:
         self.loose = loose  # iterations that meet are only noted
         self.met = False
         self.iteration = 0
+        self.inner = 0  # loops over a prange in an iteration, which are plain ones there
         self.readers: dict[int, int] = {}
         self.writers: dict[int, int] = {}
         self.totals: dict[int, tuple[Total | None, np.ndarray, tuple, Marks]] = {}
@@ -401,7 +402,7 @@ def analyse(inst: Instance, node: ast.For, env: Env, assigned: set[str]) -> tupl
         for name, ty in floats.items():
             frame["total " + name] = ty
         if not mine:
-            signal = plain(frame)
+            signal = inner(plain, frame)
         else:
             signal = outermost(prog, plain, frame, loop)
         for name in floats:
@@ -417,8 +418,19 @@ def analyse(inst: Instance, node: ast.For, env: Env, assigned: set[str]) -> tupl
 
 def count(turn: int) -> None:
     """An iteration begins."""
-    if watch.region is not None:
+    if watch.region is not None and not watch.region.inner:
         watch.region.iteration = turn
+
+
+def inner(plain: Fn, frame: Frame) -> Any:
+    """Run a loop that is in an iteration of another: all of it is that iteration."""
+    region = watch.region
+    assert region is not None
+    region.inner += 1
+    try:
+        return plain(frame)
+    finally:
+        region.inner -= 1
 
 
 def outermost(prog: Program, plain: Fn, frame: Frame, loop: Loop) -> Any:

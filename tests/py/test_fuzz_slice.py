@@ -309,6 +309,15 @@ def test_iterations_that_meet_are_noted() -> None:
     assert loose.met and a.tolist() == [0.0] * 4
 
 
+def test_a_loop_in_an_iteration_has_none_of_its_own() -> None:
+    """A loop over a prange, in a function that an iteration calls, is a plain one: what follows it is the same iteration."""
+    text = "@parallel\ndef h(n):\n    for i in prange(n):\n        pass\n    return n\n\n"
+    text += "@parallel\ndef main(a):\n    for i in prange(len(a) - 1):\n        h(2)\n        a[i:][1:][0] = a[i]\n"
+    loose = oracle.Program(text, loose=True)
+    loose.call("main", [np.arange(4.0)])
+    assert loose.met
+
+
 def test_plain_code_divides_by_the_programs_rules() -> None:
     """What plain code gives where iterations meet, in a program with NumPy's error model."""
     text = "@parallel\ndef main(a):\n    for i in prange(len(a)):\n        w = a\n        w[0] /= i\n        w[1] = 3\n"
