@@ -270,7 +270,7 @@ static bool link_math(job *j) {
             j->ctx, TR_ERR_LOWERING,
             "%s is a function of libdevice, which was not found: CUDA_HOME says where the CUDA toolkit is",
             lacks);
-    if (!lacks || !tr_nvptx_link(j->ctx, j->mod, path))
+    if (!lacks || !tr_nvptx_link(j->ctx, j->mod, path, j->want->device.flush))
         return !lacks;
     lacks = tr_nvptx_lacks(j->mod);
     return !lacks || tr_fail(j->ctx, TR_ERR_LOWERING, "%s has no function %s", path, lacks);

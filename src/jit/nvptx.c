@@ -105,15 +105,15 @@ static LLVMModuleRef read_library(tr_ctx *ctx, LLVMContextRef lc, const char *pa
     return lib;
 }
 
-/* float32 operations keep small numbers. */
-static void keep_denormals(LLVMModuleRef mod) {
+/* Whether float32 operations of the library keep small numbers. */
+static void say_denormals(LLVMModuleRef mod, bool flush) {
     static const char flag[] = "nvvm-reflect-ftz";
     lt i32 = LLVMInt32TypeInContext(LLVMGetModuleContext(mod));
     LLVMAddModuleFlag(mod, LLVMModuleFlagBehaviorOverride, flag, sizeof flag - 1,
-                      LLVMValueAsMetadata(LLVMConstInt(i32, 0, 0)));
+                      LLVMValueAsMetadata(LLVMConstInt(i32, flush, 0)));
 }
 
-bool tr_nvptx_link(tr_ctx *ctx, LLVMModuleRef mod, const char *path) {
+bool tr_nvptx_link(tr_ctx *ctx, LLVMModuleRef mod, const char *path, bool flush) {
     if (!tr_nvptx_lacks(mod))
         return true;
     LLVMModuleRef lib = read_library(ctx, LLVMGetModuleContext(mod), path);
@@ -136,6 +136,6 @@ bool tr_nvptx_link(tr_ctx *ctx, LLVMModuleRef mod, const char *path) {
         return tr_fail(ctx, TR_ERR_LOWERING, "%s cannot be linked", path);
     for (uint32_t i = 0; i < k.fns.n; i++)
         LLVMSetLinkage(LLVMGetNamedFunction(mod, names[i]), LLVMInternalLinkage);
-    keep_denormals(mod);
+    say_denormals(mod, flush);
     return true;
 }

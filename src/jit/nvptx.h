@@ -14,7 +14,7 @@ LLVMTargetMachineRef tr_nvptx_machine(const tr_target *t, const tr_processor *pr
 /* Links into mod what it calls of the bitcode library at `path`, and no more. Whatever else is called
  * stays declared. False with an error in ctx. Cost: the library is read whole, about 30 ms; nothing where
  * mod calls nothing of it. */
-bool tr_nvptx_link(tr_ctx *ctx, LLVMModuleRef mod, const char *path);
+bool tr_nvptx_link(tr_ctx *ctx, LLVMModuleRef mod, const char *path, bool flush);
 
 /* The first function of libdevice's that mod calls and does not have, or NULL. */
 const char *tr_nvptx_lacks(LLVMModuleRef mod);

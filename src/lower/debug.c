@@ -44,9 +44,11 @@ void tr_lower_debug_open(tr_lm *m) {
     LLVMAddModuleFlag(m->mod, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13, LLVMValueAsMetadata(dwarf));
     d->b = LLVMCreateDIBuilder(m->mod);
     LLVMMetadataRef file = file_of(m, m->prog->insts.d[m->prog->root].fn->file);
-    d->unit = LLVMDIBuilderCreateCompileUnit(d->b, LLVMDWARFSourceLanguagePython, file, producer,
-                                             sizeof producer - 1, 1, "", 0, 0, "", 0, LLVMDWARFEmissionFull,
-                                             0, 1, 0, "", 0, "", 0);
+    /* of lines alone: LLVM's own DebugDirectivesOnly, which its C API does not name */
+    LLVMDWARFEmissionKind kind = m->ctx->opts.debug ? LLVMDWARFEmissionFull : (LLVMDWARFEmissionKind)3;
+    d->unit =
+        LLVMDIBuilderCreateCompileUnit(d->b, LLVMDWARFSourceLanguagePython, file, producer,
+                                       sizeof producer - 1, 1, "", 0, 0, "", 0, kind, 0, 1, 0, "", 0, "", 0);
     d->type = LLVMDIBuilderCreateSubroutineType(d->b, file, NULL, 0, LLVMDIFlagZero);
 }
 

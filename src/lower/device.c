@@ -2,10 +2,10 @@
  *
  * A kernel is void (tr_dev_error *, parts of the arguments ...), of LLVM's convention for kernels; an
  * array is its data, shape and strides, each a parameter of its own: so LLVM knows that a kernel's
- * pointers are to global memory. Any other function is {i32 code, parts...}(tr_dev_error *, parts...),
+ * pointers are to global memory (target/params.c lists what it takes). Any other function is {i32 code, parts...}(tr_dev_error *, parts...),
  * where an array has an owner too, which is NULL and never looked at. All are "convergent": what must
- * meet at a barrier is not taken apart. Names are "py_NAME", with $ and two digits for what PTX does not
- * take. Exceptions: the first of a launch is kept (rt/layout.h); a function that raised returns its code,
+ * meet at a barrier is not taken apart. A kernel has its own name, other functions are "py_NAME", with $ and two
+ * digits for what PTX does not take. Exceptions: the first of a launch is kept (rt/layout.h); a function that raised returns its code,
  * and so up to the kernel, which ends. Calls that are passed on the way are not recorded. */
 #include <ctype.h>
 #include <string.h>
@@ -16,11 +16,22 @@ enum { PTX_KERNEL = 71 }; /* LLVM's number of the calling convention */
 
 /* --- names and signatures --- */
 
-static const char *name_for(tr_lm *m, const char *name) {
+/* What means something to the PTX assembler, or to who links: a kernel of such a name is "py_NAME" too. */
+static bool is_taken(const char *name) {
+    static const char *const words[] = {"_",       "WARP_SZ", "malloc",      "free",
+                                        "vprintf", "printf",  "__assertfail"};
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(name, words[i]))
+            return true;
+    return !strncmp(name, "__nv", 4) || !strncmp(name, "py_", 3);
+}
+
+static const char *name_for(tr_lm *m, const tr_fn *f) {
     tr_sb b;
     tr_sb_init(&b);
-    tr_sb_puts(&b, "py_");
-    for (const char *s = name; *s; s++)
+    if (f->kind != TR_FN_KERNEL || is_taken(f->name))
+        tr_sb_puts(&b, "py_");
+    for (const char *s = f->name; *s; s++)
         if (isalnum((unsigned char)*s) || *s == '_')
             tr_sb_putc(&b, *s);
         else
@@ -67,17 +78,37 @@ static lt device_type(tr_lm *m, const tr_fn *f) {
     return LLVMFunctionType(nret ? LLVMStructTypeInContext(m->lc, ret, nret + 1, 0) : m->i32, types, n, 0);
 }
 
+static void annotate(tr_lm *m, lv fn, const char *what, uint32_t n) {
+    if (!n)
+        return;
+    LLVMMetadataRef row[3] = {LLVMValueAsMetadata(fn), LLVMMDStringInContext2(m->lc, what, strlen(what)),
+                              LLVMValueAsMetadata(l_int(m->i32, n))};
+    LLVMAddNamedMetadataOperand(m->mod, "nvvm.annotations",
+                                LLVMMetadataAsValue(m->lc, LLVMMDNodeInContext2(m->lc, row, 3)));
+}
+
+static void kernel_bounds(tr_lm *m, lv fn) {
+    const tr_device_opts *o = &m->want->device;
+    LLVMSetFunctionCallConv(fn, PTX_KERNEL);
+    annotate(m, fn, "maxntidx", o->max_threads);
+    annotate(m, fn, "minctasm", o->min_blocks);
+    annotate(m, fn, "maxclusterrank", o->max_blocks);
+    annotate(m, fn, "maxnreg", o->max_registers);
+}
+
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst) {
     const tr_fn *f = m->prog->insts.d[inst].fn;
     tr_linst *l = &m->insts[inst];
     l->type = f->kind == TR_FN_KERNEL ? kernel_type(m, f) : device_type(m, f);
-    l->fn = LLVMAddFunction(m->mod, name_for(m, f->name), l->type);
+    l->fn = LLVMAddFunction(m->mod, name_for(m, f), l->type);
     if (f->kind == TR_FN_KERNEL)
-        LLVMSetFunctionCallConv(l->fn, PTX_KERNEL);
+        kernel_bounds(m, l->fn);
     else if (m->want->wanted && !m->want->wanted[inst])
         LLVMSetLinkage(l->fn, LLVMInternalLinkage);
     tr_lower_common_attrs(m, l->fn);
     tr_lower_fn_attr(m, l->fn, TR_LA_CONVERGENT);
+    if (m->want->device.flush)
+        LLVMAddTargetDependentFunctionAttr(l->fn, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
 }
 
 lv *tr_lower_flat_args(tr_lf *w) {
@@ -362,6 +393,18 @@ static void atomic(tr_lf *w, tr_val v, const tr_ins *in) {
             r = LLVMBuildBitCast(w->b, r, t, "");
     }
     tr_lower_set1(w, v, r);
+}
+
+/* float32 by the device's own short instructions, where the operation may be approximate; NULL: it may not, or there is none. */
+lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x) {
+    tr_lm *m = w->m;
+    if (!tr_lower_is_flat(m) || LLVMTypeOf(x[0]) != m->f32 || !(w->fmf & LLVMFastMathApproxFunc))
+        return NULL;
+    name =
+        tr_arena_printf(&m->ctx->arena, "llvm.nvvm.%s.approx%s.f", name, m->want->device.flush ? ".ftz" : "");
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    lv fn = LLVMGetIntrinsicDeclaration(m->mod, id, NULL, 0);
+    return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(m->lc, id, NULL, 0), fn, (lv *)x, n, "");
 }
 
 bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in) {

@@ -318,12 +318,17 @@ static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
     }
 }
 
+/* A device's products and sums are fused, as its own compilers do it, unless that is not wanted. */
+static unsigned contracts(const tr_lm *m) {
+    return tr_lower_is_flat(m) && !m->want->device.separate ? LLVMFastMathAllowContract : 0;
+}
+
 static void lower_ins(tr_lf *w, tr_val v) {
     const tr_ins *in = tr_at(w->body->f, v);
     unsigned outer = w->fmf; /* of a pattern around a lambda */
     if (w->m->dbg)
         tr_lower_debug_at(w, in->loc);
-    w->fmf = tr_lower_fmf(tr_ins_fast(in));
+    w->fmf = tr_lower_fmf(tr_ins_fast(in)) | contracts(w->m);
     lower_op(w, v, in);
     w->fmf = outer;
 }

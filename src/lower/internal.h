@@ -227,6 +227,7 @@ static inline bool tr_lower_is_flat(const tr_lm *m) {
     return m->want->target->abi == TR_ABI_FLAT;
 }
 bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in);
+lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x);
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst);
 /* Parts of all arguments. */
 lv *tr_lower_flat_args(tr_lf *w);

@@ -212,11 +212,22 @@ void tr_lower_end_math(tr_lm *m) {
     }
 }
 
+/* Functions that libdevice has a short form of, for float32. */
+static bool is_quick(const char *name) {
+    static const char *const names[] = {"sin", "cos", "tan", "exp", "log", "log2", "log10", "pow"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
 /* A function of float operands, by libdevice: its float32 twin has an f behind its name. */
 static lv call_libdevice(tr_lf *w, const tr_mathinfo *info, const lv *x, lt type) {
     tr_lm *m = w->m;
     bool f32 = LLVMTypeOf(x[0]) == m->f32, fresh;
-    const char *name = tr_arena_printf(&m->ctx->arena, "%s%s", info->dev, f32 ? "f" : "");
+    bool quick = f32 && w->fmf & LLVMFastMathApproxFunc && is_quick(info->name);
+    const char *name = quick ? tr_arena_printf(&m->ctx->arena, "__nv_fast_%sf", info->name)
+                             : tr_arena_printf(&m->ctx->arena, "%s%s", info->dev, f32 ? "f" : "");
     lv f = declare_math(m, name, type, false, &fresh);
     return tr_lower_fast(w, LLVMBuildCall2(w->b, type, f, (lv *)x, info->arity, ""));
 }
@@ -276,6 +287,9 @@ lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
     lt t = LLVMTypeOf(x[0]);
     if (info->result == 'b')
         return is_kind(w, fn, x[0]);
+    lv quick = fn == TR_MATH_SQRT ? tr_lower_approx(w, "sqrt", 1, x) : NULL;
+    if (quick)
+        return quick;
     if (info->intrinsic)
         return tr_lower_fast(w, tr_lower_intrinsic(w, info->intrinsic, t, info->arity, x));
     if (fn == TR_MATH_FDIM)

@@ -213,7 +213,10 @@ static void float_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_ADD: r = fbin(w, LLVMFAdd, x[0], x[1]); break;
     case TR_OP_SUB: r = fbin(w, LLVMFSub, x[0], x[1]); break;
     case TR_OP_MUL: r = fbin(w, LLVMFMul, x[0], x[1]); break;
-    case TR_OP_DIV: r = fbin(w, LLVMFDiv, x[0], x[1]); break;
+    case TR_OP_DIV:
+        r = tr_lower_approx(w, "div", 2, x);
+        r = r ? r : fbin(w, LLVMFDiv, x[0], x[1]);
+        break;
     case TR_OP_REM: r = tr_lower_real_math(w, TR_MATH_FMOD, x); break;
     case TR_OP_NEG: r = tr_lower_fast(w, LLVMBuildFNeg(w->b, x[0], "")); break;
     case TR_OP_ABS: r = abs_scalar(w, t, x); break;

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from . import args, cudadrv
     from ._array import DeviceNDArray, DeviceRecord, ManagedNDArray, MappedNDArray, MemoryPointer
     from ._checks import Report
+    from ._compile import (
+        compile,
+        compile_for_current_device,
+        compile_ptx,
+        compile_ptx_for_current_device,
+    )
     from ._devices import (
         Context,
         Device,
@@ -84,6 +90,10 @@ _WHERE = {
     "ManagedNDArray": "_array",
     "MappedNDArray": "_array",
     "MemoryPointer": "_array",
+    "compile": "_compile",
+    "compile_for_current_device": "_compile",
+    "compile_ptx": "_compile",
+    "compile_ptx_for_current_device": "_compile",
     "Context": "_devices",
     "Device": "_devices",
     "MemoryInfo": "_devices",

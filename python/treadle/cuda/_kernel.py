@@ -12,7 +12,9 @@ from .._core import _REASON, Configurable, Function, Launcher, _launch_hooks, _l
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
 from . import _checks
+from ._compile import device_flags
 from ._devices import attributes, ready
+from ._inspect import Inspection
 from ._stream import Stream
 from ._warn import tell
 from .args import argument
@@ -21,7 +23,7 @@ __all__ = ["Kernel", "Launcher", "jit"]
 
 # Options that Treadle's own functions have, and those that say something about a GPU's code alone.
 _SHARED_OPTIONS = ("fastmath", "cache", "debug", "inline", "promotion", "boundscheck")
-_OF_GPU = ("opt", "lineinfo", "max_registers", "launch_bounds")
+_OF_GPU = ("opt", "lineinfo", "max_registers", "launch_bounds", "fma")
 
 
 def _entry(kernel: Function) -> Callable[..., None]:
@@ -63,7 +65,7 @@ def _shared_bytes(given: Any, most: int) -> int:
     return n
 
 
-class Kernel(Configurable):
+class Kernel(Configurable, Inspection):
     """A function that the threads of a grid run: ``kernel[grid, block](*args)``.
 
     ``grid`` is the number of blocks, ``block`` that of the threads in each: an int, or a tuple of up to three. Arguments are numbers, NumPy arrays, which are
@@ -79,6 +81,7 @@ class Kernel(Configurable):
         watch = _checks.wanted(options)
         flags = _flags({"error_model": "numpy", **_checks.safe(options, watch)})
         self.py_func = fn
+        self.targetoptions: dict[str, Any] = dict(options)
         self._warned = False
         self._kernel = Function(fn, flags, as_options(options))
         for s in signatures or ():
@@ -166,8 +169,8 @@ def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any
         A function for kernels to call, which may return values.
     fastmath, cache, debug, inline, promotion, boundscheck
         As `treadle.jit` has them.
-    opt, lineinfo, max_registers, launch_bounds
-        For a GPU's code; taken, and without a meaning on the emulated device.
+    opt, lineinfo, max_registers, launch_bounds, fma
+        For a GPU's code, as `compile` has them; without a meaning on the emulated device.
 
     Returns
     -------
@@ -184,6 +187,7 @@ def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any
         if name not in (*_SHARED_OPTIONS, *_OF_GPU):
             known = ", ".join(("device", *_SHARED_OPTIONS, *_OF_GPU))
             raise TypeError(f"unknown option {name!r}; there are {known}")
+    device_flags(options)
     own = {k: v for k, v in options.items() if k in _SHARED_OPTIONS}
     if isinstance(own.get("inline"), bool):
         own["inline"] = "always" if own["inline"] else "never"
@@ -191,7 +195,9 @@ def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any
     def make(fn: Any, signatures: list[Any] | None = None) -> Any:
         _check(fn)
         if not device:
-            return Kernel(fn, signatures, own)
+            kernel = Kernel(fn, signatures, own)
+            kernel.targetoptions = dict(options)
+            return kernel
         safe = _checks.safe(own, _checks.wanted(own))
         function = Function(fn, _flags({"error_model": "numpy", **safe}), {})
         for s in signatures or ():

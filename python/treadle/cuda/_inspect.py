@@ -1,0 +1,306 @@
+"""What a kernel says of itself: its signatures, its code for a GPU, and what that needs there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, NamedTuple, TextIO
+
+from .._core import Function, signature, typeof
+from ..errors import UnsupportedError
+from ._compile import current_cc, device_flags, target_of, text_of
+
+__all__ = ["Definition", "Inspection", "Resources"]
+
+_REGISTERS = 65536  # of a block (CUDA C Programming Guide, technical specifications, 7.5 to 9.0)
+_ROUND = 256  # registers are given to a warp in as many
+
+
+class Resources(NamedTuple):
+    """What NVIDIA's assembler says that a kernel takes: registers of a thread, and bytes."""
+
+    registers: int
+    local: int
+    shared: int
+    constant: int
+
+
+def tool(name: str) -> str | None:
+    """Path of a program of the CUDA toolkit: in ``CUDA_HOME``, else on ``PATH``."""
+    home = os.environ.get("CUDA_HOME")
+    return shutil.which(name, path=f"{home}/bin" if home else None)
+
+
+def _need(names: tuple[str, ...], what: str) -> str:
+    for name in names:
+        path = tool(name)
+        if path:
+            return path
+    raise UnsupportedError(
+        f"{what} {'is' if len(names) == 1 else 'are'} told by {' or '.join(names)} of NVIDIA's CUDA toolkit, which was not found: "
+        "install it, and set CUDA_HOME or PATH"
+    )
+
+
+def _run(*words: str) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{Path(words[0]).name} failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout + done.stderr
+
+
+def _assemble(ptx: str, folder: str, verbose: bool) -> tuple[str, str]:
+    """Path of the cubin that ptxas makes, and what it says."""
+    ptxas = _need(("ptxas",), "registers and bytes")
+    arch = re.search(r"(?m)^\.target (\w+)", ptx)
+    source, cubin = Path(folder, "kernel.ptx"), str(Path(folder, "kernel.cubin"))
+    source.write_text(ptx)
+    said = _run(
+        ptxas,
+        *(["-v"] if verbose else []),
+        f"-arch={arch[1] if arch else 'sm_75'}",
+        "-o",
+        cubin,
+        str(source),
+    )
+    return cubin, said
+
+
+def resources(ptx: str) -> Resources:
+    """What the kernel of a PTX text takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        _, said = _assemble(ptx, folder, True)
+
+    def number(pattern: str) -> int:
+        return sum(int(n) for n in re.findall(pattern, said))
+
+    return Resources(
+        number(r"Used (\d+) registers"),
+        number(r"(\d+) bytes stack frame"),
+        number(r"(\d+) bytes smem"),
+        number(r"(\d+) bytes cmem\[\d+\]"),
+    )
+
+
+def sass(ptx: str) -> str:
+    """The processor's own instructions for a PTX text."""
+    shows = _need(("cuobjdump", "nvdisasm"), "the processor's instructions")
+    with tempfile.TemporaryDirectory() as folder:
+        cubin, _ = _assemble(ptx, folder, False)
+        return _run(shows, *(["--dump-sass"] if Path(shows).name == "cuobjdump" else []), cubin)
+
+
+class Definition:
+    """A kernel for one signature: the values of ``overloads``.
+
+    Attributes
+    ----------
+    signature : tuple of Type
+    params : list of tuple
+        The parameters of the code: (argument, or -1 for the record of exceptions, part, bytes, offset).
+    """
+
+    def __init__(self, kernel: Inspection, types: tuple[Any, ...]) -> None:
+        self._kernel = kernel
+        self.signature = types
+        self._texts: dict[tuple[str, str], Any] = {}
+        self._resources: dict[str, Resources] = {}
+
+    def _text(self, stage: str, cc: Any = None) -> Any:
+        cc = current_cc() if cc is None else cc
+        key = stage, target_of(cc)
+        if key not in self._texts:
+            self._texts[key] = text_of(
+                self._kernel._kernel,
+                self.signature,
+                stage,
+                True,
+                device_flags(self._kernel.targetoptions),
+                cc,
+            )
+        return self._texts[key]
+
+    ptx = property(lambda self: self.inspect_asm(), doc="PTX for the current device.")
+    params = property(lambda self: self._text("ptx").params)
+
+    def inspect_asm(self, cc: Any = None) -> str:
+        """PTX, for the current device or the compute capability ``cc``."""
+        return self._text("ptx", cc).text
+
+    def inspect_llvm(self) -> str:
+        """LLVM's code after its passes."""
+        return self._text("llvmopt").text
+
+    def inspect_sass(self, cc: Any = None) -> str:
+        """The processor's own instructions, by programs of the CUDA toolkit."""
+        return sass(self.inspect_asm(cc))
+
+    def _takes(self) -> Resources:
+        target = target_of(current_cc())
+        if target not in self._resources:
+            self._resources[target] = resources(self.inspect_asm())
+        return self._resources[target]
+
+    regs_per_thread = property(lambda self: self._takes().registers)
+    local_mem_per_thread = property(lambda self: self._takes().local)
+    shared_mem_per_block = property(lambda self: self._takes().shared)
+    const_mem_size = property(lambda self: self._takes().constant)
+
+    @property
+    def max_threads_per_block(self) -> int:
+        """As many as have registers, and as the launch bounds allow."""
+        of_warp = -(-max(self.regs_per_thread, 1) * 32 // _ROUND) * _ROUND
+        bounds = device_flags(self._kernel.targetoptions).get("max_threads", 1024)
+        return min(1024, _REGISTERS // of_warp * 32, bounds)
+
+
+class _Definitions(dict[Any, Any]):
+    """Definitions by their types. A key may be whatever names a signature."""
+
+    def __missing__(self, key: Any) -> Any:
+        types = signature(key).args
+        if types not in self:
+            raise KeyError(key)
+        return self[types]
+
+
+class Inspection:
+    """The part of `Kernel` that says what it is. Signatures are those that were declared, compiled or launched."""
+
+    _kernel: Function
+    _entry: Function
+    py_func: Callable[..., Any]
+    targetoptions: dict[str, Any]
+    __qualname__: str
+
+    def _definitions(self) -> _Definitions:
+        known: _Definitions = self.__dict__.setdefault("_known", _Definitions())
+        rows = [s.args for s in self._kernel._declared]
+        rows += [row[-1].types for row in self._entry.signatures]
+        for types in rows:
+            if tuple(types) not in known.keys():
+                known[tuple(types)] = Definition(self, tuple(types))
+        return known
+
+    @property
+    def signatures(self) -> list[tuple[Any, ...]]:
+        """Argument types of each signature."""
+        return list(self._definitions())
+
+    @property
+    def overloads(self) -> dict[tuple[Any, ...], Definition]:
+        """What there is of each signature, by its types."""
+        return self._definitions()
+
+    nopython_signatures = property(lambda self: self.signatures)
+
+    @property
+    def definitions(self) -> dict[Any, Definition]:
+        """`overloads` under the keys of Numba's first releases: (compute capability, types)."""
+        return {(current_cc(), types): d for types, d in self._definitions().items()}
+
+    @property
+    def definition(self) -> Definition:
+        """The only one of a kernel that is `specialized`."""
+        if not self.specialized:
+            raise ValueError(f"{self.__qualname__}() is not specialized: overloads has its signatures")
+        return next(iter(self._definitions().values()))
+
+    @property
+    def specialized(self) -> bool:
+        """Whether it was made by `specialize`, for one signature."""
+        return bool(self.__dict__.get("_specialized"))
+
+    def specialize(self, *args: Any) -> Any:
+        """The kernel for the types of these arguments alone."""
+        if self.specialized:
+            raise RuntimeError(f"{self.__qualname__}() is specialized already")
+        types = tuple(typeof(getattr(a, "_mem", a)) for a in args)
+        known: dict[Any, Any] = self.__dict__.setdefault("_specializations", {})
+        if types not in known:
+            from ._kernel import jit
+
+            made = known[types] = jit([types], **self.targetoptions)(self.py_func)
+            made._specialized = True
+        return known[types]
+
+    def compile(self, sig: Any) -> Definition:
+        """Compile for declared types, and for the current device.
+
+        Raises
+        ------
+        TypingError, UnsupportedError, LoweringError
+            The kernel cannot be compiled for these types.
+        """
+        types = tuple(signature(sig).args)
+        known = self._definitions()
+        if types not in known.keys():
+            if self._kernel._declared:
+                raise RuntimeError(f"{self.__qualname__}() has declared signatures, and no other ones")
+            made = Definition(self, types)
+            made.inspect_asm()
+            known[types] = made
+        return known[types]
+
+    def _by_signature(self, sig: Any, value: Callable[[Definition], Any]) -> Any:
+        known = self._definitions()
+        if sig is None:
+            return {types: value(d) for types, d in known.items()}
+        try:
+            return value(known[tuple(sig) if isinstance(sig, list) else sig])
+        except KeyError:
+            raise KeyError(f"{self.__qualname__}() is not compiled for {sig!r}") from None
+
+    def _number(self, sig: Any, name: str) -> Any:
+        if sig is None and self.specialized:
+            return getattr(self.definition, name)
+        return self._by_signature(sig, lambda d: getattr(d, name))
+
+    @property
+    def ptx(self) -> Any:
+        """PTX for the current device: a str of a kernel that is `specialized`, else a dict of str by signature."""
+        return self.definition.ptx if self.specialized else self.inspect_asm()
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """PTX for the current device: a str, or without a signature a dict of str by signature."""
+        return self._by_signature(signature, lambda d: d.inspect_asm())
+
+    def inspect_llvm(self, signature: Any = None) -> Any:
+        """LLVM's code for the current device after its passes, in the same form."""
+        return self._by_signature(signature, lambda d: d.inspect_llvm())
+
+    def inspect_sass(self, signature: Any = None) -> Any:
+        """The instructions of the current device, by programs of the CUDA toolkit, in the same form."""
+        return self._by_signature(signature, lambda d: d.inspect_sass())
+
+    def inspect_types(self, file: TextIO | None = None) -> None:
+        """Print the source with the types of its variables, once for each signature."""
+        out = sys.stdout if file is None else file
+        for types, d in self._definitions().items():
+            print(f"{self.__qualname__}({', '.join(map(str, types))})", file=out)
+            print(d._text("infer").text, file=out)
+
+    def get_regs_per_thread(self, signature: Any = None) -> Any:
+        """Registers of a thread: an int, or of a kernel that is not `specialized` a dict by signature where none is given."""
+        return self._number(signature, "regs_per_thread")
+
+    def get_local_mem_per_thread(self, signature: Any = None) -> Any:
+        """Bytes of local memory of a thread, in the same form."""
+        return self._number(signature, "local_mem_per_thread")
+
+    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
+        """Bytes of shared memory of a block, in the same form."""
+        return self._number(signature, "shared_mem_per_block")
+
+    def get_const_mem_size(self, signature: Any = None) -> Any:
+        """Bytes of constant memory, parameters included, in the same form."""
+        return self._number(signature, "const_mem_size")
+
+    def get_max_threads_per_block(self, signature: Any = None) -> Any:
+        """Threads that a block may have, as far as registers go, in the same form."""
+        return self._number(signature, "max_threads_per_block")
