@@ -358,7 +358,10 @@ static bool compile_device(job j) {
     const tr_processor *proc = j.want->processor ? j.want->processor : j.target->processors;
     if (!tr_target_check(j.target, j.p, j.want->functions))
         return false;
-    j.tm = tr_nvptx_machine(j.target, proc, j.ctx->opts.opt_level);
+    tr_processor own = *proc;
+    if (j.ctx->opts.debug) /* which LLVM's sections for a debugger need */
+        own.features = tr_arena_printf(&j.ctx->arena, "%s,+ptx75", proc->features);
+    j.tm = tr_nvptx_machine(j.target, &own, j.ctx->opts.opt_level);
     if (!j.tm)
         return tr_fail(j.ctx, TR_ERR_LOWERING, "this LLVM makes no code for %s", j.target->name);
     j.cpu = &none;

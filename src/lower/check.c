@@ -41,6 +41,10 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
                     lv *const *parts) {
     unsigned slot = 0;
     lv code = l_int(w->m->i32, 1 + (long long)tr_lower_site(w, v, site, n, ty));
+    if (w->m->want->device.plain) { /* nobody has given a record */
+        tr_lower_leave(w, code);
+        return;
+    }
     lb leave = tr_lower_is_flat(w->m) ? tr_lower_claim(w, code) : NULL;
     for (unsigned i = 0; i < n; i++) {
         if (!tr_ty_is_scalar(ty[i]))

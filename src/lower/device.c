@@ -130,6 +130,44 @@ lv *tr_lower_flat_args(tr_lf *w) {
     return args;
 }
 
+void tr_lower_plain_entry(tr_lm *m) {
+    tr_fn face = *m->prog->insts.d[m->prog->root].fn;
+    const tr_linst *root = &m->insts[m->prog->root];
+    face.kind = TR_FN_KERNEL; /* a name without a prefix */
+    unsigned n = LLVMCountParams(root->fn), nret = tr_ty_nparts(face.ret);
+    lt *parts = TR_NEW_N(&m->ctx->arena, lt, nret + 1u), taken = kernel_type(m, &face);
+    lv *args = TR_NEW_N(&m->ctx->arena, lv, n);
+    unsigned np = LLVMCountParamTypes(taken);
+    lt *types = TR_NEW_N(&m->ctx->arena, lt, np);
+    LLVMGetParamTypes(taken, types); /* without the owners of arrays */
+    add_types(m, face.ret, parts);
+    lt ret = !nret ? m->void_ : nret == 1 ? parts[0] : LLVMStructTypeInContext(m->lc, parts, nret, 0);
+    lv fn = LLVMAddFunction(m->mod, name_for(m, &face), LLVMFunctionType(ret, types + 1, np - 1, 0));
+    tr_lower_common_attrs(m, fn);
+    tr_lower_fn_attr(m, fn, TR_LA_CONVERGENT);
+    LLVMSetLinkage(root->fn, LLVMInternalLinkage);
+    unsigned at = 0, k = 0;
+    args[k++] = LLVMConstNull(m->ptr);
+    for (uint32_t i = 0; i < tr_blk_at(&face, 0)->params.n; i++) {
+        const tr_ty *t = tr_at(&face, tr_blk_at(&face, 0)->params.d[i])->ty;
+        for (unsigned j = 0; j < tr_ty_nparts(t); j++)
+            args[k++] = !j && t->kind == TR_TY_ARRAY ? LLVMConstNull(m->ptr) : LLVMGetParam(fn, at++);
+    }
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(m->lc);
+    l_at_end(b, LLVMAppendBasicBlockInContext(m->lc, fn, "entry"));
+    lv r = LLVMBuildCall2(b, root->type, root->fn, args, n, ""), out = NULL;
+    for (unsigned i = 0; i < nret; i++) {
+        lv fine = l_icmp(b, LLVMIntEQ, LLVMBuildExtractValue(b, r, 0, ""), l_int(m->i32, 0));
+        lv x = l_select(b, fine, LLVMBuildExtractValue(b, r, i + 1, ""), LLVMConstNull(parts[i]));
+        out = nret == 1 ? x : LLVMBuildInsertValue(b, out ? out : LLVMGetPoison(ret), x, i, "");
+    }
+    if (nret)
+        LLVMBuildRet(b, out);
+    else
+        LLVMBuildRetVoid(b);
+    LLVMDisposeBuilder(b);
+}
+
 /* --- ops of a device --- */
 
 /* A call of an intrinsic that is not overloaded. */

@@ -229,6 +229,9 @@ static inline bool tr_lower_is_flat(const tr_lm *m) {
 bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x);
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst);
+/* A function under the root's own name that C may call: parts of the arguments in, the result out. What is raised is lost, and the
+ * result zero. */
+void tr_lower_plain_entry(tr_lm *m);
 /* Parts of all arguments. */
 lv *tr_lower_flat_args(tr_lf *w);
 /* Claims the launch's exception; the builder is where the one who got it goes on, to where this returns

@@ -287,6 +287,8 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
     ok = ok &&
          (tr_lower_is_flat(&m) ||
           tr_lower_inst(&m, p->root, true)); /* it tells the frame of the stack if any of the others look */
+    if (ok && want->device.plain)
+        tr_lower_plain_entry(&m);
     tr_lower_end_math(&m);
     tr_lower_end_handlers(&m);
     if (m.dbg)

@@ -104,8 +104,13 @@ def text_of(
     return Text(*function._device(sig, target_of(cc), stage, kernel, flags))
 
 
-def _function(pyfunc: Any, flags: dict[str, int]) -> Function:
+def _function(pyfunc: Any, flags: dict[str, int], name: str | None = None) -> Function:
     from ._kernel import Kernel
+
+    if name is not None:
+        fn = getattr(pyfunc, "py_func", pyfunc)
+        pyfunc = _pytypes.FunctionType(fn.__code__, fn.__globals__, name, fn.__defaults__, fn.__closure__)
+        pyfunc.__kwdefaults__ = fn.__kwdefaults__
 
     if isinstance(pyfunc, Kernel):
         return pyfunc._kernel
@@ -140,9 +145,12 @@ def _compile(
     if abi_info is not None and not isinstance(abi_info, dict):
         raise TypeError(f"abi_info must be a dict, not {abi_info!r}")
     flags = device_flags(options)
+    name = (abi_info or {}).get("abi_name")
+    if name is not None and (abi != "c" or not isinstance(name, str) or not name.isidentifier()):
+        raise ValueError(f"abi_info: abi_name is an identifier, and for abi='c', not {name!r}")
     if abi == "c":
-        raise UnsupportedError("Treadle does not have abi='c' yet: abi='numba'")
-    made = text_of(_function(pyfunc, flags), sig, "ptx", not device, flags, cc)
+        flags["plain"] = 1
+    made = text_of(_function(pyfunc, flags, name), sig, "ptx", not device, flags, cc)
     return made.text, made.result
 
 
