@@ -15,10 +15,11 @@ typedef struct look {
 } look;
 
 static bool refuse(const look *k, const tr_ins *i, const char *what, const char *of) {
-    tr_err *e = tr_err_add(k->p->ctx, TR_ERR_LOWERING, tr_fn_place(k->f, i->loc),
-                           "%s: %s does not have %s%s", k->f->name, k->t->name, what, of);
+    tr_err *e = tr_err_add(k->p->ctx, TR_ERR_LOWERING, tr_fn_place(k->f, i->loc), "%s: %s does not have %s%s",
+                           k->f->name, k->t->name, what, of);
     if (e && i->op == TR_OP_ALLOC)
-        e->hint = "a device has no memory for new arrays: pass one in, or use cuda.shared.array or cuda.local.array";
+        e->hint = "a device has no memory for new arrays: pass one in, or use cuda.shared.array or "
+                  "cuda.local.array";
     return false;
 }
 

@@ -15,7 +15,7 @@ from .._core import Function, signature, typeof
 from ..errors import UnsupportedError
 from ._compile import current_cc, device_flags, target_of, text_of
 
-__all__ = ["Definition", "Inspection", "Resources"]
+__all__ = ["Definition", "Inspection", "Resources", "inspect_ptx"]
 
 _REGISTERS = 65536  # of a block (CUDA C Programming Guide, technical specifications, 7.5 to 9.0)
 _ROUND = 256  # registers are given to a warp in as many
@@ -63,6 +63,7 @@ def _assemble(ptx: str, folder: str, verbose: bool) -> tuple[str, str]:
     said = _run(
         ptxas,
         *(["-v"] if verbose else []),
+        *(["-g"] if ", debug" in ptx else []),
         f"-arch={arch[1] if arch else 'sm_75'}",
         "-o",
         cubin,
@@ -83,7 +84,7 @@ def resources(ptx: str) -> Resources:
         number(r"Used (\d+) registers"),
         number(r"(\d+) bytes stack frame"),
         number(r"(\d+) bytes smem"),
-        number(r"(\d+) bytes cmem\[\d+\]"),
+        number(r"(\d+) bytes cmem\[3\]"),
     )
 
 
@@ -93,6 +94,11 @@ def sass(ptx: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         cubin, _ = _assemble(ptx, folder, False)
         return _run(shows, *(["--dump-sass"] if Path(shows).name == "cuobjdump" else []), cubin)
+
+
+def inspect_ptx(function: Function, options: dict[str, Any], args: Any, nvvm_options: Any = None) -> str:
+    """PTX of a device function for argument types, for the current device; ``nvvm_options`` is taken, and says nothing here."""
+    return text_of(function, tuple(args), "ptx", False, device_flags(options), current_cc()).text
 
 
 class Definition:
@@ -197,6 +203,11 @@ class Inspection:
         """What there is of each signature, by its types."""
         return self._definitions()
 
+    @property
+    def extensions(self) -> list[Any]:
+        """What changes arguments before a launch: nothing, Treadle takes none."""
+        return []
+
     nopython_signatures = property(lambda self: self.signatures)
 
     @property
@@ -298,7 +309,7 @@ class Inspection:
         return self._number(signature, "shared_mem_per_block")
 
     def get_const_mem_size(self, signature: Any = None) -> Any:
-        """Bytes of constant memory, parameters included, in the same form."""
+        """Bytes of constant memory of its own, parameters aside, in the same form."""
         return self._number(signature, "const_mem_size")
 
     def get_max_threads_per_block(self, signature: Any = None) -> Any:

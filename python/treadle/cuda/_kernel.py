@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import types as _pytypes
 import warnings
@@ -14,7 +15,7 @@ from ..errors import UnsupportedError
 from . import _checks
 from ._compile import device_flags
 from ._devices import attributes, ready
-from ._inspect import Inspection
+from ._inspect import Inspection, inspect_ptx
 from ._stream import Stream
 from ._warn import tell
 from .args import argument
@@ -202,6 +203,7 @@ def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any
         function = Function(fn, _flags({"error_model": "numpy", **safe}), {})
         for s in signatures or ():
             function._announce(s)
+        vars(function)["inspect_ptx"] = functools.partial(inspect_ptx, function, options)
         return function
 
     if isinstance(func_or_sig, (_pytypes.FunctionType, Function, Kernel)):
