@@ -97,7 +97,8 @@ def test_ptx(path: Path, tmp_path: Path) -> None:
     ptx = tmp_path / "o.ptx"
     done = treadlec(*options, "--target=nvptx64:sm_80", "--no-libdevice", "-o", str(ptx), str(path))
     refused = dict(REFUSED.findall(done.stderr))
-    assert len(refused) == len(done.stderr.splitlines()), done.stderr
+    said = [line for line in done.stderr.splitlines() if not line.startswith("  hint: ")]
+    assert len(refused) == len(said), done.stderr
     assert (done.returncode != 0) == bool(refused)
     kept = [n for n in all_names if n not in refused]
     for what in refused.values():
@@ -339,9 +340,9 @@ b0(%a: f64[2a], %s: i32, %b: i1[1c]):
 }
 """
     ptx = treadlec("--target=nvptx64", text=text).stdout
-    params = re.findall(r"\.param \.(\w+) py_k_param_\d+", ptx)
+    params = re.findall(r"\.param \.(\w+) k_param_\d+", ptx)
     assert params == ["u64"] + ["u64"] * 5 + ["u32"] + ["u64"] * 2
-    assert ".visible .entry py_k(" in ptx
+    assert ".visible .entry k(" in ptx
     host = treadlec("--exec", "k([[1.0]], 1, [true])", text=text)
     assert host.returncode == 1 and "k is a kernel function: x86-64 does not run those" in host.stderr
 
@@ -508,7 +509,7 @@ def test_meetings_that_never_happen(low: str, high: str, what: str | None) -> No
 def test_shared_memory_is_found_to_be_that() -> None:
     """No access of a kernel's arrays goes by generic addresses."""
     done = treadlec("--target=nvptx64:sm_80", text=(ROOT / "tests/ir/device.ir").read_text())
-    body = done.stdout.partition(".entry py_total")[2].partition(".entry")[0]
+    body = done.stdout.partition(".entry total")[2].partition(".entry")[0]
     assert "ld.shared.f64" in body and "st.global.f64" in body and "bar.sync" in body
     assert not re.search(r"\b(ld|st)\.[fu]64", body)
 
