@@ -86,6 +86,7 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lower_inst": "a module's functions, when it is made",
         "tr_lower_end_math": "a module's end",
         "tr_lower_declare_flat": "a module's functions, where entries are flat",
+        "tr_lower_plain_entry": "a module's end, where C may call",
         "tr_lower_end_handlers": "what the module needs once all sites are known",
     },
 }

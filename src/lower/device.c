@@ -433,18 +433,6 @@ static void atomic(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set1(w, v, r);
 }
 
-/* float32 by the device's own short instructions, where the operation may be approximate; NULL: it may not, or there is none. */
-lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x) {
-    tr_lm *m = w->m;
-    if (!tr_lower_is_flat(m) || LLVMTypeOf(x[0]) != m->f32 || !(w->fmf & LLVMFastMathApproxFunc))
-        return NULL;
-    name =
-        tr_arena_printf(&m->ctx->arena, "llvm.nvvm.%s.approx%s.f", name, m->want->device.flush ? ".ftz" : "");
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    lv fn = LLVMGetIntrinsicDeclaration(m->mod, id, NULL, 0);
-    return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(m->lc, id, NULL, 0), fn, (lv *)x, n, "");
-}
-
 bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in) {
     switch ((tr_op)in->op) {
     case TR_OP_THREADIDX: place(w, v, "tid", in->imm.i); break;

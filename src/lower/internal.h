@@ -172,7 +172,8 @@ void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv
 void tr_lower_bitcast(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x); /* float operands */
-void tr_lower_end_math(tr_lm *m);                           /* when the module is complete */
+lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x);
+void tr_lower_end_math(tr_lm *m); /* when the module is complete */
 void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in);
 /* Calls a row of rt.def with arguments given as parts (frame and text are added); parts of the result in out.
  * */
@@ -227,7 +228,6 @@ static inline bool tr_lower_is_flat(const tr_lm *m) {
     return m->want->target->abi == TR_ABI_FLAT;
 }
 bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in);
-lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x);
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst);
 /* A function under the root's own name that C may call: parts of the arguments in, the result out. What is raised is lost, and the
  * result zero. */

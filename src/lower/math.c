@@ -212,6 +212,18 @@ void tr_lower_end_math(tr_lm *m) {
     }
 }
 
+/* float32 by the device's own short instructions, where the operation may be approximate; NULL: it may not, or there is none. */
+lv tr_lower_approx(tr_lf *w, const char *name, unsigned n, const lv *x) {
+    tr_lm *m = w->m;
+    if (!tr_lower_is_flat(m) || LLVMTypeOf(x[0]) != m->f32 || !(w->fmf & LLVMFastMathApproxFunc))
+        return NULL;
+    name =
+        tr_arena_printf(&m->ctx->arena, "llvm.nvvm.%s.approx%s.f", name, m->want->device.flush ? ".ftz" : "");
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    lv fn = LLVMGetIntrinsicDeclaration(m->mod, id, NULL, 0);
+    return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(m->lc, id, NULL, 0), fn, (lv *)x, n, "");
+}
+
 /* Functions that libdevice has a short form of, for float32. */
 static bool is_quick(const char *name) {
     static const char *const names[] = {"sin", "cos", "tan", "exp", "log", "log2", "log10", "pow"};

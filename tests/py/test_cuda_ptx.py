@@ -20,7 +20,6 @@ import pytest
 import treadle
 from cuda_check import compile_text
 from on_stack import on_stack
-from ptx_check import PROCESSORS
 from test_target import assembler, treadlec
 from treadle import cuda, float32, float64, int64, void
 from treadle.cuda import _compile, _inspect
