@@ -31,9 +31,9 @@ bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *
     const tr_func *fn = &f->p->funcs.d[o->u.func];
     for (uint32_t k = 0; k < args->n; k++) {
         const tr_ty *t = tr_ty_strong(e->types, tr_em_strong(e, args->v[k]).ty);
-        if (!tr_ty_is_scalar(t) && t->kind != TR_TY_ARRAY)
-            return tr_em_error(e, "a kernel takes numbers and arrays, and argument %u is %s", k + 1,
-                               tr_em_tyname(e, args->v[k].ty));
+        if (!tr_ty_is_launchable(t) && !tr_tv_is_none(args->v[k]))
+            return tr_em_error(e, "a kernel takes numbers, arrays and tuples of them, and argument %u is %s",
+                               k + 1, tr_em_tyname(e, args->v[k].ty));
     }
     if (!tr_infer_call(e, kernel, args, out))
         return false;

@@ -231,7 +231,7 @@ static void check_kind(tr_fnck *k) {
         tr_ck_bad(k, "is a kernel and returns %s", tr_ck_show(k, f->ret));
     for (uint32_t n = 0; n < entry->params.n; n++) {
         const tr_ty *t = tr_at(f, entry->params.d[n])->ty;
-        if (t && !tr_ty_is_scalar(t) && !tr_ck_is_kind(t, TR_TY_ARRAY))
+        if (t && !tr_ty_is_launchable(t))
             tr_ck_bad(k, "is a kernel and takes %s", tr_ck_show(k, t));
     }
 }

@@ -115,6 +115,20 @@ bool tr_lib_cu_storage(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* A frozen array is read-only as it is. Whether it is one is seen when code is made. */
+bool tr_lib_cu_const(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = c->a[0];
+    if (out->ty->kind != TR_TY_ARRAY)
+        return tr_em_error(e, "%s() takes an array, not %s", tr_fam_name(c), tr_em_tyname(e, out->ty));
+    if (e->dry || tr_at(e->b.fn, out->v)->op == TR_OP_CONSTARR)
+        return true;
+    tr_em_error(e,
+                "%s() takes an array that is known when the kernel is compiled: a global, or a variable of "
+                "an enclosing function",
+                tr_fam_name(c));
+    return false;
+}
+
 /* --- the launch --- */
 
 /* kernel, grid and block (three each), bytes of dynamic shared memory, the kernel's arguments as a tuple. */

@@ -123,9 +123,10 @@ lv *tr_lower_flat_args(tr_lf *w) {
     n = 0;
     for (uint32_t k = 0; k < entry->params.n; k++) {
         const tr_ty *t = tr_at(f, entry->params.d[k])->ty;
+        bool *given = TR_NEW_N(&m->ctx->arena, bool, tr_ty_nparts(t) + 1u);
+        tr_ty_launched(t, given);
         for (unsigned j = 0; j < tr_ty_nparts(t); j++, n++)
-            args[n] =
-                kernel && !j && t->kind == TR_TY_ARRAY ? LLVMConstNull(m->ptr) : LLVMGetParam(w->fn, at++);
+            args[n] = given[j] || !kernel ? LLVMGetParam(w->fn, at++) : LLVMConstNull(m->ptr);
     }
     return args;
 }

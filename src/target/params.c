@@ -24,10 +24,13 @@ void tr_target_params(tr_arena *a, uint32_t n, const tr_ty *const *args, tr_para
         np += tr_ty_nparts(args[k]);
     *out = (tr_params){.d = TR_NEW_N(a, tr_param, np)};
     tr_part *parts = TR_NEW_N(a, tr_part, np);
+    bool *given = TR_NEW_N(a, bool, np);
     add(out, TR_PARAM_ERROR, 0, TR_PART_PTR);
     for (uint32_t k = 0; k < n; k++) {
         tr_ty_parts(args[k], parts);
-        for (unsigned i = args[k]->kind == TR_TY_ARRAY; i < tr_ty_nparts(args[k]); i++)
-            add(out, k, i, parts[i]);
+        tr_ty_launched(args[k], given);
+        for (unsigned i = 0; i < tr_ty_nparts(args[k]); i++)
+            if (given[i])
+                add(out, k, i, parts[i]);
     }
 }

@@ -57,6 +57,27 @@ bool tr_ty_is_items(const tr_ty *t) {
     return parts_of[tr_ty_row(t)] == parts_items;
 }
 
+bool tr_ty_is_launchable(const tr_ty *t) {
+    bool yes =
+        tr_ty_is_scalar(t) || t->kind == TR_TY_ARRAY || t->kind == TR_TY_NONE || t->kind == TR_TY_TUPLE;
+    for (uint32_t k = 0; yes && t->kind == TR_TY_TUPLE && k < t->n; k++)
+        yes = tr_ty_is_launchable(t->items[k]);
+    return yes;
+}
+
+unsigned tr_ty_launched(const tr_ty *t, bool *given) {
+    unsigned n = 0;
+    if (t->kind == TR_TY_TUPLE) {
+        for (uint32_t k = 0; k < t->n; k++)
+            n += tr_ty_launched(t->items[k], given + n);
+        return n;
+    }
+    n = tr_ty_nparts(t);
+    for (unsigned k = 0; k < n; k++)
+        given[k] = k || t->kind != TR_TY_ARRAY;
+    return n;
+}
+
 /* --- who owns memory --- */
 
 static bool owned_itself(const tr_ty *t) {

@@ -107,6 +107,10 @@ bool tr_ty_is_list(const tr_ty *t);
 bool tr_ty_is_managed(const tr_ty *t);
 /* A value of it is its items, one after the other. */
 bool tr_ty_is_items(const tr_ty *t);
+/* What a launch can hand to a kernel: numbers, arrays, None, tuples of such. */
+bool tr_ty_is_launchable(const tr_ty *t);
+/* Which of the parts of such a type are parameters of a device's kernel: all but the owners of arrays. How many parts there are. */
+unsigned tr_ty_launched(const tr_ty *t, bool *given);
 /* Some part of t is a list display. */
 bool tr_ty_has_list(const tr_ty *t);
 /* None or a number (or a tuple of such: nothing that owns memory); NULL for other types. An optional type and

@@ -178,19 +178,23 @@ scope = {"cuda": cuda, "np": np}
 import linecache
 linecache.cache["<kernel>"] = (len(text), None, text.splitlines(True), "<kernel>")
 exec(compile(text, "<kernel>", "exec"), scope)
+def made(d, n):
+    if d is tuple:
+        return tuple(made(*x) for x in n)
+    return np.zeros([1] * n, d) if n else np.dtype(d).type(0)
 try:
-    cuda.jit(scope["k"])[1, 1](*[np.zeros([1] * n, d) if n else np.dtype(d).type(0) for d, n in args])
+    cuda.jit(scope["k"])[1, 1](*[made(*a) for a in args])
 except Exception as e:
     print(f"{type(e).__name__}: {e}")
 """
 
 
 @functools.cache
-def typed(text: str, args: tuple[tuple[str, int], ...]) -> str:
+def typed(text: str, args: tuple[tuple[Any, Any], ...]) -> str:
     """The typed IR of kernel `k` and what it calls, for arguments of these dtypes and numbers of axes."""
     done = subprocess.run(
         [sys.executable, "-c", _DUMP],
-        input=repr((text, args)),
+        input=repr((text, args)).replace("<class 'tuple'>", "tuple"),
         capture_output=True,
         text=True,
         env={**os.environ, "TREADLE_DUMP": "infer"},
@@ -202,8 +206,14 @@ def typed(text: str, args: tuple[tuple[str, int], ...]) -> str:
     return ir.replace(ir.partition("kernel fn")[0], "fn @launch -> none {\nb0:\n  ret undef:none\n}\n", 1)
 
 
-def _types_of(args: tuple[Any, ...]) -> tuple[tuple[str, int], ...]:
-    return tuple((a.dtype.str, a.ndim) if isinstance(a, np.ndarray) else (type(a).__name__, 0) for a in args)
+def _type_of(a: Any) -> tuple[Any, Any]:
+    if isinstance(a, tuple):
+        return tuple, tuple(map(_type_of, a))
+    return (a.dtype.str, a.ndim) if isinstance(a, np.ndarray) else (type(a).__name__, 0)
+
+
+def _types_of(args: tuple[Any, ...]) -> tuple[tuple[Any, Any], ...]:
+    return tuple(map(_type_of, args))
 
 
 def _written(x: Any) -> str:

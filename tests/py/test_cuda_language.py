@@ -5,12 +5,14 @@ Where threads meet, the interpreter of typed IR is held against a model (cuda_mo
 
 from __future__ import annotations
 
+import collections
+import re
 from fractions import Fraction as F
 
 import numpy as np
 import pytest
 import treadle
-from cuda_check import kernel_of
+from cuda_check import compile_text, kernel_of
 from cuda_model import check_interpreted, interpret, ptx
 from treadle import cuda
 
@@ -516,3 +518,108 @@ def test_numbers_as_ptx():
     )
     for op in ("popc.b64", "clz.b64", "brev.b64", "fma.rn.f64", "nanosleep.u32"):
         assert op in made
+
+
+# --- arguments ---
+
+P = collections.namedtuple("P", "x y")
+TUPLES = """
+def k(t, q, n=2):
+    s = cuda.shared.array(4, np.float64)
+    i = cuda.threadIdx.x
+    s[i] = t[0][i] * t[1][0]
+    cuda.syncthreads()
+    q[i] = s[3 - i] + t[1][1].y[i] * t[1][1].x * n
+"""
+
+
+def test_tuples_as_arguments():
+    a, b, q = np.arange(4.0), np.arange(8.0)[::2], np.zeros(4)
+    kernel = kernel_of(TUPLES)
+    kernel[1, 4]((a, (3, P(10, b))), q)
+    assert (q == (a * 3)[::-1] + b * 20).all()
+    kernel[1, 4]((cuda.to_device(a), (2.5, P(np.float32(1), cuda.to_device(b)))), q, 5)
+    assert (q == (a * 2.5)[::-1] + b * 5).all()
+    made = ptx(
+        TUPLES.replace(".x", "[0]").replace("threadIdx[0]", "threadIdx.x").replace(".y", "[1]"),
+        "sm_80",
+        (a, (3, (10, a))),
+        q,
+        2,
+    )
+    assert len(re.findall(r"\.param \.\w+ py_k_param_\d+", made)) == 1 + (2 + 1 + 1 + 2) + 2 + 1
+
+
+def test_complex_numbers_none_and_empty_tuples_as_arguments():
+    q = np.zeros(3, np.complex128)
+    kernel = kernel_of(
+        "def k(q, z, w, no, e, p):\n    q[0] = z * w\n    q[1] = len(e)\n    if no is None:\n        q[2] = p.y\n"
+    )
+    kernel[1, 1](q, 1 + 2j, np.complex64(3j), None, (), P((1, None), 2j))
+    assert q.tolist() == [(1 + 2j) * 3j, 0, 2j]
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (("text",), "argument 1 is str"),
+        (((1, ("a", 2)),), "argument 1 is .int64, .'a'"),
+        ((1, 2, 3), "takes 1 positional arguments? but 3 were given"),
+        ((), "missing its argument 'x'"),
+    ],
+)
+def test_arguments_that_no_kernel_takes(args, what):
+    with pytest.raises(treadle.TypingError, match=what):
+        kernel_of("def k(x):\n    pass\n")[1, 1](*args)
+
+
+# --- arrays that are part of the kernel ---
+
+TABLE = np.arange(12.0).reshape(3, 4)
+TEXT_OF_CONST = """
+def k(q):
+    c = cuda.const.array_like(TABLE)
+    i, j = cuda.threadIdx.x, cuda.threadIdx.y
+    q[i, j] = c[i, j] * 2
+"""
+
+
+@pytest.mark.parametrize("table", [TABLE, TABLE.T, TABLE[::2, 1:], TABLE.astype("i2"), TABLE[::-1] * 1j])
+def test_constant_arrays(table):
+    q = np.zeros(table.shape, table.dtype)
+    kernel = kernel_of(TEXT_OF_CONST, TABLE=table)
+    kernel[1, q.shape](q)
+    assert (q == table * 2).all()
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("cuda.const.array_like(q)", "takes an array that is known when the kernel is compiled"),
+        ("cuda.const.array_like(3)", "takes an array, not int64"),
+        ("cuda.const.array_like(TABLE)[0, 0] = 1", "read-only"),
+    ],
+)
+def test_what_is_no_constant_array(line, what):
+    with pytest.raises(treadle.TypingError, match=what):
+        kernel_of(f"def k(q):\n    {line}\n", TABLE=TABLE)[1, 1](np.zeros(1))
+
+
+# --- print, assert ---
+
+
+def test_lines_are_whole(capfd):
+    """Of many blocks on all cores."""
+    kernel = kernel_of('def k(q):\n    i = cuda.grid(1)\n    print("thread", i, q[i], i > 3, sep=":")\n')
+    kernel[50, 20](np.arange(1000.0))
+    lines = capfd.readouterr().out.splitlines()
+    assert sorted(lines) == sorted(f"thread:{i}:{float(i)}:{i > 3}" for i in range(1000))
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_asserts(debug):
+    text = 'def k(q):\n    assert q[cuda.grid(1)] < 5, "too large"\n'
+    kernel = cuda.jit(debug=debug)(compile_text(text, "k"))
+    kernel[2, 2](np.arange(4))
+    with pytest.raises(AssertionError, match="too large"):
+        kernel[2, 4](np.arange(8))

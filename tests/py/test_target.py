@@ -352,8 +352,8 @@ b0(%a: f64[2a], %s: i32, %b: i1[1c]):
     [
         ("kernel fn @k -> i64 {\nb0(%x: i64):\n  ret %x\n}\n", "is a kernel and returns i64"),
         (
-            "kernel fn @k -> none {\nb0(%x: (i64, i64)):\n  ret undef:none\n}\n",
-            "is a kernel and takes (i64, i64)",
+            "kernel fn @k -> none {\nb0(%x: (i64, slice(i64, i64, i64))):\n  ret undef:none\n}\n",
+            "is a kernel and takes (i64, slice",
         ),
         (
             "kernel fn @k -> none {\nb0:\n  ret undef:none\n}\nfn @f -> none {\nb0:\n  %x: none = call #0()\n  ret %x\n}\n",

@@ -162,6 +162,7 @@ __all__ = [
     "brev",
     "cbrt",
     "clz",
+    "const",
     "eq_sync",
     "ffs",
     "fma",
@@ -425,6 +426,11 @@ def _shared_array(shape: Any, dtype: Any) -> Any:
     _only_in_kernels("shared.array()")
 
 
+def _array_like(ndarray: Any) -> Any:
+    """The read-only array ``ndarray``, a global or a variable of an enclosing function, as it was when the kernel was compiled."""
+    _only_in_kernels("const.array_like()")
+
+
 def _local_array(shape: Any, dtype: Any) -> Any:
     """An array of the thread's own, not initialised. ``shape``, an int or a tuple, and ``dtype`` are constants; at most 512 KiB."""
     _only_in_kernels("local.array()")
@@ -451,6 +457,8 @@ def _compare_and_swap(ary: Any, old: Any, val: Any) -> Any:
 
 shared = _types.ModuleType("treadle.cuda.shared", "Memory that the threads of a block share.")
 shared.array = _shared_array  # type: ignore[attr-defined]
+const = _types.ModuleType("treadle.cuda.const", "Arrays that are part of the kernel.")
+const.array_like = _array_like  # type: ignore[attr-defined]
 local = _types.ModuleType("treadle.cuda.local", "Memory of each thread's own.")
 local.array = _local_array  # type: ignore[attr-defined]
 atomic = _types.ModuleType(
@@ -473,7 +481,7 @@ for _name, _what in {
     setattr(atomic, _name, _atomic(_name, _what))
 atomic.cas = _cas  # type: ignore[attr-defined]
 atomic.compare_and_swap = _compare_and_swap  # type: ignore[attr-defined]
-_sys.modules.update({m.__name__: m for m in (shared, local, atomic)})  # they can be imported from
+_sys.modules.update({m.__name__: m for m in (shared, local, const, atomic)})  # they can be imported from
 
 
 def __getattr__(name: str) -> Any:

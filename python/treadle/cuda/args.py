@@ -55,4 +55,8 @@ def argument(value: Any) -> Any:
         return value._mem
     if hasattr(type(value), "__cuda_array_interface__") or hasattr(value, "__cuda_array_interface__"):
         return as_cuda_array(value)._mem
+    if isinstance(value, tuple):
+        items = [argument(v) for v in value]
+        if any(a is not b for a, b in zip(items, value)):
+            return value._make(items) if hasattr(value, "_make") else tuple(items)
     return value
