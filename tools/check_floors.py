@@ -56,7 +56,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "math",
             "room",
         ),  # ways out, calls of the runtime, room on the stack
-        ("array", "conv", "device", "reduce", "scalar"),  # operations
+        ("array", "conv", "device", "devprint", "reduce", "scalar"),  # operations
         ("chunk", "fission", "par", "pattern", "red", "scan", "spread", "strip", "tile"),  # the pattern node
         ("fn",),  # functions, and which file lowers which op
     ),

@@ -247,6 +247,37 @@ static void local(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_lower_set(w, v, 2 + in->nargs, out);
 }
 
+/* The bytes that the array spans, in the order in which they lie. In constant memory while that has room for them. */
+lv tr_lower_device_array(tr_lm *m, const tr_ins *in, const char *name) {
+    enum { SPACE_GLOBAL = 1, SPACE_CONSTANT = 4, ROOM = 64 << 10 };
+    const tr_obj *o = in->imm.obj;
+    int64_t size = tr_ty_size(in->ty->elem), lo = 0, hi = size;
+    bool empty = false;
+    lv g = LLVMGetNamedGlobal(m->mod, name);
+    for (unsigned k = 0; k < in->ty->ndim; k++) {
+        int64_t far = (o->u.a.shape[k] - 1) * o->u.a.strides[k] * size;
+        empty |= o->u.a.shape[k] <= 0;
+        lo += far < 0 ? far : 0;
+        hi += far > 0 ? far : 0;
+    }
+    if (empty)
+        lo = hi = 0;
+    if (!g) {
+        bool fits = (int64_t)m->constants + (hi - lo) <= ROOM - 16;
+        lt t = LLVMArrayType2(m->i8, (uint64_t)(hi > lo ? hi - lo : 1));
+        g = LLVMAddGlobalInAddressSpace(m->mod, t, name, fits ? SPACE_CONSTANT : SPACE_GLOBAL);
+        LLVMSetInitializer(g, hi > lo ? LLVMConstStringInContext(m->lc, (const char *)o->u.a.data + lo,
+                                                                 (unsigned)(hi - lo), 1)
+                                      : LLVMConstNull(t));
+        LLVMSetGlobalConstant(g, 1);
+        LLVMSetLinkage(g, LLVMInternalLinkage);
+        LLVMSetAlignment(g, 16);
+        m->constants += fits ? (uint64_t)(hi - lo + 15) & ~15ull : 0;
+    }
+    lv at = l_int(m->i64, -lo);
+    return LLVMConstInBoundsGEP2(m->i8, LLVMConstAddrSpaceCast(g, m->ptr), &at, 1);
+}
+
 /* Between blocks of the host, which run on threads of it, its own fence; within one the compiler's order is enough. */
 static void fence(tr_lf *w, const tr_ins *in) {
     static const char *const names[TR_SCOPE__COUNT] = {

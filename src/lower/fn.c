@@ -65,14 +65,14 @@ static lv *const_parts(tr_lf *w, const tr_ins *in) {
     return out;
 }
 
-/* A frozen array: the data is a symbol that the loader binds; shape and strides are known. */
+/* A frozen array: the data is a symbol that the loader binds, of a device part of the module; shape and strides are known. */
 static lv *constarr_parts(tr_lf *w, const tr_ins *in) {
     tr_lm *m = w->m;
     const tr_obj *o = in->imm.obj;
     unsigned nd = in->ty->ndim, n = 2;
     lv *out = TR_NEW_N(&m->ctx->arena, lv, 2 + 2 * nd);
     char *name = tr_arena_printf(&m->ctx->arena, "tr_arr_%u", o->u.a.index);
-    lv g = LLVMGetNamedGlobal(m->mod, name);
+    lv g = tr_lower_is_flat(m) ? tr_lower_device_array(m, in, name) : LLVMGetNamedGlobal(m->mod, name);
     if (!g) {
         g = LLVMAddGlobal(m->mod, m->i8, name);
         LLVMSetAlignment(g, tr_ty_size(in->ty->elem));
@@ -306,7 +306,10 @@ static void lower_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_PRANGE: tr_lower_set1(w, v, tr_lower_parts(w, in->args[0])[0]); break;
     case TR_OP_MATH: tr_lower_math(w, v, in); break;
     case TR_OP_CALL: tr_lower_call(w, v, in); break;
-    case TR_OP_CALLRT: tr_lower_callrt(w, v, in); break;
+    case TR_OP_CALLRT:
+        if (!tr_lower_device_print(w, in))
+            tr_lower_callrt(w, v, in);
+        break;
     case TR_OP_PATTERN: tr_lower_pattern(w, v, in); break;
     default:
         if (tr_lower_array_op(w, v, in) || tr_lower_check_op(w, v, in) || tr_lower_device_op(w, v, in))

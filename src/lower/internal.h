@@ -61,6 +61,7 @@ typedef struct tr_lm {
     bool complex;          /* tr_lower_made */
     bool nested;           /* the same */
     unsigned choices;      /* branches on whether an integer is a given one */
+    uint64_t constants;    /* bytes of a device's constant memory that are taken */
     bool checks_stack;     /* some function that was lowered looks whether there is room on the stack */
     bool failed;
 } tr_lm;
@@ -228,6 +229,9 @@ static inline bool tr_lower_is_flat(const tr_lm *m) {
     return m->want->target->abi == TR_ABI_FLAT;
 }
 bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in);
+bool tr_lower_device_print(tr_lf *w,
+                           const tr_ins *in); /* a piece of a line; false: it is none, or the host's */
+lv tr_lower_device_array(tr_lm *m, const tr_ins *in, const char *name); /* data of a frozen array */
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst);
 /* A function under the root's own name that C may call: parts of the arguments in, the result out. What is raised is lost, and the
  * result zero. */

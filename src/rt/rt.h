@@ -21,7 +21,7 @@ typedef struct tr_rtinfo {
     const char *name, *symbol, *sig;
     uint8_t effects, where; /* sets of E_*, W_* */
 } tr_rtinfo;
-enum { W_HOST = 1, W_TYPED = 2 }; /* where in rt.def */
+enum { W_HOST = 1, W_TYPED = 2, W_DEVICE = 4 }; /* where in rt.def */
 /* Needs E_* of ir/ir.h's values; rt/ repeats none of them: the table is expanded in ir/rtinfo.c for the
  * compiler. */
 

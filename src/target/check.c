@@ -25,7 +25,7 @@ static bool refuse(const look *k, const tr_ins *i, const char *what, const char 
 
 static bool check_row(const look *k, const tr_ins *i) {
     const tr_rtinfo *r = &tr_rt_info[i->imm.rt->row];
-    return k->t->runtime ||
+    return k->t->runtime || (r->where & W_DEVICE) ||
            refuse(k, i, "the runtime's ", tr_arena_printf(&k->p->ctx->arena, "'%s'", r->name));
 }
 
@@ -72,8 +72,9 @@ static bool check_fn(look *k, const tr_fn *f) {
                 (i->op == TR_OP_CALL && !check_call(k, i)))
                 return false;
             for (uint32_t n = 0; n < i->nargs; n++)
-                if (tr_at(f, i->args[n])->op == TR_OP_CONSTARR && !tr_target_has(k->t, TR_OP_CONSTARR))
-                    return refuse(k, i, "frozen arrays ('constarr')", "");
+                if (tr_at(f, i->args[n])->op == TR_OP_CONSTARR && k->t->abi == TR_ABI_FLAT &&
+                    !tr_at(f, i->args[n])->imm.obj->u.a.data)
+                    return refuse(k, i, "frozen arrays whose items are not known here", "");
         }
     }
     return true;

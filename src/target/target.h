@@ -35,9 +35,10 @@ typedef struct tr_target {
     tr_provider math;
     tr_form form;
     uint8_t shared; /* LLVM's number of the address space of what a block's threads share; 0: there is none */
-    bool runtime; /* the runtime's library is there; else only rows of rt.def that are typed code (W_TYPED) */
-    bool late;    /* code may be compiled when it is first reached */
-    bool pools;   /* there are threads that a pattern can hand ranges to */
+    bool
+        runtime; /* the runtime's library is there; else only rows of rt.def that are typed code (W_TYPED), or W_DEVICE */
+    bool late;                /* code may be compiled when it is first reached */
+    bool pools;               /* there are threads that a pattern can hand ranges to */
     const char *const *legal; /* per op: legal.def's column */
 } tr_target;
 

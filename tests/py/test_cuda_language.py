@@ -14,6 +14,7 @@ import pytest
 import treadle
 from cuda_check import compile_text, kernel_of
 from cuda_model import check_interpreted, interpret, ptx
+from test_target import assemble, assembler
 from treadle import cuda
 
 SHUFFLES = {
@@ -541,7 +542,7 @@ def test_tuples_as_arguments():
     kernel[1, 4]((cuda.to_device(a), (2.5, P(np.float32(1), cuda.to_device(b)))), q, 5)
     assert (q == (a * 2.5)[::-1] + b * 5).all()
     made = ptx(
-        TUPLES.replace(".x", "[0]").replace("threadIdx[0]", "threadIdx.x").replace(".y", "[1]"),
+        TUPLES.replace("[1].y", "[1][1]").replace("[1].x", "[1][0]"),
         "sm_80",
         (a, (3, (10, a))),
         q,
@@ -623,3 +624,47 @@ def test_asserts(debug):
     kernel[2, 2](np.arange(4))
     with pytest.raises(AssertionError, match="too large"):
         kernel[2, 4](np.arange(8))
+
+
+PRINT = """
+def k(q, z, f):
+    i = cuda.grid(1)
+    print("100 %", i, q[i], i > 3, z, f, sep=";", end=".")
+    print(f"last {f}")
+    if i > 2:
+        print()
+"""
+
+
+def test_print_as_ptx():
+    made = ptx(PRINT, "sm_80", np.zeros(1), np.complex128(1), np.float32(1))
+    texts = [
+        bytes(map(int, t.split(", "))).rstrip(b"\0").decode()
+        for t in re.findall(r"\.b8 text\S*\[\d+\] = \{([\d, ]+)\}", made)
+    ]
+    assert sorted(texts) == sorted(
+        ["100 %%;%lld;%.17g;%s;(%.17g%+.17gj);%.9g.", "True", "False", "last %.9g\n", "\n"]
+    )
+    assert made.count("vprintf, ") == 3
+
+
+ASSEMBLED = [
+    *((text, (np.zeros(1), np.zeros(1, np.int64))) for text in [*SHUFFLES.values(), *VOTES.values()]),
+    (LOCAL, (np.zeros(1), np.zeros(1))),
+    (DYNAMIC, (np.zeros(1), np.zeros(1))),
+    (FENCES, (np.zeros(1), np.zeros(1, np.int64))),
+    (PRINT, (np.zeros(1), np.complex128(1), np.float32(1))),
+    (
+        TUPLES.replace("[1].y", "[1][1]").replace("[1].x", "[1][0]"),
+        ((np.zeros(1), (3, (10, np.zeros(1)))), np.zeros(1), 2),
+    ),
+]
+
+
+@pytest.mark.parametrize("processor", ["sm_75", "sm_80", "sm_90"])
+def test_ptx_assembles(processor, tmp_path):
+    tool = assembler()
+    for k, (text, args) in enumerate(ASSEMBLED):
+        path = tmp_path / f"{k}.ptx"
+        path.write_text(ptx(text, processor, *args))
+        assemble(tool, path, processor)

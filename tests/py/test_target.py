@@ -514,6 +514,22 @@ def test_shared_memory_is_found_to_be_that() -> None:
     assert not re.search(r"\b(ld|st)\.[fu]64", body)
 
 
+def test_frozen_arrays_of_a_text() -> None:
+    """A text does not say what lies in them; what Python hands over has its items, and they go with the code."""
+    text = """\
+fn @f -> f64 {
+b0(%i: i64):
+  %x: f64 = load array(0, f64[1c,ro], 6:1):f64[1c,ro][%i]
+  ret %x
+}
+"""
+    done = treadlec("--target=nvptx64", text=text)
+    assert (
+        done.returncode == 1
+        and "f: nvptx64 does not have frozen arrays whose items are not known here" in done.stderr
+    )
+
+
 def test_exceptions_claim_the_launch() -> None:
     """The first exception of a launch is kept: its code by compare and exchange, then thread, block and payload."""
     text = """\
