@@ -773,6 +773,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_VOTE:
     case TR_OP_MATCH:
     case TR_OP_BARVOTE:
+    case TR_OP_GRIDBARRIER:
     case TR_OP_BARRIER: return fault(r, i, "waits for threads in a function that a kernel calls: inline it");
     case TR_OP_ATOMIC:
     case TR_OP_CAS: return atomic(r, i, out);

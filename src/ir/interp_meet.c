@@ -122,7 +122,9 @@ static bool meet_block(tr_iwait *w, size_t n, const char **why, size_t *who) {
         if (!w[k].at)
             continue;
         *who = k;
-        if (tr_op_meets(w[k].at->op) != TR_MEETING_BLOCK)
+        if (w[k].at->op == TR_OP_GRIDBARRIER)
+            *why = "waits for other blocks, which the interpreter runs one after the other";
+        else if (tr_op_meets(w[k].at->op) != TR_MEETING_BLOCK)
             *why = "waits for lanes that are elsewhere";
         else if (at && at != w[k].at && (at->op == TR_OP_BARVOTE || w[k].at->op == TR_OP_BARVOTE))
             *why = "counts threads that are at different barriers";

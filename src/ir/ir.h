@@ -552,11 +552,12 @@ uint8_t tr_ins_effects(const tr_ins *i); /* of its op; of CALLRT those of its ro
 static inline bool tr_op_is_device(unsigned op) {
     return op >= TR_OP_THREADIDX && op <= TR_OP_BARRIER;
 }
-/* Whom a thread waits for there: nobody, the lanes of its warp that are named (by operand 0; activemask: that come), all threads of its block. */
-typedef enum tr_meeting { TR_MEETING_NONE, TR_MEETING_WARP, TR_MEETING_BLOCK } tr_meeting;
+/* Whom a thread waits for there: nobody, the lanes of its warp that are named (by operand 0; activemask: that come), all threads of its block, of the grid. */
+typedef enum tr_meeting { TR_MEETING_NONE, TR_MEETING_WARP, TR_MEETING_BLOCK, TR_MEETING_GRID } tr_meeting;
 static inline tr_meeting tr_op_meets(unsigned op) {
     return op == TR_OP_BARRIER || op == TR_OP_BARVOTE    ? TR_MEETING_BLOCK
            : op >= TR_OP_ACTIVEMASK && op <= TR_OP_MATCH ? TR_MEETING_WARP
+           : op == TR_OP_GRIDBARRIER                     ? TR_MEETING_GRID
                                                          : TR_MEETING_NONE;
 }
 static inline bool tr_ins_ends(const tr_ins *i) {

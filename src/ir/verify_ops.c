@@ -786,6 +786,7 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_VOTE:
     case TR_OP_MATCH: check_warp(k, i); break;
     case TR_OP_BARVOTE: check_barvote(k, i); break;
+    case TR_OP_GRIDBARRIER:
     case TR_OP_BARRIER: check_meeting(k); break;
     case TR_OP_ATOMIC:
     case TR_OP_CAS: check_atomic(k, i); break;

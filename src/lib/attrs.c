@@ -55,6 +55,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "ufunc";
     if (o->kind == TR_OBJ_BUILTIN && is_place(o->u.builtin))
         return "dim3";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_CU_GROUP)
+        return "gridgroup";
     return o->kind == TR_OBJ_STR ? "str" : cls;
 }
 

@@ -134,6 +134,31 @@ bool tr_lib_cu_active(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* --- the grid's: cuda.cg --- */
+
+/* The group is known when compiling: there is one. */
+bool tr_lib_cu_this_grid(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
+    (void)c;
+    *o = (tr_obj){.kind = TR_OBJ_BUILTIN, .repr = tr_builtins[TR_B_CU_GROUP].path};
+    o->u.builtin = TR_B_CU_GROUP;
+    *out = tr_em_lit(e, o);
+    return true;
+}
+
+bool tr_lib_cu_group(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    (void)out;
+    return tr_em_error(e, "%s() makes no group: cuda.cg.this_grid() gives it", tr_fam_name(c));
+}
+
+bool tr_lib_cu_grid_sync(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    (void)c;
+    if (!e->dry)
+        tr_emit0(&e->b, TR_OP_GRIDBARRIER, NULL);
+    *out = tr_em_none(e);
+    return true;
+}
+
 /* --- the block's --- */
 
 /* aux: the tr_vote. */

@@ -368,6 +368,45 @@ static lv bar_vote(tr_lf *w, const tr_ins *in, lv x) {
     return LLVMBuildZExt(w->b, r, w->m->i32, "");
 }
 
+static lv at_zero(tr_lf *w, const char *which) {
+    lv any = LLVMBuildOr(w->b, special(w, which, 0), special(w, which, 1), "");
+    any = LLVMBuildOr(w->b, any, special(w, which, 2), "");
+    return LLVMBuildICmp(w->b, LLVMIntEQ, any, l_int(w->m->i32, 0), "");
+}
+
+/* One thread of each block adds to a word of the launch's, all blocks together 2^31 each time: who sees its highest bit turn knows that all have come.
+ * The blocks must run at the same time: such a kernel is launched as a cooperative one. */
+static void grid_barrier(tr_lf *w) {
+    tr_lm *m = w->m;
+    lb first = tr_lower_block(w, "first"), look = tr_lower_block(w, "look"), seen = tr_lower_block(w, "seen"),
+       done = tr_lower_block(w, "done");
+    lv o = l_int(m->i64, offsetof(tr_dev_error, barrier));
+    lv word = LLVMBuildInBoundsGEP2(w->b, m->i8, w->frame, &o, 1, "");
+    ask(w, "llvm.nvvm.barrier0");
+    LLVMBuildCondBr(w->b, at_zero(w, "tid"), first, done);
+    l_at_end(w->b, first);
+    ask(w, "llvm.nvvm.membar.gl");
+    lv n = special(w, "nctaid", 0);
+    for (int64_t k = 1; k < 3; k++)
+        n = LLVMBuildMul(w->b, n, special(w, "nctaid", k), "");
+    lv rest = LLVMBuildSub(w->b, l_int(m->i32, 0x80000001), n, "");
+    lv mine = LLVMBuildSelect(w->b, at_zero(w, "ctaid"), rest, l_int(m->i32, 1), "");
+    LLVMAtomicOrdering order = LLVMAtomicOrderingMonotonic;
+    lv was = LLVMBuildAtomicRMW(w->b, LLVMAtomicRMWBinOpAdd, word, mine, order, 0);
+    LLVMBuildBr(w->b, look);
+    l_at_end(w->b, look);
+    lv now = LLVMBuildLoad2(w->b, m->i32, word, "");
+    LLVMSetOrdering(now, order);
+    LLVMSetAlignment(now, 4);
+    lv turned = LLVMBuildICmp(w->b, LLVMIntSLT, LLVMBuildXor(w->b, was, now, ""), l_int(m->i32, 0), "");
+    LLVMBuildCondBr(w->b, turned, seen, look);
+    l_at_end(w->b, seen);
+    ask(w, "llvm.nvvm.membar.gl");
+    LLVMBuildBr(w->b, done);
+    l_at_end(w->b, done);
+    ask(w, "llvm.nvvm.barrier0");
+}
+
 static void meeting(tr_lf *w, tr_val v, const tr_ins *in) {
     lv x[3] = {0}, r = NULL;
     for (uint32_t k = 0; k < in->nargs; k++)
@@ -379,6 +418,7 @@ static void meeting(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_VOTE: r = vote(w, in, x[0], x[1]); break;
     case TR_OP_MATCH: r = match(w, in, x[0], x[1]); break;
     case TR_OP_BARVOTE: r = bar_vote(w, in, x[0]); break;
+    case TR_OP_GRIDBARRIER: grid_barrier(w); break;
     default: ask(w, "llvm.nvvm.barrier0"); break;
     }
     if (r)
@@ -482,6 +522,7 @@ bool tr_lower_device_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_VOTE:
     case TR_OP_MATCH:
     case TR_OP_BARVOTE:
+    case TR_OP_GRIDBARRIER:
     case TR_OP_BARRIER: meeting(w, v, in); break;
     case TR_OP_ATOMIC:
     case TR_OP_CAS: atomic(w, v, in); break;

@@ -181,6 +181,19 @@ static bool has_meetings(const tr_fn *f) {
     return false;
 }
 
+/* Blocks run one after the other, so none waits for another. */
+static bool refuse_grid_barriers(const tr_grid *s) {
+    for (tr_bid b = 0; b < s->g->blks.n; b++)
+        for (tr_val v = tr_blk_at(s->g, b)->dead ? TR_NOVAL : tr_blk_at(s->g, b)->first; v != TR_NOVAL;
+             v = tr_at(s->g, v)->next)
+            if (tr_op_meets(tr_at(s->g, v)->op) == TR_MEETING_GRID) {
+                tr_err_add(s->p->ctx, TR_ERR_UNSUPPORTED, s->g->locs.d[tr_at(s->g, v)->loc].place,
+                           "the emulated device does not run barriers of the grid yet");
+                return false;
+            }
+    return true;
+}
+
 /* A pattern's functions are others' loops: no thread's place is known there. */
 static bool asks_in_patterns(const tr_fn *f, bool inside) {
     for (tr_bid b = 0; b < f->blks.n; b++)
@@ -205,7 +218,7 @@ static bool take_body(tr_grid *s) {
         return tr_grid_fail(s,
                             "a function that is applied to the items of an array cannot ask for its thread");
     tr_simplify_cfg(s->g);
-    return true;
+    return refuse_grid_barriers(s);
 }
 
 /* --- the block, and the pattern over them --- */

@@ -150,7 +150,8 @@ typedef struct tr_links {
 typedef struct tr_dev_error {
     int32_t code; /* 1 + number of the raise site (code/meta.h) */
     uint32_t thread[3], block[3];
-    uint32_t unused;
+    uint32_t
+        barrier; /* of the grid: who has come to it; the highest bit turns when all have (lower/device.c) */
     tr_slot payload[TR_FRAME_PAYLOAD];
 } tr_dev_error;
 

@@ -648,7 +648,39 @@ def test_print_as_ptx():
     assert made.count("vprintf, ") == 3
 
 
+GRID = """
+def k(a, q):
+    g = cuda.cg.this_grid()
+    i = cuda.grid(1)
+    a[i] = i
+    g.sync()
+    q[i] = a[cuda.gridsize(1) - 1 - i]
+    cuda.cg.this_grid().sync()
+    a[i] = q[i]
+"""
+
+
+def test_barriers_of_the_grid():
+    """In PTX: the launch has a word that each block adds to; the emulated device says that it has none yet."""
+    made = ptx(GRID, "sm_80", np.zeros(1), np.zeros(1))
+    assert (
+        made.count("bar.sync") == 4
+        and len(re.findall(r"atom\.\S*add\.u32", made)) == 2
+        and "%nctaid.z" in made
+    )
+    with pytest.raises(treadle.UnsupportedError, match="does not run barriers of the grid yet"):
+        kernel_of(GRID)[2, 2](np.zeros(4), np.zeros(4))
+    for line, what in {
+        "cuda.cg.GridGroup()": "makes no group",
+        "cuda.cg.this_grid().wait()": "no attribute 'wait'",
+        "cuda.cg.this_grid()[0]": "index|subscript|item",
+    }.items():
+        with pytest.raises(treadle.TypingError, match=what):
+            kernel_of(f"def k(q):\n    {line}\n")[1, 1](np.zeros(1))
+
+
 ASSEMBLED = [
+    (GRID, (np.zeros(1), np.zeros(1))),
     *((text, (np.zeros(1), np.zeros(1, np.int64))) for text in [*SHUFFLES.values(), *VOTES.values()]),
     (LOCAL, (np.zeros(1), np.zeros(1))),
     (DYNAMIC, (np.zeros(1), np.zeros(1))),

@@ -177,7 +177,7 @@ def builtin_names(kernels: bool = True) -> list[str]:
     members = rows("src/lib/builtins.def", r'(?m)^[MA]\(\w+,\s*"(\w+)",\s*"(\w+)"')
     return [
         *(p.rpartition(".")[2] for p in functions if kernels or not p.startswith("treadle.cuda.")),
-        *(name for cls, name in members if kernels or cls != "dim3"),
+        *(name for cls, name in members if kernels or cls not in ("dim3", "gridgroup")),
     ]
 
 

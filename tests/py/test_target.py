@@ -223,7 +223,7 @@ def every_meeting() -> list[str]:
     lines.append(("i1", "u32", "activemask"))
     return [
         f"kernel fn @m{n} -> none {{\nb0(%a: {r}[1c], %x: {t}, %m: u32, %i: i32):\n  %r: {r} = {what}\n"
-        f"  syncwarp %m\n  barrier\n  store %a[0], %r\n  ret undef:none\n}}"
+        f"  syncwarp %m\n  barrier\n  gridbarrier\n  store %a[0], %r\n  ret undef:none\n}}"
         for n, (t, r, what) in enumerate(lines)
     ]
 
@@ -488,6 +488,11 @@ b3:
         ("syncwarp 15:u32", "syncwarp 15:u32", "waits for lanes that are elsewhere"),
         ("syncwarp 1:u32", "barrier", "a lane that its mask does not name"),
         ("%x: i32 = barvote any true", "barrier", "counts threads that are at different barriers"),
+        (
+            "gridbarrier",
+            "gridbarrier",
+            "waits for other blocks, which the interpreter runs one after the other",
+        ),
         ("barrier", "barrier", None),
         ("syncwarp 3:u32", "syncwarp 12:u32", None),
         ("%x: u32 = activemask", "barrier", None),

@@ -161,6 +161,7 @@ __all__ = [
     "blockIdx",
     "brev",
     "cbrt",
+    "cg",
     "clz",
     "const",
     "eq_sync",
@@ -455,6 +456,24 @@ def _compare_and_swap(ary: Any, old: Any, val: Any) -> Any:
     _only_in_kernels("atomic.compare_and_swap()")
 
 
+class _GridGroup:
+    """All threads of the grid, in kernels."""
+
+    __slots__ = ()
+
+    def sync(self) -> None:
+        """Wait for all threads of the grid; what they wrote to memory is seen then."""
+        _only_in_kernels("cg.this_grid().sync()")
+
+
+def _this_grid() -> _GridGroup:
+    """The group of all threads of the grid."""
+    _only_in_kernels("cg.this_grid()")
+
+
+cg = _types.ModuleType("treadle.cuda.cg", "Cooperative groups.")
+cg.this_grid = _this_grid  # type: ignore[attr-defined]
+cg.GridGroup = _GridGroup  # type: ignore[attr-defined]
 shared = _types.ModuleType("treadle.cuda.shared", "Memory that the threads of a block share.")
 shared.array = _shared_array  # type: ignore[attr-defined]
 const = _types.ModuleType("treadle.cuda.const", "Arrays that are part of the kernel.")
@@ -481,7 +500,7 @@ for _name, _what in {
     setattr(atomic, _name, _atomic(_name, _what))
 atomic.cas = _cas  # type: ignore[attr-defined]
 atomic.compare_and_swap = _compare_and_swap  # type: ignore[attr-defined]
-_sys.modules.update({m.__name__: m for m in (shared, local, const, atomic)})  # they can be imported from
+_sys.modules.update({m.__name__: m for m in (shared, local, const, atomic, cg)})  # they can be imported from
 
 
 def __getattr__(name: str) -> Any:
