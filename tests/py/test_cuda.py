@@ -644,8 +644,8 @@ def test_what_is_no_kernel():
         cuda.jit(returns)
     with pytest.raises(TypeError, match="compiles Python functions"):
         cuda.jit(device=True)(3)
-    with pytest.raises(treadle.TypingError, match="takes numbers and arrays, and argument 1"):
-        kernel_of("def k(a):\n    pass\n")[1, 1]((1, 2))
+    with pytest.raises(treadle.TypingError, match="takes numbers, arrays and tuples of them, and argument 1"):
+        kernel_of("def k(a):\n    pass\n")[1, 1]((1, "2"))
     with pytest.raises(TypeError):
         kernel_of("def k(a):\n    pass\n")[1, 1](1, 2)
 

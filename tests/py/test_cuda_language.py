@@ -15,7 +15,7 @@ import treadle
 from cuda_check import compile_text, kernel_of
 from cuda_model import check_interpreted, interpret, ptx
 from test_target import assemble, assembler
-from treadle import cuda
+from treadle import _core, cuda
 
 SHUFFLES = {
     "sum of a warp": """
@@ -232,6 +232,9 @@ def test_local_arrays():
     want = a * 15
     (_, q) = interpret(LOCAL, 1, 40, a, np.zeros(40))
     assert (q == want).all()
+    q = np.zeros(40)
+    kernel_of(LOCAL)[1, 40](a, q)
+    assert (q == want).all()
     assert "bar.sync" in ptx(LOCAL, "sm_80", a, a)
 
 
@@ -239,6 +242,11 @@ def test_dynamic_shared_memory():
     a, q = np.arange(8.0), np.zeros(10)
     (_, q) = interpret(DYNAMIC, 1, 8, a, q, nbytes=100)
     assert q.tolist() == [7, 6, 5, 4, 3, 2, 1, 0, 12, 25]
+    q = np.zeros(10)
+    kernel_of(DYNAMIC)[1, 8, 0, 100](a, q)
+    assert q.tolist() == [7, 6, 5, 4, 3, 2, 1, 0, 12, 25]
+    with pytest.raises(IndexError, match="out of bounds for axis 0 with size 7"):
+        kernel_of(DYNAMIC)[1, 8, 0, 63](a, q)
     made = ptx(DYNAMIC, "sm_80", a, q)
     assert ".extern .shared .align 16 .b8 dynamic_shared[]" in made and "%dynamic_smem_size" in made
 
@@ -591,6 +599,24 @@ def test_constant_arrays(table):
     kernel = kernel_of(TEXT_OF_CONST, TABLE=table)
     kernel[1, q.shape](q)
     assert (q == table * 2).all()
+
+
+def test_constant_arrays_in_ptx():
+    """Their items are part of it: of small ones in constant memory, which has 64 KiB."""
+    small, large, none = TABLE.T.astype("i2"), np.arange(9000.0), np.zeros((0, 3))
+    text = "def k(q, i):\n    q[0] = A[i, 0] + cuda.const.array_like(B)[i]\n    if C.size:\n        q[1] = C[i, 0]\n"
+    function = kernel_of(text, A=small, B=large, C=none)._kernel
+    signature = _core.signature(treadle.void(treadle.float64[::1], treadle.int64))
+    made = function._device(signature, "nvptx64:sm_80", "ptx", True, {})
+    made = made if isinstance(made, str) else made[0]
+    found = {
+        int(n): (space, bytes(map(int, items.split(", "))).ljust(int(n), b"\0"))
+        for space, n, items in re.findall(
+            r"\.(\w+) \.align 16 \.b8 tr_arr_\d+\[(\d+)\] = \{([\d, ]+)\}", made
+        )
+    }
+    assert found == {24: ("const", small.tobytes("A")), 72000: ("global", large.tobytes())}
+    assert "ld.const" in made and "ld.global.nc.f64" in made
 
 
 @pytest.mark.parametrize(
