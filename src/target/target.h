@@ -59,7 +59,7 @@ typedef struct tr_device_opts {
 } tr_device_opts;
 
 /* A parameter of a kernel of TR_ABI_FLAT. The first points to the launch's tr_dev_error (rt/layout.h); then
- * come the arguments' parts (ty/ty.h) in order, each for itself, all but the owners of arrays: a scalar; re and im; data, shape and, for
+ * come the arguments' parts (ty/ty.h) in order, each for itself, all but the owners of arrays, tuples item by item: a scalar; re and im; data, shape and, for
  * layout any, strides in elements. Each lies at a multiple of its size. */
 enum { TR_PARAM_ERROR = UINT32_MAX };
 typedef struct tr_param {
