@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import functools
 from inspect import CO_VARKEYWORDS
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any, Callable, NoReturn
-
-import numpy as np
 
 from . import _core, ufunc
 from ._core import _REASON, Function, Signature
@@ -130,7 +128,7 @@ def _as_vectorize(decorator: Callable[..., Any]) -> Callable[..., Any]:
             made = decorator(*args, **options)
         except TreadleError as reason:
             return functools.partial(Failed, reason=reason)
-        if isinstance(made, np.ufunc):  # @vectorize without parentheses
+        if not isinstance(made, FunctionType):  # @vectorize without parentheses
             return made
 
         def decorate(fn: Any) -> Any:

@@ -12,12 +12,10 @@ from typing import Any, Callable
 
 from . import _core, config
 from .decorators import _OPTIONS, _REFUSED, _choice, _flags, as_options
-from .errors import UnsupportedError
 
 __all__ = ["UfuncInfo", "guvectorize", "ufunc_info", "vectorize"]
 
-_TARGETS = ("cpu", "parallel")
-_DEVICE_TARGETS = ("cuda", "gpu")
+_TARGETS = ("cpu", "parallel", "cuda")
 # Options of jit that say nothing here: a ufunc always divides as NumPy does, and NumPy decides about the GIL.
 _NOT_HERE = {
     "error_model": "in a ufunc nothing raises for a division: values are NumPy's",
@@ -27,11 +25,7 @@ _NOT_HERE = {
 
 
 def _target(value: Any) -> str:
-    if value in _DEVICE_TARGETS:
-        raise UnsupportedError(
-            f"target={value!r}: ufuncs on a GPU are not there yet; use 'cpu' or 'parallel'"
-        )
-    return _choice("target", value, _TARGETS)
+    return _choice("target", "cuda" if value == "gpu" else value, _TARGETS)
 
 
 def _function(fn: Any, decorator: str) -> Any:
@@ -99,14 +93,13 @@ def _caret(text: str, at: int) -> str:
     return f"  {text[start:].split(chr(10), 1)[0]}\n  {' ' * (at - start)}^"
 
 
-def _remember(u: Any, fn: Any) -> Any:
+def _remember(u: Any, fn: Any) -> None:
     """Attributes, where NumPy allows any."""
     if hasattr(u, "__dict__"):
         u.py_func = fn
         u.__wrapped__ = fn
         u.__module__ = fn.__module__
         u.info = lambda: ufunc_info(u)
-    return u
 
 
 # --- vectorize ---
@@ -136,13 +129,18 @@ def _make_ufunc(
         None,
         (),
         not signatures,
-        target == "parallel",
+        target != "cpu",
         (),
         config.DISABLE_JIT,
     )
     for s in parsed:
         _core._ufunc_compile(u, s, True)
-    return _remember(u, fn)
+    _remember(u, fn)
+    if target != "cuda":
+        return u
+    from .cuda._ufunc import DeviceUfunc
+
+    return DeviceUfunc(u, fn, parsed, flags)
 
 
 def vectorize(
@@ -159,14 +157,14 @@ def vectorize(
         A signature is ``float64(float64, float64)``, ``"f8(f8, f8)"`` or a tuple of argument types.
     identity : None, 'reorderable' or number
         The start of a reduction. None: it starts with the first element, and only along one axis; 'reorderable': along several.
-    target : {'cpu', 'parallel'}
-        One core, or all of them for large arrays.
+    target : {'cpu', 'parallel', 'cuda'}
+        One core, or all of them for large arrays; ``'cuda'``, also ``'gpu'``, takes arrays of the device.
     **options
         ``cache``, ``fastmath``, ``boundscheck``, ``debug``, ``promotion``, as `jit` has them.
 
     Returns
     -------
-    numpy.ufunc or decorator
+    numpy.ufunc, `treadle.cuda.DeviceUfunc` for ``target='cuda'``, or decorator
 
     Raises
     ------
@@ -174,8 +172,6 @@ def vectorize(
         An unknown option, a bad signature, or one that does not fit the function.
     ValueError
         An option with a value it does not have.
-    UnsupportedError
-        ``target='cuda'``.
 
     Examples
     --------
@@ -318,13 +314,18 @@ def _make_gufunc(
         layout.canonical(),
         tuple(len(op) for op in operands),
         not signatures,
-        target == "parallel",
+        target != "cpu",
         _writable(writable_args, fn, layout),
         config.DISABLE_JIT,
     )
     for s in parsed:
         _core._ufunc_compile(u, s, True)
-    return _remember(u, fn)
+    _remember(u, fn)
+    if target != "cuda":
+        return u
+    from .cuda._ufunc import DeviceGUfunc
+
+    return DeviceGUfunc(u, fn)
 
 
 def guvectorize(
@@ -348,8 +349,8 @@ def guvectorize(
         Axes of each operand: ``"(m,n),(n,p)->(m,p)"``; a number is an axis of that size. Without an arrow there are no outputs and inputs are stored to.
     identity : None, 'reorderable' or number
         What the attribute ``identity`` says; NumPy reduces no generalised ufuncs.
-    target : {'cpu', 'parallel'}
-        One core, or all of them for many outer indices.
+    target : {'cpu', 'parallel', 'cuda'}
+        One core, or all of them for many outer indices; ``'cuda'``, also ``'gpu'``, takes arrays of the device.
     writable_args : names or positions
         Inputs that the function stores into; their changes reach the caller.
     **options
@@ -363,8 +364,6 @@ def guvectorize(
     ------
     TypeError, ValueError
         A bad layout, or signatures and parameters that do not fit it.
-    UnsupportedError
-        ``target='cuda'``.
 
     Examples
     --------
@@ -401,7 +400,7 @@ class UfuncInfo:
     ----------
     ufunc : numpy.ufunc
     py_func : function
-    target : {'cpu', 'parallel'}
+    target : {'cpu', 'parallel', 'cuda'}
     lazy : bool
         Loops are compiled when they are needed.
     generalized : bool
@@ -409,11 +408,11 @@ class UfuncInfo:
     options : dict
     """
 
-    def __init__(self, ufunc: Any, function: Any, lazy: bool, parallel: bool, generalized: bool) -> None:
+    def __init__(self, ufunc: Any, function: Any, lazy: bool, generalized: bool) -> None:
         self.ufunc = ufunc
         self.py_func = function.py_func
         self.options = function.options
-        self.target = "parallel" if parallel else "cpu"
+        self.target = function.options["target"]
         self.lazy = lazy
         self.generalized = generalized
 
@@ -493,7 +492,9 @@ def ufunc_info(ufunc: Any) -> UfuncInfo:
     TypeError
         It is no ufunc of Treadle's.
     """
-    found = _core._ufunc_info(ufunc)
+    inner = getattr(ufunc, "_ufunc", ufunc)  # of the device's
+    found = _core._ufunc_info(inner)
     if found is None:
         raise TypeError(f"{ufunc!r} is no ufunc of Treadle's")
-    return UfuncInfo(ufunc, *found[:4])
+    function, lazy, _, generalized, _ = found
+    return UfuncInfo(inner, function, lazy, generalized)

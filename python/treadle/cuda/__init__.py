@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         pinned_array_like,
         to_device,
     )
+    from ._reduce import Reduce, reduce
     from ._stream import (
         Event,
         Stream,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
         stream,
         synchronize,
     )
+    from ._ufunc import DeviceGUfunc, DeviceUfunc
     from .args import In, InOut, Out
     from .cudadrv import devicearray
 
@@ -134,6 +136,8 @@ _WHERE = {
     "pinned_array_like": "_memory",
     "to_device": "_memory",
     "Event": "_stream",
+    "Reduce": "_reduce",
+    "reduce": "_reduce",
     "Stream": "_stream",
     "default_stream": "_stream",
     "event": "_stream",
@@ -143,6 +147,8 @@ _WHERE = {
     "per_thread_default_stream": "_stream",
     "stream": "_stream",
     "synchronize": "_stream",
+    "DeviceGUfunc": "_ufunc",
+    "DeviceUfunc": "_ufunc",
     "In": "args",
     "InOut": "args",
     "Out": "args",

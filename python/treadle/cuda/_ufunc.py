@@ -1,0 +1,210 @@
+"""What ``vectorize`` and ``guvectorize`` make for ``target='cuda'``: objects with the calls of Numba's.
+
+On the emulated device a call is that of the ufunc with ``target='parallel'``, whose loops are the same pattern on all cores. It is not a ``numpy.ufunc``
+to the outside: those have no ``stream=``, no attributes before NumPy 2.3, and ``reduce`` with another meaning.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .._core import _REASON, Function
+from ._array import DeviceNDArray
+from ._stream import check_stream
+from ._reduce import Folds, host_items
+
+__all__ = ["DeviceGUfunc", "DeviceUfunc"]
+
+_NUMBERS = (int, float, complex, np.number)
+
+
+def _dtype_of(t: Any) -> np.dtype[Any]:
+    return np.dtype("bool" if t.name == "boolean" else t.name)
+
+
+def _as_item(x: Any, dtype: np.dtype[Any]) -> Any:
+    """A number as one item of the type that is declared for it, where floats may round and nothing else is lost. Else None."""
+    if dtype.kind == "c":
+        return dtype.type(x)
+    if isinstance(x, (complex, np.complexfloating)):
+        return None
+    if dtype.kind == "f":
+        return dtype.type(x)
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return dtype.type(int(x)) if low <= x <= high and int(x) == x else None
+
+
+class _OnDevice:
+    """What the two have in common.
+
+    Attributes
+    ----------
+    py_func : function
+    nin, nout, nargs, ntypes, types, identity, signature
+        As `numpy.ufunc` has them.
+    max_blocksize : int
+        The most threads that a block may have. The emulated device makes no blocks of it.
+    """
+
+    def __init__(self, ufunc: Any, fn: Any) -> None:
+        self._ufunc = ufunc
+        self._most = 2**30
+        self.py_func = fn
+        self.nin, self.nout, self.nargs = ufunc.nin, ufunc.nout, ufunc.nargs
+        self.signature, self.identity = ufunc.signature, ufunc.identity
+        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
+            setattr(self, name, getattr(fn, name))
+        self.__wrapped__ = fn
+        vars(self)[_REASON] = f"{self.__name__}(), a ufunc of the device, which the host calls"
+
+    types = property(lambda self: self._ufunc.types)
+    ntypes = property(lambda self: self._ufunc.ntypes)
+
+    @property
+    def max_blocksize(self) -> int:
+        """The most threads that a block may have."""
+        return self._most
+
+    @max_blocksize.setter
+    def max_blocksize(self, n: int) -> None:
+        if operator.index(n) < 1:
+            raise ValueError(f"max_blocksize must be 1 at least, not {n}")
+        self._most = operator.index(n)
+
+    def info(self) -> Any:
+        """What `treadle.ufunc_info` says of it."""
+        from ..ufunc import ufunc_info
+
+        return ufunc_info(self)
+
+    def _inputs(self, args: tuple[Any, ...]) -> list[Any]:
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
+        """Compute.
+
+        Parameters
+        ----------
+        *args : array_like, number or DeviceNDArray
+            Inputs, which broadcast; behind them the outputs may stand.
+        out : ndarray, DeviceNDArray or a tuple of them, optional
+            Where to store the results.
+        stream : Stream
+
+        Returns
+        -------
+        ndarray, or DeviceNDArray where an input is one, or a tuple of them
+            An output that was given is returned itself.
+        """
+        check_stream(stream)
+        given = args[self.nin :]
+        if out is not None:
+            if given:
+                raise TypeError(f"{self.__name__}(): outputs are given by position and as `out`")
+            given = out if isinstance(out, tuple) else (out,)
+        if len(given) > self.nout or len(args) < self.nin:
+            raise TypeError(
+                f"{self.__name__}() has {self.nin} inputs and {self.nout} outputs, and was given "
+                f"{min(len(args), self.nin)} and {len(given)}"
+            )
+        given = (*given, *(None,) * (self.nout - len(given)))
+        inputs = self._inputs(args[: self.nin])
+        outs = tuple(o._mem if isinstance(o, DeviceNDArray) else o for o in given)
+        made = self._ufunc(*inputs, out=outs) if any(o is not None for o in outs) else self._ufunc(*inputs)
+        on_device = any(isinstance(a, DeviceNDArray) for a in args[: self.nin])
+        axis = not self.signature and any(isinstance(a, _NUMBERS) for a in args[: self.nin])
+        results = [
+            self._result(m, on_device, axis) if o is None else o
+            for m, o in zip(made if self.nout > 1 else (made,), given)
+        ]
+        return results[0] if self.nout == 1 else tuple(results)
+
+    @staticmethod
+    def _result(made: Any, on_device: bool, axis: bool) -> Any:
+        if axis and made.ndim == 0:
+            made = np.asarray(made).reshape(1)
+        return DeviceNDArray(np.asarray(made)) if on_device else made
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<ufunc of the device {self.__module__}.{self.__qualname__}>"
+
+
+class DeviceUfunc(_OnDevice):
+    """A ufunc of the device: a function of scalars, made by `vectorize` with ``target='cuda'``.
+
+    A number among the inputs is an array of one item, as for Numba: its type is the declared one, and results have an axis.
+    """
+
+    def __init__(self, ufunc: Any, fn: Any, signatures: list[Any], flags: dict[str, int]) -> None:
+        super().__init__(ufunc, fn)
+        self._declared = [tuple(map(_dtype_of, s.args)) for s in signatures]
+        op = Function(fn, {**flags, "cache": 0}, {})
+        for s in signatures:
+            op._announce(s)
+        self._folds = Folds(op)
+
+    def _inputs(self, args: tuple[Any, ...]) -> list[Any]:
+        inputs = [a._mem if isinstance(a, DeviceNDArray) else a for a in args]
+        numbers = [isinstance(a, _NUMBERS) for a in args]
+        inputs = [a if number else np.asarray(a) for a, number in zip(inputs, numbers)]
+        if not self._declared or not any(numbers):
+            return inputs
+        return self._converted(inputs, numbers) or inputs
+
+    def _converted(self, inputs: list[Any], numbers: list[bool]) -> list[Any] | None:
+        """Numba's rule for numbers: the loop of the very types that all inputs have, else the only one of the arrays' types. None: NumPy's rules."""
+        types = [np.asarray(a).dtype if number else a.dtype for a, number in zip(inputs, numbers)]
+        fitting = []
+        for loop in self._declared:
+            if not all(number or t == want for t, want, number in zip(types, loop, numbers)):
+                continue
+            made = [_as_item(a, want) if number else a for a, want, number in zip(inputs, loop, numbers)]
+            if any(a is None for a in made):
+                continue
+            if all(t == want for t, want in zip(types, loop)):
+                return made
+            fitting.append(made)
+        return fitting[0] if len(fitting) == 1 else None
+
+    def reduce(self, arr: Any, stream: Any = 0) -> Any:
+        """Join the items of an array; the function must be associative.
+
+        Parameters
+        ----------
+        arr : ndarray or DeviceNDArray, (n,)
+        stream : Stream
+
+        Returns
+        -------
+        NumPy scalar of the array's dtype
+
+        Raises
+        ------
+        TypeError
+            The function has not two inputs and one output, the array not one axis, or no items.
+        """
+        check_stream(stream)
+        if self.nin != 2 or self.nout != 1:
+            raise TypeError(
+                f"{self.__name__}() has {self.nin} inputs and {self.nout} outputs; only a function of two and one reduces"
+            )
+        a = host_items(arr)
+        if not a.size:
+            raise TypeError(f"{self.__name__}.reduce() of an array without items")
+        out = a[:1].copy()
+        if a.size > 1:
+            self._folds(a, out)
+        return out[0]
+
+
+class DeviceGUfunc(_OnDevice):
+    """A generalised ufunc of the device: a function over arrays, made by `guvectorize` with ``target='cuda'``."""
+
+    def _inputs(self, args: tuple[Any, ...]) -> list[Any]:
+        return [a._mem if isinstance(a, DeviceNDArray) else a for a in args]
