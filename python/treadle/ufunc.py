@@ -325,7 +325,7 @@ def _make_gufunc(
         return u
     from .cuda._ufunc import DeviceGUfunc
 
-    return DeviceGUfunc(u, fn)
+    return DeviceGUfunc(u, fn, layout)
 
 
 def guvectorize(

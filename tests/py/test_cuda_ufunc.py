@@ -117,8 +117,12 @@ def test_numbers_are_arrays_of_one_item():
     assert lazy(x, 2.0).dtype == np.float32
     made = hypot2(cuda.to_device(x), 2)
     assert made.dtype == np.float32 and made.shape == (5,)
-    made = lazy(cuda.to_device(np.array(3.0)), np.array(1.0))
-    assert made.shape == () and made.copy_to_host() == 2.0
+    point = cuda.device_array(())
+    point.copy_to_device(np.array(3.0))
+    for _ in range(2):
+        made = lazy(point, np.array(1.0))
+        assert made.shape == () and made.copy_to_host() == 2.0
+        assert lazy(point, 1.0).shape == (1,)
 
 
 def test_numbers_have_the_declared_type():
@@ -163,6 +167,29 @@ def test_types_as_declared():
         np.testing.assert_array_equal(
             vectorize(target="cuda")(lambda a: a * 2.5)(cuda.to_device(x)).copy_to_host(), np.asarray(x) * 2.5
         )
+
+
+class Foreign:
+    """An array of another package that lies where the device sees it."""
+
+    def __init__(self, mem):
+        self.mem = mem
+        self.__cuda_array_interface__ = mem.__array_interface__
+
+
+def test_other_arrays_that_the_device_sees():
+    x = numbers(30)
+    shared = cuda.mapped_array(30)
+    for a in (shared, cuda.as_cuda_array(shared), Foreign(x.copy())):
+        shared[:] = x
+        made = lazy(a, 1.0)
+        assert isinstance(made, cuda.DeviceNDArray)
+        np.testing.assert_array_equal(made.copy_to_host(), x - 1)
+        assert lazy(x, x, out=a) is a
+        np.testing.assert_array_equal(getattr(a, "mem", a), 0 * x)
+        assert vectorize(target="cuda")(lambda a, b: a + b).reduce(a) == 0
+    shared[:] = 0
+    assert cuda.reduce(lambda a, b: a + b)(shared, init=3, res=shared) is None and shared[0] == 3
 
 
 def test_division_is_the_devices():

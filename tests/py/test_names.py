@@ -95,6 +95,9 @@ CUDA_CLASSES = [
         cuda.Device,
         cuda.Context,
         cuda.Kernel,
+        cuda.DeviceUfunc,
+        cuda.DeviceGUfunc,
+        cuda.Reduce,
     )
     for cls in of.__mro__
     if cls.__module__.startswith("treadle.")
@@ -103,13 +106,13 @@ CUDA_CLASSES = [
 
 def test_public_names():
     names = [*treadle.__all__, *cuda.__all__, *types.__all__, *errors.__all__, *config.__all__, *run.__all__]
-    names += [n for m in (args, cudadrv, *CUDADRV) for n in m.__all__]
+    names += [n for m in (args, cudadrv, cuda.random, *CUDADRV) for n in m.__all__]
     names += [n for cls in (_core.Function, _core.Type, _core.Signature, *CUDA_CLASSES) for n in public(cls)]
     assert not missing(names, words_in_python())
 
 
 def test_all_lists_exist():
-    for module in (treadle, cuda, args, *CUDADRV, types, errors, config, run, decorators):
+    for module in (treadle, cuda, args, cuda.random, *CUDADRV, types, errors, config, run, decorators):
         for name in module.__all__:
             assert getattr(module, name) is not None, name
 

@@ -23,7 +23,7 @@ import types as _types
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from . import args, cudadrv
+    from . import args, cudadrv, random
     from ._array import DeviceNDArray, DeviceRecord, ManagedNDArray, MappedNDArray, MemoryPointer
     from ._checks import Report
     from ._compile import (
@@ -154,7 +154,7 @@ _WHERE = {
     "Out": "args",
     "devicearray": "cudadrv",
 }
-_MODULES = ("args", "cudadrv")
+_MODULES = ("args", "cudadrv", "random")
 __all__ = [
     *_WHERE,
     *_MODULES,

@@ -309,6 +309,11 @@ class _Access:
     _mem: Any
     stream: Any
 
+    @property
+    def _argument(self) -> Array:
+        """What a launch passes on."""
+        return self._mem  # type: ignore[no-any-return]
+
     def _stream(self, stream: Any) -> Any:
         """The stream that a call names, else the one that the array is bound to."""
         return stream or self.stream

@@ -44,6 +44,13 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     return from_cuda_array_interface(obj.__cuda_array_interface__, owner=obj, sync=sync)
 
 
+def memory_of(obj: Any) -> Array | None:
+    """The memory of an array on the device, of this package or another one. None of what is no such array."""
+    if isinstance(obj, _Access):
+        return obj._mem  # type: ignore[no-any-return]
+    return None if type(obj) is np.ndarray or not is_cuda_array(obj) else as_cuda_array(obj)._mem
+
+
 def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> DeviceNDArray:
     """The array that a `__cuda_array_interface__` describes, without a copy.
 

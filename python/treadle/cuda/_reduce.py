@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core import Function, prange
 from ..decorators import _flags
-from ._array import DeviceNDArray
+from ._interop import memory_of
 from ._stream import check_stream
 
 __all__ = ["Reduce", "reduce"]
@@ -19,37 +19,40 @@ __all__ = ["Reduce", "reduce"]
 BLOCK = 8192
 
 
-def _fold_of(op: Any, item: Any) -> Function:
+def _fold_of(op: Any, name: str, item: Any) -> Function:
     """``fold(a, out)``: ``out[0]`` becomes the items of ``a``, one at least, joined by ``op``; each value on the way is an ``item``.
 
     The order depends on the length alone. Neighbours are joined, so ``op`` must be associative and need not be commutative. In a block eight stretches
     go side by side, as each call waits for the one before.
     """
 
+    def join(a: Any, b: Any) -> Any:
+        return item(op(a, b))
+
     def block(a: Any, lo: int, hi: int) -> Any:
         w = (hi - lo) // 8
         if w == 0:
             total = a[lo]
             for i in range(lo + 1, hi):
-                total = item(op(total, a[i]))
+                total = join(total, a[i])
             return total
         p1, p2, p3, p4 = lo + w, lo + 2 * w, lo + 3 * w, lo + 4 * w
         p5, p6, p7, end = lo + 5 * w, lo + 6 * w, lo + 7 * w, lo + 8 * w
         s0, s1, s2, s3, s4, s5, s6, s7 = a[lo], a[p1], a[p2], a[p3], a[p4], a[p5], a[p6], a[p7]
         for i in range(1, w):
-            s0 = item(op(s0, a[lo + i]))
-            s1 = item(op(s1, a[p1 + i]))
-            s2 = item(op(s2, a[p2 + i]))
-            s3 = item(op(s3, a[p3 + i]))
-            s4 = item(op(s4, a[p4 + i]))
-            s5 = item(op(s5, a[p5 + i]))
-            s6 = item(op(s6, a[p6 + i]))
-            s7 = item(op(s7, a[p7 + i]))
-        s0, s2 = item(op(s0, s1)), item(op(s2, s3))
-        s4, s6 = item(op(s4, s5)), item(op(s6, s7))
-        total = item(op(item(op(s0, s2)), item(op(s4, s6))))
+            s0 = join(s0, a[lo + i])
+            s1 = join(s1, a[p1 + i])
+            s2 = join(s2, a[p2 + i])
+            s3 = join(s3, a[p3 + i])
+            s4 = join(s4, a[p4 + i])
+            s5 = join(s5, a[p5 + i])
+            s6 = join(s6, a[p6 + i])
+            s7 = join(s7, a[p7 + i])
+        s0, s2 = join(s0, s1), join(s2, s3)
+        s4, s6 = join(s4, s5), join(s6, s7)
+        total = join(join(s0, s2), join(s4, s6))
         for i in range(end, hi):
-            total = item(op(total, a[i]))
+            total = join(total, a[i])
         return total
 
     def fold(a: Any, out: Any) -> None:
@@ -59,9 +62,10 @@ def _fold_of(op: Any, item: Any) -> Function:
             partial[b] = block(a, b * BLOCK, min((b + 1) * BLOCK, a.size))
         total = partial[0]
         for b in range(1, count):
-            total = item(op(total, partial[b]))
+            total = join(total, partial[b])
         out[0] = total
 
+    fold.__name__ = fold.__qualname__ = name
     return Function(fold, _flags({"error_model": "numpy", "parallel": True}), {})
 
 
@@ -76,7 +80,9 @@ class Folds:
         """Fold the items of ``a``, one axis and one item at least, into ``out[0]``."""
         made = self._made.get(a.dtype)
         if made is None:
-            made = self._made.setdefault(a.dtype, _fold_of(self.op, a.dtype.type))
+            made = self._made.setdefault(
+                a.dtype, _fold_of(self.op, self.op.__name__, np.dtype(a.dtype.str).type)
+            )
         made(a, out)
 
 
@@ -88,7 +94,8 @@ def host_items(arr: Any) -> np.ndarray[Any, Any]:
     TypeError
         It is no array, or has more than one axis.
     """
-    a = arr._mem if isinstance(arr, DeviceNDArray) else arr
+    a = memory_of(arr)
+    a = arr if a is None else a
     if not isinstance(a, np.ndarray):
         raise TypeError(f"an array of the host or the device is reduced, not {type(arr).__name__}")
     if a.ndim != 1:
@@ -126,11 +133,13 @@ class Reduce:
             raise TypeError(
                 f"cuda.reduce takes a Python function of two arguments, not {type(functor).__name__} {functor!r}"
             )
-        self._functor = functor
-        op = functor
-        if not isinstance(functor, Function):
-            op = Function(functor, _flags({"error_model": "numpy"}), {})
-        self._folds = Folds(op)
+        code = getattr(functor, "py_func", functor).__code__
+        if code.co_argcount != 2:
+            raise TypeError(
+                f"cuda.reduce takes a function of two arguments, and {functor.__name__}() has {code.co_argcount}"
+            )
+        own = isinstance(functor, Function)
+        self._folds = Folds(functor if own else Function(functor, _flags({"error_model": "numpy"}), {}))
         self.__name__ = functor.__name__
         self.__doc__ = functor.__doc__
         self.__wrapped__ = functor
@@ -139,7 +148,7 @@ class Reduce:
         self,
         arr: Any,
         size: int | None = None,
-        res: DeviceNDArray | None = None,
+        res: Any = None,
         init: Any = 0,
         stream: Any = 0,
     ) -> Any:
@@ -164,14 +173,14 @@ class Reduce:
         ------
         TypeError
             ``arr`` is no array of one axis, ``res`` none of the device or of another dtype.
+        ValueError
+            ``res`` has not one axis, or no items.
         """
         check_stream(stream)
         a = host_items(arr)
         if size is not None:
             a = a[: operator.index(size)]
-        if res is not None:
-            _check_result(res, a.dtype)
-        out = res._mem[:1] if res is not None else np.empty(1, a.dtype)
+        out = np.empty(1, a.dtype) if res is None else _result(res, a.dtype)
         self._into(a, out, init)
         return None if res is not None else out[0]
 
@@ -184,7 +193,7 @@ class Reduce:
         self._folds(pair, out)
 
     def device_partial_inplace(
-        self, darr: DeviceNDArray, size: int | None = None, init: Any = 0, stream: Any = 0
+        self, darr: Any, size: int | None = None, init: Any = 0, stream: Any = 0
     ) -> int:
         """Reduce an array on the device within its own memory, as NumbaPro did: its first items are partial results, and the number of these is returned.
 
@@ -195,7 +204,8 @@ class Reduce:
         TypeError
             ``darr`` is no device array of one axis.
         """
-        if not isinstance(darr, DeviceNDArray):
+        mem = memory_of(darr)
+        if mem is None:
             raise TypeError(f"device_partial_inplace takes a device array, not {type(darr).__name__}")
         check_stream(stream)
         a = host_items(darr)
@@ -203,20 +213,23 @@ class Reduce:
             a = a[: operator.index(size)]
         if not a.size:
             return 0
-        self._into(a, darr._mem[:1], init)
+        self._into(a, mem[:1], init)
         return 1
 
     def __repr__(self) -> str:
         return f"<reduction by {self.__name__}()>"
 
 
-def _check_result(res: Any, dtype: Any) -> None:
-    if not isinstance(res, DeviceNDArray):
+def _result(res: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """The item that the result is left in."""
+    out = memory_of(res)
+    if out is None:
         raise TypeError(f"`res` must be a device array, not {type(res).__name__}")
-    if res.ndim != 1 or res.size < 1:
-        raise TypeError(f"`res` must have one axis and an item at least, not the shape {res.shape}")
-    if res.dtype != dtype:
-        raise TypeError(f"`res` is of {res.dtype}, the array of {dtype}")
+    if out.ndim != 1 or out.size < 1:
+        raise ValueError(f"`res` must have one axis and an item at least, not the shape {out.shape}")
+    if out.dtype != dtype:
+        raise TypeError(f"`res` is of {out.dtype}, the array of {dtype}")
+    return out[:1]
 
 
 reduce = Reduce

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from .._core import _REASON, Function
-from ._array import DeviceNDArray
-from ._stream import check_stream
+from ._array import DeviceNDArray, allocate, move
+from ._devices import ready
+from ._interop import memory_of
 from ._reduce import Folds, host_items
+from ._stream import check_stream
 
 __all__ = ["DeviceGUfunc", "DeviceUfunc"]
 
@@ -37,6 +39,11 @@ def _as_item(x: Any, dtype: np.dtype[Any]) -> Any:
     return dtype.type(int(x)) if low <= x <= high and int(x) == x else None
 
 
+def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    first = shapes[0]
+    return first if all(s == first for s in shapes) else np.broadcast_shapes(*shapes)
+
+
 class _OnDevice:
     """What the two have in common.
 
@@ -52,6 +59,7 @@ class _OnDevice:
     def __init__(self, ufunc: Any, fn: Any) -> None:
         self._ufunc = ufunc
         self._most = 2**30
+        self._types: dict[Any, list[Any]] = {}  # those of results by those of inputs
         self.py_func = fn
         self.nin, self.nout, self.nargs = ufunc.nin, ufunc.nout, ufunc.nargs
         self.signature, self.identity = ufunc.signature, ufunc.identity
@@ -80,8 +88,9 @@ class _OnDevice:
 
         return ufunc_info(self)
 
-    def _inputs(self, args: tuple[Any, ...]) -> list[Any]:
-        raise NotImplementedError
+    def _inputs(self, values: list[Any], numbers: list[bool]) -> list[Any]:
+        """What the ufunc is called with."""
+        return values
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """Compute.
@@ -99,7 +108,26 @@ class _OnDevice:
         ndarray, or DeviceNDArray where an input is one, or a tuple of them
             An output that was given is returned itself.
         """
+        ready()
         check_stream(stream)
+        given = self._outputs(args, out)
+        values = [memory_of(a) for a in args[: self.nin]]
+        on_device = any(v is not None for v in values)
+        numbers = [isinstance(a, _NUMBERS) for a in args[: self.nin]]
+        values = [
+            v if v is not None else a if number else np.asarray(a)
+            for v, a, number in zip(values, args, numbers)
+        ]
+        inputs = self._inputs(values, numbers)
+        outs = [o if (m := memory_of(o)) is None else m for o in given]
+        made = self._run(inputs, outs, on_device, any(numbers) and not self.signature)
+        results = [m if o is None else o for m, o in zip(made, given)]
+        if on_device:
+            results = [DeviceNDArray(r) if o is None else r for r, o in zip(results, given)]
+        return results[0] if self.nout == 1 else tuple(results)
+
+    def _outputs(self, args: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
+        """What is given as outputs, None for each that is not."""
         given = args[self.nin :]
         if out is not None:
             if given:
@@ -110,23 +138,37 @@ class _OnDevice:
                 f"{self.__name__}() has {self.nin} inputs and {self.nout} outputs, and was given "
                 f"{min(len(args), self.nin)} and {len(given)}"
             )
-        given = (*given, *(None,) * (self.nout - len(given)))
-        inputs = self._inputs(args[: self.nin])
-        outs = tuple(o._mem if isinstance(o, DeviceNDArray) else o for o in given)
-        made = self._ufunc(*inputs, out=outs) if any(o is not None for o in outs) else self._ufunc(*inputs)
-        on_device = any(isinstance(a, DeviceNDArray) for a in args[: self.nin])
-        axis = not self.signature and any(isinstance(a, _NUMBERS) for a in args[: self.nin])
-        results = [
-            self._result(m, on_device, axis) if o is None else o
-            for m, o in zip(made if self.nout > 1 else (made,), given)
-        ]
-        return results[0] if self.nout == 1 else tuple(results)
+        return (*given, *(None,) * (self.nout - len(given)))
 
-    @staticmethod
-    def _result(made: Any, on_device: bool, axis: bool) -> Any:
-        if axis and made.ndim == 0:
-            made = np.asarray(made).reshape(1)
-        return DeviceNDArray(np.asarray(made)) if on_device else made
+    def _run(self, inputs: list[Any], outs: list[Any], on_device: bool, axis: bool) -> list[Any]:
+        """The results, in the device's memory where an input is; they have an axis where ``axis`` says so."""
+        none = all(o is None for o in outs)
+        types = tuple(type(a) if isinstance(a, _NUMBERS) else a.dtype for a in inputs)
+        if on_device and none and types in self._types:
+            outs, none = self._room(inputs, self._types[types], axis), False
+        made = self._ufunc(*inputs) if none else self._ufunc(*inputs, out=tuple(outs))
+        results = [np.asarray(m) if on_device or axis else m for m in (made if self.nout > 1 else (made,))]
+        if axis:
+            results = [m.reshape(1) if m.ndim == 0 else m for m in results]
+        if not on_device or not none:
+            return results
+        self._types[types] = [m.dtype for m in results]
+        room = [allocate(m.shape, m.dtype)[0] for m in results]
+        for to, m in zip(room, results):
+            move(to, m)
+        return room
+
+    def _room(self, inputs: list[Any], dtypes: list[Any], axis: bool) -> list[Any]:
+        """Memory on the device for results; None where the ufunc will find that the inputs do not go together."""
+        try:
+            shapes = self._shapes([np.shape(a) for a in inputs])
+        except ValueError:
+            return [None] * self.nout
+        return [allocate(s or (1,) if axis else s, t)[0] for s, t in zip(shapes, dtypes)]
+
+    def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """The shapes of results by those of inputs; ValueError where they do not go together."""
+        raise NotImplementedError
 
     def __reduce__(self) -> str:
         return self.__qualname__
@@ -149,13 +191,13 @@ class DeviceUfunc(_OnDevice):
             op._announce(s)
         self._folds = Folds(op)
 
-    def _inputs(self, args: tuple[Any, ...]) -> list[Any]:
-        inputs = [a._mem if isinstance(a, DeviceNDArray) else a for a in args]
-        numbers = [isinstance(a, _NUMBERS) for a in args]
-        inputs = [a if number else np.asarray(a) for a, number in zip(inputs, numbers)]
+    def _inputs(self, values: list[Any], numbers: list[bool]) -> list[Any]:
         if not self._declared or not any(numbers):
-            return inputs
-        return self._converted(inputs, numbers) or inputs
+            return values
+        return self._converted(values, numbers) or values
+
+    def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        return [_broadcast(shapes)] * self.nout
 
     def _converted(self, inputs: list[Any], numbers: list[bool]) -> list[Any] | None:
         """Numba's rule for numbers: the loop of the very types that all inputs have, else the only one of the arrays' types. None: NumPy's rules."""
@@ -206,5 +248,20 @@ class DeviceUfunc(_OnDevice):
 class DeviceGUfunc(_OnDevice):
     """A generalised ufunc of the device: a function over arrays, made by `guvectorize` with ``target='cuda'``."""
 
-    def _inputs(self, args: tuple[Any, ...]) -> list[Any]:
-        return [a._mem if isinstance(a, DeviceNDArray) else a for a in args]
+    def __init__(self, ufunc: Any, fn: Any, layout: Any) -> None:
+        super().__init__(ufunc, fn)
+        self._layout = layout
+
+    def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        sizes: dict[str, int] = {}
+        loops = []
+        for shape, axes in zip(shapes, self._layout.inputs):
+            outer = len(shape) - len(axes)
+            if outer < 0:
+                raise ValueError("the input lacks axes")
+            sizes.update(zip(axes, shape[outer:]))
+            loops.append(shape[:outer])
+        loop = _broadcast(loops)
+        return [
+            loop + tuple(int(d) if d.isdigit() else sizes[d] for d in axes) for axes in self._layout.outputs
+        ]

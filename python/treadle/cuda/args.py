@@ -52,7 +52,7 @@ def argument(value: Any) -> Any:
             return np.array(inside, order="K")
         return argument(inside)
     if isinstance(value, _Access):
-        return value._mem
+        return value._argument
     if hasattr(type(value), "__cuda_array_interface__") or hasattr(value, "__cuda_array_interface__"):
         return as_cuda_array(value)._mem
     if isinstance(value, tuple):
