@@ -120,8 +120,12 @@ def cmd_build(a: argparse.Namespace) -> int:
 
 def cmd_demo(a: argparse.Namespace) -> int:
     b = devenv.build(a.python)
-    say("Running examples/quickstart.py.")
-    return run([b.py.python, ROOT / "examples" / "quickstart.py"], env=b.env(), check=False)
+    for name in ("quickstart.py", "cuda_matmul.py"):
+        say(f"Running examples/{name}.")
+        status = run([b.py.python, ROOT / "examples" / name], env=b.env(), check=False)
+        if status:
+            return status
+    return 0
 
 
 def files(names: tuple[str, ...]) -> list[str]:
@@ -363,7 +367,7 @@ def cmd_run(a: argparse.Namespace) -> int:
 
 
 COMMANDS = {
-    "demo": (cmd_demo, "install what is missing, build, and run examples/quickstart.py"),
+    "demo": (cmd_demo, "install what is missing, build, and run examples/quickstart.py and cuda_matmul.py"),
     "build": (cmd_build, "build for one Python into build/<version>, importable from build/<version>/stage"),
     "test": (cmd_test, "build, then the C tests and the Python tests (arguments go to pytest)"),
     "test-all": (
