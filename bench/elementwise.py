@@ -706,6 +706,65 @@ for kind in ("broadcast", "strided", "contiguous"):
     parallel_case(f"two cores, {kind}", addition, pairs(kind), lambda x, y, out: x + y)
 
 
+DEVICE = "treadle-cuda"
+ON_DEVICE = "treadle-cuda on device arrays"
+
+
+def on_device(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The ufunc called with arrays of the device over the memory of those that are given, the last of which is the result."""
+    from_dlpack = importlib.import_module("treadle").cuda.from_dlpack
+    seen: dict[int, Any] = {}
+
+    def call(*args: Any) -> Any:
+        for a in args:
+            if id(a) not in seen:
+                seen[id(a)] = from_dlpack(a)
+        *inputs, out = [seen[id(a)] for a in args]
+        function(*inputs, out=out)
+        return args[-1]
+
+    return call
+
+
+def device_case(name: str, function: Callable[..., Any], dtype: str, inputs: Any, **options: Any) -> None:
+    """A ufunc of the emulated device, on arrays of the host and of the device, beside its parallel target."""
+    given = signature(dtype, function.__code__.co_argcount)
+    makers = ufuncs(function, given, PARALLEL, DEVICE)
+    del makers["numba"], makers["treadle"]
+    makers[ON_DEVICE] = lambda: on_device(peers.vectorizer(DEVICE, [given])(function))
+    add(name, inputs=inputs, variants=makers, wall=True, every=11, **options)
+
+
+def arrays_and_out(count: int, dtype: str) -> Callable[[np.random.Generator, bool], Arguments]:
+    """So many arrays of ten million, and one for the result."""
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        n = TEN_MILLION if full else 97
+        return *(random(rng, -1, 1, n, dtype) for _ in range(count)), aligned(n, np.dtype(dtype))
+
+    return inputs
+
+
+for bits in ("f32", "f64"):
+    dtype = f"float{bits[1:]}"
+    device_case(
+        f"device, a*x + y {bits}",
+        saxpy,
+        dtype,
+        arrays_and_out(3, dtype),
+        expected=lambda a, x, y, out: np.float64(a) * x + y,
+        rtol=1e-6 if bits == "f32" else 1e-13,
+    )
+    device_case(
+        f"device, polynomial {bits}",
+        polynomial,
+        dtype,
+        arrays_and_out(1, dtype),
+        expected=lambda x, out: polynomial(x.astype(np.float64)),
+        rtol=1e-6 if bits == "f32" else 1e-13,
+    )
+
+
 def running_sum(a):
     return np.cumsum(a)
 

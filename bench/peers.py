@@ -47,12 +47,12 @@ def vectorizer(variant: str, signatures: list[str]) -> Callable[..., Any]:
     Parameters
     ----------
     variant : str
-        'treadle' and 'numba' with their default target, or 'treadle-parallel' and 'numba-parallel'.
+        'treadle' and 'numba' with their default target, or with another behind a hyphen: 'treadle-parallel', 'treadle-cuda', 'numba-parallel'.
     signatures : list of str
         As `vectorize` takes them.
     """
     peer, _, target = variant.partition("-")
-    if peer not in JITS or target not in ("", "parallel"):
+    if peer not in JITS or target not in ("", "parallel", "cuda"):
         raise ValueError(f"no peer of ufuncs is called {variant!r}")
     vectorize = importlib.import_module(peer).vectorize
     options = {"target": target} if target else {}

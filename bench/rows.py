@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import elementwise
 import kernels
 from child_calls import KINDS, LAUNCH_KINDS, UFUNC_KINDS
-from elementwise import PARALLEL
+from elementwise import DEVICE, ON_DEVICE, PARALLEL
 
 Samples = dict[str, dict[str, list[float]]]
 
@@ -307,6 +307,21 @@ ELEMENTWISE: list[Row] = [
         "ns",
         1.15,
         1.05,
+    ),
+    *(
+        Row(
+            f"device/{case} {bits}, {where}",
+            f"elementwise/device, {case} {bits}",
+            variant,
+            PARALLEL,
+            "min",
+            "us",
+            1.3,
+            1.05,
+        )
+        for case in ("a*x + y", "polynomial")
+        for bits in ("f32", "f64")
+        for where, variant in (("NumPy's arrays", DEVICE), ("device arrays", ON_DEVICE))
     ),
     *(
         Row(f"ufunc call/{kind} ({peer})", f"ufunc call/{kind}", "treadle", peer, "min", "ns", floor, goal)
