@@ -173,6 +173,8 @@ def names_of(path: list[str]) -> dict[str, Any]:
         }
     if path == ["kernels", "transpose"]:
         return {"transpose": transpose}
+    if path == ["kernels", "reduction"]:
+        return {"Reduce": cuda.Reduce}
     if path in (["testing"], ["tests", "support"]):
         return _testing()
     if path in (["compiler"], ["dispatcher"]):
@@ -181,8 +183,9 @@ def names_of(path: list[str]) -> dict[str, Any]:
         return {}
     name = "treadle.cuda"
     for part in path:  # one after the other: to look for what lies in a package imports the package
+        package = hasattr(import_module(name), "__path__")
         name = f"{name}.{part}"
-        if name not in sys.modules and find_spec(name) is None:
+        if name not in sys.modules and not (package and find_spec(name)):
             return {}
     module = import_module(name)
     return {n: getattr(module, n) for n in getattr(module, "__all__", None) or dir(module) if n[0] != "_"}

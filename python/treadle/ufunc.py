@@ -325,7 +325,7 @@ def _make_gufunc(
         return u
     from .cuda._ufunc import DeviceGUfunc
 
-    return DeviceGUfunc(u, fn, layout)
+    return DeviceGUfunc(u, fn, parsed, layout)
 
 
 def guvectorize(

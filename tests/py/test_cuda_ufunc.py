@@ -371,6 +371,25 @@ def test_numbers_beside_arrays(signatures):
     np.testing.assert_array_equal(saxpy(cuda.to_device(a), x, y).copy_to_host(), a[:, None] * x + y)
 
 
+@pytest.mark.parametrize("a", ["int32", "int32[:]"])
+def test_numbers_of_a_gufunc_have_the_declared_type(a):
+    def scale(a, x, out):
+        for i in range(x.size):
+            out[i] = (a[0] if as_array else a) * x[i]
+
+    as_array = a.endswith("]")
+    f = guvectorize([f"void({a}, int32[:], int32[:])"], "(),(t)->(t)", target="cuda")(scale)
+    x = np.arange(5, dtype=np.int32)
+    for number in (2, np.int64(2), 2.0, np.uint8(2)):
+        for given in (x, cuda.to_device(x)):
+            got = f(number, given)
+            got = got if isinstance(got, np.ndarray) else got.copy_to_host()
+            assert got.dtype == np.int32 and (got == 2 * x).all()
+    for bad in (2.5, np.int64(2**40), np.array(2)):
+        with pytest.raises((TypeError, OverflowError)):
+            f(bad, x)
+
+
 def test_outputs_without_axes():
     total = guvectorize(["void(float64[:], float64[:])"], "(n)->()", target="cuda")(plus)
     a = numbers(12).reshape(3, 4)
@@ -521,7 +540,8 @@ def test_the_program_of_numbas_documents():
         def largest(a, b):
             return max(a, b)
         assert largest(np.array([3, 1])) == 3
-        from numba.cuda import Reduce
+        from numba.cuda.kernels.reduction import Reduce
+        assert Reduce is cuda.Reduce
         print("done")
     """
     assert run(program).strip() == "done"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._core import _REASON, Function
-from ._array import DeviceNDArray, allocate, move
+from ._array import DeviceNDArray, allocate, dtype_of, move
 from ._devices import ready
 from ._interop import memory_of
 from ._reduce import Folds, host_items
@@ -21,10 +21,6 @@ from ._stream import check_stream
 __all__ = ["DeviceGUfunc", "DeviceUfunc"]
 
 _NUMBERS = (int, float, complex, np.number)
-
-
-def _dtype_of(t: Any) -> np.dtype[Any]:
-    return np.dtype("bool" if t.name == "boolean" else t.name)
 
 
 def _as_item(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -56,8 +52,11 @@ class _OnDevice:
         The most threads that a block may have. The emulated device makes no blocks of it.
     """
 
-    def __init__(self, ufunc: Any, fn: Any) -> None:
+    def __init__(self, ufunc: Any, fn: Any, signatures: list[Any]) -> None:
         self._ufunc = ufunc
+        self._declared = [
+            tuple(dtype_of(t.dtype if t.ndim else t) for t in s.args[: ufunc.nin]) for s in signatures
+        ]
         self._most = 2**30
         self._types: dict[Any, list[Any]] = {}  # those of results by those of inputs
         self.py_func = fn
@@ -90,7 +89,24 @@ class _OnDevice:
 
     def _inputs(self, values: list[Any], numbers: list[bool]) -> list[Any]:
         """What the ufunc is called with."""
-        return values
+        if not self._declared or not any(numbers):
+            return values
+        return self._converted(values, numbers) or values
+
+    def _converted(self, inputs: list[Any], numbers: list[bool]) -> list[Any] | None:
+        """Numba's rule for numbers: the loop of the very types that all inputs have, else the only one of the arrays' types. None: NumPy's rules."""
+        types = [np.asarray(a).dtype if number else a.dtype for a, number in zip(inputs, numbers)]
+        fitting = []
+        for loop in self._declared:
+            if not all(number or t == want for t, want, number in zip(types, loop, numbers)):
+                continue
+            made = [_as_item(a, want) if number else a for a, want, number in zip(inputs, loop, numbers)]
+            if any(a is None for a in made):
+                continue
+            if all(t == want for t, want in zip(types, loop)):
+                return made
+            fitting.append(made)
+        return fitting[0] if len(fitting) == 1 else None
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """Compute.
@@ -153,7 +169,7 @@ class _OnDevice:
         if not on_device or not none:
             return results
         self._types[types] = [m.dtype for m in results]
-        room = [allocate(m.shape, m.dtype)[0] for m in results]
+        room = [allocate(m.shape, m.dtype) for m in results]
         for to, m in zip(room, results):
             move(to, m)
         return room
@@ -164,7 +180,7 @@ class _OnDevice:
             shapes = self._shapes([np.shape(a) for a in inputs])
         except ValueError:
             return [None] * self.nout
-        return [allocate(s or (1,) if axis else s, t)[0] for s, t in zip(shapes, dtypes)]
+        return [allocate(s or (1,) if axis else s, t) for s, t in zip(shapes, dtypes)]
 
     def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         """The shapes of results by those of inputs; ValueError where they do not go together."""
@@ -184,35 +200,14 @@ class DeviceUfunc(_OnDevice):
     """
 
     def __init__(self, ufunc: Any, fn: Any, signatures: list[Any], flags: dict[str, int]) -> None:
-        super().__init__(ufunc, fn)
-        self._declared = [tuple(map(_dtype_of, s.args)) for s in signatures]
+        super().__init__(ufunc, fn, signatures)
         op = Function(fn, {**flags, "cache": 0}, {})
         for s in signatures:
             op._announce(s)
         self._folds = Folds(op)
 
-    def _inputs(self, values: list[Any], numbers: list[bool]) -> list[Any]:
-        if not self._declared or not any(numbers):
-            return values
-        return self._converted(values, numbers) or values
-
     def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         return [_broadcast(shapes)] * self.nout
-
-    def _converted(self, inputs: list[Any], numbers: list[bool]) -> list[Any] | None:
-        """Numba's rule for numbers: the loop of the very types that all inputs have, else the only one of the arrays' types. None: NumPy's rules."""
-        types = [np.asarray(a).dtype if number else a.dtype for a, number in zip(inputs, numbers)]
-        fitting = []
-        for loop in self._declared:
-            if not all(number or t == want for t, want, number in zip(types, loop, numbers)):
-                continue
-            made = [_as_item(a, want) if number else a for a, want, number in zip(inputs, loop, numbers)]
-            if any(a is None for a in made):
-                continue
-            if all(t == want for t, want in zip(types, loop)):
-                return made
-            fitting.append(made)
-        return fitting[0] if len(fitting) == 1 else None
 
     def reduce(self, arr: Any, stream: Any = 0) -> Any:
         """Join the items of an array; the function must be associative.
@@ -248,8 +243,8 @@ class DeviceUfunc(_OnDevice):
 class DeviceGUfunc(_OnDevice):
     """A generalised ufunc of the device: a function over arrays, made by `guvectorize` with ``target='cuda'``."""
 
-    def __init__(self, ufunc: Any, fn: Any, layout: Any) -> None:
-        super().__init__(ufunc, fn)
+    def __init__(self, ufunc: Any, fn: Any, signatures: list[Any], layout: Any) -> None:
+        super().__init__(ufunc, fn, signatures)
         self._layout = layout
 
     def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
