@@ -12,6 +12,7 @@ import numpy as np
 
 from ._array import Array, DeviceNDArray, _Access, check_memory, extent, over
 from ._devices import ready
+from ._stream import check_stream, synchronize
 
 __all__ = ["as_cuda_array", "from_cuda_array_interface", "from_dlpack", "is_cuda_array"]
 
@@ -42,6 +43,21 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     if not is_cuda_array(obj):
         raise TypeError(f"{type(obj).__name__} has no __cuda_array_interface__")
     return from_cuda_array_interface(obj.__cuda_array_interface__, owner=obj, sync=sync)
+
+
+def settle(stream: Any) -> None:
+    """Wait until the device's memory may be worked on by the host: for what is on the stream, or for all where none is named.
+
+    Raises
+    ------
+    TypeError
+        It is no stream.
+    """
+    check_stream(stream)
+    if stream:
+        stream.synchronize()
+    else:
+        synchronize()
 
 
 def memory_of(obj: Any) -> Array | None:

@@ -10,8 +10,7 @@ import numpy as np
 
 from .._core import Function, prange
 from ..decorators import _flags
-from ._interop import memory_of
-from ._stream import check_stream
+from ._interop import memory_of, settle
 
 __all__ = ["Reduce", "reduce"]
 
@@ -176,7 +175,7 @@ class Reduce:
         ValueError
             ``res`` has not one axis, or no items.
         """
-        check_stream(stream)
+        settle(stream)
         a = host_items(arr)
         if size is not None:
             a = a[: operator.index(size)]
@@ -207,7 +206,7 @@ class Reduce:
         mem = memory_of(darr)
         if mem is None:
             raise TypeError(f"device_partial_inplace takes a device array, not {type(darr).__name__}")
-        check_stream(stream)
+        settle(stream)
         a = host_items(darr)
         if size is not None:
             a = a[: operator.index(size)]

@@ -13,10 +13,8 @@ import numpy as np
 
 from .._core import _REASON, Function
 from ._array import DeviceNDArray, allocate, dtype_of, move
-from ._devices import ready
-from ._interop import memory_of
+from ._interop import memory_of, settle
 from ._reduce import Folds, host_items
-from ._stream import check_stream
 
 __all__ = ["DeviceGUfunc", "DeviceUfunc"]
 
@@ -124,8 +122,7 @@ class _OnDevice:
         ndarray, or DeviceNDArray where an input is one, or a tuple of them
             An output that was given is returned itself.
         """
-        ready()
-        check_stream(stream)
+        settle(stream)
         given = self._outputs(args, out)
         values = [memory_of(a) for a in args[: self.nin]]
         on_device = any(v is not None for v in values)
@@ -139,7 +136,9 @@ class _OnDevice:
         made = self._run(inputs, outs, on_device, any(numbers) and not self.signature)
         results = [m if o is None else o for m, o in zip(made, given)]
         if on_device:
-            results = [DeviceNDArray(r) if o is None else r for r, o in zip(results, given)]
+            results = [
+                DeviceNDArray(r, stream=stream or 0) if o is None else r for r, o in zip(results, given)
+            ]
         return results[0] if self.nout == 1 else tuple(results)
 
     def _outputs(self, args: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
@@ -226,7 +225,7 @@ class DeviceUfunc(_OnDevice):
         TypeError
             The function has not two inputs and one output, the array not one axis, or no items.
         """
-        check_stream(stream)
+        settle(stream)
         if self.nin != 2 or self.nout != 1:
             raise TypeError(
                 f"{self.__name__}() has {self.nin} inputs and {self.nout} outputs; only a function of two and one reduces"

@@ -24,8 +24,8 @@ from .._core import Function
 from ..decorators import _flags
 from ..types import float32, uint64
 from ._array import DeviceNDArray
+from ._interop import settle
 from ._memory import device_array
-from ._stream import check_stream
 
 __all__ = [
     "create_xoroshiro128p_states",
@@ -222,7 +222,7 @@ def init_xoroshiro128p_states(
         ``states`` is no device array of states.
     """
     words = _as_states(states)._words()
-    check_stream(stream)
+    settle(stream)
     if operator.index(subsequence_start) < 0:
         raise ValueError(f"subsequence_start must not be negative, and is {subsequence_start}")
     _fill(words, np.uint64(operator.index(seed) & (2**64 - 1)), operator.index(subsequence_start))
