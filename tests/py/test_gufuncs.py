@@ -438,9 +438,7 @@ def test_bad_decorations():
             ValueError,
             "more than 32 different axes",
         ),
-        (lambda: guvectorize("(n)->()", target="cuda"), treadle.UnsupportedError, "not there yet"),
-        (lambda: guvectorize("(n)->()", target="gpu"), treadle.UnsupportedError, "not there yet"),
-        (lambda: guvectorize("(n)->()", target="x"), ValueError, "'cpu' or 'parallel'"),
+        (lambda: guvectorize("(n)->()", target="x"), ValueError, "'cpu' or 'parallel' or 'cuda'"),
         (lambda: guvectorize("(n)->()", shade=1), TypeError, "unknown option 'shade'"),
     ]
     for make, error, match in cases:

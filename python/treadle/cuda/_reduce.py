@@ -132,7 +132,7 @@ class Reduce:
             raise TypeError(
                 f"cuda.reduce takes a Python function of two arguments, not {type(functor).__name__} {functor!r}"
             )
-        code = getattr(functor, "py_func", functor).__code__
+        code: Any = getattr(functor, "py_func", functor).__code__
         if code.co_argcount != 2:
             raise TypeError(
                 f"cuda.reduce takes a function of two arguments, and {functor.__name__}() has {code.co_argcount}"

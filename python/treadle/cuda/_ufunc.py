@@ -50,6 +50,9 @@ class _OnDevice:
         The most threads that a block may have. The emulated device makes no blocks of it.
     """
 
+    __name__: str
+    __qualname__: str
+
     def __init__(self, ufunc: Any, fn: Any, signatures: list[Any]) -> None:
         self._ufunc = ufunc
         self._declared = [

@@ -22,7 +22,7 @@ import numpy as np
 
 from .._core import Function
 from ..decorators import _flags
-from ..types import float32, uint64
+from ..types import float32, uint64  # type: ignore[attr-defined]
 from ._array import DeviceNDArray
 from ._interop import settle
 from ._memory import device_array
