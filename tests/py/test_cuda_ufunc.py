@@ -139,7 +139,7 @@ def test_numbers_have_the_declared_type():
     one = vectorize(["int32(int32, int32)"], target="cuda")(lambda a, b: a + b)
     i = i.astype(np.int32)
     assert (one(i, 2.0) == i + 2).all() and one(i, np.int64(2)).dtype == np.int32
-    for bad in (2.5, 1j, float("nan"), float("inf"), 2**31, np.uint64(2**63), np.complex64(1)):
+    for bad in (2.5, 1j, float("nan"), float("inf"), 2**31, 2**70, np.uint64(2**63), np.complex64(1)):
         with pytest.raises((TypeError, OverflowError)):
             one(i, bad)
     real = vectorize(["float32(float32, float32)"], target="cuda")(lambda a, b: a + b)

@@ -30,7 +30,8 @@ def _as_item(x: Any, dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "f":
         return dtype.type(x)
     low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    return dtype.type(int(x)) if low <= x <= high and int(x) == x else None
+    n = int(x) if isinstance(x, (int, np.integer)) or np.isfinite(x) else None
+    return dtype.type(n) if n is not None and low <= n <= high and n == x else None
 
 
 def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
