@@ -227,7 +227,7 @@ class DeviceUfunc(_OnDevice):
         Raises
         ------
         TypeError
-            The function has not two inputs and one output, the array not one axis, or no items.
+            The function has not two inputs and one output, or is not declared for the array's dtype; the array has not one axis, or no items.
         """
         settle(stream)
         if self.nin != 2 or self.nout != 1:
@@ -237,6 +237,10 @@ class DeviceUfunc(_OnDevice):
         a = host_items(arr)
         if not a.size:
             raise TypeError(f"{self.__name__}.reduce() of an array without items")
+        if self._declared and (a.dtype, a.dtype) not in self._declared:
+            raise TypeError(
+                f"{self.__name__}() is not declared for ({a.dtype}, {a.dtype}), so it does not reduce them"
+            )
         out = a[:1].copy()
         if a.size > 1:
             self._folds(a, out)
