@@ -4,27 +4,34 @@
 
 #include "rt/shadow.h"
 
-/* A thread hands on, at the item of that number, what it did before, and what its block did in earlier phases. */
+/* A thread hands on, at an item, what it did before, and what its block did in earlier phases. */
 typedef struct tr_handing {
-    uint64_t item;
     tr_mark by;
-    uint64_t base; /* the block's first phase */
+    uint64_t base;     /* the block's first phase */
+    uint64_t previous; /* the one before at the same item; they are counted from 1, 0: there is none */
 } tr_handing;
 
-/* A thread of the present block has what was handed on at an item so far. */
-typedef struct tr_taking {
+/* What is had of an item in the present block: by one thread; by all threads in later phases than `phase`, and in that (`had`). */
+typedef struct tr_having {
     uint64_t item;
-    tr_mark by;
-    uint64_t upto; /* handings */
-} tr_taking;
+    uint32_t who; /* 1 + the thread; 0: the block; */
+    uint32_t phase;
+    uint64_t last, had; /* handings up to these */
+} tr_having;
 
-enum { TR_ORDER_TAKINGS = 4096 };
+typedef struct tr_handed { /* an item: its last handing */
+    uint64_t item, last;
+} tr_handed;
+
 typedef struct tr_order {
     tr_frame *frame;
     tr_handing *handings;
     uint64_t n, cap;
-    tr_taking *takings; /* of the present block */
-    uint32_t ntakings;
+    tr_handed *items; /* open addressing, 1 << bits; last 0: free */
+    uint64_t nitems;
+    unsigned bits;
+    tr_having *havings; /* of the present block */
+    uint64_t nhavings, caphavings;
     bool fenced;                     /* somebody has */
     bool full;                       /* there was no memory */
     uint8_t thread[TR_MARK_THREADS]; /* of the present block: it has */

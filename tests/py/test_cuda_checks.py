@@ -199,6 +199,35 @@ def test_what_is_read_alone_is_no_race():
     cuda.jit(debug=True)(k)[5, 64](np.zeros(64), np.zeros(320))
 
 
+def test_a_lock_that_is_taken_often():
+    """By threads of one block and of others, beside many other atomics."""
+
+    def k(lock, q, n):
+        for i in range(cuda.grid(1), 5000, cuda.gridsize(1)):
+            cuda.atomic.add(n, i % 700, 1)
+            while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+                pass
+            q[0] += 1
+            cuda.threadfence()
+            cuda.atomic.exch(lock, 0, 0)
+
+    lock, q, n = (np.zeros(m, np.int64) for m in (1, 1, 700))
+    cuda.jit(debug=True)(k)[4, 32](lock, q, n)
+    assert q[0] == n.sum() == 5000
+
+    def wrong(lock, q):
+        own = cuda.grid(1) % 2
+        for i in range(cuda.grid(1), 5000, cuda.gridsize(1)):
+            while cuda.atomic.cas(lock, own, 0, 1) != 0:
+                pass
+            q[0] += 1
+            cuda.threadfence()
+            cuda.atomic.exch(lock, own, 0)
+
+    (r,) = reports_of(wrong, 4, 32, np.zeros(2, np.int64), q)
+    assert (r.kind, r.array) == ("race", "q")
+
+
 def test_many_lines_are_many_reports_and_many_times_are_one():
     text = "def k(a):\n" + "".join(f"    a[{i}] = cuda.threadIdx.x\n" for i in range(80))
     with pytest.raises(KernelCheckError, match=r"and 1890 more in other lines$") as e:

@@ -168,7 +168,9 @@ def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any
         With signatures no other types are accepted.
     device : bool
         A function for kernels to call, which may return values.
-    fastmath, cache, debug, inline, promotion, boundscheck
+    debug : bool
+        Look for mistakes while the kernel runs, races above all: a launch that has some raises `treadle.errors.KernelCheckError`. Line tables, as `treadle.jit` keeps them.
+    fastmath, cache, inline, promotion, boundscheck
         As `treadle.jit` has them.
     opt, lineinfo, max_registers, launch_bounds, fma
         For a GPU's code, as `compile` has them; without a meaning on the emulated device.
