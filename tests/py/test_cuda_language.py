@@ -556,7 +556,7 @@ def test_tuples_as_arguments():
         q,
         2,
     )
-    assert len(re.findall(r"\.param \.\w+ py_k_param_\d+", made)) == 1 + (2 + 1 + 1 + 2) + 2 + 1
+    assert len(re.findall(r"\.param \.\w+ k_param_\d+", made)) == 1 + (2 + 1 + 1 + 2) + 2 + 1
 
 
 def test_complex_numbers_none_and_empty_tuples_as_arguments():
