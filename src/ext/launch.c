@@ -32,7 +32,8 @@ typedef struct tr_launcher {
 /* The object that stands for an argument: an ndarray or a number; what is neither is asked of the package, and the answer kept in *own. */
 static bool item_of(tr_state *st, tr_dev *d, PyObject *o, PyObject **out, PyObject **own) {
     PyObject *m = tr_device_mem(st, o);
-    if (m && UNLIKELY(PyArray_TYPE((PyArrayObject *)m) == NPY_VOID)) /* records: what stands for them the array says */
+    if (m && UNLIKELY(PyArray_TYPE((PyArrayObject *)m) ==
+                      NPY_VOID)) /* records: what stands for them the array says */
         m = NULL;
     *out = m ? m : o;
     if (m || PyArray_CheckExact(o)) {

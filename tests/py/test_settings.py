@@ -96,7 +96,9 @@ def test_skip_and_verify():
         r = python(code, **{name: value})
         assert r.stdout == "4\n" and r.stderr.count("\n") == 1, r.stderr
         bad = value.split(",")[-1].split(":")[-1]
-        assert f"{name}: no pass is called '{bad}'; there are watch, grid, simplify, fold, " in r.stderr, r.stderr
+        assert f"{name}: no pass is called '{bad}'; there are watch, grid, simplify, fold, " in r.stderr, (
+            r.stderr
+        )
         assert r.stderr.endswith(", schedule\n"), r.stderr
 
 
