@@ -355,21 +355,35 @@ static void put_pattern(tr_grid *s) {
     tr_ins_remove(f, s->call);
 }
 
+/* The body, cut, and how it is run. Where loops were made even in vain, once more without. */
+static bool plan_body(tr_grid *s, tr_level **level) {
+    bool failed = false, even = false;
+    for (unsigned round = 0; round < 2; round++) {
+        if (!take_body(s))
+            return false;
+        bool handles = tr_fn_handles(s->g);
+        if (handles && has_meetings(s->g))
+            return tr_grid_fail(s,
+                                "a barrier, or what a warp does together, cannot stand in a kernel that has "
+                                "a `try`");
+        even = round == 0 && !handles && tr_grid_even_loops(s);
+        s->stops.n = s->cells.n = s->locals.n = 0;
+        if (has_meetings(s->g))
+            share_locals(s);
+        tr_grid_cut_meetings(s);
+        *level = tr_grid_level(s, &failed);
+        if (*level || failed || !even)
+            break;
+    }
+    return !failed && (*level || tr_grid_rounds_cut(s));
+}
+
 static bool run_here(tr_prog *p, tr_fn *f, tr_val call) {
     tr_grid s = {.p = p, .f = f, .call = call};
+    tr_level *level = NULL;
     s.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
     s.i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL);
-    if (!take_body(&s))
-        return false;
-    if (has_meetings(s.g) && tr_fn_handles(s.g))
-        return tr_grid_fail(
-            &s, "a barrier, or what a warp does together, cannot stand in a kernel that has a `try`");
-    if (has_meetings(s.g))
-        share_locals(&s);
-    tr_grid_cut_meetings(&s);
-    bool failed = false;
-    tr_level *level = tr_grid_level(&s, &failed);
-    if (failed || (!level && !tr_grid_rounds_cut(&s)))
+    if (!plan_body(&s, &level))
         return false;
     make_block(&s, level);
     put_pattern(&s);

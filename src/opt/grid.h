@@ -4,6 +4,7 @@
 
 #include "ir/ir.h"
 #include "ir/prog.h"
+#include "opt/uniform.h"
 
 enum { TR_AXIS_X, TR_AXIS_Y, TR_AXIS_Z, TR_AXES };
 
@@ -123,9 +124,16 @@ struct tr_bits *tr_grid_live(const tr_grid *s);
 bool tr_grid_rounds_cut(tr_grid *s);
 void tr_grid_rounds_put(tr_grid *s, tr_val *known);
 
+/* --- grid_even.c --- */
+
+/* Loops whose rounds threads may run together do so after this: they wait for each other at the end of each. */
+bool tr_grid_even_loops(tr_grid *s);
+
 /* Where all threads take one way between barriers, the block takes it once. */
 typedef struct tr_level tr_level;
 tr_level *tr_grid_level(tr_grid *s, bool *failed); /* NULL: it cannot be had */
+/* It pays to make threads the innermost loop of this one. */
+bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop);
 void tr_grid_level_put(tr_grid *s, tr_level *l, tr_val *known);
 
 #endif

@@ -23,6 +23,13 @@ typedef struct cross {
     bool changed;
 } cross;
 
+/* A number that takes longer to compute than to load. */
+static bool is_dear(const tr_fn *g, tr_val v) {
+    const tr_ins *in = tr_at(g, v);
+    bool by_number = in->nargs == 2 && tr_is_const(tr_at(g, in->args[1]));
+    return in->ty && tr_ty_is_scalar(in->ty) && tr_ins_cost(g, v) > TR_COST_CHEAP && !by_number;
+}
+
 /* What is the same whenever it is computed, from what is there in every piece. */
 static void find_free(const tr_fn *g, uint8_t *is_free) {
     for (uint32_t k = 0; k < g->rpo.n; k++) {
@@ -31,7 +38,7 @@ static void find_free(const tr_fn *g, uint8_t *is_free) {
             is_free[tr_blk_at(g, 0)->params.d[p]] = 1;
         for (tr_val v = tr_blk_at(g, b)->first; v != TR_NOVAL; v = tr_at(g, v)->next) {
             const tr_ins *in = tr_at(g, v);
-            bool yes = tr_grid_is_storage(in) || tr_opt_is_pure(in);
+            bool yes = tr_grid_is_storage(in) || (tr_opt_is_pure(in) && !is_dear(g, v));
             for (uint32_t a = 0; yes && a < in->nargs; a++)
                 yes = tr_is_const(tr_at(g, in->args[a])) || is_free[in->args[a]];
             is_free[v] = yes && !tr_ins_ends(in);

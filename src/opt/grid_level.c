@@ -66,6 +66,10 @@ static bool along_x(const tr_fn *g, tr_val v, unsigned depth) {
     const tr_ins *in = tr_at(g, v);
     if (in->op == TR_OP_THREADIDX)
         return in->imm.i == TR_AXIS_X;
+    tr_way first = {0};
+    if (depth && in->op == TR_OP_PARAM && in->blk &&
+        tr_next_way(g, in->blk, &first)) /* what a counter begins with */
+        return along_x(g, first.edge->args[tr_param_index(g, v)], depth - 1);
     if (depth == 0 || tr_is_const(in) || in->op == TR_OP_PARAM || in->op == TR_OP_MUL || !tr_opt_is_pure(in))
         return false;
     for (uint32_t k = 0; k < in->nargs; k++)
@@ -75,12 +79,12 @@ static bool along_x(const tr_fn *g, tr_val v, unsigned depth) {
 }
 
 /* More of the loop's reads and writes lie side by side for neighbours than do not; nothing in it takes much longer than a turn. */
-static bool is_worth(const plan *p, const tr_loop *loop) {
-    const tr_fn *g = p->g;
+bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop) {
+    const tr_fn *g = s->g;
     int score = 0;
     uint32_t homes = 0;
     for (uint32_t k = 0; k < tr_blk_at(g, loop->header)->params.n; k++)
-        homes += p->l->u.varies[tr_blk_at(g, loop->header)->params.d[k]];
+        homes += u->varies[tr_blk_at(g, loop->header)->params.d[k]];
     if (homes > MOST_HOMES)
         return false;
     for (uint32_t k = 0; k < loop->blks.n; k++)
@@ -145,7 +149,7 @@ static void choose_loops(plan *p) {
         if (loops.d[k].parent != UINT32_MAX)
             inner[loops.d[k].parent] = 0;
     for (uint32_t k = 0; k < loops.n; k++)
-        if (inner[k] && is_even(p, &loops.d[k]) && is_worth(p, &loops.d[k]))
+        if (inner[k] && is_even(p, &loops.d[k]) && tr_grid_is_worth(p->s, &p->l->u, &loops.d[k]))
             barriers[loops.d[k].header] |= 2;
     l->stop = barriers;
 }

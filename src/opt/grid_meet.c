@@ -290,6 +290,26 @@ static void put_warps(meet *m) {
     tr_grid_end_turns(s, &l, NULL);
 }
 
+/* For one of those that are there it is true: looked for up to the first, which mostly is the first of all. */
+static void put_any(meet *m) {
+    tr_grid *s = m->s;
+    tr_val zero = tr_grid_number(s, 0), got;
+    tr_bid found = tr_blk_new(s->lam), next = tr_blk_new(s->lam), done = tr_blk_new(s->lam);
+    tr_turns l;
+    tr_val answer = tr_blk_param(s->lam, done, s->i64, NULL), one = tr_grid_number(s, 1);
+    tr_grid_begin_turns(s, &l, s->threads, 0, NULL);
+    tr_val here = is_there(m, l.i), yes = tr_emit2(&s->b, TR_OP_AND, s->i1, given(m, 1, l.i), here);
+    tr_cbr(&s->b, yes, found, 0, NULL, next, 0, NULL);
+    s->b.blk = found;
+    tr_br(&s->b, done, 1, &one);
+    s->b.blk = next;
+    tr_grid_end_turns(s, &l, NULL);
+    tr_br(&s->b, done, 1, &zero);
+    s->b.blk = done;
+    got = tr_emit1(&s->b, TR_OP_CONV, type(s, TR_TY_I32), answer);
+    tr_emit3(&s->b, TR_OP_STORE, NULL, m->known[m->stop->result], zero, got);
+}
+
 /* A barrier with a result: how many there are, and of how many it is true. */
 static void put_count(meet *m) {
     tr_grid *s = m->s;
@@ -303,8 +323,7 @@ static void put_count(meet *m) {
     tr_grid_end_turns(s, &l, carry);
     tr_val got = carry[1];
     if (m->stop->sub != TR_VOTE_COUNT) {
-        tr_val c = m->stop->sub == TR_VOTE_ALL ? tr_grid_compare(s, TR_CMP_EQ, carry[0], carry[1])
-                                               : tr_grid_compare(s, TR_CMP_GT, carry[1], zero);
+        tr_val c = tr_grid_compare(s, TR_CMP_EQ, carry[0], carry[1]);
         got = pick(m, s->i64, c, one, zero);
     }
     got = tr_emit1(&s->b, TR_OP_CONV, type(s, TR_TY_I32), got);
@@ -313,7 +332,9 @@ static void put_count(meet *m) {
 
 void tr_grid_meet(tr_grid *s, const tr_stop *stop, const tr_val *known, const tr_present *who) {
     meet m = {.s = s, .stop = stop, .known = known, .who = who};
-    if (stop->op == TR_OP_BARVOTE)
+    if (stop->op == TR_OP_BARVOTE && stop->sub == TR_VOTE_ANY)
+        put_any(&m);
+    else if (stop->op == TR_OP_BARVOTE)
         put_count(&m);
     else if (tr_op_meets(stop->op) == TR_MEETING_WARP && (who->waits || stop->op != TR_OP_SYNCWARP))
         put_warps(&m);
