@@ -86,7 +86,8 @@ void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_
     l->head = tr_blk_new(s->lam);
     l->exit = tr_blk_new(s->lam);
     l->ncarry = ncarry;
-    memcpy(args + 1, carry, ncarry * sizeof *carry);
+    for (uint32_t c = 0; c < ncarry; c++)
+        args[c + 1] = carry[c];
     tr_br(&s->b, l->head, ncarry + 1, args);
     l->i = tr_blk_param(s->lam, l->head, s->i64, NULL);
     for (uint32_t c = 0; c < ncarry; c++)
@@ -99,9 +100,11 @@ void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_
 void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry) {
     tr_val args[TR_CARRY + 1];
     args[0] = tr_grid_op(s, TR_OP_ADD, l->i, tr_grid_number(s, 1));
-    memcpy(args + 1, carry, l->ncarry * sizeof *carry);
+    for (uint32_t c = 0; c < l->ncarry; c++) {
+        args[c + 1] = carry[c];
+        carry[c] = l->carry[c];
+    }
     tr_br(&s->b, l->head, l->ncarry + 1, args);
-    memcpy(carry, l->carry, l->ncarry * sizeof *carry);
     s->b.blk = l->exit;
 }
 

@@ -222,7 +222,7 @@ bool tr_grid_cross(tr_grid *s, const tr_pieces *p) {
     c.made = TR_NEW_N(tr_grid_arena(s), tr_val *, c.nvals + 1u);
     find_free(g, c.is_free);
     for (tr_val v = 0; v < c.nvals; v++)
-        if (c.is_free[v])
+        if (c.is_free[v] && tr_at(g, v)->nargs)
             c.made[v] =
                 tr_arena_copy(tr_grid_arena(s), tr_at(g, v)->args, tr_at(g, v)->nargs * sizeof(tr_val));
     c.live = tr_grid_live(s);

@@ -971,6 +971,7 @@ def test_ctrl_c_while_waiting(wait):
     increment[1, 4](d)
     forever[1, 1, s](flag)
     e.record(s)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
     threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
         {wait}
