@@ -389,8 +389,9 @@ static void test_default(void) {
     uint64_t ticket = 0;
     forget();
     busy[1] = ops->stream_new(d);
-    put(s, 1, 20000, 0);
+    put(s, 1, CLOSED, 0);
     assert(!ops->begin(d, &ticket, 1000000)); /* not within a millisecond */
+    gate = true;
     begin();
     assert(said.n == 1);
     put(s, 2, 0, 0);
@@ -438,14 +439,15 @@ static void test_fork(void) {
     put(idle, 0, 0, 0);
     await(idle);
     for (int i = 0; i < 20; i++)
-        put(s, i, 1000, 0);
+        put(s, i, CLOSED, 0);
     assert(ops->record(d, s, v) == 0 && ops->wait(d, s, v) == 0);
-    nap(2500); /* one is at work */
+    nap(2500); /* one is at work, most likely */
     pid_t pid = fork();
     if (pid == 0) {
         in_child(s, idle, v);
         _exit(0);
     }
+    gate = true;
     int status;
     assert(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     await(NULL); /* the parent's are done */
