@@ -238,6 +238,14 @@ static void test_tickets(void) {
 
 /* --- events --- */
 
+/* The place of this one among those that were done; LOG: it was not. */
+static int place_of(int what) {
+    for (int i = 0; i < said.n; i++)
+        if (said.what[i] == what)
+            return i;
+    return LOG;
+}
+
 static void test_events(void) {
     tr_dev_stream *a = ops->stream_new(d), *b = ops->stream_new(d);
     tr_dev_event *v = ops->event_new(d, true), *w = ops->event_new(d, true),
@@ -256,7 +264,7 @@ static void test_events(void) {
     put(b, 4, 0, 0);
     while (!ops->happened(d, w, 1000000)) {}
     await(NULL);
-    assert(said.n == 4 && said.what[0] == 1 && said.what[1] == 2 && said.what[2] == 3 && said.what[3] == 4);
+    assert(said.n == 4 && place_of(1) == 0 && place_of(2) < place_of(4) && place_of(3) < place_of(4));
     assert(ops->elapsed(d, w, v, &ms) && ms >= 0 && ms < 1000 && !ops->elapsed(d, w, plain, &ms));
     assert(ops->record(d, NULL, v) == 0 && ops->happened(d, v, 0));
     assert(ops->record(d, a, w) == 0 && ops->wait(d, b, w) == 0); /* both go while streams refer to them */
@@ -462,12 +470,13 @@ static void test_fork(void) {
 static void test_stop(void) {
     tr_dev_stream *s = ops->stream_new(d), *t = ops->stream_new(d);
     forget();
-    put(s, 1, 5000, 0);
-    put(s, 2, 1000000, 0);
+    enum { MANY = 3000 };
+    for (int i = 0; i < MANY; i++)
+        put(s, 1, 20000, 0);
     put(t, 3, 0, 0);
     nap(1000);
-    assert(ops->stop(d, 2000000000));
-    assert(said.released == 3 && said.n <= 2); /* what is not begun is not done */
+    assert(ops->stop(d, 20000000000));
+    assert(said.released == MANY + 1 && said.n < MANY); /* what is not begun is not done */
     work *w = make(4, 0, 0);
     assert(ops->submit(d, s, &w->job) == TR_CODE_ENDED);
     released(&w->job);
