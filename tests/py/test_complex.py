@@ -44,8 +44,8 @@ def test_complex64_is_numpys(x, y):
 
 @given(x=numbers, y=numbers)
 def test_complex128_is_cpythons(x, y):
-    if y == 0:
-        return
+    if y == 0 or (sys.version_info >= (3, 14) and np.isinf(y)):
+        return  # from 3.14 on CPython finds quotients by infinite numbers as C99's annex G has them; ours are those of 3.11 to 3.13
     assert bits(run("a / b", x, y)) == bits(x / y)
     got = run("a / b", x, y, error_model="numpy")
     assert bits(got) == bits(x / y)

@@ -72,6 +72,7 @@ AXPY_SIG = "void(f4, f4[::1], f4[::1])"
 
 
 def test_kernels_of_the_tests(tmp_path):
+    assembler()  # where there is none, there is no libdevice
     """Those of test_cuda.py, for what they are launched with there."""
     made = compiled(tmp_path, "suite", str(HERE / "test_cuda.py"))
     assert made["kernels"] > 80
@@ -155,6 +156,7 @@ def every_text() -> list[tuple[str, str, dict]]:
 
 
 def test_what_kernels_are_made_of(tmp_path):
+    assembler()  # where there is none, there is no libdevice
     made = compiled(tmp_path, "texts", text=json.dumps(every_text()))
     assert not made["refused"], made["refused"]
     assert made["kernels"] > 50
@@ -250,6 +252,7 @@ def test_options_say_something():
 
 
 def test_fastmath():
+    assembler()  # where there is none, there is no libdevice
     text = "def k(x, y):\n    y[0] = math.sin(x[0]) / x[1] + math.sqrt(x[2])\n"
     fast = ptx_of(text, "void(f4[::1], f4[::1])", fastmath=True)
     assert "sin.approx.ftz.f32" in fast and "div.approx.ftz.f32" in fast and "sqrt.approx.ftz.f32" in fast
@@ -278,6 +281,8 @@ def test_indices():
 
 
 def test_device_functions():
+    assembler()  # where there is none, there is no libdevice
+
     def norm(x, y):
         return (x * x + y * y) ** 0.5, x
 
