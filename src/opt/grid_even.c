@@ -71,12 +71,34 @@ static bool used_outside(const even *e, tr_val v) {
     return false;
 }
 
+/* Who has left goes through the head again in later rounds: nothing may happen there, and the answer must stay no. It does where it is a param, which keeps
+ * what it was, or where a counter that only rises is compared with what does not change. */
+static bool stays_out(const even *e, tr_val cond) {
+    const tr_fn *g = e->g;
+    tr_bid h = e->loop->header;
+    const tr_ins *c = tr_at(g, cond);
+    int64_t by;
+    for (tr_val v = tr_blk_at(g, h)->first; v != tr_blk_at(g, h)->last; v = tr_at(g, v)->next)
+        if (!tr_opt_is_pure(tr_at(g, v)))
+            return false;
+    if (c->op == TR_OP_PARAM)
+        return c->blk == h;
+    if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !is_outside(e, c->args[1]))
+        return false;
+    const tr_ins *p = tr_at(g, c->args[0]);
+    if (p->op != TR_OP_PARAM || p->blk != h)
+        return false;
+    tr_val step = step_of(e, tr_param_index(g, c->args[0]));
+    return step != TR_NOVAL && tr_get_int(g, step, &by) && by == 1;
+}
+
 /* All threads come to it, only its head leads out, and that for each thread as it will. */
 static bool fits(even *e) {
     const tr_fn *g = e->g;
     tr_bid h = e->loop->header;
     const tr_ins *t = tr_term(g, h);
-    if (t->op != TR_OP_CBR || !e->u.varies[t->args[0]] || tr_is_const(tr_at(g, t->args[0])))
+    if (t->op != TR_OP_CBR || tr_is_const(tr_at(g, t->args[0])) || !e->u.varies[t->args[0]] ||
+        !stays_out(e, t->args[0]))
         return false;
     e->body = t->imm.succ[e->in[t->imm.succ[0].to] ? 0 : 1].to;
     e->exit = t->imm.succ[e->in[t->imm.succ[0].to] ? 1 : 0].to;
@@ -113,10 +135,14 @@ static bool count_rounds(even *e, tr_val k) {
     tr_bld b = {.fn = g, .blk = h, .before = tr_blk_at(g, h)->first, .loc = tr_term(g, h)->loc};
     for (uint32_t p = 0; p < n; p++) {
         tr_val v = tr_blk_at(g, h)->params.d[p], step = step_of(e, p), start = TR_NOVAL;
-        for (tr_way w = {0}; tr_next_way(g, h, &w);)
-            if (!e->in[w.from])
-                start = start == TR_NOVAL || start == w.edge->args[p] ? w.edge->args[p] : TR_NOBLK;
-        if (step == TR_NOVAL || start == TR_NOBLK || used_outside(e, v))
+        bool one = true;
+        for (tr_way w = {0}; tr_next_way(g, h, &w);) {
+            if (e->in[w.from])
+                continue;
+            one = one && (start == TR_NOVAL || start == w.edge->args[p]);
+            start = w.edge->args[p];
+        }
+        if (step == TR_NOVAL || !one || used_outside(e, v))
             continue;
         int64_t by, from;
         tr_val at = k;

@@ -148,6 +148,34 @@ def k(a, b, n):
             x += a[i] * (t + i)
         b[t] = x
 """,
+    "who has left stays out": """
+def k(a, b, n):
+    i = cuda.grid(1)
+    while True:
+        if i >= 256 or a[i] <= 4:
+            break
+        b[i] += a[i] + 1
+        i += cuda.gridsize(1)
+""",
+    "as long as an item says so": """
+def k(a, b, n):
+    i = cuda.grid(1)
+    while i < n and a[i] > 2:
+        b[i] += a[i]
+        i += cuda.gridsize(1)
+""",
+    "three beginnings": """
+def k(a, b, n):
+    if n > 100:
+        i = cuda.grid(1)
+    elif n > 40:
+        i = cuda.grid(1) + 3
+    else:
+        i = cuda.grid(1) + 1
+    while i < n:
+        b[i] += a[i]
+        i += cuda.gridsize(1)
+""",
     "rows": """
 def k(a, b, n):
     t = cuda.grid(1)
