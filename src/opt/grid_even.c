@@ -125,8 +125,8 @@ static bool fits(even *e) {
     return true;
 }
 
-/* Counters in terms of the round: start + k * step. False: none was found, or somebody asks for one afterwards. */
-static bool count_rounds(even *e, tr_val k) {
+/* Counters in terms of the round, start + k * step, where nobody asks for them afterwards. */
+static void count_rounds(even *e, tr_val k) {
     tr_fn *g = e->g;
     tr_bid h = e->loop->header;
     const tr_ty *i64 = e->s->i64;
@@ -153,7 +153,6 @@ static bool count_rounds(even *e, tr_val k) {
         tr_repl_set(g, &r, v, at);
     }
     tr_repl_apply(g, &r);
-    return r.any;
 }
 
 static void make_even(even *e) {

@@ -192,7 +192,7 @@ static tr_val as_bits(meet *m) {
                      args);
 }
 
-static tr_val match(meet *m, tr_val bits, tr_val lane, tr_val t, tr_val mask) {
+static tr_val match(meet *m, tr_val bits, tr_val t, tr_val mask) {
     tr_grid *s = m->s;
     tr_val carry[1] = {tr_grid_number(s, 0)}, mine, other;
     tr_turns l;
@@ -205,7 +205,6 @@ static tr_val match(meet *m, tr_val bits, tr_val lane, tr_val t, tr_val mask) {
     carry[0] = bit(m, TR_OP_OR, carry[0], pick(m, s->i64, same, lane_bit(m, l.i), tr_grid_number(s, 0)));
     tr_grid_end_turns(s, &l, carry);
     tr_val out = bit(m, TR_OP_AND, carry[0], mask);
-    (void)lane;
     if (m->stop->sub == TR_VOTE_ALL)
         out = pick(m, s->i64, tr_grid_compare(s, TR_CMP_EQ, out, mask), out, tr_grid_number(s, 0));
     return tr_emit1(&s->b, TR_OP_CONV, type(s, TR_TY_U32), out);
@@ -231,7 +230,7 @@ static void put_lane(meet *m, tr_val bits, tr_val lane) {
     switch (m->stop->op) {
     case TR_OP_SHFL: got = shuffle(m, lane, t, mask); break;
     case TR_OP_VOTE: got = vote(m, mask); break;
-    case TR_OP_MATCH: got = match(m, bits, lane, t, mask); break;
+    case TR_OP_MATCH: got = match(m, bits, t, mask); break;
     case TR_OP_ACTIVEMASK: got = tr_emit1(&s->b, TR_OP_CONV, type(s, TR_TY_U32), mask); break;
     default: break;
     }
