@@ -19,6 +19,13 @@ def k(a, b, n):
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         b[i] = a[i] * 3 + i
 """,
+    "a step of its own": """
+def k(a, b, n):
+    i, s = cuda.grid(1), cuda.gridsize(1)
+    while i < n:
+        b[i] = a[i] * 3 + i
+        i += s
+""",
     "while": """
 def k(a, b, n):
     i = cuda.grid(1)
@@ -148,24 +155,16 @@ def k(a, b, n):
             x += a[i] * (t + i)
         b[t] = x
 """,
-    "who has left stays out": """
-def k(a, b, n):
-    i = cuda.grid(1)
-    while True:
-        if i >= 256 or a[i] <= 4:
-            break
-        b[i] += a[i] + 1
-        i += cuda.gridsize(1)
-""",
     "as long as an item says so": """
 def k(a, b, n):
-    i = cuda.grid(1)
+    i, s = cuda.grid(1), cuda.gridsize(1)
     while i < n and a[i] > 2:
         b[i] += a[i]
-        i += cuda.gridsize(1)
+        i += s
 """,
     "three beginnings": """
 def k(a, b, n):
+    s = cuda.gridsize(1)
     if n > 100:
         i = cuda.grid(1)
     elif n > 40:
@@ -174,7 +173,7 @@ def k(a, b, n):
         i = cuda.grid(1) + 1
     while i < n:
         b[i] += a[i]
-        i += cuda.gridsize(1)
+        i += s
 """,
     "rows": """
 def k(a, b, n):
@@ -191,6 +190,22 @@ def test_grid_stride(name):
     for n, (grid, block) in itertools.product((0, 1, 31, 64, 200), ((1, 1), (2, 8), (3, 32))):
         a = np.random.default_rng(n).integers(0, 10, 256)
         check(STRIDE[name], grid, block, a, np.zeros(256, np.int64), n)
+
+
+def test_who_has_left_stays_out():
+    text = """
+def k(a, b):
+    i, s = cuda.grid(1), cuda.gridsize(1)
+    while True:
+        if a[i] <= 4:
+            break
+        b[i] += a[i] + 1
+        i += s
+"""
+    a = np.random.default_rng(5).integers(0, 10, 512)
+    a[300:] = 0  # all leave by then, and what they leave by is no counter
+    for grid, block in ((1, 1), (2, 8), (3, 32)):
+        check(text, grid, block, a, np.zeros(512, np.int64))
 
 
 def test_two_axes():
