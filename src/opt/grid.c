@@ -108,8 +108,18 @@ void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry) {
     s->b.blk = l->exit;
 }
 
+/* A block has one thread along it, wherever it runs. */
+static bool is_flat(const tr_grid *s, unsigned axis) {
+    int64_t n;
+    return tr_get_int(s->f, tr_at(s->f, s->call)->args[3 + axis], &n) && n == 1;
+}
+
 void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *carry) {
     for (unsigned k = TR_AXES; k-- > 0;) {
+        if (is_flat(s, k)) {
+            s->thread[k] = tr_grid_number(s, 0);
+            continue;
+        }
         tr_grid_begin_turns(s, &l->axis[k], s->caps[3 + k], ncarry, carry);
         s->thread[k] = l->axis[k].i;
     }
@@ -117,31 +127,45 @@ void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *c
 
 void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry) {
     for (unsigned k = 0; k < TR_AXES; k++) {
-        tr_grid_end_turns(s, &l->axis[k], carry);
+        if (!is_flat(s, k))
+            tr_grid_end_turns(s, &l->axis[k], carry);
         s->thread[k] = TR_NOVAL;
     }
 }
 
 tr_val tr_grid_me(tr_grid *s) {
-    tr_val me = s->thread[TR_AXIS_Z];
-    for (unsigned k = TR_AXIS_Z; k-- > 0;)
-        me = tr_grid_op(s, TR_OP_ADD, tr_grid_op(s, TR_OP_MUL, me, s->caps[3 + k]), s->thread[k]);
+    tr_val me = TR_NOVAL;
+    for (unsigned k = TR_AXES; k-- > 0;) {
+        if (is_flat(s, k) && (k || me != TR_NOVAL))
+            continue;
+        if (me != TR_NOVAL)
+            me = tr_grid_op(s, TR_OP_MUL, me, s->caps[3 + k]);
+        me = me == TR_NOVAL ? s->thread[k] : tr_grid_op(s, TR_OP_ADD, me, s->thread[k]);
+    }
     return me;
 }
 
-tr_val tr_grid_my_number(tr_bld *b, const tr_ty *i64) {
-    tr_val at[TR_AXES], dim[TR_AXES], n;
-    for (unsigned k = 0; k < TR_AXES; k++) {
-        at[k] = tr_emit0(b, TR_OP_THREADIDX, i64);
-        dim[k] = tr_emit0(b, TR_OP_BLOCKDIM, i64);
-        tr_at(b->fn, at[k])->imm.i = tr_at(b->fn, dim[k])->imm.i = k;
-    }
-    n = at[TR_AXIS_Z];
-    for (unsigned k = TR_AXIS_Z; k-- > 0;) {
-        n = tr_emit2(b, TR_OP_MUL, i64, n, dim[k]);
-        tr_at(b->fn, n)->flags |= F_NSW;
-        n = tr_emit2(b, TR_OP_ADD, i64, n, at[k]);
-        tr_at(b->fn, n)->flags |= F_NSW;
+static tr_val place(tr_bld *b, tr_op op, const tr_ty *i64, unsigned axis) {
+    tr_val v = tr_emit0(b, op, i64);
+    tr_at(b->fn, v)->imm.i = axis;
+    return v;
+}
+
+tr_val tr_grid_my_number(const tr_grid *s, tr_bld *b) {
+    tr_val n = TR_NOVAL;
+    for (unsigned k = TR_AXES; k-- > 0;) {
+        if (is_flat(s, k) && (k || n != TR_NOVAL))
+            continue;
+        if (n != TR_NOVAL) {
+            n = tr_emit2(b, TR_OP_MUL, s->i64, n, place(b, TR_OP_BLOCKDIM, s->i64, k));
+            tr_at(b->fn, n)->flags |= F_NSW;
+        }
+        tr_val at = place(b, TR_OP_THREADIDX, s->i64, k);
+        if (n != TR_NOVAL) {
+            at = tr_emit2(b, TR_OP_ADD, s->i64, n, at);
+            tr_at(b->fn, at)->flags |= F_NSW;
+        }
+        n = at;
     }
     return n;
 }
@@ -212,6 +236,29 @@ static bool asks_in_patterns(const tr_fn *f, bool inside) {
     return false;
 }
 
+/* Sizes of the launch that are constants, and places along axes of one thread. */
+static void put_constants(tr_grid *s) {
+    tr_fn *g = s->g;
+    tr_repl r = tr_repl_new(g);
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
+             v = next) {
+            const tr_ins *in = tr_at(g, v);
+            next = in->next;
+            bool at = in->op == TR_OP_THREADIDX || in->op == TR_OP_BLOCKIDX;
+            if (!at && in->op != TR_OP_BLOCKDIM && in->op != TR_OP_GRIDDIM)
+                continue;
+            bool block = in->op == TR_OP_THREADIDX || in->op == TR_OP_BLOCKDIM;
+            int64_t n;
+            tr_val size = tr_at(s->f, s->call)->args[(block ? TR_AXES : 0) + in->imm.i];
+            if (!tr_get_int(s->f, size, &n) || (at && n != 1))
+                continue;
+            tr_repl_set(g, &r, v, tr_const_int(g, s->i64, at ? 0 : n));
+            tr_ins_remove(g, v);
+        }
+    tr_repl_apply(g, &r);
+}
+
 static bool take_body(tr_grid *s) {
     const tr_fn *kernel = s->p->insts.d[tr_at(s->f, s->call)->imm.fn].fn;
     s->g = tr_fn_clone(kernel);
@@ -220,6 +267,7 @@ static bool take_body(tr_grid *s) {
     if (asks_in_patterns(s->g, false))
         return tr_grid_fail(s,
                             "a function that is applied to the items of an array cannot ask for its thread");
+    put_constants(s);
     tr_simplify_cfg(s->g);
     return refuse_grid_barriers(s);
 }
@@ -296,7 +344,7 @@ static void share_locals(tr_grid *s) {
             const tr_ty *t = tr_ty_array(s->p->ctx->types, in.ty->elem, in.ty->ndim + 1u, TR_LAYOUT_C, false);
             tr_val home = tr_blk_param(g, 0, t, NULL), args[3 * TR_MAX_NDIM + 2] = {home};
             tr_bld at = {.fn = g, .blk = b, .before = v, .loc = in.loc};
-            args[1] = tr_grid_my_number(&at, s->i64);
+            args[1] = tr_grid_my_number(s, &at);
             uint32_t n = in.ty->ndim;
             int64_t along = 0;
             for (uint32_t k = 0; k < n; k++) {
@@ -378,7 +426,11 @@ static bool plan_body(tr_grid *s, tr_level **level) {
         if (*level || failed || !even)
             break;
     }
-    return !failed && (*level || tr_grid_rounds_cut(s));
+    if (failed || (!*level && !tr_grid_rounds_cut(s)))
+        return false;
+    tr_cfg_compute(s->g);
+    tr_opt_dce(s->p, s->g); /* what is loaded for nobody would be a loop over the threads */
+    return true;
 }
 
 static bool run_here(tr_prog *p, tr_fn *f, tr_val call) {

@@ -77,7 +77,7 @@ typedef struct tr_turns {
 void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_val *carry);
 void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry);
 
-/* The loops over the threads of a block, x innermost. */
+/* The loops over the threads of a block, x innermost. None over an axis that has one, which an entry says by a constant. */
 typedef struct tr_threads {
     tr_turns axis[TR_AXES];
 } tr_threads;
@@ -85,7 +85,7 @@ void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *c
 void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry);
 tr_val tr_grid_me(tr_grid *s); /* the thread's number in its block, inside of the loops */
 /* Which thread this is, as the body asks: counted through the block, x first. */
-tr_val tr_grid_my_number(tr_bld *b, const tr_ty *i64);
+tr_val tr_grid_my_number(const tr_grid *s, tr_bld *b);
 /* A copy of these blocks of the body, entered from where the builder is, first block first. `known`: per value of the body, what stands for it, or NOVAL.
  * Ways out (TR_BR to a block that is none of these, kept branches, returns) are left to the caller: blocks `bmap` says where each block's copy is. */
 tr_bid *tr_grid_copy(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bid outside);

@@ -110,14 +110,14 @@ tr_bits *tr_grid_live(const tr_grid *s) {
 static tr_val load_home(cross *c, tr_val v, tr_val before) {
     tr_fn *g = c->s->g;
     tr_bld b = {.fn = g, .blk = tr_at(g, before)->blk, .before = before, .loc = tr_at(g, before)->loc};
-    tr_val me = tr_grid_my_number(&b, c->s->i64);
+    tr_val me = tr_grid_my_number(c->s, &b);
     return tr_emit2(&b, TR_OP_LOAD, tr_at(g, v)->ty, c->home[v], me);
 }
 
 static void store_home(cross *c, tr_val home, tr_val v, tr_bid blk, tr_val before) {
     tr_fn *g = c->s->g;
     tr_bld b = {.fn = g, .blk = blk, .before = before, .loc = tr_at(g, before)->loc};
-    tr_val me = tr_grid_my_number(&b, c->s->i64);
+    tr_val me = tr_grid_my_number(c->s, &b);
     tr_emit3(&b, TR_OP_STORE, NULL, home, me, v);
 }
 

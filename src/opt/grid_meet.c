@@ -27,7 +27,7 @@ static tr_val new_home(tr_grid *s, const tr_ty *elem, bool cell) {
 static tr_val give(tr_grid *s, tr_bld *b, tr_val v) {
     if (tr_is_const(tr_at(s->g, v)))
         return v;
-    tr_val home = new_home(s, tr_at(s->g, v)->ty, false), me = tr_grid_my_number(b, s->i64);
+    tr_val home = new_home(s, tr_at(s->g, v)->ty, false), me = tr_grid_my_number(s, b);
     tr_emit3(b, TR_OP_STORE, NULL, home, me, v);
     return home;
 }
@@ -49,7 +49,7 @@ static void cut_at(tr_grid *s, tr_val v) {
     if (in.ty) {
         b.blk = stop.on;
         stop.result = new_home(s, in.ty, block);
-        tr_val me = block ? tr_const_int(g, s->i64, 0) : tr_grid_my_number(&b, s->i64);
+        tr_val me = block ? tr_const_int(g, s->i64, 0) : tr_grid_my_number(s, &b);
         tr_repl r = tr_repl_new(g);
         tr_repl_set(g, &r, v, tr_emit2(&b, TR_OP_LOAD, in.ty, stop.result, me));
         tr_repl_apply(g, &r);

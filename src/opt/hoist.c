@@ -26,25 +26,64 @@ static bool move_up(tr_fn *f, tr_val v) {
     return true;
 }
 
+static bool may_leave(const tr_fn *f, tr_val v, const uint8_t *inside) {
+    const tr_ins *in = tr_at(f, v);
+    bool stays = !is_cheap(f, v);
+    for (uint32_t k = 0; k < in->nargs && !stays; k++) {
+        tr_bid b = tr_at(f, in->args[k])->blk;
+        stays = b != TR_NOBLK && inside[b];
+    }
+    return !stays;
+}
+
+static bool any_leaves(const tr_fn *f, const tr_loop *l, const uint8_t *inside) {
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (may_leave(f, v, inside))
+                return true;
+    return false;
+}
+
 static bool leave_loop(tr_fn *f, const tr_loop *l, const uint8_t *inside) {
     assert(l->preheader != TR_NOBLK && !inside[l->preheader]);
     bool changed = false;
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first, next; v != TR_NOVAL; v = next) {
-            const tr_ins *in = tr_at(f, v);
-            bool stays = !is_cheap(f, v);
-            next = in->next;
-            for (uint32_t k = 0; k < in->nargs && !stays; k++) {
-                tr_bid b = tr_at(f, in->args[k])->blk;
-                stays = b != TR_NOBLK && inside[b];
-            }
-            if (stays)
+            next = tr_at(f, v)->next;
+            if (!may_leave(f, v, inside))
                 continue;
             tr_ins_move_end(f, v, l->preheader);
             tr_at(f, v)->flags &= (uint8_t)~F_NSW; /* promised where it stood, perhaps behind a check */
             changed = true;
         }
     return changed;
+}
+
+/* Inner loops first: what leaves them may leave the outer one too. False: a loop that something leaves had no place before it, and has one now; all is to be
+ * looked at again. */
+static bool leave_loops(tr_fn *f, bool *changed) {
+    tr_loops loops;
+    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
+    uint8_t *inside = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
+    for (uint32_t l = loops.n; l-- > 0;) {
+        const tr_loop *loop = &loops.d[l];
+        for (uint32_t i = 0; i < loop->blks.n; i++)
+            inside[loop->blks.d[i]] = 1;
+        if (loop->preheader != TR_NOBLK) {
+            *changed |= leave_loop(f, loop, inside);
+        } else if (loop->header != 0 && any_leaves(f, loop, inside)) {
+            tr_bid h = loop->header, before = tr_opt_block_before(f, h);
+            tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_term(f, h)->loc};
+            tr_br(&b, h, tr_blk_at(f, before)->params.n, tr_blk_at(f, before)->params.d);
+            tr_cfg_compute(f);
+            tr_dom_compute(f);
+            *changed = true;
+            return false;
+        }
+        for (uint32_t i = 0; i < loop->blks.n; i++)
+            inside[loop->blks.d[i]] = 0;
+    }
+    return true;
 }
 
 bool tr_opt_hoist(tr_prog *p, tr_fn *f) {
@@ -55,19 +94,7 @@ bool tr_opt_hoist(tr_prog *p, tr_fn *f) {
             next = tr_at(f, v)->next;
             changed |= is_free(f, v) && move_up(f, v);
         }
-    tr_loops loops;
-    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
-    uint8_t *inside = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
-    for (uint32_t l = loops.n;
-         l-- > 0;) { /* inner loops first: what leaves them may leave the outer one too */
-        const tr_loop *loop = &loops.d[l];
-        if (loop->preheader == TR_NOBLK)
-            continue;
-        for (uint32_t i = 0; i < loop->blks.n; i++)
-            inside[loop->blks.d[i]] = 1;
-        changed |= leave_loop(f, loop, inside);
-        for (uint32_t i = 0; i < loop->blks.n; i++)
-            inside[loop->blks.d[i]] = 0;
-    }
+    while (!leave_loops(f, &changed))
+        ;
     return changed;
 }

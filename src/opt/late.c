@@ -105,6 +105,8 @@ static bool find_exit(finder *r) {
     r->weight = 0;
     for (uint32_t i = 0; i < r->o.blks.n; i++) {
         const tr_ins *t = tr_term(r->o.f, r->o.blks.d[i]);
+        if (t->op == TR_OP_YIELD)
+            return false;
         returns = returns || t->op == TR_OP_RET;
         for (uint32_t s = 0; s < tr_nsucc(t); s++) {
             tr_bid to = t->imm.succ[s].to;
@@ -126,8 +128,10 @@ bool tr_opt_late(tr_prog *p, tr_fn *f) {
     finder r = {.o = {.p = p, .f = f, .name = "late"}};
     tr_arena *a = &f->ctx->arena;
     bool changed = false;
-    if (p->handles || f->is_lambda || f->ctx->opts.debug || f->ctx->opts.opt_level == 0)
+    if (p->handles || f->ctx->opts.debug || f->ctx->opts.opt_level == 0)
         return false;
+    if (f->is_lambda) /* the bodies of a function's patterns have its name */
+        r.o.name = tr_arena_printf(a, "body%u.late", (unsigned)p->insts.n);
     r.o.of = TR_NEW_N(a, uint32_t, f->blks.n + 1u);
     for (uint32_t i = 0; i < f->rpo.n; i++)
         if (tr_blk_at(f, f->rpo.d[i])->cold && !r.o.of[f->rpo.d[i]])

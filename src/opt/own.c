@@ -299,6 +299,7 @@ static void do_edge(owning *w, tr_bid from, uint32_t s, const actions *x) {
         b.before = tr_blk_at(f, e.to)->first;
     } else {
         b.blk = tr_blk_new(f);
+        tr_blk_at(f, b.blk)->cold = tr_blk_at(f, from)->cold;
         b.before =
             tr_br(&(tr_bld){.fn = f, .blk = b.blk, .before = TR_NOVAL, .loc = b.loc}, e.to, e.n, e.args);
         tr_at(f, t)->imm.succ[s] = (tr_edge){.to = b.blk};

@@ -6,28 +6,29 @@
 #include "opt/prove.h"
 #include "opt/repair.h"
 
-/* Values that enter a sum are tested to lie within this; so sums of a few of them are exact. */
+/* The terms of a sum are tested to lie within this; so sums of a few of them are exact. */
 #define LIMIT ((int64_t)1 << 60)
-enum { MAX_WEIGHT = 6 };
+enum { MAX_TERMS = 6 };
 
 /* --- the test --- */
 
-static bool bounded(const tr_fn *f, tr_val v, bool *low, bool *high) {
+static int64_t limit(const tr_lterm *t) {
+    return LIMIT / (t->k < 0 ? -t->k : t->k);
+}
+
+static bool bounded(const tr_fn *f, const tr_lterm *t, bool *low, bool *high) {
     tr_wide lo, hi;
-    tr_range_of(f, v, &lo, &hi);
-    *low = lo >= -LIMIT;
-    *high = hi <= LIMIT;
+    tr_range_of(f, t->v, &lo, &hi);
+    *low = lo >= -limit(t);
+    *high = hi <= limit(t);
     return *low && *high;
 }
 
 bool tr_opt_testable(const tr_fn *f, const tr_lin *e) {
-    int64_t weight = 0;
-    for (uint32_t i = 0; i < e->n; i++) {
-        weight += e->t[i].k < 0 ? -e->t[i].k : e->t[i].k;
-        if (tr_at(f, e->t[i].v)->ty->kind != TR_TY_I64 || weight > MAX_WEIGHT)
+    for (uint32_t i = 0; i < e->n; i++)
+        if (tr_at(f, e->t[i].v)->ty->kind != TR_TY_I64)
             return false;
-    }
-    return e->n > 0 && e->c <= LIMIT / 2 && e->c >= -(tr_wide)LIMIT / 2;
+    return e->n > 0 && e->n <= MAX_TERMS && e->c <= LIMIT / 2 && e->c >= -(tr_wide)LIMIT / 2;
 }
 
 typedef struct tester {
@@ -51,15 +52,15 @@ static tr_val number(tester *t, tr_wide k) {
     return tr_const_int(t->b.fn, t->i64, (int64_t)k);
 }
 
-/* A value that enters a sum must be small, or the sum could wrap. */
-static void test_range(tester *t, tr_val v) {
+/* A term of a sum must be small, or the sum could wrap. */
+static void test_range(tester *t, const tr_lterm *x) {
     bool low, high;
-    if (bounded(t->b.fn, v, &low, &high))
+    if (bounded(t->b.fn, x, &low, &high))
         return;
     if (!low)
-        t->ranges = both(t, t->ranges, compare(t, TR_CMP_GE, v, number(t, -(tr_wide)LIMIT)));
+        t->ranges = both(t, t->ranges, compare(t, TR_CMP_GE, x->v, number(t, -limit(x))));
     if (!high)
-        t->ranges = both(t, t->ranges, compare(t, TR_CMP_LE, v, number(t, LIMIT)));
+        t->ranges = both(t, t->ranges, compare(t, TR_CMP_LE, x->v, number(t, limit(x))));
 }
 
 /* The terms of one sign, and the constant, as a value. */
@@ -74,7 +75,7 @@ static tr_val sum(tester *t, const tr_lin *e, int sign, tr_wide c) {
         if (k < 0)
             continue;
         if (n > 1 || k != 1 || c != 0)
-            test_range(t, e->t[i].v);
+            test_range(t, &e->t[i]);
         tr_val x = k == 1 ? e->t[i].v : tr_emit2(&t->b, TR_OP_MUL, t->i64, e->t[i].v, number(t, k));
         v = v == TR_NOVAL ? x : tr_emit2(&t->b, TR_OP_ADD, t->i64, v, x);
     }
@@ -88,7 +89,7 @@ static tr_val sum(tester *t, const tr_lin *e, int sign, tr_wide c) {
 static void test(tester *t, const tr_lin *e) {
     bool low, high, left = true;
     for (uint32_t i = 0; i < e->n; i++)
-        if (e->t[i].k > 0 && !bounded(t->b.fn, e->t[i].v, &low, &high))
+        if (e->t[i].k > 0 && !bounded(t->b.fn, &e->t[i], &low, &high))
             left = false;
     tr_val x = sum(t, e, 1, left ? e->c : 0), y = sum(t, e, -1, left ? 0 : -e->c);
     t->all = both(t, t->all, compare(t, TR_CMP_GE, x, y));

@@ -624,9 +624,9 @@ def test_without_checks_there_is_nothing_of_it():
     plain[1, 4](np.zeros(4))
     with pytest.raises(KernelCheckError):
         watched[1, 4](np.zeros(4))
-    (code,) = plain._entry.inspect_llvm().values()
+    (code,) = plain._entries[1].inspect_llvm().values()
     assert "watch" not in code
-    (code,) = watched._entry.inspect_llvm().values()
+    (code,) = watched._entries[1].inspect_llvm().values()
     assert "tr_rt_watch_touch" in code
 
 

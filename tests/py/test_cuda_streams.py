@@ -767,7 +767,7 @@ def test_hooks_before_launches():
         if args[0].size == 3:
             raise KeyError("no")
 
-    launcher = _core._launcher(INCREMENT._entry, INCREMENT, (1, 1, 1), (4, 1, 1), None, 0, before)
+    launcher = _core._launcher(INCREMENT._entry((4, 1, 1)), INCREMENT, (1, 1, 1), (4, 1, 1), None, 0, before)
     a = np.zeros(4)
     launcher(a)
     launcher(a)
@@ -775,11 +775,11 @@ def test_hooks_before_launches():
         launcher(np.zeros(3))
     assert (a == 2).all() and len(asked) == 3 and asked[0][0] == (1, 1, 1) and asked[0][1][0] is a
     for bad in (
-        (INCREMENT._entry, INCREMENT, (1, 1), (4, 1, 1), None, 0),
-        (INCREMENT._entry, INCREMENT, (1, 1, 0), (4, 1, 1), None, 0),
+        (INCREMENT._entry((4, 1, 1)), INCREMENT, (1, 1), (4, 1, 1), None, 0),
+        (INCREMENT._entry((4, 1, 1)), INCREMENT, (1, 1, 0), (4, 1, 1), None, 0),
         (INCREMENT._kernel, INCREMENT, (1, 1, 1), (4, 1, 1), None, 0),
-        (INCREMENT._entry, INCREMENT, (1, 1, 1), (4, 1, 1), "x", 0),
-        (INCREMENT._entry, INCREMENT, (1, 1, 1), (4, 1, 1), None, "x"),
+        (INCREMENT._entry((4, 1, 1)), INCREMENT, (1, 1, 1), (4, 1, 1), "x", 0),
+        (INCREMENT._entry((4, 1, 1)), INCREMENT, (1, 1, 1), (4, 1, 1), None, "x"),
     ):
         with pytest.raises((TypeError, ValueError)):
             _core._launcher(*bad)
@@ -798,7 +798,7 @@ def test_launchers_are_collected_with_their_kernel():
     k = kernel_of("def k(a):\n    a[0] = 1\n")
     k[1, 1](np.zeros(1))
     k[1, 2, cuda.stream()](np.zeros(1))
-    refs = weakref.ref(k[1, 1]), weakref.ref(k._entry)
+    refs = weakref.ref(k[1, 1]), weakref.ref(k._entries[1])
     cuda.synchronize()
     gc.collect()
     del k

@@ -179,7 +179,7 @@ class Inspection:
     """The part of `Kernel` that says what it is. Signatures are those that were declared, compiled or launched."""
 
     _kernel: Function
-    _entry: Function
+    _entries: dict[int, Function]
     py_func: Callable[..., Any]
     targetoptions: dict[str, Any]
     __qualname__: str
@@ -187,7 +187,7 @@ class Inspection:
     def _definitions(self) -> _Definitions:
         known: _Definitions = self.__dict__.setdefault("_known", _Definitions())
         rows = [s.args for s in self._kernel._declared]
-        rows += [row[-1].types for row in self._entry.signatures]
+        rows += [row[-1].types for entry in list(self._entries.values()) for row in entry.signatures]
         for types in rows:
             if tuple(types) not in known.keys():
                 known[tuple(types)] = Definition(self, tuple(types))

@@ -27,14 +27,23 @@ _SHARED_OPTIONS = ("fastmath", "cache", "debug", "inline", "promotion", "boundsc
 _OF_GPU = ("opt", "lineinfo", "max_registers", "launch_bounds", "fma")
 
 
-def _entry(kernel: Function) -> Callable[..., None]:
-    """What the host calls: seven sizes (grid, block, bytes of shared memory), then the kernel's arguments."""
+def _entry(kernel: Function, axes: int) -> Callable[..., None]:
+    """What the host calls: seven sizes (grid, block, bytes of shared memory), then the kernel's arguments.
+
+    A block has one thread along its axes past the first ``axes``, so there are no loops over those.
+    """
     start = cuda._launch
 
-    def launch(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
+    def line(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
+        start(kernel, gx, gy, gz, bx, 1, 1, nbytes, args)
+
+    def plane(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
+        start(kernel, gx, gy, gz, bx, by, 1, nbytes, args)
+
+    def space(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
         start(kernel, gx, gy, gz, bx, by, bz, nbytes, args)
 
-    return launch
+    return (line, plane, space)[axes - 1]
 
 
 def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -87,9 +96,8 @@ class Kernel(Configurable, Inspection):
         self._kernel = Function(fn, flags, as_options(options))
         for s in signatures or ():
             self._kernel._announce(s)
-        entry = _entry(self._kernel)
-        entry.__name__, entry.__qualname__ = fn.__name__, fn.__qualname__
-        self._entry = Function(entry, {**flags, "watch": watch}, {})
+        self._entry_flags = {**flags, "watch": watch}
+        self._entries: dict[int, Function] = {}
         self._before = _checks.before if watch & config._CHECKS["bounds"] else None
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, name, getattr(fn, name))
@@ -97,6 +105,15 @@ class Kernel(Configurable, Inspection):
         vars(self)[_REASON] = (
             f"{self.__name__}(), a kernel that the host launches (one with cuda.jit(device=True) may be called)"
         )
+
+    def _entry(self, block: tuple[int, int, int]) -> Function:
+        """The entry for blocks of these sizes."""
+        axes = 3 if block[2] > 1 else 2 if block[1] > 1 else 1
+        if axes not in self._entries:
+            entry = _entry(self._kernel, axes)
+            entry.__name__, entry.__qualname__ = self.py_func.__name__, self.py_func.__qualname__
+            self._entries.setdefault(axes, Function(entry, self._entry_flags, {}))
+        return self._entries[axes]
 
     def _configure(self, config: Any) -> Launcher:
         """``kernel[config]``, asked for once for each but where it names a stream."""
@@ -111,7 +128,9 @@ class Kernel(Configurable, Inspection):
         nbytes = _shared_bytes(config[3] if len(config) > 3 else 0, has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"])
         if isinstance(stream, Stream):
             same: Launcher = self[config[:2]]
-            return _launcher(self._entry, self, same.grid, same.block, stream, nbytes, self._before)
+            return _launcher(
+                self._entry(same.block), self, same.grid, same.block, stream, nbytes, self._before
+            )
         grid = _sizes("the grid", config[0], _limits(has, "GRID"))
         block = _sizes("the block", config[1], _limits(has, "BLOCK"))
         threads = block[0] * block[1] * block[2]
@@ -119,7 +138,7 @@ class Kernel(Configurable, Inspection):
             raise ValueError(
                 f"a block of {threads} threads; a device takes at most {has['MAX_THREADS_PER_BLOCK']}"
             )
-        return _launcher(self._entry, self, grid, block, stream, nbytes, self._before)
+        return _launcher(self._entry(block), self, grid, block, stream, nbytes, self._before)
 
     def __call__(self, *args: Any) -> None:
         if not self._warned:
