@@ -75,7 +75,7 @@ void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
         out[i] = LLVMBuildLoad2(w->b, tr_lower_elem(w->m, a->ty->elem), component(w, a, p, i), "");
         LLVMSetAlignment(out[i], align_of(a->ty->elem));
         tr_lower_tag(w->m, out[i], false);
-        if (a->apart)
+        if (a->apart || w->in_turn)
             tr_lower_mark_apart(w->m, out[i]);
     }
     if (a->ty->elem->kind ==
@@ -101,7 +101,7 @@ void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x) {
         lv st = LLVMBuildStore(w->b, y, component(w, a, p, i));
         LLVMSetAlignment(st, align_of(a->ty->elem));
         tr_lower_tag(w->m, st, false);
-        if (a->apart)
+        if (a->apart || w->in_turn)
             tr_lower_mark_apart(w->m, st);
     }
 }

@@ -329,11 +329,15 @@ static unsigned contracts(const tr_lm *m) {
 static void lower_ins(tr_lf *w, tr_val v) {
     const tr_ins *in = tr_at(w->body->f, v);
     unsigned outer = w->fmf; /* of a pattern around a lambda */
+    const uint8_t *turns = w->body->turns;
+    bool in_turn = w->in_turn;
+    w->in_turn = turns && turns[in->blk] && in->op != TR_OP_PATTERN; /* a pattern has loops of its own */
     if (w->m->dbg)
         tr_lower_debug_at(w, in->loc);
     w->fmf = tr_lower_fmf(tr_ins_fast(in)) | contracts(w->m);
     lower_op(w, v, in);
     w->fmf = outer;
+    w->in_turn = in_turn;
 }
 
 /* --- bodies --- */

@@ -72,6 +72,7 @@ typedef struct tr_lbody {
     lv **vals; /* parts of each value, NULL = not made yet */
     lb *blks;
     lv *loop_marks; /* per block: metadata of the jump back to a loop's header that ends it; NULL = no loop has any */
+    uint8_t *turns; /* per block: it lies in a loop over threads, whose turns do not meet in memory; NULL: none does */
     uint32_t at_loc; /* lambda: loc of its pattern in `outer` */
     lv *yield;       /* lambda: parts of what it yielded */
     lb yield_blk;    /* lambda with several YIELDs: where they meet, with phis in `yield` */
@@ -90,6 +91,7 @@ typedef struct tr_lf {
     lt ret_type;  /* of the LLVM function */
     int32_t inst;
     unsigned fmf;   /* LLVM's fast-math bits of the instruction, or the reduction, that is being lowered */
+    bool in_turn;   /* it is one of a turn's (tr_lbody.turns) */
     unsigned nmath; /* calls that may be vectorised, so far */
     TR_VEC(tr_lbuf) bufs; /* room.c; the first in_use of them are taken */
     uint32_t in_use;
@@ -136,7 +138,7 @@ void tr_lower_look_for_room(tr_lf *w, bool as_entry, bool check);
 /* --- loops.c --- */
 /* One step of a long loop. Now and then the function leaves from here, when the region it is part of has to
  * end. */
-void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks */
+void tr_lower_loops(tr_lf *w); /* fills w->body->loop_marks and turns */
 /* Metadata for the jump back of a loop. */
 enum {
     TR_LOOP_COLD = 1, /* hardly ever runs: vectors for it are not worth their compile time */

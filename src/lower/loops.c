@@ -298,6 +298,38 @@ static void mark_cold(tr_lf *w) {
     }
 }
 
+/* --- loops over threads --- */
+
+/* Does the number that the loop counts say that no turn meets another in memory? */
+static bool is_turns(const tr_fn *f, const tr_loop *l) {
+    const tr_ins *t = l->latch == TR_NOBLK ? NULL : tr_term(f, l->latch);
+    for (uint32_t s = 0; t && s < tr_nsucc(t); s++)
+        for (uint32_t k = 0; t->imm.succ[s].to == l->header && k < t->imm.succ[s].n; k++) {
+            const tr_ins *next = tr_at(f, t->imm.succ[s].args[k]);
+            if (next->op == TR_OP_ADD && next->sub)
+                return true;
+        }
+    return false;
+}
+
+/* LLVM then asks no more whether arrays overlap before it takes many turns at once. */
+static void mark_turns(tr_lf *w) {
+    tr_fn *f = w->body->f;
+    tr_loops loops = {0};
+    tr_dom_compute(f);
+    tr_loops_find(f, &loops, TR_NEW_N(&w->m->ctx->arena, uint32_t, f->blks.n + 1u));
+    for (uint32_t l = 0; l < loops.n; l++) {
+        if (!is_turns(f, &loops.d[l]))
+            continue;
+        if (!w->body->turns)
+            w->body->turns = TR_NEW_N(&w->m->ctx->arena, uint8_t, f->blks.n + 1u);
+        for (uint32_t k = 0; k < loops.d[l].blks.n; k++)
+            w->body->turns[loops.d[l].blks.d[k]] = 1;
+        if (!tr_blk_at(f, loops.d[l].latch)->cold)
+            set_mark(w, loops.d[l].latch, tr_lower_loop_mark(w->m, TR_LOOP_APART));
+    }
+}
+
 void tr_lower_loops(tr_lf *w) {
     const uint8_t *math = find_blocks(w, tr_lower_is_math), *lookups = find_blocks(w, looks_up);
     mark_cold(w);
@@ -305,6 +337,8 @@ void tr_lower_loops(tr_lf *w) {
         mark_loops(w, math, true);
     if (lookups)
         mark_loops(w, lookups, false);
-    if (w->body->f->blks.n > 1)
+    if (w->body->f->blks.n > 1) {
         mark_sums(w);
+        mark_turns(w);
+    }
 }

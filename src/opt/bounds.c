@@ -105,7 +105,7 @@ static void visit_wrap(bounder *s, tr_val v) {
         replace(s, v, in->args[0]);
     } else if (tr_lin_add(&negative, &i, -1) && tr_prove(&s->pr, &negative)) {
         in->op = TR_OP_ADD;
-        in->flags = 0;
+        in->flags = in->sub = 0;
         s->changed = true;
     } else if (in->sub) {
         plan_wrap(s, in->blk, in->args[0]);

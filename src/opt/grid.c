@@ -83,6 +83,7 @@ void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_
     assert(ncarry <= TR_CARRY);
     tr_val args[TR_CARRY + 1] = {tr_grid_number(s, 0)};
     tr_bid body = tr_blk_new(s->lam);
+    l->apart = false;
     l->head = tr_blk_new(s->lam);
     l->exit = tr_blk_new(s->lam);
     l->ncarry = ncarry;
@@ -100,6 +101,7 @@ void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_
 void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry) {
     tr_val args[TR_CARRY + 1];
     args[0] = tr_grid_op(s, TR_OP_ADD, l->i, tr_grid_number(s, 1));
+    tr_at(s->lam, args[0])->sub = l->apart;
     for (uint32_t c = 0; c < l->ncarry; c++) {
         args[c + 1] = carry[c];
         carry[c] = l->carry[c];
@@ -121,6 +123,7 @@ void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *c
             continue;
         }
         tr_grid_begin_turns(s, &l->axis[k], s->caps[3 + k], ncarry, carry);
+        l->axis[k].apart = !s->in_turn;
         s->thread[k] = l->axis[k].i;
     }
 }
@@ -318,6 +321,7 @@ static tr_val *known_values(tr_grid *s, uint32_t nargs) {
             const tr_ins *in = tr_at(g, v);
             tr_val sizes[TR_MAX_NDIM];
             next = in->next;
+            s->in_turn = s->in_turn || in->op == TR_OP_LOCAL;
             if (in->op == TR_OP_SHARED || in->op == TR_OP_LOCAL)
                 known[v] = tr_grid_room(s, in->ty->elem, sizes_of(s, v, sizes), sizes);
             else if (in->op == TR_OP_DYNSHARED)

@@ -39,6 +39,7 @@ typedef struct tr_grid {
     uint32_t loc;
     tr_stops stops;
     TR_VEC(tr_local) locals;
+    bool in_turn; /* threads run one after the other: they have the same local memory */
     TR_VEC(tr_val)
     cells; /* params that the body got after the kernel's own, and that are one cell; the others are arrays over the threads */
 } tr_grid;
@@ -70,6 +71,7 @@ tr_bid tr_grid_cut(tr_grid *s, tr_val v);
 /* A loop over the numbers from 0 to n. What is carried, int64, goes through as params; `carry` holds what it is in the body, then behind the loop. */
 enum { TR_CARRY = 3 };
 typedef struct tr_turns {
+    bool apart; /* for the caller to set: no turn meets another in memory, but for atomics */
     tr_bid head, exit;
     tr_val i, carry[TR_CARRY];
     uint32_t ncarry;

@@ -16,6 +16,7 @@ typedef struct cross {
     tr_bits *live; /* per block: values alive where it begins */
     uint8_t *is_free, *crosses;
     tr_val *home;   /* per value: the array over threads that it lies in, a param of g */
+    tr_val *leader; /* per value: whose home it shares, itself or another one that crosses */
     tr_val *loaded; /* per param of a head: what was loaded of it there */
     tr_val **made;  /* per free value: its operands as they were */
     tr_bid blk;     /* of the use that is looked at */
@@ -105,6 +106,70 @@ tr_bits *tr_grid_live(const tr_grid *s) {
     return c.live;
 }
 
+/* --- which share a home (copy coalescing) --- */
+
+typedef struct uses {
+    tr_val v;
+    bool found;
+} uses;
+
+static void find_use(void *self, tr_val user, tr_val *operand) {
+    uses *u = self;
+    (void)user;
+    u->found = u->found || *operand == u->v;
+}
+
+/* Is u alive where v gets its value? */
+static bool alive_at(const cross *c, tr_val u, tr_val v) {
+    tr_fn *g = c->s->g;
+    const tr_ins *in = tr_at(g, v);
+    uses is = {.v = u};
+    if (in->op == TR_OP_PARAM)
+        return tr_bits_get(&c->live[in->blk], u) ||
+               (tr_at(g, u)->op == TR_OP_PARAM && tr_at(g, u)->blk == in->blk);
+    for (tr_val x = in->next; x != TR_NOVAL && !is.found; x = tr_at(g, x)->next)
+        each_use(g, x, find_use, &is);
+    const tr_ins *t = tr_term(g, in->blk);
+    for (uint32_t e = 0; e < tr_nsucc(t) && !is.found; e++)
+        is.found = tr_bits_get(&c->live[t->imm.succ[e].to], u);
+    return is.found;
+}
+
+static tr_val leader_of(const cross *c, tr_val v) {
+    while (c->leader[v] != v)
+        v = c->leader[v];
+    return v;
+}
+
+static bool has_home(const cross *c, tr_val v) {
+    return v < c->nvals && c->crosses[v] && !c->is_free[v];
+}
+
+/* One home for both, and for those that share theirs already, if never two of them are alive at once. */
+static void share(cross *c, tr_val v, tr_val w) {
+    const tr_fn *g = c->s->g;
+    if (!has_home(c, v) || !has_home(c, w) || tr_at(g, v)->ty != tr_at(g, w)->ty)
+        return;
+    v = leader_of(c, v);
+    w = leader_of(c, w);
+    for (tr_val x = 0; x < c->nvals && v != w; x++)
+        for (tr_val y = 0; has_home(c, x) && leader_of(c, x) == v && y < c->nvals; y++)
+            if (has_home(c, y) && leader_of(c, y) == w && (alive_at(c, x, y) || alive_at(c, y, x)))
+                return;
+    c->leader[w] = v;
+}
+
+/* What a head's param and what comes to it have in common: no copy on the way. */
+static void share_homes(cross *c) {
+    tr_fn *g = c->s->g;
+    for (tr_val v = 0; v < c->nvals; v++)
+        c->leader[v] = v;
+    for (tr_bid h = 1; h < g->blks.n; h++)
+        for (tr_way w = {0}; !tr_blk_at(g, h)->dead && c->p->head[h] && tr_next_way(g, h, &w);)
+            for (uint32_t p = 0; p < w.edge->n; p++)
+                share(c, tr_blk_at(g, h)->params.d[p], w.edge->args[p]);
+}
+
 /* --- homes --- */
 
 static tr_val load_home(cross *c, tr_val v, tr_val before) {
@@ -179,18 +244,28 @@ static void keep(cross *c, tr_val v) {
     store_home(c, c->home[v], v, in->blk, before);
 }
 
-/* What comes to the head of a piece: stored on the ways there. */
-static void keep_on_ways(cross *c, tr_bid head) {
+/* What comes to the head of a piece: stored on the ways there, but for what lies there. */
+static void keep_on_ways(cross *c, tr_bid head, const tr_val *came) {
     tr_fn *g = c->s->g;
     for (tr_way w = {0}; tr_next_way(g, head, &w);) {
         assert(tr_nsucc(tr_term(g, w.from)) == 1 || !w.edge->n);
-        for (uint32_t p = 0; p < w.edge->n; p++) {
+        for (uint32_t p = 0; p < w.edge->n; p++, came++) {
             tr_val v = tr_blk_at(g, head)->params.d[p];
-            if (c->crosses[v])
+            bool there = has_home(c, *came) && c->home[*came] == c->home[v];
+            if (c->crosses[v] && !there)
                 store_home(c, c->home[v], tr_term(g, w.from)->imm.succ[0].args[p], w.from,
                            tr_blk_at(g, w.from)->last);
         }
     }
+}
+
+/* What comes to each head, way by way, before uses are mended. */
+static tr_val *what_comes(const cross *c, tr_bid head) {
+    TR_VEC(tr_val) out = {0};
+    for (tr_way w = {0}; tr_next_way(c->s->g, head, &w);)
+        for (uint32_t p = 0; p < w.edge->n; p++)
+            tr_vec_push(tr_grid_arena(c->s), &out, w.edge->args[p]);
+    return out.d;
 }
 
 static bool find_crossing(cross *c) {
@@ -218,6 +293,7 @@ bool tr_grid_cross(tr_grid *s, const tr_pieces *p) {
     c.is_free = TR_NEW_N(tr_grid_arena(s), uint8_t, c.nvals + 1u);
     c.crosses = TR_NEW_N(tr_grid_arena(s), uint8_t, c.nvals + 1u);
     c.home = TR_NEW_N(tr_grid_arena(s), tr_val, c.nvals + 1u);
+    c.leader = TR_NEW_N(tr_grid_arena(s), tr_val, c.nvals + 1u);
     c.loaded = TR_NEW_N(tr_grid_arena(s), tr_val, c.nvals + 1u);
     c.made = TR_NEW_N(tr_grid_arena(s), tr_val *, c.nvals + 1u);
     find_free(g, c.is_free);
@@ -228,11 +304,19 @@ bool tr_grid_cross(tr_grid *s, const tr_pieces *p) {
     c.live = tr_grid_live(s);
     if (!find_crossing(&c))
         return false;
+    share_homes(&c);
     for (tr_val v = 0; v < c.nvals; v++)
-        if (c.crosses[v] && !c.is_free[v]) {
+        if (has_home(&c, v) && leader_of(&c, v) == v) {
             const tr_ty *t = tr_ty_array(s->p->ctx->types, tr_at(g, v)->ty, 1, TR_LAYOUT_C, false);
             c.home[v] = tr_blk_param(g, 0, t, NULL);
         }
+    for (tr_val v = 0; v < c.nvals; v++)
+        if (has_home(&c, v))
+            c.home[v] = c.home[leader_of(&c, v)];
+    tr_val **came = TR_NEW_N(tr_grid_arena(s), tr_val *, g->blks.n + 1u);
+    for (uint32_t k = 0; k < g->rpo.n; k++)
+        if (g->rpo.d[k] != 0 && p->head[g->rpo.d[k]])
+            came[g->rpo.d[k]] = what_comes(&c, g->rpo.d[k]);
     for (tr_val v = 0; v < c.nvals; v++)
         if (c.crosses[v] && is_head_param(&c, v))
             c.loaded[v] = load_home(&c, v, tr_blk_at(g, tr_at(g, v)->blk)->first);
@@ -248,6 +332,6 @@ bool tr_grid_cross(tr_grid *s, const tr_pieces *p) {
             keep(&c, v);
     for (uint32_t k = 0; k < g->rpo.n; k++)
         if (g->rpo.d[k] != 0 && p->head[g->rpo.d[k]])
-            keep_on_ways(&c, g->rpo.d[k]);
+            keep_on_ways(&c, g->rpo.d[k], came[g->rpo.d[k]]);
     return true;
 }

@@ -256,6 +256,7 @@ static void put_warp(meet *m, tr_val bits) {
         look_around(m);
     tr_turns l;
     tr_grid_begin_turns(s, &l, m->lanes, 0, NULL);
+    l.apart = true;
     if (m->who->waits || !(all || names_all(m))) { /* others' lanes have given nothing */
         tr_bid mine = tr_blk_new(s->lam), next = tr_blk_new(s->lam);
         tr_val t = tr_grid_op(s, TR_OP_ADD, m->first, l.i);
