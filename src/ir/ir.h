@@ -132,6 +132,19 @@ typedef enum tr_shfl {
 } tr_shfl;
 extern const char *const tr_shfl_name[TR_SHFL__COUNT];
 
+/* tr_ins.sub of an ADD that counts the turns of a loop over threads: they do not meet in memory, but for atomics; and there are not as many as threads. */
+#define TR_TURNS(X)  \
+    X(NONE, NULL)    \
+    X(APART, "turn") \
+    X(TRIMMED, "trimmed")
+typedef enum tr_turn {
+#define X(id, name) TR_TURN_##id,
+    TR_TURNS(X)
+#undef X
+        TR_TURN__COUNT
+} tr_turn;
+extern const char *const tr_turn_name[TR_TURN__COUNT];
+
 /* What threads that meet make of a value of each. */
 #define TR_VOTES(X)     \
     X(ALL, "all")       \

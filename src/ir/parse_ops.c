@@ -352,7 +352,11 @@ bool tr_parse_sub(tr_parser *r, tr_ins *i) {
     case TR_OP_IS:
     case TR_OP_IN: n = tr_rd_accept_word(&r->in, "not"); break;
     case TR_OP_WRAP: n = tr_rd_accept_word(&r->in, "unchecked"); break;
-    case TR_OP_ADD: n = tr_rd_accept_word(&r->in, "turn"); break;
+    case TR_OP_ADD:
+        for (n = 0; ++n < TR_TURN__COUNT && !tr_rd_accept_word(&r->in, tr_turn_name[n]);)
+            ;
+        n %= TR_TURN__COUNT;
+        break;
     case TR_OP_ATOMIC: ok = read_named(r, tr_atomic_name, TR_ATOMIC__COUNT, "an atomic operation", &n); break;
     case TR_OP_BITS: ok = read_named(r, tr_bitop_name, TR_BITS__COUNT, "a function of bits", &n); break;
     case TR_OP_FENCE: ok = read_named(r, tr_scope_name, TR_SCOPE__COUNT, "whom it is for", &n); break;

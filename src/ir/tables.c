@@ -70,6 +70,12 @@ const char *const tr_shfl_name[TR_SHFL__COUNT] = {
     TR_SHFLS(X)
 #undef X
 };
+
+const char *const tr_turn_name[TR_TURN__COUNT] = {
+#define X(id, name) name,
+    TR_TURNS(X)
+#undef X
+};
 const char *const tr_vote_name[TR_VOTE__COUNT] = {
 #define X(id, name) name,
     TR_VOTES(X)

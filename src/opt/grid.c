@@ -101,7 +101,7 @@ void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_
 void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry) {
     tr_val args[TR_CARRY + 1];
     args[0] = tr_grid_op(s, TR_OP_ADD, l->i, tr_grid_number(s, 1));
-    tr_at(s->lam, args[0])->sub = l->apart;
+    tr_at(s->lam, args[0])->sub = l->apart ? TR_TURN_APART : TR_TURN_NONE;
     for (uint32_t c = 0; c < l->ncarry; c++) {
         args[c + 1] = carry[c];
         carry[c] = l->carry[c];
@@ -116,13 +116,18 @@ static bool is_flat(const tr_grid *s, unsigned axis) {
     return tr_get_int(s->f, tr_at(s->f, s->call)->args[3 + axis], &n) && n == 1;
 }
 
+/* How many threads are run along an axis. */
+static tr_val extent(const tr_grid *s, unsigned axis) {
+    return s->wide.yes && axis == TR_AXIS_X ? s->wide.extent : s->caps[3 + axis];
+}
+
 void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *carry) {
     for (unsigned k = TR_AXES; k-- > 0;) {
         if (is_flat(s, k)) {
             s->thread[k] = tr_grid_number(s, 0);
             continue;
         }
-        tr_grid_begin_turns(s, &l->axis[k], s->caps[3 + k], ncarry, carry);
+        tr_grid_begin_turns(s, &l->axis[k], extent(s, k), ncarry, carry);
         l->axis[k].apart = !s->in_turn;
         s->thread[k] = l->axis[k].i;
     }
@@ -142,7 +147,7 @@ tr_val tr_grid_me(tr_grid *s) {
         if (is_flat(s, k) && (k || me != TR_NOVAL))
             continue;
         if (me != TR_NOVAL)
-            me = tr_grid_op(s, TR_OP_MUL, me, s->caps[3 + k]);
+            me = tr_grid_op(s, TR_OP_MUL, me, extent(s, k));
         me = me == TR_NOVAL ? s->thread[k] : tr_grid_op(s, TR_OP_ADD, me, s->thread[k]);
     }
     return me;
@@ -160,7 +165,8 @@ tr_val tr_grid_my_number(const tr_grid *s, tr_bld *b) {
         if (is_flat(s, k) && (k || n != TR_NOVAL))
             continue;
         if (n != TR_NOVAL) {
-            n = tr_emit2(b, TR_OP_MUL, s->i64, n, place(b, TR_OP_BLOCKDIM, s->i64, k));
+            tr_val size = s->wide.yes && k == TR_AXIS_X ? s->wide.span : place(b, TR_OP_BLOCKDIM, s->i64, k);
+            n = tr_emit2(b, TR_OP_MUL, s->i64, n, size);
             tr_at(b->fn, n)->flags |= F_NSW;
         }
         tr_val at = place(b, TR_OP_THREADIDX, s->i64, k);
@@ -262,6 +268,22 @@ static void put_constants(tr_grid *s) {
     tr_repl_apply(g, &r);
 }
 
+/* A product of sizes is no 0: that of a range's step needs no test. */
+static void drop_tests(tr_grid *s) {
+    tr_fn *g = s->g;
+    for (tr_bid b = 0; b < g->blks.n; b++)
+        for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
+             v = next) {
+            const tr_ins *in = tr_at(g, v);
+            const tr_ins *c = in->op == TR_OP_CHECK ? tr_at(g, in->args[0]) : NULL;
+            int64_t n;
+            next = in->next;
+            if (c && c->op == TR_OP_CMP && c->sub == TR_CMP_NE && tr_get_int(g, c->args[1], &n) && n == 0 &&
+                tr_grid_is_count(g, c->args[0], 4))
+                tr_ins_remove(g, v);
+        }
+}
+
 static bool take_body(tr_grid *s) {
     const tr_fn *kernel = s->p->insts.d[tr_at(s->f, s->call)->imm.fn].fn;
     s->g = tr_fn_clone(kernel);
@@ -271,6 +293,7 @@ static bool take_body(tr_grid *s) {
         return tr_grid_fail(s,
                             "a function that is applied to the items of an array cannot ask for its thread");
     put_constants(s);
+    drop_tests(s);
     tr_simplify_cfg(s->g);
     return refuse_grid_barriers(s);
 }
@@ -314,7 +337,11 @@ static tr_val *known_values(tr_grid *s, uint32_t nargs) {
     memset(known, 0xff, g->ins.n * sizeof *known);
     const tr_blk *entry = tr_blk_at(g, 0);
     for (uint32_t k = 0; k < entry->params.n; k++)
-        known[entry->params.d[k]] = k < nargs ? s->caps[TR_LAUNCH_SIZES + k] : home_of(s, entry->params.d[k]);
+        if (entry->params.d[k] != s->wide.span)
+            known[entry->params.d[k]] =
+                k < nargs ? s->caps[TR_LAUNCH_SIZES + k] : home_of(s, entry->params.d[k]);
+    if (s->wide.yes)
+        tr_grid_wide_known(s, known);
     for (tr_bid b = 0; b < g->blks.n; b++)
         for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
              v = next) {
@@ -380,11 +407,20 @@ static void make_block(tr_grid *s, tr_level *level) {
     s->caps = TR_NEW_N(tr_grid_arena(s), tr_val, n + 1u);
     for (uint32_t k = 0; k < n; k++)
         s->caps[k] = tr_blk_param(s->lam, 0, tr_at(s->f, call->args[k])->ty, NULL);
-    for (unsigned k = 0; k < TR_AXES; k++) {
-        s->block[k] = k == TR_AXIS_Z ? index : tr_grid_op(s, TR_OP_REM, index, s->caps[k]);
-        index = k == TR_AXIS_Z ? index : tr_grid_op(s, TR_OP_QUOT, index, s->caps[k]);
+    tr_val parts = s->caps[0];
+    if (s->wide.yes) {
+        parts = tr_blk_param(s->lam, 0, s->i64, NULL);
+        s->wide.each = tr_blk_param(s->lam, 0, s->i64, NULL);
     }
-    s->threads = tr_grid_op(s, TR_OP_MUL, tr_grid_op(s, TR_OP_MUL, s->caps[3], s->caps[4]), s->caps[5]);
+    for (unsigned k = 0; k < TR_AXES; k++) {
+        tr_val size = k == TR_AXIS_X ? parts : s->caps[k];
+        s->block[k] = k == TR_AXIS_Z ? index : tr_grid_op(s, TR_OP_REM, index, size);
+        index = k == TR_AXIS_Z ? index : tr_grid_op(s, TR_OP_QUOT, index, size);
+    }
+    if (s->wide.yes)
+        tr_grid_wide_begin(s, s->block[TR_AXIS_X]);
+    s->threads =
+        tr_grid_op(s, TR_OP_MUL, tr_grid_op(s, TR_OP_MUL, extent(s, TR_AXIS_X), s->caps[4]), s->caps[5]);
     tr_val *known = known_values(s, n - TR_LAUNCH_SIZES);
     if (level)
         tr_grid_level_put(s, level, known);
@@ -398,14 +434,18 @@ static void put_pattern(tr_grid *s) {
     tr_fn *f = s->f;
     tr_ins call = *tr_at(f, s->call);
     tr_bld b = {.fn = f, .blk = call.blk, .before = s->call, .loc = call.loc};
-    tr_val n = tr_emit2(&b, TR_OP_MUL, s->i64, call.args[0], call.args[1]);
-    n = tr_emit2(&b, TR_OP_MUL, s->i64, n, call.args[2]);
-    tr_val *args = TR_NEW_N(tr_grid_arena(s), tr_val, call.nargs + 1u);
-    args[0] = n;
+    tr_val *args = TR_NEW_N(tr_grid_arena(s), tr_val, call.nargs + 3u), n = call.args[0];
+    uint32_t ncap = call.nargs;
     memcpy(args + 1, call.args, call.nargs * sizeof *args);
+    if (s->wide.yes) {
+        args[1 + ncap] = n = tr_grid_wide_count(s, &b, call.args, &args[2 + ncap]);
+        ncap += 2;
+    }
+    n = tr_emit2(&b, TR_OP_MUL, s->i64, n, call.args[1]);
+    args[0] = tr_emit2(&b, TR_OP_MUL, s->i64, n, call.args[2]);
     tr_pat *p = TR_NEW(tr_grid_arena(s), tr_pat);
-    *p = (tr_pat){.nspace = 1, .ncap = (uint16_t)call.nargs, .par = TR_PAR_PRANGE, .lam = s->lam};
-    tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(s->p->ctx->types), call.nargs + 1, args);
+    *p = (tr_pat){.nspace = 1, .ncap = (uint16_t)ncap, .par = TR_PAR_PRANGE, .lam = s->lam};
+    tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(s->p->ctx->types), ncap + 1, args);
     tr_at(f, v)->imm.pat = p;
     tr_ins_remove(f, s->call);
 }
@@ -421,8 +461,9 @@ static bool plan_body(tr_grid *s, tr_level **level) {
             return tr_grid_fail(s,
                                 "a barrier, or what a warp does together, cannot stand in a kernel that has "
                                 "a `try`");
+        s->stops.n = s->cells.n = s->locals.n = s->strides.n = 0;
+        tr_grid_find_wide(s);
         even = round == 0 && !handles && tr_grid_even_loops(s);
-        s->stops.n = s->cells.n = s->locals.n = 0;
         if (has_meetings(s->g))
             share_locals(s);
         tr_grid_cut_meetings(s);

@@ -25,6 +25,14 @@ typedef struct tr_local {
     tr_val home, made;
 } tr_local;
 
+/* Blocks that are run as one (grid_wide.c). */
+typedef struct tr_wide_blocks {
+    bool yes;
+    tr_val span;         /* of the body: a param, how many threads that are along x */
+    tr_val each;         /* of the lambda: how many blocks, at most; */
+    tr_val base, extent; /* the first one's place in the grid, and how many threads they have along x */
+} tr_wide_blocks;
+
 typedef struct tr_grid {
     tr_prog *p;
     tr_fn *f;    /* the host's, which launches */
@@ -39,6 +47,8 @@ typedef struct tr_grid {
     uint32_t loc;
     tr_stops stops;
     TR_VEC(tr_local) locals;
+    tr_u32s strides; /* heads of loops of the body that are the block's (grid_stride.c) */
+    tr_wide_blocks wide;
     bool in_turn; /* threads run one after the other: they have the same local memory */
     TR_VEC(tr_val)
     cells; /* params that the body got after the kernel's own, and that are one cell; the others are arrays over the threads */
@@ -125,6 +135,22 @@ struct tr_bits *tr_grid_live(const tr_grid *s);
 /* Whatever the flow of control: after each piece the block asks where its threads have come to. */
 bool tr_grid_rounds_cut(tr_grid *s);
 void tr_grid_rounds_put(tr_grid *s, tr_val *known);
+
+/* --- grid_wide.c --- */
+
+/* May blocks along x be run as one? Before anything else is made of the body. */
+void tr_grid_find_wide(tr_grid *s);
+/* In front of the pattern: how many parts a grid has along x, and *each blocks in a part. `sizes`: of the launch. */
+tr_val tr_grid_wide_count(const tr_grid *s, tr_bld *b, const tr_val *sizes, tr_val *each);
+/* In the lambda: which blocks these are. */
+void tr_grid_wide_begin(tr_grid *s, tr_val part);
+/* What stands for a block's place along x. */
+void tr_grid_wide_known(const tr_grid *s, tr_val *known);
+
+/* --- grid_stride.c --- */
+
+/* Never 0: a product of sizes, and of positive constants. */
+bool tr_grid_is_count(const tr_fn *g, tr_val v, unsigned depth);
 
 /* --- grid_even.c --- */
 

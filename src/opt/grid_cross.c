@@ -1,7 +1,7 @@
 /* What threads take from one piece of a kernel's body into another: liveness across barriers, and arrays over the threads for it (scalar
  * expansion, structure of arrays).
  *
- * A value is stored right after it is made, and loaded where another piece uses it. What places, sizes and arguments alone make is computed again. What
+ * A value is stored right after it is made, and loaded where another piece uses it. What places, sizes, arguments and the block's own values make is computed again. What
  * comes into the head of a piece by a param is stored on the way there, after all that is loaded for that way. Cost: the blocks times the values, in bits. */
 #include <assert.h>
 #include <string.h>
@@ -31,8 +31,8 @@ static bool is_dear(const tr_fn *g, tr_val v) {
     return in->ty && tr_ty_is_scalar(in->ty) && tr_ins_cost(g, v) > TR_COST_CHEAP && !by_number;
 }
 
-/* What is the same whenever it is computed, from what is there in every piece. */
-static void find_free(const tr_fn *g, uint8_t *is_free) {
+/* What is the same whenever it is computed, from what is there in every piece, or what the block has once. */
+static void find_free(const tr_fn *g, const uint8_t *once, uint8_t *is_free) {
     for (uint32_t k = 0; k < g->rpo.n; k++) {
         tr_bid b = g->rpo.d[k];
         for (uint32_t p = 0; b == 0 && p < tr_blk_at(g, 0)->params.n; p++)
@@ -41,7 +41,7 @@ static void find_free(const tr_fn *g, uint8_t *is_free) {
             const tr_ins *in = tr_at(g, v);
             bool yes = tr_grid_is_storage(in) || (tr_opt_is_pure(in) && !is_dear(g, v));
             for (uint32_t a = 0; yes && a < in->nargs; a++)
-                yes = tr_is_const(tr_at(g, in->args[a])) || is_free[in->args[a]];
+                yes = tr_is_const(tr_at(g, in->args[a])) || is_free[in->args[a]] || once[in->args[a]];
             is_free[v] = yes && !tr_ins_ends(in);
         }
     }
@@ -296,7 +296,7 @@ bool tr_grid_cross(tr_grid *s, const tr_pieces *p) {
     c.leader = TR_NEW_N(tr_grid_arena(s), tr_val, c.nvals + 1u);
     c.loaded = TR_NEW_N(tr_grid_arena(s), tr_val, c.nvals + 1u);
     c.made = TR_NEW_N(tr_grid_arena(s), tr_val *, c.nvals + 1u);
-    find_free(g, c.is_free);
+    find_free(g, p->once, c.is_free);
     for (tr_val v = 0; v < c.nvals; v++)
         if (c.is_free[v] && tr_at(g, v)->nargs)
             c.made[v] =

@@ -10,26 +10,16 @@
 #include <assert.h>
 #include <string.h>
 
-#include "opt/grid.h"
+#include "opt/even.h"
 #include "opt/priv.h"
-#include "opt/uniform.h"
 
-typedef struct even {
-    tr_grid *s;
-    tr_fn *g;
-    tr_uniform u;
-    const tr_loop *loop;
-    uint8_t *in;       /* per block: of the loop */
-    tr_bid body, exit; /* where the head leads */
-} even;
-
-static bool is_outside(const even *e, tr_val v) {
+bool tr_even_is_outside(const even *e, tr_val v) {
     const tr_ins *in = tr_at(e->g, v);
     return tr_is_const(in) || (in->blk != TR_NOBLK && !e->in[in->blk]);
 }
 
 /* The latch's value of this param is the param and a step that all threads share: the step, else NOVAL. */
-static tr_val step_of(const even *e, uint32_t p) {
+tr_val tr_even_step_of(const even *e, uint32_t p) {
     tr_val v = tr_blk_at(e->g, e->loop->header)->params.d[p], step = TR_NOVAL;
     if (!tr_opt_is_int_type(tr_at(e->g, v)->ty) || tr_at(e->g, v)->ty->kind != TR_TY_I64)
         return TR_NOVAL;
@@ -40,7 +30,7 @@ static tr_val step_of(const even *e, uint32_t p) {
         if (next->op != TR_OP_ADD || (next->args[0] != v && next->args[1] != v))
             return TR_NOVAL;
         tr_val by = next->args[next->args[0] == v];
-        if (!is_outside(e, by) || e->u.varies[by] || (step != TR_NOVAL && step != by))
+        if (!tr_even_is_outside(e, by) || e->u.varies[by] || (step != TR_NOVAL && step != by))
             return TR_NOVAL;
         step = by;
     }
@@ -83,12 +73,12 @@ static bool stays_out(const even *e, tr_val cond) {
             return false;
     if (c->op == TR_OP_PARAM)
         return c->blk == h;
-    if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !is_outside(e, c->args[1]))
+    if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || !tr_even_is_outside(e, c->args[1]))
         return false;
     const tr_ins *p = tr_at(g, c->args[0]);
     if (p->op != TR_OP_PARAM || p->blk != h)
         return false;
-    tr_val step = step_of(e, tr_param_index(g, c->args[0]));
+    tr_val step = tr_even_step_of(e, tr_param_index(g, c->args[0]));
     return step != TR_NOVAL && tr_get_int(g, step, &by) && by == 1;
 }
 
@@ -97,8 +87,7 @@ static bool fits(even *e) {
     const tr_fn *g = e->g;
     tr_bid h = e->loop->header;
     const tr_ins *t = tr_term(g, h);
-    if (t->op != TR_OP_CBR || tr_is_const(tr_at(g, t->args[0])) || !e->u.varies[t->args[0]] ||
-        !stays_out(e, t->args[0]))
+    if (t->op != TR_OP_CBR || tr_is_const(tr_at(g, t->args[0])) || !e->u.varies[t->args[0]])
         return false;
     e->body = t->imm.succ[e->in[t->imm.succ[0].to] ? 0 : 1].to;
     e->exit = t->imm.succ[e->in[t->imm.succ[0].to] ? 1 : 0].to;
@@ -126,7 +115,7 @@ static bool fits(even *e) {
 }
 
 /* Counters in terms of the round, start + k * step, where nobody asks for them afterwards. */
-static void count_rounds(even *e, tr_val k) {
+void tr_even_count_rounds(even *e, tr_val k) {
     tr_fn *g = e->g;
     tr_bid h = e->loop->header;
     const tr_ty *i64 = e->s->i64;
@@ -134,7 +123,7 @@ static void count_rounds(even *e, tr_val k) {
     tr_repl r = tr_repl_new(g);
     tr_bld b = {.fn = g, .blk = h, .before = tr_blk_at(g, h)->first, .loc = tr_term(g, h)->loc};
     for (uint32_t p = 0; p < n; p++) {
-        tr_val v = tr_blk_at(g, h)->params.d[p], step = step_of(e, p), start = TR_NOVAL;
+        tr_val v = tr_blk_at(g, h)->params.d[p], step = tr_even_step_of(e, p), start = TR_NOVAL;
         bool one = true;
         for (tr_way w = {0}; tr_next_way(g, h, &w);) {
             if (e->in[w.from])
@@ -193,7 +182,7 @@ static void make_even(even *e) {
 }
 
 /* A counter of rounds for the head: 0 from outside. From inside it is set when the loop is made even. */
-static tr_val add_counter(even *e) {
+tr_val tr_even_add_counter(even *e) {
     tr_fn *g = e->g;
     tr_bid h = e->loop->header;
     tr_val zero = tr_const_int(g, e->s->i64, 0);
@@ -208,7 +197,8 @@ static tr_val add_counter(even *e) {
 
 static bool has_counter(const even *e) {
     for (uint32_t p = 0; p < tr_blk_at(e->g, e->loop->header)->params.n; p++)
-        if (step_of(e, p) != TR_NOVAL && !used_outside(e, tr_blk_at(e->g, e->loop->header)->params.d[p]))
+        if (tr_even_step_of(e, p) != TR_NOVAL &&
+            !used_outside(e, tr_blk_at(e->g, e->loop->header)->params.d[p]))
             return true;
     return false;
 }
@@ -224,7 +214,7 @@ static tr_edge *way_to(tr_fn *g, tr_bid b, tr_bid to) {
 }
 
 /* The one block outside, or inside, of the loop that leads to its head. */
-static tr_bid comes_from(const even *e, bool inside) {
+tr_bid tr_even_comes_from(const even *e, bool inside) {
     tr_bid from = TR_NOBLK;
     for (tr_way w = {0}; tr_next_way(e->g, e->loop->header, &w);) {
         if ((e->in[w.from] != 0) != inside)
@@ -236,10 +226,26 @@ static tr_bid comes_from(const even *e, bool inside) {
     return from;
 }
 
+/* Both tests ask whether a param of the head is below what is the same before and in the loop: which one; UINT32_MAX: they ask something else. */
+static uint32_t same_test(const even *e, tr_bid before, tr_bid latch, const tr_edge *in,
+                          const tr_edge *back) {
+    tr_fn *g = e->g;
+    const tr_ins *c = tr_at(g, tr_term(g, before)->args[0]), *d = tr_at(g, tr_term(g, latch)->args[0]);
+    if (c->op != TR_OP_CMP || d->op != TR_OP_CMP || c->sub != TR_CMP_LT || d->sub != TR_CMP_LT ||
+        tr_at(g, c->args[0])->ty != e->s->i64 || !tr_even_is_outside(e, c->args[1]))
+        return UINT32_MAX;
+    if (c->args[1] != d->args[1] && !tr_opt_same(g, c->args[1], d->args[1]))
+        return UINT32_MAX;
+    for (uint32_t p = 0; p < in->n; p++)
+        if (in->args[p] == c->args[0] && back->args[p] == d->args[0])
+            return p;
+    return UINT32_MAX;
+}
+
 /* `if c: do ... while c` as a loop with its test at the head. */
 static bool test_at_head(even *e) {
     tr_fn *g = e->g;
-    tr_bid h = e->loop->header, before = comes_from(e, false), latch = comes_from(e, true);
+    tr_bid h = e->loop->header, before = tr_even_comes_from(e, false), latch = tr_even_comes_from(e, true);
     if (before == TR_NOBLK || latch == TR_NOBLK || e->u.split[before])
         return false;
     tr_edge *in = way_to(g, before, h), *back = way_to(g, latch, h);
@@ -264,16 +270,19 @@ static bool test_at_head(even *e) {
         for (uint32_t p = 0; p < n && which[k] == UINT32_MAX; p++)
             if (in->args[p] == skip->args[k] && back->args[p] == leave->args[k])
                 which[k] = p;
-        if (which[k] == UINT32_MAX && (skip->args[k] != leave->args[k] || !is_outside(e, skip->args[k])))
+        if (which[k] == UINT32_MAX &&
+            (skip->args[k] != leave->args[k] || !tr_even_is_outside(e, skip->args[k])))
             return false;
     }
     tr_bid head = tr_blk_new(g);
+    uint32_t count = same_test(e, before, latch, in, back);
+    tr_val bound = count == UINT32_MAX ? TR_NOVAL : tr_at(g, tr_term(g, before)->args[0])->args[1];
     tr_val *args = TR_NEW_N(tr_grid_arena(e->s), tr_val, n + skip->n + 1u);
     tr_val *out = TR_NEW_N(tr_grid_arena(e->s), tr_val, skip->n + 1u),
            *own = TR_NEW_N(tr_grid_arena(e->s), tr_val, n + 1u);
     for (uint32_t p = 0; p < n; p++)
         own[p] = tr_blk_param(g, head, tr_at(g, tr_blk_at(g, h)->params.d[p])->ty, NULL);
-    tr_val live = tr_blk_param(g, head, e->s->i1, NULL);
+    tr_val live = bound == TR_NOVAL ? tr_blk_param(g, head, e->s->i1, NULL) : TR_NOVAL;
     tr_bid leads[2] = {before, latch};
     for (unsigned k = 0; k < 2; k++) {
         tr_ins *t = tr_term(g, leads[k]);
@@ -285,9 +294,13 @@ static bool test_at_head(even *e) {
             for (uint32_t j = 0; j < skip->n; j++)
                 out[j] = which[j] == UINT32_MAX ? skip->args[j] : own[which[j]];
         tr_ins_remove(g, tr_blk_at(g, leads[k])->last);
-        tr_br(&b, head, n + 1, args);
+        tr_br(&b, head, n + (bound == TR_NOVAL), args);
     }
     tr_bld b = {.fn = g, .blk = head, .before = TR_NOVAL, .loc = 0};
+    if (bound != TR_NOVAL) {
+        live = tr_emit2(&b, TR_OP_CMP, e->s->i1, own[count], bound);
+        tr_at(g, live)->sub = TR_CMP_LT;
+    }
     tr_cbr(&b, live, h, n, own, skip->to, skip->n, out);
     return true;
 }
@@ -308,6 +321,36 @@ static void merge_ends(tr_fn *g) {
                     t->imm.succ[s].to = end;
         }
     }
+}
+
+/* Made of sizes alone? Then it is made where the body begins, if `move`. */
+static bool lift(tr_fn *g, tr_val v, unsigned depth, bool move) {
+    const tr_ins *in = tr_at(g, v);
+    if (tr_is_const(in) || in->blk == 0)
+        return true;
+    bool yes = depth && in->op != TR_OP_THREADIDX && tr_opt_is_pure(in) && in->op != TR_OP_PARAM;
+    for (uint32_t a = 0; a < in->nargs && yes; a++)
+        yes = lift(g, tr_at(g, v)->args[a], depth - 1, move);
+    if (yes && move)
+        tr_ins_move_end(g, v, 0);
+    return yes;
+}
+
+/* A step that is written in the loop, as in i += gridsize(1), is none of its own. */
+static bool lift_steps(const even *e) {
+    tr_fn *g = e->g;
+    bool lifted = false;
+    for (tr_way w = {0}; tr_next_way(g, e->loop->header, &w);)
+        for (uint32_t p = 0; p < w.edge->n && e->in[w.from]; p++) {
+            const tr_ins *next = tr_at(g, w.edge->args[p]);
+            tr_val v = tr_blk_at(g, e->loop->header)->params.d[p];
+            if (next->op != TR_OP_ADD || (next->args[0] != v && next->args[1] != v))
+                continue;
+            tr_val by = next->args[next->args[0] == v];
+            if (!tr_is_const(tr_at(g, by)) && tr_at(g, by)->blk != 0 && lift(g, by, 4, false))
+                lifted = lift(g, by, 4, true);
+        }
+    return lifted;
 }
 
 static void find_loops(even *e, tr_loops *loops) {
@@ -340,19 +383,28 @@ bool tr_grid_even_loops(tr_grid *s) {
         find_loops(&e, &loops);
         for (uint32_t k = 0; k < loops.n && !more; k++) {
             take_loop(&e, &loops.d[k]);
+            if (lift_steps(&e)) { /* and is the same for all now */
+                more = 1;
+                break;
+            }
             if (!has_counter(&e) || !tr_grid_is_worth(s, &e.u, e.loop))
                 continue;
             if (test_at_head(&e)) {
                 tr_simplify_cfg(s->g);
                 more = 1;
-            } else if (fits(&e)) {
-                count_rounds(&e, add_counter(&e));
+            } else if (fits(&e) && tr_grid_stride(&e)) {
+                more = changed = true;
+            } else if (fits(&e) && stays_out(&e, tr_term(e.g, e.loop->header)->args[0])) {
+                tr_even_count_rounds(&e, tr_even_add_counter(&e));
                 make_even(&e);
                 more = changed = true;
             }
         }
     }
-    if (changed)
+    if (changed) {
         tr_simplify_cfg(s->g);
+        tr_cfg_compute(s->g);
+        tr_opt_dce(s->p, s->g); /* how many items a thread's range has is asked no more */
+    }
     return changed;
 }

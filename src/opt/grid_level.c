@@ -149,6 +149,9 @@ static void choose_loops(plan *p) {
         if (loops.d[k].parent != UINT32_MAX)
             inner[loops.d[k].parent] = 0;
     for (uint32_t k = 0; k < loops.n; k++)
+        for (uint32_t j = 0; j < p->s->strides.n; j++)
+            inner[k] |= p->s->strides.d[j] == loops.d[k].header;
+    for (uint32_t k = 0; k < loops.n; k++)
         if (inner[k] && is_even(p, &loops.d[k]) && tr_grid_is_worth(p->s, &p->l->u, &loops.d[k]))
             barriers[loops.d[k].header] |= 2;
     l->stop = barriers;
@@ -529,7 +532,7 @@ static void put_once(const plan *p, tr_bid head, tr_val *known) {
             continue;
         for (tr_val v = tr_blk_at(p->g, b)->first; v != TR_NOVAL; v = tr_at(p->g, v)->next) {
             const tr_ins *in = tr_at(p->g, v);
-            if (!p->l->once[v])
+            if (!p->l->once[v] || known[v] != TR_NOVAL)
                 continue;
             if ((known[v] = tr_grid_meaning(s, in)) != TR_NOVAL)
                 continue;

@@ -187,6 +187,7 @@ static void call_it(tr_outline *r, const tr_ty *ret) {
     tr_bid entry = r->blks.d[0], here = tr_blk_new(f);
     uint32_t n = tr_blk_at(f, entry)->params.n, nout = 0;
     tr_val *args = TR_NEW_N(a, tr_val, n + r->in.n + 1u);
+    tr_blk_at(f, here)->cold = tr_blk_at(f, entry)->cold;
     for (uint32_t i = 0; i < n; i++)
         args[i] = tr_blk_param(f, here, tr_at(f, tr_blk_at(f, entry)->params.d[i])->ty, NULL);
     if (r->in.n)

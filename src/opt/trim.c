@@ -1,0 +1,268 @@
+/* Loops over threads lose the turns in which nothing happens (index-set restriction, loop bound narrowing):
+ *
+ *   for x in 0..B: if base + x < n: ...        for x in 0..min(B, max(0, n - base)): ...
+ *
+ * A kernel begins with such a test, as a grid rarely has as many threads as there is work. Left in the loop it would be a mask on each vector. Tests of the
+ * counter, and what a test of another axis asks, become bounds of the loop; what is left has no branch. Which turns are run changes, and never what one does:
+ * a turn that is left out has no effect.
+ * A test is of the form x + a < n, x the counter, a and n from outside of the loop. Sums of more than that are looked through where all turns made them, so that they
+ * fit: what is known of a sum that some turns did not make says nothing of these.
+ * After bounds, which believes the tests. Cost: a few instructions before each loop; linear in the loops. */
+#include <assert.h>
+
+#include "opt/priv.h"
+
+enum { MOST_BLOCKS = 16, MOST_TERMS = 4 };
+
+typedef struct trimming {
+    tr_fn *f;
+    const tr_loop *l;
+    uint8_t *in; /* per block: of the loop */
+    tr_val x, n; /* the counter, and how far it goes */
+    tr_bid body;
+    bool first; /* no test was taken yet: what is computed here all turns have computed */
+    tr_val lo, hi;
+    tr_bld b; /* before the loop */
+    const tr_ty *i64, *i1;
+} trimming;
+
+/* x + the terms, where all terms come from outside */
+typedef struct sum {
+    bool has_x;
+    uint32_t n;
+    tr_val term[MOST_TERMS];
+} sum;
+
+/* --- the loop --- */
+
+static bool is_outside(const trimming *t, tr_val v) {
+    const tr_ins *in = tr_at(t->f, v);
+    return tr_is_const(in) || (in->blk != TR_NOBLK && !t->in[in->blk]);
+}
+
+static bool has_effect(const tr_ins *in) {
+    return tr_ins_effects(in) & (E_WRITE | E_RAISE | E_SIDE | E_ALLOC);
+}
+
+/* Nothing here is seen by anybody but values, the terminator aside. */
+static bool is_quiet(const trimming *t, tr_bid b) {
+    for (tr_val v = tr_blk_at(t->f, b)->first; v != tr_blk_at(t->f, b)->last; v = tr_at(t->f, v)->next)
+        if (has_effect(tr_at(t->f, v)))
+            return false;
+    return true;
+}
+
+/* The only thing that comes round is the counter of turns, from 0. */
+static bool take_loop(trimming *t, const tr_loop *l) {
+    const tr_fn *f = t->f;
+    int64_t from;
+    t->l = l;
+    t->lo = t->hi = TR_NOVAL;
+    t->first = true;
+    if (l->preheader == TR_NOBLK || l->latch == TR_NOBLK || tr_blk_at(f, l->header)->params.n != 1)
+        return false;
+    const tr_ins *test = tr_term(f, l->header), *back = tr_term(f, l->latch), *to = tr_term(f, l->preheader);
+    if (test->op != TR_OP_CBR || back->op != TR_OP_BR || to->op != TR_OP_BR)
+        return false;
+    const tr_ins *c = tr_at(f, test->args[0]), *next = tr_at(f, back->imm.succ[0].args[0]);
+    t->x = tr_blk_at(f, l->header)->params.d[0];
+    if (next->op != TR_OP_ADD || !next->sub || next->args[0] != t->x || c->op != TR_OP_CMP ||
+        c->sub != TR_CMP_LT || c->args[0] != t->x || !is_outside(t, c->args[1]) ||
+        !tr_get_int(f, to->imm.succ[0].args[0], &from) || from != 0 || !is_quiet(t, l->header))
+        return false;
+    t->n = c->args[1];
+    t->body = test->imm.succ[0].to;
+    t->b = (tr_bld){.fn = t->f,
+                    .blk = l->preheader,
+                    .before = tr_blk_at(f, l->preheader)->last,
+                    .loc = tr_term(f, l->header)->loc};
+    return t->in[t->body] && !t->in[test->imm.succ[1].to] && t->body != l->latch;
+}
+
+/* By this way the turn ends, and does nothing more. */
+static bool ends_turn(const trimming *t, const tr_edge *e) {
+    tr_bid b = e->to;
+    for (uint32_t k = 0; k < MOST_BLOCKS && t->in[b] && is_quiet(t, b); k++) {
+        const tr_ins *last = tr_term(t->f, b);
+        if (b == t->l->latch)
+            return true;
+        if (last->op != TR_OP_BR)
+            return false;
+        b = last->imm.succ[0].to;
+    }
+    return false;
+}
+
+/* --- bounds --- */
+
+static tr_val op(trimming *t, tr_op o, tr_val a, tr_val b) {
+    return tr_emit2(&t->b, o, t->i64, a, b);
+}
+
+static tr_val number(trimming *t, int64_t n) {
+    return tr_const_int(t->f, t->i64, n);
+}
+
+static tr_val pick(trimming *t, tr_cmpop how, tr_val a, tr_val b, tr_val yes, tr_val no) {
+    tr_val c = tr_emit2(&t->b, TR_OP_CMP, t->i1, a, b);
+    tr_at(t->f, c)->sub = (uint8_t)how;
+    return tr_emit3(&t->b, TR_OP_SELECT, t->i64, c, yes, no);
+}
+
+static tr_val least(trimming *t, tr_val a, tr_val b) {
+    return pick(t, TR_CMP_LT, a, b, a, b);
+}
+static tr_val most(trimming *t, tr_val a, tr_val b) {
+    return pick(t, TR_CMP_GT, a, b, a, b);
+}
+
+/* n - a within lowest and t->n, whatever the two are: a difference that does not fit has the sign that n has. */
+static tr_val distance(trimming *t, tr_val n, tr_val a, int64_t lowest) {
+    tr_val low = number(t, lowest), d = n;
+    if (a != TR_NOVAL) {
+        d = op(t, TR_OP_SUB, n, a);
+        tr_val wrong = op(t, TR_OP_AND, op(t, TR_OP_XOR, n, a), op(t, TR_OP_XOR, n, d));
+        tr_val far = pick(t, TR_CMP_LT, n, number(t, 0), low, t->n);
+        d = pick(t, TR_CMP_LT, wrong, number(t, 0), far, d);
+    }
+    return least(t, most(t, d, low), t->n);
+}
+
+/* Turns from this one on, and up to the other, are run. */
+static void narrow(trimming *t, tr_val lo, tr_val hi) {
+    if (lo != TR_NOVAL)
+        t->lo = t->lo == TR_NOVAL ? lo : most(t, t->lo, lo);
+    if (hi != TR_NOVAL)
+        t->hi = t->hi == TR_NOVAL ? hi : least(t, t->hi, hi);
+}
+
+/* --- tests --- */
+
+/* v as x and terms. Sums were made without overflow where they say so; deeper ones only if every turn made them. */
+static bool take_apart(const trimming *t, tr_val v, unsigned depth, sum *s) {
+    const tr_ins *in = tr_at(t->f, v);
+    if (v == t->x) {
+        bool once = !s->has_x;
+        s->has_x = true;
+        return once;
+    }
+    if (is_outside(t, v)) {
+        if (s->n == MOST_TERMS)
+            return false;
+        s->term[s->n++] = v;
+        return true;
+    }
+    return depth && in->op == TR_OP_ADD && in->flags & F_NSW && (depth == MOST_TERMS || t->first) &&
+           take_apart(t, in->args[0], depth - 1, s) && take_apart(t, in->args[1], depth - 1, s);
+}
+
+/* x + a as its a: NOVAL where there is none. Round 0 is run, if any is, so the terms' sum is what v was then, and fits. */
+static tr_val rest_of(trimming *t, const sum *s) {
+    tr_val a = TR_NOVAL;
+    for (uint32_t k = 0; k < s->n; k++)
+        a = a == TR_NOVAL ? s->term[k] : op(t, TR_OP_ADD, a, s->term[k]);
+    return a;
+}
+
+/* The turns for which `x + a how n` is true. */
+static void narrow_by(trimming *t, tr_cmpop how, tr_val a, tr_val n) {
+    tr_val one = number(t, 1);
+    switch (how) {
+    case TR_CMP_LT: narrow(t, TR_NOVAL, distance(t, n, a, 0)); break;
+    case TR_CMP_LE: narrow(t, TR_NOVAL, least(t, op(t, TR_OP_ADD, distance(t, n, a, -1), one), t->n)); break;
+    case TR_CMP_GE: narrow(t, distance(t, n, a, 0), TR_NOVAL); break;
+    case TR_CMP_GT: narrow(t, op(t, TR_OP_ADD, distance(t, n, a, -1), one), TR_NOVAL); break;
+    default:
+        narrow_by(t, TR_CMP_GE, a, n);
+        narrow_by(t, TR_CMP_LE, a, n);
+        break;
+    }
+}
+
+/* The test is true, or false, as `truth` has it, in the turns that are left. */
+static bool take_test(trimming *t, tr_val cond, bool truth) {
+    /* ORDER CMP: LT LE EQ NE GT GE */
+    static const uint8_t inverse[] = {TR_CMP_GE, TR_CMP_GT, TR_CMP_NE, TR_CMP_EQ, TR_CMP_LE, TR_CMP_LT},
+                         mirrored[] = {TR_CMP_GT, TR_CMP_GE, TR_CMP_EQ, TR_CMP_NE, TR_CMP_LT, TR_CMP_LE};
+    const tr_ins *c = tr_at(t->f, cond);
+    if (is_outside(t, cond)) {
+        tr_val all = t->n, none = number(t, 0);
+        narrow(t, TR_NOVAL,
+               tr_emit3(&t->b, TR_OP_SELECT, t->i64, cond, truth ? all : none, truth ? none : all));
+        return true;
+    }
+    if (c->op != TR_OP_CMP || tr_at(t->f, c->args[0])->ty != t->i64)
+        return false;
+    bool left = is_outside(t, c->args[1]);
+    tr_val e = c->args[!left], n = c->args[left];
+    uint8_t how = left ? c->sub : mirrored[c->sub];
+    how = truth ? how : inverse[how];
+    sum s = {0};
+    if (!is_outside(t, n) || how == TR_CMP_NE || !take_apart(t, e, MOST_TERMS, &s) || !s.has_x)
+        return false;
+    narrow_by(t, (tr_cmpop)how, rest_of(t, &s), n);
+    return true;
+}
+
+/* From the body's beginning on, as long as there is one way on. */
+static bool take_tests(trimming *t) {
+    tr_fn *f = t->f;
+    tr_bid b = t->body;
+    bool changed = false;
+    for (uint32_t k = 0; k < MOST_BLOCKS && b != t->l->latch && is_quiet(t, b); k++) {
+        tr_ins *last = tr_term(f, b);
+        if (last->op == TR_OP_CBR) {
+            bool yes = !ends_turn(t, &last->imm.succ[0]), no = !ends_turn(t, &last->imm.succ[1]);
+            if (yes == no || !t->in[last->imm.succ[yes ? 0 : 1].to] || !take_test(t, last->args[0], yes))
+                break;
+            last = tr_term(f, b); /* emitting moves instructions */
+            tr_edge on = last->imm.succ[yes ? 0 : 1];
+            tr_bld end = {.fn = f, .blk = b, .before = TR_NOVAL, .loc = last->loc};
+            tr_ins_remove(f, tr_blk_at(f, b)->last);
+            tr_br(&end, on.to, on.n, on.args);
+            changed = true;
+            t->first = false;
+        } else if (last->op != TR_OP_BR) {
+            break;
+        }
+        b = tr_term(f, b)->imm.succ[0].to;
+        if (!t->in[b] || tr_blk_at(f, b)->preds.n != 1)
+            break;
+    }
+    return changed;
+}
+
+static void set_bounds(trimming *t) {
+    tr_fn *f = t->f;
+    tr_bid h = t->l->header;
+    tr_at(f, tr_term(f, t->l->latch)->imm.succ[0].args[0])->sub = TR_TURN_TRIMMED;
+    if (t->lo != TR_NOVAL)
+        tr_term(f, t->l->preheader)->imm.succ[0].args[0] = t->lo;
+    if (t->hi == TR_NOVAL)
+        return;
+    tr_bld b = {.fn = f, .blk = h, .before = tr_blk_at(f, h)->last, .loc = tr_term(f, h)->loc};
+    tr_val c = tr_emit2(&b, TR_OP_CMP, t->i1, t->x, t->hi);
+    tr_at(f, c)->sub = TR_CMP_LT;
+    tr_term(f, h)->args[0] = c;
+}
+
+bool tr_opt_trim(tr_prog *p, tr_fn *f) {
+    trimming t = {.f = f, .in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u)};
+    tr_loops loops = {0};
+    bool changed = false;
+    t.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
+    t.i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL);
+    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
+    for (uint32_t k = loops.n; k-- > 0;) {
+        const tr_loop *l = &loops.d[k];
+        for (uint32_t j = 0; j < l->blks.n; j++)
+            t.in[l->blks.d[j]] = 1;
+        if (take_loop(&t, l) && take_tests(&t)) {
+            set_bounds(&t);
+            changed = true;
+        }
+        for (uint32_t j = 0; j < l->blks.n; j++)
+            t.in[l->blks.d[j]] = 0;
+    }
+    return changed;
+}
