@@ -30,6 +30,18 @@ static const sym rt_syms[] = {
 #undef X
 };
 
+/* Divisions of 128 bits, of the compiler's own library: LLVM makes them where it counts what a loop adds up to. */
+#define DIVISIONS(X) X(udivti3) X(divti3) X(umodti3) X(modti3)
+#define X(name)      void symbol_##name(void) __asm__("__" #name);
+DIVISIONS(X)
+#undef X
+
+static const sym divisions[] = {
+#define X(name) {"__" #name, symbol_##name},
+    DIVISIONS(X)
+#undef X
+};
+
 static void *memory_fn(const char *name) {
     static const struct {
         const char *name;
@@ -56,6 +68,9 @@ void *tr_symbol_find(const char *name) {
     for (size_t i = 0; i < sizeof rt_syms / sizeof *rt_syms; i++)
         if (!strcmp(name, rt_syms[i].name))
             return (void *)(uintptr_t)rt_syms[i].fn;
+    for (size_t i = 0; i < sizeof divisions / sizeof *divisions; i++)
+        if (!strcmp(name, divisions[i].name))
+            return (void *)(uintptr_t)divisions[i].fn;
     if (!strcmp(name, TR_RT_FIXED))
         return (void *)(uintptr_t)tr_rt_fixed_grain_at();
     void *p = memory_fn(name);

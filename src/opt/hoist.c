@@ -72,9 +72,7 @@ static bool leave_loops(tr_fn *f, bool *changed) {
         if (loop->preheader != TR_NOBLK) {
             *changed |= leave_loop(f, loop, inside);
         } else if (loop->header != 0 && any_leaves(f, loop, inside)) {
-            tr_bid h = loop->header, before = tr_opt_block_before(f, h);
-            tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_term(f, h)->loc};
-            tr_br(&b, h, tr_blk_at(f, before)->params.n, tr_blk_at(f, before)->params.d);
+            tr_opt_preheader(f, loop->header);
             tr_cfg_compute(f);
             tr_dom_compute(f);
             *changed = true;

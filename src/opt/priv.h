@@ -92,6 +92,8 @@ tr_domtree tr_opt_domtree(tr_fn *f);
 /* A new block, still without an end, on all ways into the loop whose head is h; its params are those of the
  * head. Needs dominators, and leaves them, and predecessors, as they were. */
 tr_bid tr_opt_block_before(tr_fn *f, tr_bid h);
+/* The same, and it jumps to the head. */
+tr_bid tr_opt_preheader(tr_fn *f, tr_bid h);
 
 /* --- work.c --- */
 

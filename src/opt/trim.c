@@ -52,23 +52,64 @@ static bool is_quiet(const trimming *t, tr_bid b) {
     return true;
 }
 
-/* The only thing that comes round is the counter of turns, from 0. */
+/* The only thing that comes round is a counter of turns. */
+static bool counts_turns(const tr_fn *f, const tr_loop *l) {
+    if (l->header == 0 || l->latch == TR_NOBLK || tr_blk_at(f, l->header)->params.n != 1)
+        return false;
+    const tr_ins *back = tr_term(f, l->latch);
+    if (back->op != TR_OP_BR)
+        return false;
+    const tr_ins *next = tr_at(f, back->imm.succ[0].args[0]);
+    return next->op == TR_OP_ADD && next->sub;
+}
+
+/* Bounds are made in a block before the loop. */
+static void make_preheaders(tr_fn *f) {
+    for (bool again = true; again;) {
+        tr_loops loops = {0};
+        again = false;
+        tr_cfg_compute(f);
+        tr_dom_compute(f);
+        tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
+        for (uint32_t k = 0; k < loops.n && !again; k++)
+            if (loops.d[k].preheader == TR_NOBLK && counts_turns(f, &loops.d[k])) {
+                tr_opt_preheader(f, loops.d[k].header);
+                again = true;
+            }
+    }
+}
+
+/* The counter comes as 0, by all ways. */
+static bool begins_at_0(const tr_fn *f, const tr_loop *l) {
+    int64_t from;
+    tr_val v = tr_term(f, l->preheader)->imm.succ[0].args[0];
+    if (tr_get_int(f, v, &from))
+        return from == 0;
+    if (tr_at(f, v)->op != TR_OP_PARAM || tr_at(f, v)->blk != l->preheader || l->preheader == 0)
+        return false;
+    uint32_t at = tr_param_index(f, v);
+    for (tr_way w = {0}; tr_next_way(f, l->preheader, &w);)
+        if (!tr_get_int(f, w.edge->args[at], &from) || from != 0)
+            return false;
+    return true;
+}
+
+/* From 0 up to a number. */
 static bool take_loop(trimming *t, const tr_loop *l) {
     const tr_fn *f = t->f;
-    int64_t from;
     t->l = l;
     t->lo = t->hi = TR_NOVAL;
     t->first = true;
-    if (l->preheader == TR_NOBLK || l->latch == TR_NOBLK || tr_blk_at(f, l->header)->params.n != 1)
+    assert(l->preheader != TR_NOBLK || !counts_turns(f, l));
+    if (!counts_turns(f, l))
         return false;
     const tr_ins *test = tr_term(f, l->header), *back = tr_term(f, l->latch), *to = tr_term(f, l->preheader);
-    if (test->op != TR_OP_CBR || back->op != TR_OP_BR || to->op != TR_OP_BR)
+    if (test->op != TR_OP_CBR || to->op != TR_OP_BR)
         return false;
     const tr_ins *c = tr_at(f, test->args[0]), *next = tr_at(f, back->imm.succ[0].args[0]);
     t->x = tr_blk_at(f, l->header)->params.d[0];
-    if (next->op != TR_OP_ADD || !next->sub || next->args[0] != t->x || c->op != TR_OP_CMP ||
-        c->sub != TR_CMP_LT || c->args[0] != t->x || !is_outside(t, c->args[1]) ||
-        !tr_get_int(f, to->imm.succ[0].args[0], &from) || from != 0 || !is_quiet(t, l->header))
+    if (next->args[0] != t->x || c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->args[0] != t->x ||
+        !is_outside(t, c->args[1]) || !begins_at_0(f, l) || !is_quiet(t, l->header))
         return false;
     t->n = c->args[1];
     t->body = test->imm.succ[0].to;
@@ -247,9 +288,11 @@ static void set_bounds(trimming *t) {
 }
 
 bool tr_opt_trim(tr_prog *p, tr_fn *f) {
+    uint32_t nblks = f->blks.n;
+    make_preheaders(f);
     trimming t = {.f = f, .in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u)};
     tr_loops loops = {0};
-    bool changed = false;
+    bool changed = f->blks.n > nblks;
     t.i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64);
     t.i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL);
     tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));

@@ -112,3 +112,10 @@ tr_bid tr_opt_block_before(tr_fn *f, tr_bid h) {
     }
     return before;
 }
+
+tr_bid tr_opt_preheader(tr_fn *f, tr_bid h) {
+    tr_bid before = tr_opt_block_before(f, h);
+    tr_bld b = {.fn = f, .blk = before, .before = TR_NOVAL, .loc = tr_term(f, h)->loc};
+    tr_br(&b, h, tr_blk_at(f, before)->params.n, tr_blk_at(f, before)->params.d);
+    return before;
+}

@@ -100,12 +100,7 @@ static void test(tester *t, const tr_lin *e) {
 /* The block before the loop with no other way out; made when there is none. */
 static tr_bid preheader(tr_fn *f, const tr_loop *l) {
     assert(l->header != 0);
-    if (l->preheader != TR_NOBLK)
-        return l->preheader;
-    tr_bid ph = tr_opt_block_before(f, l->header);
-    tr_bld b = {.fn = f, .blk = ph, .before = TR_NOVAL};
-    tr_br(&b, l->header, tr_blk_at(f, ph)->params.n, tr_blk_at(f, ph)->params.d);
-    return ph;
+    return l->preheader != TR_NOBLK ? l->preheader : tr_opt_preheader(f, l->header);
 }
 
 /* --- the whole --- */

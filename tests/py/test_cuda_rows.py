@@ -1,0 +1,269 @@
+"""Rows of threads on the emulated device: which of them are run (trim), as how wide a block (grid_wide), and ranges that they walk a stride apart (grid_stride).
+
+Kernels run compiled and by the oracle of cuda_check.py, which is their own text in CPython, whose integers do not overflow.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from cuda_check import check, kernel_of
+from treadle import cuda
+
+FAR = 2**63
+SHAPES = (
+    (1, 1),
+    (3, 32),
+    (2, (5, 4)),
+    ((3, 2), (8, 3)),
+    ((2, 2), (1, 7)),
+    ((2, 1, 3), (3, 2, 4)),
+    (40, 3),
+)
+
+
+def ir_of(kernel, axes=1):
+    (text,) = kernel._entries[axes].inspect_ir().values()
+    return text.split("\n\n")[0]  # without what is compiled when it is reached
+
+
+# --- guards ---
+
+COORDINATES = [
+    "x",
+    "y",
+    "z",
+    "x + p",
+    "p + x",
+    "y + p",
+    "x - q",
+    "cuda.threadIdx.x",
+    "cuda.threadIdx.y + p",
+    "x + y",
+    "q + x + 2",
+]
+LIMITS = ["n", "m", "5", "0", "n - 1", "p"]
+
+
+def condition(rng):
+    """A test, as somebody may write it."""
+    sides = [rng.choice(COORDINATES), rng.choice(LIMITS)]
+    rng.shuffle(sides)
+    c = f"{sides[0]} {rng.choice(['<', '<=', '>', '>=', '==', '!='])} {sides[1]}"
+    return f"not {c}" if rng.random() < 0.2 else c
+
+
+def guarded(rng):
+    """A kernel that counts, thread by thread, what it comes to."""
+    lines = [
+        "def k(out, n, m, p, q):",
+        "    x, y, z = cuda.grid(3)",
+    ]
+    kind = rng.randrange(5)
+    tests = [condition(rng) for _ in range(rng.randint(1, 4))]
+    body = ["out[z, y, x] += 1", "out[z, y, x] += x * 3 + y"]
+    if kind == 0:
+        lines.append(f"    if {' and '.join(tests)}:")
+        lines += [f"        {b}" for b in body]
+    elif kind == 1:
+        lines += [line for c in tests for line in (f"    if {c}:", "        return")]
+        lines += [f"    {b}" for b in body]
+    elif kind == 2:
+        for depth, c in enumerate(tests):
+            lines.append("    " * (depth + 1) + f"if {c}:")
+        lines += ["    " * (len(tests) + 1) + b for b in body]
+    elif kind == 3:
+        lines += [f"    if {tests[0]}:", f"        {body[0]}", "    else:", f"        {body[1]}"]
+    else:
+        lines += [
+            f"    if {' or '.join(tests)}:",
+            f"        {body[0]}",
+            f"    if {tests[0]}:",
+            f"        {body[1]}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_guards(seed):
+    rng = random.Random(seed)
+    text = guarded(rng)
+    for grid, block in rng.sample(SHAPES, 3):
+        n, m = rng.choice([0, 1, 3, 7, 40]), rng.choice([-2, 2, 6, FAR - 1, -FAR])
+        p, q = rng.choice([0, 3, -4, 1 - FAR + 300, FAR - 3000]), rng.choice([0, 1, -2])
+        check(text, grid, block, np.zeros((12, 16, 128), np.int64), n, m, p, q)
+
+
+def test_guards_of_arrays():
+    text = """
+def k(a, b):
+    x, y = cuda.grid(2)
+    if 0 < x < a.shape[1] - 1 and 0 < y < a.shape[0] - 1:
+        b[y, x] = a[y, x] * 4 - a[y, x - 1] - a[y, x + 1] - a[y - 1, x] - a[y + 1, x]
+"""
+    for shape in ((0, 5), (1, 1), (2, 2), (3, 3), (17, 33), (64, 7)):
+        a = np.random.default_rng(1).integers(-9, 9, (shape[0] * 2, shape[1] * 2))
+        for view in (
+            a[: shape[0], : shape[1]].copy(),
+            a[::2, ::2],
+            np.asfortranarray(a[: shape[0], : shape[1]]),
+        ):
+            for grid, block in (((3, 2), (16, 16)), ((9, 20), (8, 4)), ((1, 64), 64)):
+                check(text, grid, block, view, np.zeros(shape, np.int64))
+
+
+def test_what_is_raised():
+    k = kernel_of("def k(a, n):\n    i = cuda.grid(1)\n    if i < n:\n        a[i] = 1\n")
+    a = np.zeros(100)
+    k[4, 32](a, 100)
+    with pytest.raises(IndexError, match="index 100 is out of bounds"):
+        k[4, 32](a, 101)
+    k[4, 32](a, -3)
+
+
+# --- ranges ---
+
+RANGES = [
+    ("cuda.grid(1)", "cuda.gridsize(1)"),
+    ("cuda.grid(1) + p", "cuda.gridsize(1)"),
+    ("cuda.threadIdx.x", "cuda.blockDim.x"),
+    ("cuda.threadIdx.x + p", "cuda.blockDim.x"),
+    ("cuda.blockIdx.x", "cuda.gridDim.x"),
+    ("cuda.threadIdx.x", "7"),
+    ("cuda.grid(1) * 2", "cuda.gridsize(1) * 2"),
+    ("cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x", "cuda.blockDim.x * cuda.blockDim.y"),
+    ("p", "cuda.blockDim.x"),
+    ("q - cuda.threadIdx.x", "cuda.blockDim.x"),
+]
+BODIES = [
+    "c[t] += 1",
+    "c[t] = i",
+    "c[t] += i % 7",
+    "s += i",
+    "if i % 3:\n            c[t] += 2",
+    "for j in range(i % 3):\n            c[t] += j",
+]
+
+
+@pytest.mark.parametrize("start, step", RANGES)
+@pytest.mark.parametrize("kind", ["for", "while"])
+def test_ranges(start, step, kind):
+    rng = random.Random(f"{start}{step}{kind}")
+    for body in BODIES:
+        if kind == "for":
+            loop = f"    for i in range({start}, n, {step}):\n        {body}\n"
+        else:
+            loop = f"    i = {start}\n    while i < n:\n        {body}\n        i += {step}\n"
+        text = (
+            "def k(c, n, p, q):\n"
+            "    t = (cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y) * cuda.blockDim.x + cuda.threadIdx.x\n"
+            f"    s = 0\n{loop}    c[t] += s\n"
+        )
+        for grid, block in ((1, 1), (3, 8), (2, (5, 3))):
+            for n in rng.sample([-5, 0, 1, 17, 64, 150], 2):
+                check(
+                    text, grid, block, np.zeros(64, np.int64), n, rng.choice([0, 3, -4]), rng.choice([0, 9])
+                )
+        if kind == "for" and (start[:1] in "pq" or "+ p" in start):  # up to the last number there is
+            text = text.replace(body, "c[t] = i")
+            check(
+                text.replace("c[t] += s", "c[t] -= 1"),
+                3,
+                8,
+                np.zeros(64, np.int64),
+                FAR - 1,
+                FAR - 150,
+                FAR - 30,
+            )
+
+
+def test_ranges_with_arrays():
+    text = """
+def k(a, b, f):
+    s = 0
+    for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
+        b[i] = a[i] * f + b[i]
+        s += a[i]
+    b[cuda.grid(1)] += s
+"""
+    for size in (200, 4095, 20000):
+        a = np.random.default_rng(2).integers(0, 9, size)
+        for grid, block in ((1, 32), (7, 20), (40, 4)):
+            check(text, grid, block, a, np.zeros(size, np.int64), 3)
+
+
+# --- what becomes of it ---
+
+
+def test_a_vector_addition_is_one_loop():
+    k = kernel_of("def k(a, b, c):\n    i = cuda.grid(1)\n    if i < c.size:\n        c[i] = a[i] + b[i]\n")
+    k[4, 32](np.ones(100), np.ones(100), np.zeros(100))
+    text = ir_of(k)
+    assert text.count("add.nsw trimmed") == 1 and text.count(" turn ") == 0
+    assert "alloc" not in text and "checkindex" not in text
+
+
+def test_a_stride_is_the_blocks():
+    for loop in (
+        "for i in range(cuda.grid(1), c.size, cuda.gridsize(1)):\n        c[i] = a[i] + c[i]\n",
+        "i = cuda.grid(1)\n    while i < c.size:\n        c[i] = a[i] + c[i]\n        i += cuda.gridsize(1)\n",
+    ):
+        k = kernel_of(f"def k(a, c):\n    {loop}")
+        k[4, 32](np.ones(1000), np.zeros(1000))
+        text = ir_of(k)
+        assert "alloc" not in text and text.count(" trimmed ") + text.count(" turn ") == 1, loop
+
+
+def test_blocks_that_share_or_ask_are_not_wide():
+    wide = "c[cuda.grid(1)] = 1"
+    for line, yes in (
+        (wide, True),
+        ("c[cuda.threadIdx.x] = 1", False),
+        ("c[cuda.blockIdx.x] = 1", False),
+        ("s = cuda.shared.array(4, np.int64)\n    s[0] = 1\n    c[cuda.grid(1)] = s[0]", False),
+        ("cuda.atomic.add(c, 0, 1)", False),
+        (f"cuda.syncthreads()\n    {wide}", False),
+        ("c[cuda.blockIdx.x * 4 + cuda.threadIdx.x] = 1", False),
+        ("i = cuda.threadIdx.x + cuda.blockDim.x * cuda.blockIdx.x\n    c[i] = 1", True),
+    ):
+        k = kernel_of(f"def k(c):\n    {line}\n")
+        k[2, 4](np.zeros(8, np.int64))
+        assert ("NUM_THREADS" in ir_of(k)) == yes, line
+
+
+def test_axes_of_one_thread_have_no_loop():
+    k = kernel_of(
+        "def k(c):\n    x, y = cuda.grid(2)\n    s = cuda.shared.array(1, np.int64)\n    s[0] = 1\n    c[y, x] = x + y * 10\n"
+    )
+    for block, axes in ((4, 1), ((4, 2), 2), ((4, 1, 1), 1), ((2, 2, 2), 3)):
+        c = np.full((4, 8), -1)
+        k[2, block](c)
+        assert ir_of(k, axes).count(" turn ") == axes
+    assert sorted(k._entries) == [1, 2, 3] and len(k.signatures) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_all_threads_of_wide_blocks_run_once(threads):
+    import treadle
+
+    before = treadle.get_num_threads()
+    if threads > treadle.get_num_threads():
+        pytest.skip("this machine has one processor")
+    k = kernel_of("def k(c):\n    x, y, z = cuda.grid(3)\n    c[z, y, x] += 1\n")
+    try:
+        treadle.set_num_threads(threads)
+        for grid, block in (
+            ((1000, 1, 1), 32),
+            ((3, 50, 2), (33, 4)),
+            ((1, 1, 9), (1, 2, 64)),
+            ((777, 3), (5, 3)),
+        ):
+            g, b = (t + (1,) * (3 - len(t)) for t in ((grid, (block,) if isinstance(block, int) else block)))
+            c = np.zeros([p * q for p, q in zip(g, b)][::-1], np.int8)
+            d = cuda.to_device(c)
+            k[grid, block](d)
+            assert (d.copy_to_host() == 1).all()
+    finally:
+        treadle.set_num_threads(before)
