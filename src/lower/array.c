@@ -110,15 +110,19 @@ static bool is_number(lv x, int64_t n) {
     return LLVMIsAConstantInt(x) && LLVMConstIntGetSExtValue(x) == n;
 }
 
-/* Sum of index * stride over the axes; args: one index per axis. */
-static lv offset_of(tr_lf *w, const tr_larr *a, const tr_val *idx) {
+/* Sum of index * stride over the first n axes; args: one index per axis. */
+static lv offset_in(tr_lf *w, const tr_larr *a, const tr_val *idx, unsigned n) {
     lv off = NULL;
-    for (unsigned i = 0; i < a->ty->ndim; i++) {
+    for (unsigned i = 0; i < n; i++) {
         lv x = tr_lower_parts(w, idx[i])[0];
         lv t = is_number(a->stride[i], 1) ? x : LLVMBuildNSWMul(w->b, x, a->stride[i], "");
         off = off ? LLVMBuildNSWAdd(w->b, off, t, "") : t;
     }
     return off ? off : l_int(w->m->i64, 0);
+}
+
+static lv offset_of(tr_lf *w, const tr_larr *a, const tr_val *idx) {
+    return offset_in(w, a, idx, a->ty->ndim);
 }
 
 lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx) {
@@ -129,9 +133,16 @@ lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx) {
 
 static void lower_load(tr_lf *w, tr_val v, const tr_ins *in) {
     tr_larr a;
-    lv out[2];
+    lv out[2], off;
     tr_lower_arr(w, in->args[0], &a);
-    tr_lower_load_at(w, &a, offset_of(w, &a, in->args + 1), out);
+    if (w->body->rows && w->body->rows[v]) { /* of a row's beginning nobody needs to know how it was made */
+        unsigned last = a.ty->ndim - 1u;
+        a.data = LLVMBuildFreeze(w->b, tr_lower_address(w, &a, offset_in(w, &a, in->args + 1, last)), "");
+        off = tr_lower_parts(w, in->args[last + 1])[0];
+    } else {
+        off = offset_of(w, &a, in->args + 1);
+    }
+    tr_lower_load_at(w, &a, off, out);
     tr_lower_set(w, v, tr_ty_nparts(in->ty), out);
 }
 

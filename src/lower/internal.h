@@ -72,8 +72,8 @@ typedef struct tr_lbody {
     lv **vals; /* parts of each value, NULL = not made yet */
     lb *blks;
     lv *loop_marks; /* per block: metadata of the jump back to a loop's header that ends it; NULL = no loop has any */
-    uint8_t *
-        turns; /* per block: it lies in a loop over threads, whose turns do not meet in memory; NULL: none does */
+    uint8_t *turns;  /* per block: of a loop over threads, whose turns do not meet in memory; NULL: none is */
+    uint8_t *rows;   /* per value: a load along a row, which such a loop goes along; NULL: there is none */
     uint32_t at_loc; /* lambda: loc of its pattern in `outer` */
     lv *yield;       /* lambda: parts of what it yielded */
     lb yield_blk;    /* lambda with several YIELDs: where they meet, with phis in `yield` */

@@ -15,7 +15,7 @@
 
 #include "vmath/vmath.h"
 
-enum { UNROLL = 4, MAX_SIZE = 64, MAX_SUM = 24, MAX_ROUNDS = 32, ROW_BITS = 256 };
+enum { UNROLL = 4, MAX_SIZE = 64, MAX_SUM = 24, MAX_ROUNDS = 32, ROW_BITS = 256, MANY_ROWS = 4 };
 
 bool tr_lower_is_lookup(const tr_fn *f, tr_val index) {
     while (tr_at(f, index)->op == TR_OP_CONV)
@@ -312,6 +312,41 @@ static tr_turn turn_of(const tr_fn *f, const tr_loop *l) {
     return TR_TURN_NONE;
 }
 
+/* A load of an array of rows whose row is the same in all turns, and whose place in it is not. */
+static bool goes_along(const tr_fn *f, const uint8_t *in, tr_val v) {
+    const tr_ins *x = tr_at(f, v);
+    const tr_ty *t = x->op == TR_OP_LOAD ? tr_at(f, x->args[0])->ty : NULL;
+    bool row = t && t->ndim > 1 && t->layout == TR_LAYOUT_C;
+    for (uint32_t a = 1; row && a < x->nargs; a++) {
+        tr_bid at = tr_at(f, x->args[a])->blk;
+        row = (at != TR_NOBLK && in[at]) == (a == t->ndim);
+    }
+    return row;
+}
+
+/* Many loads along rows in an innermost loop. LLVM takes addresses apart to find what they have in common (loop strength reduction), which took a half of the time to generate
+ * a stencil's code; where a row begins is one value for it. Not of few, where it is quick, and not for stores: what they may disturb it should know. */
+static void find_rows(tr_lf *w, const tr_loops *loops, uint32_t l) {
+    const tr_fn *f = w->body->f;
+    const tr_loop *loop = &loops->d[l];
+    tr_arena *a = &w->m->ctx->arena;
+    uint8_t *in = TR_NEW_N(a, uint8_t, f->blks.n + 1u);
+    tr_u32s found = {0};
+    for (uint32_t k = 0; k < loops->n; k++)
+        if (loops->d[k].parent == l)
+            return;
+    for (uint32_t k = 0; k < loop->blks.n; k++)
+        in[loop->blks.d[k]] = 1;
+    for (uint32_t k = 0; k < loop->blks.n; k++)
+        for (tr_val v = tr_blk_at(f, loop->blks.d[k])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (goes_along(f, in, v))
+                tr_vec_push(a, &found, v);
+    if (found.n >= MANY_ROWS && !w->body->rows)
+        w->body->rows = TR_NEW_N(a, uint8_t, f->ins.n + 1u);
+    for (uint32_t k = 0; found.n >= MANY_ROWS && k < found.n; k++)
+        w->body->rows[found.d[k]] = 1;
+}
+
 /* LLVM then asks no more whether arrays overlap before it takes many turns at once. Rows that were trimmed have any length, and one vector at a time leaves
  * less of them: a stencil takes 4.0 ms and not 4.5. Others are as long as a block, mostly 16 or 32; taking one vector at a time halved a product of matrices. */
 static void mark_turns(tr_lf *w) {
@@ -325,6 +360,7 @@ static void mark_turns(tr_lf *w) {
             continue;
         if (!w->body->turns)
             w->body->turns = TR_NEW_N(&w->m->ctx->arena, uint8_t, f->blks.n + 1u);
+        find_rows(w, &loops, l);
         for (uint32_t k = 0; k < loops.d[l].blks.n; k++)
             w->body->turns[loops.d[l].blks.d[k]] = 1;
         if (!tr_blk_at(f, loops.d[l].latch)->cold)
