@@ -127,6 +127,8 @@ typedef struct tr_pieces {
 /* No value that a thread has for itself is used in another piece than its own after this, and heads of pieces get nothing by params but what is
  * there once: what crosses lies in arrays over the threads, new params of the body. Computes predecessors. */
 bool tr_grid_cross(tr_grid *s, const tr_pieces *p);
+/* Per value: it can be computed in any piece, from what is there. Needs an order of blocks. */
+uint8_t *tr_grid_free(const tr_grid *s, const uint8_t *once);
 /* Per block: the values that are alive where it begins. */
 struct tr_bits *tr_grid_live(const tr_grid *s);
 

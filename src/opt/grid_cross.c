@@ -32,7 +32,9 @@ static bool is_dear(const tr_fn *g, tr_val v) {
 }
 
 /* What is the same whenever it is computed, from what is there in every piece, or what the block has once. */
-static void find_free(const tr_fn *g, const uint8_t *once, uint8_t *is_free) {
+uint8_t *tr_grid_free(const tr_grid *s, const uint8_t *once) {
+    const tr_fn *g = s->g;
+    uint8_t *is_free = TR_NEW_N(tr_grid_arena(s), uint8_t, g->ins.n + 1u);
     for (uint32_t k = 0; k < g->rpo.n; k++) {
         tr_bid b = g->rpo.d[k];
         for (uint32_t p = 0; b == 0 && p < tr_blk_at(g, 0)->params.n; p++)
@@ -45,6 +47,7 @@ static void find_free(const tr_fn *g, const uint8_t *once, uint8_t *is_free) {
             is_free[v] = yes && !tr_ins_ends(in);
         }
     }
+    return is_free;
 }
 
 /* Every use, of an instruction or on an edge. */
@@ -290,13 +293,12 @@ bool tr_grid_cross(tr_grid *s, const tr_pieces *p) {
     tr_fn *g = s->g;
     tr_cfg_compute(g);
     cross c = {.s = s, .p = p, .nvals = g->ins.n};
-    c.is_free = TR_NEW_N(tr_grid_arena(s), uint8_t, c.nvals + 1u);
     c.crosses = TR_NEW_N(tr_grid_arena(s), uint8_t, c.nvals + 1u);
     c.home = TR_NEW_N(tr_grid_arena(s), tr_val, c.nvals + 1u);
     c.leader = TR_NEW_N(tr_grid_arena(s), tr_val, c.nvals + 1u);
     c.loaded = TR_NEW_N(tr_grid_arena(s), tr_val, c.nvals + 1u);
     c.made = TR_NEW_N(tr_grid_arena(s), tr_val *, c.nvals + 1u);
-    find_free(g, p->once, c.is_free);
+    c.is_free = tr_grid_free(s, p->once);
     for (tr_val v = 0; v < c.nvals; v++)
         if (c.is_free[v] && tr_at(g, v)->nargs)
             c.made[v] =

@@ -41,7 +41,9 @@ struct tr_level {
     uint32_t *piece;             /* per block: the head of its piece */
     tr_bid *to;                  /* per head: its block in the lambda */
     plan plan;
-    bool early;              /* threads may end while others go on */
+    bool early; /* threads may end while others go on */
+    bool
+        asks_again; /* they end in the first piece alone, by what every piece can ask again; nobody is marked */
     tr_val alive, everybody; /* then: per thread, and in one cell, whether nobody has ended */
 };
 
@@ -477,6 +479,19 @@ static bool find_plan(plan *p, bool loops) {
     return false;
 }
 
+/* Do these blocks, first one first, lead back to one that comes before? */
+static bool is_loop(const plan *p, const tr_u32s *blks) {
+    for (uint32_t k = 0; k < blks->n; k++) {
+        const tr_ins *t = tr_term(p->g, blks->d[k]);
+        for (uint32_t e = 0; e < tr_nsucc(t); e++)
+            for (uint32_t j = 0; j < blks->n; j++)
+                if (blks->d[j] == t->imm.succ[e].to &&
+                    tr_blk_at(p->g, blks->d[j])->rpo <= tr_blk_at(p->g, blks->d[k])->rpo)
+                    return true;
+    }
+    return false;
+}
+
 static void find_early(plan *p) {
     tr_level *l = p->l;
     for (uint32_t k = 0; k < p->g->rpo.n; k++) {
@@ -487,6 +502,35 @@ static void find_early(plan *p) {
         for (uint32_t j = 0; j < blks.n; j++)
             l->early = l->early || tr_term(p->g, blks.d[j])->op == TR_OP_RET;
     }
+}
+
+/* Who ends does so in the first piece, by branches on what can be computed again; and nobody but the threads asks who is left: no vote, no lane, no value that the block
+ * reads from memory though all have ended. So each piece asks again, which costs no memory, and a test of a thread's place is then one of a loop's bounds (trim.c). */
+static bool may_ask_again(const plan *p) {
+    const tr_level *l = p->l;
+    const uint8_t *is_free = tr_grid_free(p->s, l->once);
+    for (uint32_t k = 0; k < p->s->stops.n; k++)
+        if (p->s->stops.d[k].op != TR_OP_BARRIER)
+            return false;
+    for (uint32_t k = 0; k < p->g->rpo.n; k++) {
+        tr_bid b = p->g->rpo.d[k], by = TR_NOBLK;
+        for (tr_val v = tr_blk_at(p->g, b)->first; v != TR_NOVAL; v = tr_at(p->g, v)->next)
+            if (l->once[v] && tr_at(p->g, v)->op == TR_OP_LOAD)
+                return false;
+        if (!(l->head[b] & HEAD) || !one_way_on(p, b, &by) || by == TR_NOBLK)
+            continue;
+        tr_u32s blks = blocks_of(p, b);
+        for (uint32_t j = 0; j < blks.n; j++) {
+            const tr_ins *t = tr_term(p->g, blks.d[j]);
+            bool asks = t->op == TR_OP_CBR && !l->kept[blks.d[j]];
+            if ((b && t->op == TR_OP_RET) || t->op == TR_OP_TRY ||
+                (!b && asks && !tr_is_const(tr_at(p->g, t->args[0])) && !is_free[t->args[0]]))
+                return false;
+        }
+        if (!b && is_loop(p, &blks))
+            return false;
+    }
+    return true;
 }
 
 tr_level *tr_grid_level(tr_grid *s, bool *failed) {
@@ -505,6 +549,8 @@ tr_level *tr_grid_level(tr_grid *s, bool *failed) {
                 return NULL;
         }
         find_early(&p);
+        p.l->asks_again = p.l->early && may_ask_again(&p);
+        p.l->early = p.l->early && !p.l->asks_again;
         uint32_t n = s->g->ins.n;
         *failed = !tr_grid_cross(s, &(tr_pieces){p.l->head, p.l->piece, p.l->once});
         uint8_t *once = TR_NEW_N(tr_grid_arena(s), uint8_t, s->g->ins.n + 1u);
@@ -582,6 +628,52 @@ static void put_thread(const plan *p, tr_bid head, const tr_u32s *blks, const tr
     }
 }
 
+/* What can be computed in any piece, where the builder is. */
+static tr_val compute(const plan *p, const tr_val *known, tr_val v) {
+    tr_grid *s = p->s;
+    const tr_ins *in = tr_at(p->g, v);
+    if (tr_is_const(in))
+        return tr_const_import(s->lam, in);
+    tr_val to = known[v] != TR_NOVAL ? known[v] : tr_grid_meaning(s, in);
+    if (to != TR_NOVAL)
+        return to;
+    tr_val *args = TR_NEW_N(tr_grid_arena(s), tr_val, in->nargs + 1u);
+    for (uint32_t a = 0; a < in->nargs; a++)
+        args[a] = compute(p, known, in->args[a]);
+    tr_val out = tr_emit_v(&s->b, (tr_op)in->op, in->ty, in->nargs, args);
+    tr_at(s->lam, out)->imm = in->imm;
+    tr_at(s->lam, out)->sub = in->sub;
+    tr_at(s->lam, out)->flags = in->flags & (uint8_t)~F_NSW; /* promised where it stood */
+    return out;
+}
+
+/* The branches of the first piece once more: who went on there does so here, others to `next`. */
+static void ask_again(const plan *p, const tr_val *known, tr_bid next) {
+    tr_grid *s = p->s;
+    tr_u32s blks = blocks_of(p, 0);
+    tr_bid mine = tr_blk_new(s->lam), *to = TR_NEW_N(tr_grid_arena(s), tr_bid, p->g->blks.n + 1u);
+    memset(to, 0xff, p->g->blks.n * sizeof *to);
+    for (uint32_t k = 0; k < blks.n; k++)
+        to[blks.d[k]] = k ? tr_blk_new(s->lam) : s->b.blk;
+    for (uint32_t k = 0; k < blks.n; k++) {
+        tr_bid b = blks.d[k];
+        const tr_ins *t = tr_term(p->g, b);
+        s->b.blk = to[b];
+        bool out = p->l->piece[b] == 0 &&
+                   (p->l->kept[b] || (t->op == TR_OP_BR && p->l->head[t->imm.succ[0].to] & HEAD));
+        if (out)
+            tr_br(&s->b, mine, 0, NULL);
+        else if (t->op == TR_OP_BR)
+            tr_br(&s->b, to[t->imm.succ[0].to], 0, NULL);
+        else if (t->op == TR_OP_CBR)
+            tr_cbr(&s->b, compute(p, known, t->args[0]), to[t->imm.succ[0].to], 0, NULL,
+                   to[t->imm.succ[1].to], 0, NULL);
+        else
+            tr_br(&s->b, next, 0, NULL);
+    }
+    s->b.blk = mine;
+}
+
 /* The loops over the threads around a piece. `marks`: some may end in it, while others go on. */
 static void put_threads(const plan *p, tr_bid head, const tr_u32s *blks, const tr_val *known, bool marks,
                         tr_bid end) {
@@ -606,6 +698,8 @@ static void put_threads(const plan *p, tr_bid head, const tr_u32s *blks, const t
         tr_cbr(&s->b, goes, mine, 0, NULL, next, marks ? 2 : 0, carry);
         s->b.blk = mine;
     }
+    if (l->asks_again && head != 0)
+        ask_again(p, known, done);
     put_thread(p, head, blks, known, done, marks);
     s->b.blk = done;
     if (marks) {
@@ -657,7 +751,7 @@ static void put_piece(const plan *p, tr_bid head, tr_val *known, tr_bid end) {
     if (!one_way_on(p, head, &by))
         assert(false);
     for (uint32_t k = 0; k < blks.n && by != TR_NOBLK; k++)
-        marks = marks || tr_term(p->g, blks.d[k])->op == TR_OP_RET;
+        marks = marks || (!l->asks_again && tr_term(p->g, blks.d[k])->op == TR_OP_RET);
     s->b.blk = l->to[head];
     put_once(p, head, known);
     if (is_work(p, &blks, marks))

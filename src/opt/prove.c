@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { DEPTH = 8, BUDGET = 100, SPLITS = 2, EXPR_DEPTH = 6, DEF_DEPTH = 3 };
+enum { DEPTH = 8, BUDGET = 100, SPLITS = 2, EXPR_DEPTH = 6, DEF_DEPTH = 3, RANGE_DEPTH = 5 };
 
 tr_prover tr_prover_new(tr_fn *f) {
     tr_prover p = {.f = f, .nvals = f->ins.n, .budget = BUDGET};
@@ -104,6 +104,33 @@ static void range_by_const(const tr_fn *f, const tr_ins *in, tr_wide k, int dept
     }
 }
 
+/* x + y and x * y of what is not negative and not large, if that fits. */
+static void range_of_two(const tr_fn *f, const tr_ins *in, int depth, tr_wide *lo, tr_wide *hi) {
+    tr_wide l[2], h[2], most = (tr_wide)1 << 62;
+    for (unsigned k = 0; k < 2; k++) {
+        range_in(f, in->args[k], depth, &l[k], &h[k]);
+        if (l[k] < 0 || h[k] > most)
+            return;
+    }
+    tr_wide low = in->op == TR_OP_ADD ? l[0] + l[1] : l[0] * l[1],
+            high = in->op == TR_OP_ADD ? h[0] + h[1] : h[0] * h[1];
+    if (high > *hi)
+        return;
+    *lo = low;
+    *hi = high;
+}
+
+/* x % n of what is not negative. */
+static void range_of_rest(const tr_fn *f, const tr_ins *in, int depth, tr_wide *lo, tr_wide *hi) {
+    tr_wide l, h, nl, nh;
+    range_in(f, in->args[0], depth, &l, &h);
+    range_in(f, in->args[1], depth, &nl, &nh);
+    if (l < 0 || nl < 0)
+        return;
+    *lo = 0;
+    *hi = nh == 0 ? 0 : h < nh - 1 ? h : nh - 1; /* by 0: 0 */
+}
+
 static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *hi) {
     const tr_ins *in = tr_at(f, v);
     tr_wide k, l, h;
@@ -143,13 +170,17 @@ static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *
     case TR_OP_QUOT:
         if (const_of(f, in->args[1], &k) && k > 0)
             range_by_const(f, in, k, depth - 1, lo, hi);
+        else if (in->op == TR_OP_REM)
+            range_of_rest(f, in, depth - 1, lo, hi);
         break;
+    case TR_OP_ADD:
+    case TR_OP_MUL: range_of_two(f, in, depth - 1, lo, hi); break;
     default: break;
     }
 }
 
 void tr_range_of(const tr_fn *f, tr_val v, tr_wide *lo, tr_wide *hi) {
-    range_in(f, v, 3, lo, hi);
+    range_in(f, v, RANGE_DEPTH, lo, hi);
 }
 
 /* The least that e can be by the ranges of its values. */
