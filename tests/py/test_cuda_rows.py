@@ -114,6 +114,121 @@ def k(a, b):
                 check(text, grid, block, view, np.zeros(shape, np.int64))
 
 
+# Threads end, or skip what comes, before loops and barriers that the others share; what they leave by can be asked again, or not.
+LEAVING = {
+    "a loop": """
+def k(a, b, n, m):
+    x, y = cuda.grid(2)
+    if x < n and y < m:
+        s = 0
+        for i in range(a.shape[1]):
+            s += a[y, i] * a[i, x]
+        b[y, x] = s
+""",
+    "one or the other": """
+def k(a, b, n, m):
+    x, y = cuda.grid(2)
+    if x >= n or y >= m:
+        return
+    s = 0
+    for i in range(a.shape[1]):
+        s += a[y, i] * a[i, x]
+        b[y, x] += i
+    b[y, x] += s
+""",
+    "both": """
+def k(a, b, n, m):
+    x, y = cuda.grid(2)
+    t = cuda.shared.array((4, 8), np.int64)
+    if x >= n and y >= m:
+        return
+    s = 0
+    for r in range(3):
+        t[cuda.threadIdx.y, cuda.threadIdx.x] = a[y, x] + r
+        cuda.syncthreads()
+        s += t[0, 0] + t[cuda.threadIdx.y, 0]
+        cuda.syncthreads()
+    b[y, x] = s
+""",
+    "one after the other": """
+def k(a, b, n, m):
+    x, y = cuda.grid(2)
+    t = cuda.shared.array((4, 8), np.int64)
+    t[cuda.threadIdx.y, cuda.threadIdx.x] = x
+    if x >= n:
+        return
+    cuda.syncthreads()
+    b[y, x] = t[cuda.threadIdx.y, 0]
+    if y >= m:
+        return
+    cuda.syncthreads()
+    t[cuda.threadIdx.y, cuda.threadIdx.x] = 5
+    cuda.syncthreads()
+    b[y, x] += t[0, 0]
+""",
+    "by what is read": """
+def k(a, b, n, m):
+    x, y = cuda.grid(2)
+    t = cuda.shared.array((4, 8), np.int64)
+    t[cuda.threadIdx.y, cuda.threadIdx.x] = x
+    cuda.syncthreads()
+    if a[y, x] > 4:
+        return
+    s = 0
+    for i in range(n):
+        s += a[y, i] + t[0, i % 8]
+    cuda.syncthreads()
+    b[y, x] = s
+""",
+    "a block has ended, and what it would read is not there": """
+def k(a, b, n, m):
+    x, y = cuda.grid(2)
+    t = cuda.shared.array((4, 8), np.int64)
+    if cuda.blockIdx.x * 8 + cuda.threadIdx.x >= 8:
+        return
+    for i in range(a[0, cuda.blockIdx.x * 1000]):
+        t[cuda.threadIdx.y, cuda.threadIdx.x] = i + x
+        cuda.syncthreads()
+        b[y, x] += t[0, 1]
+        cuda.syncthreads()
+""",
+    "with a vote": """
+def k(a, b, n, m):
+    x, y = cuda.grid(2)
+    if x >= n or y >= m:
+        return
+    for i in range(2):
+        b[y, x] += cuda.syncthreads_count(a[y, x] > 4)
+""",
+}
+
+
+@pytest.mark.parametrize("name", LEAVING)
+def test_leaving(name):
+    a = np.random.default_rng(8).integers(0, 9, (16, 32))
+    for n, m in ((0, 0), (1, 16), (13, 5), (16, 16), (16, 0)):
+        if name == "with a vote":
+            k = kernel_of(LEAVING[name])
+            b = np.zeros((16, 32), np.int64)
+            k[(2, 2), (8, 4)](a, b, n, m)
+            want = np.zeros_like(b)
+            for y in range(0, 8, 4):
+                for x in range(0, 16, 8):
+                    here = (slice(y, min(y + 4, m)), slice(x, min(x + 8, n)))
+                    want[here] = 2 * (a[here] > 4).sum()
+            np.testing.assert_array_equal(b, want)
+        else:
+            check(
+                LEAVING[name],
+                (2, 2),
+                (8, 4),
+                a[:, :16].copy() if "loop" in name or "other" in name else a,
+                np.zeros((16, 32), np.int64),
+                n,
+                m,
+            )
+
+
 def test_what_is_raised():
     k = kernel_of("def k(a, n):\n    i = cuda.grid(1)\n    if i < n:\n        a[i] = 1\n")
     a = np.zeros(100)
