@@ -22,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 FLAGS = ["-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden"]
 VARIANTS = {"c": [], "c-strict": ["-ffp-contract=off"]}
 ELEMENTWISE = {"elementwise": ["-lpthread", "-ldl"]}
+EMULATED: dict[str, list[str]] = {"emulated": []}
 COMPILERS = ("clang-19", "/usr/lib/llvm-19/bin/clang", "gcc")
 
 

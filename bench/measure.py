@@ -13,6 +13,7 @@ from pathlib import Path
 
 import creference
 import elementwise
+import emulated
 import kernels
 from harness import HERE, ChildError, Harness, say
 from rows import Samples
@@ -119,6 +120,34 @@ def measure_launches(harness: Harness, wanted: set[str], samples: Samples) -> No
     """Only Treadle: floors in microseconds, not ratios."""
     if "treadle" in harness.jits:
         calls(harness, samples, "launch", ["treadle"], "--launches")
+
+
+def measure_emulated(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """Kernels of the emulated device; all of one pass in one process, which has one thread."""
+    if "treadle" not in harness.jits:
+        return
+    library = c_libraries(harness, "emulated.c", creference.EMULATED).get("emulated", "")
+    names = [name for name in emulated.CASES if f"kernel/{name}" in wanted]
+    reports = [
+        harness.child(
+            "child_emulated",
+            "--cases",
+            "|".join(names),
+            "--library",
+            library,
+            "--rounds",
+            str(harness.rounds(11, 5)),
+        )
+        for _ in range(harness.rounds(2, 1) if names else 0)
+    ]
+    if wanted & {"kernel/first launch", "kernel/first PTX"}:
+        reports.append(harness.child("child_emulated", "--waits", "--rounds", str(harness.rounds(9, 3))))
+    for report in reports:
+        for name, by_variant in report["samples"].items():
+            for variant, values in by_variant.items():
+                add(samples, f"kernel/{name}", variant, values)
+        harness.wrong.extend(f"{name}: {text}" for name, text in report["wrong"].items())
+        harness.notes.extend(f"kernel/{name}: {text}" for name, text in report["failed"].items())
 
 
 def measure_first_use(harness: Harness, wanted: set[str], samples: Samples) -> None:
@@ -235,6 +264,7 @@ MEASURES: dict[str, Measure] = {
     "cached call": measure_cached,
     "call": measure_calls,
     "launch": measure_launches,
+    "kernel": measure_emulated,
     "run": measure_run,
     "pool": measure_pool,
     "memory": measure_memory,

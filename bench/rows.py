@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import elementwise
+import emulated
 import kernels
 from child_calls import KINDS, LAUNCH_KINDS, UFUNC_KINDS
 from elementwise import DEVICE, ON_DEVICE, PARALLEL
@@ -341,6 +342,18 @@ ELEMENTWISE: list[Row] = [
     Row("first use/lazy ufunc", "first use/ufunc", "treadle", "numba", "median", "ms", 1 / 8, 1 / 15),
 ]
 
+# Kernels on the emulated device, one core: against the same loops in C; a product's time is for a million operations (10 and 25 GFLOP/s), a barrier's for a thread.
+EMULATED: list[tuple[str, str, float, float]] = [
+    ("vector add", "us", 1.1, 1.0),
+    ("saxpy, grid stride", "us", 1.1, 1.0),
+    ("transpose, tiles", "us", 1.1, 1.0),
+    ("stencil, 7 points", "us", 1.1, 1.0),
+    ("reduction, tree", "us", 3.0, 1.5),
+    ("reduction, shuffles", "us", 3.0, 1.5),
+    ("product, tiles", "us", 1e-4, 4e-5),
+    ("barrier", "ns", 0.5e-9, 0.2e-9),
+]
+
 ROWS: list[Row] = [
     wait("import", 1 / 8, 1 / 30),
     wait("first call", 1 / 20, 1 / 60),
@@ -357,6 +370,21 @@ ROWS: list[Row] = [
         Row(f"launch/{kind}", f"launch/{kind}", "treadle", "", "min", "us", floor, goal)
         for kind, (floor, goal) in zip(LAUNCH_KINDS, ((0.6e-6, 0.3e-6), (1.5e-6, 0.8e-6)))
     ),
+    *(
+        Row(
+            f"kernel/{name}",
+            f"kernel/{name}",
+            "treadle",
+            "c" if emulated.CASES[name].c else "",
+            "min",
+            unit,
+            floor,
+            goal,
+        )
+        for name, unit, floor, goal in EMULATED
+    ),
+    Row("kernel/first launch", "kernel/first launch", "treadle", "", "median", "ms", 80e-3, 10e-3),
+    Row("kernel/first PTX", "kernel/first PTX", "treadle", "", "median", "ms", 15e-3, 8e-3),
     *(
         Row(f"run/{name}", f"run/{name}", "treadle", "numba", "min", "us", KERNEL_FLOORS.get(name, 1.2), 1.05)
         for name in kernels.CASES

@@ -1,0 +1,226 @@
+"""Kernels on the emulated CUDA device, one core, beside the same loops in C (emulated.c).
+
+A case has a maker, which takes `treadle.cuda` and gives a launch and what to look at, so that nothing here needs a device to be imported.
+Sizes are such that the arrays are larger than a core's own caches, but for the reductions and what counts barriers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+LINE = 1 << 22
+SIDE = 2048
+CUBE = 192
+PRODUCT = 1024
+TILE = 32
+BARRIERS = 200
+
+Launch = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel.
+
+    Attributes
+    ----------
+    make : callable
+        Takes `treadle.cuda`; returns a launch, the arrays that C gets, and a function that compares: it takes C's arrays after C ran once and the launch too, and
+        returns the largest error.
+    c : str
+        Name of the C function, without its `k_`; empty: the case is judged by its own figure.
+    scale : float
+        The measured seconds are divided by it: operations, threads.
+    """
+
+    make: Callable[[Any], tuple[Launch, list[Any], Callable[[], float]]]
+    c: str = ""
+    scale: float = 1.0
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(7).random(shape, np.float32)
+
+
+def vector_add(cuda: Any) -> Any:
+    @cuda.jit
+    def k(a, b, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = a[i] + b[i]
+
+    a, b, out = numbers(LINE), numbers(LINE), np.zeros(LINE, np.float32)
+    da, db, dout = cuda.to_device(a), cuda.to_device(b), cuda.device_array_like(out)
+    return (
+        lambda: k[LINE // 256, 256](da, db, dout),
+        [a, b, out],
+        lambda: np.abs(dout.copy_to_host() - out).max(),
+    )
+
+
+def saxpy(cuda: Any) -> Any:
+    @cuda.jit
+    def k(a, x, y):
+        for i in range(cuda.grid(1), y.size, cuda.gridsize(1)):
+            y[i] = a * x[i] + y[i]
+
+    x, y, a = numbers(LINE), numbers(LINE), np.float32(1 / 1024)
+    dx, dy = cuda.to_device(x), cuda.to_device(y)
+    return lambda: k[64, 256](a, dx, dy), [x, y], lambda: np.abs(dy.copy_to_host() - y).max()
+
+
+def transpose(cuda: Any) -> Any:
+    @cuda.jit
+    def k(a, out):
+        tile = cuda.shared.array((32, 33), np.float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        bx, by = cuda.blockIdx.x * 32, cuda.blockIdx.y * 32
+        for j in range(0, 32, 8):
+            tile[ty + j, tx] = a[by + ty + j, bx + tx]
+        cuda.syncthreads()
+        for j in range(0, 32, 8):
+            out[bx + ty + j, by + tx] = tile[tx, ty + j]
+
+    a, out = numbers(SIDE, SIDE), np.zeros((SIDE, SIDE), np.float32)
+    da, dout = cuda.to_device(a), cuda.device_array_like(out)
+    return (
+        lambda: k[(SIDE // 32, SIDE // 32), (32, 8)](da, dout),
+        [a, out],
+        lambda: np.abs(dout.copy_to_host() - out).max(),
+    )
+
+
+def stencil(cuda: Any) -> Any:
+    near, far = np.float32(0.1), np.float32(0.4)
+
+    @cuda.jit
+    def k(a, out):
+        x, y, z = cuda.grid(3)
+        if 0 < x < a.shape[2] - 1 and 0 < y < a.shape[1] - 1 and 0 < z < a.shape[0] - 1:
+            around = a[z, y, x - 1] + a[z, y, x + 1] + a[z, y - 1, x] + a[z, y + 1, x]
+            out[z, y, x] = far * a[z, y, x] + near * (around + a[z - 1, y, x] + a[z + 1, y, x])
+
+    a, out = numbers(CUBE, CUBE, CUBE), np.zeros((CUBE, CUBE, CUBE), np.float32)
+    da, dout = cuda.to_device(a), cuda.to_device(out)
+    return (
+        lambda: k[(CUBE // 32, CUBE // 8, CUBE), (32, 8)](da, dout),
+        [a, out],
+        lambda: np.abs(dout.copy_to_host() - out).max(),
+    )
+
+
+def reduction(cuda: Any, kernel: Any, blocks: int, out: Any) -> Any:
+    a, dout = numbers(4 * LINE), cuda.device_array(blocks, np.float32)
+    da, truth = cuda.to_device(a), float(a.sum(dtype=np.float64))
+    return (
+        lambda: kernel[blocks, 256](da, dout),
+        [a, out],
+        lambda: abs(float(dout.copy_to_host().sum(dtype=np.float64)) - truth) / truth,
+    )
+
+
+def tree(cuda: Any) -> Any:
+    @cuda.jit
+    def k(a, out):
+        s = cuda.shared.array(256, np.float32)
+        t = cuda.threadIdx.x
+        i = cuda.blockIdx.x * 512 + t
+        s[t] = a[i] + a[i + 256]
+        cuda.syncthreads()
+        d = 128
+        while d > 0:
+            if t < d:
+                s[t] += s[t + d]
+            cuda.syncthreads()
+            d //= 2
+        if t == 0:
+            out[cuda.blockIdx.x] = s[0]
+
+    return reduction(cuda, k, 4 * LINE // 512, np.zeros(1, np.float32))
+
+
+def shuffles(cuda: Any) -> Any:
+    zero = np.float32(0)
+
+    @cuda.jit
+    def k(a, out):
+        s = cuda.shared.array(32, np.float32)
+        t = cuda.threadIdx.x
+        v = zero
+        for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
+            v += a[i]
+        d = 16
+        while d > 0:
+            v += cuda.shfl_down_sync(0xFFFFFFFF, v, d)
+            d //= 2
+        if t % 32 == 0:
+            s[t // 32] = v
+        cuda.syncthreads()
+        if t == 0:
+            r = zero
+            for w in range(cuda.blockDim.x // 32):
+                r += s[w]
+            out[cuda.blockIdx.x] = r
+
+    return reduction(cuda, k, 256, np.zeros(1, np.float32))
+
+
+def product(cuda: Any, side: int = PRODUCT) -> Any:
+    zero = np.float32(0)
+
+    @cuda.jit
+    def k(a, b, out):
+        sa, sb = cuda.shared.array((TILE, TILE), np.float32), cuda.shared.array((TILE, TILE), np.float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        x, y = cuda.grid(2)
+        acc = zero
+        for i in range(a.shape[1] // TILE):
+            sa[ty, tx] = a[y, tx + i * TILE]
+            sb[ty, tx] = b[ty + i * TILE, x]
+            cuda.syncthreads()
+            for j in range(TILE):
+                acc += sa[ty, j] * sb[j, tx]
+            cuda.syncthreads()
+        out[y, x] = acc
+
+    a = numbers(side, side)
+    da, dout = cuda.to_device(a), cuda.device_array((side, side), np.float32)
+    blocks = side // TILE
+    return (
+        lambda: k[(blocks, blocks), (TILE, TILE)](da, da, dout),
+        [],
+        lambda: np.abs(dout.copy_to_host() / (a @ a) - 1).max(),
+    )
+
+
+def barriers(cuda: Any) -> Any:
+    @cuda.jit
+    def k(out):
+        s = cuda.shared.array(256, np.int32)
+        t = cuda.threadIdx.x
+        s[t] = t
+        for _ in range(BARRIERS):
+            cuda.syncthreads()
+            s[t] += 1
+        out[cuda.grid(1)] = s[t]
+
+    dout = cuda.device_array(64 * 256, np.int32)
+    want = np.tile(np.arange(256) + BARRIERS, 64)
+    return lambda: k[64, 256](dout), [], lambda: float(np.abs(dout.copy_to_host() - want).max())
+
+
+# What is measured. A product's figure is for a million additions and multiplications, a barrier's for a thread.
+CASES: dict[str, Case] = {
+    "vector add": Case(vector_add, "vector_add"),
+    "saxpy, grid stride": Case(saxpy, "saxpy"),
+    "transpose, tiles": Case(transpose, "transpose"),
+    "stencil, 7 points": Case(stencil, "stencil"),
+    "reduction, tree": Case(tree, "sum"),
+    "reduction, shuffles": Case(shuffles, "sum"),
+    "product, tiles": Case(product, scale=2 * PRODUCT**3 / 1e6),
+    "barrier": Case(barriers, scale=64 * 256 * BARRIERS),
+}
