@@ -21,6 +21,7 @@
     X(OPT, "opt", "typed SSA after each pass, or after opt:PASS")                              \
     X(FUSE, "fuse", "which patterns were merged, and why others were not")                     \
     X(PARALLEL, "parallel", "which loops run on all cores, and what might be wrong with that") \
+    X(EMULATION, "emulation", "how kernels run on the emulated device")                        \
     X(LLVM, "llvm", "the LLVM module before LLVM's passes")                                    \
     X(LLVMOPT, "llvmopt", "the LLVM module after LLVM's passes")                               \
     X(ASM, "asm", "assembly")                                                                  \

@@ -319,8 +319,10 @@ static PyObject *fn_inspect(PyObject *self, PyObject *args) {
     static const struct {
         const char *name;
         tr_stage stage;
-    } rows[] = {{"infer", TR_STAGE_INFER}, {"opt", TR_STAGE_OPT},         {"parallel", TR_STAGE_PARALLEL},
-                {"llvm", TR_STAGE_LLVM},   {"llvmopt", TR_STAGE_LLVMOPT}, {"asm", TR_STAGE_ASM}};
+    } rows[] = {{"infer", TR_STAGE_INFER},        {"opt", TR_STAGE_OPT},
+                {"parallel", TR_STAGE_PARALLEL},  {"llvm", TR_STAGE_LLVM},
+                {"llvmopt", TR_STAGE_LLVMOPT},    {"asm", TR_STAGE_ASM},
+                {"emulation", TR_STAGE_EMULATION}};
     const char *name;
     PyObject *sig = NULL;
     if (!PyArg_ParseTuple(args, "s|O:inspect", &name, &sig))
@@ -328,8 +330,8 @@ static PyObject *fn_inspect(PyObject *self, PyObject *args) {
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0)
             return inspect((tr_function *)self, sig, rows[i].stage);
-    return PyErr_Format(PyExc_ValueError, "no stage '%s'; there are infer, opt, parallel, llvm, llvmopt, asm",
-                        name);
+    return PyErr_Format(PyExc_ValueError,
+                        "no stage '%s'; there are infer, opt, parallel, emulation, llvm, llvmopt, asm", name);
 }
 
 static PyObject *variables_of(tr_function *f, const tr_spec *s, const void *unused) {

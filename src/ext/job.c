@@ -269,9 +269,12 @@ PyObject *tr_job_text(tr_job *j, tr_stage stage) {
     tr_sb b;
     tr_sb_init(&b);
     j->ctx.dump = (tr_dump){0};
-    bool back = stage >= TR_STAGE_LLVM, said = stage == TR_STAGE_PARALLEL;
+    bool back = stage >= TR_STAGE_LLVM, said = stage == TR_STAGE_PARALLEL || stage == TR_STAGE_EMULATION;
     if (said)
-        j->ctx.dump = (tr_dump){.stages = 1u << TR_STAGE_FUSE | 1u << TR_STAGE_PARALLEL, .keep = true};
+        j->ctx.dump =
+            (tr_dump){.stages = stage == TR_STAGE_EMULATION ? 1u << TR_STAGE_EMULATION
+                                                            : 1u << TR_STAGE_FUSE | 1u << TR_STAGE_PARALLEL,
+                      .keep = true};
     j->rq.upto = back ? TR_STAGE_TIME : said ? TR_STAGE_OPT : stage;
     j->rq.want.llvm = stage == TR_STAGE_LLVM ? &b : NULL;
     j->rq.want.llvmopt = stage == TR_STAGE_LLVMOPT ? &b : NULL;

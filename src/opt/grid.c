@@ -12,6 +12,7 @@
 #include "opt/grid.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "opt/priv.h"
@@ -75,6 +76,19 @@ tr_bid tr_grid_cut(tr_grid *s, tr_val v) {
     tr_bld b = {.fn = g, .blk = at, .before = TR_NOVAL, .loc = loc};
     tr_br(&b, on, 0, NULL);
     return on;
+}
+
+void tr_grid_say(const tr_grid *s, const char *fmt, ...) {
+    va_list ap;
+    if (!tr_dump_wants(&s->p->ctx->dump, TR_STAGE_EMULATION, NULL, s->g->name))
+        return;
+    va_start(ap, fmt);
+    tr_sb_printf(&s->p->ctx->dump_text, "%s: %s\n", s->g->name, tr_arena_vprintf(tr_grid_arena(s), fmt, ap));
+    va_end(ap);
+}
+
+int32_t tr_grid_line(const tr_grid *s, tr_bid b) {
+    return tr_fn_place(s->g, tr_term(s->g, b)->loc).span.line;
 }
 
 /* --- loops over the threads --- */
@@ -483,6 +497,28 @@ static bool plan_body(tr_grid *s, tr_level **level) {
     return true;
 }
 
+static void tell(const tr_grid *s, const tr_level *level, uint32_t nargs) {
+    uint32_t kept = tr_blk_at(s->g, 0)->params.n - nargs - s->wide.yes - s->cells.n;
+    if (!s->stops.n && !s->strides.n)
+        tr_grid_say(s, "threads wait for nobody");
+    if (s->wide.yes)
+        tr_grid_say(s, "neighbouring blocks along x run as one");
+    if (level)
+        tr_grid_level_tell(s, level);
+    else
+        tr_grid_say(s, "the block asks after each piece where its threads have come to");
+    if (!level && s->why[0])
+        tr_grid_say(s,
+                    "what they wait at in line %d stands under a test that differs between them, in line %d",
+                    (int)s->why[0], (int)s->why[1]);
+    for (uint32_t k = 0; k < s->stops.n; k++)
+        if (s->stops.d[k].line)
+            tr_grid_say(s, "threads meet in line %d", (int)s->stops.d[k].line);
+    if (kept)
+        tr_grid_say(s, "arrays over the threads, for values that are kept from piece to piece: %u",
+                    (unsigned)kept);
+}
+
 static bool run_here(tr_prog *p, tr_fn *f, tr_val call) {
     tr_grid s = {.p = p, .f = f, .call = call};
     tr_level *level = NULL;
@@ -490,6 +526,7 @@ static bool run_here(tr_prog *p, tr_fn *f, tr_val call) {
     s.i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL);
     if (!plan_body(&s, &level))
         return false;
+    tell(&s, level, tr_at(f, call)->nargs - TR_LAUNCH_SIZES);
     make_block(&s, level);
     put_pattern(&s);
     return true;

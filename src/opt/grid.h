@@ -49,6 +49,8 @@ typedef struct tr_grid {
     TR_VEC(tr_local) locals;
     tr_u32s strides; /* heads of loops of the body that are the block's (grid_stride.c) */
     tr_wide_blocks wide;
+    int32_t why
+        [2]; /* lines: what stands where threads meet, and the test that differs between them; 0: no such */
     bool in_turn; /* threads run one after the other: they have the same local memory */
     TR_VEC(tr_val)
     cells; /* params that the body got after the kernel's own, and that are one cell; the others are arrays over the threads */
@@ -64,6 +66,10 @@ static inline bool tr_grid_is_storage(const tr_ins *in) {
 }
 
 /* --- grid.c: small pieces --- */
+
+/* TREADLE_DUMP=emulation, inspect_emulation(): a sentence on how the kernel runs. */
+void tr_grid_say(const tr_grid *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int32_t tr_grid_line(const tr_grid *s, tr_bid b); /* where a block of the body ends */
 
 tr_val tr_grid_number(const tr_grid *s, int64_t n);
 tr_val tr_grid_op(tr_grid *s, tr_op op, tr_val x, tr_val y); /* of int64, known to fit */
@@ -164,6 +170,7 @@ typedef struct tr_level tr_level;
 tr_level *tr_grid_level(tr_grid *s, bool *failed); /* NULL: it cannot be had */
 /* It pays to make threads the innermost loop of this one. */
 bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop);
+void tr_grid_level_tell(const tr_grid *s, const tr_level *l);
 void tr_grid_level_put(tr_grid *s, tr_level *l, tr_val *known);
 
 #endif

@@ -296,7 +296,7 @@ static bool test_at_head(even *e) {
         tr_ins_remove(g, tr_blk_at(g, leads[k])->last);
         tr_br(&b, head, n + (bound == TR_NOVAL), args);
     }
-    tr_bld b = {.fn = g, .blk = head, .before = TR_NOVAL, .loc = 0};
+    tr_bld b = {.fn = g, .blk = head, .before = TR_NOVAL, .loc = tr_term(g, before)->loc};
     if (bound != TR_NOVAL) {
         live = tr_emit2(&b, TR_OP_CMP, e->s->i1, own[count], bound);
         tr_at(g, live)->sub = TR_CMP_LT;

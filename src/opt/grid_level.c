@@ -172,8 +172,11 @@ static bool settle_loops(plan *p) {
             for (tr_bid x = 0; x < p->g->blks.n; x++) {
                 if (!tr_bits_get(&l->u.between[b], x) || !l->stop[x])
                     continue;
-                if (l->stop[x] & 1)
+                if (l->stop[x] & 1) {
+                    p->s->why[0] = tr_grid_line(p->s, x);
+                    p->s->why[1] = tr_grid_line(p->s, b);
                     return false;
+                }
                 l->stop[x] = 0;
                 again = true;
             }
@@ -773,6 +776,30 @@ static void put_piece(const plan *p, tr_bid head, tr_val *known, tr_bid end) {
                 return;
             }
     }
+}
+
+void tr_grid_level_tell(const tr_grid *s, const tr_level *l) {
+    uint32_t pieces = 0;
+    for (uint32_t k = 0; k < s->g->rpo.n; k++)
+        pieces += (l->head[s->g->rpo.d[k]] & HEAD) != 0;
+    if (pieces > 1)
+        tr_grid_say(s,
+                    "%u pieces with loops over the threads of their own; the block goes from one to the next",
+                    (unsigned)pieces);
+    for (uint32_t k = 0; k < s->g->rpo.n; k++) {
+        tr_bid b = s->g->rpo.d[k];
+        bool stride = false;
+        for (uint32_t j = 0; j < s->strides.n; j++)
+            stride = stride || s->strides.d[j] == b;
+        if (!(l->stop[b] & 2))
+            continue;
+        tr_grid_say(s, "the loop in line %d is the block's, with its threads innermost%s",
+                    (int)tr_grid_line(s, b), stride ? ": they walk a stride apart, in step" : "");
+    }
+    if (l->asks_again)
+        tr_grid_say(s, "who has ended is asked again in each piece");
+    if (l->early)
+        tr_grid_say(s, "who has ended is kept in an array over the threads");
 }
 
 void tr_grid_level_put(tr_grid *s, tr_level *l, tr_val *known) {

@@ -9,6 +9,7 @@ import random
 
 import numpy as np
 import pytest
+import treadle
 from cuda_check import check, kernel_of
 from treadle import cuda
 
@@ -361,8 +362,6 @@ def test_axes_of_one_thread_have_no_loop():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_all_threads_of_wide_blocks_run_once(threads):
-    import treadle
-
     before = treadle.get_num_threads()
     if threads > treadle.get_num_threads():
         pytest.skip("this machine has one processor")
@@ -382,3 +381,61 @@ def test_all_threads_of_wide_blocks_run_once(threads):
             assert (d.copy_to_host() == 1).all()
     finally:
         treadle.set_num_threads(before)
+
+
+# --- what it says of itself ---
+
+
+def said(kernel):
+    (text,) = kernel.inspect_emulation().values()
+    return text
+
+
+def test_inspect_emulation():
+    k = kernel_of("def k(a):\n    i = cuda.grid(1)\n    if i < a.size:\n        a[i] = 1\n")
+    assert k.inspect_emulation() == {}
+    k[2, 8](np.zeros(9))
+    assert said(k) == "blocks of 1 axis:\n  threads wait for nobody\n  neighbouring blocks along x run as one"
+    k[2, (4, 2)](np.zeros(9))
+    assert said(k).count("blocks of ") == 2
+    (types,) = k.signatures
+    assert (
+        k.inspect_emulation(types)
+        == said(k)
+        == next(iter(k.overloads.values()))._kernel.inspect_emulation(types)
+    )
+    with pytest.raises(KeyError):
+        k.inspect_emulation((treadle.int8,))
+
+
+def test_inspect_emulation_of_declared_kernels():
+    k = cuda.jit("void(float64[:])")(kernel_of("def k(a):\n    a[cuda.threadIdx.x] = 1\n").py_func)
+    assert said(k) == "blocks of 1 axis:\n  threads wait for nobody"
+    k[1, 4](np.zeros(4))
+
+
+def test_inspect_emulation_tells_why():
+    text = """
+def k(a, n):
+    s = cuda.shared.array(32, np.int64)
+    t = cuda.threadIdx.x
+    x = 0
+    for i in range(t, n, cuda.blockDim.x):
+        x += a[i]
+    s[t] = x
+    if a[t] > n:
+        cuda.syncthreads()
+    cuda.syncthreads()
+    a[t] = s[31 - t]
+"""
+    k = kernel_of(text)
+    k[1, 32](np.arange(64), 64)
+    assert "stands under a test that differs between them, in line 9" in said(k)
+    assert "threads meet in line 10" in said(k) and "asks after each piece" in said(k)
+    k = kernel_of(text.replace("    if a[t] > n:\n        cuda.syncthreads()\n", ""))
+    k[1, 32](np.arange(64), 64)
+    assert (
+        "the loop in line 6 is the block's, with its threads innermost: they walk a stride apart, in step"
+        in said(k)
+    )
+    assert "arrays over the threads" in said(k) and "asks after each piece" not in said(k)

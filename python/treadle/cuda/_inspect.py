@@ -13,6 +13,7 @@ from typing import Any, Callable, NamedTuple, TextIO
 
 from .._core import Function, signature, typeof
 from ..errors import UnsupportedError
+from ..types import Tuple
 from ._compile import current_cc, device_flags, target_of, text_of
 
 __all__ = ["Definition", "Inspection", "Resources", "inspect_ptx"]
@@ -180,6 +181,7 @@ class Inspection:
 
     _kernel: Function
     _entries: dict[int, Function]
+    _new_entry: Callable[[int], Function]
     py_func: Callable[..., Any]
     targetoptions: dict[str, Any]
     __qualname__: str
@@ -288,6 +290,35 @@ class Inspection:
     def inspect_sass(self, signature: Any = None) -> Any:
         """The instructions of the current device, by programs of the CUDA toolkit, in the same form."""
         return self._by_signature(signature, lambda d: d.inspect_sass())
+
+    def inspect_emulation(self, signature: Any = None) -> Any:
+        """How it runs on the emulated device: a str, or without a signature a dict of str by signature.
+
+        One sentence a line, for each number of axes that blocks had in launches: which loops are the block's and not each thread's, where threads meet, what is kept for that. A kernel that was not
+        launched yet is looked at for blocks of one axis.
+
+        Raises
+        ------
+        KeyError
+            There is no such signature.
+        """
+        return self._by_signature(signature, lambda d: self._emulation(d.signature))
+
+    def _emulation(self, types: tuple[Any, ...]) -> str:
+        texts: dict[int, str] = {}
+        for axes, entry in sorted(self._entries.items()):
+            for row in entry.signatures:
+                if tuple(row[-1].types) == types:
+                    texts[axes] = entry.inspect("emulation", tuple(row))
+        if not texts:
+            alone = self._new_entry(1)
+            alone.compile(signature((*(typeof(0),) * 7, Tuple(types))))
+            (texts[1],) = alone.inspect("emulation").values()
+        lines = []
+        for axes, text in texts.items():
+            lines.append(f"blocks of {axes} {'axis' if axes == 1 else 'axes'}:")
+            lines += [f"  {line.partition(': ')[2]}" for line in dict.fromkeys(text.splitlines())]
+        return "\n".join(lines)
 
     def inspect_types(self, file: TextIO | None = None) -> None:
         """Print the source with the types of its variables, once for each signature."""

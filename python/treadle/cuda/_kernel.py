@@ -110,10 +110,13 @@ class Kernel(Configurable, Inspection):
         """The entry for blocks of these sizes."""
         axes = 3 if block[2] > 1 else 2 if block[1] > 1 else 1
         if axes not in self._entries:
-            entry = _entry(self._kernel, axes)
-            entry.__name__, entry.__qualname__ = self.py_func.__name__, self.py_func.__qualname__
-            self._entries.setdefault(axes, Function(entry, self._entry_flags, {}))
+            self._entries.setdefault(axes, self._new_entry(axes))
         return self._entries[axes]
+
+    def _new_entry(self, axes: int) -> Function:
+        entry = _entry(self._kernel, axes)
+        entry.__name__, entry.__qualname__ = self.py_func.__name__, self.py_func.__qualname__
+        return Function(entry, self._entry_flags, {})
 
     def _configure(self, config: Any) -> Launcher:
         """``kernel[config]``, asked for once for each but where it names a stream."""
