@@ -17,6 +17,8 @@ CUDA : str
     ``TREADLE_CUDA``: what kernels run on. ``"auto"``: a GPU if there is one, else the emulated device (default); ``"gpu"``; ``"emu"``.
 CUDA_WARN : str
     ``TREADLE_CUDA_WARN``: what `PerformanceWarning` is given for, ``"grid"`` (tiny ones), ``"copy"`` (of arrays of the host), ``"1"`` (both, default) or ``"0"``.
+EMU_SEED : int
+    ``TREADLE_EMU_SEED``: 0, or how the blocks and threads of launches are permuted, where no mistakes are looked for
 EMU_CHECK : int
     ``TREADLE_EMU_CHECK``: which mistakes of kernels are looked for while they run, some of ``bounds``, ``race``, ``uninit`` and ``barrier`` with commas
     between, or ``all``; as a number, a bit for each. What ``cuda.jit`` makes from then on is compiled for it.
@@ -39,6 +41,7 @@ __all__ = [
     "CUDA_WARN",
     "DISABLE_JIT",
     "EMU_CHECK",
+    "EMU_SEED",
     "OPT_LEVEL",
     "PLANT",
     "PROMOTION",
@@ -60,6 +63,13 @@ def _number(name: str, default: int, allowed: range | tuple[int, ...]) -> int:
     if value not in allowed:
         raise ValueError(f"{name}={text!r}: must be one of {', '.join(map(str, allowed))}")
     return value
+
+
+def _whole(name: str, most: int) -> int:
+    text = os.environ.get(name, "").strip()
+    if text and not (text.isdecimal() and int(text) <= most):
+        raise ValueError(f"{name}={text!r}: must be a number from 0 to {most}")
+    return int(text or 0)
 
 
 def _choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
@@ -86,4 +96,5 @@ CPU: int = _CPUS.index(_choice("TREADLE_CPU", "native", _CPUS))
 CUDA: str = _choice("TREADLE_CUDA", "auto", ("auto", "gpu", "emu"))
 CUDA_WARN: str = _choice("TREADLE_CUDA_WARN", "1", ("0", "1", "grid", "copy"))
 EMU_CHECK: int = _checks("TREADLE_EMU_CHECK")
+EMU_SEED: int = _whole("TREADLE_EMU_SEED", 2**32 - 1)
 PLANT: int = _number("TREADLE_PLANT", 0, range(0, 33))

@@ -110,6 +110,7 @@ def _flags(options: dict[str, Any]) -> dict[str, int]:
         "opt_level": config.OPT_LEVEL,
         "cpu": config.CPU,
         "watch": 0,  # of launches: cuda/_checks.py
+        "seed": 0,  # of launches: cuda/_kernel.py
     }
     for name in options:
         if name in _REFUSED:

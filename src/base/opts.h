@@ -90,6 +90,7 @@ enum {
     X(opt_level, uint8_t, 2) /* 0: code-generation level 0 (stubs), 2: REC, 3: LLVM's default<O3> */        \
     X(cpu, uint8_t, 0)       /* TR_CPU_*: the processor to make code for */                                 \
     X(watch, uint8_t, 0)     /* of a launch: a set of TR_WATCH_*, what of it is looked for (opt/watch.c) */ \
+    X(seed, uint32_t, 0)     /* of a launch: 0, or how its blocks and threads are permuted (opt/grid.c) */  \
     X(plant, uint8_t, 0)     /* test builds: which planted miscompile is on (0 = none) */
 #define TR_OPTS(X) TR_OWN_OPTS(X) TR_ROOT_OPTS(X)
 

@@ -135,7 +135,39 @@ static tr_val extent(const tr_grid *s, unsigned axis) {
     return s->wide.yes && axis == TR_AXIS_X ? s->wide.extent : s->caps[3 + axis];
 }
 
+/* i of n in another order, a bijection: i * p + q modulo n with a prime p above all n. Of more than 2^31 the order stays. */
+static tr_val permuted(tr_grid *s, tr_val i, tr_val n, uint64_t by) {
+    /* the largest primes below 2^k; https://oeis.org/A014234 */
+    static const int64_t primes[] = {4294967291, 8589934583, 17179869143, 34359738337, 68719476731};
+    enum { PRIMES = sizeof primes / sizeof *primes };
+    uint64_t mixed = tr_hash_bytes(&by, sizeof by, 0);
+    tr_val most = tr_grid_number(s, INT32_MAX), one = tr_grid_number(s, 1);
+    tr_val p = tr_grid_op(s, TR_OP_REM, tr_grid_number(s, primes[mixed % PRIMES]), n);
+    tr_val q = tr_grid_op(s, TR_OP_REM, tr_grid_number(s, (int64_t)(mixed >> 33)), n);
+    tr_val few = tr_grid_compare(s, TR_CMP_LE, n, most);
+    tr_val to = tr_grid_op(s, TR_OP_REM, tr_grid_op(s, TR_OP_MUL, i, tr_grid_choose(s, few, p, one)), n);
+    to = tr_grid_op(s, TR_OP_REM, tr_grid_op(s, TR_OP_ADD, to, q), n);
+    return tr_grid_choose(s, few, to, i);
+}
+
+static uint32_t seed_of(const tr_grid *s) {
+    return s->p->ctx->opts.watch ? 0 : s->p->ctx->opts.seed;
+}
+
+/* Sets the thread's place from its number. */
+static void place_threads(tr_grid *s, tr_val i) {
+    for (unsigned k = 0; k < TR_AXES; k++) {
+        s->thread[k] = k == TR_AXIS_Z ? i : tr_grid_op(s, TR_OP_REM, i, s->caps[3 + k]);
+        i = k == TR_AXIS_Z ? i : tr_grid_op(s, TR_OP_QUOT, i, s->caps[3 + k]);
+    }
+}
+
 void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *carry) {
+    if (seed_of(s)) {
+        tr_grid_begin_turns(s, &l->axis[0], s->threads, ncarry, carry);
+        place_threads(s, permuted(s, l->axis[0].i, s->threads, (uint64_t)seed_of(s) << 1));
+        return;
+    }
     for (unsigned k = TR_AXES; k-- > 0;) {
         if (is_flat(s, k)) {
             s->thread[k] = tr_grid_number(s, 0);
@@ -149,7 +181,7 @@ void tr_grid_begin_threads(tr_grid *s, tr_threads *l, uint32_t ncarry, tr_val *c
 
 void tr_grid_end_threads(tr_grid *s, tr_threads *l, tr_val *carry) {
     for (unsigned k = 0; k < TR_AXES; k++) {
-        if (!is_flat(s, k))
+        if (seed_of(s) ? k == 0 : !is_flat(s, k))
             tr_grid_end_turns(s, &l->axis[k], carry);
         s->thread[k] = TR_NOVAL;
     }
@@ -427,6 +459,10 @@ static void make_block(tr_grid *s, tr_level *level) {
             s->caps[k] = tr_grid_op(s, TR_OP_AND, s->caps[k], tr_grid_number(s, INT32_MAX));
     index = tr_grid_op(s, TR_OP_AND, index, tr_grid_number(s, INT64_MAX >> 1));
     tr_val parts = s->caps[0];
+    if (seed_of(s)) {
+        tr_val all = tr_grid_op(s, TR_OP_MUL, tr_grid_op(s, TR_OP_MUL, s->caps[0], s->caps[1]), s->caps[2]);
+        index = permuted(s, index, all, (uint64_t)seed_of(s) << 1 | 1);
+    }
     if (s->wide.yes) {
         parts = tr_blk_param(s->lam, 0, s->i64, NULL);
         s->wide.each = tr_blk_param(s->lam, 0, s->i64, NULL);
@@ -481,7 +517,9 @@ static bool plan_body(tr_grid *s, tr_level **level) {
                                 "a barrier, or what a warp does together, cannot stand in a kernel that has "
                                 "a `try`");
         s->stops.n = s->cells.n = s->locals.n = s->strides.n = 0;
-        tr_grid_find_wide(s);
+        s->wide = (tr_wide_blocks){.span = TR_NOVAL};
+        if (!seed_of(s))
+            tr_grid_find_wide(s);
         even = round == 0 && !handles && tr_grid_even_loops(s);
         if (has_meetings(s->g))
             share_locals(s);

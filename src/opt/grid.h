@@ -95,7 +95,7 @@ typedef struct tr_turns {
 void tr_grid_begin_turns(tr_grid *s, tr_turns *l, tr_val n, uint32_t ncarry, tr_val *carry);
 void tr_grid_end_turns(tr_grid *s, const tr_turns *l, tr_val *carry);
 
-/* The loops over the threads of a block, x innermost. None over an axis that has one, which an entry says by a constant. */
+/* The loops over the threads of a block, x innermost; one loop where threads are permuted (opts.seed). None over an axis that has one, which an entry says by a constant. */
 typedef struct tr_threads {
     tr_turns axis[TR_AXES];
 } tr_threads;

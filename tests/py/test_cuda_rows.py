@@ -5,7 +5,10 @@ Kernels run compiled and by the oracle of cuda_check.py, which is their own text
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -439,3 +442,79 @@ def k(a, n):
         in said(k)
     )
     assert "arrays over the threads" in said(k) and "asks after each piece" not in said(k)
+
+
+# --- other orders ---
+
+ORDER = """
+import sys
+import numpy as np
+import treadle
+from treadle import cuda
+
+@cuda.jit
+def last(a, b):
+    t = cuda.threadIdx.x + cuda.threadIdx.y * cuda.blockDim.x
+    a[cuda.blockIdx.x] = t
+    b[0] = cuda.blockIdx.x
+
+@cuda.jit
+def once(c):
+    x, y, z = cuda.grid(3)
+    c[z, y, x] += 1 + x + y * 100 + z * 10000
+
+@cuda.jit
+def behind(a, b):
+    s = cuda.shared.array(64, np.int64)
+    t = cuda.threadIdx.x
+    s[t] = a[cuda.grid(1)]
+    d = 1
+    while d < 64:
+        cuda.syncthreads()
+        v = s[t - d] if t >= d else 0
+        cuda.syncthreads()
+        s[t] += v
+        d *= 2
+    v = s[t]
+    if t >= 32:
+        v = cuda.shfl_down_sync(0xFFFFFFFF, v, 1)
+    cuda.atomic.add(b, 64, v)
+    b[t] = cuda.syncthreads_count(v > 5)
+
+@cuda.jit
+def strides(a, b):
+    for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
+        b[i] += a[i] * 2
+
+treadle.set_num_threads(1)
+a, b = np.zeros(7, int), np.zeros(1, int)
+last[7, (5, 4)](a, b)
+print(a.tolist(), b.tolist())
+c = np.zeros((6, 8, 10), int)
+once[(5, 4, 2), (2, 2, 3)](c)
+z, y, x = np.indices(c.shape)
+assert (c == 1 + x + y * 100 + z * 10000).all()
+a, b = np.arange(64) % 7, np.zeros(65, int)
+behind[1, 64](a, b)
+print(b.tolist())
+a, b = np.arange(1000), np.zeros(1000, int)
+strides[3, 32](a, b)
+assert (b == a * 2).all()
+"""
+
+
+def test_seeds(tmp_path):
+    def run(seed):
+        env = {**os.environ, "TREADLE_EMU_SEED": str(seed), "TREADLE_CUDA": "emu", "TREADLE_CUDA_WARN": "0"}
+        return subprocess.run([sys.executable, path], env=env, capture_output=True, text=True, check=False)
+
+    path = tmp_path / "order.py"
+    path.write_text(ORDER)
+    runs = [run(seed) for seed in (0, 1, 2, 3, 4294967295, 1)]
+    assert [r.returncode for r in runs] == [0] * 6, runs[1].stderr
+    first, rest = zip(*(r.stdout.split("\n", 1) for r in runs))
+    assert first[0] == f"{[19] * 7} [6]" and first[1] == first[5]
+    assert len(set(first)) >= 4  # who comes last depends on the order,
+    assert len(set(rest)) == 1  # and what is right does not
+    bad = run("x")
+    assert bad.returncode and "TREADLE_EMU_SEED='x': must be a number from 0 to 4294967295" in bad.stderr

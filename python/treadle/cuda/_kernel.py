@@ -96,7 +96,7 @@ class Kernel(Configurable, Inspection):
         self._kernel = Function(fn, flags, as_options(options))
         for s in signatures or ():
             self._kernel._announce(s)
-        self._entry_flags = {**flags, "watch": watch}
+        self._entry_flags = {**flags, "watch": watch, "seed": config.EMU_SEED}
         self._entries: dict[int, Function] = {}
         self._before = _checks.before if watch & config._CHECKS["bounds"] else None
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
