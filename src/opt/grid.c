@@ -54,6 +54,8 @@ bool tr_grid_fail(const tr_grid *s, const char *text) {
 
 tr_val tr_grid_room(tr_grid *s, const tr_ty *elem, uint32_t n, const tr_val *sizes) {
     const tr_ty *t = tr_ty_array(s->p->ctx->types, elem, n, TR_LAYOUT_C, false);
+    if (s->stages)
+        return tr_grid_lasting_room(s, t, sizes);
     tr_val v = tr_emit_v(&s->b, TR_OP_ALLOC, t, n, sizes);
     tr_at(s->lam, v)->imm.site = tr_grid_site(s, TR_EXC_MEMORY, "cannot allocate an array of {0} bytes");
     return v;
@@ -263,16 +265,21 @@ static bool has_meetings(const tr_fn *f) {
     return false;
 }
 
-/* Blocks run one after the other, so none waits for another. */
-static bool refuse_grid_barriers(const tr_grid *s) {
+/* Do threads wait for all of the grid? False: they do, and it cannot be had. */
+static bool find_stages(tr_grid *s) {
+    s->stages = false;
     for (tr_bid b = 0; b < s->g->blks.n; b++)
         for (tr_val v = tr_blk_at(s->g, b)->dead ? TR_NOVAL : tr_blk_at(s->g, b)->first; v != TR_NOVAL;
-             v = tr_at(s->g, v)->next)
-            if (tr_op_meets(tr_at(s->g, v)->op) == TR_MEETING_GRID) {
-                tr_err_add(s->p->ctx, TR_ERR_UNSUPPORTED, s->g->locs.d[tr_at(s->g, v)->loc].place,
-                           "the emulated device does not run barriers of the grid yet");
-                return false;
-            }
+             v = tr_at(s->g, v)->next) {
+            if (tr_op_meets(tr_at(s->g, v)->op) != TR_MEETING_GRID)
+                continue;
+            s->stages = true;
+            if (!s->p->ctx->opts.watch)
+                continue;
+            tr_err_add(s->p->ctx, TR_ERR_UNSUPPORTED, s->g->locs.d[tr_at(s->g, v)->loc].place,
+                       "launches with barriers of the grid are not looked at for mistakes yet");
+            return false;
+        }
     return true;
 }
 
@@ -341,7 +348,7 @@ static bool take_body(tr_grid *s) {
     put_constants(s);
     drop_tests(s);
     tr_simplify_cfg(s->g);
-    return refuse_grid_barriers(s);
+    return find_stages(s);
 }
 
 /* --- the block, and the pattern over them --- */
@@ -467,6 +474,9 @@ static void make_block(tr_grid *s, tr_level *level) {
         parts = tr_blk_param(s->lam, 0, s->i64, NULL);
         s->wide.each = tr_blk_param(s->lam, 0, s->i64, NULL);
     }
+    if (s->stages)
+        s->stage = tr_blk_param(s->lam, 0, s->i64, NULL);
+    s->number = index;
     for (unsigned k = 0; k < TR_AXES; k++) {
         tr_val size = k == TR_AXIS_X ? parts : s->caps[k];
         s->block[k] = k == TR_AXIS_Z ? index : tr_grid_op(s, TR_OP_REM, index, size);
@@ -499,6 +509,11 @@ static void put_pattern(tr_grid *s) {
     n = tr_emit2(&b, TR_OP_MUL, s->i64, n, call.args[1]);
     args[0] = tr_emit2(&b, TR_OP_MUL, s->i64, n, call.args[2]);
     tr_pat *p = TR_NEW(tr_grid_arena(s), tr_pat);
+    if (s->stages) {
+        *p = (tr_pat){.nspace = 1, .par = TR_PAR_PRANGE, .lam = s->lam};
+        tr_grid_put_stages(s, p, args, ncap + 1);
+        return;
+    }
     *p = (tr_pat){.nspace = 1, .ncap = (uint16_t)ncap, .par = TR_PAR_PRANGE, .lam = s->lam};
     tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(s->p->ctx->types), ncap + 1, args);
     tr_at(f, v)->imm.pat = p;
@@ -518,13 +533,13 @@ static bool plan_body(tr_grid *s, tr_level **level) {
                                 "a `try`");
         s->stops.n = s->cells.n = s->locals.n = s->strides.n = 0;
         s->wide = (tr_wide_blocks){.span = TR_NOVAL};
-        if (!seed_of(s))
+        if (!seed_of(s) && !s->stages)
             tr_grid_find_wide(s);
-        even = round == 0 && !handles && tr_grid_even_loops(s);
+        even = round == 0 && !handles && !s->stages && tr_grid_even_loops(s);
         if (has_meetings(s->g))
             share_locals(s);
         tr_grid_cut_meetings(s);
-        *level = tr_grid_level(s, &failed);
+        *level = s->stages ? NULL : tr_grid_level(s, &failed);
         if (*level || failed || !even)
             break;
     }
@@ -539,6 +554,8 @@ static void tell(const tr_grid *s, const tr_level *level, uint32_t nargs) {
     uint32_t kept = tr_blk_at(s->g, 0)->params.n - nargs - s->wide.yes - s->cells.n;
     if (!s->stops.n && !s->strides.n)
         tr_grid_say(s, "threads wait for nobody");
+    if (s->stages)
+        tr_grid_say(s, "blocks run in stages, from one barrier of the grid to the next");
     if (s->wide.yes)
         tr_grid_say(s, "neighbouring blocks along x run as one");
     if (level)

@@ -33,6 +33,13 @@ typedef struct tr_wide_blocks {
     tr_val base, extent; /* the first one's place in the grid, and how many threads they have along x */
 } tr_wide_blocks;
 
+/* Memory of the grid's: what each block has, side by side, made by the host. */
+typedef struct tr_grid_memory {
+    const tr_ty *type;             /* as a block has it */
+    tr_val sizes[TR_MAX_NDIM + 1]; /* of the lambda */
+    tr_val param;                  /* of the lambda: all of it, in one line */
+} tr_grid_memory;
+
 typedef struct tr_grid {
     tr_prog *p;
     tr_fn *f;    /* the host's, which launches */
@@ -49,8 +56,13 @@ typedef struct tr_grid {
     TR_VEC(tr_local) locals;
     tr_u32s strides; /* heads of loops of the body that are the block's (grid_stride.c) */
     tr_wide_blocks wide;
-    int32_t why
-        [2]; /* lines: what stands where threads meet, and the test that differs between them; 0: no such */
+    int32_t why[2]; /* lines: where threads meet, and of the test that differs between them; 0: none */
+    bool
+        stages; /* threads wait for those of all blocks: what a block has lies in the grid's memory (grid_stages.c) */
+    TR_VEC(tr_grid_memory) memory;
+    uint32_t at_memory; /* which of it holds where threads are */
+    tr_val stage,
+        number; /* of the lambda: the barrier behind which threads go on, 0: they begin; the block's number */
     bool in_turn; /* threads run one after the other: they have the same local memory */
     TR_VEC(tr_val)
     cells; /* params that the body got after the kernel's own, and that are one cell; the others are arrays over the threads */
@@ -143,6 +155,10 @@ struct tr_bits *tr_grid_live(const tr_grid *s);
 /* Whatever the flow of control: after each piece the block asks where its threads have come to. */
 bool tr_grid_rounds_cut(tr_grid *s);
 void tr_grid_rounds_put(tr_grid *s, tr_val *known);
+/* The least number of a stop at which one of the threads waits, and the largest, 0: all have ended; `at` has their numbers. */
+void tr_grid_look(tr_grid *s, tr_val at, tr_val threads, tr_val *carry);
+/* Unless `ok`: threads wait at different stops, whose numbers they are. */
+void tr_grid_raise_apart(tr_grid *s, tr_val ok, const char *text, const tr_val *numbers);
 
 /* --- grid_wide.c --- */
 
@@ -159,6 +175,13 @@ void tr_grid_wide_known(const tr_grid *s, tr_val *known);
 
 /* Never 0: a product of sizes, and of positive constants. */
 bool tr_grid_is_count(const tr_fn *g, tr_val v, unsigned depth);
+
+/* --- grid_stages.c --- */
+
+/* Memory that a block finds again in the next stage. */
+tr_val tr_grid_lasting_room(tr_grid *s, const tr_ty *t, const tr_val *sizes);
+/* In place of the launch: stages, until all threads have ended. args: the operands of the pattern but the stage and the memory. */
+void tr_grid_put_stages(tr_grid *s, tr_pat *pat, const tr_val *args, uint32_t nargs);
 
 /* --- grid_even.c --- */
 

@@ -106,23 +106,25 @@ static tr_val line_of(tr_grid *s, tr_val no) {
     return line;
 }
 
-static bool is_warp(const tr_stop *stop) {
-    return tr_op_meets(stop->op) == TR_MEETING_WARP;
+/* Lanes of a warp, a block, the grid. */
+static unsigned class_of(const tr_stop *stop) {
+    tr_meeting m = tr_op_meets(stop->op);
+    return m == TR_MEETING_WARP ? 0 : m == TR_MEETING_GRID ? 2 : 1;
 }
 
-/* Where lanes of a warp meet comes first, each before what comes behind it. How many there are. */
-static uint32_t sort_stops(tr_grid *s) {
+/* Where lanes of a warp meet comes first, each before what comes behind it; barriers of the grid come last. n: how many there are of each class. */
+static void sort_stops(tr_grid *s, uint32_t *n) {
     tr_stops out = {0};
-    uint32_t n = 0;
-    for (unsigned warp = 2; warp-- > 0;)
+    for (unsigned class = 0; class < 3; class ++) {
+        n[class] = 0;
         for (uint32_t k = 0; k < s->g->rpo.n; k++)
             for (uint32_t j = 0; j < s->stops.n; j++)
-                if (s->stops.d[j].at == s->g->rpo.d[k] && is_warp(&s->stops.d[j]) == (warp != 0)) {
+                if (s->stops.d[j].at == s->g->rpo.d[k] && class_of(&s->stops.d[j]) == class) {
                     tr_vec_push(tr_grid_arena(s), &out, s->stops.d[j]);
-                    n += warp;
+                    n[class]++;
                 }
+    }
     s->stops = out;
-    return n;
 }
 
 static void raise_unless(tr_grid *s, tr_val ok, const char *text, uint32_t n, const tr_val *payload) {
@@ -133,12 +135,16 @@ static void raise_unless(tr_grid *s, tr_val ok, const char *text, uint32_t n, co
         tr_grid_site(s, TR_EXC_RUNTIME, tr_arena_printf(tr_grid_arena(s), "%s: %s", name, text));
 }
 
-/* The least number of a stop at which a thread waits, and the largest, 0: all have ended. */
-static void look(tr_grid *s, tr_val at, tr_val *carry) {
+void tr_grid_raise_apart(tr_grid *s, tr_val ok, const char *text, const tr_val *numbers) {
+    tr_val lines[2] = {line_of(s, numbers[0]), line_of(s, numbers[1])};
+    raise_unless(s, ok, text, 2, lines);
+}
+
+void tr_grid_look(tr_grid *s, tr_val at, tr_val threads, tr_val *carry) {
     tr_turns l;
     carry[0] = tr_grid_number(s, INT64_MAX);
     carry[1] = tr_grid_number(s, 0);
-    tr_grid_begin_turns(s, &l, s->threads, 2, carry);
+    tr_grid_begin_turns(s, &l, threads, 2, carry);
     tr_val where = tr_emit2(&s->b, TR_OP_LOAD, s->i64, at, l.i), out[2];
     tr_val ended = tr_grid_compare(s, TR_CMP_EQ, where, tr_grid_number(s, 0));
     tr_val later = tr_grid_compare(s, TR_CMP_GT, where, carry[0]);
@@ -154,7 +160,7 @@ static void put_warps(tr_grid *s, uint32_t nwarp, tr_val at, tr_val moved, const
     for (uint32_t k = 0; k < nwarp; k++) {
         tr_val state[2];
         tr_present who = {at, tr_grid_number(s, k + 1), TR_NOVAL, true};
-        look(s, at, state);
+        tr_grid_look(s, at, s->threads, state);
         tr_bid here = tr_blk_new(s->lam), next = tr_blk_new(s->lam);
         tr_val in = tr_grid_compare(s, TR_CMP_LE, state[0], who.here);
         tr_cbr(&s->b, in, here, 0, NULL, next, 0, NULL);
@@ -165,20 +171,19 @@ static void put_warps(tr_grid *s, uint32_t nwarp, tr_val at, tr_val moved, const
         s->b.blk = next;
     }
     tr_val any = tr_emit2(&s->b, TR_OP_LOAD, s->i64, moved, zero), state[2];
-    look(s, at, state);
-    tr_val lines[2] = {line_of(s, state[0]), line_of(s, state[1])};
-    raise_unless(s, tr_grid_compare(s, TR_CMP_NE, any, zero),
-                 "lanes of a warp wait for lanes that are elsewhere: in line {0} and in line {1}", 2, lines);
+    tr_grid_look(s, at, s->threads, state);
+    tr_grid_raise_apart(s, tr_grid_compare(s, TR_CMP_NE, any, zero),
+                        "lanes of a warp wait for lanes that are elsewhere: in line {0} and in line {1}",
+                        state);
     tr_br(&s->b, ask, 0, NULL);
 }
 
-/* All threads are at one barrier, or it is an error. */
-static void put_barriers(tr_grid *s, uint32_t first, tr_val at, const tr_val *state, const tr_val *known,
-                         tr_bid ask) {
-    tr_val lines[2] = {line_of(s, state[0]), line_of(s, state[1])};
-    raise_unless(s, tr_grid_compare(s, TR_CMP_EQ, state[0], state[1]),
-                 "threads of a block wait at different barriers: in line {0} and in line {1}", 2, lines);
-    for (uint32_t k = first; k < s->stops.n; k++) {
+/* All threads are at one barrier, or it is an error. Of those from number first on. */
+static void put_barriers(tr_grid *s, uint32_t first, uint32_t last, tr_val at, const tr_val *state,
+                         const tr_val *known, tr_bid ask) {
+    tr_grid_raise_apart(s, tr_grid_compare(s, TR_CMP_EQ, state[0], state[1]),
+                        "threads of a block wait at different barriers: in line {0} and in line {1}", state);
+    for (uint32_t k = first; k < last; k++) {
         tr_bid piece = tr_blk_new(s->lam), other = tr_blk_new(s->lam);
         tr_present who = {at, tr_grid_number(s, k + 1), TR_NOVAL, false};
         tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, state[0], who.here), piece, 0, NULL, other, 0, NULL);
@@ -191,26 +196,48 @@ static void put_barriers(tr_grid *s, uint32_t first, tr_val at, const tr_val *st
     tr_br(&s->b, ask, 0, NULL); /* not reached */
 }
 
-/* Piece after piece, until no thread waits. */
+/* Threads begin, or go on behind the barrier of the grid that the stage names. */
+static void put_beginning(tr_grid *s, uint32_t first, tr_val at, const tr_val *known, tr_bid ask) {
+    if (!s->stages) {
+        put_loops(s, 0, 0, at, TR_NOVAL, known);
+        tr_br(&s->b, ask, 0, NULL);
+        return;
+    }
+    for (uint32_t k = first; k <= s->stops.n; k++) {
+        int64_t here = k < s->stops.n ? (int64_t)k + 1 : 0;
+        tr_bid mine = tr_blk_new(s->lam), other = tr_blk_new(s->lam);
+        tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, s->stage, tr_grid_number(s, here)), mine, 0, NULL, other,
+               0, NULL);
+        s->b.blk = mine;
+        put_loops(s, here ? s->stops.d[k].on : 0, here, at, TR_NOVAL, known);
+        tr_br(&s->b, ask, 0, NULL);
+        s->b.blk = other;
+    }
+    tr_br(&s->b, ask, 0, NULL); /* not reached */
+}
+
+/* Piece after piece, until no thread waits, or all that do wait for other blocks. */
 void tr_grid_rounds_put(tr_grid *s, tr_val *known) {
-    uint32_t nwarp = sort_stops(s);
+    uint32_t n[3];
+    sort_stops(s, n);
+    s->at_memory = s->memory.n;
     tr_val one = tr_grid_number(s, 1), at = tr_grid_room(s, s->i64, 1, &s->threads), state[2];
-    tr_val moved = nwarp ? tr_grid_room(s, s->i64, 1, &one) : TR_NOVAL;
-    put_loops(s, 0, 0, at, TR_NOVAL, known);
+    tr_val moved = n[0] ? tr_grid_room(s, s->i64, 1, &one) : TR_NOVAL;
     tr_bid ask = tr_blk_new(s->lam), go = tr_blk_new(s->lam), end = tr_blk_new(s->lam);
-    tr_br(&s->b, ask, 0, NULL);
+    put_beginning(s, n[0] + n[1], at, known, ask);
     s->b.blk = ask;
-    look(s, at, state);
-    tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_EQ, state[1], tr_grid_number(s, 0)), end, 0, NULL, go, 0, NULL);
+    tr_grid_look(s, at, s->threads, state); /* where nobody waits the least is more than any number */
+    tr_val last = tr_grid_number(s, n[0] + n[1]);
+    tr_cbr(&s->b, tr_grid_compare(s, TR_CMP_GT, state[0], last), end, 0, NULL, go, 0, NULL);
     s->b.blk = go;
-    if (nwarp) {
+    if (n[0]) {
         tr_bid warps = tr_blk_new(s->lam), barriers = tr_blk_new(s->lam);
-        tr_val some = tr_grid_compare(s, TR_CMP_LE, state[0], tr_grid_number(s, nwarp));
+        tr_val some = tr_grid_compare(s, TR_CMP_LE, state[0], tr_grid_number(s, n[0]));
         tr_cbr(&s->b, some, warps, 0, NULL, barriers, 0, NULL);
         s->b.blk = warps;
-        put_warps(s, nwarp, at, moved, known, ask);
+        put_warps(s, n[0], at, moved, known, ask);
         s->b.blk = barriers;
     }
-    put_barriers(s, nwarp, at, state, known, ask);
+    put_barriers(s, n[0], n[0] + n[1], at, state, known, ask);
     s->b.blk = end;
 }
