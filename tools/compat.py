@@ -5,17 +5,22 @@
     python tools/compat.py FOLDER -k nbody       only cases whose repository, path or kind contains the text
     python tools/compat.py FOLDER --write        write docs/compat.md too
     python tools/compat.py FOLDER --peer PYTHON  also time the cases, beside Numba in that interpreter
+    python tools/compat.py FOLDER --cuda         run the CUDA programs; with --write, their part of docs/compat.md
 
 FOLDER holds each repository as a folder ``owner+name``. The programs are not changed. A case is a few lines of Python that load
 a program's files, call its functions with data, and leave what came out in ``result``. They run twice, each time in a process of its
 own under ``python -m treadle run``: compiled, and with TREADLE_DISABLE_JIT=1 as the plain Python functions they are. Both results must be
 the same, bit for bit or within the case's ``rtol``. What a program imports must be installed beside Treadle; modules
 in the case's ``stub`` are replaced by empty ones, so that programs that draw pictures need nothing to draw with.
+
+A CUDA program runs as it is, once, on the emulated device: a script, the tests that a file has, or a notebook's cells one after the other but for those that
+it names. It has to come to its end without an error, and to print what its ``prints`` says.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pickle
 import re
@@ -189,6 +194,32 @@ def child(argv: list[str]) -> int:
     return 0
 
 
+def cells(path: Path, without: set[int]) -> str:
+    """The code of a notebook, without what is no Python."""
+    book = json.loads(path.read_text())
+    code = [c for c in book["cells"] if c["cell_type"] == "code"]
+    texts = ["".join(c["source"]) for k, c in enumerate(code) if k not in without]
+    texts = [t for t in texts if not t.lstrip().startswith("%%")]
+    return "\n".join(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", t) for t in texts)
+
+
+def program(argv: list[str]) -> int:
+    """Runs one CUDA program, as if it had been started."""
+    path, without, stubs = Path(argv[0]), argv[1], argv[2]
+    _stub([s for s in stubs.split(",") if s])
+    sys.argv[:] = [str(path), *argv[3:]]
+    sys.path.insert(0, str(path.parent))
+    text = (
+        cells(path, {int(k) for k in without.split(",") if k})
+        if path.suffix == ".ipynb"
+        else path.read_text()
+    )
+    main = sys.modules["__main__"]
+    vars(main)["__file__"] = str(path)
+    exec(compile(text, str(path), "exec"), vars(main))
+    return 0
+
+
 # --- in the process that asks ---
 
 
@@ -280,6 +311,39 @@ def judge(case: dict[str, Any], folder: Path, peer: str) -> dict[str, Any]:
     if peer:
         verdict["peer"] = run_case(case, folder, "peer", peer, times)
     return verdict | ({"state": "wrong", "why": found} if found else {"state": "ran", "why": ""})
+
+
+def judge_program(case: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Runs a CUDA program; what became of it."""
+    path = folder / case["repo"].replace("/", "+") / case["path"]
+    env = {**os.environ, "MPLBACKEND": "Agg", "TREADLE_CUDA": "emu", "TREADLE_CUDA_WARN": "0"}
+    without = ",".join(map(str, case.get("without", [])))
+    command = [sys.executable, "-m", "treadle", "run", __file__, "--program", str(path), without]
+    command += [",".join(case.get("stub", [])), *case.get("args", [])]
+    try:
+        done = subprocess.run(
+            command, env=env, cwd=path.parent, capture_output=True, text=True, timeout=LIMIT_S
+        )
+    except subprocess.TimeoutExpired:
+        return {
+            "case": case,
+            "state": "stopped",
+            "why": f"no end within {LIMIT_S} s",
+            "known": False,
+            "trace": "",
+        }
+    said = done.stdout + done.stderr
+    verdict = {"case": case, "trace": said[-3000:], "why": (done.stderr.strip().splitlines() or [""])[-1]}
+    if done.returncode:
+        return verdict | {
+            "state": "stopped",
+            "known": "stops" in case and re.search(case["error"], said) is not None,
+        }
+    wrong = "prints" in case and not re.search(case["prints"], said)
+    return verdict | {
+        "state": "wrong" if wrong else "ran",
+        "why": f"printed {said[-300:]!r}" if wrong else "",
+    }
 
 
 def fetch(table: dict[str, Any], folder: Path) -> int:
@@ -376,9 +440,38 @@ def page(table: dict[str, Any], verdicts: list[dict[str, Any]]) -> str:
     return "".join(out)
 
 
+CUDA = "\n# CUDA programs\n"
+
+
+def cuda_page(table: dict[str, Any], verdicts: list[dict[str, Any]]) -> str:
+    """The part of docs/compat.md on CUDA programs."""
+    commits = {r["name"]: r["commit"] for r in table["repository"]}
+    ran = sum(v["state"] == "ran" for v in verdicts)
+    repos = sorted({v["case"]["repo"] for v in verdicts})
+    out = [
+        CUDA,
+        f"""
+Programs with kernels, unchanged, under `python -m treadle run` on the emulated device (`python tools/compat.py FOLDER --cuda --write`): {ran} of {len(verdicts)} ran, from {len(repos)} repositories.
+Each has to come to its end, its assertions and tests included; of notebooks the cells of code, without commands of IPython. Modules for drawing are replaced by empty ones.
+""",
+    ]
+    for repo in repos:
+        out.append(
+            f"\n## {repo}: CUDA\n\nCommit `{commits[repo][:12]}`.\n\n| kind | file | what | |\n|---|---|---|---|\n"
+        )
+        for v in verdicts:
+            case = v["case"]
+            if case["repo"] == repo:
+                end = "ran" if v["state"] == "ran" else f"stopped: {case.get('stops', '?')}"
+                out.append(f"| {case['kind']} | `{case['path']}` | {case['what']} | {end} |\n")
+    return "".join(out)
+
+
 def main(argv: list[str]) -> int:
     if argv and argv[0] == "--child":
         return child(argv[1:])
+    if argv and argv[0] == "--program":
+        return program(argv[1:])
     table = tomllib.loads(TABLE.read_text())
     if argv and argv[0] == "fetch":
         return fetch(table, Path(argv[1]))
@@ -390,20 +483,26 @@ def main(argv: list[str]) -> int:
     parser.add_argument("-j", type=int, default=1, help="cases at once")
     parser.add_argument("-v", action="store_true", help="whole messages")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--cuda", action="store_true", help="the CUDA programs")
     parser.add_argument("--peer", default="", help="an interpreter that has Numba")
     args = parser.parse_args(argv)
     words = args.k.split()
-    cases = [c for row in table["case"] for c in expand(row)]
+    cases = [c for row in table["program" if args.cuda else "case"] for c in expand(row)]
     cases = [c for c in cases if all(w in f"{c['repo']} {c['path']} {c['kind']} {c['what']}" for w in words)]
     folder = args.folder.resolve()
     verdicts = []
     with ThreadPoolExecutor(args.j) as pool:
-        for v in pool.map(lambda c: judge(c, folder, args.peer), cases):
+        run = judge_program if args.cuda else lambda c, folder: judge(c, folder, args.peer)
+        for v in pool.map(lambda c: run(c, folder), cases):
             show(v, args.v)
             verdicts.append(v)
     bad = [v for v in verdicts if not (v.get("known") if "stops" in v["case"] else v["state"] == "ran")]
     if args.write:
-        PAGE.write_text(page(table, verdicts))
+        first, _, second = PAGE.read_text().partition(CUDA)
+        if args.cuda:
+            PAGE.write_text(first + cuda_page(table, verdicts))
+        else:
+            PAGE.write_text(page(table, verdicts) + (CUDA + second if second else ""))
     print(
         f"{len(verdicts)} cases, {sum(v['state'] == 'ran' for v in verdicts)} ran, {len(bad)} not as expected"
     )
