@@ -516,5 +516,6 @@ def test_seeds(tmp_path):
     assert first[0] == f"{[19] * 7} [6]" and first[1] == first[5]
     assert len(set(first)) >= 4  # who comes last depends on the order,
     assert len(set(rest)) == 1  # and what is right does not
+    assert treadle.config.EMU_SEED == 0
     bad = run("x")
     assert bad.returncode and "TREADLE_EMU_SEED='x': must be a number from 0 to 4294967295" in bad.stderr
