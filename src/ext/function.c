@@ -563,9 +563,10 @@ PyDoc_STRVAR(
     "disable_compile(val=True)\n--\n\nFrom now on only the signatures that exist are accepted: other "
     "calls raise TypeError, ``compile`` raises RuntimeError.\n\n" PARAMETERS
     "val : bool\n    False: new signatures are compiled again.");
-PyDoc_STRVAR(inspect_doc, "inspect(stage, signature=None)\n--\n\nText of a stage.\n\n" PARAMETERS
-                          "stage : {'infer', 'opt', 'parallel', 'emulation', 'llvm', 'llvmopt', 'asm'}\n" A_SPECIALISATION
-                          "\nReturns\n-------\nstr, or without a signature a dict of str by signature");
+PyDoc_STRVAR(inspect_doc,
+             "inspect(stage, signature=None)\n--\n\nText of a stage.\n\n" PARAMETERS
+             "stage : {'infer', 'opt', 'parallel', 'emulation', 'llvm', 'llvmopt', 'asm'}\n" A_SPECIALISATION
+             "\nReturns\n-------\nstr, or without a signature a dict of str by signature");
 PyDoc_STRVAR(types_doc, "inspect_types(file=None, signature=None)\n--\n\nPrints the source with the types of "
                         "its variables.\n\n" PARAMETERS
                         "file : text file, optional\n    Default ``sys.stdout``.\n" A_SPECIALISATION);
