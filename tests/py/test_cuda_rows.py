@@ -519,3 +519,55 @@ def test_seeds(tmp_path):
     assert treadle.config.EMU_SEED == 0
     bad = run("x")
     assert bad.returncode and "TREADLE_EMU_SEED='x': must be a number from 0 to 4294967295" in bad.stderr
+
+
+# --- what is kept from piece to piece ---
+
+
+def statements(rng, depth, indent, counters):
+    """Lines that swap, choose and exchange four variables of a thread, in loops and branches that all threads share."""
+    out, p = [], "    " * indent
+    for _ in range(rng.randint(1, 4)):
+        x, y, z = (rng.choice("abcd") for _ in range(3))
+        kind = rng.randrange(9)
+        if kind == 0:
+            out.append(f"{p}{x}, {y} = {y}, {x}")
+        elif kind == 1:
+            out.append(f"{p}a, b, c, d = b, c, d, a")
+        elif kind == 2:
+            out.append(f"{p}{x} = ({y} * 3 + {z} + {rng.choice([*counters, 't', '1'])}) % 1009")
+        elif kind == 3:
+            out += [f"{p}if {y} % {rng.randint(2, 3)}:", f"{p}    {x} = {z} + 1"]
+        elif kind in (4, 5):
+            out += [
+                f"{p}cuda.syncthreads()",
+                f"{p}s[t] = {x}",
+                f"{p}cuda.syncthreads()",
+                f"{p}{y} = s[(t + {rng.randint(0, 15)}) % 16]",
+            ]
+        elif kind == 6 and depth < 2:
+            out.append(f"{p}for i{depth} in range({rng.choice(['n', '2', 'm % 4'])}):")
+            out += statements(rng, depth + 1, indent + 1, [*counters, f"i{depth}"])
+        elif kind == 7 and depth < 2:
+            out.append(f"{p}if {rng.choice(['n > 1', 'm % 2', 'cuda.blockIdx.x'])}:")
+            out += statements(rng, depth + 1, indent + 1, counters)
+            if rng.random() < 0.5:
+                out += [f"{p}else:", *statements(rng, depth + 1, indent + 1, counters)]
+        else:
+            out.append(f"{p}{x} = {y}")
+    return out
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_variables_across_barriers(seed):
+    rng = random.Random(seed)
+    lines = ["def k(out, n, m, q):", "    s = cuda.shared.array(16, np.int64)", "    t = cuda.threadIdx.x"]
+    lines += ["    a, b, c, d = t, t * 2, 3, t + 5", "    s[t] = 7", "    cuda.syncthreads()"]
+    way = rng.randrange(4)  # some end at once, or later; a barrier that a test decides about
+    lines += ["    if cuda.grid(1) >= q:", "        return"] if way == 1 else []
+    lines += statements(rng, 0, 1, [])
+    lines += ["    if t > 9:", "        return"] if way == 2 else []
+    lines += ["    if t > 100:", "        cuda.syncthreads()"] if way == 3 else []
+    lines += [*statements(rng, 0, 1, []), "    out[cuda.grid(1)] = a + 10 * b + 100 * c + 1000 * d"]
+    for n, m in ((0, 1), (2, 6), (3, 3)):
+        check("\n".join(lines) + "\n", 2, 16, np.zeros(32, np.int64), n, m, rng.choice([32, 20, 0]))
