@@ -366,11 +366,9 @@ def test_axes_of_one_thread_have_no_loop():
 @pytest.mark.parametrize("threads", [1, 2])
 def test_all_threads_of_wide_blocks_run_once(threads):
     before = treadle.get_num_threads()
-    if threads > treadle.get_num_threads():
-        pytest.skip("this machine has one processor")
     k = kernel_of("def k(c):\n    x, y, z = cuda.grid(3)\n    c[z, y, x] += 1\n")
     try:
-        treadle.set_num_threads(threads)
+        treadle.set_num_threads(min(threads, before))
         for grid, block in (
             ((1000, 1, 1), 32),
             ((3, 50, 2), (33, 4)),
