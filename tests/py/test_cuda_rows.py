@@ -399,6 +399,8 @@ def test_inspect_emulation():
     assert said(k) == "blocks of 1 axis:\n  threads wait for nobody\n  neighbouring blocks along x run as one"
     k[2, (4, 2)](np.zeros(9))
     assert said(k).count("blocks of ") == 2
+    first = k._entries[1].inspect("emulation").values()
+    assert list(first) == ["k: threads wait for nobody\nk: neighbouring blocks along x run as one\n"]
     (types,) = k.signatures
     assert (
         k.inspect_emulation(types)

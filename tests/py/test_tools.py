@@ -350,14 +350,54 @@ def test_compat_table_is_whole():
     repos = {r["name"]: r["commit"] for r in table["repository"]}
     cases = [c for row in table["case"] for c in compat.expand(row)]
     assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in repos.values())
-    assert {c["repo"] for c in cases} == set(repos)
+    programs = table["program"]
+    assert {c["repo"] for c in [*cases, *programs]} == set(repos)
+    for c in programs:
+        assert c["kind"] and c["path"] and c["what"] and ("stops" in c) == ("error" in c), c
+        re.compile(c.get("error", ""))
+        re.compile(c.get("prints", ""))
     for c in cases:
         assert c["kind"] and c["path"] and c["what"], c
         assert c.get("stops", "lists") in compat.CAUSES, c
         compile(c["run"], c["path"], "exec")
         assert "result" in c["run"], c
     text = compat.PAGE.read_text()
-    assert all(f"## {name}\n\nCommit `{commit[:12]}`" in text for name, commit in repos.items())
+    heads = [c["repo"] for c in cases] + [f"{c['repo']}: CUDA" for c in programs]
+    assert all(f"## {head}\n\nCommit `{repos[head.removesuffix(': CUDA')][:12]}`" in text for head in heads)
+
+
+def test_compat_runs_programs_as_they_are(tmp_path):
+    import json
+
+    folder = tmp_path / "somebody+kernels"
+    folder.mkdir()
+    cells = [
+        "%matplotlib inline\nfrom numba import cuda",
+        "import drawing",
+        "raise ValueError",
+        "%%time\n1 / 0",
+    ]
+    cells.append(
+        "@cuda.jit\ndef k(a):\n    a[0] = 7\nimport numpy as np\na = np.zeros(1)\nk[1, 1](a)\nprint(a)"
+    )
+    book = {
+        "cells": [{"cell_type": "code", "source": [c]} for c in cells]
+        + [{"cell_type": "markdown", "source": []}]
+    }
+    (folder / "k.ipynb").write_text(json.dumps(book))
+    (folder / "k.py").write_text("import sys\nif __name__ == '__main__':\n    sys.exit(3)\n")
+    case = {
+        "repo": "somebody/kernels",
+        "path": "k.ipynb",
+        "stub": ["drawing"],
+        "without": [2],
+        "prints": r"\[7\.\]",
+    }
+    assert compat.judge_program(case, tmp_path)["state"] == "ran"
+    assert compat.judge_program(case | {"prints": "8"}, tmp_path)["state"] == "wrong"
+    stopped = compat.judge_program(case | {"without": [], "stops": "x", "error": "ValueError"}, tmp_path)
+    assert (stopped["state"], stopped["known"]) == ("stopped", True)
+    assert compat.judge_program({"repo": "somebody/kernels", "path": "k.py"}, tmp_path)["state"] == "stopped"
 
 
 def test_compat_sees_differences():
