@@ -166,6 +166,19 @@ def k(a):
     assert (a == (np.arange(12).reshape(3, 4)[:, ::-1] * 100 + 2).ravel()).all()
 
 
+def test_how_many_blocks_there_may_be():
+    k = kernel_of(MIX)
+    k[1, 32](np.zeros(32, np.int64), np.zeros(32, np.int64), 1)
+    (d,) = k.overloads.values()
+    each = cuda.get_current_device().MULTIPROCESSOR_COUNT
+    assert d.max_cooperative_grid_blocks(32) == 32 * each == d.max_cooperative_grid_blocks((8, 4))
+    assert d.max_cooperative_grid_blocks(1024) == 2 * each == d.max_cooperative_grid_blocks((16, 16, 4), 1024)
+    assert d.max_cooperative_grid_blocks(32, 100_000) == 2 * each
+    for bad in ((0,), (2048,), (32, -1), (32, 10**6)):
+        with pytest.raises(ValueError):
+            d.max_cooperative_grid_blocks(*bad)
+
+
 def test_memory_that_there_is_not():
     k = kernel_of("""
 def k(a):

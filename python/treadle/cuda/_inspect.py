@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import os
 import re
 import shutil
@@ -15,6 +17,7 @@ from .._core import Function, signature, typeof
 from ..errors import UnsupportedError
 from ..types import Tuple
 from ._compile import current_cc, device_flags, target_of, text_of
+from ._devices import attributes
 
 __all__ = ["Definition", "Inspection", "Resources", "inspect_ptx"]
 
@@ -164,6 +167,33 @@ class Definition:
         of_warp = -(-max(self.regs_per_thread, 1) * 32 // _ROUND) * _ROUND
         bounds = device_flags(self._kernel.targetoptions).get("max_threads", 1024)
         return min(1024, _REGISTERS // of_warp * 32, bounds)
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """How many blocks of this size run at the same time, as a launch with `cg.this_grid().sync()` needs on hardware.
+
+        The emulated device counts a multiprocessor for each thread of its pool, and what one holds; it runs larger grids, too.
+
+        Parameters
+        ----------
+        blockdim : int or tuple of int
+            Threads of a block.
+        dynsmemsize : int
+            Its bytes of dynamic shared memory.
+        """
+        has = attributes()
+        sizes = blockdim if isinstance(blockdim, (tuple, list)) else (blockdim,)
+        threads = math.prod(operator.index(n) for n in sizes)
+        if not 1 <= threads <= has["MAX_THREADS_PER_BLOCK"]:
+            raise ValueError(
+                f"a block of {threads} threads; a device takes 1 to {has['MAX_THREADS_PER_BLOCK']}"
+            )
+        most = has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]
+        if not 0 <= operator.index(dynsmemsize) <= most:
+            raise ValueError(f"{dynsmemsize} bytes of dynamic shared memory; a block has 0 to {most}")
+        held = min(has["MAX_BLOCKS_PER_MULTIPROCESSOR"], has["MAX_THREADS_PER_MULTIPROCESSOR"] // threads)
+        if dynsmemsize:
+            held = min(held, most // dynsmemsize)
+        return int(held * has["MULTIPROCESSOR_COUNT"])
 
 
 class _Definitions(dict[Any, Any]):
