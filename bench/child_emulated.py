@@ -1,7 +1,7 @@
 """Child process: checks and times the kernels of emulated.py, compiled on one core, beside C.
 
 Prints one JSON object: {"samples": {case: {variant: [seconds, ...]}}, "wrong": {case: what}, "failed": {case: error}}. The two sides take turns. With
-`--waits` it times what a new kernel costs before it runs, in a process that has compiled before: {"samples": {what: {"treadle": [seconds, ...]}}}.
+`--simulator` the peer is Numba's simulator; with `--waits` it times what a new kernel costs before it runs, in a process that has compiled before: {"samples": {what: {"treadle": [seconds, ...]}}}.
 """
 
 from __future__ import annotations
@@ -68,12 +68,38 @@ def waits(cuda: Any, rounds: int) -> dict[str, dict[str, list[float]]]:
     return {"first launch": {"treadle": first}, "first PTX": {"treadle": ptx}}
 
 
+def beside_simulator(ours: Any, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """The processor's time of launches that have run before, here and in Numba's simulator."""
+    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+    from numba import cuda as theirs
+
+    samples: dict[str, dict[str, list[float]]] = {}
+    for name in emulated.SIMULATED:
+        sides = {
+            "treadle": (emulated.simulated(ours, name), 200),
+            "numba": (emulated.simulated(theirs, name), 1),
+        }
+        for side, ((launch, error), _) in sides.items():
+            launch()
+            if not error() < CLOSE:
+                raise ArithmeticError(f"{name}, {side}: off by {error()}")
+        for _ in range(rounds):
+            for side, ((launch, _), reps) in sides.items():
+                start = time.process_time()  # the simulator has threads
+                for _ in range(reps):
+                    launch()
+                took = (time.process_time() - start) / reps
+                samples.setdefault(name, {}).setdefault(side, []).append(took)
+    return samples
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", default="", help="names, joined by '|'")
     parser.add_argument("--library", default="", help="path of emulated.c, built")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--waits", action="store_true")
+    parser.add_argument("--simulator", action="store_true")
     options = parser.parse_args()
 
     os.environ["TREADLE_CUDA"], os.environ["TREADLE_CUDA_WARN"] = "emu", "0"
@@ -84,6 +110,8 @@ def main() -> None:
     gc.disable()
     if options.waits:
         report["samples"] = waits(treadle.cuda, options.rounds)
+    if options.simulator:
+        report["samples"] = beside_simulator(treadle.cuda, options.rounds)
     for name in options.cases.split("|") if options.cases else ():
         try:
             report["samples"][name] = measure(name, treadle.cuda, options.library, options.rounds)

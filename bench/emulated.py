@@ -224,3 +224,49 @@ CASES: dict[str, Case] = {
     "product, tiles": Case(product, scale=2 * PRODUCT**3 / 1e6),
     "barrier": Case(barriers, scale=64 * 256 * BARRIERS),
 }
+
+# The same text, run by Numba's simulator, where each thread of a block is one of Python's. It finds `cuda` among the globals.
+SIMULATED_TEXT = """
+@cuda.jit
+def product(a, b, out):
+    sa, sb = cuda.shared.array((TILE, TILE), np.float32), cuda.shared.array((TILE, TILE), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x, y = cuda.grid(2)
+    acc = np.float32(0)
+    for i in range(a.shape[1] // TILE):
+        sa[ty, tx] = a[y, tx + i * TILE]
+        sb[ty, tx] = b[ty + i * TILE, x]
+        cuda.syncthreads()
+        for j in range(TILE):
+            acc += sa[ty, j] * sb[j, tx]
+        cuda.syncthreads()
+    out[y, x] = acc
+
+@cuda.jit
+def histogram(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        cuda.atomic.add(out, x[i], 1)
+"""
+SIMULATED = ("product of 32 x 32", "histogram of 1,024 threads")
+
+
+def simulated(cuda: Any, name: str) -> tuple[Launch, Callable[[], float]]:
+    """One of SIMULATED: a launch, and how far what launches have done is from what it should be."""
+    space: dict[str, Any] = {"cuda": cuda, "np": np, "TILE": TILE}
+    exec(SIMULATED_TEXT, space)
+    if name == SIMULATED[0]:
+        a = numbers(TILE, TILE)
+        da, dout = cuda.to_device(a), cuda.device_array((TILE, TILE), np.float32)
+        k = space["product"][(1, 1), (TILE, TILE)]
+        return lambda: k(da, da, dout), lambda: float(np.abs(dout.copy_to_host() / (a @ a) - 1).max())
+    x = np.random.default_rng(7).integers(0, 64, 1024)
+    dx, counts = cuda.to_device(x), cuda.to_device(np.zeros(64, np.int64))
+    want = np.bincount(x, minlength=64)
+    k = space["histogram"][4, 256]
+
+    def error() -> float:
+        times, rest = divmod(counts.copy_to_host(), want)  # every launch adds the same
+        return float(np.abs(rest).max() + np.ptp(times))
+
+    return lambda: k(dx, counts), error

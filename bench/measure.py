@@ -142,6 +142,8 @@ def measure_emulated(harness: Harness, wanted: set[str], samples: Samples) -> No
     ]
     if wanted & {"kernel/first launch", "kernel/first PTX"}:
         reports.append(harness.child("child_emulated", "--waits", "--rounds", str(harness.rounds(9, 3))))
+    if any(f"kernel/{name}" in wanted for name in emulated.SIMULATED):
+        reports.append(harness.child("child_emulated", "--simulator", "--rounds", str(harness.rounds(3, 1))))
     for report in reports:
         for name, by_variant in report["samples"].items():
             for variant, values in by_variant.items():
