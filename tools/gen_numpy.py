@@ -22,7 +22,7 @@ when a function compiles.
 
 ## Rules
 
-- Element types: bool, int8 to int64, uint8 to uint64, float32, float64, complex64, complex128. There is no float16: where NumPy's result is one, it is float32 here.
+- Element types: bool, int8 to int64, uint8 to uint64, float16, float32, float64, complex64, complex128. Operations of float16 are computed in float32 and rounded once, sums and products of matrices at the end, as in NumPy; where NumPy makes float16 of small integers (`np.sqrt` of uint8) it is float32 here.
 - Result types, broadcasting, values and errors are NumPy 2's, with either NumPy installed. A literal is weak, an argument is not: `f(2)` receives an int64
   (see [semantics.md](semantics.md)). In `np.array([x, 300])` a literal is an int64, as in NumPy, but beside uint64: then
   the array is uint64, and int64 with a negative one. A literal integer that the array's type cannot hold raises `OverflowError`; in place, int64 goes into unsigned arrays, and wraps.

@@ -4,6 +4,7 @@ from typing import Any, Callable, TextIO
 
 __version__: str
 _REASON: str
+_STANDS_FOR: str
 _CPUS: tuple[str, ...]
 
 class Type:

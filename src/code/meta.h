@@ -11,7 +11,7 @@
 /* One value shown in a message or passed to an exception: a payload slot or a constant. */
 typedef struct tr_marg {
     char
-        kind; /* payload: i int64, u uint64, d double, f float, b bool, C complex, c complex64 (two double slots each); constant: I int, U unsigned, D double, F float, Z complex (d, and the bits of i), z complex64, B bool, S text, N None; T: a tuple of the next i */
+        kind; /* payload: i int64, u uint64, d double, f float, h half, b bool, C complex, c complex64 (two double slots each); constant: I int, U unsigned, D double, F float, Z complex (d, and the bits of i), z complex64, B bool, S text, N None; T: a tuple of the next i */
     int64_t i;
     double d;
     const char *s;
@@ -24,6 +24,7 @@ static inline unsigned tr_marg_slots(char kind) {
     case 'u':
     case 'd':
     case 'f':
+    case 'h':
     case 'b': return 1;
     case 'C':
     case 'c': return 2;

@@ -30,15 +30,16 @@ static const sym rt_syms[] = {
 #undef X
 };
 
-/* Divisions of 128 bits, of the compiler's own library: LLVM makes them where it counts what a loop adds up to. */
-#define DIVISIONS(X) X(udivti3) X(divti3) X(umodti3) X(modti3)
-#define X(name)      void symbol_##name(void) __asm__("__" #name);
-DIVISIONS(X)
+/* Of the compiler's own library: divisions of 128 bits, which LLVM makes where it counts what a loop adds up to, and
+ * conversions of float16, from float64 or on processors that have no instructions for them. */
+#define HELPERS(X) X(udivti3) X(divti3) X(umodti3) X(modti3) X(extendhfsf2) X(truncsfhf2) X(truncdfhf2)
+#define X(name)    void symbol_##name(void) __asm__("__" #name);
+HELPERS(X)
 #undef X
 
-static const sym divisions[] = {
+static const sym helpers[] = {
 #define X(name) {"__" #name, symbol_##name},
-    DIVISIONS(X)
+    HELPERS(X)
 #undef X
 };
 
@@ -68,9 +69,9 @@ void *tr_symbol_find(const char *name) {
     for (size_t i = 0; i < sizeof rt_syms / sizeof *rt_syms; i++)
         if (!strcmp(name, rt_syms[i].name))
             return (void *)(uintptr_t)rt_syms[i].fn;
-    for (size_t i = 0; i < sizeof divisions / sizeof *divisions; i++)
-        if (!strcmp(name, divisions[i].name))
-            return (void *)(uintptr_t)divisions[i].fn;
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
+        if (!strcmp(name, helpers[i].name))
+            return (void *)(uintptr_t)helpers[i].fn;
     if (!strcmp(name, TR_RT_FIXED))
         return (void *)(uintptr_t)tr_rt_fixed_grain_at();
     void *p = memory_fn(name);

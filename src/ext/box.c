@@ -109,6 +109,7 @@ static PyObject *box_number(const tr_boxer *b, const tr_ty *ty, const tr_slot **
     case TR_TY_U16: return PyLong_FromLong((uint16_t)s->u);
     case TR_TY_U32: return PyLong_FromUnsignedLong((uint32_t)s->u);
     case TR_TY_U64: return PyLong_FromUnsignedLongLong(s->u);
+    case TR_TY_F16: return PyFloat_FromDouble((double)s->f16);
     case TR_TY_F32: return PyFloat_FromDouble((double)s->f32);
     case TR_TY_F64: return PyFloat_FromDouble(s->f);
     case TR_TY_C64: {
@@ -151,8 +152,8 @@ static void read_array(const tr_ty *ty, const tr_slot **at, parts *p) {
 }
 
 static const int npy_num[TR_TY__SCALARS] = {
-    NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,     NPY_UINT8,     NPY_UINT16,
-    NPY_UINT32, NPY_UINT64, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
+    NPY_BOOL,   NPY_INT8,   NPY_INT16,   NPY_INT32,   NPY_INT64,   NPY_UINT8,     NPY_UINT16,
+    NPY_UINT32, NPY_UINT64, NPY_FLOAT16, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
 
 /* `a` is just what the parts say. Strides of axes of length 1 mean nothing. */
 static bool same_array(PyArrayObject *a, const tr_ty *ty, const parts *p) {

@@ -53,6 +53,7 @@ typedef struct tr_devjob {
     tr_dev_job job;
     struct tr_devjob *older; /* in the state's list of those that are over */
     tr_state *st;
+    PyObject *ran;  /* is told what a launch touched; NULL, None: nothing is. Strong */
     tr_function *f; /* a launch's, with the code that it runs; strong */
     tr_module *code;
     tr_frame frame;
@@ -62,6 +63,7 @@ typedef struct tr_devjob {
 } tr_devjob;
 /* NULL with MemoryError. It has room for so many slots and objects. */
 tr_devjob *tr_devjob_new(tr_state *st, tr_dev_op op, uint32_t nslots, uint32_t nkeep);
+void tr_devjob_free(tr_devjob *j);
 /* Gives it to the stream; takes it, also on failure. */
 bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s);
 

@@ -313,6 +313,7 @@ static tr_obj *freeze_np_scalar(tr_frozen *z, PyObject *o) {
         uint16_t u2;
         uint32_t u4;
         uint64_t u8;
+        _Float16 f2;
         float f4[2];
         double f8[2];
     } raw = {0};
@@ -333,6 +334,7 @@ static tr_obj *freeze_np_scalar(tr_frozen *z, PyObject *o) {
     case TR_TY_U16: r->u.u = raw.u2; break;
     case TR_TY_U32: r->u.u = raw.u4; break;
     case TR_TY_U64: r->u.u = raw.u8; break;
+    case TR_TY_F16: r->u.f = (double)raw.f2; break;
     case TR_TY_F32: r->u.f = (double)raw.f4[0]; break;
     case TR_TY_F64: r->u.f = raw.f8[0]; break;
     case TR_TY_C64:

@@ -115,6 +115,17 @@ static PyObject *run_now(const tr_launcher *l, tr_dev *d, const tr_variant *v, t
     return r;
 }
 
+/* hook(launcher, items): what is to be told what the launch touched. */
+static __attribute__((noinline)) PyObject *ask_on_stream(const tr_launcher *l, PyObject *const *items,
+                                                         uint32_t n) {
+    PyObject *t = PyTuple_New(n);
+    for (uint32_t i = 0; t && i < n; i++)
+        PyTuple_SET_ITEM(t, i, Py_NewRef(items[i]));
+    PyObject *r = t ? PyObject_CallFunctionObjArgs(l->st->launch_on_stream, (PyObject *)l, t, NULL) : NULL;
+    Py_XDECREF(t);
+    return r;
+}
+
 static PyObject *run_on(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, const tr_variant *v,
                         const tr_slot *slots, PyObject *const *items, uint32_t n) {
     tr_devjob *j = tr_devjob_new(l->st, TR_DEV_LAUNCH, v->nslots, n + 1);
@@ -127,6 +138,10 @@ static PyObject *run_on(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, const
     j->f = (tr_function *)Py_NewRef(l->fn);
     j->code = v->spec->module;
     tr_module_ref(j->code);
+    if (UNLIKELY(l->st->launch_on_stream != NULL) && !(j->ran = ask_on_stream(l, items, n))) {
+        tr_devjob_free(j);
+        return NULL;
+    }
     j->job.u.launch =
         (tr_dev_launch){(const void *)(uintptr_t)v->entry, j->slots, v->nslots, l->fn->npos, &j->frame};
     return tr_devjob_submit(j, d, s) ? Py_NewRef(Py_None) : NULL;
@@ -410,9 +425,10 @@ static PyObject *make_launcher(PyObject *module, PyObject *args) {
 
 static PyObject *launch_hooks(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
-    PyObject *convert, *first, *passes;
-    if (!PyArg_ParseTuple(args, "OOO:_launch_hooks", &convert, &first, &passes))
+    PyObject *convert, *first, *passes, *on_stream;
+    if (!PyArg_ParseTuple(args, "OOOO:_launch_hooks", &convert, &first, &passes, &on_stream))
         return NULL;
+    Py_XSETREF(st->launch_on_stream, on_stream == Py_None ? NULL : Py_NewRef(on_stream));
     Py_XSETREF(st->launch_passes, Py_NewRef(passes));
     Py_XSETREF(st->launch_convert, Py_NewRef(convert));
     Py_XSETREF(st->launch_first, Py_NewRef(first));
@@ -512,10 +528,11 @@ bool tr_launch_add(PyObject *module) {
          "configuration; "
          "``before(launcher, args)`` is called before each launch, and may refuse it."},
         {"_launch_hooks", launch_hooks, METH_VARARGS,
-         "_launch_hooks(convert, first, passes)\n--\n\nWhat is asked for arguments that are neither numbers "
-         "nor arrays; called with a launcher and the "
+         "_launch_hooks(convert, first, passes, on_stream)\n--\n\nWhat is asked for arguments that are "
+         "neither numbers nor arrays; called with a launcher and the "
          "arguments before its first launch; asked whether the exception of a watched launch is passed "
-         "over."},
+         "over; asked, with a launcher and the arrays, when a launch is put on a stream, for what to call "
+         "with the memory that it touched (None: nothing)."},
         {NULL, NULL, 0, NULL},
     };
     tr_state *st = tr_ext_state(module);

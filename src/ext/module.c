@@ -75,11 +75,28 @@ static void *host_compile(void *self, tr_late *l) {
 
 /* --- what the snapshot asks --- */
 
+#define STANDS_ATTR \
+    "__treadle_function__" /* of what is no Function: the one that is meant in compiled code */
+
+/* The Function that o is, or stands for in compiled code, as a kernel does; borrowed. NULL: none. */
+static tr_function *function_of(tr_state *st, PyObject *o) {
+    if (tr_function_unwrap(st, o))
+        return (tr_function *)o;
+    PyObject *d = PyType_Check(o) ? NULL : PyObject_GenericGetDict(o, NULL);
+    PyObject *f = d ? tr_py_dict_get_text(d, STANDS_ATTR) : NULL;
+    Py_XDECREF(d);
+    PyErr_Clear();
+    bool is_one = f && tr_function_unwrap(st, f);
+    Py_XDECREF(f); /* o has it */
+    return is_one ? (tr_function *)f : NULL;
+}
+
 static PyObject *freeze_unwrap(void *self, tr_arena *a, PyObject *o, tr_wishes *out) {
-    PyObject *fn = tr_function_unwrap(self, o);
-    if (fn)
-        tr_function_wishes((tr_function *)o, a, out);
-    return fn;
+    tr_function *f = function_of(self, o);
+    if (!f)
+        return NULL;
+    tr_function_wishes(f, a, out);
+    return f->py_func;
 }
 
 static const tr_ufn *freeze_ufunc(void *self, tr_arena *a, PyObject *o, PyObject **fn, tr_wishes *out) {
@@ -203,7 +220,7 @@ static void fill_np_scalars(tr_state *st) {
         &PyDoubleArrType_Type,  &PyLongArrType_Type,     &PyFloatArrType_Type,     &PyIntArrType_Type,
         &PyBoolArrType_Type,    &PyUByteArrType_Type,    &PyByteArrType_Type,      &PyShortArrType_Type,
         &PyUShortArrType_Type,  &PyUIntArrType_Type,     &PyULongArrType_Type,     &PyCFloatArrType_Type,
-        &PyCDoubleArrType_Type, &PyLongLongArrType_Type, &PyULongLongArrType_Type,
+        &PyCDoubleArrType_Type, &PyLongLongArrType_Type, &PyULongLongArrType_Type, &PyHalfArrType_Type,
     };
     for (unsigned i = 0; i < TR_NPTYPES; i++)
         st->np_scalar[i] = t[i];
@@ -285,7 +302,8 @@ static int module_exec(PyObject *module) {
               tr_device_add(module) && tr_stream_add(module) && tr_launch_add(module) &&
               register_fork(module) && tr_selftest_add(module) &&
               PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 && add_cpus(module) &&
-              PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0;
+              PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0 &&
+              PyModule_AddStringConstant(module, "_STANDS_FOR", STANDS_ATTR) == 0;
     return ok ? 0 : -1;
 }
 
@@ -302,6 +320,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->event_type);
     Py_VISIT(st->launcher_type);
     Py_VISIT(st->launch_convert);
+    Py_VISIT(st->launch_on_stream);
     Py_VISIT(st->launch_passes);
     Py_VISIT(st->launch_first);
     Py_VISIT(st->np_ufunc);
@@ -335,6 +354,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->event_type);
     Py_CLEAR(st->launcher_type);
     Py_CLEAR(st->launch_convert);
+    Py_CLEAR(st->launch_on_stream);
     Py_CLEAR(st->launch_passes);
     Py_CLEAR(st->launch_first);
     return 0;

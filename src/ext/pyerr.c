@@ -256,6 +256,7 @@ static PyObject *next_arg(const tr_msite *site, const tr_frame *frame, sitepos *
     case 'u': return PyLong_FromUnsignedLongLong(p->u);
     case 'd': return PyFloat_FromDouble(p->f);
     case 'f': return PyFloat_FromDouble((double)p->f32);
+    case 'h': return PyFloat_FromDouble((double)p->f16);
     case 'b': return PyBool_FromLong(p->b != 0);
     case 'C':
     case 'c': return PyComplex_FromDoubles(p[0].f, p[1].f);
@@ -289,7 +290,7 @@ static PyObject *site_piece(const tr_msite *site, uint32_t i, const tr_frame *fr
         return v;
     unsigned n = PyComplex_Check(v)
                      ? tr_rt_complex_repr(PyComplex_RealAsDouble(v), PyComplex_ImagAsDouble(v), 1, b)
-                     : tr_rt_repr(PyFloat_AS_DOUBLE(v), 1, 1, b);
+                     : tr_rt_repr(PyFloat_AS_DOUBLE(v), 32, 1, b);
     Py_SETREF(v, PyUnicode_FromStringAndSize(b, (Py_ssize_t)n));
     return v;
 }

@@ -13,6 +13,8 @@ void tr_pyerr_raise_code(tr_function *f, const tr_meta *meta, int32_t code, cons
 void tr_pyerr_watched(const tr_frame *frame);
 /* One that ended well may be worth a warning; false with an exception, which a warning may be. */
 bool tr_pyerr_watched_well(const tr_frame *frame);
+/* Calls `ran` with the parts of its arguments that a watched launch read and wrote: (first byte, that behind the last, written). */
+void tr_pyerr_touched(const tr_frame *frame, PyObject *ran);
 /* The exception of a negative code, without traceback entries. */
 void tr_pyerr_raise_reason(int32_t code);
 

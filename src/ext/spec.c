@@ -238,7 +238,7 @@ static void choose_op(tr_state *st, tr_varg *va, const tr_ty *ty) {
     switch (tr_key_kind(va->key)) {
     case TR_K_FLOAT:
         if (tr_ty_is_float(ty))
-            va->op = ty->kind == TR_TY_F64 ? TR_U_FLOAT : TR_U_FLOAT_F32;
+            va->op = ty->kind == TR_TY_F64 ? TR_U_FLOAT : ty->kind == TR_TY_F32 ? TR_U_FLOAT_F32 : TR_U_OTHER;
         break;
     case TR_K_INT:
         va->op = ty->kind == TR_TY_I64 ? TR_U_INT : ty->kind == TR_TY_F64 ? TR_U_INT_F64 : TR_U_OTHER;

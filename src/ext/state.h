@@ -20,7 +20,7 @@
 #include "ty/ty.h"
 
 enum {
-    TR_NPTYPES = 15
+    TR_NPTYPES = 16
 }; /* NumPy's scalar classes that have a type of ours (long long counts apart from long) */
 
 struct tr_pending;
@@ -31,7 +31,8 @@ typedef struct tr_state {
     tr_tytab *types; /* the process's types; has its own lock */
     PyTypeObject *type_type, *sig_type, *fn_type, *mem_type, *ufunc_type, *devmem_type, *devarray_type;
     PyTypeObject *stream_type, *event_type, *launcher_type;
-    PyObject *launch_passes; /* whether the exception of a watched launch is passed over */
+    PyObject *launch_on_stream; /* what is asked of launches on streams under checks; NULL: nothing */
+    PyObject *launch_passes;    /* whether the exception of a watched launch is passed over */
     PyObject *launch_convert,
         *launch_first; /* what the package does with arguments that are none of ours; before a launcher's first launch. NULL: nothing */
     struct tr_devjob *_Atomic over;   /* jobs that the device needs no more */

@@ -58,13 +58,16 @@ static void job_over(tr_dev_job *job) {
     while (!atomic_compare_exchange_weak(&j->st->over, &j->older, j)) {}
 }
 
-static void job_free(tr_devjob *j) {
+void tr_devjob_free(tr_devjob *j) {
     bool ran = j->job.op == TR_DEV_LAUNCH && !j->job.code; /* or was passed over */
+    if (ran && j->ran && j->ran != Py_None)
+        tr_pyerr_touched(&j->frame, j->ran);
     Py_XDECREF(tr_call_settle(j->st, &j->frame, ran ? Py_NewRef(Py_None) : NULL));
     if (j->code)
         tr_module_unref(j->code);
     for (uint32_t i = 0; i < j->nkeep; i++)
         Py_XDECREF(j->keep[i]);
+    Py_XDECREF(j->ran);
     Py_XDECREF(j->f);
     free(j);
 }
@@ -73,7 +76,7 @@ bool tr_stream_drain(tr_state *st) {
     PyObject *exc = NULL;
     for (tr_devjob *j = atomic_exchange(&st->over, NULL), *older; j; j = older) {
         older = j->older;
-        job_free(j);
+        tr_devjob_free(j);
         if (PyErr_Occurred()) { /* of warnings that are errors */
             PyObject *one = tr_py_fetch();
             Py_XSETREF(exc, one);
@@ -109,6 +112,7 @@ tr_devjob *tr_devjob_new(tr_state *st, tr_dev_op op, uint32_t nslots, uint32_t n
     j->job.refs = 1;
     j->job.release = job_over;
     j->st = st;
+    j->ran = NULL;
     j->f = NULL;
     j->code = NULL;
     j->nslots = nslots;
@@ -124,7 +128,7 @@ bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s) {
     j->job.threads = (unsigned)tr_rt_num_threads();
     int32_t code = d->ops->submit(d, s, &j->job);
     if (code) {
-        job_free(j);
+        tr_devjob_free(j);
         tr_pyerr_raise_reason(code);
         return false;
     }

@@ -127,14 +127,19 @@ static bool result_is_half(const tr_uloop *l) {
     return l->ret->kind == TR_TY_F32 && !l->want_ret && tr_ufunc_common(l->uf, l->num).half;
 }
 
+/* What compiled code takes operand i for. */
+static const tr_ty *operand_type(const tr_uloop *l, uint32_t i) {
+    const tr_ufunc *uf = l->uf;
+    const tr_ty *t = uf->core || i < uf->nin       ? l->args[i]
+                     : l->ret->kind == TR_TY_TUPLE ? l->ret->items[i - uf->nin]
+                                                   : l->ret;
+    return t->kind == TR_TY_ARRAY ? t->elem : t;
+}
+
 static void fill_outputs(tr_uloop *l) {
     tr_ufunc *uf = l->uf;
     for (uint32_t i = uf->nin; i < uf->nop; i++) {
-        const tr_ty *t = uf->core                      ? l->args[i]
-                         : l->ret->kind == TR_TY_TUPLE ? l->ret->items[i - uf->nin]
-                                                       : l->ret;
-        t = t->kind == TR_TY_ARRAY ? t->elem : t;
-        l->num[i] = tr_ufunc_npy_of((tr_tyk)t->kind);
+        l->num[i] = tr_ufunc_npy_of((tr_tyk)operand_type(l, i)->kind);
         if (!uf->core && uf->nop == uf->nin + 1 && result_is_half(l))
             l->num[i] = NPY_HALF;
     }
@@ -152,7 +157,9 @@ static void fill_exec(tr_uloop *l) {
     l->exec.nin = uf->nin;
     l->exec.nop = uf->nop;
     for (uint32_t i = 0; i < uf->nop; i++)
-        l->exec.item[i] = tr_item_of(type_of_num(uf->st, l->num[i]), l->num[i] == NPY_HALF);
+        l->exec.item[i] = operand_type(l, i)->kind == TR_TY_F16
+                              ? tr_item_of(operand_type(l, i), false)
+                              : tr_item_of(type_of_num(uf->st, l->num[i]), l->num[i] == NPY_HALF);
     l->exec.core = uf->core ? &uf->cores : NULL;
     l->exec.spreads = uf->parallel && !uf->python;
     l->exec.chains = uf->nin == 2 && uf->nop == 3 && !uf->core && !uf->python && l->num[0] == l->num[2];

@@ -11,10 +11,10 @@
 #include <string.h>
 
 static const uint8_t npy_of[TR_TY__SCALARS] = {
-    [TR_TY_BOOL] = NPY_BOOL,    [TR_TY_I8] = NPY_BYTE,   [TR_TY_I16] = NPY_SHORT,  [TR_TY_I32] = NPY_INT,
-    [TR_TY_I64] = NPY_LONG,     [TR_TY_U8] = NPY_UBYTE,  [TR_TY_U16] = NPY_USHORT, [TR_TY_U32] = NPY_UINT,
-    [TR_TY_U64] = NPY_ULONG,    [TR_TY_F32] = NPY_FLOAT, [TR_TY_F64] = NPY_DOUBLE, [TR_TY_C64] = NPY_CFLOAT,
-    [TR_TY_C128] = NPY_CDOUBLE,
+    [TR_TY_BOOL] = NPY_BOOL,  [TR_TY_I8] = NPY_BYTE,      [TR_TY_I16] = NPY_SHORT,  [TR_TY_I32] = NPY_INT,
+    [TR_TY_I64] = NPY_LONG,   [TR_TY_U8] = NPY_UBYTE,     [TR_TY_U16] = NPY_USHORT, [TR_TY_U32] = NPY_UINT,
+    [TR_TY_U64] = NPY_ULONG,  [TR_TY_F16] = NPY_HALF,     [TR_TY_F32] = NPY_FLOAT,  [TR_TY_F64] = NPY_DOUBLE,
+    [TR_TY_C64] = NPY_CFLOAT, [TR_TY_C128] = NPY_CDOUBLE,
 };
 
 uint8_t tr_ufunc_npy_of(tr_tyk k) {

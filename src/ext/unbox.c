@@ -79,6 +79,12 @@ static num read_np_scalar(tr_state *st, PyObject *o) {
     case TR_TY_U16: return num_uint(PyArrayScalar_VAL(o, UShort));
     case TR_TY_U32: return num_uint(PyArrayScalar_VAL(o, UInt));
     case TR_TY_U64: return num_uint(PyArrayScalar_VAL(o, ULong));
+    case TR_TY_F16: {
+        npy_half bits = PyArrayScalar_VAL(o, Half);
+        _Float16 h;
+        memcpy(&h, &bits, sizeof h);
+        return num_float((double)h);
+    }
     case TR_TY_F32: return num_float((double)PyArrayScalar_VAL(o, Float));
     case TR_TY_F64: return num_float(PyArrayScalar_VAL(o, Double));
     case TR_TY_C64: {
@@ -140,6 +146,8 @@ static bool store_num(PyObject *o, const num *n, const tr_ty *ty, const char *fn
     case 'f':
         if (ty->kind == TR_TY_F32)
             s->f32 = (float)n->re;
+        else if (ty->kind == TR_TY_F16)
+            s->f16 = (_Float16)n->re;
         else
             s->f = n->re;
         break;

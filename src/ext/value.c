@@ -15,13 +15,13 @@ const uint8_t tr_value_npy_kind[24] = {
     [NPY_DOUBLE] = TR_TY_F64,   [NPY_LONGDOUBLE] = 255,      [NPY_CFLOAT] = TR_TY_C64,
     [NPY_CDOUBLE] = TR_TY_C128, [NPY_CLONGDOUBLE] = 255,     [NPY_OBJECT] = 255,
     [NPY_STRING] = 255,         [NPY_UNICODE] = 255,         [NPY_VOID] = 255,
-    [NPY_DATETIME] = 255,       [NPY_TIMEDELTA] = 255,       [NPY_HALF] = 255,
+    [NPY_DATETIME] = 255,       [NPY_TIMEDELTA] = 255,       [NPY_HALF] = TR_TY_F16,
 };
 
 /* Same order as tr_state.np_scalar, which module.c fills. */
-const uint8_t tr_value_np_kind[TR_NPTYPES] = {TR_TY_F64, TR_TY_I64, TR_TY_F32,  TR_TY_I32, TR_TY_BOOL,
-                                              TR_TY_U8,  TR_TY_I8,  TR_TY_I16,  TR_TY_U16, TR_TY_U32,
-                                              TR_TY_U64, TR_TY_C64, TR_TY_C128, TR_TY_I64, TR_TY_U64};
+const uint8_t tr_value_np_kind[TR_NPTYPES] = {
+    TR_TY_F64, TR_TY_I64, TR_TY_F32, TR_TY_I32, TR_TY_BOOL, TR_TY_U8,  TR_TY_I8,  TR_TY_I16,
+    TR_TY_U16, TR_TY_U32, TR_TY_U64, TR_TY_C64, TR_TY_C128, TR_TY_I64, TR_TY_U64, TR_TY_F16};
 
 /* A subclass of ndarray that gives operators or functions a meaning of its own, so that its plain data
  * would lie. np.memmap wraps items only to keep its class; its data are plain. */
@@ -279,7 +279,6 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
 
 static const char *refused_dtype(PyArray_Descr *d, const char **hint) {
     switch (d->type_num) {
-    case NPY_HALF: *hint = "convert it with .astype(np.float32)"; return "float16";
     case NPY_LONGDOUBLE: *hint = "convert it with .astype(np.float64)"; return "longdouble";
     case NPY_CLONGDOUBLE: *hint = "convert it with .astype(np.complex128)"; return "clongdouble";
     case NPY_OBJECT: *hint = "convert it to a numeric dtype with .astype(...)"; return "object";

@@ -70,3 +70,21 @@ bool tr_pyerr_watched_well(const tr_frame *frame) {
     Py_XDECREF(r);
     return r != NULL;
 }
+
+/* self: a list. */
+static bool add_span(void *self, uint64_t lo, uint64_t hi, bool written) {
+    PyObject *t =
+        Py_BuildValue("KKN", (unsigned long long)lo, (unsigned long long)hi, PyBool_FromLong(written));
+    bool ok = t && PyList_Append(self, t) == 0;
+    Py_XDECREF(t);
+    return ok;
+}
+
+void tr_pyerr_touched(const tr_frame *frame, PyObject *ran) {
+    PyObject *l = PyList_New(0);
+    PyObject *r = l && tr_rt_watch_spans(frame, add_span, l) ? PyObject_CallOneArg(ran, l) : NULL;
+    if (!r && PyErr_Occurred())
+        PyErr_WriteUnraisable(ran);
+    Py_XDECREF(r);
+    Py_XDECREF(l);
+}

@@ -62,16 +62,27 @@ bool tr_infer_launch(tr_em *e, tr_tv kernel, const tr_tv *sizes, const tr_args *
 
 /* --- kinds --- */
 
-static const tr_ins *asks(const tr_prog *p, const tr_fn *f) {
+static bool asks_for_place(const tr_prog *p, const tr_ins *in) {
+    const tr_fn *to = in->op == TR_OP_CALL ? p->insts.d[in->imm.fn].fn : NULL;
+    return tr_op_is_device(in->op) || (to && to->kind == TR_FN_DEVICE);
+}
+
+/* What is launched is also called: it reaches itself. */
+static bool calls_kernel(const tr_prog *p, const tr_ins *in) {
+    const tr_inst *to = in->op == TR_OP_CALL ? &p->insts.d[in->imm.fn] : NULL;
+    return to && to->fn && to->fn->kind == TR_FN_KERNEL && in->nargs == to->nargs;
+}
+
+/* The first instruction of a function, its patterns' included, that is such a one. */
+static const tr_ins *find(const tr_prog *p, const tr_fn *f, bool (*is)(const tr_prog *p, const tr_ins *in)) {
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
              v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v), *inner;
-            const tr_fn *to = in->op == TR_OP_CALL ? p->insts.d[in->imm.fn].fn : NULL;
-            if (tr_op_is_device(in->op) || (to && to->kind == TR_FN_DEVICE))
+            if (is(p, in))
                 return in;
             for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
-                if ((inner = asks(p, tr_pat_fn(in->imm.pat, k))))
+                if ((inner = find(p, tr_pat_fn(in->imm.pat, k), is)))
                     return inner;
         }
     return NULL;
@@ -135,11 +146,20 @@ bool tr_infer_kinds(infer *f, tr_em *e, uint32_t root) {
     for (uint32_t i = 0; i < p->insts.n; i++)
         if (p->insts.d[i].fn && f->st.d[i].launched)
             p->insts.d[i].fn->kind = TR_FN_KERNEL;
+    for (uint32_t i = 0; i < p->insts.n; i++) {
+        const tr_fn *fn = p->insts.d[i].fn;
+        const tr_ins *in = fn ? find(p, fn, calls_kernel) : NULL;
+        if (in) {
+            tr_err_add(f->ctx, TR_ERR_TYPING, fn->locs.d[in->loc].place,
+                       "a kernel cannot call itself, by way of other functions either");
+            return false;
+        }
+    }
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t i = 0; i < p->insts.n; i++) {
             tr_fn *fn = p->insts.d[i].fn;
-            const tr_ins *in = fn && fn->kind == TR_FN_HOST ? asks(p, fn) : NULL;
+            const tr_ins *in = fn && fn->kind == TR_FN_HOST ? find(p, fn, asks_for_place) : NULL;
             if (!in)
                 continue;
             if (i == root)

@@ -26,7 +26,10 @@ static bool is_weak(tr_tv x) {
 }
 
 static tr_operand operand_of(tr_em *e, tr_tv x) {
-    return tr_operand_of((tr_tyk)strong_type(e, x)->kind, is_weak(x));
+    tr_tyk k = (tr_tyk)strong_type(e, x)->kind;
+    if (k == TR_TY_F16)
+        return (tr_operand){.kind = TR_TY_F32, .half = true};
+    return tr_operand_of(k, is_weak(x));
 }
 
 static void operands_of(tr_em *e, uint32_t n, const tr_tv *x, tr_operand *out) {
@@ -54,8 +57,14 @@ static bool call_lazy(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
     tr_tv v[32];
     tr_operand common = common_type(e, c->u->nin, x);
     for (uint32_t i = 0; i < c->u->nin; i++)
-        v[i] = is_weak(x[i]) ? weak_argument(e, x[i], common) : tr_em_strong(e, x[i]);
-    return tr_infer_call_func(e, c->fn, c->u->nin, v, out);
+        v[i] = is_weak(x[i])              ? weak_argument(e, x[i], common)
+               : operand_of(e, x[i]).half ? tr_em_conv(e, x[i], tr_ty_scalar(e->types, TR_TY_F32))
+                                          : tr_em_strong(e, x[i]);
+    if (!tr_infer_call_func(e, c->fn, c->u->nin, v, out))
+        return false;
+    if (common.half && out->ty && out->ty->kind == TR_TY_F32)
+        *out = tr_em_conv(e, *out, tr_ty_scalar(e->types, TR_TY_F16));
+    return true;
 }
 
 /* --- declared signatures --- */
@@ -98,7 +107,8 @@ static bool call_declared(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) 
 static void lazy_types(tr_em *e, const tr_ufn *u, const tr_tv *x, const tr_ty **want) {
     tr_operand common = common_type(e, u->nin, x), all[TR_MAX_OPERANDS];
     for (uint32_t k = 0; k < u->nin; k++) {
-        const tr_ty *t = is_weak(x[k]) ? weak_argument(e, x[k], common).ty : strong_type(e, x[k]);
+        const tr_ty *t =
+            is_weak(x[k]) ? weak_argument(e, x[k], common).ty : tr_fam_wide(e, strong_type(e, x[k]));
         all[k] = tr_operand_of((tr_tyk)t->kind, t->weak);
         want[k] = tr_ty_core(e->types, t, u->core->n[k], false);
     }

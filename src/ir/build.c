@@ -277,7 +277,7 @@ int64_t tr_bits_of(tr_bitop how, const tr_ty *ty, int64_t v) {
 tr_val tr_const_float(tr_fn *f, const tr_ty *ty, double v) {
     assert(tr_ty_is_float(ty));
     tr_ins k = const_key(TR_OP_CONST, ty);
-    k.imm.f = ty->kind == TR_TY_F32 ? (double)(float)v : v;
+    k.imm.f = ty->kind == TR_TY_F16 ? (double)(_Float16)v : ty->kind == TR_TY_F32 ? (double)(float)v : v;
     return intern(f, &k);
 }
 

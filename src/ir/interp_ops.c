@@ -19,13 +19,17 @@ static void put_int(const tr_ty *t, tr_slot *s, int64_t v) {
 }
 
 static double get_part(const tr_ty *t, const tr_slot *s) {
-    return t->kind == TR_TY_F32 || t->kind == TR_TY_C64 ? (double)s->f32 : s->f;
+    return t->kind == TR_TY_F16                           ? (double)s->f16
+           : t->kind == TR_TY_F32 || t->kind == TR_TY_C64 ? (double)s->f32
+                                                          : s->f;
 }
 
 static void put_part(const tr_ty *t, tr_slot *s, double v) {
     s->i = 0;
     if (t->kind == TR_TY_F32 || t->kind == TR_TY_C64)
         s->f32 = (float)v;
+    else if (t->kind == TR_TY_F16)
+        s->f16 = (_Float16)v;
     else
         s->f = v;
 }
@@ -81,8 +85,8 @@ void tr_interp_conv(const tr_ty *from, const tr_ty *to, const tr_slot *x, tr_slo
     case 'i':
     case 'u': put_int(to, out, integral ? i : truncate(re, (tr_tyk)to->kind)); break;
     default:
-        if (integral &&
-            (to->kind == TR_TY_F32 || to->kind == TR_TY_C64)) /* rounded once, not through double */
+        if (integral && to->kind != TR_TY_F64 &&
+            to->kind != TR_TY_C128) /* not through double; to float16 by way of float32, as NumPy */
             re = uns ? (double)(float)(uint64_t)i : (double)(float)i;
         else if (integral)
             re = uns ? (double)(uint64_t)i : (double)i;
@@ -205,6 +209,8 @@ static void float_op(tr_op op, const tr_ty *t, const tr_slot *x, const tr_slot *
     out->i = 0;
     if (t->kind == TR_TY_F32)
         out->f32 = float_op_float(op, x->f32, y ? y->f32 : 0);
+    else if (t->kind == TR_TY_F16)
+        out->f16 = (_Float16)float_op_float(op, (float)x->f16, y ? (float)y->f16 : 0);
     else
         out->f = float_op_double(op, x->f, y ? y->f : 0);
 }
@@ -373,10 +379,25 @@ static bool complex_math(const tr_interp *in, tr_mathfn fn, const tr_ty *t, cons
     return false;
 }
 
+static _Float16 next_half(_Float16 x, _Float16 to) {
+    uint16_t bits;
+    float a = (float)x, b = (float)to;
+    if (isnan(a) || isnan(b))
+        return (_Float16)(a + b);
+    if (a == b)
+        return to;
+    if (a == 0)
+        return (_Float16)copysignf(0x1p-24f, b);
+    memcpy(&bits, &x, sizeof bits);
+    bits = (uint16_t)(bits + ((a < b) == (a > 0) ? 1 : -1));
+    memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+
 bool tr_interp_math(const tr_interp *in, tr_mathfn fn, const tr_ty *t, const tr_slot *const *x,
                     tr_slot *out) {
     const tr_mathinfo *m = &tr_math_info[fn];
-    bool narrow = t->kind == TR_TY_F32;
+    bool half = t->kind == TR_TY_F16, narrow = half || t->kind == TR_TY_F32;
     if (tr_ty_is_complex(t))
         return complex_math(in, fn, t, x[0], out);
     out->i = 0;
@@ -396,11 +417,20 @@ bool tr_interp_math(const tr_interp *in, tr_mathfn fn, const tr_ty *t, const tr_
         float (*f2)(float, float);
         float (*f3)(float, float, float);
     } f = {sym};
-    if (narrow)
-        out->f32 = m->arity == 1   ? f.f1(x[0]->f32)
-                   : m->arity == 2 ? f.f2(x[0]->f32, x[1]->f32)
-                                   : f.f3(x[0]->f32, x[1]->f32, x[2]->f32);
-    else
+    if (half && fn == TR_MATH_NEXTAFTER) {
+        out->f16 = next_half(x[0]->f16, x[1]->f16);
+    } else if (half && fn == TR_MATH_FMA) {
+        out->f16 = (_Float16)((double)x[0]->f16 * (double)x[1]->f16 + (double)x[2]->f16);
+    } else if (narrow) {
+        float a[3] = {0}, r;
+        for (unsigned i = 0; i < m->arity && i < 3; i++)
+            a[i] = half ? (float)x[i]->f16 : x[i]->f32;
+        r = m->arity == 1 ? f.f1(a[0]) : m->arity == 2 ? f.f2(a[0], a[1]) : f.f3(a[0], a[1], a[2]);
+        if (half)
+            out->f16 = (_Float16)r;
+        else
+            out->f32 = r;
+    } else
         out->f = m->arity == 1   ? f.d1(x[0]->f)
                  : m->arity == 2 ? f.d2(x[0]->f, x[1]->f)
                                  : f.d3(x[0]->f, x[1]->f, x[2]->f);

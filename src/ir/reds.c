@@ -13,7 +13,8 @@ const tr_redinfo tr_red_info[TR_RED__COUNT] = {
 
 bool tr_red_takes(tr_redk k, const tr_ty *t) {
     assert(k < TR_RED__COUNT);
-    return tr_ty_is_scalar(t) && strchr(tr_red_info[k].of, tr_ty_class(t));
+    return tr_ty_is_scalar(t) && strchr(tr_red_info[k].of, tr_ty_class(t)) &&
+           !(tr_red_info[k].place && t->kind == TR_TY_F16); /* looked for in buffers of wider items */
 }
 
 bool tr_scatter_takes(unsigned how, const tr_ty *t) {

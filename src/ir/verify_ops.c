@@ -90,6 +90,8 @@ static tr_tyk float_of(const tr_ty *t) {
 static void check_complex(tr_fnck *k, const tr_ins *i) {
     if (i->op == TR_OP_CPLX) {
         want_class(k, i, 0, "f");
+        if (tr_ck_is_kind(arg_type(k, i, 0), TR_TY_F16))
+            tr_ck_bad(k, "there is no complex number of f16");
         tr_ck_want_type(k, arg_type(k, i, 1), arg_type(k, i, 0), "operand 1");
         if (!tr_ck_is_kind(i->ty, tr_ck_is_kind(arg_type(k, i, 0), TR_TY_F32) ? TR_TY_C64 : TR_TY_C128))
             tr_ck_bad(k, "result is %s", tr_ck_show(k, i->ty));

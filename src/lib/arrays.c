@@ -453,6 +453,16 @@ static bool binary_in(tr_em *e, tr_binop op, tr_tv x, tr_tv y, const tr_ty *t, t
 
 static bool elt_binary(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     const elementwise *w = user;
+    if (w->common->kind == TR_TY_F16) {
+        elementwise wide = *w;
+        tr_tv v[2];
+        wide.common = tr_ty_scalar(e->types, TR_TY_F32);
+        tr_lib_unhalve(e, 2, x, v);
+        if (!elt_binary(e, &wide, v, out))
+            return false;
+        *out = tr_lib_halved(e, *out);
+        return true;
+    }
     if (w->op == TR_BIN_POW && known_power(e, x[0], x[1], w->common, out))
         return true;
     if (w->op == TR_BIN_POW && tr_ty_is_float(w->common) &&

@@ -33,21 +33,79 @@ bool tr_lib_cu_ffs(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* Floats as they are, what else as float64; all of one type: float32 where all are. */
+/* --- cuda.fp16: operands become float16, and so is the result --- */
+
+static bool halves(tr_em *e, const tr_bcall *c, tr_tv *x) {
+    for (uint32_t k = 0; k < c->n; k++) {
+        if (!tr_fam_number(e, c, c->a[k], "bif"))
+            return false;
+        x[k] = tr_em_conv(e, c->a[k], tr_fam_ty(e, TR_TY_F16));
+    }
+    return true;
+}
+
+/* aux: the tr_op, of one or two numbers. */
+bool tr_lib_cu_half_op(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x[2];
+    if (!halves(e, c, x))
+        return false;
+    *out = c->n > 1 ? tr_em_op2(e, (tr_op)c->aux, x[0], x[1]) : tr_em_op1(e, (tr_op)c->aux, x[0]);
+    return true;
+}
+
+/* aux: the tr_mathfn. */
+bool tr_lib_cu_half_fn(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x[3];
+    if (!halves(e, c, x))
+        return false;
+    *out = tr_em_math(e, (tr_mathfn)c->aux, c->n, x);
+    return true;
+}
+
+/* aux: the tr_cmpop. */
+bool tr_lib_cu_half_cmp(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x[2];
+    if (!halves(e, c, x))
+        return false;
+    *out = tr_em_cmp(e, (tr_cmpop)c->aux, x[0], x[1]);
+    return true;
+}
+
+/* aux: 0 1 / x, 1 1 / sqrt(x), 2 10 ** x; in float32, rounded at the end. */
+bool tr_lib_cu_half_of_one(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv h;
+    const tr_ty *f32 = tr_fam_ty(e, TR_TY_F32);
+    if (!halves(e, c, &h))
+        return false;
+    tr_tv x = tr_em_conv(e, h, f32), r;
+    if (c->aux == 2)
+        r = tr_em_op2(e, TR_OP_POW, tr_em_num(e, f32, 10.0), x);
+    else
+        r = tr_em_op2(e, TR_OP_DIV, tr_em_num(e, f32, 1.0),
+                      c->aux == 1 ? tr_fam_math1(e, TR_MATH_SQRT, x) : x);
+    *out = tr_em_conv(e, r, h.ty);
+    return true;
+}
+
+/* --- of other floats --- */
+
+/* Floats as they are, what else as float64; all of one type: float32 where all are that or float16, float16 where all are. */
 static bool floats(tr_em *e, const tr_bcall *c, uint32_t n, tr_tv *x) {
-    bool narrow = true;
+    bool narrow = true, half = true;
     for (uint32_t k = 0; k < n; k++) {
         if (!tr_fam_number(e, c, c->a[k], "bif"))
             return false;
         const tr_ty *t = tr_lib_scalar(e, c->a[k].ty);
-        narrow = narrow && (t->kind == TR_TY_F32 || t->weak);
+        narrow = narrow && (t->kind == TR_TY_F16 || t->kind == TR_TY_F32 || t->weak);
+        half = half && (t->kind == TR_TY_F16 || t->weak);
     }
     for (uint32_t k = 0, strong = 0; k < n; k++) { /* literals alone are float64, as everywhere */
         strong += !tr_lib_scalar(e, c->a[k].ty)->weak;
         narrow = narrow && (k + 1 < n || strong);
+        half = half && narrow;
     }
     for (uint32_t k = 0; k < n; k++)
-        x[k] = tr_em_conv(e, c->a[k], tr_fam_ty(e, narrow ? TR_TY_F32 : TR_TY_F64));
+        x[k] = tr_em_conv(e, c->a[k], tr_fam_ty(e, half ? TR_TY_F16 : narrow ? TR_TY_F32 : TR_TY_F64));
     return true;
 }
 

@@ -407,6 +407,33 @@ tr_tv tr_em_select(tr_em *e, tr_tv c, tr_tv a, tr_tv b) {
     return tr_lib_emit(e, TR_OP_SELECT, a.ty, 3, (tr_val[]){c.v, a.v, b.v});
 }
 
+bool tr_lib_unhalve(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
+    bool any = false, all = true;
+    for (uint32_t i = 0; i < n; i++) {
+        const tr_ty *s = tr_lib_scalar(e, x[i].ty);
+        bool half = s && s->kind == TR_TY_F16;
+        any = any || half;
+        all = all && s &&
+              (s->weak ? !tr_ty_is_complex(s) : tr_ty_promote((tr_tyk)s->kind, TR_TY_F16) == TR_TY_F16);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const tr_ty *s = tr_lib_scalar(e, x[i].ty);
+        int64_t k;
+        bool exact =
+            tr_tv_lit_int(x[i], &k) && k >= -2048 && k <= 2048; /* stays what it is: an exponent, say */
+        out[i] = x[i];
+        if (any && all && !exact) /* numbers beside it are first rounded to it, as by NumPy */
+            out[i] = tr_em_conv(e, x[i], tr_ty_scalar(e->types, TR_TY_F16));
+        if (s && ((any && all && !exact) || s->kind == TR_TY_F16))
+            out[i] = tr_em_conv(e, out[i], tr_ty_scalar(e->types, TR_TY_F32));
+    }
+    return any && all;
+}
+
+tr_tv tr_lib_halved(tr_em *e, tr_tv x) {
+    return x.ty && x.ty->kind == TR_TY_F32 ? tr_em_conv(e, x, tr_ty_scalar(e->types, TR_TY_F16)) : x;
+}
+
 tr_tv tr_em_math(tr_em *e, tr_mathfn fn, uint32_t n, const tr_tv *x) {
     tr_val v[4] = {TR_NOVAL, TR_NOVAL, TR_NOVAL, TR_NOVAL};
     const tr_ty *t = tr_ty_strong(e->types, tr_lib_scalar(e, x[0].ty));
@@ -420,7 +447,7 @@ tr_tv tr_em_math(tr_em *e, tr_mathfn fn, uint32_t n, const tr_tv *x) {
 }
 
 const tr_ty *tr_lib_complex_of(tr_em *e, const tr_ty *f) {
-    return tr_ty_scalar(e->types, f->kind == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128);
+    return tr_ty_scalar(e->types, f->kind == TR_TY_F64 ? TR_TY_C128 : TR_TY_C64);
 }
 
 const tr_ty *tr_lib_real_of(tr_em *e, const tr_ty *c) {

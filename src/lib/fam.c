@@ -64,9 +64,10 @@ tr_tv tr_fam_round_int(tr_em *e, tr_tv x, tr_tv ndigits) {
 static const char *other_dtype(const char *name) {
     static const struct {
         const char *part, *instead;
-    } rows[] = {{"float16", "float32"},  {"Float16", "float32"},    {"'f2'", "float32"},
-                {"'e'", "float32"},      {"'half'", "float32"},     {"clongdouble", "complex128"},
-                {"CLong", "complex128"}, {"longdouble", "float64"}, {"LongDouble", "float64"}};
+    } rows[] = {{"clongdouble", "complex128"},
+                {"CLong", "complex128"},
+                {"longdouble", "float64"},
+                {"LongDouble", "float64"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strstr(name, rows[i].part))
             return rows[i].instead;

@@ -102,6 +102,12 @@ bool tr_fam_operands(tr_em *e, const tr_bcall *c, uint32_t n);
 /* fn, with user `c`, over the first nin arguments of c; the two after them, where the row has them, are out=
  * and dtype=. */
 bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr_tv *out);
+/* Among the first n arguments, numbers and arrays, there is float16. */
+bool tr_fam_has_half(const tr_bcall *c, uint32_t n);
+/* What is reduced of numbers of type t is reduced in: float32 for float16. */
+static inline const tr_ty *tr_fam_wide(tr_em *e, const tr_ty *t) {
+    return t->kind == TR_TY_F16 ? tr_ty_scalar(e->types, TR_TY_F32) : t;
+}
 /* fn over x[0 .. n) into a new array, or into the argument out= where it is given. */
 bool tr_fam_map_out(tr_em *e, const tr_bcall *c, uint32_t n, const tr_tv *x, tr_tv dst, tr_lib_eltfn fn,
                     const void *user, tr_tv *out);

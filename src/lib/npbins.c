@@ -291,7 +291,7 @@ static bool densities(tr_em *e, const tr_bcall *c, const bins *b, const tr_tv *c
 
 /* NumPy counts in the edges' type, that of floating-point items; others are float64. */
 static const tr_ty *counted_in(tr_em *e, const tr_ty *items) {
-    return tr_fam_ty(e, items->kind == TR_TY_F32 ? TR_TY_F32 : TR_TY_F64);
+    return tr_fam_ty(e, tr_fam_wide(e, items)->kind == TR_TY_F32 ? TR_TY_F32 : TR_TY_F64);
 }
 
 /* Items in a line, of numbers; and so their weights, as many. */

@@ -48,7 +48,7 @@ static void check_sizes(tr_em *e, tr_tv n, tr_tv m) {
 }
 
 static bool dot_vectors(tr_em *e, tr_tv a, tr_tv b, bool conj, tr_tv *out) {
-    const tr_ty *t = tr_lib_common(e, a.ty->elem, b.ty->elem);
+    const tr_ty *result = tr_lib_common(e, a.ty->elem, b.ty->elem), *t = tr_fam_wide(e, result);
     tr_tv n = tr_em_dim(e, a, 0), in[2] = {a, b}, init = tr_em_num(e, t, 0.0);
     check_sizes(e, n, tr_em_dim(e, b, 0));
     tr_redk red = t->kind == TR_TY_BOOL ? TR_RED_OR : TR_RED_ADD;
@@ -61,7 +61,10 @@ static bool dot_vectors(tr_em *e, tr_tv a, tr_tv b, bool conj, tr_tv *out) {
                   .init = &init,
                   .lam = lam_dot,
                   .user = conj ? "" : NULL};
-    return tr_em_pattern(e, &d, out);
+    if (!tr_em_pattern(e, &d, out))
+        return false;
+    *out = tr_em_conv(e, *out, result);
+    return true;
 }
 
 /* --- matrices --- */
@@ -129,7 +132,8 @@ static bool converted(tr_em *e, tr_tv a, const tr_ty *t, tr_tv *out) {
 }
 
 typedef struct product {
-    tr_tv a, b;       /* of two axes or more, and of the result's type */
+    tr_tv a, b; /* of two axes or more, and of the result's type, or the one that it is summed in */
+    const tr_ty *result;
     bool row, column; /* a was a vector; b was: the result lacks that axis */
     uint32_t ndim;    /* of the result with them */
     tr_tv shape[TR_MAX_NDIM];
@@ -137,7 +141,8 @@ typedef struct product {
 } product;
 
 static bool operands(tr_em *e, tr_tv a, tr_tv b, product *p) {
-    const tr_ty *t = tr_lib_common(e, a.ty->elem, b.ty->elem);
+    p->result = tr_lib_common(e, a.ty->elem, b.ty->elem);
+    const tr_ty *t = tr_fam_wide(e, p->result);
     p->row = a.ty->ndim == 1;
     p->column = b.ty->ndim == 1;
     if (!converted(e, a, t, &p->a) || !converted(e, b, t, &p->b))
@@ -271,7 +276,8 @@ static bool matrix_product(tr_em *e, const tr_bcall *call, tr_tv a, tr_tv b, boo
     c = tr_em_alloc(e, p.a.ty->elem, p.ndim, TR_LAYOUT_C, p.shape);
     if (!multiply(e, &p, c))
         return false;
-    *out = shaped(e, &p, dot, c);
+    if (!converted(e, shaped(e, &p, dot, c), p.result, out))
+        return false;
     return !dst || into(e, call, *out, *dst, out);
 }
 

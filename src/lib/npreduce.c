@@ -182,7 +182,7 @@ static bool lam_item(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
     if (r->item)
         return r->item(e, r, elems, caps, yields);
     bool where = tr_red_info[d->reds[0]].place;
-    yields[0] = where ? elems[0] : tr_em_conv(e, elems[0], d->init[0].ty);
+    yields[0] = tr_em_conv(e, elems[0], where ? tr_fam_wide(e, elems[0].ty) : d->init[0].ty);
     return true;
 }
 
@@ -338,8 +338,11 @@ bool tr_lib_arr_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_redk red = (tr_redk)c->aux;
     if (t->kind == TR_TY_BOOL)
         red = red == TR_RED_ADD ? TR_RED_OR : TR_RED_AND;
-    reduction r = {.nred = 1, .reds = {red}, .init = {tr_em_num(e, t, c->aux == TR_RED_MUL)}, .result = t};
-    return initial(e, c, arg(c, 5), t, &r.init[0]) && reduce(e, &x, &r, out) &&
+    reduction r = {.nred = 1,
+                   .reds = {red},
+                   .init = {tr_em_num(e, tr_fam_wide(e, t), c->aux == TR_RED_MUL)},
+                   .result = t};
+    return initial(e, c, arg(c, 5), tr_fam_wide(e, t), &r.init[0]) && reduce(e, &x, &r, out) &&
            delivered(e, c, &x, arg(c, 3), out);
 }
 
@@ -374,8 +377,9 @@ bool tr_lib_arr_extreme(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_redk red = (tr_redk)c->aux;
     if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), true, &x) || !ordered(e, c, a))
         return false;
-    const tr_ty *t = a.ty->elem;
-    reduction r = {.nred = 1, .reds = {extreme_of(t, red)}, .init = {tr_fam_start(e, red, t)}, .result = t};
+    const tr_ty *t = tr_fam_wide(e, a.ty->elem);
+    reduction r = {
+        .nred = 1, .reds = {extreme_of(t, red)}, .init = {tr_fam_start(e, red, t)}, .result = a.ty->elem};
     if (!tr_fam_given(arg(c, 4)))
         check_some(e, &x, red);
     return initial(e, c, arg(c, 4), t, &r.init[0]) && reduce(e, &x, &r, out) &&
@@ -383,10 +387,8 @@ bool tr_lib_arr_extreme(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 static bool item_twice(tr_em *e, const reduction *r, const tr_tv *elems, const tr_tv *caps, tr_tv *out) {
-    (void)e;
-    (void)r;
     (void)caps;
-    out[0] = out[1] = elems[0];
+    out[0] = out[1] = tr_em_conv(e, elems[0], r->init[0].ty);
     return true;
 }
 
@@ -403,7 +405,7 @@ bool tr_lib_arr_ptp(tr_em *e, const tr_bcall *c, tr_tv *out) {
     axes x;
     if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), true, &x) || !ordered(e, c, a))
         return false;
-    const tr_ty *t = a.ty->elem;
+    const tr_ty *t = tr_fam_wide(e, a.ty->elem);
     if (t->kind == TR_TY_BOOL)
         return tr_em_error(e, "%s() of bool items", tr_fam_name(c));
     check_some(e, &x, TR_RED_MAX);
@@ -412,7 +414,7 @@ bool tr_lib_arr_ptp(tr_em *e, const tr_bcall *c, tr_tv *out) {
                    .init = {tr_fam_start(e, TR_RED_MIN, t), tr_fam_start(e, TR_RED_MAX, t)},
                    .item = item_twice,
                    .end = end_difference,
-                   .result = t};
+                   .result = a.ty->elem};
     return reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 2), out);
 }
 
@@ -476,7 +478,7 @@ static bool end_quotient(tr_em *e, const reduction *r, const tr_tv *values, cons
 static bool mean(tr_em *e, const axes *x, const tr_ty *t, tr_tv *out) {
     reduction r = {.nred = 1,
                    .reds = {TR_RED_ADD},
-                   .init = {tr_em_num(e, t, 0.0)},
+                   .init = {tr_em_num(e, tr_fam_wide(e, t), 0.0)},
                    .ncap = 1,
                    .caps = {tr_em_conv(e, extent_of(e, x), tr_fam_ty(e, TR_TY_F64))},
                    .end = end_quotient,
@@ -534,14 +536,15 @@ bool tr_lib_arr_var(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (arg(c, 6).ty && ddof.ty)
         return tr_em_error(e, "%s(): ddof and correction are the same", tr_fam_name(c));
     ddof = arg(c, 6).ty ? arg(c, 6) : ddof;
-    const tr_ty *real = tr_ty_is_complex(t) ? tr_lib_real_of(e, t) : t;
+    const tr_ty *result = tr_ty_is_complex(t) ? tr_lib_real_of(e, t) : t, *real = tr_fam_wide(e, result);
+    t = tr_fam_wide(e, t);
     reduction r = {.nred = 1,
                    .reds = {TR_RED_ADD},
                    .init = {tr_em_num(e, real, 0.0)},
                    .ncap = 1,
                    .item = item_square,
                    .end = c->aux ? end_root : end_quotient,
-                   .result = real};
+                   .result = result};
     if (!mean(e, &x, t, &m) || !freedom(e, c, &x, ddof, &r.caps[0]))
         return false;
     if (tr_lib_is_array(m)) {

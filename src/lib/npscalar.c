@@ -242,9 +242,11 @@ static tr_tv sign_of(tr_em *e, tr_tv v) {
     return k == 'f' ? tr_em_select(e, tr_fam_math1(e, TR_MATH_ISNAN, v), v, pos) : pos;
 }
 
+/* To the next number away from zero; of float16 to the next one above, as NumPy has it. */
 static tr_tv spacing(tr_em *e, tr_tv v) {
-    tr_tv next = tr_fam_math2(e, TR_MATH_NEXTAFTER, v,
-                              tr_fam_math2(e, TR_MATH_COPYSIGN, tr_em_num(e, v.ty, HUGE_VAL), v));
+    bool half = v.ty->kind == TR_TY_F16;
+    tr_tv up = tr_em_num(e, v.ty, HUGE_VAL);
+    tr_tv next = tr_fam_math2(e, TR_MATH_NEXTAFTER, v, half ? up : tr_fam_math2(e, TR_MATH_COPYSIGN, up, v));
     tr_tv nan = tr_em_op2(e, TR_OP_SUB, v, v);
     return tr_em_select(e, tr_fam_math1(e, TR_MATH_ISINF, v), nan, tr_em_op2(e, TR_OP_SUB, next, v));
 }

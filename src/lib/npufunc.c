@@ -36,8 +36,10 @@ static bool elt_cast(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
                                tr_em_tyname(e, s), tr_em_tyname(e, w->t));
         v[i] = tr_em_conv(e, x[i], w->t);
     }
+    bool half = tr_lib_unhalve(e, w->n, v, v);
     if (!w->fn(e, w->c, v, out))
         return false;
+    *out = half ? tr_lib_halved(e, *out) : *out;
     if (tr_ty_strong(e->types, out->ty) != w->t)
         return tr_em_error(e, "%s() has no loop of dtype %s", tr_fam_name(w->c), tr_em_tyname(e, w->t));
     return true;
@@ -80,6 +82,30 @@ static bool has_literal(uint32_t n, const tr_tv *x) {
     return false;
 }
 
+/* In float32, and rounded at the end. */
+static bool elt_half(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const cast *w = user;
+    tr_tv v[3];
+    bool half = tr_lib_unhalve(e, w->n, x, v);
+    if (!w->fn(e, w->c, v, out))
+        return false;
+    if (half)
+        *out = tr_lib_halved(e, *out);
+    return true;
+}
+
+/* Asks for the very type, or rounds once as it is. */
+static bool is_of_its_own(uint16_t row) {
+    return row == TR_B_NP_NEXTAFTER || row == TR_B_NP_SPACING || row == TR_B_NP_LDEXP;
+}
+
+bool tr_fam_has_half(const tr_bcall *c, uint32_t n) {
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++)
+        any = any || (c->a[i].ty->kind == TR_TY_ARRAY ? c->a[i].ty->elem : c->a[i].ty)->kind == TR_TY_F16;
+    return any;
+}
+
 bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr_tv *out) {
     const void *user = c;
     tr_tv dst = c->n > nin ? c->a[nin] : (tr_tv){NULL, TR_NOVAL},
@@ -93,6 +119,11 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
             return false;
         user = w;
         fn = elt_cast;
+    } else if (tr_fam_has_half(c, nin) && !is_of_its_own(c->row)) {
+        cast *w = TR_NEW(&e->ctx->arena, cast);
+        *w = (cast){c, nin, NULL, fn};
+        user = w;
+        fn = elt_half;
     } else if (has_literal(nin, c->a)) {
         /* What computes in floats takes any number, and comparisons are exact whatever the literal. */
         const tr_ty *t;

@@ -341,6 +341,14 @@ tr_op tr_lib_plain_op(tr_binop op) {
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out) {
     if (op == TR_BIN_MATMUL)
         return op_error(e, tr_lib_sign(op), x, y);
+    if (x.ty->kind == TR_TY_F16 || y.ty->kind == TR_TY_F16) {
+        tr_tv v[2];
+        bool half = tr_lib_unhalve(e, 2, (tr_tv[]){x, y}, v);
+        if (!tr_lib_scalar_binary(e, op, v[0], v[1], rules, out))
+            return false;
+        *out = half ? tr_lib_halved(e, *out) : *out;
+        return true;
+    }
     const tr_ty *t = tr_ty_arith(e->types, op_class(op), x.ty, y.ty, e->opts->promote_numba);
     if (!t)
         return op_error(e, tr_lib_sign(op), x, y);

@@ -43,6 +43,11 @@ bool tr_lib_op_error(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y);
 const char *tr_lib_zero_text(const tr_em *e, tr_binop op, const tr_ty *t);
 /* Scalar operation on operands of any scalar types. */
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out);
+/* float16 is a type of memory: what is computed of it is computed in float32, and rounded once at the end, as
+ * NumPy does. Makes float32 of all float16 numbers (or types of them) among x; true: the result, where it is
+ * float32, is to be float16 (tr_lib_halved), since nothing wider is among them. */
+bool tr_lib_unhalve(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out);
+tr_tv tr_lib_halved(tr_em *e, tr_tv x);
 /* NumPy's operator on scalars of any types, with NumPy's result type: integers keep their width, nothing
  * raises. */
 bool tr_lib_np_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);

@@ -11,7 +11,9 @@ static bool complex_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     const tr_ty *s = tr_ty_strong(e->types, tr_lib_scalar(e, x.ty));
     if (e->opts->promote_numba) /* what it counts as beside a float */
         s = tr_ty_arith(e->types, 'c', s, s, true);
-    const tr_ty *t = tr_ty_is_complex(s) ? s : tr_fam_ty(e, s->kind == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128);
+    const tr_ty *t = tr_ty_is_complex(s)
+                         ? s
+                         : tr_fam_ty(e, tr_ty_is_float(s) && s->kind != TR_TY_F64 ? TR_TY_C64 : TR_TY_C128);
     *out = tr_em_conv(e, x, t);
     return true;
 }
@@ -109,6 +111,7 @@ bool tr_lib_cmath_rect(tr_em *e, const tr_bcall *c, tr_tv *out) {
         const tr_ty *s = tr_lib_scalar(e, c->a[i].ty);
         t = t ? tr_lib_common(e, t, s) : s;
     }
+    t = tr_fam_wide(e, t);
     if (t->kind != TR_TY_F32)
         t = tr_fam_ty(e, TR_TY_F64);
     for (int i = 0; i < 2; i++)

@@ -28,8 +28,8 @@ static void put_number(tr_em *e, tr_tv x) {
         to = TR_TY_U64;
         break;
     case 'f':
-        to = (tr_tyk)x.ty->kind;
-        row = to == TR_TY_F32 ? TR_RT_PRINT_F32 : TR_RT_PRINT_F64;
+        to = x.ty->kind == TR_TY_F64 ? TR_TY_F64 : TR_TY_F32;
+        row = x.ty->kind == TR_TY_F16 ? TR_RT_PRINT_F16 : to == TR_TY_F32 ? TR_RT_PRINT_F32 : TR_RT_PRINT_F64;
         break;
     case 'c':
         to = TR_TY_C128;

@@ -61,6 +61,7 @@ static lv truncate(tr_lf *w, lv x, lt to) {
 static lv float_to_int(tr_lf *w, lv x, const tr_ty *to) {
     assert(tr_ty_is_int(to));
     lt t = tr_lower_elem(w->m, to);
+    x = tr_lower_widened(w, x); /* which can hold the limits */
     switch (to->kind) {
     case TR_TY_I64: return truncate(w, x, w->m->i64);
     case TR_TY_I32: return truncate(w, x, w->m->i32);
@@ -86,14 +87,19 @@ static lv int_to_int(tr_lf *w, lv x, const tr_ty *from, lt to) {
     return sign ? LLVMBuildSExt(w->b, x, to, "") : LLVMBuildZExt(w->b, x, to, "");
 }
 
+/* Integers become float16 by way of float32, as NumPy has it. */
 static lv to_float(tr_lf *w, lv x, const tr_ty *from, lt to) {
-    switch (tr_ty_class(from)) {
+    char cls = tr_ty_class(from);
+    if (to == w->m->f16 && cls != 'f' && cls != 'c')
+        return LLVMBuildFPTrunc(w->b, to_float(w, x, from, w->m->f32), to, "");
+    switch (cls) {
     case 'i': return LLVMBuildSIToFP(w->b, x, to, "");
     case 'f':
     case 'c':
         if (LLVMTypeOf(x) == to)
             return x;
-        return to == w->m->f64 ? LLVMBuildFPExt(w->b, x, to, "") : LLVMBuildFPTrunc(w->b, x, to, "");
+        return to == w->m->f64 || LLVMTypeOf(x) == w->m->f16 ? LLVMBuildFPExt(w->b, x, to, "")
+                                                             : LLVMBuildFPTrunc(w->b, x, to, "");
     default: return LLVMBuildUIToFP(w->b, x, to, "");
     }
 }

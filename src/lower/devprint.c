@@ -43,6 +43,7 @@ static void add_piece(line *l, const tr_ins *in) {
     case TR_RT_PRINT_I64: put(l, "%lld", x[0]); break;
     case TR_RT_PRINT_U64: put(l, "%llu", x[0]); break;
     case TR_RT_PRINT_F64: put(l, "%.17g", x[0]); break;
+    case TR_RT_PRINT_F16: put_real(l, "%.5g", x[0]); break;
     case TR_RT_PRINT_F32: put_real(l, "%.9g", x[0]); break;
     case TR_RT_PRINT_BOOL:
         put(l, "%s", LLVMBuildSelect(w->b, x[0], text(w, "True"), text(w, "False"), ""));

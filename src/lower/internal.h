@@ -45,7 +45,7 @@ typedef struct tr_lm {
     const tr_lower_want *want;
     LLVMContextRef lc;
     LLVMModuleRef mod;
-    lt i1, i8, i16, i32, i64, f32, f64, ptr, void_;
+    lt i1, i8, i16, i32, i64, f16, f32, f64, ptr, void_;
     lt part[TR_PART_PTR + 1];
     LLVMAttributeRef attr[TR_LA__COUNT];
     unsigned kind_prof, kind_tbaa, kind_loop, kind_apart;
@@ -145,7 +145,8 @@ enum {
     TR_LOOP_COLD = 1, /* hardly ever runs: vectors for it are not worth their compile time */
     TR_LOOP_ONE = 2,  /* takes one vector at a time */
     TR_LOOP_APART =
-        4 /* no round meets another in memory, as far as accesses are marked so (tr_lower_mark_apart) */
+        4, /* no round meets another in memory, as far as accesses are marked so (tr_lower_mark_apart) */
+    TR_LOOP_ROLLED = 8 /* stays a loop, also where it has few rounds */
 };
 lv tr_lower_loop_mark(tr_lm *m, unsigned marks);
 void tr_lower_mark_apart(tr_lm *m, lv access);
@@ -172,6 +173,10 @@ void tr_lower_cmul(tr_lf *w, const lv *x, const lv *y, lv *out); /* out may be x
 void tr_lower_arith(tr_lf *w, tr_val v, const tr_ins *in);
 lv tr_lower_cmp(tr_lf *w, tr_cmpop p, const tr_ty *t, const lv *x, const lv *y);
 /* Converts a scalar; fills the parts of `to`. */
+/* A float16 as float32, which holds its value; others as they are. */
+static inline lv tr_lower_widened(const tr_lf *w, lv x) {
+    return LLVMTypeOf(x) == w->m->f16 ? LLVMBuildFPExt(w->b, x, w->m->f32, "") : x;
+}
 void tr_lower_conv(tr_lf *w, const tr_ty *from, const tr_ty *to, const lv *x, lv *out);
 void tr_lower_bitcast(tr_lf *w, tr_val v, const tr_ins *in);
 void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in);

@@ -44,7 +44,7 @@ bool tr_lower_is_math(const tr_fn *f, const tr_ins *in) {
         return false;
     const tr_ty *t = tr_at(f, in->args[0])->ty;
     const char *name = in->op == TR_OP_POW ? "pow" : tr_math_info[in->sub].name;
-    return tr_ty_is_float(t) && tr_vmath_find(name, t->kind == TR_TY_F32, false, 'f');
+    return tr_ty_is_float(t) && tr_vmath_find(name, t->kind != TR_TY_F64, false, 'f');
 }
 
 typedef bool (*ins_test)(const tr_fn *f, const tr_ins *in);
@@ -76,7 +76,7 @@ static LLVMMetadataRef option(tr_lm *m, const char *key, LLVMMetadataRef value) 
 
 /* !{itself, !{key, value}...}: a node that refers to itself is never merged with another. */
 static lv loop_mark(tr_lm *m, unsigned n, const LLVMMetadataRef *options) {
-    LLVMMetadataRef self = LLVMTemporaryMDNode(m->lc, NULL, 0), node[4] = {self};
+    LLVMMetadataRef self = LLVMTemporaryMDNode(m->lc, NULL, 0), node[5] = {self};
     memcpy(node + 1, options, n * sizeof *options);
     LLVMMetadataRef mark = LLVMMDNodeInContext2(m->lc, node, n + 1);
     LLVMMetadataReplaceAllUsesWith(self, mark);
@@ -95,7 +95,7 @@ void tr_lower_mark_apart(tr_lm *m, lv access) {
 
 lv tr_lower_loop_mark(tr_lm *m, unsigned marks) {
     assert(marks != 0);
-    LLVMMetadataRef o[3];
+    LLVMMetadataRef o[4], key;
     unsigned n = 0;
     if (marks & TR_LOOP_COLD)
         o[n++] = option(m, "llvm.loop.vectorize.enable", LLVMValueAsMetadata(LLVMConstInt(m->i1, 0, 0)));
@@ -103,6 +103,10 @@ lv tr_lower_loop_mark(tr_lm *m, unsigned marks) {
         o[n++] = option(m, "llvm.loop.interleave.count", LLVMValueAsMetadata(l_int(m->i32, 1)));
     if (marks & TR_LOOP_APART)
         o[n++] = option(m, "llvm.loop.parallel_accesses", the_group(m));
+    if (marks & TR_LOOP_ROLLED) {
+        key = LLVMMDStringInContext2(m->lc, "llvm.loop.unroll.disable", 24);
+        o[n++] = LLVMMDNodeInContext2(m->lc, &key, 1);
+    }
     return loop_mark(m, n, o);
 }
 
@@ -348,7 +352,8 @@ static void find_rows(tr_lf *w, const tr_loops *loops, uint32_t l) {
 }
 
 /* LLVM then asks no more whether arrays overlap before it takes many turns at once. Rows that were trimmed have any length, and one vector at a time leaves
- * less of them: a stencil takes 4.0 ms and not 4.5. Others are as long as a block, mostly 16 or 32; taking one vector at a time halved a product of matrices. */
+ * less of them: a stencil takes 4.0 ms and not 4.5. Others are as long as a block, mostly 16 or 32; taking one vector at a time halved a product of matrices. A row whose length is known would be
+ * unrolled before it could become vectors. */
 static void mark_turns(tr_lf *w) {
     tr_fn *f = w->body->f;
     tr_loops loops = {0};
@@ -365,7 +370,8 @@ static void mark_turns(tr_lf *w) {
             w->body->turns[loops.d[l].blks.d[k]] = 1;
         if (!tr_blk_at(f, loops.d[l].latch)->cold)
             set_mark(w, loops.d[l].latch,
-                     tr_lower_loop_mark(w->m, TR_LOOP_APART | (turn == TR_TURN_TRIMMED ? TR_LOOP_ONE : 0)));
+                     tr_lower_loop_mark(w->m, TR_LOOP_APART | TR_LOOP_ROLLED |
+                                                  (turn == TR_TURN_TRIMMED ? TR_LOOP_ONE : 0)));
     }
 }
 

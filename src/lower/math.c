@@ -293,10 +293,43 @@ static lv fdim_of(tr_lf *w, const lv *x) {
     return l_select(w->b, no, LLVMConstReal(LLVMTypeOf(x[0]), 0.0), LLVMBuildFSub(w->b, x[0], x[1], ""));
 }
 
+/* Numbers of one sign are in the order of their bits. */
+static lv nextafter_f16(tr_lf *w, const lv *x) {
+    assert(LLVMTypeOf(x[0]) == w->m->f16);
+    LLVMBuilderRef b = w->b;
+    lv a = tr_lower_widened(w, x[0]), to = tr_lower_widened(w, x[1]), zero = LLVMConstReal(w->m->f32, 0.0);
+    lv bits = LLVMBuildBitCast(b, x[0], w->m->i16, "");
+    lv away = LLVMBuildXor(b, l_fcmp(b, LLVMRealOLT, a, to), l_fcmp(b, LLVMRealOLT, a, zero), "");
+    lv next = l_add(b, bits, l_select(b, away, l_int(w->m->i16, 1), l_int(w->m->i16, -1)));
+    next = LLVMBuildBitCast(b, next, w->m->f16, "");
+    lv least =
+        tr_lower_intrinsic(w, "llvm.copysign", w->m->f16, 2, (lv[]){LLVMConstReal(w->m->f16, 0x1p-24), x[1]});
+    next = l_select(b, l_fcmp(b, LLVMRealOEQ, a, zero), least, next);
+    next = l_select(b, l_fcmp(b, LLVMRealOEQ, a, to), x[1], next);
+    return l_select(b, l_fcmp(b, LLVMRealUNO, a, to), LLVMBuildFAdd(b, x[0], x[1], ""), next);
+}
+
 lv tr_lower_real_math(tr_lf *w, tr_mathfn fn, const lv *x) {
-    assert(fn < TR_MATH__COUNT && (LLVMTypeOf(x[0]) == w->m->f32 || LLVMTypeOf(x[0]) == w->m->f64));
+    assert(fn < TR_MATH__COUNT);
     const tr_mathinfo *info = &tr_math_info[fn];
     lt t = LLVMTypeOf(x[0]);
+    if (t == w->m->f16 && fn == TR_MATH_FMA &&
+        !tr_lower_is_flat(w->m)) { /* rounded twice, but first to so much that it does not matter */
+        lv d[3];
+        for (unsigned i = 0; i < 3; i++)
+            d[i] = LLVMBuildFPExt(w->b, x[i], w->m->f64, "");
+        return LLVMBuildFPTrunc(w->b, LLVMBuildFAdd(w->b, LLVMBuildFMul(w->b, d[0], d[1], ""), d[2], ""), t,
+                                "");
+    }
+    if (t == w->m->f16 && fn == TR_MATH_NEXTAFTER)
+        return nextafter_f16(w, x);
+    if (t == w->m->f16 && fn != TR_MATH_FMA) {
+        lv wide[3] = {NULL, NULL, NULL};
+        for (unsigned i = 0; i < info->arity && i < 3; i++)
+            wide[i] = tr_lower_widened(w, x[i]);
+        lv r = tr_lower_real_math(w, fn, wide);
+        return info->result == 'b' ? r : LLVMBuildFPTrunc(w->b, r, t, "");
+    }
     if (info->result == 'b')
         return is_kind(w, fn, x[0]);
     lv quick = fn == TR_MATH_SQRT ? tr_lower_approx(w, "sqrt", 1, x) : NULL;
@@ -365,5 +398,10 @@ void tr_lower_math(tr_lf *w, tr_val v, const tr_ins *in) {
         tr_lower_set1(w, v, LLVMGetUndef(w->m->f64));
         return;
     }
-    tr_lower_set1(w, v, in->op == TR_OP_POW ? float_pow(w, x) : tr_lower_real_math(w, fn, x));
+    if (in->op != TR_OP_POW) {
+        tr_lower_set1(w, v, tr_lower_real_math(w, fn, x));
+        return;
+    }
+    lv r = float_pow(w, (lv[]){tr_lower_widened(w, x[0]), tr_lower_widened(w, x[1])});
+    tr_lower_set1(w, v, t->kind == TR_TY_F16 ? LLVMBuildFPTrunc(w->b, r, w->m->f16, "") : r);
 }

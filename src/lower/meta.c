@@ -99,6 +99,7 @@ static bool payload_arg(const tr_ty *t, tr_marg *a) {
     }
     switch (t->kind) {
     case TR_TY_BOOL: a->kind = 'b'; return true;
+    case TR_TY_F16: a->kind = 'h'; return true;
     case TR_TY_F32: a->kind = 'f'; return true;
     case TR_TY_F64: a->kind = 'd'; return true;
     case TR_TY_C64: a->kind = 'c'; return true;

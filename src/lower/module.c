@@ -121,13 +121,14 @@ static void init_types(tr_lm *m) {
     m->i16 = LLVMInt16TypeInContext(m->lc);
     m->i32 = LLVMInt32TypeInContext(m->lc);
     m->i64 = LLVMInt64TypeInContext(m->lc);
+    m->f16 = LLVMHalfTypeInContext(m->lc);
     m->f32 = LLVMFloatTypeInContext(m->lc);
     m->f64 = LLVMDoubleTypeInContext(m->lc);
     m->ptr = LLVMPointerTypeInContext(m->lc, 0);
     m->void_ = LLVMVoidTypeInContext(m->lc);
-    lt parts[] = {
-        [TR_PART_I1] = m->i1,   [TR_PART_I8] = m->i8,   [TR_PART_I16] = m->i16, [TR_PART_I32] = m->i32,
-        [TR_PART_I64] = m->i64, [TR_PART_F32] = m->f32, [TR_PART_F64] = m->f64, [TR_PART_PTR] = m->ptr};
+    lt parts[] = {[TR_PART_I1] = m->i1,   [TR_PART_I8] = m->i8,   [TR_PART_I16] = m->i16,
+                  [TR_PART_I32] = m->i32, [TR_PART_I64] = m->i64, [TR_PART_F16] = m->f16,
+                  [TR_PART_F32] = m->f32, [TR_PART_F64] = m->f64, [TR_PART_PTR] = m->ptr};
     memcpy(m->part, parts, sizeof parts);
 }
 
@@ -141,6 +142,7 @@ lt tr_lower_elem(const tr_lm *m, const tr_ty *t) {
     case TR_TY_U16: return m->i16;
     case TR_TY_I32:
     case TR_TY_U32: return m->i32;
+    case TR_TY_F16: return m->f16;
     case TR_TY_F32:
     case TR_TY_C64: return m->f32;
     case TR_TY_F64:

@@ -16,7 +16,11 @@ static lv extreme(tr_lpat *s, const tr_lred *r, lv best, lv x) {
     case 'b': return min ? l_and(s->w->b, best, x) : l_or(s->w->b, best, x);
     default: name = min ? "llvm.umin" : "llvm.umax";
     }
-    return tr_lower_fast(s->w, tr_lower_intrinsic(s->w, name, LLVMTypeOf(x), 2, (lv[]){best, x}));
+    lt t = LLVMTypeOf(x);
+    lv wide = tr_lower_fast(
+        s->w, tr_lower_intrinsic(s->w, name, LLVMTypeOf(tr_lower_widened(s->w, x)), 2,
+                                 (lv[]){tr_lower_widened(s->w, best), tr_lower_widened(s->w, x)}));
+    return t == s->w->m->f16 ? LLVMBuildFPTrunc(s->w->b, wide, t, "") : wide;
 }
 
 /* --- extremes of floats: NaN wins and -0 < +0, as in `extreme`, but without its chain of five dependent operations. Three values are carried: the
@@ -150,7 +154,8 @@ static void describe(tr_lpat *s, unsigned i, tr_val init, const tr_ty *t) {
     for (unsigned k = 0; k < tr_ty_nparts(r->init_ty); k++)
         r->init[k] = parts[k];
     r->cls = classify(s, i, t);
-    r->split = (r->kind == TR_RED_MIN || r->kind == TR_RED_MAX) && tr_ty_is_float(t) && i >= s->p->nscan;
+    r->split = (r->kind == TR_RED_MIN || r->kind == TR_RED_MAX) && tr_ty_is_float(t) &&
+               t->kind != TR_TY_F16 && i >= s->p->nscan;
     s->counts = s->counts || r->cls == RED_ARG;
     s->buffered = s->buffered || r->cls != RED_PHI;
 }

@@ -59,7 +59,7 @@ lv tr_lower_memory(tr_lf *w, tr_val v, lv bytes) {
 uint64_t tr_lower_bytes(const tr_lm *m, lt t) {
     if (LLVMGetTypeKind(t) == LLVMIntegerTypeKind)
         return (LLVMGetIntTypeWidth(t) + 7) / 8;
-    return t == m->f32 ? 4 : 8;
+    return t == m->f16 ? 2 : t == m->f32 ? 4 : 8;
 }
 
 uint64_t tr_lower_room(const tr_lf *w) {

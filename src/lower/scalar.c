@@ -209,6 +209,9 @@ static void float_op(tr_lf *w, tr_val v, const tr_ins *in) {
     const tr_ty *t = tr_lower_ty(w, in->args[0]);
     lv x[2] = {tr_lower_parts(w, in->args[0])[0], in->nargs > 1 ? tr_lower_parts(w, in->args[1])[0] : NULL},
        r = NULL;
+    bool wide = t->kind == TR_TY_F16 && (in->op == TR_OP_FLOORDIV || in->op == TR_OP_FLOORMOD);
+    for (uint32_t i = 0; wide && i < 2; i++) /* of several steps: rounded once, at the end */
+        x[i] = tr_lower_widened(w, x[i]);
     switch ((tr_op)in->op) {
     case TR_OP_ADD: r = fbin(w, LLVMFAdd, x[0], x[1]); break;
     case TR_OP_SUB: r = fbin(w, LLVMFSub, x[0], x[1]); break;
@@ -224,7 +227,7 @@ static void float_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_FLOORMOD: r = floormod_float(w, x); break;
     default: r = x[0]; tr_lower_error(w, v, "'%s' is not defined for floats", tr_op_info[in->op].name);
     }
-    tr_lower_set1(w, v, r);
+    tr_lower_set1(w, v, wide ? LLVMBuildFPTrunc(w->b, r, w->m->f16, "") : r);
 }
 
 /* --- complex: textbook formulas, as CPython and NumPy; power by the runtime --- */

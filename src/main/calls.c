@@ -238,6 +238,7 @@ static const char *marg_text(tr_ctx *ctx, const tr_marg *a, const tr_slot *s) {
     case 'u': return text_of(ctx, tr_ty_scalar(t, TR_TY_U64), s);
     case 'd': return text_of(ctx, tr_ty_scalar(t, TR_TY_F64), s);
     case 'f': return text_of(ctx, tr_ty_scalar(t, TR_TY_F32), s);
+    case 'h': return text_of(ctx, tr_ty_scalar(t, TR_TY_F16), s);
     case 'b': return text_of(ctx, tr_ty_scalar(t, TR_TY_BOOL), s);
     case 'C':
     case 'c': return text_of(ctx, tr_ty_scalar(t, TR_TY_C128), s);

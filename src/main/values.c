@@ -34,6 +34,8 @@ static void put_real(const tr_ty *t, tr_slot *out, double v) {
     out->i = 0;
     if (t->kind == TR_TY_F32 || t->kind == TR_TY_C64)
         out->f32 = (float)v;
+    else if (t->kind == TR_TY_F16)
+        out->f16 = (_Float16)v;
     else
         out->f = v;
 }
@@ -201,7 +203,9 @@ bool tr_value_read(tr_ctx *ctx, const tr_ty *t, const char **s, tr_slot *out, co
 /* --- writing --- */
 
 static double get_real(const tr_ty *t, const tr_slot *v) {
-    return t->kind == TR_TY_F32 || t->kind == TR_TY_C64 ? (double)v->f32 : v->f;
+    return t->kind == TR_TY_F16                           ? (double)v->f16
+           : t->kind == TR_TY_F32 || t->kind == TR_TY_C64 ? (double)v->f32
+                                                          : v->f;
 }
 
 static void write_real(tr_sb *b, const tr_ty *t, const tr_slot *v) {

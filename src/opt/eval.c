@@ -39,10 +39,12 @@ static bool put_bool(tr_fn *f, const tr_ins *in, bool v, tr_val *out) {
     return true;
 }
 
-/* A float result of one operation: for float32 rounding the double result once is the same as computing in
- * float32. */
+/* A float result of one operation: for float32 and float16 rounding the double result once is the same as
+ * computing in them. */
 static double narrow(const tr_ty *t, double x) {
-    return t->kind == TR_TY_F32 || t->kind == TR_TY_C64 ? (double)(float)x : x;
+    return t->kind == TR_TY_F16                           ? (double)(_Float16)x
+           : t->kind == TR_TY_F32 || t->kind == TR_TY_C64 ? (double)(float)x
+                                                          : x;
 }
 
 static bool put_float(tr_fn *f, const tr_ty *t, double x, tr_val *out) {
@@ -214,9 +216,9 @@ static bool convert(tr_fn *f, const tr_ins *in, num x, tr_val *out) {
     if (tr_opt_is_int_type(to))
         return from_int ? put_int(f, to, (uint64_t)x.i, out) : float_to_int(f, to, x.c[0], out);
     double re = x.c[0];
-    if (from_int) { /* straight to the target: two roundings may differ from one */
+    if (from_int) { /* not through double; to float16 by way of float32, as NumPy */
         bool sgn = is_signed(x.ty);
-        if (to->kind == TR_TY_F32 || to->kind == TR_TY_C64)
+        if (to->kind != TR_TY_F64 && to->kind != TR_TY_C128)
             re = sgn ? (double)(float)x.i : (double)(float)(uint64_t)x.i;
         else
             re = sgn ? (double)x.i : (double)(uint64_t)x.i;

@@ -298,9 +298,10 @@ static bool asks_in_patterns(const tr_fn *f, bool inside) {
     return false;
 }
 
-/* Sizes of the launch that are constants, and places along axes of one thread. */
+/* Sizes of the launch that are constants, and places along axes of one thread. Where blocks may be run as one, their length along x is none. */
 static void put_constants(tr_grid *s) {
     tr_fn *g = s->g;
+    bool wide = !seed_of(s) && tr_grid_may_widen(s);
     tr_repl r = tr_repl_new(g);
     for (tr_bid b = 0; b < g->blks.n; b++)
         for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first, next; v != TR_NOVAL;
@@ -313,6 +314,8 @@ static void put_constants(tr_grid *s) {
             bool block = in->op == TR_OP_THREADIDX || in->op == TR_OP_BLOCKDIM;
             int64_t n;
             tr_val size = tr_at(s->f, s->call)->args[(block ? TR_AXES : 0) + in->imm.i];
+            if (wide && block && in->imm.i == TR_AXIS_X)
+                continue;
             if (!tr_get_int(s->f, size, &n) || (at && n != 1))
                 continue;
             tr_repl_set(g, &r, v, tr_const_int(g, s->i64, at ? 0 : n));

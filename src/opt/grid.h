@@ -163,6 +163,7 @@ void tr_grid_raise_apart(tr_grid *s, tr_val ok, const char *text, const tr_val *
 /* --- grid_wide.c --- */
 
 /* May blocks along x be run as one? Before anything else is made of the body. */
+bool tr_grid_may_widen(const tr_grid *s);
 void tr_grid_find_wide(tr_grid *s);
 /* In front of the pattern: how many parts a grid has along x, and *each blocks in a part. `sizes`: of the launch. */
 tr_val tr_grid_wide_count(const tr_grid *s, tr_bld *b, const tr_val *sizes, tr_val *each);

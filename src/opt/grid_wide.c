@@ -57,18 +57,22 @@ static bool ins_fits(const tr_fn *g, tr_val v) {
     return true;
 }
 
-void tr_grid_find_wide(tr_grid *s) {
-    tr_fn *g = s->g;
-    s->wide = (tr_wide_blocks){.span = TR_NOVAL};
-    if (s->p->ctx->opts.watch)
-        return;
+bool tr_grid_may_widen(const tr_grid *s) {
+    const tr_fn *g = s->g;
     for (tr_bid b = 0; b < g->blks.n; b++)
         for (tr_val v = tr_blk_at(g, b)->dead ? TR_NOVAL : tr_blk_at(g, b)->first; v != TR_NOVAL;
              v = tr_at(g, v)->next)
             if (!ins_fits(g, v))
-                return;
+                return false;
+    return !s->p->ctx->opts.watch;
+}
+
+void tr_grid_find_wide(tr_grid *s) {
+    s->wide = (tr_wide_blocks){.span = TR_NOVAL};
+    if (!tr_grid_may_widen(s))
+        return;
     s->wide.yes = true;
-    s->wide.span = tr_blk_param(g, 0, s->i64, NULL);
+    s->wide.span = tr_blk_param(s->g, 0, s->i64, NULL);
 }
 
 static tr_val emit(tr_bld *b, tr_op op, const tr_ty *t, tr_val x, tr_val y) {

@@ -157,7 +157,7 @@ bool tr_rt_meet(const int64_t *parts, int64_t n, int64_t written, int64_t same);
 /* Python's text for a float, without a final NUL; the room they need. `f32`: shortest for float32. `dot`:
  * "1.0" rather than "1", as repr(float) does and repr(complex) does not. */
 enum { TR_RT_REPR_MAX = 40 };
-unsigned tr_rt_repr(double x, int f32, int dot, char *out);
+unsigned tr_rt_repr(double x, int bits, int dot, char *out);
 enum { TR_RT_COMPLEX_MAX = 2 * TR_RT_REPR_MAX + 4 };
 unsigned tr_rt_complex_repr(double re, double im, int f32, char *out);
 

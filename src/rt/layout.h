@@ -27,6 +27,7 @@ typedef union tr_slot {
     uint64_t u;
     double f;
     float f32;
+    _Float16 f16;
     void *p;
     uint8_t b;
 } tr_slot;

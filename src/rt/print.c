@@ -59,12 +59,17 @@ void tr_rt_print_u64(tr_frame *f, uint64_t x) {
 
 void tr_rt_print_f64(tr_frame *f, double x) {
     char b[TR_RT_REPR_MAX];
-    put(f, b, tr_rt_repr(x, 0, 1, b));
+    put(f, b, tr_rt_repr(x, 64, 1, b));
 }
 
 void tr_rt_print_f32(tr_frame *f, float x) {
     char b[TR_RT_REPR_MAX];
-    put(f, b, tr_rt_repr((double)x, 1, 1, b));
+    put(f, b, tr_rt_repr((double)x, 32, 1, b));
+}
+
+void tr_rt_print_f16(tr_frame *f, float x) {
+    char b[TR_RT_REPR_MAX];
+    put(f, b, tr_rt_repr((double)x, 16, 1, b));
 }
 
 void tr_rt_print_bool(tr_frame *f, uint8_t x) {

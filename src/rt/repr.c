@@ -15,10 +15,11 @@
 
 enum { DIGITS = 17 };
 
-static int reads_back(double x, int f32, const char *digits, unsigned n, int exp10) {
+static int reads_back(double x, int bits, const char *digits, unsigned n, int exp10) {
     char b[48];
     snprintf(b, sizeof b, "%c.%.*se%d", digits[0], (int)n - 1, digits + 1, exp10);
-    return f32 ? strtof(b, NULL) == (float)x : strtod(b, NULL) == x;
+    double back = strtod(b, NULL);
+    return bits == 16 ? (double)(_Float16)back == x : bits == 32 ? strtof(b, NULL) == (float)x : back == x;
 }
 
 /* Adds one in the last place. */
@@ -35,11 +36,12 @@ static void next_up(char *digits, unsigned n, int *exp10) {
 }
 
 /* Digits (no trailing zeros) and decimal exponent of the first one, for finite x > 0. */
-static unsigned shortest(double x, int f32, char digits[DIGITS + 1], int *exp10) {
+static unsigned shortest(double x, int bits, char digits[DIGITS + 1], int *exp10) {
     /* Up to `exact` digits any decimal survives the trip through a normal float, so shorter ones are found by
      * cutting zeros. Subnormals have fewer digits: start at one. */
-    int normal = f32 ? x >= 0x1p-126 : x >= 0x1p-1022;
-    unsigned exact = f32 ? 6 : 15, most = f32 ? 9 : 17, n = normal ? exact : 1;
+    int normal = x >= (bits == 16 ? 0x1p-14 : bits == 32 ? 0x1p-126 : 0x1p-1022);
+    unsigned exact = bits == 16 ? 3 : bits == 32 ? 6 : 15, most = bits == 16 ? 5 : bits == 32 ? 9 : 17;
+    unsigned n = normal ? exact : 1;
     for (;; n++) {
         char b[40];
         snprintf(b, sizeof b, "%.*e", (int)n - 1, x);
@@ -47,13 +49,13 @@ static unsigned shortest(double x, int f32, char digits[DIGITS + 1], int *exp10)
         if (n > 1)
             memcpy(digits + 1, b + 2, n - 1);
         *exp10 = atoi(strchr(b, 'e') + 1);
-        if (n == most || reads_back(x, f32, digits, n, *exp10))
+        if (n == most || reads_back(x, bits, digits, n, *exp10))
             break;
         char up[DIGITS + 1];
         int up_exp = *exp10;
         memcpy(up, digits, n);
         next_up(up, n, &up_exp);
-        if (reads_back(x, f32, up, n, up_exp)) {
+        if (reads_back(x, bits, up, n, up_exp)) {
             memcpy(digits, up, n);
             *exp10 = up_exp;
             break;
@@ -64,7 +66,7 @@ static unsigned shortest(double x, int f32, char digits[DIGITS + 1], int *exp10)
     return n;
 }
 
-unsigned tr_rt_repr(double x, int f32, int dot, char *out) {
+unsigned tr_rt_repr(double x, int bits, int dot, char *out) {
     if (isnan(x)) {
         memcpy(out, "nan", 3);
         return 3;
@@ -80,7 +82,7 @@ unsigned tr_rt_repr(double x, int f32, int dot, char *out) {
     }
     char d[DIGITS + 1] = "0";
     int e = 0;
-    unsigned n = x == 0.0 ? 1 : shortest(x, f32, d, &e);
+    unsigned n = x == 0.0 ? 1 : shortest(x, bits, d, &e);
     if (e < -4 || e >= 16) {
         *o++ = d[0];
         if (n > 1) {
@@ -118,11 +120,11 @@ unsigned tr_rt_complex_repr(double re, double im, int f32, char *out) {
     int whole = re != 0.0 || signbit(re);
     if (whole) {
         out[n++] = '(';
-        n += tr_rt_repr(re, f32, 0, out + n);
+        n += tr_rt_repr(re, f32 ? 32 : 64, 0, out + n);
         if (isnan(im) || !signbit(im))
             out[n++] = '+';
     }
-    n += tr_rt_repr(im, f32, 0, out + n);
+    n += tr_rt_repr(im, f32 ? 32 : 64, 0, out + n);
     out[n++] = 'j';
     if (whole)
         out[n++] = ')';

@@ -227,3 +227,31 @@ void tr_shadow_fresh(tr_shadow *s, uint64_t address, uint64_t size, bool known) 
         address += UINT64_C(1) << p->shift;
     }
 }
+
+/* 0: the byte was not touched, 1: read, 2: written. *next: the first one that may differ. */
+static int done_at(const tr_shadow *s, uint64_t address, uint64_t *next) {
+    const tr_spage *p = s->pages ? *place_of(s, address >> TR_SHADOW_PAGE) : NULL;
+    unsigned shift = p ? p->shift : TR_SHADOW_PAGE;
+    *next = ((address >> shift) + 1) << shift;
+    if (!p)
+        return 0;
+    uint64_t k = (address & ((1 << TR_SHADOW_PAGE) - 1)) >> shift;
+    bool changed = p->atomics && p->atomics[k].last;
+    return tr_mark_phase(p->cells[k].write) || changed ? 2 : p->cells[k].reads.last ? 1 : 0;
+}
+
+bool tr_shadow_spans(const tr_shadow *s, uint64_t lo, uint64_t hi,
+                     bool (*fn)(void *self, uint64_t lo, uint64_t hi, bool written), void *self) {
+    int how = 0;
+    uint64_t begin = lo;
+    for (uint64_t at = lo, next; at < hi; at = next) {
+        int now = done_at(s, at, &next);
+        if (now == how)
+            continue;
+        if (how && !fn(self, begin, at, how == 2))
+            return false;
+        how = now;
+        begin = at;
+    }
+    return !how || fn(self, begin, hi, how == 2);
+}

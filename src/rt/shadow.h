@@ -80,6 +80,9 @@ typedef tr_mark tr_clash_fn(void *self, uint64_t address, tr_clash clash);
 /* base: the phase in which the block of `m` began. */
 void tr_shadow_touch(tr_shadow *s, uint64_t address, uint64_t size, int how, tr_mark m, uint64_t base,
                      tr_clash_fn *fn, void *self);
+/* What of [lo, hi) was read, and what was written: runs of bytes, those that are both as written. False: fn said so. */
+bool tr_shadow_spans(const tr_shadow *s, uint64_t lo, uint64_t hi,
+                     bool (*fn)(void *self, uint64_t lo, uint64_t hi, bool written), void *self);
 /* Nobody wrote these bytes; `known`: but where something was written or told since. */
 void tr_shadow_fresh(tr_shadow *s, uint64_t address, uint64_t size, bool known);
 

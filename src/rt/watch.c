@@ -548,3 +548,12 @@ bool tr_rt_watch_state(const tr_frame *f, tr_watch_state *out) {
     }
     return true;
 }
+
+bool tr_rt_watch_spans(const tr_frame *f, tr_watch_span_fn *fn, void *self) {
+    const tr_watch *w = f->watch;
+    bool ok = w != NULL;
+    for (uint32_t k = 0; ok && k < w->narrays; k++)
+        if (w->arrays[k].kind == TR_WATCHED_GIVEN)
+            ok = tr_shadow_spans(&w->shadow, w->arrays[k].lo, w->arrays[k].hi, fn, self);
+    return ok;
+}

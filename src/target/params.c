@@ -4,8 +4,8 @@
 
 static unsigned size_of(tr_part p) {
     static const uint8_t sizes[] = {
-        [TR_PART_I1] = 1,  [TR_PART_I8] = 1,  [TR_PART_I16] = 2, [TR_PART_I32] = 4,
-        [TR_PART_I64] = 8, [TR_PART_F32] = 4, [TR_PART_F64] = 8, [TR_PART_PTR] = 8};
+        [TR_PART_I1] = 1,  [TR_PART_I8] = 1,  [TR_PART_I16] = 2, [TR_PART_I32] = 4, [TR_PART_I64] = 8,
+        [TR_PART_F16] = 2, [TR_PART_F32] = 4, [TR_PART_F64] = 8, [TR_PART_PTR] = 8};
     return sizes[p];
 }
 

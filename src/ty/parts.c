@@ -18,6 +18,7 @@ static tr_part scalar_part(const tr_ty *t) {
     case TR_TY_U16: return TR_PART_I16;
     case TR_TY_I32:
     case TR_TY_U32: return TR_PART_I32;
+    case TR_TY_F16: return TR_PART_F16;
     case TR_TY_F32:
     case TR_TY_C64: return TR_PART_F32;
     case TR_TY_F64:

@@ -40,10 +40,11 @@ typedef enum how { EXACT, AS_STRONG, AS_WEAK } how;
 static bool fits(tr_operand x, const tr_ty *to, how h) {
     if (x.kind >= TR_TY__SCALARS)
         return x.kind == TR_OPERAND_OPEN;
+    tr_tyk k = x.half ? TR_TY_F16 : (tr_tyk)x.kind;
     if (h == EXACT)
-        return !x.weak && !x.half && !x.alias && x.kind == to->kind;
+        return !x.weak && !x.alias && k == (tr_tyk)to->kind;
     if (h == AS_STRONG || !x.weak)
-        return tr_ty_promote((tr_tyk)x.kind, (tr_tyk)to->kind) == (tr_tyk)to->kind;
+        return tr_ty_promote(k, (tr_tyk)to->kind) == (tr_tyk)to->kind;
     switch (x.kind) {
     case TR_TY_F64: return tr_ty_is_float(to) || tr_ty_is_complex(to);
     case TR_TY_C128: return tr_ty_is_complex(to);

@@ -55,7 +55,7 @@ tr_tyk tr_ty_promote(tr_tyk a, tr_tyk b) {
     bool wide = (fa > fb ? fa : fb) > 4;
     if (ca == 'c' || cb == 'c')
         return wide ? TR_TY_C128 : TR_TY_C64;
-    return wide ? TR_TY_F64 : TR_TY_F32;
+    return wide ? TR_TY_F64 : fa > 2 || fb > 2 ? TR_TY_F32 : TR_TY_F16;
 }
 
 /* --- literals --- */
@@ -92,7 +92,7 @@ tr_tyk tr_ty_weak_meet(tr_tyk weak, bool negative, tr_tyk with, tr_meet rule) {
     if (c == 'b') /* a bool's type would hold no other number */
         return weak;
     if (w == 'c')
-        return c == 'c' ? with : with == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128;
+        return c == 'c' ? with : with == TR_TY_F16 || with == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128;
     if (!is_integral(with))
         return with;
     if (w == 'f')

@@ -33,6 +33,7 @@ typedef struct tr_tytab tr_tytab;
     X(U16, "u16", "uint16", 2, 'u')    \
     X(U32, "u32", "uint32", 4, 'u')    \
     X(U64, "u64", "uint64", 8, 'u')    \
+    X(F16, "f16", "float16", 2, 'f')   \
     X(F32, "f32", "float32", 4, 'f')   \
     X(F64, "f64", "float64", 8, 'f')   \
     X(C64, "c64", "complex64", 8, 'c') \
@@ -146,7 +147,7 @@ static inline bool tr_ty_is_int(const tr_ty *t) {
     return tr_ty_class(t) == 'i' || tr_ty_class(t) == 'u';
 }
 static inline bool tr_ty_is_float(const tr_ty *t) {
-    return t->kind == TR_TY_F32 || t->kind == TR_TY_F64;
+    return t->kind == TR_TY_F16 || t->kind == TR_TY_F32 || t->kind == TR_TY_F64;
 }
 static inline bool tr_ty_is_complex(const tr_ty *t) {
     return t->kind == TR_TY_C64 || t->kind == TR_TY_C128;
@@ -226,6 +227,7 @@ typedef enum tr_part {
     TR_PART_I16,
     TR_PART_I32,
     TR_PART_I64,
+    TR_PART_F16,
     TR_PART_F32,
     TR_PART_F64,
     TR_PART_PTR

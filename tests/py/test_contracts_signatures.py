@@ -14,7 +14,7 @@ from treadle import njit
 sys.path.insert(0, str(Path(__file__).parent))
 from contracts_check import each_way, outcome, through_default, through_opposite  # noqa: E402
 
-SCALARS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16"]
+SCALARS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
 VALUES = [0, 1, 3, 127, 128, 255, 256, 2**31, 2**53 + 1, 2**63 - 1, -1, -129]
 Point = namedtuple("Point", "x y")
 

@@ -265,7 +265,18 @@ def k(A, B, C):
 
 
 def test_values_of_every_type_cross_a_barrier():
-    for t in ("bool", "int8", "uint16", "int32", "uint64", "float32", "float64", "complex64", "complex128"):
+    for t in (
+        "bool",
+        "int8",
+        "uint16",
+        "int32",
+        "uint64",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ):
         text = """
 def k(a, q):
     s = cuda.shared.array(8, np.int64)
@@ -857,7 +868,7 @@ def test_atomics_outside_of_kernels():
     assert (h == 25_000).all()
 
 
-def test_kernels_are_called_by_the_host_alone():
+def test_kernels_are_launched_by_the_host_alone():
     @cuda.jit
     def inner(a):
         a[0] = 1
@@ -866,10 +877,19 @@ def test_kernels_are_called_by_the_host_alone():
     def outer(a):
         inner(a)
 
-    with pytest.raises(treadle.UnsupportedError, match=r"inner\(\), a kernel that the host launches"):
-        outer[1, 1](np.zeros(1))
-    with pytest.raises(treadle.TypingError, match=r"inner\(\), a kernel that the host launches"):
+    a = np.zeros(1)
+    outer[1, 1](a)  # a function of the thread that calls it
+    assert a[0] == 1
+    with pytest.raises(treadle.TypingError, match="'inner' cannot be indexed(?s:.)*launched by Python"):
         njit(lambda a: inner[1, 1](a))(np.zeros(1))
+
+    @cuda.jit
+    def itself(a, n):
+        if n > 0:
+            itself(a, n - 1)
+
+    with pytest.raises(treadle.TypingError, match="cannot call itself"):
+        itself[1, 1](np.zeros(1), 3)
     with pytest.raises(treadle.TypingError, match=r"stars\(\) has \*args"):
         kernel_of("def stars(*a):\n    a[0][0] = 1\n", "stars")[1, 1](np.zeros(1))
     with pytest.raises(TypeError, match=r"inner\(\): argument .* list"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -319,7 +320,7 @@ def k(a, b, f):
 def test_a_vector_addition_is_one_loop():
     k = kernel_of("def k(a, b, c):\n    i = cuda.grid(1)\n    if i < c.size:\n        c[i] = a[i] + b[i]\n")
     k[4, 32](np.ones(100), np.ones(100), np.zeros(100))
-    text = ir_of(k)
+    text = ir_of(k, (32, 1, 1))
     assert text.count("add.nsw trimmed") == 1 and text.count(" turn ") == 0
     assert "alloc" not in text and "checkindex" not in text
 
@@ -331,7 +332,7 @@ def test_a_stride_is_the_blocks():
     ):
         k = kernel_of(f"def k(a, c):\n    {loop}")
         k[4, 32](np.ones(1000), np.zeros(1000))
-        text = ir_of(k)
+        text = ir_of(k, (32, 1, 1))
         assert "alloc" not in text and text.count(" trimmed ") + text.count(" turn ") == 1, loop
 
 
@@ -361,6 +362,24 @@ def test_axes_of_one_thread_have_no_loop():
         k[2, block](c)
         assert ir_of(k, axes).count(" turn ") == axes
     assert sorted(k._entries) == [1, 2, 3] and len(k.signatures) == 1
+
+
+def test_sizes_of_a_block_are_known():
+    """Blocks of whole warps have code for their sizes, up to four; what comes then has that for its number of axes."""
+    k = kernel_of(
+        "def k(a, c):\n    s = cuda.shared.array(1024, np.int64)\n    t = cuda.threadIdx.x + cuda.threadIdx.y * cuda.blockDim.x\n"
+        "    s[t] = a[t]\n    cuda.syncthreads()\n    n = cuda.blockDim.x * cuda.blockDim.y\n    c[cuda.blockIdx.x, t] = s[n - 1 - t] + n\n"
+    )
+    a = np.arange(1024)
+    for block in (32, (32, 1), 64, (32, 32), 128, 96, (16, 4), 33, 1024, 32, 64):
+        n = int(np.prod(block))
+        c = np.zeros((3, n), np.int64)
+        k[3, block](a, c)
+        np.testing.assert_array_equal(c, np.tile(a[:n][::-1] + n, (3, 1)))
+    assert list(k._entries) == [(32, 1, 1), (64, 1, 1), (32, 32, 1), (128, 1, 1), 1, 2]
+    assert said(k).startswith("blocks of 32 x 1 x 1 threads:") and "\nblocks of 2 axes:" in said(k)
+    text = k._entries[64, 1, 1].inspect_ir().popitem()[1].split("\n\n")[0]
+    assert re.search(r"%bx: i64", text) and not re.search(r"%b[xyz]\b", text.split("\n", 2)[2])
 
 
 @pytest.mark.parametrize("threads", [1, 2])

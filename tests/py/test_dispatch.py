@@ -65,7 +65,7 @@ def test_values_come_back(value):
 
 @pytest.mark.parametrize(
     "name",
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128".split(),
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split(),
 )
 def test_numpy_scalars_are_strong_and_come_back_as_python_numbers(name):
     f = njit(lambda x: x)

@@ -76,7 +76,7 @@ if sys.version_info >= (3, 15):
         (ValueError, "ValueError"),
         (object(), "object"),
         (2**70, ""),
-        (np.zeros(2, "f2"), "f2"),
+        (np.zeros(2, "f2"), "f16[1c,ro]"),
         (np.zeros(2, ">f8"), ">f8"),
         (np.floating, "floating"),
         (slice(1, 2), "slice"),

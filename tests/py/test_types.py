@@ -12,9 +12,7 @@ import pytest
 import treadle
 from treadle import types
 
-SCALARS = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128".split()
-)
+SCALARS = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 
 
 @pytest.mark.parametrize("name", SCALARS)
@@ -39,6 +37,7 @@ ALIASES = {
     "uint16": "u2 ushort",
     "uint32": "u4 uintc",
     "uint64": "u8 uintp uint ulong ulonglong size_t",
+    "float16": "f2",
     "float32": "f4 float_",
     "float64": "f8 double",
     "complex64": "c8",
@@ -150,7 +149,7 @@ def test_bad_signature_text(text):
 
 
 def test_what_is_no_type():
-    for bad in (3, 2.5, [], object(), np.dtype(object), np.float16, str, "float65"):
+    for bad in (3, 2.5, [], object(), np.dtype(object), np.longdouble, str, "float65"):
         with pytest.raises(TypeError):
             types.as_type(bad)
     with pytest.raises(TypeError):

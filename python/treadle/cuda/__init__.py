@@ -173,6 +173,7 @@ __all__ = [
     "eq_sync",
     "ffs",
     "fma",
+    "fp16",
     "grid",
     "gridDim",
     "gridsize",
@@ -477,6 +478,73 @@ def _this_grid() -> _GridGroup:
     _only_in_kernels("cg.this_grid()")
 
 
+def _fp16(name: str, what: str, n: int) -> Any:
+    if n == 1:
+
+        def function(a: Any) -> Any:
+            _only_in_kernels(f"fp16.{name}()")
+
+    elif n == 2:
+
+        def function(a: Any, b: Any) -> Any:  # type: ignore[misc]
+            _only_in_kernels(f"fp16.{name}()")
+
+    else:
+
+        def function(a: Any, b: Any, c: Any) -> Any:  # type: ignore[misc]
+            _only_in_kernels(f"fp16.{name}()")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{what}, of float16."
+    return function
+
+
+fp16 = _types.ModuleType(
+    "treadle.cuda.fp16",
+    "float16 by name: numbers become float16, and so is the result. Operators and ``math`` do the same for float16.",
+)
+for _name, _what in {
+    "hadd": "``a + b``",
+    "hsub": "``a - b``",
+    "hmul": "``a * b``",
+    "hdiv": "``a / b``",
+    "hneg": "``-a``",
+    "habs": "The magnitude of ``a``",
+    "hfma": "``a * b + c``, rounded once",
+    "hmax": "The larger of ``a`` and ``b``; a number where the other is NaN",
+    "hmin": "The smaller of ``a`` and ``b``; a number where the other is NaN",
+    "hsin": "The sine of ``a``",
+    "hcos": "The cosine of ``a``",
+    "htanh": "The hyperbolic tangent of ``a``",
+    "hlog": "The natural logarithm of ``a``",
+    "hlog2": "The logarithm of ``a`` to base 2",
+    "hlog10": "The logarithm of ``a`` to base 10",
+    "hexp": "e to the power ``a``",
+    "hexp2": "2 to the power ``a``",
+    "hexp10": "10 to the power ``a``",
+    "hsqrt": "The square root of ``a``",
+    "hrsqrt": "One over the square root of ``a``",
+    "hrcp": "``1 / a``",
+    "hfloor": "``a``, rounded down",
+    "hceil": "``a``, rounded up",
+    "hrint": "``a``, rounded to the nearest integer, an even one of two",
+    "htrunc": "``a`` without what follows the point",
+    "heq": "``a == b``",
+    "hne": "``a != b``",
+    "hge": "``a >= b``",
+    "hgt": "``a > b``",
+    "hle": "``a <= b``",
+    "hlt": "``a < b``",
+}.items():
+    setattr(
+        fp16,
+        _name,
+        _fp16(
+            _name,
+            _what,
+            3 if "``c``" in _what or "+ c" in _what else 2 if " b``" in _what or "``b``" in _what else 1,
+        ),
+    )
 cg = _types.ModuleType("treadle.cuda.cg", "Cooperative groups.")
 cg.this_grid = _this_grid  # type: ignore[attr-defined]
 cg.GridGroup = _GridGroup  # type: ignore[attr-defined]
@@ -506,7 +574,9 @@ for _name, _what in {
     setattr(atomic, _name, _atomic(_name, _what))
 atomic.cas = _cas  # type: ignore[attr-defined]
 atomic.compare_and_swap = _compare_and_swap  # type: ignore[attr-defined]
-_sys.modules.update({m.__name__: m for m in (shared, local, const, atomic, cg)})  # they can be imported from
+_sys.modules.update(
+    {m.__name__: m for m in (shared, local, const, atomic, fp16, cg)}
+)  # they can be imported from
 
 
 def __getattr__(name: str) -> Any:

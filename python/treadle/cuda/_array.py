@@ -29,7 +29,7 @@ from .._core import (
     typeof,
 )
 from ..errors import UnsupportedError
-from . import _checks
+from . import _checks, _order
 from ._errors import DeviceMemoryError
 from ._stream import check_stream
 
@@ -116,7 +116,12 @@ def move(to: Array, source: Any, stream: Any = 0) -> None:
         if isinstance(source, np.ndarray):  # it may be the device's, and is read here
             _dev_synchronize()
         source = np.asarray(source).astype(to.dtype)
-    _dev_copy(to, np.broadcast_to(source, to.shape), stream)
+    source = np.broadcast_to(source, to.shape)
+    if _order.active:
+        _order.active.copy(to, source, stream)
+    _dev_copy(to, source, stream)
+    if _order.active:
+        _order.active.tell()
 
 
 def extent(mem: Array) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _core, config
 from ..errors import KernelCheckError, KernelCheckWarning
 
-__all__ = ["Report", "before", "passes", "safe", "sow", "told", "wanted", "warn"]
+__all__ = ["Report", "before", "of_streams", "passes", "safe", "sow", "told", "wanted", "warn"]
 
 # As tr_mistake in src/rt/watch.h, and TR_TOUCH_* in src/rt/layout.h.
 _KINDS = ("race", "uninit", "barrier", "exit", "lost")
@@ -28,15 +28,15 @@ class Report:
     Attributes
     ----------
     kind : str
-        ``"race"``, ``"uninit"``, ``"barrier"``, ``"exit"`` (no error), ``"freed"`` and ``"align"`` (an array that the kernel is launched with), or
+        ``"race"``, ``"uninit"``, ``"barrier"``, ``"exit"`` (no error), ``"streams"`` (a race between two of them), ``"freed"`` and ``"align"`` (an array that the kernel is launched with), or
         ``"lost"``: there was no memory to watch the launch to its end.
-    kernel : str
-        The kernel's name.
+    kernel, other_kernel : str
+        The kernel's name; of a race between streams what both do: ``"kernel k"``, ``"a copy"``.
     line, other_line : int
         Where it is in the source; of a race and of barriers that differ two places, the one that came first first. 0: there is none.
     file, other_file : str
         The files of these lines.
-    array : str
+    array, other_array : str
         The array's name; empty where it has none that is known.
     index, shape : tuple of int
         Which of its items, and how many it has.
@@ -68,6 +68,8 @@ class Report:
     does: str = ""
     other_does: str = ""
     times: int = 1
+    other_kernel: str = ""
+    other_array: str = ""
 
     def _item(self) -> str:
         if not self.shape and not self.index:
@@ -101,6 +103,12 @@ class Report:
             )
         elif self.kind == "exit":
             text = f"exit: thread {self.thread} of block {self.block} had ended when others waited in {line}"
+        elif self.kind == "streams":
+            text = (
+                f"race between streams: {self.kernel} of {line} {self.does} {self.array or 'an array'}, {self.other_kernel} of {other} "
+                f"{self.other_does} {'it' if self.other_array == self.array else self.other_array or 'it'}, and nothing orders the two: "
+                "record an event behind one, and let the other's stream wait for it"
+            )
         elif self.kind == "freed":
             text = f"freed: the memory of array {self.array} was given back to the device"
         elif self.kind == "align":
@@ -181,6 +189,10 @@ def passes(exc: BaseException) -> bool:
 
 def before(launcher: Any, args: tuple[Any, ...]) -> None:
     """Asked before each launch of a kernel whose memory is watched: are its arrays such as a kernel may have?"""
+    from ._order import active
+
+    if active:
+        active.begins(launcher)
     wrong = _wrong_arguments(launcher.kernel, args)
     if wrong:
         raise _error(wrong)
@@ -191,6 +203,16 @@ def _error(reports: list[Report], more: int = 0) -> KernelCheckError:
     if more:
         lines.append(f"  and {more} more in other lines")
     error = KernelCheckError("\n".join(lines), reports)
+    if collected is not None:
+        collected.add(str(error), reports)
+    return error
+
+
+def of_streams(reports: list[Report]) -> KernelCheckError:
+    """What two streams do to each other."""
+    error = KernelCheckError(
+        "\n".join([f"streams ({reports[0].file}):"] + [f"  {r}" for r in reports]), reports
+    )
     if collected is not None:
         collected.add(str(error), reports)
     return error

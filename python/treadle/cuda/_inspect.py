@@ -210,8 +210,8 @@ class Inspection:
     """The part of `Kernel` that says what it is. Signatures are those that were declared, compiled or launched."""
 
     _kernel: Function
-    _entries: dict[int, Function]
-    _new_entry: Callable[[int], Function]
+    _entries: dict[Any, Function]
+    _new_entry: Callable[[Any], Function]
     py_func: Callable[..., Any]
     targetoptions: dict[str, Any]
     __qualname__: str
@@ -324,7 +324,7 @@ class Inspection:
     def inspect_emulation(self, signature: Any = None) -> Any:
         """How it runs on the emulated device: a str, or without a signature a dict of str by signature.
 
-        One sentence a line, for each number of axes that blocks had in launches: which loops are the block's and not each thread's, where threads meet, what is kept for that. A kernel that was not
+        One sentence a line, for blocks of each size that there were in launches, or of each number of axes where sizes are many: which loops are the block's and not each thread's, where threads meet, what is kept for that. A kernel that was not
         launched yet is looked at for blocks of one axis.
 
         Raises
@@ -335,18 +335,21 @@ class Inspection:
         return self._by_signature(signature, lambda d: self._emulation(d.signature))
 
     def _emulation(self, types: tuple[Any, ...]) -> str:
-        texts: dict[int, str] = {}
-        for axes, entry in sorted(self._entries.items()):
+        texts: dict[Any, str] = {}
+        for blocks, entry in list(self._entries.items()):
             for row in entry.signatures:
                 if tuple(row[-1].types) == types:
-                    texts[axes] = entry.inspect("emulation", tuple(row))
+                    texts[blocks] = entry.inspect("emulation", tuple(row))
         if not texts:
             alone = self._new_entry(1)
             alone.compile(signature((*(typeof(0),) * 7, Tuple(types))))
             (texts[1],) = alone.inspect("emulation").values()
         lines = []
-        for axes, text in texts.items():
-            lines.append(f"blocks of {axes} {'axis' if axes == 1 else 'axes'}:")
+        for blocks, text in texts.items():
+            if isinstance(blocks, tuple):
+                lines.append(f"blocks of {' x '.join(map(str, blocks))} threads:")
+            else:
+                lines.append(f"blocks of {blocks} {'axis' if blocks == 1 else 'axes'}:")
             lines += [f"  {line.partition(': ')[2]}" for line in dict.fromkeys(text.splitlines())]
         return "\n".join(lines)
 

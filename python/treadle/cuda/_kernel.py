@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 import types as _pytypes
 import warnings
-from typing import Any, Callable
+from typing import Any, Callable, Union
 
 from .. import config, cuda
-from .._core import _REASON, Configurable, Function, Launcher, _launch_hooks, _launcher
+from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks, _launcher
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
-from . import _checks
+from . import _checks, _order
 from ._compile import device_flags
 from ._devices import attributes, ready
 from ._inspect import Inspection, inspect_ptx
@@ -27,12 +28,24 @@ _SHARED_OPTIONS = ("fastmath", "cache", "debug", "inline", "promotion", "boundsc
 _OF_GPU = ("opt", "lineinfo", "max_registers", "launch_bounds", "fma")
 
 
-def _entry(kernel: Function, axes: int) -> Callable[..., None]:
+# What an entry is made for: blocks of these sizes, or all with that many axes.
+Blocks = Union[tuple[int, int, int], int]
+_SIZED = 4  # of a kernel's entries, at most, know the sizes of a block
+
+
+def _entry(kernel: Function, blocks: Blocks) -> Callable[..., None]:
     """What the host calls: seven sizes (grid, block, bytes of shared memory), then the kernel's arguments.
 
-    A block has one thread along its axes past the first ``axes``, so there are no loops over those.
+    What is known of a block is part of the code: its sizes, or that it has one thread along its last axes, so that there are no loops over those.
     """
     start = cuda._launch
+    if isinstance(blocks, tuple):
+        x, y, z = blocks
+
+        def sized(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
+            start(kernel, gx, gy, gz, x, y, z, nbytes, args)
+
+        return sized
 
     def line(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
         start(kernel, gx, gy, gz, bx, 1, 1, nbytes, args)
@@ -43,7 +56,7 @@ def _entry(kernel: Function, axes: int) -> Callable[..., None]:
     def space(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
         start(kernel, gx, gy, gz, bx, by, bz, nbytes, args)
 
-    return (line, plane, space)[axes - 1]
+    return (line, plane, space)[blocks - 1]
 
 
 def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -97,24 +110,26 @@ class Kernel(Configurable, Inspection):
         for s in signatures or ():
             self._kernel._announce(s)
         self._entry_flags = {**flags, "watch": watch, "seed": config.EMU_SEED}
-        self._entries: dict[int, Function] = {}
-        self._before = _checks.before if watch & config._CHECKS["bounds"] else None
+        self._entries: dict[Blocks, Function] = {}
+        self._before = _checks.before if watch & config._CHECKS["bounds"] or _order.active else None
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, name, getattr(fn, name))
         self.__wrapped__ = fn
-        vars(self)[_REASON] = (
-            f"{self.__name__}(), a kernel that the host launches (one with cuda.jit(device=True) may be called)"
-        )
+        vars(self)[_STANDS_FOR] = self._kernel  # called by a kernel it is a device function
 
     def _entry(self, block: tuple[int, int, int]) -> Function:
         """The entry for blocks of these sizes."""
-        axes = 3 if block[2] > 1 else 2 if block[1] > 1 else 1
-        if axes not in self._entries:
-            self._entries.setdefault(axes, self._new_entry(axes))
-        return self._entries[axes]
+        blocks: Blocks = block
+        if block not in self._entries:
+            sized = sum(isinstance(of, tuple) for of in self._entries)
+            if sized >= _SIZED or math.prod(block) % 32:  # a program that tries many would wait for each
+                blocks = 3 if block[2] > 1 else 2 if block[1] > 1 else 1
+        if blocks not in self._entries:
+            self._entries.setdefault(blocks, self._new_entry(blocks))
+        return self._entries[blocks]
 
-    def _new_entry(self, axes: int) -> Function:
-        entry = _entry(self._kernel, axes)
+    def _new_entry(self, blocks: Blocks) -> Function:
+        entry = _entry(self._kernel, blocks)
         entry.__name__, entry.__qualname__ = self.py_func.__name__, self.py_func.__qualname__
         return Function(entry, self._entry_flags, {})
 
@@ -236,4 +251,4 @@ def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any
     return lambda fn: make(fn, signatures)
 
 
-_launch_hooks(argument, tell, _checks.passes)
+_launch_hooks(argument, tell, _checks.passes, _order.active and _order.active.launch)

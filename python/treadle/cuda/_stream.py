@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _core
+from . import _order
 from ._devices import ready
 
 __all__ = [
@@ -52,6 +53,32 @@ class Stream(_core.Stream):
 
     def __int__(self) -> int:
         return self._number
+
+    def synchronize(self) -> None:
+        """Wait until all that the stream was given is done.
+
+        Raises
+        ------
+        Exception
+            What a kernel on it raised.
+        """
+        super().synchronize()
+        if _order.active:
+            _order.active.host_knows(_order.active.recorded(self))
+            _order.active.tell()
+
+    def _call(self, fn: Callable[[int], object]) -> None:
+        order = _order.active
+        if not order:
+            super()._call(fn)
+            return
+        clock = order.recorded(self)
+
+        def call(status: int) -> None:
+            order.host_knows(clock)
+            fn(status)
+
+        super()._call(call)
 
     @contextlib.contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
@@ -169,12 +196,48 @@ def synchronize() -> None:
     """
     ready()
     _core._dev_synchronize()
+    if _order.active:
+        _order.active.everything()
+        _order.active.tell()
 
 
 class Event(_core.Event):
     """A place in a stream: it happens when all that the stream was given before is done. Made by `cuda.event()`."""
 
-    __slots__ = ()
+    __slots__ = ("_before",)
+    _before: dict[int, int]  # under checks: what comes before it
+
+    def record(self, stream: Any = 0, /) -> None:
+        """The event happens when all that the stream was given so far is done."""
+        super().record(stream)
+        if _order.active:
+            self._before = _order.active.recorded(stream)
+
+    def wait(self, stream: Any = 0, /) -> None:
+        """What the stream is given from now on comes after the event."""
+        super().wait(stream)
+        if _order.active:
+            _order.active.waits(stream, getattr(self, "_before", {}))
+
+    def synchronize(self) -> None:
+        """Wait until it has happened.
+
+        Raises
+        ------
+        Exception
+            What a kernel raised that came before it on its stream.
+        """
+        super().synchronize()
+        if _order.active:
+            _order.active.host_knows(getattr(self, "_before", {}))
+            _order.active.tell()
+
+    def query(self) -> bool:
+        """Whether it has happened: True if it was never recorded."""
+        happened: bool = super().query()
+        if happened and _order.active:
+            _order.active.host_knows(getattr(self, "_before", {}))
+        return happened
 
     def elapsed_time(self, evtend: Event) -> float:
         """Milliseconds from this event to another one, as `event_elapsed_time`."""
