@@ -145,6 +145,19 @@ void tr_sb_f64(tr_sb *b, double x) {
     put_digits(b, x, digits);
 }
 
+void tr_sb_f16(tr_sb *b, _Float16 x) {
+    char s[48];
+    int digits = 1;
+    if (put_special(b, (double)x))
+        return;
+    for (; digits < 5; digits++) {
+        snprintf(s, sizeof s, "%.*e", digits - 1, (double)x);
+        if ((_Float16)strtod(s, NULL) == x)
+            break;
+    }
+    put_digits(b, digits < 5 ? strtod(s, NULL) : (double)x, digits);
+}
+
 void tr_sb_f32(tr_sb *b, float x) {
     char s[48];
     int digits = 1;

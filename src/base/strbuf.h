@@ -32,6 +32,7 @@ void tr_sb_vprintf(tr_sb *b, const char *fmt, va_list ap) __attribute__((format(
 void tr_sb_cut_middle(tr_sb *b, size_t from, size_t max);
 /* Shortest decimal text that reads back to the same value, always with a '.', 'e', 'inf' or 'nan'. */
 void tr_sb_f64(tr_sb *b, double x);
+void tr_sb_f16(tr_sb *b, _Float16 x);
 void tr_sb_f32(tr_sb *b, float x);
 
 #endif

@@ -211,6 +211,8 @@ static double get_real(const tr_ty *t, const tr_slot *v) {
 static void write_real(tr_sb *b, const tr_ty *t, const tr_slot *v) {
     if (t->kind == TR_TY_F32 || t->kind == TR_TY_C64)
         tr_sb_f32(b, v->f32);
+    else if (t->kind == TR_TY_F16)
+        tr_sb_f16(b, v->f16);
     else
         tr_sb_f64(b, get_real(t, v));
 }

@@ -265,8 +265,8 @@ static bool has_meetings(const tr_fn *f) {
     return false;
 }
 
-/* Do threads wait for all of the grid? False: they do, and it cannot be had. */
-static bool find_stages(tr_grid *s) {
+/* Do threads wait for all of the grid? */
+static void find_stages(tr_grid *s) {
     s->stages = false;
     for (tr_bid b = 0; b < s->g->blks.n; b++)
         for (tr_val v = tr_blk_at(s->g, b)->dead ? TR_NOVAL : tr_blk_at(s->g, b)->first; v != TR_NOVAL;
@@ -274,13 +274,7 @@ static bool find_stages(tr_grid *s) {
             if (tr_op_meets(tr_at(s->g, v)->op) != TR_MEETING_GRID)
                 continue;
             s->stages = true;
-            if (!s->p->ctx->opts.watch)
-                continue;
-            tr_err_add(s->p->ctx, TR_ERR_UNSUPPORTED, s->g->locs.d[tr_at(s->g, v)->loc].place,
-                       "launches with barriers of the grid are not looked at for mistakes yet");
-            return false;
         }
-    return true;
 }
 
 /* A pattern's functions are others' loops: no thread's place is known there. */
@@ -351,7 +345,8 @@ static bool take_body(tr_grid *s) {
     put_constants(s);
     drop_tests(s);
     tr_simplify_cfg(s->g);
-    return find_stages(s);
+    find_stages(s);
+    return true;
 }
 
 /* --- the block, and the pattern over them --- */

@@ -9,6 +9,7 @@
 
 #include "opt/grid.h"
 #include "opt/priv.h"
+#include "rt/rt.h"
 
 tr_val tr_grid_lasting_room(tr_grid *s, const tr_ty *t, const tr_val *sizes) {
     const tr_ty *line = tr_ty_array(s->p->ctx->types, t->elem, 1, TR_LAYOUT_C, false);
@@ -71,6 +72,11 @@ void tr_grid_put_stages(tr_grid *s, tr_pat *pat, const tr_val *args, uint32_t na
     tr_br(&b, head, 1, &zero);
     ops[nargs] = tr_blk_param(f, head, s->i64, NULL);
     b.blk = head;
+    if (s->p->ctx->opts.watch) {
+        tr_rtcall *rt = TR_NEW(tr_grid_arena(s), tr_rtcall);
+        *rt = (tr_rtcall){TR_RT_WATCH_STAGE, NULL};
+        tr_at(f, tr_emit0(&b, TR_OP_CALLRT, tr_ty_none(s->p->ctx->types)))->imm.rt = rt;
+    }
     pat->ncap = (uint16_t)(nargs + s->memory.n);
     tr_val v = tr_emit_v(&b, TR_OP_PATTERN, tr_ty_none(s->p->ctx->types), nargs + 1 + s->memory.n, ops);
     tr_at(f, v)->imm.pat = pat;

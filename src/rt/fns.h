@@ -149,6 +149,7 @@ void tr_rt_watch_span(tr_frame *f, void *owner, const void *data, int64_t how, i
 void tr_rt_watch_barrier(tr_frame *f, const char *site);
 void tr_rt_watch_warp(tr_frame *f);
 void tr_rt_watch_fence(tr_frame *f);
+void tr_rt_watch_stage(tr_frame *f);
 int64_t tr_rt_watch_end(tr_frame *f);
 
 /* tr_some_meet. Of each array: TR_MEET_*, data, sizes, perhaps strides in elements (mem.c). */

@@ -110,10 +110,10 @@ static inline bool in_one_warp(tr_mark x, tr_mark y) {
     return tr_mark_thread(x) >> 5 == tr_mark_thread(y) >> 5;
 }
 
-/* Is x, of an earlier moment, by another thread than m, and does nothing order them? What has no phase is nobody's. */
-static inline bool is_apart(tr_mark x, tr_mark m, uint64_t base) {
+/* Is x, of an earlier moment, by another thread than m, and does nothing order them? What has no phase is nobody's, and what is of a phase below the floor comes before all. */
+static inline bool is_apart(tr_mark x, tr_mark m, uint64_t base, uint64_t floor) {
     uint64_t phase = tr_mark_phase(x);
-    if (!phase)
+    if (!phase || phase < floor)
         return false;
     if (phase < base)
         return true;
@@ -123,15 +123,15 @@ static inline bool is_apart(tr_mark x, tr_mark m, uint64_t base) {
     return !in_one_warp(x, m) || (tr_mark_warp(x) == warp && warp < TR_MARK_WARPS - 1);
 }
 
-bool tr_mark_apart(tr_mark x, tr_mark m, uint64_t base) {
-    return is_apart(x, m, base);
+bool tr_mark_apart(const tr_shadow *s, tr_mark x, tr_mark m, uint64_t base) {
+    return is_apart(x, m, base, s->floor);
 }
 
-static inline tr_mark first_apart(const tr_marks *s, tr_mark m, uint64_t base) {
-    return is_apart(s->last, m, base)    ? s->last
-           : is_apart(s->other, m, base) ? s->other
-           : is_apart(s->old, m, base)   ? s->old
-                                         : 0;
+static inline tr_mark first_apart(const tr_marks *s, tr_mark m, uint64_t base, uint64_t floor) {
+    return is_apart(s->last, m, base, floor)    ? s->last
+           : is_apart(s->other, m, base, floor) ? s->other
+           : is_apart(s->old, m, base, floor)   ? s->old
+                                                : 0;
 }
 
 static inline void join(tr_marks *s, tr_mark m, uint64_t base) {
@@ -152,14 +152,14 @@ static inline void join(tr_marks *s, tr_mark m, uint64_t base) {
 /* --- accesses --- */
 
 /* What of the cell the access must not meet. */
-static inline tr_clash clash_of(const tr_cell *c, const tr_marks *atomics, int how, tr_mark m,
-                                uint64_t base) {
+static inline tr_clash clash_of(const tr_cell *c, const tr_marks *atomics, int how, tr_mark m, uint64_t base,
+                                uint64_t floor) {
     tr_mark x = 0;
-    if (is_apart(c->write, m, base))
+    if (is_apart(c->write, m, base, floor))
         return (tr_clash){c->write, TR_TOUCH_WRITE};
-    if (how != TR_TOUCH_READ && (x = first_apart(&c->reads, m, base)))
+    if (how != TR_TOUCH_READ && (x = first_apart(&c->reads, m, base, floor)))
         return (tr_clash){x, TR_TOUCH_READ};
-    if (how <= TR_TOUCH_WRITE && atomics && (x = first_apart(atomics, m, base)))
+    if (how <= TR_TOUCH_WRITE && atomics && (x = first_apart(atomics, m, base, floor)))
         return (tr_clash){x, TR_TOUCH_ATOMIC};
     return (tr_clash){0, 0};
 }
@@ -176,8 +176,9 @@ static __attribute__((noinline)) void touch_fresh(tr_cell *c, uint64_t address, 
         c->write = 0;
 }
 
-static inline tr_clash touch_cell(tr_cell *c, tr_marks *atomics, int how, tr_mark m, uint64_t base) {
-    tr_clash r = clash_of(c, atomics, how, m, base);
+static inline tr_clash touch_cell(tr_cell *c, tr_marks *atomics, int how, tr_mark m, uint64_t base,
+                                  uint64_t floor) {
+    tr_clash r = clash_of(c, atomics, how, m, base, floor);
     if (how == TR_TOUCH_READ)
         join(&c->reads, m, base);
     else if (how == TR_TOUCH_WRITE)
@@ -203,7 +204,7 @@ void tr_shadow_touch(tr_shadow *s, uint64_t address, uint64_t size, int how, tr_
         tr_cell *c = &p->cells[k];
         if (__builtin_expect(c->write && !tr_mark_phase(c->write), 0))
             touch_fresh(c, address, how, fn, self);
-        tr_clash r = touch_cell(c, p->atomics ? &p->atomics[k] : NULL, how, m, base);
+        tr_clash r = touch_cell(c, p->atomics ? &p->atomics[k] : NULL, how, m, base, s->floor);
         if (__builtin_expect(r.with != 0, 0))
             fn(self, address, r);
         address += UINT64_C(1) << p->shift;

@@ -18,9 +18,6 @@ enum {
 };
 #define TR_MARK_FRESH 1 /* of memory that nobody wrote; its phase is 0, as is that of an answer (tr_clash) */
 
-/* Does nothing order x, of an earlier moment, and m? They are of two threads then. What has no phase is nobody's. */
-bool tr_mark_apart(tr_mark x, tr_mark m, uint64_t base);
-
 static inline tr_mark tr_mark_of(uint64_t phase, uint64_t thread, uint64_t warp, uint64_t site) {
     return phase << 34 | thread << 24 | warp << 12 | site;
 }
@@ -63,8 +60,12 @@ typedef struct tr_shadow {
     unsigned bits;
     uint64_t n;
     tr_spage *latest[TR_SHADOW_LATEST]; /* by the last bits of their numbers */
-    bool full;                          /* there was no memory */
+    uint64_t floor; /* phases from here on can be met: all that was before comes before them */
+    bool full;      /* there was no memory */
 } tr_shadow;
+
+/* Does nothing order x, of an earlier moment, and m? They are of two threads then. What has no phase is nobody's. */
+bool tr_mark_apart(const tr_shadow *s, tr_mark x, tr_mark m, uint64_t base);
 
 void *tr_shadow_alloc(tr_frame *f, uint64_t bytes); /* zeroed; NULL without memory */
 void tr_shadow_free(tr_frame *f, void *data);

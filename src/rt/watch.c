@@ -265,7 +265,7 @@ static void settle(const touch *t, uint64_t address, tr_mark answer) {
     look *l = (answer - 2) / 2 < s->n ? &s->d[(answer - 2) / 2] : NULL;
     if (!l || l->address != address)
         return;
-    if (tr_mark_apart(l->mark, t->m, t->w->base))
+    if (tr_mark_apart(&t->w->shadow, l->mark, t->m, t->w->base))
         l->mark = 0;
     tell_look(t->w, l);
 }
@@ -369,7 +369,7 @@ void tr_rt_watch_begin(tr_frame *f, int64_t what, int64_t gx, int64_t gy, int64_
     memcpy(w->dim, (int64_t[]){bx, by, bz}, sizeof w->dim);
     w->threads = bx * by * bz;
     w->block = w->thread = -1;
-    w->base = 1;
+    w->base = w->shadow.floor = 1;
     w->sites[0] = w->sites[TR_MARK_SITES - 1] = "";
     w->lost = w->threads > TR_MARK_THREADS;
 }
@@ -515,6 +515,18 @@ void tr_rt_watch_fence(tr_frame *f) {
     tr_watch *w = f->watch;
     if (w && w->thread >= 0 && !w->lost)
         tr_order_fence(&w->order, mark(w, 0));
+}
+
+/* What was done so far comes before all that is done from here on. */
+void tr_rt_watch_stage(tr_frame *f) {
+    tr_watch *w = f->watch;
+    if (!w || w->lost || w->block < 0)
+        return;
+    end_block(w);
+    w->base += w->most + 1u;
+    w->block = w->thread = -1;
+    w->shadow.floor = w->base;
+    can_go_on(w);
 }
 
 int64_t tr_rt_watch_end(tr_frame *f) {

@@ -159,7 +159,9 @@ static void print_scalar(tr_sb *b, const tr_obj *o) {
     case 'i': tr_sb_int(b, o->u.i); break;
     case 'u': tr_sb_uint(b, o->u.u); break;
     case 'f':
-        if (o->ty->kind == TR_TY_F32)
+        if (o->ty->kind == TR_TY_F16)
+            tr_sb_f16(b, (_Float16)o->u.f);
+        else if (o->ty->kind == TR_TY_F32)
             tr_sb_f32(b, (float)o->u.f);
         else
             tr_sb_f64(b, o->u.f);

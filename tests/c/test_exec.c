@@ -705,7 +705,7 @@ static void test_ranges(void) {
 }
 
 static void test_items(void) {
-    static const unsigned sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16};
+    static const unsigned sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
     tr_tytab *t = tr_tytab_new(NULL);
     for (int k = 0; k < TR_TY__SCALARS; k++) {
         tr_item it = tr_item_of(tr_ty_scalar(t, (tr_tyk)k), false);

@@ -30,7 +30,7 @@ static const unsigned kind_size[] = {
 };
 
 static bool fp(tr_tyk k) {
-    return k >= TR_TY_F32;
+    return k >= TR_TY_F16;
 }
 
 static int64_t wrap_to(tr_tyk k, __int128 x) {
@@ -53,7 +53,9 @@ static __int128 num(tr_tyk k, int64_t i) {
 
 static void put(tr_tyk k, val v, void *p) {
     float c[2] = {(float)v.f[0], (float)v.f[1]};
+    _Float16 h = (_Float16)v.f[0];
     switch (k) {
+    case TR_TY_F16: memcpy(p, &h, 2); break;
     case TR_TY_F32: memcpy(p, c, 4); break;
     case TR_TY_F64: memcpy(p, v.f, 8); break;
     case TR_TY_C64: memcpy(p, c, 8); break;
@@ -65,7 +67,12 @@ static void put(tr_tyk k, val v, void *p) {
 static val get(tr_tyk k, const void *p) {
     val v = {0, {0, 0}};
     float c[2];
+    _Float16 h;
     switch (k) {
+    case TR_TY_F16:
+        memcpy(&h, p, 2);
+        v.f[0] = (double)h;
+        break;
     case TR_TY_F32:
         memcpy(c, p, 4);
         v.f[0] = (double)c[0];
@@ -113,10 +120,10 @@ static unsigned values(tr_tyk k, val *out) {
         out[n++] = (val){0, {(double)INFINITY, 0}};
         out[n++] = (val){0, {-(double)INFINITY, 0}};
         out[n++] = (val){0, {(double)NAN, 0}};
-        out[n++] = (val){0, {k == TR_TY_F32 ? 3e38 : 1e308, 0}};
+        out[n++] = (val){0, {k == TR_TY_F16 ? 65504 : k == TR_TY_F32 ? 3e38 : 1e308, 0}};
         for (unsigned i = 0; i < n; i++)
-            if (k == TR_TY_F32)
-                out[i].f[0] = (double)(float)out[i].f[0];
+            if (k != TR_TY_F64)
+                out[i].f[0] = k == TR_TY_F16 ? (double)(_Float16)out[i].f[0] : (double)(float)out[i].f[0];
         break;
     case 'c':
         for (int i = 0; i < 5; i++)
@@ -212,7 +219,8 @@ static val conv_ref(const what *w, val x) {
     val r = {0, {0, 0}};
     bool from_fp = fp(w->from);
     double re = from_fp ? x.f[0] : (double)num(w->from, x.i);
-    if (!from_fp && (w->to == TR_TY_F32 || w->to == TR_TY_C64)) /* one rounding, not two */
+    if (!from_fp && (w->to == TR_TY_F16 || w->to == TR_TY_F32 ||
+                     w->to == TR_TY_C64)) /* one rounding, not two; to float16 by way of float32 */
         re = w->from == TR_TY_U64 ? (double)(float)(uint64_t)x.i : (double)(float)x.i;
     switch (kind_cls[w->to]) {
     case 'b': r.i = from_fp ? x.f[0] != 0 || (kind_cls[w->from] == 'c' && x.f[1] != 0) : x.i != 0; break;
@@ -224,6 +232,23 @@ static val conv_ref(const what *w, val x) {
     default: r.i = from_fp ? float_to_int(w->to, re) : wrap_to(w->to, x.i);
     }
     return r;
+}
+
+/* Of all 65,536 the nearest beyond x towards y. */
+static double next_half(double x, double y) {
+    double best = y;
+    if (isnan(x) || isnan(y) || x == y)
+        return x == y ? y : x + y;
+    for (unsigned i = 0; i < 1u << 16; i++) {
+        _Float16 h;
+        uint16_t bits = (uint16_t)i;
+        memcpy(&h, &bits, sizeof h);
+        double d = (double)h;
+        bool beyond = y > x ? d > x && d < best : d < x && d > best;
+        if (beyond && !(d == 0 && !signbit(d) != !signbit(x)))
+            best = d;
+    }
+    return best;
 }
 
 static val math_ref(const what *w, val x, val y) {
@@ -249,7 +274,9 @@ static val math_ref(const what *w, val x, val y) {
     }
     /* libm's float functions may be off by more than one place where vector math promises one: the double ones are not. */
     bool wide = tr_vmath_find(m->name, true, false, 'f') && w->sub != TR_MATH_NEXTAFTER;
-    if (w->from == TR_TY_F32 && !wide) {
+    if (w->from == TR_TY_F16 && w->sub == TR_MATH_NEXTAFTER) {
+        r.f[0] = next_half(x.f[0], y.f[0]);
+    } else if (w->from != TR_TY_F64 && !wide) {
         void *p = tr_symbol_find(m->f32);
         float (*fn)(float, float, float);
         memcpy(&fn, &p, sizeof fn);
@@ -330,7 +357,7 @@ static val float_ref(const what *w, val x, val y) {
     val r = {0, {0, 0}};
     double a = x.f[0], b = y.f[0];
     float fa = (float)a, fb = (float)b;
-    bool n = w->from == TR_TY_F32;
+    bool n = w->from != TR_TY_F64;
     switch ((int)w->op) {
     case TR_OP_ADD: r.f[0] = n ? (double)(fa + fb) : a + b; break;
     case TR_OP_SUB: r.f[0] = n ? (double)(fa - fb) : a - b; break;
@@ -367,9 +394,11 @@ static val reference(const what *w, val x, val y) {
 /* Vector math rounds otherwise than libm: both are within 1.0 ULP, so they may differ by one place (test_vmath.c measures). */
 static bool one_place(const what *w, double a, double b) {
     const char *name = w->op == TR_OP_POW ? "pow" : w->op == TR_OP_MATH ? tr_math_info[w->sub].name : "";
-    bool f32 = w->to == TR_TY_F32;
+    bool f32 = w->to != TR_TY_F64;
     if (kind_cls[w->to] != 'f' || !tr_vmath_find(name, f32, false, 'f'))
         return false;
+    if (w->to == TR_TY_F16)
+        return next_half(a, b) == b;
     return f32 ? nextafterf((float)a, (float)b) == (float)b : nextafter(a, b) == b;
 }
 
@@ -387,6 +416,8 @@ static bool same(const what *w, val a, val b) {
     if (!fp(w->to))
         return a.i == b.i;
     val n = b; /* the reference, rounded to the type */
+    if (w->to == TR_TY_F16)
+        n = (val){0, {(double)(_Float16)b.f[0], 0}};
     if (w->to == TR_TY_F32 || w->to == TR_TY_C64)
         n = (val){0, {(double)(float)b.f[0], (double)(float)b.f[1]}};
     return same_float(w, a.f[0], n.f[0]) && (kind_cls[w->to] != 'c' || same_float(w, a.f[1], n.f[1]));
@@ -565,7 +596,7 @@ static void tests(void) {
             op_on(TR_OP_RE, 0, t, real, 1);
             op_on(TR_OP_IM, 0, t, real, 1);
         }
-        if (kind_cls[t] == 'f')
+        if (kind_cls[t] == 'f' && t != TR_TY_F16)
             op_on(TR_OP_CPLX, 0, t, t == TR_TY_F32 ? TR_TY_C64 : TR_TY_C128, 2);
     }
     printf("%u values\n", ran);

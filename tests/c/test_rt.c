@@ -27,9 +27,9 @@ static int same(double a, double b) {
     return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b));
 }
 
-static void expect_repr(double x, int f32, int dot, const char *want) {
+static void expect_repr(double x, int bits, int dot, const char *want) {
     char b[TR_RT_REPR_MAX + 1];
-    b[tr_rt_repr(x, f32, dot, b)] = 0;
+    b[tr_rt_repr(x, bits, dot, b)] = 0;
     if (strcmp(b, want) != 0) {
         fprintf(stderr, "repr: got %s, want %s\n", b, want);
         assert(0);
@@ -37,23 +37,28 @@ static void expect_repr(double x, int f32, int dot, const char *want) {
 }
 
 static void test_repr(void) {
-    expect_repr(0.0, 0, 1, "0.0");
-    expect_repr(-0.0, 0, 1, "-0.0");
-    expect_repr(0.1, 0, 1, "0.1");
-    expect_repr(1e16, 0, 1, "1e+16");
-    expect_repr(9999999999999998.0, 0, 1, "9999999999999998.0");
-    expect_repr(1e15, 0, 1, "1000000000000000.0");
-    expect_repr(1e-4, 0, 1, "0.0001");
-    expect_repr(1.25e-5, 0, 1, "1.25e-05");
-    expect_repr(0x1p-44, 0, 1, "5.684341886080802e-14"); /* lopsided interval */
-    expect_repr(5e-324, 0, 1, "5e-324");
-    expect_repr(1.7976931348623157e308, 0, 1, "1.7976931348623157e+308");
-    expect_repr(-(double)INFINITY, 0, 1, "-inf");
-    expect_repr((double)NAN, 0, 1, "nan");
-    expect_repr(1.0, 0, 0, "1");
-    expect_repr((double)0.1f, 1, 1, "0.1");
-    expect_repr((double)16777216.0f, 1, 1, "16777216.0");
-    expect_repr((double)1e-45f, 1, 1, "1e-45");
+    expect_repr(0.0, 64, 1, "0.0");
+    expect_repr(-0.0, 64, 1, "-0.0");
+    expect_repr(0.1, 64, 1, "0.1");
+    expect_repr(1e16, 64, 1, "1e+16");
+    expect_repr(9999999999999998.0, 64, 1, "9999999999999998.0");
+    expect_repr(1e15, 64, 1, "1000000000000000.0");
+    expect_repr(1e-4, 64, 1, "0.0001");
+    expect_repr(1.25e-5, 64, 1, "1.25e-05");
+    expect_repr(0x1p-44, 64, 1, "5.684341886080802e-14"); /* lopsided interval */
+    expect_repr(5e-324, 64, 1, "5e-324");
+    expect_repr(1.7976931348623157e308, 64, 1, "1.7976931348623157e+308");
+    expect_repr(-(double)INFINITY, 64, 1, "-inf");
+    expect_repr((double)NAN, 64, 1, "nan");
+    expect_repr(1.0, 64, 0, "1");
+    expect_repr((double)0.1f, 32, 1, "0.1");
+    expect_repr((double)16777216.0f, 32, 1, "16777216.0");
+    expect_repr((double)1e-45f, 32, 1, "1e-45");
+    expect_repr((double)(_Float16)0.1, 16, 1, "0.1");
+    expect_repr(65504.0, 16, 1, "65500.0"); /* the largest */
+    expect_repr(2048.0, 16, 1, "2048.0");
+    expect_repr(0x1p-24, 16, 1, "6e-08"); /* the least */
+    expect_repr(0x1p-14, 16, 1, "6.104e-05");
 }
 
 static void test_print(void) {

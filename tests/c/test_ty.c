@@ -264,19 +264,20 @@ enum { TR_SCALARS(X) };
 
 /* numpy.promote_types, NumPy 2.4; rows and columns in the order of TR_SCALARS */
 static const uint8_t numpy_promote[TR_TY__SCALARS][TR_TY__SCALARS] = {
-    /* bool       */ {BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, C64, C128},
-    /* int8       */ {I8, I8, I16, I32, I64, I16, I32, I64, F64, F32, F64, C64, C128},
-    /* int16      */ {I16, I16, I16, I32, I64, I16, I32, I64, F64, F32, F64, C64, C128},
-    /* int32      */ {I32, I32, I32, I32, I64, I32, I32, I64, F64, F64, F64, C128, C128},
-    /* int64      */ {I64, I64, I64, I64, I64, I64, I64, I64, F64, F64, F64, C128, C128},
-    /* uint8      */ {U8, I16, I16, I32, I64, U8, U16, U32, U64, F32, F64, C64, C128},
-    /* uint16     */ {U16, I32, I32, I32, I64, U16, U16, U32, U64, F32, F64, C64, C128},
-    /* uint32     */ {U32, I64, I64, I64, I64, U32, U32, U32, U64, F64, F64, C128, C128},
-    /* uint64     */ {U64, F64, F64, F64, F64, U64, U64, U64, U64, F64, F64, C128, C128},
-    /* float32    */ {F32, F32, F32, F64, F64, F32, F32, F64, F64, F32, F64, C64, C128},
-    /* float64    */ {F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, C128, C128},
-    /* complex64  */ {C64, C64, C64, C128, C128, C64, C64, C128, C128, C64, C128, C64, C128},
-    /* complex128 */ {C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128},
+    /* bool       */ {BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64, C64, C128},
+    /* int8       */ {I8, I8, I16, I32, I64, I16, I32, I64, F64, F16, F32, F64, C64, C128},
+    /* int16      */ {I16, I16, I16, I32, I64, I16, I32, I64, F64, F32, F32, F64, C64, C128},
+    /* int32      */ {I32, I32, I32, I32, I64, I32, I32, I64, F64, F64, F64, F64, C128, C128},
+    /* int64      */ {I64, I64, I64, I64, I64, I64, I64, I64, F64, F64, F64, F64, C128, C128},
+    /* uint8      */ {U8, I16, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64, C64, C128},
+    /* uint16     */ {U16, I32, I32, I32, I64, U16, U16, U32, U64, F32, F32, F64, C64, C128},
+    /* uint32     */ {U32, I64, I64, I64, I64, U32, U32, U32, U64, F64, F64, F64, C128, C128},
+    /* uint64     */ {U64, F64, F64, F64, F64, U64, U64, U64, U64, F64, F64, F64, C128, C128},
+    /* float16    */ {F16, F16, F32, F64, F64, F16, F32, F64, F64, F16, F32, F64, C64, C128},
+    /* float32    */ {F32, F32, F32, F64, F64, F32, F32, F64, F64, F32, F32, F64, C64, C128},
+    /* float64    */ {F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, F64, C128, C128},
+    /* complex64  */ {C64, C64, C64, C128, C128, C64, C64, C128, C128, C64, C64, C128, C64, C128},
+    /* complex128 */ {C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128, C128},
 };
 
 static void test_promote(void) {
@@ -434,6 +435,7 @@ static void test_parts(void) {
                                           {"i16", "2"},
                                           {"u32", "4"},
                                           {"u64", "8"},
+                                          {"f16", "h"},
                                           {"c64", "ff"},
                                           {"c128", "dd"},
                                           {"none", ""},
@@ -458,7 +460,7 @@ static void test_parts(void) {
         assert(n < 16);
         tr_ty_parts(t, parts);
         for (unsigned k = 0; k < n; k++)
-            got[k] = "b1248fdp"[parts[k]];
+            got[k] = "b1248hfdp"[parts[k]];
         expect_text(got, rows[i][1]);
     }
     assert(tr_ty_size(ir("c64")) == 8 && tr_ty_size(ir("i1")) == 1 && tr_ty_size(ir("none")) == 0);

@@ -11,6 +11,7 @@ import pytest
 import treadle
 from cuda_check import kernel_of
 from treadle import cuda
+from treadle.errors import KernelCheckError
 
 MIX = """
 def k(a, out, n):
@@ -191,10 +192,90 @@ def k(a):
         k[2**31 - 1, 1024](np.zeros(1))
 
 
-def test_checks_say_that_they_do_not_know_it():
-    k = cuda.jit(debug=True)(kernel_of("def k(a):\n    cuda.cg.this_grid().sync()\n").py_func)
-    with pytest.raises(treadle.UnsupportedError, match="not looked at for mistakes yet"):
-        k[1, 1](np.zeros(1))
+def watched(text, **names):
+    return cuda.jit(debug=True)(kernel_of(text, **names).py_func)
+
+
+ORDERED = """
+def k(a, out):
+    s = cuda.shared.array(32, np.int64)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    a[i] = i
+    s[t] = i
+    cuda.cg.this_grid().sync()
+    out[i] = a[(i + 32) % a.size] + s[t]
+    cuda.cg.this_grid().sync()
+    a[(i + 1) % a.size] = out[(i + 33) % a.size]
+    cuda.syncthreads()
+    s[t] = out[i]
+    cuda.syncthreads()
+    a[i] += s[31 - t] * 0
+"""
+
+
+def test_checks_know_that_barriers_of_the_grid_order():
+    a, out = np.zeros(96, np.int64), np.zeros(96, np.int64)
+    text = ORDERED.replace(
+        "    a[i] += s[31 - t] * 0\n", "    cuda.cg.this_grid().sync()\n    out[i] += s[31 - t] * 0\n"
+    )
+    watched(text)[3, 32](a, out)
+    i = np.arange(96)
+    np.testing.assert_array_equal(out, (i + 32) % 96 + i)
+    watched(MIX)[4, 32](np.arange(128), np.zeros(128, np.int64), 3)
+
+
+@pytest.mark.parametrize(
+    "wrong, array, lines",
+    [
+        # one barrier less: neighbouring blocks meet
+        (
+            ORDERED.replace(
+                "    cuda.cg.this_grid().sync()\n    out[i]", "    cuda.syncthreads()\n    out[i]"
+            ),
+            "a",
+            (5, 8),
+        ),
+        (
+            ORDERED.replace("    cuda.cg.this_grid().sync()\n    a[(i", "    cuda.syncthreads()\n    a[(i"),
+            "out",
+            (8, 10),
+        ),
+        # within a stage, in one block and in two
+        (ORDERED, "a", (10, 14)),
+        (ORDERED.replace("s[t] = out[i]", "s[t] = out[i] + s[31 - t]"), "s", (12, 12)),
+    ],
+)
+def test_races_beside_barriers_of_the_grid(wrong, array, lines):
+    with pytest.raises(KernelCheckError) as e:
+        watched(wrong)[3, 32](np.zeros(96, np.int64), np.zeros(96, np.int64))
+    found = {(r.kind, r.array, tuple(sorted((r.line, r.other_line)))) for r in e.value.reports}
+    assert ("race", array, lines) in found, found
+
+
+def test_reads_before_writes_beside_barriers_of_the_grid():
+    text = """
+def k(q):
+    s = cuda.shared.array(32, np.int64)
+    t = cuda.threadIdx.x
+    if t < 31:
+        s[t] = t
+    cuda.cg.this_grid().sync()
+    q[cuda.grid(1)] = s[t]
+"""
+    with pytest.raises(
+        KernelCheckError,
+        match=r"uninit: thread \(31, 0, 0\) of block \(\d, 0, 0\) reads shared array s\[31\]",
+    ):
+        watched(text)[2, 32](np.zeros(64, np.int64))
+    watched(text.replace("t < 31", "t < 32"))[2, 32](np.zeros(64, np.int64))
+
+
+def test_indices_out_of_range_beside_barriers_of_the_grid():
+    text = "def k(a):\n    i = cuda.grid(1)\n    cuda.cg.this_grid().sync()\n    a[i] = 1\n"
+    with pytest.raises(
+        IndexError, match=r"array a, in kernel k, line 4, block \(1, 0, 0\), thread \(9, 0, 0\)"
+    ):
+        watched(text)[2, 32](np.zeros(41))
 
 
 def test_how_it_runs():
