@@ -238,6 +238,8 @@ def need_system(py: Interpreter, second_compiler: bool = False) -> None:
         raise Stop(
             f"apt-get could not install everything. Missing: {left}.\nThe line that was tried:\n    {line}"
         )
+    # Mathematics of GPUs without a CUDA toolkit; all else is there without it.
+    run([*line.split()[: -len(names)], "libclc-19"], env=env, check=False)
 
 
 # --- virtual environments -----------------------------------------------------------------------------------------
@@ -385,7 +387,7 @@ def _stage(b: Build) -> None:
     want = {
         p.relative_to(source): p for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts
     }
-    want |= {Path(p.name): p for p in b.dir.glob("*.so*") if p.is_file()}
+    want |= {Path(p.name): p for glob in ("*.so*", "*.bc") for p in b.dir.glob(glob) if p.is_file()}
     for old in target.rglob("*"):
         if old.is_symlink() and old.relative_to(target) not in want:
             old.unlink()

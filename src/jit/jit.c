@@ -266,10 +266,11 @@ static bool link_math(job *j) {
         return true;
     const char *lacks = tr_nvptx_lacks(j->mod);
     if (lacks && !path)
-        return tr_fail(
-            j->ctx, TR_ERR_LOWERING,
-            "%s is a function of libdevice, which was not found: CUDA_HOME says where the CUDA toolkit is",
-            lacks);
+        return tr_fail(j->ctx, TR_ERR_LOWERING,
+                       "%s is a function of libdevice, which was not found: CUDA_HOME says where the CUDA "
+                       "toolkit is, and with "
+                       "libclc-19 installed Treadle can be built to have its own",
+                       lacks);
     if (!lacks || !tr_nvptx_link(j->ctx, j->mod, path, j->want->device.flush))
         return !lacks;
     lacks = tr_nvptx_lacks(j->mod);

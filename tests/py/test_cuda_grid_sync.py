@@ -8,7 +8,6 @@ import sys
 
 import numpy as np
 import pytest
-import treadle
 from cuda_check import kernel_of
 from treadle import cuda
 from treadle.errors import KernelCheckError

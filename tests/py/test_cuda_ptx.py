@@ -20,7 +20,7 @@ import pytest
 import treadle
 from cuda_check import compile_text
 from on_stack import on_stack
-from test_target import assembler, treadlec
+from test_target import assemble, assembler, has_libclc, treadlec
 from treadle import cuda, float32, float64, int64, void
 from treadle.cuda import _compile, _inspect
 
@@ -437,10 +437,41 @@ def test_without_a_toolkit(monkeypatch, tmp_path):
     kernel = cuda.jit(AXPY_SIG)(compile_text(AXPY, "k"))
     with pytest.raises(treadle.UnsupportedError, match="ptxas of NVIDIA's CUDA toolkit"):
         kernel.get_regs_per_thread()
+    sine = "def k(x):\n    x[0] = math.sin(x[0])\n"
+    if has_libclc():
+        assert ".extern" not in ptx_of(sine, "void(f4[::1])")
+        return
     with pytest.raises(
         treadle.LoweringError, match="__nv_sinf is a function of libdevice, which was not found"
     ):
-        ptx_of("def k(x):\n    x[0] = math.sin(x[0])\n", "void(f4[::1])")
+        ptx_of(sine, "void(f4[::1])")
+
+
+def functions_of_libdevice():
+    text = (Path(__file__).resolve().parents[2] / "src/ir/math.def").read_text()
+    return re.findall(r'(?m)^X\(\w+,\s*"(\w+)",\s*(\d),.*"__nv_\w+"', text)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_all_mathematics_by_libclc(dtype, monkeypatch, tmp_path):
+    """Without a toolkit each function is libclc's, also the short ones, and the assembler takes them."""
+    tool = assembler()
+    if not has_libclc():
+        pytest.skip("Treadle was built without libclc")
+    names = {"tgamma": "math.gamma", "cbrt": "np.cbrt", "hypot": "np.hypot", "nextafter": "np.nextafter"}
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    functions = functions_of_libdevice()
+    assert len(functions) > 25
+    lines = [
+        f"    q[{k}] = {names.get(name, 'math.' + name)}({', '.join(['x[0]', 'x[1]'][: int(n)])})\n"
+        for k, (name, n) in enumerate(functions)
+    ]
+    body = "def k(x, q):\n" + "".join(lines) + f"    q[{len(lines)}] = math.pow(x[0], x[1])\n"
+    for options in ({}, {"fastmath": True}):
+        text = ptx_of(body, f"void({dtype}[::1], {dtype}[::1])", **options)
+        assert ".extern" not in text
+        (tmp_path / "k.ptx").write_text(text)
+        assemble(tool, tmp_path / "k.ptx", "sm_75")
 
 
 # --- what is refused ---
