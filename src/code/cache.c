@@ -17,7 +17,7 @@
 
 #include "code/priv.h"
 
-enum { CACHE_VERSION = 2, MAX_FILE = 1 << 28 };
+enum { CACHE_VERSION = 3, MAX_FILE = 1 << 28 };
 
 typedef struct header {
     char magic[8];

@@ -22,6 +22,7 @@ static void put_text(tr_sb *b, const char *s) {
 static void put_site(tr_sb *b, const tr_msite *s) {
     tr_sb_putc(b, (char)s->exc);
     put_u32(b, s->own);
+    tr_sb_write(b, &s->cls, sizeof s->cls);
     put_text(b, s->text);
     put_u32(b, s->nargs);
     for (uint32_t i = 0; i < s->nargs; i++) {
@@ -134,6 +135,7 @@ static void *get_records(rd *r, uint32_t *count, size_t min, size_t each) {
 static void get_site(rd *r, tr_msite *s) {
     get(r, &s->exc, 1);
     s->own = get_u32(r);
+    get(r, &s->cls, sizeof s->cls);
     s->obj = NULL;
     s->text = get_text(r);
     s->args = get_records(r, &s->nargs, MIN_ARG, sizeof *s->args);

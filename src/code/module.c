@@ -29,8 +29,9 @@ struct tr_module {
     tr_code_range code; /* of im */
     tr_meta meta;       /* points into meta_room */
     void *meta_room;
-    tr_gdb *gdb; /* NULL unless compiled with debug */
-    late *late;  /* NULL without late parts */
+    uint16_t *classes; /* of the raise sites' exceptions */
+    tr_gdb *gdb;       /* NULL unless compiled with debug */
+    late *late;        /* NULL without late parts */
 };
 
 /* A statistic of the process, nothing reads it to decide. */
@@ -70,7 +71,10 @@ static bool copy_meta(tr_module *m, const tr_meta *meta) {
     m->meta_room = b.oom ? NULL : malloc(tr_meta_room(b.n));
     bool ok = m->meta_room && tr_meta_read((const uint8_t *)b.d, b.n, m->meta_room, &m->meta);
     tr_sb_fini(&b);
-    return ok;
+    m->classes = ok ? malloc((m->meta.nsites + 1u) * sizeof *m->classes) : NULL;
+    for (uint32_t i = 0; m->classes && i < m->meta.nsites; i++)
+        m->classes[i] = m->meta.sites[i].cls;
+    return m->classes != NULL;
 }
 
 /* What the program's own exceptions are; false where one is not bound. */
@@ -151,6 +155,7 @@ void tr_module_add_late(tr_late *l, tr_module *code) {
     all->part[l->index].code = code;
     atomic_fetch_add_explicit(&all->bytes, code->im.size, memory_order_relaxed);
     l->meta = &code->meta;
+    l->classes = code->classes;
     atomic_store_explicit(&l->entry, code->im.entry, memory_order_release);
 }
 
@@ -184,6 +189,7 @@ static void destroy(tr_module *m) {
     tr_rt_code_remove(&m->code);
     tr_elf_unload(&m->im);
     free(m->meta_room);
+    free(m->classes);
     free(m);
 }
 

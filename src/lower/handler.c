@@ -78,12 +78,23 @@ static lv site_classes(tr_lm *m) {
     return m->site_classes;
 }
 
+static bool has_late(const tr_lm *m) {
+    for (uint32_t i = 0; i < m->prog->insts.n; i++)
+        if (m->prog->insts.d[i].late)
+            return true;
+    return false;
+}
+
 static lv class_of(tr_lf *w, lv code, lv is_site) {
     tr_lm *m = w->m;
     lv index = l_select(w->b, is_site, l_sub(w->b, code, l_int(m->i32, 1)), l_int(m->i32, 0));
-    lv wide = LLVMBuildZExt(w->b, index, m->i64, "");
+    lv wide = LLVMBuildZExt(w->b, index, m->i64, ""), exc;
+    if (has_late(m)) { /* whose raise sites have numbers of their own */
+        tr_lower_rt(w, TR_RT_CLASS, 2, (lv[]){wide, site_classes(m)}, NULL, &exc);
+        return l_select(w->b, is_site, exc, l_int(m->i64, TR_EXC_MEMORY));
+    }
     lv place = LLVMBuildInBoundsGEP2(w->b, m->i16, site_classes(m), &wide, 1, "");
-    lv exc = LLVMBuildZExt(w->b, LLVMBuildLoad2(w->b, m->i16, place, ""), m->i64, "");
+    exc = LLVMBuildZExt(w->b, LLVMBuildLoad2(w->b, m->i16, place, ""), m->i64, "");
     return l_select(w->b, is_site, exc, l_int(m->i64, TR_EXC_MEMORY));
 }
 
@@ -137,7 +148,7 @@ void tr_lower_end_handlers(tr_lm *m) {
     lv *of = TR_NEW_N(&m->ctx->arena, lv, m->sites.n + 1u);
     for (uint32_t i = 0; i <= m->sites.n; i++) {
         const tr_msite *s = i < m->sites.n ? &m->sites.d[i] : NULL;
-        of[i] = l_int(m->i16, !s ? 0 : s->own ? (long long)TR_EXC__COUNT + s->own - 1 : s->exc);
+        of[i] = l_int(m->i16, s ? s->cls : 0);
     }
     lv all = LLVMConstArray2(m->i16, of, m->sites.n + 1u);
     lv table = LLVMAddGlobal(m->mod, LLVMTypeOf(all), "site_classes");

@@ -122,7 +122,7 @@ static bool fill_args(tr_msite *s, const tr_site *site, unsigned n, const tr_ty 
 
 uint32_t tr_lower_site(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty) {
     tr_lm *m = w->m;
-    tr_msite s = {.text = site->text};
+    tr_msite s = {.text = site->text, .cls = (uint16_t)site->exc};
     if (site->exc < TR_EXC__COUNT)
         s.exc = (uint8_t)site->exc;
     else

@@ -6,10 +6,11 @@
  * region is a connected piece of cold blocks with one way in, and one block that its ways out lead to, or
  * none but returns. What it uses from outside becomes its params, what it hands on its result. Counts of
  * references are explicit by now (own.c) and simply move. In its function it is a call; the instance is
- * marked `late`. Pieces with calls stay: their callees would be compiled twice.
- * Cost: linear in the cold
- * blocks. */
+ * marked `late`. Pieces with calls stay: their callees would be compiled twice. What a region raises leaves the
+ * new function, and goes from the call to where it went: out, or to the one handler of all that the region raises.
+ * Cost: linear in the cold blocks. */
 #include <assert.h>
+#include <string.h>
 
 #include "opt/outline.h"
 #include "opt/priv.h"
@@ -19,6 +20,11 @@ enum { WORTH = 12, MAX_RESULTS = 32 };
 typedef struct region {
     tr_u32s blks; /* entry first */
     bool open;    /* what it computes is used outside, other than through the exit's params */
+    /* of one that is to become a function */
+    bool fits;
+    tr_bid exit;
+    const tr_edge *handler; /* where what it raises is caught; NULL: nowhere here */
+    bool resumes;           /* it has ways to blocks that raise again */
 } region;
 
 typedef struct finder {
@@ -27,7 +33,7 @@ typedef struct finder {
     uint32_t weight; /* of the one at hand */
 } finder;
 
-/* --- is it one? --- */
+/* --- regions --- */
 
 /* All cold blocks that hang together with b, in both directions. */
 static void gather(finder *r, tr_bid b) {
@@ -69,6 +75,64 @@ static void find_open(finder *r) {
         }
 }
 
+/* --- what it raises --- */
+
+/* Raises again what comes to it, and does nothing else. */
+static bool resumes(const tr_fn *f, tr_bid b) {
+    const tr_blk *blk = tr_blk_at(f, b);
+    return blk->params.n == 0 && tr_at(f, blk->first)->op == TR_OP_CATCH &&
+           tr_term(f, b)->op == TR_OP_RERAISE && tr_at(f, blk->first)->next == blk->last;
+}
+
+static bool catches(const tr_fn *f, tr_bid b) {
+    return tr_at(f, tr_blk_at(f, b)->first)->op == TR_OP_CATCH;
+}
+
+static bool same_edge(const tr_edge *x, const tr_edge *y) {
+    return x->to == y->to && x->n == y->n && (x->n == 0 || !memcmp(x->args, y->args, x->n * sizeof *x->args));
+}
+
+/* A way of the region's exceptions to a handler outside: there is one, with what is known before the region. */
+static bool add_handler(const finder *r, region *g, const tr_edge *e) {
+    for (uint32_t k = 0; k < e->n; k++) {
+        const tr_ins *in = tr_at(r->o.f, e->args[k]);
+        if (!tr_is_const(in) && tr_outline_has(&r->o, in->blk))
+            return false;
+    }
+    if (g->handler && !same_edge(g->handler, e))
+        return false;
+    g->handler = tr_arena_copy(&r->o.f->ctx->arena, e, sizeof *e);
+    return true;
+}
+
+/* A call takes the region's place, and what that raises goes one way: to its handler if all that the region raises does. */
+static bool raises_one_way(const finder *r, const region *g) {
+    for (uint32_t i = 0; g->handler && i < g->blks.n; i++)
+        if (tr_blk_raises(r->o.f, g->blks.d[i]) && !tr_handler(r->o.f, g->blks.d[i]))
+            return false;
+    return !(g->handler && g->resumes);
+}
+
+/* Inside of the function its exceptions leave it. */
+static void give_resume(finder *r, uint32_t number) {
+    tr_fn *f = r->o.f;
+    region *g = &r->all.d[number - 1];
+    tr_bld b = {.fn = f, .blk = tr_blk_new(f), .before = TR_NOVAL};
+    tr_val c = tr_emit0(&b, TR_OP_CATCH, tr_ty_scalar(f->ctx->types, TR_TY_I64));
+    tr_emit1(&b, TR_OP_RERAISE, NULL, c);
+    tr_blk_at(f, b.blk)->cold = true;
+    for (uint32_t k = 0; k < g->blks.n; k++)
+        for (uint32_t s = 0; s < tr_nsucc(tr_term(f, g->blks.d[k])); s++) {
+            tr_edge *e = &tr_term(f, g->blks.d[k])->imm.succ[s];
+            if (r->o.of[e->to] != number && catches(f, e->to))
+                *e = (tr_edge){.to = b.blk};
+        }
+    r->o.of[b.blk] = number;
+    tr_vec_push(&f->ctx->arena, &g->blks, b.blk);
+}
+
+/* --- is it one? --- */
+
 /* Puts the only block with ways in from outside first. */
 static bool find_entry(finder *r) {
     assert(r->o.blks.n > 0);
@@ -98,13 +162,19 @@ static bool may_move(finder *r, const tr_ins *in) {
     return in->op != TR_OP_CALL && in->op != TR_OP_CLOSURE;
 }
 
-/* One block to lead to, or returns alone. */
-static bool find_exit(finder *r) {
+/* One block to lead to, or returns alone, and one way for what is raised. */
+static bool find_exit(finder *r, region *g) {
+    const tr_fn *f = r->o.f;
     bool returns = false;
-    r->o.exit = TR_NOBLK;
+    g->exit = TR_NOBLK;
     r->weight = 0;
-    for (uint32_t i = 0; i < r->o.blks.n; i++) {
-        const tr_ins *t = tr_term(r->o.f, r->o.blks.d[i]);
+    if (tr_handler(f, g->blks.d[0])) {
+        tr_ins *by = tr_term(f, tr_blk_at(f, g->blks.d[0])->preds.d[0]);
+        if (resumes(f, by->imm.succ[1].to) || !add_handler(r, g, &by->imm.succ[1]))
+            return false;
+    }
+    for (uint32_t i = 0; i < g->blks.n; i++) {
+        const tr_ins *t = tr_term(f, g->blks.d[i]);
         if (t->op == TR_OP_YIELD)
             return false;
         returns = returns || t->op == TR_OP_RET;
@@ -112,38 +182,58 @@ static bool find_exit(finder *r) {
             tr_bid to = t->imm.succ[s].to;
             if (tr_outline_has(&r->o, to))
                 continue;
-            if (r->o.exit != TR_NOBLK && r->o.exit != to)
+            if (resumes(f, to)) {
+                g->resumes = true;
+            } else if (catches(f, to)) {
+                if (!add_handler(r, g, &t->imm.succ[s]))
+                    return false;
+            } else if (g->exit != TR_NOBLK && g->exit != to) {
                 return false;
-            r->o.exit = to;
+            } else {
+                g->exit = to;
+            }
         }
-        for (tr_val v = tr_blk_at(r->o.f, r->o.blks.d[i])->first; v != TR_NOVAL; v = tr_at(r->o.f, v)->next)
-            if (!may_move(r, tr_at(r->o.f, v)))
+        for (tr_val v = tr_blk_at(f, g->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (!may_move(r, tr_at(f, v)))
                 return false;
     }
-    return !(returns && r->o.exit != TR_NOBLK) && r->weight >= WORTH &&
-           (r->o.exit == TR_NOBLK || tr_blk_at(r->o.f, r->o.exit)->params.n <= MAX_RESULTS);
+    return !(returns && g->exit != TR_NOBLK) && r->weight >= WORTH && raises_one_way(r, g) &&
+           (g->exit == TR_NOBLK || tr_blk_at(f, g->exit)->params.n <= MAX_RESULTS);
 }
 
 bool tr_opt_late(tr_prog *p, tr_fn *f) {
     finder r = {.o = {.p = p, .f = f, .name = "late"}};
     tr_arena *a = &f->ctx->arena;
     bool changed = false;
-    if (p->handles || f->ctx->opts.debug || f->ctx->opts.opt_level == 0)
+    if (f->ctx->opts.debug || f->ctx->opts.opt_level == 0)
         return false;
     if (f->is_lambda) /* the bodies of a function's patterns have its name */
         r.o.name = tr_arena_printf(a, "body%u.late", (unsigned)p->insts.n);
-    r.o.of = TR_NEW_N(a, uint32_t, f->blks.n + 1u);
+    r.o.of = TR_NEW_N(a, uint32_t, 2u * f->blks.n + 1u); /* a block more for each region */
     for (uint32_t i = 0; i < f->rpo.n; i++)
         if (tr_blk_at(f, f->rpo.d[i])->cold && !r.o.of[f->rpo.d[i]])
             gather(&r, f->rpo.d[i]);
     if (!r.all.n)
         return false;
     find_open(&r);
+    for (uint32_t n = 1; n <= r.all.n; n++) {
+        region *g = &r.all.d[n - 1];
+        r.o.number = n;
+        r.o.blks = g->blks;
+        g->fits = !g->open && find_entry(&r) && find_exit(&r, g);
+    }
+    for (uint32_t n = 1; n <= r.all.n; n++)
+        if (r.all.d[n - 1].fits && (r.all.d[n - 1].handler || r.all.d[n - 1].resumes))
+            give_resume(&r, n);
     tr_outline_begin(&r.o);
-    for (r.o.number = 1; r.o.number <= r.all.n; r.o.number++) {
-        r.o.blks = r.all.d[r.o.number - 1].blks;
-        if (r.all.d[r.o.number - 1].open || !find_entry(&r) || !find_exit(&r))
+    for (uint32_t n = 1; n <= r.all.n; n++) {
+        const region *g = &r.all.d[n - 1];
+        if (!g->fits)
             continue;
+        r.o.number = n;
+        r.o.blks = g->blks;
+        r.o.exit = g->exit;
+        r.o.handler = g->handler;
         r.o.late = true;
         tr_outline_make(&r.o);
         changed = true;

@@ -185,6 +185,7 @@ static void call_it(tr_outline *r, const tr_ty *ret) {
     tr_fn *f = r->f;
     tr_arena *a = &f->ctx->arena;
     tr_bid entry = r->blks.d[0], here = tr_blk_new(f);
+    bool inside = tr_handler(f, entry) != NULL; /* the call will be protected as it was */
     uint32_t n = tr_blk_at(f, entry)->params.n, nout = 0;
     tr_val *args = TR_NEW_N(a, tr_val, n + r->in.n + 1u);
     tr_blk_at(f, here)->cold = tr_blk_at(f, entry)->cold;
@@ -200,6 +201,12 @@ static void call_it(tr_outline *r, const tr_ty *ret) {
     }
     tr_val first = tr_blk_at(f, entry)->first;
     tr_bld b = {.fn = f, .blk = here, .before = TR_NOVAL, .loc = tr_at(f, first)->loc};
+    if (r->handler && !inside) {
+        tr_bid body = tr_blk_new(f);
+        tr_blk_at(f, body)->cold = tr_blk_at(f, here)->cold;
+        tr_try(&b, body, r->handler);
+        b.blk = body;
+    }
     tr_val call = tr_emit_v(&b, TR_OP_CALL, ret, n + r->in.n, args);
     tr_at(f, call)->imm.fn = add_instance(r);
     if (r->exit == TR_NOBLK) {

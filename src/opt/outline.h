@@ -18,9 +18,10 @@ typedef struct tr_outline {
     uint32_t *of;     /* per block: number of its region, from 1; 0: none */
     /* of the one at hand */
     uint32_t number;
-    tr_u32s blks; /* entry first */
-    tr_bid exit;  /* TR_NOBLK: it returns, or raises */
-    bool late;    /* as tr_inst has it */
+    tr_u32s blks;           /* entry first */
+    tr_bid exit;            /* TR_NOBLK: it returns, or raises */
+    const tr_edge *handler; /* where what it raises is caught; NULL: it leaves the function */
+    bool late;              /* as tr_inst has it */
     /* its own */
     tr_u32s in, taken; /* values from outside: the params; all that stand in `map` */
     tr_fn *g;

@@ -19,6 +19,7 @@ void tr_rt_free(tr_frame *f, void *mem);
 /* Late code (late.c): the address to call, and what to do with a code above 0 that it returned. */
 void *tr_rt_late(tr_frame *f, void *late);
 void tr_rt_late_raised(tr_frame *f, void *late);
+int64_t tr_rt_class(const tr_frame *f, int64_t site, const uint16_t *table);
 
 /* What a handler takes out of the frame, a tr_raised, but for its code, and puts back. */
 void tr_rt_catch(const tr_frame *f, void *to);

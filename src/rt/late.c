@@ -17,6 +17,10 @@ void *tr_rt_late(tr_frame *f, void *late) {
     return entry ? entry : (void *)(uintptr_t)failed;
 }
 
+int64_t tr_rt_class(const tr_frame *f, int64_t site, const uint16_t *table) {
+    return f->late ? f->late->classes[site] : table[site];
+}
+
 /* An exception came out of it. It calls nothing that is compiled, so the trace begins with its caller. */
 void tr_rt_late_raised(tr_frame *f, void *late) {
     f->late = late;

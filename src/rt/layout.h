@@ -54,7 +54,8 @@ static inline void *tr_mem_data(tr_mem *m) {
 typedef struct tr_late {
     _Atomic(void *)
         entry; /* NULL: not compiled yet. int32_t (tr_frame *, parts of the arguments ..., tr_slot *ret), result as tr_entry's */
-    const void *meta; /* with it: describes its raise sites (code/meta.h) */
+    const void *meta;        /* with it: describes its raise sites (code/meta.h) */
+    const uint16_t *classes; /* with it: the number of each one's exception */
     _Atomic(const char *)
         why;        /* it could not be compiled when it was first reached, and not for lack of memory */
     void *module;   /* whose code this is part of (code/code.h) */
