@@ -238,5 +238,7 @@ bool tr_opt_late(tr_prog *p, tr_fn *f) {
         tr_outline_make(&r.o);
         changed = true;
     }
+    if (changed && p->handles) /* nobody may lead any more to what raises again */
+        tr_simplify_tries(f);
     return changed;
 }
