@@ -113,22 +113,30 @@ static bool raises_one_way(const finder *r, const region *g) {
     return !(g->handler && g->resumes);
 }
 
-/* Inside of the function its exceptions leave it. */
-static void give_resume(finder *r, uint32_t number) {
+static tr_bid resume_block(finder *r, uint32_t number) {
     tr_fn *f = r->o.f;
-    region *g = &r->all.d[number - 1];
     tr_bld b = {.fn = f, .blk = tr_blk_new(f), .before = TR_NOVAL};
     tr_val c = tr_emit0(&b, TR_OP_CATCH, tr_ty_scalar(f->ctx->types, TR_TY_I64));
     tr_emit1(&b, TR_OP_RERAISE, NULL, c);
     tr_blk_at(f, b.blk)->cold = true;
-    for (uint32_t k = 0; k < g->blks.n; k++)
-        for (uint32_t s = 0; s < tr_nsucc(tr_term(f, g->blks.d[k])); s++) {
-            tr_edge *e = &tr_term(f, g->blks.d[k])->imm.succ[s];
-            if (r->o.of[e->to] != number && catches(f, e->to))
-                *e = (tr_edge){.to = b.blk};
-        }
     r->o.of[b.blk] = number;
-    tr_vec_push(&f->ctx->arena, &g->blks, b.blk);
+    tr_vec_push(&f->ctx->arena, &r->all.d[number - 1].blks, b.blk);
+    return b.blk;
+}
+
+/* Inside of the function its exceptions leave it. */
+static void give_resume(finder *r, uint32_t number) {
+    tr_fn *f = r->o.f;
+    const region *g = &r->all.d[number - 1];
+    tr_bid own = TR_NOBLK;
+    for (uint32_t k = 0, n = g->blks.n; k < n; k++)
+        for (uint32_t s = 0; s < tr_nsucc(tr_term(f, g->blks.d[k])); s++) {
+            tr_bid to = tr_term(f, g->blks.d[k])->imm.succ[s].to;
+            if (r->o.of[to] == number || !catches(f, to))
+                continue;
+            own = own == TR_NOBLK ? resume_block(r, number) : own;
+            tr_term(f, g->blks.d[k])->imm.succ[s] = (tr_edge){.to = own};
+        }
 }
 
 /* --- is it one? --- */
