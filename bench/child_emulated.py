@@ -1,7 +1,7 @@
 """Child process: checks and times the kernels of emulated.py, compiled on one core, beside C.
 
 Prints one JSON object: {"samples": {case: {variant: [seconds, ...]}}, "wrong": {case: what}, "failed": {case: error}}. The two sides take turns. With
-`--simulator` the peer is Numba's simulator; with `--waits` it times what a new kernel costs before it runs, in a process that has compiled before: {"samples": {what: {"treadle": [seconds, ...]}}}.
+`--simulator` the peer is Numba's simulator; with `--cores` it is one core against two; with `--waits` it times what a new kernel costs before it runs, in a process that has compiled before: {"samples": {what: {"treadle": [seconds, ...]}}}.
 """
 
 from __future__ import annotations
@@ -93,6 +93,24 @@ def beside_simulator(ours: Any, rounds: int) -> dict[str, dict[str, list[float]]
     return samples
 
 
+def by_cores(treadle: Any, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Wall time of the tiled product on one core and on two, in turns."""
+    launch, _, error = emulated.product(treadle.cuda)
+    samples: dict[str, list[float]] = {"one": [], "two": []}
+    for number in range(rounds + 1):
+        for side, n in (("one", 1), ("two", 2)):
+            treadle.set_num_threads(n)
+            start = time.perf_counter()
+            launch()
+            took = time.perf_counter() - start
+            if number:  # the first one compiles
+                samples[side].append(took)
+    if not error() < CLOSE:
+        raise ArithmeticError(f"off by {error()}")
+    treadle.set_num_threads(1)
+    return {"product on two cores": samples}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", default="", help="names, joined by '|'")
@@ -100,6 +118,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--waits", action="store_true")
     parser.add_argument("--simulator", action="store_true")
+    parser.add_argument("--cores", action="store_true")
     options = parser.parse_args()
 
     os.environ["TREADLE_CUDA"], os.environ["TREADLE_CUDA_WARN"] = "emu", "0"
@@ -110,6 +129,8 @@ def main() -> None:
     gc.disable()
     if options.waits:
         report["samples"] = waits(treadle.cuda, options.rounds)
+    if options.cores:
+        report["samples"] = by_cores(treadle, options.rounds)
     if options.simulator:
         report["samples"] = beside_simulator(treadle.cuda, options.rounds)
     for name in options.cases.split("|") if options.cases else ():

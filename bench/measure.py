@@ -142,6 +142,8 @@ def measure_emulated(harness: Harness, wanted: set[str], samples: Samples) -> No
     ]
     if wanted & {"kernel/first launch", "kernel/first PTX"}:
         reports.append(harness.child("child_emulated", "--waits", "--rounds", str(harness.rounds(9, 3))))
+    if "kernel/product on two cores" in wanted:
+        reports.append(harness.child("child_emulated", "--cores", "--rounds", str(harness.rounds(15, 5))))
     if any(f"kernel/{name}" in wanted for name in emulated.SIMULATED):
         reports.append(harness.child("child_emulated", "--simulator", "--rounds", str(harness.rounds(3, 1))))
     for report in reports:

@@ -387,6 +387,16 @@ ROWS: list[Row] = [
         Row(f"kernel/{name}, simulator", f"kernel/{name}", "treadle", "numba", "min", "us", 1e-4, 1e-5)
         for name in emulated.SIMULATED
     ),
+    Row(
+        "kernel/product, two cores",
+        "kernel/product on two cores",
+        "two",
+        "one",
+        "min",
+        "ms",
+        1 / 1.8,
+        1 / 1.95,
+    ),
     Row("kernel/first launch", "kernel/first launch", "treadle", "", "median", "ms", 40e-3, 10e-3),
     Row("kernel/first PTX", "kernel/first PTX", "treadle", "", "median", "ms", 15e-3, 8e-3),
     *(
