@@ -119,6 +119,8 @@ def _testing() -> dict[str, Any]:
         "skip_if_mvc_enabled",
         "skip_if_mvc_libraries_unavailable",
         "skip_with_cuda_python",
+        "skip_on_nvjitlink_13_1_sm_120",
+        "linux_only",
         "xfail_unless_cudasim",
         *(f"skip_unless_cc_{cc}" for cc in (32, 50, 53, 60, 70, 75, 80, 90)),
     )
@@ -130,11 +132,13 @@ def _testing() -> dict[str, Any]:
                 "skip_without_nvdisasm",
                 "skip_if_cuda_includes_missing",
                 "skip_if_cudadevrt_missing",
+                "skip_if_nvjitlink_missing",
                 "skip_unless_conda_cudatoolkit",
             ),
             _skipped("no file of a CUDA toolkit is used"),
         ),
         "unittest": unittest,
+        "cc_X_or_above": lambda major, minor: cuda.get_current_device().compute_capability >= (major, minor),
         "CUDATestCase": CUDATestCase,
         "ContextResettingTestCase": CUDATestCase,
         "SerialMixin": SerialMixin,
@@ -170,6 +174,7 @@ def names_of(path: list[str]) -> dict[str, Any]:
             **own,
             "jit": jit,
             "autojit": jit,
+            "HAS_NUMBA": False,  # there is no Numba beside this
         }
     if path == ["kernels", "transpose"]:
         return {"transpose": transpose}
@@ -178,7 +183,16 @@ def names_of(path: list[str]) -> dict[str, Any]:
     if path in (["testing"], ["tests", "support"]):
         return _testing()
     if path in (["compiler"], ["dispatcher"]):
-        return {name: cuda.Kernel for name in ("CUDADispatcher", "Dispatcher", "CUDAKernel", "_Kernel")}
+        compiled = (
+            "compile",
+            "compile_for_current_device",
+            "compile_ptx",
+            "compile_ptx_for_current_device",
+        )
+        return {
+            **{name: cuda.Kernel for name in ("CUDADispatcher", "Dispatcher", "CUDAKernel", "_Kernel")},
+            **{name: getattr(cuda, name) for name in compiled},
+        }
     if any(part.startswith("_") for part in path):
         return {}
     name = "treadle.cuda"

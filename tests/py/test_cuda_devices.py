@@ -351,10 +351,12 @@ from numba.cuda.cudadrv.devicearray import DeviceNDArray
 from numba.cuda.cudadrv.driver import CudaAPIError, driver
 from numba.cuda.cudadrv.error import CudaSupportError, CudaDriverError
 from numba.cuda.cudadrv import devices, runtime
-from numba.cuda.compiler import Dispatcher
+from numba.cuda.compiler import Dispatcher, compile_ptx, compile_for_current_device
+from numba.cuda import HAS_NUMBA
 from numba.cuda.testing import CUDATestCase, skip_on_cudasim, skip_unless_cudasim, skip_unless_cc_53, unittest
 import numba.cuda.cudadrv.nvvm
 
+assert not HAS_NUMBA and compile_ptx is cuda.compile_ptx and compile_for_current_device is cuda.compile_for_current_device
 assert NumbaPerformanceWarning is same and issubclass(same, numba.NumbaWarning)
 assert cuda.is_available() and len(cuda.gpus) == 1 and cuda.cudadrv.devicearray.DeviceNDArray is DeviceNDArray is devicearray.DeviceNDArray
 
