@@ -8,9 +8,12 @@ import io
 import sys
 import unittest
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Callable
+
+import numpy as np
 
 from . import config, cuda
 from ._core import Signature
@@ -79,8 +82,39 @@ def _skipped(why: str) -> Callable[[Any], Any]:
 class CUDATestCase(unittest.TestCase):
     """A test that uses a device."""
 
+    FLOAT16_RTOL = 2.0**-10
+
     def tearDown(self) -> None:
         cuda.synchronize()
+
+    def assertPreciseEqual(
+        self,
+        first: Any,
+        second: Any,
+        prec: str = "exact",
+        ulps: int = 1,
+        msg: str | None = None,
+        ignore_sign_on_zero: bool = False,
+        abs_tol: Any = None,
+    ) -> None:
+        """Equal in dtype, shape and value, NaN included; `prec` ``"single"`` and ``"double"``: within so many units of their last places."""
+        if isinstance(first, (tuple, list)):
+            assert type(first) is type(second) and len(first) == len(second), msg or (first, second)
+            for a, b in zip(first, second):
+                self.assertPreciseEqual(a, b, prec, ulps, msg, ignore_sign_on_zero, abs_tol)
+            return
+        a, b = np.asarray(first), np.asarray(second)
+        assert a.shape == b.shape and a.dtype.kind == b.dtype.kind, msg or (a.dtype, b.dtype, a.shape, b.shape)
+        same = (a == b) | ((a != a) & (b != b))
+        if prec != "exact":
+            bits = 23 if prec == "single" else 52
+            same |= np.abs(a - b) <= np.abs(b) * (ulps * 2.0**-bits)
+        if abs_tol is not None:
+            same |= np.abs(a - b) <= (2.0**-52 if abs_tol == "eps" else abs_tol)
+        assert np.all(same), msg or f"{first!r} != {second!r}"
+        if a.dtype.kind in "fc" and not ignore_sign_on_zero and prec == "exact":
+            zero = (a == 0) & (b == 0)
+            assert not np.any(zero & (np.signbit(a.real) != np.signbit(b.real))), msg or "zeros of other signs"
 
 
 class SerialMixin:
@@ -169,8 +203,8 @@ def names_of(path: list[str]) -> dict[str, Any]:
         own = {name: getattr(cuda, name) for name in cuda.__all__}
         return {
             **scalars,
-            "vectorize": vectorize,
-            "guvectorize": guvectorize,
+            "vectorize": partial(vectorize, target="cuda"),
+            "guvectorize": partial(guvectorize, target="cuda"),
             **own,
             "jit": jit,
             "autojit": jit,

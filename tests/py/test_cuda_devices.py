@@ -417,6 +417,18 @@ from numba.cuda.kernels.transpose import transpose
 assert other.ENABLE_CUDASIM == cuda.config.ENABLE_CUDASIM == 0 and errors.NumbaPerformanceWarning is same and types.float64 is f8
 assert numba.typeof(d) == d._numba_type_ == float32[::1] and from_dtype(as_dtype(int32)) == int32
 t = to_device(np.arange(6.0).reshape(2, 3))
+half = cuda.vectorize(["float64(float64)"])(lambda x: x / 2)
+assert isinstance(half(t), DeviceNDArray) and half(t).copy_to_host()[1, 2] == 2.5 and half(np.ones(3), stream=cuda.stream())[0] == 0.5
+case = CUDATestCase()
+case.assertPreciseEqual(np.float64(0.1), 0.1)
+case.assertPreciseEqual((1.0, np.nan), (1.0, np.nan))
+case.assertPreciseEqual(np.float32(1 + 2**-23), np.float32(1), prec="single")
+for a, b in ((0.0, -0.0), (1.0, 1), (np.float32(1), np.float32(1 + 2**-20))):
+    try:
+        case.assertPreciseEqual(a, b)
+    except AssertionError:
+        continue
+    raise RuntimeError("equal")
 assert transpose(t).shape == (3, 2) and transpose(t, cuda.device_array((3, 2), order="F"))[2, 1] == 5
 
 class Manager(cuda.HostOnlyCUDAMemoryManager):
