@@ -104,7 +104,12 @@ class CUDATestCase(unittest.TestCase):
                 self.assertPreciseEqual(a, b, prec, ulps, msg, ignore_sign_on_zero, abs_tol)
             return
         a, b = np.asarray(first), np.asarray(second)
-        assert a.shape == b.shape and a.dtype.kind == b.dtype.kind, msg or (a.dtype, b.dtype, a.shape, b.shape)
+        assert a.shape == b.shape and a.dtype.kind == b.dtype.kind, msg or (
+            a.dtype,
+            b.dtype,
+            a.shape,
+            b.shape,
+        )
         same = (a == b) | ((a != a) & (b != b))
         if prec != "exact":
             bits = 23 if prec == "single" else 52
@@ -114,7 +119,9 @@ class CUDATestCase(unittest.TestCase):
         assert np.all(same), msg or f"{first!r} != {second!r}"
         if a.dtype.kind in "fc" and not ignore_sign_on_zero and prec == "exact":
             zero = (a == 0) & (b == 0)
-            assert not np.any(zero & (np.signbit(a.real) != np.signbit(b.real))), msg or "zeros of other signs"
+            assert not np.any(zero & (np.signbit(a.real) != np.signbit(b.real))), (
+                msg or "zeros of other signs"
+            )
 
 
 class SerialMixin:
