@@ -207,7 +207,7 @@ static bool apart(run *r, const tr_ins *i) {
     const tr_ty *t = arg_type(r, i, 0), *u = arg_type(r, i, 1);
     bool same = t->ndim == u->ndim && t->elem == u->elem && a[1].p == b[1].p;
     for (unsigned k = 0; k < t->ndim && same; k++)
-        same = stride(t, a, k) == stride(u, b, k);
+        same = dim(a, k) == dim(b, k) && stride(t, a, k) == stride(u, b, k);
     return same || !overlap(r, i);
 }
 

@@ -347,13 +347,16 @@ static lv overlap_of(tr_lf *w, const tr_larr *a) {
     return l_and(w->b, meet, LLVMBuildNot(w->b, l_or(w->b, empty[0], empty[1]), ""));
 }
 
-/* One address and equal strides; NULL: never, as their types are. */
+/* One address, equal sizes and strides; NULL: never, as their types are. The sizes count: where one has a single element along an axis,
+ * every element of the other meets that one. */
 static lv same_elements(tr_lf *w, const tr_larr *a) {
     if (a[0].ty->ndim != a[1].ty->ndim || a[0].ty->elem != a[1].ty->elem)
         return NULL;
     lv same = l_icmp(w->b, LLVMIntEQ, a[0].data, a[1].data);
-    for (unsigned i = 0; i < a[0].ty->ndim; i++)
+    for (unsigned i = 0; i < a[0].ty->ndim; i++) {
+        same = l_and(w->b, same, l_icmp(w->b, LLVMIntEQ, a[0].shape[i], a[1].shape[i]));
         same = l_and(w->b, same, l_icmp(w->b, LLVMIntEQ, a[0].stride[i], a[1].stride[i]));
+    }
     return same;
 }
 

@@ -112,6 +112,38 @@ def test_overlap(n, i, j, text):
     np.testing.assert_array_equal(a, b)
 
 
+@settings(max_examples=examples(80), deadline=None)
+@given(
+    st.sampled_from([(1, 1), (1, 4), (4, 1), (2, 2), (3, 3), (3, 5), (3, 2, 4), (2, 1, 3), (1, 3, 3)]),
+    st.sampled_from(
+        [
+            "a[0]",
+            "a[-1]",
+            "a[:1]",
+            "a[0][None]",
+            "a[..., :1]",
+            "a[..., 0:1]",
+            "a[::-1]",
+            "a[:, :1]",
+            "a.T.T",
+            "a[0, 0]",
+        ]
+    ),
+    st.sampled_from(
+        ["a[...] = {s} - a", "a[:] = a * 2 + {s}", "a += {s}", "a[:] = {s} != a", "t = {s} * 2; a[:] = t + a"]
+    ),
+)
+def test_overlap_of_few_with_many(shape, view, text):
+    """A view that begins where its array does and has the same strides, but fewer elements: each meets many of the array."""
+    space = {}
+    exec(f"def f(a):\n    {text.format(s=view)}\n", space)
+    a = (np.arange(np.prod(shape)) * 7919 % 251 + 1.0).reshape(shape)
+    b = a.copy()
+    space["f"](a)
+    njit(space["f"])(b)
+    np.testing.assert_array_equal(a, b)
+
+
 def test_reductions_beside_each_other():
     @njit
     def f(a, b):

@@ -1,0 +1,12 @@
+"""A row with an axis of one element before it begins where its array does and has the same strides: taken for the array itself."""
+
+SOURCE = """\
+@jit
+def main(a0):
+    a0[...] = a0[0] != a0
+"""
+CALLS = [
+    ["mk('float64', (3, 2, 4), 'C', '0056d0edabc821c00000000000000040fe0262374ac5b3c00000000000000c4010dc61ad69090dc0c88cbb8366c6a0c0000000000000f07f0000000000000080b0683a2d0b2da740000000000000f0bf0000000000000000a671e8a6a24ac140aebe2da81a0704c00000000000000080c4e08b87503ca440d405f207fb58a44000000000000008c094be65f882a8234000000000000000002cf21182517a1e40000000000000044084563a290a12bf40480fb959572ebbc00000000000000000', 0)"],
+]
+PROMOTION = 'treadle'
+OPTIONS = {'inline': 'always'}
