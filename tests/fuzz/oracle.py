@@ -705,9 +705,9 @@ class Instance(Expressions, Handlers):
         prog = self.prog
 
         def run(frame: Frame) -> None:
-            arr, new = base(frame), value(frame)
+            arr = base(frame)
             prog.count("scatter", f"{key.pick.name} op=")
-            key.pick.update(op, arr, frame, part, new, vty)
+            key.pick.update(op, arr, frame, part, value, vty)
 
         return run
 

@@ -87,9 +87,9 @@ class Pick:
         return picked.shape
 
     def update(self, op: str, arr: ArrayValue, frame: Any, ty: Array, value: Any, vty: Any) -> None:
-        """``arr[self] op= value``: what is picked, with the operation, and stored again."""
+        """``arr[self] op= value(frame)``: what is picked, then the value, the operation, and it is stored again."""
         part = self.load(arr, frame)
-        array_ops.inplace(op, part, ty, value, vty)
+        array_ops.inplace(op, part, ty, value(frame), vty)
         self.store(arr, frame, part, ty)
 
 
