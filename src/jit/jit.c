@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "jit/choices.h"
+#include "jit/wraps.h"
 #include "jit/compat.h"
 #include "jit/cpus.h"
 #include "jit/nvptx.h"
@@ -212,6 +213,14 @@ static bool run(job *j, const char *pipeline) {
     return false;
 }
 
+/* LLVM's default<O3> in two halves: the first, which linkers know, makes no vectors. */
+static bool run_default(job *j) {
+    if (!run(j, "thinlto-pre-link<O3>,function<eager-inv>(" TR_O3_NESTED ")"))
+        return false;
+    tr_wraps_hide(j->mod);
+    return run(j, "function<eager-inv>(" TR_O3_SECOND ")");
+}
+
 /* REC for what lowering made, in one go, or in two with something between them: a second run costs 0.1 ms. */
 static bool run_rec(job *j) {
     const tr_lower_made *made = &j->made;
@@ -219,11 +228,14 @@ static bool run_rec(job *j) {
         tr_arena_printf(&j->ctx->arena, "%sfunction<eager-inv>(%s%s%s", made->calls ? TR_REC_INLINE : "",
                         TR_REC_FIRST, made->nested ? TR_REC_NESTED : "", TR_REC_VALUES);
     const char *second = made->complex ? TR_REC_SECOND TR_REC_PAIRS : TR_REC_SECOND;
-    if (!made->choices)
+    if (!made->choices && !made->wraps)
         return run(j, tr_arena_printf(&j->ctx->arena, "%s,%s)", first, second));
     if (!run(j, tr_arena_printf(&j->ctx->arena, "%s)", first)))
         return false;
-    tr_choices_expand(j->mod);
+    if (made->choices)
+        tr_choices_expand(j->mod);
+    if (made->wraps)
+        tr_wraps_hide(j->mod);
     return run(j, tr_arena_printf(&j->ctx->arena, "function<eager-inv>(%s)", second));
 }
 
@@ -232,7 +244,7 @@ static bool run_passes(job *j) {
         return run(j, j->ctx->opts.opt_level ? "default<O3>" : "default<O0>");
     switch (j->ctx->opts.opt_level) {
     case 0: return run(j, TR_REC_STUB);
-    case 3: return run(j, "default<O3>");
+    case 3: return run_default(j);
     default: return run_rec(j);
     }
 }

@@ -12,12 +12,13 @@
  *   as long, and it costs a twentieth of the time;
  *   LLVM makes a switch of tests of one integer, in which its vectoriser (until LLVM 20) sees no loop it could do: between the halves
  *   jit/choices.c makes tests of short ones again, where there are any;
+ *   there, too, jit/wraps.c hides indices that wrap from a fault of the vectoriser's;
  *   instcombine's fixpoint is neither sought nor verified: a failed verification would end the process.
  * The text is constant, because LLVM reports a wrong one at run time. */
 #ifndef TR_JIT_PIPELINE_H
 #define TR_JIT_PIPELINE_H
 
-enum { TR_REC_VERSION = 10 }; /* part of the cache key: raise it with every change below */
+enum { TR_REC_VERSION = 11 }; /* part of the cache key: raise it with every change below */
 
 #define TR_REC_CFG_EARLY                                                                                  \
     "simplifycfg<bonus-inst-threshold=1;no-forward-switch-cond;switch-range-to-icmp;no-switch-to-lookup;" \
@@ -41,6 +42,12 @@ enum { TR_REC_VERSION = 10 }; /* part of the cache key: raise it with every chan
     "loop-vectorize,loop-unroll<O2;no-runtime;no-partial;no-peeling;no-upperbound>," TR_REC_COMBINE \
     "," TR_REC_CFG_LATE
 #define TR_REC_PAIRS ",slp-vectorizer,vector-combine"
+
+/* opt_level 3: LLVM's default<O3> as it goes on from where it could stop for a linker, in its order. */
+#define TR_O3_NESTED "loop(loop-unroll-full)," TR_REC_NESTED TR_REC_COMBINE
+#define TR_O3_SECOND                                                                  \
+    "loop-vectorize," TR_REC_COMBINE ",slp-vectorizer,vector-combine," TR_REC_COMBINE \
+    ",loop-unroll<O3>," TR_REC_COMBINE ",loop-mssa(licm)," TR_REC_CFG_LATE
 
 /* A module with calls: callees are cleaned up a little, then inlined where that pays. */
 #define TR_REC_INLINE \

@@ -84,6 +84,7 @@ static lv int_to_int(tr_lf *w, lv x, const tr_ty *from, lt to) {
     if (a > b)
         return LLVMBuildTrunc(w->b, x, to, "");
     bool sign = tr_ty_class(from) == 'i' && !tr_plant(w->m->ctx, TR_PLANT_SEXT);
+    w->m->wraps = w->m->wraps || !sign;
     return sign ? LLVMBuildSExt(w->b, x, to, "") : LLVMBuildZExt(w->b, x, to, "");
 }
 

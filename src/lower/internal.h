@@ -60,6 +60,7 @@ typedef struct tr_lm {
     bool atomic_counts;    /* threads may count references of one block at the same time */
     bool complex;          /* tr_lower_made */
     bool nested;           /* the same */
+    bool wraps;            /* the same */
     unsigned choices;      /* branches on whether an integer is a given one */
     uint64_t constants;    /* bytes of a device's constant memory that are taken */
     bool checks_stack;     /* some function that was lowered looks whether there is room on the stack */

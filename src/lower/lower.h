@@ -24,6 +24,7 @@ typedef struct tr_lower_made {
     bool complex; /* products of complex numbers: the SLP pass knows how to pair them */
     bool choices; /* several branches on whether an integer is a given one, of which LLVM makes a switch */
     bool nested;  /* loops of few rounds with branches, in others */
+    bool wraps;   /* low bits of integers, which indices may be made of (jit/wraps.c) */
 } tr_lower_made;
 
 /* Fills the empty module `mod` (context, triple and data layout set by the caller) with every instance that

@@ -296,7 +296,10 @@ bool tr_lower_program(tr_prog *p, LLVMContextRef lc, LLVMModuleRef mod, const tr
     if (m.dbg)
         tr_lower_debug_close(&m);
     tr_lower_meta(&m, meta);
-    *made = (tr_lower_made){
-        .calls = has_calls(&m), .complex = m.complex, .choices = m.choices > 1, .nested = m.nested};
+    *made = (tr_lower_made){.calls = has_calls(&m),
+                            .complex = m.complex,
+                            .choices = m.choices > 1,
+                            .nested = m.nested,
+                            .wraps = m.wraps};
     return ok && !m.failed;
 }

@@ -281,13 +281,13 @@ static void find_pieces(plan *p) {
         if (l->kept[b] && l->u.meet[b] != TR_NOBLK)
             l->head[l->u.meet[b]] |= HEAD;
     }
-    for (bool clean = false; !clean;) {
+    for (bool clean = false;
+         !clean;) { /* from the beginning after each new head: blocks behind it count as another's */
         clean = true;
         for (tr_bid b = 0; b < g->blks.n; b++)
             l->piece[b] = TR_NOBLK;
-        for (uint32_t k = 0; k < g->rpo.n; k++)
-            if (l->head[g->rpo.d[k]] && !spread(p, g->rpo.d[k]))
-                clean = false;
+        for (uint32_t k = 0; k < g->rpo.n && clean; k++)
+            clean = !l->head[g->rpo.d[k]] || spread(p, g->rpo.d[k]);
     }
     for (uint32_t k = 0; k < g->rpo.n; k++)
         if (l->piece[g->rpo.d[k]] == TR_NOBLK) {

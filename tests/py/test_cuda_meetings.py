@@ -126,6 +126,29 @@ def k(a, q):
         cuda.syncthreads()
         q[t] += cuda.syncthreads_count(x > 4)
 """,
+    "some leave behind a test of all": """
+def k(a, q):
+    if a.size < 30:
+        if a[0] == 1:
+            return
+    t = cuda.threadIdx.x
+    if t % 3 == 2:
+        return
+    cuda.syncthreads()
+    q[t] = 1
+""",
+    "some leave behind a loop that all could leave": """
+def k(a, q):
+    t, i = cuda.threadIdx.x, a.size
+    while i > 0:
+        i -= 1
+        if a.size < 0:
+            return
+    if t // 32 < 2:
+        return
+    cuda.syncthreads()
+    q[t] = 1
+""",
     "votes decide": """
 def k(a, q):
     t, x = cuda.threadIdx.x, a[cuda.threadIdx.x]
