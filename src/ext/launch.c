@@ -220,6 +220,19 @@ static uint64_t parameter_bytes(PyObject *const *items, Py_ssize_t n, uint64_t a
     return at;
 }
 
+/* The kernel's own word on arguments that it never saw. */
+static bool check_items(const tr_launcher *l, PyObject *items) {
+    PyObject *check = PyObject_GetAttrString(l->kernel, "_check");
+    if (!check && PyErr_ExceptionMatches(PyExc_AttributeError)) { /* whoever else launches entries */
+        PyErr_Clear();
+        return true;
+    }
+    PyObject *r = check ? PyObject_CallOneArg(check, items) : NULL;
+    Py_XDECREF(check);
+    Py_XDECREF(r);
+    return r != NULL;
+}
+
 /* Compiles for these arguments. */
 static bool compile(const tr_launcher *l, tr_dev *d, PyObject *const *items, uint32_t n) {
     PyObject *bound[SIZES + 1] = {NULL};
@@ -238,6 +251,7 @@ static bool compile(const tr_launcher *l, tr_dev *d, PyObject *const *items, uin
     bool ok = (bound[first] = PyTuple_New(n)) != NULL;
     for (uint32_t i = 0; ok && i < n; i++)
         PyTuple_SET_ITEM(bound[first], i, Py_NewRef(items[i]));
+    ok = ok && check_items(l, bound[first]);
     for (uint32_t k = 0; ok && k < first; k++)
         ok = (bound[k] = PyLong_FromLongLong(l->sizes[k])) != NULL;
     ok = ok && tr_spec_for(l->fn, bound);

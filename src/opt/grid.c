@@ -46,8 +46,11 @@ const tr_site *tr_grid_site(const tr_grid *s, tr_exc exc, const char *text) {
     return t;
 }
 
-bool tr_grid_fail(const tr_grid *s, const char *text) {
-    tr_place place = s->f->locs.d[tr_at(s->f, s->call)->loc].place;
+bool tr_grid_fail(const tr_grid *s, tr_val at, const char *text) {
+    tr_bid b = at == TR_NOVAL ? 0 : tr_at(s->g, at)->blk;
+    bool whole = at == TR_NOVAL || tr_at(s->g, at)->op == TR_OP_PARAM; /* which has no place of its own */
+    const tr_ins *in = tr_at(s->g, whole ? tr_blk_at(s->g, b)->first : at);
+    tr_place place = tr_fn_place(s->g, in->loc);
     tr_err_add(s->p->ctx, TR_ERR_LOWERING, place, "%s: %s", s->g->name, text);
     return false;
 }
@@ -256,13 +259,18 @@ tr_bid *tr_grid_copy(tr_grid *s, const tr_u32s *blks, const tr_val *known, tr_bi
 
 /* --- the kernel's body --- */
 
-static bool has_meetings(const tr_fn *f) {
+/* Where threads wait for each other first, or NOVAL: nowhere. */
+static tr_val find_meeting(const tr_fn *f) {
     for (tr_bid b = 0; b < f->blks.n; b++)
         for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
              v = tr_at(f, v)->next)
             if (tr_op_meets(tr_at(f, v)->op) != TR_MEETING_NONE)
-                return true;
-    return false;
+                return v;
+    return TR_NOVAL;
+}
+
+static bool has_meetings(const tr_fn *f) {
+    return find_meeting(f) != TR_NOVAL;
 }
 
 /* Do threads wait for all of the grid? */
@@ -338,12 +346,14 @@ static bool take_body(tr_grid *s) {
     const tr_fn *kernel = s->p->insts.d[tr_at(s->f, s->call)->imm.fn].fn;
     s->g = tr_fn_clone(kernel);
     if (!tr_opt_inline_devices(s->p, s->g))
-        return tr_grid_fail(s, "a device function that calls itself cannot run in a kernel");
+        return tr_grid_fail(s, TR_NOVAL, "a device function that calls itself cannot run in a kernel");
     if (asks_in_patterns(s->g, false))
-        return tr_grid_fail(s,
+        return tr_grid_fail(s, TR_NOVAL,
                             "a function that is applied to the items of an array cannot ask for its thread");
     put_constants(s);
     drop_tests(s);
+    if (has_meetings(s->g))
+        tr_grid_take_tuples_apart(s);
     tr_simplify_cfg(s->g);
     find_stages(s);
     return true;
@@ -525,8 +535,9 @@ static bool plan_body(tr_grid *s, tr_level **level) {
         if (!take_body(s))
             return false;
         bool handles = tr_fn_handles(s->g);
-        if (handles && has_meetings(s->g))
-            return tr_grid_fail(s,
+        tr_val meeting = find_meeting(s->g);
+        if (handles && meeting != TR_NOVAL)
+            return tr_grid_fail(s, meeting,
                                 "a barrier, or what a warp does together, cannot stand in a kernel that has "
                                 "a `try`");
         s->stops.n = s->cells.n = s->locals.n = s->strides.n = 0;
@@ -541,6 +552,8 @@ static bool plan_body(tr_grid *s, tr_level **level) {
         if (*level || failed || !even)
             break;
     }
+    if (!failed && !*level)
+        tr_grid_number_arrays(s);
     if (failed || (!*level && !tr_grid_rounds_cut(s)))
         return false;
     tr_cfg_compute(s->g);

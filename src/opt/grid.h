@@ -90,7 +90,8 @@ tr_val tr_grid_choose(tr_grid *s, tr_val c, tr_val x, tr_val y);
 /* An array of the block's own, made where the builder is. */
 tr_val tr_grid_room(tr_grid *s, const tr_ty *elem, uint32_t n, const tr_val *sizes);
 const tr_site *tr_grid_site(const tr_grid *s, tr_exc exc, const char *text);
-bool tr_grid_fail(const tr_grid *s, const char *text);
+/* An error at the place of a value of the body, NOVAL: where that begins. Returns false. */
+bool tr_grid_fail(const tr_grid *s, tr_val at, const char *text);
 /* What stands for an op of a device here; NOVAL: it is none. */
 tr_val tr_grid_meaning(const tr_grid *s, const tr_ins *in);
 /* Ends block v->blk before v: what follows is a new block, which is returned. */
@@ -132,6 +133,13 @@ typedef struct tr_present {
 } tr_present;
 /* What they get, made where the builder is. */
 void tr_grid_meet(tr_grid *s, const tr_stop *stop, const tr_val *known, const tr_present *who);
+
+/* --- grid_parts.c --- */
+
+/* No block but the first gets a tuple by a param any more. The flow of control may be simpler afterwards. */
+void tr_grid_take_tuples_apart(tr_grid *s);
+/* No block but the first gets an array by a param, where it is one of a few that are there everywhere. Blocks stay as they are. */
+void tr_grid_number_arrays(tr_grid *s);
 
 /* --- grid_cross.c --- */
 

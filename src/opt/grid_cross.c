@@ -271,6 +271,18 @@ static tr_val *what_comes(const cross *c, tr_bid head) {
     return out.d;
 }
 
+static bool refuse(const cross *c, tr_val v) {
+    const tr_fn *g = c->s->g;
+    const char *name = v < g->names.n ? g->names.d[v] : NULL;
+    const char *what = name ? tr_arena_printf(tr_grid_arena(c->s), "'%s', an array", name) : "an array";
+    return tr_grid_fail(
+        c->s, v,
+        tr_arena_printf(tr_grid_arena(c->s),
+                        "%s that each thread makes or chooses for itself is used after a barrier; "
+                        "compute it again there",
+                        what));
+}
+
 static bool find_crossing(cross *c) {
     const tr_fn *g = c->s->g;
     for (tr_bid h = 0; h < g->blks.n; h++)
@@ -282,9 +294,7 @@ static bool find_crossing(cross *c) {
                 continue;
             c->crosses[v] = 1;
             if (!c->is_free[v] && !tr_ty_is_scalar(in->ty))
-                return tr_grid_fail(c->s,
-                                    "an array that each thread makes or chooses for itself is used after a "
-                                    "barrier; compute it again there");
+                return refuse(c, v);
         }
     return true;
 }

@@ -536,6 +536,18 @@ static bool may_ask_again(const plan *p) {
     return true;
 }
 
+/* The body had n values when it was looked at; what came since is each thread's: loads from arrays over the threads, on which branches may depend. */
+static void grow(plan *p, uint32_t n) {
+    tr_arena *a = tr_grid_arena(p->s);
+    uint32_t now = p->g->ins.n;
+    uint8_t *once = TR_NEW_N(a, uint8_t, now + 1u), *varies = TR_NEW_N(a, uint8_t, now + 1u);
+    memcpy(once, p->l->once, n);
+    memcpy(varies, p->l->u.varies, n);
+    memset(varies + n, 1, now - n);
+    p->l->once = once;
+    p->l->u.varies = varies;
+}
+
 tr_level *tr_grid_level(tr_grid *s, bool *failed) {
     plan p = {.s = s, .g = s->g};
     bool plain = !s->stops.n && tr_fn_handles(s->g);
@@ -556,9 +568,7 @@ tr_level *tr_grid_level(tr_grid *s, bool *failed) {
         p.l->early = p.l->early && !p.l->asks_again;
         uint32_t n = s->g->ins.n;
         *failed = !tr_grid_cross(s, &(tr_pieces){p.l->head, p.l->piece, p.l->once});
-        uint8_t *once = TR_NEW_N(tr_grid_arena(s), uint8_t, s->g->ins.n + 1u);
-        memcpy(once, p.l->once, n); /* what came since is each thread's */
-        p.l->once = once;
+        grow(&p, n);
     }
     p.l->plan = p;
     return p.l;

@@ -571,15 +571,30 @@ def test_complex_numbers_none_and_empty_tuples_as_arguments():
 @pytest.mark.parametrize(
     ("args", "what"),
     [
-        (("text",), "argument 1 is str"),
+        (("text",), r"k\(\): argument 'x' is a string"),
         (((1, ("a", 2)),), "argument 1 is .int64, .'a'"),
-        ((1, 2, 3), "takes 1 positional arguments? but 3 were given"),
-        ((), "missing its argument 'x'"),
+        (
+            ([1.0],),
+            r"k\(\): argument 'x' is a value of type list that kernels do not take\n  help: pass a NumPy array",
+        ),
+        ((np.array([object()]),), "argument 'x' is an array of object"),
+        ((1, 2, 3), r"k\(\): too many positional arguments"),
+        ((), r"k\(\): missing a required argument: 'x'"),
     ],
 )
 def test_arguments_that_no_kernel_takes(args, what):
-    with pytest.raises(treadle.TypingError, match=what):
+    with pytest.raises(TypeError, match=what):
         kernel_of("def k(x):\n    pass\n")[1, 1](*args)
+
+
+def test_a_launch_is_refused_at_the_kernel():
+    """What is wrong with a launch as a whole is shown where the kernel begins, not in our own files."""
+    kernel = cuda.jit("void(float32[:])")(compile_text("def k(x):\n    pass\n", "k"))
+    with pytest.raises(
+        treadle.TypingError, match="has no signature for arguments of types .array.float64"
+    ) as e:
+        kernel[1, 1](np.zeros(3))
+    assert "_kernel.py" not in str(e.value) and "_gx" not in str(e.value)
 
 
 # --- arrays that are part of the kernel ---

@@ -149,6 +149,88 @@ def k(a, q):
     cuda.syncthreads()
     q[t] = 1
 """,
+    "tuples from two sides": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    b = (a[t], 3)
+    if t % 3:
+        b = (t, a[0])
+    cuda.syncthreads()
+    q[t] = b[0] * 10 + b[1]
+""",
+    "a tuple goes round": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    b = (0, (a[t], 1))
+    for i in range(a.size % 5):
+        cuda.syncthreads()
+        b = (b[0] + a[i % a.size], (b[1][1], b[1][0] + i))
+    q[t] = b[0] * 100 + b[1][0] * 10 + b[1][1]
+""",
+    "the best of a warp": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    best = (a[t], t)
+    for d in (16, 8, 4, 2, 1):
+        v = cuda.shfl_xor_sync(0xffffffff, best[0], d)
+        j = cuda.shfl_xor_sync(0xffffffff, best[1], d)
+        if v > best[0] and j < cuda.blockDim.x:
+            best = (v, j)
+    q[t] = best[0]
+""",
+    "quotient and rest": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    b = divmod(a[t], 3)
+    cuda.syncthreads()
+    q[t] = b[0] * 10 + b[1]
+""",
+    "arrays change their names where not all wait": """
+def k(a, q):
+    s, p = cuda.shared.array(128, np.int64), cuda.shared.array(128, np.int64)
+    t = cuda.threadIdx.x
+    s[t], p[t] = a[t], t
+    n = 0
+    for i in range(4):
+        if a[t] >= 0:
+            cuda.syncthreads()
+        s, p = p, s
+        n = n * 3 + s[t]
+    q[t] = n
+""",
+    "a bool decides behind a barrier": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    c = a[t] % 3 == 1
+    cuda.syncthreads()
+    if c:
+        cuda.syncthreads()
+        q[t] = 1
+""",
+    "a bool says who leaves": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    c, d = t % 3 == 1, a[t] > 2
+    n = cuda.syncthreads_count(c)
+    q[t] = n
+    if not c and d:
+        return
+    for i in range(3):
+        if c and d:
+            q[t] += 1
+            break
+        cuda.syncthreads()
+    q[t] += 10
+""",
+    "those of a mask": """
+def k(a, q):
+    t = cuda.threadIdx.x
+    c = a[t] > 2
+    m = cuda.ballot_sync(0xffffffff, c)
+    if c:
+        q[t] = cuda.shfl_sync(m, t, t * 3) % 2 + cuda.ballot_sync(m, t > 5) % 1000
+        cuda.syncwarp(m)
+""",
     "votes decide": """
 def k(a, q):
     t, x = cuda.threadIdx.x, a[cuda.threadIdx.x]

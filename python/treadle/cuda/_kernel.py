@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import operator
 import types as _pytypes
@@ -10,7 +11,7 @@ import warnings
 from typing import Any, Callable, Union
 
 from .. import config, cuda
-from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks, _launcher
+from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks, _launcher, typeof
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
 from . import _checks, _order
@@ -42,21 +43,31 @@ def _entry(kernel: Function, blocks: Blocks) -> Callable[..., None]:
     if isinstance(blocks, tuple):
         x, y, z = blocks
 
-        def sized(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
-            start(kernel, gx, gy, gz, x, y, z, nbytes, args)
+        def sized(_gx, _gy, _gz, _bx, _by, _bz, _bytes, *args):  # type: ignore[no-untyped-def]
+            start(kernel, _gx, _gy, _gz, x, y, z, _bytes, args)
 
         return sized
 
-    def line(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
-        start(kernel, gx, gy, gz, bx, 1, 1, nbytes, args)
+    def line(_gx, _gy, _gz, _bx, _by, _bz, _bytes, *args):  # type: ignore[no-untyped-def]
+        start(kernel, _gx, _gy, _gz, _bx, 1, 1, _bytes, args)
 
-    def plane(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
-        start(kernel, gx, gy, gz, bx, by, 1, nbytes, args)
+    def plane(_gx, _gy, _gz, _bx, _by, _bz, _bytes, *args):  # type: ignore[no-untyped-def]
+        start(kernel, _gx, _gy, _gz, _bx, _by, 1, _bytes, args)
 
-    def space(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
-        start(kernel, gx, gy, gz, bx, by, bz, nbytes, args)
+    def space(_gx, _gy, _gz, _bx, _by, _bz, _bytes, *args):  # type: ignore[no-untyped-def]
+        start(kernel, _gx, _gy, _gz, _bx, _by, _bz, _bytes, args)
 
     return (line, plane, space)[blocks - 1]
+
+
+def _as_line_of(code: _pytypes.CodeType, of: _pytypes.CodeType) -> _pytypes.CodeType:
+    """Code all of which stands in the first line of ``of``: what is wrong with a launch as a whole is shown there.
+
+    A location table (CPython's Objects/locations.md) of entries with a line and no columns (code 13), for up to eight units of two bytes each.
+    """
+    units = len(code.co_code) // 2
+    table = b"".join(bytes((0x80 | 13 << 3 | min(8, units - k) - 1, 0)) for k in range(0, units, 8))
+    return code.replace(co_filename=of.co_filename, co_firstlineno=of.co_firstlineno, co_linetable=table)
 
 
 def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -129,9 +140,26 @@ class Kernel(Configurable, Inspection):
         return self._entries[blocks]
 
     def _new_entry(self, blocks: Blocks) -> Function:
-        entry = _entry(self._kernel, blocks)
+        entry: Any = _entry(self._kernel, blocks)
         entry.__name__, entry.__qualname__ = self.py_func.__name__, self.py_func.__qualname__
+        entry.__code__ = _as_line_of(entry.__code__, self.py_func.__code__)
         return Function(entry, self._entry_flags, {})
+
+    def _check(self, args: tuple[Any, ...]) -> None:
+        """Asked before it is compiled for arguments: TypeError, in the kernel's words, for what it cannot take."""
+        try:
+            bound = inspect.signature(self.py_func).bind(*args)
+        except TypeError as why:
+            raise TypeError(f"{self.__name__}(): {why}") from None
+        for name, value in bound.arguments.items():
+            said = f"{self.__name__}(): argument {name!r} is"
+            if isinstance(value, str):
+                raise TypeError(f"{said} a string; a kernel takes numbers, arrays and tuples of them")
+            try:
+                typeof(value)
+            except TypeError as why:
+                text = str(why).replace("has no Treadle type", "that kernels do not take", 1)
+                raise TypeError(f"{said} {text}") from None
 
     def _configure(self, config: Any) -> Launcher:
         """``kernel[config]``, asked for once for each but where it names a stream."""
