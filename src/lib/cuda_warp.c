@@ -104,6 +104,11 @@ bool tr_lib_cu_shfl(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* Lanes as a bit mask; with promotion="numba" an int32, as Numba declares these functions, so that what is computed of it is signed. */
+static tr_tv lanes(tr_em *e, tr_tv mask) {
+    return e->opts->promote_numba ? tr_em_conv(e, mask, tr_fam_ty(e, TR_TY_I32)) : mask;
+}
+
 /* aux: the tr_vote. */
 bool tr_lib_cu_vote(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x[2];
@@ -111,6 +116,7 @@ bool tr_lib_cu_vote(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     const tr_ty *t = tr_fam_ty(e, c->aux == TR_VOTE_BALLOT ? TR_TY_U32 : TR_TY_BOOL);
     *out = emit(e, TR_OP_VOTE, (unsigned)c->aux, t, 2, x);
+    *out = c->aux == TR_VOTE_BALLOT ? lanes(e, *out) : *out;
     return true;
 }
 
@@ -120,10 +126,11 @@ bool tr_lib_cu_match(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!mask(e, c, &x[0]) || !wide(e, c, c->a[1], &x[1]))
         return false;
     v[0] = emit(e, TR_OP_MATCH, (unsigned)c->aux, tr_fam_ty(e, TR_TY_U32), 2, x);
-    *out = v[0];
+    *out = lanes(e, v[0]);
     if (c->aux == TR_VOTE_ANY)
         return true;
     v[1] = tr_em_conv(e, v[0], tr_fam_ty(e, TR_TY_BOOL));
+    v[0] = *out;
     *out = tr_em_tuple(e, 2, v);
     return true;
 }

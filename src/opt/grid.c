@@ -342,6 +342,15 @@ static void drop_tests(tr_grid *s) {
         }
 }
 
+/* Functions that the kernel calls are put in place of the calls, as later in any case: what they do decides how its loops are run. Not where a `try` would come in, which
+ * cannot stand beside a barrier. */
+static void inline_others(tr_grid *s) {
+    tr_fn *whole = tr_fn_clone(s->g);
+    tr_cfg_compute(whole);
+    if (tr_opt_inline(s->p, whole) && (tr_fn_handles(s->g) || !tr_fn_handles(whole)))
+        s->g = whole;
+}
+
 static bool take_body(tr_grid *s) {
     const tr_fn *kernel = s->p->insts.d[tr_at(s->f, s->call)->imm.fn].fn;
     s->g = tr_fn_clone(kernel);
@@ -350,6 +359,8 @@ static bool take_body(tr_grid *s) {
     if (asks_in_patterns(s->g, false))
         return tr_grid_fail(s, TR_NOVAL,
                             "a function that is applied to the items of an array cannot ask for its thread");
+    if (has_meetings(s->g))
+        inline_others(s);
     put_constants(s);
     drop_tests(s);
     if (has_meetings(s->g))

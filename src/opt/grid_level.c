@@ -80,13 +80,30 @@ static bool along_x(const tr_fn *g, tr_val v, unsigned depth) {
     return false;
 }
 
-/* More of the loop's reads and writes lie side by side for neighbours than do not; nothing in it takes much longer than a turn. */
+/* A float that is collected from round to round, and may not be regrouped: no vector along the rounds. */
+static bool is_strict_sum(const tr_fn *g, tr_val param) {
+    if (!tr_ty_is_float(tr_at(g, param)->ty))
+        return false;
+    for (tr_way w = {0}; tr_next_way(g, tr_at(g, param)->blk, &w);) {
+        const tr_ins *in = tr_at(g, w.edge->args[tr_param_index(g, param)]);
+        bool sum = in->op == TR_OP_ADD || in->op == TR_OP_SUB;
+        if (sum && (in->args[0] == param || in->args[1] == param) && !(in->flags & F_FAST))
+            return true;
+    }
+    return false;
+}
+
+/* More of the loop's reads and writes lie side by side for neighbours than do not, or all are of the same for all and threads collect strict sums, as a tile of
+ * bodies is gone through; nothing in it takes much longer than a turn. */
 bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop) {
     const tr_fn *g = s->g;
     int score = 0;
-    uint32_t homes = 0;
-    for (uint32_t k = 0; k < tr_blk_at(g, loop->header)->params.n; k++)
-        homes += u->varies[tr_blk_at(g, loop->header)->params.d[k]];
+    uint32_t homes = 0, apart = 0, sums = 0;
+    for (uint32_t k = 0; k < tr_blk_at(g, loop->header)->params.n; k++) {
+        tr_val v = tr_blk_at(g, loop->header)->params.d[k];
+        homes += u->varies[v];
+        sums += u->varies[v] && is_strict_sum(g, v);
+    }
     if (homes > MOST_HOMES)
         return false;
     for (uint32_t k = 0; k < loop->blks.n; k++)
@@ -102,8 +119,9 @@ bool tr_grid_is_worth(const tr_grid *s, const tr_uniform *u, const tr_loop *loop
             for (unsigned a = 1; a < n; a++)
                 other = other || along_x(g, in->args[a], 12);
             score += other ? -1 : last ? 1 : 0;
+            apart += u->varies[v] && !last;
         }
-    return score > 0;
+    return score > 0 || (score == 0 && sums && sums == homes && !apart);
 }
 
 /* One way out, at its head, that all take. */

@@ -79,6 +79,7 @@ static void put_items_at_head(tr_fn *g, tr_val param, tr_repl *r) {
 
 void tr_grid_take_tuples_apart(tr_grid *s) {
     tr_fn *g = s->g;
+    take_items(g);
     for (tr_val from = 0, to = g->ins.n; from < to;
          from = to, to = g->ins.n) { /* tuples in tuples come later */
         tr_cfg_compute(g);

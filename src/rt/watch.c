@@ -55,8 +55,11 @@ typedef struct tr_watch {
     tr_order order;
     uint32_t phase[TR_MARK_THREADS], warp[TR_MARK_THREADS]; /* by thread */
     const char *sites[TR_MARK_SITES];
-    uint32_t nsites;
-    uint16_t slots[SITE_SLOTS]; /* by the text's address: number of a site, 0: free */
+    uint32_t nsites, ntexts;
+    struct {
+        const char *text; /* NULL: free */
+        uint16_t site;
+    } slots[SITE_SLOTS]; /* by the text's address: the number of a site */
     stop *stops;
     uint32_t nstops, capstops;
     looks looks
@@ -93,17 +96,28 @@ static bool room(tr_watch *w, void **items, uint64_t n, uint64_t cap, size_t siz
 
 /* --- sites --- */
 
-/* The number of a text that stands once in the code. Past the last number all are "". */
-static unsigned site_number(tr_watch *w, const char *text) {
-    uint64_t k = ((uintptr_t)text * UINT64_C(0x9E3779B97F4A7C15)) >> 51;
-    _Static_assert(SITE_SLOTS == 1 << 13, "51 is 64 less 13");
-    for (; w->slots[k]; k = (k + 1) % SITE_SLOTS)
-        if (w->sites[w->slots[k]] == text)
-            return w->slots[k];
+static unsigned new_site(tr_watch *w, const char *text) {
+    for (uint32_t k = 1; k <= w->nsites; k++)
+        if (strcmp(w->sites[k], text) == 0)
+            return k;
     if (w->nsites + 1 >= TR_MARK_SITES - 1)
         return TR_MARK_SITES - 1;
     w->sites[++w->nsites] = text;
-    return w->slots[k] = (uint16_t)w->nsites;
+    return w->nsites;
+}
+
+/* The number of a text. Late code has texts of its own for the places that it shares with others. Past the last number all are "". */
+static unsigned site_number(tr_watch *w, const char *text) {
+    uint64_t k = ((uintptr_t)text * UINT64_C(0x9E3779B97F4A7C15)) >> 51;
+    _Static_assert(SITE_SLOTS == 1 << 13, "51 is 64 less 13");
+    for (; w->slots[k].text; k = (k + 1) % SITE_SLOTS)
+        if (w->slots[k].text == text)
+            return w->slots[k].site;
+    if (w->ntexts >= SITE_SLOTS / 4 * 3)
+        return TR_MARK_SITES - 1;
+    w->ntexts++;
+    w->slots[k].text = text;
+    return w->slots[k].site = (uint16_t)new_site(w, text);
 }
 
 /* Field k of "line|column|array|function|file". */

@@ -600,7 +600,7 @@ def test_configurations():
     for config in [(1, 2), ([2], [1]), (np.int32(2), (np.uint8(1),)), (2, 1, 0), (1, (1, 2), None, 0)]:
         kernel[config](a)
     assert a[0] == 10
-    kernel.forall(300)(a)
+    kernel.forall(300, stream=cuda.default_stream(), sharedmem=0)(a)
     kernel.forall(0, tpb=1)(a)
     assert a[0] == 10 + 384 + 1
     assert isinstance(kernel[2, 3], cuda.Launcher)
@@ -651,6 +651,7 @@ def test_what_is_no_kernel():
         cuda.jit(fast=True)
     with pytest.raises(treadle.UnsupportedError, match="CUDA C"):
         cuda.jit(link=["x.cu"])
+    assert cuda.jit(func_or_sig=None, link=[])(lambda x: None).py_func
     with pytest.raises(TypeError, match="compiled already"):
         cuda.jit(returns)
     with pytest.raises(TypeError, match="compiles Python functions"):

@@ -192,6 +192,37 @@ def test_atomics_are_no_race_among_themselves():
     cuda.jit(debug=True)(k)[3, 64](np.zeros(1), np.zeros(4, np.int64))
 
 
+def second_stage(a, q):
+    s, t = cuda.shared.array(256, np.int64), cuda.threadIdx.x
+    s[t] = a[t]
+    cuda.syncthreads()
+    if t < 32:
+        v = s[t]
+        for d in (16, 8, 4, 2, 1):
+            v += cuda.shfl_down_sync(0xFFFFFFFF, v, d)
+        if t == 0:
+            s[0] = v
+    cuda.syncthreads()
+    q[t] = s[0]
+
+
+def flat_guard(a, q):
+    s, t = cuda.shared.array(64, np.int64), cuda.threadIdx.x + cuda.blockDim.x * cuda.threadIdx.y
+    s[t] = a[t] if t < a.size else 0
+    cuda.syncthreads()
+    q[t] = s[34 - t]
+
+
+def test_one_barrier_in_two_pieces_of_code_is_one():
+    """Late code comes to the barrier, too, with a text of its own for its place."""
+    q = np.zeros(256, np.int64)
+    cuda.jit(debug=True)(second_stage)[1, 256](np.arange(256), q)
+    assert (q == 496).all()
+    q = np.zeros(35, np.int64)
+    cuda.jit(debug=True)(flat_guard)[1, (7, 5)](np.arange(32), q)
+    assert q.tolist() == [0, 0, 0, *range(31, -1, -1)]
+
+
 def test_what_is_read_alone_is_no_race():
     def k(a, q):
         q[cuda.grid(1)] = a[0] + a[cuda.threadIdx.x]

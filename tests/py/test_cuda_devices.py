@@ -499,6 +499,30 @@ def test_a_program_for_numba(tmp_path):
     ]
 
 
+RANK = """
+import numpy as np
+from numba import cuda, int32
+@cuda.jit
+def rank(x, out, all):
+    i = cuda.grid(1)
+    m = cuda.match_any_sync(0xffffffff, int32(x[i] & 3))
+    r = cuda.popc(m & cuda.lanemask_lt())
+    for j in range(cuda.threadIdx.x // 32):
+        r += 1
+    out[i] = x[r]
+    all[i] = cuda.ballot_sync(0xffffffff, True)
+x, out, all = np.arange(64, dtype=np.int32), np.zeros(64, np.int32), np.zeros(64, np.int64)
+rank[1, 64](x, out, all)
+print((out == x % 32 // 4 + x // 32).all(), set(all.tolist()))
+"""
+
+
+def test_masks_are_signed_for_numba(tmp_path):
+    """Numba declares them int32: what is counted in them can be added to, and used as an index."""
+    r = program(tmp_path, RANK, TREADLE_CUDA_WARN="0")
+    assert (r.returncode, r.stdout) == (0, "True {-1}\n"), r.stderr
+
+
 def test_a_program_for_numbapro(tmp_path):
     r = program(tmp_path, PRO, TREADLE_CUDA_WARN="0")
     assert r.returncode == 0, r.stderr

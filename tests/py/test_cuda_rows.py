@@ -5,6 +5,7 @@ Kernels run compiled and by the oracle of cuda_check.py, which is their own text
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
@@ -592,3 +593,37 @@ def test_variables_across_barriers(seed):
     lines += [*statements(rng, 0, 1, []), "    out[cuda.grid(1)] = a + 10 * b + 100 * c + 1000 * d"]
     for n, m in ((0, 1), (2, 6), (3, 3)):
         check("\n".join(lines) + "\n", 2, 16, np.zeros(32, np.int64), n, m, rng.choice([32, 20, 0]))
+
+
+ATTRACTION = """
+def k(a, b, e):
+    s = cuda.shared.array((32, 2), np.float64)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    f = g = 0.0
+    x, y = a[i, 0], a[i, 1]
+    for tile in range(cuda.gridDim.x):
+        s[t, 0], s[t, 1] = a[tile * 32 + t, 0], a[tile * 32 + t, 1]
+        cuda.syncthreads()
+        for j in range(32):
+            f, g = between(x, y, s[j, 0], s[j, 1], f, g, e)
+        cuda.syncthreads()
+    b[i, 0], b[i, 1] = f, g
+"""
+
+
+def between(x, y, u, v, f, g, e):
+    w = 1.0 / math.sqrt((u - x) ** 2 + (v - y) ** 2 + e)
+    return f + (u - x) * w * w * w, g + (v - y) * w * w * w
+
+
+def test_bodies_of_a_tile():
+    """Sums in order of what all threads read alike: threads are the innermost loop, in a function that is called, too; each thread's sum is the same bit for bit."""
+    a, b = np.random.default_rng(1).random((96, 2)), np.zeros((96, 2))
+    kernel = kernel_of(ATTRACTION, between=cuda.jit(device=True)(between))
+    kernel[3, 32](a, b, 0.01)
+    for i in range(96):
+        f = g = 0.0
+        for j in range(96):
+            f, g = between(*a[i], *a[j], f, g, 0.01)
+        assert b[i].tolist() == [f, g]
+    assert "the loop in line 10 is the block's, with its threads innermost" in said(kernel)

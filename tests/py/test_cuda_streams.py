@@ -233,8 +233,8 @@ def test_events_order_streams():
     d = cuda.to_device(np.zeros(4))
     with held(a):
         INCREMENT[1, 4, a](d)
-        e.record(a)
-        e.wait(b)
+        e.record(stream=a)
+        e.wait(stream=b)
         AXPY[1, 4, b](10.0, np.ones(4), d)
         assert not e.query() and not b._done()
         e.record(a)  # b waits for what it was

@@ -16,7 +16,7 @@ __all__ = ["Report", "before", "of_streams", "passes", "safe", "sow", "told", "w
 
 # As tr_mistake in src/rt/watch.h, and TR_TOUCH_* in src/rt/layout.h.
 _KINDS = ("race", "uninit", "barrier", "exit", "lost")
-_DOES = ("reads", "writes", "changes in one step", "changes in one step")
+_DOES = ("reads", "writes", "changes atomically", "changes atomically")
 
 Place = tuple[int, int, int]
 

@@ -202,12 +202,12 @@ class Kernel(Configurable, Inspection):
         """The kernel with a configuration, as ``kernel[griddim, blockdim, stream, sharedmem]``."""
         return self[griddim, blockdim, stream, sharedmem]
 
-    def forall(self, ntasks: int, tpb: int = 0) -> Launcher:
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Launcher:
         """The kernel with enough blocks of ``tpb`` threads (0: 128) for ``ntasks`` threads on one axis, at least one."""
         ntasks, tpb = operator.index(ntasks), operator.index(tpb) or 128
         if ntasks < 0:
             raise ValueError(f"forall({ntasks}): no number of tasks")
-        return self[max(1, -(-ntasks // tpb)), tpb]
+        return self[max(1, -(-ntasks // tpb)), tpb, stream, sharedmem]
 
     def __repr__(self) -> str:
         return f"<kernel {self.__module__}.{self.__qualname__}>"
@@ -222,7 +222,7 @@ def _check(fn: Any) -> None:
         raise TypeError(f"cuda.jit compiles Python functions, not {type(fn).__name__} {fn!r}")
 
 
-def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any:
+def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     """Compile a function as a kernel, or (``device=True``) as a function that kernels call.
 
     Division by zero gives what NumPy gives, and does not raise; indices out of range raise IndexError, as everywhere in Treadle.
@@ -250,9 +250,9 @@ def jit(func_or_sig: Any = None, /, device: bool = False, **options: Any) -> Any
         An unknown option, or what is no function.
     """
     for name in options:
-        if name == "link":
+        if name == "link" and options["link"]:
             raise UnsupportedError("Treadle does not link CUDA C to kernels yet: leave `link` out")
-        if name not in (*_SHARED_OPTIONS, *_OF_GPU):
+        if name not in (*_SHARED_OPTIONS, *_OF_GPU, "link"):
             known = ", ".join(("device", *_SHARED_OPTIONS, *_OF_GPU))
             raise TypeError(f"unknown option {name!r}; there are {known}")
     device_flags(options)

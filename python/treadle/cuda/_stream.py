@@ -207,13 +207,13 @@ class Event(_core.Event):
     __slots__ = ("_before",)
     _before: dict[int, int]  # under checks: what comes before it
 
-    def record(self, stream: Any = 0, /) -> None:
+    def record(self, stream: Any = 0) -> None:
         """The event happens when all that the stream was given so far is done."""
         super().record(stream)
         if _order.active:
             self._before = _order.active.recorded(stream)
 
-    def wait(self, stream: Any = 0, /) -> None:
+    def wait(self, stream: Any = 0) -> None:
         """What the stream is given from now on comes after the event."""
         super().wait(stream)
         if _order.active:
