@@ -480,9 +480,12 @@ static void make_block(tr_grid *s, tr_level *level) {
     for (uint32_t k = 0; k < n; k++)
         s->caps[k] = tr_blk_param(s->lam, 0, tr_at(s->f, call->args[k])->ty, NULL);
     /* what everybody knows of sizes, said so that tests of what is made of them are not needed */
-    for (uint32_t k = 0; k < 2 * TR_AXES; k++)
-        if (!tr_get_int(s->f, call->args[k], &(int64_t){0}))
-            s->caps[k] = tr_grid_op(s, TR_OP_AND, s->caps[k], tr_grid_number(s, INT32_MAX));
+    for (uint32_t k = 0; k < 2 * TR_AXES; k++) {
+        int64_t size;
+        s->caps[k] = tr_get_int(s->f, call->args[k], &size)
+                         ? tr_grid_number(s, size)
+                         : tr_grid_op(s, TR_OP_AND, s->caps[k], tr_grid_number(s, INT32_MAX));
+    }
     index = tr_grid_op(s, TR_OP_AND, index, tr_grid_number(s, INT64_MAX >> 1));
     tr_val parts = s->caps[0];
     if (seed_of(s)) {

@@ -131,6 +131,17 @@ static void range_of_rest(const tr_fn *f, const tr_ins *in, int depth, tr_wide *
     *hi = nh == 0 ? 0 : h < nh - 1 ? h : nh - 1; /* by 0: 0 */
 }
 
+/* x / n of what is not negative; by 0: 0. */
+static void range_of_quotient(const tr_fn *f, const tr_ins *in, int depth, tr_wide *lo, tr_wide *hi) {
+    tr_wide l, h, nl, nh;
+    range_in(f, in->args[0], depth, &l, &h);
+    range_in(f, in->args[1], depth, &nl, &nh);
+    if (l < 0 || nl < 0)
+        return;
+    *lo = 0;
+    *hi = h;
+}
+
 static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *hi) {
     const tr_ins *in = tr_at(f, v);
     tr_wide k, l, h;
@@ -172,6 +183,8 @@ static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *
             range_by_const(f, in, k, depth - 1, lo, hi);
         else if (in->op == TR_OP_REM)
             range_of_rest(f, in, depth - 1, lo, hi);
+        else if (in->op == TR_OP_QUOT)
+            range_of_quotient(f, in, depth - 1, lo, hi);
         break;
     case TR_OP_ADD:
     case TR_OP_MUL: range_of_two(f, in, depth - 1, lo, hi); break;
