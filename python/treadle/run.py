@@ -287,5 +287,7 @@ def _memcheck(script: str) -> int:
         status = 1
     n = len(found.reports) + found.ended
     mistakes = f"{n or 'no'} mistake{'s' * (n != 1)} of kernels"
+    if found.again:
+        mistakes += f", some of them again in {found.again} more launch{'es' * (found.again != 1)}"
     print(f"treadle memcheck: {mistakes}", file=sys.stderr)
     return 1 if n else status or 0

@@ -567,7 +567,7 @@ static bool plan_body(tr_grid *s, tr_level **level) {
             break;
     }
     if (!failed && !*level)
-        tr_grid_number_arrays(s);
+        tr_grid_number_arrays(s, NULL);
     if (failed || (!*level && !tr_grid_rounds_cut(s)))
         return false;
     tr_cfg_compute(s->g);

@@ -138,8 +138,9 @@ void tr_grid_meet(tr_grid *s, const tr_stop *stop, const tr_val *known, const tr
 
 /* No block but the first gets a tuple by a param any more. The flow of control may be simpler afterwards. */
 void tr_grid_take_tuples_apart(tr_grid *s);
-/* No block but the first gets an array by a param, where it is one of a few that are there everywhere. Blocks stay as they are. */
-void tr_grid_number_arrays(tr_grid *s);
+/* No block but the first gets an array by a param, where it is one of a few that are there everywhere. `varies`, per value: types of which no array does are left
+ * as they are; NULL: none is. Blocks stay as they are. */
+void tr_grid_number_arrays(tr_grid *s, const uint8_t *varies);
 
 /* --- grid_cross.c --- */
 

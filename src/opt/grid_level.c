@@ -554,6 +554,13 @@ static bool may_ask_again(const plan *p) {
     return true;
 }
 
+/* An array that threads choose differently cannot lie in an array over them. */
+static void number_what_varies(plan *p) {
+    begin(p);
+    tr_uniform_find(&p->l->u, p->g, p->l->stop);
+    tr_grid_number_arrays(p->s, p->l->u.varies);
+}
+
 /* The body had n values when it was looked at; what came since is each thread's: loads from arrays over the threads, on which branches may depend. */
 static void grow(plan *p, uint32_t n) {
     tr_arena *a = tr_grid_arena(p->s);
@@ -576,6 +583,7 @@ tr_level *tr_grid_level(tr_grid *s, bool *failed) {
         p.l->head[0] = HEAD;
     } else {
         split_edges(&p);
+        number_what_varies(&p);
         if (has_locals(s->g) || !find_plan(&p, true)) {
             p.cuts.n = 0;
             if (!find_plan(&p, false))

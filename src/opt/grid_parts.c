@@ -131,13 +131,15 @@ static bool add_name(names *all, tr_val v) {
     return all->n < MOST;
 }
 
-/* What the params of this type may be; false: one may be an array that is not there everywhere. */
-static bool find_names(const tr_fn *g, const tr_ty *t, names *all) {
+/* What the params of this type may be; false: one may be an array that is not there everywhere, or none is such as is looked for. */
+static bool find_names(const tr_fn *g, const tr_ty *t, const uint8_t *varies, names *all) {
+    bool any = !varies;
     for (uint32_t k = 1; k < g->rpo.n; k++) {
         const tr_blk *blk = tr_blk_at(g, g->rpo.d[k]);
         for (uint32_t p = 0; p < blk->params.n; p++) {
             if (!is_array_param(g, blk->params.d[p], t))
                 continue;
+            any = any || varies[blk->params.d[p]];
             for (tr_way w = {0}; tr_next_way(g, g->rpo.d[k], &w);) {
                 tr_val v = w.edge->args[p];
                 if (!is_array_param(g, v, t) && !(is_known(g, v) && add_name(all, v)))
@@ -145,7 +147,7 @@ static bool find_names(const tr_fn *g, const tr_ty *t, names *all) {
             }
         }
     }
-    return true;
+    return any;
 }
 
 /* The array of that number. */
@@ -207,14 +209,14 @@ static void number_arrays(tr_grid *s, const tr_ty *t, const names *all) {
     tr_remove_params(g);
 }
 
-void tr_grid_number_arrays(tr_grid *s) {
+void tr_grid_number_arrays(tr_grid *s, const uint8_t *varies) {
     tr_fn *g = s->g;
     tr_cfg_compute(g);
     for (uint32_t k = 1; k < g->rpo.n; k++)
         for (uint32_t p = 0; p < tr_blk_at(g, g->rpo.d[k])->params.n; p++) {
             const tr_ty *t = tr_at(g, tr_blk_at(g, g->rpo.d[k])->params.d[p])->ty;
             names all = {.n = 0};
-            if (t->kind == TR_TY_ARRAY && find_names(g, t, &all) && all.n) {
+            if (t->kind == TR_TY_ARRAY && find_names(g, t, varies, &all) && all.n) {
                 number_arrays(s, t, &all);
                 tr_cfg_compute(g);
                 p = UINT32_MAX; /* params have moved: from the first again */

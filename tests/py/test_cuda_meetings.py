@@ -198,6 +198,20 @@ def k(a, q):
         n = n * 3 + s[t]
     q[t] = n
 """,
+    "each chooses an array": """
+def k(a, q):
+    s, p = cuda.shared.array(128, np.int64), cuda.shared.array(128, np.int64)
+    t = cuda.threadIdx.x
+    s[t], p[t] = a[t], t
+    r = s if t % 3 else p
+    for i in range(3):
+        cuda.syncthreads()
+        q[t] += r[t] + r[0]
+        cuda.syncthreads()
+        if a[t] > i + 2:
+            r = s
+        r[t] += 1
+""",
     "a bool decides behind a barrier": """
 def k(a, q):
     t = cuda.threadIdx.x

@@ -167,15 +167,23 @@ def _wrong_arguments(kernel: Any, args: tuple[Any, ...]) -> list[Report]:
 
 
 class Collected:
-    """What was found so far in all launches of the process, for ``python -m treadle memcheck``."""
+    """What was found so far in all launches of the process, for ``python -m treadle memcheck``: the same lines and array once."""
 
     def __init__(self) -> None:
         self.reports: list[Report] = []
         self.ended = 0
+        self.again = 0
+        self._told: set[tuple[Any, ...]] = set()
 
-    def add(self, text: str, reports: list[Report]) -> None:
-        """Print what one launch reports, and keep it."""
-        self.reports += reports
+    def add(self, text: str, reports: list[Report], ended: bool = False) -> None:
+        """Print what one launch reports, unless all of that was told before, and keep it. ``ended``: it ended with an exception."""
+        new = {(r.kind, r.kernel, r.array, r.file, r.line, r.other_file, r.other_line): r for r in reports}
+        known = self._told & new.keys()
+        if len(known) == len(new) and not ended:
+            self.again += 1
+            return
+        self._told |= new.keys()
+        self.reports += [r for key, r in new.items() if key not in known]
         print(f"treadle memcheck: {text}", file=sys.stderr)
 
 
@@ -289,7 +297,7 @@ def told(
         if collected is not None:
             collected.ended += 1
             notes = "".join(f"\n  {note}" for note in getattr(exc, "__notes__", ()))
-            collected.add(f"{type(exc).__name__}: {exc}{notes}", wrong)
+            collected.add(f"{type(exc).__name__}: {exc}{notes}", wrong, ended=True)
     return exc
 
 
