@@ -26,7 +26,7 @@ when a function compiles.
 - Result types, broadcasting, values and errors are NumPy 2's, with either NumPy installed. A literal is weak, an argument is not: `f(2)` receives an int64
   (see [semantics.md](semantics.md)). In `np.array([x, 300])` a literal is an int64, as in NumPy, but beside uint64: then
   the array is uint64, and int64 with a negative one. A literal integer that the array's type cannot hold raises `OverflowError`; in place, int64 goes into unsigned arrays, and wraps.
-- Operators `+ - * / // % ** & | ^ << >> @ < <= == != > >= ~` and their in-place forms work on whole arrays. Views that overlap are handled: `a[1:] += a[:-1]` is what NumPy makes of it.
+- Operators `+ - * / // % ** & | ^ << >> @ < <= == != > >= ~` and their in-place forms work on whole arrays. Views that overlap are handled: `a[1:] += a[:-1]` is what NumPy makes of it, and `a[1:5] = a[0:7:2]` stores what was there before (NumPy 2.4 stores over items of one axis that it has yet to read where the strides differ).
 - Indices: integers, slices, `...`, `np.newaxis`, arrays of integers and masks, in any mix, to read and to assign. Reductions of what a mask keeps (`a[a > 0].sum()`, `np.mean(a[m] * 2)`) make no array of it and run in vectors. Lists `[0, 2]` are arrays.
 - `out[:] = a * 2 + b` makes no array where `out` lies apart from what is read, or is one of it; nor do `a[idx] = v * 2` and `np.add.at(h, idx, w * 2)` for the values.
 - Expressions are fused: `np.sqrt(((a - b) ** 2).sum(axis=1))` reads both arrays once and makes one.
