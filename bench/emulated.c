@@ -1,5 +1,7 @@
 /* The loops that kernels of emulated.py are, as somebody writes them in C; arrays do not overlap. An argument is a pointer
  * and its sizes (cells.h). */
+#include <math.h>
+
 #include "cells.h"
 
 EXPORT void k_vector_add(const cell *in, cell *result) {
@@ -50,4 +52,23 @@ EXPORT void k_sum(const cell *in, cell *result) {
     for (int64_t i = 0, n = in[1].i; i < n; i++)
         s += a[i];
     out[0] = s;
+}
+
+EXPORT void k_bodies(const cell *in, cell *result) {
+    (void)result;
+    const float *restrict pos = in[0].p;
+    float *restrict out = in[3].p;
+    for (int64_t i = 0, n = in[1].i; i < n; i++) {
+        float ax = 0, ay = 0, az = 0, x = pos[4 * i], y = pos[4 * i + 1], z = pos[4 * i + 2];
+        for (int64_t j = 0; j < n; j++) {
+            float dx = pos[4 * j] - x, dy = pos[4 * j + 1] - y, dz = pos[4 * j + 2] - z;
+            float r = 1 / sqrtf(dx * dx + dy * dy + dz * dz + 0.01F), f = pos[4 * j + 3] * r * r * r;
+            ax += dx * f;
+            ay += dy * f;
+            az += dz * f;
+        }
+        out[3 * i] = ax;
+        out[3 * i + 1] = ay;
+        out[3 * i + 2] = az;
+    }
 }

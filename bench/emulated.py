@@ -6,6 +6,7 @@ Sizes are such that the arrays are larger than a core's own caches, but for the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ SIDE = 2048
 CUBE = 192
 PRODUCT = 1024
 TILE = 32
+EDGES = 1000
+BODIES = 2048
 BARRIERS = 200
 
 Launch = Callable[[], None]
@@ -197,6 +200,73 @@ def product(cuda: Any, side: int = PRODUCT) -> Any:
     )
 
 
+def edges(cuda: Any) -> Any:
+    """As `product`, of a side that is no whole number of tiles: each access is tested, as programs for any size do."""
+    zero, side = np.float32(0), EDGES
+
+    @cuda.jit
+    def k(a, b, out):
+        sa, sb = cuda.shared.array((TILE, TILE), np.float32), cuda.shared.array((TILE, TILE), np.float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        x, y = cuda.grid(2)
+        acc = zero
+        for i in range((a.shape[1] + TILE - 1) // TILE):
+            sa[ty, tx] = zero
+            sb[ty, tx] = zero
+            if y < a.shape[0] and tx + i * TILE < a.shape[1]:
+                sa[ty, tx] = a[y, tx + i * TILE]
+            if x < b.shape[1] and ty + i * TILE < b.shape[0]:
+                sb[ty, tx] = b[ty + i * TILE, x]
+            cuda.syncthreads()
+            for j in range(TILE):
+                acc += sa[ty, j] * sb[j, tx]
+            cuda.syncthreads()
+        if y < out.shape[0] and x < out.shape[1]:
+            out[y, x] = acc
+
+    a = numbers(side, side)
+    da, dout = cuda.to_device(a), cuda.device_array((side, side), np.float32)
+    blocks = -(-side // TILE)
+    return (
+        lambda: k[(blocks, blocks), (TILE, TILE)](da, da, dout),
+        [],
+        lambda: np.abs(dout.copy_to_host() / (a @ a) - 1).max(),
+    )
+
+
+def bodies(cuda: Any) -> Any:
+    """Forces between bodies, a tile of which the block reads at a time."""
+    zero, one, soft, tile = np.float32(0), np.float32(1), np.float32(0.01), 64
+
+    @cuda.jit
+    def k(pos, out):
+        s = cuda.shared.array((tile, 4), np.float32)
+        i, t = cuda.grid(1), cuda.threadIdx.x
+        ax = ay = az = zero
+        x, y, z = pos[i, 0], pos[i, 1], pos[i, 2]
+        for b in range(cuda.gridDim.x):
+            for c in range(4):
+                s[t, c] = pos[b * tile + t, c]
+            cuda.syncthreads()
+            for j in range(tile):
+                dx, dy, dz = s[j, 0] - x, s[j, 1] - y, s[j, 2] - z
+                r = one / math.sqrt(dx * dx + dy * dy + dz * dz + soft)
+                f = s[j, 3] * r * r * r
+                ax += dx * f
+                ay += dy * f
+                az += dz * f
+            cuda.syncthreads()
+        out[i, 0], out[i, 1], out[i, 2] = ax, ay, az
+
+    pos, out = numbers(BODIES, 4), np.zeros((BODIES, 3), np.float32)
+    dpos, dout = cuda.to_device(pos), cuda.device_array_like(out)
+    return (
+        lambda: k[BODIES // tile, tile](dpos, dout),
+        [pos, out],
+        lambda: np.abs(dout.copy_to_host() - out).max() / np.abs(out).max(),
+    )
+
+
 def barriers(cuda: Any) -> Any:
     @cuda.jit
     def k(out):
@@ -222,6 +292,8 @@ CASES: dict[str, Case] = {
     "reduction, tree": Case(tree, "sum"),
     "reduction, shuffles": Case(shuffles, "sum"),
     "product, tiles": Case(product, scale=2 * PRODUCT**3 / 1e6),
+    "product, edges": Case(edges, scale=2 * EDGES**3 / 1e6),
+    "bodies, tiles": Case(bodies, "bodies"),
     "barrier": Case(barriers, scale=64 * 256 * BARRIERS),
 }
 

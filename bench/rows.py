@@ -351,6 +351,8 @@ EMULATED: list[tuple[str, str, float, float]] = [
     ("reduction, tree", "us", 3.0, 1.5),
     ("reduction, shuffles", "us", 3.0, 1.5),
     ("product, tiles", "us", 1e-4, 4e-5),
+    ("product, edges", "us", 1e-4, 4e-5),
+    ("bodies, tiles", "us", 1.0, 0.3),
     ("barrier", "ns", 0.5e-9, 0.2e-9),
 ]
 

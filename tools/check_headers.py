@@ -28,6 +28,7 @@ FLAGS = [
     "-Werror",
     "-fsyntax-only",
     f'-DTR_SOURCE_ROOT="{ROOT}"',
+    '-DTR_FAKE_CUDA=""',
 ]
 
 

@@ -12,7 +12,7 @@
 #undef X
 
 const char *const tr_dev_attr_name[TR_DEV_ATTR__COUNT] = {
-#define X(id) #id,
+#define X(id, number) #id,
     TR_DEV_ATTRS(X)
 #undef X
 };

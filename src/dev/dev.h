@@ -4,6 +4,8 @@
  * returns; on others it is the device's until it calls `release`, on any thread, and is done in the order of submission. A job that fails ends its
  * stream: what follows there is released without having been done, until somebody takes the failure (take).
  *
+ * A device of its own may go on with a launch on the default stream when submit has returned; `reached` waits for it.
+ *
  * The default stream is CUDA's legacy one. Whoever uses it brackets that with begin and end: between them the jobs that were submitted before have
  * ended, and none of another stream is at work. A device that orders streams by itself has nothing to do there.
  *
@@ -17,39 +19,40 @@
 
 #include "rt/layout.h"
 
-/* Limits and properties, as CUDA names them: X(id). */
-#define TR_DEV_ATTRS(X)                  \
-    X(MAX_THREADS_PER_BLOCK)             \
-    X(MAX_BLOCK_DIM_X)                   \
-    X(MAX_BLOCK_DIM_Y)                   \
-    X(MAX_BLOCK_DIM_Z)                   \
-    X(MAX_GRID_DIM_X)                    \
-    X(MAX_GRID_DIM_Y)                    \
-    X(MAX_GRID_DIM_Z)                    \
-    X(MAX_SHARED_MEMORY_PER_BLOCK)       \
-    X(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) \
-    X(MAX_PARAMETER_BYTES)               \
-    X(TOTAL_CONSTANT_MEMORY)             \
-    X(WARP_SIZE)                         \
-    X(MULTIPROCESSOR_COUNT)              \
-    X(COMPUTE_CAPABILITY_MAJOR)          \
-    X(COMPUTE_CAPABILITY_MINOR)          \
-    X(ASYNC_ENGINE_COUNT)                \
-    X(CONCURRENT_KERNELS)                \
-    X(CAN_MAP_HOST_MEMORY)               \
-    X(UNIFIED_ADDRESSING)                \
-    X(MANAGED_MEMORY)                    \
-    X(COOPERATIVE_LAUNCH)                \
-    X(ECC_ENABLED)                       \
-    X(INTEGRATED)
+/* Limits and properties, as CUDA names and numbers them (CUdevice_attribute; 0: it has no number): X(id, number). */
+#define TR_DEV_ATTRS(X)                      \
+    X(MAX_THREADS_PER_BLOCK, 1)              \
+    X(MAX_BLOCK_DIM_X, 2)                    \
+    X(MAX_BLOCK_DIM_Y, 3)                    \
+    X(MAX_BLOCK_DIM_Z, 4)                    \
+    X(MAX_GRID_DIM_X, 5)                     \
+    X(MAX_GRID_DIM_Y, 6)                     \
+    X(MAX_GRID_DIM_Z, 7)                     \
+    X(MAX_SHARED_MEMORY_PER_BLOCK, 8)        \
+    X(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97) \
+    X(MAX_PARAMETER_BYTES, 0)                \
+    X(TOTAL_CONSTANT_MEMORY, 9)              \
+    X(WARP_SIZE, 10)                         \
+    X(MULTIPROCESSOR_COUNT, 16)              \
+    X(COMPUTE_CAPABILITY_MAJOR, 75)          \
+    X(COMPUTE_CAPABILITY_MINOR, 76)          \
+    X(ASYNC_ENGINE_COUNT, 40)                \
+    X(CONCURRENT_KERNELS, 31)                \
+    X(CAN_MAP_HOST_MEMORY, 19)               \
+    X(UNIFIED_ADDRESSING, 41)                \
+    X(MANAGED_MEMORY, 83)                    \
+    X(COOPERATIVE_LAUNCH, 95)                \
+    X(ECC_ENABLED, 32)                       \
+    X(INTEGRATED, 18)
 typedef enum tr_dev_attr {
-#define X(id) TR_DEV_##id,
+#define X(id, number) TR_DEV_##id,
     TR_DEV_ATTRS(X)
 #undef X
         TR_DEV_ATTR__COUNT
 } tr_dev_attr;
 
 typedef struct tr_dev tr_dev;
+typedef struct tr_dev_code tr_dev_code;     /* a kernel in the device's own form */
 typedef struct tr_dev_stream tr_dev_stream; /* NULL: the default stream */
 typedef struct tr_dev_event tr_dev_event;
 
@@ -60,11 +63,30 @@ typedef struct tr_dev_mem {
     void *of;       /* the device's own */
 } tr_dev_mem;
 
+/* --- code --- */
+
+/* A parameter of a kernel: so many low bytes of a launch's slot, and where they lie among all of them. */
+typedef struct tr_dev_part {
+    uint16_t slot, size;
+    uint32_t offset;
+} tr_dev_part;
+
+/* What a device makes a kernel of. */
+typedef struct tr_dev_image {
+    const char *text; /* PTX, or what ptxas makes of it; text ends with a 0 */
+    const char *name; /* of the kernel in it */
+    const tr_dev_part *parts;
+    uint32_t nparts,
+        bytes;   /* parameters, and their bytes: the first eight are the address of a launch's tr_dev_error */
+    bool raises; /* something may be written there */
+    void *owner; /* is told with a failure */
+} tr_dev_image;
+
 /* --- jobs --- */
 
 /* A launch. The first slots are sizes, x first: of the grid, of a block; a device that takes them otherwise leaves them out. */
 typedef struct tr_dev_launch {
-    const void *code; /* emu: tr_entry_fn */
+    const void *code; /* emu: tr_entry_fn; else tr_dev_code */
     tr_slot *slots;
     uint32_t nslots, nsizes;
     tr_frame *frame; /* who submits provides it, initialised; it tells of an exception */
@@ -121,8 +143,10 @@ bool tr_dev_is_called(void);
 
 /* Why a stream or an event failed. */
 typedef struct tr_dev_failure {
-    int32_t code;    /* 0: it did not */
-    tr_dev_job *job; /* which one; a reference. NULL: none */
+    int32_t code;       /* 0: it did not */
+    tr_dev_job *job;    /* which one; a reference. NULL: none, or not known */
+    void *owner;        /* of the code that failed, where the job is not known; NULL: not known either */
+    tr_dev_error error; /* with it: what was raised */
 } tr_dev_failure;
 
 /* --- a device --- */
@@ -138,6 +162,10 @@ typedef struct tr_dev_ops {
     bool (*find)(tr_dev *d, const void *at, tr_dev_mem *out);
     bool (*owns)(const tr_dev *d, const void *at);
     void (*memory)(tr_dev *d, uint64_t *left, uint64_t *total);
+
+    /* Code. NULL where that is the host's own. `load` fails with a message. What was launched has ended before `unload` returns. */
+    tr_dev_code *(*load)(tr_dev *d, const tr_dev_image *image, char *msg, size_t room);
+    void (*unload)(tr_dev *d, tr_dev_code *code);
 
     /* Streams. `stream_new` gives NULL without memory; `stream_free` returns at once, what was submitted is done. */
     tr_dev_stream *(*stream_new)(tr_dev *d);
@@ -163,6 +191,9 @@ typedef struct tr_dev_ops {
     /* From a to b, which have happened, were recorded, and have times. */
     bool (*elapsed)(tr_dev *d, tr_dev_event *a, tr_dev_event *b, double *ms);
 
+    /* What the latest TR_CODE_DEVICE of this thread was; NULL: the device has none. */
+    void (*explain)(tr_dev *d, char *msg, size_t room);
+
     /* No more work is begun, what is at work is asked to end; waits `ns` at most for that. False: something is still at work. */
     bool (*stop)(tr_dev *d, int64_t ns);
 } tr_dev_ops;
@@ -177,6 +208,7 @@ typedef struct tr_dev_host {
     void (*write)(void *self, const char *text,
                   size_t n); /* what launches print there; any thread, without the GIL */
     void *self;
+    const char *driver; /* where the device's driver is; NULL: where it usually is */
 } tr_dev_host;
 
 /* The device of that name, opened once. NULL with a message: there is none, or it does not work here. */

@@ -58,7 +58,7 @@ static void keep(tr_emu *e, tr_dev_stream *s, int32_t code, tr_dev_job *j, uint6
         return;
     if (j)
         atomic_fetch_add(&j->refs, 1);
-    s->failure = (tr_dev_failure){code, j};
+    s->failure = (tr_dev_failure){.code = code, .job = j};
     s->failed_at = number;
     atomic_fetch_add(&e->active, 1);
 }
@@ -142,7 +142,7 @@ static void happen(tr_emu *e, tr_dev_event *v, uint64_t turn, const tr_dev_failu
 /* A job of our own has come to its turn, or will never. */
 static void end_own(tr_emu *e, tr_dev_stream *s, tr_dev_job *j, int32_t lost) {
     tr_dev_event *v = j->u.own.event;
-    const tr_dev_failure none = {lost, NULL};
+    const tr_dev_failure none = {.code = lost};
     if (!j->u.own.wait)
         happen(e, v, j->u.own.turn, s->failure.code ? &s->failure : &none);
     else if (!lost && v->failure.code && v->done == j->u.own.turn)

@@ -88,7 +88,9 @@ typedef struct tr_host {
       "instructions: it can be inspected, but not run")                                                  \
     X(LOST, -7, "the process was forked while a stream had work to do, which is not done in this child") \
     X(ENDED, -8, "streams take no more work: the interpreter is about to end")                           \
-    X(THREAD, -9, "the system gives no more threads, and a stream needs one")
+    X(THREAD, -9, "the system gives no more threads, and a stream needs one")                            \
+    X(DEVICE, -10, "the device's driver refuses it")                                                     \
+    X(GPU, -11, "a GPU that was used before a fork cannot be used after it: start processes by 'spawn'")
 enum {
 #define X(id, code, text) TR_CODE_##id = code,
     TR_CODES(X)

@@ -1,0 +1,555 @@
+/* NVIDIA's GPUs behind the table of a device, by libcuda (cuda.def), which is opened when one is asked for.
+ *
+ * The primary context, which other libraries of the process share. Memory comes from the device's pool in the order of the default stream, where there are pools: so
+ * what is freed lies still until all work that was submitted before has ended, and nobody waits. A launch packs its parameters on the stack; nothing is allocated.
+ * An address does not say by itself whether it is ours: blocks are kept in order, and looked for by bisection.
+ * A status of the driver becomes TR_CODE_DEVICE, or MEMORY where it says so. Some end the context: then nothing works any more, and says so. */
+#include "dev/cuda.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ATTR_POOLS = 115,       /* CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED */
+    POOL_THRESHOLD = 4,     /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
+    HOST_SHARED = 1 | 2,    /* CU_MEMHOSTALLOC_PORTABLE, _DEVICEMAP */
+    FN_SHARED = 8,          /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+    FREE_SHARED = 48 << 10, /* bytes that a kernel has without asking */
+    PARAMETERS = 4096,      /* bytes; since driver 12.1 and on newer GPUs there may be more */
+    LOG = 1024
+};
+
+/* The latest status that was refused on this thread. */
+static _Thread_local struct {
+    const char *what;
+    int status;
+} refused;
+
+/* Statuses after which a context is of no use (CUDA Driver API, "this leaves the process in an inconsistent state"). */
+static bool ends_context(int status) {
+    static const int all[] = {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] == status)
+            return true;
+    return false;
+}
+
+int32_t cuda_refused(tr_cuda *c, const char *what, int status) {
+    int lives = 0;
+    refused.what = what;
+    refused.status = status;
+    if (ends_context(status))
+        atomic_compare_exchange_strong(&c->lost, &lives, status);
+    return status == TR_CUDA_NO_MEMORY ? TR_CODE_MEMORY : TR_CODE_DEVICE;
+}
+
+static const char *name_of(const tr_cuda *c, int status) {
+    const char *name = NULL;
+    return c->fn.error_name(status, &name) == 0 && name ? name : "an unknown error";
+}
+
+static void explain(tr_dev *d, char *msg, size_t room) {
+    const tr_cuda *c = (tr_cuda *)d;
+    int lost = atomic_load(&c->lost);
+    if (lost)
+        snprintf(msg, room, "the GPU's context has ended by %s (%d), and this process cannot use it any more",
+                 name_of(c, lost), lost);
+    else
+        snprintf(msg, room, "%s: %s (%d)", refused.what ? refused.what : "CUDA", name_of(c, refused.status),
+                 refused.status);
+}
+
+bool cuda_gives_back(tr_cuda *c) {
+    cuda_enter(c); /* where that fails, what is given back still says whose it is */
+    return !atomic_load(&c->forked) && !atomic_load(&c->lost);
+}
+
+int32_t cuda_enter(tr_cuda *c) {
+    if (atomic_load_explicit(&c->forked, memory_order_relaxed))
+        return TR_CODE_GPU;
+    int status = c->lost;
+    if (!status)
+        status = c->fn.current(c->context);
+    return status ? cuda_refused(c, "cuCtxSetCurrent", status) : 0;
+}
+
+/* --- limits --- */
+
+static int64_t attribute(tr_dev *d, tr_dev_attr a) {
+    static const int numbers[] = {
+#define X(id, number) number,
+        TR_DEV_ATTRS(X)
+#undef X
+    };
+    const tr_cuda *c = (tr_cuda *)d;
+    int value = 0;
+    if (a == TR_DEV_MAX_PARAMETER_BYTES)
+        return PARAMETERS;
+    return !atomic_load(&c->forked) && c->fn.attribute(&value, numbers[a], c->device) == 0 ? value : 0;
+}
+
+/* --- memory --- */
+
+/* Where the block with this address is, or would be. */
+static size_t place_of(const tr_cuda *c, uintptr_t at) {
+    size_t lo = 0, hi = c->nblocks;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (c->blocks[mid].at <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool note_block(tr_cuda *c, uintptr_t at, uint64_t bytes) {
+    if (c->nblocks == c->capblocks) {
+        size_t cap = c->capblocks ? 2 * c->capblocks : 64;
+        cuda_block *more = realloc(c->blocks, cap * sizeof *more);
+        if (!more)
+            return false;
+        c->blocks = more;
+        c->capblocks = cap;
+    }
+    size_t k = place_of(c, at);
+    memmove(c->blocks + k + 1, c->blocks + k, (c->nblocks - k) * sizeof *c->blocks);
+    c->blocks[k] = (cuda_block){at, bytes};
+    c->nblocks++;
+    if (at < c->lo)
+        c->lo = at;
+    if (at + bytes > c->hi)
+        c->hi = at + bytes;
+    return true;
+}
+
+static int free_block(tr_cuda *c, uint64_t at) {
+    return c->fn.free_on ? c->fn.free_on(at, NULL) : c->fn.free(at);
+}
+
+static int32_t mem_alloc(tr_dev *d, uint64_t bytes, tr_dev_mem *out) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t code = cuda_enter(c);
+    uint64_t at = 0, room = bytes ? bytes : 1;
+    if (code)
+        return code;
+    int status = c->fn.alloc_on ? c->fn.alloc_on(&at, room, NULL) : c->fn.alloc(&at, room);
+    if (status)
+        return cuda_refused(c, c->fn.alloc_on ? "cuMemAllocAsync" : "cuMemAlloc", status);
+    pthread_mutex_lock(&c->lock);
+    bool ok = note_block(c, (uintptr_t)at, room);
+    pthread_mutex_unlock(&c->lock);
+    if (!ok) {
+        free_block(c, at);
+        return TR_CODE_MEMORY;
+    }
+    *out = (tr_dev_mem){(void *)(uintptr_t)at, bytes, NULL};
+    return 0;
+}
+
+static void mem_free(tr_dev *d, const tr_dev_mem *m) {
+    tr_cuda *c = (tr_cuda *)d;
+    uintptr_t at = (uintptr_t)m->at;
+    pthread_mutex_lock(&c->lock);
+    size_t k = place_of(c, at);
+    assert(k > 0 && c->blocks[k - 1].at == at);
+    c->nblocks--;
+    memmove(c->blocks + k - 1, c->blocks + k, (c->nblocks - k + 1) * sizeof *c->blocks);
+    pthread_mutex_unlock(&c->lock);
+    if (cuda_gives_back(c)) /* else it has gone with the context */
+        free_block(c, at);
+}
+
+static bool mem_find(tr_dev *d, const void *at, tr_dev_mem *out) {
+    tr_cuda *c = (tr_cuda *)d;
+    pthread_mutex_lock(&c->lock);
+    size_t k = place_of(c, (uintptr_t)at);
+    bool found = k > 0 && (uintptr_t)at - c->blocks[k - 1].at < c->blocks[k - 1].bytes;
+    if (found)
+        *out = (tr_dev_mem){(void *)c->blocks[k - 1].at, c->blocks[k - 1].bytes, NULL};
+    pthread_mutex_unlock(&c->lock);
+    return found;
+}
+
+static bool mem_owns(const tr_dev *d, const void *at) {
+    const tr_cuda *c = (const tr_cuda *)d;
+    return (uintptr_t)at >= c->lo && (uintptr_t)at < c->hi;
+}
+
+static void mem_info(tr_dev *d, uint64_t *left, uint64_t *total) {
+    tr_cuda *c = (tr_cuda *)d;
+    size_t l = 0, t = 0;
+    if (cuda_enter(c) || c->fn.memory(&l, &t))
+        l = t = 0;
+    *left = l;
+    *total = t;
+}
+
+/* --- copies --- */
+
+static uint64_t number(const void *p) {
+    return (uint64_t)(uintptr_t)p;
+}
+
+/* Rows of `width` bytes, either pitch at least that. */
+static int copy_rows(tr_cuda *c, const tr_dev_copy *p, uint64_t width, int64_t rows, int64_t to_pitch,
+                     int64_t from_pitch, void *stream) {
+    tr_cuda_rows r = {.from_type = TR_CUDA_UNIFIED,
+                      .to_type = TR_CUDA_UNIFIED,
+                      .from = number(p->from),
+                      .to = number(p->to),
+                      .from_pitch = (size_t)from_pitch,
+                      .to_pitch = (size_t)to_pitch,
+                      .width = width,
+                      .height = (size_t)rows};
+    return c->fn.copy_rows(&r, stream);
+}
+
+/* The last axes in as few calls as there are, the others one place after the other. */
+static int copy_part(tr_cuda *c, const tr_dev_copy *p, uint32_t axis, void *stream) {
+    uint32_t left = p->ndim - axis;
+    uint64_t width = p->item;
+    uint32_t k = p->ndim;
+    if (left && p->to_stride[k - 1] == (int64_t)p->item && p->from_stride[k - 1] == (int64_t)p->item) {
+        k--;
+        left--;
+        width *= (uint64_t)p->shape[k];
+    }
+    if (left == 0)
+        return c->fn.copy(number(p->to), number(p->from), width, stream);
+    int64_t to = p->to_stride[k - 1], from = p->from_stride[k - 1];
+    if (left == 1 && to >= (int64_t)width && from >= (int64_t)width)
+        return copy_rows(c, p, width, p->shape[k - 1], to, from, stream);
+    tr_dev_copy q = *p;
+    for (int64_t i = 0; i < p->shape[axis]; i++) {
+        int status = copy_part(c, &q, axis + 1, stream);
+        if (status)
+            return status;
+        q.to = (char *)q.to + p->to_stride[axis];
+        q.from = (const char *)q.from + p->from_stride[axis];
+    }
+    return 0;
+}
+
+static bool meet(const tr_dev_copy *p) {
+    uintptr_t lo[2], hi[2];
+    for (int k = 0; k < 2; k++)
+        tr_dev_copy_extent(p, k == 0, &lo[k], &hi[k]);
+    return lo[0] < hi[1] && lo[1] < hi[0];
+}
+
+/* The items one behind the other, as they come. */
+static tr_dev_copy packed(const tr_dev_copy *p, void *at, bool to) {
+    tr_dev_copy q = *p;
+    int64_t step = (int64_t)p->item;
+    for (uint32_t k = p->ndim; k-- > 0;) {
+        (to ? q.to_stride : q.from_stride)[k] = step;
+        step *= p->shape[k];
+    }
+    if (to)
+        q.to = at;
+    else
+        q.from = at;
+    return q;
+}
+
+/* Arrays that meet: all is read before anything is written. */
+static int copy_by_way(tr_cuda *c, const tr_dev_copy *p, void *stream) {
+    uint64_t at;
+    int status = c->fn.alloc(&at, tr_dev_copy_bytes(p));
+    if (status)
+        return status;
+    tr_dev_copy out = packed(p, (void *)(uintptr_t)at, true), in = packed(p, (void *)(uintptr_t)at, false);
+    status = copy_part(c, &out, 0, stream);
+    status = status ? status : copy_part(c, &in, 0, stream);
+    int after = c->fn.free(at); /* waits */
+    return status ? status : after;
+}
+
+static int copy(tr_cuda *c, const tr_dev_copy *given, void *stream) {
+    tr_dev_copy p = *given;
+    if (tr_dev_copy_bytes(&p) == 0)
+        return 0;
+    tr_dev_copy_plan(&p);
+    bool one = p.ndim == 0 || (p.ndim == 1 && p.to_stride[0] == (int64_t)p.item &&
+                               p.from_stride[0] == (int64_t)p.item && p.to == p.from);
+    int status = !one && meet(&p) ? copy_by_way(c, &p, stream) : copy_part(c, &p, 0, stream);
+    return status || stream ? status : c->fn.stream_await(NULL);
+}
+
+/* --- launches --- */
+
+static void pack(const tr_dev_code *code, const tr_slot *slots, unsigned char *buf) {
+    memcpy(buf, &code->record, sizeof code->record);
+    for (uint32_t k = 0; k < code->nparts; k++) {
+        const tr_dev_part *p = &code->parts[k];
+        const tr_slot *s = &slots[p->slot];
+        switch (p->size) { /* of a length that is known it is one instruction */
+        case 8: memcpy(buf + p->offset, s, 8); break;
+        case 4: memcpy(buf + p->offset, s, 4); break;
+        case 2: memcpy(buf + p->offset, s, 2); break;
+        default: memcpy(buf + p->offset, s, 1); break;
+        }
+    }
+}
+
+static int allow_shared(tr_cuda *c, tr_dev_code *code, unsigned bytes) {
+    int status = c->fn.function_set(code->function, FN_SHARED, (int)bytes);
+    if (!status)
+        code->shared = bytes;
+    return status;
+}
+
+static int launch(tr_cuda *c, const tr_dev_launch *l, void *stream) {
+    enum { END, BUFFER, SIZE };
+    _Alignas(16) unsigned char buf[PARAMETERS];
+    tr_dev_code *code = (tr_dev_code *)(uintptr_t)l->code;
+    unsigned n[7];
+    size_t bytes = code->bytes;
+    assert(l->nsizes == 7 && bytes <= sizeof buf);
+    for (uint32_t k = 0; k < 7; k++)
+        n[k] = (unsigned)l->slots[k].i;
+    pack(code, l->slots + l->nsizes, buf);
+    int status = n[6] > code->shared ? allow_shared(c, code, n[6]) : 0;
+    void *how[] = {(void *)BUFFER, buf, (void *)SIZE, &bytes, (void *)END};
+    c->latest = code;
+    return status ? status
+                  : c->fn.launch(code->function, n[0], n[1], n[2], n[3], n[4], n[5], n[6], stream, NULL, how);
+}
+
+static void call_host(void *arg) {
+    tr_dev_job *j = arg;
+    tr_dev_call_host(&j->u.call, j->code);
+}
+
+int32_t cuda_do(tr_cuda *c, void *stream, tr_dev_job *j) {
+    static const char *const what[] = {[TR_DEV_LAUNCH] = "cuLaunchKernel",
+                                       [TR_DEV_COPY] = "cuMemcpyAsync",
+                                       [TR_DEV_FILL] = "cuMemsetD8Async",
+                                       [TR_DEV_CALL] = "cuLaunchHostFunc"};
+    int32_t code = cuda_enter(c);
+    int status = 0;
+    if (code)
+        return code;
+    switch (j->op) {
+    case TR_DEV_LAUNCH: status = launch(c, &j->u.launch, stream); break;
+    case TR_DEV_COPY: status = copy(c, &j->u.copy, stream); break;
+    case TR_DEV_FILL:
+        status =
+            j->u.fill.bytes ? c->fn.fill(number(j->u.fill.to), j->u.fill.value, j->u.fill.bytes, stream) : 0;
+        break;
+    case TR_DEV_CALL: status = c->fn.call(stream, call_host, j); break;
+    default: return 0;
+    }
+    return status ? cuda_refused(c, what[j->op], status) : 0;
+}
+
+/* --- code --- */
+
+/* A record of exceptions. NULL: no memory. */
+static tr_dev_error *take_record(tr_cuda *c) {
+    cuda_records *r = c->records;
+    while (r && r->taken == (UINT64_C(1) << CUDA_RECORDS) - 1)
+        r = r->next;
+    if (!r) {
+        void *at = NULL;
+        if (!(r = calloc(1, sizeof *r)) ||
+            c->fn.host_alloc(&at, CUDA_RECORDS * sizeof(tr_dev_error), HOST_SHARED)) {
+            free(r);
+            return NULL;
+        }
+        r->at = at;
+        r->next = c->records;
+        c->records = r;
+    }
+    int k = __builtin_ctzll(~r->taken);
+    r->taken |= UINT64_C(1) << k;
+    memset(r->at + k, 0, sizeof *r->at);
+    return r->at + k;
+}
+
+static void give_record(tr_cuda *c, const tr_dev_error *e) {
+    for (cuda_records *r = c->records; e && r; r = r->next)
+        if (e >= r->at && e < r->at + CUDA_RECORDS)
+            r->taken &= ~(UINT64_C(1) << (e - r->at));
+}
+
+static bool load_module(tr_cuda *c, const tr_dev_image *im, tr_dev_code *code, char *msg, size_t room) {
+    enum { ERROR_LOG = 5, ERROR_BYTES = 6 }; /* CU_JIT_ERROR_LOG_BUFFER, _SIZE_BYTES */
+    char log[LOG] = "";
+    int options[] = {ERROR_LOG, ERROR_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)sizeof log};
+    int status = c->fn.load(&code->module, im->text, 2, options, values);
+    log[sizeof log - 1] = 0;
+    if (status) {
+        cuda_refused(c, "cuModuleLoadDataEx", status);
+        snprintf(msg, room, "the driver does not load the code of kernel %.60s: %s (%d)%s%s", im->name,
+                 name_of(c, status), status, *log ? "\n" : "", log);
+        return false;
+    }
+    status = c->fn.function(&code->function, code->module, im->name);
+    if (!status)
+        return true;
+    cuda_refused(c, "cuModuleGetFunction", status);
+    snprintf(msg, room, "the code of kernel %.60s lacks it: %s (%d)", im->name, name_of(c, status), status);
+    c->fn.unload(code->module);
+    return false;
+}
+
+static tr_dev_code *load(tr_dev *d, const tr_dev_image *im, char *msg, size_t room) {
+    tr_cuda *c = (tr_cuda *)d;
+    size_t parts = im->nparts * sizeof *im->parts;
+    tr_dev_code *code = calloc(1, sizeof *code + parts);
+    int32_t reason = cuda_enter(c);
+    if (reason && reason != TR_CODE_DEVICE)
+        snprintf(msg, room, "a GPU that was used before a fork cannot be used after it");
+    else if (reason)
+        explain(d, msg, room);
+    if (!code)
+        snprintf(msg, room, "no memory for the code of kernel %.60s", im->name);
+    if (reason || !code || !load_module(c, im, code, msg, room)) {
+        free(code);
+        return NULL;
+    }
+    code->nparts = im->nparts;
+    code->bytes = im->bytes;
+    code->shared = FREE_SHARED;
+    code->owner = im->owner;
+    memcpy(code->parts, im->parts, parts);
+    pthread_mutex_lock(&c->lock);
+    bool ok = !im->raises || (code->record = take_record(c));
+    if (ok) {
+        code->next = c->codes;
+        if (code->next)
+            code->next->prev = code;
+        c->codes = code;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (ok)
+        return code;
+    c->fn.unload(code->module);
+    free(code);
+    snprintf(msg, room, "no memory for what kernel %.60s raises", im->name);
+    return NULL;
+}
+
+static void unload(tr_dev *d, tr_dev_code *code) {
+    tr_cuda *c = (tr_cuda *)d;
+    uint64_t ticket = 0;
+    while (!cuda_reached(d, NULL, &ticket, INT64_C(1) << 40)) {}
+    pthread_mutex_lock(&c->lock);
+    *(code->prev ? &code->prev->next : &c->codes) = code->next;
+    if (code->next)
+        code->next->prev = code->prev;
+    give_record(c, code->record);
+    if (c->latest == code)
+        c->latest = NULL;
+    for (unsigned k = 0; k < CUDA_FAILURES; k++) /* nobody is left to whom it says something */
+        if (c->failure[k].owner == code->owner)
+            c->failure[k].owner = NULL;
+    pthread_mutex_unlock(&c->lock);
+    if (cuda_gives_back(c))
+        c->fn.unload(code->module);
+    free(code);
+}
+
+/* --- the device --- */
+
+static const tr_dev_ops ops = {
+    .name = "cuda",
+    .attribute = attribute,
+    .alloc = mem_alloc,
+    .free = mem_free,
+    .find = mem_find,
+    .owns = mem_owns,
+    .memory = mem_info,
+    .load = load,
+    .unload = unload,
+    .stream_new = cuda_stream_new,
+    .stream_free = cuda_stream_free,
+    .submit = cuda_submit,
+    .reached = cuda_reached,
+    .take = cuda_take,
+    .begin = cuda_begin,
+    .end = cuda_end,
+    .event_new = cuda_event_new,
+    .event_free = cuda_event_free,
+    .record = cuda_record,
+    .wait = cuda_wait,
+    .happened = cuda_happened,
+    .event_take = cuda_event_take,
+    .elapsed = cuda_elapsed,
+    .explain = explain,
+    .stop = cuda_stop,
+};
+
+/* State of the process. */
+static tr_cuda the_gpu = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool refuse(const tr_cuda *c, const char *what, int status, char *msg, size_t room) {
+    if (status == TR_CUDA_STUB)
+        snprintf(msg, room, "libcuda is the toolkit's stub here, and no driver");
+    else if (status == TR_CUDA_NO_DEVICE)
+        snprintf(msg, room, "there is a CUDA driver, and no GPU");
+    else if (status == TR_CUDA_MISMATCH)
+        snprintf(msg, room, "libcuda and the kernel's driver are of different versions");
+    else
+        snprintf(msg, room, "%s: %s (%d)", what, name_of(c, status), status);
+    return false;
+}
+
+/* Freed memory stays the pool's: by default each synchronisation gives it back to the system. */
+static void keep_memory(tr_cuda *c) {
+    uint64_t all = UINT64_MAX;
+    void *pool;
+    int has = 0;
+    if (c->fn.alloc_on && c->fn.free_on && c->fn.pool && c->fn.pool_set &&
+        !c->fn.attribute(&has, ATTR_POOLS, c->device) && has && !c->fn.pool(&pool, c->device) &&
+        !c->fn.pool_set(pool, POOL_THRESHOLD, &all))
+        return;
+    c->fn.alloc_on = NULL; /* none, or none that keeps */
+    c->fn.free_on = NULL;
+}
+
+static bool open_context(tr_cuda *c, char *msg, size_t room) {
+    int n = 0, status;
+    if ((status = c->fn.init(0)))
+        return refuse(c, "cuInit", status, msg, room);
+    if ((status = c->fn.count(&n)) || n == 0)
+        return refuse(c, "cuDeviceGetCount", status ? status : TR_CUDA_NO_DEVICE, msg, room);
+    if ((status = c->fn.device(&c->device, 0)))
+        return refuse(c, "cuDeviceGet", status, msg, room);
+    if ((status = c->fn.context(&c->context, c->device)))
+        return refuse(c, "cuDevicePrimaryCtxRetain", status, msg, room);
+    keep_memory(c);
+    return true;
+}
+
+static void fork_lock(void) {
+    pthread_mutex_lock(&the_gpu.lock);
+}
+
+static void fork_unlock(void) {
+    pthread_mutex_unlock(&the_gpu.lock);
+}
+
+static void fork_child(void) {
+    pthread_mutex_init(&the_gpu.lock, NULL);
+    atomic_store(&the_gpu.forked, the_gpu.context != NULL);
+}
+
+tr_dev *tr_dev_open_cuda(const tr_dev_host *h, char *msg, size_t room) {
+    tr_cuda *c = &the_gpu;
+    pthread_mutex_lock(&c->lock);
+    if (!c->dev.ops && tr_cuda_load(h->driver, &c->fn, msg, room) && open_context(c, msg, room)) {
+        c->lo = UINTPTR_MAX;
+        cuda_queue_open(c);
+        pthread_atfork(fork_lock, fork_unlock, fork_child);
+        c->dev.ops = &ops;
+    }
+    tr_dev *d = c->dev.ops ? &c->dev : NULL;
+    pthread_mutex_unlock(&c->lock);
+    return d;
+}

@@ -1,0 +1,137 @@
+/* The CUDA device's own parts: cuda_load.c (the driver), cuda.c (the device, memory, copies, launches), cuda_queue.c (streams, events, failures). */
+#ifndef TR_DEV_CUDA_H
+#define TR_DEV_CUDA_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dev/dev.h"
+
+/* --- the driver --- */
+
+/* A copy of rows of equal length, a pitch apart (CUDA_MEMCPY2D_v2). */
+enum { TR_CUDA_UNIFIED = 4 }; /* of memory: an address says by itself whose it is */
+typedef struct tr_cuda_rows {
+    size_t from_x, from_y;
+    unsigned from_type;
+    const void *from_host;
+    uint64_t from;
+    void *from_array;
+    size_t from_pitch;
+    size_t to_x, to_y;
+    unsigned to_type;
+    void *to_host;
+    uint64_t to;
+    void *to_array;
+    size_t to_pitch;
+    size_t width, height; /* bytes, rows */
+} tr_cuda_rows;
+
+typedef struct tr_cuda_fns {
+#define X(id, symbol, needed, params) int(*id) params;
+#include "dev/cuda.def"
+#undef X
+} tr_cuda_fns;
+
+/* Statuses that mean something here. */
+enum {
+    TR_CUDA_NO_MEMORY = 2,
+    TR_CUDA_STUB = 34,
+    TR_CUDA_NO_DEVICE = 100,
+    TR_CUDA_NOT_READY = 600,
+    TR_CUDA_MISMATCH = 803
+};
+
+/* Opens libcuda, or the library at `path`, for the life of the process. False with a message. */
+bool tr_cuda_load(const char *path, tr_cuda_fns *fn, char *msg, size_t room);
+
+/* --- the device --- */
+
+typedef struct cuda_block {
+    uintptr_t at;
+    uint64_t bytes;
+} cuda_block;
+
+typedef struct cuda_stream {
+    struct cuda_stream *next, *prev; /* of the device's */
+    void *handle;
+    tr_dev_job *head, *tail; /* not known to have ended */
+    void *marker;            /* an event; NULL: none yet */
+    uint64_t marked;         /* jobs up to this number lie before it; 0: it is not recorded */
+    uint32_t since;          /* jobs behind it */
+} cuda_stream;
+
+typedef struct cuda_event {
+    void *handle;
+    bool timing, recorded;
+} cuda_event;
+
+/* A kernel, in the device's context. */
+struct tr_dev_code {
+    struct tr_dev_code *next, *prev;
+    void *module, *function;
+    tr_dev_error *record; /* memory that host and device see; NULL: it raises nothing */
+    uint32_t nparts, bytes;
+    _Atomic unsigned shared; /* bytes of dynamic shared memory that it may have */
+    void *owner;
+    tr_dev_part parts[];
+};
+
+enum { CUDA_FAILURES = 8, CUDA_RECORDS = 40 };
+typedef struct cuda_records {
+    struct cuda_records *next;
+    tr_dev_error *at;
+    uint64_t taken; /* a bit each */
+} cuda_records;
+
+typedef struct tr_cuda {
+    tr_dev dev;
+    tr_cuda_fns fn;
+    int device;
+    void *context;
+    pthread_mutex_t lock; /* of all below but the atomic ones; never held while waiting */
+    cuda_block *blocks;   /* by address */
+    size_t nblocks, capblocks;
+    _Atomic uintptr_t lo, hi; /* where blocks have ever been */
+    cuda_stream streams;      /* list head */
+    tr_dev_code *codes;
+    cuda_records *records;
+    uint64_t number;                       /* of the latest job */
+    tr_dev_failure failure[CUDA_FAILURES]; /* not told yet; more than these are of one cause */
+    _Atomic uint32_t failures;
+    _Atomic(const tr_dev_code *) latest; /* that was launched */
+    _Atomic int lost;                    /* the status with which the context ended; 0: it lives */
+    _Atomic bool stopping, forked;
+} tr_cuda;
+
+/* The device can be used by this thread now: 0, or a reason. */
+int32_t cuda_enter(tr_cuda *c);
+/* The context is there for what is to be given back to it. */
+bool cuda_gives_back(tr_cuda *c);
+/* The reason for a status that is not 0, which `what` gave; tr_dev_ops.explain says more of it on this thread. */
+int32_t cuda_refused(tr_cuda *c, const char *what, int status);
+
+/* cuda_queue.c: what of tr_dev_ops is about streams and events. */
+void cuda_queue_open(tr_cuda *c);
+tr_dev_stream *cuda_stream_new(tr_dev *d);
+void cuda_stream_free(tr_dev *d, tr_dev_stream *s);
+int32_t cuda_submit(tr_dev *d, tr_dev_stream *s, tr_dev_job *j);
+bool cuda_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns);
+bool cuda_take(tr_dev *d, tr_dev_stream *s, tr_dev_failure *out);
+bool cuda_begin(tr_dev *d, uint64_t *ticket, int64_t ns);
+void cuda_end(tr_dev *d);
+tr_dev_event *cuda_event_new(tr_dev *d, bool timing);
+void cuda_event_free(tr_dev *d, tr_dev_event *e);
+int32_t cuda_record(tr_dev *d, tr_dev_stream *s, tr_dev_event *e);
+int32_t cuda_wait(tr_dev *d, tr_dev_stream *s, tr_dev_event *e);
+bool cuda_happened(tr_dev *d, tr_dev_event *e, int64_t ns);
+bool cuda_event_take(tr_dev *d, tr_dev_event *e, tr_dev_failure *out);
+bool cuda_elapsed(tr_dev *d, tr_dev_event *a, tr_dev_event *b, double *ms);
+bool cuda_stop(tr_dev *d, int64_t ns);
+/* cuda.c: gives a job to the driver, on a stream of its own or (NULL) the default one. */
+int32_t cuda_do(tr_cuda *c, void *stream, tr_dev_job *j);
+
+#endif

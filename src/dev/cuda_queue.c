@@ -1,0 +1,323 @@
+/* Streams and events of the CUDA device, and how failures are found.
+ *
+ * A stream is the driver's. The jobs that it was given are kept in a list, with what they refer to, until they are known to have ended: a marker, an event of the driver's,
+ * lies among them, and whoever waits looks, too. Jobs on the default stream are the caller's, and the driver has taken what it needs of them.
+ *
+ * A kernel that raises writes into the record of its code, which the host sees (rt/layout.h); so does one whose launch was long ago. Whoever has waited looks at all of
+ * them: the cost of a failure is its detection, and a launch costs nothing for it. A failure of the driver's own ends the context; then the code that was
+ * launched last is named. Failures are told once, oldest first, whichever stream is asked for. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dev/cuda.h"
+#include "rt/pool.h"
+
+enum { MARK_EVERY = 64, NO_TIMING = 2 /* CU_EVENT_DISABLE_TIMING */, SPINS = 64 };
+static const long nap_ns = 20000;
+
+/* --- failures --- */
+
+/* With the lock. */
+static void fail(tr_cuda *c, const tr_dev_failure *f) {
+    unsigned k = 0;
+    while (k < CUDA_FAILURES && c->failure[k].code)
+        k++;
+    if (k == CUDA_FAILURES)
+        return;
+    c->failure[k] = *f;
+    atomic_fetch_add(&c->failures, 1);
+}
+
+/* Looks at what kernels have raised. */
+static void look(tr_cuda *c) {
+    pthread_mutex_lock(&c->lock);
+    for (tr_dev_code *code = c->codes; code; code = code->next) {
+        if (!code->record || !__atomic_load_n(&code->record->code, __ATOMIC_ACQUIRE))
+            continue;
+        fail(c, &(tr_dev_failure){.code = code->record->code, .owner = code->owner, .error = *code->record});
+        memset(code->record, 0, sizeof *code->record);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* The driver says that something failed. */
+static void broken(tr_cuda *c, const char *what, int status) {
+    int before = atomic_load(&c->lost);
+    int32_t code = cuda_refused(c, what, status);
+    if (before)
+        return; /* that was told */
+    pthread_mutex_lock(&c->lock);
+    const tr_dev_code *latest = atomic_load(&c->latest);
+    fail(c, &(tr_dev_failure){.code = code, .owner = latest ? latest->owner : NULL});
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool cuda_take(tr_dev *d, tr_dev_stream *s, tr_dev_failure *out) {
+    tr_cuda *c = (tr_cuda *)d;
+    (void)s;
+    *out = (tr_dev_failure){0};
+    if (!atomic_load_explicit(&c->failures, memory_order_relaxed))
+        return false;
+    pthread_mutex_lock(&c->lock);
+    *out = c->failure[0];
+    if (out->code) {
+        memmove(c->failure, c->failure + 1, (CUDA_FAILURES - 1) * sizeof *c->failure);
+        c->failure[CUDA_FAILURES - 1] = (tr_dev_failure){0};
+        atomic_fetch_sub(&c->failures, 1);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return out->code != 0;
+}
+
+/* --- jobs that have ended --- */
+
+/* Takes those up to that number out of the list, with the lock. */
+static tr_dev_job *cut(cuda_stream *s, uint64_t number) {
+    tr_dev_job *first = s->head, *j = first, *last = NULL;
+    for (; j && j->number <= number; j = j->next)
+        last = j;
+    if (!last)
+        return NULL;
+    s->head = j;
+    last->next = NULL;
+    return first;
+}
+
+/* Without the lock: who is told may come back here. */
+static void release(tr_dev_job *j) {
+    for (tr_dev_job *next; j; j = next) {
+        next = j->next;
+        tr_dev_unref(j);
+    }
+}
+
+/* A job that the driver has been given, and a marker behind each so many: without anybody waiting they go, too. */
+static void note(tr_cuda *c, cuda_stream *s, tr_dev_job *j) {
+    tr_dev_job *ended = NULL;
+    pthread_mutex_lock(&c->lock);
+    j->next = NULL;
+    j->number = ++c->number;
+    if (s->head)
+        s->tail->next = j;
+    else
+        s->head = j;
+    s->tail = j;
+    s->since++;
+    if (s->marked && c->fn.event_query(s->marker) == 0) {
+        ended = cut(s, s->marked);
+        s->marked = 0;
+    }
+    if (!s->marked && s->since >= MARK_EVERY) {
+        if (!s->marker && c->fn.event_new(&s->marker, NO_TIMING))
+            s->marker = NULL;
+        if (s->marker && c->fn.event_record(s->marker, s->handle) == 0) {
+            s->marked = j->number;
+            s->since = 0;
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    release(ended);
+}
+
+/* A job is in the list when the driver has it, so who finds the stream idle knows that all of the list has ended. */
+int32_t cuda_submit(tr_dev *d, tr_dev_stream *stream, tr_dev_job *j) {
+    tr_cuda *c = (tr_cuda *)d;
+    cuda_stream *s = (cuda_stream *)stream;
+    if (atomic_load_explicit(&c->stopping, memory_order_relaxed))
+        return TR_CODE_ENDED;
+    j->code = 0;
+    int32_t code = cuda_do(c, s ? s->handle : NULL, j);
+    if (!code && s)
+        note(c, s, j);
+    return code;
+}
+
+/* --- waiting --- */
+
+typedef bool ready_fn(tr_cuda *c, void *what);
+
+static bool wait_until(tr_cuda *c, ready_fn *ready, void *what, int64_t ns) {
+    int64_t end = tr_rt_now() + ns;
+    for (unsigned spins = 0;; spins++) {
+        if (ready(c, what))
+            return true;
+        if (tr_rt_now() >= end)
+            return false;
+        if (spins >= SPINS)
+            nanosleep(&(struct timespec){0, nap_ns}, NULL);
+    }
+}
+
+/* Has all that these streams were given been done? A failure counts as that. `s` NULL: all streams, and the default one. */
+static bool are_idle(tr_cuda *c, void *s) {
+    tr_dev_job *ended = NULL, *all[2] = {0};
+    int status = c->lost || s ? 0 : c->fn.stream_query(NULL);
+    pthread_mutex_lock(&c->lock);
+    for (cuda_stream *o = c->streams.next; o != &c->streams && !status; o = o->next)
+        if ((!s || o == s) && !c->lost)
+            status = c->fn.stream_query(o->handle);
+    bool idle = status != TR_CUDA_NOT_READY;
+    for (cuda_stream *o = c->streams.next; o != &c->streams && idle; o = o->next) {
+        all[0] = s && o != s ? NULL : cut(o, UINT64_MAX);
+        for (all[1] = all[0]; all[1] && all[1]->next;)
+            all[1] = all[1]->next;
+        if (all[1]) {
+            all[1]->next = ended;
+            ended = all[0];
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    release(ended);
+    if (status && idle)
+        broken(c, "cuStreamQuery", status);
+    return idle;
+}
+
+bool cuda_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns) {
+    tr_cuda *c = (tr_cuda *)d;
+    *ticket = 1;
+    if (cuda_enter(c)) /* nothing is at work any more */
+        return true;
+    bool done = wait_until(c, are_idle, s, ns);
+    if (done)
+        look(c);
+    return done;
+}
+
+/* The driver orders what is on the default stream by itself. */
+bool cuda_begin(tr_dev *d, uint64_t *ticket, int64_t ns) {
+    (void)d;
+    (void)ticket;
+    (void)ns;
+    return true;
+}
+
+void cuda_end(tr_dev *d) {
+    (void)d;
+}
+
+/* --- streams --- */
+
+tr_dev_stream *cuda_stream_new(tr_dev *d) {
+    tr_cuda *c = (tr_cuda *)d;
+    cuda_stream *s = calloc(1, sizeof *s);
+    if (!s || cuda_enter(c) || c->fn.stream_new(&s->handle, 0)) {
+        free(s);
+        return NULL;
+    }
+    pthread_mutex_lock(&c->lock);
+    s->next = &c->streams;
+    s->prev = c->streams.prev;
+    s->prev->next = s->next->prev = s;
+    pthread_mutex_unlock(&c->lock);
+    return (tr_dev_stream *)s;
+}
+
+/* What it was given is done, which is waited for: jobs refer to memory that somebody must give back. */
+void cuda_stream_free(tr_dev *d, tr_dev_stream *stream) {
+    tr_cuda *c = (tr_cuda *)d;
+    cuda_stream *s = (cuda_stream *)stream;
+    bool alive = cuda_gives_back(c);
+    if (alive)
+        c->fn.stream_await(s->handle);
+    pthread_mutex_lock(&c->lock);
+    tr_dev_job *ended = cut(s, UINT64_MAX);
+    s->next->prev = s->prev;
+    s->prev->next = s->next;
+    pthread_mutex_unlock(&c->lock);
+    release(ended);
+    if (alive && s->marker)
+        c->fn.event_free(s->marker);
+    if (alive)
+        c->fn.stream_free(s->handle);
+    free(s);
+}
+
+/* --- events --- */
+
+tr_dev_event *cuda_event_new(tr_dev *d, bool timing) {
+    tr_cuda *c = (tr_cuda *)d;
+    cuda_event *e = calloc(1, sizeof *e);
+    if (!e || cuda_enter(c) || c->fn.event_new(&e->handle, timing ? 0 : NO_TIMING)) {
+        free(e);
+        return NULL;
+    }
+    e->timing = timing;
+    return (tr_dev_event *)e;
+}
+
+void cuda_event_free(tr_dev *d, tr_dev_event *event) {
+    tr_cuda *c = (tr_cuda *)d;
+    cuda_event *e = (cuda_event *)event;
+    if (cuda_gives_back(c))
+        c->fn.event_free(e->handle);
+    free(e);
+}
+
+int32_t cuda_record(tr_dev *d, tr_dev_stream *s, tr_dev_event *event) {
+    tr_cuda *c = (tr_cuda *)d;
+    cuda_event *e = (cuda_event *)event;
+    int32_t code = cuda_enter(c);
+    int status = code ? 0 : c->fn.event_record(e->handle, s ? ((cuda_stream *)s)->handle : NULL);
+    if (code || status)
+        return code ? code : cuda_refused(c, "cuEventRecord", status);
+    e->recorded = true;
+    return 0;
+}
+
+int32_t cuda_wait(tr_dev *d, tr_dev_stream *s, tr_dev_event *event) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t code = cuda_enter(c);
+    int status =
+        code ? 0 : c->fn.stream_wait(s ? ((cuda_stream *)s)->handle : NULL, ((cuda_event *)event)->handle, 0);
+    return code ? code : status ? cuda_refused(c, "cuStreamWaitEvent", status) : 0;
+}
+
+static bool has_happened(tr_cuda *c, void *event) {
+    const cuda_event *e = event;
+    int status = e->recorded && !c->lost ? c->fn.event_query(e->handle) : 0;
+    if (status && status != TR_CUDA_NOT_READY)
+        broken(c, "cuEventQuery", status);
+    return status != TR_CUDA_NOT_READY;
+}
+
+bool cuda_happened(tr_dev *d, tr_dev_event *e, int64_t ns) {
+    tr_cuda *c = (tr_cuda *)d;
+    if (cuda_enter(c))
+        return true;
+    bool yes = wait_until(c, has_happened, e, ns);
+    if (yes)
+        look(c);
+    return yes;
+}
+
+bool cuda_event_take(tr_dev *d, tr_dev_event *e, tr_dev_failure *out) {
+    (void)e;
+    return cuda_take(d, NULL, out);
+}
+
+bool cuda_elapsed(tr_dev *d, tr_dev_event *a, tr_dev_event *b, double *ms) {
+    tr_cuda *c = (tr_cuda *)d;
+    const cuda_event *x = (cuda_event *)a, *y = (cuda_event *)b;
+    float t = 0;
+    bool ok = x->timing && y->timing && x->recorded && y->recorded && !cuda_enter(c) &&
+              c->fn.event_elapsed(&t, x->handle, y->handle) == 0;
+    *ms = (double)t;
+    return ok;
+}
+
+/* --- the end --- */
+
+bool cuda_stop(tr_dev *d, int64_t ns) {
+    tr_cuda *c = (tr_cuda *)d;
+    uint64_t ticket = 0;
+    bool over = cuda_reached(d, NULL, &ticket, ns);
+    atomic_store(&c->stopping, true);
+    return over;
+}
+
+void cuda_queue_open(tr_cuda *c) {
+    c->streams.next = c->streams.prev = &c->streams;
+}
