@@ -62,6 +62,10 @@ uint32_t tr_infer_instance(infer *f, tr_em *e, tr_callee c, uint32_t n, const tr
             r->nyi = fn->refused->nyi;
             r->hint = fn->refused->hint;
             r->op_span = fn->refused->op_span;
+            if (e->place.file && r->place.file && strcmp(e->place.file, r->place.file) != 0) /* a library's */
+                tr_err_note(f->ctx, r, (tr_span){0, -1, 0, -1}, "it is called in line %d of %s%s%s",
+                            (int)e->place.span.line, e->place.file, e->place.fn ? ", in " : "",
+                            e->place.fn ? e->place.fn : "");
         } else if (e)
             tr_em_error(e, "%s() cannot be compiled", fn->name);
         return UINT32_MAX;
