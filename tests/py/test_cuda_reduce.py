@@ -165,6 +165,7 @@ def test_what_is_refused():
         (lambda: total(np.ones((2, 2))), TypeError, "one axis"),
         (lambda: total(np.ones(())), TypeError, "one axis"),
         (lambda: total(x, size=1.5), TypeError, "float"),
+        (lambda: total(x, size=-1), ValueError, "size is -1"),
         (lambda: total(x, res=x), TypeError, "device array"),
         (lambda: total(x, res=cuda.device_array(1, np.float32)), TypeError, "float32"),
         (lambda: total(x, res=cuda.device_array(0)), ValueError, "an item at least"),

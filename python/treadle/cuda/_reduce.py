@@ -173,12 +173,10 @@ class Reduce:
         TypeError
             ``arr`` is no array of one axis, ``res`` none of the device or of another dtype.
         ValueError
-            ``res`` has not one axis, or no items.
+            ``res`` has not one axis, or no items; ``size`` is negative.
         """
         settle(stream)
-        a = host_items(arr)
-        if size is not None:
-            a = a[: operator.index(size)]
+        a = _first(host_items(arr), size)
         out = np.empty(1, a.dtype) if res is None else _result(res, a.dtype)
         self._into(a, out, init)
         return None if res is not None else out[0]
@@ -207,9 +205,7 @@ class Reduce:
         if mem is None:
             raise TypeError(f"device_partial_inplace takes a device array, not {type(darr).__name__}")
         settle(stream)
-        a = host_items(darr)
-        if size is not None:
-            a = a[: operator.index(size)]
+        a = _first(host_items(darr), size)
         if not a.size:
             return 0
         self._into(a, mem[:1], init)
@@ -217,6 +213,16 @@ class Reduce:
 
     def __repr__(self) -> str:
         return f"<reduction by {self.__name__}()>"
+
+
+def _first(a: np.ndarray[Any, Any], size: Any) -> np.ndarray[Any, Any]:
+    """The first ``size`` items, or as many as there are; None: all."""
+    if size is None:
+        return a
+    n = operator.index(size)
+    if n < 0:
+        raise ValueError(f"size is {n}: there is no such number of items")
+    return a[:n]
 
 
 def _result(res: Any, dtype: Any) -> np.ndarray[Any, Any]:
