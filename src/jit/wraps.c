@@ -4,7 +4,8 @@
  * overflow check of a recurrence) forgets the product of step and rounds where the recurrence begins with 0, so that a loop of up to 32 rounds read
  * a[33] for a[33 & 31]. What is frozen (LLVM's `freeze`) it takes for unknown, and gathers; instcombine drops that afterwards.
  * Steps of 1 cannot be wrong: rounds that do not fit are tested for by themselves. So circular buffers keep their vectors.
- * Looked at: operands of a mask of low bits and of a zero extension, back to the phis that they come from, and only where the result leads to an address.
+ * The same it does with a number that goes round, `x = (x & 31) + 3`, whatever that is for.
+ * Looked at: operands of a mask of low bits and of a zero extension, back to the phis that they come from, where the result leads to an address or goes round.
  * Cost: a look at each instruction, and MOST at most from there. */
 #include "jit/wraps.h"
 
@@ -14,7 +15,7 @@
 
 typedef LLVMValueRef lv;
 
-enum { MOST = 48, DEEP = 10, PHIS = 8 };
+enum { MOST = 48, DEEP = 10, PHIS = 8, ROUND = 6 };
 
 typedef struct phi_sum {
     LLVMBasicBlockRef of; /* of which loop: its header */
@@ -147,6 +148,63 @@ static bool leads_to_address(lv v, unsigned depth) {
     return false;
 }
 
+/* Does v come from `to`, by steps as a recurrence has them? Loads and the like are none. */
+static bool comes_from(lv v, lv to, unsigned depth) {
+    if (v == to)
+        return true;
+    if (!depth || !LLVMIsAInstruction(v))
+        return false;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMOr:
+    case LLVMXor:
+    case LLVMMul:
+        return comes_from(LLVMGetOperand(v, 0), to, depth - 1) ||
+               comes_from(LLVMGetOperand(v, 1), to, depth - 1);
+    case LLVMAnd:
+    case LLVMURem:
+    case LLVMShl:
+    case LLVMTrunc:
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMFreeze: return comes_from(LLVMGetOperand(v, 0), to, depth - 1);
+    default: return false;
+    }
+}
+
+/* The phi that v comes from, in a chain whose other operands are no loads; NULL: none. */
+static lv origin(lv v, unsigned depth) {
+    if (!depth || !LLVMIsAInstruction(v))
+        return NULL;
+    if (LLVMIsAPHINode(v))
+        return v;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMOr:
+    case LLVMXor: {
+        lv x = origin(LLVMGetOperand(v, 0), depth - 1), y = LLVMGetOperand(v, 1);
+        return x && !LLVMIsALoadInst(y) ? x : origin(y, depth - 1);
+    }
+    case LLVMAnd:
+    case LLVMTrunc:
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMFreeze: return origin(LLVMGetOperand(v, 0), depth - 1);
+    default: return NULL;
+    }
+}
+
+/* Is v part of what goes round: does the phi that it comes from get it back? */
+static bool goes_round(lv v) {
+    lv phi = origin(LLVMGetOperand(v, 0), ROUND);
+    for (unsigned k = 0; phi && k < LLVMCountIncoming(phi); k++)
+        if (comes_from(LLVMGetIncomingValue(phi, k), v, ROUND))
+            return true;
+    return false;
+}
+
 /* Low bits of a number, made wide again. */
 static bool wraps(lv v) {
     int64_t c;
@@ -172,7 +230,7 @@ void tr_wraps_hide(LLVMModuleRef mod) {
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             for (lv v = LLVMGetFirstInstruction(b); v; v = LLVMGetNextInstruction(v))
                 if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind && wraps(v) &&
-                    may_stride(LLVMGetOperand(v, 0)) && leads_to_address(v, DEEP))
+                    (goes_round(v) || (may_stride(LLVMGetOperand(v, 0)) && leads_to_address(v, DEEP))))
                     hide(at, v);
     LLVMDisposeBuilder(at);
 }

@@ -73,6 +73,47 @@ def test_loops(place, loop, k, m, more, known):
     both(TEXT.format(n=n if known else "n", body=body, k=k), n, k)
 
 
+ROUNDS = {  # what a number becomes, {k}: a step, {m}: a power of two
+    "masked, then a step": "(x & ({m} - 1)) + {k}",
+    "a step, then masked": "(x + {k}) % {m}",
+    "of the rest": "(x % {m}) + {k}",
+    "from a byte": "int(np.uint8(x)) + {k}",
+    "two steps": "((x + {k}) & ({m} - 1)) + 1",
+}
+USES = {
+    "kept": "o[i] = x",
+    "in an index": "o[i] = a[x]",
+    "summed": "y += x",
+    "with another": "o[i] = x * y\n        y = (y + {k}) & 31",
+}
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.sampled_from(sorted(ROUNDS)),
+    st.sampled_from(sorted(USES)),
+    st.sampled_from([1, 2, 3, 5, 7, 16, 31]),
+    st.sampled_from([8, 32, 256]),
+    st.sampled_from([-1, 0, 1, 2]),
+    st.booleans(),
+)
+def test_numbers_that_go_round(rounds, use, k, m, more, known):
+    n = {-1: m // 2, 0: m, 1: m - 1, 2: 2 * m + 3}[more]
+    text = (
+        f"def f(a, o, n, s):\n    x = 0\n    y = 5\n    for i in range({n if known else 'n'}):\n"
+        f"        {USES[use].format(k=k)}\n        x = {ROUNDS[rounds].format(k=k, m=m)}\n    o[0] += x + y\n"
+    )
+    both(text, n, k)
+
+
+def test_a_number_that_went_round_was_wrong():
+    both(
+        "def f(a, o, n, s):\n    x = 0\n    for i in range(n):\n        o[i] = x\n        x = (x & 31) + 3\n",
+        32,
+        3,
+    )
+
+
 @pytest.mark.parametrize("n", [32, 64])
 def test_what_was_wrong(n):
     """Without a doubt in vectors: a step of three, from 0, as many rounds as the mask has places."""
