@@ -108,6 +108,13 @@ static void collect(walk *w, lv v, int64_t times, unsigned depth) {
     case LLVMZExt:
     case LLVMSExt:
     case LLVMFreeze: collect(w, x, times, depth - 1); break;
+    case LLVMLShr:
+    case LLVMAShr:
+    case LLVMUDiv:
+    case LLVMSDiv: /* of a multiple it may be a whole step again */
+        collect(w, x, times, depth - 1);
+        w->unclear = w->unclear || w->n > 0;
+        break;
     default: break;
     }
 }
@@ -132,6 +139,10 @@ static bool leads_to_address(lv v, unsigned depth) {
         case LLVMSub:
         case LLVMMul:
         case LLVMShl:
+        case LLVMLShr:
+        case LLVMAShr:
+        case LLVMUDiv:
+        case LLVMSDiv:
         case LLVMOr:
         case LLVMXor:
         case LLVMAnd:

@@ -325,10 +325,11 @@ static lv bits(tr_lf *w, tr_bitop how, lv x) {
     return tr_lower_intrinsic(w, names[how], LLVMTypeOf(x), zeros ? 2 : 1, (lv[]){x, l_int(w->m->i1, 0)});
 }
 
-/* May it be the low bits of x, once LLVM has simplified it? */
-static bool is_low_bits(tr_op op, lv y) {
+/* May LLVM make low bits of a number of it, as of x - x // 32 * 32? */
+static bool may_cut(tr_op op, lv y) {
     return y && LLVMIsAConstantInt(y) &&
-           (op == TR_OP_AND || op == TR_OP_FLOORMOD || op == TR_OP_REM || op == TR_OP_SHR);
+           (op == TR_OP_AND || op == TR_OP_FLOORMOD || op == TR_OP_REM || op == TR_OP_SHR ||
+            op == TR_OP_FLOORDIV || op == TR_OP_QUOT);
 }
 
 static void int_op(tr_lf *w, tr_val v, const tr_ins *in) {
@@ -336,7 +337,7 @@ static void int_op(tr_lf *w, tr_val v, const tr_ins *in) {
     bool s = tr_ty_class(t) == 'i';
     lv x = tr_lower_parts(w, in->args[0])[0], y = in->nargs > 1 ? tr_lower_parts(w, in->args[1])[0] : NULL,
        r = x;
-    w->m->wraps = w->m->wraps || is_low_bits((tr_op)in->op, y);
+    w->m->wraps = w->m->wraps || may_cut((tr_op)in->op, y);
     switch ((tr_op)in->op) {
     case TR_OP_ADD:
     case TR_OP_SUB:

@@ -21,6 +21,9 @@ PLACES = {  # {k}: a step, {m}: a power of two
     "two counters": "(i + j) % {m}",
     "in parts": "((i * {k}) % {m}) * 4 + 3",
     "halves": "(i * {k}) % {m} // 2",
+    "the rest by hand": "i * {k} - (i * {k}) // {m} * {m}",
+    "high bits of a byte": "np.uint8(i * {k} * 8) >> 3",
+    "bits between": "(((i * {k} * 2) & 0xffff) >> 1) & ({m} - 1)",
     "a step from outside": "(i * s) % {m}",
     "small": "x",
 }
