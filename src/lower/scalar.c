@@ -328,7 +328,7 @@ static lv bits(tr_lf *w, tr_bitop how, lv x) {
 /* May LLVM make low bits of a number of it, as of x - x // 32 * 32? */
 static bool may_cut(tr_op op, lv y) {
     return y && LLVMIsAConstantInt(y) &&
-           (op == TR_OP_AND || op == TR_OP_FLOORMOD || op == TR_OP_REM || op == TR_OP_SHR ||
+           (op == TR_OP_AND || op == TR_OP_OR || op == TR_OP_FLOORMOD || op == TR_OP_REM || op == TR_OP_SHR ||
             op == TR_OP_FLOORDIV || op == TR_OP_QUOT);
 }
 

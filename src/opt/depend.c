@@ -6,8 +6,8 @@
  * pair is independent when some axis keeps iterations apart; dependent, for sure, when both happen in every iteration and all axes
  * meet in different ones. All else is only possible. An index that is the counter's and may be negative counts from the end, so it keeps nothing
  * apart; others are taken not to be negative.
- * Not thought of: a loop of more iterations than the axis has items, in which `a[i - k]` comes round to where it began, k from outside.
- * Two places that go along alike, a distance from outside apart, are tested before the loop (prange.c).
+ * Two places that go along alike, a distance from outside apart, are tested before the loop (prange.c), as is a distance that the number of iterations
+ * decides about; an index that may be negative also by where it comes to, counted from the end.
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
 #include <string.h>
 
@@ -273,6 +273,9 @@ static void add_ins(finder *s, tr_val v) {
     case TR_OP_LOAD: add(s, v, in->args[0], false, in->args + 1, TR_NOVAL); break;
     case TR_OP_STORE: add(s, v, in->args[0], true, in->args + 1, in->args[in->nargs - 1]); break;
     case TR_OP_PATTERN: add_pattern(s, v, in); break;
+    case TR_OP_OVERLAP: /* what is read next, itself or a copy of it */
+        add(s, v, in->args[1], false, NULL, TR_NOVAL);
+        break;
     case TR_OP_CALL:
     case TR_OP_CALLRT:
         for (uint32_t k = 0; k < in->nargs; k++)
@@ -292,6 +295,8 @@ typedef struct meeting {
     tr_wide dist;                         /* x happens so many iterations after w */
     bool decided;                         /* x happens `by` iterations after w, or before */
     tr_lin by;
+    tr_val
+        around; /* an index that goes along by one may be negative, and counts from this size then; or TR_NOVAL */
     int near; /* ranges that move meet in iterations that are so far apart, and perhaps in others; 0: none do */
 } meeting;
 
@@ -435,12 +440,79 @@ static int meet_near(const moving *m) {
     return 0;
 }
 
-static relation meet_in_range(finder *s, const axis *w, const axis *x, meeting *m) {
+/* An axis of an array. */
+typedef struct side {
+    tr_val root;
+    unsigned k;
+} side;
+
+static bool is_size(const finder *s, tr_val v, const side *of) {
+    const tr_ins *in = tr_at(s->f, v);
+    return in->op == TR_OP_DIM && in->args[0] == of->root && in->imm.i == of->k;
+}
+
+/* Is it the axis from item `from` on? */
+static bool goes_to_end(finder *s, const axis *a, const side *of, tr_wide *from) {
+    if (!a->range || !a->exact || a->size == TR_NOVAL || a->e.n || a->e.c < 0)
+        return false;
+    tr_lin rest = tr_linearize(&s->pr, a->size);
+    bool all = (a->size == of->root && a->e.c == 0) ||
+               (rest.n == 1 && rest.t[0].k == 1 && rest.c == -a->e.c && is_size(s, rest.t[0].v, of));
+    bool end =
+        a->has_end && a->end.n == 1 && a->end.c == 0 && a->end.t[0].k == 1 && is_size(s, a->end.t[0].v, of);
+    *from = a->e.c;
+    return all || end;
+}
+
+/* Do they meet on this axis whichever the iterations are? One has all of it from an item on, the other an item there, or more. */
+static bool meet_anyhow(finder *s, const axis *w, const axis *x, const side *of) {
+    tr_wide from, other;
+    for (unsigned k = 0; k < 2; k++) {
+        const axis *a = k ? x : w, *b = k ? w : x;
+        if (!goes_to_end(s, a, of, &from))
+            continue;
+        if (goes_to_end(s, b, of, &other) && from == other)
+            return true;
+        if (!b->range && (from == 0 || (b->e.n == 0 && b->e.c >= from && !b->wraps)))
+            return true;
+    }
+    return false;
+}
+
+/* The value of e in iteration i; false: it depends on more than that. */
+static bool in_iteration(const finder *s, const tr_lin *e, tr_wide i, tr_wide *out) {
+    *out = e->c;
+    if (e->n == 1 && e->t[0].v == s->l->counter)
+        *out += e->t[0].k * i;
+    return e->n == 0 || (e->n == 1 && e->t[0].v == s->l->counter);
+}
+
+/* How many iterations after w's does x meet it first, among the first of them? 0: not there, or nothing is known. */
+static int meet_soon(const finder *s, const ranges *r) {
+    int best = 0;
+    for (int i = 0; i <= NEAR; i++)
+        for (int j = 0; j <= NEAR; j++) {
+            tr_wide w, wend, x, xend;
+            if (i == j)
+                continue;
+            if (!in_iteration(s, &r->w, i, &w) || !in_iteration(s, &r->wend, i, &wend) ||
+                !in_iteration(s, &r->x, j, &x) || !in_iteration(s, &r->xend, j, &xend))
+                return 0;
+            int far = j - i, size = far < 0 ? -far : far, least = best < 0 ? -best : best;
+            bool meet = w >= 0 && x >= 0 && w < xend && x < wend && w < wend && x < xend;
+            best = meet && (!best || size < least) ? far : best;
+        }
+    return best;
+}
+
+static relation meet_in_range(finder *s, const axis *w, const axis *x, const side *of, meeting *m) {
     bool ow, ox, sw, sx;
     int64_t kw = counter_part(s, &w->e, &ow, &sw), kx = counter_part(s, &x->e, &ox, &sx);
     bool counts = kw || kx || sw || sx;
     ranges r, blocks;
     moving mv;
+    if (meet_anyhow(s, w, x, of))
+        return POSSIBLE;
     if (ends_of(w, x, &r)) {
         blocks = r;
         if (in_blocks(s, w, x, &blocks) && move_alike(s, &blocks, &mv) && keep_apart(&mv))
@@ -452,6 +524,11 @@ static relation meet_in_range(finder *s, const axis *w, const axis *x, meeting *
             m->near = near ? near : m->near;
             if (near)
                 return POSSIBLE;
+        }
+        int soon = !m->near && w->exact && x->exact && !w->wraps && !x->wraps ? meet_soon(s, &r) : 0;
+        if (soon) {
+            m->near = soon;
+            return POSSIBLE;
         }
     }
     m->counts = m->counts || counts;
@@ -474,6 +551,14 @@ static void meet_by_distance(const finder *s, const tr_lin *d, int64_t k, meetin
     m->by = *d;
 }
 
+/* What bounds has left of negative indices may be one. */
+static void note_around(const finder *s, const axis *w, const axis *x, meeting *m) {
+    const axis *both[] = {w, x};
+    for (unsigned k = 0; k < 2; k++)
+        if (both[k]->around != TR_NOVAL && !varies(s, both[k]->around))
+            m->around = both[k]->around;
+}
+
 static relation meet_at_index(const finder *s, const axis *w, const axis *x, meeting *m) {
     bool ow, ox, sw, sx;
     tr_lin d = w->e;
@@ -492,6 +577,8 @@ static relation meet_at_index(const finder *s, const axis *w, const axis *x, mee
         return d.c == 0 ? POSSIBLE : APART;
     if (d.n == 0 && d.c == 0)
         return APART;
+    if (kw == kx && (kw == 1 || kw == -1))
+        note_around(s, w, x, m);
     if (d.n == 0 && !sw && !sx) {
         if (d.c % kw || (m->dist_known && m->dist != d.c / kw))
             return APART;
@@ -518,8 +605,8 @@ static bool comes_round(finder *s, const axis *a) {
     return !tr_lin_same(&n, &length);
 }
 
-static relation meet_on_axis(finder *s, const axis *w, const axis *x, meeting *m) {
-    relation r = w->range || x->range ? meet_in_range(s, w, x, m) : meet_at_index(s, w, x, m);
+static relation meet_on_axis(finder *s, const axis *w, const axis *x, const side *of, meeting *m) {
+    relation r = w->range || x->range ? meet_in_range(s, w, x, of, m) : meet_at_index(s, w, x, m);
     if (r == APART && (w->wraps || x->wraps) &&
         (!tr_lin_same(&w->e, &x->e) || comes_round(s, w) || comes_round(s, x))) {
         m->sure = false;
@@ -537,7 +624,7 @@ static bool may_be_one(finder *s, tr_val a, tr_val b) {
 static relation relate(finder *s, const access *w, const access *x, meeting *m) {
     int64_t n;
     bool known = tr_get_int(s->f, s->l->length, &n);
-    *m = (meeting){.sure = w->always && x->always};
+    *m = (meeting){.sure = w->always && x->always, .around = TR_NOVAL};
     if ((known && n <= 1) || !may_be_one(s, w->root, x->root))
         return APART;
     if (w->root != x->root)
@@ -545,15 +632,20 @@ static relation relate(finder *s, const access *w, const access *x, meeting *m) 
     if (!w->known || !x->known || w->space != x->space || w->flat != x->flat)
         return POSSIBLE;
     for (uint32_t k = 0; k < w->n; k++)
-        if (meet_on_axis(s, &w->ax[k], &x->ax[k], m) == APART)
+        if (meet_on_axis(s, &w->ax[k], &x->ax[k], &(side){w->flat ? TR_NOVAL : w->space, k}, m) == APART)
             return APART;
     tr_wide far = m->dist < 0 ? -m->dist : m->dist;
-    if (m->dist_known && known && far >= n)
+    bool round = m->around != TR_NOVAL;
+    if (m->dist_known && known && far >= n && !round)
         return APART;
     if (!m->counts && x->write && w->value != TR_NOVAL && w->value == x->value)
         return APART; /* all store the same number */
     if (m->decided)
         return m->sure && !m->dist_known && !m->point && !m->near ? DECIDED : POSSIBLE;
+    if (m->sure && m->dist_known && far > NEAR && !m->point && !m->near && (!known || far >= n)) {
+        m->by = tr_lin_const(m->dist); /* the number of iterations decides */
+        return DECIDED;
+    }
     bool meets = m->dist_known ? known || far <= NEAR : m->point || !m->counts;
     if (m->near) /* in which iterations another axis meets is not looked at */
         meets = !m->dist_known && !m->point && !m->counts;
@@ -569,18 +661,19 @@ static bool is_tested(const tr_ploop *l, const access *w, const access *x) {
     return false;
 }
 
-static finder find_accesses(const tr_ploop *l) {
-    finder s = {.l = l, .f = l->f, .pr = tr_prover_new(l->f)};
-    s.pr.guess = true;
-    s.views = (tr_coords_loop){&s.pr, l->in, TR_NOVAL, TR_NOVAL};
+/* In place: `views` refers to the prover. */
+static void find_accesses(finder *s, const tr_ploop *l) {
+    *s = (finder){.l = l, .f = l->f, .pr = tr_prover_new(l->f)};
+    s->pr.guess = true;
+    s->views = (tr_coords_loop){&s->pr, l->in, TR_NOVAL, TR_NOVAL};
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(l->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(l->f, v)->next)
-            add_ins(&s, v);
-    return s;
+            add_ins(s, v);
 }
 
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
-    finder s = find_accesses(l);
+    finder s;
+    find_accesses(&s, l);
     *out = (tr_pdepend){.write = TR_NOVAL};
     relation found = s.all.n == MAX_ACCESSES ? POSSIBLE : APART;
     for (uint32_t i = 0; i < s.all.n; i++)
@@ -594,6 +687,7 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
             *out = (tr_pdepend){.sure = r == SURE,
                                 .decided = r == DECIDED,
                                 .by = m.by,
+                                .around = m.around,
                                 .write = w->at,
                                 .other = x->at,
                                 .array = w->root,
@@ -679,7 +773,8 @@ static void drop_alone(finder *s, tr_pshared *p) {
 }
 
 bool tr_ploop_shared(tr_ploop *l) {
-    finder s = find_accesses(l);
+    finder s;
+    find_accesses(&s, l);
     tr_pshared p = {.written = 0};
     uint64_t bit = 1;
     add_arrays(&s, true, &p);

@@ -26,6 +26,7 @@ typedef struct tr_pdepend {
     bool decided;      /* they meet if `by`, values from outside, is the distance of two iterations */
     bool perhaps_one;  /* `other` goes to another array, unless that is the same one */
     tr_lin by;
+    tr_val around; /* decided: an index may be negative, and counts from this size then; or TR_NOVAL */
     int64_t dist;
     tr_val write, other, array; /* write TR_NOVAL: there are too many accesses to look at */
 } tr_pdepend;

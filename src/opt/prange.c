@@ -127,15 +127,27 @@ static const tr_site *site_of(const tr_ploop *l, const tr_pdepend *d) {
     return s;
 }
 
-/* They do not meet: the distance is 0, or more than all iterations. */
+/* Iterations that far from each other are none, or the same one. */
+static tr_val is_none(const tr_ploop *l, tr_bld *b, tr_val by) {
+    const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
+    const tr_ty *i1 = tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL);
+    tr_val zero = tr_const_int(b->fn, i64, 0), less = tr_emit2(b, TR_OP_SUB, i64, zero, l->length);
+    tr_val far =
+        tr_emit2(b, TR_OP_OR, i1, is_true(b, TR_CMP_GE, by, l->length), is_true(b, TR_CMP_LE, by, less));
+    return tr_emit2(b, TR_OP_OR, i1, far, is_true(b, TR_CMP_EQ, by, zero));
+}
+
+/* They do not meet: the distance is 0, or more than all iterations; also where one index counts from the end. */
 static void emit_test(tr_ploop *l, tr_bld *b, const tr_pdepend *d) {
     const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
     const tr_ty *i1 = tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL);
-    tr_val zero = tr_const_int(b->fn, i64, 0), by = emit_lin(b, &d->by);
-    tr_val less = tr_emit2(b, TR_OP_SUB, i64, zero, l->length);
-    tr_val far =
-        tr_emit2(b, TR_OP_OR, i1, is_true(b, TR_CMP_GE, by, l->length), is_true(b, TR_CMP_LE, by, less));
-    tr_val ok = tr_emit2(b, TR_OP_OR, i1, far, is_true(b, TR_CMP_EQ, by, zero));
+    tr_val zero = tr_const_int(b->fn, i64, 0), by = emit_lin(b, &d->by), ok = is_none(l, b, by);
+    for (unsigned k = 0; k < 2 && d->around != TR_NOVAL; k++) {
+        tr_val other = tr_emit2(b, k ? TR_OP_SUB : TR_OP_ADD, i64, emit_lin(b, &d->by), d->around);
+        tr_val fine = is_none(l, b, other);
+        by = tr_emit3(b, TR_OP_SELECT, i64, fine, by, other);
+        ok = tr_emit2(b, TR_OP_AND, i1, ok, fine);
+    }
     tr_val size = tr_emit3(b, TR_OP_SELECT, i64, is_true(b, TR_CMP_LT, by, zero),
                            tr_emit2(b, TR_OP_SUB, i64, zero, by), by);
     tr_val check = tr_emit2(b, TR_OP_CHECK, NULL, ok, size);

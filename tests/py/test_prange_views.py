@@ -79,6 +79,19 @@ def loop(*body, over="len(a)", before=()):
 
 
 ROWS = [
+    # rows of other iterations, whole arrays, what iterations before have stored
+    ("refused", loop("a[i] = a[i + 1]", over="len(a) - 1")),
+    ("refused", loop("a[i + 1] = a[i]", over="len(a) - 1")),
+    ("refused", loop("a[i, :] = a[i + 1, :]", over="len(a) - 1")),
+    ("refused", loop("a[i, 0] = a[i + 1].sum()", over="len(a) - 1")),
+    ("refused", loop("a[i] += a[i + 1, 1]", over="len(a) - 1")),
+    ("refused", loop("a[:, i] = a[:, i + 1]", over="a.shape[1] - 1")),
+    ("refused", loop("a[i:i + 1] = a[i + 1:i + 2]", over="len(a) - 1")),
+    ("refused", loop("a[i] += a[:, 1].max()")),
+    ("refused", loop("b[i] = b.sum()", before=["b = a[:, 0]"])),
+    ("refused", loop("b[i] = b[:i].sum() + 1", before=["b = a[:, 0]"])),
+    ("apart", loop("a[i, 0] = a[i].sum()")),
+    ("apart", loop("a[i, 1:] = a[i, 0]")),
     # a row and an element of it
     ("apart", loop("a[i] -= 1", "a[i, 1] += 1")),
     ("apart", loop("a[i, 1:3] += 1", "a[i, 2] *= 3")),
@@ -125,6 +138,12 @@ LINES = [
 
 K = "k = int(a[3])"
 STARTS = [  # known when the loop begins, wherever that is
+    ("apart", loop("a[i] = a[i + 20] * 2", over="len(a) - 20")),
+    ("refused", loop("a[i] = a[i + 18] * 2", over="len(a) - 18")),
+    ("apart", loop("a[i] = a[i - 20]", over="20")),
+    ("refused", loop("a[i] = a[i - 36]", over="30")),
+    ("apart", loop("a[i] = a[i - k]", before=["k = len(a) // 2"], over="20")),
+    ("refused", loop("a[i] = a[i - k]", before=["k = len(a) - 4"], over="30")),
     ("apart", loop("b[i] = i", before=[K, "b = a[k:]"], over="10")),
     ("apart", loop("b[i] = i", before=[K, "b = a[max(k - 1, 0):]"], over="10")),
     ("apart", loop("b[i + 1] = i", before=[K, "b = a[k::2]"], over="10")),
@@ -148,7 +167,6 @@ ELSEWHERE = [  # accesses that are no load or store of the loop's own
     ("perhaps", loop("a[idx] = i", before=[IDX], over="12")),
     ("perhaps", loop("a[idx] += 1", before=[IDX], over="12")),
     ("perhaps", loop("a[a > 3] = i * 1.0", over="1, 12")),
-    ("perhaps", loop("a[i] = math.fsum(a)", over="9")),
     ("perhaps", loop("a[i] = get((a, b), i - 1, 1) + 1", before=[B], over="1, len(a)")),
     ("refused", loop("h[i % 3] += get((h, b), i % 5, 1)", before=[B, "h = a"], over="1, len(a)")),
     # arrays that were chosen
@@ -173,6 +191,29 @@ ELSEWHERE = [  # accesses that are no load or store of the loop's own
 @pytest.mark.parametrize(("want", "source"), STARTS + ELSEWHERE)
 def test_starts_and_what_is_elsewhere(want, source, layout):
     assert verdict(source, (40,), layout) == want
+
+
+def test_blocks_of_one_array_beside_elements_of_another():
+    """The prover that views are looked at with is that of these accesses: this once ended the process."""
+
+    @njit(parallel=True)
+    def f(z, y, n, bs):
+        for i in prange(n):
+            z[i * bs : i * bs + bs] = 2
+            y[i] = 1.0
+        for i in prange(n):
+            z[i * bs : (i + 1) * bs] = y[i]
+
+    z, y = np.zeros(20), np.zeros(20)
+    f(z, y, 5, 3)
+    assert (z == np.repeat([1.0, 0], [15, 5])).all() and (y == np.repeat([1.0, 0], [5, 15])).all()
+
+
+def test_all_of_an_array_is_read():
+    """By a pattern that is seen; by a function of the runtime what it reads is not."""
+    source = loop("a[i] = math.fsum(a)", over="9")
+    assert verdict(source, (40,), "A") == "refused"
+    assert verdict(source, (40,), "C") == "perhaps"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
