@@ -13,9 +13,9 @@ typedef struct checker {
     uint8_t **at;  /* per block: references held per value at its start, NULL = not reached yet */
     uint8_t *held; /* where the walk stands */
     const char *why;
-    bool handles; /* exceptions may be caught */
-    bool leaves;  /* the block at hand has a handler, */
-    bool moved;   /* and held something else when it began */
+    bool handles;   /* exceptions may be caught */
+    bool leaves;    /* the block at hand has a handler, */
+    uint8_t *began; /* and held this when it began */
 } checker;
 
 static bool wrong(checker *c, tr_val v, const char *what) {
@@ -39,13 +39,14 @@ static bool roots_held(checker *c, tr_val v) {
     return true;
 }
 
-/* What raises where an exception may be caught must find held what was held where the way to its handler leaves: nothing may have changed in
- * its block. Without a handler there must be nothing that would be lost. */
+/* What raises where an exception may be caught must find held what was held where the way to its handler leaves, before its block: what was made and given back
+ * since is neither here nor there. Without a handler there must be nothing that would be lost. */
 static bool check_raise(checker *c, tr_val v) {
     if (!c->handles || !tr_ins_raises(tr_at(c->o.f, v)))
         return true;
     if (c->leaves)
-        return !c->moved || wrong(c, v, "raises after what is held has changed since its handler was set");
+        return memcmp(c->held, c->began, c->o.f->ins.n) == 0 ||
+               wrong(c, v, "raises after what is held has changed since its handler was set");
     for (tr_val k = 0; k < c->o.f->ins.n; k++)
         if (c->held[k])
             return wrong(c, k, "lost by an exception");
@@ -56,7 +57,6 @@ static bool check_ins(checker *c, tr_val v) {
     const tr_ins *in = tr_at(c->o.f, v);
     if (!check_raise(c, v))
         return false;
-    c->moved = c->moved || in->op == TR_OP_RELEASE || in->op == TR_OP_RETAIN || c->o.root_no[v] != UINT32_MAX;
     if (in->op == TR_OP_RELEASE)
         return take(c, in->args[0]);
     for (uint32_t i = 0; i < in->nargs; i++)
@@ -103,7 +103,7 @@ static bool check_block(checker *c, tr_bid b) {
             c->held[tr_blk_at(f, b)->params.d[k]]++;
     tr_val t = tr_blk_at(f, b)->last;
     c->leaves = tr_handler(f, b);
-    c->moved = false;
+    memcpy(c->began, c->held, f->ins.n);
     for (tr_val v = tr_blk_at(f, b)->first; v != t; v = tr_at(f, v)->next)
         if (!check_ins(c, v))
             return false;
@@ -132,6 +132,7 @@ bool tr_own_check(tr_fn *f, bool handles, const char **why) {
         return true;
     c.at = TR_NEW_N(a, uint8_t *, f->blks.n + 1u);
     c.held = TR_NEW_N(a, uint8_t, f->ins.n + 1u);
+    c.began = TR_NEW_N(a, uint8_t, f->ins.n + 1u);
     c.at[0] = TR_NEW_N(a, uint8_t, f->ins.n + 1u);
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->rpo.n; i++)
