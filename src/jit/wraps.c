@@ -127,12 +127,13 @@ static bool may_stride(lv x) {
     return w.unclear;
 }
 
-static bool leads_to_address(lv v, unsigned depth) {
-    unsigned left = MOST;
+/* `left`: values that may still be looked at; where there are more, it is taken to. */
+static bool leads_to_address(lv v, unsigned depth, unsigned *left) {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u && depth; u = LLVMGetNextUse(u)) {
         lv user = LLVMGetUser(u);
-        if (!left--)
+        if (!*left)
             return true;
+        --*left;
         switch (LLVMGetInstructionOpcode(user)) {
         case LLVMGetElementPtr: return true;
         case LLVMAdd:
@@ -150,7 +151,7 @@ static bool leads_to_address(lv v, unsigned depth) {
         case LLVMSExt:
         case LLVMTrunc:
         case LLVMSelect:
-            if (leads_to_address(user, depth - 1))
+            if (leads_to_address(user, depth - 1, left))
                 return true;
             break;
         default: break;
@@ -227,6 +228,11 @@ static bool wraps(lv v) {
     }
 }
 
+static bool is_hazard(lv v) {
+    unsigned left = MOST;
+    return goes_round(v) || (may_stride(LLVMGetOperand(v, 0)) && leads_to_address(v, DEEP, &left));
+}
+
 static void hide(LLVMBuilderRef at, lv v) {
     lv next = LLVMGetNextInstruction(v);
     LLVMPositionBuilderBefore(at, next);
@@ -240,8 +246,7 @@ void tr_wraps_hide(LLVMModuleRef mod) {
     for (lv f = LLVMGetFirstFunction(mod); f; f = LLVMGetNextFunction(f))
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             for (lv v = LLVMGetFirstInstruction(b); v; v = LLVMGetNextInstruction(v))
-                if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind && wraps(v) &&
-                    (goes_round(v) || (may_stride(LLVMGetOperand(v, 0)) && leads_to_address(v, DEEP))))
+                if (LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind && wraps(v) && is_hazard(v))
                     hide(at, v);
     LLVMDisposeBuilder(at);
 }
