@@ -467,22 +467,10 @@ static const tr_dev_ops ops = {
     .memory = mem_info,
     .load = load,
     .unload = unload,
-    .stream_new = cuda_stream_new,
-    .stream_free = cuda_stream_free,
-    .submit = cuda_submit,
-    .reached = cuda_reached,
-    .take = cuda_take,
-    .begin = cuda_begin,
-    .end = cuda_end,
-    .event_new = cuda_event_new,
-    .event_free = cuda_event_free,
-    .record = cuda_record,
-    .wait = cuda_wait,
-    .happened = cuda_happened,
-    .event_take = cuda_event_take,
-    .elapsed = cuda_elapsed,
     .explain = explain,
-    .stop = cuda_stop,
+#define X(result, name, params) .name = cuda_##name,
+#include "dev/queue.def"
+#undef X
 };
 
 /* State of the process. */

@@ -116,21 +116,9 @@ int32_t cuda_refused(tr_cuda *c, const char *what, int status);
 
 /* cuda_queue.c: what of tr_dev_ops is about streams and events. */
 void cuda_queue_open(tr_cuda *c);
-tr_dev_stream *cuda_stream_new(tr_dev *d);
-void cuda_stream_free(tr_dev *d, tr_dev_stream *s);
-int32_t cuda_submit(tr_dev *d, tr_dev_stream *s, tr_dev_job *j);
-bool cuda_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns);
-bool cuda_take(tr_dev *d, tr_dev_stream *s, tr_dev_failure *out);
-bool cuda_begin(tr_dev *d, uint64_t *ticket, int64_t ns);
-void cuda_end(tr_dev *d);
-tr_dev_event *cuda_event_new(tr_dev *d, bool timing);
-void cuda_event_free(tr_dev *d, tr_dev_event *e);
-int32_t cuda_record(tr_dev *d, tr_dev_stream *s, tr_dev_event *e);
-int32_t cuda_wait(tr_dev *d, tr_dev_stream *s, tr_dev_event *e);
-bool cuda_happened(tr_dev *d, tr_dev_event *e, int64_t ns);
-bool cuda_event_take(tr_dev *d, tr_dev_event *e, tr_dev_failure *out);
-bool cuda_elapsed(tr_dev *d, tr_dev_event *a, tr_dev_event *b, double *ms);
-bool cuda_stop(tr_dev *d, int64_t ns);
+#define X(result, name, params) result cuda_##name params;
+#include "dev/queue.def"
+#undef X
 /* cuda.c: gives a job to the driver, on a stream of its own or (NULL) the default one. */
 int32_t cuda_do(tr_cuda *c, void *stream, tr_dev_job *j);
 

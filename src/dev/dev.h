@@ -167,35 +167,12 @@ typedef struct tr_dev_ops {
     tr_dev_code *(*load)(tr_dev *d, const tr_dev_image *image, char *msg, size_t room);
     void (*unload)(tr_dev *d, tr_dev_code *code);
 
-    /* Streams. `stream_new` gives NULL without memory; `stream_free` returns at once, what was submitted is done. */
-    tr_dev_stream *(*stream_new)(tr_dev *d);
-    void (*stream_free)(tr_dev *d, tr_dev_stream *s);
-    int32_t (*submit)(tr_dev *d, tr_dev_stream *s, tr_dev_job *j);
-    /* All of s that was submitted before the first call for *ticket (0 then) has ended; s NULL: of all streams. It waits `ns` at most, 0: not at all. */
-    bool (*reached)(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns);
-    /* The failure that has not been told yet, of s or (NULL) the oldest of any stream; *out is then the caller's. What was submitted so far to streams that failed with it is
-     * not done; what comes now is. */
-    bool (*take)(tr_dev *d, tr_dev_stream *s, tr_dev_failure *out);
-    /* Around jobs on the default stream; they may be nested. False: not within `ns`. *ticket is 0 at first: what is submitted after the first call is not waited for. */
-    bool (*begin)(tr_dev *d, uint64_t *ticket, int64_t ns);
-    void (*end)(tr_dev *d);
-
-    /* Events. One that was never recorded has happened. */
-    tr_dev_event *(*event_new)(tr_dev *d, bool timing);
-    void (*event_free)(tr_dev *d, tr_dev_event *e);
-    int32_t (*record)(tr_dev *d, tr_dev_stream *s, tr_dev_event *e);
-    int32_t (*wait)(tr_dev *d, tr_dev_stream *s,
-                    tr_dev_event *e); /* what s is given from now on comes after e as it is recorded now */
-    bool (*happened)(tr_dev *d, tr_dev_event *e, int64_t ns);
-    bool (*event_take)(tr_dev *d, tr_dev_event *e, tr_dev_failure *out);
-    /* From a to b, which have happened, were recorded, and have times. */
-    bool (*elapsed)(tr_dev *d, tr_dev_event *a, tr_dev_event *b, double *ms);
+#define X(result, name, params) result(*name) params;
+#include "dev/queue.def"
+#undef X
 
     /* What the latest TR_CODE_DEVICE of this thread was; NULL: the device has none. */
     void (*explain)(tr_dev *d, char *msg, size_t room);
-
-    /* No more work is begun, what is at work is asked to end; waits `ns` at most for that. False: something is still at work. */
-    bool (*stop)(tr_dev *d, int64_t ns);
 } tr_dev_ops;
 
 struct tr_dev {

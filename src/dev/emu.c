@@ -138,21 +138,9 @@ static const tr_dev_ops ops = {
     .find = mem_find,
     .owns = mem_owns,
     .memory = mem_info,
-    .stream_new = emu_stream_new,
-    .stream_free = emu_stream_free,
-    .submit = emu_submit,
-    .reached = emu_reached,
-    .take = emu_take,
-    .begin = emu_begin,
-    .end = emu_end,
-    .event_new = emu_event_new,
-    .event_free = emu_event_free,
-    .record = emu_record,
-    .wait = emu_wait,
-    .happened = emu_happened,
-    .event_take = emu_event_take,
-    .elapsed = emu_elapsed,
-    .stop = emu_stop,
+#define X(result, name, params) .name = emu_##name,
+#include "dev/queue.def"
+#undef X
 };
 
 /* The lock is taken around a fork, so that what it guards is whole in the child. */

@@ -79,21 +79,9 @@ const char *emu_mem_check(const emu_mem *m); /* for tests: what is wrong with it
 /* emu_queue.c: what of tr_dev_ops is about streams and events. */
 void emu_queue_open(tr_emu *e);
 void emu_queue_forked(tr_emu *e); /* in the child; the lock is new, and nobody has it */
-tr_dev_stream *emu_stream_new(tr_dev *d);
-void emu_stream_free(tr_dev *d, tr_dev_stream *s);
-int32_t emu_submit(tr_dev *d, tr_dev_stream *s, tr_dev_job *j);
-bool emu_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns);
-bool emu_take(tr_dev *d, tr_dev_stream *s, tr_dev_failure *out);
-bool emu_begin(tr_dev *d, uint64_t *ticket, int64_t ns);
-void emu_end(tr_dev *d);
-tr_dev_event *emu_event_new(tr_dev *d, bool timing);
-void emu_event_free(tr_dev *d, tr_dev_event *e);
-int32_t emu_record(tr_dev *d, tr_dev_stream *s, tr_dev_event *e);
-int32_t emu_wait(tr_dev *d, tr_dev_stream *s, tr_dev_event *e);
-bool emu_happened(tr_dev *d, tr_dev_event *e, int64_t ns);
-bool emu_event_take(tr_dev *d, tr_dev_event *e, tr_dev_failure *out);
-bool emu_elapsed(tr_dev *d, tr_dev_event *a, tr_dev_event *b, double *ms);
-bool emu_stop(tr_dev *d, int64_t ns);
+#define X(result, name, params) result emu_##name params;
+#include "dev/queue.def"
+#undef X
 /* emu.c: does a job, on the thread that calls. */
 int32_t emu_do(tr_emu *e, tr_dev_job *j);
 
