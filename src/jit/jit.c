@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "jit/choices.h"
-#include "jit/wraps.h"
 #include "jit/compat.h"
 #include "jit/cpus.h"
 #include "jit/nvptx.h"
 #include "jit/pipeline.h"
+#include "jit/wraps.h"
 #include "lower/lower.h"
 
 static bool compile(tr_prog *p, const tr_want *want, tr_object *out);

@@ -127,9 +127,11 @@ static bool may_stride(lv x) {
     return w.unclear;
 }
 
-/* `left`: values that may still be looked at; where there are more, it is taken to. */
+/* `left`: values that may still be looked at; where there are more, or the way is longer than `depth`, it is taken to. */
 static bool leads_to_address(lv v, unsigned depth, unsigned *left) {
-    for (LLVMUseRef u = LLVMGetFirstUse(v); u && depth; u = LLVMGetNextUse(u)) {
+    if (!depth)
+        return true;
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
         lv user = LLVMGetUser(u);
         if (!*left)
             return true;
@@ -160,12 +162,14 @@ static bool leads_to_address(lv v, unsigned depth, unsigned *left) {
     return false;
 }
 
-/* Does v come from `to`, by steps as a recurrence has them? Loads and the like are none. */
+/* Does v come from `to`, by steps as a recurrence has them? Loads and the like are none. Where the way is longer than `depth`, it is taken to. */
 static bool comes_from(lv v, lv to, unsigned depth) {
     if (v == to)
         return true;
-    if (!depth || !LLVMIsAInstruction(v))
+    if (!LLVMIsAInstruction(v))
         return false;
+    if (!depth)
+        return true;
     switch (LLVMGetInstructionOpcode(v)) {
     case LLVMAdd:
     case LLVMSub:
