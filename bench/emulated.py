@@ -172,6 +172,18 @@ def shuffles(cuda: Any) -> Any:
     return reduction(cuda, k, 256, np.zeros(1, np.float32))
 
 
+def squared(cuda: Any, k: Any, side: int) -> Any:
+    """A kernel that makes the product of a square matrix with itself, a tile a block."""
+    a = numbers(side, side)
+    da, dout = cuda.to_device(a), cuda.device_array((side, side), np.float32)
+    blocks = -(-side // TILE)
+    return (
+        lambda: k[(blocks, blocks), (TILE, TILE)](da, da, dout),
+        [],
+        lambda: np.abs(dout.copy_to_host() / (a @ a) - 1).max(),
+    )
+
+
 def product(cuda: Any, side: int = PRODUCT) -> Any:
     zero = np.float32(0)
 
@@ -190,19 +202,12 @@ def product(cuda: Any, side: int = PRODUCT) -> Any:
             cuda.syncthreads()
         out[y, x] = acc
 
-    a = numbers(side, side)
-    da, dout = cuda.to_device(a), cuda.device_array((side, side), np.float32)
-    blocks = side // TILE
-    return (
-        lambda: k[(blocks, blocks), (TILE, TILE)](da, da, dout),
-        [],
-        lambda: np.abs(dout.copy_to_host() / (a @ a) - 1).max(),
-    )
+    return squared(cuda, k, side)
 
 
 def edges(cuda: Any) -> Any:
     """As `product`, of a side that is no whole number of tiles: each access is tested, as programs for any size do."""
-    zero, side = np.float32(0), EDGES
+    zero = np.float32(0)
 
     @cuda.jit
     def k(a, b, out):
@@ -224,14 +229,7 @@ def edges(cuda: Any) -> Any:
         if y < out.shape[0] and x < out.shape[1]:
             out[y, x] = acc
 
-    a = numbers(side, side)
-    da, dout = cuda.to_device(a), cuda.device_array((side, side), np.float32)
-    blocks = -(-side // TILE)
-    return (
-        lambda: k[(blocks, blocks), (TILE, TILE)](da, da, dout),
-        [],
-        lambda: np.abs(dout.copy_to_host() / (a @ a) - 1).max(),
-    )
+    return squared(cuda, k, EDGES)
 
 
 def bodies(cuda: Any) -> Any:

@@ -222,7 +222,7 @@ static uint64_t parameter_bytes(PyObject *const *items, Py_ssize_t n, uint64_t a
 
 /* The kernel's own word on arguments that it never saw. */
 static bool check_items(const tr_launcher *l, PyObject *items) {
-    PyObject *check = PyObject_GetAttrString(l->kernel, "_check");
+    PyObject *check = PyObject_GetAttrString(l->kernel, "_check_arguments");
     if (!check && PyErr_ExceptionMatches(PyExc_AttributeError)) { /* whoever else launches entries */
         PyErr_Clear();
         return true;

@@ -46,8 +46,8 @@ static void note_operands(emission *m, const tr_ins *in) {
         const char *name = a < m->src->names.n ? m->src->names.d[a] : NULL;
         tr_span span = d->op == TR_OP_PARAM ? (tr_span){0, -1, 0, -1} : place_of(m, d).span;
         const char *text = tr_em_tyname(&m->e, t);
-        if (name && name[0] == '_')
-            continue; /* a launch's own, or nobody's */
+        if (name && name[0] == '.')
+            continue; /* implicit, as CPython names such arguments */
         if (d->op == TR_OP_PARAM && d->blk == 0 && name)
             tr_err_note(m->f->ctx, err, span, "argument '%s' is %s", name, text);
         else if (name)

@@ -295,8 +295,7 @@ typedef struct meeting {
     tr_wide dist;                         /* x happens so many iterations after w */
     bool decided;                         /* x happens `by` iterations after w, or before */
     tr_lin by;
-    tr_val
-        around; /* an index that goes along by one may be negative, and counts from this size then; or TR_NOVAL */
+    tr_val around; /* of an index that goes along by one and may be negative: its size; or TR_NOVAL */
     int near; /* ranges that move meet in iterations that are so far apart, and perhaps in others; 0: none do */
 } meeting;
 

@@ -299,8 +299,8 @@ static void find_pieces(plan *p) {
         if (l->kept[b] && l->u.meet[b] != TR_NOBLK)
             l->head[l->u.meet[b]] |= HEAD;
     }
-    for (bool clean = false;
-         !clean;) { /* from the beginning after each new head: blocks behind it count as another's */
+    /* from the beginning after each new head: blocks behind it count as another's */
+    for (bool clean = false; !clean;) {
         clean = true;
         for (tr_bid b = 0; b < g->blks.n; b++)
             l->piece[b] = TR_NOBLK;

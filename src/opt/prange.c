@@ -141,9 +141,9 @@ static tr_val is_none(const tr_ploop *l, tr_bld *b, tr_val by) {
 static void emit_test(tr_ploop *l, tr_bld *b, const tr_pdepend *d) {
     const tr_ty *i64 = tr_ty_scalar(b->fn->ctx->types, TR_TY_I64);
     const tr_ty *i1 = tr_ty_scalar(b->fn->ctx->types, TR_TY_BOOL);
-    tr_val zero = tr_const_int(b->fn, i64, 0), by = emit_lin(b, &d->by), ok = is_none(l, b, by);
+    tr_val zero = tr_const_int(b->fn, i64, 0), far = emit_lin(b, &d->by), by = far, ok = is_none(l, b, by);
     for (unsigned k = 0; k < 2 && d->around != TR_NOVAL; k++) {
-        tr_val other = tr_emit2(b, k ? TR_OP_SUB : TR_OP_ADD, i64, emit_lin(b, &d->by), d->around);
+        tr_val other = tr_emit2(b, k ? TR_OP_SUB : TR_OP_ADD, i64, far, d->around);
         tr_val fine = is_none(l, b, other);
         by = tr_emit3(b, TR_OP_SELECT, i64, fine, by, other);
         ok = tr_emit2(b, TR_OP_AND, i1, ok, fine);

@@ -9,7 +9,7 @@ import traceback
 import numpy as np
 import pytest
 import treadle
-from treadle import njit
+from treadle import cuda, njit
 
 LONG = np.dtype(np.longdouble)
 
@@ -508,3 +508,20 @@ def test_a_signature_is_read_to_its_end(declared):
         njit(declared)(lambda x: x)
     with pytest.raises(TypeError, match="there is a NUL in it"):
         njit(locals={"y": "f8\0"})(returns_big)(1)
+
+
+def test_arguments_with_an_underscore_are_named_and_implicit_ones_are_not():
+    def f(_a, b):
+        return _a + b
+
+    with pytest.raises(treadle.TypingError, match="argument '_a' is array") as e:
+        njit(f)(np.ones(2), (1, 2))
+    assert "argument 'b' is" in str(e.value)
+
+    @cuda.jit("void(float32[:])")
+    def k(x):
+        pass
+
+    with pytest.raises(treadle.TypingError) as e:
+        k[1, 1](np.zeros(3))
+    assert "argument '" not in str(e.value)

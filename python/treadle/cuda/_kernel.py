@@ -43,19 +43,19 @@ def _entry(kernel: Function, blocks: Blocks) -> Callable[..., None]:
     if isinstance(blocks, tuple):
         x, y, z = blocks
 
-        def sized(_gx, _gy, _gz, _bx, _by, _bz, _bytes, *args):  # type: ignore[no-untyped-def]
-            start(kernel, _gx, _gy, _gz, x, y, z, _bytes, args)
+        def sized(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
+            start(kernel, gx, gy, gz, x, y, z, nbytes, args)
 
         return sized
 
-    def line(_gx, _gy, _gz, _bx, _by, _bz, _bytes, *args):  # type: ignore[no-untyped-def]
-        start(kernel, _gx, _gy, _gz, _bx, 1, 1, _bytes, args)
+    def line(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
+        start(kernel, gx, gy, gz, bx, 1, 1, nbytes, args)
 
-    def plane(_gx, _gy, _gz, _bx, _by, _bz, _bytes, *args):  # type: ignore[no-untyped-def]
-        start(kernel, _gx, _gy, _gz, _bx, _by, 1, _bytes, args)
+    def plane(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
+        start(kernel, gx, gy, gz, bx, by, 1, nbytes, args)
 
-    def space(_gx, _gy, _gz, _bx, _by, _bz, _bytes, *args):  # type: ignore[no-untyped-def]
-        start(kernel, _gx, _gy, _gz, _bx, _by, _bz, _bytes, args)
+    def space(gx, gy, gz, bx, by, bz, nbytes, *args):  # type: ignore[no-untyped-def]
+        start(kernel, gx, gy, gz, bx, by, bz, nbytes, args)
 
     return (line, plane, space)[blocks - 1]
 
@@ -63,11 +63,15 @@ def _entry(kernel: Function, blocks: Blocks) -> Callable[..., None]:
 def _as_line_of(code: _pytypes.CodeType, of: _pytypes.CodeType) -> _pytypes.CodeType:
     """Code all of which stands in the first line of ``of``: what is wrong with a launch as a whole is shown there.
 
+    Its arguments have names as CPython's own implicit ones (``.0`` of a comprehension), which messages leave out.
     A location table (CPython's Objects/locations.md) of entries with a line and no columns (code 13), for up to eight units of two bytes each.
     """
     units = len(code.co_code) // 2
     table = b"".join(bytes((0x80 | 13 << 3 | min(8, units - k) - 1, 0)) for k in range(0, units, 8))
-    return code.replace(co_filename=of.co_filename, co_firstlineno=of.co_firstlineno, co_linetable=table)
+    names = tuple(f".{k}" for k in range(len(code.co_varnames)))
+    return code.replace(
+        co_filename=of.co_filename, co_firstlineno=of.co_firstlineno, co_linetable=table, co_varnames=names
+    )
 
 
 def _sizes(what: str, given: Any, limits: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -145,7 +149,7 @@ class Kernel(Configurable, Inspection):
         entry.__code__ = _as_line_of(entry.__code__, self.py_func.__code__)
         return Function(entry, self._entry_flags, {})
 
-    def _check(self, args: tuple[Any, ...]) -> None:
+    def _check_arguments(self, args: tuple[Any, ...]) -> None:
         """Asked before it is compiled for arguments: TypeError, in the kernel's words, for what it cannot take."""
         try:
             bound = inspect.signature(self.py_func).bind(*args)
