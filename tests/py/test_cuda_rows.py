@@ -382,7 +382,7 @@ def test_sizes_of_a_block_are_known():
     assert list(k._entries) == [(32, 1, 1), (64, 1, 1), (32, 32, 1), (128, 1, 1), 1, 2]
     assert said(k).startswith("blocks of 32 x 1 x 1 threads:") and "\nblocks of 2 axes:" in said(k)
     text = k._entries[64, 1, 1].inspect_ir().popitem()[1].split("\n\n")[0]
-    assert re.search(r"%_bx: i64", text) and not re.search(r"%_b[xyz]\b", text.split("\n", 2)[2])
+    assert re.search(r"%_\.bx: i64", text) and not re.search(r"%_\.b[xyz]\b", text.split("\n", 2)[2])
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -68,7 +68,7 @@ def _as_line_of(code: _pytypes.CodeType, of: _pytypes.CodeType) -> _pytypes.Code
     """
     units = len(code.co_code) // 2
     table = b"".join(bytes((0x80 | 13 << 3 | min(8, units - k) - 1, 0)) for k in range(0, units, 8))
-    names = tuple(f".{k}" for k in range(len(code.co_varnames)))
+    names = tuple(f".{name}" for name in code.co_varnames)
     return code.replace(
         co_filename=of.co_filename, co_firstlineno=of.co_firstlineno, co_linetable=table, co_varnames=names
     )
