@@ -15,6 +15,8 @@ CPU : int
     lists the others. Code for one that has more than this machine can be inspected, not run.
 CUDA : str
     ``TREADLE_CUDA``: what kernels run on. ``"auto"``: a GPU if there is one, else the emulated device (default); ``"gpu"``; ``"emu"``.
+CUDA_DRIVER : str
+    ``TREADLE_CUDA_DRIVER``: the file of CUDA's driver library, ``libcuda.so.1`` where the system has it by default.
 CUDA_WARN : str
     ``TREADLE_CUDA_WARN``: what `PerformanceWarning` is given for, ``"grid"`` (tiny ones), ``"copy"`` (of arrays of the host), ``"1"`` (both, default) or ``"0"``.
 EMU_SEED : int
@@ -38,6 +40,7 @@ __all__ = [
     "BOUNDSCHECK",
     "CPU",
     "CUDA",
+    "CUDA_DRIVER",
     "CUDA_WARN",
     "DISABLE_JIT",
     "EMU_CHECK",
@@ -94,6 +97,7 @@ PROMOTION: str = _choice("TREADLE_PROMOTION", "treadle", ("treadle", "numba"))
 OPT_LEVEL: int = _number("TREADLE_OPT_LEVEL", 2, (0, 2, 3))
 CPU: int = _CPUS.index(_choice("TREADLE_CPU", "native", _CPUS))
 CUDA: str = _choice("TREADLE_CUDA", "auto", ("auto", "gpu", "emu"))
+CUDA_DRIVER: str = os.environ.get("TREADLE_CUDA_DRIVER", "").strip()
 CUDA_WARN: str = _choice("TREADLE_CUDA_WARN", "1", ("0", "1", "grid", "copy"))
 EMU_CHECK: int = _checks("TREADLE_EMU_CHECK")
 EMU_SEED: int = _whole("TREADLE_EMU_SEED", 2**32 - 1)

@@ -325,7 +325,7 @@ def _make_gufunc(
         return u
     from .cuda._ufunc import DeviceGUfunc
 
-    return DeviceGUfunc(u, fn, parsed, layout)
+    return DeviceGUfunc(u, fn, parsed, layout, flags)
 
 
 def guvectorize(

@@ -24,6 +24,14 @@ typedef struct
  * (size errn). */
 tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, const tr_binding *bind,
                           size_t nbind, bool debug, char *err, size_t errn);
+/* The same for code of a device, which is text here: it is kept, and runs where a device has loaded it. */
+tr_module *tr_module_keep(const void *text, size_t size, const tr_meta *meta, const tr_binding *bind,
+                          size_t nbind, char *err, size_t errn);
+/* That text, which ends with a 0. NULL: the code is this machine's. */
+const char *tr_module_text(const tr_module *m);
+/* The module is asked to hold what a device made of it, and to give that back (`drop`) at its end. For the one who has it, before anybody else. */
+void tr_module_hold(tr_module *m, void *loaded, void (*drop)(void *loaded));
+void *tr_module_held(const tr_module *m); /* NULL: nothing */
 void tr_module_ref(tr_module *m);
 void tr_module_unref(tr_module *m);
 /* From now on its entry only returns TR_CODE_CPU. For the one who loaded it, before anybody else has it. */

@@ -59,6 +59,7 @@ void tr_meta_write(tr_sb *b, const tr_meta *m) {
     TR_OPTS(X)
 #undef X
     put_u32(b, m->atomic_counts);
+    put_u32(b, m->cooperative);
 }
 
 /* --- reading --- */
@@ -176,5 +177,6 @@ bool tr_meta_read(const uint8_t *p, size_t n, void *room, tr_meta *m) {
     TR_OPTS(X)
 #undef X
     m->atomic_counts = get_u32(&r) != 0;
+    m->cooperative = get_u32(&r) != 0;
     return !r.bad && r.p == r.end;
 }

@@ -55,12 +55,13 @@ typedef struct tr_meta {
     tr_msite *
         sites; /* raise sites and call sites share the numbers: tr_entry returns 1 + index; frame->trace holds indices */
     uint32_t narrays;  /* symbols "tr_arr_0" ... are bound to the data of the program's frozen arrays */
-    const char *entry; /* "tr_entry" */
+    const char *entry; /* "tr_entry"; of a device its kernel's name */
     const char *ret;   /* result type in the IR's text, for boxing a result that came from the cache */
     const char *title; /* "f(float64[:])" for GDB, perf and error texts */
     uint32_t nlate;    /* symbols "tr_late_0" ... are bound to their cells */
     tr_mlate *late;    /* for these: */
     tr_opts opts;
+    bool cooperative;   /* a kernel whose blocks wait for each other: all of them run at once */
     bool atomic_counts; /* threads may count references of one block at the same time */
 } tr_meta;
 

@@ -32,6 +32,9 @@ struct tr_module {
     uint16_t *classes; /* of the raise sites' exceptions */
     tr_gdb *gdb;       /* NULL unless compiled with debug */
     late *late;        /* NULL without late parts */
+    char *text;        /* code of a device */
+    void *loaded;      /* what that made of it; NULL: nothing */
+    void (*drop)(void *loaded);
 };
 
 /* A statistic of the process, nothing reads it to decide. */
@@ -181,6 +184,8 @@ const char *tr_module_cache(const tr_module *m) {
 /* --- the whole --- */
 
 static void destroy(tr_module *m) {
+    if (m->loaded)
+        m->drop(m->loaded);
     if (m->late)
         free_late(m);
     if (m->gdb)
@@ -188,28 +193,64 @@ static void destroy(tr_module *m) {
     atomic_fetch_sub(&live_bytes, m->im.size);
     tr_rt_code_remove(&m->code);
     tr_elf_unload(&m->im);
+    free(m->text);
     free(m->meta_room);
     free(m->classes);
     free(m);
+}
+
+/* What is known of code wherever it runs. NULL: no, and why. */
+static tr_module *describe(const tr_meta *meta, const tr_binding *bind, size_t nbind, char *err,
+                           size_t errn) {
+    tr_module *m = calloc(1, sizeof *m);
+    bool room = m && copy_meta(m, meta) && make_late(m, bind, nbind);
+    if (room && bind_sites(m, bind, nbind)) {
+        atomic_init(&m->refs, 1);
+        return m;
+    }
+    snprintf(err, errn, "%s",
+             room ? "an exception of the program is not bound" : "out of memory while loading code");
+    if (m)
+        destroy(m);
+    return NULL;
+}
+
+tr_module *tr_module_keep(const void *text, size_t size, const tr_meta *meta, const tr_binding *bind,
+                          size_t nbind, char *err, size_t errn) {
+    tr_module *m = describe(meta, bind, nbind, err, errn);
+    if (!m)
+        return NULL;
+    if (!(m->text = strndup(text, size))) {
+        snprintf(err, errn, "out of memory while loading code");
+        destroy(m);
+        return NULL;
+    }
+    m->im.size = size;
+    atomic_fetch_add(&live_bytes, size);
+    return m;
+}
+
+const char *tr_module_text(const tr_module *m) {
+    return m->text;
+}
+
+void tr_module_hold(tr_module *m, void *loaded, void (*drop)(void *loaded)) {
+    m->loaded = loaded;
+    m->drop = drop;
 }
 
 tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, const tr_binding *bind,
                           size_t nbind, bool debug, char *err, size_t errn) {
     loading l = {NULL, bind, nbind, meta->entry ? meta->entry : "tr_entry", meta->title ? meta->title : "?"};
     tr_elf_env env = {.entry = l.entry, .resolve = resolve, .on_fn = debug ? note_fn : NULL, .self = &l};
-    tr_module *m = calloc(1, sizeof *m);
+    tr_module *m = describe(meta, bind, nbind, err, errn);
+    if (!m)
+        return NULL;
     l.m = m;
-    if (!m || !copy_meta(m, meta) || !make_late(m, bind, nbind)) {
-        snprintf(err, errn, "out of memory while loading code");
-        goto fail;
+    if (!tr_elf_load(elf, size, &env, &m->im, err, errn)) {
+        destroy(m);
+        return NULL;
     }
-    if (!bind_sites(m, bind, nbind)) {
-        snprintf(err, errn, "an exception of the program is not bound");
-        goto fail;
-    }
-    if (!tr_elf_load(elf, size, &env, &m->im, err, errn))
-        goto fail;
-    atomic_init(&m->refs, 1);
     m->code.lo = (uintptr_t)m->im.base;
     m->code.hi = m->code.lo + m->im.text;
     tr_rt_code_add(&m->code);
@@ -217,10 +258,10 @@ tr_module *tr_module_load(const void *elf, size_t size, const tr_meta *meta, con
     if (debug)
         m->gdb = tr_gdb_add(elf, size, &m->im);
     return m;
-fail:
-    if (m)
-        destroy(m);
-    return NULL;
+}
+
+void *tr_module_held(const tr_module *m) {
+    return m->loaded;
 }
 
 void tr_module_ref(tr_module *m) {

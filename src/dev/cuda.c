@@ -12,6 +12,8 @@
 #include <string.h>
 
 enum {
+    ATTR_MAJOR = 75, /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR */
+    ATTR_MINOR = 76,
     ATTR_POOLS = 115,       /* CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED */
     POOL_THRESHOLD = 4,     /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
     HOST_SHARED = 1 | 2,    /* CU_MEMHOSTALLOC_PORTABLE, _DEVICEMAP */
@@ -50,7 +52,7 @@ static const char *name_of(const tr_cuda *c, int status) {
     return c->fn.error_name(status, &name) == 0 && name ? name : "an unknown error";
 }
 
-static void explain(tr_dev *d, char *msg, size_t room) {
+static int explain(tr_dev *d, char *msg, size_t room) {
     const tr_cuda *c = (tr_cuda *)d;
     int lost = atomic_load(&c->lost);
     if (lost)
@@ -59,6 +61,7 @@ static void explain(tr_dev *d, char *msg, size_t room) {
     else
         snprintf(msg, room, "%s: %s (%d)", refused.what ? refused.what : "CUDA", name_of(c, refused.status),
                  refused.status);
+    return lost ? lost : refused.status;
 }
 
 bool cuda_gives_back(tr_cuda *c) {
@@ -90,6 +93,19 @@ static int64_t attribute(tr_dev *d, tr_dev_attr a) {
     return !atomic_load(&c->forked) && c->fn.attribute(&value, numbers[a], c->device) == 0 ? value : 0;
 }
 
+static void describe(tr_dev *d, tr_dev_about *out) {
+    const tr_cuda *c = (tr_cuda *)d;
+    *out = (tr_dev_about){0};
+    if (atomic_load(&c->forked))
+        return;
+    if (c->fn.name(out->name, sizeof out->name - 1, c->device))
+        snprintf(out->name, sizeof out->name, "a GPU");
+    if (c->fn.uuid && c->fn.uuid(out->uuid, c->device))
+        memset(out->uuid, 0, sizeof out->uuid);
+    if (c->fn.version(&out->driver))
+        out->driver = 0;
+}
+
 /* --- memory --- */
 
 /* Where the block with this address is, or would be. */
@@ -105,7 +121,7 @@ static size_t place_of(const tr_cuda *c, uintptr_t at) {
     return lo;
 }
 
-static bool note_block(tr_cuda *c, uintptr_t at, uint64_t bytes) {
+static bool note_block(tr_cuda *c, const cuda_block *b) {
     if (c->nblocks == c->capblocks) {
         size_t cap = c->capblocks ? 2 * c->capblocks : 64;
         cuda_block *more = realloc(c->blocks, cap * sizeof *more);
@@ -114,38 +130,70 @@ static bool note_block(tr_cuda *c, uintptr_t at, uint64_t bytes) {
         c->blocks = more;
         c->capblocks = cap;
     }
-    size_t k = place_of(c, at);
+    size_t k = place_of(c, b->at);
     memmove(c->blocks + k + 1, c->blocks + k, (c->nblocks - k) * sizeof *c->blocks);
-    c->blocks[k] = (cuda_block){at, bytes};
+    c->blocks[k] = *b;
     c->nblocks++;
-    if (at < c->lo)
-        c->lo = at;
-    if (at + bytes > c->hi)
-        c->hi = at + bytes;
+    if (b->place == TR_DEV_LOCAL && b->at < c->lo)
+        c->lo = b->at;
+    if (b->place == TR_DEV_LOCAL && b->at + b->bytes > c->hi)
+        c->hi = b->at + b->bytes;
     return true;
 }
 
-static int free_block(tr_cuda *c, uint64_t at) {
-    return c->fn.free_on ? c->fn.free_on(at, NULL) : c->fn.free(at);
+static int take_block(tr_cuda *c, cuda_block *b, const char **what) {
+    enum { FOR_ALL = 1 }; /* CU_MEM_ATTACH_GLOBAL */
+    uint64_t at = 0;
+    void *host = NULL;
+    int status;
+    if (b->place == TR_DEV_HOST) {
+        *what = "cuMemHostAlloc";
+        status = c->fn.host_alloc(&host, b->bytes, HOST_SHARED);
+        at = (uint64_t)(uintptr_t)host;
+    } else if (b->place == TR_DEV_MANAGED) {
+        *what = "cuMemAllocManaged";
+        status = c->fn.managed(&at, b->bytes, FOR_ALL);
+    } else if (c->fn.alloc_on) {
+        *what = "cuMemAllocAsync";
+        status = c->fn.alloc_on(&at, b->bytes, NULL);
+    } else {
+        *what = "cuMemAlloc";
+        status = c->fn.alloc(&at, b->bytes);
+    }
+    b->at = (uintptr_t)at;
+    return status;
 }
 
-static int32_t mem_alloc(tr_dev *d, uint64_t bytes, tr_dev_mem *out) {
+/* What the host sees is not freed in the order of a stream: all work has ended first. */
+static void free_block(tr_cuda *c, const cuda_block *b) {
+    if (b->place != TR_DEV_LOCAL)
+        c->fn.await();
+    if (b->place == TR_DEV_HOST)
+        c->fn.host_free((void *)b->at);
+    else if (b->place == TR_DEV_LOCAL && c->fn.free_on)
+        c->fn.free_on(b->at, NULL);
+    else
+        c->fn.free(b->at);
+}
+
+static int32_t mem_alloc(tr_dev *d, tr_dev_place place, uint64_t bytes, tr_dev_mem *out) {
     tr_cuda *c = (tr_cuda *)d;
     int32_t code = cuda_enter(c);
-    uint64_t at = 0, room = bytes ? bytes : 1;
+    cuda_block b = {.bytes = bytes ? bytes : 1, .place = place};
+    const char *what;
     if (code)
         return code;
-    int status = c->fn.alloc_on ? c->fn.alloc_on(&at, room, NULL) : c->fn.alloc(&at, room);
+    int status = take_block(c, &b, &what);
     if (status)
-        return cuda_refused(c, c->fn.alloc_on ? "cuMemAllocAsync" : "cuMemAlloc", status);
+        return cuda_refused(c, what, status);
     pthread_mutex_lock(&c->lock);
-    bool ok = note_block(c, (uintptr_t)at, room);
+    bool ok = note_block(c, &b);
     pthread_mutex_unlock(&c->lock);
     if (!ok) {
-        free_block(c, at);
+        free_block(c, &b);
         return TR_CODE_MEMORY;
     }
-    *out = (tr_dev_mem){(void *)(uintptr_t)at, bytes, NULL};
+    *out = (tr_dev_mem){(void *)b.at, bytes, NULL, place};
     return 0;
 }
 
@@ -155,20 +203,22 @@ static void mem_free(tr_dev *d, const tr_dev_mem *m) {
     pthread_mutex_lock(&c->lock);
     size_t k = place_of(c, at);
     assert(k > 0 && c->blocks[k - 1].at == at);
+    cuda_block b = c->blocks[k - 1];
     c->nblocks--;
     memmove(c->blocks + k - 1, c->blocks + k, (c->nblocks - k + 1) * sizeof *c->blocks);
     pthread_mutex_unlock(&c->lock);
     if (cuda_gives_back(c)) /* else it has gone with the context */
-        free_block(c, at);
+        free_block(c, &b);
 }
 
 static bool mem_find(tr_dev *d, const void *at, tr_dev_mem *out) {
     tr_cuda *c = (tr_cuda *)d;
     pthread_mutex_lock(&c->lock);
     size_t k = place_of(c, (uintptr_t)at);
-    bool found = k > 0 && (uintptr_t)at - c->blocks[k - 1].at < c->blocks[k - 1].bytes;
+    const cuda_block *b = k > 0 ? &c->blocks[k - 1] : NULL;
+    bool found = b && (uintptr_t)at - b->at < b->bytes;
     if (found)
-        *out = (tr_dev_mem){(void *)c->blocks[k - 1].at, c->blocks[k - 1].bytes, NULL};
+        *out = (tr_dev_mem){(void *)b->at, b->bytes, NULL, b->place};
     pthread_mutex_unlock(&c->lock);
     return found;
 }
@@ -185,6 +235,28 @@ static void mem_info(tr_dev *d, uint64_t *left, uint64_t *total) {
         l = t = 0;
     *left = l;
     *total = t;
+}
+
+/* Whose memory an address is, the driver knows of all libraries of the process. */
+static bool mem_sees(tr_dev *d, const void *at) {
+    enum { MEMORY_TYPE = 2 }; /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE */
+    tr_cuda *c = (tr_cuda *)d;
+    unsigned type = 0;
+    return !cuda_enter(c) && c->fn.pointer(&type, MEMORY_TYPE, (uint64_t)(uintptr_t)at) == 0 && type != 0;
+}
+
+static int32_t mem_pin(tr_dev *d, void *at, uint64_t bytes) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t code = cuda_enter(c);
+    int status = code ? 0 : c->fn.pin(at, bytes, HOST_SHARED);
+    return code ? code : status ? cuda_refused(c, "cuMemHostRegister", status) : 0;
+}
+
+static int32_t mem_unpin(tr_dev *d, void *at) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t code = cuda_enter(c);
+    int status = code ? 0 : c->fn.unpin(at);
+    return code ? code : status ? cuda_refused(c, "cuMemHostUnregister", status) : 0;
 }
 
 /* --- copies --- */
@@ -302,6 +374,16 @@ static int allow_shared(tr_cuda *c, tr_dev_code *code, unsigned bytes) {
     return status;
 }
 
+/* All blocks at once. This call has no form for a buffer: it takes the address of each parameter. */
+static int launch_together(tr_cuda *c, const tr_dev_code *code, const unsigned n[7], unsigned char *buf,
+                           void *stream) {
+    void *params[PARAMETERS];
+    params[0] = buf;
+    for (uint32_t k = 0; k < code->nparts; k++)
+        params[k + 1] = buf + code->parts[k].offset;
+    return c->fn.launch_together(code->function, n[0], n[1], n[2], n[3], n[4], n[5], n[6], stream, params);
+}
+
 static int launch(tr_cuda *c, const tr_dev_launch *l, void *stream) {
     enum { END, BUFFER, SIZE };
     _Alignas(16) unsigned char buf[PARAMETERS];
@@ -315,8 +397,17 @@ static int launch(tr_cuda *c, const tr_dev_launch *l, void *stream) {
     int status = n[6] > code->shared ? allow_shared(c, code, n[6]) : 0;
     void *how[] = {(void *)BUFFER, buf, (void *)SIZE, &bytes, (void *)END};
     c->latest = code;
+    if (!status && code->cooperative)
+        return launch_together(c, code, n, buf, stream);
     return status ? status
                   : c->fn.launch(code->function, n[0], n[1], n[2], n[3], n[4], n[5], n[6], stream, NULL, how);
+}
+
+static int32_t launch_now(tr_dev *d, tr_dev_stream *s, const tr_dev_launch *l) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t code = atomic_load_explicit(&c->stopping, memory_order_relaxed) ? TR_CODE_ENDED : cuda_enter(c);
+    int status = code ? 0 : launch(c, l, s ? ((cuda_stream *)s)->handle : NULL);
+    return code ? code : status ? cuda_refused(c, "cuLaunchKernel", status) : 0;
 }
 
 static void call_host(void *arg) {
@@ -417,6 +508,7 @@ static tr_dev_code *load(tr_dev *d, const tr_dev_image *im, char *msg, size_t ro
     code->bytes = im->bytes;
     code->shared = FREE_SHARED;
     code->owner = im->owner;
+    code->cooperative = im->cooperative;
     memcpy(code->parts, im->parts, parts);
     pthread_mutex_lock(&c->lock);
     bool ok = !im->raises || (code->record = take_record(c));
@@ -459,14 +551,19 @@ static void unload(tr_dev *d, tr_dev_code *code) {
 
 static const tr_dev_ops ops = {
     .name = "cuda",
+    .describe = describe,
     .attribute = attribute,
     .alloc = mem_alloc,
     .free = mem_free,
     .find = mem_find,
     .owns = mem_owns,
     .memory = mem_info,
+    .sees = mem_sees,
+    .pin = mem_pin,
+    .unpin = mem_unpin,
     .load = load,
     .unload = unload,
+    .launch = launch_now,
     .explain = explain,
 #define X(result, name, params) .name = cuda_##name,
 #include "dev/queue.def"
@@ -501,6 +598,19 @@ static void keep_memory(tr_cuda *c) {
     c->fn.free_on = NULL;
 }
 
+/* Is there code for it (target/nvptx64.c)? */
+static bool knows(const tr_cuda *c, char *msg, size_t room) {
+    enum { LEAST = 75 };
+    int major = 0, minor = 0;
+    c->fn.attribute(&major, ATTR_MAJOR, c->device);
+    c->fn.attribute(&minor, ATTR_MINOR, c->device);
+    if (major * 10 + minor >= LEAST)
+        return true;
+    snprintf(msg, room, "the GPU has compute capability %d.%d, and Treadle makes code for %d.%d and up",
+             major, minor, LEAST / 10, LEAST % 10);
+    return false;
+}
+
 static bool open_context(tr_cuda *c, char *msg, size_t room) {
     int n = 0, status;
     if ((status = c->fn.init(0)))
@@ -509,6 +619,8 @@ static bool open_context(tr_cuda *c, char *msg, size_t room) {
         return refuse(c, "cuDeviceGetCount", status ? status : TR_CUDA_NO_DEVICE, msg, room);
     if ((status = c->fn.device(&c->device, 0)))
         return refuse(c, "cuDeviceGet", status, msg, room);
+    if (!knows(c, msg, room))
+        return false;
     if ((status = c->fn.context(&c->context, c->device)))
         return refuse(c, "cuDevicePrimaryCtxRetain", status, msg, room);
     keep_memory(c);

@@ -53,11 +53,13 @@ bool tr_cuda_load(const char *path, tr_cuda_fns *fn, char *msg, size_t room);
 typedef struct cuda_block {
     uintptr_t at;
     uint64_t bytes;
+    tr_dev_place place;
 } cuda_block;
 
 typedef struct cuda_stream {
     struct cuda_stream *next, *prev; /* of the device's */
     void *handle;
+    bool foreign;            /* another library's */
     tr_dev_job *head, *tail; /* not known to have ended */
     void *marker;            /* an event; NULL: none yet */
     uint64_t marked;         /* jobs up to this number lie before it; 0: it is not recorded */
@@ -75,6 +77,7 @@ struct tr_dev_code {
     void *module, *function;
     tr_dev_error *record; /* memory that host and device see; NULL: it raises nothing */
     uint32_t nparts, bytes;
+    bool cooperative;
     _Atomic unsigned shared; /* bytes of dynamic shared memory that it may have */
     void *owner;
     tr_dev_part parts[];

@@ -200,13 +200,7 @@ void cuda_end(tr_dev *d) {
 
 /* --- streams --- */
 
-tr_dev_stream *cuda_stream_new(tr_dev *d) {
-    tr_cuda *c = (tr_cuda *)d;
-    cuda_stream *s = calloc(1, sizeof *s);
-    if (!s || cuda_enter(c) || c->fn.stream_new(&s->handle, 0)) {
-        free(s);
-        return NULL;
-    }
+static tr_dev_stream *note_stream(tr_cuda *c, cuda_stream *s) {
     pthread_mutex_lock(&c->lock);
     s->next = &c->streams;
     s->prev = c->streams.prev;
@@ -215,12 +209,35 @@ tr_dev_stream *cuda_stream_new(tr_dev *d) {
     return (tr_dev_stream *)s;
 }
 
+tr_dev_stream *cuda_stream_new(tr_dev *d) {
+    tr_cuda *c = (tr_cuda *)d;
+    cuda_stream *s = calloc(1, sizeof *s);
+    if (s && !cuda_enter(c) && !c->fn.stream_new(&s->handle, 0))
+        return note_stream(c, s);
+    free(s);
+    return NULL;
+}
+
+tr_dev_stream *cuda_stream_wrap(tr_dev *d, uintptr_t handle) {
+    cuda_stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->handle = (void *)handle;
+    s->foreign = true;
+    return note_stream((tr_cuda *)d, s);
+}
+
+uintptr_t cuda_stream_handle(const tr_dev *d, const tr_dev_stream *s) {
+    (void)d;
+    return (uintptr_t)((const cuda_stream *)s)->handle;
+}
+
 /* What it was given is done, which is waited for: jobs refer to memory that somebody must give back. */
 void cuda_stream_free(tr_dev *d, tr_dev_stream *stream) {
     tr_cuda *c = (tr_cuda *)d;
     cuda_stream *s = (cuda_stream *)stream;
     bool alive = cuda_gives_back(c);
-    if (alive)
+    if (alive && (s->head || !s->foreign)) /* others may have ended theirs */
         c->fn.stream_await(s->handle);
     pthread_mutex_lock(&c->lock);
     tr_dev_job *ended = cut(s, UINT64_MAX);
@@ -230,7 +247,7 @@ void cuda_stream_free(tr_dev *d, tr_dev_stream *stream) {
     release(ended);
     if (alive && s->marker)
         c->fn.event_free(s->marker);
-    if (alive)
+    if (alive && !s->foreign)
         c->fn.stream_free(s->handle);
     free(s);
 }

@@ -20,30 +20,44 @@
 #include "rt/layout.h"
 
 /* Limits and properties, as CUDA names and numbers them (CUdevice_attribute; 0: it has no number): X(id, number). */
-#define TR_DEV_ATTRS(X)                      \
-    X(MAX_THREADS_PER_BLOCK, 1)              \
-    X(MAX_BLOCK_DIM_X, 2)                    \
-    X(MAX_BLOCK_DIM_Y, 3)                    \
-    X(MAX_BLOCK_DIM_Z, 4)                    \
-    X(MAX_GRID_DIM_X, 5)                     \
-    X(MAX_GRID_DIM_Y, 6)                     \
-    X(MAX_GRID_DIM_Z, 7)                     \
-    X(MAX_SHARED_MEMORY_PER_BLOCK, 8)        \
-    X(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97) \
-    X(MAX_PARAMETER_BYTES, 0)                \
-    X(TOTAL_CONSTANT_MEMORY, 9)              \
-    X(WARP_SIZE, 10)                         \
-    X(MULTIPROCESSOR_COUNT, 16)              \
-    X(COMPUTE_CAPABILITY_MAJOR, 75)          \
-    X(COMPUTE_CAPABILITY_MINOR, 76)          \
-    X(ASYNC_ENGINE_COUNT, 40)                \
-    X(CONCURRENT_KERNELS, 31)                \
-    X(CAN_MAP_HOST_MEMORY, 19)               \
-    X(UNIFIED_ADDRESSING, 41)                \
-    X(MANAGED_MEMORY, 83)                    \
-    X(COOPERATIVE_LAUNCH, 95)                \
-    X(ECC_ENABLED, 32)                       \
-    X(INTEGRATED, 18)
+#define TR_DEV_ATTRS(X)                          \
+    X(MAX_THREADS_PER_BLOCK, 1)                  \
+    X(MAX_BLOCK_DIM_X, 2)                        \
+    X(MAX_BLOCK_DIM_Y, 3)                        \
+    X(MAX_BLOCK_DIM_Z, 4)                        \
+    X(MAX_GRID_DIM_X, 5)                         \
+    X(MAX_GRID_DIM_Y, 6)                         \
+    X(MAX_GRID_DIM_Z, 7)                         \
+    X(MAX_SHARED_MEMORY_PER_BLOCK, 8)            \
+    X(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)     \
+    X(MAX_PARAMETER_BYTES, 0)                    \
+    X(TOTAL_CONSTANT_MEMORY, 9)                  \
+    X(WARP_SIZE, 10)                             \
+    X(MULTIPROCESSOR_COUNT, 16)                  \
+    X(COMPUTE_CAPABILITY_MAJOR, 75)              \
+    X(COMPUTE_CAPABILITY_MINOR, 76)              \
+    X(ASYNC_ENGINE_COUNT, 40)                    \
+    X(CONCURRENT_KERNELS, 31)                    \
+    X(CAN_MAP_HOST_MEMORY, 19)                   \
+    X(UNIFIED_ADDRESSING, 41)                    \
+    X(MANAGED_MEMORY, 83)                        \
+    X(COOPERATIVE_LAUNCH, 95)                    \
+    X(ECC_ENABLED, 32)                           \
+    X(INTEGRATED, 18)                            \
+    X(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 81)  \
+    X(RESERVED_SHARED_MEMORY_PER_BLOCK, 111)     \
+    X(MAX_REGISTERS_PER_BLOCK, 12)               \
+    X(MAX_REGISTERS_PER_MULTIPROCESSOR, 82)      \
+    X(MAX_THREADS_PER_MULTIPROCESSOR, 39)        \
+    X(MAX_BLOCKS_PER_MULTIPROCESSOR, 106)        \
+    X(SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO, 87) \
+    X(L2_CACHE_SIZE, 38)                         \
+    X(KERNEL_EXEC_TIMEOUT, 17)                   \
+    X(COMPUTE_MODE, 20)                          \
+    X(TCC_DRIVER, 35)                            \
+    X(PCI_BUS_ID, 33)                            \
+    X(PCI_DEVICE_ID, 34)                         \
+    X(PCI_DOMAIN_ID, 50)
 typedef enum tr_dev_attr {
 #define X(id, number) TR_DEV_##id,
     TR_DEV_ATTRS(X)
@@ -56,11 +70,15 @@ typedef struct tr_dev_code tr_dev_code;     /* a kernel in the device's own form
 typedef struct tr_dev_stream tr_dev_stream; /* NULL: the default stream */
 typedef struct tr_dev_event tr_dev_event;
 
+/* Where a block lies: on the device; on the host, where the device sees it, too; or where it is used. */
+typedef enum tr_dev_place { TR_DEV_LOCAL, TR_DEV_HOST, TR_DEV_MANAGED } tr_dev_place;
+
 /* A block of the device's memory. */
 typedef struct tr_dev_mem {
     void *at;
     uint64_t bytes; /* as asked for */
     void *of;       /* the device's own */
+    tr_dev_place place;
 } tr_dev_mem;
 
 /* --- code --- */
@@ -79,7 +97,8 @@ typedef struct tr_dev_image {
     uint32_t nparts,
         bytes;   /* parameters, and their bytes: the first eight are the address of a launch's tr_dev_error */
     bool raises; /* something may be written there */
-    void *owner; /* is told with a failure */
+    bool cooperative; /* its blocks wait for each other, there too: one launch at a time */
+    void *owner;      /* is told with a failure */
 } tr_dev_image;
 
 /* --- jobs --- */
@@ -151,28 +170,41 @@ typedef struct tr_dev_failure {
 
 /* --- a device --- */
 
+typedef struct tr_dev_about {
+    char name[96];
+    uint8_t uuid[16];
+    int driver; /* its version: 1000 * major + 10 * minor; 0: it has none */
+} tr_dev_about;
+
 typedef struct tr_dev_ops {
     const char *name;
+    void (*describe)(tr_dev *d, tr_dev_about *out);
     int64_t (*attribute)(tr_dev *d, tr_dev_attr a);
 
     /* Memory. `alloc` fails with MEMORY; `find` gives the live block that holds an address, false: none does. `owns` is quick: an address is one of the device's, in a
      * live block or not. */
-    int32_t (*alloc)(tr_dev *d, uint64_t bytes, tr_dev_mem *out);
+    int32_t (*alloc)(tr_dev *d, tr_dev_place place, uint64_t bytes, tr_dev_mem *out);
     void (*free)(tr_dev *d, const tr_dev_mem *m);
     bool (*find)(tr_dev *d, const void *at, tr_dev_mem *out);
     bool (*owns)(const tr_dev *d, const void *at);
     void (*memory)(tr_dev *d, uint64_t *left, uint64_t *total);
+    /* Memory of others. NULL where the device has the host's. `sees`: it can use an address. `pin`: from now on it sees the host's memory there, until `unpin`. */
+    bool (*sees)(tr_dev *d, const void *at);
+    int32_t (*pin)(tr_dev *d, void *at, uint64_t bytes);
+    int32_t (*unpin)(tr_dev *d, void *at);
 
-    /* Code. NULL where that is the host's own. `load` fails with a message. What was launched has ended before `unload` returns. */
+    /* Code. NULL where that is the host's own. `load` fails with a message. What was launched has ended before `unload` returns. `launch` is a launch that
+     * needs no job: nothing of `l` is needed when it returns. */
     tr_dev_code *(*load)(tr_dev *d, const tr_dev_image *image, char *msg, size_t room);
     void (*unload)(tr_dev *d, tr_dev_code *code);
+    int32_t (*launch)(tr_dev *d, tr_dev_stream *s, const tr_dev_launch *l);
 
 #define X(result, name, params) result(*name) params;
 #include "dev/queue.def"
 #undef X
 
-    /* What the latest TR_CODE_DEVICE of this thread was; NULL: the device has none. */
-    void (*explain)(tr_dev *d, char *msg, size_t room);
+    /* What the latest TR_CODE_DEVICE of this thread was, and its number; NULL: the device has none. */
+    int (*explain)(tr_dev *d, char *msg, size_t room);
 } tr_dev_ops;
 
 struct tr_dev {

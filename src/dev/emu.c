@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dev/emu.h"
 #include "rt/enter.h"
@@ -61,6 +62,13 @@ static void set_host(tr_emu *e, const tr_dev_host *h) {
 
 /* --- limits --- */
 
+/* Of the largest cache that cores have in common. */
+static int64_t cache_bytes(void) {
+    long third = sysconf(_SC_LEVEL3_CACHE_SIZE), second = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    long most = third > second ? third : second;
+    return most > 0 ? most : 0;
+}
+
 static int64_t attribute(tr_dev *d, tr_dev_attr a) {
     (void)d;
     switch (a) {
@@ -87,16 +95,31 @@ static int64_t attribute(tr_dev *d, tr_dev_attr a) {
     case TR_DEV_COOPERATIVE_LAUNCH: return 0;
     case TR_DEV_ECC_ENABLED: return 0;
     case TR_DEV_INTEGRATED: return 1;
+    case TR_DEV_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: return 228 << 10;
+    case TR_DEV_RESERVED_SHARED_MEMORY_PER_BLOCK: return 1 << 10;
+    case TR_DEV_MAX_REGISTERS_PER_BLOCK: return 65536;
+    case TR_DEV_MAX_REGISTERS_PER_MULTIPROCESSOR: return 65536;
+    case TR_DEV_MAX_THREADS_PER_MULTIPROCESSOR: return 2048;
+    case TR_DEV_MAX_BLOCKS_PER_MULTIPROCESSOR: return 32;
+    case TR_DEV_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO: return 2;
+    case TR_DEV_L2_CACHE_SIZE: return cache_bytes();
     default: return 0;
     }
 }
 
+static void describe(tr_dev *d, tr_dev_about *out) {
+    (void)d;
+    *out = (tr_dev_about){.name = "Treadle's emulated device"};
+}
+
 /* --- memory --- */
 
-static int32_t mem_alloc(tr_dev *d, uint64_t bytes, tr_dev_mem *out) {
+/* There is one memory. */
+static int32_t mem_alloc(tr_dev *d, tr_dev_place place, uint64_t bytes, tr_dev_mem *out) {
     tr_emu *e = (tr_emu *)d;
     pthread_mutex_lock(&e->lock);
     int32_t code = emu_alloc(&e->mem, bytes, out);
+    out->place = place;
     pthread_mutex_unlock(&e->lock);
     return code;
 }
@@ -132,6 +155,7 @@ static void mem_info(tr_dev *d, uint64_t *left, uint64_t *total) {
 
 static const tr_dev_ops ops = {
     .name = "emu",
+    .describe = describe,
     .attribute = attribute,
     .alloc = mem_alloc,
     .free = mem_free,

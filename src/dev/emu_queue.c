@@ -324,6 +324,16 @@ tr_dev_stream *emu_stream_new(tr_dev *d) {
     return s;
 }
 
+tr_dev_stream *emu_stream_wrap(tr_dev *d, uintptr_t handle) {
+    (void)d, (void)handle;
+    return NULL;
+}
+
+uintptr_t emu_stream_handle(const tr_dev *d, const tr_dev_stream *s) {
+    (void)d;
+    return (uintptr_t)s;
+}
+
 void emu_stream_free(tr_dev *d, tr_dev_stream *s) {
     tr_emu *e = (tr_emu *)d;
     pthread_mutex_lock(&e->lock);

@@ -293,7 +293,7 @@ static bool compile_host(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     return ok || tr_fail(c, TR_ERR_LOWERING, "%s", why);
 }
 
-/* Text for a device: nothing is loaded, and the cache holds none. */
+/* Code for a device, as text: who has the device loads it. The cache holds none. */
 static bool compile_device(tr_prog *p, const tr_request *asked, tr_compiled *out) {
     tr_ctx *c = p->ctx;
     tr_request rq = *asked;
@@ -304,9 +304,14 @@ static bool compile_device(tr_prog *p, const tr_request *asked, tr_compiled *out
         return true;
     rq.want.libdevice = tr_driver_libdevice(c);
     tr_object obj = {0};
+    char why[256];
     bool ok = run_backend(p, &rq, &obj);
     if (ok && rq.code)
         tr_sb_write(rq.code, (const char *)obj.elf, obj.size);
+    if (ok && !rq.text_only) {
+        out->module = tr_module_keep(obj.elf, obj.size, &obj.meta, rq.bind, rq.nbind, why, sizeof why);
+        ok = out->module || tr_fail(c, TR_ERR_LOWERING, "%s", why);
+    }
     free(obj.elf);
     if (ok && wants(c, TR_STAGE_TIME)) {
         dump_times(c, p->insts.d[p->root].fn->name);

@@ -30,9 +30,10 @@ typedef struct tr_request {
     tr_stage upto; /* TR_STAGE_TIME: all the way to code */
     tr_want want;  /* texts of the back end */
     const char *
-        device; /* text for another target than the host, as tr_target_find has its names; NULL: code to run here */
-    uint8_t kind;           /* tr_fnkind, with a device: KERNEL or DEVICE */
-    tr_sb *code;            /* with a device: where its text goes; NULL: only those of `want` are asked for */
+        device; /* code for another target than the host, as tr_target_find has its names; NULL: code to run here */
+    uint8_t kind;   /* tr_fnkind, with a device: KERNEL or DEVICE */
+    bool text_only; /* with a device: there will be no module */
+    tr_sb *code;    /* with that: where the device's text goes; NULL: only those of `want` are asked for */
     const tr_binding *bind; /* data of frozen arrays */
     size_t nbind;
     const char *cache_dir; /* NULL: no cache */

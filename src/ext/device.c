@@ -5,6 +5,8 @@
 #include "ext/device.h"
 
 #include "ext/compat.h"
+#include "ext/pyerr.h"
+#include "ext/take.h"
 
 /* --- the device --- */
 
@@ -19,21 +21,64 @@ static bool stop_at_exit(const tr_state *st) {
     return r != NULL;
 }
 
+/* The package says which one it is. */
+static bool choose(void) {
+    PyObject *devices = PyImport_ImportModule("treadle.cuda._devices");
+    PyObject *r = devices ? PyObject_CallMethod(devices, "ready", NULL) : NULL;
+    Py_XDECREF(devices);
+    Py_XDECREF(r);
+    return r != NULL;
+}
+
 tr_dev *tr_device_get(tr_state *st) {
     tr_dev *d = atomic_load_explicit(&st->dev, memory_order_acquire);
-    char msg[160];
-    if (d)
+    if (LIKELY(d) || !choose())
         return d;
-    tr_dev_host h = {.host = &st->host, .write = tr_stream_write, .self = st};
-    d = tr_dev_open("emu", &h, msg, sizeof msg);
+    if (!(d = atomic_load_explicit(&st->dev, memory_order_acquire)))
+        PyErr_SetString(PyExc_RuntimeError, "no device was chosen");
+    return d;
+}
+
+/* _dev_open(name, driver): opens it, where none is open yet. */
+static PyObject *dev_open(PyObject *module, PyObject *args) {
+    tr_state *st = tr_ext_state(module);
+    const char *name, *driver;
+    char msg[300];
+    if (!PyArg_ParseTuple(args, "sz:_dev_open", &name, &driver))
+        return NULL;
+    tr_dev *d = atomic_load_explicit(&st->dev, memory_order_acquire);
     if (!d) {
-        PyErr_SetString(PyExc_RuntimeError, msg);
+        tr_dev_host h = {.host = &st->host, .write = tr_stream_write, .self = st, .driver = driver};
+        if (!(d = tr_dev_open(name, &h, msg, sizeof msg)))
+            return PyErr_Format(PyExc_RuntimeError, "%s", msg);
+        if (!stop_at_exit(st))
+            return NULL;
+        atomic_store_explicit(&st->dev, d, memory_order_release);
+    }
+    if (strcmp(d->ops->name, name) != 0)
+        return PyErr_Format(PyExc_RuntimeError, "the device %s is in use already", d->ops->name);
+    tr_dev_about about;
+    d->ops->describe(d, &about);
+    return Py_BuildValue("(sy#i)", about.name, (char *)about.uuid, (Py_ssize_t)sizeof about.uuid,
+                         about.driver);
+}
+
+PyObject *tr_device_raise(tr_dev *d, int32_t code) {
+    char msg[300];
+    if (code != TR_CODE_DEVICE || !d->ops->explain) {
+        tr_pyerr_raise_reason(code);
         return NULL;
     }
-    if (!stop_at_exit(st))
-        return NULL;
-    atomic_store_explicit(&st->dev, d, memory_order_release);
-    return d;
+    int status = d->ops->explain(d, msg, sizeof msg);
+    PyObject *errors = PyImport_ImportModule("treadle.cuda._errors");
+    PyObject *cls = errors ? PyObject_GetAttrString(errors, "CudaAPIError") : NULL;
+    PyObject *exc = cls ? PyObject_CallFunction(cls, "is", status, msg) : NULL;
+    if (exc)
+        PyErr_SetObject(cls, exc);
+    Py_XDECREF(errors);
+    Py_XDECREF(cls);
+    Py_XDECREF(exc);
+    return NULL;
 }
 
 /* --- class DeviceMemory --- */
@@ -95,6 +140,11 @@ static PyObject *get_freed(PyObject *self, void *unused) {
     return PyBool_FromLong(!((tr_devmem *)self)->live);
 }
 
+static PyObject *get_place(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLong((long)((tr_devmem *)self)->mem.place);
+}
+
 static PyMethodDef mem_methods[] = {
     {"free", mem_free, METH_NOARGS,
      "free()\n--\n\nGive the memory back now. What lies there cannot be used any more."},
@@ -104,6 +154,8 @@ static PyMethodDef mem_methods[] = {
 static PyGetSetDef mem_getset[] = {
     {"ptr", get_ptr, NULL, "The address.", NULL},
     {"nbytes", get_nbytes, NULL, "How many bytes there are.", NULL},
+    {"place", get_place, NULL, "Where it lies: on the device (0), on the host (1), where it is used (2).",
+     NULL},
     {"freed", get_freed, NULL, "Whether it was given back.", NULL},
     {0},
 };
@@ -165,19 +217,22 @@ static PyObject *dev_class(PyObject *module, PyObject *cls) {
 
 /* --- functions --- */
 
-static PyObject *dev_alloc(PyObject *module, PyObject *arg) {
+static PyObject *dev_alloc(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
     tr_dev *d = tr_device_get(st);
-    size_t bytes = d ? PyLong_AsSize_t(arg) : 0;
-    if (!d || (bytes == (size_t)-1 && PyErr_Occurred()))
+    Py_ssize_t bytes;
+    int place = TR_DEV_LOCAL;
+    if (!d || !PyArg_ParseTuple(args, "n|i:_dev_alloc", &bytes, &place))
         return NULL;
+    if (bytes < 0 || place < TR_DEV_LOCAL || place > TR_DEV_MANAGED)
+        return PyErr_Format(PyExc_ValueError, "no memory of %zd bytes, or no place %d", bytes, place);
     tr_devmem *m = (tr_devmem *)st->devmem_type->tp_alloc(st->devmem_type, 0);
     if (!m)
         return NULL;
     m->st = st;
-    int32_t code = d->ops->alloc(d, bytes, &m->mem);
+    int32_t code = d->ops->alloc(d, (tr_dev_place)place, (uint64_t)bytes, &m->mem);
     if (code && tr_stream_drain(st)) /* arguments of launches that are over */
-        code = d->ops->alloc(d, bytes, &m->mem);
+        code = d->ops->alloc(d, (tr_dev_place)place, (uint64_t)bytes, &m->mem);
     if (PyErr_Occurred()) {
         Py_DECREF(m);
         return NULL;
@@ -185,8 +240,10 @@ static PyObject *dev_alloc(PyObject *module, PyObject *arg) {
     if (code) {
         uint64_t left, total;
         Py_DECREF(m);
+        if (code != TR_CODE_MEMORY)
+            return tr_device_raise(d, code);
         d->ops->memory(d, &left, &total);
-        return PyErr_Format(PyExc_MemoryError, "%zu bytes of the device's memory: %llu of %llu are free",
+        return PyErr_Format(PyExc_MemoryError, "%zd bytes of the device's memory: %llu of %llu are free",
                             bytes, (unsigned long long)left, (unsigned long long)total);
     }
     m->live = true;
@@ -210,6 +267,32 @@ static PyObject *dev_owns(PyObject *module, PyObject *arg) {
     if (!d || (!at && PyErr_Occurred()))
         return NULL;
     return PyBool_FromLong(d->ops->owns(d, at));
+}
+
+static PyObject *dev_sees(PyObject *module, PyObject *arg) {
+    tr_dev *d = tr_device_get(tr_ext_state(module));
+    void *at = d ? PyLong_AsVoidPtr(arg) : NULL;
+    if (!d || (!at && PyErr_Occurred()))
+        return NULL;
+    return PyBool_FromLong(d->ops->sees && d->ops->sees(d, at));
+}
+
+static PyObject *dev_pin(PyObject *module, PyObject *args) {
+    tr_dev *d = tr_device_get(tr_ext_state(module));
+    unsigned long long at, bytes;
+    if (!d || !PyArg_ParseTuple(args, "KK:_dev_pin", &at, &bytes))
+        return NULL;
+    int32_t code = d->ops->pin ? d->ops->pin(d, (void *)(uintptr_t)at, bytes) : 0;
+    return code ? tr_device_raise(d, code) : Py_NewRef(Py_None);
+}
+
+static PyObject *dev_unpin(PyObject *module, PyObject *arg) {
+    tr_dev *d = tr_device_get(tr_ext_state(module));
+    void *at = d ? PyLong_AsVoidPtr(arg) : NULL;
+    if (!d || (!at && PyErr_Occurred()))
+        return NULL;
+    int32_t code = d->ops->unpin ? d->ops->unpin(d, at) : 0;
+    return code ? tr_device_raise(d, code) : Py_NewRef(Py_None);
 }
 
 static PyObject *dev_memory(PyObject *module, PyObject *unused) {
@@ -237,8 +320,14 @@ static PyObject *dev_attributes(PyObject *module, PyObject *unused) {
 
 bool tr_device_add(PyObject *module) {
     static PyMethodDef methods[] = {
-        {"_dev_alloc", dev_alloc, METH_O,
-         "_dev_alloc(nbytes)\n--\n\nA block of the device's memory, not initialised."},
+        {"_dev_open", dev_open, METH_VARARGS,
+         "_dev_open(name, driver)\n--\n\nOpens the device, by that library where ``driver`` is not None: its "
+         "name, uuid "
+         "and the driver's version."},
+        {"_dev_alloc", dev_alloc, METH_VARARGS,
+         "_dev_alloc(nbytes, place=0)\n--\n\nA block of the device's memory, not initialised: on the device "
+         "(0), on the "
+         "host where both see it (1), or where it is used (2)."},
         {"_dev_class", dev_class, METH_O,
          "_dev_class(cls)\n--\n\nSays which class device arrays are of, with their ndarray in the slot "
          "_mem."},
@@ -247,6 +336,13 @@ bool tr_device_add(PyObject *module) {
          "the device does."},
         {"_dev_owns", dev_owns, METH_O,
          "_dev_owns(ptr)\n--\n\nWhether an address is the device's, in a live block or not."},
+        {"_dev_sees", dev_sees, METH_O,
+         "_dev_sees(ptr)\n--\n\nWhether a GPU can use an address, whoever has made the memory. The emulated "
+         "device "
+         "says no of all."},
+        {"_dev_pin", dev_pin, METH_VARARGS,
+         "_dev_pin(ptr, nbytes)\n--\n\nA GPU sees that memory of the host until `_dev_unpin`."},
+        {"_dev_unpin", dev_unpin, METH_O, "_dev_unpin(ptr)\n--\n\nThe end of `_dev_pin`."},
         {"_dev_memory", dev_memory, METH_NOARGS,
          "_dev_memory()\n--\n\nBytes that are free, and all there are."},
         {"_dev_attributes", dev_attributes, METH_NOARGS,

@@ -19,6 +19,8 @@ typedef struct tr_devmem {
 bool tr_device_add(PyObject *module);
 /* The device, opened at its first use. NULL with an exception. */
 tr_dev *tr_device_get(tr_state *st);
+/* Raises why the device did not do something: NULL. Right behind the call that gave `code`, on its thread. */
+PyObject *tr_device_raise(tr_dev *d, int32_t code);
 /* The ndarray of a device array; NULL: it is none, or has none any more. Borrowed. */
 static inline PyObject *tr_device_mem(const tr_state *st, PyObject *o) {
     PyTypeObject *cls = st->devarray_type;
@@ -38,6 +40,10 @@ static inline tr_devmem *tr_device_block(const tr_state *st, PyObject *array) {
 /* The device can use the array: it lies in a live block, or is the host's own. False with ValueError. */
 bool tr_device_check(tr_state *st, tr_dev *d, PyObject *array);
 
+/* --- dlpack.c --- */
+
+bool tr_dlpack_add(PyObject *module);
+
 /* --- stream.c --- */
 
 bool tr_stream_add(PyObject *module);
@@ -45,8 +51,15 @@ void tr_stream_write(void *self, const char *text, size_t n); /* tr_dev_host.wri
 
 /* Frees what is over, and writes what was printed. False: an exception that this met is set. */
 bool tr_stream_drain(tr_state *st);
+/* All that s was given has been done, or a failure is raised. NULL: all streams. */
+bool tr_stream_synchronize(tr_state *st, tr_dev *d, tr_dev_stream *s);
+/* As tr_stream_drain where the device may be used: not in a callback of a stream's. */
+bool tr_stream_ready(tr_state *st);
 /* What a stream object stands for: 0 and None, too. False with TypeError. *out: NULL, the default one. */
 bool tr_stream_of(tr_state *st, PyObject *o, tr_dev_stream **out);
+
+/* Of another library's, whose order the device's memory does not know. `stream`: a Stream, or NULL. */
+bool tr_stream_is_foreign(PyObject *stream);
 
 /* A job that outlives the call that makes it, with what must live until it has run. */
 typedef struct tr_devjob {

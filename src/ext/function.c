@@ -1,6 +1,7 @@
 /* class Function: construction, attributes, inspection. See function.h; the call path is call.c. */
 #include "ext/function.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ext/compat.h"
@@ -50,8 +51,7 @@ void tr_function_wishes(tr_function *f, tr_arena *a, tr_wishes *out) {
 
 /* --- construction --- */
 
-static bool set_option(tr_opts *o, const char *name, long v, bool *known) {
-    *known = true;
+bool tr_function_flag(const char *name, long v, tr_opts *o, tr_device_opts *d) {
 #define X(field, type, dflt)         \
     if (strcmp(name, #field) == 0) { \
         o->field = (type)v;          \
@@ -59,7 +59,13 @@ static bool set_option(tr_opts *o, const char *name, long v, bool *known) {
     }
     TR_OPTS(X)
 #undef X
-    *known = false;
+#define X(field)                          \
+    if (d && strcmp(name, #field) == 0) { \
+        d->field = (uint32_t)v;           \
+        return true;                      \
+    }
+    TR_DEVICE_OPTS(X)
+#undef X
     return false;
 }
 
@@ -72,12 +78,11 @@ static bool read_flags(tr_function *f, PyObject *flags) {
     while (PyDict_Next(flags, &pos, &key, &value)) {
         const char *name = PyUnicode_AsUTF8(key);
         long v = PyLong_AsLong(value);
-        bool known;
         if (!name || (v == -1 && PyErr_Occurred()))
             return false;
         if (strcmp(name, "cache") == 0) {
             f->cache = v != 0;
-        } else if (!set_option(&f->opts, name, v, &known) && !known) {
+        } else if (!tr_function_flag(name, v, &f->opts, f->target ? &f->device : NULL)) {
             PyErr_Format(PyExc_TypeError, "unknown flag '%s'", name);
             return false;
         }
@@ -103,21 +108,29 @@ static bool copy_face(tr_function *f) {
     return f->text != NULL;
 }
 
+/* It runs where a launch puts it. */
+static PyObject *call_of_device(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    (void)args, (void)nargsf, (void)kwnames;
+    return PyErr_Format(PyExc_TypeError, "%U() is a device's code, which a launch runs",
+                        ((tr_function *)self)->qualname);
+}
+
 static PyObject *fn_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     PyObject *py_func, *flags, *options;
-    static char *names[] = {"py_func", "flags", "options", NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "O!O!O!:Function", names, &PyFunction_Type, &py_func,
-                                     &PyDict_Type, &flags, &PyDict_Type, &options))
+    const char *target = NULL;
+    static char *names[] = {"py_func", "flags", "options", "target", NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "O!O!O!|z:Function", names, &PyFunction_Type, &py_func,
+                                     &PyDict_Type, &flags, &PyDict_Type, &options, &target))
         return NULL;
     tr_function *f = (tr_function *)type->tp_alloc(type, 0);
     if (!f)
         return NULL;
-    f->vectorcall = tr_call;
+    f->vectorcall = target ? call_of_device : tr_call;
     f->st = PyType_GetModuleState(type);
     f->py_func = Py_NewRef(py_func);
     f->options = PyDict_Copy(options);
     flags = PyDict_Copy(flags); /* so that nobody changes it meanwhile */
-    bool read = flags && read_flags(f, flags);
+    bool read = flags && (!target || (f->target = strdup(target))) && read_flags(f, flags);
     Py_XDECREF(flags);
     if (!f->options || !read || !copy_face(f) || !tr_bind_init(f))
         Py_CLEAR(f);
@@ -163,6 +176,7 @@ static void fn_dealloc(PyObject *self) {
         PyObject_ClearWeakRefs(self);
     fn_clear(self);
     PyMem_Free(f->defaults);
+    free(f->target);
     PyMem_Free((void *)f->sigs);
     Py_CLEAR(f->names);
     Py_CLEAR(f->qualname);

@@ -11,11 +11,20 @@
 #ifndef TR_EXT_FUNCTION_H
 #define TR_EXT_FUNCTION_H
 
+#include "dev/dev.h"
 #include "ext/compat.h"
 #include "ext/freeze.h"
 #include "ext/value.h"
 
 enum { TR_STACK_SLOTS = 48, TR_STACK_ARGS = 24, TR_VALUE_SPECS = 128 };
+
+/* What a device has loaded of a kernel; the module holds it. With it, whom a failure tells of: the function lives as long, as all who have its modules have it. */
+typedef struct tr_devcode {
+    tr_dev *d;
+    tr_dev_code *code;
+    struct tr_function *f;
+    tr_module *module;
+} tr_devcode;
 
 /* How an argument is looked at and unboxed; all but the last are inlined in call.c. */
 enum {
@@ -65,6 +74,7 @@ typedef struct tr_varg {
 typedef struct tr_variant {
     struct tr_variant *dead; /* the next one that is in no list any more */
     tr_entry_fn entry;
+    const tr_devcode *code; /* in its place: what a device has loaded */
     tr_spec *spec;
     uint32_t nargs, nslots, nret;
     uint8_t ret; /* TR_R_* */
@@ -89,6 +99,8 @@ typedef struct tr_function {
     uint32_t nparams, npos, nposonly; /* all parameters, *args included; positional ones */
     _Atomic uint32_t active;          /* calls and compiles in progress */
     tr_opts opts;
+    char *target; /* of a kernel of a device's own (tr_request.device); NULL: it is called, and runs here */
+    tr_device_opts device; /* with it */
     PyObject *py_func;
     PyObject *names;     /* tuple of str, interned: parameters but *args */
     PyObject **defaults; /* per name, strong, NULL = required */
@@ -131,6 +143,8 @@ bool tr_function_add(PyObject *module);
 PyObject *tr_function_undertaker(tr_function *f);
 /* py_func of a Function, or NULL when `o` is none; borrowed. */
 PyObject *tr_function_unwrap(tr_state *st, PyObject *o);
+/* Sets a field of tr_opts or, where there are such, of a device's options by its name. False: there is none of that name. */
+bool tr_function_flag(const char *name, long v, tr_opts *o, tr_device_opts *d);
 /* What it says of itself to compiled callers; signatures in the arena. In the gate. */
 void tr_function_wishes(tr_function *f, tr_arena *a, tr_wishes *out);
 /* Name of parameter i, for messages. */

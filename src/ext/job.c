@@ -47,9 +47,10 @@ static void hash_constants(tr_job *j, tr_hasher *h, const tr_argk *k) {
  * if not. False when the warning has become an exception. */
 static bool use_cache(tr_job *j) {
     char why[256];
-    tr_hasher *h = j->f->cache && !j->rq.want.llvm && !j->rq.want.llvmopt && !j->rq.want.assembly
-                       ? tr_hasher_new()
-                       : NULL;
+    tr_hasher *h =
+        j->f->cache && !j->f->target && !j->rq.want.llvm && !j->rq.want.llvmopt && !j->rq.want.assembly
+            ? tr_hasher_new()
+            : NULL;
     if (!h)
         return true;
     for (uint32_t i = 0; j->pats && i < j->n; i++)
@@ -158,6 +159,11 @@ tr_job *tr_job_new(tr_function *f, const tr_argk *pats, const tr_ty *const *args
     j->ctx.poll_self = j;
     j->ctx.types = tr_tytab_new(f->st->types);
     j->rq = (tr_request){.nargs = n, .args = j->args, .ret = ret, .upto = TR_STAGE_TIME};
+    if (f->target) {
+        j->rq.device = f->target;
+        j->rq.kind = TR_FN_KERNEL;
+        j->rq.want.device = f->device;
+    }
     if (j->ctx.types)
         tr_tytab_follow(j->ctx.types, &j->ctx.arena);
     else

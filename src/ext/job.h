@@ -34,5 +34,7 @@ PyObject *tr_job_text(tr_job *j, tr_stage stage);
  * exceptions. */
 PyObject *tr_job_keep(const tr_job *j);
 void tr_job_free(tr_job *j);
+/* ptx.c: loads the kernel that the job has compiled, on the device. False with an exception; the module is gone then. */
+bool tr_devcode_load(tr_job *j);
 
 #endif

@@ -4,6 +4,9 @@
  * boxed and no tuple is made: sizes lie in the launcher as slots, and arguments go into slots as items of a variant's tuple. Arrays of the device are taken by the ndarray
  * that they have (state.h: devarray_slot), and all arrays are looked at: what was freed, or is the device's without its knowing, is refused.
  * On the default stream it is done when the call returns, and nothing is allocated. On others slots and objects go into a job.
+ * A device with code of its own (`own`: the entry has a target) is the kernel itself, and takes sizes beside its parameters. It needs no job: it has copied what it takes when
+ * the call returns, and memory that is freed meanwhile stays until what was launched before has ended (dev/cuda.c). Arrays of the host are not there: the package copies them, and launches again
+ * (`launch_stage`).
  * A launch of many threads lets go of the GIL. Launchers are found by their configuration in C too (class Configurable): that costs as much as the launch in Python. */
 #include "ext/launch.h"
 
@@ -25,6 +28,9 @@ typedef struct tr_launcher {
     PyObject *before; /* called with the launcher and the arguments before each launch; NULL: nothing is */
     int64_t sizes[SIZES]; /* grid, block, bytes of shared memory */
     bool large, told;
+    bool own;  /* the device has code of its own */
+    bool keep; /* with that: arrays are kept until it has run */
+    bool sync; /* with that: what it raises is looked for after each launch */
 } tr_launcher;
 
 /* --- arguments --- */
@@ -69,6 +75,21 @@ static inline outcome take_items(const tr_launcher *l, const tr_variant *v, PyOb
     const tr_varg *va = v->arg[first].items;
     for (uint32_t i = 0; i < n; i++) {
         outcome r = take_one(f, items[i], &va[i], first, &s);
+        if (UNLIKELY(r != HIT))
+            return r;
+    }
+    return HIT;
+}
+
+/* The same for code of the device's own: sizes, then the kernel's arguments. */
+static inline outcome take_own(const tr_launcher *l, const tr_variant *v, PyObject *const *items, uint32_t n,
+                               tr_slot *s) {
+    if (UNLIKELY(v->nargs != n))
+        return MISS;
+    for (uint32_t k = 0; k < SIZES; k++)
+        (s++)->i = l->sizes[k];
+    for (uint32_t i = 0; i < n; i++) {
+        outcome r = take_one(l->fn, items[i], &v->arg[i], i, &s);
         if (UNLIKELY(r != HIT))
             return r;
     }
@@ -128,10 +149,11 @@ static __attribute__((noinline)) PyObject *ask_on_stream(const tr_launcher *l, P
 
 static PyObject *run_on(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, const tr_variant *v,
                         const tr_slot *slots, PyObject *const *items, uint32_t n) {
-    tr_devjob *j = tr_devjob_new(l->st, TR_DEV_LAUNCH, v->nslots, n + 1);
+    uint32_t nslots = v->nslots + (l->own ? SIZES : 0), nsizes = l->own ? SIZES : l->fn->npos;
+    tr_devjob *j = tr_devjob_new(l->st, TR_DEV_LAUNCH, nslots, n + 1);
     if (!j)
         return NULL;
-    memcpy(j->slots, slots, v->nslots * sizeof *slots);
+    memcpy(j->slots, slots, nslots * sizeof *slots);
     for (uint32_t i = 0; i < n; i++)
         j->keep[i] = Py_NewRef(items[i]);
     j->keep[n] = Py_XNewRef(v->spec->keep);
@@ -142,9 +164,24 @@ static PyObject *run_on(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, const
         tr_devjob_free(j);
         return NULL;
     }
-    j->job.u.launch =
-        (tr_dev_launch){(const void *)(uintptr_t)v->entry, j->slots, v->nslots, l->fn->npos, &j->frame};
+    const void *code = l->own ? (const void *)v->code->code : (const void *)(uintptr_t)v->entry;
+    j->job.u.launch = (tr_dev_launch){code, j->slots, nslots, nsizes, &j->frame};
     return tr_devjob_submit(j, d, s) ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *run_own(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, const tr_variant *v,
+                         tr_slot *slots) {
+    tr_dev_launch job = {.code = v->code->code, .slots = slots, .nslots = SIZES + v->nslots, .nsizes = SIZES};
+    if (UNLIKELY(atomic_load_explicit(&l->st->over, memory_order_relaxed) || tr_dev_is_called()) &&
+        !tr_stream_ready(l->st))
+        return NULL;
+    int32_t code = d->ops->launch(d, s, &job);
+    if (UNLIKELY(code))
+        return tr_device_raise(d, code);
+    tr_dev_failure f;
+    if (UNLIKELY(d->ops->take(d, NULL, &f)) && !tr_stream_raise(l->st, &f))
+        return NULL;
+    return LIKELY(!l->sync) || tr_stream_synchronize(l->st, d, s) ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject *run(const tr_launcher *l, tr_dev *d, const tr_variant *v, tr_slot *slots,
@@ -152,17 +189,19 @@ static PyObject *run(const tr_launcher *l, tr_dev *d, const tr_variant *v, tr_sl
     tr_dev_stream *s = NULL;
     if (l->stream && !tr_stream_of(l->st, l->stream, &s))
         return NULL;
+    if (l->own && LIKELY(!l->keep))
+        return run_own(l, d, s, v, slots);
     return s ? run_on(l, d, s, v, slots, items, n) : run_now(l, d, v, slots);
 }
 
 static outcome try_one(const tr_launcher *l, tr_dev *d, const tr_variant *v, PyObject *const *items,
                        uint32_t n, PyObject **result) {
     tr_slot room[SLOTS], *slots = room;
-    if (UNLIKELY(v->nslots > SLOTS) && !(slots = PyMem_Malloc(v->nslots * sizeof *slots))) {
+    if (UNLIKELY(v->nslots + SIZES > SLOTS) && !(slots = PyMem_Malloc((v->nslots + SIZES) * sizeof *slots))) {
         PyErr_NoMemory();
         return FAIL;
     }
-    outcome r = take_items(l, v, items, n, slots);
+    outcome r = l->own ? take_own(l, v, items, n, slots) : take_items(l, v, items, n, slots);
     if (LIKELY(r == HIT))
         *result = run(l, d, v, slots, items, n);
     if (UNLIKELY(slots != room))
@@ -247,11 +286,15 @@ static bool compile(const tr_launcher *l, tr_dev *d, PyObject *const *items, uin
                      l->fn->qualname, (unsigned long long)bytes, (unsigned long long)most);
         return false;
     }
-    uint32_t first = l->fn->npos;
+    uint32_t first = l->own ? 0 : l->fn->npos;
     bool ok = (bound[first] = PyTuple_New(n)) != NULL;
     for (uint32_t i = 0; ok && i < n; i++)
         PyTuple_SET_ITEM(bound[first], i, Py_NewRef(items[i]));
     ok = ok && check_items(l, bound[first]);
+    if (l->own) {
+        Py_DECREF(bound[0]);
+        return ok && tr_spec_for(l->fn, items);
+    }
     for (uint32_t k = 0; ok && k < first; k++)
         ok = (bound[k] = PyLong_FromLongLong(l->sizes[k])) != NULL;
     ok = ok && tr_spec_for(l->fn, bound);
@@ -288,11 +331,60 @@ static __attribute__((noinline)) bool ask(PyObject *hook, tr_launcher *l, PyObje
     return r != NULL;
 }
 
+/* All of them can be passed as they are: numbers, and arrays of the device. */
+static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *o = args[i], *m = tr_device_mem(st, o);
+        if (m ? PyArray_TYPE((PyArrayObject *)m) == NPY_VOID
+              : !(PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
+                  PyComplex_CheckExact(o) || PyArray_IsScalar(o, Generic)))
+            return false;
+    }
+    return true;
+}
+
+/* hook(launcher, args): copies to the device what is not there, launches with that, and copies back. */
+static __attribute__((noinline)) PyObject *stage(tr_launcher *l, PyObject *const *args, Py_ssize_t n) {
+    PyObject *t = PyTuple_New(n);
+    for (Py_ssize_t i = 0; t && i < n; i++)
+        PyTuple_SET_ITEM(t, i, Py_NewRef(args[i]));
+    PyObject *r = t ? PyObject_CallFunctionObjArgs(l->st->launch_stage, (PyObject *)l, t, NULL) : NULL;
+    Py_XDECREF(t);
+    return r;
+}
+
+/* A kernel of the device's own with defaults, or *args. */
+static __attribute__((noinline)) PyObject *launch_bound(const tr_launcher *l, tr_dev *d,
+                                                        PyObject *const *items, Py_ssize_t n) {
+    tr_bound b;
+    if (!tr_bind(l->fn, items, n, NULL, &b))
+        return NULL;
+    PyObject *r = launch_items(l, d, b.v, l->fn->nparams);
+    tr_bound_clear(&b);
+    return r;
+}
+
+static PyObject *launch_args(tr_launcher *l, PyObject *const *args, Py_ssize_t n) {
+    PyObject *room[ITEMS], **items = room, *own = NULL, *r = NULL;
+    tr_dev *d = l->st->dev;
+    if (UNLIKELY(n > ITEMS) && !(items = PyMem_Malloc((size_t)n * sizeof *items)))
+        return PyErr_NoMemory();
+    Py_ssize_t i = 0;
+    while (i < n && LIKELY(item_of(l->st, d, args[i], &items[i], &own)))
+        i++;
+    if (i == n && l->own && UNLIKELY(n != (Py_ssize_t)l->fn->nparams || l->fn->varargs))
+        r = launch_bound(l, d, items, n);
+    else if (i == n)
+        r = launch_items(l, d, items, (uint32_t)n);
+    if (UNLIKELY(items != room))
+        PyMem_Free(items);
+    Py_XDECREF(own);
+    return r;
+}
+
 static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
     tr_launcher *l = (tr_launcher *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    PyObject *room[ITEMS], **items = room, *own = NULL, *r = NULL;
-    tr_dev *d = l->st->dev;
     if (UNLIKELY(kwnames && PyTuple_GET_SIZE(kwnames)))
         return PyErr_Format(PyExc_TypeError, "%U: a launch takes no keyword arguments", l->fn->qualname);
     if (UNLIKELY(!l->told) && l->st->launch_first) {
@@ -302,17 +394,13 @@ static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, Py
     }
     if (UNLIKELY(l->before != NULL) && !ask(l->before, l, args, n))
         return tr_launch_passes(l->st) ? Py_NewRef(Py_None) : NULL;
-    if (UNLIKELY(n > ITEMS) && !(items = PyMem_Malloc((size_t)n * sizeof *items)))
-        return PyErr_NoMemory();
-    Py_ssize_t i = 0;
-    while (i < n && LIKELY(item_of(l->st, d, args[i], &items[i], &own)))
-        i++;
-    if (i == n)
-        r = launch_items(l, d, items, (uint32_t)n);
-    if (UNLIKELY(items != room))
-        PyMem_Free(items);
-    Py_XDECREF(own);
-    return r;
+    if (l->own && UNLIKELY(!are_there(l->st, args, n)))
+        return stage(l, args, n);
+    return launch_args(l, args, n);
+}
+
+static PyObject *launcher_staged(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    return launch_args((tr_launcher *)self, args, n);
 }
 
 /* --- class Launcher --- */
@@ -355,6 +443,12 @@ static PyObject *launcher_repr(PyObject *self) {
     return PyUnicode_FromFormat("<%U[%R, %R]>", l->fn->qualname, l->grid, l->block);
 }
 
+static PyMethodDef launcher_methods[] = {
+    {"_staged", (PyCFunction)(void (*)(void))launcher_staged, METH_FASTCALL,
+     "_staged(*args)\n--\n\nThe launch, with arrays that are the device's."},
+    {0},
+};
+
 static PyMemberDef launcher_members[] = {
     {"kernel", T_OBJECT, offsetof(tr_launcher, kernel), READONLY, "The kernel."},
     {"grid", T_OBJECT, offsetof(tr_launcher, grid), READONLY, "Blocks along x, y, z."},
@@ -363,6 +457,8 @@ static PyMemberDef launcher_members[] = {
     {"blockdim", T_OBJECT, offsetof(tr_launcher, block), READONLY, "The same as block."},
     {"stream", T_OBJECT, offsetof(tr_launcher, stream), READONLY, "The stream; None: the default one."},
     {"sharedmem", T_OBJECT, offsetof(tr_launcher, shared), READONLY, "Bytes of dynamic shared memory."},
+    {"_sync", T_BOOL, offsetof(tr_launcher, sync), 0,
+     "Whether a launch is waited for: what it raises is raised by it."},
     {"_told", T_BOOL, offsetof(tr_launcher, told), 0, "Whether what is told at a first launch was."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(tr_launcher, vectorcall), READONLY, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(tr_launcher, weakrefs), READONLY, NULL},
@@ -375,10 +471,15 @@ PyDoc_STRVAR(doc, "A kernel with a configuration: ``kernel[grid, block, stream, 
                   "that is waited for.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, launcher_dealloc}, {Py_tp_traverse, launcher_traverse},
-    {Py_tp_clear, launcher_clear},     {Py_tp_repr, launcher_repr},
-    {Py_tp_call, PyVectorcall_Call},   {Py_tp_members, launcher_members},
-    {Py_tp_doc, (void *)doc},          {0, NULL},
+    {Py_tp_dealloc, launcher_dealloc},
+    {Py_tp_traverse, launcher_traverse},
+    {Py_tp_clear, launcher_clear},
+    {Py_tp_repr, launcher_repr},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_members, launcher_members},
+    {Py_tp_methods, launcher_methods},
+    {Py_tp_doc, (void *)doc},
+    {0, NULL},
 };
 
 static PyType_Spec spec = {
@@ -416,7 +517,8 @@ static PyObject *make_launcher(PyObject *module, PyObject *args) {
         return NULL;
     tr_dev_stream *s;
     uint32_t npos = ((tr_function *)fn)->npos;
-    if (npos > SIZES || !((tr_function *)fn)->varargs)
+    bool own = ((tr_function *)fn)->target != NULL;
+    if (!own && (npos > SIZES || !((tr_function *)fn)->varargs))
         return PyErr_Format(PyExc_TypeError, "an entry of launches has at most %d sizes, and *args", SIZES);
     tr_launcher *l = tr_device_get(st) && tr_stream_of(st, stream, &s)
                          ? (tr_launcher *)st->launcher_type->tp_alloc(st->launcher_type, 0)
@@ -424,12 +526,14 @@ static PyObject *make_launcher(PyObject *module, PyObject *args) {
     if (!l)
         return NULL;
     l->vectorcall = launch;
+    l->own = own;
     l->st = st;
     l->fn = (tr_function *)Py_NewRef(fn);
     l->kernel = Py_NewRef(kernel);
     l->grid = Py_NewRef(grid);
     l->block = Py_NewRef(block);
     l->stream = PyObject_TypeCheck(stream, st->stream_type) ? Py_NewRef(stream) : NULL;
+    l->keep = tr_stream_is_foreign(l->stream);
     l->shared = Py_NewRef(shared);
     l->before = before == Py_None ? NULL : Py_NewRef(before);
     if (!read_sizes(l))
@@ -439,9 +543,10 @@ static PyObject *make_launcher(PyObject *module, PyObject *args) {
 
 static PyObject *launch_hooks(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
-    PyObject *convert, *first, *passes, *on_stream;
-    if (!PyArg_ParseTuple(args, "OOOO:_launch_hooks", &convert, &first, &passes, &on_stream))
+    PyObject *convert, *first, *passes, *on_stream, *staged;
+    if (!PyArg_ParseTuple(args, "OOOOO:_launch_hooks", &convert, &first, &passes, &on_stream, &staged))
         return NULL;
+    Py_XSETREF(st->launch_stage, Py_NewRef(staged));
     Py_XSETREF(st->launch_on_stream, on_stream == Py_None ? NULL : Py_NewRef(on_stream));
     Py_XSETREF(st->launch_passes, Py_NewRef(passes));
     Py_XSETREF(st->launch_convert, Py_NewRef(convert));
@@ -542,11 +647,13 @@ bool tr_launch_add(PyObject *module) {
          "configuration; "
          "``before(launcher, args)`` is called before each launch, and may refuse it."},
         {"_launch_hooks", launch_hooks, METH_VARARGS,
-         "_launch_hooks(convert, first, passes, on_stream)\n--\n\nWhat is asked for arguments that are "
+         "_launch_hooks(convert, first, passes, on_stream, stage)\n--\n\nWhat is asked for arguments that "
+         "are "
          "neither numbers nor arrays; called with a launcher and the "
          "arguments before its first launch; asked whether the exception of a watched launch is passed "
          "over; asked, with a launcher and the arrays, when a launch is put on a stream, for what to call "
-         "with the memory that it touched (None: nothing)."},
+         "with the memory that it touched (None: nothing); called with a launcher and arguments that are not "
+         "all on the device, to copy them there, launch, and copy them back."},
         {NULL, NULL, 0, NULL},
     };
     tr_state *st = tr_ext_state(module);

@@ -299,8 +299,8 @@ static int module_exec(PyObject *module) {
     read_dump(st);
     bool ok = tr_builtin_map_import() && find_numpy_classes(st) && tr_types_add(module) &&
               tr_box_add(module) && tr_function_add(module) && tr_ufunc_add(module) &&
-              tr_device_add(module) && tr_stream_add(module) && tr_launch_add(module) &&
-              register_fork(module) && tr_selftest_add(module) &&
+              tr_device_add(module) && tr_dlpack_add(module) && tr_stream_add(module) &&
+              tr_launch_add(module) && register_fork(module) && tr_selftest_add(module) &&
               PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 && add_cpus(module) &&
               PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0 &&
               PyModule_AddStringConstant(module, "_STANDS_FOR", STANDS_ATTR) == 0;
@@ -323,6 +323,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->launch_on_stream);
     Py_VISIT(st->launch_passes);
     Py_VISIT(st->launch_first);
+    Py_VISIT(st->launch_stage);
     Py_VISIT(st->np_ufunc);
     Py_VISIT(st->np_memmap);
     int r = tr_builtin_map_visit(&st->freeze.builtins, visit, arg);
@@ -357,6 +358,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->launch_on_stream);
     Py_CLEAR(st->launch_passes);
     Py_CLEAR(st->launch_first);
+    Py_CLEAR(st->launch_stage);
     return 0;
 }
 

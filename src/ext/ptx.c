@@ -1,7 +1,9 @@
-/* Function's way to a device's code: text for a processor that need not be here. */
+/* Function's way to a device's code: text for a processor that need not be here, and code that a device has loaded. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext/device.h"
 #include "ext/job.h"
 #include "ext/pyerr.h"
 #include "ext/types.h"
@@ -13,24 +15,9 @@ static bool read_flags(tr_job *j, PyObject *flags) {
     while (PyDict_Next(flags, &pos, &key, &value)) {
         const char *name = PyUnicode_AsUTF8(key);
         long v = PyLong_AsLong(value);
-        bool known = false;
         if (!name || (v == -1 && PyErr_Occurred()))
             return false;
-#define X(field)                               \
-    if (!strcmp(name, #field)) {               \
-        j->rq.want.device.field = (uint32_t)v; \
-        known = true;                          \
-    }
-        TR_DEVICE_OPTS(X)
-#undef X
-#define X(field, type, dflt)         \
-    if (!strcmp(name, #field)) {     \
-        j->ctx.opts.field = (type)v; \
-        known = true;                \
-    }
-        TR_OPTS(X)
-#undef X
-        if (!known) {
+        if (!tr_function_flag(name, v, &j->ctx.opts, &j->rq.want.device)) {
             PyErr_Format(PyExc_TypeError, "unknown flag '%s'", name);
             return false;
         }
@@ -110,6 +97,7 @@ PyObject *tr_function_device(PyObject *self, PyObject *args) {
         j = tr_job_new(f, NULL, c.args, c.n, kernel ? NULL : c.ret);
     if (j) {
         j->rq.device = target;
+        j->rq.text_only = true;
         j->rq.kind = kernel ? TR_FN_KERNEL : TR_FN_DEVICE;
         if (read_flags(j, flags) && set_stage(j, stage, &text) && tr_job_run(j))
             r = result(j, &text, kernel);
@@ -118,4 +106,66 @@ PyObject *tr_function_device(PyObject *self, PyObject *args) {
     tr_sb_fini(&text);
     tr_csig_clear(&c);
     return r;
+}
+
+/* --- code that is launched --- */
+
+static void drop(void *loaded) {
+    tr_devcode *k = loaded;
+    k->d->ops->unload(k->d, k->code);
+    free(k);
+}
+
+/* Parameters as slots of a launch, behind the first one. NULL without memory. */
+static tr_dev_part *parts_of(tr_job *j, const tr_params *p) {
+    tr_dev_part *parts = PyMem_Calloc(p->n, sizeof *parts);
+    uint32_t first = 0, arg = 0;
+    for (uint32_t k = 1; parts && k < p->n; k++) {
+        for (; arg < p->d[k].arg; arg++)
+            first += tr_ty_nparts(j->args[arg]);
+        parts[k - 1] = (tr_dev_part){(uint16_t)(first + p->d[k].part), p->d[k].size, p->d[k].offset};
+    }
+    return parts;
+}
+
+static tr_dev_code *load(tr_job *j, tr_dev *d, void *owner, char *msg, size_t room) {
+    const tr_meta *meta = tr_module_meta(j->out.module);
+    tr_params p;
+    tr_target_params(&j->ctx.arena, j->n, j->args, &p);
+    tr_dev_part *parts = parts_of(j, &p);
+    tr_dev_image im = {.text = tr_module_text(j->out.module),
+                       .name = meta->entry,
+                       .parts = parts,
+                       .nparts = p.n - 1,
+                       .bytes = p.bytes,
+                       .raises = meta->nsites > 0 || meta->cooperative,
+                       .cooperative = meta->cooperative,
+                       .owner = owner};
+    snprintf(msg, room, "no memory for the code of kernel %s", meta->entry);
+    tr_dev_code *code = parts ? d->ops->load(d, &im, msg, room) : NULL;
+    PyMem_Free(parts);
+    return code;
+}
+
+bool tr_devcode_load(tr_job *j) {
+    char msg[1400];
+    tr_dev *d = tr_device_get(j->st);
+    tr_devcode *k = d ? malloc(sizeof *k) : NULL;
+    if (d && !d->ops->load)
+        PyErr_SetString(PyExc_RuntimeError, "kernels of a GPU do not run on the emulated device");
+    else if (d && !k)
+        PyErr_NoMemory();
+    else if (d) {
+        *k = (tr_devcode){.d = d, .f = j->f, .module = j->out.module};
+        k->code = load(j, d, k, msg, sizeof msg);
+        if (k->code) {
+            tr_module_hold(j->out.module, k, drop);
+            return true;
+        }
+        PyErr_SetString(PyExc_RuntimeError, msg);
+    }
+    free(k);
+    tr_module_unref(j->out.module);
+    j->out.module = NULL;
+    return false;
 }

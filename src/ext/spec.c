@@ -189,7 +189,7 @@ static tr_spec *spec_new(tr_function *f, const tr_argk *pats, const tr_ty *const
         return NULL;
     tr_spec *s = NULL;
     tr_job_for_python(j);
-    if (tr_job_run(j)) {
+    if (tr_job_run(j) && (!f->target || tr_devcode_load(j))) {
         s = PyMem_Calloc(1, sizeof *s);
         if (s)
             s->module = j->out.module;
@@ -327,6 +327,7 @@ static tr_variant *variant_new(tr_function *f, tr_spec *s, const tr_argk *pats) 
         return NULL;
     }
     v->entry = tr_module_entry(s->module);
+    v->code = tr_module_held(s->module);
     v->spec = s;
     v->nargs = s->nargs;
     v->nret = s->nret;

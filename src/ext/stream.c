@@ -25,11 +25,11 @@ typedef struct tr_devtext {
     char text[];
 } tr_devtext;
 
-typedef enum kind { OWN, DEFAULT, LEGACY, PER_THREAD, KINDS } kind;
+typedef enum kind { OWN, DEFAULT, LEGACY, PER_THREAD, FOREIGN, KINDS } kind;
 typedef struct tr_streamobj {
     PyObject_HEAD
     tr_state *st;
-    tr_dev_stream *s; /* OWN */
+    tr_dev_stream *s; /* OWN, FOREIGN */
     kind kind;
 } tr_streamobj;
 
@@ -128,8 +128,8 @@ bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s) {
     j->job.threads = (unsigned)tr_rt_num_threads();
     int32_t code = d->ops->submit(d, s, &j->job);
     if (code) {
+        tr_device_raise(d, code);
         tr_devjob_free(j);
-        tr_pyerr_raise_reason(code);
         return false;
     }
     return !atomic_load_explicit(&st->over, memory_order_relaxed) || tr_stream_drain(st);
@@ -137,13 +137,44 @@ bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s) {
 
 /* --- waiting --- */
 
+/* Who it happened to. */
+static void add_note(const tr_dev_error *e) {
+    PyObject *exc = tr_py_fetch();
+    PyObject *note =
+        exc ? PyUnicode_FromFormat("thread (%u, %u, %u) of block (%u, %u, %u)", e->thread[0], e->thread[1],
+                                   e->thread[2], e->block[0], e->block[1], e->block[2])
+            : NULL;
+    PyObject *r = note ? PyObject_CallMethod(exc, "add_note", "O", note) : NULL;
+    Py_XDECREF(note);
+    Py_XDECREF(r);
+    PyErr_Clear();
+    if (exc)
+        tr_py_restore(exc);
+}
+
+/* What a kernel has raised; or how it ended, of which the driver knows no more than a number. */
+static void raise_owned(tr_dev *d, const tr_dev_failure *f) {
+    const tr_devcode *k = f->owner;
+    tr_frame frame;
+    if (f->code <= 0) {
+        tr_device_raise(d, f->code);
+        return;
+    }
+    tr_rt_frame_init(&frame, NULL);
+    memcpy(frame.payload, f->error.payload, sizeof frame.payload);
+    tr_pyerr_raise_code(k->f, tr_module_meta(k->module), f->code, &frame);
+    add_note(&f->error);
+}
+
 bool tr_stream_raise(tr_state *st, tr_dev_failure *f) {
     tr_devjob *j = (tr_devjob *)f->job;
     bool watched = j && j->frame.watch;
     if (j && j->f)
         tr_pyerr_raise_code(j->f, tr_module_meta(j->code), f->code, &j->frame);
+    else if (f->owner)
+        raise_owned(st->dev, f);
     else
-        tr_pyerr_raise_reason(f->code);
+        tr_device_raise(st->dev, f->code);
     tr_dev_unref(f->job);
     return watched && tr_launch_passes(st);
 }
@@ -154,6 +185,10 @@ static bool may_wait(void) {
             PyExc_RuntimeError,
             "a callback of a stream may not wait for the device: the stream goes on when it returns");
     return !tr_dev_is_called();
+}
+
+bool tr_stream_ready(tr_state *st) {
+    return may_wait() && tr_stream_drain(st);
 }
 
 typedef struct wait {
@@ -195,8 +230,7 @@ static bool is_told(tr_state *st, tr_dev *d, tr_dev_stream *s) {
     return !d->ops->take(d, s, &f) || tr_stream_raise(st, &f);
 }
 
-/* All that s was given has been done, or a failure is raised. NULL: all streams. */
-static bool synchronize(tr_state *st, tr_dev *d, tr_dev_stream *s) {
+bool tr_stream_synchronize(tr_state *st, tr_dev *d, tr_dev_stream *s) {
     wait w = {.d = d, .s = s};
     return wait_for(for_stream, &w) && tr_stream_drain(st) && is_told(st, d, s);
 }
@@ -212,6 +246,8 @@ bool tr_stream_begin_slow(tr_state *st, tr_dev *d) {
 }
 
 /* --- class Stream --- */
+
+enum { LEGACY_HANDLE = 1, PER_THREAD_HANDLE = 2 }; /* CUDA's own numbers */
 
 static pthread_key_t own_key; /* of the process: a thread's own stream */
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
@@ -236,7 +272,9 @@ static tr_dev_stream *own_of_thread(tr_dev *d) {
     pthread_once(&own_once, own_open);
     own_stream *o = pthread_getspecific(own_key);
     if (!o && (o = malloc(sizeof *o))) {
-        *o = (own_stream){d, d->ops->stream_new(d)};
+        *o = (own_stream){d, d->ops->stream_wrap(d, PER_THREAD_HANDLE)};
+        if (!o->s) /* the device has none for each thread by itself */
+            o->s = d->ops->stream_new(d);
         if (!o->s || pthread_setspecific(own_key, o) != 0) {
             if (o->s)
                 d->ops->stream_free(d, o->s);
@@ -263,10 +301,15 @@ bool tr_stream_of(tr_state *st, PyObject *o, tr_dev_stream **out) {
     return s->kind != PER_THREAD || *out;
 }
 
+bool tr_stream_is_foreign(PyObject *stream) {
+    return stream && ((tr_streamobj *)stream)->kind == FOREIGN;
+}
+
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
-    static char *names[] = {"kind", NULL};
+    static char *names[] = {"kind", "handle", NULL};
     int k = OWN;
-    if (!PyArg_ParseTupleAndKeywords(args, kw, "|i:Stream", names, &k))
+    unsigned long long handle = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "|iK:Stream", names, &k, &handle))
         return NULL;
     if (k < 0 || k >= KINDS)
         return PyErr_Format(PyExc_ValueError, "no kind of stream: %d", k);
@@ -278,9 +321,14 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
         return NULL;
     s->st = st;
     s->kind = (kind)k;
-    if (k == OWN && !(s->s = d->ops->stream_new(d))) {
+    if (k == OWN)
+        s->s = d->ops->stream_new(d);
+    else if (k == FOREIGN)
+        s->s = d->ops->stream_wrap(d, (uintptr_t)handle);
+    if (!s->s && (k == OWN || k == FOREIGN)) {
         Py_DECREF(s);
-        return PyErr_NoMemory();
+        return k == OWN ? PyErr_NoMemory()
+                        : PyErr_Format(PyExc_ValueError, "the device has no stream %#llx", handle);
     }
     return (PyObject *)s;
 }
@@ -299,7 +347,7 @@ static PyObject *stream_synchronize(PyObject *self, PyObject *unused) {
     tr_streamobj *s = (tr_streamobj *)self;
     tr_dev_stream *of;
     (void)unused;
-    if (!tr_stream_of(s->st, self, &of) || !synchronize(s->st, s->st->dev, of))
+    if (!tr_stream_of(s->st, self, &of) || !tr_stream_synchronize(s->st, s->st->dev, of))
         return NULL;
     Py_RETURN_NONE;
 }
@@ -359,11 +407,12 @@ static PyObject *stream_call(PyObject *self, PyObject *fn) {
 }
 
 static PyObject *stream_handle(PyObject *self, void *unused) {
-    static const int64_t fixed[KINDS] = {
-        [DEFAULT] = 0, [LEGACY] = 1, [PER_THREAD] = 2}; /* CUDA's own numbers */
+    static const int64_t fixed[KINDS] = {[LEGACY] = LEGACY_HANDLE, [PER_THREAD] = PER_THREAD_HANDLE};
     tr_streamobj *s = (tr_streamobj *)self;
+    const tr_dev *d = s->st->dev;
     (void)unused;
-    return s->kind == OWN ? PyLong_FromVoidPtr(s->s) : PyLong_FromLongLong(fixed[s->kind]);
+    return s->s ? PyLong_FromVoidPtr((void *)d->ops->stream_handle(d, s->s))
+                : PyLong_FromLongLong(fixed[s->kind]);
 }
 
 static PyObject *stream_kind(PyObject *self, void *unused) {
@@ -385,7 +434,8 @@ static PyMethodDef stream_methods[] = {
 static PyGetSetDef stream_getset[] = {
     {"_number", stream_handle, NULL, "The handle: CUDA's number, or an address.", NULL},
     {"_kind", stream_kind, NULL,
-     "0: a stream of its own; 1, 2, 3: default, legacy default, per-thread default.", NULL},
+     "0: a stream of its own; 1, 2, 3: default, legacy default, per-thread default; 4: another library's.",
+     NULL},
     {0},
 };
 
@@ -436,11 +486,10 @@ static void event_dealloc(PyObject *self) {
     Py_DECREF(tp);
 }
 
-static PyObject *done_or(int32_t code) {
+static PyObject *done_or(tr_dev *d, int32_t code) {
     if (!code)
         Py_RETURN_NONE;
-    tr_pyerr_raise_reason(code);
-    return NULL;
+    return tr_device_raise(d, code);
 }
 
 static PyObject *event_record(PyObject *self, PyObject *const *args, Py_ssize_t n) {
@@ -454,7 +503,7 @@ static PyObject *event_record(PyObject *self, PyObject *const *args, Py_ssize_t 
     int32_t code = d->ops->record(d, s, e->e);
     if (!s)
         d->ops->end(d);
-    return done_or(code);
+    return done_or(d, code);
 }
 
 static PyObject *event_wait(PyObject *self, PyObject *const *args, Py_ssize_t n) {
@@ -468,7 +517,7 @@ static PyObject *event_wait(PyObject *self, PyObject *const *args, Py_ssize_t n)
     wait w = {.d = d, .e = e->e};
     if (!s) /* what comes on the default stream, and all that waits for it, comes after */
         return wait_for(for_event, &w) && tr_stream_drain(e->st) ? Py_NewRef(Py_None) : NULL;
-    return done_or(d->ops->wait(d, s, e->e));
+    return done_or(d, d->ops->wait(d, s, e->e));
 }
 
 static PyObject *event_synchronize(PyObject *self, PyObject *unused) {
@@ -539,7 +588,7 @@ static PyObject *dev_synchronize(PyObject *module, PyObject *unused) {
     tr_state *st = tr_ext_state(module);
     (void)unused;
     tr_dev *d = st->dev; /* without one nothing was launched */
-    return !d || synchronize(st, d, NULL) ? Py_NewRef(Py_None) : NULL;
+    return !d || tr_stream_synchronize(st, d, NULL) ? Py_NewRef(Py_None) : NULL;
 }
 
 /* Array `a` of a copy: its strides, where an axis of it is repeated (length 1 in `a` alone) 0. */
@@ -584,7 +633,7 @@ static bool copy_now(tr_state *st, tr_dev *d, PyArrayObject *to, PyArrayObject *
     if (ts)
         PyEval_RestoreThread(ts);
     if (code)
-        tr_pyerr_raise_reason(code);
+        tr_device_raise(d, code);
     return !code;
 }
 

@@ -378,6 +378,7 @@ static lv at_zero(tr_lf *w, const char *which) {
  * The blocks must run at the same time: such a kernel is launched as a cooperative one. */
 static void grid_barrier(tr_lf *w) {
     tr_lm *m = w->m;
+    m->cooperative = true;
     lb first = tr_lower_block(w, "first"), look = tr_lower_block(w, "look"), seen = tr_lower_block(w, "seen"),
        done = tr_lower_block(w, "done");
     lv o = l_int(m->i64, offsetof(tr_dev_error, barrier));

@@ -57,6 +57,7 @@ typedef struct tr_lm {
     lv site_classes;       /* array of i16: the class of each site's exception; NULL: nothing is caught */
     TR_VEC(lv) variants;   /* vector variants of functions, which nothing calls yet */
     struct tr_ldebug *dbg; /* NULL unless opts.debug */
+    bool cooperative;      /* there is a barrier of the grid */
     bool atomic_counts;    /* threads may count references of one block at the same time */
     bool complex;          /* tr_lower_made */
     bool nested;           /* the same */

@@ -151,10 +151,15 @@ void tr_lower_meta(tr_lm *m, tr_meta *meta) {
     tr_ty_print_ir(&ret, f->ret);
     *meta = (tr_meta){
         .nsites = m->sites.n, .sites = m->sites.d, .narrays = m->prog->arrays.n, .entry = "tr_entry"};
+    if (tr_lower_is_flat(m) && m->insts[m->prog->root].fn) { /* it may be left out */
+        size_t n;
+        meta->entry = tr_arena_strdup(&m->ctx->arena, LLVMGetValueName2(m->insts[m->prog->root].fn, &n));
+    }
     meta->nlate = m->late.n;
     meta->late = m->late.d;
     meta->opts = m->ctx->opts;
     meta->atomic_counts = m->atomic_counts;
+    meta->cooperative = m->cooperative;
     meta->ret = tr_arena_strdup(&m->ctx->arena, ret.d);
     meta->title = tr_arena_strdup(&m->ctx->arena, title.d);
     tr_sb_fini(&title);

@@ -104,7 +104,8 @@ static void test_memory(void) {
     ops->memory(d, &first, &total);
     for (int i = 0; i < 4000; i++) {
         if (n < HELD && next(&seed) % 2) {
-            assert(ops->alloc(d, next(&seed) % 5000, &held[n]) == 0 && ops->owns(d, held[n].at));
+            assert(ops->alloc(d, TR_DEV_LOCAL, next(&seed) % 5000, &held[n]) == 0 &&
+                   ops->owns(d, held[n].at));
             n++;
         } else if (n) {
             uint64_t k = next(&seed) % (uint64_t)n;
@@ -119,7 +120,7 @@ static void test_memory(void) {
         ops->free(d, &held[--n]);
     ops->memory(d, &left, &total);
     assert(left == first && !ops->owns(d, &left) && alive() == 0);
-    assert(ops->alloc(d, UINT64_C(1) << 40, &m) == TR_CODE_MEMORY && alive() == 0);
+    assert(ops->alloc(d, TR_DEV_LOCAL, UINT64_C(1) << 40, &m) == TR_CODE_MEMORY && alive() == 0);
 }
 
 static tr_dev_job copy_job(const tr_dev_copy *c) {
@@ -133,7 +134,7 @@ static void test_copies(void) {
     static uint8_t from[SIZE], to[SIZE], want[SIZE], was[SIZE];
     tr_dev_mem there;
     uint64_t seed = 11;
-    assert(ops->alloc(d, SIZE, &there) == 0);
+    assert(ops->alloc(d, TR_DEV_LOCAL, SIZE, &there) == 0);
     for (int round = 0; round < 2000; round++) {
         static const uint64_t items[] = {1, 2, 4, 8, 16, 3};
         int way = (int)(next(&seed) % 3); /* to the device, from it, within it */
@@ -385,7 +386,7 @@ static void *be_busy(void *arg) {
     tr_dev_stream *s = ops->stream_new(d);
     tr_dev_mem m;
     for (int k = 0; k < 300; k++) {
-        assert(put(s, me->code, 0) == 0 && ops->alloc(d, 100, &m) == 0);
+        assert(put(s, me->code, 0) == 0 && ops->alloc(d, TR_DEV_LOCAL, 100, &m) == 0);
         uint64_t ticket = 0;
         if (k % 20 == 0)
             while (!ops->reached(d, k % 40 ? s : NULL, &ticket, 100000)) {}
@@ -419,7 +420,7 @@ static bool program(void) {
     tr_dev_mem m;
     tr_dev_failure f;
     char buf[64] = "text", msg[300];
-    bool has = ops->alloc(d, sizeof buf, &m) == 0;
+    bool has = ops->alloc(d, TR_DEV_LOCAL, sizeof buf, &m) == 0;
     tr_dev_stream *s = ops->stream_new(d);
     tr_dev_event *e = ops->event_new(d, true), *v = ops->event_new(d, true);
     tr_dev_code *code = ops->load(d, &image, msg, sizeof msg);
@@ -516,7 +517,7 @@ static void test_fork(void) {
     if (!child) {
         tr_dev_mem m;
         uint64_t ticket = 0;
-        bool ok = ops->alloc(d, 1, &m) == TR_CODE_GPU && !ops->stream_new(d) &&
+        bool ok = ops->alloc(d, TR_DEV_LOCAL, 1, &m) == TR_CODE_GPU && !ops->stream_new(d) &&
                   ops->reached(d, NULL, &ticket, 0) && ops->stop(d, 0);
         _exit(ok ? 0 : 1);
     }
@@ -531,7 +532,7 @@ static void test_lost(void) {
     uint64_t ticket = 0;
     char msg[200];
     released = 0;
-    assert(ops->alloc(d, 10, &kept) == 0 && put(s, code, 0) == 0);
+    assert(ops->alloc(d, TR_DEV_LOCAL, 10, &kept) == 0 && put(s, code, 0) == 0);
     fail("cuStreamQuery", 1, 700);
     assert(ops->reached(d, s, &ticket, 0) && ops->take(d, s, &f) && f.code == TR_CODE_DEVICE &&
            f.owner == &seen);
@@ -539,7 +540,7 @@ static void test_lost(void) {
     ops->explain(d, msg, sizeof msg);
     assert(!strcmp(msg, "the GPU's context has ended by CUDA_ERROR_ILLEGAL_ADDRESS (700), and this process "
                         "cannot use it any more"));
-    assert(ops->alloc(d, 10, &m) == TR_CODE_DEVICE && put(s, code, 0) == TR_CODE_DEVICE &&
+    assert(ops->alloc(d, TR_DEV_LOCAL, 10, &m) == TR_CODE_DEVICE && put(s, code, 0) == TR_CODE_DEVICE &&
            put(NULL, code, 0) == TR_CODE_DEVICE);
     assert(!ops->stream_new(d) && !ops->load(d, &image, msg, sizeof msg) && strstr(msg, "ILLEGAL_ADDRESS"));
     assert(ops->reached(d, NULL, &ticket, 0) && !ops->take(d, NULL, &f));

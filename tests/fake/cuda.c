@@ -12,7 +12,15 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SPACE = 64 << 20, GRAIN = 512, HANDLES = 512, NAMES = 16, QUEUE = 4096 };
+enum {
+    SPACE = 1 << 30,
+    GRAIN = 512,
+    BLOCKS = 4096,
+    HANDLES = 1 << 14,
+    HOSTS = 256,
+    NAMES = 16,
+    QUEUE = 4096
+};
 enum { INVALID = 1, NOT_FOUND = 500, INVALID_HANDLE = 400, INVALID_PTX = 218 };
 
 typedef enum fake_op { LAUNCH, COPY, ROWS, FILL, CALL, RECORD, WAIT } fake_op;
@@ -43,7 +51,7 @@ static struct {
     char *device, *host; /* the same memory: where the device has it, and where we see it */
     struct {
         uint64_t at, bytes;
-    } block[HANDLES];
+    } block[BLOCKS];
     unsigned nblocks;
     uint64_t used;
     object objects[HANDLES];
@@ -62,7 +70,11 @@ static struct {
         fake_kernel *fn;
         void *self;
     } kernels[NAMES];
-    unsigned nkernels, nhost;
+    unsigned nkernels, nmanaged;
+    struct {
+        void *at;
+        size_t bytes;
+    } hosts[HOSTS]; /* memory of the host that the device sees */
     double now;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -104,9 +116,14 @@ static int enter(const char *symbol) {
         return result_;                   \
     } while (0)
 
+static bool is_local(uint64_t at) {
+    const char *p = (const char *)(uintptr_t)at;
+    return fake.device && p >= fake.device && p < fake.device + SPACE;
+}
+
 static void *see(uint64_t at) {
     char *p = (char *)(uintptr_t)at;
-    return fake.device && p >= fake.device && p < fake.device + SPACE ? fake.host + (p - fake.device) : p;
+    return is_local(at) ? fake.host + (p - fake.device) : p;
 }
 
 static void map(void) {
@@ -257,9 +274,35 @@ EXPORT int cuDeviceGet(int *device, int number) {
     LEAVE(number == 0 ? 0 : 101);
 }
 
+/* CUdevice_attribute, with the values of a GPU of compute capability 9.0; what is not there is 0. */
+static const struct {
+    int which, value;
+} attributes[] = {{1, 1024},  {2, 1024},     {3, 1024},     {4, 64},         {5, INT32_MAX},  {6, 65535},
+                  {7, 65535}, {8, 48 << 10}, {9, 64 << 10}, {10, 32},        {12, 65536},     {13, 1980000},
+                  {16, 16},   {19, 1},       {31, 1},       {33, 3},         {38, 50 << 20},  {39, 2048},
+                  {40, 3},    {41, 1},       {75, 9},       {76, 0},         {81, 228 << 10}, {82, 65536},
+                  {83, 1},    {87, 2},       {95, 1},       {97, 227 << 10}, {106, 32},       {111, 1 << 10},
+                  {115, 1}};
+
+EXPORT int cuDeviceGetName(char *name, int room, int device) {
+    ENTER("cuDeviceGetName");
+    snprintf(name, (size_t)room, "%s", "Fake GPU");
+    LEAVE(device == 7 ? 0 : INVALID);
+}
+
+EXPORT int cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
+    ENTER("cuDeviceGetUuid_v2");
+    for (unsigned k = 0; k < 16; k++)
+        uuid[k] = (unsigned char)(0x10 + k);
+    LEAVE(device == 7 ? 0 : INVALID);
+}
+
 EXPORT int cuDeviceGetAttribute(int *value, int which, int device) {
     ENTER("cuDeviceGetAttribute");
-    *value = which == 1 ? 1024 : which == 10 ? 32 : which == 97 ? 227 << 10 : which == 115 ? 1 : which;
+    *value = 0;
+    for (unsigned k = 0; k < sizeof attributes / sizeof *attributes; k++)
+        if (attributes[k].which == which)
+            *value = attributes[k].value;
     LEAVE(device == 7 ? 0 : INVALID);
 }
 
@@ -293,7 +336,7 @@ static int take_block(uint64_t *at, size_t bytes) {
                 moved = true;
             }
     }
-    if (place + need > (uint64_t)(uintptr_t)fake.device + SPACE || fake.nblocks == HANDLES)
+    if (place + need > (uint64_t)(uintptr_t)fake.device + SPACE || fake.nblocks == BLOCKS)
         return TR_CUDA_NO_MEMORY;
     fake.block[fake.nblocks].at = *at = place;
     fake.block[fake.nblocks++].bytes = need;
@@ -316,10 +359,58 @@ EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
     LEAVE(take_block(at, bytes));
 }
 
+static bool note_host(void *at, size_t bytes) {
+    for (unsigned k = 0; k < HOSTS; k++)
+        if (!fake.hosts[k].at) {
+            fake.hosts[k].at = at;
+            fake.hosts[k].bytes = bytes;
+            return true;
+        }
+    return false;
+}
+
+static bool forget_host(const void *at) {
+    for (unsigned k = 0; k < HOSTS; k++)
+        if (at && fake.hosts[k].at == at) {
+            fake.hosts[k].at = NULL;
+            return true;
+        }
+    return false;
+}
+
+static bool is_seen(uint64_t at) {
+    for (unsigned k = 0; k < HOSTS; k++)
+        if (fake.hosts[k].at && at - (uint64_t)(uintptr_t)fake.hosts[k].at < fake.hosts[k].bytes)
+            return true;
+    return is_local(at);
+}
+
+EXPORT int cuMemAllocManaged(uint64_t *at, size_t bytes, unsigned flags) {
+    ENTER("cuMemAllocManaged");
+    void *host = flags == 1 ? calloc(1, bytes) : NULL;
+    if (host)
+        note_host(host, bytes);
+    *at = (uint64_t)(uintptr_t)host;
+    fake.nmanaged += host != NULL;
+    LEAVE(host ? 0 : TR_CUDA_NO_MEMORY);
+}
+
+EXPORT int cuCtxSynchronize(void) {
+    ENTER("cuCtxSynchronize");
+    while (step()) {}
+    LEAVE(fake.sticky);
+}
+
 EXPORT int cuMemFree_v2(uint64_t at) {
     ENTER("cuMemFree_v2");
     while (step()) {} /* it waits */
-    LEAVE(give_block(at));
+    if (is_local(at))
+        LEAVE(give_block(at));
+    if (!forget_host((void *)(uintptr_t)at))
+        LEAVE(INVALID);
+    free((void *)(uintptr_t)at);
+    fake.nmanaged--;
+    LEAVE(0);
 }
 
 EXPORT int cuMemAllocAsync(uint64_t *at, size_t bytes, void *stream) {
@@ -347,14 +438,34 @@ EXPORT int cuMemPoolSetAttribute(void *pool, int which, void *value) {
 EXPORT int cuMemHostAlloc(void **at, size_t bytes, unsigned flags) {
     ENTER("cuMemHostAlloc");
     *at = flags <= 3 ? calloc(1, bytes) : NULL;
-    fake.nhost += *at != NULL;
+    if (*at)
+        note_host(*at, bytes);
     LEAVE(*at ? 0 : TR_CUDA_NO_MEMORY);
+}
+
+EXPORT int cuPointerGetAttribute(void *value, int which, uint64_t at) {
+    ENTER("cuPointerGetAttribute");
+    *(unsigned *)value = is_local(at) ? 2 : 1;
+    LEAVE(which == 2 && is_seen(at) ? 0 : INVALID);
+}
+
+EXPORT int cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {
+    ENTER("cuMemHostRegister_v2");
+    if (is_seen((uint64_t)(uintptr_t)at))
+        LEAVE(712); /* CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED */
+    LEAVE(flags <= 3 && note_host(at, bytes) ? 0 : INVALID);
+}
+
+EXPORT int cuMemHostUnregister(void *at) {
+    ENTER("cuMemHostUnregister");
+    LEAVE(forget_host(at) ? 0 : 713); /* CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED */
 }
 
 EXPORT int cuMemFreeHost(void *at) {
     ENTER("cuMemFreeHost");
+    if (!forget_host(at))
+        LEAVE(INVALID);
     free(at);
-    fake.nhost--;
     LEAVE(0);
 }
 
@@ -501,6 +612,23 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     LEAVE(extra[0] == (void *)1 && extra[2] == (void *)2 && !extra[4] ? put(&w) : INVALID);
 }
 
+/* Parameters of ours lie in one buffer of 4,096 bytes. */
+EXPORT int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                     unsigned by, unsigned bz, unsigned shared, void *stream, void **params) {
+    ENTER("cuLaunchCooperativeKernel");
+    if (!is(function, MODULE) || !is_stream(stream) || !gx || bx * by * bz > 1024)
+        LEAVE(INVALID);
+    static work w; /* with the lock */
+    w = (work){.op = LAUNCH, .stream = stream};
+    w.launch = (fake_launch){.kernel = ((object *)function)->name,
+                             .grid = {gx, gy, gz},
+                             .block = {bx, by, bz},
+                             .shared = shared,
+                             .bytes = sizeof w.params};
+    memcpy(w.params, params[0], sizeof w.params);
+    LEAVE(put(&w));
+}
+
 /* --- for tests --- */
 
 EXPORT void fake_reset(void) {
@@ -544,7 +672,7 @@ EXPORT void *fake_host(uint64_t at) {
 
 EXPORT unsigned fake_alive(void) {
     pthread_mutex_lock(&fake.lock);
-    unsigned n = fake.nblocks;
+    unsigned n = fake.nblocks + fake.nmanaged;
     for (unsigned k = 0; k < HANDLES; k++)
         n += fake.objects[k].kind != NOTHING;
     pthread_mutex_unlock(&fake.lock);

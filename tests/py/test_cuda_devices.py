@@ -207,11 +207,12 @@ def test_the_emulated_device_is_silent_where_nobody_reads(mode):
 
 
 def test_no_gpu_is_an_error_at_first_use():
-    r = start(USE, TREADLE_CUDA="gpu")
+    r = start(USE, TREADLE_CUDA="gpu", TREADLE_CUDA_DRIVER="/nowhere/libcuda.so.1")
     assert r.returncode == 0 and r.stdout.splitlines()[0] == "gpu False False False"
     lines = r.stderr.splitlines()
     assert len(lines) == 14 and set(lines) == {
-        "TREADLE_CUDA=gpu: Treadle does not run kernels on a GPU yet; TREADLE_CUDA=emu runs them on this machine's processors"
+        "TREADLE_CUDA=gpu: there is no CUDA driver here: /nowhere/libcuda.so.1: cannot open shared object file: No such file or directory; "
+        "TREADLE_CUDA=emu runs kernels on this machine's processors"
     }
 
 

@@ -1,7 +1,7 @@
 """Arrays on the device. On the emulated one they lie in the host's memory, apart from the arrays that they were copied from.
 
 `_mem` of each is an exact `numpy.ndarray` over the device's memory: what a launch passes on. All that writes there goes through `move`, all that makes room through
-`allocate`.
+`allocate`, all that reads items through `readable`: a GPU's memory is none that the host can touch, so nothing else may look at more than shapes and strides.
 """
 
 from __future__ import annotations
@@ -18,22 +18,29 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._core import (
+    DeviceMemory,
     Type,
     _dev_alloc,
     _dev_class,
     _dev_copy,
     _dev_find,
     _dev_owns,
+    _dev_sees,
     _dev_synchronize,
+    _dlpack_give,
     _type_names,
     typeof,
 )
 from ..errors import UnsupportedError
 from . import _checks, _order
+from ._devices import is_emulated
 from ._errors import DeviceMemoryError
 from ._stream import check_stream
 
 __all__ = [
+    "HOST",
+    "LOCAL",
+    "MANAGED",
     "DeviceNDArray",
     "DeviceRecord",
     "ManagedNDArray",
@@ -44,10 +51,15 @@ __all__ = [
     "dtype_of",
     "extent",
     "move",
+    "on_device",
     "over",
+    "readable",
 ]
 
 Array = np.ndarray[Any, Any]
+
+# Where memory lies, as tr_dev_place in src/dev/dev.h: on the device, on the host where the device sees it, where it is used.
+LOCAL, HOST, MANAGED = range(3)
 
 
 def dtype_of(given: Any) -> np.dtype[Any]:
@@ -67,8 +79,8 @@ def _shape_of(given: Any) -> tuple[int, ...]:
     return tuple(map(operator.index, given)) if many else (operator.index(given),)
 
 
-def allocate(shape: Any, dtype: Any, strides: Any = None, order: Any = "C", on_host: bool = False) -> Array:
-    """An array in new memory of the device, or of the host, not initialised.
+def allocate(shape: Any, dtype: Any, strides: Any = None, order: Any = "C", place: int = LOCAL) -> Array:
+    """An array in new memory of the device, or (``place`` `HOST`, `MANAGED`) of the host, which the device sees, not initialised.
 
     Raises
     ------
@@ -95,10 +107,12 @@ def allocate(shape: Any, dtype: Any, strides: Any = None, order: Any = "C", on_h
     if nbytes > sys.maxsize:
         raise DeviceMemoryError(nbytes)
     try:
-        memory: Any = np.empty(nbytes, np.uint8) if on_host else _dev_alloc(nbytes)
+        memory: Any = (
+            np.empty(nbytes, np.uint8) if place != LOCAL and is_emulated() else _dev_alloc(nbytes, place)
+        )
     except MemoryError:
         raise DeviceMemoryError(nbytes) from None
-    if not on_host:
+    if place == LOCAL:
         _checks.sow(memory)
     return np.ndarray(shape, dtype, memory, strides=strides, order=order)
 
@@ -110,11 +124,30 @@ def _reach(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...
     return dtype.itemsize + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
+def on_device(mem: Any) -> bool:
+    """Whether the array's memory is one that the host cannot touch."""
+    if is_emulated():
+        return False
+    while isinstance(mem, (np.ndarray, memoryview)) or hasattr(mem, "base"):
+        mem = mem.obj if isinstance(mem, memoryview) else mem.base
+    return mem.place == LOCAL if isinstance(mem, DeviceMemory) else getattr(mem, "on_device", False)
+
+
+def readable(mem: Array) -> Array:
+    """The items where the host can read them, when all work has been done: what lies on a GPU is copied."""
+    if not on_device(mem):
+        _dev_synchronize()
+        return mem
+    host = np.empty_like(mem, order="K")
+    _dev_copy(host, mem, 0)
+    return host
+
+
 def move(to: Array, source: Any, stream: Any = 0) -> None:
     """Copy items to an array, in the order of what is on the stream."""
     if not isinstance(source, np.ndarray) or source.dtype != to.dtype:
-        if isinstance(source, np.ndarray):  # it may be the device's, and is read here
-            _dev_synchronize()
+        if isinstance(source, np.ndarray):
+            source = readable(source)
         source = np.asarray(source).astype(to.dtype)
     source = np.broadcast_to(source, to.shape)
     if _order.active:
@@ -137,9 +170,10 @@ def extent(mem: Array) -> tuple[int, int]:
 class _Memory:
     """What NumPy makes an array over memory of; it keeps the memory's owner."""
 
-    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
+    def __init__(self, interface: dict[str, Any], owner: Any, on_device: bool = False) -> None:
         self.__array_interface__ = interface
         self.owner = owner
+        self.on_device = on_device
 
 
 def over(address: int, shape: Any, dtype: Any, strides: Any, owner: Any, readonly: bool = False) -> Array:
@@ -153,17 +187,23 @@ def over(address: int, shape: Any, dtype: Any, strides: Any, owner: Any, readonl
     before = -sum((n - 1) * s for n, s in zip(shape, strides or ()) if s < 0)
     data = (address - before, readonly)
     interface = {"data": data, "shape": (nbytes + before,), "typestr": "|u1", "version": 3}
-    memory = np.asarray(_Memory(interface, owner))
+    memory = np.asarray(_Memory(interface, owner, _dev_sees(data[0])))
     return np.ndarray(shape, dtype, memory, offset=before, strides=strides)
 
 
 def check_memory(at: int, end: int, written: bool = True) -> None:
-    """ValueError unless all of the memory is a block of the device's, or the host's: mapped for reading, and for writing if it may be written to."""
+    """ValueError unless all of the memory is a block of the device's, or else: a GPU sees it; it is the host's, mapped for reading, and for writing if it may be written to."""
     if at < end and _dev_owns(at):
         block = _dev_find(at)
         if block is None or end > block[0] + block[1]:
             raise ValueError(
                 "the array's memory is the device's, and was freed, or is less than the array has"
+            )
+        return
+    if not is_emulated():
+        if at < end and not (_dev_sees(at) and _dev_sees(end - 1)):
+            raise ValueError(
+                "the array's memory is none that the GPU sees: copy it there with cuda.to_device()"
             )
         return
     if at < end:
@@ -399,8 +439,10 @@ class _Access:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3. The address is one of the host's, as the emulated device's memory is, and all that was on the array's stream is done."""
-        self._wait()
+        """Version 3. On a GPU ``stream`` is the one that the array is bound to, or the default one, which the consumer waits for. On the emulated device the address is one of the host's,
+        and all that was on the array's stream is done."""
+        if is_emulated():
+            self._wait()
         mem = self._mem
         described = {
             "shape": mem.shape,
@@ -408,7 +450,7 @@ class _Access:
             "data": (mem.__array_interface__["data"][0] if mem.size else 0, not mem.flags.writeable),
             "typestr": mem.dtype.str,
             "version": 3,
-            "stream": None,
+            "stream": None if is_emulated() else int(self.stream or 0) or 1,
         }
         return described if mem.dtype.names is None else {**described, "descr": mem.dtype.descr}
 
@@ -476,11 +518,29 @@ class _OnDevice(_Access):
         return ary if dtype is None else ary.astype(dtype, copy=False)
 
 
+def _view_of(mem: Array, shape: Any, order: str) -> Array | None:
+    """The array with another shape, if its items lie so; they are not read."""
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+        try:
+            return mem.reshape(shape, order=order, copy=False)  # type: ignore[call-overload,no-any-return]
+        except ValueError:
+            np.broadcast_to(np.zeros((), "u1"), mem.shape).reshape(shape)  # has its own to say of wrong sizes
+            return None
+    turned = order == "F" or (order == "A" and mem.flags.f_contiguous and not mem.flags.c_contiguous)
+    shape = np.broadcast_to(np.zeros((), "u1"), mem.shape).reshape(shape).shape
+    made = mem.T.view() if turned else mem.view()
+    try:
+        made.shape = shape[::-1] if turned else shape
+    except AttributeError:
+        return None
+    return made.T if turned else made
+
+
 def _reshaped(mem: Array, shape: Any, order: Any, what: str) -> Array:
     if order not in ("C", "F", "A"):
         raise ValueError(f"order must be 'C', 'F' or 'A', not {order!r}")
-    made: Array = mem.reshape(shape, order=order)
-    if mem.size and not np.may_share_memory(made, mem):
+    made = _view_of(mem, shape, order)
+    if made is None:
         raise NotImplementedError(
             f"{what} in order {order!r} would copy the array of shape {mem.shape} and strides {mem.strides}, and device arrays give views: "
             "use the order in which it lies, or copy it with cuda.to_device(d.copy_to_host()...)"
@@ -601,10 +661,10 @@ class DeviceNDArray(_OnDevice):
         """``d[item]``, on a stream."""
         if isinstance(item, str) and self.dtype.names:
             return self._view(self._mem[item], stream)
-        part = self._mem[_basic(item)]
-        if type(part) is np.ndarray:
-            return self._view(part, stream)
-        place = self._mem[(*item, ...) if isinstance(item, tuple) else (item, ...)]
+        items = _basic(item) if isinstance(item, tuple) else (_basic(item),)
+        place = self._mem[items if ... in items else (*items, ...)]
+        if place.ndim or ... in items:
+            return self._view(place, stream)
         if self.dtype.names:
             return DeviceRecord(place, self._stream(stream))
         ary = np.empty((), self.dtype)
@@ -633,14 +693,39 @@ class DeviceNDArray(_OnDevice):
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
-        """A capsule for `from_dlpack` of other packages. It says that the memory is the host's, where the emulated device has it."""
-        self._wait()
-        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        return self._mem.__dlpack__(**{k: v for k, v in given.items() if v is not None})
+        """A capsule for `from_dlpack` of other packages. What is on the array's stream comes before what the consumer puts on ``stream``.
+
+        On the emulated device the memory is said to be the host's, where it is.
+        """
+        if is_emulated():
+            self._wait()
+            given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+            return self._mem.__dlpack__(**{k: v for k, v in given.items() if v is not None})
+        mem = self._mem
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            if tuple(dl_device) != (1, 0) or copy is False:
+                raise BufferError(f"an array of a GPU is not given to the device {dl_device}")
+            return self.copy_to_host().__dlpack__(max_version=max_version)
+        if copy:
+            mem = allocate(mem.shape, mem.dtype)
+            move(mem, self._mem, self.stream)
+        if stream != -1:
+            self._precede(1 if stream is None else stream)
+        return _dlpack_give(mem, *self.__dlpack_device__(), max_version is not None and max_version[0] >= 1)
+
+    def _precede(self, consumer: int) -> None:
+        """What is on the array's stream comes before what the consumer's is given from now on."""
+        from ._stream import event, external_stream
+
+        if (int(self.stream) if self.stream else 1) == consumer:
+            return
+        so_far = event(False)
+        so_far.record(self.stream)
+        so_far.wait(external_stream(consumer))
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """(1, 0), kDLCPU: the emulated device's memory is the host's."""
-        return (1, 0)
+        """(2, 0), kDLCUDA; on the emulated device (1, 0), kDLCPU, as its memory is the host's."""
+        return (1 if is_emulated() else 2, 0)
 
     def __repr__(self) -> str:
         return f"<device array {self.shape} of {self.dtype}>"

@@ -1,6 +1,6 @@
-"""Devices and contexts. There is one device, the emulated one: this machine's processors, which keep the limits of a GPU of compute capability 9.0.
+"""Devices and contexts. There is one device: a GPU where there is one, or the emulated one, this machine's processors, which keep the limits of a GPU of compute capability 9.0.
 
-Every way to a device passes `ready`, which says once what kernels run on, or that there is nothing they could run on.
+Every way to a device passes `ready`, which opens it, and says once what kernels run on, or that there is nothing they could run on.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-import os
 import sys
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
 from .. import config
+from .._core import _dev_attributes, _dev_memory, _dev_open
 from ._errors import CudaSupportError
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "current_context",
     "defer_cleanup",
     "detect",
+    "driver_version",
     "get_current_device",
     "gpus",
     "is_available",
@@ -42,26 +43,30 @@ __all__ = [
     "select_device",
 ]
 
-# Attributes that the device does not tell by itself, by the names of CUDA's driver (CUdevice_attribute) without their prefix: limits of compute capability 9.0 (CUDA C
-# Programming Guide, tables of technical specifications), and what is so of processors. What has no counterpart (clock rates of memory, bus widths) is not there.
-_ATTRIBUTES = {
-    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": 228 * 1024,
-    "RESERVED_SHARED_MEMORY_PER_BLOCK": 1024,
-    "MAX_REGISTERS_PER_BLOCK": 65536,
-    "MAX_REGISTERS_PER_MULTIPROCESSOR": 65536,
-    "MAX_THREADS_PER_MULTIPROCESSOR": 2048,
-    "MAX_BLOCKS_PER_MULTIPROCESSOR": 32,
-    "SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO": 2,
-    "KERNEL_EXEC_TIMEOUT": 0,
-    "COMPUTE_MODE": 0,
-    "TCC_DRIVER": 0,
-    "PCI_BUS_ID": 0,
-    "PCI_DEVICE_ID": 0,
-    "PCI_DOMAIN_ID": 0,
-}
+
+class _Found(NamedTuple):
+    """The device that kernels run on, or why there is none, or why it is no GPU."""
+
+    emulated: bool
+    name: str = ""
+    uuid: bytes = bytes(16)
+    driver: int = 0
+    why: str = ""
 
 
-_NO_GPU = "TREADLE_CUDA=gpu: Treadle does not run kernels on a GPU yet; TREADLE_CUDA=emu runs them on this machine's processors"
+@functools.cache
+def _found() -> _Found:
+    why = ""
+    if config.CUDA != "emu":
+        try:
+            return _Found(False, *_dev_open("cuda", config.CUDA_DRIVER or None))
+        except RuntimeError as error:
+            why = str(error)
+    if config.CUDA == "gpu":
+        return _Found(
+            False, why=f"TREADLE_CUDA=gpu: {why}; TREADLE_CUDA=emu runs kernels on this machine's processors"
+        )
+    return _Found(True, *_dev_open("emu", None), why)
 
 
 @functools.cache
@@ -73,11 +78,12 @@ def ready() -> None:
     CudaSupportError
         ``TREADLE_CUDA=gpu``, and there is none.
     """
-    if config.CUDA == "gpu":
-        raise CudaSupportError(_NO_GPU)
-    if config.CUDA == "auto" and sys.stderr is not None and sys.stderr.isatty():
+    found = _found()
+    if not found.name:
+        raise CudaSupportError(found.why)
+    if found.emulated and config.CUDA == "auto" and sys.stderr is not None and sys.stderr.isatty():
         print(
-            "treadle: no GPU is used: kernels run on this machine's processors (TREADLE_CUDA=emu is silent about it)",
+            f"treadle: no GPU is used ({found.why}): kernels run on this machine's processors (TREADLE_CUDA=emu is silent about it)",
             file=sys.stderr,
         )
 
@@ -100,11 +106,13 @@ class _Name(str):
 @functools.cache
 def attributes() -> dict[str, int]:
     """All attributes of the device."""
-    from .._core import _dev_attributes
+    ready()
+    return _dev_attributes()
 
-    names = ("SC_LEVEL3_CACHE_SIZE", "SC_LEVEL2_CACHE_SIZE")
-    cache = max(os.sysconf(name) if name in os.sysconf_names else 0 for name in names)
-    return {**_ATTRIBUTES, "L2_CACHE_SIZE": cache, **_dev_attributes()}
+
+def _uuid(of: bytes) -> str:
+    text = of.hex()
+    return "GPU-" + "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
 class Device:
@@ -118,14 +126,31 @@ class Device:
     """
 
     id = 0
-    uuid = "GPU-00000000-0000-0000-0000-000000000000"
-    compute_capability = COMPUTE_CAPABILITY = (9, 0)
-    name = _Name("Treadle's emulated device")
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ready()
+        return _Name(_found().name)
+
+    @property
+    def uuid(self) -> str:
+        """What tells it from all others."""
+        ready()
+        return _uuid(_found().uuid)
+
+    @property
+    def compute_capability(self) -> tuple[int, int]:
+        """What its kernels may use: major and minor number."""
+        has = attributes()
+        return has["COMPUTE_CAPABILITY_MAJOR"], has["COMPUTE_CAPABILITY_MINOR"]
+
+    COMPUTE_CAPABILITY = compute_capability
 
     def __getattr__(self, name: str) -> int:
         if name in (known := attributes()):
             return known[name]
-        raise AttributeError(f"the emulated device has no {name!r}")
+        raise AttributeError(f"{self.name} has no {name!r}")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *attributes()})
@@ -191,9 +216,7 @@ class Context:
         return self.device.id
 
     def get_memory_info(self) -> MemoryInfo:
-        """The memory of the device: as much as the machine has, or its container may use."""
-        from .._core import _dev_memory
-
+        """The memory of the device; of the emulated one as much as the machine has, or its container may use."""
         return MemoryInfo(*_dev_memory())
 
     def memalloc(self, bytesize: int) -> Any:
@@ -330,18 +353,24 @@ def close() -> None:
 
 
 def is_available() -> bool:
-    """Whether kernels can run: on the emulated device, always; not where ``TREADLE_CUDA=gpu`` asks for a GPU."""
-    return config.CUDA != "gpu"
+    """Whether kernels can run: without a GPU on the emulated device, unless ``TREADLE_CUDA=gpu`` asks for one."""
+    return bool(_found().name)
 
 
 def cuda_error() -> CudaSupportError | None:
     """Why no kernel can run; None where they can."""
-    return None if is_available() else CudaSupportError(_NO_GPU)
+    return None if is_available() else CudaSupportError(_found().why)
 
 
 def is_emulated() -> bool:
-    """Whether kernels run on the emulated device: wherever they run, in this release."""
-    return is_available()
+    """Whether kernels run on the emulated device."""
+    return is_available() and _found().emulated
+
+
+def driver_version() -> tuple[int, int]:
+    """That of the CUDA driver, as the newest CUDA that it knows; (-1, -1) where there is none."""
+    version = _found().driver
+    return (version // 1000, version % 1000 // 10) if version else (-1, -1)
 
 
 def is_float16_supported() -> bool:
@@ -356,19 +385,23 @@ def detect() -> bool:
     print(f"Found {len(gpus)} CUDA devices")
     for device in gpus:
         print(f"id {device.id}    {device.name:>20} {'[SUPPORTED]':>40}")
-        for what, value in {
+        facts = {
             "Compute Capability": "%d.%d" % device.compute_capability,
             "Multiprocessors": device.MULTIPROCESSOR_COUNT,
             "Memory": f"{device.get_primary_context().get_memory_info().total >> 20} MiB",
-            "Emulated on": "this machine's processors",
-        }.items():
+        }
+        if is_emulated():
+            facts["Emulated on"] = "this machine's processors"
+        else:
+            facts["Driver's CUDA"] = "%d.%d" % driver_version()
+        for what, value in facts.items():
             print(f"{what:>40}: {value}")
     print(f"Summary:\n\t{len(gpus)}/{len(gpus)} devices are supported")
     return len(gpus) > 0
 
 
 class Runtime:
-    """CUDA's runtime library, which the emulated device does without: its version is (-1, -1)."""
+    """CUDA's runtime library, which Treadle does without: its version is (-1, -1)."""
 
     def get_version(self) -> tuple[int, int]:
         """(-1, -1): there is none."""

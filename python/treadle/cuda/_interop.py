@@ -1,6 +1,6 @@
 """Arrays of other packages on the device, without a copy: the CUDA array interface, and DLPack.
 
-The emulated device has the host's memory, so that is where such arrays must lie. An address that the host cannot read is refused.
+A GPU takes what it sees. The emulated device has the host's memory, so that is where such arrays must lie: an address that the host cannot read is refused.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core import _dlpack_take
 from ._array import Array, DeviceNDArray, _Access, check_memory, extent, over
-from ._devices import ready
+from ._devices import is_emulated, ready
 from ._stream import check_stream, synchronize
 
 __all__ = ["as_cuda_array", "from_cuda_array_interface", "from_dlpack", "is_cuda_array"]
@@ -19,6 +20,7 @@ __all__ = ["as_cuda_array", "from_cuda_array_interface", "from_dlpack", "is_cuda
 
 # Kinds of DLPack's devices (dlpack.h): kDLCPU, and memory of a GPU's that the host sees: kDLCUDAHost, kDLROCMHost, kDLCUDAManaged.
 _SEEN_BY_THE_HOST = (1, 3, 11, 13)
+_SEEN_BY_A_GPU = (2, 3, 13)  # kDLCUDA, kDLCUDAHost, kDLCUDAManaged
 
 
 def is_cuda_array(obj: Any) -> bool:
@@ -135,7 +137,7 @@ def _wait_for(stream: int) -> None:
 def from_dlpack(obj: Any) -> DeviceNDArray:
     """An array of another package that has `__dlpack__`, as an array of the device, without a copy.
 
-    It must lie in memory that the host sees, where the emulated device has its own.
+    It must lie where the device sees it: on the GPU; for the emulated one, in memory that the host sees.
 
     Raises
     ------
@@ -149,7 +151,9 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
         return obj
     if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
         raise TypeError(f"{type(obj).__name__} has no __dlpack__")
-    kind = int(obj.__dlpack_device__()[0])
+    kind, number = map(int, obj.__dlpack_device__())
+    if not is_emulated():
+        return _of_gpu(obj, kind, number)
     if kind not in _SEEN_BY_THE_HOST:
         raise BufferError(
             f"the array lies on a device of DLPack's kind {kind}, and the emulated device has the host's memory only"
@@ -164,4 +168,20 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
         # It knows no flag for arrays that may not be written to, so it lets none be; who makes such a capsule refuses to for them.
         address = mem.__array_interface__["data"][0]
         mem = over(address, mem.shape, mem.dtype, mem.strides, mem)
+    return DeviceNDArray(mem)
+
+
+def _of_gpu(obj: Any, kind: int, number: int) -> DeviceNDArray:
+    """An array of another package in memory that the GPU sees, behind what its maker has put on a stream."""
+    if kind not in _SEEN_BY_A_GPU or (kind == _SEEN_BY_A_GPU[0] and number != 0):
+        raise BufferError(
+            f"the array lies on device {number} of DLPack's kind {kind}, which the GPU does not see: copy it with cuda.to_device()"
+        )
+    given = {"stream": 1} if kind == _SEEN_BY_A_GPU[0] else {}
+    try:
+        capsule = obj.__dlpack__(max_version=(1, 0), **given)
+    except TypeError:  # it is older than versions are
+        capsule = obj.__dlpack__(**given)
+    address, shape, strides, items, readonly, owner = _dlpack_take(capsule)
+    mem = over(address, shape, items, strides, owner, readonly)
     return DeviceNDArray(mem)

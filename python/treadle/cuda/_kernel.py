@@ -15,9 +15,10 @@ from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
 from . import _checks, _order
-from ._compile import device_flags
-from ._devices import attributes, ready
+from ._compile import current_cc, device_flags, target_of
+from ._devices import attributes, is_emulated, ready
 from ._inspect import Inspection, inspect_ptx
+from ._stage import stage
 from ._stream import Stream
 from ._warn import tell
 from .args import argument
@@ -124,8 +125,11 @@ class Kernel(Configurable, Inspection):
         self._kernel = Function(fn, flags, as_options(options))
         for s in signatures or ():
             self._kernel._announce(s)
+        self._flags = flags
         self._entry_flags = {**flags, "watch": watch, "seed": config.EMU_SEED}
         self._entries: dict[Blocks, Function] = {}
+        self._signatures = signatures or ()
+        self._code: Function | None = None  # of a GPU
         self._before = _checks.before if watch & config._CHECKS["bounds"] or _order.active else None
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, name, getattr(fn, name))
@@ -142,6 +146,23 @@ class Kernel(Configurable, Inspection):
         if blocks not in self._entries:
             self._entries.setdefault(blocks, self._new_entry(blocks))
         return self._entries[blocks]
+
+    def _of_gpu(self) -> Function:
+        """The kernel's code for the GPU, which is its own entry."""
+        if self._code is None:
+            flags = {**self._flags, **device_flags(self.targetoptions)}
+            code = Function(self.py_func, flags, {}, target_of(current_cc()))
+            for s in self._signatures:
+                code._declare(s)
+            self._code = code
+        return self._code
+
+    def _launcher(self, grid: Any, block: Any, stream: Any, nbytes: int) -> Launcher:
+        if is_emulated():
+            return _launcher(self._entry(block), self, grid, block, stream, nbytes, self._before)
+        made = _launcher(self._of_gpu(), self, grid, block, stream, nbytes)
+        made._sync = self.targetoptions.get("debug") is True
+        return made
 
     def _new_entry(self, blocks: Blocks) -> Function:
         entry: Any = _entry(self._kernel, blocks)
@@ -178,9 +199,7 @@ class Kernel(Configurable, Inspection):
         nbytes = _shared_bytes(config[3] if len(config) > 3 else 0, has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"])
         if isinstance(stream, Stream):
             same: Launcher = self[config[:2]]
-            return _launcher(
-                self._entry(same.block), self, same.grid, same.block, stream, nbytes, self._before
-            )
+            return self._launcher(same.grid, same.block, stream, nbytes)
         grid = _sizes("the grid", config[0], _limits(has, "GRID"))
         block = _sizes("the block", config[1], _limits(has, "BLOCK"))
         threads = block[0] * block[1] * block[2]
@@ -188,7 +207,7 @@ class Kernel(Configurable, Inspection):
             raise ValueError(
                 f"a block of {threads} threads; a device takes at most {has['MAX_THREADS_PER_BLOCK']}"
             )
-        return _launcher(self._entry(block), self, grid, block, stream, nbytes, self._before)
+        return self._launcher(grid, block, stream, nbytes)
 
     def __call__(self, *args: Any) -> None:
         if not self._warned:
@@ -283,4 +302,4 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     return lambda fn: make(fn, signatures)
 
 
-_launch_hooks(argument, tell, _checks.passes, _order.active and _order.active.launch)
+_launch_hooks(argument, tell, _checks.passes, _order.active and _order.active.launch, stage)

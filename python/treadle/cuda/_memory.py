@@ -9,7 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._core import _dev_pin, _dev_unpin
 from ._array import (
+    HOST,
+    LOCAL,
+    MANAGED,
     Array,
     DeviceNDArray,
     DeviceRecord,
@@ -18,10 +22,11 @@ from ._array import (
     _Access,
     _items,
     allocate,
+    extent,
 )
-from ._devices import ready
+from ._devices import is_emulated, ready
 from ._interop import as_cuda_array
-from ._stream import check_stream
+from ._stream import check_stream, synchronize
 
 __all__ = [
     "device_array",
@@ -87,14 +92,12 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     return made
 
 
-def _room_like(like: Array, on_host: bool = False) -> Array:
+def _room_like(like: Array, place: int = LOCAL) -> Array:
     """Memory for an array that lies as this one does, without its gaps."""
     if like.flags.c_contiguous or like.flags.f_contiguous:
-        return allocate(
-            like.shape, like.dtype, order="C" if like.flags.c_contiguous else "F", on_host=on_host
-        )
+        return allocate(like.shape, like.dtype, order="C" if like.flags.c_contiguous else "F", place=place)
     axes = sorted(range(like.ndim), key=lambda k: (-abs(like.strides[k]), k))
-    inner = allocate(tuple(like.shape[k] for k in axes), like.dtype, on_host=on_host)
+    inner = allocate(tuple(like.shape[k] for k in axes), like.dtype, place=place)
     return inner.transpose([axes.index(k) for k in range(like.ndim)])
 
 
@@ -129,13 +132,13 @@ def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> Array:
     """An array of the host that copies to and from the device go fast with. For the emulated device that is any."""
     ready()
-    return allocate(shape, dtype, strides, order, on_host=True)
+    return allocate(shape, dtype, strides, order, place=HOST)
 
 
 def pinned_array_like(ary: Any) -> Array:
     """A `pinned_array` with the shape, dtype and order of ``ary``."""
     ready()
-    return _room_like(_items(ary), on_host=True)
+    return _room_like(_items(ary), place=HOST)
 
 
 def mapped_array(
@@ -150,14 +153,14 @@ def mapped_array(
     """An array of the host that the device sees, too. ``portable`` and ``wc`` say how a GPU is to see it, and mean nothing on the emulated device."""
     ready()
     check_stream(stream)
-    return _shared(allocate(shape, dtype, strides, order, on_host=True), MappedNDArray, stream)
+    return _shared(allocate(shape, dtype, strides, order, place=HOST), MappedNDArray, stream)
 
 
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> MappedNDArray:
     """A `mapped_array` with the shape, dtype and order of ``ary``."""
     ready()
     check_stream(stream)
-    return _shared(_room_like(_items(ary), on_host=True), MappedNDArray, stream)
+    return _shared(_room_like(_items(ary), place=HOST), MappedNDArray, stream)
 
 
 def managed_array(
@@ -171,7 +174,7 @@ def managed_array(
     """An array that lies where it is used, on the host or the device. ``attach_global`` says which devices see it, of which there is one."""
     ready()
     check_stream(stream)
-    return _shared(allocate(shape, dtype, strides, order, on_host=True), ManagedNDArray, stream)
+    return _shared(allocate(shape, dtype, strides, order, place=MANAGED), ManagedNDArray, stream)
 
 
 _Shared = TypeVar("_Shared", MappedNDArray, ManagedNDArray)
@@ -196,17 +199,33 @@ def _of_host(arrays: tuple[Any, ...], what: str) -> None:
 def pinned(*arylist: Array) -> Iterator[None]:
     """A `with` in which copies of the arrays to and from the device go fast. For the emulated device they do anyway."""
     _of_host(arylist, "pinned")
-    yield
+    with contextlib.ExitStack() as stack:
+        for ary in arylist:
+            _seen(ary, stack)
+        yield
+
+
+def _seen(ary: Array, until: contextlib.ExitStack) -> None:
+    """A GPU sees the array's memory until then."""
+    lo, hi = extent(ary)
+    if lo < hi and not is_emulated():
+        _dev_pin(lo, hi - lo)
+        until.callback(_dev_unpin, lo)
 
 
 @contextlib.contextmanager
 def mapped(*arylist: Array, stream: Any = 0) -> Iterator[Any]:
     """A `with` in which the device sees the arrays: it gives a device array of the same memory, or a list of them. They are gone when it ends."""
     _of_host(arylist, "mapped")
-    seen = [DeviceNDArray(np.asarray(ary), stream=stream) for ary in arylist]
-    try:
-        yield seen[0] if len(seen) == 1 else seen
-    finally:
-        for d in seen:
-            d._wait()
-            del d._mem
+    with contextlib.ExitStack() as stack:
+        for ary in arylist:
+            _seen(ary, stack)
+        seen = [DeviceNDArray(np.asarray(ary), stream=stream) for ary in arylist]
+        try:
+            yield seen[0] if len(seen) == 1 else seen
+        finally:
+            for d in seen:
+                d._wait()
+                del d._mem
+            if not is_emulated():
+                synchronize()

@@ -10,6 +10,8 @@ import numpy as np
 
 from .._core import Function, prange
 from ..decorators import _flags
+from ._array import Array, allocate, move, on_device, readable
+from ._devices import is_emulated
 from ._interop import memory_of, settle
 
 __all__ = ["Reduce", "reduce"]
@@ -74,15 +76,45 @@ class Folds:
     def __init__(self, op: Any) -> None:
         self.op = op
         self._made: dict[Any, Function] = {}
+        self._gpu: Any = None
 
     def __call__(self, a: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> None:
         """Fold the items of ``a``, one axis and one item at least, into ``out[0]``."""
+        if not is_emulated():
+            self._on_gpu(a, out)
+            return
         made = self._made.get(a.dtype)
         if made is None:
             made = self._made.setdefault(
                 a.dtype, _fold_of(self.op, self.op.__name__, np.dtype(a.dtype.str).type)
             )
         made(a, out)
+
+    def _on_gpu(self, a: Array, out: Array) -> None:
+        from ._loops import GpuFolds
+
+        if self._gpu is None:
+            self._gpu = GpuFolds(self.op)
+        here = not on_device(out)
+        result = allocate((1,), a.dtype) if here else out
+        if not on_device(a):
+            a, host = allocate(a.shape, a.dtype), a
+            move(a, host)
+        self._gpu(a, result)
+        if here:
+            move(out[:1], result)
+
+    def last(self, a: Array, init: Any, out: Array) -> None:
+        """Fold the items of ``a``, and then ``init`` from the right, into ``out[0]``."""
+        pair = np.full(2, a.dtype.type(init), a.dtype)
+        if a.size:
+            if on_device(a):
+                pair, host = allocate((2,), a.dtype), pair
+                move(pair, host)
+            self(a, pair[:1])
+            self(pair, out)
+        else:
+            move(out, pair[:1])
 
 
 def host_items(arr: Any) -> np.ndarray[Any, Any]:
@@ -99,7 +131,9 @@ def host_items(arr: Any) -> np.ndarray[Any, Any]:
         raise TypeError(f"an array of the host or the device is reduced, not {type(arr).__name__}")
     if a.ndim != 1:
         raise TypeError(f"only arrays of one axis are reduced, this one has {a.ndim}")
-    return np.asarray(a, a.dtype.newbyteorder("="))
+    if not a.dtype.isnative:
+        a = np.asarray(readable(a), a.dtype.newbyteorder("="))
+    return a
 
 
 class Reduce:
@@ -182,12 +216,7 @@ class Reduce:
         return None if res is not None else out[0]
 
     def _into(self, a: np.ndarray[Any, Any], out: np.ndarray[Any, Any], init: Any) -> None:
-        pair = np.full(2, a.dtype.type(init), a.dtype)
-        if not a.size:
-            out[0] = pair[0]
-            return
-        self._folds(a, pair[:1])
-        self._folds(pair, out)
+        self._folds.last(a, init, out)
 
     def device_partial_inplace(
         self, darr: Any, size: int | None = None, init: Any = 0, stream: Any = 0

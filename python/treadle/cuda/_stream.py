@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import _core
 from . import _order
-from ._devices import ready
+from ._devices import is_emulated, ready
 
 __all__ = [
     "Event",
@@ -32,7 +32,7 @@ __all__ = [
     "synchronize",
 ]
 
-_OWN, _DEFAULT, _LEGACY, _PER_THREAD = range(4)
+_OWN, _DEFAULT, _LEGACY, _PER_THREAD, _FOREIGN = range(5)
 
 
 class Stream(_core.Stream):
@@ -129,7 +129,8 @@ class Stream(_core.Stream):
             _LEGACY: "legacy default stream",
             _PER_THREAD: "per-thread default stream",
         }
-        return f"<{names.get(self._kind, f'stream {self._number:#x}')} of the emulated device>"
+        of = "the emulated device" if is_emulated() else "a GPU"
+        return f"<{names.get(self._kind, f'stream {self._number:#x}')} of {of}>"
 
 
 _streams: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()
@@ -162,7 +163,7 @@ def per_thread_default_stream() -> Stream:
 
 
 def external_stream(ptr: int) -> Stream:
-    """The stream of that handle. The emulated device has no streams but its own: those that `stream` made, and 0, 1 and 2, the default ones.
+    """The stream of that handle, which another library has made and keeps; 0, 1 and 2 are the default ones. The emulated device has no streams but its own: those that `stream` made.
 
     Raises
     ------
@@ -175,6 +176,8 @@ def external_stream(ptr: int) -> Stream:
     if ptr in (0, 1, 2):
         return Stream((_DEFAULT, _LEGACY, _PER_THREAD)[ptr])
     found = _streams.get(ptr)
+    if found is None and not is_emulated():
+        return Stream(_FOREIGN, ptr)
     if found is None:
         raise ValueError(f"the emulated device has no stream {ptr:#x}")
     return found

@@ -1,6 +1,6 @@
 """What ``vectorize`` and ``guvectorize`` make for ``target='cuda'``: objects with the calls of Numba's.
 
-On the emulated device a call is that of the ufunc with ``target='parallel'``, whose loops are the same pattern on all cores. It is not a ``numpy.ufunc``
+On the emulated device a call is that of the ufunc with ``target='parallel'``, whose loops are the same pattern on all cores, on a GPU that of kernels (`_loops`). It is not a ``numpy.ufunc``
 to the outside: those have no ``stream=``, no attributes before NumPy 2.3, and ``reduce`` with another meaning.
 """
 
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .._core import _REASON, Function
-from ._array import DeviceNDArray, allocate, dtype_of, move
+from ._array import DeviceNDArray, allocate, dtype_of, move, readable
+from ._devices import is_emulated
 from ._interop import memory_of, settle
 from ._reduce import Folds, host_items
 
@@ -161,6 +162,8 @@ class _OnDevice:
 
     def _run(self, inputs: list[Any], outs: list[Any], on_device: bool, axis: bool) -> list[Any]:
         """The results, in the device's memory where an input is; they have an axis where ``axis`` says so."""
+        if not is_emulated():
+            return self._run_on_gpu(inputs, outs, on_device, axis)
         none = all(o is None for o in outs)
         types = tuple(type(a) if isinstance(a, _NUMBERS) else a.dtype for a in inputs)
         if on_device and none and types in self._types:
@@ -176,6 +179,25 @@ class _OnDevice:
         for to, m in zip(room, results):
             move(to, m)
         return room
+
+    def _run_on_gpu(self, inputs: list[Any], outs: list[Any], stays: bool, axis: bool) -> list[Any]:
+        """The same by kernels; where no input is on the device, results are copied to the host."""
+        try:
+            shapes = self._shapes([np.shape(a) for a in inputs])
+        except ValueError:
+            self._ufunc(*(np.empty(np.shape(a), np.asarray(a).dtype) for a in inputs))  # has its own to say
+            raise
+        if axis:
+            shapes = [s or (1,) for s in shapes]
+        for o, s in zip(outs, shapes):
+            if o is not None and o.shape != s:
+                raise ValueError(f"{self.__name__}(): an output of shape {o.shape}, where the result has {s}")
+        made = self._loops()(inputs, outs, shapes, self._most)
+        return [m if stays or o is not None else readable(m) for m, o in zip(made, outs)]
+
+    def _loops(self) -> Any:
+        """The kernels on a GPU."""
+        raise NotImplementedError
 
     def _room(self, inputs: list[Any], dtypes: list[Any], axis: bool) -> list[Any]:
         """Memory on the device for results; None where the ufunc will find that the inputs do not go together."""
@@ -208,6 +230,14 @@ class DeviceUfunc(_OnDevice):
         for s in signatures:
             op._announce(s)
         self._folds = Folds(op)
+        self._gpu: Any = None
+
+    def _loops(self) -> Any:
+        from ._loops import GpuLoops
+
+        if self._gpu is None:
+            self._gpu = GpuLoops(self._ufunc, self._folds.op, None, [0] * self.nargs)
+        return self._gpu
 
     def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         return [_broadcast(shapes)] * self.nout
@@ -241,8 +271,10 @@ class DeviceUfunc(_OnDevice):
             raise TypeError(
                 f"{self.__name__}() is not declared for ({a.dtype}, {a.dtype}), so it does not reduce them"
             )
-        out = a[:1].copy()
-        if a.size > 1:
+        out = np.empty(1, a.dtype)
+        if a.size == 1:
+            move(out, a)
+        else:
             self._folds(a, out)
         return out[0]
 
@@ -250,9 +282,23 @@ class DeviceUfunc(_OnDevice):
 class DeviceGUfunc(_OnDevice):
     """A generalised ufunc of the device: a function over arrays, made by `guvectorize` with ``target='cuda'``."""
 
-    def __init__(self, ufunc: Any, fn: Any, signatures: list[Any], layout: Any) -> None:
+    def __init__(
+        self, ufunc: Any, fn: Any, signatures: list[Any], layout: Any, flags: dict[str, int]
+    ) -> None:
         super().__init__(ufunc, fn, signatures)
         self._layout = layout
+        self._flags = flags
+        self._ways = [tuple(bool(t.ndim) for t in s.args) for s in signatures]
+        self._gpu: Any = None
+
+    def _loops(self) -> Any:
+        from ._loops import GpuLoops
+
+        if self._gpu is None:
+            op = Function(self.py_func, {**self._flags, "cache": 0}, {})
+            core = [len(axes) for axes in self._layout.inputs + self._layout.outputs]
+            self._gpu = GpuLoops(self._ufunc, op, self._ways, core)
+        return self._gpu
 
     def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         sizes: dict[str, int] = {}

@@ -23,7 +23,7 @@ import numpy as np
 from .._core import Function
 from ..decorators import _flags
 from ..types import float32, uint64  # type: ignore[attr-defined]
-from ._array import DeviceNDArray
+from ._array import DeviceNDArray, move, on_device
 from ._interop import settle
 from ._memory import device_array
 
@@ -225,4 +225,7 @@ def init_xoroshiro128p_states(
     settle(stream)
     if operator.index(subsequence_start) < 0:
         raise ValueError(f"subsequence_start must not be negative, and is {subsequence_start}")
-    _fill(words, np.uint64(operator.index(seed) & (2**64 - 1)), operator.index(subsequence_start))
+    made = np.empty(words.shape, words.dtype) if on_device(words) else words
+    _fill(made, np.uint64(operator.index(seed) & (2**64 - 1)), operator.index(subsequence_start))
+    if made is not words:
+        move(words, made)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, MemoryPointer, _Access, extent, move, over
-from .._devices import Context, Device, MemoryInfo, gpus, runtime
+from .._devices import Context, Device, MemoryInfo, driver_version, gpus
 from .._errors import CudaAPIError, CudaDriverError
 from .._stream import Stream
 
@@ -105,13 +105,13 @@ def device_to_device(dst: Any, src: Any, size: int, stream: Any = 0) -> None:
 
 
 class Driver:
-    """CUDA's driver, which the emulated device does without: its version is that of no runtime."""
+    """CUDA's driver, which the emulated device does without."""
 
     is_initialized = True
 
     def get_version(self) -> tuple[int, int]:
-        """(-1, -1): there is none."""
-        return runtime.get_version()
+        """The newest CUDA that it knows; (-1, -1) where there is none."""
+        return driver_version()
 
     def get_device_count(self) -> int:
         """How many devices there are."""

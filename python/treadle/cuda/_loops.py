@@ -1,0 +1,261 @@
+"""Ufuncs and reductions on a GPU: the kernels that are made around a user's function.
+
+A ufunc's kernel is text, written for a number of operands and axes, since a kernel has no loops over its parameters. All threads that the GPU holds at once walk over the
+items, a grid apart (a grid-stride loop): neighbours read neighbouring memory.
+A reduction joins neighbours only, in an order that depends on the length alone: tiles in shared memory, tile after tile in a block, then the blocks' results.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+
+from .. import cuda
+from .._core import Function
+from ._array import Array, allocate, move, on_device
+from ._devices import attributes
+from ._kernel import Kernel
+
+__all__ = ["GpuFolds", "GpuLoops"]
+
+THREADS = 256  # of a block
+MOST_BLOCKS = 1024  # of a reduction: one block joins what they give
+
+
+def _launch_size(n: int, most_threads: int) -> tuple[int, int]:
+    """Blocks and threads for so many items: no more than the GPU runs at once."""
+    has = attributes()
+    threads = min(THREADS, most_threads, has["MAX_THREADS_PER_BLOCK"])
+    held = has["MULTIPROCESSOR_COUNT"] * max(1, has["MAX_THREADS_PER_MULTIPROCESSOR"] // threads)
+    return max(1, min(-(-n // threads), held)), threads
+
+
+def _kernel(text: str, names: dict[str, Any], options: dict[str, Any]) -> Kernel:
+    scope = {"cuda": cuda, **names}
+    exec(compile(text, "<ufunc on a GPU>", "exec"), scope)
+    return Kernel(scope["k"], None, options)
+
+
+def _place(axes: int) -> list[str]:
+    """Lines that make of an item's number ``t`` its indices ``i0``, ``i1``, ... in the space of the shape ``n0``, ``n1``, ..."""
+    lines = [f"i{k} = t % n{k}; t = t // n{k}" for k in range(axes - 1, 0, -1)]
+    return [*lines, "i0 = t"]
+
+
+def _text(operands: list[str], axes: int, body: Callable[[str], str]) -> str:
+    """A kernel over all places of a space; ``body`` says what is done at the indices."""
+    sizes = [f"n{k}" for k in range(axes)]
+    at = ", ".join(f"i{k}" for k in range(axes))
+    lines = [
+        f"def k({', '.join([*sizes, *operands])}):",
+        f"    for t in range(cuda.grid(1), {' * '.join(sizes)}, cuda.gridsize(1)):",
+        *(f"        {line}" for line in _place(axes)),
+        f"        {body(at)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _there(a: Any, dtype: Any, writes: bool = False) -> Array:
+    """An operand on the device."""
+    a = np.asarray(a, dtype) if dtype is not None and not isinstance(a, np.ndarray) else np.asarray(a)
+    if on_device(a):
+        return a
+    made = allocate(a.shape, a.dtype)
+    if not writes:
+        move(made, a)
+    return made
+
+
+def _flat(arrays: list[Array], shape: tuple[int, ...], core: list[int]) -> list[Array] | None:
+    """The operands with one axis in place of those that they loop over, if all lie so; else None."""
+    if len(shape) < 2:
+        return None
+    if all(a.shape[: len(shape)] == shape and a.flags.c_contiguous and not n for a, n in zip(arrays, core)):
+        return [a.reshape(-1) for a in arrays]
+    return None
+
+
+class GpuLoops:
+    """The kernels of a ufunc.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        Its twin on the host, which is asked for the types of results.
+    fn : Function
+        Of items; a generalised ufunc's takes views, outputs too.
+    declared : list of tuples
+        For each signature whether its operands are arrays; None for a ufunc of items.
+    core : list of int
+        Axes of each operand beside those that are looped over.
+    """
+
+    def __init__(
+        self, ufunc: Any, fn: Function, declared: list[tuple[bool, ...]] | None, core: list[int]
+    ) -> None:
+        self._ufunc, self._fn, self._declared, self._core = ufunc, fn, declared, core
+        self._made: dict[Any, Kernel] = {}
+        self._types: dict[Any, tuple[Any, ...]] = {}
+
+    def _loop(self, inputs: list[Any]) -> tuple[Any, ...]:
+        """Types of the loop for these inputs, and of its results."""
+        of = tuple(a.dtype if isinstance(a, np.ndarray) else type(a) for a in inputs)
+        if of not in self._types:
+            empty = [
+                np.empty((0, *(1,) * n), a.dtype) if isinstance(a, np.ndarray) else a
+                for a, n in zip(inputs, self._core)
+            ]
+            if not any(isinstance(a, np.ndarray) for a in empty):
+                empty[0] = np.empty(0, np.asarray(empty[0]).dtype)
+            made = self._ufunc(*empty)
+            results = tuple(np.asarray(m).dtype for m in (made if self._ufunc.nout > 1 else (made,)))
+            given = tuple(np.asarray(a).dtype for a in inputs)
+            loops = [tuple(map(np.dtype, t.replace("->", ""))) for t in self._ufunc.types]
+            fitting = [
+                t[: len(given)]
+                for t in loops
+                if t[len(given) :] == results
+                and all(
+                    np.can_cast(g, w) or not isinstance(a, np.ndarray) for g, w, a in zip(given, t, inputs)
+                )
+            ]
+            self._types[of] = (given if given in fitting or not fitting else fitting[0]), results
+        return self._types[of]
+
+    def _kernel_of(self, axes: int, given: list[Array], want: tuple[Any, ...], row: int) -> Kernel:
+        casts = tuple(None if a.dtype == w else w for a, w in zip(given, want))
+        ways = self._ways(given, row)
+        key = (axes, casts, ways)
+        if key not in self._made:
+            nin = self._ufunc.nin
+            names = {f"t{k}": w.type for k, w in enumerate(casts) if w is not None}
+            operands = [f"{'a' if k < nin else 'o'}{k}" for k in range(self._ufunc.nargs)]
+
+            def of(k: int, at: str) -> str:
+                item = f"{operands[k]}[{at}]"
+                if ways[k] == "slice":
+                    last = at.rpartition("i")
+                    item = f"{operands[k]}[{at[: -len(last[2]) - 1]}i{last[2]} : i{last[2]} + 1]"
+                return f"t{k}({item})" if k < nin and casts[k] is not None else item
+
+            def body(at: str) -> str:
+                if self._declared is not None:
+                    return f"f({', '.join(of(k, at) for k in range(len(operands)))})"
+                call = f"f({', '.join(of(k, at) for k in range(nin))})"
+                return f"{', '.join(of(k, at) for k in range(nin, len(operands)))} = {call}"
+
+            text = _text(operands, axes, body)
+            self._made[key] = _kernel(text, {"f": self._fn, **names}, {})
+            self._made[key].__name__ = self._made[key].__qualname__ = self._ufunc.__name__
+        return self._made[key]
+
+    def _ways(self, given: list[Array], row: int) -> tuple[str, ...]:
+        """How each operand is handed to the function: one item, a view, or (of no axes, as an array) a slice of one item."""
+        if self._declared is None:
+            return ("item",) * len(given)
+        nin = self._ufunc.nin
+        arrays = (
+            self._declared[row]
+            if self._declared
+            else tuple(n > 0 or k >= nin for k, n in enumerate(self._core))
+        )
+        return tuple("view" if n else "slice" if a else "item" for a, n in zip(arrays, self._core))
+
+    def __call__(
+        self, inputs: list[Any], outs: list[Any], shapes: list[tuple[int, ...]], most: int
+    ) -> list[Array]:
+        """Results on the device: in ``outs`` where there are such (on the device, of these shapes), else in new memory."""
+        want, results = self._loop(inputs)
+        given = [_there(a, None if isinstance(a, np.ndarray) else w) for a, w in zip(inputs, want)]
+        if self._declared:  # arrays are not cast item by item
+            given = [a if a.dtype == w else _cast(a, w) for a, w in zip(given, want)]
+        for o, t in zip(outs, results):
+            if o is not None and not np.can_cast(t, o.dtype, "same_kind"):
+                raise TypeError(
+                    f"Cannot cast ufunc {self._ufunc.__name__!r} output from {t!r} to {o.dtype!r} with casting rule 'same_kind'"
+                )
+        made = [
+            _there(o, None) if o is not None and o.dtype == t and on_device(o) else allocate(s, t)
+            for o, t, s in zip(outs, results, shapes)
+        ]
+        loop = shapes[0][: len(shapes[0]) - self._core[self._ufunc.nin]]
+        spread = [np.broadcast_to(a, loop + a.shape[a.ndim - n :]) for a, n in zip(given, self._core)] + made
+        flat = _flat(spread, loop, self._core)
+        space = (int(np.prod(loop)),) if flat is not None else loop or (1,)
+        operands = flat or (spread if loop else [a.reshape((1, *a.shape)) for a in spread])
+        row = self._row(want)
+        n = int(np.prod(space))
+        if n:
+            kernel = self._kernel_of(len(space), operands, want, row)
+            kernel[_launch_size(n, most)](*space, *operands)
+        for o, m in zip(outs, made):
+            if o is not None and o is not m:
+                move(o, m)
+        return [m if o is None else o for o, m in zip(outs, made)]
+
+    def _row(self, want: tuple[Any, ...]) -> int:
+        loops = [tuple(map(np.dtype, t.partition("->")[0])) for t in self._ufunc.types]
+        return loops.index(want) if want in loops and self._declared else 0
+
+
+def _cast(a: Array, dtype: Any) -> Array:
+    made = allocate(a.shape, dtype)
+    move(made, a)
+    return made
+
+
+def _fold_kernel(op: Any, item: Any, name: str) -> Kernel:
+    """``out[b]`` becomes the items of ``a`` from ``b * part`` on, joined by ``op``."""
+
+    def fold(a: Any, n: Any, part: Any, out: Any) -> None:
+        tile = cuda.shared.array(THREADS, item)
+        t = cuda.threadIdx.x
+        lo = cuda.blockIdx.x * part
+        hi = min(lo + part, n)
+        total = a[lo]
+        first = True
+        for base in range(lo, hi, THREADS):
+            m = min(hi - base, THREADS)
+            if t < m:
+                tile[t] = a[base + t]
+            cuda.syncthreads()
+            s = 1
+            while s < m:
+                if t % (2 * s) == 0 and t + s < m:
+                    tile[t] = item(op(tile[t], tile[t + s]))
+                cuda.syncthreads()
+                s *= 2
+            if t == 0:
+                total = tile[0] if first else item(op(total, tile[0]))
+            first = False
+            cuda.syncthreads()
+        if t == 0:
+            out[cuda.blockIdx.x] = total
+
+    fold.__name__ = fold.__qualname__ = name
+    return Kernel(fold, None, {})
+
+
+class GpuFolds:
+    """The folds by one function, compiled for each dtype that is met."""
+
+    def __init__(self, op: Any) -> None:
+        self._op = op
+        self._made: dict[Any, Kernel] = {}
+
+    def __call__(self, a: Array, out: Array) -> None:
+        """Fold the items of ``a``, one axis and one item at least, into ``out[0]``; both on the device."""
+        if a.dtype not in self._made:
+            item = np.dtype(a.dtype.str).type
+            self._made[a.dtype] = _fold_kernel(self._op, item, self._op.__name__)
+        kernel, n = self._made[a.dtype], a.size
+        part = -(-n // MOST_BLOCKS)
+        part = max(4, -(-part // THREADS)) * THREADS
+        blocks = -(-n // part)
+        if blocks == 1:
+            kernel[1, THREADS](a, n, part, out)
+            return
+        partial = allocate((blocks,), a.dtype)
+        kernel[blocks, THREADS](a, n, part, partial)
+        kernel[1, THREADS](partial, blocks, -(-blocks // THREADS) * THREADS, out)

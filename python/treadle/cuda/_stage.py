@@ -1,0 +1,122 @@
+"""Launches on a GPU whose arguments are not all there: arrays of the host are copied to it, and back when the kernel has run.
+
+Arrays of the host that share memory share it on the device, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._array import Array, allocate, extent, move, on_device, over
+from ._stream import synchronize
+from .args import In, Out, _Way, argument
+
+__all__ = ["stage"]
+
+Span = tuple[int, int]
+
+
+class _Copies:
+    """The arrays of the host that a launch is given, and what stands for them on the device."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.arrays: list[tuple[Array, bool, bool]] = []  # with whether it is copied to the device, and back
+
+    def note(self, value: Any, to: bool = True, back: bool = True) -> None:
+        """Looks at an argument, in front of any copy."""
+        if isinstance(value, _Way):
+            inside = value.value
+            self.note(inside, to and not isinstance(value, Out), back and not isinstance(value, In))
+        elif isinstance(value, tuple):
+            for item in value:
+                self.note(item, to, back)
+        elif isinstance(value, np.ndarray) and not on_device(value) and argument(value) is value:
+            self.arrays.append((value, to, back and value.flags.writeable))
+
+    def make(self) -> None:
+        """Copies to the device. Arrays that share memory lie in one block; each of the others lies without gaps."""
+        self.there: dict[int, Array] = {}
+        for group, (lo, hi) in _groups([extent(a) for a, _, _ in self.arrays]):
+            first = self.arrays[group[0]][0]
+            same = all(_is_same(self.arrays[k][0], first) for k in group)
+            if same:
+                mem = _room(first)
+                if any(self.arrays[k][1] for k in group):
+                    move(mem, first, self.stream)
+                self.there.update((id(self.arrays[k][0]), mem) for k in group)
+                continue
+            block = allocate((hi - lo,), np.uint8)
+            move(block, over(lo, (hi - lo,), np.uint8, None, first), self.stream)
+            at = extent(block)[0]
+            for k in group:
+                a = self.arrays[k][0]
+                start = at + a.__array_interface__["data"][0] - lo
+                made = over(start, a.shape, a.dtype, a.strides, block, not a.flags.writeable)
+                self.there[id(a)] = made
+
+    def of(self, value: Any) -> Any:
+        """What the launch is given for an argument."""
+        if isinstance(value, _Way):
+            return self.of(value.value)
+        if isinstance(value, tuple):
+            items = [self.of(v) for v in value]
+            return value._make(items) if hasattr(value, "_make") else tuple(items)
+        return self.there[id(value)] if id(value) in self.there else argument(value)
+
+    def give_back(self) -> bool:
+        """Copies back to the host what was not only read; whether there was any."""
+        done: set[int] = set()
+        for a, _, back in self.arrays:
+            if back and id(a) not in done:
+                done.add(id(a))
+                move(a, self.there[id(a)], self.stream)
+        return bool(done)
+
+
+def _is_same(a: Array, b: Array) -> bool:
+    return a is b or (
+        a.__array_interface__["data"] == b.__array_interface__["data"]
+        and (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
+    )
+
+
+def _room(like: Array) -> Array:
+    """Memory of the device in which the array's items lie in the same order, without gaps."""
+    axes = sorted(range(like.ndim), key=lambda k: (-abs(like.strides[k]), k))
+    inner = allocate(tuple(like.shape[k] for k in axes), like.dtype)
+    made = inner.transpose([axes.index(k) for k in range(like.ndim)])
+    if not like.flags.writeable:
+        made.flags.writeable = False
+    return made
+
+
+def _groups(spans: list[Span]) -> list[tuple[list[int], Span]]:
+    """Numbers of spans that meet, directly or by others between, with all that each group spans."""
+    found: list[tuple[list[int], Span]] = []
+    for k in sorted(range(len(spans)), key=lambda k: spans[k]):
+        lo, hi = spans[k]
+        if found and lo < found[-1][1][1]:
+            group, (first, last) = found[-1]
+            group.append(k)
+            found[-1] = group, (first, max(last, hi))
+        else:
+            found.append(([k], (lo, hi)))
+    return found
+
+
+def stage(launcher: Any, args: tuple[Any, ...]) -> None:
+    """The launch, with copies on its stream. What the host gave is as the kernel left it when this returns."""
+    copies = _Copies(launcher.stream or 0)
+    for value in args:
+        copies.note(value)
+    copies.make()
+    launcher._staged(*map(copies.of, args))
+    if copies.arrays:
+        copies.give_back()
+        if launcher.stream:
+            launcher.stream.synchronize()
+        else:
+            synchronize()

@@ -1,0 +1,236 @@
+/* DLPack capsules of memory that NumPy knows nothing of, both ways (dlpack.h 1.1: the layouts are those of the standard).
+ *
+ * What is given away refers to its array until the consumer says that it has done. What is taken is described for the package, which makes an array of it; the capsule's
+ * tensor lives in a capsule of ours, and its maker is told when that ends. */
+#include "ext/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DL_INT = 0,
+    DL_UINT = 1,
+    DL_FLOAT = 2,
+    DL_COMPLEX = 5,
+    DL_BOOL = 6,
+    DL_READ_ONLY = 1,
+    DL_MAJOR = 1,
+    DL_MINOR = 1
+};
+
+typedef struct dl_tensor {
+    void *data;
+    int32_t device_type, device_id;
+    int32_t ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides; /* strides in items */
+    uint64_t byte_offset;
+} dl_tensor;
+
+typedef struct dl_plain {
+    dl_tensor t;
+    void *context;
+    void (*deleter)(struct dl_plain *self);
+} dl_plain;
+
+typedef struct dl_versioned {
+    uint32_t major, minor;
+    void *context;
+    void (*deleter)(struct dl_versioned *self);
+    uint64_t flags;
+    dl_tensor t;
+} dl_versioned;
+
+static const char plain_name[] = "dltensor", plain_used[] = "used_dltensor",
+                  versioned_name[] = "dltensor_versioned", versioned_used[] = "used_dltensor_versioned",
+                  kept_plain[] = "treadle.dltensor", kept_versioned[] = "treadle.dltensor_versioned";
+
+/* --- giving --- */
+
+/* What is handed out: the tensor first, so that a pointer to either is one to it; sizes behind it. */
+typedef struct given {
+    union {
+        dl_plain plain;
+        dl_versioned versioned;
+    } u;
+    PyObject *array;
+    int64_t sizes[];
+} given;
+
+static void let_go(given *g) {
+    if (Py_IsInitialized()) {
+        PyGILState_STATE gil = PyGILState_Ensure();
+        Py_DECREF(g->array);
+        PyGILState_Release(gil);
+    }
+    free(g);
+}
+
+static void plain_over(dl_plain *p) {
+    let_go((given *)(void *)p);
+}
+
+static void versioned_over(dl_versioned *p) {
+    let_go((given *)(void *)p);
+}
+
+/* Nobody took it. */
+static void capsule_over(PyObject *capsule) {
+    if (PyCapsule_IsValid(capsule, plain_name) || PyCapsule_IsValid(capsule, versioned_name))
+        let_go(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
+}
+
+static bool describe_items(PyArrayObject *a, dl_tensor *t) {
+    const PyArray_Descr *d = PyArray_DESCR(a);
+    int size = (int)PyArray_ITEMSIZE(a);
+    t->code = d->kind == 'i'   ? DL_INT
+              : d->kind == 'u' ? DL_UINT
+              : d->kind == 'f' ? DL_FLOAT
+              : d->kind == 'c' ? DL_COMPLEX
+                               : DL_BOOL;
+    if (!strchr("iufcb", d->kind) || size > 16 || !PyArray_ISNOTSWAPPED(a)) {
+        PyErr_Format(PyExc_BufferError, "DLPack has no type for items of %S", (PyObject *)d);
+        return false;
+    }
+    t->bits = (uint8_t)(size * 8);
+    t->lanes = 1;
+    for (int k = 0; k < PyArray_NDIM(a); k++)
+        if (PyArray_STRIDE(a, k) % size) {
+            PyErr_SetString(PyExc_BufferError,
+                            "DLPack counts strides in items, and the array's are no multiples of one");
+            return false;
+        }
+    return true;
+}
+
+static PyObject *give(PyObject *module, PyObject *args) {
+    PyArrayObject *a;
+    int type, id, versioned;
+    (void)module;
+    dl_tensor t = {0};
+    if (!PyArg_ParseTuple(args, "O!iip:_dlpack_give", &PyArray_Type, &a, &type, &id, &versioned) ||
+        !describe_items(a, &t))
+        return NULL;
+    if (!versioned && !PyArray_ISWRITEABLE(a))
+        return PyErr_Format(PyExc_BufferError,
+                            "the array is read-only, which this version of DLPack cannot say");
+    int n = PyArray_NDIM(a);
+    given *g = calloc(1, sizeof *g + 2u * (unsigned)n * sizeof *g->sizes);
+    if (!g)
+        return PyErr_NoMemory();
+    t.data = PyArray_SIZE(a) ? PyArray_DATA(a) : NULL;
+    t.device_type = type;
+    t.device_id = id;
+    t.ndim = n;
+    t.shape = g->sizes;
+    t.strides = g->sizes + n;
+    for (int k = 0; k < n; k++) {
+        t.shape[k] = PyArray_DIM(a, k);
+        t.strides[k] = PyArray_STRIDE(a, k) / PyArray_ITEMSIZE(a);
+    }
+    g->array = Py_NewRef((PyObject *)a);
+    if (versioned)
+        g->u.versioned = (dl_versioned){.major = DL_MAJOR,
+                                        .minor = DL_MINOR,
+                                        .deleter = versioned_over,
+                                        .flags = PyArray_ISWRITEABLE(a) ? 0 : DL_READ_ONLY,
+                                        .t = t};
+    else
+        g->u.plain = (dl_plain){.t = t, .deleter = plain_over};
+    PyObject *capsule = PyCapsule_New(g, versioned ? versioned_name : plain_name, capsule_over);
+    if (!capsule)
+        let_go(g);
+    return capsule;
+}
+
+/* --- taking --- */
+
+static void kept_over(PyObject *capsule) {
+    bool versioned = PyCapsule_IsValid(capsule, kept_versioned);
+    void *p = PyCapsule_GetPointer(capsule, versioned ? kept_versioned : kept_plain);
+    dl_plain *plain = p;
+    dl_versioned *other = p;
+    if (versioned && other->deleter)
+        other->deleter(other);
+    else if (!versioned && plain->deleter)
+        plain->deleter(plain);
+}
+
+/* Text of NumPy's for the items; false with BufferError. */
+static bool typestr(const dl_tensor *t, char out[8]) {
+    static const char kinds[] = {
+        [DL_INT] = 'i', [DL_UINT] = 'u', [DL_FLOAT] = 'f', [DL_COMPLEX] = 'c', [DL_BOOL] = 'b'};
+    char kind = t->code < sizeof kinds ? kinds[t->code] : 0;
+    if (!kind || t->lanes != 1 || t->bits % 8 || t->ndim > NPY_MAXDIMS) {
+        PyErr_Format(PyExc_BufferError,
+                     "items of DLPack's type %d with %d bits, %d together, or %d axes are not known", t->code,
+                     t->bits, t->lanes, (int)t->ndim);
+        return false;
+    }
+    snprintf(out, 8, "<%c%d", kind, t->bits / 8);
+    return true;
+}
+
+static PyObject *sizes_of(const int64_t *sizes, int32_t n, int64_t factor) {
+    PyObject *t = PyTuple_New(n);
+    for (int32_t k = 0; t && k < n; k++) {
+        PyObject *v = PyLong_FromLongLong(sizes[k] * factor);
+        if (!v)
+            Py_CLEAR(t);
+        else
+            PyTuple_SET_ITEM(t, k, v);
+    }
+    return t;
+}
+
+/* (address, shape, strides in bytes or None, typestr, read-only, owner) */
+static PyObject *describe(const dl_tensor *t, bool readonly, PyObject *owner) {
+    char items[8];
+    PyObject *shape = NULL, *strides = NULL, *at = NULL, *r = NULL;
+    if (!typestr(t, items))
+        return NULL;
+    shape = sizes_of(t->shape, t->ndim, 1);
+    strides = t->strides ? sizes_of(t->strides, t->ndim, t->bits / 8) : Py_NewRef(Py_None);
+    at = PyLong_FromUnsignedLongLong((uint64_t)(uintptr_t)t->data + t->byte_offset);
+    if (shape && strides && at)
+        r = Py_BuildValue("(OOOsOO)", at, shape, strides, items, readonly ? Py_True : Py_False, owner);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    Py_XDECREF(at);
+    return r;
+}
+
+static PyObject *take(PyObject *module, PyObject *capsule) {
+    (void)module;
+    bool versioned = PyCapsule_IsValid(capsule, versioned_name);
+    if (!versioned && !PyCapsule_IsValid(capsule, plain_name))
+        return PyErr_Format(PyExc_BufferError, "no DLPack capsule, or one that was used: %R", capsule);
+    void *p = PyCapsule_GetPointer(capsule, versioned ? versioned_name : plain_name);
+    const dl_versioned *v = p;
+    if (versioned && v->major > DL_MAJOR)
+        return PyErr_Format(PyExc_BufferError, "a DLPack capsule of version %u.%u", v->major, v->minor);
+    PyObject *owner = PyCapsule_New(p, versioned ? kept_versioned : kept_plain, NULL);
+    if (!owner || PyCapsule_SetName(capsule, versioned ? versioned_used : plain_used) < 0)
+        return NULL;
+    PyCapsule_SetDestructor(owner, kept_over);
+    PyObject *r =
+        describe(versioned ? &v->t : &((const dl_plain *)p)->t, versioned && v->flags & DL_READ_ONLY, owner);
+    Py_DECREF(owner);
+    return r;
+}
+
+bool tr_dlpack_add(PyObject *module) {
+    static PyMethodDef methods[] = {
+        {"_dlpack_give", give, METH_VARARGS,
+         "_dlpack_give(array, device_type, device_id, versioned)\n--\n\nA DLPack capsule of an array's "
+         "memory, which lies "
+         "on that device."},
+        {"_dlpack_take", take, METH_O,
+         "_dlpack_take(capsule)\n--\n\nWhat a DLPack capsule describes: (address, shape, strides in bytes or "
+         "None, "
+         "typestr, readonly, owner). The capsule is used up."},
+        {NULL, NULL, 0, NULL},
+    };
+    return PyModule_AddFunctions(module, methods) == 0;
+}

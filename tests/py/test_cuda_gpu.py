@@ -1,0 +1,191 @@
+"""A GPU as Python sees it, by the driver that is none (tests/fake): what a device tells, its memory, which the host cannot touch, and arrays of other packages."""
+
+from __future__ import annotations
+
+import pytest
+from fake_gpu import start
+from treadle import config
+
+ABOUT = """
+from treadle import cuda
+d = cuda.get_current_device()
+print(cuda.is_available(), cuda.is_emulated(), cuda.cuda_error(), len(cuda.gpus))
+print(d.name, d.uuid, d.compute_capability, d.WARP_SIZE, d.MULTIPROCESSOR_COUNT, d.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
+print(cuda.cudadrv.driver.driver.get_version(), cuda.current_context().get_memory_info().total >> 20)
+cuda.detect()
+"""
+
+
+def test_what_a_gpu_tells():
+    r = start(ABOUT)
+    lines = r.stdout.splitlines()
+    assert r.returncode == 0 and r.stderr == ""
+    assert lines[:3] == [
+        "True False None 1",
+        "Fake GPU GPU-10111213-1415-1617-1819-1a1b1c1d1e1f (9, 0) 32 16 233472",
+        "(12, 4) 1024",
+    ]
+    assert "Driver's CUDA: 12.4" in r.stdout and "Emulated on" not in r.stdout
+
+
+@pytest.mark.parametrize("mode", ["gpu", "auto"])
+def test_a_driver_that_cannot_be_used(mode):
+    """``gpu`` refuses, ``auto`` takes the emulated device."""
+    code = (
+        "from treadle import cuda, config\nprint(config.CUDA_DRIVER, cuda.is_available(), cuda.cuda_error())"
+    )
+    r = start(code, TREADLE_CUDA=mode, TREADLE_CUDA_DRIVER="libm.so.6")
+    said = "libm.so.6 has no cuInit" if mode == "gpu" else "None"
+    assert r.returncode == 0 and r.stdout.startswith(f"libm.so.6 {mode == 'auto'} ") and said in r.stdout
+    assert not config.CUDA_DRIVER or config.CUDA_DRIVER.endswith("libfake_cuda.so")
+
+
+ARRAYS = """
+import numpy as np
+from treadle import cuda
+a = np.arange(24.0).reshape(2, 3, 4)
+for given in (a, a[:, ::2], a[:, :, ::-1], a.T, np.asfortranarray(a), a[:0], a[1, 2, 3], np.broadcast_to(a[0], (5, 3, 4))):
+    d = cuda.to_device(given)
+    assert np.array_equal(d.copy_to_host(), given) and d.dtype == given.dtype, given
+    out = np.empty_like(given)
+    d.copy_to_host(out)
+    assert np.array_equal(out, given) and np.array_equal(np.asarray(d), given)
+d = cuda.to_device(a)
+assert d[1, 2, 3] == 23 and d[1, 2].copy_to_host().tolist() == a[1, 2].tolist() and d[..., 1][0, 0] == 1
+d[0, 1] = 7
+d[1, :, 0] = np.float32([1, 2, 3])
+b = a.copy()
+b[0, 1] = 7
+b[1, :, 0] = [1, 2, 3]
+assert np.array_equal(d.copy_to_host(), b)
+d[:, 1:] = d[:, :-1]  # they overlap
+b[:, 1:] = b[:, :-1].copy()
+assert np.array_equal(d.copy_to_host(), b) and np.array_equal(d.T.copy_to_host(), b.T)
+for shape, order in ((24, "C"), ((4, 6), "C"), (-1, "A"), ((6, -1), "C")):
+    assert np.array_equal(d.reshape(shape, order=order).copy_to_host(), b.reshape(shape, order=order))
+f = cuda.to_device(np.asfortranarray(a))
+assert np.array_equal(f.ravel("F").copy_to_host(), a.ravel("F")) and np.array_equal(f.ravel("A").copy_to_host(), a.ravel("F"))
+for wrong, error in ((lambda: f.ravel(), NotImplementedError), (lambda: f.reshape(5), ValueError), (lambda: d[1, 2, 4], IndexError), (lambda: d[5], IndexError)):
+    try:
+        wrong()
+    except error:
+        continue
+    raise AssertionError(error)
+assert [x.tolist() for x in map(np.asarray, d.reshape(24).split(20))] == [b.ravel()[:20].tolist(), b.ravel()[20:].tolist()]
+assert d.view(np.int64).copy_to_host().tolist() == b.view(np.int64).tolist()
+r = cuda.to_device(np.array([(1, 2.5), (3, 4.5)], [("i", "i4"), ("x", "f8")]))
+assert r["x"].copy_to_host().tolist() == [2.5, 4.5] and r[1]["x"] == 4.5
+r[0]["i"] = 9
+assert r.copy_to_host()["i"].tolist() == [9, 3]
+print("done")
+"""
+
+
+def test_arrays_on_a_gpu():
+    """All that reads items copies them: the host would end at a touch of that memory."""
+    r = start(ARRAYS)
+    assert r.returncode == 0 and r.stdout == "done\n", r.stderr
+
+
+SEEN = """
+import numpy as np
+from treadle import cuda
+m, p, g = cuda.mapped_array(4), cuda.pinned_array((2, 2)), cuda.managed_array(4, np.int32)
+for a in (m, p, g):
+    a[...] = 3
+    assert a.sum() == 12
+assert cuda.to_device(p).copy_to_host().tolist() == p.tolist()
+x = np.arange(4.0)
+with cuda.mapped(x) as y:
+    y[1] = 9
+    assert y.copy_to_host().tolist() == [0, 9, 2, 3]
+assert x.tolist() == [0, 9, 2, 3]
+with cuda.pinned(x):
+    d = cuda.to_device(x)
+try:
+    with cuda.pinned(x, x):
+        pass
+except cuda.cudadrv.driver.CudaAPIError as e:
+    assert e.code == 712, e
+else:
+    raise AssertionError
+total = cuda.current_context().get_memory_info().total
+try:
+    cuda.device_array(total + 1, np.uint8)
+except MemoryError as e:
+    assert e.code == 2
+else:
+    raise AssertionError
+del m, p, g, d
+assert cuda.current_context().get_memory_info().free == total
+print("done")
+"""
+
+
+def test_memory_that_host_and_gpu_see():
+    r = start(SEEN)
+    assert r.returncode == 0 and r.stdout == "done\n", r.stderr
+
+
+OTHERS = (
+    """
+import numpy as np
+from treadle import cuda
+
+class Tensor:
+    def __init__(self, d, versions=True):
+        self.d, self.versions, self.streams = d, versions, []
+    def __dlpack__(self, **given):
+        if "max_version" in given and not self.versions:
+            raise TypeError
+        self.streams.append(given.get("stream"))
+        return self.d.__dlpack__(**given)
+    def __dlpack_device__(self):
+        return self.d.__dlpack_device__()
+
+a = np.arange(6.0).reshape(2, 3)
+for given in (a, a.T, a[:, ::2], a[:0], a.astype(np.complex64), a > 2, a.astype(np.uint8)):
+    d = cuda.to_device(given)
+    assert d.__dlpack_device__() == (2, 0)
+    for versions in (True, False):
+        t = Tensor(d, versions)
+        e = cuda.from_dlpack(t)
+        assert np.array_equal(e.copy_to_host(), given) and e.dtype == given.dtype and t.streams == [1]
+    if given.size:
+        assert e.device_ctypes_pointer.value == d.device_ctypes_pointer.value
+    assert np.array_equal(np.from_dlpack(type("H", (), {
+        "__dlpack__": lambda s, **k: d.__dlpack__(dl_device=(1, 0)), "__dlpack_device__": lambda s: (1, 0)})()), given)
+d = cuda.to_device(a)
+capsule = d.__dlpack__(stream=-1)
+del capsule  # nobody took it
+s = cuda.stream()
+bound = d.bind(s)
+described = bound.__cuda_array_interface__
+assert described["stream"] == int(s) and d.__cuda_array_interface__["stream"] == 1
+e = cuda.from_cuda_array_interface(described, owner=d)
+e[0, 0] = 5
+assert d[0, 0] == 5
+assert repr(cuda.external_stream(int(s))) == repr(s) and "of a GPU" in repr(cuda.external_stream(0x1234))
+for wrong in (lambda: cuda.from_cuda_array_interface({**described, "data": (16, False)}),
+              lambda: cuda.from_dlpack(type("H", (), {"__dlpack__": a.__dlpack__, "__dlpack_device__": a.__dlpack_device__})()),
+              lambda: cuda.to_device(np.array(["a"])).__dlpack__()):
+    try:
+        wrong()
+    except (ValueError, BufferError, TypeError):
+        continue
+    raise AssertionError
+total = cuda.current_context().get_memory_info()
+del d, e, t, bound, described, capsule
+""".replace(", capsule\n", "\n")
+    + """
+left = cuda.current_context().get_memory_info()
+assert left.free == left.total, left
+print("done")
+"""
+)
+
+
+def test_arrays_of_others():
+    """DLPack and the CUDA array interface, in and out: no copy, the right stream, and nothing stays."""
+    r = start(OTHERS)
+    assert r.returncode == 0 and r.stdout == "done\n", r.stderr
