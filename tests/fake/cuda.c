@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #include "dev/cuda.h"
+#include "ptx.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
     SPACE = 1 << 30,
-    GRAIN = 512,
+    GRAIN = 1 << PTX_GRAIN,
     BLOCKS = 4096,
     HANDLES = 1 << 14,
     HOSTS = 256,
@@ -28,6 +29,7 @@ typedef struct work {
     fake_op op;
     void *stream;
     fake_launch launch;
+    const ptx_fn *code;
     unsigned char params[4096];
     uint64_t to, from;
     size_t bytes;
@@ -42,8 +44,11 @@ typedef enum kind { NOTHING, STREAM, EVENT, MODULE, FUNCTION } kind;
 typedef struct object {
     kind kind;
     bool done;
-    char name[64];
+    char name[256];
     double at;
+    ptx_module *code;      /* a module's */
+    const ptx_fn *entry;   /* a function's */
+    struct object *module; /* a function's */
 } object;
 
 static struct {
@@ -52,6 +57,7 @@ static struct {
     struct {
         uint64_t at, bytes;
     } block[BLOCKS];
+    uint8_t live[SPACE / GRAIN];
     unsigned nblocks;
     uint64_t used;
     object objects[HANDLES];
@@ -153,22 +159,48 @@ static bool is(const void *o, kind k) {
 
 /* --- work --- */
 
-static void do_work(const work *w) {
-    fake_kernel *fn = NULL;
-    void *self = NULL;
-    switch (w->op) {
-    case LAUNCH:
-        for (unsigned k = 0; k < fake.nkernels; k++)
-            if (!strcmp(fake.kernels[k].name, w->launch.kernel)) {
-                fn = fake.kernels[k].fn;
-                self = fake.kernels[k].self;
-            }
-        if (fn) {
+static void *seen(void *self, uint64_t at, size_t bytes) {
+    (void)self;
+    for (unsigned k = 0; k < HOSTS; k++) {
+        char *host = fake.hosts[k].at;
+        uint64_t in = at - (uint64_t)(uintptr_t)host;
+        if (host && in < fake.hosts[k].bytes && in + bytes <= fake.hosts[k].bytes)
+            return host + in;
+    }
+    return NULL;
+}
+
+/* What a failed launch leaves is the end of all else. */
+static void run_ptx(const work *w) {
+    ptx_launch l = {.shared = w->launch.shared,
+                    .params = w->params,
+                    .bytes = w->launch.bytes,
+                    .memory = {.at = (uint64_t)(uintptr_t)fake.device,
+                               .bytes = SPACE,
+                               .host = fake.host,
+                               .live = fake.live,
+                               .other = seen}};
+    memcpy(l.grid, w->launch.grid, sizeof l.grid);
+    memcpy(l.block, w->launch.block, sizeof l.block);
+    if (!fake.sticky)
+        fake.sticky = ptx_run(w->code, &l, NULL);
+}
+
+static void run_kernel(const work *w) {
+    for (unsigned k = 0; k < fake.nkernels; k++)
+        if (!strcmp(fake.kernels[k].name, w->launch.kernel)) {
             fake_launch l = w->launch;
             l.params = w->params;
-            fn(&l, self);
+            fake.kernels[k].fn(&l, fake.kernels[k].self);
+            return;
         }
-        break;
+    if (w->code)
+        run_ptx(w);
+}
+
+static void do_work(const work *w) {
+    switch (w->op) {
+    case LAUNCH: run_kernel(w); break;
     case COPY: memmove(see(w->to), see(w->from), w->bytes); break;
     case ROWS:
         for (size_t i = 0; i < w->rows.height; i++)
@@ -253,7 +285,11 @@ EXPORT int cuGetErrorName(int which, const char **name) {
                {218, "CUDA_ERROR_INVALID_PTX"},
                {500, "CUDA_ERROR_NOT_FOUND"},
                {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-               {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}};
+               {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
+               {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+               {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"},
+               {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
+               {719, "CUDA_ERROR_LAUNCH_FAILED"}};
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
         if (all[k].status == which) {
             *name = all[k].name;
@@ -324,6 +360,11 @@ EXPORT int cuMemGetInfo_v2(size_t *left, size_t *total) {
     LEAVE(0);
 }
 
+/* The device may touch it from now on, or no longer. */
+static void mark(uint64_t at, uint64_t bytes, bool live) {
+    memset(fake.live + (at - (uint64_t)(uintptr_t)fake.device) / GRAIN, live, bytes / GRAIN);
+}
+
 static int take_block(uint64_t *at, size_t bytes) {
     uint64_t need = (bytes + GRAIN - 1) / GRAIN * GRAIN, place = (uint64_t)(uintptr_t)fake.device;
     if (!bytes)
@@ -340,6 +381,7 @@ static int take_block(uint64_t *at, size_t bytes) {
         return TR_CUDA_NO_MEMORY;
     fake.block[fake.nblocks].at = *at = place;
     fake.block[fake.nblocks++].bytes = need;
+    mark(place, need, true);
     fake.used += need;
     return 0;
 }
@@ -348,6 +390,7 @@ static int give_block(uint64_t at) {
     for (unsigned k = 0; k < fake.nblocks; k++)
         if (fake.block[k].at == at) {
             fake.used -= fake.block[k].bytes;
+            mark(at, fake.block[k].bytes, false);
             fake.block[k] = fake.block[--fake.nblocks];
             return 0;
         }
@@ -563,70 +606,119 @@ EXPORT int cuEventElapsedTime(float *ms, void *begin, void *end) {
     LEAVE(0);
 }
 
-/* "kernel NAME" is what it takes for code. */
+/* PTX is code, and so is "kernel NAME". */
+static const char *load(object *m, const char *image, char *why, size_t room) {
+    const char *said = "line 1: a kernel was expected";
+    if (!strncmp(image, "kernel ", 7)) {
+        snprintf(m->name, sizeof m->name, "%s", image + 7);
+        return NULL;
+    }
+    if (strstr(image, ".entry")) {
+        m->code = ptx_load(image, why, room);
+        said = m->code ? NULL : why;
+    }
+    return said;
+}
+
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
     ENTER("cuModuleLoadDataEx");
-    if (strncmp(image, "kernel ", 7) != 0) {
+    object *m = make(MODULE);
+    char why[512];
+    const char *said = load(m, image, why, sizeof why);
+    if (said) {
+        m->kind = NOTHING;
         if (n == 2 && options[0] == 5)
-            snprintf(values[0], (size_t)(uintptr_t)values[1], "line 1: a kernel was expected");
+            snprintf(values[0], (size_t)(uintptr_t)values[1], "%s", said);
         LEAVE(INVALID_PTX);
     }
-    object *m = make(MODULE);
-    snprintf(m->name, sizeof m->name, "%s", (const char *)image + 7);
     *module = m;
     LEAVE(0);
 }
 
 EXPORT int cuModuleUnload(void *module) {
     ENTER("cuModuleUnload");
+    object *m = module;
     if (!is(module, MODULE))
         LEAVE(INVALID_HANDLE);
-    ((object *)module)->kind = NOTHING;
+    while (m->code && step()) {} /* it may be running */
+    for (unsigned k = 0; k < HANDLES; k++)
+        if (fake.objects[k].kind == FUNCTION && fake.objects[k].module == m)
+            fake.objects[k].kind = NOTHING;
+    ptx_unload(m->code);
+    *m = (object){.kind = NOTHING};
     LEAVE(0);
+}
+
+/* The function of this name, which is the module's as long as that is loaded. */
+static object *function_of(object *m, const char *name) {
+    const ptx_fn *entry = m->code ? ptx_entry(m->code, name) : NULL;
+    if (m->code ? !entry : strcmp(m->name, name) != 0)
+        return NULL;
+    for (unsigned k = 0; k < HANDLES; k++)
+        if (fake.objects[k].kind == FUNCTION && fake.objects[k].module == m &&
+            !strcmp(fake.objects[k].name, name))
+            return &fake.objects[k];
+    object *f = make(FUNCTION);
+    snprintf(f->name, sizeof f->name, "%s", name);
+    f->module = m;
+    f->entry = entry;
+    return f;
 }
 
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
     ENTER("cuModuleGetFunction");
-    *function = module; /* one to a module */
-    LEAVE(!is(module, MODULE) ? INVALID_HANDLE : strcmp(((object *)module)->name, name) == 0 ? 0 : NOT_FOUND);
+    if (!is(module, MODULE))
+        LEAVE(INVALID_HANDLE);
+    *function = function_of(module, name);
+    LEAVE(*function ? 0 : NOT_FOUND);
 }
 
 EXPORT int cuFuncSetAttribute(void *function, int which, int value) {
     ENTER("cuFuncSetAttribute");
-    LEAVE(is(function, MODULE) && which == 8 && value <= 227 << 10 ? 0 : INVALID);
+    LEAVE(is(function, FUNCTION) && which == 8 && value <= 227 << 10 ? 0 : INVALID);
+}
+
+static bool fits(const work *w) {
+    ptx_launch l = {.bytes = w->launch.bytes};
+    memcpy(l.grid, w->launch.grid, sizeof l.grid);
+    memcpy(l.block, w->launch.block, sizeof l.block);
+    return ptx_fits(w->code, &l);
+}
+
+static int launch(object *f, const fake_launch *l, void *stream) {
+    static work w; /* with the lock */
+    if (!is(f, FUNCTION) || !is_stream(stream) || !l->grid[0] || l->block[0] * l->block[1] * l->block[2] > 1024)
+        return INVALID;
+    w = (work){.op = LAUNCH, .stream = stream, .launch = *l, .code = f->entry};
+    w.launch.kernel = f->name;
+    memcpy(w.params, l->params, l->bytes);
+    return w.code && !fits(&w) ? INVALID : put(&w);
 }
 
 EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                           unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
     ENTER("cuLaunchKernel");
-    if (!is(function, MODULE) || !is_stream(stream) || params || !gx || bx * by * bz > 1024)
+    if (params || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4])
         LEAVE(INVALID);
-    static work w; /* with the lock */
-    w = (work){.op = LAUNCH, .stream = stream};
-    w.launch = (fake_launch){.kernel = ((object *)function)->name,
-                             .grid = {gx, gy, gz},
-                             .block = {bx, by, bz},
-                             .shared = shared,
-                             .bytes = *(size_t *)extra[3]};
-    memcpy(w.params, extra[1], w.launch.bytes);
-    LEAVE(extra[0] == (void *)1 && extra[2] == (void *)2 && !extra[4] ? put(&w) : INVALID);
+    fake_launch l = {.grid = {gx, gy, gz},
+                     .block = {bx, by, bz},
+                     .shared = shared,
+                     .bytes = *(size_t *)extra[3],
+                     .params = extra[1]};
+    LEAVE(launch(function, &l, stream));
 }
 
-/* Parameters of ours lie in one buffer of 4,096 bytes. */
+/* Parameters of ours lie in one buffer. */
 EXPORT int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                      unsigned by, unsigned bz, unsigned shared, void *stream, void **params) {
     ENTER("cuLaunchCooperativeKernel");
-    if (!is(function, MODULE) || !is_stream(stream) || !gx || bx * by * bz > 1024)
-        LEAVE(INVALID);
-    static work w; /* with the lock */
-    w = (work){.op = LAUNCH, .stream = stream};
-    w.launch = (fake_launch){.kernel = ((object *)function)->name,
-                             .grid = {gx, gy, gz},
-                             .block = {bx, by, bz},
-                             .shared = shared,
-                             .bytes = sizeof w.params};
-    memcpy(w.params, params[0], sizeof w.params);
-    LEAVE(put(&w));
+    const ptx_fn *code = is(function, FUNCTION) ? ((object *)function)->entry : NULL;
+    fake_launch l = {.grid = {gx, gy, gz},
+                     .block = {bx, by, bz},
+                     .shared = shared,
+                     .bytes = code ? ptx_params(code) : 0,
+                     .params = params[0]};
+    LEAVE(launch(function, &l, stream));
 }
 
 /* --- for tests --- */
@@ -674,7 +766,7 @@ EXPORT unsigned fake_alive(void) {
     pthread_mutex_lock(&fake.lock);
     unsigned n = fake.nblocks + fake.nmanaged;
     for (unsigned k = 0; k < HANDLES; k++)
-        n += fake.objects[k].kind != NOTHING;
+        n += fake.objects[k].kind != NOTHING && fake.objects[k].kind != FUNCTION;
     pthread_mutex_unlock(&fake.lock);
     return n;
 }
