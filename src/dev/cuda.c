@@ -238,11 +238,12 @@ static void mem_info(tr_dev *d, uint64_t *left, uint64_t *total) {
 }
 
 /* Whose memory an address is, the driver knows of all libraries of the process. */
-static bool mem_sees(tr_dev *d, const void *at) {
+static int mem_sees(tr_dev *d, const void *at) {
     enum { MEMORY_TYPE = 2 }; /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE */
     tr_cuda *c = (tr_cuda *)d;
     unsigned type = 0;
-    return !cuda_enter(c) && c->fn.pointer(&type, MEMORY_TYPE, (uint64_t)(uintptr_t)at) == 0 && type != 0;
+    bool known = !cuda_enter(c) && c->fn.pointer(&type, MEMORY_TYPE, (uint64_t)(uintptr_t)at) == 0;
+    return known ? (int)type : 0;
 }
 
 static int32_t mem_pin(tr_dev *d, void *at, uint64_t bytes) {

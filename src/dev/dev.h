@@ -188,8 +188,8 @@ typedef struct tr_dev_ops {
     bool (*find)(tr_dev *d, const void *at, tr_dev_mem *out);
     bool (*owns)(const tr_dev *d, const void *at);
     void (*memory)(tr_dev *d, uint64_t *left, uint64_t *total);
-    /* Memory of others. NULL where the device has the host's. `sees`: it can use an address. `pin`: from now on it sees the host's memory there, until `unpin`. */
-    bool (*sees)(tr_dev *d, const void *at);
+    /* Memory of others. NULL where the device has the host's. `sees`: whose memory that it can use an address is: 1 the host's, 2 a device's, 0: it cannot. `pin`: from now on it sees the host's memory there, until `unpin`. */
+    int (*sees)(tr_dev *d, const void *at);
     int32_t (*pin)(tr_dev *d, void *at, uint64_t bytes);
     int32_t (*unpin)(tr_dev *d, void *at);
 

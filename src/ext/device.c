@@ -197,17 +197,22 @@ bool tr_device_check(tr_state *st, tr_dev *d, PyObject *array) {
     return PyArray_SIZE(a) == 0 || freed(PyArray_DATA(a));
 }
 
-static PyObject *dev_class(PyObject *module, PyObject *cls) {
+/* _dev_class(arrays, memory) */
+static PyObject *dev_class(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
-    PyObject *slot = PyObject_GetAttrString(cls, "_mem");
+    PyTypeObject *cls, *remote;
+    if (!PyArg_ParseTuple(args, "O!O!:_dev_class", &PyType_Type, &cls, &PyType_Type, &remote))
+        return NULL;
+    PyObject *slot = PyObject_GetAttrString((PyObject *)cls, "_mem");
     if (!slot)
         return NULL;
     const PyMemberDef *m =
         Py_IS_TYPE(slot, &PyMemberDescr_Type) ? ((PyMemberDescrObject *)slot)->d_member : NULL;
-    bool ok = m && m->type == T_OBJECT_EX && PyType_Check(cls);
+    bool ok = m && m->type == T_OBJECT_EX && PyType_IsSubtype(remote, &PyArray_Type);
     if (ok) {
         st->devarray_slot = m->offset;
-        Py_XSETREF(st->devarray_type, (PyTypeObject *)Py_NewRef(cls));
+        Py_XSETREF(st->devarray_type, (PyTypeObject *)Py_NewRef((PyObject *)cls));
+        Py_XSETREF(st->remote_type, (PyTypeObject *)Py_NewRef((PyObject *)remote));
     } else {
         PyErr_SetString(PyExc_TypeError, "a class of device arrays has its ndarray in the slot _mem");
     }
@@ -274,7 +279,7 @@ static PyObject *dev_sees(PyObject *module, PyObject *arg) {
     void *at = d ? PyLong_AsVoidPtr(arg) : NULL;
     if (!d || (!at && PyErr_Occurred()))
         return NULL;
-    return PyBool_FromLong(d->ops->sees && d->ops->sees(d, at));
+    return PyLong_FromLong(d->ops->sees ? d->ops->sees(d, at) : 0);
 }
 
 static PyObject *dev_pin(PyObject *module, PyObject *args) {
@@ -328,18 +333,19 @@ bool tr_device_add(PyObject *module) {
          "_dev_alloc(nbytes, place=0)\n--\n\nA block of the device's memory, not initialised: on the device "
          "(0), on the "
          "host where both see it (1), or where it is used (2)."},
-        {"_dev_class", dev_class, METH_O,
-         "_dev_class(cls)\n--\n\nSays which class device arrays are of, with their ndarray in the slot "
-         "_mem."},
+        {"_dev_class", dev_class, METH_VARARGS,
+         "_dev_class(cls, remote)\n--\n\nSays which class device arrays are of, with their ndarray in the "
+         "slot "
+         "_mem; and which one that is of where the host cannot touch the memory."},
         {"_dev_find", dev_find, METH_O,
          "_dev_find(ptr)\n--\n\nAddress and bytes of the block that holds an address; None: no live block of "
          "the device does."},
         {"_dev_owns", dev_owns, METH_O,
          "_dev_owns(ptr)\n--\n\nWhether an address is the device's, in a live block or not."},
         {"_dev_sees", dev_sees, METH_O,
-         "_dev_sees(ptr)\n--\n\nWhether a GPU can use an address, whoever has made the memory. The emulated "
-         "device "
-         "says no of all."},
+         "_dev_sees(ptr)\n--\n\nWhether a GPU can use an address: of the host's memory (1), of a device's "
+         "(2), or not (0), as the "
+         "emulated device says of all."},
         {"_dev_pin", dev_pin, METH_VARARGS,
          "_dev_pin(ptr, nbytes)\n--\n\nA GPU sees that memory of the host until `_dev_unpin`."},
         {"_dev_unpin", dev_unpin, METH_O, "_dev_unpin(ptr)\n--\n\nThe end of `_dev_pin`."},

@@ -42,7 +42,7 @@ static bool item_of(tr_state *st, tr_dev *d, PyObject *o, PyObject **out, PyObje
                       NPY_VOID)) /* records: what stands for them the array says */
         m = NULL;
     *out = m ? m : o;
-    if (m || PyArray_CheckExact(o)) {
+    if (m || PyArray_CheckExact(o) || Py_IS_TYPE(o, st->remote_type)) {
         const tr_devmem *b = tr_device_block(st, *out);
         if (LIKELY(b ? b->live : !d->ops->owns(d, PyArray_DATA((PyArrayObject *)*out))))
             return true;

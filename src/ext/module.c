@@ -316,6 +316,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->ufunc_type);
     Py_VISIT(st->devmem_type);
     Py_VISIT(st->devarray_type);
+    Py_VISIT(st->remote_type);
     Py_VISIT(st->stream_type);
     Py_VISIT(st->event_type);
     Py_VISIT(st->launcher_type);
@@ -351,6 +352,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->ufunc_type);
     Py_CLEAR(st->devmem_type);
     Py_CLEAR(st->devarray_type);
+    Py_CLEAR(st->remote_type);
     Py_CLEAR(st->stream_type);
     Py_CLEAR(st->event_type);
     Py_CLEAR(st->launcher_type);

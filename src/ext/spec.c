@@ -700,6 +700,16 @@ static bool variant_for(tr_function *f, PyObject *const *args, const tr_argk *pa
     return v && publish(f, v);
 }
 
+/* Code of this machine does not read a GPU's memory. */
+static bool is_reachable(const tr_function *f, const PyObject *arg, uint32_t i) {
+    if (f->target || !Py_IS_TYPE(arg, f->st->remote_type))
+        return true;
+    PyErr_Format(PyExc_TypeError,
+                 "%U(): argument '%s' lies on a GPU, and the function runs on the host: copy_to_host()",
+                 f->qualname, tr_function_param(f, i));
+    return false;
+}
+
 bool tr_spec_for(tr_function *f, PyObject *const *args) {
     tr_py_section gate;
     tr_function_hold(f, &gate);
@@ -709,7 +719,8 @@ bool tr_spec_for(tr_function *f, PyObject *const *args) {
     if (!ok)
         PyErr_NoMemory();
     for (uint32_t i = 0; ok && i < n; i++)
-        ok = tr_value_pattern(f->st, args[i], f->text, tr_function_param(f, i), &pats[i]) &&
+        ok = is_reachable(f, args[i], i) &&
+             tr_value_pattern(f->st, args[i], f->text, tr_function_param(f, i), &pats[i]) &&
              keep_pattern(f, &pats[i], &kept[i]);
     ok = ok && variant_for(f, args, pats, kept);
     for (uint32_t i = 0; pats && i < 2 * n; i++)

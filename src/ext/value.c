@@ -30,7 +30,7 @@ static bool array_overrides(tr_state *st, PyObject *o) {
                                         "__getitem__"};
     unsigned n = sizeof names / sizeof *names;
     bool differs = false;
-    if (Py_IS_TYPE(o, st->np_memmap))
+    if (Py_IS_TYPE(o, st->np_memmap) || Py_IS_TYPE(o, st->remote_type))
         return false;
     for (unsigned i = 0; i < n && !differs; i++) {
         PyObject *mine = PyObject_GetAttrString((PyObject *)Py_TYPE(o), names[i]);

@@ -687,7 +687,8 @@ static bool fits(const work *w) {
 
 static int launch(object *f, const fake_launch *l, void *stream) {
     static work w; /* with the lock */
-    if (!is(f, FUNCTION) || !is_stream(stream) || !l->grid[0] || l->block[0] * l->block[1] * l->block[2] > 1024)
+    if (!is(f, FUNCTION) || !is_stream(stream) || !l->grid[0] ||
+        l->block[0] * l->block[1] * l->block[2] > 1024)
         return INVALID;
     w = (work){.op = LAUNCH, .stream = stream, .launch = *l, .code = f->entry};
     w.launch.kernel = f->name;

@@ -37,6 +37,7 @@ if np.lib.NumpyVersion(np.__version__) < "2.0.0":
     np._set_promotion_state("weak")
 
 import treadle  # noqa: E402
+import treadle.config  # noqa: E402
 
 
 def pytest_collection_finish():
@@ -52,3 +53,41 @@ def threads(request):
     treadle.set_num_threads(request.param)
     yield request.param
     treadle.set_num_threads(before)
+
+
+EMULATED = (
+    treadle.config.CUDA != "gpu"
+)  # else all tests of kernels run on a GPU, or on what stands for one (fake_gpu.py)
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "emulated: what only the emulated device does, or what the host does with its memory"
+    )
+
+
+def pytest_runtest_setup(item):
+    if not EMULATED and item.get_closest_marker("emulated"):
+        pytest.skip("of the emulated device")
+
+
+@pytest.fixture(autouse=True)
+def _a_gpu_lives_on():
+    """A test that ends a GPU's context is the one that fails: the others begin in a new process."""
+    yield
+    if EMULATED:
+        return
+    from treadle import cuda
+
+    try:
+        while True:
+            try:
+                cuda.synchronize()
+                return
+            except cuda.cudadrv.driver.CudaAPIError:
+                raise
+            except Exception:  # what a kernel raised, and the test did not look for
+                continue
+    except cuda.cudadrv.driver.CudaAPIError as error:
+        print(f"the GPU's context has ended: {error}", file=sys.stderr, flush=True)
+        os._exit(70)

@@ -152,7 +152,13 @@ class _Arguments:
 
 
 def run(
-    driver: Driver, kernel: Any, grid: Any, block: Any, args: tuple[Any, ...], shared: int = 0, cc: Any = (8, 0)
+    driver: Driver,
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    args: tuple[Any, ...],
+    shared: int = 0,
+    cc: Any = (8, 0),
 ) -> int:
     """Run a kernel's PTX on NumPy arrays, which are worked on in place, and scalars.
 
@@ -172,7 +178,11 @@ def run(
     driver.put(record, bytes(RECORD))
     try:
         driver.launch(
-            driver.function(module, name), _three(grid), _three(block), placed.packed(text.params, record), shared
+            driver.function(module, name),
+            _three(grid),
+            _three(block),
+            placed.packed(text.params, record),
+            shared,
         )
         placed.read()
         return int.from_bytes(driver.get(record, 4), "little")

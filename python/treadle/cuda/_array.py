@@ -114,7 +114,7 @@ def allocate(shape: Any, dtype: Any, strides: Any = None, order: Any = "C", plac
         raise DeviceMemoryError(nbytes) from None
     if place == LOCAL:
         _checks.sow(memory)
-    return np.ndarray(shape, dtype, memory, strides=strides, order=order)
+    return _class_of(place)(shape, dtype, memory, strides=strides, order=order)
 
 
 def _reach(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None) -> int:
@@ -124,8 +124,34 @@ def _reach(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...
     return dtype.itemsize + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
+class Remote(np.ndarray[Any, Any]):
+    """An array over memory that the host cannot touch: NumPy knows its shape, strides and dtype, and may make views of it."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        """TypeError: what lies there is not computed with."""
+        raise TypeError(
+            f"np.{ufunc.__name__} of an array on a GPU: copy_to_host() gives one that NumPy can read"
+        )
+
+    def __getitem__(self, index: Any) -> Any:
+        """A view, of one item too."""
+        items = index if isinstance(index, tuple) else (index,)
+        return super().__getitem__(index if ... in items or isinstance(index, str) else (*items, ...))
+
+    def __repr__(self) -> str:
+        return f"<memory of a GPU: {self.shape} of {self.dtype}>"
+
+    __str__ = __repr__
+
+
+def _class_of(place: int) -> type[Array]:
+    return Remote if place == LOCAL and not is_emulated() else np.ndarray
+
+
 def on_device(mem: Any) -> bool:
     """Whether the array's memory is one that the host cannot touch."""
+    if isinstance(mem, Remote):
+        return True
     if is_emulated():
         return False
     while isinstance(mem, (np.ndarray, memoryview)) or hasattr(mem, "base"):
@@ -149,7 +175,7 @@ def move(to: Array, source: Any, stream: Any = 0) -> None:
         if isinstance(source, np.ndarray):
             source = readable(source)
         source = np.asarray(source).astype(to.dtype)
-    source = np.broadcast_to(source, to.shape)
+    source = np.broadcast_to(source, to.shape, subok=True)
     if _order.active:
         _order.active.copy(to, source, stream)
     _dev_copy(to, source, stream)
@@ -187,8 +213,9 @@ def over(address: int, shape: Any, dtype: Any, strides: Any, owner: Any, readonl
     before = -sum((n - 1) * s for n, s in zip(shape, strides or ()) if s < 0)
     data = (address - before, readonly)
     interface = {"data": data, "shape": (nbytes + before,), "typestr": "|u1", "version": 3}
-    memory = np.asarray(_Memory(interface, owner, _dev_sees(data[0])))
-    return np.ndarray(shape, dtype, memory, offset=before, strides=strides)
+    remote = _dev_sees(data[0]) == 2
+    memory = np.asarray(_Memory(interface, owner, remote))
+    return (Remote if remote else np.ndarray)(shape, dtype, memory, offset=before, strides=strides)
 
 
 def check_memory(at: int, end: int, written: bool = True) -> None:
@@ -789,4 +816,4 @@ class ManagedNDArray(_HostArray):
     """An array that lies where it is used, on the host or the device: made by `managed_array`."""
 
 
-_dev_class(_OnDevice)
+_dev_class(_OnDevice, Remote)

@@ -154,6 +154,8 @@ class Kernel(Configurable, Inspection):
             code = Function(self.py_func, flags, {}, target_of(current_cc()))
             for s in self._signatures:
                 code._declare(s)
+            if self._signatures:
+                code.disable_compile()
             self._code = code
         return self._code
 

@@ -58,7 +58,8 @@ def _text(operands: list[str], axes: int, body: Callable[[str], str]) -> str:
 
 def _there(a: Any, dtype: Any, writes: bool = False) -> Array:
     """An operand on the device."""
-    a = np.asarray(a, dtype) if dtype is not None and not isinstance(a, np.ndarray) else np.asarray(a)
+    if not isinstance(a, np.ndarray):
+        a = np.asarray(a, dtype)
     if on_device(a):
         return a
     made = allocate(a.shape, a.dtype)
@@ -180,7 +181,9 @@ class GpuLoops:
             for o, t, s in zip(outs, results, shapes)
         ]
         loop = shapes[0][: len(shapes[0]) - self._core[self._ufunc.nin]]
-        spread = [np.broadcast_to(a, loop + a.shape[a.ndim - n :]) for a, n in zip(given, self._core)] + made
+        spread = [
+            np.broadcast_to(a, loop + a.shape[a.ndim - n :], subok=True) for a, n in zip(given, self._core)
+        ] + made
         flat = _flat(spread, loop, self._core)
         space = (int(np.prod(loop)),) if flat is not None else loop or (1,)
         operands = flat or (spread if loop else [a.reshape((1, *a.shape)) for a in spread])

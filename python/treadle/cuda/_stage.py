@@ -46,6 +46,9 @@ class _Copies:
                 mem = _room(first)
                 if any(self.arrays[k][1] for k in group):
                     move(mem, first, self.stream)
+                if not first.flags.writeable:
+                    mem = mem.view()
+                    mem.flags.writeable = False
                 self.there.update((id(self.arrays[k][0]), mem) for k in group)
                 continue
             block = allocate((hi - lo,), np.uint8)
@@ -87,10 +90,7 @@ def _room(like: Array) -> Array:
     """Memory of the device in which the array's items lie in the same order, without gaps."""
     axes = sorted(range(like.ndim), key=lambda k: (-abs(like.strides[k]), k))
     inner = allocate(tuple(like.shape[k] for k in axes), like.dtype)
-    made = inner.transpose([axes.index(k) for k in range(like.ndim)])
-    if not like.flags.writeable:
-        made.flags.writeable = False
-    return made
+    return inner.transpose([axes.index(k) for k in range(like.ndim)])
 
 
 def _groups(spans: list[Span]) -> list[tuple[list[int], Span]]:
