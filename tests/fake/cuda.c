@@ -63,7 +63,7 @@ static struct {
     object objects[HANDLES];
     work *queue;
     unsigned nwork;
-    bool hold;
+    int hold;
     struct {
         char symbol[32];
         unsigned left;
@@ -687,6 +687,8 @@ static bool fits(const work *w) {
 
 static int launch(object *f, const fake_launch *l, void *stream) {
     static work w; /* with the lock */
+    if (fake.hold == 2)
+        return fake.sticky;
     if (!is(f, FUNCTION) || !is_stream(stream) || !l->grid[0] ||
         l->block[0] * l->block[1] * l->block[2] > 1024)
         return INVALID;
@@ -729,7 +731,7 @@ EXPORT void fake_reset(void) {
     memset(&fake.fail, 0, sizeof fake.fail);
     memset(fake.calls, 0, sizeof fake.calls);
     fake.sticky = 0;
-    fake.hold = false;
+    fake.hold = 0;
     while (step()) {}
     pthread_mutex_unlock(&fake.lock);
 }

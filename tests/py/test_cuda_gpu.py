@@ -46,7 +46,7 @@ from treadle import cuda
 a = np.arange(24.0).reshape(2, 3, 4)
 for given in (a, a[:, ::2], a[:, :, ::-1], a.T, np.asfortranarray(a), a[:0], a[1, 2, 3], np.broadcast_to(a[0], (5, 3, 4))):
     d = cuda.to_device(given)
-    assert np.array_equal(d.copy_to_host(), given) and d.dtype == given.dtype, given
+    assert np.array_equal(d.copy_to_host(), given) and d.dtype == given.dtype and type(d.copy_to_host()) is np.ndarray, given
     out = np.empty_like(given)
     d.copy_to_host(out)
     assert np.array_equal(out, given) and np.array_equal(np.asarray(d), given)
