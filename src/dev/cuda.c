@@ -490,6 +490,20 @@ static bool load_module(tr_cuda *c, const tr_dev_image *im, tr_dev_code *code, c
     return false;
 }
 
+static void *assemble(tr_dev *d, const char *text, size_t *size) {
+    enum { PTX = 1 }; /* CU_JIT_INPUT_PTX */
+    tr_cuda *c = (tr_cuda *)d;
+    void *state = NULL, *made = NULL, *copy = NULL;
+    *size = 0;
+    if (cuda_enter(c) || c->fn.link_new(0, NULL, NULL, &state))
+        return NULL;
+    if (!c->fn.link_add(state, PTX, text, strlen(text) + 1, "kernel.ptx", 0, NULL, NULL) &&
+        !c->fn.link_end(state, &made, size) && (copy = malloc(*size)))
+        memcpy(copy, made, *size);
+    c->fn.link_free(state);
+    return copy;
+}
+
 static tr_dev_code *load(tr_dev *d, const tr_dev_image *im, char *msg, size_t room) {
     tr_cuda *c = (tr_cuda *)d;
     size_t parts = im->nparts * sizeof *im->parts;
@@ -563,6 +577,7 @@ static const tr_dev_ops ops = {
     .pin = mem_pin,
     .unpin = mem_unpin,
     .load = load,
+    .assemble = assemble,
     .unload = unload,
     .launch = launch_now,
     .explain = explain,

@@ -196,6 +196,8 @@ typedef struct tr_dev_ops {
     /* Code. NULL where that is the host's own. `load` fails with a message. What was launched has ended before `unload` returns. `launch` is a launch that
      * needs no job: nothing of `l` is needed when it returns. */
     tr_dev_code *(*load)(tr_dev *d, const tr_dev_image *image, char *msg, size_t room);
+    /* What the driver makes of PTX, which loads sooner; malloc'ed. NULL: it does not, and `load` may say why. */
+    void *(*assemble)(tr_dev *d, const char *text, size_t *size);
     void (*unload)(tr_dev *d, tr_dev_code *code);
     int32_t (*launch)(tr_dev *d, tr_dev_stream *s, const tr_dev_launch *l);
 

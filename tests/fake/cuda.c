@@ -40,7 +40,7 @@ typedef struct work {
     struct object *event;
 } work;
 
-typedef enum kind { NOTHING, STREAM, EVENT, MODULE, FUNCTION } kind;
+typedef enum kind { NOTHING, STREAM, EVENT, MODULE, FUNCTION, LINK } kind;
 typedef struct object {
     kind kind;
     bool done;
@@ -49,6 +49,7 @@ typedef struct object {
     ptx_module *code;      /* a module's */
     const ptx_fn *entry;   /* a function's */
     struct object *module; /* a function's */
+    char *linked;          /* a link's */
 } object;
 
 static struct {
@@ -606,9 +607,14 @@ EXPORT int cuEventElapsedTime(float *ms, void *begin, void *end) {
     LEAVE(0);
 }
 
+/* A text is linked by writing so in front of it. */
+static const char linked[] = "linked code\n";
+
 /* PTX is code, and so is "kernel NAME". */
 static const char *load(object *m, const char *image, char *why, size_t room) {
     const char *said = "line 1: a kernel was expected";
+    if (!strncmp(image, linked, sizeof linked - 1))
+        image += sizeof linked - 1;
     if (!strncmp(image, "kernel ", 7)) {
         snprintf(m->name, sizeof m->name, "%s", image + 7);
         return NULL;
@@ -618,6 +624,45 @@ static const char *load(object *m, const char *image, char *why, size_t room) {
         said = m->code ? NULL : why;
     }
     return said;
+}
+
+EXPORT int cuLinkCreate_v2(unsigned n, int *options, void **values, void **state) {
+    ENTER("cuLinkCreate_v2");
+    (void)n, (void)options, (void)values;
+    *state = make(LINK);
+    LEAVE(0);
+}
+
+EXPORT int cuLinkAddData_v2(void *state, int type, const void *data, size_t size, const char *name, unsigned n,
+                            int *options, void **values) {
+    ENTER("cuLinkAddData_v2");
+    (void)name, (void)n, (void)options, (void)values;
+    object *l = state;
+    if (!is(l, LINK) || type != 1 || ((const char *)data)[size - 1])
+        LEAVE(INVALID);
+    l->linked = malloc(sizeof linked + size);
+    sprintf(l->linked, "%s%s", linked, (const char *)data);
+    LEAVE(0);
+}
+
+EXPORT int cuLinkComplete(void *state, void **made, size_t *size) {
+    ENTER("cuLinkComplete");
+    object *l = state;
+    if (!is(l, LINK) || !l->linked)
+        LEAVE(INVALID);
+    *made = l->linked;
+    *size = strlen(l->linked) + 1;
+    LEAVE(0);
+}
+
+EXPORT int cuLinkDestroy(void *state) {
+    ENTER("cuLinkDestroy");
+    object *l = state;
+    if (!is(l, LINK))
+        LEAVE(INVALID);
+    free(l->linked);
+    *l = (object){.kind = NOTHING};
+    LEAVE(0);
 }
 
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
