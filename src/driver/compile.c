@@ -201,8 +201,8 @@ static bool load(tr_prog *p, const tr_request *rq, const uint8_t *elf, size_t si
 
 static bool use_cache(const tr_ctx *c, const tr_request *rq) {
     uint32_t texts = c->dump.stages & ~(1u << TR_STAGE_TIME);
-    return rq->cache_dir && rq->upto == TR_STAGE_TIME && !rq->text_only && !texts && !rq->want.llvm && !rq->want.llvmopt &&
-           !rq->want.assembly;
+    return rq->cache_dir && rq->upto == TR_STAGE_TIME && !rq->text_only && !texts && !rq->want.llvm &&
+           !rq->want.llvmopt && !rq->want.assembly;
 }
 
 static bool accepts(const tr_request *rq, const tr_ty *ret, bool report) {

@@ -633,8 +633,8 @@ EXPORT int cuLinkCreate_v2(unsigned n, int *options, void **values, void **state
     LEAVE(0);
 }
 
-EXPORT int cuLinkAddData_v2(void *state, int type, const void *data, size_t size, const char *name, unsigned n,
-                            int *options, void **values) {
+EXPORT int cuLinkAddData_v2(void *state, int type, const void *data, size_t size, const char *name,
+                            unsigned n, int *options, void **values) {
     ENTER("cuLinkAddData_v2");
     (void)name, (void)n, (void)options, (void)values;
     object *l = state;

@@ -190,6 +190,7 @@ def test_arrays_of_others():
     r = start(OTHERS)
     assert r.returncode == 0 and r.stdout == "done\n", r.stderr
 
+
 KERNELS = """
 import threading, traceback
 import numpy as np
