@@ -542,6 +542,32 @@ static tr_dev_code *load(tr_dev *d, const tr_dev_image *im, char *msg, size_t ro
     return NULL;
 }
 
+static int32_t takes(tr_dev *d, const tr_dev_code *code, tr_dev_takes *out) {
+    tr_cuda *c = (tr_cuda *)d;
+    const struct {
+        int which; /* CUfunction_attribute */
+        int *value;
+    } all[] = {
+        {0, &out->threads}, {1, &out->shared}, {2, &out->constant}, {3, &out->local}, {4, &out->registers}};
+    int32_t reason = cuda_enter(c);
+    for (size_t k = 0; k < sizeof all / sizeof *all && !reason; k++) {
+        int status = c->fn.function_get(all[k].value, all[k].which, code->function);
+        reason = status ? cuda_refused(c, "cuFuncGetAttribute", status) : 0;
+    }
+    return reason;
+}
+
+static int32_t held(tr_dev *d, tr_dev_code *code, uint32_t threads, uint32_t shared, int *blocks) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t reason = cuda_enter(c);
+    int status = reason ? 0 : shared > code->shared ? allow_shared(c, code, shared) : 0;
+    if (!reason && !status)
+        status = c->fn.occupancy(blocks, code->function, (int)threads, shared);
+    return reason   ? reason
+           : status ? cuda_refused(c, "cuOccupancyMaxActiveBlocksPerMultiprocessor", status)
+                    : 0;
+}
+
 static void unload(tr_dev *d, tr_dev_code *code) {
     tr_cuda *c = (tr_cuda *)d;
     uint64_t ticket = 0;
@@ -580,6 +606,8 @@ static const tr_dev_ops ops = {
     .assemble = assemble,
     .unload = unload,
     .launch = launch_now,
+    .takes = takes,
+    .held = held,
     .explain = explain,
 #define X(result, name, params) .name = cuda_##name,
 #include "dev/queue.def"

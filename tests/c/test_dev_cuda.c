@@ -441,6 +441,11 @@ static bool others(tr_dev_stream *s) {
     tr_dev_stream *wrapped = s ? ops->stream_wrap(d, ops->stream_handle(d, s)) : NULL;
     tr_slot slots[16] = {{.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}};
     tr_dev_launch l = {.code = code, .slots = slots, .nslots = 16, .nsizes = 7};
+    tr_dev_takes takes;
+    int held;
+    if (code)
+        ok &= ops->takes(d, code, &takes) == 0 && takes.registers == 32 &&
+              ops->held(d, code, 256, 60 << 10, &held) == 0 && held == 3;
     if (code)
         ok &= ops->launch(d, NULL, &l) == 0 && ops->launch(d, s, &l) == 0 &&
               (!wrapped || ops->launch(d, wrapped, &l) == 0);

@@ -723,6 +723,27 @@ EXPORT int cuFuncSetAttribute(void *function, int which, int value) {
     LEAVE(is(function, FUNCTION) && which == 8 && value <= 227 << 10 ? 0 : INVALID);
 }
 
+/* As a kernel of 32 registers has them. */
+EXPORT int cuFuncGetAttribute(int *value, int which, void *function) {
+    ENTER("cuFuncGetAttribute");
+    static const int values[] = {1024, 16, 8, 24, 32};
+    if (!is(function, FUNCTION) || which < 0 || which > 4)
+        LEAVE(INVALID);
+    *value = values[which];
+    LEAVE(0);
+}
+
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
+                                                       size_t shared) {
+    ENTER("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    if (!is(function, FUNCTION) || threads < 1 || threads > 1024)
+        LEAVE(INVALID);
+    *blocks = 2048 / threads < 32 ? 2048 / threads : 32;
+    if (shared && (size_t)*blocks > (228 << 10) / (shared + 1024))
+        *blocks = (int)((228 << 10) / (shared + 1024));
+    LEAVE(0);
+}
+
 static bool fits(const work *w) {
     ptx_launch l = {.bytes = w->launch.bytes};
     memcpy(l.grid, w->launch.grid, sizeof l.grid);

@@ -252,6 +252,8 @@ for wrong in ((x, 2), (f,), (f, "2"), (f, 2, 3)):
     except TypeError:
         continue
     raise AssertionError
+assert scale.get_regs_per_thread() == dict.fromkeys(scale.overloads, 32) and set(five.get_max_threads_per_block().values()) == {1024}
+assert {o.max_cooperative_grid_blocks((16, 16), 60 << 10) for o in scale.overloads.values()} == {3 * 16}
 def many():
     mine = cuda.to_device(np.ones(8))
     for _ in range(50):
