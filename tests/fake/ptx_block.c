@@ -150,7 +150,7 @@ static bool meet_warp(ptx_thread *w, unsigned n) {
         there |= (uint32_t)(w[k].state != PTX_ENDED) << k;
         waiting |= (uint32_t)(w[k].state == PTX_AT_WARP) << k;
     }
-    for (unsigned k = 0; waiting >> k; k++) {
+    for (unsigned k = 0; k < WARP; k++) {
         if (!(waiting >> k & 1) || w[k].state != PTX_AT_WARP)
             continue;
         if (w[k].at->op == PTX_ACTIVEMASK) {
@@ -166,8 +166,6 @@ static bool meet_warp(ptx_thread *w, unsigned n) {
             join(w, mask);
             moved = true;
         }
-        if (k == WARP - 1)
-            break;
     }
     return moved || (active && meet_actives(w, n));
 }

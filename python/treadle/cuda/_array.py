@@ -164,7 +164,7 @@ def readable(mem: Array) -> Array:
     if not on_device(mem):
         _dev_synchronize()
         return mem
-    host = np.empty_like(mem, order="K")
+    host = np.empty_like(mem, order="K", subok=False)
     _dev_copy(host, mem, 0)
     return host
 
@@ -436,7 +436,7 @@ class _Access:
             ``ary`` is no array, or has another dtype.
         """
         if ary is None:
-            ary = np.empty_like(self._mem, order="K")
+            ary = np.empty_like(self._mem, order="K", subok=False)
         elif isinstance(ary, np.void):  # a record of the host's
             host = np.empty((), ary.dtype)
             move(_paired(self._mem, host), self._mem)
