@@ -23,6 +23,9 @@ enum {
     LOG = 1024
 };
 
+/* State of the process. */
+static tr_cuda the_gpu = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 /* The latest status that was refused on this thread. */
 static _Thread_local struct {
     const char *what;
@@ -330,14 +333,15 @@ static tr_dev_copy packed(const tr_dev_copy *p, void *at, bool to) {
 
 /* Arrays that meet: all is read before anything is written. */
 static int copy_by_way(tr_cuda *c, const tr_dev_copy *p, void *stream) {
-    uint64_t at;
-    int status = c->fn.alloc(&at, tr_dev_copy_bytes(p));
+    bool ordered = c->fn.alloc_on != NULL;
+    uint64_t at, bytes = tr_dev_copy_bytes(p);
+    int status = ordered ? c->fn.alloc_on(&at, bytes, stream) : c->fn.alloc(&at, bytes);
     if (status)
         return status;
     tr_dev_copy out = packed(p, (void *)(uintptr_t)at, true), in = packed(p, (void *)(uintptr_t)at, false);
     status = copy_part(c, &out, 0, stream);
     status = status ? status : copy_part(c, &in, 0, stream);
-    int after = c->fn.free(at); /* waits */
+    int after = ordered ? c->fn.free_on(at, stream) : c->fn.free(at); /* that waits */
     return status ? status : after;
 }
 
@@ -411,9 +415,19 @@ static int32_t launch_now(tr_dev *d, tr_dev_stream *s, const tr_dev_launch *l) {
     return code ? code : status ? cuda_refused(c, "cuLaunchKernel", status) : 0;
 }
 
+static void *call_there(void *arg) {
+    const tr_dev_job *j = arg;
+    tr_dev_call_host(&j->u.call, cuda_look(&the_gpu) ? TR_CODE_DEVICE : 0);
+    return NULL;
+}
+
+/* On a thread of the driver's, which may not call the driver: where the function frees memory, or launches, another thread must. */
 static void call_host(void *arg) {
-    tr_dev_job *j = arg;
-    tr_dev_call_host(&j->u.call, j->code);
+    pthread_t t;
+    if (pthread_create(&t, NULL, call_there, arg) == 0)
+        pthread_join(t, NULL);
+    else
+        call_there(arg);
 }
 
 int32_t cuda_do(tr_cuda *c, void *stream, tr_dev_job *j) {
@@ -568,24 +582,57 @@ static int32_t held(tr_dev *d, tr_dev_code *code, uint32_t threads, uint32_t sha
                     : 0;
 }
 
-static void unload(tr_dev *d, tr_dev_code *code) {
-    tr_cuda *c = (tr_cuda *)d;
-    uint64_t ticket = 0;
-    while (!cuda_reached(d, NULL, &ticket, INT64_C(1) << 40)) {}
-    pthread_mutex_lock(&c->lock);
+/* With the lock. */
+static void drop_code(tr_cuda *c, tr_dev_code *code) {
     *(code->prev ? &code->prev->next : &c->codes) = code->next;
     if (code->next)
         code->next->prev = code->prev;
     give_record(c, code->record);
+}
+
+void cuda_see_orphans(tr_cuda *c) {
+    pthread_mutex_lock(&c->lock);
+    for (tr_dev_code *code = c->codes; code; code = code->next)
+        code->orphan = code->orphan ? 2 : 0;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void cuda_unload_orphans(tr_cuda *c) {
+    tr_dev_code *gone = NULL;
+    pthread_mutex_lock(&c->lock);
+    for (tr_dev_code *code = c->codes, *next; code; code = next) {
+        next = code->next;
+        if (code->orphan == 2) {
+            drop_code(c, code);
+            code->next = gone;
+            gone = code;
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    for (tr_dev_code *next; gone; gone = next) {
+        next = gone->next;
+        if (cuda_gives_back(c))
+            c->fn.unload(gone->module);
+        free(gone);
+    }
+}
+
+/* It may be at work, or wait for a call that waits for who is here: then it goes when nothing is. */
+static void unload(tr_dev *d, tr_dev_code *code) {
+    tr_cuda *c = (tr_cuda *)d;
+    uint64_t ticket = 0;
+    bool idle = cuda_reached(d, NULL, &ticket, 0); /* what it raised is noted */
+    pthread_mutex_lock(&c->lock);
+    code->orphan = idle ? 2 : 1;
     if (c->latest == code)
         c->latest = NULL;
     for (unsigned k = 0; k < CUDA_FAILURES; k++) /* nobody is left to whom it says something */
         if (c->failure[k].owner == code->owner)
             c->failure[k].owner = NULL;
+    code->owner = NULL;
     pthread_mutex_unlock(&c->lock);
-    if (cuda_gives_back(c))
-        c->fn.unload(code->module);
-    free(code);
+    if (idle)
+        cuda_unload_orphans(c);
 }
 
 /* --- the device --- */
@@ -613,9 +660,6 @@ static const tr_dev_ops ops = {
 #include "dev/queue.def"
 #undef X
 };
-
-/* State of the process. */
-static tr_cuda the_gpu = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool refuse(const tr_cuda *c, const char *what, int status, char *msg, size_t room) {
     if (status == TR_CUDA_STUB)

@@ -60,6 +60,7 @@ typedef struct cuda_stream {
     struct cuda_stream *next, *prev; /* of the device's */
     void *handle;
     bool foreign;            /* another library's */
+    bool orphan;             /* nobody has it any more; it goes when it has nothing to do */
     tr_dev_job *head, *tail; /* not known to have ended */
     void *marker;            /* an event; NULL: none yet */
     uint64_t marked;         /* jobs up to this number lie before it; 0: it is not recorded */
@@ -78,6 +79,7 @@ struct tr_dev_code {
     tr_dev_error *record; /* memory that host and device see; NULL: it raises nothing */
     uint32_t nparts, bytes;
     bool cooperative;
+    uint8_t orphan; /* nobody has it any more: 1; and what it was launched for has ended: 2 */
     _Atomic unsigned shared; /* bytes of dynamic shared memory that it may have */
     void *owner;
     tr_dev_part parts[];
@@ -122,6 +124,11 @@ void cuda_queue_open(tr_cuda *c);
 #define X(result, name, params) result cuda_##name params;
 #include "dev/queue.def"
 #undef X
+/* cuda.c: looks which code nobody has any more; gives that back, when all that was submitted before it looked has ended. */
+void cuda_see_orphans(tr_cuda *c);
+void cuda_unload_orphans(tr_cuda *c);
+/* cuda_queue.c: notes what kernels have raised; whether there is something that nobody was told. */
+bool cuda_look(tr_cuda *c);
 /* cuda.c: gives a job to the driver, on a stream of its own or (NULL) the default one. */
 int32_t cuda_do(tr_cuda *c, void *stream, tr_dev_job *j);
 

@@ -30,16 +30,18 @@ static void fail(tr_cuda *c, const tr_dev_failure *f) {
     atomic_fetch_add(&c->failures, 1);
 }
 
-/* Looks at what kernels have raised. */
-static void look(tr_cuda *c) {
+bool cuda_look(tr_cuda *c) {
     pthread_mutex_lock(&c->lock);
     for (tr_dev_code *code = c->codes; code; code = code->next) {
         if (!code->record || !__atomic_load_n(&code->record->code, __ATOMIC_ACQUIRE))
             continue;
-        fail(c, &(tr_dev_failure){.code = code->record->code, .owner = code->owner, .error = *code->record});
+        if (!code->orphan)
+            fail(c, &(tr_dev_failure){
+                        .code = code->record->code, .owner = code->owner, .error = *code->record});
         memset(code->record, 0, sizeof *code->record);
     }
     pthread_mutex_unlock(&c->lock);
+    return atomic_load(&c->failures) != 0;
 }
 
 /* The driver says that something failed. */
@@ -131,6 +133,8 @@ int32_t cuda_submit(tr_dev *d, tr_dev_stream *stream, tr_dev_job *j) {
     int32_t code = cuda_do(c, s ? s->handle : NULL, j);
     if (!code && s)
         note(c, s, j);
+    else if (!code && j->op == TR_DEV_COPY) /* all before it has ended */
+        cuda_look(c);
     return code;
 }
 
@@ -175,14 +179,47 @@ static bool are_idle(tr_cuda *c, void *s) {
     return idle;
 }
 
+/* Gives back the streams that nobody has any more, and that have nothing to do. */
+static void end_orphans(tr_cuda *c) {
+    bool alive = cuda_gives_back(c);
+    cuda_stream *gone = NULL;
+    pthread_mutex_lock(&c->lock);
+    for (cuda_stream *o = c->streams.next, *next; o != &c->streams; o = next) {
+        bool ask = alive && (o->head || !o->foreign); /* others may have ended theirs */
+        next = o->next;
+        if (!o->orphan || (ask && c->fn.stream_query(o->handle) == TR_CUDA_NOT_READY))
+            continue;
+        o->next->prev = o->prev;
+        o->prev->next = o->next;
+        o->next = gone;
+        gone = o;
+    }
+    pthread_mutex_unlock(&c->lock);
+    for (cuda_stream *next; gone; gone = next) {
+        next = gone->next;
+        release(cut(gone, UINT64_MAX));
+        if (alive && gone->marker)
+            c->fn.event_free(gone->marker);
+        if (alive && !gone->foreign)
+            c->fn.stream_free(gone->handle);
+        free(gone);
+    }
+}
+
 bool cuda_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns) {
     tr_cuda *c = (tr_cuda *)d;
     *ticket = 1;
     if (cuda_enter(c)) /* nothing is at work any more */
         return true;
+    if (!s)
+        cuda_see_orphans(c);
     bool done = wait_until(c, are_idle, s, ns);
     if (done)
-        look(c);
+        cuda_look(c);
+    if (done && !s) {
+        end_orphans(c);
+        cuda_unload_orphans(c);
+    }
     return done;
 }
 
@@ -232,24 +269,14 @@ uintptr_t cuda_stream_handle(const tr_dev *d, const tr_dev_stream *s) {
     return (uintptr_t)((const cuda_stream *)s)->handle;
 }
 
-/* What it was given is done, which is waited for: jobs refer to memory that somebody must give back. */
+/* What it was given is done first: jobs refer to memory that somebody must give back. */
 void cuda_stream_free(tr_dev *d, tr_dev_stream *stream) {
     tr_cuda *c = (tr_cuda *)d;
     cuda_stream *s = (cuda_stream *)stream;
-    bool alive = cuda_gives_back(c);
-    if (alive && (s->head || !s->foreign)) /* others may have ended theirs */
-        c->fn.stream_await(s->handle);
     pthread_mutex_lock(&c->lock);
-    tr_dev_job *ended = cut(s, UINT64_MAX);
-    s->next->prev = s->prev;
-    s->prev->next = s->next;
+    s->orphan = true;
     pthread_mutex_unlock(&c->lock);
-    release(ended);
-    if (alive && s->marker)
-        c->fn.event_free(s->marker);
-    if (alive && !s->foreign)
-        c->fn.stream_free(s->handle);
-    free(s);
+    end_orphans(c);
 }
 
 /* --- events --- */
@@ -306,7 +333,7 @@ bool cuda_happened(tr_dev *d, tr_dev_event *e, int64_t ns) {
         return true;
     bool yes = wait_until(c, has_happened, e, ns);
     if (yes)
-        look(c);
+        cuda_look(c);
     return yes;
 }
 

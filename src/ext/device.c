@@ -94,7 +94,9 @@ static bool give_back(tr_devmem *m) {
     tr_dev *d = m->st->dev;
     if (!atomic_exchange(&m->live, false))
         return false;
+    PyThreadState *ts = tr_device_leave(m->st);
     d->ops->free(d, &m->mem);
+    tr_device_return(ts);
     return true;
 }
 

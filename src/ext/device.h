@@ -37,6 +37,14 @@ static inline tr_devmem *tr_device_block(const tr_state *st, PyObject *array) {
         o = PyMemoryView_GET_BUFFER(o)->obj;
     return o && Py_IS_TYPE(o, st->devmem_type) ? (tr_devmem *)o : NULL;
 }
+/* Around what may wait for the device: a call of Python's on a stream may have to come first, and needs the GIL. NULL: there is none. */
+static inline PyThreadState *tr_device_leave(const tr_state *st) {
+    return atomic_load_explicit(&st->calls, memory_order_relaxed) ? PyEval_SaveThread() : NULL;
+}
+static inline void tr_device_return(PyThreadState *ts) {
+    if (ts)
+        PyEval_RestoreThread(ts);
+}
 /* The device can use the array: it lies in a live block, or is the host's own. False with ValueError. */
 bool tr_device_check(tr_state *st, tr_dev *d, PyObject *array);
 

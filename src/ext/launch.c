@@ -173,9 +173,11 @@ static PyObject *run_own(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, cons
                          tr_slot *slots) {
     tr_dev_launch job = {.code = v->code->code, .slots = slots, .nslots = SIZES + v->nslots, .nsizes = SIZES};
     if (UNLIKELY(atomic_load_explicit(&l->st->over, memory_order_relaxed) || tr_dev_is_called()) &&
-        !tr_stream_ready(l->st))
+        !(s ? tr_stream_drain(l->st) : tr_stream_ready(l->st)))
         return NULL;
+    PyThreadState *ts = tr_device_leave(l->st); /* a queue of the driver's may be full */
     int32_t code = d->ops->launch(d, s, &job);
+    tr_device_return(ts);
     if (UNLIKELY(code))
         return tr_device_raise(d, code);
     tr_dev_failure f;

@@ -38,6 +38,7 @@ typedef struct tr_state {
         *launch_first; /* what the package does with arguments that are none of ours; before a launcher's first launch. NULL: nothing */
     PyObject *launch_stage;           /* launches with arrays that are not on the device */
     struct tr_devjob *_Atomic over;   /* jobs that the device needs no more */
+    _Atomic uint32_t calls;           /* calls of Python that lie on streams of a GPU */
     struct tr_devtext *_Atomic texts; /* what launches on streams printed, the latest first */
     Py_ssize_t devarray_slot;         /* in an object of devarray_type: its ndarray */
     _Atomic(struct tr_dev *) dev;     /* the device: ext/device.h */

@@ -126,7 +126,9 @@ tr_devjob *tr_devjob_new(tr_state *st, tr_dev_op op, uint32_t nslots, uint32_t n
 bool tr_devjob_submit(tr_devjob *j, tr_dev *d, tr_dev_stream *s) {
     tr_state *st = j->st;
     j->job.threads = (unsigned)tr_rt_num_threads();
+    PyThreadState *ts = tr_device_leave(st);
     int32_t code = d->ops->submit(d, s, &j->job);
+    tr_device_return(ts);
     if (code) {
         tr_device_raise(d, code);
         tr_devjob_free(j);
@@ -230,9 +232,16 @@ static bool is_told(tr_state *st, tr_dev *d, tr_dev_stream *s) {
     return !d->ops->take(d, s, &f) || tr_stream_raise(st, &f);
 }
 
+/* A GPU's context may have ended; whoever waits is told each time. */
+static bool lives(tr_dev *d) {
+    tr_dev_job nothing = {.op = TR_DEV_FILL};
+    int32_t code = d->ops->load ? d->ops->submit(d, NULL, &nothing) : 0;
+    return (code != TR_CODE_DEVICE && code != TR_CODE_GPU) || tr_device_raise(d, code);
+}
+
 bool tr_stream_synchronize(tr_state *st, tr_dev *d, tr_dev_stream *s) {
     wait w = {.d = d, .s = s};
-    return wait_for(for_stream, &w) && tr_stream_drain(st) && is_told(st, d, s);
+    return wait_for(for_stream, &w) && tr_stream_drain(st) && is_told(st, d, s) && lives(d);
 }
 
 bool tr_stream_begin_slow(tr_state *st, tr_dev *d) {
@@ -376,11 +385,14 @@ static PyObject *stream_tell(PyObject *self, PyObject *unused) {
 static void call_python(void *arg, int32_t code) {
     enum { LAUNCH_FAILED = 719 }; /* CUDA_ERROR_LAUNCH_FAILED */
     PyObject *fn = ((tr_devjob *)arg)->keep[0];
+    tr_state *st = ((tr_devjob *)arg)->st;
     PyGILState_STATE g = PyGILState_Ensure();
     PyObject *r = PyObject_CallFunction(fn, "i", code ? LAUNCH_FAILED : 0);
     if (!r)
         PyErr_WriteUnraisable(fn);
     Py_XDECREF(r);
+    if (st->dev->ops->load)
+        atomic_fetch_sub(&st->calls, 1);
     PyGILState_Release(g);
 }
 
@@ -391,9 +403,11 @@ static PyObject *stream_call(PyObject *self, PyObject *fn) {
     if (!tr_stream_of(s->st, self, &of))
         return NULL;
     if (!of) { /* all before it is done when it is reached */
-        if (!tr_stream_begin(s->st, d))
+        bool own = d->ops->load != NULL;
+        if (own ? !tr_stream_synchronize(s->st, d, NULL) : !tr_stream_begin(s->st, d))
             return NULL;
-        d->ops->end(d);
+        if (!own)
+            d->ops->end(d);
         PyObject *r = PyObject_CallFunction(fn, "i", 0);
         Py_XDECREF(r);
         return r ? Py_NewRef(Py_None) : NULL;
@@ -403,7 +417,13 @@ static PyObject *stream_call(PyObject *self, PyObject *fn) {
         return NULL;
     j->keep[0] = Py_NewRef(fn);
     j->job.u.call = (tr_dev_call){call_python, j};
-    return tr_devjob_submit(j, d, of) ? Py_NewRef(Py_None) : NULL;
+    if (!d->ops->load) /* its own threads are not in anybody's way */
+        return tr_devjob_submit(j, d, of) ? Py_NewRef(Py_None) : NULL;
+    atomic_fetch_add(&s->st->calls, 1);
+    if (tr_devjob_submit(j, d, of))
+        Py_RETURN_NONE;
+    atomic_fetch_sub(&s->st->calls, 1);
+    return NULL;
 }
 
 static PyObject *stream_handle(PyObject *self, void *unused) {
@@ -627,14 +647,14 @@ static bool copy_now(tr_state *st, tr_dev *d, PyArrayObject *to, PyArrayObject *
     describe(&j.u.copy, to, from);
     if (!tr_stream_begin(st, d))
         return false;
-    PyThreadState *ts = tr_dev_copy_bytes(&j.u.copy) > SMALL_COPY ? PyEval_SaveThread() : NULL;
+    bool large = tr_dev_copy_bytes(&j.u.copy) > SMALL_COPY;
+    PyThreadState *ts = large ? PyEval_SaveThread() : tr_device_leave(st);
     int32_t code = d->ops->submit(d, NULL, &j);
     d->ops->end(d);
-    if (ts)
-        PyEval_RestoreThread(ts);
+    tr_device_return(ts);
     if (code)
         tr_device_raise(d, code);
-    return !code;
+    return !code && (!d->ops->load || is_told(st, d, NULL));
 }
 
 static PyObject *dev_copy(PyObject *module, PyObject *args) {

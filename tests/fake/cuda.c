@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dev/cuda.h"
@@ -24,9 +25,11 @@ enum {
 };
 enum { INVALID = 1, NOT_FOUND = 500, INVALID_HANDLE = 400, INVALID_PTX = 218 };
 
-typedef enum fake_op { LAUNCH, COPY, ROWS, FILL, CALL, RECORD, WAIT } fake_op;
+typedef enum fake_op { LAUNCH, COPY, ROWS, FILL, CALL, RECORD, WAIT, FREE } fake_op;
 typedef struct work {
     fake_op op;
+    bool begun; /* a call, which goes on on a thread of its own */
+    uint64_t number;
     void *stream;
     fake_launch launch;
     const ptx_fn *code;
@@ -36,7 +39,7 @@ typedef struct work {
     tr_cuda_rows rows;
     unsigned char value;
     void (*fn)(void *);
-    void *arg;
+    void *arg, *staged;
     struct object *event;
 } work;
 
@@ -63,7 +66,9 @@ static struct {
     uint64_t used;
     object objects[HANDLES];
     work *queue;
-    unsigned nwork;
+    unsigned nwork, ncalls;
+    uint64_t number;   /* of the latest work */
+    pthread_cond_t go; /* a call has ended */
     int hold;
     struct {
         char symbol[32];
@@ -82,8 +87,8 @@ static struct {
         void *at;
         size_t bytes;
     } hosts[HOSTS]; /* memory of the host that the device sees */
-    double now;
-} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .go = PTHREAD_COND_INITIALIZER};
+static _Thread_local bool called; /* this thread is the driver's, which may not come back to it */
 
 static const char *const symbols[] = {
 #define X(id, symbol, needed, params) symbol,
@@ -100,7 +105,10 @@ static unsigned index_of(const char *symbol) {
 
 /* Every function begins here: it is counted, and may have to fail. */
 static int enter(const char *symbol) {
+    enum { NOT_PERMITTED = 800 };
     fake.calls[index_of(symbol)]++;
+    if (called)
+        return NOT_PERMITTED;
     bool this_one = fake.fail.left && (!*fake.fail.symbol || !strcmp(fake.fail.symbol, symbol));
     if (this_one && --fake.fail.left == 0) {
         if (fake.fail.status >= 700 && fake.fail.status < 720 && fake.fail.status != 701)
@@ -148,7 +156,7 @@ static void map(void) {
 static object *make(kind k) {
     for (unsigned i = 0; i < HANDLES; i++)
         if (fake.objects[i].kind == NOTHING) {
-            fake.objects[i] = (object){.kind = k};
+            fake.objects[i] = (object){.kind = k, .done = k == EVENT};
             return &fake.objects[i];
         }
     abort();
@@ -156,6 +164,41 @@ static object *make(kind k) {
 
 static bool is(const void *o, kind k) {
     return o && ((const object *)o)->kind == k;
+}
+
+static bool is_stream(const void *s) {
+    return !s || is(s, STREAM);
+}
+
+/* The stream that a handle means: 1 is the default one, 2 that of the thread. */
+static void *meant(void *stream) {
+    static _Thread_local object *own;
+    if (stream == (void *)2 && !own)
+        own = make(STREAM);
+    return stream == (void *)1 ? NULL : stream == (void *)2 ? own : stream;
+}
+
+/* The device may touch it from now on, or no longer. */
+static void mark(uint64_t at, uint64_t bytes, bool live) {
+    memset(fake.live + (at - (uint64_t)(uintptr_t)fake.device) / GRAIN, live, bytes / GRAIN);
+}
+
+static bool is_block(uint64_t at) {
+    for (unsigned k = 0; k < fake.nblocks; k++)
+        if (fake.block[k].at == at)
+            return true;
+    return false;
+}
+
+static int give_block(uint64_t at) {
+    for (unsigned k = 0; k < fake.nblocks; k++)
+        if (fake.block[k].at == at) {
+            fake.used -= fake.block[k].bytes;
+            mark(at, fake.block[k].bytes, false);
+            fake.block[k] = fake.block[--fake.nblocks];
+            return 0;
+        }
+    return INVALID;
 }
 
 /* --- work --- */
@@ -199,27 +242,68 @@ static void run_kernel(const work *w) {
         run_ptx(w);
 }
 
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
 static void do_work(const work *w) {
     switch (w->op) {
     case LAUNCH: run_kernel(w); break;
-    case COPY: memmove(see(w->to), see(w->from), w->bytes); break;
+    case COPY:
+        memmove(see(w->to), w->staged ? w->staged : see(w->from), w->bytes);
+        free(w->staged);
+        break;
     case ROWS:
         for (size_t i = 0; i < w->rows.height; i++)
             memmove(see(w->rows.to + i * w->rows.to_pitch), see(w->rows.from + i * w->rows.from_pitch),
                     w->rows.width);
         break;
     case FILL: memset(see(w->to), w->value, w->bytes); break;
-    case CALL:
-        pthread_mutex_unlock(&fake.lock);
-        w->fn(w->arg);
-        pthread_mutex_lock(&fake.lock);
-        break;
     case RECORD:
         w->event->done = true;
-        w->event->at = fake.now += 1;
+        w->event->at = now();
         break;
+    case FREE: give_block(w->to); break;
+    case CALL:
     case WAIT: break;
     }
+}
+
+static void drop(unsigned k) {
+    memmove(fake.queue + k, fake.queue + k + 1, (fake.nwork - k - 1) * sizeof *fake.queue);
+    fake.nwork--;
+}
+
+static bool step(void);
+static void *call(void *arg) {
+    work *w = arg;
+    unsigned k = 0;
+    called = true;
+    w->fn(w->arg);
+    called = false;
+    pthread_mutex_lock(&fake.lock);
+    while (fake.queue[k].number != w->number)
+        k++;
+    drop(k);
+    fake.ncalls--;
+    while (!fake.hold && step()) {}
+    pthread_cond_broadcast(&fake.go);
+    pthread_mutex_unlock(&fake.lock);
+    free(w);
+    return NULL;
+}
+
+/* What lies behind it on its stream waits until it has ended. */
+static void begin_call(work *w) {
+    pthread_t t;
+    work *own = malloc(sizeof *own);
+    w->begun = true;
+    fake.ncalls++;
+    *own = *w;
+    if (pthread_create(&t, NULL, call, own) || pthread_detach(t))
+        abort();
 }
 
 static bool may_go(const work *w) {
@@ -229,7 +313,7 @@ static bool may_go(const work *w) {
 /* Does the first thing that may go; false: there is none. */
 static bool step(void) {
     for (unsigned k = 0; k < fake.nwork; k++) {
-        bool first = may_go(&fake.queue[k]);
+        bool first = !fake.queue[k].begun && may_go(&fake.queue[k]);
         for (unsigned j = 0; j < k;
              j++) /* the default stream comes after all before it, and before all behind */
             first = first && fake.queue[j].stream != fake.queue[k].stream && fake.queue[j].stream &&
@@ -237,8 +321,11 @@ static bool step(void) {
         if (!first)
             continue;
         work w = fake.queue[k];
-        memmove(fake.queue + k, fake.queue + k + 1, (fake.nwork - k - 1) * sizeof *fake.queue);
-        fake.nwork--;
+        if (w.op == CALL) {
+            begin_call(&fake.queue[k]);
+            return true;
+        }
+        drop(k);
         do_work(&w);
         return true;
     }
@@ -255,9 +342,21 @@ static bool waits(void *stream) {
 static int put(const work *w) {
     if (fake.nwork == QUEUE)
         abort();
-    fake.queue[fake.nwork++] = *w;
+    fake.queue[fake.nwork] = *w;
+    fake.queue[fake.nwork++].number = ++fake.number;
     if (!fake.hold)
         while (step()) {}
+    return fake.sticky;
+}
+
+/* All that can be done is done, of a stream or (`all`) of each. */
+static int await(void *stream, bool all) {
+    while (all ? fake.nwork != 0 : waits(stream))
+        if (!step()) {
+            if (!fake.ncalls)
+                break;
+            pthread_cond_wait(&fake.go, &fake.lock);
+        }
     return fake.sticky;
 }
 
@@ -361,11 +460,6 @@ EXPORT int cuMemGetInfo_v2(size_t *left, size_t *total) {
     LEAVE(0);
 }
 
-/* The device may touch it from now on, or no longer. */
-static void mark(uint64_t at, uint64_t bytes, bool live) {
-    memset(fake.live + (at - (uint64_t)(uintptr_t)fake.device) / GRAIN, live, bytes / GRAIN);
-}
-
 static int take_block(uint64_t *at, size_t bytes) {
     uint64_t need = (bytes + GRAIN - 1) / GRAIN * GRAIN, place = (uint64_t)(uintptr_t)fake.device;
     if (!bytes)
@@ -385,17 +479,6 @@ static int take_block(uint64_t *at, size_t bytes) {
     mark(place, need, true);
     fake.used += need;
     return 0;
-}
-
-static int give_block(uint64_t at) {
-    for (unsigned k = 0; k < fake.nblocks; k++)
-        if (fake.block[k].at == at) {
-            fake.used -= fake.block[k].bytes;
-            mark(at, fake.block[k].bytes, false);
-            fake.block[k] = fake.block[--fake.nblocks];
-            return 0;
-        }
-    return INVALID;
 }
 
 EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
@@ -441,13 +524,12 @@ EXPORT int cuMemAllocManaged(uint64_t *at, size_t bytes, unsigned flags) {
 
 EXPORT int cuCtxSynchronize(void) {
     ENTER("cuCtxSynchronize");
-    while (step()) {}
-    LEAVE(fake.sticky);
+    LEAVE(await(NULL, true));
 }
 
 EXPORT int cuMemFree_v2(uint64_t at) {
     ENTER("cuMemFree_v2");
-    while (step()) {} /* it waits */
+    await(NULL, true);
     if (is_local(at))
         LEAVE(give_block(at));
     if (!forget_host((void *)(uintptr_t)at))
@@ -459,13 +541,16 @@ EXPORT int cuMemFree_v2(uint64_t at) {
 
 EXPORT int cuMemAllocAsync(uint64_t *at, size_t bytes, void *stream) {
     ENTER("cuMemAllocAsync");
-    LEAVE(stream ? INVALID : take_block(at, bytes));
+    stream = meant(stream);
+    LEAVE(is_stream(stream) ? take_block(at, bytes) : INVALID_HANDLE);
 }
 
 EXPORT int cuMemFreeAsync(uint64_t at, void *stream) {
     ENTER("cuMemFreeAsync");
-    while (step()) {} /* in its order, which is that of everything */
-    LEAVE(stream ? INVALID : give_block(at));
+    stream = meant(stream);
+    LEAVE(!is_stream(stream) ? INVALID_HANDLE
+          : !is_block(at)    ? INVALID
+                             : put(&(work){.op = FREE, .stream = stream, .to = at}));
 }
 
 EXPORT int cuDeviceGetDefaultMemPool(void **pool, int device) {
@@ -513,26 +598,35 @@ EXPORT int cuMemFreeHost(void *at) {
     LEAVE(0);
 }
 
-static bool is_stream(const void *s) {
-    return !s || is(s, STREAM);
+/* Memory of the host that was not pinned is read when the call is made, and is written when it returns. */
+static int copy(work *w) {
+    if (w->op == COPY && !is_seen(w->from) && (w->staged = malloc(w->bytes + 1)))
+        memcpy(w->staged, see(w->from), w->bytes);
+    bool stays = is_seen(w->op == COPY ? w->to : w->rows.to) && (w->op == COPY || is_seen(w->rows.from));
+    int status = put(w);
+    return status || stays || fake.hold ? status : await(w->stream, false);
 }
 
 EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *stream) {
     ENTER("cuMemcpyAsync");
-    LEAVE(is_stream(stream)
-              ? put(&(work){.op = COPY, .stream = stream, .to = to, .from = from, .bytes = bytes})
-              : INVALID_HANDLE);
+    stream = meant(stream);
+    work w = {.op = COPY, .stream = stream, .to = to, .from = from, .bytes = bytes};
+    LEAVE(is_stream(stream) ? copy(&w) : INVALID_HANDLE);
 }
 
 EXPORT int cuMemcpy2DAsync_v2(const tr_cuda_rows *rows, void *stream) {
     ENTER("cuMemcpy2DAsync_v2");
+    stream = meant(stream);
     bool ok = is_stream(stream) && rows->from_type == TR_CUDA_UNIFIED && rows->to_type == TR_CUDA_UNIFIED &&
               rows->from_pitch >= rows->width && rows->to_pitch >= rows->width;
-    LEAVE(ok ? put(&(work){.op = ROWS, .stream = stream, .rows = *rows}) : INVALID);
+    work w = {.op = ROWS, .stream = stream};
+    w.rows = *rows;
+    LEAVE(ok ? copy(&w) : INVALID);
 }
 
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t n, void *stream) {
     ENTER("cuMemsetD8Async");
+    stream = meant(stream);
     LEAVE(is_stream(stream) ? put(&(work){.op = FILL, .stream = stream, .to = to, .bytes = n, .value = value})
                             : INVALID_HANDLE);
 }
@@ -545,6 +639,7 @@ EXPORT int cuStreamCreate(void **stream, unsigned flags) {
 
 EXPORT int cuStreamDestroy_v2(void *stream) {
     ENTER("cuStreamDestroy_v2");
+    stream = meant(stream);
     if (!is(stream, STREAM))
         LEAVE(INVALID_HANDLE);
     ((object *)stream)->kind = NOTHING;
@@ -553,11 +648,13 @@ EXPORT int cuStreamDestroy_v2(void *stream) {
 
 EXPORT int cuStreamQuery(void *stream) {
     ENTER("cuStreamQuery");
+    stream = meant(stream);
     LEAVE(!is_stream(stream) ? INVALID_HANDLE : waits(stream) ? TR_CUDA_NOT_READY : 0);
 }
 
 EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
     ENTER("cuStreamWaitEvent");
+    stream = meant(stream);
     if (!is_stream(stream) || !is(event, EVENT) || flags)
         LEAVE(INVALID_HANDLE);
     LEAVE(put(&(work){.op = WAIT, .stream = stream, .event = event}));
@@ -565,12 +662,13 @@ EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
 
 EXPORT int cuStreamSynchronize(void *stream) {
     ENTER("cuStreamSynchronize");
-    while (waits(stream) && step()) {}
-    LEAVE(fake.sticky);
+    stream = meant(stream);
+    LEAVE(await(stream, false));
 }
 
 EXPORT int cuLaunchHostFunc(void *stream, void (*fn)(void *arg), void *arg) {
     ENTER("cuLaunchHostFunc");
+    stream = meant(stream);
     LEAVE(put(&(work){.op = CALL, .stream = stream, .fn = fn, .arg = arg}));
 }
 
@@ -590,6 +688,7 @@ EXPORT int cuEventDestroy_v2(void *event) {
 
 EXPORT int cuEventRecord(void *event, void *stream) {
     ENTER("cuEventRecord");
+    stream = meant(stream);
     if (!is(event, EVENT) || !is_stream(stream))
         LEAVE(INVALID_HANDLE);
     ((object *)event)->done = false;
@@ -603,8 +702,9 @@ EXPORT int cuEventQuery(void *event) {
 
 EXPORT int cuEventElapsedTime(float *ms, void *begin, void *end) {
     ENTER("cuEventElapsedTime");
-    *ms = (float)(((object *)end)->at - ((object *)begin)->at);
-    LEAVE(0);
+    const object *a = begin, *b = end;
+    *ms = (float)(b->at - a->at);
+    LEAVE(a->done && b->done ? 0 : TR_CUDA_NOT_READY);
 }
 
 /* A text is linked by writing so in front of it. */
@@ -685,7 +785,8 @@ EXPORT int cuModuleUnload(void *module) {
     object *m = module;
     if (!is(module, MODULE))
         LEAVE(INVALID_HANDLE);
-    while (m->code && step()) {} /* it may be running */
+    if (m->code) /* it may be running */
+        await(NULL, true);
     for (unsigned k = 0; k < HANDLES; k++)
         if (fake.objects[k].kind == FUNCTION && fake.objects[k].module == m)
             fake.objects[k].kind = NOTHING;
@@ -767,6 +868,7 @@ static int launch(object *f, const fake_launch *l, void *stream) {
 EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                           unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
     ENTER("cuLaunchKernel");
+    stream = meant(stream);
     if (params || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4])
         LEAVE(INVALID);
     fake_launch l = {.grid = {gx, gy, gz},
@@ -781,6 +883,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
 EXPORT int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                      unsigned by, unsigned bz, unsigned shared, void *stream, void **params) {
     ENTER("cuLaunchCooperativeKernel");
+    stream = meant(stream);
     const ptx_fn *code = is(function, FUNCTION) ? ((object *)function)->entry : NULL;
     fake_launch l = {.grid = {gx, gy, gz},
                      .block = {bx, by, bz},
@@ -798,7 +901,7 @@ EXPORT void fake_reset(void) {
     memset(fake.calls, 0, sizeof fake.calls);
     fake.sticky = 0;
     fake.hold = 0;
-    while (step()) {}
+    await(NULL, true);
     pthread_mutex_unlock(&fake.lock);
 }
 
@@ -842,7 +945,10 @@ EXPORT unsigned fake_alive(void) {
 
 EXPORT void fake_run(int all) {
     pthread_mutex_lock(&fake.lock);
-    while (step() && all) {}
+    if (all)
+        await(NULL, true);
+    else
+        step();
     pthread_mutex_unlock(&fake.lock);
 }
 

@@ -27,9 +27,10 @@ def compile_text(text: str, name: str, **names: Any) -> Any:
     return scope[name]
 
 
-def kernel_of(text: str, name: str = "k", **names: Any) -> Any:
-    """The kernel that Treadle makes of the text."""
-    return cuda.jit(compile_text(text, name, **names))
+def kernel_of(text: str, name: str = "k", boundscheck: bool | None = None, **names: Any) -> Any:
+    """The kernel that Treadle makes of the text, which computes what CPython does: on a GPU it would round a product and a sum once."""
+    options = {} if boundscheck is None else {"boundscheck": boundscheck}
+    return cuda.jit(fma=cuda.is_emulated(), **options)(compile_text(text, name, **names))
 
 
 class _Block:

@@ -9,15 +9,26 @@ import sys
 import textwrap
 import threading
 
+import numpy as np
 from cuda_check import kernel_of
+from treadle import cuda
 
 INCREMENT = kernel_of("def k(a):\n    i = cuda.grid(1)\n    if i < a.size:\n        a[i] += 1\n")
 AXPY = kernel_of(
     "def k(s, x, y):\n    i = cuda.grid(1)\n    if i < y.size:\n        y[i] = s * y[i] + x[i]\n"
 )
-BAD = kernel_of("def bad(a):\n    i = cuda.grid(1)\n    a[i + 5] = 1\n", "bad")
+BAD = kernel_of("def bad(a):\n    i = cuda.grid(1)\n    a[i + 5] = 1\n", "bad", boundscheck=True)
 RAISE = kernel_of("def k(a, n):\n    if a[0] >= 0:\n        raise ValueError('told', n)\n")
 PATIENCE = 60
+
+
+def there(a):
+    """What a launch does not wait for: on a GPU an array of the host is copied back before it returns."""
+    return a if cuda.is_emulated() else cuda.to_device(a)
+
+
+def items(a):
+    return a if isinstance(a, np.ndarray) else a.copy_to_host()
 
 
 @contextlib.contextmanager
@@ -60,7 +71,7 @@ def increment(a):
     i = cuda.grid(1)
     if i < a.size:
         a[i] += 1
-@cuda.jit
+@cuda.jit(boundscheck=True)
 def bad(a):
     a[cuda.grid(1) + 5] = 1
 @cuda.jit

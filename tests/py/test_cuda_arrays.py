@@ -519,13 +519,24 @@ def test_records():
 # --- memory ---
 
 
+NOT_SEEN = "not the host's" if cuda.is_emulated() else "none that the GPU sees"
+
+
+def seen(a):
+    """The array where the device sees it, and the host too."""
+    made = cuda.pinned_array_like(a)
+    made[...] = a
+    return made
+
+
 def test_memory():
     d = cuda.to_device(np.arange(6, dtype=np.int32))
     p = d.gpu_data
     assert isinstance(p, cuda.MemoryPointer) and p.size == 24 == d.alloc_size
     assert p.device_pointer_value == d.device_ctypes_pointer.value == p.device_ctypes_pointer.value
     assert p.handle.value == p.device_pointer.value == p.device_pointer_value
-    assert ctypes.c_int32.from_address(p.device_pointer_value + 8).value == 2
+    if cuda.is_emulated():
+        assert ctypes.c_int32.from_address(p.device_pointer_value + 8).value == 2
     again = cuda.DeviceNDArray(shape=(2, 3), strides=(12, 4), dtype=np.int32, gpu_data=p)
     again[1, 1] = 50
     assert d[4] == 50
@@ -551,7 +562,7 @@ def test_memory():
 
 
 def test_memory_of_others():
-    a = np.arange(6.0)
+    a = seen(np.arange(6.0))
     ended = []
     p = cuda.MemoryPointer(
         cuda.current_context(),
@@ -562,6 +573,7 @@ def test_memory_of_others():
     )
     d = cuda.DeviceNDArray((6,), (8,), np.dtype("f8"), gpu_data=p)
     double[1, 6](d)
+    cuda.synchronize()
     assert a.tolist() == [0, 2, 4, 6, 8, 10]
     del p
     gc.collect()
@@ -569,7 +581,7 @@ def test_memory_of_others():
     del d
     gc.collect()
     assert ended == [1]
-    for at, size, message in ((8, 4, "not the host's"), (driver.host_pointer(a), -1, "-1 bytes")):
+    for at, size, message in ((8, 4, NOT_SEEN), (driver.host_pointer(a), -1, "-1 bytes")):
         with pytest.raises(ValueError, match=message):
             cuda.MemoryPointer(None, at, size)
     assert cuda.MemoryPointer(None, None, 0).device_pointer_value is None
@@ -645,12 +657,15 @@ def test_arrays_that_both_see(make):
 
 
 def test_pinned():
-    p = cuda.pinned_array((2, 3), np.int32)
+    p, a = cuda.pinned_array((2, 3), np.int32), np.ones((2, 3))
     assert type(p) is np.ndarray and p.shape == (2, 3) and p.flags.writeable
     assert cuda.pinned_array_like(np.asfortranarray(p)).strides == (4, 8)
-    with cuda.pinned(p, np.zeros(3)) as nothing:
+    with cuda.pinned(a, np.zeros(3)) as nothing:
         assert nothing is None
-        assert cuda.to_device(p).shape == p.shape
+        assert (cuda.to_device(a).copy_to_host() == 1).all()
+    if cuda.is_emulated():
+        with cuda.pinned(p):
+            assert cuda.to_device(p).shape == p.shape
     with pytest.raises(TypeError, match="argument 2 is a list"):
         with cuda.pinned(p, [1]):
             pass
@@ -701,19 +716,21 @@ def test_the_cuda_array_interface_out():
     desc = d.__cuda_array_interface__
     at = d.device_ctypes_pointer.value
     assert desc == {
-        "shape": (3, 4), "strides": None, "data": (at, False), "typestr": "<f4", "version": 3, "stream": None,
+        "shape": (3, 4), "strides": None, "data": (at, False), "typestr": "<f4", "version": 3,
+        "stream": None if cuda.is_emulated() else 1,
     }  # fmt: skip
     part = d[1:, ::2].__cuda_array_interface__
     assert part["strides"] == (16, 8) and part["data"] == (at + 16, False)
     assert cuda.device_array(0).__cuda_array_interface__["data"] == (0, False)
-    assert d.bind(cuda.stream()).__cuda_array_interface__["stream"] is None
+    s = cuda.stream()
+    assert d.bind(s).__cuda_array_interface__["stream"] == (None if cuda.is_emulated() else int(s))
     assert cuda.to_device(np.zeros(2, POINT)).__cuda_array_interface__["descr"] == POINT.descr
     assert cuda.is_cuda_array(d) and not cuda.is_cuda_array(np.zeros(3))
 
 
 @pytest.mark.parametrize("name", [n for n in LAYOUTS if n not in ("no axes", "broadcast")])
 def test_the_cuda_array_interface_in(name):
-    a = np.array(LAYOUTS[name])[()] if name == "C" else LAYOUTS[name].copy(order="K")
+    a = seen(LAYOUTS[name])
     view = a[::-1] if name == "backward" else a
     obj = Foreign(view)
     for d in (
@@ -726,13 +743,13 @@ def test_the_cuda_array_interface_in(name):
         if d.size:
             d[(0,) * d.ndim] = 77
             assert view[(0,) * d.ndim] == 77
-    again = cuda.as_cuda_array(Foreign(np.zeros((3, 4)), strides=None))
+    again = cuda.as_cuda_array(Foreign(seen(np.zeros((3, 4))), strides=None))
     assert again.strides == (32, 8)
     assert cuda.as_cuda_array(again) is again
 
 
 def test_the_cuda_array_interface_keeps_the_owner():
-    obj = Foreign(np.arange(1000.0))
+    obj = Foreign(seen(np.arange(1000.0)))
     there = weakref.ref(obj)
     part = cuda.as_cuda_array(obj)[5:7]
     del obj
@@ -744,10 +761,11 @@ def test_the_cuda_array_interface_keeps_the_owner():
 
 
 def test_kernels_take_other_packages_arrays():
-    obj = Foreign(np.arange(4.0))
+    obj = Foreign(seen(np.arange(4.0)))
     double[1, 4](obj)
+    cuda.synchronize()
     assert obj.array.tolist() == [0, 2, 4, 6]
-    fixed = Foreign(np.arange(4.0))
+    fixed = Foreign(seen(np.arange(4.0)))
     fixed.__cuda_array_interface__["data"] = (fixed.__cuda_array_interface__["data"][0], True)
     with pytest.raises(treadle.TypingError, match="read-only"):
         double[1, 4](fixed)
@@ -759,21 +777,21 @@ def test_kernels_take_other_packages_arrays():
     [
         ({"mask": np.ones(4, bool)}, NotImplementedError, "mask"),
         ({"stream": 0}, ValueError, "stream of 0"),
-        ({"stream": 12345}, ValueError, "stream 12345"),
+        pytest.param({"stream": 12345}, ValueError, "stream 12345", marks=pytest.mark.emulated),
         ({"strides": (8, 8)}, ValueError, "another length"),
         ({"typestr": "|O"}, ValueError, "items object"),
         ({"shape": (2**70,)}, ValueError, "not an array of a device"),
         ({"strides": (-(2**62),)}, ValueError, "not an array of a device"),
         ({"data": (2**64, False)}, ValueError, "not an array of a device"),
-        ({"data": (-1, False)}, ValueError, "not the host's"),
+        ({"data": (-1, False)}, ValueError, NOT_SEEN),
         ({"version": "3"}, ValueError, "not a __cuda_array_interface__"),
         ({"stream": "x"}, ValueError, "not a __cuda_array_interface__"),
         ({"strides": ("x",)}, ValueError, "not a __cuda_array_interface__"),
         ({"typestr": 3.5}, ValueError, "not a __cuda_array_interface__"),
         ({"shape": (-1,)}, ValueError, "shape"),
         ({"data": (0, False)}, ValueError, "address 0"),
-        ({"data": (64, False)}, ValueError, "not the host's"),
-        ({"shape": (2**40,)}, ValueError, "not the host's"),
+        ({"data": (64, False)}, ValueError, NOT_SEEN),
+        ({"shape": (2**40,)}, ValueError, NOT_SEEN),
         (
             {"data": (cuda.device_array(1).gpu_data.device_pointer_value, False)},
             ValueError,
@@ -784,18 +802,21 @@ def test_kernels_take_other_packages_arrays():
 )
 def test_the_cuda_array_interface_refuses(change, error, message):
     with pytest.raises(error, match=message):
-        cuda.as_cuda_array(Foreign(np.zeros(4), **change))
+        cuda.as_cuda_array(Foreign(seen(np.zeros(4)), **change))
 
 
 def test_streams_of_the_cuda_array_interface():
-    for stream in (None, 1, 2):
-        assert cuda.as_cuda_array(Foreign(np.zeros(4), stream=stream)).shape == (4,)
-    assert cuda.as_cuda_array(Foreign(np.zeros(4), stream=12345), sync=False).shape == (4,)
-    assert cuda.as_cuda_array(Foreign(np.zeros(4), stream=0, version=2)).shape == (4,)
+    a = seen(np.zeros(4))
+    for stream in (None, 1, 2, int(s := cuda.stream())):
+        assert cuda.as_cuda_array(Foreign(a, stream=stream)).shape == (4,)
+    s.synchronize()
+    assert cuda.as_cuda_array(Foreign(a, stream=12345), sync=False).shape == (4,)
+    assert cuda.as_cuda_array(Foreign(a, stream=0, version=2)).shape == (4,)
     with pytest.raises(TypeError, match="list has no __cuda_array_interface__"):
         cuda.as_cuda_array([1])
 
 
+@pytest.mark.emulated  # test_cuda_gpu.py has the GPU's
 def test_dlpack():
     d = cuda.to_device(np.arange(12.0).reshape(3, 4))
     assert d.__dlpack_device__() == (1, 0)

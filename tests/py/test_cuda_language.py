@@ -246,7 +246,7 @@ def test_dynamic_shared_memory():
     kernel_of(DYNAMIC)[1, 8, 0, 100](a, q)
     assert q.tolist() == [7, 6, 5, 4, 3, 2, 1, 0, 12, 25]
     with pytest.raises(IndexError, match="out of bounds for axis 0 with size 7"):
-        kernel_of(DYNAMIC)[1, 8, 0, 63](a, q)
+        kernel_of(DYNAMIC, boundscheck=True)[1, 8, 0, 63](a, q)
     made = ptx(DYNAMIC, "sm_80", a, q)
     assert ".extern .shared .align 16 .b8 dynamic_shared[]" in made and "%dynamic_smem_size" in made
 

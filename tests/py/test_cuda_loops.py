@@ -225,7 +225,8 @@ def k(a, b):
 
 def test_an_index_out_of_range_is_told():
     kernel = kernel_of(
-        "def k(a, n):\n    for i in range(cuda.grid(1), n, cuda.gridsize(1)):\n        a[i] = 1\n"
+        "def k(a, n):\n    for i in range(cuda.grid(1), n, cuda.gridsize(1)):\n        a[i] = 1\n",
+        boundscheck=True,
     )
     kernel[2, 8](np.zeros(20), 20)
     with pytest.raises(IndexError, match="index 20 is out of bounds for axis 0 with size 20"):

@@ -286,7 +286,7 @@ def test_what_is_refused():
         with pytest.raises(error, match=match):
             call()
 
-    @cuda.jit
+    @cuda.jit(boundscheck=True)
     def beyond(states, out):
         out[0] = xoroshiro128p_uniform_float64(states, 2)
 

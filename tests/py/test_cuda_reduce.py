@@ -209,6 +209,7 @@ def test_threads_and_small_stacks():
     assert on_stack(256, lambda: total(np.arange(100_000))) == 4999950000
 
 
+@pytest.mark.emulated
 def test_after_a_fork():
     program = """
         import os

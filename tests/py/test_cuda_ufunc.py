@@ -180,7 +180,8 @@ class Foreign:
 def test_other_arrays_that_the_device_sees():
     x = numbers(30)
     shared = cuda.mapped_array(30)
-    for a in (shared, cuda.as_cuda_array(shared), Foreign(x.copy())):
+    for a in (shared, cuda.as_cuda_array(shared), Foreign(cuda.pinned_array(30))):
+        getattr(a, "mem", shared)[:] = x
         shared[:] = x
         made = lazy(a, 1.0)
         assert isinstance(made, cuda.DeviceNDArray)
@@ -267,7 +268,9 @@ def test_what_the_function_raises():
         return x
 
     with pytest.raises(ValueError, match="too large"):
-        picky(cuda.to_device(np.arange(5)))
+        picky(cuda.to_device(np.arange(5))).copy_to_host()
+    with pytest.raises(ValueError, match="too large"):
+        picky(np.arange(5))
 
 
 # --- reduce ---

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import cuda
 from .._core import Function
-from ._array import Array, allocate, move, on_device
+from ._array import Array, allocate, move, on_device, readable
 from ._devices import attributes
 from ._kernel import Kernel
 
@@ -57,9 +57,11 @@ def _text(operands: list[str], axes: int, body: Callable[[str], str]) -> str:
 
 
 def _there(a: Any, dtype: Any, writes: bool = False) -> Array:
-    """An operand on the device."""
+    """An operand on the device, in the order of bytes that kernels read."""
     if not isinstance(a, np.ndarray):
         a = np.asarray(a, dtype)
+    if not a.dtype.isnative:
+        a = readable(a).astype(a.dtype.newbyteorder("="))
     if on_device(a):
         return a
     made = allocate(a.shape, a.dtype)
@@ -110,7 +112,8 @@ class GpuLoops:
             if not any(isinstance(a, np.ndarray) for a in empty):
                 empty[0] = np.empty(0, np.asarray(empty[0]).dtype)
             made = self._ufunc(*empty)
-            results = tuple(np.asarray(m).dtype for m in (made if self._ufunc.nout > 1 else (made,)))
+            made = made if self._ufunc.nout > 1 else (made,) * self._ufunc.nout
+            results = tuple(np.asarray(m).dtype for m in made)
             given = tuple(np.asarray(a).dtype for a in inputs)
             loops = [tuple(map(np.dtype, t.replace("->", ""))) for t in self._ufunc.types]
             fitting = [
@@ -177,10 +180,14 @@ class GpuLoops:
                     f"Cannot cast ufunc {self._ufunc.__name__!r} output from {t!r} to {o.dtype!r} with casting rule 'same_kind'"
                 )
         made = [
-            _there(o, None) if o is not None and o.dtype == t and on_device(o) else allocate(s, t)
+            _there(o, None) if o is not None and o.dtype == t and self._may_hold(o, given) else allocate(s, t)
             for o, t, s in zip(outs, results, shapes)
         ]
-        loop = shapes[0][: len(shapes[0]) - self._core[self._ufunc.nin]]
+        loop = (
+            shapes[0][: len(shapes[0]) - self._core[self._ufunc.nin]]
+            if shapes
+            else np.broadcast_shapes(*(a.shape[: a.ndim - n] for a, n in zip(given, self._core)))
+        )
         spread = [
             np.broadcast_to(a, loop + a.shape[a.ndim - n :], subok=True) for a, n in zip(given, self._core)
         ] + made
@@ -195,7 +202,19 @@ class GpuLoops:
         for o, m in zip(outs, made):
             if o is not None and o is not m:
                 move(o, m)
+        for a, g in zip(inputs, given):
+            if not outs and isinstance(a, np.ndarray) and a is not g and a.flags.writeable:
+                move(a, g)  # without outputs it stores into its inputs
         return [m if o is None else o for o, m in zip(outs, made)]
+
+    def _may_hold(self, out: Array, given: list[Array]) -> bool:
+        """Whether results can be stored there while inputs are read: it meets none, or items of both lie at the same places."""
+
+        def same(a: Array) -> bool:
+            places = ((x.__array_interface__["data"][0], x.shape, x.strides, x.dtype) for x in (a, out))
+            return self._declared is None and len({*places}) == 1
+
+        return on_device(out) and all(same(a) or not np.may_share_memory(a, out) for a in given)
 
     def _row(self, want: tuple[Any, ...]) -> int:
         loops = [tuple(map(np.dtype, t.partition("->")[0])) for t in self._ufunc.types]

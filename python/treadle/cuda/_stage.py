@@ -70,12 +70,18 @@ class _Copies:
         return self.there[id(value)] if id(value) in self.there else argument(value)
 
     def give_back(self) -> bool:
-        """Copies back to the host what was not only read; whether there was any."""
+        """Copies back to the host what was not only read, also where the kernel raised; whether there was any."""
         done: set[int] = set()
+        raised: Exception | None = None
         for a, _, back in self.arrays:
             if back and id(a) not in done:
                 done.add(id(a))
-                move(a, self.there[id(a)], self.stream)
+                try:
+                    move(a, self.there[id(a)], self.stream)
+                except Exception as error:
+                    raised = raised or error
+        if raised is not None:
+            raise raised
         return bool(done)
 
 

@@ -40,6 +40,11 @@ def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     return first if all(s == first for s in shapes) else np.broadcast_shapes(*shapes)
 
 
+def _goes_to(shape: tuple[int, ...], wide: tuple[int, ...]) -> bool:
+    tail = wide[len(wide) - len(shape) :] if len(wide) >= len(shape) else ()
+    return len(tail) == len(shape) and all(n in (1, m) for n, m in zip(shape, tail))
+
+
 class _OnDevice:
     """What the two have in common.
 
@@ -189,9 +194,14 @@ class _OnDevice:
             raise
         if axis:
             shapes = [s or (1,) for s in shapes]
+        if not self.signature:  # outputs may have more axes
+            given = {o.shape for o in outs if o is not None}
+            shapes = [given.pop() if len(given) == 1 and _goes_to(shapes[0], *given) else shapes[0]] * self.nout
         for o, s in zip(outs, shapes):
             if o is not None and o.shape != s:
-                raise ValueError(f"{self.__name__}(): an output of shape {o.shape}, where the result has {s}")
+                raise ValueError(
+                    f"{self.__name__}(): the result of shape {s} does not broadcast to an output of shape {o.shape}"
+                )
         made = self._loops()(inputs, outs, shapes, self._most)
         return [m if stays or o is not None else readable(m) for m, o in zip(made, outs)]
 
@@ -307,7 +317,9 @@ class DeviceGUfunc(_OnDevice):
             outer = len(shape) - len(axes)
             if outer < 0:
                 raise ValueError("the input lacks axes")
-            sizes.update(zip(axes, shape[outer:]))
+            for d, n in zip(axes, shape[outer:]):
+                if (int(d) if d.isdigit() else sizes.setdefault(d, n)) != n:
+                    raise ValueError(f"axis {d} has {n} items, and others")
             loops.append(shape[:outer])
         loop = _broadcast(loops)
         return [
