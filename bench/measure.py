@@ -97,10 +97,19 @@ def measure_large(harness: Harness, wanted: set[str], samples: Samples) -> None:
     add(samples, "large/doubled", "twice", got["twice"])
 
 
-def calls(harness: Harness, samples: Samples, prefix: str, variants: list[str], *options: str) -> None:
+def calls(
+    harness: Harness,
+    samples: Samples,
+    prefix: str,
+    variants: list[str],
+    *options: str,
+    env: dict[str, str] | None = None,
+) -> None:
     rounds = str(harness.rounds(25, 9))
     for _ in range(harness.rounds(3, 1)):
-        report = harness.child("child_calls", "--variants", ",".join(variants), "--rounds", rounds, *options)
+        report = harness.child(
+            "child_calls", "--variants", ",".join(variants), "--rounds", rounds, *options, env=env
+        )
         for kind, by_variant in report["samples"].items():
             for variant, values in by_variant.items():
                 add(samples, f"{prefix}/{kind}", variant, values)
@@ -120,6 +129,16 @@ def measure_launches(harness: Harness, wanted: set[str], samples: Samples) -> No
     """Only Treadle: floors in microseconds, not ratios."""
     if "treadle" in harness.jits:
         calls(harness, samples, "launch", ["treadle"], "--launches")
+
+
+def measure_gpu_launches(harness: Harness, wanted: set[str], samples: Samples) -> None:
+    """The host's side of launches on a GPU: the driver is the tests', and forgets them."""
+    driver = harness.treadle.parent / "tests/libfake_cuda.so" if harness.treadle else None
+    if "treadle" not in harness.jits or not driver or not driver.exists():
+        harness.notes.append("gpu launch: no driver of the tests was built: its rows are missing")
+        return
+    env = {"TREADLE_CUDA": "gpu", "TREADLE_CUDA_DRIVER": str(driver)}
+    calls(harness, samples, "gpu launch", ["treadle"], "--launches", env=env)
 
 
 def measure_emulated(harness: Harness, wanted: set[str], samples: Samples) -> None:
@@ -268,6 +287,7 @@ MEASURES: dict[str, Measure] = {
     "cached call": measure_cached,
     "call": measure_calls,
     "launch": measure_launches,
+    "gpu launch": measure_gpu_launches,
     "kernel": measure_emulated,
     "run": measure_run,
     "pool": measure_pool,

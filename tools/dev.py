@@ -16,6 +16,7 @@ from pathlib import Path
 
 import devenv
 import root
+import wheel
 from devenv import FREE_THREADED, ROOT, SUPPORTED, Build, Interpreter, run, say
 
 PY_DIRS = ("python", "tools", "tests", "bench", "examples")
@@ -86,10 +87,12 @@ def c_tests(b: Build, tally: Tally, env: dict[str, str]) -> None:
 
 def py_tests(b: Build, tally: Tally, env: dict[str, str], args: list[str]) -> None:
     """Run the Python suite and count it from pytest's own record."""
-    xml = b.dir / "pytest.xml"
+    count_tests([b.py.python, "-m", "pytest", *args], b.dir / "pytest.xml", tally, env)
+
+
+def count_tests(command: list[str | Path], xml: Path, tally: Tally, env: dict[str, str]) -> None:
     xml.unlink(missing_ok=True)
-    command = [b.py.python, "-m", "pytest", f"--junitxml={xml}", "-q", *args]
-    code = run(command, env=env, check=False)
+    code = run([*command, f"--junitxml={xml}", "-q"], env=env, check=False)
     if not xml.exists():
         tally.add(0, 1)
         return
@@ -308,27 +311,8 @@ def cmd_check(a: argparse.Namespace) -> int:
 
 
 def cmd_wheel(a: argparse.Namespace) -> int:
-    """`pip install .` into a fresh environment, as a user would, and a first compiled call there."""
-    devenv.need_system(a.python)
-    where = devenv.build_root() / "wheel-check"
-    shutil.rmtree(where, ignore_errors=True)
-    say(f"Installing the package with pip into a fresh environment ({where}).")
-    run([a.python.path, "-m", "venv", where])
-    python = where / "bin" / "python"
-    tally = Tally("pip install")
-    code = "import treadle; f = treadle.njit(lambda a, b: a * b + 1); assert f(2.0, 3) == 7.0; print(treadle.__file__)"
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    ok = (
-        run(
-            [python, "-m", "pip", "--disable-pip-version-check", "install", "-q", str(ROOT)],
-            env=env,
-            check=False,
-        )
-        == 0
-        and run([python, "-c", code], env=env, cwd=where, check=False) == 0
-    )
-    tally.add(ok, not ok)
-    return tally.close()
+    """Wheels, installed and tried in a fresh environment, as a user would (wheel.py)."""
+    return wheel.main(a.args, a.python, Tally("wheel"), count_tests)
 
 
 def cmd_bench(a: argparse.Namespace) -> int:
@@ -385,7 +369,10 @@ COMMANDS = {
     ),
     "check": (cmd_check, "formatting, include rules, headers that compile alone, clang's warnings"),
     "format": (cmd_format, "format the C and Python sources (or only the paths given)"),
-    "wheel": (cmd_wheel, "pip install into a fresh environment and a first call there"),
+    "wheel": (
+        cmd_wheel,
+        "make a wheel, install it into a fresh environment and try it there (arguments: --python 3.12 3.13, --all, --suite)",
+    ),
     "bench": (cmd_bench, "benchmarks beside the peers"),
     "bench-check": (cmd_bench, "benchmarks; fails when a row is below its floor"),
     "fuzz": (cmd_fuzz, "differential fuzzing (arguments go to tests/fuzz/run.py)"),

@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ SUPPORTED = ("3.11", "3.12", "3.13", "3.14", "3.15")
 FREE_THREADED = ("3.14t",)
 REQUIREMENTS = ROOT / "tools" / "requirements-dev.txt"
 LLVM_CONFIG = os.environ.get("LLVM_CONFIG", "llvm-config-19")
+LLVM = m[1] if (m := re.search(r"-(\d+)$", LLVM_CONFIG)) else "19"
 
 
 class Stop(Exception):
@@ -198,7 +200,7 @@ def missing_packages(py: Interpreter, second_compiler: bool = False) -> dict[str
     want(shutil.which("gcc") is not None, "gcc", "a C compiler")
     want(shutil.which("g++") is not None, "g++", "a C++ compiler (LLVM is linked with it)")
     want(os.path.exists("/usr/include/stdio.h"), "libc6-dev", "the C library's headers")
-    want(shutil.which(LLVM_CONFIG) is not None, "llvm-19-dev", "LLVM 19's development files")
+    want(shutil.which(LLVM_CONFIG) is not None, f"llvm-{LLVM}-dev", f"LLVM {LLVM}'s development files")
     want(_library("libsleef.so.3"), "libsleef-dev", "SLEEF, the vector math library")
     want(_library("libz.so"), "zlib1g-dev", "zlib (LLVM needs it)")
     want(_library("libzstd.so"), "libzstd-dev", "zstd (LLVM needs it)")
@@ -239,7 +241,22 @@ def need_system(py: Interpreter, second_compiler: bool = False) -> None:
             f"apt-get could not install everything. Missing: {left}.\nThe line that was tried:\n    {line}"
         )
     # Mathematics of GPUs without a CUDA toolkit; all else is there without it.
-    run([*line.split()[: -len(names)], "libclc-19"], env=env, check=False)
+    offer("libclc-19")
+
+
+def offer(*packages: str) -> None:
+    """Install packages that it goes without, too, where that can be done: as root on Debian."""
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        return
+    known = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\\n", *packages],
+        capture_output=True,
+        text=True,
+    )
+    lacking = [p for p in packages if f"{p} installed" not in known.stdout.splitlines()]
+    if lacking:
+        line = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *lacking]
+        run(line, env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"), check=False)
 
 
 # --- virtual environments -----------------------------------------------------------------------------------------

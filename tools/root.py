@@ -142,6 +142,11 @@ def make(root: Path, versions: tuple[str, ...]) -> None:
 # --- using it -----------------------------------------------------------------------------------------------------
 
 
+def place(tree: Path) -> Path:
+    """Return where the copy of a tree lies, as seen from inside a root."""
+    return Path("/trees") / tree.relative_to("/")
+
+
 def copy_tree(root: Path) -> Path:
     """Bring the files of this tree into the root where they changed; return where they are, as seen from inside."""
     listed = subprocess.run(
@@ -154,7 +159,7 @@ def copy_tree(root: Path) -> Path:
         raise Stop(
             f"{ROOT} is no git clone, so what belongs to it is not known: clone it to test it in {root}."
         )
-    inside = Path("/trees") / ROOT.relative_to("/")
+    inside = place(ROOT)
     base = root / inside.relative_to("/")
     base.mkdir(parents=True, exist_ok=True)
     names = {n for n in listed.stdout.split("\0") if n and (ROOT / n).is_file()}

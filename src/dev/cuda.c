@@ -504,6 +504,20 @@ static bool load_module(tr_cuda *c, const tr_dev_image *im, tr_dev_code *code, c
     return false;
 }
 
+static void *assemble(tr_dev *d, const char *text, size_t *size) {
+    enum { PTX = 1 }; /* CU_JIT_INPUT_PTX */
+    tr_cuda *c = (tr_cuda *)d;
+    void *state = NULL, *made = NULL, *copy = NULL;
+    *size = 0;
+    if (cuda_enter(c) || c->fn.link_new(0, NULL, NULL, &state))
+        return NULL;
+    if (!c->fn.link_add(state, PTX, text, strlen(text) + 1, "kernel.ptx", 0, NULL, NULL) &&
+        !c->fn.link_end(state, &made, size) && (copy = malloc(*size)))
+        memcpy(copy, made, *size);
+    c->fn.link_free(state);
+    return copy;
+}
+
 static tr_dev_code *load(tr_dev *d, const tr_dev_image *im, char *msg, size_t room) {
     tr_cuda *c = (tr_cuda *)d;
     size_t parts = im->nparts * sizeof *im->parts;
@@ -540,6 +554,32 @@ static tr_dev_code *load(tr_dev *d, const tr_dev_image *im, char *msg, size_t ro
     free(code);
     snprintf(msg, room, "no memory for what kernel %.60s raises", im->name);
     return NULL;
+}
+
+static int32_t takes(tr_dev *d, const tr_dev_code *code, tr_dev_takes *out) {
+    tr_cuda *c = (tr_cuda *)d;
+    const struct {
+        int which; /* CUfunction_attribute */
+        int *value;
+    } all[] = {
+        {0, &out->threads}, {1, &out->shared}, {2, &out->constant}, {3, &out->local}, {4, &out->registers}};
+    int32_t reason = cuda_enter(c);
+    for (size_t k = 0; k < sizeof all / sizeof *all && !reason; k++) {
+        int status = c->fn.function_get(all[k].value, all[k].which, code->function);
+        reason = status ? cuda_refused(c, "cuFuncGetAttribute", status) : 0;
+    }
+    return reason;
+}
+
+static int32_t held(tr_dev *d, tr_dev_code *code, uint32_t threads, uint32_t shared, int *blocks) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t reason = cuda_enter(c);
+    int status = reason ? 0 : shared > code->shared ? allow_shared(c, code, shared) : 0;
+    if (!reason && !status)
+        status = c->fn.occupancy(blocks, code->function, (int)threads, shared);
+    return reason   ? reason
+           : status ? cuda_refused(c, "cuOccupancyMaxActiveBlocksPerMultiprocessor", status)
+                    : 0;
 }
 
 /* With the lock. */
@@ -610,8 +650,11 @@ static const tr_dev_ops ops = {
     .pin = mem_pin,
     .unpin = mem_unpin,
     .load = load,
+    .assemble = assemble,
     .unload = unload,
     .launch = launch_now,
+    .takes = takes,
+    .held = held,
     .explain = explain,
 #define X(result, name, params) .name = cuda_##name,
 #include "dev/queue.def"

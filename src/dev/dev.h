@@ -101,6 +101,11 @@ typedef struct tr_dev_image {
     void *owner;      /* is told with a failure */
 } tr_dev_image;
 
+/* What a kernel takes: of each thread, of a block; bytes but for registers and threads. */
+typedef struct tr_dev_takes {
+    int registers, local, shared, constant, threads; /* the last: of a block, at most */
+} tr_dev_takes;
+
 /* --- jobs --- */
 
 /* A launch. The first slots are sizes, x first: of the grid, of a block; a device that takes them otherwise leaves them out. */
@@ -196,8 +201,13 @@ typedef struct tr_dev_ops {
     /* Code. NULL where that is the host's own. `load` fails with a message. What was launched has ended before `unload` returns. `launch` is a launch that
      * needs no job: nothing of `l` is needed when it returns. */
     tr_dev_code *(*load)(tr_dev *d, const tr_dev_image *image, char *msg, size_t room);
+    /* What the driver makes of PTX, which loads sooner; malloc'ed. NULL: it does not, and `load` may say why. */
+    void *(*assemble)(tr_dev *d, const char *text, size_t *size);
     void (*unload)(tr_dev *d, tr_dev_code *code);
     int32_t (*launch)(tr_dev *d, tr_dev_stream *s, const tr_dev_launch *l);
+    int32_t (*takes)(tr_dev *d, const tr_dev_code *code, tr_dev_takes *out);
+    /* Blocks of so many threads and bytes of dynamic shared memory that a multiprocessor holds at once. */
+    int32_t (*held)(tr_dev *d, tr_dev_code *code, uint32_t threads, uint32_t shared, int *blocks);
 
 #define X(result, name, params) result(*name) params;
 #include "dev/queue.def"

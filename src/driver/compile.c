@@ -184,6 +184,10 @@ static bool run_backend(tr_prog *p, const tr_request *rq, tr_object *obj) {
 
 static bool load(tr_prog *p, const tr_request *rq, const uint8_t *elf, size_t size, const tr_meta *meta,
                  char *why, size_t whyn, tr_compiled *out) {
+    if (rq->device) {
+        out->module = tr_module_keep(elf, size, meta, rq->bind, rq->nbind, why, whyn);
+        return out->module != NULL;
+    }
     out->module = tr_module_load(elf, size, meta, rq->bind, rq->nbind, p->ctx->opts.debug, why, whyn);
     if (!out->module || tr_module_set_cache(out->module, rq->cache_dir))
         return out->module != NULL;
@@ -197,8 +201,8 @@ static bool load(tr_prog *p, const tr_request *rq, const uint8_t *elf, size_t si
 
 static bool use_cache(const tr_ctx *c, const tr_request *rq) {
     uint32_t texts = c->dump.stages & ~(1u << TR_STAGE_TIME);
-    return rq->cache_dir && rq->upto == TR_STAGE_TIME && !texts && !rq->want.llvm && !rq->want.llvmopt &&
-           !rq->want.assembly;
+    return rq->cache_dir && rq->upto == TR_STAGE_TIME && !rq->text_only && !texts && !rq->want.llvm &&
+           !rq->want.llvmopt && !rq->want.assembly;
 }
 
 static bool accepts(const tr_request *rq, const tr_ty *ret, bool report) {
@@ -293,25 +297,38 @@ static bool compile_host(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     return ok || tr_fail(c, TR_ERR_LOWERING, "%s", why);
 }
 
-/* Code for a device, as text: who has the device loads it. The cache holds none. */
+/* Code for a device, as text: who has the device loads it. */
 static bool compile_device(tr_prog *p, const tr_request *asked, tr_compiled *out) {
     tr_ctx *c = p->ctx;
     tr_request rq = *asked;
+    tr_hash key;
     rq.want.target = tr_target_find(c, rq.device, &rq.want.processor);
-    if (!rq.want.target || !make_ir(p, &rq, out))
+    if (!rq.want.target)
+        return false;
+    if (rq.upto == TR_STAGE_TIME)
+        rq.want.libdevice = tr_driver_libdevice(c);
+    bool cached = use_cache(c, &rq);
+    if (cached) {
+        tr_driver_key(p, &rq, &key);
+        if (from_cache(p, &rq, &key, out))
+            return true;
+    }
+    if (!make_ir(p, &rq, out))
         return false;
     if (rq.upto != TR_STAGE_TIME)
         return true;
-    rq.want.libdevice = tr_driver_libdevice(c);
     tr_object obj = {0};
     char why[256];
     bool ok = run_backend(p, &rq, &obj);
     if (ok && rq.code)
         tr_sb_write(rq.code, (const char *)obj.elf, obj.size);
     if (ok && !rq.text_only) {
-        out->module = tr_module_keep(obj.elf, obj.size, &obj.meta, rq.bind, rq.nbind, why, sizeof why);
-        ok = out->module || tr_fail(c, TR_ERR_LOWERING, "%s", why);
+        obj.meta.ret = type_text(c, out->ret);
+        ok = load(p, &rq, obj.elf, obj.size, &obj.meta, why, sizeof why, out) ||
+             tr_fail(c, TR_ERR_LOWERING, "%s", why);
     }
+    if (ok && cached)
+        tr_cache_put(rq.cache_dir, &key, obj.elf, obj.size, &obj.meta);
     free(obj.elf);
     if (ok && wants(c, TR_STAGE_TIME)) {
         dump_times(c, p->insts.d[p->root].fn->name);

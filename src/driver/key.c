@@ -75,6 +75,12 @@ void tr_driver_key(const tr_prog *p, const tr_request *rq, tr_hash *out) {
     add_type(h, rq->ret);
     if (rq->kernel)
         tr_hasher_add(h, rq->kernel, sizeof *rq->kernel);
+    if (rq->device) {
+        add_text(h, rq->device);
+        tr_hasher_add(h, &rq->kind, sizeof rq->kind);
+        tr_hasher_add(h, &rq->want.device, sizeof rq->want.device);
+        add_file(h, rq->want.libdevice ? rq->want.libdevice : "");
+    }
 #define X(field, type, dflt) tr_hasher_add(h, &p->ctx->opts.field, sizeof p->ctx->opts.field);
     TR_OPTS(X)
 #undef X

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ext/compat.h"
+#include "ext/device.h"
 #include "ext/types.h"
 
 PyObject *tr_function_unwrap(tr_state *st, PyObject *o) {
@@ -357,6 +358,40 @@ static PyObject *fn_variables(PyObject *self, PyObject *sig) {
     return by_type((tr_function *)self, sig, variables_of, NULL);
 }
 
+static PyObject *takes_of(tr_function *f, const tr_spec *s, const void *unused) {
+    const tr_devcode *k = tr_module_held(s->module);
+    tr_dev_takes t = {0};
+    (void)f;
+    (void)unused;
+    int32_t code = k ? k->d->ops->takes(k->d, k->code, &t) : TR_CODE_STOPPED;
+    return code ? tr_device_raise(f->st->dev, code)
+                : Py_BuildValue("(iiiii)", t.registers, t.local, t.shared, t.constant, t.threads);
+}
+
+typedef struct block_size {
+    unsigned threads, shared;
+} block_size;
+
+static PyObject *held_of(tr_function *f, const tr_spec *s, const void *user) {
+    const tr_devcode *k = tr_module_held(s->module);
+    const block_size *b = user;
+    int n = 0;
+    int32_t code = k ? k->d->ops->held(k->d, k->code, b->threads, b->shared, &n) : TR_CODE_STOPPED;
+    return code ? tr_device_raise(f->st->dev, code) : PyLong_FromLong(n);
+}
+
+static PyObject *fn_takes(PyObject *self, PyObject *sig) {
+    return by_type((tr_function *)self, sig, takes_of, NULL);
+}
+
+static PyObject *fn_held(PyObject *self, PyObject *args) {
+    PyObject *sig;
+    block_size b;
+    if (!PyArg_ParseTuple(args, "OII:_held", &sig, &b.threads, &b.shared))
+        return NULL;
+    return by_type((tr_function *)self, sig, held_of, &b);
+}
+
 static PyObject *inspect_one(PyObject *self, PyObject *args, PyObject *kw, tr_stage stage) {
     static char *names[] = {"signature", NULL};
     PyObject *sig = NULL;
@@ -599,6 +634,14 @@ PyDoc_STRVAR(asm_doc, "inspect_asm(signature=None)\n--\n\nThe assembly.\n\n" TEX
 
 static PyMethodDef methods[] = {
     {"compile", fn_compile, METH_O, compile_doc},
+    {"_takes", fn_takes, METH_O,
+     "_takes(signature)\n--\n\nWhat a kernel of a device takes there: registers of a thread, bytes of local, "
+     "shared "
+     "and constant memory, threads of a block at most."},
+    {"_held", fn_held, METH_VARARGS,
+     "_held(signature, threads, shared_bytes)\n--\n\nBlocks of that size that a multiprocessor of the device "
+     "holds "
+     "at once."},
     {"_announce", fn_announce, METH_O,
      "_announce(signature)\n--\n\nSays that the signature will be compiled, and that there are none but "
      "those said so."},

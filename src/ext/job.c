@@ -48,7 +48,7 @@ static void hash_constants(tr_job *j, tr_hasher *h, const tr_argk *k) {
 static bool use_cache(tr_job *j) {
     char why[256];
     tr_hasher *h =
-        j->f->cache && !j->f->target && !j->rq.want.llvm && !j->rq.want.llvmopt && !j->rq.want.assembly
+        j->f->cache && !j->rq.text_only && !j->rq.want.llvm && !j->rq.want.llvmopt && !j->rq.want.assembly
             ? tr_hasher_new()
             : NULL;
     if (!h)

@@ -128,12 +128,38 @@ static tr_dev_part *parts_of(tr_job *j, const tr_params *p) {
     return parts;
 }
 
+/* What the driver has made of a text before, or makes now, and is kept. malloc'ed; NULL: the text itself is loaded. */
+static void *cached_code(tr_job *j, tr_dev *d, const tr_meta *meta, const char *text) {
+    tr_hash key;
+    tr_dev_about about;
+    tr_meta kept;
+    uint8_t *code = NULL;
+    size_t size;
+    tr_hasher *h = j->cache_dir && d->ops->assemble ? tr_hasher_new() : NULL;
+    if (!h)
+        return NULL;
+    d->ops->describe(d, &about);
+    int64_t cc[] = {d->ops->attribute(d, TR_DEV_COMPUTE_CAPABILITY_MAJOR),
+                    d->ops->attribute(d, TR_DEV_COMPUTE_CAPABILITY_MINOR), about.driver};
+    tr_hasher_add(h, "code of a device", sizeof "code of a device");
+    tr_hasher_add(h, cc, sizeof cc);
+    tr_hasher_add(h, text, strlen(text));
+    tr_hasher_end(h, &key);
+    if (tr_cache_get(j->cache_dir, &key, &j->ctx.arena, &code, &size, &kept))
+        return code;
+    if ((code = d->ops->assemble(d, text, &size)))
+        tr_cache_put(j->cache_dir, &key, code, size, meta);
+    return code;
+}
+
 static tr_dev_code *load(tr_job *j, tr_dev *d, void *owner, char *msg, size_t room) {
     const tr_meta *meta = tr_module_meta(j->out.module);
     tr_params p;
     tr_target_params(&j->ctx.arena, j->n, j->args, &p);
     tr_dev_part *parts = parts_of(j, &p);
-    tr_dev_image im = {.text = tr_module_text(j->out.module),
+    const char *text = tr_module_text(j->out.module);
+    void *made = cached_code(j, d, meta, text);
+    tr_dev_image im = {.text = made ? made : text,
                        .name = meta->entry,
                        .parts = parts,
                        .nparts = p.n - 1,
@@ -144,6 +170,7 @@ static tr_dev_code *load(tr_job *j, tr_dev *d, void *owner, char *msg, size_t ro
     snprintf(msg, room, "no memory for the code of kernel %s", meta->entry);
     tr_dev_code *code = parts ? d->ops->load(d, &im, msg, room) : NULL;
     PyMem_Free(parts);
+    free(made);
     return code;
 }
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/opts.h"
-#include "jit/compat.h"
+#include "lower/compat.h"
 
 typedef struct tr_cpu {
     const char *name;

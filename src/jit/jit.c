@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "jit/choices.h"
-#include "jit/compat.h"
+#include "lower/compat.h"
 #include "jit/cpus.h"
 #include "jit/nvptx.h"
 #include "jit/pipeline.h"
@@ -371,9 +371,9 @@ static bool compile_device(job j) {
     const tr_processor *proc = j.want->processor ? j.want->processor : j.target->processors;
     if (!tr_target_check(j.target, j.p, j.want->functions))
         return false;
-    tr_processor own = *proc;
+    tr_processor own = tr_nvptx_processor(proc);
     if (j.ctx->opts.debug) /* which LLVM's sections for a debugger need */
-        own.features = tr_arena_printf(&j.ctx->arena, "%s,+ptx75", proc->features);
+        own.features = tr_arena_printf(&j.ctx->arena, "%s,+ptx75", own.features);
     j.tm = tr_nvptx_machine(j.target, &own, j.ctx->opts.opt_level);
     if (!j.tm)
         return tr_fail(j.ctx, TR_ERR_LOWERING, "this LLVM makes no code for %s", j.target->name);

@@ -21,6 +21,20 @@ static void set_up(void) {
     LLVMInitializeNVPTXAsmPrinter();
 }
 
+tr_processor tr_nvptx_processor(const tr_processor *p) {
+    static const struct {
+        const char *name, *features;
+    } newer[] = {
+#define X(name, ptx) {name, ptx},
+        TR_LLVM_NEWER_GPUS(X)
+#undef X
+            {NULL, NULL}};
+    for (size_t i = 0; newer[i].name; i++)
+        if (!strcmp(newer[i].name, p->name))
+            return (tr_processor){newer[i].name, newer[i].name, newer[i].features};
+    return *p;
+}
+
 LLVMTargetMachineRef tr_nvptx_machine(const tr_target *t, const tr_processor *proc, int level) {
     LLVMTargetRef target;
     char *why = NULL;

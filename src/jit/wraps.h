@@ -2,7 +2,7 @@
 #ifndef TR_JIT_WRAPS_H
 #define TR_JIT_WRAPS_H
 
-#include "jit/compat.h"
+#include "lower/compat.h"
 
 /* In all functions of the module, just before the vectoriser. */
 void tr_wraps_hide(LLVMModuleRef mod);

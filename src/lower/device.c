@@ -78,22 +78,13 @@ static lt device_type(tr_lm *m, const tr_fn *f) {
     return LLVMFunctionType(nret ? LLVMStructTypeInContext(m->lc, ret, nret + 1, 0) : m->i32, types, n, 0);
 }
 
-static void annotate(tr_lm *m, lv fn, const char *what, uint32_t n) {
-    if (!n)
-        return;
-    LLVMMetadataRef row[3] = {LLVMValueAsMetadata(fn), LLVMMDStringInContext2(m->lc, what, strlen(what)),
-                              LLVMValueAsMetadata(l_int(m->i32, n))};
-    LLVMAddNamedMetadataOperand(m->mod, "nvvm.annotations",
-                                LLVMMetadataAsValue(m->lc, LLVMMDNodeInContext2(m->lc, row, 3)));
-}
-
 static void kernel_bounds(tr_lm *m, lv fn) {
     const tr_device_opts *o = &m->want->device;
     LLVMSetFunctionCallConv(fn, PTX_KERNEL);
-    annotate(m, fn, "maxntidx", o->max_threads);
-    annotate(m, fn, "minctasm", o->min_blocks);
-    annotate(m, fn, "maxclusterrank", o->max_blocks);
-    annotate(m, fn, "maxnreg", o->max_registers);
+    tr_llvm_limit(m->mod, fn, TR_LLVM_MAX_THREADS, o->max_threads);
+    tr_llvm_limit(m->mod, fn, TR_LLVM_MIN_BLOCKS, o->min_blocks);
+    tr_llvm_limit(m->mod, fn, TR_LLVM_MAX_BLOCKS, o->max_blocks);
+    tr_llvm_limit(m->mod, fn, TR_LLVM_MAX_REGISTERS, o->max_registers);
 }
 
 void tr_lower_declare_flat(tr_lm *m, uint32_t inst) {
@@ -357,15 +348,24 @@ static lv match(tr_lf *w, const tr_ins *in, lv mask, lv x) {
     return any ? r : LLVMBuildExtractValue(w->b, r, 0, "");
 }
 
+static void barrier(tr_lf *w) {
+    lv number = l_int(w->m->i32, 0);
+    ask_with(w, TR_LLVM_BARRIER, TR_LLVM_BARRIERS_NUMBERED, &number);
+}
+
 static lv bar_vote(tr_lf *w, const tr_ins *in, lv x) {
-    const char *name = in->sub == TR_VOTE_COUNT ? "llvm.nvvm.barrier0.popc"
-                       : in->sub == TR_VOTE_ALL ? "llvm.nvvm.barrier0.and"
-                                                : "llvm.nvvm.barrier0.or";
-    lv r = ask_with(w, name, 1, (lv[]){LLVMBuildZExt(w->b, x, w->m->i32, "")});
+    tr_lm *m = w->m;
+    bool numbered = TR_LLVM_BARRIERS_NUMBERED;
+    const char *name = in->sub == TR_VOTE_COUNT ? TR_LLVM_BARRIER_ASK("popc")
+                       : in->sub == TR_VOTE_ALL ? TR_LLVM_BARRIER_ASK("and")
+                                                : TR_LLVM_BARRIER_ASK("or");
+    lv args[2] = {l_int(m->i32, 0), numbered ? x : LLVMBuildZExt(w->b, x, m->i32, "")};
+    lv r = ask_with(w, name, 1 + numbered, args + !numbered);
     if (in->sub == TR_VOTE_COUNT)
         return r;
-    r = LLVMBuildICmp(w->b, LLVMIntNE, r, l_int(w->m->i32, 0), "");
-    return LLVMBuildZExt(w->b, r, w->m->i32, "");
+    if (!numbered)
+        r = LLVMBuildICmp(w->b, LLVMIntNE, r, l_int(m->i32, 0), "");
+    return LLVMBuildZExt(w->b, r, m->i32, "");
 }
 
 static lv at_zero(tr_lf *w, const char *which) {
@@ -383,7 +383,7 @@ static void grid_barrier(tr_lf *w) {
        done = tr_lower_block(w, "done");
     lv o = l_int(m->i64, offsetof(tr_dev_error, barrier));
     lv word = LLVMBuildInBoundsGEP2(w->b, m->i8, w->frame, &o, 1, "");
-    ask(w, "llvm.nvvm.barrier0");
+    barrier(w);
     LLVMBuildCondBr(w->b, at_zero(w, "tid"), first, done);
     l_at_end(w->b, first);
     ask(w, "llvm.nvvm.membar.gl");
@@ -405,7 +405,7 @@ static void grid_barrier(tr_lf *w) {
     ask(w, "llvm.nvvm.membar.gl");
     LLVMBuildBr(w->b, done);
     l_at_end(w->b, done);
-    ask(w, "llvm.nvvm.barrier0");
+    barrier(w);
 }
 
 static void meeting(tr_lf *w, tr_val v, const tr_ins *in) {
@@ -420,7 +420,7 @@ static void meeting(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_MATCH: r = match(w, in, x[0], x[1]); break;
     case TR_OP_BARVOTE: r = bar_vote(w, in, x[0]); break;
     case TR_OP_GRIDBARRIER: grid_barrier(w); break;
-    default: ask(w, "llvm.nvvm.barrier0"); break;
+    default: barrier(w); break;
     }
     if (r)
         tr_lower_set1(w, v, r);

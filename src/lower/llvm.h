@@ -3,7 +3,7 @@
 #ifndef TR_LOWER_LLVM_H
 #define TR_LOWER_LLVM_H
 
-#include <llvm-c/Core.h>
+#include "lower/compat.h"
 
 typedef LLVMValueRef lv;
 typedef LLVMTypeRef lt;

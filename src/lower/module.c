@@ -31,7 +31,7 @@ static void init_attrs(tr_lm *m) {
         [TR_LA_READONLY] = {"readonly", 0},
         [TR_LA_PURE] = {"memory", 0},
         [TR_LA_ARGWRITE] = {"memory", 2},
-        [TR_LA_NOCAPTURE] = {"nocapture", 0},
+        [TR_LA_NOCAPTURE] = {TR_LLVM_NOCAPTURE, 0},
         [TR_LA_RUNTIME] = {"memory", 15},
         [TR_LA_SPECULATABLE] = {"speculatable", 0},
         [TR_LA_CONVERGENT] = {"convergent", 0},

@@ -43,7 +43,7 @@ typedef struct work {
     struct object *event;
 } work;
 
-typedef enum kind { NOTHING, STREAM, EVENT, MODULE, FUNCTION } kind;
+typedef enum kind { NOTHING, STREAM, EVENT, MODULE, FUNCTION, LINK } kind;
 typedef struct object {
     kind kind;
     bool done;
@@ -52,6 +52,7 @@ typedef struct object {
     ptx_module *code;      /* a module's */
     const ptx_fn *entry;   /* a function's */
     struct object *module; /* a function's */
+    char *linked;          /* a link's */
 } object;
 
 static struct {
@@ -68,7 +69,7 @@ static struct {
     unsigned nwork, ncalls;
     uint64_t number;   /* of the latest work */
     pthread_cond_t go; /* a call has ended */
-    bool hold;
+    int hold;
     struct {
         char symbol[32];
         unsigned left;
@@ -706,9 +707,14 @@ EXPORT int cuEventElapsedTime(float *ms, void *begin, void *end) {
     LEAVE(a->done && b->done ? 0 : TR_CUDA_NOT_READY);
 }
 
+/* A text is linked by writing so in front of it. */
+static const char linked[] = "linked code\n";
+
 /* PTX is code, and so is "kernel NAME". */
 static const char *load(object *m, const char *image, char *why, size_t room) {
     const char *said = "line 1: a kernel was expected";
+    if (!strncmp(image, linked, sizeof linked - 1))
+        image += sizeof linked - 1;
     if (!strncmp(image, "kernel ", 7)) {
         snprintf(m->name, sizeof m->name, "%s", image + 7);
         return NULL;
@@ -718,6 +724,45 @@ static const char *load(object *m, const char *image, char *why, size_t room) {
         said = m->code ? NULL : why;
     }
     return said;
+}
+
+EXPORT int cuLinkCreate_v2(unsigned n, int *options, void **values, void **state) {
+    ENTER("cuLinkCreate_v2");
+    (void)n, (void)options, (void)values;
+    *state = make(LINK);
+    LEAVE(0);
+}
+
+EXPORT int cuLinkAddData_v2(void *state, int type, const void *data, size_t size, const char *name,
+                            unsigned n, int *options, void **values) {
+    ENTER("cuLinkAddData_v2");
+    (void)name, (void)n, (void)options, (void)values;
+    object *l = state;
+    if (!is(l, LINK) || type != 1 || ((const char *)data)[size - 1])
+        LEAVE(INVALID);
+    l->linked = malloc(sizeof linked + size);
+    sprintf(l->linked, "%s%s", linked, (const char *)data);
+    LEAVE(0);
+}
+
+EXPORT int cuLinkComplete(void *state, void **made, size_t *size) {
+    ENTER("cuLinkComplete");
+    object *l = state;
+    if (!is(l, LINK) || !l->linked)
+        LEAVE(INVALID);
+    *made = l->linked;
+    *size = strlen(l->linked) + 1;
+    LEAVE(0);
+}
+
+EXPORT int cuLinkDestroy(void *state) {
+    ENTER("cuLinkDestroy");
+    object *l = state;
+    if (!is(l, LINK))
+        LEAVE(INVALID);
+    free(l->linked);
+    *l = (object){.kind = NOTHING};
+    LEAVE(0);
 }
 
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
@@ -779,6 +824,27 @@ EXPORT int cuFuncSetAttribute(void *function, int which, int value) {
     LEAVE(is(function, FUNCTION) && which == 8 && value <= 227 << 10 ? 0 : INVALID);
 }
 
+/* As a kernel of 32 registers has them. */
+EXPORT int cuFuncGetAttribute(int *value, int which, void *function) {
+    ENTER("cuFuncGetAttribute");
+    static const int values[] = {1024, 16, 8, 24, 32};
+    if (!is(function, FUNCTION) || which < 0 || which > 4)
+        LEAVE(INVALID);
+    *value = values[which];
+    LEAVE(0);
+}
+
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
+                                                       size_t shared) {
+    ENTER("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    if (!is(function, FUNCTION) || threads < 1 || threads > 1024)
+        LEAVE(INVALID);
+    *blocks = 2048 / threads < 32 ? 2048 / threads : 32;
+    if (shared && (size_t)*blocks > (228 << 10) / (shared + 1024))
+        *blocks = (int)((228 << 10) / (shared + 1024));
+    LEAVE(0);
+}
+
 static bool fits(const work *w) {
     ptx_launch l = {.bytes = w->launch.bytes};
     memcpy(l.grid, w->launch.grid, sizeof l.grid);
@@ -788,6 +854,8 @@ static bool fits(const work *w) {
 
 static int launch(object *f, const fake_launch *l, void *stream) {
     static work w; /* with the lock */
+    if (fake.hold == 2)
+        return fake.sticky;
     if (!is(f, FUNCTION) || !is_stream(stream) || !l->grid[0] ||
         l->block[0] * l->block[1] * l->block[2] > 1024)
         return INVALID;
@@ -832,7 +900,7 @@ EXPORT void fake_reset(void) {
     memset(&fake.fail, 0, sizeof fake.fail);
     memset(fake.calls, 0, sizeof fake.calls);
     fake.sticky = 0;
-    fake.hold = false;
+    fake.hold = 0;
     await(NULL, true);
     pthread_mutex_unlock(&fake.lock);
 }

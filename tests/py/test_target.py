@@ -337,7 +337,9 @@ def test_names_of_targets() -> None:
     }.items():
         done = treadlec(f"--target={target}", text=MATH)
         assert done.returncode == 1 and want in done.stderr
-    assert ".target sm_90" in treadlec("--target=nvptx64:sm_120", "--no-libdevice", text=MATH).stdout
+    ptx = treadlec("--target=nvptx64:sm_120", "--no-libdevice", text=MATH).stdout
+    # LLVM 19 does not know it and makes the code of a former one; versions that do make its own.
+    assert re.search(r"\.version (7\.8\n\.target sm_90|8\.7\n\.target sm_120)\b", ptx)
     assert ".target sm_75" in treadlec("--target=nvptx64", "--no-libdevice", text=MATH).stdout
     assert "tr_entry" in treadlec("--target=x86-64", "--emit=asm", text=MATH).stdout
     done = treadlec("--target=nvptx64", "--only=g,h", text=MATH)

@@ -35,6 +35,7 @@ floors = load("check_floors")
 devenv = load("devenv")
 debian = load("root")
 sys.modules["root"] = debian
+wheel = load("wheel")
 dev = load("dev")
 freethreaded = load("freethreaded")
 

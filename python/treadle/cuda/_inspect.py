@@ -17,7 +17,7 @@ from .._core import Function, signature, typeof
 from ..errors import UnsupportedError
 from ..types import Tuple
 from ._compile import current_cc, device_flags, target_of, text_of
-from ._devices import attributes
+from ._devices import attributes, is_emulated
 
 __all__ = ["Definition", "Inspection", "Resources", "inspect_ptx"]
 
@@ -150,7 +150,16 @@ class Definition:
         """The processor's own instructions, by programs of the CUDA toolkit."""
         return sass(self.inspect_asm(cc))
 
+    def _on_gpu(self) -> Any:
+        """The kernel's code on the GPU, compiled for this signature."""
+        code = self._kernel._of_gpu()
+        if self.signature not in code.signatures:
+            code.compile(signature(self.signature))
+        return code
+
     def _takes(self) -> Resources:
+        if not is_emulated():
+            return Resources(*self._on_gpu()._takes(self.signature)[:4])
         target = target_of(current_cc())
         if target not in self._resources:
             self._resources[target] = resources(self.inspect_asm())
@@ -164,6 +173,8 @@ class Definition:
     @property
     def max_threads_per_block(self) -> int:
         """As many as have registers, and as the launch bounds allow."""
+        if not is_emulated():
+            return int(self._on_gpu()._takes(self.signature)[4])
         of_warp = -(-max(self.regs_per_thread, 1) * 32 // _ROUND) * _ROUND
         bounds = device_flags(self._kernel.targetoptions).get("max_threads", 1024)
         return min(1024, _REGISTERS // of_warp * 32, bounds)
@@ -190,6 +201,10 @@ class Definition:
         most = has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]
         if not 0 <= operator.index(dynsmemsize) <= most:
             raise ValueError(f"{dynsmemsize} bytes of dynamic shared memory; a block has 0 to {most}")
+        if not is_emulated():
+            return int(
+                self._on_gpu()._held(self.signature, threads, dynsmemsize) * has["MULTIPROCESSOR_COUNT"]
+            )
         held = min(has["MAX_BLOCKS_PER_MULTIPROCESSOR"], has["MAX_THREADS_PER_MULTIPROCESSOR"] // threads)
         if dynsmemsize:
             held = min(held, most // dynsmemsize)
@@ -212,6 +227,8 @@ class Inspection:
     _kernel: Function
     _entries: dict[Any, Function]
     _new_entry: Callable[[Any], Function]
+    _of_gpu: Callable[[], Function]
+    _code: Function | None
     py_func: Callable[..., Any]
     targetoptions: dict[str, Any]
     __qualname__: str
@@ -220,6 +237,7 @@ class Inspection:
         known: _Definitions = self.__dict__.setdefault("_known", _Definitions())
         rows = [s.args for s in self._kernel._declared]
         rows += [row[-1].types for entry in list(self._entries.values()) for row in entry.signatures]
+        rows += self._code.signatures if self._code is not None else []
         for types in rows:
             if tuple(types) not in known.keys():
                 known[tuple(types)] = Definition(self, tuple(types))

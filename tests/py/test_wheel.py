@@ -1,0 +1,231 @@
+"""The program that makes wheels (tools/wheel.py) and what keeps parts of LLVM out of them (tools/llvm_trim.py): each is shown what it is there to find."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import importlib.util
+import io
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+
+def load(name: str):
+    """Import one of the scripts in tools/."""
+    spec = importlib.util.spec_from_file_location(f"tools_{name}", ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+wheel = load("wheel")
+trim = load("llvm_trim")
+Stop = wheel.Stop
+
+
+def library(folder: Path, name: str, text: str, *options: str) -> Path:
+    """Compile a shared library."""
+    out = folder / name
+    line = [
+        "gcc",
+        "-shared",
+        "-fPIC",
+        "-x",
+        "c",
+        "-",
+        "-x",
+        "none",
+        "-o",
+        out,
+        "-Wl,--no-as-needed",
+        *options,
+    ]
+    subprocess.run(line, input=text, text=True, check=True)
+    return out
+
+
+def newer_libc(folder: Path, version: str) -> list[str]:
+    """Make a libc.so.6 with a function of a version that this machine's does not have; return how to link with it."""
+    place = folder / "libc"
+    place.mkdir(exist_ok=True)
+    (place / "map").write_text(f"{version} {{ global: tr_of_tomorrow; }};\n")
+    script, name = f"-Wl,--version-script={place / 'map'}", "-Wl,-soname,libc.so.6"
+    library(place, "libc.so.6", "int tr_of_tomorrow(void) { return 1; }\n", "-nostdlib", script, name)
+    return ["-nostdlib", str(place / "libc.so.6")]
+
+
+NEW = "int tr_of_tomorrow(void);\nint f(void) { return tr_of_tomorrow(); }\n"
+
+
+# --- which C library a file runs with ---
+
+
+def test_the_newest_version_decides(tmp_path: Path) -> None:
+    plain = library(tmp_path, "plain.so", "int f(void) { return 1; }\n", "-nostdlib")
+    new = library(tmp_path, "new.so", NEW, *newer_libc(tmp_path, "GLIBC_2.91"))
+    assert wheel.needs(new) == ({"libc.so.6"}, {"GLIBC_2.91"})
+    assert wheel.glibc_of(plain) == (2, 5)
+    assert wheel.glibc_of(new) == (2, 91)
+    assert wheel.tag([plain, new]) == "manylinux_2_91_x86_64"
+
+
+def test_versions_are_compared_as_numbers(tmp_path: Path) -> None:
+    new = library(tmp_path, "new.so", NEW, *newer_libc(tmp_path, "GLIBC_2.9"))
+    assert wheel.tag([new]) == "manylinux_2_9_x86_64"
+
+
+@pytest.mark.parametrize("version", ["GLIBC_PRIVATE", "TREADLE_1.0"])
+def test_what_is_no_version_of_the_c_library_is_refused(tmp_path: Path, version: str) -> None:
+    new = library(tmp_path, "new.so", NEW, *newer_libc(tmp_path, version))
+    with pytest.raises(Stop, match=f"new.so needs {version}"):
+        wheel.tag([new])
+
+
+def test_packed_relocations_count_as_their_c_library() -> None:
+    assert wheel.NAMED_VERSIONS["GLIBC_ABI_DT_RELR"] == (2, 36)
+
+
+def test_a_library_that_not_every_linux_has_is_refused(tmp_path: Path) -> None:
+    bad = library(tmp_path, "bad.so", "int f(void) { return 1; }\n", "-l:libz.so.1")
+    with pytest.raises(Stop, match=r"bad.so needs libz.so.1, .* statically"):
+        wheel.tag([bad])
+
+
+def test_a_library_of_the_wheel_may_be_needed(tmp_path: Path) -> None:
+    first = library(tmp_path, "libfirst.so", "int f(void) { return 1; }\n", "-nostdlib")
+    second = library(
+        tmp_path, "second.so", "int f(void);\nint g(void) { return f(); }\n", "-nostdlib", str(first)
+    )
+    with pytest.raises(Stop):
+        wheel.glibc_of(second)
+    named = library(
+        tmp_path, "libfirst.so", "int f(void) { return 1; }\n", "-nostdlib", "-Wl,-soname,libfirst.so"
+    )
+    third = library(
+        tmp_path, "third.so", "int f(void);\nint g(void) { return f(); }\n", "-nostdlib", str(named)
+    )
+    assert wheel.tag([named, third]) == "manylinux_2_5_x86_64"
+
+
+def test_what_is_no_library_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "no.so").write_text("text")
+    with pytest.raises(Stop, match="readelf does not read"):
+        wheel.tag([tmp_path / "no.so"])
+
+
+# --- a wheel's own files ---
+
+
+def made(folder: Path) -> Path:
+    """Write a wheel as a build back end does."""
+    so = library(folder, "libtreadle_llvm.so", NEW, *newer_libc(folder, "GLIBC_2.91"))
+    path = folder / "treadle-0.1.0-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(path, "w") as z:
+        z.writestr("treadle/__init__.py", "")
+        z.write(so, "treadle/libtreadle_llvm.so")
+        z.writestr(
+            "treadle-0.1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: treadle\n\nText\n\nmore.\n"
+        )
+        z.writestr("treadle-0.1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n")
+        z.writestr("treadle-0.1.0.dist-info/RECORD", "treadle/__init__.py,sha256=wrong,0\n")
+    return path
+
+
+def test_a_wheel_is_packed_again_with_its_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wheel, "LICENCES", {"libtreadle_llvm.so": ("not-there", "LLVM")})
+    out = wheel.pack(made(tmp_path), tmp_path / "out")
+    assert out.name == "treadle-0.1.0-cp311-cp311-manylinux_2_91_x86_64.whl"
+    assert [p.name for p in (tmp_path / "out").iterdir()] == [out.name]
+    with zipfile.ZipFile(out) as z:
+        names = z.namelist()
+        assert "Tag: cp311-cp311-manylinux_2_91_x86_64\n" in z.read("treadle-0.1.0.dist-info/WHEEL").decode()
+        rows = list(csv.reader(io.StringIO(z.read("treadle-0.1.0.dist-info/RECORD").decode())))
+        assert [r[0] for r in rows] == names
+        for name, digest, size in rows[:-1]:
+            data = z.read(name)
+            want = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+            assert (digest, size) == (f"sha256={want}", str(len(data)))
+        assert rows[-1] == ["treadle-0.1.0.dist-info/RECORD", "", ""]
+        assert z.getinfo("treadle/libtreadle_llvm.so").external_attr >> 16 & 0o777 == 0o755
+    again = out.read_bytes()
+    assert (
+        wheel.pack(tmp_path / "treadle-0.1.0-cp311-cp311-linux_x86_64.whl", tmp_path / "out").read_bytes()
+        == again
+    )
+
+
+def test_licences_of_what_is_inside_come_along(tmp_path: Path) -> None:
+    (tmp_path / "libsleef3").mkdir(exist_ok=True)
+    (tmp_path / "libsleef3" / "copyright").write_text("as you like")
+    contents = {
+        "treadle/libsleef.so.3": b"",
+        "treadle/libclc.bc": b"",
+        "i/METADATA": b"Metadata-Version: 2.1\nName: treadle\n\nText\n\nmore.\n",
+    }
+    assert wheel.with_licences(contents, "i", tmp_path) == ["libclc"]
+    assert contents["i/licenses/SLEEF.txt"] == b"as you like"
+    head = "Metadata-Version: 2.4\nName: treadle\nLicense-File: SLEEF.txt"
+    assert contents["i/METADATA"].decode() == f"{head}\n\nText\n\nmore.\n"
+
+
+def test_stray_files_of_an_installation_are_found(tmp_path: Path) -> None:
+    packed = made(tmp_path)
+    before, site = {"bin/python"}, "lib/python3.11/site-packages"
+    fine = {f"{site}/treadle/__init__.py", f"{site}/treadle-0.1.0.dist-info/INSTALLER"}
+    assert not wheel.stray(before, before | fine, packed)
+    assert wheel.stray(before, before | fine | {"bin/treadlec"}, packed) == {"bin/treadlec"}
+
+
+# --- what stays out of LLVM ---
+
+
+def test_functions_of_members_that_stay_out_are_defined() -> None:
+    wanted = trim.read_list("# a comment\n\nipo One never\nipo Two idle\nipo Three none\nipo Gone never\n")
+    found = {
+        ("ipo", "One"): [("T", "_ZN4llvm3oneEv"), ("T", "_ZN4llvm17initializeOnePassERNS_12PassRegistryE")],
+        ("ipo", "Two"): [
+            ("T", "_ZN4llvm7TwoPass3runERNS_6ModuleE"),
+            ("W", "inline"),
+            ("D", "_ZN4llvm3Two2IDE"),
+        ],
+        ("ipo", "Three"): [("T", "three"), ("D", "variable")],
+        ("Core", "User"): [("U", "_ZN4llvm3oneEv"), ("U", "variable"), ("U", "_ZN4llvm3Two2IDE")],
+    }
+    functions, kept = trim.stubs(wanted, found)
+    assert kept == ["ipo/Three"]
+    assert set(functions) == {
+        "_ZN4llvm3oneEv",
+        "_ZN4llvm17initializeOnePassERNS_12PassRegistryE",
+        "_ZN4llvm7TwoPass3runERNS_6ModuleE",
+        "_ZN4llvm3Two2IDE",
+    }
+    text = trim.assembly(functions)
+    parts = {m[1]: m[2] for m in re.finditer(r"(?m)^(\S+):\n((?: {4}[^.].*\n)*)", text)}
+    assert "tr_llvm_left_out" in parts["_ZN4llvm3oneEv"]
+    assert parts["_ZN4llvm17initializeOnePassERNS_12PassRegistryE"].split() == [
+        "xorl",
+        "%eax,",
+        "%eax",
+        "ret",
+    ]
+    assert "tr_llvm_idle_pass" in parts["_ZN4llvm7TwoPass3runERNS_6ModuleE"]
+    subprocess.run(["as", "-", "-o", "/dev/null"], input=text, text=True, check=True)
+
+
+def test_what_is_left_out_is_said_once() -> None:
+    rows = [
+        line.split()
+        for line in (ROOT / "src/jit/left_out.txt").read_text().splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
+    assert all(len(r) == 3 and r[2] in trim.BODY for r in rows)
+    assert len({tuple(r[:2]) for r in rows}) == len(rows)

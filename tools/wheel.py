@@ -1,0 +1,387 @@
+"""Makes wheels and checks them, behind `make wheel`.
+
+    make wheel                                 for the running Python: build, tag, check
+    make wheel ARGS="--python 3.12 3.13"       for these; those of a Debian root too, where $TREADLE_ROOT names one (root.py)
+    make wheel ARGS="--all"                    for every supported Python that is found
+    make wheel ARGS="--suite"                  runs the Python tests against what was installed, too
+
+A wheel is what `pip wheel` makes of the tree, packed again: with the tag of the oldest C library that all its files run with (`tag`), the licences of
+what is linked into it, and in the best compression that installers read. It goes to build/wheels/. A file that needs a library which not every Linux
+has is an error. The check (`check`) installs it into a fresh environment, where no LLVM and no compiler can be found, and runs tools/wheel_check.py there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import devenv
+import root
+from devenv import ROOT, SUPPORTED, Interpreter, Stop, run, say
+
+# Runs pytest: the command, where its record goes, the tally, the environment.
+Tests = Callable[[list[str | Path], Path, Any, dict[str, str]], None]
+LIMIT, GOAL = 15_000_000, 12_000_000  # bytes of a wheel
+# What the C library itself consists of; anything else that a file needs has to lie in the wheel or in the file.
+ALWAYS_THERE = {
+    "libc.so.6",
+    "libm.so.6",
+    "libdl.so.2",
+    "libpthread.so.0",
+    "librt.so.1",
+    "ld-linux-x86-64.so.2",
+}
+# Of versions that are no numbers: the C library that first has them.
+NAMED_VERSIONS = {"GLIBC_ABI_DT_RELR": (2, 36)}
+# What is inside a wheel, by the Debian packages that say how it may be used.
+LICENCES = {
+    "libtreadle_llvm.so": (f"llvm-{devenv.LLVM}-dev", "LLVM"),
+    "libsleef.so.3": ("libsleef3", "SLEEF"),
+    "libclc.bc": ("libclc-19", "libclc"),
+}
+# Hidden from a check: whatever of LLVM, SLEEF and libclc this machine has.
+HIDDEN_FILES = ("libLLVM*.so*", "libsleef*.so*")
+HIDDEN_FOLDERS = ("/usr/lib/llvm-*", "/usr/lib/clc", "/usr/local/cuda*")
+
+
+# --- what a file needs ---
+
+
+def needs(file: Path) -> tuple[set[str], set[str]]:
+    """Return the libraries that a file is linked with, and the versions of symbols that it asks them for.
+
+    Raises
+    ------
+    Stop
+        When `readelf` does not read it.
+    """
+    out = subprocess.run(
+        ["readelf", "-W", "-d", "-V", file], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
+    )
+    if out.returncode != 0:
+        raise Stop(f"readelf does not read {file}: {out.stderr.strip()}")
+    libraries = set(re.findall(r"\(NEEDED\).*\[(.+)\]", out.stdout))
+    wanted = out.stdout.partition("Version needs section")[2]
+    return libraries, set(re.findall(r"Name: (\S+)\s+Flags:", wanted))
+
+
+def glibc_of(file: Path, shipped: set[str] = frozenset()) -> tuple[int, int]:
+    """Return the oldest glibc that a file runs with.
+
+    Parameters
+    ----------
+    file
+        A shared library.
+    shipped
+        Names of libraries that lie beside it.
+
+    Raises
+    ------
+    Stop
+        When it needs a library that not every Linux has, or something of one that is no version of glibc's.
+    """
+    libraries, versions = needs(file)
+    foreign = libraries - ALWAYS_THERE - shipped
+    if foreign:
+        raise Stop(
+            f"{file.name} needs {', '.join(sorted(foreign))}, which a wheel cannot count on: link it statically."
+        )
+    oldest = (2, 5)
+    for version in versions:
+        number = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(\.\d+)?", version)
+        if not number and version not in NAMED_VERSIONS:
+            raise Stop(f"{file.name} needs {version}, which is no version of the C library.")
+        oldest = max(oldest, (int(number[1]), int(number[2])) if number else NAMED_VERSIONS[version])
+    return oldest
+
+
+def tag(files: list[Path]) -> str:
+    """Return the platform's name for a wheel with these libraries: that of the oldest glibc they all run with."""
+    shipped = {f.name for f in files}
+    return "manylinux_{}_{}_x86_64".format(*max(glibc_of(f, shipped) for f in files))
+
+
+# --- a wheel's own files ---
+
+
+def record(contents: dict[str, bytes], name: str) -> bytes:
+    """Return the text of a wheel's list of its files, which is itself in there without a hash."""
+    rows = []
+    for path, data in contents.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        rows.append(f"{path},sha256={digest},{len(data)}\n")
+    return "".join([*rows, f"{name},,\n"]).encode()
+
+
+def with_licences(contents: dict[str, bytes], info: str, folder: Path = Path("/usr/share/doc")) -> list[str]:
+    """Put the licences of what is linked in into a wheel, and say so in its metadata; return what is not known."""
+    unknown, lines = [], []
+    for file, (package, name) in LICENCES.items():
+        if f"treadle/{file}" not in contents:
+            continue
+        text = folder / package / "copyright"
+        if text.is_file():
+            contents[f"{info}/licenses/{name}.txt"] = text.read_bytes()
+            lines.append(f"License-File: {name}.txt\n")
+        else:
+            unknown.append(name)
+    head, gap, rest = contents[f"{info}/METADATA"].decode().partition("\n\n")
+    if lines:  # PEP 639 came with version 2.4
+        head = re.sub(r"^Metadata-Version: .*", "Metadata-Version: 2.4", head)
+        head += "\n" + "".join(lines).rstrip()
+    contents[f"{info}/METADATA"] = (head + gap + rest).encode()
+    return unknown
+
+
+def pack(built: Path, out: Path) -> Path:
+    """Write a wheel again with the tag of what its libraries need; return its path.
+
+    Parameters
+    ----------
+    built
+        A wheel of this machine (`linux_x86_64`).
+    out
+        The folder for the new one.
+    """
+    with zipfile.ZipFile(built) as z:
+        entries = {i.filename: i for i in z.infolist() if not i.is_dir()}
+        contents = {name: z.read(name) for name in entries}
+    info = next(n for n in contents if n.endswith(".dist-info/WHEEL")).rpartition("/")[0]
+    work = out / f".{built.stem}"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    libraries = []
+    for name, data in contents.items():
+        if ".so" in Path(name).name:
+            libraries.append(work / Path(name).name)
+            libraries[-1].write_bytes(data)
+    platform = tag(libraries)
+    shutil.rmtree(work)
+    wheel_text = contents[f"{info}/WHEEL"].decode()
+    contents[f"{info}/WHEEL"] = wheel_text.replace("linux_x86_64", platform).encode()
+    for name in with_licences(contents, info):
+        say(f"The licence of {name} was not found on this machine: the wheel goes without it.")
+    contents.pop(f"{info}/RECORD")
+    contents[f"{info}/RECORD"] = record(contents, f"{info}/RECORD")
+    target = out / built.name.replace("linux_x86_64", platform)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
+        for name, data in contents.items():
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # the same bytes whenever it is made
+            mode = entries[name].external_attr >> 16 if name in entries else 0
+            entry.external_attr = (mode or 0o100644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            z.writestr(entry, data)
+    return target
+
+
+def show(wheel: Path) -> None:
+    """Print what takes the room."""
+    with zipfile.ZipFile(wheel) as z:
+        rows = [(Path(i.filename).name, i.file_size, i.compress_size) for i in z.infolist()]
+    large = sorted((r for r in rows if r[2] >= 20_000), key=lambda r: -r[2])
+    rest = [r for r in rows if r[2] < 20_000]
+    large.append((f"{len(rest)} others", sum(r[1] for r in rest), sum(r[2] for r in rest)))
+    print(f"{'file':44} {'bytes':>11} {'compressed':>11}")
+    for name, size, packed in [*large, (wheel.name, sum(r[1] for r in rows), wheel.stat().st_size)]:
+        print(f"{name:44} {size:11,} {packed:11,}", flush=True)
+
+
+# --- building ---
+
+
+def wheels() -> Path:
+    return devenv.build_root() / "wheels"
+
+
+def build(py: Interpreter) -> Path:
+    """Build, tag and list the wheel of one interpreter; return its path."""
+    devenv.need_system(py)
+    devenv.need_venv(py)
+    devenv.offer(
+        "libclc-19", f"lld-{devenv.LLVM}"
+    )  # a linker that merges equal functions: a wheel is 1 MB smaller
+    folder = devenv.build_root() / f"wheel-{py.version}"
+    fresh = folder / "made"
+    with devenv.locked(devenv.build_root() / f"{folder.name}.lock"):
+        shutil.rmtree(fresh, ignore_errors=True)
+        say(f"Building a wheel for Python {py.version} in {folder}.")
+        line = [
+            py.python,
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "wheel",
+            "-q",
+            "--no-deps",
+            "-w",
+            fresh,
+        ]
+        line += [
+            f"-Cbuild-dir={folder / 'build'}",
+            f"-Csetup-args=-Dllvm_config={devenv.LLVM_CONFIG}",
+            f"-Ccompile-args=-j{devenv.jobs()}",
+        ]
+        run([*line, ROOT])
+        made = list(fresh.glob("*.whl"))
+        if len(made) != 1:
+            raise Stop(f"pip left {len(made)} wheels in {fresh}.")
+        wheels().mkdir(parents=True, exist_ok=True)
+        for old in wheels().glob("-".join([*made[0].name.split("-")[:4], "*.whl"])):
+            old.unlink()
+        out = pack(made[0], wheels())
+    show(out)
+    return out
+
+
+# --- checking ---
+
+
+def hiding() -> list[str]:
+    """Return what a command begins with that finds no LLVM on this machine; nothing where that is not permitted."""
+    files = [
+        str(p)
+        for d in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
+        for glob in HIDDEN_FILES
+        for p in Path(d).glob(glob)
+        if p.is_file() and not p.is_symlink()
+    ]
+    folders = [
+        str(p)
+        for glob in HIDDEN_FOLDERS
+        for p in Path("/").glob(glob[1:])
+        if p.is_dir() and not p.is_symlink()
+    ]
+    script = 'while [ "$1" != -- ]; do if [ -d "$1" ]; then mount -t tmpfs none "$1"; else mount --bind /dev/null "$1"; fi || exit 1; shift; done; shift; exec "$@"'
+    # In a chroot there is no mount to change the propagation of; who made it has seen to that (devenv.enter).
+    ways = (["--mount"], ["--mount", "--propagation", "unchanged"], ["--map-root-user", "--mount"])
+    for how in (["unshare", *w] for w in ways):
+        line = [*how, "sh", "-c", script, "sh", *files, *folders, "--"]
+        if subprocess.run([*line, "true"], capture_output=True).returncode == 0:
+            return line
+    return []
+
+
+def listing(folder: Path) -> set[str]:
+    return {
+        str(p.relative_to(folder))
+        for p in folder.rglob("*")
+        if not p.is_dir() and "__pycache__" not in p.parts
+    }
+
+
+def stray(before: set[str], after: set[str], wheel: Path) -> set[str]:
+    """Return the files that an installation left beside those of the wheel and pip's own notes."""
+    with zipfile.ZipFile(wheel) as z:
+        names = {n for n in z.namelist() if not n.endswith("/")}
+    info = next(n for n in names if n.endswith("/RECORD")).rpartition("/")[0]
+    names |= {f"{info}/{n}" for n in ("INSTALLER", "REQUESTED", "direct_url.json")}
+    return {f for f in after - before if re.sub(r"^lib/python[^/]+/site-packages/", "", f) not in names}
+
+
+def check(py: Interpreter, wheel: Path, args: list[str], tally: Any, tests: Tests | None) -> None:
+    """Install a wheel into a fresh environment and run what tools/wheel_check.py has, and the suite if `tests` is there."""
+    where = devenv.build_root() / f"wheel-{py.version}" / "check"
+    shutil.rmtree(where, ignore_errors=True)
+    say(f"Installing {wheel.name} into a fresh environment ({where}).")
+    run([py.path, "-m", "venv", where])
+    python = where / "bin" / "python"
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    run([*pip, "-r", devenv.REQUIREMENTS] if tests else [*pip, "numpy>=1.26"])
+    before = listing(where)
+    run([*pip, "--no-index", wheel])
+    left = stray(before, listing(where), wheel)
+    if left:
+        say(f"The installation left files that are not in the wheel: {', '.join(sorted(left))}")
+    tally.add(not left, bool(left))
+    hidden = hiding()
+    if not hidden:
+        say("LLVM cannot be hidden here (no mount namespace): only what the process maps is looked at.")
+    env = {
+        "PATH": f"{where / 'bin'}:/usr/bin:/bin",
+        "HOME": str(where),
+        "LC_ALL": "C.UTF-8",
+        "TREADLE_HIDDEN": "1" if hidden else "",
+    }
+    command = [*hidden, python, "-I", ROOT / "tools" / "wheel_check.py"]
+    ok = run(command, env=env, cwd=where, check=False) == 0
+    tally.add(ok, not ok)
+    if tests:
+        run_suite(py, where, hidden, env, args, tally, tests)
+
+
+def run_suite(
+    py: Interpreter,
+    where: Path,
+    hidden: list[str],
+    env: dict[str, str],
+    args: list[str],
+    tally: Any,
+    tests: Tests,
+) -> None:
+    """Run the Python tests against an installed wheel; `args` go to pytest."""
+    package = next((where / "lib").glob("python*/site-packages/treadle"))
+    # The compiler without Python is no part of a wheel; tests use it, with the wheel's libraries.
+    shutil.copy2(devenv.build_root() / f"wheel-{py.version}" / "build" / "treadlec", package / "treadlec")
+    env = {**os.environ, **env, "TREADLEC": str(package / "treadlec")}
+    for name in ("PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH"):
+        env.pop(name, None)
+    command = [*hidden, where / "bin" / "python", "-m", "pytest", f"-n{devenv.jobs()}", *args]
+    tests(command, where / "pytest.xml", tally, env)
+
+
+# --- the command ---
+
+
+def main(args: list[str], default: Interpreter, tally: Any, tests: Tests) -> int:
+    """Make and check wheels as the arguments say, `default`'s if they name none; the rest of them goes to pytest.
+
+    `tally` counts what passed (dev.py), `tests` runs pytest and adds to it.
+    """
+    parser = argparse.ArgumentParser(prog="make wheel", description=__doc__.splitlines()[0])
+    parser.add_argument("--python", nargs="+", metavar="VERSION", help=f"of {', '.join(SUPPORTED)}")
+    parser.add_argument("--all", action="store_true", help="every supported Python that is found")
+    parser.add_argument(
+        "--suite", action="store_true", help="run the Python tests against the installed wheel"
+    )
+    parser.add_argument("--no-check", action="store_true", help="only build")
+    a, rest = parser.parse_known_args(args)
+    pythons: list[Interpreter] = []
+    for version in SUPPORTED if a.all else (a.python or [default.version]):
+        py = default if version == default.version else devenv.find(version)
+        if py is None and not a.all:
+            raise Stop(f"Python {version} is not on this machine.")
+        if py is None:
+            say(f"No wheel for Python {version}: it is not on this machine.")
+        else:
+            pythons.append(py)
+    options = [f"--{n}" for n in ("suite", "no-check") if getattr(a, n.replace("-", "_"))]
+    for py in pythons:
+        if py.root:
+            code = root.dev(py, ["wheel", "--", *options, *rest])
+            tally.add(code == 0, code != 0)
+            bring_out(py)
+            continue
+        wheel = build(py)
+        size = wheel.stat().st_size
+        say(f"{wheel}: {size / 1e6:.2f} MB ({LIMIT / 1e6:.0f} at most, {GOAL / 1e6:.0f} is the goal)")
+        tally.add(size <= LIMIT, size > LIMIT)
+        if not a.no_check:
+            check(py, wheel, rest, tally, tests if a.suite else None)
+    return tally.close()
+
+
+def bring_out(py: Interpreter) -> None:
+    """Copy the wheels that were made in a root to where the others are."""
+    made = py.root / root.place(ROOT).relative_to("/") / "build" / "wheels"
+    wheels().mkdir(parents=True, exist_ok=True)
+    for wheel in made.glob(f"*-cp{py.version.replace('.', '')}-*.whl"):
+        shutil.copy2(wheel, wheels() / wheel.name)
