@@ -30,6 +30,7 @@ for _name in (
     "TREADLE_NOTES",
 ):  # of a run of continuous integration: tests of the tools would add to them
     os.environ.pop(_name, None)
+os.environ.setdefault("TREADLE_CUDA", "emu")  # whatever the machine has; `make test-gpu` says gpu
 os.environ.setdefault("TREADLE_CUDA_WARN", "0")  # kernels of tests are small
 os.environ.setdefault("TREADLE_VERIFY", "1")  # read when treadle is first imported; subprocesses inherit it
 

@@ -65,7 +65,7 @@ def test_the_device_tells_what_is_its_own():
     with pytest.raises(MemoryError, match="are free"):
         _core._dev_alloc(total + 1)
     with pytest.raises(TypeError, match="slot _mem"):
-        _core._dev_class(type("C", (), {"_mem": 1}))
+        _core._dev_class(type("C", (), {"_mem": 1}), np.ndarray)
 
 
 def test_copies_of_views_that_share_memory():
