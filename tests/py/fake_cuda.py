@@ -11,7 +11,7 @@ import numpy as np
 import treadle
 from treadle.cuda import _compile
 
-LIBRARY = Path(os.environ.get("TREADLEC", "treadlec")).parent / "tests" / "libfake_cuda.so"
+LIBRARY = Path(os.environ["FAKE"]) if "FAKE" in os.environ else Path(os.environ.get("TREADLEC", "treadlec")).parent / "tests" / "libfake_cuda.so"
 RECORD = 256  # bytes, and more than an exception's record has
 NAMES = {218: "invalid PTX", 700: "illegal address", 702: "timeout", 715: "illegal instruction"} | {
     716: "misaligned address",
@@ -161,10 +161,8 @@ def run(
     int
         The number of what a thread raised; 0: none did.
     """
-    options = {**kernel._flags, **_compile.device_flags(kernel.targetoptions)}
     sig = tuple(treadle.typeof(a) for a in args)
     text = _compile.text_of(kernel._kernel, sig, "ptx", True, _compile.device_flags(kernel.targetoptions), cc)
-    del options
     module = driver.load(text.text)
     name = text.text.split(".visible .entry ")[1].split("(")[0].strip()
     placed = _Arguments(driver, args)
