@@ -13,7 +13,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SPACE = 64 << 20, GRAIN = 1 << PTX_GRAIN, HANDLES = 512, NAMES = 16, QUEUE = 4096, PINNED = 512 };
+enum { SPACE = 64 << 20, GRAIN = 1 << PTX_GRAIN, HANDLES = 4096, NAMES = 16, QUEUE = 4096, PINNED = 4096 };
 enum { INVALID = 1, NOT_FOUND = 500, INVALID_HANDLE = 400, INVALID_PTX = 218 };
 
 typedef enum fake_op { LAUNCH, COPY, ROWS, FILL, CALL, RECORD, WAIT } fake_op;

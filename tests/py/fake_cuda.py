@@ -11,7 +11,7 @@ import numpy as np
 import treadle
 from treadle.cuda import _compile
 
-LIBRARY = Path(os.environ["FAKE"]) if "FAKE" in os.environ else Path(os.environ.get("TREADLEC", "treadlec")).parent / "tests" / "libfake_cuda.so"
+LIBRARY = Path(os.environ.get("TREADLEC", "treadlec")).parent / "tests" / "libfake_cuda.so"
 RECORD = 256  # bytes, and more than an exception's record has
 NAMES = {218: "invalid PTX", 700: "illegal address", 702: "timeout", 715: "illegal instruction"} | {
     716: "misaligned address",
@@ -102,6 +102,15 @@ def _three(n: Any) -> tuple[int, int, int]:
     return (*items, *(1,) * (3 - len(items)))  # type: ignore[return-value]
 
 
+def _bounds(x: np.ndarray) -> tuple[int, int]:
+    """Where an array begins and ends."""
+    lo = hi = x.ctypes.data
+    if x.size:
+        lo += sum((n - 1) * s for n, s in zip(x.shape, x.strides) if s < 0)
+        hi += sum((n - 1) * s for n, s in zip(x.shape, x.strides) if s > 0) + x.itemsize
+    return lo, hi
+
+
 class _Arguments:
     """Arguments of a launch: arrays get memory of the device's, all of them parts as the compiler counts them."""
 
@@ -122,8 +131,11 @@ class _Arguments:
         return [x]
 
     def place(self, x: np.ndarray) -> int:
-        """The array as it lies, with what is between its items."""
-        lo, hi = np.lib.array_utils.byte_bounds(x) if x.size else (x.ctypes.data, x.ctypes.data)
+        """The array as it lies, with what is between its items; once, if it is given twice (arrays that overlap otherwise are taken apart)."""
+        lo, hi = _bounds(x)
+        for y, at, _ in self.arrays:
+            if _bounds(y) == (lo, hi):
+                return at + (x.ctypes.data - lo)
         whole = np.ctypeslib.as_array((ctypes.c_uint8 * (hi - lo)).from_address(lo)) if hi > lo else None
         held = whole.tobytes() if whole is not None else b""
         at = self.driver.new(len(held))
@@ -152,7 +164,13 @@ class _Arguments:
 
 
 def run(
-    driver: Driver, kernel: Any, grid: Any, block: Any, args: tuple[Any, ...], shared: int = 0, cc: Any = (8, 0)
+    driver: Driver,
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    args: tuple[Any, ...],
+    shared: int = 0,
+    cc: Any = (8, 0),
 ) -> int:
     """Run a kernel's PTX on NumPy arrays, which are worked on in place, and scalars.
 
@@ -170,7 +188,11 @@ def run(
     driver.put(record, bytes(RECORD))
     try:
         driver.launch(
-            driver.function(module, name), _three(grid), _three(block), placed.packed(text.params, record), shared
+            driver.function(module, name),
+            _three(grid),
+            _three(block),
+            placed.packed(text.params, record),
+            shared,
         )
         placed.read()
         return int.from_bytes(driver.get(record, 4), "little")
