@@ -19,7 +19,7 @@ enum {
     GRAIN = 1 << PTX_GRAIN,
     BLOCKS = 4096,
     HANDLES = 1 << 14,
-    HOSTS = 256,
+    HOSTS = 4096,
     NAMES = 16,
     QUEUE = 4096
 };
@@ -83,6 +83,7 @@ static struct {
         void *self;
     } kernels[NAMES];
     unsigned nkernels, nmanaged;
+    uint64_t steps;
     struct {
         void *at;
         size_t bytes;
@@ -216,6 +217,7 @@ static void *seen(void *self, uint64_t at, size_t bytes) {
 
 /* What a failed launch leaves is the end of all else. */
 static void run_ptx(const work *w) {
+    uint64_t steps = 0;
     ptx_launch l = {.shared = w->launch.shared,
                     .params = w->params,
                     .bytes = w->launch.bytes,
@@ -227,7 +229,8 @@ static void run_ptx(const work *w) {
     memcpy(l.grid, w->launch.grid, sizeof l.grid);
     memcpy(l.block, w->launch.block, sizeof l.block);
     if (!fake.sticky)
-        fake.sticky = ptx_run(w->code, &l, NULL);
+        fake.sticky = ptx_run(w->code, &l, &steps);
+    fake.steps += steps;
 }
 
 static void run_kernel(const work *w) {
@@ -956,4 +959,11 @@ EXPORT void fake_hold(int hold) {
     pthread_mutex_lock(&fake.lock);
     fake.hold = hold;
     pthread_mutex_unlock(&fake.lock);
+}
+
+EXPORT uint64_t fake_steps(void) {
+    pthread_mutex_lock(&fake.lock);
+    uint64_t n = fake.steps;
+    pthread_mutex_unlock(&fake.lock);
+    return n;
 }

@@ -1,7 +1,8 @@
 /* A CUDA driver that is none, for tests: what it is told beside cuda.def. The library exports the driver's own names and these.
  *
  * Its device's memory cannot be touched by the host at its address: behind it lies the same memory where only the fake looks (`fake_host`). Work on streams is done
- * when somebody waits, or when it is asked for (`fake_run`), so what is missing in between shows. A kernel is a C function that a test has registered by name. */
+ * when somebody waits, or when it is asked for (`fake_run`), so what is missing in between shows. A kernel is a C function that a test has registered by name,
+ * or PTX, which is interpreted (ptx.h). */
 #ifndef TR_FAKE_CUDA_H
 #define TR_FAKE_CUDA_H
 
@@ -31,5 +32,7 @@ typedef unsigned fake_alive_fn(void);
 typedef void fake_run_fn(int all);
 /* Work is kept until then: 1; or done as it comes: 0, as after a reset; 2: launches are forgotten at once, for measuring what comes before. */
 typedef void fake_hold_fn(int hold);
+/* How many instructions of PTX were interpreted. */
+typedef uint64_t fake_steps_fn(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum { WARP = 32, TURN = 1 << 20, SHORT_TURN = 2000, PATIENCE = 64 };
-#define MOST_STEPS  4000000000ull
+#define MOST_STEPS  2000000000ull
 #define MOST_MEMORY (512ull << 20)
 
 /* --- lanes of a warp --- */
@@ -57,9 +57,9 @@ static uint64_t reduced(const ptx_thread *w, uint32_t who, ptx_op op) {
     uint32_t out = 0;
     bool first = true;
     for (unsigned k = 0; k < WARP; k++) {
-        uint32_t v = (uint32_t)w[k].value;
         if (!(who >> k & 1))
             continue;
+        uint32_t v = (uint32_t)w[k].value;
         switch (op) {
         case PTX_REDUX_ADD: out += v; break;
         case PTX_REDUX_MIN_U: out = first || v < out ? v : out; break;

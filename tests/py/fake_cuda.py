@@ -102,6 +102,15 @@ def _three(n: Any) -> tuple[int, int, int]:
     return (*items, *(1,) * (3 - len(items)))  # type: ignore[return-value]
 
 
+def _bounds(x: np.ndarray) -> tuple[int, int]:
+    """Where an array begins and ends."""
+    lo = hi = x.ctypes.data
+    if x.size:
+        lo += sum((n - 1) * s for n, s in zip(x.shape, x.strides) if s < 0)
+        hi += sum((n - 1) * s for n, s in zip(x.shape, x.strides) if s > 0) + x.itemsize
+    return lo, hi
+
+
 class _Arguments:
     """Arguments of a launch: arrays get memory of the device's, all of them parts as the compiler counts them."""
 
@@ -122,8 +131,11 @@ class _Arguments:
         return [x]
 
     def place(self, x: np.ndarray) -> int:
-        """The array as it lies, with what is between its items."""
-        lo, hi = np.lib.array_utils.byte_bounds(x) if x.size else (x.ctypes.data, x.ctypes.data)
+        """The array as it lies, with what is between its items; once, if it is given twice (arrays that overlap otherwise are taken apart)."""
+        lo, hi = _bounds(x)
+        for y, at, _ in self.arrays:
+            if _bounds(y) == (lo, hi):
+                return at + (x.ctypes.data - lo)
         whole = np.ctypeslib.as_array((ctypes.c_uint8 * (hi - lo)).from_address(lo)) if hi > lo else None
         held = whole.tobytes() if whole is not None else b""
         at = self.driver.new(len(held))
@@ -167,10 +179,8 @@ def run(
     int
         The number of what a thread raised; 0: none did.
     """
-    options = {**kernel._flags, **_compile.device_flags(kernel.targetoptions)}
     sig = tuple(treadle.typeof(a) for a in args)
     text = _compile.text_of(kernel._kernel, sig, "ptx", True, _compile.device_flags(kernel.targetoptions), cc)
-    del options
     module = driver.load(text.text)
     name = text.text.split(".visible .entry ")[1].split("(")[0].strip()
     placed = _Arguments(driver, args)
