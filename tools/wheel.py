@@ -236,9 +236,8 @@ def build(py: Interpreter, others: list[Interpreter]) -> list[Path]:
     """Build, tag and list the wheel of one interpreter, and of others whose headers lie in a root; return their paths."""
     devenv.need_system(py)
     devenv.need_venv(py)
-    devenv.offer(
-        "libclc-19", f"lld-{devenv.LLVM}"
-    )  # a linker that merges equal functions: a wheel is 1 MB smaller
+    # A linker that merges equal functions makes a wheel 1 MB smaller. One libclc takes the place of another: any will do.
+    devenv.offer(f"lld-{devenv.LLVM}", *([] if Path("/usr/lib/clc").exists() else ["libclc-19"]))
     folder = devenv.build_root() / f"wheel-{py.version}"
     fresh = folder / "made"
     with devenv.locked(devenv.build_root() / f"{folder.name}.lock"):
