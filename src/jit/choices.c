@@ -44,8 +44,8 @@ static void expand(LLVMBuilderRef at, LLVMValueRef sw) {
     LLVMContextRef lc = LLVMGetTypeContext(LLVMTypeOf(sw));
     LLVMValueRef x = LLVMGetOperand(sw, 0), given[MOST];
     edges e = {.n = LLVMGetNumSuccessors(sw)};
-    for (unsigned i = 0; i + 1 < e.n; i++) { /* operands: value, default, then each case and where it goes */
-        given[i] = LLVMGetOperand(sw, 2 * i + 2);
+    for (unsigned i = 0; i + 1 < e.n; i++) {
+        given[i] = tr_llvm_case(sw, i);
         e.to[i] = LLVMGetSuccessor(sw, i + 1);
     }
     e.to[e.n - 1] = LLVMGetSwitchDefaultDest(sw);

@@ -57,6 +57,15 @@ static inline void tr_llvm_limit(LLVMModuleRef mod, LLVMValueRef fn, const char 
 #endif
 }
 
+/* The value of a switch's case: i counts from 0, without the default. Until 21 an operand. */
+static inline LLVMValueRef tr_llvm_case(LLVMValueRef sw, unsigned i) {
+#if LLVM_VERSION_MAJOR >= 22
+    return LLVMGetSwitchCaseValue(sw, i + 1);
+#else
+    return LLVMGetOperand(sw, 2 * i + 2);
+#endif
+}
+
 /* GPUs that are not known to all versions, for which target/nvptx64.c has a former one: X(name, PTX version). */
 #if LLVM_VERSION_MAJOR >= 21
 #define TR_LLVM_NEWER_GPUS(X) X("sm_100", "+ptx86") X("sm_103", "+ptx88") X("sm_120", "+ptx87")

@@ -684,7 +684,7 @@ static void test_texts(void) {
               obj.meta.title);
         free(obj.elf);
     }
-    CHECK(backend->target() && strstr(backend->version, "llvm 19"), "no description");
+    CHECK(backend->target() && !strncmp(backend->version, "llvm ", 5), "no description");
     for (int i = 0; i < 3; i++)
         tr_sb_fini(&s[i]);
     unit_close(&u);

@@ -165,7 +165,9 @@ def test_what_is_missing_is_named_with_the_line_to_run(monkeypatch: pytest.Monke
     monkeypatch.setattr(devenv, "LLVM_CONFIG", "llvm-config-that-is-not-there")
     monkeypatch.setattr(devenv.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(devenv.shutil, "which", lambda name: None if "llvm" in name else f"/usr/bin/{name}")
-    with pytest.raises(devenv.Stop, match=r"LLVM 19.*\n.*\n +apt-get install -y .*llvm-19-dev"):
+    with pytest.raises(
+        devenv.Stop, match=rf"LLVM {devenv.LLVM}.*\n.*\n +apt-get install -y .*llvm-{devenv.LLVM}-dev"
+    ):
         devenv.need_system(py)
 
 

@@ -163,6 +163,24 @@ def test_a_wheel_is_packed_again_with_its_tag(tmp_path: Path, monkeypatch: pytes
     )
 
 
+def test_a_wheel_becomes_that_of_another_python(tmp_path: Path) -> None:
+    old, core = made(tmp_path), tmp_path / "_core.cpython-314-x86_64-linux-gnu.so"
+    core.write_bytes(b"new")
+    with zipfile.ZipFile(old, "a") as z:
+        z.writestr("treadle/_core.cpython-311-x86_64-linux-gnu.so", "the old one")
+    (tmp_path / "out").mkdir()
+    new = wheel.adopt(old, "3.11", "3.14", core, tmp_path / "out")
+    assert new.name == "treadle-0.1.0-cp314-cp314-linux_x86_64.whl"
+    with zipfile.ZipFile(new) as z, zipfile.ZipFile(old) as was:
+        assert z.read("treadle/_core.cpython-314-x86_64-linux-gnu.so") == b"new"
+        assert len(z.namelist()) == len(was.namelist())
+        assert not [n for n in z.namelist() if "311" in n]
+        assert (
+            z.read("treadle-0.1.0.dist-info/WHEEL") == b"Wheel-Version: 1.0\nTag: cp314-cp314-linux_x86_64\n"
+        )
+        assert z.read("treadle/libtreadle_llvm.so") == was.read("treadle/libtreadle_llvm.so")
+
+
 def test_licences_of_what_is_inside_come_along(tmp_path: Path) -> None:
     (tmp_path / "libsleef3").mkdir(exist_ok=True)
     (tmp_path / "libsleef3" / "copyright").write_text("as you like")
