@@ -423,13 +423,17 @@ def test_the_interpreter_ends_whatever_streams_do():
 def test_an_exception_that_nobody_waited_for_is_told_at_the_end():
     code = program("""
     s = cuda.stream()
-    bad[1, 1, s](np.zeros(3))
+    bad[1, 1, s](cuda.to_device(np.zeros(3)))
     while not s._done():
         time.sleep(0.001)
     del s
     """)
     r = in_process(code)
     assert "IndexError: index 5 is out of bounds" in r.stderr and r.returncode == 0
+
+
+@pytest.mark.emulated
+def test_what_comes_after_the_end():
     code = program("""
     import atexit
     def late():

@@ -264,6 +264,7 @@ def test_tangled(name):
         check(own(TANGLED[name]), 2, n, numbers(n, "i8"), np.zeros(2 * n, np.int64))
 
 
+@pytest.mark.emulated  # hardware waits, or ends the context
 def test_who_waits_for_whom_is_told():
     kernel = kernel_of("""
 def k(a, q):
@@ -294,6 +295,7 @@ def k(a):
         kernel[1, 8](np.zeros(8))
 
 
+@pytest.mark.emulated
 def test_no_handler_around_them():
     kernel = kernel_of(
         "def k(q):\n    try:\n        q[0] = cuda.ballot_sync(1, True)\n    except IndexError:\n        pass\n"

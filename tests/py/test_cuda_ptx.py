@@ -410,6 +410,7 @@ def test_specialize():
         _ = kernel.definition
 
 
+@pytest.mark.emulated  # a GPU's driver says it: test_cuda_gpu.py
 def test_what_the_toolkit_says(monkeypatch):
     tool = assembler()
     monkeypatch.setenv("PATH", f"{Path(tool).parent}:{os.environ['PATH']}")
@@ -431,6 +432,7 @@ def test_what_the_toolkit_says(monkeypatch):
             kernel.inspect_sass(types)
 
 
+@pytest.mark.emulated
 def test_without_a_toolkit(monkeypatch, tmp_path):
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     assert ".entry k(" in ptx_of(AXPY, AXPY_SIG)

@@ -218,6 +218,8 @@ def check(seed: int, debug: bool = False) -> None:
         np.full((blocks * size, 5), -1, np.int64),
     )
     if isinstance(want, str):
+        if not cuda.is_emulated():  # hardware counts who comes to any barrier
+            return
         with pytest.raises(RuntimeError, match="wait at different barriers"):
             kernel[blocks, size](out, q, *p)
     else:

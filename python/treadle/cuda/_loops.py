@@ -70,6 +70,11 @@ def _there(a: Any, dtype: Any, writes: bool = False) -> Array:
     return made
 
 
+def _spread(a: Array, shape: tuple[int, ...]) -> Array:
+    """NumPy makes views for reading only, of arrays of that shape too."""
+    return a if a.shape == shape else np.broadcast_to(a, shape, subok=True)
+
+
 def _flat(arrays: list[Array], shape: tuple[int, ...], core: list[int]) -> list[Array] | None:
     """The operands with one axis in place of those that they loop over, if all lie so; else None."""
     if len(shape) < 2:
@@ -188,9 +193,7 @@ class GpuLoops:
             if shapes
             else np.broadcast_shapes(*(a.shape[: a.ndim - n] for a, n in zip(given, self._core)))
         )
-        spread = [
-            np.broadcast_to(a, loop + a.shape[a.ndim - n :], subok=True) for a, n in zip(given, self._core)
-        ] + made
+        spread = [_spread(a, loop + a.shape[a.ndim - n :]) for a, n in zip(given, self._core)] + made
         flat = _flat(spread, loop, self._core)
         space = (int(np.prod(loop)),) if flat is not None else loop or (1,)
         operands = flat or (spread if loop else [a.reshape((1, *a.shape)) for a in spread])

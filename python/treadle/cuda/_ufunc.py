@@ -194,6 +194,9 @@ class _OnDevice:
             raise
         if axis:
             shapes = [s or (1,) for s in shapes]
+        for o in outs:
+            if o is not None and not isinstance(o, np.ndarray):
+                raise TypeError(f"{self.__name__}(): an output is an array, not {type(o).__name__}")
         if not self.signature:  # outputs may have more axes
             given = {o.shape for o in outs if o is not None}
             shapes = [given.pop() if len(given) == 1 and _goes_to(shapes[0], *given) else shapes[0]] * self.nout
