@@ -53,7 +53,9 @@ def main(path):
     small = draw(240, 260, 50)
     want = np.zeros_like(small)
     mandelbrot_numpy(-2.0, 0.6, -1.2, 1.2, want, 50)
-    assert (small == want).mean() > 0.99  # a GPU rounds a product and a sum once: at the edge it may take another step
+    assert (
+        small == want
+    ).mean() > 0.99  # a GPU rounds a product and a sum once: at the edge it may take another step
     write_png(path, draw(600, 650, LIMIT), LIMIT)
     print(f"The Mandelbrot set, as NumPy has it, is drawn in {path}.")
 

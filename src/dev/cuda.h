@@ -79,7 +79,7 @@ struct tr_dev_code {
     tr_dev_error *record; /* memory that host and device see; NULL: it raises nothing */
     uint32_t nparts, bytes;
     bool cooperative;
-    uint8_t orphan; /* nobody has it any more: 1; and what it was launched for has ended: 2 */
+    uint8_t orphan;          /* nobody has it any more: 1; and what it was launched for has ended: 2 */
     _Atomic unsigned shared; /* bytes of dynamic shared memory that it may have */
     void *owner;
     tr_dev_part parts[];

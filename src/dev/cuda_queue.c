@@ -36,8 +36,8 @@ bool cuda_look(tr_cuda *c) {
         if (!code->record || !__atomic_load_n(&code->record->code, __ATOMIC_ACQUIRE))
             continue;
         if (!code->orphan)
-            fail(c, &(tr_dev_failure){
-                        .code = code->record->code, .owner = code->owner, .error = *code->record});
+            fail(c,
+                 &(tr_dev_failure){.code = code->record->code, .owner = code->owner, .error = *code->record});
         memset(code->record, 0, sizeof *code->record);
     }
     pthread_mutex_unlock(&c->lock);

@@ -536,7 +536,8 @@ def test_device_functions_that_call_themselves():
         q[0] = down(3)
 
     with pytest.raises(
-        treadle.LoweringError, match="calls itself" if cuda.is_emulated() else "functions that call themselves"
+        treadle.LoweringError,
+        match="calls itself" if cuda.is_emulated() else "functions that call themselves",
     ):
         k[1, 1](np.zeros(1))
 
@@ -903,7 +904,8 @@ def test_kernels_are_launched_by_the_host_alone():
             itself(a, n - 1)
 
     with pytest.raises(
-        (treadle.TypingError, treadle.LoweringError), match="cannot call itself|functions that call themselves"
+        (treadle.TypingError, treadle.LoweringError),
+        match="cannot call itself|functions that call themselves",
     ):
         itself[1, 1](np.zeros(1), 3)
     with pytest.raises(treadle.TypingError, match=r"stars\(\) has \*args"):

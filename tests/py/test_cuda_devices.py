@@ -79,7 +79,9 @@ def test_attributes():
     for name in dir(d):
         if name.isupper() and name != "COMPUTE_CAPABILITY":
             assert isinstance(getattr(d, name), int)
-    with pytest.raises(AttributeError, match="has no 'MEMORY_CLOCK_RATE'" if cuda.is_emulated() else "has no 'COLOUR'"):
+    with pytest.raises(
+        AttributeError, match="has no 'MEMORY_CLOCK_RATE'" if cuda.is_emulated() else "has no 'COLOUR'"
+    ):
         _ = d.MEMORY_CLOCK_RATE if cuda.is_emulated() else d.COLOUR
 
 
@@ -128,7 +130,11 @@ def test_detect(capsys):
 
 def test_versions():
     assert cuda.runtime.get_version() == (-1, -1)
-    assert driver.driver.get_version() == (-1, -1) if cuda.is_emulated() else driver.driver.get_version() >= (11, 0)
+    assert (
+        driver.driver.get_version() == (-1, -1)
+        if cuda.is_emulated()
+        else driver.driver.get_version() >= (11, 0)
+    )
     assert cuda.runtime.get_version() in cuda.runtime.supported_versions
     assert cuda.is_supported_version() and cuda.runtime.is_supported_version()
     assert isinstance(runtime.runtime, runtime.Runtime)

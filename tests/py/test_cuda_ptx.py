@@ -521,7 +521,9 @@ def test_what_a_device_cannot_do():
         cuda.compile_ptx(fn, "i8(i8)", device=True)
     with pytest.raises(treadle.TypingError, match="numbers, arrays and tuples of them, and argument 1"):
         cuda.compile_ptx(compile_text("def k(x):\n    pass\n", "k"), (treadle.typeof(range(3)),))
-    made = cuda.compile_ptx(compile_text("def k(x):\n    pass\n", "k"), (treadle.types.Tuple((int64, float64)),))[0]
+    made = cuda.compile_ptx(
+        compile_text("def k(x):\n    pass\n", "k"), (treadle.types.Tuple((int64, float64)),)
+    )[0]
     assert re.findall(r"\.param \.(\w+) k_param", made) == ["u64", "u64", "f64"]  # item by item
     with pytest.raises(TypeError, match="its signature has"):
         ptx_of("def k(*a):\n    pass\n", "void(f4[::1], f4)")

@@ -238,9 +238,7 @@ def test_leaving(name):
 
 
 def test_what_is_raised():
-    k = kernel_of(
-        "def k(a, n):\n    i = cuda.grid(1)\n    if i < n:\n        a[i] = 1\n", boundscheck=True
-    )
+    k = kernel_of("def k(a, n):\n    i = cuda.grid(1)\n    if i < n:\n        a[i] = 1\n", boundscheck=True)
     a = np.zeros(100)
     k[4, 32](a, 100)
     with pytest.raises(IndexError, match="index 100 is out of bounds"):
