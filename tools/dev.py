@@ -1,4 +1,4 @@
-"""The developer's commands, behind `make`: demo, build, test, test-all, debug, sanitize, check, format, bench, fuzz, wheel.
+"""The developer's commands, behind `make`: demo, build, test, test-all, test-gpu, debug, sanitize, check, format, bench, fuzz, wheel.
 
 `python3 tools/dev.py --help` lists them. What they stand on is in devenv.py.
 """
@@ -34,6 +34,22 @@ BRIEF = (
 )
 # The tests that see what threads do to each other, and how many times over they run where there is no GIL.
 THREADS, THREADS_TIMES = ("threads", "without_gil"), 30
+# The tests of kernels that need little time where a GPU's code is interpreted.
+KERNELS = (
+    "cuda",
+    "cuda_arrays",
+    "cuda_devices",
+    "cuda_grid_sync",
+    "cuda_half",
+    "cuda_launches",
+    "cuda_loops",
+    "cuda_meetings",
+    "cuda_random",
+    "cuda_random_flow",
+    "cuda_reduce",
+    "cuda_streams",
+    "cuda_ufunc",
+)
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 
@@ -194,6 +210,19 @@ def cmd_test_all(a: argparse.Namespace) -> int:
     for version in absent:
         note(f"Python {version} was NOT TESTED: it is not on this machine ({where}).")
     return code
+
+
+def cmd_test_gpu(a: argparse.Namespace) -> int:
+    """The tests of kernels on a GPU by the driver that $TREADLE_CUDA_DRIVER names, or by one that is none and interprets PTX (tests/fake)."""
+    b = devenv.build(a.python)
+    given = os.environ.get("TREADLE_CUDA_DRIVER")
+    driver = given or str(b.dir / "tests" / "libfake_cuda.so")
+    names = KERNELS if a.brief else sorted(p.stem[5:] for p in (ROOT / "tests/py").glob("test_cuda*.py"))
+    env = b.env(TREADLE_CUDA="gpu", TREADLE_CUDA_DRIVER=driver, TREADLE_CUDA_WARN="0")
+    tally = Tally(f"kernels on a GPU by {given}" if given else "kernels by the driver that is none")
+    part = A_PART if a.brief else {}
+    py_tests(b, tally, {**env, **part}, [f"-n{devenv.jobs()}", *files(tuple(names)), *a.args])
+    return tally.close()
 
 
 def cmd_debug(a: argparse.Namespace) -> int:
@@ -359,6 +388,10 @@ COMMANDS = {
         "the same on every supported Python of the machine, and of the Debian root that $TREADLE_ROOT names (root.py); "
         "tests of threads and a slice on one without the GIL, also of the folder that $TREADLE_FREETHREADED names (freethreaded.py)",
     ),
+    "test-gpu": (
+        cmd_test_gpu,
+        "the tests of kernels on a GPU by the libcuda that $TREADLE_CUDA_DRIVER names, or by one that interprets (arguments go to pytest)",
+    ),
     "debug": (
         cmd_debug,
         "C tests and the quicker Python tests in a build with assertions (arguments go to pytest)",
@@ -394,6 +427,8 @@ def main() -> int:
                 action="store_true",
                 help="between the oldest and the newest Python only the tests that see what differs",
             )
+        if name == "test-gpu":
+            p.add_argument("--brief", action="store_true", help="only those that take little time")
         p.add_argument("args", nargs="*", help="passed on, where the command passes anything on (after --)")
     a = parser.parse_args()
     a.args = [*a.args, *shlex.split(os.environ.get("ARGS", ""))]

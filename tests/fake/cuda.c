@@ -392,7 +392,8 @@ EXPORT int cuGetErrorName(int which, const char **name) {
                {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
                {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"},
                {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
-               {719, "CUDA_ERROR_LAUNCH_FAILED"}};
+               {719, "CUDA_ERROR_LAUNCH_FAILED"},
+               {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"}};
     for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
         if (all[k].status == which) {
             *name = all[k].name;
@@ -893,7 +894,9 @@ EXPORT int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, u
                      .shared = shared,
                      .bytes = code ? ptx_params(code) : 0,
                      .params = params[0]};
-    LEAVE(launch(function, &l, stream));
+    enum { TOO_LARGE = 720, AT_ONCE = 16 * 2048 }; /* threads */
+    uint64_t blocks = (uint64_t)gx * gy * gz, threads = (uint64_t)bx * by * bz;
+    LEAVE(blocks > AT_ONCE || blocks * threads > AT_ONCE ? TOO_LARGE : launch(function, &l, stream));
 }
 
 /* --- for tests --- */

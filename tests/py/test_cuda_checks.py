@@ -21,6 +21,8 @@ from planted_kernels import PLANTED
 from treadle import cuda
 from treadle.errors import KernelCheckError, KernelCheckWarning
 
+pytestmark = pytest.mark.emulated
+
 
 def marks_of(fn):
     """Lines by the name in the comment at their end."""

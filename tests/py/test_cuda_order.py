@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from treadle.cuda._order import Operation, Order, Span, _spans
 
+pytestmark = pytest.mark.emulated
+
 HEAD = """
 import json, sys, threading, time
 import numpy as np

@@ -197,6 +197,8 @@ class _OnDevice:
         for o in outs:
             if o is not None and not isinstance(o, np.ndarray):
                 raise TypeError(f"{self.__name__}(): an output is an array, not {type(o).__name__}")
+            if o is not None and not o.flags.writeable:
+                raise ValueError(f"{self.__name__}(): an output is read-only")
         if not self.signature:  # outputs may have more axes
             given = {o.shape for o in outs if o is not None}
             shapes = [
