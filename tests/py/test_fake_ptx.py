@@ -13,11 +13,15 @@ import numpy as np
 import pytest
 from cuda_check import compile_text, kernel_of
 from fake_cuda import Driver, Failed
+from sizes import PART
 from test_cuda_language import SHUFFLES, VOTES, numbers
 from test_cuda_meetings import TANGLED, own
 from test_cuda_ptx import BODIES, MATHS, MATHS2
 from test_target import has_libclc
 from treadle import cuda
+
+# Instrumented, the interpreter is slow; its own tests found it clean so.
+pytestmark = pytest.mark.slow
 
 has_math = pytest.mark.skipif(
     not (has_libclc() or os.environ.get("CUDA_HOME")), reason="mathematics for devices is not here"
@@ -65,7 +69,7 @@ NEEDS = ("array expression", "array expression in place", "prange")
 
 @pytest.mark.parametrize(
     "name, options",
-    [(b, o) for b in (*SPACES, *BODIES) for o in OPTIONS if b != "shared 2-D" and not (o and b in NEEDS)],
+    [(b, o) for b in (*SPACES, *BODIES) for o in OPTIONS if b != "shared 2-D" and not (o and b in NEEDS)][::PART],
     ids=str,
 )
 def test_bodies(driver, name, options):
@@ -125,7 +129,7 @@ def k(q, t, z, h, flag, w):
 
 @has_math
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("f", [f for f in MATHS if hasattr(math, f)])
+@pytest.mark.parametrize("f", [f for f in MATHS if hasattr(math, f)][::PART])
 def test_functions(driver, f, dtype):
     x = np.concatenate([np.linspace(-3, 3, 41), [0.0, 1e-8, 700.0, 1e5, np.inf, np.nan]]).astype(dtype)
     if f in ("gamma", "lgamma"):
@@ -143,7 +147,7 @@ def dtype_of(name: str) -> type:
 
 @has_math
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("f", [f for f in MATHS2 if hasattr(math, f)])
+@pytest.mark.parametrize("f", [f for f in MATHS2 if hasattr(math, f)][::PART])
 def test_functions_of_two(driver, f, dtype):
     values = np.array([-2.5, -1, -0.0, 0.5, 1, 3, 100.25])
     x, y = (v.ravel().astype(dtype) for v in np.meshgrid(values, values))
