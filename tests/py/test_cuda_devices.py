@@ -187,6 +187,8 @@ def test_a_child_of_a_fork_has_its_own_memory():
 
 # --- TREADLE_CUDA ---
 
+DEVICE = {k: v for k, v in os.environ.items() if k in ("TREADLE_CUDA", "TREADLE_CUDA_DRIVER")}
+
 USE = """
 import numpy as np
 from treadle import config, cuda
@@ -207,7 +209,7 @@ for use in (lambda: k[1, 2](np.zeros(2)), lambda: cuda.to_device([1]), lambda: c
 
 
 def start(code, **env):
-    full = {k: v for k, v in os.environ.items() if not k.startswith("TREADLE_CUDA")} | env
+    full = {k: v for k, v in os.environ.items() if k not in ("TREADLE_CUDA", "TREADLE_CUDA_DRIVER")} | env
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=full, timeout=120)
 
 
@@ -243,7 +245,7 @@ def on_a_terminal(code, **env):
     except OSError as e:
         pytest.skip(f"there is no terminal to be had here: {e}")
     try:
-        full = {k: v for k, v in os.environ.items() if not k.startswith("TREADLE_CUDA")} | env
+        full = {k: v for k, v in os.environ.items() if k not in ("TREADLE_CUDA", "TREADLE_CUDA_DRIVER")} | env
         subprocess.run(
             [sys.executable, "-c", code],
             stdout=subprocess.PIPE,
@@ -490,9 +492,6 @@ cuda.current_context().trashing.clear()
 cuda.close()
 assert numbapro.check_cuda()
 """
-
-
-DEVICE = {k: v for k, v in os.environ.items() if k in ("TREADLE_CUDA", "TREADLE_CUDA_DRIVER")}
 
 
 def program(tmp_path, text, **env):
