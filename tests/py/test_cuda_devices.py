@@ -187,6 +187,8 @@ def test_a_child_of_a_fork_has_its_own_memory():
 
 # --- TREADLE_CUDA ---
 
+DEVICE = {k: v for k, v in os.environ.items() if k in ("TREADLE_CUDA", "TREADLE_CUDA_DRIVER")}
+
 USE = """
 import numpy as np
 from treadle import config, cuda
@@ -490,9 +492,6 @@ cuda.current_context().trashing.clear()
 cuda.close()
 assert numbapro.check_cuda()
 """
-
-
-DEVICE = {k: v for k, v in os.environ.items() if k in ("TREADLE_CUDA", "TREADLE_CUDA_DRIVER")}
 
 
 def program(tmp_path, text, **env):
