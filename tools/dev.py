@@ -35,7 +35,15 @@ BRIEF = (
 # The tests that see what threads do to each other, and how many times over they run where there is no GIL.
 THREADS, THREADS_TIMES = ("threads", "without_gil"), 30
 # The tests of kernels that need little time where a GPU's code is interpreted.
-KERNELS = ("cuda", "cuda_arrays", "cuda_half", "cuda_meetings", "cuda_random_flow", "cuda_streams", "cuda_ufunc")
+KERNELS = (
+    "cuda",
+    "cuda_arrays",
+    "cuda_half",
+    "cuda_meetings",
+    "cuda_random_flow",
+    "cuda_streams",
+    "cuda_ufunc",
+)
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 

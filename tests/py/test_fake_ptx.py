@@ -69,7 +69,9 @@ NEEDS = ("array expression", "array expression in place", "prange")
 
 @pytest.mark.parametrize(
     "name, options",
-    [(b, o) for b in (*SPACES, *BODIES) for o in OPTIONS if b != "shared 2-D" and not (o and b in NEEDS)][::PART],
+    [(b, o) for b in (*SPACES, *BODIES) for o in OPTIONS if b != "shared 2-D" and not (o and b in NEEDS)][
+        ::PART
+    ],
     ids=str,
 )
 def test_bodies(driver, name, options):
