@@ -555,12 +555,33 @@ def _view_of(mem: Array, shape: Any, order: str) -> Array | None:
             return None
     turned = order == "F" or (order == "A" and mem.flags.f_contiguous and not mem.flags.c_contiguous)
     shape = np.broadcast_to(np.zeros((), "u1"), mem.shape).reshape(shape).shape
-    made = mem.T.view() if turned else mem.view()
-    try:
-        made.shape = shape[::-1] if turned else shape
-    except AttributeError:
+    if mem.size == 0:
+        return mem.reshape(shape)
+    mem, shape = (mem.T, shape[::-1]) if turned else (mem, shape)
+    strides = _strides_of(mem, shape)
+    if strides is None:
         return None
+    made: Array = np.lib.stride_tricks.as_strided(mem, shape, strides, subok=True)
     return made.T if turned else made
+
+
+def _strides_of(mem: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Strides of a view in order C with as many items; None: there is none. NumPy before 2.1 copies the items to find out."""
+    old = [(n, s) for n, s in zip(mem.shape, mem.strides) if n != 1]
+    new, made = list(shape), list[int]()
+    while new:
+        axes = [new.pop(0)]
+        if axes[0] == 1:
+            made.append(mem.itemsize)
+            continue
+        group = [old.pop(0)]
+        while (a := math.prod(axes)) != (b := math.prod(n for n, _ in group)):
+            axes += [new.pop(0)] if a < b else []
+            group += [old.pop(0)] if a > b else []
+        if any(s != m * t for (_, s), (m, t) in zip(group, group[1:])):
+            return None
+        made += [group[-1][1] * math.prod(axes[k + 1 :]) for k in range(len(axes))]
+    return tuple(made)
 
 
 def _reshaped(mem: Array, shape: Any, order: Any, what: str) -> Array:
@@ -732,7 +753,8 @@ class DeviceNDArray(_OnDevice):
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             if tuple(dl_device) != (1, 0) or copy is False:
                 raise BufferError(f"an array of a GPU is not given to the device {dl_device}")
-            return self.copy_to_host().__dlpack__(max_version=max_version)
+            known = {} if max_version is None else {"max_version": max_version}
+            return self.copy_to_host().__dlpack__(**known)
         if copy:
             mem = allocate(mem.shape, mem.dtype)
             move(mem, self._mem, self.stream)
