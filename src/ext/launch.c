@@ -136,15 +136,21 @@ static PyObject *run_now(const tr_launcher *l, tr_dev *d, const tr_variant *v, t
     return r;
 }
 
-/* hook(launcher, items): what is to be told what the launch touched. */
-static __attribute__((noinline)) PyObject *ask_on_stream(const tr_launcher *l, PyObject *const *items,
-                                                         uint32_t n) {
+/* hook(launcher, items) */
+static __attribute__((noinline)) PyObject *call_hook(PyObject *hook, const tr_launcher *l,
+                                                     PyObject *const *items, Py_ssize_t n) {
     PyObject *t = PyTuple_New(n);
-    for (uint32_t i = 0; t && i < n; i++)
+    for (Py_ssize_t i = 0; t && i < n; i++)
         PyTuple_SET_ITEM(t, i, Py_NewRef(items[i]));
-    PyObject *r = t ? PyObject_CallFunctionObjArgs(l->st->launch_on_stream, (PyObject *)l, t, NULL) : NULL;
+    PyObject *r = t ? PyObject_CallFunctionObjArgs(hook, (PyObject *)l, t, NULL) : NULL;
     Py_XDECREF(t);
     return r;
+}
+
+static bool ask(PyObject *hook, const tr_launcher *l, PyObject *const *items, Py_ssize_t n) {
+    PyObject *r = call_hook(hook, l, items, n);
+    Py_XDECREF(r);
+    return r != NULL;
 }
 
 static PyObject *run_on(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, const tr_variant *v,
@@ -160,7 +166,8 @@ static PyObject *run_on(const tr_launcher *l, tr_dev *d, tr_dev_stream *s, const
     j->f = (tr_function *)Py_NewRef(l->fn);
     j->code = v->spec->module;
     tr_module_ref(j->code);
-    if (UNLIKELY(l->st->launch_on_stream != NULL) && !(j->ran = ask_on_stream(l, items, n))) {
+    if (UNLIKELY(l->st->launch_on_stream != NULL) &&
+        !(j->ran = call_hook(l->st->launch_on_stream, l, items, n))) {
         tr_devjob_free(j);
         return NULL;
     }
@@ -321,18 +328,6 @@ static PyObject *launch_items(const tr_launcher *l, tr_dev *d, PyObject *const *
 
 /* --- the call --- */
 
-/* hook(launcher, args) */
-static __attribute__((noinline)) bool ask(PyObject *hook, tr_launcher *l, PyObject *const *args,
-                                          Py_ssize_t n) {
-    PyObject *t = PyTuple_New(n);
-    for (Py_ssize_t i = 0; t && i < n; i++)
-        PyTuple_SET_ITEM(t, i, Py_NewRef(args[i]));
-    PyObject *r = t ? PyObject_CallFunctionObjArgs(hook, (PyObject *)l, t, NULL) : NULL;
-    Py_XDECREF(t);
-    Py_XDECREF(r);
-    return r != NULL;
-}
-
 /* All of them can be passed as they are: numbers, and arrays of the device. */
 static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -343,16 +338,6 @@ static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
             return false;
     }
     return true;
-}
-
-/* hook(launcher, args): copies to the device what is not there, launches with that, and copies back. */
-static __attribute__((noinline)) PyObject *stage(tr_launcher *l, PyObject *const *args, Py_ssize_t n) {
-    PyObject *t = PyTuple_New(n);
-    for (Py_ssize_t i = 0; t && i < n; i++)
-        PyTuple_SET_ITEM(t, i, Py_NewRef(args[i]));
-    PyObject *r = t ? PyObject_CallFunctionObjArgs(l->st->launch_stage, (PyObject *)l, t, NULL) : NULL;
-    Py_XDECREF(t);
-    return r;
 }
 
 /* A kernel of the device's own with defaults, or *args. */
@@ -397,7 +382,7 @@ static PyObject *launch(PyObject *self, PyObject *const *args, size_t nargsf, Py
     if (UNLIKELY(l->before != NULL) && !ask(l->before, l, args, n))
         return tr_launch_passes(l->st) ? Py_NewRef(Py_None) : NULL;
     if (l->own && UNLIKELY(!are_there(l->st, args, n)))
-        return stage(l, args, n);
+        return call_hook(l->st->launch_stage, l, args, n); /* which copies what is not, and launches again */
     return launch_args(l, args, n);
 }
 

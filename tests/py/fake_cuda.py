@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import treadle
+from fake_gpu import DRIVER
 from treadle.cuda import _compile
 
-LIBRARY = Path(os.environ.get("TREADLEC", "treadlec")).parent / "tests" / "libfake_cuda.so"
 RECORD = 256  # bytes, and more than an exception's record has
 NAMES = {218: "invalid PTX", 700: "illegal address", 702: "timeout", 715: "illegal instruction"} | {
     716: "misaligned address",
@@ -30,7 +29,7 @@ class Failed(Exception):
 class Driver:
     """The fake's device: memory, modules, launches."""
 
-    def __init__(self, library: Path = LIBRARY) -> None:
+    def __init__(self, library: Path = DRIVER) -> None:
         self.lib = ctypes.CDLL(str(library))
         self.call("cuInit", 0)
 

@@ -20,7 +20,7 @@ from test_cuda_ptx import BODIES, MATHS, MATHS2
 from test_target import has_libclc
 from treadle import cuda
 
-# Instrumented, the interpreter is slow; its own tests found it clean so.
+# Not where the interpreter is instrumented: the C tests and test_cuda_gpu.py run it so, and these would take minutes.
 pytestmark = pytest.mark.slow
 
 has_math = pytest.mark.skipif(

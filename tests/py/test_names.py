@@ -17,7 +17,7 @@ import sys
 import pytest
 import treadle
 from treadle import _core, config, cuda, decorators, errors, run, types
-from treadle.cuda import args, cudadrv
+from treadle.cuda import _compile, args, cudadrv
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ways_features  # noqa: E402
@@ -218,6 +218,13 @@ def test_names_of_scalar_types():
     assert set(names) == set(_core._type_names())
     kinds = set(rows("src/ty/ty.h", r'X\(([A-Z]+\d*), "\w+", "\w+", \d'))
     assert kinds <= set(names.values())
+
+
+def test_the_oldest_gpu_that_is_taken_has_code():
+    """The driver is asked for what the compiler's table of processors begins with."""
+    least = int(re.search(r"LEAST = (\d+)", (ROOT / "src/dev/cuda.c").read_text())[1])
+    table = [int(n) for n in rows("src/target/nvptx64.c", r'\{"sm_(\d+)"')]
+    assert least == min(table) == 10 * _compile._OLDEST[0] + _compile._OLDEST[1]
 
 
 def test_exceptions_of_compiled_code():

@@ -1,6 +1,6 @@
 """Arrays on the device. On the emulated one they lie in the host's memory, apart from the arrays that they were copied from.
 
-`_mem` of each is an exact `numpy.ndarray` over the device's memory: what a launch passes on. All that writes there goes through `move`, all that makes room through
+`_mem` of each is a `numpy.ndarray` over the device's memory, on a GPU a `Remote`: what a launch passes on. All that writes there goes through `move`, all that makes room through
 `allocate`, all that reads items through `readable`: a GPU's memory is none that the host can touch, so nothing else may look at more than shapes and strides.
 """
 
@@ -546,15 +546,9 @@ class _OnDevice(_Access):
 
 
 def _view_of(mem: Array, shape: Any, order: str) -> Array | None:
-    """The array with another shape, if its items lie so; they are not read."""
-    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
-        try:
-            return mem.reshape(shape, order=order, copy=False)  # type: ignore[call-overload,no-any-return]
-        except ValueError:
-            np.broadcast_to(np.zeros((), "u1"), mem.shape).reshape(shape)  # has its own to say of wrong sizes
-            return None
+    """The array with another shape, if its items lie so; they are not read, as NumPy may do to find out."""
     turned = order == "F" or (order == "A" and mem.flags.f_contiguous and not mem.flags.c_contiguous)
-    shape = np.broadcast_to(np.zeros((), "u1"), mem.shape).reshape(shape).shape
+    shape = np.broadcast_to(np.zeros((), "u1"), mem.shape).reshape(shape).shape  # ValueError for another size
     if mem.size == 0:
         return mem.reshape(shape)
     mem, shape = (mem.T, shape[::-1]) if turned else (mem, shape)
@@ -566,7 +560,7 @@ def _view_of(mem: Array, shape: Any, order: str) -> Array | None:
 
 
 def _strides_of(mem: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Strides of a view in order C with as many items; None: there is none. NumPy before 2.1 copies the items to find out."""
+    """Strides of a view in order C with as many items; None: there is none."""
     old = [(n, s) for n, s in zip(mem.shape, mem.strides) if n != 1]
     new, made = list(shape), list[int]()
     while new:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _core, config
 from ..errors import KernelCheckError, KernelCheckWarning
+from ._devices import is_emulated
 
 __all__ = ["Report", "before", "of_streams", "passes", "safe", "sow", "told", "wanted", "warn"]
 
@@ -136,10 +137,8 @@ def sow(memory: Any) -> None:
     ----------
     memory : treadle._core.DeviceMemory
     """
-    from ._devices import is_emulated
-
-    n = memory.nbytes // 4 if is_emulated() else 0
-    if config.EMU_CHECK & config._CHECKS["uninit"] and n:
+    n = memory.nbytes // 4
+    if config.EMU_CHECK & config._CHECKS["uninit"] and n and is_emulated():
         at = np.arange(memory.ptr // 4, memory.ptr // 4 + n, dtype=np.uint64)
         words = at * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(44) | np.uint64(
             0xFF900000

@@ -31,10 +31,10 @@ def _launch_size(n: int, most_threads: int) -> tuple[int, int]:
     return max(1, min(-(-n // threads), held)), threads
 
 
-def _kernel(text: str, names: dict[str, Any], options: dict[str, Any]) -> Kernel:
+def _kernel(text: str, names: dict[str, Any]) -> Kernel:
     scope = {"cuda": cuda, **names}
     exec(compile(text, "<ufunc on a GPU>", "exec"), scope)
-    return Kernel(scope["k"], None, options)
+    return Kernel(scope["k"], None, {})
 
 
 def _place(axes: int) -> list[str]:
@@ -56,18 +56,13 @@ def _text(operands: list[str], axes: int, body: Callable[[str], str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _there(a: Any, dtype: Any, writes: bool = False) -> Array:
+def _there(a: Any, dtype: Any) -> Array:
     """An operand on the device, in the order of bytes that kernels read."""
     if not isinstance(a, np.ndarray):
         a = np.asarray(a, dtype)
     if not a.dtype.isnative:
         a = readable(a).astype(a.dtype.newbyteorder("="))
-    if on_device(a):
-        return a
-    made = allocate(a.shape, a.dtype)
-    if not writes:
-        move(made, a)
-    return made
+    return a if on_device(a) else _cast(a, a.dtype)
 
 
 def _spread(a: Array, shape: tuple[int, ...]) -> Array:
@@ -155,7 +150,7 @@ class GpuLoops:
                 return f"{', '.join(of(k, at) for k in range(nin, len(operands)))} = {call}"
 
             text = _text(operands, axes, body)
-            self._made[key] = _kernel(text, {"f": self._fn, **names}, {})
+            self._made[key] = _kernel(text, {"f": self._fn, **names})
             self._made[key].__name__ = self._made[key].__qualname__ = self._ufunc.__name__
         return self._made[key]
 
@@ -185,7 +180,7 @@ class GpuLoops:
                     f"Cannot cast ufunc {self._ufunc.__name__!r} output from {t!r} to {o.dtype!r} with casting rule 'same_kind'"
                 )
         made = [
-            _there(o, None) if o is not None and o.dtype == t and self._may_hold(o, given) else allocate(s, t)
+            o if o is not None and o.dtype == t and self._may_hold(o, given) else allocate(s, t)
             for o, t, s in zip(outs, results, shapes)
         ]
         loop = (

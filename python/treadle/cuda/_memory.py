@@ -38,6 +38,7 @@ __all__ = [
     "pinned",
     "pinned_array",
     "pinned_array_like",
+    "room_like",
     "to_device",
 ]
 
@@ -84,7 +85,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     if isinstance(obj, np.void) and obj.dtype.names:
         made = DeviceRecord(ary.dtype, stream)
     else:
-        made = DeviceNDArray(_room_like(ary), stream=stream)
+        made = DeviceNDArray(room_like(ary), stream=stream)
         if isinstance(obj, np.ndarray):
             made._source = weakref.ref(obj)
     if copy:
@@ -92,7 +93,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     return made
 
 
-def _room_like(like: Array, place: int = LOCAL) -> Array:
+def room_like(like: Array, place: int = LOCAL) -> Array:
     """Memory for an array that lies as this one does, without its gaps."""
     if like.flags.c_contiguous or like.flags.f_contiguous:
         return allocate(like.shape, like.dtype, order="C" if like.flags.c_contiguous else "F", place=place)
@@ -126,7 +127,7 @@ def device_array(
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
     """An array on the device with the shape, dtype and order of ``ary``, of the host or the device; not initialised."""
     ready()
-    return DeviceNDArray(_room_like(_items(ary)), stream=stream)
+    return DeviceNDArray(room_like(_items(ary)), stream=stream)
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> Array:
@@ -138,7 +139,7 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
 def pinned_array_like(ary: Any) -> Array:
     """A `pinned_array` with the shape, dtype and order of ``ary``."""
     ready()
-    return _room_like(_items(ary), place=HOST)
+    return room_like(_items(ary), place=HOST)
 
 
 def mapped_array(
@@ -160,7 +161,7 @@ def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: boo
     """A `mapped_array` with the shape, dtype and order of ``ary``."""
     ready()
     check_stream(stream)
-    return _shared(_room_like(_items(ary), place=HOST), MappedNDArray, stream)
+    return _shared(room_like(_items(ary), place=HOST), MappedNDArray, stream)
 
 
 def managed_array(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._array import Array, allocate, extent, move, on_device, over
+from ._memory import room_like
 from ._stream import synchronize
 from .args import In, Out, _Way, argument
 
@@ -43,7 +44,7 @@ class _Copies:
             first = self.arrays[group[0]][0]
             same = all(_is_same(self.arrays[k][0], first) for k in group)
             if same:
-                mem = _room(first)
+                mem = room_like(first)
                 if any(self.arrays[k][1] for k in group):
                     move(mem, first, self.stream)
                 if not first.flags.writeable:
@@ -69,8 +70,8 @@ class _Copies:
             return value._make(items) if hasattr(value, "_make") else tuple(items)
         return self.there[id(value)] if id(value) in self.there else argument(value)
 
-    def give_back(self) -> bool:
-        """Copies back to the host what was not only read, also where the kernel raised; whether there was any."""
+    def give_back(self) -> None:
+        """Copies back to the host what was not only read, also where the kernel raised."""
         done: set[int] = set()
         raised: Exception | None = None
         for a, _, back in self.arrays:
@@ -82,7 +83,6 @@ class _Copies:
                     raised = raised or error
         if raised is not None:
             raise raised
-        return bool(done)
 
 
 def _is_same(a: Array, b: Array) -> bool:
@@ -90,13 +90,6 @@ def _is_same(a: Array, b: Array) -> bool:
         a.__array_interface__["data"] == b.__array_interface__["data"]
         and (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
     )
-
-
-def _room(like: Array) -> Array:
-    """Memory of the device in which the array's items lie in the same order, without gaps."""
-    axes = sorted(range(like.ndim), key=lambda k: (-abs(like.strides[k]), k))
-    inner = allocate(tuple(like.shape[k] for k in axes), like.dtype)
-    return inner.transpose([axes.index(k) for k in range(like.ndim)])
 
 
 def _groups(spans: list[Span]) -> list[tuple[list[int], Span]]:

@@ -6,6 +6,7 @@ to the outside: those have no ``stream=``, no attributes before NumPy 2.3, and `
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -59,6 +60,7 @@ class _OnDevice:
 
     __name__: str
     __qualname__: str
+    _loops: Any  # the kernels on a GPU
 
     def __init__(self, ufunc: Any, fn: Any, signatures: list[Any]) -> None:
         self._ufunc = ufunc
@@ -209,12 +211,8 @@ class _OnDevice:
                 raise ValueError(
                     f"{self.__name__}(): the result of shape {s} does not broadcast to an output of shape {o.shape}"
                 )
-        made = self._loops()(inputs, outs, shapes, self._most)
+        made = self._loops(inputs, outs, shapes, self._most)
         return [m if stays or o is not None else readable(m) for m, o in zip(made, outs)]
-
-    def _loops(self) -> Any:
-        """The kernels on a GPU."""
-        raise NotImplementedError
 
     def _room(self, inputs: list[Any], dtypes: list[Any], axis: bool) -> list[Any]:
         """Memory on the device for results; None where the ufunc will find that the inputs do not go together."""
@@ -247,14 +245,12 @@ class DeviceUfunc(_OnDevice):
         for s in signatures:
             op._announce(s)
         self._folds = Folds(op)
-        self._gpu: Any = None
 
+    @functools.cached_property
     def _loops(self) -> Any:
         from ._loops import GpuLoops
 
-        if self._gpu is None:
-            self._gpu = GpuLoops(self._ufunc, self._folds.op, None, [0] * self.nargs)
-        return self._gpu
+        return GpuLoops(self._ufunc, self._folds.op, None, [0] * self.nargs)
 
     def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         return [_broadcast(shapes)] * self.nout
@@ -306,16 +302,14 @@ class DeviceGUfunc(_OnDevice):
         self._layout = layout
         self._flags = flags
         self._ways = [tuple(bool(t.ndim) for t in s.args) for s in signatures]
-        self._gpu: Any = None
 
+    @functools.cached_property
     def _loops(self) -> Any:
         from ._loops import GpuLoops
 
-        if self._gpu is None:
-            op = Function(self.py_func, {**self._flags, "cache": 0}, {})
-            core = [len(axes) for axes in self._layout.inputs + self._layout.outputs]
-            self._gpu = GpuLoops(self._ufunc, op, self._ways, core)
-        return self._gpu
+        op = Function(self.py_func, {**self._flags, "cache": 0}, {})
+        core = [len(axes) for axes in self._layout.inputs + self._layout.outputs]
+        return GpuLoops(self._ufunc, op, self._ways, core)
 
     def _shapes(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         sizes: dict[str, int] = {}
