@@ -6,6 +6,7 @@
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -83,6 +84,52 @@ static int prune(LLVMModuleRef lib) {
     return e ? fail("pruning", LLVMGetErrorMessage(e)) : 0;
 }
 
+/* libclc takes NaN as an integer to be 0, and finds its way in a table by it (sinh, cosh). LLVM leaves it open, NVIDIA's GPUs make the least integer of a float64 NaN (and 0
+ * of a float32 one), which is an address far outside: so NaN becomes 0.0 first. */
+static void tame_nan(LLVMModuleRef lib) {
+    LLVMContextRef lc = LLVMGetModuleContext(lib);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(lc);
+    LLVMTypeRef f64 = LLVMDoubleTypeInContext(lc);
+    for (LLVMValueRef f = LLVMGetFirstFunction(lib); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef at = LLVMGetFirstBasicBlock(f); at; at = LLVMGetNextBasicBlock(at))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(at); i; i = LLVMGetNextInstruction(i)) {
+                if (LLVMGetInstructionOpcode(i) != LLVMFPToSI || LLVMTypeOf(LLVMGetOperand(i, 0)) != f64)
+                    continue;
+                LLVMValueRef x = LLVMGetOperand(i, 0);
+                LLVMPositionBuilderBefore(b, i);
+                LLVMValueRef nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
+                LLVMSetOperand(i, 0, LLVMBuildSelect(b, nan, LLVMConstNull(f64), x, ""));
+            }
+    LLVMDisposeBuilder(b);
+}
+
+/* Large arguments of sin, cos and tan read the digits of 2/pi in vectors of 16 bytes; libclc has the table at any address, and its end amid the last of them. */
+static void align_tables(LLVMModuleRef lib) {
+    enum { VECTOR = 16 };
+    LLVMContextRef lc = LLVMGetModuleContext(lib);
+    LLVMTypeRef byte = LLVMInt8TypeInContext(lc);
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(lib);
+    for (LLVMValueRef g = LLVMGetFirstGlobal(lib), next; g; g = next) {
+        next = LLVMGetNextGlobal(g);
+        LLVMTypeRef type = LLVMGlobalGetValueType(g);
+        unsigned over = LLVMIsDeclaration(g) ? 0 : (unsigned)(LLVMABISizeOfType(layout, type) % VECTOR);
+        if (LLVMGetAlignment(g) < VECTOR)
+            LLVMSetAlignment(g, VECTOR);
+        if (!over)
+            continue;
+        LLVMValueRef parts[] = {LLVMGetInitializer(g), LLVMConstNull(LLVMArrayType2(byte, VECTOR - over))};
+        LLVMValueRef whole = LLVMConstStructInContext(lc, parts, 2, 1);
+        LLVMValueRef padded =
+            LLVMAddGlobalInAddressSpace(lib, LLVMTypeOf(whole), "", LLVMGetPointerAddressSpace(LLVMTypeOf(g)));
+        LLVMSetInitializer(padded, whole);
+        LLVMSetAlignment(padded, LLVMGetAlignment(g));
+        LLVMSetGlobalConstant(padded, LLVMIsGlobalConstant(g));
+        LLVMSetLinkage(padded, LLVMInternalLinkage);
+        LLVMReplaceAllUsesWith(g, padded);
+        LLVMDeleteGlobal(g);
+    }
+}
+
 /* What is called and is neither here nor LLVM's own. */
 static int find_missing(LLVMModuleRef lib) {
     int bad = 0;
@@ -118,6 +165,8 @@ int main(int argc, char **argv) {
             return 1;
     for (size_t i = 0; i < sizeof quick / sizeof *quick; i++)
         put_quick(lib, quick[i]);
+    tame_nan(lib);
+    align_tables(lib);
     if (prune(lib) || find_missing(lib))
         return 1;
     return LLVMWriteBitcodeToFile(lib, argv[2]) ? fail(argv[2], "cannot be written") : 0;
