@@ -1,8 +1,6 @@
 /* NVIDIA's GPUs behind the table of a device, by libcuda (cuda.def), which is opened when one is asked for.
  *
- * The primary context, which other libraries of the process share. Memory comes from the device's pool in the order of the default stream, where there are pools: so
- * what is freed lies still until all work that was submitted before has ended, and nobody waits. A launch packs its parameters on the stack; nothing is allocated.
- * An address does not say by itself whether it is ours: blocks are kept in order, and looked for by bisection.
+ * The primary context, which other libraries of the process share. A launch packs its parameters on the stack; nothing is allocated.
  * A status of the driver becomes TR_CODE_DEVICE, or MEMORY where it says so. Some end the context: then nothing works any more, and says so. */
 #include "dev/cuda.h"
 
@@ -16,7 +14,6 @@ enum {
     ATTR_MINOR = 76,
     ATTR_POOLS = 115,       /* CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED */
     POOL_THRESHOLD = 4,     /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
-    HOST_SHARED = 1 | 2,    /* CU_MEMHOSTALLOC_PORTABLE, _DEVICEMAP */
     FN_SHARED = 8,          /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
     FREE_SHARED = 48 << 10, /* bytes that a kernel has without asking */
     PARAMETERS = 4096,      /* bytes; since driver 12.1 and on newer GPUs there may be more */
@@ -109,253 +106,6 @@ static void describe(tr_dev *d, tr_dev_about *out) {
         out->driver = 0;
 }
 
-/* --- memory --- */
-
-/* Where the block with this address is, or would be. */
-static size_t place_of(const tr_cuda *c, uintptr_t at) {
-    size_t lo = 0, hi = c->nblocks;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (c->blocks[mid].at <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
-static bool note_block(tr_cuda *c, const cuda_block *b) {
-    if (c->nblocks == c->capblocks) {
-        size_t cap = c->capblocks ? 2 * c->capblocks : 64;
-        cuda_block *more = realloc(c->blocks, cap * sizeof *more);
-        if (!more)
-            return false;
-        c->blocks = more;
-        c->capblocks = cap;
-    }
-    size_t k = place_of(c, b->at);
-    memmove(c->blocks + k + 1, c->blocks + k, (c->nblocks - k) * sizeof *c->blocks);
-    c->blocks[k] = *b;
-    c->nblocks++;
-    if (b->place == TR_DEV_LOCAL && b->at < c->lo)
-        c->lo = b->at;
-    if (b->place == TR_DEV_LOCAL && b->at + b->bytes > c->hi)
-        c->hi = b->at + b->bytes;
-    return true;
-}
-
-static int take_block(tr_cuda *c, cuda_block *b, const char **what) {
-    enum { FOR_ALL = 1 }; /* CU_MEM_ATTACH_GLOBAL */
-    uint64_t at = 0;
-    void *host = NULL;
-    int status;
-    if (b->place == TR_DEV_HOST) {
-        *what = "cuMemHostAlloc";
-        status = c->fn.host_alloc(&host, b->bytes, HOST_SHARED);
-        at = (uint64_t)(uintptr_t)host;
-    } else if (b->place == TR_DEV_MANAGED) {
-        *what = "cuMemAllocManaged";
-        status = c->fn.managed(&at, b->bytes, FOR_ALL);
-    } else if (c->fn.alloc_on) {
-        *what = "cuMemAllocAsync";
-        status = c->fn.alloc_on(&at, b->bytes, NULL);
-    } else {
-        *what = "cuMemAlloc";
-        status = c->fn.alloc(&at, b->bytes);
-    }
-    b->at = (uintptr_t)at;
-    return status;
-}
-
-/* What the host sees is not freed in the order of a stream: all work has ended first. */
-static void free_block(tr_cuda *c, const cuda_block *b) {
-    if (b->place != TR_DEV_LOCAL)
-        c->fn.await();
-    if (b->place == TR_DEV_HOST)
-        c->fn.host_free((void *)b->at);
-    else if (b->place == TR_DEV_LOCAL && c->fn.free_on)
-        c->fn.free_on(b->at, NULL);
-    else
-        c->fn.free(b->at);
-}
-
-static int32_t mem_alloc(tr_dev *d, tr_dev_place place, uint64_t bytes, tr_dev_mem *out) {
-    tr_cuda *c = (tr_cuda *)d;
-    int32_t code = cuda_enter(c);
-    cuda_block b = {.bytes = bytes ? bytes : 1, .place = place};
-    const char *what;
-    if (code)
-        return code;
-    int status = take_block(c, &b, &what);
-    if (status)
-        return cuda_refused(c, what, status);
-    pthread_mutex_lock(&c->lock);
-    bool ok = note_block(c, &b);
-    pthread_mutex_unlock(&c->lock);
-    if (!ok) {
-        free_block(c, &b);
-        return TR_CODE_MEMORY;
-    }
-    *out = (tr_dev_mem){(void *)b.at, bytes, NULL, place};
-    return 0;
-}
-
-static void mem_free(tr_dev *d, const tr_dev_mem *m) {
-    tr_cuda *c = (tr_cuda *)d;
-    uintptr_t at = (uintptr_t)m->at;
-    pthread_mutex_lock(&c->lock);
-    size_t k = place_of(c, at);
-    assert(k > 0 && c->blocks[k - 1].at == at);
-    cuda_block b = c->blocks[k - 1];
-    c->nblocks--;
-    memmove(c->blocks + k - 1, c->blocks + k, (c->nblocks - k + 1) * sizeof *c->blocks);
-    pthread_mutex_unlock(&c->lock);
-    if (cuda_gives_back(c)) /* else it has gone with the context */
-        free_block(c, &b);
-}
-
-static bool mem_find(tr_dev *d, const void *at, tr_dev_mem *out) {
-    tr_cuda *c = (tr_cuda *)d;
-    pthread_mutex_lock(&c->lock);
-    size_t k = place_of(c, (uintptr_t)at);
-    const cuda_block *b = k > 0 ? &c->blocks[k - 1] : NULL;
-    bool found = b && (uintptr_t)at - b->at < b->bytes;
-    if (found)
-        *out = (tr_dev_mem){(void *)b->at, b->bytes, NULL, b->place};
-    pthread_mutex_unlock(&c->lock);
-    return found;
-}
-
-static bool mem_owns(const tr_dev *d, const void *at) {
-    const tr_cuda *c = (const tr_cuda *)d;
-    return (uintptr_t)at >= c->lo && (uintptr_t)at < c->hi;
-}
-
-static void mem_info(tr_dev *d, uint64_t *left, uint64_t *total) {
-    tr_cuda *c = (tr_cuda *)d;
-    size_t l = 0, t = 0;
-    if (cuda_enter(c) || c->fn.memory(&l, &t))
-        l = t = 0;
-    *left = l;
-    *total = t;
-}
-
-/* Whose memory an address is, the driver knows of all libraries of the process. */
-static int mem_sees(tr_dev *d, const void *at) {
-    enum { MEMORY_TYPE = 2 }; /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE */
-    tr_cuda *c = (tr_cuda *)d;
-    unsigned type = 0;
-    bool known = !cuda_enter(c) && c->fn.pointer(&type, MEMORY_TYPE, (uint64_t)(uintptr_t)at) == 0;
-    return known ? (int)type : 0;
-}
-
-static int32_t mem_pin(tr_dev *d, void *at, uint64_t bytes) {
-    tr_cuda *c = (tr_cuda *)d;
-    int32_t code = cuda_enter(c);
-    int status = code ? 0 : c->fn.pin(at, bytes, HOST_SHARED);
-    return code ? code : status ? cuda_refused(c, "cuMemHostRegister", status) : 0;
-}
-
-static int32_t mem_unpin(tr_dev *d, void *at) {
-    tr_cuda *c = (tr_cuda *)d;
-    int32_t code = cuda_enter(c);
-    int status = code ? 0 : c->fn.unpin(at);
-    return code ? code : status ? cuda_refused(c, "cuMemHostUnregister", status) : 0;
-}
-
-/* --- copies --- */
-
-static uint64_t number(const void *p) {
-    return (uint64_t)(uintptr_t)p;
-}
-
-/* Rows of `width` bytes, either pitch at least that. */
-static int copy_rows(tr_cuda *c, const tr_dev_copy *p, uint64_t width, int64_t rows, int64_t to_pitch,
-                     int64_t from_pitch, void *stream) {
-    tr_cuda_rows r = {.from_type = TR_CUDA_UNIFIED,
-                      .to_type = TR_CUDA_UNIFIED,
-                      .from = number(p->from),
-                      .to = number(p->to),
-                      .from_pitch = (size_t)from_pitch,
-                      .to_pitch = (size_t)to_pitch,
-                      .width = width,
-                      .height = (size_t)rows};
-    return c->fn.copy_rows(&r, stream);
-}
-
-/* The last axes in as few calls as there are, the others one place after the other. */
-static int copy_part(tr_cuda *c, const tr_dev_copy *p, uint32_t axis, void *stream) {
-    uint32_t left = p->ndim - axis;
-    uint64_t width = p->item;
-    uint32_t k = p->ndim;
-    if (left && p->to_stride[k - 1] == (int64_t)p->item && p->from_stride[k - 1] == (int64_t)p->item) {
-        k--;
-        left--;
-        width *= (uint64_t)p->shape[k];
-    }
-    if (left == 0)
-        return c->fn.copy(number(p->to), number(p->from), width, stream);
-    int64_t to = p->to_stride[k - 1], from = p->from_stride[k - 1];
-    if (left == 1 && to >= (int64_t)width && from >= (int64_t)width)
-        return copy_rows(c, p, width, p->shape[k - 1], to, from, stream);
-    tr_dev_copy q = *p;
-    for (int64_t i = 0; i < p->shape[axis]; i++) {
-        int status = copy_part(c, &q, axis + 1, stream);
-        if (status)
-            return status;
-        q.to = (char *)q.to + p->to_stride[axis];
-        q.from = (const char *)q.from + p->from_stride[axis];
-    }
-    return 0;
-}
-
-static bool meet(const tr_dev_copy *p) {
-    uintptr_t lo[2], hi[2];
-    for (int k = 0; k < 2; k++)
-        tr_dev_copy_extent(p, k == 0, &lo[k], &hi[k]);
-    return lo[0] < hi[1] && lo[1] < hi[0];
-}
-
-/* The items one behind the other, as they come. */
-static tr_dev_copy packed(const tr_dev_copy *p, void *at, bool to) {
-    tr_dev_copy q = *p;
-    int64_t step = (int64_t)p->item;
-    for (uint32_t k = p->ndim; k-- > 0;) {
-        (to ? q.to_stride : q.from_stride)[k] = step;
-        step *= p->shape[k];
-    }
-    if (to)
-        q.to = at;
-    else
-        q.from = at;
-    return q;
-}
-
-/* Arrays that meet: all is read before anything is written. */
-static int copy_by_way(tr_cuda *c, const tr_dev_copy *p, void *stream) {
-    bool ordered = c->fn.alloc_on != NULL;
-    uint64_t at, bytes = tr_dev_copy_bytes(p);
-    int status = ordered ? c->fn.alloc_on(&at, bytes, stream) : c->fn.alloc(&at, bytes);
-    if (status)
-        return status;
-    tr_dev_copy out = packed(p, (void *)(uintptr_t)at, true), in = packed(p, (void *)(uintptr_t)at, false);
-    status = copy_part(c, &out, 0, stream);
-    status = status ? status : copy_part(c, &in, 0, stream);
-    int after = ordered ? c->fn.free_on(at, stream) : c->fn.free(at); /* that waits */
-    return status ? status : after;
-}
-
-static int copy(tr_cuda *c, const tr_dev_copy *given, void *stream) {
-    tr_dev_copy p = *given;
-    if (tr_dev_copy_bytes(&p) == 0)
-        return 0;
-    tr_dev_copy_plan(&p);
-    bool one = p.ndim == 0 || (p.ndim == 1 && p.to_stride[0] == (int64_t)p.item &&
-                               p.from_stride[0] == (int64_t)p.item && p.to == p.from);
-    int status = !one && meet(&p) ? copy_by_way(c, &p, stream) : copy_part(c, &p, 0, stream);
-    return status || stream ? status : c->fn.stream_await(NULL);
-}
-
 /* --- launches --- */
 
 static void pack(const tr_dev_code *code, const tr_slot *slots, unsigned char *buf) {
@@ -412,6 +162,7 @@ static int32_t launch_now(tr_dev *d, tr_dev_stream *s, const tr_dev_launch *l) {
     tr_cuda *c = (tr_cuda *)d;
     int32_t code = atomic_load_explicit(&c->stopping, memory_order_relaxed) ? TR_CODE_ENDED : cuda_enter(c);
     int status = code ? 0 : launch(c, l, s ? ((cuda_stream *)s)->handle : NULL);
+    atomic_fetch_add_explicit(s ? &((cuda_stream *)s)->work.given : &c->work.given, 1, memory_order_relaxed);
     return code ? code : status ? cuda_refused(c, "cuLaunchKernel", status) : 0;
 }
 
@@ -441,10 +192,11 @@ int32_t cuda_do(tr_cuda *c, void *stream, tr_dev_job *j) {
         return code;
     switch (j->op) {
     case TR_DEV_LAUNCH: status = launch(c, &j->u.launch, stream); break;
-    case TR_DEV_COPY: status = copy(c, &j->u.copy, stream); break;
+    case TR_DEV_COPY: status = cuda_copy(c, &j->u.copy, stream); break;
     case TR_DEV_FILL:
-        status =
-            j->u.fill.bytes ? c->fn.fill(number(j->u.fill.to), j->u.fill.value, j->u.fill.bytes, stream) : 0;
+        status = j->u.fill.bytes
+                     ? c->fn.fill((uint64_t)(uintptr_t)j->u.fill.to, j->u.fill.value, j->u.fill.bytes, stream)
+                     : 0;
         break;
     case TR_DEV_CALL: status = c->fn.call(stream, call_host, j); break;
     default: return 0;
@@ -462,7 +214,7 @@ static tr_dev_error *take_record(tr_cuda *c) {
     if (!r) {
         void *at = NULL;
         if (!(r = calloc(1, sizeof *r)) ||
-            c->fn.host_alloc(&at, CUDA_RECORDS * sizeof(tr_dev_error), HOST_SHARED)) {
+            c->fn.host_alloc(&at, CUDA_RECORDS * sizeof(tr_dev_error), CUDA_HOST_SHARED)) {
             free(r);
             return NULL;
         }
@@ -641,14 +393,15 @@ static const tr_dev_ops ops = {
     .name = "cuda",
     .describe = describe,
     .attribute = attribute,
-    .alloc = mem_alloc,
-    .free = mem_free,
-    .find = mem_find,
-    .owns = mem_owns,
-    .memory = mem_info,
-    .sees = mem_sees,
-    .pin = mem_pin,
-    .unpin = mem_unpin,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .show = cuda_show,
+    .find = cuda_find,
+    .owns = cuda_owns,
+    .memory = cuda_memory,
+    .sees = cuda_sees,
+    .pin = cuda_pin,
+    .unpin = cuda_unpin,
     .load = load,
     .assemble = assemble,
     .unload = unload,
@@ -673,6 +426,19 @@ static bool refuse(const tr_cuda *c, const char *what, int status, char *msg, si
     return false;
 }
 
+/* They live as long as the process. What is missing the default stream does. */
+static void open_order(tr_cuda *c) {
+    enum { APART = 1 /* CU_STREAM_NON_BLOCKING */, NO_TIMING = 2 /* CU_EVENT_DISABLE_TIMING */ };
+    if (c->fn.current(c->context))
+        return;
+    if (c->fn.stream_new(&c->allocs, APART))
+        c->allocs = NULL;
+    if (c->fn.stream_new(&c->frees, APART))
+        c->frees = NULL;
+    if (c->fn.event_new(&c->place, NO_TIMING))
+        c->place = NULL;
+}
+
 /* Freed memory stays the pool's: by default each synchronisation gives it back to the system. */
 static void keep_memory(tr_cuda *c) {
     uint64_t all = UINT64_MAX;
@@ -680,8 +446,10 @@ static void keep_memory(tr_cuda *c) {
     int has = 0;
     if (c->fn.alloc_on && c->fn.free_on && c->fn.pool && c->fn.pool_set &&
         !c->fn.attribute(&has, ATTR_POOLS, c->device) && has && !c->fn.pool(&pool, c->device) &&
-        !c->fn.pool_set(pool, POOL_THRESHOLD, &all))
+        !c->fn.pool_set(pool, POOL_THRESHOLD, &all)) {
+        open_order(c);
         return;
+    }
     c->fn.alloc_on = NULL; /* none, or none that keeps */
     c->fn.free_on = NULL;
 }

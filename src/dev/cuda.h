@@ -1,4 +1,4 @@
-/* The CUDA device's own parts: cuda_load.c (the driver), cuda.c (the device, memory, copies, launches), cuda_queue.c (streams, events, failures). */
+/* The CUDA device's own parts: cuda_load.c (the driver), cuda.c (the device, launches, code), cuda_mem.c (memory, copies), cuda_queue.c (streams, events, failures). */
 #ifndef TR_DEV_CUDA_H
 #define TR_DEV_CUDA_H
 
@@ -36,6 +36,8 @@ typedef struct tr_cuda_fns {
 #undef X
 } tr_cuda_fns;
 
+enum { CUDA_HOST_SHARED = 1 | 2 }; /* CU_MEMHOSTALLOC_PORTABLE, _DEVICEMAP */
+
 /* Statuses that mean something here. */
 enum {
     TR_CUDA_NO_MEMORY = 2,
@@ -54,7 +56,19 @@ typedef struct cuda_block {
     uintptr_t at;
     uint64_t bytes;
     tr_dev_place place;
+    bool shown; /* to others, who may use it on the default stream */
 } cuda_block;
+
+/* What a stream was given that no job stands for, and how much of it is known to have ended: numbers. Counted when the driver has it and before the caller knows, who holds the memory
+ * until then. */
+typedef struct cuda_work {
+    _Atomic uint64_t given, ended;
+} cuda_work;
+
+static inline void cuda_work_ended(cuda_work *w, uint64_t given) {
+    uint64_t before = atomic_load(&w->ended);
+    while (before < given && !atomic_compare_exchange_weak(&w->ended, &before, given)) {}
+}
 
 typedef struct cuda_stream {
     struct cuda_stream *next, *prev; /* of the device's */
@@ -65,6 +79,7 @@ typedef struct cuda_stream {
     void *marker;            /* an event; NULL: none yet */
     uint64_t marked;         /* jobs up to this number lie before it; 0: it is not recorded */
     uint32_t since;          /* jobs behind it */
+    cuda_work work;
 } cuda_stream;
 
 typedef struct cuda_event {
@@ -102,6 +117,9 @@ typedef struct tr_cuda {
     size_t nblocks, capblocks;
     _Atomic uintptr_t lo, hi; /* where blocks have ever been */
     cuda_stream streams;      /* list head */
+    cuda_work work;           /* on the default stream */
+    void *allocs, *frees,
+        *place; /* streams that nobody waits for, and an event (cuda_mem.c); NULL: there are none, the default stream is theirs */
     tr_dev_code *codes;
     cuda_records *records;
     uint64_t number;                       /* of the latest job */
@@ -124,6 +142,18 @@ void cuda_queue_open(tr_cuda *c);
 #define X(result, name, params) result cuda_##name params;
 #include "dev/queue.def"
 #undef X
+/* cuda_mem.c: of tr_dev_ops. */
+int32_t cuda_alloc(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t bytes, tr_dev_mem *out);
+void cuda_free(tr_dev *d, const tr_dev_mem *m);
+void cuda_show(tr_dev *d, const void *at);
+bool cuda_find(tr_dev *d, const void *at, tr_dev_mem *out);
+bool cuda_owns(const tr_dev *d, const void *at);
+void cuda_memory(tr_dev *d, uint64_t *left, uint64_t *total);
+int cuda_sees(tr_dev *d, const void *at);
+int32_t cuda_pin(tr_dev *d, void *at, uint64_t bytes);
+int32_t cuda_unpin(tr_dev *d, void *at);
+/* cuda_mem.c: gives a copy to the driver; on the default stream (NULL) it is done then. A status of the driver's. */
+int cuda_copy(tr_cuda *c, const tr_dev_copy *given, void *stream);
 /* cuda.c: looks which code nobody has any more; gives that back, when all that was submitted before it looked has ended. */
 void cuda_see_orphans(tr_cuda *c);
 void cuda_unload_orphans(tr_cuda *c);

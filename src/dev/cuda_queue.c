@@ -130,11 +130,16 @@ int32_t cuda_submit(tr_dev *d, tr_dev_stream *stream, tr_dev_job *j) {
     if (atomic_load_explicit(&c->stopping, memory_order_relaxed))
         return TR_CODE_ENDED;
     j->code = 0;
+    uint64_t given = atomic_load(&c->work.given);
     int32_t code = cuda_do(c, s ? s->handle : NULL, j);
-    if (!code && s)
+    if (!code && s) {
         note(c, s, j);
-    else if (!code && j->op == TR_DEV_COPY) /* all before it has ended */
+    } else if (!code && j->op == TR_DEV_COPY) { /* all before it has ended */
+        cuda_work_ended(&c->work, given);
         cuda_look(c);
+    } else if (!code) {
+        atomic_fetch_add(&c->work.given, 1);
+    }
     return code;
 }
 
@@ -157,11 +162,18 @@ static bool wait_until(tr_cuda *c, ready_fn *ready, void *what, int64_t ns) {
 /* Has all that these streams were given been done? A failure counts as that. `s` NULL: all streams, and the default one. */
 static bool are_idle(tr_cuda *c, void *s) {
     tr_dev_job *ended = NULL, *all[2] = {0};
+    uint64_t given = atomic_load(&c->work.given);
     int status = c->lost || s ? 0 : c->fn.stream_query(NULL);
+    if (!s && !status)
+        cuda_work_ended(&c->work, given);
     pthread_mutex_lock(&c->lock);
     for (cuda_stream *o = c->streams.next; o != &c->streams && !status; o = o->next)
-        if ((!s || o == s) && !c->lost)
+        if ((!s || o == s) && !c->lost) {
+            given = atomic_load(&o->work.given);
             status = c->fn.stream_query(o->handle);
+            if (!status)
+                cuda_work_ended(&o->work, given);
+        }
     bool idle = status != TR_CUDA_NOT_READY;
     for (cuda_stream *o = c->streams.next; o != &c->streams && idle; o = o->next) {
         all[0] = s && o != s ? NULL : cut(o, UINT64_MAX);

@@ -187,13 +187,14 @@ typedef struct tr_dev_ops {
     int64_t (*attribute)(tr_dev *d, tr_dev_attr a);
 
     /* Memory. `alloc` fails with MEMORY; `find` gives the live block that holds an address, false: none does. `owns` is quick: an address is one of the device's, in a
-     * live block or not. */
-    int32_t (*alloc)(tr_dev *d, tr_dev_place place, uint64_t bytes, tr_dev_mem *out);
+     * live block or not. A block of which the stream that uses it first is known (s) comes in its order, and may be used by others when that has come so far. */
+    int32_t (*alloc)(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t bytes, tr_dev_mem *out);
     void (*free)(tr_dev *d, const tr_dev_mem *m);
     bool (*find)(tr_dev *d, const void *at, tr_dev_mem *out);
     bool (*owns)(const tr_dev *d, const void *at);
     void (*memory)(tr_dev *d, uint64_t *left, uint64_t *total);
-    /* Memory of others. NULL where the device has the host's. `sees`: whose memory that it can use an address is: 1 the host's, 2 a device's, 0: it cannot. `pin`: from now on it sees the host's memory there, until `unpin`. */
+    /* Memory of others. NULL where the device has the host's. `show`: the block at this address is used by others, too, on the default stream. `sees`: whose memory that it can use an address is: 1 the host's, 2 a device's, 0: it cannot. `pin`: from now on it sees the host's memory there, until `unpin`. */
+    void (*show)(tr_dev *d, const void *at);
     int (*sees)(tr_dev *d, const void *at);
     int32_t (*pin)(tr_dev *d, void *at, uint64_t bytes);
     int32_t (*unpin)(tr_dev *d, void *at);

@@ -115,7 +115,8 @@ static void describe(tr_dev *d, tr_dev_about *out) {
 /* --- memory --- */
 
 /* There is one memory. */
-static int32_t mem_alloc(tr_dev *d, tr_dev_place place, uint64_t bytes, tr_dev_mem *out) {
+static int32_t mem_alloc(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t bytes, tr_dev_mem *out) {
+    (void)s;
     tr_emu *e = (tr_emu *)d;
     pthread_mutex_lock(&e->lock);
     int32_t code = emu_alloc(&e->mem, bytes, out);

@@ -224,12 +224,16 @@ static PyObject *dev_class(PyObject *module, PyObject *args) {
 
 /* --- functions --- */
 
+/* _dev_alloc(nbytes, place, stream) */
 static PyObject *dev_alloc(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
     tr_dev *d = tr_device_get(st);
+    tr_dev_stream *s = NULL;
+    PyObject *stream = Py_None;
     Py_ssize_t bytes;
     int place = TR_DEV_LOCAL;
-    if (!d || !PyArg_ParseTuple(args, "n|i:_dev_alloc", &bytes, &place))
+    if (!d || !PyArg_ParseTuple(args, "n|iO:_dev_alloc", &bytes, &place, &stream) ||
+        (stream != Py_None && !tr_stream_of(st, stream, &s)))
         return NULL;
     if (bytes < 0 || place < TR_DEV_LOCAL || place > TR_DEV_MANAGED)
         return PyErr_Format(PyExc_ValueError, "no memory of %zd bytes, or no place %d", bytes, place);
@@ -237,9 +241,9 @@ static PyObject *dev_alloc(PyObject *module, PyObject *args) {
     if (!m)
         return NULL;
     m->st = st;
-    int32_t code = d->ops->alloc(d, (tr_dev_place)place, (uint64_t)bytes, &m->mem);
+    int32_t code = d->ops->alloc(d, (tr_dev_place)place, s, (uint64_t)bytes, &m->mem);
     if (code && tr_stream_drain(st)) /* arguments of launches that are over */
-        code = d->ops->alloc(d, (tr_dev_place)place, (uint64_t)bytes, &m->mem);
+        code = d->ops->alloc(d, (tr_dev_place)place, s, (uint64_t)bytes, &m->mem);
     if (PyErr_Occurred()) {
         Py_DECREF(m);
         return NULL;
@@ -274,6 +278,16 @@ static PyObject *dev_owns(PyObject *module, PyObject *arg) {
     if (!d || (!at && PyErr_Occurred()))
         return NULL;
     return PyBool_FromLong(d->ops->owns(d, at));
+}
+
+static PyObject *dev_show(PyObject *module, PyObject *arg) {
+    tr_dev *d = tr_device_get(tr_ext_state(module));
+    void *at = d ? PyLong_AsVoidPtr(arg) : NULL;
+    if (!d || (!at && PyErr_Occurred()))
+        return NULL;
+    if (d->ops->show)
+        d->ops->show(d, at);
+    Py_RETURN_NONE;
 }
 
 static PyObject *dev_sees(PyObject *module, PyObject *arg) {
@@ -332,7 +346,9 @@ bool tr_device_add(PyObject *module) {
          "name, uuid "
          "and the driver's version."},
         {"_dev_alloc", dev_alloc, METH_VARARGS,
-         "_dev_alloc(nbytes, place=0)\n--\n\nA block of the device's memory, not initialised: on the device "
+         "_dev_alloc(nbytes, place=0, stream=None)\n--\n\nA block of the device's memory, not initialised, "
+         "in the "
+         "order of the stream that uses it first, where that is known: on the device "
          "(0), on the "
          "host where both see it (1), or where it is used (2)."},
         {"_dev_class", dev_class, METH_VARARGS,
@@ -344,6 +360,8 @@ bool tr_device_add(PyObject *module) {
          "the device does."},
         {"_dev_owns", dev_owns, METH_O,
          "_dev_owns(ptr)\n--\n\nWhether an address is the device's, in a live block or not."},
+        {"_dev_show", dev_show, METH_O,
+         "_dev_show(ptr)\n--\n\nOthers use the block at this address, too, on the default stream."},
         {"_dev_sees", dev_sees, METH_O,
          "_dev_sees(ptr)\n--\n\nWhether a GPU can use an address: of the host's memory (1), of a device's "
          "(2), or not (0), as the "

@@ -40,7 +40,7 @@ static void test_memory(void) {
         if (n < HELD && next(&seed) % 2) {
             static const uint64_t sizes[] = {0, 1, 255, 256, 257, 5000, 1 << 16, 3 << 20};
             uint64_t bytes = sizes[next(&seed) % 8];
-            assert(ops->alloc(d, TR_DEV_LOCAL, bytes, &held[n]) == 0);
+            assert(ops->alloc(d, TR_DEV_LOCAL, NULL, bytes, &held[n]) == 0);
             assert((uintptr_t)held[n].at % 256 == 0 && ops->owns(d, held[n].at));
             for (int k = 0; k < n; k++)
                 assert((char *)held[k].at + held[k].bytes <= (char *)held[n].at ||
@@ -69,10 +69,10 @@ static void test_memory(void) {
     ops->memory(d, &left, &total);
     assert(left == first_left && !emu_mem_check(&((tr_emu *)d)->mem));
     tr_dev_mem all;
-    assert(ops->alloc(d, TR_DEV_LOCAL, total + 1, &all) == TR_CODE_MEMORY &&
-           ops->alloc(d, TR_DEV_LOCAL, UINT64_MAX, &all) == TR_CODE_MEMORY);
-    assert(ops->alloc(d, TR_DEV_LOCAL, total, &all) == 0); /* in one piece again */
-    assert(ops->alloc(d, TR_DEV_LOCAL, 1, &held[0]) == TR_CODE_MEMORY);
+    assert(ops->alloc(d, TR_DEV_LOCAL, NULL, total + 1, &all) == TR_CODE_MEMORY &&
+           ops->alloc(d, TR_DEV_LOCAL, NULL, UINT64_MAX, &all) == TR_CODE_MEMORY);
+    assert(ops->alloc(d, TR_DEV_LOCAL, NULL, total, &all) == 0); /* in one piece again */
+    assert(ops->alloc(d, TR_DEV_LOCAL, NULL, 1, &held[0]) == TR_CODE_MEMORY);
     ops->free(d, &all);
     assert(!ops->owns(d, &all) && !ops->find(d, &all, &held[0]));
 }

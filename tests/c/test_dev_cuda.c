@@ -24,7 +24,8 @@ static fake_alive_fn *alive;
 static fake_run_fn *run;
 static fake_hold_fn *hold;
 
-static bool failing; /* a call of the driver's is to fail */
+static bool failing;  /* a call of the driver's is to fail */
+static unsigned kept; /* what the device keeps of the driver's as long as it lives */
 
 static uint64_t next(uint64_t *seed) {
     *seed ^= *seed << 13;
@@ -93,6 +94,8 @@ static void test_open(void) {
     assert(ops->attribute(d, TR_DEV_MAX_THREADS_PER_BLOCK) == 1024 &&
            ops->attribute(d, TR_DEV_WARP_SIZE) == 32 &&
            ops->attribute(d, TR_DEV_MAX_PARAMETER_BYTES) == 4096);
+    kept = alive();
+    assert(kept == 3);
     reset();
 }
 
@@ -106,7 +109,7 @@ static void test_memory(void) {
     ops->memory(d, &first, &total);
     for (int i = 0; i < 4000; i++) {
         if (n < HELD && next(&seed) % 2) {
-            assert(ops->alloc(d, TR_DEV_LOCAL, next(&seed) % 5000, &held[n]) == 0 &&
+            assert(ops->alloc(d, TR_DEV_LOCAL, NULL, next(&seed) % 5000, &held[n]) == 0 &&
                    ops->owns(d, held[n].at));
             n++;
         } else if (n) {
@@ -121,8 +124,8 @@ static void test_memory(void) {
     while (n)
         ops->free(d, &held[--n]);
     ops->memory(d, &left, &total);
-    assert(left == first && !ops->owns(d, &left) && alive() == 0);
-    assert(ops->alloc(d, TR_DEV_LOCAL, UINT64_C(1) << 40, &m) == TR_CODE_MEMORY && alive() == 0);
+    assert(left == first && !ops->owns(d, &left) && alive() == kept);
+    assert(ops->alloc(d, TR_DEV_LOCAL, NULL, UINT64_C(1) << 40, &m) == TR_CODE_MEMORY && alive() == kept);
 }
 
 static tr_dev_job copy_job(const tr_dev_copy *c) {
@@ -136,7 +139,7 @@ static void test_copies(void) {
     static uint8_t from[SIZE], to[SIZE], want[SIZE], was[SIZE];
     tr_dev_mem there;
     uint64_t seed = 11;
-    assert(ops->alloc(d, TR_DEV_LOCAL, SIZE, &there) == 0);
+    assert(ops->alloc(d, TR_DEV_LOCAL, NULL, SIZE, &there) == 0);
     for (int round = 0; round < 2000; round++) {
         static const uint64_t items[] = {1, 2, 4, 8, 16, 3};
         int way = (int)(next(&seed) % 3); /* to the device, from it, within it */
@@ -181,7 +184,7 @@ static void test_copies(void) {
     j.u.fill = (tr_dev_fill){there.at, 100, 7};
     assert(ops->submit(d, NULL, &j) == 0 && *((uint8_t *)host_of((uint64_t)(uintptr_t)there.at) + 99) == 7);
     ops->free(d, &there);
-    assert(alive() == 0);
+    assert(alive() == kept);
 }
 
 /* --- launches --- */
@@ -273,7 +276,7 @@ static void test_launches(void) {
            strstr(msg, "kernel k: CUDA_ERROR_INVALID_PTX (218)\nline 1: a kernel"));
     bad.text = "kernel other";
     assert(!ops->load(d, &bad, msg, sizeof msg) && strstr(msg, "lacks it: CUDA_ERROR_NOT_FOUND") &&
-           alive() == 0);
+           alive() == kept);
     tr_dev_code *code = load();
     assert(code && put(NULL, code, 100) == 0 && seen.n == 1);
     const fake_launch *l = &seen.last;
@@ -298,7 +301,7 @@ static void test_launches(void) {
     reset();
     assert(put(NULL, code, 0) == 0 && calls(NULL) == 2); /* the context, the launch */
     ops->unload(d, code);
-    assert(alive() == 0);
+    assert(alive() == kept);
 }
 
 static void test_exceptions(void) {
@@ -356,7 +359,7 @@ static void test_streams(void) {
     ops->event_free(d, v);
     ops->event_free(d, plain);
     ops->unload(d, code);
-    assert(alive() == 0);
+    assert(alive() == kept);
 }
 
 static _Atomic int called;
@@ -390,7 +393,7 @@ static void *be_busy(void *arg) {
     tr_dev_stream *s = ops->stream_new(d);
     tr_dev_mem m;
     for (int k = 0; k < 300; k++) {
-        assert(put(s, me->code, 0) == 0 && ops->alloc(d, TR_DEV_LOCAL, 100, &m) == 0);
+        assert(put(s, me->code, 0) == 0 && ops->alloc(d, TR_DEV_LOCAL, NULL, 100, &m) == 0);
         uint64_t ticket = 0;
         if (k % 20 == 0)
             while (!ops->reached(d, k % 40 ? s : NULL, &ticket, 100000)) {}
@@ -398,6 +401,95 @@ static void *be_busy(void *arg) {
     }
     ops->stream_free(d, s);
     return NULL;
+}
+
+static void hold_up(void *gate, int32_t code) {
+    (void)code;
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+}
+
+/* The stream does nothing more until the gate is opened. */
+static tr_dev_stream *held_stream(pthread_mutex_t *gate) {
+    tr_dev_stream *s = ops->stream_new(d);
+    work *w = make(NULL, 0);
+    w->job.op = TR_DEV_CALL;
+    w->job.u.call = (tr_dev_call){hold_up, gate};
+    pthread_mutex_init(gate, NULL);
+    pthread_mutex_lock(gate);
+    assert(ops->submit(d, s, &w->job) == 0);
+    return s;
+}
+
+static void open_gate(pthread_mutex_t *gate, tr_dev_stream *s) {
+    uint64_t ticket = 0;
+    pthread_mutex_unlock(gate);
+    while (!ops->reached(d, s, &ticket, 1000000)) {}
+    pthread_mutex_destroy(gate);
+}
+
+/* Memory comes and goes beside streams that are at work, and goes after the launches that may use it. */
+static void test_order(void) {
+    pthread_mutex_t gate_a, gate_b;
+    tr_dev_code *code = load();
+    tr_slot slots[16] = {{.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}};
+    const tr_dev_launch l = {.code = code, .slots = slots, .nslots = 16, .nsizes = 7};
+    tr_dev_mem m[6];
+    uint64_t ticket = 0;
+    assert(ops->reached(d, NULL, &ticket, 0));
+    for (int k = 0; k < 6; k++)
+        assert(ops->alloc(d, TR_DEV_LOCAL, NULL, 100, &m[k]) == 0);
+    tr_dev_stream *s = ops->stream_new(d), *a = held_stream(&gate_a);
+    unsigned n = alive();
+
+    ops->free(d, &m[0]); /* nothing uses it: at once, and nobody waits */
+    assert(alive() == n - 1);
+    seen.n = 0;
+    assert(ops->launch(d, s, &l) == 0 && seen.n == 1);
+    assert(ops->alloc(d, TR_DEV_LOCAL, NULL, 100, &m[0]) == 0 && ops->launch(d, s, &l) == 0 && seen.n == 2);
+
+    assert(ops->launch(d, a, &l) == 0 && seen.n == 2);
+    ops->free(d, &m[0]); /* it may be what `a` is to work on */
+    assert(alive() == n && ops->launch(d, s, &l) == 0 && seen.n == 3);
+
+    tr_dev_stream *b = held_stream(&gate_b);
+    assert(ops->launch(d, b, &l) == 0);
+    ops->free(d, &m[1]); /* or `b` */
+    assert(alive() == n + 1 && ops->launch(d, s, &l) == 0 && seen.n == 4);
+    open_gate(&gate_a, a);
+    assert(seen.n == 5 && alive() == n); /* m[0] has gone */
+    ticket = 0;
+    open_gate(&gate_b, b);
+    assert(seen.n == 6 && alive() == n - 1);
+
+    a = (ops->stream_free(d, a), held_stream(&gate_a));
+    ops->show(d, (char *)m[2].at + 7);
+    ops->free(d, &m[2]); /* others may have used it on the default stream, which waits for all */
+    assert(alive() == n - 1 && ops->launch(d, s, &l) == 0 && seen.n == 6);
+    open_gate(&gate_a, a);
+    ops->reached(d, s, &ticket, 1000000);
+    assert(seen.n == 7 && alive() == n - 2);
+
+    a = (ops->stream_free(d, a), held_stream(&gate_a));
+    assert(ops->alloc(d, TR_DEV_LOCAL, a, 100, &m[2]) == 0 && alive() == n - 1);
+    ops->free(d, &m[2]);
+    assert(alive() == n - 1);
+    open_gate(&gate_a, a);
+    assert(alive() == n - 2);
+
+    a = (ops->stream_free(d, a), held_stream(&gate_a));
+    assert(ops->launch(d, NULL, &l) == 0 && seen.n == 7);
+    ops->free(d, &m[3]); /* in the order of the default stream, which has work */
+    assert(alive() == n - 2);
+    open_gate(&gate_a, a);
+    assert(ops->reached(d, NULL, &ticket, 1000000) && seen.n == 8 && alive() == n - 3);
+    ops->free(d, &m[4]);
+    ops->free(d, &m[5]);
+    ops->stream_free(d, a);
+    ops->stream_free(d, b);
+    ops->stream_free(d, s);
+    ops->unload(d, code);
+    assert(alive() == kept);
 }
 
 static void test_threads(void) {
@@ -413,7 +505,7 @@ static void test_threads(void) {
         pthread_join(all[k].thread, NULL);
     assert(released == 300 * N);
     ops->unload(d, code);
-    assert(alive() == 0);
+    assert(alive() == kept);
 }
 
 /* --- each call fails once --- */
@@ -425,7 +517,7 @@ static bool others(tr_dev_stream *s) {
     bool ok = true;
     tr_dev_mem m;
     for (int place = TR_DEV_HOST; place <= TR_DEV_MANAGED; place++) {
-        bool has = ops->alloc(d, (tr_dev_place)place, 100, &m) == 0;
+        bool has = ops->alloc(d, (tr_dev_place)place, NULL, 100, &m) == 0;
         ok &= has && ops->sees(d, m.at);
         if (has)
             ops->free(d, &m);
@@ -467,7 +559,7 @@ static bool program(void) {
     tr_dev_mem m;
     tr_dev_failure f;
     char buf[64] = "text", msg[300];
-    bool has = ops->alloc(d, TR_DEV_LOCAL, sizeof buf, &m) == 0;
+    bool has = ops->alloc(d, TR_DEV_LOCAL, NULL, sizeof buf, &m) == 0;
     tr_dev_stream *s = ops->stream_new(d);
     tr_dev_event *e = ops->event_new(d, true), *v = ops->event_new(d, true);
     tr_dev_code *code = ops->load(d, &image, msg, sizeof msg);
@@ -568,7 +660,7 @@ static void test_fork(void) {
     if (!child) {
         tr_dev_mem m;
         uint64_t ticket = 0;
-        bool ok = ops->alloc(d, TR_DEV_LOCAL, 1, &m) == TR_CODE_GPU && !ops->stream_new(d) &&
+        bool ok = ops->alloc(d, TR_DEV_LOCAL, NULL, 1, &m) == TR_CODE_GPU && !ops->stream_new(d) &&
                   ops->reached(d, NULL, &ticket, 0) && ops->stop(d, 0);
         _exit(ok ? 0 : 1);
     }
@@ -579,11 +671,11 @@ static void test_lost(void) {
     tr_dev_code *code = load();
     tr_dev_stream *s = ops->stream_new(d);
     tr_dev_failure f;
-    tr_dev_mem m, kept;
+    tr_dev_mem m, left;
     uint64_t ticket = 0;
     char msg[200];
     released = 0;
-    assert(ops->alloc(d, TR_DEV_LOCAL, 10, &kept) == 0 && put(s, code, 0) == 0);
+    assert(ops->alloc(d, TR_DEV_LOCAL, NULL, 10, &left) == 0 && put(s, code, 0) == 0);
     fail("cuStreamQuery", 1, 700);
     assert(ops->reached(d, s, &ticket, 0) && ops->take(d, s, &f) && f.code == TR_CODE_DEVICE &&
            f.owner == &seen);
@@ -591,11 +683,11 @@ static void test_lost(void) {
     ops->explain(d, msg, sizeof msg);
     assert(!strcmp(msg, "the GPU's context has ended by CUDA_ERROR_ILLEGAL_ADDRESS (700), and this process "
                         "cannot use it any more"));
-    assert(ops->alloc(d, TR_DEV_LOCAL, 10, &m) == TR_CODE_DEVICE && put(s, code, 0) == TR_CODE_DEVICE &&
+    assert(ops->alloc(d, TR_DEV_LOCAL, NULL, 10, &m) == TR_CODE_DEVICE && put(s, code, 0) == TR_CODE_DEVICE &&
            put(NULL, code, 0) == TR_CODE_DEVICE);
     assert(!ops->stream_new(d) && !ops->load(d, &image, msg, sizeof msg) && strstr(msg, "ILLEGAL_ADDRESS"));
     assert(ops->reached(d, NULL, &ticket, 0) && !ops->take(d, NULL, &f));
-    ops->free(d, &kept); /* no more than forgotten */
+    ops->free(d, &left); /* no more than forgotten */
     ops->stream_free(d, s);
     ops->unload(d, code);
     assert(ops->stop(d, 0));
@@ -611,6 +703,7 @@ int main(void) {
     test_exceptions();
     test_streams();
     test_calls();
+    test_order();
     test_threads();
     test_failures();
     test_fork();

@@ -41,12 +41,14 @@ typedef struct work {
     void (*fn)(void *);
     void *arg, *staged;
     struct object *event;
+    uint64_t waits_for; /* the number of a recording */
 } work;
 
 typedef enum kind { NOTHING, STREAM, EVENT, MODULE, FUNCTION, LINK } kind;
 typedef struct object {
     kind kind;
-    bool done;
+    bool done, apart; /* an event has happened; a stream does not wait for the default one, nor that for it */
+    uint64_t recorded; /* an event's latest recording: the number of that work */
     char name[256];
     double at;
     ptx_module *code;      /* a module's */
@@ -265,7 +267,7 @@ static void do_work(const work *w) {
         break;
     case FILL: memset(see(w->to), w->value, w->bytes); break;
     case RECORD:
-        w->event->done = true;
+        w->event->done = w->event->recorded == w->number;
         w->event->at = now();
         break;
     case FREE: give_block(w->to); break;
@@ -309,8 +311,16 @@ static void begin_call(work *w) {
         abort();
 }
 
+/* A wait is for the recording that was the latest when it was asked for. */
 static bool may_go(const work *w) {
-    return w->op != WAIT || w->event->done;
+    for (unsigned k = 0; w->op == WAIT && fake.queue[k].number < w->number; k++)
+        if (fake.queue[k].number == w->waits_for)
+            return false;
+    return true;
+}
+
+static bool are_ordered(const object *a, const object *b) {
+    return a == b || (!a && !b->apart) || (!b && !a->apart);
 }
 
 /* Does the first thing that may go; false: there is none. */
@@ -319,8 +329,7 @@ static bool step(void) {
         bool first = !fake.queue[k].begun && may_go(&fake.queue[k]);
         for (unsigned j = 0; j < k;
              j++) /* the default stream comes after all before it, and before all behind */
-            first = first && fake.queue[j].stream != fake.queue[k].stream && fake.queue[j].stream &&
-                    fake.queue[k].stream;
+            first = first && !are_ordered(fake.queue[j].stream, fake.queue[k].stream);
         if (!first)
             continue;
         work w = fake.queue[k];
@@ -637,8 +646,11 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t n, void *str
 
 EXPORT int cuStreamCreate(void **stream, unsigned flags) {
     ENTER("cuStreamCreate");
-    *stream = flags ? NULL : make(STREAM);
-    LEAVE(flags ? INVALID : 0);
+    object *made = flags <= 1 ? make(STREAM) : NULL;
+    if (made)
+        made->apart = flags == 1;
+    *stream = made;
+    LEAVE(made ? 0 : INVALID);
 }
 
 EXPORT int cuStreamDestroy_v2(void *stream) {
@@ -661,7 +673,8 @@ EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
     stream = meant(stream);
     if (!is_stream(stream) || !is(event, EVENT) || flags)
         LEAVE(INVALID_HANDLE);
-    LEAVE(put(&(work){.op = WAIT, .stream = stream, .event = event}));
+    LEAVE(
+        put(&(work){.op = WAIT, .stream = stream, .event = event, .waits_for = ((object *)event)->recorded}));
 }
 
 EXPORT int cuStreamSynchronize(void *stream) {
@@ -696,6 +709,7 @@ EXPORT int cuEventRecord(void *event, void *stream) {
     if (!is(event, EVENT) || !is_stream(stream))
         LEAVE(INVALID_HANDLE);
     ((object *)event)->done = false;
+    ((object *)event)->recorded = fake.number + 1;
     LEAVE(put(&(work){.op = RECORD, .stream = stream, .event = event}));
 }
 

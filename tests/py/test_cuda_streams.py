@@ -488,6 +488,31 @@ def test_each_thread_has_a_default_stream():
 # --- lifetimes ---
 
 
+def test_memory_comes_and_goes_beside_a_stream_that_is_at_work():
+    """What is allocated and freed meanwhile makes no stream wait for another one."""
+    a, b = cuda.stream(), cuda.stream()
+    x, old, ones = (cuda.to_device(np.full(100, v)) for v in (0.0, 0.0, 1.0))
+    INCREMENT[1, 128](x)
+    INCREMENT[1, 128](old)
+    cuda.synchronize()
+    with held(a):
+        AXPY[1, 128, a](1.0, ones, x)
+        del old
+        y = cuda.to_device(np.full(100, 5.0), stream=b)
+        room = cuda.device_array(100)
+        INCREMENT[1, 128, b](y)
+        room.copy_to_device(y, stream=b)
+        b.synchronize()
+        del y
+        INCREMENT[1, 128, b](room)
+        out = room.copy_to_host(stream=b)
+        b.synchronize()
+        assert (out == 7).all()
+        assert not a._done()
+    a.synchronize()
+    assert (x.copy_to_host() == 2).all()
+
+
 @pytest.mark.emulated  # a GPU's memory is freed in the order of the default stream, which comes after the stream that is held
 def test_arguments_live_until_the_launch_has_run():
     s, other = cuda.stream(), cuda.stream()

@@ -26,6 +26,7 @@ from .._core import (
     _dev_find,
     _dev_owns,
     _dev_sees,
+    _dev_show,
     _dev_synchronize,
     _dlpack_give,
     _type_names,
@@ -79,8 +80,12 @@ def _shape_of(given: Any) -> tuple[int, ...]:
     return tuple(map(operator.index, given)) if many else (operator.index(given),)
 
 
-def allocate(shape: Any, dtype: Any, strides: Any = None, order: Any = "C", place: int = LOCAL) -> Array:
+def allocate(
+    shape: Any, dtype: Any, strides: Any = None, order: Any = "C", place: int = LOCAL, stream: Any = None
+) -> Array:
     """An array in new memory of the device, or (``place`` `HOST`, `MANAGED`) of the host, which the device sees, not initialised.
+
+    Where it is known what ``stream`` uses it first, it comes in the order of that.
 
     Raises
     ------
@@ -108,7 +113,9 @@ def allocate(shape: Any, dtype: Any, strides: Any = None, order: Any = "C", plac
         raise DeviceMemoryError(nbytes)
     try:
         memory: Any = (
-            np.empty(nbytes, np.uint8) if place != LOCAL and is_emulated() else _dev_alloc(nbytes, place)
+            np.empty(nbytes, np.uint8)
+            if place != LOCAL and is_emulated()
+            else _dev_alloc(nbytes, place, stream)
         )
     except MemoryError:
         raise DeviceMemoryError(nbytes) from None
@@ -181,6 +188,13 @@ def move(to: Array, source: Any, stream: Any = 0) -> None:
     _dev_copy(to, source, stream)
     if _order.active:
         _order.active.tell()
+
+
+def shown(mem: Array) -> Array:
+    """The array, of whose memory others learn: what they do on the default stream comes before it is freed."""
+    if on_device(mem):
+        _dev_show(mem.__array_interface__["data"][0])
+    return mem
 
 
 def extent(mem: Array) -> tuple[int, int]:
@@ -289,7 +303,7 @@ class MemoryPointer:
     def of(cls, mem: Array) -> MemoryPointer:
         """Where an array lies, which is kept."""
         self: MemoryPointer = object.__new__(cls)
-        lo, hi = extent(mem)
+        lo, hi = extent(shown(mem))
         self._at, self._owner, self.size = lo, mem, hi - lo
         return self
 
@@ -474,7 +488,7 @@ class _Access:
         described = {
             "shape": mem.shape,
             "strides": None if mem.flags.c_contiguous else mem.strides,
-            "data": (mem.__array_interface__["data"][0] if mem.size else 0, not mem.flags.writeable),
+            "data": (shown(mem).__array_interface__["data"][0] if mem.size else 0, not mem.flags.writeable),
             "typestr": mem.dtype.str,
             "version": 3,
             "stream": None if is_emulated() else int(self.stream or 0) or 1,
@@ -754,7 +768,9 @@ class DeviceNDArray(_OnDevice):
             move(mem, self._mem, self.stream)
         if stream != -1:
             self._precede(1 if stream is None else stream)
-        return _dlpack_give(mem, *self.__dlpack_device__(), max_version is not None and max_version[0] >= 1)
+        return _dlpack_give(
+            shown(mem), *self.__dlpack_device__(), max_version is not None and max_version[0] >= 1
+        )
 
     def _precede(self, consumer: int) -> None:
         """What is on the array's stream comes before what the consumer's is given from now on."""

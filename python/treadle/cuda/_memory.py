@@ -85,7 +85,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     if isinstance(obj, np.void) and obj.dtype.names:
         made = DeviceRecord(ary.dtype, stream)
     else:
-        made = DeviceNDArray(room_like(ary), stream=stream)
+        made = DeviceNDArray(room_like(ary, stream=stream), stream=stream)
         if isinstance(obj, np.ndarray):
             made._source = weakref.ref(obj)
     if copy:
@@ -93,12 +93,13 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     return made
 
 
-def room_like(like: Array, place: int = LOCAL) -> Array:
-    """Memory for an array that lies as this one does, without its gaps."""
+def room_like(like: Array, place: int = LOCAL, stream: Any = None) -> Array:
+    """Memory for an array that lies as this one does, without its gaps; `allocate` says what ``stream`` is."""
     if like.flags.c_contiguous or like.flags.f_contiguous:
-        return allocate(like.shape, like.dtype, order="C" if like.flags.c_contiguous else "F", place=place)
+        order = "C" if like.flags.c_contiguous else "F"
+        return allocate(like.shape, like.dtype, order=order, place=place, stream=stream)
     axes = sorted(range(like.ndim), key=lambda k: (-abs(like.strides[k]), k))
-    inner = allocate(tuple(like.shape[k] for k in axes), like.dtype, place=place)
+    inner = allocate(tuple(like.shape[k] for k in axes), like.dtype, place=place, stream=stream)
     return inner.transpose([axes.index(k) for k in range(like.ndim)])
 
 

@@ -44,7 +44,7 @@ class _Copies:
             first = self.arrays[group[0]][0]
             same = all(_is_same(self.arrays[k][0], first) for k in group)
             if same:
-                mem = room_like(first)
+                mem = room_like(first, stream=self.stream)
                 if any(self.arrays[k][1] for k in group):
                     move(mem, first, self.stream)
                 if not first.flags.writeable:
@@ -52,7 +52,7 @@ class _Copies:
                     mem.flags.writeable = False
                 self.there.update((id(self.arrays[k][0]), mem) for k in group)
                 continue
-            block = allocate((hi - lo,), np.uint8)
+            block = allocate((hi - lo,), np.uint8, stream=self.stream)
             move(block, over(lo, (hi - lo,), np.uint8, None, first), self.stream)
             at = extent(block)[0]
             for k in group:

@@ -1,0 +1,338 @@
+/* Memory of the CUDA device: blocks, and copies of items.
+ *
+ * Where the driver has pools, blocks come and go in the order of streams, and nobody waits. Memory that goes must lie still until the launches that use it have ended, and of a launch only
+ * the stream is known: what was given to a stream, and how much of it is known to have ended, is counted (cuda_work). So a block goes in the order of the one stream that
+ * has something to do; where several have, in that of a stream of our own, which waits for all of them; where none has, at once. It must not be the default stream's order unless that has
+ * work: whatever is put there waits for all other streams, and they for it. A block that other libraries were shown goes in its order all the same, for they may have used it there.
+ * Jobs hold what they use until they have ended, so they do not count.
+ *
+ * An address does not say by itself whether it is ours: blocks are kept in order, and looked for by bisection. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dev/cuda.h"
+
+/* --- memory --- */
+
+/* Where the block with this address is, or would be. */
+static size_t place_of(const tr_cuda *c, uintptr_t at) {
+    size_t lo = 0, hi = c->nblocks;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (c->blocks[mid].at <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool note_block(tr_cuda *c, const cuda_block *b) {
+    if (c->nblocks == c->capblocks) {
+        size_t cap = c->capblocks ? 2 * c->capblocks : 64;
+        cuda_block *more = realloc(c->blocks, cap * sizeof *more);
+        if (!more)
+            return false;
+        c->blocks = more;
+        c->capblocks = cap;
+    }
+    size_t k = place_of(c, b->at);
+    memmove(c->blocks + k + 1, c->blocks + k, (c->nblocks - k) * sizeof *c->blocks);
+    c->blocks[k] = *b;
+    c->nblocks++;
+    if (b->place == TR_DEV_LOCAL && b->at < c->lo)
+        c->lo = b->at;
+    if (b->place == TR_DEV_LOCAL && b->at + b->bytes > c->hi)
+        c->hi = b->at + b->bytes;
+    return true;
+}
+
+/* --- the order of memory --- */
+
+/* Something that it was given before is not done. */
+static bool is_at_work(tr_cuda *c, cuda_work *w, void *handle) {
+    uint64_t given = atomic_load(&w->given);
+    if (given == atomic_load(&w->ended))
+        return false;
+    if (c->fn.stream_query(handle) == TR_CUDA_NOT_READY)
+        return true;
+    cuda_work_ended(w, given);
+    return false;
+}
+
+/* `frees` waits for the streams that have work; false: not for all. With the lock. */
+static bool wait_for_all(tr_cuda *c) {
+    for (cuda_stream *s = c->streams.next; s != &c->streams; s = s->next)
+        if (!s->foreign && is_at_work(c, &s->work, s->handle) &&
+            (c->fn.event_record(c->place, s->handle) || c->fn.stream_wait(c->frees, c->place, 0)))
+            return false;
+    return true;
+}
+
+/* The stream in whose order a block may go, with the lock. NULL: the default one, which is always right. */
+static void *order_of(tr_cuda *c, bool shown) {
+    cuda_stream *one = NULL;
+    unsigned n = 0;
+    if (shown || !c->frees || !c->place || is_at_work(c, &c->work, NULL))
+        return NULL;
+    for (cuda_stream *s = c->streams.next; s != &c->streams; s = s->next)
+        if (!s->foreign && is_at_work(c, &s->work, s->handle)) {
+            one = s;
+            n++;
+        }
+    if (n == 1)
+        return one->handle;
+    return n == 0 || wait_for_all(c) ? c->frees : NULL;
+}
+
+/* A block in the order of the stream that uses it first; where that is not known it is there for all of them. */
+static int take_ordered(tr_cuda *c, uint64_t *at, uint64_t bytes, cuda_stream *s) {
+    bool known = s && !s->foreign;
+    int status;
+    if (known || !c->allocs || is_at_work(c, &c->work, NULL)) {
+        status = c->fn.alloc_on(at, bytes, known ? s->handle : NULL);
+        atomic_fetch_add(known ? &s->work.given : &c->work.given, 1);
+        return status;
+    }
+    status = c->fn.alloc_on(at, bytes, c->allocs);
+    if (!status && c->fn.stream_query(c->allocs) == TR_CUDA_NOT_READY)
+        status = c->fn.stream_await(c->allocs); /* it was given what another stream has not done with */
+    return status;
+}
+
+/* What was freed may be all that is left, when its streams have come so far. */
+static int take_pooled(tr_cuda *c, uint64_t *at, uint64_t bytes, cuda_stream *s) {
+    int status = take_ordered(c, at, bytes, s);
+    if (status == TR_CUDA_NO_MEMORY && !c->fn.await())
+        status = take_ordered(c, at, bytes, s);
+    return status;
+}
+
+static int take_block(tr_cuda *c, cuda_block *b, cuda_stream *s, const char **what) {
+    enum { FOR_ALL = 1 }; /* CU_MEM_ATTACH_GLOBAL */
+    uint64_t at = 0;
+    void *host = NULL;
+    int status;
+    if (b->place == TR_DEV_HOST) {
+        *what = "cuMemHostAlloc";
+        status = c->fn.host_alloc(&host, b->bytes, CUDA_HOST_SHARED);
+        at = (uint64_t)(uintptr_t)host;
+    } else if (b->place == TR_DEV_MANAGED) {
+        *what = "cuMemAllocManaged";
+        status = c->fn.managed(&at, b->bytes, FOR_ALL);
+    } else if (c->fn.alloc_on) {
+        *what = "cuMemAllocAsync";
+        status = take_pooled(c, &at, b->bytes, s);
+    } else {
+        *what = "cuMemAlloc";
+        status = c->fn.alloc(&at, b->bytes);
+    }
+    b->at = (uintptr_t)at;
+    return status;
+}
+
+/* The stream lives while the lock is held. */
+static void free_ordered(tr_cuda *c, const cuda_block *b) {
+    pthread_mutex_lock(&c->lock);
+    c->fn.free_on(b->at, order_of(c, b->shown));
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* What the host sees is not freed in the order of a stream: all work has ended first. */
+static void free_block(tr_cuda *c, const cuda_block *b) {
+    if (b->place != TR_DEV_LOCAL)
+        c->fn.await();
+    if (b->place == TR_DEV_HOST)
+        c->fn.host_free((void *)b->at);
+    else if (b->place == TR_DEV_LOCAL && c->fn.free_on)
+        free_ordered(c, b);
+    else
+        c->fn.free(b->at);
+}
+
+int32_t cuda_alloc(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t bytes, tr_dev_mem *out) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t code = cuda_enter(c);
+    cuda_block b = {.bytes = bytes ? bytes : 1, .place = place};
+    const char *what;
+    if (code)
+        return code;
+    int status = take_block(c, &b, (cuda_stream *)s, &what);
+    if (status)
+        return cuda_refused(c, what, status);
+    pthread_mutex_lock(&c->lock);
+    bool ok = note_block(c, &b);
+    pthread_mutex_unlock(&c->lock);
+    if (!ok) {
+        free_block(c, &b);
+        return TR_CODE_MEMORY;
+    }
+    *out = (tr_dev_mem){(void *)b.at, bytes, NULL, place};
+    return 0;
+}
+
+void cuda_free(tr_dev *d, const tr_dev_mem *m) {
+    tr_cuda *c = (tr_cuda *)d;
+    uintptr_t at = (uintptr_t)m->at;
+    pthread_mutex_lock(&c->lock);
+    size_t k = place_of(c, at);
+    assert(k > 0 && c->blocks[k - 1].at == at);
+    cuda_block b = c->blocks[k - 1];
+    c->nblocks--;
+    memmove(c->blocks + k - 1, c->blocks + k, (c->nblocks - k + 1) * sizeof *c->blocks);
+    pthread_mutex_unlock(&c->lock);
+    if (cuda_gives_back(c)) /* else it has gone with the context */
+        free_block(c, &b);
+}
+
+bool cuda_find(tr_dev *d, const void *at, tr_dev_mem *out) {
+    tr_cuda *c = (tr_cuda *)d;
+    pthread_mutex_lock(&c->lock);
+    size_t k = place_of(c, (uintptr_t)at);
+    const cuda_block *b = k > 0 ? &c->blocks[k - 1] : NULL;
+    bool found = b && (uintptr_t)at - b->at < b->bytes;
+    if (found)
+        *out = (tr_dev_mem){(void *)b->at, b->bytes, NULL, b->place};
+    pthread_mutex_unlock(&c->lock);
+    return found;
+}
+
+void cuda_show(tr_dev *d, const void *at) {
+    tr_cuda *c = (tr_cuda *)d;
+    pthread_mutex_lock(&c->lock);
+    size_t k = place_of(c, (uintptr_t)at);
+    if (k > 0 && (uintptr_t)at - c->blocks[k - 1].at < c->blocks[k - 1].bytes)
+        c->blocks[k - 1].shown = true;
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool cuda_owns(const tr_dev *d, const void *at) {
+    const tr_cuda *c = (const tr_cuda *)d;
+    return (uintptr_t)at >= c->lo && (uintptr_t)at < c->hi;
+}
+
+void cuda_memory(tr_dev *d, uint64_t *left, uint64_t *total) {
+    tr_cuda *c = (tr_cuda *)d;
+    size_t l = 0, t = 0;
+    if (cuda_enter(c) || c->fn.memory(&l, &t))
+        l = t = 0;
+    *left = l;
+    *total = t;
+}
+
+/* Whose memory an address is, the driver knows of all libraries of the process. */
+int cuda_sees(tr_dev *d, const void *at) {
+    enum { MEMORY_TYPE = 2 }; /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE */
+    tr_cuda *c = (tr_cuda *)d;
+    unsigned type = 0;
+    bool known = !cuda_enter(c) && c->fn.pointer(&type, MEMORY_TYPE, (uint64_t)(uintptr_t)at) == 0;
+    return known ? (int)type : 0;
+}
+
+int32_t cuda_pin(tr_dev *d, void *at, uint64_t bytes) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t code = cuda_enter(c);
+    int status = code ? 0 : c->fn.pin(at, bytes, CUDA_HOST_SHARED);
+    return code ? code : status ? cuda_refused(c, "cuMemHostRegister", status) : 0;
+}
+
+int32_t cuda_unpin(tr_dev *d, void *at) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t code = cuda_enter(c);
+    int status = code ? 0 : c->fn.unpin(at);
+    return code ? code : status ? cuda_refused(c, "cuMemHostUnregister", status) : 0;
+}
+
+/* --- copies --- */
+
+static uint64_t number(const void *p) {
+    return (uint64_t)(uintptr_t)p;
+}
+
+/* Rows of `width` bytes, either pitch at least that. */
+static int copy_rows(tr_cuda *c, const tr_dev_copy *p, uint64_t width, int64_t rows, int64_t to_pitch,
+                     int64_t from_pitch, void *stream) {
+    tr_cuda_rows r = {.from_type = TR_CUDA_UNIFIED,
+                      .to_type = TR_CUDA_UNIFIED,
+                      .from = number(p->from),
+                      .to = number(p->to),
+                      .from_pitch = (size_t)from_pitch,
+                      .to_pitch = (size_t)to_pitch,
+                      .width = width,
+                      .height = (size_t)rows};
+    return c->fn.copy_rows(&r, stream);
+}
+
+/* The last axes in as few calls as there are, the others one place after the other. */
+static int copy_part(tr_cuda *c, const tr_dev_copy *p, uint32_t axis, void *stream) {
+    uint32_t left = p->ndim - axis;
+    uint64_t width = p->item;
+    uint32_t k = p->ndim;
+    if (left && p->to_stride[k - 1] == (int64_t)p->item && p->from_stride[k - 1] == (int64_t)p->item) {
+        k--;
+        left--;
+        width *= (uint64_t)p->shape[k];
+    }
+    if (left == 0)
+        return c->fn.copy(number(p->to), number(p->from), width, stream);
+    int64_t to = p->to_stride[k - 1], from = p->from_stride[k - 1];
+    if (left == 1 && to >= (int64_t)width && from >= (int64_t)width)
+        return copy_rows(c, p, width, p->shape[k - 1], to, from, stream);
+    tr_dev_copy q = *p;
+    for (int64_t i = 0; i < p->shape[axis]; i++) {
+        int status = copy_part(c, &q, axis + 1, stream);
+        if (status)
+            return status;
+        q.to = (char *)q.to + p->to_stride[axis];
+        q.from = (const char *)q.from + p->from_stride[axis];
+    }
+    return 0;
+}
+
+static bool meet(const tr_dev_copy *p) {
+    uintptr_t lo[2], hi[2];
+    for (int k = 0; k < 2; k++)
+        tr_dev_copy_extent(p, k == 0, &lo[k], &hi[k]);
+    return lo[0] < hi[1] && lo[1] < hi[0];
+}
+
+/* The items one behind the other, as they come. */
+static tr_dev_copy packed(const tr_dev_copy *p, void *at, bool to) {
+    tr_dev_copy q = *p;
+    int64_t step = (int64_t)p->item;
+    for (uint32_t k = p->ndim; k-- > 0;) {
+        (to ? q.to_stride : q.from_stride)[k] = step;
+        step *= p->shape[k];
+    }
+    if (to)
+        q.to = at;
+    else
+        q.from = at;
+    return q;
+}
+
+/* Arrays that meet: all is read before anything is written. */
+static int copy_by_way(tr_cuda *c, const tr_dev_copy *p, void *stream) {
+    bool ordered = c->fn.alloc_on != NULL;
+    uint64_t at, bytes = tr_dev_copy_bytes(p);
+    int status = ordered ? c->fn.alloc_on(&at, bytes, stream) : c->fn.alloc(&at, bytes);
+    if (status)
+        return status;
+    tr_dev_copy out = packed(p, (void *)(uintptr_t)at, true), in = packed(p, (void *)(uintptr_t)at, false);
+    status = copy_part(c, &out, 0, stream);
+    status = status ? status : copy_part(c, &in, 0, stream);
+    int after = ordered ? c->fn.free_on(at, stream) : c->fn.free(at); /* that waits */
+    return status ? status : after;
+}
+
+int cuda_copy(tr_cuda *c, const tr_dev_copy *given, void *stream) {
+    tr_dev_copy p = *given;
+    if (tr_dev_copy_bytes(&p) == 0)
+        return 0;
+    tr_dev_copy_plan(&p);
+    bool one = p.ndim == 0 || (p.ndim == 1 && p.to_stride[0] == (int64_t)p.item &&
+                               p.from_stride[0] == (int64_t)p.item && p.to == p.from);
+    int status = !one && meet(&p) ? copy_by_way(c, &p, stream) : copy_part(c, &p, 0, stream);
+    return status || stream ? status : c->fn.stream_await(NULL);
+}
