@@ -46,6 +46,8 @@ KERNELS = (
 )
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
+# And of all tests such a part, where they are slow.
+A_SLICE = {"TREADLE_SLICE": "2"}
 
 
 # --- counting -----------------------------------------------------------------------------------------------------
@@ -233,7 +235,7 @@ def cmd_debug(a: argparse.Namespace) -> int:
 
 
 def cmd_sanitize(a: argparse.Namespace) -> int:
-    """C tests and quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer; the pool under ThreadSanitizer."""
+    """C tests and quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer; the pool under ThreadSanitizer. Brief: half of the Python tests."""
     b = devenv.build(
         a.python,
         name="sanitize",
@@ -263,6 +265,7 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
         PYTHONMALLOC="malloc",
         TREADLE_SANITIZED="1",
         **A_PART,
+        **(A_SLICE if a.brief else {}),
     )
     tally = Tally("sanitizers")
     c_tests(b, tally, env)
@@ -421,8 +424,8 @@ def main() -> int:
                 action="store_true",
                 help="between the oldest and the newest Python only the tests that see what differs",
             )
-        if name == "test-gpu":
-            p.add_argument("--brief", action="store_true", help="only those that take little time")
+        if name in ("test-gpu", "sanitize"):
+            p.add_argument("--brief", action="store_true", help="only a part, which takes little time")
         p.add_argument("args", nargs="*", help="passed on, where the command passes anything on (after --)")
     a = parser.parse_args()
     a.args = [*a.args, *shlex.split(os.environ.get("ARGS", ""))]

@@ -111,11 +111,16 @@ def enter(root: Path, cwd: Path = Path("/")) -> list[str]:
     return ["unshare", "--mount", "sh", "-c", script, str(root), "env", "-C", str(cwd)]
 
 
+# What says that only a part of the tests is run (tests/README.md).
+PARTS = ("TREADLE_WAYS", "TREADLE_EXAMPLES", "TREADLE_SLICE")
+
+
 def root_env() -> dict[str, str]:
     """Return this environment as it fits a root: what names places of this machine stays behind."""
     places = ("PYENV_", "VIRTUAL_ENV", "PYTHON", "ARGS", "LD_", "TREADLE_", "LLVM_CONFIG", "CCACHE_", "XDG_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(places)}
-    kept |= {k: v for k, v in os.environ.items() if k in ("TREADLE_JOBS", "TREADLE_RANDOM", "TREADLE_WAYS")}
+    how = ("TREADLE_JOBS", "TREADLE_RANDOM", *PARTS)
+    kept |= {k: v for k, v in os.environ.items() if k in how}
     return kept | {
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/root",
