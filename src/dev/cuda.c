@@ -323,15 +323,26 @@ static int32_t takes(tr_dev *d, const tr_dev_code *code, tr_dev_takes *out) {
     return reason;
 }
 
+/* In front of a question about blocks with so much shared memory. */
+static int32_t enter_with(tr_cuda *c, tr_dev_code *code, uint32_t shared) {
+    int32_t reason = cuda_enter(c);
+    int status = !reason && shared > code->shared ? allow_shared(c, code, shared) : 0;
+    return status ? cuda_refused(c, "cuFuncSetAttribute", status) : reason;
+}
+
 static int32_t held(tr_dev *d, tr_dev_code *code, uint32_t threads, uint32_t shared, int *blocks) {
     tr_cuda *c = (tr_cuda *)d;
-    int32_t reason = cuda_enter(c);
-    int status = reason ? 0 : shared > code->shared ? allow_shared(c, code, shared) : 0;
-    if (!reason && !status)
-        status = c->fn.occupancy(blocks, code->function, (int)threads, shared);
-    return reason   ? reason
-           : status ? cuda_refused(c, "cuOccupancyMaxActiveBlocksPerMultiprocessor", status)
-                    : 0;
+    int32_t reason = enter_with(c, code, shared);
+    int status = reason ? 0 : c->fn.occupancy(blocks, code->function, (int)threads, shared);
+    return status ? cuda_refused(c, "cuOccupancyMaxActiveBlocksPerMultiprocessor", status) : reason;
+}
+
+static int32_t suits(tr_dev *d, tr_dev_code *code, uint32_t shared, uint32_t limit, int *blocks,
+                     int *threads) {
+    tr_cuda *c = (tr_cuda *)d;
+    int32_t reason = enter_with(c, code, shared);
+    int status = reason ? 0 : c->fn.potential(blocks, threads, code->function, NULL, shared, (int)limit);
+    return status ? cuda_refused(c, "cuOccupancyMaxPotentialBlockSize", status) : reason;
 }
 
 /* With the lock. */
@@ -408,6 +419,7 @@ static const tr_dev_ops ops = {
     .launch = launch_now,
     .takes = takes,
     .held = held,
+    .suits = suits,
     .explain = explain,
 #define X(result, name, params) .name = cuda_##name,
 #include "dev/queue.def"

@@ -209,6 +209,9 @@ typedef struct tr_dev_ops {
     int32_t (*takes)(tr_dev *d, const tr_dev_code *code, tr_dev_takes *out);
     /* Blocks of so many threads and bytes of dynamic shared memory that a multiprocessor holds at once. */
     int32_t (*held)(tr_dev *d, tr_dev_code *code, uint32_t threads, uint32_t shared, int *blocks);
+    /* The threads of a block, `limit` at most (0: as many as it may have), with which a multiprocessor is fullest, and how many such blocks the device holds at once. */
+    int32_t (*suits)(tr_dev *d, tr_dev_code *code, uint32_t shared, uint32_t limit, int *blocks,
+                     int *threads);
 
 #define X(result, name, params) result(*name) params;
 #include "dev/queue.def"

@@ -368,6 +368,7 @@ static PyObject *takes_of(tr_function *f, const tr_spec *s, const void *unused) 
                 : Py_BuildValue("(iiiii)", t.registers, t.local, t.shared, t.constant, t.threads);
 }
 
+/* What is asked: blocks of so many threads, or of so many at most. */
 typedef struct block_size {
     unsigned threads, shared;
 } block_size;
@@ -380,6 +381,15 @@ static PyObject *held_of(tr_function *f, const tr_spec *s, const void *user) {
     return code ? tr_device_raise(f->st->dev, code) : PyLong_FromLong(n);
 }
 
+static PyObject *suits_of(tr_function *f, const tr_spec *s, const void *user) {
+    const tr_devcode *k = tr_module_held(s->module);
+    const block_size *most = user;
+    int blocks = 0, threads = 0;
+    int32_t code =
+        k ? k->d->ops->suits(k->d, k->code, most->shared, most->threads, &blocks, &threads) : TR_CODE_STOPPED;
+    return code ? tr_device_raise(f->st->dev, code) : Py_BuildValue("(ii)", blocks, threads);
+}
+
 static PyObject *fn_takes(PyObject *self, PyObject *sig) {
     return by_type((tr_function *)self, sig, takes_of, NULL);
 }
@@ -390,6 +400,14 @@ static PyObject *fn_held(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OII:_held", &sig, &b.threads, &b.shared))
         return NULL;
     return by_type((tr_function *)self, sig, held_of, &b);
+}
+
+static PyObject *fn_suits(PyObject *self, PyObject *args) {
+    PyObject *sig;
+    block_size b;
+    if (!PyArg_ParseTuple(args, "OII:_suits", &sig, &b.threads, &b.shared))
+        return NULL;
+    return by_type((tr_function *)self, sig, suits_of, &b);
 }
 
 static PyObject *inspect_one(PyObject *self, PyObject *args, PyObject *kw, tr_stage stage) {
@@ -642,6 +660,9 @@ static PyMethodDef methods[] = {
      "_held(signature, threads, shared_bytes)\n--\n\nBlocks of that size that a multiprocessor of the device "
      "holds "
      "at once."},
+    {"_suits", fn_suits, METH_VARARGS,
+     "_suits(signature, most_threads, shared_bytes)\n--\n\nBlocks that the device holds at once of the size "
+     "that fills it best, and their threads; 0: of any size."},
     {"_announce", fn_announce, METH_O,
      "_announce(signature)\n--\n\nSays that the signature will be compiled, and that there are none but "
      "those said so."},

@@ -538,10 +538,12 @@ static bool others(tr_dev_stream *s) {
     tr_slot slots[16] = {{.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}};
     tr_dev_launch l = {.code = code, .slots = slots, .nslots = 16, .nsizes = 7};
     tr_dev_takes takes;
-    int held;
+    int held, blocks, threads;
     if (code)
         ok &= ops->takes(d, code, &takes) == 0 && takes.registers == 32 &&
-              ops->held(d, code, 256, 60 << 10, &held) == 0 && held == 3;
+              ops->held(d, code, 256, 60 << 10, &held) == 0 && held == 3 &&
+              ops->suits(d, code, 61 << 10, 300, &blocks, &threads) == 0 && blocks == 3 * 16 &&
+              threads == 300;
     if (code)
         ok &= ops->launch(d, NULL, &l) == 0 && ops->launch(d, s, &l) == 0 &&
               (!wrapped || ops->launch(d, wrapped, &l) == 0);
@@ -649,7 +651,7 @@ static void test_failures(void) {
         }
     }
     printf("%d programs with a call that failed\n", failed), fflush(stdout);
-    assert(failed >= 60);
+    assert(failed >= 76);
 }
 
 /* --- the end --- */

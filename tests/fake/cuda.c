@@ -73,7 +73,7 @@ static struct {
     pthread_cond_t go; /* a call has ended */
     int hold;
     struct {
-        char symbol[32];
+        char symbol[64];
         unsigned left;
         int status;
     } fail;
@@ -852,15 +852,37 @@ EXPORT int cuFuncGetAttribute(int *value, int which, void *function) {
     LEAVE(0);
 }
 
+/* By the limits of compute capability 9.0 for 32 registers a thread. */
+static int blocks_held(int threads, size_t shared) {
+    int warps = (threads + 31) / 32, by_shared = (int)((228 << 10) / (shared + 1024));
+    int held = 64 / warps < 32 ? 64 / warps : 32;
+    return held < by_shared ? held : by_shared;
+}
+
 EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
                                                        size_t shared) {
     ENTER("cuOccupancyMaxActiveBlocksPerMultiprocessor");
     if (!is(function, FUNCTION) || threads < 1 || threads > 1024)
         LEAVE(INVALID);
-    *blocks = 2048 / threads < 32 ? 2048 / threads : 32;
-    if (shared && (size_t)*blocks > (228 << 10) / (shared + 1024))
-        *blocks = (int)((228 << 10) / (shared + 1024));
+    *blocks = blocks_held(threads, shared);
     LEAVE(0);
+}
+
+EXPORT int cuOccupancyMaxPotentialBlockSize(int *blocks, int *threads, void *function,
+                                            size_t (*shared_of)(int threads), size_t shared, int limit) {
+    ENTER("cuOccupancyMaxPotentialBlockSize");
+    if (!is(function, FUNCTION) || limit < 0)
+        LEAVE(INVALID);
+    int most = limit && limit < 1024 ? limit : 1024, best = 0;
+    for (int n = most; n > 0; n = (n - 1) / 32 * 32) {
+        int held = blocks_held(n, shared_of ? shared_of(n) : shared);
+        if (held * n <= best)
+            continue;
+        best = held * n;
+        *blocks = held * 16; /* multiprocessors */
+        *threads = n;
+    }
+    LEAVE(best ? 0 : INVALID);
 }
 
 static bool fits(const work *w) {

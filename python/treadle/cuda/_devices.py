@@ -243,6 +243,28 @@ class Context:
 
         return default_stream()
 
+    def get_active_blocks_per_multiprocessor(
+        self, func: Any, blocksize: Any, memsize: int, flags: Any = None
+    ) -> int:
+        """How many blocks of ``blocksize`` threads and ``memsize`` bytes of dynamic shared memory a multiprocessor runs at the same time.
+
+        ``func`` is a kernel of one signature, or one of its `overloads`; ``flags`` are taken, and say nothing here.
+        """
+        from ._inspect import definition_of
+
+        return definition_of(func).active_blocks_per_multiprocessor(blocksize, memsize)
+
+    def get_max_potential_block_size(
+        self, func: Any, b2d_func: Any, memsize: int, blocksizelimit: int, flags: Any = None
+    ) -> tuple[int, int]:
+        """A grid and a block, in (blocks, threads), with which the device is fullest.
+
+        ``b2d_func`` says the bytes of dynamic shared memory for a number of threads; 0 or None: they are ``memsize``.
+        """
+        from ._inspect import definition_of
+
+        return definition_of(func).max_potential_block_size(b2d_func or memsize, blocksizelimit)
+
     @contextlib.contextmanager
     def defer_cleanup(self) -> Iterator[None]:
         """A `with` in which no memory that waits is freed; on the emulated device none waits."""

@@ -19,7 +19,7 @@ from ..types import Tuple
 from ._compile import current_cc, device_flags, target_of, text_of
 from ._devices import attributes, is_emulated
 
-__all__ = ["Definition", "Inspection", "Resources", "inspect_ptx"]
+__all__ = ["Definition", "Inspection", "Resources", "definition_of", "inspect_ptx"]
 
 _REGISTERS = 65536  # of a block (CUDA C Programming Guide, technical specifications, 7.5 to 9.0)
 _ROUND = 256  # registers are given to a warp in as many
@@ -179,6 +179,94 @@ class Definition:
         bounds = device_flags(self._kernel.targetoptions).get("max_threads", 1024)
         return min(1024, _REGISTERS // of_warp * 32, bounds)
 
+    def _held(self, threads: int, nbytes: int) -> int:
+        """Blocks of so many threads and bytes of dynamic shared memory that a multiprocessor holds."""
+        if not is_emulated():
+            return self._on_gpu()._held(self.signature, threads, nbytes)
+        has = attributes()
+        warps = -(-threads // has["WARP_SIZE"])
+        by_shared = has["MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"] // (
+            nbytes + has["RESERVED_SHARED_MEMORY_PER_BLOCK"]
+        )
+        by_threads = has["MAX_THREADS_PER_MULTIPROCESSOR"] // (warps * has["WARP_SIZE"])
+        return min(has["MAX_BLOCKS_PER_MULTIPROCESSOR"], by_threads, by_shared)
+
+    def active_blocks_per_multiprocessor(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """How many blocks of this size a multiprocessor runs at the same time.
+
+        The emulated device counts by the limits that it tells; registers and static shared memory, which only a GPU's code has, are not among what it counts.
+
+        Parameters
+        ----------
+        blockdim : int or tuple of int
+            Threads of a block.
+        dynsmemsize : int
+            Its bytes of dynamic shared memory.
+
+        Raises
+        ------
+        ValueError
+            The device has no such block.
+        """
+        most = attributes()["MAX_THREADS_PER_BLOCK"]
+        sizes = blockdim if isinstance(blockdim, (tuple, list)) else (blockdim,)
+        threads = math.prod(operator.index(n) for n in sizes)
+        if not 1 <= threads <= most:
+            raise ValueError(f"a block of {threads} threads; a device takes 1 to {most}")
+        return self._held(threads, _dynamic_bytes(dynsmemsize))
+
+    def max_potential_block_size(self, dynsmemsize: Any = 0, blocksizelimit: int = 0) -> tuple[int, int]:
+        """The size of a block with which multiprocessors are fullest, and how many such blocks the device runs at the same time: (blocks, threads).
+
+        A grid of fewer blocks leaves some of the device idle. What is counted is said at `active_blocks_per_multiprocessor`.
+
+        Parameters
+        ----------
+        dynsmemsize : int or function of an int
+            Bytes of dynamic shared memory of a block, or what says them for so many threads.
+        blocksizelimit : int
+            Threads of a block, at most; 0: as many as the kernel may have.
+
+        Raises
+        ------
+        ValueError
+            No block of the kernel fits the device; the limit is negative.
+        """
+        has = attributes()
+        limit = operator.index(blocksizelimit)
+        if limit < 0:
+            raise ValueError(f"a block of {limit} threads at most")
+        if not callable(dynsmemsize):
+            nbytes = _dynamic_bytes(dynsmemsize)
+            if not is_emulated():
+                return self._on_gpu()._suits(self.signature, min(limit, has["MAX_THREADS_PER_BLOCK"]), nbytes)
+            return self._fullest(limit, lambda _: nbytes)
+        return self._fullest(limit, dynsmemsize)
+
+    def _fullest(self, limit: int, shared_of: Callable[[int], int]) -> tuple[int, int]:
+        """What CUDA's driver does, which takes no function of Python's: whole warps, and the limit. Of sizes that are as good the largest."""
+        has = attributes()
+        warp, room = has["WARP_SIZE"], has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]
+        most = min(limit or has["MAX_THREADS_PER_BLOCK"], self._most_threads())
+        best = (0, 0)
+        for threads in (most, *range((most - 1) // warp * warp, 0, -warp)):
+            nbytes = operator.index(shared_of(threads))
+            if nbytes < 0:
+                raise ValueError(f"{nbytes} bytes of dynamic shared memory for {threads} threads")
+            held = self._held(threads, nbytes) if nbytes <= room else 0
+            if held * threads > best[0] * best[1]:
+                best = held, threads
+        if best == (0, 0):
+            raise ValueError("a block of the kernel has more dynamic shared memory than a multiprocessor")
+        return best[0] * has["MULTIPROCESSOR_COUNT"], best[1]
+
+    def _most_threads(self) -> int:
+        """As `max_threads_per_block`; of the emulated device, which has no registers, what the device and the launch bounds allow."""
+        if not is_emulated():
+            return self.max_threads_per_block
+        most = attributes()["MAX_THREADS_PER_BLOCK"]
+        return min(most, device_flags(self._kernel.targetoptions).get("max_threads", most))
+
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """How many blocks of this size run at the same time, as a launch with `cg.this_grid().sync()` needs on hardware.
 
@@ -191,24 +279,36 @@ class Definition:
         dynsmemsize : int
             Its bytes of dynamic shared memory.
         """
-        has = attributes()
-        sizes = blockdim if isinstance(blockdim, (tuple, list)) else (blockdim,)
-        threads = math.prod(operator.index(n) for n in sizes)
-        if not 1 <= threads <= has["MAX_THREADS_PER_BLOCK"]:
-            raise ValueError(
-                f"a block of {threads} threads; a device takes 1 to {has['MAX_THREADS_PER_BLOCK']}"
-            )
-        most = has["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]
-        if not 0 <= operator.index(dynsmemsize) <= most:
-            raise ValueError(f"{dynsmemsize} bytes of dynamic shared memory; a block has 0 to {most}")
-        if not is_emulated():
-            return int(
-                self._on_gpu()._held(self.signature, threads, dynsmemsize) * has["MULTIPROCESSOR_COUNT"]
-            )
-        held = min(has["MAX_BLOCKS_PER_MULTIPROCESSOR"], has["MAX_THREADS_PER_MULTIPROCESSOR"] // threads)
-        if dynsmemsize:
-            held = min(held, most // dynsmemsize)
-        return int(held * has["MULTIPROCESSOR_COUNT"])
+        held = self.active_blocks_per_multiprocessor(blockdim, dynsmemsize)
+        return held * attributes()["MULTIPROCESSOR_COUNT"]
+
+
+def _dynamic_bytes(given: Any) -> int:
+    most = attributes()["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]
+    nbytes = operator.index(given)
+    if not 0 <= nbytes <= most:
+        raise ValueError(f"{nbytes} bytes of dynamic shared memory; a block has 0 to {most}")
+    return nbytes
+
+
+def definition_of(kernel: Any) -> Definition:
+    """One of `overloads`, or the only one of a kernel.
+
+    Raises
+    ------
+    TypeError
+        It is neither that nor a kernel.
+    ValueError
+        The kernel has none, or several.
+    """
+    if isinstance(kernel, Definition):
+        return kernel
+    if not isinstance(kernel, Inspection):
+        raise TypeError(f"a kernel, or one of its overloads, is asked about, not {type(kernel).__name__}")
+    known = list(kernel.overloads.values())
+    if len(known) != 1:
+        raise ValueError(f"{kernel.__qualname__}() has {len(known)} signatures: ask about one of overloads")
+    return known[0]
 
 
 class _Definitions(dict[Any, Any]):
@@ -317,10 +417,13 @@ class Inspection:
         except KeyError:
             raise KeyError(f"{self.__qualname__}() is not compiled for {sig!r}") from None
 
-    def _number(self, sig: Any, name: str) -> Any:
+    def _told(self, sig: Any, value: Callable[[Definition], Any]) -> Any:
         if sig is None and self.specialized:
-            return getattr(self.definition, name)
-        return self._by_signature(sig, lambda d: getattr(d, name))
+            return value(self.definition)
+        return self._by_signature(sig, value)
+
+    def _number(self, sig: Any, name: str) -> Any:
+        return self._told(sig, lambda d: getattr(d, name))
 
     @property
     def ptx(self) -> Any:
@@ -397,3 +500,31 @@ class Inspection:
     def get_max_threads_per_block(self, signature: Any = None) -> Any:
         """Threads that a block may have, as far as registers go, in the same form."""
         return self._number(signature, "max_threads_per_block")
+
+    def get_active_blocks_per_multiprocessor(
+        self, blockdim: Any, dynsmemsize: int = 0, signature: Any = None
+    ) -> Any:
+        """Blocks that a multiprocessor runs at the same time, as `Definition.active_blocks_per_multiprocessor`, in the same form.
+
+        Raises
+        ------
+        KeyError
+            There is no such signature.
+        ValueError
+            The device has no such block.
+        """
+        return self._told(signature, lambda d: d.active_blocks_per_multiprocessor(blockdim, dynsmemsize))
+
+    def get_max_potential_block_size(
+        self, dynsmemsize: Any = 0, blocksizelimit: int = 0, signature: Any = None
+    ) -> Any:
+        """A grid and a block, in (blocks, threads), with which the device is fullest, as `Definition.max_potential_block_size`, in the same form.
+
+        Raises
+        ------
+        KeyError
+            There is no such signature.
+        ValueError
+            No block of the kernel fits the device; the limit is negative.
+        """
+        return self._told(signature, lambda d: d.max_potential_block_size(dynsmemsize, blocksizelimit))

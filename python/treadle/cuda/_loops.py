@@ -1,8 +1,9 @@
 """Ufuncs and reductions on a GPU: the kernels that are made around a user's function.
 
 A ufunc's kernel is text, written for a number of operands and axes, since a kernel has no loops over its parameters. All threads that the GPU holds at once walk over the
-items, a grid apart (a grid-stride loop): neighbours read neighbouring memory.
-A reduction joins neighbours only, in an order that depends on the length alone: tiles in shared memory, tile after tile in a block, then the blocks' results.
+items, a grid apart (a grid-stride loop): neighbours read neighbouring memory. How many that are, and in what blocks, the driver is asked once for each kernel and types.
+A reduction joins neighbours only, in an order that depends on the length alone: tiles in shared memory, tile after tile in a part of the items, then the parts' results. A block takes
+a part, and a grid's length on the next one, where the GPU does not hold as many.
 """
 
 from __future__ import annotations
@@ -12,29 +13,61 @@ from typing import Any, Callable
 import numpy as np
 
 from .. import cuda
-from .._core import Function
+from .._core import Function, typeof
 from ._array import Array, allocate, move, on_device, readable
 from ._devices import attributes
+from ._inspect import Definition
 from ._kernel import Kernel
 
 __all__ = ["GpuFolds", "GpuLoops"]
 
-THREADS = 256  # of a block
-MOST_BLOCKS = 1024  # of a reduction: one block joins what they give
+THREADS = 256  # of a block, at most: larger ones make a GPU no fuller, and leave more of it idle where items are few
+MOST_PARTS = 1024  # of a reduction: one block joins what they give
 
 
-def _launch_size(n: int, most_threads: int) -> tuple[int, int]:
-    """Blocks and threads for so many items: no more than the GPU runs at once."""
-    has = attributes()
-    threads = min(THREADS, most_threads, has["MAX_THREADS_PER_BLOCK"])
-    held = has["MULTIPROCESSOR_COUNT"] * max(1, has["MAX_THREADS_PER_MULTIPROCESSOR"] // threads)
-    return max(1, min(-(-n // threads), held)), threads
+class _Fitted:
+    """A kernel that is launched with as many blocks as its work needs and the GPU runs at once.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    threads : int, optional
+        Of a block; without it the driver chooses.
+    """
+
+    def __init__(self, kernel: Kernel, threads: int = 0) -> None:
+        self.kernel, self._threads = kernel, threads
+        self._sizes: dict[Any, tuple[int, int]] = {}
+
+    def __call__(self, n: int, most_threads: int, *args: Any) -> None:
+        """Launch it for ``n`` items, of which a block takes one for each of its threads; with ``threads`` given for ``n`` blocks."""
+        try:
+            key = most_threads, *map(typeof, args)
+        except TypeError:
+            self.kernel._check_arguments(args)  # which says it in the kernel's words
+            raise
+        size = self._sizes.get(key)
+        if size is None:
+            size = self._sizes[key] = self._size(min(most_threads, THREADS), key[1:])
+        most, threads = size
+        blocks = n if self._threads else -(-n // threads)
+        self.kernel[max(1, min(blocks, most)), threads](*args)
+
+    def _size(self, most_threads: int, types: tuple[Any, ...]) -> tuple[int, int]:
+        """Blocks at most, and threads of each."""
+        code = Definition(self.kernel, types)
+        if not self._threads:
+            return code.max_potential_block_size(0, most_threads)
+        held = code.active_blocks_per_multiprocessor(self._threads)
+        return held * attributes()["MULTIPROCESSOR_COUNT"], self._threads
 
 
-def _kernel(text: str, names: dict[str, Any]) -> Kernel:
+def _kernel(text: str, names: dict[str, Any], name: str) -> _Fitted:
     scope = {"cuda": cuda, **names}
     exec(compile(text, "<ufunc on a GPU>", "exec"), scope)
-    return Kernel(scope["k"], None, {})
+    made = Kernel(scope["k"], None, {})
+    made.__name__ = made.__qualname__ = name
+    return _Fitted(made)
 
 
 def _place(axes: int) -> list[str]:
@@ -98,7 +131,7 @@ class GpuLoops:
         self, ufunc: Any, fn: Function, declared: list[tuple[bool, ...]] | None, core: list[int]
     ) -> None:
         self._ufunc, self._fn, self._declared, self._core = ufunc, fn, declared, core
-        self._made: dict[Any, Kernel] = {}
+        self._made: dict[Any, _Fitted] = {}
         self._types: dict[Any, tuple[Any, ...]] = {}
 
     def _loop(self, inputs: list[Any]) -> tuple[Any, ...]:
@@ -127,7 +160,7 @@ class GpuLoops:
             self._types[of] = (given if given in fitting or not fitting else fitting[0]), results
         return self._types[of]
 
-    def _kernel_of(self, axes: int, given: list[Array], want: tuple[Any, ...], row: int) -> Kernel:
+    def _kernel_of(self, axes: int, given: list[Array], want: tuple[Any, ...], row: int) -> _Fitted:
         casts = tuple(None if a.dtype == w else w for a, w in zip(given, want))
         ways = self._ways(given, row)
         key = (axes, casts, ways)
@@ -150,8 +183,7 @@ class GpuLoops:
                 return f"{', '.join(of(k, at) for k in range(nin, len(operands)))} = {call}"
 
             text = _text(operands, axes, body)
-            self._made[key] = _kernel(text, {"f": self._fn, **names})
-            self._made[key].__name__ = self._made[key].__qualname__ = self._ufunc.__name__
+            self._made[key] = _kernel(text, {"f": self._fn, **names}, self._ufunc.__name__)
         return self._made[key]
 
     def _ways(self, given: list[Array], row: int) -> tuple[str, ...]:
@@ -195,8 +227,7 @@ class GpuLoops:
         row = self._row(want)
         n = int(np.prod(space))
         if n:
-            kernel = self._kernel_of(len(space), operands, want, row)
-            kernel[_launch_size(n, most)](*space, *operands)
+            self._kernel_of(len(space), operands, want, row)(n, most, *space, *operands)
         for o, m in zip(outs, made):
             if o is not None and o is not m:
                 move(o, m)
@@ -225,36 +256,37 @@ def _cast(a: Array, dtype: Any) -> Array:
     return made
 
 
-def _fold_kernel(op: Any, item: Any, name: str) -> Kernel:
-    """``out[b]`` becomes the items of ``a`` from ``b * part`` on, joined by ``op``."""
+def _fold_kernel(op: Any, item: Any, name: str) -> _Fitted:
+    """``out[b]`` becomes the items of ``a`` from ``b * part`` on, joined by ``op``, for all parts of ``n`` items."""
 
     def fold(a: Any, n: Any, part: Any, out: Any) -> None:
         tile = cuda.shared.array(THREADS, item)
         t = cuda.threadIdx.x
-        lo = cuda.blockIdx.x * part
-        hi = min(lo + part, n)
-        total = a[lo]
-        first = True
-        for base in range(lo, hi, THREADS):
-            m = min(hi - base, THREADS)
-            if t < m:
-                tile[t] = a[base + t]
-            cuda.syncthreads()
-            s = 1
-            while s < m:
-                if t % (2 * s) == 0 and t + s < m:
-                    tile[t] = item(op(tile[t], tile[t + s]))
+        for b in range(cuda.blockIdx.x, (n + part - 1) // part, cuda.gridDim.x):
+            lo = b * part
+            hi = min(lo + part, n)
+            total = a[lo]
+            first = True
+            for base in range(lo, hi, THREADS):
+                m = min(hi - base, THREADS)
+                if t < m:
+                    tile[t] = a[base + t]
                 cuda.syncthreads()
-                s *= 2
+                s = 1
+                while s < m:
+                    if t % (2 * s) == 0 and t + s < m:
+                        tile[t] = item(op(tile[t], tile[t + s]))
+                    cuda.syncthreads()
+                    s *= 2
+                if t == 0:
+                    total = tile[0] if first else item(op(total, tile[0]))
+                first = False
+                cuda.syncthreads()
             if t == 0:
-                total = tile[0] if first else item(op(total, tile[0]))
-            first = False
-            cuda.syncthreads()
-        if t == 0:
-            out[cuda.blockIdx.x] = total
+                out[b] = total
 
     fold.__name__ = fold.__qualname__ = name
-    return Kernel(fold, None, {})
+    return _Fitted(Kernel(fold, None, {}), THREADS)
 
 
 class GpuFolds:
@@ -262,7 +294,7 @@ class GpuFolds:
 
     def __init__(self, op: Any) -> None:
         self._op = op
-        self._made: dict[Any, Kernel] = {}
+        self._made: dict[Any, _Fitted] = {}
 
     def __call__(self, a: Array, out: Array) -> None:
         """Fold the items of ``a``, one axis and one item at least, into ``out[0]``; both on the device."""
@@ -270,12 +302,12 @@ class GpuFolds:
             item = np.dtype(a.dtype.str).type
             self._made[a.dtype] = _fold_kernel(self._op, item, self._op.__name__)
         kernel, n = self._made[a.dtype], a.size
-        part = -(-n // MOST_BLOCKS)
+        part = -(-n // MOST_PARTS)
         part = max(4, -(-part // THREADS)) * THREADS
-        blocks = -(-n // part)
-        if blocks == 1:
-            kernel[1, THREADS](a, n, part, out)
+        parts = -(-n // part)
+        if parts == 1:
+            kernel(1, THREADS, a, n, part, out)
             return
-        partial = allocate((blocks,), a.dtype)
-        kernel[blocks, THREADS](a, n, part, partial)
-        kernel[1, THREADS](partial, blocks, -(-blocks // THREADS) * THREADS, out)
+        partial = allocate((parts,), a.dtype)
+        kernel(parts, THREADS, a, n, part, partial)
+        kernel(1, THREADS, partial, parts, -(-parts // THREADS) * THREADS, out)
