@@ -61,51 +61,58 @@ static bool is_at_work(tr_cuda *c, cuda_work *w, void *handle) {
     return false;
 }
 
+static bool may_use(tr_cuda *c, cuda_stream *s, int gpu) {
+    return s->gpu == gpu && !s->foreign && is_at_work(c, &s->work, s->handle);
+}
+
 /* `frees` waits for the streams that have work; false: not for all. With the lock. */
-static bool wait_for_all(tr_cuda *c) {
+static bool wait_for_all(tr_cuda *c, int gpu) {
+    const cuda_gpu *g = &c->gpus[gpu];
     for (cuda_stream *s = c->streams.next; s != &c->streams; s = s->next)
-        if (!s->foreign && is_at_work(c, &s->work, s->handle) &&
-            (c->fn.event_record(c->place, s->handle) || c->fn.stream_wait(c->frees, c->place, 0)))
+        if (may_use(c, s, gpu) &&
+            (c->fn.event_record(g->place, s->handle) || c->fn.stream_wait(g->frees, g->place, 0)))
             return false;
     return true;
 }
 
 /* The stream in whose order a block may go, with the lock. NULL: the default one, which is always right. */
-static void *order_of(tr_cuda *c, bool shown) {
+static void *order_of(tr_cuda *c, int gpu, bool shown) {
+    cuda_gpu *g = &c->gpus[gpu];
     cuda_stream *one = NULL;
     unsigned n = 0;
-    if (shown || !c->frees || !c->place || is_at_work(c, &c->work, NULL))
+    if (shown || !g->frees || !g->place || is_at_work(c, &g->work, NULL))
         return NULL;
     for (cuda_stream *s = c->streams.next; s != &c->streams; s = s->next)
-        if (!s->foreign && is_at_work(c, &s->work, s->handle)) {
+        if (may_use(c, s, gpu)) {
             one = s;
             n++;
         }
     if (n == 1)
         return one->handle;
-    return n == 0 || wait_for_all(c) ? c->frees : NULL;
+    return n == 0 || wait_for_all(c, gpu) ? g->frees : NULL;
 }
 
 /* A block in the order of the stream that uses it first; where that is not known it is there for all of them. */
-static int take_ordered(tr_cuda *c, uint64_t *at, uint64_t bytes, cuda_stream *s) {
+static int take_ordered(tr_cuda *c, uint64_t *at, uint64_t bytes, int gpu, cuda_stream *s) {
+    cuda_gpu *g = &c->gpus[gpu];
     bool known = s && !s->foreign;
     int status;
-    if (known || !c->allocs || is_at_work(c, &c->work, NULL)) {
+    if (known || !g->allocs || is_at_work(c, &g->work, NULL)) {
         status = c->fn.alloc_on(at, bytes, known ? s->handle : NULL);
-        atomic_fetch_add(known ? &s->work.given : &c->work.given, 1);
+        atomic_fetch_add(known ? &s->work.given : &g->work.given, 1);
         return status;
     }
-    status = c->fn.alloc_on(at, bytes, c->allocs);
-    if (!status && c->fn.stream_query(c->allocs) == TR_CUDA_NOT_READY)
-        status = c->fn.stream_await(c->allocs); /* it was given what another stream has not done with */
+    status = c->fn.alloc_on(at, bytes, g->allocs);
+    if (!status && c->fn.stream_query(g->allocs) == TR_CUDA_NOT_READY)
+        status = c->fn.stream_await(g->allocs); /* it was given what another stream has not done with */
     return status;
 }
 
 /* What was freed may be all that is left, when its streams have come so far. */
-static int take_pooled(tr_cuda *c, uint64_t *at, uint64_t bytes, cuda_stream *s) {
-    int status = take_ordered(c, at, bytes, s);
+static int take_pooled(tr_cuda *c, uint64_t *at, uint64_t bytes, int gpu, cuda_stream *s) {
+    int status = take_ordered(c, at, bytes, gpu, s);
     if (status == TR_CUDA_NO_MEMORY && !c->fn.await())
-        status = take_ordered(c, at, bytes, s);
+        status = take_ordered(c, at, bytes, gpu, s);
     return status;
 }
 
@@ -121,9 +128,9 @@ static int take_block(tr_cuda *c, cuda_block *b, cuda_stream *s, const char **wh
     } else if (b->place == TR_DEV_MANAGED) {
         *what = "cuMemAllocManaged";
         status = c->fn.managed(&at, b->bytes, FOR_ALL);
-    } else if (c->fn.alloc_on) {
+    } else if (c->gpus[b->gpu].pools) {
         *what = "cuMemAllocAsync";
-        status = take_pooled(c, &at, b->bytes, s);
+        status = take_pooled(c, &at, b->bytes, b->gpu, s);
     } else {
         *what = "cuMemAlloc";
         status = c->fn.alloc(&at, b->bytes);
@@ -135,7 +142,7 @@ static int take_block(tr_cuda *c, cuda_block *b, cuda_stream *s, const char **wh
 /* The stream lives while the lock is held. */
 static void free_ordered(tr_cuda *c, const cuda_block *b) {
     pthread_mutex_lock(&c->lock);
-    c->fn.free_on(b->at, order_of(c, b->shown));
+    c->fn.free_on(b->at, order_of(c, b->gpu, b->shown));
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -145,16 +152,26 @@ static void free_block(tr_cuda *c, const cuda_block *b) {
         c->fn.await();
     if (b->place == TR_DEV_HOST)
         c->fn.host_free((void *)b->at);
-    else if (b->place == TR_DEV_LOCAL && c->fn.free_on)
+    else if (b->place == TR_DEV_LOCAL && c->gpus[b->gpu].pools)
         free_ordered(c, b);
     else
         c->fn.free(b->at);
 }
 
+static tr_dev_mem mem_of(tr_cuda *c, const cuda_block *b) {
+    bool local = b->place == TR_DEV_LOCAL;
+    return (tr_dev_mem){.at = (void *)b->at,
+                        .bytes = b->bytes,
+                        .place = b->place,
+                        .number = local ? b->gpu : -1,
+                        .users = local ? &c->gpus[b->gpu].peers : NULL};
+}
+
 int32_t cuda_alloc(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t bytes, tr_dev_mem *out) {
     tr_cuda *c = (tr_cuda *)d;
-    int32_t code = cuda_enter(c);
-    cuda_block b = {.bytes = bytes ? bytes : 1, .place = place};
+    int gpu = cuda_gpu_of((cuda_stream *)s);
+    int32_t code = cuda_enter_on(c, gpu);
+    cuda_block b = {.bytes = bytes ? bytes : 1, .place = place, .gpu = gpu};
     const char *what;
     if (code)
         return code;
@@ -168,7 +185,8 @@ int32_t cuda_alloc(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t byt
         free_block(c, &b);
         return TR_CODE_MEMORY;
     }
-    *out = (tr_dev_mem){(void *)b.at, bytes, NULL, place};
+    *out = mem_of(c, &b);
+    out->bytes = bytes;
     return 0;
 }
 
@@ -182,7 +200,7 @@ void cuda_free(tr_dev *d, const tr_dev_mem *m) {
     c->nblocks--;
     memmove(c->blocks + k - 1, c->blocks + k, (c->nblocks - k + 1) * sizeof *c->blocks);
     pthread_mutex_unlock(&c->lock);
-    if (cuda_gives_back(c)) /* else it has gone with the context */
+    if (cuda_gives_back(c, b.gpu)) /* else it has gone with the context */
         free_block(c, &b);
 }
 
@@ -193,7 +211,7 @@ bool cuda_find(tr_dev *d, const void *at, tr_dev_mem *out) {
     const cuda_block *b = k > 0 ? &c->blocks[k - 1] : NULL;
     bool found = b && (uintptr_t)at - b->at < b->bytes;
     if (found)
-        *out = (tr_dev_mem){(void *)b->at, b->bytes, NULL, b->place};
+        *out = mem_of(c, b);
     pthread_mutex_unlock(&c->lock);
     return found;
 }
@@ -205,6 +223,11 @@ void cuda_show(tr_dev *d, const void *at) {
     if (k > 0 && (uintptr_t)at - c->blocks[k - 1].at < c->blocks[k - 1].bytes)
         c->blocks[k - 1].shown = true;
     pthread_mutex_unlock(&c->lock);
+}
+
+int cuda_lies_on(tr_cuda *c, const void *at) {
+    tr_dev_mem m;
+    return c->ngpus > 1 && cuda_owns(&c->dev, at) && cuda_find(&c->dev, at, &m) ? m.number : -1;
 }
 
 bool cuda_owns(const tr_dev *d, const void *at) {
@@ -313,8 +336,8 @@ static tr_dev_copy packed(const tr_dev_copy *p, void *at, bool to) {
 }
 
 /* Arrays that meet: all is read before anything is written. */
-static int copy_by_way(tr_cuda *c, const tr_dev_copy *p, void *stream) {
-    bool ordered = c->fn.alloc_on != NULL;
+static int copy_by_way(tr_cuda *c, const tr_dev_copy *p, int gpu, void *stream) {
+    bool ordered = c->gpus[gpu].pools;
     uint64_t at, bytes = tr_dev_copy_bytes(p);
     int status = ordered ? c->fn.alloc_on(&at, bytes, stream) : c->fn.alloc(&at, bytes);
     if (status)
@@ -326,13 +349,46 @@ static int copy_by_way(tr_cuda *c, const tr_dev_copy *p, void *stream) {
     return status ? status : after;
 }
 
-int cuda_copy(tr_cuda *c, const tr_dev_copy *given, void *stream) {
+/* A block of memory on a GPU, which the thread enters; all of it is over when `give_room` returns, or comes in the stream's order. */
+static int take_room(tr_cuda *c, int gpu, uint64_t bytes, uint64_t *at) {
+    return cuda_enter_on(c, gpu) ? TR_CUDA_NO_PEER : c->fn.alloc(at, bytes);
+}
+
+/* From one GPU to another: in one piece, so that what has gaps is packed there and unpacked here. On a stream of the GPU `to`. */
+static int copy_across(tr_cuda *c, const tr_dev_copy *p, int to, int from, void *stream) {
+    uint64_t bytes = tr_dev_copy_bytes(p), there = 0, here = 0;
+    int status = take_room(c, from, bytes, &there);
+    tr_dev_copy out = packed(p, (void *)(uintptr_t)there, true);
+    if (!status)
+        status = copy_part(c, &out, 0, NULL);
+    if (!status)
+        status = c->fn.stream_await(NULL); /* what was to come before on that GPU has come, too */
+    if (!status)
+        status = take_room(c, to, bytes, &here);
+    if (!status)
+        status = c->fn.peer_copy(here, c->gpus[to].context, there, c->gpus[from].context, bytes, stream);
+    tr_dev_copy in = packed(p, (void *)(uintptr_t)here, false);
+    if (!status)
+        status = copy_part(c, &in, 0, stream);
+    if (!status)
+        status = c->fn.stream_await(stream);
+    if (here)
+        c->fn.free(here);
+    if (there && !cuda_enter_on(c, from))
+        c->fn.free(there);
+    return cuda_enter_on(c, to) ? TR_CUDA_NO_PEER : status;
+}
+
+int cuda_copy(tr_cuda *c, const tr_dev_copy *given, int gpu, void *stream) {
     tr_dev_copy p = *given;
     if (tr_dev_copy_bytes(&p) == 0)
         return 0;
     tr_dev_copy_plan(&p);
+    int to = cuda_lies_on(c, p.to), from = cuda_lies_on(c, p.from);
+    if (to >= 0 && from >= 0 && to != from)
+        return c->fn.peer_copy ? copy_across(c, &p, to, from, to == gpu ? stream : NULL) : TR_CUDA_NO_PEER;
     bool one = p.ndim == 0 || (p.ndim == 1 && p.to_stride[0] == (int64_t)p.item &&
                                p.from_stride[0] == (int64_t)p.item && p.to == p.from);
-    int status = !one && meet(&p) ? copy_by_way(c, &p, stream) : copy_part(c, &p, 0, stream);
+    int status = !one && meet(&p) ? copy_by_way(c, &p, gpu, stream) : copy_part(c, &p, 0, stream);
     return status || stream ? status : c->fn.stream_await(NULL);
 }

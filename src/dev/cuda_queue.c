@@ -123,6 +123,16 @@ static void note(tr_cuda *c, cuda_stream *s, tr_dev_job *j) {
     release(ended);
 }
 
+/* The GPU on whose default stream a job is done: that of the memory. */
+static int place_of(tr_cuda *c, const tr_dev_job *j) {
+    int gpu = -1;
+    if (j->op == TR_DEV_COPY && (gpu = cuda_lies_on(c, j->u.copy.to)) < 0)
+        gpu = cuda_lies_on(c, j->u.copy.from);
+    else if (j->op == TR_DEV_FILL)
+        gpu = cuda_lies_on(c, j->u.fill.to);
+    return gpu < 0 ? cuda_here() : gpu;
+}
+
 /* A job is in the list when the driver has it, so who finds the stream idle knows that all of the list has ended. */
 int32_t cuda_submit(tr_dev *d, tr_dev_stream *stream, tr_dev_job *j) {
     tr_cuda *c = (tr_cuda *)d;
@@ -130,15 +140,17 @@ int32_t cuda_submit(tr_dev *d, tr_dev_stream *stream, tr_dev_job *j) {
     if (atomic_load_explicit(&c->stopping, memory_order_relaxed))
         return TR_CODE_ENDED;
     j->code = 0;
-    uint64_t given = atomic_load(&c->work.given);
-    int32_t code = cuda_do(c, s ? s->handle : NULL, j);
+    int gpu = s ? s->gpu : place_of(c, j);
+    cuda_work *work = &c->gpus[gpu].work;
+    uint64_t given = atomic_load(&work->given);
+    int32_t code = cuda_do(c, gpu, s ? s->handle : NULL, j);
     if (!code && s) {
         note(c, s, j);
     } else if (!code && j->op == TR_DEV_COPY) { /* all before it has ended */
-        cuda_work_ended(&c->work, given);
+        cuda_work_ended(work, given);
         cuda_look(c);
     } else if (!code) {
-        atomic_fetch_add(&c->work.given, 1);
+        atomic_fetch_add(&work->given, 1);
     }
     return code;
 }
@@ -159,17 +171,30 @@ static bool wait_until(tr_cuda *c, ready_fn *ready, void *what, int64_t ns) {
     }
 }
 
-/* Has all that these streams were given been done? A failure counts as that. `s` NULL: all streams, and the default one. */
+/* Have the default streams of all GPUs nothing to do? Leaves this thread's GPU entered. */
+static int ask_defaults(tr_cuda *c) {
+    int status = 0;
+    for (int k = 0; k < c->ngpus && !status; k++) {
+        if (!c->gpus[k].context)
+            continue;
+        uint64_t given = atomic_load(&c->gpus[k].work.given);
+        status = c->ngpus > 1 && cuda_enter_on(c, k) ? cuda_refused_with() : c->fn.stream_query(NULL);
+        if (!status)
+            cuda_work_ended(&c->gpus[k].work, given);
+    }
+    if (c->ngpus > 1)
+        cuda_enter(c);
+    return status;
+}
+
+/* Has all that these streams were given been done? A failure counts as that. `s` NULL: all streams, and the default ones. */
 static bool are_idle(tr_cuda *c, void *s) {
     tr_dev_job *ended = NULL, *all[2] = {0};
-    uint64_t given = atomic_load(&c->work.given);
-    int status = c->lost || s ? 0 : c->fn.stream_query(NULL);
-    if (!s && !status)
-        cuda_work_ended(&c->work, given);
+    int status = c->lost || s ? 0 : ask_defaults(c);
     pthread_mutex_lock(&c->lock);
     for (cuda_stream *o = c->streams.next; o != &c->streams && !status; o = o->next)
         if ((!s || o == s) && !c->lost) {
-            given = atomic_load(&o->work.given);
+            uint64_t given = atomic_load(&o->work.given);
             status = c->fn.stream_query(o->handle);
             if (!status)
                 cuda_work_ended(&o->work, given);
@@ -193,7 +218,7 @@ static bool are_idle(tr_cuda *c, void *s) {
 
 /* Gives back the streams that nobody has any more, and that have nothing to do. */
 static void end_orphans(tr_cuda *c) {
-    bool alive = cuda_gives_back(c);
+    bool alive = cuda_gives_back(c, cuda_here());
     cuda_stream *gone = NULL;
     pthread_mutex_lock(&c->lock);
     for (cuda_stream *o = c->streams.next, *next; o != &c->streams; o = next) {
@@ -261,8 +286,10 @@ static tr_dev_stream *note_stream(tr_cuda *c, cuda_stream *s) {
 tr_dev_stream *cuda_stream_new(tr_dev *d) {
     tr_cuda *c = (tr_cuda *)d;
     cuda_stream *s = calloc(1, sizeof *s);
-    if (s && !cuda_enter(c) && !c->fn.stream_new(&s->handle, 0))
+    if (s && !cuda_enter(c) && !c->fn.stream_new(&s->handle, 0)) {
+        s->gpu = cuda_here();
         return note_stream(c, s);
+    }
     free(s);
     return NULL;
 }
@@ -272,6 +299,7 @@ tr_dev_stream *cuda_stream_wrap(tr_dev *d, uintptr_t handle) {
     if (!s)
         return NULL;
     s->handle = (void *)handle;
+    s->gpu = cuda_here();
     s->foreign = true;
     return note_stream((tr_cuda *)d, s);
 }
@@ -300,6 +328,7 @@ tr_dev_event *cuda_event_new(tr_dev *d, bool timing) {
         free(e);
         return NULL;
     }
+    e->gpu = cuda_here();
     e->timing = timing;
     return (tr_dev_event *)e;
 }
@@ -307,7 +336,7 @@ tr_dev_event *cuda_event_new(tr_dev *d, bool timing) {
 void cuda_event_free(tr_dev *d, tr_dev_event *event) {
     tr_cuda *c = (tr_cuda *)d;
     cuda_event *e = (cuda_event *)event;
-    if (cuda_gives_back(c))
+    if (cuda_gives_back(c, e->gpu))
         c->fn.event_free(e->handle);
     free(e);
 }
@@ -315,7 +344,7 @@ void cuda_event_free(tr_dev *d, tr_dev_event *event) {
 int32_t cuda_record(tr_dev *d, tr_dev_stream *s, tr_dev_event *event) {
     tr_cuda *c = (tr_cuda *)d;
     cuda_event *e = (cuda_event *)event;
-    int32_t code = cuda_enter(c);
+    int32_t code = cuda_enter_on(c, s ? ((cuda_stream *)s)->gpu : e->gpu);
     int status = code ? 0 : c->fn.event_record(e->handle, s ? ((cuda_stream *)s)->handle : NULL);
     if (code || status)
         return code ? code : cuda_refused(c, "cuEventRecord", status);
@@ -325,7 +354,7 @@ int32_t cuda_record(tr_dev *d, tr_dev_stream *s, tr_dev_event *event) {
 
 int32_t cuda_wait(tr_dev *d, tr_dev_stream *s, tr_dev_event *event) {
     tr_cuda *c = (tr_cuda *)d;
-    int32_t code = cuda_enter(c);
+    int32_t code = cuda_enter_on(c, cuda_gpu_of((cuda_stream *)s));
     int status =
         code ? 0 : c->fn.stream_wait(s ? ((cuda_stream *)s)->handle : NULL, ((cuda_event *)event)->handle, 0);
     return code ? code : status ? cuda_refused(c, "cuStreamWaitEvent", status) : 0;

@@ -65,6 +65,7 @@ typedef enum tr_dev_attr {
         TR_DEV_ATTR__COUNT
 } tr_dev_attr;
 
+enum { TR_DEV_HERE = -1, TR_DEV_GPUS = 32 };
 typedef struct tr_dev tr_dev;
 typedef struct tr_dev_code tr_dev_code;     /* a kernel in the device's own form */
 typedef struct tr_dev_stream tr_dev_stream; /* NULL: the default stream */
@@ -79,6 +80,8 @@ typedef struct tr_dev_mem {
     uint64_t bytes; /* as asked for */
     void *of;       /* the device's own */
     tr_dev_place place;
+    int number;                    /* of the GPU on which it lies; -1: all see it */
+    const _Atomic uint32_t *users; /* others that may use it: a bit each; NULL: all may */
 } tr_dev_mem;
 
 /* --- code --- */
@@ -91,8 +94,9 @@ typedef struct tr_dev_part {
 
 /* What a device makes a kernel of. */
 typedef struct tr_dev_image {
-    const char *text; /* PTX, or what ptxas makes of it; text ends with a 0 */
-    const char *name; /* of the kernel in it */
+    const char *text;   /* PTX, or what ptxas makes of it; text ends with a 0 */
+    const char *source; /* PTX, which lives as long as the code */
+    const char *name;   /* of the kernel in it */
     const tr_dev_part *parts;
     uint32_t nparts,
         bytes;   /* parameters, and their bytes: the first eight are the address of a launch's tr_dev_error */
@@ -183,8 +187,16 @@ typedef struct tr_dev_about {
 
 typedef struct tr_dev_ops {
     const char *name;
-    void (*describe)(tr_dev *d, tr_dev_about *out);
-    int64_t (*attribute)(tr_dev *d, tr_dev_attr a);
+    /* Of one of a device's GPUs by its number, or of the one that this thread uses (TR_DEV_HERE). */
+    void (*describe)(tr_dev *d, int number, tr_dev_about *out);
+    int64_t (*attribute)(tr_dev *d, int number, tr_dev_attr a);
+
+    /* A device may be several GPUs. Each thread uses one of them, at first the first: launches and copies that name no stream are done there, and what is made (blocks, streams,
+     * events) belongs to it. NULL: there is one. At most TR_DEV_GPUS. `select` fails with a message. `befriend`: may `user` use the memory of `of`? From now on it does, where only that was asked for (`ask`) not. */
+    int (*count)(tr_dev *d);
+    int (*number)(tr_dev *d, const tr_dev_stream *s); /* of the GPU of a stream; of the thread's */
+    bool (*select)(tr_dev *d, int number, char *msg, size_t room);
+    int32_t (*befriend)(tr_dev *d, int user, int of, bool ask, bool *can);
 
     /* Memory. `alloc` fails with MEMORY; `find` gives the live block that holds an address, false: none does. `owns` is quick: an address is one of the device's, in a
      * live block or not. A block of which the stream that uses it first is known (s) comes in its order, and may be used by others when that has come so far. */
@@ -206,7 +218,7 @@ typedef struct tr_dev_ops {
     void *(*assemble)(tr_dev *d, const char *text, size_t *size);
     void (*unload)(tr_dev *d, tr_dev_code *code);
     int32_t (*launch)(tr_dev *d, tr_dev_stream *s, const tr_dev_launch *l);
-    int32_t (*takes)(tr_dev *d, const tr_dev_code *code, tr_dev_takes *out);
+    int32_t (*takes)(tr_dev *d, tr_dev_code *code, tr_dev_takes *out);
     /* Blocks of so many threads and bytes of dynamic shared memory that a multiprocessor holds at once. */
     int32_t (*held)(tr_dev *d, tr_dev_code *code, uint32_t threads, uint32_t shared, int *blocks);
     /* The threads of a block, `limit` at most (0: as many as it may have), with which a multiprocessor is fullest, and how many such blocks the device holds at once. */
@@ -223,6 +235,7 @@ typedef struct tr_dev_ops {
 
 struct tr_dev {
     const tr_dev_ops *ops;
+    bool several; /* GPUs */
 };
 
 /* What a device asks of who opens it; lives as long as the process. */

@@ -69,7 +69,8 @@ static int64_t cache_bytes(void) {
     return most > 0 ? most : 0;
 }
 
-static int64_t attribute(tr_dev *d, tr_dev_attr a) {
+static int64_t attribute(tr_dev *d, int number, tr_dev_attr a) {
+    (void)number;
     (void)d;
     switch (a) {
     case TR_DEV_MAX_THREADS_PER_BLOCK: return 1024;
@@ -107,8 +108,9 @@ static int64_t attribute(tr_dev *d, tr_dev_attr a) {
     }
 }
 
-static void describe(tr_dev *d, tr_dev_about *out) {
+static void describe(tr_dev *d, int number, tr_dev_about *out) {
     (void)d;
+    (void)number;
     *out = (tr_dev_about){.name = "Treadle's emulated device"};
 }
 

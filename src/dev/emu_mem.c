@@ -191,7 +191,7 @@ int32_t emu_alloc(emu_mem *m, uint64_t bytes, tr_dev_mem *out) {
     m->left -= b->size;
     if (b->at + b->size > m->touched)
         m->touched = b->at + b->size;
-    *out = (tr_dev_mem){(void *)(m->lo + b->start), bytes, b, TR_DEV_LOCAL};
+    *out = (tr_dev_mem){.at = (void *)(m->lo + b->start), .bytes = bytes, .of = b};
     return 0;
 }
 
@@ -235,7 +235,7 @@ bool emu_find(const emu_mem *m, const void *at, tr_dev_mem *out) {
         b = b->next;
     if (!b || b->free || offset < b->start || offset >= b->start + (b->asked ? b->asked : 1))
         return false;
-    *out = (tr_dev_mem){(void *)(m->lo + b->start), b->asked, b, TR_DEV_LOCAL};
+    *out = (tr_dev_mem){.at = (void *)(m->lo + b->start), .bytes = b->asked, .of = b};
     return true;
 }
 

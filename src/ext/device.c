@@ -57,10 +57,63 @@ static PyObject *dev_open(PyObject *module, PyObject *args) {
     }
     if (strcmp(d->ops->name, name) != 0)
         return PyErr_Format(PyExc_RuntimeError, "the device %s is in use already", d->ops->name);
+    return PyLong_FromLong(d->ops->count ? d->ops->count(d) : 1);
+}
+
+/* The device, and the number of one of its GPUs that `arg` is. NULL with an exception. */
+static tr_dev *one_of(PyObject *module, PyObject *arg, int *number) {
+    tr_dev *d = tr_device_get(tr_ext_state(module));
+    long n = d ? PyLong_AsLong(arg) : -1;
+    if (!d || (n == -1 && PyErr_Occurred()))
+        return NULL;
+    long all = d->ops->count ? d->ops->count(d) : 1;
+    if (n < 0 || n >= all)
+        return PyErr_Format(PyExc_IndexError, "there is no device %ld: %ld in all, numbered from 0", n, all),
+               NULL;
+    *number = (int)n;
+    return d;
+}
+
+static PyObject *dev_about(PyObject *module, PyObject *arg) {
     tr_dev_about about;
-    d->ops->describe(d, &about);
+    int number;
+    tr_dev *d = one_of(module, arg, &number);
+    if (!d)
+        return NULL;
+    d->ops->describe(d, number, &about);
     return Py_BuildValue("(sy#i)", about.name, (char *)about.uuid, (Py_ssize_t)sizeof about.uuid,
                          about.driver);
+}
+
+static PyObject *dev_select(PyObject *module, PyObject *arg) {
+    char msg[300];
+    int number;
+    tr_dev *d = one_of(module, arg, &number);
+    if (!d)
+        return NULL;
+    if (d->ops->select && !d->ops->select(d, number, msg, sizeof msg))
+        return PyErr_Format(PyExc_RuntimeError, "device %d: %s", number, msg);
+    Py_RETURN_NONE;
+}
+
+static PyObject *dev_selected(PyObject *module, PyObject *unused) {
+    (void)unused;
+    tr_dev *d = tr_device_get(tr_ext_state(module));
+    return d ? PyLong_FromLong(d->ops->number ? d->ops->number(d, NULL) : 0) : NULL;
+}
+
+/* _dev_befriend(user, of, ask): whether the one GPU may use the memory of the other; from now on it does, unless that is only asked for. */
+static PyObject *dev_befriend(PyObject *module, PyObject *args) {
+    PyObject *user, *of;
+    int ask, a, b;
+    bool can = true;
+    if (!PyArg_ParseTuple(args, "OOp:_dev_befriend", &user, &of, &ask))
+        return NULL;
+    tr_dev *d = one_of(module, user, &a);
+    if (!d || !one_of(module, of, &b))
+        return NULL;
+    int32_t code = d->ops->befriend ? d->ops->befriend(d, a, b, ask, &can) : 0;
+    return code ? tr_device_raise(d, code) : PyBool_FromLong(can);
 }
 
 PyObject *tr_device_raise(tr_dev *d, int32_t code) {
@@ -142,6 +195,11 @@ static PyObject *get_freed(PyObject *self, void *unused) {
     return PyBool_FromLong(!((tr_devmem *)self)->live);
 }
 
+static PyObject *get_number(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromLong(((tr_devmem *)self)->mem.number);
+}
+
 static PyObject *get_place(PyObject *self, void *unused) {
     (void)unused;
     return PyLong_FromLong((long)((tr_devmem *)self)->mem.place);
@@ -158,6 +216,7 @@ static PyGetSetDef mem_getset[] = {
     {"nbytes", get_nbytes, NULL, "How many bytes there are.", NULL},
     {"place", get_place, NULL, "Where it lies: on the device (0), on the host (1), where it is used (2).",
      NULL},
+    {"number", get_number, NULL, "The number of the device on which it lies; -1: all see it.", NULL},
     {"freed", get_freed, NULL, "Whether it was given back.", NULL},
     {0},
 };
@@ -269,7 +328,7 @@ static PyObject *dev_find(PyObject *module, PyObject *arg) {
         return NULL;
     if (!d->ops->find(d, at, &m))
         Py_RETURN_NONE;
-    return Py_BuildValue("NK", PyLong_FromVoidPtr(m.at), (unsigned long long)m.bytes);
+    return Py_BuildValue("NKi", PyLong_FromVoidPtr(m.at), (unsigned long long)m.bytes, m.number);
 }
 
 static PyObject *dev_owns(PyObject *module, PyObject *arg) {
@@ -326,12 +385,12 @@ static PyObject *dev_memory(PyObject *module, PyObject *unused) {
     return Py_BuildValue("KK", (unsigned long long)left, (unsigned long long)total);
 }
 
-static PyObject *dev_attributes(PyObject *module, PyObject *unused) {
-    (void)unused;
-    tr_dev *d = tr_device_get(tr_ext_state(module));
+static PyObject *dev_attributes(PyObject *module, PyObject *arg) {
+    int number;
+    tr_dev *d = one_of(module, arg, &number);
     PyObject *all = d ? PyDict_New() : NULL;
     for (int k = 0; all && k < TR_DEV_ATTR__COUNT; k++) {
-        PyObject *v = PyLong_FromLongLong(d->ops->attribute(d, (tr_dev_attr)k));
+        PyObject *v = PyLong_FromLongLong(d->ops->attribute(d, number, (tr_dev_attr)k));
         if (!v || PyDict_SetItemString(all, tr_dev_attr_name[k], v) < 0)
             Py_CLEAR(all);
         Py_XDECREF(v);
@@ -342,9 +401,19 @@ static PyObject *dev_attributes(PyObject *module, PyObject *unused) {
 bool tr_device_add(PyObject *module) {
     static PyMethodDef methods[] = {
         {"_dev_open", dev_open, METH_VARARGS,
-         "_dev_open(name, driver)\n--\n\nOpens the device, by that library where ``driver`` is not None: its "
-         "name, uuid "
-         "and the driver's version."},
+         "_dev_open(name, driver)\n--\n\nOpens the device, by that library where ``driver`` is not None: how "
+         "many "
+         "GPUs it is."},
+        {"_dev_about", dev_about, METH_O,
+         "_dev_about(number)\n--\n\nName and uuid of that GPU, and the driver's version."},
+        {"_dev_select", dev_select, METH_O,
+         "_dev_select(number)\n--\n\nThis thread uses that GPU from now on."},
+        {"_dev_selected", dev_selected, METH_NOARGS,
+         "_dev_selected()\n--\n\nThe number of the GPU that this thread uses."},
+        {"_dev_befriend", dev_befriend, METH_VARARGS,
+         "_dev_befriend(user, of, ask)\n--\n\nWhether a GPU can use the memory of another one; from now on "
+         "it "
+         "does, where not only that was asked."},
         {"_dev_alloc", dev_alloc, METH_VARARGS,
          "_dev_alloc(nbytes, place=0, stream=None)\n--\n\nA block of the device's memory, not initialised, "
          "in the "
@@ -371,8 +440,8 @@ bool tr_device_add(PyObject *module) {
         {"_dev_unpin", dev_unpin, METH_O, "_dev_unpin(ptr)\n--\n\nThe end of `_dev_pin`."},
         {"_dev_memory", dev_memory, METH_NOARGS,
          "_dev_memory()\n--\n\nBytes that are free, and all there are."},
-        {"_dev_attributes", dev_attributes, METH_NOARGS,
-         "_dev_attributes()\n--\n\nLimits and properties by CUDA's names."},
+        {"_dev_attributes", dev_attributes, METH_O,
+         "_dev_attributes(number)\n--\n\nLimits and properties by CUDA's names."},
         {NULL, NULL, 0, NULL},
     };
     tr_state *st = tr_ext_state(module);

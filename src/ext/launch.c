@@ -286,7 +286,7 @@ static bool compile(const tr_launcher *l, tr_dev *d, PyObject *const *items, uin
     PyObject *bound[SIZES + 1] = {NULL};
     enum { FAILURE = 8 }; /* what it may raise goes where the first parameter points */
     uint64_t bytes = parameter_bytes(items, n, FAILURE),
-             most = (uint64_t)d->ops->attribute(d, TR_DEV_MAX_PARAMETER_BYTES);
+             most = (uint64_t)d->ops->attribute(d, TR_DEV_HERE, TR_DEV_MAX_PARAMETER_BYTES);
     if (bytes > most) {
         PyErr_Format(PyExc_ValueError,
                      "%U: its arguments are %llu bytes of parameters; a device takes at most %llu (an array "
@@ -340,6 +340,40 @@ static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
     return true;
 }
 
+/* The GPU may use the memory of an argument. */
+static bool is_near(tr_state *st, PyObject *o, int gpu, int *of) {
+    if (PyTuple_Check(o)) {
+        bool ok = true;
+        for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(o); i++)
+            ok = is_near(st, PyTuple_GET_ITEM(o, i), gpu, of);
+        return ok;
+    }
+    const tr_devmem *m = PyArray_Check(o) ? tr_device_block(st, o) : NULL;
+    if (!m || !m->mem.users || m->mem.number == gpu)
+        return true;
+    *of = m->mem.number;
+    return atomic_load(m->mem.users) >> gpu & 1;
+}
+
+/* Where there are several: arguments lie on the one of the launch. */
+static __attribute__((noinline)) bool are_near(const tr_launcher *l, tr_dev *d, PyObject *const *items,
+                                               Py_ssize_t n) {
+    tr_dev_stream *s;
+    int of = 0;
+    if (!tr_stream_of(l->st, l->stream, &s))
+        return false;
+    int gpu = d->ops->number(d, s);
+    Py_ssize_t i = 0;
+    while (i < n && is_near(l->st, items[i], gpu, &of))
+        i++;
+    if (i < n)
+        PyErr_Format(PyExc_ValueError,
+                     "%U: argument %zd lies on device %d, and the launch is on device %d: select_device(%d) "
+                     "before it, or a copy of the array made there",
+                     l->fn->qualname, i + 1, of, gpu, of);
+    return i == n;
+}
+
 /* A kernel of the device's own with defaults, or *args. */
 static __attribute__((noinline)) PyObject *launch_bound(const tr_launcher *l, tr_dev *d,
                                                         PyObject *const *items, Py_ssize_t n) {
@@ -359,9 +393,10 @@ static PyObject *launch_args(tr_launcher *l, PyObject *const *args, Py_ssize_t n
     Py_ssize_t i = 0;
     while (i < n && LIKELY(item_of(l->st, d, args[i], &items[i], &own)))
         i++;
-    if (i == n && l->own && UNLIKELY(n != (Py_ssize_t)l->fn->nparams || l->fn->varargs))
+    bool ok = i == n && (LIKELY(!d->several) || are_near(l, d, items, n));
+    if (ok && l->own && UNLIKELY(n != (Py_ssize_t)l->fn->nparams || l->fn->varargs))
         r = launch_bound(l, d, items, n);
-    else if (i == n)
+    else if (ok)
         r = launch_items(l, d, items, (uint32_t)n);
     if (UNLIKELY(items != room))
         PyMem_Free(items);

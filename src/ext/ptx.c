@@ -138,9 +138,9 @@ static void *cached_code(tr_job *j, tr_dev *d, const tr_meta *meta, const char *
     tr_hasher *h = j->cache_dir && d->ops->assemble ? tr_hasher_new() : NULL;
     if (!h)
         return NULL;
-    d->ops->describe(d, &about);
-    int64_t cc[] = {d->ops->attribute(d, TR_DEV_COMPUTE_CAPABILITY_MAJOR),
-                    d->ops->attribute(d, TR_DEV_COMPUTE_CAPABILITY_MINOR), about.driver};
+    d->ops->describe(d, TR_DEV_HERE, &about);
+    int64_t cc[] = {d->ops->attribute(d, TR_DEV_HERE, TR_DEV_COMPUTE_CAPABILITY_MAJOR),
+                    d->ops->attribute(d, TR_DEV_HERE, TR_DEV_COMPUTE_CAPABILITY_MINOR), about.driver};
     tr_hasher_add(h, "code of a device", sizeof "code of a device");
     tr_hasher_add(h, cc, sizeof cc);
     tr_hasher_add(h, text, strlen(text));
@@ -160,6 +160,7 @@ static tr_dev_code *load(tr_job *j, tr_dev *d, void *owner, char *msg, size_t ro
     const char *text = tr_module_text(j->out.module);
     void *made = cached_code(j, d, meta, text);
     tr_dev_image im = {.text = made ? made : text,
+                       .source = text,
                        .name = meta->entry,
                        .parts = parts,
                        .nparts = p.n - 1,

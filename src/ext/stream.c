@@ -261,14 +261,16 @@ enum { LEGACY_HANDLE = 1, PER_THREAD_HANDLE = 2 }; /* CUDA's own numbers */
 static pthread_key_t own_key; /* of the process: a thread's own stream */
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
-typedef struct own_stream {
+typedef struct own_streams {
     tr_dev *d;
-    tr_dev_stream *s;
-} own_stream;
+    tr_dev_stream *s[TR_DEV_GPUS]; /* NULL: none yet */
+} own_streams;
 
 static void own_free(void *arg) {
-    own_stream *o = arg;
-    o->d->ops->stream_free(o->d, o->s);
+    own_streams *o = arg;
+    for (unsigned k = 0; k < TR_DEV_GPUS; k++)
+        if (o->s[k])
+            o->d->ops->stream_free(o->d, o->s[k]);
     free(o);
 }
 
@@ -276,24 +278,28 @@ static void own_open(void) {
     pthread_key_create(&own_key, own_free);
 }
 
-/* The stream that this thread has for itself. NULL with an exception. */
-static tr_dev_stream *own_of_thread(tr_dev *d) {
+/* The streams that this thread has for itself, one a GPU. NULL without memory. */
+static own_streams *own_of_thread(tr_dev *d) {
     pthread_once(&own_once, own_open);
-    own_stream *o = pthread_getspecific(own_key);
-    if (!o && (o = malloc(sizeof *o))) {
-        *o = (own_stream){d, d->ops->stream_wrap(d, PER_THREAD_HANDLE)};
-        if (!o->s) /* the device has none for each thread by itself */
-            o->s = d->ops->stream_new(d);
-        if (!o->s || pthread_setspecific(own_key, o) != 0) {
-            if (o->s)
-                d->ops->stream_free(d, o->s);
-            free(o);
-            o = NULL;
-        }
-    }
-    if (!o)
+    own_streams *o = pthread_getspecific(own_key);
+    if (o || !(o = calloc(1, sizeof *o)))
+        return o;
+    o->d = d;
+    if (pthread_setspecific(own_key, o) == 0)
+        return o;
+    free(o);
+    return NULL;
+}
+
+/* That of the GPU that the thread uses. NULL with an exception. */
+static tr_dev_stream *own_stream(tr_dev *d) {
+    own_streams *o = own_of_thread(d);
+    tr_dev_stream **s = o ? &o->s[d->ops->number ? d->ops->number(d, NULL) : 0] : NULL;
+    if (s && !*s && !(*s = d->ops->stream_wrap(d, PER_THREAD_HANDLE)))
+        *s = d->ops->stream_new(d); /* the device has none for each thread by itself */
+    if (!s || !*s)
         PyErr_NoMemory();
-    return o ? o->s : NULL;
+    return s ? *s : NULL;
 }
 
 bool tr_stream_of(tr_state *st, PyObject *o, tr_dev_stream **out) {
@@ -306,7 +312,7 @@ bool tr_stream_of(tr_state *st, PyObject *o, tr_dev_stream **out) {
     }
     tr_streamobj *s = (tr_streamobj *)o;
     tr_dev *d = s->kind == PER_THREAD ? tr_device_get(st) : NULL;
-    *out = s->kind == PER_THREAD && d ? own_of_thread(d) : s->s;
+    *out = s->kind == PER_THREAD && d ? own_stream(d) : s->s;
     return s->kind != PER_THREAD || *out;
 }
 

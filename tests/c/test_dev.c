@@ -495,7 +495,7 @@ int main(void) {
     assert(d && d == tr_dev_open("emu", &h, msg, sizeof msg));
     ops = d->ops;
     for (int a = 0; a < TR_DEV_ATTR__COUNT; a++)
-        assert(tr_dev_attr_name[a] && ops->attribute(d, (tr_dev_attr)a) >= 0);
+        assert(tr_dev_attr_name[a] && ops->attribute(d, TR_DEV_HERE, (tr_dev_attr)a) >= 0);
     test_memory();
     test_copies();
     test_order();

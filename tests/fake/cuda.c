@@ -21,7 +21,9 @@ enum {
     HANDLES = 1 << 14,
     HOSTS = 4096,
     NAMES = 16,
-    QUEUE = 4096
+    QUEUE = 4096,
+    GPUS = 4,  /* each has as much of the space */
+    DEVICE = 7 /* the first one's name */
 };
 enum { INVALID = 1, NOT_FOUND = 500, INVALID_HANDLE = 400, INVALID_PTX = 218 };
 
@@ -47,7 +49,9 @@ typedef struct work {
 typedef enum kind { NOTHING, STREAM, EVENT, MODULE, FUNCTION, LINK } kind;
 typedef struct object {
     kind kind;
-    bool done, apart; /* an event has happened; a stream does not wait for the default one, nor that for it */
+    int gpu;
+    bool done, apart,
+        legacy; /* an event has happened; a stream does not wait for the default one, nor that for it; is that */
     uint64_t recorded; /* an event's latest recording: the number of that work */
     char name[256];
     double at;
@@ -67,6 +71,9 @@ static struct {
     unsigned nblocks;
     uint64_t used;
     object objects[HANDLES];
+    object legacy[GPUS];  /* the default streams, and what stands for contexts */
+    int ngpus, cc[GPUS];  /* as TREADLE_FAKE_GPUS has them, "90,75"; by default one of 9.0 */
+    unsigned peers[GPUS]; /* whose memory a GPU may use: a bit each */
     work *queue;
     unsigned nwork, ncalls;
     uint64_t number;   /* of the latest work */
@@ -91,6 +98,7 @@ static struct {
         size_t bytes;
     } hosts[HOSTS]; /* memory of the host that the device sees */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .go = PTHREAD_COND_INITIALIZER};
+static _Thread_local int current; /* GPU */
 static _Thread_local bool called; /* this thread is the driver's, which may not come back to it */
 
 static const char *const symbols[] = {
@@ -139,6 +147,11 @@ static bool is_local(uint64_t at) {
     return fake.device && p >= fake.device && p < fake.device + SPACE;
 }
 
+/* Whose memory it is. */
+static int owner(uint64_t at) {
+    return (int)((at - (uint64_t)(uintptr_t)fake.device) / (SPACE / GPUS));
+}
+
 static void *see(uint64_t at) {
     char *p = (char *)(uintptr_t)at;
     return is_local(at) ? fake.host + (p - fake.device) : p;
@@ -154,12 +167,21 @@ static void map(void) {
     fake.host = mmap(NULL, SPACE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     fake.queue = calloc(QUEUE, sizeof *fake.queue);
     close(fd);
+    const char *all = getenv("TREADLE_FAKE_GPUS");
+    for (all = all && *all ? all : "90"; *all && fake.ngpus < GPUS; all += *all == ',') {
+        fake.legacy[fake.ngpus] = (object){.kind = STREAM, .legacy = true, .gpu = fake.ngpus};
+        fake.cc[fake.ngpus++] = (int)strtol(all, (char **)&all, 10);
+    }
+}
+
+static bool is_device(int device) {
+    return device >= DEVICE && device < DEVICE + fake.ngpus;
 }
 
 static object *make(kind k) {
     for (unsigned i = 0; i < HANDLES; i++)
         if (fake.objects[i].kind == NOTHING) {
-            fake.objects[i] = (object){.kind = k, .done = k == EVENT};
+            fake.objects[i] = (object){.kind = k, .done = k == EVENT, .gpu = current};
             return &fake.objects[i];
         }
     abort();
@@ -170,15 +192,17 @@ static bool is(const void *o, kind k) {
 }
 
 static bool is_stream(const void *s) {
-    return !s || is(s, STREAM);
+    return is(s, STREAM);
 }
 
 /* The stream that a handle means: 1 is the default one, 2 that of the thread. */
 static void *meant(void *stream) {
-    static _Thread_local object *own;
-    if (stream == (void *)2 && !own)
-        own = make(STREAM);
-    return stream == (void *)1 ? NULL : stream == (void *)2 ? own : stream;
+    static _Thread_local object *own[GPUS];
+    if (stream == (void *)2 && !own[current])
+        own[current] = make(STREAM);
+    return !stream || stream == (void *)1 ? &fake.legacy[current]
+           : stream == (void *)2          ? own[current]
+                                          : stream;
 }
 
 /* The device may touch it from now on, or no longer. */
@@ -207,7 +231,10 @@ static int give_block(uint64_t at) {
 /* --- work --- */
 
 static void *seen(void *self, uint64_t at, size_t bytes) {
-    (void)self;
+    const object *stream = self;
+    bool near = is_local(at) && is_local(at + bytes - 1) && fake.peers[stream->gpu] >> owner(at) & 1;
+    if (near && fake.live[(at - (uint64_t)(uintptr_t)fake.device) / GRAIN])
+        return see(at);
     for (unsigned k = 0; k < HOSTS; k++) {
         char *host = fake.hosts[k].at;
         uint64_t in = at - (uint64_t)(uintptr_t)host;
@@ -219,15 +246,16 @@ static void *seen(void *self, uint64_t at, size_t bytes) {
 
 /* What a failed launch leaves is the end of all else. */
 static void run_ptx(const work *w) {
-    uint64_t steps = 0;
+    uint64_t steps = 0, first = (uint64_t)((object *)w->stream)->gpu * (SPACE / GPUS);
     ptx_launch l = {.shared = w->launch.shared,
                     .params = w->params,
                     .bytes = w->launch.bytes,
-                    .memory = {.at = (uint64_t)(uintptr_t)fake.device,
-                               .bytes = SPACE,
-                               .host = fake.host,
-                               .live = fake.live,
-                               .other = seen}};
+                    .memory = {.at = (uint64_t)(uintptr_t)fake.device + first,
+                               .bytes = SPACE / GPUS,
+                               .host = fake.host + first,
+                               .live = fake.live + first / GRAIN,
+                               .other = seen,
+                               .self = w->stream}};
     memcpy(l.grid, w->launch.grid, sizeof l.grid);
     memcpy(l.block, w->launch.block, sizeof l.block);
     if (!fake.sticky)
@@ -320,7 +348,7 @@ static bool may_go(const work *w) {
 }
 
 static bool are_ordered(const object *a, const object *b) {
-    return a == b || (!a && !b->apart) || (!b && !a->apart);
+    return a == b || (a->gpu == b->gpu && ((a->legacy && !b->apart) || (b->legacy && !a->apart)));
 }
 
 /* Does the first thing that may go; false: there is none. */
@@ -413,14 +441,14 @@ EXPORT int cuGetErrorName(int which, const char **name) {
 
 EXPORT int cuDeviceGetCount(int *n) {
     ENTER("cuDeviceGetCount");
-    *n = 1;
+    *n = fake.ngpus;
     LEAVE(0);
 }
 
 EXPORT int cuDeviceGet(int *device, int number) {
     ENTER("cuDeviceGet");
-    *device = 7;
-    LEAVE(number == 0 ? 0 : 101);
+    *device = DEVICE + number;
+    LEAVE(number >= 0 && number < fake.ngpus ? 0 : 101);
 }
 
 /* CUdevice_attribute, with the values of a GPU of compute capability 9.0; what is not there is 0. */
@@ -436,14 +464,14 @@ static const struct {
 EXPORT int cuDeviceGetName(char *name, int room, int device) {
     ENTER("cuDeviceGetName");
     snprintf(name, (size_t)room, "%s", "Fake GPU");
-    LEAVE(device == 7 ? 0 : INVALID);
+    LEAVE(is_device(device) ? 0 : INVALID);
 }
 
 EXPORT int cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
     ENTER("cuDeviceGetUuid_v2");
     for (unsigned k = 0; k < 16; k++)
         uuid[k] = (unsigned char)(0x10 + k);
-    LEAVE(device == 7 ? 0 : INVALID);
+    LEAVE(is_device(device) ? 0 : INVALID);
 }
 
 EXPORT int cuDeviceGetAttribute(int *value, int which, int device) {
@@ -452,29 +480,37 @@ EXPORT int cuDeviceGetAttribute(int *value, int which, int device) {
     for (unsigned k = 0; k < sizeof attributes / sizeof *attributes; k++)
         if (attributes[k].which == which)
             *value = attributes[k].value;
-    LEAVE(device == 7 ? 0 : INVALID);
+    if (is_device(device) && (which == 75 || which == 76))
+        *value = which == 75 ? fake.cc[device - DEVICE] / 10 : fake.cc[device - DEVICE] % 10;
+    LEAVE(is_device(device) ? 0 : INVALID);
 }
 
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
     ENTER("cuDevicePrimaryCtxRetain");
-    *context = &fake;
-    LEAVE(device == 7 ? 0 : INVALID);
+    *context = is_device(device) ? &fake.legacy[device - DEVICE] : NULL;
+    LEAVE(is_device(device) ? 0 : INVALID);
 }
 
 EXPORT int cuCtxSetCurrent(void *context) {
     ENTER("cuCtxSetCurrent");
-    LEAVE(context == &fake ? 0 : 201);
+    bool known = context && is_device(DEVICE + (int)((object *)context - fake.legacy));
+    current = known ? (int)((object *)context - fake.legacy) : current;
+    LEAVE(known ? 0 : 201);
 }
 
 EXPORT int cuMemGetInfo_v2(size_t *left, size_t *total) {
     ENTER("cuMemGetInfo_v2");
-    *total = SPACE;
-    *left = SPACE - fake.used;
+    *total = SPACE / GPUS;
+    *left = *total;
+    for (unsigned k = 0; k < fake.nblocks; k++)
+        *left -= owner(fake.block[k].at) == current ? fake.block[k].bytes : 0;
     LEAVE(0);
 }
 
-static int take_block(uint64_t *at, size_t bytes) {
-    uint64_t need = (bytes + GRAIN - 1) / GRAIN * GRAIN, place = (uint64_t)(uintptr_t)fake.device;
+static int take_block(uint64_t *at, size_t bytes, int gpu) {
+    uint64_t need = (bytes + GRAIN - 1) / GRAIN * GRAIN,
+             place = (uint64_t)(uintptr_t)fake.device + (uint64_t)gpu * (SPACE / GPUS),
+             end = place + SPACE / GPUS;
     if (!bytes)
         return INVALID;
     for (bool moved = true; moved;) { /* the first gap that is large enough */
@@ -485,7 +521,7 @@ static int take_block(uint64_t *at, size_t bytes) {
                 moved = true;
             }
     }
-    if (place + need > (uint64_t)(uintptr_t)fake.device + SPACE || fake.nblocks == BLOCKS)
+    if (place + need > end || fake.nblocks == BLOCKS)
         return TR_CUDA_NO_MEMORY;
     fake.block[fake.nblocks].at = *at = place;
     fake.block[fake.nblocks++].bytes = need;
@@ -496,7 +532,7 @@ static int take_block(uint64_t *at, size_t bytes) {
 
 EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
     ENTER("cuMemAlloc_v2");
-    LEAVE(take_block(at, bytes));
+    LEAVE(take_block(at, bytes, current));
 }
 
 static bool note_host(void *at, size_t bytes) {
@@ -555,7 +591,7 @@ EXPORT int cuMemFree_v2(uint64_t at) {
 EXPORT int cuMemAllocAsync(uint64_t *at, size_t bytes, void *stream) {
     ENTER("cuMemAllocAsync");
     stream = meant(stream);
-    LEAVE(is_stream(stream) ? take_block(at, bytes) : INVALID_HANDLE);
+    LEAVE(is_stream(stream) ? take_block(at, bytes, ((object *)stream)->gpu) : INVALID_HANDLE);
 }
 
 EXPORT int cuMemFreeAsync(uint64_t at, void *stream) {
@@ -568,13 +604,39 @@ EXPORT int cuMemFreeAsync(uint64_t at, void *stream) {
 
 EXPORT int cuDeviceGetDefaultMemPool(void **pool, int device) {
     ENTER("cuDeviceGetDefaultMemPool");
-    *pool = &fake.used;
-    LEAVE(device == 7 ? 0 : INVALID);
+    *pool = is_device(device) ? &fake.legacy[device - DEVICE] : NULL;
+    LEAVE(is_device(device) ? 0 : INVALID);
 }
 
 EXPORT int cuMemPoolSetAttribute(void *pool, int which, void *value) {
     ENTER("cuMemPoolSetAttribute");
-    LEAVE(pool == &fake.used && which == 4 && *(uint64_t *)value == UINT64_MAX ? 0 : INVALID);
+    LEAVE(is(pool, STREAM) && which == 4 && *(uint64_t *)value == UINT64_MAX ? 0 : INVALID);
+}
+
+/* A pool is known by its context. */
+EXPORT int cuMemPoolSetAccess(void *pool, const tr_cuda_access *all, size_t n) {
+    ENTER("cuMemPoolSetAccess");
+    bool ok = n == 1 && is_device(all->device) && all->type == 1 && all->may == 3;
+    if (ok)
+        fake.peers[all->device - DEVICE] |= 1u << ((object *)pool)->gpu;
+    LEAVE(ok ? 0 : INVALID);
+}
+
+/* All but the last one, where there are more than two, reach each other. */
+EXPORT int cuDeviceCanAccessPeer(int *can, int device, int of) {
+    ENTER("cuDeviceCanAccessPeer");
+    int last = fake.ngpus > 2 ? DEVICE + fake.ngpus - 1 : -1;
+    *can = device != of && device != last && of != last;
+    LEAVE(is_device(device) && is_device(of) ? 0 : INVALID);
+}
+
+EXPORT int cuCtxEnablePeerAccess(void *context, unsigned flags) {
+    ENTER("cuCtxEnablePeerAccess");
+    static unsigned done[GPUS]; /* with the lock */
+    int of = ((object *)context)->gpu;
+    bool before = done[current] >> of & 1;
+    done[current] |= 1u << of;
+    LEAVE(flags || of == current ? INVALID : before ? TR_CUDA_PEER_ALREADY : 0);
 }
 
 EXPORT int cuMemHostAlloc(void **at, size_t bytes, unsigned flags) {
@@ -624,7 +686,17 @@ EXPORT int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *stream)
     ENTER("cuMemcpyAsync");
     stream = meant(stream);
     work w = {.op = COPY, .stream = stream, .to = to, .from = from, .bytes = bytes};
-    LEAVE(is_stream(stream) ? copy(&w) : INVALID_HANDLE);
+    bool across = is_local(to) && is_local(from) && owner(to) != owner(from);
+    LEAVE(across ? INVALID : is_stream(stream) ? copy(&w) : INVALID_HANDLE);
+}
+
+EXPORT int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t bytes,
+                             void *stream) {
+    ENTER("cuMemcpyPeerAsync");
+    stream = meant(stream);
+    bool ok = is_stream(stream) && is_local(to) && is_local(from) && to_context == &fake.legacy[owner(to)] &&
+              from_context == &fake.legacy[owner(from)];
+    LEAVE(ok ? put(&(work){.op = COPY, .stream = stream, .to = to, .from = from, .bytes = bytes}) : INVALID);
 }
 
 EXPORT int cuMemcpy2DAsync_v2(const tr_cuda_rows *rows, void *stream) {
@@ -706,7 +778,7 @@ EXPORT int cuEventDestroy_v2(void *event) {
 EXPORT int cuEventRecord(void *event, void *stream) {
     ENTER("cuEventRecord");
     stream = meant(stream);
-    if (!is(event, EVENT) || !is_stream(stream))
+    if (!is(event, EVENT) || !is_stream(stream) || ((object *)event)->gpu != ((object *)stream)->gpu)
         LEAVE(INVALID_HANDLE);
     ((object *)event)->done = false;
     ((object *)event)->recorded = fake.number + 1;
@@ -824,6 +896,7 @@ static object *function_of(object *m, const char *name) {
             return &fake.objects[k];
     object *f = make(FUNCTION);
     snprintf(f->name, sizeof f->name, "%s", name);
+    f->gpu = m->gpu;
     f->module = m;
     f->entry = entry;
     return f;
@@ -896,7 +969,7 @@ static int launch(object *f, const fake_launch *l, void *stream) {
     static work w; /* with the lock */
     if (fake.hold == 2)
         return fake.sticky;
-    if (!is(f, FUNCTION) || !is_stream(stream) || !l->grid[0] ||
+    if (!is(f, FUNCTION) || !is_stream(stream) || f->gpu != ((object *)stream)->gpu || !l->grid[0] ||
         l->block[0] * l->block[1] * l->block[2] > 1024)
         return INVALID;
     w = (work){.op = LAUNCH, .stream = stream, .launch = *l, .code = f->entry};

@@ -23,7 +23,7 @@ def test_what_a_gpu_tells():
     assert lines[:3] == [
         "True False None 1",
         "Fake GPU GPU-10111213-1415-1617-1819-1a1b1c1d1e1f (9, 0) 32 16 233472",
-        "(12, 4) 1024",
+        "(12, 4) 256",
     ]
     assert "Driver's CUDA: 12.4" in r.stdout and "Emulated on" not in r.stdout
 

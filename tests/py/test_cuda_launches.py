@@ -57,7 +57,7 @@ def test_freed_memory_is_not_used():
 def test_the_device_tells_what_is_its_own():
     d, host = cuda.to_device(np.zeros(100, np.int8)), np.zeros(100, np.int8)
     at = d._mem.__array_interface__["data"][0]
-    assert _core._dev_find(at + 50) == (at, 100) and _core._dev_find(at + 100) != (at, 100)
+    assert _core._dev_find(at + 50) == (at, 100, 0) and _core._dev_find(at + 100) != (at, 100, 0)
     assert not _core._dev_owns(host.__array_interface__["data"][0])
     assert _core._dev_find(host.__array_interface__["data"][0]) is None
     free, total = _core._dev_memory()

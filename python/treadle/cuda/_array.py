@@ -26,6 +26,7 @@ from .._core import (
     _dev_find,
     _dev_owns,
     _dev_sees,
+    _dev_selected,
     _dev_show,
     _dev_synchronize,
     _dlpack_give,
@@ -772,6 +773,11 @@ class DeviceNDArray(_OnDevice):
             shown(mem), *self.__dlpack_device__(), max_version is not None and max_version[0] >= 1
         )
 
+    def _device(self) -> int:
+        """The number of the GPU on which the array lies; of what all see and of others' memory that of the current one."""
+        block = _dev_find(self._mem.__array_interface__["data"][0]) if self._mem.size else None
+        return _dev_selected() if block is None or block[2] < 0 else block[2]
+
     def _precede(self, consumer: int) -> None:
         """What is on the array's stream comes before what the consumer's is given from now on."""
         from ._stream import event, external_stream
@@ -783,8 +789,8 @@ class DeviceNDArray(_OnDevice):
         so_far.wait(external_stream(consumer))
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """(2, 0), kDLCUDA; on the emulated device (1, 0), kDLCPU, as its memory is the host's."""
-        return (1 if is_emulated() else 2, 0)
+        """(2, the GPU's number), kDLCUDA; on the emulated device (1, 0), kDLCPU, as its memory is the host's."""
+        return (1, 0) if is_emulated() else (2, self._device())
 
     def __repr__(self) -> str:
         return f"<device array {self.shape} of {self.dtype}>"

@@ -158,7 +158,7 @@ def _wrong_arguments(kernel: Any, args: tuple[Any, ...]) -> list[Report]:
             continue
         lo, hi = extent(mem)
         block = _core._dev_find(lo) if _core._dev_owns(lo) else (lo, hi - lo)
-        kind = "freed" if not block or hi > sum(block) else "align" if not mem.flags.aligned else ""
+        kind = "freed" if not block or hi > block[0] + block[1] else "align" if not mem.flags.aligned else ""
         if kind:
             where = {"file": code.co_filename, "line": code.co_firstlineno}
             found.append(

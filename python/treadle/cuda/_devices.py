@@ -1,4 +1,6 @@
-"""Devices and contexts. There is one device: a GPU where there is one, or the emulated one, this machine's processors, which keep the limits of a GPU of compute capability 9.0.
+"""Devices and contexts: the GPUs where there are some, or the emulated device, this machine's processors, which keep the limits of a GPU of compute capability 9.0.
+
+Each thread uses one of them, at first the first; `select_device` and a `with` over a device change that.
 
 Every way to a device passes `ready`, which opens it, and says once what kernels run on, or that there is nothing they could run on.
 """
@@ -9,11 +11,20 @@ import contextlib
 import functools
 import operator
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
 from .. import config
-from .._core import _dev_attributes, _dev_memory, _dev_open
+from .._core import (
+    _dev_about,
+    _dev_attributes,
+    _dev_befriend,
+    _dev_memory,
+    _dev_open,
+    _dev_select,
+    _dev_selected,
+)
 from ._errors import CudaSupportError
 
 __all__ = [
@@ -45,12 +56,10 @@ __all__ = [
 
 
 class _Found(NamedTuple):
-    """The device that kernels run on, or why there is none, or why it is no GPU."""
+    """How many devices there are that kernels run on, or why there is none, or why they are no GPUs."""
 
     emulated: bool
-    name: str = ""
-    uuid: bytes = bytes(16)
-    driver: int = 0
+    count: int = 0
     why: str = ""
 
 
@@ -59,14 +68,14 @@ def _found() -> _Found:
     why = ""
     if config.CUDA != "emu":
         try:
-            return _Found(False, *_dev_open("cuda", config.CUDA_DRIVER or None))
+            return _Found(False, _dev_open("cuda", config.CUDA_DRIVER or None))
         except RuntimeError as error:
             why = str(error)
     if config.CUDA == "gpu":
         return _Found(
             False, why=f"TREADLE_CUDA=gpu: {why}; TREADLE_CUDA=emu runs kernels on this machine's processors"
         )
-    return _Found(True, *_dev_open("emu", None), why)
+    return _Found(True, _dev_open("emu", None), why)
 
 
 @functools.cache
@@ -79,7 +88,7 @@ def ready() -> None:
         ``TREADLE_CUDA=gpu``, and there is none.
     """
     found = _found()
-    if not found.name:
+    if not found.count:
         raise CudaSupportError(found.why)
     if found.emulated and config.CUDA == "auto" and sys.stderr is not None and sys.stderr.isatty():
         print(
@@ -104,10 +113,20 @@ class _Name(str):
 
 
 @functools.cache
-def attributes() -> dict[str, int]:
-    """All attributes of the device."""
+def _attributes(number: int) -> dict[str, int]:
+    return _dev_attributes(number)
+
+
+def attributes(number: int | None = None) -> dict[str, int]:
+    """All attributes of the device of that number, or of the current one."""
     ready()
-    return _dev_attributes()
+    return _attributes(_dev_selected() if number is None else number)
+
+
+@functools.cache
+def least_cc() -> tuple[int, int]:
+    """The compute capability that all devices have which can be used: one text of a kernel runs on each of them."""
+    return min((d.compute_capability for d in gpus if d.compute_capability >= _LEAST), default=_LEAST)
 
 
 def _uuid(of: bytes) -> str:
@@ -115,8 +134,11 @@ def _uuid(of: bytes) -> str:
     return "GPU-" + "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
+_LEAST = (7, 5)  # a GPU needs it (src/dev/cuda.c)
+
+
 class Device:
-    """A device. Its attributes in capitals are those of CUDA's driver; a `with` makes it the current one.
+    """A device. Its attributes in capitals are those of CUDA's driver; a `with` makes it the current one of the thread.
 
     Attributes
     ----------
@@ -125,35 +147,35 @@ class Device:
     compute_capability : tuple of two ints
     """
 
-    id = 0
+    def __init__(self, number: int) -> None:
+        self.id = number
+        self._context = Context(self)
 
     @property
     def name(self) -> str:
         """What it is called."""
-        ready()
-        return _Name(_found().name)
+        return _Name(_dev_about(self.id)[0])
 
     @property
     def uuid(self) -> str:
         """What tells it from all others."""
-        ready()
-        return _uuid(_found().uuid)
+        return _uuid(_dev_about(self.id)[1])
 
     @property
     def compute_capability(self) -> tuple[int, int]:
         """What its kernels may use: major and minor number."""
-        has = attributes()
+        has = attributes(self.id)
         return has["COMPUTE_CAPABILITY_MAJOR"], has["COMPUTE_CAPABILITY_MINOR"]
 
     COMPUTE_CAPABILITY = compute_capability
 
     def __getattr__(self, name: str) -> int:
-        if name in (known := attributes()):
+        if not name.startswith("_") and name in (known := attributes(self.id)):
             return known[name]
         raise AttributeError(f"{self.name} has no {name!r}")
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *attributes()})
+        return sorted({*super().__dir__(), *attributes(self.id)})
 
     @property
     def supports_float16(self) -> bool:
@@ -162,18 +184,18 @@ class Device:
 
     def get_primary_context(self) -> Context:
         """The device's context."""
-        return _CONTEXT
+        return self._context
 
     def reset(self) -> None:
         """Wait for all that the device does. What arrays hold stays: their memory goes with the last reference."""
-        _CONTEXT.reset()
+        self._context.reset()
 
     def __enter__(self) -> Device:
-        ready()
+        self._context.push()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        self._context.pop()
 
     def __repr__(self) -> str:
         return f"<CUDA device {self.id} {self.name!r}>"
@@ -217,13 +239,15 @@ class Context:
 
     def get_memory_info(self) -> MemoryInfo:
         """The memory of the device; of the emulated one as much as the machine has, or its container may use."""
-        return MemoryInfo(*_dev_memory())
+        with self.device:
+            return MemoryInfo(*_dev_memory())
 
     def memalloc(self, bytesize: int) -> Any:
         """Memory on the device, not initialised, which a `DeviceNDArray` can be made of (``gpu_data``)."""
         from ._array import MemoryPointer, allocate
 
-        return MemoryPointer.of(allocate((bytesize,), "u1"))
+        with self.device:
+            return MemoryPointer.of(allocate((bytesize,), "u1"))
 
     def synchronize(self) -> None:
         """Wait for all that was launched."""
@@ -235,7 +259,8 @@ class Context:
         """A new stream."""
         from ._stream import stream
 
-        return stream()
+        with self.device:
+            return stream()
 
     def get_default_stream(self) -> Any:
         """The stream of what names none."""
@@ -274,14 +299,60 @@ class Context:
         """Wait for all that was launched."""
         self.synchronize()
 
+    def can_access_peer(self, peer_context: Context) -> bool:
+        """Whether kernels on this device can use the memory of another one, when `enable_peer_access` has been called."""
+        return _dev_befriend(self.device.id, _context_of(peer_context).device.id, True)
+
+    def enable_peer_access(self, peer_context: Context, flags: int = 0) -> None:
+        """From now on kernels on this device may use the memory of another one.
+
+        Raises
+        ------
+        ValueError
+            ``flags`` is not 0.
+        CudaSupportError
+            The one cannot reach the other.
+        """
+        if flags != 0:
+            raise ValueError(f"flags of peer access are 0, not {flags!r}")
+        of = _context_of(peer_context).device
+        if not _dev_befriend(self.device.id, of.id, False):
+            raise CudaSupportError(f"device {self.device.id} cannot use the memory of device {of.id}")
+
     def push(self) -> None:
-        """Make it the current one. There is one."""
+        """Make it the current one of this thread."""
+        ready()
+        _PUSHED.numbers.append(_dev_selected())
+        try:
+            _dev_select(self.device.id)
+        except BaseException:
+            _PUSHED.numbers.pop()
+            raise
 
     def pop(self) -> None:
-        """Make the former one current again. There is one."""
+        """Make the one current again that was so before the last `push` of this thread."""
+        if not _PUSHED.numbers:
+            raise RuntimeError("no context was pushed on this thread")
+        _dev_select(_PUSHED.numbers.pop())
 
     def __repr__(self) -> str:
         return f"<CUDA context of device {self.device.id}>"
+
+
+def _context_of(given: Any) -> Context:
+    if not isinstance(given, Context):
+        raise TypeError(f"a context is what cuda.current_context() gives, and {given!r} is none")
+    return given
+
+
+class _Pushed(threading.local):
+    """The devices that were current on this thread before each `push`, the latest last."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+
+
+_PUSHED = _Pushed()
 
 
 class DeviceList:
@@ -297,12 +368,13 @@ class DeviceList:
     def lst(self) -> list[Device]:
         """The devices, as a list."""
         ready()
-        return [_DEVICE]
+        return list(_all())
 
     @property
     def current(self) -> Device:
-        """The device that is used where none is named."""
-        return self.lst[0]
+        """The device that this thread uses where none is named."""
+        ready()
+        return _all()[_dev_selected()]
 
     def __getitem__(self, number: int) -> Device:
         devices = self.lst
@@ -324,8 +396,11 @@ class DeviceList:
         return f"<devices: {self}>"
 
 
-_DEVICE = Device()
-_CONTEXT = Context(_DEVICE)
+@functools.cache
+def _all() -> tuple[Device, ...]:
+    return tuple(map(Device, range(_found().count)))
+
+
 gpus = DeviceList()
 
 
@@ -336,7 +411,15 @@ def select_device(device_id: int) -> Device:
     ------
     IndexError
         There is none of that number.
+    RuntimeError
+        It cannot be used.
     """
+    device = _numbered(device_id)
+    _dev_select(device.id)
+    return device
+
+
+def _numbered(device_id: int) -> Device:
     device_id = operator.index(device_id)
     if device_id < 0:
         raise IndexError(f"there is no device {device_id}: they are numbered from 0")
@@ -355,7 +438,7 @@ def get_current_device() -> Device:
 
 def current_context(devnum: int | None = None) -> Context:
     """The context of the current device, or of the one of that number."""
-    return (gpus.current if devnum is None else select_device(devnum)).get_primary_context()
+    return (gpus.current if devnum is None else _numbered(devnum)).get_primary_context()
 
 
 def require_context(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -376,7 +459,7 @@ def close() -> None:
 
 def is_available() -> bool:
     """Whether kernels can run: without a GPU on the emulated device, unless ``TREADLE_CUDA=gpu`` asks for one."""
-    return bool(_found().name)
+    return _found().count > 0
 
 
 def cuda_error() -> CudaSupportError | None:
@@ -391,7 +474,7 @@ def is_emulated() -> bool:
 
 def driver_version() -> tuple[int, int]:
     """That of the CUDA driver, as the newest CUDA that it knows; (-1, -1) where there is none."""
-    version = _found().driver
+    version = _dev_about(0)[2] if is_available() else 0
     return (version // 1000, version % 1000 // 10) if version else (-1, -1)
 
 
@@ -405,21 +488,25 @@ def is_float16_supported() -> bool:
 def detect() -> bool:
     """Print what devices there are; the result is whether there is one."""
     print(f"Found {len(gpus)} CUDA devices")
+    supported = 0
     for device in gpus:
-        print(f"id {device.id}    {device.name:>20} {'[SUPPORTED]':>40}")
+        known = device.compute_capability >= _LEAST
+        supported += known
+        print(f"id {device.id}    {device.name:>20} {'[SUPPORTED]' if known else '[NOT SUPPORTED]':>40}")
         facts = {
             "Compute Capability": "%d.%d" % device.compute_capability,
             "Multiprocessors": device.MULTIPROCESSOR_COUNT,
-            "Memory": f"{device.get_primary_context().get_memory_info().total >> 20} MiB",
         }
+        if known:
+            facts["Memory"] = f"{device.get_primary_context().get_memory_info().total >> 20} MiB"
         if is_emulated():
             facts["Emulated on"] = "this machine's processors"
         else:
             facts["Driver's CUDA"] = "%d.%d" % driver_version()
         for what, value in facts.items():
             print(f"{what:>40}: {value}")
-    print(f"Summary:\n\t{len(gpus)}/{len(gpus)} devices are supported")
-    return len(gpus) > 0
+    print(f"Summary:\n\t{supported}/{len(gpus)} devices are supported")
+    return supported > 0
 
 
 class Runtime:

@@ -17,7 +17,7 @@ from .._core import Function, signature, typeof
 from ..errors import UnsupportedError
 from ..types import Tuple
 from ._compile import current_cc, device_flags, target_of, text_of
-from ._devices import attributes, is_emulated
+from ._devices import attributes, is_emulated, least_cc
 
 __all__ = ["Definition", "Inspection", "Resources", "definition_of", "inspect_ptx"]
 
@@ -160,7 +160,7 @@ class Definition:
     def _takes(self) -> Resources:
         if not is_emulated():
             return Resources(*self._on_gpu()._takes(self.signature)[:4])
-        target = target_of(current_cc())
+        target = target_of(least_cc())
         if target not in self._resources:
             self._resources[target] = resources(self.inspect_asm())
         return self._resources[target]

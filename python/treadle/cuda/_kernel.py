@@ -15,8 +15,8 @@ from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks
 from ..decorators import _flags, as_options, as_signatures
 from ..errors import UnsupportedError
 from . import _checks, _order
-from ._compile import current_cc, device_flags, target_of
-from ._devices import attributes, is_emulated, ready
+from ._compile import device_flags, target_of
+from ._devices import attributes, is_emulated, least_cc, ready
 from ._inspect import Inspection, inspect_ptx
 from ._stage import stage
 from ._stream import Stream
@@ -151,7 +151,7 @@ class Kernel(Configurable, Inspection):
         """The kernel's code for the GPU, which is its own entry."""
         if self._code is None:
             flags = {**self._flags, **device_flags(self.targetoptions)}
-            code = Function(self.py_func, flags, {}, target_of(current_cc()))
+            code = Function(self.py_func, flags, {}, target_of(least_cc()))
             for s in self._signatures:
                 code._declare(s)
             if self._signatures:
