@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import treadle
-from fake_gpu import DRIVER
+from built import DRIVER, treadlec_path
 from treadle.cuda import _compile
 
 RECORD = 256  # bytes, and more than an exception's record has
@@ -29,7 +29,9 @@ class Failed(Exception):
 class Driver:
     """The fake's device: memory, modules, launches."""
 
-    def __init__(self, library: Path = DRIVER) -> None:
+    def __init__(self, library: Path | None = DRIVER) -> None:
+        if library is None:
+            treadlec_path()  # skips: there is no build
         self.lib = ctypes.CDLL(str(library))
         self.call("cuInit", 0)
 

@@ -1,0 +1,20 @@
+"""What a build of the tests has beside the package: the compiler without Python, and a driver that is none (tests/fake). An installed wheel has neither."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+__all__ = ["DRIVER", "treadlec_path"]
+
+_TOOL = os.environ.get("TREADLEC")
+DRIVER = Path(_TOOL).parent / "tests/libfake_cuda.so" if _TOOL else None
+
+
+def treadlec_path() -> str:
+    """Path of treadlec; skips, which is counted and shown, where only the package is."""
+    if _TOOL is None:
+        pytest.skip("treadlec lies in a build, which TREADLEC would name: here is only the package")
+    return _TOOL
