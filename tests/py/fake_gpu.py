@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from built import DRIVER
+from built import DRIVER, NO_DRIVER
 from treadle import config
 
 __all__ = ["start"]
@@ -18,7 +18,7 @@ def start(code: str, on_any: bool = False, **env: str) -> subprocess.CompletedPr
     driver = DRIVER
     if driver is None:
         if not on_any or config.CUDA != "gpu":
-            pytest.skip("the driver that is none lies in a build, which TREADLEC would name")
+            pytest.skip(NO_DRIVER)
         driver = config.CUDA_DRIVER
     full = {**os.environ, "TREADLE_CUDA": "gpu", "TREADLE_CUDA_DRIVER": str(driver), "TREADLE_CUDA_WARN": "0"}
     return subprocess.run(
