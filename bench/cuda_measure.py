@@ -6,6 +6,7 @@ Variants take turns. Launches are timed on the host, in bursts that are shorter 
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import os
 import subprocess
@@ -190,8 +191,8 @@ def numba_launch(kind: str) -> tuple[str, dict[str, Any], Callable[[], Any]]:
     return python_launch(theirs, kind)
 
 
-def c_library(bench: Bench) -> ctypes.CDLL | None:
-    """launches.c, built, with the driver that Treadle uses; None, which is said, where that cannot be."""
+def launches_in_c(bench: Bench) -> Callable[..., float] | None:
+    """`launches_time` of launches.c with the driver that Treadle uses; None, which is said, where that cannot be."""
     cc = creference.compiler()
     if cc is None:
         bench.note(f"launch: no C compiler ({', '.join(creference.COMPILERS)}) to compare with")
@@ -204,17 +205,19 @@ def c_library(bench: Bench) -> ctypes.CDLL | None:
             bench.note(f"launch: {cc} does not build launches.c: exit status {why.returncode}")
             return None
         library = ctypes.CDLL(str(built["launches"]))
-    if not library.launches_open(bench.driver.path.encode()):
+    library.launches_find.restype = ctypes.c_void_p
+    found = library.launches_find(bench.driver.path.encode())
+    if not found:
         bench.note(f"launch: launches.c does not find cuLaunchKernel in {bench.driver.path}")
         return None
     library.launches_time.restype = ctypes.c_double
     library.launches_time.argtypes = [
-        *[ctypes.c_void_p] * 2,
+        *[ctypes.c_void_p] * 3,
         ctypes.c_size_t,
         ctypes.c_void_p,
         ctypes.c_int64,
     ]
-    return library
+    return functools.partial(library.launches_time, found)
 
 
 @dataclass
@@ -257,35 +260,32 @@ class CLaunch:
             )
         return CLaunch(function, Packed(*values), [record, *arrays])
 
-    def timer(self, library: ctypes.CDLL, each: bool, times: int) -> Callable[[], float]:
+    def timer(self, launches: Callable[..., float], each: bool, times: int) -> Callable[[], float]:
         """Seconds a launch; parameters in one buffer, or `each` where a pointer says."""
         params = self.params
 
         def timed() -> float:
-            took = library.launches_time(
-                self.function, params.address, params.size, params.each if each else None, times
-            )
+            took = launches(self.function, params.address, params.size, params.each if each else None, times)
             if took < 0:
                 raise cuda_driver.DriverError(f"cuLaunchKernel: status {-took:.0f}")
-            return float(took) / times
+            return took / times
 
         return timed
 
 
 def measure_launches(bench: Bench, wanted: set[str]) -> None:
     """What a launch costs its caller: bursts, with the device's work waited for outside of what is timed."""
-    library, sizes = c_library(bench), bench.sizes
+    launches, sizes = launches_in_c(bench), bench.sizes
     for kind in sorted(wanted):
         sides: dict[str, Callable[[], float]] = {}
 
         def add(side: str, timer: Callable[[], float]) -> None:
-            timer()
-            bench.driver.synchronize()
-
             def waited() -> float:
                 took = timer()
-                bench.driver.synchronize()
+                bench.cuda.synchronize()
                 return took
+
+            waited()
 
             sides[side] = waited
 
@@ -304,13 +304,16 @@ def measure_launches(bench: Bench, wanted: set[str]) -> None:
                 add_python(side, *make(kind))
             except Exception as why:  # a peer's failure is a result, not the end of the run
                 bench.note(f"{side}: {type(why).__name__}: {(str(why).splitlines() or [''])[0]}")
-        if library:
-            in_c = CLaunch.of(bench, kind)
+        if launches:
+            program = CLaunch.of(bench, kind)
+            first = program.held[1:2]
             for side, each in (("c", False), ("c, kernelParams", True)):
                 try:
-                    add(side, in_c.timer(library, each, sizes.burst))
-                    if in_c.held[1:]:
-                        bench.check(f"{kind}, {side}", float(in_c.held[1].copy_to_host()[0]) == 3.0)
+                    for array in first:
+                        array.copy_to_device(np.ones(1))
+                    add(side, program.timer(launches, each, sizes.burst))
+                    for array in first:
+                        bench.check(f"{kind}, {side}", float(array.copy_to_host()[0]) == 3.0)
                 except cuda_driver.DriverError as why:
                     bench.note(f"{kind}, {side}: {why}")
         bench.turns(kind, sides, sizes.bursts)

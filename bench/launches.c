@@ -1,6 +1,6 @@
 /* What a launch costs a C program: `cuLaunchKernel` of a function that is there, again and again, on the default stream.
- * cuda.py builds this, names the driver's library and the function, and takes turns with Python's launches. It needs none of
- * CUDA's headers: the one function's type is that of NVIDIA's CUDA Driver API reference, 13.0. */
+ * cuda_measure.py builds this, names the driver's library and the function, and takes turns with Python's launches. It needs none
+ * of CUDA's headers: the one function's type is that of NVIDIA's CUDA Driver API reference, 13.0. */
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -9,19 +9,16 @@
 typedef int launch_fn(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                       unsigned bz, unsigned shared, void *stream, void **params, void **extra);
 
-static launch_fn *launch;
-
-/* Whether that library has the function; the process has it open, so this is the driver that it uses. */
-EXPORT int launches_open(const char *path) {
+/* The driver's function, or NULL; the process has the library open, so this is the driver that it uses. */
+EXPORT void *launches_find(const char *path) {
     void *library = dlopen(path, RTLD_NOW);
-    void *found = library ? dlsym(library, "cuLaunchKernel") : NULL;
-    launch = (launch_fn *)found;
-    return launch != NULL;
+    return library ? dlsym(library, "cuLaunchKernel") : NULL;
 }
 
 /* Seconds on the wall for `n` launches of one thread; the driver's status if one failed, negative. The parameters lie in one
  * buffer, or, where `params` is given, each where that says. */
-EXPORT double launches_time(void *function, void *bytes, size_t size, void **params, int64_t n) {
+EXPORT double launches_time(void *found, void *function, void *bytes, size_t size, void **params, int64_t n) {
+    launch_fn *launch = (launch_fn *)found;
     void *extra[] = {(void *)1, bytes, (void *)2, &size,
                      NULL}; /* CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END */
     double start = bench_clock(CLOCK_MONOTONIC);

@@ -37,6 +37,7 @@ from devenv import ROOT, Stop, main_guard, say
 import dev
 
 TESTS_SECONDS, ALL_SECONDS = 300, 470
+HANGS = 60  # seconds: a test that takes longer is ended and named, and the others go on
 GRACE = 15  # seconds for pytest to write its record when it is told to stop
 LOG_LIMIT = 8 << 20  # bytes of output that are kept, from the end
 WORKERS = 12  # at most: each has a context of its own on the GPU
@@ -274,6 +275,8 @@ def run_tests(
             record = Path(folder) / f"{number}.xml"
             records.append(record)
             line = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={record}"]
+            # A test that hangs in C is ended with its process.
+            line += [f"-otimeout={HANGS}", f"-ofaulthandler_timeout={HANGS + 20}"]
             line += [*([f"-n{workers}"] if xdist else []), *group, *extra]
             run = run_until(line, env, log, deadline, told)
             if run.late:
@@ -407,8 +410,6 @@ def main(args: Sequence[str] | None = None) -> int:
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if "numpy" in lacking:
         raise Stop("NumPy is missing, which Treadle stands on: bring its wheel along (numpy 1.26 or newer).")
-    a.out.mkdir(parents=True, exist_ok=True)
-    out = a.out.resolve()
     with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
         site = Path(folder) / "site"
         how = install(wheel, site)
@@ -422,6 +423,8 @@ def main(args: Sequence[str] | None = None) -> int:
         ]
         for line in about:
             say(line)
+        a.out.mkdir(parents=True, exist_ok=True)
+        out = a.out.resolve()
         if lacking:
             missing = ", ".join(f"{n} ({NEEDED[n]})" for n in lacking)
             tests = Tests(trouble=[f"the tests need what is not here: {missing}; bring their wheels along"])
