@@ -79,7 +79,7 @@ def render(report: Mapping[str, Any], wanted: Sequence[Versus]) -> str:
             f"{row.name:48} {amount(line['ours'], row.unit):>12} {amount(line['theirs'], row.unit):>12} {row.theirs:16} "
             f"{row.show(line['value']):>9} {row.show(row.floor):>9} {row.show(row.goal):>9}  {line['verdict']}".rstrip()
         )
-    for title, key in (("WRONG", "wrong"), ("fact", "facts"), ("note", "notes")):
+    for title, key in (("WRONG", "wrong"), ("note", "notes")):
         lines.extend(f"{title}: {text}" for text in dict.fromkeys(report[key]))
     return "\n".join(lines)
 
@@ -101,6 +101,8 @@ def parse() -> argparse.Namespace:
     options = parser.parse_args()
     if not options.list and options.out is None:
         parser.error("--out FILE.json is missing: where the figures go")
+    if options.out is not None and options.out.suffix != ".json":
+        parser.error(f"--out {options.out} must end in .json: a chart goes beside it")
     for pattern in options.only or ():
         if not any(asked(row, [pattern]) for row in ROWS):
             parser.error(
@@ -153,11 +155,12 @@ def main() -> int:
             versions=bench.versions,
             rows=evaluate(bench.samples, wanted),
             samples=bench.samples,
-            facts=bench.facts,
             notes=bench.notes,
             wrong=bench.wrong,
         )
-        options.out.write_text(json.dumps(report, indent=1))
+        partial = options.out.with_suffix(".tmp")
+        partial.write_text(json.dumps(report, indent=1))
+        partial.rename(options.out)  # whoever ends the run finds a whole file
 
     for group, measure in MEASURES.items():
         measurements = {row.measurement for row in wanted if row.group == group}

@@ -63,8 +63,8 @@ class Bench:
     sizes : Sizes
     samples : dict
         As rows read them: measurement, variant, seconds.
-    facts, notes, wrong : list of str
-        What is worth knowing; what is missing; what fails the run.
+    notes, wrong : list of str
+        What is missing; what fails the run.
     versions : dict
     """
 
@@ -72,7 +72,6 @@ class Bench:
     driver: Driver
     sizes: Sizes
     samples: rows.Samples = field(default_factory=dict)
-    facts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
@@ -101,10 +100,12 @@ class Bench:
         kept = self.samples.setdefault(measurement, {})
         order = list(sides)
         gc.disable()
-        for n in range(rounds):
-            for side in order if n % 2 else order[::-1]:
-                kept.setdefault(side, []).append(sides[side]() / scale)
-        gc.enable()
+        try:
+            for n in range(rounds):
+                for side in order if n % 2 else order[::-1]:
+                    kept.setdefault(side, []).append(sides[side]() / scale)
+        finally:
+            gc.enable()
 
     def by_events(self, run: Callable[[], Any]) -> Callable[[], float]:
         """A timer of what `run` queues on the default stream; it has run before."""

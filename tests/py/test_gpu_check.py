@@ -120,6 +120,7 @@ def test_time_that_is_over(tmp_path):
     ("args", "env", "said"),
     [
         (["--only", "frob"], {}, "no row matches --only 'frob'"),
+        (["--out", "/tmp/x.svg"], {}, "--out /tmp/x.svg must end in .json"),
         (["--out", "/nowhere/x.json"], {}, "the folder of --out /nowhere/x.json does not exist"),
         ([], {"TREADLE_CUDA_DRIVER": "/nowhere.so"}, "there is no GPU to measure: "),
         ([], {"TREADLE_CUDA_DRIVER": "libm.so.6"}, "libm.so.6 has no cuInit"),
