@@ -23,7 +23,7 @@ FLAGS = ["-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC", "-fvisibility
 VARIANTS = {"c": [], "c-strict": ["-ffp-contract=off"]}
 ELEMENTWISE = {"elementwise": ["-lpthread", "-ldl"]}
 EMULATED: dict[str, list[str]] = {"emulated": []}
-COMPILERS = ("clang-19", "/usr/lib/llvm-19/bin/clang", "gcc")
+COMPILERS = ("clang-19", "/usr/lib/llvm-19/bin/clang", "gcc", "clang", "cc")
 
 
 class Cell(ctypes.Union):

@@ -76,7 +76,9 @@ def saxpy(cuda: Any) -> Any:
     return lambda: k[64, 256](a, dx, dy), [x, y], lambda: np.abs(dy.copy_to_host() - y).max()
 
 
-def transpose(cuda: Any) -> Any:
+def transposing(cuda: Any) -> Any:
+    """The kernel of `transpose`, for sides that are whole numbers of tiles, in blocks of 32 by 8."""
+
     @cuda.jit
     def k(a, out):
         tile = cuda.shared.array((32, 33), np.float32)
@@ -88,6 +90,11 @@ def transpose(cuda: Any) -> Any:
         for j in range(0, 32, 8):
             out[bx + ty + j, by + tx] = tile[tx, ty + j]
 
+    return k
+
+
+def transpose(cuda: Any) -> Any:
+    k = transposing(cuda)
     a, out = numbers(SIDE, SIDE), np.zeros((SIDE, SIDE), np.float32)
     da, dout = cuda.to_device(a), cuda.device_array_like(out)
     return (
@@ -126,7 +133,9 @@ def reduction(cuda: Any, kernel: Any, blocks: int, out: Any) -> Any:
     )
 
 
-def tree(cuda: Any) -> Any:
+def adding_up(cuda: Any) -> Any:
+    """The kernel of `tree`: blocks of 256 threads add up 512 numbers each."""
+
     @cuda.jit
     def k(a, out):
         s = cuda.shared.array(256, np.float32)
@@ -143,7 +152,11 @@ def tree(cuda: Any) -> Any:
         if t == 0:
             out[cuda.blockIdx.x] = s[0]
 
-    return reduction(cuda, k, 4 * LINE // 512, np.zeros(1, np.float32))
+    return k
+
+
+def tree(cuda: Any) -> Any:
+    return reduction(cuda, adding_up(cuda), 4 * LINE // 512, np.zeros(1, np.float32))
 
 
 def shuffles(cuda: Any) -> Any:
@@ -184,7 +197,8 @@ def squared(cuda: Any, k: Any, side: int) -> Any:
     )
 
 
-def product(cuda: Any, side: int = PRODUCT) -> Any:
+def multiplying(cuda: Any) -> Any:
+    """The kernel of `product`, for sides that are whole numbers of tiles, in blocks of TILE by TILE."""
     zero = np.float32(0)
 
     @cuda.jit
@@ -202,7 +216,11 @@ def product(cuda: Any, side: int = PRODUCT) -> Any:
             cuda.syncthreads()
         out[y, x] = acc
 
-    return squared(cuda, k, side)
+    return k
+
+
+def product(cuda: Any, side: int = PRODUCT) -> Any:
+    return squared(cuda, multiplying(cuda), side)
 
 
 def edges(cuda: Any) -> Any:

@@ -208,16 +208,21 @@ def cmd_test_all(a: argparse.Namespace) -> int:
     return code
 
 
+def gpu_tests(brief: bool) -> list[str]:
+    """The files of tests of kernels: all, or those that take little time."""
+    all_of_them = sorted(p.stem[5:] for p in (ROOT / "tests/py").glob("test_cuda*.py"))
+    return files(KERNELS if brief else tuple(all_of_them))
+
+
 def cmd_test_gpu(a: argparse.Namespace) -> int:
     """The tests of kernels on a GPU by the driver that $TREADLE_CUDA_DRIVER names, or by one that is none and interprets PTX (tests/fake)."""
     b = devenv.build(a.python)
     given = os.environ.get("TREADLE_CUDA_DRIVER")
     driver = given or str(b.dir / "tests" / "libfake_cuda.so")
-    names = KERNELS if a.brief else sorted(p.stem[5:] for p in (ROOT / "tests/py").glob("test_cuda*.py"))
     env = b.env(TREADLE_CUDA="gpu", TREADLE_CUDA_DRIVER=driver, TREADLE_CUDA_WARN="0")
     tally = Tally(f"kernels on a GPU by {given}" if given else "kernels by the driver that is none")
     part = A_PART if a.brief else {}
-    py_tests(b, tally, {**env, **part}, [f"-n{devenv.jobs()}", *files(tuple(names)), *a.args])
+    py_tests(b, tally, {**env, **part}, [f"-n{devenv.jobs()}", *gpu_tests(a.brief), *a.args])
     return tally.close()
 
 

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from built import treadlec_path
 from cuda_check import compile_text
 
 WARP = 32
@@ -227,7 +228,7 @@ def _written(x: Any) -> str:
 def treadlec(*options: str, text: str) -> subprocess.CompletedProcess[str]:
     """Run treadlec on a text."""
     return subprocess.run(
-        [os.environ["TREADLEC"], *options, "-"], input=text, capture_output=True, text=True, check=False
+        [treadlec_path(), *options, "-"], input=text, capture_output=True, text=True, check=False
     )
 
 

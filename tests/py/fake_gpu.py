@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-__all__ = ["DRIVER", "start"]
+import pytest
+from built import DRIVER, NO_DRIVER
+from treadle import config
 
-DRIVER = Path(os.environ["TREADLEC"]).parent / "tests/libfake_cuda.so"
+__all__ = ["start"]
 
 
-def start(code: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Runs a program in a process of its own."""
-    full = {**os.environ, "TREADLE_CUDA": "gpu", "TREADLE_CUDA_DRIVER": str(DRIVER), "TREADLE_CUDA_WARN": "0"}
+def start(code: str, on_any: bool = False, **env: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program in a process of its own. Where no build is, one that may run ``on_any`` GPU runs on the tests' own, and others are skipped."""
+    driver = DRIVER
+    if driver is None:
+        if not on_any or config.CUDA != "gpu":
+            pytest.skip(NO_DRIVER)
+        driver = config.CUDA_DRIVER
+    full = {**os.environ, "TREADLE_CUDA": "gpu", "TREADLE_CUDA_DRIVER": str(driver), "TREADLE_CUDA_WARN": "0"}
     return subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from fake_gpu import start
 from treadle import config
@@ -34,10 +36,10 @@ def test_a_driver_that_cannot_be_used(mode):
     code = (
         "from treadle import cuda, config\nprint(config.CUDA_DRIVER, cuda.is_available(), cuda.cuda_error())"
     )
-    r = start(code, TREADLE_CUDA=mode, TREADLE_CUDA_DRIVER="libm.so.6")
+    r = start(code, True, TREADLE_CUDA=mode, TREADLE_CUDA_DRIVER="libm.so.6")
     said = "libm.so.6 has no cuInit" if mode == "gpu" else "None"
     assert r.returncode == 0 and r.stdout.startswith(f"libm.so.6 {mode == 'auto'} ") and said in r.stdout
-    assert not config.CUDA_DRIVER or config.CUDA_DRIVER.endswith("libfake_cuda.so")
+    assert config.CUDA_DRIVER == os.environ.get("TREADLE_CUDA_DRIVER", "")
 
 
 ARRAYS = """
@@ -83,7 +85,7 @@ print("done")
 
 def test_arrays_on_a_gpu():
     """All that reads items copies them: the host would end at a touch of that memory."""
-    r = start(ARRAYS)
+    r = start(ARRAYS, on_any=True)
     assert r.returncode == 0 and r.stdout == "done\n", r.stderr
 
 
@@ -117,13 +119,15 @@ except MemoryError as e:
 else:
     raise AssertionError
 del m, p, g, d
-assert cuda.current_context().get_memory_info().free == total
+# Of another GPU than the tests' the driver keeps some, and other programs may have some.
+if cuda.get_current_device().name == "Fake GPU":
+    assert cuda.current_context().get_memory_info().free == total
 print("done")
 """
 
 
 def test_memory_that_host_and_gpu_see():
-    r = start(SEEN)
+    r = start(SEEN, on_any=True)
     assert r.returncode == 0 and r.stdout == "done\n", r.stderr
 
 
@@ -179,7 +183,7 @@ del d, e, t, bound, described, capsule
 """.replace(", capsule\n", "\n")
     + """
 left = cuda.current_context().get_memory_info()
-assert left.free == left.total, left
+assert left.free == left.total or cuda.get_current_device().name != "Fake GPU", left
 print("done")
 """
 )
@@ -187,7 +191,7 @@ print("done")
 
 def test_arrays_of_others():
     """DLPack and the CUDA array interface, in and out: no copy, the right stream, and nothing stays."""
-    r = start(OTHERS)
+    r = start(OTHERS, on_any=True)
     assert r.returncode == 0 and r.stdout == "done\n", r.stderr
 
 
@@ -252,8 +256,12 @@ for wrong in ((x, 2), (f,), (f, "2"), (f, 2, 3)):
     except TypeError:
         continue
     raise AssertionError
-assert scale.get_regs_per_thread() == dict.fromkeys(scale.overloads, 32) and set(five.get_max_threads_per_block().values()) == {1024}
-assert {o.max_cooperative_grid_blocks((16, 16), 60 << 10) for o in scale.overloads.values()} == {3 * 16}
+registers = scale.get_regs_per_thread()
+assert registers.keys() == scale.overloads.keys() and min(registers.values()) > 0 and set(five.get_max_threads_per_block().values()) == {1024}
+blocks = {o.max_cooperative_grid_blocks((16, 16), 60 << 10) for o in scale.overloads.values()}
+if cuda.get_current_device().name == "Fake GPU":
+    assert set(registers.values()) == {32} and blocks == {3 * 16}
+assert min(blocks) >= cuda.get_current_device().MULTIPROCESSOR_COUNT
 def many():
     mine = cuda.to_device(np.ones(8))
     for _ in range(50):
@@ -270,7 +278,7 @@ print("done")
 
 
 def test_kernels_on_a_gpu():
-    r = start(KERNELS)
+    r = start(KERNELS, on_any=True)
     assert r.returncode == 0 and r.stdout == "done\n", r.stderr
 
 
@@ -378,5 +386,5 @@ print("done")
 
 
 def test_ufuncs_and_reductions_on_a_gpu():
-    r = start(UFUNCS)
+    r = start(UFUNCS, on_any=True)
     assert r.returncode == 0 and r.stdout == "done\n", r.stderr

@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import ir_test  # noqa: E402
 import treadle  # noqa: E402
+from built import treadlec_path  # noqa: E402
 
 FILES = sorted((ROOT / "tests/ir").glob("*.ir"))
 IR_H = (ROOT / "src/ir/ir.h").read_text()
@@ -34,7 +35,7 @@ b0(%x: f32):
 def treadlec(*options: str, text: str | None = None, **env: str) -> subprocess.CompletedProcess:
     """Run treadlec; a crash is a failure wherever it happens."""
     done = subprocess.run(
-        [os.environ["TREADLEC"], *options, *(["-"] if text is not None else [])],
+        [treadlec_path(), *options, *(["-"] if text is not None else [])],
         input=text,
         capture_output=True,
         text=True,
