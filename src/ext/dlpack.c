@@ -1,46 +1,16 @@
-/* DLPack capsules of memory that NumPy knows nothing of, both ways (dlpack.h 1.1: the layouts are those of the standard).
+/* DLPack capsules of memory that NumPy knows nothing of, both ways.
  *
  * What is given away refers to its array until the consumer says that it has done. What is taken is described for the package, which makes an array of it; the capsule's
  * tensor lives in a capsule of ours, and its maker is told when that ends. */
-#include "ext/device.h"
+#include "ext/dlpack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DL_INT = 0,
-    DL_UINT = 1,
-    DL_FLOAT = 2,
-    DL_COMPLEX = 5,
-    DL_BOOL = 6,
-    DL_READ_ONLY = 1,
-    DL_MAJOR = 1,
-    DL_MINOR = 1
-};
+#include "ext/compat.h"
+#include "ext/exchange.h"
 
-typedef struct dl_tensor {
-    void *data;
-    int32_t device_type, device_id;
-    int32_t ndim;
-    uint8_t code, bits;
-    uint16_t lanes;
-    int64_t *shape, *strides; /* strides in items */
-    uint64_t byte_offset;
-} dl_tensor;
-
-typedef struct dl_plain {
-    dl_tensor t;
-    void *context;
-    void (*deleter)(struct dl_plain *self);
-} dl_plain;
-
-typedef struct dl_versioned {
-    uint32_t major, minor;
-    void *context;
-    void (*deleter)(struct dl_versioned *self);
-    uint64_t flags;
-    dl_tensor t;
-} dl_versioned;
+enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_COMPLEX = 5, DL_BOOL = 6 };
 
 static const char plain_name[] = "dltensor", plain_used[] = "used_dltensor",
                   versioned_name[] = "dltensor_versioned", versioned_used[] = "used_dltensor_versioned",
@@ -81,48 +51,42 @@ static void capsule_over(PyObject *capsule) {
         let_go(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
 }
 
-static bool describe_items(PyArrayObject *a, dl_tensor *t) {
+bool tr_dlpack_describe(PyArrayObject *a, dl_device device, dl_tensor *out) {
     const PyArray_Descr *d = PyArray_DESCR(a);
     int size = (int)PyArray_ITEMSIZE(a);
-    t->code = d->kind == 'i'   ? DL_INT
-              : d->kind == 'u' ? DL_UINT
-              : d->kind == 'f' ? DL_FLOAT
-              : d->kind == 'c' ? DL_COMPLEX
-                               : DL_BOOL;
     if (!strchr("iufcb", d->kind) || size > 16 || !PyArray_ISNOTSWAPPED(a)) {
         PyErr_Format(PyExc_BufferError, "DLPack has no type for items of %S", (PyObject *)d);
         return false;
     }
-    t->bits = (uint8_t)(size * 8);
-    t->lanes = 1;
     for (int k = 0; k < PyArray_NDIM(a); k++)
         if (PyArray_STRIDE(a, k) % size) {
             PyErr_SetString(PyExc_BufferError,
                             "DLPack counts strides in items, and the array's are no multiples of one");
             return false;
         }
+    *out = (dl_tensor){.data = PyArray_SIZE(a) ? PyArray_DATA(a) : NULL,
+                       .device = device,
+                       .ndim = PyArray_NDIM(a),
+                       .code = d->kind == 'i'   ? DL_INT
+                               : d->kind == 'u' ? DL_UINT
+                               : d->kind == 'f' ? DL_FLOAT
+                               : d->kind == 'c' ? DL_COMPLEX
+                                                : DL_BOOL,
+                       .bits = (uint8_t)(size * 8),
+                       .lanes = 1};
     return true;
 }
 
-static PyObject *give(PyObject *module, PyObject *args) {
-    PyArrayObject *a;
-    int type, id, versioned;
-    (void)module;
-    dl_tensor t = {0};
-    if (!PyArg_ParseTuple(args, "O!iip:_dlpack_give", &PyArray_Type, &a, &type, &id, &versioned) ||
-        !describe_items(a, &t))
+static given *give(PyArrayObject *a, dl_device device, bool versioned) {
+    dl_tensor t;
+    if (!tr_dlpack_describe(a, device, &t))
         return NULL;
-    if (!versioned && !PyArray_ISWRITEABLE(a))
-        return PyErr_Format(PyExc_BufferError,
-                            "the array is read-only, which this version of DLPack cannot say");
     int n = PyArray_NDIM(a);
     given *g = calloc(1, sizeof *g + 2u * (unsigned)n * sizeof *g->sizes);
-    if (!g)
-        return PyErr_NoMemory();
-    t.data = PyArray_SIZE(a) ? PyArray_DATA(a) : NULL;
-    t.device_type = type;
-    t.device_id = id;
-    t.ndim = n;
+    if (!g) {
+        PyErr_NoMemory();
+        return NULL;
+    }
     t.shape = g->sizes;
     t.strides = g->sizes + n;
     for (int k = 0; k < n; k++) {
@@ -138,38 +102,61 @@ static PyObject *give(PyObject *module, PyObject *args) {
                                         .t = t};
     else
         g->u.plain = (dl_plain){.t = t, .deleter = plain_over};
-    PyObject *capsule = PyCapsule_New(g, versioned ? versioned_name : plain_name, capsule_over);
-    if (!capsule)
+    return g;
+}
+
+dl_versioned *tr_dlpack_give(PyArrayObject *a, dl_device device) {
+    given *g = give(a, device, true);
+    return g ? &g->u.versioned : NULL;
+}
+
+static PyObject *give_capsule(PyObject *module, PyObject *args) {
+    PyArrayObject *a;
+    dl_device device;
+    int versioned;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!iip:_dlpack_give", &PyArray_Type, &a, &device.kind, &device.id,
+                          &versioned))
+        return NULL;
+    if (!versioned && !PyArray_ISWRITEABLE(a))
+        return PyErr_Format(PyExc_BufferError,
+                            "the array is read-only, which this version of DLPack cannot say");
+    given *g = give(a, device, versioned);
+    PyObject *capsule = g ? PyCapsule_New(g, versioned ? versioned_name : plain_name, capsule_over) : NULL;
+    if (g && !capsule)
         let_go(g);
     return capsule;
 }
 
 /* --- taking --- */
 
-static void kept_over(PyObject *capsule) {
+void tr_dlpack_kept_over(PyObject *capsule) {
     bool versioned = PyCapsule_IsValid(capsule, kept_versioned);
     void *p = PyCapsule_GetPointer(capsule, versioned ? kept_versioned : kept_plain);
     dl_plain *plain = p;
     dl_versioned *other = p;
+    PyObject *raised = tr_py_fetch(); /* an exception may be under way, which is none of the maker's */
     if (versioned && other->deleter)
         other->deleter(other);
     else if (!versioned && plain->deleter)
         plain->deleter(plain);
+    tr_py_restore(raised);
 }
 
-/* Text of NumPy's for the items; false with BufferError. */
-static bool typestr(const dl_tensor *t, char out[8]) {
+PyObject *tr_dlpack_keep(dl_versioned *t) {
+    return PyCapsule_New(t, kept_versioned, NULL);
+}
+
+char tr_dlpack_kind(const dl_tensor *t) {
     static const char kinds[] = {
         [DL_INT] = 'i', [DL_UINT] = 'u', [DL_FLOAT] = 'f', [DL_COMPLEX] = 'c', [DL_BOOL] = 'b'};
     char kind = t->code < sizeof kinds ? kinds[t->code] : 0;
-    if (!kind || t->lanes != 1 || t->bits % 8 || t->ndim > NPY_MAXDIMS) {
-        PyErr_Format(PyExc_BufferError,
-                     "items of DLPack's type %d with %d bits, %d together, or %d axes are not known", t->code,
-                     t->bits, t->lanes, (int)t->ndim);
-        return false;
-    }
-    snprintf(out, 8, "<%c%d", kind, t->bits / 8);
-    return true;
+    if (kind && t->lanes == 1 && t->bits % 8 == 0 && t->ndim >= 0 && t->ndim <= NPY_MAXDIMS)
+        return kind;
+    PyErr_Format(PyExc_BufferError,
+                 "items of DLPack's type %d with %d bits, %d together, or %d axes are not known", t->code,
+                 t->bits, t->lanes, (int)t->ndim);
+    return 0;
 }
 
 static PyObject *sizes_of(const int64_t *sizes, int32_t n, int64_t factor) {
@@ -184,12 +171,12 @@ static PyObject *sizes_of(const int64_t *sizes, int32_t n, int64_t factor) {
     return t;
 }
 
-/* (address, shape, strides in bytes or None, typestr, read-only, owner) */
-static PyObject *describe(const dl_tensor *t, bool readonly, PyObject *owner) {
-    char items[8];
+PyObject *tr_dlpack_tuple(const dl_tensor *t, bool readonly, PyObject *owner) {
+    char items[8], kind = tr_dlpack_kind(t);
     PyObject *shape = NULL, *strides = NULL, *at = NULL, *r = NULL;
-    if (!typestr(t, items))
+    if (!kind)
         return NULL;
+    snprintf(items, sizeof items, "<%c%d", kind, t->bits / 8);
     shape = sizes_of(t->shape, t->ndim, 1);
     strides = t->strides ? sizes_of(t->strides, t->ndim, t->bits / 8) : Py_NewRef(Py_None);
     at = PyLong_FromUnsignedLongLong((uint64_t)(uintptr_t)t->data + t->byte_offset);
@@ -213,16 +200,46 @@ static PyObject *take(PyObject *module, PyObject *capsule) {
     PyObject *owner = PyCapsule_New(p, versioned ? kept_versioned : kept_plain, NULL);
     if (!owner || PyCapsule_SetName(capsule, versioned ? versioned_used : plain_used) < 0)
         return NULL;
-    PyCapsule_SetDestructor(owner, kept_over);
-    PyObject *r =
-        describe(versioned ? &v->t : &((const dl_plain *)p)->t, versioned && v->flags & DL_READ_ONLY, owner);
+    PyCapsule_SetDestructor(owner, tr_dlpack_kept_over);
+    PyObject *r = tr_dlpack_tuple(versioned ? &v->t : &((const dl_plain *)p)->t,
+                                  versioned && v->flags & DL_READ_ONLY, owner);
     Py_DECREF(owner);
     return r;
 }
 
+/* --- whose memory is which --- */
+
+/* The emulated device has the host's memory (tr_dev_ops.sees). */
+static bool has_own(const tr_dev *d) {
+    return d->ops->sees != NULL;
+}
+
+dl_device tr_dlpack_device(const tr_dev *d) {
+    return (dl_device){has_own(d) ? DL_CUDA : DL_CPU, 0};
+}
+
+bool tr_dlpack_sees(const tr_dev *d, dl_device where) {
+    switch (where.kind) {
+    case DL_CPU:
+    case DL_ROCM_HOST: return !has_own(d);
+    case DL_CUDA: return has_own(d) && where.id == 0;
+    case DL_CUDA_HOST:
+    case DL_CUDA_MANAGED: return true;
+    default: return false;
+    }
+}
+
+static PyObject *sees(PyObject *module, PyObject *args) {
+    dl_device where;
+    tr_dev *d = tr_device_get(tr_ext_state(module));
+    if (!d || !PyArg_ParseTuple(args, "ii:_dlpack_sees", &where.kind, &where.id))
+        return NULL;
+    return PyBool_FromLong(tr_dlpack_sees(d, where));
+}
+
 bool tr_dlpack_add(PyObject *module) {
     static PyMethodDef methods[] = {
-        {"_dlpack_give", give, METH_VARARGS,
+        {"_dlpack_give", give_capsule, METH_VARARGS,
          "_dlpack_give(array, device_type, device_id, versioned)\n--\n\nA DLPack capsule of an array's "
          "memory, which lies "
          "on that device."},
@@ -230,7 +247,9 @@ bool tr_dlpack_add(PyObject *module) {
          "_dlpack_take(capsule)\n--\n\nWhat a DLPack capsule describes: (address, shape, strides in bytes or "
          "None, "
          "typestr, readonly, owner). The capsule is used up."},
+        {"_dlpack_sees", sees, METH_VARARGS,
+         "_dlpack_sees(device_type, device_id)\n--\n\nWhether the device can use memory that lies there."},
         {NULL, NULL, 0, NULL},
     };
-    return PyModule_AddFunctions(module, methods) == 0;
+    return PyModule_AddFunctions(module, methods) == 0 && tr_exchange_add(module);
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "ext/device.h"
+#include "ext/exchange.h"
 #include "ext/pyerr.h"
 #include "ext/take.h"
 
@@ -35,8 +36,38 @@ typedef struct tr_launcher {
 
 /* --- arguments --- */
 
-/* The object that stands for an argument: an ndarray or a number; what is neither is asked of the package, and the answer kept in *own. */
-static bool item_of(tr_state *st, tr_dev *d, PyObject *o, PyObject **out, PyObject **own) {
+/* What a launch made of its arguments. */
+typedef struct made_items {
+    PyObject *all; /* a list; NULL: it has made nothing */
+    void *behind;  /* tr_exchange_order */
+} made_items;
+
+/* The object that stands for what is neither a number nor an array of ours: by the table of its type, else asked of the package. */
+static __attribute__((noinline)) bool make_item(const tr_launcher *l, tr_dev *d, PyObject *o, PyObject **out,
+                                                made_items *own) {
+    tr_state *st = l->st;
+    const struct dl_exchange *x = tr_exchange_of(st, o);
+    PyObject *made = NULL;
+    bool ok = true;
+    if (x) {
+        tr_exchange_order order = {.keep = l->stream && (!l->own || l->keep), .behind = own->behind};
+        ok = (!l->stream || tr_stream_of(st, l->stream, &order.stream)) &&
+             tr_exchange_take(st, d, x, o, &order, &made);
+        own->behind = order.behind;
+    }
+    if (ok && !made)
+        made = st->launch_convert ? PyObject_CallOneArg(st->launch_convert, o) : Py_NewRef(o);
+    if (made && !own->all)
+        own->all = PyList_New(0);
+    ok = made && own->all && PyList_Append(own->all, made) == 0;
+    *out = made;
+    Py_XDECREF(made); /* the list has it */
+    return ok && (!PyArray_Check(made) || tr_device_check(st, d, made));
+}
+
+/* The object that stands for an argument: an ndarray or a number. */
+static bool item_of(const tr_launcher *l, tr_dev *d, PyObject *o, PyObject **out, made_items *own) {
+    tr_state *st = l->st;
     PyObject *m = tr_device_mem(st, o);
     if (m && UNLIKELY(PyArray_TYPE((PyArrayObject *)m) ==
                       NPY_VOID)) /* records: what stands for them the array says */
@@ -49,15 +80,9 @@ static bool item_of(tr_state *st, tr_dev *d, PyObject *o, PyObject **out, PyObje
         return tr_device_check(st, d, *out);
     }
     if (PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o) ||
-        PyArray_IsScalar(o, Generic) || !st->launch_convert)
+        PyArray_IsScalar(o, Generic))
         return true;
-    PyObject *made = PyObject_CallOneArg(st->launch_convert, o);
-    if (made && !*own)
-        *own = PyList_New(0);
-    bool ok = made && *own && PyList_Append(*own, made) == 0;
-    *out = made;
-    Py_XDECREF(made); /* the list has it */
-    return ok && (!PyArray_Check(made) || tr_device_check(st, d, made));
+    return make_item(l, d, o, out, own);
 }
 
 /* Slots of the sizes and the items. */
@@ -328,13 +353,14 @@ static PyObject *launch_items(const tr_launcher *l, tr_dev *d, PyObject *const *
 
 /* --- the call --- */
 
-/* All of them can be passed as they are: numbers, and arrays of the device. */
+/* All of them can be passed as they are: numbers, and arrays of the device, or (who has a table says so when it is asked) of others. */
 static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *o = args[i], *m = tr_device_mem(st, o);
         if (m ? PyArray_TYPE((PyArrayObject *)m) == NPY_VOID
               : !(PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
-                  PyComplex_CheckExact(o) || PyArray_IsScalar(o, Generic)))
+                  PyComplex_CheckExact(o) || PyArray_IsScalar(o, Generic) ||
+                  (!PyArray_CheckExact(o) && tr_exchange_of(st, o))))
             return false;
     }
     return true;
@@ -386,12 +412,13 @@ static __attribute__((noinline)) PyObject *launch_bound(const tr_launcher *l, tr
 }
 
 static PyObject *launch_args(tr_launcher *l, PyObject *const *args, Py_ssize_t n) {
-    PyObject *room[ITEMS], **items = room, *own = NULL, *r = NULL;
+    PyObject *room[ITEMS], **items = room, *r = NULL;
     tr_dev *d = l->st->dev;
+    made_items own = {0};
     if (UNLIKELY(n > ITEMS) && !(items = PyMem_Malloc((size_t)n * sizeof *items)))
         return PyErr_NoMemory();
     Py_ssize_t i = 0;
-    while (i < n && LIKELY(item_of(l->st, d, args[i], &items[i], &own)))
+    while (i < n && LIKELY(item_of(l, d, args[i], &items[i], &own)))
         i++;
     bool ok = i == n && (LIKELY(!d->several) || are_near(l, d, items, n));
     if (ok && l->own && UNLIKELY(n != (Py_ssize_t)l->fn->nparams || l->fn->varargs))
@@ -400,7 +427,7 @@ static PyObject *launch_args(tr_launcher *l, PyObject *const *args, Py_ssize_t n
         r = launch_items(l, d, items, (uint32_t)n);
     if (UNLIKELY(items != room))
         PyMem_Free(items);
-    Py_XDECREF(own);
+    Py_XDECREF(own.all);
     return r;
 }
 

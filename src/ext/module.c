@@ -324,6 +324,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->launch_on_stream);
     Py_VISIT(st->launch_passes);
     Py_VISIT(st->launch_first);
+    Py_VISIT(st->exchange_name);
     Py_VISIT(st->launch_stage);
     Py_VISIT(st->np_ufunc);
     Py_VISIT(st->np_memmap);
@@ -360,6 +361,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->launch_on_stream);
     Py_CLEAR(st->launch_passes);
     Py_CLEAR(st->launch_first);
+    Py_CLEAR(st->exchange_name);
     Py_CLEAR(st->launch_stage);
     return 0;
 }

@@ -36,6 +36,7 @@ typedef struct tr_state {
     PyObject *launch_passes;    /* whether the exception of a watched launch is passed over */
     PyObject *launch_convert,
         *launch_first; /* what the package does with arguments that are none of ours; before a launcher's first launch. NULL: nothing */
+    PyObject *exchange_name;          /* of the attribute with a type's table for C: ext/exchange.h */
     PyObject *launch_stage;           /* launches with arrays that are not on the device */
     struct tr_devjob *_Atomic over;   /* jobs that the device needs no more */
     _Atomic uint32_t calls;           /* calls of Python that lie on streams of a GPU */

@@ -19,6 +19,7 @@ import numpy as np
 
 from .._core import (
     DeviceMemory,
+    DeviceObject,
     Type,
     _dev_alloc,
     _dev_class,
@@ -29,6 +30,7 @@ from .._core import (
     _dev_selected,
     _dev_show,
     _dev_synchronize,
+    _dlpack_exchange,
     _dlpack_give,
     _type_names,
     typeof,
@@ -497,7 +499,7 @@ class _Access:
         return described if mem.dtype.names is None else {**described, "descr": mem.dtype.descr}
 
 
-class _OnDevice(_Access):
+class _OnDevice(_Access, DeviceObject):
     """What the device has and the host does not."""
 
     __slots__ = ("__weakref__", "_mem", "_source", "stream")
@@ -637,6 +639,7 @@ class DeviceNDArray(_OnDevice):
     """
 
     __slots__ = ()
+    __dlpack_c_exchange_api__ = _dlpack_exchange  # the table of C functions for others: src/ext/exchange.c
 
     def __init__(
         self, shape: Any, strides: Any = None, dtype: Any = np.float64, stream: Any = 0, gpu_data: Any = None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import _dlpack_take
+from .._core import _dlpack_sees, _dlpack_take
 from ._array import Array, DeviceNDArray, _Access, check_memory, extent, over
 from ._devices import is_emulated, ready
 from ._stream import check_stream, synchronize
@@ -18,9 +18,7 @@ from ._stream import check_stream, synchronize
 __all__ = ["as_cuda_array", "from_cuda_array_interface", "from_dlpack", "is_cuda_array"]
 
 
-# Kinds of DLPack's devices (dlpack.h): kDLCPU, and memory of a GPU's that the host sees: kDLCUDAHost, kDLROCMHost, kDLCUDAManaged.
-_SEEN_BY_THE_HOST = (1, 3, 11, 13)
-_SEEN_BY_A_GPU = (2, 3, 13)  # kDLCUDA, kDLCUDAHost, kDLCUDAManaged
+_A_GPU = 2  # DLPack's kind of device, kDLCUDA
 
 
 def is_cuda_array(obj: Any) -> bool:
@@ -154,10 +152,7 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
     kind, number = map(int, obj.__dlpack_device__())
     if not is_emulated():
         return _of_gpu(obj, kind, number)
-    if kind not in _SEEN_BY_THE_HOST:
-        raise BufferError(
-            f"the array lies on a device of DLPack's kind {kind}, and the emulated device has the host's memory only"
-        )
+    _check_seen(kind, number)
     if isinstance(obj, np.ndarray):
         return DeviceNDArray(np.asarray(obj))
     try:
@@ -171,17 +166,33 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
     return DeviceNDArray(mem)
 
 
+def _check_seen(kind: int, number: int) -> None:
+    """BufferError for a device of DLPack's whose memory ours cannot use."""
+    if _dlpack_sees(kind, number):
+        return
+    if is_emulated():
+        raise BufferError(
+            f"the array lies on a device of DLPack's kind {kind}, and the emulated device has the host's memory only"
+        )
+    raise BufferError(
+        f"the array lies on device {number} of DLPack's kind {kind}, which the GPU does not see: copy it with cuda.to_device()"
+    )
+
+
+def from_tensor(described: Any, kind: int, number: int) -> DeviceNDArray:
+    """The array of a tensor that another package hands over in C (src/ext/exchange.c), as `_dlpack_take` describes it."""
+    ready()
+    _check_seen(kind, number)
+    address, shape, strides, items, readonly, owner = described
+    return DeviceNDArray(over(address, shape, items, strides, owner, readonly))
+
+
 def _of_gpu(obj: Any, kind: int, number: int) -> DeviceNDArray:
     """An array of another package in memory that the GPU sees, behind what its maker has put on a stream."""
-    if kind not in _SEEN_BY_A_GPU or (kind == _SEEN_BY_A_GPU[0] and number != 0):
-        raise BufferError(
-            f"the array lies on device {number} of DLPack's kind {kind}, which the GPU does not see: copy it with cuda.to_device()"
-        )
-    given = {"stream": 1} if kind == _SEEN_BY_A_GPU[0] else {}
+    _check_seen(kind, number)
+    given = {"stream": 1} if kind == _A_GPU else {}
     try:
         capsule = obj.__dlpack__(max_version=(1, 0), **given)
     except TypeError:  # it is older than versions are
         capsule = obj.__dlpack__(**given)
-    address, shape, strides, items, readonly, owner = _dlpack_take(capsule)
-    mem = over(address, shape, items, strides, owner, readonly)
-    return DeviceNDArray(mem)
+    return from_tensor(_dlpack_take(capsule), kind, number)

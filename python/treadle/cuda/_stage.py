@@ -68,7 +68,7 @@ class _Copies:
         if isinstance(value, tuple):
             items = [self.of(v) for v in value]
             return value._make(items) if hasattr(value, "_make") else tuple(items)
-        return self.there[id(value)] if id(value) in self.there else argument(value)
+        return self.there.get(id(value), value)
 
     def give_back(self) -> None:
         """Copies back to the host what was not only read, also where the kernel raised."""
