@@ -2,7 +2,7 @@
  *
  * A launch is a call of the kernel's entry, a Function whose parameters are the sizes and then `*args` (cuda/_kernel.py), so which code runs is found among that one's variants; but nothing is
  * boxed and no tuple is made: sizes lie in the launcher as slots, and arguments go into slots as items of a variant's tuple. Arrays of the device are taken by the ndarray
- * that they have (state.h: devarray_slot), and all arrays are looked at: what was freed, or is the device's without its knowing, is refused.
+ * that they have (state.h: devarray_slot), those of others by the table for C of their type (exchange.h), and all arrays are looked at: what was freed, or is the device's without its knowing, is refused.
  * On the default stream it is done when the call returns, and nothing is allocated. On others slots and objects go into a job.
  * A device with code of its own (`own`: the entry has a target) is the kernel itself, and takes sizes beside its parameters. It needs no job: it has copied what it takes when
  * the call returns, and memory that is freed meanwhile stays until what was launched before has ended (dev/cuda.c). Arrays of the host are not there: the package copies them, and launches again
