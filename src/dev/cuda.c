@@ -20,7 +20,7 @@ enum {
 static tr_cuda the_gpu = {.lock = PTHREAD_MUTEX_INITIALIZER, .loading = PTHREAD_MUTEX_INITIALIZER};
 
 /* The GPU that this thread uses. */
-static _Thread_local int here;
+static _Thread_local int here __attribute__((tls_model("initial-exec")));
 
 /* The latest status that was refused on this thread. */
 static _Thread_local struct {

@@ -218,11 +218,11 @@ dl_device tr_dlpack_device(const tr_dev *d) {
     return (dl_device){has_own(d) ? DL_CUDA : DL_CPU, 0};
 }
 
-bool tr_dlpack_sees(const tr_dev *d, dl_device where) {
+bool tr_dlpack_sees(tr_dev *d, dl_device where) {
     switch (where.kind) {
     case DL_CPU:
     case DL_ROCM_HOST: return !has_own(d);
-    case DL_CUDA: return has_own(d) && where.id == 0;
+    case DL_CUDA: return has_own(d) && where.id >= 0 && where.id < d->ops->count(d);
     case DL_CUDA_HOST:
     case DL_CUDA_MANAGED: return true;
     default: return false;

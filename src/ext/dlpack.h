@@ -63,7 +63,7 @@ PyObject *tr_dlpack_tuple(const dl_tensor *t, bool readonly, PyObject *owner);
 /* Letter of NumPy's for the kind of the items; 0 with BufferError. */
 char tr_dlpack_kind(const dl_tensor *t);
 /* Whether the device can use memory there. */
-bool tr_dlpack_sees(const tr_dev *d, dl_device where);
+bool tr_dlpack_sees(tr_dev *d, dl_device where);
 /* Where the device's own memory is. */
 dl_device tr_dlpack_device(const tr_dev *d);
 

@@ -76,8 +76,12 @@ static PyArrayObject *array_of(PyObject *o, dl_device *device) {
     if (!mem || !tr_device_check(st, d, mem))
         return NULL;
     *device = tr_dlpack_device(d);
-    if (device->kind != DL_CPU)
+    if (device->kind != DL_CPU) {
+        const tr_devmem *m = tr_device_block(st, mem);
+        device->id = m && m->mem.number >= 0 ? m->mem.number : d->ops->number(d, NULL);
+        d->ops->show(d, PyArray_DATA((PyArrayObject *)mem));
         return (PyArrayObject *)mem;
+    }
     PyObject *stream = PyObject_GetAttrString(o, "stream"), *r = NULL;
     if (stream && PyObject_TypeCheck(stream, st->stream_type))
         r = PyObject_CallMethod(stream, "synchronize", NULL);
@@ -138,15 +142,24 @@ static int make(dl_versioned *t, void **out) {
     return made ? 0 : -1;
 }
 
+static bool has_device(tr_dev *d, int32_t id) {
+    return id >= 0 && id < (d->ops->count ? d->ops->count(d) : 1);
+}
+
 /* An ndarray in new memory of the device. NULL with an exception. */
 static PyArrayObject *new_like(const dl_tensor *like, dl_device *device) {
     PyObject *module = PyImport_ImportModule("treadle._core"), *arrays = NULL, *told = NULL, *made = NULL;
     tr_dev *d = module ? tr_device_get(tr_ext_state(module)) : NULL;
     if (d)
         *device = tr_dlpack_device(d);
-    if (d && (like->device.kind != device->kind || like->device.id != device->id))
+    char msg[300];
+    int here = d && d->ops->number ? d->ops->number(d, NULL) : 0;
+    device->id = like->device.id;
+    if (d && (like->device.kind != device->kind || !has_device(d, like->device.id)))
         PyErr_Format(PyExc_BufferError, "Treadle's arrays are not on device %d of DLPack's kind %d",
                      (int)like->device.id, (int)like->device.kind);
+    else if (d && device->id != here && !d->ops->select(d, device->id, msg, sizeof msg))
+        PyErr_Format(PyExc_BufferError, "device %d: %s", (int)device->id, msg);
     else if (d && (told = tr_dlpack_tuple(&(dl_tensor){.ndim = like->ndim,
                                                        .code = like->code,
                                                        .bits = like->bits,
@@ -157,6 +170,8 @@ static PyArrayObject *new_like(const dl_tensor *like, dl_device *device) {
     if (arrays)
         made = PyObject_CallMethod(arrays, "allocate", "OO", PyTuple_GET_ITEM(told, 1),
                                    PyTuple_GET_ITEM(told, 3));
+    if (d && d->ops->select)
+        d->ops->select(d, here, msg, sizeof msg);
     Py_XDECREF(module);
     Py_XDECREF(arrays);
     Py_XDECREF(told);
@@ -195,9 +210,14 @@ static int allocate(dl_tensor *like, dl_versioned **out, void *context,
 
 /* CUDA's legacy default stream, behind which all of ours come. */
 static int stream(int32_t kind, int32_t id, void **out) {
+    PyObject *module = PyImport_ImportModule("treadle._core");
+    tr_dev *d = module ? tr_device_get(tr_ext_state(module)) : NULL;
+    Py_XDECREF(module);
     *out = NULL;
-    if ((kind == DL_CPU || kind == DL_CUDA) && id == 0)
+    if (d && (kind == DL_CPU || kind == DL_CUDA) && has_device(d, id))
         return 0;
+    if (!d)
+        return -1;
     PyErr_Format(PyExc_BufferError, "Treadle has no streams of device %d of DLPack's kind %d", (int)id,
                  (int)kind);
     return -1;
@@ -299,6 +319,16 @@ static bool in_order(tr_dev *d, const dl_exchange *x, const dl_tensor *t, tr_exc
     return precede(d, handle, order->stream);
 }
 
+/* It lies on the GPU of the launch. */
+static bool is_near(tr_dev *d, dl_device where, const tr_dev_stream *s) {
+    if (where.kind != DL_CUDA || where.id == d->ops->number(d, s))
+        return true;
+    PyErr_Format(PyExc_ValueError,
+                 "an array lies on device %d, and the launch is on device %d: select_device(%d) before it",
+                 (int)where.id, d->ops->number(d, s), (int)where.id);
+    return false;
+}
+
 bool tr_exchange_take(const tr_state *st, tr_dev *d, const dl_exchange *x, PyObject *o,
                       tr_exchange_order *order, PyObject **out) {
     dl_tensor look;
@@ -323,7 +353,7 @@ bool tr_exchange_take(const tr_state *st, tr_dev *d, const dl_exchange *x, PyObj
         ok = false;
     } else if (tr_dlpack_sees(d, t ? t->t.device : look.device)) {
         const dl_tensor *seen = t ? &t->t : &look;
-        ok = in_order(d, x, seen, order) &&
+        ok = is_near(d, seen->device, order->stream) && in_order(d, x, seen, order) &&
              (*out = array_over(st, seen, t && t->flags & DL_READ_ONLY, owner ? owner : o)) != NULL;
     }
     Py_XDECREF(owner);
