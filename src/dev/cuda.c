@@ -260,8 +260,13 @@ static bool use(tr_dev *d, int number, char *msg, size_t room) {
     pthread_mutex_lock(&c->lock);
     bool ok = open_gpu(c, &c->gpus[number], msg, room);
     pthread_mutex_unlock(&c->lock);
+    int status = ok ? c->fn.current(c->gpus[number].context) : 0;
+    if (status)
+        return refuse(c, "cuCtxSetCurrent", status, msg, room);
     if (ok)
         here = number;
+    else
+        cuda_enter(c);
     return ok;
 }
 

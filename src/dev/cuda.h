@@ -168,6 +168,11 @@ int32_t cuda_enter_on(tr_cuda *c, int gpu);
 static inline int32_t cuda_enter(tr_cuda *c) {
     return cuda_enter_on(c, cuda_here());
 }
+/* Other libraries of the process know the thread's GPU by the driver's current context: who was on another one goes back. */
+static inline void cuda_leave(tr_cuda *c, int gpu) {
+    if (gpu != cuda_here())
+        cuda_enter(c);
+}
 /* The context is there for what is to be given back to it. */
 bool cuda_gives_back(tr_cuda *c, int gpu);
 /* The GPU of a stream, or for the default one (NULL) that of this thread. */

@@ -233,6 +233,7 @@ void cuda_unload_orphans(tr_cuda *c) {
             if (gone->on[k].function && cuda_gives_back(c, k))
                 c->fn.unload(gone->on[k].module);
         free_code(gone);
+        cuda_gives_back(c, cuda_here());
     }
 }
 
@@ -309,6 +310,7 @@ int32_t cuda_launch(tr_dev *d, tr_dev_stream *stream, const tr_dev_launch *l) {
     bool over = atomic_load_explicit(&c->stopping, memory_order_relaxed);
     int32_t code = over ? TR_CODE_ENDED : cuda_enter_on(c, gpu);
     int status = code ? 0 : cuda_launch_on(c, l, gpu, s ? s->handle : NULL);
+    cuda_leave(c, gpu);
     atomic_fetch_add_explicit(s ? &s->work.given : &c->gpus[gpu].work.given, 1, memory_order_relaxed);
     return code ? code : status ? cuda_refused(c, "cuLaunchKernel", status) : 0;
 }

@@ -176,18 +176,21 @@ int32_t cuda_alloc(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t byt
     if (code)
         return code;
     int status = take_block(c, &b, (cuda_stream *)s, &what);
-    if (status)
-        return cuda_refused(c, what, status);
-    pthread_mutex_lock(&c->lock);
-    bool ok = note_block(c, &b);
-    pthread_mutex_unlock(&c->lock);
-    if (!ok) {
-        free_block(c, &b);
-        return TR_CODE_MEMORY;
+    if (status) {
+        code = cuda_refused(c, what, status);
+    } else {
+        pthread_mutex_lock(&c->lock);
+        bool ok = note_block(c, &b);
+        pthread_mutex_unlock(&c->lock);
+        *out = mem_of(c, &b);
+        out->bytes = bytes;
+        if (!ok) {
+            free_block(c, &b);
+            code = TR_CODE_MEMORY;
+        }
     }
-    *out = mem_of(c, &b);
-    out->bytes = bytes;
-    return 0;
+    cuda_leave(c, gpu);
+    return code;
 }
 
 void cuda_free(tr_dev *d, const tr_dev_mem *m) {
@@ -202,6 +205,7 @@ void cuda_free(tr_dev *d, const tr_dev_mem *m) {
     pthread_mutex_unlock(&c->lock);
     if (cuda_gives_back(c, b.gpu)) /* else it has gone with the context */
         free_block(c, &b);
+    cuda_leave(c, b.gpu);
 }
 
 bool cuda_find(tr_dev *d, const void *at, tr_dev_mem *out) {

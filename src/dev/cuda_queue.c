@@ -144,6 +144,7 @@ int32_t cuda_submit(tr_dev *d, tr_dev_stream *stream, tr_dev_job *j) {
     cuda_work *work = &c->gpus[gpu].work;
     uint64_t given = atomic_load(&work->given);
     int32_t code = cuda_do(c, gpu, s ? s->handle : NULL, j);
+    cuda_leave(c, gpu);
     if (!code && s) {
         note(c, s, j);
     } else if (!code && j->op == TR_DEV_COPY) { /* all before it has ended */
@@ -338,25 +339,43 @@ void cuda_event_free(tr_dev *d, tr_dev_event *event) {
     cuda_event *e = (cuda_event *)event;
     if (cuda_gives_back(c, e->gpu))
         c->fn.event_free(e->handle);
+    cuda_leave(c, e->gpu);
     free(e);
+}
+
+/* An event belongs to the GPU on whose streams it is recorded. The thread has entered that. */
+static int move_event(tr_cuda *c, cuda_event *e, int gpu) {
+    void *made;
+    int status = c->fn.event_new(&made, e->timing ? 0 : NO_TIMING);
+    if (status)
+        return status;
+    c->fn.event_free(e->handle); /* who waits for it has been told when */
+    e->handle = made;
+    e->gpu = gpu;
+    e->recorded = false;
+    return 0;
 }
 
 int32_t cuda_record(tr_dev *d, tr_dev_stream *s, tr_dev_event *event) {
     tr_cuda *c = (tr_cuda *)d;
     cuda_event *e = (cuda_event *)event;
-    int32_t code = cuda_enter_on(c, s ? ((cuda_stream *)s)->gpu : e->gpu);
-    int status = code ? 0 : c->fn.event_record(e->handle, s ? ((cuda_stream *)s)->handle : NULL);
-    if (code || status)
-        return code ? code : cuda_refused(c, "cuEventRecord", status);
-    e->recorded = true;
-    return 0;
+    int gpu = cuda_gpu_of((cuda_stream *)s);
+    int32_t code = cuda_enter_on(c, gpu);
+    int status = !code && e->gpu != gpu ? move_event(c, e, gpu) : 0;
+    if (!code && !status)
+        status = c->fn.event_record(e->handle, s ? ((cuda_stream *)s)->handle : NULL);
+    cuda_leave(c, gpu);
+    e->recorded |= !code && !status;
+    return status ? cuda_refused(c, "cuEventRecord", status) : code;
 }
 
 int32_t cuda_wait(tr_dev *d, tr_dev_stream *s, tr_dev_event *event) {
     tr_cuda *c = (tr_cuda *)d;
-    int32_t code = cuda_enter_on(c, cuda_gpu_of((cuda_stream *)s));
+    int gpu = cuda_gpu_of((cuda_stream *)s);
+    int32_t code = cuda_enter_on(c, gpu);
     int status =
         code ? 0 : c->fn.stream_wait(s ? ((cuda_stream *)s)->handle : NULL, ((cuda_event *)event)->handle, 0);
+    cuda_leave(c, gpu);
     return code ? code : status ? cuda_refused(c, "cuStreamWaitEvent", status) : 0;
 }
 

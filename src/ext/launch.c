@@ -367,18 +367,22 @@ static bool are_there(tr_state *st, PyObject *const *args, Py_ssize_t n) {
 }
 
 /* The GPU may use the memory of an argument. */
-static bool is_near(tr_state *st, PyObject *o, int gpu, int *of) {
+static bool is_near(tr_state *st, tr_dev *d, PyObject *o, int gpu, int *of) {
     if (PyTuple_Check(o)) {
         bool ok = true;
         for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(o); i++)
-            ok = is_near(st, PyTuple_GET_ITEM(o, i), gpu, of);
+            ok = is_near(st, d, PyTuple_GET_ITEM(o, i), gpu, of);
         return ok;
     }
-    const tr_devmem *m = PyArray_Check(o) ? tr_device_block(st, o) : NULL;
-    if (!m || !m->mem.users || m->mem.number == gpu)
+    if (!PyArray_Check(o))
         return true;
-    *of = m->mem.number;
-    return atomic_load(m->mem.users) >> gpu & 1;
+    const tr_devmem *m = tr_device_block(st, o);
+    tr_dev_mem mem = m ? m->mem : (tr_dev_mem){0};
+    void *at = PyArray_DATA((PyArrayObject *)o);
+    if (!m && !(d->ops->owns(d, at) && d->ops->find(d, at, &mem)))
+        return true; /* of others */
+    *of = mem.number;
+    return !mem.users || mem.number == gpu || atomic_load(mem.users) >> gpu & 1;
 }
 
 /* Where there are several: arguments lie on the one of the launch. */
@@ -390,7 +394,7 @@ static __attribute__((noinline)) bool are_near(const tr_launcher *l, tr_dev *d, 
         return false;
     int gpu = d->ops->number(d, s);
     Py_ssize_t i = 0;
-    while (i < n && is_near(l->st, items[i], gpu, &of))
+    while (i < n && is_near(l->st, d, items[i], gpu, &of))
         i++;
     if (i < n)
         PyErr_Format(PyExc_ValueError,

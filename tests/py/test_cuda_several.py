@@ -162,6 +162,30 @@ z = on(0, np.zeros(5))
 z.copy_to_device(y)
 assert (z.copy_to_host() == 3).all()
 """,
+    "events": """
+e, f = cuda.event(), cuda.event()  # made while device 0 is current
+x, y = on(1, np.arange(5)), on(1, np.ones(5))
+with cuda.gpus[1]:
+    s = cuda.stream()
+t = cuda.stream()
+e.record(s)
+axpy[1, 32, s](2.0, x, y)
+f.record(s)
+f.wait(t)
+f.synchronize()
+assert f.query() and e.elapsed_time(f) >= 0
+f.record(t)
+f.synchronize()
+f.record()
+with cuda.gpus[2]:
+    f.record()
+    f.wait()
+f.synchronize()
+assert (y.copy_to_host() == 1 + 2 * np.arange(5)).all()
+part = on(2, np.zeros(5))[1:4]
+raises(ValueError, "argument 3 lies on device 2", axpy[1, 32], 2.0, on(0, np.ones(3)), part)
+raises(ValueError, "argument 3 lies on device 2", axpy[1, 32], 2.0, on(0, np.ones(3)), cuda.devicearray.DeviceNDArray((3,), (8,), np.float64, gpu_data=part.gpu_data))
+""",
     "memory": """
 free = [cuda.current_context(k).get_memory_info().free for k in range(3)]
 x = on(1, np.zeros(100_000))
