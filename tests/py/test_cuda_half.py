@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from cuda_check import compile_text, kernel_of
@@ -182,7 +184,13 @@ def test_ptx(cc, tmp_path):
         "k",
     )
     text, _ = cuda.compile_ptx(k, "void(f2[::1], f2[::1], f2[::1], f2[:, ::1])", cc=cc)
-    for name in ("add.rn.f16", "mul.rn.f16", "sub.rn.f16", "fma.rn.f16", "neg.f16"):
-        assert name in text, name
+    for name in (
+        "add",
+        "mul",
+        "sub",
+        "fma",
+        "neg",
+    ):  # what may be contracted says no rounding from LLVM 22 on
+        assert re.search(rf"\b{name}(\.rn)?\.f16", text), name
     (tmp_path / "k.ptx").write_text(text)
     assemble(assembler(), tmp_path / "k.ptx", "sm_%d%d" % cc)

@@ -20,7 +20,7 @@ import pytest
 import treadle
 from cuda_check import compile_text
 from on_stack import on_stack
-from test_target import assemble, assembler, has_libclc, treadlec
+from test_target import assemble, assembler, has_libclc, params_of, treadlec
 from treadle import cuda, float32, float64, int64, void
 from treadle.cuda import _compile, _inspect
 
@@ -176,10 +176,6 @@ def test_kernels_of_programs(tmp_path):
 # --- what it says ---
 
 
-def params_of(ptx: str, name: str) -> list[str]:
-    return re.findall(rf"\.param \.(\w+) {re.escape(name)}_param_\d+", ptx)
-
-
 def test_a_kernel_and_its_parameters():
     def plus(a, b, n, z, flag):
         a[0] = b[n].real + z.real + flag
@@ -210,12 +206,12 @@ def test_a_kernel_and_its_parameters():
         ((8, 7), "sm_87"),
         ((8, 8), "sm_87"),
         ((9, 0), "sm_90"),
-        ((12, 1), "sm_90"),
+        ((12, 1), "sm_(90|120)"),  # LLVM's newest: of 19, of 22
         (None, "sm_75"),
     ],
 )
 def test_processors(cc, target):
-    assert f".target {target}\n" in ptx_of(AXPY, AXPY_SIG, cc=cc)
+    assert re.search(rf"\.target {target}\n", ptx_of(AXPY, AXPY_SIG, cc=cc))
 
 
 def test_names():
@@ -270,7 +266,7 @@ def test_indices():
     free, checked = ptx_of(text, "void(i4[::1], i8)"), ptx_of(text, "void(i4[::1], i8)", debug=True)
     assert "atom.cas" not in re.sub("global.", "", free) and "atom" in checked
     assert (
-        "ld.param.u64" in free and "k_param_2" in free.split(")", 1)[1]
+        re.search(r"ld\.param\.[ub]64", free) and "k_param_2" in free.split(")", 1)[1]
     )  # the size, added where it is negative
     inner = cuda.jit(device=True)(lambda x, i: x[i])
     scope = {"inner": inner}
@@ -524,7 +520,7 @@ def test_what_a_device_cannot_do():
     made = cuda.compile_ptx(
         compile_text("def k(x):\n    pass\n", "k"), (treadle.types.Tuple((int64, float64)),)
     )[0]
-    assert re.findall(r"\.param \.(\w+) k_param", made) == ["u64", "u64", "f64"]  # item by item
+    assert params_of(made, "k") == ["u64", "u64", "f64"]  # item by item
     with pytest.raises(TypeError, match="its signature has"):
         ptx_of("def k(*a):\n    pass\n", "void(f4[::1], f4)")
 
