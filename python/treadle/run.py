@@ -271,6 +271,10 @@ def _memcheck(script: str) -> int:
     from . import config
     from .cuda import _checks
 
+    if config.CUDA == "gpu":
+        print("treadle memcheck: TREADLE_CUDA=gpu: checks are the emulated device's", file=sys.stderr)
+        return 2
+    config.CUDA = os.environ["TREADLE_CUDA"] = "emu"
     config.EMU_CHECK = sum(config._CHECKS.values())
     os.environ["TREADLE_EMU_CHECK"] = "all"  # of processes that the script begins
     found = _checks.collected = _checks.Collected()

@@ -20,7 +20,8 @@ enum {
 static tr_cuda the_gpu = {.lock = PTHREAD_MUTEX_INITIALIZER, .loading = PTHREAD_MUTEX_INITIALIZER};
 
 /* The GPU that this thread uses. */
-static _Thread_local int here __attribute__((tls_model("initial-exec")));
+static _Thread_local int here __attribute__((tls_model("initial-exec"))) =
+    -1; /* none was chosen: the first that can be used */
 
 /* The latest status that was refused on this thread. */
 static _Thread_local struct {
@@ -55,15 +56,35 @@ const char *cuda_name_of(const tr_cuda *c, int status) {
     return c->fn.error_name(status, &name) == 0 && name ? name : "an unknown error";
 }
 
+/* What a user can do about it; empty: nothing that is known here. */
+static const char *advice(int status) {
+    static const struct {
+        int status;
+        const char *text;
+    } all[] = {
+        {700,
+         "; debug=True finds an index out of range, python -m treadle memcheck finds more, without a GPU"},
+        {701, "; a block of fewer threads, or max_registers=, may fit"},
+        {800, "; a callback of a stream may not wait for the device"},
+        {716, "; an array's data do not lie as its items need it"},
+        {720, "; its blocks wait for each other, so all must be held at once: max_cooperative_grid_blocks "
+              "says how many are"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].status == status)
+            return all[i].text;
+    return "";
+}
+
 static int explain(tr_dev *d, char *msg, size_t room) {
     const tr_cuda *c = (tr_cuda *)d;
     int lost = atomic_load(&c->lost);
     if (lost)
-        snprintf(msg, room, "the GPU's context has ended by %s (%d), and this process cannot use it any more",
-                 cuda_name_of(c, lost), lost);
+        snprintf(msg, room,
+                 "the GPU's context has ended by %s (%d), and this process cannot use it any more%s",
+                 cuda_name_of(c, lost), lost, advice(lost));
     else
-        snprintf(msg, room, "%s: %s (%d)", refused.what ? refused.what : "CUDA",
-                 cuda_name_of(c, refused.status), refused.status);
+        snprintf(msg, room, "%s: %s (%d)%s", refused.what ? refused.what : "CUDA",
+                 cuda_name_of(c, refused.status), refused.status, advice(refused.status));
     return lost ? lost : refused.status;
 }
 
@@ -73,7 +94,7 @@ bool cuda_gives_back(tr_cuda *c, int gpu) {
 }
 
 int cuda_here(void) {
-    return here;
+    return here < 0 ? the_gpu.first : here;
 }
 
 int32_t cuda_enter_on(tr_cuda *c, int gpu) {
@@ -89,7 +110,7 @@ int32_t cuda_enter_on(tr_cuda *c, int gpu) {
 
 /* The driver's name for a GPU, or for the one that this thread uses. */
 static int device_of(const tr_cuda *c, int number) {
-    return c->gpus[number < 0 ? here : number].device;
+    return c->gpus[number < 0 ? cuda_here() : number].device;
 }
 
 static int64_t attribute(tr_dev *d, int number, tr_dev_attr a) {
@@ -239,7 +260,12 @@ static bool open_driver(tr_cuda *c, char *msg, size_t room) {
     for (int k = 0; k < c->ngpus; k++)
         if ((status = c->fn.device(&c->gpus[k].device, k)))
             return refuse(c, "cuDeviceGet", status, msg, room);
-    return open_gpu(c, &c->gpus[0], msg, room);
+    for (c->first = 0; c->first < c->ngpus && !knows(c, &c->gpus[c->first], msg, room); c->first++) {}
+    if (c->first == c->ngpus) { /* which says why */
+        c->first = 0;
+        return false;
+    }
+    return open_gpu(c, &c->gpus[c->first], msg, room);
 }
 
 static int count(tr_dev *d) {

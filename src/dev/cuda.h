@@ -53,8 +53,10 @@ enum {
     TR_CUDA_STUB = 34,
     TR_CUDA_NO_DEVICE = 100,
     TR_CUDA_NO_PEER = 217,
+    TR_CUDA_UNKNOWN = 400, /* CUDA_ERROR_INVALID_HANDLE */
     TR_CUDA_NOT_READY = 600,
     TR_CUDA_PEER_ALREADY = 704,
+    TR_CUDA_NOT_PERMITTED = 800,
     TR_CUDA_MISMATCH = 803
 };
 
@@ -87,6 +89,7 @@ typedef struct cuda_stream {
     void *handle;
     int gpu;
     bool foreign;            /* another library's */
+    bool dead;               /* that has ended it: the driver does not know it */
     bool orphan;             /* nobody has it any more; it goes when it has nothing to do */
     tr_dev_job *head, *tail; /* not known to have ended */
     void *marker;            /* an event; NULL: none yet */
@@ -144,11 +147,13 @@ typedef struct tr_cuda {
     tr_dev dev;
     tr_cuda_fns fn;
     cuda_gpu gpus[TR_DEV_GPUS];
-    int ngpus;
+    int ngpus, first;        /* the second: that is used where none was chosen */
     pthread_mutex_t loading; /* of code, which takes its time */
     pthread_mutex_t lock;    /* of all below but the atomic ones; never held while waiting */
     cuda_block *blocks;      /* by address */
     size_t nblocks, capblocks;
+    cuda_block *later; /* dropped where nobody may wait (cuda_mem.c) */
+    _Atomic size_t nlater;
     _Atomic uintptr_t lo, hi; /* where blocks have ever been */
     cuda_stream streams;      /* list head */
     tr_dev_code *codes;
@@ -202,6 +207,8 @@ int32_t cuda_pin(tr_dev *d, void *at, uint64_t bytes);
 int32_t cuda_unpin(tr_dev *d, void *at);
 /* cuda_mem.c: gives a copy to the driver; on the default stream (NULL) it is done then. A status of the driver's. */
 int cuda_copy(tr_cuda *c, const tr_dev_copy *given, int gpu, void *stream);
+/* cuda_mem.c: what was dropped and could not go yet; `idle`: nothing is at work. */
+void cuda_free_put_off(tr_cuda *c, bool idle);
 /* cuda_mem.c: the GPU on which this memory lies; -1: on none. */
 int cuda_lies_on(tr_cuda *c, const void *at);
 /* cuda_code.c: of tr_dev_ops. */

@@ -111,7 +111,7 @@ static int take_ordered(tr_cuda *c, uint64_t *at, uint64_t bytes, int gpu, cuda_
 /* What was freed may be all that is left, when its streams have come so far. */
 static int take_pooled(tr_cuda *c, uint64_t *at, uint64_t bytes, int gpu, cuda_stream *s) {
     int status = take_ordered(c, at, bytes, gpu, s);
-    if (status == TR_CUDA_NO_MEMORY && !c->fn.await())
+    if (status == TR_CUDA_NO_MEMORY && !tr_dev_is_called() && !c->fn.await())
         status = take_ordered(c, at, bytes, gpu, s);
     return status;
 }
@@ -146,10 +146,20 @@ static void free_ordered(tr_cuda *c, const cuda_block *b) {
     pthread_mutex_unlock(&c->lock);
 }
 
-/* What the host sees is not freed in the order of a stream: all work has ended first. */
+/* All GPUs that may use the block have done what they were given; the thread has entered the block's then. */
+static void await_users(tr_cuda *c, const cuda_block *b) {
+    bool local = b->place == TR_DEV_LOCAL;
+    uint32_t users = local ? atomic_load(&c->gpus[b->gpu].peers) : UINT32_MAX;
+    for (int k = 0; k < c->ngpus; k++)
+        if (users >> k & 1 && c->gpus[k].context && !cuda_enter_on(c, k))
+            c->fn.await();
+    cuda_enter_on(c, b->gpu);
+}
+
+/* What the host sees is not freed in the order of a stream: all work has ended first; nor what another GPU may use. */
 static void free_block(tr_cuda *c, const cuda_block *b) {
-    if (b->place != TR_DEV_LOCAL)
-        c->fn.await();
+    if (b->place != TR_DEV_LOCAL || atomic_load(&c->gpus[b->gpu].peers))
+        await_users(c, b);
     if (b->place == TR_DEV_HOST)
         c->fn.host_free((void *)b->at);
     else if (b->place == TR_DEV_LOCAL && c->gpus[b->gpu].pools)
@@ -193,6 +203,46 @@ int32_t cuda_alloc(tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t byt
     return code;
 }
 
+/* What another GPU may use goes when nothing is at work. A call of a stream's may not wait: what it drops goes with what is dropped next. */
+static bool must_wait(tr_cuda *c, const cuda_block *b) {
+    bool local = b->place == TR_DEV_LOCAL;
+    return (local && atomic_load(&c->gpus[b->gpu].peers)) ||
+           (tr_dev_is_called() && (!local || !c->gpus[b->gpu].pools));
+}
+
+/* With the lock; false: there is no memory. */
+static bool put_off(tr_cuda *c, const cuda_block *b) {
+    cuda_block *all = realloc(c->later, (c->nlater + 1) * sizeof *all);
+    if (!all)
+        return false;
+    all[c->nlater++] = *b;
+    c->later = all;
+    return true;
+}
+
+/* One that may go now: where something is at work (`idle` false) what only waits for it. False: there is none. */
+static bool next_put_off(tr_cuda *c, bool idle, cuda_block *out) {
+    pthread_mutex_lock(&c->lock);
+    size_t k = c->nlater;
+    while (k > 0 && !idle && c->later[k - 1].place == TR_DEV_LOCAL && c->gpus[c->later[k - 1].gpu].pools)
+        k--;
+    if (k > 0) {
+        *out = c->later[k - 1];
+        c->later[k - 1] = c->later[--c->nlater];
+    }
+    pthread_mutex_unlock(&c->lock);
+    return k > 0;
+}
+
+void cuda_free_put_off(tr_cuda *c, bool idle) {
+    cuda_block b;
+    while (c->nlater && next_put_off(c, idle, &b)) {
+        if (cuda_gives_back(c, b.gpu))
+            free_block(c, &b);
+        cuda_leave(c, b.gpu);
+    }
+}
+
 void cuda_free(tr_dev *d, const tr_dev_mem *m) {
     tr_cuda *c = (tr_cuda *)d;
     uintptr_t at = (uintptr_t)m->at;
@@ -202,10 +252,13 @@ void cuda_free(tr_dev *d, const tr_dev_mem *m) {
     cuda_block b = c->blocks[k - 1];
     c->nblocks--;
     memmove(c->blocks + k - 1, c->blocks + k, (c->nblocks - k + 1) * sizeof *c->blocks);
+    bool later = must_wait(c, &b) && put_off(c, &b);
     pthread_mutex_unlock(&c->lock);
-    if (cuda_gives_back(c, b.gpu)) /* else it has gone with the context */
+    if (!later && cuda_gives_back(c, b.gpu)) /* else it has gone with the context */
         free_block(c, &b);
     cuda_leave(c, b.gpu);
+    if (!tr_dev_is_called())
+        cuda_free_put_off(c, false);
 }
 
 bool cuda_find(tr_dev *d, const void *at, tr_dev_mem *out) {
@@ -383,6 +436,21 @@ static int copy_across(tr_cuda *c, const tr_dev_copy *p, int to, int from, void 
     return cuda_enter_on(c, to) ? TR_CUDA_NO_PEER : status;
 }
 
+/* What the stream is given from now on comes behind the default stream of the GPU `of`. The thread has entered `gpu`, before and after. */
+static int follow(tr_cuda *c, int of, int gpu, void *stream) {
+    enum { NO_TIMING = 2 };
+    void *e;
+    if (cuda_enter_on(c, of))
+        return cuda_refused_with();
+    int status = c->fn.event_new(&e, NO_TIMING);
+    if (!status) {
+        status = c->fn.event_record(e, NULL);
+        status = status ? status : c->fn.stream_wait(stream, e, 0);
+        c->fn.event_free(e);
+    }
+    return cuda_enter_on(c, gpu) ? cuda_refused_with() : status;
+}
+
 int cuda_copy(tr_cuda *c, const tr_dev_copy *given, int gpu, void *stream) {
     tr_dev_copy p = *given;
     if (tr_dev_copy_bytes(&p) == 0)
@@ -390,7 +458,15 @@ int cuda_copy(tr_cuda *c, const tr_dev_copy *given, int gpu, void *stream) {
     tr_dev_copy_plan(&p);
     int to = cuda_lies_on(c, p.to), from = cuda_lies_on(c, p.from);
     if (to >= 0 && from >= 0 && to != from)
-        return c->fn.peer_copy ? copy_across(c, &p, to, from, to == gpu ? stream : NULL) : TR_CUDA_NO_PEER;
+        return tr_dev_is_called() ? TR_CUDA_NOT_PERMITTED
+               : !c->fn.peer_copy ? TR_CUDA_NO_PEER
+                                  : copy_across(c, &p, to, from, to == gpu ? stream : NULL);
+    int on = to >= 0 ? to : from;
+    if (stream && on >= 0 && on != gpu) {
+        int status = follow(c, on, gpu, stream);
+        if (status)
+            return status;
+    }
     bool one = p.ndim == 0 || (p.ndim == 1 && p.to_stride[0] == (int64_t)p.item &&
                                p.from_stride[0] == (int64_t)p.item && p.to == p.from);
     int status = !one && meet(&p) ? copy_by_way(c, &p, gpu, stream) : copy_part(c, &p, 0, stream);

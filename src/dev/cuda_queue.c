@@ -144,7 +144,6 @@ int32_t cuda_submit(tr_dev *d, tr_dev_stream *stream, tr_dev_job *j) {
     cuda_work *work = &c->gpus[gpu].work;
     uint64_t given = atomic_load(&work->given);
     int32_t code = cuda_do(c, gpu, s ? s->handle : NULL, j);
-    cuda_leave(c, gpu);
     if (!code && s) {
         note(c, s, j);
     } else if (!code && j->op == TR_DEV_COPY) { /* all before it has ended */
@@ -153,6 +152,7 @@ int32_t cuda_submit(tr_dev *d, tr_dev_stream *stream, tr_dev_job *j) {
     } else if (!code) {
         atomic_fetch_add(&work->given, 1);
     }
+    cuda_leave(c, gpu);
     return code;
 }
 
@@ -191,16 +191,24 @@ static int ask_defaults(tr_cuda *c) {
 /* Has all that these streams were given been done? A failure counts as that. `s` NULL: all streams, and the default ones. */
 static bool are_idle(tr_cuda *c, void *s) {
     tr_dev_job *ended = NULL, *all[2] = {0};
-    int status = c->lost || s ? 0 : ask_defaults(c);
+    int wrong = c->lost || s ? 0 : ask_defaults(c);
+    bool idle = wrong != TR_CUDA_NOT_READY;
+    wrong = idle ? wrong : 0;
     pthread_mutex_lock(&c->lock);
-    for (cuda_stream *o = c->streams.next; o != &c->streams && !status; o = o->next)
-        if ((!s || o == s) && !c->lost) {
+    for (cuda_stream *o = c->streams.next; o != &c->streams && !wrong; o = o->next)
+        if ((!s || o == s) && !c->lost && !o->dead) {
             uint64_t given = atomic_load(&o->work.given);
-            status = c->fn.stream_query(o->handle);
+            int status = c->fn.stream_query(o->handle);
             if (!status)
                 cuda_work_ended(&o->work, given);
+            else if (status == TR_CUDA_NOT_READY)
+                idle = false;
+            else if (o->foreign && status == TR_CUDA_UNKNOWN)
+                o->dead = true; /* it is waited for no more, and others are */
+            else
+                wrong = status;
         }
-    bool idle = status != TR_CUDA_NOT_READY;
+    idle |= wrong != 0;
     for (cuda_stream *o = c->streams.next; o != &c->streams && idle; o = o->next) {
         all[0] = s && o != s ? NULL : cut(o, UINT64_MAX);
         for (all[1] = all[0]; all[1] && all[1]->next;)
@@ -212,8 +220,8 @@ static bool are_idle(tr_cuda *c, void *s) {
     }
     pthread_mutex_unlock(&c->lock);
     release(ended);
-    if (status && idle)
-        broken(c, "cuStreamQuery", status);
+    if (wrong)
+        broken(c, "cuStreamQuery", wrong);
     return idle;
 }
 
@@ -223,7 +231,7 @@ static void end_orphans(tr_cuda *c) {
     cuda_stream *gone = NULL;
     pthread_mutex_lock(&c->lock);
     for (cuda_stream *o = c->streams.next, *next; o != &c->streams; o = next) {
-        bool ask = alive && (o->head || !o->foreign); /* others may have ended theirs */
+        bool ask = alive && !o->dead && (o->head || !o->foreign); /* others may have ended theirs */
         next = o->next;
         if (!o->orphan || (ask && c->fn.stream_query(o->handle) == TR_CUDA_NOT_READY))
             continue;
@@ -257,6 +265,7 @@ bool cuda_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns) {
     if (done && !s) {
         end_orphans(c);
         cuda_unload_orphans(c);
+        cuda_free_put_off(c, !tr_dev_is_called());
     }
     return done;
 }

@@ -255,7 +255,9 @@ bool tr_device_check(tr_state *st, tr_dev *d, PyObject *array) {
         return freed(m->mem.at);
     if (m || !d->ops->owns(d, PyArray_DATA(a)) || d->ops->find(d, PyArray_DATA(a), &found))
         return true;
-    return PyArray_SIZE(a) == 0 || freed(PyArray_DATA(a));
+    if (PyArray_SIZE(a) == 0 || (d->ops->sees && d->ops->sees(d, PyArray_DATA(a)) == 2))
+        return true; /* others' blocks lie between ours */
+    return freed(PyArray_DATA(a));
 }
 
 /* _dev_class(arrays, memory) */
@@ -283,6 +285,15 @@ static PyObject *dev_class(PyObject *module, PyObject *args) {
 
 /* --- functions --- */
 
+/* Where there is no room, it waits for what is on its way back. */
+static int32_t try_alloc(tr_state *st, tr_dev *d, tr_dev_place place, tr_dev_stream *s, uint64_t bytes,
+                         tr_dev_mem *out) {
+    PyThreadState *ts = tr_device_leave(st);
+    int32_t code = d->ops->alloc(d, place, s, bytes, out);
+    tr_device_return(ts);
+    return code;
+}
+
 /* _dev_alloc(nbytes, place, stream) */
 static PyObject *dev_alloc(PyObject *module, PyObject *args) {
     tr_state *st = tr_ext_state(module);
@@ -300,9 +311,12 @@ static PyObject *dev_alloc(PyObject *module, PyObject *args) {
     if (!m)
         return NULL;
     m->st = st;
-    int32_t code = d->ops->alloc(d, (tr_dev_place)place, s, (uint64_t)bytes, &m->mem);
-    if (code && tr_stream_drain(st)) /* arguments of launches that are over */
-        code = d->ops->alloc(d, (tr_dev_place)place, s, (uint64_t)bytes, &m->mem);
+    int32_t code = try_alloc(st, d, (tr_dev_place)place, s, (uint64_t)bytes, &m->mem);
+    uint64_t ticket = 0;
+    if (code && !tr_dev_is_called()) /* what jobs hold that are over */
+        d->ops->reached(d, NULL, &ticket, 0);
+    if (code && tr_stream_drain(st))
+        code = try_alloc(st, d, (tr_dev_place)place, s, (uint64_t)bytes, &m->mem);
     if (PyErr_Occurred()) {
         Py_DECREF(m);
         return NULL;

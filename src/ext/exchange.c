@@ -288,9 +288,14 @@ static PyObject *array_over(const tr_state *st, const dl_tensor *t, bool readonl
 }
 
 /* What the stream was given comes before what `to` is given from now on. */
-static bool precede(tr_dev *d, void *handle, tr_dev_stream *to) {
-    tr_dev_stream *s = d->ops->stream_wrap(d, (uintptr_t)handle);
+static bool precede(tr_dev *d, int gpu, void *handle, tr_dev_stream *to) {
+    char msg[300];
+    int here = d->ops->number(d, NULL);
+    bool there = gpu == here || d->ops->select(d, gpu, msg, sizeof msg);
+    tr_dev_stream *s = there ? d->ops->stream_wrap(d, (uintptr_t)handle) : NULL;
     tr_dev_event *e = s ? d->ops->event_new(d, false) : NULL;
+    if (gpu != here)
+        d->ops->select(d, here, msg, sizeof msg);
     int32_t code = e ? d->ops->record(d, s, e) : TR_CODE_MEMORY;
     code = code ? code : d->ops->wait(d, to, e);
     if (code)
@@ -316,7 +321,7 @@ static bool in_order(tr_dev *d, const dl_exchange *x, const dl_tensor *t, tr_exc
     if (before)
         return true;
     order->behind = handle;
-    return precede(d, handle, order->stream);
+    return precede(d, t->device.id, handle, order->stream);
 }
 
 /* It lies on the GPU of the launch. */

@@ -254,6 +254,11 @@ bool tr_stream_begin_slow(tr_state *st, tr_dev *d) {
     return false;
 }
 
+/* Why the device did not make something. */
+static PyObject *no_more(tr_dev *d) {
+    return lives(d) ? PyErr_NoMemory() : NULL;
+}
+
 /* --- class Stream --- */
 
 enum { LEGACY_HANDLE = 1, PER_THREAD_HANDLE = 2 }; /* CUDA's own numbers */
@@ -295,10 +300,11 @@ static own_streams *own_of_thread(tr_dev *d) {
 static tr_dev_stream *own_stream(tr_dev *d) {
     own_streams *o = own_of_thread(d);
     tr_dev_stream **s = o ? &o->s[d->ops->number ? d->ops->number(d, NULL) : 0] : NULL;
-    if (s && !*s && !(*s = d->ops->stream_wrap(d, PER_THREAD_HANDLE)))
-        *s = d->ops->stream_new(d); /* the device has none for each thread by itself */
+    if (s &&
+        !*s) /* not CUDA's own: that has one handle for all threads, so that only its thread can ask how far it is */
+        *s = d->ops->stream_new(d);
     if (!s || !*s)
-        PyErr_NoMemory();
+        no_more(d);
     return s ? *s : NULL;
 }
 
@@ -342,7 +348,7 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
         s->s = d->ops->stream_wrap(d, (uintptr_t)handle);
     if (!s->s && (k == OWN || k == FOREIGN)) {
         Py_DECREF(s);
-        return k == OWN ? PyErr_NoMemory()
+        return k == OWN ? no_more(d)
                         : PyErr_Format(PyExc_ValueError, "the device has no stream %#llx", handle);
     }
     return (PyObject *)s;
@@ -441,6 +447,17 @@ static PyObject *stream_handle(PyObject *self, void *unused) {
                 : PyLong_FromLongLong(fixed[s->kind]);
 }
 
+/* What the driver knows the stream by, where it is this thread's, too. */
+static PyObject *stream_real(PyObject *self, void *unused) {
+    tr_streamobj *s = (tr_streamobj *)self;
+    const tr_dev *d = s->st->dev;
+    tr_dev_stream *of;
+    (void)unused;
+    if (!tr_stream_of(s->st, self, &of))
+        return NULL;
+    return of ? PyLong_FromVoidPtr((void *)d->ops->stream_handle(d, of)) : PyLong_FromLong(LEGACY_HANDLE);
+}
+
 static PyObject *stream_kind(PyObject *self, void *unused) {
     (void)unused;
     return PyLong_FromLong((long)((tr_streamobj *)self)->kind);
@@ -459,6 +476,7 @@ static PyMethodDef stream_methods[] = {
 
 static PyGetSetDef stream_getset[] = {
     {"_number", stream_handle, NULL, "The handle: CUDA's number, or an address.", NULL},
+    {"_real", stream_real, NULL, "The handle by which others order their work behind this stream's.", NULL},
     {"_kind", stream_kind, NULL,
      "0: a stream of its own; 1, 2, 3: default, legacy default, per-thread default; 4: another library's.",
      NULL},
@@ -497,7 +515,7 @@ static PyObject *event_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     e->st = st;
     if (!(e->e = d->ops->event_new(d, timing))) {
         Py_DECREF(e);
-        return PyErr_NoMemory();
+        return no_more(d);
     }
     return (PyObject *)e;
 }
@@ -619,6 +637,11 @@ static PyObject *dev_synchronize(PyObject *module, PyObject *unused) {
 
 /* Array `a` of a copy: its strides, where an axis of it is repeated (length 1 in `a` alone) 0. */
 static bool fits(PyArrayObject *to, PyArrayObject *from) {
+    if (PyArray_NDIM(to) > TR_DEV_NDIM) {
+        PyErr_Format(PyExc_ValueError, "an array of %d axes: a device takes at most %d", PyArray_NDIM(to),
+                     TR_DEV_NDIM);
+        return false;
+    }
     if (PyArray_NDIM(to) != PyArray_NDIM(from) ||
         !PyArray_CompareLists(PyArray_DIMS(to), PyArray_DIMS(from), PyArray_NDIM(to))) {
         PyErr_SetString(PyExc_ValueError, "a copy is of arrays of one shape");

@@ -284,9 +284,7 @@ static const char *refused_dtype(PyArray_Descr *d, const char **hint) {
     case NPY_OBJECT: *hint = "convert it to a numeric dtype with .astype(...)"; return "object";
     case NPY_STRING:
     case NPY_UNICODE: *hint = "only numeric arrays can be passed"; return "str";
-    case NPY_VOID:
-        *hint = "pass its fields one by one, each made contiguous with np.ascontiguousarray";
-        return "record";
+    case NPY_VOID: *hint = "pass its fields one by one, as they are: a['x'], a['y']"; return "record";
     case NPY_DATETIME:
     case NPY_TIMEDELTA:
         *hint = "pass it as integers with .view(np.int64)";

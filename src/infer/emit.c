@@ -278,6 +278,13 @@ static void emit_cbr(emission *m, const tr_ins *in) {
 /* What the protected block becomes may be many: each is protected when it is there. */
 static void emit_try(emission *m, const tr_ins *in) {
     const tr_edge *e = &in->imm.succ[1];
+    if (m->f->p->root_kind !=
+        TR_FN_HOST) { /* and where nothing in it raised there, as unchecked indices do not, nobody would know */
+        tr_em_error(&m->e, "a GPU has no `try`: what a kernel raises there ends the launch");
+        fail_here(m, in);
+        end_unreachable(m);
+        return;
+    }
     tr_val *v = TR_NEW_N(arena(m), tr_val, e->n + 1u);
     tr_bid body = in->imm.succ[0].to;
     if (edge_args(m, in, e, v)) {

@@ -15,11 +15,15 @@ typedef struct look {
 } look;
 
 static bool refuse(const look *k, const tr_ins *i, const char *what, const char *of) {
-    tr_err *e = tr_err_add(k->p->ctx, TR_ERR_LOWERING, tr_fn_place(k->f, i->loc), "%s: %s does not have %s%s",
-                           k->f->name, k->t->name, what, of);
+    bool gpu = k->t->abi == TR_ABI_FLAT;
+    tr_err *e =
+        tr_err_add(k->p->ctx, TR_ERR_LOWERING, tr_fn_place(k->f, i->loc), "%s: %s%s%s does not have %s%s",
+                   k->f->name, gpu ? "a GPU (" : "", k->t->name, gpu ? ")" : "", what, of);
     if (e && i->op == TR_OP_ALLOC)
         e->hint = "a device has no memory for new arrays: pass one in, or use cuda.shared.array or "
                   "cuda.local.array";
+    else if (e && gpu)
+        e->hint = "docs/devices.md says what differs on a GPU; the emulated device has it (TREADLE_CUDA=emu)";
     return false;
 }
 

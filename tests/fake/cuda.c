@@ -649,8 +649,9 @@ EXPORT int cuMemHostAlloc(void **at, size_t bytes, unsigned flags) {
 
 EXPORT int cuPointerGetAttribute(void *value, int which, uint64_t at) {
     ENTER("cuPointerGetAttribute");
+    bool lives = !is_local(at) || fake.live[(at - (uint64_t)(uintptr_t)fake.device) / GRAIN];
     *(unsigned *)value = is_local(at) ? 2 : 1;
-    LEAVE(which == 2 && is_seen(at) ? 0 : INVALID);
+    LEAVE(which == 2 && is_seen(at) && lives ? 0 : INVALID);
 }
 
 EXPORT int cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {

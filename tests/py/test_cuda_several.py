@@ -202,7 +202,8 @@ assert cuda.current_context(2).get_memory_info().free < free[2]
     "peers": """
 c = [cuda.current_context(k) for k in range(3)]
 assert c[0].can_access_peer(c[1]) and not c[0].can_access_peer(c[2])
-raises(TypeError, "a context is what cuda.current_context() gives", c[0].can_access_peer, 1)
+raises(TypeError, "a context is what cuda.current_context() gives", c[0].can_access_peer, "1")
+assert c[0].can_access_peer(1) and not c[0].can_access_peer(2)
 x, y = on(1, np.arange(5)), on(0, np.ones(5))
 raises(ValueError, "argument 2 lies on device 1", axpy[1, 32], 2.0, x, y)
 c[0].enable_peer_access(c[1])
@@ -254,6 +255,18 @@ assert sorted(done) == [0, 0, 1, 1, 2, 2]
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_three(name):
     done = start(PRELUDE + PROGRAMS[name], TREADLE_FAKE_GPUS="90,80,75")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_first_is_too_old():
+    code = """
+    assert cuda.get_current_device().id == 1
+    x = cuda.to_device(np.zeros(3))
+    axpy[1, 32](1.0, x, x)
+    assert x.__dlpack_device__() == (2, 1)
+    raises(RuntimeError, "device 0: the GPU has compute capability 6.0", cuda.select_device, 0)
+    """
+    done = start(PRELUDE + textwrap.dedent(code), TREADLE_FAKE_GPUS="60,90")
     assert done.returncode == 0, done.stderr
 
 

@@ -239,7 +239,8 @@ def check_memory(at: int, end: int, written: bool = True) -> None:
     """ValueError unless all of the memory is a block of the device's, or else: a GPU sees it; it is the host's, mapped for reading, and for writing if it may be written to."""
     if at < end and _dev_owns(at):
         block = _dev_find(at)
-        if block is None or end > block[0] + block[1]:
+        others = block is None and _dev_sees(at) == 2 and _dev_sees(end - 1) == 2  # which lie between ours
+        if not others and (block is None or end > block[0] + block[1]):
             raise ValueError(
                 "the array's memory is the device's, and was freed, or is less than the array has"
             )
@@ -481,6 +482,11 @@ class _Access:
         """
         move(self._mem, _paired(self._mem, _items(ary)), self._stream(stream))
 
+    def _handle(self) -> int:
+        """By what others know the stream that the array is bound to."""
+        stream = self.stream
+        return stream._real if stream else 1
+
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Version 3. On a GPU ``stream`` is the one that the array is bound to, or the default one, which the consumer waits for. On the emulated device the address is one of the host's,
@@ -494,7 +500,7 @@ class _Access:
             "data": (shown(mem).__array_interface__["data"][0] if mem.size else 0, not mem.flags.writeable),
             "typestr": mem.dtype.str,
             "version": 3,
-            "stream": None if is_emulated() else int(self.stream or 0) or 1,
+            "stream": None if is_emulated() else self._handle(),
         }
         return described if mem.dtype.names is None else {**described, "descr": mem.dtype.descr}
 
@@ -767,8 +773,17 @@ class DeviceNDArray(_OnDevice):
                 raise BufferError(f"an array of a GPU is not given to the device {dl_device}")
             known = {} if max_version is None else {"max_version": max_version}
             return self.copy_to_host().__dlpack__(**known)
+        if stream is not None and (
+            isinstance(stream, bool) or not isinstance(stream, int) or stream == 0 or stream < -1
+        ):
+            raise ValueError(
+                f"__dlpack__(stream={stream!r}): None, -1, 1 and 2 or a stream's handle; 0 could be either of both default streams"
+            )
         if copy:
-            mem = allocate(mem.shape, mem.dtype)
+            from ._devices import gpus
+
+            with gpus[self._device()]:
+                mem = allocate(mem.shape, mem.dtype)
             move(mem, self._mem, self.stream)
         if stream != -1:
             self._precede(1 if stream is None else stream)
@@ -783,13 +798,15 @@ class DeviceNDArray(_OnDevice):
 
     def _precede(self, consumer: int) -> None:
         """What is on the array's stream comes before what the consumer's is given from now on."""
-        from ._stream import event, external_stream
+        from ._devices import gpus
+        from ._stream import event, of_others
 
-        if (int(self.stream) if self.stream else 1) == consumer:
+        if self._handle() == consumer:
             return
-        so_far = event(False)
-        so_far.record(self.stream)
-        so_far.wait(external_stream(consumer))
+        with gpus[self._device()]:
+            so_far = event(False)
+            so_far.record(self.stream)
+            so_far.wait(of_others(consumer))
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """(2, the GPU's number), kDLCUDA; on the emulated device (1, 0), kDLCPU, as its memory is the host's."""

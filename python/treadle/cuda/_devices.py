@@ -299,12 +299,12 @@ class Context:
         """Wait for all that was launched."""
         self.synchronize()
 
-    def can_access_peer(self, peer_context: Context) -> bool:
-        """Whether kernels on this device can use the memory of another one, when `enable_peer_access` has been called."""
+    def can_access_peer(self, peer_context: Context | int) -> bool:
+        """Whether kernels on this device can use the memory of another one (a context, or a device's number), when `enable_peer_access` has been called."""
         return _dev_befriend(self.device.id, _context_of(peer_context).device.id, True)
 
-    def enable_peer_access(self, peer_context: Context, flags: int = 0) -> None:
-        """From now on kernels on this device may use the memory of another one.
+    def enable_peer_access(self, peer_context: Context | int, flags: int = 0) -> None:
+        """From now on kernels on this device may use the memory of another one (a context, or a device's number).
 
         Raises
         ------
@@ -340,6 +340,8 @@ class Context:
 
 
 def _context_of(given: Any) -> Context:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return _numbered(given).get_primary_context()
     if not isinstance(given, Context):
         raise TypeError(f"a context is what cuda.current_context() gives, and {given!r} is none")
     return given

@@ -121,10 +121,10 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
 
 def _wait_for(stream: int) -> None:
     """Wait for a stream that another package names by its handle: a default one, 1 or 2, or one that `cuda.stream` made."""
-    from ._stream import external_stream
+    from ._stream import of_others
 
     try:
-        named = external_stream(stream)
+        named = of_others(stream)
     except ValueError:
         raise ValueError(
             f"stream {stream} is none of the emulated device's: wait for it, and pass sync=False"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import typeof
 from ._array import Array, allocate, extent, move, on_device, over
 from ._memory import room_like
 from ._stream import synchronize
@@ -35,6 +36,7 @@ class _Copies:
             for item in value:
                 self.note(item, to, back)
         elif isinstance(value, np.ndarray) and not on_device(value) and argument(value) is value:
+            typeof(value)  # what cannot be passed is refused as it is, and not as its copy
             self.arrays.append((value, to, back and value.flags.writeable))
 
     def make(self) -> None:
@@ -109,8 +111,12 @@ def _groups(spans: list[Span]) -> list[tuple[list[int], Span]]:
 def stage(launcher: Any, args: tuple[Any, ...]) -> None:
     """The launch, with copies on its stream. What the host gave is as the kernel left it when this returns."""
     copies = _Copies(launcher.stream or 0)
-    for value in args:
-        copies.note(value)
+    try:
+        for value in args:
+            copies.note(value)
+    except TypeError:
+        launcher.kernel._check_arguments(args)  # which says so in the kernel's words
+        raise
     copies.make()
     launcher._staged(*map(copies.of, args))
     if copies.arrays:

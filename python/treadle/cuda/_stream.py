@@ -183,6 +183,11 @@ def external_stream(ptr: int) -> Stream:
     return found
 
 
+def of_others(handle: int) -> Stream:
+    """The stream that another package means by a handle: its thread's own one is not ours."""
+    return Stream(_FOREIGN, 2) if handle == 2 and not is_emulated() else external_stream(handle)
+
+
 def check_stream(stream: Any) -> None:
     """TypeError for what is no stream; 0 and None stand for the default one."""
     if not (stream is None or isinstance(stream, Stream) or (isinstance(stream, int) and stream == 0)):
