@@ -280,6 +280,10 @@ static void emit_try(emission *m, const tr_ins *in) {
     const tr_edge *e = &in->imm.succ[1];
     if (m->f->p->root_kind !=
         TR_FN_HOST) { /* and where nothing in it raised there, as unchecked indices do not, nobody would know */
+        tr_val v = tr_blk_at(m->src, in->imm.succ[0].to)->first; /* the first line in it */
+        while (v != TR_NOVAL && !tr_at(m->src, v)->loc)
+            v = tr_at(m->src, v)->next;
+        m->e.place = place_of(m, v != TR_NOVAL ? tr_at(m->src, v) : in);
         tr_em_error(&m->e, "a GPU has no `try`: what a kernel raises there ends the launch");
         fail_here(m, in);
         end_unreachable(m);

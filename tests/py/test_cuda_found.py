@@ -157,6 +157,7 @@ def k(a, o):
     except IndexError:
         o[i] = -1
 raises(errors.TypingError, "a GPU has no `try`", k[1, 4], np.ones(3), np.zeros(4))
+raises(errors.TypingError, "<string>:", k[1, 4], np.ones(3), np.zeros(4))
 """,
     "what a GPU does not have": """
 from treadle import errors

@@ -77,7 +77,9 @@ def test_kernels_of_the_tests(tmp_path):
     made = compiled(tmp_path, "suite", str(HERE / "test_cuda.py"))
     assert made["kernels"] > 80
     for why in made["refused"]:
-        assert re.search("does not have 'alloc'|a GPU has no `try`|its signature has 1 argument types", why), why
+        assert re.search(
+            "does not have 'alloc'|a GPU has no `try`|its signature has 1 argument types", why
+        ), why
     assert len(made["refused"]) <= 4
     assert assemble_all(tmp_path) > 150
 
