@@ -55,7 +55,7 @@ static bool is_at_work(tr_cuda *c, cuda_work *w, void *handle) {
     uint64_t given = atomic_load(&w->given);
     if (given == atomic_load(&w->ended))
         return false;
-    if (c->fn.stream_query(handle) == TR_CUDA_NOT_READY)
+    if (c->fn.stream_query(handle))
         return true;
     cuda_work_ended(w, given);
     return false;

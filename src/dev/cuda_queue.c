@@ -188,41 +188,53 @@ static int ask_defaults(tr_cuda *c) {
     return status;
 }
 
-/* Has all that these streams were given been done? A failure counts as that. `s` NULL: all streams, and the default ones. */
-static bool are_idle(tr_cuda *c, void *s) {
-    tr_dev_job *ended = NULL, *all[2] = {0};
-    int wrong = c->lost || s ? 0 : ask_defaults(c);
-    bool idle = wrong != TR_CUDA_NOT_READY;
-    wrong = idle ? wrong : 0;
-    pthread_mutex_lock(&c->lock);
-    for (cuda_stream *o = c->streams.next; o != &c->streams && !wrong; o = o->next)
-        if ((!s || o == s) && !c->lost && !o->dead) {
-            uint64_t given = atomic_load(&o->work.given);
-            int status = c->fn.stream_query(o->handle);
-            if (!status)
-                cuda_work_ended(&o->work, given);
-            else if (status == TR_CUDA_NOT_READY)
-                idle = false;
-            else if (o->foreign && status == TR_CUDA_UNKNOWN)
-                o->dead = true; /* it is waited for no more, and others are */
-            else
-                wrong = status;
-        }
-    idle |= wrong != 0;
-    for (cuda_stream *o = c->streams.next; o != &c->streams && idle; o = o->next) {
-        all[0] = s && o != s ? NULL : cut(o, UINT64_MAX);
-        for (all[1] = all[0]; all[1] && all[1]->next;)
-            all[1] = all[1]->next;
-        if (all[1]) {
-            all[1]->next = ended;
-            ended = all[0];
+/* All jobs of these streams, which have ended, with the lock. */
+static tr_dev_job *cut_all(tr_cuda *c, const cuda_stream *s) {
+    tr_dev_job *ended = NULL;
+    for (cuda_stream *o = c->streams.next; o != &c->streams; o = o->next) {
+        tr_dev_job *first = s && o != s ? NULL : cut(o, UINT64_MAX), *last = first;
+        while (last && last->next)
+            last = last->next;
+        if (last) {
+            last->next = ended;
+            ended = first;
         }
     }
+    return ended;
+}
+
+/* Is the stream at work? Otherwise what the driver says of it, or 0. With the lock. */
+static int ask(tr_cuda *c, cuda_stream *s) {
+    uint64_t given = atomic_load(&s->work.given);
+    int status = c->fn.stream_query(s->handle);
+    if (!status)
+        cuda_work_ended(&s->work, given);
+    s->dead = s->foreign && status == TR_CUDA_UNKNOWN; /* it is waited for no more, and others are */
+    return s->dead ? 0 : status;
+}
+
+/* Has all that these streams were given been done? A failure ends the waiting, too, but not what is at work unless the context has ended. `s` NULL: all streams, and the default ones. */
+static bool are_idle(tr_cuda *c, void *s) {
+    int status = c->lost || s ? 0 : ask_defaults(c);
+    bool busy = status == TR_CUDA_NOT_READY;
+    int wrong = busy ? 0 : status;
+    pthread_mutex_lock(&c->lock);
+    for (cuda_stream *o = c->streams.next; o != &c->streams && !c->lost; o = o->next) {
+        status = o->dead || (s && o != s) ? 0 : ask(c, o);
+        busy |= status == TR_CUDA_NOT_READY;
+        wrong = status && status != TR_CUDA_NOT_READY && !wrong ? status : wrong;
+    }
+    tr_dev_job *ended = busy || wrong ? NULL : cut_all(c, s);
     pthread_mutex_unlock(&c->lock);
     release(ended);
-    if (wrong)
-        broken(c, "cuStreamQuery", wrong);
-    return idle;
+    if (!wrong)
+        return !busy;
+    broken(c, "cuStreamQuery", wrong);
+    pthread_mutex_lock(&c->lock);
+    ended = c->lost ? cut_all(c, NULL) : NULL;
+    pthread_mutex_unlock(&c->lock);
+    release(ended);
+    return true;
 }
 
 /* Gives back the streams that nobody has any more, and that have nothing to do. */
@@ -259,10 +271,12 @@ bool cuda_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns) {
         return true;
     if (!s)
         cuda_see_orphans(c);
+    uint32_t before = atomic_load(&c->failures);
     bool done = wait_until(c, are_idle, s, ns);
+    bool idle = done && atomic_load(&c->failures) == before; /* and not that the driver would not say */
     if (done)
         cuda_look(c);
-    if (done && !s) {
+    if (idle && !s) {
         end_orphans(c);
         cuda_unload_orphans(c);
         cuda_free_put_off(c, !tr_dev_is_called());
