@@ -711,14 +711,32 @@ static PyMemberDef members[] = {
     {0},
 };
 
+static PyObject *fn_subscript(PyObject *self, PyObject *key) {
+    (void)key;
+    return PyErr_Format(
+        PyExc_TypeError,
+        "%U() is a function, which is called; f[grid, block](...) launches what cuda.jit made "
+        "a kernel, without device=True",
+        ((tr_function *)self)->qualname);
+}
+
 PyDoc_STRVAR(doc, "A function that is compiled for the types it is called with.\n\nMade by ``treadle.jit`` "
                   "and ``treadle.njit``.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, fn_new},       {Py_tp_dealloc, fn_dealloc}, {Py_tp_traverse, fn_traverse},
-    {Py_tp_clear, fn_clear},   {Py_tp_repr, fn_repr},       {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_descr_get, fn_get}, {Py_tp_methods, methods},    {Py_tp_getset, getset},
-    {Py_tp_members, members},  {Py_tp_doc, (void *)doc},    {0, NULL},
+    {Py_tp_new, fn_new},
+    {Py_tp_dealloc, fn_dealloc},
+    {Py_tp_traverse, fn_traverse},
+    {Py_tp_clear, fn_clear},
+    {Py_tp_repr, fn_repr},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_descr_get, fn_get},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {Py_tp_members, members},
+    {Py_tp_doc, (void *)doc},
+    {Py_mp_subscript, fn_subscript},
+    {0, NULL},
 };
 
 static PyType_Spec spec = {

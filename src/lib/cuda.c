@@ -99,15 +99,22 @@ bool tr_lib_cu_storage(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     bytes = tr_ty_size(elem);
     for (uint32_t k = 0; k < n; k++) {
-        if (!tr_tv_lit_int(c->a[0].ty->kind == TR_TY_TUPLE ? tr_em_item(e, c->a[0], k) : c->a[0], &size))
-            return tr_em_error(e, "%s() needs a shape that is known when the kernel is compiled",
-                               tr_fam_name(c));
+        if (!tr_tv_lit_int(c->a[0].ty->kind == TR_TY_TUPLE ? tr_em_item(e, c->a[0], k) : c->a[0], &size)) {
+            tr_em_error(e, "%s() needs a shape that is known when the kernel is compiled", tr_fam_name(c));
+            tr_em_hint(e, shared ? "write numbers, or Python ints of the module; the bytes that a launch "
+                                   "gives are the shape 0: "
+                                   "kernel[grid, block, stream, nbytes]"
+                                 : "write numbers, or Python ints of the module");
+            return false;
+        }
         if (size < 1 || __builtin_mul_overflow(bytes, size, &bytes) ||
             bytes > (shared ? TR_MAX_SHARED : TR_MAX_LOCAL))
-            return tr_em_error(e, "%s(): %s", tr_fam_name(c),
-                               size < 1 ? "each size must be at least 1"
-                               : shared ? "a block has 48 KiB of static shared memory"
-                                        : "a thread has 512 KiB of local memory");
+            return tr_em_error(
+                e, "%s(): %s", tr_fam_name(c),
+                size < 1 ? "each size must be at least 1"
+                : shared ? "a block has 48 KiB of static shared memory; more of it a launch gives, by the "
+                           "shape 0 and kernel[grid, block, stream, nbytes]"
+                         : "a thread has 512 KiB of local memory");
         shape[k] = tr_em_i64(e, size);
     }
     *out = (tr_tv){tr_ty_array(e->types, elem, n, TR_LAYOUT_C, false), TR_NOVAL};

@@ -8,6 +8,7 @@ from fake_gpu import start
 PRELUDE = """
 import ctypes, gc, os, threading, time
 import numpy as np
+import treadle
 from treadle import cuda
 
 lib = ctypes.CDLL(os.environ["TREADLE_CUDA_DRIVER"])
@@ -146,6 +147,13 @@ x = made(0, 8)
 for stream in (0, -5, "1", True):
     raises(ValueError, "__dlpack__(stream=", lambda: x.__dlpack__(stream=stream))
 raises(ValueError, "fill() is a kernel", fill, x, 1.0)
+inner = cuda.jit(device=True)(lambda x: x)
+raises(TypeError, "is a function, which is called", lambda: inner[1, 2])
+@cuda.jit
+def sized(a):
+    s = cuda.shared.array(a.size, np.float64)
+    a[0] = s[0]
+raises(treadle.errors.TypingError, "kernel[grid, block, stream, nbytes]", sized[1, 1], x)
 """,
     "a try": """
 from treadle import errors

@@ -118,6 +118,8 @@ def test_launch_bounds():
     "wrong, error, said",
     [
         (lambda d: d.active_blocks_per_multiprocessor(0), ValueError, "a block of 0 threads"),
+        (lambda d: d.active_blocks_per_multiprocessor((-1, -32)), ValueError, "one to three sizes"),
+        (lambda d: d.active_blocks_per_multiprocessor((1, 2, 3, 4)), ValueError, "one to three sizes"),
         (lambda d: d.active_blocks_per_multiprocessor(1025), ValueError, "takes 1 to 1024"),
         (lambda d: d.active_blocks_per_multiprocessor((32, -1)), ValueError, "a block of -32 threads"),
         (lambda d: d.active_blocks_per_multiprocessor(32, -1), ValueError, "-1 bytes"),

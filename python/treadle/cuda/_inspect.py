@@ -209,10 +209,14 @@ class Definition:
             The device has no such block.
         """
         most = attributes()["MAX_THREADS_PER_BLOCK"]
-        sizes = blockdim if isinstance(blockdim, (tuple, list)) else (blockdim,)
-        threads = math.prod(operator.index(n) for n in sizes)
+        sizes = [
+            operator.index(n) for n in (blockdim if isinstance(blockdim, (tuple, list)) else (blockdim,))
+        ]
+        threads = math.prod(sizes)
         if not 1 <= threads <= most:
             raise ValueError(f"a block of {threads} threads; a device takes 1 to {most}")
+        if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
+            raise ValueError(f"the block {blockdim}: one to three sizes of at least 1")
         return self._held(threads, _dynamic_bytes(dynsmemsize))
 
     def max_potential_block_size(self, dynsmemsize: Any = 0, blocksizelimit: int = 0) -> tuple[int, int]:
