@@ -169,12 +169,46 @@ raises(errors.TypingError, "<string>:", k[1, 4], np.ones(3), np.zeros(4))
 """,
     "what a GPU does not have": """
 from treadle import errors
+import cmath
 @cuda.jit
 def k(z):
-    z[0] = z[0] ** 3
+    z[0] = cmath.log(z[0])
 raises(errors.LoweringError, "TREADLE_CUDA=emu", k[1, 1], np.ones(3, complex))
 """,
 }
+
+ONE["powers and parts of numbers"] = """
+import math
+@cuda.jit
+def powers(z, o):
+    i = cuda.grid(1)
+    if i < z.size:
+        o[0, i], o[1, i], o[2, i], o[3, i], o[4, i] = z[i] ** 3, z[i] ** -2, z[i] ** 0.5, z[i] ** (1 + 1j), 2 ** z[i]
+r = np.random.default_rng(0)
+z = r.normal(size=64) + 1j * r.normal(size=64)
+out = np.zeros((5, 64), complex)
+powers[1, 64](z, out)
+np.testing.assert_allclose(out, [z**3, z**-2, z**0.5, z ** (1 + 1j), 2**z], rtol=1e-13)
+@cuda.jit
+def parts(x, m, o):
+    i = cuda.grid(1)
+    if i < x.size:
+        a, b = math.frexp(x[i])
+        m[0, i], o[0, i] = a, b
+        m[1, i] = math.ldexp(x[i], b)
+        n = abs(int(a * 1000))
+        o[1, i], o[2, i], o[3, i] = math.isqrt(n), math.lcm(n, 12), math.perm(n % 9 + 3, 3)
+        o[4, i] = math.factorial(n % 20)
+x = np.array([0.75, -3.0, 1e-310, 1e300, 12345.678, -0.001])
+m, o = np.zeros((2, 6)), np.zeros((5, 6), np.int64)
+parts[1, 6](x, m, o)
+for k, v in enumerate(x):
+    a, b = math.frexp(v)
+    n = abs(int(a * 1000))
+    want = [b, math.isqrt(n), math.lcm(n, 12), math.perm(n % 9 + 3, 3), math.factorial(n % 20)]
+    assert m[0, k] == a and list(o[:, k]) == want
+    assert b > 900 or m[1, k] == math.ldexp(v, b)
+"""
 
 TWO = {
     "memory that a peer works on": """

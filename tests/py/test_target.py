@@ -21,7 +21,7 @@ from built import treadlec_path  # noqa: E402
 FILES = sorted((ROOT / "tests/ir").glob("*.ir"))
 IR_H = (ROOT / "src/ir/ir.h").read_text()
 PROCESSORS = ("sm_75", "sm_80", "sm_90")
-REFUSED = re.compile(r"LoweringError: (.+?): nvptx64 does not have (.+)")
+REFUSED = re.compile(r"LoweringError: (.+?): a GPU \(nvptx64\) does not have (.+)")
 MATH = """\
 fn @f -> f32 {
 b0(%x: f32):
@@ -554,7 +554,7 @@ b0(%i: i64):
     done = treadlec("--target=nvptx64", text=text)
     assert (
         done.returncode == 1
-        and "f: nvptx64 does not have frozen arrays whose items are not known here" in done.stderr
+        and "f: a GPU (nvptx64) does not have frozen arrays whose items are not known here" in done.stderr
     )
 
 
