@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["DRIVER", "NO_DRIVER", "treadlec_path"]
+__all__ = ["DRIVER", "NO_DRIVER", "made", "treadlec_path"]
 
 _TOOL = os.environ.get("TREADLEC")
-_LIBRARY = Path(_TOOL).parent / "tests/libfake_cuda.so" if _TOOL else None
-DRIVER = _LIBRARY if _LIBRARY and _LIBRARY.exists() else None
+
+
+def made(name: str) -> Path | None:
+    """A library of tests/fake; None where only the package is."""
+    path = Path(_TOOL).parent / "tests" / name if _TOOL else None
+    return path if path and path.exists() else None
+
+
+DRIVER = made("libfake_cuda.so")
 NO_DRIVER = "the driver that is none lies in a build, whose treadlec TREADLEC would name"
 
 

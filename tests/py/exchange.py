@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes as c
-import os
-from pathlib import Path
 
+import built
 import numpy as np
+import pytest
 
 __all__ = [
     "ERROR",
@@ -120,7 +120,10 @@ class _Told(c.Structure):
     _fields_ = [(n, c.c_uint) for n in ("looks", "gives", "streams", "alive")] + [("stream", c.c_void_p)]
 
 
-_lib = c.CDLL(str(Path(os.environ["TREADLEC"]).parent / "tests/libfake_arrays.so"))
+_path = built.made("libfake_arrays.so")
+if _path is None:
+    pytest.skip("arrays with a table lie in a build of the tests", allow_module_level=True)
+_lib = c.CDLL(str(_path))
 told = _Told.in_dll(_lib, "foreign_told")
 _types = dict(Table._fields_)
 
