@@ -146,7 +146,6 @@ raises(TypeError, "argument 'b' is a misaligned array", copy[1, 8], out, np.zero
 x = made(0, 8)
 for stream in (0, -5, "1", True):
     raises(ValueError, "__dlpack__(stream=", lambda: x.__dlpack__(stream=stream))
-raises(ValueError, "fill() is a kernel", fill, x, 1.0)
 inner = cuda.jit(device=True)(lambda x: x)
 raises(TypeError, "is a function, which is called", lambda: inner[1, 2])
 @cuda.jit

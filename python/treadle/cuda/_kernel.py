@@ -7,7 +7,8 @@ import inspect
 import math
 import operator
 import types as _pytypes
-from typing import Any, Callable, NoReturn, Union
+import warnings
+from typing import Any, Callable, Union
 
 from .. import config, cuda
 from .._core import _STANDS_FOR, Configurable, Function, Launcher, _launch_hooks, _launcher, typeof
@@ -120,6 +121,7 @@ class Kernel(Configurable, Inspection):
         flags = _flags({"error_model": "numpy", **_checks.safe(options, watch)})
         self.py_func = fn
         self.targetoptions: dict[str, Any] = dict(options)
+        self._warned = False
         self._kernel = Function(fn, flags, as_options(options))
         for s in signatures or ():
             self._kernel._announce(s)
@@ -209,12 +211,18 @@ class Kernel(Configurable, Inspection):
             )
         return self._launcher(grid, block, stream, nbytes)
 
-    def __call__(self, *args: Any) -> NoReturn:
-        """ValueError: a kernel is launched with a configuration."""
-        raise ValueError(
-            f"{self.__qualname__}() is a kernel, and was called without a configuration: "
-            f"launch it as {self.__name__}[blocks, threads](...)"
-        )
+    def __call__(self, *args: Any) -> None:
+        """One thread, as in NumbaPro; in Numba a ValueError. A warning, once for each kernel."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self.__qualname__}() is called without a configuration and runs as one thread; "
+                f"launch it as {self.__name__}[blocks, threads](...)",
+                stacklevel=2,
+            )
+        launcher = self[1, 1]
+        launcher._told = True  # that it is one thread was said
+        launcher(*args)
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Launcher:
         """The kernel with a configuration, as ``kernel[griddim, blockdim, stream, sharedmem]``."""
