@@ -1,6 +1,6 @@
 /* NVIDIA's GPUs behind the table of a device, by libcuda (cuda.def), which is opened when one is asked for.
  *
- * The primary context, which other libraries of the process share. A launch packs its parameters on the stack; nothing is allocated.
+ * All of them are one device, of which each thread uses one; a context is the primary one, which other libraries of the process share.
  * A status of the driver becomes TR_CODE_DEVICE, or MEMORY where it says so. Some end the context: then nothing works any more, and says so. */
 #include "dev/cuda.h"
 
@@ -196,12 +196,12 @@ static bool refuse(const tr_cuda *c, const char *what, int status, char *msg, si
 
 /* They live as long as the process. What is missing the default stream does. */
 static void open_order(tr_cuda *c, cuda_gpu *g) {
-    enum { APART = 1 /* CU_STREAM_NON_BLOCKING */, NO_TIMING = 2 /* CU_EVENT_DISABLE_TIMING */ };
+    enum { APART = 1 /* CU_STREAM_NON_BLOCKING */ };
     if (c->fn.stream_new(&g->allocs, APART))
         g->allocs = NULL;
     if (c->fn.stream_new(&g->frees, APART))
         g->frees = NULL;
-    if (c->fn.event_new(&g->place, NO_TIMING))
+    if (c->fn.event_new(&g->place, CUDA_NO_TIMING))
         g->place = NULL;
 }
 
@@ -326,6 +326,7 @@ static int32_t befriend(tr_dev *d, int user, int of, bool ask, bool *can) {
     bool ok = open_gpu(c, &c->gpus[user], msg, sizeof msg) && open_gpu(c, &c->gpus[of], msg, sizeof msg);
     status = ok ? permit(c, &c->gpus[user], &c->gpus[of]) : TR_CUDA_NO_PEER;
     pthread_mutex_unlock(&c->lock);
+    cuda_enter(c);
     if (!status)
         atomic_fetch_or(&c->gpus[of].peers, UINT32_C(1) << user);
     return status ? cuda_refused(c, "cuCtxEnablePeerAccess", status) : 0;

@@ -44,6 +44,7 @@ typedef struct tr_cuda_fns {
 
 enum {
     CUDA_HOST_SHARED = 1 | 2, /* CU_MEMHOSTALLOC_PORTABLE, _DEVICEMAP */
+    CUDA_NO_TIMING = 2,       /* CU_EVENT_DISABLE_TIMING */
     CUDA_PARAMETERS = 4096    /* bytes of a kernel's; since driver 12.1 and on newer GPUs there may be more */
 };
 
@@ -114,10 +115,9 @@ typedef struct cuda_loaded {
 /* A kernel. The GPU on which it was loaded has it; others load its text when it is launched there. */
 struct tr_dev_code {
     struct tr_dev_code *next, *prev;
-    cuda_loaded *on;  /* by GPU */
-    const char *text; /* PTX; the owner's */
-    char name[64];
-    tr_dev_error *record; /* memory that host and device see; NULL: it raises nothing */
+    cuda_loaded *on;         /* by GPU */
+    const char *text, *name; /* PTX, the kernel's name; the owner's */
+    tr_dev_error *record;    /* memory that host and device see; NULL: it raises nothing */
     uint32_t nparts, bytes;
     bool cooperative;
     uint8_t orphan; /* nobody has it any more: 1; and what it was launched for has ended: 2 */

@@ -132,7 +132,7 @@ tr_dev_code *cuda_load(tr_dev *d, const tr_dev_image *im, char *msg, size_t room
     }
     code->on = on;
     code->text = im->source;
-    snprintf(code->name, sizeof code->name, "%s", im->name);
+    code->name = im->name;
     code->nparts = im->nparts;
     code->bytes = im->bytes;
     code->owner = im->owner;

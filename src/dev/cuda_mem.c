@@ -261,24 +261,28 @@ void cuda_free(tr_dev *d, const tr_dev_mem *m) {
         cuda_free_put_off(c, false);
 }
 
+/* The live block that holds an address, with the lock; NULL: none does. */
+static cuda_block *block_at(tr_cuda *c, uintptr_t at) {
+    size_t k = place_of(c, at);
+    return k > 0 && at - c->blocks[k - 1].at < c->blocks[k - 1].bytes ? &c->blocks[k - 1] : NULL;
+}
+
 bool cuda_find(tr_dev *d, const void *at, tr_dev_mem *out) {
     tr_cuda *c = (tr_cuda *)d;
     pthread_mutex_lock(&c->lock);
-    size_t k = place_of(c, (uintptr_t)at);
-    const cuda_block *b = k > 0 ? &c->blocks[k - 1] : NULL;
-    bool found = b && (uintptr_t)at - b->at < b->bytes;
-    if (found)
+    const cuda_block *b = block_at(c, (uintptr_t)at);
+    if (b)
         *out = mem_of(c, b);
     pthread_mutex_unlock(&c->lock);
-    return found;
+    return b != NULL;
 }
 
 void cuda_show(tr_dev *d, const void *at) {
     tr_cuda *c = (tr_cuda *)d;
     pthread_mutex_lock(&c->lock);
-    size_t k = place_of(c, (uintptr_t)at);
-    if (k > 0 && (uintptr_t)at - c->blocks[k - 1].at < c->blocks[k - 1].bytes)
-        c->blocks[k - 1].shown = true;
+    cuda_block *b = block_at(c, (uintptr_t)at);
+    if (b)
+        b->shown = true;
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -406,7 +410,7 @@ static int copy_by_way(tr_cuda *c, const tr_dev_copy *p, int gpu, void *stream) 
     return status ? status : after;
 }
 
-/* A block of memory on a GPU, which the thread enters; all of it is over when `give_room` returns, or comes in the stream's order. */
+/* Memory on a GPU, which the thread enters. */
 static int take_room(tr_cuda *c, int gpu, uint64_t bytes, uint64_t *at) {
     return cuda_enter_on(c, gpu) ? TR_CUDA_NO_PEER : c->fn.alloc(at, bytes);
 }
@@ -438,11 +442,10 @@ static int copy_across(tr_cuda *c, const tr_dev_copy *p, int to, int from, void 
 
 /* What the stream is given from now on comes behind the default stream of the GPU `of`. The thread has entered `gpu`, before and after. */
 static int follow(tr_cuda *c, int of, int gpu, void *stream) {
-    enum { NO_TIMING = 2 };
     void *e;
     if (cuda_enter_on(c, of))
         return cuda_refused_with();
-    int status = c->fn.event_new(&e, NO_TIMING);
+    int status = c->fn.event_new(&e, CUDA_NO_TIMING);
     if (!status) {
         status = c->fn.event_record(e, NULL);
         status = status ? status : c->fn.stream_wait(stream, e, 0);

@@ -14,7 +14,7 @@
 #include "dev/cuda.h"
 #include "rt/pool.h"
 
-enum { MARK_EVERY = 64, NO_TIMING = 2 /* CU_EVENT_DISABLE_TIMING */, SPINS = 64 };
+enum { MARK_EVERY = 64, SPINS = 64 };
 static const long nap_ns = 20000;
 
 /* --- failures --- */
@@ -112,7 +112,7 @@ static void note(tr_cuda *c, cuda_stream *s, tr_dev_job *j) {
         s->marked = 0;
     }
     if (!s->marked && s->since >= MARK_EVERY) {
-        if (!s->marker && c->fn.event_new(&s->marker, NO_TIMING))
+        if (!s->marker && c->fn.event_new(&s->marker, CUDA_NO_TIMING))
             s->marker = NULL;
         if (s->marker && c->fn.event_record(s->marker, s->handle) == 0) {
             s->marked = j->number;
@@ -348,7 +348,7 @@ void cuda_stream_free(tr_dev *d, tr_dev_stream *stream) {
 tr_dev_event *cuda_event_new(tr_dev *d, bool timing) {
     tr_cuda *c = (tr_cuda *)d;
     cuda_event *e = calloc(1, sizeof *e);
-    if (!e || cuda_enter(c) || c->fn.event_new(&e->handle, timing ? 0 : NO_TIMING)) {
+    if (!e || cuda_enter(c) || c->fn.event_new(&e->handle, timing ? 0 : CUDA_NO_TIMING)) {
         free(e);
         return NULL;
     }
@@ -369,7 +369,7 @@ void cuda_event_free(tr_dev *d, tr_dev_event *event) {
 /* An event belongs to the GPU on whose streams it is recorded. The thread has entered that. */
 static int move_event(tr_cuda *c, cuda_event *e, int gpu) {
     void *made;
-    int status = c->fn.event_new(&made, e->timing ? 0 : NO_TIMING);
+    int status = c->fn.event_new(&made, e->timing ? 0 : CUDA_NO_TIMING);
     if (status)
         return status;
     c->fn.event_free(e->handle); /* who waits for it has been told when */

@@ -95,8 +95,8 @@ typedef struct tr_dev_part {
 /* What a device makes a kernel of. */
 typedef struct tr_dev_image {
     const char *text;   /* PTX, or what ptxas makes of it; text ends with a 0 */
-    const char *source; /* PTX, which lives as long as the code */
-    const char *name;   /* of the kernel in it */
+    const char *source; /* PTX */
+    const char *name;   /* of the kernel in it; as `source` it lives as long as the code */
     const tr_dev_part *parts;
     uint32_t nparts,
         bytes;   /* parameters, and their bytes: the first eight are the address of a launch's tr_dev_error */

@@ -9,6 +9,24 @@
 #include "ir/rtinfo.h"
 #include "opt/priv.h"
 
+/* How both parts of frexp begin: what has none is told, and %c has the bits of x, which is made larger where it is subnormal (%low). */
+#define FREXP(none)                              \
+    "b0(%x: f64):\n"                             \
+    "  %b: i64 = bitcast %x\n"                   \
+    "  %s: i64 = shr %b, 52\n"                   \
+    "  %e: i64 = and %s, 2047\n"                 \
+    "  %top: i1 = cmp eq %e, 2047\n"             \
+    "  %zero: i1 = cmp eq %x, 0.0\n"             \
+    "  %same: i1 = or %top, %zero\n"             \
+    "  cbr %same, b1, b2\n"                      \
+    "b1:\n"                                      \
+    "  ret " none "\n"                           \
+    "b2:\n"                                      \
+    "  %low: i1 = cmp eq %e, 0\n"                \
+    "  %up: f64 = mul %x, 18014398509481984.0\n" \
+    "  %y: f64 = select %low, %up, %x\n"         \
+    "  %c: i64 = bitcast %y\n"
+
 static const struct {
     tr_rt row;
     const char *text;
@@ -69,49 +87,17 @@ static const struct {
                 "  %z: i64 = conv %a\n"
                 "  ret %z\n"
                 "}\n"},
-    {TR_RT_FREXPM, "fn @rt.FREXPM -> f64 {\n"
-                   "b0(%x: f64):\n"
-                   "  %b: i64 = bitcast %x\n"
-                   "  %s: i64 = shr %b, 52\n"
-                   "  %e: i64 = and %s, 2047\n"
-                   "  %top: i1 = cmp eq %e, 2047\n"
-                   "  %zero: i1 = cmp eq %x, 0.0\n"
-                   "  %same: i1 = or %top, %zero\n"
-                   "  cbr %same, b1, b2\n"
-                   "b1:\n"
-                   "  ret %x\n"
-                   "b2:\n"
-                   "  %low: i1 = cmp eq %e, 0\n"
-                   "  %up: f64 = mul %x, 18014398509481984.0\n"
-                   "  %y: f64 = select %low, %up, %x\n"
-                   "  %c: i64 = bitcast %y\n"
-                   "  %kept: i64 = and %c, -9218868437227405313\n"
-                   "  %m: i64 = or %kept, 4602678819172646912\n"
-                   "  %r: f64 = bitcast %m\n"
-                   "  ret %r\n"
-                   "}\n"},
-    {TR_RT_FREXPE, "fn @rt.FREXPE -> i64 {\n"
-                   "b0(%x: f64):\n"
-                   "  %b: i64 = bitcast %x\n"
-                   "  %s: i64 = shr %b, 52\n"
-                   "  %e: i64 = and %s, 2047\n"
-                   "  %top: i1 = cmp eq %e, 2047\n"
-                   "  %zero: i1 = cmp eq %x, 0.0\n"
-                   "  %same: i1 = or %top, %zero\n"
-                   "  cbr %same, b1, b2\n"
-                   "b1:\n"
-                   "  ret 0\n"
-                   "b2:\n"
-                   "  %low: i1 = cmp eq %e, 0\n"
-                   "  %up: f64 = mul %x, 18014398509481984.0\n"
-                   "  %y: f64 = select %low, %up, %x\n"
-                   "  %c: i64 = bitcast %y\n"
-                   "  %t: i64 = shr %c, 52\n"
-                   "  %f: i64 = and %t, 2047\n"
-                   "  %bias: i64 = select %low, 1076, 1022\n"
-                   "  %r: i64 = sub %f, %bias\n"
-                   "  ret %r\n"
-                   "}\n"},
+    {TR_RT_FREXPM, "fn @rt.FREXPM -> f64 {\n" FREXP("%x") "  %kept: i64 = and %c, -9218868437227405313\n"
+                                                          "  %m: i64 = or %kept, 4602678819172646912\n"
+                                                          "  %r: f64 = bitcast %m\n"
+                                                          "  ret %r\n"
+                                                          "}\n"},
+    {TR_RT_FREXPE, "fn @rt.FREXPE -> i64 {\n" FREXP("0") "  %t: i64 = shr %c, 52\n"
+                                                         "  %f: i64 = and %t, 2047\n"
+                                                         "  %bias: i64 = select %low, 1076, 1022\n"
+                                                         "  %r: i64 = sub %f, %bias\n"
+                                                         "  ret %r\n"
+                                                         "}\n"},
     {TR_RT_LDEXP, "fn @rt.LDEXP -> f64 {\n"
                   "b0(%x: f64, %n: i64):\n"
                   "  %big: i1 = cmp gt %n, 1023\n"

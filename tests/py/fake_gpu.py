@@ -10,7 +10,18 @@ import pytest
 from built import DRIVER, NO_DRIVER
 from treadle import config
 
-__all__ = ["start"]
+__all__ = ["RAISES", "start"]
+
+# A part of programs.
+RAISES = """
+def raises(kind, part, fn, *args):
+    try:
+        fn(*args)
+    except kind as error:
+        assert part in str(error), error
+    else:
+        raise AssertionError(f"no {kind.__name__}")
+"""
 
 
 def start(code: str, on_any: bool = False, **env: str) -> subprocess.CompletedProcess[str]:

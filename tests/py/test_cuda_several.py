@@ -5,9 +5,11 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from fake_gpu import start
+from fake_gpu import RAISES, start
 
-PRELUDE = """
+PRELUDE = (
+    RAISES
+    + """
 import threading
 import numpy as np
 from treadle import cuda, vectorize
@@ -28,14 +30,8 @@ def on(number, values):
     with cuda.gpus[number]:
         return cuda.to_device(np.asarray(values, float))
 
-def raises(kind, part, fn, *args):
-    try:
-        fn(*args)
-    except kind as error:
-        assert part in str(error), error
-    else:
-        raise AssertionError(f"no {kind.__name__}")
 """
+)
 
 PROGRAMS = {
     "what there is": """
@@ -97,6 +93,18 @@ with cuda.gpus[2]:  # all see it
     y = cuda.to_device(np.zeros(5))
     axpy[1, 32](1.0, pinned, y)
 assert (y.copy_to_host() == 3).all()
+""",
+    "a long name": """
+def k(x):
+    x[0] = cuda.blockDim.x
+k.__name__ = k.__qualname__ = "a_kernel_with_" + "a_long_name_" * 12
+k.__code__ = k.__code__.replace(co_name=k.__name__)
+k = cuda.jit(k)
+for number in (0, 1):
+    x = on(number, [0.0])
+    with cuda.gpus[number]:
+        k[1, 7](x)
+        assert x.copy_to_host()[0] == 7
 """,
     "what is raised": """
 x = on(1, [1.0, 0])

@@ -19,8 +19,8 @@ __all__ = [
 ]
 
 # Processors of src/target/nvptx64.c. A newer one runs the code of the newest before it.
-_PROCESSORS = ((7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (12, 0))
-_OLDEST = _PROCESSORS[0]
+PROCESSORS = ((7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (12, 0))
+_OLDEST = PROCESSORS[0]
 
 
 def target_of(cc: Any) -> str:
@@ -31,7 +31,7 @@ def target_of(cc: Any) -> str:
         major, minor = (operator.index(n) for n in cc)
     except (TypeError, ValueError):
         raise TypeError(f"cc must be a tuple of two ints as (8, 0), not {cc!r}") from None
-    fitting = [p for p in _PROCESSORS if p <= (major, minor)]
+    fitting = [p for p in PROCESSORS if p <= (major, minor)]
     if not fitting:
         raise UnsupportedError(
             f"Treadle makes code for compute capability {_OLDEST[0]}.{_OLDEST[1]} and up, not {major}.{minor}"

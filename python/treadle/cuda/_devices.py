@@ -126,7 +126,7 @@ def attributes(number: int | None = None) -> dict[str, int]:
 @functools.cache
 def least_cc() -> tuple[int, int]:
     """The compute capability that all devices have which can be used: one text of a kernel runs on each of them."""
-    return min((d.compute_capability for d in gpus if d.compute_capability >= _LEAST), default=_LEAST)
+    return min((d.compute_capability for d in gpus if _is_known(d)), default=_least())
 
 
 def _uuid(of: bytes) -> str:
@@ -134,7 +134,15 @@ def _uuid(of: bytes) -> str:
     return "GPU-" + "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
-_LEAST = (7, 5)  # a GPU needs it (src/dev/cuda.c)
+def _least() -> tuple[int, int]:
+    from ._compile import PROCESSORS
+
+    return PROCESSORS[0]
+
+
+def _is_known(device: Device) -> bool:
+    """There is code for it."""
+    return device.compute_capability >= _least()
 
 
 class Device:
@@ -492,7 +500,7 @@ def detect() -> bool:
     print(f"Found {len(gpus)} CUDA devices")
     supported = 0
     for device in gpus:
-        known = device.compute_capability >= _LEAST
+        known = _is_known(device)
         supported += known
         print(f"id {device.id}    {device.name:>20} {'[SUPPORTED]' if known else '[NOT SUPPORTED]':>40}")
         facts = {
