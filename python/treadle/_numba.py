@@ -16,7 +16,7 @@ from ._core import _REASON, Function, Signature
 from ._standin import Missing, MissingType
 from .errors import TreadleError, UnsupportedError
 
-__all__ = ["Failed", "guvectorize", "jit", "overload", "register_jitable", "typeof", "vectorize"]
+__all__ = ["Failed", "guvectorize", "is_jitted", "jit", "overload", "register_jitable", "typeof", "vectorize"]
 
 
 class Failed:
@@ -152,9 +152,47 @@ def typeof(value: Any) -> Any:
     return _core.typeof(value) if own is None else own
 
 
+def is_jitted(function: Any) -> bool:
+    """numba.extending.is_jitted: whether a decorator has made it a compiled function."""
+    return isinstance(function, Function)
+
+
 def register_jitable(fn: Any = None, **options: Any) -> Any:
     """numba.extending.register_jitable: Treadle compiles any plain function that compiled code reaches."""
     return (lambda fn: fn) if fn is None else fn
+
+
+# What tells Numba's compiler of types of a library's own, of which compiled code here gets none.
+UNUSED = (
+    "box",
+    "infer",
+    "infer_getattr",
+    "infer_global",
+    "lower_builtin",
+    "lower_cast",
+    "lower_getattr",
+    "lower_getattr_generic",
+    "lower_setattr",
+    "make_attribute_wrapper",
+    "overload_attribute",
+    "overload_classmethod",
+    "overload_method",
+    "register_model",
+    "reflect",
+    "type_callable",
+    "unbox",
+)
+
+
+def unused(*args: Any, **options: Any) -> Callable[[Any], Any]:
+    """A decorator, or a call, of `UNUSED`: nothing comes of it."""
+    return lambda decorated: decorated
+
+
+class Registry:
+    """numba.extending.typeof_impl: what is registered is not asked."""
+
+    register = staticmethod(unused)
 
 
 def overload(replaced: Any, *args: Any, **options: Any) -> Any:

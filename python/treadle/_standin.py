@@ -63,8 +63,8 @@ class Missing:
     def __exit__(self, *exc: Any) -> NoReturn:
         self._fail()
 
-    def __instancecheck__(self, instance: Any) -> NoReturn:
-        self._fail()
+    def __instancecheck__(self, instance: Any) -> bool:
+        return False  # of what is not there
 
     def __subclasscheck__(self, subclass: Any) -> NoReturn:
         self._fail()

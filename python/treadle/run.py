@@ -17,13 +17,13 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Sequence
 
-from ._standin import Missing, MissingDecorator, MissingModule, MissingType
+from ._standin import MissingDecorator, MissingModule, MissingType
 
 __all__ = ["install", "main"]
 
 _ROOTS = ("numba", "numbapro")
 # The version of Numba's interface that the stand-ins follow.
-_VERSION = "0.60.0"
+_VERSION = "0.61.2"
 
 USAGE = """usage: python -m treadle run script.py [args ...]
        python -m treadle memcheck script.py [args ...]
@@ -101,19 +101,15 @@ def _check_cuda() -> bool:
     return cuda.detect()
 
 
-def _composed_types() -> dict[str, Any]:
-    """Types made of others, which may be such as Treadle lacks; and names of types that it lacks."""
-    from . import types
+def _version() -> Any:
+    """numba.version_info."""
+    from collections import namedtuple
 
-    def composed(make: Any) -> Any:
-        def made(*args: Any, **options: Any) -> Any:
-            inside = args + tuple(args[0]) if args and isinstance(args[0], (tuple, list)) else args
-            return next((a for a in inside if isinstance(a, Missing)), None) or make(*args, **options)
-
-        return made
-
-    made = {name: composed(getattr(types, name)) for name in ("Array", "Tuple", "UniTuple", "NamedTuple")}
-    return {**made, "WrapperAddressProtocol": type("WrapperAddressProtocol", (), {})}
+    major, minor, patch = map(int, _VERSION.split("."))
+    kind = namedtuple("version_info", "major minor patch short full string tuple git_revision")
+    return kind(
+        major, minor, patch, (major, minor), (major, minor, patch), _VERSION, tuple(_VERSION.split(".")), None
+    )
 
 
 def _names_of(module: str) -> dict[str, Any]:
@@ -144,11 +140,15 @@ def _names_of(module: str) -> dict[str, Any]:
             "prange": _core.prange,
             "set_num_threads": _core.set_num_threads,
             "__version__": _VERSION,
+            "version_info": _version(),
+            "from_dtype": _type_names()["as_type"],
             **({"check_cuda": _check_cuda} if module == "numbapro" else {}),
             **top,
         }
     if path in (["types"], ["core", "types"]):
-        return {**_type_names(), **_composed_types()}
+        from . import _numba_types
+
+        return {**_type_names(), **_numba_types.CLASSES}
     if path in (["errors"], ["core", "errors"]):
         return _error_names()
     if path in (["config"], ["core", "config"]):
@@ -165,16 +165,17 @@ def _names_of(module: str) -> dict[str, Any]:
         from .cuda._array import dtype_of
 
         return {"from_dtype": types.as_type, "as_dtype": dtype_of}
-    if path == ["extending"]:
+    if path in (["extending"], ["core", "extending"]):
         from . import _numba
 
         return {
             "overload": _numba.overload,
             "register_jitable": _numba.register_jitable,
+            "is_jitted": _numba.is_jitted,
             "get_cython_function_address": MissingType("numba.extending.get_cython_function_address"),
             "intrinsic": MissingDecorator("numba.extending.intrinsic"),
-            "overload_attribute": MissingDecorator("numba.extending.overload_attribute"),
-            "overload_method": MissingDecorator("numba.extending.overload_method"),
+            **{name: _numba.unused for name in _numba.UNUSED},
+            "typeof_impl": _numba.Registry(),
         }
     if path == ["experimental"]:
         return {"jitclass": MissingDecorator("numba.experimental.jitclass")}

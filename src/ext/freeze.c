@@ -110,8 +110,11 @@ static const char *reason_of(tr_frozen *z, PyObject *o) {
 
 static tr_obj *opaque(tr_frozen *z, PyObject *o) {
     const char *why = reason_of(z, o);
-    if (why)
-        return new_obj(z, TR_OBJ_OPAQUE, o, why);
+    if (why) {
+        tr_obj *r = new_obj(z, TR_OBJ_OPAQUE, o, why);
+        r->u.absent = true;
+        return r;
+    }
     if (PyType_Check(
             o)) /* another thread may give it another name: nothing of Python's runs between the look and the copy */
         return new_obj(z, TR_OBJ_OPAQUE, o,
@@ -163,6 +166,31 @@ static tr_obj *freeze_str(tr_frozen *z, PyObject *o) {
     r->u.s.d = tr_arena_strndup(arena(z), d, (size_t)n);
     r->u.s.n = (uint32_t)n;
     return r;
+}
+
+/* A member of an enum has its name and its value, which no code changes; one that is an int is that number, too. */
+static tr_obj *freeze_member(tr_frozen *z, PyObject *o) {
+    static const char *const own[] = {"_value_", "_name_", "value", "name"};
+    tr_attr *attrs = TR_NEW_N(arena(z), tr_attr, 4);
+    for (int i = 0; i < 4; i++) {
+        PyObject *v = i < 2 ? PyObject_GetAttrString(o, own[i]) : NULL;
+        attrs[i] = (tr_attr){own[i], i < 2 ? ok(z, v) ? freeze_taken(z, v) : NULL : attrs[i - 2].obj};
+        if (!attrs[i].obj)
+            return NULL;
+    }
+    const char *name = attrs[1].obj->kind == TR_OBJ_STR
+                           ? attrs[1].obj->u.s.d
+                           : attrs[0].obj->repr; /* of flags in one there is none */
+    name = tr_arena_printf(arena(z), "%s.%s", Py_TYPE(o)->tp_name, name);
+    tr_obj *r = new_obj(z, TR_OBJ_MODULE, o, tr_arena_printf(arena(z), "'%s'", name));
+    r->u.m.name = name;
+    r->u.m.attrs = attrs;
+    r->u.m.n = 4;
+    if (!PyLong_Check(o))
+        return r;
+    tr_obj *n = freeze_int(z, o);
+    n->member = n->kind == TR_OBJ_INT ? r : NULL;
+    return n;
 }
 
 static tr_obj *freeze_number(tr_frozen *z, PyObject *o) {
@@ -631,6 +659,12 @@ static tr_obj *freeze_own_exc(tr_frozen *z, tr_objk kind, PyObject *o) {
 
 static tr_obj *freeze_class(tr_frozen *z, PyObject *o) {
     uint32_t n = 0;
+    if (tr_value_is_enum((PyTypeObject *)o)) {
+        tr_obj *r = new_obj(z, TR_OBJ_MODULE, o,
+                            tr_arena_printf(arena(z), "enum '%s'", ((PyTypeObject *)o)->tp_name));
+        r->u.m.name = tr_arena_strdup(arena(z), ((PyTypeObject *)o)->tp_name);
+        return r;
+    }
     const char *const *fields = field_names(z, (PyTypeObject *)o, &n);
     if (fields) {
         tr_obj *r = new_obj(z, TR_OBJ_NTCLASS, o,
@@ -736,6 +770,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     tr_obj *r = freeze_number(z, o);
     if (r)
         return r;
+    if (tr_value_is_enum(Py_TYPE(o)))
+        return freeze_member(z, o);
     if (o == Py_Ellipsis)
         return new_obj(z, TR_OBJ_ELLIPSIS, o, "...");
     if (PyUnicode_CheckExact(o))

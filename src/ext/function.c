@@ -230,6 +230,19 @@ static PyObject *fn_compile(PyObject *self, PyObject *sig) {
     return tr_spec_settle(f) && tr_spec_declare(f, sig, false) ? Py_NewRef(Py_None) : NULL;
 }
 
+/* Numba's name for compile(), which libraries call: types of the arguments, and of the result. */
+static PyObject *fn_compile_types(PyObject *self, PyObject *args) {
+    PyObject *types, *ret = Py_None;
+    if (!PyArg_ParseTuple(args, "O|O", &types, &ret))
+        return NULL;
+    PyObject *items = PySequence_Tuple(types);
+    PyObject *sig = !items ? NULL : ret == Py_None ? Py_NewRef(items) : PyObject_Call(ret, items, NULL);
+    Py_XDECREF(items);
+    PyObject *r = sig ? fn_compile(self, sig) : NULL;
+    Py_XDECREF(sig);
+    return r;
+}
+
 static PyObject *fn_announce(PyObject *self, PyObject *sig) {
     atomic_store(&((tr_function *)self)->closed, true);
     return tr_spec_announce((tr_function *)self, sig) ? Py_NewRef(Py_None) : NULL;
@@ -652,6 +665,8 @@ PyDoc_STRVAR(asm_doc, "inspect_asm(signature=None)\n--\n\nThe assembly.\n\n" TEX
 
 static PyMethodDef methods[] = {
     {"compile", fn_compile, METH_O, compile_doc},
+    {"_compile_for_argtys", fn_compile_types, METH_VARARGS,
+     "_compile_for_argtys(types, return_type=None)\n--\n\ncompile(), as Numba's dispatchers have it."},
     {"_takes", fn_takes, METH_O,
      "_takes(signature)\n--\n\nWhat a kernel of a device takes there: registers of a thread, bytes of local, "
      "shared "

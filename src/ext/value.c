@@ -89,9 +89,16 @@ static uint32_t scalar_key(tr_state *st, PyObject *o) {
     return TR_K_OTHER;
 }
 
+bool tr_value_is_enum(const PyTypeObject *cls) {
+    for (const PyTypeObject *t = Py_TYPE(cls); t; t = t->tp_base)
+        if (strcmp(t->tp_name, "EnumType") == 0)
+            return true;
+    return false;
+}
+
 static bool is_ident(tr_state *st, PyObject *o) {
-    return PyFunction_Check(o) || PyCFunction_Check(o) || PyType_Check(o) || Py_IS_TYPE(o, st->fn_type) ||
-           Py_IS_TYPE(o, st->type_type) || PyObject_TypeCheck(o, st->np_ufunc);
+    return tr_value_is_enum(Py_TYPE(o)) || PyFunction_Check(o) || PyCFunction_Check(o) || PyType_Check(o) ||
+           Py_IS_TYPE(o, st->fn_type) || Py_IS_TYPE(o, st->type_type) || PyObject_TypeCheck(o, st->np_ufunc);
 }
 
 uint32_t tr_value_key(tr_state *st, PyObject *o) {
@@ -315,24 +322,14 @@ static void describe_array(PyArrayObject *a, char *what, size_t n, const char **
     }
 }
 
-static bool is_enum(PyObject *o) {
-    for (PyTypeObject *t = Py_TYPE(Py_TYPE(o)); t; t = t->tp_base)
-        if (strcmp(t->tp_name, "EnumType") == 0)
-            return true;
-    return false;
-}
-
 static void describe(PyObject *o, char *what, size_t n, const char **hint) {
     *hint = "pass numbers, NumPy arrays, tuples of these, None, strings or functions";
     if (PyArray_Check(o)) {
         describe_array((PyArrayObject *)o, what, n, hint);
         return;
     }
-    snprintf(what, n, "a %s %.200s", is_enum(o) ? "member of the enum" : "value of type",
-             Py_TYPE(o)->tp_name);
-    if (is_enum(o))
-        *hint = PyLong_Check(o) ? "pass int(x)" : "pass its value, x.value";
-    else if (PyList_Check(o))
+    snprintf(what, n, "a value of type %.200s", Py_TYPE(o)->tp_name);
+    if (PyList_Check(o))
         *hint = "pass a NumPy array (np.array(x)) or a tuple";
     else if (PyLong_Check(o))
         *hint = "pass int(x)";

@@ -73,6 +73,8 @@ static inline uint32_t tr_value_array_key(PyArrayObject *a) {
 
 /* Key of any value; TR_K_OTHER when it has none. Never sets an exception. */
 uint32_t tr_value_key(tr_state *st, PyObject *o);
+/* The class is an enum. */
+bool tr_value_is_enum(const PyTypeObject *cls);
 /* Value has this pattern. Never sets an exception. */
 bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o);
 /* Fills *k. False with TypeError that names argument `arg` of `fn` (NULL: no call is meant) and says what

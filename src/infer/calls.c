@@ -41,11 +41,12 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     return true;
 }
 
-/* Arguments are strong; literals that are not numbers stay known, numbers where the function asks for it. infer/ufuncs.c has said which
+/* Arguments are strong; literals that are not numbers stay known, members of enums too, numbers where the function asks for it. infer/ufuncs.c has said which
  * are weak. */
 static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v) {
     for (uint32_t i = 0; i < n; i++) {
-        bool kept = k && k->constants && i < k->nargs && k->constants[i] && v[i].ty->kind == TR_TY_LIT;
+        bool kept = v[i].ty->kind == TR_TY_LIT &&
+                    (v[i].ty->lit->member || (k && k->constants && i < k->nargs && k->constants[i]));
         if (!kept && (!fn->ufn || !v[i].ty->weak))
             v[i] = tr_em_strong(e, v[i]);
     }

@@ -117,16 +117,26 @@ static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
     return false;
 }
 
+/* Of a module and the like, what the snapshot has; NULL: nothing. */
+static const tr_obj *frozen_attr(const tr_obj *m, const char *name) {
+    for (uint32_t i = 0; i < m->u.m.n; i++)
+        if (strcmp(m->u.m.attrs[i].name, name) == 0)
+            return m->u.m.attrs[i].obj;
+    return NULL;
+}
+
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
-    if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_MODULE) {
-        const tr_obj *m = x.ty->lit;
-        for (uint32_t i = 0; i < m->u.m.n; i++) {
-            if (strcmp(m->u.m.attrs[i].name, name) != 0)
-                continue;
-            *out = tr_em_obj(e, m->u.m.attrs[i].obj);
-            return true;
-        }
-        tr_em_error(e, "module '%s' has no attribute '%s'", m->u.m.name, name);
+    const tr_obj *lit = x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL,
+                 *m = lit && lit->kind == TR_OBJ_MODULE ? lit
+                      : lit                             ? lit->member
+                                                        : NULL,
+                 *found = m ? frozen_attr(m, name) : NULL;
+    if (found) {
+        *out = tr_em_obj(e, found);
+        return true;
+    }
+    if (m && m == lit) {
+        tr_em_error(e, "%s has no attribute '%s'", m->repr, name);
         tr_lib_suggest_member(e, m->u.m.name, name);
         return false;
     }

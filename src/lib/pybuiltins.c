@@ -451,7 +451,10 @@ bool tr_lib_py_range(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool all_u64 = false;
     for (uint32_t i = 0; i < c->nvar; i++) {
         tr_tv *to = &part[c->nvar == 1 ? 1 : i];
-        if (!tr_fam_int(e, c, c->var[i], "an argument", to))
+        bool cut = e->opts->promote_numba && tr_fam_class(e, c->var[i]) == 'f'; /* as Numba has it */
+        if (cut)
+            *to = tr_em_conv(e, c->var[i], tr_fam_ty(e, TR_TY_I64));
+        else if (!tr_fam_int(e, c, c->var[i], "an argument", to))
             return false;
         const tr_ty *s = scalar_of(e, c->var[i]);
         all_u64 = all_u64 || s->kind == TR_TY_U64;
@@ -708,6 +711,8 @@ static int instance_of(tr_em *e, tr_tv x, tr_tv cls) {
         tr_ty named = {.n = o->u.t.n, .fields = o->u.t.fields, .name = o->u.t.name, .serial = o->u.t.serial};
         return is_tuple(x) && tr_ty_same_class(x.ty, &named);
     }
+    if (o && o->kind == TR_OBJ_OPAQUE && o->u.absent)
+        return 0;
     return o && o->kind == TR_OBJ_BUILTIN ? instance_of_builtin(e, x, (uint32_t)o->u.builtin) : -1;
 }
 

@@ -17,7 +17,6 @@ bool tr_obj_by_value(const tr_obj *o) {
     switch ((tr_objk)o->kind) {
     case TR_OBJ_NONE:
     case TR_OBJ_BOOL:
-    case TR_OBJ_INT:
     case TR_OBJ_FLOAT:
     case TR_OBJ_COMPLEX:
     case TR_OBJ_SCALAR:
@@ -27,6 +26,7 @@ bool tr_obj_by_value(const tr_obj *o) {
     case TR_OBJ_TYPE:
     case TR_OBJ_EXC:
     case TR_OBJ_EXCVAL: return true;
+    case TR_OBJ_INT: return !o->member;
     case TR_OBJ_SLICE:
     case TR_OBJ_TUPLE: return items_by_value(o);
     default: return false;

@@ -25,7 +25,7 @@ typedef enum tr_objk {
     TR_OBJ_FUNC,    /* a user's function: index into the program */
     TR_OBJ_CODE,    /* the body of an inner function or lambda: index into the program */
     TR_OBJ_BUILTIN, /* a row of builtins.def */
-    TR_OBJ_MODULE,  /* attributes that the code may reach */
+    TR_OBJ_MODULE,  /* a module, an enum or a member of one: attributes that the code may reach */
     TR_OBJ_TYPE, /* a dtype or a scalar type object used as a value: np.float32, np.dtype("f4"), treadle.int32 */
     TR_OBJ_EXC,     /* an exception class: row of exc.def, or past them one of the program's */
     TR_OBJ_EXCVAL,  /* an exception that exists already, of the program's */
@@ -41,10 +41,11 @@ typedef struct tr_attr {
 } tr_attr;
 
 struct tr_obj {
-    uint8_t kind;     /* tr_objk */
-    const char *repr; /* short text for messages; never NULL */
-    const void *py;   /* identity of the Python object, or NULL */
-    const tr_ty *ty;  /* SCALAR, TYPE, ARRAY (its array type, readonly) */
+    uint8_t kind;         /* tr_objk */
+    const char *repr;     /* short text for messages; never NULL */
+    const void *py;       /* identity of the Python object, or NULL */
+    const tr_ty *ty;      /* SCALAR, TYPE, ARRAY (its array type, readonly) */
+    const tr_obj *member; /* INT: the member of an enum that it is, with its attributes; or NULL */
     union {
         int64_t i;   /* BOOL; SCALAR of a signed type or bool */
         uint64_t u;  /* SCALAR of an unsigned type */
@@ -78,6 +79,7 @@ struct tr_obj {
         };
         uint32_t builtin; /* BUILTIN: row */
         uint32_t exc;     /* EXC, EXCVAL: row */
+        bool absent; /* OPAQUE: a stand-in for what Treadle does not have, so nothing is an instance of it */
     } u;
 };
 

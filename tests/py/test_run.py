@@ -154,7 +154,6 @@ def test_numba_rules_of_promotion(tmp_path):
         ),
         ("cuda.laneid + 1", "unsupported operand"),
         ("if cuda.nothing: pass", "numba.cuda.nothing"),
-        ("from numba.typed import List\nisinstance((), List)", "Treadle does not have numba.typed.List"),
         ("import numba.core.base as b\nissubclass(int, b.BaseContext)", "numba.core.base.BaseContext"),
     ],
 )
@@ -292,3 +291,55 @@ def test_treadles_own_names_that_come_later():
     code = "import treadle; from treadle import cuda, parallel; print(parallel); parallel.map(3)"
     r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert r.returncode == 1 and "UnsupportedError: Treadle does not have treadle.parallel.map" in r.stderr
+
+
+def test_what_packages_ask_when_they_are_imported(tmp_path):
+    """Without these five of 29 public packages do not import."""
+    program = """
+import numpy as np
+from numba import from_dtype, njit, typed, typeof, types, version_info
+import numba
+from numba.extending import is_jitted, make_attribute_wrapper, overload_method, register_model, typeof_impl, unbox
+from numba.np.numpy_support import as_dtype
+
+class Own(types.Type):
+    def __init__(self):
+        super().__init__(name="Own")
+
+class Other(types.StructRef): pass
+class Number(types.Integer): pass
+
+@register_model(Own)
+class Model: pass
+@typeof_impl.register(Model)
+def typeof_model(value, context): return Own()
+@overload_method(Own, "area")
+def area(own): return lambda own: 1
+make_attribute_wrapper(Own, "x", "x")
+
+assert tuple(map(int, numba.__version__.split(".")))[:3] >= (0, 61, 2) and version_info.short >= (0, 61)
+assert repr(Own()) == "Own" and isinstance(Own(), types.Type) and not isinstance(types.int64, (Own, Number))
+kinds = [types.Type, types.Integer, types.Float, types.Complex, types.Boolean, types.Number, types.Array, types.Tuple, types.UniTuple, types.NoneType]
+for x in (3, 2.5, 1j, True, np.ones(2), (1, 2), (1, 2.5), None):
+    print("".join("01"[isinstance(typeof(x), k)] for k in kinds))
+assert types.Array(types.f8, 1, "C") == types.f8[::1] and types.UniTuple(types.i8, 2) == typeof((1, 2))
+assert from_dtype(np.dtype("f4")) == types.float32 and as_dtype(types.int16) == np.int16
+f = njit(lambda x: x + 1)
+assert is_jitted(f) and not is_jitted(len)
+f._compile_for_argtys((types.int64,))
+assert f.signatures == [(types.int64,)], f.signatures
+assert not isinstance([], typed.List) and not isinstance({}, (typed.Dict, str))
+assert njit(lambda x: 1 if isinstance(x, typed.List) else 2)(3) == 2
+assert njit(lambda n: len(range(n)))(5.7) == 5
+"""
+    out = ok(run("run", script(tmp_path, program)))
+    assert out.split() == [
+        "1100010000",
+        "1010010000",
+        "1001010000",
+        "1000100000",
+        "1000001000",
+        "1000000010",
+        "1000000100",
+        "1000000001",
+    ]

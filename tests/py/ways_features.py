@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import cmath  # noqa: F401 - texts of rows name it
 import contextlib
+import enum
 import functools
 import math  # noqa: F401
 import numbers  # noqa: F401
@@ -836,6 +837,18 @@ def running_product(a, b, out):
 @feature(lambda: (floats(), 2.0))
 def calls_ufuncs(a, x):
     return two_of(a, x), two_of(x, x), running_product(a, a)
+
+
+class Level(enum.IntEnum):
+    """A row's constants."""
+
+    LOW = 2
+    HIGH = 7
+
+
+@feature(lambda: (3,))
+def enums(x):
+    return x + Level.HIGH, Level.LOW.value * x, Level.LOW == Level.HIGH, x > Level.LOW
 
 
 import ways_builtins  # noqa: E402, F401 - the rows that come last
