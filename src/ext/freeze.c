@@ -549,6 +549,15 @@ static tr_obj *freeze_decorated(tr_frozen *z, PyObject *o, PyObject *fn, const t
     return r;
 }
 
+/* A Python function of NumPy's or SciPy's that is known not to compile: what would be said of its insides helps nobody. */
+static bool is_missing(tr_frozen *z, PyObject *o) {
+    const char *module = name_of(z, o, "__module__"), *name = name_of(z, o, "__name__");
+    if (!module || !name || (strncmp(module, "numpy", 5) != 0 && strncmp(module, "scipy", 5) != 0))
+        return false;
+    const char *path = tr_arena_printf(arena(z), "%s.%s", module, name);
+    return tr_em_advice(path, strlen(path)) != NULL;
+}
+
 /* The name of what may be a function, of the user's or of C's; or NULL. */
 static PyObject *function_name(tr_frozen *z, PyObject *o) {
     if (PyFunction_Check(o))
@@ -763,6 +772,8 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
     const char *why = reason_of(z, fn ? fn : o);
     if (why)
         return new_obj(z, TR_OBJ_OPAQUE, o, why);
+    if (!fn && is_missing(z, o))
+        return opaque(z, o);
     return fn ? freeze_decorated(z, o, fn, &wishes) : freeze_function(z, o, o, NULL, NULL);
 }
 

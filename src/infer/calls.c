@@ -45,8 +45,9 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
  * are weak. */
 static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v) {
     for (uint32_t i = 0; i < n; i++) {
-        bool kept = v[i].ty->kind == TR_TY_LIT &&
-                    (v[i].ty->lit->member || (k && k->constants && i < k->nargs && k->constants[i]));
+        bool constant = k && k->constants && i < k->nargs && k->constants[i];
+        bool kept = v[i].ty->kind == TR_TY_LIT ? constant || v[i].ty->lit->member
+                                               : constant && v[i].ty->kind == TR_TY_TUPLE;
         if (!kept && (!fn->ufn || !v[i].ty->weak))
             v[i] = tr_em_strong(e, v[i]);
     }
@@ -209,7 +210,10 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
         case TR_OBJ_TYPE: return call_type(e, callee, args, out);
         case TR_OBJ_EXC: return call_exc(e, callee, args, out);
         case TR_OBJ_NTCLASS: return call_ntclass(e, callee, args, out);
-        case TR_OBJ_OPAQUE: return tr_em_unsupported(e, "unknown-callable", "calls of %s", t->lit->repr);
+        case TR_OBJ_OPAQUE:
+            tr_em_unsupported(e, "unknown-callable", "calls of %s", t->lit->repr);
+            tr_em_hint_missing(e, t->lit->repr);
+            return false;
         default: break;
         }
     }

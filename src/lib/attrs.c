@@ -152,8 +152,11 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE &&
         strncmp(name, "__e", 3) != 0)
         return tr_em_unsupported(e, "unknown-member", "'%s' of %s", name, x.ty->lit->repr);
-    if (row < 0 && x.ty->kind == TR_TY_ARRAY && is_of_numpy(name))
-        return tr_em_unsupported(e, "array-member", "'%s' of arrays", name);
+    if (row < 0 && x.ty->kind == TR_TY_ARRAY && is_of_numpy(name)) {
+        tr_em_unsupported(e, "array-member", "'%s' of arrays", name);
+        tr_em_hint_missing(e, tr_arena_printf(&e->ctx->arena, "'ndarray.%s'", name));
+        return false;
+    }
     if (row < 0)
         return no_attribute(e, x, name);
     if (tr_builtins[row].kind == TR_B_ATTR)

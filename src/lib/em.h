@@ -54,6 +54,10 @@ bool tr_em_fail(tr_em *e, tr_errkind kind, const char *fmt, ...) __attribute__((
 bool tr_em_unsupported(tr_em *e, const char *nyi, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));                                             /* row of nyi.def */
 void tr_em_hint(tr_em *e, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* to the last error */
+/* What to do instead of what is not there, by a dotted path; NULL: nothing is known of it (lib/missing.def). The same as the hint to the last
+ * error, for what an object's text has in quotes. */
+const char *tr_em_advice(const char *path, size_t n);
+void tr_em_hint_missing(tr_em *e, const char *repr);
 const char *tr_em_tyname(tr_em *e, const tr_ty *t); /* user's spelling; a literal as its strong type */
 /* Names that tell two different types apart: of two strings, which. */
 void tr_em_tynames(tr_em *e, const tr_ty *a, const tr_ty *b, const char *out[2]);

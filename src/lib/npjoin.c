@@ -229,19 +229,16 @@ bool tr_lib_np_append(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- moving and repeating items --- */
 
-/* roll(a, shift, axis): two parts change places. */
-bool tr_lib_np_roll(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv a, flat, k, shape[TR_MAX_NDIM], zero = i64(e, 0);
+/* Two parts change places along an axis; of all items as they lie in C order, where that is absent. */
+static bool roll(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv shift, tr_tv along, tr_tv *out) {
+    tr_tv flat = a, k, shape[TR_MAX_NDIM], zero = i64(e, 0);
     uint32_t axis = 0;
-    bool whole = !tr_fam_given(c->a[2]);
-    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) || !tr_fam_int(e, c, c->a[1], "shift", &k))
-        return false;
-    if (!whole && !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &axis))
+    bool whole = !tr_fam_given(along);
+    if (!tr_fam_int(e, c, shift, "shift", &k) || (!whole && !tr_fam_axis(e, c, a.ty->ndim, along, &axis)))
         return false;
     tr_fam_shape(e, a, shape);
     *out = tr_em_alloc(e, a.ty->elem, a.ty->ndim, TR_LAYOUT_C, shape);
     tr_tv dst = *out;
-    flat = a;
     if (whole && (!raveled(e, c, a, &flat) || !raveled(e, c, dst, &dst)))
         return false;
     tr_tv n = tr_em_dim(e, flat, axis);
@@ -249,6 +246,29 @@ bool tr_lib_np_roll(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv rest = tr_em_nsw(e, TR_OP_SUB, n, k);
     return tr_lib_map_into(e, part_of(e, dst, axis, zero, k), part_of(e, flat, axis, rest, k)) &&
            tr_lib_map_into(e, part_of(e, dst, axis, k, rest), part_of(e, flat, axis, zero, rest));
+}
+
+/* An item of a tuple of n, or the same number for each. */
+static tr_tv nth(tr_em *e, tr_tv x, uint32_t i) {
+    return x.ty->kind == TR_TY_TUPLE ? tr_em_item(e, x, i) : x;
+}
+
+/* Parameters: a, shift, axis. Tuples: along one axis after the other. */
+bool tr_lib_np_roll(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, shift = c->a[1], axis = c->a[2];
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a))
+        return false;
+    bool several = shift.ty->kind == TR_TY_TUPLE, axes = tr_fam_given(axis) && axis.ty->kind == TR_TY_TUPLE;
+    if (!several && !axes)
+        return roll(e, c, a, shift, axis, out);
+    if (!tr_fam_given(axis) || (several && axes && shift.ty->n != axis.ty->n))
+        return tr_em_error(e, "%s(): a tuple of shifts needs an axis for each", tr_fam_name(c));
+    uint32_t n = several ? shift.ty->n : axis.ty->n;
+    for (uint32_t i = 0; i < n; i++)
+        if (!roll(e, c, a, nth(e, shift, i), nth(e, axis, i), &a))
+            return false;
+    *out = a;
+    return n > 0 || tr_em_copy(e, a, TR_LAYOUT_C, out);
 }
 
 /* An array seen with an axis more, of extent n, whose items are all the same. */

@@ -212,3 +212,13 @@ bool tr_lib_py_getitem(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_py_contains(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_in(e, false, c->a[1], c->a[0], out);
 }
+
+/* --- time --- */
+
+bool tr_lib_py_clock(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv which = tr_em_i64(e, c->aux & ~TR_CLOCK_NS);
+    *out = tr_em_callrt(e, TR_RT_CLOCK, which.ty, NULL, 1, &which);
+    if (!(c->aux & TR_CLOCK_NS)) /* as CPython has it: one division */
+        *out = tr_em_op2(e, TR_OP_DIV, tr_em_conv(e, *out, tr_fam_ty(e, TR_TY_F64)), tr_em_f64(e, 1e9));
+    return true;
+}

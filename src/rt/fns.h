@@ -47,6 +47,7 @@ int32_t tr_rt_chain(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t gr
 int32_t tr_rt_chain_wait(tr_chain *c, int64_t k);
 void tr_rt_chain_pass(tr_chain *c, int64_t k);
 int32_t tr_rt_stop(tr_frame *f);
+int64_t tr_rt_clock(int64_t which); /* TR_CLOCK_* of lib/families.h: nanoseconds */
 int64_t tr_rt_num_threads(void);
 uint8_t tr_rt_set_num_threads(int64_t n);
 int64_t tr_rt_thread_id(void);

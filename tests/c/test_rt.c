@@ -128,6 +128,8 @@ static void test_numbers(void) {
     for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++)
         assert(same(tr_rt_round(rounds[i].x, rounds[i].n), rounds[i].want));
     assert(tr_rt_gcd(12, -18) == 6 && tr_rt_gcd(0, 0) == 0 && tr_rt_gcd(INT64_MIN, 0) == INT64_MIN);
+    assert(tr_rt_clock(0) > 1700000000000000000 && tr_rt_clock(1) <= tr_rt_clock(1) && tr_rt_clock(2) > 0 &&
+           tr_rt_clock(3) > 0);
     assert(tr_rt_isqrt(INT64_MAX) == 3037000499 && tr_rt_isqrt(24) == 4 && tr_rt_isqrt(25) == 5);
     assert(fabs(tr_rt_lgamma(10.0) - 12.801827480081469) < 1e-14 && isinf(tr_rt_lgammaf(0.0f)));
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ from treadle.errors import TypingError
 sys.path.insert(0, str(Path(__file__).parent))
 from library_check import same  # noqa: E402
 
+ROOT = Path(__file__).parents[2]
 ALL = [
     (owner, family, name) for family, (owner, names) in _library.FAMILIES.items() for name in names.split()
 ]
@@ -52,6 +55,60 @@ def test_each_is_numpys(owner, family, name):
     for p in got:
         if want[p].default in (None, True, False) or isinstance(want[p].default, (int, float, str)):
             assert got[p].default == want[p].default or got[p].default is None, p
+
+
+def public() -> list[tuple[str, str]]:
+    """Functions and classes of NumPy's that programs call; not its types, exceptions and modules."""
+    out = []
+    for module in (np, np.linalg, np.fft, np.random, np.lib.stride_tricks):
+        for name in getattr(module, "__all__", ["as_strided", "sliding_window_view"]):
+            o = getattr(module, name, None)
+            is_type = isinstance(o, type) and issubclass(
+                o, (np.generic, BaseException, np.dtype, np.ufunc, np.flatiter)
+            )
+            if callable(o) and not is_type and name != "test":
+                out.append((module.__name__, name))
+    return out
+
+
+def missing() -> list[tuple[str, list[str]]]:
+    text = (ROOT / "src/lib/missing.def").read_text()
+    return [(m, names.split()) for m, names in re.findall(r'(?m)^M\("([\w.]+)", "([^"]+)"', text)]
+
+
+def in_rows() -> set[int]:
+    """Identities of what rows of builtins.def name."""
+    text = (ROOT / "src/lib/builtins.def").read_text()
+    found = set()
+    for path in re.findall(r'(?m)^F\(\w+,\s*"(numpy\.[\w.]+)"', text):
+        try:
+            found.add(id(functools.reduce(getattr, path.split(".")[1:], np)))
+        except AttributeError:  # another NumPy's
+            pass
+    return found
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="the lists are NumPy 2.4's")
+def test_every_public_function_stands_in_one_list():
+    rows, ours = in_rows(), {(owner, name) for owner, _, name in ALL}
+    named = {(m, n) for m, names in missing() for n in names}
+    none, twice = [], []
+    for owner, name in public():
+        compiled = (
+            id(getattr(sys.modules[owner], name)) in rows or (owner, name) in ours or is_ufunc(owner, name)
+        )
+        absent = (owner, name) in named or (owner, "*") in named and not compiled
+        if compiled and absent:
+            twice.append(f"{owner}.{name}")
+        if not compiled and not absent:
+            none.append(f"{owner}.{name}")
+    assert (none, twice) == ([], [])
+
+
+def is_ufunc(owner: str, name: str) -> bool:
+    """Those that have no row are called by their own loops."""
+    o = getattr(sys.modules[owner], name)
+    return isinstance(o, np.ufunc) and not {"isnat"} & {name}
 
 
 def test_only_numpys_own_is_replaced():

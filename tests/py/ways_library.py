@@ -20,3 +20,22 @@ group(
     lambda: (holes(),),
     rtol=1e-14,
 )
+group(
+    "library_polynomial",
+    "a, b",
+    ["np.polyadd(a, b)", "np.polysub(a, b)", "np.polyder(a)", "np.polyint(a, 2)"],
+    lambda: (np.array([1.0, 2.0, 3.0]), np.array([2, 5])),
+)
+group(
+    "library_frequencies",
+    "a, n",
+    [
+        "np.fft.fftfreq(n, 0.5)",
+        "np.fft.rfftfreq(n)",
+        "np.fft.fftshift(a)",
+        "np.fft.ifftshift(a, 1)",
+        "np.issubdtype(a.dtype, np.integer)",
+    ],
+    lambda: (matrix(), 5),
+    rtol=1e-15,
+)

@@ -34,6 +34,9 @@ Constant = Any
 # Which module here has which functions of which module of NumPy's.
 FAMILIES: dict[str, tuple[str, str]] = {
     "nan": ("numpy", "nansum nanprod"),
+    "dtypes": ("numpy", "issubdtype"),
+    "polynomial": ("numpy", "polyadd polysub polyder polyint"),
+    "frequencies": ("numpy.fft", "fftfreq rfftfreq fftshift ifftshift"),
 }
 
 # For each name of a function the modules of NumPy's that have one here, and the module here.

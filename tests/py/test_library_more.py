@@ -1,0 +1,98 @@
+"""Polynomials, frequencies, questions about types and np.roll along several axes, against NumPy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sizes import examples
+
+sys.path.insert(0, str(Path(__file__).parent))
+from library_check import check  # noqa: E402
+
+TYPES = ["?", "i1", "i4", "i8", "u1", "f4", "f8", "c8", "c16"]
+
+
+def numbers(dtype: str, n: int, seed: int) -> np.ndarray:
+    x = np.random.default_rng(seed).integers(0, 2 if dtype == "?" else 9, n)
+    return x.astype(dtype) + (1j if dtype[0] == "c" else 0) * x.astype(dtype)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.sampled_from(["np.polyadd(a, b)", "np.polysub(a, b)"]),
+    st.sampled_from(TYPES[1:]),
+    st.sampled_from(TYPES[1:]),
+    st.integers(0, 5),
+    st.integers(0, 5),
+    st.integers(0, 99),
+)
+def test_sums(text, of, to, n, m, seed):
+    check(text, numbers(of, n, seed), numbers(to, m, seed + 1)[::-1])
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.sampled_from(
+        ["np.polyder(a, b)", "np.polyint(a, b)", "np.polyint(a, b, 3)", "np.polyder(a)", "np.polyint(a)"]
+    ),
+    st.sampled_from(TYPES[1:]),
+    st.integers(1, 5),
+    st.sampled_from([-1, 1, 2, 3]),  # of order 0, NumPy's is the array as it is
+    st.integers(0, 99),
+)
+def test_derivatives(text, of, n, m, seed):
+    args = (numbers(of, n, seed), m)
+    check(text, *args[: 1 + ("b" in text)], rtol=1e-6 if of in ("f4", "c8") else 1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_frequencies(n):
+    for text in (
+        "np.fft.fftfreq(a)",
+        "np.fft.fftfreq(a, 0.25)",
+        "np.fft.rfftfreq(a)",
+        "np.fft.rfftfreq(a, 3)",
+    ):
+        check(text, n, rtol=1e-15)
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 3), (2, 5, 3), (0, 3)])
+def test_shifts(shape):
+    a = np.arange(int(np.prod(shape))).reshape(shape)
+    for text in ("fftshift(a)", "ifftshift(a)", "fftshift(a, 0)", "ifftshift(a, axes=-1)"):
+        check("np.fft." + text, a)
+        check("np.fft." + text, a.T)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.sampled_from(["(b, c), (0, 1)", "(b, c), (1, 1)", "b, (0, -1)", "(b, c), 1", "(b, 2, c), (0, 1, 0)"]),
+    st.sampled_from([(3, 4), (1, 5), (0, 2)]),
+    st.integers(-9, 9),
+    st.integers(-9, 9),
+)
+def test_roll_along_several_axes(text, shape, b, c):
+    a = np.arange(int(np.prod(shape)), dtype="i8").reshape(shape)
+    check(f"np.roll(a, {text}) + 0 * b + 0 * c", a, b, c)
+
+
+def test_roll_is_a_copy():
+    check("np.roll(a, (), ())", np.arange(6).reshape(2, 3)[:, ::-1])
+
+
+CLASSES = ["np.floating", "np.integer", "np.signedinteger", "np.unsignedinteger", "np.complexfloating", "np.number", "np.inexact", "np.generic", "np.float32", "np.bool_", "np.int64"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_kinds_of_types(dtype):
+    for cls in CLASSES:
+        check(f"np.issubdtype(a.dtype, {cls})", np.ones(1, dtype))
+    check(
+        "np.issubdtype(np.float32, np.floating), np.issubdtype(np.int8, np.float64), a.size",
+        np.ones(1, dtype),
+    )
