@@ -3,6 +3,7 @@
  * A line of items is a call of the runtime (rt/sort.c, rt/select.c), which takes it as it lies; more axes are a region over the others, whose
  * rounds are a line each and run on all cores where that is asked for. What needs memory says so, and a MemoryError is raised then.
  * Orders are NumPy's, NaN behind all numbers; those of equal items are NumPy's too where its own functions sort. */
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -426,4 +427,198 @@ bool tr_lib_np_argpartition(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     *out = places_of(e, a);
     return partition_along(e, TR_RT_ARGPARTITION, a, *out, axis, kth);
+}
+
+/* --- median --- */
+
+/* The type that a median of items of type t has, and the one that it is computed in. */
+static const tr_ty *mean_of(tr_em *e, const tr_ty *t) {
+    return tr_ty_is_float(t) || tr_ty_is_complex(t) ? t : tr_fam_ty(e, TR_TY_F64);
+}
+
+/* The middle of a line, or between its two middle items, which `two` has room for. NaN where one is, and for nothing at all. */
+static tr_tv middle(tr_em *e, tr_tv line, tr_tv two) {
+    const tr_ty *result = mean_of(e, line.ty->elem), *t = tr_fam_wide(e, result);
+    tr_tv zero = i64(e, 0), one = i64(e, 1), n = tr_em_dim(e, line, 0),
+          last = tr_em_op2(e, TR_OP_SUB, n, one);
+    tr_tv odd = tr_em_cmp(e, TR_CMP_NE, tr_em_op2(e, TR_OP_AND, n, one), zero);
+    tr_tv x[4] = {kind_of(e, line.ty->elem), tr_em_op2(e, TR_OP_SHR, last, one), line, two};
+    tr_tv r = tr_em_callrt(e, TR_RT_RANKED, tr_fam_ty(e, TR_TY_I64), NULL, 4, x);
+    check_memory(e, r);
+    tr_tv lo = tr_em_conv(e, tr_em_load(e, two, &zero), t), hi = tr_em_conv(e, tr_em_load(e, two, &one), t);
+    tr_tv half = tr_em_op2(e, TR_OP_DIV, tr_em_op2(e, TR_OP_ADD, lo, hi), tr_em_num(e, t, 2.0));
+    tr_tv v = tr_em_select(e, odd, lo, half);
+    v = tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, r, zero), v, tr_em_num(e, t, (double)NAN));
+    return tr_em_conv(e, v, result);
+}
+
+/* caps: the array, and room for two items of each line. user: the axis. */
+static bool lam_middle(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                       tr_tv *yields) {
+    tr_axes x = {0};
+    tr_tv two = caps[1];
+    uint32_t last = two.ty->ndim - 1u;
+    (void)elems;
+    for (uint32_t i = 0; i < last; i++)
+        x.start[i] = idx[i];
+    tr_axes_own(e, &x, two, last);
+    two = tr_em_view(e, tr_ty_array(e->types, two.ty->elem, 1, TR_LAYOUT_C, false), two, &x);
+    yields[0] = middle(e, line_at(e, caps[0], *(const uint32_t *)d->user, idx), two);
+    return true;
+}
+
+/* Parameters: a, axis, out, overwrite_input, keepdims. */
+bool tr_lib_np_median(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, line, shape[TR_MAX_NDIM + 1], caps[2], none;
+    uint32_t axis = 0;
+    bool keepdims, ignored;
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) ||
+        !tr_fam_flag(e, c, c->a[3], "overwrite_input", false, &ignored) ||
+        !tr_fam_flag(e, c, c->a[4], "keepdims", false, &keepdims))
+        return false;
+    bool all = !tr_fam_given(c->a[1]);
+    if (all ? !flat(e, c, a, false, &line) : !axis_arg(e, c, a, c->a[1], &axis))
+        return false;
+    uint32_t n = all ? 0 : other_axes(e, a, axis, shape),
+             keep = all ? 0 : tr_all_axes(a.ty->ndim) & ~(1u << axis);
+    shape[n] = i64(e, 2);
+    if (n == TR_MAX_NDIM)
+        return tr_em_error(e, "%s(): too many dimensions", tr_fam_name(c));
+    caps[1] = tr_em_alloc(e, a.ty->elem, n + 1, TR_LAYOUT_C, shape);
+    if (n == 0) {
+        *out = middle(e, line_at(e, all ? line : a, 0, NULL), caps[1]);
+        return tr_fam_delivered(e, c, a, keep, keepdims, c->a[2], out);
+    }
+    caps[0] = a;
+    *out = tr_em_alloc(e, mean_of(e, a.ty->elem), n, TR_LAYOUT_C, shape);
+    tr_pdesc d = {.nspace = n,
+                  .nout = 1,
+                  .ncap = 2,
+                  .space = shape,
+                  .out = out,
+                  .caps = caps,
+                  .lam = lam_middle,
+                  .user = tr_arena_copy(&e->ctx->arena, &axis, sizeof axis)};
+    return tr_em_pattern(e, &d, &none) && tr_fam_delivered(e, c, a, keep, keepdims, c->a[2], out);
+}
+
+/* --- unique --- */
+
+static tr_tv is_nan(tr_em *e, tr_tv x) {
+    return tr_ty_is_complex(x.ty) ? tr_fam_cplx_isnan(e, x) : tr_em_cmp(e, TR_CMP_NE, x, x);
+}
+
+static tr_tv differ(tr_em *e, tr_tv x, tr_tv y) {
+    if (!tr_ty_is_complex(x.ty))
+        return tr_em_cmp(e, TR_CMP_NE, x, y);
+    return tr_fam_or(e, tr_em_cmp(e, TR_CMP_NE, tr_em_re(e, x), tr_em_re(e, y)),
+                     tr_em_cmp(e, TR_CMP_NE, tr_em_im(e, x), tr_em_im(e, y)));
+}
+
+/* Is a sorted item the first of its kind? user: whether NaNs are one kind, or NULL. */
+static bool lam_is_new(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                       tr_tv *yields) {
+    tr_tv zero = i64(e, 0), first = tr_em_cmp(e, TR_CMP_EQ, idx[0], zero);
+    tr_tv at = tr_em_select(e, first, zero, tr_em_nsw(e, TR_OP_SUB, idx[0], i64(e, 1)));
+    tr_tv before = tr_em_load(e, caps[0], &at), other = differ(e, elems[0], before);
+    const tr_ty *t = before.ty;
+    if (d->user && (tr_ty_is_float(t) || tr_ty_is_complex(t)))
+        other = tr_fam_and(e, other, tr_fam_not(e, tr_fam_and(e, is_nan(e, elems[0]), is_nan(e, before))));
+    yields[0] = tr_fam_or(e, first, other);
+    return true;
+}
+
+static bool new_ones(tr_em *e, tr_tv sorted, bool equal_nan, tr_tv *out) {
+    tr_tv n = tr_em_dim(e, sorted, 0), none;
+    *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_BOOL), 1, TR_LAYOUT_C, &n);
+    tr_pdesc d = {.nspace = 1,
+                  .nin = 1,
+                  .nout = 1,
+                  .ncap = 1,
+                  .space = &n,
+                  .in = &sorted,
+                  .out = out,
+                  .caps = &sorted,
+                  .lam = lam_is_new,
+                  .user = equal_nan ? "" : NULL};
+    return tr_em_pattern(e, &d, &none);
+}
+
+/* How many items there are from each place to the next. caps: places, their number, that of items. */
+static bool lam_count(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                      tr_tv *yields) {
+    tr_tv one = i64(e, 1), next = tr_em_nsw(e, TR_OP_ADD, idx[0], one);
+    tr_tv is_last = tr_em_cmp(e, TR_CMP_GE, next, caps[1]), at = tr_em_select(e, is_last, idx[0], next);
+    (void)d;
+    yields[0] =
+        tr_em_op2(e, TR_OP_SUB, tr_em_select(e, is_last, caps[2], tr_em_load(e, caps[0], &at)), elems[0]);
+    return true;
+}
+
+static bool counts_of(tr_em *e, tr_tv is_new, tr_tv *out) {
+    tr_tv at, none;
+    if (!tr_lib_nonzero(e, is_new, &at))
+        return false;
+    tr_tv n = tr_em_dim(e, at, 0), caps[3] = {at, n, tr_em_dim(e, is_new, 0)};
+    *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &n);
+    tr_pdesc d = {.nspace = 1,
+                  .nin = 1,
+                  .nout = 1,
+                  .ncap = 3,
+                  .space = &n,
+                  .in = &at,
+                  .out = out,
+                  .caps = caps,
+                  .lam = lam_count};
+    return tr_em_pattern(e, &d, &none);
+}
+
+/* Which of the values each item of a is, in a's shape. */
+static bool inverse_of(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv is_new, tr_tv places, tr_tv *out) {
+    tr_tv args[4] = {is_new, absent, absent, absent}, number, shape[TR_MAX_NDIM], n = tr_em_dim(e, places, 0);
+    if (!tr_lib_arr_running(e, &(tr_bcall){.row = c->row, .aux = TR_RED_ADD, .n = 4, .a = args}, &number) ||
+        !tr_em_binary(e, TR_BIN_SUB, number, i64(e, 1), &number))
+        return false;
+    *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &n);
+    if (!tr_em_setitem(e, *out, places, number, false))
+        return false;
+    tr_fam_shape(e, a, shape);
+    *out = tr_em_restride(e, tr_ty_array(e->types, out->ty->elem, a.ty->ndim, TR_LAYOUT_C, false), *out,
+                          i64(e, 0), shape, NULL);
+    return true;
+}
+
+/* Parameters: ar, return_index, return_inverse, return_counts, axis, equal_nan, sorted. */
+bool tr_lib_np_unique(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    bool index, inverse, counts, equal_nan, ignored;
+    tr_tv a, items, places = absent, is_new, r[4];
+    uint32_t axis, n = 1;
+    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) ||
+        !tr_fam_flag(e, c, c->a[1], "return_index", false, &index) ||
+        !tr_fam_flag(e, c, c->a[2], "return_inverse", false, &inverse) ||
+        !tr_fam_flag(e, c, c->a[3], "return_counts", false, &counts) ||
+        !tr_fam_flag(e, c, c->a[5], "equal_nan", true, &equal_nan) ||
+        !tr_fam_flag(e, c, c->a[6], "sorted", true, &ignored))
+        return false;
+    if (tr_fam_given(c->a[4]) && !axis_arg(e, c, a, c->a[4], &axis))
+        return false;
+    if (tr_fam_given(c->a[4]) && a.ty->ndim != 1)
+        return tr_em_error(e, "%s(): axis of an array of more than one dimension", tr_fam_name(c));
+    if (!flat(e, c, a, !index && !inverse, &items))
+        return false;
+    if (index || inverse) {
+        places = places_of(e, items);
+        if (!argsort_along(e, items, places, 0, i64(e, index ? TR_SORT_STABLE : TR_SORT_QUICK)) ||
+            !tr_em_getitem(e, items, places, &items))
+            return false;
+    } else if (!sort_along(e, items, 0, TR_SORT_QUICK)) {
+        return false;
+    }
+    if (!new_ones(e, items, equal_nan, &is_new) || !tr_em_getitem(e, items, is_new, &r[0]) ||
+        (index && !tr_em_getitem(e, places, is_new, &r[n++])) ||
+        (inverse && !inverse_of(e, c, a, is_new, places, &r[n++])) ||
+        (counts && !counts_of(e, is_new, &r[n++])))
+        return false;
+    *out = n == 1 ? r[0] : tr_em_tuple(e, n, r);
+    return true;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,7 @@ def test_bad_axes():
     a, flat = np.ones((2, 3)), np.array(3.0)
     for expr in (
         "np.sort(a, 2)", "np.sort(a, -3)", "np.argsort(a, 2)", "a.sort(2)", "a.argsort(-3)", "np.partition(a, 0, 2)", "np.argpartition(a, 0, -3)",
-        "a.partition(0, 5)", "np.lexsort((a, a), 2)",
+        "a.partition(0, 5)", "np.lexsort((a, a), 2)", "np.median(a, 2)",
     ):  # fmt: skip
         with pytest.raises(np.exceptions.AxisError, match="out of bounds for array of dimension 2"):
             run(expr, a)
@@ -295,6 +296,112 @@ def test_lexsort():
     rejects("np.lexsort(a)", np.ones(3), match="keys that are numbers")
 
 
+# --- median ---
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    st.sampled_from(TYPES),
+    st.sampled_from(
+        [(0,), (1,), (2,), (7,), (40,), (9000,), (20_001,), (5, 8), (3, 0), (2, 3, 20), (2, 8500)]
+    ),
+    st.integers(0, 4),
+    st.sampled_from([2, 9, 1000]),
+    st.booleans(),
+    st.integers(0, 999),
+)
+def test_median(dtype, shape, how, span, nan, seed):
+    rng = np.random.default_rng(seed)
+    a = laid_out(numbers(rng, dtype, shape, span), how)
+    if not nan:
+        a = np.where(np.isnan(a), a.dtype.type(1), a)
+    axis = [None, *range(-len(shape), len(shape))][seed % (2 * len(shape) + 1)]
+    expr = f"np.median(a, {axis}, keepdims={seed % 2 == 0})"
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want = eval(expr, {"np": np, "a": a})
+    got = run(expr, a, parallel=seed % 3 == 0)
+    assert np.shape(got) == np.shape(want)
+    if np.ndim(want):
+        assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+
+
+def test_median_in_few_values_and_many(threads):
+    """What lies between two items of a sample may be nearly everything, or nothing."""
+    n = 50_000
+    i = np.arange(n)
+    rare = np.where(np.random.default_rng(1).random(n) < 0.02, i, 0)
+    for x in (
+        i,
+        -i,
+        i * 0,
+        i % 2,
+        i % 3,
+        (i * 7919) % n,
+        np.minimum(i, n - i),
+        rare,
+        rare + n * (i % 2),
+        np.where(i < n // 2, 0, i),
+    ):
+        for dtype in ("f8", "i4", "u2", "c8"):
+            y = (x % 30_000).astype(dtype)
+            for z in (y, y[1:], y[::-2]):
+                assert run("np.median(a)", z) == np.median(z)
+
+
+def test_arguments_of_median():
+    a = np.arange(12.0).reshape(3, 4)
+    check("np.median((3, 1, 2))")
+    check("np.median(a, axis=-1)", a)
+    check("np.median(3.5)")
+    check("np.median(a)", np.array([1.5e308, 1.7e308]))
+    check("np.median(a)", np.array([np.inf, -np.inf]))
+    out = np.empty(4)
+
+    @njit
+    def into(a, out):
+        return np.median(a, 0, out, True)
+
+    assert bits(into(a, out)) == bits(np.median(a, 0)) == bits(out)
+    rejects("np.median(a, (0, 1))", a, match="axes must be constants")
+
+
+# --- unique ---
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    st.sampled_from(TYPES),
+    st.sampled_from([(0,), (1,), (2,), (40,), (3000,), (5, 8), (3, 0)]),
+    st.integers(0, 4),
+    st.sampled_from([1, 2, 9, 1000]),
+    st.integers(0, 999),
+)
+def test_unique(dtype, shape, how, span, seed):
+    a = laid_out(numbers(np.random.default_rng(seed), dtype, shape, span), how)
+    flags = [
+        f"{k}=True"
+        for i, k in enumerate(("return_index", "return_inverse", "return_counts"))
+        if seed >> i & 1
+    ]
+    expr = f"np.unique({', '.join(['a', *flags, f'equal_nan={seed % 3 != 0}'])})"
+    want, got = eval(expr, {"np": np, "a": a}), run(expr, a, parallel=seed % 2 == 0)
+    want, got = (want, got) if flags else ((want,), (got,))
+    assert len(got) == len(want)
+    for flag, w, g in zip(["", *flags], want, got, strict=True):
+        assert w.dtype == g.dtype
+        np.testing.assert_array_equal(g, w.reshape(a.shape) if "inverse" in flag else w)
+
+
+def test_arguments_of_unique():
+    check("np.unique((3, 1, 3, 2))")
+    check("np.unique(a, axis=0)", np.array([3, 1, 3]))
+    check("np.unique(a, False, False, True)", np.array([3, 1, 3]))
+    rejects("np.unique(a, axis=0)", np.ones((2, 2)), match="axis of an array of more than one dimension")
+    rejects("np.unique(a, b)", np.ones(2), True, match="return_index must be a constant")
+
+
 # --- other ways in ---
 
 
@@ -329,7 +436,7 @@ from treadle import njit, prange
 def f(a):
     b = np.sort(a, 0)
     a.partition(2)
-    return b, np.argsort(a, kind="heapsort"), a[:, 2], np.lexsort((a[0], a[1]))
+    return b, np.argsort(a, kind="heapsort"), a[:, 2], np.lexsort((a[0], a[1])), np.median(b, 0)
 
 a = np.random.default_rng(1).integers(0, 9, (30, 40)).astype("f8")
 got, want = f(a.copy()), f.py_func(a.copy())
