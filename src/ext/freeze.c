@@ -696,6 +696,23 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
     return fn ? freeze_decorated(z, o, fn, &wishes) : freeze_function(z, o, o, NULL, NULL);
 }
 
+/* A ufunc that is neither ours nor a row of builtins.def: its C loops are called. */
+static tr_obj *freeze_ufunc(tr_frozen *z, PyObject *o) {
+    PyObject *a = NULL;
+    const char *why = NULL;
+    const tr_ufn *fn = tr_freeze_loops(arena(z), z->ctx->types, o, &a, &why);
+    if (!fn)
+        return ok(z, why != NULL) ? new_obj(z, TR_OBJ_OPAQUE, o, why) : NULL;
+    a = taken(z, a);
+    tr_obj *table = a ? freeze_array(z, a) : NULL;
+    if (!table)
+        return NULL;
+    tr_obj *r = new_obj(z, TR_OBJ_UFUNC, o, tr_arena_printf(arena(z), "ufunc '%s'", fn->name));
+    r->u.l.fn = fn;
+    r->u.l.table = table;
+    return r;
+}
+
 static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     tr_obj *r = freeze_number(z, o);
     if (r)
@@ -723,6 +740,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
         return freeze_class(z, o);
     if (PyModule_Check(o))
         return freeze_module(z, o);
+    if (PyObject_TypeCheck(o, &PyUFunc_Type))
+        return freeze_ufunc(z, o);
     if (PyExceptionInstance_Check(o))
         return freeze_own_exc(z, TR_OBJ_EXCVAL, o);
     return opaque(z, o);

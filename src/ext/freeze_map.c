@@ -19,10 +19,13 @@ bool tr_builtin_map_import(void) {
     const char *last = "";
     /* treadle loads its modules when they are looked at; a child of a fork, which looks first, could wait for the lock of an import that another
      * thread of its parent had begun */
-    PyObject *ours = PyImport_ImportModule("treadle.cuda");
-    if (!ours)
-        return false;
-    Py_DECREF(ours);
+    static const char *const ours[] = {"treadle.cuda", "treadle._foreign"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        PyObject *module = PyImport_ImportModule(ours[i]);
+        if (!module)
+            return false;
+        Py_DECREF(module);
+    }
     for (uint32_t row = 0; row < TR_B__COUNT; row++) {
         const char *path = tr_builtins[row].path;
         if (tr_builtins[row].kind != TR_B_FUNC || strncmp(path, last, strcspn(path, ".") + 1) == 0)
