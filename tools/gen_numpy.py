@@ -1,10 +1,12 @@
-"""Generates docs/numpy.md, the page of what compiled code knows of NumPy, from src/lib/builtins.def.
+"""Generates docs/numpy.md, the page of what compiled code knows of NumPy, from src/lib/builtins.def and
+python/treadle/_library.
 
 ``--check`` writes nothing and exits with 1 when the page is not current.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -12,12 +14,13 @@ import made
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src/lib/builtins.def"
+LIBRARY = ROOT / "python/treadle/_library"
 PAGE = ROOT / "docs/numpy.md"
 
 HEAD = """\
 # NumPy in compiled code
 
-The lists are made from `src/lib/builtins.def` by `tools/gen_numpy.py`; the tests compare every entry with NumPy's own. Keywords that are not listed are errors
+The lists are made from `src/lib/builtins.def` and `python/treadle/_library` by `tools/gen_numpy.py`; the tests compare every entry with NumPy's own. Keywords that are not listed are errors
 when a function compiles.
 
 ## Rules
@@ -70,6 +73,37 @@ def rows() -> tuple[dict[str, list[tuple[str, str]]], list[tuple[str, str]], lis
     return functions, methods, attributes
 
 
+def library() -> dict[str, list[tuple[str, str]]]:
+    """Names and parameters of the functions written in NumPy, by the first line of their module."""
+    names: dict[str, object] = {}
+    exec(compile((LIBRARY / "__init__.py").read_text(), "library", "exec"), names)
+    families: dict[str, tuple[str, str]] = names["FAMILIES"]  # type: ignore[assignment]
+    out = {}
+    for family, (owner, which) in families.items():
+        tree = ast.parse((LIBRARY / f"{family}.py").read_text())
+        functions = {d.name: d.args for d in tree.body if isinstance(d, ast.FunctionDef)}
+        prefix = owner.removeprefix("numpy").removeprefix(".")
+        title = (ast.get_docstring(tree) or family).splitlines()[0].partition(":")[0].rstrip(".")
+        out[title] = [
+            (f"{prefix}.{name}" if prefix else name, parameters(functions[name])) for name in which.split()
+        ]
+    return out
+
+
+def parameters(a: ast.arguments) -> str:
+    """Parameters of a function, in the words of builtins.def."""
+    plain = [*a.posonlyargs, *a.args]
+    words = [p.arg + "=" * (i >= len(plain) - len(a.defaults)) for i, p in enumerate(plain)]
+    if a.posonlyargs:
+        words.insert(len(a.posonlyargs), "/")
+    if a.vararg:
+        words.append("*" + a.vararg.arg)
+    elif a.kwonlyargs:
+        words.append("*")
+    words += [p.arg + "=" * (d is not None) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
+    return ", ".join(words)
+
+
 def table(entries: list[tuple[str, str]]) -> str:
     """A table whose rows are the names that take the same arguments."""
     by: dict[str, list[str]] = {}
@@ -86,7 +120,7 @@ def page() -> str:
         HEAD,
         "\n## Functions\n\nOther names of the same objects, such as `np.abs`, are known too. `x=` may be left out.\n",
     ]
-    for heading, entries in functions.items():
+    for heading, entries in (functions | library()).items():
         out.append(f"\n### {heading[0].upper()}{heading[1:]}\n\n{table(entries)}")
     out.append(f"\n## Methods of arrays\n\n{table(methods)}")
     out.append(f"\n## Attributes of arrays\n\n{' '.join(f'`{a}`' for a in attributes)}\n")

@@ -453,6 +453,13 @@ static scope scope_of(tr_frozen *z, PyFunctionObject *fn, PyObject *locals) {
                    .parent = UINT32_MAX};
 }
 
+/* The module of these globals is one of treadle/_library. */
+static bool is_library(tr_frozen *z, PyObject *globals) {
+    static const char package[] = "treadle._library.";
+    PyObject *name = taken(z, tr_py_dict_get_text(globals, "__name__"));
+    return name && PyUnicode_CheckExact(name) && strncmp(text_of(z, name), package, sizeof package - 1) == 0;
+}
+
 /* `o` is the function, or the ufunc made of it, which is another function to the program: its calls mean
  * something else. */
 static tr_obj *freeze_function(tr_frozen *z, PyObject *o, PyObject *of, const tr_ufn *ufn, PyObject *locals) {
@@ -466,6 +473,7 @@ static tr_obj *freeze_function(tr_frozen *z, PyObject *o, PyObject *of, const tr
     f.qualname = text_of(z, qualname);
     f.py = o;
     f.ufn = ufn;
+    f.library = is_library(z, s.globals);
     tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, tr_arena_printf(arena(z), "function '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o,
@@ -485,7 +493,9 @@ static const tr_contract *contract(tr_frozen *z, const tr_wishes *w) {
                        .refused = w->refused,
                        .nsigs = w->nsigs,
                        .nargs = w->nargs,
-                       .sigs = w->sigs};
+                       .sigs = w->sigs,
+                       .library = w->library,
+                       .constants = w->constants};
     tr_vec_push(arena(z), &z->prog->contracts, k);
     return k;
 }
@@ -509,6 +519,31 @@ static tr_obj *freeze_decorated(tr_frozen *z, PyObject *o, PyObject *fn, const t
     if (f->py == fn)
         f->py = o; /* the name that the function has for itself will mean this one */
     return r;
+}
+
+/* The name of what may be a function, of the user's or of C's; or NULL. */
+static PyObject *function_name(tr_frozen *z, PyObject *o) {
+    if (PyFunction_Check(o))
+        return taken(z, Py_XNewRef(((PyFunctionObject *)o)->func_name));
+    if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE || !PyCallable_Check(o))
+        return NULL; /* asking could run the user's code */
+    PyObject *name = taken(z, PyObject_GetAttrString(o, "__name__"));
+    PyErr_Clear();
+    return name && PyUnicode_CheckExact(name) ? name : NULL;
+}
+
+/* The function that is compiled in place of one of NumPy's, and what it wishes; NULL: there is none. */
+static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out) {
+    PyObject *name = function_name(z, o);
+    PyObject *found = name ? tr_builtin_map_library(atomic_load(&z->host->builtins), o, name) : NULL;
+    ok(z, found || !PyErr_Occurred());
+    if (!(found = taken(z, found)))
+        return NULL;
+    PyObject *constants = PyTuple_GET_ITEM(found, 1);
+    *out =
+        (tr_wishes){.opts = TR_OPTS_DEFAULT, .library = true, .nargs = (uint32_t)PyBytes_GET_SIZE(constants)};
+    out->constants = tr_arena_copy(arena(z), PyBytes_AS_STRING(constants), out->nargs + 1u);
+    return PyTuple_GET_ITEM(found, 0);
 }
 
 /* The body of an inner function: it shares the names of the function it stands in. */
@@ -686,9 +721,10 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
             r->u.contract = contract(z, &wishes);
         return r;
     }
-    PyObject *fn =
-        z->host->unwrap && !PyFunction_Check(o) ? z->host->unwrap(z->host->user, arena(z), o, &wishes) : NULL;
-    if (!fn && !PyFunction_Check(o))
+    PyObject *fn = library_function(z, o, &wishes);
+    if (!fn && z->host->unwrap && !PyFunction_Check(o) && !z->failed)
+        fn = z->host->unwrap(z->host->user, arena(z), o, &wishes);
+    if (z->failed || (!fn && !PyFunction_Check(o)))
         return NULL;
     const char *why = reason_of(z, fn ? fn : o);
     if (why)

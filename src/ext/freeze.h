@@ -28,6 +28,8 @@
 typedef struct tr_builtin_map {
     PyObject **keys; /* strong; open addressing by address */
     uint32_t *rows, cap, n;
+    PyObject *names,
+        *find; /* of treadle/_library: names of functions that may stand there, and what looks one up */
 } tr_builtin_map;
 typedef _Atomic(tr_builtin_map *) tr_builtin_mapref; /* NULL: there is none yet */
 /* Imports what the rows name, when this module is: amid a compile, an import can lose a Ctrl-C, as Python
@@ -35,6 +37,9 @@ typedef _Atomic(tr_builtin_map *) tr_builtin_mapref; /* NULL: there is none yet 
 bool tr_builtin_map_import(void);
 bool tr_builtin_map_need(tr_builtin_mapref *at); /* false with a Python exception */
 bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row);
+/* What treadle/_library has in place of `o`, whose name is given: a tuple of the function and of bytes, which of its parameters stay
+ * constants. A new reference; NULL: nothing, or with an exception. Runs Python. */
+PyObject *tr_builtin_map_library(const tr_builtin_map *m, PyObject *o, PyObject *name);
 void tr_builtin_map_clear(tr_builtin_mapref *at);
 int tr_builtin_map_visit(const tr_builtin_mapref *at, visitproc visit, void *arg);
 
@@ -50,6 +55,8 @@ typedef struct tr_wishes {
     uint32_t nsigs, nargs;
     const tr_ty *const *sigs; /* in the arena */
     PyObject *locals;         /* dict of declared types by variable, borrowed; or NULL */
+    bool library;
+    const uint8_t *constants; /* in the arena */
 } tr_wishes;
 
 /* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL; only the

@@ -195,7 +195,9 @@ static void ufunc(hashing *s, const tr_ufn *u) {
 static void contract(hashing *s, const tr_contract *k) {
     number(s, k->opts);
     number(s, k->sealed);
+    number(s, k->library);
     number(s, k->nargs);
+    bytes(s, k->constants, k->constants ? k->nargs : 0);
     number(s, k->nsigs);
     for (uint32_t i = 0; i < k->nsigs * (k->nargs + 1); i++)
         type(s, k->sigs[i]);

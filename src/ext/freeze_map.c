@@ -19,7 +19,7 @@ bool tr_builtin_map_import(void) {
     const char *last = "";
     /* treadle loads its modules when they are looked at; a child of a fork, which looks first, could wait for the lock of an import that another
      * thread of its parent had begun */
-    static const char *const ours[] = {"treadle.cuda", "treadle._foreign"};
+    static const char *const ours[] = {"treadle.cuda", "treadle._library"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
         PyObject *module = PyImport_ImportModule(ours[i]);
         if (!module)
@@ -71,6 +71,15 @@ bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row) {
     return m->keys[i] != NULL;
 }
 
+PyObject *tr_builtin_map_library(const tr_builtin_map *m, PyObject *o, PyObject *name) {
+    int some = PyDict_Contains(m->names, name);
+    PyObject *r = some > 0 ? PyObject_CallOneArg(m->find, o) : NULL;
+    if (r != Py_None)
+        return r;
+    Py_DECREF(r);
+    return NULL;
+}
+
 static bool fill(tr_builtin_map *m) {
     uint32_t cap = 64;
     while (cap < 2u * TR_B__COUNT)
@@ -93,12 +102,18 @@ static bool fill(tr_builtin_map *m) {
             Py_XDECREF(o);
         }
     }
-    return !PyErr_Occurred();
+    if (!PyErr_Occurred())
+        m->names = resolve("treadle._library.NAMES");
+    if (m->names)
+        m->find = resolve("treadle._library.find");
+    return m->find != NULL;
 }
 
 static void map_free(tr_builtin_map *m) {
     for (uint32_t i = 0; i < m->cap; i++)
         Py_XDECREF(m->keys[i]);
+    Py_XDECREF(m->names);
+    Py_XDECREF(m->find);
     PyMem_Free(m->keys);
     PyMem_Free(m->rows);
     PyMem_Free(m);
@@ -130,5 +145,9 @@ int tr_builtin_map_visit(const tr_builtin_mapref *at, visitproc visit, void *arg
     const tr_builtin_map *m = atomic_load(at);
     for (uint32_t i = 0; m && i < m->cap; i++)
         Py_VISIT(m->keys[i]);
+    if (m) {
+        Py_VISIT(m->names);
+        Py_VISIT(m->find);
+    }
     return 0;
 }

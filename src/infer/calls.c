@@ -41,11 +41,22 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     return true;
 }
 
-/* Arguments are strong; literals that are not numbers stay known. infer/ufuncs.c has said which are weak. */
-static void strengthen(tr_em *e, const tr_func *fn, uint32_t n, tr_tv *v) {
-    for (uint32_t i = 0; i < n; i++)
-        if (!fn->ufn || !v[i].ty->weak)
+/* Arguments are strong; literals that are not numbers stay known, numbers where the function asks for it. infer/ufuncs.c has said which
+ * are weak. */
+static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v) {
+    for (uint32_t i = 0; i < n; i++) {
+        bool kept = k && k->constants && i < k->nargs && k->constants[i] && v[i].ty->kind == TR_TY_LIT;
+        if (!kept && (!fn->ufn || !v[i].ty->weak))
             v[i] = tr_em_strong(e, v[i]);
+    }
+}
+
+/* Options of one that stands for a function of NumPy's. */
+static uint32_t library_opts(tr_em *e) {
+    tr_opts o = *e->opts;
+    o.error_numpy = 1;
+    o.promote_numba = o.inline_always = 0;
+    return tr_prog_opts(e->prog, &o);
 }
 
 static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap, const tr_tv *cap,
@@ -56,7 +67,7 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, max);
     if (!bind(e, fn, ncap, cap, defaults, args, v, &n) || (k && !tr_infer_settle(e, fn, k, n, v, &c.ret)))
         return false;
-    strengthen(e, fn, n, v);
+    strengthen(e, fn, k, n, v);
     const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         t[i] = v[i].ty;
@@ -93,7 +104,7 @@ static bool call_func(tr_em *e, tr_callee c, const tr_contract *k, uint32_t ncap
 /* A decorated function has its own options, a plain one its caller's. */
 static bool call_object(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out) {
     const tr_contract *k = fn->u.contract;
-    tr_callee c = {fn->u.func, k ? k->opts : e->opts_no, NULL};
+    tr_callee c = {fn->u.func, !k ? e->opts_no : k->library ? library_opts(e) : k->opts, NULL};
     return call_func(e, c, k, 0, NULL, (tr_tv){NULL, TR_NOVAL}, args, out);
 }
 

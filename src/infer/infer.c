@@ -503,6 +503,27 @@ static void report_endless(infer *f) {
     }
 }
 
+static const tr_func *func_of(const infer *f, uint32_t inst) {
+    return &f->p->funcs.d[f->p->insts.d[inst].func];
+}
+
+/* What fails in a function that stands for one of NumPy's is told where the user calls it. */
+static void tell_at_call(infer *f, tr_err *e, uint32_t inst) {
+    if (!func_of(f, inst)->library)
+        return;
+    const istate *s = &f->st.d[inst];
+    while (s->caller != UINT32_MAX && func_of(f, s->caller)->library)
+        s = &f->st.d[s->caller];
+    if (s->caller == UINT32_MAX)
+        return;
+    const char *name = func_of(f, s->inst)->name;
+    e->text = tr_arena_printf(&f->ctx->arena, "%s(): %s", name, e->text);
+    e->place = s->call_place;
+    e->op_span = (tr_span){0, -1, 0, -1};
+    e->notes = NULL; /* they are of variables that the user never wrote */
+    e->where = instance_text(f, s->caller);
+}
+
 /* Emits the root and every instance it leads to. */
 static bool emit_all(infer *f, uint32_t root) {
     f->st.d[root].queued = true;
@@ -512,8 +533,10 @@ static bool emit_all(infer *f, uint32_t root) {
         tr_err *last = f->ctx->last_err;
         tr_infer_emit(f, inst);
         for (tr_err *e = last ? last->next : f->ctx->errs; e; e = e->next)
-            if (!e->where)
+            if (!e->where) {
                 e->where = instance_text(f, inst);
+                tell_at_call(f, e, inst);
+            }
     }
     if (!f->ctx->nerrs)
         report_endless(f);

@@ -50,10 +50,12 @@ static inline uint32_t tr_ufn_row(const tr_ufn *u) {
 /* What a decorated function keeps, whoever calls it: options and signatures. One body may stand under
  * several. */
 typedef struct tr_contract {
-    uint32_t id;         /* number in its program */
-    uint32_t opts;       /* tr_prog_opts */
-    bool sealed;         /* no other types than those declared */
-    const char *refused; /* why one that was declared is missing, or NULL */
+    uint32_t id;              /* number in its program */
+    uint32_t opts;            /* tr_prog_opts */
+    bool library;             /* it stands for one of NumPy's: options are the caller's, divisions NumPy's */
+    const uint8_t *constants; /* per parameter: literal numbers stay known; NULL: none do */
+    bool sealed;              /* no other types than those declared */
+    const char *refused;      /* why one that was declared is missing, or NULL */
     uint32_t nsigs, nargs;
     /* nsigs rows: types of all parameters, *args as one tuple, and the declared result's, NULL when that is
      * inferred */
@@ -78,6 +80,7 @@ typedef struct tr_func {
     tr_err *refused;     /* reported only if the function is really called */
     const void *py;      /* identity of the function object */
     const tr_ufn *ufn;   /* NULL: a plain function */
+    bool library;        /* one of treadle/_library: what fails in it is told at the user's call */
 } tr_func;
 
 /* A function specialised to argument types, options and a declared result. */

@@ -108,7 +108,7 @@ bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *faile
     return tr_em_gufunc(e, u, &core, x, out);
 }
 
-/* treadle._foreign.checked(ufunc, *args, out): the result, and whether a loop raised the invalid flag. */
+/* treadle._library.checked(ufunc, *args, out): the result, and whether a loop raised the invalid flag. */
 bool tr_lib_foreign_checked(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv pair[2], *v = TR_NEW_N(&e->ctx->arena, tr_tv, c->nvar + 1u);
     const char *kw = "out";

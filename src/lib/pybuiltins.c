@@ -739,6 +739,18 @@ bool tr_lib_py_isinstance(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* What functions in treadle/_library ask: is it known when the function compiles? */
+bool tr_lib_py_constant(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, c->a[0].ty->kind == TR_TY_LIT || tr_tv_is_none(c->a[0])));
+    return true;
+}
+
+bool tr_lib_py_refuse(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const char *text = tr_lib_known_text(e, c->a[0]);
+    (void)out;
+    return tr_em_error(e, "%s", text ? text : "it cannot be compiled for these arguments");
+}
+
 /* Classes that stand in isinstance() only. */
 bool tr_lib_py_class(tr_em *e, const tr_bcall *c, tr_tv *out) {
     (void)out;

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.linalg import _umath_linalg as linalg
 from sizes import examples
 from treadle import guvectorize, njit, prange, vectorize
-from treadle._foreign import checked
+from treadle._library import checked
 
 try:
     from numpy._core import _multiarray_umath as umath

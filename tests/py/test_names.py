@@ -16,7 +16,7 @@ import sys
 
 import pytest
 import treadle
-from treadle import _core, config, cuda, decorators, errors, run, types
+from treadle import _core, _library, config, cuda, decorators, errors, run, types
 from treadle.cuda import _compile, args, cudadrv
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -68,7 +68,7 @@ def rows(path: str, pattern: str) -> list[tuple[str, ...]]:
 def words_of_the_matrix() -> set[str]:
     """Words of the functions that test_ways_in.py reaches by every way."""
     words: set[str] = set()
-    for module in ("ways_features", "ways_builtins"):
+    for module in ("ways_features", "ways_builtins", "ways_library"):
         for node in ast.walk(ast.parse((ROOT / f"tests/py/{module}.py").read_text())):
             words.update(_words_of(node))
     for ft in ways_features.FEATURES.values():
@@ -174,12 +174,15 @@ def test_passes():
     assert {p for p in names if not (ROOT / f"src/opt/{p}.c").exists()} == set(), "one file per pass"
 
 
+NOT_THE_HOSTS = ("treadle.cuda.", "treadle._library.")
+
+
 def builtin_names(kernels: bool = True) -> list[str]:
-    """Names of the rows, with or without those that mean something in kernels only."""
+    """Names of the rows, with or without those that mean something in kernels, or in Treadle's own library, only."""
     functions = rows("src/lib/builtins.def", r'(?m)^F\(\w+,\s*"([\w.]+)"')
     members = rows("src/lib/builtins.def", r'(?m)^[MA]\(\w+,\s*"(\w+)",\s*"(\w+)"')
     return [
-        *(p.rpartition(".")[2] for p in functions if kernels or not p.startswith("treadle.cuda.")),
+        *(p.rpartition(".")[2] for p in functions if kernels or not p.startswith(NOT_THE_HOSTS)),
         *(name for cls, name in members if kernels or cls not in ("dim3", "gridgroup")),
     ]
 
@@ -191,6 +194,7 @@ def test_rows_of_builtins():
 def test_the_matrix_of_ways_in_has_every_feature():
     words = words_of_the_matrix()
     assert not missing(builtin_names(kernels=False), words), "builtins"
+    assert not missing(_library.NAMES, words), "functions written in NumPy"
     assert not missing(decorators._OPTIONS, words), "options"
     exceptions = rows("src/ir/exc.def", r'(?m)^X\(\w+,\s*"(\w+)"')
     scalars = rows("src/ty/ty.h", r'X\([A-Z]+\d*, "\w+", "(\w+)", \d')

@@ -5,25 +5,15 @@ from __future__ import annotations
 import cmath  # noqa: F401 - texts of rows name it
 import math  # noqa: F401
 import numbers  # noqa: F401
-from typing import Any
 
 import numpy as np
 import treadle
 from numpy.exceptions import AxisError  # noqa: F401 - texts of rows name it
-from ways_rows import Point, feature, floats, ints, matrix, text_feature  # noqa: F401 - texts of rows name it
-
-
-def _group(name: str, params: str, items: list[str], *calls: Any, **more: Any) -> None:
-    """Rows of up to eight expressions each: a tuple of them is the result."""
-    for k in range(0, len(items), 8):
-        body = ",\n        ".join(items[k : k + 8])
-        full = f"{name}_{k // 8}"
-        text_feature(full, f"def {full}({params}):\n    return (\n        {body},\n    )\n", *calls, **more)
-
+from ways_rows import Point, feature, floats, group, ints, matrix, text_feature  # noqa: F401 - texts of rows name it
 
 MATH_1 = "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan atan sinh cosh tanh asinh erf erfc gamma lgamma cbrt fabs floor ceil trunc degrees radians isnan isinf isfinite ulp".split()  # fmt: skip
-_group("math_of_one", "x", [f"math.{f}(x)" for f in MATH_1], (1.25,), (1,), python=False)
-_group(
+group("math_of_one", "x", [f"math.{f}(x)" for f in MATH_1], (1.25,), (1,), python=False)
+group(
     "math_of_more",
     "x, y, n",
     [
@@ -37,12 +27,12 @@ _group(
     python=False,
 )  # fmt: skip
 if hasattr(math, "fma"):
-    _group("math_fma", "x, y", ["math.fma(x, y, 1.0)"], (1.25, 3.5))
+    group("math_fma", "x, y", ["math.fma(x, y, 1.0)"], (1.25, 3.5))
 if hasattr(math, "sumprod"):
-    _group("math_sumprod", "a, b", ["math.sumprod(a, b)"], lambda: (floats(), floats(12, 3)), rtol=1e-14)
+    group("math_sumprod", "a, b", ["math.sumprod(a, b)"], lambda: (floats(), floats(12, 3)), rtol=1e-14)
 CMATH = "sqrt exp log log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh phase polar isnan isinf isfinite".split()  # fmt: skip
-_group("cmath_of_one", "z", [f"cmath.{f}(z)" for f in CMATH], (1.25 - 0.5j,), python=False)
-_group(
+group("cmath_of_one", "z", [f"cmath.{f}(z)" for f in CMATH], (1.25 - 0.5j,), python=False)
+group(
     "cmath_of_more",
     "z, x",
     [
@@ -56,7 +46,7 @@ _group(
     (1.25 - 0.5j, 2.5),
     python=False,
 )
-_group(
+group(
     "builtins",
     "x, n",
     [
@@ -67,7 +57,7 @@ _group(
     (2.5, 7),
     python=False,
 )  # fmt: skip
-_group(
+group(
     "numpy_scalars",
     "x",
     ["x.item()", "x.astype(np.int64)", "x.dtype.itemsize", "x.dtype.kind == 'f'", "x.conj()", "x.dtype.name == 'float64'",
@@ -77,7 +67,7 @@ _group(
     (np.float64(2.5),),
     python=False,
 )  # fmt: skip
-_group(
+group(
     "numpy_limits",
     "n",
     [
@@ -91,9 +81,9 @@ _group(
 )  # fmt: skip
 
 UNARY = "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arctan sinh cosh tanh arcsinh rint floor ceil trunc fix isnan isinf isfinite signbit negative positive absolute fabs sign square reciprocal conjugate logical_not rad2deg degrees deg2rad radians spacing real imag round around".split()  # fmt: skip
-_group("numpy_unary_array", "a", [f"np.{f}(a)" for f in UNARY], lambda: (np.abs(floats()),), python=False)
-_group("numpy_unary_scalar", "x", [f"np.{f}(x)" for f in UNARY], (1.25,), python=False)
-_group(
+group("numpy_unary_array", "a", [f"np.{f}(a)" for f in UNARY], lambda: (np.abs(floats()),), python=False)
+group("numpy_unary_scalar", "x", [f"np.{f}(x)" for f in UNARY], (1.25,), python=False)
+group(
     "numpy_unary_small",
     "a",
     [f"np.{f}(a)" for f in ("arcsin", "arccos", "arctanh", "modf", "frexp")]
@@ -102,26 +92,26 @@ _group(
     python=False,
 )
 BINARY = "add subtract multiply divide floor_divide remainder power arctan2 hypot copysign nextafter less less_equal equal not_equal greater greater_equal logical_and logical_or logical_xor minimum maximum fmin fmax logaddexp logaddexp2 heaviside fmod float_power divmod".split()  # fmt: skip
-_group("numpy_binary_array", "a, b", [f"np.{f}(a, b)" for f in BINARY], lambda: (np.abs(floats()), np.abs(floats(12, 4))), python=False)  # fmt: skip
-_group("numpy_binary_mixed", "a, b", [f"np.{f}(a, b)" for f in BINARY], lambda: (np.abs(matrix()), np.abs(floats(4, 4))), lambda: (np.abs(matrix()), 2), python=False)  # fmt: skip
+group("numpy_binary_array", "a, b", [f"np.{f}(a, b)" for f in BINARY], lambda: (np.abs(floats()), np.abs(floats(12, 4))), python=False)  # fmt: skip
+group("numpy_binary_mixed", "a, b", [f"np.{f}(a, b)" for f in BINARY], lambda: (np.abs(matrix()), np.abs(floats(4, 4))), lambda: (np.abs(matrix()), 2), python=False)  # fmt: skip
 BITS = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "gcd", "lcm"]
-_group("numpy_bits", "a, b", [f"np.{f}(a, b)" for f in BITS] + ["np.invert(a)", "np.ldexp(1.5, b)"], lambda: (ints(), ints(12, "i8", 9)), (12, 5))  # fmt: skip
+group("numpy_bits", "a, b", [f"np.{f}(a, b)" for f in BITS] + ["np.invert(a)", "np.ldexp(1.5, b)"], lambda: (ints(), ints(12, "i8", 9)), (12, 5))  # fmt: skip
 if hasattr(np, "bitwise_count"):
-    _group("numpy_bit_count", "a", ["np.bitwise_count(a)"], lambda: (ints(),))
-_group(
+    group("numpy_bit_count", "a", ["np.bitwise_count(a)"], lambda: (ints(),))
+group(
     "numpy_choices",
     "a, m",
     ["np.where(m, a, 0.0)", "np.clip(a, -1.0, 1.0)", "a.clip(-1.0, 1.0)", "a.round(1)", "a.conj()", "a.conjugate()", "a.real", "a.imag"],
     lambda: (floats(), floats() > 0),
     python=False,
 )  # fmt: skip
-_group(
+group(
     "numpy_attributes",
     "a",
     ["a.shape", "a.strides", "a.size", "a.ndim", "a.itemsize", "a.nbytes", "a.dtype.itemsize", "np.size(a)", "np.ndim(a)", "np.shape(a)", "a.item(3)", "isinstance(a, np.ndarray)"],
     lambda: (matrix(),),
 )  # fmt: skip
-_group(
+group(
     "numpy_shapes",
     "a",
     [
@@ -133,7 +123,7 @@ _group(
     ],
     lambda: (matrix(),),
 )  # fmt: skip
-_group(
+group(
     "numpy_bins",
     "a, k",
     ["np.bincount(k)", "np.bincount(k, a, 12)", "np.bincount(k, minlength=0)", "np.histogram(a, 4)[0]", "np.histogram(a, 4)[1]", "np.histogram(a, 3, (-1.0, 1.0), density=True)[0]",
@@ -141,7 +131,7 @@ _group(
     lambda: (floats(), np.abs(ints()) % 9),
     python=False,
 )  # fmt: skip
-_group(
+group(
     "numpy_joins",
     "a, b",
     [
@@ -150,7 +140,7 @@ _group(
     ],
     lambda: (matrix(), matrix() * 2),
 )  # fmt: skip
-_group(
+group(
     "numpy_new",
     "n, x",
     [

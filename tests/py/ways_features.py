@@ -839,3 +839,4 @@ def calls_ufuncs(a, x):
 
 
 import ways_builtins  # noqa: E402, F401 - the rows that come last
+import ways_library  # noqa: E402, F401

@@ -1,4 +1,4 @@
-"""What a row of the matrix of ways in is (ways_features.py, ways_builtins.py), and what its arguments are made of."""
+"""What a row of the matrix of ways in is (ways_features.py, ways_builtins.py, ways_library.py), and what its arguments are made of."""
 
 from __future__ import annotations
 
@@ -68,6 +68,17 @@ def text_feature(name: str, source: str, *calls: Any, **more: Any) -> None:
     space = dict(sys._getframe(1).f_globals)  # of the module of rows that calls this
     exec(compile(source, f"<ways_features {name}>", "exec"), space)
     feature(*calls, **more)(space[name])
+
+
+def group(name: str, params: str, items: list[str], *calls: Any, **more: Any) -> None:
+    """Rows of up to eight expressions each: a tuple of them is the result. Names in them are the calling module's."""
+    space = dict(sys._getframe(1).f_globals)
+    for k in range(0, len(items), 8):
+        body = ",\n        ".join(items[k : k + 8])
+        full = f"{name}_{k // 8}"
+        source = f"def {full}({params}):\n    return (\n        {body},\n    )\n"
+        exec(compile(source, f"<ways_features {full}>", "exec"), space)
+        feature(*calls, **more)(space[full])
 
 
 def names_of(path: str, pattern: str) -> list[str]:

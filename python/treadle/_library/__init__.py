@@ -1,0 +1,109 @@
+"""NumPy's functions, written in NumPy: what compiled code runs in place of them.
+
+A function of NumPy's that is no row of ``src/lib/builtins.def`` may stand in a module here, as a Python function of
+the same name and parameters. Where the snapshot meets NumPy's function it takes ours (``src/ext/freeze.c``), which is
+compiled with the program as a function of the user's would be: specialised to the types of its arguments, inlined,
+fused, cached. So it works in every place where the user's own functions do, and nothing is loaded before a program
+needs it.
+
+What holds for these functions:
+
+- They are NumPy: run by Python they give NumPy's results, which the tests make use of.
+- Divisions are NumPy's, nothing raises for one; other options (``fastmath``, ``boundscheck``) are the caller's.
+- A parameter whose annotation is `Constant` is a constant in the body where the caller writes one (a number, a bool),
+  so ``if keepdims:`` chooses between results of different types. Others are strong: ``f(x, 2)`` receives an int64.
+  None and strings are always constants.
+- ``is_constant(x)`` tells whether x is known when the function compiles, ``refuse(text)`` ends the compile with an
+  error at the user's call. Branches that constants and types decide are not compiled, so both cost nothing.
+- What they raise they raise as Python does, with a traceback that ends here.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from types import FunctionType
+
+    import numpy as np
+
+__all__ = ["FAMILIES", "NAMES", "Constant", "checked", "find", "is_constant", "refuse"]
+
+#: Marks a parameter that stays a constant where the caller writes one.
+Constant = Any
+
+# Which module here has which functions of which module of NumPy's.
+FAMILIES: dict[str, tuple[str, str]] = {
+    "nan": ("numpy", "nansum nanprod"),
+}
+
+# For each name of a function the modules of NumPy's that have one here, and the module here.
+NAMES: dict[str, tuple[tuple[str, str], ...]] = {}
+for _family, (_owner, _names) in FAMILIES.items():
+    for _name in _names.split():
+        NAMES[_name] = (*NAMES.get(_name, ()), (_owner, _family))
+
+
+def find(o: object) -> tuple[FunctionType, bytes] | None:
+    """Return what is compiled in place of a function of NumPy's.
+
+    Parameters
+    ----------
+    o : object
+        Any object with a name.
+
+    Returns
+    -------
+    tuple of (function, bytes) or None
+        The function, and for each of its parameters whether it stays a constant; None if `o` is no function that
+        stands here.
+    """
+    name = o.__name__  # type: ignore[attr-defined]
+    for owner, family in NAMES.get(name, ()):
+        if getattr(sys.modules.get(owner), name, None) is o:
+            from importlib import import_module
+
+            fn: FunctionType = getattr(import_module(f"{__name__}.{family}"), name)
+            code, notes = fn.__code__, fn.__annotations__
+            params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            return fn, bytes(notes.get(p) == "Constant" for p in params)
+    return None
+
+
+def is_constant(x: object) -> bool:
+    """Return whether `x` is known when the function compiles; in Python everything is."""
+    return True
+
+
+def refuse(text: str) -> NoReturn:
+    """End the compile with an error at the user's call; in Python a TypeError."""
+    raise TypeError(text)
+
+
+def checked(ufunc: np.ufunc, *args: Any, out: Any = None) -> tuple[Any, bool]:
+    """Call a ufunc, and tell whether a loop of it raised the floating-point flag "invalid".
+
+    Loops of ``numpy.linalg`` say so that a matrix is singular, not positive definite, or that an iteration did not
+    converge. In compiled code the ufunc must be one of C loops (``src/lib/npforeign.c``).
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        What is called.
+    *args : array or number
+        Its inputs.
+    out : array, tuple of arrays or None
+        Where results go.
+
+    Returns
+    -------
+    tuple
+        The result, and a bool.
+    """
+    from numpy import errstate
+
+    seen: list[str] = []
+    with errstate(call=lambda kind, flag: seen.append(kind), invalid="call", divide="ignore", over="ignore", under="ignore"):
+        result = ufunc(*args) if out is None else ufunc(*args, out=out)
+    return result, bool(seen)
