@@ -169,7 +169,8 @@ static bool call_core(tr_em *e, const void *user, const tr_tv *x) {
 
 static bool build_core(build *b) {
     tr_tv n = tr_em_dim(&b->e, b->op[0], 0);
-    tr_core c = {(uint32_t)b->k->nin + b->k->nout, b->p->insts.d[b->callee].args, b->k->core, call_core, b};
+    tr_core c = {
+        (uint32_t)b->k->nin + b->k->nout, b->p->insts.d[b->callee].args, b->k->core, call_core, b, false};
     return tr_em_core(&b->e, &c, 1, &n, b->op);
 }
 

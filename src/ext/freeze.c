@@ -569,10 +569,13 @@ static PyObject *function_name(tr_frozen *z, PyObject *o) {
     return name && PyUnicode_CheckExact(name) ? name : NULL;
 }
 
-/* The function that is compiled in place of one of NumPy's, and what it wishes; NULL: there is none. */
+/* The function that is compiled in place of one of NumPy's, or a part of one that keeps constants, and what it wishes; NULL: there is
+ * none. */
 static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out) {
-    PyObject *name = function_name(z, o);
-    PyObject *found = name ? tr_builtin_map_library(atomic_load(&z->host->builtins), o, name) : NULL;
+    bool part =
+        PyFunction_Check(o) && is_library(z, taken(z, Py_NewRef(((PyFunctionObject *)o)->func_globals)));
+    PyObject *name = part ? NULL : function_name(z, o);
+    PyObject *found = part || name ? tr_builtin_map_library(atomic_load(&z->host->builtins), o, name) : NULL;
     ok(z, found || !PyErr_Occurred());
     if (!(found = taken(z, found)))
         return NULL;
@@ -777,6 +780,23 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
     return fn ? freeze_decorated(z, o, fn, &wishes) : freeze_function(z, o, o, NULL, NULL);
 }
 
+/* A ufunc that is neither ours nor a row of builtins.def: its C loops are called. */
+static tr_obj *freeze_ufunc(tr_frozen *z, PyObject *o) {
+    PyObject *a = NULL;
+    const char *why = NULL;
+    const tr_ufn *fn = tr_freeze_loops(arena(z), z->ctx->types, o, &a, &why);
+    if (!fn)
+        return ok(z, why != NULL) ? new_obj(z, TR_OBJ_OPAQUE, o, why) : NULL;
+    a = taken(z, a);
+    tr_obj *table = a ? freeze_array(z, a) : NULL;
+    if (!table)
+        return NULL;
+    tr_obj *r = new_obj(z, TR_OBJ_UFUNC, o, tr_arena_printf(arena(z), "ufunc '%s'", fn->name));
+    r->u.l.fn = fn;
+    r->u.l.table = table;
+    return r;
+}
+
 static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
     tr_obj *r = freeze_number(z, o);
     if (r)
@@ -806,6 +826,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
         return freeze_class(z, o);
     if (PyModule_Check(o))
         return freeze_module(z, o);
+    if (PyObject_TypeCheck(o, &PyUFunc_Type))
+        return freeze_ufunc(z, o);
     if (PyExceptionInstance_Check(o))
         return freeze_own_exc(z, TR_OBJ_EXCVAL, o);
     return opaque(z, o);

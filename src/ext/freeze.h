@@ -37,8 +37,8 @@ typedef _Atomic(tr_builtin_map *) tr_builtin_mapref; /* NULL: there is none yet 
 bool tr_builtin_map_import(void);
 bool tr_builtin_map_need(tr_builtin_mapref *at); /* false with a Python exception */
 bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row);
-/* What treadle/_library has in place of `o`, whose name is given: a tuple of the function and of bytes, which of its parameters stay
- * constants. A new reference; NULL: nothing, or with an exception. Runs Python. */
+/* What treadle/_library has in place of `o`, whose name is given unless it stands there itself: a tuple of the function and of bytes,
+ * which of its parameters stay constants. A new reference; NULL: nothing, or with an exception. Runs Python. */
 PyObject *tr_builtin_map_library(const tr_builtin_map *m, PyObject *o, PyObject *name);
 void tr_builtin_map_clear(tr_builtin_mapref *at);
 int tr_builtin_map_visit(const tr_builtin_mapref *at, visitproc visit, void *arg);
@@ -75,6 +75,11 @@ typedef struct tr_freeze_host {
     tr_builtin_mapref builtins; /* tr_builtin_map_clear and _visit in the module's own */
 } tr_freeze_host;
 
+/* A ufunc of others as plain data (freeze_loops.c), in the arena, and the table of its loops as an array of int64, a new reference. NULL: with an
+ * exception, or `why` compiled code cannot call it. Ours are no such: ask `ufunc` first. */
+const tr_ufn *tr_freeze_loops(tr_arena *a, tr_tytab *types, PyObject *ufunc, PyObject **table,
+                              const char **why);
+
 struct tr_fscope;
 
 /* A snapshot being taken, and what is left of it beside the program. */
@@ -110,5 +115,7 @@ int tr_freeze_current(PyObject *deps);
  * places. False and z->why when the program cannot be recognised by content (it freezes an array larger than
  * 1 MiB). */
 bool tr_freeze_hash(tr_frozen *z, tr_hasher *h);
+/* The same of a ufunc of others, which an argument was. */
+void tr_freeze_hash_ufunc(tr_frozen *z, tr_hasher *h, const tr_obj *o);
 
 #endif

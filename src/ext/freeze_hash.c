@@ -95,6 +95,8 @@ static void own_exc(hashing *s, uint32_t exc) {
         number(s, p->own_excs.d[own].own_bases.d[i]);
 }
 
+static void ufunc(hashing *s, const tr_ufn *u);
+
 static void object(hashing *s, const tr_obj *o) {
     number(s, o ? o->kind : 255u);
     if (!o)
@@ -126,6 +128,11 @@ static void object(hashing *s, const tr_obj *o) {
         number(s, o->u.contract ? o->u.contract->id + UINT64_C(1) : 0);
         break;
     case TR_OBJ_CODE: number(s, o->u.func); break;
+    case TR_OBJ_UFUNC: /* where its loops are, no code depends on: the table is bound anew */
+        text(s, o->u.l.fn->name);
+        number(s, o->u.l.table->u.a.index);
+        ufunc(s, o->u.l.fn);
+        break;
     case TR_OBJ_BUILTIN: text(s, tr_builtins[o->u.builtin].path); break;
     case TR_OBJ_MODULE: module(s, o); break;
     case TR_OBJ_EXC:
@@ -174,6 +181,10 @@ static void ufunc(hashing *s, const tr_ufn *u) {
     number(s, u->nout);
     number(s, u->core ? u->core->writable + UINT64_C(1) : 0);
     text(s, u->core ? u->core->text : "");
+    for (uint32_t i = 0; u->core && i < (u->nin + u->nout) * TR_MAX_NDIM; i++)
+        number(s, i % TR_MAX_NDIM < u->core->n[i / TR_MAX_NDIM] ? u->core->which[i] : 255u);
+    for (uint32_t i = 0; u->core && i < u->core->nsizes; i++)
+        number(s, (uint64_t)u->core->sizes[i]);
     number(s, u->nsigs);
     for (uint32_t i = 0; i < u->nsigs * tr_ufn_row(u); i++)
         type(s, u->sigs[i]);
@@ -197,6 +208,11 @@ static void options(hashing *s, const tr_opts *o) {
 #define X(field, type, dflt) number(s, o->field);
     TR_OWN_OPTS(X)
 #undef X
+}
+
+void tr_freeze_hash_ufunc(tr_frozen *z, tr_hasher *h, const tr_obj *o) {
+    hashing s = {.z = z, .h = h, .ok = true};
+    object(&s, o);
 }
 
 bool tr_freeze_hash(tr_frozen *z, tr_hasher *h) {

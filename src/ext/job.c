@@ -37,6 +37,8 @@ static void hash_constants(tr_job *j, tr_hasher *h, const tr_argk *k) {
             id[1] = o->u.func;
             id[2] = o->u.contract ? o->u.contract->id + 1 : 0;
         }
+        if (o && o->kind == TR_OBJ_UFUNC)
+            tr_freeze_hash_ufunc(&j->frozen, h, o);
         tr_hasher_add(h, id, sizeof id);
     }
     for (uint32_t i = 0; i < k->n; i++)

@@ -41,14 +41,27 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     return true;
 }
 
+/* A literal as it is, a tuple with its literals. */
+static tr_tv constants_kept(tr_em *e, tr_tv x) {
+    if (x.ty->kind == TR_TY_LIT)
+        return x;
+    if (x.ty->kind != TR_TY_TUPLE || tr_ty_strong(e->types, x.ty) == x.ty)
+        return tr_em_strong(e, x);
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n);
+    for (uint32_t i = 0; i < x.ty->n; i++)
+        it[i] = constants_kept(e, tr_em_item(e, x, i));
+    return tr_em_tuple(e, x.ty->n, it);
+}
+
 /* Arguments are strong; literals that are not numbers stay known, members of enums too, numbers where the function asks for it. infer/ufuncs.c has said which
  * are weak. */
 static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v) {
     for (uint32_t i = 0; i < n; i++) {
-        bool constant = k && k->constants && i < k->nargs && k->constants[i];
-        bool kept = v[i].ty->kind == TR_TY_LIT ? constant || v[i].ty->lit->member
-                                               : constant && v[i].ty->kind == TR_TY_TUPLE;
-        if (!kept && (!fn->ufn || !v[i].ty->weak))
+        if (k && k->constants && i < k->nargs && k->constants[i])
+            v[i] = constants_kept(e, v[i]);
+        else if (v[i].ty->kind == TR_TY_LIT && v[i].ty->lit->member)
+            continue;
+        else if (!fn->ufn || !v[i].ty->weak)
             v[i] = tr_em_strong(e, v[i]);
     }
 }
@@ -209,6 +222,7 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
         case TR_OBJ_BUILTIN: return tr_em_builtin(e, t->lit->u.builtin, (tr_tv){NULL, TR_NOVAL}, args, out);
         case TR_OBJ_TYPE: return call_type(e, callee, args, out);
         case TR_OBJ_EXC: return call_exc(e, callee, args, out);
+        case TR_OBJ_UFUNC: return tr_em_foreign(e, t->lit, args, NULL, out);
         case TR_OBJ_NTCLASS: return call_ntclass(e, callee, args, out);
         case TR_OBJ_OPAQUE:
             tr_em_unsupported(e, "unknown-callable", "calls of %s", t->lit->repr);

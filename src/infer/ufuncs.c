@@ -12,36 +12,11 @@ typedef struct ucall {
     const tr_ufn *u;
 } ucall;
 
-static const tr_tv absent = {NULL, TR_NOVAL};
-
-/* Of a number, or of an array's elements. */
-static const tr_ty *strong_type(tr_em *e, tr_tv x) {
-    return x.ty->kind == TR_TY_ARRAY ? x.ty->elem : tr_ty_strong(e->types, x.ty);
-}
-
-/* A literal, or the result of an operation between literals. */
-static bool is_weak(tr_tv x) {
-    return x.ty->weak ||
-           (x.ty->kind == TR_TY_LIT && x.ty->lit->kind != TR_OBJ_SCALAR && x.ty->lit->kind != TR_OBJ_BOOL);
-}
-
-static tr_operand operand_of(tr_em *e, tr_tv x) {
-    tr_tyk k = (tr_tyk)strong_type(e, x)->kind;
-    if (k == TR_TY_F16)
-        return (tr_operand){.kind = TR_TY_F32, .half = true};
-    return tr_operand_of(k, is_weak(x));
-}
-
-static void operands_of(tr_em *e, uint32_t n, const tr_tv *x, tr_operand *out) {
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = operand_of(e, x[i]);
-}
-
 /* --- any types --- */
 
 static tr_operand common_type(tr_em *e, uint32_t n, const tr_tv *x) {
     tr_operand all[TR_MAX_OPERANDS];
-    operands_of(e, n, x, all);
+    tr_fam_operands_of(e, n, x, all);
     return tr_operands_common(all, n);
 }
 
@@ -57,9 +32,9 @@ static bool call_lazy(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
     tr_tv v[32];
     tr_operand common = common_type(e, c->u->nin, x);
     for (uint32_t i = 0; i < c->u->nin; i++)
-        v[i] = is_weak(x[i])              ? weak_argument(e, x[i], common)
-               : operand_of(e, x[i]).half ? tr_em_conv(e, x[i], tr_ty_scalar(e->types, TR_TY_F32))
-                                          : tr_em_strong(e, x[i]);
+        v[i] = tr_fam_is_weak(x[i])              ? weak_argument(e, x[i], common)
+               : tr_fam_operand_of(e, x[i]).half ? tr_em_conv(e, x[i], tr_ty_scalar(e->types, TR_TY_F32))
+                                                 : tr_em_strong(e, x[i]);
     if (!tr_infer_call_func(e, c->fn, c->u->nin, v, out))
         return false;
     if (common.half && out->ty && out->ty->kind == TR_TY_F32)
@@ -69,27 +44,8 @@ static bool call_lazy(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
 
 /* --- declared signatures --- */
 
-static const tr_ty *const *signature(const void *self, uint32_t k) {
-    const tr_ufn *u = self;
-    return u->sigs + (size_t)k * tr_ufn_row(u);
-}
-
-/* The signature for these arguments, or NULL with an error. */
-static const tr_ty *const *declared_for(tr_em *e, const ucall *c, const tr_tv *x) {
-    tr_operand all[TR_MAX_OPERANDS];
-    operands_of(e, c->u->nin, x, all);
-    int64_t k = tr_operands_pick(all, c->u->nin, signature, c->u, c->u->nsigs);
-    if (k >= 0)
-        return signature(c->u, (uint32_t)k);
-    const char *have = "";
-    for (uint32_t i = 0; i < c->u->nin; i++)
-        have = tr_arena_printf(&e->ctx->arena, "%s%s%s", have, i ? ", " : "", tr_em_tyname(e, x[i].ty));
-    tr_em_error(e, "the ufunc %s() has no signature for (%s)", c->u->name, have);
-    return NULL;
-}
-
 static bool call_declared(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) {
-    const tr_ty *const *sig = declared_for(e, c, x);
+    const tr_ty *const *sig = tr_fam_declared_for(e, c->u, x);
     if (!sig)
         return false;
     tr_tv v[32];
@@ -107,8 +63,8 @@ static bool call_declared(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *out) 
 static void lazy_types(tr_em *e, const tr_ufn *u, const tr_tv *x, const tr_ty **want) {
     tr_operand common = common_type(e, u->nin, x), all[TR_MAX_OPERANDS];
     for (uint32_t k = 0; k < u->nin; k++) {
-        const tr_ty *t =
-            is_weak(x[k]) ? weak_argument(e, x[k], common).ty : tr_fam_wide(e, strong_type(e, x[k]));
+        const tr_ty *t = tr_fam_is_weak(x[k]) ? weak_argument(e, x[k], common).ty
+                                              : tr_fam_wide(e, tr_fam_strong_type(e, x[k]));
         all[k] = tr_operand_of((tr_tyk)t->kind, t->weak);
         want[k] = tr_ty_core(e->types, t, u->core->n[k], false);
     }
@@ -138,14 +94,14 @@ static bool call_generalised(tr_em *e, const ucall *c, const tr_tv *x, tr_tv *ou
     uint32_t n = c->u->nin + c->u->nout;
     const tr_ty **want = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     if (c->u->nsigs) {
-        const tr_ty *const *sig = declared_for(e, c, x);
+        const tr_ty *const *sig = tr_fam_declared_for(e, c->u, x);
         if (!sig)
             return false;
         memcpy(want, sig, n * sizeof *want);
     } else {
         lazy_types(e, c->u, x, want);
     }
-    tr_core core = {n, want, c->u->core->n, call_core, c};
+    tr_core core = {n, want, c->u->core->n, call_core, c, false};
     return tr_em_gufunc(e, c->u, &core, x, out);
 }
 
@@ -156,40 +112,11 @@ static bool call_scalars(tr_em *e, const void *user, const tr_tv *x, tr_tv *out)
     return c->u->nsigs ? call_declared(e, c, x, out) : call_lazy(e, c, x, out);
 }
 
-/* Arguments as operands, nin + nout of them: inputs, then outputs by position or as out=, an array or a tuple. */
-static bool bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x) {
-    uint32_t npos = args->n - args->nkw;
-    if (args->nkw > 1 || (args->nkw == 1 && strcmp(args->kw[0], "out")))
-        return tr_em_error(e, "%s() takes no keyword arguments but out= in compiled code", u->name);
-    if (npos < u->nin || npos > u->nin + u->nout)
-        return tr_em_error(e, "%s() takes %u argument%s and an optional out, not %u", u->name, u->nin,
-                           u->nin == 1 ? "" : "s", npos);
-    for (uint32_t i = 0; i < u->nin + u->nout; i++)
-        x[i] = i < npos && (i < u->nin || !tr_tv_is_none(args->v[i])) ? args->v[i] : absent;
-    if (args->nkw && !tr_tv_is_none(args->v[npos])) {
-        tr_tv dst = args->v[npos];
-        bool several = dst.ty->kind == TR_TY_TUPLE;
-        if (npos > u->nin || (several ? dst.ty->n : 1) != u->nout)
-            return tr_em_error(e, "%s(): out must be %s", u->name,
-                               u->nout == 1 ? "an array, given once" : "a tuple of an array for each output");
-        for (uint32_t i = 0; i < u->nout; i++) {
-            tr_tv o = several ? tr_em_item(e, dst, i) : dst;
-            x[u->nin + i] = tr_tv_is_none(o) ? absent : o;
-        }
-    }
-    for (uint32_t i = 0; i < u->nin; i++) {
-        const tr_ty *t = tr_ty_strong(e->types, x[i].ty);
-        if (t->kind != TR_TY_ARRAY && !tr_ty_is_scalar(t))
-            return tr_em_error(e, "%s() takes numbers or arrays, not %s", u->name, tr_em_tyname(e, x[i].ty));
-    }
-    return true;
-}
-
 bool tr_infer_call_ufunc(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out) {
     ucall *c = TR_NEW(&e->ctx->arena, ucall);
     *c = (ucall){fn, e->prog->funcs.d[fn->u.func].ufn};
     tr_tv x[64];
-    if (!bind_operands(e, c->u, args, x))
+    if (!tr_fam_bind_operands(e, c->u, args, x))
         return false;
     return c->u->core ? call_generalised(e, c, x, out)
                       : tr_em_elementwise(e, c->u->name, c->u->nin, x, x[c->u->nin], call_scalars, c, out);

@@ -345,6 +345,8 @@ static bool callrt(run *r, const tr_ins *i, tr_slot *out) {
     unsigned na = 0, nd = 0, k = 0, part = 0;
     if (!sym)
         return fault(r, i, "the run-time function is not linked");
+    if (strlen(row->sig) > INT_ARGS + 3) /* loops of ufuncs, whose tables the interpreter has not either */
+        return fault(r, i, "the run-time function takes more than the interpreter passes");
     for (const char *p = row->sig + 2; *p && *p != ')' && na < INT_ARGS && nd < 5; p++) {
         if (*p == 'F') {
             a[na++] = (int64_t)(intptr_t)r->in->frame;

@@ -512,8 +512,8 @@ tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i) {
 }
 
 tr_tv tr_em_callrt(tr_em *e, tr_rt row, const tr_ty *ret, const char *text, uint32_t n, const tr_tv *x) {
-    tr_val v[8] = {0};
-    for (uint32_t i = 0; i < n && i < 8; i++)
+    tr_val v[2 + TR_LOOP_OPERANDS] = {0};
+    for (uint32_t i = 0; i < n && i < 2 + TR_LOOP_OPERANDS; i++)
         v[i] = tr_em_strong(e, x[i]).v;
     tr_tv out = tr_lib_emit(e, TR_OP_CALLRT, ret ? ret : tr_ty_none(e->types), n, v);
     if (!e->dry) {

@@ -214,6 +214,7 @@ typedef struct tr_core {
     const uint8_t *ncore;     /* how many axes of each are the function's, the last ones */
     tr_corefn fn;
     const void *user;
+    bool whole; /* fn is called once, on arrays that have all outer axes; `want` are arrays */
 } tr_core;
 /* fn at each index of a space, whose axes are those of the operands before the function's; numbers are the
  * same everywhere. */
@@ -221,6 +222,10 @@ bool tr_em_core(tr_em *e, const tr_core *c, uint32_t nouter, const tr_tv *space,
 /* A generalised ufunc called on inputs and then outputs, which are made where they are absent. Everything
  * converts to c->want. */
 bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *c, const tr_tv *x, tr_tv *out);
+
+/* --- ufuncs of others (lib/npforeign.c) --- */
+/* A call of one, an object of kind UFUNC. failed: NULL, or where to put whether a loop raised the invalid flag. */
+bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *failed, tr_tv *out);
 
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);

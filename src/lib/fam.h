@@ -5,6 +5,7 @@
 
 #include "lib/em.h"
 #include "lib/priv.h"
+#include "ty/pick.h"
 
 static inline const tr_ty *tr_fam_ty(tr_em *e, tr_tyk k) {
     return tr_ty_scalar(e->types, k);
@@ -119,6 +120,17 @@ bool tr_fam_is_ufunc(uint32_t row);
 /* NumPy's "same_kind" casting, and signed to unsigned too: an int64 variable is the weak int of NumPy's
  * caller. */
 bool tr_fam_same_kind(const tr_ty *from, const tr_ty *to);
+
+/* --- calls of ufuncs (npgufunc.c) --- */
+
+const tr_ty *tr_fam_strong_type(tr_em *e, tr_tv x); /* of a number, or of an array's elements */
+bool tr_fam_is_weak(tr_tv x); /* a literal, or the result of an operation between literals */
+tr_operand tr_fam_operand_of(tr_em *e, tr_tv x);
+void tr_fam_operands_of(tr_em *e, uint32_t n, const tr_tv *x, tr_operand *out);
+/* The signature for these arguments, or NULL with an error. */
+const tr_ty *const *tr_fam_declared_for(tr_em *e, const tr_ufn *u, const tr_tv *x);
+/* Arguments as operands, nin + nout of them: inputs, then outputs by position or as out=, an array or a tuple. */
+bool tr_fam_bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x);
 
 /* c: a sorted array and what to look for in it; places before equal items, or behind them (npsearch.c). */
 bool tr_fam_places(tr_em *e, const tr_bcall *c, bool right, tr_tv *out);

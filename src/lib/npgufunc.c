@@ -5,6 +5,8 @@
  * types are converted into new arrays; what an output, or an input that is stored to, may share memory with
  * is copied before.
  * Cost: a view of each operand per call of the function. */
+#include <string.h>
+
 #include "lib/fam.h"
 #include "lib/families.h"
 
@@ -58,11 +60,81 @@ bool tr_em_core(tr_em *e, const tr_core *c, uint32_t nouter, const tr_tv *space,
     return tr_em_pattern(e, &d, &none);
 }
 
+/* --- operands, and which signature is theirs --- */
+
+const tr_ty *tr_fam_strong_type(tr_em *e, tr_tv x) {
+    return x.ty->kind == TR_TY_ARRAY ? x.ty->elem : tr_ty_strong(e->types, x.ty);
+}
+
+bool tr_fam_is_weak(tr_tv x) {
+    return x.ty->weak ||
+           (x.ty->kind == TR_TY_LIT && x.ty->lit->kind != TR_OBJ_SCALAR && x.ty->lit->kind != TR_OBJ_BOOL);
+}
+
+tr_operand tr_fam_operand_of(tr_em *e, tr_tv x) {
+    tr_tyk k = (tr_tyk)tr_fam_strong_type(e, x)->kind;
+    if (k == TR_TY_F16)
+        return (tr_operand){.kind = TR_TY_F32, .half = true};
+    return tr_operand_of(k, tr_fam_is_weak(x));
+}
+
+void tr_fam_operands_of(tr_em *e, uint32_t n, const tr_tv *x, tr_operand *out) {
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = tr_fam_operand_of(e, x[i]);
+}
+
+static const tr_ty *const *signature(const void *self, uint32_t k) {
+    const tr_ufn *u = self;
+    return u->sigs + (size_t)k * tr_ufn_row(u);
+}
+
+const tr_ty *const *tr_fam_declared_for(tr_em *e, const tr_ufn *u, const tr_tv *x) {
+    tr_operand all[TR_MAX_OPERANDS];
+    tr_fam_operands_of(e, u->nin, x, all);
+    int64_t k = tr_operands_pick(all, u->nin, signature, u, u->nsigs);
+    if (k >= 0)
+        return signature(u, (uint32_t)k);
+    const char *have = "";
+    for (uint32_t i = 0; i < u->nin; i++)
+        have = tr_arena_printf(&e->ctx->arena, "%s%s%s", have, i ? ", " : "", tr_em_tyname(e, x[i].ty));
+    tr_em_error(e, "the ufunc %s() has no signature for (%s)", u->name, have);
+    return NULL;
+}
+
+bool tr_fam_bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x) {
+    uint32_t npos = args->n - args->nkw;
+    if (args->nkw > 1 || (args->nkw == 1 && strcmp(args->kw[0], "out")))
+        return tr_em_error(e, "%s() takes no keyword arguments but out= in compiled code", u->name);
+    if (npos < u->nin || npos > u->nin + u->nout)
+        return tr_em_error(e, "%s() takes %u argument%s and an optional out, not %u", u->name, u->nin,
+                           u->nin == 1 ? "" : "s", npos);
+    for (uint32_t i = 0; i < u->nin + u->nout; i++)
+        x[i] = i < npos && (i < u->nin || !tr_tv_is_none(args->v[i])) ? args->v[i] : (tr_tv){NULL, TR_NOVAL};
+    if (args->nkw && !tr_tv_is_none(args->v[npos])) {
+        tr_tv dst = args->v[npos];
+        bool several = dst.ty->kind == TR_TY_TUPLE;
+        if (npos > u->nin || (several ? dst.ty->n : 1) != u->nout)
+            return tr_em_error(e, "%s(): out must be %s", u->name,
+                               u->nout == 1 ? "an array, given once" : "a tuple of an array for each output");
+        for (uint32_t i = 0; i < u->nout; i++) {
+            tr_tv o = several ? tr_em_item(e, dst, i) : dst;
+            x[u->nin + i] = tr_tv_is_none(o) ? (tr_tv){NULL, TR_NOVAL} : o;
+        }
+    }
+    for (uint32_t i = 0; i < u->nin; i++) {
+        const tr_ty *t = tr_ty_strong(e->types, x[i].ty);
+        if (t->kind != TR_TY_ARRAY && !tr_ty_is_scalar(t))
+            return tr_em_error(e, "%s() takes numbers or arrays, not %s", u->name, tr_em_tyname(e, x[i].ty));
+    }
+    return true;
+}
+
 /* --- a call in compiled code --- */
 
 typedef struct gcall {
     const tr_ufn *u;
     uint32_t nop, nouter;
+    bool foreign; /* made by others: messages are NumPy's */
     tr_tv space[TR_MAX_NDIM];
     tr_tv size[TR_MAX_NDIM]; /* of the core axes, by tr_cores.which */
 } gcall;
@@ -104,24 +176,40 @@ static bool check_operands(tr_em *e, gcall *g, const tr_tv *x) {
 
 /* The sizes of the core axes: those of the layout, or of the first operand that has them; all others must
  * agree. */
-static void find_sizes(tr_em *e, gcall *g, const tr_tv *x) {
+static bool find_sizes(tr_em *e, gcall *g, const tr_tv *x) {
     const tr_cores *c = g->u->core;
     for (uint32_t i = 0; i < c->nsizes; i++)
         g->size[i] = c->sizes[i] < 0 ? (tr_tv){NULL, TR_NOVAL} : tr_em_i64(e, c->sizes[i]);
     for (uint32_t k = 0; k < g->nop; k++) {
         for (uint32_t d = 0; x[k].ty && d < c->n[k]; d++) {
             tr_tv n = tr_em_dim(e, x[k], outer_of(g, k, x[k]) + d), *size = &g->size[which(g, k, d)];
-            const char *text = tr_arena_printf(
-                &e->ctx->arena,
-                "%s(): operand %u has size {0} in core dimension %u, where the layout '%s' and the "
-                "operands before it want {1}",
-                g->u->name, k, d, c->text);
+            const char *text = g->foreign
+                                   ? tr_arena_printf(&e->ctx->arena,
+                                                     "%s: %sput operand %u has a mismatch in its core "
+                                                     "dimension %u, with gufunc signature %s (size {0} is "
+                                                     "different from {1})",
+                                                     g->u->name, k < g->u->nin ? "In" : "Out",
+                                                     k < g->u->nin ? k : k - g->u->nin, d, c->text)
+                                   : tr_arena_printf(&e->ctx->arena,
+                                                     "%s(): operand %u has size {0} in core dimension %u, "
+                                                     "where the layout '%s' and the "
+                                                     "operands before it want {1}",
+                                                     g->u->name, k, d, c->text);
             if (size->ty)
                 tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, *size), TR_EXC_VALUE, text, 2, (tr_tv[]){n, *size});
             else
                 *size = n;
         }
     }
+    for (uint32_t k = g->u->nin; k < g->nop; k++)
+        for (uint32_t d = 0; !x[k].ty && d < c->n[k]; d++)
+            if (!g->size[which(g, k, d)].ty)
+                return tr_em_error(
+                    e,
+                    "%s(): the size of core dimension %u of output %u follows from no operand; "
+                    "give that output as out=",
+                    g->u->name, d, k - g->u->nin + 1);
+    return true;
 }
 
 /* The outer axes broadcast; what is stored to does not. */
@@ -244,7 +332,7 @@ static bool deliver(tr_em *e, const gcall *g, const tr_tv *x, const tr_tv *v, tr
 }
 
 bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *given, const tr_tv *x, tr_tv *out) {
-    gcall g = {.u = u, .nop = u->nin + u->nout};
+    gcall g = {.u = u, .nop = u->nin + u->nout, .foreign = given->whole};
     tr_core c = *given;
     const tr_ty **want = TR_NEW_N(&e->ctx->arena, const tr_ty *, g.nop + 1u);
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, g.nop + 1u);
@@ -257,8 +345,8 @@ bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *given, const tr_tv *
             return tr_em_error(e, "%s(): cannot store a result of %s in an array of %s", u->name,
                                tr_em_tyname(e, elem_of(c.want[k])), tr_em_tyname(e, x[k].ty->elem));
     }
-    find_sizes(e, &g, x);
-    if (!find_space(e, &g, x) || !take_inputs(e, &g, &c, x, v) || !take_outputs(e, &g, &c, x, v))
+    if (!find_sizes(e, &g, x) || !find_space(e, &g, x) || !take_inputs(e, &g, &c, x, v) ||
+        !take_outputs(e, &g, &c, x, v))
         return false;
     tr_tv *all = TR_NEW_N(&e->ctx->arena, tr_tv, g.nop + 1u);
     for (uint32_t k = 0; k < g.nop; k++) {
@@ -268,6 +356,8 @@ bool tr_em_gufunc(tr_em *e, const tr_ufn *u, const tr_core *given, const tr_tv *
         want[k] =
             t->kind == TR_TY_ARRAY ? tr_ty_array(e->types, t->elem, t->ndim, TR_LAYOUT_ANY, readonly) : t;
     }
+    if (c.whole)
+        return c.fn(e, c.user, all) && deliver(e, &g, x, v, out);
     c.want = want;
     return tr_em_core(e, &c, g.nouter, g.space, all) && deliver(e, &g, x, v, out);
 }

@@ -18,7 +18,7 @@
 
 /* --- the runtime --- */
 
-enum { MAX_ARGS = 24 }; /* of a run-time function, in parts */
+enum { MAX_ARGS = 64 }; /* of a run-time function, in parts */
 
 /* LLVM type of a letter of rt.def's signatures. */
 static lt letter_type(const tr_lm *m, char c) {

@@ -143,6 +143,26 @@ int64_t tr_rt_argpartition(int64_t type, void *ao, const void *a, int64_t n, int
 /* to[0 .. m): the items that sorting would put at k, k + 1 ...; the line stays as it is. 1, and nothing stored: there is a NaN, or nothing at all. */
 int64_t tr_rt_ranked(int64_t type, int64_t k, void *ao, const void *a, int64_t n, int64_t as, void *to_owner,
                      void *to, int64_t m);
+/* Runs a loop of a foreign ufunc (loop.c) over operands of three axes: round, core axis, core axis. True: it raised the invalid flag, which is
+ * as it was before. */
+#define TR_LOOP_OPERAND(x)                                                                          \
+    void *x##o, void *x, int64_t x##n0, int64_t x##n1, int64_t x##n2, int64_t x##s0, int64_t x##s1, \
+        int64_t x##s2
+uint8_t tr_rt_loop1(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q));
+uint8_t tr_rt_loop2(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r));
+uint8_t tr_rt_loop3(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u));
+uint8_t tr_rt_loop4(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v));
+uint8_t tr_rt_loop5(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v), TR_LOOP_OPERAND(w));
+uint8_t tr_rt_loop6(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v), TR_LOOP_OPERAND(w),
+                    TR_LOOP_OPERAND(x));
+uint8_t tr_rt_loop7(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v), TR_LOOP_OPERAND(w),
+                    TR_LOOP_OPERAND(x), TR_LOOP_OPERAND(y));
 
 /* n items of `size` bytes (1, 2, 4, 8 or 16) to lie side by side, from `step` bytes apart; and back (copy.c).
  * */

@@ -291,4 +291,21 @@ typedef struct tr_sum_f32 {
     float level[TR_SUM_LEVELS];
 } tr_sum_f32;
 
+/* The C loops of a foreign ufunc (rt/loop.c), as NumPy has them: `args` point to the first items, dims[0] is how often the loop goes, then the
+ * sizes of its core axes; steps, in bytes, are each operand's from one round to the next, then those along core axes, operand by operand. The
+ * snapshot makes a table for each such ufunc, an array of the program's, so that machine code names it by a symbol and holds no address. */
+enum { TR_LOOP_OPERANDS = 7, TR_LOOP_CORE = 2, TR_LOOP_SIZES = 8 };
+typedef void tr_cloop_fn(char **args, const int64_t *dims, const int64_t *steps, void *data);
+typedef struct tr_cloop {
+    tr_cloop_fn *fn;
+    void *data;
+    int64_t size[TR_LOOP_OPERANDS]; /* bytes of an item of each operand */
+} tr_cloop;
+typedef struct tr_cloops {
+    int64_t nop, nsizes;                           /* operands; different sizes of core axes */
+    int64_t ncore[TR_LOOP_OPERANDS];               /* core axes of each operand, */
+    int64_t which[TR_LOOP_OPERANDS][TR_LOOP_CORE]; /* and which size each of these has */
+    tr_cloop loop[];
+} tr_cloops;
+
 #endif

@@ -30,6 +30,7 @@ typedef enum tr_objk {
     TR_OBJ_EXC,     /* an exception class: row of exc.def, or past them one of the program's */
     TR_OBJ_EXCVAL,  /* an exception that exists already, of the program's */
     TR_OBJ_NTCLASS, /* a namedtuple class: fields, name; items: defaults, NULL for none */
+    TR_OBJ_UFUNC,   /* a ufunc of others, which is C loops */
     TR_OBJ_OPAQUE   /* anything else: repr says what it was */
 } tr_objk;
 
@@ -77,8 +78,12 @@ struct tr_obj {
             uint32_t func;                      /* FUNC, CODE */
             const struct tr_contract *contract; /* FUNC: of a decorated one (ir/prog.h), or NULL */
         };
-        uint32_t builtin; /* BUILTIN: row */
-        uint32_t exc;     /* EXC, EXCVAL: row */
+        struct {
+            const struct tr_ufn *fn; /* a row of its signatures for each loop (ir/prog.h) */
+            const tr_obj *table;     /* an ARRAY: tr_cloops (rt/layout.h) */
+        } l;                         /* UFUNC */
+        uint32_t builtin;            /* BUILTIN: row */
+        uint32_t exc;                /* EXC, EXCVAL: row */
         bool absent; /* OPAQUE: a stand-in for what Treadle does not have, so nothing is an instance of it */
     } u;
 };

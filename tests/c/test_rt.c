@@ -1,5 +1,6 @@
 /* The runtime's functions against values taken from CPython and NumPy. */
 #include <assert.h>
+#include <fenv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -177,6 +178,49 @@ static void test_matmul(void) {
     assert(two[0] == 0 && two[3] == 0);
 }
 
+/* Doubles the sum of a core axis, with what NumPy passes; raises the invalid flag for a negative one. It changes its arguments, as loops do. */
+static void twice_the_sum(char **args, const int64_t *dims, const int64_t *steps, void *data) {
+    assert(*(int *)data == 7 && steps[2] == 16);
+    for (int64_t k = 0; k < dims[0]; k++, args[0] += steps[0], args[1] += steps[1]) {
+        double sum = 0;
+        for (int64_t i = 0; i < dims[1]; i++)
+            sum += *(double *)(void *)(args[0] + i * steps[2]);
+        if (sum < 0)
+            feraiseexcept(FE_INVALID);
+        *(float *)(void *)args[1] = (float)(2 * sum);
+    }
+}
+
+/* A loop with a core axis, over items that lie apart; nobody sees its flag, and one that was there stays. */
+static void test_loop(void) {
+    static int mark = 7;
+    union {
+        tr_cloops t;
+        char room[sizeof(tr_cloops) + sizeof(tr_cloop)];
+    } u;
+    tr_cloop l = {twice_the_sum, &mark, {sizeof(double), sizeof(float)}};
+    memset(&u, 0, sizeof u);
+    u.t.nop = 2;
+    u.t.nsizes = 1;
+    u.t.ncore[0] = 1;
+    memcpy(u.room + offsetof(tr_cloops, loop), &l, sizeof l);
+    double a[12] = {1, 0, 2, 0, 3, 0, -4, 0, -5, 0, 6, 0};
+    float out[4] = {0};
+    for (int before = 0; before < 2; before++) {
+        feclearexcept(FE_ALL_EXCEPT);
+        if (before)
+            feraiseexcept(FE_INVALID);
+        assert(tr_rt_loop2(NULL, &u, 0, 0, NULL, a, 2, 3, 1, 6, 2, 0, NULL, out, 2, 1, 1, 2, 0, 0) == 1);
+        assert(out[0] == 12 && out[2] == -6 && out[1] == 0);
+        assert((fetestexcept(FE_INVALID) != 0) == before);
+        assert(tr_rt_loop2(NULL, &u, 0, 0, NULL, a, 1, 3, 1, 6, 2, 0, NULL, out, 1, 1, 1, 2, 0, 0) == 0);
+        assert((fetestexcept(FE_INVALID) != 0) == before);
+    }
+    out[0] = 5;
+    assert(tr_rt_loop2(NULL, &u, 0, 0, NULL, a, 0, 3, 1, 6, 2, 0, NULL, out, 0, 1, 1, 2, 0, 0) == 0);
+    assert(out[0] == 5);
+}
+
 /* Every size of items, any step, no alignment; what lies between stays as it is. */
 static void test_copy(void) {
     static uint8_t from[2000], to[2000], back[2000];
@@ -232,6 +276,7 @@ int main(void) {
     test_stack();
     test_repr();
     test_matmul();
+    test_loop();
     test_copy();
     test_print();
     test_mem();

@@ -39,3 +39,49 @@ group(
     lambda: (matrix(), 5),
     rtol=1e-15,
 )
+
+
+def well() -> np.ndarray:
+    """A symmetric matrix that is positive definite."""
+    return np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
+
+
+group(
+    "library_linalg",
+    "a, b",
+    [
+        "np.linalg.solve(a, b)",
+        "np.linalg.inv(a)",
+        "np.linalg.det(a)",
+        "np.linalg.slogdet(a)",
+        "np.linalg.cholesky(a)",
+        "np.linalg.eigh(a)[0]",
+        "np.linalg.eigvalsh(a, 'U')",
+        "np.linalg.eigvalsh(a)",
+        "np.linalg.svd(a, compute_uv=False)",
+        "np.linalg.svd(a, full_matrices=False)[1]",
+        "np.linalg.cond(a)",
+        "np.linalg.matrix_rank(a)",
+        "np.linalg.pinv(a)",
+        "np.linalg.lstsq(a, b)[0]",
+        "np.abs(np.linalg.qr(a)[1])",
+        "np.linalg.matrix_power(a, 3)",
+        "np.linalg.multi_dot((a, a, a))",
+        "np.linalg.norm(b)",
+        "np.linalg.norm(a, 'fro')",
+        "np.linalg.norm(a, 2)",
+        "np.linalg.norm(a, np.inf, axis=0)",
+    ],
+    lambda: (well(), np.array([1.0, 2.0, 3.0])),
+    rtol=1e-12,
+)
+# Of real matrices they are complex here, and real in NumPy where none is.
+group(
+    "library_eigenvalues",
+    "a",
+    ["np.linalg.eig(a)[0].real", "np.linalg.eigvals(a).imag"],
+    lambda: (well(),),
+    rtol=1e-12,
+)
+if hasattr(np.linalg, "svdvals"):
+    group("library_svdvals", "a", ["np.linalg.svdvals(a)"], lambda: (well(),), rtol=1e-12)

@@ -10,9 +10,10 @@ What holds for these functions:
 
 - They are NumPy: run by Python they give NumPy's results, which the tests make use of.
 - Divisions are NumPy's, nothing raises for one; other options (``fastmath``, ``boundscheck``) are the caller's.
-- A parameter whose annotation is `Constant` is a constant in the body where the caller writes one (a number, a bool),
-  so ``if keepdims:`` chooses between results of different types. Others are strong: ``f(x, 2)`` receives an int64.
-  None and strings are always constants.
+- A parameter whose annotation is `Constant` is a constant in the body where the caller writes one (a number, a bool,
+  a tuple of these), so ``if keepdims:`` chooses between results of different types. Others are strong: ``f(x, 2)``
+  receives an int64. None and strings are always constants. That holds for functions that these are made of, too, so
+  what must be decided for each item of a tuple is a function that calls itself with the rest.
 - ``is_constant(x)`` tells whether x is known when the function compiles, ``refuse(text)`` ends the compile with an
   error at the user's call. Branches that constants and types decide are not compiled, so both cost nothing.
 - What they raise they raise as Python does, with a traceback that ends here.
@@ -26,13 +27,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from types import FunctionType
 
-__all__ = ["FAMILIES", "NAMES", "Constant", "find", "is_constant", "refuse"]
+    import numpy as np
+
+__all__ = ["FAMILIES", "NAMES", "Constant", "checked", "find", "is_constant", "refuse"]
 
 #: Marks a parameter that stays a constant where the caller writes one.
 Constant = Any
 
 # Which module here has which functions of which module of NumPy's.
 FAMILIES: dict[str, tuple[str, str]] = {
+    "linalg": (
+        "numpy.linalg",
+        "solve inv det slogdet cholesky eig eigvals eigh eigvalsh svd svdvals cond matrix_rank pinv lstsq qr "
+        "matrix_power multi_dot norm",
+    ),
     "nan": ("numpy", "nansum nanprod"),
     "dtypes": ("numpy", "issubdtype"),
     "polynomial": ("numpy", "polyadd polysub polyder polyint"),
@@ -65,11 +73,19 @@ def find(o: object) -> tuple[FunctionType, bytes] | None:
         if getattr(sys.modules.get(owner), name, None) is o:
             from importlib import import_module
 
-            fn: FunctionType = getattr(import_module(f"{__name__}.{family}"), name)
-            code, notes = fn.__code__, fn.__annotations__
-            params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            return fn, bytes(notes.get(p) == "Constant" for p in params)
+            return with_constants(getattr(import_module(f"{__name__}.{family}"), name))
+    if (getattr(o, "__module__", None) or "").startswith(
+        f"{__name__}."
+    ) and "Constant" in o.__annotations__.values():
+        return with_constants(o)  # type: ignore[arg-type]
     return None
+
+
+def with_constants(fn: FunctionType) -> tuple[FunctionType, bytes]:
+    """A function and for each of its parameters whether it stays a constant."""
+    code, notes = fn.__code__, fn.__annotations__
+    params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return fn, bytes(notes.get(p) == "Constant" for p in params)
 
 
 def is_constant(x: object) -> bool:
@@ -80,3 +96,37 @@ def is_constant(x: object) -> bool:
 def refuse(text: str) -> NoReturn:
     """End the compile with an error at the user's call; in Python a TypeError."""
     raise TypeError(text)
+
+
+def checked(ufunc: np.ufunc, *args: Any, out: Any = None) -> tuple[Any, bool]:
+    """Call a ufunc, and tell whether a loop of it raised the floating-point flag "invalid".
+
+    Loops of ``numpy.linalg`` say so that a matrix is singular, not positive definite, or that an iteration did not
+    converge. In compiled code the ufunc must be one of C loops (``src/lib/npforeign.c``).
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        What is called.
+    *args : array or number
+        Its inputs.
+    out : array, tuple of arrays or None
+        Where results go.
+
+    Returns
+    -------
+    tuple
+        The result, and a bool.
+    """
+    from numpy import errstate
+
+    seen: list[str] = []
+    with errstate(
+        call=lambda kind, flag: seen.append(kind),
+        invalid="call",
+        divide="ignore",
+        over="ignore",
+        under="ignore",
+    ):
+        result = ufunc(*args) if out is None else ufunc(*args, out=out)
+    return result, bool(seen)

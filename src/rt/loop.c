@@ -1,0 +1,92 @@
+/* Loops of foreign ufuncs: C functions that NumPy, SciPy and others bring, called as NumPy calls them, without Python.
+ *
+ * The table (tr_cloops, rt/layout.h) says which axes of an operand are the loop's own and how large items are; operands come as views of three
+ * axes, of which those that the loop lacks are not looked at. Strides may be anything: loops take them. A loop that is asked for no round is not
+ * called, as NumPy does not call it either.
+ * Mistakes are told by the invalid flag: it is cleared before, looked at after, and then as it was, so nobody else sees it. Clearing goes by
+ * memory (40 ns), so it is only done where the flag is set. */
+#include <fenv.h>
+
+#include "rt/fns.h"
+
+typedef struct operand {
+    char *data;
+    int64_t n[1 + TR_LOOP_CORE], step[1 + TR_LOOP_CORE]; /* in items */
+} operand;
+
+static uint8_t run(const tr_cloops *t, int64_t which, const operand *x) {
+    const tr_cloop *l = &t->loop[which];
+    int64_t dims[1 + TR_LOOP_SIZES] = {x[0].n[0]}, steps[TR_LOOP_OPERANDS * (1 + TR_LOOP_CORE)];
+    char *args[TR_LOOP_OPERANDS];
+    int64_t at = t->nop;
+    if (dims[0] == 0)
+        return 0;
+    for (int64_t k = 0; k < t->nop; k++) {
+        args[k] = x[k].data; /* a loop may change these */
+        steps[k] = x[k].step[0] * l->size[k];
+        for (int64_t d = 0; d < t->ncore[k]; d++) {
+            dims[1 + t->which[k][d]] = x[k].n[1 + d];
+            steps[at++] = x[k].step[1 + d] * l->size[k];
+        }
+    }
+    int before = fetestexcept(FE_INVALID);
+    if (before)
+        feclearexcept(FE_INVALID);
+    l->fn(args, dims, steps, l->data);
+    int after = fetestexcept(FE_INVALID);
+    if (after && !before)
+        feclearexcept(FE_INVALID);
+    else if (before && !after)
+        feraiseexcept(FE_INVALID);
+    return after != 0;
+}
+
+#define X(x)                        \
+    {                               \
+        x, {x##n0, x##n1, x##n2}, { \
+            x##s0, x##s1, x##s2     \
+        }                           \
+    }
+
+uint8_t tr_rt_loop1(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q)) {
+    (void)to, (void)n, (void)qo;
+    return run(table, which, (operand[]){X(q)});
+}
+
+uint8_t tr_rt_loop2(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r)) {
+    (void)to, (void)n, (void)qo, (void)ro;
+    return run(table, which, (operand[]){X(q), X(r)});
+}
+
+uint8_t tr_rt_loop3(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u)) {
+    (void)to, (void)n, (void)qo, (void)ro, (void)uo;
+    return run(table, which, (operand[]){X(q), X(r), X(u)});
+}
+
+uint8_t tr_rt_loop4(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v)) {
+    (void)to, (void)n, (void)qo, (void)ro, (void)uo, (void)vo;
+    return run(table, which, (operand[]){X(q), X(r), X(u), X(v)});
+}
+
+uint8_t tr_rt_loop5(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v), TR_LOOP_OPERAND(w)) {
+    (void)to, (void)n, (void)qo, (void)ro, (void)uo, (void)vo, (void)wo;
+    return run(table, which, (operand[]){X(q), X(r), X(u), X(v), X(w)});
+}
+
+uint8_t tr_rt_loop6(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v), TR_LOOP_OPERAND(w),
+                    TR_LOOP_OPERAND(x)) {
+    (void)to, (void)n, (void)qo, (void)ro, (void)uo, (void)vo, (void)wo, (void)xo;
+    return run(table, which, (operand[]){X(q), X(r), X(u), X(v), X(w), X(x)});
+}
+
+uint8_t tr_rt_loop7(void *to, const void *table, int64_t n, int64_t which, TR_LOOP_OPERAND(q),
+                    TR_LOOP_OPERAND(r), TR_LOOP_OPERAND(u), TR_LOOP_OPERAND(v), TR_LOOP_OPERAND(w),
+                    TR_LOOP_OPERAND(x), TR_LOOP_OPERAND(y)) {
+    (void)to, (void)n, (void)qo, (void)ro, (void)uo, (void)vo, (void)wo, (void)xo, (void)yo;
+    return run(table, which, (operand[]){X(q), X(r), X(u), X(v), X(w), X(x), X(y)});
+}
