@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time  # noqa: F401 - texts of rows name it
+
 import numpy as np
 from ways_rows import group, matrix
 
@@ -85,3 +87,13 @@ group(
 )
 if hasattr(np.linalg, "svdvals"):
     group("library_svdvals", "a", ["np.linalg.svdvals(a)"], lambda: (well(),), rtol=1e-12)
+group(
+    "clocks",
+    "x",
+    [
+        f"time.{c}{ns}() > x"
+        for c in ("time", "perf_counter", "monotonic", "process_time", "thread_time")
+        for ns in ("", "_ns")
+    ],
+    (0.0,),
+)
