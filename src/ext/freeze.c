@@ -545,7 +545,9 @@ static tr_obj *freeze_decorated(tr_frozen *z, PyObject *o, PyObject *fn, const t
     r->u.contract = contract(z, w);
     tr_func *f = &z->prog->funcs.d[r->u.func];
     if (f->py == fn)
-        f->py = o; /* the name that the function has for itself will mean this one */
+        f->py = o;  /* the name that the function has for itself will mean this one */
+    if (w->library) /* where other parts of the library call it, it keeps constants, too */
+        tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)fn, (uint64_t)(uintptr_t)r);
     return r;
 }
 

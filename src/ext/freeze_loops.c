@@ -6,6 +6,7 @@
 #include "ext/freeze.h"
 
 #include "ext/value.h"
+#include "rt/small.h"
 
 static const tr_ty *type_of(tr_tytab *types, int num) {
     tr_tyk k = num >= 0 && (size_t)num < sizeof tr_value_npy_kind ? (tr_tyk)tr_value_npy_kind[num] : 255;
@@ -59,8 +60,30 @@ static const tr_cores *cores_of(tr_arena *a, const PyUFuncObject *u) {
     return c;
 }
 
+/* This is the ufunc of that name in numpy.linalg. */
+static bool is_of_linalg(PyObject *ufunc, const char *name) {
+    PyObject *module = PyImport_ImportModule("numpy.linalg");
+    PyObject *loops = module ? PyObject_GetAttrString(module, "_umath_linalg") : NULL;
+    PyObject *found = loops ? PyObject_GetAttrString(loops, name) : NULL;
+    bool same = found == ufunc;
+    Py_XDECREF(module);
+    Py_XDECREF(loops);
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return same;
+}
+
+/* The loop of our own that may take the place of one of numpy.linalg's for small matrices, or NULL. */
+static tr_small_fn *small_of(PyUFuncObject *u, const tr_ty *const *t) {
+    tr_small_fn *fn = u->name ? tr_rt_small(u->name) : NULL;
+    for (int k = 0; k < u->nargs && fn; k++)
+        if (t[k]->kind != TR_TY_F64)
+            return NULL;
+    return fn && is_of_linalg((PyObject *)u, u->name) ? fn : NULL;
+}
+
 /* The table of those loops that `fn` has a row for. */
-static PyObject *table_of(tr_tytab *types, const PyUFuncObject *u, const tr_ufn *fn) {
+static PyObject *table_of(tr_tytab *types, PyUFuncObject *u, const tr_ufn *fn) {
     const tr_ty *t[TR_LOOP_OPERANDS];
     size_t bytes = sizeof(tr_cloops) + fn->nsigs * sizeof(tr_cloop);
     npy_intp words = (npy_intp)(bytes / sizeof(int64_t));
@@ -84,6 +107,7 @@ static PyObject *table_of(tr_tytab *types, const PyUFuncObject *u, const tr_ufn 
                        "NumPy's loops are ours");
         memcpy(&to->fn, &u->functions[i], sizeof to->fn);
         to->data = u->data ? (void *)(uintptr_t)u->data[i] : NULL;
+        to->small = small_of(u, t);
         for (int k = 0; k < u->nargs; k++)
             to->size[k] = tr_ty_size(t[k]);
         to++;
@@ -94,7 +118,7 @@ static PyObject *table_of(tr_tytab *types, const PyUFuncObject *u, const tr_ufn 
 
 const tr_ufn *tr_freeze_loops(tr_arena *a, tr_tytab *types, PyObject *ufunc, PyObject **table,
                               const char **why) {
-    const PyUFuncObject *u = (const PyUFuncObject *)ufunc;
+    PyUFuncObject *u = (PyUFuncObject *)ufunc;
     const tr_ty *t[TR_LOOP_OPERANDS];
     const char *name = tr_arena_strdup(a, u->name ? u->name : "?");
     const char *no = unfit(u);

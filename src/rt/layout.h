@@ -296,9 +296,14 @@ typedef struct tr_sum_f32 {
  * snapshot makes a table for each such ufunc, an array of the program's, so that machine code names it by a symbol and holds no address. */
 enum { TR_LOOP_OPERANDS = 7, TR_LOOP_CORE = 2, TR_LOOP_SIZES = 8 };
 typedef void tr_cloop_fn(char **args, const int64_t *dims, const int64_t *steps, void *data);
+/* A loop of our own that may take its place where the first core size is small (rt/small.c), for one round: it says whether it did, and failed. */
+typedef enum tr_small_result { TR_SMALL_DONE, TR_SMALL_FAILED, TR_SMALL_NOT } tr_small_result;
+typedef tr_small_result tr_small_fn(char *const *args, const int64_t *dims, const int64_t *steps);
+enum { TR_SMALL_MOST = 8 };
 typedef struct tr_cloop {
     tr_cloop_fn *fn;
     void *data;
+    tr_small_fn *small;             /* or NULL */
     int64_t size[TR_LOOP_OPERANDS]; /* bytes of an item of each operand */
 } tr_cloop;
 typedef struct tr_cloops {

@@ -8,6 +8,7 @@
 
 #include "rt/fns.h"
 #include "rt/rt.h"
+#include "rt/small.h"
 
 static char printed[4096];
 static size_t nprinted;
@@ -198,7 +199,7 @@ static void test_loop(void) {
         tr_cloops t;
         char room[sizeof(tr_cloops) + sizeof(tr_cloop)];
     } u;
-    tr_cloop l = {twice_the_sum, &mark, {sizeof(double), sizeof(float)}};
+    tr_cloop l = {twice_the_sum, &mark, NULL, {sizeof(double), sizeof(float)}};
     memset(&u, 0, sizeof u);
     u.t.nop = 2;
     u.t.nsizes = 1;
@@ -219,6 +220,54 @@ static void test_loop(void) {
     out[0] = 5;
     assert(tr_rt_loop2(NULL, &u, 0, 0, NULL, a, 0, 3, 1, 6, 2, 0, NULL, out, 0, 1, 1, 2, 0, 0) == 0);
     assert(out[0] == 5);
+}
+
+/* Matrices of up to eight rows, in rows and in columns: the inverse times the matrix, solutions, and the sign of an exchange. */
+static void test_small(void) {
+    enum { N = TR_SMALL_MOST };
+    tr_small_fn *inv = tr_rt_small("inv"), *solve = tr_rt_small("solve"), *det = tr_rt_small("det");
+    double a[N * N], b[N * N], x[2 * N], y[2 * N], d;
+    assert(inv && solve && det && tr_rt_small("solve1") && !tr_rt_small("svd"));
+    for (int64_t n = 1; n <= N; n++) {
+        int64_t dims[] = {1, n, 2}, of_inv[] = {0, 0, 8 * n, 8, 8, 8 * n},
+                of_solve[] = {0, 0, 0, 8, 8 * n, 16, 8, 16, 8};
+        for (int64_t i = 0; i < n * n; i++)
+            a[i] = (double)(i * 7 % 11) + (i / n == n - 1 - i % n ? 30 : 0); /* pivots lie across */
+        char *two[] = {(char *)a, (char *)b}, *three[] = {(char *)a, (char *)y, (char *)x},
+             *one[] = {(char *)a, (char *)&d};
+        assert(inv(two, dims, of_inv) == TR_SMALL_DONE); /* b's rows are columns */
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) {
+                double s = 0;
+                for (int64_t k = 0; k < n; k++)
+                    s += a[i * n + k] * b[k + j * n];
+                assert(fabs(s - (i == j)) < 1e-12);
+            }
+        for (int64_t i = 0; i < 2 * n; i++)
+            y[i] = (double)i;
+        assert(solve(three, dims, of_solve) == TR_SMALL_DONE); /* a's rows are columns */
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < 2; j++) {
+                double s = 0;
+                for (int64_t k = 0; k < n; k++)
+                    s += a[i + k * n] * x[2 * k + j];
+                assert(fabs(s - y[2 * i + j]) < 1e-12);
+            }
+        for (int64_t i = 0; i < n * n; i++)
+            a[i] = i / n == n - 1 - i % n ? 2 : 0;
+        assert(det(one, dims, of_inv) == TR_SMALL_DONE);
+        assert(d == ldexp(n / 2 % 2 ? -1 : 1, (int)n));
+        a[0] = n > 1 ? 0 : (double)INFINITY;
+        a[n * n - 1] = (double)NAN;
+        assert(inv(two, dims, of_inv) == TR_SMALL_NOT);
+        memset(a, 0, sizeof a);
+        assert(inv(two, dims, of_inv) == TR_SMALL_FAILED && isnan(b[0]));
+        assert(solve(three, dims, of_solve) == TR_SMALL_FAILED && isnan(x[0]));
+        assert(det(one, dims, of_inv) == TR_SMALL_DONE && d == 0);
+        for (int64_t i = 0; i < n; i++)
+            a[i * n + i] = 1e160;
+        assert(det(one, dims, of_inv) == (n > 1 ? TR_SMALL_NOT : TR_SMALL_DONE));
+    }
 }
 
 /* Every size of items, any step, no alignment; what lies between stays as it is. */
@@ -277,6 +326,7 @@ int main(void) {
     test_repr();
     test_matmul();
     test_loop();
+    test_small();
     test_copy();
     test_print();
     test_mem();

@@ -305,6 +305,29 @@ def test_what_comes_out_is_numpys():
         assert type(g) is type(w)
 
 
+@pytest.mark.parametrize("n", range(1, 11))
+def test_small_and_large(n):
+    """Up to eight rows loops of our own run (src/rt/small.c): any layout, a singular matrix in a stack, what they leave to LAPACK."""
+    rng = np.random.default_rng(n)
+    a, b = rng.random((4, n, n)) - 0.5, rng.random((4, n, 3))
+    a[1] = a[1][:, ::-1] + 10 * np.eye(n)[::-1]
+    for x in (a, a[::-1], np.swapaxes(a, 1, 2), np.asfortranarray(a), np.repeat(a, 2, 2)[..., ::2]):
+        check("np.linalg.inv(a)", x, rtol=1e-7, atol=1e-7)
+        check("np.linalg.det(a)", x, rtol=1e-9)
+        check("np.linalg.solve(a, b)", x, b, rtol=1e-7, atol=1e-7)
+        check("np.linalg.solve(a, b)", x[0], b[0, :, 1], rtol=1e-7, atol=1e-7)
+    a[2] = 0
+    check("np.linalg.inv(a)", a)
+    check("np.linalg.solve(a, b)", a, b)
+    check("np.linalg.det(a)", a, rtol=1e-9)
+    for far in (1e-200, 1e200):
+        check("np.linalg.det(a)", a[0] * far, rtol=1e-8)
+    for odd in (np.nan, np.inf):
+        a[0, 0, 0] = odd
+        check("np.linalg.det(a)", a[0])
+        check("np.linalg.solve(a, b)", a[0] + np.eye(n), b[0])
+
+
 def test_ways_in():
     a = np.random.default_rng(2).random((40, 4, 4)) + 4 * np.eye(4)
     want = np.linalg.inv(a)
