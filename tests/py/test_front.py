@@ -6,6 +6,7 @@ them anew after a change, look at the difference, and commit: ``TREADLE_REGOLD=1
 
 from __future__ import annotations
 
+import ast
 import os
 import random
 import re
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import treadle
 from treadle import _core
 
 HERE = Path(__file__).parent
@@ -330,6 +332,34 @@ def test_broken_bytecode_is_an_error_at_worst() -> None:
             assert kind in ("ok", "refused", "error"), f"{code.co_name} {change}: {text}"
             seen[kind] += 1
     assert min(seen["ok"], seen["refused"], seen["error"]) > 50, seen
+
+
+@pytest.mark.parametrize("condition", ["x", "x > 0, 'no'", "0 < x and g(x) == 1", "not isinstance(x, int)"])
+def test_asserts_that_pytest_rewrote(condition: str) -> None:
+    """The message is of what the user did not write, and of the assert that he did."""
+    from _pytest.assertion import rewrite
+
+    source = f"def f(x):\n    y = x + 1\n    assert {condition}\n    return y\n"
+    assert _core._front(define(source))[0] == "ok"
+    tree = ast.parse(source)
+    rewrite.rewrite_asserts(tree, source.encode())
+    space: dict = {"g": lambda x: x}
+    exec(compile(tree, "test_x.py", "exec"), space)
+    kind, text = _core._front(space["f"])
+    assert kind == "refused" and text.startswith("pytest-assert:3"), text
+    with pytest.raises(treadle.UnsupportedError) as e:
+        treadle.njit(space["f"])(1)
+    assert "test_x.py:3:5 in f" in str(e.value) and "PYTEST_DONT_REWRITE" in str(e.value)
+
+
+def test_what_is_refused_before_a_rewritten_assert_is_told_first() -> None:
+    from _pytest.assertion import rewrite
+
+    tree = ast.parse("def f(x):\n    import os\n    assert x\n")
+    rewrite.rewrite_asserts(tree, b"")
+    space: dict = {}
+    exec(compile(tree, "test_x.py", "exec"), space)
+    assert _core._front(space["f"])[1].startswith("import:2")
 
 
 def test_every_id_in_use_has_a_row() -> None:
