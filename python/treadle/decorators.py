@@ -313,18 +313,27 @@ else:
 
 
 def _reduce(function: Function) -> Any:
-    """What pickle stores: the qualified name where it leads back to the function, else its parts."""
+    """What pickle stores: the qualified name where it leads back to the function, else its parts.
+
+    The name in ``__main__`` leads back for who runs the same script, as the processes of multiprocessing do. Cloudpickle (of joblib, dask) is for others: it takes
+    what ``__main__`` has by its parts, so it gets these.
+    """
     import sys
 
     found: Any = sys.modules.get(function.__module__)
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)
-    if found is function:
+    if found is function and not (function.__module__ == "__main__" and _is_cloudpickle(sys._getframe(1))):
         return function.__qualname__
     declared = {s.args: s for s in function._declared}
     signatures = [declared.get(s, s) for s in function.signatures if function.sealed or s in declared]
     some = signatures if signatures or function.sealed else None
     return _rebuild, (function.py_func, some, function.options, function.sealed)
+
+
+def _is_cloudpickle(pickler: _pytypes.FrameType) -> bool:
+    """Whether who asks for the parts of an object is cloudpickle, or a copy of it in another package: its method `dump` calls the pickler of C, which asks."""
+    return str(pickler.f_globals.get("__name__", "")).endswith("cloudpickle.cloudpickle")
 
 
 def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any], sealed: bool = True) -> Any:

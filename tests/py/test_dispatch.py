@@ -558,6 +558,26 @@ def test_pickle():
     assert again.signatures == declared.signatures and again.options == {"fastmath": True} and again.sealed
 
 
+@pytest.mark.parametrize(
+    "asks", ["cloudpickle.cloudpickle", "joblib.externals.cloudpickle.cloudpickle", "pickle"]
+)
+def test_cloudpickle_takes_what_main_has_by_its_parts(monkeypatch, asks):
+    """Its workers have another `__main__`, where the name leads nowhere; those of multiprocessing run the script again."""
+    main = type(sys)("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    exec("def f(x): return x + 1", vars(main))
+    main.f = njit(main.f)
+    space = {"__name__": asks}
+    exec("def dump(f): return f.__reduce__()", space)
+    found = space["dump"](main.f)
+    if asks == "pickle":
+        assert found == "f" and pickle.loads(pickle.dumps(main.f)) is main.f
+    else:
+        rebuild, args = found
+        assert args[0] is main.f.py_func and rebuild(*args)(1) == 2
+    assert space["dump"](at_module_level) == "at_module_level"
+
+
 def rebuilt(f):
     rebuild, args = f.__reduce__()
     return rebuild(args[0], *pickle.loads(pickle.dumps(args[1:])))
