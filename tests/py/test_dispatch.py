@@ -543,6 +543,15 @@ def test_methods():
     assert A.one.__name__ == "one"
 
 
+def test_annotations_name_parameters_and_result():
+    alias = treadle.Function[[float, int], float]
+    assert typing.get_origin(alias) is treadle.Function
+    assert typing.get_args(alias) == ([float, int], float) and treadle.Function[..., int].__args__ == (
+        ...,
+        int,
+    )
+
+
 def test_pickle():
     f = pickle.loads(pickle.dumps(at_module_level))
     assert f is at_module_level
