@@ -17,7 +17,7 @@ class _Finder:
         if name.partition(".")[0] not in ("numba", "numbapro"):
             return None
         _install()
-        sys.meta_path.remove(_Finder)
+        sys.meta_path[:] = [f for f in sys.meta_path if f is not _Finder]
         from importlib.util import find_spec
 
         return find_spec(name)
