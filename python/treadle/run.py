@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import builtins
 import os
-import runpy
 import sys
-import zipfile
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader, SourcelessFileLoader
 from types import ModuleType
@@ -299,7 +297,8 @@ def _program(command: str, given: list[str]) -> Callable[[], None]:
     if not first:
         raise _UsageError(f"{command}: the program is missing")
     if not os.path.exists(first):
-        module = f"; a module is run by -m {first}" if all(p.isidentifier() for p in first.split(".")) else ""
+        is_module = not first.endswith(".py") and all(p.isidentifier() for p in first.split("."))
+        module = f"; a module is run by -m {first}" if is_module else ""
         raise OSError(f"there is no file {first!r}{module}")
     if os.path.isdir(first) and not os.path.isfile(os.path.join(first, "__main__.py")):
         raise OSError(f"the folder {first!r} has no __main__.py")
@@ -309,7 +308,9 @@ def _program(command: str, given: list[str]) -> Callable[[], None]:
 def _fresh_main(**names: Any) -> ModuleType:
     """A module ``__main__`` as Python makes it, which stays until the process ends: threads and pickled objects look there."""
     main = ModuleType("__main__")
-    vars(main).update(__annotations__={}, __builtins__=builtins, **names)
+    vars(main).update(__builtins__=builtins, **names)
+    if sys.version_info < (3, 14):  # later ones are made when they are asked for
+        vars(main)["__annotations__"] = {}
     sys.modules["__main__"] = main
     return main
 
@@ -321,6 +322,8 @@ def _begin_path(place: str) -> None:
 
 
 def _run_module(name: str, args: list[str]) -> None:
+    import runpy
+
     _fresh_main()
     _begin_path(os.getcwd())
     sys.argv = ["-m", *args]
@@ -335,9 +338,12 @@ def _run_code(text: str, args: list[str]) -> None:
 
 
 def _run_file(path: str, args: list[str]) -> None:
+    import runpy
+    from zipfile import is_zipfile
+
     sys.argv = [path, *args]
     full = os.path.join(os.getcwd(), path)
-    if os.path.isdir(path) or zipfile.is_zipfile(path):
+    if os.path.isdir(path) or is_zipfile(path):
         _fresh_main()
         if sys.flags.safe_path:
             sys.path.insert(0, full)

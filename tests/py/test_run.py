@@ -257,6 +257,8 @@ def test_arguments_and_path(tmp_path):
 
 SHOW = """
 import sys, os
+annotated: int = 1
+print(sys.modules["__main__"].__annotations__)
 main = sys.modules["__main__"]
 names = {k: v if isinstance(v, str) else type(v).__name__ for k, v in vars(main).items() if k not in ("__cached__", "__annotations__", "names")}
 loader = main.__loader__
@@ -441,6 +443,7 @@ def test_usage(tmp_path):
         r = run(*argv, cwd=tmp_path)
         assert r.returncode == 2 and r.stdout == "" and said in r.stderr.splitlines()[-1], argv
     assert "usage" in run().stderr
+    assert "-m" not in run("run", "nothing.py", cwd=tmp_path).stderr
     for argv in (["--help"], ["-h"], ["run", "--help"], ["memcheck", "-h"]):
         r = run(*argv)
         assert r.returncode == 0 and r.stdout.startswith("usage: ") and r.stderr == ""
