@@ -12,6 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 import treadle
+from treadle.run import main
 
 HERE = pathlib.Path(__file__).parent
 
@@ -112,7 +113,7 @@ def test_the_programs_that_must_run_as_they_stand():
 
 
 def test_install_only_once():
-    from treadle.run import install, main
+    from treadle.run import install
 
     before = list(sys.meta_path)
     try:
@@ -428,7 +429,8 @@ def test_a_child_finds_treadle_where_its_parent_did():
     assert ok(r).splitlines()[1] == str(HOOK.parents[1] / "__init__.py") and " 2 True" in r.stdout
 
 
-def test_usage(tmp_path):
+def test_usage(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     for argv, said in (
         ([], "a command is missing"),
         (["walk"], "there is no command 'walk'"),
@@ -436,17 +438,20 @@ def test_usage(tmp_path):
         (["run", "-m"], "the module is missing"),
         (["memcheck", "-c"], "the code is missing"),
         (["run", "-O", "x.py"], "python -O -m treadle run"),
-        (["run", tmp_path / "nothing.py"], "there is no file"),
+        (["run", "nothing.py"], "there is no file 'nothing.py'"),
         (["run", "package.module"], "a module is run by -m package.module"),
-        (["run", tmp_path], "has no __main__.py"),
+        (["run", str(tmp_path)], "has no __main__.py"),
     ):
-        r = run(*argv, cwd=tmp_path)
-        assert r.returncode == 2 and r.stdout == "" and said in r.stderr.splitlines()[-1], argv
-    assert "usage" in run().stderr
-    assert "-m" not in run("run", "nothing.py", cwd=tmp_path).stderr
+        assert main(argv) == 2, argv
+        out, err = capsys.readouterr()
+        assert out == "" and said in err.splitlines()[-1], argv
+        assert "-m nothing" not in err
     for argv in (["--help"], ["-h"], ["run", "--help"], ["memcheck", "-h"]):
-        r = run(*argv)
-        assert r.returncode == 0 and r.stdout.startswith("usage: ") and r.stderr == ""
+        assert main(argv) == 0
+        out, err = capsys.readouterr()
+        assert out.startswith("usage: ") and err == ""
+    r = run()
+    assert r.returncode == 2 and r.stderr.startswith("usage: ")
 
 
 def test_disable_jit(tmp_path):
