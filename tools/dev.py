@@ -129,8 +129,13 @@ def note(text: str) -> None:
 
 def cmd_build(a: argparse.Namespace) -> int:
     b = devenv.build(a.python)
-    say(f"Built. To use it: PYTHONPATH={b.stage} {b.py.python}")
+    say(f"Built. {own_script(b)}")
     return 0
+
+
+def own_script(b: Build) -> str:
+    """Say how a program of the user's is run with this build."""
+    return f"To run a program of your own: {shlex.quote(str(b.py.python))} script.py"
 
 
 def cmd_demo(a: argparse.Namespace) -> int:
@@ -140,6 +145,9 @@ def cmd_demo(a: argparse.Namespace) -> int:
         status = run([b.py.python, ROOT / "examples" / name], env=b.env(), check=False)
         if status:
             return status
+    say(
+        f"{own_script(b)} (`from treadle import njit` works there; written for Numba: -m treadle run script.py)"
+    )
     return 0
 
 

@@ -400,7 +400,18 @@ def build(py: Interpreter, *, name: str | None = None, options: tuple[str, ...] 
         say(f"Building for Python {py.version} in {b.dir}.")
         run(["ninja", "-C", b.dir, f"-j{jobs()}", "--quiet"], env=env)
         _stage(b)
+        if name is None:
+            link_into_venv(b)
     return b
+
+
+def link_into_venv(b: Build) -> None:
+    """Let the interpreter of the virtual environment find the build by itself: a .pth file names the stage.
+
+    Builds with names (debug, sanitize) are not linked. `PYTHONPATH` comes before what a .pth file adds, so `Build.env` still picks its own.
+    """
+    for site in sorted(b.py.venv.glob("lib/python*/site-packages")):
+        (site / "treadle-build.pth").write_text(f"{b.stage}\n")
 
 
 def _stage(b: Build) -> None:

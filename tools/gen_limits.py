@@ -1,5 +1,7 @@
 """Generates docs/limits.md, the page of what Treadle does not compile, from src/ir/nyi.def.
 
+What is missing as a whole stands here (KINDS, FUNCTIONS); functions of NumPy that have a row in src/lib/builtins.def are left out of it.
+
 ``--check`` writes nothing and exits with 1 when the page is not current.
 """
 
@@ -12,6 +14,7 @@ import made
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src/ir/nyi.def"
+BUILTINS = ROOT / "src/lib/builtins.def"
 PAGE = ROOT / "docs/limits.md"
 
 HEAD = """\
@@ -20,13 +23,93 @@ HEAD = """\
 Nothing is silently interpreted: a function that uses one of these raises `UnsupportedError` when it is compiled, that is at its first
 call, with the place in the source. A function that merely refers to such code, without reaching it, compiles.
 
-Generated from `src/ir/nyi.def` by `tools/gen_limits.py`; do not edit.
+Generated from `src/ir/nyi.def` by `tools/gen_limits.py`, which has the first two tables; do not edit.
 """
+
+# What is missing as a whole, and what to do instead.
+KINDS = (
+    (
+        "Lists that are passed in, returned, appended to or sorted",
+        "an array made with `np.empty`, and a count of the items that are used; a tuple where the length is fixed. A list that is used up where it stands compiles: `np.array([x, y])`, `for v in [1, 2]`",
+    ),
+    ("Dictionaries and sets", "arrays indexed by number; a tuple for `in`"),
+    ("Comprehensions and generators", "the loop written out, which fills an array"),
+    (
+        "Strings that are made, cut or returned",
+        "the codes of the characters as an array, `np.frombuffer(s.encode(), np.uint8)`. Strings may be arguments and constants, compared, printed, and stand in exceptions",
+    ),
+    (
+        "Classes: objects as arguments, their attributes and methods, dataclasses, `self`",
+        "numbers, arrays, tuples and named tuples of these. A method can hand what it needs to a compiled function",
+    ),
+    (
+        "Integers of more than 64 bits, `decimal`, `fractions`",
+        "floats, or Python outside of the compiled function. Constants are exact",
+    ),
+    (
+        "Arrays of dates, records, strings, objects and `longdouble`; masked arrays",
+        "`.view(np.int64)`; the fields one by one; `.astype(np.float64)`; `.data` and `.mask` apart",
+    ),
+    (
+        "Files, clocks, input, and functions of other packages: SciPy, pandas, `random`",
+        "a call outside of the compiled function, whose result is passed in",
+    ),
+)
+# Functions of NumPy that are asked for most, by kind; whole modules end in a dot.
+FUNCTIONS = (
+    (
+        "linalg. random. fft. polynomial.",
+        "NumPy's, outside of the compiled function; `@` and `np.dot` are there",
+    ),
+    (
+        "sort argsort lexsort partition argpartition unique",
+        "NumPy's, before the call; `np.searchsorted` is there",
+    ),
+    (
+        "median percentile quantile histogram histogram2d bincount cov corrcoef average",
+        "loops; `sum`, `mean`, `std`, `var` are there",
+    ),
+    ("nansum nanmean nanstd nanvar nanmin nanmax nanmedian", "a mask: `a[~np.isnan(a)].sum()`"),
+    (
+        "einsum tensordot kron cross convolve correlate",
+        "products and sums of views, `np.sum(a[:, None] * b, axis=1)`; loops",
+    ),
+    ("interp gradient diff pad roll tile repeat meshgrid", "slices and loops"),
+    ("union1d intersect1d setdiff1d isin", "`np.searchsorted` in a sorted array"),
+    ("save load loadtxt savetxt fromstring", "NumPy's, outside of the compiled function"),
+)
+
+
+def missing_functions() -> list[tuple[list[str], str]]:
+    """Names under `np.` of FUNCTIONS that have no row, with what to do instead."""
+    there = re.findall(r'(?m)^F\(\w+,\s*"numpy\.([\w.]+)"', BUILTINS.read_text())
+
+    def has(name: str) -> bool:
+        return any(t.startswith(name) for t in there) if name.endswith(".") else name in there
+
+    rows = [([n for n in names.split() if not has(n)], instead) for names, instead in FUNCTIONS]
+    return [(names, instead) for names, instead in rows if names]
+
+
+def kinds() -> str:
+    """The section of what is missing as a whole."""
+    out = ["\n## What is not there\n\nWhole kinds of things; the sections below have the details.\n\n"]
+    out += ["| not there | instead |\n|---|---|\n", *(f"| {what} | {instead} |\n" for what, instead in KINDS)]
+    out.append(
+        "\n## Functions of NumPy\n\n[numpy.md](numpy.md) lists those that are there. Of the others these are asked for most:\n\n"
+    )
+    out.append("| not there | instead |\n|---|---|\n")
+    for names, instead in missing_functions():
+        shown = ", ".join(
+            f"`np.{n.removesuffix('.')}`" + (" (all of it)" if n.endswith(".") else "") for n in names
+        )
+        out.append(f"| {shown} | {instead} |\n")
+    return "".join(out)
 
 
 def page() -> str:
     """Text of the page."""
-    out = [HEAD]
+    out = [HEAD, kinds()]
     for line in TABLE.read_text().splitlines():
         section = re.fullmatch(r"/\* --- (.*) --- \*/", line)
         if section:

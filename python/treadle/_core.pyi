@@ -1,6 +1,9 @@
 """Types of the extension module. The package's own modules are what users import."""
 
-from typing import Any, Callable, TextIO
+from typing import Any, Callable, Generic, ParamSpec, TextIO, TypeVar
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 __version__: str
 _REASON: str
@@ -25,8 +28,8 @@ class Signature:
 
 class Memory: ...
 
-class Function:
-    py_func: Callable[..., Any]
+class Function(Generic[_P, _R]):
+    py_func: Callable[_P, _R]
     signatures: list[tuple[Type, ...]]
     overloads: dict[tuple[Type, ...], Type]
     stats: dict[str, Any]
@@ -34,15 +37,15 @@ class Function:
     sealed: bool
     __name__: str
     __qualname__: str
-    __wrapped__: Callable[..., Any]
+    __wrapped__: Callable[_P, _R]
     def __init__(
         self,
-        py_func: Callable[..., Any],
+        py_func: Callable[_P, _R],
         flags: dict[str, int],
         options: dict[str, Any],
         target: str | None = None,
     ) -> None: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     def __get__(self, obj: Any, type: type | None = None) -> Any: ...
     def compile(self, signature: Any, /) -> None: ...
     def _announce(self, signature: Any, /) -> None: ...
@@ -92,6 +95,7 @@ def _ufunc(
     lazy: bool,
     parallel: bool,
     writable: tuple[int, ...],
+    python: bool,
     /,
 ) -> Any: ...
 def _ufunc_compile(ufunc: Any, signature: Any, may_wait: bool, /) -> None: ...

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 import types as _pytypes
-from typing import Any, Callable, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Callable, overload
 
 from . import config
 from ._core import Function, Signature
 
 __all__ = ["jit", "njit"]
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Literal, ParamSpec, Protocol, TypeAlias, TypeVar
+
+    from ._core import Type
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    # A declared signature, and what `fastmath` takes; ufunc.py has use for both.
+    OneSignature: TypeAlias = str | Signature | tuple[Type, ...]
+    Flag: TypeAlias = Literal["nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast"]
+    FastMath: TypeAlias = bool | Flag | Collection[str]
+
+    class Decorator(Protocol):
+        def __call__(self, fn: Callable[P, R], /) -> Function[P, R]: ...
+
 
 # As TR_FASTMATH in src/base/opts.h.
 _FASTMATH = {"nnan": 1, "ninf": 2, "nsz": 4, "arcp": 8, "contract": 16, "afn": 32, "reassoc": 64, "fast": 127}
@@ -169,9 +185,39 @@ def _make(
 
 
 @overload
-def jit(signature_or_function: F, /) -> Function: ...
+def jit(
+    signature_or_function: Callable[P, R],
+    /,
+    *,
+    nopython: Literal[True] = True,
+    nogil: bool = False,
+    fastmath: FastMath = False,
+    boundscheck: bool | None = None,
+    error_model: Literal["python", "numpy"] = "python",
+    cache: bool = False,
+    inline: Literal["never", "always"] = "never",
+    parallel: bool = False,
+    debug: bool = False,
+    promotion: Literal["treadle", "numba"] | None = None,
+    locals: dict[str, Type] | None = None,
+) -> Function[P, R]: ...
 @overload
-def jit(signature_or_function: Any = None, /, **options: Any) -> Callable[[F], Function]: ...
+def jit(
+    signature_or_function: OneSignature | list[Any] | None = None,
+    /,
+    *,
+    nopython: Literal[True] = True,
+    nogil: bool = False,
+    fastmath: FastMath = False,
+    boundscheck: bool | None = None,
+    error_model: Literal["python", "numpy"] = "python",
+    cache: bool = False,
+    inline: Literal["never", "always"] = "never",
+    parallel: bool = False,
+    debug: bool = False,
+    promotion: Literal["treadle", "numba"] | None = None,
+    locals: dict[str, Type] | None = None,
+) -> Decorator: ...
 def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     """Compile a function to machine code.
 
@@ -242,24 +288,52 @@ def jit(signature_or_function: Any = None, /, **options: Any) -> Any:
     return decorate
 
 
-def njit(signature_or_function: Any = None, /, **options: Any) -> Any:
-    """The same as `jit`, under Numba's other name for it."""
-    return jit(signature_or_function, **options)
+def with_options(fn: Any, options: dict[str, Any]) -> None:
+    """Show these options, names and defaults, in place of a function's `**options`: to help() and to completion.
+
+    At run time a function takes `**options`, so that it knows which were given and says what it makes of others.
+    """
+    own = inspect.signature(fn)
+    kept = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    shown = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in options.items()]
+    fn.__signature__ = inspect.Signature([*kept, *shown])
+
+
+with_options(jit, {name: default for name, (default, _) in _OPTIONS.items()})
+
+if TYPE_CHECKING:
+    njit = jit
+else:
+
+    def njit(signature_or_function: Any = None, /, **options: Any) -> Any:
+        return jit(signature_or_function, **options)
+
+    njit.__doc__ = f"The same as `jit`, under Numba's other name for it. {jit.__doc__}"
+    njit.__signature__ = jit.__signature__
 
 
 def _reduce(function: Function) -> Any:
-    """What pickle stores: the qualified name where it leads back to the function, else its parts."""
+    """What pickle stores: the qualified name where it leads back to the function, else its parts.
+
+    The name in ``__main__`` leads back for who runs the same script, as the processes of multiprocessing do. Cloudpickle (of joblib, dask) is for others: it takes
+    what ``__main__`` has by its parts, so it gets these.
+    """
     import sys
 
     found: Any = sys.modules.get(function.__module__)
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)
-    if found is function:
+    if found is function and not (function.__module__ == "__main__" and _is_cloudpickle(sys._getframe(1))):
         return function.__qualname__
     declared = {s.args: s for s in function._declared}
     signatures = [declared.get(s, s) for s in function.signatures if function.sealed or s in declared]
     some = signatures if signatures or function.sealed else None
     return _rebuild, (function.py_func, some, function.options, function.sealed)
+
+
+def _is_cloudpickle(pickler: _pytypes.FrameType) -> bool:
+    """Whether who asks for the parts of an object is cloudpickle, or a copy of it in another package: its method `dump` calls the pickler of C, which asks."""
+    return str(pickler.f_globals.get("__name__", "")).endswith("cloudpickle.cloudpickle")
 
 
 def _rebuild(fn: Any, signatures: list[Any] | None, options: dict[str, Any], sealed: bool = True) -> Any:

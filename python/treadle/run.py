@@ -1,6 +1,6 @@
 """Running a script that was written for Numba or NumbaPro, with Treadle in their place.
 
-``python -m treadle run script.py [args]`` puts modules named ``numba`` and ``numbapro`` in front of any installed ones. What Treadle
+``python -m treadle run script.py [args]`` (or ``-m module``, ``-c code``) puts modules named ``numba`` and ``numbapro`` in front of any installed ones. What Treadle
 has answers under Numba's names, with Numba's rules for the types of results; what it lacks can be imported and fails with a clear message
 when it is used. Nothing is interpreted in silence. Variables ``NUMBA_*`` that have a meaning are honoured, as they are
 when the script first imports one of the modules.
@@ -10,25 +10,26 @@ when the script first imports one of the modules.
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader, SourcelessFileLoader
 from types import ModuleType
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from ._standin import MissingDecorator, MissingModule, MissingType
 
-__all__ = ["install", "main"]
+__all__ = ["follow", "install", "main"]
 
 _ROOTS = ("numba", "numbapro")
 # The version of Numba's interface that the stand-ins follow.
 _VERSION = "0.61.2"
 
-USAGE = """usage: python -m treadle run script.py [args ...]
-       python -m treadle memcheck script.py [args ...]
+USAGE = """usage: python -m treadle run      (script.py | -m module | -c code) [args ...]
+       python -m treadle memcheck (script.py | -m module | -c code) [args ...]
 
-run       runs a script written for numba or numbapro with Treadle in their place
+run       runs a program written for numba or numbapro with Treadle in their place, in the Python processes that it begins, too
 memcheck  runs it so too, and looks for mistakes of its CUDA kernels: indices out of range, races, what is read before
           anybody wrote it, threads at different barriers. Reports go to stderr; the exit status is 1 if there are any"""
 
@@ -240,33 +241,134 @@ def install() -> None:
         sys.meta_path.insert(0, _StandinFinder())
 
 
+def follow() -> None:
+    """Have the stand-ins in Python processes that this one begins, too: what they read when they start is in front of ``PYTHONPATH``.
+
+    It holds for children by any way that hands the environment on: subprocess, multiprocessing, joblib, dask. Python's options ``-E``, ``-I`` and ``-S`` go without.
+    """
+    hook = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_hook")
+    before = os.environ.get("PYTHONPATH")
+    if not before:
+        os.environ["PYTHONPATH"] = hook
+    elif hook not in before.split(os.pathsep):
+        os.environ["PYTHONPATH"] = hook + os.pathsep + before
+
+
 def main(argv: list[str]) -> int:
     """Entry point of ``python -m treadle``; returns the exit status."""
-    if not argv or argv[0] in ("-h", "--help"):
-        print(USAGE, file=sys.stderr if not argv else sys.stdout)
-        return 2 if not argv else 0
-    if argv[0] not in ("run", "memcheck") or len(argv) < 2:
-        print(USAGE, file=sys.stderr)
+    command, given = (argv[0], argv[1:]) if argv else ("", [])
+    if command in ("-h", "--help") or (command in _COMMANDS and given[:1] in (["-h"], ["--help"])):
+        print(USAGE)
+        return 0
+    try:
+        if command not in _COMMANDS:
+            raise _UsageError(f"there is no command {command!r}" if command else "a command is missing")
+        program = _program(command, given)
+    except _UsageError as e:
+        print(f"{USAGE}\n\ntreadle: {e}", file=sys.stderr)
         return 2
-    script = argv[1]
-    if not os.path.isfile(script):
-        print(f"treadle {argv[0]}: there is no file {script!r}", file=sys.stderr)
+    except OSError as e:
+        print(f"treadle {command}: {e}", file=sys.stderr)
         return 2
     install()
-    sys.argv = argv[1:]
-    sys.path[0] = os.path.dirname(os.path.abspath(script))
-    return _run(script) if argv[0] == "run" else _memcheck(script)
+    follow()
+    return _run(program) if command == "run" else _memcheck(program)
 
 
-def _run(script: str) -> int:
+_COMMANDS = ("run", "memcheck")
+
+
+class _UsageError(Exception):
+    """The command line is not one that there is; the text says why."""
+
+
+def _program(command: str, given: list[str]) -> Callable[[], None]:
+    """What runs the program that the arguments name, as Python runs it when they are its own."""
+    first = given[0] if given else ""
+    if first.startswith(("-m", "-c")):
+        rest = given[1:]
+        what = first[2:] or (rest.pop(0) if rest else "")
+        if not what:
+            raise _UsageError(f"{command} {first}: the {'module' if first == '-m' else 'code'} is missing")
+        return lambda: _run_module(what, rest) if first[1] == "m" else _run_code(what, rest)
+    if first.startswith("-"):
+        raise _UsageError(
+            f"{command} has no option {first!r}; those of Python go before -m: python {first} -m treadle {command} ..."
+        )
+    if not first:
+        raise _UsageError(f"{command}: the program is missing")
+    if not os.path.exists(first):
+        is_module = not first.endswith(".py") and all(p.isidentifier() for p in first.split("."))
+        module = f"; a module is run by -m {first}" if is_module else ""
+        raise OSError(f"there is no file {first!r}{module}")
+    if os.path.isdir(first) and not os.path.isfile(os.path.join(first, "__main__.py")):
+        raise OSError(f"the folder {first!r} has no __main__.py")
+    return lambda: _run_file(first, given[1:])
+
+
+def _fresh_main(**names: Any) -> ModuleType:
+    """A module ``__main__`` as Python makes it, which stays until the process ends: threads and pickled objects look there."""
+    main = ModuleType("__main__")
+    vars(main).update(__builtins__=builtins, **names)
+    if sys.version_info < (3, 14):  # later ones are made when they are asked for
+        vars(main)["__annotations__"] = {}
+    sys.modules["__main__"] = main
+    return main
+
+
+def _begin_path(place: str) -> None:
+    """The first entry of the path is where the program lies, but for Python's own option -P."""
+    if not sys.flags.safe_path:
+        sys.path[0] = place
+
+
+def _run_module(name: str, args: list[str]) -> None:
     import runpy
 
-    runpy.run_path(script, run_name="__main__")
+    _fresh_main()
+    _begin_path(os.getcwd())
+    sys.argv = ["-m", *args]
+    runpy._run_module_as_main(name)  # type: ignore[attr-defined]  # what Python itself calls
+
+
+def _run_code(text: str, args: list[str]) -> None:
+    main = _fresh_main(__loader__=BuiltinImporter)
+    _begin_path("")
+    sys.argv = ["-c", *args]
+    exec(compile(text, "<string>", "exec", dont_inherit=True), vars(main))
+
+
+def _run_file(path: str, args: list[str]) -> None:
+    import runpy
+    from zipfile import is_zipfile
+
+    sys.argv = [path, *args]
+    full = os.path.join(os.getcwd(), path)
+    if os.path.isdir(path) or is_zipfile(path):
+        _fresh_main()
+        if sys.flags.safe_path:
+            sys.path.insert(0, full)
+        _begin_path(full)
+        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
+        return
+    _begin_path(os.path.dirname(os.path.realpath(path)))
+    loader: Any = (SourcelessFileLoader if path.endswith(".pyc") else SourceFileLoader)("__main__", full)
+    main = _fresh_main(__file__=full, __cached__=None, __loader__=loader)
+    code = (
+        loader.get_code("__main__")
+        if path.endswith(".pyc")
+        else loader.source_to_code(loader.get_data(full), full)
+    )
+    exec(code, vars(main))
+
+
+def _run(program: Callable[[], None]) -> int:
+    program()
     return 0
 
 
-def _memcheck(script: str) -> int:
-    """Run the script with all checks of kernels; 1 if there was anything to report, else its own status."""
+def _memcheck(program: Callable[[], None]) -> int:
+    """Run the program with all checks of kernels; 1 if there was anything to report, else its own status."""
     import traceback
 
     from . import config
@@ -281,7 +383,7 @@ def _memcheck(script: str) -> int:
     found = _checks.collected = _checks.Collected()
     status: Any = 0
     try:
-        _run(script)
+        program()
     except SystemExit as e:
         status = e.code
         if status is not None and not isinstance(status, int):

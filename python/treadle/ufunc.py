@@ -8,10 +8,22 @@ from __future__ import annotations
 
 import re
 import types as _pytypes
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, overload
 
 from . import _core, config
-from .decorators import _OPTIONS, _REFUSED, _choice, _flags, as_options
+from .decorators import _OPTIONS, _REFUSED, _choice, _flags, as_options, with_options
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Literal, TypeAlias
+
+    import numpy as np
+
+    from .cuda._ufunc import DeviceGUfunc, DeviceUfunc
+    from .decorators import FastMath, OneSignature
+
+    Identity: TypeAlias = None | Literal["reorderable"] | bool | int | float | complex
+    Signatures: TypeAlias = OneSignature | list[Any] | tuple[Any, ...]
 
 __all__ = ["UfuncInfo", "guvectorize", "ufunc_info", "vectorize"]
 
@@ -143,6 +155,70 @@ def _make_ufunc(
     return DeviceUfunc(u, fn, parsed, flags)
 
 
+@overload
+def vectorize(
+    signatures_or_function: Callable[..., Any],
+    /,
+    *,
+    identity: Identity = None,
+    target: Literal["cpu", "parallel"] = "cpu",
+    nopython: Literal[True] = True,
+    fastmath: FastMath = False,
+    boundscheck: bool | None = None,
+    cache: bool = False,
+    parallel: bool = False,
+    debug: bool = False,
+    promotion: Literal["treadle", "numba"] | None = None,
+    locals: dict[str, _core.Type] | None = None,
+) -> np.ufunc: ...
+@overload
+def vectorize(
+    signatures_or_function: Callable[..., Any],
+    /,
+    *,
+    identity: Identity = None,
+    target: Literal["cuda", "gpu"],
+    nopython: Literal[True] = True,
+    fastmath: FastMath = False,
+    boundscheck: bool | None = None,
+    cache: bool = False,
+    parallel: bool = False,
+    debug: bool = False,
+    promotion: Literal["treadle", "numba"] | None = None,
+    locals: dict[str, _core.Type] | None = None,
+) -> DeviceUfunc: ...
+@overload
+def vectorize(
+    signatures_or_function: Signatures | None = None,
+    /,
+    *,
+    identity: Identity = None,
+    target: Literal["cpu", "parallel"] = "cpu",
+    nopython: Literal[True] = True,
+    fastmath: FastMath = False,
+    boundscheck: bool | None = None,
+    cache: bool = False,
+    parallel: bool = False,
+    debug: bool = False,
+    promotion: Literal["treadle", "numba"] | None = None,
+    locals: dict[str, _core.Type] | None = None,
+) -> Callable[[Callable[..., Any]], np.ufunc]: ...
+@overload
+def vectorize(
+    signatures_or_function: Signatures | None = None,
+    /,
+    *,
+    identity: Identity = None,
+    target: Literal["cuda", "gpu"],
+    nopython: Literal[True] = True,
+    fastmath: FastMath = False,
+    boundscheck: bool | None = None,
+    cache: bool = False,
+    parallel: bool = False,
+    debug: bool = False,
+    promotion: Literal["treadle", "numba"] | None = None,
+    locals: dict[str, _core.Type] | None = None,
+) -> Callable[[Callable[..., Any]], DeviceUfunc]: ...
 def vectorize(
     signatures_or_function: Any = None, /, *, identity: Any = None, target: str = "cpu", **options: Any
 ) -> Any:
@@ -328,13 +404,43 @@ def _make_gufunc(
     return DeviceGUfunc(u, fn, parsed, layout, flags)
 
 
+@overload
+def guvectorize(
+    *signatures_and_layout: Any,
+    identity: Identity = None,
+    target: Literal["cpu", "parallel"] = "cpu",
+    writable_args: str | int | Collection[str | int] | None = (),
+    nopython: Literal[True] = True,
+    fastmath: FastMath = False,
+    boundscheck: bool | None = None,
+    cache: bool = False,
+    parallel: bool = False,
+    debug: bool = False,
+    promotion: Literal["treadle", "numba"] | None = None,
+    locals: dict[str, _core.Type] | None = None,
+) -> Callable[[Callable[..., Any]], np.ufunc]: ...
+@overload
+def guvectorize(
+    *signatures_and_layout: Any,
+    identity: Identity = None,
+    target: Literal["cuda", "gpu"],
+    writable_args: str | int | Collection[str | int] | None = (),
+    nopython: Literal[True] = True,
+    fastmath: FastMath = False,
+    boundscheck: bool | None = None,
+    cache: bool = False,
+    parallel: bool = False,
+    debug: bool = False,
+    promotion: Literal["treadle", "numba"] | None = None,
+    locals: dict[str, _core.Type] | None = None,
+) -> Callable[[Callable[..., Any]], DeviceGUfunc]: ...
 def guvectorize(
     *signatures_and_layout: Any,
     identity: Any = None,
     target: str = "cpu",
     writable_args: Any = (),
     **options: Any,
-) -> Callable[[Any], Any]:
+) -> Any:
     """Make a generalised NumPy ufunc of a function over arrays.
 
     The function gets a view of each operand, outputs last, and stores its results into the outputs. Inputs without axes are numbers; outputs without axes
@@ -388,6 +494,10 @@ def guvectorize(
         return _make_gufunc(fn, signatures, layout, identity, writable_args, target, options, flags)
 
     return decorate
+
+
+for _decorator in (vectorize, guvectorize):
+    with_options(_decorator, {name: of[0] for name, of in _OPTIONS.items() if name not in _NOT_HERE})
 
 
 # --- looking into one ---

@@ -694,6 +694,8 @@ static PyMethodDef methods[] = {
     {"inspect_ir", WITH_KEYWORDS(fn_inspect_ir), ir_doc},
     {"inspect_llvm", WITH_KEYWORDS(fn_inspect_llvm), llvm_doc},
     {"inspect_asm", WITH_KEYWORDS(fn_inspect_asm), asm_doc},
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS,
+     "Function[[float], int]: with its parameters and its result, for annotations."},
     {"__reduce__", fn_reduce, METH_NOARGS, NULL},
     {"__copy__", fn_self, METH_NOARGS, NULL},
     {"__deepcopy__", fn_self, METH_O, NULL},

@@ -198,12 +198,18 @@ static bool arg_in_range(const tr_code *c, const tr_decoded *d, const tr_bc *i) 
     }
 }
 
+/* pytest puts calls of helpers in place of the asserts of a test module. Their names are none that Python's grammar has. */
+static bool is_of_pytest(const char *name) {
+    return strncmp(name, "@py", strlen("@py")) == 0;
+}
+
 /* The row that an instruction runs into, or TR_NYI__COUNT. */
 static tr_nyi_id refuses(const tr_code *c, const tr_decoded *d, uint32_t i) {
     const tr_bc *ins = &d->ins[i];
     switch (ins->op) {
     case TR_N_REFUSED: return (tr_nyi_id)ins->aux;
     case TR_N_STOREDEREF: return c->kinds[ins->arg] & KIND_FREE ? TR_NYI_NONLOCAL : TR_NYI__COUNT;
+    case TR_N_GLOBAL: return is_of_pytest(c->names[ins->arg]) ? TR_NYI_PYTEST_ASSERT : TR_NYI__COUNT;
     default: return TR_NYI__COUNT;
     }
 }

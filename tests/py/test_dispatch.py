@@ -543,6 +543,15 @@ def test_methods():
     assert A.one.__name__ == "one"
 
 
+def test_annotations_name_parameters_and_result():
+    alias = treadle.Function[[float, int], float]
+    assert typing.get_origin(alias) is treadle.Function
+    assert typing.get_args(alias) == ([float, int], float) and treadle.Function[..., int].__args__ == (
+        ...,
+        int,
+    )
+
+
 def test_pickle():
     f = pickle.loads(pickle.dumps(at_module_level))
     assert f is at_module_level
@@ -556,6 +565,26 @@ def test_pickle():
     rebuild, args = declared.__reduce__()
     again = rebuild(*args)
     assert again.signatures == declared.signatures and again.options == {"fastmath": True} and again.sealed
+
+
+@pytest.mark.parametrize(
+    "asks", ["cloudpickle.cloudpickle", "joblib.externals.cloudpickle.cloudpickle", "pickle"]
+)
+def test_cloudpickle_takes_what_main_has_by_its_parts(monkeypatch, asks):
+    """Its workers have another `__main__`, where the name leads nowhere; those of multiprocessing run the script again."""
+    main = type(sys)("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    exec("def f(x): return x + 1", vars(main))
+    main.f = njit(main.f)
+    space = {"__name__": asks}
+    exec("def dump(f): return f.__reduce__()", space)
+    found = space["dump"](main.f)
+    if asks == "pickle":
+        assert found == "f" and pickle.loads(pickle.dumps(main.f)) is main.f
+    else:
+        rebuild, args = found
+        assert args[0] is main.f.py_func and rebuild(*args)(1) == 2
+    assert space["dump"](at_module_level) == "at_module_level"
 
 
 def rebuilt(f):

@@ -6,6 +6,8 @@ them anew after a change, look at the difference, and commit: ``TREADLE_REGOLD=1
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import os
 import random
 import re
@@ -18,7 +20,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+import treadle
 from treadle import _core
 
 HERE = Path(__file__).parent
@@ -332,11 +336,119 @@ def test_broken_bytecode_is_an_error_at_worst() -> None:
     assert min(seen["ok"], seen["refused"], seen["error"]) > 50, seen
 
 
+@pytest.mark.parametrize("condition", ["x", "x > 0, 'no'", "0 < x and g(x) == 1", "not isinstance(x, int)"])
+def test_asserts_that_pytest_rewrote(condition: str) -> None:
+    """The message is of what the user did not write, and of the assert that he did."""
+    from _pytest.assertion import rewrite
+
+    source = f"def f(x):\n    y = x + 1\n    assert {condition}\n    return y\n"
+    assert _core._front(define(source))[0] == "ok"
+    tree = ast.parse(source)
+    rewrite.rewrite_asserts(tree, source.encode())
+    space: dict = {"g": lambda x: x}
+    exec(compile(tree, "test_x.py", "exec"), space)
+    kind, text = _core._front(space["f"])
+    assert kind == "refused" and text.startswith("pytest-assert:3"), text
+    with pytest.raises(treadle.UnsupportedError) as e:
+        treadle.njit(space["f"])(1)
+    assert "test_x.py:3:5 in f" in str(e.value) and "PYTEST_DONT_REWRITE" in str(e.value)
+
+
+def test_what_is_refused_before_a_rewritten_assert_is_told_first() -> None:
+    from _pytest.assertion import rewrite
+
+    tree = ast.parse("def f(x):\n    import os\n    assert x\n")
+    rewrite.rewrite_asserts(tree, b"")
+    space: dict = {}
+    exec(compile(tree, "test_x.py", "exec"), space)
+    assert _core._front(space["f"])[1].startswith("import:2")
+
+
 def test_every_id_in_use_has_a_row() -> None:
     rows = set(re.findall(r'^X\(\w+, "([\w-]+)"', (ROOT / "src/ir/nyi.def").read_text(), re.M))
     for path in (ROOT / "src").rglob("*.c"):
         used = re.findall(r'tr_em_unsupported\([^,;]+, "([\w-]+)"', path.read_text())
         assert set(used) <= rows, f"{path}: {set(used) - rows}"
+
+
+def gen_limits():
+    spec = importlib.util.spec_from_file_location("gen_limits", ROOT / "tools/gen_limits.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(ROOT / "tools"))
+    return module
+
+
+def test_functions_that_the_page_of_limits_names_are_refused() -> None:
+    missing = [name for names, _ in gen_limits().missing_functions() for name in names]
+    for name in missing:
+        place = np
+        for part in name.rstrip(".").split("."):
+            place = getattr(place, part)
+        if not name.endswith("."):
+            with pytest.raises(treadle.TreadleError):
+                treadle.njit(lambda a: place(a))(1.0)
+
+
+def test_a_function_that_is_there_is_not_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module = gen_limits()
+    monkeypatch.setattr(module, "FUNCTIONS", (("sort inv. linalg.", "x"), ("sort", "y")))
+    monkeypatch.setattr(module, "BUILTINS", tmp_path / "builtins.def")
+    (tmp_path / "builtins.def").write_text(
+        'F(A, "numpy.sort", "a", t, 0)\nF(B, "numpy.linalg.inv", "a", t, 0)\n'
+    )
+    assert module.missing_functions() == [(["inv."], "x")]
+
+
+# What the page says of whole kinds: refused with the kind of error that it says, or compiled where it says so.
+KINDS = {
+    "return [x]": False,
+    "return {x: 1}": False,
+    "return {x}": False,
+    "return [i for i in range(3)]": False,
+    "return sum(i for i in range(3))": False,
+    "yield x": False,
+    "return str(x)": False,
+    "return np.array([x, x]).sum()": True,
+    "s = 0\n    for v in [1, 2]: s += v\n    return s": True,
+    "return 2 if 'ab' == 'ab' else x": True,
+    "return open(x)": False,
+}
+
+
+@pytest.mark.parametrize("body", KINDS)
+def test_what_the_page_of_limits_says_of_kinds(body: str) -> None:
+    space: dict = {"np": np}
+    exec(f"def f(x):\n    {body}\n", space)
+    if KINDS[body]:
+        assert treadle.njit(space["f"])(1) == space["f"](1)
+    else:
+        with pytest.raises(treadle.TreadleError):
+            treadle.njit(space["f"])(1)
+
+
+ARGUMENTS = {
+    "list": [1],
+    "dict": {1: 2},
+    "set": {1},
+    "object": object(),
+    "long": 2**70,
+    "dates": np.zeros(1, "M8[s]"),
+    "records": np.zeros(1, "f8,f8"),
+    "strings": np.zeros(1, "U1"),
+    "objects": np.zeros(1, object),
+    "longdouble": np.zeros(1, np.longdouble),
+    "masked": np.ma.zeros(1),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_that_the_page_of_limits_names(name: str) -> None:
+    with pytest.raises((TypeError, OverflowError), match="argument 'x'"):
+        treadle.njit(lambda x: x)(ARGUMENTS[name])
 
 
 def test_page_of_limits_is_current() -> None:

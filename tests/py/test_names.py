@@ -11,12 +11,13 @@ import builtins
 import functools
 import inspect
 import pathlib
+import pydoc
 import re
 import sys
 
 import pytest
 import treadle
-from treadle import _core, _library, config, cuda, decorators, errors, run, types
+from treadle import _core, _library, config, cuda, decorators, errors, run, types, ufunc
 from treadle.cuda import _compile, args, cudadrv
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -142,6 +143,40 @@ def test_options_are_documented():
     assert set(entry[1:]) == set(decorators._OPTIONS), "the docstring of jit"
     table = re.findall(r"(?m)^\| `([a-z_]+)` \| ", (ROOT / "docs/guide.md").read_text())
     assert set(table) == set(decorators._OPTIONS) - {"nopython"}, "the table in docs/guide.md"
+
+
+def keywords_of_overloads(module) -> dict[str, list[dict[str, object]]]:
+    """The keyword parameters of a module's overloads, with their defaults, by function."""
+    found: dict[str, list[dict[str, object]]] = {}
+    for node in ast.parse(pathlib.Path(module.__file__).read_text()).body:
+        if isinstance(node, ast.FunctionDef) and any(
+            getattr(d, "id", "") == "overload" for d in node.decorator_list
+        ):
+            assert node.args.kwarg is None, "names are what a reader and completion get"
+            defaults = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            named = {a.arg: None if d is None else ast.literal_eval(d) for a, d in defaults}
+            found.setdefault(node.name, []).append(named)
+    return found
+
+
+def test_options_have_types_and_are_shown():
+    """Type checkers, help() and completion see the options that there are, with the defaults of the table."""
+    table = {name: default for name, (default, _) in decorators._OPTIONS.items()}
+    of_ufuncs = {name: d for name, d in table.items() if name not in ufunc._NOT_HERE}
+    expected = {"jit": (2, table), "vectorize": (4, of_ufuncs), "guvectorize": (2, of_ufuncs)}
+    typed = keywords_of_overloads(decorators) | keywords_of_overloads(ufunc)
+    assert set(typed) == set(expected)
+    for name, (count, options) in expected.items():
+        assert len(typed[name]) == count, name
+        for keywords in typed[name]:
+            assert {k: v for k, v in keywords.items() if k in table} == options, name
+            assert keywords.keys() - table.keys() <= {"identity", "target", "writable_args"}
+        shown = inspect.signature(getattr(treadle, name)).parameters
+        assert {k: p.default for k, p in shown.items() if k in table} == options, name
+        assert all(shown[k].kind is inspect.Parameter.KEYWORD_ONLY for k in options)
+    assert inspect.signature(treadle.njit) == inspect.signature(treadle.jit)
+    text = pydoc.render_doc(treadle.njit, renderer=pydoc.plaintext)
+    assert "boundscheck=None" in text and "fastmath : bool or set of str" in text
 
 
 def environment_variables() -> set[str]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import pathlib
+import py_compile
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
+import treadle
+from treadle.run import main
 
 HERE = pathlib.Path(__file__).parent
 
@@ -109,7 +113,7 @@ def test_the_programs_that_must_run_as_they_stand():
 
 
 def test_install_only_once():
-    from treadle.run import install, main
+    from treadle.run import install
 
     before = list(sys.meta_path)
     try:
@@ -251,12 +255,202 @@ def test_arguments_and_path(tmp_path):
     assert r.returncode == 3 and r.stdout == "['-a', 'b'] 42 __main__\n"
 
 
-def test_usage(tmp_path):
-    assert run().returncode == 2 and "usage" in run().stderr
-    assert run("--help").returncode == 0
-    assert run("walk").returncode == 2
-    r = run("run", tmp_path / "nothing.py")
-    assert r.returncode == 2 and "there is no file" in r.stderr
+SHOW = """
+import sys, os
+annotated: int = 1
+print(sys.modules["__main__"].__annotations__)
+main = sys.modules["__main__"]
+names = {k: v if isinstance(v, str) else type(v).__name__ for k, v in vars(main).items() if k not in ("__cached__", "__annotations__", "names")}
+loader = main.__loader__
+print(sorted(names.items()), sys.argv, sys.path[:2], __name__, vars(main) is globals(), getattr(main.__spec__, "name", None),
+      loader.__name__ if isinstance(loader, type) else type(loader).__name__)
+if "fail" in sys.argv:
+    sys.exit("failed")
+"""
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        "script.py a -m b",
+        "./script.py fail",
+        "package/link.py",
+        "-m package a -c b",
+        "-mpackage.inner",
+        "-m package.nothing",
+        "-m nothing",
+        "folder a",
+        "archive.zip",
+        "compiled.pyc",
+        "-c CODE a",
+    ],
+)
+@pytest.mark.parametrize("options", [[], ["-P"]], ids=["", "P"])
+def test_as_python_runs_it(tmp_path, argv, options):
+    """sys.argv, sys.path, the module `__main__`, exit status and messages are those of Python itself."""
+    script(tmp_path, SHOW)
+    for folder, name in (
+        ("package", "__main__"),
+        ("package", "inner"),
+        ("package", "__init__"),
+        ("folder", "__main__"),
+    ):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / f"{name}.py").write_text("" if name == "__init__" else SHOW)
+    (tmp_path / "package/link.py").symlink_to("../script.py")
+    with zipfile.ZipFile(tmp_path / "archive.zip", "w") as z:
+        z.writestr("__main__.py", SHOW)
+    py_compile.compile(str(tmp_path / "script.py"), str(tmp_path / "compiled.pyc"))
+    args = [SHOW if a == "CODE" else a for a in argv.split()]
+
+    def seen(*before):
+        command = [sys.executable, *options, *before, *args]
+        r = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+        return r.returncode, r.stdout, r.stderr.splitlines()[-1:]
+
+    plain = seen()
+    assert seen("-m", "treadle", "run") == plain
+    assert plain[1] or plain[0] == 1
+
+
+def test_main_stays_until_the_process_ends(tmp_path):
+    """As Python itself has it; at exit, threads and handlers look there."""
+    s = script(
+        tmp_path,
+        "import atexit, sys\nVALUE = 42\natexit.register(lambda: print(sys.modules['__main__'].VALUE))",
+    )
+    assert ok(run("run", s)) == "42\n"
+
+
+CHILD = (
+    "import numba, sys; print(numba.__version__, numba.njit(lambda x: x + 1)(1), 'treadle' in sys.modules)"
+)
+CHILDREN = f"""
+import json, subprocess, sys
+def child(*options, **more):
+    print(subprocess.run([sys.executable, *options, "-c", {CHILD!r}], capture_output=True, text=True, **more).stdout.strip() or "none")
+if __name__ == "__main__":
+    child()
+    child("-E")
+    child("-P", cwd="/")
+"""
+
+
+def test_processes_that_it_begins_are_followed(tmp_path):
+    out = ok(run("run", script(tmp_path, CHILDREN))).splitlines()
+    assert out[0] == out[2] and out[0].endswith(" 2 True")
+    assert out[1] != out[0]  # Python was told to read no variables: Numba itself, or nothing
+    ours = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    r = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, env=ours)
+    assert "True" not in r.stdout, "without the command nothing is followed"
+
+
+def test_children_of_children(tmp_path):
+    s = script(
+        tmp_path, f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {CHILDREN!r}], check=True)"
+    )
+    assert ok(run("run", s)).splitlines()[0].endswith(" 2 True")
+
+
+SPAWNED = """
+import multiprocessing as mp
+import numba
+@numba.njit
+def f(x):
+    return x * 2
+def g(x):
+    import numba
+    return f(x), numba.__version__ and numba.jit.__module__
+if __name__ == "__main__":
+    for method in ("spawn", "forkserver", "fork"):
+        with mp.get_context(method).Pool(1) as pool:
+            print(pool.map(g, [1, 2]))
+"""
+
+
+@pytest.mark.parametrize("way", ["file", "module"])
+def test_multiprocessing(tmp_path, way):
+    s = script(tmp_path, SPAWNED)
+    out = ok(run("run", *([s] if way == "file" else ["-m", "script"]), cwd=tmp_path))
+    assert out == "[(2, 'treadle._numba'), (4, 'treadle._numba')]\n" * 3
+
+
+def test_a_sitecustomize_of_the_users(tmp_path):
+    """It is found and imported as without the command; its errors are told as Python tells them."""
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import sys\nsys.stdout.write('mine ')\nVALUE = 1\n")
+    path = os.pathsep.join([str(own), os.environ.get("PYTHONPATH", "")])
+    code = (
+        "import sys, sitecustomize as s; print(s.VALUE, any('_hook' in p for p in sys.path), end=' '); "
+        + CHILD
+    )
+    s = script(
+        tmp_path, f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {code!r}], check=True)"
+    )
+    out = ok(run("run", s, env={"PYTHONPATH": path}))
+    assert out.startswith("mine mine 1 False ") and out.endswith(" 2 True\n")
+    (own / "sitecustomize.py").write_text("1 / 0\n")
+    s.with_name("other.py").write_text(
+        f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {CHILD!r}], check=True)"
+    )
+    r = run("run", s.with_name("other.py"), env={"PYTHONPATH": path})
+    assert r.stdout.endswith(" 2 True\n") and r.stderr.count("ZeroDivisionError") == 2
+
+
+HOOK = pathlib.Path(treadle.__file__).parent / "_hook" / "sitecustomize.py"
+
+
+def test_a_python_of_another_version_is_left_alone(tmp_path):
+    """The folder is named to whatever Python is begun: where this Treadle was not built for it, nothing is put there."""
+    copy = tmp_path / "treadle" / "_hook"
+    copy.mkdir(parents=True)
+    (copy / "sitecustomize.py").write_text(HOOK.read_text())
+    code = "import sys; print(any('Finder' == getattr(f, '__name__', '')[1:] for f in sys.meta_path), 'treadle' in sys.modules)"
+
+    def seen(folder):
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(folder)},
+        ).stdout
+
+    assert seen(copy) == "False False\n" and seen(HOOK.parent) == "True False\n"
+
+
+def test_a_child_finds_treadle_where_its_parent_did():
+    """A path of the parent's own does not reach children; the folder that they are told says where Treadle is."""
+    lost = "import numpy, os, sys; sys.path[:] = [p for p in sys.path if not os.path.isdir(os.path.join(p, 'treadle'))]; "
+    env = {**os.environ, "PYTHONPATH": str(HOOK.parent) + os.pathsep + os.environ.get("PYTHONPATH", "")}
+    code = lost + CHILD + "; import treadle; print(treadle.__file__)"
+    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert ok(r).splitlines()[1] == str(HOOK.parents[1] / "__init__.py") and " 2 True" in r.stdout
+
+
+def test_usage(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for argv, said in (
+        ([], "a command is missing"),
+        (["walk"], "there is no command 'walk'"),
+        (["run"], "the program is missing"),
+        (["run", "-m"], "the module is missing"),
+        (["memcheck", "-c"], "the code is missing"),
+        (["run", "-O", "x.py"], "python -O -m treadle run"),
+        (["run", "nothing.py"], "there is no file 'nothing.py'"),
+        (["run", "package.module"], "a module is run by -m package.module"),
+        (["run", str(tmp_path)], "has no __main__.py"),
+    ):
+        assert main(argv) == 2, argv
+        out, err = capsys.readouterr()
+        assert out == "" and said in err.splitlines()[-1], argv
+        assert "-m nothing" not in err
+    for argv in (["--help"], ["-h"], ["run", "--help"], ["memcheck", "-h"]):
+        assert main(argv) == 0
+        out, err = capsys.readouterr()
+        assert out.startswith("usage: ") and err == ""
+    r = run()
+    assert r.returncode == 2 and r.stderr.startswith("usage: ")
 
 
 def test_disable_jit(tmp_path):

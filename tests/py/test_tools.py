@@ -160,6 +160,29 @@ def test_probe_sees_through_the_environment(tmp_path: Path) -> None:
     assert devenv.probe("/bin/false") is None
 
 
+def test_the_environment_finds_its_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`.venv-X/bin/python` imports what was built for it, without a variable; PYTHONPATH names another build."""
+    monkeypatch.setattr(devenv, "ROOT", tmp_path)
+    found = devenv.probe(sys.executable)
+    subprocess.run([found.path, "-m", "venv", "--without-pip", found.venv], check=True)
+    for name in ("release", "debug"):
+        (tmp_path / name / "stage").mkdir(parents=True)
+        (tmp_path / name / "stage" / "treadle.py").write_text(f"NAME = {name!r}\n")
+    built = [devenv.Build(found, tmp_path / name) for name in ("release", "debug")]
+    devenv.link_into_venv(built[0])
+
+    def seen(**env: str) -> str:
+        command = [found.python, "-c", "import treadle; print(treadle.NAME)"]
+        here = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        return subprocess.run(
+            command, env={**here, **env}, cwd=tmp_path, capture_output=True, text=True
+        ).stdout.strip()
+
+    assert seen() == "release" and seen(PYTHONPATH=str(built[1].stage)) == "debug"
+    said = dev.own_script(built[0])
+    assert str(found.python) in said and "script.py" in said
+
+
 def test_what_is_missing_is_named_with_the_line_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
     py = devenv.probe(sys.executable)
     monkeypatch.setattr(devenv, "LLVM_CONFIG", "llvm-config-that-is-not-there")

@@ -1,0 +1,61 @@
+"""The programs of docs/working.md and docs/from-numba.md run as they stand there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"(?m)^```python\n(.*?)^```$", (DOCS / page).read_text(), re.S)
+
+
+FILES = {text.split("\n")[0].removeprefix("# "): text for text in blocks("working.md")}
+
+
+def python(folder: Path, *args: str) -> None:
+    env = {**os.environ, "TREADLE_CACHE_DIR": str(folder / "code"), "TREADLE_VERIFY": "0"}
+    command = [sys.executable, *args]
+    r = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=240)
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_working(tmp_path: Path, name: str) -> None:
+    assert name.endswith(".py")
+    for file, text in FILES.items():
+        (tmp_path / file).write_text(text)
+    for package in re.findall(r"(?m)^(?:import|from) (joblib|dask)", FILES[name]):
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    python(tmp_path, *(["-m", "pytest", "-q", name] if name.startswith("test_") else [name]))
+
+
+def test_from_numba(tmp_path: Path) -> None:
+    for text in blocks("from-numba.md"):
+        (tmp_path / "script.py").write_text(text)
+        python(tmp_path, "script.py")
+
+
+def test_links() -> None:
+    """What a page links to is there, and so is the heading."""
+    for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
+        text = re.sub(r"(?s)```.*?```|`[^`\n]*`", "", page.read_text())
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if "://" in target:
+                continue
+            file, _, heading = target.partition("#")
+            path = page.parent / file if file else page
+            assert path.exists(), f"{page.name}: {target}"
+            if heading and path.suffix == ".md":
+                titles = re.findall(r"(?m)^#+ (.*)$", path.read_text())
+                anchors = {re.sub(r"[^\w\- ]", "", t.lower()).replace(" ", "-") for t in titles}
+                assert heading in anchors, f"{page.name}: {target}"
