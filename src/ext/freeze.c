@@ -665,7 +665,7 @@ static const tr_obj *freeze_attr(tr_frozen *z, const tr_obj *module, const char 
 
 static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
     uint32_t row;
-    if (tr_builtin_map_find(atomic_load(&z->host->builtins), o, &row)) {
+    if (tr_builtin_map_find(&z->host->builtins, o, &row)) {
         const char *path = tr_builtins[row].path;
         tr_obj *r = new_obj(z, TR_OBJ_BUILTIN, o, strncmp(path, "builtins.", 9) ? path : path + 9);
         r->u.builtin = row;
