@@ -54,9 +54,34 @@ static inline uint64_t tr_rt_mt_64(tr_mt *m) {
     return hi << 32 | tr_rt_mt_32(m);
 }
 /* In [0, 1), with 53 bits. */
+static inline double tr_rt_mt_double_of(uint32_t a, uint32_t b) {
+    return (double)((int64_t)(a >> 5) << 26 | b >> 6) * 0x1p-53;
+}
 static inline double tr_rt_mt_double(tr_mt *m) {
-    uint32_t a = tr_rt_mt_32(m) >> 5, b = tr_rt_mt_32(m) >> 6;
-    return (double)((int64_t)a << 26 | b) * 0x1p-53;
+    uint32_t a = tr_rt_mt_32(m);
+    return tr_rt_mt_double_of(a, tr_rt_mt_32(m));
+}
+
+/* What programs draw one by one: short ways that call nothing, while the numbers last; false: nothing is drawn, and the generator may not even be
+ * there. A double, and a number whose highest `32 - none` bits (shift) or lowest ones (mask) are not above `top`. */
+static inline bool tr_rt_mt_quick_double(tr_mt *m, double *x) {
+    uint32_t at = m->next;
+    if (__builtin_expect(at + 2 > TR_MT_WORDS, 0))
+        return false;
+    m->next = at + 2;
+    *x = tr_rt_mt_double_of(m->out[at], m->out[at + 1]);
+    return true;
+}
+static inline bool tr_rt_mt_quick_up_to(tr_mt *m, uint32_t top, uint32_t mask, unsigned none, uint32_t *x) {
+    for (uint32_t at = m->next; at < TR_MT_WORDS;) {
+        *x = (m->out[at++] & mask) >> none;
+        if (*x <= top) {
+            m->next = at;
+            return true;
+        }
+        m->next = at;
+    }
+    return false;
 }
 
 #endif

@@ -17,8 +17,14 @@ void tr_rt_py_seed_any(void) {
     tr_rt_mt_seed_any(m);
 }
 
-double tr_rt_py_random(void) {
+static __attribute__((noinline)) double random_slowly(void) {
     return tr_rt_mt_double(tr_rt_mt_py());
+}
+
+double tr_rt_py_random(void) {
+    tr_mts *t = tr_rt_mts;
+    double x;
+    return __builtin_expect(t && tr_rt_mt_quick_double(&t->py, &x), 1) ? x : random_slowly();
 }
 
 /* Words from the lowest on, of the last one its high bits. */
@@ -35,27 +41,29 @@ uint64_t tr_rt_py_bits(int64_t k) {
     return some_bits(tr_rt_mt_py(), (unsigned)k);
 }
 
-/* 0: of 2**64. */
-uint64_t tr_rt_py_below(uint64_t n) {
+static __attribute__((noinline)) uint64_t below_slowly(uint64_t n) {
     tr_mt *m = tr_rt_mt_py();
     uint64_t x, high;
-    if (__builtin_expect(n - 1 < UINT32_MAX, 1)) {
-        uint32_t end = (uint32_t)n, none = (unsigned)__builtin_clz(end), y;
-        do
-            y = tr_rt_mt_32(m) >> none;
-        while (y >= end);
-        x = y;
-    } else if (n) {
+    if (n) {
         unsigned k = 64u - (unsigned)__builtin_clzll(n);
         do
             x = some_bits(m, k);
         while (x >= n);
-    } else {
+    } else { /* of 2**64 */
         do {
             x = some_bits(m, 64);
             high = some_bits(m, 1);
         } while (high);
     }
+    return x;
+}
+
+uint64_t tr_rt_py_below(uint64_t n) {
+    tr_mts *t = tr_rt_mts;
+    uint32_t end = (uint32_t)n, x;
+    if (!t || n - 1 >= UINT32_MAX ||
+        !tr_rt_mt_quick_up_to(&t->py, end - 1, UINT32_MAX, (unsigned)__builtin_clz(end), &x))
+        return below_slowly(n);
     return x;
 }
 

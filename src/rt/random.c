@@ -46,8 +46,14 @@ void tr_rt_np_seed_any(void) {
     tr_rt_mt_seed_any(m);
 }
 
-double tr_rt_np_random(void) {
+static __attribute__((noinline)) double random_slowly(void) {
     return tr_rt_mt_double(tr_rt_mt_np());
+}
+
+double tr_rt_np_random(void) {
+    tr_mts *t = tr_rt_mts;
+    double x;
+    return __builtin_expect(t && tr_rt_mt_quick_double(&t->np, &x), 1) ? x : random_slowly();
 }
 
 static double gauss(tr_mt *m) {
@@ -67,8 +73,16 @@ static double gauss(tr_mt *m) {
     return f * y;
 }
 
-double tr_rt_np_gauss(void) {
+static __attribute__((noinline)) double gauss_slowly(void) {
     return gauss(tr_rt_mt_np());
+}
+
+double tr_rt_np_gauss(void) {
+    tr_mts *t = tr_rt_mts;
+    if (!t || !t->np.has_gauss)
+        return gauss_slowly();
+    t->np.has_gauss = false;
+    return t->np.gauss;
 }
 
 /* --- whole numbers in a range: what is too large is drawn again --- */
@@ -87,15 +101,16 @@ static uint64_t up_to(tr_mt *m, uint64_t most, uint64_t mask) {
     return x;
 }
 
-/* The usual ones, below 2**32, without asking again in each round how large they are. */
+static __attribute__((noinline)) uint64_t up_to_slowly(uint64_t most) {
+    return up_to(tr_rt_mt_np(), most, mask_of(most));
+}
+
 uint64_t tr_rt_np_up_to(uint64_t most) {
-    tr_mt *m = tr_rt_mt_np();
-    if (__builtin_expect(most - 1 >= UINT32_MAX, 0))
-        return up_to(m, most, mask_of(most));
-    uint32_t top = (uint32_t)most, mask = UINT32_MAX >> __builtin_clz(top), x;
-    do
-        x = tr_rt_mt_32(m) & mask;
-    while (x > top);
+    tr_mts *t = tr_rt_mts;
+    uint32_t top = (uint32_t)most, x;
+    if (!t || most - 1 >= UINT32_MAX ||
+        !tr_rt_mt_quick_up_to(&t->np, top, UINT32_MAX >> __builtin_clz(top), 0, &x))
+        return up_to_slowly(most);
     return x;
 }
 
