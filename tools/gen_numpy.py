@@ -34,7 +34,8 @@ when a function compiles.
 - Sums of floats are added in a tree (error no worse than NumPy's), running sums in order, in blocks of 16,384, `np.add.at` in order, in blocks of 32,768 and more; all are the same on one core or many.
 - `@`, `np.dot` and `np.matmul` call the BLAS that NumPy or SciPy has loaded, without copies for matrices in rows or in columns; rows that a loop multiplies by one matrix go there together, so how many there are may show in last bits; `TREADLE_BLAS=none` uses loops of our own.
 - Random numbers: after `np.random.seed(s)` in compiled code, `np.random`'s functions give the numbers that they give in Python after `np.random.seed(s)`, bit for bit; so do those of Python's `random` after `random.seed(s)`. As in Numba,
-  compiled code has generators of its own, apart from NumPy's and Python's, and each thread has its own: `seed` is for the thread that calls it. A thread that nobody seeded, a worker of `prange` among them, begins with the system's entropy. The child of a fork goes on
+  compiled code has generators of its own, apart from NumPy's and Python's, and each thread has its own: `seed` is for the thread that calls it. A thread that nobody seeded begins with the system's entropy. Of a loop over a `prange` in a thread that was seeded each range of rounds has a generator of its own, the one that NumPy's
+  `SeedSequence(seed, spawn_key=(loops since the seed, range))` makes, so the numbers are the same for any number of threads; in a thread that was not, who takes part draws from his own. The child of a fork goes on
   with a seed that the program named, and begins anew where it named none. The parameters of distributions are numbers, `size` is an integer or a tuple; a literal `None` is as if it were left out.
 
 ## What differs

@@ -1,7 +1,7 @@
 /* Random numbers: np.random's functions over the thread's own RandomState, and Python's random over another generator. All numbers come from the runtime
  * (rt/random.c, rt/pyrandom.c), which keeps the generators; here stand what arguments may be, as NumPy and CPython have it, and what is made of the numbers. A new array is
- * filled by one call. Each call changes the thread's generator, so calls stay in the order in which they are written; a loop over a prange takes from the generator of
- * the thread that a round happens to run on.
+ * filled by one call. Each call changes the thread's generator, so calls stay in the order in which they are written; ranges of a loop over a prange have
+ * generators of their own (rt/mt.c).
  * Parameters of distributions are numbers. */
 #include <math.h>
 

@@ -14,12 +14,18 @@ typedef struct tr_mt {
     bool wanted;    /* by the program, with a seed that it named: a child of a fork goes on with it */
     bool has_gauss; /* normal numbers come in pairs: the other one */
     double gauss;
+    /* What generators of a region's ranges are made of: NumPy's SeedSequence of the seed, as far as the words of a spawn key that would come next, and how
+     * many regions there were since. Of a range's own: which one, of the generator whose region it is; NULL: it is none of a seed's. */
+    uint32_t pool[4], hash, regions;
+    const struct tr_mt *of;
+    uint64_t range;
     uint32_t key[TR_MT_WORDS]; /* the recurrence */
     uint32_t out[TR_MT_WORDS]; /* what is handed out of it, tempered all at once */
 } tr_mt;
 
 typedef struct tr_mts {
     tr_mt np, py;
+    struct tr_mts *outer, *inner; /* of the same thread: inside of a range, of a region in it */
 } tr_mts;
 
 /* The thread's, or NULL before it asked. A pointer, as room in the block that threads have from their start is scarce. */
@@ -34,6 +40,12 @@ void tr_rt_mt_refill(tr_mt *m);
 void tr_rt_mt_seed(tr_mt *m, uint32_t seed);
 void tr_rt_mt_seed_row(tr_mt *m, const int64_t *key, uint64_t n);
 void tr_rt_mt_seed_any(tr_mt *m);
+
+/* A region opens: the thread's generators, if their numbers go on from a seed that the program named; else NULL, and each thread that takes part
+ * has its own. Around each range then: it has generators that follow from the seed, the region and the range; false: there is no memory. */
+const tr_mts *tr_rt_mt_region(void);
+bool tr_rt_mt_range_begin(const tr_mts *opener, uint64_t range);
+void tr_rt_mt_range_end(void);
 
 static inline tr_mt *tr_rt_mt_np(void) {
     tr_mts *t = tr_rt_mts;

@@ -12,7 +12,7 @@ import threading
 import numpy as np
 import pytest
 import treadle
-from treadle import njit, prange, vectorize
+from treadle import cuda, float64, njit, prange, vectorize
 from treadle.errors import TreadleError, TypingError, UnsupportedError
 
 SEED = 12345
@@ -496,7 +496,7 @@ def test_functions_under_names_of_their_own():
 
 
 def test_prange(threads):
-    """Each thread draws from its own generator, so all numbers are different, and far from the others."""
+    """No two ranges, and no two threads, draw the same numbers."""
 
     @njit(parallel=True)
     def f(n):
@@ -518,6 +518,87 @@ def test_prange(threads):
         return 4 * inside / n
 
     assert abs(pi(400_000) - math.pi) < 0.03
+
+
+@njit(parallel=True)
+def in_ranges(seed, n):
+    np.random.seed(seed)
+    random.seed(seed)
+    x, y = np.empty(n), np.empty(n)
+    for i in prange(n):
+        x[i] = np.random.normal()
+        y[i] = random.random()
+    z = np.empty(n)
+    for i in prange(n):
+        z[i] = np.random.random()
+    return x, y, z, np.random.random()
+
+
+def test_prange_is_the_same_for_any_number_of_threads():
+    most, got = treadle.get_num_threads(), []
+    try:
+        for k in {1, min(2, most), most}:
+            treadle.set_num_threads(k)
+            got += [in_ranges(17, 60_000), in_ranges(17, 60_000)]
+    finally:
+        treadle.set_num_threads(most)
+    for g in got[1:]:
+        same(g, got[0])
+    assert got[0][3] == np.random.RandomState(17).random()
+    assert not np.array_equal(in_ranges(18, 60_000)[0], got[0][0])
+
+
+def test_ranges_are_what_numpy_would_spawn():
+    x, _, z, _ = in_ranges(17, 60_000)
+
+    def child(region, k):
+        return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(17, spawn_key=(region, k))))
+
+    for got, region, method in ((x, 1, "normal"), (z, 2, "random")):
+        first = getattr(child(region, 0), method)(size=60_000)
+        grain = int(np.argmax(got != first))
+        assert 0 < grain < 60_000, "there is one range only"
+        for k in range(-(-60_000 // grain)):
+            part = got[k * grain : (k + 1) * grain]
+            same(part, getattr(child(region, k), method)(size=len(part)))
+
+
+def test_regions_inside_of_ranges():
+    @njit(parallel=True)
+    def inner(x):
+        for j in prange(len(x)):
+            x[j] = np.random.random()
+
+    @njit(parallel=True)
+    def f(seed, n):
+        np.random.seed(seed)
+        x = np.empty((n, 40_000))
+        for i in prange(n):
+            inner(x[i])
+        return x
+
+    most = treadle.get_num_threads()
+    try:
+        a = f(3, 5)
+        treadle.set_num_threads(1)
+        same(f(3, 5), a)
+    finally:
+        treadle.set_num_threads(most)
+    assert len(np.unique(a)) == a.size
+
+
+def test_a_region_that_raises_gives_the_generator_back():
+    @njit(parallel=True)
+    def f(seed, n, bad):
+        np.random.seed(seed)
+        x = np.empty(n)
+        for i in prange(n):
+            x[i] = np.random.normal(0.0, -1.0 if i == bad else 1.0)
+        return x
+
+    with pytest.raises(ValueError, match="scale < 0"):
+        f(5, 60_000, 59_000)
+    assert njit(lambda: np.random.random())() == np.random.RandomState(5).random()
 
 
 def test_order_in_array_expressions():
@@ -604,10 +685,15 @@ def test_ctrl_c_leaves_a_whole_state():
     assert done.stdout == "True True\n", done.stderr
 
 
+def test_a_gpu_has_no_generators():
+    def f(a):
+        a[0] = np.random.random()
+
+    with pytest.raises(TreadleError, match="a GPU .* does not have the runtime's 'NP_RANDOM'"):
+        cuda.compile_ptx(f, (float64[:],))
+
+
 @pytest.mark.parametrize("name", ["get_state", "bytes"])
 def test_what_is_not_there_is_said(name):
     with pytest.raises(TreadleError):
         njit(eval(f"lambda: np.random.{name}()", SPACE))()
-
-
-assert treadle
