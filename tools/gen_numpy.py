@@ -36,6 +36,10 @@ when a function compiles.
 - A new array has C order; F order when all operands of full rank are in F order. Results without axes are numbers.
 - Sums of floats are added in a tree (error no worse than NumPy's), running sums in order, in blocks of 16,384, `np.add.at` in order, in blocks of 32,768 and more; all are the same on one core or many.
 - `@`, `np.dot` and `np.matmul` call the BLAS that NumPy or SciPy has loaded, without copies for matrices in rows or in columns; rows that a loop multiplies by one matrix go there together, so how many there are may show in last bits; `TREADLE_BLAS=none` uses loops of our own.
+- Random numbers: after `np.random.seed(s)` in compiled code, `np.random`'s functions give the numbers that they give in Python after `np.random.seed(s)`, bit for bit; so do those of Python's `random` after `random.seed(s)`. As in Numba,
+  compiled code has generators of its own, apart from NumPy's and Python's, and each thread has its own: `seed` is for the thread that calls it. A thread that nobody seeded begins with the system's entropy. Of a loop over a `prange` in a thread that was seeded each range of rounds has a generator of its own, the one that NumPy's
+  `SeedSequence(seed, spawn_key=(loops since the seed, range))` makes, so the numbers are the same for any number of threads; in a thread that was not, who takes part draws from his own. The child of a fork goes on
+  with a seed that the program named, and begins anew where it named none. The parameters of distributions are numbers, `size` is an integer or a tuple; a literal `None` is as if it were left out.
 
 ## What differs
 
@@ -51,6 +55,7 @@ when a function compiles.
 | `kind` and `stable` of `sort` and `argsort` are constants; what `partition` and `argpartition` leave beside the places asked for is in an order of its own, as NumPy says it may be | any values |
 | `axis` of `median` is one axis, or none; `unique` has no `axis` but for arrays of one, sorts always (`sorted=`), and its inverse has the array's shape | several; any; NumPy 1 made it flat |
 | `bins` of `histogram` is a number or edges; `bincount` with weights is float64 without items, too | the name of a rule, too; int64 |
+| a parameter of `np.random`'s distributions is a number, `replace` a constant; `random.seed` takes an integer, `random.getrandbits` up to 64 bits; where a float overflows, Python's `random` gives an infinity | arrays too; text and floats; any number; OverflowError |
 | min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
 """
 
@@ -63,7 +68,7 @@ def rows() -> tuple[dict[str, list[tuple[str, str]]], list[tuple[str, str]], lis
     for line in TABLE.read_text().splitlines():
         if m := re.fullmatch(r"/\* --- (.*?)(?: \([\w., ]+\))? --- \*/", line):
             heading = m[1]
-        if m := re.match(r'F\(\w+,\s*"numpy\.(\w+)",\s*"([^"]*)",\s*(\w+)', line):
+        if m := re.match(r'F\(\w+,\s*"(?:numpy\.)?((?:random\.)?\w+)",\s*"([^"]*)",\s*(\w+)', line):
             if m[3] != "tr_lib_py_class":
                 functions.setdefault(heading, []).append((m[1], m[2]))
         elif m := re.match(r'M\(\w+,\s*"ufunc",\s*"(\w+)",\s*"([^"]*)"', line):

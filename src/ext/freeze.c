@@ -577,7 +577,7 @@ static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out) {
     bool part =
         PyFunction_Check(o) && is_library(z, taken(z, Py_NewRef(((PyFunctionObject *)o)->func_globals)));
     PyObject *name = part ? NULL : function_name(z, o);
-    PyObject *found = part || name ? tr_builtin_map_library(atomic_load(&z->host->builtins), o, name) : NULL;
+    PyObject *found = part || name ? tr_builtin_map_library(&z->host->builtins, o, name) : NULL;
     ok(z, found || !PyErr_Occurred());
     if (!(found = taken(z, found)))
         return NULL;
@@ -748,7 +748,7 @@ static const tr_obj *freeze_attr(tr_frozen *z, const tr_obj *module, const char 
 
 static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
     uint32_t row;
-    if (tr_builtin_map_find(atomic_load(&z->host->builtins), o, &row)) {
+    if (tr_builtin_map_find(&z->host->builtins, o, &row)) {
         const char *path = tr_builtins[row].path;
         tr_obj *r = new_obj(z, TR_OBJ_BUILTIN, o, strncmp(path, "builtins.", 9) ? path : path + 9);
         r->u.builtin = row;

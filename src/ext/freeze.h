@@ -24,24 +24,29 @@
 #define TR_REASON_ATTR "__treadle_refused__"
 
 /* Which Python object is which row of builtins.def: made at the first snapshot, whole before anyone sees it,
- * kept in the module's state. */
+ * kept in the module's state. Modules that are not imported for this alone have maps of their own, made when one is asked for that somebody
+ * has imported. */
 typedef struct tr_builtin_map {
     PyObject **keys; /* strong; open addressing by address */
     uint32_t *rows, cap, n;
     PyObject *names,
         *find; /* of treadle/_library: names of functions that may stand there, and what looks one up */
 } tr_builtin_map;
-typedef _Atomic(tr_builtin_map *) tr_builtin_mapref; /* NULL: there is none yet */
+enum { TR_BUILTIN_MAPS = 3 };
+typedef struct tr_builtin_maps {
+    _Atomic(tr_builtin_map *)
+        of[TR_BUILTIN_MAPS]; /* NULL: there is none yet. [0] is that of all other rows */
+} tr_builtin_maps;
 /* Imports what the rows name, when this module is: amid a compile, an import can lose a Ctrl-C, as Python
  * runs callbacks of weak references in it and drops what they raise. false with an exception. */
 bool tr_builtin_map_import(void);
-bool tr_builtin_map_need(tr_builtin_mapref *at); /* false with a Python exception */
-bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row);
+bool tr_builtin_map_need(tr_builtin_maps *maps); /* false with a Python exception */
+bool tr_builtin_map_find(tr_builtin_maps *maps, PyObject *o, uint32_t *row);
 /* What treadle/_library has in place of `o`, whose name is given unless it stands there itself: a tuple of the function and of bytes,
  * which of its parameters stay constants. A new reference; NULL: nothing, or with an exception. Runs Python. */
-PyObject *tr_builtin_map_library(const tr_builtin_map *m, PyObject *o, PyObject *name);
-void tr_builtin_map_clear(tr_builtin_mapref *at);
-int tr_builtin_map_visit(const tr_builtin_mapref *at, visitproc visit, void *arg);
+PyObject *tr_builtin_map_library(tr_builtin_maps *maps, PyObject *o, PyObject *name);
+void tr_builtin_map_clear(tr_builtin_maps *maps);
+int tr_builtin_map_visit(const tr_builtin_maps *maps, visitproc visit, void *arg);
 
 /* What an object says of itself that may not be compiled: its own attribute TR_REASON_ATTR, as a new
  * reference. NULL without an exception: nothing. No user code runs. */
@@ -72,7 +77,7 @@ typedef struct tr_freeze_host {
     /* Number of a named tuple's class among those of its name; false with an exception. */
     bool (*serial)(void *user, PyObject *cls, uint32_t *out);
     void *user;
-    tr_builtin_mapref builtins; /* tr_builtin_map_clear and _visit in the module's own */
+    tr_builtin_maps builtins; /* tr_builtin_map_clear and _visit in the module's own */
 } tr_freeze_host;
 
 /* A ufunc of others as plain data (freeze_loops.c), in the arena, and the table of its loops as an array of int64, a new reference. NULL: with an

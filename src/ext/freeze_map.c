@@ -2,10 +2,42 @@
  *
  * A row names its object by a path ("math.sqrt"). A path that this Python or NumPy does not have is simply
  * absent. Where two rows name one object (np.abs is np.absolute), the first counts. Filled once per module
- * state, in some 100 us. */
+ * state, in some 100 us.
+ * numpy.random and random take milliseconds to import, and few programs ask for them: their rows are looked up once somebody else has imported
+ * them, before whose functions nobody can have. */
 #include "ext/freeze.h"
 
 #include "lib/em.h"
+
+/* Which map a row belongs to: the modules of those from 1 on, which this one imports for nobody. */
+static const char *const later[TR_BUILTIN_MAPS] = {NULL, "numpy.random", "random"};
+
+static uint32_t map_of(const char *path) {
+    uint32_t k = TR_BUILTIN_MAPS;
+    while (--k > 0) {
+        size_t n = strlen(later[k]);
+        if (strncmp(path, later[k], n) == 0 && path[n] == '.')
+            break;
+    }
+    return k;
+}
+
+/* Somebody has imported it, to the end. Runs no import. */
+static bool is_imported(const char *name) {
+    PyObject *key = PyUnicode_FromString(name), *module = key ? PyImport_GetModule(key) : NULL, *spec = NULL,
+             *busy = NULL;
+    if (module)
+        spec = PyObject_GetAttrString(module, "__spec__");
+    if (spec && spec != Py_None)
+        busy = PyObject_GetAttrString(spec, "_initializing");
+    PyErr_Clear(); /* what says nothing of it is not being imported */
+    bool yes = module && (!busy || busy == Py_False);
+    Py_XDECREF(key);
+    Py_XDECREF(module);
+    Py_XDECREF(spec);
+    Py_XDECREF(busy);
+    return yes;
+}
 
 /* The module a path starts in. New reference. */
 static PyObject *module_of(const char *path) {
@@ -28,7 +60,8 @@ bool tr_builtin_map_import(void) {
     }
     for (uint32_t row = 0; row < TR_B__COUNT; row++) {
         const char *path = tr_builtins[row].path;
-        if (tr_builtins[row].kind != TR_B_FUNC || strncmp(path, last, strcspn(path, ".") + 1) == 0)
+        if (tr_builtins[row].kind != TR_B_FUNC || map_of(path) ||
+            strncmp(path, last, strcspn(path, ".") + 1) == 0)
             continue;
         last = path;
         PyObject *module = module_of(path);
@@ -65,13 +98,8 @@ static uint32_t place_of(const tr_builtin_map *m, PyObject *o) {
     return i;
 }
 
-bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row) {
-    uint32_t i = place_of(m, o);
-    *row = m->rows[i];
-    return m->keys[i] != NULL;
-}
-
-PyObject *tr_builtin_map_library(const tr_builtin_map *m, PyObject *o, PyObject *name) {
+PyObject *tr_builtin_map_library(tr_builtin_maps *maps, PyObject *o, PyObject *name) {
+    const tr_builtin_map *m = atomic_load(&maps->of[0]);
     int some = name ? PyDict_Contains(m->names, name) : 1;
     PyObject *r = some > 0 ? PyObject_CallOneArg(m->find, o) : NULL;
     if (r != Py_None)
@@ -80,9 +108,11 @@ PyObject *tr_builtin_map_library(const tr_builtin_map *m, PyObject *o, PyObject 
     return NULL;
 }
 
-static bool fill(tr_builtin_map *m) {
-    uint32_t cap = 64;
-    while (cap < 2u * TR_B__COUNT)
+static bool fill(tr_builtin_map *m, uint32_t which) {
+    uint32_t cap = 64, n = 0;
+    for (uint32_t row = 0; row < TR_B__COUNT; row++)
+        n += map_of(tr_builtins[row].path) == which;
+    while (cap < 2 * n)
         cap *= 2;
     m->keys = PyMem_Calloc(cap, sizeof *m->keys);
     m->rows = PyMem_Calloc(cap, sizeof *m->rows);
@@ -90,7 +120,7 @@ static bool fill(tr_builtin_map *m) {
     if (!m->cap)
         PyErr_NoMemory();
     for (uint32_t row = 0; row < TR_B__COUNT && !PyErr_Occurred(); row++) {
-        if (tr_builtins[row].kind != TR_B_FUNC)
+        if (tr_builtins[row].kind != TR_B_FUNC || map_of(tr_builtins[row].path) != which)
             continue;
         PyObject *o = resolve(tr_builtins[row].path);
         uint32_t at = o ? place_of(m, o) : 0;
@@ -102,9 +132,9 @@ static bool fill(tr_builtin_map *m) {
             Py_XDECREF(o);
         }
     }
-    if (!PyErr_Occurred())
-        m->names = resolve("treadle._library.NAMES");
-    if (m->names)
+    if (PyErr_Occurred() || which)
+        return !PyErr_Occurred();
+    if ((m->names = resolve("treadle._library.NAMES")))
         m->find = resolve("treadle._library.find");
     return m->find != NULL;
 }
@@ -121,33 +151,56 @@ static void map_free(tr_builtin_map *m) {
 
 /* Imports let other threads and handlers of signals run, who may make the map as well: the first that is
  * ready counts. */
-bool tr_builtin_map_need(tr_builtin_mapref *at) {
+static bool need(tr_builtin_maps *maps, uint32_t k) {
     tr_builtin_map *none = NULL, *m;
-    if (atomic_load(at))
+    if (atomic_load(&maps->of[k]))
         return true;
     if (!(m = PyMem_Calloc(1, sizeof *m))) {
         PyErr_NoMemory();
         return false;
     }
-    bool ok = fill(m);
-    if (!ok || !atomic_compare_exchange_strong(at, &none, m))
+    bool ok = fill(m, k);
+    if (!ok || !atomic_compare_exchange_strong(&maps->of[k], &none, m))
         map_free(m);
     return ok;
 }
 
-void tr_builtin_map_clear(tr_builtin_mapref *at) {
-    tr_builtin_map *m = atomic_exchange(at, NULL);
-    if (m)
-        map_free(m);
+bool tr_builtin_map_need(tr_builtin_maps *maps) {
+    return need(maps, 0);
 }
 
-int tr_builtin_map_visit(const tr_builtin_mapref *at, visitproc visit, void *arg) {
-    const tr_builtin_map *m = atomic_load(at);
-    for (uint32_t i = 0; m && i < m->cap; i++)
-        Py_VISIT(m->keys[i]);
-    if (m) {
-        Py_VISIT(m->names);
-        Py_VISIT(m->find);
+bool tr_builtin_map_find(tr_builtin_maps *maps, PyObject *o, uint32_t *row) {
+    for (uint32_t k = 0; k < TR_BUILTIN_MAPS; k++) {
+        const tr_builtin_map *m = atomic_load(&maps->of[k]);
+        if (!m && k && is_imported(later[k]) && !need(maps, k))
+            PyErr_Clear(); /* without memory for it the object is not known, which is an error of its own */
+        m = m ? m : atomic_load(&maps->of[k]);
+        uint32_t i = m ? place_of(m, o) : 0;
+        if (m && m->keys[i]) {
+            *row = m->rows[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+void tr_builtin_map_clear(tr_builtin_maps *maps) {
+    for (uint32_t k = 0; k < TR_BUILTIN_MAPS; k++) {
+        tr_builtin_map *m = atomic_exchange(&maps->of[k], NULL);
+        if (m)
+            map_free(m);
+    }
+}
+
+int tr_builtin_map_visit(const tr_builtin_maps *maps, visitproc visit, void *arg) {
+    for (uint32_t k = 0; k < TR_BUILTIN_MAPS; k++) {
+        const tr_builtin_map *m = atomic_load(&maps->of[k]);
+        for (uint32_t i = 0; m && i < m->cap; i++)
+            Py_VISIT(m->keys[i]);
+        if (m) {
+            Py_VISIT(m->names);
+            Py_VISIT(m->find);
+        }
     }
     return 0;
 }

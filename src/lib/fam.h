@@ -46,6 +46,8 @@ bool tr_fam_axes(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *
 tr_tv tr_fam_permuted(tr_em *e, tr_tv a, const uint32_t *perm);
 bool tr_fam_diagonal(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv k, uint32_t ax1, uint32_t ax2, tr_tv *out);
 bool tr_fam_stack(tr_em *e, const tr_bcall *c, tr_tv x, uint32_t axis, const tr_ty *dtype, tr_tv *out);
+/* Extents that a shape names, an integer or a tuple of at most TR_MAX_NDIM: ValueError for negative ones. */
+bool tr_fam_extents(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *n, uint32_t *ndim);
 /* Extents of an array argument. */
 void tr_fam_shape(tr_em *e, tr_tv a, tr_tv *shape);
 static inline tr_tv tr_fam_not(tr_em *e, tr_tv c) {

@@ -11,11 +11,6 @@ static const tr_ty *i64_ty(tr_em *e) {
 
 /* --- arguments --- */
 
-typedef struct shape {
-    uint32_t ndim;
-    tr_tv n[TR_MAX_NDIM];
-} shape;
-
 static bool one_extent(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     int64_t v;
     if (!tr_fam_int(e, c, x, "a shape", out))
@@ -26,16 +21,15 @@ static bool one_extent(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *out) {
     return true;
 }
 
-static bool shape_arg(tr_em *e, const tr_bcall *c, tr_tv x, shape *s) {
-    if (x.ty->kind != TR_TY_TUPLE) {
-        s->ndim = 1;
-        return one_extent(e, c, x, &s->n[0]);
-    }
+bool tr_fam_extents(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *n, uint32_t *ndim) {
+    *ndim = 1;
+    if (x.ty->kind != TR_TY_TUPLE)
+        return one_extent(e, c, x, n);
     if (x.ty->n > TR_MAX_NDIM)
         return tr_em_error(e, "%s(): more than %d dimensions", tr_fam_name(c), TR_MAX_NDIM);
-    s->ndim = x.ty->n;
-    for (uint32_t i = 0; i < s->ndim; i++)
-        if (!one_extent(e, c, tr_em_item(e, x, i), &s->n[i]))
+    *ndim = x.ty->n;
+    for (uint32_t i = 0; i < *ndim; i++)
+        if (!one_extent(e, c, tr_em_item(e, x, i), &n[i]))
             return false;
     return true;
 }
@@ -100,15 +94,16 @@ bool tr_lib_np_new(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool full = c->aux == TR_FILL_VALUE;
     tr_tv value = full ? c->a[1] : (tr_tv){NULL, TR_NOVAL};
     const tr_ty *dt = tr_fam_ty(e, TR_TY_F64);
-    shape s;
+    tr_tv n[TR_MAX_NDIM];
+    uint32_t ndim;
     tr_layout lay;
     if (full && !value_type(e, c, value, &dt))
         return false;
-    if (!shape_arg(e, c, c->a[0], &s) || !dtype_arg(e, c, c->a[full ? 2 : 1], dt, &dt))
+    if (!tr_fam_extents(e, c, c->a[0], n, &ndim) || !dtype_arg(e, c, c->a[full ? 2 : 1], dt, &dt))
         return false;
     if (!order_arg(e, c, c->a[full ? 3 : 2], TR_LAYOUT_C, &lay))
         return false;
-    return filled(e, c->aux, value, tr_em_alloc(e, dt, s.ndim, lay, s.n), out);
+    return filled(e, c->aux, value, tr_em_alloc(e, dt, ndim, lay, n), out);
 }
 
 /* Parameters: prototype, [fill_value,] dtype, order, shape. */
@@ -116,21 +111,22 @@ bool tr_lib_np_like(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool full = c->aux == TR_FILL_VALUE;
     uint32_t k = full ? 2 : 1;
     tr_tv a, value = full ? c->a[1] : (tr_tv){NULL, TR_NOVAL};
+    tr_tv n[TR_MAX_NDIM];
+    uint32_t ndim;
     const tr_ty *dt;
-    shape s;
     tr_layout lay;
     if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) || !dtype_arg(e, c, c->a[k], a.ty->elem, &dt))
         return false;
     if (!order_arg(e, c, c->a[k + 1], layout_like(a), &lay))
         return false;
     if (tr_fam_given(c->a[k + 2])) {
-        if (!shape_arg(e, c, c->a[k + 2], &s))
+        if (!tr_fam_extents(e, c, c->a[k + 2], n, &ndim))
             return false;
     } else {
-        s.ndim = a.ty->ndim;
-        tr_fam_shape(e, a, s.n);
+        ndim = a.ty->ndim;
+        tr_fam_shape(e, a, n);
     }
-    return filled(e, c->aux, value, tr_em_alloc(e, dt, s.ndim, lay, s.n), out);
+    return filled(e, c->aux, value, tr_em_alloc(e, dt, ndim, lay, n), out);
 }
 
 /* --- patterns over one new array, from the index alone --- */

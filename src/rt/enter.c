@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "rt/rt.h"
 
@@ -50,11 +51,17 @@ void tr_rt_look_now(void) {
     h->wanted = 0;
     tr_frame *f = h->frame;
     int32_t code = f ? tr_rt_ask(f) : 0;
-    if (code) {
-        tr_rt_frame_forget(f);
-        __asan_handle_no_return();
-        tr_rt_leave(code, tr_rt_left_stack(f), f->base);
-    }
+    if (code)
+        tr_rt_end_now(code);
+}
+
+void tr_rt_end_now(int32_t code) {
+    tr_frame *f = tr_rt_here.frame;
+    if (!f)
+        abort();
+    tr_rt_frame_forget(f);
+    __asan_handle_no_return();
+    tr_rt_leave(code, tr_rt_left_stack(f), f->base);
 }
 
 /* --- where compiled code lies --- */

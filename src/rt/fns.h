@@ -190,6 +190,37 @@ void tr_rt_watch_fence(tr_frame *f);
 void tr_rt_watch_stage(tr_frame *f);
 int64_t tr_rt_watch_end(tr_frame *f);
 
+/* Random numbers (random.c, pyrandom.c): see rt.def. */
+void tr_rt_np_seed(uint64_t seed);
+uint8_t tr_rt_np_seed_row(int64_t squeezed, void *owner, const int64_t *key, int64_t n);
+void tr_rt_np_seed_any(void);
+double tr_rt_np_random(void);
+double tr_rt_np_gauss(void);
+uint64_t tr_rt_np_up_to(uint64_t most);
+uint64_t tr_rt_np_piece(int64_t bits, uint64_t most);
+double tr_rt_np_float(int64_t what, double a, double b, double c);
+int64_t tr_rt_np_count(int64_t what, int64_t n, double a, double b);
+int64_t tr_rt_np_hypergeometric(int64_t good, int64_t bad, int64_t sample);
+void tr_rt_np_fill(int64_t what, void *owner, double *data, int64_t n, double a, double b, double c);
+void tr_rt_np_fill_ints(int64_t bits, void *owner, void *data, int64_t n, uint64_t low, uint64_t most);
+void tr_rt_np_fill_counts(int64_t what, void *owner, int64_t *data, int64_t length, int64_t n, double a,
+                          double b);
+void tr_rt_np_fill_hypergeometric(void *owner, int64_t *data, int64_t n, int64_t good, int64_t bad,
+                                  int64_t sample);
+int64_t tr_rt_np_multinomial(int64_t n, void *owner, int64_t *data, int64_t length, void *powner,
+                             const double *p, int64_t np);
+uint8_t tr_rt_np_dirichlet(void *owner, double *data, int64_t length, void *aowner, const double *alpha,
+                           int64_t n);
+int64_t tr_rt_np_choose(int64_t again, void *owner, int64_t *data, int64_t n, void *powner, const double *p,
+                        int64_t np);
+void tr_rt_shuffle(int64_t python, int64_t size, void *owner, char *data, int64_t n, int64_t stride);
+void tr_rt_py_seed(uint64_t seed);
+void tr_rt_py_seed_any(void);
+double tr_rt_py_random(void);
+uint64_t tr_rt_py_bits(int64_t k);
+uint64_t tr_rt_py_below(uint64_t n);
+double tr_rt_py_float(int64_t what, double a, double b, double c);
+
 /* tr_some_meet. Of each array: TR_MEET_*, data, sizes, perhaps strides in elements (mem.c). */
 bool tr_rt_meet(const int64_t *parts, int64_t n, int64_t written, int64_t same);
 

@@ -221,6 +221,54 @@ enum {
 enum { TR_SORT_QUICK, TR_SORT_HEAP, TR_SORT_STABLE, TR_SORT__HOWS };
 enum { TR_SORT_GOES_ON = 4 }; /* argsort, with a way to sort: from the places that are there */
 enum { TR_SORT_NOMEM = -1 };
+/* Distributions: of NumPy's floats and counts, and of Python's floats (random.c, pyrandom.c). */
+enum {
+    TR_RANDOM_RANDOM,
+    TR_RANDOM_BETA,
+    TR_RANDOM_CAUCHY,
+    TR_RANDOM_CHISQUARE,
+    TR_RANDOM_EXPONENTIAL,
+    TR_RANDOM_F,
+    TR_RANDOM_GAMMA,
+    TR_RANDOM_GAUSS,
+    TR_RANDOM_GUMBEL,
+    TR_RANDOM_LAPLACE,
+    TR_RANDOM_LOGISTIC,
+    TR_RANDOM_LOGNORMAL,
+    TR_RANDOM_NONCENTRAL_CHISQUARE,
+    TR_RANDOM_NONCENTRAL_F,
+    TR_RANDOM_NORMAL,
+    TR_RANDOM_PARETO,
+    TR_RANDOM_POWER,
+    TR_RANDOM_RAYLEIGH,
+    TR_RANDOM_T,
+    TR_RANDOM_TRIANGULAR,
+    TR_RANDOM_UNIFORM,
+    TR_RANDOM_VONMISES,
+    TR_RANDOM_WALD,
+    TR_RANDOM_WEIBULL,
+    TR_RANDOM_BINOMIAL,
+    TR_RANDOM_GEOMETRIC,
+    TR_RANDOM_LOGSERIES,
+    TR_RANDOM_NEGATIVE_BINOMIAL,
+    TR_RANDOM_POISSON,
+    TR_RANDOM_ZIPF,
+    TR_RANDOM_PY_BETA,
+    TR_RANDOM_PY_EXPO,
+    TR_RANDOM_PY_GAMMA,
+    TR_RANDOM_PY_GAUSS,
+    TR_RANDOM_PY_LOGNORM,
+    TR_RANDOM_PY_NORMAL,
+    TR_RANDOM_PY_PARETO,
+    TR_RANDOM_PY_TRIANGULAR,
+    TR_RANDOM_PY_TRIANGULAR_AT, /* with a mode */
+    TR_RANDOM_PY_UNIFORM,
+    TR_RANDOM_PY_VONMISES,
+    TR_RANDOM_PY_WEIBULL
+};
+/* What is wrong with an array of probabilities: nothing, NaN, one out of range, their sum, fewer of them above 0 than asked for; or there is no memory. */
+enum { TR_RANDOM_DONE, TR_RANDOM_NAN, TR_RANDOM_RANGE, TR_RANDOM_SUM, TR_RANDOM_FEW, TR_RANDOM_MEMORY };
+
 /* The extreme of a sequence that comes in pieces (rt/arg.c): all 0 at first. */
 typedef struct tr_extreme {
     int64_t seen, at; /* items so far; where the extreme is */

@@ -29,6 +29,7 @@
 
 #include "rt/enter.h"
 #include "rt/fns.h"
+#include "rt/mt.h"
 #include "rt/rt.h"
 
 enum {
@@ -61,6 +62,7 @@ typedef struct region {
     _Alignas(64) tr_par_fn *fn;
     void *ctx;
     int64_t n, grain;
+    const tr_mts *seeds; /* tr_rt_mt_region's */
     uint64_t ranges, unit,
         units;               /* a unit is so many ranges; more than one where they would not fit the word */
     _Atomic int32_t stop;    /* TR_CODE_*: why to end */
@@ -269,6 +271,16 @@ static bool take(region *r, bool join, part *out) {
     return true;
 }
 
+/* Range k of a region whose ranges have random numbers of their own. */
+static int32_t run_seeded(const tr_mts *seeds, uint64_t k, tr_par_fn *fn, tr_frame *f, void *ctx, int64_t lo,
+                          int64_t hi, uint32_t number) {
+    if (!tr_rt_mt_range_begin(seeds, k))
+        return TR_CODE_MEMORY;
+    int32_t code = tr_rt_run_body(fn, f, ctx, lo, hi, number);
+    tr_rt_mt_range_end();
+    return code;
+}
+
 /* Runs the ranges of a part, below the lowest one that raised. */
 static void run_part(region *r, here *h, tr_frame *f, const part *p) {
     assert(p->n > 0);
@@ -278,7 +290,8 @@ static void run_part(region *r, here *h, tr_frame *f, const part *p) {
             atomic_load_explicit(&r->stop, memory_order_relaxed) || (h->owner && ask(h, f->host)))
             return;
         int64_t lo = (int64_t)k * r->grain, hi = r->n - lo > r->grain ? lo + r->grain : r->n;
-        int32_t code = tr_rt_run_body(r->fn, f, r->ctx, lo, hi, p->number);
+        int32_t code = r->seeds ? run_seeded(r->seeds, k, r->fn, f, r->ctx, lo, hi, p->number)
+                                : tr_rt_run_body(r->fn, f, r->ctx, lo, hi, p->number);
         if (code)
             note(r, f, k, code);
     }
@@ -428,15 +441,15 @@ static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsig
 }
 
 static int32_t run_alone(here *h, tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t grain,
-                         uint64_t kind) {
+                         uint64_t kind, const tr_mts *seeds) {
     assert(n > 0 && grain > 0);
     int64_t ranges = (n - 1) / grain + 1;
     bool backwards = tr_rt_backwards() && !(kind & CHAIN);
     for (int64_t k = 0; k < ranges; k++) {
-        int64_t lo = (backwards ? ranges - 1 - k : k) * grain, hi = n - lo > grain ? lo + grain : n;
+        int64_t at = backwards ? ranges - 1 - k : k, lo = at * grain, hi = n - lo > grain ? lo + grain : n;
         int32_t code = check(h, f);
         if (!code)
-            code = fn(f, ctx, lo, hi, 0);
+            code = seeds ? run_seeded(seeds, (uint64_t)at, fn, f, ctx, lo, hi, 0) : fn(f, ctx, lo, hi, 0);
         if (code)
             return code;
     }
@@ -461,16 +474,18 @@ static int32_t run(tr_frame *f, tr_par_fn *fn, void *ctx, int64_t n, int64_t gra
     if (n <= grain)
         return fn(f, ctx, 0, n, 0);
     here *h = &me;
+    const tr_mts *seeds = tr_rt_mt_region();
     uint64_t ranges = ((uint64_t)n - 1) / (uint64_t)grain + 1;
     unsigned limit = h->in || tr_rt_backwards() || f->watch ? 1 : limit_of(h),
              workers = ranges < limit ? (unsigned)ranges - 1 : limit - 1;
     region *r = workers && (workers = tr_rt_pool_start(workers)) ? slot_take() : NULL;
     if (!r)
-        return run_alone(h, f, fn, ctx, n, grain, kind);
+        return run_alone(h, f, fn, ctx, n, grain, kind, seeds);
     r->fn = fn;
     r->ctx = ctx;
     r->n = n;
     r->grain = grain;
+    r->seeds = seeds;
     r->ranges = ranges;
     return run_shared(r, h, f, limit, workers, kind);
 }

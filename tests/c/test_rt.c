@@ -321,6 +321,73 @@ static void test_stack(void) {
     assert(room[0] > 0);
 }
 
+/* Values of NumPy's RandomState and CPython's Random. */
+static void test_random(void) {
+    double x[3];
+    uint8_t order[4] = {0, 1, 2, 3};
+    int64_t k[2] = {3, 4}, n[3];
+    const double p[3] = {0.2, 0.3, 0.5};
+    tr_rt_np_seed(1);
+    assert(tr_rt_np_random() == 0.417022004702574);
+    assert(tr_rt_np_gauss() == -0.8021728386486427);
+    assert(tr_rt_np_up_to(99) == 16);
+    assert(tr_rt_np_piece(8, 99) == 1);
+    assert(tr_rt_np_float(TR_RANDOM_GAMMA, 0.5, 2.0, 0.0) == 0.06938573268490929);
+    assert(tr_rt_np_count(TR_RANDOM_POISSON, 0, 40.0, 0.0) == 38);
+    assert(tr_rt_np_hypergeometric(30, 20, 15) == 7);
+    tr_rt_np_seed(1);
+    tr_rt_np_fill(TR_RANDOM_RANDOM, NULL, x, 3, 0.0, 0.0, 0.0);
+    assert(x[0] == 0.417022004702574 && x[2] == 0.00011437481734488664);
+    assert(tr_rt_np_seed_row(0, NULL, k, 2) && tr_rt_np_random() == 0.3076372555964514);
+    k[0] = -1;
+    assert(!tr_rt_np_seed_row(0, NULL, k, 2));
+    assert(tr_rt_np_multinomial(10, NULL, n, 3, NULL, p, 3) == TR_RANDOM_DONE && n[0] + n[1] + n[2] == 10);
+    assert(tr_rt_np_choose(0, NULL, n, 3, NULL, p, 3) == TR_RANDOM_DONE && n[0] + n[1] + n[2] == 3);
+    assert(tr_rt_np_choose(1, NULL, n, 3, NULL, p, 2) == TR_RANDOM_SUM);
+    assert(tr_rt_np_dirichlet(NULL, x, 3, NULL, p, 3) &&
+           !tr_rt_np_dirichlet(NULL, x, 3, NULL, (const double[]){1, 1, 0}, 3));
+    tr_rt_np_fill_ints(16, NULL, order, 2, 0, 0);
+    assert(!order[0] && !order[1] && !order[2] && !order[3]);
+    tr_rt_np_fill_counts(TR_RANDOM_BINOMIAL, NULL, n, 3, 7, 1.0, 0.0);
+    assert(n[0] == 7 && n[2] == 7);
+    tr_rt_np_fill_hypergeometric(NULL, n, 3, 5, 0, 4);
+    assert(n[0] == 4 && n[2] == 4);
+    tr_rt_np_seed_any();
+    x[0] = tr_rt_np_random();
+    tr_rt_np_seed_any();
+    assert(x[0] != tr_rt_np_random());
+    tr_rt_py_seed(1);
+    assert(tr_rt_py_random() == 0.13436424411240122);
+    assert(tr_rt_py_below(10) == 1);
+    assert(tr_rt_py_bits(33) == 1095513148);
+    assert(tr_rt_py_float(TR_RANDOM_PY_GAUSS, 0.0, 1.0, 0.0) == -1.0921732151041414);
+    for (int i = 0; i < 4; i++)
+        order[i] = (uint8_t)i;
+    tr_rt_shuffle(1, 1, NULL, (char *)order, 4, 1);
+    assert(order[0] + order[1] + order[2] + order[3] == 6);
+    tr_rt_py_seed_any();
+    x[0] = tr_rt_py_random();
+    tr_rt_py_seed_any();
+    assert(x[0] != tr_rt_py_random());
+}
+
+/* A thread has its own, which nobody seeded. */
+static void *draw_one(void *to) {
+    *(double *)to = tr_rt_np_random();
+    return NULL;
+}
+
+static void test_random_threads(void) {
+    double x[2];
+    pthread_t t;
+    for (int i = 0; i < 2; i++) {
+        tr_rt_np_seed(1);
+        assert(pthread_create(&t, NULL, draw_one, &x[i]) == 0 && pthread_join(t, NULL) == 0);
+        assert(tr_rt_np_random() == 0.417022004702574);
+    }
+    assert(x[0] != x[1]);
+}
+
 int main(void) {
     test_stack();
     test_repr();
@@ -332,5 +399,7 @@ int main(void) {
     test_mem();
     test_numbers();
     test_complex();
+    test_random();
+    test_random_threads();
     return 0;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath  # noqa: F401 - texts of rows name it
 import math  # noqa: F401
 import numbers  # noqa: F401
+import random  # noqa: F401
 
 import numpy as np
 import treadle
@@ -67,6 +68,43 @@ group(
     (np.float64(2.5),),
     python=False,
 )  # fmt: skip
+# Seeded in the function, so that every way in has the same numbers, whatever thread it comes to.
+RANDOM = [
+    "random()", "normal(1.0, 2.0)", "uniform(-1.0, 3.0, size=4)", "standard_normal((2, 2))", "gamma(0.5, 2.0)", "beta(2.0, 0.5)", "rand(2, 3)", "randn(3)", "random_sample(2)", "sample()", "ranf()", "standard_gamma(3.0)", "standard_exponential(2)", "standard_cauchy()", "exponential()",
+    "vonmises(1.0, 4.0)", "wald(3.0, 0.2, 3)", "triangular(0.0, 1.0, 3.0)", "standard_t(3.0)", "noncentral_chisquare(0.5, 2.0)", "noncentral_f(2.0, 3.0, 1.5)", "dirichlet((0.5, 1.5))", "chisquare(2.0, 3)", "f(2.0, 3.0)", "gumbel()", "laplace(1.0, 2.0)", "logistic()", "lognormal(0.5, 0.25)",
+    "pareto(3.0)", "power(0.5)", "rayleigh(2.0)", "weibull(0.5)", "randint(10)", "randint(0, 200, 5, np.uint8)", "poisson(47.5)", "binomial(1000, 0.4, 4)", "hypergeometric(300, 200, 150)", "zipf(1.5)", "negative_binomial(3.0, 0.4)", "choice(9, 4, False)", "choice(3, 5, p=(0.2, 0.3, 0.5))",
+    "permutation(7)", "multinomial(20, (0.2, 0.8))", "geometric(0.1)", "logseries(0.6)", "choice(np.arange(3.0))", "hypergeometric(30, 20, 5, 3)", "seed((3, 2))",
+]  # fmt: skip
+for k in range(0, len(RANDOM), 7):
+    group(f"random_numbers_{k // 7}", "s", ["np.random.seed(s)", *(f"np.random.{x}" for x in RANDOM[k : k + 7])], (7,), python=False)  # fmt: skip
+group(
+    "random_python",
+    "s",
+    [
+        "random.seed(s)", "random.random()", "random.randrange(3, 50, 4)", "random.randint(1, 6)", "random.gauss(0.0, 1.0)", "random.getrandbits(33)", "random.choice((4, 5, 6))", "random.gammavariate(0.5, 2.0)",
+        "random.seed(s)", "random.uniform(1.0, 2.0)", "random.triangular(0.0, 2.0, 0.5)", "random.normalvariate(0.0, 1.0)", "random.lognormvariate(0.5, 0.25)", "random.expovariate(2.0)", "random.betavariate(2.0, 3.0)", "random.paretovariate(3.0)",
+        "random.seed(s)", "random.weibullvariate(1.0, 1.5)", "random.vonmisesvariate(0.0, 4.0)",
+    ],
+    (7,),
+    python=False,
+)  # fmt: skip
+
+
+@feature(lambda: (np.arange(9.0), 5), python=False)
+def random_order(a, s):
+    np.random.seed(s)
+    random.seed(s)
+    np.random.shuffle(a)
+    random.shuffle(a)
+    return np.random.permutation(a.reshape(3, 3))
+
+
+@feature((-1.0, 3), (2.0, 3), python=False)
+def random_refused(scale, s):
+    np.random.seed(s)
+    return np.random.normal(0.0, scale) + np.random.randint(int(scale))
+
+
 group(
     "numpy_limits",
     "n",
