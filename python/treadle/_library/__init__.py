@@ -41,6 +41,11 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "tril_indices triu_indices tril_indices_from triu_indices_from diag_indices diag_indices_from diagflat "
         "fill_diagonal ravel_multi_index unravel_index pad delete insert resize block",
     ),
+    "choices": (
+        "numpy",
+        "choose select piecewise copyto place putmask put take_along_axis put_along_axis apply_along_axis",
+    ),
+    "sets": ("numpy", "unique union1d intersect1d setxor1d setdiff1d isin in1d"),
 }
 
 # For each name of a function the modules of NumPy's that have one here, and the module here.
