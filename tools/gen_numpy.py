@@ -50,6 +50,12 @@ when a function compiles.
 | `searchsorted` has no `sorter`; `side`, and `right` of `digitize`, are constants | any values |
 | `kind` and `stable` of `sort` and `argsort` are constants; what `partition` and `argpartition` leave beside the places asked for is in an order of its own, as NumPy says it may be | any values |
 | `bins` of `histogram` is a number or edges; `bincount` with weights is float64 without items, too | the name of a rule, too; int64 |
+| `split` and its like give a tuple; a number of sections is a constant | a list |
+| `pad` has the modes constant, edge, reflect, symmetric, wrap, empty, and `constant_values` | more of them |
+| `logspace`, `geomspace` take numbers as ends; `unique`, `trim_zeros` have no `axis` | arrays, too; an axis |
+| arrays to choose from (`choose`, `select`, `piecewise`, `block`) stand in tuples or lists that are written out; the length of `multi_index` and `dims` is known | any sequences |
+| `copyto` tells kinds of numbers apart (`same_kind`) or not (`unsafe`); `place`, `putmask` and `put` store numbers of any kind, as an assignment does | more rules; safe casts only |
+| `as_strided` reaches nothing beyond the array | whatever it is told |
 | min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
 """
 
@@ -62,7 +68,7 @@ def rows() -> tuple[dict[str, list[tuple[str, str]]], list[tuple[str, str]], lis
     for line in TABLE.read_text().splitlines():
         if m := re.fullmatch(r"/\* --- (.*?)(?: \([\w., ]+\))? --- \*/", line):
             heading = m[1]
-        if m := re.match(r'F\(\w+,\s*"numpy\.(\w+)",\s*"([^"]*)",\s*(\w+)', line):
+        if m := re.match(r'F\(\w+,\s*"numpy\.((?:lib\.stride_tricks\.)?\w+)",\s*"([^"]*)",\s*(\w+)', line):
             if m[3] != "tr_lib_py_class":
                 functions.setdefault(heading, []).append((m[1], m[2]))
         elif m := re.match(r'M\(\w+,\s*"ufunc",\s*"(\w+)",\s*"([^"]*)"', line):

@@ -45,6 +45,8 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "numpy",
         "choose select piecewise copyto place putmask put take_along_axis put_along_axis apply_along_axis",
     ),
+    "bits": ("numpy", "packbits unpackbits"),
+    "windows": ("numpy.lib.stride_tricks", "sliding_window_view"),
     "sets": ("numpy", "unique union1d intersect1d setxor1d setdiff1d isin in1d"),
 }
 

@@ -419,6 +419,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     size = count(dims)
     if np.any((i < 0) | (i >= size)):
         raise ValueError("index is out of bounds for array with this size")
+    if len(dims) == 1:
+        return (i if isinstance(i, int) else np.copy(i),)
     if order == "C":
         return unraveled_c(i, dims)
     if order != "F":
@@ -431,7 +433,7 @@ def unraveled_c(i: Any, dims: Any) -> Any:
     if len(dims) == 0:
         return ()
     if len(dims) == 1:
-        return (np.copy(i),)
+        return (i,)
     return (*unraveled_c(i // dims[-1], dims[:-1]), i % dims[-1])
 
 
@@ -440,7 +442,7 @@ def unraveled_f(i: Any, dims: Any) -> Any:
     if len(dims) == 0:
         return ()
     if len(dims) == 1:
-        return (np.copy(i),)
+        return (i,)
     return (i % dims[0], *unraveled_f(i // dims[0], dims[1:]))
 
 

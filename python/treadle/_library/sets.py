@@ -1,6 +1,6 @@
 """Arrays as sets: numpy.unique, isin, intersect1d and their like.
 
-Sorting is NumPy's own; what is looked up among whole numbers that lie close together is looked up in a table.
+Sorting is NumPy's own; numbers are looked up in tables, by their values or by their bits.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ def unique(
         refuse("it takes no axis")
     a = np.ravel(ar)
     if return_index or return_inverse:
-        order = np.argsort(a, kind="stable")
+        order = np.argsort(a, kind="stable" if return_index else "quicksort")
         s = a[order]
         first = begins(s, equal_nan)
         return (
             s[first],
             *((order[first],) if return_index else ()),
             *((inverse(order, first, np.shape(ar)),) if return_inverse else ()),
-            *((lengths(first),) if return_counts else ()),
+            *((lengths(np.flatnonzero(first), len(s)),) if return_counts else ()),
         )
     s = np.sort(a)
     first = begins(s, equal_nan)
     if return_counts:
-        return s[first], lengths(first)
+        starts = np.flatnonzero(first)
+        return s[starts], lengths(starts, len(s))
     return s[first]
 
 
@@ -47,8 +48,7 @@ def begins(s: Any, equal_nan: Constant) -> Any:
     """Where items of a sorted array differ from those before."""
     n = len(s)
     first = np.ones(n, np.bool_)
-    for i in range(1, n):
-        first[i] = s[i] != s[i - 1]
+    first[1:] = s[1:] != s[:-1]
     if equal_nan and (s.dtype.kind == "f" or s.dtype.kind == "c"):
         k = n
         while k > 0 and np.isnan(s[k - 1]):
@@ -67,12 +67,11 @@ def inverse(order: Any, first: Any, shape: Any) -> Any:
     return np.reshape(out, shape)
 
 
-def lengths(first: Any) -> Any:
-    """How many equal items begin at each place."""
-    starts = np.flatnonzero(first)
+def lengths(starts: Any, n: Any) -> Any:
+    """How far it is from each place to the next."""
     out = np.empty(len(starts), np.int64)
     for k in range(len(starts)):
-        out[k] = (starts[k + 1] if k + 1 < len(starts) else len(first)) - starts[k]
+        out[k] = (starts[k + 1] if k + 1 < len(starts) else n) - starts[k]
     return out
 
 
@@ -108,10 +107,9 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: Constant = False) -> Any:
     """What is in one of them only, sorted."""
     a, b = np.ravel(ar1), np.ravel(ar2)
     s = np.sort(np.concatenate((a, b) if assume_unique else (np.unique(a), np.unique(b))))
-    n = len(s)
-    alone = np.ones(n, np.bool_)
-    for i in range(n):
-        alone[i] = (i == 0 or s[i] != s[i - 1]) and (i + 1 == n or s[i] != s[i + 1])
+    alone = np.ones(len(s), np.bool_)
+    alone[1:] = s[1:] != s[:-1]
+    alone[:-1] &= s[1:] != s[:-1]
     return s[alone]
 
 
@@ -122,14 +120,21 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: Constant = False) -> Any:
 
 
 def isin(
-    element: Any, test_elements: Any, assume_unique: Any = False, invert: Constant = False, *, kind: Any = None
+    element: Any,
+    test_elements: Any,
+    assume_unique: Any = False,
+    invert: Constant = False,
+    *,
+    kind: Any = None,
 ) -> Any:
     """Whether each item is among others; `invert` and `kind` are constants."""
     found = is_in(np.ravel(element), np.ravel(test_elements), kind)
     return np.reshape(~found if invert else found, np.shape(element))
 
 
-def in1d(ar1: Any, ar2: Any, assume_unique: Any = False, invert: Constant = False, *, kind: Any = None) -> Any:
+def in1d(
+    ar1: Any, ar2: Any, assume_unique: Any = False, invert: Constant = False, *, kind: Any = None
+) -> Any:
     """As `isin`, of the flat array."""
     found = is_in(np.ravel(ar1), np.ravel(ar2), kind)
     return ~found if invert else found
@@ -142,15 +147,15 @@ def is_in(a: Any, b: Any, kind: Any) -> Any:
     if a.dtype.kind not in "bui" or b.dtype.kind not in "bui":
         if kind == "table":
             raise ValueError("The 'table' method is only supported for boolean or integer arrays.")
-        return sorted_in(a, b)
+        return compared_in(a, b)
     if kind == "sort":
-        return sorted_in(a, b)
+        return compared_in(a, b)
     if len(b) == 0:
         return np.zeros(len(a), np.bool_)
     lo, hi = np.min(b), np.max(b)
     if kind == "table" or float(hi) - float(lo) <= 6 * (len(a) + len(b)):
         return tabled_in(a, b, lo, hi)
-    return sorted_in(a, b)
+    return compared_in(a, b)
 
 
 def tabled_in(a: Any, b: Any, lo: Any, hi: Any) -> Any:
@@ -164,24 +169,59 @@ def tabled_in(a: Any, b: Any, lo: Any, hi: Any) -> Any:
     return found
 
 
-def sorted_in(a: Any, b: Any) -> Any:
-    """By halves of the sorted others; of few others, one after the other."""
+def compared_in(a: Any, b: Any) -> Any:
+    """Of few others one after the other, of many by their bits."""
     t = np.add(a.dtype.type(0), b.dtype.type(0)).dtype
     x, y = np.asarray(a, t), np.asarray(b, t)
-    found = np.zeros(len(x), np.bool_)
     if len(y) < 10 * len(x) ** 0.145:
+        found = np.zeros(len(x), np.bool_)
         for k in range(len(y)):
             found |= x == y[k]
         return found
-    s = np.sort(y)
     if t.kind == "c":
-        for i in range(len(x)):
-            at = place_among(s, x[i])
-            found[i] = at < len(s) and s[at] == x[i]
-    else:
-        places = np.searchsorted(s, x)
-        for i in range(len(x)):
-            found[i] = places[i] < len(s) and s[places[i]] == x[i]
+        return sorted_in(x, y)
+    if t.kind == "f":  # one zero
+        return hashed_in(np.asarray(x, np.float64) + 0.0, np.asarray(y, np.float64) + 0.0)
+    if t.kind == "u":
+        return hashed_in(np.asarray(x, np.uint64), np.asarray(y, np.uint64))
+    return hashed_in(np.asarray(x, np.int64), np.asarray(y, np.int64))
+
+
+def hashed_in(x: Any, y: Any) -> Any:
+    """By a table of the bits of 64-bit numbers, of which NaN is never found."""
+    bits = 4
+    while 2**bits < 2 * len(y):
+        bits += 1
+    last = 2**bits - 1
+    table, taken = np.empty(2**bits, y.dtype), np.zeros(2**bits, np.bool_)
+    of_x, of_y = np.ascontiguousarray(x).view(np.uint64), np.ascontiguousarray(y).view(np.uint64)
+    for i in range(len(y)):
+        at = place_of(of_y[i], bits)
+        while taken[at] and table[at] != y[i]:
+            at = (at + 1) & last
+        taken[at] = True
+        table[at] = y[i]
+    found = np.empty(len(x), np.bool_)
+    for i in range(len(x)):
+        at = place_of(of_x[i], bits)
+        while taken[at] and table[at] != x[i]:
+            at = (at + 1) & last
+        found[i] = taken[at]
+    return found
+
+
+def place_of(x: Any, bits: Any) -> Any:
+    """Where the search for a number begins: the first bits of a product."""
+    h = (x ^ (x >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64(h >> np.uint64(64 - bits))
+
+
+def sorted_in(x: Any, y: Any) -> Any:
+    """Of complex numbers, by halves of the sorted others."""
+    s, found = np.sort(y), np.empty(len(x), np.bool_)
+    for i in range(len(x)):
+        at = place_among(s, x[i])
+        found[i] = at < len(s) and s[at] == x[i]
     return found
 
 
