@@ -56,6 +56,12 @@ when a function compiles.
 | `axis` of `median` is one axis, or none; `unique` has no `axis` but for arrays of one, sorts always (`sorted=`), and its inverse has the array's shape | several; any; NumPy 1 made it flat |
 | `bins` of `histogram` is a number or edges; `bincount` with weights is float64 without items, too | the name of a rule, too; int64 |
 | a parameter of `np.random`'s distributions is a number, `replace` a constant; `random.seed` takes an integer, `random.getrandbits` up to 64 bits; where a float overflows, Python's `random` gives an infinity | arrays too; text and floats; any number; OverflowError |
+| `split` and its like give a tuple; a number of sections is a constant | a list |
+| `pad` has the modes constant, edge, reflect, symmetric, wrap, empty, and `constant_values` | more of them |
+| `logspace`, `geomspace` take numbers as ends; `unique`, `trim_zeros` have no `axis` | arrays, too; an axis |
+| arrays to choose from (`choose`, `select`, `piecewise`, `block`) stand in tuples or lists that are written out; the length of `multi_index` and `dims` is known | any sequences |
+| `copyto` tells kinds of numbers apart (`same_kind`) or not (`unsafe`); `place`, `putmask` and `put` store numbers of any kind, as an assignment does | more rules; safe casts only |
+| `as_strided` reaches nothing beyond the array | whatever it is told |
 | min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
 """
 
@@ -68,7 +74,9 @@ def rows() -> tuple[dict[str, list[tuple[str, str]]], list[tuple[str, str]], lis
     for line in TABLE.read_text().splitlines():
         if m := re.fullmatch(r"/\* --- (.*?)(?: \([\w., ]+\))? --- \*/", line):
             heading = m[1]
-        if m := re.match(r'F\(\w+,\s*"(?:numpy\.)?((?:random\.)?\w+)",\s*"([^"]*)",\s*(\w+)', line):
+        if m := re.match(
+            r'F\(\w+,\s*"(?:numpy\.)?((?:random\.|lib\.stride_tricks\.)?\w+)",\s*"([^"]*)",\s*(\w+)', line
+        ):
             if m[3] != "tr_lib_py_class":
                 functions.setdefault(heading, []).append((m[1], m[2]))
         elif m := re.match(r'M\(\w+,\s*"ufunc",\s*"(\w+)",\s*"([^"]*)"', line):

@@ -1,5 +1,5 @@
 /* Functions whose result is another view of an array's memory: axes moved, added, left out, turned round or
- * repeated, diagonals. They copy nothing. Views that NumPy makes read-only (broadcast_to, diagonal) are
+ * repeated, diagonals, windows, items of another type. They copy nothing. Views that NumPy makes read-only (broadcast_to, diagonal) are
  * read-only here. */
 #include "lib/fam.h"
 #include "lib/families.h"
@@ -293,4 +293,132 @@ bool tr_lib_np_diagonal(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_fam_diagonal(e, c, a, k, ax1, ax2, out))
         return false;
     return tr_em_coerce(e, *out, tr_ty_array(e->types, a.ty->elem, out->ty->ndim, TR_LAYOUT_ANY, true), out);
+}
+
+/* --- the memory seen in another way --- */
+
+static tr_tv i64(tr_em *e, int64_t v) {
+    return tr_em_i64(e, v);
+}
+
+static void divides(tr_em *e, tr_tv x, tr_tv n, const char *text) {
+    tr_tv rest = tr_em_op2(e, TR_OP_FLOORMOD, x, n);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, rest, i64(e, 0)), TR_EXC_VALUE, text, 1, &x);
+}
+
+/* view(dtype): items of another type, of the same size or with more or fewer of them along the last axis. */
+bool tr_lib_arr_view(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a = c->a[0], n[TR_MAX_NDIM], st[TR_MAX_NDIM];
+    const tr_ty *to;
+    *out = a;
+    if (!tr_fam_given(c->a[1]))
+        return true;
+    if (!tr_fam_dtype(e, c, c->a[1], &to))
+        return false;
+    uint32_t nd = a.ty->ndim, last = nd - 1u;
+    int64_t from = tr_ty_size(a.ty->elem), size = tr_ty_size(to);
+    if (from != size && nd == 0)
+        return tr_em_error(e, "view(): an array of no axes keeps the size of its items");
+    tr_fam_shape(e, a, n);
+    for (uint32_t i = 0; i < nd; i++)
+        st[i] = tr_em_stride(e, a, i);
+    if (from != size) {
+        tr_tv one = i64(e, 1);
+        tr_tv fits =
+            tr_fam_or(e, tr_em_cmp(e, TR_CMP_EQ, st[last], one), tr_em_cmp(e, TR_CMP_LE, n[last], one));
+        tr_em_check(e, fits, TR_EXC_VALUE,
+                    "To change to a dtype of a different size, the last axis must be contiguous", 0, NULL);
+        st[last] = one;
+    }
+    if (size < from) {
+        tr_tv more = i64(e, from / size);
+        n[last] = tr_em_nsw(e, TR_OP_MUL, n[last], more);
+        for (uint32_t i = 0; i < last; i++)
+            st[i] = tr_em_nsw(e, TR_OP_MUL, st[i], more);
+    } else if (size > from) {
+        tr_tv fewer = i64(e, size / from);
+        divides(e, n[last], fewer,
+                "When changing to a larger dtype, its size must be a divisor of the total size in bytes of "
+                "the last "
+                "axis of the array.");
+        n[last] = tr_em_op2(e, TR_OP_FLOORDIV, n[last], fewer);
+        for (uint32_t i = 0; i < last; i++) {
+            divides(e, st[i], fewer,
+                    "view(): rows that are {0} items apart do not begin with an item of the new type");
+            st[i] = tr_em_op2(e, TR_OP_FLOORDIV, st[i], fewer);
+        }
+    }
+    tr_layout lay = from == size || a.ty->layout == TR_LAYOUT_C ? own_layout(a) : TR_LAYOUT_ANY;
+    *out = tr_em_restride(e, tr_ty_array(e->types, to, nd, lay, a.ty->readonly), a, i64(e, 0), n, st);
+    return true;
+}
+
+/* First and last place, in items, that axes reach from the first item; as floats, which do not wrap. */
+static void reach(tr_em *e, uint32_t nd, const tr_tv *n, const tr_tv *st, tr_tv *lo, tr_tv *hi) {
+    const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
+    tr_tv zero = tr_em_num(e, f64, 0.0);
+    *lo = *hi = zero;
+    for (uint32_t i = 0; i < nd; i++) {
+        tr_tv far = tr_em_op2(e, TR_OP_MUL, tr_em_conv(e, tr_em_op2(e, TR_OP_SUB, n[i], i64(e, 1)), f64),
+                              tr_em_conv(e, st[i], f64));
+        tr_tv back = tr_em_cmp(e, TR_CMP_LT, far, zero);
+        *lo = tr_em_op2(e, TR_OP_ADD, *lo, tr_em_select(e, back, far, zero));
+        *hi = tr_em_op2(e, TR_OP_ADD, *hi, tr_em_select(e, back, zero, far));
+    }
+}
+
+static tr_tv is_empty(tr_em *e, uint32_t nd, const tr_tv *n) {
+    tr_tv empty = tr_em_strong(e, tr_em_bool(e, false));
+    for (uint32_t i = 0; i < nd; i++)
+        empty = tr_fam_or(e, empty, tr_em_cmp(e, TR_CMP_EQ, n[i], i64(e, 0)));
+    return empty;
+}
+
+/* as_strided(x, shape, strides, writeable): strides count bytes. Nothing beyond the first and the last item of x is reached. */
+bool tr_lib_np_as_strided(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, x[TR_MAX_NDIM], own[TR_MAX_NDIM], own_st[TR_MAX_NDIM], n[TR_MAX_NDIM], st[TR_MAX_NDIM];
+    uint32_t nd, ns;
+    bool writeable;
+    if (!array_arg(e, c, &a) || !tr_fam_flag(e, c, c->a[3], "writeable", true, &writeable))
+        return false;
+    tr_fam_shape(e, a, own);
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        own_st[i] = tr_em_stride(e, a, i);
+    nd = ns = a.ty->ndim;
+    if (tr_fam_given(c->a[1]) && !tr_fam_list(e, c, c->a[1], x, &nd))
+        return false;
+    for (uint32_t i = 0; i < nd; i++) {
+        if (!tr_fam_given(c->a[1]))
+            n[i] = own[i];
+        else if (!tr_fam_int(e, c, x[i], "a shape", &n[i]))
+            return false;
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n[i], i64(e, 0)), TR_EXC_VALUE,
+                    "negative dimensions are not allowed", 0, NULL);
+    }
+    if (tr_fam_given(c->a[2]) && !tr_fam_list(e, c, c->a[2], x, &ns))
+        return false;
+    if (nd != ns)
+        return tr_em_error(e, "as_strided(): shape and strides must have the same length");
+    for (uint32_t i = 0; i < nd; i++) {
+        tr_tv size = i64(e, tr_ty_size(a.ty->elem));
+        st[i] = own_st[i];
+        if (!tr_fam_given(c->a[2]))
+            continue;
+        if (!tr_fam_int(e, c, x[i], "a stride", &st[i]))
+            return false;
+        divides(e, st[i], size, "as_strided(): a stride of {0} bytes is not one of whole items");
+        st[i] = tr_em_op2(e, TR_OP_FLOORDIV, st[i], size);
+    }
+    tr_tv lo, hi, from, to;
+    reach(e, a.ty->ndim, own, own_st, &from, &to);
+    reach(e, nd, n, st, &lo, &hi);
+    tr_tv inside = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, lo, from), tr_em_cmp(e, TR_CMP_LE, hi, to));
+    inside = tr_fam_and(e, inside, tr_fam_not(e, is_empty(e, a.ty->ndim, own)));
+    tr_em_check(e, tr_fam_or(e, is_empty(e, nd, n), inside), TR_EXC_VALUE,
+                "as_strided() would reach beyond the array", 0, NULL);
+    tr_em_check_size(e, a.ty->elem, nd, n);
+    const tr_ty *ty =
+        tr_ty_array(e->types, a.ty->elem, nd, nd ? TR_LAYOUT_ANY : TR_LAYOUT_C, a.ty->readonly || !writeable);
+    *out = tr_em_restride(e, ty, a, i64(e, 0), n, st);
+    return true;
 }

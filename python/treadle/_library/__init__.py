@@ -45,6 +45,19 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "dtypes": ("numpy", "issubdtype"),
     "polynomial": ("numpy", "polyadd polysub polyder polyint"),
     "frequencies": ("numpy.fft", "fftfreq rfftfreq fftshift ifftshift"),
+    "arrangements": (
+        "numpy",
+        "split array_split hsplit vsplit dsplit rollaxis trim_zeros kron tensordot vander logspace geomspace indices ix_ "
+        "tril_indices triu_indices tril_indices_from triu_indices_from diag_indices diag_indices_from diagflat "
+        "fill_diagonal ravel_multi_index unravel_index pad delete insert resize block",
+    ),
+    "choices": (
+        "numpy",
+        "choose select piecewise copyto place putmask put take_along_axis put_along_axis apply_along_axis",
+    ),
+    "bits": ("numpy", "packbits unpackbits"),
+    "windows": ("numpy.lib.stride_tricks", "sliding_window_view"),
+    "sets": ("numpy", "unique union1d intersect1d setxor1d setdiff1d isin in1d"),
 }
 
 # For each name of a function the modules of NumPy's that have one here, and the module here.

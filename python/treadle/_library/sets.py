@@ -1,0 +1,237 @@
+"""Arrays as sets: numpy.unique, isin, intersect1d and their like.
+
+Sorting is NumPy's own; numbers are looked up in tables, by their values or by their bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import Constant, refuse
+
+
+def unique(
+    ar: Any,
+    return_index: Constant = False,
+    return_inverse: Constant = False,
+    return_counts: Constant = False,
+    axis: Any = None,
+    *,
+    equal_nan: Constant = True,
+) -> Any:
+    """The items without repetitions, sorted, of the flat array. What is returned is said by constants; the inverse has
+    the array's shape."""
+    if axis is not None:
+        refuse("it takes no axis")
+    a = np.ravel(ar)
+    if return_index or return_inverse:
+        order = np.argsort(a, kind="stable" if return_index else "quicksort")
+        s = a[order]
+        first = begins(s, equal_nan)
+        return (
+            s[first],
+            *((order[first],) if return_index else ()),
+            *((inverse(order, first, np.shape(ar)),) if return_inverse else ()),
+            *((lengths(np.flatnonzero(first), len(s)),) if return_counts else ()),
+        )
+    s = np.sort(a)
+    first = begins(s, equal_nan)
+    if return_counts:
+        starts = np.flatnonzero(first)
+        return s[starts], lengths(starts, len(s))
+    return s[first]
+
+
+def begins(s: Any, equal_nan: Constant) -> Any:
+    """Where items of a sorted array differ from those before."""
+    n = len(s)
+    first = np.ones(n, np.bool_)
+    first[1:] = s[1:] != s[:-1]
+    if equal_nan and (s.dtype.kind == "f" or s.dtype.kind == "c"):
+        k = n
+        while k > 0 and np.isnan(s[k - 1]):
+            k -= 1
+        first[k + 1 :] = False
+    return first
+
+
+def inverse(order: Any, first: Any, shape: Any) -> Any:
+    """The number of each item among those that differ."""
+    out = np.empty(len(order), np.int64)
+    k = -1
+    for i in range(len(order)):
+        k += first[i]
+        out[order[i]] = k
+    return np.reshape(out, shape)
+
+
+def lengths(starts: Any, n: Any) -> Any:
+    """How far it is from each place to the next."""
+    out = np.empty(len(starts), np.int64)
+    for k in range(len(starts)):
+        out[k] = (starts[k + 1] if k + 1 < len(starts) else n) - starts[k]
+    return out
+
+
+def union1d(ar1: Any, ar2: Any) -> Any:
+    """What is in either, sorted."""
+    return np.unique(np.concatenate((np.ravel(ar1), np.ravel(ar2))))
+
+
+def intersect1d(ar1: Any, ar2: Any, assume_unique: Constant = False, return_indices: Constant = False) -> Any:
+    """What is in both, sorted; and where it stands in them with `return_indices`, a constant."""
+    a, b = np.ravel(ar1), np.ravel(ar2)
+    if not return_indices:
+        s = np.sort(np.concatenate((a, b) if assume_unique else (np.unique(a), np.unique(b))))
+        return s[:-1][s[1:] == s[:-1]]
+    if assume_unique:
+        return in_both(a, b)
+    x, i = np.unique(a, return_index=True)
+    y, j = np.unique(b, return_index=True)
+    found, p, q = in_both(x, y)
+    return found, i[p], j[q]
+
+
+def in_both(x: Any, y: Any) -> Any:
+    """What is in both of two that have no repetitions, and where it stands."""
+    every = np.concatenate((x, y))
+    order = np.argsort(every, kind="stable")
+    s = every[order]
+    twice = np.flatnonzero(s[1:] == s[:-1])
+    return s[twice], order[twice], order[twice + 1] - len(x)
+
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: Constant = False) -> Any:
+    """What is in one of them only, sorted."""
+    a, b = np.ravel(ar1), np.ravel(ar2)
+    s = np.sort(np.concatenate((a, b) if assume_unique else (np.unique(a), np.unique(b))))
+    alone = np.ones(len(s), np.bool_)
+    alone[1:] = s[1:] != s[:-1]
+    alone[:-1] &= s[1:] != s[:-1]
+    return s[alone]
+
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: Constant = False) -> Any:
+    """What is in the first one only, sorted; in its order with `assume_unique`, a constant."""
+    a = np.ravel(ar1) if assume_unique else np.unique(ar1)
+    return a[~is_in(a, np.ravel(ar2), None)]
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: Any = False,
+    invert: Constant = False,
+    *,
+    kind: Any = None,
+) -> Any:
+    """Whether each item is among others; `invert` and `kind` are constants."""
+    found = is_in(np.ravel(element), np.ravel(test_elements), kind)
+    return np.reshape(~found if invert else found, np.shape(element))
+
+
+def in1d(
+    ar1: Any, ar2: Any, assume_unique: Any = False, invert: Constant = False, *, kind: Any = None
+) -> Any:
+    """As `isin`, of the flat array."""
+    found = is_in(np.ravel(ar1), np.ravel(ar2), kind)
+    return ~found if invert else found
+
+
+def is_in(a: Any, b: Any, kind: Any) -> Any:
+    """Whether each item of a is in b."""
+    if kind is not None and kind != "sort" and kind != "table":
+        raise ValueError("Invalid kind. Please use None, 'sort' or 'table'.")
+    if a.dtype.kind not in "bui" or b.dtype.kind not in "bui":
+        if kind == "table":
+            raise ValueError("The 'table' method is only supported for boolean or integer arrays.")
+        return compared_in(a, b)
+    if kind == "sort":
+        return compared_in(a, b)
+    if len(b) == 0:
+        return np.zeros(len(a), np.bool_)
+    lo, hi = np.min(b), np.max(b)
+    if kind == "table" or float(hi) - float(lo) <= 6 * (len(a) + len(b)):
+        return tabled_in(a, b, lo, hi)
+    return compared_in(a, b)
+
+
+def tabled_in(a: Any, b: Any, lo: Any, hi: Any) -> Any:
+    """By a table of the whole numbers from the least to the greatest one."""
+    table = np.zeros(int(hi) - int(lo) + 1, np.bool_)
+    for i in range(len(b)):
+        table[int(b[i]) - int(lo)] = True
+    found = np.empty(len(a), np.bool_)
+    for i in range(len(a)):
+        found[i] = a[i] >= lo and a[i] <= hi and table[int(a[i]) - int(lo)]
+    return found
+
+
+def compared_in(a: Any, b: Any) -> Any:
+    """Of few others one after the other, of many by their bits."""
+    t = np.add(a.dtype.type(0), b.dtype.type(0)).dtype
+    x, y = np.asarray(a, t), np.asarray(b, t)
+    if len(y) < 10 * len(x) ** 0.145:
+        found = np.zeros(len(x), np.bool_)
+        for k in range(len(y)):
+            found |= x == y[k]
+        return found
+    if t.kind == "c":
+        return sorted_in(x, y)
+    if t.kind == "f":  # one zero
+        return hashed_in(np.asarray(x, np.float64) + 0.0, np.asarray(y, np.float64) + 0.0)
+    if t.kind == "u":
+        return hashed_in(np.asarray(x, np.uint64), np.asarray(y, np.uint64))
+    return hashed_in(np.asarray(x, np.int64), np.asarray(y, np.int64))
+
+
+def hashed_in(x: Any, y: Any) -> Any:
+    """By a table of the bits of 64-bit numbers, of which NaN is never found."""
+    bits = 4
+    while 2**bits < 2 * len(y):
+        bits += 1
+    last = 2**bits - 1
+    table, taken = np.empty(2**bits, y.dtype), np.zeros(2**bits, np.bool_)
+    of_x, of_y = np.ascontiguousarray(x).view(np.uint64), np.ascontiguousarray(y).view(np.uint64)
+    for i in range(len(y)):
+        at = place_of(of_y[i], bits)
+        while taken[at] and table[at] != y[i]:
+            at = (at + 1) & last
+        taken[at] = True
+        table[at] = y[i]
+    found = np.empty(len(x), np.bool_)
+    for i in range(len(x)):
+        at = place_of(of_x[i], bits)
+        while taken[at] and table[at] != x[i]:
+            at = (at + 1) & last
+        found[i] = taken[at]
+    return found
+
+
+def place_of(x: Any, bits: Any) -> Any:
+    """Where the search for a number begins: the first bits of a product."""
+    h = (x ^ (x >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64(h >> np.uint64(64 - bits))
+
+
+def sorted_in(x: Any, y: Any) -> Any:
+    """Of complex numbers, by halves of the sorted others."""
+    s, found = np.sort(y), np.empty(len(x), np.bool_)
+    for i in range(len(x)):
+        at = place_among(s, x[i])
+        found[i] = at < len(s) and s[at] == x[i]
+    return found
+
+
+def place_among(s: Any, x: Any) -> int:
+    """The first place of sorted complex numbers whose item is not less."""
+    lo, hi = 0, len(s)
+    while lo < hi:
+        k = (lo + hi) // 2
+        if s[k].real < x.real or (s[k].real == x.real and s[k].imag < x.imag):
+            lo = k + 1
+        else:
+            hi = k
+    return lo

@@ -1,0 +1,155 @@
+"""numpy.choose, select, put, take_along_axis and their like (treadle/_library/choices.py) against NumPy's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from treadle import njit
+from treadle.errors import TypingError
+
+sys.path.insert(0, str(Path(__file__).parent))
+from library_check import check  # noqa: E402
+
+I = np.arange(24)  # noqa: E741
+M = np.arange(24.0).reshape(4, 6)
+T = np.arange(24).reshape(2, 3, 4)
+B = I > 5
+
+CASES = [
+    ("np.choose(a,(b,c))", I % 2, I, I * 0.5),
+    ("np.choose(a,(b,c,7))", I % 3, I, I * 0.5),
+    ("np.choose(a,(b,c))", I % 3, I, I * 0.5),
+    ("np.choose(a,(b,c),mode='clip')", I - 3, I, I * 0.5),
+    ("np.choose(a,[b,c],mode='wrap')", I - 3, I, I),
+    ("np.choose(a,b)", I[:6] % 4, M),
+    ("np.choose(a,b)", I[:12].reshape(2, 6) % 4, M),
+    ("np.choose(a,b)", I % 2, I[:2]),
+    ("np.choose(a,(b,10))", I[:6] > 2, M),
+    ("np.choose(a,b,out=c)", I[:6] % 4, M, np.zeros(6)),
+    ("np.choose(a,b,mode='wrap')", T - 9, T),
+    ("np.choose(a,(10,20,30))", 1),
+    ("np.choose(a,(b,c))", M, I, I),
+    ("np.choose(a,b)", I[:0], M[:, :1]),
+    ("np.select((a>3,a<2),(a,a*2.5))", I),
+    ("np.select([a>3,a<2],[a,a*2],-1)", I),
+    ("np.select([a>3],[a],99)", I.astype("i1")),
+    ("np.select([a>3,a>b],[a,1],c)", M, I[:6], 2.5),
+    ("np.select([a],[a])", I),
+    ("np.select([a>1],[a,a])", I),
+    ("np.select([a>5],[a])", M.astype("f4")),
+    ("np.select((a,),(b,))", B, M.astype("c8").ravel()),
+    ("np.piecewise(a,[a<3,a>=10],[-1,lambda x: x*2])", I),
+    ("np.piecewise(a,[a<3,a>=10],[-1,lambda x: x*2,lambda x: -x])", M),
+    ("np.piecewise(a,a<3,[lambda x, y: x+y,7],5)", I),
+    ("np.piecewise(a,[a<3],[1,2,3])", M),
+    ("(np.copyto(a,b),a)[1]", np.zeros((4, 6)), M),
+    ("(np.copyto(a,b),a)[1]", np.zeros((4, 6)), I[:6]),
+    ("(np.copyto(a,3),a)[1]", np.zeros(4, "u1")),
+    ("(np.copyto(a,b),a)[1]", np.zeros(4, "i1"), I[:4]),
+    ("(np.copyto(a,b),a)[1]", np.zeros(4, "i8"), M[0, :4]),
+    ("(np.copyto(a,b,casting='unsafe'),a)[1]", np.zeros(4, "i8"), M[0, :4] + 0.5),
+    ("(np.copyto(a,b,where=c),a)[1]", np.zeros((4, 6)), M, M % 2 == 1),
+    ("(np.copyto(a,5,where=b),a)[1]", np.zeros((4, 6)), M[0] > 2),
+    ("(np.copyto(a,b,where=False),a)[1]", np.zeros((4, 6)), M),
+    ("(np.copyto(a,b),a)[1]", np.zeros((4, 6)), I[:4]),
+    ("(np.copyto(a,b),a)[1]", np.zeros(4, "u1"), I[:4]),
+    ("(np.copyto(a,2.5),a)[1]", np.zeros(4, "u1")),
+    ("(np.place(a,b,(1,2,3)),a)[1]", I, B),
+    ("(np.place(a,b,c),a)[1]", M.T, M.T % 2 == 1, I[:5] * -1.0),
+    ("(np.place(a,b,c),a)[1]", I, B, I[:0]),
+    ("(np.place(a,b,c),a)[1]", I, B & False, I[:0]),
+    ("(np.place(a,b,3),a)[1]", I, B[1:]),
+    ("(np.place(a,b,c),a)[1]", M, np.arange(24) % 2, -M[0]),
+    ("(np.place(a,a>2,7),a)[1]", I),
+    ("(np.putmask(a,b,c),a)[1]", I, B, I[:5]),
+    ("(np.putmask(a,b,c),a)[1]", I, B, -I),
+    ("(np.putmask(a,b,9),a)[1]", M.T, M.T > 3),
+    ("(np.putmask(a,b,c),a)[1]", M.T, M.T > 3, -M),
+    ("(np.putmask(a,b,c),a)[1]", M.T, M.T > 3, -M[0]),
+    ("(np.putmask(a,b,c),a)[1]", M, M > 3, -M[0, :0]),
+    ("(np.putmask(a,b,3),a)[1]", I, B[1:]),
+    ("(np.put(a,b,c),a)[1]", I, I[3:6], I[:2]),
+    ("(np.put(a,[1,-1],-9),a)[1]", M.T),
+    ("(np.put(a,b,5,mode='wrap'),a)[1]", I, I[3:6] * 17),
+    ("(np.put(a,b,5,mode='clip'),a)[1]", I, I[3:6] * 17 - 60),
+    ("(np.put(a,b,5),a)[1]", I, I[3:6] * 17),
+    ("(np.put(a,b,5),a)[1]", I[:0], I[3:6]),
+    ("(np.put(a,b,5),a)[1]", I[:0], I[:0]),
+    ("(np.put(a,2,5),a)[1]", I),
+    ("(np.put(a,b,c),a)[1]", M, M.astype("u1").T, I - 40.0),
+    ("np.take_along_axis(a,b,1)", M, I[:12].reshape(4, 3) % 6),
+    ("np.take_along_axis(a,b,axis=0)", M, I[:1].reshape(1, 1)),
+    ("np.take_along_axis(a,b,-1)", T, T % 4 - 4),
+    ("np.take_along_axis(a,b,0)", M, I[:12].reshape(4, 3) % 4),
+    ("np.take_along_axis(a,b,axis=None)", M, I[:4]),
+    ("np.take_along_axis(a,b,1)", M, I[:12].reshape(4, 3)),
+    ("np.take_along_axis(a,b,1)", M, M),
+    ("np.take_along_axis(a,b,1)", M, I),
+    ("np.take_along_axis(a,b,0)", I, I[:3].astype("u2")),
+    ("np.take_along_axis(a,np.argsort(-a,axis=0),axis=0)", M),
+    ("(np.put_along_axis(a,b,c,1),a)[1]", M, I[:4].reshape(4, 1), -M[:, :1]),
+    ("(np.put_along_axis(a,b,-1,0),a)[1]", M.T, I[:4].reshape(1, 4)),
+    ("(np.put_along_axis(a,b,c,None),a)[1]", M, I[:4], -I[:4]),
+    ("(np.put_along_axis(a,b,9,None),a)[1]", M, I[:4] * 9),
+    ("np.apply_along_axis(np.sum,1,a)", M),
+    ("np.apply_along_axis(np.cumsum,0,a)", M),
+    ("np.apply_along_axis(lambda x: x[:2]*2,1,a)", T),
+    ("np.apply_along_axis(lambda x, k: x[0]+k,0,a,b)", T, 0.5),
+    ("np.apply_along_axis(np.diag,1,a)", T),
+    ("np.apply_along_axis(np.diag,-1,a)", T),
+    ("np.apply_along_axis(np.max,0,a)", M[:, :0]),
+    ("np.apply_along_axis(np.sum,0,a)", I),
+    ("np.apply_along_axis(np.cumsum,0,a)", I),
+    ("np.apply_along_axis(np.diag,0,a)", T),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c[0])
+def test_cases(case):
+    check(*(np.copy(x, order="K") if isinstance(x, np.ndarray) else x for x in case), rtol=1e-14)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_along_axes(data):
+    n, m = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
+    a = np.arange(n * m).reshape(n, m)
+    places = st.lists(st.integers(-m, m), min_size=2 * n, max_size=2 * n)
+    which = np.array(data.draw(places), dtype=np.int64).reshape(n, 2)
+    check("np.take_along_axis(a, b, 1)", a, which)
+    check("np.take_along_axis(a, b, axis=0)", a.T, which.T)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_stored(data):
+    n = data.draw(st.integers(0, 12))
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool)
+    new = -np.arange(data.draw(st.integers(0, 14)))
+    check("(np.place(a, b, c), a)[1]", np.arange(n), mask, new)
+    check("(np.putmask(a, b, c), a)[1]", np.arange(n), mask, new)
+
+
+def test_choices_make_no_array_between():
+    f = njit(lambda a, b: np.select((a > 2, a < 1), (a * 2, b), 0.5).sum())
+    assert f(np.arange(4.0), -np.ones(4)) == -1 + 0.5 + 0.5 + 6
+    (text,) = f.inspect_ir().values()
+    assert "alloc" not in text.split("b2 cold")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("np.choose(a, (a, a), mode='up')", "the mode must be"),
+        ("np.select((a,), (a,))", "arrays of bool"),
+        ("np.copyto(a, b)", "another kind"),
+    ],
+)
+def test_refused(text, message):
+    with pytest.raises(TypingError, match=message):
+        njit(eval(f"lambda a, b: {text}", {"np": np}))(I, 2.5)
