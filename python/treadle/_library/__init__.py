@@ -57,7 +57,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "bits": ("numpy", "packbits unpackbits"),
     "windows": ("numpy.lib.stride_tricks", "sliding_window_view"),
-    "sets": ("numpy", "unique union1d intersect1d setxor1d setdiff1d isin in1d"),
+    "sets": ("numpy", "union1d intersect1d setxor1d setdiff1d isin in1d"),
 }
 
 # For each name of a function the modules of NumPy's that have one here, and the module here.

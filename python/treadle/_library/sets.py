@@ -12,69 +12,6 @@ import numpy as np
 from . import Constant, refuse
 
 
-def unique(
-    ar: Any,
-    return_index: Constant = False,
-    return_inverse: Constant = False,
-    return_counts: Constant = False,
-    axis: Any = None,
-    *,
-    equal_nan: Constant = True,
-) -> Any:
-    """The items without repetitions, sorted, of the flat array. What is returned is said by constants; the inverse has
-    the array's shape."""
-    if axis is not None:
-        refuse("it takes no axis")
-    a = np.ravel(ar)
-    if return_index or return_inverse:
-        order = np.argsort(a, kind="stable" if return_index else "quicksort")
-        s = a[order]
-        first = begins(s, equal_nan)
-        return (
-            s[first],
-            *((order[first],) if return_index else ()),
-            *((inverse(order, first, np.shape(ar)),) if return_inverse else ()),
-            *((lengths(np.flatnonzero(first), len(s)),) if return_counts else ()),
-        )
-    s = np.sort(a)
-    first = begins(s, equal_nan)
-    if return_counts:
-        starts = np.flatnonzero(first)
-        return s[starts], lengths(starts, len(s))
-    return s[first]
-
-
-def begins(s: Any, equal_nan: Constant) -> Any:
-    """Where items of a sorted array differ from those before."""
-    n = len(s)
-    first = np.ones(n, np.bool_)
-    first[1:] = s[1:] != s[:-1]
-    if equal_nan and (s.dtype.kind == "f" or s.dtype.kind == "c"):
-        k = n
-        while k > 0 and np.isnan(s[k - 1]):
-            k -= 1
-        first[k + 1 :] = False
-    return first
-
-
-def inverse(order: Any, first: Any, shape: Any) -> Any:
-    """The number of each item among those that differ."""
-    out = np.empty(len(order), np.int64)
-    k = -1
-    for i in range(len(order)):
-        k += first[i]
-        out[order[i]] = k
-    return np.reshape(out, shape)
-
-
-def lengths(starts: Any, n: Any) -> Any:
-    """How far it is from each place to the next."""
-    out = np.empty(len(starts), np.int64)
-    for k in range(len(starts)):
-        out[k] = (starts[k + 1] if k + 1 < len(starts) else n) - starts[k]
-    return out
-
-
 def union1d(ar1: Any, ar2: Any) -> Any:
     """What is in either, sorted."""
     return np.unique(np.concatenate((np.ravel(ar1), np.ravel(ar2))))
