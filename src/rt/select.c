@@ -5,6 +5,7 @@
  * result depends on the items alone. Where pivots fail too often a heap sorts the rest, so there is no slow input.
  * Cost: for items of 8 bytes about 1 ns each. Of a line to be left as it is (tr_rt_ranked) it is one walk, and an eighth of the memory; a
  * copy where there are many items that differ between those of the sample. */
+#include <immintrin.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,6 +51,110 @@ static int64_t sample_rank(int64_t n, int64_t k, int64_t many) {
         return nan(a);                                             \
     }
 TR_SORT_ITEMS(ITEM)
+
+/* Beside a pivot that is_apart, a NaN, plain comparisons of numbers would not do; beside others they are NumPy's order, and cost one
+ * instruction. The other types have that order at once. */
+#define PLAIN_ORDER(name)                                             \
+    static inline int not_more_##name(item_##name a, item_##name b) { \
+        return a <= b;                                                \
+    }                                                                 \
+    static inline bool is_apart_##name(item_##name a) {               \
+        return nan_##name(a);                                         \
+    }
+#define FULL_ORDER(name)                                              \
+    static inline int not_more_##name(item_##name a, item_##name b) { \
+        return !less_##name(b, a);                                    \
+    }                                                                 \
+    static inline bool is_apart_##name(item_##name a) {               \
+        (void)a;                                                      \
+        return false;                                                 \
+    }
+PLAIN_ORDER(i8)
+PLAIN_ORDER(u8)
+PLAIN_ORDER(i16)
+PLAIN_ORDER(u16)
+PLAIN_ORDER(i32)
+PLAIN_ORDER(u32)
+PLAIN_ORDER(i64)
+PLAIN_ORDER(u64)
+PLAIN_ORDER(f32)
+PLAIN_ORDER(f64)
+FULL_ORDER(f16)
+FULL_ORDER(c64)
+FULL_ORDER(c128)
+
+/* --- a chunk's items to both ends, whole vectors at a time --- */
+
+#define AVX512 __attribute__((target("avx512f,popcnt")))
+
+/* To the places where loops put them, so a result does not depend on the processor: those on the right from the last to the first. False:
+ * not here. */
+#define VECTORS(name, T, LANES, MASK, V, LOAD, ALL, TURN, LESS, NOT_MORE, PACK, STORE)                       \
+    AVX512 static void put_##name(T *a, int64_t *l, int64_t *r, const T *x, T p, const bool equal) {         \
+        const V pivot = ALL(p);                                                                              \
+        T *left = a + *l, *right = a + *r;                                                                   \
+        for (int64_t i = 0; i < SEL_CHUNK; i += LANES) {                                                     \
+            V v = LOAD(x + i), u = TURN(v);                                                                  \
+            unsigned to_left = equal ? NOT_MORE(v, pivot) : LESS(v, pivot);                                  \
+            unsigned to_right =                                                                              \
+                ~(unsigned)(equal ? NOT_MORE(u, pivot) : LESS(u, pivot)) & ((1u << LANES) - 1);              \
+            int n = __builtin_popcount(to_left);                                                             \
+            right -= LANES - n;                                                                              \
+            STORE(left, (MASK)((1u << n) - 1), PACK((MASK)to_left, v));                                      \
+            STORE(right, (MASK)((1u << (LANES - n)) - 1), PACK((MASK)to_right, u));                          \
+            left += n;                                                                                       \
+        }                                                                                                    \
+        *l = left - a;                                                                                       \
+        *r = right - a;                                                                                      \
+    }                                                                                                        \
+    static inline bool put_vectors_##name(T *a, int64_t *l, int64_t *r, const T *x, T p, const bool equal) { \
+        if (!__builtin_cpu_supports("avx512f"))                                                              \
+            return false;                                                                                    \
+        put_##name(a, l, r, x, p, equal);                                                                    \
+        return true;                                                                                         \
+    }
+#define NO_VECTORS(name)                                                                                \
+    static inline bool put_vectors_##name(item_##name *a, int64_t *l, int64_t *r, const item_##name *x, \
+                                          item_##name p, bool equal) {                                  \
+        (void)a, (void)l, (void)r, (void)x, (void)p, (void)equal;                                       \
+        return false;                                                                                   \
+    }
+
+#define TURN_64          _mm512_set_epi64(0, 1, 2, 3, 4, 5, 6, 7)
+#define TURN_32          _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define TURN_F64(v)      _mm512_permutexvar_pd(TURN_64, v)
+#define TURN_F32(v)      _mm512_permutexvar_ps(TURN_32, v)
+#define TURN_I64(v)      _mm512_permutexvar_epi64(TURN_64, v)
+#define TURN_I32(v)      _mm512_permutexvar_epi32(TURN_32, v)
+#define LESS_F64(a, b)   _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
+#define LESS_F32(a, b)   _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
+#define NOMORE_F64(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)
+#define NOMORE_F32(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ)
+VECTORS(f64, double, 8, __mmask8, __m512d, _mm512_loadu_pd, _mm512_set1_pd, TURN_F64, LESS_F64, NOMORE_F64,
+        _mm512_maskz_compress_pd, _mm512_mask_storeu_pd)
+VECTORS(f32, float, 16, __mmask16, __m512, _mm512_loadu_ps, _mm512_set1_ps, TURN_F32, LESS_F32, NOMORE_F32,
+        _mm512_maskz_compress_ps, _mm512_mask_storeu_ps)
+#define WORDS_64(name, type, sign)                                                                   \
+    VECTORS(name, type, 8, __mmask8, __m512i, _mm512_loadu_si512, ALL_64, TURN_I64,                  \
+            _mm512_cmplt_##sign##64_mask, _mm512_cmple_##sign##64_mask, _mm512_maskz_compress_epi64, \
+            _mm512_mask_storeu_epi64)
+#define WORDS_32(name, type, sign)                                                                   \
+    VECTORS(name, type, 16, __mmask16, __m512i, _mm512_loadu_si512, ALL_32, TURN_I32,                \
+            _mm512_cmplt_##sign##32_mask, _mm512_cmple_##sign##32_mask, _mm512_maskz_compress_epi32, \
+            _mm512_mask_storeu_epi32)
+#define ALL_64(x) _mm512_set1_epi64((int64_t)(x))
+#define ALL_32(x) _mm512_set1_epi32((int32_t)(x))
+WORDS_64(i64, int64_t, epi)
+WORDS_64(u64, uint64_t, epu)
+WORDS_32(i32, int32_t, epi)
+WORDS_32(u32, uint32_t, epu)
+NO_VECTORS(i8)
+NO_VECTORS(u8)
+NO_VECTORS(i16)
+NO_VECTORS(u16)
+NO_VECTORS(f16)
+NO_VECTORS(c64)
+NO_VECTORS(c128)
 
 #define SEL i8
 #include "rt/select_type.h"

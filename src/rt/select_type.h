@@ -61,9 +61,16 @@ static void FN(sort_heap)(E *a, int64_t n, const T *v) {
         l += is;                 \
         r -= 1 - is;             \
     } while (0)
-#define IS_LEFT(x) (equal ? !LESS(p, x) : LESS(x, p))
+#define IS_LEFT(x) (equal ? SEL_CAT(not_more, SEL)(x, p) : SEL_CAT(plain, SEL)(x, p))
 
-/* Those less than p to the front, with `equal` those that are not greater; how many. Room is made at both ends, then items are read where
+#ifdef SEL_PLACES
+static inline bool FN(put_vectors)(E *a, int64_t *l, int64_t *r, const E *x, T p, bool equal) {
+    (void)a, (void)l, (void)r, (void)x, (void)p, (void)equal;
+    return false;
+}
+#endif
+
+/* Those less than p to the front, with `equal` those that are not greater; how many. p is_apart from none. Room is made at both ends, then items are read where
  * there is less of it, so that those before and behind never run out. */
 static inline __attribute__((always_inline)) int64_t FN(split_by)(E *a, int64_t n, T p, const bool equal,
                                                                   const T *v) {
@@ -81,6 +88,8 @@ static inline __attribute__((always_inline)) int64_t FN(split_by)(E *a, int64_t 
             hi -= SEL_CHUNK;
             memcpy(now, a + hi, sizeof now);
         }
+        if (FN(put_vectors)(a, &l, &r, now, p, equal))
+            continue;
         for (int64_t i = 0; i < SEL_CHUNK; i++)
             PUT(now[i], x, IS_LEFT(x));
     }
@@ -98,6 +107,19 @@ static int64_t FN(split)(E *a, int64_t n, T p, const T *v) {
 }
 static int64_t FN(split_equal)(E *a, int64_t n, T p, const T *v) {
     return FN(split_by)(a, n, p, true, v);
+}
+
+/* Those that are not NaN to the front; how many. */
+static int64_t FN(split_apart)(E *a, int64_t n, const T *v) {
+    int64_t l = 0;
+    (void)v;
+    for (int64_t i = 0; i < n; i++)
+        if (!SEL_CAT(nan, SEL)(KEY(a[i]))) {
+            E x = a[i];
+            a[i] = a[l];
+            a[l++] = x;
+        }
+    return l;
 }
 
 static void FN(select)(E *a, int64_t n, int64_t k, const T *v);
@@ -126,13 +148,14 @@ static void FN(select)(E *a, int64_t n, int64_t k, const T *v) {
             return;
         }
         T p = FN(pivot)(a, n, k, &seed, v);
-        int64_t j = FN(split)(a, n, p, v);
+        bool apart = SEL_CAT(is_apart, SEL)(p);
+        int64_t j = apart ? FN(split_apart)(a, n, v) : FN(split)(a, n, p, v);
         if (k < j) {
             n = j;
             continue;
         }
         if (j == 0) { /* p is the least: those equal to it */
-            j = FN(split_equal)(a, n, p, v);
+            j = apart ? n : FN(split_equal)(a, n, p, v);
             if (k < j)
                 return;
         }
@@ -159,7 +182,7 @@ static void FN(select_many)(E *a, int64_t from, int64_t to, const int64_t *kth, 
     }
 }
 
-/* The first step out of src, so that nobody copies it before. False: no memory. */
+/* The first step out of the line, so that nobody copies it before. False: no memory, or a NaN is wanted. */
 static bool FN(spread)(const T *v, int64_t step, int64_t n, E *a, const int64_t *kth, int64_t nkth) {
     int64_t many = sample_size(n), l = 0, r = n, left = 0;
     T *sample = malloc((size_t)many * sizeof *sample);
@@ -172,14 +195,28 @@ static bool FN(spread)(const T *v, int64_t step, int64_t n, E *a, const int64_t 
     SEL_CAT(select, SEL)(sample, many, at, NULL);
     T p = sample[at];
     free(sample);
-    for (int64_t i = 0; i < n; i++) {
+    if (SEL_CAT(is_apart, SEL)(p))
+        return false;
+    int64_t i = 0;
+#ifndef SEL_PLACES
+    for (T now[SEL_CHUNK]; i + SEL_CHUNK <= n; i += SEL_CHUNK) {
+        const T *x = v + i * step;
+        if (step != 1) {
+            tr_rt_gather(now, x, step * (int64_t)sizeof *x, SEL_CHUNK, sizeof *x);
+            x = now;
+        }
+        if (!FN(put_vectors)(a, &l, &r, x, p, false))
+            break;
+    }
+#endif
+    for (; i < n; i++) {
 #ifdef SEL_PLACES
         T x = v[i * step];
         a[l] = a[r - 1] = i;
 #else
         T x = a[l] = a[r - 1] = v[i * step];
 #endif
-        int64_t is = LESS(x, p) != 0;
+        int64_t is = SEL_CAT(plain, SEL)(x, p) != 0;
         l += is;
         r -= 1 - is;
     }
