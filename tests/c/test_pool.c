@@ -89,6 +89,42 @@ static void test_partition(void) {
     }
 }
 
+/* --- random numbers: of the range, not of the thread --- */
+
+static int32_t draw_body(tr_frame *f, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    double *x = ctx;
+    (void)f;
+    (void)worker;
+    for (int64_t i = lo; i < hi; i++)
+        x[i] = tr_rt_np_random();
+    return 0;
+}
+
+static int32_t draw_inner(tr_frame *f, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
+    (void)worker;
+    for (int64_t i = lo; i < hi; i++)
+        assert(tr_rt_parallel(f, draw_body, (double *)ctx + i * 10, 10, 5) == 0);
+    return 0;
+}
+
+static void test_random(void) {
+    static double x[3][MOST], y[3][MOST];
+    for (unsigned limit = 1; limit <= 3; limit++) {
+        tr_frame f;
+        tr_rt_frame_init(&f, NULL);
+        assert(tr_rt_threads_limit(limit));
+        tr_rt_np_seed(5);
+        assert(tr_rt_parallel(&f, draw_body, x[limit - 1], MOST, 50) == 0);
+        assert(tr_rt_parallel(&f, draw_inner, y[limit - 1], MOST / 10, 7) == 0);
+        assert(tr_rt_np_random() == 0.22199317108973948); /* the first, as if nothing had been between */
+        assert(!memcmp(x[0], x[limit - 1], sizeof x[0]) && !memcmp(y[0], y[limit - 1], sizeof y[0]));
+        tr_rt_frame_fini(&f);
+    }
+    for (int64_t i = 0; i < MOST; i++)
+        for (int64_t j = 0; j < 100; j++)
+            assert((i == j || x[0][i] != x[0][j]) && x[0][i] != y[0][j]);
+}
+
 /* Fails at once: only the arithmetic of sizes that nobody could run through counts. */
 static int32_t first_fails(tr_frame *f, void *ctx, int64_t lo, int64_t hi, uint32_t worker) {
     (void)worker;
@@ -606,6 +642,7 @@ int main(void) {
     test_settings();
     test_cpus();
     test_partition();
+    test_random();
     test_huge();
     test_errors();
     test_nesting();
