@@ -532,10 +532,13 @@ static PyObject *function_name(tr_frozen *z, PyObject *o) {
     return name && PyUnicode_CheckExact(name) ? name : NULL;
 }
 
-/* The function that is compiled in place of one of NumPy's, and what it wishes; NULL: there is none. */
+/* The function that is compiled in place of one of NumPy's, or a part of one that keeps constants, and what it wishes; NULL: there is
+ * none. */
 static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out) {
-    PyObject *name = function_name(z, o);
-    PyObject *found = name ? tr_builtin_map_library(atomic_load(&z->host->builtins), o, name) : NULL;
+    bool part = PyFunction_Check(o) && is_library(z, taken(z, Py_NewRef(((PyFunctionObject *)o)->func_globals)));
+    PyObject *name = part ? NULL : function_name(z, o);
+    PyObject *found =
+        part || name ? tr_builtin_map_library(atomic_load(&z->host->builtins), o, name) : NULL;
     ok(z, found || !PyErr_Occurred());
     if (!(found = taken(z, found)))
         return NULL;

@@ -37,8 +37,8 @@ typedef _Atomic(tr_builtin_map *) tr_builtin_mapref; /* NULL: there is none yet 
 bool tr_builtin_map_import(void);
 bool tr_builtin_map_need(tr_builtin_mapref *at); /* false with a Python exception */
 bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row);
-/* What treadle/_library has in place of `o`, whose name is given: a tuple of the function and of bytes, which of its parameters stay
- * constants. A new reference; NULL: nothing, or with an exception. Runs Python. */
+/* What treadle/_library has in place of `o`, whose name is given unless it stands there itself: a tuple of the function and of bytes,
+ * which of its parameters stay constants. A new reference; NULL: nothing, or with an exception. Runs Python. */
 PyObject *tr_builtin_map_library(const tr_builtin_map *m, PyObject *o, PyObject *name);
 void tr_builtin_map_clear(tr_builtin_mapref *at);
 int tr_builtin_map_visit(const tr_builtin_mapref *at, visitproc visit, void *arg);

@@ -72,7 +72,7 @@ bool tr_builtin_map_find(const tr_builtin_map *m, PyObject *o, uint32_t *row) {
 }
 
 PyObject *tr_builtin_map_library(const tr_builtin_map *m, PyObject *o, PyObject *name) {
-    int some = PyDict_Contains(m->names, name);
+    int some = name ? PyDict_Contains(m->names, name) : 1;
     PyObject *r = some > 0 ? PyObject_CallOneArg(m->find, o) : NULL;
     if (r != Py_None)
         return r;

@@ -41,12 +41,25 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     return true;
 }
 
+/* A literal as it is, a tuple with its literals. */
+static tr_tv constants_kept(tr_em *e, tr_tv x) {
+    if (x.ty->kind == TR_TY_LIT)
+        return x;
+    if (x.ty->kind != TR_TY_TUPLE || tr_ty_strong(e->types, x.ty) == x.ty)
+        return tr_em_strong(e, x);
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n);
+    for (uint32_t i = 0; i < x.ty->n; i++)
+        it[i] = constants_kept(e, tr_em_item(e, x, i));
+    return tr_em_tuple(e, x.ty->n, it);
+}
+
 /* Arguments are strong; literals that are not numbers stay known, numbers where the function asks for it. infer/ufuncs.c has said which
  * are weak. */
 static void strengthen(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t n, tr_tv *v) {
     for (uint32_t i = 0; i < n; i++) {
-        bool kept = k && k->constants && i < k->nargs && k->constants[i] && v[i].ty->kind == TR_TY_LIT;
-        if (!kept && (!fn->ufn || !v[i].ty->weak))
+        if (k && k->constants && i < k->nargs && k->constants[i])
+            v[i] = constants_kept(e, v[i]);
+        else if (!fn->ufn || !v[i].ty->weak)
             v[i] = tr_em_strong(e, v[i]);
     }
 }

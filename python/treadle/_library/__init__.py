@@ -10,9 +10,10 @@ What holds for these functions:
 
 - They are NumPy: run by Python they give NumPy's results, which the tests make use of.
 - Divisions are NumPy's, nothing raises for one; other options (``fastmath``, ``boundscheck``) are the caller's.
-- A parameter whose annotation is `Constant` is a constant in the body where the caller writes one (a number, a bool),
-  so ``if keepdims:`` chooses between results of different types. Others are strong: ``f(x, 2)`` receives an int64.
-  None and strings are always constants.
+- A parameter whose annotation is `Constant` is a constant in the body where the caller writes one (a number, a bool,
+  a tuple of these), so ``if keepdims:`` chooses between results of different types. Others are strong: ``f(x, 2)``
+  receives an int64. None and strings are always constants. That holds for functions that these are made of, too, so
+  what must be decided for each item of a tuple is a function that calls itself with the rest.
 - ``is_constant(x)`` tells whether x is known when the function compiles, ``refuse(text)`` ends the compile with an
   error at the user's call. Branches that constants and types decide are not compiled, so both cost nothing.
 - What they raise they raise as Python does, with a traceback that ends here.
@@ -33,7 +34,19 @@ Constant = Any
 
 # Which module here has which functions of which module of NumPy's.
 FAMILIES: dict[str, tuple[str, str]] = {
-    "nan": ("numpy", "nansum nanprod"),
+    "nan": (
+        "numpy",
+        "nansum nanprod nancumsum nancumprod nanmin nanmax nanargmin nanargmax nanmean nanvar nanstd",
+    ),
+    "calculus": (
+        "numpy",
+        "interp convolve correlate",
+    ),
+    "compare": (
+        "numpy",
+        "isclose allclose array_equal array_equiv isposinf isneginf isreal iscomplex nan_to_num sinc i0"
+        " hanning hamming blackman bartlett kaiser",
+    ),
 }
 
 # For each name of a function the modules of NumPy's that have one here, and the module here.
@@ -62,11 +75,19 @@ def find(o: object) -> tuple[FunctionType, bytes] | None:
         if getattr(sys.modules.get(owner), name, None) is o:
             from importlib import import_module
 
-            fn: FunctionType = getattr(import_module(f"{__name__}.{family}"), name)
-            code, notes = fn.__code__, fn.__annotations__
-            params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            return fn, bytes(notes.get(p) == "Constant" for p in params)
+            return with_constants(getattr(import_module(f"{__name__}.{family}"), name))
+    if (getattr(o, "__module__", None) or "").startswith(
+        f"{__name__}."
+    ) and "Constant" in o.__annotations__.values():
+        return with_constants(o)  # type: ignore[arg-type]
     return None
+
+
+def with_constants(fn: FunctionType) -> tuple[FunctionType, bytes]:
+    """A function and for each of its parameters whether it stays a constant."""
+    code, notes = fn.__code__, fn.__annotations__
+    params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return fn, bytes(notes.get(p) == "Constant" for p in params)
 
 
 def is_constant(x: object) -> bool:
