@@ -514,7 +514,9 @@ static tr_obj *freeze_decorated(tr_frozen *z, PyObject *o, PyObject *fn, const t
         return NULL;
     tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, body->repr);
     r->u.func = body->u.func;
-    r->u.contract = contract(z, w);
+    r->u.contract = w->library && body->u.contract ? body->u.contract : contract(z, w);
+    if (w->library)
+        body->u.contract = r->u.contract; /* constants stay so under its own name, too */
     tr_func *f = &z->prog->funcs.d[r->u.func];
     if (f->py == fn)
         f->py = o; /* the name that the function has for itself will mean this one */
@@ -535,10 +537,10 @@ static PyObject *function_name(tr_frozen *z, PyObject *o) {
 /* The function that is compiled in place of one of NumPy's, or a part of one that keeps constants, and what it wishes; NULL: there is
  * none. */
 static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out) {
-    bool part = PyFunction_Check(o) && is_library(z, taken(z, Py_NewRef(((PyFunctionObject *)o)->func_globals)));
+    bool part =
+        PyFunction_Check(o) && is_library(z, taken(z, Py_NewRef(((PyFunctionObject *)o)->func_globals)));
     PyObject *name = part ? NULL : function_name(z, o);
-    PyObject *found =
-        part || name ? tr_builtin_map_library(atomic_load(&z->host->builtins), o, name) : NULL;
+    PyObject *found = part || name ? tr_builtin_map_library(atomic_load(&z->host->builtins), o, name) : NULL;
     ok(z, found || !PyErr_Occurred());
     if (!(found = taken(z, found)))
         return NULL;

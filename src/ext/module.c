@@ -9,6 +9,7 @@
 #include "ext/launch.h"
 #include "ext/ntclass.h"
 #include "ext/selftest.h"
+#include "ext/sorts.h"
 #include "ext/threads.h"
 #include "ext/types.h"
 #include "ext/ufunc.h"
@@ -297,7 +298,7 @@ static int module_exec(PyObject *module) {
                                   .user = st};
     fill_np_scalars(st);
     read_dump(st);
-    bool ok = tr_builtin_map_import() && find_numpy_classes(st) && tr_types_add(module) &&
+    bool ok = tr_sorts_find() && tr_builtin_map_import() && find_numpy_classes(st) && tr_types_add(module) &&
               tr_box_add(module) && tr_function_add(module) && tr_ufunc_add(module) &&
               tr_device_add(module) && tr_dlpack_add(module) && tr_stream_add(module) &&
               tr_launch_add(module) && register_fork(module) && tr_selftest_add(module) &&

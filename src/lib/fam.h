@@ -87,6 +87,9 @@ bool tr_fam_copy_as(tr_em *e, tr_tv a, const tr_ty *t, tr_layout lay, tr_tv *out
  * may be NULL. */
 bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, tr_tv *out);
 
+/* keepdims= and out= of a result whose axes are those of a that `keep` has a bit for (npreduce.c). */
+bool tr_fam_delivered(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t keep, bool keepdims, tr_tv dst,
+                      tr_tv *out);
 /* Type in which NumPy adds up: small integers in 64 bits (npreduce.c). */
 const tr_ty *tr_fam_sum_type(tr_em *e, const tr_ty *t);
 /* Running values along an axis, in type t (NULL: the one sums have). c: array, axis, dtype, out. */

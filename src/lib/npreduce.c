@@ -294,6 +294,16 @@ static bool delivered(tr_em *e, const tr_bcall *c, const axes *x, tr_tv dst, tr_
     return tr_em_assign(e, dst, r);
 }
 
+bool tr_fam_delivered(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t keep, bool keepdims, tr_tv dst,
+                      tr_tv *out) {
+    axes x = {.a = a,
+              .keep = keep,
+              .nkeep = (uint32_t)__builtin_popcount(keep),
+              .keepdims = keepdims,
+              .moved = absent};
+    return delivered(e, c, &x, dst, out);
+}
+
 static bool array_arg(tr_em *e, const tr_bcall *c, tr_tv *a) {
     return tr_fam_as_array(e, c, c->a[0], NULL, a);
 }

@@ -127,6 +127,22 @@ void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64
                   const void *a, int64_t am, int64_t ak, int64_t ars, int64_t acs, void *bo, const void *b,
                   int64_t bk, int64_t bn, int64_t brs, int64_t bcs);
 
+/* Sorting and selecting (sort.c, select.c): type: TR_SORT_*; lines as owner, data, number, stride in items. 0, or TR_SORT_NOMEM. */
+int64_t tr_rt_sort(int64_t type, int64_t how, void *owner, void *data, int64_t n, int64_t stride);
+/* Places are counted from 0, and of as many items as the line has. */
+int64_t tr_rt_argsort(int64_t type, int64_t how, void *ao, const void *a, int64_t n, int64_t as, void *po,
+                      int64_t *places, int64_t np, int64_t ps);
+/* In `to`, which may be the line itself: the items (or their places) such that those at kth[0 .. nkth) are where sorting would put them, no item before one is larger, and none
+ * behind it smaller. All kth are in [0, n). */
+int64_t tr_rt_partition(int64_t type, void *ao, const void *a, int64_t n, int64_t as, void *to_owner,
+                        void *to, int64_t m, int64_t ts, void *ko, const int64_t *kth, int64_t nkth);
+int64_t tr_rt_argpartition(int64_t type, void *ao, const void *a, int64_t n, int64_t as, void *po,
+                           int64_t *places, int64_t np, int64_t ps, void *ko, const int64_t *kth,
+                           int64_t nkth);
+/* to[0 .. m): the items that sorting would put at k, k + 1 ...; the line stays as it is. 1, and nothing stored: there is a NaN, or nothing at all. */
+int64_t tr_rt_ranked(int64_t type, int64_t k, void *ao, const void *a, int64_t n, int64_t as, void *to_owner,
+                     void *to, int64_t m);
+
 /* n items of `size` bytes (1, 2, 4, 8 or 16) to lie side by side, from `step` bytes apart; and back (copy.c).
  * */
 void tr_rt_gather(void *to, const void *from, int64_t step, int64_t n, int64_t size);

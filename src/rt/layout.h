@@ -200,6 +200,27 @@ enum {
 #undef X
         TR_ARG_BOOL
 };
+/* Types of items of tr_rt_sort and its kin, and how it sorts: NumPy's numbers. What they return when they could not. */
+enum {
+    TR_SORT_BOOL,
+    TR_SORT_I8,
+    TR_SORT_U8,
+    TR_SORT_I16,
+    TR_SORT_U16,
+    TR_SORT_I32,
+    TR_SORT_U32,
+    TR_SORT_I64,
+    TR_SORT_U64,
+    TR_SORT_F16,
+    TR_SORT_F32,
+    TR_SORT_F64,
+    TR_SORT_C64,
+    TR_SORT_C128,
+    TR_SORT__TYPES
+};
+enum { TR_SORT_QUICK, TR_SORT_HEAP, TR_SORT_STABLE, TR_SORT__HOWS };
+enum { TR_SORT_GOES_ON = 4 }; /* argsort, with a way to sort: from the places that are there */
+enum { TR_SORT_NOMEM = -1 };
 /* The extreme of a sequence that comes in pieces (rt/arg.c): all 0 at first. */
 typedef struct tr_extreme {
     int64_t seen, at; /* items so far; where the extreme is */

@@ -319,6 +319,14 @@ LOOPS = {
                 s += np.cumsum(a * 1.5)[-1]
             return s
         run = lambda: f(np.zeros(3_000_000), 10**15)""",
+    "sorting": """
+        @njit
+        def f(a, n):
+            s = 0.0
+            for i in range(n):
+                s += np.sort(a)[0] + np.partition(a, 1000)[0]
+            return s
+        run = lambda: f(np.random.random(400_000), 10**15)""",
     "options": """
         @njit(fastmath=True, boundscheck=False, error_model="numpy")
         def g(a, i):

@@ -132,6 +132,15 @@ group(
     python=False,
 )  # fmt: skip
 group(
+    "numpy_order",
+    "a, m, k",
+    ["np.sort(a)", "np.sort(m, 0)", "np.sort(m, None)", "np.argsort(a)", "a.argsort(kind='stable')", "np.argsort(m, axis=0)", "np.argsort(k % 3, kind='stable')",
+     "np.sort_complex(k)", "np.lexsort((a, k % 3))", "np.lexsort(m)", "np.partition(m, 2)[:, 2]", "np.partition(a, (1, -2))[1]", "a[np.argpartition(a, 4)[4]]",
+     "m[0, m.argpartition(1)[0, 1]]", "np.median(a)", "np.median(m, 0)", "np.median(k, keepdims=True)", "np.unique(k % 3)", "np.unique(a)",
+     "np.unique(k % 3, return_counts=True)", "np.unique(k % 3, True, True)"],
+    lambda: (floats(), matrix(), ints()),
+)  # fmt: skip
+group(
     "numpy_joins",
     "a, b",
     [
@@ -158,6 +167,14 @@ group(
 def fills(a):
     a.fill(2.5)
     return a
+
+
+@feature(lambda: (floats(), matrix()))
+def sorts_in_place(a, m):
+    m.T[::-1].sort(0)
+    a.sort()
+    m[0].partition(2)
+    return a, m
 
 
 @feature((5,))

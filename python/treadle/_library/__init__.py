@@ -86,7 +86,8 @@ def find(o: object) -> tuple[FunctionType, bytes] | None:
 def with_constants(fn: FunctionType) -> tuple[FunctionType, bytes]:
     """A function and for each of its parameters whether it stays a constant."""
     code, notes = fn.__code__, fn.__annotations__
-    params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    # The tuple that an *args makes comes after all others.
+    params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)]
     return fn, bytes(notes.get(p) == "Constant" for p in params)
 
 
