@@ -171,20 +171,25 @@ bool tr_lib_iinfo_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 bool tr_lib_finfo_attr(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    static const struct {
+        double max, tiny, subnormal, eps, resolution;
+        int bits, precision;
+    } of[] = {{65504.0, 0x1p-14, 0x1p-24, 0x1p-10, 0.001, 16, 3},
+              {(double)FLT_MAX, (double)FLT_MIN, 0x1p-149, (double)FLT_EPSILON, (double)1e-6f, 32, 6},
+              {DBL_MAX, DBL_MIN, 0x1p-1074, DBL_EPSILON, 1e-15, 64, 15}};
     const tr_ty *t = type_of_info(e, c->a[0]);
-    bool wide = t->kind == TR_TY_F64;
+    int k = t->kind == TR_TY_F64 ? 2 : t->kind == TR_TY_F32 ? 1 : 0;
     double v = 0.0;
     switch (c->aux) {
-    case TR_LIM_MIN: v = wide ? -DBL_MAX : (double)-FLT_MAX; break;
-    case TR_LIM_MAX: v = wide ? DBL_MAX : (double)FLT_MAX; break;
-    case TR_LIM_TINY: v = wide ? DBL_MIN : (double)FLT_MIN; break;
-    case TR_LIM_SUBNORMAL: v = wide ? 0x1p-1074 : 0x1p-149; break;
-    case TR_LIM_EPS: v = wide ? DBL_EPSILON : (double)FLT_EPSILON; break;
-    case TR_LIM_EPSNEG: v = (wide ? DBL_EPSILON : (double)FLT_EPSILON) / 2; break;
-    case TR_LIM_RESOLUTION: v = wide ? 1e-15 : (double)1e-6f; break;
+    case TR_LIM_MIN: v = -of[k].max; break;
+    case TR_LIM_MAX: v = of[k].max; break;
+    case TR_LIM_TINY: v = of[k].tiny; break;
+    case TR_LIM_SUBNORMAL: v = of[k].subnormal; break;
+    case TR_LIM_EPS: v = of[k].eps; break;
+    case TR_LIM_EPSNEG: v = of[k].eps / 2; break;
+    case TR_LIM_RESOLUTION: v = of[k].resolution; break;
     default:
-        *out = tr_em_lit(
-            e, tr_obj_int(&e->ctx->arena, c->aux == TR_LIM_BITS ? (wide ? 64 : 32) : (wide ? 15 : 6)));
+        *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, c->aux == TR_LIM_BITS ? of[k].bits : of[k].precision));
         return true;
     }
     *out = tr_em_num(e, t, v);

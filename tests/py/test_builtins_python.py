@@ -497,9 +497,10 @@ def test_limits_of_types():
         "precision",
         "bits",
     )
-    for t in FLOATS:
+    for t in (np.float16, *FLOATS):
         for name in names:
             assert run(f"np.finfo(a.dtype).{name}", np.ones(2, t)) == getattr(np.finfo(t), name)
+    for t in FLOATS:
         assert result_type("np.finfo(a).eps", t(3)) == t.__name__
     assert run("np.finfo(a).max", np.complex64(1)) == np.finfo(np.float32).max
     assert run("np.finfo(float).eps") == np.finfo(float).eps

@@ -41,7 +41,6 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "solve inv det slogdet cholesky eig eigvals eigh eigvalsh svd svdvals cond matrix_rank pinv lstsq qr "
         "matrix_power multi_dot norm",
     ),
-    "nan": ("numpy", "nansum nanprod"),
     "dtypes": ("numpy", "issubdtype"),
     "polynomial": ("numpy", "polyadd polysub polyder polyint"),
     "frequencies": ("numpy.fft", "fftfreq rfftfreq fftshift ifftshift"),
@@ -58,6 +57,19 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "bits": ("numpy", "packbits unpackbits"),
     "windows": ("numpy.lib.stride_tricks", "sliding_window_view"),
     "sets": ("numpy", "union1d intersect1d setxor1d setdiff1d isin in1d"),
+    "nan": (
+        "numpy",
+        "nansum nanprod nancumsum nancumprod nanmin nanmax nanargmin nanargmax nanmean nanvar nanstd",
+    ),
+    "calculus": (
+        "numpy",
+        "interp convolve correlate",
+    ),
+    "compare": (
+        "numpy",
+        "isclose allclose array_equal array_equiv isposinf isneginf isreal iscomplex nan_to_num sinc i0"
+        " hanning hamming blackman bartlett kaiser",
+    ),
 }
 
 # For each name of a function the modules of NumPy's that have one here, and the module here.
@@ -97,7 +109,8 @@ def find(o: object) -> tuple[FunctionType, bytes] | None:
 def with_constants(fn: FunctionType) -> tuple[FunctionType, bytes]:
     """A function and for each of its parameters whether it stays a constant."""
     code, notes = fn.__code__, fn.__annotations__
-    params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    # The tuple that an *args makes comes after all others.
+    params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)]
     return fn, bytes(notes.get(p) == "Constant" for p in params)
 
 
