@@ -69,7 +69,7 @@ def public() -> list[tuple[str, str]]:
             is_type = isinstance(o, type) and issubclass(
                 o, (np.generic, BaseException, np.dtype, np.ufunc, np.flatiter)
             )
-            if callable(o) and not is_type and name != "test":
+            if callable(o) and not is_type and name != "test" and not name.startswith("_"):
                 out.append((module.__name__, name))
     return out
 

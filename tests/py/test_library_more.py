@@ -96,3 +96,48 @@ def test_kinds_of_types(dtype):
         "np.issubdtype(np.float32, np.floating), np.issubdtype(np.int8, np.float64), a.size",
         np.ones(1, dtype),
     )
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    st.sampled_from(TYPES[1:]),
+    st.sampled_from(TYPES[1:]),
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.integers(0, 99),
+)
+def test_products(of, to, n, m, seed):
+    check("np.polymul(a, b)", numbers(of, n, seed), numbers(to, m, seed + 1))
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(st.sampled_from(["i8", "f8", "c16"]), st.integers(1, 6), st.integers(1, 4), st.integers(0, 99))
+def test_quotients(of, n, m, seed):
+    a, b = numbers(of, n, seed) + 1, numbers(of, m, seed + 1) + 1
+    check("np.polydiv(a, b)[0]", a, b, rtol=1e-9, atol=1e-9)
+    check("np.poly(a)", numbers("f8", n, seed) - 3, rtol=1e-12, atol=1e-9)
+
+
+NEW = pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="names of NumPy 2.1")
+
+
+@NEW
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.cumulative_sum(a, axis=1)", "np.cumulative_prod(a, axis=0, include_initial=True)",
+        "np.cumulative_sum(a, axis=-1, include_initial=True)", "np.cumulative_sum(a[0], include_initial=True, dtype=np.float32)",
+        "np.cumulative_prod(a[0])", "np.cumulative_sum(a[:0], axis=0, include_initial=True)", "np.matrix_transpose(a)",
+        "np.astype(a, np.float32)", "np.sort(np.unique_values(a))", "np.unique_counts(a)", "np.unique_inverse(a)",
+        "np.unique_all(a)", "np.asarray_chkfinite(a)", "np.asarray_chkfinite(a / a[0, 0])", "np.asanyarray(a)",
+        "np.linalg.matmul(a, a.T)", "np.linalg.outer(a[0], a[1])", "np.linalg.matrix_transpose(a)",
+        "np.linalg.diagonal(a, offset=1)", "np.linalg.trace(a)", "np.linalg.vecdot(a, a)", "np.linalg.vecdot(a, a, axis=0)",
+        "np.linalg.vector_norm(a)", "np.linalg.vector_norm(a, axis=1)", "np.linalg.vector_norm(a, axis=1, ord=1, keepdims=True)",
+        "np.linalg.matrix_norm(a)", "np.linalg.matrix_norm(a, ord=1, keepdims=True)", "np.linalg.tensordot(a, a, axes=2)",
+    ],
+)  # fmt: skip
+def test_names_of_the_standard(text):
+    a = np.array([[0, 2, 2, 1], [5, 2, 1, 7], [1, 1, 0, 3]])
+    check(text, a, rtol=1e-14)
+    check(text, np.asfortranarray(a.astype("f8")), rtol=1e-14)
+    check(text, (a + 1j)[:, ::-1], rtol=1e-14)

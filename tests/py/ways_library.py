@@ -188,3 +188,23 @@ if hasattr(np, "in1d"):  # NumPy before 2.4
     @feature(lambda: (ints(),))
     def library_in1d(k):
         return np.in1d(k, (3, 4))
+
+
+if hasattr(np, "cumulative_sum"):
+    group(
+        "library_array_api",
+        "a",
+        ["np.cumulative_sum(a, axis=1)", "np.cumulative_prod(a[0], include_initial=True)", "np.matrix_transpose(a)", "np.astype(a, np.float32)",
+         "np.unique_values(a)", "np.unique_counts(a)[1]", "np.unique_inverse(a)[1]", "np.unique_all(a)[1]", "np.asarray_chkfinite(a)", "np.asanyarray(a)",
+         "np.linalg.matmul(a, a.T)", "np.linalg.outer(a[0], a[1])", "np.linalg.matrix_transpose(a)", "np.linalg.diagonal(a)", "np.linalg.trace(a)",
+         "np.linalg.tensordot(a, a)", "np.linalg.vecdot(a, a)", "np.linalg.vector_norm(a)", "np.linalg.matrix_norm(a)"],
+        lambda: (matrix(),),
+        rtol=1e-14,
+    )  # fmt: skip
+group(
+    "library_polynomial_more",
+    "a, b",
+    ["np.polymul(a, b)", "np.polydiv(a, b)[0]", "np.poly(a)"],
+    lambda: (np.array([1.0, 2.0, 3.0]), np.array([2.0, 5.0])),
+    rtol=1e-14,
+)

@@ -42,7 +42,16 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "matrix_power multi_dot norm",
     ),
     "dtypes": ("numpy", "issubdtype"),
-    "polynomial": ("numpy", "polyadd polysub polyder polyint"),
+    "polynomial": ("numpy", "polyadd polysub polymul polydiv polyder polyint poly"),
+    "array_api": (
+        "numpy",
+        "cumulative_sum cumulative_prod matrix_transpose astype unique_values unique_counts unique_inverse unique_all "
+        "asarray_chkfinite",
+    ),
+    "linalg_names": (
+        "numpy.linalg",
+        "matmul outer matrix_transpose diagonal trace tensordot vecdot vector_norm matrix_norm",
+    ),
     "frequencies": ("numpy.fft", "fftfreq rfftfreq fftshift ifftshift"),
     "arrangements": (
         "numpy",

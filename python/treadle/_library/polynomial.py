@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from . import refuse
+
 
 def polyadd(a1: Any, a2: Any) -> Any:
     """As NumPy's."""
@@ -48,3 +50,48 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
     for _ in range(m):
         a = np.append(a / np.arange(a.size, 0, -1), c)
     return a
+
+
+def polymul(a1: Any, a2: Any) -> Any:
+    """As NumPy's."""
+    return np.convolve(trimmed(np.atleast_1d(np.asarray(a1))), trimmed(np.atleast_1d(np.asarray(a2))))
+
+
+def polydiv(u: Any, v: Any) -> Any:
+    """As NumPy's: quotient and remainder."""
+    a = np.atleast_1d(np.asarray(u)) / np.ones(1)
+    b = np.atleast_1d(np.asarray(v)) / np.ones(1)
+    w = a * b[:1]  # in the type of both
+    n = max(a.size - b.size + 1, 1)
+    q = np.zeros(n, w.dtype)
+    r = np.empty(a.size, w.dtype)
+    r[:] = a
+    for k in range(a.size - b.size + 1):
+        q[k] = r[k] / b[0]
+        for i in range(b.size):
+            r[k + i] -= q[k] * b[i]
+    k = 0
+    while k < r.size - 1 and abs(r[k]) <= 1e-14:
+        k += 1
+    return q, r[k:]
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """As NumPy's of zeros in one axis; complex where these are, though they come in pairs."""
+    z = np.asarray(seq_of_zeros) * np.ones(1)
+    if z.ndim != 1:
+        refuse("of a matrix, take np.linalg.eigvals() of it")
+    a = np.zeros(z.size + 1, z.dtype)
+    a[0] = 1
+    for i in range(z.size):
+        for k in range(i, -1, -1):
+            a[k + 1] -= z[i] * a[k]
+    return a
+
+
+def trimmed(a: Any) -> Any:
+    """Without zeros before the first other coefficient, but the last."""
+    k = 0
+    while k < a.size - 1 and a[k] == 0:
+        k += 1
+    return a[k:]
