@@ -404,6 +404,49 @@ def test_arguments_of_unique():
 
 # --- other ways in ---
 
+GLOBAL = np.array([3.0, 1.0, 2.0, 0.0])
+
+
+def in_a_loop(a, b):
+    """What is sorted in place is what is read later, before and behind a loop and in it."""
+    total = 0.0
+    for i in range(3):
+        b[i:].sort()
+        total += b[i] * (i + 1)
+        b[i] = -b[i]
+    c = a * 2
+    d = c + b
+    c.sort()
+    return total, c[0] - d[0], np.sort(d)[-1], d
+
+
+def with_handlers(a, b):
+    try:
+        a.partition(int(b[0]) + 100)
+    except ValueError:
+        a.sort()
+    return a
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_among_expressions(parallel):
+    rng = np.random.default_rng(6)
+    a, b = rng.integers(-9, 9, 30) + 0.5, rng.permutation(30) + 0.25
+    for expr in (
+        "np.sort(a * b)[3:5]", "np.sort(a * 2 + b)[::-1][:3].sum()", "np.sort(a)[0] + a[0]", "(np.sort(a) - a).max()", "np.argsort(-(a + b))[::2]",
+        "a[np.argsort(a, kind='stable')]", "np.partition(a * b, 3)[3]", "np.median(a * b + 1)", "np.median(a[a > 0] * 2)", "np.unique(a // 2)[::-1] * 2",
+        "np.sort(a.reshape(5, 6) * b[:6], axis=0)[1:3].sum()", "np.median(np.sort(a).reshape(5, 6), axis=1).sum()", "np.argsort(np.argsort(a))",
+        "np.sort(np.broadcast_to(a[0], (4,)))", "np.argsort(np.broadcast_to(a, (3, 30)), axis=0)", "np.median(np.broadcast_to(a[:1], (50000,)))",
+    ):  # fmt: skip
+        want, got = eval(expr, {"np": np, "a": a, "b": b}), run(expr, a, b, parallel=parallel)
+        np.testing.assert_array_equal(got, want)
+    for f in (in_a_loop, with_handlers):
+        for g, w in zip(njit(parallel=parallel)(f)(a.copy(), b.copy()), f(a.copy(), b.copy()), strict=True):
+            np.testing.assert_array_equal(g, w)
+    f = njit(parallel=parallel)(lambda: (np.sort(GLOBAL), np.argsort(GLOBAL), np.median(GLOBAL)))
+    for g, w in zip(f(), f.py_func(), strict=True):
+        np.testing.assert_array_equal(g, w)
+
 
 def test_from_compiled_code(threads):
     @njit
