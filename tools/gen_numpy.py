@@ -36,6 +36,10 @@ when a function compiles.
 - A new array has C order; F order when all operands of full rank are in F order. Results without axes are numbers.
 - Sums of floats are added in a tree (error no worse than NumPy's), running sums in order, in blocks of 16,384, `np.add.at` in order, in blocks of 32,768 and more; all are the same on one core or many.
 - `@`, `np.dot` and `np.matmul` call the BLAS that NumPy or SciPy has loaded, without copies for matrices in rows or in columns; rows that a loop multiplies by one matrix go there together, so how many there are may show in last bits; `TREADLE_BLAS=none` uses loops of our own.
+- Ufuncs and generalised ufuncs of others, such as those of `scipy.special`, are called by their own C loops: the loop is the first that the operands convert to safely, as in NumPy.
+  Refused are those without a loop for numbers (`np.frompyfunc`), with optional core dimensions, with more than seven operands or two core dimensions of one; `out=` is the only keyword.
+  What a loop reports by raising in Python is not looked at.
+- `np.linalg` calls NumPy's own loops, which call LAPACK. `solve`, `inv` and `det` of float64 (and float32) matrices of up to eight rows are loops of our own: last bits may be others, and so may what is told of a matrix that is singular but for rounding.
 
 ## What differs
 
@@ -47,6 +51,8 @@ when a function compiles.
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
 | an index out of range raises where the result has no items, too | it is not looked at |
 | no `where=` | everywhere |
+| `eig` and `eigvals` give complex numbers | real ones where all imaginary parts are 0 |
+| `svd(hermitian=True)` gives singular values alone, `pinv` has no `hermitian`; `multi_dot` takes two or three arrays | both, any number |
 | `searchsorted` has no `sorter`; `side`, and `right` of `digitize`, are constants | any values |
 | `bins` of `histogram` is a number or edges; `bincount` with weights is float64 without items, too | the name of a rule, too; int64 |
 | min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
