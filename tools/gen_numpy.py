@@ -40,6 +40,10 @@ when a function compiles.
   compiled code has generators of its own, apart from NumPy's and Python's, and each thread has its own: `seed` is for the thread that calls it. A thread that nobody seeded begins with the system's entropy. Of a loop over a `prange` in a thread that was seeded each range of rounds has a generator of its own, the one that NumPy's
   `SeedSequence(seed, spawn_key=(loops since the seed, range))` makes, so the numbers are the same for any number of threads; in a thread that was not, who takes part draws from his own. The child of a fork goes on
   with a seed that the program named, and begins anew where it named none. The parameters of distributions are numbers, `size` is an integer or a tuple; a literal `None` is as if it were left out.
+- Ufuncs and generalised ufuncs of others, such as those of `scipy.special`, are called by their own C loops: the loop is the first that the operands convert to safely, as in NumPy.
+  Refused are those without a loop for numbers (`np.frompyfunc`), with optional core dimensions, with more than seven operands or two core dimensions of one; `out=` is the only keyword.
+  What a loop reports by raising in Python is not looked at.
+- `np.linalg` calls NumPy's own loops, which call LAPACK. `solve`, `inv` and `det` of float64 (and float32) matrices of up to eight rows are loops of our own: last bits may be others, and so may what is told of a matrix that is singular but for rounding.
 
 ## What differs
 
@@ -51,6 +55,8 @@ when a function compiles.
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
 | an index out of range raises where the result has no items, too | it is not looked at |
 | no `where=` | everywhere |
+| `eig` and `eigvals` give complex numbers | real ones where all imaginary parts are 0 |
+| `svd(hermitian=True)` gives singular values alone, `pinv` has no `hermitian`; `multi_dot` takes two or three arrays | both, any number |
 | `searchsorted` has no `sorter`; `side`, and `right` of `digitize`, are constants | any values |
 | `kind` and `stable` of `sort` and `argsort` are constants; what `partition` and `argpartition` leave beside the places asked for is in an order of its own, as NumPy says it may be | any values |
 | `axis` of `median` is one axis, or none; `unique` has no `axis` but for arrays of one, sorts always (`sorted=`), and its inverse has the array's shape | several; any; NumPy 1 made it flat |

@@ -21,7 +21,8 @@ from treadle._library import checked
 try:
     from numpy._core import _multiarray_umath as umath
     from numpy._core import _umath_tests as loops
-except ImportError:
+except ImportError:  # NumPy < 2
+    os.environ["NUMPY_EXPERIMENTAL_DTYPE_API"] = "1"  # its tests' module asks for that
     from numpy.core import _multiarray_umath as umath
     from numpy.core import _umath_tests as loops
 

@@ -80,6 +80,8 @@ def test_solve(seed, dtype, other):
     b = numbers(rng, (n, int(rng.integers(0, 4))) if rng.integers(2) else n, other)
     if b.ndim > 1 and a.ndim > 2 and rng.integers(2):
         b = np.stack([b] * a.shape[-3]) if a.shape[-3] else b
+    if not NEW and (b.ndim == 1) != (b.ndim == a.ndim - 1):
+        return  # NumPy < 2: one axis less makes vectors of b
     t = max(tolerance(dtype), tolerance(other))
     check("np.linalg.solve(a, b)", a, lay(rng, b), rtol=t, atol=t)
 
@@ -214,6 +216,8 @@ def test_cond(order):
     for x in (a[0], a[2], a[::2], a[0].astype("f4"), a[0] * 1j):
         if order in ("None", "2", "-2", "'nuc'") and np.isnan(x).any():
             continue  # LAPACK says of NaN that it does not converge
+        if not NEW and np.iscomplexobj(x):
+            continue  # NumPy < 2 gives a complex number
         check(f"np.linalg.cond(a, {order})", x, rtol=1e-5)
 
 

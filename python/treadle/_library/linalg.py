@@ -109,6 +109,10 @@ def slogdet(a: Any) -> Any:
 
 
 def cholesky(a: Any, /, *, upper: Constant = False) -> Any:
+    return cholesky_factor(a, upper)
+
+
+def cholesky_factor(a: Any, upper: Constant) -> Any:
     a = np.asarray(a)
     square(a)
     if upper:
@@ -285,6 +289,10 @@ def no_nan(r: Any, x: Any) -> Any:
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: Constant = False, *, rtol: Any = None) -> Any:
+    return rank_of(A, tol, hermitian, rtol)
+
+
+def rank_of(A: Any, tol: Any, hermitian: Constant, rtol: Any) -> Any:
     A = np.asarray(A)
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
@@ -305,6 +313,10 @@ def count(s: Any, limit: Any) -> Any:
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: Constant = False, *, rtol: Any = None) -> Any:
+    return pinv_of(a, rcond, hermitian, rtol)
+
+
+def pinv_of(a: Any, rcond: Any, hermitian: Constant, rtol: Any) -> Any:
     a = np.asarray(a)
     if hermitian:
         refuse("pinv(): hermitian=True is not supported in compiled code")
@@ -552,3 +564,15 @@ def matrix_norm_last(y: Any, ord: Constant) -> Any:
     if ord == -np.inf:
         return np.abs(y).sum(axis=-1).min(axis=-1)
     raise ValueError("Invalid norm order for matrices.")
+
+
+if not hasattr(np.linalg, "svdvals"):  # NumPy < 2: fewer parameters
+
+    def cholesky(a: Any) -> Any:  # type: ignore[misc]
+        return cholesky_factor(a, False)
+
+    def matrix_rank(A: Any, tol: Any = None, hermitian: Constant = False) -> Any:  # type: ignore[misc]
+        return rank_of(A, tol, hermitian, None)
+
+    def pinv(a: Any, rcond: Any = None, hermitian: Constant = False) -> Any:  # type: ignore[misc]
+        return pinv_of(a, rcond, hermitian, None)
