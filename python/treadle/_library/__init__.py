@@ -72,8 +72,9 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "calculus": (
         "numpy",
-        "interp convolve correlate",
+        "interp convolve correlate gradient ediff1d trapezoid trapz cross unwrap polyval",
     ),
+    "statistics": ("numpy", "average cov corrcoef"),
     "compare": (
         "numpy",
         "isclose allclose array_equal array_equiv isposinf isneginf isreal iscomplex nan_to_num sinc i0"

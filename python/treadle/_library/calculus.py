@@ -221,3 +221,269 @@ def two_products(p: Any, q: Any, out: Any) -> None:
 def one_product(p: Any, q: Any, out: Any) -> None:
     for i in range(out.size):
         out[i] += p[i] * q
+
+
+ALL_AXES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+
+def gradient(f: Any, *varargs: Constant, axis: Constant = None, edge_order: Constant = 1) -> Any:
+    """Differences between neighbours by their distances, in the middle of both sides: an array, or one for each axis."""
+    f = np.asarray(f)
+    if f.dtype.kind == "b":
+        refuse("NumPy has no subtraction of booleans")
+    if f.dtype.kind in "iu":
+        f = f.astype(np.float64)
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if axis is None:
+        return gradient_over(f, ALL_AXES[: f.ndim], varargs, edge_order)
+    if isinstance(axis, tuple):
+        return gradient_over(f, axis, varargs, edge_order)
+    return gradient_over(f, (axis,), varargs, edge_order)
+
+
+def gradient_over(f: Any, axes: Constant, steps: Constant, order: Constant) -> Any:
+    """Gradients along these axes; one that is alone as it is."""
+    if len(axes) == 0:
+        return ()
+    if len(axes) == 1:
+        if len(steps) == 0:
+            return gradient_along(f, axes[0], 1.0, order)
+        if len(steps) == 1:
+            return gradient_along(f, axes[0], steps[0], order)
+    elif len(steps) == 0:
+        return gradients(f, axes, (), 1.0, order)
+    elif len(steps) == 1 and np.ndim(steps[0]) == 0:
+        return gradients(f, axes, (), steps[0], order)
+    if len(steps) != len(axes):
+        refuse("invalid number of arguments")
+    return gradients(f, axes, steps, 1.0, order)
+
+
+def gradients(f: Any, axes: Constant, steps: Constant, step: Constant, order: Constant) -> Any:
+    """One array for each axis. `step` is for those that `steps` has nothing for."""
+    if len(axes) == 0:
+        return ()
+    if len(steps) == 0:
+        return gradient_along(f, axes[0], step, order), *gradients(f, axes[1:], (), step, order)
+    return gradient_along(f, axes[0], steps[0], order), *gradients(f, axes[1:], steps[1:], step, order)
+
+
+def gradient_along(f: Any, axis: Constant, step: Constant, order: Constant) -> Any:
+    """The gradient along an axis."""
+    if f.shape[axis] < order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+        )
+    out = np.empty_like(f)
+    g, o = np.moveaxis(f, axis, 0), np.moveaxis(out, axis, 0)
+    if np.ndim(step) == 0:
+        even_gradient(g, step, order, o)
+        return out
+    if np.ndim(step) != 1:
+        refuse("distances must be either scalars or 1d")
+    x = np.asarray(step)
+    if x.dtype.kind in "iu":
+        x = x.astype(np.float64)
+    if x.size != g.shape[0]:
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+    d = x[1:] - x[:-1]
+    if np.all(d == d[0]):
+        even_gradient(g, d[0], order, o)
+    else:
+        uneven_gradient(g, d, order, o)
+    return out
+
+
+def even_gradient(f: Any, step: Constant, order: Constant, out: Any) -> None:
+    """The gradient along the first axis where all distances are the same."""
+    out[1:-1] = (f[2:] - f[:-2]) / (2.0 * step)
+    if order == 1:
+        out[0] = (f[1] - f[0]) / step
+        out[-1] = (f[-1] - f[-2]) / step
+    else:
+        out[0] = (-1.5 / step) * f[0] + (2.0 / step) * f[1] + (-0.5 / step) * f[2]
+        out[-1] = (0.5 / step) * f[-3] + (-2.0 / step) * f[-2] + (1.5 / step) * f[-1]
+
+
+def uneven_gradient(f: Any, d: Any, order: Constant, out: Any) -> None:
+    """The gradient along the first axis, with the distances between neighbours."""
+    d1, d2 = along_first(d[:-1], f.ndim), along_first(d[1:], f.ndim)
+    a = -d2 / (d1 * (d1 + d2))
+    b = (d2 - d1) / (d1 * d2)
+    c = d1 / (d2 * (d1 + d2))
+    out[1:-1] = a * f[:-2] + b * f[1:-1] + c * f[2:]
+    if order == 1:
+        out[0] = (f[1] - f[0]) / d[0]
+        out[-1] = (f[-1] - f[-2]) / d[-1]
+    else:
+        e1, e2 = d[0], d[1]
+        a0 = -(2.0 * e1 + e2) / (e1 * (e1 + e2))
+        b0 = (e1 + e2) / (e1 * e2)
+        c0 = -e1 / (e2 * (e1 + e2))
+        out[0] = a0 * f[0] + b0 * f[1] + c0 * f[2]
+        g1, g2 = d[-2], d[-1]
+        a1 = g2 / (g1 * (g1 + g2))
+        b1 = -(g2 + g1) / (g1 * g2)
+        c1 = (2.0 * g2 + g1) / (g2 * (g1 + g2))
+        out[-1] = a1 * f[-3] + b1 * f[-2] + c1 * f[-1]
+
+
+def along_first(d: Any, n: Constant) -> Any:
+    """A sequence as an array of n axes, along the first."""
+    if n == 1:
+        return d
+    return along_first(d[..., np.newaxis], n - 1)
+
+
+def along(d: Any, n: Constant, axis: Constant) -> Any:
+    """A sequence as an array of n axes, along one of them."""
+    return np.moveaxis(along_first(d, n), 0, axis)
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences between neighbours of all items, with others before and after them."""
+    x = np.asarray(ary).ravel()
+    before = 0 if to_begin is None else np.size(to_begin)
+    after = 0 if to_end is None else np.size(to_end)
+    n = max(x.size - 1, 0)
+    out = np.empty(before + n + after, x.dtype)
+    if x.size > 1:
+        out[before : before + n] = np.subtract(x[1:], x[:-1])
+    if to_begin is not None:
+        put_same_kind(out[:before], to_begin)
+    if to_end is not None:
+        put_same_kind(out[before + n :], to_end)
+    return out
+
+
+def put_same_kind(out: Any, x: Any) -> None:
+    """Fill `out` with an array's or a number's items, which must be of its kind or of a lesser one."""
+    items = np.asarray(x)
+    if rank(items.dtype.kind) > rank(out.dtype.kind):
+        raise TypeError(
+            "dtype of `to_begin` and `to_end` must be compatible with input `ary` under the `same_kind` rule."
+        )
+    out[:] = items.ravel()
+
+
+def rank(kind: Any) -> Any:
+    """Where a kind of numbers stands among all."""
+    return 0 if kind == "b" else 1 if kind == "u" else 2 if kind == "i" else 3 if kind == "f" else 4
+
+
+def trapezoid(y: Any, x: Any = None, dx: Constant = 1.0, axis: Constant = -1) -> Any:
+    """The integral of the line through points, along an axis."""
+    y = np.asarray(y)
+    g = np.moveaxis(y, axis, -1)
+    if x is None:
+        return np.sum(dx * (g[..., 1:] + g[..., :-1]) / 2.0, axis=-1)
+    x = np.asarray(x)
+    if x.ndim == 1:
+        return np.sum(np.diff(x) * (g[..., 1:] + g[..., :-1]) / 2.0, axis=-1)
+    h = np.moveaxis(x, axis, -1)
+    return np.sum(np.diff(h, axis=-1) * (g[..., 1:] + g[..., :-1]) / 2.0, axis=-1)
+
+
+def trapz(y: Any, x: Any = None, dx: Constant = 1.0, axis: Constant = -1) -> Any:
+    """The older name of `trapezoid`."""
+    return trapezoid(y, x, dx, axis)
+
+
+def cross(
+    a: Any,
+    b: Any,
+    axisa: Constant = -1,
+    axisb: Constant = -1,
+    axisc: Constant = -1,
+    axis: Constant = None,
+) -> Any:
+    """Products of vectors. One of the two may have 2 items; where both have, NumPy's result has an axis less, and ours would be an error."""
+    if axis is not None:
+        return cross(a, b, axis, axis, axis)
+    a, b = np.asarray(a), np.asarray(b)
+    if a.ndim == 0 or b.ndim == 0:
+        refuse("at least one array has zero dimension")
+    x, y = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    n, m = x.shape[x.ndim - 1], y.shape[y.ndim - 1]
+    if n < 2 or n > 3 or m < 2 or m > 3:
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    if n == 2 and m == 2:
+        raise ValueError("cross: one of the vectors must have 3 items in compiled code")
+    x0, x1, y0, y1 = x[..., 0], x[..., 1], y[..., 0], y[..., 1]
+    c2 = np.asarray(x0 * y1 - x1 * y0)
+    out = np.empty((*c2.shape, 3), (x[..., :0] * y[..., :0]).dtype)
+    out[..., 2] = c2
+    if n == 2:
+        y2 = y[..., 2]
+        out[..., 0] = x1 * y2
+        out[..., 1] = -(x0 * y2)
+    elif m == 2:
+        x2 = x[..., 2]
+        out[..., 0] = -(x2 * y1)
+        out[..., 1] = x2 * y0
+    else:
+        x2, y2 = x[..., 2], y[..., 2]
+        out[..., 0] = x1 * y2 - x2 * y1
+        out[..., 1] = x2 * y0 - x0 * y2
+    return np.moveaxis(out, -1, axisc)
+
+
+def unwrap(
+    p: Any, discont: Constant = None, axis: Constant = -1, *, period: Constant = 6.283185307179586
+) -> Any:
+    """Angles with whole periods added, so that neighbours are near each other."""
+    p = np.asarray(p)
+    g = np.moveaxis(p, axis, -1)
+    d = np.diff(g, axis=-1)
+    kind = (d[..., :0] * period).dtype
+    out = p.astype(kind)
+    if kind.kind in "iu":
+        half, rest = divmod(period, 2)
+        either = rest == 0
+    else:
+        half = period / 2
+        either = True
+    m = np.mod(d + half, period) - half
+    if either:  # half a period may be either way: it goes the way it was
+        m = np.where((m == -half) & (d > 0), typed_like(half, m), m)
+    jump = period / 2 if discont is None else discont
+    by = np.where(np.abs(d) < jump, typed_like(0, m), m - d)
+    o = np.moveaxis(out, axis, -1)
+    o[..., 1:] = g[..., 1:] + np.cumsum(by, axis=by.ndim - 1)
+    return out
+
+
+def typed_like(x: Any, by: Any) -> Any:
+    """A number in an array's type."""
+    return by.dtype.type(x)
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """A polynomial's value, whose coefficients come the highest first. Without any it is 0, in the type that x and p have together."""
+    c = np.asarray(p)
+    if c.ndim != 1:
+        refuse("p must have one axis")
+    v = np.asarray(x)
+    kind = (
+        np.multiply(v[..., np.newaxis][..., :0], c[:0]).dtype
+        if v.ndim == 0
+        else (v[..., np.newaxis][..., :0] * c[:0]).dtype
+    )
+    if v.ndim == 0:
+        y = kind.type(0)
+        for k in range(c.size):
+            y = kind.type(y * v[()] + c[k])
+        return y
+    flat = np.ascontiguousarray(v).ravel()
+    out = np.zeros(v.size, kind)
+    for low in range(0, v.size, BLOCK):
+        high = min(low + BLOCK, v.size)
+        for k in range(c.size):
+            step_of_polynomial(out[low:high], flat[low:high], c[k])
+    return out.reshape(v.shape)
+
+
+def step_of_polynomial(y: Any, x: Any, c: Any) -> None:
+    for i in range(y.size):
+        y[i] = y[i] * x[i] + c

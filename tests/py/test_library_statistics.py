@@ -1,0 +1,82 @@
+"""Averages and covariances (python/treadle/_library/statistics.py), held to NumPy's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+from library_arrays import arrays, axes  # noqa: E402
+from library_check import check  # noqa: E402
+
+some = settings(max_examples=20, deadline=None)
+NEAR = {"e": 5e-3, "f": 2e-5, "F": 2e-5}
+
+
+def near(a: np.ndarray) -> dict[str, float]:
+    """How far floats may be off whose sums are associated in another way."""
+    r = NEAR.get(a.dtype.char, 1e-12)
+    return {"rtol": r, "atol": r}
+
+
+@some
+@given(arrays(types="?bQefdFD", special=False, least=1), st.data(), st.booleans(), st.booleans())
+def test_average(a, data, returned, keepdims):
+    axis = data.draw(st.sampled_from(axes(a.ndim)))
+    more = ", returned=True" * returned + ", keepdims=True" * keepdims
+    check(f"np.average(a, axis={axis}{more})", a, **near(a))
+    w = np.random.default_rng(1).random(a.shape)
+    check(f"np.average(a, axis={axis}, weights=b{more})", a, w, **near(a))
+    if axis is not None and a.ndim > 1:
+        check(f"np.average(a, axis={axis}, weights=b{more})", a, np.arange(1, a.shape[axis] + 1), **near(a))
+
+
+def test_weights_that_do_not_fit():
+    a = np.arange(6.0).reshape(2, 3)
+    check("np.average(a, weights=b)", a, np.ones(3))
+    check("np.average(a, axis=0, weights=b)", a, np.ones(3))
+    check("np.average(a, weights=b)", a, np.zeros((2, 3)))
+    check("np.average(a, axis=0, weights=b)", a, np.array([1, -1]))
+    check("np.average(a[0], weights=[1, 2, 3])", a, rtol=1e-14)
+
+
+@some
+@given(arrays(types="?bQfdFD", ndim=(1, 2), special=False, least=2), st.data())
+def test_cov(a, data):
+    more = data.draw(st.sampled_from(["", ", bias=True", ", ddof=2", ", ddof=0"]))
+    if a.ndim == 2:
+        more += data.draw(st.sampled_from(["", ", rowvar=False"]))
+    check(f"np.cov(a{more})", a, rtol=1e-5, atol=1e-5)
+    check(f"np.cov(a, b{more})", a, a[::-1].copy(), rtol=1e-5, atol=1e-5)
+
+
+def test_cov_with_weights():
+    rng = np.random.default_rng(1)
+    for t in "qfD":
+        a = (rng.standard_normal((3, 5)) * 5).astype(t)
+        f, w = np.array([1, 2, 3, 0, 1]), rng.random(5)
+        for more in ("", ", ddof=0", ", bias=True"):
+            check(f"np.cov(a, fweights=b{more})", a, f, rtol=1e-5)
+            check(f"np.cov(a, aweights=b{more})", a, w, rtol=1e-5)
+            check(f"np.cov(a, fweights=b, aweights=c{more})", a, f, w, rtol=1e-5)
+        check("np.cov(a, fweights=b)", a, -f)
+        check("np.cov(a, fweights=b)", a, w)
+        check("np.cov(a, aweights=b)", a, w[1:])
+        check("np.cov(a, aweights=b)", a, -w)
+    check("np.cov(a, dtype=np.float32)", rng.standard_normal((3, 5)), rtol=1e-4)
+    check("np.cov(a)", np.ones((3, 1)))
+
+
+def test_corrcoef():
+    rng = np.random.default_rng(1)
+    for t in "qfdD":
+        a = (rng.standard_normal((3, 5)) * 5).astype(t)
+        if t == "D":
+            a = a + 1j * a[::-1] ** 2
+        for text in ("a", "a[0]", "a, rowvar=False", "a, b", "a[0], b[1]"):
+            check(f"np.corrcoef({text})", a, *([a[::-1].copy()] if "b" in text else []), rtol=1e-5, atol=1e-6)
+    check("np.corrcoef(a)", np.ones((2, 4)))
