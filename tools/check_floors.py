@@ -43,7 +43,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pyvalues",
             "pywith",
         ),
-        ("cuda*", "npbins", "npjoin", "npsort", "npufunc", "pybuiltins", "pyreduce", "threads"),
+        ("cuda*", "npbins", "npeinsum", "npjoin", "npsort", "npufunc", "pybuiltins", "pyreduce", "threads"),
         ("npmatmul", "npscalar"),
     ),
     "lower": (
