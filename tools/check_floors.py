@@ -46,6 +46,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         (
             "cuda*",
             "npbins",
+            "npeinsum",
             "npforeign",
             "npjoin",
             "nprandom",

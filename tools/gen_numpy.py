@@ -67,6 +67,7 @@ when a function compiles.
 | `logspace`, `geomspace` take numbers as ends; `unique`, `trim_zeros` have no `axis` | arrays, too; an axis |
 | arrays to choose from (`choose`, `select`, `piecewise`, `block`) stand in tuples or lists that are written out; the length of `multi_index` and `dims` is known | any sequences |
 | `copyto` tells kinds of numbers apart (`same_kind`) or not (`unsafe`); `place`, `putmask` and `put` store numbers of any kind, as an assignment does | more rules; safe casts only |
+| the subscripts of `einsum` are a constant string; `optimize` is not looked at, what is a product of two stacks of matrices is one | lists of axes, too; an order of contraction |
 | `as_strided` reaches nothing beyond the array | whatever it is told |
 | min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
 """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from treadle import njit
+from treadle import _library, njit
 
 
 @functools.cache
@@ -42,6 +44,32 @@ def check(text: str, *args: Any, rtol: float = 0.0, atol: float = 0.0, parallel:
     got = outcome(ours, args)
     same(got, want, f"{text} of {args!r}", rtol, atol)
     return got
+
+
+class Ours:
+    """NumPy with the library's functions in place of NumPy's own."""
+
+    def __init__(self, path: str = "numpy") -> None:
+        self.path = path
+
+    def __getattr__(self, name: str) -> Any:
+        for owner, family in _library.NAMES.get(name, ()):
+            if owner == self.path:
+                return getattr(importlib.import_module(f"treadle._library.{family}"), name)
+        theirs = getattr(importlib.import_module(self.path), name)
+        return Ours(f"{self.path}.{name}") if isinstance(theirs, types.ModuleType) else theirs
+
+
+def check_python(text: str, *args: Any, rtol: float = 0.0, atol: float = 0.0) -> None:
+    """Hold an expression of a, b, c and d to NumPy where Python runs the library's functions, uncompiled."""
+    want, got = (
+        outcome(
+            eval(f"lambda {', '.join('abcd'[: len(args)])}: {text}", {"np": module}),
+            tuple(np.copy(a, order="K") if isinstance(a, np.ndarray) else a for a in args),
+        )
+        for module in (np, Ours())
+    )
+    same(tuple(got) if isinstance(got, list) else got, want, f"in Python: {text} of {args!r}", rtol, atol)
 
 
 def same(got: Any, want: Any, about: str, rtol: float = 0.0, atol: float = 0.0) -> None:

@@ -13,7 +13,7 @@ from treadle import njit
 from treadle.errors import TypingError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from library_check import check  # noqa: E402
+from library_check import check, check_python  # noqa: E402
 
 I = np.arange(24)  # noqa: E741
 M = np.arange(24.0).reshape(4, 6)
@@ -209,6 +209,7 @@ PADS = [
 @pytest.mark.parametrize("case", VIEWS + PRODUCTS + SAMPLES + INDICES + SHAPES + PADS, ids=lambda c: c[0])
 def test_cases(case):
     check(*case, rtol=1e-14)
+    check_python(*case, rtol=1e-14)
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])

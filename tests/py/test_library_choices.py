@@ -13,7 +13,7 @@ from treadle import njit
 from treadle.errors import TypingError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from library_check import check  # noqa: E402
+from library_check import check, check_python  # noqa: E402
 
 I = np.arange(24)  # noqa: E741
 M = np.arange(24.0).reshape(4, 6)
@@ -112,6 +112,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c[0])
 def test_cases(case):
     check(*(np.copy(x, order="K") if isinstance(x, np.ndarray) else x for x in case), rtol=1e-14)
+    check_python(*case, rtol=1e-14)
 
 
 @settings(max_examples=40, deadline=None)

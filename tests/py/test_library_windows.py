@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from treadle import njit
 
 sys.path.insert(0, str(Path(__file__).parent))
-from library_check import check  # noqa: E402
+from library_check import check, check_python  # noqa: E402
 
 I = np.arange(24)  # noqa: E741
 M = np.arange(24.0).reshape(4, 6)
@@ -73,6 +73,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c[0])
 def test_cases(case):
     check(*case)
+    check_python(*case)
 
 
 @settings(max_examples=40, deadline=None)

@@ -170,6 +170,13 @@ group(
     python=False,
 )  # fmt: skip
 group(
+    "numpy_einsum",
+    "a, b",
+    ["np.einsum('ij,kj->ik', a, b)", "np.einsum('ij,ij->j', a, b)", "np.einsum('ij->', a)", "np.einsum('...j,j', a, b[0])"],
+    lambda: (matrix(), matrix() * 2),
+    rtol=1e-13,
+)  # fmt: skip
+group(
     "numpy_order",
     "a, m, k",
     ["np.sort(a)", "np.sort(m, 0)", "np.sort(m, None)", "np.argsort(a)", "a.argsort(kind='stable')", "np.argsort(m, axis=0)", "np.argsort(k % 3, kind='stable')",
