@@ -5,8 +5,7 @@ from __future__ import annotations
 import time  # noqa: F401 - texts of rows name it
 
 import numpy as np
-from ways_rows import feature, group, ints, matrix
-from ways_rows import floats, group, matrix
+from ways_rows import feature, floats, group, ints, matrix
 
 
 def holes() -> np.ndarray:
@@ -209,6 +208,7 @@ group(
     lambda: (np.array([1.0, 2.0, 3.0]), np.array([2.0, 5.0])),
     rtol=1e-14,
 )
+group(
     "library_nan_more",
     "a",
     ["np.nanmin(a)", "np.nanmax(a, axis=0)", "np.nanargmin(a)", "np.nanargmax(a, axis=1)", "np.nancumsum(a, axis=0)", "np.nancumprod(a)",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import Constant, refuse
+from . import Constant
 
 
 def union1d(ar1: Any, ar2: Any) -> Any:
