@@ -84,14 +84,24 @@ static inline bool tr_rt_mt_quick_double(tr_mt *m, double *x) {
     *x = tr_rt_mt_double_of(m->out[at], m->out[at + 1]);
     return true;
 }
+/* Where more than an eighth are too large, the processor would guess that wrong too often: the next word is looked at as well, without a jump. */
 static inline bool tr_rt_mt_quick_up_to(tr_mt *m, uint32_t top, uint32_t mask, unsigned none, uint32_t *x) {
-    for (uint32_t at = m->next; at < TR_MT_WORDS;) {
-        *x = (m->out[at++] & mask) >> none;
-        if (*x <= top) {
-            m->next = at;
-            return true;
-        }
+    uint32_t span = mask >> none, at = m->next;
+    while (span - top > span / 8 && at + 2 <= TR_MT_WORDS) {
+        uint32_t a = (m->out[at] & mask) >> none, b = (m->out[at + 1] & mask) >> none, more = a > top;
+        __asm__("" : "+r"(more)); /* else it becomes that jump again */
+        *x = more ? b : a;
+        __asm__("" : "+r"(*x));
+        at += 1 + more;
         m->next = at;
+        if (__builtin_expect(*x <= top, 1))
+            return true;
+    }
+    while (at < TR_MT_WORDS) {
+        *x = (m->out[at++] & mask) >> none;
+        m->next = at;
+        if (*x <= top)
+            return true;
     }
     return false;
 }
