@@ -1,6 +1,6 @@
-"""Generates docs/limits.md, the page of what Treadle does not compile, from src/ir/nyi.def.
+"""Generates docs/limits.md, the page of what Treadle does not compile, from src/ir/nyi.def and src/lib/missing.def.
 
-What is missing as a whole stands here (KINDS, FUNCTIONS); functions of NumPy that have a row in src/lib/builtins.def are left out of it.
+What is missing as a whole stands here (KINDS).
 
 ``--check`` writes nothing and exits with 1 when the page is not current.
 """
@@ -14,7 +14,7 @@ import made
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src/ir/nyi.def"
-BUILTINS = ROOT / "src/lib/builtins.def"
+MISSING = ROOT / "src/lib/missing.def"
 PAGE = ROOT / "docs/limits.md"
 
 HEAD = """\
@@ -23,7 +23,7 @@ HEAD = """\
 Nothing is silently interpreted: a function that uses one of these raises `UnsupportedError` when it is compiled, that is at its first
 call, with the place in the source. A function that merely refers to such code, without reaching it, compiles.
 
-Generated from `src/ir/nyi.def` by `tools/gen_limits.py`, which has the first two tables; do not edit.
+Generated from `src/ir/nyi.def` and `src/lib/missing.def` by `tools/gen_limits.py`, which has the first table; do not edit.
 """
 
 # What is missing as a whole, and what to do instead.
@@ -55,40 +55,12 @@ KINDS = (
         "a call outside of the compiled function, whose result is passed in",
     ),
 )
-# Functions of NumPy that are asked for most, by kind; whole modules end in a dot.
-FUNCTIONS = (
-    (
-        "linalg. random. fft. polynomial.",
-        "NumPy's, outside of the compiled function; `@` and `np.dot` are there",
-    ),
-    (
-        "sort argsort lexsort partition argpartition unique",
-        "NumPy's, before the call; `np.searchsorted` is there",
-    ),
-    (
-        "median percentile quantile histogram histogram2d bincount cov corrcoef average",
-        "loops; `sum`, `mean`, `std`, `var` are there",
-    ),
-    ("nansum nanmean nanstd nanvar nanmin nanmax nanmedian", "a mask: `a[~np.isnan(a)].sum()`"),
-    (
-        "einsum tensordot kron cross convolve correlate",
-        "products and sums of views, `np.sum(a[:, None] * b, axis=1)`; loops",
-    ),
-    ("interp gradient diff pad roll tile repeat meshgrid", "slices and loops"),
-    ("union1d intersect1d setdiff1d isin", "`np.searchsorted` in a sorted array"),
-    ("save load loadtxt savetxt fromstring", "NumPy's, outside of the compiled function"),
-)
 
 
-def missing_functions() -> list[tuple[list[str], str]]:
-    """Names under `np.` of FUNCTIONS that have no row, with what to do instead."""
-    there = re.findall(r'(?m)^F\(\w+,\s*"numpy\.([\w.]+)"', BUILTINS.read_text())
-
-    def has(name: str) -> bool:
-        return any(t.startswith(name) for t in there) if name.endswith(".") else name in there
-
-    rows = [([n for n in names.split() if not has(n)], instead) for names, instead in FUNCTIONS]
-    return [(names, instead) for names, instead in rows if names]
+def missing_functions() -> list[tuple[str, list[str], str]]:
+    """Rows of missing.def: a module, its names ("*": all), what to do instead."""
+    rows = re.findall(r'(?m)^M\("([\w.]+)", "([^"]+)", "([^"]+)"\)', MISSING.read_text())
+    return [(module, names.split(), instead) for module, names, instead in rows]
 
 
 def kinds() -> str:
@@ -96,12 +68,19 @@ def kinds() -> str:
     out = ["\n## What is not there\n\nWhole kinds of things; the sections below have the details.\n\n"]
     out += ["| not there | instead |\n|---|---|\n", *(f"| {what} | {instead} |\n" for what, instead in KINDS)]
     out.append(
-        "\n## Functions of NumPy\n\n[numpy.md](numpy.md) lists those that are there. Of the others these are asked for most:\n\n"
+        "\n## Functions and classes\n\n[numpy.md](numpy.md) lists those of NumPy that are there. The message of the error says what stands here.\n\n"
     )
     out.append("| not there | instead |\n|---|---|\n")
-    for names, instead in missing_functions():
-        shown = ", ".join(
-            f"`np.{n.removesuffix('.')}`" + (" (all of it)" if n.endswith(".") else "") for n in names
+    for module, names, instead in missing_functions():
+        shown = (
+            f"`{module}`: what is not in [numpy.md](numpy.md)"
+            if names == ["*"] and module.startswith("numpy")
+            else f"`{module}`"
+            if names == ["*"]
+            else ", ".join(
+                f"`{module.removeprefix('builtins.').removeprefix('builtins')}{'' if module == 'builtins' else '.'}{n}`"
+                for n in names
+            )
         )
         out.append(f"| {shown} | {instead} |\n")
     return "".join(out)

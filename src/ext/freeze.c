@@ -108,6 +108,17 @@ static const char *reason_of(tr_frozen *z, PyObject *o) {
 
 #define ANONYMOUS "an object of class " /* what begins the name of an object that has none of its own */
 
+/* The dotted name of a class that there is advice about; NULL: there is none. */
+static const char *class_path(tr_frozen *z, PyTypeObject *cls) {
+    PyObject *module = cls->tp_flags & Py_TPFLAGS_HEAPTYPE && cls->tp_dict
+                           ? taken(z, tr_py_dict_get_text(cls->tp_dict, "__module__"))
+                           : NULL;
+    const char *of = module && PyUnicode_CheckExact(module) ? text_of(z, module) : "builtins",
+               *path = strchr(cls->tp_name, '.') ? cls->tp_name
+                                                 : tr_arena_printf(arena(z), "%s.%s", of, cls->tp_name);
+    return tr_em_advice(path, strlen(path)) ? tr_arena_strdup(arena(z), path) : NULL;
+}
+
 static tr_obj *opaque(tr_frozen *z, PyObject *o) {
     const char *why = reason_of(z, o);
     if (why) {
@@ -115,6 +126,9 @@ static tr_obj *opaque(tr_frozen *z, PyObject *o) {
         r->u.absent = true;
         return r;
     }
+    if (PyType_Check(o) && class_path(z, (PyTypeObject *)o))
+        return new_obj(z, TR_OBJ_OPAQUE, o,
+                       tr_arena_printf(arena(z), "class '%s'", class_path(z, (PyTypeObject *)o)));
     if (PyType_Check(
             o)) /* another thread may give it another name: nothing of Python's runs between the look and the copy */
         return new_obj(z, TR_OBJ_OPAQUE, o,

@@ -131,7 +131,7 @@ NEW = pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="
         "np.astype(a, np.float32)", "np.sort(np.unique_values(a))", "np.unique_counts(a)", "np.unique_inverse(a)",
         "np.unique_all(a)", "np.asarray_chkfinite(a)", "np.asarray_chkfinite(a / a[0, 0])", "np.asanyarray(a)",
         "np.linalg.matmul(a, a.T)", "np.linalg.outer(a[0], a[1])", "np.linalg.matrix_transpose(a)",
-        "np.linalg.diagonal(a, offset=1)", "np.linalg.trace(a)", "np.linalg.vecdot(a, a)", "np.linalg.vecdot(a, a, axis=0)",
+        "np.linalg.diagonal(a, offset=1)", "np.linalg.trace(a)", "np.linalg.cross(a, a[:, ::-1], axis=0)", "np.linalg.cross(a[:, 1:], a[:, :3])", "np.linalg.cross(a, a)", "np.linalg.vecdot(a, a)", "np.linalg.vecdot(a, a, axis=0)",
         "np.linalg.vector_norm(a)", "np.linalg.vector_norm(a, axis=1)", "np.linalg.vector_norm(a, axis=1, ord=1, keepdims=True)",
         "np.linalg.matrix_norm(a)", "np.linalg.matrix_norm(a, ord=1, keepdims=True)", "np.linalg.tensordot(a, a, axes=2)",
     ],

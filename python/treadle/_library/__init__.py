@@ -50,7 +50,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "linalg_names": (
         "numpy.linalg",
-        "matmul outer matrix_transpose diagonal trace tensordot vecdot vector_norm matrix_norm",
+        "matmul outer cross matrix_transpose diagonal trace tensordot vecdot vector_norm matrix_norm",
     ),
     "frequencies": ("numpy.fft", "fftfreq rfftfreq fftshift ifftshift"),
     "arrangements": (

@@ -42,6 +42,14 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Constant = 2) -> Any:
     return np.tensordot(x1, x2, axes)
 
 
+def cross(x1: Any, x2: Any, /, *, axis: Constant = -1) -> Any:
+    """As NumPy's; `axis` is a constant."""
+    a, b = np.asarray(x1), np.asarray(x2)
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors")
+    return np.cross(a, b, axis=axis)
+
+
 def vecdot(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
     """As NumPy's."""
     return (np.conj(x1) * np.asarray(x2)).sum(axis=axis)
