@@ -455,10 +455,9 @@ bool tr_lib_flag(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool both = c->aux == TR_FLAG_FNC || c->aux == TR_FLAG_FORC;
     tr_tv row = both || c->aux == TR_FLAG_C ? lies_in(e, a, TR_LAYOUT_C) : a;
     tr_tv column = both || c->aux == TR_FLAG_F ? lies_in(e, a, TR_LAYOUT_F) : a;
-    *out = c->aux == TR_FLAG_C   ? row
-           : c->aux == TR_FLAG_F ? column
-           : c->aux == TR_FLAG_FORC
-               ? tr_fam_or(e, row, column)
-               : tr_fam_and(e, column, tr_fam_not(e, row));
+    *out = c->aux == TR_FLAG_C      ? row
+           : c->aux == TR_FLAG_F    ? column
+           : c->aux == TR_FLAG_FORC ? tr_fam_or(e, row, column)
+                                    : tr_fam_and(e, column, tr_fam_not(e, row));
     return true;
 }
