@@ -7,6 +7,7 @@
 /* Numbers that drive templates, for the last column of builtins.def. */
 enum { TR_FILL_NONE, TR_FILL_ZERO, TR_FILL_ONE, TR_FILL_VALUE };
 enum { TR_CLOCK_REAL, TR_CLOCK_MONOTONIC, TR_CLOCK_PROCESS, TR_CLOCK_THREAD, TR_CLOCK_NS = 8 };
+enum { TR_FLAG_C, TR_FLAG_F, TR_FLAG_FNC, TR_FLAG_FORC, TR_FLAG_WRITEABLE };
 enum { TR_COUNT_SIZE, TR_COUNT_NDIM, TR_COUNT_ITEMSIZE, TR_COUNT_NBYTES };
 enum {
     TR_LIM_BITS,

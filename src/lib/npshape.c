@@ -430,3 +430,34 @@ bool tr_lib_arr_part(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = tr_em_restride(e, ty, a, tr_em_i64(e, c->aux), n, st);
     return true;
 }
+
+/* --- flags --- */
+
+/* a.flags: the array, which has other attributes there. */
+bool tr_lib_arr_flags(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_INFO, TR_INFO_FLAGS, 1, &c->a[0].ty), 1, &c->a[0]);
+    return true;
+}
+
+/* Known when compiling where the type says it, else found out from sizes and strides. */
+static tr_tv lies_in(tr_em *e, tr_tv a, tr_layout lay) {
+    if (a.ty->ndim == 0 || a.ty->layout == lay || (a.ty->ndim == 1 && a.ty->layout != TR_LAYOUT_ANY))
+        return tr_em_bool(e, true);
+    return is_contiguous(e, lay == TR_LAYOUT_C ? a : reversed(e, a));
+}
+
+bool tr_lib_flag(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a = tr_em_item(e, c->a[0], 0);
+    if (c->aux == TR_FLAG_WRITEABLE) {
+        *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, !a.ty->readonly));
+        return true;
+    }
+    bool both = c->aux == TR_FLAG_FNC || c->aux == TR_FLAG_FORC;
+    tr_tv row = both || c->aux == TR_FLAG_C ? lies_in(e, a, TR_LAYOUT_C) : a;
+    tr_tv column = both || c->aux == TR_FLAG_F ? lies_in(e, a, TR_LAYOUT_F) : a;
+    *out = c->aux == TR_FLAG_C      ? row
+           : c->aux == TR_FLAG_F    ? column
+           : c->aux == TR_FLAG_FORC ? tr_fam_or(e, row, column)
+                                    : tr_fam_and(e, column, tr_fam_not(e, row));
+    return true;
+}

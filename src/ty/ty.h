@@ -63,7 +63,7 @@ enum { TR_MAX_ITEMS = 4096 };
 /* Forms of a kind, what `sub` says. */
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 enum { TR_TUPLE_LIST = 1 };
-enum { TR_INFO_FLOAT = 1 };
+enum { TR_INFO_FLOAT = 1, TR_INFO_FLAGS };
 enum { TR_MANAGER_NULL = 1, TR_MANAGER_ERRSTATE = 2 };
 
 struct tr_ty {

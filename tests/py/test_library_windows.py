@@ -115,3 +115,18 @@ def test_windows_are_read_only():
     assert not got.flags.writeable and np.shares_memory(got, I)
     g = njit(lambda a: np.lib.stride_tricks.as_strided(a, (2,), (0,), writeable=False))
     assert not g(I).flags.writeable
+
+
+def test_flags():
+    """Of arrays whose type says how they lie, and of others."""
+
+    def f(a):
+        fl = a.flags
+        return fl.c_contiguous, fl.contiguous, fl.f_contiguous, fl.fnc, fl.forc, fl.writeable
+
+    read_only = M.copy()
+    read_only.flags.writeable = False
+    views = [M, M.T, M[:, ::2], M[:1], M[:1, ::2], M[:0], M[:, 0], M[:, :1], M[0], np.array(3.0), read_only]
+    g = njit(f)
+    for a in [*views, T.transpose(0, 2, 1)]:
+        assert g(a) == f(a), a.strides

@@ -167,6 +167,7 @@ group(
         "np.lib.stride_tricks.sliding_window_view(k, 3).sum(axis=-1)",
         "np.lib.stride_tricks.as_strided(k, (2, 3), (8, 8))",
         "k.view(np.uint32)[:4]",
+        "(k.flags.c_contiguous, k.flags.contiguous, a.flags.f_contiguous, a.flags.fnc, a.flags.forc, 1 * k.flags.writeable)",
     ],
     lambda: (matrix(), ints()),
     rtol=1e-14,
