@@ -51,6 +51,9 @@ when a function compiles.
 | `kind` and `stable` of `sort` and `argsort` are constants; what `partition` and `argpartition` leave beside the places asked for is in an order of its own, as NumPy says it may be | any values |
 | `axis` of `median` is one axis, or none; `unique` has no `axis` but for arrays of one, sorts always (`sorted=`), and its inverse has the array's shape | several; any; NumPy 1 made it flat |
 | `bins` of `histogram` is a number or edges; `bincount` with weights is float64 without items, too | the name of a rule, too; int64 |
+| `cov` and `corrcoef` of a matrix of one variable are matrices | numbers |
+| `cross` of two vectors of 2 items raises | a number each |
+| `quantile` and its like have no weights, no methods `inverted_cdf` and `closest_observation`, and take one axis | they do |
 | min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
 """
 
