@@ -69,6 +69,9 @@ when a function compiles.
 | `copyto` tells kinds of numbers apart (`same_kind`) or not (`unsafe`); `place`, `putmask` and `put` store numbers of any kind, as an assignment does | more rules; safe casts only |
 | the subscripts of `einsum` are a constant string; `optimize` is not looked at, what is a product of two stacks of matrices is one | lists of axes, too; an order of contraction |
 | `as_strided` reaches nothing beyond the array | whatever it is told |
+| `cov` and `corrcoef` of a matrix of one variable are matrices | numbers |
+| `cross` of two vectors of 2 items raises | a number each |
+| `quantile` and its like have no weights, no methods `inverted_cdf` and `closest_observation`, and take one axis | they do |
 | min, max and their places are refused for complex numbers | by real, then imaginary parts (`np.maximum` and `np.minimum` do that here too) |
 """
 

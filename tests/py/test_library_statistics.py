@@ -80,3 +80,31 @@ def test_corrcoef():
         for text in ("a", "a[0]", "a, rowvar=False", "a, b", "a[0], b[1]"):
             check(f"np.corrcoef({text})", a, *([a[::-1].copy()] if "b" in text else []), rtol=1e-5, atol=1e-6)
     check("np.corrcoef(a)", np.ones((2, 4)))
+
+
+@some
+@given(arrays(types="qfd", ndim=(1, 2), least=1), st.data(), st.sampled_from(["", "nan"]), st.booleans())
+def test_quantiles(a, data, nan, keepdims):
+    if a.dtype.kind == "f":
+        a = np.where(np.isinf(a), 3, a).astype(a.dtype)
+    more = f", axis={data.draw(st.sampled_from(axes(a.ndim)))}" + ", keepdims=True" * keepdims
+    check(f"np.{nan}quantile(a, 0.3{more})", a, **near(a))
+    check(f"np.{nan}quantile(a, b{more})", a, np.array([0, 0.25, 1 / 3, 1]), **near(a))
+    check(f"np.{nan}percentile(a, 75{more}), np.{nan}percentile(a, [10, 60.5]{more})", a, **near(a))
+    check(f"np.nanmedian(a{more})", a, **near(a))
+
+
+def test_methods_of_quantiles():
+    a = np.random.default_rng(2).integers(-50, 50, 23)
+    for method in (
+        "linear lower higher nearest midpoint hazen weibull median_unbiased normal_unbiased"
+        " interpolated_inverted_cdf averaged_inverted_cdf"
+    ).split():
+        for t in "qfd":
+            q = np.array([0, 0.2, 1 / 6, 0.5, 0.77, 1])
+            check(f"np.quantile(a, b, method='{method}')", a.astype(t), q, rtol=1e-6)
+    check("np.quantile(a, 1.5)", a)
+    check("np.percentile(a, -1)", a)
+    check("np.quantile(a, 1)", a)
+    check("np.quantile(a, 0.5)", a[:0])
+    check("np.nanquantile(a, 0.5), np.nanmedian(a)", a[:0] * 1.0)

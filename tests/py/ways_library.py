@@ -251,3 +251,10 @@ group(
     lambda: (matrix(), np.arange(1.0, 5.0)),
     rtol=1e-12,
 )
+group(
+    "library_quantiles",
+    "m, a",
+    ["np.quantile(m, 0.3)", "np.percentile(m, 75.0, axis=1)", "np.nanquantile(a, 0.3, axis=0)", "np.nanpercentile(a, 40.0)", "np.nanmedian(a)"],
+    lambda: (matrix(), holes()),
+    rtol=1e-13,
+)  # fmt: skip

@@ -74,7 +74,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "numpy",
         "interp convolve correlate gradient ediff1d trapezoid trapz cross unwrap polyval",
     ),
-    "statistics": ("numpy", "average cov corrcoef"),
+    "statistics": ("numpy", "average cov corrcoef quantile percentile nanquantile nanpercentile nanmedian"),
     "compare": (
         "numpy",
         "isclose allclose array_equal array_equiv isposinf isneginf isreal iscomplex nan_to_num sinc i0"

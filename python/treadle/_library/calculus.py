@@ -227,7 +227,10 @@ ALL_AXES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 
 def gradient(f: Any, *varargs: Constant, axis: Constant = None, edge_order: Constant = 1) -> Any:
-    """Differences between neighbours by their distances, in the middle of both sides: an array, or one for each axis."""
+    """Differences between neighbours by their distances, in the middle of both sides: an array, or one for each axis.
+
+    Booleans are refused; NumPy takes them where distances vary and edge_order is 2.
+    """
     f = np.asarray(f)
     if f.dtype.kind == "b":
         refuse("NumPy has no subtraction of booleans")

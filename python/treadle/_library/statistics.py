@@ -163,3 +163,262 @@ def corrcoef(x: Any, y: Any = None, rowvar: Constant = True, *, dtype: Any = Non
         r.imag[...] = np.clip(r.imag, -1, 1)
         return r
     return np.clip(r, -1, 1)
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Constant = None,
+    out: Any = None,
+    overwrite_input: Any = False,
+    method: Any = "linear",
+    keepdims: Constant = False,
+) -> Any:
+    """Quantiles along one axis, or of all items; a number for q is weak, so float32 stays.
+
+    There are no weights, no methods 'inverted_cdf' and 'closest_observation', and several axes are refused.
+    """
+    check_range(q, 1.0, "Quantiles must be in the range [0, 1]")
+    return quantiles(np.asarray(a), q, axis, out, method, keepdims, False)
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Constant = None,
+    out: Any = None,
+    overwrite_input: Any = False,
+    method: Any = "linear",
+    keepdims: Constant = False,
+) -> Any:
+    """Percentiles along one axis, or of all items: quantiles of q / 100."""
+    check_range(q, 100.0, "Percentiles must be in the range [0, 100]")
+    x = np.asarray(a)
+    return quantiles(x, hundredth(x, q), axis, out, method, keepdims, False)
+
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Constant = None,
+    out: Any = None,
+    overwrite_input: Any = False,
+    method: Any = "linear",
+    keepdims: Constant = False,
+) -> Any:
+    """Quantiles of what is not NaN, as `quantile` has them."""
+    check_range(q, 1.0, "Quantiles must be in the range [0, 1]")
+    x = np.asarray(a)
+    return quantiles(x, q, axis, out, method, keepdims, x.dtype.kind == "f")
+
+
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Constant = None,
+    out: Any = None,
+    overwrite_input: Any = False,
+    method: Any = "linear",
+    keepdims: Constant = False,
+) -> Any:
+    """Percentiles of what is not NaN, as `percentile` has them."""
+    check_range(q, 100.0, "Percentiles must be in the range [0, 100]")
+    x = np.asarray(a)
+    return quantiles(x, hundredth(x, q), axis, out, method, keepdims, x.dtype.kind == "f")
+
+
+def check_range(q: Any, most: Constant, text: Any) -> None:
+    if not np.all((np.asarray(q) >= 0.0) & (np.asarray(q) <= most)):
+        raise ValueError(text)
+
+
+def hundredth(a: Any, q: Any) -> Any:
+    """q / 100: of a number in the type of floats that it is for, as NumPy divides."""
+    if np.ndim(q) == 0:
+        if a.dtype.kind == "f":
+            return a.dtype.type(q) / a.dtype.type(100)
+        return np.true_divide(q, 100)
+    if a.dtype.kind == "f":
+        return np.asarray(q) / a.dtype.type(100)
+    return np.asarray(q) / 100
+
+
+def quantiles(
+    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant
+) -> Any:
+    """Quantiles of rows, which are copied and put in order one after the other."""
+    if a.dtype.kind in "bc":
+        refuse("quantiles are of real numbers")
+    if isinstance(axis, tuple):
+        refuse("quantiles along several axes at once are not there")
+    qs = np.asarray(q)
+    at = qs.ravel()
+    if axis is None:
+        flat = np.ravel(a)
+        found = np.empty((at.size, 1), kind_of(a, q, method))
+        quantiles_of_row(flat, at, method, nan, found[:, 0])
+        if keepdims:
+            ready = found.reshape(qs.shape + (1,) * a.ndim)
+        elif np.ndim(q) == 0 and out is None:
+            return found[0, 0]
+        else:
+            ready = found.reshape(qs.shape)
+    else:
+        g = np.moveaxis(a, axis, -1)
+        rest = g.shape[: g.ndim - 1]
+        n = g.shape[g.ndim - 1]
+        count = 1
+        for k in rest:
+            count *= k
+        rows = np.ascontiguousarray(g).reshape(count, n)
+        found = np.empty((at.size, count), kind_of(a, q, method))
+        for i in range(count):
+            quantiles_of_row(rows[i], at, method, nan, found[:, i])
+        if np.ndim(q) == 0 and a.ndim == 1 and out is None and not keepdims:
+            return found[0, 0]
+        if keepdims:
+            if axis < 0:
+                ready = np.expand_dims(found.reshape(qs.shape + rest), axis)
+            else:
+                ready = np.expand_dims(found.reshape(qs.shape + rest), axis + qs.ndim)
+        else:
+            ready = found.reshape(qs.shape + rest)
+    if out is None:
+        return ready
+    out[...] = ready
+    return out
+
+
+def kind_of(a: Any, q: Any, method: Any) -> Any:
+    """The dtype of quantiles: that of the items where these are only chosen from."""
+    if method in ("lower", "higher", "nearest"):
+        return a.dtype
+    if a.dtype.kind in "iu":
+        if method == "linear" and np.asarray(q).dtype.kind in "iu":
+            return a.dtype
+        return (np.ravel(a)[:0] * 1.0).dtype
+    if np.ndim(q) == 0:
+        return a.dtype
+    return (np.ravel(a)[:0] * np.ravel(q)[:0]).dtype
+
+
+def quantiles_of_row(row: Any, q: Any, method: Any, nan: Constant, out: Any) -> None:
+    if nan:
+        some = row[~np.isnan(row)]
+        if some.size == 0:
+            out[:] = np.nan
+        else:
+            quantiles_of_some(some, q, method, out)
+    elif row.size == 0:
+        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+    else:
+        quantiles_of_some(row, q, method, out)
+
+
+def quantiles_of_some(row: Any, q: Any, method: Any, out: Any) -> None:
+    """Fill `out`. One quantile needs no more than to part the row, several need it in order."""
+    n = row.size
+    if row.dtype.kind == "f":
+        if np.any(np.isnan(row)):
+            out[:] = np.nan
+            return
+    if q.size == 1:
+        low, high, t = neighbours(n, q[0], method)
+        s = np.partition(row, (low, high))
+        out[0] = between(s[low], s[high], t, out)
+        return
+    s = np.sort(row)
+    for k in range(q.size):
+        low, high, t = neighbours(n, q[k], method)
+        out[k] = between(s[low], s[high], t, out)
+
+
+def neighbours(n: Any, q: Any, method: Any) -> Any:
+    """The places between which a quantile lies, and how far it is from the first."""
+    if method in ("lower", "higher", "nearest"):
+        v = (n - 1) * q
+        f = np.floor(v) if method == "lower" else np.ceil(v) if method == "higher" else np.rint(v)
+        return int(f), int(f), q * 0.0
+    if method == "linear":
+        v = (n - 1) * q
+    elif method == "midpoint":
+        v = 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q))
+    elif method == "averaged_inverted_cdf":
+        v = n * q - 1
+    elif method == "interpolated_inverted_cdf":
+        v = virtual(n, q, 0, 1)
+    elif method == "hazen":
+        v = virtual(n, q, 0.5, 0.5)
+    elif method == "weibull":
+        v = virtual(n, q, 0, 0)
+    elif method == "median_unbiased":
+        v = virtual(n, q, 1 / 3.0, 1 / 3.0)
+    elif method == "normal_unbiased":
+        v = virtual(n, q, 3 / 8.0, 3 / 8.0)
+    else:
+        refuse("this method is not there")
+    low = int(np.floor(v))
+    t = v - low
+    if method == "midpoint":
+        t = t * 0.0 if v % 1 == 0 else t * 0.0 + 0.5
+    elif method == "averaged_inverted_cdf":
+        t = t * 0.0 + 0.5 if t == 0 else t * 0.0 + 1.0
+    if v >= n - 1:
+        return n - 1, n - 1, t
+    if v < 0:
+        return 0, 0, t
+    return low, low + 1, t
+
+
+def virtual(n: Any, q: Any, alpha: Constant, beta: Constant) -> Any:
+    return n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def between(x: Any, y: Any, t: Any, out: Any) -> Any:
+    """The value between two, from the nearer one; integers that are chosen stay what they are."""
+    if out.dtype.kind in "iu":
+        return x
+    w = out.dtype.type(t)
+    d = y - x
+    return y - d * (1 - w) if w >= 0.5 else x + d * w
+
+
+def nanmedian(
+    a: Any, axis: Constant = None, out: Any = None, overwrite_input: Any = False, keepdims: Constant = False
+) -> Any:
+    """Median of what is not NaN, along one axis or of all items."""
+    a = np.asarray(a)
+    if a.dtype.kind != "f":
+        return np.median(a, axis=axis, out=out, keepdims=keepdims)
+    if isinstance(axis, tuple):
+        refuse("medians along several axes at once are not there")
+    if axis is None:
+        found = median_of_row(np.ravel(a))
+        if out is None and not keepdims:
+            return found
+        ready = np.full((1,) * a.ndim if keepdims else (), found)
+    else:
+        g = np.moveaxis(a, axis, -1)
+        rest = g.shape[: g.ndim - 1]
+        n = g.shape[g.ndim - 1]
+        count = 1
+        for k in rest:
+            count *= k
+        rows = np.ascontiguousarray(g).reshape(count, n)
+        flat = np.empty(count, a.dtype)
+        for i in range(count):
+            flat[i] = median_of_row(rows[i])
+        if a.ndim == 1 and out is None and not keepdims:
+            return flat[0]
+        ready = np.expand_dims(flat.reshape(rest), axis) if keepdims else flat.reshape(rest)
+    if out is None:
+        return ready
+    out[...] = ready
+    return out
+
+
+def median_of_row(row: Any) -> Any:
+    some = row[~np.isnan(row)]
+    if some.size == 0:
+        return row.dtype.type(np.nan)
+    return np.median(some)
