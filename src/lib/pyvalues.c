@@ -227,3 +227,15 @@ bool tr_lib_py_clock(tr_em *e, const tr_bcall *c, tr_tv *out) {
         *out = tr_em_op2(e, TR_OP_DIV, tr_em_conv(e, *out, tr_fam_ty(e, TR_TY_F64)), tr_em_f64(e, 1e9));
     return true;
 }
+
+/* --- what kind of value it is, which is known when the function compiles --- */
+
+bool tr_lib_np_kind_of(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x = c->a[0];
+    const tr_ty *s = tr_lib_is_array(x) ? x.ty->elem : tr_lib_scalar(e, x.ty);
+    bool is_complex = s && tr_ty_is_complex(s), yes = c->aux == TR_KIND_COMPLEX ? is_complex : !is_complex;
+    if (c->aux == TR_KIND_SCALAR)
+        yes = !tr_lib_is_array(x) && (s || tr_lib_is_text(x));
+    *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, yes));
+    return true;
+}
