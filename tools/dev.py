@@ -47,7 +47,7 @@ KERNELS = (
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 # And of all tests such a part, where they are slow.
-A_SLICE = {"TREADLE_SLICE": "2"}
+A_SLICE = {"TREADLE_SLICE": "3"}
 
 
 # --- counting -----------------------------------------------------------------------------------------------------
