@@ -248,7 +248,7 @@ def cmd_debug(a: argparse.Namespace) -> int:
 
 
 def cmd_sanitize(a: argparse.Namespace) -> int:
-    """C tests and quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer; the pool under ThreadSanitizer. Brief: half of the Python tests."""
+    """C tests and quicker Python tests under AddressSanitizer and UndefinedBehaviorSanitizer; the pool under ThreadSanitizer. Brief: a third of the Python tests."""
     b = devenv.build(
         a.python,
         name="sanitize",

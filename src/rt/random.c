@@ -7,6 +7,7 @@
  * Poisson by W. Hoermann's PTRS 1993; binomial by V. Kachitvichyanukul, B. Schmeiser's BTPE 1988; hypergeometric by E. Stadlober's HRUA 1990; wald by J. Michael, W. Schucany,
  * R. Haas 1976; von Mises by D. Best, N. Fisher 1979; zipf by L. Devroye 1986; logseries by A. Kemp 1981. What arguments may be was tested by the caller.
  * Cost: of a plain number some nanoseconds; that of the others is their exp, log and pow. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -543,6 +544,8 @@ static int64_t logseries(tr_mt *m, double p) {
 
 static int64_t zipf(tr_mt *m, double a) {
     double less = a - 1.0, b = pow(2.0, less);
+    if (b > DBL_MAX) /* always 1; nothing would be taken below, and NumPy's never returns */
+        return 1;
     for (;;) {
         double u = 1.0 - tr_rt_mt_double(m), v = tr_rt_mt_double(m), x = floor(pow(u, -1.0 / less));
         if (x > 0x1p63 || x < 1.0)
