@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 
 import made
+import missing
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src/ir/nyi.def"
-MISSING = ROOT / "src/lib/missing.def"
 PAGE = ROOT / "docs/limits.md"
 
 HEAD = """\
@@ -57,12 +57,6 @@ KINDS = (
 )
 
 
-def missing_functions() -> list[tuple[str, list[str], str]]:
-    """Rows of missing.def: a module, its names ("*": all), what to do instead."""
-    rows = re.findall(r'(?m)^M\("([\w.]+)", "([^"]+)", "([^"]+)"\)', MISSING.read_text())
-    return [(module, names.split(), instead) for module, names, instead in rows]
-
-
 def kinds() -> str:
     """The section of what is missing as a whole."""
     out = ["\n## What is not there\n\nWhole kinds of things; the sections below have the details.\n\n"]
@@ -71,7 +65,7 @@ def kinds() -> str:
         "\n## Functions and classes\n\n[numpy.md](numpy.md) lists those of NumPy that are there. The message of the error says what stands here.\n\n"
     )
     out.append("| not there | instead |\n|---|---|\n")
-    for module, names, instead in missing_functions():
+    for module, names, instead in missing.functions():
         shown = (
             f"`{module}`: what is not in [numpy.md](numpy.md)"
             if names == ["*"] and module.startswith("numpy")

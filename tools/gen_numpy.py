@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 import made
+import missing
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "src/lib/builtins.def"
@@ -149,6 +150,15 @@ def page() -> str:
         out.append(f"\n### {heading[0].upper()}{heading[1:]}\n\n{table(entries)}")
     out.append(f"\n## Methods of arrays\n\n{table(methods)}")
     out.append(f"\n## Attributes of arrays\n\n{' '.join(f'`{a}`' for a in attributes)}\n")
+    out.append(
+        "\n## Not there\n\nAll other public functions and classes of NumPy 2.4, and what to do instead. Ufuncs that are in no list, as `vecdot` and `matvec`, are called by NumPy's own loops.\n\n"
+        "| | instead |\n|---|---|\n"
+    )
+    for module, names, instead in missing.functions():
+        if module.startswith("numpy"):
+            prefix = module.removeprefix("numpy").removeprefix(".")
+            shown = [f"`{prefix}.{n}`" if prefix else f"`{n}`" for n in names]
+            out.append(f"| {' '.join(shown)} | {instead} |\n")
     return "".join(out)
 
 

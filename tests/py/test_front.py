@@ -382,7 +382,7 @@ def gen_limits():
     return module
 
 
-@pytest.mark.parametrize("module, names, instead", gen_limits().missing_functions())
+@pytest.mark.parametrize("module, names, instead", gen_limits().missing.functions())
 def test_what_the_page_of_limits_names_is_refused_with_its_advice(module, names, instead) -> None:
     if module == "ndarray":
         for name in names:
