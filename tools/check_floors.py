@@ -79,6 +79,7 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lib_array_binary": "an operator of arrays",
         "tr_lib_array_compare": "an operator of arrays",
         "tr_lib_matmul": "an operator of arrays",
+        "tr_em_hint_missing": "what cannot be indexed is one of the things that there is advice about",
         "tr_lib_advise_container": "what cannot be iterated cannot be indexed either",
         "tr_lib_fancy_get": "an index that is an array",
         "tr_lib_fancy_set": "an index that is an array",

@@ -114,6 +114,8 @@ static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
         tr_em_hint(e, "write an f-string: messages of exceptions and print() may be f\"... {x}\"");
     else
         tr_lib_suggest_member(e, class_of(e, x), name);
+    if (class_of(e, x))
+        tr_em_hint_missing(e, tr_arena_printf(&e->ctx->arena, "'%s.%s'", class_of(e, x), name));
     return false;
 }
 

@@ -64,6 +64,8 @@ bool tr_lib_contains_no(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
 bool tr_lib_get_no(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     (void)i, (void)out;
     tr_em_error(e, "%s cannot be indexed", tr_em_tyname(e, x.ty));
+    if (x.ty->kind == TR_TY_LIT)
+        tr_em_hint_missing(e, x.ty->lit->repr);
     if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_FUNC)
         tr_em_hint(e, "kernels are launched by Python, outside of compiled functions");
     advise_flat(e, x);

@@ -331,7 +331,7 @@ bool tr_lib_np_lexsort(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- partition, argpartition --- */
 
-/* elems: a place, perhaps counted from the end. Gives it counted from the beginning, and itself if there is no such one. */
+/* elems: a place, perhaps counted from the end. Gives it counted from the beginning; INT64_MAX, or if there is no such one, itself or what comes next to that. */
 static bool lam_kth(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                     tr_tv *yields) {
     tr_tv n = caps[0], zero = i64(e, 0), k = tr_em_conv(e, elems[0], n.ty);
@@ -340,7 +340,8 @@ static bool lam_kth(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *
     tr_tv at = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, k, zero), tr_em_op2(e, TR_OP_ADD, k, n), k);
     tr_tv ok = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, at, zero), tr_em_cmp(e, TR_CMP_LT, at, n));
     yields[0] = at;
-    yields[1] = tr_em_select(e, ok, i64(e, INT64_MAX), at);
+    tr_tv most = i64(e, INT64_MAX), below = i64(e, INT64_MAX - 1);
+    yields[1] = tr_em_select(e, ok, most, tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, k, most), below, k));
     return true;
 }
 

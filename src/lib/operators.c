@@ -447,6 +447,11 @@ bool tr_em_unary(tr_em *e, tr_unop op, tr_tv x, tr_tv *out) {
             *out = tr_em_op1(e, TR_OP_NOT, t);
         return true;
     }
+    if (op == TR_UN_INVERT && x.ty->kind == TR_TY_LIT && x.ty->lit->member) {
+        tr_em_error(e, "~ of a member of an enum: of flags, its value is another than the number's");
+        tr_em_hint(e, "write ~x.value, or what other flags there are");
+        return false;
+    }
     return tr_lib_kind(x.ty)->unary(e, op, x, out);
 }
 

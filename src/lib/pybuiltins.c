@@ -759,5 +759,7 @@ bool tr_lib_py_refuse(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* Classes that stand in isinstance() only. */
 bool tr_lib_py_class(tr_em *e, const tr_bcall *c, tr_tv *out) {
     (void)out;
-    return tr_em_unsupported(e, "class-call", "calls of %s()", tr_fam_name(c));
+    tr_em_unsupported(e, "class-call", "calls of %s()", tr_fam_name(c));
+    tr_em_hint_missing(e, tr_arena_printf(&e->ctx->arena, "'%s'", tr_builtins[c->row].path));
+    return false;
 }

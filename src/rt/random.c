@@ -24,6 +24,12 @@ static int64_t whole_below(double x) {
     return whole(floor(x));
 }
 
+/* Where a stretch of n numbers ends that begins with i: between two a call may be left, and the generator is whole. */
+static int64_t stretch(int64_t i, int64_t n) {
+    enum { NUMBERS = 1 << 16 };
+    return n - i < NUMBERS ? n : i + NUMBERS;
+}
+
 /* --- seeds and plain numbers --- */
 
 void tr_rt_np_seed(uint64_t seed) {
@@ -148,7 +154,11 @@ void tr_rt_np_fill_ints(int64_t bits, void *owner, void *data, int64_t n, uint64
     uint64_t mask = mask_of(most);
     piece p = {.bits = (unsigned)bits};
     (void)owner;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0, end = stretch(0, n); i < n; i++) {
+        if (i == end) {
+            end = stretch(i, n);
+            tr_rt_look();
+        }
         uint64_t x = low + (bits < 32 ? piece_up_to(m, &p, most, mask) : up_to(m, most, mask));
         switch (bits) {
         case 1:
@@ -347,13 +357,16 @@ double tr_rt_np_float(int64_t what, double a, double b, double c) {
 void tr_rt_np_fill(int64_t what, void *owner, double *data, int64_t n, double a, double b, double c) {
     tr_mt *m = tr_rt_mt_np();
     (void)owner;
-    if (what == TR_RANDOM_RANDOM)
-        for (int64_t i = 0; i < n; i++)
-            data[i] = tr_rt_mt_double(m);
-    else
-        for (int64_t i = 0; i < n; i++)
-            data[i] = draw(m, what, a, b, c);
-    tr_rt_look();
+    for (int64_t i = 0; i < n;) {
+        int64_t end = stretch(i, n);
+        if (what == TR_RANDOM_RANDOM)
+            for (; i < end; i++)
+                data[i] = tr_rt_mt_double(m);
+        else
+            for (; i < end; i++)
+                data[i] = draw(m, what, a, b, c);
+        tr_rt_look();
+    }
 }
 
 /* --- counts --- */
@@ -575,9 +588,11 @@ void tr_rt_np_fill_counts(int64_t what, void *owner, int64_t *data, int64_t leng
                           double b) {
     tr_mt *m = tr_rt_mt_np();
     (void)owner;
-    for (int64_t i = 0; i < length; i++)
-        data[i] = count(m, what, n, a, b);
-    tr_rt_look();
+    for (int64_t i = 0; i < length;) {
+        for (int64_t end = stretch(i, length); i < end; i++)
+            data[i] = count(m, what, n, a, b);
+        tr_rt_look();
+    }
 }
 
 /* --- without putting back --- */
@@ -639,9 +654,11 @@ void tr_rt_np_fill_hypergeometric(void *owner, int64_t *data, int64_t n, int64_t
                                   int64_t sample) {
     tr_mt *m = tr_rt_mt_np();
     (void)owner;
-    for (int64_t i = 0; i < n; i++)
-        data[i] = hypergeometric(m, good, bad, sample);
-    tr_rt_look();
+    for (int64_t i = 0; i < n;) {
+        for (int64_t end = stretch(i, n); i < end; i++)
+            data[i] = hypergeometric(m, good, bad, sample);
+        tr_rt_look();
+    }
 }
 
 /* --- several at once --- */

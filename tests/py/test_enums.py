@@ -112,6 +112,7 @@ def test_a_member_of_one_value_is_not_that_number():
         (lambda: Color.GREEN, "enum 'Color' has no attribute 'GREEN'"),
         (lambda: Color.RED.size, "'Color.RED' has no attribute 'size'"),
         (lambda: Color.RED + 1, "unsupported operand types for +: 'Color.RED' and int64"),
+        (lambda: ~Mode.READ, "~ of a member of an enum"),
         (lambda: Color(1), "enum 'Color' is not callable"),
         (lambda: Color.RED, "returns 'Color.RED', which compiled code cannot hand to Python"),
     ],

@@ -242,6 +242,7 @@ def along(arr: Any, indices: Any, axis: Constant) -> Any:
         raise IndexError("`indices` must be an integer array")
     if indices.ndim != arr.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    np.swapaxes(arr, axis, 0)  # an AxisError for one that there is not
     return with_places(arr.shape, indices, axis % arr.ndim)
 
 

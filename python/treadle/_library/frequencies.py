@@ -11,6 +11,10 @@ from . import Constant, refuse
 
 def fftfreq(n: Any, d: Any = 1.0) -> Any:
     """As NumPy's; without `device`."""
+    if n < 0:
+        raise ValueError("negative dimensions are not allowed")
+    if n * d == 0:
+        raise ZeroDivisionError("float division by zero")
     half = (n - 1) // 2 + 1
     k = np.arange(n)
     return np.where(k < half, k, k - n) * (1.0 / (n * d))
@@ -18,6 +22,8 @@ def fftfreq(n: Any, d: Any = 1.0) -> Any:
 
 def rfftfreq(n: Any, d: Any = 1.0) -> Any:
     """As NumPy's; without `device`."""
+    if n * d == 0:
+        raise ZeroDivisionError("float division by zero")
     return np.arange(n // 2 + 1) * (1.0 / (n * d))
 
 

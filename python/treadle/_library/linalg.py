@@ -416,6 +416,8 @@ def qr(a: Any, mode: Any = "reduced") -> Any:
 
 
 def matrix_power(a: Any, n: Constant) -> Any:
+    if not isinstance(n, (int, np.integer)):
+        refuse("exponent must be an integer")
     a = np.asarray(a)
     square(a)
     if a.dtype.kind == "f" or a.dtype.kind == "c":

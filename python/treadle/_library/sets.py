@@ -97,6 +97,8 @@ def is_in(a: Any, b: Any, kind: Any) -> Any:
 
 def tabled_in(a: Any, b: Any, lo: Any, hi: Any) -> Any:
     """By a table of the whole numbers from the least to the greatest one."""
+    if float(hi) - float(lo) >= 2.0**62:
+        raise RuntimeError("kind='table': the range of values is too large for a table")
     table = np.zeros(int(hi) - int(lo) + 1, np.bool_)
     for i in range(len(b)):
         table[int(b[i]) - int(lo)] = True
@@ -125,7 +127,7 @@ def compared_in(a: Any, b: Any) -> Any:
 
 
 def hashed_in(x: Any, y: Any) -> Any:
-    """By a table of the bits of 64-bit numbers, of which NaN is never found."""
+    """By a table of the bits of 64-bit numbers; NaN is not in it, as it is never found."""
     bits = 4
     while 2**bits < 2 * len(y):
         bits += 1
@@ -133,6 +135,8 @@ def hashed_in(x: Any, y: Any) -> Any:
     table, taken = np.empty(2**bits, y.dtype), np.zeros(2**bits, np.bool_)
     of_x, of_y = np.ascontiguousarray(x).view(np.uint64), np.ascontiguousarray(y).view(np.uint64)
     for i in range(len(y)):
+        if y[i] != y[i]:
+            continue
         at = place_of(of_y[i], bits)
         while taken[at] and table[at] != y[i]:
             at = (at + 1) & last
@@ -141,9 +145,9 @@ def hashed_in(x: Any, y: Any) -> Any:
     found = np.empty(len(x), np.bool_)
     for i in range(len(x)):
         at = place_of(of_x[i], bits)
-        while taken[at] and table[at] != x[i]:
+        while taken[at] and table[at] != x[i] and x[i] == x[i]:
             at = (at + 1) & last
-        found[i] = taken[at]
+        found[i] = taken[at] and x[i] == x[i]
     return found
 
 

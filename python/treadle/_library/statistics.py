@@ -325,12 +325,12 @@ def quantiles_of_some(row: Any, q: Any, method: Any, out: Any) -> None:
     if q.size == 1:
         low, high, t = neighbours(n, q[0], method)
         s = np.partition(row, (low, high))
-        out[0] = between(s[low], s[high], t, out)
+        out[0] = chosen(s[low], s[high], t, out, method)
         return
     s = np.sort(row)
     for k in range(q.size):
         low, high, t = neighbours(n, q[k], method)
-        out[k] = between(s[low], s[high], t, out)
+        out[k] = chosen(s[low], s[high], t, out, method)
 
 
 def neighbours(n: Any, q: Any, method: Any) -> Any:
@@ -374,6 +374,13 @@ def virtual(n: Any, q: Any, alpha: Constant, beta: Constant) -> Any:
     return n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
+def chosen(x: Any, y: Any, t: Any, out: Any, method: Any) -> Any:
+    """The value between two, or the one that a method picks, which may be infinite."""
+    if method in ("lower", "higher", "nearest"):
+        return x
+    return between(x, y, t, out)
+
+
 def between(x: Any, y: Any, t: Any, out: Any) -> Any:
     """The value between two, from the nearer one; integers that are chosen stay what they are."""
     if out.dtype.kind in "iu":
@@ -388,6 +395,8 @@ def nanmedian(
 ) -> Any:
     """Median of what is not NaN, along one axis or of all items."""
     a = np.asarray(a)
+    if a.dtype.kind == "c":
+        refuse("medians of complex numbers that leave NaN out are not there")
     if a.dtype.kind != "f":
         return np.median(a, axis=axis, out=out, keepdims=keepdims)
     if isinstance(axis, tuple):

@@ -42,6 +42,7 @@ def over(a: Any, shape: Any, strides: Any, sizes: Any, left: Any, axes: Constant
     """Leaves less of the shape for one axis after the other, whose strides are the window's."""
     if len(axes) == 0:
         return view_of(a, shape, strides[a.ndim :], sizes, writeable)
+    np.swapaxes(a, axes[0], 0)  # an AxisError for one that there is not
     k = axes[0] % a.ndim
     if shape[k] < left[0]:
         raise ValueError("window shape cannot be larger than input array shape")
