@@ -341,7 +341,7 @@ static bool lam_kth(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *
     tr_tv ok = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, at, zero), tr_em_cmp(e, TR_CMP_LT, at, n));
     yields[0] = at;
     tr_tv most = i64(e, INT64_MAX), below = i64(e, INT64_MAX - 1);
-    yields[1] = tr_em_select(e, ok, most, tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, k, most), below, k));
+    yields[1] = tr_em_select(e, ok, most, tr_em_select(e, tr_em_cmp(e, TR_CMP_EQ, k, most), below, at));
     return true;
 }
 
