@@ -28,7 +28,9 @@ def test_no_place_is_beyond_the_array(k):
         check(text, np.arange(100.0), k)
     f = njit(lambda a, k: a.partition(k))
     a = np.arange(100.0)[::-1].copy()
-    with pytest.raises(ValueError, match=f"kth\\(={min(k if k >= 0 else k + 100, MOST - 1)}\\) out of bounds"):
+    with pytest.raises(
+        ValueError, match=f"kth\\(={min(k if k >= 0 else k + 100, MOST - 1)}\\) out of bounds"
+    ):
         f(a, k)
     assert a.tolist() == list(range(99, -1, -1))
 

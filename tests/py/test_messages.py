@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import enum
+import datetime
 from collections import namedtuple
 
 import numpy as np
@@ -183,21 +183,18 @@ def test_neighbours_get_other_advice():
 # --- arguments ---
 
 
-class Color(enum.Enum):
-    RED = 1
-
-
-class Level(enum.IntEnum):
-    LOW = 1
+class Whole(int):
+    """Some other integer."""
 
 
 def test_what_in_an_argument_cannot_be_passed():
-    P = namedtuple("P", "color n")
+    P = namedtuple("P", "day n")
+    day = datetime.date(2020, 1, 1)
     f = njit(lambda p: 1)
-    text = message(f, P(Color.RED, 1), error=TypeError)
-    assert "argument 'p.color' is a member of the enum Color, which" in text and "pass its value" in text
-    text = message(f, (1, (2, P(3, Level.LOW))), error=TypeError)
-    assert "argument 'p[1][1].n' is a member of the enum Level" in text and "pass int(x)" in text
+    text = message(f, P(day, 1), error=TypeError)
+    assert "argument 'p.day' is a value of type datetime.date, which" in text and "pass numbers" in text
+    text = message(f, (1, (2, P(3, Whole(1)))), error=TypeError)
+    assert "argument 'p[1][1].n' is a value of type Whole" in text and "pass int(x)" in text
     assert "argument 'p[0]' is a value of type list" in message(f, ([1],), error=TypeError)
-    assert "argument 'p' is a member of the enum Color" in message(f, Color.RED, error=TypeError)
-    assert "a member of the enum Color has no Treadle type" in message(treadle.typeof, P(Color.RED, 1))
+    assert "argument 'p' is a value of type datetime.date" in message(f, day, error=TypeError)
+    assert "a value of type datetime.date has no Treadle type" in message(treadle.typeof, P(day, 1))

@@ -159,7 +159,7 @@ def choosing_text(n):
         (appending, 3, "does not compile append\\(\\) of a list", "make an array with np.empty"),
         (growing, 3, "whose length is a variable", "make an array with np.empty"),
         (storing_into_a_list, 3, "does not support item assignment", "tuples, and lists here, keep"),
-        (telling, np.ones(2), "calls of 'numpy.array_repr'", "write the call out as a loop"),
+        (telling, np.ones(2), "calls of 'numpy.array_repr'", "make texts outside"),
         (
             choosing_text,
             3,
