@@ -113,7 +113,7 @@ group(
         "np.rollaxis(a, 1)",
         "np.trim_zeros(a[0])",
         "np.kron(a, a)",
-        "np.tensordot(a, a, 2)",
+        "np.tensordot(a, a, 2) + 0.0",
         "np.vander(a[0], 3)",
         "np.logspace(0, 2, 5)",
         "np.geomspace(1, 16, 5)",
@@ -201,7 +201,7 @@ if hasattr(np, "cumulative_sum"):
         ["np.cumulative_sum(a, axis=1)", "np.cumulative_prod(a[0], include_initial=True)", "np.matrix_transpose(a)", "np.astype(a, np.float32)",
          "np.sort(np.unique_values(a))", "np.unique_counts(a)[1]", "np.unique_inverse(a)[1]", "np.unique_all(a)[1]", "np.asarray_chkfinite(a)", "np.asanyarray(a)",
          "np.linalg.matmul(a, a.T)", "np.linalg.outer(a[0], a[1])", "np.linalg.matrix_transpose(a)", "np.linalg.diagonal(a)", "np.linalg.cross(a, a[::-1], axis=0)", "np.linalg.trace(a)",
-         "np.linalg.tensordot(a, a)", "np.linalg.vecdot(a, a)", "np.linalg.vector_norm(a)", "np.linalg.matrix_norm(a)"],
+         "np.linalg.tensordot(a, a) + 0.0", "np.linalg.vecdot(a, a)", "np.linalg.vector_norm(a)", "np.linalg.matrix_norm(a)"],
         lambda: (matrix(),),
         rtol=1e-14,
     )  # fmt: skip
