@@ -390,6 +390,8 @@ def test_what_the_page_of_limits_names_is_refused_with_its_advice(module, names,
             with pytest.raises(treadle.TreadleError, match=re.escape(instead)):
                 treadle.njit(f)(np.ones(2))
         return
+    if module.startswith("numpy") and np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        pytest.skip("the names are NumPy 2's")
     try:
         place = importlib.import_module(module)
     except ImportError:
