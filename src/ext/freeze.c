@@ -2,7 +2,8 @@
  *
  * Each object is frozen once: a map from its address to its tr_obj, with a reference held so that the address
  * stays its own. So shared and cyclic structures end, and recursion needs no case. Functions are queued, not
- * descended into. No user code runs but for module attributes that a module computes (PEP 562). */
+ * descended into. No user code runs but for module attributes that a module computes (PEP 562), and treadle/_library's look for a function.
+ * Long, as each kind of object is a few lines that share the state above and nothing else. */
 #include "ext/freeze.h"
 
 #include "ext/compat.h"
@@ -126,9 +127,9 @@ static tr_obj *opaque(tr_frozen *z, PyObject *o) {
         r->u.absent = true;
         return r;
     }
-    if (PyType_Check(o) && class_path(z, (PyTypeObject *)o))
-        return new_obj(z, TR_OBJ_OPAQUE, o,
-                       tr_arena_printf(arena(z), "class '%s'", class_path(z, (PyTypeObject *)o)));
+    const char *path = PyType_Check(o) ? class_path(z, (PyTypeObject *)o) : NULL;
+    if (path)
+        return new_obj(z, TR_OBJ_OPAQUE, o, tr_arena_printf(arena(z), "class '%s'", path));
     if (PyType_Check(
             o)) /* another thread may give it another name: nothing of Python's runs between the look and the copy */
         return new_obj(z, TR_OBJ_OPAQUE, o,
@@ -567,8 +568,11 @@ static tr_obj *freeze_decorated(tr_frozen *z, PyObject *o, PyObject *fn, const t
 
 /* A Python function of NumPy's or SciPy's that is known not to compile: what would be said of its insides helps nobody. */
 static bool is_missing(tr_frozen *z, PyObject *o) {
-    const char *module = name_of(z, o, "__module__"), *name = name_of(z, o, "__name__");
-    if (!module || !name || (strncmp(module, "numpy", 5) != 0 && strncmp(module, "scipy", 5) != 0))
+    const char *module = name_of(z, o, "__module__");
+    if (!module || (strncmp(module, "numpy", 5) != 0 && strncmp(module, "scipy", 5) != 0))
+        return false;
+    const char *name = name_of(z, o, "__name__");
+    if (!name)
         return false;
     const char *path = tr_arena_printf(arena(z), "%s.%s", module, name);
     return tr_em_advice(path, strlen(path)) != NULL;

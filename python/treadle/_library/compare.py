@@ -225,48 +225,34 @@ def chebyshev(x: Any, by: Any) -> Any:
     return 0.5 * (b0 - b2)
 
 
+def points(M: Any) -> tuple[Any, Any]:
+    """Where a window's M points lie about its middle, and how far the last ones."""
+    m = np.float64(M)
+    return np.arange(1 - m, m, 2), 1.0 if m == 1 else m - 1
+
+
 def hanning(M: Any) -> Any:
     """Hann's window of M points."""
-    m = np.float64(M)
-    if m < 1:
-        return np.empty(0)
-    if m == 1:
-        return np.ones(1)
-    n = np.arange(1 - m, m, 2)
-    return 0.5 + 0.5 * np.cos(np.pi * n / (m - 1))
+    n, end = points(M)
+    return 0.5 + 0.5 * np.cos(np.pi * n / end)
 
 
 def hamming(M: Any) -> Any:
     """Hamming's window of M points."""
-    m = np.float64(M)
-    if m < 1:
-        return np.empty(0)
-    if m == 1:
-        return np.ones(1)
-    n = np.arange(1 - m, m, 2)
-    return 0.54 + 0.46 * np.cos(np.pi * n / (m - 1))
+    n, end = points(M)
+    return 0.54 + 0.46 * np.cos(np.pi * n / end)
 
 
 def blackman(M: Any) -> Any:
     """Blackman's window of M points."""
-    m = np.float64(M)
-    if m < 1:
-        return np.empty(0)
-    if m == 1:
-        return np.ones(1)
-    n = np.arange(1 - m, m, 2)
-    return 0.42 + 0.5 * np.cos(np.pi * n / (m - 1)) + 0.08 * np.cos(2.0 * np.pi * n / (m - 1))
+    n, end = points(M)
+    return 0.42 + 0.5 * np.cos(np.pi * n / end) + 0.08 * np.cos(2.0 * np.pi * n / end)
 
 
 def bartlett(M: Any) -> Any:
     """Bartlett's window of M points, a triangle."""
-    m = np.float64(M)
-    if m < 1:
-        return np.empty(0)
-    if m == 1:
-        return np.ones(1)
-    n = np.arange(1 - m, m, 2)
-    return np.where(n <= 0, 1 + n / (m - 1), 1 - n / (m - 1))
+    n, end = points(M)
+    return np.where(n <= 0, 1 + n / end, 1 - n / end)
 
 
 def kaiser(M: Any, beta: Any) -> Any:
