@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from treadle import njit
 from treadle.errors import TypingError
@@ -81,6 +81,9 @@ def lines(draw):
 @some
 @given(lines(), st.sampled_from(["", ", -1, 5", ", left=0", ", right=2.5", ", period=5", ", period=-3.5"]))
 def test_interp(given_, more):
+    assume(
+        given_[0].size or given_[1].size
+    )  # of nothing at nothing: an error up to NumPy 2.4, nothing from 2.5 on
     check(f"np.interp(a, b, c{more})", *given_, rtol=1e-13, atol=1e-13)
 
 
@@ -176,7 +179,9 @@ def test_trapz():
 @some
 @given(st.data(), st.sampled_from(INTEGERS + "efdFD"), st.sampled_from("qfd"))
 def test_cross(data, t, u):
-    shapes = [(3,), (4, 3), (1, 3), (2, 4, 3), (0, 3), (2,), (4, 2), (4,)]
+    shapes = [(3,), (4, 3), (1, 3), (2, 4, 3), (0, 3), (4,), (2,), (4, 2)]
+    if np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+        shapes = shapes[:6]  # two items are an error there
     n, m = data.draw(st.sampled_from(shapes)), data.draw(st.sampled_from(shapes[:5]))
     a, b = data.draw(arrays(types=t, shape=n)), data.draw(arrays(types=u, shape=m))
     check("np.cross(a, b)", a, b, **near(a, b))

@@ -379,7 +379,7 @@ def test_a_sitecustomize_of_the_users(tmp_path):
     """It is found and imported as without the command; its errors are told as Python tells them."""
     own = tmp_path / "own"
     own.mkdir()
-    (own / "sitecustomize.py").write_text("import sys\nsys.stdout.write('mine ')\nVALUE = 1\n")
+    (own / "sitecustomize.py").write_text("print('mine', end=' ', flush=True)\nVALUE = 1\n")
     path = os.pathsep.join([str(own), os.environ.get("PYTHONPATH", "")])
     code = (
         "import sys, sitecustomize as s; print(s.VALUE, any('_hook' in p for p in sys.path), end=' '); "
