@@ -187,6 +187,8 @@ def cupy_launch(kind: str) -> tuple[str, dict[str, Any], Callable[[], Any]]:
 
 def numba_launch(kind: str) -> tuple[str, dict[str, Any], Callable[[], Any]]:
     os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
+    if not hasattr(np, "row_stack"):  # NumPy 2.5 has it no more, and numba 0.68 names it when it is imported
+        np.row_stack = np.vstack  # type: ignore[attr-defined]
     from numba import cuda as theirs
 
     return python_launch(theirs, kind)

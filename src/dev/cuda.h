@@ -164,6 +164,7 @@ typedef struct tr_cuda {
     _Atomic(const tr_dev_code *) latest; /* that was launched */
     _Atomic int lost;                    /* the status with which the context ended; 0: it lives */
     _Atomic bool stopping, forked;
+    _Atomic bool prints; /* a kernel was loaded that does */
 } tr_cuda;
 
 /* The GPU that this thread uses. */

@@ -130,6 +130,8 @@ tr_dev_code *cuda_load(tr_dev *d, const tr_dev_image *im, char *msg, size_t room
         free(code);
         return NULL;
     }
+    if (im->source && strstr(im->source, "vprintf"))
+        atomic_store(&c->prints, true);
     code->on = on;
     code->text = im->source;
     code->name = im->name;

@@ -8,6 +8,7 @@
  *
  * An address does not say by itself whether it is ours: blocks are kept in order, and looked for by bisection. */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -473,5 +474,10 @@ int cuda_copy(tr_cuda *c, const tr_dev_copy *given, int gpu, void *stream) {
     bool one = p.ndim == 0 || (p.ndim == 1 && p.to_stride[0] == (int64_t)p.item &&
                                p.from_stride[0] == (int64_t)p.item && p.to == p.from);
     int status = !one && meet(&p) ? copy_by_way(c, &p, gpu, stream) : copy_part(c, &p, 0, stream);
-    return status || stream ? status : c->fn.stream_await(NULL);
+    if (!status && !stream) {
+        status = c->fn.stream_await(NULL);
+        if (atomic_load_explicit(&c->prints, memory_order_relaxed))
+            fflush(stdout); /* the driver shows what kernels have printed where it waits */
+    }
+    return status;
 }

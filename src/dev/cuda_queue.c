@@ -7,6 +7,7 @@
  * them: the cost of a failure is its detection, and a launch costs nothing for it. A failure of the driver's own ends the context; then the code that was
  * launched last is named. Failures are told once, oldest first, whichever stream is asked for. */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -264,6 +265,21 @@ static void end_orphans(tr_cuda *c) {
     }
 }
 
+/* What kernels have printed lies with the driver until somebody waits by its own functions, which find that all is done; from there it goes to C's standard output. */
+static void show_printed(tr_cuda *c, const cuda_stream *s, const cuda_event *e) {
+    if (!atomic_load_explicit(&c->prints, memory_order_relaxed) || tr_dev_is_called() || c->lost)
+        return;
+    int status = e ? c->fn.event_await(e->handle) : s ? c->fn.stream_await(s->handle) : 0;
+    for (int k = 0; k < c->ngpus && !s && !e && !status; k++)
+        if (c->gpus[k].context)
+            status = cuda_enter_on(c, k) ? 0 : c->fn.await();
+    if (!s && !e)
+        cuda_enter(c);
+    if (status)
+        broken(c, e ? "cuEventSynchronize" : s ? "cuStreamSynchronize" : "cuCtxSynchronize", status);
+    fflush(stdout);
+}
+
 bool cuda_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns) {
     tr_cuda *c = (tr_cuda *)d;
     *ticket = 1;
@@ -274,6 +290,8 @@ bool cuda_reached(tr_dev *d, tr_dev_stream *s, uint64_t *ticket, int64_t ns) {
     uint32_t before = atomic_load(&c->failures);
     bool done = wait_until(c, are_idle, s, ns);
     bool idle = done && atomic_load(&c->failures) == before; /* and not that the driver would not say */
+    if (idle && !(s && ((cuda_stream *)s)->dead))
+        show_printed(c, (cuda_stream *)s, NULL);
     if (done)
         cuda_look(c);
     if (idle && !s) {
@@ -415,6 +433,8 @@ bool cuda_happened(tr_dev *d, tr_dev_event *e, int64_t ns) {
     if (cuda_enter(c))
         return true;
     bool yes = wait_until(c, has_happened, e, ns);
+    if (yes && ((cuda_event *)e)->recorded)
+        show_printed(c, NULL, (cuda_event *)e);
     if (yes)
         cuda_look(c);
     return yes;

@@ -15,7 +15,7 @@ static bool same_bits(const tr_iwait *a, const tr_iwait *b) {
     return !memcmp(&a->arg[1], &b->arg[1], a->bytes);
 }
 
-/* The lane whose value a shuffle gives; the thread's own number where there is none. */
+/* The lane whose value a shuffle gives; the thread's own number where a warp has no such lane. */
 static unsigned source(const tr_iwait *w, unsigned me) {
     unsigned by = (unsigned)w->arg[2].u % TR_WARP, at = me;
     switch ((tr_shfl)w->at->sub) {
@@ -24,7 +24,7 @@ static unsigned source(const tr_iwait *w, unsigned me) {
     case TR_SHFL_XOR: at = me ^ by; break;
     default: at = by; break;
     }
-    return at < TR_WARP && (mask_of(w) >> at & 1) ? at : me;
+    return at < TR_WARP ? at : me;
 }
 
 static uint32_t ballot(const tr_iwait *w, uint32_t who) {
@@ -61,7 +61,8 @@ static void join(tr_iwait *w, uint32_t who) {
         switch ((tr_op)w[k].at->op) {
         case TR_OP_SHFL: {
             unsigned from = source(&w[k], k);
-            got[k] = w[who >> from & 1 ? from : k].arg[1];
+            if (who >> from & 1) /* else zero, as GPUs have it: CUDA leaves that open */
+                got[k] = w[from].arg[1];
             break;
         }
         case TR_OP_VOTE: got[k].u = vote((tr_vote)w[k].at->sub, ballot(w, who), who); break;

@@ -324,6 +324,18 @@ static bool version_loops(bounder *s, uint32_t *growth, tr_u32s *slow) {
     return now.n > 0;
 }
 
+/* Do threads wait for each other in it? All that meet must run the same instruction, so that it may not have a copy which some of them take:
+ * what a test finds can differ from thread to thread. A function that is called may do anything. */
+static bool meets(const tr_fn *f, const tr_loop *l) {
+    if (f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE)
+        return false;
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (tr_op_meets(tr_at(f, v)->op) != TR_MEETING_NONE || tr_at(f, v)->op == TR_OP_CALL)
+                return true;
+    return false;
+}
+
 static void set_up(bounder *s, const tr_u32s *slow) {
     tr_fn *f = s->f;
     tr_arena *a = &f->ctx->arena;
@@ -340,6 +352,9 @@ static void set_up(bounder *s, const tr_u32s *slow) {
         s->slow[slow->d[i]] = 1;
     for (uint32_t i = 0; i < s->versioned.n; i++) /* once is enough: what it did not make provable stays */
         s->plans[s->innermost[s->versioned.d[i]]].done = true;
+    for (uint32_t i = 0; i < s->loops.n; i++)
+        if (meets(f, &s->loops.d[i]))
+            s->plans[i].done = true;
     s->r = tr_repl_new(f);
 }
 

@@ -156,6 +156,15 @@ static bool is_step(bounder *s, tr_val v, tr_val p, int64_t *k, tr_bid header) {
     return step_is_exact(s, v, p, *k, header);
 }
 
+/* v as p and something that is not negative, exactly. */
+static bool grows(const bounder *s, tr_val v, tr_val p) {
+    const tr_ins *in = tr_at(s->f, v);
+    tr_wide lo = -1, hi;
+    if (in->op == TR_OP_ADD && in->flags & F_NSW && in->args[0] == p)
+        tr_range_of(s->f, in->args[1], &lo, &hi);
+    return lo >= 0;
+}
+
 /* A param that only grows (or only shrinks) never lies below (above) what it starts from. */
 static void assume_counter(bounder *s, uint32_t loop, tr_val p, uint32_t index) {
     tr_fn *f = s->f;
@@ -177,6 +186,8 @@ static void assume_counter(bounder *s, uint32_t loop, tr_val p, uint32_t index) 
             } else if (is_step(s, v, p, &k, h)) {
                 up = up && k >= 0;
                 down = down && k <= 0;
+            } else if (grows(s, v, p)) {
+                down = false;
             } else {
                 return;
             }

@@ -185,6 +185,18 @@ void tr_grid_wide_known(const tr_grid *s, tr_val *known);
 
 /* Never 0: a product of sizes, and of positive constants. */
 bool tr_grid_is_count(const tr_fn *g, tr_val v, unsigned depth);
+/* Bits that a number made of places and sizes takes, which is not negative; 63: another number. */
+unsigned tr_grid_bits(const tr_fn *g, tr_val v, unsigned depth);
+/* What the number of items of a range with a step was made of. */
+typedef struct tr_range_parts {
+    tr_val start, stop, step;
+} tr_range_parts;
+bool tr_grid_range(const tr_fn *g, tr_val n, tr_range_parts *out);
+
+/* --- stride.c --- */
+
+/* Of a place that is counted on by a step: bits of the step, fewer; of what it is below of, so many or fewer. */
+enum { TR_WALK_STEP = 58, TR_WALK_STOP = 61 };
 
 /* --- grid_stages.c --- */
 

@@ -3,7 +3,7 @@
  * The body is cut there. Before the cut each thread stores what it gives (mask, value, number) into arrays over the threads; between, where all of them
  * have come, the block makes what they get; behind, each loads its own. So a shuffle is a loop over 32 lanes, whose rounds are independent, and a vote two.
  * The meaning is that of the interpreter (ir/interp_meet.c): lanes that a mask names and that are not there, but have not ended, are waited for; a shuffle from
- * nobody gives the thread's own value. */
+ * who is not there gives zero. */
 #include <assert.h>
 #include <string.h>
 
@@ -147,7 +147,7 @@ static void look_around(meet *m) {
     m->others = carry[2];
 }
 
-/* Lane's value from another. */
+/* Lane's value from another: its own from beyond the warp, zero from a lane that is not there, as GPUs have it. */
 static tr_val shuffle(meet *m, tr_val lane, tr_val t, tr_val mask) {
     tr_grid *s = m->s;
     tr_val by = bit(m, TR_OP_AND, wide(m, given(m, 2, t)), tr_grid_number(s, TR_WARP - 1)), from = by;
@@ -157,14 +157,19 @@ static tr_val shuffle(meet *m, tr_val lane, tr_val t, tr_val mask) {
         from = bit(m, TR_OP_ADD, lane, by);
     else if (m->stop->sub == TR_SHFL_XOR)
         from = bit(m, TR_OP_XOR, lane, by);
-    tr_val ok = tr_grid_compare(s, TR_CMP_GE, from, tr_grid_number(s, 0));
-    ok = tr_emit2(&s->b, TR_OP_AND, s->i1, ok, tr_grid_compare(s, TR_CMP_LT, from, m->lanes));
+    tr_val size = tr_grid_number(s, TR_WARP), in = tr_grid_compare(s, TR_CMP_GE, from, tr_grid_number(s, 0));
+    in = tr_emit2(&s->b, TR_OP_AND, s->i1, in, tr_grid_compare(s, TR_CMP_LT, from, size));
+    from = pick(m, s->i64, in, from, lane);
+    tr_val ok = tr_grid_compare(s, TR_CMP_LT, from, m->lanes);
     if (mask != TR_NOVAL) {
         tr_val named = bit(m, TR_OP_AND, bit(m, TR_OP_SHR, mask, from), tr_grid_number(s, 1));
         ok =
             tr_emit2(&s->b, TR_OP_AND, s->i1, ok, tr_grid_compare(s, TR_CMP_NE, named, tr_grid_number(s, 0)));
     }
-    return given(m, 1, tr_grid_op(s, TR_OP_ADD, m->first, pick(m, s->i64, ok, from, lane)));
+    tr_val got = given(m, 1, tr_grid_op(s, TR_OP_ADD, m->first, pick(m, s->i64, ok, from, lane)));
+    const tr_ty *ty = tr_at(s->lam, got)->ty;
+    tr_val none = tr_ty_is_float(ty) ? tr_const_float(s->lam, ty, 0) : tr_const_int(s->lam, ty, 0);
+    return pick(m, ty, ok, got, none);
 }
 
 static tr_val vote(meet *m, tr_val mask) {

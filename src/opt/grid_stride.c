@@ -15,14 +15,14 @@
 enum { PLACE = 10, SIZE = 31, FITS = 62, DEEP = 6 }; /* bits */
 
 typedef struct stride {
-    tr_val start, stop, step;
+    tr_range_parts r;
     tr_val all, delta; /* start: what all share, and the place; NOVAL: 0 */
 } stride;
 
 /* --- sizes --- */
 
-/* Bits that a number made of places and sizes takes, which is not negative; more than FITS: another number. */
-static unsigned bits_of(const tr_fn *g, tr_val v, unsigned depth) {
+/* More than FITS: another number. */
+unsigned tr_grid_bits(const tr_fn *g, tr_val v, unsigned depth) {
     const tr_ins *in = tr_at(g, v);
     int64_t n;
     if (tr_get_int(g, v, &n))
@@ -36,7 +36,7 @@ static unsigned bits_of(const tr_fn *g, tr_val v, unsigned depth) {
     }
     if (!depth || (in->op != TR_OP_ADD && in->op != TR_OP_MUL))
         return FITS + 1;
-    unsigned a = bits_of(g, in->args[0], depth - 1), b = bits_of(g, in->args[1], depth - 1);
+    unsigned a = tr_grid_bits(g, in->args[0], depth - 1), b = tr_grid_bits(g, in->args[1], depth - 1);
     if (in->op == TR_OP_MUL)
         return a + b;
     return (a > b ? a : b) + 1;
@@ -60,7 +60,7 @@ static const tr_ins *made_by(const tr_fn *g, tr_val v, tr_op op) {
 }
 
 /* As range_count() in lib/iter.c has it for a step that is no 1. */
-static bool take_count(const tr_fn *g, tr_val n, stride *st) {
+bool tr_grid_range(const tr_fn *g, tr_val n, tr_range_parts *out) {
     const tr_ins *in = made_by(g, n, TR_OP_SELECT), *x;
     int64_t k;
     if (!in || !tr_get_int(g, in->args[2], &k) || k != 0)
@@ -76,12 +76,12 @@ static bool take_count(const tr_fn *g, tr_val n, stride *st) {
         !(d = made_by(g, d->args[0], TR_OP_SELECT)) || !(d = made_by(g, d->args[1], TR_OP_SUB)) ||
         !(by = made_by(g, by->args[0], TR_OP_SELECT)))
         return false;
-    st->stop = d->args[0];
-    st->start = d->args[1];
-    st->step = by->args[1];
+    out->stop = d->args[0];
+    out->start = d->args[1];
+    out->step = by->args[1];
     x = made_by(g, more, TR_OP_SELECT); /* step > 0 ? stop > start : stop < start */
     const tr_ins *c = x ? made_by(g, x->args[1], TR_OP_CMP) : NULL;
-    return c && c->sub == TR_CMP_GT && c->args[0] == st->stop && c->args[1] == st->start;
+    return c && c->sub == TR_CMP_GT && c->args[0] == out->stop && c->args[1] == out->start;
 }
 
 /* --- does it fit? --- */
@@ -89,7 +89,7 @@ static bool take_count(const tr_fn *g, tr_val n, stride *st) {
 /* start as what all share and a place that is not negative. */
 static bool split_start(const even *e, stride *st) {
     tr_fn *g = e->g;
-    tr_val at = st->start;
+    tr_val at = st->r.start;
     st->all = st->delta = TR_NOVAL;
     for (unsigned k = 0; k < DEEP; k++) {
         const tr_ins *in = tr_at(g, at);
@@ -97,14 +97,14 @@ static bool split_start(const even *e, stride *st) {
             st->all = at;
             return true;
         }
-        bool whole = bits_of(g, at, DEEP) <= FITS;
+        bool whole = tr_grid_bits(g, at, DEEP) <= FITS;
         if (in->op != TR_OP_ADD || (!whole && !(in->flags & F_NSW)))
             return st->delta == TR_NOVAL && whole && (st->delta = at, true);
         bool first = e->u.varies[in->args[0]] != 0;
         if (first && e->u.varies[in->args[1]]) /* places of two axes */
             return st->delta == TR_NOVAL && whole && (st->delta = at, true);
         tr_val place = in->args[!first];
-        if (st->delta != TR_NOVAL || bits_of(g, place, DEEP) > FITS)
+        if (st->delta != TR_NOVAL || tr_grid_bits(g, place, DEEP) > FITS)
             return false;
         st->delta = place;
         st->all = in->args[first];
@@ -137,14 +137,14 @@ static bool find_stride(const even *e, stride *st) {
     if (x->op != TR_OP_PARAM || x->blk != h || x->ty != e->s->i64)
         return false;
     uint32_t p = tr_param_index(g, c->args[0]);
-    *st = (stride){.start = comes_as(e, p), .stop = c->args[1], .step = tr_even_step_of(e, p)};
-    if (st->start == TR_NOVAL || st->step == TR_NOVAL)
+    *st = (stride){.r = {.start = comes_as(e, p), .stop = c->args[1], .step = tr_even_step_of(e, p)}};
+    if (st->r.start == TR_NOVAL || st->r.step == TR_NOVAL)
         return false;
-    if (e->u.varies[st->stop] &&
-        (!tr_get_int(g, st->step, &one) || one != 1 || !tr_get_int(g, st->start, &zero) || zero != 0 ||
-         !take_count(g, st->stop, st)))
+    if (e->u.varies[st->r.stop] &&
+        (!tr_get_int(g, st->r.step, &one) || one != 1 || !tr_get_int(g, st->r.start, &zero) || zero != 0 ||
+         !tr_grid_range(g, st->r.stop, &st->r)))
         return false;
-    return !e->u.varies[st->stop] && !e->u.varies[st->step] && tr_grid_is_count(g, st->step, DEEP) &&
+    return !e->u.varies[st->r.stop] && !e->u.varies[st->r.step] && tr_grid_is_count(g, st->r.step, DEEP) &&
            split_start(e, st);
 }
 
@@ -165,8 +165,8 @@ static tr_val first_rest(const even *e, const stride *st, const tr_ty *u64, tr_b
     tr_fn *g = e->g;
     tr_bld b = {.fn = g, .blk = before, .before = tr_blk_at(g, before)->last, .loc = tr_term(g, before)->loc};
     tr_val zero = tr_const_int(g, e->s->i64, 0), from = st->all == TR_NOVAL ? zero : st->all;
-    tr_val n = emit(&b, TR_OP_SUB, e->s->i64, st->stop, from);
-    return tr_emit1(&b, TR_OP_CONV, u64, choose(&b, e, TR_CMP_GT, st->stop, from, n, zero));
+    tr_val n = emit(&b, TR_OP_SUB, e->s->i64, st->r.stop, from);
+    return tr_emit1(&b, TR_OP_CONV, u64, choose(&b, e, TR_CMP_GT, st->r.stop, from, n, zero));
 }
 
 static void set_edge(const even *e, tr_edge *edge, tr_bid to, uint32_t n, const tr_val *args) {
@@ -208,7 +208,7 @@ static void make_stride(even *e, const stride *st, tr_val round, tr_bid before) 
     memcpy(args, tr_blk_at(g, join)->params.d, n * sizeof *args);
     args[n] = emit(&b, TR_OP_ADD, i64, round, tr_const_int(g, i64, 1));
     tr_at(g, args[n])->flags |= F_NSW;
-    tr_val by = tr_emit1(&b, TR_OP_CONV, u64, st->step);
+    tr_val by = tr_emit1(&b, TR_OP_CONV, u64, st->r.step);
     args[n + 1] = choose(&b, e, TR_CMP_LT, by, rest, emit(&b, TR_OP_SUB, u64, rest, by), zero);
     tr_br(&b, h, n + 2, args);
 }

@@ -157,6 +157,13 @@ static void range_in(const tr_fn *f, tr_val v, int depth, tr_wide *lo, tr_wide *
         *lo = 0;
         *hi = TR_MAX_DIM;
         break;
+    case TR_OP_THREADIDX: /* the most that a launch may have: CUDA C++ Programming Guide 13.0, compute capabilities */
+    case TR_OP_BLOCKDIM:
+    case TR_OP_BLOCKIDX:
+    case TR_OP_GRIDDIM:
+        *lo = in->op == TR_OP_BLOCKDIM || in->op == TR_OP_GRIDDIM;
+        *hi = in->op == TR_OP_THREADIDX || in->op == TR_OP_BLOCKDIM ? 1024 : INT32_MAX;
+        break;
     case TR_OP_PRANGE: range_in(f, in->args[0], depth - 1, lo, hi); break;
     case TR_OP_CONV:
         if (!tr_opt_is_int_type(tr_at(f, in->args[0])->ty))

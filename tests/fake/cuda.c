@@ -400,12 +400,25 @@ static int await(void *stream, bool all) {
     return fake.sticky;
 }
 
+/* What kernels have printed is shown when somebody waits, and not when he only asks. */
+static void show_printed(void) {
+    static char *text;
+    static size_t n;
+    if (ptx_out) {
+        fclose(ptx_out);
+        fwrite(text, 1, n, stdout);
+        free(text);
+    }
+    ptx_out = open_memstream(&text, &n);
+}
+
 /* --- the driver --- */
 
 EXPORT int cuInit(unsigned flags) {
     ENTER("cuInit");
     (void)flags;
     map();
+    show_printed();
     LEAVE(0);
 }
 
@@ -573,7 +586,9 @@ EXPORT int cuMemAllocManaged(uint64_t *at, size_t bytes, unsigned flags) {
 
 EXPORT int cuCtxSynchronize(void) {
     ENTER("cuCtxSynchronize");
-    LEAVE(await(NULL, true));
+    int last = await(NULL, true);
+    show_printed();
+    LEAVE(last);
 }
 
 EXPORT int cuMemFree_v2(uint64_t at) {
@@ -753,7 +768,9 @@ EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
 EXPORT int cuStreamSynchronize(void *stream) {
     ENTER("cuStreamSynchronize");
     stream = meant(stream);
-    LEAVE(await(stream, false));
+    int last = await(stream, false);
+    show_printed();
+    LEAVE(last);
 }
 
 EXPORT int cuLaunchHostFunc(void *stream, void (*fn)(void *arg), void *arg) {
@@ -789,6 +806,13 @@ EXPORT int cuEventRecord(void *event, void *stream) {
 EXPORT int cuEventQuery(void *event) {
     ENTER("cuEventQuery");
     LEAVE(!is(event, EVENT) ? INVALID_HANDLE : ((object *)event)->done ? 0 : TR_CUDA_NOT_READY);
+}
+
+EXPORT int cuEventSynchronize(void *event) {
+    ENTER("cuEventSynchronize");
+    while (is(event, EVENT) && !((object *)event)->done && step()) {}
+    show_printed();
+    LEAVE(!is(event, EVENT) ? INVALID_HANDLE : fake.sticky);
 }
 
 EXPORT int cuEventElapsedTime(float *ms, void *begin, void *end) {

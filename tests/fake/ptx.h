@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Statuses of the driver's that a launch ends with. */
 enum {
@@ -34,6 +35,9 @@ typedef struct ptx_launch {
     size_t bytes;
     ptx_memory memory;
 } ptx_launch;
+
+/* Where kernels print; NULL: to standard output at once. */
+extern FILE *ptx_out;
 
 typedef struct ptx_module ptx_module;
 typedef struct ptx_fn ptx_fn;

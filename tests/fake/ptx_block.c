@@ -83,7 +83,7 @@ static uint64_t result(const ptx_thread *w, uint32_t who, unsigned me, bool *als
     case PTX_SHFL_IDX:
     case PTX_SHFL_UP:
     case PTX_SHFL_DOWN:
-    case PTX_SHFL_BFLY: from = source(&w[me], me, also); return w[who >> from & 1 ? from : me].value;
+    case PTX_SHFL_BFLY: from = source(&w[me], me, also); return who >> from & 1 ? w[from].value : 0;
     case PTX_VOTE_ALL: return alike(w, who, 1) == who;
     case PTX_VOTE_ANY: return alike(w, who, 1) != 0;
     case PTX_VOTE_UNI: return alike(w, who, w[me].value) == who;
@@ -172,13 +172,26 @@ static bool meet_warp(ptx_thread *w, unsigned n) {
 
 /* --- a block --- */
 
+/* bar.sync is barrier.sync.aligned: a warp's threads come to the same one, or a GPU waits for ever. */
+static bool is_aligned(const ptx_thread *t, const ptx_thread *first) {
+    return t->at == first->at && t->r[PTX_CALLER] == first->r[PTX_CALLER];
+}
+
 /* Threads at a barrier go on when all have come: those that have ended need not. */
 static bool meet_barrier(ptx_block *b, int64_t number) {
     uint32_t come = 0, yes = 0, want = b->left;
+    const ptx_thread *first = NULL;
     for (uint32_t k = 0; k < b->nthreads; k++) {
         const ptx_thread *t = &b->threads[k];
+        if (k % WARP == 0)
+            first = NULL;
         if (t->state != PTX_AT_BARRIER || t->at->imm != number)
             continue;
+        first = first ? first : t;
+        if (!is_aligned(t, first)) {
+            b->grid->status = PTX_TIMEOUT;
+            return false;
+        }
         come++;
         yes += t->at->op != PTX_BAR && t->value;
         if (t->at->a >= PTX_FRAME)

@@ -184,12 +184,15 @@ static bool copy_text(ptx_thread *t, uint64_t at, char *out, size_t room) {
     return true;
 }
 
+FILE *ptx_out;
+
 /* One value, which lies where its size lets it. */
 static bool print_value(ptx_thread *t, const char *spec, uint64_t *values) {
     char kind = spec[strlen(spec) - 1], text[1024];
     unsigned bytes = strchr("diuxXoc", kind) && !strchr(spec, 'l') ? 4 : 8;
     *values = (*values + bytes - 1) / bytes * bytes;
     const char *p = ptx_at_space(t, PTX_GENERIC, *values, bytes);
+    FILE *out = ptx_out ? ptx_out : stdout;
     uint64_t v = 0;
     double d;
     if (!p)
@@ -202,13 +205,13 @@ static bool print_value(ptx_thread *t, const char *spec, uint64_t *values) {
     if (kind == 's') {
         if (!copy_text(t, v, text, sizeof text))
             return false;
-        printf(spec, text);
+        fprintf(out, spec, text);
     } else if (strchr("eEfFgGaA", kind)) {
-        printf(spec, d);
+        fprintf(out, spec, d);
     } else if (bytes == 4) {
-        printf(spec, (unsigned)v);
+        fprintf(out, spec, (unsigned)v);
     } else {
-        printf(spec, (unsigned long long)v);
+        fprintf(out, spec, (unsigned long long)v);
     }
 #pragma GCC diagnostic pop
     return true;
@@ -222,7 +225,7 @@ int ptx_print(ptx_thread *t, uint64_t format, uint64_t values) {
     for (const char *s = text; *s; s++) {
         size_t k = 1;
         if (*s != '%' || s[1] == '%') {
-            putchar(*s);
+            putc(*s, ptx_out ? ptx_out : stdout);
             s += *s == '%';
             continue;
         }

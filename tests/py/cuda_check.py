@@ -130,3 +130,49 @@ def check(text: str, grid: Any, block: Any, *args: Any, name: str = "k", **names
         simulate(text, grid, block, *wanted, name=name, **names)
     for k, (got, want) in enumerate(zip(mine, wanted)):
         np.testing.assert_array_equal(got, want, err_msg=f"argument {k} of\n{text}")
+
+
+# What each leaves of what it meets.
+ATOMIC = {
+    "add": lambda a, v: a + v,
+    "sub": lambda a, v: a - v,
+    "min": lambda a, v: v if v < a else a,
+    "max": lambda a, v: v if v > a else a,
+    "nanmin": lambda a, v: v if v < a or (a != a and v == v) else a,
+    "nanmax": lambda a, v: v if v > a or (a != a and v == v) else a,
+    "and_": lambda a, v: a & v,
+    "or_": lambda a, v: a | v,
+    "xor": lambda a, v: a ^ v,
+    "exch": lambda a, v: v,
+    "inc": lambda a, v: a.dtype.type(0) if a >= v else a + a.dtype.type(1),
+    "dec": lambda a, v: v if a == 0 or a > v else a - a.dtype.type(1),
+}
+
+
+def in_some_order(op: Any, start: Any, values: Any, old: Any, end: Any) -> None:
+    """Atomics on one item, one for each of the values, that gave what was there before: is there an order of them in which they do that?
+
+    Each leads from what it met to what it left, so an order is an Eulerian trail from the start to the end: it is there if the items are connected and as many come to each
+    as go from it, the two ends aside.
+    """
+
+    def key(x: Any) -> bytes:
+        x = np.asarray(x, np.asarray(old).dtype)[()]
+        return b"nan" if x != x else (x + x.dtype.type(0)).tobytes()
+
+    degree: dict[bytes, int] = {key(start): 1}
+    degree[key(end)] = degree.get(key(end), 0) - 1
+    ways: dict[bytes, set[bytes]] = {}
+    with np.errstate(all="ignore"):
+        for x, was in zip(values, old):
+            a, b = key(was), key(op(was, x))
+            degree[a] = degree.get(a, 0) - 1
+            degree[b] = degree.get(b, 0) + 1
+            ways.setdefault(a, set()).add(b)
+    assert not any(degree.values()), "what an atomic met nobody left, or the other way round"
+    seen, todo = {key(start)}, [key(start)]
+    while todo:
+        for b in ways.get(todo.pop(), set()) - seen:
+            seen.add(b)
+            todo.append(b)
+    assert set(ways) <= seen, "some atomics met what never was there"

@@ -73,7 +73,13 @@ def _together(lanes: dict[int, _Thread]) -> dict[int, Any]:
         return dict.fromkeys(lanes)
     if name.startswith("shfl"):
         from_ = {k: _lanes(name, k, int(g[1])) for k, g in given.items()}
-        return {k: given[from_[k] if from_[k] in given else k][0] for k in lanes}
+
+        def value(k: int) -> Any:
+            if 0 <= from_[k] < WARP and from_[k] not in given:
+                return type(given[k][0])(0)  # as GPUs have it
+            return given[from_[k] if from_[k] in given else k][0]
+
+        return {k: value(k) for k in lanes}
     if name == "match_any_sync":
         return {
             k: np.uint32(sum(1 << j for j in lanes if _bits(given[j][0]) == _bits(given[k][0])))

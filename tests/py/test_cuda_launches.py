@@ -301,6 +301,11 @@ def test_what_a_kernel_prints_comes_when_it_is_waited_for(capfd):
         k[1, 1, s](n)
     s.synchronize()
     assert capfd.readouterr().out == "kernel 0\nkernel 1\nkernel 2\n"
+    e, out = cuda.event(), cuda.to_device(np.zeros(1))
+    for wait in (cuda.synchronize, lambda: (e.record(s), e.synchronize()), out.copy_to_host):
+        k[1, 1, s if wait != out.copy_to_host else 0](7)
+        wait()
+        assert capfd.readouterr().out == "kernel 7\n"
 
 
 # --- threads ---

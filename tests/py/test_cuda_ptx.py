@@ -71,6 +71,7 @@ AXPY_SIG = "void(f4, f4[::1], f4[::1])"
 # --- everything assembles ---
 
 
+@pytest.mark.emulated  # takes minutes, and no GPU
 def test_kernels_of_the_tests(tmp_path):
     assembler()  # where there is none, there is no libdevice
     """Those of test_cuda.py, for what they are launched with there."""

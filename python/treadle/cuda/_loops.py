@@ -89,6 +89,11 @@ def _text(operands: list[str], axes: int, body: Callable[[str], str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _is_plain(a: Any) -> bool:
+    """A number that a kernel takes as it is."""
+    return not isinstance(a, np.ndarray) and np.dtype(type(a)).char in "?bhilqBHILQfdFD"
+
+
 def _there(a: Any, dtype: Any) -> Array:
     """An operand on the device, in the order of bytes that kernels read."""
     if not isinstance(a, np.ndarray):
@@ -99,16 +104,17 @@ def _there(a: Any, dtype: Any) -> Array:
 
 
 def _spread(a: Array, shape: tuple[int, ...]) -> Array:
-    """NumPy makes views for reading only, of arrays of that shape too."""
-    return a if a.shape == shape else np.broadcast_to(a, shape, subok=True)
+    """NumPy makes views for reading only, of arrays of that shape too. Numbers stay what they are."""
+    return a if a.shape == shape or not isinstance(a, np.ndarray) else np.broadcast_to(a, shape, subok=True)
 
 
 def _flat(arrays: list[Array], shape: tuple[int, ...], core: list[int]) -> list[Array] | None:
     """The operands with one axis in place of those that they loop over, if all lie so; else None."""
     if len(shape) < 2:
         return None
-    if all(a.shape[: len(shape)] == shape and a.flags.c_contiguous and not n for a, n in zip(arrays, core)):
-        return [a.reshape(-1) for a in arrays]
+    fits = (a.shape[: len(shape)] == shape and a.flags.c_contiguous and not n for a, n in zip(arrays, core))
+    if all(ok or not isinstance(a, np.ndarray) for ok, a in zip(fits, arrays)):
+        return [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in arrays]
     return None
 
 
@@ -170,7 +176,7 @@ class GpuLoops:
             operands = [f"{'a' if k < nin else 'o'}{k}" for k in range(self._ufunc.nargs)]
 
             def of(k: int, at: str) -> str:
-                item = f"{operands[k]}[{at}]"
+                item = operands[k] if ways[k] == "number" else f"{operands[k]}[{at}]"
                 if ways[k] == "slice":
                     last = at.rpartition("i")
                     item = f"{operands[k]}[{at[: -len(last[2]) - 1]}i{last[2]} : i{last[2]} + 1]"
@@ -187,9 +193,9 @@ class GpuLoops:
         return self._made[key]
 
     def _ways(self, given: list[Array], row: int) -> tuple[str, ...]:
-        """How each operand is handed to the function: one item, a view, or (of no axes, as an array) a slice of one item."""
+        """How each operand is handed to the function: one item, a number as it is, a view, or (of no axes, as an array) a slice of one item."""
         if self._declared is None:
-            return ("item",) * len(given)
+            return tuple("item" if isinstance(a, np.ndarray) else "number" for a in given)
         nin = self._ufunc.nin
         arrays = (
             self._declared[row]
@@ -203,7 +209,12 @@ class GpuLoops:
     ) -> list[Array]:
         """Results on the device: in ``outs`` where there are such (on the device, of these shapes), else in new memory."""
         want, results = self._loop(inputs)
-        given = [_there(a, None if isinstance(a, np.ndarray) else w) for a, w in zip(inputs, want)]
+        given = [
+            w.type(a)
+            if self._declared is None and _is_plain(w.type(0)) and not isinstance(a, np.ndarray)
+            else _there(a, None if isinstance(a, np.ndarray) else w)
+            for a, w in zip(inputs, want)
+        ]
         if self._declared:  # arrays are not cast item by item
             given = [a if a.dtype == w else _cast(a, w) for a, w in zip(given, want)]
         for o, t in zip(outs, results):
@@ -223,7 +234,9 @@ class GpuLoops:
         spread = [_spread(a, loop + a.shape[a.ndim - n :]) for a, n in zip(given, self._core)] + made
         flat = _flat(spread, loop, self._core)
         space = (int(np.prod(loop)),) if flat is not None else loop or (1,)
-        operands = flat or (spread if loop else [a.reshape((1, *a.shape)) for a in spread])
+        operands = flat or (
+            spread if loop else [a.reshape((1, *a.shape)) if isinstance(a, np.ndarray) else a for a in spread]
+        )
         row = self._row(want)
         n = int(np.prod(space))
         if n:
@@ -243,7 +256,8 @@ class GpuLoops:
             places = ((x.__array_interface__["data"][0], x.shape, x.strides, x.dtype) for x in (a, out))
             return self._declared is None and len({*places}) == 1
 
-        return on_device(out) and all(same(a) or not np.may_share_memory(a, out) for a in given)
+        arrays = [a for a in given if isinstance(a, np.ndarray)]
+        return on_device(out) and all(same(a) or not np.may_share_memory(a, out) for a in arrays)
 
     def _row(self, want: tuple[Any, ...]) -> int:
         loops = [tuple(map(np.dtype, t.partition("->")[0])) for t in self._ufunc.types]

@@ -1,0 +1,147 @@
+/* Ranges that a device's threads walk, a number of threads apart, count places in place of rounds (induction variable elimination, linear function test replacement):
+ *
+ *   k = 0; while k < count: i = start + k * step; ...; k += 1        i = start; while i < stop: ...; i += step
+ *
+ * That takes a division out of the kernel, which costs a GPU more than many a body, and lets bounds see that i only grows. How many items a range has is a formula
+ * (lib/iter.c), by which it is known again. Sums are exact: step has fewer than STEP bits, and stop is held to 2^STOP, which threads would take centuries to reach.
+ * For devices only: on the host the passes of grid.c have made loops over threads of these by now. Before bounds. Cost: linear. */
+#include <assert.h>
+
+#include "opt/grid.h"
+#include "opt/priv.h"
+
+enum { DEPTH = 6 };
+
+typedef struct walk {
+    tr_fn *f;
+    const tr_loop *l;
+    uint8_t *in; /* per block: of the loop */
+    tr_range_parts r;
+    tr_val k, i; /* the counter of rounds; the place, made here */
+    tr_repl *repl;
+} walk;
+
+static bool is_outside(const walk *w, tr_val v) {
+    const tr_ins *in = tr_at(w->f, v);
+    return tr_is_const(in) || (in->blk != TR_NOBLK && !w->in[in->blk]);
+}
+
+static tr_edge *edge_to(const walk *w, tr_bid from, uint32_t s) {
+    tr_ins *t = tr_term(w->f, from);
+    return s < tr_nsucc(t) && t->imm.succ[s].to == w->l->header ? &t->imm.succ[s] : NULL;
+}
+
+/* All ways in bring 0 for it, all ways back one more. */
+static bool counts_rounds(const walk *w, uint32_t at) {
+    const tr_fn *f = w->f;
+    const tr_blk *h = tr_blk_at(f, w->l->header);
+    for (uint32_t p = 0; p < h->preds.n; p++)
+        for (uint32_t s = 0; s < 2; s++) {
+            const tr_edge *e = edge_to(w, h->preds.d[p], s);
+            int64_t n;
+            if (!e)
+                continue;
+            const tr_ins *next = tr_at(f, e->args[at]);
+            bool ok = w->in[h->preds.d[p]] ? next->op == TR_OP_ADD && next->args[0] == w->k &&
+                                                 tr_get_int(f, next->args[1], &n) && n == 1
+                                           : tr_get_int(f, e->args[at], &n) && n == 0;
+            if (!ok)
+                return false;
+        }
+    return true;
+}
+
+static bool take_loop(walk *w) {
+    const tr_fn *f = w->f;
+    const tr_ins *t = tr_term(f, w->l->header);
+    if (w->l->preheader == TR_NOBLK || t->op != TR_OP_CBR || w->in[t->imm.succ[1].to])
+        return false;
+    const tr_ins *c = tr_at(f, t->args[0]);
+    if (c->op != TR_OP_CMP || c->sub != TR_CMP_LT || c->blk != w->l->header ||
+        tr_at(f, c->args[0])->op != TR_OP_PARAM || tr_at(f, c->args[0])->blk != w->l->header ||
+        !is_outside(w, c->args[1]) || !tr_grid_range(f, c->args[1], &w->r))
+        return false;
+    w->k = c->args[0];
+    return is_outside(w, w->r.start) && is_outside(w, w->r.stop) && is_outside(w, w->r.step) &&
+           tr_grid_is_count(f, w->r.step, DEPTH) && tr_grid_bits(f, w->r.step, DEPTH) < TR_WALK_STEP &&
+           counts_rounds(w, tr_param_index(f, w->k));
+}
+
+static bool is_sum(const tr_ins *in, tr_op op, tr_val a, tr_val b) {
+    return in->op == op && ((in->args[0] == a && in->args[1] == b) || (in->args[0] == b && in->args[1] == a));
+}
+
+/* The places of all rounds become `i`. False: there are none. */
+static bool find_places(walk *w) {
+    tr_fn *f = w->f;
+    bool any = false;
+    for (uint32_t n = 0; n < w->l->blks.n; n++)
+        for (tr_val v = tr_blk_at(f, w->l->blks.d[n])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
+            const tr_ins *in = tr_at(f, v);
+            if (in->op != TR_OP_ADD)
+                continue;
+            tr_val other = in->args[0] == w->r.start ? in->args[1] : in->args[0];
+            if (!is_sum(in, TR_OP_ADD, w->r.start, other) ||
+                !is_sum(tr_at(f, other), TR_OP_MUL, w->k, w->r.step))
+                continue;
+            if (w->i == TR_NOVAL)
+                w->i = tr_blk_param(f, w->l->header, tr_at(f, v)->ty, NULL);
+            tr_repl_set(f, w->repl, v, w->i);
+            any = true;
+        }
+    return any;
+}
+
+static void put_place(walk *w) {
+    tr_fn *f = w->f;
+    tr_bid h = w->l->header, ph = w->l->preheader;
+    const tr_ty *i64 = tr_at(f, w->i)->ty;
+    tr_bld b = {.fn = f, .blk = ph, .before = tr_blk_at(f, ph)->last, .loc = tr_term(f, h)->loc};
+    tr_val most = tr_const_int(f, i64, (int64_t)1 << TR_WALK_STOP), stop = w->r.stop;
+    if (tr_at(f, stop)->op != TR_OP_DIM) {
+        tr_val c = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), stop, most);
+        tr_at(f, c)->sub = TR_CMP_LT;
+        stop = tr_emit3(&b, TR_OP_SELECT, i64, c, stop, most);
+    }
+    for (uint32_t p = 0; p < tr_blk_at(f, h)->preds.n; p++) {
+        tr_bid from = tr_blk_at(f, h)->preds.d[p];
+        tr_val next = w->r.start;
+        if (w->in[from]) {
+            tr_bld at = {
+                .fn = f, .blk = from, .before = tr_blk_at(f, from)->last, .loc = tr_term(f, from)->loc};
+            next = tr_emit2(&at, TR_OP_ADD, i64, w->i, w->r.step);
+            tr_at(f, next)->flags |= F_NSW;
+        }
+        for (uint32_t s = 0; s < 2; s++)
+            if (edge_to(w, from, s))
+                tr_edge_add(f, edge_to(w, from, s), next);
+    }
+    b.blk = h;
+    b.before = tr_blk_at(f, h)->last;
+    tr_val c = tr_emit2(&b, TR_OP_CMP, tr_ty_scalar(f->ctx->types, TR_TY_BOOL), w->i, stop);
+    tr_at(f, c)->sub = TR_CMP_LT;
+    tr_term(f, h)->args[0] = c;
+}
+
+bool tr_opt_stride(tr_prog *p, tr_fn *f) {
+    (void)p;
+    tr_loops loops = {0};
+    tr_repl repl = tr_repl_new(f);
+    bool changed = false;
+    if (f->kind != TR_FN_KERNEL && f->kind != TR_FN_DEVICE)
+        return false;
+    tr_loops_find(f, &loops, TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u));
+    for (uint32_t k = 0; k < loops.n; k++) {
+        walk w = {.f = f, .l = &loops.d[k], .i = TR_NOVAL, .repl = &repl};
+        w.in = TR_NEW_N(&f->ctx->arena, uint8_t, f->blks.n + 1u);
+        for (uint32_t n = 0; n < w.l->blks.n; n++)
+            w.in[w.l->blks.d[n]] = 1;
+        if (!take_loop(&w) || !find_places(&w))
+            continue;
+        put_place(&w);
+        changed = true;
+    }
+    if (changed)
+        tr_repl_apply(f, &repl);
+    return changed;
+}
