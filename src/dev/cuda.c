@@ -13,6 +13,7 @@ enum {
     ATTR_MAJOR = 75, /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR */
     ATTR_MINOR = 76,
     ATTR_POOLS = 115,   /* CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED */
+    POOL_WAITS = 3,     /* CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES */
     POOL_THRESHOLD = 4, /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
 };
 
@@ -205,14 +206,15 @@ static void open_order(tr_cuda *c, cuda_gpu *g) {
         g->place = NULL;
 }
 
-/* Freed memory stays the pool's: by default each synchronisation gives it back to the system. */
+/* Freed memory stays the pool's: by default each synchronisation gives it back to the system. And nobody who takes some is made to wait for the stream that has not done with it,
+ * which by default happens behind his back. */
 static void keep_memory(tr_cuda *c, cuda_gpu *g) {
     uint64_t all = UINT64_MAX;
     void *pool;
-    int has = 0;
+    int has = 0, never = 0;
     g->pools = c->fn.alloc_on && c->fn.free_on && c->fn.pool && c->fn.pool_set &&
                !c->fn.attribute(&has, ATTR_POOLS, g->device) && has && !c->fn.pool(&pool, g->device) &&
-               !c->fn.pool_set(pool, POOL_THRESHOLD, &all);
+               !c->fn.pool_set(pool, POOL_THRESHOLD, &all) && !c->fn.pool_set(pool, POOL_WAITS, &never);
     if (g->pools)
         open_order(c, g);
 }

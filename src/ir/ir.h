@@ -132,11 +132,13 @@ typedef enum tr_shfl {
 } tr_shfl;
 extern const char *const tr_shfl_name[TR_SHFL__COUNT];
 
-/* tr_ins.sub of an ADD that counts the turns of a loop over threads: they do not meet in memory, but for atomics; and there are not as many as threads. */
-#define TR_TURNS(X)  \
-    X(NONE, NULL)    \
-    X(APART, "turn") \
-    X(TRIMMED, "trimmed")
+/* tr_ins.sub of an ADD that counts the turns of a loop over threads: they do not meet in memory, but for atomics; and there are not as many as threads. Or
+ * it is a place that is computed where it is used: for LLVM it follows from no counter, of which it would make one for each place and array, in registers. */
+#define TR_TURNS(X)       \
+    X(NONE, NULL)         \
+    X(APART, "turn")      \
+    X(TRIMMED, "trimmed") \
+    X(PLACE, "place")
 typedef enum tr_turn {
 #define X(id, name) TR_TURN_##id,
     TR_TURNS(X)

@@ -307,6 +307,8 @@ static void complex_op(tr_lf *w, tr_val v, const tr_ins *in) {
 
 static lv wrapping(tr_lf *w, const tr_ins *in, lv x, lv y) {
     bool nsw = in->flags & F_NSW;
+    if (in->op == TR_OP_ADD && in->sub == TR_TURN_PLACE)
+        return LLVMBuildFreeze(w->b, LLVMBuildAdd(w->b, x, y, ""), "");
     switch ((tr_op)in->op) {
     case TR_OP_ADD: return nsw ? LLVMBuildNSWAdd(w->b, x, y, "") : l_add(w->b, x, y);
     case TR_OP_SUB: return nsw ? LLVMBuildNSWSub(w->b, x, y, "") : l_sub(w->b, x, y);

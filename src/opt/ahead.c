@@ -200,8 +200,10 @@ static void read_ahead(ahead *a) {
     tr_bid to = TR_NOBLK;
     for (unsigned k = 0; k < ROUNDS; k++) {
         tr_bld at = {.fn = f, .blk = to == TR_NOBLK ? head : to, .before = TR_NOVAL, .loc = loc};
-        if (k)
+        if (k) {
             args[a->at] = sum(&at, place, by[k]);
+            tr_at(f, args[a->at])->sub = TR_TURN_PLACE;
+        }
         tr_bid one = copy_round(a, args, &stores);
         if (to == TR_NOBLK)
             tr_cbr(&at, more, one, 0, NULL, h, n, first);

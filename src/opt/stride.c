@@ -3,7 +3,8 @@
  *   k = 0; while k < count: i = start + k * step; ...; k += 1        i = start; while i < stop: ...; i += step
  *
  * That takes a division out of the kernel, which costs a GPU more than many a body, and lets bounds see that i only grows. How many items a range has is a formula
- * (lib/iter.c), by which it is known again. Sums are exact: step has fewer than STEP bits, and stop is held to 2^STOP, which threads would take centuries to reach.
+ * (lib/iter.c), by which it is known again. Sums are exact: start is a place, step has fewer than STEP bits, and stop is held to 2^STOP, which threads would take centuries to reach
+ * from there.
  * For devices only: on the host the passes of grid.c have made loops over threads of these by now. Before bounds. Cost: linear. */
 #include <assert.h>
 
@@ -63,8 +64,8 @@ static bool take_loop(walk *w) {
         return false;
     w->k = c->args[0];
     return is_outside(w, w->r.start) && is_outside(w, w->r.stop) && is_outside(w, w->r.step) &&
-           tr_grid_is_count(f, w->r.step, DEPTH) && tr_grid_bits(f, w->r.step, DEPTH) < TR_WALK_STEP &&
-           counts_rounds(w, tr_param_index(f, w->k));
+           tr_grid_bits(f, w->r.start, DEPTH) < TR_WALK_STOP && tr_grid_is_count(f, w->r.step, DEPTH) &&
+           tr_grid_bits(f, w->r.step, DEPTH) < TR_WALK_STEP && counts_rounds(w, tr_param_index(f, w->k));
 }
 
 static bool is_sum(const tr_ins *in, tr_op op, tr_val a, tr_val b) {

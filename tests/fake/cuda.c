@@ -625,7 +625,8 @@ EXPORT int cuDeviceGetDefaultMemPool(void **pool, int device) {
 
 EXPORT int cuMemPoolSetAttribute(void *pool, int which, void *value) {
     ENTER("cuMemPoolSetAttribute");
-    LEAVE(is(pool, STREAM) && which == 4 && *(uint64_t *)value == UINT64_MAX ? 0 : INVALID);
+    bool ok = which == 4 ? *(uint64_t *)value == UINT64_MAX : which == 3 && *(int *)value == 0;
+    LEAVE(is(pool, STREAM) && ok ? 0 : INVALID);
 }
 
 /* A pool is known by its context. */

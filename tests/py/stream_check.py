@@ -43,7 +43,10 @@ def held(*streams):
     for s, arrived in zip(streams, came):
         s.add_callback(wait, arrived)
     try:
-        assert all(arrived.wait(PATIENCE) for arrived in came)
+        if cuda.is_emulated():
+            assert all(arrived.wait(PATIENCE) for arrived in came)
+        else:  # a driver makes one call after the other: the next streams wait for theirs
+            assert came[0].wait(PATIENCE)
         yield gate.set
     finally:
         gate.set()

@@ -335,7 +335,10 @@ def _statements(rng: random.Random, depth: int, even: bool) -> list[str]:
                 "cuda.syncthreads()",
             ]
         elif kind == 6:
-            out += ["m = cuda.match_any_sync(0xffffffff, y & 3)", "x += cuda.shfl_xor_sync(m, y, 1)"]
+            out += [  # from no lane beyond the mask: what comes from there is open
+                "m = cuda.match_any_sync(0xffffffff, y & 3)",
+                "x += np.int64(cuda.ballot_sync(m, x & 1) & 0xff) + cuda.shfl_sync(m, y, t)",
+            ]
         elif kind in (7, 8) and depth < 3:
             test = (
                 rng.choice(["n > 2", "n & 1", f"b[{rng.randrange(4)}] > 2"])

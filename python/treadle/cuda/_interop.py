@@ -46,7 +46,8 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
 
 
 def settle(stream: Any) -> None:
-    """Wait until the device's memory may be worked on by the host: for what is on the stream, or for all where none is named.
+    """Wait until the device's memory may be worked on: for what is on the stream, or where none is named for all that the host would meet. A GPU's default stream comes after all others by
+    itself.
 
     Raises
     ------
@@ -56,8 +57,10 @@ def settle(stream: Any) -> None:
     check_stream(stream)
     if stream:
         stream.synchronize()
-    else:
+    elif is_emulated():
         synchronize()
+    else:
+        ready()
 
 
 def memory_of(obj: Any) -> Array | None:
