@@ -91,8 +91,7 @@ static written *row_of(chain *c, tr_val v) {
 /* Does the pattern walk all that the one which wrote w does? */
 static bool same_space(const chain *c, const tr_ins *p, const written *w) {
     const tr_ins *q = pattern(c, w->by);
-    return p->imm.pat->nspace == q->imm.pat->nspace &&
-           tr_vals_same(p->args, q->args, p->imm.pat->nspace);
+    return p->imm.pat->nspace == q->imm.pat->nspace && tr_vals_same(p->args, q->args, p->imm.pat->nspace);
 }
 
 static bool is_input(chain *c, const tr_ins *p, tr_val v, bool *linked) {

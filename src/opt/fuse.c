@@ -221,8 +221,7 @@ static bool epilogue_mixes(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
 }
 
 static bool same_space(const tr_ins *p, const tr_ins *c) {
-    return p->imm.pat->nspace == c->imm.pat->nspace &&
-           tr_vals_same(p->args, c->args, p->imm.pat->nspace);
+    return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
 }
 
 /* An input that repeats along an axis is not what was written at the same index. */

@@ -65,8 +65,7 @@ static bool is_straight(const tr_pat *t) {
 }
 
 static bool same_space(const tr_ins *p, const tr_ins *c) {
-    return p->imm.pat->nspace == c->imm.pat->nspace &&
-           tr_vals_same(p->args, c->args, p->imm.pat->nspace);
+    return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
 }
 
 /* Do the first n reductions of both take the same values? */
