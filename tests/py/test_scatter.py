@@ -3,6 +3,7 @@ what they are given makes no array, and nothing is stored when an index is out o
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from pathlib import Path
@@ -22,7 +23,9 @@ AT = ["add", "subtract", "multiply", "minimum", "maximum", "bitwise_and", "bitwi
 GIVEN = ["v", "v * 2", "v[::-1]", "v + v[0]", "x", "a[0]", "v - np.arange(len(v))"]
 
 
+@functools.cache
 def made(statement, **options):
+    """Examples of the same types share what was compiled."""
     space = {"np": np}
     exec(f"def f(a, i, v, x):\n    {statement}\n", space)
     return space["f"], njit(**options)(space["f"])
