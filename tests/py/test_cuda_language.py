@@ -356,7 +356,7 @@ def k(v, a, q):
     if t == 0:
         a[0, 1] = s[1]
 """
-    rng = np.random.default_rng(len(name))
+    rng, kernel = np.random.default_rng(len(name)), kernel_of(text)
     for dtype in OF_ATOMICS.get(name, ["i4", "u4", "i8", "u8", "f4", "f8"]):
         v = rng.integers(0, 2**31 if dtype[0] != "f" and len(name) % 2 else 9, 50).astype(dtype)
         if dtype[0] == "i":
@@ -368,7 +368,7 @@ def k(v, a, q):
             a, q = np.zeros((2, 2), dtype), np.zeros_like(v)
             want, now = [], np.array(start).astype(dtype)[()]
             a[1, 0] = now
-            kernel_of(text)[1, v.size](v, a, q)
+            kernel[1, v.size](v, a, q)
             with np.errstate(all="ignore"):
                 for x in v:
                     want.append(now)

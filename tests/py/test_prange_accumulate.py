@@ -328,6 +328,14 @@ def laid_out(a):
     return a.copy(), np.asfortranarray(a), apart, a[::-1].copy()[::-1]
 
 
+@functools.cache
+def scatters_anywhere(body):
+    """One function for all numbers of threads."""
+    space = {"np": np, "prange": prange}
+    exec(f"def f(a, k, n):\n    for i in prange(n):\n        {body}\n", space)
+    return parallel(space["f"])
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -340,9 +348,7 @@ def laid_out(a):
 )
 def test_scatters_into_arrays_of_any_layout(body, threads):
     """A copy lies as its array's type says, which what stores to it was made for."""
-    space = {"np": np, "prange": prange}
-    exec(f"def f(a, k, n):\n    for i in prange(n):\n        {body}\n", space)
-    f = parallel(space["f"])
+    f = scatters_anywhere(body)
     k = np.array([0, 6, -1, 2, 2, 3])
     for n in (0, 1, 40):
         for whole in (np.arange(49).reshape(7, 7) % 5, np.arange(7))[: 1 if "(k" in body else 2]:

@@ -23,17 +23,18 @@ AT = ["add", "subtract", "multiply", "minimum", "maximum", "bitwise_and", "bitwi
 GIVEN = ["v", "v * 2", "v[::-1]", "v + v[0]", "x", "a[0]", "v - np.arange(len(v))"]
 
 
-@functools.cache
 def made(statement, **options):
-    """Examples of the same types share what was compiled."""
     space = {"np": np}
     exec(f"def f(a, i, v, x):\n    {statement}\n", space)
     return space["f"], njit(**options)(space["f"])
 
 
+shared = functools.cache(made)  # examples of the same types share what was compiled
+
+
 def compared(statement, args, **options):
     """Both ways, on copies; and the same exception with nothing stored. NumPy and what it refuses: None."""
-    plain, compiled = made(statement, **options)
+    plain, compiled = shared(statement, **options)
     want = [np.copy(x) for x in args]
     got = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in args]
     try:
