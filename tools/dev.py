@@ -296,7 +296,9 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir()
     env = b.env(
-        ASAN_OPTIONS=f"detect_leaks=0:allocator_may_return_null=1:abort_on_error=1:log_path={reports / 'asan'}",
+        ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:abort_on_error=1"
+        # Of where memory came from and went so many frames are kept: each allocation of Python's and LLVM's pays for them.
+        f":malloc_context_size=8:log_path={reports / 'asan'}",
         UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:abort_on_error=1",
         PYTHONMALLOC="malloc",
         TREADLE_SANITIZED="1",
