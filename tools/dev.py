@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -48,6 +49,10 @@ KERNELS = (
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 # And of all tests such a part, where they are slow.
 A_SLICE = {"TREADLE_SLICE": "3"}
+# So many frames of a stack in a sanitizer's report are shown.
+FRAMES = 30
+# What a process says it dies of.
+REASON = re.compile(r": runtime error: |^Fatal Python error: |: Assertion `.*' failed")
 
 
 # --- counting -----------------------------------------------------------------------------------------------------
@@ -104,7 +109,16 @@ def py_tests(b: Build, tally: Tally, env: dict[str, str], args: list[str]) -> No
 
 def count_tests(command: list[str | Path], xml: Path, tally: Tally, env: dict[str, str]) -> None:
     xml.unlink(missing_ok=True)
-    code = run([*command, f"--junitxml={xml}", "-q"], env=env, check=False)
+    # What a process prints as it dies would stand somewhere among the dots: it is shown behind pytest's summary.
+    last_words = xml.with_suffix(".stderr")
+    with last_words.open("wb") as f:
+        try:
+            code = run([*command, f"--junitxml={xml}", "-q"], env=env, check=False, stderr=f)
+        finally:
+            words = brief_stacks(last_words.read_text(errors="replace"))
+            print(words, end="", flush=True)
+    for line in dict.fromkeys(t for t in words.splitlines() if REASON.search(t)):
+        note(line)
     if not xml.exists():
         tally.add(0, 1)
         return
@@ -114,6 +128,14 @@ def count_tests(command: list[str | Path], xml: Path, tally: Tally, env: dict[st
     if skipped:
         say(f"{skipped} tests were skipped; the list above says why.")
     tally.add(n - failed - skipped, failed if failed or code == 0 else 1)
+
+
+def brief_stacks(text: str) -> str:
+    """Return a sanitizer's report with the inner frames of each stack: the outer hundred are the interpreter's."""
+    frame = re.compile(r"\s+#(\d+) ")
+    return "".join(
+        line for line in text.splitlines(keepends=True) if not (m := frame.match(line)) or int(m[1]) < FRAMES
+    )
 
 
 def note(text: str) -> None:
@@ -240,7 +262,7 @@ def cmd_debug(a: argparse.Namespace) -> int:
     b = devenv.build(a.python, name="debug", options=options)
     tally = Tally("with assertions")
     c_tests(b, tally, b.env())
-    # What an assertion prints as the process dies is lost in pytest's capture of file descriptors.
+    # What an assertion prints as the process dies is lost in pytest's capture of file descriptors; count_tests shows it.
     py_tests(
         b, tally, {**b.env(), **A_PART}, [f"-n{devenv.jobs()}", "-m", "not slow", "--capture=sys", *a.args]
     )
@@ -267,14 +289,17 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
         subprocess.run(["gcc", f"-print-file-name={n}"], capture_output=True, text=True).stdout.strip()
         for n in ("libasan.so", "libubsan.so", "libstdc++.so")
     ]
-    # What a dying worker prints is lost in pytest's capture: ASan's reports go to files that are shown at the end, and
-    # UBSan's, which knows no log file beside ASan, to standard error past a capture of Python's own streams only.
+    # A dying worker's words do not reach pytest's capture of file descriptors, so only Python's own streams are captured.
+    # ASan's reports go to files that are shown at the end; UBSan's, which knows no log file beside ASan, to standard error,
+    # which count_tests shows. Both abort, so that faulthandler says there which test it was.
     reports = b.dir / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir()
     env = b.env(
-        ASAN_OPTIONS=f"detect_leaks=0:allocator_may_return_null=1:log_path={reports / 'asan'}",
-        UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
+        ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:abort_on_error=1"
+        # Of where memory came from and went so many frames are kept: each allocation of Python's and LLVM's pays for them.
+        f":malloc_context_size=8:log_path={reports / 'asan'}",
+        UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:abort_on_error=1",
         PYTHONMALLOC="malloc",
         TREADLE_SANITIZED="1",
         **A_PART,
@@ -286,10 +311,12 @@ def cmd_sanitize(a: argparse.Namespace) -> int:
     py_tests(b, tally, {**env, "LD_PRELOAD": " ".join(libs)}, [*some, *a.args])
     for report in sorted(reports.iterdir()):
         text = report.read_text(errors="replace")
-        print(text)
+        print(brief_stacks(text))
         # Tests ask for absurd sizes, and ASan says aloud that it returned NULL: that is no fault.
         faults = [t for t in text.splitlines() if t.strip() and "failed to allocate" not in t]
         tally.add(0, 1 if faults else 0)
+    # A fault is one even where the test that met it looks for a process that dies.
+    tally.add(0, (b.dir / "pytest.stderr").read_text(errors="replace").count(": runtime error: "))
     return tally.close()
 
 

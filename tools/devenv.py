@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14", "3.15")
@@ -38,10 +39,15 @@ def say(text: str) -> None:
 
 
 def run(
-    args: list[str | Path], *, env: dict[str, str] | None = None, cwd: Path = ROOT, check: bool = True
+    args: list[str | Path],
+    *,
+    env: dict[str, str] | None = None,
+    cwd: Path = ROOT,
+    check: bool = True,
+    stderr: IO[bytes] | None = None,
 ) -> int:
-    """Run a program with its output on ours; with `check`, `Stop` when it fails."""
-    code = subprocess.call([str(a) for a in args], cwd=cwd, env=env, stdin=subprocess.DEVNULL)
+    """Run a program with its output on ours (or its errors in a file); with `check`, `Stop` when it fails."""
+    code = subprocess.call([str(a) for a in args], cwd=cwd, env=env, stdin=subprocess.DEVNULL, stderr=stderr)
     if check and code != 0:
         raise Stop(f"`{' '.join(str(a) for a in args[:4])} ...` failed with exit status {code}.")
     return code

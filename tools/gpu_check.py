@@ -172,6 +172,8 @@ def run_until(line: Sequence[str], env: dict[str, str], log: Path, deadline: flo
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            # A shell that starts us behind an & has it ignored, which children inherit: they could not be asked.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         late, shown = False, time.monotonic()
         try:

@@ -164,7 +164,7 @@ void tr_edge_add(tr_fn *f, tr_edge *e, tr_val v) {
 }
 
 bool tr_edge_same(const tr_edge *a, const tr_edge *b) {
-    return a->to == b->to && a->n == b->n && (!a->n || !memcmp(a->args, b->args, a->n * sizeof *a->args));
+    return a->to == b->to && a->n == b->n && tr_vals_same(a->args, b->args, a->n);
 }
 
 tr_val tr_br(tr_bld *b, tr_bid to, uint32_t n, const tr_val *args) {

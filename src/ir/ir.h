@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/ctx.h"
 #include "base/map.h"
@@ -557,6 +558,10 @@ static inline tr_ins *tr_at(const tr_fn *f, tr_val v) {
 static inline tr_blk *tr_blk_at(const tr_fn *f, tr_bid b) {
     assert(b < f->blks.n);
     return &f->blks.d[b];
+}
+/* Two lists of so many values. One of none may be NULL, which memcmp must not be given. */
+static inline bool tr_vals_same(const tr_val *a, const tr_val *b, uint32_t n) {
+    return n == 0 || !memcmp(a, b, n * sizeof *a);
 }
 static inline tr_val tr_arg(const tr_fn *f, tr_val v, uint32_t i) {
     assert(v < f->ins.n && i < f->ins.d[v].nargs);

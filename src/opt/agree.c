@@ -109,8 +109,7 @@ static void ask_apart(agreer *s, tr_val x, tr_val y, bool strict) {
 }
 
 static bool same_space(const tr_ins *p, const tr_ins *c) {
-    return p->imm.pat->nspace == c->imm.pat->nspace &&
-           !memcmp(p->args, c->args, p->imm.pat->nspace * sizeof *p->args);
+    return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
 }
 
 /* What the pattern c scatters to must share nothing with what the others read. */

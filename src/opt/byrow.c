@@ -91,8 +91,7 @@ static written *row_of(chain *c, tr_val v) {
 /* Does the pattern walk all that the one which wrote w does? */
 static bool same_space(const chain *c, const tr_ins *p, const written *w) {
     const tr_ins *q = pattern(c, w->by);
-    return p->imm.pat->nspace == q->imm.pat->nspace &&
-           !memcmp(p->args, q->args, p->imm.pat->nspace * sizeof *p->args);
+    return p->imm.pat->nspace == q->imm.pat->nspace && tr_vals_same(p->args, q->args, p->imm.pat->nspace);
 }
 
 static bool is_input(chain *c, const tr_ins *p, tr_val v, bool *linked) {
@@ -149,7 +148,7 @@ static bool take(chain *c, tr_val v) {
     if (c->n == 0)
         c->k = tr_pat_nkeep(t);
     if (!c->k || c->n == MAX_CHAIN || !has_form(c, p) || c->nw + t->nout + t->neout > MAX_ARRAYS ||
-        (c->n && memcmp(p->args, pattern(c, 0)->args, c->k * sizeof *p->args)))
+        (c->n && !tr_vals_same(p->args, pattern(c, 0)->args, c->k)))
         return false;
     for (uint32_t i = 0; i < t->nin; i++)
         if (!is_input(c, p, p->args[tr_pat_in(t) + i], &linked))

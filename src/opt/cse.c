@@ -63,7 +63,7 @@ static bool equal(const tr_ins *a, const tr_ins *b) {
     assert(a->op != TR_OP_PARAM && b->op != TR_OP_PARAM);
     return a->op == b->op && a->sub == b->sub && a->ty == b->ty && key_args(a) == key_args(b) &&
            tr_opt_imm(a) == tr_opt_imm(b) && (a->flags & F_FAST) == (b->flags & F_FAST) &&
-           !memcmp(a->args, b->args, key_args(a) * sizeof *a->args);
+           tr_vals_same(a->args, b->args, key_args(a));
 }
 
 static tr_val find(const table *t, const tr_ins *in, uint64_t h) {

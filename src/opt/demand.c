@@ -64,7 +64,7 @@ static bool is_map(const tr_fn *f, const tr_ins *p) {
         return false;
     const tr_ins *a = tr_at(f, tr_fuse_out(p)[0]);
     return a->op == TR_OP_ALLOC && a->blk == p->blk && a->ty->ndim == t->nspace &&
-           !memcmp(a->args, p->args, t->nspace * sizeof *a->args);
+           tr_vals_same(a->args, p->args, t->nspace);
 }
 
 static bool is_number(const tr_fn *f, tr_val v, int64_t n) {

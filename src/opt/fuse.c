@@ -221,15 +221,14 @@ static bool epilogue_mixes(const tr_fn *f, const tr_ins *p, const tr_ins *c) {
 }
 
 static bool same_space(const tr_ins *p, const tr_ins *c) {
-    return p->imm.pat->nspace == c->imm.pat->nspace &&
-           !memcmp(p->args, c->args, p->imm.pat->nspace * sizeof *p->args);
+    return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
 }
 
 /* An input that repeats along an axis is not what was written at the same index. */
 static bool reads_whole(const tr_fn *f, tr_val a, const tr_ins *c) {
     const tr_ins *in = tr_at(f, a);
     return in->op == TR_OP_ALLOC && in->nargs == c->imm.pat->nspace &&
-           !memcmp(in->args, c->args, in->nargs * sizeof *in->args);
+           tr_vals_same(in->args, c->args, in->nargs);
 }
 
 /* --- composing --- */

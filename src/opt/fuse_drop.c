@@ -232,7 +232,7 @@ static void test_product(tr_bld *b, tests *t, tr_val alloc) {
     tr_fn *f = b->fn;
     const tr_ins in = *tr_at(f, alloc);
     if (is_small(f, &in) || is_of_one_array(f, &in) ||
-        (t->blk == b->blk && t->ty == in.ty && !memcmp(t->shape, in.args, in.nargs * sizeof *in.args)))
+        (t->blk == b->blk && t->ty == in.ty && tr_vals_same(t->shape, in.args, in.nargs)))
         return;
     t->blk = b->blk;
     t->ty = in.ty;

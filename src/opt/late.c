@@ -88,10 +88,6 @@ static bool catches(const tr_fn *f, tr_bid b) {
     return tr_at(f, tr_blk_at(f, b)->first)->op == TR_OP_CATCH;
 }
 
-static bool same_edge(const tr_edge *x, const tr_edge *y) {
-    return x->to == y->to && x->n == y->n && (x->n == 0 || !memcmp(x->args, y->args, x->n * sizeof *x->args));
-}
-
 /* A way of the region's exceptions to a handler outside: there is one, with what is known before the region. */
 static bool add_handler(const finder *r, region *g, const tr_edge *e) {
     for (uint32_t k = 0; k < e->n; k++) {
@@ -99,7 +95,7 @@ static bool add_handler(const finder *r, region *g, const tr_edge *e) {
         if (!tr_is_const(in) && tr_outline_has(&r->o, in->blk))
             return false;
     }
-    if (g->handler && !same_edge(g->handler, e))
+    if (g->handler && !tr_edge_same(g->handler, e))
         return false;
     g->handler = tr_arena_copy(&r->o.f->ctx->arena, e, sizeof *e);
     return true;

@@ -65,8 +65,7 @@ static bool is_straight(const tr_pat *t) {
 }
 
 static bool same_space(const tr_ins *p, const tr_ins *c) {
-    return p->imm.pat->nspace == c->imm.pat->nspace &&
-           !memcmp(p->args, c->args, p->imm.pat->nspace * sizeof *p->args);
+    return p->imm.pat->nspace == c->imm.pat->nspace && tr_vals_same(p->args, c->args, p->imm.pat->nspace);
 }
 
 /* Do the first n reductions of both take the same values? */
@@ -149,7 +148,7 @@ static bool equal_masks(const tr_fn *f, tr_val pv, tr_val cv) {
     tr_val a = tr_fuse_out(p)[0], b = tr_fuse_out(c)[0];
     const tr_ins *x = tr_at(f, a), *y = tr_at(f, b);
     side s = side_of(f, p), t = side_of(f, c);
-    if (x->nargs != y->nargs || memcmp(x->args, y->args, x->nargs * sizeof *x->args) ||
+    if (x->nargs != y->nargs || !tr_vals_same(x->args, y->args, x->nargs) ||
         !same_value(&s, tr_pat_yield(s.lam)->args[0], &t, tr_pat_yield(t.lam)->args[0], 0))
         return false;
     for (tr_val q = p->next; q != cv; q = tr_at(f, q)->next)

@@ -6,6 +6,7 @@ Python's and NumPy's own; what threads do to each other between two barriers com
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
 import math
@@ -31,6 +32,12 @@ def kernel_of(text: str, name: str = "k", boundscheck: bool | None = None, **nam
     """The kernel that Treadle makes of the text, which computes what CPython does: on a GPU it would round a product and a sum once."""
     options = {} if boundscheck is None else {"boundscheck": boundscheck}
     return cuda.jit(fma=cuda.is_emulated(), **options)(compile_text(text, name, **names))
+
+
+@functools.lru_cache(maxsize=8)
+def shared_kernel(text: str, name: str = "k") -> Any:
+    """The same for many launches, which compile where types or the sizes of blocks are others."""
+    return kernel_of(text, name)
 
 
 class _Block:
@@ -125,7 +132,8 @@ def check(text: str, grid: Any, block: Any, *args: Any, name: str = "k", **names
     """The kernel and the oracle do the same to the arguments."""
     mine = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     wanted = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
-    kernel_of(text, name, **names)[grid, block](*mine)
+    kernel = kernel_of(text, name, **names) if names else shared_kernel(text, name)
+    kernel[grid, block](*mine)
     with np.errstate(all="ignore"):
         simulate(text, grid, block, *wanted, name=name, **names)
     for k, (got, want) in enumerate(zip(mine, wanted)):

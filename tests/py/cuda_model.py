@@ -176,39 +176,58 @@ def model(text: str, blocks: int, block: int, *args: Any, name: str = "k", **nam
 
 # --- a kernel's typed IR ---
 
-_DUMP = """
+_END = "; end of kernel"  # a line of its own
+_DUMP = f"""
+import linecache
 import sys
 import numpy as np
 from treadle import cuda
-text, args = eval(sys.stdin.read())
-scope = {"cuda": cuda, "np": np}
-import linecache
-linecache.cache["<kernel>"] = (len(text), None, text.splitlines(True), "<kernel>")
-exec(compile(text, "<kernel>", "exec"), scope)
 def made(d, n):
     if d is tuple:
         return tuple(made(*x) for x in n)
     return np.zeros([1] * n, d) if n else np.dtype(d).type(0)
-try:
-    cuda.jit(scope["k"])[1, 1](*[made(*a) for a in args])
-except Exception as e:
-    print(f"{type(e).__name__}: {e}")
+for line in sys.stdin:
+    text, args = eval(line)
+    scope = {{"cuda": cuda, "np": np}}
+    linecache.cache["<kernel>"] = (len(text), None, text.splitlines(True), "<kernel>")
+    try:
+        exec(compile(text, "<kernel>", "exec"), scope)
+        cuda.jit(scope["k"])[1, 1](*[made(*a) for a in args])
+    except Exception as e:
+        print(f"; --- {{type(e).__name__}}: {{e}}".splitlines()[0], file=sys.stderr)
+    print("{_END}", file=sys.stderr, flush=True)
 """
+
+
+@functools.cache
+def _dumper() -> subprocess.Popen[str]:
+    """A Python that prints the typed IR of the kernels it is given: starting one takes longer than most kernels."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _DUMP],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TREADLE_DUMP": "infer"},
+    )
 
 
 @functools.cache
 def typed(text: str, args: tuple[tuple[Any, Any], ...]) -> str:
     """The typed IR of kernel `k` and what it calls, for arguments of these dtypes and numbers of axes."""
-    done = subprocess.run(
-        [sys.executable, "-c", _DUMP],
-        input=repr((text, args)).replace("<class 'tuple'>", "tuple"),
-        capture_output=True,
-        text=True,
-        env={**os.environ, "TREADLE_DUMP": "infer"},
-        check=False,
-    )
-    ir = re.sub(r"(?m)^; --- .*\n?", "", done.stderr)
-    assert ir.count("kernel fn @k ") == 1, done.stdout + done.stderr
+    child = _dumper()
+    assert child.stdin and child.stderr
+    print(repr((text, args)).replace("<class 'tuple'>", "tuple"), file=child.stdin, flush=True)
+    told = []
+    for line in child.stderr:
+        if line.startswith(_END):
+            break
+        told.append(line)
+    else:  # it has died, and the next kernel gets another
+        _dumper.cache_clear()
+    said = "".join(told)
+    ir = re.sub(r"(?m)^; --- .*\n?", "", said)
+    assert ir.count("kernel fn @k ") == 1, said
     # what launches it is not for a device; numbers of functions stay
     return ir.replace(ir.partition("kernel fn")[0], "fn @launch -> none {\nb0:\n  ret undef:none\n}\n", 1)
 

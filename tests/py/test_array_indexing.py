@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 
@@ -66,6 +67,13 @@ def index_text(draw, a):
     return ", ".join(parts), args
 
 
+@functools.cache
+def both(stmt, n):
+    """A statement's function, and compiled: examples of the same types share what was compiled."""
+    f = body(stmt, n)
+    return f, njit(f)
+
+
 def body(stmt, n):
     space: dict = {"np": np}
     exec(f"def f({', '.join('abcdefgh'[:n])}):\n    {stmt}\n    return a\n", space)
@@ -74,7 +82,7 @@ def body(stmt, n):
 
 def same_after(stmt, *args):
     """A statement does to its first argument what NumPy's does, or raises the same and leaves it alone."""
-    f = body(stmt, len(args))
+    f, compiled = both(stmt, len(args))
     want, got = args[0].copy(), args[0]
     try:
         with np.errstate(all="ignore"):
@@ -82,11 +90,11 @@ def same_after(stmt, *args):
     except (IndexError, ValueError, OverflowError) as e:
         before = got.copy()
         with pytest.raises((type(e), TreadleError)):
-            njit(f)(got, *args[1:])
+            compiled(got, *args[1:])
         np.testing.assert_array_equal(got, before)
         return
     try:
-        njit(f)(got, *args[1:])
+        compiled(got, *args[1:])
     except IndexError:
         assert nothing(stmt.split("] ")[0] + "]", *args)
     np.testing.assert_array_equal(got, want)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 
@@ -36,6 +37,16 @@ FLOAT2 = "arctan2 hypot copysign nextafter logaddexp logaddexp2 heaviside fmod".
 PLAIN2 = """add subtract multiply divide floor_divide remainder maximum minimum fmax fmin less less_equal equal not_equal greater
 greater_equal logical_and logical_or logical_xor""".split()
 BITS2 = "bitwise_and bitwise_or bitwise_xor left_shift right_shift gcd lcm".split()
+
+
+@functools.cache
+def both(text):
+    """The function f of a text, and compiled: examples of the same types share what was compiled."""
+    space: dict = {"np": np}
+    exec(text, space)
+    return space["f"], njit(space["f"])
+
+
 OPERATORS = ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "<", "<=", "==", "!=", ">", ">="]
 
 
@@ -323,18 +334,16 @@ def test_in_place(data):
     b = data.draw(arrays(ALL, shape=shape[data.draw(st.integers(0, len(shape))) :], special=False))
     hypothesis.assume(not (a.dtype.kind == "u" and b.dtype.kind == "i"))  # refused by NumPy, wraps here
     hypothesis.assume(not (op == "**" and a.dtype.kind in "biu" and b.dtype.kind in "bi"))
-    body = f"def f(a, b):\n    a {op}= b\n    return a\n"
-    space: dict = {}
-    exec(body, space)
+    plain, compiled = both(f"def f(a, b):\n    a {op}= b\n    return a\n")
     want = a.copy()
     try:
         with np.errstate(all="ignore"):
-            space["f"](want, b)
+            plain(want, b)
     except TypeError:
         with pytest.raises(TreadleError):
-            njit(space["f"])(a, b)
+            compiled(a, b)
         return
-    got = njit(space["f"])(a, b)
+    got = compiled(a, b)
     assert got is a
     if op in ("**", "/"):
         np.testing.assert_allclose(got, want, rtol=1e-5 if a.dtype.itemsize <= 8 else 1e-12, atol=0)
@@ -479,10 +488,9 @@ def test_at(data):
         ("2", "5"),
         ("(1, 2)", "5"),
     ):
-        space: dict = {"np": np}
-        exec(f"def f(a, b, c):\n    np.{name}.at(a, {index}, {v})\n    return a\n", space)
-        want = space["f"](a.copy(), ix, value)
-        np.testing.assert_array_equal(njit(space["f"])(a.copy(), ix, value), want)
+        plain, compiled = both(f"def f(a, b, c):\n    np.{name}.at(a, {index}, {v})\n    return a\n")
+        want = plain(a.copy(), ix, value)
+        np.testing.assert_array_equal(compiled(a.copy(), ix, value), want)
 
 
 def test_methods_that_are_not_there():

@@ -342,7 +342,7 @@ def k(v, a, q, r):
     if t == 0:
         a[0, 1] = s[1]
 """
-    rng = np.random.default_rng(len(name))
+    rng, kernel = np.random.default_rng(len(name)), kernel_of(text)
     for dtype in OF_ATOMICS.get(name, ["i4", "u4", "i8", "u8", "f4", "f8"]):
         v = rng.integers(0, 2**31 if dtype[0] != "f" and len(name) % 2 else 9, 50).astype(dtype)
         if dtype[0] == "i":
@@ -353,7 +353,7 @@ def k(v, a, q, r):
         for start in (0, 5, v[0]):
             a, q, r = np.zeros((2, 2), dtype), np.zeros_like(v), np.zeros_like(v)
             first = a[1, 0] = np.array(start).astype(dtype)[()]
-            kernel_of(text)[1, v.size](v, a, q, r)
+            kernel[1, v.size](v, a, q, r)
             in_some_order(ATOMIC[name], first, v, q, a[1, 0])
             in_some_order(ATOMIC[name], first, v, r, a[0, 1])
             if not cuda.is_emulated():

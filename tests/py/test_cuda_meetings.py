@@ -11,7 +11,7 @@ import random
 import numpy as np
 import pytest
 import treadle
-from cuda_check import kernel_of
+from cuda_check import kernel_of, shared_kernel
 from cuda_model import model
 from test_cuda_language import SHUFFLES, VOTES, numbers
 
@@ -19,7 +19,7 @@ from test_cuda_language import SHUFFLES, VOTES, numbers
 def check(text: str, blocks: int, block: int, *args) -> None:
     mine = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     wanted = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
-    kernel_of(text)[blocks, block](*mine)
+    shared_kernel(text)[blocks, block](*mine)
     model(text, blocks, block, *wanted)
     for got, want in zip(mine, wanted):
         np.testing.assert_array_equal(got, want, err_msg=text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -257,7 +258,7 @@ def test_a_process_that_dies(tmp_path, monkeypatch, xdist):
 @pytest.mark.slow
 @pytest.mark.parametrize("xdist", [True, False])
 def test_a_deadline(tmp_path, monkeypatch, xdist):
-    """Time is over when a test that would take long has begun."""
+    """Time is over when a test that would take long has begun. pytest is asked to stop and writes its record, though who asks ignores interrupts."""
     mark, jumped = tmp_path / "mark", []
 
     def monotonic():
@@ -269,10 +270,15 @@ def test_a_deadline(tmp_path, monkeypatch, xdist):
     monkeypatch.setattr(gpu_check, "time", SimpleNamespace(monotonic=monotonic, sleep=time.sleep))
     monkeypatch.setattr(gpu_check, "GRACE", 60)
     texts = {"slow": SLOW.replace("MARK", str(mark))} | ({} if xdist else {"unbegun": GOOD})
-    tests = tried(tmp_path, monkeypatch, xdist, **texts)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell has it for what stands before an &
+    try:
+        tests = tried(tmp_path, monkeypatch, xdist, **texts)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert tests.counts == {"PASSED": 1} and not tests.ok
     left = "" if xdist else ", and 1 files not begun"
     assert tests.trouble == [f"the tests were stopped, as their time was over{left}"]
+    assert "test_quick" in (tmp_path / "tests.xml").read_text()
 
 
 def test_no_test_is_not_a_pass(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import sys
 
@@ -14,27 +15,28 @@ from prange_check import check, no_array_lost, parallel  # noqa: E402
 from treadle import UnsupportedError, prange  # noqa: E402
 
 
+@parallel
+def histograms(x, h, w):
+    k = 0
+    for i in prange(len(x)):
+        h[x[i]] += 1
+        if x[i] % 2:
+            w[x[i]] -= 0.5
+        k += x[i]
+    return k
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 10, 30, 100, 1000, 20_000])
 @pytest.mark.parametrize("size", [1, 50, 3000])
 def test_histograms(n, size, threads):
-    @parallel
-    def f(x, h, w):
-        k = 0
-        for i in prange(len(x)):
-            h[x[i]] += 1
-            if x[i] % 2:
-                w[x[i]] -= 0.5
-            k += x[i]
-        return k
-
     rng = np.random.default_rng(n)
     x = rng.integers(0, size, n)
-    check(f, x, rng.integers(0, 9, size), rng.random(size))
+    check(histograms, x, rng.integers(0, 9, size), rng.random(size))
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "u4", "u8", "f4", "c8"])
-def test_histograms_of_narrow_types(dtype, threads):
-    """Sums are computed in 64 bits and stored in fewer: that is no reason for threads to meet."""
+@functools.cache
+def narrow_histograms(dtype):
+    """Of each dtype one, for all numbers of threads."""
 
     @parallel
     def f(x, h, products, rows):
@@ -44,6 +46,13 @@ def test_histograms_of_narrow_types(dtype, threads):
             products[x[i] % 3] *= 1 - 2 * (i % 2)
             rows += x[i]
 
+    return f
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "u4", "u8", "f4", "c8"])
+def test_histograms_of_narrow_types(dtype, threads):
+    """Sums are computed in 64 bits and stored in fewer: that is no reason for threads to meet."""
+    f = narrow_histograms(dtype)
     x = np.random.default_rng(0).integers(0, 7, 3000)
     types = [dtype, dtype, "i8" if dtype == "u8" else dtype]  # uint64 and int64 make float64
     wide = {"f": "f8", "c": "c16"}.get(dtype[0], "i8")
@@ -289,12 +298,19 @@ SCATTERS = {
 }
 
 
-@pytest.mark.parametrize("body", SCATTERS)
-@pytest.mark.parametrize("n", [0, 3, 300])
-def test_array_operations_that_scatter(body, n, threads, capsys):
+@functools.cache
+def scatters(body):
+    """One function for all lengths and numbers of threads."""
     space = {"np": np, "prange": prange}
     exec(f"def f(a, idx, v, k):\n    for i in prange(len(idx)):\n        {body}\n", space)
-    f = parallel(space["f"])
+    return parallel(space["f"])
+
+
+# By body first, so that a worker that takes a part of them compiles few.
+@pytest.mark.parametrize("n", [0, 3, 300])
+@pytest.mark.parametrize("body", SCATTERS)
+def test_array_operations_that_scatter(body, n, threads, capsys):
+    f = scatters(body)
     rng = np.random.default_rng(n)
     idx, v, k = rng.integers(0, 8, (n, 20)), rng.standard_normal((n, 20)), rng.integers(0, 9, (n, 20))
     if "perhaps" in SCATTERS[body]:  # it is open which iteration comes last
@@ -312,6 +328,14 @@ def laid_out(a):
     return a.copy(), np.asfortranarray(a), apart, a[::-1].copy()[::-1]
 
 
+@functools.cache
+def scatters_anywhere(body):
+    """One function for all numbers of threads."""
+    space = {"np": np, "prange": prange}
+    exec(f"def f(a, k, n):\n    for i in prange(n):\n        {body}\n", space)
+    return parallel(space["f"])
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -324,9 +348,7 @@ def laid_out(a):
 )
 def test_scatters_into_arrays_of_any_layout(body, threads):
     """A copy lies as its array's type says, which what stores to it was made for."""
-    space = {"np": np, "prange": prange}
-    exec(f"def f(a, k, n):\n    for i in prange(n):\n        {body}\n", space)
-    f = parallel(space["f"])
+    f = scatters_anywhere(body)
     k = np.array([0, 6, -1, 2, 2, 3])
     for n in (0, 1, 40):
         for whole in (np.arange(49).reshape(7, 7) % 5, np.arange(7))[: 1 if "(k" in body else 2]:

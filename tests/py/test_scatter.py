@@ -3,6 +3,7 @@ what they are given makes no array, and nothing is stored when an index is out o
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from pathlib import Path
@@ -28,9 +29,12 @@ def made(statement, **options):
     return space["f"], njit(**options)(space["f"])
 
 
+shared = functools.cache(made)  # examples of the same types share what was compiled
+
+
 def compared(statement, args, **options):
     """Both ways, on copies; and the same exception with nothing stored. NumPy and what it refuses: None."""
-    plain, compiled = made(statement, **options)
+    plain, compiled = shared(statement, **options)
     want = [np.copy(x) for x in args]
     got = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in args]
     try:

@@ -212,6 +212,32 @@ def git(folder: Path, *args: str) -> None:
     subprocess.run(["git", *args], cwd=folder, check=True, capture_output=True)
 
 
+def test_what_a_process_dies_of_is_told_last(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Behind all that the run prints, once more in the notes, with the inner frames of stacks alone."""
+    monkeypatch.setenv("TREADLE_NOTES", str(tmp_path / "notes"))
+    program = tmp_path / "run.py"
+    program.write_text(
+        "import sys\n"
+        "xml = sys.argv[1].partition('=')[2]\n"
+        'open(xml, \'w\').write(\'<a><testsuite tests="3" skipped="1" failures="1" errors="0"/></a>\')\n'
+        "print('a.c:1:2: runtime error: of no use', file=sys.stderr)\n"
+        "print(*(f'    #{k} 0x7 in f{k}' for k in range(90)), sep='\\n', file=sys.stderr)\n"
+        "print('Fatal Python error: Aborted', file=sys.stderr, flush=True)\n"
+        "print('a summary')\n"
+        "sys.exit(1)\n"
+    )
+    tally = dev.Tally("t")
+    dev.count_tests([sys.executable, program], tmp_path / "t.xml", tally, dict(os.environ))
+    assert (tally.passed, tally.failed) == (1, 1)
+    said = capfd.readouterr().out
+    assert said.index("a summary") < said.index("a.c:1:2: runtime error: of no use") < said.index("#3 0x7")
+    assert "#29 0x7" in said and "#30 0x7" not in said
+    notes = (tmp_path / "notes").read_text().splitlines()
+    assert notes == ["a.c:1:2: runtime error: of no use", "Fatal Python error: Aborted"]
+
+
 def test_a_root_gets_the_files_of_the_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     tree, root = tmp_path / "tree", tmp_path / "root"
     (tree / "sub").mkdir(parents=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from treadle import njit
 
 sys.path.insert(0, str(Path(__file__).parent))
 import ways  # noqa: E402
@@ -140,7 +141,7 @@ def test_each_way_is_gone_with_many_features():
 def test_late_code_is_late(name):
     """The way that is named so gets to what is compiled when it is first reached."""
     ft, a = FEATURES[name], np.ones((3, 4))
-    f = ways.late_caller(ft, len(ft.calls[0]()))
+    f = njit(ways.made(ways.late_caller(len(ft.calls[0]())), f=ways.compiled(name)))
     f(a, a, *ft.calls[0]())
     before = f.stats["code_bytes"]
     f(a, a[:1], *ft.calls[0]())

@@ -222,101 +222,124 @@ def compiled(name: str, **more: Any) -> Any:
     return callee(FEATURES[name], **more)
 
 
+# All calls of a feature go one way in one function, so that calls of the same types are one compile.
+
+
+@functools.lru_cache(maxsize=8)
+def own(name: str, way: str, **more: Any) -> Any:
+    """The feature's function once more, for one way alone."""
+    return callee(FEATURES[name], **more)
+
+
+@functools.lru_cache(maxsize=8)
+def calling(name: str, source: str, inline: bool = False, **options: Any) -> Any:
+    """The function `way` of a text, which calls the feature's as f."""
+    return njit(**options)(made(source, f=compiled(name, inline="always") if inline else compiled(name)))
+
+
 @way()
 def again(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
-    f = callee(ft)
+    f = own(ft.name, "again")
     return run(f, call) + run(f, call)
+
+
+def plain(n: int) -> str:
+    """The text of a function that calls f."""
+    return f"def way({params(n)}):\n    return f({params(n)})\n"
 
 
 @way()
 def from_a_caller(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
-    return run(njit(caller(compiled(ft.name), len(call()))), call)
+    return run(calling(ft.name, plain(len(call()))), call)
 
 
 @way()
 def from_an_opposite_caller(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
-    return run(njit(**opposite(ft))(caller(compiled(ft.name), len(call()))), call)
+    return run(calling(ft.name, plain(len(call())), **opposite(ft)), call)
 
 
 @way()
 def inlined(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
-    f = compiled(ft.name, inline="always")
-    return run(njit(caller(f, len(call()))), call) + run(njit(**opposite(ft))(caller(f, len(call()))), call)
+    text = plain(len(call()))
+    return run(calling(ft.name, text, inline=True), call) + run(
+        calling(ft.name, text, inline=True, **opposite(ft)), call
+    )
 
 
 @way()
 def as_an_argument(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     p = params(len(call()))
-    apply = made(f"def way(g, {p}):\n    return g({p})\n")
-    return run(njit(apply), call, compiled(ft.name))
+    return run(calling(ft.name, f"def way(g, {p}):\n    return g({p})\n"), call, compiled(ft.name))
 
 
 @way()
 def as_an_argument_of_a_callee(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     p = params(len(call()))
-    apply = made(f"def way(g, {p}):\n    return g({p})\n")
-    return run(
-        njit(made(f"def way({p}):\n    return apply(f, {p})\n", apply=apply, f=compiled(ft.name))), call
-    )
+    text = f"def apply(g, {p}):\n    return g({p})\n\ndef way({p}):\n    return apply(f, {p})\n"
+    return run(calling(ft.name, text), call)
 
 
 @way()
 def in_a_recursion(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     p = params(len(call()))
     text = f"def way(n, {p}):\n    if n > 0:\n        return way(n - 1, {p})\n    return f({p})\n"
-    return run(njit(made(text, f=compiled(ft.name))), call, 2)
+    return run(calling(ft.name, text), call, 2)
 
 
 @way()
 def in_a_closure(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     p = params(len(call()))
     text = f"def way({p}):\n    def inner():\n        return f({p})\n    return inner()\n"
-    return run(njit(made(text, f=compiled(ft.name))), call)
+    return run(calling(ft.name, text), call)
+
+
+@functools.lru_cache(maxsize=1)
+def promoted(name: str, n: int, promotion: str) -> tuple:
+    """The feature's function under a rule of promotion, and callers of it under the usual rule and under this one."""
+    f = callee(FEATURES[name], promotion=promotion)
+    return f, njit(caller(f, n)), njit(promotion=promotion)(caller(f, n))
 
 
 @way()
 def with_other_promotion(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     """The oracle is made here: what promotion="numba" gives plainly."""
     other = opposite(ft)["promotion"]
-    f = callee(ft, promotion=other)
-    plain = run(f, call)[0]
-    for got in run(njit(caller(f, len(call()))), call) + run(
-        njit(promotion=other)(caller(f, len(call()))), call
-    ):
-        text = compare(plain, got, ft.rtol, ft.signature is not None)
+    f, *callers = promoted(ft.name, len(call()), other)
+    want = run(f, call)[0]
+    for got in (got for g in callers for got in run(g, call)):
+        text = compare(want, got, ft.rtol, ft.signature is not None)
         assert not text, text
     return []
 
 
-def late_caller(ft: Feature, n: int) -> Any:
-    """A function whose copy for array sizes that differ, the call in it, is compiled when it is first reached."""
+def late_caller(n: int) -> str:
+    """The text of a function whose copy for array sizes that differ, the call in it, is compiled when it is first reached."""
     p = params(n)
-    text = f"def way(a, b, {p}):\n    c = a * 2 + b\n    r = f({p})\n    return r, (c - a).sum()\n"
-    return njit(made(text, f=compiled(ft.name)))
+    return f"def way(a, b, {p}):\n    c = a * 2 + b\n    r = f({p})\n    return r, (c - a).sum()\n"
 
 
 @way()
 def in_late_code(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     a = np.ones((3, 4))
-    got = run(late_caller(ft, len(call())), call, a, a[:1])[0]
+    got = run(calling(ft.name, late_caller(len(call()))), call, a, a[:1])[0]
     return [got if got.error is not None else replace(got, result=got.result[1])]
 
 
 @way()
 def under_parallel(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
-    return on_threads(lambda: run(callee(ft, parallel=True), call))
+    return on_threads(lambda: run(own(ft.name, "under_parallel", parallel=True), call))
 
 
 @way()
 def from_a_parallel_caller(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
-    f = njit(parallel=True)(caller(compiled(ft.name), len(call())))
+    f = calling(ft.name, plain(len(call())), parallel=True)
     return on_threads(lambda: run(f, call))
 
 
 @way()
 def on_a_small_stack(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     """64 KiB have room for the call and the compiler moves elsewhere; buffers that do not fit are a RecursionError."""
-    f = callee(ft)
+    f = own(ft.name, "on_a_small_stack")
     small = on_stack(64, lambda: run(f, call))
     no_room = small[0].error is not None and small[0].error[0] is RecursionError
     return on_stack(256, lambda: run(f, call)) + ([] if no_room else small)
@@ -400,6 +423,12 @@ def element(dtype: np.dtype, ndim: int) -> str:
     return dtype.name + (f"[{', '.join(':' * ndim)}]" if ndim else "")
 
 
+@functools.lru_cache(maxsize=2)
+def general(name: str, source: str, signature: str, layout: str) -> Callable[[], Any]:
+    """What makes the generalised ufunc of a text, once; what refuses it is an outcome of the call."""
+    return functools.cache(lambda: guvectorize([signature], layout)(made(source, f=compiled(name))))
+
+
 @way(of_a_gufunc)
 def in_a_guvectorize(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     args = call()
@@ -414,10 +443,9 @@ def in_a_guvectorize(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     outs = [f"({', '.join(map(str, leaf[1].shape if leaf[0] == 'array' else ()))})" for _, leaf in kept]
     types = [element(np.asarray(a).dtype, np.ndim(a)) for a in args]
     types += [element(kind(leaf), leaf[1].ndim if leaf[0] == "array" else 1) for _, leaf in kept]
-    decorate = guvectorize([f"void({', '.join(types)})"], f"{','.join(core)}->{','.join(outs)}")
-    way = made(text, f=compiled(ft.name))
+    f = general(ft.name, text, f"void({', '.join(types)})", f"{','.join(core)}->{','.join(outs)}")
     room = [np.zeros(leaf[1].shape if leaf[0] == "array" else (), kind(leaf)) for _, leaf in kept]
-    got = outcome(lambda: decorate(way)(*args, *room), args)
+    got = outcome(lambda: f()(*args, *room), args)
     if got.error is None:
         got = Outcome(stored(want.result, list(room), ()), got.args)
     return [got]
@@ -447,7 +475,7 @@ def in_a_prange(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     text = f"def way({', '.join(['n', params(len(args)), *names])}):\n    for i in prange(n):\n        r = f({given})\n"
     for name, (path, _) in zip(names, kept, strict=True):
         text += f"        {name}[i] = r{path}\n"
-    f = njit(parallel=True)(made(text, f=compiled(ft.name)))
+    f = calling(ft.name, text, parallel=True)
 
     def once() -> list[Outcome]:
         own = tuple(stack(a) if isinstance(a, np.ndarray) else a for a in call())
