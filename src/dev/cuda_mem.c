@@ -109,11 +109,22 @@ static int take_ordered(tr_cuda *c, uint64_t *at, uint64_t bytes, int gpu, cuda_
     return status;
 }
 
+/* What the pool keeps for later goes back: of a request that failed, too, as a pool grows by parts of it before it fails. */
+static void trim(tr_cuda *c, int gpu) {
+    void *pool;
+    if (c->fn.pool_trim && !c->fn.pool(&pool, c->gpus[gpu].device))
+        c->fn.pool_trim(pool, 0);
+}
+
 /* What was freed may be all that is left, when its streams have come so far. */
 static int take_pooled(tr_cuda *c, uint64_t *at, uint64_t bytes, int gpu, cuda_stream *s) {
     int status = take_ordered(c, at, bytes, gpu, s);
-    if (status == TR_CUDA_NO_MEMORY && !tr_dev_is_called() && !c->fn.await())
-        status = take_ordered(c, at, bytes, gpu, s);
+    if (status != TR_CUDA_NO_MEMORY || tr_dev_is_called() || c->fn.await())
+        return status;
+    trim(c, gpu);
+    status = take_ordered(c, at, bytes, gpu, s);
+    if (status == TR_CUDA_NO_MEMORY)
+        trim(c, gpu);
     return status;
 }
 

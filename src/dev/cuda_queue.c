@@ -150,7 +150,7 @@ int32_t cuda_submit(tr_dev *d, tr_dev_stream *stream, tr_dev_job *j) {
     } else if (!code && j->op == TR_DEV_COPY) { /* all before it has ended */
         cuda_work_ended(work, given);
         cuda_look(c);
-    } else if (!code) {
+    } else if (!code && !(j->op == TR_DEV_FILL && !j->u.fill.bytes)) { /* who waits gives nothing to do */
         atomic_fetch_add(&work->given, 1);
     }
     cuda_leave(c, gpu);

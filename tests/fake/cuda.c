@@ -372,9 +372,11 @@ static bool step(void) {
     return false;
 }
 
+/* The default stream has to do what others have that are not apart: it comes after them. So says a GPU. */
 static bool waits(void *stream) {
+    const object *s = stream;
     for (unsigned k = 0; k < fake.nwork; k++)
-        if (fake.queue[k].stream == stream)
+        if (fake.queue[k].stream == stream || (s->legacy && are_ordered(fake.queue[k].stream, s)))
             return true;
     return false;
 }
@@ -627,6 +629,11 @@ EXPORT int cuMemPoolSetAttribute(void *pool, int which, void *value) {
     ENTER("cuMemPoolSetAttribute");
     bool ok = which == 4 ? *(uint64_t *)value == UINT64_MAX : which == 3 && *(int *)value == 0;
     LEAVE(is(pool, STREAM) && ok ? 0 : INVALID);
+}
+
+EXPORT int cuMemPoolTrimTo(void *pool, size_t keep) {
+    ENTER("cuMemPoolTrimTo");
+    LEAVE(is(pool, STREAM) && keep == 0 ? 0 : INVALID);
 }
 
 /* A pool is known by its context. */
