@@ -21,6 +21,7 @@ typedef struct turning {
     uint32_t nvals;           /* values there were when reductions were looked for */
     tr_val rounds, *init; /* of the pattern: its space; per param of the header, the value before the loop */
     tr_val grain;         /* in chunks: iterations in one; else TR_NOVAL */
+    tr_val chunk;         /* its number */
     tr_val *map;
     tr_bid *bmap;
     TR_VEC(tr_val) caps;
@@ -103,6 +104,23 @@ static void lead_to_end(const turning *t, tr_edge *e, tr_bid end) {
     *e = (tr_edge){.to = end, .n = m, .args = v};
 }
 
+/* A value from outside, as the lambda has it. */
+static tr_val inside(turning *t, tr_val v) {
+    int64_t k;
+    if (tr_get_int(t->f, v, &k))
+        return tr_const_int(t->lam, type_of(t->f, v), k);
+    capture(t, v);
+    return t->map[v];
+}
+
+static tr_val *dims_of(turning *t, const tr_paccum *a) {
+    uint32_t n = type_of(t->f, a->array)->ndim;
+    tr_val *dims = TR_NEW_N(&t->f->ctx->arena, tr_val, n + 1u);
+    for (uint32_t d = 0; d < n; d++)
+        dims[d] = inside(t, a->dims[d]);
+    return dims;
+}
+
 /* A round ends where the loop jumped back; in chunks, where the chunk ends. */
 static void end_rounds(turning *t, tr_val limit) {
     tr_fn *g = t->lam;
@@ -126,6 +144,11 @@ static void end_rounds(turning *t, tr_val limit) {
         lead_to_end(t, &tr_at(g, last)->imm.succ[1], end);
     }
     tr_bld b = {.fn = g, .blk = end, .before = TR_NOVAL};
+    for (uint32_t k = 0; limit != TR_NOVAL && k < t->l->accums.n; k++) {
+        const tr_paccum *a = &t->l->accums.d[k];
+        tr_val copies = inside(t, a->copies), size = inside(t, a->size);
+        tr_accumulate_keep(&b, t->map[a->array], copies, size, t->chunk, dims_of(t, a));
+    }
     tr_emit_v(&b, TR_OP_YIELD, NULL, tr_blk_at(g, end)->params.n, params_of(g, end));
 }
 
@@ -168,13 +191,16 @@ static void drop_captures(turning *t) {
     entry->params.n = 1 + n;
 }
 
-/* A value from outside, as the lambda has it. */
-static tr_val inside(turning *t, tr_val v) {
-    int64_t k;
-    if (tr_get_int(t->f, v, &k))
-        return tr_const_int(t->lam, type_of(t->f, v), k);
-    capture(t, v);
-    return t->map[v];
+/* The same view of a copy. */
+static tr_val view_again(turning *t, tr_bld *b, tr_val v) {
+    const tr_ins *in = tr_at(t->f, v);
+    tr_val *args = TR_NEW_N(&t->f->ctx->arena, tr_val, in->nargs + 1u);
+    for (uint32_t k = 0; k < in->nargs; k++)
+        args[k] = inside(t, tr_at(t->f, v)->args[k]);
+    tr_val w = tr_emit_v(b, (tr_op)tr_at(t->f, v)->op, type_of(t->f, v), tr_at(t->f, v)->nargs, args);
+    tr_at(t->lam, w)->imm = tr_at(t->f, v)->imm;
+    tr_at(t->lam, w)->sub = tr_at(t->f, v)->sub;
+    return w;
 }
 
 /* From the number of a chunk to its first iteration and the one after its last; arrays are its own copies. */
@@ -182,12 +208,9 @@ static void open_chunk(turning *t, tr_bld *b, tr_val *index, tr_val *limit) {
     const tr_ty *i64 = tr_ty_scalar(t->f->ctx->types, TR_TY_I64);
     for (uint32_t k = 0; k < t->l->accums.n; k++) {
         const tr_paccum *a = &t->l->accums.d[k];
-        const tr_ty *ty = type_of(t->f, a->array);
-        tr_val *dims = TR_NEW_N(&t->f->ctx->arena, tr_val, ty->ndim + 1u);
-        for (uint32_t d = 0; d < ty->ndim; d++)
-            dims[d] = inside(t, a->dims[d]);
-        tr_val copies = inside(t, a->copies), size = inside(t, a->size);
-        t->map[a->array] = tr_accumulate_copy(b, ty, copies, size, *index, dims);
+        t->map[a->array] = tr_accumulate_copy(b, type_of(t->f, a->array), a->kind, dims_of(t, a));
+        for (uint32_t v = 0; v < a->nviews; v++)
+            t->map[a->views[v]] = view_again(t, b, a->views[v]);
     }
     tr_val grain = inside(t, t->grain), from = tr_emit2(b, TR_OP_MUL, i64, *index, grain);
     tr_at(b->fn, from)->flags |= F_NSW;
@@ -215,6 +238,7 @@ static void make_lambda(turning *t) {
     memset(t->bmap, 0xff, f->blks.n * sizeof *t->bmap);
     tr_bld b = {.fn = g, .blk = 0, .before = TR_NOVAL};
     tr_val limit = TR_NOVAL;
+    t->chunk = index;
     if (t->grain != TR_NOVAL)
         open_chunk(t, &b, &index, &limit);
     find_captures(t);
@@ -231,6 +255,9 @@ static void make_lambda(turning *t) {
     tr_br(&b, t->bmap[l->header], n, first);
     tr_ploop_drop_marks(g);
     tr_ploop_clean(t->l->p, g);
+    if (t->grain != TR_NOVAL &&
+        tr_opt_fuse(t->l->p, g)) /* what may share memory with the array shares none with a copy */
+        tr_ploop_clean(t->l->p, g);
     drop_captures(t);
 }
 
@@ -349,7 +376,7 @@ static void turn_chunks(turning *t) {
     t->grain = tr_emit2(&b, TR_OP_ADD, i64, tr_emit2(&b, TR_OP_QUOT, i64, less, chunks), one);
     t->rounds = tr_emit2(&b, TR_OP_ADD, i64, tr_emit2(&b, TR_OP_QUOT, i64, less, t->grain), one);
     for (uint32_t k = 0; k < l->accums.n; k++)
-        tr_accumulate_copies(l, &b, &l->accums.d[k], t->rounds);
+        tr_accumulate_copies(&b, &l->accums.d[k], t->rounds);
     make_lambda(t);
     tr_val v = emit_pattern(t, &b), *by = values_after(t, &b, v);
     for (uint32_t k = 0; k < l->accums.n; k++)

@@ -13,8 +13,12 @@ typedef struct tr_paccum {
     uint8_t fast; /* as a reduction's */
     bool rows;    /* an iteration adds to whole rows */
     bool other;   /* the loop uses another array that may be the same: copies would hide that from it */
+    tr_val bad;   /* it is none: what uses it in another way, if anything accumulates into it; or TR_NOVAL */
+    bool mixed;   /* that is another operation */
+    const tr_val *views; /* of the array, made before the loop: each copy has its own */
+    uint32_t nviews;
     tr_val *dims, size,
-        copies; /* once made: sizes of its axes; number of elements; copies along a first axis */
+        copies; /* once made: sizes of its axes; number of elements; what chunks collected, along a first axis */
 } tr_paccum;
 
 /* Two accesses that meet in different iterations, or might. */
@@ -79,6 +83,30 @@ bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out);
 /* The reduction that `old op x` is a step of, where `in` is that instruction, or `x op old` (left: old is its first operand). */
 bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out);
 
+/* --- joins.c --- */
+
+/* Where a value that was read becomes one that is written. */
+typedef struct tr_pjoins {
+    tr_fn *f;          /* its control flow and dominators are known */
+    const uint8_t *in; /* per block: does it run in between? NULL: all do */
+    tr_bid head;       /* where jumps begin another time; TR_NOBLK: nowhere */
+    tr_val store;      /* what writes it; TR_NOVAL: every YIELD */
+    uint32_t slot;     /* which of its operands that is */
+    const tr_ty *elem;
+    const tr_val *olds; /* the value read, perhaps several times */
+    uint32_t nolds;
+} tr_pjoins;
+
+typedef struct tr_pjoin {
+    bool any; /* the operation is known */
+    tr_redk kind;
+    uint8_t fast;
+} tr_pjoin;
+
+/* Is what is written the old value, or that joined with others, and does the old value go nowhere else? *out: what is known of the operation
+ * before, and after. */
+bool tr_joins(const tr_pjoins *q, tr_pjoin *out);
+
 /* --- depend.c --- */
 
 /* Do iterations meet in memory, or might they? The first sure meeting, else a possible one, else one that depends on which arrays are one. */
@@ -93,10 +121,10 @@ bool tr_ploop_shared(tr_ploop *l);
 bool tr_ploop_accumulates(const tr_ploop *l, const tr_pdepend *d, tr_paccum *out);
 /* Number of chunks for all of the loop's accumulated arrays, whose sizes it fills in; less than 2: not worth it. */
 tr_val tr_accumulate_chunks(tr_ploop *l, tr_bld *b);
-void tr_accumulate_copies(tr_ploop *l, tr_bld *b, tr_paccum *a, tr_val chunks); /* makes a->copies */
-/* The copy of a chunk, an array of type `array` but contiguous; all values are b's function's. */
-tr_val tr_accumulate_copy(tr_bld *b, const tr_ty *array, tr_val copies, tr_val size, tr_val chunk,
-                          const tr_val *dims);
+void tr_accumulate_copies(tr_bld *b, tr_paccum *a, tr_val chunks); /* makes a->copies */
+/* What a chunk collects in, an array of type `array` but contiguous; all values are b's function's. */
+tr_val tr_accumulate_copy(tr_bld *b, const tr_ty *array, tr_redk kind, const tr_val *dims);
+void tr_accumulate_keep(tr_bld *b, tr_val own, tr_val copies, tr_val size, tr_val chunk, const tr_val *dims);
 void tr_accumulate_join(tr_ploop *l, tr_bld *b, const tr_paccum *a,
                         tr_val chunks); /* all copies into the array */
 

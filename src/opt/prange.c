@@ -62,6 +62,13 @@ static bool refuse_carried(const tr_ploop *l, tr_val p, const tr_preduction *r) 
     if (r->read != TR_NOVAL && read > 0 && write > 0)
         text = tr_arena_printf(a, "%s, made in line %d", text, write);
     refuse(l, TR_NYI_PRANGE_CARRIED, r->read == TR_NOVAL ? r->write : r->read, text);
+    const char *name = p < l->f->names.n && l->f->names.d[p] ? l->f->names.d[p] : "a";
+    if (r->read != TR_NOVAL && tr_at(l->f, p)->ty->kind == TR_TY_ARRAY)
+        l->f->ctx->last_err->hint = tr_arena_printf(a,
+                                                    "to accumulate, write into one array: `%s += x`, -=, *=, "
+                                                    "/=, &=, |=, ^=, or np.maximum(%s, x, out=%s) and "
+                                                    "np.minimum; else use range",
+                                                    name, name, name);
     return false;
 }
 
@@ -95,6 +102,32 @@ static const char *dependence(const tr_ploop *l, const tr_pdepend *d) {
     int64_t far = d->dist < 0 ? -d->dist : d->dist;
     return tr_arena_printf(a, "line %d writes an element of %s that line %d %s %lld iteration%s %s", w, array,
                            o, verb, (long long)far, far == 1 ? "" : "s", d->dist < 0 ? "earlier" : "later");
+}
+
+/* What to write instead of a loop whose iterations meet in an array in every iteration. */
+static const char *advice(const tr_ploop *l, const tr_pdepend *d, const tr_paccum *accum) {
+    tr_arena *a = &l->f->ctx->arena;
+    const char *array = name_of(l->f, d->array);
+    int line = (int)place_of(l->f, accum->bad).span.line;
+    if (accum->bad != TR_NOVAL && accum->mixed)
+        return tr_arena_printf(
+            a,
+            "%s is accumulated into by one operation, and line %d does it by another: use an "
+            "array of its own for each",
+            array, line);
+    if (accum->bad != TR_NOVAL)
+        return tr_arena_printf(
+            a,
+            "iterations accumulate into %s, and line %d uses it in another way, where it is not "
+            "yet what all of them make of it: do that after the loop, or use range",
+            array, line);
+    return tr_arena_printf(
+        a,
+        "if %s is memory that an iteration works in, make it inside the loop; to accumulate, use "
+        "+= -= *= /= &= |= ^= or out= of np.maximum and np.minimum, with values that are not made "
+        "of %s; else write to an element of each iteration's own, sum up in a variable, or use "
+        "range",
+        array, array);
 }
 
 /* --- what is tested before the loop --- */
@@ -237,7 +270,7 @@ static bool check_memory(tr_ploop *l) {
     if (!tr_ploop_shared(l))
         tell(l, "it has too many accesses to arrays to say whether these share memory");
     while (tr_ploop_dependence(l, &d)) {
-        tr_paccum accum;
+        tr_paccum accum = {.bad = TR_NOVAL};
         if (d.write == TR_NOVAL) {
             tell(l, "it has too many accesses to arrays to say whether iterations meet");
             return true;
@@ -263,13 +296,8 @@ static bool check_memory(tr_ploop *l) {
             refuse(l, TR_NYI_PRANGE_DEPENDS, d.write,
                    tr_arena_printf(a, "iterations of a prange loop depend on each other: %s",
                                    dependence(l, &d)));
-            if (d.every)
-                l->f->ctx->last_err->hint = tr_arena_printf(
-                    a,
-                    "if %s is memory that an iteration works in, make it inside the loop; else "
-                    "write to an element of each iteration's own, sum up in a variable, or use "
-                    "range",
-                    name_of(l->f, d.array));
+            if (d.every || accum.bad != TR_NOVAL)
+                l->f->ctx->last_err->hint = advice(l, &d, &accum);
             return false;
         } else {
             tell(l, dependence(l, &d));

@@ -97,7 +97,8 @@ static bool set_kind(red *r, tr_redk k) {
 
 bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out) {
     tr_op op = (tr_op)in->op;
-    if (left && (op == TR_OP_SUB || (op == TR_OP_DIV && tr_ty_is_float(in->ty))))
+    if (left &&
+        (op == TR_OP_SUB || (op == TR_OP_DIV && (tr_ty_is_float(in->ty) || tr_ty_is_complex(in->ty)))))
         op = op == TR_OP_SUB ? TR_OP_ADD : TR_OP_MUL;
     for (*out = 0; *out < TR_RED__COUNT; (*out)++)
         if (tr_red_info[*out].op == op)
