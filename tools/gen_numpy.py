@@ -45,6 +45,7 @@ when a function compiles.
   Refused are those without a loop for numbers (`np.frompyfunc`), with optional core dimensions, with more than seven operands or two core dimensions of one; `out=` is the only keyword.
   What a loop reports by raising in Python is not looked at.
 - `np.linalg` calls NumPy's own loops, which call LAPACK. `solve`, `inv` and `det` of float64 (and float32) matrices of up to eight rows are loops of our own: last bits may be others, and so may what is told of a matrix that is singular but for rounding.
+- `np.fft` calls NumPy's own loops, so the bits are NumPy's. Axes are constants, `n` and `s` any values. NumPy 1 has no such loops: there the transforms are refused (`fftfreq`, `fftshift` and their like are not).
 
 ## What differs
 

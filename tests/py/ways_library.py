@@ -44,6 +44,15 @@ group(
     lambda: (matrix(), 5),
     rtol=1e-15,
 )
+if not np.__version__.startswith("1."):  # the loops are NumPy 2's
+    group(
+        "library_fourier",
+        "a, z",
+        ["np.fft.fft(a)", "np.fft.ifft(z, 5, norm='ortho')", "np.fft.rfft(a, axis=0)", "np.fft.irfft(z)", "np.fft.hfft(z)", "np.fft.ihfft(a)", "np.fft.fft2(a)",
+         "np.fft.ifft2(z, (2, 3))", "np.fft.rfft2(a)", "np.fft.irfft2(z)", "np.fft.fftn(a)", "np.fft.ifftn(z, axes=(0,))", "np.fft.rfftn(a)", "np.fft.irfftn(z)"],
+        lambda: (matrix(), matrix() + 1j * matrix("F")),
+        rtol=1e-13,
+    )  # fmt: skip
 
 
 def well() -> np.ndarray:
