@@ -61,6 +61,18 @@ def well() -> np.ndarray:
 
 
 group(
+    "library_histograms",
+    "a, m",
+    [
+        "np.histogram2d(a, -a, 4)[0]",
+        "np.histogram2d(a, a * a, (3, [0.0, 1.0, 9.0]), weights=a, density=True)[1]",
+        "np.histogramdd(m, (2, 3, 2, 1))[0].sum(axis=3)",
+        "np.histogramdd((a, a), 3, range=((-1, 1), (0, 2)))[0]",
+    ],
+    lambda: (floats(), matrix()),
+    rtol=1e-13,
+)
+group(
     "library_linalg",
     "a, b",
     [

@@ -67,6 +67,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "numpy",
         "choose select piecewise copyto place putmask put take_along_axis put_along_axis apply_along_axis",
     ),
+    "histograms": ("numpy", "histogram2d histogramdd"),
     "bits": ("numpy", "packbits unpackbits"),
     "windows": ("numpy.lib.stride_tricks", "sliding_window_view"),
     "sets": ("numpy", "union1d intersect1d setxor1d setdiff1d isin in1d"),
