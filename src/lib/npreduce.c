@@ -5,6 +5,7 @@
  * axis that is no constant is moved to the end first, by a view. keepdims= is a view of the result; out= gets
  * a copy of it. A new reduction is a row of builtins.def and a `reduction`: its item function, its kinds, and
  * its end. */
+#include <math.h>
 #include <string.h>
 
 #include "lib/fam.h"
@@ -692,9 +693,41 @@ bool tr_lib_arr_running(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_fam_running(e, c, (tr_redk)c->aux, NULL, out);
 }
 
-/* --- a user's ufunc: f.reduce, f.accumulate --- */
+/* --- any ufunc: f.reduce, f.accumulate; values are made one of the other, in order --- */
 
-static bool fold_start(tr_em *e, const tr_bcall *c, const tr_ufn *u, const axes *x, reduction *r) {
+/* What a fold must know of a ufunc. */
+typedef struct folded {
+    const char *name;
+    bool reorders;
+    const tr_obj *identity; /* a number; NULL: it has none */
+} folded;
+
+/* NumPy's that have an identity, or may be joined in any order. */
+static folded about_row(tr_em *e, uint16_t row) {
+    folded f = {.name = strrchr(tr_builtins[row].path, '.') + 1, .reorders = true};
+    switch (row) {
+    case TR_B_NP_BITWISE_XOR:
+    case TR_B_NP_GCD: f.identity = tr_obj_int(&e->ctx->arena, 0); return f;
+    case TR_B_NP_LOGICAL_OR:
+    case TR_B_NP_LOGICAL_XOR: f.identity = tr_obj_bool(&e->ctx->arena, false); return f;
+    case TR_B_NP_LOGICAL_AND: f.identity = tr_obj_bool(&e->ctx->arena, true); return f;
+    case TR_B_NP_HYPOT: f.identity = tr_obj_float(&e->ctx->arena, 0.0); return f;
+    case TR_B_NP_LOGADDEXP:
+    case TR_B_NP_LOGADDEXP2: f.identity = tr_obj_float(&e->ctx->arena, -HUGE_VAL); return f;
+    case TR_B_NP_MINIMUM:
+    case TR_B_NP_MAXIMUM:
+    case TR_B_NP_FMIN:
+    case TR_B_NP_FMAX: return f;
+    default: f.reorders = false; return f;
+    }
+}
+
+static folded about(tr_em *e, tr_tv self) {
+    const tr_ufn *u = tr_fam_users_ufunc(e, self);
+    return u ? (folded){u->name, u->reorders, u->identity} : about_row(e, (uint16_t)self.ty->lit->u.builtin);
+}
+
+static bool fold_start(tr_em *e, const tr_bcall *c, const folded *u, const axes *x, reduction *r) {
     tr_tv given = arg(c, 5);
     r->init[0] = tr_em_num(e, r->result, 0.0);
     r->from_first = !tr_fam_given(given) && !u->identity;
@@ -712,17 +745,19 @@ static bool fold_start(tr_em *e, const tr_bcall *c, const tr_ufn *u, const axes 
     return initial(e, c, given, r->result, &r->init[0]);
 }
 
-bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out) {
-    const tr_ufn *u = tr_fam_users_ufunc(e, self);
+bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, bool alone, tr_tv *out) {
+    folded u = about(e, self);
     tr_tv a;
     axes x;
     reduction r = {
         .nred = 1, .reds = {TR_RED_LAST}, .fold = tr_arena_copy(&e->ctx->arena, &self, sizeof self)};
+    if (alone)
+        u.identity = NULL;
     if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) ||
         !fold_type(e, c, self, arg(c, 2), a.ty->elem, &r.result))
         return false;
     r.keep = x.keep;
-    return fold_start(e, c, u, &x, &r) && reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 3), out);
+    return fold_start(e, c, &u, &x, &r) && reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 3), out);
 }
 
 bool tr_fam_fold_running(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out) {

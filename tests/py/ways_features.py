@@ -614,6 +614,8 @@ def reduction_of_ufuncs(a, out):
         np.add.reduce(a),
         np.maximum.reduce(a),
         np.multiply.reduce(a, keepdims=True),
+        np.subtract.reduce(a),
+        np.add.reduceat(a, (0, 3, 2)),
         np.subtract.outer(a, a),
     )
 
@@ -822,6 +824,7 @@ def ufunc_methods(a):
         two_of.reduce(a),
         two_of.reduce(a, axis=1, initial=1.0),
         two_of.accumulate(a, axis=1),
+        two_of.reduceat(a, (0, 2), 1),
         two_of.outer(a[0], a[1]),
     )
 
