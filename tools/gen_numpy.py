@@ -58,7 +58,7 @@ when a function compiles.
 | `repeat` takes one number of repeats | an array too |
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
 | an index out of range raises where the result has no items, too | it is not looked at |
-| no `where=` | everywhere |
+| `where=` of ufuncs needs `out=`; ufuncs of your own and of others, `divmod`, `modf`, `frexp`, and folds (`np.hypot.reduce`) have none | everywhere; without `out=` items have no value |
 | `eig` and `eigvals` give complex numbers | real ones where all imaginary parts are 0 |
 | `svd(hermitian=True)` gives singular values alone, `pinv` has no `hermitian`; `multi_dot` takes two or three arrays | both, any number |
 | `searchsorted` has no `sorter`; `side`, and `right` of `digitize`, are constants | any values |

@@ -106,6 +106,10 @@ bool tr_lib_arr_bits(tr_em *e, const tr_bcall *c, tr_tv *out);
 tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b);
 /* The first n arguments are numbers or arrays of numbers; else an error. */
 bool tr_fam_operands(tr_em *e, const tr_bcall *c, uint32_t n);
+/* where= is given, and no literal True. */
+bool tr_fam_masks(tr_tv where);
+/* It as an array of bool, or a bool. */
+bool tr_fam_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv *mask);
 /* fn, with user `c`, over the first nin arguments of c; the two after them, where the row has them, are out=
  * and dtype=. */
 bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr_tv *out);

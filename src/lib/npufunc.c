@@ -106,10 +106,77 @@ bool tr_fam_has_half(const tr_bcall *c, uint32_t n) {
     return any;
 }
 
+/* --- where=: items that are left as they are --- */
+
+typedef struct chosen {
+    uint32_t n;
+    tr_lib_eltfn fn;
+    const void *user;
+    const tr_ty *t; /* out's */
+} chosen;
+
+/* x: the operands, whether the item is chosen, what is there. */
+static bool elt_chosen(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const chosen *w = user;
+    tr_tv v;
+    if (!w->fn(e, w->user, x, &v))
+        return false;
+    *out = tr_em_select(e, x[w->n], tr_em_conv(e, v, w->t), x[w->n + 1]);
+    return true;
+}
+
+bool tr_fam_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv *mask) {
+    *mask = where;
+    if (where.ty->kind == TR_TY_TUPLE && !tr_fam_as_array(e, c, where, NULL, mask))
+        return false;
+    const tr_ty *t = tr_lib_is_array(*mask) ? mask->ty->elem : tr_lib_scalar(e, mask->ty);
+    if (!t || t->kind != TR_TY_BOOL)
+        return tr_em_error(e, "%s(): where must be of bool, not %s", tr_fam_name(c),
+                           tr_em_tyname(e, where.ty));
+    if (!tr_lib_is_array(*mask))
+        *mask = tr_em_strong(e, *mask);
+    return true;
+}
+
+bool tr_fam_masks(tr_tv where) {
+    return tr_fam_given(where) &&
+           !(where.ty->kind == TR_TY_LIT && where.ty->lit->kind == TR_OBJ_BOOL && where.ty->lit->u.i);
+}
+
+static bool map_chosen(tr_em *e, const tr_bcall *c, uint32_t nin, tr_tv where, tr_tv dst, tr_lib_eltfn fn,
+                       const void *user, tr_tv *out) {
+    tr_tv x[5];
+    const tr_ty *t;
+    if (!tr_fam_given(dst)) {
+        tr_em_error(e, "%s(): where= without out= leaves items that have no value", tr_fam_name(c));
+        tr_em_hint(e, "give out=, an array that has the values of items that are not chosen");
+        return false;
+    }
+    if (!tr_lib_is_array(dst))
+        return tr_em_error(e, "%s(): out must be an array, not %s", tr_fam_name(c), tr_em_tyname(e, dst.ty));
+    if (!tr_fam_mask(e, c, where, &x[nin]) || !tr_lib_lift_type(e, nin, c->a, fn, user, &t))
+        return false;
+    if (!tr_fam_same_kind(t, dst.ty->elem))
+        return tr_em_error(e, "%s(): cannot store a result of %s in out, an array of %s", tr_fam_name(c),
+                           tr_em_tyname(e, t), tr_em_tyname(e, dst.ty->elem));
+    memcpy(x, c->a, nin * sizeof *x);
+    x[nin + 1] = dst;
+    chosen *w = TR_NEW(&e->ctx->arena, chosen);
+    *w = (chosen){nin, fn, user, dst.ty->elem};
+    return tr_fam_map_out(e, c, nin + 2, x, dst, elt_chosen, w, out);
+}
+
+static tr_tv where_of(const tr_bcall *c, uint32_t nin, bool has_dtype) {
+    uint32_t at = nin + 1 + has_dtype;
+    return c->n > at ? c->a[at] : (tr_tv){NULL, TR_NOVAL};
+}
+
 bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr_tv *out) {
+    bool has_dtype = strstr(tr_builtins[c->row].params, "dtype=") != NULL;
     const void *user = c;
     tr_tv dst = c->n > nin ? c->a[nin] : (tr_tv){NULL, TR_NOVAL},
-          dtype = c->n > nin + 1 ? c->a[nin + 1] : (tr_tv){NULL, TR_NOVAL};
+          dtype = has_dtype && c->n > nin + 1 ? c->a[nin + 1] : (tr_tv){NULL, TR_NOVAL},
+          where = where_of(c, nin, has_dtype);
     if (!tr_fam_operands(e, c, nin))
         return false;
     if (tr_fam_given(dtype)) {
@@ -131,7 +198,8 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
             (tr_ty_is_int(t) && !tr_lib_check_literals(e, nin, c->a)))
             return false;
     }
-    return tr_fam_map_out(e, c, nin, c->a, dst, fn, user, out);
+    return tr_fam_masks(where) ? map_chosen(e, c, nin, where, dst, fn, user, out)
+                               : tr_fam_map_out(e, c, nin, c->a, dst, fn, user, out);
 }
 
 /* --- methods of NumPy's own ufuncs: reduce, accumulate, outer, at; self is the function, known when
@@ -173,12 +241,12 @@ static bool folds(tr_em *e, tr_tv self, const tr_ty *elem) {
            (!compares || elem->kind == TR_TY_BOOL);
 }
 
-/* c: the function, array, axis, dtype, out, keepdims, initial. alone: an identity takes no part. */
+/* c: the function, array, axis, dtype, out, keepdims, initial, where. alone: an identity takes no part. */
 static bool reduce_by(tr_em *e, const tr_bcall *c, bool alone, tr_tv *out) {
     tr_tv a, axis = first_axis(e, c->a[2]);
-    tr_tv six[6] = {c->a[1], axis, c->a[3], c->a[4], c->a[5], c->a[6]},
-          five[5] = {c->a[1], axis, c->a[4], c->a[5], c->a[6]};
-    const tr_bcall with = {.row = c->row, .n = 6, .a = six};
+    tr_tv six[7] = {c->a[1], axis, c->a[3], c->a[4], c->a[5], c->a[6], c->a[7]},
+          five[6] = {c->a[1], axis, c->a[4], c->a[5], c->a[6], c->a[7]};
+    const tr_bcall with = {.row = c->row, .n = 7, .a = six};
     bool plain = !tr_fam_given(c->a[3]), first = tr_fam_given(c->a[6]);
     tr_bcall run = with;
     if (!tr_fam_as_array(e, &with, c->a[1], NULL, &a))
@@ -194,20 +262,23 @@ static bool reduce_by(tr_em *e, const tr_bcall *c, bool alone, tr_tv *out) {
     case TR_B_NP_BITWISE_OR: run.aux = TR_RED_OR; return tr_lib_arr_bits(e, &run, out);
     case TR_B_NP_MINIMUM:
     case TR_B_NP_MAXIMUM:
-        run = (tr_bcall){.row = c->row, .n = 5, .a = five};
+        run = (tr_bcall){.row = c->row, .n = 6, .a = five};
         run.aux = row_of(c->a[0]) == TR_B_NP_MINIMUM ? TR_RED_MIN : TR_RED_MAX;
         if (plain && !tr_ty_is_complex(a.ty->elem))
             return tr_lib_arr_extreme(e, &run, out);
         break;
     case TR_B_NP_LOGICAL_AND:
     case TR_B_NP_LOGICAL_OR:
-        run = (tr_bcall){.row = c->row, .n = 4, .a = five};
+        five[4] = c->a[7];
+        run = (tr_bcall){.row = c->row, .n = 5, .a = five};
         run.aux = row_of(c->a[0]) == TR_B_NP_LOGICAL_AND ? TR_RED_AND : TR_RED_OR;
         if (plain && !first)
             return tr_lib_arr_truth(e, &run, out);
         break;
     default: break;
     }
+    if (tr_fam_masks(c->a[7]))
+        return tr_em_error(e, "%s(): no where= for this function; choose the items before", tr_fam_name(c));
     return folds(e, c->a[0], a.ty->elem) ? tr_fam_fold(e, &with, c->a[0], alone, out) : no_method(e, c);
 }
 
@@ -273,9 +344,9 @@ static bool one_piece(tr_em *e, const pieces *p, const tr_tv *idx, tr_tv a, tr_t
         else
             x.start[i] = idx[i];
     const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_ANY, a.ty->readonly);
-    tr_tv seven[7] = {c->a[0], tr_em_view(e, ty, a, &x)};
-    seven[3] = c->a[4];
-    return reduce_by(e, &(tr_bcall){.row = c->row, .n = 7, .a = seven}, true, out);
+    tr_tv eight[8] = {c->a[0], tr_em_view(e, ty, a, &x)};
+    eight[3] = c->a[4];
+    return reduce_by(e, &(tr_bcall){.row = c->row, .n = 8, .a = eight}, true, out);
 }
 
 /* caps: array, indices, result. A piece ends where the next begins; one that would be empty has one item. */

@@ -620,6 +620,19 @@ def reduction_of_ufuncs(a, out):
     )
 
 
+@feature(lambda: (floats(), np.zeros(12)), rtol=1e-14)
+def masked(a, out):
+    np.multiply(a, 2, out=out, where=a > 0)
+    return (
+        out,
+        np.sum(a, where=a > 0),
+        a.mean(where=a < 1),
+        np.max(a, where=a < 1, initial=-9.0),
+        np.std(a, where=a > 0),
+        np.modf(a, out=(None, out)),
+    )
+
+
 @feature(lambda: (matrix(),), lambda: (ints(),), rtol=1e-14)
 def scans(a):
     return np.cumsum(a), np.cumprod(a), a.cumsum(), a.cumprod()
