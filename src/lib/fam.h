@@ -94,6 +94,10 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
 /* keepdims= and out= of a result whose axes are those of a that `keep` has a bit for (npreduce.c). */
 bool tr_fam_delivered(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t keep, bool keepdims, tr_tv dst,
                       tr_tv *out);
+/* where= is given, and no literal True (npreduce.c). */
+bool tr_fam_masks(tr_tv where);
+/* It as an array of bool, or a bool. */
+bool tr_fam_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv *mask);
 /* Type in which NumPy adds up: small integers in 64 bits (npreduce.c). */
 const tr_ty *tr_fam_sum_type(tr_em *e, const tr_ty *t);
 /* Running values along an axis, in type t (NULL: the one sums have). c: array, axis, dtype, out. */
@@ -106,10 +110,6 @@ bool tr_lib_arr_bits(tr_em *e, const tr_bcall *c, tr_tv *out);
 tr_tv tr_lib_pick(tr_em *e, int how, tr_tv a, tr_tv b);
 /* The first n arguments are numbers or arrays of numbers; else an error. */
 bool tr_fam_operands(tr_em *e, const tr_bcall *c, uint32_t n);
-/* where= is given, and no literal True. */
-bool tr_fam_masks(tr_tv where);
-/* It as an array of bool, or a bool. */
-bool tr_fam_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv *mask);
 /* fn, with user `c`, over the first nin arguments of c; the two after them, where the row has them, are out=
  * and dtype=. */
 bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr_tv *out);

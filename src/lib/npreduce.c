@@ -318,6 +318,24 @@ static bool dtype_or(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dflt, co
 
 /* --- where=: items that take no part --- */
 
+bool tr_fam_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv *mask) {
+    *mask = where;
+    if (where.ty->kind == TR_TY_TUPLE && !tr_fam_as_array(e, c, where, NULL, mask))
+        return false;
+    const tr_ty *t = tr_lib_is_array(*mask) ? mask->ty->elem : tr_lib_scalar(e, mask->ty);
+    if (!t || t->kind != TR_TY_BOOL)
+        return tr_em_error(e, "%s(): where must be of bool, not %s", tr_fam_name(c),
+                           tr_em_tyname(e, where.ty));
+    if (!tr_lib_is_array(*mask))
+        *mask = tr_em_strong(e, *mask);
+    return true;
+}
+
+bool tr_fam_masks(tr_tv where) {
+    return tr_fam_given(where) &&
+           !(where.ty->kind == TR_TY_LIT && where.ty->lit->kind == TR_OBJ_BOOL && where.ty->lit->u.i);
+}
+
 static bool elt_masked(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     (void)user;
     *out = tr_em_select(e, x[0], x[1], tr_em_conv(e, x[2], x[1].ty));
