@@ -19,6 +19,8 @@ from library_check import check, check_python, compiled  # noqa: E402
 
 SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 
+new = pytest.mark.skipif(np.__version__.startswith("1."), reason="results are NumPy 2's")
+
 
 @SETTINGS
 @given(arrays(ndim=(1, 3)), st.integers(0, 10**6), st.sampled_from(["i8", "u1", "i4", "?"]))
@@ -67,6 +69,7 @@ def test_counts():
         np.testing.assert_array_equal(f(x, n), np.repeat(x * 2, n, 1))
 
 
+@new
 @SETTINGS
 @given(arrays("iqefd", ndim=(1, 4), least=1, most=4), st.integers(0, 10**6))
 def test_quantiles_over_axes(a, seed):
@@ -95,6 +98,7 @@ def test_axes_of_quantiles():
         assert isinstance(check(text, m), Exception), text
 
 
+@new  # NumPy 1 took truth values for places
 def test_masks_for_insert():
     a, m = np.arange(6.0), np.arange(6.0).reshape(2, 3)
     for text in (
