@@ -45,6 +45,8 @@ when a function compiles.
   Refused are those without a loop for numbers (`np.frompyfunc`), with optional core dimensions, with more than seven operands or two core dimensions of one; `out=` is the only keyword.
   What a loop reports by raising in Python is not looked at.
 - `np.linalg` calls NumPy's own loops, which call LAPACK. `solve`, `inv` and `det` of float64 (and float32) matrices of up to eight rows are loops of our own: last bits may be others, and so may what is told of a matrix that is singular but for rounding.
+- `np.fft` calls NumPy's own loops, so the bits are NumPy's. Axes are constants, `n` and `s` any values. NumPy 1 has no such loops: there the transforms are refused (`fftfreq`, `fftshift` and their like are not).
+- `reduce`, `accumulate` and `reduceat` of ufuncs other than `add`, `multiply`, `minimum`, `maximum` and the bits and truths go item by item, in order. Those of comparisons are for truth values alone; `power` and `arctan2` reduce every item (NumPy 2.4 leaves out those between on processors with AVX-512).
 
 ## What differs
 
@@ -52,10 +54,10 @@ when a function compiles.
 |---|---|
 | `squeeze` needs `axis` | takes all axes of extent 1 |
 | axes, `keepdims`, `n` of `diff` and `k` of `rot90` are constants; `axis` of a reduction may be a variable, but for running sums | any values |
-| `repeat` takes one number of repeats | an array too |
+| `histogramdd` of a matrix needs `bins` or `range` in a tuple, one for each coordinate, or a tuple of columns in place of the matrix; `histogram2d` takes numbers of bins in an array for edges, and refuses two | any forms |
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
 | an index out of range raises where the result has no items, too | it is not looked at |
-| no `where=` | everywhere |
+| `where=` of ufuncs needs `out=`; ufuncs of your own and of others, `divmod`, `modf`, `frexp`, and folds (`np.hypot.reduce`) have none | everywhere; without `out=` items have no value |
 | `eig` and `eigvals` give complex numbers | real ones where all imaginary parts are 0 |
 | `svd(hermitian=True)` gives singular values alone, `pinv` has no `hermitian`; `multi_dot` takes two or three arrays | both, any number |
 | `searchsorted` has no `sorter`; `side`, and `right` of `digitize`, are constants | any values |

@@ -76,8 +76,9 @@ bool tr_fam_reduce(tr_em *e, tr_tv it, tr_redk red, tr_tv init, tr_fam_itemfn it
 bool tr_fam_call(tr_em *e, tr_tv fn, uint32_t n, const tr_tv *x, tr_tv *out);
 /* What a user's ufunc, no generalised one, adds to its function; NULL: x is none. */
 const tr_ufn *tr_fam_users_ufunc(tr_em *e, tr_tv x);
-/* Its reduce() and accumulate(): parameters array, axis, dtype, out, keepdims, initial; array, axis, dtype, out. */
-bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out);
+/* reduce() and accumulate() of any ufunc, item by item: parameters array, axis, dtype, out, keepdims, initial; array, axis, dtype, out. `alone`: an
+ * identity takes no part. */
+bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, bool alone, tr_tv *out);
 bool tr_fam_fold_running(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out);
 /* Item type of an iterable, found dry. */
 bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out);
@@ -93,6 +94,10 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
 /* keepdims= and out= of a result whose axes are those of a that `keep` has a bit for (npreduce.c). */
 bool tr_fam_delivered(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t keep, bool keepdims, tr_tv dst,
                       tr_tv *out);
+/* where= is given, and no literal True (npreduce.c). */
+bool tr_fam_masks(tr_tv where);
+/* It as an array of bool, or a bool. */
+bool tr_fam_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv *mask);
 /* Type in which NumPy adds up: small integers in 64 bits (npreduce.c). */
 const tr_ty *tr_fam_sum_type(tr_em *e, const tr_ty *t);
 /* Running values along an axis, in type t (NULL: the one sums have). c: array, axis, dtype, out. */

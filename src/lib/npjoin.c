@@ -302,20 +302,91 @@ static bool multiplied(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_t
     return tr_lib_map_into(e, big, wide);
 }
 
-/* repeat(a, repeats, axis): one number for all items. */
+/* --- repeat with a number for each item: where each goes to ends the one before, so a place of the result is searched among the ends --- */
+
+static bool lam_count(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                      tr_tv *yields) {
+    (void)d, (void)idx, (void)caps;
+    yields[0] = yields[1] = tr_em_conv(e, elems[0], tr_fam_ty(e, TR_TY_I64));
+    yields[2] = tr_em_conv(e, elems[0], tr_fam_ty(e, TR_TY_F64));
+    return true;
+}
+
+/* The sum of counts, none of which is negative. */
+static bool total_of(tr_em *e, tr_tv counts, tr_tv *out) {
+    static const tr_redk reds[] = {TR_RED_MIN, TR_RED_ADD, TR_RED_ADD};
+    tr_tv init[] = {i64(e, 0), i64(e, 0), tr_em_f64(e, 0.0)}, n = tr_em_dim(e, counts, 0), r;
+    tr_pdesc d = {.nspace = 1,
+                  .nin = 1,
+                  .nred = 3,
+                  .space = &n,
+                  .in = &counts,
+                  .reds = reds,
+                  .init = init,
+                  .lam = lam_count};
+    if (!tr_em_pattern(e, &d, &r))
+        return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, tr_em_item(e, r, 0), i64(e, 0)), TR_EXC_VALUE,
+                "repeats may not contain negative values.", 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, tr_em_item(e, r, 2), tr_em_f64(e, 0x1p62)), TR_EXC_VALUE,
+                "the sum of repeats is larger than the maximum possible size", 0, NULL);
+    *out = tr_em_item(e, r, 1);
+    return true;
+}
+
+static bool lam_place(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                      tr_tv *yields) {
+    (void)e, (void)d, (void)elems, (void)caps;
+    yields[0] = idx[0];
+    return true;
+}
+
+static bool repeated(tr_em *e, const tr_bcall *c, tr_tv a, uint32_t axis, tr_tv counts, tr_tv *out) {
+    const tr_ty *t64 = tr_fam_ty(e, TR_TY_I64), *t = counts.ty->elem;
+    tr_tv n = tr_em_dim(e, a, axis), m = tr_em_dim(e, counts, 0), one = tr_em_cmp(e, TR_CMP_EQ, m, i64(e, 1)),
+          zero = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0)), total, none, v[2], more[4] = {{NULL, TR_NOVAL}};
+    tr_axes x = {0};
+    if ((t->kind != TR_TY_BOOL && !tr_ty_is_int(t)) || t->kind == TR_TY_U64 || counts.ty->ndim != 1)
+        return tr_em_error(e, "%s(): repeats are integers along one axis, not %s", tr_fam_name(c),
+                           tr_em_tyname(e, counts.ty));
+    tr_em_check(e, tr_fam_or(e, one, tr_em_cmp(e, TR_CMP_EQ, m, n)), TR_EXC_VALUE,
+                "operands could not be broadcast together with shape ({0},) ({1},)", 2, (tr_tv[]){n, m});
+    tr_axes_part(&x, 0, i64(e, 0), n, tr_em_select(e, one, i64(e, 0), i64(e, 1)));
+    counts = tr_em_view(e, tr_ty_array(e->types, t, 1, TR_LAYOUT_ANY, counts.ty->readonly), counts, &x);
+    more[0] = counts;
+    more[1] = zero;
+    if (!total_of(e, counts, &total) ||
+        !tr_fam_running(e, &(tr_bcall){.row = c->row, .n = 4, .a = more}, TR_RED_ADD, t64, &v[0]))
+        return false;
+    v[1] = tr_em_alloc(e, t64, 1, TR_LAYOUT_C, &total);
+    tr_pdesc d = {.nspace = 1, .nout = 1, .space = &total, .out = &v[1], .lam = lam_place};
+    tr_tv three[3] = {a, {NULL, TR_NOVAL}, tr_em_lit(e, tr_obj_int(&e->ctx->arena, axis))};
+    return tr_em_pattern(e, &d, &none) &&
+           tr_fam_places(e, &(tr_bcall){.row = c->row, .n = 2, .a = v}, true, &three[1]) &&
+           tr_lib_np_take(e, &(tr_bcall){.row = c->row, .n = 3, .a = three}, out);
+}
+
+/* repeat(a, repeats, axis): one number for all items, or one for each. */
 bool tr_lib_np_repeat(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv a, n;
+    tr_tv a, n = c->a[1];
     uint32_t axis = 0;
     if (!array_of(e, c, c->a[0], &a))
         return false;
-    if (!tr_lib_scalar(e, c->a[1].ty))
-        return tr_em_error(e, "repeat(): repeats must be one integer");
-    if (!tr_fam_int(e, c, c->a[1], "repeats", &n))
+    bool several = !tr_lib_scalar(e, n.ty);
+    if (several && !tr_fam_as_array(e, c, n, NULL, &n))
+        return false;
+    if (several && n.ty->ndim == 0) {
+        n = tr_em_load(e, n, NULL);
+        several = false;
+    }
+    if (tr_fam_given(c->a[2]) ? !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &axis) : !raveled(e, c, a, &a))
+        return false;
+    if (several)
+        return repeated(e, c, a, axis, n, out);
+    if (!tr_fam_int(e, c, n, "repeats", &n))
         return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, i64(e, 0)), TR_EXC_VALUE,
                 "repeats may not contain negative values.", 0, NULL);
-    if (tr_fam_given(c->a[2]) ? !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &axis) : !raveled(e, c, a, &a))
-        return false;
     return multiplied(e, c, a, axis, n, true, out);
 }
 
@@ -331,10 +402,14 @@ bool tr_lib_np_tile(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (reps == 0)
         return tr_em_copy(e, a, TR_LAYOUT_C, out);
     *out = a;
-    for (uint32_t i = 0; i < reps; i++)
-        if (!tr_fam_int(e, c, x[i], "reps", &n) ||
-            !multiplied(e, c, *out, a.ty->ndim - reps + i, n, false, out))
+    for (uint32_t i = 0; i < reps; i++) {
+        if (!tr_fam_int(e, c, x[i], "reps", &n))
             return false;
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, i64(e, 0)), TR_EXC_VALUE,
+                    "negative dimensions are not allowed", 0, NULL);
+        if (!multiplied(e, c, *out, a.ty->ndim - reps + i, n, false, out))
+            return false;
+    }
     return true;
 }
 

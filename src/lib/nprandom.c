@@ -143,6 +143,9 @@ static bool parameters(tr_em *e, const tr_bcall *c, int what, uint32_t first, ui
 static bool sized(tr_em *e, const tr_bcall *c, tr_tv size, const tr_ty *elem, tr_tv extra, tr_tv *out) {
     tr_tv n[TR_MAX_NDIM + 1];
     uint32_t nd = 0;
+    if (tr_fam_given(size) && tr_fam_class(e, size) == 'b')
+        return tr_em_error(e, "%s(): size is an integer or a tuple of them, not %s", tr_fam_name(c),
+                           tr_em_tyname(e, size.ty));
     if (tr_fam_given(size) && !tr_fam_extents(e, c, size, n, &nd))
         return false;
     if (extra.ty) {

@@ -5,6 +5,7 @@
  * axis that is no constant is moved to the end first, by a view. keepdims= is a view of the result; out= gets
  * a copy of it. A new reduction is a row of builtins.def and a `reduction`: its item function, its kinds, and
  * its end. */
+#include <math.h>
 #include <string.h>
 
 #include "lib/fam.h"
@@ -315,6 +316,69 @@ static bool dtype_or(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dflt, co
     return tr_fam_dtype(e, c, x, t);
 }
 
+/* --- where=: items that take no part --- */
+
+bool tr_fam_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv *mask) {
+    *mask = where;
+    if (where.ty->kind == TR_TY_TUPLE && !tr_fam_as_array(e, c, where, NULL, mask))
+        return false;
+    const tr_ty *t = tr_lib_is_array(*mask) ? mask->ty->elem : tr_lib_scalar(e, mask->ty);
+    if (!t || t->kind != TR_TY_BOOL)
+        return tr_em_error(e, "%s(): where must be of bool, not %s", tr_fam_name(c),
+                           tr_em_tyname(e, where.ty));
+    if (!tr_lib_is_array(*mask))
+        *mask = tr_em_strong(e, *mask);
+    return true;
+}
+
+bool tr_fam_masks(tr_tv where) {
+    return tr_fam_given(where) &&
+           !(where.ty->kind == TR_TY_LIT && where.ty->lit->kind == TR_OBJ_BOOL && where.ty->lit->u.i);
+}
+
+static bool elt_masked(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_select(e, x[0], x[1], tr_em_conv(e, x[2], x[1].ty));
+    return true;
+}
+
+static bool elt_mask(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user, (void)e;
+    *out = x[0];
+    return true;
+}
+
+/* The mask repeats along axes of the array, not the other way. */
+static bool check_mask(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv m) {
+    if (!tr_lib_is_array(m))
+        return true;
+    if (m.ty->ndim > a.ty->ndim)
+        return tr_em_error(e, "%s(): where has more dimensions than the array", tr_fam_name(c));
+    for (uint32_t i = 0; i < m.ty->ndim; i++) {
+        tr_tv n = tr_em_dim(e, m, i), want = tr_em_dim(e, a, a.ty->ndim - m.ty->ndim + i);
+        tr_em_check(
+            e, tr_fam_or(e, tr_em_cmp(e, TR_CMP_EQ, n, want), tr_em_cmp(e, TR_CMP_EQ, n, tr_em_i64(e, 1))),
+            TR_EXC_VALUE, "where has an axis of size {0} where the array has {1}", 2, (tr_tv[]){n, want});
+    }
+    return true;
+}
+
+/* The array with `fill` in place of what takes no part. */
+static bool masked(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv fill, tr_tv *a) {
+    tr_tv x[3] = {absent, *a, fill};
+    if (!tr_fam_masks(where))
+        return true;
+    return tr_fam_mask(e, c, where, &x[0]) && check_mask(e, c, *a, x[0]) &&
+           tr_lib_lift(e, 3, x, elt_masked, NULL, a) && tr_fam_as_array(e, c, *a, NULL, a);
+}
+
+/* The mask, with the array's shape. */
+static bool full_mask(tr_em *e, const tr_bcall *c, tr_tv where, tr_tv a, tr_tv *out) {
+    tr_tv x[2] = {where, a};
+    return tr_fam_mask(e, c, where, &x[0]) && check_mask(e, c, a, x[0]) &&
+           tr_lib_lift(e, 2, x, elt_mask, NULL, out) && tr_fam_as_array(e, c, *out, NULL, out);
+}
+
 /* --- sum, prod --- */
 
 const tr_ty *tr_fam_sum_type(tr_em *e, const tr_ty *t) {
@@ -337,12 +401,13 @@ static bool initial(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *t, tr_tv 
     return true;
 }
 
-/* Parameters: a, axis, dtype, out, keepdims, initial. aux: TR_RED_ADD or TR_RED_MUL. */
+/* Parameters: a, axis, dtype, out, keepdims, initial, where. aux: TR_RED_ADD or TR_RED_MUL. */
 bool tr_lib_arr_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     axes x;
     const tr_ty *t;
-    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) ||
+    if (!array_arg(e, c, &a) || !masked(e, c, arg(c, 6), tr_em_i64(e, c->aux == TR_RED_MUL), &a) ||
+        !axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) ||
         !dtype_or(e, c, arg(c, 2), tr_fam_sum_type(e, a.ty->elem), &t))
         return false;
     tr_redk red = (tr_redk)c->aux;
@@ -380,14 +445,23 @@ static tr_redk extreme_of(const tr_ty *t, tr_redk red) {
     return red == TR_RED_MIN ? TR_RED_AND : TR_RED_OR;
 }
 
-/* Parameters: a, axis, out, keepdims, initial. aux: TR_RED_MIN or TR_RED_MAX. */
+/* Parameters: a, axis, out, keepdims, initial, where. aux: TR_RED_MIN or TR_RED_MAX. */
 bool tr_lib_arr_extreme(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     axes x;
     tr_redk red = (tr_redk)c->aux;
-    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 3), true, &x) || !ordered(e, c, a))
+    if (!array_arg(e, c, &a) || !ordered(e, c, a))
         return false;
     const tr_ty *t = tr_fam_wide(e, a.ty->elem);
+    if (tr_fam_masks(arg(c, 5)) && !tr_fam_given(arg(c, 4)))
+        return tr_em_error(
+            e,
+            "reduction operation '%s' does not have an identity, so to use a where mask one has "
+            "to specify 'initial'",
+            red == TR_RED_MIN ? "minimum" : "maximum");
+    if (!masked(e, c, arg(c, 5), tr_fam_start(e, red, t), &a) ||
+        !axes_arg(e, c, a, arg(c, 1), arg(c, 3), true, &x))
+        return false;
     reduction r = {
         .nred = 1, .reds = {extreme_of(t, red)}, .init = {tr_fam_start(e, red, t)}, .result = a.ty->elem};
     if (!tr_fam_given(arg(c, 4)))
@@ -451,13 +525,15 @@ static bool item_truth(tr_em *e, const reduction *r, const tr_tv *elems, const t
     return true;
 }
 
-/* Parameters: a, axis, out, keepdims; count_nonzero: a, axis, keepdims. aux: TR_RED_OR, TR_RED_AND or
+/* Parameters: a, axis, out, keepdims, where; count_nonzero: a, axis, keepdims. aux: TR_RED_OR, TR_RED_AND or
  * TR_RED_ADD. */
 bool tr_lib_arr_truth(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     axes x;
     bool count = c->aux == TR_RED_ADD;
-    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, count ? 2 : 3), true, &x))
+    if (!array_arg(e, c, &a) ||
+        !masked(e, c, count ? absent : arg(c, 4), tr_em_i64(e, c->aux == TR_RED_AND), &a) ||
+        !axes_arg(e, c, a, arg(c, 1), arg(c, count ? 2 : 3), true, &x))
         return false;
     reduction r = {.nred = 1,
                    .reds = {(tr_redk)c->aux},
@@ -496,22 +572,111 @@ static bool mean(tr_em *e, const axes *x, const tr_ty *t, tr_tv *out) {
     return reduce(e, x, &r, out);
 }
 
-/* Parameters: a, axis, dtype, out, keepdims. */
-bool tr_lib_arr_mean(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv a;
-    axes x;
-    const tr_ty *t;
-    return array_arg(e, c, &a) && axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) &&
-           mean_type(e, c, arg(c, 2), a.ty->elem, &t) && mean(e, &x, t, out) &&
-           delivered(e, c, &x, arg(c, 3), out);
-}
-
 /* |item - mean|**2; the mean is the second element, or the second capture. */
 static bool item_square(tr_em *e, const reduction *r, const tr_tv *elems, const tr_tv *caps, tr_tv *out) {
     tr_tv m = r->nin > 1 ? elems[1] : caps[1], x = tr_em_op2(e, TR_OP_SUB, tr_em_conv(e, elems[0], m.ty), m);
     tr_tv re = tr_em_re(e, x), im = tr_em_im(e, x), sq = tr_em_op2(e, TR_OP_MUL, re, re);
     *out = tr_ty_is_complex(x.ty) ? tr_em_op2(e, TR_OP_ADD, sq, tr_em_op2(e, TR_OP_MUL, im, im)) : sq;
     return true;
+}
+
+/* What a sum over a mask is divided by: a number of items, less ddof, not below 0. */
+typedef struct share {
+    tr_tv ddof;
+    bool root;
+    const tr_ty *t;
+} share;
+
+/* x: the sum, the number of its items, ddof. */
+static bool elt_share(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const share *w = user;
+    const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
+    tr_tv n = tr_em_conv(e, x[1], f64), zero = tr_em_f64(e, 0.0);
+    n = tr_em_op2(e, TR_OP_SUB, n, tr_em_conv(e, x[2], f64));
+    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, n, zero), zero, n);
+    *out = tr_em_op2(e, TR_OP_DIV, x[0], tr_em_conv(e, n, x[0].ty));
+    if (w->root)
+        *out = tr_fam_math1(e, TR_MATH_SQRT, *out);
+    *out = tr_em_conv(e, *out, w->t);
+    return true;
+}
+
+/* A sum in type `wide`, of squares if `square`, by the number of items that take part, as t. x: axes of what is added up; mask: of its shape. */
+static bool shared(tr_em *e, const tr_bcall *c, const axes *x, tr_tv mask, bool square, const tr_ty *wide,
+                   tr_tv keepdims, const share *w, tr_tv *out) {
+    axes y;
+    tr_tv v[3] = {absent, absent, w->ddof};
+    reduction sum = {.nred = 1,
+                     .reds = {TR_RED_ADD},
+                     .init = {tr_em_num(e, wide, 0.0)},
+                     .ncap = square ? 2 : 0,
+                     .item = square ? item_square : NULL,
+                     .result = wide},
+              count = {.nred = 1,
+                       .reds = {TR_RED_ADD},
+                       .init = {tr_em_i64(e, 0)},
+                       .item = item_truth,
+                       .result = tr_fam_ty(e, TR_TY_I64)};
+    if (square) {
+        sum.caps[0] = tr_em_f64(e, 0.0);
+        sum.caps[1] = tr_em_num(e, x->a.ty->elem, 0.0);
+    }
+    return axes_arg(e, c, mask, arg(c, 1), keepdims, true, &y) && reduce(e, x, &sum, &v[0]) &&
+           reduce(e, &y, &count, &v[1]) &&
+           tr_lib_lift(e, 3, v, elt_share, tr_arena_copy(&e->ctx->arena, w, sizeof *w), out);
+}
+
+/* The mean of those items of a that the mask chooses, as t. */
+static bool mean_of_some(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv where, const tr_ty *t, tr_tv keepdims,
+                         axes *x, tr_tv *out) {
+    tr_tv mask;
+    return full_mask(e, c, where, a, &mask) && masked(e, c, where, tr_em_i64(e, 0), &a) &&
+           axes_arg(e, c, a, arg(c, 1), keepdims, true, x) &&
+           shared(e, c, x, mask, false, tr_fam_wide(e, t), keepdims, &(share){tr_em_i64(e, 0), false, t},
+                  out);
+}
+
+static bool elt_from_mean(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    tr_tv d = tr_em_op2(e, TR_OP_SUB, tr_em_conv(e, x[1], x[2].ty), x[2]);
+    *out = tr_em_select(e, x[0], d, tr_em_num(e, x[2].ty, 0.0));
+    return true;
+}
+
+/* Of the items that the mask chooses; the distances of others are 0. */
+static bool var_of_some(tr_em *e, const tr_bcall *c, tr_tv a, const tr_ty *t, tr_tv ddof, tr_tv *out) {
+    tr_tv x[3], m, d;
+    axes ax;
+    const tr_ty *result = tr_ty_is_complex(t) ? tr_lib_real_of(e, t) : t, *wide = tr_fam_wide(e, t);
+    if (!mean_of_some(e, c, a, arg(c, 7), wide, arg(c, 5), &ax, &m))
+        return false;
+    if (tr_lib_is_array(m))
+        m = ax.moved.ty ? m
+                        : spread_out(e, &ax, tr_ty_array(e->types, wide, a.ty->ndim, TR_LAYOUT_C, false), m);
+    if (ax.moved.ty)
+        return tr_em_error(e, "%s(): with where= the axis must be a constant", tr_fam_name(c));
+    if (ddof.ty && !tr_fam_number(e, c, ddof, "bif"))
+        return false;
+    x[1] = a;
+    x[2] = m;
+    return full_mask(e, c, arg(c, 7), a, &x[0]) && tr_lib_lift(e, 3, x, elt_from_mean, NULL, &d) &&
+           tr_fam_as_array(e, c, d, NULL, &d) && axes_arg(e, c, d, arg(c, 1), arg(c, 5), true, &ax) &&
+           shared(e, c, &ax, x[0], true, tr_fam_wide(e, result), arg(c, 5),
+                  &(share){ddof.ty ? ddof : tr_em_i64(e, 0), c->aux != 0, result}, out) &&
+           delivered(e, c, &ax, arg(c, 3), out);
+}
+
+/* Parameters: a, axis, dtype, out, keepdims, where. */
+bool tr_lib_arr_mean(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a;
+    axes x;
+    const tr_ty *t;
+    if (tr_fam_masks(arg(c, 5)))
+        return array_arg(e, c, &a) && mean_type(e, c, arg(c, 2), a.ty->elem, &t) &&
+               mean_of_some(e, c, a, arg(c, 5), t, arg(c, 4), &x, out) && delivered(e, c, &x, arg(c, 3), out);
+    return array_arg(e, c, &a) && axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) &&
+           mean_type(e, c, arg(c, 2), a.ty->elem, &t) && mean(e, &x, t, out) &&
+           delivered(e, c, &x, arg(c, 3), out);
 }
 
 static bool end_root(tr_em *e, const reduction *r, const tr_tv *values, const tr_tv *caps, tr_tv *out) {
@@ -535,7 +700,7 @@ static bool freedom(tr_em *e, const tr_bcall *c, const axes *x, tr_tv ddof, tr_t
 }
 
 /* Two passes, as NumPy: the mean, then the squares of the distances from it. Parameters: a, axis, dtype, out,
- * ddof, keepdims, correction (another name for ddof). aux 1: the square root. */
+ * ddof, keepdims, correction (another name for ddof), where. aux 1: the square root. */
 bool tr_lib_arr_var(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, m, ddof = arg(c, 4);
     axes x;
@@ -546,6 +711,8 @@ bool tr_lib_arr_var(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (arg(c, 6).ty && ddof.ty)
         return tr_em_error(e, "%s(): ddof and correction are the same", tr_fam_name(c));
     ddof = arg(c, 6).ty ? arg(c, 6) : ddof;
+    if (tr_fam_masks(arg(c, 7)))
+        return var_of_some(e, c, a, t, ddof, out);
     const tr_ty *result = tr_ty_is_complex(t) ? tr_lib_real_of(e, t) : t, *real = tr_fam_wide(e, result);
     t = tr_fam_wide(e, t);
     reduction r = {.nred = 1,
@@ -573,15 +740,17 @@ static bool has_bits(tr_em *e, const tr_bcall *c, const tr_ty *t) {
            tr_em_error(e, "%s() of the bits of %s", tr_fam_name(c), tr_em_tyname(e, t));
 }
 
-/* Parameters: a, axis, dtype, out, keepdims, initial. aux: TR_RED_AND or TR_RED_OR. */
+/* Parameters: a, axis, dtype, out, keepdims, initial, where. aux: TR_RED_AND or TR_RED_OR. */
 bool tr_lib_arr_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a;
     axes x;
     const tr_ty *t;
-    if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) ||
-        !dtype_or(e, c, arg(c, 2), a.ty->elem, &t) || !has_bits(e, c, a.ty->elem) || !has_bits(e, c, t))
-        return false;
     tr_redk red = (tr_redk)c->aux;
+    if (!array_arg(e, c, &a) || !has_bits(e, c, a.ty->elem) ||
+        !masked(e, c, arg(c, 6), tr_fam_start(e, red, a.ty->elem), &a) ||
+        !axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) || !dtype_or(e, c, arg(c, 2), a.ty->elem, &t) ||
+        !has_bits(e, c, t))
+        return false;
     reduction r = {.nred = 1, .reds = {red}, .init = {tr_fam_start(e, red, t)}, .result = t};
     return initial(e, c, arg(c, 5), t, &r.init[0]) && reduce(e, &x, &r, out) &&
            delivered(e, c, &x, arg(c, 3), out);
@@ -692,9 +861,41 @@ bool tr_lib_arr_running(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_fam_running(e, c, (tr_redk)c->aux, NULL, out);
 }
 
-/* --- a user's ufunc: f.reduce, f.accumulate --- */
+/* --- any ufunc: f.reduce, f.accumulate; values are made one of the other, in order --- */
 
-static bool fold_start(tr_em *e, const tr_bcall *c, const tr_ufn *u, const axes *x, reduction *r) {
+/* What a fold must know of a ufunc. */
+typedef struct folded {
+    const char *name;
+    bool reorders;
+    const tr_obj *identity; /* a number; NULL: it has none */
+} folded;
+
+/* NumPy's that have an identity, or may be joined in any order. */
+static folded about_row(tr_em *e, uint16_t row) {
+    folded f = {.name = strrchr(tr_builtins[row].path, '.') + 1, .reorders = true};
+    switch (row) {
+    case TR_B_NP_BITWISE_XOR:
+    case TR_B_NP_GCD: f.identity = tr_obj_int(&e->ctx->arena, 0); return f;
+    case TR_B_NP_LOGICAL_OR:
+    case TR_B_NP_LOGICAL_XOR: f.identity = tr_obj_bool(&e->ctx->arena, false); return f;
+    case TR_B_NP_LOGICAL_AND: f.identity = tr_obj_bool(&e->ctx->arena, true); return f;
+    case TR_B_NP_HYPOT: f.identity = tr_obj_float(&e->ctx->arena, 0.0); return f;
+    case TR_B_NP_LOGADDEXP:
+    case TR_B_NP_LOGADDEXP2: f.identity = tr_obj_float(&e->ctx->arena, -HUGE_VAL); return f;
+    case TR_B_NP_MINIMUM:
+    case TR_B_NP_MAXIMUM:
+    case TR_B_NP_FMIN:
+    case TR_B_NP_FMAX: return f;
+    default: f.reorders = false; return f;
+    }
+}
+
+static folded about(tr_em *e, tr_tv self) {
+    const tr_ufn *u = tr_fam_users_ufunc(e, self);
+    return u ? (folded){u->name, u->reorders, u->identity} : about_row(e, (uint16_t)self.ty->lit->u.builtin);
+}
+
+static bool fold_start(tr_em *e, const tr_bcall *c, const folded *u, const axes *x, reduction *r) {
     tr_tv given = arg(c, 5);
     r->init[0] = tr_em_num(e, r->result, 0.0);
     r->from_first = !tr_fam_given(given) && !u->identity;
@@ -712,17 +913,19 @@ static bool fold_start(tr_em *e, const tr_bcall *c, const tr_ufn *u, const axes 
     return initial(e, c, given, r->result, &r->init[0]);
 }
 
-bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out) {
-    const tr_ufn *u = tr_fam_users_ufunc(e, self);
+bool tr_fam_fold(tr_em *e, const tr_bcall *c, tr_tv self, bool alone, tr_tv *out) {
+    folded u = about(e, self);
     tr_tv a;
     axes x;
     reduction r = {
         .nred = 1, .reds = {TR_RED_LAST}, .fold = tr_arena_copy(&e->ctx->arena, &self, sizeof self)};
+    if (alone)
+        u.identity = NULL;
     if (!array_arg(e, c, &a) || !axes_arg(e, c, a, arg(c, 1), arg(c, 4), true, &x) ||
         !fold_type(e, c, self, arg(c, 2), a.ty->elem, &r.result))
         return false;
     r.keep = x.keep;
-    return fold_start(e, c, u, &x, &r) && reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 3), out);
+    return fold_start(e, c, &u, &x, &r) && reduce(e, &x, &r, out) && delivered(e, c, &x, arg(c, 3), out);
 }
 
 bool tr_fam_fold_running(tr_em *e, const tr_bcall *c, tr_tv self, tr_tv *out) {

@@ -121,10 +121,32 @@ static bool elt_op(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
     return tr_lib_np_binary(e, (tr_binop)bcall(user)->aux, x[0], x[1], out);
 }
 
+static bool elt_exponent(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    (void)user;
+    *out = tr_em_select(e, x[0], x[1], tr_em_num(e, x[1].ty, 0.0));
+    return true;
+}
+
+/* Exponents that where= leaves out are 0, so that none of them is a mistake. */
+static bool chosen_exponents(tr_em *e, const tr_bcall *c, tr_tv where, tr_bcall *out) {
+    tr_tv *a = tr_arena_copy(&e->ctx->arena, c->a, c->n * sizeof *a), x[2];
+    *out = *c;
+    out->a = a;
+    x[1] = a[1];
+    return !tr_lib_is_array(a[1]) || !tr_ty_is_int(a[1].ty->elem) ||
+           (tr_fam_mask(e, c, where, &x[0]) && tr_lib_lift(e, 2, x, elt_exponent, NULL, &a[1]));
+}
+
 bool tr_lib_uf_op(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_bcall chosen;
     if (!tr_fam_operands(e, c, 2))
         return false;
     bool power = c->aux == TR_BIN_POW;
+    if (power && c->n > 4 && tr_fam_masks(c->a[4])) {
+        if (!chosen_exponents(e, c, c->a[4], &chosen))
+            return false;
+        c = tr_arena_copy(&e->ctx->arena, &chosen, sizeof chosen);
+    }
     if (power && (!tr_lib_check_literals(e, 2, c->a) || !tr_lib_check_power(e, c->a[0], c->a[1])))
         return false;
     return tr_fam_ufunc(e, c, 2, elt_op, out);
@@ -477,11 +499,43 @@ bool tr_lib_uf_gcd(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- results of two parts: two maps, which fusion makes one --- */
 
+/* What is given for outputs: arrays, or None for new ones; by position, or as out=, a tuple. */
+static bool outputs_of(tr_em *e, const tr_bcall *c, uint32_t n, tr_tv *dst) {
+    tr_tv both = c->n > n + 2 ? c->a[n + 2] : (tr_tv){NULL, TR_NOVAL};
+    for (uint32_t i = 0; i < 2; i++)
+        dst[i] = c->n > n + i ? c->a[n + i] : (tr_tv){NULL, TR_NOVAL};
+    if (!tr_fam_given(both))
+        return true;
+    if (tr_fam_given(dst[0]) || tr_fam_given(dst[1]) || both.ty->kind != TR_TY_TUPLE || both.ty->n != 2)
+        return tr_em_error(e, "%s(): out must be a tuple of an array for each output, given once",
+                           tr_fam_name(c));
+    for (uint32_t i = 0; i < 2; i++)
+        dst[i] = tr_em_item(e, both, i);
+    return true;
+}
+
+/* A part in the array that was given for it. */
+static bool put_part(tr_em *e, const tr_bcall *c, tr_tv dst, tr_tv *part) {
+    const tr_ty *t = tr_lib_is_array(*part) ? part->ty->elem : tr_ty_strong(e->types, part->ty);
+    if (!tr_fam_given(dst))
+        return true;
+    if (!tr_lib_is_array(dst) || dst.ty->readonly)
+        return tr_em_error(e, "%s(): out must be an array that can be written to, not %s", tr_fam_name(c),
+                           tr_em_tyname(e, dst.ty));
+    if (!tr_fam_same_kind(t, dst.ty->elem))
+        return tr_em_error(e, "%s(): cannot store a result of %s in out, an array of %s", tr_fam_name(c),
+                           tr_em_tyname(e, t), tr_em_tyname(e, dst.ty->elem));
+    tr_tv r = *part;
+    *part = dst;
+    return tr_em_assign(e, dst, r);
+}
+
+/* Both are computed before either is stored, so outputs may share memory with operands. */
 static bool two_parts(tr_em *e, const tr_bcall *c, uint32_t n, tr_lib_eltfn fn, int32_t aux0, int32_t aux1,
                       tr_tv *out) {
-    tr_tv q[2];
+    tr_tv q[2], dst[2];
     const int32_t aux[2] = {aux0, aux1};
-    if (!tr_fam_operands(e, c, n))
+    if (!tr_fam_operands(e, c, n) || !outputs_of(e, c, n, dst))
         return false;
     for (int i = 0; i < 2; i++) {
         tr_bcall *half = TR_NEW(&e->ctx->arena, tr_bcall);
@@ -489,6 +543,9 @@ static bool two_parts(tr_em *e, const tr_bcall *c, uint32_t n, tr_lib_eltfn fn, 
         if (!tr_lib_lift(e, n, c->a, fn, half, &q[i]))
             return false;
     }
+    for (int i = 0; i < 2; i++)
+        if (!put_part(e, c, dst[i], &q[i]))
+            return false;
     *out = tr_em_tuple(e, 2, q);
     return true;
 }

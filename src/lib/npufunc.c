@@ -106,10 +106,59 @@ bool tr_fam_has_half(const tr_bcall *c, uint32_t n) {
     return any;
 }
 
+/* --- where=: items that are left as they are --- */
+
+typedef struct chosen {
+    uint32_t n;
+    tr_lib_eltfn fn;
+    const void *user;
+    const tr_ty *t; /* out's */
+} chosen;
+
+/* x: the operands, whether the item is chosen, what is there. */
+static bool elt_chosen(tr_em *e, const void *user, const tr_tv *x, tr_tv *out) {
+    const chosen *w = user;
+    tr_tv v;
+    if (!w->fn(e, w->user, x, &v))
+        return false;
+    *out = tr_em_select(e, x[w->n], tr_em_conv(e, v, w->t), x[w->n + 1]);
+    return true;
+}
+
+static bool map_chosen(tr_em *e, const tr_bcall *c, uint32_t nin, tr_tv where, tr_tv dst, tr_lib_eltfn fn,
+                       const void *user, tr_tv *out) {
+    tr_tv x[5];
+    const tr_ty *t;
+    if (!tr_fam_given(dst)) {
+        tr_em_error(e, "%s(): where= without out= leaves items that have no value", tr_fam_name(c));
+        tr_em_hint(e, "give out=, an array that has the values of items that are not chosen");
+        return false;
+    }
+    if (!tr_lib_is_array(dst))
+        return tr_em_error(e, "%s(): out must be an array, not %s", tr_fam_name(c), tr_em_tyname(e, dst.ty));
+    if (!tr_fam_mask(e, c, where, &x[nin]) || !tr_lib_lift_type(e, nin, c->a, fn, user, &t))
+        return false;
+    if (!tr_fam_same_kind(t, dst.ty->elem))
+        return tr_em_error(e, "%s(): cannot store a result of %s in out, an array of %s", tr_fam_name(c),
+                           tr_em_tyname(e, t), tr_em_tyname(e, dst.ty->elem));
+    memcpy(x, c->a, nin * sizeof *x);
+    x[nin + 1] = dst;
+    chosen *w = TR_NEW(&e->ctx->arena, chosen);
+    *w = (chosen){nin, fn, user, dst.ty->elem};
+    return tr_fam_map_out(e, c, nin + 2, x, dst, elt_chosen, w, out);
+}
+
+static tr_tv where_of(const tr_bcall *c, uint32_t nin, bool has_dtype) {
+    uint32_t at = nin + 1 + has_dtype;
+    return c->n > at ? c->a[at] : (tr_tv){NULL, TR_NOVAL};
+}
+
 bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr_tv *out) {
+    bool has_dtype = strstr(tr_builtins[c->row].params, "dtype=") != NULL;
     const void *user = c;
     tr_tv dst = c->n > nin ? c->a[nin] : (tr_tv){NULL, TR_NOVAL},
-          dtype = c->n > nin + 1 ? c->a[nin + 1] : (tr_tv){NULL, TR_NOVAL};
+          dtype = has_dtype && c->n > nin + 1 ? c->a[nin + 1] : (tr_tv){NULL, TR_NOVAL},
+          where = where_of(c, nin, has_dtype);
     if (!tr_fam_operands(e, c, nin))
         return false;
     if (tr_fam_given(dtype)) {
@@ -131,7 +180,8 @@ bool tr_fam_ufunc(tr_em *e, const tr_bcall *c, uint32_t nin, tr_lib_eltfn fn, tr
             (tr_ty_is_int(t) && !tr_lib_check_literals(e, nin, c->a)))
             return false;
     }
-    return tr_fam_map_out(e, c, nin, c->a, dst, fn, user, out);
+    return tr_fam_masks(where) ? map_chosen(e, c, nin, where, dst, fn, user, out)
+                               : tr_fam_map_out(e, c, nin, c->a, dst, fn, user, out);
 }
 
 /* --- methods of NumPy's own ufuncs: reduce, accumulate, outer, at; self is the function, known when
@@ -160,71 +210,208 @@ static bool takes_two(tr_em *e, tr_tv self) {
     return u ? u->nin == 2 && u->nout == 1 : strncmp(tr_builtins[row_of(self)].params, "x1, x2", 6) == 0;
 }
 
+/* Results can be operands again: not those of comparisons, but of truth values. */
+static bool folds(tr_em *e, tr_tv self, const tr_ty *elem) {
+    if (!takes_two(e, self))
+        return false;
+    if (tr_fam_users_ufunc(e, self))
+        return true;
+    uint16_t row = row_of(self);
+    bool compares = row == TR_B_NP_LESS || row == TR_B_NP_LESS_EQUAL || row == TR_B_NP_EQUAL ||
+                    row == TR_B_NP_NOT_EQUAL || row == TR_B_NP_GREATER || row == TR_B_NP_GREATER_EQUAL;
+    return row != TR_B_NP_DIVMOD && row != TR_B_NP_MATMUL && row != TR_B_NP_LDEXP &&
+           (!compares || elem->kind == TR_TY_BOOL);
+}
+
+/* c: the function, array, axis, dtype, out, keepdims, initial, where. alone: an identity takes no part. */
+static bool reduce_by(tr_em *e, const tr_bcall *c, bool alone, tr_tv *out) {
+    tr_tv a, axis = first_axis(e, c->a[2]);
+    tr_tv six[7] = {c->a[1], axis, c->a[3], c->a[4], c->a[5], c->a[6], c->a[7]},
+          five[6] = {c->a[1], axis, c->a[4], c->a[5], c->a[6], c->a[7]};
+    const tr_bcall with = {.row = c->row, .n = 7, .a = six};
+    bool plain = !tr_fam_given(c->a[3]), first = tr_fam_given(c->a[6]);
+    tr_bcall run = with;
+    if (!tr_fam_as_array(e, &with, c->a[1], NULL, &a))
+        return false;
+    switch (tr_fam_users_ufunc(e, c->a[0]) ? TR_B__COUNT : row_of(c->a[0])) {
+    case TR_B_NP_ADD:
+        if (alone && tr_ty_is_float(a.ty->elem)) /* what leaves a zero its sign */
+            six[5] = tr_em_lit(e, tr_obj_float(&e->ctx->arena, -0.0));
+        run.aux = TR_RED_ADD;
+        return tr_lib_arr_sum(e, &run, out);
+    case TR_B_NP_MULTIPLY: run.aux = TR_RED_MUL; return tr_lib_arr_sum(e, &run, out);
+    case TR_B_NP_BITWISE_AND: run.aux = TR_RED_AND; return tr_lib_arr_bits(e, &run, out);
+    case TR_B_NP_BITWISE_OR: run.aux = TR_RED_OR; return tr_lib_arr_bits(e, &run, out);
+    case TR_B_NP_MINIMUM:
+    case TR_B_NP_MAXIMUM:
+        run = (tr_bcall){.row = c->row, .n = 6, .a = five};
+        run.aux = row_of(c->a[0]) == TR_B_NP_MINIMUM ? TR_RED_MIN : TR_RED_MAX;
+        if (plain && !tr_ty_is_complex(a.ty->elem))
+            return tr_lib_arr_extreme(e, &run, out);
+        break;
+    case TR_B_NP_LOGICAL_AND:
+    case TR_B_NP_LOGICAL_OR:
+        five[4] = c->a[7];
+        run = (tr_bcall){.row = c->row, .n = 5, .a = five};
+        run.aux = row_of(c->a[0]) == TR_B_NP_LOGICAL_AND ? TR_RED_AND : TR_RED_OR;
+        if (plain && !first)
+            return tr_lib_arr_truth(e, &run, out);
+        break;
+    default: break;
+    }
+    if (tr_fam_masks(c->a[7]))
+        return tr_em_error(e, "%s(): no where= for this function; choose the items before", tr_fam_name(c));
+    return folds(e, c->a[0], a.ty->elem) ? tr_fam_fold(e, &with, c->a[0], alone, out) : no_method(e, c);
+}
+
 /* Parameters: array, axis, dtype, out, keepdims, initial. */
 bool tr_lib_ufm_reduce(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv axis = first_axis(e, c->a[2]);
-    tr_tv six[6] = {c->a[1], axis, c->a[3], c->a[4], c->a[5], c->a[6]},
-          five[5] = {c->a[1], axis, c->a[4], c->a[5], c->a[6]};
-    bool plain = !tr_fam_given(c->a[3]), first = tr_fam_given(c->a[6]);
-    if (tr_fam_users_ufunc(e, c->a[0]))
-        return takes_two(e, c->a[0])
-                   ? tr_fam_fold(e, &(tr_bcall){.row = c->row, .n = 6, .a = six}, c->a[0], out)
-                   : no_method(e, c);
-    switch (row_of(c->a[0])) {
-    case TR_B_NP_ADD:
-        return tr_lib_arr_sum(e, &(tr_bcall){.row = c->row, .aux = TR_RED_ADD, .n = 6, .a = six}, out);
-    case TR_B_NP_MULTIPLY:
-        return tr_lib_arr_sum(e, &(tr_bcall){.row = c->row, .aux = TR_RED_MUL, .n = 6, .a = six}, out);
-    case TR_B_NP_MINIMUM:
-        return plain ? tr_lib_arr_extreme(e, &(tr_bcall){.row = c->row, .aux = TR_RED_MIN, .n = 5, .a = five},
-                                          out)
-                     : no_method(e, c);
-    case TR_B_NP_MAXIMUM:
-        return plain ? tr_lib_arr_extreme(e, &(tr_bcall){.row = c->row, .aux = TR_RED_MAX, .n = 5, .a = five},
-                                          out)
-                     : no_method(e, c);
-    case TR_B_NP_BITWISE_AND:
-        return tr_lib_arr_bits(e, &(tr_bcall){.row = c->row, .aux = TR_RED_AND, .n = 6, .a = six}, out);
-    case TR_B_NP_BITWISE_OR:
-        return tr_lib_arr_bits(e, &(tr_bcall){.row = c->row, .aux = TR_RED_OR, .n = 6, .a = six}, out);
-    case TR_B_NP_LOGICAL_AND:
-        return plain && !first ? tr_lib_arr_truth(
-                                     e, &(tr_bcall){.row = c->row, .aux = TR_RED_AND, .n = 4, .a = five}, out)
-                               : no_method(e, c);
-    case TR_B_NP_LOGICAL_OR:
-        return plain && !first
-                   ? tr_lib_arr_truth(e, &(tr_bcall){.row = c->row, .aux = TR_RED_OR, .n = 4, .a = five}, out)
-                   : no_method(e, c);
-    default: return no_method(e, c);
-    }
+    return reduce_by(e, c, false, out);
 }
 
 /* Parameters: array, axis, dtype, out. */
 bool tr_lib_ufm_accumulate(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, four[4] = {c->a[1], first_axis(e, c->a[2]), c->a[3], c->a[4]};
     const tr_bcall run = {.row = c->row, .n = 4, .a = four};
-    if (tr_fam_users_ufunc(e, c->a[0]))
-        return takes_two(e, c->a[0]) ? tr_fam_fold_running(e, &run, c->a[0], out) : no_method(e, c);
     if (!tr_fam_as_array(e, &run, c->a[1], NULL, &a))
         return false;
     const tr_ty *t = a.ty->elem, *truth = tr_fam_ty(e, TR_TY_BOOL);
     bool bits = t->kind == TR_TY_BOOL || tr_ty_is_int(t), plain = !tr_fam_given(c->a[3]);
-    switch (row_of(c->a[0])) {
+    switch (tr_fam_users_ufunc(e, c->a[0]) ? TR_B__COUNT : row_of(c->a[0])) {
     case TR_B_NP_ADD: return tr_fam_running(e, &run, TR_RED_ADD, NULL, out);
     case TR_B_NP_MULTIPLY: return tr_fam_running(e, &run, TR_RED_MUL, NULL, out);
     case TR_B_NP_MINIMUM:
-        return !tr_ty_is_complex(t) && plain ? tr_fam_running(e, &run, TR_RED_MIN, t, out) : no_method(e, c);
+        if (!tr_ty_is_complex(t) && plain)
+            return tr_fam_running(e, &run, TR_RED_MIN, t, out);
+        break;
     case TR_B_NP_MAXIMUM:
-        return !tr_ty_is_complex(t) && plain ? tr_fam_running(e, &run, TR_RED_MAX, t, out) : no_method(e, c);
+        if (!tr_ty_is_complex(t) && plain)
+            return tr_fam_running(e, &run, TR_RED_MAX, t, out);
+        break;
     case TR_B_NP_BITWISE_AND:
-        return bits && plain ? tr_fam_running(e, &run, TR_RED_AND, t, out) : no_method(e, c);
+        if (bits && plain)
+            return tr_fam_running(e, &run, TR_RED_AND, t, out);
+        break;
     case TR_B_NP_BITWISE_OR:
-        return bits && plain ? tr_fam_running(e, &run, TR_RED_OR, t, out) : no_method(e, c);
+        if (bits && plain)
+            return tr_fam_running(e, &run, TR_RED_OR, t, out);
+        break;
     case TR_B_NP_LOGICAL_AND:
-        return plain ? tr_fam_running(e, &run, TR_RED_AND, truth, out) : no_method(e, c);
-    case TR_B_NP_LOGICAL_OR: return plain ? tr_fam_running(e, &run, TR_RED_OR, truth, out) : no_method(e, c);
-    default: return no_method(e, c);
+        if (plain)
+            return tr_fam_running(e, &run, TR_RED_AND, truth, out);
+        break;
+    case TR_B_NP_LOGICAL_OR:
+        if (plain)
+            return tr_fam_running(e, &run, TR_RED_OR, truth, out);
+        break;
+    default: break;
     }
+    return folds(e, c->a[0], t) ? tr_fam_fold_running(e, &run, c->a[0], out) : no_method(e, c);
+}
+
+/* --- reduceat: a reduction of each piece --- */
+
+typedef struct pieces {
+    const tr_bcall *c;
+    uint32_t axis;
+} pieces;
+
+/* The reduction of items [lo, lo + n) along the axis, at an index of the result. */
+static bool one_piece(tr_em *e, const pieces *p, const tr_tv *idx, tr_tv a, tr_tv lo, tr_tv n, tr_tv *out) {
+    tr_axes x = {0};
+    const tr_bcall *c = p->c;
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        if (i == p->axis)
+            tr_axes_part(&x, i, lo, n, tr_em_i64(e, 1));
+        else
+            x.start[i] = idx[i];
+    const tr_ty *ty = tr_ty_array(e->types, a.ty->elem, 1, TR_LAYOUT_ANY, a.ty->readonly);
+    tr_tv eight[8] = {c->a[0], tr_em_view(e, ty, a, &x)};
+    eight[3] = c->a[4];
+    return reduce_by(e, &(tr_bcall){.row = c->row, .n = 8, .a = eight}, true, out);
+}
+
+/* caps: array, indices, result. A piece ends where the next begins; one that would be empty has one item. */
+static bool lam_piece(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                      tr_tv *yields) {
+    const pieces *p = d->user;
+    tr_tv i64 = {tr_fam_ty(e, TR_TY_I64), TR_NOVAL}, one = tr_em_i64(e, 1), i = idx[p->axis], v;
+    tr_tv last = tr_em_op2(e, TR_OP_SUB, tr_em_dim(e, caps[1], 0), one);
+    tr_tv ends = tr_em_cmp(e, TR_CMP_EQ, i, last);
+    tr_tv next = tr_em_select(e, ends, i, tr_em_op2(e, TR_OP_ADD, i, one));
+    tr_tv lo = tr_em_conv(e, tr_em_load(e, caps[1], &i), i64.ty),
+          hi = tr_em_select(e, ends, tr_em_dim(e, caps[0], p->axis),
+                            tr_em_conv(e, tr_em_load(e, caps[1], &next), i64.ty));
+    tr_tv n = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, lo, hi), tr_em_op2(e, TR_OP_SUB, hi, lo), one);
+    (void)elems;
+    (void)yields;
+    if (!one_piece(e, p, idx, caps[0], lo, n, &v))
+        return false;
+    tr_em_store(e, caps[2], idx, tr_em_conv(e, v, caps[2].ty->elem));
+    return true;
+}
+
+static bool lam_bad(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                    tr_tv *yields) {
+    (void)d;
+    (void)idx;
+    (void)caps;
+    yields[0] = yields[1] = tr_em_conv(e, elems[0], tr_fam_ty(e, TR_TY_I64));
+    return true;
+}
+
+/* All indices are of items. */
+static bool check_indices(tr_em *e, const char *name, tr_tv at, tr_tv n) {
+    static const tr_redk reds[] = {TR_RED_MIN, TR_RED_MAX};
+    tr_tv init[] = {tr_em_i64(e, 0), tr_em_i64(e, -1)}, m = tr_em_dim(e, at, 0), ends;
+    const char *text =
+        tr_arena_printf(&e->ctx->arena, "index {0} out-of-bounds in %s.reduceat [0, {1})", name);
+    tr_pdesc d = {
+        .nspace = 1, .nin = 1, .nred = 2, .space = &m, .in = &at, .reds = reds, .init = init, .lam = lam_bad};
+    if (!tr_em_pattern(e, &d, &ends))
+        return false;
+    tr_tv least = tr_em_item(e, ends, 0), most = tr_em_item(e, ends, 1);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, least, init[0]), TR_EXC_INDEX, text, 2, (tr_tv[]){least, n});
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, most, n), TR_EXC_INDEX, text, 2, (tr_tv[]){most, n});
+    return true;
+}
+
+/* Parameters: array, indices, axis, dtype, out. */
+bool tr_lib_ufm_reduceat(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a, at, v, shape[TR_MAX_NDIM], zeros[TR_MAX_NDIM], none;
+    pieces *p = TR_NEW(&e->ctx->arena, pieces);
+    *p = (pieces){.c = c};
+    const tr_ufn *u = tr_fam_users_ufunc(e, c->a[0]);
+    if (!takes_two(e, c->a[0]))
+        return no_method(e, c);
+    if (!tr_fam_as_array(e, c, c->a[1], NULL, &a) || !tr_fam_as_array(e, c, c->a[2], NULL, &at))
+        return false;
+    if (!a.ty->ndim)
+        return tr_em_error(e, "cannot reduceat on a scalar");
+    if (!tr_ty_is_int(at.ty->elem) || at.ty->ndim != 1)
+        return tr_em_error(e, "reduceat(): indices are integers along one axis, not %s",
+                           tr_em_tyname(e, at.ty));
+    if (!tr_fam_axis(e, c, a.ty->ndim, first_axis(e, c->a[3]), &p->axis) ||
+        !check_indices(e, u ? u->name : strrchr(tr_builtins[row_of(c->a[0])].path, '.') + 1, at,
+                       tr_em_dim(e, a, p->axis)))
+        return false;
+    tr_em probe = *e;
+    probe.dry = true;
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        zeros[i] = tr_em_i64(&probe, 0);
+    if (!one_piece(&probe, p, zeros, a, zeros[0], zeros[0], &v)) {
+        for (uint32_t i = 0; i < a.ty->ndim; i++) /* once more, so that the reason is reported */
+            zeros[i] = tr_em_i64(e, 0);
+        return one_piece(e, p, zeros, a, zeros[0], zeros[0], &v) &&
+               tr_em_error(e, "internal: a reduction failed dry only");
+    }
+    tr_fam_shape(e, a, shape);
+    shape[p->axis] = tr_em_dim(e, at, 0);
+    *out = tr_em_alloc(e, tr_ty_strong(e->types, v.ty), a.ty->ndim, TR_LAYOUT_C, shape);
+    tr_tv caps[3] = {a, at, *out};
+    tr_pdesc d = {.nspace = a.ty->ndim, .ncap = 3, .space = shape, .caps = caps, .lam = lam_piece, .user = p};
+    return tr_em_pattern(e, &d, &none) &&
+           tr_fam_delivered(e, c, *out, tr_all_axes(a.ty->ndim), false, c->a[5], out);
 }
 
 /* The function itself of two operands; its row has out= and dtype= after them, or out= alone. */

@@ -80,7 +80,7 @@ def told(source, *args, error=TypingError, **options):
             TypingError,
             "no common type|use constant",
         ),
-        ("return np.subtract.accumulate(a)", (V,), TypingError, "has no accumulate|write it as a loop"),
+        ("return np.less.accumulate(a)", (V,), TypingError, "has no accumulate|write it as a loop"),
         ("return np.random.default_rng(0)", (), UnsupportedError, "default_rng'"),
         (
             "if b.lower() == 'x':\n    return a[0]\nreturn a[1]",

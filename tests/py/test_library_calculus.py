@@ -53,7 +53,7 @@ def test_long_products_of_sequences():
     check("np.convolve(a[::2], b[::-1])", x, x[:100])
     with pytest.raises(TypingError, match="one axis"):
         njit(lambda a: np.convolve(a, a))(np.ones((2, 2)))
-    with pytest.raises(TypingError, match="mode must be"):
+    with pytest.raises(ValueError, match="mode must be one of"):
         njit(lambda a: np.convolve(a, a, "all"))(np.ones(2))
 
 

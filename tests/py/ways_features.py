@@ -614,7 +614,22 @@ def reduction_of_ufuncs(a, out):
         np.add.reduce(a),
         np.maximum.reduce(a),
         np.multiply.reduce(a, keepdims=True),
+        np.subtract.reduce(a),
+        np.add.reduceat(a, (0, 3, 2)),
         np.subtract.outer(a, a),
+    )
+
+
+@feature(lambda: (floats(), np.zeros(12)), rtol=1e-14)
+def masked(a, out):
+    np.multiply(a, 2, out=out, where=a > 0)
+    return (
+        out,
+        np.sum(a, where=a > 0),
+        a.mean(where=a < 1),
+        np.max(a, where=a < 1, initial=-9.0),
+        np.std(a, where=a > 0),
+        np.modf(a, out=(None, out)),
     )
 
 
@@ -822,6 +837,7 @@ def ufunc_methods(a):
         two_of.reduce(a),
         two_of.reduce(a, axis=1, initial=1.0),
         two_of.accumulate(a, axis=1),
+        two_of.reduceat(a, (0, 2), 1),
         two_of.outer(a[0], a[1]),
     )
 

@@ -44,6 +44,15 @@ group(
     lambda: (matrix(), 5),
     rtol=1e-15,
 )
+if not np.__version__.startswith("1."):  # the loops are NumPy 2's
+    group(
+        "library_fourier",
+        "a, z",
+        ["np.fft.fft(a)", "np.fft.ifft(z, 5, norm='ortho')", "np.fft.rfft(a, axis=0)", "np.fft.irfft(z)", "np.fft.hfft(z)", "np.fft.ihfft(a)", "np.fft.fft2(a)",
+         "np.fft.ifft2(z, (2, 3))", "np.fft.rfft2(a)", "np.fft.irfft2(z)", "np.fft.fftn(a)", "np.fft.ifftn(z, axes=(0,))", "np.fft.rfftn(a)", "np.fft.irfftn(z)"],
+        lambda: (matrix(), matrix() + 1j * matrix("F")),
+        rtol=1e-13,
+    )  # fmt: skip
 
 
 def well() -> np.ndarray:
@@ -51,6 +60,18 @@ def well() -> np.ndarray:
     return np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
 
 
+group(
+    "library_histograms",
+    "a, m",
+    [
+        "np.histogram2d(a, -a, 4)[0]",
+        "np.histogram2d(a, a * a, (3, [0.0, 1.0, 9.0]), weights=a, density=True)[1]",
+        "np.histogramdd(m, (2, 3, 2, 1))[0].sum(axis=3)",
+        "np.histogramdd((a, a), 3, range=((-1, 1), (0, 2)))[0]",
+    ],
+    lambda: (floats(), matrix()),
+    rtol=1e-13,
+)
 group(
     "library_linalg",
     "a, b",

@@ -53,6 +53,10 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "matmul outer cross matrix_transpose diagonal trace tensordot vecdot vector_norm matrix_norm",
     ),
     "frequencies": ("numpy.fft", "fftfreq rfftfreq fftshift ifftshift"),
+    "fourier": (
+        "numpy.fft",
+        "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn",
+    ),
     "arrangements": (
         "numpy",
         "split array_split hsplit vsplit dsplit rollaxis trim_zeros kron tensordot vander logspace geomspace indices ix_ "
@@ -63,6 +67,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "numpy",
         "choose select piecewise copyto place putmask put take_along_axis put_along_axis apply_along_axis",
     ),
+    "histograms": ("numpy", "histogram2d histogramdd"),
     "bits": ("numpy", "packbits unpackbits"),
     "windows": ("numpy.lib.stride_tricks", "sliding_window_view"),
     "sets": ("numpy", "union1d intersect1d setxor1d setdiff1d isin in1d"),

@@ -17,22 +17,31 @@ from . import Constant, is_constant, refuse
 
 def split(ary: Any, indices_or_sections: Constant, axis: Constant = 0) -> Any:
     """Views of consecutive parts: a tuple, where NumPy has a list. A number of sections is a constant."""
-    if not isinstance(indices_or_sections, (tuple, list)) and ary.shape[axis] % indices_or_sections:
-        raise ValueError("array split does not result in an equal division")
-    return array_split(ary, indices_or_sections, axis)
+    return split_up(np.asarray(ary), indices_or_sections, axis, True)
 
 
 def array_split(ary: Any, indices_or_sections: Constant, axis: Constant = 0) -> Any:
     """Views of consecutive parts, the first ones longer by one where they cannot be equal: a tuple, where NumPy has a
     list. A number of sections is a constant."""
-    a = np.asarray(ary)
-    if isinstance(indices_or_sections, (tuple, list)):
-        return between(a, (0, *indices_or_sections, a.shape[axis]), axis)
-    if not is_constant(indices_or_sections):
+    return split_up(np.asarray(ary), indices_or_sections, axis, False)
+
+
+def split_up(a: Any, at: Constant, axis: Constant, equal: Constant) -> Any:
+    """Parts that begin at some places, or a number of them."""
+    if isinstance(at, (tuple, list)):
+        return between(a, (0, *at, a.shape[axis]), axis)
+    if not isinstance(at, (int, np.integer)):
+        refuse(
+            "where to split is an integer, the number of sections, or a tuple of the places where they begin"
+        )
+    elif not is_constant(at):
         refuse("the number of sections must be a constant, as it is the number of results")
-    if indices_or_sections <= 0:
-        raise ValueError("number sections must be larger than 0.")
-    return sections(a, indices_or_sections, axis, 0)
+    else:
+        if at <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        if equal and a.shape[axis] % at:
+            raise ValueError("array split does not result in an equal division")
+        return sections(a, at, axis, 0)
 
 
 def between(a: Any, at: Any, axis: Constant) -> Any:
@@ -278,6 +287,7 @@ def open_mesh(args: Any, n: Constant) -> Any:
 def tril_indices(n: Any, k: Any = 0, m: Any = None) -> Any:
     """Rows and columns of what lies on a diagonal and below."""
     width = n if m is None else m
+    k = min(max(k, -max(n, 0)), max(width, 0))  # further off nothing changes
     total = 0
     for i in range(n):
         total += min(max(i + k + 1, 0), max(width, 0))
@@ -294,6 +304,7 @@ def tril_indices(n: Any, k: Any = 0, m: Any = None) -> Any:
 def triu_indices(n: Any, k: Any = 0, m: Any = None) -> Any:
     """Rows and columns of what lies on a diagonal and above."""
     width = n if m is None else m
+    k = min(max(k, -max(n, 0)), max(width, 0))
     total = 0
     for i in range(n):
         total += max(width - max(i + k, 0), 0)
@@ -373,6 +384,13 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     if n != len(dims):
         raise ValueError("parameter multi_index must be a sequence of length " + "the number of dimensions")
     modes = mode if isinstance(mode, tuple) else (mode,) * n
+    size = 1
+    for k in dims:
+        if k > 0 and size > (2**63 - 1) // k:
+            raise ValueError(
+                "invalid dims: array size defined by dims is larger than the maximum possible size."
+            )
+        size *= max(k, 1)
     i = inside_all(multi_index, dims, modes)
     if order == "C":
         return raveled(i[0], i[1:], dims[1:])
@@ -386,6 +404,8 @@ def inside_all(index: Any, dims: Any, modes: Any) -> Any:
     if len(index) == 0:
         return ()
     i, n = whole(index[0]), dims[0]
+    if n == 0 and np.size(i) > 0:
+        raise ValueError("cannot unravel if shape has zero entries (is empty).")
     if modes[0] == "clip":
         i = np.minimum(np.maximum(i, 0), n - 1)
     elif modes[0] == "wrap":
@@ -602,6 +622,12 @@ def with_more(a: Any, obj: Any, v: Any, axis: Constant) -> Any:
     if isinstance(obj, slice):
         return insert_each(a, np.arange(n)[obj], v, axis)
     which = np.asarray(obj)
+    if which.dtype == np.bool_:
+        if which.ndim != 1 or len(which) != n:
+            raise ValueError(
+                "boolean array argument to insert must be one dimensional and of the axis' length"
+            )
+        return insert_each(a, np.nonzero(which)[0], v, axis)
     if which.dtype.kind != "i" and which.dtype.kind != "u":
         refuse("indices are integers")
     return insert_each(a, which.astype(np.int64), v, axis)

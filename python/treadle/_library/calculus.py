@@ -133,7 +133,8 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
         raise ValueError("v cannot be empty")
     few = min(x.size, y.size)
     many = max(x.size, y.size)
-    return convolved(x, y, *window(mode, few, many, (few - 1) // 2))
+    start, count = window(mode, few, many, (few - 1) // 2)
+    return convolved(x, y, start, count)
 
 
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
@@ -149,7 +150,8 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     many = max(x.size, y.size)
     start = (few - 1) // 2 if x.size >= y.size else few // 2
     back = np.conj(y[::-1]) if y.dtype.kind == "c" else y[::-1]
-    return convolved(x, back, *window(mode, few, many, start))
+    start, count = window(mode, few, many, start)
+    return convolved(x, back, start, count)
 
 
 def window(mode: Any, few: Any, many: Any, start: Any) -> Any:
@@ -160,7 +162,7 @@ def window(mode: Any, few: Any, many: Any, start: Any) -> Any:
         return start, many
     if mode == "valid":
         return few - 1, many - few + 1
-    refuse("mode must be 'full', 'same' or 'valid'")
+    raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got '{mode}')")
 
 
 def convolved(x: Any, y: Any, start: Any, count: Any) -> Any:

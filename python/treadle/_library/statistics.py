@@ -250,7 +250,53 @@ def quantiles(
     if a.dtype.kind in "bc":
         refuse("quantiles are of real numbers")
     if isinstance(axis, tuple):
-        refuse("quantiles along several axes at once are not there")
+        if len(axis) > 4:
+            refuse("quantiles along more than four axes at once are not there")
+        else:
+            return quantiles_over(a, q, axis, out, method, keepdims, nan)
+    else:
+        return quantiles_along(a, q, axis, out, method, keepdims, nan)
+
+
+# Where several axes go before they are made one.
+LAST = ((), (-1,), (-2, -1), (-3, -2, -1), (-4, -3, -2, -1))
+
+
+def kept_shape(a: Any, axis: Constant, k: Constant) -> Any:
+    """The first k sizes, 1 for axes that are reduced."""
+    if k == 0:
+        return ()
+    n = a.shape[k - 1]
+    for i in axis:
+        if i == k - 1 or i == k - 1 - a.ndim:
+            n = 1
+    return (*kept_shape(a, axis, k - 1), n)
+
+
+def quantiles_over(
+    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant
+) -> Any:
+    """Along several axes, which are made one, the last."""
+    g = np.moveaxis(a, axis, LAST[len(axis)])
+    count = 1
+    for n in g.shape[a.ndim - len(axis) :]:
+        count *= n
+    rows = np.ascontiguousarray(g).reshape((*g.shape[: a.ndim - len(axis)], count))
+    if not keepdims:
+        return quantiles_along(rows, q, -1, out, method, False, nan)
+    ready = np.asarray(quantiles_along(rows, q, -1, None, method, False, nan)).reshape(
+        np.asarray(q).shape + kept_shape(a, axis, a.ndim)
+    )
+    if out is None:
+        return ready
+    out[...] = ready
+    return out
+
+
+def quantiles_along(
+    a: Any, q: Any, axis: Constant, out: Any, method: Any, keepdims: Constant, nan: Constant
+) -> Any:
+    """Along one axis, or of all items."""
     qs = np.asarray(q)
     at = qs.ravel()
     if axis is None:

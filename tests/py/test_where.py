@@ -1,0 +1,214 @@
+"""where= of ufuncs and reductions, and outputs that are given to ufuncs of two results, in compiled code against NumPy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import treadle
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from library_arrays import arrays
+from sizes import examples
+from treadle import njit
+
+sys.path.insert(0, str(Path(__file__).parent))
+from library_check import check, compiled, outcome, same  # noqa: E402
+
+SETTINGS = settings(max_examples=examples(80), deadline=None, suppress_health_check=list(HealthCheck))
+TOLERANCE = {"e": 2e-2, "f": 1e-4, "F": 1e-4}
+REAL = "?bBhHiIqQefd"
+
+
+def mask_for(rng, shape):
+    """Truth values that repeat along some axes of the shape."""
+    shape = tuple(1 if rng.integers(4) == 0 else n for n in shape)[int(rng.integers(0, len(shape) + 1)) :]
+    m = np.asarray(rng.random(shape) < rng.choice([0.0, 0.5, 0.9, 1.0]))
+    return np.repeat(m, 2, -1)[..., ::2] if m.ndim and rng.integers(2) else m
+
+
+def spelled(rng, a, more=""):
+    """Axes and keepdims of a call."""
+    axis = rng.choice([None, "one", "two"]) if a.ndim > 1 else rng.choice([None, "one"])
+    text = ""
+    if axis == "one":
+        text = f"axis={int(rng.integers(-a.ndim, a.ndim))}, "
+    elif axis == "two":
+        text = f"axis={tuple(int(k) for k in rng.permutation(a.ndim)[:2])}, "
+    return text + more + ("keepdims=True, " if rng.integers(2) else "")
+
+
+@SETTINGS
+@given(
+    arrays(ndim=(1, 3), special=False),
+    st.integers(0, 10**6),
+    st.sampled_from(["sum", "prod", "any", "all", "mean", "var", "std"]),
+)
+def test_reductions(a, seed, name):
+    rng = np.random.default_rng(seed)
+    more = "ddof=1, " if name in ("var", "std") and rng.integers(2) else ""
+    if name in ("sum", "prod") and rng.integers(2) and a.dtype.char != "?":
+        more = "initial=2, "
+    call = spelled(rng, a, more)
+    rtol = TOLERANCE.get(a.dtype.char, 1e-12)
+    m = mask_for(rng, a.shape)
+    check(f"np.{name}(a, {call}where=b)", a, m, rtol=rtol, atol=rtol)
+    check(f"a.{name}({call}where=b)", a, m, rtol=rtol, atol=rtol)
+
+
+@SETTINGS
+@given(arrays(REAL, ndim=(1, 3)), st.integers(0, 10**6), st.sampled_from(["max", "min"]))
+def test_extremes(a, seed, name):
+    rng = np.random.default_rng(seed)
+    call = spelled(rng, a, "initial=1, ")
+    m = mask_for(rng, a.shape)
+    check(f"np.{name}(a, {call}where=b)", a, m)
+    check(f"a.{name}({call}where=b)", a, m)
+    check(f"np.{name}imum.reduce(a, {call}where=b)", a, m)
+
+
+def both(text, *args):
+    """Hold a call that stores to NumPy: results, and all arguments after it."""
+    python, ours = compiled(text)
+    theirs, mine = (
+        [np.copy(x, order="K") if isinstance(x, np.ndarray) else x for x in args] for _ in range(2)
+    )
+    want, got = outcome(python, tuple(theirs)), outcome(ours, tuple(mine))
+    same(got, want, f"{text} of {args!r}")
+    for x, y in zip(mine, theirs, strict=True):
+        same(x, y, f"arguments of {text}, which were {args!r}")
+
+
+TWO = [
+    "add",
+    "subtract",
+    "multiply",
+    "maximum",
+    "fmin",
+    "less",
+    "equal",
+    "logical_xor",
+    "bitwise_and",
+    "floor_divide",
+    "power",
+    "copysign",
+]
+ONE = ["negative", "square", "sign", "isnan", "signbit", "logical_not", "floor"]
+
+
+@SETTINGS
+@given(arrays("?bHiqdf", ndim=(1, 3), special=False), st.integers(0, 10**6), st.sampled_from(TWO + ONE))
+def test_ufuncs(a, seed, name):
+    rng = np.random.default_rng(seed)
+    b = rng.permutation(a.ravel()).reshape(a.shape)
+    m = mask_for(rng, a.shape)
+    operands = "a, c" if name in TWO else "a"
+    python = compiled(f"np.{name}({operands})")[0]
+    r = (
+        outcome(python, (a, b, b)[: 2 if name in TWO else 1])
+        if name not in TWO
+        else outcome(lambda: getattr(np, name)(a, b), ())
+    )
+    if isinstance(r, Exception) and name != "power":
+        return
+    dtype = a.dtype if isinstance(r, Exception) else r.dtype
+    if name in ("floor_divide", "power") and dtype.kind in "biu":
+        b = np.abs(b) + 1 if dtype.kind != "b" else b  # what a division by zero gives is the processor's
+    if dtype == np.float16:
+        return  # of small integers it is float32 here
+    out = rng.integers(0, 2, a.shape).astype(dtype)
+    if rng.integers(2):
+        out = np.asfortranarray(out)
+    both(f"np.{name}({operands}, out=d, where=b)" if name in TWO else f"np.{name}(a, out=c, where=b)",
+         *((a, m, b, out) if name in TWO else (a, m, out)))  # fmt: skip
+
+
+def test_items_that_are_not_chosen_are_not_looked_at():
+    n = np.arange(6)
+    both("np.power(a, a - 3, out=b, where=a > 2)", n, np.full(6, 7))
+    both("np.floor_divide(a, a - 3, out=b, where=a != 3)", n, np.full(6, 7))
+    both("np.divide(a, b, out=c, where=b != 0)", n, n - 3, np.full(6, 0.5))
+    assert isinstance(check("np.power(a, a - 3, out=b, where=a > 1)", n, np.full(6, 7)), ValueError)
+
+
+def test_numbers_literals_and_overlap():
+    a = np.arange(6.0)
+    both("np.sqrt(a, out=a, where=a > 2)", a)
+    both("np.add(a, 1, out=a, where=True)", a)
+    both("np.add(a, 1, out=a, where=False)", a)
+    both("np.add(a, 1, out=a, where=b)", a, False)
+    both("np.add(a[1:], a[:-1], out=a[1:], where=a[:-1] > 1)", a)
+    both("np.add(a[0], 1.5, out=b, where=a > 2)", a, np.zeros(6))
+    both("np.add(a, 1.5, b, where=a > 2, dtype=np.float32)", a, np.zeros(6))
+    for text in (
+        "np.sum(a, where=True)",
+        "np.sum(a, where=False)",
+        "np.mean(a, where=False)",
+        "np.sum(a[2], where=True)",
+        "a[2].sum(where=False)",
+    ):
+        check(text, a)
+    for name in ("sum", "prod", "any", "mean", "var"):
+        check(f"a[2].{name}(where=b)", a, True)
+        check(f"np.{name}(a, where=b)", np.array(2.5), np.array(True))
+    check("a[2].max(where=b, initial=9)", a, True)
+    check("np.sum(a, where=b)", a, True)
+    check("np.std(a, where=a > 1, out=b, axis=0)", a, np.zeros(()), rtol=1e-14)
+    check("a.sum(axis=b, where=a > 1)", a, 0)
+    check("a.mean(axis=b, where=a > 1)", a, 0)
+
+
+def test_two_results():
+    a, o, p = np.arange(-3, 3) / 2, np.zeros(6), np.ones(6)
+    i = np.zeros(6, "i4")
+    for text in ("np.divmod(a, 0.3, out=(b, c))", "np.divmod(a, 0.3, b, c)", "np.divmod(a, 0.3, out=(a, b))", "np.divmod(a, 0.3, out=(None, b))",
+                 "np.divmod(a, a + 0.25, out=(c, a))", "np.modf(a, out=(b, c))", "np.modf(a, b, c)", "np.modf(a, out=(a, None))",
+                 "np.modf(a[::-1], out=(a, c))", "np.modf(a[0], out=(b, c))", "np.modf(a)", "np.divmod(a, 0.3)"):  # fmt: skip
+        both(text, a, o, p)
+    for text in ("np.frexp(a, out=(b, c))", "np.frexp(a, b, c)", "np.frexp(a, out=(None, c))"):
+        both(text, a, o, i)
+        both(text, a, o.astype("f4"), i.astype("i8"))
+    both("np.frexp(a, out=(b, c))", a, np.zeros((2, 6)), np.zeros((2, 6), "i4"))
+
+
+def test_bad():
+    a = np.arange(6.0).reshape(2, 3)
+    for text in ("np.sum(a, where=a > 1, axis=5)", "np.max(a, where=a > 1)", "np.sum(a, where=np.ones((2, 2), np.bool_))", "np.sum(a[0], where=a > 1)",
+                 "np.sum(a, where=a)", "np.add(a, 1, out=a[:1], where=a > 1)", "np.modf(a, out=a)", "np.modf(a, out=(a,))",
+                 "np.modf(a, out=(a[0], a[1]))"):  # fmt: skip
+        assert isinstance(check(text, a), Exception), text
+    for text, what in (
+        ("np.add(a, 1, where=a > 1)", "without out=.*give out="),
+        ("np.add(a, 1, out=a, where=a)", "where must be of bool"),
+        ("np.frexp(a, out=(a, a > 1))", "cannot store"),
+        ("np.hypot.reduce(a, where=a > 1)", "no where="),
+        ("np.add(a, 1, out=a.astype(np.int8), where=a > 1)", "cannot store"),
+    ):
+        with pytest.raises(treadle.TypingError, match=f"(?s){what}"):
+            compiled(text)[1](a)
+    r = a.copy()
+    r.flags.writeable = False
+    for text in ("np.add(a, 1, out=a, where=a > 1)", "np.modf(a, out=(a, None))"):
+        with pytest.raises(treadle.TypingError, match="read-only|written to"):
+            compiled(text)[1](r)
+
+
+def test_ways_in():
+    rng = np.random.default_rng(1)
+    a, m = rng.random(200_000), rng.random(200_000) > 0.5
+
+    def f(a, m):
+        out = np.zeros(len(a))
+        np.multiply(a, 2, out=out, where=m)
+        return out, np.sum(a, where=m), a.mean(where=m), np.max(a, where=m, initial=0.0)
+
+    one = njit(f)
+
+    @njit(nogil=True, fastmath=True, boundscheck=False)
+    def calls(a, m):
+        return one(a, m)
+
+    for g in (one, calls, njit(parallel=True)(f)):
+        same(g(a, m), f(a, m), "ways in", rtol=1e-12)
