@@ -545,6 +545,59 @@ add(
     expected=in_bins,
     variants=jits(in_bins),
 )
+
+
+BODY = np.dtype([(name, "f8") for name in ("x", "y", "z", "mass")])
+
+
+def bodies(rng: np.random.Generator, full: bool) -> Arguments:
+    """Bodies as records, the same in arrays of their own, and room for a number of each."""
+    p = np.zeros(1_500 if full else 7, BODY)
+    for name in BODY.names:
+        p[name] = rng.random(len(p))
+    return p, *(place(p[name]) for name in BODY.names), np.empty(len(p))
+
+
+def potentials_of_records(p, x, y, z, mass, out):
+    for i in range(len(p)):
+        s = 0.0
+        for j in range(len(p)):
+            dx = p[j].x - p[i].x
+            dy = p[j].y - p[i].y
+            dz = p[j].z - p[i].z
+            s += p[j].mass / math.sqrt(dx * dx + dy * dy + dz * dz + 0.01)
+        out[i] = s
+    return out
+
+
+def potentials_of_arrays(p, x, y, z, mass, out):
+    for i in range(len(x)):
+        s = 0.0
+        for j in range(len(x)):
+            dx = x[j] - x[i]
+            dy = y[j] - y[i]
+            dz = z[j] - z[i]
+            s += mass[j] / math.sqrt(dx * dx + dy * dy + dz * dz + 0.01)
+        out[i] = s
+    return out
+
+
+def potentials(p, x, y, z, mass, out):
+    d2 = sum((a[None, :] - a[:, None]) ** 2 for a in (x, y, z)) + 0.01
+    return (mass / np.sqrt(d2)).sum(axis=1)
+
+
+add(
+    "n-body of records",
+    inputs=bodies,
+    expected=potentials,
+    variants={
+        "treadle": jits(potentials_of_records)["treadle"],
+        "arrays": jits(potentials_of_arrays)["treadle"],
+        "numba": jits(potentials_of_records)["numba"],
+    },
+    rtol=1e-12,
+)
 add(
     "row norms",
     inputs=lambda rng, full: tuple(place(rng.random((200_000 if full else 7, 16))) for _ in range(2)),

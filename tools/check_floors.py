@@ -83,6 +83,8 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lib_advise_container": "what cannot be iterated cannot be indexed either",
         "tr_lib_fancy_get": "an index that is an array",
         "tr_lib_fancy_set": "an index that is an array",
+        "tr_em_copy": "arguments whose items are not aligned, for functions that read them alone",
+        "tr_lib_field": "what attributes of records are",
         "tr_fam_as_array": "tuples and ranges where an array belongs",
         "tr_fam_stack": "nested tuples where an array belongs",
     },

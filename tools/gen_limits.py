@@ -47,7 +47,7 @@ KINDS = (
         "floats, or Python outside of the compiled function. Constants are exact",
     ),
     (
-        "Arrays of dates, records, strings, objects and `longdouble`; masked arrays",
+        "Arrays of dates, strings, objects and `longdouble`, and such fields of records; masked arrays",
         "`.view(np.int64)`; the fields one by one; `.astype(np.float64)`; `.data` and `.mask` apart",
     ),
     (

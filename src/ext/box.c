@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ext/ntclass.h"
+#include "ext/record.h"
 
 typedef struct tr_memobj {
     PyObject_HEAD
@@ -133,7 +134,7 @@ typedef struct parts {
 static void read_array(const tr_ty *ty, const tr_slot **at, parts *p) {
     const tr_slot *s = *at;
     unsigned nd = ty->ndim;
-    npy_intp step = (npy_intp)tr_ty_size(ty->elem);
+    npy_intp step = (npy_intp)tr_ty_unit(ty);
     p->owner = (s++)->p;
     p->data = (s++)->p;
     for (unsigned d = 0; d < nd; d++)
@@ -156,10 +157,9 @@ static const int npy_num[TR_TY__SCALARS] = {
     NPY_UINT32, NPY_UINT64, NPY_FLOAT16, NPY_FLOAT32, NPY_FLOAT64, NPY_COMPLEX64, NPY_COMPLEX128};
 
 /* `a` is just what the parts say. Strides of axes of length 1 mean nothing. */
-static bool same_array(PyArrayObject *a, const tr_ty *ty, const parts *p) {
+static bool same_array(tr_state *st, PyArrayObject *a, const tr_ty *ty, const parts *p) {
     if (PyArray_DATA(a) != p->data || PyArray_NDIM(a) != ty->ndim ||
-        (unsigned)PyArray_TYPE(a) >= sizeof tr_value_npy_kind ||
-        tr_value_npy_kind[PyArray_TYPE(a)] != ty->elem->kind)
+        !tr_record_has_items(st, PyArray_DESCR(a), ty->elem))
         return false;
     bool empty = PyArray_SIZE(a) == 0; /* its strides mean nothing */
     for (unsigned d = 0; d < ty->ndim; d++)
@@ -195,7 +195,7 @@ static PyObject *array_base(const tr_boxer *b, const parts *p, bool *writable) {
     PyObject *o;
     if (owner & 1u) {
         o = (PyObject *)(owner & ~(uintptr_t)1);
-        *writable = PyArray_ISWRITEABLE((PyArrayObject *)o);
+        *writable = PyArray_Check(o) ? PyArray_ISWRITEABLE((PyArrayObject *)o) : tr_record_is_writable(o);
         return Py_NewRef(o);
     }
     if (!owner) {
@@ -223,11 +223,13 @@ static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     if (!base)
         return NULL;
     if (PyArray_Check(base) && (writable || ty->readonly || !p.owner) &&
-        same_array((PyArrayObject *)base, ty, &p))
+        same_array(b->st, (PyArrayObject *)base, ty, &p))
         return base;
-    PyObject *a =
-        PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(npy_num[ty->elem->kind]), ty->ndim, p.shape,
-                             p.strides, p.data, writable && !ty->readonly ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    PyArray_Descr *d = tr_ty_is_scalar(ty->elem) ? PyArray_DescrFromType(npy_num[ty->elem->kind])
+                                                 : tr_record_dtype(b->st, ty->elem);
+    PyObject *a = d ? PyArray_NewFromDescr(&PyArray_Type, d, ty->ndim, p.shape, p.strides, p.data,
+                                           writable && !ty->readonly ? NPY_ARRAY_WRITEABLE : 0, NULL)
+                    : NULL;
     if (!a) {
         Py_DECREF(base);
         return NULL;
@@ -235,6 +237,26 @@ static PyObject *box_array(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     if (PyArray_SetBaseObject((PyArrayObject *)a, base) < 0) /* steals base, also on failure */
         Py_CLEAR(a);
     return a;
+}
+
+static PyObject *box_records(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    return box_array(b, ty->items[0], at);
+}
+
+/* NumPy's scalar, a view of the memory that the record lies in. */
+static PyObject *box_record(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    uintptr_t owner = (uintptr_t)(*at)[0].p;
+    PyObject *o = (PyObject *)(owner & ~(uintptr_t)1);
+    if ((owner & 1u) && PyArray_IsScalar(o, Void) && ((PyVoidScalarObject *)o)->obval == (*at)[1].p &&
+        tr_record_has_items(b->st, ((PyVoidScalarObject *)o)->descr, ty->items[0]->elem)) {
+        *at += 2;
+        return Py_NewRef(o);
+    }
+    PyObject *a = box_array(b, ty->items[0], at);
+    PyObject *r =
+        a ? PyArray_Scalar(PyArray_DATA((PyArrayObject *)a), PyArray_DESCR((PyArrayObject *)a), a) : NULL;
+    Py_XDECREF(a);
+    return r;
 }
 
 /* --- tuples and the rest --- */

@@ -7,6 +7,7 @@
 #include "ext/freeze.h"
 
 #include "ext/compat.h"
+#include "ext/record.h"
 #include "ext/value.h"
 #include "front/front.h"
 #include "lib/em.h"
@@ -319,8 +320,17 @@ static const tr_ty *type_of_descr(tr_frozen *z, PyArray_Descr *d) {
     return tr_ty_scalar(z->ctx->types, (tr_tyk)tr_value_npy_kind[num]);
 }
 
+/* A structured dtype's, too. */
+static const tr_ty *item_type(tr_frozen *z, PyArray_Descr *d) {
+    const char *why;
+    const tr_ty *ty =
+        d->type_num == NPY_VOID ? tr_record_struct(z->ctx->types, d, &why) : type_of_descr(z, d);
+    PyErr_Clear();
+    return ty;
+}
+
 static tr_obj *freeze_dtype(tr_frozen *z, PyObject *o, PyArray_Descr *d) {
-    const tr_ty *ty = type_of_descr(z, d);
+    const tr_ty *ty = item_type(z, d);
     if (!ty)
         return opaque(z, o);
     tr_obj *r = new_obj(z, TR_OBJ_TYPE, o, tr_ty_user(arena(z), ty));
@@ -402,7 +412,7 @@ static void bind_symbol(tr_frozen *z, const char *name, void *addr) {
  * */
 static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     PyArrayObject *a = (PyArrayObject *)o;
-    const tr_ty *elem = type_of_descr(z, PyArray_DESCR(a));
+    const tr_ty *elem = item_type(z, PyArray_DESCR(a));
     if (!elem || PyArray_NDIM(a) > TR_MAX_NDIM) {
         PyArray_Descr *d = PyArray_DESCR(a);
         return new_obj(z, TR_OBJ_OPAQUE, o,

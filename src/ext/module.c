@@ -232,7 +232,9 @@ static bool find_numpy_classes(tr_state *st) {
     st->np_ufunc = np ? (PyTypeObject *)PyObject_GetAttrString(np, "ufunc") : NULL;
     st->np_memmap = st->np_ufunc ? (PyTypeObject *)PyObject_GetAttrString(np, "memmap") : NULL;
     Py_XDECREF(np);
-    return st->np_memmap != NULL;
+    st->np_recarray = st->np_memmap ? (PyTypeObject *)PyObject_GetAttrString(np, "recarray") : NULL;
+    st->dtypes = PyDict_New();
+    return st->np_recarray && st->dtypes;
 }
 
 /* TREADLE_DUMP and its kin. A mistake in them is told, and does not stop the import. */
@@ -329,6 +331,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->launch_stage);
     Py_VISIT(st->np_ufunc);
     Py_VISIT(st->np_memmap);
+    Py_VISIT(st->np_recarray);
+    Py_VISIT(st->dtypes);
     int r = tr_builtin_map_visit(&st->freeze.builtins, visit, arg);
     if (!r)
         r = tr_ntclass_visit(st, visit, arg);
@@ -347,6 +351,8 @@ static int module_clear(PyObject *module) {
     tr_ntclass_clear(st);
     Py_CLEAR(st->np_ufunc);
     Py_CLEAR(st->np_memmap);
+    Py_CLEAR(st->np_recarray);
+    Py_CLEAR(st->dtypes);
     Py_CLEAR(st->type_type);
     Py_CLEAR(st->sig_type);
     Py_CLEAR(st->fn_type);

@@ -48,7 +48,8 @@ typedef struct tr_state {
     struct tr_ntclass *ntclasses; /* classes of named tuples: ntclass.h */
     uint32_t nntclasses;
     PyTypeObject *np_scalar[TR_NPTYPES];
-    PyTypeObject *np_ufunc, *np_memmap;
+    PyTypeObject *np_ufunc, *np_memmap, *np_recarray;
+    PyObject *dtypes;       /* of STRUCTs, by address: ext/record.c */
     vectorcallfunc np_call; /* of NumPy's ufuncs */
     tr_host host;
     tr_freeze_host freeze;

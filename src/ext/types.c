@@ -6,6 +6,7 @@
 
 #include "ext/compat.h"
 #include "ext/ntclass.h"
+#include "ext/record.h"
 
 static tr_typeobj *as_type(tr_state *st, PyObject *o) {
     return Py_IS_TYPE(o, st->type_type) ? (tr_typeobj *)o : NULL;
@@ -137,7 +138,13 @@ static const tr_ty *from_dtype(tr_state *st, PyObject *o) {
     unsigned num = (unsigned)d->type_num;
     if (num < sizeof tr_value_npy_kind && tr_value_npy_kind[num] != 255 && d->byteorder != '>')
         return tr_ty_scalar(st->types, tr_value_npy_kind[num]);
-    PyErr_Format(PyExc_TypeError, "dtype %R has no Treadle type", o);
+    const char *why = NULL;
+    const tr_ty *s = num == NPY_VOID ? tr_record_struct(st->types, d, &why) : NULL;
+    if (s)
+        return tr_ty_record(st->types, s, false, false);
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "dtype %R has no Treadle type%s%s", o, why ? ": it is of " : "",
+                     why ? why : "");
     return NULL;
 }
 
@@ -270,7 +277,8 @@ static PyObject *type_subscript(PyObject *self, PyObject *key) {
     bool many = PyTuple_Check(key);
     Py_ssize_t nd = many ? PyTuple_GET_SIZE(key) : 1;
     tr_layout layout = TR_LAYOUT_ANY;
-    if (!t->ty || !tr_ty_is_scalar(t->ty))
+    bool records = t->ty && tr_ty_is(t->ty, TR_TY_RECORD);
+    if (!t->ty || (!tr_ty_is_scalar(t->ty) && !records))
         return PyErr_Format(PyExc_TypeError, "arrays of %R are not compiled", self);
     if (nd < 1 || nd > TR_MAX_NDIM)
         return PyErr_Format(PyExc_TypeError, "an array type has 1 to %d axes, not %zd", (int)TR_MAX_NDIM, nd);
@@ -281,7 +289,9 @@ static PyObject *type_subscript(PyObject *self, PyObject *key) {
         if (step == 1)
             layout = i == nd - 1 ? TR_LAYOUT_C : TR_LAYOUT_F;
     }
-    return tr_types_object(st, tr_ty_array(st->types, t->ty, (unsigned)nd, layout, false));
+    const tr_ty *a =
+        tr_ty_array(st->types, records ? t->ty->items[0]->elem : t->ty, (unsigned)nd, layout, false);
+    return tr_types_object(st, records ? tr_ty_records(st->types, a, false) : a);
 }
 
 /* int32(x) of a value that is no type: the value converted, as NumPy converts it. */
@@ -372,34 +382,42 @@ static PyObject *get_name(PyObject *self, void *unused) {
     return type_repr(self);
 }
 
+/* The array that the type is of, or NULL; records are in one. */
+static const tr_ty *array_of(PyObject *self) {
+    const tr_ty *ty = ((tr_typeobj *)self)->ty;
+    return ty && tr_ty_is(ty, TR_TY_RECORDS) ? ty->items[0] : ty && tr_ty_is(ty, TR_TY_ARRAY) ? ty : NULL;
+}
+
 static PyObject *get_dtype(PyObject *self, void *unused) {
     (void)unused;
-    const tr_ty *ty = ((tr_typeobj *)self)->ty;
-    if (!ty || !tr_ty_is(ty, TR_TY_ARRAY)) {
+    tr_state *st = tr_ext_state_of(self);
+    const tr_ty *a = array_of(self);
+    if (!a) {
         PyErr_Format(PyExc_AttributeError, "%R is no array type", self);
         return NULL;
     }
-    return tr_types_object(tr_ext_state_of(self), ty->elem);
+    return tr_types_object(st,
+                           tr_ty_is_records(a) ? tr_ty_record(st->types, a->elem, false, false) : a->elem);
 }
 
 static PyObject *get_ndim(PyObject *self, void *unused) {
     (void)unused;
-    const tr_ty *ty = ((tr_typeobj *)self)->ty;
-    return PyLong_FromLong(ty && tr_ty_is(ty, TR_TY_ARRAY) ? ty->ndim : 0);
+    const tr_ty *a = array_of(self);
+    return PyLong_FromLong(a ? a->ndim : 0);
 }
 
 static PyObject *get_layout(PyObject *self, void *unused) {
     (void)unused;
-    const tr_ty *ty = ((tr_typeobj *)self)->ty;
-    if (!ty || !tr_ty_is(ty, TR_TY_ARRAY))
+    const tr_ty *a = array_of(self);
+    if (!a)
         Py_RETURN_NONE;
-    return PyUnicode_FromStringAndSize(&"CFA"[ty->layout], 1);
+    return PyUnicode_FromStringAndSize(&"CFA"[a->layout], 1);
 }
 
 static PyObject *get_mutable(PyObject *self, void *unused) {
     (void)unused;
-    const tr_ty *ty = ((tr_typeobj *)self)->ty;
-    return PyBool_FromLong(ty && tr_ty_is(ty, TR_TY_ARRAY) && !ty->readonly);
+    const tr_ty *a = array_of(self);
+    return PyBool_FromLong(a && !a->readonly);
 }
 
 static PyObject *get_bitwidth(PyObject *self, void *unused) {

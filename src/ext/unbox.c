@@ -175,9 +175,9 @@ bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, con
     for (unsigned d = 0; d < nd; d++)
         (s++)->i = dims[d];
     if (ty->layout == TR_LAYOUT_ANY) {
-        unsigned size = tr_ty_size(ty->elem);
+        unsigned size = tr_ty_unit(ty);
         for (unsigned d = 0; d < nd; d++) {
-            if (strides[d] & (npy_intp)(size - 1)) { /* sizes are powers of two */
+            if (strides[d] % (npy_intp)size) {
                 PyErr_Format(PyExc_TypeError,
                              "%s(): argument '%s' is an array whose stride of %zd bytes on axis %u is no "
                              "multiple of its item "
@@ -246,6 +246,20 @@ static bool unbox_tuple(tr_state *st, PyObject *o, const tr_ty *ty, const char *
     return true;
 }
 
+static bool unbox_records(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                          tr_slot **at) {
+    return unbox_array(st, o, ty->items[0], fn, arg, at);
+}
+
+/* NumPy's scalar: it has its own memory, or is a view of an array's. */
+static bool unbox_record(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                         tr_slot **at) {
+    (void)st, (void)ty, (void)fn, (void)arg;
+    (*at)++->p = (void *)((uintptr_t)o | 1u);
+    (*at)++->p = ((PyVoidScalarObject *)o)->obval;
+    return true;
+}
+
 /* None and constants have no parts. */
 static bool unbox_nothing(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
                           tr_slot **at) {
@@ -282,8 +296,9 @@ static int array_cost(PyObject *o, const tr_argk *k, const tr_ty *ty) {
     int flags = PyArray_FLAGS((PyArrayObject *)o);
     unsigned layouts = (flags & NPY_ARRAY_C_CONTIGUOUS ? 1u << TR_LAYOUT_C : 0) |
                        (flags & NPY_ARRAY_F_CONTIGUOUS ? 1u << TR_LAYOUT_F : 0);
-    tr_arrk from = {tr_key_tyk(k->key), tr_key_ndim(k->key), tr_key_layout(k->key), layouts,
-                    (k->key & TR_KEY_RO) != 0};
+    tr_arrk from = {tr_key_tyk(k->key),        tr_key_ndim(k->key),
+                    tr_key_layout(k->key),     layouts,
+                    (k->key & TR_KEY_RO) != 0, false};
     return tr_ty_accept_array(&from, ty);
 }
 
@@ -311,6 +326,8 @@ int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty) 
         }
         return total;
     case TR_K_NONE: return tr_ty_is(ty, TR_TY_NONE) ? 0 : -1;
+    case TR_K_RECORDS:
+    case TR_K_RECORD: return tr_ty_accept(tr_argk_type(st->types, k, NULL, NULL), ty);
     default: return !tr_argk_has_const(k) && tr_argk_type(st->types, k, NULL, NULL) == ty ? 0 : -1;
     }
 }

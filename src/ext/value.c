@@ -6,6 +6,7 @@
 
 #include "ext/compat.h"
 #include "ext/ntclass.h"
+#include "ext/record.h"
 
 const uint8_t tr_value_npy_kind[24] = {
     [NPY_BOOL] = TR_TY_BOOL,    [NPY_BYTE] = TR_TY_I8,       [NPY_UBYTE] = TR_TY_U8,
@@ -30,7 +31,7 @@ static bool array_overrides(tr_state *st, PyObject *o) {
                                         "__getitem__"};
     unsigned n = sizeof names / sizeof *names;
     bool differs = false;
-    if (Py_IS_TYPE(o, st->np_memmap) || Py_IS_TYPE(o, st->remote_type))
+    if (Py_IS_TYPE(o, st->np_memmap) || Py_IS_TYPE(o, st->np_recarray) || Py_IS_TYPE(o, st->remote_type))
         return false;
     for (unsigned i = 0; i < n && !differs; i++) {
         PyObject *mine = PyObject_GetAttrString((PyObject *)Py_TYPE(o), names[i]);
@@ -101,6 +102,10 @@ static bool is_ident(tr_state *st, PyObject *o) {
            Py_IS_TYPE(o, st->fn_type) || Py_IS_TYPE(o, st->type_type) || PyObject_TypeCheck(o, st->np_ufunc);
 }
 
+static uint32_t array_key(PyArrayObject *a) {
+    return PyArray_TYPE(a) == NPY_VOID ? tr_record_array_key(a) : tr_value_array_key(a);
+}
+
 uint32_t tr_value_key(tr_state *st, PyObject *o) {
     PyTypeObject *t = Py_TYPE(o);
     if (t == &PyFloat_Type)
@@ -108,7 +113,7 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
     if (t == &PyLong_Type)
         return TR_K_INT;
     if (t == &PyArray_Type)
-        return tr_value_array_key((PyArrayObject *)o);
+        return array_key((PyArrayObject *)o);
     if (t == &PyBool_Type)
         return TR_K_BOOL;
     if (o == Py_None)
@@ -120,7 +125,9 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
     if (t == &PyUnicode_Type)
         return TR_K_STR;
     if (PyArray_Check(o))
-        return array_overrides(st, o) ? TR_K_OTHER : tr_value_array_key((PyArrayObject *)o);
+        return array_overrides(st, o) ? TR_K_OTHER : array_key((PyArrayObject *)o);
+    if (PyArray_IsScalar(o, Void))
+        return tr_record_scalar_key(o);
     uint32_t key = scalar_key(st, o);
     if (key != TR_K_OTHER)
         return key;
@@ -148,6 +155,7 @@ void tr_argk_clear(tr_argk *k) {
 bool tr_argk_copy(const tr_argk *from, tr_argk *to) {
     *to = (tr_argk){.key = from->key,
                     .value = Py_XNewRef(from->value),
+                    .fields = from->fields,
                     .serial = from->serial,
                     .weak = from->weak,
                     .id = from->id};
@@ -221,6 +229,8 @@ static bool same_dtype(const PyArray_Descr *a, const PyArray_Descr *b) {
 static bool same_value(const tr_argk *a, const tr_argk *b) {
     switch (tr_key_kind(a->key)) {
     case TR_K_STR: return PyUnicode_Compare(a->value, b->value) == 0;
+    case TR_K_RECORDS:
+    case TR_K_RECORD: return a->fields == b->fields;
     case TR_K_DTYPE: return same_dtype((PyArray_Descr *)a->value, (PyArray_Descr *)b->value);
     default: return a->weak ? !b->weak && tr_argk_is(a, b->value) : tr_argk_is(b, a->value);
     }
@@ -230,6 +240,8 @@ static bool same_value(const tr_argk *a, const tr_argk *b) {
 static bool stands_for(const tr_argk *k, PyObject *o) {
     switch (tr_key_kind(k->key)) {
     case TR_K_STR: return k->value == o || PyUnicode_Compare(k->value, o) == 0;
+    case TR_K_RECORDS:
+    case TR_K_RECORD: return tr_record_stands_for(k, o);
     case TR_K_DTYPE: return PyArray_EquivTypes((PyArray_Descr *)k->value, (PyArray_Descr *)o);
     default: return tr_argk_is(k, o);
     }
@@ -284,14 +296,20 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
 
 /* --- refusals --- */
 
-static const char *refused_dtype(PyArray_Descr *d, const char **hint) {
+static const char *refused_dtype(tr_state *st, PyArray_Descr *d, const char **hint) {
     switch (d->type_num) {
     case NPY_LONGDOUBLE: *hint = "convert it with .astype(np.float64)"; return "longdouble";
     case NPY_CLONGDOUBLE: *hint = "convert it with .astype(np.complex128)"; return "clongdouble";
     case NPY_OBJECT: *hint = "convert it to a numeric dtype with .astype(...)"; return "object";
     case NPY_STRING:
     case NPY_UNICODE: *hint = "only numeric arrays can be passed"; return "str";
-    case NPY_VOID: *hint = "pass its fields one by one, as they are: a['x'], a['y']"; return "record";
+    case NPY_VOID: {
+        const char *why = NULL;
+        tr_record_struct(st->types, d, &why);
+        PyErr_Clear();
+        *hint = "pass those of its fields that are numbers one by one: a['x'], a['y']";
+        return why ? why : "records";
+    }
     case NPY_DATETIME:
     case NPY_TIMEDELTA:
         *hint = "pass it as integers with .view(np.int64)";
@@ -302,10 +320,10 @@ static const char *refused_dtype(PyArray_Descr *d, const char **hint) {
     }
 }
 
-static void describe_array(PyArrayObject *a, char *what, size_t n, const char **hint) {
+static void describe_array(tr_state *st, PyArrayObject *a, char *what, size_t n, const char **hint) {
     PyArray_Descr *d = PyArray_DESCR(a);
     if ((unsigned)d->type_num >= sizeof tr_value_npy_kind || tr_value_npy_kind[d->type_num] == 255) {
-        snprintf(what, n, "an array of %s", refused_dtype(d, hint));
+        snprintf(what, n, "an array of %s", refused_dtype(st, d, hint));
     } else if (d->byteorder == '>') {
         snprintf(what, n, "an array in big-endian byte order");
         *hint = "convert it with a.astype(a.dtype.newbyteorder('='))";
@@ -322,10 +340,10 @@ static void describe_array(PyArrayObject *a, char *what, size_t n, const char **
     }
 }
 
-static void describe(PyObject *o, char *what, size_t n, const char **hint) {
+static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char **hint) {
     *hint = "pass numbers, NumPy arrays, tuples of these, None, strings or functions";
     if (PyArray_Check(o)) {
-        describe_array((PyArrayObject *)o, what, n, hint);
+        describe_array(st, (PyArrayObject *)o, what, n, hint);
         return;
     }
     snprintf(what, n, "a value of type %.200s", Py_TYPE(o)->tp_name);
@@ -378,7 +396,7 @@ static size_t write_path(const step *at, char *to, size_t room) {
 static bool refuse(const reading *r, PyObject *o, const step *at) {
     char what[256], path[256] = "";
     const char *hint;
-    describe(o, what, sizeof what, &hint);
+    describe(r->st, o, what, sizeof what, &hint);
     write_path(at, path, sizeof path);
     if (r->fn)
         PyErr_Format(PyExc_TypeError,
@@ -408,6 +426,13 @@ static bool pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
         return refuse(r, o, at);
     if (kind < TR_K_DEEP)
         return true;
+    if (kind == TR_K_RECORDS || kind == TR_K_RECORD) {
+        const char *why;
+        if (!(k->fields = tr_record_struct(st->types, tr_record_descr(o), &why)))
+            return PyErr_Occurred() ? false : refuse(r, o, at);
+        k->value = Py_NewRef((PyObject *)tr_record_descr(o));
+        return true;
+    }
     if (kind > TR_K_NTUPLE) {
         k->value = Py_NewRef(o);
         return true;
@@ -473,6 +498,13 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_ARRAY:
         return tr_ty_array(t, tr_ty_scalar(t, tr_key_tyk(k->key)), tr_key_ndim(k->key), tr_key_layout(k->key),
                            (k->key & TR_KEY_RO) != 0);
+    case TR_K_RECORD:
+        return tr_ty_record(t, k->fields, (k->key & TR_KEY_RO) != 0, (k->key & TR_KEY_PACKED) != 0);
+    case TR_K_RECORDS:
+        return tr_ty_records(t,
+                             tr_ty_array_as(t, k->fields, tr_key_ndim(k->key), tr_key_layout(k->key),
+                                            (k->key & TR_KEY_RO) != 0, (k->key & TR_KEY_PACKED) != 0),
+                             false);
     case TR_K_RANGE: return tr_ty_range(t, i64, (k->key >> 8) & 1u ? TR_RANGE_STEP1 : 0u);
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,

@@ -5,7 +5,7 @@
  * function, dtype or class is a constant of the specialisation: its value is part of the pattern.
  *
  * Key layout: bits 0-7 kind; SCALAR and ARRAY: 8-15 tr_tyk; ARRAY: 16-23 rank, 24 C-contiguous, 25
- * F-contiguous, 26 read-only; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start, stop, step are
+ * F-contiguous, 26 read-only; RECORDS and RECORD: from 16 on the same, and 27 where items are not aligned; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start, stop, step are
  * None; RANGE: 8 step is 1. */
 #ifndef TR_EXT_VALUE_H
 #define TR_EXT_VALUE_H
@@ -28,9 +28,11 @@ enum {
     TR_K_NTUPLE, /* value: its class */
     TR_K_STR,
     TR_K_DTYPE,
-    TR_K_IDENT /* function, class, builtin: the very object */
+    TR_K_IDENT,   /* function, class, builtin: the very object */
+    TR_K_RECORDS, /* array of a structured dtype. value: the dtype */
+    TR_K_RECORD   /* NumPy scalar of one */
 };
-enum { TR_KEY_C = 1 << 24, TR_KEY_F = 1 << 25, TR_KEY_RO = 1 << 26 };
+enum { TR_KEY_C = 1 << 24, TR_KEY_F = 1 << 25, TR_KEY_RO = 1 << 26, TR_KEY_PACKED = 1 << 27 };
 
 static inline unsigned tr_key_kind(uint32_t key) {
     return key & 0xffu;
@@ -48,7 +50,8 @@ static inline tr_layout tr_key_layout(uint32_t key) {
 typedef struct tr_argk {
     uint32_t key, n;
     struct tr_argk *items; /* of a tuple: n */
-    PyObject *value;       /* strong: the constant, or a named tuple's class */
+    PyObject *value;       /* strong: the constant, a named tuple's class, or a structured dtype */
+    const tr_ty *fields;   /* RECORDS, RECORD: the STRUCT that the dtype is */
     uint32_t serial;       /* of that class: ntclass.h */
     bool weak;             /* value is a weak reference to the constant: */
     const void *id;        /* its address */

@@ -283,6 +283,11 @@ static void store_item(tr_ssa *s) {
     emit(s, TR_OP_SETITEM, 3, args);
 }
 
+static void store_attr(tr_ssa *s, uint32_t name) {
+    tr_val *x = pop_n(s, 2), args[2] = {x[1], x[0]}, v = emit(s, TR_OP_SETATTR, 2, args);
+    tr_at(s->ir, v)->imm.s = s->c->names[name];
+}
+
 static void build_slice(tr_ssa *s, uint32_t n) {
     tr_val *x = pop_n(s, n), args[3] = {x[0], x[1], n == 3 ? x[2] : none(s)};
     push(s, emit(s, TR_OP_BUILDSLICE, 3, args));
@@ -677,6 +682,7 @@ void tr_front_exec(tr_ssa *s, const tr_bc *i) {
     case TR_N_DEL: unassign(s, arg); break;
     case TR_N_GLOBAL: load_global(s, arg); break;
     case TR_N_ATTR: load_attr(s, arg); break;
+    case TR_N_STOREATTR: store_attr(s, arg); break;
     case TR_N_PUSHNULL: push(s, TR_NULLVAL); break;
     case TR_N_POP: s->depth--; break;
     case TR_N_COPY: push(s, value_at(s, s->depth - arg)); break;

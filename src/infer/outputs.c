@@ -36,6 +36,7 @@ static void reach(search *s, tr_val v) {
 static bool may_store(search *s, tr_val v, const tr_ins *in, uint32_t i) {
     switch ((tr_op)in->op) {
     case TR_OP_SETITEM:
+    case TR_OP_SETATTR:
     case TR_OP_INPLACE: return i == 0;
     case TR_OP_GETATTR:
         if (!is_plain_attr(in->imm.s))

@@ -143,6 +143,14 @@ static bool is_put_back(const tr_fn *f, const tr_ins *in) {
            same_index(f, read->args[1], in->args[1]);
 }
 
+static bool is_put_back_attr(const tr_fn *f, const tr_ins *in) {
+    const tr_ins *changed = tr_at(f, in->args[1]);
+    if (changed->op != TR_OP_INPLACE)
+        return false;
+    const tr_ins *read = tr_at(f, changed->args[0]);
+    return read->op == TR_OP_GETATTR && read->args[0] == in->args[0] && strcmp(read->imm.s, in->imm.s) == 0;
+}
+
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_tv *out) {
     const tr_ins *in = tr_at(src, v);
     assert(!tr_ins_ends(in));
@@ -150,6 +158,7 @@ bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_
     *out = (tr_tv){tr_ty_none(e->types), TR_NOVAL};
     switch ((tr_op)in->op) {
     case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;
+    case TR_OP_SETATTR: return tr_em_setattr(e, a[0], in->imm.s, a[1], is_put_back_attr(src, in));
     case TR_OP_GETATTR: return tr_em_getattr(e, a[0], in->imm.s, out);
     case TR_OP_GETITEM: return tr_em_getitem(e, a[0], a[1], out);
     case TR_OP_SETITEM: return tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));

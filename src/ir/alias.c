@@ -180,9 +180,16 @@ bool tr_sources_share(const tr_fn *f, const uint8_t *a, const uint8_t *b) {
 
 /* --- two values that are used in one block --- */
 
+/* What an array is an item of, of an item of. */
+static tr_val holder(const tr_fn *f, tr_val v) {
+    while (tr_at(f, v)->op == TR_OP_EXTRACT)
+        v = tr_at(f, v)->args[0];
+    return v;
+}
+
 /* An array that was there before the block began, or that the block makes: what a call gives might be any of them. */
 static bool has_origin(const tr_fn *f, tr_val root, tr_bid b) {
-    const tr_ins *in = tr_at(f, root);
+    const tr_ins *in = tr_at(f, holder(f, root));
     return in->op == TR_OP_ALLOC || in->op == TR_OP_PARAM || in->op == TR_OP_CONSTARR || in->blk != b;
 }
 
@@ -190,7 +197,8 @@ static bool has_origin(const tr_fn *f, tr_val root, tr_bid b) {
 static bool is_apart_from(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {
     const tr_ins *iy = tr_at(f, y);
     return tr_array_is_fresh(f, x) &&
-           (tr_at(f, x)->blk == b ? has_origin(f, y, b) : iy->op == TR_OP_ALLOC || is_entry_param(f, y));
+           (tr_at(f, x)->blk == b ? has_origin(f, y, b)
+                                  : iy->op == TR_OP_ALLOC || is_entry_param(f, holder(f, y)));
 }
 
 bool tr_arrays_distinct(const tr_fn *f, tr_val x, tr_val y, tr_bid b) {

@@ -109,7 +109,7 @@ static void *element(const tr_ty *t, const tr_slot *a, const int64_t *idx) {
             return NULL;
         off += idx[k] * stride(t, a, k);
     }
-    return a[1].p ? (char *)a[1].p + off * (int64_t)tr_ty_size(t->elem) : NULL;
+    return a[1].p ? (char *)a[1].p + off * (int64_t)tr_ty_unit(t) : NULL;
 }
 
 /* The same for an input of a pattern, whose axes of extent 1 repeat. */
@@ -141,7 +141,7 @@ static void view(run *r, const tr_ins *i, tr_slot *out) {
     for (uint32_t k = 0; k < nbase; k++)
         off += times(arg(r, i, 1 + k)->i, stride(from, base, k));
     out[0] = base[0];
-    out[1].p = (char *)base[1].p + times(off, tr_ty_size(t->elem));
+    out[1].p = (char *)base[1].p + times(off, tr_ty_unit(t));
     for (uint32_t k = 0; k < n; k++) {
         int of = tr_view_axis(i, k);
         out[2 + k].i = arg(r, i, 1 + nbase + k)->i;
@@ -154,18 +154,36 @@ static void view(run *r, const tr_ins *i, tr_slot *out) {
 static void restride(run *r, const tr_ins *i, tr_slot *out) {
     const tr_slot *base = arg(r, i, 0);
     out[0] = base[0];
-    out[1].p = (char *)base[1].p + arg(r, i, 1)->i * (int64_t)tr_ty_size(i->ty->elem);
+    out[1].p = (char *)base[1].p + arg(r, i, 1)->i * (int64_t)tr_ty_unit(i->ty);
     for (uint32_t k = 2; k < i->nargs; k++)
         out[k].i = arg(r, i, k)->i;
 }
 
+static void field(run *r, const tr_ins *i, tr_slot *out) {
+    const tr_slot *base = arg(r, i, 0);
+    const tr_ty *from = arg_type(r, i, 0), *s = from->elem, *t = i->ty;
+    bool one = (uint64_t)i->imm.i < s->n;
+    int64_t unit = tr_ty_unit(t), by = tr_ty_size(t->elem) / unit;
+    out[0] = base[0];
+    out[1].p = (char *)base[1].p + (one ? tr_ty_field(s, (uint32_t)i->imm.i).offset : 0);
+    for (uint32_t k = 0; k < t->ndim; k++)
+        out[2 + k].i = arg(r, i, 1 + k)->i;
+    for (uint32_t k = t->ndim; k-- > 0 && t->layout == TR_LAYOUT_ANY;)
+        if (k < from->ndim) {
+            out[2 + t->ndim + k].i = times(stride(from, base, k), tr_ty_unit(from) / unit);
+        } else {
+            out[2 + t->ndim + k].i = by;
+            by *= out[2 + k].i;
+        }
+}
+
 /* First and last address that an array spans; false when it is empty. */
 static bool span(const tr_ty *t, const tr_slot *a, char **lo, char **hi) {
-    int64_t size = tr_ty_size(t->elem);
+    int64_t size = tr_ty_size(t->elem), unit = tr_ty_unit(t);
     *lo = a[1].p;
     *hi = *lo + size;
     for (unsigned k = 0; k < t->ndim; k++) {
-        int64_t far = (dim(a, k) - 1) * stride(t, a, k) * size;
+        int64_t far = (dim(a, k) - 1) * stride(t, a, k) * unit;
         if (dim(a, k) <= 0)
             return false;
         if (far < 0)
@@ -176,10 +194,30 @@ static bool span(const tr_ty *t, const tr_slot *a, char **lo, char **hi) {
     return true;
 }
 
+/* Items of two arrays of one axis that lie side by side, as far apart in one as in the other: columns, fields of records. */
+static bool side_by_side(run *r, const tr_ins *i) {
+    const tr_slot *a[2];
+    int64_t by[2], size[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        const tr_ty *t = arg_type(r, i, k);
+        if (t->ndim != 1 || t->layout != TR_LAYOUT_ANY)
+            return false;
+        a[k] = arg(r, i, k);
+        by[k] = times(stride(t, a[k], 0), tr_ty_unit(t));
+        size[k] = tr_ty_size(t->elem);
+    }
+    int64_t step = by[0] < 0 ? -by[0] : by[0];
+    if (!step || by[0] != by[1])
+        return false;
+    int64_t far = (a[1][1].i - a[0][1].i) % step;
+    far += far < 0 ? step : 0;
+    return far >= size[0] && far + size[1] <= step;
+}
+
 static bool overlap(run *r, const tr_ins *i) {
     char *a, *b, *c, *d;
     return span(arg_type(r, i, 0), arg(r, i, 0), &a, &b) && span(arg_type(r, i, 1), arg(r, i, 1), &c, &d) &&
-           a < d && c < b;
+           a < d && c < b && !side_by_side(r, i);
 }
 
 /* n: room for sizes and strides. */
@@ -190,11 +228,16 @@ static tr_extent extent_of(run *r, const tr_ins *i, uint32_t k, int64_t *n) {
         n[d] = dim(a, d);
         n[t->ndim + d] = stride(t, a, d);
     }
-    return (tr_extent){a[1].p, tr_ty_size(t->elem), n, n + t->ndim, t->ndim};
+    if (!tr_ty_is_packed(t))
+        return (tr_extent){a[1].p, tr_ty_size(t->elem), n, n + t->ndim, t->ndim};
+    memmove(n + t->ndim + 1, n + t->ndim, t->ndim * sizeof *n); /* of packed items the bytes, an axis more */
+    n[t->ndim] = tr_ty_size(t->elem);
+    n[2 * t->ndim + 1] = 1;
+    return (tr_extent){a[1].p, 1, n, n + t->ndim + 1, t->ndim + 1u};
 }
 
 static bool meet(run *r, const tr_ins *i) {
-    int64_t n[TR_MEET_MAX][2 * TR_MAX_NDIM];
+    int64_t n[TR_MEET_MAX][2 * TR_MAX_NDIM + 2];
     tr_extent e[TR_MEET_MAX];
     assert(i->nargs <= TR_MEET_MAX);
     for (uint32_t k = 0; k < i->nargs; k++)
@@ -727,6 +770,7 @@ static bool step(run *r, const tr_ins *i, tr_slot *out) {
     case TR_OP_STRIDE: out->i = stride(t, x, (unsigned)i->imm.i); return true;
     case TR_OP_VIEW: view(r, i, out); return true;
     case TR_OP_RESTRIDE: restride(r, i, out); return true;
+    case TR_OP_FIELD: field(r, i, out); return true;
     case TR_OP_ALLOC: return alloc(r, i, out);
     case TR_OP_LOAD:
         if (!(at = element_of(r, i)))

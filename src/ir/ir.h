@@ -491,13 +491,14 @@ static inline const tr_val *tr_view_steps(const tr_ins *view) {
     return view->args + view->nargs - view->ty->ndim;
 }
 static inline bool tr_is_view(const tr_ins *in) {
-    return in->op == TR_OP_VIEW || in->op == TR_OP_RESTRIDE;
+    return in->op == TR_OP_VIEW || in->op == TR_OP_RESTRIDE || in->op == TR_OP_FIELD;
 }
 /* The operands that are the sizes of an array which is made here, or is a view; NULL: they stand elsewhere. */
 static inline const tr_val *tr_made_sizes(const tr_ins *in) {
     return in->op == TR_OP_ALLOC      ? in->args
            : in->op == TR_OP_RESTRIDE ? in->args + 2
            : in->op == TR_OP_VIEW     ? in->args + 1 + tr_view_nbase(in)
+           : in->op == TR_OP_FIELD    ? in->args + 1
                                       : NULL;
 }
 

@@ -409,6 +409,7 @@ static bool read_immediate(tr_fnparser *k, tr_ins *i, bool any_args) {
     case TR_OP_DIM:
     case TR_OP_STRIDE: return tr_parse_expect(r, ',') && tr_parse_int(r, 0, UINT32_MAX, &i->imm.i);
     case TR_OP_GETATTR:
+    case TR_OP_SETATTR:
     case TR_OP_UNDEFVAR:
     case TR_OP_CHECKDEF:
         return (!any_args || tr_parse_expect(r, ',')) && (i->imm.s = tr_parse_string(r)) != NULL;
@@ -530,6 +531,9 @@ bool tr_parse_operands(tr_fnparser *k, tr_ins *i, tr_vals *args) {
     case TR_OP_CALLRT: return read_callrt(k, i, args);
     case TR_OP_VIEW: return read_view(k, i, args);
     case TR_OP_LOAD: return read_indexed(k, args);
+    case TR_OP_FIELD:
+        return read_indexed(k, args) && tr_parse_expect(r, ',') &&
+               tr_parse_int(r, 0, TR_MAX_ITEMS, &i->imm.i);
     case TR_OP_STORE:
     case TR_OP_ATOMIC:
     case TR_OP_CAS:

@@ -544,6 +544,10 @@ static void print_operands(printer *p, const tr_ins *i) {
         }
         break;
     }
+    case TR_OP_FIELD:
+        print_indexed(p, i, i->nargs - 1);
+        tr_sb_printf(b, ", %" PRIi64, i->imm.i);
+        return;
     case TR_OP_VIEW:
         if (i->ty && i->nargs > 2u * i->ty->ndim) {
             print_view(p, i);
@@ -567,6 +571,7 @@ static void print_operands(printer *p, const tr_ins *i) {
     case TR_OP_DIM:
     case TR_OP_STRIDE: tr_sb_printf(b, "%s%" PRIi64, comma, i->imm.i); break;
     case TR_OP_GETATTR:
+    case TR_OP_SETATTR:
     case TR_OP_UNDEFVAR:
     case TR_OP_CHECKDEF:
         tr_sb_puts(b, comma);

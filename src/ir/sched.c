@@ -38,6 +38,7 @@ static extent size_of(const tr_fn *f, tr_val array, unsigned k) {
     switch ((tr_op)in->op) {
     case TR_OP_ALLOC:
     case TR_OP_VIEW:
+    case TR_OP_FIELD:
     case TR_OP_RESTRIDE: return value_of(f, tr_made_sizes(in)[k]);
     case TR_OP_CONSTARR: return (extent){.known = true, .n = in->imm.obj->u.a.shape[k]};
     default: return (extent){.v = array, .axis = (int)k};
@@ -83,6 +84,8 @@ static tr_step own_step(const tr_fn *f, tr_val array, unsigned k) {
     unsigned n = in->ty->ndim;
     int64_t far = 1;
     extent e;
+    if (tr_ty_is_packed(in->ty)) /* its distances count bytes */
+        return TR_STEP_OPEN;
     if (in->ty->layout == TR_LAYOUT_ANY)
         return in->op == TR_OP_VIEW       ? step_of_view(f, in, k)
                : in->op == TR_OP_RESTRIDE ? step_of_value(f, in->args[2 + n + k])

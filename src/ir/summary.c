@@ -117,13 +117,19 @@ static void anywhere(body *b, tr_val v, bool write) {
     }
 }
 
+/* A field that has the axes of its records, so what is at a place of it is of the record there. */
+static bool is_same_places(const body *b, tr_val v) {
+    const tr_ins *in = def(b, v);
+    return in->op == TR_OP_FIELD && in->ty->ndim == def(b, in->args[0])->ty->ndim;
+}
+
 /* An access to v at n indices, or (NULL) to all of it. */
 static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, bool write) {
     tr_val root = v, view = TR_NOVAL;
     if (!tr_ty_is_managed(def(b, v)->ty))
         return;
     for (; tr_is_view(def(b, root)); root = def(b, root)->args[0])
-        view = root;
+        view = is_same_places(b, root) ? view : root;
     if (def(b, root)->op == TR_OP_ALLOC || def(b, root)->op == TR_OP_CONSTARR)
         return;
     bool own = b->pat && is_entry_param(b, root) && def(b, root)->ty->kind == TR_TY_ARRAY &&

@@ -167,6 +167,8 @@ static void check_view(tr_fnck *k, const tr_ins *i) {
     want_nargs(k, i, 1u + base->ndim + 2u * t->ndim);
     want_i64s(k, i, 1, i->nargs);
     tr_ck_want_type(k, t->elem, base->elem, "items");
+    if (t->sub != base->sub)
+        tr_ck_bad(k, "a view of %s that counts otherwise", tr_ck_show(k, base));
     for (unsigned a = 0; a < t->ndim; a++) {
         int of = tr_view_axis(i, a);
         if (of >= (int)base->ndim || (of >= 0 && met >> of & 1u))
@@ -187,8 +189,19 @@ static void check_restride(tr_fnck *k, const tr_ins *i) {
     want_i64s(k, i, 1, i->nargs);
 }
 
+static void check_field(tr_fnck *k, const tr_ins *i) {
+    const tr_ty *base = arg_type(k, i, 0);
+    if (!tr_ck_is_kind(base, TR_TY_ARRAY) || !tr_ty_is_records(base) || (uint64_t)i->imm.i > base->elem->n) {
+        tr_ck_bad(k, "operand is %s, want an array of records with that field", tr_ck_show(k, base));
+        return;
+    }
+    tr_ck_want_type(k, i->ty, tr_ty_field_array(k->f->ctx->types, base, (uint32_t)i->imm.i), "result");
+    want_nargs(k, i, 1u + i->ty->ndim);
+    want_i64s(k, i, 1, i->nargs);
+}
+
 static void check_alloc(tr_fnck *k, const tr_ins *i) {
-    if (!tr_ck_is_kind(i->ty, TR_TY_ARRAY) || i->ty->layout == TR_LAYOUT_ANY) {
+    if (!tr_ck_is_kind(i->ty, TR_TY_ARRAY) || i->ty->layout == TR_LAYOUT_ANY || i->ty->sub) {
         tr_ck_bad(k, "result is %s, want an array of layout c or f", tr_ck_show(k, i->ty));
         return;
     }
@@ -738,6 +751,7 @@ static void check_typed(tr_fnck *k, const tr_ins *i) {
     case TR_OP_STRIDE: check_axis(k, i); break;
     case TR_OP_VIEW: check_view(k, i); break;
     case TR_OP_RESTRIDE: check_restride(k, i); break;
+    case TR_OP_FIELD: check_field(k, i); break;
     case TR_OP_ALLOC:
         check_alloc(k, i);
         check_site(k, i, i->nargs);

@@ -149,6 +149,9 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
                 return true;
             }
     int row = tr_em_member(e, x, name);
+    if ((x.ty->kind == TR_TY_RECORD && (row < 0 || tr_ty_find_field(x.ty->items[0]->elem, name) >= 0)) ||
+        (row < 0 && x.ty->kind == TR_TY_RECORDS))
+        return tr_lib_field(e, x, name, out);
     if (row < 0 && x.ty->kind == TR_TY_TUPLE && changes_list(name))
         return tr_em_unsupported(e, "list", "%s() of a list", name);
     if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE &&
@@ -227,6 +230,70 @@ static const char *display(const tr_builtin *b) {
     return b->kind == TR_B_FUNC ? b->path : b->name;
 }
 
+/* What a template does with packed arrays: lib/packed.def. */
+typedef enum packing { REFUSES, TAKES, COPIES } packing;
+
+static packing packing_of(const tr_builtin *b) {
+    static const struct {
+        tr_bfn fn;
+        packing how;
+    } rows[] = {
+#define TAKES(fn)  {fn, TAKES},
+#define COPIES(fn) {fn, COPIES},
+#include "lib/packed.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (b->fn == rows[i].fn)
+            return rows[i].how;
+    return strncmp(b->path, "builtins.", 9) == 0 ? TAKES : REFUSES;
+}
+
+static bool has_packed(const tr_ty *t) {
+    bool any = t && tr_ty_is_packed(t);
+    for (uint32_t i = 0; t && t->kind == TR_TY_TUPLE && i < t->n; i++)
+        any = any || has_packed(t->items[i]);
+    return any;
+}
+
+/* The same value, with copies of packed arrays. */
+static bool unpack(tr_em *e, tr_tv x, tr_tv *out) {
+    *out = x;
+    if (!has_packed(x.ty))
+        return true;
+    if (tr_ty_is_packed(x.ty))
+        return tr_em_copy(e, x, TR_LAYOUT_C, out);
+    const tr_ty **t = TR_NEW_N(&e->ctx->arena, const tr_ty *, x.ty->n);
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n);
+    for (uint32_t i = 0; i < x.ty->n; i++) {
+        if (!unpack(e, tr_em_item(e, x, i), &it[i]))
+            return false;
+        t[i] = it[i].ty;
+    }
+    const tr_ty *ty =
+        tr_ty_is_list(x.ty) ? tr_ty_list(e->types, x.ty->n, t) : tr_ty_tuple(e->types, x.ty->n, t);
+    *out = tr_em_make(e, ty, x.ty->n, it);
+    return true;
+}
+
+/* Packed arrays among the arguments: taken as they are, copied, or (false, with an error) not taken. p: the parameters, behind `first` others. */
+static bool check_packed(tr_em *e, tr_bcall *c, const param *p, uint32_t first) {
+    const tr_builtin *b = &tr_builtins[c->row];
+    packing how = packing_of(b);
+    bool any = false;
+    if (how == TAKES)
+        return true;
+    for (uint32_t i = 0; i < c->n; i++) {
+        bool out = i >= first && p[i - first].len == 3 && strncmp(p[i - first].name, "out", 3) == 0;
+        if (how == COPIES && !out && !unpack(e, c->a[i], &c->a[i]))
+            return false;
+        any = any || has_packed(c->a[i].ty);
+    }
+    for (uint32_t i = 0; i < c->nvar; i++)
+        any = any || has_packed(c->var[i].ty);
+    return !any ||
+           tr_em_unsupported(e, "packed-field", "%s() of a field whose items are not aligned", display(b));
+}
+
 bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_tv *out) {
     const tr_builtin *b = &tr_builtins[row];
     param p[MAX_PARAMS];
@@ -267,5 +334,5 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
         if (!p[i].optional && !p[i].star && !c.a[first + i].ty)
             return tr_em_error(e, "%s() is missing its argument '%.*s'", display(b), (int)p[i].len,
                                p[i].name);
-    return b->fn(e, &c, out);
+    return check_packed(e, &c, p, first) && b->fn(e, &c, out);
 }

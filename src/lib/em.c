@@ -151,7 +151,10 @@ tr_tv tr_em_lit(tr_em *e, const tr_obj *o) {
 
 tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
     switch (o->kind) {
-    case TR_OBJ_ARRAY: return mk(o->ty, e->dry ? TR_NOVAL : tr_const_arr(e->b.fn, o->ty, o));
+    case TR_OBJ_ARRAY: {
+        tr_tv a = mk(o->ty, e->dry ? TR_NOVAL : tr_const_arr(e->b.fn, o->ty, o));
+        return tr_ty_is_records(o->ty) ? tr_em_records(e, a, false) : a;
+    }
     case TR_OBJ_TUPLE: {
         tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, o->u.t.n);
         const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, o->u.t.n);
@@ -248,7 +251,7 @@ tr_tv tr_em_conv(tr_em *e, tr_tv x, const tr_ty *to) {
 
 /* Array of another layout or writability: the same memory under a wider type. */
 bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
-    if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim)
+    if (x.ty->kind != TR_TY_ARRAY || x.ty->elem != to->elem || x.ty->ndim != to->ndim || x.ty->sub != to->sub)
         return false;
     if (x.ty->readonly && !to->readonly)
         return false;
@@ -541,8 +544,30 @@ tr_tv tr_em_stride(tr_em *e, tr_tv a, uint32_t axis) {
     return axis_op(e, TR_OP_STRIDE, a, axis);
 }
 
+void tr_axes_part(tr_axes *x, uint32_t axis, tr_tv start, tr_tv size, tr_tv step) {
+    x->start[axis] = start;
+    x->ax[x->n++] = (tr_axis){(int)axis, size, step};
+}
+
+void tr_axes_own(tr_em *e, tr_axes *x, tr_tv a, uint32_t axis) {
+    tr_axes_part(x, axis, tr_em_i64(e, 0), tr_em_dim(e, a, axis), tr_em_i64(e, 1));
+}
+
+void tr_axes_new(tr_em *e, tr_axes *x, tr_tv size) {
+    x->ax[x->n++] = (tr_axis){-1, size, tr_em_i64(e, 0)};
+}
+
+/* The type that a view of packed items has: they stay where they are, and strides go on counting bytes. */
+static const tr_ty *view_type(tr_em *e, const tr_ty *ty, tr_tv a) {
+    if (!tr_ty_is_packed(a.ty) || tr_ty_is_packed(ty))
+        return ty;
+    return tr_ty_array_as(e->types, ty->elem, ty->ndim, TR_LAYOUT_ANY, ty->readonly, true);
+}
+
 tr_tv tr_em_restride(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape,
                      const tr_tv *strides) {
+    if (ty->elem == a.ty->elem)
+        ty = view_type(e, ty, a);
     if (e->dry)
         return (tr_tv){ty, TR_NOVAL};
     tr_val v[2 * TR_MAX_NDIM + 2];
@@ -557,17 +582,22 @@ tr_tv tr_em_restride(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_
     return (tr_tv){ty, tr_emit_v(&e->b, TR_OP_RESTRIDE, ty, n, v)};
 }
 
-void tr_axes_part(tr_axes *x, uint32_t axis, tr_tv start, tr_tv size, tr_tv step) {
-    x->start[axis] = start;
-    x->ax[x->n++] = (tr_axis){(int)axis, size, step};
+tr_tv tr_em_field(tr_em *e, tr_tv a, uint32_t k) {
+    const tr_ty *s = a.ty->elem, *ty = tr_ty_field_array(e->types, a.ty, k);
+    if (e->dry)
+        return (tr_tv){ty, TR_NOVAL};
+    tr_val v[1 + TR_MAX_NDIM] = {a.v};
+    for (uint32_t i = 0; i < a.ty->ndim; i++)
+        v[1 + i] = tr_em_dim(e, a, i).v;
+    for (uint32_t i = a.ty->ndim; i < ty->ndim; i++)
+        v[1 + i] = tr_em_i64(e, k < s->n ? tr_ty_field(s, k).shape[i - a.ty->ndim] : tr_ty_size(s)).v;
+    tr_val f = tr_emit_v(&e->b, TR_OP_FIELD, ty, 1u + ty->ndim, v);
+    tr_at(e->b.fn, f)->imm.i = (int64_t)k;
+    return (tr_tv){ty, f};
 }
 
-void tr_axes_own(tr_em *e, tr_axes *x, tr_tv a, uint32_t axis) {
-    tr_axes_part(x, axis, tr_em_i64(e, 0), tr_em_dim(e, a, axis), tr_em_i64(e, 1));
-}
-
-void tr_axes_new(tr_em *e, tr_axes *x, tr_tv size) {
-    x->ax[x->n++] = (tr_axis){-1, size, tr_em_i64(e, 0)};
+tr_tv tr_em_records(tr_em *e, tr_tv a, bool one) {
+    return tr_em_make(e, tr_ty_records(e->types, a.ty, one), 1, &a);
 }
 
 /* More axes than a VIEW takes. */
@@ -590,6 +620,7 @@ tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, const tr_axes *x) {
     int64_t along = 0;
     uint32_t n = 0;
     assert(x->n == ty->ndim && a.ty->elem == ty->elem);
+    ty = view_type(e, ty, a);
     if (e->dry)
         return (tr_tv){ty, TR_NOVAL};
     if (x->n > TR_VIEW_AXES || a.ty->ndim > TR_VIEW_BASE_AXES)
@@ -619,6 +650,14 @@ tr_tv tr_em_size(tr_em *e, tr_tv a) {
 
 tr_tv tr_em_load(tr_em *e, tr_tv a, const tr_tv *idx) {
     tr_val v[TR_MAX_NDIM + 1];
+    if (a.ty->elem->kind == TR_TY_STRUCT) { /* a view of the item */
+        tr_axes x = {0};
+        for (uint32_t i = 0; i < a.ty->ndim; i++)
+            x.start[i] = idx[i];
+        const tr_ty *ty =
+            tr_ty_array_as(e->types, a.ty->elem, 0, TR_LAYOUT_C, a.ty->readonly, tr_ty_is_packed(a.ty));
+        return tr_em_records(e, a.ty->ndim ? tr_em_view(e, ty, a, &x) : a, true);
+    }
     v[0] = a.v;
     for (uint32_t i = 0; i < a.ty->ndim; i++)
         v[i + 1] = idx[i].v;

@@ -156,6 +156,10 @@ tr_tv tr_em_view(tr_em *e, const tr_ty *ty, tr_tv a, const tr_axes *x);
 /* Any view of type `ty` on a's memory; strides may be NULL when ty's layout is C or F. Passes know least of it. */
 tr_tv tr_em_restride(tr_em *e, const tr_ty *ty, tr_tv a, tr_tv offset, const tr_tv *shape,
                      const tr_tv *strides);
+/* The array of field k of an array's items; k = number of fields: of their bytes. */
+tr_tv tr_em_field(tr_em *e, tr_tv a, uint32_t k);
+/* An array of records as a value; one of no axes may be `one` record. */
+tr_tv tr_em_records(tr_em *e, tr_tv a, bool one);
 tr_tv tr_em_alloc(tr_em *e, const tr_ty *elem, uint32_t ndim, tr_layout layout,
                   const tr_tv *shape); /* not initialised */
 /* a[i], a[i] = v for any container and index. */
@@ -229,6 +233,8 @@ bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *faile
 
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);
+/* x.name = v, of records; itself: as of tr_em_setitem. */
+bool tr_em_setattr(tr_em *e, tr_tv x, const char *name, tr_tv v, bool itself);
 /* Row of x's method or attribute `name` in builtins.def, or -1. */
 int tr_em_member(tr_em *e, tr_tv x, const char *name);
 /* Iteration: next() gives a step (kind STEP), which says whether there is an item and, if so, at which place tr_em_iterget() finds it.

@@ -97,6 +97,10 @@ bool tr_lib_np_new(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv n[TR_MAX_NDIM];
     uint32_t ndim;
     tr_layout lay;
+    const tr_ty *s = tr_lib_struct(c->a[full ? 2 : 1]);
+    if (s && (c->aux == TR_FILL_NONE || c->aux == TR_FILL_ZERO))
+        return tr_fam_extents(e, c, c->a[0], n, &ndim) && order_arg(e, c, c->a[2], TR_LAYOUT_C, &lay) &&
+               tr_lib_new_records(e, s, ndim, lay, n, c->aux == TR_FILL_ZERO, out);
     if (full && !value_type(e, c, value, &dt))
         return false;
     if (!tr_fam_extents(e, c, c->a[0], n, &ndim) || !dtype_arg(e, c, c->a[full ? 2 : 1], dt, &dt))
@@ -104,6 +108,19 @@ bool tr_lib_np_new(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!order_arg(e, c, c->a[full ? 3 : 2], TR_LAYOUT_C, &lay))
         return false;
     return filled(e, c->aux, value, tr_em_alloc(e, dt, ndim, lay, n), out);
+}
+
+static bool records_like(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv a = tr_em_item(e, c->a[0], 0), n[TR_MAX_NDIM];
+    uint32_t ndim = a.ty->ndim;
+    tr_layout lay;
+    if (!order_arg(e, c, c->a[2], layout_like(a), &lay))
+        return false;
+    if (!tr_fam_given(c->a[3]))
+        tr_fam_shape(e, a, n);
+    else if (!tr_fam_extents(e, c, c->a[3], n, &ndim))
+        return false;
+    return tr_lib_new_records(e, a.ty->elem, ndim, lay, n, c->aux == TR_FILL_ZERO, out);
 }
 
 /* Parameters: prototype, [fill_value,] dtype, order, shape. */
@@ -115,6 +132,9 @@ bool tr_lib_np_like(tr_em *e, const tr_bcall *c, tr_tv *out) {
     uint32_t ndim;
     const tr_ty *dt;
     tr_layout lay;
+    bool plain = !tr_fam_given(c->a[k]);
+    if (c->a[0].ty->kind == TR_TY_RECORDS && plain && (c->aux == TR_FILL_NONE || c->aux == TR_FILL_ZERO))
+        return records_like(e, c, out);
     if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) || !dtype_arg(e, c, c->a[k], a.ty->elem, &dt))
         return false;
     if (!order_arg(e, c, c->a[k + 1], layout_like(a), &lay))

@@ -18,7 +18,7 @@ bool tr_lib_arr_shape(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 bool tr_lib_arr_strides(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv n[TR_MAX_NDIM], a = c->a[0], size = tr_em_i64(e, tr_ty_size(a.ty->elem));
+    tr_tv n[TR_MAX_NDIM], a = c->a[0], size = tr_em_i64(e, tr_ty_unit(a.ty));
     for (uint32_t i = 0; i < a.ty->ndim; i++)
         n[i] = tr_em_nsw(e, TR_OP_MUL, tr_em_stride(e, a, i), size);
     *out = tr_em_tuple(e, a.ty->ndim, n);

@@ -89,6 +89,14 @@ tr_tv tr_lib_step(tr_em *e, tr_tv more, tr_tv place, tr_tv i);
 bool tr_lib_next(tr_em *e, tr_tv it, tr_tv n, tr_tv i, tr_tv go, tr_tv *out);
 bool tr_lib_serial_len(tr_em *e, tr_tv it, tr_tv *n);
 
+/* x.name and x['name'] of records (lib/kind_record.c). */
+bool tr_lib_field(tr_em *e, tr_tv x, const char *name, tr_tv *out);
+/* A dtype argument that is a structured dtype: its STRUCT, else NULL. */
+const tr_ty *tr_lib_struct(tr_tv x);
+/* New records of this shape, all zero or not initialised. */
+bool tr_lib_new_records(tr_em *e, const tr_ty *s, uint32_t ndim, tr_layout layout, const tr_tv *shape,
+                        bool zero, tr_tv *out);
+
 typedef tr_eltfn tr_lib_eltfn;
 /* fn over the elements of x[0 .. n), arrays and scalars broadcast together, into a new array of `elem`, or
  * into *dst. One pattern. */
@@ -122,6 +130,7 @@ tr_tv tr_lib_expand_at(tr_em *e, tr_tv a, uint32_t end, uint32_t ndim);
 /* Hints to the last error (lib/suggest.c): the name that was meant, of what a class or module has or of a
  * row's parameters. */
 void tr_lib_suggest_member(tr_em *e, const char *cls, const char *name);
+void tr_lib_suggest_field(tr_em *e, const tr_ty *s, const char *name);
 void tr_lib_suggest_keyword(tr_em *e, const char *params, const char *name);
 
 /* a @ b (lib/npmatmul.c) */

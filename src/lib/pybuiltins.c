@@ -729,6 +729,27 @@ static bool any_instance(tr_em *e, tr_tv x, tr_tv cls, bool *r) {
            tr_em_error(e, "isinstance() with %s is not known when compiling", tr_em_tyname(e, cls.ty));
 }
 
+/* A name for getattr and setattr; of what a constant has, the snapshot knows what the text of the program asks for. */
+static bool attr_name(tr_em *e, const tr_bcall *c, const char **name) {
+    if (c->a[0].ty->kind == TR_TY_LIT || !tr_tv_lit_str(c->a[1], name)) {
+        tr_em_error(e, "%s() takes a value and a constant name", tr_fam_name(c));
+        tr_em_hint(e, "names are looked up when the function compiles: write x.name, or choose outside");
+        return false;
+    }
+    return true;
+}
+
+bool tr_lib_py_getattr(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const char *name;
+    return attr_name(e, c, &name) && tr_em_getattr(e, c->a[0], name, out);
+}
+
+bool tr_lib_py_setattr(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const char *name;
+    *out = tr_em_none(e);
+    return attr_name(e, c, &name) && tr_em_setattr(e, c->a[0], name, c->a[2], false);
+}
+
 bool tr_lib_py_isinstance(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0], none = {tr_ty_none(e->types), TR_NOVAL};
     bool optional = x.ty->kind == TR_TY_OPT, held = false, other = false;

@@ -66,6 +66,14 @@ void tr_lib_suggest_member(tr_em *e, const char *cls, const char *name) {
         tr_em_hint(e, "did you mean '%s'?", s.best);
 }
 
+void tr_lib_suggest_field(tr_em *e, const tr_ty *t, const char *name) {
+    search s = begin(name);
+    for (uint32_t i = 0; i < t->n; i++)
+        consider(&s, t->fields[i], (unsigned)strlen(t->fields[i]));
+    if (s.best)
+        tr_em_hint(e, "did you mean '%s'?", s.best);
+}
+
 void tr_lib_suggest_keyword(tr_em *e, const char *params, const char *name) {
     search s = begin(name);
     for (const char *p = params; *p;) {

@@ -12,6 +12,8 @@
 
 /* One element in memory: complex is a pair. */
 static lt memory_type(const tr_lm *m, const tr_ty *t) {
+    if (t->kind == TR_TY_STRUCT)
+        return LLVMArrayType2(m->i8, tr_ty_size(t));
     lt e = tr_lower_elem(m, t);
     return tr_ty_is_complex(t) ? LLVMArrayType2(e, 2) : e;
 }
@@ -47,7 +49,8 @@ void tr_lower_arr(tr_lf *w, tr_val v, tr_larr *a) {
 }
 
 bool tr_lower_is_same(const tr_larr *a, const tr_larr *b) {
-    bool same = a->data == b->data && a->ty->elem == b->ty->elem && a->ty->ndim == b->ty->ndim;
+    bool same = a->data == b->data && a->ty->elem == b->ty->elem && a->ty->sub == b->ty->sub &&
+                a->ty->ndim == b->ty->ndim;
     for (unsigned k = 0; k < a->ty->ndim && same; k++)
         same = a->stride[k] == b->stride[k];
     return same;
@@ -55,8 +58,12 @@ bool tr_lower_is_same(const tr_larr *a, const tr_larr *b) {
 
 /* --- elements --- */
 
+lt tr_lower_unit(const tr_lm *m, const tr_ty *array) {
+    return tr_ty_is_packed(array) ? m->i8 : memory_type(m, array->elem);
+}
+
 lv tr_lower_address(tr_lf *w, const tr_larr *a, lv off) {
-    return LLVMBuildInBoundsGEP2(w->b, memory_type(w->m, a->ty->elem), a->data, &off, 1, "");
+    return LLVMBuildInBoundsGEP2(w->b, tr_lower_unit(w->m, a->ty), a->data, &off, 1, "");
 }
 
 static lv component(tr_lf *w, const tr_larr *a, lv p, unsigned i) {
@@ -64,8 +71,8 @@ static lv component(tr_lf *w, const tr_larr *a, lv p, unsigned i) {
     return i ? LLVMBuildInBoundsGEP2(w->b, tr_lower_elem(w->m, a->ty->elem), p, &o, 1, "") : p;
 }
 
-static unsigned align_of(const tr_ty *t) {
-    return tr_ty_is_complex(t) ? tr_ty_size(t) / 2 : tr_ty_size(t);
+static unsigned align_of(const tr_ty *array) {
+    return tr_ty_is_packed(array) ? 1 : tr_ty_align(array->elem);
 }
 
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
@@ -73,7 +80,7 @@ void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out) {
     lv p = tr_lower_address(w, a, off);
     for (unsigned i = 0; i < (tr_ty_is_complex(a->ty->elem) ? 2u : 1u); i++) {
         out[i] = LLVMBuildLoad2(w->b, tr_lower_elem(w->m, a->ty->elem), component(w, a, p, i), "");
-        LLVMSetAlignment(out[i], align_of(a->ty->elem));
+        LLVMSetAlignment(out[i], align_of(a->ty));
         tr_lower_tag(w->m, out[i], false);
         if (a->apart || w->in_turn)
             tr_lower_mark_apart(w->m, out[i]);
@@ -87,7 +94,7 @@ lv tr_lower_load_lanes(tr_lf *w, const tr_larr *a, lv off, unsigned n) {
     assert(tr_ty_is_float(a->ty->elem));
     lv x = LLVMBuildLoad2(w->b, LLVMVectorType(tr_lower_elem(w->m, a->ty->elem), n),
                           tr_lower_address(w, a, off), "");
-    LLVMSetAlignment(x, align_of(a->ty->elem));
+    LLVMSetAlignment(x, align_of(a->ty));
     tr_lower_tag(w->m, x, false);
     if (a->apart)
         tr_lower_mark_apart(w->m, x);
@@ -99,7 +106,7 @@ void tr_lower_store_at(tr_lf *w, const tr_larr *a, lv off, const lv *x) {
     for (unsigned i = 0; i < (tr_ty_is_complex(a->ty->elem) ? 2u : 1u); i++) {
         lv y = a->ty->elem->kind == TR_TY_BOOL ? LLVMBuildZExt(w->b, x[i], w->m->i8, "") : x[i];
         lv st = LLVMBuildStore(w->b, y, component(w, a, p, i));
-        LLVMSetAlignment(st, align_of(a->ty->elem));
+        LLVMSetAlignment(st, align_of(a->ty));
         tr_lower_tag(w->m, st, false);
         if (a->apart || w->in_turn)
             tr_lower_mark_apart(w->m, st);
@@ -154,8 +161,8 @@ static void lower_store(tr_lf *w, const tr_ins *in) {
 
 /* --- descriptors --- */
 
-static lv moved(tr_lf *w, const tr_ty *elem, lv data, lv off) {
-    return is_number(off, 0) ? data : LLVMBuildGEP2(w->b, memory_type(w->m, elem), data, &off, 1, "");
+static lv moved(tr_lf *w, const tr_ty *array, lv data, lv off) {
+    return is_number(off, 0) ? data : LLVMBuildGEP2(w->b, tr_lower_unit(w->m, array), data, &off, 1, "");
 }
 
 /* Where it starts: the sum of start * stride over the base's axes. */
@@ -177,7 +184,7 @@ static void lower_view(tr_lf *w, tr_val v, const tr_ins *in) {
     lv out[2 + 2 * TR_MAX_NDIM];
     tr_lower_arr(w, in->args[0], &base);
     out[0] = base.owner;
-    out[1] = moved(w, in->ty->elem, base.data, start_of(w, &base, in));
+    out[1] = moved(w, in->ty, base.data, start_of(w, &base, in));
     for (unsigned k = 0; k < n; k++)
         out[2 + k] = tr_lower_parts(w, tr_made_sizes(in)[k])[0];
     for (unsigned k = 0; k < n && in->ty->layout == TR_LAYOUT_ANY; k++) {
@@ -196,10 +203,34 @@ static void lower_restride(tr_lf *w, tr_val v, const tr_ins *in) {
     unsigned n = 2;
     lv out[2 + 2 * TR_MAX_NDIM];
     out[0] = base[0];
-    out[1] = moved(w, in->ty->elem, base[1], tr_lower_parts(w, in->args[1])[0]);
+    out[1] = moved(w, in->ty, base[1], tr_lower_parts(w, in->args[1])[0]);
     for (uint32_t i = 2; i < in->nargs; i++)
         out[n++] = tr_lower_parts(w, in->args[i])[0];
     tr_lower_set(w, v, n, out);
+}
+
+/* Fields lie as far apart as their records. */
+static void lower_field(tr_lf *w, tr_val v, const tr_ins *in) {
+    tr_larr base;
+    const tr_ty *t = in->ty;
+    unsigned n = t->ndim, unit = tr_ty_unit(t);
+    lv out[2 + 2 * TR_MAX_NDIM], by = l_int(w->m->i64, tr_ty_size(t->elem) / unit);
+    tr_lower_arr(w, in->args[0], &base);
+    const tr_ty *s = base.ty->elem;
+    int64_t at = (uint64_t)in->imm.i < s->n ? tr_ty_field(s, (uint32_t)in->imm.i).offset : 0;
+    lv off = l_int(w->m->i64, at), ratio = l_int(w->m->i64, tr_ty_unit(base.ty) / unit);
+    out[0] = base.owner;
+    out[1] = at ? LLVMBuildGEP2(w->b, w->m->i8, base.data, &off, 1, "") : base.data;
+    for (unsigned k = 0; k < n; k++)
+        out[2 + k] = tr_lower_parts(w, in->args[1 + k])[0];
+    for (unsigned k = n; k-- > 0 && t->layout == TR_LAYOUT_ANY;)
+        if (k < base.ty->ndim) {
+            out[2 + n + k] = l_mul(w->b, base.stride[k], ratio);
+        } else {
+            out[2 + n + k] = by;
+            by = l_mul(w->b, by, out[2 + k]);
+        }
+    tr_lower_set(w, v, tr_ty_nparts(t), out);
 }
 
 /* Bytes of a new array, and a condition that holds unless an extent is negative or the size is past what
@@ -334,9 +365,31 @@ static void span_of(tr_lf *w, const tr_larr *a, lv *lo, lv *hi, lv *empty) {
         last = l_add(w->b, last, l_select(w->b, down, zero, far));
         *empty = l_or(w->b, *empty, l_icmp(w->b, LLVMIntEQ, a->shape[i], zero));
     }
-    lv at = LLVMBuildPtrToInt(w->b, a->data, i64, ""), size = l_int(i64, tr_ty_size(a->ty->elem));
-    *lo = l_add(w->b, at, l_mul(w->b, first, size));
-    *hi = l_add(w->b, at, l_mul(w->b, l_add(w->b, last, l_int(i64, 1)), size));
+    lv at = LLVMBuildPtrToInt(w->b, a->data, i64, ""), unit = l_int(i64, tr_ty_unit(a->ty));
+    *lo = l_add(w->b, at, l_mul(w->b, first, unit));
+    *hi = l_add(w->b, l_add(w->b, at, l_mul(w->b, last, unit)), l_int(i64, tr_ty_size(a->ty->elem)));
+}
+
+/* Items of two arrays of one axis that lie side by side, as far apart in one as in the other: columns, fields of records. NULL: not, as their types
+ * are. */
+static lv side_by_side(tr_lf *w, const tr_larr *a) {
+    lt i64 = w->m->i64;
+    lv zero = l_int(i64, 0), by[2], at[2], size[2];
+    for (int i = 0; i < 2; i++) {
+        if (a[i].ty->ndim != 1 || a[i].ty->layout != TR_LAYOUT_ANY)
+            return NULL;
+        by[i] = l_mul(w->b, a[i].stride[0], l_int(i64, tr_ty_unit(a[i].ty)));
+        at[i] = LLVMBuildPtrToInt(w->b, a[i].data, i64, "");
+        size[i] = l_int(i64, tr_ty_size(a[i].ty->elem));
+    }
+    lv one = l_int(i64, 1), none = l_icmp(w->b, LLVMIntEQ, by[0], zero);
+    lv step = l_select(w->b, l_icmp(w->b, LLVMIntSLT, by[0], zero), l_sub(w->b, zero, by[0]), by[0]);
+    step = l_select(w->b, none, one, step);
+    lv far = LLVMBuildSRem(w->b, l_sub(w->b, at[1], at[0]), step, "");
+    far = l_select(w->b, l_icmp(w->b, LLVMIntSLT, far, zero), l_add(w->b, far, step), far);
+    lv yes = l_and(w->b, l_icmp(w->b, LLVMIntSGE, far, size[0]),
+                   l_icmp(w->b, LLVMIntSLE, l_add(w->b, far, size[1]), step));
+    return l_and(w->b, yes, l_icmp(w->b, LLVMIntEQ, by[0], by[1]));
 }
 
 static lv overlap_of(tr_lf *w, const tr_larr *a) {
@@ -344,13 +397,16 @@ static lv overlap_of(tr_lf *w, const tr_larr *a) {
     for (int i = 0; i < 2; i++)
         span_of(w, &a[i], &lo[i], &hi[i], &empty[i]);
     lv meet = l_and(w->b, l_icmp(w->b, LLVMIntULT, lo[0], hi[1]), l_icmp(w->b, LLVMIntULT, lo[1], hi[0]));
+    lv beside = side_by_side(w, a);
+    if (beside)
+        meet = l_and(w->b, meet, LLVMBuildNot(w->b, beside, ""));
     return l_and(w->b, meet, LLVMBuildNot(w->b, l_or(w->b, empty[0], empty[1]), ""));
 }
 
 /* One address, equal sizes and strides; NULL: never, as their types are. The sizes count: where one has a single element along an axis,
  * every element of the other meets that one. */
 static lv same_elements(tr_lf *w, const tr_larr *a) {
-    if (a[0].ty->ndim != a[1].ty->ndim || a[0].ty->elem != a[1].ty->elem)
+    if (a[0].ty->ndim != a[1].ty->ndim || a[0].ty->elem != a[1].ty->elem || a[0].ty->sub != a[1].ty->sub)
         return NULL;
     lv same = l_icmp(w->b, LLVMIntEQ, a[0].data, a[1].data);
     for (unsigned i = 0; i < a[0].ty->ndim; i++) {
@@ -379,14 +435,19 @@ static unsigned put_array(tr_lf *w, tr_val v, lv to, unsigned at) {
     tr_larr a;
     tr_lower_arr(w, v, &a);
     unsigned n = a.ty->ndim, count = 2;
-    bool given = a.ty->layout != TR_LAYOUT_C;
+    bool bytes = tr_ty_is_packed(a.ty) || a.ty->elem->kind == TR_TY_STRUCT,
+         given = bytes || a.ty->layout != TR_LAYOUT_C;
     lt i64 = w->m->i64;
-    lv parts[2 + 2 * TR_MAX_NDIM] = {
-        l_int(i64, tr_ty_size(a.ty->elem) | n << TR_MEET_AXES | (given ? TR_MEET_GIVEN : 0)), a.data};
+    int64_t what = bytes ? 1 | (n + 1) << TR_MEET_AXES : tr_ty_size(a.ty->elem) | n << TR_MEET_AXES;
+    lv parts[2 + 2 * TR_MAX_NDIM + 2] = {l_int(i64, what | (given ? TR_MEET_GIVEN : 0)), a.data};
     for (unsigned k = 0; k < n; k++)
         parts[count++] = a.shape[k];
+    if (bytes) /* of records, and packed items, these in an axis */
+        parts[count++] = l_int(i64, tr_ty_size(a.ty->elem));
     for (unsigned k = 0; k < n && given; k++)
-        parts[count++] = a.stride[k];
+        parts[count++] = bytes ? l_mul(w->b, a.stride[k], l_int(i64, tr_ty_unit(a.ty))) : a.stride[k];
+    if (bytes)
+        parts[count++] = l_int(i64, 1);
     for (unsigned k = 0; k < count && to; k++) {
         lv o = l_int(i64, at + k);
         tr_lower_tag(w->m, LLVMBuildStore(w->b, parts[k], LLVMBuildInBoundsGEP2(w->b, i64, to, &o, 1, "")),
@@ -421,6 +482,7 @@ bool tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
         break;
     case TR_OP_VIEW: lower_view(w, v, in); break;
     case TR_OP_RESTRIDE: lower_restride(w, v, in); break;
+    case TR_OP_FIELD: lower_field(w, v, in); break;
     case TR_OP_ALLOC: lower_alloc(w, v, in); break;
     case TR_OP_LOAD: lower_load(w, v, in); break;
     case TR_OP_STORE: lower_store(w, in); break;

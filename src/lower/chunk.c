@@ -21,11 +21,6 @@ static bool unknown(const tr_lpat *s, const tr_larr *a) {
     return !s->line && !is_number(a->stride[s->axis[s->ndim - 1]]);
 }
 
-static lt memory_type(const tr_lm *m, const tr_ty *t) {
-    lt e = tr_lower_elem(m, t);
-    return tr_ty_is_complex(t) ? LLVMArrayType2(e, 2) : e;
-}
-
 /* Is output i an input too? Its chunk is that one's, so that LLVM sees that their elements are the same ones. */
 static bool is_in_place(const tr_lpat *s, unsigned i, unsigned *in) {
     for (*in = 0; i >= s->p->nin && *in < s->p->nin; ++*in)
@@ -44,6 +39,8 @@ void tr_chunk_setup(tr_lpat *s) {
         if (!c->used)
             continue;
         c->buf = s->arr[i];
+        if (tr_ty_is_packed(c->buf.ty)) /* in its buffer items lie as others do */
+            c->buf.ty = tr_ty_array(w->m->ctx->types, c->buf.ty->elem, c->buf.ty->ndim, TR_LAYOUT_ANY, false);
         uint64_t bytes = (uint64_t)s->p->sched.chunk * tr_ty_size(s->arr[i].ty->elem);
         c->buf.data = is_in_place(s, i, &in) ? s->chunk[in].buf.data : tr_lower_buffer(w, bytes, 64, "chunk");
     }
@@ -54,12 +51,11 @@ static lv stride_of(const tr_lpat *s, unsigned i) {
 }
 
 static lv bytes_of(tr_lpat *s, unsigned i, lv n) {
-    return LLVMBuildNSWMul(s->w->b, n, l_int(s->w->m->i64, tr_ty_size(s->arr[i].ty->elem)), "");
+    return LLVMBuildNSWMul(s->w->b, n, l_int(s->w->m->i64, tr_ty_unit(s->arr[i].ty)), "");
 }
 
 static lv element(tr_lpat *s, unsigned i, lv off) {
-    return LLVMBuildInBoundsGEP2(s->w->b, memory_type(s->w->m, s->arr[i].ty->elem), s->arr[i].data, &off, 1,
-                                 "");
+    return LLVMBuildInBoundsGEP2(s->w->b, tr_lower_unit(s->w->m, s->arr[i].ty), s->arr[i].data, &off, 1, "");
 }
 
 /* Array i's n elements from `off` on, `step` elements apart, to its buffer; or back. Each place where this
@@ -106,7 +102,8 @@ lv tr_chunk_begin(tr_lpat *s, unsigned k, lv n) {
             c->unit = s->chunk[in].unit;
             continue;
         }
-        c->unit = l_icmp(b, LLVMIntEQ, stride_of(s, i), one);
+        c->unit = tr_ty_is_packed(s->arr[i].ty) ? LLVMConstInt(s->w->m->i1, 0, 0)
+                                                : l_icmp(b, LLVMIntEQ, stride_of(s, i), one);
         c->zero = l_icmp(b, LLVMIntEQ, stride_of(s, i), zero);
         all = all ? l_and(b, all, c->unit) : c->unit;
         if (i >= s->p->nin)

@@ -75,7 +75,7 @@ static lv *constarr_parts(tr_lf *w, const tr_ins *in) {
     lv g = tr_lower_is_flat(m) ? tr_lower_device_array(m, in, name) : LLVMGetNamedGlobal(m->mod, name);
     if (!g) {
         g = LLVMAddGlobal(m->mod, m->i8, name);
-        LLVMSetAlignment(g, tr_ty_size(in->ty->elem));
+        LLVMSetAlignment(g, tr_ty_align(in->ty->elem));
     }
     out[0] = LLVMConstNull(m->ptr);
     out[1] = g;

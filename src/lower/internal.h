@@ -206,6 +206,7 @@ bool tr_lower_is_same(const tr_larr *a,
 bool tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in);
 /* Address of the element that an access at the indices reaches. */
 lv tr_lower_element_at(tr_lf *w, tr_val array, const tr_val *idx);
+lt tr_lower_unit(const tr_lm *m, const tr_ty *array);    /* what the strides of such an array count */
 lv tr_lower_address(tr_lf *w, const tr_larr *a, lv off); /* of the element at `off` elements from a's data */
 /* Loads or stores that element. */
 void tr_lower_load_at(tr_lf *w, const tr_larr *a, lv off, lv *out);

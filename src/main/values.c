@@ -302,6 +302,12 @@ static void write_items(tr_sb *b, const tr_ty *t, const tr_slot *v) {
     tr_sb_puts(b, t->n == 1 ? ",)" : ")");
 }
 
+/* What lies in memory alone is not shown. */
+static void write_no(tr_sb *b, const tr_ty *t, const tr_slot *v) {
+    (void)v;
+    tr_ty_print_user(b, t);
+}
+
 void tr_value_write(tr_sb *b, const tr_ty *t, const tr_slot *v) {
     static void (*const writes[])(tr_sb *, const tr_ty *, const tr_slot *) = {
 #define KIND(ID, word, user, items, ty, lib, ext, main) main,

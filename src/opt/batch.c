@@ -225,9 +225,11 @@ static bool is_affine(const batcher *s, tr_val v, unsigned deep) {
 /* Views one on the other down to an array from outside, or the product's own: offsets that are affine, and sizes and distances that stay. */
 static bool is_row(const batcher *s, tr_val v) {
     const tr_ty *elem = tr_at(s->f, v)->ty->elem;
+    if (tr_ty_is_packed(tr_at(s->f, v)->ty))
+        return false;
     for (; is_inside(s, v) && v != s->made; v = tr_arg(s->f, v, 0)) {
         const tr_ins *in = tr_at(s->f, v);
-        if (!tr_is_view(in) || tr_at(s->f, in->args[0])->ty->elem != elem)
+        if (!tr_is_view(in) || in->op == TR_OP_FIELD || tr_at(s->f, in->args[0])->ty->elem != elem)
             return false;
         for (uint32_t i = 1; i < in->nargs; i++)
             if (i < nstarts(in) ? !is_affine(s, in->args[i], MAX_NEST) : !stays(s, in->args[i]))

@@ -186,9 +186,29 @@ static bool reshaped(const tr_coords_loop *l, tr_val v, const tr_ins *in, tr_val
     out->flat = whole && in->ty->ndim == 1 && tr_get_int(l->pr->f, in->args[1], &zero) && zero == 0;
     if (!out->flat && varies(l, v))
         return false;
+    if (!out->flat) {
+        out->lo = 0;
+        out->hi = UINT32_MAX;
+        out->part = false;
+    }
     out->root = out->flat ? p : v;
     out->n = in->ty->ndim;
     own_axes(out->ax, out->n, true);
+    return true;
+}
+
+/* A field lies where its records do; the axes of a sub-array are none of theirs. */
+static bool field_of(const tr_coords_loop *l, const tr_ins *in, tr_coords *out) {
+    const tr_ty *s = at(l->pr, in->args[0])->ty->elem;
+    if ((uint64_t)in->imm.i >= s->n)
+        return true;
+    tr_field f = tr_ty_field(s, (uint32_t)in->imm.i);
+    uint64_t bytes = tr_ty_size(f.ty);
+    for (uint32_t k = 0; k < f.ndim; k++)
+        bytes *= f.shape[k];
+    out->lo += f.offset;
+    out->hi = out->lo + (uint32_t)bytes;
+    out->part = out->part || f.ndim;
     return true;
 }
 
@@ -197,11 +217,15 @@ static bool of(const tr_coords_loop *l, tr_val v, tr_coords *out, unsigned depth
     const tr_ins *in = at(l->pr, v);
     if (!tr_is_view(in)) {
         out->root = v;
-        out->flat = false;
+        out->flat = out->part = false;
+        out->lo = 0;
+        out->hi = UINT32_MAX;
         out->n = in->ty->ndim;
         own_axes(out->ax, out->n, true);
         return true;
     }
+    if (in->op == TR_OP_FIELD)
+        return depth > 0 && of(l, in->args[0], out, depth - 1) && field_of(l, in, out);
     step s = {.p = in->args[0]};
     const tr_ty *pt = at(l->pr, s.p)->ty;
     if (depth == 0 || in->ty->elem != pt->elem || !of(l, s.p, out, depth - 1))

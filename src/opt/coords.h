@@ -18,6 +18,8 @@ typedef struct tr_coord {
 typedef struct tr_coords {
     tr_val root;
     bool flat;
+    uint32_t lo, hi; /* which bytes of the root's items: those of a field, else all */
+    bool part;       /* and perhaps not all of these: items of a sub-array */
     uint32_t n;
     tr_coord ax[TR_MAX_NDIM];
 } tr_coords;

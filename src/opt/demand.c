@@ -150,8 +150,8 @@ static tr_val look_through(tr_bld *b, const tr_ins *view, tr_val array, const tr
             if (tr_view_axis(view, k) == (int)x)
                 v[1 + nbase + k] = v[1 + nbase + n + k] = one;
     }
-    const tr_ty *to =
-        tr_ty_array(f->ctx->types, t->elem, n, alike ? view->ty->layout : TR_LAYOUT_ANY, t->readonly);
+    const tr_ty *to = tr_ty_array_as(f->ctx->types, t->elem, n, alike ? view->ty->layout : TR_LAYOUT_ANY,
+                                     t->readonly, tr_ty_is_packed(t));
     tr_val r = tr_emit_v(b, TR_OP_VIEW, to, view->nargs, v);
     tr_at(f, r)->imm.i = view->imm.i;
     return r;

@@ -34,6 +34,7 @@ typedef struct access {
     bool flat;
     tr_val value; /* what is stored, if it comes from outside and is one number, else TR_NOVAL */
     bool write, always, known;
+    uint32_t lo, hi; /* which bytes of the items (tr_coords) */
     uint32_t n;
     axis ax[TR_MAX_NDIM];
 } access;
@@ -189,6 +190,9 @@ static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write,
     x->n = x->known ? c.n : 0;
     x->space = x->known ? c.root : TR_NOVAL;
     x->flat = x->known && c.flat;
+    x->lo = x->known ? c.lo : 0;
+    x->hi = x->known ? c.hi : UINT32_MAX;
+    x->always = x->always && !(x->known && c.part);
     for (uint32_t r = 0; r < x->n && x->known; r++)
         x->known =
             describe(s, &c.ax[r], array, idx && c.ax[r].dim >= 0 ? idx[c.ax[r].dim] : TR_NOVAL, &x->ax[r]);
@@ -630,6 +634,8 @@ static relation relate(finder *s, const access *w, const access *x, meeting *m) 
         return PERHAPS_ONE;
     if (!w->known || !x->known || w->space != x->space || w->flat != x->flat)
         return POSSIBLE;
+    if (w->hi <= x->lo || x->hi <= w->lo) /* two fields */
+        return APART;
     for (uint32_t k = 0; k < w->n; k++)
         if (meet_on_axis(s, &w->ax[k], &x->ax[k], &(side){w->flat ? TR_NOVAL : w->space, k}, m) == APART)
             return APART;

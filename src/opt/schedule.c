@@ -170,7 +170,7 @@ static bool begins_there(const tr_fn *f, const tr_ins *in) {
     for (uint32_t k = 0; k < n; k++)
         if (!tr_get_int(f, in->args[1 + k], &at) || at != 0)
             return false;
-    return tr_is_view(in);
+    return tr_is_view(in) && in->op != TR_OP_FIELD;
 }
 
 /* An array without what views of its beginning take. */

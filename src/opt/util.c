@@ -20,6 +20,7 @@ int64_t tr_opt_imm(const tr_ins *in) {
     case TR_OP_MEET:
     case TR_OP_VIEW:
     case TR_OP_EXTRACT:
+    case TR_OP_FIELD:
     case TR_OP_DIM:
     case TR_OP_STRIDE: return in->imm.i;
     case TR_OP_CALLRT: return in->imm.rt->row;

@@ -12,6 +12,8 @@ const tr_obj *tr_tytab_opaque(tr_tytab *t, const char *name, size_t n);
 /* Deep copy of an object that stands for its value; others are returned as they are. */
 const tr_obj *tr_obj_copy(tr_arena *a, const tr_obj *o);
 
+/* The one type in the table that is as this one says. */
+const tr_ty *tr_ty_intern(tr_tytab *t, const tr_ty *key);
 /* How many items a type of this kind may have. */
 bool tr_ty_may_have(const tr_ty *t, uint32_t n);
 /* The same type over other items. */

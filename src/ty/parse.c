@@ -20,6 +20,7 @@ typedef TR_VEC(const tr_obj *) objs;
 typedef TR_VEC(const char *) texts;
 
 static const tr_ty *read_type(reader *r);
+static char *read_quoted(reader *r, uint32_t *n);
 static const tr_obj *read_obj(reader *r);
 
 static reader open_text(tr_tytab *t, const char *text) {
@@ -144,6 +145,61 @@ static const tr_ty *read_opt(reader *r, const tr_words *w) {
     return of && tr_rd_accept(&r->in, ')') ? tr_ty_optional(r->t, of) : NULL;
 }
 
+static const tr_ty *read_records(reader *r, const tr_words *w) {
+    const tr_ty *t = read_items(r, w);
+    bool ok = t && tr_ty_is_records(t->items[0]) && (w->kind != TR_TY_RECORD || !t->items[0]->ndim);
+    return ok ? t : NULL;
+}
+
+/* A field's name, where it lies, its type and its axes; those go to *dims. */
+static bool read_field(reader *r, uint32_t size, tr_field *f) {
+    int64_t at, ndim, d;
+    uint32_t n = 0;
+    tr_rd_skip(&r->in);
+    f->name = tr_rd_accept(&r->in, '"') ? read_quoted(r, &n) : NULL;
+    if (!f->name || memchr(f->name, 0, n) || !tr_rd_accept(&r->in, ',') || !tr_rd_int(&r->in, 0, size, &at) ||
+        !tr_rd_accept(&r->in, ',') || !(f->ty = read_type(r)) ||
+        (!tr_ty_is_scalar(f->ty) && f->ty->kind != TR_TY_STRUCT) || f->ty->weak ||
+        !tr_rd_accept(&r->in, ',') || !tr_rd_int(&r->in, 0, TR_MAX_FIELD_AXES, &ndim))
+        return false;
+    uint32_t *shape = TR_NEW_N(r->in.a, uint32_t, TR_MAX_FIELD_AXES);
+    uint64_t bytes = tr_ty_size(f->ty);
+    for (int64_t k = 0; k < ndim; k++) {
+        if (!tr_rd_accept(&r->in, ',') || !tr_rd_int(&r->in, 0, INT32_MAX, &d))
+            return false;
+        shape[k] = (uint32_t)d;
+        bytes = bytes > INT32_MAX ? bytes : bytes * (uint64_t)d;
+    }
+    f->offset = (uint32_t)at;
+    f->ndim = (uint32_t)ndim;
+    f->shape = shape;
+    return bytes + f->offset <= size;
+}
+
+static const tr_ty *read_struct(reader *r, const tr_words *w) {
+    int64_t size, flags;
+    uint32_t n = 0;
+    TR_VEC(tr_field) fields = {0};
+    if (!tr_rd_int(&r->in, 0, INT32_MAX, &size) || !tr_rd_accept(&r->in, ','))
+        return NULL;
+    if (w->sub == TR_STRUCT_OPAQUE) {
+        tr_rd_skip(&r->in);
+        const char *name = tr_rd_accept(&r->in, '"') ? read_quoted(r, &n) : NULL;
+        bool ok = name && !memchr(name, 0, n) && tr_rd_accept(&r->in, ')');
+        return ok ? tr_ty_opaque(r->t, (uint32_t)size, name) : NULL;
+    }
+    if (!tr_rd_int(&r->in, 0, TR_STRUCT_RECORD, &flags))
+        return NULL;
+    while (tr_rd_accept(&r->in, ',')) {
+        tr_field f;
+        if (fields.n == TR_MAX_ITEMS || !read_field(r, (uint32_t)size, &f))
+            return NULL;
+        tr_vec_push(r->in.a, &fields, f);
+    }
+    return tr_rd_accept(&r->in, ')') ? tr_ty_struct(r->t, (uint32_t)size, (unsigned)flags, fields.n, fields.d)
+                                     : NULL;
+}
+
 typedef const tr_ty *(*read_fn)(reader *r, const tr_words *w);
 #define read_no NULL
 
@@ -177,14 +233,15 @@ static const tr_ty *read_array(reader *r, const tr_ty *elem) {
     int64_t n;
     if (!tr_rd_int(&r->in, 0, TR_MAX_NDIM, &n))
         return NULL;
-    const char *layouts = "cfa", *l = *r->in.p ? strchr(layouts, *r->in.p) : NULL;
+    const char *layouts = "cfap", *l = *r->in.p ? strchr(layouts, *r->in.p) : NULL;
     if (!l)
         return NULL;
     r->in.p++;
     bool ro = tr_rd_accept(&r->in, ',');
     if ((ro && !tr_rd_accept_word(&r->in, "ro")) || !tr_rd_accept(&r->in, ']'))
         return NULL;
-    return tr_ty_array(r->t, elem, (unsigned)n, (tr_layout)(l - layouts), ro);
+    return *l == 'p' ? tr_ty_array_as(r->t, elem, (unsigned)n, TR_LAYOUT_ANY, ro, true)
+                     : tr_ty_array(r->t, elem, (unsigned)n, (tr_layout)(l - layouts), ro);
 }
 
 static const tr_ty *read_type(reader *r) {
@@ -207,7 +264,7 @@ static const tr_ty *read_type(reader *r) {
             ty = (r->in.p++, read_call(r, word));
         else
             ty = read_scalar(r, word);
-        if (ty && tr_ty_is_scalar(ty) && *r->in.p == '[')
+        if (ty && (tr_ty_is_scalar(ty) || ty->kind == TR_TY_STRUCT) && *r->in.p == '[')
             ty = ty->weak ? NULL : (r->in.p++, read_array(r, ty));
     }
     r->in.depth--;

@@ -36,6 +36,11 @@ static unsigned parts_array(const tr_ty *t, tr_part *out) {
     return put(out, n, TR_PART_I64, t->layout == TR_LAYOUT_ANY ? 2u * t->ndim : t->ndim);
 }
 
+static unsigned parts_nothing(const tr_ty *t, tr_part *out) {
+    (void)t;
+    return put(out, 0, TR_PART_I64, 0);
+}
+
 static unsigned parts_items(const tr_ty *t, tr_part *out) {
     unsigned n = 0;
     for (uint32_t i = 0; i < t->n; i++)
@@ -59,8 +64,9 @@ bool tr_ty_is_items(const tr_ty *t) {
 }
 
 bool tr_ty_is_launchable(const tr_ty *t) {
-    bool yes =
-        tr_ty_is_scalar(t) || t->kind == TR_TY_ARRAY || t->kind == TR_TY_NONE || t->kind == TR_TY_TUPLE;
+    bool yes = tr_ty_is_scalar(t) ||
+               (t->kind == TR_TY_ARRAY && !tr_ty_is_records(t) && !tr_ty_is_packed(t)) ||
+               t->kind == TR_TY_NONE || t->kind == TR_TY_TUPLE;
     for (uint32_t k = 0; yes && t->kind == TR_TY_TUPLE && k < t->n; k++)
         yes = tr_ty_is_launchable(t->items[k]);
     return yes;

@@ -45,7 +45,7 @@ static void text_array(tr_sb *b, const tr_ty *t) {
     tr_ty_print_ir(b, t->elem);
     tr_sb_putc(b, '[');
     tr_sb_uint(b, t->ndim);
-    tr_sb_putc(b, "cfa"[t->layout]);
+    tr_sb_putc(b, tr_ty_is_packed(t) ? 'p' : "cfa"[t->layout]);
     tr_sb_puts(b, t->readonly ? ",ro]" : "]");
 }
 
@@ -63,6 +63,22 @@ static void text_elem(tr_sb *b, const tr_ty *t) {
 static void text_held(tr_sb *b, const tr_ty *t) {
     tr_ty_print_ir(b, t->items[1]);
     tr_sb_putc(b, ')');
+}
+
+static void print_quoted(tr_sb *b, const char *s, size_t n) {
+    tr_sb_putc(b, '"');
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\')
+            tr_sb_printf(b, "\\%c", c);
+        else if (c == '\n')
+            tr_sb_puts(b, "\\n");
+        else if (c < 32 || c == 127)
+            tr_sb_printf(b, "\\x%02x", c);
+        else
+            tr_sb_putc(b, (char)c);
+    }
+    tr_sb_putc(b, '"');
 }
 
 static void text_lit(tr_sb *b, const tr_ty *t) {
@@ -89,6 +105,28 @@ static void text_exc(tr_sb *b, const tr_ty *t) {
     tr_sb_putc(b, ')');
 }
 
+/* Bytes, flags, then of each field its name, where it lies, its type, and the axes of its sub-array. */
+static void text_struct(tr_sb *b, const tr_ty *t) {
+    tr_sb_uint(b, tr_ty_size(t));
+    if (t->sub == TR_STRUCT_OPAQUE) {
+        tr_sb_puts(b, ", ");
+        print_quoted(b, t->name, strlen(t->name));
+    } else {
+        tr_sb_printf(b, ", %u", tr_ty_struct_flags(t));
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        tr_field f = tr_ty_field(t, i);
+        tr_sb_puts(b, ", ");
+        print_quoted(b, f.name, strlen(f.name));
+        tr_sb_printf(b, ", %" PRIu32 ", ", f.offset);
+        tr_ty_print_ir(b, f.ty);
+        tr_sb_printf(b, ", %" PRIu32, f.ndim);
+        for (uint32_t k = 0; k < f.ndim; k++)
+            tr_sb_printf(b, ", %" PRIu32, f.shape[k]);
+    }
+    tr_sb_putc(b, ')');
+}
+
 typedef void (*text_fn)(tr_sb *b, const tr_ty *t);
 #define text_word NULL /* the word is all */
 
@@ -104,22 +142,6 @@ void tr_ty_print_ir(tr_sb *b, const tr_ty *t) {
     tr_sb_puts(b, word && print ? "(" : "");
     if (print)
         print(b, t);
-}
-
-static void print_quoted(tr_sb *b, const char *s, size_t n) {
-    tr_sb_putc(b, '"');
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (c == '"' || c == '\\')
-            tr_sb_printf(b, "\\%c", c);
-        else if (c == '\n')
-            tr_sb_puts(b, "\\n");
-        else if (c < 32 || c == 127)
-            tr_sb_printf(b, "\\x%02x", c);
-        else
-            tr_sb_putc(b, (char)c);
-    }
-    tr_sb_putc(b, '"');
 }
 
 static bool is_word(const char *s, size_t n) {
@@ -264,9 +286,35 @@ static void user_tuple(tr_sb *b, const tr_ty *t) {
 }
 
 static void user_array(tr_sb *b, const tr_ty *t) {
+    tr_sb_puts(b, tr_ty_is_packed(t) ? "unaligned " : "");
     tr_sb_puts(b, t->readonly ? "readonly array(" : "array(");
     print_user(b, t->elem);
     tr_sb_printf(b, ", %ud, %c)", t->ndim, "CFA"[t->layout]);
+}
+
+static void user_struct(tr_sb *b, const tr_ty *t) {
+    if (t->sub == TR_STRUCT_OPAQUE) {
+        tr_sb_puts(b, t->name);
+        return;
+    }
+    tr_sb_printf(b, "%s(", tr_ty_words(t)->user);
+    for (uint32_t i = 0; i < t->n; i++) {
+        tr_field f = tr_ty_field(t, i);
+        tr_sb_printf(b, "%s%s: ", i ? ", " : "", f.name);
+        print_user(b, f.ty);
+        for (uint32_t k = 0; k < f.ndim; k++)
+            tr_sb_printf(b, "%s%" PRIu32 "%s", k ? ", " : "[", f.shape[k], k + 1 == f.ndim ? "]" : "");
+    }
+    tr_sb_putc(b, ')');
+}
+
+static void user_first(tr_sb *b, const tr_ty *t) {
+    print_user(b, t->items[0]);
+}
+
+static void user_record(tr_sb *b, const tr_ty *t) {
+    tr_sb_puts(b, t->items[0]->readonly ? "readonly " : "");
+    print_user(b, t->items[0]->elem);
 }
 
 static void user_word(tr_sb *b, const tr_ty *t) {

@@ -45,7 +45,7 @@ char tr_ty_class(const tr_ty *t) {
 }
 
 unsigned tr_ty_size(const tr_ty *t) {
-    return tr_ty_is_scalar(t) ? scalars[t->kind].size : 0;
+    return tr_ty_is_scalar(t) ? scalars[t->kind].size : t->kind == TR_TY_STRUCT ? t->nums[0] : 0;
 }
 
 const char *tr_tyk_ir_name(tr_tyk k) {
@@ -109,6 +109,8 @@ static uint64_t hash_type(const tr_ty *k) {
         h = tr_hash_bytes(k->name, strlen(k->name), h);
     for (uint32_t i = 0; k->fields && i < k->n; i++)
         h = tr_hash_bytes(k->fields[i], strlen(k->fields[i]), h);
+    if (k->nums)
+        h = tr_hash_bytes(k->nums, k->nnums * sizeof *k->nums, h);
     return k->lit ? h ^ tr_obj_hash(k->lit) : h;
 }
 
@@ -120,7 +122,8 @@ static bool same_type(const tr_ty *a, const tr_ty *b) {
     if (a->kind != b->kind || a->weak != b->weak || a->ndim != b->ndim || a->layout != b->layout ||
         a->readonly != b->readonly || a->sub != b->sub || a->n != b->n || a->func != b->func ||
         a->serial != b->serial || a->opts != b->opts || a->elem != b->elem || !a->fields != !b->fields ||
-        !a->lit != !b->lit || !same_text(a->name, b->name))
+        !a->lit != !b->lit || !same_text(a->name, b->name) || a->nnums != b->nnums ||
+        (a->nnums && memcmp(a->nums, b->nums, a->nnums * sizeof *a->nums) != 0))
         return false;
     for (uint32_t i = 0; i < a->n; i++)
         if (a->items[i] != b->items[i] || (a->fields && strcmp(a->fields[i], b->fields[i]) != 0))
@@ -178,6 +181,8 @@ static const tr_ty *add(tr_tytab *t, uint64_t h, const tr_ty *key) {
     }
     if (key->name)
         ty->name = tr_arena_strdup(a, key->name);
+    if (key->nums)
+        ty->nums = tr_arena_copy(a, key->nums, key->nnums * sizeof *key->nums);
     if (key->lit && !t->parent) /* the compilation that owns it may end first */
         ty->lit = tr_obj_copy(a, key->lit);
     insert(t, h, ty);
@@ -217,7 +222,7 @@ static bool mentions_local(const tr_ty *k) {
     return false;
 }
 
-static const tr_ty *intern(tr_tytab *t, const tr_ty *key) {
+const tr_ty *tr_ty_intern(tr_tytab *t, const tr_ty *key) {
     uint64_t h = hash_type(key);
     const tr_ty *ty;
     if (!t->parent) {
@@ -333,7 +338,7 @@ static const tr_ty *with_items(tr_tytab *t, tr_ty key, uint32_t n, const tr_ty *
     assert(tr_ty_may_have(&key, n));
     key.n = n;
     key.items = n ? items : NULL;
-    return intern(t, &key);
+    return tr_ty_intern(t, &key);
 }
 
 const tr_ty *tr_ty_of(tr_tytab *t, tr_tyk kind, unsigned sub, uint32_t n, const tr_ty *const *items) {
@@ -399,14 +404,22 @@ const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of) {
 }
 
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly) {
+    return tr_ty_array_as(t, elem, ndim, layout, readonly, false);
+}
+
+const tr_ty *tr_ty_array_as(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly,
+                            bool packed) {
     assert(ndim <= TR_MAX_NDIM);
+    if (packed)
+        layout = TR_LAYOUT_ANY;
     if (!ndim || (ndim == 1 && layout == TR_LAYOUT_F))
         layout = TR_LAYOUT_C;
-    return intern(t, &(tr_ty){.kind = TR_TY_ARRAY,
-                              .ndim = (uint8_t)ndim,
-                              .layout = (uint8_t)layout,
-                              .readonly = readonly,
-                              .elem = elem});
+    return tr_ty_intern(t, &(tr_ty){.kind = TR_TY_ARRAY,
+                                    .sub = packed ? TR_ARRAY_PACKED : 0,
+                                    .ndim = (uint8_t)ndim,
+                                    .layout = (uint8_t)layout,
+                                    .readonly = readonly,
+                                    .elem = elem});
 }
 
 const tr_ty *tr_ty_core(tr_tytab *t, const tr_ty *elem, unsigned n, bool output) {
@@ -424,7 +437,7 @@ const tr_ty *tr_ty_slice(tr_tytab *t, const tr_ty *start, const tr_ty *stop, con
 }
 
 const tr_ty *tr_ty_lit(tr_tytab *t, const tr_obj *lit) {
-    return intern(t, &(tr_ty){.kind = TR_TY_LIT, .lit = lit});
+    return tr_ty_intern(t, &(tr_ty){.kind = TR_TY_LIT, .lit = lit});
 }
 
 const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t opts, uint32_t n,

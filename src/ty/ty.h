@@ -63,6 +63,9 @@ enum { TR_MAX_ITEMS = 4096 };
 /* Forms of a kind, what `sub` says. */
 enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it is a prange */
 enum { TR_TUPLE_LIST = 1 };
+enum { TR_ARRAY_PACKED = 1 };  /* strides count bytes, and items lie anywhere: not aligned to their size */
+enum { TR_STRUCT_OPAQUE = 1 }; /* bytes that compiled code cannot read, `name` says of what */
+enum { TR_STRUCT_RECORD = 1 }; /* a flag: values are numpy.record, which have fields as attributes */
 enum { TR_INFO_FLOAT = 1, TR_INFO_FLAGS };
 enum { TR_MANAGER_NULL = 1, TR_MANAGER_ERRSTATE = 2 };
 
@@ -78,10 +81,12 @@ struct tr_ty {
     uint32_t opts;     /* CLOSURE: number of the options it has from the function it stands in (ir/prog.h) */
     const tr_ty *elem; /* ARRAY, RANGE */
     const tr_ty *const *items;
-    const char *const *fields; /* named TUPLE: n field names, else NULL */
-    const char *name;          /* named TUPLE: class name; METHOD: method name */
-    uint32_t serial;           /* named TUPLE: which of the classes with this name and these fields, from 0 */
-    const struct tr_obj *lit;  /* LIT */
+    const char *const *fields; /* named TUPLE, STRUCT: n field names, else NULL */
+    const char *name;          /* named TUPLE: class name; METHOD: method name; opaque STRUCT: the dtype's */
+    const uint32_t *nums;      /* STRUCT: what tr_ty_field() reads */
+    uint32_t nnums;
+    uint32_t serial;          /* named TUPLE: which of the classes with this name and these fields, from 0 */
+    const struct tr_obj *lit; /* LIT */
 };
 
 tr_tytab *tr_tytab_new(tr_tytab *parent); /* NULL without memory */
@@ -119,6 +124,37 @@ bool tr_ty_has_list(const tr_ty *t);
 const tr_ty *tr_ty_optional(tr_tytab *t, const tr_ty *of);
 /* Up to one axis, layout F is C. */
 const tr_ty *tr_ty_array(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly);
+/* The same of packed items, where `packed`. */
+const tr_ty *tr_ty_array_as(tr_tytab *t, const tr_ty *elem, unsigned ndim, tr_layout layout, bool readonly,
+                            bool packed);
+static inline bool tr_ty_is_packed(const tr_ty *t);
+/* Bytes that an array's strides count: an item's, or one where it is packed. */
+unsigned tr_ty_unit(const tr_ty *array);
+
+/* --- records: NumPy's structured dtypes. A STRUCT says how an item lies in memory, and no value is of it; a RECORD is a value, a view of no axes
+ * of an array of such items, so that reading and writing its fields reaches the array. --- */
+
+enum { TR_MAX_FIELD_AXES = 8 };
+typedef struct tr_field {
+    const char *name;
+    const tr_ty *ty; /* of an item: a scalar, or a STRUCT */
+    uint32_t offset, ndim;
+    const uint32_t *shape; /* of a sub-array */
+} tr_field;
+const tr_ty *tr_ty_struct(tr_tytab *t, uint32_t size, unsigned flags, uint32_t n, const tr_field *fields);
+const tr_ty *tr_ty_opaque(tr_tytab *t, uint32_t size, const char *name);
+tr_field tr_ty_field(const tr_ty *s, uint32_t k);
+int tr_ty_find_field(const tr_ty *s, const char *name); /* -1: there is none */
+unsigned tr_ty_struct_flags(const tr_ty *s);
+/* What addresses of items of an array that is not packed are multiples of: of a STRUCT as much as its fields ask for and its size allows. */
+unsigned tr_ty_align(const tr_ty *elem);
+/* The array of field k of an array's items: of its axes, and those of the field's sub-array; k = number of fields: of their bytes. */
+const tr_ty *tr_ty_field_array(tr_tytab *t, const tr_ty *array, uint32_t k);
+const tr_ty *tr_ty_record(tr_tytab *t, const tr_ty *s, bool readonly, bool packed);
+/* The value's type whose one item is such an array: a RECORD where that has no axes and `one`, else RECORDS. */
+const tr_ty *tr_ty_records(tr_tytab *t, const tr_ty *array, bool one);
+bool tr_ty_same_fields(const tr_ty *a,
+                       const tr_ty *b); /* of two STRUCTs, whatever the class of their values */
 /* What a gufunc's function takes for an operand of n core axes: an input without any is a number, an output
  * without any an array of one element, so that it can be stored to. */
 const tr_ty *tr_ty_core(tr_tytab *t, const tr_ty *elem, unsigned n, bool output);
@@ -141,6 +177,13 @@ static inline unsigned tr_ty_row(const tr_ty *t) {
 static inline bool tr_ty_is(const tr_ty *t, tr_tyk k) {
     return t->kind == (uint8_t)k;
 }
+static inline bool tr_ty_is_packed(const tr_ty *t) {
+    return t->kind == TR_TY_ARRAY && t->sub == TR_ARRAY_PACKED;
+}
+/* An array of records. */
+static inline bool tr_ty_is_records(const tr_ty *t) {
+    return t->kind == TR_TY_ARRAY && t->elem->kind == TR_TY_STRUCT;
+}
 /* 'b' 'i' 'u' 'f' 'c' for scalars, 0 else. */
 char tr_ty_class(const tr_ty *t);
 static inline bool tr_ty_is_int(const tr_ty *t) {
@@ -152,7 +195,7 @@ static inline bool tr_ty_is_float(const tr_ty *t) {
 static inline bool tr_ty_is_complex(const tr_ty *t) {
     return t->kind == TR_TY_C64 || t->kind == TR_TY_C128;
 }
-unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar in memory */
+unsigned tr_ty_size(const tr_ty *t); /* bytes of a scalar or STRUCT in memory; 0 of others */
 const char *tr_tyk_ir_name(tr_tyk k);
 const char *tr_tyk_user_name(tr_tyk k); /* "float64" */
 
@@ -210,7 +253,7 @@ typedef struct tr_arrk {
     unsigned ndim;
     tr_layout layout;
     unsigned layouts;
-    bool readonly;
+    bool readonly, packed;
 } tr_arrk;
 int tr_ty_accept_array(const tr_arrk *from, const tr_ty *to);
 int tr_ty_accept(const tr_ty *from, const tr_ty *to);

@@ -50,6 +50,8 @@ def tree(value: Any, args: tuple = ()) -> Any:
     if isinstance(value, np.ndarray):
         with warnings.catch_warnings(action="ignore"):  # NumPy's own about broadcast_arrays
             return ("array", np.array(value, order="K"), bool(value.flags.writeable))
+    if isinstance(value, np.void):
+        return tree(np.array(value))
     if isinstance(value, np.generic):
         return ("scalar", value.item())
     if value is None or isinstance(value, (bool, int, float, complex, str)):
@@ -369,7 +371,8 @@ def on_threads(work: Callable[[], list[Outcome]]) -> list[Outcome]:
 
 def is_number(x: Any) -> bool:
     """A scalar that an array may hold."""
-    return isinstance(x, (bool, float, complex, np.generic)) or isinstance(x, int) and abs(x) < 2**63
+    number = isinstance(x, (bool, float, complex, np.generic)) and not isinstance(x, np.void)
+    return number or isinstance(x, int) and abs(x) < 2**63
 
 
 def of_numbers(ft: Feature, args: tuple, results: list) -> bool:

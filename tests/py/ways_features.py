@@ -49,6 +49,64 @@ for _t in names_of("src/ty/ty.h", r'X\([A-Z]+\d*, "\w+", "(\w+)", \d'):
         )
 
 
+# --- records ---
+
+SPOT = np.dtype([("x", "f8"), ("n", "i4"), ("v", "f4", (2,)), ("at", [("p", "u1"), ("q", "c8")])])
+
+
+def spots(n: int = 5, **more: bool) -> np.ndarray:
+    """Records of numbers, a sub-array and a record."""
+    a = np.zeros(n, np.dtype(SPOT.descr, **more))
+    a["x"], a["n"], a["v"] = floats(n), ints(n), floats(2 * n).reshape(n, 2)
+    a["at"]["p"], a["at"]["q"] = ints(n), 1j
+    return a
+
+
+@feature(
+    lambda: (spots(),),
+    lambda: (spots(align=True)[::-2],),
+    lambda: (spots(0),),
+    lambda: (spots(2),),
+)
+def records_of_an_array(a):
+    a["x"][1:] += 1
+    for i in range(len(a)):
+        a[i]["n"] += 2
+        a[i]["v"][1] = a["v"][i, 0] + i
+        a["at"]["p"][i] = i
+    s = 0.0
+    for r in a:
+        s += r["x"] * r["n"] + r["at"]["p"]
+    if len(a) > 2:
+        a[0] = a[2]
+    return s, a["x"] * 2 + a["n"], a["v"].sum(), len(a), a["at"]["q"]
+
+
+@feature(lambda: (spots().view(np.recarray),))
+def records_by_attributes(a):
+    a.x[0] = 3
+    a.n = a.n + 1
+    setattr(a[1], "n", 7)
+    a[2].x = getattr(a[1], "x")
+    return a.x.sum(), a[1].n, a[2].x
+
+
+@feature((4,))
+def records_that_are_made(n):
+    a = np.zeros(n, SPOT)
+    b = np.empty_like(a)
+    b[:] = a
+    for i in range(n):
+        b[i]["x"] = i
+        b[i]["at"]["p"] = 2 * i
+    return b["x"], b["at"]["p"].sum(), a["x"].sum()
+
+
+@feature(lambda: (spots()[1],), lambda: (spots()[0].copy(),))
+def records_alone(r):
+    return r["x"] * 2, r["v"].sum(), r["at"]["p"]
+
+
 @feature((3, 0.5, True, 2j), (-3, float("nan"), False, complex(0, -0.0)))
 def python_scalars(i, f, b, c):
     return i * f, c * f, b and i > 0, i == 3
