@@ -282,6 +282,14 @@ static PyObject *box_slice(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     return r;
 }
 
+/* The very object: its caller has it. */
+static PyObject *box_generator(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    (void)b, (void)ty;
+    const tr_slot *s = *at;
+    *at += 3;
+    return Py_NewRef((PyObject *)s[2].p);
+}
+
 static PyObject *box_held(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     bool some = (*at)++->b != 0;
     if (some)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ext/generator.h"
 #include "ext/ntclass.h"
 
 /* A number of any class, before it takes the form of a type. cls as tr_ty_class; uint64 values beyond
@@ -244,6 +245,12 @@ static bool unbox_tuple(tr_state *st, PyObject *o, const tr_ty *ty, const char *
         if (!tr_value_unbox(st, PyTuple_GET_ITEM(o, i), ty->items[i], fn, arg, at))
             return false;
     return true;
+}
+
+static bool unbox_generator(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                            tr_slot **at) {
+    (void)ty;
+    return tr_generator_read(st, o, fn, arg, at);
 }
 
 /* None and constants have no parts. */

@@ -1,6 +1,6 @@
 /* Patterns of argument values: what a call looks at to pick compiled code.
  *
- * A key is 32 bits. For scalars, arrays, None, ranges and slices it says everything; for tuples, strings,
+ * A key is 32 bits. For scalars, arrays, None, ranges, slices and Generators it says everything; for tuples, strings,
  * functions, dtypes and classes ("deep" kinds) the rest of the pattern is compared too. A string,
  * function, dtype or class is a constant of the specialisation: its value is part of the pattern.
  *
@@ -23,7 +23,8 @@ enum {
     TR_K_ARRAY,
     TR_K_RANGE,
     TR_K_SLICE,
-    TR_K_DEEP, /* kinds from here on need tr_value_matches */
+    TR_K_GENERATOR, /* np.random.Generator */
+    TR_K_DEEP,      /* kinds from here on need tr_value_matches */
     TR_K_TUPLE = TR_K_DEEP,
     TR_K_NTUPLE, /* value: its class */
     TR_K_STR,
