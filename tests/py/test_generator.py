@@ -280,6 +280,26 @@ def test_what_is_refused():
         compiled("rng.shuffle(a)", "rng, a")[0](rng, a)
 
 
+GLOBAL = Generator(PCG64(1))
+
+
+def test_a_global_is_refused():
+    @njit
+    def f():
+        return GLOBAL.random()
+
+    def outer(rng):
+        return njit(lambda: rng.normal())
+
+    for g in (f, outer(GLOBAL)):
+        with pytest.raises(UnsupportedError, match="a np.random.Generator that is no argument") as e:
+            g()
+        assert "pass it as an argument" in str(e.value)
+    with pytest.raises(UnsupportedError, match="default_rng") as e:
+        njit(lambda: np.random.default_rng(1).random())()
+    assert "pass it in" in str(e.value)
+
+
 class Own(Generator):
     pass
 

@@ -77,6 +77,19 @@ RANDOM = [
 ]  # fmt: skip
 for k in range(0, len(RANDOM), 7):
     group(f"random_numbers_{k // 7}", "s", ["np.random.seed(s)", *(f"np.random.{x}" for x in RANDOM[k : k + 7])], (7,), python=False)  # fmt: skip
+# With the Generator in the result, which no array holds: in a loop over a prange it is refused (test_generator.py).
+GENERATOR = [x for x in RANDOM if x.partition("(")[0] not in ("rand", "randn", "random_sample", "sample", "ranf", "randint", "seed")] + [
+    "integers(10)", "integers(0, 200, 5, np.uint8, endpoint=True)", "random(3, np.float32)", "permuted(np.arange(12.0).reshape(4, 3), axis=1)", "normal(np.arange(3.0), 2.0)", "poisson((1.0, 30.0), (2, 2))", "choice(20000, 500, replace=False)"]  # fmt: skip
+for k in range(0, len(GENERATOR), 7):
+    group(f"random_generator_{k // 7}", "rng", ["rng", *(f"rng.{x}" for x in GENERATOR[k : k + 7])], lambda: (np.random.default_rng(7),), lambda: (np.random.Generator(np.random.MT19937(7)),))  # fmt: skip
+
+
+@feature(lambda: (np.random.default_rng(7), np.arange(9.0)))
+def random_generator_order(rng, a):
+    rng.shuffle(a)
+    return rng.permutation(a.reshape(3, 3)), rng
+
+
 group(
     "random_python",
     "s",
