@@ -286,8 +286,8 @@ static PyObject *box_slice(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
 static PyObject *box_generator(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     (void)b, (void)ty;
     const tr_slot *s = *at;
-    *at += 3;
-    return Py_NewRef((PyObject *)s[2].p);
+    *at += 2;
+    return Py_NewRef((PyObject *)s[1].p);
 }
 
 static PyObject *box_held(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {

@@ -76,22 +76,46 @@ static bool agrees(int which, PyObject *state, const void *memory) {
     }
 }
 
-/* Which of the known ones it is: TR_GEN_*. Never sets an exception. */
-static int64_t which_of(tr_state *st, PyObject *bits, const tr_bitgen *g) {
-    for (int k = 1; k < TR_GEN__KINDS; k++) {
+/* The bitgen_t of a bit generator; NULL: it has none. Never sets an exception. */
+static tr_bitgen *bitgen_of(PyObject *bits) {
+    PyObject *capsule = PyObject_GetAttrString(bits, "capsule");
+    tr_bitgen *g = capsule && PyCapsule_IsValid(capsule, "BitGenerator")
+                       ? PyCapsule_GetPointer(capsule, "BitGenerator")
+                       : NULL;
+    PyErr_Clear();
+    Py_XDECREF(capsule); /* the bit generator has it */
+    return g && g->next_uint64 && g->next_uint32 && g->next_double ? g : NULL;
+}
+
+static uint8_t look(int which, PyObject *bits) {
+    const tr_bitgen *g = bitgen_of(bits);
+    PyObject *state = g ? PyObject_GetAttrString(bits, "state") : NULL;
+    bool same = state && agrees(which, state, g->state);
+    PyErr_Clear();
+    Py_XDECREF(state);
+    return same ? AGREES : DIFFERS;
+}
+
+static uint32_t which_of(tr_state *st, PyObject *bits) {
+    for (uint32_t k = 1; k < TR_GEN__KINDS; k++) {
         if (strcmp(Py_TYPE(bits)->tp_name, classes[k]) != 0)
             continue;
         uint8_t known = atomic_load_explicit(&st->generators[k], memory_order_relaxed);
         if (known == UNKNOWN) {
-            PyObject *state = PyObject_GetAttrString(bits, "state");
-            known = state && agrees(k, state, g->state) ? AGREES : DIFFERS;
-            PyErr_Clear();
-            Py_XDECREF(state);
+            known = look((int)k, bits);
             atomic_store_explicit(&st->generators[k], known, memory_order_relaxed);
         }
         return known == AGREES ? k : TR_GEN_ANY;
     }
     return TR_GEN_ANY;
+}
+
+uint32_t tr_generator_which(tr_state *st, PyObject *o) {
+    PyObject *bits = PyObject_GetAttrString(o, "bit_generator");
+    uint32_t which = bits ? which_of(st, bits) : TR_GEN_ANY;
+    PyErr_Clear();
+    Py_XDECREF(bits);
+    return which;
 }
 
 /* --- NumPy's distributions --- */
@@ -122,24 +146,16 @@ static bool find_functions(tr_state *st, const char *fn, const char *arg) {
 
 bool tr_generator_read(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_slot **at) {
     PyObject *bits = PyObject_GetAttrString(o, "bit_generator");
-    PyObject *capsule = bits ? PyObject_GetAttrString(bits, "capsule") : NULL;
-    tr_bitgen *g = capsule && PyCapsule_IsValid(capsule, "BitGenerator")
-                       ? PyCapsule_GetPointer(capsule, "BitGenerator")
-                       : NULL;
-    bool read = g && g->next_uint64 && g->next_uint32 && g->next_double;
-    if (read) {
-        read = find_functions(st, fn, arg);
-        (*at)++->i = which_of(st, bits, g);
-        (*at)++->p = g;
-        (*at)++->p = o;
-    } else if (!PyErr_Occurred()) {
+    tr_bitgen *g = bits ? bitgen_of(bits) : NULL;
+    if (bits && !g)
         PyErr_Format(
             PyExc_TypeError,
             "%s(): argument '%s' is a Generator whose bit generator, a %s, has no functions for C\n  help: "
             "pass a Generator of PCG64, MT19937, Philox or SFC64",
-            fn, arg, bits ? Py_TYPE(bits)->tp_name : "value without one");
-    }
-    Py_XDECREF(capsule);
-    Py_XDECREF(bits);
+            fn, arg, Py_TYPE(bits)->tp_name);
+    bool read = g && find_functions(st, fn, arg);
+    (*at)++->p = g;
+    (*at)++->p = o;
+    Py_XDECREF(bits); /* o has it */
     return read;
 }

@@ -249,7 +249,7 @@ static bool unbox_tuple(tr_state *st, PyObject *o, const tr_ty *ty, const char *
 
 static bool unbox_generator(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
                             tr_slot **at) {
-    (void)ty;
+    (void)ty; /* the key has said which bit generator it is */
     return tr_generator_read(st, o, fn, arg, at);
 }
 

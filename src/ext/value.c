@@ -132,7 +132,7 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
     if (PyTuple_Check(o))
         return is_named_tuple(o) ? TR_K_NTUPLE | (uint32_t)PyTuple_GET_SIZE(o) << 8 : TR_K_OTHER;
     if (tr_generator_is(o))
-        return TR_K_GENERATOR;
+        return TR_K_GENERATOR | tr_generator_which(st, o) << 8;
     if (PyArray_DescrCheck(o))
         return TR_K_DTYPE;
     return is_ident(st, o) ? TR_K_IDENT : TR_K_OTHER;
@@ -488,7 +488,7 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,
                            k->key >> 10 & 1u ? none : i64);
-    case TR_K_GENERATOR: return tr_ty_of(t, TR_TY_GENERATOR, 0, 3, (const tr_ty *[]){i64, i64, i64});
+    case TR_K_GENERATOR: return tr_ty_of(t, TR_TY_GENERATOR, k->key >> 8, 2, (const tr_ty *[]){i64, i64});
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);
     default: return constant ? constant(user, k) : none;

@@ -6,7 +6,7 @@
  *
  * Key layout: bits 0-7 kind; SCALAR and ARRAY: 8-15 tr_tyk; ARRAY: 16-23 rank, 24 C-contiguous, 25
  * F-contiguous, 26 read-only; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start, stop, step are
- * None; RANGE: 8 step is 1. */
+ * None; RANGE: 8 step is 1; GENERATOR: 8-31 which bit generator. */
 #ifndef TR_EXT_VALUE_H
 #define TR_EXT_VALUE_H
 

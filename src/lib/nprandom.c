@@ -46,8 +46,8 @@ static tr_tv draw(tr_em *e, const stream *s, tr_rt own, tr_rt of, const tr_ty *r
     tr_tv a[MOST + 2];
     if (!s->generator.ty)
         return run(e, own, ret, n, x);
-    for (uint32_t k = 0; k < 2; k++)
-        a[k] = tr_em_item(e, s->generator, k);
+    a[0] = tr_em_i64(e, s->generator.ty->sub);
+    a[1] = tr_em_item(e, s->generator, 0);
     for (uint32_t k = 0; k < n && k < MOST; k++)
         a[k + 2] = x[k];
     return run(e, of, ret, n + 2, a);

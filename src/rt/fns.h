@@ -220,6 +220,8 @@ void tr_rt_np_each_count(int64_t what, void *owner, int64_t *data, int64_t n, vo
                          int64_t kn, int64_t ks, void *aowner, const double *a, int64_t an, int64_t as,
                          void *bowner, const double *b, int64_t bn, int64_t bs);
 double tr_rt_gen_random(int64_t which, int64_t g);
+void *tr_rt_gen_layers(int64_t what);
+double tr_rt_gen_outside(int64_t what, int64_t g, uint64_t word);
 double tr_rt_gen_gauss(int64_t which, int64_t g);
 double tr_rt_gen_exponential(int64_t which, int64_t g);
 double tr_rt_gen_float(int64_t which, int64_t g, int64_t what, double a, double b, double c);

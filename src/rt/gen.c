@@ -6,9 +6,9 @@
  * words one by one, when they are found; where these turn out to be made in another way they are called for each number. `g` is the address of the object's bitgen_t. The caller of compiled code has
  * the object, so it lives as long. Nothing locks: a Generator is one stream, and two threads that draw from one must take turns themselves, as docs/guide.md says; the compiler refuses
  * loops that would draw on all cores.
- * A state changes in functions of the runtime alone, which a call is never left from.
+ * A state changes in functions of the runtime, which a call is never left from, and that of PCG64 in compiled code (lower/random.c).
  * Sources: PCG64 by M. O'Neill 2014 (PCG XSL RR 128/64); SFC64 by C. Doty-Humphrey; MT19937 as in mt.c; integers by D. Lemire 2019; samples by R. Floyd 1987.
- * Cost: 2 to 3 ns for a number of [0, 1) by itself, 1 in a row; a third of NumPy's time for normal ones, of the others NumPy's. 1 ms when the functions are found. */
+ * Cost: 2 to 5 ns for a number of [0, 1) by itself, 1 to 2 in a row; a third of NumPy's time for normal ones, of the others NumPy's. 1 ms when the functions are found. */
 #include "rt/gen.h"
 
 #include <dlfcn.h>
@@ -79,7 +79,7 @@ typedef struct functions {
  * lies inside of all of it, as 99 in 100 are. Where `known`, the tables are those of NumPy's function. */
 typedef struct layers {
     double width[256];
-    uint64_t inside[256];
+    uint64_t inside[256]; /* none, before they are known */
     bool known;
 } layers;
 
@@ -184,6 +184,8 @@ static void learn(layers *l, one_number f, const reading *r) {
         bool once = asks_once(f, mixed, &x), in = inside(l, r, mixed, &y);
         l->known = once == in && (!in || memcmp(&x, &y, sizeof x) == 0);
     }
+    if (!l->known)
+        memset(l->inside, 0, sizeof l->inside);
 }
 
 const char *tr_rt_gen_find(const char *path) {
@@ -423,6 +425,15 @@ static inline __attribute__((always_inline)) double gauss(int64_t which, tr_bitg
 }
 static inline __attribute__((always_inline)) double exponential(int64_t which, tr_bitgen *g) {
     return by_layers(which, g, &numpy.exponential, &exponential_word, numpy.fn.standard_exponential);
+}
+
+void *tr_rt_gen_layers(int64_t what) {
+    return what == TR_RANDOM_GAUSS ? &numpy.normal : &numpy.exponential;
+}
+
+double tr_rt_gen_outside(int64_t what, int64_t g, uint64_t word) {
+    return outside(what == TR_RANDOM_GAUSS ? numpy.fn.standard_normal : numpy.fn.standard_exponential,
+                   bitgen(g), word);
 }
 
 /* --- floats --- */

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ty/ty.h"
+
 /* NumPy's bitgen_t (numpy/random/bitgen.h), which a bit generator's capsule points to. */
 typedef struct tr_bitgen {
     void *state;
@@ -15,9 +17,8 @@ typedef struct tr_bitgen {
     uint64_t (*next_raw)(void *);
 } tr_bitgen;
 
-/* Bit generators whose state is known, so that numbers are drawn without a call: what a Generator's part `which` says. Who makes that part has compared the layouts below with
- * what the object says of itself. */
-enum { TR_GEN_ANY, TR_GEN_PCG64, TR_GEN_MT19937, TR_GEN_SFC64, TR_GEN__KINDS };
+/* Bit generators whose state is known (TR_GEN_* of ty/ty.h), so that numbers are drawn without a call: `which`. Who says that has compared the layouts below with
+ * what the object says of itself. Compiled code draws from the first by itself (lower/random.c). */
 
 typedef struct tr_gen_pcg64 {
     struct tr_gen_pcg64_numbers {

@@ -9,7 +9,9 @@ import numpy as np
 from . import refuse
 
 
-def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any = "warn", tol: Any = 1e-8) -> Any:
+def multivariate_normal(
+    mean: Any, cov: Any, size: Any = None, check_valid: Any = "warn", tol: Any = 1e-8
+) -> Any:
     """Normal numbers of several variables: standard ones, times a root of the covariance by its singular values. Where NumPy warns of a covariance that is none, nothing is said."""
     m = np.asarray(mean)
     c = np.asarray(cov)
