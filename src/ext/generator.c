@@ -77,8 +77,8 @@ static bool agrees(int which, PyObject *state, const void *memory) {
 }
 
 /* The bitgen_t of a bit generator; NULL: it has none. Never sets an exception. */
-static tr_bitgen *bitgen_of(PyObject *bits) {
-    PyObject *capsule = PyObject_GetAttrString(bits, "capsule");
+static tr_bitgen *bitgen_of(tr_state *st, PyObject *bits) {
+    PyObject *capsule = PyObject_GetAttr(bits, st->capsule_name);
     tr_bitgen *g = capsule && PyCapsule_IsValid(capsule, "BitGenerator")
                        ? PyCapsule_GetPointer(capsule, "BitGenerator")
                        : NULL;
@@ -87,8 +87,8 @@ static tr_bitgen *bitgen_of(PyObject *bits) {
     return g && g->next_uint64 && g->next_uint32 && g->next_double ? g : NULL;
 }
 
-static uint8_t look(int which, PyObject *bits) {
-    const tr_bitgen *g = bitgen_of(bits);
+static uint8_t look(tr_state *st, int which, PyObject *bits) {
+    const tr_bitgen *g = bitgen_of(st, bits);
     PyObject *state = g ? PyObject_GetAttrString(bits, "state") : NULL;
     bool same = state && agrees(which, state, g->state);
     PyErr_Clear();
@@ -102,7 +102,7 @@ static uint32_t which_of(tr_state *st, PyObject *bits) {
             continue;
         uint8_t known = atomic_load_explicit(&st->generators[k], memory_order_relaxed);
         if (known == UNKNOWN) {
-            known = look((int)k, bits);
+            known = look(st, (int)k, bits);
             atomic_store_explicit(&st->generators[k], known, memory_order_relaxed);
         }
         return known == AGREES ? k : TR_GEN_ANY;
@@ -111,7 +111,7 @@ static uint32_t which_of(tr_state *st, PyObject *bits) {
 }
 
 uint32_t tr_generator_which(tr_state *st, PyObject *o) {
-    PyObject *bits = PyObject_GetAttrString(o, "bit_generator");
+    PyObject *bits = PyObject_GetAttr(o, st->bits_name);
     uint32_t which = bits ? which_of(st, bits) : TR_GEN_ANY;
     PyErr_Clear();
     Py_XDECREF(bits);
@@ -145,8 +145,8 @@ static bool find_functions(tr_state *st, const char *fn, const char *arg) {
 }
 
 bool tr_generator_read(tr_state *st, PyObject *o, const char *fn, const char *arg, tr_slot **at) {
-    PyObject *bits = PyObject_GetAttrString(o, "bit_generator");
-    tr_bitgen *g = bits ? bitgen_of(bits) : NULL;
+    PyObject *bits = PyObject_GetAttr(o, st->bits_name);
+    tr_bitgen *g = bits ? bitgen_of(st, bits) : NULL;
     if (bits && !g)
         PyErr_Format(
             PyExc_TypeError,

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ty/ty.h"
+#include "base/bits.h"
 
 /* NumPy's bitgen_t (numpy/random/bitgen.h), which a bit generator's capsule points to. */
 typedef struct tr_bitgen {
@@ -17,7 +17,7 @@ typedef struct tr_bitgen {
     uint64_t (*next_raw)(void *);
 } tr_bitgen;
 
-/* Bit generators whose state is known (TR_GEN_* of ty/ty.h), so that numbers are drawn without a call: `which`. Who says that has compared the layouts below with
+/* Bit generators whose state is known (TR_GEN_* of base/bits.h), so that numbers are drawn without a call: `which`. Who says that has compared the layouts below with
  * what the object says of itself. Compiled code draws from the first by itself (lower/random.c). */
 
 typedef struct tr_gen_pcg64 {

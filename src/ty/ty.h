@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/bits.h"
 #include "base/strbuf.h"
 
 struct tr_obj;
@@ -65,8 +66,6 @@ enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it 
 enum { TR_TUPLE_LIST = 1 };
 enum { TR_INFO_FLOAT = 1, TR_INFO_FLAGS };
 enum { TR_MANAGER_NULL = 1, TR_MANAGER_ERRSTATE = 2 };
-/* Which bit generator a Generator has: any, or one whose state is known (rt/gen.h). */
-enum { TR_GEN_ANY, TR_GEN_PCG64, TR_GEN_MT19937, TR_GEN_SFC64, TR_GEN__KINDS };
 
 struct tr_ty {
     uint8_t kind; /* tr_tyk */
