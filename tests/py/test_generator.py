@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -684,3 +685,36 @@ def test_options(options):
     for _ in range(50):
         same(f(a), plain(b))
     assert state(a) == state(b)
+
+
+@bits
+def test_ctrl_c_leaves_a_generator(kind):
+    """A loop that Ctrl-C ends leaves the object a state of its stream's, and what comes after is one stream again."""
+
+    @njit
+    def f(rng, n):
+        s = 0.0
+        for _ in range(n):
+            s += rng.random() + rng.normal()
+        return s
+
+    rng = Generator(kind(1))
+    f(rng, 3)
+
+    def raising(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, raising)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            f(rng, 10**13)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    if kind is PCG64:
+        assert rng.bit_generator.state["state"]["inc"] == PCG64(1).state["state"]["inc"]
+    other = Generator(kind(2))
+    other.bit_generator.state = rng.bit_generator.state
+    same(f(rng, 100), f.py_func(other, 100))
+    assert state(rng) == state(other)
