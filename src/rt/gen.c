@@ -495,6 +495,9 @@ void tr_rt_gen_fill(int64_t which, int64_t g, int64_t what, void *owner, double 
         } else if (what == TR_RANDOM_GAUSS && which == TR_GEN_PCG64) {
             for (; i < end; i++)
                 data[i] = gauss(TR_GEN_PCG64, bitgen(g));
+        } else if (what == TR_RANDOM_STANDARD_EXPONENTIAL && which == TR_GEN_PCG64) {
+            for (; i < end; i++)
+                data[i] = exponential(TR_GEN_PCG64, bitgen(g));
         } else {
             for (; i < end; i++)
                 data[i] = draw(which, bitgen(g), what, a, b, c);
