@@ -66,6 +66,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "late",
             "loops",
             "math",
+            "random",
             "room",
         ),  # ways out, calls of the runtime, room on the stack
         ("array", "conv", "device", "devprint", "reduce", "scalar"),  # operations

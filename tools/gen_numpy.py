@@ -40,7 +40,11 @@ when a function compiles.
 - Random numbers: after `np.random.seed(s)` in compiled code, `np.random`'s functions give the numbers that they give in Python after `np.random.seed(s)`, bit for bit; so do those of Python's `random` after `random.seed(s)`. As in Numba,
   compiled code has generators of its own, apart from NumPy's and Python's, and each thread has its own: `seed` is for the thread that calls it. A thread that nobody seeded begins with the system's entropy. Of a loop over a `prange` in a thread that was seeded each range of rounds has a generator of its own, the one that NumPy's
   `SeedSequence(seed, spawn_key=(loops since the seed, range))` makes, so the numbers are the same for any number of threads; in a thread that was not, who takes part draws from his own. The child of a fork goes on
-  with a seed that the program named, and begins anew where it named none. The parameters of distributions are numbers, `size` is an integer or a tuple; a literal `None` is as if it were left out.
+  with a seed that the program named, and begins anew where it named none. `size` is an integer or a tuple; a literal `None` is as if it were left out. Arrays as parameters of distributions broadcast: a number is drawn for each set of parameters, in NumPy's order.
+- A `np.random.Generator` is an argument like an array: its methods draw from the object's own bit generator (PCG64, PCG64DXSM, MT19937, Philox, SFC64, or any other that has NumPy's functions for C), so numbers drawn in compiled code and in Python are one stream, NumPy's bit for bit, and
+  `rng.bit_generator.state` is where it has come to. It may be in tuples, a default, one of two in a variable, a result (the same object); make it outside, and pass it in: as a global it is refused. Code in the cache serves any of them. The distributions are those of the NumPy that runs: another version of it may give other numbers, as it does in Python.
+  A call that Ctrl-C ends may leave the object at a state of some draws before. Nothing locks: NumPy takes `rng.bit_generator.lock` for each call, compiled code does not, so two threads need a Generator each (`rng.spawn(n)`), as soon as one of them has `nogil=True` or NumPy lets the other go on while it fills an array. In a loop over a `prange` on all cores a Generator is refused, as the order of the draws would be no one's: draw before the loop, or
+  call `np.random`'s functions in it.
 - Ufuncs and generalised ufuncs of others, such as those of `scipy.special`, are called by their own C loops: the loop is the first that the operands convert to safely, as in NumPy.
   Refused are those without a loop for numbers (`np.frompyfunc`), with optional core dimensions, with more than seven operands or two core dimensions of one; `out=` is the only keyword.
   What a loop reports by raising in Python is not looked at.
@@ -64,7 +68,7 @@ when a function compiles.
 | `kind` and `stable` of `sort` and `argsort` are constants; what `partition` and `argpartition` leave beside the places asked for is in an order of its own, as NumPy says it may be | any values |
 | `axis` of `median` is one axis, or none; `unique` has no `axis` but for arrays of one, sorts always (`sorted=`), and its inverse has the array's shape | several; any; NumPy 1 made it flat |
 | `bins` of `histogram` is a number or edges; `bincount` with weights is float64 without items, too | the name of a rule, too; int64 |
-| a parameter of `np.random`'s distributions is a number, `replace` a constant; `random.seed` takes an integer, `random.getrandbits` up to 64 bits; where a float overflows, Python's `random` gives an infinity | arrays too; text and floats; any number; OverflowError |
+| bounds of random integers and parameters of `hypergeometric` and `multinomial` are numbers, `replace`, `endpoint`, `shuffle`, `axis`, `method` are constants; `random.seed` takes an integer, `random.getrandbits` up to 64 bits; where a float overflows, Python's `random` gives an infinity | arrays too; text and floats; any number; OverflowError |
 | `split` and its like give a tuple; a number of sections is a constant | a list |
 | `pad` has the modes constant, edge, reflect, symmetric, wrap, empty, and `constant_values` | more of them |
 | `logspace`, `geomspace` take numbers as ends; `unique`, `trim_zeros` have no `axis` | arrays, too; an axis |
@@ -94,6 +98,8 @@ def rows() -> tuple[dict[str, list[tuple[str, str]]], list[tuple[str, str]], lis
                 functions.setdefault(heading, []).append((m[1], m[2]))
         elif m := re.match(r'M\(\w+,\s*"ufunc",\s*"(\w+)",\s*"([^"]*)"', line):
             functions.setdefault(heading, []).append((m[1], m[2]))
+        elif m := re.match(r'M\(\w+,\s*"Generator",\s*"(\w+)",\s*"([^"]*)"', line):
+            functions.setdefault("methods of a Generator", []).append((m[1], m[2]))
         elif m := re.match(r'M\(\w+,\s*"array",\s*"(\w+)",\s*"([^"]*)"', line):
             methods.append((m[1], m[2]))
         elif m := re.match(r'A\(\w+,\s*"array",\s*"(\w+)"', line):

@@ -304,6 +304,14 @@ static PyObject *box_slice(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     return r;
 }
 
+/* The very object: its caller has it. */
+static PyObject *box_generator(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    (void)b, (void)ty;
+    const tr_slot *s = *at;
+    *at += 2;
+    return Py_NewRef((PyObject *)s[1].p);
+}
+
 static PyObject *box_held(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     bool some = (*at)++->b != 0;
     if (some)

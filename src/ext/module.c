@@ -230,7 +230,11 @@ static void fill_np_scalars(tr_state *st) {
 static bool find_numpy_classes(tr_state *st) {
     PyObject *np = PyImport_ImportModule("numpy");
     st->np_ufunc = np ? (PyTypeObject *)PyObject_GetAttrString(np, "ufunc") : NULL;
-    st->np_memmap = st->np_ufunc ? (PyTypeObject *)PyObject_GetAttrString(np, "memmap") : NULL;
+    st->bits_name = PyUnicode_InternFromString("bit_generator");
+    st->capsule_name = PyUnicode_InternFromString("capsule");
+    st->np_memmap = st->bits_name && st->capsule_name && st->np_ufunc
+                        ? (PyTypeObject *)PyObject_GetAttrString(np, "memmap")
+                        : NULL;
     Py_XDECREF(np);
     st->np_recarray = st->np_memmap ? (PyTypeObject *)PyObject_GetAttrString(np, "recarray") : NULL;
     st->dtypes = PyDict_New();
@@ -328,6 +332,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->launch_passes);
     Py_VISIT(st->launch_first);
     Py_VISIT(st->exchange_name);
+    Py_VISIT(st->bits_name);
+    Py_VISIT(st->capsule_name);
     Py_VISIT(st->launch_stage);
     Py_VISIT(st->np_ufunc);
     Py_VISIT(st->np_memmap);
@@ -369,6 +375,8 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->launch_passes);
     Py_CLEAR(st->launch_first);
     Py_CLEAR(st->exchange_name);
+    Py_CLEAR(st->bits_name);
+    Py_CLEAR(st->capsule_name);
     Py_CLEAR(st->launch_stage);
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "driver/driver.h"
 #include "ext/freeze.h"
 #include "rt/blocks.h"
+#include "rt/gen.h"
 #include "rt/rt.h"
 #include "ty/ty.h"
 
@@ -51,6 +52,9 @@ typedef struct tr_state {
     PyTypeObject *np_ufunc, *np_memmap, *np_recarray;
     PyObject *dtypes;       /* of STRUCTs, by address: ext/record.c */
     vectorcallfunc np_call; /* of NumPy's ufuncs */
+    PyObject *bits_name, *capsule_name; /* of attributes of Generators and their bit generators */
+    _Atomic uint8_t generators
+        [TR_GEN__KINDS]; /* bit generators whose layouts were looked at; of the first, NumPy's functions: generator.h */
     tr_host host;
     tr_freeze_host freeze;
     tr_dump dump; /* TREADLE_DUMP as it was at import */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ext/generator.h"
 #include "ext/ntclass.h"
 
 /* A number of any class, before it takes the form of a type. cls as tr_ty_class; uint64 values beyond
@@ -258,6 +259,12 @@ static bool unbox_record(tr_state *st, PyObject *o, const tr_ty *ty, const char 
     (*at)++->p = (void *)((uintptr_t)o | 1u);
     (*at)++->p = ((PyVoidScalarObject *)o)->obval;
     return true;
+}
+
+static bool unbox_generator(tr_state *st, PyObject *o, const tr_ty *ty, const char *fn, const char *arg,
+                            tr_slot **at) {
+    (void)ty; /* the key has said which bit generator it is */
+    return tr_generator_read(st, o, fn, arg, at);
 }
 
 /* None and constants have no parts. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ext/compat.h"
+#include "ext/generator.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
 
@@ -137,6 +138,8 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         return slice_key(o);
     if (PyTuple_Check(o))
         return is_named_tuple(o) ? TR_K_NTUPLE | (uint32_t)PyTuple_GET_SIZE(o) << 8 : TR_K_OTHER;
+    if (tr_generator_is(o))
+        return TR_K_GENERATOR | tr_generator_which(st, o) << 8;
     if (PyArray_DescrCheck(o))
         return TR_K_DTYPE;
     return is_ident(st, o) ? TR_K_IDENT : TR_K_OTHER;
@@ -359,6 +362,14 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
         *hint = "modules are used as globals, not passed";
     else if (PyTuple_Check(o))
         *hint = "pass tuple(x)";
+    else if (PyObject_HasAttrString(o, "capsule") && PyObject_HasAttrString(o, "random_raw"))
+        *hint = "pass np.random.Generator(x)";
+    else if (strstr(Py_TYPE(o)->tp_name, "RandomState"))
+        *hint = "pass a np.random.Generator, or call the functions of np.random, which draw from the "
+                "thread's own "
+                "RandomState";
+    else if (tr_generator_derives(o))
+        *hint = "pass a np.random.Generator of that very class: np.random.Generator(x.bit_generator)";
 }
 
 /* One argument being read. `left`: items its tuples may still have in all. */
@@ -509,6 +520,7 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,
                            k->key >> 10 & 1u ? none : i64);
+    case TR_K_GENERATOR: return tr_ty_of(t, TR_TY_GENERATOR, k->key >> 8, 2, (const tr_ty *[]){i64, i64});
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);
     default: return constant ? constant(user, k) : none;

@@ -49,7 +49,7 @@ typedef struct tr_lm {
     lt part[TR_PART_PTR + 1];
     LLVMAttributeRef attr[TR_LA__COUNT];
     unsigned kind_prof, kind_tbaa, kind_loop, kind_apart;
-    lv md_unlikely, md_data, md_frame;
+    lv md_unlikely, md_data, md_frame, md_random;
     tr_linst *insts;
     TR_VEC(tr_msite) sites;
     TR_VEC(tr_mlate) late; /* late instances, in the order of their cells */
@@ -189,6 +189,9 @@ void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in);
 /* Calls a row of rt.def with arguments given as parts (frame and text are added); parts of the result in out.
  * */
 void tr_lower_rt(tr_lf *w, unsigned row, unsigned n, const lv *args, const char *text, lv *out);
+/* Numbers of a Generator (random.c). The row changes its state; false: the row is to be called, else its result is in out. */
+bool tr_lower_draws(const tr_rtinfo *r);
+bool tr_lower_draw(tr_lf *w, unsigned row, const lv *args, lv *out);
 
 /* --- array.c --- */
 void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts, bool retain); /* of every array in a value */

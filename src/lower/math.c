@@ -53,7 +53,9 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
     tr_lower_fn_attr(m, fn, TR_LA_NOUNWIND);
     tr_lower_fn_attr(m, fn, TR_LA_WILLRETURN);
     bool pointers = strpbrk(strchr(r->sig, '('), "pFs");
-    if (!strchr(r->sig, 'x')) /* what calls back does anything */
+    if (!strchr(r->sig, 'x') &&
+        !tr_lower_draws(
+            r)) /* what calls back does anything; a Generator's state is changed by compiled code, too */
         tr_lower_fn_attr(m, fn,
                          pointers || r->effects ? TR_LA_RUNTIME
                          : complex_result       ? TR_LA_ARGWRITE
@@ -128,6 +130,10 @@ void tr_lower_callrt(tr_lf *w, tr_val v, const tr_ins *in) {
     if (!fits || want != n) {
         tr_lower_error(w, v, "operands of '%s' do not fit its signature %s", r->name, r->sig);
         tr_lower_set(w, v, 2, (lv[]){LLVMGetUndef(w->m->i64), LLVMGetUndef(w->m->i64)});
+        return;
+    }
+    if (tr_lower_draw(w, in->imm.rt->row, a, out)) {
+        tr_lower_set(w, v, 1, out);
         return;
     }
     tr_lower_rt(w, in->imm.rt->row, n, a, in->imm.rt->text, out);

@@ -107,6 +107,7 @@ static void init_metadata(tr_lm *m) {
     LLVMMetadataRef root = LLVMMDNodeInContext2(m->lc, &name, 1);
     m->md_data = tbaa_tag(m, root, "array data");
     m->md_frame = tbaa_tag(m, root, "frame and slots");
+    m->md_random = tbaa_tag(m, root, "state of a bit generator");
 }
 
 void tr_lower_tag(tr_lm *m, lv access, bool frame) {

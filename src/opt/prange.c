@@ -10,6 +10,7 @@
  * Cost: linear per loop; control flow is computed anew for each. */
 
 #include "ir/nyi.h"
+#include "ir/rtinfo.h"
 #include "ir/summary.h"
 #include "opt/ploop.h"
 
@@ -583,6 +584,45 @@ static bool collect(tr_ploop *l) {
     return true;
 }
 
+/* --- Generators: one stream of numbers cannot be drawn from on all cores --- */
+
+static bool draws_in(const tr_prog *p, const tr_fn *f, uint8_t *seen);
+
+/* Does it, or what it calls, draw from a Generator? `seen`: instances that were looked at. */
+static bool draws(const tr_prog *p, const tr_ins *in, uint8_t *seen) {
+    if (in->op == TR_OP_CALLRT)
+        return in->imm.rt->row >= TR_RT_GEN_RANDOM && in->imm.rt->row <= TR_RT_GEN_LINES;
+    if (in->op == TR_OP_CALL && in->imm.fn < p->insts.n && !seen[in->imm.fn]) {
+        seen[in->imm.fn] = 1;
+        return p->insts.d[in->imm.fn].fn && draws_in(p, p->insts.d[in->imm.fn].fn, seen);
+    }
+    for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_fn(in->imm.pat, k); k++)
+        if (draws_in(p, tr_pat_fn(in->imm.pat, k), seen))
+            return true;
+    return false;
+}
+
+static bool draws_in(const tr_prog *p, const tr_fn *f, uint8_t *seen) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next)
+            if (draws(p, tr_at(f, v), seen))
+                return true;
+    return false;
+}
+
+static bool check_generators(const tr_ploop *l) {
+    uint8_t *seen = TR_NEW_N(&l->f->ctx->arena, uint8_t, l->p->insts.n + 1u);
+    for (uint32_t i = 0; i < l->blks.n; i++)
+        for (tr_val v = tr_blk_at(l->f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(l->f, v)->next)
+            if (draws(l->p, tr_at(l->f, v), seen)) {
+                refuse(l, TR_NYI_PRANGE_GENERATOR, v,
+                       "iterations of a prange loop draw from one np.random.Generator, in no order");
+                return false;
+            }
+    return true;
+}
+
 static void tell_reductions(const tr_ploop *l, const tr_preduction *red) {
     const tr_fn *f = l->f;
     const tr_blk *h = tr_blk_at(f, l->header);
@@ -680,7 +720,7 @@ static bool turn_one(tr_prog *p, tr_fn *f, tr_u32s *made) {
             continue;
         if (choose_before(&l))
             return true;
-        if (!collect(&l) || !check_memory(&l) || !turn(&l))
+        if (!collect(&l) || !check_generators(&l) || !check_memory(&l) || !turn(&l))
             return false;
         tr_simplify_cfg(f);
         return true; /* blocks and values have moved: what is left is looked at anew */

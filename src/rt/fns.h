@@ -190,7 +190,7 @@ void tr_rt_watch_fence(tr_frame *f);
 void tr_rt_watch_stage(tr_frame *f);
 int64_t tr_rt_watch_end(tr_frame *f);
 
-/* Random numbers (random.c, pyrandom.c): see rt.def. */
+/* Random numbers (random.c, gen.c, pyrandom.c): see rt.def. */
 void tr_rt_np_seed(uint64_t seed);
 uint8_t tr_rt_np_seed_row(int64_t squeezed, void *owner, const int64_t *key, int64_t n);
 void tr_rt_np_seed_any(void);
@@ -213,6 +213,52 @@ uint8_t tr_rt_np_dirichlet(void *owner, double *data, int64_t length, void *aown
                            int64_t n);
 int64_t tr_rt_np_choose(int64_t again, void *owner, int64_t *data, int64_t n, void *powner, const double *p,
                         int64_t np);
+void tr_rt_np_each(int64_t what, void *owner, double *data, int64_t n, void *aowner, const double *a,
+                   int64_t an, int64_t as, void *bowner, const double *b, int64_t bn, int64_t bs,
+                   void *cowner, const double *c, int64_t cn, int64_t cs);
+void tr_rt_np_each_count(int64_t what, void *owner, int64_t *data, int64_t n, void *kowner, const int64_t *k,
+                         int64_t kn, int64_t ks, void *aowner, const double *a, int64_t an, int64_t as,
+                         void *bowner, const double *b, int64_t bn, int64_t bs);
+double tr_rt_gen_random(int64_t which, int64_t g);
+void *tr_rt_gen_layers(int64_t what);
+double tr_rt_gen_outside(int64_t what, int64_t g, uint64_t word);
+double tr_rt_gen_gauss(int64_t which, int64_t g);
+double tr_rt_gen_exponential(int64_t which, int64_t g);
+double tr_rt_gen_float(int64_t which, int64_t g, int64_t what, double a, double b, double c);
+void tr_rt_gen_fill(int64_t which, int64_t g, int64_t what, void *owner, double *data, int64_t n, double a,
+                    double b, double c);
+void tr_rt_gen_each(int64_t which, int64_t g, int64_t what, void *owner, double *data, int64_t n,
+                    void *aowner, const double *a, int64_t an, int64_t as, void *bowner, const double *b,
+                    int64_t bn, int64_t bs, void *cowner, const double *c, int64_t cn, int64_t cs);
+float tr_rt_gen_float32(int64_t which, int64_t g, int64_t what, float shape);
+void tr_rt_gen_fill32(int64_t which, int64_t g, int64_t what, void *owner, float *data, int64_t n,
+                      float shape);
+uint64_t tr_rt_gen_up_to(int64_t which, int64_t g, uint64_t most);
+uint64_t tr_rt_gen_piece(int64_t which, int64_t g, int64_t bits, uint64_t most);
+void tr_rt_gen_fill_ints(int64_t which, int64_t g, int64_t bits, void *owner, void *data, int64_t n,
+                         uint64_t low, uint64_t most);
+int64_t tr_rt_gen_count(int64_t which, int64_t g, int64_t what, int64_t n, double a, double b);
+void tr_rt_gen_fill_counts(int64_t which, int64_t g, int64_t what, void *owner, int64_t *data, int64_t length,
+                           int64_t n, double a, double b);
+void tr_rt_gen_each_count(int64_t which, int64_t g, int64_t what, void *owner, int64_t *data, int64_t n,
+                          void *kowner, const int64_t *k, int64_t kn, int64_t ks, void *aowner,
+                          const double *a, int64_t an, int64_t as, void *bowner, const double *b, int64_t bn,
+                          int64_t bs);
+int64_t tr_rt_gen_hypergeometric(int64_t which, int64_t g, int64_t good, int64_t bad, int64_t sample);
+void tr_rt_gen_fill_hypergeometric(int64_t which, int64_t g, void *owner, int64_t *data, int64_t n,
+                                   int64_t good, int64_t bad, int64_t sample);
+int64_t tr_rt_gen_multinomial(int64_t which, int64_t g, int64_t n, void *owner, int64_t *data, int64_t length,
+                              void *powner, double *p, int64_t np);
+int64_t tr_rt_gen_dirichlet(int64_t which, int64_t g, void *owner, double *data, int64_t length, void *aowner,
+                            const double *alpha, int64_t n);
+int64_t tr_rt_gen_choose(int64_t which, int64_t g, int64_t repeats, void *owner, int64_t *data, int64_t n,
+                         void *powner, const double *p, int64_t np);
+int64_t tr_rt_gen_some(int64_t which, int64_t g, int64_t shuffled, void *owner, int64_t *data, int64_t n,
+                       int64_t pop);
+void tr_rt_gen_shuffle(int64_t which, int64_t g, int64_t size, void *owner, char *data, int64_t n,
+                       int64_t stride);
+void tr_rt_gen_lines(int64_t which, int64_t g, int64_t size, void *owner, char *data, int64_t lines,
+                     int64_t n);
 void tr_rt_shuffle(int64_t python, int64_t size, void *owner, char *data, int64_t n, int64_t stride);
 void tr_rt_py_seed(uint64_t seed);
 void tr_rt_py_seed_any(void);

@@ -221,7 +221,7 @@ enum {
 enum { TR_SORT_QUICK, TR_SORT_HEAP, TR_SORT_STABLE, TR_SORT__HOWS };
 enum { TR_SORT_GOES_ON = 4 }; /* argsort, with a way to sort: from the places that are there */
 enum { TR_SORT_NOMEM = -1 };
-/* Distributions: of NumPy's floats and counts, and of Python's floats (random.c, pyrandom.c). */
+/* Distributions: of NumPy's floats and counts, and of Python's floats (random.c, gen.c, pyrandom.c). */
 enum {
     TR_RANDOM_RANDOM,
     TR_RANDOM_BETA,
@@ -253,6 +253,9 @@ enum {
     TR_RANDOM_NEGATIVE_BINOMIAL,
     TR_RANDOM_POISSON,
     TR_RANDOM_ZIPF,
+    TR_RANDOM_INVERSE, /* Generators' alone (gen.c), as the next two: exponential numbers by the logarithm */
+    TR_RANDOM_STANDARD_EXPONENTIAL,
+    TR_RANDOM_STANDARD_GAMMA,
     TR_RANDOM_PY_BETA,
     TR_RANDOM_PY_EXPO,
     TR_RANDOM_PY_GAMMA,

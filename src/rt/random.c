@@ -15,6 +15,7 @@
 #include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/mt.h"
+#include "rt/random.h"
 
 /* As the processor converts: what no int64 holds is the least of them. */
 static int64_t whole(double x) {
@@ -22,12 +23,6 @@ static int64_t whole(double x) {
 }
 static int64_t whole_below(double x) {
     return whole(floor(x));
-}
-
-/* Where a stretch of n numbers ends that begins with i: between two a call may be left, and the generator is whole. */
-static int64_t stretch(int64_t i, int64_t n) {
-    enum { NUMBERS = 1 << 16 };
-    return n - i < NUMBERS ? n : i + NUMBERS;
 }
 
 /* --- seeds and plain numbers --- */
@@ -154,9 +149,9 @@ void tr_rt_np_fill_ints(int64_t bits, void *owner, void *data, int64_t n, uint64
     uint64_t mask = mask_of(most);
     piece p = {.bits = (unsigned)bits};
     (void)owner;
-    for (int64_t i = 0, end = stretch(0, n); i < n; i++) {
+    for (int64_t i = 0, end = tr_random_stretch(0, n); i < n; i++) {
         if (i == end) {
-            end = stretch(i, n);
+            end = tr_random_stretch(i, n);
             tr_rt_look();
         }
         uint64_t x = low + (bits < 32 ? piece_up_to(m, &p, most, mask) : up_to(m, most, mask));
@@ -358,13 +353,26 @@ void tr_rt_np_fill(int64_t what, void *owner, double *data, int64_t n, double a,
     tr_mt *m = tr_rt_mt_np();
     (void)owner;
     for (int64_t i = 0; i < n;) {
-        int64_t end = stretch(i, n);
+        int64_t end = tr_random_stretch(i, n);
         if (what == TR_RANDOM_RANDOM)
             for (; i < end; i++)
                 data[i] = tr_rt_mt_double(m);
         else
             for (; i < end; i++)
                 data[i] = draw(m, what, a, b, c);
+        tr_rt_look();
+    }
+}
+
+/* A number of each set of parameters. */
+void tr_rt_np_each(int64_t what, void *owner, double *data, int64_t n, void *aowner, const double *a,
+                   int64_t an, int64_t as, void *bowner, const double *b, int64_t bn, int64_t bs,
+                   void *cowner, const double *c, int64_t cn, int64_t cs) {
+    tr_mt *m = tr_rt_mt_np();
+    (void)owner, (void)aowner, (void)bowner, (void)cowner, (void)an, (void)bn, (void)cn;
+    for (int64_t i = 0; i < n;) {
+        for (int64_t end = tr_random_stretch(i, n); i < end; i++)
+            data[i] = draw(m, what, a[i * as], b[i * bs], c[i * cs]);
         tr_rt_look();
     }
 }
@@ -589,8 +597,20 @@ void tr_rt_np_fill_counts(int64_t what, void *owner, int64_t *data, int64_t leng
     tr_mt *m = tr_rt_mt_np();
     (void)owner;
     for (int64_t i = 0; i < length;) {
-        for (int64_t end = stretch(i, length); i < end; i++)
+        for (int64_t end = tr_random_stretch(i, length); i < end; i++)
             data[i] = count(m, what, n, a, b);
+        tr_rt_look();
+    }
+}
+
+void tr_rt_np_each_count(int64_t what, void *owner, int64_t *data, int64_t n, void *kowner, const int64_t *k,
+                         int64_t kn, int64_t ks, void *aowner, const double *a, int64_t an, int64_t as,
+                         void *bowner, const double *b, int64_t bn, int64_t bs) {
+    tr_mt *m = tr_rt_mt_np();
+    (void)owner, (void)kowner, (void)aowner, (void)bowner, (void)kn, (void)an, (void)bn;
+    for (int64_t i = 0; i < n;) {
+        for (int64_t end = tr_random_stretch(i, n); i < end; i++)
+            data[i] = count(m, what, k[i * ks], a[i * as], b[i * bs]);
         tr_rt_look();
     }
 }
@@ -655,7 +675,7 @@ void tr_rt_np_fill_hypergeometric(void *owner, int64_t *data, int64_t n, int64_t
     tr_mt *m = tr_rt_mt_np();
     (void)owner;
     for (int64_t i = 0; i < n;) {
-        for (int64_t end = stretch(i, n); i < end; i++)
+        for (int64_t end = tr_random_stretch(i, n); i < end; i++)
             data[i] = hypergeometric(m, good, bad, sample);
         tr_rt_look();
     }
@@ -663,8 +683,7 @@ void tr_rt_np_fill_hypergeometric(void *owner, int64_t *data, int64_t n, int64_t
 
 /* --- several at once --- */
 
-/* Kahan's sum. */
-static double sum_of(const double *p, int64_t n) {
+double tr_random_sum(const double *p, int64_t n) {
     double sum = n > 0 ? p[0] : 0.0, lost = 0.0;
     for (int64_t i = 1; i < n; i++) {
         double y = p[i] - lost, t = sum + y;
@@ -694,7 +713,7 @@ int64_t tr_rt_np_multinomial(int64_t n, void *owner, int64_t *data, int64_t leng
     for (int64_t j = 0; j < np; j++)
         if (!(p[j] >= 0) || !(p[j] <= 1))
             return TR_RANDOM_RANGE;
-    if (sum_of(p, np - 1) > 1.0 + 1e-12)
+    if (tr_random_sum(p, np - 1) > 1.0 + 1e-12)
         return TR_RANDOM_SUM;
     tr_mt *m = tr_rt_mt_np();
     for (int64_t i = 0; np && i + np <= length; i += np)
@@ -751,12 +770,13 @@ static int64_t place(const double *cdf, int64_t n, double u) {
 }
 
 /* Rounds: as many are drawn as are missing; of those that are new, the first of each counts. `q`: the probabilities that are left. */
-static void choose_once(tr_mt *m, int64_t *to, int64_t n, double *q, double *cdf, int64_t np) {
+static void choose_once(tr_random_number number, void *user, int64_t *to, int64_t n, double *q, double *cdf,
+                        int64_t np) {
     for (int64_t have = 0; have < n;) {
         int64_t missing = n - have, from = have;
         running(q, np, cdf);
         for (int64_t i = 0; i < missing; i++) {
-            int64_t k = place(cdf, np, tr_rt_mt_double(m));
+            int64_t k = place(cdf, np, number(user));
             if (k < np && q[k] >= 0) {
                 q[k] = -1 - q[k]; /* seen in this round: below 0 */
                 to[have++] = k;
@@ -768,7 +788,7 @@ static void choose_once(tr_mt *m, int64_t *to, int64_t n, double *q, double *cdf
 }
 
 static int64_t probabilities(const double *p, int64_t np) {
-    double sum = sum_of(p, np);
+    double sum = tr_random_sum(p, np);
     if (isnan(sum))
         return TR_RANDOM_NAN;
     for (int64_t i = 0; i < np; i++)
@@ -777,10 +797,8 @@ static int64_t probabilities(const double *p, int64_t np) {
     return fabs(sum - 1.0) > 0x1p-26 ? TR_RANDOM_SUM : TR_RANDOM_DONE;
 }
 
-int64_t tr_rt_np_choose(int64_t again, void *owner, int64_t *data, int64_t n, void *powner, const double *p,
-                        int64_t np) {
-    (void)owner;
-    (void)powner;
+int64_t tr_random_choose(tr_random_number number, void *user, bool again, int64_t *to, int64_t n,
+                         const double *p, int64_t np) {
     int64_t bad = probabilities(p, np), some = 0;
     if (bad)
         return bad;
@@ -788,30 +806,41 @@ int64_t tr_rt_np_choose(int64_t again, void *owner, int64_t *data, int64_t n, vo
         some += p[i] > 0;
     if (!again && some < n)
         return TR_RANDOM_FEW;
-    tr_mt *m = tr_rt_mt_np();
     double *cdf = malloc((size_t)np * 2 * sizeof *cdf + 1);
     if (!cdf)
         return TR_RANDOM_MEMORY;
     if (again) {
         running(p, np, cdf);
         for (int64_t i = 0; i < n; i++)
-            data[i] = place(cdf, np, tr_rt_mt_double(m));
+            to[i] = place(cdf, np, number(user));
     } else {
         memcpy(cdf + np, p, (size_t)np * sizeof *cdf);
-        choose_once(m, data, n, cdf + np, cdf, np);
+        choose_once(number, user, to, n, cdf + np, cdf, np);
     }
     free(cdf);
-    tr_rt_look();
     return TR_RANDOM_DONE;
+}
+
+static double next_of(void *m) {
+    return tr_rt_mt_double(m);
+}
+
+int64_t tr_rt_np_choose(int64_t again, void *owner, int64_t *data, int64_t n, void *powner, const double *p,
+                        int64_t np) {
+    (void)owner;
+    (void)powner;
+    int64_t done = tr_random_choose(next_of, tr_rt_mt_np(), again, data, n, p, np);
+    tr_rt_look();
+    return done;
 }
 
 /* --- order --- */
 
-static void swap(char *x, char *y, size_t size) {
+void tr_random_swap(char *x, char *y, int64_t size) {
     char t[16];
-    memcpy(t, x, size);
-    memcpy(x, y, size);
-    memcpy(y, t, size);
+    memcpy(t, x, (size_t)size);
+    memcpy(x, y, (size_t)size);
+    memcpy(y, t, (size_t)size);
 }
 
 void tr_rt_shuffle(int64_t python, int64_t size, void *owner, char *data, int64_t n, int64_t stride) {
@@ -821,7 +850,7 @@ void tr_rt_shuffle(int64_t python, int64_t size, void *owner, char *data, int64_
         uint64_t k = (uint64_t)i;
         int64_t j = (int64_t)(python ? tr_rt_py_below(k + 1) : up_to(m, k, mask_of(k)));
         if (i != j)
-            swap(data + i * stride * size, data + j * stride * size, (size_t)size);
+            tr_random_swap(data + i * stride * size, data + j * stride * size, size);
     }
     tr_rt_look();
 }

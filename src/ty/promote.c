@@ -320,6 +320,12 @@ static const tr_ty *join_range(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool
     return elem ? tr_ty_range(t, elem, a->sub & b->sub) : NULL;
 }
 
+/* One of two bit generators: any, which is called by its functions. */
+static const tr_ty *join_generator(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
+    (void)b, (void)numba;
+    return tr_ty_of(t, TR_TY_GENERATOR, TR_GEN_ANY, a->n, a->items);
+}
+
 typedef const tr_ty *(*join_fn)(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba);
 #define join_no NULL
 

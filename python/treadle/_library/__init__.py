@@ -42,6 +42,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "matrix_power multi_dot norm",
     ),
     "dtypes": ("numpy", "issubdtype"),
+    "random": ("numpy.random", "multivariate_normal"),
     "polynomial": ("numpy", "polyadd polysub polymul polydiv polyder polyint poly"),
     "array_api": (
         "numpy",
