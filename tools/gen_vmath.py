@@ -28,7 +28,7 @@ getcontext().prec = 60
 D = Decimal
 Function = Callable[[Decimal], Decimal]
 LN2 = D(2).ln()
-NUMBERS = {"sign": "-0.0", "one": "1", "two": "2"}  # that kernels use as they are
+NUMBERS = {"sign": "-0.0", "half": "0.5", "one": "1", "two": "2"}  # that kernels use as they are
 
 
 # --- the functions -------------------------------------------------------------------------------
@@ -44,7 +44,19 @@ def arctan_of_inverse(k: int) -> Decimal:
     return total
 
 
-TWO_OVER_ROOT_PI = 2 / (4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))).sqrt()
+PI = 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))  # Machin's formula
+TWO_OVER_ROOT_PI = 2 / PI.sqrt()
+
+
+def sine(x: Decimal, n: int = 1) -> Decimal:
+    """The terms of sin x from x^n on; of cos x where n is even."""
+    term = D(-1) ** (n // 2) * x**n / math.factorial(n)
+    total = D(0)
+    while abs(term) > D(10) ** -64:
+        total += term
+        n += 2
+        term = -term * x * x / (n * (n - 1))
+    return total
 
 
 @functools.cache
@@ -407,9 +419,62 @@ def powers(kind: str) -> str:
     )
 
 
+# --- kernels: sines ------------------------------------------------------------------------------
+
+
+def first_above(product: Decimal, factor: Decimal, bits: int) -> Decimal:
+    """The first number of so many bits whose product with the factor is more."""
+    number, place = nearest(product / factor, bits), D(2) ** -bits
+    while number * factor > product:
+        number -= place
+    while number * factor <= product:
+        number += place
+    return number
+
+
+def sines(kind: str) -> str:
+    """pi / 2 in three parts, and (r - sin r) / r^3 and (1 - r^2 / 2 - cos r) / r^4 by r^2, |r| <= pi / 4.
+
+    The second part is so short that its products with as many quarters of a turn as there are below `turn_near` are exact.
+    """
+    single_ = kind == "f"
+    round_ = single if single_ else double
+    quarters = 8 if single_ else 22  # bits of their number
+    places = D(2) ** (bits_of(kind) - 1)
+    high = (
+        int(PI / 2 * places) / places
+    )  # less than pi / 2: products of 0 with the second part are to be 0, not -0
+    middle = nearest(PI / 2 - high, bits_of(kind) - quarters)
+    edge = (PI / 4) ** 2 * D("1.0001")
+
+    def rest(first: int, terms: int) -> list[Decimal]:
+        """The terms of -sin or -cos from x^first on, over x^first."""
+        return minimax(
+            lambda v: -sine(v.sqrt(), first) / v.sqrt() ** first, edge / 4096, edge, terms, lambda v: v
+        )
+
+    terms, far = 3 if single_ else 6, ""
+    if not single_:
+        second = double(PI / 2 - high)
+        far = constant("turn_far_d", D(2) ** 47) + constant("half_pi_second_d", second)
+        far += constant("half_pi_third_d", PI / 2 - high - second)
+    return (
+        constant(f"turn_none_{kind}", first_above(D("0.5"), round_(2 / PI), bits_of(kind)), single_)
+        + constant(f"turn_one_{kind}", D("2.356"), single_)
+        + constant(f"turn_near_{kind}", D(400 if single_ else 6_500_000), single_)
+        + constant(f"turn_round_{kind}", D("1.5") * D(2) ** (bits_of(kind) - 1), single_)
+        + constant(f"two_over_pi_{kind}", 2 / PI, single_)
+        + constant(f"half_pi_high_{kind}", high, single_)
+        + constant(f"half_pi_middle_{kind}", middle, single_)
+        + constant(f"half_pi_low_{kind}", PI / 2 - high - middle, single_)
+        + far
+        + polynomial(f"sine_{kind}", rest(3, terms) + rest(4, terms), single_)
+    )
+
+
 def main() -> int:
     parts = ["".join(constant(f"{name}_{k}", D(x), k == "f") for name, x in NUMBERS.items()) for k in "df"]
-    parts += [make(k) for make in (exponentials, logarithms, powers) for k in "df"]
+    parts += [make(k) for make in (exponentials, logarithms, powers, sines) for k in "df"]
     parts += [
         pieces("tanh", "d", tanh, 8, 1, "1", "19.0625", 18),
         pieces("tanh", "f", tanh, 16, 2, "1", "9.02", 6),

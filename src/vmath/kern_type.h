@@ -266,6 +266,119 @@ VK_FN T NAME(hypot)(T x, T y) {
     return NAME(hypot_near)(x, y, s, p, q);
 }
 
+/* --- sin, cos ---
+ *
+ * x = k pi / 2 + r, |r| <= pi / 4; k is rounded as that of exp is. x - k high is exact, a multiple of high's last
+ * place below 1, and k middle is, so that of their difference nothing is lost: r is what is in r, less `low`.
+ * One of the sine and the cosine of r is the result, with one sign or the other; vectors compute both. What is
+ * added last is taken away with its sign turned, because -0 less 0 is -0. */
+
+typedef struct NAME(turned) {
+    B k; /* in its last bits */
+    T r, low;
+} NAME(turned);
+
+VK_OP NAME(turned) NAME(turn)(T x) {
+    T n = P(fma)(x, K(two_over_pi), FRESH(turn_round)), k = n - K(turn_round);
+    T most = P(nfma)(k, K(half_pi_high), x), r = P(nfma)(k, FRESH(half_pi_middle), most);
+    return (NAME(turned)){P(bits)(n), r, P(fma)(k, K(half_pi_low), P(fma)(k, K(half_pi_middle), r - most))};
+}
+
+/* The sine of the arc and `more` quarters of a turn. Of 1 - r^2 / 2 the rounding is known. */
+VK_OP T NAME(sine)(NAME(turned) t, unsigned more) {
+    enum { TERMS = sizeof tr_vk.NAME(sine) / sizeof *tr_vk.NAME(sine) / 2 }; /* the sine's, the cosine's */
+    B quarter = t.k + more;
+    T odd = P(from)(quarter << (BITS - 1)), sign = P(from)(quarter << (BITS - 2) & KB(sign));
+    T r = t.r, r2 = r * r, r4 = r2 * r2, one = K(one), cosine = P(nfma)(r2, K(half), one);
+#ifdef VK_ALONE
+    const S(*c)[512 / BITS] = tr_vk.NAME(sine) + (quarter & 1) * TERMS;
+    T half = P(from)(-(quarter & 1) & KB(half)), first = P(either)(odd, one, r); /* what differs, or 0 */
+    T base = P(nfma)(r2, half, first), u = P(either)(odd, r2, r) * r2;
+    T low = P(fma)(t.low, P(either)(odd, P(flip)(r, K(sign)), cosine), P(fma)(r2, half, base - first));
+    return P(flip)(base - P(fma)(u, NAME(polynomial)(c, TERMS, r2, r4), low), sign);
+#else
+    T s = r - P(fma)(r * r2, NAME(polynomial)(tr_vk.NAME(sine), TERMS, r2, r4), t.low * cosine);
+    T low = P(nfma)(t.low, r, P(fma)(r2, K(half), cosine - one));
+    T c = cosine - P(fma)(r4, NAME(polynomial)(tr_vk.NAME(sine) + TERMS, TERMS, r2, r4), low);
+    return P(flip)(P(either)(odd, c, s), sign);
+#endif
+}
+
+#ifdef VK_ALONE /* The same bits sooner where k is 0 or 1 anyway. */
+VK_OP bool NAME(turn_early)(T x, T a, unsigned more, T *r) {
+    if (a < *tr_vk.NAME(turn_none)) {
+        *r = NAME(sine)((NAME(turned)){0, x, 0}, more);
+        return true;
+    }
+    if (a < *tr_vk.NAME(turn_one)) {
+        T most = a - K(half_pi_high), less = most - K(half_pi_middle);
+        NAME(turned) t = {1, less, (less - most) + K(half_pi_middle) + K(half_pi_low)};
+        *r = NAME(sine)(t, more);
+        *r = more ? *r : P(flip)(*r, P(from)(P(bits)(x) & KB(sign)));
+        return true;
+    }
+    return false;
+}
+#else
+VK_OP bool NAME(turn_early)(T x, T a, unsigned more, T *r) {
+    (void)x, (void)a, (void)more, (void)r;
+    return false;
+}
+#endif
+
+/* Where |x| is not less than turn_near. Up to turn_far products with pi / 2 are taken in two numbers; of x beyond
+ * only libm knows enough of pi. float32 takes what the kernel of doubles says. */
+#define TURNED(name, more)                                  \
+    TURN_FAR(name, more)                                    \
+    VK_FN T NAME(name)(T x) {                               \
+        T a = P(abs)(x), r;                                 \
+        if (NAME(turn_early)(x, a, more, &r))               \
+            return r;                                       \
+        if (UNLIKELY(Q(any)(P(not_less)(a, K(turn_near))))) \
+            return NAME(name##_far)(x, a);                  \
+        return NAME(sine)(NAME(turn)(x), more);             \
+    }
+#if BITS == 64
+VK_OP turned_d turn_far_d(D x, D a) {
+    D n = d_fma(x, K(two_over_pi), K(turn_round)), k = n - K(turn_round);
+    D most = d_nfma(k, K(half_pi_high), x), p = k * K(half_pi_second), sum = most - p, back = sum - most;
+    D rest = (most - (sum - back)) - (p + back) - d_fms(k, K(half_pi_second), p);
+    rest = d_nfma(k, K(half_pi_third), rest);
+    D r = sum + rest;
+    turned_d t = turn_d(x);
+    M near = d_less(a, K(turn_near));
+    return (turned_d){t.k, d_pick(near, t.r, r), d_pick(near, t.low, (r - sum) - rest)};
+}
+
+#define TURN_FAR(name, more)                                                     \
+    VK_COLD D name##_far_d(D x, D a) {                                           \
+        D r = sine_d(turn_far_d(x, a), more);                                    \
+        if (m_any(d_not_less(a, K(turn_far)))) {                                 \
+            double xs[sizeof x / sizeof(double)], rs[sizeof x / sizeof(double)]; \
+            memcpy(xs, &x, sizeof x);                                            \
+            memcpy(rs, &r, sizeof r);                                            \
+            for (size_t i = 0; i < sizeof xs / sizeof *xs; i++)                  \
+                if (!(fabs(xs[i]) < *tr_vk.turn_far_d))                          \
+                    rs[i] = isfinite(xs[i]) ? name(xs[i]) : (double)NAN;         \
+            memcpy(&r, rs, sizeof r);                                            \
+        }                                                                        \
+        return r;                                                                \
+    }
+#else
+#define TURN_FAR(name, more)                                                          \
+    VK_COLD F name##_far_f(F x, F a) {                                                \
+        D w[FLOATS];                                                                  \
+        f_wide(x, w);                                                                 \
+        for (int i = 0; i < FLOATS; i++)                                              \
+            w[i] = name##_d(w[i]);                                                    \
+        return f_pick(f_less(a, K(turn_near)), sine_f(turn_f(x), more), f_narrow(w)); \
+    }
+#endif
+TURNED(sin, 0)
+TURNED(cos, 1)
+#undef TURN_FAR
+#undef TURNED
+
 #undef LOOK
 #undef POLYNOMIAL
 
