@@ -320,6 +320,7 @@ def pieces(
         + constant(f"{name}_scale_{kind}", scale, is_single)
         + constant(f"{name}_begin_{kind}", start, is_single)
         + constant(f"{name}_top_{kind}", round_(end), is_single)
+        + ("" if is_single else constant(f"{name}_first_d", edges[1] * (1 - D(2) ** -10)))
         + table(name, kind, [[row[k] for row in by_piece] for k in range(terms + 2)])
     )
 

@@ -209,10 +209,21 @@ VK_FN T NAME(pow)(T x, T y) {
     VK_FN T NAME(name)(T x) {                                                                   \
         enum { TERMS = sizeof tr_vk.WIDE(name) / sizeof *tr_vk.WIDE(name) };                    \
         T sign = K(sign), a = P(min)(K(name##_top), P(without)(x, sign)), w[TERMS];             \
+        ODD_EARLY(name, CUT)                                                                    \
         LOOK(name, P(bits)(P(fma)(a, K(name##_scale), K(name##_begin))) >> CUT, w);             \
         T d = a - w[0];                                                                         \
         return P(signed)(P(fma)(d, NAME(wave)(w + 2, TERMS - 2, d), P(max)(w[1], d)), x, sign); \
     }
+#if defined(VK_ALONE) && \
+    BITS == 64 /* The same bits sooner in the piece of zero: nothing waits for its place. */
+#define ODD_EARLY(name, CUT)                                                      \
+    if (a < *tr_vk.NAME(name##_first)) {                                          \
+        LOOK(name, P(bits)(K(name##_begin)) >> CUT, w);                           \
+        return P(signed)(P(fma)(a, NAME(wave)(w + 2, TERMS - 2, a), a), x, sign); \
+    }
+#else
+#define ODD_EARLY(name, CUT)
+#endif
 
 /* The terms' sum: in two strands where they are many. */
 VK_OP T NAME(wave)(const T *w, int n, T d) {
@@ -232,6 +243,7 @@ VK_OP T NAME(wave)(const T *w, int n, T d) {
 ODD(tanh, NAME(tanh_cut))
 ODD(erf, NAME(erf_cut))
 #undef ODD
+#undef ODD_EARLY
 
 /* --- fmod ---
  *
