@@ -22,6 +22,8 @@
  *   exponent           the signed number in the bits above the mantissa's
  *   scale              y * 2^floor(k), rounded once; n is k plus exp_round. scale_near: where the result is normal
  *   look               looks up n numbers at one of 8 or 16 places, as many bits of `at` count; tables.h says what wide and rows are */
+/* VK_ALONE is defined where a vector is one number: branches that the next call is likely to take again are worth it there, and what
+ * they compute must have the same bits. */
 #ifndef TR_VMATH_LANES_H
 #define TR_VMATH_LANES_H
 
