@@ -1,7 +1,7 @@
 /*
  * The C side of the elementwise cases (elementwise.py): plain loops that a
  * memory-bound ufunc is held against, SLEEF's vector functions called in the
- * plainest way, and a gaussian on one and two threads, which says what a second
+ * plainest way, the C library's functions one after the other, and a gaussian on one and two threads, which says what a second
  * core of this machine can give.
  *
  * SLEEF is opened when it is first used; without it those kernels leave -1 in
@@ -9,6 +9,7 @@
  */
 #include <dlfcn.h>
 #include <immintrin.h>
+#include <math.h>
 #include <pthread.h>
 #include <stddef.h>
 
@@ -121,37 +122,65 @@ static void *sleef(const char *name) {
         }                                                           \
     }
 UNARY(sin)
+UNARY(cos)
+UNARY(tan)
+UNARY(atan)
+UNARY(erf)
 UNARY(exp)
 UNARY(log)
 UNARY(tanh)
 
-EXPORT void k_pow_f64(const cell *in, cell *out) {
-    static vd (*fn)(vd, vd);
-    const double *x = in[0].p, *y = in[2].p;
-    double *z = in[4].p;
-    if (!fn && !(fn = (vd(*)(vd, vd))sleef("Sleef_pow" WIDE_D))) {
-        out->i = -1;
-        return;
+#define BINARY(f)                                                      \
+    EXPORT void k_##f##_f64(const cell *in, cell *out) {               \
+        static vd (*fn)(vd, vd);                                       \
+        const double *x = in[0].p, *y = in[2].p;                       \
+        double *z = in[4].p;                                           \
+        if (!fn && !(fn = (vd(*)(vd, vd))sleef("Sleef_" #f WIDE_D))) { \
+            out->i = -1;                                               \
+            return;                                                    \
+        }                                                              \
+        out->i = 0;                                                    \
+        for (int64_t i = 0; i + LANES_D <= in[1].i; i += LANES_D) {    \
+            PUT_D(z + i, fn(GET_D(x + i), GET_D(y + i)));              \
+        }                                                              \
+    }                                                                  \
+    EXPORT void k_##f##_f32(const cell *in, cell *out) {               \
+        static vf (*fn)(vf, vf);                                       \
+        const float *x = in[0].p, *y = in[2].p;                        \
+        float *z = in[4].p;                                            \
+        if (!fn && !(fn = (vf(*)(vf, vf))sleef("Sleef_" #f WIDE_F))) { \
+            out->i = -1;                                               \
+            return;                                                    \
+        }                                                              \
+        out->i = 0;                                                    \
+        for (int64_t i = 0; i + LANES_F <= in[1].i; i += LANES_F) {    \
+            PUT_F(z + i, fn(GET_F(x + i), GET_F(y + i)));              \
+        }                                                              \
     }
-    out->i = 0;
-    for (int64_t i = 0; i + LANES_D <= in[1].i; i += LANES_D) {
-        PUT_D(z + i, fn(GET_D(x + i), GET_D(y + i)));
-    }
-}
+BINARY(pow)
+BINARY(atan2)
 
-EXPORT void k_pow_f32(const cell *in, cell *out) {
-    static vf (*fn)(vf, vf);
-    const float *x = in[0].p, *y = in[2].p;
-    float *z = in[4].p;
-    if (!fn && !(fn = (vf(*)(vf, vf))sleef("Sleef_pow" WIDE_F))) {
-        out->i = -1;
-        return;
+/* --- the C library, each call waiting for the one before --- */
+
+#define CHAIN(f, call)                                   \
+    EXPORT void k_chain_##f(const cell *in, cell *out) { \
+        const double *x = in[0].p;                       \
+        double scale = in[2].d, z = 0, *last = in[3].p;  \
+        int64_t n = in[1].i;                             \
+        for (int64_t i = 0; i < n; i++) {                \
+            z = call;                                    \
+        }                                                \
+        *last = z;                                       \
+        out->i = 0;                                      \
     }
-    out->i = 0;
-    for (int64_t i = 0; i + LANES_F <= in[1].i; i += LANES_F) {
-        PUT_F(z + i, fn(GET_F(x + i), GET_F(y + i)));
-    }
-}
+CHAIN(sin, sin(x[i] + z * scale))
+CHAIN(cos, cos(x[i] + z * scale))
+CHAIN(tan, tan(x[i] + z * scale))
+CHAIN(atan, atan(x[i] + z * scale))
+CHAIN(atan2, atan2(x[i] + z * scale, 0.75))
+CHAIN(erf, erf(x[i] + z * scale))
+CHAIN(exp, exp(x[i] + z * scale))
+CHAIN(log, log(x[i] + z * scale))
 
 /* --- two cores --- */
 

@@ -260,12 +260,17 @@ for short, dtype in (("f64", "float64"), ("f32", "float32")):
 
 FUNCTIONS = {  # name: function, range of the arguments
     "sin": (lambda x: math.sin(x), -10.0, 10.0),
+    "cos": (lambda x: math.cos(x), -10.0, 10.0),
+    "tan": (lambda x: math.tan(x), -10.0, 10.0),
+    "atan": (lambda x: math.atan(x), -5.0, 5.0),
+    "atan2": (lambda y, x: math.atan2(y, x), -5.0, 5.0),
     "exp": (lambda x: math.exp(x), -10.0, 10.0),
     "log": (lambda x: math.log(x), 0.01, 100.0),
     "tanh": (lambda x: math.tanh(x), -5.0, 5.0),
     "pow": (lambda x, y: x**y, 0.1, 10.0),
 }
-NUMPY_NAMES = {"pow": "power"}
+NUMPY_NAMES = {"pow": "power", "atan": "arctan", "atan2": "arctan2"}
+OF_TWO = ("pow", "atan2")
 
 
 def function_inputs(name: str, dtype: str) -> Callable[[np.random.Generator, bool], Arguments]:
@@ -274,7 +279,7 @@ def function_inputs(name: str, dtype: str) -> Callable[[np.random.Generator, boo
     def inputs(rng: np.random.Generator, full: bool) -> Arguments:
         n = MILLION if full else 96
         x = random(rng, low, high, n, dtype)
-        more = (random(rng, -3, 3, n, dtype),) if name == "pow" else ()
+        more = (random(rng, -3, 3, n, dtype),) if name in OF_TWO else ()
         return x, *more, aligned(n, dtype)
 
     return inputs
@@ -290,7 +295,7 @@ def function_case(name: str, short: str, dtype: str) -> None:
         f"{name} {short}",
         inputs=function_inputs(name, dtype),
         expected=function_expected(name),
-        variants=ufuncs(FUNCTIONS[name][0], signature(dtype, 2 if name == "pow" else 1))
+        variants=ufuncs(FUNCTIONS[name][0], signature(dtype, 2 if name in OF_TWO else 1))
         | {"numpy": lambda: getattr(np, NUMPY_NAMES.get(name, name))},
         in_c={"sleef": InC(f"{name}_{short}")},
         per=elements,
@@ -301,6 +306,52 @@ def function_case(name: str, short: str, dtype: str) -> None:
 for name in FUNCTIONS:
     for short, dtype in (("f64", "float64"), ("f32", "float32")):
         function_case(name, short, dtype)
+
+# --- one number after the other ----------------------------------------------------------------------
+
+CHAINS = {  # name: function, range of the arguments
+    "sin": (math.sin, -10.0, 10.0),
+    "cos": (math.cos, -10.0, 10.0),
+    "tan": (math.tan, -10.0, 10.0),
+    "atan": (math.atan, -5.0, 5.0),
+    "atan2": (lambda y: math.atan2(y, 0.75), -5.0, 5.0),
+    "erf": (math.erf, -3.0, 3.0),
+    "exp": (math.exp, -10.0, 10.0),
+    "log": (math.log, 0.01, 10.0),
+}
+
+
+def chain(name: str) -> Callable[..., Any]:
+    """A loop of calls each of which waits for the one before; `scale` is 0, but no compiler knows."""
+    scope: dict[str, Any] = {"math": math}
+    call = "atan2(x[i] + z * scale, 0.75)" if name == "atan2" else f"{name}(x[i] + z * scale)"
+    exec(
+        "def chain(x, scale, last):\n    z = 0.0\n    for i in range(len(x)):\n"
+        f"        z = math.{call}\n    last[0] = z\n    return last\n",
+        scope,
+    )
+    return scope["chain"]
+
+
+def chain_inputs(name: str) -> Callable[[np.random.Generator, bool], Arguments]:
+    _, low, high = CHAINS[name]
+    return lambda rng, full: (random(rng, low, high, 65_536 if full else 96, "float64"), 0.0, np.zeros(1))
+
+
+def chain_expected(name: str) -> Callable[..., Any]:
+    return lambda x, scale, last: np.array([CHAINS[name][0](float(x[-1]))])
+
+
+for name in CHAINS:
+    add(
+        f"chain {name}",
+        inputs=chain_inputs(name),
+        expected=chain_expected(name),
+        variants={k: v for k, v in jits(chain(name)).items() if k != "numpy"},
+        in_c={"libm": InC(f"chain_{name}")},
+        per=lambda args: args[0].size,
+        rtol=1e-15,
+    )
 
 # --- short bodies, most of them bound by memory ----------------------------------------------------
 

@@ -28,7 +28,7 @@ getcontext().prec = 60
 D = Decimal
 Function = Callable[[Decimal], Decimal]
 LN2 = D(2).ln()
-NUMBERS = {"sign": "-0.0", "one": "1", "two": "2"}  # that kernels use as they are
+NUMBERS = {"sign": "-0.0", "half": "0.5", "one": "1", "two": "2"}  # that kernels use as they are
 
 
 # --- the functions -------------------------------------------------------------------------------
@@ -44,7 +44,34 @@ def arctan_of_inverse(k: int) -> Decimal:
     return total
 
 
-TWO_OVER_ROOT_PI = 2 / (4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))).sqrt()
+PI = 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))  # Machin's formula
+TWO_OVER_ROOT_PI = 2 / PI.sqrt()
+
+
+@functools.cache
+def arctan(x: Decimal) -> Decimal:
+    halves = 0
+    while abs(x) > D("0.1"):
+        x = x / (1 + (1 + x * x).sqrt())
+        halves += 1
+    term = total = x
+    n = 1
+    while abs(term) > D(10) ** -64:
+        term = -term * x * x
+        n += 2
+        total += term / n
+    return total * 2**halves
+
+
+def sine(x: Decimal, n: int = 1) -> Decimal:
+    """The terms of sin x from x^n on; of cos x where n is even."""
+    term = D(-1) ** (n // 2) * x**n / math.factorial(n)
+    total = D(0)
+    while abs(term) > D(10) ** -64:
+        total += term
+        n += 2
+        term = -term * x * x / (n * (n - 1))
+    return total
 
 
 @functools.cache
@@ -293,6 +320,7 @@ def pieces(
         + constant(f"{name}_scale_{kind}", scale, is_single)
         + constant(f"{name}_begin_{kind}", start, is_single)
         + constant(f"{name}_top_{kind}", round_(end), is_single)
+        + ("" if is_single else constant(f"{name}_first_d", edges[1] * (1 - D(2) ** -10)))
         + table(name, kind, [[row[k] for row in by_piece] for k in range(terms + 2)])
     )
 
@@ -407,9 +435,105 @@ def powers(kind: str) -> str:
     )
 
 
+# --- kernels: sines ------------------------------------------------------------------------------
+
+
+def first_above(product: Decimal, factor: Decimal, bits: int) -> Decimal:
+    """The first number of so many bits whose product with the factor is more."""
+    number, place = nearest(product / factor, bits), D(2) ** -bits
+    while number * factor > product:
+        number -= place
+    while number * factor <= product:
+        number += place
+    return number
+
+
+def sines(kind: str) -> str:
+    """pi / 2 in three parts, and (r - sin r) / r^3 and (1 - r^2 / 2 - cos r) / r^4 by r^2, |r| <= pi / 4.
+
+    The second part is so short that its products with as many quarters of a turn as there are below `turn_near` are exact.
+    """
+    single_ = kind == "f"
+    round_ = single if single_ else double
+    quarters = 8 if single_ else 22  # bits of their number
+    places = D(2) ** (bits_of(kind) - 1)
+    high = (
+        int(PI / 2 * places) / places
+    )  # less than pi / 2: products of 0 with the second part are to be 0, not -0
+    middle = nearest(PI / 2 - high, bits_of(kind) - quarters)
+    edge = (PI / 4) ** 2 * D("1.0001")
+
+    def rest(first: int, terms: int) -> list[Decimal]:
+        """The terms of -sin or -cos from x^first on, over x^first."""
+        return minimax(
+            lambda v: -sine(v.sqrt(), first) / v.sqrt() ** first, edge / 4096, edge, terms, lambda v: v
+        )
+
+    terms, far = 3 if single_ else 6, ""
+    second = round_(PI / 2 - high)
+    if not single_:
+        far = constant("turn_far_d", D(2) ** 47) + constant("half_pi_third_d", PI / 2 - high - second)
+    return (
+        constant(f"turn_none_{kind}", first_above(D("0.5"), round_(2 / PI), bits_of(kind)), single_)
+        + constant(f"turn_one_{kind}", D("2.356"), single_)
+        + constant(f"turn_near_{kind}", D(400 if single_ else 6_500_000), single_)
+        + constant(f"turn_round_{kind}", D("1.5") * D(2) ** (bits_of(kind) - 1), single_)
+        + constant(f"two_over_pi_{kind}", 2 / PI, single_)
+        + constant(f"half_pi_high_{kind}", high, single_)
+        + constant(f"half_pi_middle_{kind}", middle, single_)
+        + constant(f"half_pi_low_{kind}", PI / 2 - high - middle, single_)
+        + constant(f"half_pi_second_{kind}", second, single_)
+        + far
+        + polynomial(f"sine_{kind}", rest(3, terms) + rest(4, terms), single_)
+        + (polynomial("tangent_f", rest(3, 4) + rest(4, 4), single_) if single_ else "")
+    )
+
+
+# --- kernels: arcs -------------------------------------------------------------------------------
+
+
+def arcs(kind: str) -> str:
+    """atan t = v + atan((t - c) / (1 + c t)): c, v by t's logarithm, and (atan r - r) / r^3 by r^2.
+
+    The logarithm is the difference of the bits of two numbers, which is right for t or for up to 9/8 of it.
+    """
+    single_ = kind == "f"
+    split, places, bits = (
+        (2, 16, 24) if single_ else (1, 8, 53)
+    )  # pieces to an octave, as bits of the mantissa
+    centres, values, edge = [], [], D("0.125")
+    for place in range(places):
+        octave, part = divmod(place - places, 1 << split)
+        low = D(2) ** octave * (1 + D(part) / (1 << split))
+        high = D(2) ** octave * (1 + D(part + 1) / (1 << split))
+        c = v = D(0)
+        if low >= D("0.125"):
+            first, last = arctan(low * 8 / 9), arctan(high)
+            middle = sine((first + last) / 2) / sine((first + last) / 2, 0)
+            c, v = accurate(arctan, middle, bits, 6, slope_too=False)
+            edge = max(edge, *(abs((t - c) / (1 + c * t)) for t in (low * 8 / 9, high)))
+        centres.append(c)
+        values.append(v)
+    top = edge**2 * D("1.0001")
+    rest = minimax(
+        lambda v: (arctan(v.sqrt()) / v.sqrt() - 1) / v, top / 4096, top, 3 if single_ else 6, lambda v: v
+    )
+    bias = 254 if single_ else 2046
+    return (
+        constant(f"arc_least_{kind}", D("0.0626"), single_)
+        + constant(f"arc_far_{kind}", D(2) ** 80, single_)
+        + constant(f"arc_most_{kind}", D(2) ** (120 if single_ else 960), single_)
+        + constant(f"arc_some_{kind}", D(2) ** (-80 if single_ else -800), single_)
+        # 1 / x by its bits: twice the exponent's bias and half the least of the greatest error are taken from.
+        + mask(f"arc_inverse_{kind}", int((bias - (5 - D(24).sqrt())) * D(2) ** (bits - 1)), single_)
+        + table("arc", kind, [centres, values])
+        + polynomial(f"arc_rest_{kind}", rest, single_)
+    )
+
+
 def main() -> int:
     parts = ["".join(constant(f"{name}_{k}", D(x), k == "f") for name, x in NUMBERS.items()) for k in "df"]
-    parts += [make(k) for make in (exponentials, logarithms, powers) for k in "df"]
+    parts += [make(k) for make in (exponentials, logarithms, powers, sines, arcs) for k in "df"]
     parts += [
         pieces("tanh", "d", tanh, 8, 1, "1", "19.0625", 18),
         pieces("tanh", "f", tanh, 16, 2, "1", "9.02", 6),

@@ -22,7 +22,10 @@
 #define WIDE(x)     JOIN(wide_, NAME(x))
 #define ROWS(x)     JOIN(rows_, NAME(x))
 #define K(name)     P(load)(tr_vk.NAME(name))
+#define FRESH(name) P(fresh)(K(name))
 #define KB(name)    P(bits)(P(load)((const S *)tr_vk.NAME(name)))
+
+enum { FLOATS = 2 * sizeof(F) / sizeof(D) }; /* vectors of doubles for the floats of one */
 
 #define VK_TYPE     d
 #define T           D

@@ -36,6 +36,7 @@ typedef F N;
 #define BOTH(T, B, C, p, q, S, number, mantissa, bias)                            \
     VK_IS(T, p##_load, (const number *x), MM(load_##S)(x))                        \
     VK_IS(T, p##_set, (number x), MM(set1_##S)(x))                                \
+    VK_IS(T, p##_fresh, (T x), x)                                                 \
     VK_IS(B, p##_bits, (T x), (B)x)                                               \
     VK_IS(T, p##_from, (B x), (T)x)                                               \
     VK_IS(T, p##_fma, (T a, T b, T c), MM(fmadd_##S)(a, b, c))                    \
@@ -49,6 +50,8 @@ typedef F N;
     VK_IS(T, p##_abs, (T x), p##_without(x, p##_load(tr_vk.sign_##p)))            \
     VK_IS(T, p##_signed, (T r, T x, T sign), MM(or_##S)(r, MM(and_##S)(x, sign))) \
     VK_IS(T, p##_pick, (C m, T a, T b), MM(blendv_##S)(b, a, m))                  \
+    VK_IS(T, p##_either, (T m, T a, T b), MM(blendv_##S)(b, a, m))                \
+    VK_IS(T, p##_flip, (T r, T signs), (T)((B)r ^ (B)signs))                      \
     VK_IS(C, p##_less, (T a, T b), MM(cmp_##S)(a, b, _CMP_LT_OQ))                 \
     VK_IS(C, p##_not_less, (T a, T b), MM(cmp_##S)(a, b, _CMP_NLT_UQ))            \
     VK_IS(C, p##_equal, (T a, T b), MM(cmp_##S)(a, b, _CMP_EQ_OQ))                \
@@ -63,6 +66,20 @@ BOTH(D, U, M, d, m, pd, double, 52, 1023)
 BOTH(F, V, N, f, n, ps, float, 23, 127)
 #undef BOTH
 #undef TOWARDS_ZERO
+
+#if VK_BITS == 256
+VK_OP void f_wide(F x, D *w) {
+    w[0] = _mm256_cvtps_pd(_mm256_castps256_ps128(x));
+    w[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
+}
+VK_IS(F, f_narrow, (const D *w), _mm256_set_m128(_mm256_cvtpd_ps(w[1]), _mm256_cvtpd_ps(w[0])))
+#else
+VK_OP void f_wide(F x, D *w) {
+    w[0] = _mm_cvtps_pd(x);
+    w[1] = _mm_cvtps_pd(_mm_movehl_ps(x, x));
+}
+VK_IS(F, f_narrow, (const D *w), _mm_movelh_ps(_mm_cvtpd_ps(w[0]), _mm_cvtpd_ps(w[1])))
+#endif
 
 /* Less the bits of the least normal number, as signed: from those of infinity on it is not finite. */
 VK_OP M d_not_positive_normal(D x) {

@@ -23,6 +23,7 @@ typedef __mmask16 N;
 #define BOTH(T, B, C, p, q, S, number)                                             \
     VK_IS(T, p##_load, (const number *x), _mm512_load_##S(x))                      \
     VK_IS(T, p##_set, (number x), _mm512_set1_##S(x))                              \
+    VK_IS(T, p##_fresh, (T x), x)                                                  \
     VK_IS(B, p##_bits, (T x), (B)x)                                                \
     VK_IS(T, p##_from, (B x), (T)x)                                                \
     VK_IS(T, p##_fma, (T a, T b, T c), _mm512_fmadd_##S(a, b, c))                  \
@@ -68,6 +69,16 @@ VK_IS(F, f_signed, (F r, F x, F sign), (F)_mm512_ternarylogic_epi32((I)r, (I)x, 
 
 VK_IS(M, d_negative, (D x), _mm512_movepi64_mask((I)x))
 VK_IS(N, f_negative, (F x), _mm512_movepi32_mask((I)x))
+VK_IS(D, d_either, (D m, D a, D b), d_pick(d_negative(m), a, b))
+VK_IS(F, f_either, (F m, F a, F b), f_pick(f_negative(m), a, b))
+VK_IS(D, d_flip, (D r, D signs), (D)((U)r ^ (U)signs))
+VK_IS(F, f_flip, (F r, F signs), (F)((V)r ^ (V)signs))
+VK_OP void f_wide(F x, D *w) {
+    w[0] = _mm512_cvtps_pd(_mm512_castps512_ps256(x));
+    w[1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
+}
+VK_IS(F, f_narrow, (const D *w),
+      _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(w[0])), _mm512_cvtpd_ps(w[1]), 1))
 VK_IS(D, d_exponent, (U t), _mm512_cvtepi64_pd(_mm512_srai_epi64((I)t, 52)))
 VK_IS(F, f_exponent, (V t), _mm512_cvtepi32_ps(_mm512_srai_epi32((I)t, 23)))
 

@@ -10,6 +10,7 @@
 #define VK_LANES_D d1
 #define VK_LANES_F f1
 #define VK_TARGET  __attribute__((target("avx2,fma")))
+#define VK_ALONE
 
 typedef double D;
 typedef float F;
@@ -59,6 +60,28 @@ typedef bool N;
         (void)wide;                                                                                       \
         memcpy(w, rows + (at & (places - 1)) * room, n * sizeof *w);                                      \
     }
+/* A blend as in vectors: which of them it is, no processor can guess. Left to themselves, compilers make a branch of
+ * the one, and of the other a detour by the integer registers. */
+#define PLAIN(T, p, S)                                                      \
+    VK_OP T p##_either(T m, T a, T b) {                                     \
+        __asm__("vblendv" #S " %2, %1, %0, %0" : "+x"(b) : "x"(a), "x"(m)); \
+        return b;                                                           \
+    }                                                                       \
+    VK_OP T p##_flip(T r, T signs) {                                        \
+        __asm__("vxor" #S " %1, %0, %0" : "+x"(r) : "x"(signs));            \
+        return r;                                                           \
+    }                                                                       \
+    VK_OP T p##_fresh(T x) {                                                \
+        __asm__("" : "+x"(x));                                              \
+        return x;                                                           \
+    }
+PLAIN(double, d, pd)
+PLAIN(float, f, ps)
+#undef PLAIN
+VK_OP void f_wide(F x, D *w) {
+    *w = x;
+}
+VK_IS(F, f_narrow, (const D *w), (F)*w)
 BOTH(double, uint64_t, int64_t, d, m, , 52, 1023)
 BOTH(float, uint32_t, int32_t, f, n, f, 23, 127)
 #undef BOTH

@@ -235,6 +235,15 @@ static void near_the_edge(const tr_vmrow *r, double *x, double *y) {
     *y = sign() * ldexp(1 + unit(), e + (int)(draw() % 150) - 75 + (draw() % 3 ? 0 : hi));
 }
 
+/* Next to a multiple of pi / 4, where the result is next to 0 or k changes, of any size. */
+static double near_a_turn(bool f32) {
+    double x =
+        (double)((ld)(draw() >> (f32 ? 40 : 14) >> draw() % (f32 ? 24 : 50)) * (acosl(-1) / 4)) * sign();
+    for (uint64_t i = draw() % 3; i--;)
+        x = f32 ? (double)nextafterf((float)x, (float)(sign() * HUGE_VAL)) : nextafter(x, sign() * HUGE_VAL);
+    return x;
+}
+
 /* Every other block is of ordinary numbers alone: a lane that is none takes the others along another way. */
 static void arguments(const tr_vmrow *r, unsigned long i, double *x, double *y) {
     if (i < (r->arity == 1 ? NCORNERS : NCORNERS * NCORNERS)) {
@@ -244,7 +253,8 @@ static void arguments(const tr_vmrow *r, unsigned long i, double *x, double *y) 
         *x = unit() * 8 * (i / BLOCK & 2 ? sign() : 1);
         *y = sign() * unit() * 8;
     } else {
-        *x = any_number(r->f32);
+        bool turns = !strcmp(r->name, "sin") || !strcmp(r->name, "cos") || !strcmp(r->name, "tan");
+        *x = turns && draw() % 3 == 0 ? near_a_turn(r->f32) : any_number(r->f32);
         *y = any_number(r->f32);
         if (r->arity == 2 && draw() % 3 == 0)
             near_the_edge(r, x, y);

@@ -225,7 +225,7 @@ def test_fastmath_uses_the_faster_functions():
     for flags, accuracy in ((False, "u10"), (True, "u35"), ({"afn"}, "u35"), ({"nsz", "contract"}, "u10")):
         g = njit(fastmath=flags)(f)
         g(a, out)
-        assert {s[-3:] for s in re.findall(r"Sleef_\w+?_sind\d_u\d\d", "".join(assembly(g)))} == (
+        assert {s[-3:] for s in re.findall(r"_sind\d_u\d\d", "".join(assembly(g)))} == (
             {accuracy} if runs("x86-64-v3") else {"u10"}
         )
         np.testing.assert_allclose(out, np.sin(a), rtol=1e-15, atol=1e-16)
@@ -265,7 +265,7 @@ def test_sleef_is_opened_by_code_that_needs_it():
         "def there(): return 'libsleef' in open('/proc/self/maps').read()\n"
         "njit(lambda a: np.sqrt(a).sum() + abs(a[0]))(np.ones(9))\nprint(there())\n"
         "njit(lambda a: math.exp(a))(1.0)\nprint(there())\n"
-        "njit(lambda a: math.sin(a))(1.0)\nprint(there())\n"
+        "njit(lambda a: math.log2(a))(1.0)\nprint(there())\n"
     )
     r = child(code)
     own = runs("x86-64-v3")  # there exp is a kernel of ours
