@@ -19,6 +19,7 @@ from typing import Any
 import creference
 import elementwise
 import kernels
+import library  # noqa: F401  (its cases are among elementwise.CASES)
 import numpy as np
 
 SEED = 20240917
