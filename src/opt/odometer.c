@@ -54,9 +54,9 @@ static bool counts(const odometer *o, uint32_t l, tr_val i) {
     for (tr_way w = {0}; tr_next_way(f, h, &w);) {
         int64_t n;
         const tr_ins *next = tr_at(f, w.edge->args[at]);
-        if (!in_loop(o, l, w.from) ? !tr_get_int(f, w.edge->args[at], &n) || n != 0
-                                   : next->op != TR_OP_ADD || next->args[0] != i ||
-                                         !tr_get_int(f, next->args[1], &n) || n != 1)
+        if (!in_loop(o, l, w.from)
+                ? !tr_get_int(f, w.edge->args[at], &n) || n != 0
+                : next->op != TR_OP_ADD || next->args[0] != i || !tr_get_int(f, next->args[1], &n) || n != 1)
             return false;
     }
     return true;
@@ -156,7 +156,8 @@ static tr_bid block_like(odometer *o, tr_bid h) {
 /* The loop with head h, which has one way back, becomes the inner one: rows are a loop around it, whose counter is x / d. */
 static void make_rows(odometer *o, uint32_t l, way *ways, uint32_t n, tr_val x, tr_val d) {
     tr_fn *f = o->f;
-    tr_bid h = o->loops->d[l].header, rows = block_like(o, h), end = block_like(o, h), more = block_like(o, h);
+    tr_bid h = o->loops->d[l].header, rows = block_like(o, h), end = block_like(o, h),
+           more = block_like(o, h);
     uint32_t np = tr_blk_at(f, h)->params.n, loc = tr_term(f, h)->loc;
     tr_val *args = TR_NEW_N(&f->ctx->arena, tr_val, np + 1u);
     for (uint32_t k = 0; k < np; k++)

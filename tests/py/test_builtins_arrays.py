@@ -701,7 +701,19 @@ def walks(a, b):
 
 def test_places_are_counted_along():
     """Sizes of 0 and 1, ranks 1 to 4, layouts that are no line of memory, and two arrays of other shapes and layouts."""
-    shapes = [(5,), (3, 4), (4, 3), (1, 6), (6, 1), (2, 3, 4), (3, 1, 2), (2, 2, 2, 3), (0, 3), (2, 0, 2), (25,)]
+    shapes = [
+        (5,),
+        (3, 4),
+        (4, 3),
+        (1, 6),
+        (6, 1),
+        (2, 3, 4),
+        (3, 1, 2),
+        (2, 2, 2, 3),
+        (0, 3),
+        (2, 0, 2),
+        (25,),
+    ]
     f = njit(walks)
     for shape in shapes:
         c = np.arange(float(np.prod(shape))).reshape(shape) + 1
