@@ -343,7 +343,7 @@ ELEMENTWISE: list[Row] = [
     Row("first use/lazy ufunc", "first use/ufunc", "treadle", "numba", "median", "ms", 1 / 8, 1 / 15),
 ]
 
-# NumPy's functions, and loops over parts of arrays: the third section. Whoever knows LAPACK's and BLAS' figures knows that both sides call the same there.
+# NumPy's functions, and loops over parts of arrays: the third section. Sorts and LAPACK are NumPy's own on both sides.
 ORDERS = (
     *(f"{name} {dtype}" for name in ("sort", "argsort") for dtype in ("float64", "int32")),
     "searchsorted",
