@@ -19,8 +19,8 @@ from typing import Any
 import creference
 import elementwise
 import kernels
-import library  # noqa: F401  (its cases are among elementwise.CASES)
 import numpy as np
+import numpy_cases  # noqa: F401  (its cases are among elementwise.CASES)
 
 SEED = 20240917
 Timer = Callable[[int], float]

@@ -15,7 +15,6 @@ import creference
 import elementwise
 import emulated
 import kernels
-import library  # noqa: F401  (its cases are among elementwise.CASES)
 from harness import HERE, ChildError, Harness, say
 from rows import Samples
 

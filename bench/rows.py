@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import elementwise
 import emulated
 import kernels
-import library
+import numpy_cases
 from child_calls import KINDS, LAUNCH_KINDS, UFUNC_KINDS
 from elementwise import DEVICE, ON_DEVICE, PARALLEL
 
@@ -361,7 +361,7 @@ COUNTS = (
 LAYOUTS = tuple(
     f"{name}, {layout}"
     for name in ("a.flat", "ndenumerate", "zip of two flats")
-    for layout in library.LAYOUTS
+    for layout in numpy_cases.LAYOUTS
 )
 
 LIBRARY: list[Row] = [
@@ -385,7 +385,7 @@ LIBRARY: list[Row] = [
     *(row for name in COUNTS for row in against(name, {"numpy": (1 / 2, 1 / 5)}, "us", "numpy")),
     *(
         row
-        for share in library.SHARES
+        for share in numpy_cases.SHARES
         for row in against(f"flatnonzero, {share}", {"numpy": (1.0, None)}, "us", "numpy")
     ),
     *against("x[a:b].mean()", {"numba": (1.2, 1.0)}, "ns/el", "parts"),
