@@ -20,6 +20,7 @@ import creference
 import elementwise
 import kernels
 import numpy as np
+import numpy_cases  # noqa: F401  (its cases are among elementwise.CASES)
 
 SEED = 20240917
 Timer = Callable[[int], float]

@@ -115,14 +115,24 @@ def do_compile(options: argparse.Namespace) -> dict[str, Any]:
     return {"samples": samples, "failed": failed}
 
 
+FIRST_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "arrays": (np.arange(12.0).reshape(3, 4), np.ones((3, 4))),
+    "ufunc": (np.linspace(-1, 1, 100), np.ones(100)),
+    "random": (0.0,),
+    "solve": (np.array([[4.0, 1.0, 0.0], [1.0, 5.0, 2.0], [0.0, 2.0, 6.0]]), np.ones(3)),
+}
+
+
 def first_use(variant: str, kind: str, salt: int) -> float:
-    """Seconds from decorating a new function to its first result, which is checked: 'arrays' or 'ufunc'."""
+    """Seconds from decorating a new function to its first result, which is checked: of 'arrays', 'ufunc', 'random' or 'solve'."""
     function = peers.define(sources.source(kind, salt))
+    decorate = peers.vectorizer(variant, []) if kind == "ufunc" else peers.decorator(variant)
+    args = FIRST_ARGUMENTS[kind]
     if kind == "ufunc":
-        decorate, args = peers.vectorizer(variant, []), (np.linspace(-1, 1, 100), np.ones(100))
         want = np.exp(-(args[0] ** 2)) + salt
+    elif kind == "random":  # whatever the number is
+        want = salt
     else:
-        decorate, args = peers.decorator(variant), (np.arange(12.0).reshape(3, 4), np.ones((3, 4)))
         want = function(*args)
     gc.collect()
     gc.disable()
@@ -136,14 +146,14 @@ def first_use(variant: str, kind: str, salt: int) -> float:
 
 
 def do_first_use(options: argparse.Namespace) -> dict[str, Any]:
-    """Warm first uses of array statements and lazy ufuncs; the first of each kind warms the compiler."""
+    """Warm first uses of some kinds of functions; the first of each kind warms the compiler."""
     samples: dict[str, dict[str, list[float]]] = {}
     failed: dict[str, str] = {}
-    for kind in ("arrays", "ufunc"):
+    for kind in options.kinds.split(","):
         samples[kind] = {}
         for variant in options.variants.split(","):
-            # Numba needs seconds for the arrays; it is so far away that few samples do.
-            rounds = 3 if variant == "numba" and kind == "arrays" else options.rounds
+            # Numba needs seconds for these; it is so far away that few samples do.
+            rounds = 3 if variant == "numba" and kind in ("arrays", "solve") else options.rounds
             try:
                 seconds = [first_use(variant, kind, 1 + number) for number in range(rounds + 1)]
             except Exception as error:  # a peer's failure is a result, not the end of the run
@@ -250,6 +260,7 @@ def main() -> None:
     parser.add_argument("--peer", default="treadle")
     parser.add_argument("--variants", default="treadle,numba", help="names, joined by commas")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--kinds", default=",".join(FIRST_ARGUMENTS), help="of first_use, joined by commas")
     parser.add_argument("--functions", type=int, default=1000)
     parser.add_argument("--warm-up", type=int, default=100, dest="warm_up")
     options = parser.parse_args()

@@ -176,7 +176,10 @@ def measure_emulated(harness: Harness, wanted: set[str], samples: Samples) -> No
 def measure_first_use(harness: Harness, wanted: set[str], samples: Samples) -> None:
     variants = ",".join(harness.jits)
     rounds = str(harness.rounds(11, 3))
-    report = harness.child("child_waits", "first_use", "--variants", variants, "--rounds", rounds)
+    kinds = ",".join(sorted(name.split("/")[1] for name in wanted))
+    report = harness.child(
+        "child_waits", "first_use", "--variants", variants, "--rounds", rounds, "--kinds", kinds
+    )
     for what, error in report["failed"].items():
         harness.notes.append(f"first use/{what}: {error}")
     for kind, by_variant in report["samples"].items():

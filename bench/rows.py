@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import elementwise
 import emulated
 import kernels
+import numpy_cases
 from child_calls import KINDS, LAUNCH_KINDS, UFUNC_KINDS
 from elementwise import DEVICE, ON_DEVICE, PARALLEL
 
@@ -353,6 +354,65 @@ ELEMENTWISE: list[Row] = [
     Row("first use/lazy ufunc", "first use/ufunc", "treadle", "numba", "median", "ms", 1 / 8, 1 / 15),
 ]
 
+# NumPy's functions, and loops over parts of arrays: the third section. Sorts and LAPACK are NumPy's own on both sides.
+ORDERS = (
+    *(f"{name} {dtype}" for name in ("sort", "argsort") for dtype in ("float64", "int32")),
+    "searchsorted",
+    "unique",
+    "unique, few",
+    "median",
+)
+COUNTS = (
+    "bincount 1e7",
+    "histogram 1e7",
+    "histogram 1e7, even edges",
+    "histogram 1e7, uneven edges",
+    "digitize 1e7",
+)
+LAYOUTS = tuple(
+    f"{name}, {layout}"
+    for name in ("a.flat", "ndenumerate", "zip of two flats")
+    for layout in numpy_cases.LAYOUTS
+)
+
+LIBRARY: list[Row] = [
+    *(row for name in ORDERS for row in against(name, {"numpy": (1.0, 0.8)}, "us", "numpy")),
+    *(
+        row
+        for name in ("random", "normal", "randint")
+        for row in (
+            *against(f"{name} one by one", {"numba": (1.0, 0.6)}, "ns/el", "numpy"),
+            *against(f"{name} in bulk", {"numpy": (1.0, 0.5)}, "ns/el", "numpy"),
+        )
+    ),
+    *(
+        row
+        for name in ("solve", "inv")
+        for row in (
+            *against(f"{name} 3x3 in a loop", {"numba": (1 / 4, 1 / 10)}, "ns/el", "numpy"),
+            *against(f"{name} 500x500", {"numpy": (1.02, 1.0), "numba": NOTHING}, "us", "numpy"),
+        )
+    ),
+    *(row for name in COUNTS for row in against(name, {"numpy": (1 / 2, 1 / 5)}, "us", "numpy")),
+    *(
+        row
+        for share in numpy_cases.SHARES
+        for row in against(f"flatnonzero, {share}", {"numpy": (1.0, None)}, "us", "numpy")
+    ),
+    *against("x[a:b].mean()", {"numba": (1.2, 1.0)}, "ns/el", "parts"),
+    *(
+        row
+        for name in ("life, around the edges", "a[(y + dy) % h, x]")
+        for row in against(name, {"treadle-unchecked": (1.05, 1.0), "numba": NOTHING}, "us", "parts")
+    ),
+    *(row for name in LAYOUTS for row in against(name, {"numba": (1.1, 1.0)}, "ns/el", "parts")),
+    Row("two cores/gufunc", "elementwise/two cores, gufunc", PARALLEL, "treadle", "min", "us", 1.0, 1 / 1.7),
+    *(
+        Row(f"first use/{name}", f"first use/{kind}", "treadle", "numba", "median", "ms", 1 / 12, 1 / 30)
+        for name, kind in (("np.random.random", "random"), ("np.linalg.solve", "solve"))
+    ),
+]
+
 # Kernels on the emulated device, one core: against the same loops in C; a product's time is for a million operations (10 and 25 GFLOP/s), a barrier's for a thread.
 EMULATED: list[tuple[str, str, float, float]] = [
     ("vector add", "us", 1.1, 1.0),
@@ -431,6 +491,7 @@ ROWS: list[Row] = [
     Row("pool/launch", "pool/launch", "treadle", "", "median", "us", 5e-6, 2e-6),
     Row("memory/1,000 functions", "memory", "treadle", "", "min", "MiB", 4.0, 1.0),
     *ELEMENTWISE,
+    *LIBRARY,
 ]
 
 

@@ -48,6 +48,16 @@ def f(x, y):
     return math.exp(-x * x) * y + {salt}.0
 """
 
+RANDOM = """\
+def f(n):
+    return np.random.random() * n + {salt}.0
+"""
+
+SOLVE = """\
+def f(a, b):
+    return np.linalg.solve(a, b) + {salt}.0
+"""
+
 HEAD = """\
 def f(a, b, c):
     count = 0
@@ -103,11 +113,19 @@ def source(kind: str, salt: int) -> str:
     Parameters
     ----------
     kind : str
-        'trivial', 'sum', 'matmul', 'medium', 'arrays' or 'ufunc'.
+        'trivial', 'sum', 'matmul', 'medium', 'arrays', 'ufunc', 'random' or 'solve'.
     salt : int
         A constant in the code, so that no compiler can have seen it before.
     """
     if kind == "medium":
         return body_source(1, salt)
-    texts = {"trivial": TRIVIAL, "sum": SUM, "matmul": MATMUL, "arrays": ARRAYS, "ufunc": UFUNC}
+    texts = {
+        "trivial": TRIVIAL,
+        "sum": SUM,
+        "matmul": MATMUL,
+        "arrays": ARRAYS,
+        "ufunc": UFUNC,
+        "random": RANDOM,
+        "solve": SOLVE,
+    }
     return texts[kind].format(salt=salt)

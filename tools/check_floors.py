@@ -70,7 +70,18 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "room",
         ),  # ways out, calls of the runtime, room on the stack
         ("array", "conv", "device", "devprint", "reduce", "scalar"),  # operations
-        ("chunk", "fission", "par", "pattern", "red", "scan", "spread", "strip", "tile"),  # the pattern node
+        (
+            "chunk",
+            "fission",
+            "pack",
+            "par",
+            "pattern",
+            "red",
+            "scan",
+            "spread",
+            "strip",
+            "tile",
+        ),  # the pattern node
         ("fn",),  # functions, and which file lowers which op
     ),
 }

@@ -4,6 +4,7 @@
  * numbers of the same values, so what is found here is there too.
  * Cost: linear in the lambda. */
 #include "ir/sched.h"
+#include "ir/alias.h"
 
 #include <stddef.h>
 
@@ -204,10 +205,36 @@ static const char *chunk_misfit(const tr_pat *p) {
     return tr_fn_is_scalar(p->lam) ? NULL : "a function with effects is given elements, not copies of them";
 }
 
-static const char *fission_misfit(const tr_pat *p) {
+/* No instruction does more than read arrays. */
+static bool only_reads(const tr_fn *f) {
+    for (tr_bid b = 0; b < f->blks.n; b++)
+        for (tr_val v = tr_blk_at(f, b)->dead ? TR_NOVAL : tr_blk_at(f, b)->first; v != TR_NOVAL;
+             v = tr_at(f, v)->next)
+            if (tr_ins_effects(tr_at(f, v)) & ~(E_READ | E_TERM))
+                return false;
+    return true;
+}
+
+/* Has the lambda no array that the scatter may store into? */
+static bool reads_elsewhere(const tr_fn *f, const tr_ins *pat) {
+    const tr_pat *p = pat->imm.pat;
+    for (uint32_t i = tr_pat_cap(p); i < tr_pat_ein(p); i++) {
+        const tr_ty *t = tr_at(f, pat->args[i])->ty;
+        if (!tr_ty_is_scalar(t) &&
+            (t->kind != TR_TY_ARRAY ||
+             !tr_arrays_distinct(f, pat->args[i], pat->args[tr_pat_scat(p)], pat->blk)))
+            return false;
+    }
+    return only_reads(p->lam);
+}
+
+static const char *fission_misfit(const tr_fn *f, const tr_ins *pat) {
+    const tr_pat *p = pat->imm.pat;
     if (p->nscat != 1 || !p->nspace || p->nred || p->sched.chunk)
         return "only a scatter's stores are a loop of their own";
-    return tr_fn_is_scalar(p->lam) ? NULL : "a function with effects has them in the order of its rounds";
+    return tr_fn_is_scalar(p->lam) || reads_elsewhere(f, pat)
+               ? NULL
+               : "a function with effects has them in the order of its rounds";
 }
 
 static const tr_ty *contribution(const tr_pat *p, uint32_t i) {
@@ -290,7 +317,7 @@ const char *tr_sched_misfit(const tr_fn *f, const tr_ins *pat) {
     if (!why && s->strip)
         why = strip_misfit(f, pat);
     if (!why && s->fission)
-        why = fission_misfit(p);
+        why = fission_misfit(f, pat);
     if (!why && s->here && (!tr_pat_is_region(p) || !tr_pat_is_parallel(p) || p->nred))
         why = "only a loop over a prange that reduces nothing has a copy in place";
     if (!why && (s->cost || p->ncost) && !tr_pat_is_parallel(p))

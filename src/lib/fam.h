@@ -139,8 +139,29 @@ const tr_ty *const *tr_fam_declared_for(tr_em *e, const tr_ufn *u, const tr_tv *
 /* Arguments as operands, nin + nout of them: inputs, then outputs by position or as out=, an array or a tuple. */
 bool tr_fam_bind_operands(tr_em *e, const tr_ufn *u, const tr_args *args, tr_tv *x);
 
-/* c: a sorted array and what to look for in it; places before equal items, or behind them (npsearch.c). */
+/* --- searching a sorted array (npsearch.c) --- */
+
+/* What is searched: item i stands at first + i * step, and place i is called origin + i * step. Then the table: where a search begins, by the bucket of
+ * what is looked for (rt/places.c), and what says which bucket that is. */
+typedef struct tr_search {
+    tr_tv a, n, rounds, first, step, origin;
+    tr_tv table, lo, scale, most;
+    tr_tv few;      /* the table leaves no more than TR_SEARCH_FEW rounds, and no item is NaN */
+    const tr_ty *t; /* in which items and values are compared */
+    bool right;     /* behind equal items, else before them */
+} tr_search;
+enum { TR_SEARCH_CAPS = 10, TR_SEARCH_FEW = 2 };
+
+/* What searchsorted() gives for the two. */
 bool tr_fam_places(tr_em *e, const tr_bcall *c, bool right, tr_tv *out);
+/* c: a sorted array, and an array to look for. s->right is given. */
+bool tr_fam_search_begin(tr_em *e, const tr_bcall *c, tr_search *s);
+void tr_fam_search_put(const tr_search *s,
+                       tr_tv *caps); /* as captures of a pattern, and in its lambda again */
+tr_search tr_fam_search_of(const tr_search *s, const tr_tv *caps);
+tr_tv tr_fam_search_few(tr_em *e, const tr_search *s,
+                        tr_tv x); /* the place of a number, where they are few */
+bool tr_fam_search_all(tr_em *e, const tr_search *s, tr_tv v, tr_tv *out); /* places of an array's items */
 
 /* --- complex numbers (npcomplex.c); operands of one complex type --- */
 

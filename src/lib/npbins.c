@@ -332,6 +332,8 @@ static bool lines_of(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv w, tr_tv *in, u
 
 /* --- histogram with edges --- */
 
+enum { EDGES = 3 }; /* captures before those of the search */
+
 static bool lam_falls(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                       tr_tv *yields) {
     tr_tv after = next(e, idx[0]);
@@ -367,18 +369,35 @@ static bool edges_arg(tr_em *e, const tr_bcall *c, tr_tv x, tr_tv *edges, tr_tv 
 
 /* An item and how many edges are not above it: its bin, and what is added there. Captures: the number of bins, the first edge and the last. What lies at
  * the last edge is in the last bin, what lies in none adds nothing to the first. */
-static bool lam_between(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
-                        tr_tv *yields) {
-    const tr_ty *w = d->scat[0].ty->elem, *t = d->user;
-    tr_tv one = i64(e, 1), x = tr_em_conv(e, elems[0], t), k = tr_em_nsw(e, TR_OP_SUB, elems[1], one),
+static void put_between(tr_em *e, const tr_ty *t, tr_tv item, tr_tv place, const tr_tv *weight,
+                        const tr_ty *w, const tr_tv *caps, tr_tv *yields) {
+    tr_tv one = i64(e, 1), x = tr_em_conv(e, item, t), k = tr_em_nsw(e, TR_OP_SUB, place, one),
           last = tr_em_nsw(e, TR_OP_SUB, caps[0], one);
-    (void)idx;
     tr_tv in = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, x, tr_em_conv(e, caps[1], t)),
                           tr_em_cmp(e, TR_CMP_LE, x, tr_em_conv(e, caps[2], t)));
     k = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, k, last), last, k);
     yields[0] = tr_em_select(e, in, k, i64(e, 0));
-    yields[1] = tr_em_select(e, in, d->nin > 2 ? tr_em_conv(e, elems[2], w) : tr_em_num(e, w, 1.0),
-                             tr_em_num(e, w, 0.0));
+    yields[1] =
+        tr_em_select(e, in, weight ? tr_em_conv(e, *weight, w) : tr_em_num(e, w, 1.0), tr_em_num(e, w, 0.0));
+}
+
+/* in: items, places, weights. */
+static bool lam_between(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                        tr_tv *yields) {
+    const tr_search *s = d->user;
+    (void)idx;
+    put_between(e, s->t, elems[0], elems[1], d->nin > 2 ? &elems[2] : NULL, d->scat[0].ty->elem, caps,
+                yields);
+    return true;
+}
+
+/* in: items, weights; the edges are searched here. */
+static bool lam_search(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
+                       tr_tv *yields) {
+    tr_search s = tr_fam_search_of(d->user, caps + EDGES);
+    (void)idx;
+    put_between(e, s.t, elems[0], tr_fam_search_few(e, &s, elems[0]), d->nin > 1 ? &elems[1] : NULL,
+                d->scat[0].ty->elem, caps, yields);
     return true;
 }
 
@@ -414,29 +433,50 @@ static bool edge_densities(tr_em *e, const tr_bcall *c, tr_tv n, tr_tv edges, tr
     return true;
 }
 
-/* How many of the edges are not above each item, then a scatter into what they are between; without bins there is none. */
+/* The first n items of an array. */
+static tr_tv first_of(tr_em *e, tr_tv a, tr_tv n) {
+    tr_axes x = {0};
+    tr_axes_part(&x, 0, i64(e, 0), n, i64(e, 1));
+    return tr_em_view(e, a.ty, a, &x);
+}
+
+/* A scatter into what items are between; without bins there is none. Where few edges may be near an item, they are looked at on the way, else how many are not
+ * above it is found before: one of the two has nothing to do. */
 static bool count_between(tr_em *e, const tr_bcall *c, tr_tv edges, tr_tv nbins, const tr_tv *items,
                           unsigned nitems, tr_tv counts) {
     static const uint8_t add = TR_RED_ADD;
-    tr_tv zero = i64(e, 0), n = tr_em_dim(e, items[0], 0), in[3] = {items[0], {NULL, TR_NOVAL}, items[1]},
-          caps[3] = {nbins}, search[3] = {edges, items[0]}, none;
-    if (!tr_fam_places(e, &(tr_bcall){.row = c->row, .n = 3, .a = search}, true, &in[1]))
+    tr_tv zero = i64(e, 0), n = tr_em_dim(e, items[0], 0), in[3], caps[EDGES + TR_SEARCH_CAPS] = {nbins},
+          search[3] = {edges, items[0]}, none;
+    tr_search s = {.right = true};
+    if (!tr_fam_search_begin(e, &(tr_bcall){.row = c->row, .n = 3, .a = search}, &s))
         return false;
     caps[1] = tr_em_load(e, edges, &zero);
     caps[2] = tr_em_load(e, edges, &nbins);
+    tr_fam_search_put(&s, caps + EDGES);
     n = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, nbins, zero), n, zero);
+    tr_tv near = tr_em_select(e, s.few, n, zero), far = tr_em_select(e, s.few, zero, n);
     tr_pdesc d = {.nspace = 1,
-                  .nin = nitems + 1,
+                  .nin = nitems,
                   .nscat = 1,
-                  .ncap = 3,
-                  .space = &n,
+                  .ncap = EDGES + TR_SEARCH_CAPS,
+                  .space = &near,
                   .in = in,
                   .scat = &counts,
                   .scats = &add,
                   .caps = caps,
-                  .lam = lam_between,
-                  .user = tr_fam_ty(e, tr_ty_promote(items[0].ty->elem->kind, edges.ty->elem->kind))};
-    return tr_em_fill(e, counts, tr_em_num(e, counts.ty->elem, 0.0)) && tr_em_pattern(e, &d, &none);
+                  .lam = lam_search,
+                  .user = tr_arena_copy(&e->ctx->arena, &s, sizeof s)};
+    for (unsigned i = 0; i < nitems; i++)
+        in[i] = first_of(e, items[i], near);
+    if (!tr_em_fill(e, counts, tr_em_num(e, counts.ty->elem, 0.0)) || !tr_em_pattern(e, &d, &none))
+        return false;
+    for (unsigned i = 0; i < nitems; i++)
+        in[2 * i] = first_of(e, items[i], far);
+    d.nin = nitems + 1;
+    d.ncap = EDGES;
+    d.space = &far;
+    d.lam = lam_between;
+    return tr_fam_search_all(e, &s, in[0], &in[1]) && tr_em_pattern(e, &d, &none);
 }
 
 static bool histogram_of_edges(tr_em *e, const tr_bcall *c, tr_tv *out) {

@@ -537,6 +537,15 @@ bool tr_lib_np_trace(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- differences --- */
 
+/* Differences of differences are computed together, each as often as it is read, which doubles with every step: after a few of them what was made is
+ * looked at as memory, so that it stays an array. */
+enum { DIFFS_AT_ONCE = 3 };
+static tr_tv as_memory(tr_em *e, tr_tv a) {
+    tr_tv shape[TR_MAX_NDIM];
+    tr_fam_shape(e, a, shape);
+    return a.ty->layout == TR_LAYOUT_C ? tr_em_restride(e, a.ty, a, i64(e, 0), shape, NULL) : a;
+}
+
 /* diff(a, n, axis): n must be a constant; of bools whether neighbours differ. */
 bool tr_lib_np_diff(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv a, one = i64(e, 1);
@@ -552,7 +561,9 @@ bool tr_lib_np_diff(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (c->a[2].ty && !tr_fam_axis(e, c, a.ty->ndim, c->a[2], &axis))
         return false;
     *out = a;
-    for (; n > 0; n--) {
+    for (int64_t k = 0; k < n; k++) {
+        if (k && k % DIFFS_AT_ONCE == 0)
+            *out = as_memory(e, *out);
         tr_tv len = tr_em_dim(e, *out, axis), some = tr_em_cmp(e, TR_CMP_GT, len, one);
         tr_tv less = tr_em_select(e, some, tr_em_nsw(e, TR_OP_SUB, len, one), i64(e, 0));
         tr_tv from = tr_em_select(e, some, one, i64(e, 0));

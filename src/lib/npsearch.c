@@ -1,5 +1,6 @@
 /* Places in sorted arrays: np.searchsorted and np.digitize. A pattern over the values, whose rounds settle a place bit by bit (a
- * binary search without branches); it runs on all cores. Cost: log2(n) loads for each value. */
+ * binary search without branches); it runs on all cores. For many values there is a table first, by which a search begins near its end (rt/places.c).
+ * Cost: log2(n) loads for each value, or a few. */
 #include <string.h>
 
 #include "lib/fam.h"
@@ -17,16 +18,11 @@ static tr_tv is_less(tr_em *e, tr_tv x, tr_tv y) {
     return tr_fam_or(e, less, tr_fam_and(e, tr_em_cmp(e, TR_CMP_NE, y, y), tr_em_cmp(e, TR_CMP_EQ, x, x)));
 }
 
-/* What is searched: item i stands at first + i * step, and place i is called origin + i * step. Captures of patterns in this order. */
-typedef struct sorted {
-    tr_tv a, n, bits, first, step, origin; /* bits: of n, but the first one */
-    const tr_ty *t;                        /* in which items and values are compared */
-    bool right;                            /* behind equal items, else before them */
-} sorted;
-enum { CAPS = 6 };
+/* The least BUCKETS of a table, which has one for each item, so that few are near each other, and pays from MANY values on, where these are no fewer than the items. */
+enum { BUCKETS = 2048, MANY = 4096 };
 
 typedef struct query {
-    const sorted *s;
+    const tr_search *s;
     tr_tv x;
 } query;
 
@@ -37,42 +33,44 @@ static tr_tv range_to(tr_em *e, tr_tv n) {
 
 /* 1 if what is looked for stands behind item i, else 0. */
 static tr_tv is_behind(tr_em *e, const query *q, tr_tv i) {
-    const sorted *s = q->s;
+    const tr_search *s = q->s;
     tr_tv at = tr_em_nsw(e, TR_OP_ADD, s->first, tr_em_nsw(e, TR_OP_MUL, i, s->step));
     tr_tv item = tr_em_conv(e, tr_em_load(e, s->a, &at), s->t);
     tr_tv yes = s->right ? tr_fam_not(e, is_less(e, q->x, item)) : is_less(e, item, q->x);
     return tr_em_conv(e, yes, tr_fam_ty(e, TR_TY_I64));
 }
 
-/* The first round: the place is one of the first 2**bits, or of the last; from there on a round settles one bit of it. */
-static bool choose_end(tr_em *e, tr_tv round, const void *user, tr_tv *at, tr_tv *stop) {
-    const query *q = user;
-    (void)round;
-    (void)stop;
-    tr_tv one = i64(e, 1), size = tr_em_op2(e, TR_OP_SHL, one, q->s->bits);
-    tr_tv yes = is_behind(e, q, tr_em_nsw(e, TR_OP_SUB, size, one));
-    tr_tv late = tr_em_nsw(e, TR_OP_ADD, tr_em_nsw(e, TR_OP_SUB, q->s->n, size), one);
-    *at = tr_em_nsw(e, TR_OP_MUL, yes, late);
-    return true;
-}
-
-/* What is added is computed: a jump would be guessed wrong every other time. */
+/* A round settles a bit of how far the place is from where the search began. What is added is computed: a jump would be guessed wrong every other time. Past the
+ * last item it is asked again. */
 static bool settle_bit(tr_em *e, tr_tv round, const void *user, tr_tv *at, tr_tv *stop) {
     const query *q = user;
     (void)stop;
-    tr_tv one = i64(e, 1), bit = tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, q->s->bits, one), round);
-    tr_tv last =
+    tr_tv one = i64(e, 1), bit = tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, q->s->rounds, one), round);
+    tr_tv item =
         tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_ADD, *at, tr_em_op2(e, TR_OP_SHL, one, bit)), one);
-    *at = tr_em_nsw(e, TR_OP_ADD, *at, tr_em_op2(e, TR_OP_SHL, is_behind(e, q, last), bit));
+    tr_tv last = tr_em_nsw(e, TR_OP_SUB, q->s->n, one);
+    item = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, item, last), item, last);
+    *at = tr_em_nsw(e, TR_OP_ADD, *at, tr_em_op2(e, TR_OP_SHL, is_behind(e, q, item), bit));
     return true;
 }
 
-static bool find(tr_em *e, const sorted *s, tr_tv x, tr_tv *out) {
+/* Where the search for x begins. NaN is behind all others, and so in the last bucket. */
+static tr_tv beginning(tr_em *e, const tr_search *s, tr_tv x) {
+    const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
+    tr_tv at = tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_SUB, tr_em_conv(e, x, f64), s->lo), s->scale);
+    tr_tv below = tr_em_cmp(e, TR_CMP_LT, at, tr_em_f64(e, 0.0)),
+          inside = tr_em_cmp(e, TR_CMP_LT, at, tr_em_conv(e, s->most, f64));
+    tr_tv bucket = tr_em_select(e, inside, tr_em_conv(e, at, tr_fam_ty(e, TR_TY_I64)), s->most);
+    bucket = tr_em_select(e, below, i64(e, 0), bucket);
+    return tr_em_load(e, s->table, &bucket);
+}
+
+static bool find(tr_em *e, const tr_search *s, tr_tv x, tr_tv *out) {
     query q = {s, tr_em_conv(e, x, s->t)};
-    tr_tv at = i64(e, 0), some = tr_em_conv(e, tr_em_cmp(e, TR_CMP_GT, s->n, at), at.ty);
-    if (!tr_em_each(e, range_to(e, some), 1, &at, choose_end, &q) ||
-        !tr_em_each(e, range_to(e, s->bits), 1, &at, settle_bit, &q))
+    tr_tv at = s->table.ty ? beginning(e, s, x) : i64(e, 0);
+    if (!tr_em_each(e, range_to(e, s->rounds), 1, &at, settle_bit, &q))
         return false;
+    at = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, at, s->n), at, s->n);
     *out = tr_em_nsw(e, TR_OP_ADD, s->origin, tr_em_nsw(e, TR_OP_MUL, at, s->step));
     return true;
 }
@@ -89,38 +87,95 @@ static bool count_bit(tr_em *e, tr_tv round, const void *user, tr_tv *acc, tr_tv
     return true;
 }
 
-static bool count_bits(tr_em *e, tr_tv n, tr_tv *bits) {
-    tr_tv acc[2] = {i64(e, 0), n};
+/* Rounds that a search of n items takes: the bits of n. */
+static bool count_bits(tr_em *e, tr_tv n, tr_tv *rounds) {
+    tr_tv some = tr_em_cmp(e, TR_CMP_GT, n, i64(e, 0));
+    tr_tv acc[2] = {tr_em_conv(e, some, tr_fam_ty(e, TR_TY_I64)), n};
     if (!tr_em_each(e, range_to(e, i64(e, 64)), 2, acc, count_bit, NULL))
         return false;
-    *bits = acc[0];
+    *rounds = acc[0];
     return true;
+}
+
+/* A table for so many values; of one bucket, which says nothing, where they are few. */
+static bool make_table(tr_em *e, tr_search *s, tr_tv values) {
+    const tr_ty *f64 = tr_fam_ty(e, TR_TY_F64);
+    tr_tv zero = i64(e, 0), one = i64(e, 1), two = i64(e, 2), part, items;
+    tr_tv pays =
+        tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, values, i64(e, MANY)), tr_em_cmp(e, TR_CMP_GE, values, s->n));
+    tr_tv few = i64(e, BUCKETS), m = tr_em_select(e, tr_em_cmp(e, TR_CMP_GT, s->n, few), s->n, few);
+    m = tr_em_select(e, pays, m, one);
+    tr_axes x = {0};
+    tr_axes_part(&x, 0, zero, tr_em_select(e, pays, s->n, zero), one);
+    part =
+        tr_em_view(e, tr_ty_array(e->types, s->a.ty->elem, 1, s->a.ty->layout, s->a.ty->readonly), s->a, &x);
+    if (!tr_fam_copy_as(e, part, f64, TR_LAYOUT_C, &items))
+        return false;
+    tr_tv line = tr_em_alloc(e, f64, 1, TR_LAYOUT_C, &two);
+    s->table = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &m);
+    tr_tv args[5] = {items, s->first, s->step, line, s->table};
+    tr_tv rounds = tr_em_callrt(e, TR_RT_PLACES, tr_fam_ty(e, TR_TY_I64), NULL, 5, args);
+    tr_tv none = tr_em_cmp(e, TR_CMP_LT, rounds, zero);
+    s->few = tr_fam_and(e, tr_fam_not(e, none), tr_em_cmp(e, TR_CMP_LE, rounds, i64(e, TR_SEARCH_FEW)));
+    s->rounds = tr_em_select(e, none, s->rounds, rounds);
+    s->lo = tr_em_load(e, line, &zero);
+    s->scale = tr_em_load(e, line, &one);
+    s->most = tr_em_nsw(e, TR_OP_SUB, m, one);
+    return true;
+}
+
+void tr_fam_search_put(const tr_search *s, tr_tv *caps) {
+    const tr_tv all[TR_SEARCH_CAPS] = {s->a,      s->n,     s->rounds, s->first, s->step,
+                                       s->origin, s->table, s->lo,     s->scale, s->most};
+    memcpy(caps, all, sizeof all);
+}
+
+tr_search tr_fam_search_of(const tr_search *s, const tr_tv *caps) {
+    return (tr_search){.a = caps[0],
+                       .n = caps[1],
+                       .rounds = caps[2],
+                       .first = caps[3],
+                       .step = caps[4],
+                       .origin = caps[5],
+                       .table = caps[6],
+                       .lo = caps[7],
+                       .scale = caps[8],
+                       .most = caps[9],
+                       .t = s->t,
+                       .right = s->right};
 }
 
 static bool lam_find(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv *elems, const tr_tv *caps,
                      tr_tv *yields) {
-    sorted s = *(const sorted *)d->user;
-    s.a = caps[0];
-    s.n = caps[1];
-    s.bits = caps[2];
-    s.first = caps[3];
-    s.step = caps[4];
-    s.origin = caps[5];
+    tr_search s = tr_fam_search_of(d->user, caps);
     (void)idx;
     return find(e, &s, elems[0], &yields[0]);
 }
 
-/* The place of a number, or of each item of an array. */
-static bool find_all(tr_em *e, const sorted *s, tr_tv v, tr_tv *out) {
-    tr_tv shape[TR_MAX_NDIM], caps[CAPS] = {s->a, s->n, s->bits, s->first, s->step, s->origin}, none;
-    if (!tr_lib_is_array(v))
-        return find(e, s, v, out);
+/* Of two rounds: item by item, without a loop, so that vectors have it. */
+tr_tv tr_fam_search_few(tr_em *e, const tr_search *s, tr_tv x) {
+    tr_tv at = beginning(e, s, x), last = tr_em_nsw(e, TR_OP_SUB, s->n, i64(e, 1)),
+          v = tr_em_conv(e, x, s->t);
+    for (int64_t bit = TR_SEARCH_FEW; bit-- > 0;) {
+        tr_tv item = tr_em_nsw(e, TR_OP_ADD, at, i64(e, (1 << bit) - 1));
+        item = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, item, last), item, last);
+        tr_tv yes = tr_em_cmp(e, s->right ? TR_CMP_GE : TR_CMP_GT, v,
+                              tr_em_conv(e, tr_em_load(e, s->a, &item), s->t));
+        at = tr_em_select(e, yes, tr_em_nsw(e, TR_OP_ADD, at, i64(e, 1 << bit)), at);
+    }
+    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, at, s->n), at, s->n);
+}
+
+/* The place of each item of an array. */
+bool tr_fam_search_all(tr_em *e, const tr_search *s, tr_tv v, tr_tv *out) {
+    tr_tv shape[TR_MAX_NDIM], caps[TR_SEARCH_CAPS], none;
+    tr_fam_search_put(s, caps);
     tr_fam_shape(e, v, shape);
     *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), v.ty->ndim, TR_LAYOUT_C, shape);
     tr_pdesc d = {.nspace = v.ty->ndim,
                   .nin = 1,
                   .nout = 1,
-                  .ncap = CAPS,
+                  .ncap = TR_SEARCH_CAPS,
                   .space = shape,
                   .in = &v,
                   .out = out,
@@ -130,13 +185,21 @@ static bool find_all(tr_em *e, const sorted *s, tr_tv v, tr_tv *out) {
     return tr_em_pattern(e, &d, &none);
 }
 
+/* The place of a number, or of each item of an array. */
+static bool find_all(tr_em *e, tr_search *s, tr_tv v, tr_tv *out) {
+    if (!tr_lib_is_array(v))
+        return find(e, s, v, out);
+    return make_table(e, s, tr_em_size(e, v)) && tr_fam_search_all(e, s, v, out);
+}
+
 static bool is_searchable(tr_em *e, const tr_ty *t) {
     char k = tr_fam_class(e, (tr_tv){t, TR_NOVAL});
     return k == 'b' || k == 'i' || k == 'f';
 }
 
 /* The array to search, of one axis, and a number, or an array, to look for; and in which type they are compared. */
-static bool operands(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv x, const char *what, sorted *s, tr_tv *v) {
+static bool operands(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv x, const char *what, tr_search *s,
+                     tr_tv *v) {
     if (!tr_fam_as_array(e, c, a, NULL, &s->a))
         return false;
     if (s->a.ty->ndim != 1)
@@ -155,7 +218,7 @@ static bool operands(tr_em *e, const tr_bcall *c, tr_tv a, tr_tv x, const char *
     s->n = tr_em_dim(e, s->a, 0);
     s->first = s->origin = i64(e, 0);
     s->step = i64(e, 1);
-    return count_bits(e, s->n, &s->bits);
+    return count_bits(e, s->n, &s->rounds);
 }
 
 static bool side_arg(tr_em *e, const tr_bcall *c, tr_tv x, bool *right) {
@@ -167,8 +230,13 @@ static bool side_arg(tr_em *e, const tr_bcall *c, tr_tv x, bool *right) {
            tr_em_error(e, "search side must be 'left' or 'right' (got '%s')", text);
 }
 
+bool tr_fam_search_begin(tr_em *e, const tr_bcall *c, tr_search *s) {
+    tr_tv v;
+    return operands(e, c, c->a[0], c->a[1], "a", s, &v) && make_table(e, s, tr_em_size(e, v));
+}
+
 bool tr_fam_places(tr_em *e, const tr_bcall *c, bool right, tr_tv *out) {
-    sorted s = {.right = right};
+    tr_search s = {.right = right};
     tr_tv v;
     return operands(e, c, c->a[0], c->a[1], "a", &s, &v) && find_all(e, &s, v, out);
 }
@@ -198,7 +266,7 @@ static bool lam_pair(tr_em *e, const tr_pdesc *d, const tr_tv *idx, const tr_tv 
 
 /* Edges that fall are searched from behind, and bins counted from there; those that do neither are an error. As in NumPy, the first two that
  * differ say which it is. */
-static bool find_order(tr_em *e, sorted *s) {
+static bool find_order(tr_em *e, tr_search *s) {
     static const tr_redk reds[] = {TR_RED_MIN, TR_RED_MIN, TR_RED_OR};
     tr_tv zero = i64(e, 0), one = i64(e, 1), none = i64(e, INT64_MAX), r;
     tr_tv init[] = {none, none, tr_em_bool(e, false)}, some = tr_em_cmp(e, TR_CMP_GT, s->n, zero);
@@ -226,7 +294,7 @@ static bool find_order(tr_em *e, sorted *s) {
 
 /* Parameters: x, bins, right. */
 bool tr_lib_np_digitize(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    sorted s;
+    tr_search s = {0};
     tr_tv x;
     bool closed;
     if (!tr_fam_flag(e, c, c->a[2], "right", false, &closed) ||

@@ -116,11 +116,11 @@ static tr_larr own_place(tr_lpat *s, unsigned i, lv wanted) {
 /* Where the scan stands, wanted or not: no branch. Returns the contributions; once the scratch place is reached nothing counts. */
 static const lv *pack_elements(tr_lpat *s, const lv *y) {
     LLVMBuilderRef b = s->w->b;
-    lv zero = l_int(s->w->m->i64, 0), at = s->carry[s->red[0].carry],
-       room = l_icmp(b, LLVMIntSLT, at, s->last);
+    lv zero = l_int(s->w->m->i64, 0), at = s->carry[s->red[0].carry];
     const lv *reds = skip_elements(s->filt, s->p->nfilt, y);
     lv *left = tr_arena_copy(&s->w->m->ctx->arena, reds, contributed_parts(s) * sizeof *y);
-    left[0] = l_select(b, room, left[0], zero);
+    if (!s->fits)
+        left[0] = l_select(b, l_icmp(b, LLVMIntSLT, at, s->last), left[0], zero);
     lv wanted = s->shared ? l_icmp(b, LLVMIntNE, left[0], zero) : NULL;
     lv to = wanted ? l_select(b, wanted, at, zero) : at;
     for (unsigned i = 0; i < s->p->nfilt; i++) {
@@ -406,6 +406,8 @@ static void nest(tr_lpat *s, unsigned k) {
         stretches(s, k);
         return;
     }
+    if (k + 1 == s->ndim && (tr_pack_count(s, k) || tr_pack_loop(s, k)))
+        return;
     lv n = tr_lower_last(s, k);
     if (k + 1 == s->ndim && tr_plant(s->w->m->ctx, TR_PLANT_PATTERN))
         n = l_sub(s->w->b, n, l_int(s->w->m->i64, 1));

@@ -55,6 +55,7 @@ typedef struct tr_lpat {
         totals; /* only what scans contribute is wanted: nothing is stored, and no running value is looked at */
     bool blocks;         /* a scan of floats (tr_pat_in_blocks) */
     bool shared;         /* other threads pack into the same arrays */
+    bool fits;           /* the packed arrays have room for what comes (pack.c) */
     bool tiled;          /* the tile axis is the last one */
     unsigned outer;      /* axis of the outermost loop */
     lv *held;            /* in tiles: what one column's accumulators hold */
@@ -148,6 +149,10 @@ void tr_lower_scatter(tr_lpat *s, const lv *y); /* for each target indices and a
 void tr_scan_blocks(tr_lpat *s, unsigned k); /* the innermost loop, of level k */
 /* Parts of the totals of all scans over the loops that are left to walk from level k on. */
 void tr_scan_totals(const tr_lpat *s, unsigned k, lv from, lv to, lv *out);
+
+/* pack.c: the innermost loop, of level k, by words of a mask. False: nothing was written out, it is no such loop. */
+bool tr_pack_count(tr_lpat *s, unsigned k);
+bool tr_pack_loop(tr_lpat *s, unsigned k);
 
 /* spread.c: a scatter in blocks of rounds, or of many threads in parts of its target. By one thread; and what stands around the ranges of all
  * threads: room for their tables, how many rounds a range has, and how many parts (0: none); a range's own part, number r; the end. */

@@ -42,8 +42,54 @@ lv tr_lower_sum_join(tr_lf *w, lt t, lv data, lv n) {
     return call(w, is_f32(w, t) ? TR_RT_SUM_JOIN_F32 : TR_RT_SUM_JOIN_F64, 2, (lv[]){data, n});
 }
 
+/* Where what changes no sum lies. */
+static lv nothing(tr_lf *w, lt t) {
+    tr_lm *m = w->m;
+    const char *name = is_f32(w, t) ? "nothing.f32" : "nothing.f64";
+    lv g = LLVMGetNamedGlobal(m->mod, name);
+    if (g)
+        return g;
+    g = LLVMAddGlobal(m->mod, t, name);
+    LLVMSetInitializer(g, LLVMConstReal(t, -0.0));
+    LLVMSetGlobalConstant(g, 1);
+    LLVMSetLinkage(g, LLVMPrivateLinkage);
+    return g;
+}
+
+/* Of 1 to FEW values, in the tree of rt/sum.c, where it stands. A place is chosen and not a value: nothing past the last one is read, and nothing is
+ * guessed of how many there are. */
+enum { FEW = 8 };
+static lv sum_of_few(tr_lf *w, lt t, lv data, lv n) {
+    LLVMBuilderRef b = w->b;
+    lv x[FEW];
+    for (unsigned k = 0; k < FEW; k++) {
+        lv i = l_int(w->m->i64, k), at = LLVMBuildGEP2(b, t, data, &i, 1, "");
+        x[k] = LLVMBuildLoad2(b, t, k ? l_select(b, l_icmp(b, LLVMIntULT, i, n), at, nothing(w, t)) : at, "");
+        LLVMSetAlignment(x[k], (unsigned)tr_lower_bytes(w->m, t));
+    }
+    for (unsigned half = FEW / 2; half > 0; half /= 2)
+        for (unsigned k = 0; k < half; k++)
+            x[k] = LLVMBuildFAdd(b, x[k], x[k + half], "");
+    return x[0];
+}
+
 lv tr_lower_sum_of(tr_lf *w, lt t, lv data, lv n) {
-    return call(w, is_f32(w, t) ? TR_RT_SUM_F32 : TR_RT_SUM_F64, 2, (lv[]){data, n});
+    LLVMBuilderRef b = w->b;
+    lb few = tr_lower_block(w, ""), many = tr_lower_block(w, ""), go_on = tr_lower_block(w, ""), from[2];
+    lv sum[2], less = l_sub(b, n, l_int(w->m->i64, 1));
+    LLVMBuildCondBr(b, l_icmp(b, LLVMIntULT, less, l_int(w->m->i64, FEW)), few, many);
+    l_at_end(b, few);
+    sum[0] = sum_of_few(w, t, data, n);
+    from[0] = l_here(b);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, many);
+    sum[1] = call(w, is_f32(w, t) ? TR_RT_SUM_F32 : TR_RT_SUM_F64, 2, (lv[]){data, n});
+    from[1] = l_here(b);
+    LLVMBuildBr(b, go_on);
+    l_at_end(b, go_on);
+    lv out = LLVMBuildPhi(b, t, "");
+    LLVMAddIncoming(out, sum, from, 2);
+    return out;
 }
 
 /* --- places of extremes --- */

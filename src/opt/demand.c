@@ -13,8 +13,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* CHEAP: of a round that is done again for the second view. */
-enum { MAX_VIEWS = 3, CHEAP = 6, MAX_ROUNDS = 12 };
+/* CHEAP: of a round that is done again for the second view. MORE: patterns that may come of those, and as many as there were: differences of differences would double
+ * at each step. */
+enum { MAX_VIEWS = 3, CHEAP = 6, MAX_ROUNDS = 12, MORE = 8 };
 
 /* What is known of a value, counted over the function. */
 typedef struct use {
@@ -26,6 +27,7 @@ typedef struct demander {
     use *uses;
     tr_repl r;
     bool changed;
+    uint32_t left; /* patterns that may come in addition */
 } demander;
 
 /* An array, the pattern that makes it, and its views. */
@@ -127,7 +129,7 @@ static bool find_views(const demander *d, made *m) {
     }
     const tr_pat *t = tr_at(f, m->maker)->imm.pat;
     return m->nviews && d->uses[m->array].all == 1 + m->nviews &&
-           (m->nviews == 1 || tr_fn_cost(t->lam) <= CHEAP);
+           (m->nviews == 1 || (m->nviews - 1 <= d->left && tr_fn_cost(t->lam) <= CHEAP));
 }
 
 /* --- a pattern of a view --- */
@@ -249,6 +251,7 @@ static void visit(demander *d, tr_val v) {
     for (uint32_t k = 0; k < m.nviews; k++)
         tr_ins_remove(d->f, m.views[k]);
     tr_ins_remove(d->f, m.maker);
+    d->left -= m.nviews - 1;
     d->changed = true;
 }
 
@@ -260,24 +263,28 @@ static bool has_views(const tr_fn *f) {
 }
 
 /* Each pattern once; what it reads is made a view, so the next round may go on with that. */
-static bool one_round(tr_fn *f) {
-    demander d = {.f = f, .r = tr_repl_new(f)};
+static bool one_round(tr_fn *f, uint32_t *left) {
+    demander d = {.f = f, .r = tr_repl_new(f), .left = *left};
     tr_u32s pats = {0};
     count_uses(&d);
     for (uint32_t i = 0; i < f->rpo.n; i++)
         for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
             if (tr_at(f, v)->op == TR_OP_PATTERN)
                 tr_vec_push(&f->ctx->arena, &pats, v);
+    if (d.left == UINT32_MAX)
+        d.left = pats.n + MORE;
     for (uint32_t i = 0; i < pats.n; i++)
         visit(&d, pats.d[i]);
     tr_repl_apply(f, &d.r);
+    *left = d.left;
     return d.changed;
 }
 
 bool tr_opt_demand(tr_prog *p, tr_fn *f) {
     unsigned n = 0;
+    uint32_t left = UINT32_MAX;
     (void)p;
-    while (n < MAX_ROUNDS && has_views(f) && one_round(f))
+    while (n < MAX_ROUNDS && has_views(f) && one_round(f, &left))
         n++;
     return n > 0;
 }

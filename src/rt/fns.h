@@ -128,6 +128,11 @@ void tr_rt_matmul(int64_t kind, void *co, void *c, int64_t cm, int64_t cn, int64
                   const void *a, int64_t am, int64_t ak, int64_t ars, int64_t acs, void *bo, const void *b,
                   int64_t bk, int64_t bn, int64_t brs, int64_t bcs);
 
+/* Sorted numbers (item i at first + i * step), the two numbers of a line, a table of m buckets: both are filled. By table[bucket] a search begins, and takes so many
+ * rounds; -1: it begins at 0, the numbers do not go up or there are none (places.c). */
+int64_t tr_rt_places(void *xowner, const double *x, int64_t n, int64_t first, int64_t step, void *lowner,
+                     double *line, int64_t nline, void *towner, int64_t *table, int64_t m);
+
 /* Sorting and selecting (sort.c, select.c): type: TR_SORT_*; lines as owner, data, number, stride in items. 0, or TR_SORT_NOMEM. */
 int64_t tr_rt_sort(int64_t type, int64_t how, void *owner, void *data, int64_t n, int64_t stride);
 /* Places are counted from 0, and of as many items as the line has. */

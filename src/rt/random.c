@@ -144,11 +144,48 @@ uint64_t tr_rt_np_piece(int64_t bits, uint64_t most) {
     return piece_up_to(tr_rt_mt_np(), &p, most, mask_of(most));
 }
 
+/* Words of the generator that are not too large, one after the other: each is stored where the next one goes, wanted or not, so that nothing is
+ * guessed. */
+#define FILL_WORDS(T)                                                                                \
+    static void fill_##T(tr_mt *m, T *data, int64_t n, uint64_t low, uint32_t most, uint32_t mask) { \
+        int64_t i = 0;                                                                               \
+        while (i < n) {                                                                              \
+            if (m->next >= TR_MT_WORDS)                                                              \
+                tr_rt_mt_refill(m);                                                                  \
+            uint32_t at = m->next;                                                                   \
+            for (; at < TR_MT_WORDS && i < n; at++) {                                                \
+                uint32_t x = m->out[at] & mask;                                                      \
+                data[i] = (T)(low + x);                                                              \
+                i += x <= most;                                                                      \
+            }                                                                                        \
+            m->next = at;                                                                            \
+        }                                                                                            \
+    }
+FILL_WORDS(uint32_t)
+FILL_WORDS(uint64_t)
+
+/* Numbers of 32 bits and more that a word holds; false: these are others. */
+static bool fill_by_words(tr_mt *m, int64_t bits, void *data, int64_t n, uint64_t low, uint64_t most) {
+    if (bits < 32 || !most || most > UINT32_MAX)
+        return false;
+    for (int64_t i = 0, end; i < n; i = end) {
+        end = tr_random_stretch(i, n);
+        if (bits == 32)
+            fill_uint32_t(m, (uint32_t *)data + i, end - i, low, (uint32_t)most, (uint32_t)mask_of(most));
+        else
+            fill_uint64_t(m, (uint64_t *)data + i, end - i, low, (uint32_t)most, (uint32_t)mask_of(most));
+        tr_rt_look();
+    }
+    return true;
+}
+
 void tr_rt_np_fill_ints(int64_t bits, void *owner, void *data, int64_t n, uint64_t low, uint64_t most) {
     tr_mt *m = tr_rt_mt_np();
     uint64_t mask = mask_of(most);
     piece p = {.bits = (unsigned)bits};
     (void)owner;
+    if (fill_by_words(m, bits, data, n, low, most))
+        return;
     for (int64_t i = 0, end = tr_random_stretch(0, n); i < n; i++) {
         if (i == end) {
             end = tr_random_stretch(i, n);

@@ -99,6 +99,27 @@ static inline __attribute__((always_inline)) void substitute(const lu *f, int n,
     }
 }
 
+/* The same for w right sides at once, side j in x[.][j]: the same steps, so the same bits, but a row is a few vectors and waits for no other. Pays from three rows on. */
+static inline __attribute__((always_inline)) void substitute_all(const lu *f, int n, int w,
+                                                                 double (*x)[MOST]) {
+    double c[MOST], v[MOST];
+    for (int k = 0; k + 1 < n; k++) {
+        for (int j = 0; j < w; j++)
+            c[j] = -x[k][j];
+        for (int i = 0; i < n; i++)
+            add(x[i], f->l[k][i], c, w);
+    }
+    for (int k = n - 1; k >= 0; k--) {
+        for (int j = 0; j < w; j++) {
+            v[j] = x[k][j] / f->u[k][k];
+            c[j] = -v[j];
+        }
+        for (int i = 0; i < n; i++)
+            add(x[i], f->u[k][i], c, w);
+        memcpy(x[k], v, (size_t)w * sizeof *v);
+    }
+}
+
 static void put_nan(char *to, int64_t n, int64_t m, int64_t rs, int64_t cs) {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < m; j++)
@@ -114,14 +135,19 @@ static inline __attribute__((always_inline)) tr_small_result invert_n(int n, int
         put_nan(args[1], n, n, s[4], s[5]);
         return TR_SMALL_FAILED;
     }
-    for (int k = 0; k < n;
-         k++) { /* the right side is 1 where row f.row[k] is, so column f.row[k] comes out */
-        double x[MOST] = {0};
-        x[k] = 1;
-        substitute(&f, n, w, x);
+    /* The right side is 1 where row f.row[k] is, so column f.row[k] comes out. */
+    double x[MOST][MOST];
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < w; j++)
+            x[k][j] = j == k;
+    if (n < 3)
+        for (int k = 0; k < n; k++)
+            substitute(&f, n, w, x[k]);
+    else
+        substitute_all(&f, n, w, x);
+    for (int k = 0; k < n; k++)
         for (int i = 0; i < n; i++)
-            *(double *)(void *)(args[1] + i * s[4] + f.row[k] * s[5]) = x[i];
-    }
+            *(double *)(void *)(args[1] + i * s[4] + f.row[k] * s[5]) = n < 3 ? x[k][i] : x[i][k];
     return TR_SMALL_DONE;
 }
 

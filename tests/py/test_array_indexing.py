@@ -341,3 +341,43 @@ def test_in_place_on_views_is_done_once():
     before = stats()["arrays_allocated"]
     f(a, 2)
     assert stats()["arrays_allocated"] - before == 2  # what overlaps, and the matrix
+
+
+@njit
+def chosen(a):
+    return np.flatnonzero(a), np.nonzero(a)[0], np.argwhere(a)[:, 0], np.count_nonzero(a)
+
+
+@njit
+def kept(a, b):
+    return b[a != 0]
+
+
+SIZES = [0, 1, 7, 31, 32, 33, 63, 64, 65, 127, 1000, 255 * 64 - 1, 255 * 64 + 65]
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64, np.float32, np.float64, np.complex128])
+def test_masks_by_words(dtype):
+    """Counting and packing pass over whole words of false items, and ask for room only where it may lack: around the ends of words, with few true items, half, and all."""
+    rng = np.random.default_rng(11)
+    for n in SIZES:
+        for share in (0, 0.002, 0.1, 0.5, 1):
+            a = ((rng.random(n) < share) * rng.integers(1, 100, n)).astype(dtype)
+            if np.issubdtype(dtype, np.floating) and n > 9:
+                a[3], a[7] = np.nan, -0.0
+            for x in (a, a[1:], a[::-1], a[::3]):
+                *places, count = chosen(x)
+                want = np.flatnonzero(x)
+                assert count == len(want) and all(np.array_equal(got, want) for got in places)
+                b = rng.random(len(x))
+                assert np.array_equal(kept(x, b), b[x != 0])
+
+
+def test_masks_of_odd_bytes():
+    """What is true is what is not zero, whatever it was made of."""
+    bytes_ = np.random.default_rng(3).integers(0, 256, 1000).astype(np.uint8)
+    bytes_[::3] = 0
+    mask = bytes_.view(bool)
+    *places, count = chosen(mask)
+    want = np.flatnonzero(bytes_)
+    assert count == len(want) and all(np.array_equal(got, want) for got in places)

@@ -395,3 +395,39 @@ def test_items_that_are_in_an_array():
     a = np.arange(6.0).reshape(2, 3)
     for row in ([0.0, 9, 9], [9.0, 9, 9]):
         assert f(a, np.array(row))[0] == (np.array(row) in a)
+
+
+def tree_sum(x):
+    """The sum as rt/sum.c has it: 16 lanes, then lane k and k + 8, k + 4, k + 2, k + 1."""
+    lanes = np.full(16, -0.0, x.dtype)
+    for i, v in enumerate(x):
+        lanes[i % 16] += v
+    for half in (8, 4, 2, 1):
+        lanes[:half] += lanes[half : 2 * half]
+    return x.dtype.type(0.0) + lanes[0]
+
+
+@pytest.mark.parametrize("dtype", FLOATS[-2:])
+def test_sums_of_few_are_those_of_many(dtype):
+    """Up to eight values are added up where they stand, others by the runtime: in one order, to the bit; nothing past the end is read, nor before the beginning."""
+
+    @njit
+    def sums(x, a, b):
+        return x[a:b].sum(), x[a:b].mean()
+
+    rng = np.random.default_rng(5)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e30, -1e30]
+    for n in range(34):
+        for kind in range(6):
+            x = (rng.standard_normal(n + 2) * 10.0 ** rng.integers(-3, 9, n + 2)).astype(dtype)
+            if kind > 2:
+                x = np.where(rng.random(n + 2) < 0.3, rng.choice(special, n + 2), x).astype(dtype)
+            if kind == 5:
+                x[:] = -0.0
+            with np.errstate(all="ignore"):
+                want = tree_sum(x[1 : n + 1])
+                mean = want / dtype(n) if n else None
+            total, average = sums(x, 1, n + 1)
+            assert dtype(total).tobytes() == want.tobytes() or (np.isnan(total) and np.isnan(want)), (n, x)
+            if n:
+                assert average == mean or np.isnan(mean)

@@ -658,3 +658,67 @@ def test_arrays_are_freed():
     made = after["arrays_allocated"] - before["arrays_allocated"]
     assert made >= 150  # what only the next operation reads is not made
     assert after["arrays_freed"] - before["arrays_freed"] == made
+
+
+def walks(a, b):
+    """Arrays walked by one number, whose places are counted along: with two of them, skipped items, an end before the end, an array in an array."""
+    s = np.zeros(9)
+    for x, y in zip(a.flat, b.flat):
+        s[0] = s[0] * 0.5 + x * 3 - y
+    for x in a.flat:
+        if x % 3 == 0:
+            continue
+        s[1] = s[1] * 0.75 + x
+    for x in a.flat:
+        if x > 20:
+            break
+        s[2] = s[2] * 1.5 + x
+        for y in b.flat:
+            s[3] = s[3] * 0.25 + y
+    for ix, x in np.ndenumerate(a):
+        for k in ix:
+            s[4] = s[4] * 0.5 + k * x
+    for ix in np.ndindex(a.shape):
+        s[5] = s[5] * 0.5 + ix[0] - ix[len(ix) - 1] * a[ix]
+    d = a.shape[a.ndim - 1]
+    for i in range(a.size):
+        s[6] = s[6] * 0.5 + i % d - i // d * 3
+    for i in range(a.size + 3):
+        try:
+            if i % d == 1:
+                raise ValueError
+            s[7] += i // d
+        except ValueError:
+            s[7] *= 0.5
+    i = 0
+    while i < a.size:
+        s[8] = s[8] * 0.5 + i % d
+        if i // d > 1:
+            i += 1
+        i += 1
+    return s
+
+
+def test_places_are_counted_along():
+    """Sizes of 0 and 1, ranks 1 to 4, layouts that are no line of memory, and two arrays of other shapes and layouts."""
+    shapes = [
+        (5,),
+        (3, 4),
+        (4, 3),
+        (1, 6),
+        (6, 1),
+        (2, 3, 4),
+        (3, 1, 2),
+        (2, 2, 2, 3),
+        (0, 3),
+        (2, 0, 2),
+        (25,),
+    ]
+    f = njit(walks)
+    for shape in shapes:
+        c = np.arange(float(np.prod(shape))).reshape(shape) + 1
+        wide = np.repeat(c, 2, axis=-1)[..., ::2]
+        for a in (c, np.asfortranarray(c), wide, c[::-1], c.T, np.swapaxes(c, 0, -1)):
+            for b in (c, np.asfortranarray(c).T, wide, c.ravel()[::-1]):
+                if a.shape[-1]:
+                    np.testing.assert_array_equal(f(a, b), walks(a, b))

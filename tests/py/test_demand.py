@@ -187,3 +187,40 @@ def test_very_many_axes():
     a = np.arange(4.0).reshape((2,) + (1,) * 11 + (2,))
     agree("(a * 2)[1:].sum()", a)
     agree("(a + 1)[..., ::-1].ravel()", a)
+
+
+def test_differences_of_differences():
+    """Each step reads the one before twice: what is computed again does not double with every step, in np.diff or by hand."""
+
+    @njit
+    def by_hand(a):
+        b = a[1:] - a[:-1]
+        c = b[1:] - b[:-1]
+        d = c[1:] - c[:-1]
+        e = d[1:] - d[:-1]
+        g = e[1:] - e[:-1]
+        h = g[1:] - g[:-1]
+        i = h[1:] - h[:-1]
+        return i[1:] - i[:-1]
+
+    @njit
+    def eight(a):
+        return np.diff(a, n=8), np.diff(a, n=4), np.diff(a, n=3)
+
+    for a in (np.random.default_rng(1).random(100), np.arange(40)[::2] ** 5, np.ones(5), np.ones(0)):
+        if a.size > 8:
+            np.testing.assert_array_equal(by_hand(a), np.diff(a, n=8))
+        for got, n in zip(eight(a), (8, 4, 3)):
+            np.testing.assert_array_equal(got, np.diff(a, n=n))
+    for f, most in ((by_hand, 60), (eight, 60)):
+        for text in f.inspect_ir().values():
+            assert text.count(" sub ") < most * 2 and text.count("= pattern") < most
+    b = np.random.default_rng(2).random((7, 6, 20))
+
+    @njit
+    def axes(a):
+        return np.diff(a, n=5, axis=0), np.diff(a, n=4, axis=1), np.diff(a, n=16)
+
+    for x in (b, np.asfortranarray(b), b[:, ::-1, ::-1]):
+        for got, (n, axis) in zip(axes(x), ((5, 0), (4, 1), (16, 2))):
+            np.testing.assert_array_equal(got, np.diff(x, n=n, axis=axis))

@@ -104,6 +104,16 @@ def test_many_of_each_branch():
         same(got, want)
 
 
+def test_whole_numbers_by_words():
+    """Numbers that a word holds are taken off it without a jump, to where the generator's words end, and no word more is used up."""
+    for call in (
+        "randint(0, 1001)", "randint(-5, 2**32 - 5)", "randint(-2**31, 2**31, dtype=np.int32)", "randint(7, 40, dtype=np.uint32)", "randint(0, 2**31 + 1)", "randint(3, 4)",
+    ):  # fmt: skip
+        for size in ("1", "623", "624", "625", "70000"):
+            got, want = both(with_size(f"np.random.{call}", size), 3)
+            same(got, want)
+
+
 def test_rand_takes_extents():
     for call in (
         "rand(3)",

@@ -85,3 +85,50 @@ def test_errors():
     rejects("np.searchsorted(a + 1j, a)", a, match="cannot look for float64 among complex128")
     rejects("np.searchsorted(a[None], a)", a, match="a must have one dimension, not 2")
     rejects("np.digitize(a, a[None])", a, match="bins must have one dimension, not 2")
+
+
+@njit
+def by_places(a, v):
+    return np.searchsorted(a, v), np.searchsorted(a, v, side="right"), np.digitize(v, a)
+
+
+@njit
+def counted(a, v):
+    return np.histogram(v, a)[0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 50, 51, 1000, 4096, 5001])
+def test_many_values_by_a_table(n):
+    """For as many values as these a table says where a search begins: even and uneven items, equal ones, none that a line fits, NaN and infinity in either, whole numbers beyond 2**53, layouts that are no line."""
+    rng = np.random.default_rng(n)
+    near = rng.standard_normal(n) * 10.0 ** rng.integers(-9, 9, n)
+    sets = [
+        np.linspace(-3, 3, n),
+        near,
+        rng.integers(-20, 20, n).astype(float),
+        np.full(n, 1.5),
+        np.append(near[1:], np.inf),
+        np.append(near[1:], np.nan),
+        np.append(near[1:], [1e308]) * 1.7,
+        rng.integers(2**53, 2**53 + 64, n),
+        rng.standard_normal(n).astype(np.float32),
+    ]
+    for a in sets:
+        a = np.sort(a)
+        v = rng.standard_normal(6000) * 10.0 ** rng.integers(-9, 9, 6000)
+        v[::3] = rng.choice(a.astype(float), 2000)
+        v[1:5] = np.nan, np.inf, -np.inf, -0.0
+        values = [v, v[::-1].reshape(2, -1), rng.integers(2**53 - 2, 2**53 + 70, 6000)]
+        with np.errstate(all="ignore"):
+            values.append(v.astype(np.float32))
+        for x in values:
+            for items in (a, np.repeat(a, 2)[::2]):
+                left, right, bins = by_places(items, x)
+                np.testing.assert_array_equal(left, np.searchsorted(a, x))
+                np.testing.assert_array_equal(right, np.searchsorted(a, x, side="right"))
+                if not np.isnan(a[-1]):  # of NaN NumPy does not say which way the edges go
+                    np.testing.assert_array_equal(bins, right)
+                if float(a[0]) < float(a[-1]):
+                    np.testing.assert_array_equal(by_places(items[::-1], x)[2], np.digitize(x, items[::-1]))
+            if n > 1 and not np.isnan(a[-1]):
+                np.testing.assert_array_equal(counted(a, x), np.histogram(x, a)[0])

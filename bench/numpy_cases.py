@@ -1,0 +1,478 @@
+"""The cases of NumPy's functions: order, random numbers, linear algebra, counting, and small loops over parts of arrays.
+
+They are cases as those of `elementwise.py`, in the same table, with the same text for all who compile or run it. A loop that
+asks for one random number at a time has no right answer that all peers share, so that its answer is a mean that it comes near;
+what asks for many at once seeds first, and has NumPy's numbers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import peers
+from elementwise import (
+    MILLION,
+    PARALLEL,
+    TEN_MILLION,
+    Arguments,
+    Maker,
+    add,
+    jits,
+)
+from kernels import aligned, place
+
+
+def beside(function: Callable[..., Any], *peers_: str) -> dict[str, Maker]:
+    """Treadle and those peers that are named, of `jits`."""
+    return {name: maker for name, maker in jits(function).items() if name in ("treadle", *peers_)}
+
+
+def unchecked(function: Callable[..., Any]) -> dict[str, Maker]:
+    """Treadle with its indices checked and without, and Numba."""
+    return beside(function, "numba") | {
+        "treadle-unchecked": lambda: peers.decorator("treadle-unchecked")(function)
+    }
+
+
+# --- order -----------------------------------------------------------------------------------------
+
+
+def sorted_copy(a):
+    return np.sort(a)
+
+
+def order(a):
+    return np.argsort(a)
+
+
+def places(a, v):
+    return np.searchsorted(a, v)
+
+
+def distinct(a):
+    return np.unique(a)
+
+
+def middle(a):
+    return np.median(a)
+
+
+def normal_numbers(dtype: str, n: int = MILLION) -> Callable[[np.random.Generator, bool], Arguments]:
+    """One array of normal numbers; whole ones are spread over all of their type."""
+
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        count = n if full else 97
+        if np.dtype(dtype).kind == "f":
+            return (place(rng.standard_normal(count).astype(dtype)),)
+        info = np.iinfo(dtype)
+        return (place(rng.integers(info.min, info.max, count, dtype)),)
+
+    return inputs
+
+
+for dtype in ("float64", "int32"):
+    for name, function in (("sort", sorted_copy), ("argsort", order)):
+        add(
+            f"{name} {dtype}",
+            inputs=normal_numbers(dtype),
+            expected=function,
+            variants=beside(function, "numpy"),
+        )
+
+
+def table_and_values(rng: np.random.Generator, full: bool) -> Arguments:
+    n = MILLION if full else 97
+    return place(np.sort(rng.standard_normal(n))), place(rng.standard_normal(n))
+
+
+add("searchsorted", inputs=table_and_values, expected=places, variants=beside(places, "numpy", "numba"))
+add("unique", inputs=normal_numbers("float64"), expected=distinct, variants=beside(distinct, "numpy"))
+add(
+    "unique, few",
+    inputs=lambda rng, full: (place(rng.integers(0, 1000, MILLION if full else 97)),),
+    expected=distinct,
+    variants=beside(distinct, "numpy"),
+)
+add("median", inputs=normal_numbers("float64"), expected=middle, variants=beside(middle, "numpy"))
+
+# --- random numbers --------------------------------------------------------------------------------
+
+DRAWS = 1_000_000
+
+
+def one_random(n):
+    s = 0.0
+    for _ in range(n):
+        s += np.random.random()
+    return s / n
+
+
+def one_normal(n):
+    s = 0.0
+    for _ in range(n):
+        s += np.random.normal(1.0, 0.5)
+    return s / n
+
+
+def one_randint(n):
+    s = 0
+    for _ in range(n):
+        s += np.random.randint(0, 1001)
+    return s / n
+
+
+def many_random(n):
+    np.random.seed(7)
+    return np.random.random(n)
+
+
+def many_normal(n):
+    np.random.seed(7)
+    return np.random.normal(1.0, 0.5, n)
+
+
+def many_randint(n):
+    np.random.seed(7)
+    return np.random.randint(0, 1001, n)
+
+
+def how_many(rng: np.random.Generator, full: bool) -> Arguments:
+    return (DRAWS if full else DRAWS // 10,)
+
+
+for name, function, mean in (
+    ("random", one_random, 0.5),
+    ("normal", one_normal, 1.0),
+    ("randint", one_randint, 500.0),
+):
+    add(
+        f"{name} one by one",
+        inputs=how_many,
+        expected=lambda n, mean=mean: mean,
+        variants=beside(function, "numba"),
+        per=lambda args: args[0],
+        rtol=0.02,  # six standard deviations of the smaller one's mean and more
+    )
+for name, function in (("random", many_random), ("normal", many_normal), ("randint", many_randint)):
+    add(
+        f"{name} in bulk",
+        inputs=how_many,
+        expected=function,
+        variants=beside(function, "numpy"),
+        per=lambda args: args[0],
+    )
+
+# --- linear algebra --------------------------------------------------------------------------------
+
+
+def solve_each(a, b, out):
+    for i in range(a.shape[0]):
+        out[i] = np.linalg.solve(a[i], b[i])
+    return out
+
+
+def invert_each(a, out):
+    for i in range(a.shape[0]):
+        out[i] = np.linalg.inv(a[i])
+    return out
+
+
+def solved(a, b):
+    return np.linalg.solve(a, b)
+
+
+def inverse(a):
+    return np.linalg.inv(a)
+
+
+def well_behaved(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Square matrices with a heavy diagonal."""
+    return place(rng.random(shape) + shape[-1] * np.eye(shape[-1]))
+
+
+SMALL = 10_000
+add(
+    "solve 3x3 in a loop",
+    inputs=lambda rng, full: (
+        well_behaved(rng, SMALL if full else 7, 3, 3),
+        place(rng.random((SMALL if full else 7, 3))),
+        aligned((SMALL if full else 7, 3), np.float64),
+    ),
+    expected=lambda a, b, out: np.linalg.solve(a, b[..., None])[..., 0],
+    variants=beside(solve_each, "numba"),
+    per=lambda args: len(args[0]),
+    rtol=1e-13,
+)
+add(
+    "inv 3x3 in a loop",
+    inputs=lambda rng, full: (
+        well_behaved(rng, SMALL if full else 7, 3, 3),
+        aligned((SMALL if full else 7, 3, 3), np.float64),
+    ),
+    expected=lambda a, out: np.linalg.inv(a),
+    variants=beside(invert_each, "numba"),
+    per=lambda args: len(args[0]),
+    rtol=1e-13,
+)
+# Whose threads a LAPACK takes is its own affair: time that passes.
+add(
+    "solve 500x500",
+    inputs=lambda rng, full: (
+        well_behaved(rng, *(2 * (500 if full else 7,))),
+        place(rng.random(500 if full else 7)),
+    ),
+    expected=solved,
+    variants=beside(solved, "numpy", "numba"),
+    rtol=1e-12,
+    wall=True,
+)
+add(
+    "inv 500x500",
+    inputs=lambda rng, full: (well_behaved(rng, *(2 * (500 if full else 7,))),),
+    expected=inverse,
+    variants=beside(inverse, "numpy", "numba"),
+    rtol=1e-12,
+    wall=True,
+)
+
+# --- counting --------------------------------------------------------------------------------------
+
+
+def counted(a):
+    return np.bincount(a)
+
+
+def in_bins(a):
+    return np.histogram(a, 50)[0]
+
+
+def between(a, edges):
+    return np.histogram(a, edges)[0]
+
+
+def digitized(a, edges):
+    return np.digitize(a, edges)
+
+
+def where_true(a):
+    return np.flatnonzero(a)
+
+
+def values_and_edges(edges: np.ndarray, n: int = TEN_MILLION) -> Callable[..., Arguments]:
+    def inputs(rng: np.random.Generator, full: bool) -> Arguments:
+        return place(rng.standard_normal(n if full else 97)), place(edges)
+
+    return inputs
+
+
+SHARES = {"none": 0.0, "few": 1e-4, "half": 0.5, "all": 1.0}  # of items that are true
+EVEN = np.linspace(-3, 3, 51)
+UNEVEN = np.sinh(np.linspace(-3, 3, 51)) / 3
+
+add(
+    "bincount 1e7",
+    inputs=lambda rng, full: (place(rng.integers(0, 1000, TEN_MILLION if full else 97)),),
+    expected=counted,
+    variants=beside(counted, "numpy"),
+)
+add(
+    "histogram 1e7",
+    inputs=normal_numbers("float64", TEN_MILLION),
+    expected=in_bins,
+    variants=beside(in_bins, "numpy"),
+)
+add(
+    "histogram 1e7, even edges",
+    inputs=values_and_edges(EVEN),
+    expected=between,
+    variants=beside(between, "numpy"),
+)
+add(
+    "histogram 1e7, uneven edges",
+    inputs=values_and_edges(UNEVEN),
+    expected=between,
+    variants=beside(between, "numpy"),
+)
+add(
+    "digitize 1e7",
+    inputs=values_and_edges(UNEVEN),
+    expected=digitized,
+    variants=beside(digitized, "numpy"),
+)
+for name, share in SHARES.items():
+    add(
+        f"flatnonzero, {name}",
+        inputs=lambda rng, full, share=share: (place(rng.random(MILLION if full else 97) < share),),
+        expected=where_true,
+        variants=beside(where_true, "numpy"),
+    )
+
+# --- parts of arrays, one after another ------------------------------------------------------------
+
+
+def window_means(x, starts, lengths, out):
+    for i in range(starts.size):
+        a = starts[i]
+        b = a + lengths[i]
+        out[i] = x[a:b].mean()
+    return out
+
+
+def window_inputs(rng: np.random.Generator, full: bool) -> Arguments:
+    n = 100_000 if full else 97
+    return (
+        place(rng.random(n + 8)),
+        place(rng.integers(0, n, n)),
+        place(rng.integers(3, 9, n)),
+        aligned(n, np.float64),
+    )
+
+
+def life(a, out):
+    h, w = a.shape
+    for y in range(h):
+        for x in range(w):
+            n = 0
+            for dy in (-1, 0, 1):
+                for dx in (-1, 0, 1):
+                    if dy != 0 or dx != 0:
+                        n += a[(y + dy) % h, (x + dx) % w]
+            out[y, x] = n == 3 or (a[y, x] == 1 and n == 2)
+    return out
+
+
+def life_by_rolls(a, out):
+    n = sum(np.roll(a, (dy, dx), (0, 1)) for dy in (-1, 0, 1) for dx in (-1, 0, 1)) - a
+    return (n == 3) | ((a == 1) & (n == 2))
+
+
+def column_neighbours(a, dy, out):
+    h, w = a.shape
+    for y in range(h):
+        for x in range(w):
+            out[y, x] = a[(y + dy) % h, x]
+    return out
+
+
+def sum_flat(a):
+    s = 0.0
+    for x in a.flat:
+        s += x
+    return s
+
+
+def sum_enumerated(a):
+    s = 0.0
+    for (i, j), x in np.ndenumerate(a):
+        s += x * (i - j)
+    return s
+
+
+def flat_product(a, b):
+    s = 0.0
+    for x, y in zip(a.flat, b.flat):
+        s += x * y
+    return s
+
+
+def grid_of_cells(rng: np.random.Generator, full: bool) -> tuple[np.ndarray, np.ndarray]:
+    shape = (512, 512) if full else (7, 9)
+    return place(rng.integers(0, 2, shape)), aligned(shape, np.int64)
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "F": np.asfortranarray,
+    "strided": lambda a: np.repeat(np.repeat(a, 2, 0), 3, 1)[::2, ::3],
+}
+
+add(
+    "x[a:b].mean()",
+    inputs=window_inputs,
+    expected=lambda x, starts, lengths, out: np.array([x[a : a + n].mean() for a, n in zip(starts, lengths)]),
+    variants=unchecked(window_means),
+    per=lambda args: args[1].size,
+    rtol=1e-14,
+)
+add(
+    "life, around the edges",
+    inputs=grid_of_cells,
+    expected=life_by_rolls,
+    variants=unchecked(life),
+)
+add(
+    "a[(y + dy) % h, x]",
+    inputs=lambda rng, full: (grid := grid_of_cells(rng, full), (grid[0], 3, grid[1]))[1],
+    expected=lambda a, dy, out: np.roll(a, -dy, 0),
+    variants=unchecked(column_neighbours),
+)
+for name, layout in LAYOUTS.items():
+    one, two = (
+        lambda rng, full, count=count, layout=layout: tuple(
+            layout(rng.random((500, 400) if full else (5, 7))) for _ in range(count)
+        )
+        for count in (1, 2)
+    )
+    add(
+        f"a.flat, {name}",
+        inputs=one,
+        expected=np.sum,
+        variants=beside(sum_flat, "numba"),
+        per=lambda args: args[0].size,
+        rtol=1e-11,
+    )
+    add(
+        f"ndenumerate, {name}",
+        inputs=one,
+        expected=lambda a: np.sum(a * (np.arange(a.shape[0])[:, None] - np.arange(a.shape[1]))),
+        variants=beside(sum_enumerated, "numba"),
+        per=lambda args: args[0].size,
+        rtol=1e-10,
+    )
+    add(
+        f"zip of two flats, {name}",
+        inputs=two,
+        expected=lambda a, b: np.sum(a * b),
+        variants=beside(flat_product, "numba"),
+        per=lambda args: args[0].size,
+        rtol=1e-11,
+    )
+
+# --- two cores -------------------------------------------------------------------------------------
+
+
+def standardised(x, out):
+    n = x.shape[0]
+    s = 0.0
+    for i in range(n):
+        s += x[i]
+    mean = s / n
+    v = 0.0
+    for i in range(n):
+        v += (x[i] - mean) ** 2
+    scale = 1.0 / np.sqrt(v / n)
+    for i in range(n):
+        out[i] = (x[i] - mean) * scale
+
+
+def gufunc(target: str) -> Maker:
+    def make() -> Callable[..., Any]:
+        guvectorize = importlib.import_module("treadle").guvectorize
+        return guvectorize(["(float64[:], float64[:])"], "(n)->(n)", target=target)(standardised)
+
+    return make
+
+
+add(
+    "two cores, gufunc",
+    inputs=lambda rng, full: (
+        place(rng.random((50 if full else 3, 1000 if full else 7))),
+        aligned((50 if full else 3, 1000 if full else 7), np.float64),
+    ),
+    expected=lambda x, out: (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True),
+    variants={"treadle": gufunc("cpu"), PARALLEL: gufunc("parallel")},
+    rtol=1e-11,
+    wall=True,
+)

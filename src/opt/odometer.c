@@ -1,0 +1,247 @@
+/* Quotients and remainders of a loop's counter, counted along with it in place of dividing in each round (strength reduction):
+ *
+ *   for i in 0..n: x = a[i / d, i % d]        i, q = 0, 0
+ *                                             while true:
+ *                                                 for left in d, d - 1 .. 1:
+ *                                                     if i == n: leave
+ *                                                     x = a[q, d - left]; i += 1
+ *                                                 q += 1
+ *
+ * `a.flat`, np.ndenumerate and np.ndindex over arrays that are no line of memory are such loops, and so is code that walks an array by one number. The first
+ * divisor makes two loops of one, so that a row's place is known before its items. Others have counters in the loop, without a jump. The quotient may
+ * be divided again: it goes on by one where a row ends, or by what the remainder before it carries.
+ * A divisor is the size of an axis, known before the loop, so that it is not negative; where it is 0 nothing was divided, and nothing is here. Constants stay:
+ * LLVM divides by them in vectors.
+ * After bounds and prange, which know what / and % are. Cost: linear in the function; a round has a test more, and four instructions for each further divisor. */
+#include <assert.h>
+
+#include "opt/priv.h"
+
+typedef struct odometer {
+    tr_fn *f;
+    const tr_loops *loops;
+    const uint32_t *innermost; /* per block there was at the start */
+    uint32_t nblks;
+    const tr_ty *i64, *i1;
+    tr_val *work; /* divisions by the size of an axis */
+    uint32_t nwork;
+    tr_repl repl;
+    bool changed;
+} odometer;
+
+static bool in_loop(const odometer *o, uint32_t l, tr_bid b) {
+    uint32_t in = o->innermost[b];
+    while (in != UINT32_MAX && in != l)
+        in = o->loops->d[in].parent;
+    return in == l;
+}
+
+static bool divides(const tr_ins *in) {
+    return in->op == TR_OP_QUOT || in->op == TR_OP_REM;
+}
+
+/* The loop whose head is this block; UINT32_MAX: none, or not one that can be changed. */
+static uint32_t loop_of(const odometer *o, tr_bid head) {
+    uint32_t l = head < o->nblks ? o->innermost[head] : UINT32_MAX;
+    return l != UINT32_MAX && o->loops->d[l].header == head && head != 0 ? l : UINT32_MAX;
+}
+
+/* Comes as 0, and goes on by 1 on all ways back. */
+static bool counts(const odometer *o, uint32_t l, tr_val i) {
+    const tr_fn *f = o->f;
+    tr_bid h = o->loops->d[l].header;
+    uint32_t at = tr_param_index(f, i);
+    for (tr_way w = {0}; tr_next_way(f, h, &w);) {
+        int64_t n;
+        const tr_ins *next = tr_at(f, w.edge->args[at]);
+        if (!in_loop(o, l, w.from)
+                ? !tr_get_int(f, w.edge->args[at], &n) || n != 0
+                : next->op != TR_OP_ADD || next->args[0] != i || !tr_get_int(f, next->args[1], &n) || n != 1)
+            return false;
+    }
+    return true;
+}
+
+/* The size of an axis, from before the loop. */
+static bool is_divisor(const odometer *o, uint32_t l, tr_val d) {
+    const tr_ins *in = tr_at(o->f, d);
+    return in->op == TR_OP_DIM && !in_loop(o, l, in->blk) &&
+           tr_dominates(o->f, in->blk, o->loops->d[l].header);
+}
+
+/* The edges into a block, and by how much what is divided goes on there; TR_NOVAL: it begins. */
+typedef struct way {
+    tr_edge *edge;
+    tr_bid from;
+    tr_val step;
+} way;
+
+static tr_val compare_with_0(odometer *o, tr_bld *b, tr_val x) {
+    tr_val c = tr_emit2(b, TR_OP_CMP, o->i1, x, tr_const_int(o->f, o->i64, 0));
+    tr_at(o->f, c)->sub = TR_CMP_EQ;
+    return c;
+}
+
+static tr_bld before_end(const odometer *o, tr_bid b) {
+    return (tr_bld){.fn = o->f, .blk = b, .before = tr_blk_at(o->f, b)->last, .loc = tr_term(o->f, b)->loc};
+}
+
+/* d - left, at the top of the block where left comes in. */
+static tr_val remainder_of(odometer *o, tr_bid head, tr_val d, tr_val left) {
+    tr_bld top = {.fn = o->f, .blk = head, .before = tr_blk_at(o->f, head)->first, .loc = 0};
+    return tr_emit2(&top, TR_OP_SUB, o->i64, d, left);
+}
+
+static bool is_division(const odometer *o, tr_val v, tr_val x, tr_val d) {
+    return divides(tr_at(o->f, v)) && tr_arg(o->f, v, 0) == x && tr_arg(o->f, v, 1) == d &&
+           tr_repl_get(&o->repl, v) == v;
+}
+
+/* The divisions of x by d are q and r; what divides the quotient divides q. */
+static void replace(odometer *o, tr_val x, tr_val d, tr_val q, tr_val r) {
+    tr_fn *f = o->f;
+    for (uint32_t i = 0; i < o->nwork; i++) {
+        if (!is_division(o, o->work[i], x, d))
+            continue;
+        bool quotient = tr_at(f, o->work[i])->op == TR_OP_QUOT;
+        for (uint32_t j = 0; j < o->nwork && quotient; j++)
+            if (tr_arg(f, o->work[j], 0) == o->work[i])
+                tr_at(f, o->work[j])->args[0] = q;
+        tr_repl_set(f, &o->repl, o->work[i], quotient ? q : r);
+    }
+    o->changed = true;
+}
+
+static void count_along(odometer *o, uint32_t l, tr_bid head, way *ways, uint32_t n, tr_val x, tr_val d);
+
+static void divide_again(odometer *o, uint32_t l, tr_bid head, way *ways, uint32_t n, tr_val q) {
+    for (uint32_t i = 0; i < o->nwork; i++) {
+        tr_val d = tr_arg(o->f, o->work[i], 1);
+        if (is_division(o, o->work[i], q, d) && is_divisor(o, l, d))
+            count_along(o, l, head, ways, n, q, d);
+    }
+}
+
+/* Counters of x / d and x % d, params of the head that these ways lead to. What is left counts down, so that a round waits for two instructions
+ * of the one before. */
+static void count_along(odometer *o, uint32_t l, tr_bid head, way *ways, uint32_t n, tr_val x, tr_val d) {
+    tr_fn *f = o->f;
+    tr_val left = tr_blk_param(f, head, o->i64, NULL), q = tr_blk_param(f, head, o->i64, NULL);
+    way *next = TR_NEW_N(&f->ctx->arena, way, n + 1u);
+    for (uint32_t k = 0; k < n; k++) {
+        next[k] = ways[k];
+        if (ways[k].step == TR_NOVAL) {
+            tr_edge_add(f, ways[k].edge, d);
+            tr_edge_add(f, ways[k].edge, tr_const_int(f, o->i64, 0));
+            continue;
+        }
+        tr_bld b = before_end(o, ways[k].from);
+        tr_val less = tr_emit2(&b, TR_OP_SUB, o->i64, left, ways[k].step), full = compare_with_0(o, &b, less);
+        tr_edge_add(f, ways[k].edge, tr_emit3(&b, TR_OP_SELECT, o->i64, full, d, less));
+        next[k].step = tr_emit1(&b, TR_OP_CONV, o->i64, full);
+        tr_edge_add(f, ways[k].edge, tr_emit2(&b, TR_OP_ADD, o->i64, q, next[k].step));
+    }
+    replace(o, x, d, q, remainder_of(o, head, d, left));
+    divide_again(o, l, head, next, n, q);
+}
+
+/* --- two loops of one --- */
+
+static tr_bid block_like(odometer *o, tr_bid h) {
+    tr_bid b = tr_blk_new(o->f);
+    tr_blk_at(o->f, b)->cold = tr_blk_at(o->f, h)->cold;
+    return b;
+}
+
+/* The loop with head h, which has one way back, becomes the inner one: rows are a loop around it, whose counter is x / d. */
+static void make_rows(odometer *o, uint32_t l, way *ways, uint32_t n, tr_val x, tr_val d) {
+    tr_fn *f = o->f;
+    tr_bid h = o->loops->d[l].header, rows = block_like(o, h), end = block_like(o, h),
+           more = block_like(o, h);
+    uint32_t np = tr_blk_at(f, h)->params.n, loc = tr_term(f, h)->loc;
+    tr_val *args = TR_NEW_N(&f->ctx->arena, tr_val, np + 1u);
+    for (uint32_t k = 0; k < np; k++)
+        args[k] = tr_blk_param(f, rows, tr_at(f, tr_blk_at(f, h)->params.d[k])->ty, NULL);
+    args[np] = d;
+    tr_val q = tr_blk_param(f, rows, o->i64, NULL), left = tr_blk_param(f, h, o->i64, NULL);
+    tr_bld b = {.fn = f, .blk = rows, .before = TR_NOVAL, .loc = loc};
+    tr_br(&b, h, np + 1, args);
+    for (uint32_t k = 0; k < n; k++) {
+        if (ways[k].step == TR_NOVAL) {
+            ways[k].edge->to = rows;
+            tr_edge_add(f, ways[k].edge, tr_const_int(f, o->i64, 0));
+            continue;
+        }
+        for (uint32_t i = 0; i < np; i++)
+            args[i] = ways[k].edge->args[i];
+        ways[k].edge->to = end;
+        ways[k].edge->n = 0;
+        b = (tr_bld){.fn = f, .blk = end, .before = TR_NOVAL, .loc = tr_term(f, ways[k].from)->loc};
+        args[np] = tr_emit2(&b, TR_OP_SUB, o->i64, left, tr_const_int(f, o->i64, 1));
+        tr_cbr(&b, compare_with_0(o, &b, args[np]), more, 0, NULL, h, np + 1, args);
+        b.blk = more;
+        args[np] = tr_emit2(&b, TR_OP_ADD, o->i64, q, tr_const_int(f, o->i64, 1));
+        tr_br(&b, rows, np + 1, args);
+        ways[k] = (way){&tr_term(f, more)->imm.succ[0], more, tr_const_int(f, o->i64, 1)};
+    }
+    replace(o, x, d, q, remainder_of(o, h, d, left));
+    divide_again(o, l, rows, ways, n, q);
+}
+
+/* The divisions of this loop's counter, the divisor of `first` among them. */
+static void change(odometer *o, uint32_t l, tr_val x, tr_val first) {
+    tr_fn *f = o->f;
+    tr_bid h = o->loops->d[l].header;
+    way *ways = TR_NEW_N(&f->ctx->arena, way, tr_blk_at(f, h)->preds.n + 1u);
+    uint32_t n = 0, back = 0;
+    for (tr_way w = {0}; tr_next_way(f, h, &w); n++) {
+        bool in = in_loop(o, l, w.from);
+        ways[n] = (way){(tr_edge *)w.edge, w.from, in ? tr_const_int(f, o->i64, 1) : TR_NOVAL};
+        back += in;
+    }
+    for (uint32_t i = 0; i < o->nwork; i++) {
+        tr_val d = tr_arg(f, o->work[i], 1);
+        if ((d != first || back != 1) && is_division(o, o->work[i], x, d) && is_divisor(o, l, d))
+            count_along(o, l, h, ways, n, x, d);
+    }
+    if (back == 1)
+        make_rows(o, l, ways, n, x, first);
+}
+
+/* Divisions by the size of an axis. */
+static void find_divisions(odometer *o) {
+    const tr_fn *f = o->f;
+    o->work = TR_NEW_N(&f->ctx->arena, tr_val, f->ins.n + 1u);
+    for (uint32_t i = 0; i < f->rpo.n; i++)
+        for (tr_val v = tr_blk_at(f, f->rpo.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
+            if (divides(tr_at(f, v)) && tr_at(f, v)->ty == o->i64 &&
+                tr_at(f, tr_arg(f, v, 1))->op == TR_OP_DIM)
+                o->work[o->nwork++] = v;
+}
+
+bool tr_opt_odometer(tr_prog *p, tr_fn *f) {
+    tr_loops loops = {0};
+    uint32_t *innermost = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n + 1u);
+    odometer o = {.f = f,
+                  .loops = &loops,
+                  .innermost = innermost,
+                  .nblks = f->blks.n,
+                  .i64 = tr_ty_scalar(p->ctx->types, TR_TY_I64),
+                  .i1 = tr_ty_scalar(p->ctx->types, TR_TY_BOOL)};
+    find_divisions(&o);
+    if (o.nwork == 0)
+        return false;
+    tr_loops_find(f, &loops, innermost);
+    o.repl = tr_repl_new(f);
+    for (uint32_t i = 0; i < o.nwork; i++) {
+        tr_val x = tr_arg(f, o.work[i], 0), d = tr_arg(f, o.work[i], 1);
+        if (tr_at(f, x)->op != TR_OP_PARAM || !is_division(&o, o.work[i], x, d))
+            continue;
+        uint32_t l = loop_of(&o, tr_at(f, x)->blk);
+        if (l != UINT32_MAX && is_divisor(&o, l, d) && counts(&o, l, x))
+            change(&o, l, x, d);
+    }
+    if (o.changed)
+        tr_repl_apply(f, &o.repl);
+    return o.changed;
+}
