@@ -54,7 +54,7 @@ when a function compiles.
 | axes, `keepdims`, `n` of `diff` and `k` of `rot90` are constants; `axis` of a reduction may be a variable, but for running sums | any values |
 | `repeat` takes one number of repeats | an array too |
 | an integer divided by zero gives 0, `np.reciprocal(0)` too | 0, and whatever the processor makes of it |
-| an index out of range raises where the result has no items, too | it is not looked at |
+| an index out of range raises where the result has no items, and so does `kth` of `partition` where there are none | it is not looked at |
 | no `where=` | everywhere |
 | `eig` and `eigvals` give complex numbers | real ones where all imaginary parts are 0 |
 | `svd(hermitian=True)` gives singular values alone, `pinv` has no `hermitian`; `multi_dot` takes two or three arrays | both, any number |
