@@ -50,9 +50,10 @@ CAUSES = {
     "overload": r"numba\.extending\.overload",
     "structured arrays": r"dtype \|V\d+|record|void|structured",
     "compiled functions of SciPy": r"class 'ndtri'|get_cython_function_address|an object of class",
-    "np.nan*": r"numpy\.nan\w+",
     "a read past an edge, by the program": r"IndexError: index \d+ is out of bounds",
     "a number that is called, by the program": "is not callable",
+    "inputs that a gufunc without outputs repeats": "output operand requires a reduction",
+    "literal_unroll": "literal_unroll",
     "sets": r"calls of set\(\)",
     "a race in the program": "iterations of a prange loop depend on each other",
 }
