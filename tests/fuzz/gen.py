@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import gen_library
+import library
 import numpy as np
 import oracle
 from gen_expr import Func, Helper, dtype_name
@@ -177,7 +178,7 @@ class Generator:
         made = Ufuncs(self)
         if self.host:
             return self.host_program(made)
-        if not self.numba and rng.random() < self.library:
+        if not self.numba and library.KNOWN and rng.random() < self.library:
             return self.library_program()
         if (
             not self.numba

@@ -33,6 +33,7 @@ METHODS = {n for n in dir(np.ndarray) if n[0] != "_"} - {
     "fill", "astype", "copy", "any", "all", "min", "max", "argmin", "argmax", "sum", "prod", "mean", "cumsum", "cumprod", "shape", "size", "ndim", "T", "real", "imag",
 }  # fmt: skip
 UFUNC_METHODS = {"reduce", "outer"}
+KNOWN = np.lib.NumpyVersion(np.__version__) >= "2.0.0"  # results are NumPy 2's, with either NumPy
 STATE = "__random__"  # the generator, in evaluated text
 SIZES = (4, 3, 12, 6, 9, 2, 1)  # extents of arguments that types are found with
 LARGE = 1e4  # beyond it results that are computed have no bound that means something
@@ -98,7 +99,7 @@ def names() -> list[str]:
     pythons = {"random.betavariate", "random.expovariate", "random.gammavariate", "random.gauss", "random.getrandbits", "random.lognormvariate", "random.normalvariate",
                "random.paretovariate", "random.randrange", "random.vonmisesvariate", "random.weibullvariate"}  # fmt: skip
     methods = {"accumulate", "at", "outer", "reduce"}
-    return [n for n in parameters() if n not in MODELLED | pythons | methods]
+    return [n for n in parameters() if n not in MODELLED | pythons | methods] if KNOWN else []
 
 
 class Drawn(ast.NodeTransformer):
