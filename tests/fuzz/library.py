@@ -264,6 +264,10 @@ def typed(inst: Instance, node: ast.expr, env: Env) -> Typed:
             for v in arrays(tuple(values.values()))
         ):
             raise Unspecified("a copy of what lies in both orders")
+        if "reciprocal" in text and any(
+            a.dtype.kind in "iu" and (a == 0).any() for a in floats(tuple(values.values()))
+        ):
+            raise Unspecified("the reciprocal of an integer 0")
         if "partition" in text and any(a.size == 0 for a in floats(tuple(values.values()))):
             raise Unspecified("a place among no items")
         before = {n: np.copy(v) if isinstance(v, np.ndarray) else v for n, v in values.items()}
