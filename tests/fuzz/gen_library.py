@@ -149,7 +149,7 @@ def made(group: str, text: str, params: list[str], args: tuple) -> Entry | None:
     if (
         used - own - {"np"} - set(params)
         or "np.random.seed" in text
-        or any(n in text for n in ("np.empty", "as_strided"))
+        or any(n in text for n in ("np.empty", "as_strided", "].partition("))
     ):
         return None
     kinds = {p: kind_of(a) for p, a in zip(params, args, strict=True) if p in used}
